@@ -1,0 +1,34 @@
+package rootfs
+
+import "fmt"
+
+// nobody is the id that unmapped owners show as (proc_sys_kernel(5), overflowuid).
+const nobody = 65534
+
+// madeUp are the files of /etc that name accounts and hosts. The host's own stay out: they name its
+// users and network.
+func madeUp(uid uint32) []File {
+	file := func(name, text string) File {
+		return File{Path: "/etc/" + name, Data: []byte(text), Mode: fileMode}
+	}
+	return []File{
+		file("passwd", passwd(uid)),
+		file("group", group(uid)),
+		file("hosts", "127.0.0.1 localhost scidex\n::1 localhost ip6-localhost ip6-loopback\n"),
+		file("hostname", "scidex\n"),
+		file("nsswitch.conf", "passwd: files\ngroup: files\nshadow: files\nhosts: files\nservices: files\nprotocols: files\n"),
+		file("resolv.conf", ""),
+		file("timezone", "Etc/UTC\n"),
+	}
+}
+
+// passwd lists analysis first: where it has uid 0 inside, a look-up by uid finds the first line.
+func passwd(uid uint32) string {
+	return fmt.Sprintf("analysis:x:%d:%d:analysis:/home/analysis:/bin/sh\n", uid, uid) +
+		"root:x:0:0:root:/root:/usr/sbin/nologin\n" +
+		fmt.Sprintf("nobody:x:%d:%d:nobody:/nonexistent:/usr/sbin/nologin\n", nobody, nobody)
+}
+
+func group(gid uint32) string {
+	return fmt.Sprintf("analysis:x:%d:\nroot:x:0:\nnogroup:x:%d:\n", gid, nobody)
+}

@@ -1,0 +1,63 @@
+// Package spec holds what a user asks for (Analysis), its defaults and validation, and its
+// translation into an OCI runtime specification. It is pure: it reads no file, no clock and no
+// environment.
+package spec
+
+// Analysis is one request: a command or a script, its inputs, limits and declared outputs. Its JSON
+// form is the manifest, the `analysis` of a result and what the catalog keeps as the request.
+//
+// A zero field means "not asked for"; WithDefaults fills it in. Paths are the host's; ResolvePaths
+// makes them absolute.
+type Analysis struct {
+	ID     string            `json:"id,omitempty"`
+	Labels map[string]string `json:"labels,omitempty"`
+
+	// Command is the argument vector to run; exactly one of Command and Script is set.
+	Command []string `json:"command,omitempty"`
+	// Script is a file of the host, bound read-only below /analysis and run by its shebang or extension.
+	Script string `json:"script,omitempty"`
+	// Args follow Script.
+	Args []string `json:"args,omitempty"`
+
+	// Env is added to the made environment. A value is kept with the run and shown.
+	Env map[string]string `json:"env,omitempty"`
+	// Secrets names variables whose values come from the launcher's environment; only the names are
+	// kept, shown and exported.
+	Secrets []string `json:"secrets,omitempty"`
+
+	// Data and Docs are bound read-only at /data and /docs; "none" binds nothing, "" means ./data and
+	// ./docs where they exist.
+	Data string `json:"data,omitempty"`
+	Docs string `json:"docs,omitempty"`
+	// Project is bound read-only at /analysis.
+	Project string `json:"project,omitempty"`
+	// Inputs are further read-only binds, "SRC" or "SRC:DST".
+	Inputs []string `json:"inputs,omitempty"`
+	// Stage is a directory whose regular files are copied into /work before the start.
+	Stage string `json:"stage,omitempty"`
+	// Export is a directory that receives outputs and scidex-result.json after the commit.
+	Export string `json:"export,omitempty"`
+
+	// Outputs are globs each of which must match at least one harvested file.
+	Outputs []string `json:"outputs,omitempty"`
+	// Exclude are globs of files that the harvest records as skipped. Nil means the default; an empty
+	// list excludes nothing and is kept as such in JSON.
+	Exclude []string `json:"exclude,omitzero"`
+
+	// Rootfs names the root filesystem; "host" is the only one so far.
+	Rootfs string `json:"rootfs,omitempty"`
+	// IDs is "range" (ids of the run's own) or "self" (the caller's id).
+	IDs string `json:"ids,omitempty"`
+
+	Memory  Size     `json:"memory,omitempty"`   // bytes
+	CPUs    float64  `json:"cpus,omitempty"`     // cores
+	Pids    int64    `json:"pids,omitempty"`     // processes and threads
+	Timeout Duration `json:"timeout,omitempty"`  // wall clock
+	Grace   Duration `json:"grace,omitempty"`    // from SIGTERM to SIGKILL
+	LogSize Size     `json:"log_size,omitempty"` // bytes kept of each stream
+
+	// Limits is the strictness of the ladder: "enforce" or "best-effort".
+	Limits string `json:"limits,omitempty"`
+	// Keep says when the working directory stays: "never", "failed" or "always".
+	Keep string `json:"keep,omitempty"`
+}

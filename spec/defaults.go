@@ -1,0 +1,99 @@
+package spec
+
+import (
+	"encoding/hex"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Words of the fields that take one of a few.
+const (
+	None = "none" // data, docs: bind nothing
+
+	RootfsHost = "host"
+
+	IDsRange = "range"
+	IDsSelf  = "self"
+
+	LimitsEnforce    = "enforce"
+	LimitsBestEffort = "best-effort"
+
+	KeepNever  = "never"
+	KeepFailed = "failed"
+	KeepAlways = "always"
+)
+
+// WithDefaults returns the analysis with every limit and choice that was not made filled in. The id
+// and IDs stay: the runner makes the one, and chooses the other by what the host offers.
+func (a Analysis) WithDefaults() Analysis {
+	or(&a.Memory, 2*GiB)
+	or(&a.CPUs, 1)
+	or(&a.Pids, 100)
+	or(&a.Timeout, Duration(30*time.Minute))
+	or(&a.Grace, Duration(5*time.Second))
+	or(&a.LogSize, 16*MiB)
+	or(&a.Limits, LimitsEnforce)
+	or(&a.Keep, KeepNever)
+	or(&a.Rootfs, RootfsHost)
+	if a.Exclude == nil {
+		a.Exclude = []string{"__pycache__", "*.pyc"}
+	}
+	return a
+}
+
+func or[T comparable](field *T, value T) {
+	var zero T
+	if *field == zero {
+		*field = value
+	}
+}
+
+// ResolvePaths returns the analysis with its host paths absolute, relative ones being relative to
+// dir, which must be absolute. Inputs get their destination written out, so that they read the same
+// whatever dir is.
+func (a Analysis) ResolvePaths(dir string) Analysis {
+	for _, path := range []*string{&a.Script, &a.Project, &a.Stage, &a.Export} {
+		*path = resolve(dir, *path)
+	}
+	for _, path := range []*string{&a.Data, &a.Docs} {
+		if *path != None {
+			*path = resolve(dir, *path)
+		}
+	}
+	a.Inputs = slices.Clone(a.Inputs)
+	for i, input := range a.Inputs {
+		a.Inputs[i] = resolveInput(dir, input)
+	}
+	return a
+}
+
+// resolveInput leaves alone what Validate is to refuse as it was written.
+func resolveInput(dir, input string) string {
+	source, destination, explicit := splitInput(input)
+	if source == "" || !explicit && strings.HasSuffix(source, ":") {
+		return input
+	}
+	source = resolve(dir, source)
+	if !explicit {
+		destination = defaultDestination(source)
+	}
+	return Input{Source: source, Destination: destination}.String()
+}
+
+func resolve(dir, path string) string {
+	if path == "" {
+		return ""
+	}
+	if filepath.IsAbs(path) {
+		return filepath.Clean(path)
+	}
+	return filepath.Join(dir, path)
+}
+
+// NewID makes an id from the time of creation and four random bytes: "20261121T010203-1a2b3c4d". Ids
+// of different seconds sort by time.
+func NewID(now time.Time, random [4]byte) string {
+	return now.UTC().Format("20060102T150405") + "-" + hex.EncodeToString(random[:])
+}

@@ -1,0 +1,121 @@
+package spec
+
+import (
+	"fmt"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Input is one read-only bind that the user asked for.
+type Input struct {
+	Source      string // file or directory of the host
+	Destination string // absolute and clean path inside
+}
+
+// String returns the form that ParseInput reads, with the destination written out.
+func (i Input) String() string { return i.Source + ":" + i.Destination }
+
+// inputsDir is where inputs without a destination appear.
+const inputsDir = "/inputs"
+
+// taken are directories of the container that have a use already; an input cannot be, hold or lie in
+// one of them.
+var taken = [...]string{
+	"/analysis", "/bin", "/boot", "/data", "/dev", "/docs", "/etc", "/home", "/lib", "/lib32", "/lib64",
+	"/libx32", "/proc", "/root", "/run", "/sbin", "/sys", "/tmp", "/usr", "/var", "/work",
+}
+
+// ParseInput reads "SRC" or "SRC:DST". DST starts at the last ":/", so that a source may hold colons;
+// without DST the input appears as /inputs/ and the last name of SRC.
+func ParseInput(s string) (Input, error) {
+	source, destination, explicit := splitInput(s)
+	if err := checkText("input", s); err != nil {
+		return Input{}, err
+	}
+	switch {
+	case source == "":
+		return Input{}, fmt.Errorf("input %s names no source: write SRC or SRC:DST", quote(s))
+	case !explicit && strings.HasSuffix(s, ":"):
+		return Input{}, fmt.Errorf("input %s has an empty destination: write SRC or SRC:/inputs/NAME", quote(s))
+	case !explicit:
+		destination = defaultDestination(source)
+	}
+	if destination == "" {
+		return Input{}, fmt.Errorf("input %s has no name of its own: write %s:/inputs/NAME", quote(s), source)
+	}
+	if err := checkDestination(destination); err != nil {
+		return Input{}, fmt.Errorf("input %s: %w", quote(s), err)
+	}
+	return Input{Source: source, Destination: destination}, nil
+}
+
+func splitInput(s string) (source, destination string, explicit bool) {
+	if i := strings.LastIndex(s, ":/"); i >= 0 {
+		return s[:i], s[i+1:], true
+	}
+	return s, "", false
+}
+
+// defaultDestination is "" for a source such as "." or "/" that has no name.
+func defaultDestination(source string) string {
+	name := filepath.Base(source)
+	if name == "." || name == ".." || name == "/" {
+		return ""
+	}
+	return path.Join(inputsDir, name)
+}
+
+func checkDestination(destination string) error {
+	if path.Clean(destination) != destination {
+		return fmt.Errorf("destination %s is not in its simplest form: write %s", quote(destination), quote(path.Clean(destination)))
+	}
+	if strings.ContainsFunc(destination, isControl) {
+		return fmt.Errorf("destination %s has a control character", quote(destination))
+	}
+	if destination == "/" || destination == inputsDir {
+		return fmt.Errorf("destination %s would hide others: choose a name below /inputs, such as /inputs/NAME", quote(destination))
+	}
+	for _, dir := range taken {
+		if within(destination, dir) {
+			return fmt.Errorf("destination %s lies in %s, which has its own use: choose one below /inputs or a fresh one such as /models", quote(destination), dir)
+		}
+	}
+	return nil
+}
+
+// within reports whether p is dir or lies below it; both are clean and absolute.
+func within(p, dir string) bool {
+	return p == dir || strings.HasPrefix(p, dir+"/")
+}
+
+// parseInputs reads all inputs and refuses two of which one would hide the other.
+func parseInputs(inputs []string) ([]Input, error) {
+	parsed := make([]Input, 0, len(inputs))
+	for _, s := range inputs {
+		input, err := ParseInput(s)
+		if err != nil {
+			return nil, err
+		}
+		parsed = append(parsed, input)
+	}
+	// Sorted with '/' before all else, what lies in a directory follows it at once; in plain order
+	// "a-b" would stand between "a" and "a/b".
+	sorted := slices.SortedFunc(slices.Values(parsed), func(x, y Input) int {
+		return strings.Compare(strings.ReplaceAll(x.Destination, "/", "\x00"), strings.ReplaceAll(y.Destination, "/", "\x00"))
+	})
+	for i := 1; i < len(sorted); i++ {
+		if within(sorted[i].Destination, sorted[i-1].Destination) {
+			return nil, fmt.Errorf("inputs %s and %s share the destination %s: give one of them another, as SRC:/inputs/NAME",
+				quote(sorted[i-1].Source), quote(sorted[i].Source), quote(sorted[i-1].Destination))
+		}
+	}
+	return parsed, nil
+}
+
+// ParseInputs reads the inputs of the analysis in their order; errors are those of ParseInput, and two
+// inputs of which one would hide the other.
+func (a Analysis) ParseInputs() ([]Input, error) { return parseInputs(a.Inputs) }
+
+func isControl(r rune) bool { return r < ' ' || r >= 0x7f && r < 0xa0 }

@@ -1,0 +1,47 @@
+package spec
+
+import (
+	"fmt"
+	"path"
+	"strings"
+)
+
+// Interpreter returns the words to put before a script's path: those of its shebang, split as the
+// kernel does it (execve(2): the interpreter and at most one argument), else by the extension of its
+// name. firstLine is the script's first line. The script needs no execute bit.
+func Interpreter(script, firstLine string) ([]string, error) {
+	line, _, _ := strings.Cut(firstLine, "\n")
+	if strings.HasPrefix(line, "#!") {
+		return shebang(script, strings.TrimPrefix(line, "#!"))
+	}
+	switch ext := path.Ext(script); ext {
+	case ".py":
+		return []string{"python3"}, nil
+	case ".R", ".r":
+		return []string{"Rscript"}, nil
+	case ".jl":
+		return []string{"julia"}, nil
+	case ".sh":
+		return []string{"sh"}, nil
+	case ".ipynb":
+		return nil, fmt.Errorf("script %s: this version does not run notebooks: convert it with jupyter nbconvert --to script", quote(script))
+	default:
+		return nil, fmt.Errorf("script %s: nothing says what runs it: give it a first line such as #!/usr/bin/env python3, name it .py, .R, .jl or .sh, or pass a command", quote(script))
+	}
+}
+
+func shebang(script, rest string) ([]string, error) {
+	const blank = " \t"
+	if strings.HasSuffix(rest, "\r") {
+		return nil, fmt.Errorf("script %s: its first line ends as Windows ends lines, so its interpreter would not be found: convert it with sed -i 's/\\r$//'", quote(script))
+	}
+	rest = strings.Trim(rest, blank)
+	if !strings.HasPrefix(rest, "/") || strings.ContainsRune(rest, 0) {
+		return nil, fmt.Errorf("script %s: its first line %s names no interpreter by an absolute path: write for instance #!/usr/bin/env python3", quote(script), quote("#!"+rest))
+	}
+	end := strings.IndexAny(rest, blank)
+	if end < 0 {
+		return []string{rest}, nil
+	}
+	return []string{rest[:end], strings.TrimLeft(rest[end:], blank)}, nil
+}

@@ -1,0 +1,114 @@
+package spec
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"unicode/utf8"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// maxManifest bounds a manifest in bytes; what is larger is data and belongs into an input.
+const maxManifest = 1 << 20
+
+// ParseManifest reads one analysis from YAML or JSON. It is strict: one document, a mapping of known
+// fields, each at most once and of its type. The error names the place as "name:line: ". Defaults are
+// not filled in and relative paths stay; see ResolvePaths, WithDefaults and Validate.
+func ParseManifest(data []byte, name string) (Analysis, error) {
+	a, err := parseManifest(data)
+	if err != nil {
+		return Analysis{}, fmt.Errorf("%s:%w", name, err)
+	}
+	return a, nil
+}
+
+func parseManifest(data []byte) (a Analysis, err error) {
+	if err := checkBytes(data); err != nil {
+		return a, err
+	}
+	root, err := document(data)
+	if err != nil {
+		return a, err
+	}
+	fields := manifestFields(&a)
+	seen := map[string]int{}
+	for i := 0; i+1 < len(root.Content); i += 2 {
+		key, value := root.Content[i], root.Content[i+1]
+		if key.Kind != yaml.ScalarNode {
+			return a, wrong(key, "a field name must be a word, not %s", kindOf(key))
+		}
+		set, err := findField(fields, key)
+		if err != nil {
+			return a, err
+		}
+		if first, ok := seen[key.Value]; ok {
+			return a, wrong(key, "field %q is given twice, first in line %d", key.Value, first)
+		}
+		seen[key.Value] = key.Line
+		if err := set(value); err != nil {
+			return a, err
+		}
+	}
+	return a, nil
+}
+
+// document parses the one document of a manifest and returns its mapping.
+func document(data []byte) (*yaml.Node, error) {
+	decoder := yaml.NewDecoder(bytes.NewReader(plainEscapes(data)))
+	var doc, next yaml.Node
+	switch err := decoder.Decode(&doc); {
+	case errors.Is(err, io.EOF):
+		return nil, &lineError{text: "the manifest is empty: give it at least a command or a script"}
+	case err != nil:
+		return nil, syntaxError(err)
+	}
+	root := doc.Content[0]
+	if root.Kind != yaml.MappingNode {
+		return nil, wrong(root, "a manifest must be a mapping of fields such as \"script: a.py\", not %s", kindOf(root))
+	}
+	if err := decoder.Decode(&next); !errors.Is(err, io.EOF) {
+		return nil, wrong(&next, "a manifest must be one document; put further ones into files of their own")
+	}
+	return root, nil
+}
+
+// checkBytes refuses what no manifest has, before the parser sees it.
+func checkBytes(data []byte) error {
+	if len(data) > maxManifest {
+		return &lineError{text: fmt.Sprintf("the manifest has %d bytes; at most %d are read", len(data), maxManifest)}
+	}
+	line := 1
+	for i := 0; i < len(data); {
+		r, n := utf8.DecodeRune(data[i:])
+		switch {
+		case r == utf8.RuneError && n == 1:
+			return &lineError{line, fmt.Sprintf("byte 0x%02x is not UTF-8; save the manifest as UTF-8", data[i])}
+		case r < ' ' && r != '\t' && r != '\n' && r != '\r', r == 0x7f:
+			return &lineError{line, fmt.Sprintf("control character %U; take it out or write it as an escape in double quotes", r)}
+		case r == '\n':
+			line++
+		}
+		i += n
+	}
+	return nil
+}
+
+// lineError is a complaint about a line of a manifest; line 0 is the whole of it. Its text follows
+// "name:".
+type lineError struct {
+	line int
+	text string
+}
+
+func (e *lineError) Error() string {
+	if e.line == 0 {
+		return " " + e.text
+	}
+	return fmt.Sprintf("%d: %s", e.line, e.text)
+}
+
+func wrong(node *yaml.Node, format string, args ...any) error {
+	return &lineError{node.Line, fmt.Sprintf(format, args...)}
+}

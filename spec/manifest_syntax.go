@@ -1,0 +1,85 @@
+package spec
+
+import (
+	"encoding/json"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+var syntaxForm = regexp.MustCompile(`^yaml: (?:line ([0-9]+): )?(.*)$`)
+
+// parserProblems are the messages of the YAML parser (as against its scanner), for which the library
+// counts lines from 0.
+var parserProblems = []string{
+	"did not find expected key", "did not find expected ','", "did not find expected '-' indicator",
+	"did not find expected node content", "did not find expected <", "found duplicate %", "found incompatible",
+	"found undefined tag handle",
+}
+
+// syntaxError turns an error of the YAML library into one with the right line: the library leaves out
+// the first line and is one behind in errors of its parser.
+func syntaxError(err error) error {
+	form := syntaxForm.FindStringSubmatch(err.Error())
+	if form == nil {
+		return &lineError{text: err.Error()}
+	}
+	if strings.HasPrefix(form[2], "unknown anchor") { // it comes without a line
+		return &lineError{text: form[2] + ": a manifest has no aliases; put a value that begins with '*' in quotes"}
+	}
+	line := 1
+	if form[1] != "" {
+		line, _ = strconv.Atoi(form[1]) // digits by the form
+		for _, problem := range parserProblems {
+			if strings.HasPrefix(form[2], problem) {
+				line++
+				break
+			}
+		}
+	}
+	hint := ""
+	if form[2] == "did not find expected alphabetic or numeric character" {
+		hint = ": put a value that begins with '*' or '&' in quotes"
+	}
+	return &lineError{line, "malformed YAML: " + form[2] + hint}
+}
+
+var escapeForm = regexp.MustCompile(`\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|.)`)
+
+// plainEscapes replaces, in JSON, the escapes that this YAML parser does not know by their characters:
+// an escaped slash, and pairs of UTF-16 surrogates, which JSON encoders write for what lies beyond the
+// basic plane (Python's json.dumps does). In JSON a backslash begins an escape wherever it stands.
+func plainEscapes(data []byte) []byte {
+	if !json.Valid(data) {
+		return data
+	}
+	return escapeForm.ReplaceAllFunc(data, func(escape []byte) []byte {
+		var text string
+		known := len(escape) == 2 && escape[1] != '/'
+		if known || json.Unmarshal([]byte(`"`+string(escape)+`"`), &text) != nil {
+			return escape
+		}
+		return []byte(text)
+	})
+}
+
+// kindOf names the kind of a value for a message.
+func kindOf(node *yaml.Node) string {
+	switch node.Kind {
+	case yaml.MappingNode:
+		return "a mapping"
+	case yaml.SequenceNode:
+		return "a list"
+	case yaml.AliasNode:
+		return "an alias"
+	case yaml.DocumentNode:
+		return "a document"
+	case yaml.ScalarNode:
+		if node.ShortTag() == "!!null" {
+			return "nothing"
+		}
+	}
+	return "the value " + quote(node.Value)
+}

@@ -1,0 +1,71 @@
+package spec
+
+import (
+	"fmt"
+
+	"github.com/opencontainers/runtime-spec/specs-go"
+)
+
+// maxEntries bounds the files of a tmpfs: each takes kernel memory beside its contents.
+const maxEntries = 100_000
+
+// withKernelMounts gives the container the filesystems that programs cannot do without. There is no
+// sysfs, cgroupfs or mqueue: nobody needs them, and each is one more way to look out. devpts has no
+// gid option: group tty is not mapped.
+func withKernelMounts(_ Analysis, _ Placement, s *specs.Spec) error {
+	s.Mounts = append(s.Mounts,
+		specs.Mount{Destination: "/proc", Type: "proc", Source: "proc", Options: []string{"nosuid", "noexec", "nodev"}},
+		specs.Mount{Destination: "/dev", Type: "tmpfs", Source: "tmpfs", Options: []string{"nosuid", "strictatime", "mode=755", "size=65536k"}},
+		specs.Mount{Destination: "/dev/pts", Type: "devpts", Source: "devpts", Options: []string{"nosuid", "noexec", "newinstance", "ptmxmode=0666", "mode=0620"}},
+	)
+	return nil
+}
+
+// withScratchMounts adds what may be written and is gone with the run. Their contents are charged to
+// the run's memory.
+func withScratchMounts(a Analysis, place Placement, s *specs.Spec) error {
+	half := int64(a.Memory / 2)
+	s.Mounts = append(s.Mounts,
+		tmpfs("/dev/shm", half, "mode=1777"),
+		tmpfs("/tmp", half, "mode=1777"),
+		tmpfs(homeDir, int64(256*MiB), "mode=0700", fmt.Sprintf("uid=%d", place.UID), fmt.Sprintf("gid=%d", place.GID)),
+	)
+	return nil
+}
+
+func tmpfs(destination string, bytes int64, options ...string) specs.Mount {
+	options = append([]string{"nosuid", "nodev"}, options...)
+	options = append(options, fmt.Sprintf("size=%d", bytes), fmt.Sprintf("nr_inodes=%d", maxEntries))
+	return specs.Mount{Destination: destination, Type: "tmpfs", Source: "tmpfs", Options: options}
+}
+
+// withReadOnlyBinds binds the inputs and the root filesystem's own directories. The r-forms of the
+// flags reach mounts below the source too (mount_setattr(2), Linux 5.12); plain "ro" leaves those
+// writable.
+func withReadOnlyBinds(_ Analysis, place Placement, s *specs.Spec) error {
+	options := []string{"rbind", "rprivate", "rro", "rnosuid", "rnodev"}
+	if place.Portable {
+		options = []string{"rbind", "rprivate", "ro", "nosuid", "nodev"}
+	}
+	for _, b := range place.Binds {
+		s.Mounts = append(s.Mounts, bind(b.Source, b.Destination, options...))
+	}
+	return nil
+}
+
+// withWork binds the working directory alone, not what may be mounted below it.
+func withWork(_ Analysis, place Placement, s *specs.Spec) error {
+	s.Mounts = append(s.Mounts, bind(place.Work, workDir, "bind", "rprivate", "rw", "nosuid", "nodev"))
+	return nil
+}
+
+func withInit(_ Analysis, place Placement, s *specs.Spec) error {
+	if place.InitSource != "" {
+		s.Mounts = append(s.Mounts, bind(place.InitSource, place.Init[0], "bind", "rprivate", "ro", "nosuid", "nodev"))
+	}
+	return nil
+}
+
+func bind(source, destination string, options ...string) specs.Mount {
+	return specs.Mount{Destination: destination, Type: "bind", Source: source, Options: options}
+}

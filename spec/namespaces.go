@@ -1,0 +1,45 @@
+package spec
+
+import (
+	"slices"
+
+	"github.com/opencontainers/runtime-spec/specs-go"
+)
+
+// withNamespaces gives the container new ones of every kind but time. The network namespace is empty:
+// it has loopback and no way out.
+func withNamespaces(_ Analysis, _ Placement, s *specs.Spec) error {
+	for _, kind := range []specs.LinuxNamespaceType{
+		specs.UserNamespace, specs.PIDNamespace, specs.MountNamespace, specs.IPCNamespace,
+		specs.UTSNamespace, specs.CgroupNamespace, specs.NetworkNamespace,
+	} {
+		s.Linux.Namespaces = append(s.Linux.Namespaces, specs.LinuxNamespace{Type: kind})
+	}
+	return nil
+}
+
+func withIDMappings(_ Analysis, place Placement, s *specs.Spec) error {
+	s.Linux.UIDMappings = slices.Clone(place.UIDMappings)
+	s.Linux.GIDMappings = slices.Clone(place.GIDMappings)
+	return nil
+}
+
+// withHiddenPaths hides what runc's own example spec hides of /proc; where a path does not exist the
+// runtime passes over it.
+func withHiddenPaths(_ Analysis, _ Placement, s *specs.Spec) error {
+	s.Linux.MaskedPaths = []string{
+		"/proc/acpi", "/proc/asound", "/proc/kcore", "/proc/keys", "/proc/latency_stats", "/proc/timer_list",
+		"/proc/timer_stats", "/proc/sched_debug", "/sys/firmware", "/proc/scsi",
+	}
+	s.Linux.ReadonlyPaths = []string{"/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys", "/proc/sysrq-trigger"}
+	return nil
+}
+
+// withSysctl lets no user namespace be made inside, which would give back capabilities over new
+// mounts and networks. runc 1.1 refuses this sysctl; there seccomp alone stands before it.
+func withSysctl(_ Analysis, place Placement, s *specs.Spec) error {
+	if !place.Portable {
+		s.Linux.Sysctl = map[string]string{"user.max_user_namespaces": "0"}
+	}
+	return nil
+}

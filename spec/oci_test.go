@@ -1,0 +1,229 @@
+package spec
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"os"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/opencontainers/runtime-spec/specs-go"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+func testAnalysis() Analysis {
+	return Analysis{
+		ID: "penguins", Script: "/h/a.py", Memory: 512 * MiB, CPUs: 1.5, Pids: 50,
+		Env: map[string]string{"TZ": "Europe/Oslo", "MODE": "fast"}, Secrets: []string{"API_KEY", "HOME", "NOT_GIVEN"},
+	}
+}
+
+func testPlacement() Placement {
+	mappings := []specs.LinuxIDMapping{{ContainerID: 0, HostID: 1, Size: 1}, {ContainerID: 1000, HostID: 2, Size: 1}}
+	return Placement{
+		Root: "/run/scidex/rootfs", Work: "/tmp/scidex-analysis-penguins/work",
+		Binds: []Bind{
+			{"/usr", "/usr"},
+			{"/stage/data", "/data"},
+			{"/stage/src", "/analysis"},
+			{"/stage/a.py", "/analysis/a.py"},
+		},
+		UIDMappings: mappings, GIDMappings: mappings, UID: 1000, GID: 1000,
+		Init: []string{"/dev/scidex-init", "--"}, InitSource: "/stage/init",
+		Command: []string{"python3", "/analysis/a.py"},
+		Secrets: map[string]string{"API_KEY": "s3cret", "HOME": "/work", "OTHER": "must not appear"},
+		HasData: true, NoFile: 4096,
+	}
+}
+
+func portable(p Placement) Placement {
+	p.Portable, p.Init, p.InitSource, p.Root, p.Secrets = true, nil, "", "rootfs", nil
+	return p
+}
+
+// TestOCIGolden shows the whole spec to a reader of a change. The filter has its own tests, as it
+// differs from one architecture to another.
+func TestOCIGolden(t *testing.T) {
+	for name, place := range map[string]Placement{"config.json": testPlacement(), "portable.json": portable(testPlacement())} {
+		s, err := OCI(testAnalysis(), place)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s.Linux.Seccomp == nil || len(s.Linux.Seccomp.Syscalls) == 0 || s.Linux.Seccomp.DefaultAction != specs.ActErrno {
+			t.Errorf("%s: no seccomp filter: %+v", name, s.Linux.Seccomp)
+		}
+		s.Linux.Seccomp = nil
+		got, err := json.MarshalIndent(s, "", "  ")
+		if err != nil {
+			t.Fatal(err)
+		}
+		got = append(got, '\n')
+		if *update {
+			if err := os.WriteFile("testdata/"+name, got, 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if want := readTestdata(t, name); !bytes.Equal(got, want) {
+			t.Errorf("%s differs from testdata (go test ./spec -update writes it anew); got\n%s", name, got)
+		}
+	}
+}
+
+func TestOCIConfines(t *testing.T) {
+	s, err := OCI(testAnalysis(), testPlacement())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c := s.Process.Capabilities; c == nil || !reflect.DeepEqual(*c, specs.LinuxCapabilities{
+		Bounding: []string{}, Effective: []string{}, Inheritable: []string{}, Permitted: []string{}, Ambient: []string{},
+	}) {
+		t.Errorf("capabilities %+v; want five empty sets", c)
+	}
+	if !s.Process.NoNewPrivileges || !s.Root.Readonly || s.Process.Terminal {
+		t.Error("want no_new_privs, a read-only root and no terminal")
+	}
+	if got, want := s.Process.Args, []string{"/dev/scidex-init", "--", "python3", "/analysis/a.py"}; !slices.Equal(got, want) {
+		t.Errorf("args %q; want %q", got, want)
+	}
+	if len(s.Process.User.AdditionalGids) != 0 {
+		t.Error("supplementary groups")
+	}
+	var kinds []string
+	for _, n := range s.Linux.Namespaces {
+		kinds = append(kinds, string(n.Type))
+		if n.Path != "" {
+			t.Errorf("namespace %s is not new", n.Type)
+		}
+	}
+	if want := []string{"user", "pid", "mount", "ipc", "uts", "cgroup", "network"}; !slices.Equal(kinds, want) {
+		t.Errorf("namespaces %v; want %v", kinds, want)
+	}
+	for _, m := range s.Mounts {
+		if m.Destination != "/dev" && !strings.HasPrefix(m.Destination, "/dev/pts") && !slices.Contains(m.Options, "nodev") && !slices.Contains(m.Options, "rnodev") {
+			t.Errorf("%s allows devices: %v", m.Destination, m.Options)
+		}
+		if !slices.Contains(m.Options, "nosuid") && !slices.Contains(m.Options, "rnosuid") {
+			t.Errorf("%s allows set-id programs: %v", m.Destination, m.Options)
+		}
+		if slices.Contains([]string{"sysfs", "cgroup", "cgroup2", "mqueue"}, m.Type) {
+			t.Errorf("there is a %s", m.Type)
+		}
+		if strings.HasPrefix(m.Destination, "/work/") {
+			t.Errorf("%s is below /work", m.Destination)
+		}
+	}
+}
+
+func TestOCIEnv(t *testing.T) {
+	env := func(a Analysis, p Placement) map[string]string {
+		t.Helper()
+		s, err := OCI(a, p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !slices.IsSorted(s.Process.Env) {
+			t.Errorf("env is not sorted: %q", s.Process.Env)
+		}
+		vars := map[string]string{}
+		for _, v := range s.Process.Env {
+			name, value, _ := strings.Cut(v, "=")
+			if _, ok := vars[name]; ok {
+				t.Errorf("%s is there twice", name)
+			}
+			vars[name] = value
+		}
+		return vars
+	}
+	got := env(testAnalysis(), testPlacement())
+	for name, want := range map[string]string{
+		"TZ": "Europe/Oslo", "MODE": "fast", "API_KEY": "s3cret", "HOME": "/work", "OMP_NUM_THREADS": "2", "PYTHON_CPU_COUNT": "2",
+		"SCIDEX_ANALYSIS_ID": "penguins", "SCIDEX_WORK_DIR": "/work", "SCIDEX_DATA_DIR": "/data", "SOURCE_DATE_EPOCH": "315532800",
+		"PYTHONHASHSEED": "0", "USER": "analysis", "TMPDIR": "/tmp", "MPLCONFIGDIR": "/home/analysis/.config/matplotlib",
+	} {
+		if got[name] != want {
+			t.Errorf("%s = %q; want %q", name, got[name], want)
+		}
+	}
+	for _, name := range []string{"SCIDEX_DOCS_DIR", "NOT_GIVEN", "OTHER", "TERM"} {
+		if value, ok := got[name]; ok {
+			t.Errorf("%s = %q; want it absent", name, value)
+		}
+	}
+	place := testPlacement()
+	place.HasData, place.HasDocs = false, true
+	a := testAnalysis()
+	a.CPUs = 0.1
+	got = env(a, place)
+	if _, ok := got["SCIDEX_DATA_DIR"]; ok || got["SCIDEX_DOCS_DIR"] != "/docs" || got["OMP_NUM_THREADS"] != "1" {
+		t.Errorf("env %v; want docs, no data and one thread", got)
+	}
+}
+
+func TestOCIRlimits(t *testing.T) {
+	limits := func(words string, noFile uint64) map[string]uint64 {
+		t.Helper()
+		a, p := testAnalysis(), testPlacement()
+		a.Limits, p.NoFile = words, noFile
+		s, err := OCI(a, p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := map[string]uint64{}
+		for _, r := range s.Process.Rlimits {
+			if r.Soft != r.Hard {
+				t.Errorf("%s: soft %d, hard %d", r.Type, r.Soft, r.Hard)
+			}
+			got[strings.TrimPrefix(r.Type, "RLIMIT_")] = r.Hard
+		}
+		return got
+	}
+	want := map[string]uint64{"CORE": 0, "MEMLOCK": 65536, "MSGQUEUE": 819200, "NOFILE": 65536}
+	if got := limits("enforce", 0); !reflect.DeepEqual(got, want) {
+		t.Errorf("enforce: %v; want %v", got, want)
+	}
+	want["NOFILE"], want["DATA"], want["NPROC"] = 1024, 512<<20, 50
+	if got := limits("best-effort", 1024); !reflect.DeepEqual(got, want) {
+		t.Errorf("best-effort: %v; want %v", got, want)
+	}
+}
+
+func TestOCIRefuses(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(*Analysis, *Placement)
+		want   string
+	}{
+		"no id":            {func(a *Analysis, _ *Placement) { a.ID = "" }, `id "" is not allowed`},
+		"not valid":        {func(a *Analysis, _ *Placement) { a.Memory = -1 }, "memory -1B is out of bounds"},
+		"reserved name":    {func(a *Analysis, _ *Placement) { a.Env = map[string]string{"SCIDEX_WORK_DIR": "/"} }, "SCIDEX_WORK_DIR"},
+		"no command":       {func(_ *Analysis, p *Placement) { p.Command = nil }, "no command"},
+		"empty word":       {func(_ *Analysis, p *Placement) { p.Command = []string{""} }, "no command"},
+		"relative root":    {func(_ *Analysis, p *Placement) { p.Root = "rootfs" }, `path "rootfs" is not absolute`},
+		"no work":          {func(_ *Analysis, p *Placement) { p.Work = "" }, `path "" is not absolute`},
+		"relative source":  {func(_ *Analysis, p *Placement) { p.Binds[0].Source = "usr" }, `path "usr"`},
+		"relative target":  {func(_ *Analysis, p *Placement) { p.Binds[0].Destination = "usr" }, `mount point "usr"`},
+		"target above":     {func(_ *Analysis, p *Placement) { p.Binds[0].Destination = "/a/../usr" }, `mount point "/a/../usr"`},
+		"root as target":   {func(_ *Analysis, p *Placement) { p.Binds[0].Destination = "/" }, `mount point "/"`},
+		"init, no source":  {func(_ *Analysis, p *Placement) { p.InitSource = "" }, "go together"},
+		"source, no init":  {func(_ *Analysis, p *Placement) { p.Init = nil }, "go together"},
+		"relative init":    {func(_ *Analysis, p *Placement) { p.Init = []string{"init"} }, `mount point "init"`},
+		"portable init":    {func(_ *Analysis, p *Placement) { p.Portable = true }, "a portable spec has no init"},
+		"uid not mapped":   {func(_ *Analysis, p *Placement) { p.UID = 1001 }, "uid 0 or 1001 is not mapped"},
+		"gid not mapped":   {func(_ *Analysis, p *Placement) { p.GID = 1001 }, "gid 0 or 1001 is not mapped"},
+		"no mappings":      {func(_ *Analysis, p *Placement) { p.UIDMappings = nil }, "not mapped"},
+		"secret with NUL":  {func(_ *Analysis, p *Placement) { p.Secrets["API_KEY"] = "hush\x00" }, "the value of secret API_KEY has a NUL byte"},
+		"secret too large": {func(_ *Analysis, p *Placement) { p.Secrets["API_KEY"] = strings.Repeat("hush", 32768) }, "secret API_KEY"},
+	} {
+		a, p := testAnalysis(), testPlacement()
+		c.change(&a, &p)
+		s, err := OCI(a, p)
+		if err == nil || s != nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v; want %q", name, err, c.want)
+		} else if strings.Contains(err.Error(), "hush") {
+			t.Errorf("%s: the message shows the secret: %v", name, err)
+		}
+	}
+}

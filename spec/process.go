@@ -1,0 +1,41 @@
+package spec
+
+import (
+	"slices"
+
+	"github.com/opencontainers/runtime-spec/specs-go"
+)
+
+// workDir is the working directory inside, the one place that is harvested.
+const workDir = "/work"
+
+func withCommand(_ Analysis, place Placement, s *specs.Spec) error {
+	s.Process.Args = slices.Concat(place.Init, place.Command)
+	s.Process.Cwd = workDir
+	s.Process.Terminal = false
+	return nil
+}
+
+func withUser(_ Analysis, place Placement, s *specs.Spec) error {
+	umask := uint32(0o027)
+	s.Process.User = specs.User{UID: place.UID, GID: place.GID, Umask: &umask}
+	return nil
+}
+
+// withoutPrivileges empties all five capability sets. They are empty and not nil: a runtime leaves
+// the sets alone that a spec does not name.
+func withoutPrivileges(_ Analysis, _ Placement, s *specs.Spec) error {
+	s.Process.NoNewPrivileges = true
+	s.Process.Capabilities = &specs.LinuxCapabilities{
+		Bounding: []string{}, Effective: []string{}, Inheritable: []string{}, Permitted: []string{}, Ambient: []string{},
+	}
+	return nil
+}
+
+// withOOMScore makes the analysis a likelier victim than the services of the host when the host
+// itself runs out of memory (proc(5), oom_score_adj: -1000 to 1000), and not the first of all.
+func withOOMScore(_ Analysis, _ Placement, s *specs.Spec) error {
+	score := 500
+	s.Process.OOMScoreAdj = &score
+	return nil
+}

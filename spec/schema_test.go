@@ -1,0 +1,178 @@
+package spec
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	"go.yaml.in/yaml/v3"
+)
+
+const schemaFile = "../docs/schema/manifest.json"
+
+func compileSchema(t *testing.T) *jsonschema.Schema {
+	t.Helper()
+	schema, err := jsonschema.NewCompiler().Compile(schemaFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return schema
+}
+
+// bySchema is the verdict of the schema on a manifest in YAML or JSON.
+func bySchema(t *testing.T, schema *jsonschema.Schema, manifest []byte) error {
+	t.Helper()
+	var value any
+	if err := yaml.Unmarshal(manifest, &value); err != nil {
+		t.Fatal(err)
+	}
+	data, err := json.Marshal(value)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if value, err = jsonschema.UnmarshalJSON(bytes.NewReader(data)); err != nil {
+		t.Fatal(err)
+	}
+	return schema.Validate(value)
+}
+
+func byParser(manifest []byte) error {
+	a, err := ParseManifest(manifest, "m")
+	if err != nil {
+		return err
+	}
+	return a.Validate()
+}
+
+// TestOneSetOfFields holds the struct, the parser and the schema together.
+func TestOneSetOfFields(t *testing.T) {
+	var inStruct, inParser []string
+	for _, f := range reflect.VisibleFields(reflect.TypeFor[Analysis]()) {
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		inStruct = append(inStruct, name)
+	}
+	for _, f := range manifestFields(&Analysis{}) {
+		inParser = append(inParser, f.name)
+	}
+	data, err := os.ReadFile(schemaFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var schema struct {
+		Properties map[string]json.RawMessage
+	}
+	if err := json.Unmarshal(data, &schema); err != nil {
+		t.Fatal(err)
+	}
+	var inSchema []string
+	for name := range schema.Properties {
+		inSchema = append(inSchema, name)
+	}
+	for _, names := range [][]string{inStruct, inParser, inSchema} {
+		slices.Sort(names)
+	}
+	if !slices.Equal(inStruct, inParser) || !slices.Equal(inStruct, inSchema) {
+		t.Errorf("struct %v\nparser %v\nschema %v", inStruct, inParser, inSchema)
+	}
+}
+
+func TestSchemaAcceptsManifests(t *testing.T) {
+	schema := compileSchema(t)
+	files, err := filepath.Glob("testdata/manifests/*")
+	if err != nil || len(files) < 3 {
+		t.Fatalf("%v, %v; want at least three manifests", files, err)
+	}
+	for _, file := range files {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := bySchema(t, schema, data); err != nil {
+			t.Errorf("%s: schema: %v", file, err)
+		}
+		if err := byParser(data); err != nil {
+			t.Errorf("%s: parser: %v", file, err)
+		}
+	}
+	for _, a := range []Analysis{everyField(), everyField().WithDefaults(), Analysis{Command: []string{"a"}}.WithDefaults()} {
+		data, err := json.Marshal(a)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := bySchema(t, schema, data); err != nil {
+			t.Errorf("%s: %v", data, err)
+		}
+	}
+}
+
+// TestSchemaAgrees gives both readers the same manifests.
+func TestSchemaAgrees(t *testing.T) {
+	schema := compileSchema(t)
+	for _, c := range []struct {
+		manifest string
+		accepted bool
+	}{
+		{"command: [a, 1, true]", true},
+		{"script: a.py\nargs: [1.5]", true},
+		{"script: a.py\nmemory: 4194304", true},
+		{"script: a.py\nmemory: 1.5 GiB", true},
+		{"script: a.py\ntimeout: 0.5", true},
+		{"script: a.py\ntimeout: 1h30m", true},
+		{"script: a.py\nexclude: []", true},
+		{"script: a.py\noutputs: ['**/*.csv', 'a..b', '.hidden']", true},
+		{"script: a.py\nenv: {A_1: 2}\nsecrets: [B]", true},
+		{"script: a.py\nlabels: {a/b: ''}", true},
+
+		{"{}", false},
+		{"command: [a]\nscript: a.py", false},
+		{"command: []", false},
+		{"command: a", false},
+		{"command: [a]\nargs: [b]", false},
+		{"script: ''", false},
+		{"script: a.py\nunknown: 1", false},
+		{"script: a.py\nwork_size: 1GiB", false},
+		{"script: a.py\nid: ..", false},
+		{"script: a.py\nid: a/b", false},
+		{"script: a.py\nid: ''", false},
+		{"script: a.py\nid: null", false},
+		{"script: a.py\nmemory: 4194303", false},
+		{"script: a.py\nmemory: -1", false},
+		{"script: a.py\nmemory: lots", false},
+		{"script: a.py\nmemory: [1]", false},
+		{"script: a.py\ncpus: 0", false},
+		{"script: a.py\ncpus: '1'", false},
+		{"script: a.py\ncpus: 5000", false},
+		{"script: a.py\npids: 1", false},
+		{"script: a.py\npids: 1.5", false},
+		{"script: a.py\ntimeout: 0.05", false},
+		{"script: a.py\ntimeout: -5s", false},
+		{"script: a.py\ntimeout: 5d", false},
+		{"script: a.py\nlimits: enforced", false},
+		{"script: a.py\nkeep: sometimes", false},
+		{"script: a.py\nids: root", false},
+		{"script: a.py\nrootfs: debian", false},
+		{"script: a.py\nenv: {1A: x}", false},
+		{"script: a.py\nenv: {SCIDEX_WORK_DIR: x}", false},
+		{"script: a.py\nenv: {A: [x]}", false},
+		{"script: a.py\nsecrets: [SCIDEX_WORK_DIR]", false},
+		{"script: a.py\nlabels: {-a: x}", false},
+		{"script: a.py\noutputs: [/work/a]", false},
+		{"script: a.py\noutputs: [a/../b]", false},
+		{"script: a.py\noutputs: [./a]", false},
+		{"script: a.py\noutputs: [a/]", false},
+		{"script: a.py\nexclude: ['']", false},
+	} {
+		if err := bySchema(t, schema, []byte(c.manifest)); (err == nil) != c.accepted {
+			t.Errorf("%q: schema: %v; want accepted: %v", c.manifest, err, c.accepted)
+		}
+		if err := byParser([]byte(c.manifest)); (err == nil) != c.accepted {
+			t.Errorf("%q: parser: %v; want accepted: %v", c.manifest, err, c.accepted)
+		}
+	}
+}

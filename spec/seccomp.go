@@ -1,0 +1,61 @@
+package spec
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/moby/profiles/seccomp"
+	"github.com/opencontainers/runtime-spec/specs-go"
+)
+
+// forbidden are taken out of the base profile whether or not it has them, so that a newer base cannot
+// bring them back. They fail with EPERM.
+var forbidden = [...]string{
+	// Large kernel interfaces with a history of holes, and of no use to an analysis.
+	"io_uring_setup", "io_uring_enter", "io_uring_register", "bpf", "perf_event_open", "userfaultfd",
+	"add_key", "keyctl", "request_key",
+	// Mounts and namespaces.
+	"mount", "umount", "umount2", "mount_setattr", "move_mount", "open_tree", "open_tree_attr", "fsopen",
+	"fsconfig", "fsmount", "fspick", "pivot_root", "setns", "unshare",
+	// Reading and steering other processes, our init among them.
+	"ptrace", "process_vm_readv", "process_vm_writev", "kcmp", "pidfd_getfd",
+	// It reaches socket(2) with its arguments in memory, where no filter sees them.
+	"socketcall",
+}
+
+// withSeccomp sets the system call filter: the default of moby narrowed to what an analysis needs.
+func withSeccomp(_ Analysis, _ Placement, s *specs.Spec) error {
+	// The base asks the kernel's version for one rule, of ptrace, which is forbidden here anyway: the
+	// result depends on nothing but the architecture.
+	profile, err := seccomp.GetDefaultProfile(s)
+	if err != nil {
+		return fmt.Errorf("seccomp: default profile: %w", err)
+	}
+	// The native architecture alone is the stricter choice and compiles in half the time; calls of
+	// another (int 0x80, x32) kill the thread.
+	if len(profile.Architectures) > 1 {
+		profile.Architectures = profile.Architectures[:1]
+	}
+	narrower := slices.Concat(socketRules(), setIDRules(), unsupportedRules())
+	replaced := slices.Clone(forbidden[:])
+	for _, rule := range narrower {
+		replaced = append(replaced, rule.Names...)
+	}
+	profile.Syscalls = append(without(profile.Syscalls, replaced), narrower...)
+	s.Linux.Seccomp = profile
+	return nil
+}
+
+// without removes the named system calls from all rules, and rules that are left with none.
+func without(rules []specs.LinuxSyscall, names []string) []specs.LinuxSyscall {
+	var kept []specs.LinuxSyscall
+	for _, rule := range rules {
+		rule.Names = slices.DeleteFunc(slices.Clone(rule.Names), func(name string) bool {
+			return slices.Contains(names, name)
+		})
+		if len(rule.Names) > 0 {
+			kept = append(kept, rule)
+		}
+	}
+	return kept
+}

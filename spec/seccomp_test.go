@@ -1,0 +1,211 @@
+package spec
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/opencontainers/runtime-spec/specs-go"
+)
+
+// verdict evaluates a profile as libseccomp does: a rule without condition wins over those with one,
+// rules of one call are alternatives, the conditions of one rule must all hold. Rules that match with
+// different actions would depend on libseccomp's order, and are an error.
+func verdict(t *testing.T, profile *specs.LinuxSeccomp, name string, args ...uint64) string {
+	t.Helper()
+	def := action(profile.DefaultAction, profile.DefaultErrnoRet)
+	var conditional []string
+	for _, rule := range profile.Syscalls {
+		if !slices.Contains(rule.Names, name) || action(rule.Action, rule.ErrnoRet) == def {
+			continue
+		}
+		if len(rule.Args) == 0 {
+			return action(rule.Action, rule.ErrnoRet)
+		}
+		if matches(t, rule.Args, args) {
+			conditional = append(conditional, action(rule.Action, rule.ErrnoRet))
+		}
+	}
+	conditional = slices.Compact(conditional)
+	switch len(conditional) {
+	case 0:
+		return def
+	case 1:
+		return conditional[0]
+	}
+	t.Fatalf("%s%x: rules contradict each other: %v", name, args, conditional)
+	return ""
+}
+
+func action(a specs.LinuxSeccompAction, errno *uint) string {
+	if a == specs.ActErrno {
+		return fmt.Sprint("errno ", *errno)
+	}
+	return string(a)
+}
+
+func matches(t *testing.T, conditions []specs.LinuxSeccompArg, args []uint64) bool {
+	t.Helper()
+	seen := map[uint]bool{}
+	for _, c := range conditions {
+		if seen[c.Index] {
+			t.Fatalf("two conditions on one argument in one rule: libcontainer makes alternatives of them: %+v", conditions)
+		}
+		seen[c.Index] = true
+		var arg uint64
+		if int(c.Index) < len(args) {
+			arg = args[c.Index]
+		}
+		var holds bool
+		switch c.Op {
+		case specs.OpEqualTo:
+			holds = arg == c.Value
+		case specs.OpGreaterThan:
+			holds = arg > c.Value
+		case specs.OpMaskedEqual:
+			holds = arg&c.Value == c.ValueTwo
+		default:
+			t.Fatalf("operator %s is not known to this test", c.Op)
+		}
+		if !holds {
+			return false
+		}
+	}
+	return true
+}
+
+const (
+	yes     = "SCMP_ACT_ALLOW"
+	eperm   = "errno 1"
+	nosys   = "errno 38"
+	notsup  = "errno 95"
+	noAF    = "errno 97"
+	creat   = 0o101      // O_WRONLY|O_CREAT
+	tmpFile = 0o20200002 // O_RDWR|O_TMPFILE on amd64
+)
+
+func testProfile(t *testing.T) *specs.LinuxSeccomp {
+	t.Helper()
+	s, err := OCI(testAnalysis(), testPlacement())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s.Linux.Seccomp
+}
+
+func TestSeccomp(t *testing.T) {
+	profile := testProfile(t)
+	const high = 1 << 32 // the kernel does not see it in an int
+	for _, c := range []struct {
+		name string
+		args []uint64
+		want string
+	}{
+		{"read", nil, yes},
+		{"execve", nil, yes},
+		{"fork", nil, yes},
+		{"ptrace", nil, eperm},
+		{"reboot", nil, eperm},
+		{"no_such_call", nil, eperm},
+
+		{"openat2", nil, nosys},
+		{"clone3", nil, nosys},
+		{"fallocate", nil, notsup},
+
+		{"clone", []uint64{0x1200011}, yes},         // fork of glibc
+		{"clone", []uint64{0x3d0f00}, yes},          // a thread of glibc
+		{"clone", []uint64{0x10000011}, eperm},      // CLONE_NEWUSER
+		{"clone", []uint64{0x40000011}, eperm},      // CLONE_NEWNET
+		{"clone", []uint64{0x00020011}, eperm},      // CLONE_NEWNS
+		{"clone", []uint64{0x02000011}, eperm},      // CLONE_NEWCGROUP
+		{"clone", []uint64{0x20000011}, eperm},      // CLONE_NEWPID
+		{"clone", []uint64{0x08000011}, eperm},      // CLONE_NEWIPC
+		{"clone", []uint64{0x04000011}, eperm},      // CLONE_NEWUTS
+		{"clone", []uint64{high | 0x1200011}, yes},  // high bits make no namespace
+		{"clone", []uint64{high | 1<<28}, eperm},    // and hide none
+		{"socket", []uint64{0}, noAF},               // AF_UNSPEC
+		{"socket", []uint64{1}, yes},                // AF_UNIX
+		{"socket", []uint64{2}, yes},                // AF_INET
+		{"socket", []uint64{10}, yes},               // AF_INET6
+		{"socket", []uint64{16}, noAF},              // AF_NETLINK
+		{"socket", []uint64{17}, noAF},              // AF_PACKET
+		{"socket", []uint64{38}, noAF},              // AF_ALG
+		{"socket", []uint64{40}, noAF},              // AF_VSOCK
+		{"socket", []uint64{high | 40}, noAF},       // the same for the kernel
+		{"socket", []uint64{high | 1}, noAF},        //
+		{"socketpair", []uint64{0}, noAF},           //
+		{"socketpair", []uint64{1}, yes},            //
+		{"socketpair", []uint64{2}, noAF},           //
+		{"socketpair", []uint64{high | 1}, noAF},    //
+		{"socketcall", nil, eperm},                  //
+		{"personality", []uint64{0}, yes},           //
+		{"personality", []uint64{0x40000}, eperm},   // ADDR_NO_RANDOMIZE
+		{"chmod", []uint64{9, 0o755}, yes},          //
+		{"chmod", []uint64{9, 0o1777}, yes},         //
+		{"chmod", []uint64{9, 0o4755}, eperm},       //
+		{"chmod", []uint64{9, 0o2755}, eperm},       //
+		{"chmod", []uint64{9, high | 04000}, eperm}, //
+		{"fchmod", []uint64{9, 0o644}, yes},
+		{"fchmod", []uint64{9, 0o6755}, eperm},
+		{"fchmodat", []uint64{9, 9, 0o644}, yes},
+		{"fchmodat", []uint64{9, 9, 0o4755}, eperm},
+		{"fchmodat2", []uint64{9, 9, 0o644}, yes},
+		{"fchmodat2", []uint64{9, 9, 0o2755}, eperm},
+		{"creat", []uint64{9, 0o644}, yes},
+		{"creat", []uint64{9, 0o4755}, eperm},
+		{"mkdir", []uint64{9, 0o755}, yes},
+		{"mkdir", []uint64{9, 0o2755}, eperm},
+		{"mkdirat", []uint64{9, 9, 0o755}, yes},
+		{"mkdirat", []uint64{9, 9, 0o2755}, eperm},
+		{"mknod", []uint64{9, 0o10644}, yes},
+		{"mknod", []uint64{9, 0o14644}, eperm},
+		{"mknodat", []uint64{9, 9, 0o100644}, yes},
+		{"mknodat", []uint64{9, 9, 0o104644}, eperm},
+		{"open", []uint64{9, 0, 0o7777}, yes}, // without O_CREAT the mode is what the register held
+		{"open", []uint64{9, creat, 0o644}, yes},
+		{"open", []uint64{9, creat, 0o4755}, eperm},
+		{"open", []uint64{9, tmpFile, 0o600}, yes},
+		{"open", []uint64{9, tmpFile, 0o4700}, eperm},
+		{"openat", []uint64{9, 9, 0, 0o7777}, yes},
+		{"openat", []uint64{9, 9, 0o200000, 0o7777}, yes}, // O_DIRECTORY is a part of O_TMPFILE
+		{"openat", []uint64{9, 9, creat, 0o644}, yes},
+		{"openat", []uint64{9, 9, creat, 0o2755}, eperm},
+		{"openat", []uint64{9, 9, high | creat, 0o2755}, eperm},
+		{"openat", []uint64{9, 9, tmpFile, 0o4700}, eperm},
+	} {
+		if got := verdict(t, profile, c.name, c.args...); got != c.want {
+			t.Errorf("%s%#o = %s; want %s", c.name, c.args, got, c.want)
+		}
+	}
+}
+
+func TestSeccompForbids(t *testing.T) {
+	profile := testProfile(t)
+	for _, name := range []string{
+		"io_uring_setup", "io_uring_enter", "io_uring_register", "bpf", "perf_event_open", "userfaultfd", "keyctl", "add_key",
+		"request_key", "mount", "umount2", "mount_setattr", "move_mount", "open_tree", "fsopen", "fsconfig", "fsmount", "fspick",
+		"pivot_root", "chroot", "setns", "unshare", "ptrace", "process_vm_readv", "process_vm_writev", "kcmp", "pidfd_getfd",
+		"process_madvise", "open_by_handle_at", "init_module", "finit_module", "kexec_load", "swapon", "syslog", "acct", "quotactl",
+		"settimeofday", "clock_settime", "sethostname", "setdomainname", "iopl", "ioperm", "lookup_dcookie", "nfsservctl", "vhangup",
+	} {
+		for _, rule := range profile.Syscalls {
+			if slices.Contains(rule.Names, name) {
+				t.Errorf("%s is named by the rule %+v", name, rule)
+			}
+		}
+	}
+}
+
+func TestSeccompArchitecture(t *testing.T) {
+	if archs := testProfile(t).Architectures; len(archs) > 1 {
+		t.Errorf("architectures %v; want the native one alone", archs)
+	}
+}
+
+func TestWithout(t *testing.T) {
+	rules := []specs.LinuxSyscall{{Names: []string{"a", "b"}}, {Names: []string{"b"}}}
+	got := without(rules, []string{"b"})
+	if len(got) != 1 || !slices.Equal(got[0].Names, []string{"a"}) || len(rules[0].Names) != 2 {
+		t.Errorf("got %v from %v", got, rules)
+	}
+}

@@ -1,0 +1,174 @@
+package spec
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// Size is an amount of memory or storage in bytes. Its JSON form is the number of bytes.
+type Size int64
+
+// Binary multiples of a byte.
+const (
+	KiB Size = 1 << (10 * (iota + 1))
+	MiB
+	GiB
+	TiB
+	PiB
+)
+
+// Duration is a length of time. Its JSON form is a string such as "1h30m".
+type Duration time.Duration
+
+var (
+	sizeForm     = regexp.MustCompile(`^([0-9]+(?:\.[0-9]+)?) ?(?:([kmgtp])i?)?b?$`)
+	secondsForm  = regexp.MustCompile(`^[0-9]+(?:\.[0-9]+)?$`)
+	durationForm = regexp.MustCompile(`^(?:[0-9]+(?:\.[0-9]+)?(?:ms|h|m|s))+$`)
+)
+
+// ParseSize reads a number of bytes ("1048576") or a number with a unit ("512MiB", "2g", "1.5 GiB").
+// Units are binary whatever their spelling, as in docker and podman: 2GB is 2GiB. Zero and what is
+// beyond 8 EiB is refused.
+func ParseSize(s string) (Size, error) {
+	form := sizeForm.FindStringSubmatch(strings.ToLower(strings.TrimSpace(s)))
+	if form == nil {
+		return 0, badSize(s)
+	}
+	number, err := strconv.ParseFloat(form[1], 64)
+	if err != nil {
+		return 0, badSize(s)
+	}
+	bytes := math.Ldexp(number, 10*strings.Index(" kmgtp", form[2]))
+	if bytes < 1 || bytes >= math.MaxInt64 {
+		return 0, badSize(s)
+	}
+	return Size(bytes), nil
+}
+
+func badSize(s string) error {
+	return fmt.Errorf("%s is no size above zero: write a number of bytes or a number with a unit, such as 512MiB or 2GiB", quote(s))
+}
+
+// ParseDuration reads "30m", "90s", "1h30m", "250ms" or a bare number of seconds. Zero and negative
+// values are refused.
+func ParseDuration(s string) (Duration, error) {
+	text := strings.TrimSpace(s)
+	if secondsForm.MatchString(text) {
+		text += "s"
+	}
+	if !durationForm.MatchString(text) {
+		return 0, badDuration(s)
+	}
+	d, err := time.ParseDuration(text)
+	if err != nil || d <= 0 {
+		return 0, badDuration(s)
+	}
+	return Duration(d), nil
+}
+
+func badDuration(s string) error {
+	return fmt.Errorf("%s is no time above zero: write a number of seconds or a number with ms, s, m or h, such as 90s or 1h30m", quote(s))
+}
+
+// ParseCPUs reads a number of cores such as "2" or "0.5"; see Validate for the bounds.
+func ParseCPUs(s string) (float64, error) {
+	cpus, err := strconv.ParseFloat(strings.TrimSpace(s), 64)
+	if err != nil || !secondsForm.MatchString(strings.TrimSpace(s)) {
+		return 0, badCPUs(quote(s))
+	}
+	return cpus, checkCPUs(cpus)
+}
+
+// ParsePids reads a number of processes and threads; see Validate for the bounds.
+func ParsePids(s string) (int64, error) {
+	pids, err := strconv.ParseInt(strings.TrimSpace(s), 10, 64)
+	if err != nil {
+		return 0, badPids(quote(s))
+	}
+	return pids, checkPids(pids)
+}
+
+// String returns the size in the largest binary unit that divides it: "2GiB", "1536MiB", "1000B".
+func (s Size) String() string {
+	for i, unit := range []Size{PiB, TiB, GiB, MiB, KiB} {
+		if s != 0 && s%unit == 0 {
+			return fmt.Sprintf("%d%ciB", s/unit, "PTGMK"[i])
+		}
+	}
+	return fmt.Sprintf("%dB", int64(s))
+}
+
+// UnmarshalJSON accepts a number of bytes or a string that ParseSize reads.
+func (s *Size) UnmarshalJSON(data []byte) error {
+	text, err := numberOrString(data)
+	if err != nil {
+		return err
+	}
+	*s, err = ParseSize(text)
+	return err
+}
+
+// UnmarshalYAML accepts what UnmarshalJSON accepts.
+func (s *Size) UnmarshalYAML(node *yaml.Node) (err error) {
+	if node.Kind != yaml.ScalarNode {
+		return badSize(kindOf(node))
+	}
+	*s, err = ParseSize(node.Value)
+	return err
+}
+
+// String returns the duration without parts that are zero: "30m", "1h30m", "1.5s".
+func (d Duration) String() string {
+	s := time.Duration(d).String()
+	if strings.HasSuffix(s, "m0s") {
+		s = strings.TrimSuffix(s, "0s")
+	}
+	if strings.HasSuffix(s, "h0m") {
+		s = strings.TrimSuffix(s, "0m")
+	}
+	return s
+}
+
+// MarshalJSON writes the form of String.
+func (d Duration) MarshalJSON() ([]byte, error) { return json.Marshal(d.String()) }
+
+// UnmarshalJSON accepts a number of seconds or a string that ParseDuration reads.
+func (d *Duration) UnmarshalJSON(data []byte) error {
+	text, err := numberOrString(data)
+	if err != nil {
+		return err
+	}
+	*d, err = ParseDuration(text)
+	return err
+}
+
+// UnmarshalYAML accepts what UnmarshalJSON accepts.
+func (d *Duration) UnmarshalYAML(node *yaml.Node) (err error) {
+	if node.Kind != yaml.ScalarNode {
+		return badDuration(kindOf(node))
+	}
+	*d, err = ParseDuration(node.Value)
+	return err
+}
+
+// numberOrString returns the text of a JSON number or string.
+func numberOrString(data []byte) (string, error) {
+	if len(data) > 0 && data[0] != '"' {
+		var number json.Number
+		if err := json.Unmarshal(data, &number); err != nil || number == "" {
+			return "", errors.New(quote(string(data)) + " is neither a number nor a string")
+		}
+		return number.String(), nil
+	}
+	var text string
+	err := json.Unmarshal(data, &text)
+	return text, err
+}

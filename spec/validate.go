@@ -1,0 +1,277 @@
+package spec
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/bmatcuk/doublestar/v4"
+)
+
+var (
+	idForm    = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$`)
+	envForm   = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+	labelForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._/-]{0,62}$`)
+)
+
+// maxWord is the longest argument or variable that execve(2) takes, without its NUL byte
+// (MAX_ARG_STRLEN, 32 pages of 4 KiB).
+const maxWord = 128*1024 - 1
+
+// ValidateID refuses what cannot name an analysis. Ids end the names of directories and control
+// groups, so they hold no '/', and do not begin with '.' or '-'.
+func ValidateID(id string) error {
+	if idForm.MatchString(id) {
+		return nil
+	}
+	return fmt.Errorf("id %s is not allowed: it must be 1 to 128 letters, digits, '.', '_' or '-', and begin with a letter or digit", quote(id))
+}
+
+// Validate refuses an analysis that cannot be run. A zero field was not asked for and passes, an
+// empty id too: the runner makes one. The error is one sentence for the user. Validate looks at the
+// request alone; whether its paths exist is the runner's to see.
+func (a Analysis) Validate() error {
+	checks := []func(Analysis) error{
+		checkID, checkProgram, checkPaths, checkEnv, checkSecrets, checkLabels, checkGlobs,
+		checkInputs, checkLimits, checkChoices,
+	}
+	for _, check := range checks {
+		if err := check(a); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func checkID(a Analysis) error {
+	if a.ID == "" {
+		return nil
+	}
+	return ValidateID(a.ID)
+}
+
+func checkProgram(a Analysis) error {
+	switch {
+	case len(a.Command) == 0 && a.Script == "":
+		return errors.New("there is nothing to run: give a command or a script")
+	case len(a.Command) > 0 && a.Script != "":
+		return fmt.Errorf("both a command (%s) and a script (%s) are given: give one of them", quote(a.Command[0]), quote(a.Script))
+	case len(a.Command) > 0 && a.Command[0] == "":
+		return errors.New("the command's first word is empty: it must name a program")
+	case len(a.Args) > 0 && a.Script == "":
+		return fmt.Errorf("args (%s) belong to a script: add them to the command itself", quote(a.Args[0]))
+	}
+	return checkWords(a)
+}
+
+func checkWords(a Analysis) error {
+	for _, word := range slices.Concat(a.Command, a.Args) {
+		if err := checkText("argument", word); err != nil {
+			return err
+		}
+		if len(word) > maxWord {
+			return fmt.Errorf("argument %s is longer than the %d bytes the kernel takes: put it into a file", quote(word), maxWord)
+		}
+	}
+	return nil
+}
+
+func checkPaths(a Analysis) error {
+	for _, p := range []struct{ field, path string }{
+		{"script", a.Script}, {"data", a.Data}, {"docs", a.Docs}, {"project", a.Project}, {"stage", a.Stage}, {"export", a.Export},
+	} {
+		if err := checkText(p.field, p.path); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkText refuses what cannot be passed on (NUL ends a C string) or kept (the catalog's JSON is
+// UTF-8, and another text than the one that was run must not be recorded).
+func checkText(field, value string) error {
+	if strings.ContainsRune(value, 0) {
+		return fmt.Errorf("%s %s has a NUL byte: take it out", field, quote(value))
+	}
+	if !utf8.ValidString(value) {
+		return fmt.Errorf("%s %s is not UTF-8, so it cannot be recorded: rename or recode it", field, quote(value))
+	}
+	return nil
+}
+
+func checkEnv(a Analysis) error {
+	for _, name := range slices.Sorted(maps.Keys(a.Env)) {
+		if err := checkEnvName("env", name); err != nil {
+			return err
+		}
+		if err := checkText("env "+name+":", a.Env[name]); err != nil {
+			return err
+		}
+		if len(name)+1+len(a.Env[name]) > maxWord {
+			return fmt.Errorf("env %s: %s is longer than the %d bytes the kernel takes: put it into a file", name, quote(a.Env[name]), maxWord)
+		}
+	}
+	return nil
+}
+
+func checkEnvName(field, name string) error {
+	if !envForm.MatchString(name) {
+		return fmt.Errorf("%s name %s is not allowed: it must be letters, digits and '_', and not begin with a digit", field, quote(name))
+	}
+	if slices.Contains(reservedEnv[:], name) {
+		return fmt.Errorf("%s name %s is set by scidex-oci itself: choose another", field, quote(name))
+	}
+	return nil
+}
+
+func checkSecrets(a Analysis) error {
+	for _, name := range a.Secrets {
+		if err := checkEnvName("secret", name); err != nil {
+			return err
+		}
+		if _, ok := a.Env[name]; ok {
+			return fmt.Errorf("%s is both in env and in secrets: take it out of env, whose values are kept and shown", quote(name))
+		}
+	}
+	return nil
+}
+
+func checkLabels(a Analysis) error {
+	const maxValue = 256 // bytes
+	for _, key := range slices.Sorted(maps.Keys(a.Labels)) {
+		value := a.Labels[key]
+		switch {
+		case !labelForm.MatchString(key):
+			return fmt.Errorf("label name %s is not allowed: it must be 1 to 63 letters, digits, '.', '_', '/' or '-', and begin with a letter or digit", quote(key))
+		case len(value) > maxValue:
+			return fmt.Errorf("label %s: %s is longer than %d bytes", key, quote(value), maxValue)
+		case strings.ContainsFunc(value, isControl):
+			return fmt.Errorf("label %s: %s has a control character: take it out", key, quote(value))
+		}
+		if err := checkText("label "+key+":", value); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func checkGlobs(a Analysis) error {
+	for _, g := range a.Outputs {
+		if err := checkGlob("output", g); err != nil {
+			return err
+		}
+	}
+	for _, g := range a.Exclude {
+		if err := checkGlob("exclude", g); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func checkGlob(field, glob string) error {
+	if err := checkText(field, glob); err != nil {
+		return err
+	}
+	if glob == "" {
+		return fmt.Errorf("%s pattern \"\" is empty: write a pattern such as *.csv", field)
+	}
+	if strings.HasPrefix(glob, "/") {
+		return fmt.Errorf("%s pattern %s must be relative to /work: write it without the leading '/'", field, quote(glob))
+	}
+	for name := range strings.SplitSeq(glob, "/") {
+		if name == "" || name == "." || name == ".." {
+			return fmt.Errorf("%s pattern %s can match nothing below /work: leave out empty names, '.' and '..'", field, quote(glob))
+		}
+	}
+	if !doublestar.ValidatePattern(glob) {
+		return fmt.Errorf("%s pattern %s is malformed: close every '[' and '{', and do not end with '\\'", field, quote(glob))
+	}
+	return nil
+}
+
+func checkInputs(a Analysis) error {
+	_, err := parseInputs(a.Inputs)
+	return err
+}
+
+func checkChoices(a Analysis) error {
+	for _, err := range []error{
+		oneOf("rootfs", a.Rootfs, RootfsHost),
+		oneOf("ids", a.IDs, IDsRange, IDsSelf),
+		oneOf("limits", a.Limits, LimitsEnforce, LimitsBestEffort),
+		oneOf("keep", a.Keep, KeepNever, KeepFailed, KeepAlways),
+	} {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func checkLimits(a Analysis) error {
+	for _, err := range []error{
+		checkSize("memory", a.Memory, 4*MiB, PiB),
+		checkSize("log_size", a.LogSize, KiB, TiB),
+		checkTime("timeout", a.Timeout, 100*time.Millisecond, 30*24*time.Hour),
+		checkTime("grace", a.Grace, time.Millisecond, time.Hour),
+	} {
+		if err != nil {
+			return err
+		}
+	}
+	if a.CPUs != 0 {
+		if err := checkCPUs(a.CPUs); err != nil {
+			return fmt.Errorf("cpus: %w", err)
+		}
+	}
+	if a.Pids != 0 {
+		if err := checkPids(a.Pids); err != nil {
+			return fmt.Errorf("pids: %w", err)
+		}
+	}
+	return nil
+}
+
+func checkSize(field string, size, least, most Size) error {
+	if size == 0 || size >= least && size <= most {
+		return nil
+	}
+	return fmt.Errorf("%s %s is out of bounds: it must be at least %s and at most %s", field, size, least, most)
+}
+
+func checkTime(field string, d Duration, least, most time.Duration) error {
+	if d == 0 || time.Duration(d) >= least && time.Duration(d) <= most {
+		return nil
+	}
+	return fmt.Errorf("%s %s is out of bounds: it must be at least %s and at most %s", field, d, Duration(least), Duration(most))
+}
+
+func checkCPUs(cpus float64) error {
+	if cpus >= 0.01 && cpus <= 4096 { // not so for NaN
+		return nil
+	}
+	return badCPUs(fmt.Sprint(cpus))
+}
+
+func badCPUs(value string) error {
+	return fmt.Errorf("%s is no number of cores: it must be at least 0.01 and at most 4096, such as 1 or 0.5", value)
+}
+
+// checkPids bounds the number of processes and threads: our init takes one, so that with one nothing
+// could start; PID_MAX_LIMIT is the kernel's largest (proc_sys_kernel(5), pid_max).
+func checkPids(pids int64) error {
+	if pids < 2 || pids > 4194304 {
+		return badPids(fmt.Sprint(pids))
+	}
+	return nil
+}
+
+func badPids(value string) error {
+	return fmt.Errorf("%s is no number of processes: it must be at least 2 (the container's init takes one, the analysis another) and at most 4194304", value)
+}
