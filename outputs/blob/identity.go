@@ -1,0 +1,86 @@
+package blob
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// CatalogID returns the identity of the catalog that the store belongs to, or "" where it belongs to
+// none yet.
+func (s *Store) CatalogID() (string, error) {
+	content, err := os.ReadFile(filepath.Join(s.dir, idFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", nil
+	}
+	if err != nil {
+		return "", fmt.Errorf("blob store: %w", err)
+	}
+	id := strings.TrimSuffix(string(content), "\n")
+	if err := checkID(id); err != nil {
+		return "", fmt.Errorf("blob store: %s: %w", filepath.Join(s.dir, idFile), err)
+	}
+	return id, nil
+}
+
+// SetCatalogID binds the store to a catalog, once and for good. The same identity again is no error;
+// another one is.
+func (s *Store) SetCatalogID(id string) error {
+	if err := checkID(id); err != nil {
+		return fmt.Errorf("blob store: %w", err)
+	}
+	if err := s.writeID(id); err != nil && !errors.Is(err, fs.ErrExist) {
+		return fmt.Errorf("blob store: catalog id: %w", err)
+	}
+	got, err := s.CatalogID()
+	if err == nil && got != id {
+		err = fmt.Errorf("blob store %s belongs to the catalog %s, not to %s; give each catalog its own with --blobs", s.dir, got, id)
+	}
+	return err
+}
+
+// writeID writes the file whole or not at all, and never over another one.
+func (s *Store) writeID(id string) error {
+	to := filepath.Join(s.dir, idFile)
+	if _, err := os.Lstat(to); err == nil {
+		return fs.ErrExist
+	}
+	gate, err := s.lock(ingestDir, unix.LOCK_SH) // keeps CleanIngests from the temporary file
+	if err != nil {
+		return err
+	}
+	defer gate.Close()
+	temp := filepath.Join(gate.Name(), idFile+"-"+rand.Text())
+	f, err := os.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o400)
+	if err != nil {
+		return err
+	}
+	defer os.Remove(temp)
+	_, err = f.WriteString(id + "\n")
+	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	if err := os.Link(temp, to); err != nil {
+		return err
+	}
+	return syncDir(s.dir)
+}
+
+// checkID accepts one short line of ordinary characters.
+func checkID(id string) error {
+	if id == "" || len(id) > 128 {
+		return fmt.Errorf("catalog id %q: it has %d characters, not 1 to 128", clip(id), len(id))
+	}
+	for _, c := range []byte(id) {
+		if c <= ' ' || c > '~' {
+			return fmt.Errorf("catalog id %q: only printable ASCII without spaces may occur in it", id)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,98 @@
+package blob
+
+import (
+	"crypto/rand"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"golang.org/x/sys/unix"
+)
+
+// Ingest is a directory of the store in which files of one run are made before they become blobs. It
+// is locked for as long as its descriptor is open anywhere, so that CleanIngests knows it to be alive.
+// It is not for several goroutines.
+type Ingest struct {
+	store *Store
+	path  string
+	dir   *os.File
+	blobs *os.File // the directory of blobs, locked from the first publication on
+	dirty bool     // something was published since the last Sync
+}
+
+// NewIngest makes an ingest directory, ingest/<run>-<random>, for its owner only. The run's name is
+// only there for people; it must be a plain file name of at most 200 bytes.
+func (s *Store) NewIngest(run string) (*Ingest, error) {
+	if err := checkName(run); err != nil || len(run) > 200 {
+		return nil, fmt.Errorf("ingest: run %q is no plain file name of at most 200 bytes", clip(run))
+	}
+	gate, err := s.lock(ingestDir, unix.LOCK_SH)
+	if err != nil {
+		return nil, err
+	}
+	defer gate.Close()
+	path := filepath.Join(s.dir, ingestDir, run+"-"+rand.Text())
+	if err := os.Mkdir(path, 0o700); err != nil {
+		return nil, fmt.Errorf("ingest: %w", err)
+	}
+	dir, err := os.OpenFile(path, os.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW, 0)
+	if err != nil {
+		return nil, fmt.Errorf("ingest: %w", err)
+	}
+	if err := flock(dir, unix.LOCK_EX|unix.LOCK_NB); err != nil {
+		dir.Close()
+		return nil, fmt.Errorf("ingest: lock %s: %w", path, err)
+	}
+	return &Ingest{store: s, path: path, dir: dir}, nil
+}
+
+// Dir is the directory, for the supervisor to harvest into. It stays the Ingest's to close.
+func (i *Ingest) Dir() *os.File { return i.dir }
+
+// Chown gives the directory to the supervisor of a root launcher.
+func (i *Ingest) Chown(uid, gid int) error {
+	if err := i.dir.Chown(uid, gid); err != nil {
+		return fmt.Errorf("ingest: %w", err)
+	}
+	return nil
+}
+
+// Create makes a file of the launcher's own, such as a log, to be published under the returned name.
+// The caller closes it.
+func (i *Ingest) Create() (name string, f *os.File, err error) {
+	name = "own-" + rand.Text()
+	flags := unix.O_RDWR | unix.O_CREAT | unix.O_EXCL | unix.O_NOFOLLOW | unix.O_CLOEXEC
+	fd, err := unix.Openat(int(i.dir.Fd()), name, flags, 0o600)
+	if err != nil {
+		return "", nil, fmt.Errorf("ingest: create: %w", err)
+	}
+	return name, os.NewFile(uintptr(fd), filepath.Join(i.path, name)), nil
+}
+
+// Close removes the directory with what was not published, and lets unreferenced blobs be removed
+// again. It comes after the commit.
+func (i *Ingest) Close() error {
+	err := os.RemoveAll(i.path)
+	if i.blobs != nil {
+		i.blobs.Close()
+		i.blobs = nil
+	}
+	i.dir.Close()
+	if err != nil {
+		return fmt.Errorf("ingest: %w", err)
+	}
+	return nil
+}
+
+// checkName accepts one component of a path.
+func checkName(name string) error {
+	if name == "" || name == "." || name == ".." || len(name) > 255 {
+		return fmt.Errorf("%q is no file name", clip(name))
+	}
+	for _, c := range []byte(name) {
+		if c == '/' || c == 0 {
+			return fmt.Errorf("%q is no file name", name)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,346 @@
+package blob
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+func TestPublishIsIdempotent(t *testing.T) {
+	s := newStore(t)
+	i := newIngest(t, s)
+	name, other := fill(t, i, "same"), fill(t, i, "same")
+	must(t, i.Publish(name, digest("same")))
+	must(t, i.Publish(name, digest("same")))  // again, as after a crash
+	must(t, i.Publish(other, digest("same"))) // another file with the same contents
+	left, err := i.dir.ReadDir(-1)
+	if err != nil || len(left) != 0 {
+		t.Errorf("left in ingest: %v %v", left, err)
+	}
+	if got, err := read(t, s, digest("same")); got != "same" || err != nil {
+		t.Errorf("%q %v", got, err)
+	}
+	if err := i.Publish("never-was", digest("nothing")); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("%v", err)
+	}
+	must(t, i.Close())
+}
+
+func TestPublishReplacesADamagedBlob(t *testing.T) {
+	s := newStore(t)
+	path, err := s.Path(digest("whole"))
+	must(t, err)
+	must(t, os.WriteFile(path, []byte("wh"), 0o444)) // as a crash without fsync could leave it
+	put(t, s, "whole")
+	if got, err := read(t, s, digest("whole")); got != "whole" || err != nil {
+		t.Errorf("%q %v", got, err)
+	}
+}
+
+func TestPublishRefuses(t *testing.T) {
+	s := newStore(t)
+	i := newIngest(t, s)
+	defer i.Close()
+	outside := t.TempDir() + "/outside"
+	must(t, os.WriteFile(outside, []byte("x"), 0o600))
+	must(t, os.Symlink(outside, i.path+"/link"))
+	must(t, os.Link(outside, i.path+"/hard"))
+	must(t, os.Mkdir(i.path+"/dir", 0o700))
+	must(t, unix.Mkfifo(i.path+"/fifo", 0o600))
+	for _, name := range []string{"link", "hard", "dir", "fifo", "", ".", "..", "../x", "a/b", "/etc/passwd", "a\x00"} {
+		if err := i.Publish(name, digest("x")); err == nil {
+			t.Errorf("%q was published", name)
+		}
+	}
+	if has, err := s.Has(digest("x")); has || err != nil {
+		t.Errorf("%v %v", has, err)
+	}
+	if info, err := os.Stat(outside); err != nil || info.Mode() != 0o600 {
+		t.Errorf("%v %v", info.Mode(), err)
+	}
+}
+
+func TestPublishTakesTheSupervisorsFiles(t *testing.T) {
+	s := newStore(t)
+	i := newIngest(t, s)
+	defer i.Close()
+	uid, gid := os.Geteuid(), os.Getegid()
+	if uid == 0 {
+		uid, gid = 12345, 12345
+	}
+	must(t, i.Chown(uid, gid))
+	must(t, os.WriteFile(i.path+"/000001", []byte("x"), 0o600))
+	must(t, os.Chown(i.path+"/000001", uid, gid))
+	must(t, i.Publish("000001", digest("x")))
+	path, err := s.Path(digest("x"))
+	must(t, err)
+	var st unix.Stat_t
+	must(t, unix.Stat(path, &st))
+	if int(st.Uid) != os.Geteuid() || st.Mode&0o7777 != 0o444 {
+		t.Errorf("%d %o", st.Uid, st.Mode)
+	}
+}
+
+func TestSyncOnlyAfterPublish(t *testing.T) {
+	s := newStore(t)
+	i := newIngest(t, s)
+	must(t, i.Sync()) // would fail: it has no directory to sync
+	if i.blobs != nil || i.dirty {
+		t.Error("publishing nothing did something")
+	}
+	must(t, i.Publish(fill(t, i, "1"), digest("1")))
+	if !i.dirty {
+		t.Error("a new blob must be synced")
+	}
+	must(t, i.Sync())
+	if i.dirty {
+		t.Error("synced twice")
+	}
+	// Another process may have published the same blob and not synced it yet.
+	must(t, i.Publish(fill(t, i, "1"), digest("1")))
+	if !i.dirty {
+		t.Error("a known blob must be synced too")
+	}
+	must(t, i.Close())
+	if _, err := os.Stat(i.path); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestManyPublishTheSame(t *testing.T) {
+	s := newStore(t)
+	var all sync.WaitGroup
+	for g := range 16 {
+		all.Go(func() {
+			i, err := s.NewIngest(fmt.Sprintf("run-%d", g))
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			for n := range 20 {
+				content := fmt.Sprint("content ", n)
+				name, f, err := i.Create()
+				if err == nil {
+					_, err = f.WriteString(content)
+					err = errors.Join(err, f.Close(), i.Publish(name, digest(content)))
+				}
+				if err != nil {
+					t.Error(err)
+				}
+				if got, err := read(t, s, digest(content)); got != content || err != nil {
+					t.Errorf("%q %v", got, err)
+				}
+			}
+			if err := errors.Join(i.Sync(), i.Close()); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	n := 0
+	must(t, s.Walk(func(sum string, info fs.FileInfo) bool {
+		if _, err := read(t, s, sum); err != nil {
+			t.Error(err)
+		}
+		n++
+		return true
+	}))
+	if n != 20 {
+		t.Errorf("%d blobs", n)
+	}
+	left, err := os.ReadDir(filepath.Join(s.dir, ingestDir))
+	if err != nil || len(left) != 0 {
+		t.Errorf("%v %v", left, err)
+	}
+}
+
+func TestCleanIngestsRemovesOnlyTheDead(t *testing.T) {
+	s := newStore(t)
+	alive, dead := newIngest(t, s), newIngest(t, s)
+	defer alive.Close()
+	kept, lost := fill(t, alive, "1"), fill(t, dead, "2")
+	must(t, os.WriteFile(filepath.Join(s.dir, ingestDir, "catalog_id-x"), nil, 0o400))
+	must(t, dead.dir.Close()) // what the kernel does when a process dies
+	listed, err := s.DeadIngests()
+	must(t, err)
+	if len(listed) != 2 {
+		t.Errorf("%v", listed)
+	}
+	if _, err := os.Stat(filepath.Join(dead.path, lost)); err != nil {
+		t.Errorf("listing removed: %v", err)
+	}
+	cleaned, err := s.CleanIngests()
+	must(t, err)
+	if len(cleaned) != 2 || !strings.Contains(strings.Join(cleaned, " "), dead.path) {
+		t.Errorf("%v", cleaned)
+	}
+	if _, err := os.Stat(dead.path); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("%v", err)
+	}
+	must(t, alive.Publish(kept, digest("1")))
+}
+
+func TestIngestsWhileCleaning(t *testing.T) {
+	s := newStore(t)
+	stop := make(chan struct{})
+	var cleaner, makers sync.WaitGroup
+	cleaner.Go(func() {
+		for {
+			select {
+			case <-stop:
+				return
+			default:
+			}
+			if _, err := s.CleanIngests(); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+	for range 4 {
+		makers.Go(func() {
+			for range 50 {
+				i, err := s.NewIngest("r")
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				_, f, err := i.Create()
+				if err != nil {
+					t.Errorf("a living ingest directory was removed: %v", err)
+				} else {
+					f.Close()
+				}
+				if err := i.Close(); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	makers.Wait()
+	close(stop)
+	cleaner.Wait()
+}
+
+func TestNewIngestRefusesRunNames(t *testing.T) {
+	s := newStore(t)
+	for _, bad := range []string{"", "..", "a/b", "../x", "a\x00", strings.Repeat("x", 201)} {
+		if i, err := s.NewIngest(bad); err == nil {
+			t.Errorf("%q became %s", bad, i.path)
+		}
+	}
+}
+
+func TestSweepKeepsPublishersOut(t *testing.T) {
+	s := newStore(t)
+	release, err := s.Sweep()
+	must(t, err)
+	f, err := os.Open(filepath.Join(s.dir, blobsDir))
+	must(t, err)
+	defer f.Close()
+	if err := flock(f, unix.LOCK_SH|unix.LOCK_NB); err != unix.EWOULDBLOCK {
+		t.Errorf("%v", err)
+	}
+	must(t, release())
+	must(t, flock(f, unix.LOCK_SH|unix.LOCK_NB))
+}
+
+func TestPublishKeepsSweepOut(t *testing.T) {
+	s := newStore(t)
+	i := newIngest(t, s)
+	must(t, i.Publish(fill(t, i, "1"), digest("1")))
+	f, err := os.Open(filepath.Join(s.dir, blobsDir))
+	must(t, err)
+	defer f.Close()
+	if err := flock(f, unix.LOCK_EX|unix.LOCK_NB); err != unix.EWOULDBLOCK {
+		t.Errorf("%v", err)
+	}
+	must(t, i.Close())
+	must(t, flock(f, unix.LOCK_EX|unix.LOCK_NB))
+}
+
+func TestPublishMakesAKnownBlobLookNew(t *testing.T) {
+	s := newStore(t)
+	sum := put(t, s, "1")
+	path, err := s.Path(sum)
+	must(t, err)
+	past := time.Unix(1_000_000_000, 0)
+	must(t, os.Chtimes(path, past, past))
+	put(t, s, "1")
+	must(t, s.Walk(func(got string, info fs.FileInfo) bool {
+		if got != sum || !info.ModTime().After(past) || info.Size() != 1 {
+			t.Errorf("%s %v", got, info)
+		}
+		return true
+	}))
+}
+
+func TestWalkPassesOverWhatIsNoBlob(t *testing.T) {
+	s := newStore(t)
+	put(t, s, "1")
+	put(t, s, "2")
+	must(t, os.WriteFile(filepath.Join(s.dir, "sha256", "README"), nil, 0o600))
+	must(t, os.Symlink("/etc/passwd", filepath.Join(s.dir, "sha256", digest("3"))))
+	n := 0
+	must(t, s.Walk(func(string, fs.FileInfo) bool { n++; return true }))
+	if n != 2 {
+		t.Errorf("%d", n)
+	}
+	n = 0
+	must(t, s.Walk(func(string, fs.FileInfo) bool { n++; return false }))
+	if n != 1 {
+		t.Errorf("%d", n)
+	}
+}
+
+func TestCatalogID(t *testing.T) {
+	s := newStore(t)
+	if id, err := s.CatalogID(); id != "" || err != nil {
+		t.Errorf("%q %v", id, err)
+	}
+	for _, bad := range []string{"", "a b", "a\n", "ü", strings.Repeat("x", 129)} {
+		if err := s.SetCatalogID(bad); err == nil {
+			t.Errorf("%q was set", bad)
+		}
+	}
+	must(t, s.SetCatalogID("one"))
+	must(t, s.SetCatalogID("one"))
+	if err := s.SetCatalogID("two"); err == nil || !strings.Contains(err.Error(), "belongs to the catalog one") {
+		t.Errorf("%v", err)
+	}
+	if id, err := s.CatalogID(); id != "one" || err != nil {
+		t.Errorf("%q %v", id, err)
+	}
+	left, err := os.ReadDir(filepath.Join(s.dir, ingestDir))
+	if err != nil || len(left) != 0 {
+		t.Errorf("%v %v", left, err)
+	}
+}
+
+func TestOneCatalogIDWins(t *testing.T) {
+	s := newStore(t)
+	var all sync.WaitGroup
+	won := make(chan string, 16)
+	for g := range 16 {
+		all.Go(func() {
+			id := fmt.Sprint("id-", g)
+			if s.SetCatalogID(id) == nil {
+				won <- id
+			}
+		})
+	}
+	all.Wait()
+	close(won)
+	id, err := s.CatalogID()
+	must(t, err)
+	if first := <-won; first != id || len(won) != 0 {
+		t.Errorf("%s was told yes, %d more were, the store says %s", first, len(won), id)
+	}
+}

@@ -1,0 +1,65 @@
+package blob
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"hash"
+	"io"
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// Open opens a blob for reading. Where its contents turn out not to be the promised ones, the read that
+// reaches its end returns ErrCorrupt in place of io.EOF; whoever stops earlier has verified nothing. A
+// blob that the store does not have is fs.ErrNotExist.
+func (s *Store) Open(sha256 string) (io.ReadCloser, error) {
+	path, err := s.Path(sha256)
+	if err != nil {
+		return nil, err
+	}
+	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, fmt.Errorf("blob %s: %w", sha256, err)
+	}
+	info, err := f.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = fmt.Errorf("%w: not a regular file", ErrCorrupt)
+	}
+	if err != nil {
+		f.Close()
+		return nil, fmt.Errorf("blob %s: %w", sha256, err)
+	}
+	return newVerified(f, sha256), nil
+}
+
+// verified hashes what it reads and compares at the end. It is an io.ReadCloser and nothing more, so
+// that no shortcut of io.Copy goes past it.
+type verified struct {
+	file io.ReadCloser
+	want string
+	sum  hash.Hash
+	err  error // the one that ended it
+}
+
+func newVerified(f io.ReadCloser, want string) *verified {
+	return &verified{file: f, want: want, sum: sha256.New()}
+}
+
+func (v *verified) Read(p []byte) (int, error) {
+	if v.err != nil {
+		return 0, v.err
+	}
+	n, err := v.file.Read(p)
+	v.sum.Write(p[:n])
+	if err == io.EOF {
+		if got := hex.EncodeToString(v.sum.Sum(nil)); got != v.want {
+			err = fmt.Errorf("blob %s: %w: its contents have the digest %s", v.want, ErrCorrupt, got)
+		}
+	}
+	v.err = err
+	return n, err
+}
+
+func (v *verified) Close() error { return v.file.Close() }

@@ -1,0 +1,125 @@
+package blob
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"golang.org/x/sys/unix"
+)
+
+// Walk calls yield for each blob, in no particular order, until it returns false. The info's size is
+// that of the file; its modification time is when the blob was last published. What is no blob is
+// passed over.
+func (s *Store) Walk(yield func(sha256 string, info fs.FileInfo) bool) error {
+	err := list(filepath.Join(s.dir, blobsDir), func(e fs.DirEntry) (bool, error) {
+		if checkDigest(e.Name()) != nil {
+			return true, nil
+		}
+		info, err := e.Info()
+		if errors.Is(err, fs.ErrNotExist) || err == nil && !info.Mode().IsRegular() {
+			return true, nil
+		}
+		if err != nil {
+			return false, err
+		}
+		return yield(e.Name(), info), nil
+	})
+	if err != nil {
+		return fmt.Errorf("blob store: %w", err)
+	}
+	return nil
+}
+
+// list reads a directory in parts, so that memory does not depend on its size.
+func list(dir string, yield func(fs.DirEntry) (bool, error)) error {
+	f, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	for {
+		entries, err := f.ReadDir(512)
+		for _, e := range entries {
+			if more, err := yield(e); err != nil || !more {
+				return err
+			}
+		}
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// Remove deletes a blob; one that the store does not have is no error. Only whoever knows that no
+// catalog names it may call it, and only inside of Sweep.
+func (s *Store) Remove(sha256 string) error {
+	path, err := s.Path(sha256)
+	if err != nil {
+		return err
+	}
+	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("blob %s: %w", sha256, err)
+	}
+	return nil
+}
+
+// DeadIngests returns the ingest directories whose owners are gone.
+func (s *Store) DeadIngests() ([]string, error) {
+	return s.deadIngests(func(string) error { return nil })
+}
+
+// CleanIngests removes the ingest directories whose owners are gone and returns their paths.
+func (s *Store) CleanIngests() ([]string, error) {
+	return s.deadIngests(os.RemoveAll)
+}
+
+func (s *Store) deadIngests(do func(path string) error) ([]string, error) {
+	gate, err := s.lock(ingestDir, unix.LOCK_EX)
+	if err != nil {
+		return nil, err
+	}
+	defer gate.Close()
+	var dead []string
+	err = list(gate.Name(), func(e fs.DirEntry) (bool, error) {
+		path := filepath.Join(gate.Name(), e.Name())
+		gone, err := ifDead(path, e, do)
+		if gone {
+			dead = append(dead, path)
+		}
+		return true, err
+	})
+	if err != nil {
+		return dead, fmt.Errorf("ingest: %w", err)
+	}
+	return dead, nil
+}
+
+// ifDead calls do for an ingest directory that nobody holds the lock of, or for a temporary file, while
+// holding the lock itself.
+func ifDead(path string, e fs.DirEntry, do func(string) error) (bool, error) {
+	if !e.IsDir() {
+		return true, do(path)
+	}
+	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW, 0)
+	if errors.Is(err, fs.ErrNotExist) { // its owner has just closed it
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	defer f.Close()
+	switch err := flock(f, unix.LOCK_EX|unix.LOCK_NB); {
+	case err == unix.EWOULDBLOCK:
+		return false, nil
+	case err != nil:
+		return false, err
+	}
+	return true, do(path)
+}

@@ -1,0 +1,163 @@
+package outputs
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestHarvestSparseFile(t *testing.T) {
+	dir := newTree(t)
+	f, err := os.Create(dir + "/sparse")
+	must(t, err)
+	must(t, f.Truncate(8<<40))
+	must(t, f.Close())
+	h := reap(t, dir, Options{})
+	h.is("sparse", TooLarge)
+	if h.totals.Bytes != 0 {
+		t.Errorf("%+v", h.totals)
+	}
+}
+
+func TestHarvestKeepsHoles(t *testing.T) {
+	dir := newTree(t)
+	f, err := os.Create(dir + "/holes")
+	must(t, err)
+	content := make([]byte, 1<<20)
+	for _, at := range []int{0, 300_000, 700_001} {
+		copy(content[at:], "data")
+		_, err := f.WriteAt([]byte("data"), int64(at))
+		must(t, err)
+	}
+	must(t, f.Truncate(1<<20))
+	must(t, f.Close())
+	h := reap(t, dir, Options{})
+	e := h.is("holes", "")
+	if e.SHA256 != digest(string(content)) {
+		t.Error("wrong digest")
+	}
+	want, got := blocks(t, dir+"/holes"), blocks(t, filepath.Join(h.ingest, e.Ingest))
+	if got > want {
+		t.Errorf("copy takes %d blocks, the file takes %d", got, want)
+	}
+}
+
+func blocks(t *testing.T, path string) int64 {
+	t.Helper()
+	dir := openDir(t, filepath.Dir(path))
+	st, err := lstatAt(int(dir.Fd()), filepath.Base(path))
+	must(t, err)
+	return st.Blocks
+}
+
+func TestHarvestMaxBytes(t *testing.T) {
+	dir := newTree(t)
+	for i := range 5 {
+		write0(t, fmt.Sprintf("%s/f%d", dir, i), strings.Repeat("x", 40))
+	}
+	write0(t, dir+"/big", strings.Repeat("x", 101))
+	h := reap(t, dir, Options{Bounds: Bounds{MaxBytes: 100}})
+	h.is("big", TooLarge)
+	if h.totals.Outputs != 2 || h.totals.Rejected != 4 || h.totals.Bytes != 80 {
+		t.Errorf("%+v", h.totals)
+	}
+}
+
+func TestHarvestMaxEntries(t *testing.T) {
+	for _, tc := range []struct {
+		files   int
+		bound   int64
+		outputs int64
+		detail  string
+	}{
+		{files: 10, bound: 10, outputs: 10},
+		{files: 11, bound: 10, outputs: 10, detail: "10 entries were harvested; this one and 0 after it were not"},
+		{files: 50, bound: 10, outputs: 10, detail: "10 entries were harvested; this one and 39 after it were not"},
+	} {
+		dir := newTree(t)
+		manyFiles(t, dir, tc.files)
+		h := reap(t, dir, Options{Bounds: Bounds{MaxEntries: tc.bound}})
+		if h.totals.Outputs != tc.outputs {
+			t.Errorf("%+v: %+v", tc, h.totals)
+		}
+		var detail string
+		for _, e := range h.entries {
+			if e.Rejected == TooMany {
+				detail = string(e.Detail)
+			}
+		}
+		if detail != tc.detail {
+			t.Errorf("got %q, want %q", detail, tc.detail)
+		}
+	}
+}
+
+func TestHarvestMaxEntriesCountsTheWholeRest(t *testing.T) {
+	dir := newTree(t)
+	for i := range 20 {
+		manyFiles(t, mkdir(t, fmt.Sprintf("%s/d%02d/e", dir, i)), 5)
+	}
+	h := reap(t, dir, Options{Bounds: Bounds{MaxEntries: 30}}) // of 20*(2+5)
+	for _, e := range h.entries {
+		if e.Rejected == TooMany && strings.Contains(string(e.Detail), "this one and 109 after it") {
+			return
+		}
+	}
+	t.Errorf("%+v", h.entries)
+}
+
+func mkdir(t testing.TB, path string) string {
+	t.Helper()
+	must(t, os.MkdirAll(path, 0o755))
+	return path
+}
+
+func TestHarvestMaxDepth(t *testing.T) {
+	dir := newTree(t)
+	write0(t, dir+"/a/b/file", "1")
+	mkdir(t, dir+"/a/b/empty")
+	write0(t, dir+"/a/b/c/d/e", "1")
+	write0(t, dir+"/a/b/c/f", "1")
+	h := reap(t, dir, Options{Bounds: Bounds{MaxDepth: 3}})
+	h.only("a/b/file", "a/b/c")
+	h.is("a/b/file", "")
+	if e := h.is("a/b/c", TooDeep); string(e.Detail) != "3 levels; 3 below it" {
+		t.Errorf("detail %q", e.Detail)
+	}
+}
+
+func TestHarvestMaxPath(t *testing.T) {
+	dir := newTree(t)
+	write0(t, dir+"/12345/789", "1")
+	write0(t, dir+"/12345/7890", "1")
+	write0(t, dir+"/1234567890/a", "1")
+	h := reap(t, dir, Options{Bounds: Bounds{MaxPath: 9}})
+	h.only("12345/789", "12345/7890", "1234567890")
+	h.is("12345/789", "")
+	h.is("12345/7890", Name)
+	if e := h.is("1234567890", Name); !strings.Contains(string(e.Detail), "1 below it") {
+		t.Errorf("detail %q", e.Detail)
+	}
+}
+
+func TestHarvestDefaultDepthAndPath(t *testing.T) {
+	dir := newTree(t)
+	deep(t, dir, 300, "d")
+	deep(t, dir, 30, strings.Repeat("n", 200))
+	h := reap(t, dir, Options{})
+	at := strings.Repeat("d/", 255) + "d"
+	if e := h.is(at, TooDeep); string(e.Detail) != "256 levels; 45 below it" {
+		t.Errorf("detail %q", e.Detail)
+	}
+	var long int
+	for p, e := range h.entries {
+		if e.Rejected == Name && len(p) == 21*201-1 {
+			long++
+		}
+	}
+	if long != 1 || len(h.entries) != 2 {
+		t.Errorf("%d verdicts, %d on the long path", len(h.entries), long)
+	}
+}

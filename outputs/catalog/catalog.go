@@ -1,0 +1,155 @@
+// Package catalog is the contract of the database of runs and outputs. Implementations are in child
+// packages; they pass one conformance suite (catalogtest).
+//
+// The tables, the same in every dialect (migrations):
+//
+//   - analysis_run: one row for each attempt of an analysis, by (id, attempt): state, reason, message,
+//     exit code, signal, times, and three JSON documents: request (the spec.Analysis as it was run),
+//     place (where it lives on its host) and report (usage, evidence, enforced limits, sandbox, logs).
+//     A run that has not ended has no exit code. Times are UTC; in SQLite they are text of one width
+//     ("2006-01-02T15:04:05.000Z"), so that their order is the order of time.
+//   - run_label: the labels of a run, one row each.
+//   - run_blob: the digests of a run's own blobs (logs, script).
+//   - analysis_output: one row for each entry of the working directory, by (id, attempt, path); path
+//     and detail are exact bytes. verdict is 'output' or the reason why the entry is none. content is
+//     kept for small outputs that a later version stores in the row itself.
+//   - sandbox_audit_event: what a sandbox saw a run try, by (analysis_id, attempt) and time.
+//   - catalog_meta: facts of the database itself; 'catalog_id' is made when it is created.
+//   - goose_db_version: the migrations that were applied.
+//
+// Everything that belongs to a run refers to analysis_run and goes with it.
+package catalog
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"time"
+
+	"github.com/scidex-ai/scidex-oci/outputs"
+)
+
+// Sentinel errors a caller decides by.
+var (
+	// ErrNotFound is returned for a run or output that the catalog does not have.
+	ErrNotFound = errors.New("not found")
+	// ErrExists is returned by Create for an id and attempt that are taken.
+	ErrExists = errors.New("exists already")
+	// ErrAmbiguous is returned by Find for a prefix that several ids share.
+	ErrAmbiguous = errors.New("ambiguous")
+	// ErrNotEnded is returned by Delete for a run that is queued or running.
+	ErrNotEnded = errors.New("not ended yet")
+)
+
+// State of a run. The state machine is drawn in docs/ARCHITECTURE.md.
+type State string
+
+// The states; queued and running are not final.
+const (
+	Queued   State = "queued"
+	Running  State = "running"
+	Complete State = "complete"
+	Failed   State = "failed"
+	Canceled State = "canceled"
+	Error    State = "error"
+	Lost     State = "lost"
+)
+
+// Final reports whether the run has ended.
+func (s State) Final() bool { return s != Queued && s != Running }
+
+// Key names one run: the attempt-th execution (from 1) of an analysis.
+type Key struct {
+	ID      string
+	Attempt int
+}
+
+// Run is one row of analysis_run.
+type Run struct {
+	Key
+	State    State
+	Reason   string // see the result's `reason`; empty while running
+	Message  string // one sentence for a person
+	ExitCode int    // of the command line
+	Signal   string // "SIGKILL" where the analysis died of one, else empty
+
+	CreatedAt, StartedAt, FinishedAt time.Time // UTC, kept to the millisecond; zero where it has not happened
+
+	Labels  map[string]string
+	Request json.RawMessage // the spec.Analysis as it was run
+	Place   json.RawMessage // where the run lives on its host; what gc needs (runner.Place)
+	Report  json.RawMessage // usage, evidence, enforced, sandbox, logs (runner.Report)
+
+	// Blobs are the digests of the run's own blobs: logs and script. Read back sorted, each once.
+	Blobs []string
+
+	Host, BootID, ToolVersion string
+
+	// OutputsTotal and RejectedTotal are counted by Commit as it reads the entries; what a caller sets
+	// is ignored.
+	OutputsTotal, RejectedTotal int64
+}
+
+// Filter selects runs for List; zero fields select everything.
+type Filter struct {
+	Since, Until time.Time // by creation, to the millisecond: from Since on and before Until
+	States       []State
+	Reasons      []string
+	Labels       map[string]string // all of them, with exactly these values
+	Host         string
+	ID           string // exact id: all its attempts
+	Limit        int    // 0: no limit
+}
+
+// Catalog is the database of runs and outputs. All methods may be used by several goroutines, and
+// several processes may use one database.
+type Catalog interface {
+	// Create writes the intent row before the first side effect of a run: state running (or queued).
+	// Attempt and CreatedAt must be set. It returns ErrExists where id and attempt are taken.
+	Create(ctx context.Context, run Run) error
+	// Update replaces State, Place and StartedAt of a run that has not ended; an empty Place or
+	// StartedAt leaves what is there, and a final State is refused: only Commit ends a run. A run that
+	// has ended is left alone and ErrNotFound is returned.
+	Update(ctx context.Context, run Run) error
+	// Commit writes the final state of a run and all its outputs in one transaction. It is idempotent
+	// by id and attempt: a run that has already ended is left as it is and nil is returned. Entries
+	// are pulled until next returns io.EOF; any other error of next undoes everything and is returned.
+	// The transaction is open meanwhile, so next must not wait for anything slow nor write to the
+	// catalog. Paths must be distinct.
+	//
+	// What Create wrote about the request stays (CreatedAt, Labels, Request, Host, BootID,
+	// ToolVersion); Blobs are added to those there are; an empty StartedAt, Place or Report leaves what
+	// is there. A run that was never created is ErrNotFound.
+	Commit(ctx context.Context, run Run, next func() (outputs.Entry, error)) error
+
+	// Amend replaces State, Reason, Message, ExitCode and Report of a run that has ended: what went
+	// wrong after its commit (an export). It returns ErrNotFound for a run that has not ended.
+	Amend(ctx context.Context, run Run) error
+
+	// Get returns one run or ErrNotFound. Attempt 0 means the last.
+	Get(ctx context.Context, key Key) (Run, error)
+	// Find resolves what a person types, see ParseName: ID, ID@ATTEMPT, a unique prefix of an id in
+	// place of the ID, or @last (the run created last). An id that is spelled out wins over longer ids
+	// that begin with it. It returns ErrNotFound or ErrAmbiguous, which names up to five ids.
+	Find(ctx context.Context, name string) (Run, error)
+	// List returns runs, the newest first.
+	List(ctx context.Context, filter Filter) ([]Run, error)
+	// Outputs calls yield for each entry of a run in the order of the path's bytes, outputs and
+	// rejected ones, until yield returns false. Attempt 0 means the last; an unknown run is ErrNotFound.
+	// No write lock is held meanwhile, and yield may use the catalog.
+	Outputs(ctx context.Context, key Key, yield func(outputs.Entry) bool) error
+	// Output returns one output (not a rejected entry) by its exact path or ErrNotFound. Attempt 0
+	// means the last.
+	Output(ctx context.Context, key Key, path []byte) (outputs.Entry, error)
+	// Digests calls yield for every sha256 that an output, log or script of any run names, each once,
+	// sorted, as of one moment, until yield returns false.
+	Digests(ctx context.Context, yield func(sha256 string) bool) error
+	// Delete removes an ended run with its labels, outputs and audit events. A run that has not ended
+	// is ErrNotEnded. The attempt must be named: 0 is ErrNotFound.
+	Delete(ctx context.Context, key Key) error
+
+	// CatalogID is the identity that the catalog shares with its blob store.
+	CatalogID(ctx context.Context) (string, error)
+	// Close releases the handle; a second call does nothing and returns nil.
+	Close() error
+}

@@ -1,0 +1,63 @@
+// Package catalogtest is the conformance suite of catalog.Catalog. An implementation runs it with two
+// lines, as some of its tests start the test binary again to have several processes:
+//
+//	func TestMain(m *testing.M) { catalogtest.Main(m, driver) }
+//	func TestConformance(t *testing.T) { catalogtest.Run(t, driver) }
+package catalogtest
+
+import (
+	"context"
+	"testing"
+
+	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+)
+
+// Driver is what an implementation gives the suite.
+type Driver struct {
+	// Fresh returns the address of a database that nothing has opened yet.
+	Fresh func(t *testing.T) string
+	// Open opens one more handle on the database at an address, in whatever process.
+	Open func(ctx context.Context, address string) (catalog.Catalog, error)
+}
+
+// Run runs the suite.
+func Run(t *testing.T, d Driver) {
+	tests := []struct {
+		name string
+		test func(*testing.T, Driver)
+	}{
+		{"Create", testCreate},
+		{"CreateRefuses", testCreateRefuses},
+		{"Update", testUpdate},
+		{"Commit", testCommit},
+		{"CommitOnce", testCommitOnce},
+		{"CommitKeepsTheRequest", testCommitKeepsTheRequest},
+		{"CommitRefuses", testCommitRefuses},
+		{"CommitAllOrNothing", testCommitAllOrNothing},
+		{"CommitCancelled", testCommitCancelled},
+		{"Get", testGet},
+		{"Find", testFind},
+		{"FindAmbiguous", testFindAmbiguous},
+		{"FindLast", testFindLast},
+		{"List", testList},
+		{"Names", testNames},
+		{"Outputs", testOutputs},
+		{"OutputsWhileWriting", testOutputsWhileWriting},
+		{"ManyOutputs", testManyOutputs},
+		{"Output", testOutput},
+		{"Digests", testDigests},
+		{"Delete", testDelete},
+		{"CatalogID", testCatalogID},
+		{"Close", testClose},
+		{"Handles", testHandles},
+		{"HandlesCreateOneRun", testHandlesCreateOneRun},
+		{"HandlesCommitOneRun", testHandlesCommitOneRun},
+		{"ProcessesOpenFreshDatabase", testProcessesOpen},
+		{"ProcessesCommit", testProcessesCommit},
+		{"ProcessKilledWhileCommitting", testKilledWhileCommitting},
+		{"ProcessKilledAnywhere", testKilledAnywhere},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) { tt.test(t, d) })
+	}
+}

@@ -1,0 +1,39 @@
+// Package migrations holds the schema of the catalog as goose migrations, one directory for each SQL
+// dialect. A migration that was released never changes; there is no way down but the backup that is
+// made before the way up.
+package migrations
+
+import (
+	"embed"
+	"fmt"
+	"io/fs"
+
+	"github.com/pressly/goose/v3"
+)
+
+//go:embed sqlite/*.sql
+var files embed.FS
+
+// SQLite returns the migrations of the SQLite dialect.
+func SQLite() (fs.FS, error) { return fs.Sub(files, "sqlite") }
+
+// Latest returns the highest version among the migrations at the root of fsys. It reads names only,
+// so that a program that finds its database up to date need not parse any.
+func Latest(fsys fs.FS) (int64, error) {
+	names, err := fs.Glob(fsys, "*.sql")
+	if err != nil {
+		return 0, err
+	}
+	var latest int64
+	for _, name := range names {
+		version, err := goose.NumericComponent(name)
+		if err != nil {
+			return 0, fmt.Errorf("migration %q: %w", name, err)
+		}
+		latest = max(latest, version)
+	}
+	if latest == 0 {
+		return 0, fmt.Errorf("no migrations: %w", fs.ErrNotExist)
+	}
+	return latest, nil
+}

@@ -1,0 +1,49 @@
+package catalog
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// Name is what a person typed to mean a run.
+type Name struct {
+	// Last is true for "@last"; the other fields are empty then.
+	Last bool
+	// ID is a whole id or the beginning of one.
+	ID string
+	// Attempt counts from 1; 0 means the last.
+	Attempt int
+}
+
+// ParseName reads "@last", "ID" and "ID@ATTEMPT". Its error wraps ErrNotFound: what cannot be the name
+// of a run names none.
+func ParseName(text string) (Name, error) {
+	if text == "@last" {
+		return Name{Last: true}, nil
+	}
+	id, attempt, found := strings.Cut(text, "@")
+	if id == "" {
+		return Name{}, fmt.Errorf(`run %q: want ID, ID@ATTEMPT or @last: %w`, text, ErrNotFound)
+	}
+	if !found {
+		return Name{ID: id}, nil
+	}
+	n, err := strconv.ParseInt(attempt, 10, 32)
+	if err != nil || n < 1 || strconv.FormatInt(n, 10) != attempt {
+		return Name{}, fmt.Errorf("run %q: the attempt %q is no number from 1 on: %w", text, attempt, ErrNotFound)
+	}
+	return Name{ID: id, Attempt: int(n)}, nil
+}
+
+// String is the inverse of ParseName.
+func (n Name) String() string {
+	switch {
+	case n.Last:
+		return "@last"
+	case n.Attempt == 0:
+		return n.ID
+	default:
+		return n.ID + "@" + strconv.Itoa(n.Attempt)
+	}
+}

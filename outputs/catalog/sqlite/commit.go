@@ -1,0 +1,111 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/scidex-ai/scidex-oci/outputs"
+	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+)
+
+// verdictOutput is the verdict of an entry that was not rejected.
+const verdictOutput = "output"
+
+// Commit writes the final state of a run and its outputs in one transaction.
+func (c *Catalog) Commit(ctx context.Context, run catalog.Run, next func() (outputs.Entry, error)) error {
+	err := c.commit(ctx, run, next)
+	if err != nil {
+		return fmt.Errorf("commit run %q: %w", label(run.Key), explain(err))
+	}
+	return nil
+}
+
+func (c *Catalog) commit(ctx context.Context, run catalog.Run, next func() (outputs.Entry, error)) error {
+	if !run.State.Final() {
+		return fmt.Errorf("state %q is not final", run.State)
+	}
+	cancelled := ctx.Err
+	return c.write(ctx, func(ctx context.Context, tx *sql.Conn) error {
+		state, err := stateOf(ctx, tx, run.Key)
+		if err != nil || state.Final() {
+			return err
+		}
+		counted, err := insertEntries(ctx, tx, run.Key, func() (outputs.Entry, error) {
+			if err := cancelled(); err != nil {
+				return outputs.Entry{}, err
+			}
+			return next()
+		})
+		if err != nil {
+			return err
+		}
+		if err := insertBlobs(ctx, tx, run); err != nil {
+			return err
+		}
+		return end(ctx, tx, run, counted)
+	})
+}
+
+// totals counts the entries of a run.
+type totals struct{ outputs, rejected int64 }
+
+// end writes what is known of a run only when it is over.
+func end(ctx context.Context, tx *sql.Conn, run catalog.Run, counted totals) error {
+	_, err := tx.ExecContext(ctx, `UPDATE analysis_run
+		SET state = ?, reason = ?, message = ?, exit_code = ?, signal = ?,
+			started_at = coalesce(?, started_at), finished_at = ?,
+			place = coalesce(?, place), report = coalesce(?, report),
+			outputs_total = ?, rejected_total = ?
+		WHERE id = ? AND attempt = ?`,
+		string(run.State), orNull(run.Reason), orNull(run.Message), run.ExitCode, orNull(run.Signal),
+		timeText(run.StartedAt), timeText(run.FinishedAt),
+		jsonOrNull(run.Place), jsonOrNull(run.Report),
+		counted.outputs, counted.rejected,
+		run.ID, run.Attempt)
+	return err
+}
+
+// insertEntries writes what next returns until io.EOF.
+func insertEntries(ctx context.Context, tx *sql.Conn, key catalog.Key, next func() (outputs.Entry, error)) (counted totals, err error) {
+	insert, err := tx.PrepareContext(ctx, `INSERT INTO analysis_output
+		(id, attempt, path, size, sha256, media_type, mode, verdict, detail, partial)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`)
+	if err != nil {
+		return counted, err
+	}
+	defer func() { err = errors.Join(err, insert.Close()) }()
+	for {
+		entry, err := next()
+		if err == io.EOF { //nolint:errorlint // a wrapped EOF is a listing that was cut short
+			return counted, nil
+		}
+		if err != nil {
+			return counted, err
+		}
+		if _, err := insert.ExecContext(ctx, entryValues(key, entry)...); err != nil {
+			return counted, fmt.Errorf("output %q: %w", entry.Path, err)
+		}
+		if entry.Rejected == "" {
+			counted.outputs++
+		} else {
+			counted.rejected++
+		}
+	}
+}
+
+// entryValues are the columns of an entry in the order of the INSERT. Only an output has a digest: gc
+// keeps what a digest names.
+func entryValues(key catalog.Key, entry outputs.Entry) []any {
+	values := []any{
+		key.ID, key.Attempt, notNull(entry.Path), entry.Size, entry.SHA256,
+		orNull(entry.MediaType), int64(entry.Mode), verdictOutput, bytesOrNull(entry.Detail), entry.Partial,
+	}
+	if entry.Rejected != "" {
+		values[3], values[4] = numberOrNull(entry.Size), nil
+		values[6], values[7] = numberOrNull(int64(entry.Mode)), string(entry.Rejected)
+	}
+	return values
+}

@@ -1,0 +1,36 @@
+package sqlite
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/mattn/go-sqlite3"
+)
+
+// busy reports whether err is SQLite's word for a lock that another connection holds.
+func busy(err error) bool {
+	var e sqlite3.Error
+	return errors.As(err, &e) && e.Code == sqlite3.ErrBusy
+}
+
+// explain adds the way out to those of SQLite's errors that a person can do something about.
+func explain(err error) error {
+	var e sqlite3.Error
+	if !errors.As(err, &e) {
+		return err
+	}
+	switch e.Code {
+	case sqlite3.ErrNotADB:
+		return fmt.Errorf("this file is not a SQLite database; name another: %w", err)
+	case sqlite3.ErrCorrupt:
+		return fmt.Errorf("the database is damaged; restore it from a backup: %w", err)
+	case sqlite3.ErrFull:
+		return fmt.Errorf("the file system is full; free some space and try again: %w", err)
+	case sqlite3.ErrReadonly, sqlite3.ErrPerm, sqlite3.ErrCantOpen:
+		return fmt.Errorf("the file or its directory cannot be written; make them writable for you: %w", err)
+	case sqlite3.ErrBusy:
+		return fmt.Errorf("another process has held the lock for %s; try again when it is done: %w", patience, err)
+	default:
+		return err
+	}
+}

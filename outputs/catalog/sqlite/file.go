@@ -1,0 +1,93 @@
+package sqlite
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// How BEGIN locks: goose reads before it writes, so its transactions lock at once.
+const (
+	lockDeferred  = "deferred"
+	lockImmediate = "immediate"
+)
+
+// dsn returns the data source name of an absolute path. A file URI may hold any byte; SQLite undoes
+// the escapes (sqlite.org/uri.html).
+func dsn(absolute, lock string) string {
+	query := url.Values{
+		"mode":          {"rw"}, // prepareFile has made it, with its mode
+		"_busy_timeout": {strconv.FormatInt(patience.Milliseconds(), 10)},
+		"_foreign_keys": {"on"},
+		"_synchronous":  {"FULL"},
+		"_txlock":       {lock},
+	}
+	return (&url.URL{Scheme: "file", Path: absolute, RawQuery: query.Encode()}).String()
+}
+
+// prepareFile makes the file where there is none, refuses what cannot be a catalog, and returns the
+// absolute path.
+//
+// It never opens the file: closing a descriptor of it would drop the locks that other handles of this
+// process hold (fcntl(2), sqlite.org/howtocorrupt.html).
+func prepareFile(path string) (string, error) {
+	if path == "" || strings.ContainsRune(path, 0) {
+		return "", errors.New("this cannot be the name of a file; name one")
+	}
+	absolute, err := filepath.Abs(path)
+	if err != nil {
+		return "", err
+	}
+	if err := makeFile(absolute); err != nil {
+		return "", err
+	}
+	info, err := os.Stat(absolute)
+	switch {
+	case err != nil:
+		return "", err
+	case info.IsDir():
+		return "", errors.New("this is a directory; name a file in it")
+	case !info.Mode().IsRegular():
+		return "", fmt.Errorf("this is no regular file (%s); name another", info.Mode().Type())
+	}
+	return absolute, checkWritable(absolute)
+}
+
+// makeFile makes an empty file of mode 0600, which is a valid empty database.
+func makeFile(absolute string) error {
+	dir := filepath.Dir(absolute)
+	err := unix.Mknod(absolute, unix.S_IFREG|0o600, 0)
+	switch {
+	case err == nil, errors.Is(err, fs.ErrExist):
+		return nil
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, unix.ENOTDIR):
+		return fmt.Errorf("its directory %q does not exist; make it first", dir)
+	case errors.Is(err, fs.ErrPermission), errors.Is(err, unix.EROFS):
+		// An existing file is judged by what it allows itself.
+		if _, statErr := os.Stat(absolute); statErr == nil {
+			return nil
+		}
+		return fmt.Errorf("a file cannot be made in %q (%w); choose another directory or make this one writable", dir, err)
+	default:
+		return fmt.Errorf("make the file: %w", err)
+	}
+}
+
+// checkWritable asks for the file and its directory, where SQLite keeps the write-ahead log.
+func checkWritable(absolute string) error {
+	if err := unix.Faccessat(unix.AT_FDCWD, absolute, unix.R_OK|unix.W_OK, unix.AT_EACCESS); err != nil {
+		return fmt.Errorf("the file cannot be written (%w); make it readable and writable for you or choose another", err)
+	}
+	dir := filepath.Dir(absolute)
+	if err := unix.Faccessat(unix.AT_FDCWD, dir, unix.W_OK|unix.X_OK, unix.AT_EACCESS); err != nil {
+		return fmt.Errorf("its directory %q cannot be written (%w), and SQLite keeps its log there; make it writable or choose another", dir, err)
+	}
+	return nil
+}

@@ -1,0 +1,103 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+)
+
+// Get returns one run.
+func (c *Catalog) Get(ctx context.Context, key catalog.Key) (catalog.Run, error) {
+	run, err := c.get(ctx, key)
+	if err != nil {
+		return catalog.Run{}, fmt.Errorf("get run %q: %w", label(key), explain(err))
+	}
+	return run, nil
+}
+
+// get takes the newest attempt where none is named.
+func (c *Catalog) get(ctx context.Context, key catalog.Key) (catalog.Run, error) {
+	query := selectRun + ` WHERE id = ?`
+	args := []any{key.ID}
+	if key.Attempt != 0 {
+		query, args = query+` AND attempt = ?`, append(args, key.Attempt)
+	}
+	return one(c.db.QueryRowContext(ctx, query+` ORDER BY attempt DESC LIMIT 1`, args...))
+}
+
+// Find resolves what a person typed.
+func (c *Catalog) Find(ctx context.Context, text string) (catalog.Run, error) {
+	name, err := catalog.ParseName(text)
+	if err != nil {
+		return catalog.Run{}, err
+	}
+	run, err := c.find(ctx, name)
+	if err != nil {
+		return catalog.Run{}, fmt.Errorf("run %q: %w", text, explain(err))
+	}
+	return run, nil
+}
+
+func (c *Catalog) find(ctx context.Context, name catalog.Name) (catalog.Run, error) {
+	if name.Last {
+		return one(c.db.QueryRowContext(ctx, selectRun+newestFirst+` LIMIT 1`))
+	}
+	id, err := c.resolve(ctx, name.ID)
+	if err != nil {
+		return catalog.Run{}, err
+	}
+	return c.get(ctx, catalog.Key{ID: id, Attempt: name.Attempt})
+}
+
+// shown is how many ids an ambiguous prefix is answered with.
+const shown = 5
+
+// resolve returns the one id that is prefix or begins with it.
+func (c *Catalog) resolve(ctx context.Context, prefix string) (string, error) {
+	ids, err := c.beginWith(ctx, prefix, shown+1)
+	switch {
+	case err != nil:
+		return "", err
+	case len(ids) == 0:
+		return "", catalog.ErrNotFound
+	case ids[0] == prefix || len(ids) == 1: // a prefix sorts before all that begin with it
+		return ids[0], nil
+	}
+	more := ""
+	if len(ids) > shown {
+		ids, more = ids[:shown], " and more"
+	}
+	return "", fmt.Errorf("%w: it begins %s%s", catalog.ErrAmbiguous, strings.Join(ids, ", "), more)
+}
+
+// beginWith returns up to limit ids that begin with prefix, in order. A range of the primary key knows
+// no wildcards and no case; the upper end is prefix and the last character of Unicode.
+func (c *Catalog) beginWith(ctx context.Context, prefix string, limit int) (ids []string, err error) {
+	rows, err := c.db.QueryContext(ctx, `SELECT DISTINCT id FROM analysis_run WHERE id >= ? AND id < ? ORDER BY id LIMIT ?`,
+		prefix, prefix+"\U0010FFFF", limit)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	for rows.Next() {
+		var id string
+		if err := rows.Scan(&id); err != nil {
+			return nil, err
+		}
+		ids = append(ids, id)
+	}
+	return ids, rows.Err()
+}
+
+// one scans a single run.
+func one(row *sql.Row) (catalog.Run, error) {
+	run, err := scanRun(row)
+	if errors.Is(err, sql.ErrNoRows) {
+		return catalog.Run{}, catalog.ErrNotFound
+	}
+	return run, err
+}

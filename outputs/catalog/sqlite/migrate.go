@@ -1,0 +1,145 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/pressly/goose/v3"
+	"golang.org/x/sys/unix"
+)
+
+// migration is one way up to the latest version.
+type migration struct {
+	db     *sql.DB
+	path   string // absolute
+	schema fs.FS
+	latest int64
+}
+
+// migrate brings the database to the latest version while no other process does. Who waited for the
+// lock finds the work done.
+func migrate(ctx context.Context, m migration) error {
+	unlock, err := lock(ctx, m.path+".lock")
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	found, err := inspect(ctx, m.db)
+	if err != nil {
+		return err
+	}
+	if current, err := found.current(m.latest); err != nil || current {
+		return err
+	}
+	if found.version > 0 && found.version < m.latest {
+		if err := m.backup(ctx, found.version); err != nil {
+			return fmt.Errorf("back up version %d before migrating it: %w", found.version, err)
+		}
+	}
+	if err := m.useLog(ctx); err != nil {
+		return fmt.Errorf("turn on write-ahead logging: %w", err)
+	}
+	if err := m.up(ctx); err != nil {
+		return fmt.Errorf("migrate from version %d to %d: %w", found.version, m.latest, err)
+	}
+	return nil
+}
+
+// useLog sets the journal mode, which stays with the file. It needs the file for itself for a moment
+// and does not wait for it by itself.
+func (m migration) useLog(ctx context.Context) error {
+	return retryBusy(ctx, patience, func() error {
+		var mode string
+		if err := m.db.QueryRowContext(ctx, `PRAGMA journal_mode = WAL`).Scan(&mode); err != nil {
+			return err
+		}
+		if mode != "wal" {
+			return fmt.Errorf("the journal mode stays %q: the file system has no shared memory; choose a local one", mode)
+		}
+		return nil
+	})
+}
+
+// up applies the migrations, each in a transaction that locks at once.
+func (m migration) up(ctx context.Context) (err error) {
+	db, err := sql.Open("sqlite3", dsn(m.path, lockImmediate))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	provider, err := goose.NewProvider(goose.DialectSQLite3, db, m.schema, goose.WithDisableGlobalRegistry(true))
+	if err != nil {
+		return err
+	}
+	_, err = provider.Up(ctx)
+	return err
+}
+
+// backup writes a copy of the database beside it. A copy of the same version from an earlier attempt
+// is replaced: it holds no more than this one.
+func (m migration) backup(ctx context.Context, version int64) (err error) {
+	final := fmt.Sprintf("%s.bak-v%d", m.path, version)
+	part := final + ".part"
+	if err := os.Remove(part); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	// SQLite writes into an empty file, which so has its mode from the first byte on.
+	if err := unix.Mknod(part, unix.S_IFREG|0o600, 0); err != nil {
+		return fmt.Errorf("make %q: %w", part, err)
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, os.Remove(part))
+		}
+	}()
+	if _, err := m.db.ExecContext(ctx, `VACUUM INTO ?`, part); err != nil {
+		return err
+	}
+	if err := os.Rename(part, final); err != nil {
+		return err
+	}
+	return syncDirectory(filepath.Dir(final))
+}
+
+func syncDirectory(path string) error {
+	dir, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(dir.Sync(), dir.Close())
+}
+
+// lock takes an exclusive flock(2) on a file that stays: removing it would let two processes hold
+// locks on two files of one name.
+func lock(ctx context.Context, path string) (unlock func(), err error) {
+	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|unix.O_NOFOLLOW, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	deadline := time.Now().Add(patience)
+	for {
+		err = unix.Flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+		switch {
+		case err == nil:
+			return func() { _ = file.Close() }, nil
+		case errors.Is(err, unix.EINTR):
+			continue
+		case !errors.Is(err, unix.EWOULDBLOCK):
+			err = fmt.Errorf("lock %q: %w", path, err)
+		case time.Now().After(deadline):
+			err = fmt.Errorf("another process has been migrating it for %s (it holds %q); try again when it is done", patience, path)
+		default:
+			err = pause(ctx, 5*time.Millisecond)
+		}
+		if err != nil {
+			_ = file.Close()
+			return nil, err
+		}
+	}
+}

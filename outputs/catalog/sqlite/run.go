@@ -1,0 +1,141 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"unicode/utf8"
+
+	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+)
+
+// Create writes the intent row.
+func (c *Catalog) Create(ctx context.Context, run catalog.Run) error {
+	if run.State == "" {
+		run.State = catalog.Running
+	}
+	if err := checkNew(run); err != nil {
+		return fmt.Errorf("create run %q: %w", label(run.Key), err)
+	}
+	err := c.write(ctx, func(ctx context.Context, tx *sql.Conn) error {
+		if err := insertRun(ctx, tx, run); err != nil {
+			return err
+		}
+		for key, value := range run.Labels {
+			_, err := tx.ExecContext(ctx, `INSERT INTO run_label (id, attempt, key, value) VALUES (?, ?, ?, ?)`,
+				run.ID, run.Attempt, key, value)
+			if err != nil {
+				return fmt.Errorf("label %q: %w", key, err)
+			}
+		}
+		return insertBlobs(ctx, tx, run)
+	})
+	if err != nil {
+		return fmt.Errorf("create run %q: %w", label(run.Key), explain(err))
+	}
+	return nil
+}
+
+func checkNew(run catalog.Run) error {
+	switch {
+	case run.ID == "" || !utf8.ValidString(run.ID):
+		return errors.New("this cannot be an id")
+	case run.Attempt < 1:
+		return errors.New("attempts count from 1")
+	case run.CreatedAt.IsZero():
+		return errors.New("the time of creation is missing")
+	case run.State.Final():
+		return fmt.Errorf("state %q is final; only a commit ends a run", run.State)
+	}
+	for key, value := range run.Labels {
+		if !utf8.ValidString(key) || !utf8.ValidString(value) {
+			return fmt.Errorf("label %q=%q is not UTF-8", key, value)
+		}
+	}
+	return nil
+}
+
+func insertRun(ctx context.Context, tx *sql.Conn, run catalog.Run) error {
+	result, err := tx.ExecContext(ctx, `INSERT INTO analysis_run
+		(id, attempt, state, reason, message, created_at, started_at, request, place, report, host, boot_id, tool_version)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+		ON CONFLICT (id, attempt) DO NOTHING`,
+		run.ID, run.Attempt, string(run.State), orNull(run.Reason), orNull(run.Message),
+		timeText(run.CreatedAt), timeText(run.StartedAt),
+		jsonOrNull(run.Request), jsonOrNull(run.Place), jsonOrNull(run.Report),
+		run.Host, run.BootID, run.ToolVersion)
+	if err != nil {
+		return err
+	}
+	return oneRow(result, catalog.ErrExists)
+}
+
+func insertBlobs(ctx context.Context, tx *sql.Conn, run catalog.Run) error {
+	for _, digest := range run.Blobs {
+		_, err := tx.ExecContext(ctx, `INSERT INTO run_blob (id, attempt, sha256) VALUES (?, ?, ?)
+			ON CONFLICT (id, attempt, sha256) DO NOTHING`, run.ID, run.Attempt, digest)
+		if err != nil {
+			return fmt.Errorf("blob %q: %w", digest, err)
+		}
+	}
+	return nil
+}
+
+// Update changes a run that has not ended.
+func (c *Catalog) Update(ctx context.Context, run catalog.Run) error {
+	if run.State.Final() {
+		return fmt.Errorf("update run %q: state %q is final; only a commit ends a run", label(run.Key), run.State)
+	}
+	err := c.write(ctx, func(ctx context.Context, tx *sql.Conn) error {
+		result, err := tx.ExecContext(ctx, `UPDATE analysis_run
+			SET state = ?, place = coalesce(?, place), started_at = coalesce(?, started_at)
+			WHERE id = ? AND attempt = ? AND state IN ('queued', 'running')`,
+			string(run.State), jsonOrNull(run.Place), timeText(run.StartedAt), run.ID, run.Attempt)
+		if err != nil {
+			return err
+		}
+		return oneRow(result, catalog.ErrNotFound)
+	})
+	if err != nil {
+		return fmt.Errorf("update run %q: %w", label(run.Key), explain(err))
+	}
+	return nil
+}
+
+// Delete removes an ended run; the rows that refer to it go with it.
+func (c *Catalog) Delete(ctx context.Context, key catalog.Key) error {
+	err := c.write(ctx, func(ctx context.Context, tx *sql.Conn) error {
+		state, err := stateOf(ctx, tx, key)
+		if err != nil {
+			return err
+		}
+		if !state.Final() {
+			return fmt.Errorf("it is %s: %w", state, catalog.ErrNotEnded)
+		}
+		_, err = tx.ExecContext(ctx, `DELETE FROM analysis_run WHERE id = ? AND attempt = ?`, key.ID, key.Attempt)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("delete run %q: %w", label(key), explain(err))
+	}
+	return nil
+}
+
+func stateOf(ctx context.Context, tx *sql.Conn, key catalog.Key) (catalog.State, error) {
+	var state catalog.State
+	err := tx.QueryRowContext(ctx, `SELECT state FROM analysis_run WHERE id = ? AND attempt = ?`, key.ID, key.Attempt).Scan(&state)
+	if errors.Is(err, sql.ErrNoRows) {
+		return "", catalog.ErrNotFound
+	}
+	return state, err
+}
+
+// oneRow returns none where a statement touched no row.
+func oneRow(result sql.Result, none error) error {
+	n, err := result.RowsAffected()
+	if err == nil && n == 0 {
+		return none
+	}
+	return err
+}

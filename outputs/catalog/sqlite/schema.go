@@ -1,0 +1,81 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
+
+	"github.com/scidex-ai/scidex-oci/outputs/catalog/migrations"
+)
+
+// applicationID marks a catalog in the header of its file; the first migration sets it.
+const applicationID = 0x53636944
+
+// inspection is what decides whether a database can be used as it is.
+type inspection struct {
+	application int64
+	tables      int64 // those of other programs or of the catalog, not goose's own
+	version     int64 // the newest applied migration; 0 where there is none
+	journal     string
+}
+
+// upToDate leaves db with the newest schema that fsys has. A database that has it already costs a few
+// reads and no lock.
+func upToDate(ctx context.Context, db *sql.DB, absolute string, fsys fs.FS) error {
+	latest, err := migrations.Latest(fsys)
+	if err != nil {
+		return err
+	}
+	found, err := inspect(ctx, db)
+	if err != nil {
+		return err
+	}
+	current, err := found.current(latest)
+	if err != nil || current {
+		return err
+	}
+	return migrate(ctx, migration{db: db, path: absolute, schema: fsys, latest: latest})
+}
+
+// inspect reads everything in one snapshot: another process may be migrating.
+func inspect(ctx context.Context, db *sql.DB) (found inspection, err error) {
+	err = snapshot(ctx, db, func(tx *sql.Tx) error {
+		found, err = inspectIn(ctx, tx)
+		return err
+	})
+	return found, err
+}
+
+func inspectIn(ctx context.Context, tx *sql.Tx) (inspection, error) {
+	var found inspection
+	var versioned bool
+	err := tx.QueryRowContext(ctx, `SELECT
+		(SELECT application_id FROM pragma_application_id),
+		(SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name NOT IN ('goose_db_version', 'sqlite_sequence')),
+		EXISTS (SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'goose_db_version')`).
+		Scan(&found.application, &found.tables, &versioned)
+	if err != nil {
+		return found, err
+	}
+	if err := tx.QueryRowContext(ctx, `PRAGMA journal_mode`).Scan(&found.journal); err != nil {
+		return found, err
+	}
+	if versioned {
+		err = tx.QueryRowContext(ctx, `SELECT coalesce(max(version_id), 0) FROM goose_db_version`).Scan(&found.version)
+	}
+	return found, err
+}
+
+// current reports whether nothing is to be done, and refuses what must not be touched.
+func (i inspection) current(latest int64) (bool, error) {
+	switch {
+	case i.application != applicationID && (i.application != 0 || i.tables > 0 || i.version > 0):
+		return false, errors.New("this is the SQLite database of another program; name another file")
+	case i.version > latest:
+		return false, fmt.Errorf("its schema has version %d and this program knows versions up to %d; use the newer scidex-oci that wrote it", i.version, latest)
+	default:
+		return i.version == latest && i.journal == "wal", nil
+	}
+}

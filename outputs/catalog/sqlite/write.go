@@ -1,0 +1,106 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"math/rand/v2"
+	"time"
+)
+
+// write runs do in one transaction that has the write lock from its first moment, so that what it
+// reads cannot change before it writes. do's error undoes it.
+//
+// Statements inside run without ctx: interrupting them would gain nothing, as each is short, and the
+// outcome of an interrupted COMMIT is unknown. Long work asks ctx itself.
+func (c *Catalog) write(ctx context.Context, do func(ctx context.Context, tx *sql.Conn) error) error {
+	select {
+	case c.writing <- struct{}{}:
+		defer func() { <-c.writing }()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	conn, err := c.db.Conn(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = conn.Close() }() // back to the pool
+	if err := c.begin(ctx, conn); err != nil {
+		return err
+	}
+	detached := context.WithoutCancel(ctx)
+	committed := false
+	defer func() { // also where do panics
+		if !committed {
+			rollback(detached, conn)
+		}
+	}()
+	if err := do(detached, conn); err != nil {
+		return err
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if _, err := conn.ExecContext(detached, `COMMIT`); err != nil {
+		return err
+	}
+	committed = true
+	return nil
+}
+
+// begin takes the write lock. SQLite's own waiting cannot be cancelled and favours who came last, so
+// it is turned off for this one statement.
+func (c *Catalog) begin(ctx context.Context, conn *sql.Conn) error {
+	detached := context.WithoutCancel(ctx)
+	if _, err := conn.ExecContext(detached, `PRAGMA busy_timeout = 0`); err != nil {
+		return err
+	}
+	defer func() {
+		if _, err := conn.ExecContext(detached, `PRAGMA busy_timeout = `+milliseconds(patience)); err != nil {
+			discard(conn)
+		}
+	}()
+	return retryBusy(ctx, c.patience, func() error {
+		_, err := conn.ExecContext(detached, `BEGIN IMMEDIATE`)
+		return err
+	})
+}
+
+// rollback undoes a transaction. SQLite may have done so by itself (a full disk), and then ROLLBACK is
+// an error: such a connection is not used again.
+func rollback(ctx context.Context, conn *sql.Conn) {
+	if _, err := conn.ExecContext(ctx, `ROLLBACK`); err != nil {
+		discard(conn)
+	}
+}
+
+func discard(conn *sql.Conn) {
+	_ = conn.Raw(func(any) error { return driver.ErrBadConn }) // makes the pool close it
+}
+
+// retryBusy calls do until its error is not that a lock is held, for patience at most. The pauses are
+// random, so that many waiting processes do not wake together.
+func retryBusy(ctx context.Context, patience time.Duration, do func() error) error {
+	const longest = 20 * time.Millisecond
+	deadline := time.Now().Add(patience)
+	for bound := time.Millisecond; ; bound = min(2*bound, longest) {
+		err := do()
+		if err == nil || !busy(err) || time.Now().After(deadline) {
+			return err
+		}
+		if err := pause(ctx, time.Duration(rand.Int64N(int64(bound)))); err != nil {
+			return err
+		}
+	}
+}
+
+func pause(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

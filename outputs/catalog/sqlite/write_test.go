@@ -1,0 +1,170 @@
+package sqlite
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/scidex-ai/scidex-oci/outputs"
+	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+)
+
+// holdLock begins a commit through another handle and returns what ends it.
+func holdLock(t *testing.T, path string) (release func() error) {
+	t.Helper()
+	c := opened(t, path)
+	run := sample("holder")
+	must(t, c.Create(t.Context(), run))
+	run.State = catalog.Complete
+	inside, leave, done := make(chan struct{}), make(chan struct{}), make(chan error, 1)
+	go func() {
+		done <- c.Commit(context.Background(), run, func() (outputs.Entry, error) {
+			close(inside)
+			<-leave
+			return outputs.Entry{}, io.EOF
+		})
+	}()
+	<-inside
+	return func() error {
+		close(leave)
+		return <-done
+	}
+}
+
+func TestWaitForLock(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "catalog.db")
+	c := opened(t, path)
+	release := holdLock(t, path)
+
+	ctx, cancel := context.WithCancel(t.Context())
+	result := make(chan error, 1)
+	go func() { result <- c.Create(ctx, sample("a")) }()
+	cancel()
+	if err := <-result; !errors.Is(err, context.Canceled) {
+		t.Errorf("cancelled while another handle writes: error = %v", err)
+	}
+	if _, err := c.Get(t.Context(), catalog.Key{ID: "holder"}); err != nil {
+		t.Errorf("a reader while another handle writes: %v", err)
+	}
+
+	c.patience = 0
+	err := c.Create(t.Context(), sample("a"))
+	if !busy(err) || !strings.Contains(err.Error(), "try again") {
+		t.Errorf("out of patience: error = %v", err)
+	}
+
+	c.patience = patience
+	go func() { result <- c.Create(t.Context(), sample("a")) }()
+	must(t, release())
+	must(t, <-result)
+}
+
+// Goroutines of one handle queue without the file.
+func TestQueueInOneHandle(t *testing.T) {
+	c := opened(t, filepath.Join(t.TempDir(), "catalog.db"))
+	run := sample("holder")
+	must(t, c.Create(t.Context(), run))
+	run.State = catalog.Complete
+	must(t, c.Commit(t.Context(), run, func() (outputs.Entry, error) {
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		if err := c.Create(ctx, sample("a")); !errors.Is(err, context.Canceled) {
+			t.Errorf("cancelled in the queue: error = %v", err)
+		}
+		return outputs.Entry{}, io.EOF
+	}))
+}
+
+// Whatever a filter or a name asks for is found through an index.
+func TestQueryPlans(t *testing.T) {
+	c := opened(t, filepath.Join(t.TempDir(), "catalog.db"))
+	labels := conditions(catalog.Filter{Labels: map[string]string{"k": "v"}})
+	tests := []struct {
+		name, query string
+		args        []any
+		want        string
+		never       string
+	}{
+		{"newest", selectRun + newestFirst, nil, "analysis_run_created", "B-TREE"},
+		{"label", selectRun + labels.String(), labels.args, "run_label_value", "SCAN r"},
+		{"entries", selectEntry + ` ORDER BY path`, []any{"a", 1}, "PRIMARY KEY", "B-TREE"},
+		{"prefix", `SELECT DISTINCT id FROM analysis_run WHERE id >= ? AND id < ? ORDER BY id`, []any{"a", "b"}, "id>? AND id<?", "B-TREE"},
+		{"digests", `SELECT sha256 FROM analysis_output WHERE sha256 IS NOT NULL UNION SELECT sha256 FROM run_blob ORDER BY sha256`,
+			nil, "analysis_output_sha256", "B-TREE"},
+		{"who names a blob", `SELECT id FROM analysis_output WHERE sha256 = ?`, []any{"x"}, "analysis_output_sha256", "SCAN"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			rows, err := c.db.QueryContext(t.Context(), `EXPLAIN QUERY PLAN `+tt.query, tt.args...)
+			must(t, err)
+			defer func() { must(t, rows.Close()) }()
+			var plan strings.Builder
+			for rows.Next() {
+				var id, parent, unused int
+				var detail string
+				must(t, rows.Scan(&id, &parent, &unused, &detail))
+				fmt.Fprintln(&plan, detail)
+			}
+			must(t, rows.Err())
+			if !strings.Contains(plan.String(), tt.want) || strings.Contains(plan.String(), tt.never) {
+				t.Errorf("want %q and no %q in the plan\n%s", tt.want, tt.never, plan.String())
+			}
+		})
+	}
+}
+
+func BenchmarkOpen(b *testing.B) {
+	path := filepath.Join(b.TempDir(), "catalog.db")
+	keep, err := Open(b.Context(), path)
+	must(b, err)
+	defer func() { must(b, keep.Close()) }()
+	for b.Loop() {
+		c, err := Open(b.Context(), path)
+		must(b, err)
+		must(b, c.Close())
+	}
+}
+
+// BenchmarkRun is what the catalog adds to one run of its own process.
+func BenchmarkRun(b *testing.B) {
+	path := filepath.Join(b.TempDir(), "catalog.db")
+	for i := 0; b.Loop(); i++ {
+		c, err := Open(b.Context(), path)
+		must(b, err)
+		run := sample(fmt.Sprint("run-", i))
+		must(b, c.Create(b.Context(), run))
+		run.State = catalog.Complete
+		must(b, c.Commit(b.Context(), run, many(10)))
+		must(b, c.Close())
+	}
+}
+
+func BenchmarkCommit100000(b *testing.B) {
+	c, err := Open(b.Context(), filepath.Join(b.TempDir(), "catalog.db"))
+	must(b, err)
+	defer func() { must(b, c.Close()) }()
+	for i := 0; b.Loop(); i++ {
+		run := sample(fmt.Sprint("run-", i))
+		must(b, c.Create(b.Context(), run))
+		run.State = catalog.Complete
+		must(b, c.Commit(b.Context(), run, many(100_000)))
+	}
+}
+
+func many(n int) func() (outputs.Entry, error) {
+	i := 0
+	return func() (outputs.Entry, error) {
+		if i == n {
+			return outputs.Entry{}, io.EOF
+		}
+		i++
+		return outputs.Entry{
+			Path: fmt.Appendf(nil, "results/%02d/file-%06d.csv", i%97, i), Size: int64(i), SHA256: fmt.Sprintf("%064x", i*0x9e3779b1),
+			MediaType: "text/csv", Mode: 0o644,
+		}, nil
+	}
+}

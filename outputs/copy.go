@@ -1,0 +1,146 @@
+package outputs
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"hash"
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+const (
+	copyBytes = 256 << 10 // read at a time
+	headBytes = 3072      // what the media type is told from
+)
+
+// copier copies regular files of a hostile tree. One copier serves many files, so that its buffers are
+// made once. Its refusals are verdicts on the source; its errors are about the target.
+type copier struct {
+	buf  []byte
+	zero []byte
+	head []byte // first headBytes of the last file
+}
+
+func newCopier() *copier {
+	return &copier{buf: make([]byte, copyBytes), zero: make([]byte, copyBytes), head: make([]byte, 0, headBytes)}
+}
+
+// copy copies the file that st describes from src to the empty file dst and returns its digest. Holes
+// stay holes. Exactly st.Size bytes are taken: a file that is longer or shorter, or whose inode was
+// touched meanwhile, is refused as changed.
+func (c *copier) copy(ctx context.Context, src int, st *unix.Stat_t, dst *os.File) (string, error) {
+	sum := sha256.New()
+	c.head = c.head[:min(st.Size, headBytes)]
+	clear(c.head)
+	sparse := st.Blocks*512 < st.Size
+	for off := int64(0); off < st.Size; {
+		data, hole := off, st.Size
+		if sparse {
+			data, hole = extent(src, off, st.Size)
+		}
+		if err := c.zeros(ctx, sum, data-off); err != nil {
+			return "", err
+		}
+		if err := c.data(ctx, src, dst, sum, data, hole); err != nil {
+			return "", err
+		}
+		off = hole
+	}
+	if sparse {
+		if err := dst.Truncate(st.Size); err != nil {
+			return "", err
+		}
+	}
+	if err := c.unchanged(src, st); err != nil {
+		return "", err
+	}
+	return hex.EncodeToString(sum.Sum(nil)), nil
+}
+
+// extent returns where the next data at or after off begins and ends (lseek(2), SEEK_DATA). Where the
+// file system cannot say, everything is data.
+func extent(fd int, off, size int64) (data, hole int64) {
+	data, err := unix.Seek(fd, off, unix.SEEK_DATA)
+	if err == unix.ENXIO {
+		return size, size
+	}
+	if err != nil {
+		return off, size
+	}
+	if data >= size {
+		return size, size
+	}
+	hole, err = unix.Seek(fd, data, unix.SEEK_HOLE)
+	if err != nil || hole <= data || hole > size {
+		hole = size
+	}
+	return data, hole
+}
+
+func (c *copier) zeros(ctx context.Context, sum hash.Hash, n int64) error {
+	for n > 0 {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		part := min(n, copyBytes)
+		sum.Write(c.zero[:part])
+		n -= part
+	}
+	return nil
+}
+
+func (c *copier) data(ctx context.Context, src int, dst *os.File, sum hash.Hash, off, end int64) error {
+	for off < end {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		n, err := pread(src, c.buf[:min(end-off, copyBytes)], off)
+		if err != nil {
+			return asRefusal(err)
+		}
+		if n == 0 {
+			return refuse(Changed, "became shorter while it was read")
+		}
+		if off < int64(len(c.head)) {
+			copy(c.head[off:], c.buf[:n])
+		}
+		sum.Write(c.buf[:n])
+		if _, err := dst.WriteAt(c.buf[:n], off); err != nil {
+			return fmt.Errorf("copy: %w", err)
+		}
+		off += int64(n)
+	}
+	return nil
+}
+
+// unchanged refuses a file whose inode is not as st described it before the read. Reading itself
+// changes only the access time.
+func (c *copier) unchanged(src int, st *unix.Stat_t) error {
+	n, err := pread(src, c.buf[:1], st.Size)
+	if err != nil {
+		return asRefusal(err)
+	}
+	if n > 0 {
+		return refuse(Changed, "became longer while it was read")
+	}
+	var now unix.Stat_t
+	if err := unix.Fstat(src, &now); err != nil {
+		return asRefusal(err)
+	}
+	if now.Size != st.Size || now.Mtim != st.Mtim || now.Ctim != st.Ctim {
+		return refuse(Changed, "was written while it was read")
+	}
+	return nil
+}
+
+func pread(fd int, buf []byte, off int64) (int, error) {
+	for {
+		n, err := unix.Pread(fd, buf, off)
+		if err != unix.EINTR {
+			return n, err
+		}
+	}
+}

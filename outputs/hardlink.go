@@ -1,0 +1,87 @@
+package outputs
+
+import (
+	"cmp"
+	"errors"
+	"slices"
+
+	"golang.org/x/sys/unix"
+)
+
+// linked is an inode with several names. It is harvested when all of them were found in the tree;
+// until then one may be outside, where the analysis did not make it.
+type linked struct {
+	seq     int    // in the order in which they were met
+	want    uint64 // names that the inode has
+	found   uint64 // names that were found, excluded ones too
+	outputs []place
+}
+
+// place is a name in a directory of the tree.
+type place struct {
+	dir  *node
+	name string
+}
+
+// link notes one name of an inode and harvests the inode when it was the last one. Names that are
+// excluded count, but are no outputs.
+func (h *harvest) link(name string, st *unix.Stat_t, output bool) error {
+	id := identity(st)
+	l := h.links[id]
+	if l == nil {
+		l = &linked{seq: len(h.links), want: uint64(st.Nlink)}
+		h.links[id] = l
+	}
+	l.found++
+	if output {
+		l.outputs = append(l.outputs, place{h.walk.top().dir, name})
+	}
+	if l.found < l.want {
+		return nil
+	}
+	places := l.outputs
+	l.outputs = nil
+	if len(places) == 0 {
+		return nil
+	}
+	e, err := h.ingest(name, st)
+	return h.linkedVerdict(places, e, err)
+}
+
+// linkedVerdict gives all names of one inode the same verdict.
+func (h *harvest) linkedVerdict(places []place, e Entry, err error) error {
+	var r *refusal
+	if err != nil && !errors.As(err, &r) {
+		return err
+	}
+	for _, p := range places {
+		path := p.dir.child(p.name)
+		if r != nil {
+			err = h.reject(path, r)
+		} else {
+			err = h.output(e, path)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// leftLinks rejects the names of inodes that have further names outside the tree, or behind a bound.
+func (h *harvest) leftLinks() error {
+	left := make([]*linked, 0, len(h.links))
+	for _, l := range h.links {
+		if len(l.outputs) > 0 {
+			left = append(left, l)
+		}
+	}
+	slices.SortFunc(left, func(a, b *linked) int { return cmp.Compare(a.seq, b.seq) })
+	for _, l := range left {
+		err := h.linkedVerdict(l.outputs, Entry{}, refuse(Hardlink, "%d of its %d names were found", l.found, l.want))
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

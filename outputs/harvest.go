@@ -1,0 +1,191 @@
+package outputs
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"runtime"
+
+	"golang.org/x/sys/unix"
+)
+
+// Options of a harvest.
+type Options struct {
+	Bounds
+	// Ingest is the directory that receives the copies of regular files, named 000001 and so on, mode
+	// 0600. It must be out of reach of the analysis.
+	Ingest *os.File
+	// Exclude are globs of files and directories that are recorded as excluded and not read: ** matches
+	// any number of directories, a glob without a slash matches the last component at any depth. An
+	// excluded directory is recorded once.
+	Exclude []string
+	// Links are symlinks in the top directory, name to exact target, that are ours and pass without a
+	// verdict, for instance "data" to "/data".
+	Links map[string]string
+	// Partial marks every output: what was open for writing when the run ended is not known.
+	Partial bool
+}
+
+// Totals count a harvest.
+type Totals struct {
+	Outputs  int64 // entries yielded as outputs
+	Rejected int64 // entries yielded with a reason
+	// Bytes that were copied. Several names of one inode count once.
+	Bytes int64
+	// Entries seen, directories included. What is behind a bound is not in here, but in the Detail of
+	// the entry that is named there.
+	Entries int64
+}
+
+// Harvest gives every entry below work its verdict, each exactly once, and copies the regular files
+// that become outputs to the ingest directory. Nothing may write to the tree any more; if something
+// does all the same, the worst outcome is an entry that is rejected as changed.
+//
+// Directories themselves are not recorded, so an empty one leaves no trace. The order is the
+// directory's own; names of an inode with several names come when the last of them is found.
+//
+// A bound that is passed, an unreadable file, a lost race is an entry with a reason and no error. An
+// error of Harvest means that the harvest is incomplete: of ctx, of yield, of a full disk, of the
+// ingest directory. The ingest directory may then hold copies that no entry names.
+func Harvest(ctx context.Context, work *os.File, opts Options, yield func(Entry) error) (Totals, error) {
+	exclude, err := compile(opts.Exclude)
+	if err != nil {
+		return Totals{}, fmt.Errorf("harvest: exclude %w", err)
+	}
+	w, err := newWalk(work)
+	if err != nil {
+		return Totals{}, fmt.Errorf("harvest: open the working directory: %w", err)
+	}
+	defer w.close()
+	defer runtime.KeepAlive(opts.Ingest)
+	h := &harvest{
+		ctx: ctx, opts: opts, yield: yield, exclude: exclude,
+		copier: newCopier(), links: make(map[fileID]*linked),
+	}
+	h.survey = survey{walk: w, bounds: opts.withDefaults(), pass: h.passes, skip: h.excludes, take: h, record: h.reject}
+	err = h.run(ctx)
+	if err == nil {
+		err = h.leftLinks()
+	}
+	h.totals.Entries = h.entries
+	if err != nil {
+		return h.totals, fmt.Errorf("harvest: %w", err)
+	}
+	return h.totals, nil
+}
+
+// harvest is one call of Harvest.
+type harvest struct {
+	survey
+	ctx     context.Context // of this one call
+	opts    Options
+	yield   func(Entry) error
+	exclude globs
+	copier  *copier
+	links   map[fileID]*linked
+	names   int // ingest names given out
+	totals  Totals
+}
+
+// passes knows the links that are ours.
+func (h *harvest) passes(name string, st *unix.Stat_t) bool {
+	want, ok := h.opts.Links[name]
+	if !ok || kind(st) != unix.S_IFLNK {
+		return false
+	}
+	target, err := readlinkAt(h.walk.fd(), name)
+	return err == nil && target == want
+}
+
+func (h *harvest) excludes(name string, path []byte, st *unix.Stat_t) error {
+	glob, ok := h.exclude.match(path, name)
+	if !ok {
+		return nil
+	}
+	if kind(st) == unix.S_IFREG && st.Nlink > 1 {
+		if err := h.link(name, st, false); err != nil {
+			return err
+		}
+	}
+	return refuse(Excluded, "matches %s", glob)
+}
+
+func (h *harvest) enter(string, *unix.Stat_t) error { return nil }
+
+func (h *harvest) leave(int) error { return nil }
+
+// file takes one regular file: at once, or, when its inode has several names, with the last of them.
+func (h *harvest) file(name string, path []byte, st *unix.Stat_t) error {
+	if st.Nlink > 1 {
+		return h.link(name, st, true)
+	}
+	e, err := h.ingest(name, st)
+	if err != nil {
+		return err
+	}
+	return h.output(e, path)
+}
+
+// ingest copies the file name of the current directory and returns the entry without its path.
+func (h *harvest) ingest(name string, st *unix.Stat_t) (Entry, error) {
+	if st.Size > h.bounds.MaxBytes {
+		return Entry{}, refuse(TooLarge, "%d bytes; the bound is %d", st.Size, h.bounds.MaxBytes)
+	}
+	if st.Size > h.bounds.MaxBytes-h.totals.Bytes {
+		return Entry{}, refuse(TooLarge, "%d bytes; of the bound of %d bytes in all, %d are left",
+			st.Size, h.bounds.MaxBytes, h.bounds.MaxBytes-h.totals.Bytes)
+	}
+	src, err := openSame(h.walk.fd(), name, st, unix.O_RDONLY)
+	if err != nil {
+		return Entry{}, asRefusal(err)
+	}
+	defer unix.Close(src)
+	dst, err := h.create()
+	if err != nil {
+		return Entry{}, fmt.Errorf("ingest: %w", err)
+	}
+	sum, err := h.copier.copy(h.ctx, src, st, dst)
+	if closed := dst.Close(); err == nil && closed != nil {
+		err = fmt.Errorf("ingest: %w", closed)
+	}
+	if err != nil {
+		unix.Unlinkat(int(h.opts.Ingest.Fd()), dst.Name(), 0)
+		return Entry{}, err
+	}
+	h.totals.Bytes += st.Size
+	return Entry{Size: st.Size, SHA256: sum, Mode: st.Mode & 0o777, Ingest: dst.Name(), Partial: h.opts.Partial}, nil
+}
+
+// create makes the next file of the ingest directory. Its Name is relative to that directory.
+func (h *harvest) create() (*os.File, error) {
+	for {
+		h.names++
+		name := fmt.Sprintf("%06d", h.names)
+		flags := unix.O_WRONLY | unix.O_CREAT | unix.O_EXCL | quiet
+		fd, err := openat2(int(h.opts.Ingest.Fd()), name, flags, 0o600, beneath)
+		if err == unix.EEXIST { // an earlier, interrupted harvest
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		return os.NewFile(uintptr(fd), name), nil
+	}
+}
+
+// output yields e, the last file that was copied, under path.
+func (h *harvest) output(e Entry, path []byte) error {
+	e.Path = path
+	e.MediaType = mediaType(path, h.copier.head)
+	h.totals.Outputs++
+	return h.yield(e)
+}
+
+func (h *harvest) reject(path []byte, r *refusal) error {
+	h.totals.Rejected++
+	e := Entry{Path: path, Rejected: r.reason}
+	if r.detail != "" {
+		e.Detail = []byte(r.detail)
+	}
+	return h.yield(e)
+}

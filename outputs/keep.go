@@ -1,0 +1,190 @@
+package outputs
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// Own makes every entry below dir, but not dir itself, an ordinary file of uid and gid: set-id and
+// sticky bits go, u+rw (for directories u+rwx) comes. Symlinks change their owner and are not followed.
+// A file that has names outside of dir is left as it is, for it is not only ours to change. Every
+// owner that occurs must be one that the caller may change.
+func Own(ctx context.Context, dir *os.File, uid, gid int) error {
+	w, err := newWalk(dir)
+	if err != nil {
+		return fmt.Errorf("own: %w", err)
+	}
+	defer w.close()
+	o := &owning{walk: w, owner: Owner{uid, gid}, names: make(map[fileID]uint64)}
+	if err := o.run(ctx); err != nil {
+		return fmt.Errorf("own: %w", err)
+	}
+	return nil
+}
+
+// Owner is a pair of numeric ids as the calling process sees them.
+type Owner struct{ UID, GID int }
+
+type owning struct {
+	walk  *walk
+	owner Owner
+	names map[fileID]uint64 // names found so far of inodes that have several
+}
+
+func (o *owning) run(ctx context.Context) error {
+	for {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		name, ok, err := o.walk.next()
+		switch {
+		case err != nil:
+			return fmt.Errorf("read \"%s\": %w", Escape(o.walk.path), err)
+		case ok:
+			if err := o.entry(name); err != nil {
+				return fmt.Errorf("\"%s\": %w", Escape(o.walk.join(name)), err)
+			}
+		case o.walk.depth() == 0:
+			return nil
+		default:
+			if err := o.walk.leave(); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+func (o *owning) entry(name string) error {
+	dir := o.walk.fd()
+	st, err := lstatAt(dir, name)
+	if err != nil {
+		return err
+	}
+	if !o.inside(st) {
+		return nil
+	}
+	if int(st.Uid) != o.owner.UID || int(st.Gid) != o.owner.GID {
+		if err := unix.Fchownat(dir, name, o.owner.UID, o.owner.GID, unix.AT_SYMLINK_NOFOLLOW); err != nil {
+			return err
+		}
+	}
+	if want := keptMode(st); want != st.Mode&0o7777 {
+		if err := chmodSame(dir, name, st, want); err != nil {
+			return err
+		}
+	}
+	if kind(st) == unix.S_IFDIR {
+		return o.walk.enter(name, st)
+	}
+	return nil
+}
+
+// inside reports, with the last name of an inode, that all its names are below dir.
+func (o *owning) inside(st *unix.Stat_t) bool {
+	if kind(st) == unix.S_IFDIR || st.Nlink < 2 {
+		return true
+	}
+	id := identity(st)
+	o.names[id]++
+	return o.names[id] >= uint64(st.Nlink)
+}
+
+func keptMode(st *unix.Stat_t) uint32 {
+	if kind(st) == unix.S_IFDIR {
+		return st.Mode&0o777 | 0o700
+	}
+	return st.Mode&0o777 | 0o600
+}
+
+// Lift flattens a kept run: all entries of work, which is the directory name in parent, move up into
+// parent, the symlinks of links (name to exact target) are removed, and so is work. Nothing in parent is
+// replaced: a name that is taken is an error. work and parent must not be changed by anyone else.
+func Lift(work, parent *os.File, name string, links map[string]string) error {
+	if err := lift(work, parent, name, links); err != nil {
+		return fmt.Errorf("lift \"%s\": %w", Escape([]byte(name)), err)
+	}
+	return nil
+}
+
+func lift(work, parent *os.File, name string, links map[string]string) error {
+	up := int(parent.Fd())
+	if err := sameDir(work, up, name); err != nil {
+		return err
+	}
+	w, err := newWalk(work)
+	if err != nil {
+		return err
+	}
+	defer w.close()
+	for again := true; again; { // moving changes what the reading position means
+		again, err = liftPass(w, up, name, links)
+		if err == nil && again {
+			err = w.rewind()
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return liftSelf(w, up, name)
+}
+
+// sameDir checks that name in parent is the directory work.
+func sameDir(work *os.File, parent int, name string) error {
+	var st unix.Stat_t
+	if err := unix.Fstat(int(work.Fd()), &st); err != nil {
+		return err
+	}
+	fd, err := openSame(parent, name, &st, unix.O_PATH|unix.O_DIRECTORY)
+	if err != nil {
+		return err
+	}
+	return unix.Close(fd)
+}
+
+// liftPass moves everything but an entry called like work itself, and reports whether it moved any.
+func liftPass(w *walk, parent int, work string, links map[string]string) (moved bool, err error) {
+	for {
+		name, ok, err := w.next()
+		if !ok || err != nil {
+			return moved, err
+		}
+		if name == work {
+			continue
+		}
+		if target, ok := links[name]; ok {
+			if to, err := readlinkAt(w.fd(), name); err == nil && to == target {
+				if err := unix.Unlinkat(w.fd(), name, 0); err != nil {
+					return moved, err
+				}
+				moved = true
+				continue
+			}
+		}
+		if err := unix.Renameat2(w.fd(), name, parent, name, unix.RENAME_NOREPLACE); err != nil {
+			return moved, fmt.Errorf("move \"%s\": %w", Escape([]byte(name)), err)
+		}
+		moved = true
+	}
+}
+
+// liftSelf removes the emptied directory. If it still holds an entry of its own name, it steps aside
+// for it first.
+func liftSelf(w *walk, parent int, name string) error {
+	err := unix.Unlinkat(parent, name, unix.AT_REMOVEDIR)
+	if err != unix.ENOTEMPTY && !errors.Is(err, unix.EEXIST) {
+		return err
+	}
+	aside := ".lift-" + rand.Text()
+	if err := unix.Renameat2(parent, name, parent, aside, unix.RENAME_NOREPLACE); err != nil {
+		return err
+	}
+	if err := unix.Renameat2(w.fd(), name, parent, name, unix.RENAME_NOREPLACE); err != nil {
+		return err
+	}
+	return unix.Unlinkat(parent, aside, unix.AT_REMOVEDIR)
+}

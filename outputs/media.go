@@ -1,0 +1,132 @@
+package outputs
+
+import (
+	"bytes"
+	"strings"
+
+	"github.com/gabriel-vasile/mimetype"
+)
+
+const unknownType = "application/octet-stream"
+
+// byExtension holds the types that leading bytes cannot tell apart, and the formats of science. It is
+// ours, so that the answer does not depend on the host's /etc/mime.types. Registered names are from
+// IANA's registry, the vnd and x- ones from the formats' own documentation.
+func byExtension(ext string) string {
+	switch ext {
+	case "csv":
+		return "text/csv"
+	case "tsv", "tab":
+		return "text/tab-separated-values"
+	case "txt", "log":
+		return "text/plain"
+	case "md":
+		return "text/markdown"
+	case "html", "htm":
+		return "text/html"
+	case "css":
+		return "text/css"
+	case "js", "mjs":
+		return "text/javascript"
+	case "py":
+		return "text/x-python"
+	case "r":
+		return "text/x-r"
+	case "jl":
+		return "text/x-julia"
+	case "sh":
+		return "application/x-sh"
+	case "tex":
+		return "text/x-tex"
+	case "json", "geojson":
+		return "application/json"
+	case "jsonl", "ndjson":
+		return "application/x-ndjson"
+	case "ipynb":
+		return "application/x-ipynb+json"
+	case "yaml", "yml":
+		return "application/yaml"
+	case "toml":
+		return "application/toml"
+	case "xml":
+		return "application/xml"
+	case "sql":
+		return "application/sql"
+	case "svg":
+		return "image/svg+xml"
+	case "png":
+		return "image/png"
+	case "jpg", "jpeg":
+		return "image/jpeg"
+	case "gif":
+		return "image/gif"
+	case "webp":
+		return "image/webp"
+	case "tif", "tiff":
+		return "image/tiff"
+	case "pdf":
+		return "application/pdf"
+	case "zip":
+		return "application/zip"
+	case "gz", "tgz":
+		return "application/gzip"
+	case "zst":
+		return "application/zstd"
+	case "tar":
+		return "application/x-tar"
+	case "xlsx":
+		return "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
+	case "parquet":
+		return "application/vnd.apache.parquet"
+	case "arrow":
+		return "application/vnd.apache.arrow.file"
+	case "feather":
+		return "application/vnd.apache.arrow.file"
+	case "npy":
+		return "application/x-npy"
+	case "npz":
+		return "application/x-npz"
+	case "h5", "hdf5":
+		return "application/x-hdf5"
+	case "nc":
+		return "application/x-netcdf"
+	case "mat":
+		return "application/x-matlab-data"
+	case "nii":
+		return "application/x-nifti"
+	case "fits":
+		return "application/fits"
+	case "pkl", "pickle":
+		return "application/x-pickle"
+	case "db", "sqlite", "sqlite3":
+		return "application/vnd.sqlite3"
+	}
+	return ""
+}
+
+// mediaType names the type of a file by the extension of its name, else by its first bytes (at most
+// headBytes are looked at). It is a label for people, never a promise about the contents.
+func mediaType(path, head []byte) string {
+	name := path[bytes.LastIndexByte(path, '/')+1:]
+	if dot := bytes.LastIndexByte(name, '.'); dot > 0 {
+		if t := byExtension(strings.ToLower(string(name[dot+1:]))); t != "" {
+			return t
+		}
+	}
+	if len(head) == 0 {
+		return unknownType
+	}
+	return byMagic(head)
+}
+
+// byMagic asks the library, which looks at bytes of an adversary: a panic in it must not end the
+// harvest.
+func byMagic(head []byte) (t string) {
+	defer func() {
+		if recover() != nil {
+			t = unknownType
+		}
+	}()
+	t, _, _ = strings.Cut(mimetype.Detect(head).String(), ";")
+	return t
+}

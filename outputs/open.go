@@ -1,0 +1,98 @@
+package outputs
+
+import (
+	"os"
+	"runtime"
+
+	"golang.org/x/sys/unix"
+)
+
+// beneath keeps one openat2 call inside the directory it starts from: no "..", no symlink, no magic
+// link and no other mount on the way (openat2(2)).
+const beneath = unix.RESOLVE_BENEATH | unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_NO_MAGICLINKS | unix.RESOLVE_NO_XDEV
+
+// quiet are the open flags that neither follow a link, nor block on a FIFO, nor take a terminal.
+const quiet = unix.O_NOFOLLOW | unix.O_NONBLOCK | unix.O_NOCTTY | unix.O_CLOEXEC
+
+// fileID names an inode for as long as something refers to it.
+type fileID struct{ dev, ino uint64 }
+
+func identity(st *unix.Stat_t) fileID { return fileID{st.Dev, st.Ino} }
+
+func kind(st *unix.Stat_t) uint32 { return st.Mode & unix.S_IFMT }
+
+// openat2 opens name below dir. EAGAIN means that something was renamed during the call; it is tried
+// again a few times only, so that renaming in a loop cannot hold the caller.
+func openat2(dir int, name string, flags int, mode uint32, resolve uint64) (int, error) {
+	how := unix.OpenHow{Flags: uint64(flags), Mode: uint64(mode), Resolve: resolve}
+	for try := 0; ; try++ {
+		fd, err := unix.Openat2(dir, name, &how)
+		if err == unix.EINTR || err == unix.EAGAIN && try < 8 {
+			continue
+		}
+		return fd, err
+	}
+}
+
+// openSame opens name in dir and returns it only if it is the inode that st describes, so that a name
+// which was exchanged between lstat and open is noticed. The answer then is ESTALE.
+func openSame(dir int, name string, st *unix.Stat_t, flags int) (int, error) {
+	extra := quiet
+	if flags&unix.O_PATH != 0 { // takes no other flags than these
+		extra = unix.O_NOFOLLOW | unix.O_CLOEXEC
+	}
+	fd, err := openat2(dir, name, flags|extra, 0, beneath)
+	if err != nil {
+		return -1, err
+	}
+	var now unix.Stat_t
+	if err := unix.Fstat(fd, &now); err != nil {
+		unix.Close(fd)
+		return -1, err
+	}
+	if identity(&now) != identity(st) || kind(&now) != kind(st) {
+		unix.Close(fd)
+		return -1, unix.ESTALE
+	}
+	return fd, nil
+}
+
+func lstatAt(dir int, name string) (*unix.Stat_t, error) {
+	st := new(unix.Stat_t)
+	if err := unix.Fstatat(dir, name, st, unix.AT_SYMLINK_NOFOLLOW); err != nil {
+		return nil, err
+	}
+	return st, nil
+}
+
+// readlinkAt returns the target of a symlink, exact in its bytes; Linux bounds it to 4095.
+func readlinkAt(dir int, name string) (string, error) {
+	buf := make([]byte, 4096)
+	n, err := unix.Readlinkat(dir, name, buf)
+	if err != nil {
+		return "", err
+	}
+	return string(buf[:n]), nil
+}
+
+// chmodSame sets the permission bits of the inode that st describes, never those of what a symlink
+// leads to. It goes through an O_PATH descriptor, which needs no right on the file itself, and /proc,
+// because fchmodat2(2) is younger than the kernels we support.
+func chmodSame(dir int, name string, st *unix.Stat_t, mode uint32) error {
+	if kind(st) == unix.S_IFLNK {
+		return nil
+	}
+	fd, err := openSame(dir, name, st, unix.O_PATH)
+	if err != nil {
+		return err
+	}
+	f := os.NewFile(uintptr(fd), name)
+	defer f.Close()
+	return unix.Chmod(procPath(fd), mode)
+}
+
+// reopen opens the directory behind dir anew, with a read position of its own.
+func reopen(dir *os.File) (int, error) {
+	defer runtime.KeepAlive(dir)
+	return openat2(int(dir.Fd()), ".", unix.O_RDONLY|unix.O_DIRECTORY|quiet, 0, beneath)
+}

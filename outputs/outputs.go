@@ -1,0 +1,47 @@
+// Package outputs harvests the working directory of a run that has ended. The tree is the work of an
+// adversary: it is read from a directory descriptor, one component at a time, and every entry gets a
+// verdict. The package writes regular files of the tree to an ingest directory and never interprets
+// their contents.
+package outputs
+
+// Reason says why an entry of the working directory is not an output.
+type Reason string
+
+// The reasons of the result's `rejected` list.
+const (
+	Symlink    Reason = "symlink"
+	FIFO       Reason = "fifo"
+	Socket     Reason = "socket"
+	Device     Reason = "device"
+	TooLarge   Reason = "too_large"
+	TooMany    Reason = "too_many"
+	TooDeep    Reason = "too_deep"
+	Name       Reason = "name"
+	Unreadable Reason = "unreadable"
+	Changed    Reason = "changed"
+	Hardlink   Reason = "hardlink"
+	Excluded   Reason = "excluded"
+)
+
+// Entry is the verdict on one entry of the working directory: an output when Rejected is empty.
+type Entry struct {
+	// Path is relative to the working directory; the exact bytes of the names, joined by '/'.
+	Path []byte `json:"path"`
+	// Size in bytes, of an output.
+	Size int64 `json:"size,omitempty"`
+	// SHA256 is the lower-case hexadecimal digest of an output.
+	SHA256 string `json:"sha256,omitempty"`
+	// MediaType by extension and leading bytes.
+	MediaType string `json:"media_type,omitempty"`
+	// Mode holds the permission bits of the file without set-id and sticky bits.
+	Mode uint32 `json:"mode,omitempty"`
+	// Ingest is the name of the file's copy in the ingest directory; empty in the catalog. Outputs that
+	// are names of one inode share one copy.
+	Ingest string `json:"ingest,omitempty"`
+	// Rejected is why the entry is not an output.
+	Rejected Reason `json:"rejected,omitempty"`
+	// Detail explains a rejection, for instance "-> /etc/shadow". Raw bytes: escape before showing.
+	Detail []byte `json:"detail,omitempty"`
+	// Partial is true where the file may have been open for writing when the run was ended.
+	Partial bool `json:"partial,omitempty"`
+}

@@ -1,0 +1,60 @@
+package outputs
+
+import (
+	"errors"
+	"fmt"
+
+	"golang.org/x/sys/unix"
+)
+
+// refusal is the verdict on one entry that is not taken. It is an error, so that whatever went wrong
+// with an entry comes back one way; any error that is no refusal ends the walk.
+type refusal struct {
+	reason Reason
+	detail string
+}
+
+func (r *refusal) Error() string { return string(r.reason) + ": " + r.detail }
+
+func refuse(reason Reason, format string, args ...any) error {
+	return &refusal{reason, fmt.Sprintf(format, args...)}
+}
+
+// asRefusal turns what the kernel said about one entry into its verdict. What is wrong with us or with
+// the machine, and not with the entry, stays an error.
+func asRefusal(err error) error {
+	var errno unix.Errno
+	if !errors.As(err, &errno) {
+		return err
+	}
+	switch errno {
+	case unix.EMFILE, unix.ENFILE, unix.ENOMEM, unix.ENOSYS, unix.EBADF:
+		return err
+	case unix.ENOENT, unix.ENOTDIR, unix.ELOOP, unix.ESTALE, unix.EAGAIN:
+		return refuse(Changed, "exchanged or removed during the harvest (%s)", unix.ErrnoName(errno))
+	case unix.EXDEV:
+		return refuse(Unreadable, "another file system is mounted here (EXDEV)")
+	}
+	return refuse(Unreadable, "%s (%s)", errno.Error(), unix.ErrnoName(errno))
+}
+
+// special is the verdict on what is neither a regular file nor a directory.
+func special(dir int, name string, st *unix.Stat_t) error {
+	switch kind(st) {
+	case unix.S_IFLNK:
+		target, err := readlinkAt(dir, name)
+		if err != nil {
+			return asRefusal(err)
+		}
+		return &refusal{Symlink, "-> " + target}
+	case unix.S_IFIFO:
+		return &refusal{FIFO, ""}
+	case unix.S_IFSOCK:
+		return &refusal{Socket, ""}
+	case unix.S_IFCHR:
+		return refuse(Device, "character device %d:%d", unix.Major(st.Rdev), unix.Minor(st.Rdev))
+	case unix.S_IFBLK:
+		return refuse(Device, "block device %d:%d", unix.Major(st.Rdev), unix.Minor(st.Rdev))
+	}
+	return refuse(Device, "file type %o", kind(st)>>12)
+}

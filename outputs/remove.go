@@ -1,0 +1,172 @@
+package outputs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// Empty removes everything below dir, at any depth and in any state its owner may have left it, but not
+// dir itself. It never leaves dir: a symlink is removed and not followed, and another file system
+// mounted below is an error. What can be removed is removed even where something else cannot; the error
+// then names the first thing that stayed.
+func Empty(ctx context.Context, dir *os.File) error {
+	if err := grantDir(dir); err != nil {
+		return fmt.Errorf("empty: %w", err)
+	}
+	w, err := newWalk(dir)
+	if err != nil {
+		return fmt.Errorf("empty: %w", err)
+	}
+	defer w.close()
+	e := &emptying{walk: w, gone: []int{0}}
+	if err := e.run(ctx); err != nil {
+		return fmt.Errorf("empty: %w", err)
+	}
+	return nil
+}
+
+// grantDir gives the owner of the top directory the right to list and change it.
+func grantDir(dir *os.File) error {
+	var st unix.Stat_t
+	if err := unix.Fstat(int(dir.Fd()), &st); err != nil {
+		return err
+	}
+	if st.Mode&0o700 == 0o700 {
+		return nil
+	}
+	return unix.Fchmod(int(dir.Fd()), st.Mode&0o777|0o700)
+}
+
+// emptying is one call of Empty. Removing changes what a directory's reading position means, so each
+// directory is read again until a pass removes nothing more.
+type emptying struct {
+	walk  *walk
+	gone  []int // by level: what this pass removed
+	stuck error // the first thing that this pass could not remove
+	races int   // passes that ended with a name that was exchanged under them
+}
+
+// mostRaces bounds how often Empty tries again where someone still renames things.
+const mostRaces = 100
+
+func (e *emptying) run(ctx context.Context) error {
+	for {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		name, ok, err := e.walk.next()
+		switch {
+		case err != nil:
+			e.stay("", err)
+			fallthrough
+		case !ok:
+			done, err := e.up()
+			if done || err != nil {
+				return err
+			}
+		default:
+			if err := e.remove(name); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// remove unlinks a name or goes down into it.
+func (e *emptying) remove(name string) error {
+	err := unix.Unlinkat(e.walk.fd(), name, 0)
+	if err == unix.EISDIR || err == unix.EPERM { // EPERM: POSIX' word for it
+		if rmdir := unix.Unlinkat(e.walk.fd(), name, unix.AT_REMOVEDIR); rmdir != unix.ENOTDIR {
+			err = rmdir
+		}
+		if err == unix.ENOTEMPTY || err == unix.EEXIST {
+			return e.down(name)
+		}
+	}
+	if err != nil && err != unix.ENOENT {
+		e.stay(name, err)
+		return fatal(err)
+	}
+	e.gone[len(e.gone)-1]++
+	return nil
+}
+
+// down enters a directory and makes sure that its entries can be removed.
+func (e *emptying) down(name string) error {
+	if err := e.enter(name); err != nil {
+		e.stay(name, err)
+		return fatal(err)
+	}
+	e.gone = append(e.gone, 0)
+	return nil
+}
+
+func (e *emptying) enter(name string) error {
+	st, err := lstatAt(e.walk.fd(), name)
+	if err != nil {
+		return err
+	}
+	if st.Mode&0o700 != 0o700 {
+		// Where this fails, so will the removal, and that error says more.
+		_ = chmodSame(e.walk.fd(), name, st, st.Mode&0o777|0o700)
+	}
+	return e.walk.enter(name, st)
+}
+
+// up leaves a directory that was read to its end and removes it. It reports whether the whole tree is
+// done.
+func (e *emptying) up() (done bool, err error) {
+	gone := e.gone[len(e.gone)-1]
+	if e.walk.depth() == 0 {
+		return e.pass(gone)
+	}
+	name := e.walk.top().dir.name
+	err = e.walk.leave()
+	e.gone = e.gone[:e.walk.depth()+1]
+	if err != nil {
+		var lost *lostError
+		if !errors.As(err, &lost) {
+			return false, err
+		}
+		e.gone[len(e.gone)-1]++ // something changed: look again
+		return false, nil
+	}
+	err = unix.Unlinkat(e.walk.fd(), name, unix.AT_REMOVEDIR)
+	switch {
+	case err == nil || err == unix.ENOENT:
+		e.gone[len(e.gone)-1]++
+	case gone > 0 && (err == unix.ENOTEMPTY || err == unix.EEXIST):
+		return false, e.down(name)
+	default:
+		e.stay(name, err)
+	}
+	return false, nil
+}
+
+// pass ends one pass over the top directory. It is done when a pass had nothing left to remove.
+func (e *emptying) pass(gone int) (done bool, err error) {
+	if gone == 0 {
+		if !raced(e.stuck) || e.races == mostRaces {
+			return true, e.stuck
+		}
+		e.races++
+	}
+	e.gone[0], e.stuck = 0, nil
+	return false, e.walk.rewind()
+}
+
+// raced reports that a name was not the same thing from one call to the next.
+func raced(err error) bool {
+	var r *refusal
+	return errors.Is(err, unix.EISDIR) || errors.As(asRefusal(err), &r) && r.reason == Changed
+}
+
+func (e *emptying) stay(name string, err error) {
+	if e.stuck == nil {
+		e.stuck = fmt.Errorf("remove \"%s\": %w", Escape(e.walk.join(name)), err)
+	}
+}

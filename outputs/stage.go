@@ -1,0 +1,140 @@
+package outputs
+
+import (
+	"context"
+	"fmt"
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// Stage copies the regular files and directories below src into dst, which must be empty and out of
+// anybody else's reach, with their permission bits and u+rw. Where owner is not nil, all of them get
+// it. It returns one entry for each file, with size and digest, and one with a reason for each entry
+// that was not copied: symlinks, special files, what cannot be read and what is beyond the bounds.
+func Stage(ctx context.Context, src, dst *os.File, owner *Owner, bounds Bounds) ([]Entry, error) {
+	from, err := newWalk(src)
+	if err != nil {
+		return nil, fmt.Errorf("stage: %w", err)
+	}
+	defer from.close()
+	to, err := newWalk(dst)
+	if err != nil {
+		return nil, fmt.Errorf("stage: target: %w", err)
+	}
+	defer to.close()
+	s := &staging{ctx: ctx, to: to, owner: owner, copier: newCopier()}
+	s.survey = survey{walk: from, bounds: bounds.withDefaults(), take: s, record: s.reject}
+	if err := s.run(ctx); err != nil {
+		return nil, fmt.Errorf("stage: %w", err)
+	}
+	return s.entries, nil
+}
+
+// Unchanged returns a function that reports whether a harvested entry is a staged one that the
+// analysis left as it was: the same path and the same contents.
+func Unchanged(staged []Entry) func(Entry) bool {
+	digest := make(map[string]string, len(staged))
+	for _, e := range staged {
+		if e.Rejected == "" {
+			digest[string(e.Path)] = e.SHA256
+		}
+	}
+	return func(e Entry) bool {
+		sum, ok := digest[string(e.Path)]
+		return ok && e.Rejected == "" && sum == e.SHA256
+	}
+}
+
+// staging is one call of Stage. Its cursor in the target follows the walk of the source.
+type staging struct {
+	survey
+	ctx     context.Context // of this one call
+	to      *walk
+	owner   *Owner
+	copier  *copier
+	bytes   int64
+	entries []Entry
+}
+
+func (s *staging) enter(name string, st *unix.Stat_t) error {
+	if err := unix.Mkdirat(s.to.fd(), name, 0o700); err != nil {
+		return fmt.Errorf("target: %w", err)
+	}
+	made, err := lstatAt(s.to.fd(), name)
+	if err != nil {
+		return fmt.Errorf("target: %w", err)
+	}
+	if err := s.to.enter(name, made); err != nil {
+		return fmt.Errorf("target: %w", err)
+	}
+	return s.adopt(s.to.fd(), keptMode(st))
+}
+
+func (s *staging) leave(depth int) error {
+	for s.to.depth() > depth {
+		if err := s.to.leave(); err != nil {
+			return fmt.Errorf("target: %w", err)
+		}
+	}
+	return nil
+}
+
+func (s *staging) file(name string, path []byte, st *unix.Stat_t) error {
+	if st.Size > s.bounds.MaxBytes-s.bytes {
+		return refuse(TooLarge, "%d bytes; of the bound of %d bytes in all, %d are left",
+			st.Size, s.bounds.MaxBytes, s.bounds.MaxBytes-s.bytes)
+	}
+	src, err := openSame(s.walk.fd(), name, st, unix.O_RDONLY)
+	if err != nil {
+		return asRefusal(err)
+	}
+	defer unix.Close(src)
+	sum, err := s.copyTo(name, src, st)
+	if err != nil {
+		return err
+	}
+	s.bytes += st.Size
+	s.entries = append(s.entries, Entry{
+		Path: path, Size: st.Size, SHA256: sum, Mode: keptMode(st), MediaType: mediaType(path, s.copier.head),
+	})
+	return nil
+}
+
+func (s *staging) copyTo(name string, src int, st *unix.Stat_t) (string, error) {
+	fd, err := openat2(s.to.fd(), name, unix.O_WRONLY|unix.O_CREAT|unix.O_EXCL|quiet, 0o600, beneath)
+	if err != nil {
+		return "", fmt.Errorf("target: %w", err)
+	}
+	dst := os.NewFile(uintptr(fd), name)
+	defer dst.Close()
+	sum, err := s.copier.copy(s.ctx, src, st, dst)
+	if err == nil {
+		err = s.adopt(fd, keptMode(st))
+	}
+	if err != nil {
+		unix.Unlinkat(s.to.fd(), name, 0)
+		return "", err
+	}
+	return sum, dst.Close()
+}
+
+// adopt sets mode and owner of what was made. The mode comes first: afterwards it may be somebody
+// else's.
+func (s *staging) adopt(fd int, mode uint32) error {
+	if err := unix.Fchmod(fd, mode); err != nil {
+		return fmt.Errorf("target: %w", err)
+	}
+	if s.owner == nil {
+		return nil
+	}
+	if err := unix.Fchown(fd, s.owner.UID, s.owner.GID); err != nil {
+		return fmt.Errorf("target: %w", err)
+	}
+	return nil
+}
+
+func (s *staging) reject(path []byte, r *refusal) error {
+	s.entries = append(s.entries, Entry{Path: path, Rejected: r.reason, Detail: []byte(r.detail)})
+	return nil
+}

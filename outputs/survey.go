@@ -1,0 +1,245 @@
+package outputs
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+
+	"golang.org/x/sys/unix"
+)
+
+// countMost bounds how many entries one walk counts behind bounds that were passed.
+const countMost = 1_000_000
+
+// taker receives what a survey finds worth taking. A refusal that it returns becomes the verdict of the
+// entry; any other error ends the survey.
+type taker interface {
+	file(name string, path []byte, st *unix.Stat_t) error
+	enter(name string, st *unix.Stat_t) error
+	leave(depth int) error // back in the directory at this depth
+}
+
+// survey goes over a tree within bounds. Regular files go to the taker, everything else gets its
+// verdict here.
+type survey struct {
+	walk   *walk
+	bounds Bounds
+	pass   func(name string, st *unix.Stat_t) bool               // top-level entries that do not count
+	skip   func(name string, path []byte, st *unix.Stat_t) error // refuses what is excluded
+	take   taker
+	record func(path []byte, r *refusal) error
+
+	entries  int64 // seen
+	uncounts int64 // entries that may still be counted behind bounds
+}
+
+// errEnd ends a survey: everything was seen, or the bound on entries was reached.
+var errEnd = errors.New("end of survey")
+
+func (s *survey) run(ctx context.Context) error {
+	s.uncounts = countMost
+	for {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		err := s.step(ctx)
+		if errors.Is(err, errEnd) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+func (s *survey) step(ctx context.Context) error {
+	name, ok, err := s.walk.next()
+	if err != nil {
+		if s.walk.depth() == 0 {
+			return err
+		}
+		if err := s.verdict(bytes.Clone(s.walk.path), asRefusal(err)); err != nil {
+			return err
+		}
+	}
+	if ok {
+		return s.entry(ctx, name)
+	}
+	if s.walk.depth() == 0 {
+		return errEnd
+	}
+	return s.leave(s.walk.leave())
+}
+
+// leave tells the taker where the walk is now and reports a directory that was lost on the way up.
+func (s *survey) leave(err error) error {
+	var lost *lostError
+	if errors.As(err, &lost) {
+		err = s.verdict(lost.path, refuse(Changed, "directory was moved during the harvest"))
+	}
+	if err != nil {
+		return err
+	}
+	return s.take.leave(s.walk.depth())
+}
+
+func (s *survey) entry(ctx context.Context, name string) error {
+	st, err := lstatAt(s.walk.fd(), name)
+	if err == nil && s.walk.depth() == 0 && s.pass != nil && s.pass(name, st) {
+		return nil
+	}
+	path := s.walk.join(name)
+	if s.entries++; s.entries > s.bounds.MaxEntries {
+		return s.full(ctx, path)
+	}
+	if err != nil {
+		return s.verdict(path, asRefusal(err))
+	}
+	switch kind(st) {
+	case unix.S_IFDIR:
+		err = s.directory(ctx, name, path, st)
+	case unix.S_IFREG:
+		err = s.regular(name, path, st)
+	default:
+		err = special(s.walk.fd(), name, st)
+	}
+	return s.verdict(path, err)
+}
+
+func (s *survey) regular(name string, path []byte, st *unix.Stat_t) error {
+	if len(path) > s.bounds.MaxPath {
+		return refuse(Name, "path of %d bytes is longer than %d", len(path), s.bounds.MaxPath)
+	}
+	if err := s.excluded(name, path, st); err != nil {
+		return err
+	}
+	return s.take.file(name, path, st)
+}
+
+func (s *survey) excluded(name string, path []byte, st *unix.Stat_t) error {
+	if s.skip == nil {
+		return nil
+	}
+	return s.skip(name, path, st)
+}
+
+func (s *survey) directory(ctx context.Context, name string, path []byte, st *unix.Stat_t) error {
+	if err := s.excluded(name, path, st); err != nil {
+		return err
+	}
+	deep := s.walk.depth()+1 >= s.bounds.MaxDepth
+	if !deep && len(path) <= s.bounds.MaxPath {
+		if err := s.walk.enter(name, st); err != nil {
+			return asRefusal(err)
+		}
+		return s.take.enter(name, st)
+	}
+	below, more, err := s.countBelow(ctx, name, st)
+	if err != nil {
+		return err
+	}
+	switch {
+	case len(path) > s.bounds.MaxPath:
+		return refuse(Name, "path of %d bytes is longer than %d; %s below it", len(path), s.bounds.MaxPath, counted(below, more))
+	case below > 0:
+		return refuse(TooDeep, "%d levels; %s below it", s.bounds.MaxDepth, counted(below, more))
+	}
+	return nil // an empty directory
+}
+
+// verdict records a refusal and passes everything else on.
+func (s *survey) verdict(path []byte, err error) error {
+	var r *refusal
+	if errors.As(err, &r) {
+		return s.record(path, r)
+	}
+	if err != nil {
+		return fmt.Errorf("entry \"%s\": %w", Escape(path), err)
+	}
+	return nil
+}
+
+// full ends the survey at the entry that is one too many.
+func (s *survey) full(ctx context.Context, path []byte) error {
+	n, more, err := s.count(ctx, 0)
+	if err != nil {
+		return err
+	}
+	err = s.record(path, &refusal{TooMany, fmt.Sprintf("%d entries were harvested; this one and %s after it were not",
+		s.bounds.MaxEntries, counted(n, more))})
+	if err != nil {
+		return err
+	}
+	return errEnd
+}
+
+func counted(n int64, more bool) string {
+	if more {
+		return fmt.Sprintf("more than %d", n)
+	}
+	return fmt.Sprint(n)
+}
+
+// countBelow counts what is below a directory that is not harvested.
+func (s *survey) countBelow(ctx context.Context, name string, st *unix.Stat_t) (n int64, more bool, err error) {
+	depth := s.walk.depth()
+	if err := s.walk.enter(name, st); err != nil {
+		return 0, false, asRefusal(err)
+	}
+	n, more, err = s.count(ctx, depth+1)
+	if err == nil {
+		err = s.walk.leaveTo(depth)
+	}
+	return n, more, s.leave(err)
+}
+
+// count counts the entries that are left in the current directory, below it and, down to the directory
+// at the given depth, above it. It ends early, with more, when countMost entries of the tree were
+// counted. At least one entry is always looked for, so that "none" is never wrong.
+func (s *survey) count(ctx context.Context, depth int) (n int64, more bool, err error) {
+	for {
+		if err := ctx.Err(); err != nil {
+			return 0, false, err
+		}
+		name, ok, err := s.walk.next()
+		if !ok { // also where the rest cannot be read
+			if s.walk.depth() <= depth {
+				return n, false, fatal(err)
+			}
+			if err := fatal(err); err != nil {
+				return 0, false, err
+			}
+			if err := s.walk.leave(); fatal(err) != nil || s.walk.depth() < depth {
+				return n, false, err
+			}
+			continue
+		}
+		if n > 0 && s.uncounts <= 0 {
+			return n, true, nil
+		}
+		n++
+		s.uncounts--
+		if err := s.countEnter(name); err != nil {
+			return 0, false, err
+		}
+	}
+}
+
+func (s *survey) countEnter(name string) error {
+	st, err := lstatAt(s.walk.fd(), name)
+	if err != nil || kind(st) != unix.S_IFDIR {
+		return fatal(err)
+	}
+	return fatal(s.walk.enter(name, st))
+}
+
+// fatal leaves only the errors that are not the verdict on an entry.
+func fatal(err error) error {
+	var r *refusal
+	var lost *lostError
+	if err == nil || errors.As(asRefusal(err), &r) || errors.As(err, &lost) {
+		return nil
+	}
+	return err
+}
