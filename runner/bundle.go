@@ -1,0 +1,119 @@
+package runner
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/scidex-ai/scidex-oci/rootfs"
+	"github.com/scidex-ai/scidex-oci/spec"
+)
+
+// Spec returns the OCI config.json that a run of the analysis would have, indented. Nothing is made.
+func (r *Runner) Spec(ctx context.Context, a spec.Analysis) (_ []byte, err error) {
+	p, err := r.prepare(ctx, Request{Analysis: a})
+	if err != nil {
+		return nil, &RequestError{err}
+	}
+	defer func() { err = errors.Join(err, p.close()) }()
+	place := p.placement("")
+	place.Root, place.Work, place.Init = "rootfs", runDir(r.Tmp, p.key.ID)+"/"+workName, nil
+	place.Portable = true
+	place.Secrets = nil
+	return marshalSpec(p.analysis, place)
+}
+
+func marshalSpec(a spec.Analysis, place spec.Placement) ([]byte, error) {
+	ociSpec, err := spec.OCI(a, place)
+	if err != nil {
+		return nil, err
+	}
+	raw, err := json.MarshalIndent(ociSpec, "", "  ")
+	return append(raw, '\n'), err
+}
+
+// Bundle writes an OCI bundle that an OCI runtime such as runc runs for the caller: config.json, rootfs/
+// and an empty work/. dir must not exist or be empty.
+func (r *Runner) Bundle(ctx context.Context, a spec.Analysis, dir string) (err error) {
+	p, err := r.prepare(ctx, Request{Analysis: a})
+	if err != nil {
+		return &RequestError{err}
+	}
+	defer func() { err = errors.Join(err, p.close()) }()
+	if dir, err = filepath.Abs(dir); err != nil {
+		return err
+	}
+	if err := makeEmpty(dir); err != nil {
+		return &RequestError{err}
+	}
+	place := p.placement("")
+	place.Root, place.Work = filepath.Join(dir, "rootfs"), filepath.Join(dir, workName)
+	place.Init, place.Portable, place.Secrets = nil, true, nil
+	if err := p.forCaller(&place); err != nil {
+		return err
+	}
+	config, err := marshalSpec(p.analysis, place)
+	if err != nil {
+		return err
+	}
+	if err := p.layOut(place); err != nil {
+		return fmt.Errorf("bundle %q: %w", dir, err)
+	}
+	return os.WriteFile(filepath.Join(dir, "config.json"), config, 0o644)
+}
+
+func makeEmpty(dir string) error {
+	if err := os.Mkdir(dir, 0o755); err == nil || !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	entries, err := os.ReadDir(dir)
+	if err == nil && len(entries) > 0 {
+		err = fmt.Errorf("--bundle %q is not empty; choose another directory", dir)
+	}
+	return err
+}
+
+// forCaller maps the container's ids onto the host's: there are no outer namespaces around a bundle. An
+// ordinary user's runtime can map only the user itself without help, so the analysis is uid 0 there.
+func (p *plan) forCaller(place *spec.Placement) error {
+	a := p.account
+	uids, gids := p.mappings(), p.mappings()
+	if !a.Root() {
+		uids, gids = uids[:1], gids[:1]
+		uids[0].HostID, gids[0].HostID = uint32(a.UID), uint32(a.GID)
+		place.UID, place.GID = 0, 0
+	} else {
+		for i := range uids {
+			uids[i].HostID = uint32(a.HostUID(int(uids[i].HostID)))
+			gids[i].HostID = uint32(a.HostGID(int(gids[i].HostID)))
+		}
+	}
+	place.UIDMappings, place.GIDMappings = uids, gids
+	tree, err := rootfs.Host("/", place.UID)
+	p.tree = tree
+	return err
+}
+
+// layOut makes the root filesystem's directories and the working directory.
+func (p *plan) layOut(place spec.Placement) error {
+	for _, dir := range []string{place.Root, place.Work} {
+		if err := os.Mkdir(dir, 0o755); err != nil {
+			return err
+		}
+	}
+	if err := p.tree.Populate(place.Root); err != nil {
+		return err
+	}
+	for _, in := range p.inputs.inputs {
+		if err := rootfs.MountPoint(place.Root, in.bind.Destination, in.bind.Directory); err != nil {
+			return err
+		}
+	}
+	owner := place.UIDMappings[len(place.UIDMappings)-1].HostID
+	group := place.GIDMappings[len(place.GIDMappings)-1].HostID
+	return errors.Join(os.Chown(place.Work, int(owner), int(group)), os.Chmod(place.Work, 0o700))
+}

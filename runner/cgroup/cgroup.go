@@ -1,0 +1,241 @@
+// Package cgroup holds a run's memory, CPU and process limits with the kernel's control groups: it
+// finds where a group can be made, makes it, sets the limits, reads them back, and reads the kernel's
+// counters when the run has ended. It uses plain files only (docs/adr/0004).
+package cgroup
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// Limits of one group.
+type Limits struct {
+	Memory int64   // bytes, swap included: there is none
+	CPUs   float64 // cores; 0 where the cpu controller is not available
+	Pids   int64   // processes and threads
+}
+
+// Effective are the limits as the kernel reports them after they were set.
+type Effective = Limits
+
+// Usage of a group.
+type Usage struct {
+	Memory, MemoryPeak int64 // bytes
+	Pids, PidsPeak     int64
+	CPU                time.Duration
+}
+
+// Evidence are counters of limits that were reached.
+type Evidence struct {
+	OOMKills   int64
+	PidsDenied int64
+	Throttled  time.Duration
+}
+
+// Group is the control group of one run.
+type Group struct {
+	files hierarchy
+	dirs  []string
+}
+
+// hierarchy is what differs between the two versions of the interface.
+type hierarchy interface {
+	set(Limits) error
+	effective() (Effective, error)
+	usage() (Usage, error)
+	evidence() (Evidence, error)
+	kill() error
+}
+
+// New makes the group name below parent, sets its limits and reads them back. A limit that the kernel
+// reports differently is an error.
+func (p *Parent) New(name string, limits Limits) (_ *Group, _ Effective, err error) {
+	g := &Group{dirs: p.Plan(name)}
+	for _, dir := range g.dirs {
+		if err := os.Mkdir(dir, 0o755); err != nil {
+			return nil, Effective{}, errors.Join(fmt.Errorf("make control group: %w", err), g.Remove())
+		}
+	}
+	g.files = p.open(name)
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, g.Remove())
+		}
+	}()
+	if err := g.files.set(limits); err != nil {
+		return nil, Effective{}, fmt.Errorf("set limits: %w", err)
+	}
+	got, err := g.files.effective()
+	if err != nil {
+		return nil, Effective{}, fmt.Errorf("read limits back: %w", err)
+	}
+	return g, got, compare(limits, got)
+}
+
+// compare allows the kernel to round memory down to whole pages and a CPU quota to whole microseconds.
+func compare(asked Limits, got Effective) error {
+	page := int64(os.Getpagesize())
+	switch {
+	case got.Memory > asked.Memory || got.Memory <= asked.Memory-page:
+		return fmt.Errorf("asked for a memory limit of %d bytes, the kernel says %d", asked.Memory, got.Memory)
+	case got.Pids != asked.Pids:
+		return fmt.Errorf("asked for a limit of %d processes, the kernel says %d", asked.Pids, got.Pids)
+	case got.CPUs-asked.CPUs > 1e-4 || asked.CPUs-got.CPUs > 1e-4:
+		return fmt.Errorf("asked for a limit of %g CPUs, the kernel says %g", asked.CPUs, got.CPUs)
+	}
+	return nil
+}
+
+// Dirs are the group's directories.
+func (g *Group) Dirs() []string { return g.dirs }
+
+// Add moves a process, with all its threads, into the group.
+func (g *Group) Add(pid int) error {
+	for _, dir := range g.dirs {
+		if err := write(dir, "cgroup.procs", strconv.Itoa(pid)); err != nil {
+			return fmt.Errorf("move process %d into its control group: %w", pid, err)
+		}
+	}
+	return nil
+}
+
+// Usage reads the group's present use.
+func (g *Group) Usage() (Usage, error) { return g.files.usage() }
+
+// Evidence reads the group's counters. Read them before Remove.
+func (g *Group) Evidence() (Evidence, error) { return g.files.evidence() }
+
+// Empty makes sure that no process is left in the group: it kills what is there and waits for it to
+// go, at most for the given time.
+func (g *Group) Empty(wait time.Duration) error {
+	deadline := time.Now().Add(wait)
+	for pause := time.Millisecond; ; pause *= 2 {
+		left, err := processes(g.dirs)
+		if err != nil || left == 0 {
+			return err
+		}
+		if time.Now().After(deadline) {
+			return fmt.Errorf("%d processes are left in control group %s", left, g.dirs[0])
+		}
+		if err := g.files.kill(); err != nil {
+			return err
+		}
+		time.Sleep(min(pause, 50*time.Millisecond))
+	}
+}
+
+// Remove removes the group; it must be empty. A group that is gone is no error.
+func (g *Group) Remove() error { return RemoveDirs(g.dirs) }
+
+// RemoveDirs removes the directories of an empty group, as gc does with those a state file names.
+func RemoveDirs(dirs []string) error {
+	var errs []error
+	for _, dir := range dirs {
+		errs = append(errs, removeDir(dir))
+	}
+	return errors.Join(errs...)
+}
+
+// removeDir retries: a process that is being torn down keeps its group busy for a moment.
+func removeDir(dir string) error {
+	var err error
+	for pause := time.Millisecond; pause < time.Second; pause *= 2 {
+		err = unix.Rmdir(dir)
+		if err == nil || errors.Is(err, unix.ENOENT) {
+			return nil
+		}
+		if !errors.Is(err, unix.EBUSY) {
+			break
+		}
+		time.Sleep(pause)
+	}
+	return fmt.Errorf("remove control group %s: %w", dir, err)
+}
+
+func processes(dirs []string) (int, error) {
+	n := 0
+	for _, dir := range dirs {
+		pids, err := pidsOf(dir)
+		if err != nil {
+			return 0, err
+		}
+		n = max(n, len(pids))
+	}
+	return n, nil
+}
+
+func pidsOf(dir string) ([]int, error) {
+	text, err := read(dir, "cgroup.procs")
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var pids []int
+	for _, field := range strings.Fields(text) {
+		pid, err := strconv.Atoi(field)
+		if err != nil {
+			return nil, fmt.Errorf("%s/cgroup.procs: %w", dir, err)
+		}
+		pids = append(pids, pid)
+	}
+	return pids, nil
+}
+
+func write(dir, file, value string) error {
+	// Without O_TRUNC and O_CREAT: these are the kernel's files, and one that is missing is an error.
+	f, err := os.OpenFile(filepath.Join(dir, file), os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString(value)
+	return errors.Join(err, f.Close())
+}
+
+func read(dir, file string) (string, error) {
+	raw, err := os.ReadFile(filepath.Join(dir, file))
+	return strings.TrimSpace(string(raw)), err
+}
+
+func readInt(dir, file string) (int64, error) {
+	text, err := read(dir, file)
+	if err != nil {
+		return 0, err
+	}
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil {
+		return 0, fmt.Errorf("%s: %w", filepath.Join(dir, file), err)
+	}
+	return n, nil
+}
+
+// readKey reads one value of a file of "key value" lines.
+func readKey(dir, file, key string) (int64, error) {
+	text, err := read(dir, file)
+	if err != nil {
+		return 0, err
+	}
+	for line := range strings.Lines(text) {
+		name, value, ok := strings.Cut(strings.TrimSpace(line), " ")
+		if ok && name == key {
+			return strconv.ParseInt(value, 10, 64)
+		}
+	}
+	return 0, fmt.Errorf("%s: no key %q", filepath.Join(dir, file), key)
+}
+
+// optional turns a file that this kernel does not have into 0.
+func optional(n int64, err error) (int64, error) {
+	if errors.Is(err, os.ErrNotExist) {
+		return 0, nil
+	}
+	return n, err
+}

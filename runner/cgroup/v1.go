@@ -1,0 +1,116 @@
+package cgroup
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"syscall"
+	"time"
+)
+
+// v1 is a group in the hierarchies of cgroup v1 (Documentation/admin-guide/cgroup-v1). A directory is
+// empty where its controller is missing.
+type v1 struct{ memory, pids, cpu, cpuacct string }
+
+// cpuPeriod is the period of the CPU quota in microseconds, the kernel's own default.
+const cpuPeriod = 100_000
+
+func (g v1) set(l Limits) error {
+	memory := strconv.FormatInt(l.Memory, 10)
+	if err := write(g.memory, "memory.limit_in_bytes", memory); err != nil {
+		return err
+	}
+	// memory.memsw holds memory and swap together: the same value means no swap. Kernels without swap
+	// accounting do not have it; then there is no way to hold swap but to have none.
+	if err := write(g.memory, "memory.memsw.limit_in_bytes", memory); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	if err := write(g.pids, "pids.max", strconv.FormatInt(l.Pids, 10)); err != nil {
+		return err
+	}
+	if l.CPUs == 0 {
+		return nil
+	}
+	if err := write(g.cpu, "cpu.cfs_period_us", strconv.Itoa(cpuPeriod)); err != nil {
+		return err
+	}
+	return write(g.cpu, "cpu.cfs_quota_us", strconv.FormatInt(quota(l.CPUs), 10))
+}
+
+// quota in microseconds of a period; the kernel refuses less than one millisecond.
+func quota(cpus float64) int64 { return max(int64(cpus*cpuPeriod+0.5), 1000) }
+
+func (g v1) effective() (e Effective, err error) {
+	if e.Memory, err = readInt(g.memory, "memory.limit_in_bytes"); err != nil {
+		return e, err
+	}
+	if e.Pids, err = readInt(g.pids, "pids.max"); err != nil {
+		return e, err
+	}
+	if g.cpu == "" {
+		return e, nil
+	}
+	us, err := readInt(g.cpu, "cpu.cfs_quota_us")
+	if err != nil {
+		return e, err
+	}
+	period, err := readInt(g.cpu, "cpu.cfs_period_us")
+	if err != nil {
+		return e, err
+	}
+	if us > 0 && period > 0 { // -1 means no quota
+		e.CPUs = float64(us) / float64(period)
+	}
+	return e, nil
+}
+
+func (g v1) usage() (u Usage, err error) {
+	if u.Memory, err = readInt(g.memory, "memory.usage_in_bytes"); err != nil {
+		return u, err
+	}
+	if u.MemoryPeak, err = readInt(g.memory, "memory.max_usage_in_bytes"); err != nil {
+		return u, err
+	}
+	if u.Pids, err = readInt(g.pids, "pids.current"); err != nil {
+		return u, err
+	}
+	if u.PidsPeak, err = optional(readInt(g.pids, "pids.peak")); err != nil {
+		return u, err
+	}
+	if g.cpuacct == "" {
+		return u, nil
+	}
+	ns, err := readInt(g.cpuacct, "cpuacct.usage")
+	u.CPU = time.Duration(ns)
+	return u, err
+}
+
+func (g v1) evidence() (e Evidence, err error) {
+	if e.OOMKills, err = readKey(g.memory, "memory.oom_control", "oom_kill"); err != nil {
+		return e, err
+	}
+	if e.PidsDenied, err = readKey(g.pids, "pids.events", "max"); err != nil {
+		return e, err
+	}
+	if g.cpu == "" {
+		return e, nil
+	}
+	ns, err := readKey(g.cpu, "cpu.stat", "throttled_time")
+	e.Throttled = time.Duration(ns)
+	return e, err
+}
+
+// kill sends SIGKILL to each process: v1 has no cgroup.kill. The caller repeats it until none is left.
+func (g v1) kill() error {
+	pids, err := pidsOf(g.pids)
+	if err != nil {
+		return err
+	}
+	for _, pid := range pids {
+		if err := syscall.Kill(pid, syscall.SIGKILL); err != nil && !errors.Is(err, syscall.ESRCH) {
+			return fmt.Errorf("kill process %d: %w", pid, err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,106 @@
+package cgroup
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// v2 is a group of the unified hierarchy (Documentation/admin-guide/cgroup-v2.rst).
+type v2 struct{ dir string }
+
+func (g v2) set(l Limits) error {
+	values := [][2]string{
+		{"memory.max", strconv.FormatInt(l.Memory, 10)},
+		{"memory.oom.group", "1"},
+		{"pids.max", strconv.FormatInt(l.Pids, 10)},
+	}
+	if l.CPUs != 0 {
+		values = append(values, [2]string{"cpu.max", fmt.Sprintf("%d %d", quota(l.CPUs), cpuPeriod)})
+	}
+	for _, v := range values {
+		if err := write(g.dir, v[0], v[1]); err != nil {
+			return err
+		}
+	}
+	// Kernels without swap accounting do not have this file.
+	if err := write(g.dir, "memory.swap.max", "0"); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+func (g v2) effective() (e Effective, err error) {
+	if e.Memory, err = readInt(g.dir, "memory.max"); err != nil {
+		return e, err
+	}
+	if e.Pids, err = readInt(g.dir, "pids.max"); err != nil {
+		return e, err
+	}
+	text, err := read(g.dir, "cpu.max")
+	if errors.Is(err, os.ErrNotExist) {
+		return e, nil
+	}
+	if err != nil {
+		return e, err
+	}
+	e.CPUs, err = parseCPUMax(text)
+	return e, err
+}
+
+// parseCPUMax reads "QUOTA PERIOD" in microseconds; "max" means no quota and gives 0.
+func parseCPUMax(text string) (float64, error) {
+	q, p, _ := strings.Cut(text, " ")
+	if q == "max" {
+		return 0, nil
+	}
+	us, err := strconv.ParseFloat(q, 64)
+	if err != nil {
+		return 0, fmt.Errorf("cpu.max %q: %w", text, err)
+	}
+	period, err := strconv.ParseFloat(p, 64)
+	if err != nil || period == 0 {
+		return 0, fmt.Errorf("cpu.max %q has no period", text)
+	}
+	return us / period, nil
+}
+
+func (g v2) usage() (u Usage, err error) {
+	if u.Memory, err = readInt(g.dir, "memory.current"); err != nil {
+		return u, err
+	}
+	// memory.peak came with Linux 5.19, pids.peak with 6.1.
+	if u.MemoryPeak, err = optional(readInt(g.dir, "memory.peak")); err != nil {
+		return u, err
+	}
+	if u.Pids, err = readInt(g.dir, "pids.current"); err != nil {
+		return u, err
+	}
+	if u.PidsPeak, err = optional(readInt(g.dir, "pids.peak")); err != nil {
+		return u, err
+	}
+	us, err := readKey(g.dir, "cpu.stat", "usage_usec")
+	u.CPU = time.Duration(us) * time.Microsecond
+	return u, err
+}
+
+func (g v2) evidence() (e Evidence, err error) {
+	if e.OOMKills, err = readKey(g.dir, "memory.events", "oom_kill"); err != nil {
+		return e, err
+	}
+	if e.PidsDenied, err = readKey(g.dir, "pids.events", "max"); err != nil {
+		return e, err
+	}
+	// Only with the cpu controller enabled does cpu.stat know throttling.
+	us, err := readKey(g.dir, "cpu.stat", "throttled_usec")
+	if err != nil {
+		return e, nil //nolint:nilerr // a key that the kernel leaves out without the controller
+	}
+	e.Throttled = time.Duration(us) * time.Microsecond
+	return e, nil
+}
+
+func (g v2) kill() error { return write(g.dir, "cgroup.kill", "1") }

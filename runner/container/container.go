@@ -1,0 +1,162 @@
+// Package container makes one container through libcontainer, holds it at the gate before its first
+// instruction, starts it, waits for it and removes it. It is the only importer of libcontainer.
+//
+// It applies no control group: those are the launcher's (docs/adr/0004).
+package container
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"syscall"
+
+	"github.com/opencontainers/cgroups"
+	"github.com/opencontainers/runc/libcontainer"
+	"github.com/opencontainers/runc/libcontainer/configs"
+	"github.com/opencontainers/runc/libcontainer/specconv"
+	"github.com/opencontainers/runtime-spec/specs-go"
+	"github.com/sirupsen/logrus"
+	"golang.org/x/sys/unix"
+
+	_ "github.com/opencontainers/cgroups/devices"           // libcontainer refuses every configuration without it
+	_ "github.com/opencontainers/runc/libcontainer/nsenter" // the C part of libcontainer's init
+)
+
+// Config of one container.
+type Config struct {
+	ID       string
+	StateDir string // libcontainer keeps its state below it
+	Spec     *specs.Spec
+	// Stdin, Stdout and Stderr become descriptors 0 to 2 of the analysis.
+	Stdin, Stdout, Stderr *os.File
+}
+
+// Container is one container whose PID 1 is our init.
+type Container struct {
+	inner   *libcontainer.Container
+	process *libcontainer.Process
+	reports *os.File
+	pidfd   *os.File
+}
+
+// Create makes the container up to the gate: everything is set up but the command, which Start lets go.
+func Create(cfg Config) (*Container, error) {
+	config, err := configure(cfg)
+	if err != nil {
+		return nil, err
+	}
+	limits, err := rlimits(cfg.Spec.Process.Rlimits)
+	if err != nil {
+		return nil, err
+	}
+	inner, err := libcontainer.Create(cfg.StateDir, cfg.ID, config)
+	if err != nil {
+		return nil, fmt.Errorf("create container: %w", err)
+	}
+	read, write, err := os.Pipe()
+	if err != nil {
+		return nil, errors.Join(err, inner.Destroy())
+	}
+	defer write.Close()
+	process := newProcess(cfg, write)
+	process.Rlimits = limits
+	if err := inner.Start(process); err != nil {
+		return nil, errors.Join(fmt.Errorf("start container: %w", err), read.Close(), inner.Destroy())
+	}
+	// The process is a child that only Wait reaps: its pid is still its own.
+	pidfd, err := openPidfd(process)
+	if err != nil {
+		return nil, errors.Join(err, read.Close(), inner.Signal(unix.SIGKILL), inner.Destroy())
+	}
+	return &Container{inner: inner, process: process, reports: read, pidfd: pidfd}, nil
+}
+
+func openPidfd(process *libcontainer.Process) (*os.File, error) {
+	pid, err := process.Pid()
+	if err != nil {
+		return nil, err
+	}
+	fd, err := unix.PidfdOpen(pid, 0)
+	if err != nil {
+		return nil, fmt.Errorf("pidfd_open: %w", err)
+	}
+	return os.NewFile(uintptr(fd), "pidfd"), nil
+}
+
+// configure translates the OCI specification. Of the supplied namespaces none is left out: no
+// rootless shortcuts of libcontainer are used (specconv.ToRootless drops the network namespace).
+func configure(cfg Config) (*configs.Config, error) {
+	config, err := specconv.CreateLibcontainerConfig(&specconv.CreateOpts{
+		CgroupName: cfg.ID,
+		Spec:       cfg.Spec,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("translate the OCI specification: %w", err)
+	}
+	// Rootless without a path: a control group that cannot be made is passed over. The supervisor sees
+	// control groups read-only, so none ever is.
+	config.Cgroups = &cgroups.Cgroup{
+		Name:      cfg.ID,
+		Rootless:  true,
+		Resources: &cgroups.Resources{},
+	}
+	return config, nil
+}
+
+func newProcess(cfg Config, reports *os.File) *libcontainer.Process {
+	p := cfg.Spec.Process
+	noNewPrivileges := true
+	return &libcontainer.Process{
+		Init:            true,
+		Args:            p.Args,
+		Env:             p.Env,
+		Cwd:             p.Cwd,
+		UID:             int(p.User.UID),
+		GID:             int(p.User.GID),
+		Capabilities:    &configs.Capabilities{},
+		NoNewPrivileges: &noNewPrivileges,
+		Stdin:           cfg.Stdin,
+		Stdout:          cfg.Stdout,
+		Stderr:          cfg.Stderr,
+		ExtraFiles:      []*os.File{reports},
+	}
+}
+
+// Pidfd of the container's first process; the container keeps it.
+func (c *Container) Pidfd() *os.File { return c.pidfd }
+
+// Start opens the gate.
+func (c *Container) Start() error {
+	if err := c.inner.Exec(); err != nil {
+		return fmt.Errorf("open the container's gate: %w", err)
+	}
+	return nil
+}
+
+// Signal sends sig to the container's init, which passes all but SIGKILL on to every process; SIGKILL
+// ends the PID namespace and so all of them. A container that has ended is no error.
+func (c *Container) Signal(sig syscall.Signal) error {
+	err := unix.PidfdSendSignal(int(c.pidfd.Fd()), sig, nil, 0)
+	if err != nil && !errors.Is(err, unix.ESRCH) {
+		return fmt.Errorf("signal container: %w", err)
+	}
+	return nil
+}
+
+// Destroy removes what libcontainer keeps of a container that has ended. The pidfd stays: a late Signal
+// finds nobody.
+func (c *Container) Destroy() error {
+	return errors.Join(c.reports.Close(), c.inner.Destroy())
+}
+
+// Silence drops libcontainer's own log lines: what matters of them comes back as errors.
+func Silence() { logrus.SetOutput(io.Discard) }
+
+// RunInit turns the process into libcontainer's init where libcontainer started it as such; it does
+// not return then. Call it first in main, and in TestMain of every test that starts containers.
+func RunInit() {
+	if len(os.Args) > 1 && os.Args[1] == "init" && os.Getenv("_LIBCONTAINER_INITPIPE") != "" {
+		libcontainer.Init()
+	}
+}

@@ -1,0 +1,168 @@
+/*
+ * scidex-init is PID 1 of a container. It starts the analysis as its child, so that a signal the
+ * analysis sends to itself has its usual effect (the kernel drops signals that PID 1 sends to itself
+ * and has no handler for, pid_namespaces(7)), reaps whatever is orphaned, passes signals of the
+ * supervisor on, and reports on a pipe what became of execve(2) and of the child.
+ *
+ *   scidex-init COMMAND [ARG...]        file descriptor 3: the report pipe
+ *
+ * Each report is a struct report. The analysis cannot write one: the pipe is closed in the child before
+ * execve(2), and this process is not dumpable, so that /proc/1/fd and ptrace(2) are closed to it.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { REPORT_FD = 3 };
+
+enum report_kind {
+	EXECUTED = 1, /* value: 0 */
+	REFUSED = 2,  /* value: errno of execve(2) */
+	ENDED = 3,    /* value: the wait status of the analysis */
+};
+
+struct report {
+	uint32_t kind;
+	int32_t value;
+};
+
+static void report(uint32_t kind, int32_t value)
+{
+	struct report r = { kind, value };
+	while (write(REPORT_FD, &r, sizeof r) < 0 && errno == EINTR)
+		;
+}
+
+/* Every error execve(2) may give for one directory of PATH while another may still have the command. */
+static int try_next(int err)
+{
+	return err == ENOENT || err == ENOTDIR || err == EACCES || err == ELOOP || err == ENAMETOOLONG;
+}
+
+/*
+ * search executes argv[0] as execvp(3) finds it, but never falls back to a shell for a file without
+ * a known format: that would hide ENOEXEC. It returns the errno to report; EACCES wins over ENOENT.
+ */
+static int search(char **argv, char **envp)
+{
+	const char *path = getenv("PATH");
+	char full[PATH_MAX];
+	int err = ENOENT;
+
+	if (strchr(argv[0], '/')) {
+		execve(argv[0], argv, envp);
+		return errno;
+	}
+	while (path && *path) {
+		size_t len = strcspn(path, ":");
+		int n = snprintf(full, sizeof full, "%.*s/%s", (int)len, path, argv[0]);
+		if (len > 0 && n > 0 && (size_t)n < sizeof full) {
+			execve(full, argv, envp);
+			if (!try_next(errno))
+				return errno;
+			if (errno == EACCES)
+				err = EACCES;
+		}
+		path += len + (path[len] == ':');
+	}
+	return err;
+}
+
+/* child becomes the analysis: default signals, a session of its own, descriptors 0 to 2. */
+static void child(int failed, char **argv, char **envp)
+{
+	sigset_t none;
+	int sig, err;
+
+	for (sig = 1; sig < NSIG; sig++)
+		signal(sig, SIG_DFL);
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	setsid();
+	close(REPORT_FD);
+	err = search(argv, envp);
+	while (write(failed, &err, sizeof err) < 0 && errno == EINTR)
+		;
+	_exit(127);
+}
+
+/* started waits until the child has executed the command and returns 0, or the errno that stopped it. */
+static int started(int failed)
+{
+	int err = 0;
+	ssize_t n;
+
+	while ((n = read(failed, &err, sizeof err)) < 0 && errno == EINTR)
+		;
+	close(failed);
+	return n == (ssize_t)sizeof err ? err : 0;
+}
+
+/* reap collects every dead child and returns 1 with the status once the analysis is among them. */
+static int reap(pid_t analysis, int *status)
+{
+	int s, ended = 0;
+	pid_t pid;
+
+	while ((pid = waitpid(-1, &s, WNOHANG | __WALL)) > 0)
+		if (pid == analysis) {
+			*status = s;
+			ended = 1;
+		}
+	return ended;
+}
+
+int main(int argc, char **argv, char **envp)
+{
+	int failed[2], status = 0, err;
+	sigset_t all;
+	siginfo_t info;
+	pid_t analysis;
+
+	if (argc < 2)
+		return 125;
+	if (prctl(PR_SET_DUMPABLE, 0) < 0 || fcntl(REPORT_FD, F_SETFD, FD_CLOEXEC) < 0)
+		return 125;
+	sigfillset(&all);
+	if (sigprocmask(SIG_SETMASK, &all, NULL) < 0 || pipe2(failed, O_CLOEXEC) < 0)
+		return 125;
+	analysis = fork();
+	if (analysis < 0) {
+		report(REFUSED, errno);
+		return 125;
+	}
+	if (analysis == 0) {
+		close(failed[0]);
+		child(failed[1], argv + 1, envp);
+	}
+	close(failed[1]);
+	close(STDIN_FILENO);
+	close(STDOUT_FILENO);
+	close(STDERR_FILENO);
+	err = started(failed[0]);
+	if (err) {
+		report(REFUSED, err);
+		return 125;
+	}
+	report(EXECUTED, 0);
+
+	for (;;) {
+		int sig = sigwaitinfo(&all, &info);
+		if (sig == SIGCHLD && reap(analysis, &status)) {
+			report(ENDED, status);
+			return 0; /* the kernel now kills what is left of the namespace */
+		}
+		/* si_pid is 0 for a sender outside of this namespace: the supervisor, and nobody else. */
+		if (sig > 0 && sig != SIGCHLD && info.si_pid == 0 && info.si_code == SI_USER)
+			kill(-1, sig);
+	}
+}

@@ -1,0 +1,82 @@
+package runner
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+
+	"github.com/scidex-ai/scidex-oci/outputs"
+	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+)
+
+// resultFile is the name of the result among exported outputs.
+const resultFile = "scidex-result.json"
+
+// Export writes the outputs of a run and scidex-result.json into dir as the caller's own files. It
+// refuses a directory that is not empty unless overwrite. Every blob is verified while it is read.
+func (r *Runner) Export(ctx context.Context, run catalog.Run, dir string, overwrite bool) (err error) {
+	target, err := outputs.OpenTarget(dir, overwrite)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, target.Close()) }()
+	var failed error
+	err = r.Catalog.Outputs(ctx, run.Key, func(e outputs.Entry) bool {
+		if e.Rejected == "" {
+			failed = r.exportOne(target, e)
+		}
+		return failed == nil
+	})
+	if err = errors.Join(err, failed); err != nil {
+		return fmt.Errorf("export to %q: %w", dir, err)
+	}
+	result, err := r.Show(ctx, run)
+	if err != nil {
+		return err
+	}
+	raw, err := json.MarshalIndent(result, "", "  ")
+	if err != nil {
+		return err
+	}
+	if err := target.Put([]byte(resultFile), 0o644, bytes.NewReader(append(raw, '\n'))); err != nil {
+		return fmt.Errorf("export to %q: %w", dir, err)
+	}
+	return nil
+}
+
+func (r *Runner) exportOne(target *outputs.Target, e outputs.Entry) (err error) {
+	content, err := r.Blobs.Open(e.SHA256)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, content.Close()) }()
+	return target.Put(e.Path, fs.FileMode(e.Mode), content)
+}
+
+// publishScript keeps the script with the run.
+func (e *execution) publishScript() error {
+	s := e.plan.inputs.script
+	if s == nil {
+		return nil
+	}
+	sink := &logSink{ingest: e.ingest, limit: scriptMax}
+	if _, err := io.Copy(sink, io.NewSectionReader(s.file, 0, scriptMax+1)); err != nil {
+		return fmt.Errorf("keep the script: %w", err)
+	}
+	kept, err := sink.publish()
+	if err != nil {
+		return fmt.Errorf("keep the script: %w", err)
+	}
+	e.report.Script = &Script{Name: e.plan.inputs.script.inside, SHA256: kept.SHA256}
+	if kept.SHA256 != "" {
+		e.run.Blobs = append(e.run.Blobs, kept.SHA256)
+	}
+	return nil
+}
+
+// scriptMax is the greatest script that is kept; openInputs refuses greater ones.
+const scriptMax = 64 << 20 // bytes

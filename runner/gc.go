@@ -1,0 +1,285 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/scidex-ai/scidex-oci/outputs"
+	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/runner/cgroup"
+	"github.com/scidex-ai/scidex-oci/runner/sandbox"
+)
+
+// GCReport is what gc did or, dry, would do.
+type GCReport struct {
+	Lost    []catalog.Key // runs that were marked lost
+	Removed []string      // directories and control groups removed
+	Kept    []string      // directories of runs that had ended but were not committed
+	Foreign []string      // scidex-analysis-* directories of this user that no record here names; left alone
+	Errors  []error
+}
+
+// collector is one gc.
+type collector struct {
+	*Runner
+	dry        bool
+	account    sandbox.Account
+	supervisor *sandbox.Supervisor
+	report     GCReport
+	known      map[string]bool // directories that a record of this root names
+}
+
+// GC removes what killed runs of this root and user left. It touches only what a run of this catalog or
+// a state file of this root records, by device and inode, and nothing of a run that is alive.
+func (r *Runner) GC(ctx context.Context, dryRun bool) (GCReport, error) {
+	host, err := os.Hostname()
+	if err != nil {
+		return GCReport{}, err
+	}
+	account, err := sandbox.ReadAccount()
+	if err != nil {
+		return GCReport{}, err
+	}
+	c := &collector{Runner: r, dry: dryRun, account: account, known: map[string]bool{}}
+	defer func() {
+		if c.supervisor != nil {
+			_ = c.supervisor.Close() // it has nothing left to do
+		}
+	}()
+	runs, err := r.Catalog.List(ctx, catalog.Filter{States: []catalog.State{catalog.Running, catalog.Queued}, Host: host})
+	if err != nil {
+		return c.report, err
+	}
+	for _, run := range runs {
+		c.known[placeOf(run).Dir] = true
+		if err := c.reap(ctx, run); err != nil {
+			c.report.Errors = append(c.report.Errors, fmt.Errorf("run %s@%d: %w", run.ID, run.Attempt, err))
+		}
+	}
+	c.sweepStates(ctx)
+	c.findForeign()
+	c.sweepIngests()
+	return c.report, nil
+}
+
+// sweepIngests removes the ingest directories of dead launchers.
+func (c *collector) sweepIngests() {
+	act := c.Blobs.CleanIngests
+	if c.dry {
+		act = c.Blobs.DeadIngests
+	}
+	removed, err := act()
+	c.report.Removed = append(c.report.Removed, removed...)
+	if err != nil {
+		c.report.Errors = append(c.report.Errors, err)
+	}
+}
+
+// reap ends the record of a run whose launcher is dead and removes what it left.
+func (c *collector) reap(ctx context.Context, run catalog.Run) error {
+	t, err := hold(c.Root, run.Key)
+	if errors.Is(err, errAlive) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	place := t.read(placeOf(run))
+	c.known[place.Dir] = true
+	if c.dry {
+		c.report.Lost = append(c.report.Lost, run.Key)
+		return errors.Join(c.sweep(ctx, place), t.close())
+	}
+	// Removing comes first: a gc that dies in between finds the run again.
+	if err := c.sweep(ctx, place); err != nil {
+		return errors.Join(err, t.close())
+	}
+	run.State, run.Reason, run.ExitCode = catalog.Lost, string(ReasonSupervisorLost), exitError
+	run.Message = "scidex-oci was killed while the analysis ran"
+	if place.Ended {
+		run.Message = "scidex-oci was killed before the result was committed; what the analysis wrote is in " + place.Dir
+	}
+	run.FinishedAt = time.Now().UTC()
+	if err := c.Catalog.Commit(ctx, run, func() (outputs.Entry, error) { return outputs.Entry{}, io.EOF }); err != nil {
+		return errors.Join(err, t.close())
+	}
+	c.report.Lost = append(c.report.Lost, run.Key)
+	return t.end()
+}
+
+// sweepStates removes what state files of ended runs still name: runs whose cleaning did not succeed.
+func (c *collector) sweepStates(ctx context.Context) {
+	entries, err := os.ReadDir(filepath.Join(c.Root, "runs"))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		c.report.Errors = append(c.report.Errors, err)
+	}
+	for _, entry := range entries {
+		key, ok := keyOfState(entry.Name())
+		if !ok {
+			continue
+		}
+		if err := c.sweepState(ctx, key); err != nil {
+			c.report.Errors = append(c.report.Errors, fmt.Errorf("run %s@%d: %w", key.ID, key.Attempt, err))
+		}
+	}
+}
+
+func (c *collector) sweepState(ctx context.Context, key catalog.Key) error {
+	t, err := hold(c.Root, key)
+	if errors.Is(err, errAlive) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	run, err := c.Catalog.Get(ctx, key)
+	if err != nil && !errors.Is(err, catalog.ErrNotFound) || err == nil && !run.State.Final() {
+		return errors.Join(err, t.close()) // reap has said what is wrong with it
+	}
+	place := t.read(placeOf(run))
+	c.known[place.Dir] = true
+	// A committed run's directory is no result any more, unless it was to be kept.
+	place.Ended = keptDir(run) == place.Dir && place.Dir != ""
+	if err := c.sweep(ctx, place); err != nil || c.dry {
+		return errors.Join(err, t.close())
+	}
+	return t.end()
+}
+
+// keyOfState reads the name of a state file: <id>@<attempt>.json.
+func keyOfState(name string) (key catalog.Key, ok bool) {
+	base, ok := strings.CutSuffix(name, ".json")
+	id, attempt, cut := strings.Cut(base, "@")
+	if !ok || !cut {
+		return key, false
+	}
+	n, err := fmt.Sscanf(attempt, "%d", &key.Attempt)
+	key.ID = id
+	return key, err == nil && n == 1 && key.Attempt > 0
+}
+
+// sweep removes the control group and the directory of a place. A directory with the result of a run
+// that was not committed stays.
+func (c *collector) sweep(ctx context.Context, place Place) error {
+	for _, group := range place.Groups {
+		if _, err := os.Lstat(group); err != nil {
+			continue
+		}
+		c.report.Removed = append(c.report.Removed, group)
+		if c.dry {
+			continue
+		}
+		if err := cgroup.RemoveDirs([]string{group}); err != nil {
+			return err
+		}
+	}
+	if place.Ended {
+		if isInode(place.Dir, place) {
+			c.report.Kept = append(c.report.Kept, place.Dir)
+		}
+		return nil
+	}
+	return c.sweepDir(ctx, place)
+}
+
+// sweepDir removes a directory that is the recorded inode; one without a recorded inode (the launcher
+// was killed in between) only if it is empty and the user's own.
+func (c *collector) sweepDir(ctx context.Context, place Place) error {
+	var st unix.Stat_t
+	if place.Dir == "" || unix.Lstat(place.Dir, &st) != nil {
+		return nil
+	}
+	if place.Ino == 0 && int(st.Uid) == c.account.UID && st.Mode&unix.S_IFMT == unix.S_IFDIR {
+		return c.removeEmpty(place.Dir)
+	}
+	if !isInode(place.Dir, place) {
+		return nil // somebody else's by now
+	}
+	c.report.Removed = append(c.report.Removed, place.Dir)
+	if c.dry {
+		return nil
+	}
+	return c.removeDir(ctx, place.Dir)
+}
+
+func (c *collector) removeEmpty(dir string) error {
+	if c.dry {
+		return nil
+	}
+	// The launcher may have come as far as /work.
+	err := errors.Join(ignore(unix.Rmdir(filepath.Join(dir, workName)), unix.ENOENT), unix.Rmdir(dir))
+	if errors.Is(err, unix.ENOTEMPTY) {
+		return nil
+	}
+	if err == nil {
+		c.report.Removed = append(c.report.Removed, dir)
+	}
+	return err
+}
+
+func ignore(err, harmless error) error {
+	if errors.Is(err, harmless) {
+		return nil
+	}
+	return err
+}
+
+// removeDir removes a run's directory with whatever ids its files have.
+func (c *collector) removeDir(ctx context.Context, path string) (err error) {
+	if c.supervisor == nil {
+		if c.supervisor, err = sandbox.Launch(ctx, c.account); err != nil {
+			return err
+		}
+	}
+	return removeRunDir(ctx, c.supervisor, path)
+}
+
+// removeRunDir empties /work through the supervisor, then what the caller owns, and removes both.
+func removeRunDir(ctx context.Context, supervisor *sandbox.Supervisor, path string) error {
+	dir, err := openDir(unix.AT_FDCWD, path)
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	work, err := openDir(int(dir.Fd()), workName)
+	if err == nil {
+		defer work.Close()
+		if err := supervisor.Clean(work, false); err != nil {
+			return err
+		}
+	}
+	if err := outputs.Empty(ctx, dir); err != nil {
+		return err
+	}
+	return unix.Rmdir(path)
+}
+
+// findForeign names directories of this user that look like a run's and that no record names: another
+// root's, or the platform's own. They are never removed.
+func (c *collector) findForeign() {
+	paths, err := filepath.Glob(filepath.Join(c.Tmp, "scidex-analysis-*"))
+	if err != nil {
+		c.report.Errors = append(c.report.Errors, err)
+	}
+	for _, path := range paths {
+		var st unix.Stat_t
+		if unix.Lstat(path, &st) == nil && int(st.Uid) == c.account.UID && !c.known[path] && !c.alive(path) {
+			c.report.Foreign = append(c.report.Foreign, path)
+		}
+	}
+}
+
+// alive reports whether a state file of this root, whose lock is held, is about the directory.
+func (c *collector) alive(path string) bool {
+	states, err := filepath.Glob(filepath.Join(c.Root, "runs", strings.TrimPrefix(filepath.Base(path), "scidex-analysis-")+"@*.json"))
+	return err == nil && len(states) > 0
+}

@@ -1,0 +1,109 @@
+package runner
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/opencontainers/runtime-spec/specs-go"
+	"golang.org/x/sys/unix"
+
+	"github.com/scidex-ai/scidex-oci/runner/sandbox"
+	"github.com/scidex-ai/scidex-oci/spec"
+)
+
+// job translates the plan for the supervisor. Root's supervisor has ids of the range and cannot open
+// what only root can: root hands such things over as detached mounts.
+func (p *plan) job(dir *workdir, ingest *os.File) (sandbox.Job, jobFiles, error) {
+	files := jobFiles{all: []*os.File{dir.work, ingest}, mounts: 2}
+	job := sandbox.Job{
+		ID:       p.key.ID,
+		Tree:     p.tree,
+		WorkPath: dir.work.Name(),
+		Links:    p.links(),
+		Owner:    p.slot.Analysis,
+		Timeout:  time.Duration(p.analysis.Timeout),
+		Grace:    time.Duration(p.analysis.Grace),
+	}
+	job.WorkPath = dir.path + "/" + workName
+	for _, in := range p.inputs.inputs {
+		job.Binds = append(job.Binds, in.bind)
+	}
+	if p.account.Root() {
+		if err := p.detach(&job, &files); err != nil {
+			return job, files, errors.Join(err, files.closeMounts())
+		}
+	}
+	ociSpec, err := spec.OCI(p.analysis, p.placement(sandbox.InitPath))
+	if err != nil {
+		return job, files, errors.Join(err, files.closeMounts())
+	}
+	job.Spec, err = json.Marshal(ociSpec)
+	return job, files, err
+}
+
+// detach clones what the run binds as detached mounts, checked to be the inodes that were checked.
+func (p *plan) detach(job *sandbox.Job, files *jobFiles) error {
+	for i := range job.Binds {
+		mount, err := sandbox.OpenTree(job.Binds[i].Source, sandbox.ReadOnly)
+		if err != nil {
+			return fmt.Errorf("%s: %w", job.Binds[i].Source, err)
+		}
+		job.Binds[i].Mount = len(files.all)
+		files.all = append(files.all, mount)
+	}
+	mount, err := sandbox.OpenTree(job.WorkPath, sandbox.ReadWrite)
+	if err != nil {
+		return fmt.Errorf("%s: %w", job.WorkPath, err)
+	}
+	job.WorkMount = len(files.all)
+	files.all = append(files.all, mount)
+	return nil
+}
+
+// placement is where the run is, for its OCI specification. The host's paths of the root and of /work
+// are the supervisor's to fill in.
+func (p *plan) placement(init string) spec.Placement {
+	place := spec.Placement{
+		Root:        "/",
+		Work:        "/work",
+		UIDMappings: p.mappings(), GIDMappings: p.mappings(),
+		UID: p.uid(), GID: p.uid(),
+		Init: []string{"/dev/scidex-init"}, InitSource: init,
+		Command: p.command,
+		Secrets: p.secrets,
+		HasData: p.inputs.hasData, HasDocs: p.inputs.hasDocs,
+		NoFile: noFile(),
+	}
+	for _, b := range p.tree.Binds {
+		place.Binds = append(place.Binds, spec.Bind{Source: b.Source, Destination: b.Destination})
+	}
+	for _, in := range p.inputs.inputs {
+		place.Binds = append(place.Binds, spec.Bind{Source: in.bind.Source, Destination: in.bind.Destination})
+	}
+	return place
+}
+
+// mappings of the container's user namespace onto the outer one: its root and the analysis.
+func (p *plan) mappings() []specs.LinuxIDMapping {
+	if p.single() {
+		return []specs.LinuxIDMapping{{ContainerID: 0, HostID: 0, Size: 1}}
+	}
+	return []specs.LinuxIDMapping{
+		{ContainerID: 0, HostID: uint32(p.slot.Container), Size: 1},
+		{ContainerID: p.uid(), HostID: uint32(p.slot.Analysis), Size: 1},
+	}
+}
+
+// noFile is the greatest RLIMIT_NOFILE that may be given, 0 where that is enough for the default: only
+// the host's root can raise a hard limit (getrlimit(2)).
+func noFile() uint64 {
+	const enough = 65536
+	var limit unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &limit); err != nil || limit.Max >= enough {
+		return 0
+	}
+	return limit.Max
+}

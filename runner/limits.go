@@ -1,0 +1,69 @@
+package runner
+
+import (
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/scidex-ai/scidex-oci/runner/cgroup"
+	"github.com/scidex-ai/scidex-oci/spec"
+)
+
+// The words of Enforcement.By that this version uses.
+const (
+	byCgroup   = "cgroup"
+	byRlimit   = "rlimit"
+	byTmpfs    = "tmpfs"
+	byWatchdog = "watchdog"
+	byNone     = "none"
+)
+
+// limitsOf are the limits of an analysis' control group.
+func limitsOf(a spec.Analysis, parent *cgroup.Parent) cgroup.Limits {
+	limits := cgroup.Limits{Memory: int64(a.Memory), CPUs: a.CPUs, Pids: a.Pids}
+	if !parent.CPU {
+		limits.CPUs = 0
+	}
+	return limits
+}
+
+// enforced lists who holds which limit. got is what the kernel read back; nil where there is no control
+// group, and then memory and pids are rlimits: of each process, not of all together.
+func enforced(a spec.Analysis, got *cgroup.Effective) []Enforcement {
+	memory, cpus, pids := strconv.FormatInt(int64(a.Memory), 10), number(a.CPUs), strconv.FormatInt(a.Pids, 10)
+	list := []Enforcement{
+		{Limit: "memory", Asked: memory, Effective: memory, By: byRlimit},
+		{Limit: "cpus", Asked: cpus, Effective: "", By: byNone},
+		{Limit: "pids", Asked: pids, Effective: pids, By: byRlimit},
+	}
+	if got != nil {
+		list[0].Effective, list[0].By = strconv.FormatInt(got.Memory, 10), byCgroup
+		list[2].Effective, list[2].By = strconv.FormatInt(got.Pids, 10), byCgroup
+		if got.CPUs > 0 {
+			list[1].Effective, list[1].By = number(got.CPUs), byCgroup
+		}
+	}
+	half := strconv.FormatInt(int64(a.Memory)/2, 10)
+	timeout, logSize := time.Duration(a.Timeout).String(), strconv.FormatInt(int64(a.LogSize), 10)
+	return append(list,
+		Enforcement{Limit: "timeout", Asked: timeout, Effective: timeout, By: byWatchdog},
+		Enforcement{Limit: "log_size", Asked: logSize, Effective: logSize, By: byWatchdog},
+		Enforcement{Limit: "tmp", Asked: half, Effective: half, By: byTmpfs},
+	)
+}
+
+func number(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
+
+// limitWarnings says which limits no control group holds.
+func limitWarnings(list []Enforcement) []string {
+	var warnings []string
+	for _, e := range list {
+		switch {
+		case e.Limit == "memory" && e.By == byRlimit:
+			warnings = append(warnings, fmt.Sprintf("best effort: the memory limit of %s bytes holds for each process, not for all together", e.Asked))
+		case e.Limit == "cpus" && e.By == byNone:
+			warnings = append(warnings, fmt.Sprintf("best effort: nothing holds the limit of %s CPUs", e.Asked))
+		}
+	}
+	return warnings
+}

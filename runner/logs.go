@@ -1,0 +1,83 @@
+package runner
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"hash"
+	"io"
+	"os"
+
+	"github.com/scidex-ai/scidex-oci/outputs/blob"
+)
+
+// logSink keeps the first bytes of one stream as a file of the ingest directory and counts the rest. It
+// makes the file with the first byte: most runs write nothing to one of the streams.
+type logSink struct {
+	ingest *blob.Ingest
+	limit  int64 // bytes kept
+
+	name  string
+	file  *os.File
+	hash  hash.Hash
+	kept  int64
+	total int64
+	err   error // the first error of writing; the stream is drained all the same
+}
+
+func (s *logSink) Write(p []byte) (int, error) {
+	s.total += int64(len(p))
+	if s.err == nil {
+		s.err = s.keep(p[:min(int64(len(p)), s.limit-s.kept)])
+	}
+	return len(p), nil
+}
+
+func (s *logSink) keep(p []byte) (err error) {
+	if len(p) == 0 {
+		return nil
+	}
+	if s.file == nil {
+		if s.name, s.file, err = s.ingest.Create(); err != nil {
+			return err
+		}
+		s.hash = sha256.New()
+	}
+	n, err := s.file.Write(p)
+	s.hash.Write(p[:n])
+	s.kept += int64(n)
+	return err
+}
+
+// publish moves what was kept into the blob store.
+func (s *logSink) publish() (Log, error) {
+	log := Log{Bytes: s.total, Truncated: s.total > s.kept}
+	if s.file == nil {
+		return log, s.err
+	}
+	log.SHA256 = hex.EncodeToString(s.hash.Sum(nil))
+	return log, errors.Join(s.err, s.file.Close(), s.ingest.Publish(s.name, log.SHA256))
+}
+
+// drain reads a stream to its end into the sink and through to the user. A user's end that is closed
+// never ends the run: the rest is kept all the same.
+func drain(stream io.Reader, sink *logSink, through io.Writer) error {
+	buf := make([]byte, 64<<10)
+	for {
+		n, err := stream.Read(buf)
+		if n > 0 {
+			_, _ = sink.Write(buf[:n]) // never fails: see logSink.err
+			if through != nil {
+				if _, err := through.Write(buf[:n]); err != nil {
+					through = nil
+				}
+			}
+		}
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+}

@@ -1,0 +1,100 @@
+package runner
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+)
+
+// Place is where a run lives on its host: what gc needs to find and remove what a killed run left.
+type Place struct {
+	// Dir is the run's directory, <tmp>/scidex-analysis-<id>; Dev and Ino are 0 until it is made.
+	Dir string `json:"dir"`
+	Dev uint64 `json:"dev,omitempty"`
+	Ino uint64 `json:"ino,omitempty"`
+	// Groups are the directories of the control group.
+	Groups []string `json:"groups,omitempty"`
+	// Ended is true once the analysis has ended: what is in Dir then is its result.
+	Ended bool `json:"ended,omitempty"`
+}
+
+// workName is the part of a run's directory that is /work.
+const workName = "work"
+
+// tenure is a run's state file below the root: it holds the Place, and its lock, which the kernel drops
+// with the launcher, tells the living from the dead. It lies outside of everything the analysis reaches.
+type tenure struct {
+	path  string
+	file  *os.File
+	place Place
+}
+
+var errAlive = errors.New("a live process holds the run")
+
+func statePath(root string, key catalog.Key) string {
+	return filepath.Join(root, "runs", fmt.Sprintf("%s@%d.json", key.ID, key.Attempt))
+}
+
+// hold opens a run's state file, making it where it is missing, and locks it. It returns errAlive where
+// another process has the lock.
+func hold(root string, key catalog.Key) (*tenure, error) {
+	t := &tenure{path: statePath(root, key)}
+	if err := os.MkdirAll(filepath.Dir(t.path), 0o700); err != nil {
+		return nil, err
+	}
+	f, err := os.OpenFile(t.path, os.O_RDWR|os.O_CREATE|unix.O_NOFOLLOW, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	t.file = f
+	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
+		if errors.Is(err, unix.EWOULDBLOCK) {
+			err = errAlive
+		}
+		return nil, errors.Join(err, f.Close())
+	}
+	return t, nil
+}
+
+// read returns the recorded Place; a file that is empty or damaged gives the fallback.
+func (t *tenure) read(fallback Place) Place {
+	raw, err := os.ReadFile(t.path)
+	if err == nil && json.Unmarshal(raw, &t.place) == nil && t.place.Dir != "" {
+		return t.place
+	}
+	t.place = fallback
+	return fallback
+}
+
+// record writes the Place. It survives the death of every process; what a power cut takes of it, the
+// catalog's copy and the empty-directory rule of gc make good.
+func (t *tenure) record(p Place) error {
+	raw, err := json.Marshal(p)
+	if err != nil {
+		return err
+	}
+	t.place = p
+	if _, err := t.file.WriteAt(raw, 0); err != nil {
+		return fmt.Errorf("record the run's place: %w", err)
+	}
+	return t.file.Truncate(int64(len(raw)))
+}
+
+// end removes the state file of a run that has left nothing, and the lock with it.
+func (t *tenure) end() error {
+	err := os.Remove(t.path)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = nil
+	}
+	return errors.Join(err, t.file.Close())
+}
+
+// close gives the lock back and leaves the file to gc.
+func (t *tenure) close() error { return t.file.Close() }

@@ -1,0 +1,60 @@
+package runner
+
+import (
+	"context"
+	"fmt"
+	"os"
+
+	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/runner/sandbox"
+)
+
+// keptDir returns the directory of a run whose working directory was kept, or "".
+func keptDir(run catalog.Run) string {
+	result, err := newResult(run)
+	if err != nil {
+		return ""
+	}
+	return result.Kept
+}
+
+// Remove deletes an ended run: its kept directory and its rows. Blobs stay: another run may name them.
+func (r *Runner) Remove(ctx context.Context, key catalog.Key) error {
+	run, err := r.Catalog.Get(ctx, key)
+	if err != nil {
+		return err
+	}
+	if !run.State.Final() {
+		return fmt.Errorf("run %s@%d is %s; wait for its end, or run gc if it was killed", run.ID, run.Attempt, run.State)
+	}
+	if err := r.removeKept(ctx, run); err != nil {
+		return err
+	}
+	return r.Catalog.Delete(ctx, run.Key)
+}
+
+// removeKept removes the kept directory under either of its names, if it still is the recorded inode.
+func (r *Runner) removeKept(ctx context.Context, run catalog.Run) error {
+	place := placeOf(run)
+	if place.Dir == "" {
+		return nil
+	}
+	for _, path := range []string{place.Dir, asidePath(place.Dir, run.Attempt)} {
+		if !isInode(path, place) {
+			continue
+		}
+		account, err := sandbox.ReadAccount()
+		if err != nil {
+			return err
+		}
+		supervisor, err := sandbox.Launch(ctx, account)
+		if err != nil {
+			return err
+		}
+		defer func() { _ = supervisor.Close() }() // it has nothing left to do
+		if err := removeRunDir(ctx, supervisor, path); err != nil && !os.IsNotExist(err) {
+			return fmt.Errorf("remove %s: %w", path, err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,154 @@
+package runner
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+)
+
+// Reason says why a run ended as it did.
+type Reason string
+
+// The reasons of a result.
+const (
+	ReasonExit           Reason = "exit"
+	ReasonSignal         Reason = "signal"
+	ReasonTimeout        Reason = "timeout"
+	ReasonOutOfMemory    Reason = "out_of_memory"
+	ReasonPidsLimit      Reason = "pids_limit"
+	ReasonOutputMissing  Reason = "output_missing"
+	ReasonNotFound       Reason = "not_found"
+	ReasonNotInvocable   Reason = "not_invocable"
+	ReasonStopped        Reason = "stopped"
+	ReasonSupervisorLost Reason = "supervisor_lost"
+	ReasonHarvest        Reason = "harvest"
+	ReasonCommit         Reason = "commit"
+	ReasonExport         Reason = "export"
+	ReasonSandbox        Reason = "sandbox"
+	ReasonRequest        Reason = "request"
+)
+
+// Result is what `run --json` and `show --json` print. Readers ignore unknown fields; fields are only
+// added.
+type Result struct {
+	V        int           `json:"v"` // 1
+	ID       string        `json:"id"`
+	Attempt  int           `json:"attempt"`
+	State    catalog.State `json:"state"`
+	Reason   Reason        `json:"reason"`
+	Message  string        `json:"message"`
+	ExitCode int           `json:"exit_code"`
+	Signal   *string       `json:"signal"`
+
+	CreatedAt  *time.Time `json:"created_at"`
+	StartedAt  *time.Time `json:"started_at"`
+	FinishedAt *time.Time `json:"finished_at"`
+
+	Report
+
+	Outputs          []Output   `json:"outputs"`
+	Rejected         []Rejected `json:"rejected"`
+	OutputsTotal     int64      `json:"outputs_total"`
+	RejectedTotal    int64      `json:"rejected_total"`
+	ListingTruncated bool       `json:"listing_truncated"`
+
+	PostProcess *struct{} `json:"post_process"`
+
+	Labels      map[string]string `json:"labels,omitempty"`
+	Host        string            `json:"host"`
+	BootID      string            `json:"boot_id"`
+	ToolVersion string            `json:"tool_version"`
+	Analysis    json.RawMessage   `json:"analysis"`
+}
+
+// Report is the part of a result that the catalog keeps as one document.
+type Report struct {
+	Usage    Usage         `json:"usage"`
+	Evidence Evidence      `json:"evidence"`
+	Enforced []Enforcement `json:"enforced"`
+	Sandbox  Sandbox       `json:"sandbox"`
+	Logs     Logs          `json:"logs"`
+	Script   *Script       `json:"script,omitempty"`
+	// Kept is the directory of a run whose working directory was kept.
+	Kept string `json:"kept,omitempty"`
+	// Warnings are sentences that do not change the state.
+	Warnings []string `json:"warnings,omitempty"`
+}
+
+// Usage is what a run used.
+type Usage struct {
+	WallMS          int64 `json:"wall_ms"`
+	CPUMS           int64 `json:"cpu_ms"`
+	MemoryPeakBytes int64 `json:"memory_peak_bytes"`
+	PidsPeak        int64 `json:"pids_peak"`
+	WorkBytes       int64 `json:"work_bytes"`
+	WorkFiles       int64 `json:"work_files"`
+}
+
+// Evidence holds the kernel's own counters.
+type Evidence struct {
+	OOMKills    int64 `json:"oom_kills"`
+	PidsDenied  int64 `json:"pids_denied"`
+	ThrottledMS int64 `json:"throttled_ms"`
+}
+
+// Enforcement says what held a limit: cgroup, outer, rlimit, tmpfs, watchdog or none.
+type Enforcement struct {
+	Limit     string `json:"limit"`
+	Asked     string `json:"asked"`
+	Effective string `json:"effective"`
+	By        string `json:"by"`
+}
+
+// Sandbox says what the analysis ran in.
+type Sandbox struct {
+	UserNamespace bool    `json:"user_namespace"`
+	Network       string  `json:"network"` // "none"
+	Seccomp       string  `json:"seccomp"` // "enforced"
+	Rootfs        string  `json:"rootfs"`
+	RootfsDigest  *string `json:"rootfs_digest"`
+	UIDOnHost     int     `json:"uid_on_host"`
+	// IDs is "range" where the host ids were the run's own, "self" where they were the caller's.
+	IDs string `json:"ids"`
+	// Groups are supplementary groups of the caller that a single-id mapping could not drop.
+	Groups []int `json:"groups,omitempty"`
+}
+
+// Logs of the two streams.
+type Logs struct {
+	Stdout Log `json:"stdout"`
+	Stderr Log `json:"stderr"`
+}
+
+// Log is one stream as kept: Bytes were written by the analysis, at most --log-size are kept.
+type Log struct {
+	Bytes     int64  `json:"bytes"`
+	Truncated bool   `json:"truncated"`
+	SHA256    string `json:"sha256"` // of what is kept; empty where nothing was written
+}
+
+// Script is the script of the run as kept.
+type Script struct {
+	Name   string `json:"name"`
+	SHA256 string `json:"sha256"`
+}
+
+// Output is one harvested file.
+type Output struct {
+	Path      string `json:"path"`               // escaped where it is not UTF-8
+	PathB64   string `json:"path_b64,omitempty"` // the exact bytes, only where they are not UTF-8
+	Size      int64  `json:"size"`
+	SHA256    string `json:"sha256"`
+	MediaType string `json:"media_type"`
+	Mode      string `json:"mode"` // "0644"
+	Partial   bool   `json:"partial"`
+}
+
+// Rejected is one entry of the working directory that is no output.
+type Rejected struct {
+	Path    string `json:"path"`
+	PathB64 string `json:"path_b64,omitempty"`
+	Reason  string `json:"reason"`
+	Detail  string `json:"detail,omitempty"`
+}

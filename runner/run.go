@@ -1,0 +1,202 @@
+package runner
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/spec"
+)
+
+// Run executes one analysis and returns its result. The result is complete whatever happened. The error
+// is not nil only where the run is not in the catalog as the result says: a *RequestError for a request
+// that was refused before anything was made, or why the end could not be committed. The result then has
+// state error.
+func (r *Runner) Run(ctx context.Context, req Request) (Result, error) {
+	p, err := r.prepare(ctx, req)
+	if err != nil {
+		err = &RequestError{err}
+		return Refused(req.Analysis, err, r.Version), err
+	}
+	e := &execution{Runner: r, plan: p, request: req}
+	defer func() { e.tell(p.close()) }()
+	if err := e.begin(ctx); err != nil {
+		return Refused(p.analysis, err, r.Version), err
+	}
+	return e.finish(ctx)
+}
+
+// begin takes the run's lock and writes the intent row: the first trace of the run.
+func (e *execution) begin(ctx context.Context) (err error) {
+	if e.tenure, err = hold(e.Root, e.plan.key); err != nil {
+		if errors.Is(err, errAlive) {
+			err = &RequestError{fmt.Errorf("id %s was taken by another run at the same moment; try again or choose another", e.plan.key.ID)}
+		}
+		return err
+	}
+	e.place = Place{Dir: runDir(e.Tmp, e.plan.key.ID)}
+	if e.plan.parent != nil {
+		e.place.Groups = e.plan.parent.Plan(groupName(e.plan.key))
+	}
+	e.run, err = e.newRun()
+	if err == nil {
+		err = e.tenure.record(e.place)
+	}
+	if err == nil {
+		err = e.Catalog.Create(ctx, e.run)
+	}
+	if err == nil {
+		return nil
+	}
+	if errors.Is(err, catalog.ErrExists) {
+		err = &RequestError{fmt.Errorf("id %s was taken by another run at the same moment; choose another", e.plan.key.ID)}
+	}
+	return errors.Join(err, e.tenure.end())
+}
+
+func (e *execution) newRun() (catalog.Run, error) {
+	host, err := os.Hostname()
+	if err != nil {
+		return catalog.Run{}, err
+	}
+	request, err := json.Marshal(e.plan.analysis)
+	if err != nil {
+		return catalog.Run{}, err
+	}
+	place, err := json.Marshal(e.place)
+	if err != nil {
+		return catalog.Run{}, err
+	}
+	e.report.Warnings = e.plan.warnings
+	e.report.Sandbox = e.plan.sandbox()
+	return catalog.Run{
+		Key: e.plan.key, State: catalog.Running, CreatedAt: time.Now().UTC(),
+		Labels: e.plan.analysis.Labels, Request: request, Place: place,
+		Host: host, BootID: bootID(), ToolVersion: e.Version,
+	}, nil
+}
+
+func (p *plan) sandbox() Sandbox {
+	s := Sandbox{
+		UserNamespace: true, Network: "none", Seccomp: "enforced", Rootfs: p.analysis.Rootfs,
+		UIDOnHost: p.account.HostUID(p.slot.Analysis), IDs: p.analysis.IDs,
+	}
+	if p.single() {
+		s.Groups = p.account.Groups
+	}
+	return s
+}
+
+// bootID is random_boot_id of the kernel (proc_sys_kernel(5)); empty where there is none.
+func bootID() string {
+	raw, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(raw))
+}
+
+// finish runs the analysis and sees it committed, exported and cleaned. Nothing is removed before the
+// commit.
+func (e *execution) finish(ctx context.Context) (Result, error) {
+	// The wish to stop comes through the request; what is half done is to be finished.
+	ctx = context.WithoutCancel(ctx)
+	reason, failure := e.do(ctx)
+	e.report.Warnings = append(e.report.Warnings, limitWarnings(e.report.Enforced)...)
+	v := e.verdict(reason, failure)
+	keep := e.keeps(v, reason)
+	if keep && e.dir != nil {
+		e.report.Kept = e.place.Dir
+	}
+	err := e.commit(ctx, v)
+	if err != nil {
+		v = verdict{catalog.Error, ReasonCommit, exitError, v.signal, "the result could not be committed: " + err.Error()}
+		e.tell(e.release())
+		e.tell(e.tenure.close()) // gc finds the directory, whole, by the state file
+		return e.result(v), err
+	}
+	v = e.export(ctx, v)
+	e.cleanUp(ctx, keep)
+	return e.result(v), nil
+}
+
+// verdict says how the run ended. A bad end of the analysis wins over a failure of the harvest; a failure
+// of ours after a good end is an error.
+func (e *execution) verdict(reason Reason, failure error) verdict {
+	v := verdict{catalog.Error, reason, exitError, "", ""}
+	if failure != nil {
+		v.message = failure.Error()
+		if reason != ReasonHarvest {
+			if reason == ReasonSupervisorLost {
+				v.state = catalog.Lost
+			}
+			return v
+		}
+	}
+	judged := judge(ending{
+		exit: e.exit, evidence: e.report.Evidence, stopped: e.stopped,
+		timeout: time.Duration(e.plan.analysis.Timeout), memory: int64(e.plan.analysis.Memory), pids: e.plan.analysis.Pids,
+		command: e.plan.command[0], missing: e.plan.declared.Missing(),
+	})
+	if failure != nil && (judged.exitCode == 0 || judged.reason == ReasonOutputMissing) {
+		return v
+	}
+	if failure != nil {
+		e.report.Warnings = append(e.report.Warnings, "the harvest is not complete: "+failure.Error())
+	}
+	if judged.state == catalog.Complete && e.report.Evidence.OOMKills > 0 {
+		e.report.Warnings = append(e.report.Warnings,
+			fmt.Sprintf("the kernel killed %s for lack of memory, and the analysis went on", count(e.report.Evidence.OOMKills, "process", "processes")))
+	}
+	return judged
+}
+
+// keeps reports whether the working directory stays: because that was asked for, or because what is in
+// it could not be harvested.
+func (e *execution) keeps(v verdict, failed Reason) bool {
+	switch {
+	case failed == ReasonHarvest || failed == ReasonSupervisorLost && e.place.Ended:
+		return true
+	case e.plan.analysis.Keep == spec.KeepAlways:
+		return true
+	default:
+		return e.plan.analysis.Keep == spec.KeepFailed && v.state != catalog.Complete
+	}
+}
+
+// export delivers the outputs where that was asked for; a failure makes a run of ours an error.
+func (e *execution) export(ctx context.Context, v verdict) verdict {
+	dir := e.plan.analysis.Export
+	if dir == "" {
+		return v
+	}
+	err := e.Export(ctx, e.run, dir, e.request.Overwrite)
+	if err == nil {
+		return v
+	}
+	if v.state == catalog.Complete {
+		v.state, v.reason, v.exitCode = catalog.Error, ReasonExport, exitError
+		v.message = err.Error()
+		e.run.State, e.run.Reason, e.run.Message, e.run.ExitCode = v.state, string(v.reason), v.message, v.exitCode
+		e.tell(e.Catalog.Amend(ctx, e.run))
+		return v
+	}
+	e.report.Warnings = append(e.report.Warnings, "the export is not complete: "+err.Error())
+	return v
+}
+
+// cleanUp removes what is left on the host. What cannot be removed now is gc's: the state file stays.
+func (e *execution) cleanUp(ctx context.Context, keep bool) {
+	err := errors.Join(e.clean(ctx, keep), e.release())
+	if err != nil {
+		e.report.Warnings = append(e.report.Warnings, "not everything could be removed, `scidex-oci gc` tries again: "+err.Error())
+		e.tell(e.tenure.close())
+		return
+	}
+	e.tell(e.tenure.end())
+}

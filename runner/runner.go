@@ -1,0 +1,64 @@
+// Package runner takes one analysis from its manifest to a committed result: it opens the inputs,
+// writes the intent, drives the sandbox, harvests, commits and cleans. It also removes what a killed
+// run left (gc).
+package runner
+
+import (
+	"io"
+	"log/slog"
+
+	"github.com/scidex-ai/scidex-oci/outputs/blob"
+	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/spec"
+)
+
+// Runner runs analyses against one catalog and blob store.
+type Runner struct {
+	Catalog catalog.Catalog
+	Blobs   *blob.Store
+	// Root is the directory of catalog, blobs, locks and ingest directories (--root).
+	Root string
+	// Tmp is where working directories are made: /tmp, or SCIDEX_OCI_TMP.
+	Tmp     string
+	Version string
+	Log     *slog.Logger
+}
+
+// Request is one call of Run.
+type Request struct {
+	Analysis spec.Analysis
+	// Again runs a further attempt of an id that may be complete or failed; Analysis.ID names it.
+	Again bool
+	// Overwrite lets Export write into a directory that is not empty.
+	Overwrite bool
+	// Stdout and Stderr receive the analysis' streams as they come.
+	Stdout, Stderr io.Writer
+	// Progress, where not nil, is called about once a second while the analysis runs.
+	Progress func(Progress)
+	// Stop ends the analysis: the first receive sends SIGTERM and grants the grace period, the second
+	// ends it at once.
+	Stop <-chan StopSignal
+}
+
+// StopSignal is why a run is to be stopped.
+type StopSignal struct {
+	ExitCode int    // 130 for SIGINT, 143 for SIGTERM, 129 for SIGHUP
+	Name     string // "SIGINT"
+}
+
+// Progress is the state of a run that goes on.
+type Progress struct {
+	ID          string
+	ElapsedMS   int64
+	MemoryBytes int64 // -1 where nothing measures it
+	Processes   int64 // -1 where nothing measures it
+}
+
+// RequestError is a request that was refused before anything was created. Its message is one sentence
+// with the value and the way out.
+type RequestError struct{ Err error }
+
+func (e *RequestError) Error() string { return e.Err.Error() }
+
+// Unwrap returns the cause.
+func (e *RequestError) Unwrap() error { return e.Err }

@@ -1,0 +1,137 @@
+package sandbox
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"sync"
+
+	"golang.org/x/sys/unix"
+)
+
+// Bounds of one frame. Descriptors are at most SCM_MAX_FD (unix(7)).
+const (
+	maxFrame = 16 << 20 // bytes
+	maxFiles = 253
+)
+
+// conn carries messages and descriptors between launcher and supervisor: each frame is its length (8
+// bytes) and a JSON message; descriptors travel with the length.
+type conn struct {
+	sock  *net.UnixConn
+	write sync.Mutex
+}
+
+// socketPair returns one end as a conn and the other as a file for a child.
+func socketPair() (*conn, *os.File, error) {
+	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return nil, nil, fmt.Errorf("socketpair: %w", err)
+	}
+	child := os.NewFile(uintptr(fds[1]), "supervisor")
+	c, err := newConn(os.NewFile(uintptr(fds[0]), "launcher"))
+	if err != nil {
+		return nil, nil, errors.Join(err, child.Close())
+	}
+	return c, child, nil
+}
+
+func newConn(f *os.File) (*conn, error) {
+	defer f.Close()
+	c, err := net.FileConn(f)
+	if err != nil {
+		return nil, err
+	}
+	sock, ok := c.(*net.UnixConn)
+	if !ok {
+		return nil, errors.Join(errors.New("not a unix socket"), c.Close())
+	}
+	return &conn{sock: sock}, nil
+}
+
+func (c *conn) Close() error { return c.sock.Close() }
+
+func (c *conn) send(m message, files ...*os.File) error {
+	body, err := json.Marshal(m)
+	if err != nil {
+		return fmt.Errorf("send %s: %w", m.Type, err)
+	}
+	if len(body) > maxFrame || len(files) > maxFiles {
+		return fmt.Errorf("send %s: %d bytes and %d descriptors are too much", m.Type, len(body), len(files))
+	}
+	var rights []byte
+	if len(files) > 0 {
+		fds := make([]int, len(files))
+		for i, f := range files {
+			fds[i] = int(f.Fd())
+		}
+		rights = unix.UnixRights(fds...)
+	}
+	c.write.Lock()
+	defer c.write.Unlock()
+	length := binary.NativeEndian.AppendUint64(nil, uint64(len(body)))
+	if _, _, err := c.sock.WriteMsgUnix(length, rights, nil); err != nil {
+		return fmt.Errorf("send %s: %w", m.Type, err)
+	}
+	if _, err := c.sock.Write(body); err != nil {
+		return fmt.Errorf("send %s: %w", m.Type, err)
+	}
+	return nil
+}
+
+// receive returns io.EOF when the other side is gone.
+func (c *conn) receive() (m message, err error) {
+	var length [8]byte
+	oob := make([]byte, unix.CmsgSpace(maxFiles*4))
+	n, oobn, _, _, err := c.sock.ReadMsgUnix(length[:], oob)
+	if err != nil {
+		return m, err
+	}
+	if n == 0 {
+		return m, io.EOF
+	}
+	if m.files, err = parseRights(oob[:oobn]); err != nil {
+		return m, err
+	}
+	if _, err := io.ReadFull(c.sock, length[n:]); err != nil {
+		return m, err
+	}
+	size := binary.NativeEndian.Uint64(length[:])
+	if size > maxFrame {
+		return m, fmt.Errorf("a frame of %d bytes is too much", size)
+	}
+	body := make([]byte, size)
+	if _, err := io.ReadFull(c.sock, body); err != nil {
+		return m, err
+	}
+	if err := json.Unmarshal(body, &m); err != nil {
+		return m, fmt.Errorf("receive: %w", err)
+	}
+	return m, nil
+}
+
+func parseRights(oob []byte) ([]*os.File, error) {
+	if len(oob) == 0 {
+		return nil, nil
+	}
+	messages, err := unix.ParseSocketControlMessage(oob)
+	if err != nil {
+		return nil, err
+	}
+	var files []*os.File
+	for _, m := range messages {
+		fds, err := unix.ParseUnixRights(&m)
+		if err != nil {
+			return files, err
+		}
+		for _, fd := range fds {
+			unix.CloseOnExec(fd)
+			files = append(files, os.NewFile(uintptr(fd), "received"))
+		}
+	}
+	return files, nil
+}

@@ -1,0 +1,238 @@
+package sandbox
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// The words of --ids.
+const (
+	IDsRange = "range"
+	IDsSelf  = "self"
+)
+
+// IDRange is a span of host ids, the same for users and groups.
+type IDRange struct{ Start, Count int }
+
+// rootRange is used for root where /etc/subuid gives none: above every id that useradd hands out.
+var rootRange = IDRange{Start: 2_000_000_000, Count: 65536}
+
+// minRange is one id for the outer root (root only) and two for a run.
+const minRange = 3
+
+// Account is the caller and the ids it may give away.
+type Account struct {
+	UID, GID int
+	Groups   []int   // supplementary groups
+	UIDs     IDRange // Count 0: none
+	GIDs     IDRange
+	// Notice says why a range that /etc/subuid gives cannot be used; empty otherwise.
+	Notice string
+}
+
+// Root reports whether the caller is root of its user namespace.
+func (a Account) Root() bool { return a.UID == 0 }
+
+// HasRange reports whether runs can have ids of their own.
+func (a Account) HasRange() bool { return a.UIDs.Count >= minRange && a.GIDs.Count >= minRange }
+
+// ReadAccount reads who the caller is and which ids subuid(5) and subgid(5) give it.
+func ReadAccount() (Account, error) {
+	a := Account{UID: os.Geteuid(), GID: os.Getegid()}
+	groups, err := os.Getgroups()
+	if err != nil {
+		return a, fmt.Errorf("read supplementary groups: %w", err)
+	}
+	for _, g := range groups {
+		if g != a.GID {
+			a.Groups = append(a.Groups, g)
+		}
+	}
+	names := []string{strconv.Itoa(a.UID)}
+	if name, err := userName("/etc/passwd", a.UID); err == nil {
+		names = append(names, name)
+	}
+	a.UIDs = readSubID("/etc/subuid", names)
+	a.GIDs = readSubID("/etc/subgid", names)
+	if a.Root() {
+		return a.rootRange()
+	}
+	if a.HasRange() {
+		for _, tool := range []string{"newuidmap", "newgidmap"} {
+			if _, err := exec.LookPath(tool); err != nil {
+				a.UIDs, a.GIDs = IDRange{}, IDRange{}
+				a.Notice = tool + " is missing (Debian: apt install uidmap), so the analysis runs with the caller's own id"
+			}
+		}
+	}
+	return a, nil
+}
+
+// rootRange chooses the ids of root's runs: those of subuid(5), the built-in range, or, inside a user
+// namespace that has neither, the upper half of what its own map has.
+func (a Account) rootRange() (Account, error) {
+	for _, m := range []struct {
+		ids  *IDRange
+		path string
+	}{{&a.UIDs, "/proc/self/uid_map"}, {&a.GIDs, "/proc/self/gid_map"}} {
+		raw, err := os.ReadFile(m.path)
+		if err != nil {
+			return a, err
+		}
+		*m.ids = chooseRange(*m.ids, string(raw))
+	}
+	return a, nil
+}
+
+func chooseRange(configured IDRange, idMap string) IDRange {
+	if configured.Count >= minRange && mapped(idMap, configured) {
+		return configured
+	}
+	if mapped(idMap, rootRange) {
+		return rootRange
+	}
+	best := IDRange{}
+	for line := range strings.Lines(idMap) {
+		var inside, outside, count int
+		if n, _ := fmt.Sscan(line, &inside, &outside, &count); n == 3 && count/2 >= minRange && count/2 > best.Count {
+			best = IDRange{Start: inside + count - count/2, Count: count / 2}
+		}
+	}
+	return best
+}
+
+// mapped reports whether one line of a uid_map (user_namespaces(7)) covers all of the range.
+func mapped(idMap string, r IDRange) bool {
+	for line := range strings.Lines(idMap) {
+		var inside, outside, count int
+		n, _ := fmt.Sscan(line, &inside, &outside, &count)
+		if n == 3 && r.Start >= inside && r.Start+r.Count <= inside+count {
+			return true
+		}
+	}
+	return false
+}
+
+// readSubID returns the first range of subuid(5) for one of the names. A file that is missing or a
+// line that is not understood gives none: the tools that apply the map check again.
+func readSubID(path string, names []string) IDRange {
+	f, err := os.Open(path)
+	if err != nil {
+		return IDRange{}
+	}
+	defer f.Close()
+	for lines := bufio.NewScanner(f); lines.Scan(); {
+		fields := strings.Split(strings.TrimSpace(lines.Text()), ":")
+		if len(fields) != 3 || (fields[0] != names[0] && fields[0] != names[len(names)-1]) {
+			continue
+		}
+		start, err1 := strconv.Atoi(fields[1])
+		count, err2 := strconv.Atoi(fields[2])
+		if err1 == nil && err2 == nil && count >= minRange {
+			return IDRange{Start: start, Count: count}
+		}
+	}
+	return IDRange{}
+}
+
+// userName looks a uid up in passwd(5) itself: the static binary has no NSS.
+func userName(path string, uid int) (string, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	for lines := bufio.NewScanner(f); lines.Scan(); {
+		fields := strings.Split(lines.Text(), ":")
+		if len(fields) > 2 && fields[2] == strconv.Itoa(uid) {
+			return fields[0], nil
+		}
+	}
+	return "", fmt.Errorf("uid %d: %w", uid, fs.ErrNotExist)
+}
+
+// Slot is a pair of ids that no other run of this user has while its lock is held.
+type Slot struct {
+	// Container and Analysis are ids of the outer user namespace: of the container's root and of the
+	// analysis.
+	Container, Analysis int
+	lock                *os.File
+}
+
+// Release gives the pair back.
+func (s Slot) Release() error {
+	if s.lock == nil {
+		return nil
+	}
+	return s.lock.Close()
+}
+
+// idDir holds one lock file per pair of ids of a user, for all of its roots: ids are the user's, not a
+// catalog's.
+func idDir(uid int) string {
+	if uid == 0 {
+		return "/run/scidex-oci-ids"
+	}
+	return fmt.Sprintf("/tmp/scidex-oci-ids-%d", uid)
+}
+
+// AcquireSlot locks the first free pair of ids. The kernel drops the lock when the process ends.
+func (a Account) AcquireSlot(self bool) (Slot, error) {
+	if !a.HasRange() {
+		return Slot{}, nil // one identity mapping: both ids are 0 in the outer namespace
+	}
+	dir := idDir(a.UID)
+	if err := ownDir(dir, a.UID); err != nil {
+		return Slot{}, fmt.Errorf("lock ids: %w", err)
+	}
+	pairs := (min(a.UIDs.Count, a.GIDs.Count) - 1) / 2
+	for k := range pairs {
+		lock, err := tryLock(fmt.Sprintf("%s/%d", dir, k))
+		if errors.Is(err, unix.EWOULDBLOCK) {
+			continue
+		}
+		if err != nil {
+			return Slot{}, fmt.Errorf("lock ids: %w", err)
+		}
+		slot := Slot{Container: 1 + 2*k, Analysis: 2 + 2*k, lock: lock}
+		if self {
+			slot.Analysis = 0
+		}
+		return slot, nil
+	}
+	return Slot{}, fmt.Errorf("all %d pairs of ids of this user are in use by other runs", pairs)
+}
+
+// ownDir makes a directory that only its owner can enter, or makes sure that it is one.
+func ownDir(dir string, uid int) error {
+	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	var st unix.Stat_t
+	if err := unix.Lstat(dir, &st); err != nil {
+		return fmt.Errorf("%s: %w", dir, err)
+	}
+	if st.Mode&unix.S_IFMT != unix.S_IFDIR || int(st.Uid) != uid || st.Mode&0o077 != 0 {
+		return fmt.Errorf("%s is not a directory of uid %d with mode 0700; remove it", dir, uid)
+	}
+	return nil
+}
+
+func tryLock(path string) (*os.File, error) {
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|unix.O_NOFOLLOW, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
+}

@@ -1,0 +1,248 @@
+// Package sandbox holds the outer namespaces of a launcher: it starts the supervisor in them, gives it
+// ids, speaks the protocol between the two, and is the supervisor's loop, the one place that joins
+// container and harvest.
+package sandbox
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// The names of argv[0] by which Main knows its part.
+const (
+	mapperName     = "scidex-oci: waiting for id maps"
+	supervisorName = "scidex-oci: supervisor"
+)
+
+// outerNamespaces of a supervisor.
+const outerNamespaces = unix.CLONE_NEWUSER | unix.CLONE_NEWNS | unix.CLONE_NEWPID | unix.CLONE_NEWNET | unix.CLONE_NEWIPC
+
+// ErrLost is returned when the supervisor died under the launcher.
+var ErrLost = errors.New("the supervisor is gone")
+
+// Supervisor is the launcher's side of a supervisor.
+type Supervisor struct {
+	account Account
+	conn    *conn
+	done    chan struct{}
+	process *os.Process
+	last    *tail
+}
+
+// Launch starts a supervisor and waits until it is ready. It ends with Close, with the launcher, or with
+// the thread that started it, whichever comes first.
+func Launch(ctx context.Context, account Account) (*Supervisor, error) {
+	c, child, err := socketPair()
+	if err != nil {
+		return nil, err
+	}
+	defer child.Close()
+	s := &Supervisor{account: account, conn: c, done: make(chan struct{}), last: &tail{}}
+	if err := s.start(child); err != nil {
+		return nil, errors.Join(launchError(err), c.Close())
+	}
+	if err := s.prepare(ctx); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	return s, nil
+}
+
+// start executes the supervisor. Its parent-death signal belongs to the thread that started it
+// (PR_SET_PDEATHSIG(2const)), so this thread waits for it and does nothing else.
+func (s *Supervisor) start(child *os.File) error {
+	cmd := exec.Command("/proc/self/exe")
+	cmd.Args = []string{supervisorName}
+	cmd.Env = []string{}
+	cmd.Dir = "/"
+	cmd.Stderr = s.last
+	cmd.ExtraFiles = []*os.File{child}
+	cmd.SysProcAttr = &syscall.SysProcAttr{
+		Cloneflags: outerNamespaces,
+		Setsid:     true,
+		Pdeathsig:  syscall.SIGKILL,
+	}
+	s.account.configure(cmd)
+	started := make(chan error)
+	go func() {
+		runtime.LockOSThread()
+		defer close(s.done)
+		err := cmd.Start()
+		s.process = cmd.Process
+		started <- err
+		if err == nil {
+			_ = cmd.Wait() // why it ended is in what it wrote
+		}
+	}()
+	return <-started
+}
+
+// configure chooses how the id maps are written: by Go between clone and exec where the caller may do
+// that itself, by newuidmap(1) and newgidmap(1) while a first program waits where it may not.
+func (a Account) configure(cmd *exec.Cmd) {
+	switch {
+	case a.Root() && a.HasRange():
+		cmd.SysProcAttr.UidMappings = []syscall.SysProcIDMap{{HostID: a.UIDs.Start, Size: a.UIDs.Count}}
+		cmd.SysProcAttr.GidMappings = []syscall.SysProcIDMap{{HostID: a.GIDs.Start, Size: a.GIDs.Count}}
+		cmd.SysProcAttr.GidMappingsEnableSetgroups = true
+		cmd.SysProcAttr.Credential = &syscall.Credential{}
+	case a.HasRange():
+		cmd.Args = []string{mapperName}
+	default:
+		cmd.SysProcAttr.UidMappings = []syscall.SysProcIDMap{{HostID: a.UID, Size: 1}}
+		cmd.SysProcAttr.GidMappings = []syscall.SysProcIDMap{{HostID: a.GID, Size: 1}}
+	}
+}
+
+// HostUID returns the host's id of an id of the outer namespace.
+func (a Account) HostUID(outer int) int {
+	switch {
+	case a.Root() && a.HasRange():
+		return a.UIDs.Start + outer
+	case outer == 0:
+		return a.UID
+	default:
+		return a.UIDs.Start + outer - 1
+	}
+}
+
+// HostGID returns the host's group of a group of the outer namespace.
+func (a Account) HostGID(outer int) int {
+	switch {
+	case a.Root() && a.HasRange():
+		return a.GIDs.Start + outer
+	case outer == 0:
+		return a.GID
+	default:
+		return a.GIDs.Start + outer - 1
+	}
+}
+
+func (s *Supervisor) prepare(ctx context.Context) error {
+	if s.account.HasRange() && !s.account.Root() {
+		if err := s.writeMaps(ctx); err != nil {
+			return err
+		}
+		if err := s.conn.send(message{Type: msgStart}); err != nil {
+			return s.lost(err)
+		}
+	}
+	_, err := s.expect(msgReady)
+	return err
+}
+
+// writeMaps maps the caller to root of the outer namespace and its range behind that.
+func (s *Supervisor) writeMaps(ctx context.Context) error {
+	a := s.account
+	errs := make(chan error, 2)
+	run := func(tool string, own int, ids IDRange) {
+		out, err := exec.CommandContext(ctx, tool, strconv.Itoa(s.process.Pid),
+			"0", strconv.Itoa(own), "1",
+			"1", strconv.Itoa(ids.Start), strconv.Itoa(ids.Count)).CombinedOutput()
+		if err != nil {
+			err = fmt.Errorf("%s: %w: %s (is the range in /etc/subuid and /etc/subgid right?)",
+				tool, err, strings.TrimSpace(string(out)))
+		}
+		errs <- err
+	}
+	go run("newuidmap", a.UID, a.UIDs)
+	go run("newgidmap", a.GID, a.GIDs)
+	return errors.Join(<-errs, <-errs)
+}
+
+// launchError explains why a host refuses user namespaces, with the command that allows them.
+func launchError(err error) error {
+	hint := ""
+	switch {
+	case setting("/proc/sys/kernel/apparmor_restrict_unprivileged_userns") == "1":
+		hint = "; AppArmor restricts user namespaces here: sysctl kernel.apparmor_restrict_unprivileged_userns=0"
+	case setting("/proc/sys/user/max_user_namespaces") == "0":
+		hint = "; user namespaces are switched off: sysctl user.max_user_namespaces=15000"
+	case setting("/proc/sys/kernel/unprivileged_userns_clone") == "0":
+		hint = "; unprivileged user namespaces are switched off: sysctl kernel.unprivileged_userns_clone=1"
+	case errors.Is(err, unix.EPERM):
+		hint = "; inside a container, start that with --security-opt seccomp=unconfined --security-opt apparmor=unconfined"
+	case errors.Is(err, unix.EACCES):
+		hint = "; the program must be executable by everyone when root starts it: chmod a+rx"
+	}
+	return fmt.Errorf("start the supervisor in new namespaces: %w%s", err, hint)
+}
+
+func setting(path string) string {
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(raw))
+}
+
+// expect receives the next message, which must be of the type.
+func (s *Supervisor) expect(kind string) (message, error) {
+	m, err := s.conn.receive()
+	switch {
+	case err != nil:
+		return m, s.lost(err)
+	case m.Type == msgFailed:
+		return m, errors.New(m.Error)
+	case m.Type != kind:
+		return m, fmt.Errorf("the supervisor said %q where %q was due", m.Type, kind)
+	}
+	return m, nil
+}
+
+// lost turns the end of the connection into ErrLost with the supervisor's last words.
+func (s *Supervisor) lost(err error) error {
+	if !errors.Is(err, io.EOF) && !errors.Is(err, unix.EPIPE) && !errors.Is(err, unix.ECONNRESET) {
+		return err
+	}
+	<-s.done
+	if words := s.last.String(); words != "" {
+		return fmt.Errorf("%w: %s", ErrLost, words)
+	}
+	return ErrLost
+}
+
+// Close ends the supervisor and with it every process below it, and waits until they are gone.
+func (s *Supervisor) Close() error {
+	err := s.conn.Close()
+	if s.process != nil {
+		_ = s.process.Kill() // it may be gone already
+	}
+	<-s.done
+	return err
+}
+
+// tail keeps the last bytes that a supervisor wrote to its standard error.
+type tail struct {
+	mu  sync.Mutex
+	buf []byte
+}
+
+const tailSize = 8 << 10 // bytes
+
+func (t *tail) Write(p []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.buf = append(t.buf, p...)
+	if over := len(t.buf) - tailSize; over > 0 {
+		t.buf = append(t.buf[:0], t.buf[over:]...)
+	}
+	return len(p), nil
+}
+
+func (t *tail) String() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return string(bytes.TrimSpace(t.buf))
+}

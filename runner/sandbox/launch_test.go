@@ -1,0 +1,53 @@
+package sandbox
+
+import (
+	"errors"
+	"os"
+	"testing"
+
+	"github.com/scidex-ai/scidex-oci/runner/container"
+)
+
+func TestMain(m *testing.M) {
+	container.RunInit()
+	Main()
+	os.Exit(m.Run())
+}
+
+func TestLaunchAndClose(t *testing.T) {
+	account, err := ReadAccount()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := Launch(t.Context(), account)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !s.Alive() {
+		t.Error("a supervisor that is ready is not alive")
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if s.Alive() {
+		t.Error("a closed supervisor is alive")
+	}
+}
+
+func TestKilledSupervisorIsLost(t *testing.T) {
+	account, err := ReadAccount()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := Launch(t.Context(), account)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if err := s.process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Clean(os.Stdout, false); !errors.Is(err, ErrLost) {
+		t.Errorf("after a kill Clean says %v, want ErrLost", err)
+	}
+}

@@ -1,0 +1,112 @@
+package sandbox
+
+import (
+	"encoding/json"
+	"os"
+	"syscall"
+	"time"
+
+	"github.com/scidex-ai/scidex-oci/outputs"
+	"github.com/scidex-ai/scidex-oci/rootfs"
+)
+
+// The messages, in the order in which a run has them. The launcher sends job, start, stop, kill, harvest
+// and clean; the supervisor answers each but stop and kill with its past participle, or with failed.
+const (
+	msgReady     = "ready"
+	msgJob       = "job"
+	msgCreated   = "created" // with pidfd, standard output and standard error
+	msgStart     = "start"
+	msgStarted   = "started"
+	msgUsage     = "usage"
+	msgStop      = "stop"
+	msgKill      = "kill"
+	msgExited    = "exited"
+	msgHarvest   = "harvest"
+	msgEntries   = "entries"
+	msgHarvested = "harvested"
+	msgClean     = "clean" // with the working directory
+	msgCleaned   = "cleaned"
+	msgFailed    = "failed"
+)
+
+type message struct {
+	Type    string          `json:"type"`
+	Error   string          `json:"error,omitempty"`
+	Job     *Job            `json:"job,omitempty"`
+	Exit    *Exit           `json:"exit,omitempty"`
+	Usage   *Usage          `json:"usage,omitempty"`
+	Harvest *Harvest        `json:"harvest,omitempty"`
+	Entries []outputs.Entry `json:"entries,omitempty"`
+	Totals  *outputs.Totals `json:"totals,omitempty"`
+	Clean   *clean          `json:"clean,omitempty"`
+	At      time.Time       `json:"at,omitzero"`
+
+	files []*os.File
+}
+
+// Job is one run as the supervisor needs it. Descriptors are named by their place among the files that
+// travel with it.
+type Job struct {
+	ID string `json:"id"`
+	// Spec is the OCI specification; the supervisor makes its binds itself and fills in the sources.
+	Spec json.RawMessage `json:"spec"`
+	// Tree is the root filesystem.
+	Tree rootfs.Tree `json:"tree"`
+	// Binds are the read-only binds of the run's own, beside the tree's.
+	Binds []Bind `json:"binds,omitempty"`
+	// WorkPath is the working directory; file 0 is its descriptor and file 1 that of the ingest directory.
+	WorkPath string `json:"work_path"`
+	// WorkMount is the file of the working directory's detached mount; 0: bind WorkPath.
+	WorkMount int `json:"work_mount,omitempty"`
+	// Links are made in the working directory where nothing has their name.
+	Links map[string]string `json:"links,omitempty"`
+	// Owner is the analysis' id in the outer namespace.
+	Owner   int           `json:"owner"`
+	Timeout time.Duration `json:"timeout"`
+	Grace   time.Duration `json:"grace"`
+}
+
+// Bind is one read-only bind of a run. The launcher has opened and checked Source; the supervisor binds
+// it only if it still is the same inode.
+type Bind struct {
+	Source      string `json:"source"`
+	Destination string `json:"destination"`
+	Directory   bool   `json:"directory"`
+	Dev         uint64 `json:"dev"`
+	Ino         uint64 `json:"ino"`
+	// Mount is the file of a detached mount that the launcher made; 0: the supervisor opens Source.
+	Mount int `json:"mount,omitempty"`
+}
+
+// Exit is how a run ended, as the supervisor saw it.
+type Exit struct {
+	Executed bool               `json:"executed"`
+	Errno    syscall.Errno      `json:"errno,omitempty"` // of execve
+	Ended    bool               `json:"ended"`           // Status is the analysis' own
+	Status   syscall.WaitStatus `json:"status"`
+	TimedOut bool               `json:"timed_out"`
+	CPU      time.Duration      `json:"cpu"`
+	// MemoryPeak is the greatest resident set of one process, in bytes.
+	MemoryPeak int64     `json:"memory_peak"`
+	Started    time.Time `json:"started"`
+	Finished   time.Time `json:"finished"`
+}
+
+// Usage is what the supervisor sees of a run in its own /proc, where no control group tells more.
+type Usage struct {
+	Memory    int64 `json:"memory"` // bytes, sum of resident sets: shared pages count more than once
+	Processes int64 `json:"processes"`
+}
+
+// Harvest is what the harvest is to do.
+type Harvest struct {
+	Bounds  outputs.Bounds `json:"bounds"`
+	Exclude []string       `json:"exclude,omitempty"`
+	Partial bool           `json:"partial"`
+}
+
+// clean says what becomes of the working directory's contents: removed, or kept as the caller's own.
+type clean struct {
+	Keep bool `json:"keep"`
+}

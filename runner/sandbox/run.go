@@ -1,0 +1,155 @@
+package sandbox
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/scidex-ai/scidex-oci/outputs"
+)
+
+// Created is a container at the gate.
+type Created struct {
+	// Pid of the container's first process as the launcher's namespaces know it.
+	Pid            int
+	Stdout, Stderr *os.File // read ends
+	pidfd          *os.File
+}
+
+// Close closes what the launcher still holds of a container.
+func (c *Created) Close() error {
+	return errors.Join(c.pidfd.Close(), c.Stdout.Close(), c.Stderr.Close())
+}
+
+// Create makes the container of a job up to its first instruction.
+func (s *Supervisor) Create(job Job, files []*os.File) (*Created, error) {
+	if err := s.conn.send(message{Type: msgJob, Job: &job}, files...); err != nil {
+		return nil, s.lost(err)
+	}
+	m, err := s.expect(msgCreated)
+	if err != nil {
+		return nil, err
+	}
+	if len(m.files) != 3 {
+		return nil, fmt.Errorf("the supervisor sent %d descriptors where 3 were due", len(m.files))
+	}
+	c := &Created{pidfd: m.files[0], Stdout: m.files[1], Stderr: m.files[2]}
+	c.Pid, err = pidOf(c.pidfd)
+	if err != nil {
+		return nil, errors.Join(err, c.Close())
+	}
+	return c, nil
+}
+
+// pidOf reads the process id that a pidfd has in this process' PID namespace: fdinfo translates it,
+// whatever namespace the descriptor came from (pidfd_open(2)).
+func pidOf(pidfd *os.File) (int, error) {
+	f, err := os.Open("/proc/self/fdinfo/" + strconv.Itoa(int(pidfd.Fd())))
+	if err != nil {
+		return 0, err
+	}
+	defer f.Close()
+	for lines := bufio.NewScanner(f); lines.Scan(); {
+		if value, ok := strings.CutPrefix(lines.Text(), "Pid:"); ok {
+			pid, err := strconv.Atoi(strings.TrimSpace(value))
+			if err != nil || pid <= 0 {
+				return 0, fmt.Errorf("the container's process has no pid here (%q)", value)
+			}
+			return pid, nil
+		}
+	}
+	return 0, errors.New("fdinfo of a pidfd has no Pid")
+}
+
+// Start opens the gate.
+func (s *Supervisor) Start() error {
+	if err := s.conn.send(message{Type: msgStart}); err != nil {
+		return s.lost(err)
+	}
+	return nil
+}
+
+// Stop asks the analysis to end: SIGTERM now, SIGKILL after the job's grace period.
+func (s *Supervisor) Stop() error { return s.conn.send(message{Type: msgStop}) }
+
+// Kill ends the analysis at once.
+func (s *Supervisor) Kill() error { return s.conn.send(message{Type: msgKill}) }
+
+// Watch is told what happens while an analysis runs.
+type Watch struct {
+	Started func(at time.Time)
+	Usage   func(Usage)
+}
+
+// Wait blocks until every process of the container is dead.
+func (s *Supervisor) Wait(watch Watch) (Exit, error) {
+	for {
+		m, err := s.conn.receive()
+		if err != nil {
+			return Exit{}, s.lost(err)
+		}
+		switch m.Type {
+		case msgStarted:
+			watch.Started(m.At)
+		case msgUsage:
+			watch.Usage(*m.Usage)
+		case msgExited:
+			return *m.Exit, nil
+		case msgFailed:
+			return Exit{}, errors.New(m.Error)
+		default:
+			return Exit{}, fmt.Errorf("the supervisor said %q while the analysis ran", m.Type)
+		}
+	}
+}
+
+// Harvest walks the working directory into the ingest directory and yields every entry. The first error
+// of yield is returned; the rest is then received and passed over.
+func (s *Supervisor) Harvest(h Harvest, yield func(outputs.Entry) error) (outputs.Totals, error) {
+	if err := s.conn.send(message{Type: msgHarvest, Harvest: &h}); err != nil {
+		return outputs.Totals{}, s.lost(err)
+	}
+	var failed error
+	for {
+		m, err := s.conn.receive()
+		switch {
+		case err != nil:
+			return outputs.Totals{}, s.lost(err)
+		case m.Type == msgHarvested:
+			return *m.Totals, failed
+		case m.Type == msgFailed:
+			return outputs.Totals{}, errors.New(m.Error)
+		case m.Type != msgEntries:
+			return outputs.Totals{}, fmt.Errorf("the supervisor said %q during the harvest", m.Type)
+		}
+		for _, e := range m.Entries {
+			if failed == nil {
+				failed = yield(e)
+			}
+		}
+	}
+}
+
+// Clean removes everything below a working directory, or, keep, makes it root's of the outer namespace:
+// the caller's own, where the caller is an ordinary user. It needs no job.
+func (s *Supervisor) Clean(dir *os.File, keep bool) error {
+	if err := s.conn.send(message{Type: msgClean, Clean: &clean{Keep: keep}}, dir); err != nil {
+		return s.lost(err)
+	}
+	_, err := s.expect(msgCleaned)
+	return err
+}
+
+// Alive reports whether the supervisor's process has not ended.
+func (s *Supervisor) Alive() bool {
+	select {
+	case <-s.done:
+		return false
+	default:
+		return true
+	}
+}

@@ -1,0 +1,46 @@
+package sandbox
+
+import (
+	"errors"
+	"fmt"
+	"os"
+)
+
+// streams are the standard streams of one container: /dev/null and two pipes.
+type streams struct {
+	null           *os.File
+	stdout, stderr [2]*os.File // read end, write end
+}
+
+// newStreams makes the pipes the analysis' own: opening /dev/stderr anew is refused to it otherwise.
+func newStreams(owner int) (_ *streams, err error) {
+	s := &streams{}
+	if s.null, err = os.Open(os.DevNull); err != nil {
+		return nil, err
+	}
+	for _, pipe := range []*[2]*os.File{&s.stdout, &s.stderr} {
+		if pipe[0], pipe[1], err = os.Pipe(); err != nil {
+			return nil, errors.Join(err, s.closeChild(), s.closeParent())
+		}
+		if err := pipe[1].Chown(owner, owner); err != nil {
+			return nil, errors.Join(fmt.Errorf("own a pipe: %w", err), s.closeChild(), s.closeParent())
+		}
+	}
+	return s, nil
+}
+
+// closeChild closes the ends that the container has.
+func (s *streams) closeChild() error { return closeAll([]*os.File{s.null, s.stdout[1], s.stderr[1]}) }
+
+// closeParent closes the ends that the launcher has.
+func (s *streams) closeParent() error { return closeAll([]*os.File{s.stdout[0], s.stderr[0]}) }
+
+func closeAll(files []*os.File) error {
+	var errs []error
+	for _, f := range files {
+		if f != nil {
+			errs = append(errs, f.Close())
+		}
+	}
+	return errors.Join(errs...)
+}

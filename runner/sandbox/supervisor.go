@@ -1,0 +1,182 @@
+package sandbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+	"syscall"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/scidex-ai/scidex-oci/runner/container"
+)
+
+// socketFD is where the launcher leaves the supervisor's end of the connection.
+const socketFD = 3
+
+// Main takes over the process where Launch started it as a supervisor; it does not return then. Call it
+// first in main, and in TestMain of every test that launches one.
+func Main() {
+	switch os.Args[0] {
+	case mapperName:
+		exit(waitForMaps())
+	case supervisorName:
+		exit(supervise())
+	}
+}
+
+func exit(err error) {
+	if err != nil && !errors.Is(err, io.EOF) {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	os.Exit(0)
+}
+
+// waitForMaps waits until the launcher has had the id maps written and executes the program once more:
+// only an execve as a mapped root gives the capabilities (user_namespaces(7)).
+func waitForMaps() error {
+	c, err := connect()
+	if err != nil {
+		return err
+	}
+	if m, err := c.receive(); err != nil || m.Type != msgStart {
+		return fmt.Errorf("wait for id maps: %q: %w", m.Type, err)
+	}
+	// connect has duplicated the descriptor: socketFD itself is still open, and must survive the execve.
+	if _, err := unix.FcntlInt(socketFD, unix.F_SETFD, 0); err != nil {
+		return fmt.Errorf("keep the connection: %w", err)
+	}
+	return syscall.Exec("/proc/self/exe", []string{supervisorName}, nil)
+}
+
+func connect() (*conn, error) {
+	fd, err := unix.FcntlInt(socketFD, unix.F_DUPFD_CLOEXEC, socketFD+1)
+	if err != nil {
+		return nil, fmt.Errorf("%s is not to be started by hand: %w", os.Args[0], err)
+	}
+	unix.CloseOnExec(socketFD)
+	return newConn(os.NewFile(uintptr(fd), "launcher"))
+}
+
+// supervise is PID 1 of the outer namespaces. The end of the connection is the end of the launcher, and
+// then of this process and everything below it.
+func supervise() error {
+	// The parent-death signal is this thread's; the execve that gained capabilities cleared the one that
+	// the launcher had set.
+	runtime.LockOSThread()
+	if err := unix.Prctl(unix.PR_SET_PDEATHSIG, uintptr(unix.SIGKILL), 0, 0, 0); err != nil {
+		return fmt.Errorf("arm the parent-death signal: %w", err)
+	}
+	c, err := connect()
+	if err != nil {
+		return err
+	}
+	container.Silence()
+	if err := settle(); err != nil {
+		return errors.Join(err, c.send(message{Type: msgFailed, Error: err.Error()}))
+	}
+	if err := c.send(message{Type: msgReady}); err != nil {
+		return err
+	}
+	return serve(c)
+}
+
+// settle makes the outer namespaces habitable.
+func settle() error {
+	if err := dropGroups(); err != nil {
+		return err
+	}
+	if err := os.Chdir("/"); err != nil {
+		return err
+	}
+	unix.Umask(0o077)
+	steps := []struct {
+		what string
+		do   func() error
+	}{
+		{"make mounts private", func() error { return unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, "") }},
+		{"mount /proc", func() error {
+			return unix.Mount("proc", "/proc", "proc", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, "")
+		}},
+		{"make control groups read-only", protectCgroups},
+		{"mount the staging area", mountStage},
+		{"bring up loopback", loopbackUp},
+	}
+	for _, step := range steps {
+		if err := step.do(); err != nil {
+			return fmt.Errorf("outer namespaces: %s: %w%s", step.what, err, containerHint(step.what))
+		}
+	}
+	return nil
+}
+
+// containerHint helps where we are in a container ourselves, which usually masks parts of /proc and so
+// forbids a fresh one.
+func containerHint(what string) string {
+	if what == "mount /proc" {
+		return " (inside a container, start that with --security-opt systempaths=unconfined or unmask=ALL)"
+	}
+	return ""
+}
+
+// dropGroups clears the launcher's supplementary groups; a single-id mapping cannot (setgroups is
+// denied there), which the launcher knows and says.
+func dropGroups() error {
+	if setting("/proc/self/setgroups") == "deny" {
+		return nil
+	}
+	if err := syscall.Setgroups(nil); err != nil {
+		return fmt.Errorf("drop supplementary groups: %w", err)
+	}
+	return nil
+}
+
+// protectCgroups makes every control group read-only here: they are the launcher's.
+func protectCgroups() error {
+	err := unix.MountSetattr(unix.AT_FDCWD, "/sys/fs/cgroup", unix.AT_RECURSIVE, &unix.MountAttr{Attr_set: unix.MOUNT_ATTR_RDONLY})
+	if errors.Is(err, unix.ENOENT) || errors.Is(err, unix.EINVAL) { // nothing mounted there
+		return nil
+	}
+	return err
+}
+
+// loopbackUp brings up the only network interface there is (netdevice(7)).
+func loopbackUp() error {
+	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(fd)
+	request, err := unix.NewIfreq("lo")
+	if err != nil {
+		return err
+	}
+	request.SetUint16(unix.IFF_UP)
+	if _, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(fd), unix.SIOCSIFFLAGS, uintptr(unsafe.Pointer(request))); errno != 0 {
+		return errno
+	}
+	return nil
+}
+
+// serve answers the launcher until it is gone.
+func serve(c *conn) error {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	work := &worker{conn: c}
+	for {
+		m, err := c.receive()
+		if err != nil {
+			return err
+		}
+		if err := work.handle(ctx, m); err != nil {
+			if err := c.send(message{Type: msgFailed, Error: err.Error()}); err != nil {
+				return err
+			}
+		}
+	}
+}

@@ -1,0 +1,244 @@
+package sandbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/scidex-ai/scidex-oci/outputs"
+	"github.com/scidex-ai/scidex-oci/runner/container"
+)
+
+// worker is the supervisor's part of one run.
+type worker struct {
+	conn      *conn
+	job       *Job
+	work      *os.File // the working directory
+	ingest    *os.File
+	container *container.Container
+	kill      sync.Once
+	timedOut  chan struct{} // closed when the clock ended the run
+	ended     chan struct{} // closed when every process is dead
+}
+
+// handle answers one message. An error is told to the launcher as failed.
+func (w *worker) handle(ctx context.Context, m message) error {
+	switch m.Type {
+	case msgJob:
+		return w.create(m)
+	case msgStart:
+		return w.start()
+	case msgStop, msgKill:
+		return w.end(m.Type)
+	case msgHarvest:
+		return w.harvest(ctx, *m.Harvest)
+	case msgClean:
+		return w.clean(ctx, m)
+	default:
+		return fmt.Errorf("unknown message %q", m.Type)
+	}
+}
+
+// end stops or kills a container; there may be none, or none any more.
+func (w *worker) end(how string) error {
+	if w.container == nil {
+		return nil
+	}
+	if how == msgKill {
+		return w.container.Signal(syscall.SIGKILL)
+	}
+	w.stop()
+	return nil
+}
+
+func (w *worker) create(m message) error {
+	w.job = m.Job
+	w.timedOut, w.ended = make(chan struct{}), make(chan struct{})
+	if len(m.files) < 2 {
+		return fmt.Errorf("job %q came with %d descriptors", w.job.ID, len(m.files))
+	}
+	w.work, w.ingest = m.files[0], m.files[1]
+	defer closeAll(m.files[2:])
+	if err := w.ownWork(); err != nil {
+		return err
+	}
+	ociSpec, err := stage(w.job, m.files)
+	if err != nil {
+		return fmt.Errorf("stage the file systems: %w", err)
+	}
+	streams, err := newStreams(w.job.Owner)
+	if err != nil {
+		return err
+	}
+	defer streams.closeChild()
+	w.container, err = container.Create(container.Config{
+		ID: w.job.ID, StateDir: stateDir, Spec: ociSpec,
+		Stdin: streams.null, Stdout: streams.stdout[1], Stderr: streams.stderr[1],
+	})
+	if err != nil {
+		return errors.Join(err, streams.closeParent())
+	}
+	return w.created(streams)
+}
+
+// ownWork gives the working directory and what was staged in it to the analysis, and makes its links.
+func (w *worker) ownWork() error {
+	if err := outputs.Own(context.Background(), w.work, w.job.Owner, w.job.Owner); err != nil {
+		return fmt.Errorf("own the working directory: %w", err)
+	}
+	fd := int(w.work.Fd())
+	if err := errors.Join(unix.Fchown(fd, w.job.Owner, w.job.Owner), unix.Fchmod(fd, 0o700)); err != nil {
+		return fmt.Errorf("own the working directory: %w", err)
+	}
+	for name, target := range w.job.Links {
+		err := unix.Symlinkat(target, fd, name)
+		if errors.Is(err, unix.EEXIST) {
+			continue // something of that name was staged
+		}
+		if err == nil {
+			err = unix.Fchownat(fd, name, w.job.Owner, w.job.Owner, unix.AT_SYMLINK_NOFOLLOW)
+		}
+		if err != nil {
+			return fmt.Errorf("link %q: %w", name, err)
+		}
+	}
+	return nil
+}
+
+func (w *worker) created(streams *streams) error {
+	err := w.conn.send(message{Type: msgCreated}, w.container.Pidfd(), streams.stdout[0], streams.stderr[0])
+	return errors.Join(err, streams.closeParent())
+}
+
+// start opens the gate and watches from another goroutine, so that stop and kill are heard.
+func (w *worker) start() error {
+	if err := w.container.Start(); err != nil {
+		return err
+	}
+	go w.watch()
+	return nil
+}
+
+func (w *worker) watch() {
+	exit := Exit{}
+	clock := make(chan struct{})
+	got, err := w.container.Wait(func() {
+		exit.Started = time.Now()
+		go func() { defer close(clock); w.clock() }()
+		w.tell(message{Type: msgStarted, At: exit.Started})
+	})
+	exit.Finished = time.Now()
+	close(w.ended)
+	if !exit.Started.IsZero() {
+		<-clock
+	}
+	if err = errors.Join(err, w.container.Destroy(), unstage(w.job)); err != nil {
+		w.tell(message{Type: msgFailed, Error: err.Error()})
+		return
+	}
+	exit.Executed, exit.Errno, exit.Ended, exit.Status = got.Executed, got.Errno, got.Ended, got.Status
+	exit.CPU, exit.MemoryPeak = got.CPU, got.MemoryPeak
+	select {
+	case <-w.timedOut:
+		exit.TimedOut = true
+	default:
+	}
+	w.tell(message{Type: msgExited, Exit: &exit})
+}
+
+// tell sends what nobody waits for. A launcher that is gone ends this process by the connection's end.
+func (w *worker) tell(m message) { _ = w.conn.send(m) }
+
+// clock ends the run at its timeout and samples its use once a second.
+func (w *worker) clock() {
+	deadline := time.NewTimer(w.job.Timeout)
+	defer deadline.Stop()
+	sample := time.NewTicker(time.Second)
+	defer sample.Stop()
+	for {
+		select {
+		case <-w.ended:
+			return
+		case <-deadline.C:
+			close(w.timedOut)
+			w.stop()
+		case <-sample.C:
+			if usage, err := readUsage("/proc"); err == nil {
+				w.tell(message{Type: msgUsage, Usage: &usage})
+			}
+		}
+	}
+}
+
+// stop asks the analysis to end and sees to it that it does.
+func (w *worker) stop() {
+	w.kill.Do(func() {
+		go func() {
+			if err := w.container.Signal(syscall.SIGTERM); err == nil {
+				select {
+				case <-w.ended:
+					return
+				case <-time.After(w.job.Grace):
+				}
+			}
+			// The connection's end kills the namespace should this one not arrive.
+			_ = w.container.Signal(syscall.SIGKILL)
+		}()
+	})
+}
+
+// batchSize is how many entries travel in one message: each at most some 20 KiB (two paths of 4,096
+// bytes, base64).
+const batchSize = 256
+
+func (w *worker) harvest(ctx context.Context, h Harvest) error {
+	var batch []outputs.Entry
+	flush := func() error {
+		if len(batch) == 0 {
+			return nil
+		}
+		err := w.conn.send(message{Type: msgEntries, Entries: batch})
+		batch = batch[:0]
+		return err
+	}
+	totals, err := outputs.Harvest(ctx, w.work, outputs.Options{
+		Bounds:  h.Bounds,
+		Ingest:  w.ingest,
+		Exclude: h.Exclude,
+		Links:   w.job.Links,
+		Partial: h.Partial,
+	}, func(e outputs.Entry) error {
+		batch = append(batch, e)
+		if len(batch) < batchSize {
+			return nil
+		}
+		return flush()
+	})
+	if err = errors.Join(err, flush()); err != nil {
+		return err
+	}
+	return w.conn.send(message{Type: msgHarvested, Totals: &totals})
+}
+
+// clean empties a working directory or makes it root's: that is the caller for an ordinary user; a root
+// launcher takes the files over from there.
+func (w *worker) clean(ctx context.Context, m message) error {
+	defer closeAll(m.files)
+	if len(m.files) != 1 {
+		return fmt.Errorf("clean came with %d descriptors", len(m.files))
+	}
+	act := outputs.Empty
+	if m.Clean.Keep {
+		act = func(ctx context.Context, dir *os.File) error { return outputs.Own(ctx, dir, 0, 0) }
+	}
+	if err := act(ctx, m.files[0]); err != nil {
+		return fmt.Errorf("clean the working directory: %w", err)
+	}
+	return w.conn.send(message{Type: msgCleaned})
+}

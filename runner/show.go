@@ -1,0 +1,135 @@
+package runner
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+	"unicode/utf8"
+
+	"github.com/scidex-ai/scidex-oci/outputs"
+	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/spec"
+)
+
+// listingMax is how many outputs and rejected entries a result lists; `outputs ls --json` has the rest.
+const listingMax = 10_000
+
+// resultVersion is the result's `v`.
+const resultVersion = 1
+
+// Show makes the result of a run in the catalog.
+func (r *Runner) Show(ctx context.Context, run catalog.Run) (Result, error) {
+	result, err := newResult(run)
+	if err != nil {
+		return result, err
+	}
+	return result, r.Catalog.Outputs(ctx, run.Key, func(e outputs.Entry) bool {
+		result.list(e)
+		return len(result.Outputs)+len(result.Rejected) < listingMax
+	})
+}
+
+// result makes the result of a run that has just ended, from memory.
+func (e *execution) result(v verdict) Result {
+	run := e.run
+	run.State, run.Reason, run.Message = v.state, string(v.reason), v.message
+	run.ExitCode, run.Signal = v.exitCode, v.signal
+	result, err := newResult(run)
+	e.tell(err)
+	result.Report = e.report
+	for _, entry := range e.entries {
+		if len(result.Outputs)+len(result.Rejected) == listingMax {
+			break
+		}
+		result.list(entry)
+	}
+	return result
+}
+
+// newResult translates a row.
+func newResult(run catalog.Run) (Result, error) {
+	result := Result{
+		V: resultVersion, ID: run.ID, Attempt: run.Attempt, State: run.State, Reason: Reason(run.Reason),
+		Message: run.Message, ExitCode: run.ExitCode,
+		CreatedAt: moment(run.CreatedAt), StartedAt: moment(run.StartedAt), FinishedAt: moment(run.FinishedAt),
+		Outputs: []Output{}, Rejected: []Rejected{},
+		OutputsTotal: run.OutputsTotal, RejectedTotal: run.RejectedTotal,
+		ListingTruncated: run.OutputsTotal+run.RejectedTotal > listingMax,
+		Labels:           run.Labels, Host: run.Host, BootID: run.BootID, ToolVersion: run.ToolVersion,
+		Analysis: run.Request,
+	}
+	if run.Signal != "" {
+		result.Signal = &run.Signal
+	}
+	var err error
+	if len(run.Report) > 0 {
+		err = json.Unmarshal(run.Report, &result.Report)
+	}
+	if result.Enforced == nil {
+		result.Enforced = []Enforcement{}
+	}
+	return result, err
+}
+
+func moment(t time.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	t = t.UTC().Truncate(time.Millisecond)
+	return &t
+}
+
+func (r *Result) list(e outputs.Entry) {
+	if e.Rejected == "" {
+		r.Outputs = append(r.Outputs, NewOutput(e))
+	} else {
+		r.Rejected = append(r.Rejected, NewRejected(e))
+	}
+}
+
+// NewOutput shows an entry that is an output.
+func NewOutput(e outputs.Entry) Output {
+	path, exact := showPath(e.Path)
+	return Output{
+		Path: path, PathB64: exact, Size: e.Size, SHA256: e.SHA256, MediaType: e.MediaType,
+		Mode: fmt.Sprintf("%04o", e.Mode), Partial: e.Partial,
+	}
+}
+
+// NewRejected shows an entry that is none.
+func NewRejected(e outputs.Entry) Rejected {
+	path, exact := showPath(e.Path)
+	return Rejected{Path: path, PathB64: exact, Reason: string(e.Rejected), Detail: outputs.Escape(e.Detail)}
+}
+
+// showPath returns a path for JSON: as it is where it is UTF-8, else escaped, with the exact bytes
+// beside it.
+func showPath(path []byte) (shown, exact string) {
+	if utf8.Valid(path) {
+		return string(path), ""
+	}
+	return outputs.Escape(path), base64.StdEncoding.EncodeToString(path)
+}
+
+// Refused is the result of a request that did not become a run.
+func Refused(a spec.Analysis, err error, version string) Result {
+	reason := ReasonSandbox
+	var refused *RequestError
+	if errors.As(err, &refused) {
+		reason = ReasonRequest
+	}
+	request, marshalError := json.Marshal(a)
+	if marshalError != nil {
+		request = []byte("null")
+	}
+	now := time.Now()
+	return Result{
+		V: resultVersion, ID: a.ID, State: catalog.Error, Reason: reason, Message: err.Error(), ExitCode: exitError,
+		CreatedAt: moment(now), FinishedAt: moment(now), Report: Report{Enforced: []Enforcement{}},
+		Outputs: []Output{}, Rejected: []Rejected{},
+		BootID: bootID(), ToolVersion: version, Analysis: request,
+	}
+}
