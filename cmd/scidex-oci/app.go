@@ -1,0 +1,89 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/urfave/cli/v2"
+)
+
+const about = `Runs one analysis that nobody has reviewed in a rootless OCI container: it reads data and docs, writes
+only to its own directory, reaches no network and takes no more than its share of the machine. Its outputs
+are harvested, committed to a catalog and a blob store, and everything else of it is gone.
+
+Every flag has an environment variable, SCIDEX_OCI_ and its name in capitals with underscores
+(--log-size is SCIDEX_OCI_LOG_SIZE; several values of a repeatable flag are separated by commas).
+A flag wins over its variable, that over the manifest, that over the config file.
+
+A run is named by its ID (the last attempt), ID@1 (the first), a unique prefix of the ID, or @last.
+`
+
+// newApp is the tree of commands.
+func newApp(p *program) *cli.App {
+	app := &cli.App{
+		Name:            "scidex-oci",
+		HelpName:        "scidex-oci",
+		Usage:           "run an analysis in a rootless container and keep what it made",
+		UsageText:       "scidex-oci [global flags] COMMAND [flags] [ARG...]",
+		Description:     about + "\n" + exitCodes,
+		HideVersion:     true, // ours says more
+		Flags:           globalFlags(),
+		HideHelpCommand: true,
+		Writer:          p.stdout,
+		ErrWriter:       p.stderr,
+		// Values are not split at commas: a value of --env may hold one.
+		DisableSliceFlagSeparator: true,
+		ExitErrHandler:            func(*cli.Context, error) {}, // execute maps errors to exit codes
+		Commands: []*cli.Command{
+			newRunCommand(p), newSpecCommand(p), newListCommand(p), newShowCommand(p), newLogsCommand(p),
+			newOutputsCommand(p), newRemoveCommand(p), newGCCommand(p), newCompletionCommand(p), newDocsCommand(p),
+		},
+	}
+	app.Flags = append(app.Flags, cli.HelpFlag,
+		&cli.BoolFlag{Name: "version", Aliases: []string{"v"}, Usage: "print the version and what it was built with", DisableDefaultText: true})
+	app.OnUsageError = usage
+	app.Action = func(c *cli.Context) error {
+		if c.Bool("version") {
+			return p.build.print(p.stdout)
+		}
+		return cli.ShowAppHelp(c)
+	}
+	for _, command := range app.Commands {
+		prepare(command)
+	}
+	return app
+}
+
+// prepare gives a command what all of them have.
+func prepare(command *cli.Command) {
+	command.HideHelpCommand = true // so that "help" can be the first word of an analysis
+	command.OnUsageError = usage
+	command.Flags = append(command.Flags, cli.HelpFlag)
+	for _, below := range command.Subcommands {
+		prepare(below)
+	}
+}
+
+func usage(_ *cli.Context, err error, _ bool) error { return usagef("%s", err) }
+
+// words checks the number of a command's arguments; most is -1 for any number.
+func words(c *cli.Context, least, most int) ([]string, error) {
+	given := c.Args().Slice()
+	if len(given) < least || most >= 0 && len(given) > most {
+		what := "give " + c.Command.ArgsUsage
+		if c.Command.ArgsUsage == "" {
+			what = "it takes none"
+		}
+		return nil, usagef("%s: %s; %s", c.Command.HelpName, counted(len(given), "argument"), what)
+	}
+	return given, nil
+}
+
+func counted(n int, noun string) string {
+	switch n {
+	case 0:
+		return "no " + noun
+	case 1:
+		return "one " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}

@@ -1,0 +1,96 @@
+package main
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestArrange(t *testing.T) {
+	tests := []struct{ in, want string }{
+		{"", "scidex-oci"},
+		{"ls", "scidex-oci ls"},
+		{"show a --json", "scidex-oci show --json -- a"},
+		{"show --json a --root /r", "scidex-oci --root=/r show --json -- a"},
+		{"--root /r ls", "scidex-oci --root=/r ls"},
+		{"outputs export a out --overwrite", "scidex-oci outputs export --overwrite -- a out"},
+		{"outputs cat a -- -name", "scidex-oci outputs cat -- a -name"},
+		{"run --memory 2g --root=/r -- x --json", "scidex-oci --root=/r run --memory=2g -- x --json"},
+		{"run x --root /r -- y", "scidex-oci run -- x --root /r -- y"},
+		{"run --script s.py --memory 1g a --b", "scidex-oci run --script=s.py --memory=1g -- a --b"},
+		{"run -f m.yaml -q", "scidex-oci run --file=m.yaml --quiet"},
+		{"run -memory 2g x", "scidex-oci run --memory=2g -- x"},
+		{"run --env A=b=c x", "scidex-oci run --env=A=b=c -- x"},
+		{"run --env -- x", "scidex-oci run --env=-- -- x"},
+		{"run --json=false - x", "scidex-oci run --json=false -- - x"},
+		{"run -- -- x", "scidex-oci run -- -- x"},
+		{"run help", "scidex-oci run -- help"},
+		{"run --help", "scidex-oci run --help"},
+		{"help run", "scidex-oci run --help"},
+		{"help", "scidex-oci --help"},
+		{"outputs", "scidex-oci outputs"},
+	}
+	for _, test := range tests {
+		got, err := arrange(newApp(&program{}), strings.Fields(test.in))
+		if err != nil || strings.Join(got, " ") != test.want {
+			t.Errorf("%q: %q, %v, want %q", test.in, got, err, test.want)
+		}
+	}
+}
+
+func TestArrangeRefuses(t *testing.T) {
+	tests := map[string]string{
+		"rnu x":                 `unknown command "rnu"; did you mean "run"?`,
+		"init":                  `unknown command "init"`,
+		"outputs expert":        `unknown command "expert"; did you mean "export"?`,
+		"run --memry 2g x":      `unknown flag "--memry"; did you mean "--memory"?`,
+		"run --memry=2g x":      `unknown flag "--memry"; did you mean "--memory"?`,
+		"run --rot /r x":        `unknown flag "--rot"; did you mean "--root"?`,
+		"run --post-process x":  `unknown flag "--post-process"`,
+		"run --detach x":        `unknown flag "--detach"`,
+		"show a --zzzzzzzzzzzz": `unknown flag "--zzzzzzzzzzzz"`,
+		"run --memory":          `flag "--memory" needs a value`,
+		"run --json=maybe x":    `flag "--json" takes true or false, not "maybe"`,
+		"--bogus run":           `unknown flag "--bogus"`,
+	}
+	for in, want := range tests {
+		_, err := arrange(newApp(&program{}), strings.Fields(in))
+		if err == nil || err.Error() != want {
+			t.Errorf("%q: %v, want %s", in, err, want)
+		}
+	}
+}
+
+func FuzzArrange(f *testing.F) {
+	f.Add("run --memory 2g -- x --json")
+	f.Add("outputs cat a -- -b")
+	f.Fuzz(func(t *testing.T, in string) {
+		args := strings.Split(in, " ")
+		first, err := arrange(newApp(&program{}), args)
+		if err != nil {
+			return
+		}
+		second, err := arrange(newApp(&program{}), first[1:])
+		if err != nil || !slices.Equal(first, second) {
+			t.Errorf("%q became %q and that %q, %v", args, first, second, err)
+		}
+	})
+}
+
+func TestNearest(t *testing.T) {
+	known := []string{"memory", "cpus", "pids", "timeout", "log-size"}
+	tests := map[string]string{"memry": "memory", "mmeory": "memory", "cpu": "cpus", "MEMORY": "memory", "pid": "pids", "xyz": "", "": "", "logsize": "log-size", "q": ""}
+	for word, want := range tests {
+		if got := nearest(word, known); got != want {
+			t.Errorf("nearest(%q) = %q, want %q", word, got, want)
+		}
+	}
+}
+
+func TestNoCommandIsNamedInit(t *testing.T) {
+	for _, l := range leaves(newApp(&program{}).Commands) {
+		if slices.Contains(l.path, "init") {
+			t.Errorf("%q: init is libcontainer's word", l.path)
+		}
+	}
+}

@@ -1,0 +1,136 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+)
+
+func newCompletionCommand(p *program) *cli.Command {
+	return &cli.Command{
+		Name:      "completion",
+		Usage:     "print the completion script of a shell",
+		UsageText: "scidex-oci completion bash|zsh|fish",
+		ArgsUsage: "bash|zsh|fish",
+		Description: `bash: source <(scidex-oci completion bash)
+zsh:  scidex-oci completion zsh > "${fpath[1]}/_scidex-oci"
+fish: scidex-oci completion fish > ~/.config/fish/completions/scidex-oci.fish`,
+		Action: func(c *cli.Context) error {
+			given, err := words(c, 1, 1)
+			if err != nil {
+				return err
+			}
+			write := completions()[given[0]]
+			if write == nil {
+				return usagef("no completion for shell %q%s", given[0], didYouMean(given[0], shells(), ""))
+			}
+			return write(p.stdout, c.App)
+		},
+	}
+}
+
+// shells are those that completion knows.
+func shells() []string { return []string{"bash", "fish", "zsh"} }
+
+func completions() map[string]func(io.Writer, *cli.App) error {
+	return map[string]func(io.Writer, *cli.App) error{"bash": bashCompletion, "zsh": zshCompletion, "fish": fishCompletion}
+}
+
+// leaf is a command without subcommands and the words that lead to it: "outputs ls".
+type leaf struct {
+	path    []string
+	command *cli.Command
+}
+
+// leaves are the visible commands of the tree, a command before its subcommands.
+func leaves(commands []*cli.Command, above ...string) []leaf {
+	var all []leaf
+	for _, command := range commands {
+		if command.Hidden {
+			continue
+		}
+		path := append(slices.Clone(above), command.Name)
+		all = append(all, leaf{path, command})
+		all = append(all, leaves(command.Subcommands, path...)...)
+	}
+	return all
+}
+
+// option is a flag as documents and shells need it.
+type option struct {
+	names  []string // long first
+	value  string   // placeholder; empty for a switch
+	usage  string
+	choice []string // the words it takes, where they are few
+}
+
+// options are the visible flags of a command.
+func options(flags []cli.Flag) []option {
+	var all []option
+	for _, flag := range flags {
+		if v, ok := flag.(cli.VisibleFlag); ok && !v.IsVisible() {
+			continue
+		}
+		o := option{names: flag.Names(), choice: choices()[flag.Names()[0]]}
+		if doc, ok := flag.(cli.DocGenerationFlag); ok {
+			o.usage = doc.GetUsage()
+			if doc.TakesValue() {
+				o.value = placeholder(o.usage)
+			}
+		}
+		o.usage = strings.ReplaceAll(o.usage, "`", "")
+		all = append(all, o)
+	}
+	return all
+}
+
+// placeholder is the word in backquotes, as in cli's help.
+func placeholder(usage string) string {
+	if parts := strings.SplitN(usage, "`", 3); len(parts) == 3 {
+		return parts[1]
+	}
+	return "VALUE"
+}
+
+// choices are the flags that take one of a few words.
+func choices() map[string][]string {
+	return map[string][]string{
+		"ids": {"range", "self"}, "limits": {"enforce", "best-effort"}, "keep": {"never", "failed", "always"},
+		"network": {"none"}, "rootfs": {"host"}, "log-level": {"debug", "info", "warn", "error"}, "state": allStates(), "reason": allReasons(),
+	}
+}
+
+// dashed is a flag's name as it is typed.
+func dashed(name string) string {
+	if len(name) == 1 {
+		return "-" + name
+	}
+	return "--" + name
+}
+
+func typed(all []option) string {
+	var list []string
+	for _, o := range all {
+		for _, name := range o.names {
+			list = append(list, dashed(name))
+		}
+	}
+	return strings.Join(list, " ")
+}
+
+// flagCases are the lines of a shell's case statement for flags that take a value.
+func flagCases(all []option, pattern func(option) string, line func(o option, pattern string) string) string {
+	var b strings.Builder
+	done := map[string]bool{}
+	for _, o := range all {
+		if o.value == "" || done[o.names[0]] {
+			continue
+		}
+		done[o.names[0]] = true
+		fmt.Fprintln(&b, line(o, pattern(o)))
+	}
+	return b.String()
+}

@@ -1,0 +1,159 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+	"go.yaml.in/yaml/v3"
+)
+
+// maxConfig bounds a config file or manifest that we read, in bytes.
+const maxConfig = 1 << 20
+
+// configPlaces are the config files that are read without being asked for; the first that exists.
+func configPlaces(env lookup) []string {
+	var places []string
+	if dir := env.text("XDG_CONFIG_HOME"); filepath.IsAbs(dir) {
+		places = append(places, filepath.Join(dir, "scidex-oci", "config.yaml"))
+	} else if home := env.text("HOME"); filepath.IsAbs(home) {
+		places = append(places, filepath.Join(home, ".config", "scidex-oci", "config.yaml"))
+	}
+	return append(places, "/etc/scidex-oci/config.yaml")
+}
+
+// fromConfig reads the config file name, or where name is empty the first of places that exists.
+func fromConfig(name string, places []string, flags []cli.Flag) (layer, error) {
+	if name != "" {
+		return readConfig(name, flags)
+	}
+	for _, place := range places {
+		from, err := readConfig(place, flags)
+		if !errors.Is(err, fs.ErrNotExist) {
+			return from, err
+		}
+	}
+	return layer{}, nil
+}
+
+func readConfig(name string, flags []cli.Flag) (layer, error) {
+	data, err := readBounded(name, nil)
+	if err != nil {
+		return layer{}, fmt.Errorf("config file: %w", err)
+	}
+	values, err := parseConfig(data, flags)
+	if err != nil {
+		return layer{}, fmt.Errorf("config file %q: %w", name, err)
+	}
+	label := func(flag string) string { return fmt.Sprintf("config file %q: %s", name, key(flag)) }
+	return layer{values: values, label: label, dir: filepath.Dir(name)}, nil
+}
+
+// readBounded reads a small file, or stdin where name is "-" and there is one.
+func readBounded(name string, stdin io.Reader) ([]byte, error) {
+	from := stdin
+	if name != "-" || stdin == nil {
+		f, err := os.Open(name)
+		if err != nil {
+			return nil, err
+		}
+		defer f.Close()
+		from = f
+	}
+	data, err := io.ReadAll(io.LimitReader(from, maxConfig+1))
+	if err != nil {
+		return nil, err
+	}
+	if len(data) > maxConfig {
+		return nil, fmt.Errorf("%q is larger than %s", name, size(maxConfig))
+	}
+	return data, nil
+}
+
+// key is the config file's name of a flag.
+func key(flag string) string { return strings.ReplaceAll(flag, "-", "_") }
+
+// parseConfig reads one YAML mapping of flags to values. Lists and, for K=V flags, mappings are given to
+// repeatable flags only.
+func parseConfig(data []byte, flags []cli.Flag) (map[string][]string, error) {
+	decoder := yaml.NewDecoder(bytes.NewReader(data))
+	var document, more yaml.Node
+	if err := decoder.Decode(&document); errors.Is(err, io.EOF) {
+		return nil, nil
+	} else if err != nil {
+		return nil, yamlError(err)
+	}
+	if err := decoder.Decode(&more); !errors.Is(err, io.EOF) {
+		return nil, errors.New("it holds more than one YAML document; give one")
+	}
+	root := document.Content[0]
+	if root.Kind != yaml.MappingNode {
+		return nil, fmt.Errorf("line %d: not a mapping of flags to values, as in \"memory: 4GiB\"", root.Line)
+	}
+	values := map[string][]string{}
+	for i := 0; i+1 < len(root.Content); i += 2 {
+		name, node := root.Content[i], root.Content[i+1]
+		flag := lookupFlag(flags, strings.ReplaceAll(name.Value, "_", "-"))
+		if flag == nil || key(flag.Names()[0]) != name.Value {
+			return nil, fmt.Errorf("line %d: unknown key %q%s", name.Line, name.Value, didYouMean(name.Value, keys(flags), ""))
+		}
+		if _, twice := values[flag.Names()[0]]; twice {
+			return nil, fmt.Errorf("line %d: key %q is given twice", name.Line, name.Value)
+		}
+		list, err := configValues(node, repeatable(flag))
+		if err != nil {
+			return nil, fmt.Errorf("line %d: %s: %w", node.Line, name.Value, err)
+		}
+		values[flag.Names()[0]] = list
+	}
+	return values, nil
+}
+
+func configValues(node *yaml.Node, several bool) ([]string, error) {
+	switch {
+	case node.Kind == yaml.ScalarNode && node.Tag != "!!null" && node.Value != "":
+		return []string{node.Value}, nil
+	case node.Kind == yaml.SequenceNode && several:
+		var list []string
+		for _, item := range node.Content {
+			one, err := configValues(item, false)
+			if err != nil {
+				return nil, err
+			}
+			list = append(list, one...)
+		}
+		return list, nil
+	case node.Kind == yaml.MappingNode && several:
+		var list []string
+		for i := 0; i+1 < len(node.Content); i += 2 {
+			one, err := configValues(node.Content[i+1], false)
+			if err != nil {
+				return nil, err
+			}
+			list = append(list, node.Content[i].Value+"="+one[0])
+		}
+		return list, nil
+	case several:
+		return nil, errors.New("give a value or a list of values")
+	}
+	return nil, errors.New("give one value")
+}
+
+// yamlError drops the library's prefix.
+func yamlError(err error) error { return errors.New(strings.TrimPrefix(err.Error(), "yaml: ")) }
+
+func keys(flags []cli.Flag) []string {
+	var all []string
+	for _, flag := range flags {
+		all = append(all, key(flag.Names()[0]))
+	}
+	slices.Sort(all)
+	return all
+}

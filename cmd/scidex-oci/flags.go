@@ -1,0 +1,57 @@
+package main
+
+import "github.com/urfave/cli/v2"
+
+// runFlags are the flags that make a request; run and spec share them.
+func runFlags() []cli.Flag {
+	return append(analysisFlags(),
+		&cli.StringFlag{Name: "file", Aliases: []string{"f"}, Usage: "read the request from the manifest `FILE` (YAML or JSON, - for standard input); flags override it"},
+		&cli.StringFlag{Name: "again", Usage: "run the recorded request of `ID` once more, as its next attempt; flags override it"},
+		&cli.BoolFlag{Name: "overwrite", Usage: "let --export write into a directory that is not empty", DisableDefaultText: true},
+		&cli.BoolFlag{Name: "json", Usage: "print the result as one JSON object on standard output; the analysis' own output goes to standard error", DisableDefaultText: true},
+		&cli.BoolFlag{Name: "quiet", Aliases: []string{"q"}, Usage: "leave the status line and the closing table out", DisableDefaultText: true},
+	)
+}
+
+// analysisFlags are the flags that fill a spec.Analysis.
+func analysisFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.StringFlag{Name: "id", Usage: "name the analysis `ID`: [A-Za-z0-9][A-Za-z0-9._-]{0,127} (default: generated)"},
+		&cli.StringFlag{Name: "data", Usage: "bind the directory `DIR` read-only at /data, or none (default: ./data where it exists)"},
+		&cli.StringFlag{Name: "docs", Usage: "bind the directory `DIR` read-only at /docs, or none (default: ./docs where it exists)"},
+		&cli.StringFlag{Name: "project", Usage: "bind the directory `DIR` read-only at /analysis, so that a script inside finds its modules"},
+		&cli.StringSliceFlag{Name: "input", Usage: "bind `SRC[:DST]` read-only too, at /inputs/NAME unless DST says otherwise; repeatable"},
+		&cli.StringFlag{Name: "script", Usage: "run `FILE` by its shebang or extension (.py, .R, .jl, .sh); arguments that follow are the script's"},
+		&cli.StringFlag{Name: "stage", Usage: "copy the regular files of `DIR` into /work before the start"},
+		&cli.StringFlag{Name: "export", Usage: "write outputs and scidex-result.json to `DIR` after the commit, whatever the state"},
+		&cli.StringSliceFlag{Name: "env", Usage: "set a variable: `K=V`, or K alone for this command's value; repeatable"},
+		&cli.StringSliceFlag{Name: "secret", Usage: "pass the variable `K` of this command on; only its name is stored and shown; repeatable"},
+		&cli.StringSliceFlag{Name: "label", Usage: "keep the label `K=V` with the run; repeatable"},
+		&cli.StringSliceFlag{Name: "output", Usage: "require that `GLOB` matches an output, else the run fails; repeatable"},
+		&cli.StringSliceFlag{Name: "exclude", Usage: "do not harvest what matches `GLOB` (default: __pycache__, *.pyc); repeatable"},
+		&cli.StringFlag{Name: "rootfs", Usage: "root filesystem `NAME`; the only one in this version is host, the host's own"},
+		&cli.StringFlag{Name: "ids", Usage: "`range|self`: user ids of the run's own (the default where there is a range), or the caller's id"},
+		&cli.StringFlag{Name: "memory", Usage: "memory limit `SIZE`; swap is none (default: 2GiB)"},
+		&cli.StringFlag{Name: "cpus", Usage: "processor limit, a `NUMBER` of cores (default: 1)"},
+		&cli.StringFlag{Name: "pids", Usage: "limit `N` of processes and threads (default: 100)"},
+		&cli.StringFlag{Name: "timeout", Usage: "limit `DURATION` of the wall clock (default: 30m)"},
+		&cli.StringFlag{Name: "grace", Usage: "wait `DURATION` from SIGTERM to SIGKILL (default: 5s)"},
+		&cli.StringFlag{Name: "log-size", Usage: "keep `SIZE` of each of standard output and standard error (default: 16MiB)"},
+		&cli.StringFlag{Name: "limits", Usage: "`enforce|best-effort`: refuse where the kernel cannot hold a limit (default), or hold what can be held and say so"},
+		&cli.StringFlag{Name: "network", Usage: "`none`, the only value: a run never gets a network"},
+		&cli.StringFlag{Name: "keep", Usage: "keep the working directory: `never|failed|always` (default: never)"},
+	}
+}
+
+// configFlags are the flags that a config file may set: what names one run stays out.
+func configFlags() []cli.Flag {
+	var allowed []cli.Flag
+	for _, flag := range append(globalFlags(), runFlags()...) {
+		switch flag.Names()[0] {
+		case "config", "id", "file", "again", "script":
+		default:
+			allowed = append(allowed, flag)
+		}
+	}
+	return allowed
+}

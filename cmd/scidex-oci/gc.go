@@ -1,0 +1,103 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/scidex-ai/scidex-oci/runner"
+)
+
+func newGCCommand(p *program) *cli.Command {
+	return &cli.Command{
+		Name:      "gc",
+		Usage:     "remove what killed runs left, and blobs that nothing names",
+		UsageText: "scidex-oci gc [--dry-run] [--json]",
+		Flags: []cli.Flag{
+			&cli.BoolFlag{Name: "dry-run", Usage: "say what would be done and do nothing", DisableDefaultText: true},
+			&cli.BoolFlag{Name: "json", Usage: "print one JSON object", DisableDefaultText: true},
+		},
+		Action: func(c *cli.Context) error {
+			if _, err := words(c, 0, 0); err != nil {
+				return err
+			}
+			return p.visit(c, func(h *house, from layers) error { return runGC(c.Context, p, h, from) })
+		},
+	}
+}
+
+func runGC(ctx context.Context, p *program, h *house, from layers) error {
+	dryRun, err := from.on("dry-run")
+	if err != nil {
+		return err
+	}
+	asJSON, err := from.on("json")
+	if err != nil {
+		return err
+	}
+	report, err := h.runner.GC(ctx, dryRun)
+	if err != nil {
+		return err
+	}
+	if asJSON {
+		err = writeJSON(p.stdout, collectedOf(report, dryRun))
+	} else {
+		printGC(p.stdout, report, dryRun)
+	}
+	return errors.Join(append(report.Errors, err)...)
+}
+
+// collected is what gc --json prints.
+type collected struct {
+	DryRun  bool           `json:"dry_run"`
+	Lost    []collectedRun `json:"lost"`
+	Removed []string       `json:"removed"`
+	Kept    []string       `json:"kept"`
+	Foreign []string       `json:"foreign"`
+	Errors  []string       `json:"errors"`
+}
+
+type collectedRun struct {
+	ID      string `json:"id"`
+	Attempt int    `json:"attempt"`
+}
+
+func collectedOf(report runner.GCReport, dryRun bool) collected {
+	all := collected{
+		DryRun: dryRun, Lost: []collectedRun{}, Errors: []string{},
+		Removed: append([]string{}, report.Removed...), Kept: append([]string{}, report.Kept...),
+		Foreign: append([]string{}, report.Foreign...),
+	}
+	for _, key := range report.Lost {
+		all.Lost = append(all.Lost, collectedRun(key))
+	}
+	for _, err := range report.Errors {
+		all.Errors = append(all.Errors, err.Error())
+	}
+	return all
+}
+
+func printGC(w io.Writer, report runner.GCReport, dryRun bool) {
+	lost, removed := "lost     ", "removed  "
+	if dryRun {
+		lost, removed = "would mark lost  ", "would remove     "
+	}
+	for _, key := range report.Lost {
+		fmt.Fprintln(w, lost+escape(attempt(key)))
+	}
+	for _, what := range report.Removed {
+		fmt.Fprintln(w, removed+escape(what))
+	}
+	for _, what := range report.Kept {
+		fmt.Fprintf(w, "kept     %s: its run had ended and was not committed\n", escape(what))
+	}
+	for _, what := range report.Foreign {
+		fmt.Fprintf(w, "left     %s: no run of this catalog names it\n", escape(what))
+	}
+	if len(report.Lost)+len(report.Removed)+len(report.Kept)+len(report.Foreign)+len(report.Errors) == 0 {
+		fmt.Fprintln(w, "nothing to remove")
+	}
+}

@@ -1,0 +1,124 @@
+package main
+
+import (
+	"fmt"
+	"log/slog"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+)
+
+func globalFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.StringFlag{Name: "root", Usage: "keep catalog, blobs and locks in `DIR` (default: $XDG_DATA_HOME/scidex-oci or ~/.local/share/scidex-oci, for root /var/lib/scidex-oci)"},
+		&cli.StringFlag{Name: "db", Usage: "use the catalog at `URL` (default: sqlite://ROOT/catalog.db)"},
+		&cli.StringFlag{Name: "blobs", Usage: "use the blob store at `URL` (default: file://ROOT/blobs)"},
+		&cli.StringFlag{Name: "tmp", Usage: "make working directories in `DIR` (default: /tmp)"},
+		&cli.StringFlag{Name: "log-level", Usage: "write messages of `LEVEL` debug, info, warn or error and above (default: warn)"},
+		&cli.StringFlag{Name: "config", Usage: "read defaults from the YAML `FILE`, keys as flags with underscores (default: $XDG_CONFIG_HOME/scidex-oci/config.yaml or /etc/scidex-oci/config.yaml, where they exist)"},
+	}
+}
+
+// settings are the global flags, worked out. All paths are absolute.
+type settings struct {
+	root, catalog, blobs, tmp string
+	level                     slog.Level
+}
+
+// settingsOf works the global flags out. It touches nothing.
+func settingsOf(from layers, env lookup) (settings, error) {
+	s := settings{tmp: from.path("tmp", "/tmp")}
+	var err error
+	if s.root = from.path("root", ""); s.root == "" {
+		if s.root, err = defaultRoot(os.Geteuid(), env); err != nil {
+			return s, err
+		}
+	}
+	if s.catalog, err = catalogPath(from, s.root); err != nil {
+		return s, err
+	}
+	if s.blobs, err = blobsPath(from, s.root); err != nil {
+		return s, err
+	}
+	s.level, err = level(from)
+	return s, err
+}
+
+// defaultRoot follows the XDG base directory specification: a relative XDG_DATA_HOME is ignored.
+func defaultRoot(uid int, env lookup) (string, error) {
+	if uid == 0 {
+		return "/var/lib/scidex-oci", nil
+	}
+	if dir := env.text("XDG_DATA_HOME"); filepath.IsAbs(dir) {
+		return filepath.Join(dir, "scidex-oci"), nil
+	}
+	if home := env.text("HOME"); filepath.IsAbs(home) {
+		return filepath.Join(home, ".local", "share", "scidex-oci"), nil
+	}
+	return "", fmt.Errorf("no place for catalog and blobs: HOME is not set; give --root DIR or set SCIDEX_OCI_ROOT")
+}
+
+func catalogPath(from layers, root string) (string, error) {
+	in, ok := from.given("db")
+	if !ok {
+		return filepath.Join(root, "catalog.db"), nil
+	}
+	given := in.text("db")
+	scheme, rest, _ := strings.Cut(given, "://")
+	switch {
+	case scheme == "sqlite" && rest != "":
+		return absolute(in.dir, rest), nil
+	case scheme == "postgres" || scheme == "postgresql":
+		return "", fmt.Errorf("%s %q: PostgreSQL is not in this version yet; leave it out or give sqlite://PATH", in.label("db"), redacted(given))
+	}
+	return "", fmt.Errorf("%s %q: give sqlite://PATH", in.label("db"), redacted(given))
+}
+
+func blobsPath(from layers, root string) (string, error) {
+	in, ok := from.given("blobs")
+	if !ok {
+		return filepath.Join(root, "blobs"), nil
+	}
+	given := in.text("blobs")
+	if rest, ok := strings.CutPrefix(given, "file://"); ok && rest != "" {
+		return absolute(in.dir, rest), nil
+	}
+	return "", fmt.Errorf("%s %q: give file://DIR; no other blob store is in this version", in.label("blobs"), redacted(given))
+}
+
+// redacted is a URL without what may be secret: the password and the query. A plain file name is shown;
+// of anything else that is no URL all may be secret.
+func redacted(given string) string {
+	if !strings.ContainsAny(given, ":@?=") {
+		return given
+	}
+	u, err := url.Parse(given)
+	if err != nil || u.Opaque != "" || u.Scheme == "" {
+		return "***"
+	}
+	if _, set := u.User.Password(); set {
+		u.User = url.UserPassword(u.User.Username(), "xxxxx")
+	}
+	if u.RawQuery != "" {
+		u.RawQuery = "xxxxx"
+	}
+	u.Fragment = ""
+	return u.String()
+}
+
+func level(from layers) (slog.Level, error) {
+	in, ok := from.given("log-level")
+	if !ok {
+		return slog.LevelWarn, nil
+	}
+	levels := []string{"debug", "info", "warn", "error"}
+	i := slices.Index(levels, in.text("log-level"))
+	if i < 0 {
+		return 0, fmt.Errorf("%s %q: give one of %s", in.label("log-level"), in.text("log-level"), strings.Join(levels, ", "))
+	}
+	return []slog.Level{slog.LevelDebug, slog.LevelInfo, slog.LevelWarn, slog.LevelError}[i], nil
+}

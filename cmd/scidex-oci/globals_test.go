@@ -1,0 +1,158 @@
+package main
+
+import (
+	"errors"
+	"log/slog"
+	"os"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/runner"
+)
+
+func given(values map[string]string) layers {
+	l := layer{values: map[string][]string{}, label: func(name string) string { return "--" + name }, dir: "/here"}
+	for name, value := range values {
+		l.values[name] = []string{value}
+	}
+	return layers{l}
+}
+
+func TestSettings(t *testing.T) {
+	env := variables(map[string]string{"HOME": "/home/u", "XDG_DATA_HOME": "/xdg"})
+	tests := []struct {
+		flags map[string]string
+		want  settings
+	}{
+		{map[string]string{"root": "r"}, settings{"/here/r", "/here/r/catalog.db", "/here/r/blobs", "/tmp", slog.LevelWarn}},
+		{
+			map[string]string{"root": "/r", "db": "sqlite:///c.db", "blobs": "file://b", "tmp": "/var/tmp", "log-level": "debug"},
+			settings{"/r", "/c.db", "/here/b", "/var/tmp", slog.LevelDebug},
+		},
+	}
+	for _, test := range tests {
+		if got, err := settingsOf(given(test.flags), env); err != nil || got != test.want {
+			t.Errorf("%v: %+v, %v, want %+v", test.flags, got, err, test.want)
+		}
+	}
+}
+
+func TestDefaultRoot(t *testing.T) {
+	tests := []struct {
+		uid  int
+		env  map[string]string
+		want string
+	}{
+		{0, map[string]string{"HOME": "/root", "XDG_DATA_HOME": "/xdg"}, "/var/lib/scidex-oci"},
+		{1000, map[string]string{"HOME": "/home/u", "XDG_DATA_HOME": "/xdg"}, "/xdg/scidex-oci"},
+		{1000, map[string]string{"HOME": "/home/u", "XDG_DATA_HOME": "relative"}, "/home/u/.local/share/scidex-oci"},
+		{1000, nil, ""},
+	}
+	for _, test := range tests {
+		got, err := defaultRoot(test.uid, variables(test.env))
+		if got != test.want || (err != nil) != (test.want == "") {
+			t.Errorf("uid %d, %v: %q, %v", test.uid, test.env, got, err)
+		}
+	}
+}
+
+func TestBadURLsShowNoSecret(t *testing.T) {
+	const secret = "hunter2"
+	for _, url := range []string{
+		"postgres://user:hunter2@host/db", "postgresql://host/db?password=hunter2", "postgres://user:hun/hunter2@host/db",
+		"user:hunter2@host/db", "host=h password=hunter2", "mysql://u:hunter2@h/", "postgres://host/db#hunter2", "postgres:hunter2",
+		"s3://key:hunter2@bucket",
+	} {
+		for _, flag := range []string{"db", "blobs"} {
+			_, err := settingsOf(given(map[string]string{"root": "/r", flag: url}), variables(nil))
+			if err == nil || strings.Contains(err.Error(), secret) {
+				t.Errorf("--%s %s: %v", flag, url, err)
+			}
+		}
+	}
+	_, err := settingsOf(given(map[string]string{"root": "/r", "db": "postgres://u:hunter2@h/d"}), variables(nil))
+	if want := `--db "postgres://u:xxxxx@h/d": PostgreSQL is not in this version yet; leave it out or give sqlite://PATH`; err.Error() != want {
+		t.Errorf("got %v, want %s", err, want)
+	}
+	_, err = settingsOf(given(map[string]string{"root": "/r", "db": "foo.db"}), variables(nil))
+	if want := `--db "foo.db": give sqlite://PATH`; err == nil || err.Error() != want {
+		t.Errorf("got %v, want %s", err, want)
+	}
+}
+
+func TestParseTime(t *testing.T) {
+	now := time.Date(2026, 3, 10, 12, 0, 0, 0, time.UTC)
+	tests := map[string]string{
+		"2026-01-31T10:00:00+02:00": "2026-01-31T08:00:00Z", "2026-01-31": "2026-01-31T00:00:00Z",
+		"7d": "2026-03-03T12:00:00Z", "2w": "2026-02-24T12:00:00Z", "12h": "2026-03-10T00:00:00Z", "1h30m": "2026-03-10T10:30:00Z",
+		"yesterday": "", "-7d": "", "-1h": "", "": "", "7": "", "999999d": "",
+	}
+	for text, want := range tests {
+		got, ok := parseTime(text, now)
+		if ok != (want != "") || ok && got.UTC().Format(time.RFC3339) != want {
+			t.Errorf("parseTime(%q) = %v, %v, want %q", text, got, ok, want)
+		}
+	}
+}
+
+func TestFilter(t *testing.T) {
+	f, err := filterOf(given(map[string]string{"state": "failed", "reason": "timeout", "label": "a=b", "limit": "0"}), time.Now())
+	if err != nil || f.Limit != 0 || f.States[0] != catalog.Failed || f.Reasons[0] != "timeout" || f.Labels["a"] != "b" {
+		t.Errorf("got %+v, %v", f, err)
+	}
+	for flag, value := range map[string]string{"state": "faild", "reason": "timeot", "label": "a", "limit": "-1", "since": "x", "until": "y"} {
+		if _, err := filterOf(given(map[string]string{flag: value}), time.Now()); err == nil || !strings.Contains(err.Error(), value) {
+			t.Errorf("--%s %s: %v", flag, value, err)
+		}
+	}
+}
+
+func TestExitCode(t *testing.T) {
+	tests := []struct {
+		err    error
+		code   int
+		silent bool
+	}{
+		{nil, 0, true}, {exitStatus(3), 3, true}, {errors.New("x"), 125, false}, {usagef("x"), 125, false},
+		{&runner.RequestError{Err: errors.New("x")}, 125, false},
+	}
+	for _, test := range tests {
+		if got := exitCode(test.err); got != test.code || silent(test.err) != test.silent {
+			t.Errorf("%v: code %d, silent %v", test.err, got, silent(test.err))
+		}
+	}
+}
+
+func TestStops(t *testing.T) {
+	stop, done := stops()
+	defer done()
+	for _, test := range []struct {
+		signal syscall.Signal
+		want   runner.StopSignal
+	}{
+		{syscall.SIGINT, runner.StopSignal{ExitCode: 130, Name: "SIGINT"}},
+		{syscall.SIGTERM, runner.StopSignal{ExitCode: 143, Name: "SIGTERM"}},
+		{syscall.SIGHUP, runner.StopSignal{ExitCode: 129, Name: "SIGHUP"}},
+	} {
+		// SIGPIPE must neither kill us nor stop the run.
+		for _, signal := range []syscall.Signal{syscall.SIGPIPE, test.signal} {
+			if err := syscall.Kill(os.Getpid(), signal); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got := <-stop; got != test.want {
+			t.Errorf("got %+v, want %+v", got, test.want)
+		}
+	}
+}
+
+func TestShellWord(t *testing.T) {
+	for in, want := range map[string]string{"a/b.py": "a/b.py", "": "''", "a b": "'a b'", "it's": `'it'\''s'`, "$x": "'$x'"} {
+		if got := shellWord(in); got != want {
+			t.Errorf("shellWord(%q) = %s, want %s", in, got, want)
+		}
+	}
+}

@@ -1,0 +1,95 @@
+package main
+
+import (
+	"fmt"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/runner"
+	"github.com/scidex-ai/scidex-oci/spec"
+)
+
+// tailSize is how much of the end of standard error is searched for a hint, in bytes.
+const tailSize = 8 << 10
+
+// circumstances are what a hint is drawn from.
+type circumstances struct {
+	result   runner.Result
+	analysis spec.Analysis
+	stderr   string   // its end
+	local    []string // arguments that name a file of the caller's directory; see local
+}
+
+var (
+	noModule = regexp.MustCompile(`ModuleNotFoundError: No module named '([^'\n]+)'`)
+	noAccess = regexp.MustCompile(`(?:PermissionError: .*|Permission denied: )'((?:/(?:data|docs|inputs|analysis)|data|docs)(?:/[^'\n]*)?)'`)
+	readOnly = regexp.MustCompile(`Read-only file system: '([^'\n]+)'`)
+)
+
+// hint is one sentence for what newcomers trip over, or "".
+func hint(c circumstances) string {
+	if c.result.State != catalog.Failed {
+		return ""
+	}
+	switch c.result.Reason {
+	case runner.ReasonOutOfMemory:
+		return "give it more memory with --memory SIZE"
+	case runner.ReasonTimeout:
+		return "give it more time with --timeout DURATION"
+	case runner.ReasonPidsLimit:
+		return "allow more processes and threads with --pids N"
+	case runner.ReasonExit, runner.ReasonNotFound, runner.ReasonNotInvocable:
+		return hintOfExit(c)
+	}
+	return ""
+}
+
+func hintOfExit(c circumstances) string {
+	if len(c.local) > 0 && c.result.ExitCode != 0 {
+		return hintLocal(c)
+	}
+	if m := noModule.FindStringSubmatch(c.stderr); m != nil {
+		return hintModule(m[1], c.analysis)
+	}
+	if m := noAccess.FindStringSubmatch(c.stderr); m != nil {
+		return hintAccess(m[1], c.analysis)
+	}
+	if m := readOnly.FindStringSubmatch(c.stderr); m != nil {
+		return fmt.Sprintf("%s cannot be written: write to the current directory, /work, or to /tmp", m[1])
+	}
+	return ""
+}
+
+// hintLocal explains why a file next to the caller is not there for the analysis.
+func hintLocal(c circumstances) string {
+	file := c.local[0]
+	why := file + " is in your directory, which the analysis does not see: "
+	if isScript(file) || c.analysis.Command[0] == file {
+		return why + fmt.Sprintf("run it with --script %s, or with --project . as /analysis/%s", file, path.Clean(file))
+	}
+	return why + fmt.Sprintf("add --input %s and read /inputs/%s", file, path.Base(file))
+}
+
+func isScript(name string) bool {
+	return slices.Contains([]string{".py", ".R", ".r", ".jl", ".sh"}, path.Ext(name))
+}
+
+func hintModule(module string, a spec.Analysis) string {
+	top, _, _ := strings.Cut(module, ".")
+	own := "if it is a module of your own, bind its directory with --project DIR"
+	if a.Project != "" {
+		own = "if it is a module of your own, it is not next to the script in --project"
+	}
+	return fmt.Sprintf("Python has no module %q: only the host's packages are there (virtual environments and images are not in this version): "+
+		"install it on the host, or \"pip install --target DIR %s\" and add --input DIR:/inputs/site --env PYTHONPATH=/inputs/site; %s", top, top, own)
+}
+
+func hintAccess(name string, a spec.Analysis) string {
+	if a.IDs == "self" {
+		return fmt.Sprintf("%s cannot be read by you either: give yourself the right with chmod", name)
+	}
+	return fmt.Sprintf("%s cannot be read by the analysis' user id: let others read it with chmod -R o+rX on the host's directory, or run with --ids self", name)
+}

@@ -1,0 +1,162 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/runner"
+)
+
+func newListCommand(p *program) *cli.Command {
+	return &cli.Command{
+		Name:      "ls",
+		Usage:     "list runs, the newest first",
+		UsageText: "scidex-oci ls [flags]",
+		Flags: []cli.Flag{
+			&cli.StringFlag{Name: "since", Usage: "created at or after `TIME`: RFC 3339, a date, or how long ago, as 7d or 12h"},
+			&cli.StringFlag{Name: "until", Usage: "created before `TIME`"},
+			&cli.StringSliceFlag{Name: "state", Usage: "in this `STATE`; repeatable"},
+			&cli.StringSliceFlag{Name: "reason", Usage: "ended for this `REASON`; repeatable"},
+			&cli.StringSliceFlag{Name: "label", Usage: "with this label `K=V`; repeatable, all must match"},
+			&cli.StringFlag{Name: "limit", Usage: "at most `N` runs, 0 for all (default: 50)"},
+			&cli.BoolFlag{Name: "json", Usage: "one JSON object a line", DisableDefaultText: true},
+			&cli.BoolFlag{Name: "quiet", Aliases: []string{"q"}, Usage: "names only, for other commands: ID, or ID@ATTEMPT where it is not the last attempt", DisableDefaultText: true},
+		},
+		Action: func(c *cli.Context) error {
+			if _, err := words(c, 0, 0); err != nil {
+				return err
+			}
+			return p.visit(c, func(h *house, from layers) error { return runList(c.Context, p, h, from) })
+		},
+	}
+}
+
+func runList(ctx context.Context, p *program, h *house, from layers) error {
+	filter, err := filterOf(from, time.Now())
+	if err != nil {
+		return err
+	}
+	asJSON, err := from.on("json")
+	if err != nil {
+		return err
+	}
+	quiet, err := from.on("quiet")
+	if err != nil {
+		return err
+	}
+	runs, err := h.catalog.List(ctx, filter)
+	switch {
+	case err != nil:
+		return err
+	case asJSON:
+		return listJSON(p.stdout, runs)
+	case quiet:
+		return listNames(ctx, p.stdout, h.catalog, runs)
+	}
+	return listTable(p.stdout, runs)
+}
+
+// listed is a line of ls --json; the fields are those of a result.
+type listed struct {
+	ID            string            `json:"id"`
+	Attempt       int               `json:"attempt"`
+	State         catalog.State     `json:"state"`
+	Reason        string            `json:"reason"`
+	Message       string            `json:"message"`
+	ExitCode      int               `json:"exit_code"`
+	CreatedAt     *time.Time        `json:"created_at"`
+	StartedAt     *time.Time        `json:"started_at"`
+	FinishedAt    *time.Time        `json:"finished_at"`
+	Usage         runner.Usage      `json:"usage"`
+	OutputsTotal  int64             `json:"outputs_total"`
+	RejectedTotal int64             `json:"rejected_total"`
+	Labels        map[string]string `json:"labels"`
+}
+
+func listJSON(w io.Writer, runs []catalog.Run) error {
+	for _, r := range runs {
+		line := listed{
+			ID: r.ID, Attempt: r.Attempt, State: r.State, Reason: r.Reason, Message: r.Message, ExitCode: r.ExitCode,
+			CreatedAt: moment(r.CreatedAt), StartedAt: moment(r.StartedAt), FinishedAt: moment(r.FinishedAt),
+			Usage: usageOf(r), OutputsTotal: r.OutputsTotal, RejectedTotal: r.RejectedTotal, Labels: r.Labels,
+		}
+		if line.Labels == nil {
+			line.Labels = map[string]string{}
+		}
+		if err := writeJSON(w, line); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func moment(t time.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	return &t
+}
+
+// usageOf is what the catalog knows of a run's usage; nothing before its end.
+func usageOf(r catalog.Run) runner.Usage {
+	var report runner.Report
+	_ = json.Unmarshal(r.Report, &report) // a run that has not ended has none
+	return report.Usage
+}
+
+// listNames prints names that rm, show and the like take for exactly these runs.
+func listNames(ctx context.Context, w io.Writer, cat catalog.Catalog, runs []catalog.Run) error {
+	for _, r := range runs {
+		last, err := cat.Get(ctx, catalog.Key{ID: r.ID})
+		if err != nil {
+			return err
+		}
+		name := r.ID
+		if last.Attempt != r.Attempt {
+			name = attempt(r.Key)
+		}
+		if _, err := fmt.Fprintln(w, escape(name)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// attempt names one attempt of an analysis.
+func attempt(key catalog.Key) string { return key.ID + "@" + strconv.Itoa(key.Attempt) }
+
+func listTable(w io.Writer, runs []catalog.Run) error {
+	tw := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
+	fmt.Fprintln(tw, "ID\tATTEMPT\tSTATE\tREASON\tCREATED\tWALL\tOUTPUTS\tLABELS")
+	for _, r := range runs {
+		wall := ""
+		if r.State.Final() {
+			wall = span(usageOf(r).WallMS)
+		}
+		fmt.Fprintf(tw, "%s\t%d\t%s\t%s\t%s\t%s\t%d\t%s\n", escape(r.ID), r.Attempt, r.State, escape(r.Reason),
+			localTime(r.CreatedAt), wall, r.OutputsTotal, labels(r.Labels))
+	}
+	return tw.Flush()
+}
+
+// localTime is for a person: their own time, to the second.
+func localTime(t time.Time) string { return t.Local().Format(time.RFC3339) }
+
+func labels(all map[string]string) string {
+	var list []string
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		list = append(list, escape(name+"="+all[name]))
+	}
+	return strings.Join(list, ",")
+}

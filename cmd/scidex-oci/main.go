@@ -1,0 +1,85 @@
+// Command scidex-oci runs one analysis in a rootless OCI container and keeps what it made.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"runtime/debug"
+	"slices"
+	"strconv"
+
+	"github.com/scidex-ai/scidex-oci/runner"
+	"github.com/scidex-ai/scidex-oci/spec"
+)
+
+func main() {
+	runner.Reexec()
+	os.Exit(execute(os.Args, system()))
+}
+
+// program is what the commands have of the system.
+type program struct {
+	stdin          io.Reader
+	stdout, stderr *os.File
+	env            lookup
+	build          build
+}
+
+func system() *program {
+	return &program{stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr, env: os.LookupEnv, build: buildInfo()}
+}
+
+// execute runs one command line and returns the exit code.
+func execute(args []string, p *program) int {
+	err := perform(args, p)
+	var unread *usageError
+	var ours *bug
+	if (errors.As(err, &unread) || errors.As(err, &ours)) && wantsJSON(args, p.env) {
+		refused := runner.Refused(spec.Analysis{}, &runner.RequestError{Err: err}, p.build.version)
+		_ = writeJSON(p.stdout, refused) // the exit code tells too
+	}
+	if !silent(err) {
+		fmt.Fprintf(p.stderr, "scidex-oci: %s\n", escape(err.Error()))
+	}
+	return exitCode(err)
+}
+
+// bug is a mistake of ours that was caught late.
+type bug struct{ what any }
+
+func (b *bug) Error() string {
+	return fmt.Sprintf("internal error: %v; this is a bug, please report it with the command line", b.what)
+}
+
+// perform runs the command that args name.
+func perform(args []string, p *program) (err error) {
+	defer func() {
+		if what := recover(); what != nil {
+			err = &bug{what}
+			if p.env.text("SCIDEX_OCI_LOG_LEVEL") == "debug" {
+				debug.PrintStack()
+			}
+		}
+	}()
+	app := newApp(p)
+	line, err := arrange(app, args[1:])
+	if err != nil {
+		return err
+	}
+	return app.RunContext(context.Background(), line)
+}
+
+// wantsJSON guesses whether a command line that could not be understood asks run for JSON.
+func wantsJSON(args []string, env lookup) bool {
+	if end := slices.Index(args, "--"); end >= 0 {
+		args = args[:end]
+	}
+	asked, _ := strconv.ParseBool(env.text(variable("json"))) // what is no truth value does not ask
+	for _, arg := range args {
+		asked = asked || arg == "--json" || arg == "-json" || arg == "--json=true"
+	}
+	return asked && slices.Contains(args, "run")
+}

@@ -1,0 +1,100 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/scidex-ai/scidex-oci/outputs/blob"
+	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/catalog/sqlite"
+	"github.com/scidex-ai/scidex-oci/runner"
+)
+
+// house is an opened root: its catalog and blob store, and the runner that works on them.
+type house struct {
+	catalog catalog.Catalog
+	blobs   *blob.Store
+	runner  *runner.Runner
+}
+
+// layers are the places where the flags of this command line get values from.
+func (p *program) layers(c *cli.Context) (layers, error) {
+	dir, err := os.Getwd()
+	if err != nil {
+		return nil, fmt.Errorf("working directory: %w", err)
+	}
+	flags := fromFlags(c, dir)
+	environment := fromEnvironment(flagsOf(c), p.env, dir)
+	above := layers{flags, environment}
+	file, err := fromConfig(above.path("config", ""), configPlaces(p.env), configFlags())
+	return append(above, file), err // above is good even where the file is not
+}
+
+// visit opens catalog and blob store for a command and closes them after it.
+func (p *program) visit(c *cli.Context, command func(h *house, from layers) error) error {
+	from, err := p.layers(c)
+	if err != nil {
+		return err
+	}
+	h, err := p.open(c.Context, from, p.stderr)
+	if err != nil {
+		return err
+	}
+	err = command(h, from)
+	return errors.Join(err, h.Close())
+}
+
+// open opens catalog and blob store as the global flags say; log receives messages. Close the house.
+func (p *program) open(ctx context.Context, from layers, log io.Writer) (*house, error) {
+	s, err := settingsOf(from, p.env)
+	if err != nil {
+		return nil, &runner.RequestError{Err: err}
+	}
+	for _, dir := range []string{s.root, filepath.Dir(s.catalog), s.blobs} {
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			return nil, fmt.Errorf("%w; give another place with --root DIR", err)
+		}
+	}
+	blobs, err := blob.Open(s.blobs)
+	if err != nil {
+		return nil, err
+	}
+	cat, err := sqlite.Open(ctx, s.catalog)
+	if err != nil {
+		return nil, err
+	}
+	return &house{catalog: cat, blobs: blobs, runner: &runner.Runner{
+		Catalog: cat, Blobs: blobs, Root: s.root, Tmp: s.tmp, Version: p.build.version,
+		Log: slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: s.level})),
+	}}, nil
+}
+
+// Close closes the catalog.
+func (h *house) Close() error { return h.catalog.Close() }
+
+// find resolves what a person types for a run.
+func (h *house) find(ctx context.Context, name string) (catalog.Run, error) {
+	run, err := h.catalog.Find(ctx, name)
+	if err != nil {
+		return run, noRun(name, err)
+	}
+	return run, nil
+}
+
+// noRun explains why name is no run.
+func noRun(name string, err error) error {
+	switch {
+	case errors.Is(err, catalog.ErrNotFound):
+		return fmt.Errorf("no run %q in this catalog; see \"scidex-oci ls\"", name)
+	case errors.Is(err, catalog.ErrAmbiguous):
+		return fmt.Errorf("%q is the beginning of several ids; type more of it", name)
+	}
+	return fmt.Errorf("find %q: %w", name, err)
+}

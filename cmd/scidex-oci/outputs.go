@@ -1,0 +1,189 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"text/tabwriter"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/scidex-ai/scidex-oci/outputs"
+	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/runner"
+)
+
+func newOutputsCommand(p *program) *cli.Command {
+	return &cli.Command{
+		Name:      "outputs",
+		Usage:     "list, print and export the outputs of a run",
+		UsageText: "scidex-oci outputs ls|cat|export ...",
+		Subcommands: []*cli.Command{
+			newOutputsListCommand(p), newOutputsCatCommand(p), newOutputsExportCommand(p),
+		},
+	}
+}
+
+func newOutputsListCommand(p *program) *cli.Command {
+	return &cli.Command{
+		Name:      "ls",
+		Usage:     "list all outputs and rejected entries of a run",
+		UsageText: "scidex-oci outputs ls ID [--json]",
+		ArgsUsage: "ID",
+		Flags:     []cli.Flag{&cli.BoolFlag{Name: "json", Usage: "one JSON object a line, with \"verdict\": \"output\" or \"rejected\"", DisableDefaultText: true}},
+		Action: func(c *cli.Context) error {
+			given, err := words(c, 1, 1)
+			if err != nil {
+				return err
+			}
+			return p.visit(c, func(h *house, from layers) error { return runOutputsList(c.Context, p, h, from, given[0]) })
+		},
+	}
+}
+
+func newOutputsCatCommand(p *program) *cli.Command {
+	return &cli.Command{
+		Name:      "cat",
+		Usage:     "print one output; escaped where standard output is a terminal",
+		UsageText: "scidex-oci outputs cat ID PATH",
+		ArgsUsage: "ID PATH",
+		Action: func(c *cli.Context) error {
+			given, err := words(c, 2, 2)
+			if err != nil {
+				return err
+			}
+			return p.visit(c, func(h *house, _ layers) error { return runOutputsCat(c.Context, p, h, given[0], given[1]) })
+		},
+	}
+}
+
+func newOutputsExportCommand(p *program) *cli.Command {
+	return &cli.Command{
+		Name:      "export",
+		Usage:     "write the outputs of a run and scidex-result.json into a directory",
+		UsageText: "scidex-oci outputs export ID DIR [--overwrite]",
+		ArgsUsage: "ID DIR",
+		Flags:     []cli.Flag{&cli.BoolFlag{Name: "overwrite", Usage: "write into a directory that is not empty", DisableDefaultText: true}},
+		Action: func(c *cli.Context) error {
+			given, err := words(c, 2, 2)
+			if err != nil {
+				return err
+			}
+			return p.visit(c, func(h *house, from layers) error { return runOutputsExport(c.Context, h, from, given[0], given[1]) })
+		},
+	}
+}
+
+// listedOutput and listedRejected are the lines of outputs ls --json.
+type listedOutput struct {
+	Verdict string `json:"verdict"`
+	runner.Output
+}
+
+type listedRejected struct {
+	Verdict string `json:"verdict"`
+	runner.Rejected
+}
+
+func runOutputsList(ctx context.Context, p *program, h *house, from layers, name string) error {
+	asJSON, err := from.on("json")
+	if err != nil {
+		return err
+	}
+	run, err := h.find(ctx, name)
+	if err != nil {
+		return err
+	}
+	tw := tabwriter.NewWriter(p.stdout, 0, 8, 2, ' ', 0)
+	print := func(e outputs.Entry) error {
+		if asJSON {
+			return writeJSON(p.stdout, lineOf(e))
+		}
+		_, err := fmt.Fprintln(tw, rowOf(e))
+		return err
+	}
+	var printed error
+	err = h.catalog.Outputs(ctx, run.Key, func(e outputs.Entry) bool {
+		printed = print(e)
+		return printed == nil
+	})
+	return errors.Join(err, printed, tw.Flush())
+}
+
+func lineOf(e outputs.Entry) any {
+	if e.Rejected != "" {
+		return listedRejected{"rejected", runner.NewRejected(e)}
+	}
+	return listedOutput{"output", runner.NewOutput(e)}
+}
+
+func rowOf(e outputs.Entry) string {
+	if e.Rejected != "" {
+		r := rejectedCells(runner.NewRejected(e))
+		return r[0] + "\t-\trejected: " + r[1] + "\t" + r[2]
+	}
+	o := outputCells(runner.NewOutput(e))
+	row := o[0] + "\t" + o[1] + "\t" + o[2] + "\t" + o[3]
+	if e.Partial {
+		row += " partial"
+	}
+	return row
+}
+
+func runOutputsCat(ctx context.Context, p *program, h *house, name, path string) error {
+	run, err := h.find(ctx, name)
+	if err != nil {
+		return err
+	}
+	entry, err := h.catalog.Output(ctx, run.Key, []byte(path))
+	if errors.Is(err, catalog.ErrNotFound) {
+		entry, err = asShown(ctx, h.catalog, run.Key, path)
+	}
+	if err != nil {
+		return err
+	}
+	return p.printBlob(h, entry.SHA256, p.stdout)
+}
+
+// asShown finds an output by its name as a table shows it, which differs where the name is escaped.
+func asShown(ctx context.Context, cat catalog.Catalog, key catalog.Key, path string) (outputs.Entry, error) {
+	var found *outputs.Entry
+	var paths []string
+	err := cat.Outputs(ctx, key, func(e outputs.Entry) bool {
+		shown := escape(string(e.Path))
+		if shown == path {
+			found = &e
+		}
+		paths = append(paths, shown)
+		return found == nil && len(paths) < 10000 // enough to suggest from
+	})
+	switch {
+	case err != nil:
+		return outputs.Entry{}, err
+	case found == nil:
+		return outputs.Entry{}, fmt.Errorf("run %q has no output %q%s", attempt(key), path, didYouMean(path, paths, ""))
+	case found.Rejected != "":
+		return outputs.Entry{}, fmt.Errorf("%q of run %q is no output: it was rejected as %s", path, attempt(key), found.Rejected)
+	}
+	return *found, nil
+}
+
+func runOutputsExport(ctx context.Context, h *house, from layers, name, dir string) error {
+	overwrite, err := from.on("overwrite")
+	if err != nil {
+		return err
+	}
+	run, err := h.find(ctx, name)
+	if err != nil {
+		return err
+	}
+	if !run.State.Final() {
+		return fmt.Errorf("run %q is %s; its outputs are here when it has ended", attempt(run.Key), run.State)
+	}
+	here, err := os.Getwd()
+	if err != nil {
+		return err
+	}
+	return h.runner.Export(ctx, run, absolute(here, dir), overwrite)
+}

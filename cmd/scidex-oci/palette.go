@@ -1,0 +1,38 @@
+package main
+
+import (
+	"os"
+
+	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+)
+
+// palette colours words on a terminal; the zero palette leaves them alone.
+type palette struct{ on bool }
+
+// newPalette follows https://no-color.org: a NO_COLOR that is not empty turns colours off.
+func newPalette(f *os.File, env lookup) palette {
+	return palette{on: isTerminal(f) && env.text("NO_COLOR") == "" && env.text("TERM") != "dumb"}
+}
+
+func (p palette) paint(code, text string) string {
+	if !p.on {
+		return text
+	}
+	return "\x1b[" + code + "m" + text + "\x1b[0m"
+}
+
+func (p palette) bold(text string) string   { return p.paint("1", text) }
+func (p palette) yellow(text string) string { return p.paint("33", text) }
+
+// state colours text by how a run ended.
+func (p palette) state(state catalog.State, text string) string {
+	switch state {
+	case catalog.Complete:
+		return p.paint("32", text)
+	case catalog.Failed, catalog.Error, catalog.Lost:
+		return p.paint("31", text)
+	case catalog.Canceled, catalog.Queued, catalog.Running:
+		return p.yellow(text)
+	}
+	return text
+}

@@ -1,0 +1,53 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+)
+
+func newRemoveCommand(p *program) *cli.Command {
+	return &cli.Command{
+		Name:      "rm",
+		Usage:     "remove runs that have ended, their rows and kept directories",
+		UsageText: "scidex-oci rm ID...",
+		ArgsUsage: "ID...",
+		Description: `ID is the last attempt, ID@1 the first. All names are looked up before anything is removed. Blobs that
+no run names any longer are removed by gc.`,
+		Action: func(c *cli.Context) error {
+			given, err := words(c, 1, -1)
+			if err != nil {
+				return err
+			}
+			return p.visit(c, func(h *house, _ layers) error { return runRemove(c.Context, h, given) })
+		},
+	}
+}
+
+func runRemove(ctx context.Context, h *house, given []string) error {
+	var keys []catalog.Key
+	for _, name := range given {
+		run, err := h.find(ctx, name)
+		if err != nil {
+			return err
+		}
+		if !run.State.Final() {
+			return fmt.Errorf("run %q is %s; stop it first, or run \"scidex-oci gc\" if it was killed", attempt(run.Key), run.State)
+		}
+		if !slices.Contains(keys, run.Key) {
+			keys = append(keys, run.Key)
+		}
+	}
+	var all error
+	for _, key := range keys {
+		if err := h.runner.Remove(ctx, key); err != nil {
+			all = errors.Join(all, fmt.Errorf("remove %q: %w", attempt(key), err))
+		}
+	}
+	return all
+}

@@ -1,0 +1,180 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/runner"
+)
+
+func newRunCommand(p *program) *cli.Command {
+	return &cli.Command{
+		Name:  "run",
+		Usage: "run an analysis, harvest and commit its outputs",
+		UsageText: `scidex-oci run [flags] [--] COMMAND [ARG...]
+scidex-oci run [flags] --script FILE [ARG...]
+scidex-oci run [flags] --file MANIFEST
+scidex-oci run [flags] --again ID`,
+		Description: `What follows the first word that is no flag belongs to the command. A command given here replaces
+the manifest's command or script. Lists given by flags replace the manifest's; variables, secrets and
+labels are added to it.
+
+` + exitCodes,
+		Flags:  runFlags(),
+		Action: func(c *cli.Context) error { return runRun(c, p) },
+	}
+}
+
+// runRun runs one analysis. Whatever happens, --json prints one object.
+func runRun(c *cli.Context, p *program) error {
+	from, err := p.layers(c)
+	s := &session{program: p, clerk: p.clerk(c, from), screen: newConsole(p.stderr, p.env)}
+	s.order, s.err = s.clerk.options()
+	s.err = cmp.Or(err, s.err)
+	result, err := s.run(c.Context)
+	return s.report(result, err)
+}
+
+// clerk reads the rest of the command line.
+func (p *program) clerk(c *cli.Context, from layers) clerk {
+	return clerk{layers: from, words: c.Args().Slice(), stdin: p.stdin, dir: from[0].dir, env: p.env}
+}
+
+// session is one run from the command line to the table.
+type session struct {
+	program *program
+	clerk   clerk
+	order   order
+	screen  *console
+	err     error // of the command line
+	house   *house
+	stderr  tail // the end of the analysis' standard error
+}
+
+// run makes the request and runs it. The result is complete also with an error.
+func (s *session) run(ctx context.Context) (runner.Result, error) {
+	err := s.prepare(ctx)
+	defer s.close() //nolint:errcheck // the result is committed or it says that it is not
+	if err != nil {
+		return runner.Refused(s.order.analysis, err, s.program.build.version), err
+	}
+	stdout, stderr := newStream(s.program.stdout, s.screen), newStream(s.program.stderr, s.screen)
+	if s.order.json {
+		stdout = newStream(s.program.stderr, s.screen)
+	}
+	stop, done := stops()
+	defer done()
+	s.stderr.limit = tailSize
+	result, err := s.house.runner.Run(ctx, runner.Request{
+		Analysis: s.order.analysis, Again: s.order.again, Overwrite: s.order.overwrite,
+		Stdout: stdout, Stderr: io.MultiWriter(stderr, &s.stderr),
+		Progress: s.progress(), Stop: stop,
+	})
+	lost := errors.Join(stdout.Close(), stderr.Close())
+	s.screen.clearStatus()
+	if lost != nil {
+		result.Warnings = append(result.Warnings, fmt.Sprintf("not all of the analysis' output could be passed on: %v; what is kept is in the logs", lost))
+	}
+	return result, err
+}
+
+// prepare makes the request and, where it is good, opens catalog and blob store: a bad one touches
+// nothing.
+func (s *session) prepare(ctx context.Context) error {
+	a, err := s.clerk.analysis(ctx, s.find)
+	s.order.analysis = a
+	if err = cmp.Or(s.err, err); err == nil {
+		err = a.Validate()
+	}
+	if err != nil {
+		return &runner.RequestError{Err: err}
+	}
+	return s.open(ctx)
+}
+
+func (s *session) find(ctx context.Context, name string) (catalog.Run, error) {
+	if err := s.open(ctx); err != nil {
+		return catalog.Run{}, err
+	}
+	return s.house.catalog.Find(ctx, name)
+}
+
+func (s *session) open(ctx context.Context) (err error) {
+	if s.house == nil {
+		s.house, err = s.program.open(ctx, s.clerk.layers, s.screen)
+	}
+	return err
+}
+
+func (s *session) close() error {
+	if s.house == nil {
+		return nil
+	}
+	return s.house.Close()
+}
+
+func (s *session) progress() func(runner.Progress) {
+	if s.order.quiet {
+		return nil
+	}
+	return func(p runner.Progress) { s.screen.setStatus(statusLine(p)) }
+}
+
+// report prints the result and returns what the process is to end with.
+func (s *session) report(result runner.Result, err error) error {
+	if s.order.json {
+		if err := writeJSON(s.program.stdout, result); err != nil {
+			return fmt.Errorf("result of %q: %w; see \"scidex-oci show\"", result.ID, err)
+		}
+	}
+	tabled := !s.order.json && !s.order.quiet && (err == nil || result.StartedAt != nil)
+	if tabled {
+		s.table().summary(result, s.hint(result))
+	}
+	switch {
+	case err != nil:
+		return err
+	case result.State == catalog.Error && !tabled:
+		fmt.Fprintf(s.program.stderr, "scidex-oci: %s\n", escape(result.Message))
+	}
+	if result.ExitCode == 0 {
+		return nil
+	}
+	return exitStatus(result.ExitCode)
+}
+
+func (s *session) table() table {
+	return table{w: s.program.stderr, palette: newPalette(s.program.stderr, s.program.env), program: again(s.clerk.layers[0])}
+}
+
+func (s *session) hint(result runner.Result) string {
+	a := s.order.analysis
+	return hint(circumstances{result: result, analysis: a, stderr: s.stderr.String(), local: local(a.Command, s.clerk.dir)})
+}
+
+// again is how to call this program once more on the same catalog.
+func again(flags layer) string {
+	line := "scidex-oci"
+	for _, name := range []string{"config", "root", "db", "blobs"} {
+		if _, ok := flags.values[name]; ok {
+			line += " --" + name + " " + shellWord(flags.text(name))
+		}
+	}
+	return escape(line)
+}
+
+// shellWord quotes text for a POSIX shell where it needs it.
+func shellWord(text string) string {
+	const safe = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=:,./@%"
+	if text != "" && strings.Trim(text, safe) == "" {
+		return text
+	}
+	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
+}

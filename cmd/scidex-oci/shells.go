@@ -1,0 +1,174 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+)
+
+// bashCompletion writes a completion that needs no package and starts no process of ours.
+func bashCompletion(w io.Writer, app *cli.App) error {
+	var words, values strings.Builder
+	every := options(app.Flags)
+	for _, l := range leaves(app.Commands) {
+		list := typed(append(options(l.command.Flags), options(app.Flags)...))
+		list = strings.TrimSpace(strings.Join(names(l.command.Subcommands), " ") + " " + list)
+		fmt.Fprintf(&words, "        %q) words=%q ;;\n", strings.Join(l.path, " "), list)
+		every = append(every, options(l.command.Flags)...)
+	}
+	values.WriteString(flagCases(every, bashPattern, func(o option, pattern string) string {
+		if len(o.choice) > 0 {
+			return fmt.Sprintf("        %s) COMPREPLY=($(compgen -W %q -- \"$current\")); return ;;", pattern, strings.Join(o.choice, " "))
+		}
+		return fmt.Sprintf("        %s) COMPREPLY=($(compgen -f -- \"$current\")); return ;;", pattern)
+	}))
+	_, err := fmt.Fprintf(w, `# bash completion of scidex-oci; made by "scidex-oci completion bash".
+_scidex_oci() {
+    local current="${COMP_WORDS[COMP_CWORD]}" previous="${COMP_WORDS[COMP_CWORD-1]}" path="" words="" i word
+    case "$previous" in
+%s    esac
+    for ((i = 1; i < COMP_CWORD; i++)); do
+        word="${COMP_WORDS[i]}"
+        [[ "$word" == -- ]] && { COMPREPLY=($(compgen -f -- "$current")); return; }
+        case "${path:+$path }$word" in
+%s        esac
+    done
+    case "$path" in
+        "") words=%q ;;
+%s    esac
+    if [[ "$current" == -* || -z "$path" || "$path" == outputs ]]; then
+        COMPREPLY=($(compgen -W "$words" -- "$current"))
+    else
+        COMPREPLY=($(compgen -f -- "$current"))
+    fi
+}
+complete -o filenames -F _scidex_oci scidex-oci
+`, values.String(), bashPaths(app), strings.Join(names(app.Commands), " ")+" "+typed(options(app.Flags)), words.String())
+	return err
+}
+
+// bashPaths are the words that lead deeper into the tree of commands.
+func bashPaths(app *cli.App) string {
+	var b strings.Builder
+	for _, l := range leaves(app.Commands) {
+		path := strings.Join(l.path, " ")
+		fmt.Fprintf(&b, "            %q) path=%q ;;\n", path, path)
+	}
+	return b.String()
+}
+
+func bashPattern(o option) string {
+	var list []string
+	for _, name := range o.names {
+		list = append(list, dashed(name))
+	}
+	return strings.Join(list, "|")
+}
+
+// zshCompletion describes every command with _arguments.
+func zshCompletion(w io.Writer, app *cli.App) error {
+	var b strings.Builder
+	b.WriteString("#compdef scidex-oci\n# zsh completion of scidex-oci; made by \"scidex-oci completion zsh\".\n")
+	for _, l := range leaves(app.Commands) {
+		zshFunction(&b, "_scidex_oci_"+strings.Join(l.path, "_"), l.command.Flags, l.command.Subcommands)
+	}
+	zshFunction(&b, "_scidex_oci", app.Flags, app.Commands)
+	b.WriteString("if [ \"$funcstack[1]\" = \"_scidex-oci\" ]; then _scidex_oci \"$@\"; else compdef _scidex_oci scidex-oci; fi\n")
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func zshFunction(b *strings.Builder, name string, flags []cli.Flag, below []*cli.Command) {
+	fmt.Fprintf(b, "%s() {\n    local line state\n    _arguments -C", name)
+	for _, o := range options(flags) {
+		for _, flag := range o.names {
+			fmt.Fprintf(b, " \\\n        '*%s'", zshFlag(dashed(flag), o))
+		}
+	}
+	if len(below) == 0 {
+		b.WriteString(" \\\n        '*:argument:_files'\n}\n")
+		return
+	}
+	b.WriteString(" \\\n        '1: :->command' '*:: :->rest'\n    case $state in\n    command) _values command")
+	for _, command := range below {
+		if !command.Hidden {
+			fmt.Fprintf(b, " %s", zshQuoted(command.Name+"["+zshText(command.Usage)+"]"))
+		}
+	}
+	fmt.Fprintf(b, " ;;\n    rest) (( $+functions[%s_$line[1]] )) && %s_$line[1] ;;\n    esac\n}\n", name, name)
+}
+
+func zshFlag(flag string, o option) string {
+	text := flag + "[" + zshText(o.usage) + "]"
+	switch {
+	case len(o.choice) > 0:
+		text = flag + "=[" + zshText(o.usage) + "]:" + strings.ToLower(zshText(o.value)) + ":(" + strings.Join(o.choice, " ") + ")"
+	case o.value != "" && len(flag) > 2:
+		text = flag + "=[" + zshText(o.usage) + "]:" + strings.ToLower(zshText(o.value)) + ":_files"
+	case o.value != "":
+		text += ":" + strings.ToLower(zshText(o.value)) + ":_files"
+	}
+	return strings.ReplaceAll(text, "'", `'\''`)
+}
+
+func zshQuoted(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }
+
+// zshText escapes what _arguments and _values read in a description.
+func zshText(text string) string {
+	return strings.NewReplacer(`\`, `\\`, "[", `\[`, "]", `\]`, ":", `\:`).Replace(text)
+}
+
+// fishCompletion writes one complete line a flag and command.
+func fishCompletion(w io.Writer, app *cli.App) error {
+	var b strings.Builder
+	b.WriteString("# fish completion of scidex-oci; made by \"scidex-oci completion fish\".\n")
+	top := "not __fish_seen_subcommand_from " + strings.Join(names(app.Commands), " ")
+	fishCommands(&b, app.Commands, top)
+	fishFlags(&b, app.Flags, "true")
+	for _, l := range leaves(app.Commands) {
+		condition := "__fish_seen_subcommand_from " + strings.Join(l.path, "; and __fish_seen_subcommand_from ")
+		if below := names(l.command.Subcommands); len(below) > 0 {
+			condition += "; and not __fish_seen_subcommand_from " + strings.Join(below, " ")
+		} else if len(l.path) == 1 && l.command.Name == "ls" {
+			condition += "; and not __fish_seen_subcommand_from outputs"
+		}
+		fishCommands(&b, l.command.Subcommands, condition)
+		fishFlags(&b, l.command.Flags, condition)
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func fishCommands(b *strings.Builder, commands []*cli.Command, condition string) {
+	for _, command := range commands {
+		if !command.Hidden {
+			fmt.Fprintf(b, "complete -c scidex-oci -f -n %s -a %s -d %s\n", fishQuoted(condition), command.Name, fishQuoted(command.Usage))
+		}
+	}
+}
+
+func fishFlags(b *strings.Builder, flags []cli.Flag, condition string) {
+	for _, o := range options(flags) {
+		fmt.Fprintf(b, "complete -c scidex-oci -n %s", fishQuoted(condition))
+		for _, name := range o.names {
+			if len(name) == 1 {
+				fmt.Fprintf(b, " -s %s", name)
+			} else {
+				fmt.Fprintf(b, " -l %s", name)
+			}
+		}
+		switch {
+		case len(o.choice) > 0:
+			fmt.Fprintf(b, " -x -a %s", fishQuoted(strings.Join(o.choice, " ")))
+		case o.value != "":
+			b.WriteString(" -r")
+		}
+		fmt.Fprintf(b, " -d %s\n", fishQuoted(o.usage))
+	}
+}
+
+func fishQuoted(text string) string {
+	return "'" + strings.NewReplacer(`\`, `\\`, "'", `\'`).Replace(text) + "'"
+}

@@ -1,0 +1,188 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/runner"
+	"github.com/scidex-ai/scidex-oci/spec"
+)
+
+func newShowCommand(p *program) *cli.Command {
+	return &cli.Command{
+		Name:      "show",
+		Usage:     "show the result of a run",
+		UsageText: "scidex-oci show ID [--json]",
+		ArgsUsage: "ID",
+		Flags:     []cli.Flag{&cli.BoolFlag{Name: "json", Usage: "print the result as run --json does", DisableDefaultText: true}},
+		Action: func(c *cli.Context) error {
+			given, err := words(c, 1, 1)
+			if err != nil {
+				return err
+			}
+			return p.visit(c, func(h *house, from layers) error { return runShow(c.Context, p, h, from, given[0]) })
+		},
+	}
+}
+
+func runShow(ctx context.Context, p *program, h *house, from layers, name string) error {
+	asJSON, err := from.on("json")
+	if err != nil {
+		return err
+	}
+	run, err := h.find(ctx, name)
+	if err != nil {
+		return err
+	}
+	result, err := h.runner.Show(ctx, run)
+	if err != nil {
+		return err
+	}
+	if asJSON {
+		return writeJSON(p.stdout, result)
+	}
+	attempts, err := h.catalog.List(ctx, catalog.Filter{ID: run.ID})
+	if err != nil {
+		return err
+	}
+	t := table{w: p.stdout, palette: newPalette(p.stdout, p.env), program: again(from[0])}
+	t.show(result, attempts)
+	return nil
+}
+
+// show prints all of a result for a person.
+func (t table) show(r runner.Result, attempts []catalog.Run) {
+	t.row("run", fmt.Sprintf("%s (attempt %d)", escape(r.ID), r.Attempt))
+	if len(attempts) > 1 {
+		t.row("attempts", attemptsOf(attempts))
+	}
+	t.ending(r)
+	t.request(r)
+	t.row("labels", labels(r.Labels))
+	t.times(r)
+	t.usage(r)
+	t.evidence(r)
+	t.enforced(r)
+	t.sandbox(r)
+	t.outputs(r)
+	t.rejected(r)
+	t.logs(r)
+	for _, warning := range r.Warnings {
+		t.row("warning", t.palette.yellow(escape(warning)))
+	}
+	t.row("kept", escape(r.Kept))
+	t.row("by", escape(strings.TrimSpace("scidex-oci "+r.ToolVersion)+" on "+r.Host))
+}
+
+// attemptsOf lists attempts, the first first: "1 failed, 2 complete".
+func attemptsOf(attempts []catalog.Run) string {
+	var list []string
+	for _, run := range attempts {
+		list = append([]string{fmt.Sprintf("%d %s", run.Attempt, run.State)}, list...)
+	}
+	return strings.Join(list, ", ")
+}
+
+func (t table) request(r runner.Result) {
+	var a spec.Analysis
+	if json.Unmarshal(r.Analysis, &a) != nil {
+		return // a request of another version; --json has it
+	}
+	if a.Script != "" {
+		t.row("script", commandLine(append([]string{a.Script}, a.Args...)))
+	} else {
+		t.row("command", commandLine(a.Command))
+	}
+	for _, place := range []struct{ word, path string }{
+		{"data", a.Data}, {"docs", a.Docs}, {"project", a.Project}, {"stage", a.Stage}, {"export", a.Export},
+	} {
+		if place.path != spec.None {
+			t.row(place.word, escape(place.path))
+		}
+	}
+	for _, input := range a.Inputs {
+		t.row("input", escape(input))
+	}
+	t.row("env", labels(a.Env))
+	t.row("secrets", escape(strings.Join(a.Secrets, ",")))
+}
+
+func commandLine(words []string) string {
+	var quoted []string
+	for _, word := range words {
+		quoted = append(quoted, shellWord(word))
+	}
+	return escape(strings.Join(quoted, " "))
+}
+
+func (t table) times(r runner.Result) {
+	for _, at := range []struct {
+		word string
+		time *time.Time
+	}{{"created", r.CreatedAt}, {"started", r.StartedAt}, {"finished", r.FinishedAt}} {
+		if at.time != nil && !at.time.IsZero() {
+			t.row(at.word, localTime(*at.time))
+		}
+	}
+}
+
+// evidence tells the kernel's counters that explain an end.
+func (t table) evidence(r runner.Result) {
+	var list []string
+	for _, one := range []struct {
+		count int64
+		what  string
+	}{
+		{r.Evidence.OOMKills, "killed for memory"}, {r.Evidence.PidsDenied, "processes denied"},
+		{r.Evidence.ThrottledMS, "ms throttled"},
+	} {
+		if one.count > 0 {
+			list = append(list, fmt.Sprintf("%d %s", one.count, one.what))
+		}
+	}
+	t.row("evidence", strings.Join(list, ", "))
+}
+
+func (t table) enforced(r runner.Result) {
+	if len(r.Enforced) == 0 {
+		return
+	}
+	cells := [][]string{{"LIMIT", "ASKED", "EFFECTIVE", "BY"}}
+	for _, e := range r.Enforced {
+		cells = append(cells, []string{escape(e.Limit), escape(e.Asked), escape(e.Effective), escape(e.By)})
+	}
+	t.row("limits", fmt.Sprint(len(r.Enforced)))
+	t.rows(cells)
+}
+
+func (t table) sandbox(r runner.Result) {
+	if r.Sandbox.Rootfs == "" {
+		return // it was never made
+	}
+	text := fmt.Sprintf("rootfs %s, network %s, seccomp %s, uid %d on the host (%s)",
+		escape(r.Sandbox.Rootfs), escape(r.Sandbox.Network), escape(r.Sandbox.Seccomp), r.Sandbox.UIDOnHost, escape(r.Sandbox.IDs))
+	if len(r.Sandbox.Groups) > 0 {
+		text += fmt.Sprintf(", with the caller's groups %v", r.Sandbox.Groups)
+	}
+	t.row("sandbox", text)
+}
+
+func (t table) logs(r runner.Result) {
+	if !r.State.Final() {
+		return
+	}
+	t.row("logs", "stdout "+logOf(r.Logs.Stdout)+", stderr "+logOf(r.Logs.Stderr))
+}
+
+func logOf(l runner.Log) string {
+	if l.Truncated {
+		return size(l.Bytes) + " (truncated)"
+	}
+	return size(l.Bytes)
+}

@@ -1,0 +1,55 @@
+package main
+
+import (
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/scidex-ai/scidex-oci/runner"
+)
+
+// stops turns the signals that ask us to end into stops of the run until done is called. SIGPIPE is
+// caught, so that a closed standard output does not kill us; it is not ignored, because that would be
+// inherited.
+func stops() (stop <-chan runner.StopSignal, done func()) {
+	signals := make(chan os.Signal, 4)
+	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGPIPE)
+	out := make(chan runner.StopSignal, 2)
+	finished := make(chan struct{})
+	go func() {
+		for {
+			select {
+			case s := <-signals:
+				forward(s, out)
+			case <-finished:
+				return
+			}
+		}
+	}()
+	return out, func() { signal.Stop(signals); close(finished) }
+}
+
+// forward passes a signal on; more than the two that the runner acts on are dropped.
+func forward(s os.Signal, out chan<- runner.StopSignal) {
+	stop, ok := stopOf(s)
+	if !ok {
+		return
+	}
+	select {
+	case out <- stop:
+	default:
+	}
+}
+
+// stopOf is 128 and the signal's number, as a shell would say.
+func stopOf(s os.Signal) (runner.StopSignal, bool) {
+	switch s {
+	case syscall.SIGINT:
+		return runner.StopSignal{ExitCode: 130, Name: "SIGINT"}, true
+	case syscall.SIGTERM:
+		return runner.StopSignal{ExitCode: 143, Name: "SIGTERM"}, true
+	case syscall.SIGHUP:
+		return runner.StopSignal{ExitCode: 129, Name: "SIGHUP"}, true
+	}
+	return runner.StopSignal{}, false
+}

@@ -1,0 +1,47 @@
+package main
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/docker/go-units"
+
+	"github.com/scidex-ai/scidex-oci/runner"
+)
+
+// statusLine is what stands on the terminal while a run goes on. What nothing measures is left out.
+func statusLine(p runner.Progress) string {
+	line := escape(p.ID) + "  " + clock(p.ElapsedMS)
+	if p.MemoryBytes >= 0 {
+		line += "  memory " + size(p.MemoryBytes)
+	}
+	if p.Processes >= 0 {
+		line += fmt.Sprintf("  processes %d", p.Processes)
+	}
+	return line
+}
+
+// clock shows milliseconds as m:ss or h:mm:ss.
+func clock(ms int64) string {
+	d := time.Duration(ms) * time.Millisecond
+	h, m, s := int(d.Hours()), int(d.Minutes())%60, int(d.Seconds())%60
+	if h > 0 {
+		return fmt.Sprintf("%d:%02d:%02d", h, m, s)
+	}
+	return fmt.Sprintf("%d:%02d", m, s)
+}
+
+// size shows bytes in powers of 1024, as limits are given.
+func size(bytes int64) string { return units.BytesSize(float64(bytes)) }
+
+// span shows milliseconds for a person.
+func span(ms int64) string {
+	d := time.Duration(ms) * time.Millisecond
+	switch {
+	case d < time.Second:
+		return d.String()
+	case d < time.Minute:
+		return d.Round(10 * time.Millisecond).String()
+	}
+	return d.Round(time.Second).String()
+}

@@ -1,0 +1,201 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/runner"
+)
+
+// shownEntries is how many outputs, and how many rejected entries, a table for a person lists.
+const shownEntries = 20
+
+// table prints what a person sees of a result: a word on the left, what it says on the right.
+type table struct {
+	w       io.Writer
+	palette palette
+	program string // how to call this program again, with its global flags
+}
+
+// summary is the table at the end of a run.
+func (t table) summary(r runner.Result, hint string) {
+	t.row("run", runName(r))
+	t.ending(r)
+	t.usage(r)
+	t.outputs(r)
+	t.rejected(r)
+	t.row("unenforced", strings.Join(unenforced(r.Enforced), ", "))
+	for _, warning := range r.Warnings {
+		t.row("warning", t.palette.yellow(escape(warning)))
+	}
+	t.row("kept", escape(r.Kept))
+	t.row("hint", t.palette.bold(escape(hint)))
+	t.next(r)
+}
+
+// row prints one line; none where there is nothing to say.
+func (t table) row(word, text string) {
+	if text != "" {
+		fmt.Fprintf(t.w, "%-10s  %s\n", word, text)
+	}
+}
+
+// rows prints columns below a row. Cells must be escaped.
+func (t table) rows(cells [][]string) {
+	tw := tabwriter.NewWriter(t.w, 0, 8, 2, ' ', 0)
+	for _, row := range cells {
+		fmt.Fprintln(tw, "            "+strings.TrimRight(strings.Join(row, "\t"), "\t"))
+	}
+	_ = tw.Flush() // a terminal that is gone is no trouble of ours
+}
+
+func runName(r runner.Result) string {
+	name := escape(r.ID)
+	if r.Attempt > 1 {
+		name += fmt.Sprintf(" (attempt %d)", r.Attempt)
+	}
+	return name
+}
+
+func (t table) ending(r runner.Result) {
+	t.row("state", t.palette.state(r.State, ending(r)))
+	if r.State != catalog.Complete {
+		t.row("message", escape(r.Message))
+	}
+}
+
+// ending tells state and reason: "failed: exit 3", "failed: timeout (124)".
+func ending(r runner.Result) string {
+	switch {
+	case r.Reason == "":
+		return string(r.State)
+	case r.Reason == runner.ReasonExit:
+		return fmt.Sprintf("%s: exit %d", r.State, r.ExitCode)
+	case r.Signal != nil:
+		return fmt.Sprintf("%s: %s %s (%d)", r.State, r.Reason, escape(*r.Signal), r.ExitCode)
+	}
+	return fmt.Sprintf("%s: %s (%d)", r.State, escape(string(r.Reason)), r.ExitCode)
+}
+
+func (t table) usage(r runner.Result) {
+	if r.StartedAt == nil {
+		return
+	}
+	t.row("time", fmt.Sprintf("wall %s, cpu %s", span(r.Usage.WallMS), span(r.Usage.CPUMS)))
+	t.row("memory", measured(size(r.Usage.MemoryPeakBytes), r.Usage.MemoryPeakBytes)+sizeOf(limit(r, "memory")))
+}
+
+// measured says so where nothing measured a peak: it is never really zero.
+func measured(text string, value int64) string {
+	if value <= 0 {
+		return "not measured"
+	}
+	return text
+}
+
+func limit(r runner.Result, name string) string {
+	for _, one := range r.Enforced {
+		if one.Limit == name {
+			return one.Effective
+		}
+	}
+	return ""
+}
+
+// sizeOf is " of SIZE" for a limit in bytes.
+func sizeOf(effective string) string {
+	bytes, err := strconv.ParseInt(effective, 10, 64)
+	if err != nil {
+		return ""
+	}
+	return " of " + size(bytes)
+}
+
+func (t table) outputs(r runner.Result) {
+	if r.OutputsTotal == 0 {
+		if r.State.Final() {
+			t.row("outputs", "none")
+		}
+		return
+	}
+	var cells [][]string
+	for _, o := range r.Outputs[:min(len(r.Outputs), shownEntries)] {
+		cells = append(cells, outputCells(o))
+	}
+	t.row("outputs", strconv.FormatInt(r.OutputsTotal, 10))
+	t.rows(cells)
+	t.more(r, r.OutputsTotal-int64(len(cells)))
+}
+
+func outputCells(o runner.Output) []string {
+	cells := []string{escape(o.Path), size(o.Size), escape(o.MediaType), short(o.SHA256)}
+	if o.Partial {
+		cells = append(cells, "partial")
+	}
+	return cells
+}
+
+// short is the beginning of a digest that a person compares by.
+func short(sha256 string) string { return sha256[:min(len(sha256), 12)] }
+
+func (t table) rejected(r runner.Result) {
+	if r.RejectedTotal == 0 {
+		return
+	}
+	var cells [][]string
+	for _, e := range r.Rejected[:min(len(r.Rejected), shownEntries)] {
+		cells = append(cells, rejectedCells(e))
+	}
+	t.row("rejected", strconv.FormatInt(r.RejectedTotal, 10))
+	t.rows(cells)
+	t.more(r, r.RejectedTotal-int64(len(cells)))
+}
+
+func rejectedCells(e runner.Rejected) []string {
+	return []string{escape(e.Path), escape(e.Reason), escape(e.Detail)}
+}
+
+func (t table) more(r runner.Result, n int64) {
+	if n > 0 {
+		fmt.Fprintf(t.w, "            and %d more: %s outputs ls %s\n", n, t.program, name(r))
+	}
+}
+
+// unenforced are the limits that no kernel mechanism held. The clock and the logs are always ours.
+func unenforced(enforced []runner.Enforcement) []string {
+	var all []string
+	for _, e := range enforced {
+		ours := slices.Contains([]string{"timeout", "grace", "log_size"}, e.Limit)
+		if e.By == "none" || e.By == "watchdog" && !ours {
+			all = append(all, fmt.Sprintf("%s (%s)", escape(e.Limit), escape(e.By)))
+		}
+	}
+	return all
+}
+
+// next says where to look further. A run that is not in the catalog has no id to look for.
+func (t table) next(r runner.Result) {
+	if r.ID == "" {
+		return
+	}
+	id := name(r)
+	t.row("next", t.program+" show "+id)
+	lines := []string{}
+	if r.Logs.Stdout.Bytes+r.Logs.Stderr.Bytes > 0 {
+		lines = append(lines, t.program+" logs "+id)
+	}
+	if r.OutputsTotal > 0 {
+		lines = append(lines, t.program+" outputs export "+id+" DIR")
+	}
+	for _, line := range lines {
+		fmt.Fprintf(t.w, "            %s\n", line)
+	}
+}
+
+// name is what to type for the run.
+func name(r runner.Result) string { return escape(r.ID) }

@@ -1,0 +1,142 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"unicode/utf8"
+)
+
+// maxSGR bounds how much of a colour sequence is held back while its end is awaited, in bytes. Longer
+// ones are escaped.
+const maxSGR = 64
+
+// escape makes s safe to print in a line on a terminal: control characters, bidirectional overrides and
+// bytes that are not UTF-8 become visible. Everything else, the backslash too, stays as it is.
+func escape(s string) string {
+	var b strings.Builder
+	for i := 0; i < len(s); {
+		r, size := utf8.DecodeRuneInString(s[i:])
+		switch {
+		case r == '\n':
+			b.WriteString(`\n`)
+		case r == '\r':
+			b.WriteString(`\r`)
+		case r == '\t':
+			b.WriteString(`\t`)
+		case r == utf8.RuneError && size == 1:
+			fmt.Fprintf(&b, `\x%02x`, s[i])
+		case unsafeRune(r):
+			b.WriteString(visible(r))
+		default:
+			b.WriteString(s[i : i+size])
+		}
+		i += size
+	}
+	return b.String()
+}
+
+// unsafeRune reports whether a terminal might act on r: C0 and C1 controls, DEL and the characters that
+// reorder text (CVE-2021-42574).
+func unsafeRune(r rune) bool {
+	return r < 0x20 || r >= 0x7f && r <= 0x9f || r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069
+}
+
+func visible(r rune) string {
+	if r < 0x80 {
+		return fmt.Sprintf(`\x%02x`, r)
+	}
+	return fmt.Sprintf(`\u%04x`, r)
+}
+
+// escaper passes a stream on to a terminal. Newline, tab, carriage return and colour sequences
+// (ESC [ digits and semicolons m) go through; whatever else a terminal might act on is made visible. It
+// gives the same result however the stream is cut into writes.
+type escaper struct {
+	to      io.Writer
+	pending []byte // the beginning of a colour sequence or of a rune
+	colour  bool   // a colour is set
+}
+
+// Write takes all of p; an error is that of the underlying writer.
+func (e *escaper) Write(p []byte) (int, error) {
+	in := append(e.pending, p...)
+	var out []byte
+	for len(in) > 0 {
+		n, known := e.step(in)
+		if n == 0 {
+			break
+		}
+		out = append(out, known...)
+		in = in[n:]
+	}
+	e.pending = append([]byte(nil), in...)
+	if len(out) == 0 {
+		return len(p), nil
+	}
+	_, err := e.to.Write(out)
+	return len(p), err
+}
+
+// Close writes what was held back and takes a colour back that the stream left on. The underlying writer
+// stays open.
+func (e *escaper) Close() error {
+	out := []byte(escape(string(e.pending)))
+	e.pending = nil
+	if e.colour {
+		out = append(out, "\x1b[0m"...)
+		e.colour = false
+	}
+	if len(out) == 0 {
+		return nil
+	}
+	_, err := e.to.Write(out)
+	return err
+}
+
+// step returns how many bytes of in it took and what to print for them; 0 where more is needed.
+func (e *escaper) step(in []byte) (int, []byte) {
+	if n := plain(in); n > 0 {
+		return n, in[:n]
+	}
+	switch c := in[0]; {
+	case c == 0x1b:
+		return e.sequence(in)
+	case c < utf8.RuneSelf:
+		return 1, []byte(escape(string(in[:1])))
+	case !utf8.FullRune(in):
+		return 0, nil
+	}
+	_, size := utf8.DecodeRune(in)
+	return size, []byte(escape(string(in[:size])))
+}
+
+// plain is how many bytes at the beginning of in may be printed as they are.
+func plain(in []byte) int {
+	for i, c := range in {
+		if (c < 0x20 || c >= 0x7f) && c != '\n' && c != '\t' && c != '\r' {
+			return i
+		}
+	}
+	return len(in)
+}
+
+// sequence takes a colour sequence whole, or else the escape character alone.
+func (e *escaper) sequence(in []byte) (int, []byte) {
+	const visibleEscape = `\x1b`
+	for i := 1; i < len(in); i++ {
+		switch c := in[i]; {
+		case i >= maxSGR:
+			return 1, []byte(visibleEscape)
+		case i == 1 && c == '[':
+		case i > 1 && (c >= '0' && c <= '9' || c == ';'):
+		case i > 1 && c == 'm':
+			// "", "0" and "0;0" take every colour back.
+			e.colour = strings.Trim(string(in[2:i]), "0;") != ""
+			return i + 1, in[:i+1]
+		default:
+			return 1, []byte(visibleEscape)
+		}
+	}
+	return 0, nil
+}
