@@ -1,0 +1,83 @@
+# bash completion of scidex-oci; made by "scidex-oci completion bash".
+_scidex_oci() {
+    local current="${COMP_WORDS[COMP_CWORD]}" previous="${COMP_WORDS[COMP_CWORD-1]}" path="" words="" i word
+    case "$previous" in
+        --root) COMPREPLY=($(compgen -f -- "$current")); return ;;
+        --db) COMPREPLY=($(compgen -f -- "$current")); return ;;
+        --blobs) COMPREPLY=($(compgen -f -- "$current")); return ;;
+        --tmp) COMPREPLY=($(compgen -f -- "$current")); return ;;
+        --log-level) COMPREPLY=($(compgen -W "debug info warn error" -- "$current")); return ;;
+        --config) COMPREPLY=($(compgen -f -- "$current")); return ;;
+        --id) COMPREPLY=($(compgen -f -- "$current")); return ;;
+        --data) COMPREPLY=($(compgen -f -- "$current")); return ;;
+        --docs) COMPREPLY=($(compgen -f -- "$current")); return ;;
+        --project) COMPREPLY=($(compgen -f -- "$current")); return ;;
+        --input) COMPREPLY=($(compgen -f -- "$current")); return ;;
+        --script) COMPREPLY=($(compgen -f -- "$current")); return ;;
+        --stage) COMPREPLY=($(compgen -f -- "$current")); return ;;
+        --export) COMPREPLY=($(compgen -f -- "$current")); return ;;
+        --env) COMPREPLY=($(compgen -f -- "$current")); return ;;
+        --secret) COMPREPLY=($(compgen -f -- "$current")); return ;;
+        --label) COMPREPLY=($(compgen -f -- "$current")); return ;;
+        --output) COMPREPLY=($(compgen -f -- "$current")); return ;;
+        --exclude) COMPREPLY=($(compgen -f -- "$current")); return ;;
+        --rootfs) COMPREPLY=($(compgen -W "host" -- "$current")); return ;;
+        --ids) COMPREPLY=($(compgen -W "range self" -- "$current")); return ;;
+        --memory) COMPREPLY=($(compgen -f -- "$current")); return ;;
+        --cpus) COMPREPLY=($(compgen -f -- "$current")); return ;;
+        --pids) COMPREPLY=($(compgen -f -- "$current")); return ;;
+        --timeout) COMPREPLY=($(compgen -f -- "$current")); return ;;
+        --grace) COMPREPLY=($(compgen -f -- "$current")); return ;;
+        --log-size) COMPREPLY=($(compgen -f -- "$current")); return ;;
+        --limits) COMPREPLY=($(compgen -W "enforce best-effort" -- "$current")); return ;;
+        --network) COMPREPLY=($(compgen -W "none" -- "$current")); return ;;
+        --keep) COMPREPLY=($(compgen -W "never failed always" -- "$current")); return ;;
+        --file|-f) COMPREPLY=($(compgen -f -- "$current")); return ;;
+        --again) COMPREPLY=($(compgen -f -- "$current")); return ;;
+        --bundle) COMPREPLY=($(compgen -f -- "$current")); return ;;
+        --since) COMPREPLY=($(compgen -f -- "$current")); return ;;
+        --until) COMPREPLY=($(compgen -f -- "$current")); return ;;
+        --state) COMPREPLY=($(compgen -W "queued running complete failed canceled error lost" -- "$current")); return ;;
+        --reason) COMPREPLY=($(compgen -W "exit signal timeout out_of_memory pids_limit output_missing not_found not_invocable stopped supervisor_lost harvest commit export sandbox request" -- "$current")); return ;;
+        --limit) COMPREPLY=($(compgen -f -- "$current")); return ;;
+    esac
+    for ((i = 1; i < COMP_CWORD; i++)); do
+        word="${COMP_WORDS[i]}"
+        [[ "$word" == -- ]] && { COMPREPLY=($(compgen -f -- "$current")); return; }
+        case "${path:+$path }$word" in
+            "run") path="run" ;;
+            "spec") path="spec" ;;
+            "ls") path="ls" ;;
+            "show") path="show" ;;
+            "logs") path="logs" ;;
+            "outputs") path="outputs" ;;
+            "outputs ls") path="outputs ls" ;;
+            "outputs cat") path="outputs cat" ;;
+            "outputs export") path="outputs export" ;;
+            "rm") path="rm" ;;
+            "gc") path="gc" ;;
+            "completion") path="completion" ;;
+        esac
+    done
+    case "$path" in
+        "") words="run spec ls show logs outputs rm gc completion --root --db --blobs --tmp --log-level --config --help -h --version -v" ;;
+        "run") words="--id --data --docs --project --input --script --stage --export --env --secret --label --output --exclude --rootfs --ids --memory --cpus --pids --timeout --grace --log-size --limits --network --keep --file -f --again --overwrite --json --quiet -q --help -h --root --db --blobs --tmp --log-level --config --help -h --version -v" ;;
+        "spec") words="--id --data --docs --project --input --script --stage --export --env --secret --label --output --exclude --rootfs --ids --memory --cpus --pids --timeout --grace --log-size --limits --network --keep --file -f --again --bundle --help -h --root --db --blobs --tmp --log-level --config --help -h --version -v" ;;
+        "ls") words="--since --until --state --reason --label --limit --json --quiet -q --help -h --root --db --blobs --tmp --log-level --config --help -h --version -v" ;;
+        "show") words="--json --help -h --root --db --blobs --tmp --log-level --config --help -h --version -v" ;;
+        "logs") words="--stdout --stderr --help -h --root --db --blobs --tmp --log-level --config --help -h --version -v" ;;
+        "outputs") words="ls cat export --help -h --root --db --blobs --tmp --log-level --config --help -h --version -v" ;;
+        "outputs ls") words="--json --help -h --root --db --blobs --tmp --log-level --config --help -h --version -v" ;;
+        "outputs cat") words="--help -h --root --db --blobs --tmp --log-level --config --help -h --version -v" ;;
+        "outputs export") words="--overwrite --help -h --root --db --blobs --tmp --log-level --config --help -h --version -v" ;;
+        "rm") words="--help -h --root --db --blobs --tmp --log-level --config --help -h --version -v" ;;
+        "gc") words="--dry-run --json --help -h --root --db --blobs --tmp --log-level --config --help -h --version -v" ;;
+        "completion") words="--help -h --root --db --blobs --tmp --log-level --config --help -h --version -v" ;;
+    esac
+    if [[ "$current" == -* || -z "$path" || "$path" == outputs ]]; then
+        COMPREPLY=($(compgen -W "$words" -- "$current"))
+    else
+        COMPREPLY=($(compgen -f -- "$current"))
+    fi
+}
+complete -o filenames -F _scidex_oci scidex-oci

@@ -1,0 +1,185 @@
+#compdef scidex-oci
+# zsh completion of scidex-oci; made by "scidex-oci completion zsh".
+_scidex_oci_run() {
+    local line state
+    _arguments -C \
+        '*--id=[name the analysis ID\: \[A-Za-z0-9\]\[A-Za-z0-9._-\]{0,127} (default\: generated)]:id:_files' \
+        '*--data=[bind the directory DIR read-only at /data, or none (default\: ./data where it exists)]:dir:_files' \
+        '*--docs=[bind the directory DIR read-only at /docs, or none (default\: ./docs where it exists)]:dir:_files' \
+        '*--project=[bind the directory DIR read-only at /analysis, so that a script inside finds its modules]:dir:_files' \
+        '*--input=[bind SRC\[\:DST\] read-only too, at /inputs/NAME unless DST says otherwise; repeatable]:src\[\:dst\]:_files' \
+        '*--script=[run FILE by its shebang or extension (.py, .R, .jl, .sh); arguments that follow are the script'\''s]:file:_files' \
+        '*--stage=[copy the regular files of DIR into /work before the start]:dir:_files' \
+        '*--export=[write outputs and scidex-result.json to DIR after the commit, whatever the state]:dir:_files' \
+        '*--env=[set a variable\: K=V, or K alone for this command'\''s value; repeatable]:k=v:_files' \
+        '*--secret=[pass the variable K of this command on; only its name is stored and shown; repeatable]:k:_files' \
+        '*--label=[keep the label K=V with the run; repeatable]:k=v:_files' \
+        '*--output=[require that GLOB matches an output, else the run fails; repeatable]:glob:_files' \
+        '*--exclude=[do not harvest what matches GLOB (default\: __pycache__, *.pyc); repeatable]:glob:_files' \
+        '*--rootfs=[root filesystem NAME; the only one in this version is host, the host'\''s own]:name:(host)' \
+        '*--ids=[range|self\: user ids of the run'\''s own (the default where there is a range), or the caller'\''s id]:range|self:(range self)' \
+        '*--memory=[memory limit SIZE; swap is none (default\: 2GiB)]:size:_files' \
+        '*--cpus=[processor limit, a NUMBER of cores (default\: 1)]:number:_files' \
+        '*--pids=[limit N of processes and threads (default\: 100)]:n:_files' \
+        '*--timeout=[limit DURATION of the wall clock (default\: 30m)]:duration:_files' \
+        '*--grace=[wait DURATION from SIGTERM to SIGKILL (default\: 5s)]:duration:_files' \
+        '*--log-size=[keep SIZE of each of standard output and standard error (default\: 16MiB)]:size:_files' \
+        '*--limits=[enforce|best-effort\: refuse where the kernel cannot hold a limit (default), or hold what can be held and say so]:enforce|best-effort:(enforce best-effort)' \
+        '*--network=[none, the only value\: a run never gets a network]:none:(none)' \
+        '*--keep=[keep the working directory\: never|failed|always (default\: never)]:never|failed|always:(never failed always)' \
+        '*--file=[read the request from the manifest FILE (YAML or JSON, - for standard input); flags override it]:file:_files' \
+        '*-f[read the request from the manifest FILE (YAML or JSON, - for standard input); flags override it]:file:_files' \
+        '*--again=[run the recorded request of ID once more, as its next attempt; flags override it]:id:_files' \
+        '*--overwrite[let --export write into a directory that is not empty]' \
+        '*--json[print the result as one JSON object on standard output; the analysis'\'' own output goes to standard error]' \
+        '*--quiet[leave the status line and the closing table out]' \
+        '*-q[leave the status line and the closing table out]' \
+        '*--help[show help]' \
+        '*-h[show help]' \
+        '*:argument:_files'
+}
+_scidex_oci_spec() {
+    local line state
+    _arguments -C \
+        '*--id=[name the analysis ID\: \[A-Za-z0-9\]\[A-Za-z0-9._-\]{0,127} (default\: generated)]:id:_files' \
+        '*--data=[bind the directory DIR read-only at /data, or none (default\: ./data where it exists)]:dir:_files' \
+        '*--docs=[bind the directory DIR read-only at /docs, or none (default\: ./docs where it exists)]:dir:_files' \
+        '*--project=[bind the directory DIR read-only at /analysis, so that a script inside finds its modules]:dir:_files' \
+        '*--input=[bind SRC\[\:DST\] read-only too, at /inputs/NAME unless DST says otherwise; repeatable]:src\[\:dst\]:_files' \
+        '*--script=[run FILE by its shebang or extension (.py, .R, .jl, .sh); arguments that follow are the script'\''s]:file:_files' \
+        '*--stage=[copy the regular files of DIR into /work before the start]:dir:_files' \
+        '*--export=[write outputs and scidex-result.json to DIR after the commit, whatever the state]:dir:_files' \
+        '*--env=[set a variable\: K=V, or K alone for this command'\''s value; repeatable]:k=v:_files' \
+        '*--secret=[pass the variable K of this command on; only its name is stored and shown; repeatable]:k:_files' \
+        '*--label=[keep the label K=V with the run; repeatable]:k=v:_files' \
+        '*--output=[require that GLOB matches an output, else the run fails; repeatable]:glob:_files' \
+        '*--exclude=[do not harvest what matches GLOB (default\: __pycache__, *.pyc); repeatable]:glob:_files' \
+        '*--rootfs=[root filesystem NAME; the only one in this version is host, the host'\''s own]:name:(host)' \
+        '*--ids=[range|self\: user ids of the run'\''s own (the default where there is a range), or the caller'\''s id]:range|self:(range self)' \
+        '*--memory=[memory limit SIZE; swap is none (default\: 2GiB)]:size:_files' \
+        '*--cpus=[processor limit, a NUMBER of cores (default\: 1)]:number:_files' \
+        '*--pids=[limit N of processes and threads (default\: 100)]:n:_files' \
+        '*--timeout=[limit DURATION of the wall clock (default\: 30m)]:duration:_files' \
+        '*--grace=[wait DURATION from SIGTERM to SIGKILL (default\: 5s)]:duration:_files' \
+        '*--log-size=[keep SIZE of each of standard output and standard error (default\: 16MiB)]:size:_files' \
+        '*--limits=[enforce|best-effort\: refuse where the kernel cannot hold a limit (default), or hold what can be held and say so]:enforce|best-effort:(enforce best-effort)' \
+        '*--network=[none, the only value\: a run never gets a network]:none:(none)' \
+        '*--keep=[keep the working directory\: never|failed|always (default\: never)]:never|failed|always:(never failed always)' \
+        '*--file=[read the request from the manifest FILE (YAML or JSON, - for standard input); flags override it]:file:_files' \
+        '*-f[read the request from the manifest FILE (YAML or JSON, - for standard input); flags override it]:file:_files' \
+        '*--again=[run the recorded request of ID once more, as its next attempt; flags override it]:id:_files' \
+        '*--bundle=[write a bundle into the directory DIR that runc can run, in place of printing]:dir:_files' \
+        '*--help[show help]' \
+        '*-h[show help]' \
+        '*:argument:_files'
+}
+_scidex_oci_ls() {
+    local line state
+    _arguments -C \
+        '*--since=[created at or after TIME\: RFC 3339, a date, or how long ago, as 7d or 12h]:time:_files' \
+        '*--until=[created before TIME]:time:_files' \
+        '*--state=[in this STATE; repeatable]:state:(queued running complete failed canceled error lost)' \
+        '*--reason=[ended for this REASON; repeatable]:reason:(exit signal timeout out_of_memory pids_limit output_missing not_found not_invocable stopped supervisor_lost harvest commit export sandbox request)' \
+        '*--label=[with this label K=V; repeatable, all must match]:k=v:_files' \
+        '*--limit=[at most N runs, 0 for all (default\: 50)]:n:_files' \
+        '*--json[one JSON object a line]' \
+        '*--quiet[names only, for other commands\: ID, or ID@ATTEMPT where it is not the last attempt]' \
+        '*-q[names only, for other commands\: ID, or ID@ATTEMPT where it is not the last attempt]' \
+        '*--help[show help]' \
+        '*-h[show help]' \
+        '*:argument:_files'
+}
+_scidex_oci_show() {
+    local line state
+    _arguments -C \
+        '*--json[print the result as run --json does]' \
+        '*--help[show help]' \
+        '*-h[show help]' \
+        '*:argument:_files'
+}
+_scidex_oci_logs() {
+    local line state
+    _arguments -C \
+        '*--stdout[standard output only]' \
+        '*--stderr[standard error only]' \
+        '*--help[show help]' \
+        '*-h[show help]' \
+        '*:argument:_files'
+}
+_scidex_oci_outputs() {
+    local line state
+    _arguments -C \
+        '*--help[show help]' \
+        '*-h[show help]' \
+        '1: :->command' '*:: :->rest'
+    case $state in
+    command) _values command 'ls[list all outputs and rejected entries of a run]' 'cat[print one output; escaped where standard output is a terminal]' 'export[write the outputs of a run and scidex-result.json into a directory]' ;;
+    rest) (( $+functions[_scidex_oci_outputs_$line[1]] )) && _scidex_oci_outputs_$line[1] ;;
+    esac
+}
+_scidex_oci_outputs_ls() {
+    local line state
+    _arguments -C \
+        '*--json[one JSON object a line, with "verdict"\: "output" or "rejected"]' \
+        '*--help[show help]' \
+        '*-h[show help]' \
+        '*:argument:_files'
+}
+_scidex_oci_outputs_cat() {
+    local line state
+    _arguments -C \
+        '*--help[show help]' \
+        '*-h[show help]' \
+        '*:argument:_files'
+}
+_scidex_oci_outputs_export() {
+    local line state
+    _arguments -C \
+        '*--overwrite[write into a directory that is not empty]' \
+        '*--help[show help]' \
+        '*-h[show help]' \
+        '*:argument:_files'
+}
+_scidex_oci_rm() {
+    local line state
+    _arguments -C \
+        '*--help[show help]' \
+        '*-h[show help]' \
+        '*:argument:_files'
+}
+_scidex_oci_gc() {
+    local line state
+    _arguments -C \
+        '*--dry-run[say what would be done and do nothing]' \
+        '*--json[print one JSON object]' \
+        '*--help[show help]' \
+        '*-h[show help]' \
+        '*:argument:_files'
+}
+_scidex_oci_completion() {
+    local line state
+    _arguments -C \
+        '*--help[show help]' \
+        '*-h[show help]' \
+        '*:argument:_files'
+}
+_scidex_oci() {
+    local line state
+    _arguments -C \
+        '*--root=[keep catalog, blobs and locks in DIR (default\: $XDG_DATA_HOME/scidex-oci or ~/.local/share/scidex-oci, for root /var/lib/scidex-oci)]:dir:_files' \
+        '*--db=[use the catalog at URL (default\: sqlite\://ROOT/catalog.db)]:url:_files' \
+        '*--blobs=[use the blob store at URL (default\: file\://ROOT/blobs)]:url:_files' \
+        '*--tmp=[make working directories in DIR (default\: /tmp)]:dir:_files' \
+        '*--log-level=[write messages of LEVEL debug, info, warn or error and above (default\: warn)]:level:(debug info warn error)' \
+        '*--config=[read defaults from the YAML FILE, keys as flags with underscores (default\: $XDG_CONFIG_HOME/scidex-oci/config.yaml or /etc/scidex-oci/config.yaml, where they exist)]:file:_files' \
+        '*--help[show help]' \
+        '*-h[show help]' \
+        '*--version[print the version and what it was built with]' \
+        '*-v[print the version and what it was built with]' \
+        '1: :->command' '*:: :->rest'
+    case $state in
+    command) _values command 'run[run an analysis, harvest and commit its outputs]' 'spec[print the OCI config.json that run would use, or write a bundle]' 'ls[list runs, the newest first]' 'show[show the result of a run]' 'logs[print the kept standard output and standard error of a run]' 'outputs[list, print and export the outputs of a run]' 'rm[remove runs that have ended, their rows and kept directories]' 'gc[remove what killed runs left, and blobs that nothing names]' 'completion[print the completion script of a shell]' ;;
+    rest) (( $+functions[_scidex_oci_$line[1]] )) && _scidex_oci_$line[1] ;;
+    esac
+}
+if [ "$funcstack[1]" = "_scidex-oci" ]; then _scidex_oci "$@"; else compdef _scidex_oci scidex-oci; fi
