@@ -57,17 +57,25 @@ func (r *Runner) exportOne(target *outputs.Target, e outputs.Entry) (err error) 
 	return target.Put(e.Path, fs.FileMode(e.Mode), content)
 }
 
-// publishScript keeps the script with the run.
-func (e *execution) publishScript() error {
+// keepScript copies the script as it is at the start of the run.
+func (e *execution) keepScript() error {
 	s := e.plan.inputs.script
 	if s == nil {
 		return nil
 	}
-	sink := &logSink{ingest: e.ingest, limit: scriptMax}
-	if _, err := io.Copy(sink, io.NewSectionReader(s.file, 0, scriptMax+1)); err != nil {
+	e.script = &logSink{ingest: e.ingest, limit: scriptMax}
+	if _, err := io.Copy(e.script, io.NewSectionReader(s.file, 0, scriptMax)); err != nil {
 		return fmt.Errorf("keep the script: %w", err)
 	}
-	kept, err := sink.publish()
+	return e.script.err
+}
+
+// publishScript keeps the script with the run.
+func (e *execution) publishScript() error {
+	if e.script == nil {
+		return nil
+	}
+	kept, err := e.script.publish()
 	if err != nil {
 		return fmt.Errorf("keep the script: %w", err)
 	}
@@ -77,6 +85,3 @@ func (e *execution) publishScript() error {
 	}
 	return nil
 }
-
-// scriptMax is the greatest script that is kept; openInputs refuses greater ones.
-const scriptMax = 64 << 20 // bytes

@@ -32,6 +32,7 @@ type execution struct {
 	group      *cgroup.Group
 	staged     []outputs.Entry
 	sinks      [2]*logSink // standard output, standard error
+	script     *logSink    // nil where a command runs
 
 	mu      sync.Mutex
 	stopped *StopSignal
@@ -125,7 +126,7 @@ func (e *execution) makeDirectories() (err error) {
 			return err
 		}
 	}
-	return e.stageInputs()
+	return errors.Join(e.keepScript(), e.stageInputs())
 }
 
 func (e *execution) stageInputs() (err error) {

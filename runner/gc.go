@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -50,11 +51,7 @@ func (r *Runner) GC(ctx context.Context, dryRun bool) (GCReport, error) {
 		return GCReport{}, err
 	}
 	c := &collector{Runner: r, dry: dryRun, account: account, known: map[string]bool{}}
-	defer func() {
-		if c.supervisor != nil {
-			_ = c.supervisor.Close() // it has nothing left to do
-		}
-	}()
+	defer c.close()
 	runs, err := r.Catalog.List(ctx, catalog.Filter{States: []catalog.State{catalog.Running, catalog.Queued}, Host: host})
 	if err != nil {
 		return c.report, err
@@ -66,7 +63,7 @@ func (r *Runner) GC(ctx context.Context, dryRun bool) (GCReport, error) {
 		}
 	}
 	c.sweepStates(ctx)
-	c.findForeign()
+	c.findForeign(ctx)
 	c.sweepIngests()
 	return c.report, nil
 }
@@ -233,53 +230,66 @@ func ignore(err, harmless error) error {
 	return err
 }
 
-// removeDir removes a run's directory with whatever ids its files have.
+// removeDir removes a run's directory with whatever ids its files have: root can by itself, a user
+// through a supervisor.
 func (c *collector) removeDir(ctx context.Context, path string) (err error) {
-	if c.supervisor == nil {
-		if c.supervisor, err = sandbox.Launch(ctx, c.account); err != nil {
-			return err
-		}
-	}
-	return removeRunDir(ctx, c.supervisor, path)
-}
-
-// removeRunDir empties /work through the supervisor, then what the caller owns, and removes both.
-func removeRunDir(ctx context.Context, supervisor *sandbox.Supervisor, path string) error {
 	dir, err := openDir(unix.AT_FDCWD, path)
 	if err != nil {
 		return err
 	}
 	defer dir.Close()
-	work, err := openDir(int(dir.Fd()), workName)
-	if err == nil {
-		defer work.Close()
-		if err := supervisor.Clean(work, false); err != nil {
-			return err
-		}
+	if c.account.Root() {
+		err = outputs.Empty(ctx, dir)
+	} else {
+		err = c.emptyThroughSupervisor(ctx, dir)
 	}
-	if err := outputs.Empty(ctx, dir); err != nil {
-		return err
+	if err != nil {
+		return fmt.Errorf("remove %s: %w", path, err)
 	}
 	return unix.Rmdir(path)
 }
 
+func (c *collector) emptyThroughSupervisor(ctx context.Context, dir *os.File) (err error) {
+	if c.supervisor == nil {
+		if c.supervisor, err = sandbox.Launch(ctx, c.account); err != nil {
+			return err
+		}
+	}
+	return c.supervisor.Clean(dir, false)
+}
+
+func (c *collector) close() {
+	if c.supervisor != nil {
+		_ = c.supervisor.Close() // it has nothing left to do
+	}
+}
+
 // findForeign names directories of this user that look like a run's and that no record names: another
 // root's, or the platform's own. They are never removed.
-func (c *collector) findForeign() {
-	paths, err := filepath.Glob(filepath.Join(c.Tmp, "scidex-analysis-*"))
+func (c *collector) findForeign(ctx context.Context) {
+	paths, err := filepath.Glob(filepath.Join(c.Tmp, runPrefix+"*"))
 	if err != nil {
 		c.report.Errors = append(c.report.Errors, err)
 	}
 	for _, path := range paths {
 		var st unix.Stat_t
-		if unix.Lstat(path, &st) == nil && int(st.Uid) == c.account.UID && !c.known[path] && !c.alive(path) {
+		if unix.Lstat(path, &st) == nil && int(st.Uid) == c.account.UID && !c.recorded(ctx, path) {
 			c.report.Foreign = append(c.report.Foreign, path)
 		}
 	}
 }
 
-// alive reports whether a state file of this root, whose lock is held, is about the directory.
-func (c *collector) alive(path string) bool {
-	states, err := filepath.Glob(filepath.Join(c.Root, "runs", strings.TrimPrefix(filepath.Base(path), "scidex-analysis-")+"@*.json"))
-	return err == nil && len(states) > 0
+// recorded reports whether a directory is that of a live run or the kept one of a run of this catalog.
+func (c *collector) recorded(ctx context.Context, path string) bool {
+	id, _, _ := strings.Cut(strings.TrimPrefix(filepath.Base(path), runPrefix), "@")
+	if c.known[path] {
+		return true
+	}
+	runs, err := c.Catalog.List(ctx, catalog.Filter{ID: id})
+	if err != nil {
+		c.report.Errors = append(c.report.Errors, err)
+	}
+	return slices.ContainsFunc(runs, func(run catalog.Run) bool {
+		return !run.State.Final() || isInode(path, placeOf(run))
+	})
 }

@@ -30,11 +30,14 @@ type inputSet struct {
 	script           *script
 }
 
-// script is the run's script: its name inside, and the file as the caller opened it.
+// script is the run's script: its path inside, and the file as the caller opened it.
 type script struct {
 	inside string
 	file   *os.File
 }
+
+// scriptMax is the greatest script that is taken: it is kept with the run.
+const scriptMax = 64 << 20 // bytes
 
 func (s *inputSet) close() error {
 	var errs []error
@@ -48,7 +51,8 @@ func (s *inputSet) close() error {
 }
 
 // openInputs opens everything that the analysis names, and refuses what must not or cannot be bound.
-func openInputs(a spec.Analysis, reader reader) (_ *inputSet, err error) {
+// scriptSource is the file of the script: the named one, or its blob where a run is repeated.
+func openInputs(a spec.Analysis, scriptSource string, reader reader) (_ *inputSet, err error) {
 	set := &inputSet{}
 	defer func() {
 		if err != nil {
@@ -81,7 +85,7 @@ func openInputs(a spec.Analysis, reader reader) (_ *inputSet, err error) {
 		}
 	}
 	if a.Script != "" {
-		return set, set.addScript(a, reader)
+		return set, set.addScript(a, scriptSource, reader)
 	}
 	return set, nil
 }
@@ -133,17 +137,21 @@ func (in *input) check(reader reader, wantDir bool) error {
 }
 
 // addScript binds the script, unless it lies in the project, which shows it already.
-func (s *inputSet) addScript(a spec.Analysis, reader reader) error {
-	f, err := os.Open(a.Script)
+func (s *inputSet) addScript(a spec.Analysis, source string, reader reader) error {
+	info, err := os.Stat(source)
+	if err != nil {
+		return fmt.Errorf("--script %q: %w", a.Script, plain(err))
+	}
+	if !info.Mode().IsRegular() || info.Size() > scriptMax {
+		return fmt.Errorf("--script %q is not a regular file of at most %d MiB; give the file to run", a.Script, scriptMax>>20)
+	}
+	f, err := os.Open(source)
 	if err != nil {
 		return fmt.Errorf("--script %q: %w", a.Script, plain(err))
 	}
 	s.script = &script{file: f, inside: path.Join("/analysis", filepath.Base(a.Script))}
-	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
-		return fmt.Errorf("--script %q is not a regular file; give the file to run", a.Script)
-	}
 	if a.Project == "" {
-		return s.add("--script", a.Script, s.script.inside, reader, false)
+		return s.add("--script", source, s.script.inside, reader, false)
 	}
 	rel, err := within(a.Project, a.Script)
 	if err != nil {

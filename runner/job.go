@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/opencontainers/runtime-spec/specs-go"
@@ -40,8 +42,22 @@ func (p *plan) job(dir *workdir, ingest *os.File) (sandbox.Job, jobFiles, error)
 	if err != nil {
 		return job, files, errors.Join(err, files.closeMounts())
 	}
+	ociSpec.Process.OOMScoreAdj = likelier(*ociSpec.Process.OOMScoreAdj)
 	job.Spec, err = json.Marshal(ociSpec)
 	return job, files, err
+}
+
+// likelier raises an out-of-memory score to the launcher's own, below which only the host's root can go
+// (proc_pid_oom_score_adj(5)).
+func likelier(score int) *int {
+	raw, err := os.ReadFile("/proc/self/oom_score_adj")
+	if err != nil {
+		return &score
+	}
+	if own, err := strconv.Atoi(strings.TrimSpace(string(raw))); err == nil && own > score {
+		score = own
+	}
+	return &score
 }
 
 // detach clones what the run binds as detached mounts, checked to be the inodes that were checked.

@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/scidex-ai/scidex-oci/runner/cgroup"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
@@ -32,9 +34,9 @@ func limitsOf(a spec.Analysis, parent *cgroup.Parent) cgroup.Limits {
 func enforced(a spec.Analysis, got *cgroup.Effective) []Enforcement {
 	memory, cpus, pids := strconv.FormatInt(int64(a.Memory), 10), number(a.CPUs), strconv.FormatInt(a.Pids, 10)
 	list := []Enforcement{
-		{Limit: "memory", Asked: memory, Effective: memory, By: byRlimit},
+		{Limit: "memory", Asked: memory, Effective: atMost(int64(a.Memory), unix.RLIMIT_DATA), By: byRlimit},
 		{Limit: "cpus", Asked: cpus, Effective: "", By: byNone},
-		{Limit: "pids", Asked: pids, Effective: pids, By: byRlimit},
+		{Limit: "pids", Asked: pids, Effective: atMost(a.Pids, unix.RLIMIT_NPROC), By: byRlimit},
 	}
 	if got != nil {
 		list[0].Effective, list[0].By = strconv.FormatInt(got.Memory, 10), byCgroup
@@ -50,6 +52,15 @@ func enforced(a spec.Analysis, got *cgroup.Effective) []Enforcement {
 		Enforcement{Limit: "log_size", Asked: logSize, Effective: logSize, By: byWatchdog},
 		Enforcement{Limit: "tmp", Asked: half, Effective: half, By: byTmpfs},
 	)
+}
+
+// atMost is a value under the hard limit that the caller itself has, which nobody here can raise.
+func atMost(asked int64, resource int) string {
+	var own unix.Rlimit
+	if err := unix.Getrlimit(resource, &own); err == nil && uint64(asked) > own.Max {
+		asked = int64(own.Max)
+	}
+	return strconv.FormatInt(asked, 10)
 }
 
 func number(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"crypto/rand"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -92,7 +93,7 @@ func (r *Runner) prepare(ctx context.Context, req Request) (_ *plan, err error) 
 	for _, step := range []func() error{
 		p.chooseIDs,
 		func() error { return p.chooseLimits(cpusAsked) },
-		p.openInputs,
+		func() error { return r.openInputs(ctx, p, req) },
 		p.openStage,
 		func() error { return checkExport(p.analysis.Export, req.Overwrite) },
 		p.resolveCommand,
@@ -221,12 +222,41 @@ func (p *plan) chooseLimits(cpusAsked bool) error {
 	return nil
 }
 
-func (p *plan) openInputs() (err error) {
-	inputs, err := openInputs(p.analysis, reader{own: p.analysis.IDs == spec.IDsSelf, root: p.account.Root()})
+// openInputs opens what the plan binds.
+func (r *Runner) openInputs(ctx context.Context, p *plan, req Request) error {
+	script, err := r.scriptSource(ctx, p, req)
+	if err != nil {
+		return err
+	}
+	inputs, err := openInputs(p.analysis, script, reader{own: p.analysis.IDs == spec.IDsSelf, root: p.account.Root()})
 	if err == nil {
 		p.inputs = inputs
 	}
 	return err
+}
+
+// scriptSource is the script's file. A run that is repeated has the script as it was kept, unless another
+// one is named; a project shows its own.
+func (r *Runner) scriptSource(ctx context.Context, p *plan, req Request) (string, error) {
+	if !req.Again || p.analysis.Script == "" || p.analysis.Project != "" {
+		return p.analysis.Script, nil
+	}
+	last, err := r.Catalog.Get(ctx, catalog.Key{ID: p.key.ID, Attempt: p.key.Attempt - 1})
+	if err != nil {
+		return "", err
+	}
+	result, err := newResult(last)
+	if err != nil {
+		return "", err
+	}
+	var before spec.Analysis
+	if err := json.Unmarshal(last.Request, &before); err != nil {
+		return "", fmt.Errorf("read the recorded request: %w", err)
+	}
+	if result.Script == nil || result.Script.SHA256 == "" || before.Script != p.analysis.Script {
+		return p.analysis.Script, nil
+	}
+	return r.Blobs.Path(result.Script.SHA256)
 }
 
 func (p *plan) openStage() (err error) {

@@ -3,7 +3,6 @@ package runner
 import (
 	"context"
 	"fmt"
-	"os"
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/runner/sandbox"
@@ -39,21 +38,18 @@ func (r *Runner) removeKept(ctx context.Context, run catalog.Run) error {
 	if place.Dir == "" {
 		return nil
 	}
+	account, err := sandbox.ReadAccount()
+	if err != nil {
+		return err
+	}
+	c := &collector{Runner: r, account: account}
+	defer c.close()
 	for _, path := range []string{place.Dir, asidePath(place.Dir, run.Attempt)} {
 		if !isInode(path, place) {
 			continue
 		}
-		account, err := sandbox.ReadAccount()
-		if err != nil {
+		if err := c.removeDir(ctx, path); err != nil {
 			return err
-		}
-		supervisor, err := sandbox.Launch(ctx, account)
-		if err != nil {
-			return err
-		}
-		defer func() { _ = supervisor.Close() }() // it has nothing left to do
-		if err := removeRunDir(ctx, supervisor, path); err != nil && !os.IsNotExist(err) {
-			return fmt.Errorf("remove %s: %w", path, err)
 		}
 	}
 	return nil

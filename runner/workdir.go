@@ -23,7 +23,10 @@ type workdir struct {
 	dev, ino  uint64
 }
 
-func runDir(tmp, id string) string { return filepath.Join(tmp, "scidex-analysis-"+id) }
+// runPrefix begins the name of every run's directory.
+const runPrefix = "scidex-analysis-"
+
+func runDir(tmp, id string) string { return filepath.Join(tmp, runPrefix+id) }
 
 // makeWorkdir makes the run's directory with one mkdir: whatever has the name already is an error and is
 // left alone. owner is who may enter /work besides root until the supervisor hands it on.

@@ -3,9 +3,7 @@ package main
 import (
 	"errors"
 	"log/slog"
-	"os"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -122,29 +120,6 @@ func TestExitCode(t *testing.T) {
 	for _, test := range tests {
 		if got := exitCode(test.err); got != test.code || silent(test.err) != test.silent {
 			t.Errorf("%v: code %d, silent %v", test.err, got, silent(test.err))
-		}
-	}
-}
-
-func TestStops(t *testing.T) {
-	stop, done := stops()
-	defer done()
-	for _, test := range []struct {
-		signal syscall.Signal
-		want   runner.StopSignal
-	}{
-		{syscall.SIGINT, runner.StopSignal{ExitCode: 130, Name: "SIGINT"}},
-		{syscall.SIGTERM, runner.StopSignal{ExitCode: 143, Name: "SIGTERM"}},
-		{syscall.SIGHUP, runner.StopSignal{ExitCode: 129, Name: "SIGHUP"}},
-	} {
-		// SIGPIPE must neither kill us nor stop the run.
-		for _, signal := range []syscall.Signal{syscall.SIGPIPE, test.signal} {
-			if err := syscall.Kill(os.Getpid(), signal); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if got := <-stop; got != test.want {
-			t.Errorf("got %+v, want %+v", got, test.want)
 		}
 	}
 }

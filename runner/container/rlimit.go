@@ -19,7 +19,8 @@ var resources = map[string]int{
 	"RLIMIT_NPROC":    unix.RLIMIT_NPROC,
 }
 
-// rlimits translates the specification's; libcontainer takes them from the process alone.
+// rlimits translates the specification's; libcontainer takes them from the process alone. None is above
+// the hard limit that this process has itself: only the host's root can raise that (getrlimit(2)).
 func rlimits(asked []specs.POSIXRlimit) ([]configs.Rlimit, error) {
 	var limits []configs.Rlimit
 	for _, l := range asked {
@@ -27,7 +28,11 @@ func rlimits(asked []specs.POSIXRlimit) ([]configs.Rlimit, error) {
 		if !ok {
 			return nil, fmt.Errorf("unknown rlimit %q", l.Type)
 		}
-		limits = append(limits, configs.Rlimit{Type: resource, Hard: l.Hard, Soft: l.Soft})
+		var own unix.Rlimit
+		if err := unix.Getrlimit(resource, &own); err != nil {
+			return nil, fmt.Errorf("%s: %w", l.Type, err)
+		}
+		limits = append(limits, configs.Rlimit{Type: resource, Hard: min(l.Hard, own.Max), Soft: min(l.Soft, own.Max)})
 	}
 	return limits, nil
 }

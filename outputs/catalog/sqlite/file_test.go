@@ -26,6 +26,32 @@ func opened(t *testing.T, path string) *Catalog {
 	return c
 }
 
+// closed makes a catalog that nothing has open.
+func closed(t *testing.T, path string) {
+	t.Helper()
+	c, err := Open(t.Context(), path)
+	must(t, err)
+	must(t, c.Close())
+}
+
+// freeze takes the right to write to a directory until the test ends.
+func freeze(t *testing.T, dir string) {
+	t.Helper()
+	must(t, os.Chmod(dir, 0o500))
+	t.Cleanup(func() { must(t, os.Chmod(dir, 0o700)) })
+}
+
+// content is what a regular file holds, and nothing where there is none.
+func content(t *testing.T, path string) string {
+	t.Helper()
+	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
+		return ""
+	}
+	text, err := os.ReadFile(path)
+	must(t, err)
+	return string(text)
+}
+
 func must(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
@@ -123,16 +149,17 @@ func TestOpenRefuses(t *testing.T) {
 			execute(t, path, `CREATE TABLE goose_db_version (version_id INTEGER); INSERT INTO goose_db_version VALUES (1)`)
 		}, "of another program"},
 		{"read-only file", "catalog.db", func(t *testing.T, path string) {
-			opened(t, path)
+			closed(t, path)
 			must(t, os.Chmod(path, 0o400))
 		}, "the file cannot be written"},
 		{"read-only directory", "d/catalog.db", func(t *testing.T, path string) {
 			must(t, os.Mkdir(filepath.Dir(path), 0o700))
-			opened(t, path)
-			must(t, os.Chmod(filepath.Dir(path), 0o500))
+			closed(t, path)
+			freeze(t, filepath.Dir(path))
 		}, "cannot be written"},
 		{"nothing in a read-only directory", "d/catalog.db", func(t *testing.T, path string) {
-			must(t, os.Mkdir(filepath.Dir(path), 0o500))
+			must(t, os.Mkdir(filepath.Dir(path), 0o700))
+			freeze(t, filepath.Dir(path))
 		}, "cannot be made in"},
 	}
 	for _, tt := range tests {
@@ -141,7 +168,7 @@ func TestOpenRefuses(t *testing.T) {
 			if tt.setUp != nil {
 				tt.setUp(t, path)
 			}
-			before, _ := os.ReadFile(filepath.Clean(path)) // empty for what is no file
+			before := content(t, path)
 			var err error
 			withoutOverride(t, func() {
 				var c *Catalog
@@ -155,7 +182,7 @@ func TestOpenRefuses(t *testing.T) {
 			if strings.ContainsAny(err.Error(), "\n\x00") {
 				t.Errorf("error %q is no single sentence", err)
 			}
-			if after, _ := os.ReadFile(filepath.Clean(path)); string(before) != string(after) {
+			if content(t, path) != before {
 				t.Error("the refused file was changed")
 			}
 		})

@@ -1,0 +1,62 @@
+package main
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"syscall"
+	"testing"
+
+	"github.com/scidex-ai/scidex-oci/runner"
+)
+
+func TestStops(t *testing.T) {
+	stop, done := stops()
+	defer done()
+	for _, test := range []struct {
+		signal syscall.Signal
+		want   runner.StopSignal
+	}{
+		{syscall.SIGINT, runner.StopSignal{ExitCode: 130, Name: "SIGINT"}},
+		{syscall.SIGTERM, runner.StopSignal{ExitCode: 143, Name: "SIGTERM"}},
+		{syscall.SIGHUP, runner.StopSignal{ExitCode: 129, Name: "SIGHUP"}},
+	} {
+		if err := syscall.Kill(os.Getpid(), test.signal); err != nil {
+			t.Fatal(err)
+		}
+		if got := <-stop; got != test.want {
+			t.Errorf("got %+v, want %+v", got, test.want)
+		}
+	}
+}
+
+// The Go runtime lets a write to a closed standard output kill the process, and only that, so the test
+// needs a process of its own.
+func TestAClosedStandardOutputDoesNotKill(t *testing.T) {
+	const survived = 7
+	if os.Getenv("SCIDEX_OCI_TEST_CLOSED_STDOUT") != "" {
+		_, done := stops()
+		defer done()
+		out := newStream(os.Stdout, &console{to: os.Stderr})
+		for range 3 {
+			_, _ = out.Write([]byte("x"))
+		}
+		if out.Close() == nil && errors.Is(out.patient.err, syscall.EPIPE) {
+			os.Exit(survived)
+		}
+		os.Exit(1)
+	}
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Close()
+	child := exec.Command(os.Args[0], "-test.run=^TestAClosedStandardOutputDoesNotKill$")
+	child.Env = append(os.Environ(), "SCIDEX_OCI_TEST_CLOSED_STDOUT=1")
+	child.Stdout = w
+	err = child.Run()
+	w.Close()
+	if child.ProcessState.ExitCode() != survived {
+		t.Errorf("the child ended with %v (%v)", child.ProcessState, err)
+	}
+}
