@@ -9,15 +9,17 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/rootfs"
+	"github.com/scidex-ai/scidex-oci/runner/sandbox"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
 // Spec returns the OCI config.json that a run of the analysis would have, indented. Nothing is made.
-func (r *Runner) Spec(ctx context.Context, a spec.Analysis) (_ []byte, err error) {
-	p, err := r.prepare(ctx, Request{Analysis: a})
+func (r *Runner) Spec(_ context.Context, a spec.Analysis) (_ []byte, err error) {
+	p, err := r.prepareSpec(a)
 	if err != nil {
-		return nil, &RequestError{err}
+		return nil, err
 	}
 	defer func() { err = errors.Join(err, p.close()) }()
 	place := p.placement("")
@@ -25,6 +27,30 @@ func (r *Runner) Spec(ctx context.Context, a spec.Analysis) (_ []byte, err error
 	place.Portable = true
 	place.Secrets = nil
 	return marshalSpec(p.analysis, place)
+}
+
+// prepareSpec prepares a plan that is shown and not run: neither the catalog nor who would hold the
+// limits matters.
+func (r *Runner) prepareSpec(a spec.Analysis) (*plan, error) {
+	account, err := sandbox.ReadAccount()
+	if err != nil {
+		return nil, err
+	}
+	a, err = complete(a)
+	if err != nil {
+		return nil, &RequestError{err}
+	}
+	key := catalog.Key{ID: a.ID, Attempt: 1}
+	if key.ID == "" {
+		if key.ID, err = newID(); err != nil {
+			return nil, err
+		}
+	}
+	p, err := resolve(a, key, a.Script, account)
+	if err != nil {
+		return nil, &RequestError{err}
+	}
+	return p, nil
 }
 
 func marshalSpec(a spec.Analysis, place spec.Placement) ([]byte, error) {
@@ -38,10 +64,10 @@ func marshalSpec(a spec.Analysis, place spec.Placement) ([]byte, error) {
 
 // Bundle writes an OCI bundle that an OCI runtime such as runc runs for the caller: config.json, rootfs/
 // and an empty work/. dir must not exist or be empty.
-func (r *Runner) Bundle(ctx context.Context, a spec.Analysis, dir string) (err error) {
-	p, err := r.prepare(ctx, Request{Analysis: a})
+func (r *Runner) Bundle(_ context.Context, a spec.Analysis, dir string) (err error) {
+	p, err := r.prepareSpec(a)
 	if err != nil {
-		return &RequestError{err}
+		return err
 	}
 	defer func() { err = errors.Join(err, p.close()) }()
 	if dir, err = filepath.Abs(dir); err != nil {

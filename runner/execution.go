@@ -23,6 +23,7 @@ type execution struct {
 	plan    *plan
 	request Request
 
+	launched   *launching
 	tenure     *tenure
 	place      Place
 	run        catalog.Run
@@ -64,14 +65,10 @@ func (e *execution) do(ctx context.Context) (reason Reason, err error) {
 
 // sandbox runs the analysis until every process of it is dead and its control group is gone.
 func (e *execution) sandbox(ctx context.Context) error {
-	launched := make(chan error, 1)
-	go func() {
-		var err error
-		e.supervisor, err = sandbox.Launch(ctx, e.plan.account)
-		launched <- err
-	}()
-	err := e.makeDirectories()
-	if err = errors.Join(<-launched, err); err != nil {
+	err := e.makeDirectories(ctx)
+	var launchError error
+	e.supervisor, launchError = e.launched.wait()
+	if err = errors.Join(launchError, err); err != nil {
 		return err
 	}
 	if err := e.makeGroup(); err != nil {
@@ -106,9 +103,9 @@ func (e *execution) tell(err error) {
 }
 
 // makeDirectories makes the working directory and the ingest directory and stages into the former.
-func (e *execution) makeDirectories() (err error) {
+func (e *execution) makeDirectories(ctx context.Context) (err error) {
 	account := e.plan.account
-	if err := e.setAside(context.Background(), e.plan.key); err != nil {
+	if err := e.setAside(ctx, e.plan.key); err != nil {
 		return err
 	}
 	if e.dir, err = makeWorkdir(e.place.Dir, account.HostUID(0), account.HostGID(0)); err != nil {
@@ -126,16 +123,16 @@ func (e *execution) makeDirectories() (err error) {
 			return err
 		}
 	}
-	return errors.Join(e.keepScript(), e.stageInputs())
+	return errors.Join(e.keepScript(), e.stageInputs(ctx))
 }
 
-func (e *execution) stageInputs() (err error) {
+func (e *execution) stageInputs(ctx context.Context) (err error) {
 	if e.plan.stage == nil {
 		return nil
 	}
 	account := e.plan.account
 	owner := &outputs.Owner{UID: account.HostUID(0), GID: account.HostGID(0)}
-	e.staged, err = outputs.Stage(context.Background(), e.plan.stage, e.dir.work, owner, outputs.Bounds{})
+	e.staged, err = outputs.Stage(ctx, e.plan.stage, e.dir.work, owner, outputs.Bounds{})
 	if err != nil {
 		return err
 	}

@@ -69,41 +69,68 @@ func (p *plan) links() map[string]string {
 }
 
 // prepare checks a request as far as that is possible without making anything.
-func (r *Runner) prepare(ctx context.Context, req Request) (_ *plan, err error) {
-	p := &plan{inputs: &inputSet{}}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, p.close())
+func (r *Runner) prepare(ctx context.Context, req Request, account sandbox.Account) (_ *plan, err error) {
+	analysis, err := complete(req.Analysis)
+	if err != nil {
+		return nil, err
+	}
+	key, err := r.nextAttempt(ctx, analysis.ID, req.Again)
+	if err != nil {
+		return nil, err
+	}
+	source, err := r.scriptSource(ctx, analysis, key, req.Again)
+	if err != nil {
+		return nil, err
+	}
+	p, err := resolve(analysis, key, source, account)
+	if err != nil {
+		return nil, err
+	}
+	return p, p.orClose(first(
+		func() error { return p.chooseLimits(req.Analysis.CPUs != 0) },
+		func() error { return checkExport(analysis.Export, req.Overwrite) },
+		func() error { return r.checkDirectory(ctx, key) },
+	))
+}
+
+// resolve opens and looks up everything that an analysis names.
+func resolve(a spec.Analysis, key catalog.Key, scriptSource string, account sandbox.Account) (p *plan, err error) {
+	a.ID = key.ID
+	p = &plan{analysis: a, key: key, account: account, inputs: &inputSet{}}
+	if p.secrets, err = readSecrets(a.Secrets); err != nil {
+		return nil, err
+	}
+	if p.declared, err = outputs.NewDeclared(a.Outputs); err != nil {
+		return nil, err
+	}
+	if err := p.chooseIDs(); err != nil {
+		return nil, err
+	}
+	reader := reader{own: p.analysis.IDs == spec.IDsSelf, root: account.Root()}
+	inputs, err := openInputs(p.analysis, scriptSource, reader)
+	if err != nil {
+		return nil, p.orClose(err)
+	}
+	p.inputs = inputs
+	return p, p.orClose(first(p.openStage, p.resolveCommand))
+}
+
+// first stops at the first check that fails: a person gets one sentence.
+func first(checks ...func() error) error {
+	for _, check := range checks {
+		if err := check(); err != nil {
+			return err
 		}
-	}()
-	cpusAsked := req.Analysis.CPUs != 0
-	if p.analysis, err = complete(req.Analysis); err != nil {
-		return nil, err
 	}
-	if p.secrets, err = readSecrets(p.analysis.Secrets); err != nil {
-		return nil, err
+	return nil
+}
+
+// orClose closes the plan where there is an error.
+func (p *plan) orClose(err error) error {
+	if err == nil {
+		return nil
 	}
-	if p.declared, err = outputs.NewDeclared(p.analysis.Outputs); err != nil {
-		return nil, err
-	}
-	if p.key, err = r.nextAttempt(ctx, p.analysis.ID, req.Again); err != nil {
-		return nil, err
-	}
-	p.analysis.ID = p.key.ID
-	for _, step := range []func() error{
-		p.chooseIDs,
-		func() error { return p.chooseLimits(cpusAsked) },
-		func() error { return r.openInputs(ctx, p, req) },
-		p.openStage,
-		func() error { return checkExport(p.analysis.Export, req.Overwrite) },
-		p.resolveCommand,
-		func() error { return r.checkDirectory(ctx, p.key) },
-	} {
-		if err := step(); err != nil {
-			return nil, err
-		}
-	}
-	return p, nil
+	return errors.Join(err, p.close())
 }
 
 // complete fills in what was not asked for and checks the whole.
@@ -144,11 +171,8 @@ func readSecrets(names []string) (map[string]string, error) {
 // nextAttempt returns the key of the next execution of an id; an empty id gets a new one.
 func (r *Runner) nextAttempt(ctx context.Context, id string, again bool) (catalog.Key, error) {
 	if id == "" {
-		var random [4]byte
-		if _, err := rand.Read(random[:]); err != nil {
-			return catalog.Key{}, err
-		}
-		return catalog.Key{ID: spec.NewID(time.Now(), random), Attempt: 1}, nil
+		id, err := newID()
+		return catalog.Key{ID: id, Attempt: 1}, err
 	}
 	last, err := r.Catalog.Get(ctx, catalog.Key{ID: id})
 	switch {
@@ -167,12 +191,15 @@ func (r *Runner) nextAttempt(ctx context.Context, id string, again bool) (catalo
 	}
 }
 
+func newID() (string, error) {
+	var random [4]byte
+	_, err := rand.Read(random[:])
+	return spec.NewID(time.Now(), random), err
+}
+
 // chooseIDs locks a pair of ids for the run.
 func (p *plan) chooseIDs() (err error) {
 	asked := p.analysis.IDs
-	if p.account, err = sandbox.ReadAccount(); err != nil {
-		return err
-	}
 	switch {
 	case asked == spec.IDsSelf && p.account.Root():
 		return errors.New("--ids self would be the host's root here; run as an ordinary user, or leave it out: the run gets ids of its own")
@@ -222,26 +249,13 @@ func (p *plan) chooseLimits(cpusAsked bool) error {
 	return nil
 }
 
-// openInputs opens what the plan binds.
-func (r *Runner) openInputs(ctx context.Context, p *plan, req Request) error {
-	script, err := r.scriptSource(ctx, p, req)
-	if err != nil {
-		return err
-	}
-	inputs, err := openInputs(p.analysis, script, reader{own: p.analysis.IDs == spec.IDsSelf, root: p.account.Root()})
-	if err == nil {
-		p.inputs = inputs
-	}
-	return err
-}
-
 // scriptSource is the script's file. A run that is repeated has the script as it was kept, unless another
 // one is named; a project shows its own.
-func (r *Runner) scriptSource(ctx context.Context, p *plan, req Request) (string, error) {
-	if !req.Again || p.analysis.Script == "" || p.analysis.Project != "" {
-		return p.analysis.Script, nil
+func (r *Runner) scriptSource(ctx context.Context, a spec.Analysis, key catalog.Key, again bool) (string, error) {
+	if !again || a.Script == "" || a.Project != "" {
+		return a.Script, nil
 	}
-	last, err := r.Catalog.Get(ctx, catalog.Key{ID: p.key.ID, Attempt: p.key.Attempt - 1})
+	last, err := r.Catalog.Get(ctx, catalog.Key{ID: key.ID, Attempt: key.Attempt - 1})
 	if err != nil {
 		return "", err
 	}
@@ -253,8 +267,8 @@ func (r *Runner) scriptSource(ctx context.Context, p *plan, req Request) (string
 	if err := json.Unmarshal(last.Request, &before); err != nil {
 		return "", fmt.Errorf("read the recorded request: %w", err)
 	}
-	if result.Script == nil || result.Script.SHA256 == "" || before.Script != p.analysis.Script {
-		return p.analysis.Script, nil
+	if result.Script == nil || result.Script.SHA256 == "" || before.Script != a.Script {
+		return a.Script, nil
 	}
 	return r.Blobs.Path(result.Script.SHA256)
 }

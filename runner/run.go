@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/runner/sandbox"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
@@ -18,14 +19,21 @@ import (
 // that was refused before anything was made, or why the end could not be committed. The result then has
 // state error.
 func (r *Runner) Run(ctx context.Context, req Request) (Result, error) {
-	p, err := r.prepare(ctx, req)
+	account, err := sandbox.ReadAccount()
 	if err != nil {
+		return Refused(req.Analysis, err, r.Version), err
+	}
+	launched := launch(ctx, account)
+	p, err := r.prepare(ctx, req, account)
+	if err != nil {
+		launched.drop()
 		err = &RequestError{err}
 		return Refused(req.Analysis, err, r.Version), err
 	}
-	e := &execution{Runner: r, plan: p, request: req}
+	e := &execution{Runner: r, plan: p, request: req, launched: launched}
 	defer func() { e.tell(p.close()) }()
 	if err := e.begin(ctx); err != nil {
+		launched.drop()
 		return Refused(p.analysis, err, r.Version), err
 	}
 	return e.finish(ctx)
