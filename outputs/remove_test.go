@@ -65,15 +65,24 @@ func TestEmptyCancel(t *testing.T) {
 	}
 }
 
-// TestEmptySaysWhatStays removes what it can, and names what it cannot: here an entry of a directory
-// that is exchanged under the cursor, so that it is never the one that was looked at.
-func TestEmptySaysWhatStays(t *testing.T) {
+func TestEmptyEndsOnlyWithAPassThatRemovedNothing(t *testing.T) {
 	dir := newTree(t)
-	write0(t, dir+"/a/file", "1")
+	write0(t, dir+"/a", "1")
 	w, err := newWalk(openDir(t, dir))
 	must(t, err)
 	defer w.close()
-	e := &emptying{walk: w, gone: []int{0}}
+	e := &emptying{walk: w, gone: []int{1}}
+	for range 2 { // "a" and the end
+		_, _, err := w.next()
+		must(t, err)
+	}
+	e.stay("b", unix.EBUSY)
+	if done, err := e.pass(1); done || err != nil {
+		t.Errorf("%v %v", done, err)
+	}
+	if name, ok, err := w.next(); name != "a" || !ok || err != nil {
+		t.Errorf("the next pass saw %q %v %v", name, ok, err)
+	}
 	e.stay("a", unix.EBUSY)
 	done, err := e.pass(0)
 	if !done || !errors.Is(err, unix.EBUSY) || !strings.Contains(err.Error(), `remove "a"`) {

@@ -92,7 +92,8 @@ func TestHost(t *testing.T) {
 			[]string{"/etc/ld.so.cache"},
 		},
 		{
-			"links elsewhere", map[string]string{"usr/": "", "bin": "->nix/bin", "nix/bin/": "", "lib": "->usr/../nix/gone", "sbin": "->usr"},
+			"links elsewhere",
+			map[string]string{"usr/": "", "bin": "->nix/bin", "nix/bin/": "", "lib": "->usr/../nix/gone", "sbin": "->usr"},
 			[]string{"/usr=usr", "/bin=nix/bin", "/sbin=usr"},
 			[]string{"/var/tmp=/tmp"},
 			nil,

@@ -68,7 +68,7 @@ func (t Tree) Populate(dir string) error {
 }
 
 func (t Tree) populate(root *os.Root) error {
-	if err := error(nil); err != nil {
+	if err := root.Chmod(".", dirMode); err != nil {
 		return err
 	}
 	for _, d := range t.Dirs {

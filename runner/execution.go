@@ -2,13 +2,9 @@ package runner
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"os"
 	"sync"
-	"time"
 
 	"github.com/scidex-ai/scidex-oci/outputs"
 	"github.com/scidex-ai/scidex-oci/outputs/blob"
@@ -44,10 +40,6 @@ type execution struct {
 	totals  outputs.Totals
 }
 
-// emptyWait is how long the processes of a control group may take to vanish after the last one was
-// killed: the kernel frees them asynchronously.
-const emptyWait = 10 * time.Second
-
 // do takes the run through its phases. What it returns is why the run is an error of ours; the run is
 // committed in either case.
 func (e *execution) do(ctx context.Context) (reason Reason, err error) {
@@ -65,6 +57,8 @@ func (e *execution) do(ctx context.Context) (reason Reason, err error) {
 
 // sandbox runs the analysis until every process of it is dead and its control group is gone.
 func (e *execution) sandbox(ctx context.Context) error {
+	cool := e.warm()
+	defer cool()
 	err := e.makeDirectories(ctx)
 	var launchError error
 	e.supervisor, launchError = e.launched.wait()
@@ -79,20 +73,40 @@ func (e *execution) sandbox(ctx context.Context) error {
 		return err
 	}
 	defer created.Close()
-	if e.group != nil {
-		if err := e.group.Add(created.Pid); err != nil {
-			return err
-		}
-		stop, err := e.group.WatchOOM(func() { e.tell(e.supervisor.Kill()) })
-		if err != nil {
-			return fmt.Errorf("watch for out of memory: %w", err)
-		}
-		defer func() { e.tell(stop()) }()
+	unwatch, err := e.confine(created)
+	cool()
+	if err != nil {
+		return err
 	}
-	if err := e.supervise(created); err != nil {
+	err = e.supervise(created)
+	e.tell(unwatch())
+	if err != nil {
 		return err
 	}
 	return e.collectEvidence()
+}
+
+// warm prepares the move into the control group; the function it returns ends that.
+func (e *execution) warm() (cool func()) {
+	if e.plan.parent == nil {
+		return func() {}
+	}
+	return e.plan.parent.Warm()
+}
+
+// confine moves a container at its gate into the control group and watches it for lack of memory.
+func (e *execution) confine(created *sandbox.Created) (unwatch func() error, err error) {
+	if e.group == nil {
+		return func() error { return nil }, nil
+	}
+	if err := e.group.Add(created.Pid); err != nil {
+		return nil, err
+	}
+	unwatch, err = e.group.WatchOOM(func() { e.tell(e.supervisor.Kill()) })
+	if err != nil {
+		return nil, fmt.Errorf("watch for out of memory: %w", err)
+	}
+	return unwatch, nil
 }
 
 // tell logs an error that changes nothing about the run.
@@ -171,206 +185,6 @@ func (e *execution) create() (*sandbox.Created, error) {
 	return created, errors.Join(err, files.closeMounts())
 }
 
-// supervise opens the gate, passes the streams and the user's wish to stop on, and waits for the end.
-func (e *execution) supervise(created *sandbox.Created) error {
-	done := make(chan struct{})
-	var streams sync.WaitGroup
-	limit := int64(e.plan.analysis.LogSize)
-	e.sinks = [2]*logSink{{ingest: e.ingest, limit: limit}, {ingest: e.ingest, limit: limit}}
-	for i, stream := range []struct {
-		from io.Reader
-		to   io.Writer
-	}{{created.Stdout, e.request.Stdout}, {created.Stderr, e.request.Stderr}} {
-		streams.Go(func() { e.tell(drain(stream.from, e.sinks[i], stream.to)) })
-	}
-	var heard sync.WaitGroup
-	heard.Go(func() { e.listen(done) })
-	err := e.supervisor.Start()
-	if err == nil {
-		e.exit, err = e.supervisor.Wait(sandbox.Watch{Started: e.started, Usage: e.progress})
-	}
-	close(done)
-	heard.Wait()
-	if err != nil {
-		return err
-	}
-	streams.Wait() // every writer is dead: both streams end
-	return nil
-}
-
-// listen passes the user's wish to stop on: the first asks, the second insists.
-func (e *execution) listen(done <-chan struct{}) {
-	for {
-		select {
-		case <-done:
-			return
-		case signal := <-e.request.Stop:
-			e.mu.Lock()
-			first := e.stopped == nil
-			if first {
-				e.stopped = &signal
-			}
-			e.mu.Unlock()
-			if first {
-				e.tell(e.supervisor.Stop())
-			} else {
-				e.tell(e.supervisor.Kill())
-			}
-		}
-	}
-}
-
-func (e *execution) started(at time.Time) { e.run.StartedAt = at.UTC() }
-
-// progress passes a sample on; the control group's own figures win over the supervisor's.
-func (e *execution) progress(u sandbox.Usage) {
-	if e.request.Progress == nil {
-		return
-	}
-	p := Progress{
-		ID: e.run.ID, ElapsedMS: time.Since(e.run.StartedAt).Milliseconds(),
-		MemoryBytes: u.Memory, Processes: u.Processes,
-	}
-	if e.group != nil {
-		if usage, err := e.group.Usage(); err == nil {
-			p.MemoryBytes, p.Processes = usage.Memory, usage.Pids
-		}
-	}
-	e.request.Progress(p)
-}
-
-// collectEvidence reads the kernel's counters, proves the control group empty and removes it.
-func (e *execution) collectEvidence() error {
-	e.report.Usage.WallMS = wall(e.exit).Milliseconds()
-	e.report.Usage.CPUMS = e.exit.CPU.Milliseconds()
-	e.report.Usage.MemoryPeakBytes = e.exit.MemoryPeak
-	if e.group == nil {
-		return nil
-	}
-	if err := e.group.Empty(emptyWait); err != nil {
-		return err
-	}
-	usage, err := e.group.Usage()
-	if err != nil {
-		return err
-	}
-	evidence, err := e.group.Evidence()
-	if err != nil {
-		return err
-	}
-	e.report.Usage.CPUMS = usage.CPU.Milliseconds()
-	e.report.Usage.MemoryPeakBytes = usage.MemoryPeak
-	e.report.Usage.PidsPeak = usage.PidsPeak
-	e.report.Evidence = Evidence{
-		OOMKills: evidence.OOMKills, PidsDenied: evidence.PidsDenied, ThrottledMS: evidence.Throttled.Milliseconds(),
-	}
-	return e.removeGroup()
-}
-
-func (e *execution) removeGroup() error {
-	if e.group == nil {
-		return nil
-	}
-	err := e.group.Remove()
-	if err == nil {
-		e.group = nil
-	}
-	return err
-}
-
-func wall(exit sandbox.Exit) time.Duration {
-	if exit.Started.IsZero() {
-		return 0
-	}
-	return exit.Finished.Sub(exit.Started)
-}
-
-// harvest reads the working directory, publishes what it holds, the logs and the script, and makes all
-// of it durable.
-func (e *execution) harvest() (err error) {
-	e.place.Ended = true
-	if err := e.tenure.record(e.place); err != nil {
-		return err
-	}
-	unchanged := outputs.Unchanged(e.staged)
-	e.totals, err = e.supervisor.Harvest(sandbox.Harvest{
-		Exclude: e.plan.analysis.Exclude,
-		Partial: e.partial(),
-	}, func(entry outputs.Entry) error {
-		if unchanged(entry) {
-			return nil
-		}
-		return e.take(entry)
-	})
-	if err != nil {
-		return err
-	}
-	return errors.Join(e.publishLogs(), e.publishScript(), e.ingest.Sync())
-}
-
-// partial reports whether files may have been open for writing when the run ended: whenever it did not
-// end by itself.
-func (e *execution) partial() bool {
-	return e.stopped != nil || e.exit.TimedOut || !e.exit.Ended || e.report.Evidence.OOMKills > 0
-}
-
-// take publishes one entry's file and keeps its verdict for the commit.
-func (e *execution) take(entry outputs.Entry) error {
-	if entry.Rejected != "" {
-		e.run.RejectedTotal++
-	} else {
-		if err := e.ingest.Publish(entry.Ingest, entry.SHA256); err != nil {
-			return err
-		}
-		entry.Ingest = ""
-		e.run.OutputsTotal++
-		e.report.Usage.WorkFiles++
-		e.report.Usage.WorkBytes += entry.Size
-		e.plan.declared.Seen(entry.Path)
-	}
-	e.entries = append(e.entries, entry)
-	return nil
-}
-
-func (e *execution) publishLogs() error {
-	for i, log := range []*Log{&e.report.Logs.Stdout, &e.report.Logs.Stderr} {
-		if e.sinks[i] == nil {
-			continue
-		}
-		var err error
-		if *log, err = e.sinks[i].publish(); err != nil {
-			return fmt.Errorf("keep the log: %w", err)
-		}
-		if log.SHA256 != "" {
-			e.run.Blobs = append(e.run.Blobs, log.SHA256)
-		}
-	}
-	return nil
-}
-
-// commit writes the run's end and its outputs in one transaction.
-func (e *execution) commit(ctx context.Context, v verdict) error {
-	e.run.State, e.run.Reason, e.run.Message = v.state, string(v.reason), v.message
-	e.run.ExitCode, e.run.Signal = v.exitCode, v.signal
-	e.run.FinishedAt = time.Now().UTC()
-	report, err := json.Marshal(e.report)
-	if err != nil {
-		return err
-	}
-	e.run.Report = report
-	if e.run.Place, err = json.Marshal(e.place); err != nil {
-		return err
-	}
-	next := 0
-	return e.Catalog.Commit(ctx, e.run, func() (outputs.Entry, error) {
-		if next == len(e.entries) {
-			return outputs.Entry{}, io.EOF
-		}
-		next++
-		return e.entries[next-1], nil
-	})
-}
-
 // clean removes what the run had on the host, or keeps its working directory where that was asked for.
 func (e *execution) clean(ctx context.Context, keep bool) error {
 	if e.dir == nil {
@@ -415,20 +229,6 @@ func (e *execution) release() error {
 	}
 	if e.ingest != nil {
 		errs = append(errs, e.ingest.Close())
-	}
-	return errors.Join(errs...)
-}
-
-// jobFiles are the descriptors that travel with a job; those from mounts on are the job's alone.
-type jobFiles struct {
-	all    []*os.File
-	mounts int
-}
-
-func (f jobFiles) closeMounts() error {
-	var errs []error
-	for _, m := range f.all[f.mounts:] {
-		errs = append(errs, m.Close())
 	}
 	return errors.Join(errs...)
 }

@@ -1,7 +1,6 @@
 package runner
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -38,13 +37,13 @@ func (p *plan) job(dir *workdir, ingest *os.File) (sandbox.Job, jobFiles, error)
 			return job, files, errors.Join(err, files.closeMounts())
 		}
 	}
-	ociSpec, err := spec.OCI(p.analysis, p.placement(sandbox.InitPath))
+	var err error
+	job.Spec, err = spec.OCI(p.analysis, p.placement(sandbox.InitPath))
 	if err != nil {
 		return job, files, errors.Join(err, files.closeMounts())
 	}
-	ociSpec.Process.OOMScoreAdj = likelier(*ociSpec.Process.OOMScoreAdj)
-	job.Spec, err = json.Marshal(ociSpec)
-	return job, files, err
+	job.Spec.Process.OOMScoreAdj = likelier(*job.Spec.Process.OOMScoreAdj)
+	return job, files, nil
 }
 
 // likelier raises an out-of-memory score to the launcher's own, below which only the host's root can go
@@ -122,4 +121,18 @@ func noFile() uint64 {
 		return 0
 	}
 	return limit.Max
+}
+
+// jobFiles are the descriptors that travel with a job; those from mounts on are the job's alone.
+type jobFiles struct {
+	all    []*os.File
+	mounts int
+}
+
+func (f jobFiles) closeMounts() error {
+	var errs []error
+	for _, m := range f.all[f.mounts:] {
+		errs = append(errs, m.Close())
+	}
+	return errors.Join(errs...)
 }

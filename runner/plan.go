@@ -3,8 +3,6 @@ package runner
 import (
 	"bufio"
 	"context"
-	"crypto/rand"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -12,7 +10,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -168,111 +165,6 @@ func readSecrets(names []string) (map[string]string, error) {
 	return values, nil
 }
 
-// nextAttempt returns the key of the next execution of an id; an empty id gets a new one.
-func (r *Runner) nextAttempt(ctx context.Context, id string, again bool) (catalog.Key, error) {
-	if id == "" {
-		id, err := newID()
-		return catalog.Key{ID: id, Attempt: 1}, err
-	}
-	last, err := r.Catalog.Get(ctx, catalog.Key{ID: id})
-	switch {
-	case errors.Is(err, catalog.ErrNotFound) && again:
-		return catalog.Key{}, fmt.Errorf("--again %s: the catalog has no run of that id", id)
-	case errors.Is(err, catalog.ErrNotFound):
-		return catalog.Key{ID: id, Attempt: 1}, nil
-	case err != nil:
-		return catalog.Key{}, fmt.Errorf("look up %s: %w", id, err)
-	case !last.State.Final():
-		return catalog.Key{}, fmt.Errorf("id %s is in use: attempt %d is %s; stop it, or run gc if it was killed", id, last.Attempt, last.State)
-	case !again && (last.State == catalog.Complete || last.State == catalog.Failed):
-		return catalog.Key{}, fmt.Errorf("id %s was used before and is %s; choose another id, or repeat it with --again %s", id, last.State, id)
-	default:
-		return catalog.Key{ID: id, Attempt: last.Attempt + 1}, nil
-	}
-}
-
-func newID() (string, error) {
-	var random [4]byte
-	_, err := rand.Read(random[:])
-	return spec.NewID(time.Now(), random), err
-}
-
-// chooseIDs locks a pair of ids for the run.
-func (p *plan) chooseIDs() (err error) {
-	asked := p.analysis.IDs
-	switch {
-	case asked == spec.IDsSelf && p.account.Root():
-		return errors.New("--ids self would be the host's root here; run as an ordinary user, or leave it out: the run gets ids of its own")
-	case asked == spec.IDsRange && !p.account.HasRange():
-		return fmt.Errorf("--ids range: this user has no range of ids%s; add one (usermod --add-subuids 100000-165535 --add-subgids 100000-165535 USER) or use --ids self",
-			parenthesis(p.account.Notice))
-	case p.account.Root() && !p.account.HasRange():
-		return errors.New("root has no ids to give here: its own user namespace maps too few; start the outer container with a larger id map")
-	}
-	if p.account.Notice != "" {
-		p.warnings = append(p.warnings, p.account.Notice)
-	}
-	p.analysis.IDs = spec.IDsSelf
-	if p.account.HasRange() && asked != spec.IDsSelf {
-		p.analysis.IDs = spec.IDsRange
-	}
-	if p.single() && len(p.account.Groups) > 0 && asked != spec.IDsSelf && p.analysis.Limits == spec.LimitsEnforce {
-		return fmt.Errorf("the analysis would keep the caller's supplementary groups %v, which a user without a range in /etc/subuid cannot drop; get a range, or accept that with --ids self", p.account.Groups)
-	}
-	p.slot, err = p.account.AcquireSlot(p.analysis.IDs == spec.IDsSelf)
-	return err
-}
-
-func parenthesis(s string) string {
-	if s == "" {
-		return ""
-	}
-	return " (" + s + ")"
-}
-
-// chooseLimits finds who is to hold the limits. A default CPU limit yields where only the cpu
-// controller is missing; one that was asked for does not.
-func (p *plan) chooseLimits(cpusAsked bool) error {
-	parent, err := cgroup.Find(cgroup.System{Root: p.account.Root()})
-	var missing *cgroup.MissingError
-	switch {
-	case errors.As(err, &missing) && p.analysis.Limits == spec.LimitsBestEffort:
-		return nil
-	case errors.As(err, &missing):
-		return fmt.Errorf("limits cannot be enforced: %w", missing)
-	case err != nil:
-		return err
-	case !parent.CPU && cpusAsked && p.analysis.Limits == spec.LimitsEnforce:
-		return fmt.Errorf("--cpus %g cannot be enforced: the cpu controller is not delegated; delegate it (Delegate=cpu memory pids), or leave --cpus out", p.analysis.CPUs)
-	}
-	p.parent = parent
-	return nil
-}
-
-// scriptSource is the script's file. A run that is repeated has the script as it was kept, unless another
-// one is named; a project shows its own.
-func (r *Runner) scriptSource(ctx context.Context, a spec.Analysis, key catalog.Key, again bool) (string, error) {
-	if !again || a.Script == "" || a.Project != "" {
-		return a.Script, nil
-	}
-	last, err := r.Catalog.Get(ctx, catalog.Key{ID: key.ID, Attempt: key.Attempt - 1})
-	if err != nil {
-		return "", err
-	}
-	result, err := newResult(last)
-	if err != nil {
-		return "", err
-	}
-	var before spec.Analysis
-	if err := json.Unmarshal(last.Request, &before); err != nil {
-		return "", fmt.Errorf("read the recorded request: %w", err)
-	}
-	if result.Script == nil || result.Script.SHA256 == "" || before.Script != a.Script {
-		return a.Script, nil
-	}
-	return r.Blobs.Path(result.Script.SHA256)
-}
-
 func (p *plan) openStage() (err error) {
 	if p.analysis.Stage == "" {
 		return nil
@@ -330,17 +222,4 @@ func firstLine(f *os.File) (string, error) {
 		err = nil
 	}
 	return line, err
-}
-
-// checkDirectory refuses an id whose directory exists already, unless it is the kept one of the
-// attempt before.
-func (r *Runner) checkDirectory(ctx context.Context, key catalog.Key) error {
-	path := runDir(r.Tmp, key.ID)
-	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if kept, err := r.keptByUs(ctx, key); err != nil || kept {
-		return err
-	}
-	return fmt.Errorf("%s exists already and is not ours to use; choose another --id, or remove it", path)
 }

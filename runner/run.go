@@ -19,6 +19,9 @@ import (
 // that was refused before anything was made, or why the end could not be committed. The result then has
 // state error.
 func (r *Runner) Run(ctx context.Context, req Request) (Result, error) {
+	if err := r.match(ctx); err != nil {
+		return Refused(req.Analysis, err, r.Version), err
+	}
 	account, err := sandbox.ReadAccount()
 	if err != nil {
 		return Refused(req.Analysis, err, r.Version), err

@@ -1,6 +1,7 @@
 package spec
 
 import (
+	"errors"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -73,7 +74,8 @@ func named(f field) setter {
 			return wrong(node, "%s: has no value; give it one or take the line out", f.name)
 		}
 		err := f.set(node)
-		if at, ok := err.(*lineError); ok { //nolint:errorlint // setters return it bare
+		var at *lineError
+		if errors.As(err, &at) {
 			return &lineError{at.line, f.name + ": " + at.text}
 		}
 		return err

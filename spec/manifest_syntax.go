@@ -2,14 +2,13 @@ package spec
 
 import (
 	"encoding/json"
-	"regexp"
 	"strconv"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
 )
 
-var syntaxForm = regexp.MustCompile(`^yaml: (?:line ([0-9]+): )?(.*)$`)
+var syntaxForm = pattern(`^yaml: (?:line ([0-9]+): )?(.*)$`)
 
 // parserProblems are the messages of the YAML parser (as against its scanner), for which the library
 // counts lines from 0.
@@ -22,7 +21,7 @@ var parserProblems = []string{
 // syntaxError turns an error of the YAML library into one with the right line: the library leaves out
 // the first line and is one behind in errors of its parser.
 func syntaxError(err error) error {
-	form := syntaxForm.FindStringSubmatch(err.Error())
+	form := syntaxForm().FindStringSubmatch(err.Error())
 	if form == nil {
 		return &lineError{text: err.Error()}
 	}
@@ -46,7 +45,7 @@ func syntaxError(err error) error {
 	return &lineError{line, "malformed YAML: " + form[2] + hint}
 }
 
-var escapeForm = regexp.MustCompile(`\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|.)`)
+var escapeForm = pattern(`\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|.)`)
 
 // plainEscapes replaces, in JSON, the escapes that this YAML parser does not know by their characters:
 // an escaped slash, and pairs of UTF-16 surrogates, which JSON encoders write for what lies beyond the
@@ -55,7 +54,7 @@ func plainEscapes(data []byte) []byte {
 	if !json.Valid(data) {
 		return data
 	}
-	return escapeForm.ReplaceAllFunc(data, func(escape []byte) []byte {
+	return escapeForm().ReplaceAllFunc(data, func(escape []byte) []byte {
 		var text string
 		known := len(escape) == 2 && escape[1] != '/'
 		if known || json.Unmarshal([]byte(`"`+string(escape)+`"`), &text) != nil {

@@ -84,9 +84,13 @@ func TestOneSetOfFields(t *testing.T) {
 
 func TestSchemaAcceptsManifests(t *testing.T) {
 	schema := compileSchema(t)
-	files, err := filepath.Glob("testdata/manifests/*")
-	if err != nil || len(files) < 3 {
-		t.Fatalf("%v, %v; want at least three manifests", files, err)
+	var files []string
+	for _, pattern := range []string{"testdata/manifests/*", "../examples/*/manifest.yaml"} {
+		found, err := filepath.Glob(pattern)
+		if err != nil || len(found) == 0 {
+			t.Fatalf("%s: %v, %v; want manifests", pattern, found, err)
+		}
+		files = append(files, found...)
 	}
 	for _, file := range files {
 		data, err := os.ReadFile(file)

@@ -112,39 +112,39 @@ func TestSeccomp(t *testing.T) {
 		{"clone3", nil, nosys},
 		{"fallocate", nil, notsup},
 
-		{"clone", []uint64{0x1200011}, yes},         // fork of glibc
-		{"clone", []uint64{0x3d0f00}, yes},          // a thread of glibc
-		{"clone", []uint64{0x10000011}, eperm},      // CLONE_NEWUSER
-		{"clone", []uint64{0x40000011}, eperm},      // CLONE_NEWNET
-		{"clone", []uint64{0x00020011}, eperm},      // CLONE_NEWNS
-		{"clone", []uint64{0x02000011}, eperm},      // CLONE_NEWCGROUP
-		{"clone", []uint64{0x20000011}, eperm},      // CLONE_NEWPID
-		{"clone", []uint64{0x08000011}, eperm},      // CLONE_NEWIPC
-		{"clone", []uint64{0x04000011}, eperm},      // CLONE_NEWUTS
-		{"clone", []uint64{high | 0x1200011}, yes},  // high bits make no namespace
-		{"clone", []uint64{high | 1<<28}, eperm},    // and hide none
-		{"socket", []uint64{0}, noAF},               // AF_UNSPEC
-		{"socket", []uint64{1}, yes},                // AF_UNIX
-		{"socket", []uint64{2}, yes},                // AF_INET
-		{"socket", []uint64{10}, yes},               // AF_INET6
-		{"socket", []uint64{16}, noAF},              // AF_NETLINK
-		{"socket", []uint64{17}, noAF},              // AF_PACKET
-		{"socket", []uint64{38}, noAF},              // AF_ALG
-		{"socket", []uint64{40}, noAF},              // AF_VSOCK
-		{"socket", []uint64{high | 40}, noAF},       // the same for the kernel
-		{"socket", []uint64{high | 1}, noAF},        //
-		{"socketpair", []uint64{0}, noAF},           //
-		{"socketpair", []uint64{1}, yes},            //
-		{"socketpair", []uint64{2}, noAF},           //
-		{"socketpair", []uint64{high | 1}, noAF},    //
-		{"socketcall", nil, eperm},                  //
-		{"personality", []uint64{0}, yes},           //
-		{"personality", []uint64{0x40000}, eperm},   // ADDR_NO_RANDOMIZE
-		{"chmod", []uint64{9, 0o755}, yes},          //
-		{"chmod", []uint64{9, 0o1777}, yes},         //
-		{"chmod", []uint64{9, 0o4755}, eperm},       //
-		{"chmod", []uint64{9, 0o2755}, eperm},       //
-		{"chmod", []uint64{9, high | 04000}, eperm}, //
+		{"clone", []uint64{0x1200011}, yes},        // fork of glibc
+		{"clone", []uint64{0x3d0f00}, yes},         // a thread of glibc
+		{"clone", []uint64{0x10000011}, eperm},     // CLONE_NEWUSER
+		{"clone", []uint64{0x40000011}, eperm},     // CLONE_NEWNET
+		{"clone", []uint64{0x00020011}, eperm},     // CLONE_NEWNS
+		{"clone", []uint64{0x02000011}, eperm},     // CLONE_NEWCGROUP
+		{"clone", []uint64{0x20000011}, eperm},     // CLONE_NEWPID
+		{"clone", []uint64{0x08000011}, eperm},     // CLONE_NEWIPC
+		{"clone", []uint64{0x04000011}, eperm},     // CLONE_NEWUTS
+		{"clone", []uint64{high | 0x1200011}, yes}, // high bits make no namespace
+		{"clone", []uint64{high | 1<<28}, eperm},   // and hide none
+		{"socket", []uint64{0}, noAF},              // AF_UNSPEC
+		{"socket", []uint64{1}, yes},               // AF_UNIX
+		{"socket", []uint64{2}, yes},               // AF_INET
+		{"socket", []uint64{10}, yes},              // AF_INET6
+		{"socket", []uint64{16}, noAF},             // AF_NETLINK
+		{"socket", []uint64{17}, noAF},             // AF_PACKET
+		{"socket", []uint64{38}, noAF},             // AF_ALG
+		{"socket", []uint64{40}, noAF},             // AF_VSOCK
+		{"socket", []uint64{high | 40}, noAF},      // the same for the kernel
+		{"socket", []uint64{high | 1}, noAF},
+		{"socketpair", []uint64{0}, noAF},
+		{"socketpair", []uint64{1}, yes},
+		{"socketpair", []uint64{2}, noAF},
+		{"socketpair", []uint64{high | 1}, noAF},
+		{"socketcall", nil, eperm},
+		{"personality", []uint64{0}, yes},
+		{"personality", []uint64{0x40000}, eperm}, // ADDR_NO_RANDOMIZE
+		{"chmod", []uint64{9, 0o755}, yes},
+		{"chmod", []uint64{9, 0o1777}, yes},
+		{"chmod", []uint64{9, 0o4755}, eperm},
+		{"chmod", []uint64{9, 0o2755}, eperm},
+		{"chmod", []uint64{9, high | 0o4000}, eperm},
 		{"fchmod", []uint64{9, 0o644}, yes},
 		{"fchmod", []uint64{9, 0o6755}, eperm},
 		{"fchmodat", []uint64{9, 9, 0o644}, yes},

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -29,16 +28,16 @@ const (
 type Duration time.Duration
 
 var (
-	sizeForm     = regexp.MustCompile(`^([0-9]+(?:\.[0-9]+)?) ?(?:([kmgtp])i?)?b?$`)
-	secondsForm  = regexp.MustCompile(`^[0-9]+(?:\.[0-9]+)?$`)
-	durationForm = regexp.MustCompile(`^(?:[0-9]+(?:\.[0-9]+)?(?:ms|h|m|s))+$`)
+	sizeForm     = pattern(`^([0-9]+(?:\.[0-9]+)?) ?(?:([kmgtp])i?)?b?$`)
+	secondsForm  = pattern(`^[0-9]+(?:\.[0-9]+)?$`)
+	durationForm = pattern(`^(?:[0-9]+(?:\.[0-9]+)?(?:ms|h|m|s))+$`)
 )
 
 // ParseSize reads a number of bytes ("1048576") or a number with a unit ("512MiB", "2g", "1.5 GiB").
 // Units are binary whatever their spelling, as in docker and podman: 2GB is 2GiB. Zero and what is
 // beyond 8 EiB is refused.
 func ParseSize(s string) (Size, error) {
-	form := sizeForm.FindStringSubmatch(strings.ToLower(strings.TrimSpace(s)))
+	form := sizeForm().FindStringSubmatch(strings.ToLower(strings.TrimSpace(s)))
 	if form == nil {
 		return 0, badSize(s)
 	}
@@ -61,10 +60,10 @@ func badSize(s string) error {
 // values are refused.
 func ParseDuration(s string) (Duration, error) {
 	text := strings.TrimSpace(s)
-	if secondsForm.MatchString(text) {
+	if secondsForm().MatchString(text) {
 		text += "s"
 	}
-	if !durationForm.MatchString(text) {
+	if !durationForm().MatchString(text) {
 		return 0, badDuration(s)
 	}
 	d, err := time.ParseDuration(text)
@@ -81,7 +80,7 @@ func badDuration(s string) error {
 // ParseCPUs reads a number of cores such as "2" or "0.5"; see Validate for the bounds.
 func ParseCPUs(s string) (float64, error) {
 	cpus, err := strconv.ParseFloat(strings.TrimSpace(s), 64)
-	if err != nil || !secondsForm.MatchString(strings.TrimSpace(s)) {
+	if err != nil || !secondsForm().MatchString(strings.TrimSpace(s)) {
 		return 0, badCPUs(quote(s))
 	}
 	return cpus, checkCPUs(cpus)

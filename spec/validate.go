@@ -4,19 +4,17 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
-	"time"
 	"unicode/utf8"
 
 	"github.com/bmatcuk/doublestar/v4"
 )
 
 var (
-	idForm    = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$`)
-	envForm   = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
-	labelForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._/-]{0,62}$`)
+	idForm    = pattern(`^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$`)
+	envForm   = pattern(`^[A-Za-z_][A-Za-z0-9_]*$`)
+	labelForm = pattern(`^[A-Za-z0-9][A-Za-z0-9._/-]{0,62}$`)
 )
 
 // maxWord is the longest argument or variable that execve(2) takes, without its NUL byte
@@ -26,7 +24,7 @@ const maxWord = 128*1024 - 1
 // ValidateID refuses what cannot name an analysis. Ids end the names of directories and control
 // groups, so they hold no '/', and do not begin with '.' or '-'.
 func ValidateID(id string) error {
-	if idForm.MatchString(id) {
+	if idForm().MatchString(id) {
 		return nil
 	}
 	return fmt.Errorf("id %s is not allowed: it must be 1 to 128 letters, digits, '.', '_' or '-', and begin with a letter or digit", quote(id))
@@ -120,7 +118,7 @@ func checkEnv(a Analysis) error {
 }
 
 func checkEnvName(field, name string) error {
-	if !envForm.MatchString(name) {
+	if !envForm().MatchString(name) {
 		return fmt.Errorf("%s name %s is not allowed: it must be letters, digits and '_', and not begin with a digit", field, quote(name))
 	}
 	if slices.Contains(reservedEnv[:], name) {
@@ -146,7 +144,7 @@ func checkLabels(a Analysis) error {
 	for _, key := range slices.Sorted(maps.Keys(a.Labels)) {
 		value := a.Labels[key]
 		switch {
-		case !labelForm.MatchString(key):
+		case !labelForm().MatchString(key):
 			return fmt.Errorf("label name %s is not allowed: it must be 1 to 63 letters, digits, '.', '_', '/' or '-', and begin with a letter or digit", quote(key))
 		case len(value) > maxValue:
 			return fmt.Errorf("label %s: %s is longer than %d bytes", key, quote(value), maxValue)
@@ -212,66 +210,4 @@ func checkChoices(a Analysis) error {
 		}
 	}
 	return nil
-}
-
-func checkLimits(a Analysis) error {
-	for _, err := range []error{
-		checkSize("memory", a.Memory, 4*MiB, PiB),
-		checkSize("log_size", a.LogSize, KiB, TiB),
-		checkTime("timeout", a.Timeout, 100*time.Millisecond, 30*24*time.Hour),
-		checkTime("grace", a.Grace, time.Millisecond, time.Hour),
-	} {
-		if err != nil {
-			return err
-		}
-	}
-	if a.CPUs != 0 {
-		if err := checkCPUs(a.CPUs); err != nil {
-			return fmt.Errorf("cpus: %w", err)
-		}
-	}
-	if a.Pids != 0 {
-		if err := checkPids(a.Pids); err != nil {
-			return fmt.Errorf("pids: %w", err)
-		}
-	}
-	return nil
-}
-
-func checkSize(field string, size, least, most Size) error {
-	if size == 0 || size >= least && size <= most {
-		return nil
-	}
-	return fmt.Errorf("%s %s is out of bounds: it must be at least %s and at most %s", field, size, least, most)
-}
-
-func checkTime(field string, d Duration, least, most time.Duration) error {
-	if d == 0 || time.Duration(d) >= least && time.Duration(d) <= most {
-		return nil
-	}
-	return fmt.Errorf("%s %s is out of bounds: it must be at least %s and at most %s", field, d, Duration(least), Duration(most))
-}
-
-func checkCPUs(cpus float64) error {
-	if cpus >= 0.01 && cpus <= 4096 { // not so for NaN
-		return nil
-	}
-	return badCPUs(fmt.Sprint(cpus))
-}
-
-func badCPUs(value string) error {
-	return fmt.Errorf("%s is no number of cores: it must be at least 0.01 and at most 4096, such as 1 or 0.5", value)
-}
-
-// checkPids bounds the number of processes and threads: our init takes one, so that with one nothing
-// could start; PID_MAX_LIMIT is the kernel's largest (proc_sys_kernel(5), pid_max).
-func checkPids(pids int64) error {
-	if pids < 2 || pids > 4194304 {
-		return badPids(fmt.Sprint(pids))
-	}
-	return nil
-}
-
-func badPids(value string) error {
-	return fmt.Errorf("%s is no number of processes: it must be at least 2 (the container's init takes one, the analysis another) and at most 4194304", value)
 }

@@ -114,7 +114,10 @@ func TestExitCode(t *testing.T) {
 		code   int
 		silent bool
 	}{
-		{nil, 0, true}, {exitStatus(3), 3, true}, {errors.New("x"), 125, false}, {usagef("x"), 125, false},
+		{nil, 0, true},
+		{exitStatus(3), 3, true},
+		{errors.New("x"), 125, false},
+		{usagef("x"), 125, false},
 		{&runner.RequestError{Err: errors.New("x")}, 125, false},
 	}
 	for _, test := range tests {

@@ -25,43 +25,52 @@ func TestHint(t *testing.T) {
 		{"success", circumstances{result: runner.Result{State: catalog.Complete, Reason: runner.ReasonExit}, stderr: "ModuleNotFoundError: No module named 'numpy'"}, nil},
 		{"plain failure", circumstances{result: exit(1), stderr: "ValueError: x", analysis: command("python3")}, nil},
 		{
-			"own script", circumstances{result: exit(2), analysis: command("python3", "a.py"), local: []string{"a.py"}, stderr: "python3: can't open file '/work/a.py'"},
+			"own script",
+			circumstances{result: exit(2), analysis: command("python3", "a.py"), local: []string{"a.py"}, stderr: "python3: can't open file '/work/a.py'"},
 			[]string{"--script a.py", "--project .", "/analysis/a.py"},
 		},
 		{
-			"own program", circumstances{
+			"own program",
+			circumstances{
 				result:   runner.Result{State: catalog.Failed, Reason: runner.ReasonNotFound, ExitCode: 127},
 				analysis: command("./tool"), local: []string{"./tool"},
 			},
 			[]string{"--script ./tool", "/analysis/tool"},
 		},
 		{
-			"own data", circumstances{result: exit(1), analysis: command("cat", "t/a.csv"), local: []string{"t/a.csv"}},
+			"own data",
+			circumstances{result: exit(1), analysis: command("cat", "t/a.csv"), local: []string{"t/a.csv"}},
 			[]string{"--input t/a.csv", "/inputs/a.csv"},
 		},
 		{
-			"module", circumstances{result: exit(1), stderr: "Traceback\nModuleNotFoundError: No module named 'scipy.stats'\n"},
+			"module",
+			circumstances{result: exit(1), stderr: "Traceback\nModuleNotFoundError: No module named 'scipy.stats'\n"},
 			[]string{`"scipy"`, "not in this version", "PYTHONPATH", "--project DIR"},
 		},
 		{
-			"module with project", circumstances{result: exit(1), analysis: spec.Analysis{Project: "/p"}, stderr: "ModuleNotFoundError: No module named 'x'"},
+			"module with project",
+			circumstances{result: exit(1), analysis: spec.Analysis{Project: "/p"}, stderr: "ModuleNotFoundError: No module named 'x'"},
 			[]string{"not next to the script in --project"},
 		},
 		{
-			"permission", circumstances{result: exit(1), stderr: "PermissionError: [Errno 13] Permission denied: '/data/a.csv'"},
+			"permission",
+			circumstances{result: exit(1), stderr: "PermissionError: [Errno 13] Permission denied: '/data/a.csv'"},
 			[]string{"/data/a.csv", "chmod -R o+rX", "--ids self"},
 		},
 		{
-			"permission by the link", circumstances{result: exit(1), stderr: "PermissionError: [Errno 13] Permission denied: 'data/a.csv'"},
+			"permission by the link",
+			circumstances{result: exit(1), stderr: "PermissionError: [Errno 13] Permission denied: 'data/a.csv'"},
 			[]string{"data/a.csv", "--ids self"},
 		},
 		{"permission elsewhere", circumstances{result: exit(1), stderr: "PermissionError: [Errno 13] Permission denied: '/proc/kcore'"}, nil},
 		{
-			"permission as self", circumstances{result: exit(1), analysis: spec.Analysis{IDs: "self"}, stderr: "PermissionError: [Errno 13] Permission denied: '/docs/a'"},
+			"permission as self",
+			circumstances{result: exit(1), analysis: spec.Analysis{IDs: "self"}, stderr: "PermissionError: [Errno 13] Permission denied: '/docs/a'"},
 			[]string{"by you either"},
 		},
 		{
-			"read-only", circumstances{result: exit(1), stderr: "OSError: [Errno 30] Read-only file system: '/data/out.csv'"},
+			"read-only",
+			circumstances{result: exit(1), stderr: "OSError: [Errno 30] Read-only file system: '/data/out.csv'"},
 			[]string{"/data/out.csv cannot be written", "/work"},
 		},
 		{"memory", circumstances{result: runner.Result{State: catalog.Failed, Reason: runner.ReasonOutOfMemory, ExitCode: 137}}, []string{"--memory"}},

@@ -15,7 +15,7 @@ func newPalette(f *os.File, env lookup) palette {
 }
 
 func (p palette) paint(code, text string) string {
-	if !p.on {
+	if !p.on || text == "" {
 		return text
 	}
 	return "\x1b[" + code + "m" + text + "\x1b[0m"

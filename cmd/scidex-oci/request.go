@@ -153,9 +153,17 @@ func (k clerk) missingSecret(a spec.Analysis) error {
 func merge(base, over spec.Analysis) spec.Analysis {
 	a := base
 	for _, field := range []struct{ to, from *string }{
-		{&a.ID, &over.ID}, {&a.Script, &over.Script}, {&a.Data, &over.Data}, {&a.Docs, &over.Docs},
-		{&a.Project, &over.Project}, {&a.Stage, &over.Stage}, {&a.Export, &over.Export},
-		{&a.Rootfs, &over.Rootfs}, {&a.IDs, &over.IDs}, {&a.Limits, &over.Limits}, {&a.Keep, &over.Keep},
+		{&a.ID, &over.ID},
+		{&a.Script, &over.Script},
+		{&a.Data, &over.Data},
+		{&a.Docs, &over.Docs},
+		{&a.Project, &over.Project},
+		{&a.Stage, &over.Stage},
+		{&a.Export, &over.Export},
+		{&a.Rootfs, &over.Rootfs},
+		{&a.IDs, &over.IDs},
+		{&a.Limits, &over.Limits},
+		{&a.Keep, &over.Keep},
 	} {
 		replace(field.to, *field.from)
 	}
@@ -166,8 +174,11 @@ func merge(base, over spec.Analysis) spec.Analysis {
 	replace(&a.Timeout, over.Timeout)
 	replace(&a.Grace, over.Grace)
 	for _, list := range []struct{ to, from *[]string }{
-		{&a.Command, &over.Command}, {&a.Args, &over.Args}, {&a.Inputs, &over.Inputs},
-		{&a.Outputs, &over.Outputs}, {&a.Exclude, &over.Exclude},
+		{&a.Command, &over.Command},
+		{&a.Args, &over.Args},
+		{&a.Inputs, &over.Inputs},
+		{&a.Outputs, &over.Outputs},
+		{&a.Exclude, &over.Exclude},
 	} {
 		if *list.from != nil {
 			*list.to = *list.from

@@ -80,9 +80,17 @@ func (s *session) run(ctx context.Context) (runner.Result, error) {
 	lost := errors.Join(stdout.Close(), stderr.Close())
 	s.screen.clearStatus()
 	if lost != nil {
-		result.Warnings = append(result.Warnings, fmt.Sprintf("not all of the analysis' output could be passed on: %v; what is kept is in the logs", lost))
+		s.warn(&result, fmt.Sprintf("not all of the analysis' output could be passed on: %v; what is kept is in the logs", lost))
 	}
 	return result, err
+}
+
+// warn adds a warning to the result, and says it where the result is not shown.
+func (s *session) warn(result *runner.Result, warning string) {
+	result.Warnings = append(result.Warnings, warning)
+	if s.order.quiet && !s.order.json {
+		fmt.Fprintf(s.screen, "scidex-oci: %s\n", escape(warning))
+	}
 }
 
 // prepare makes the request and, where it is good, opens catalog and blob store: a bad one touches

@@ -139,7 +139,8 @@ func (t table) evidence(r runner.Result) {
 		count int64
 		what  string
 	}{
-		{r.Evidence.OOMKills, "killed for memory"}, {r.Evidence.PidsDenied, "processes denied"},
+		{r.Evidence.OOMKills, "killed for memory"},
+		{r.Evidence.PidsDenied, "processes denied"},
 		{r.Evidence.ThrottledMS, "ms throttled"},
 	} {
 		if one.count > 0 {
@@ -155,7 +156,7 @@ func (t table) enforced(r runner.Result) {
 	}
 	cells := [][]string{{"LIMIT", "ASKED", "EFFECTIVE", "BY"}}
 	for _, e := range r.Enforced {
-		cells = append(cells, []string{escape(e.Limit), escape(e.Asked), escape(e.Effective), escape(e.By)})
+		cells = append(cells, []string{escape(e.Limit), readable(e.Limit, e.Asked), readable(e.Limit, e.Effective), escape(e.By)})
 	}
 	t.row("limits", fmt.Sprint(len(r.Enforced)))
 	t.rows(cells)

@@ -76,7 +76,7 @@ func ending(r runner.Result) string {
 		return string(r.State)
 	case r.Reason == runner.ReasonExit:
 		return fmt.Sprintf("%s: exit %d", r.State, r.ExitCode)
-	case r.Signal != nil:
+	case r.Reason == runner.ReasonSignal && r.Signal != nil:
 		return fmt.Sprintf("%s: %s %s (%d)", r.State, r.Reason, escape(*r.Signal), r.ExitCode)
 	}
 	return fmt.Sprintf("%s: %s (%d)", r.State, escape(string(r.Reason)), r.ExitCode)
@@ -109,11 +109,19 @@ func limit(r runner.Result, name string) string {
 
 // sizeOf is " of SIZE" for a limit in bytes.
 func sizeOf(effective string) string {
-	bytes, err := strconv.ParseInt(effective, 10, 64)
-	if err != nil {
+	if _, err := strconv.ParseInt(effective, 10, 64); err != nil {
 		return ""
 	}
-	return " of " + size(bytes)
+	return " of " + readable("memory", effective)
+}
+
+// readable is a limit's value for a person: those in bytes get a unit.
+func readable(limit, value string) string {
+	bytes, err := strconv.ParseInt(value, 10, 64)
+	if err != nil || !slices.Contains([]string{"memory", "log_size", "tmp", "home", "shm"}, limit) {
+		return escape(value)
+	}
+	return size(bytes)
 }
 
 func (t table) outputs(r runner.Result) {

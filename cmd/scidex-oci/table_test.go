@@ -123,11 +123,11 @@ time        wall 1.23s, cpu 1.1s
 memory      53MiB of 2GiB
 evidence    2 processes denied
 limits      4
-            LIMIT    ASKED       EFFECTIVE   BY
-            memory   2147483648  2147483648  cgroup
-            cpus     1                       none
-            pids     100         100         watchdog
-            timeout  30m         30m         watchdog
+            LIMIT    ASKED  EFFECTIVE  BY
+            memory   2GiB   2GiB       cgroup
+            cpus     1                 none
+            pids     100    100        watchdog
+            timeout  30m    30m        watchdog
 sandbox     rootfs host, network none, seccomp enforced, uid 100001 on the host (range)
 outputs     2
             summary.csv            1.2KiB  text/csv       0123456789ab
@@ -158,6 +158,7 @@ func TestEnding(t *testing.T) {
 		{runner.Result{State: catalog.Failed, Reason: runner.ReasonExit, ExitCode: 3}, "failed: exit 3"},
 		{runner.Result{State: catalog.Failed, Reason: runner.ReasonTimeout, ExitCode: 124}, "failed: timeout (124)"},
 		{runner.Result{State: catalog.Failed, Reason: runner.ReasonSignal, ExitCode: 137, Signal: &signal}, "failed: signal SIGKILL (137)"},
+		{runner.Result{State: catalog.Canceled, Reason: runner.ReasonStopped, ExitCode: 130, Signal: &signal}, "canceled: stopped (130)"},
 		{runner.Result{State: catalog.Running}, "running"},
 	}
 	for _, test := range tests {
@@ -170,6 +171,9 @@ func TestEnding(t *testing.T) {
 func TestPalette(t *testing.T) {
 	if got := (palette{}).state(catalog.Failed, "x"); got != "x" {
 		t.Errorf("plain: %q", got)
+	}
+	if got := (palette{on: true}).bold(""); got != "" {
+		t.Errorf("nothing, coloured: %q", got)
 	}
 	if got := (palette{on: true}).state(catalog.Failed, "x"); got != "\x1b[31mx\x1b[0m" {
 		t.Errorf("coloured: %q", got)

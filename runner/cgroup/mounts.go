@@ -14,7 +14,8 @@ type mount struct{ root, point string }
 // only its own part) is the mount point itself.
 func (m mount) dir(group string) string {
 	rel, err := filepath.Rel(m.root, group)
-	if err != nil || rel == ".." || strings.HasPrefix(rel, "../") {
+	// "/../x" is how cgroup_namespaces(7) shows a group outside of the reader's namespace.
+	if err != nil || strings.HasPrefix(group, "/..") || rel == ".." || strings.HasPrefix(rel, "../") {
 		return m.point
 	}
 	return filepath.Join(m.point, rel)

@@ -20,6 +20,8 @@ type Parent struct {
 	CPU bool
 	// dirs holds the parent directory per controller (v1) or one under "" (v2).
 	dirs map[string]string
+	// own is the group that this process is in.
+	own string
 }
 
 // System is where the kernel shows its control groups; the zero value is the running system.
@@ -87,6 +89,7 @@ func findV1(sys System, mounts mounts, own map[string]string) (*Parent, error) {
 		}
 	}
 	p.CPU = p.dirs["cpu"] != ""
+	p.own = p.dirs["memory"]
 	return p, nil
 }
 
@@ -108,7 +111,7 @@ func findV2(m mount, own string) (*Parent, error) {
 			reason = err.Error()
 			continue
 		}
-		return &Parent{Version: 2, CPU: cpu, dirs: map[string]string{"": dir}}, nil
+		return &Parent{Version: 2, CPU: cpu, dirs: map[string]string{"": dir}, own: start}, nil
 	}
 	return nil, &MissingError{reason, remedyScope}
 }

@@ -1,10 +1,11 @@
 package sandbox
 
 import (
-	"encoding/json"
 	"os"
 	"syscall"
 	"time"
+
+	"github.com/opencontainers/runtime-spec/specs-go"
 
 	"github.com/scidex-ai/scidex-oci/outputs"
 	"github.com/scidex-ai/scidex-oci/rootfs"
@@ -50,7 +51,7 @@ type message struct {
 type Job struct {
 	ID string `json:"id"`
 	// Spec is the OCI specification; the supervisor makes its binds itself and fills in the sources.
-	Spec json.RawMessage `json:"spec"`
+	Spec *specs.Spec `json:"spec"`
 	// Tree is the root filesystem.
 	Tree rootfs.Tree `json:"tree"`
 	// Binds are the read-only binds of the run's own, beside the tree's.

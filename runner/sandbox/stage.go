@@ -1,7 +1,6 @@
 package sandbox
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -44,31 +43,27 @@ func mountTmpfs(dir string) error {
 	return unix.Mount("tmpfs", dir, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, "mode=0755")
 }
 
-// stage builds the root filesystem of a job with everything the host binds into it, and returns the OCI
-// specification with what is left for libcontainer: the mounts of the container's own namespaces.
+// stage builds the root filesystem of a job with everything the host binds into it, and leaves in the
+// OCI specification what is libcontainer's: the mounts of the container's own namespaces.
 // Files that are bound are opened once, checked on the descriptor and mounted from it, so that a path
 // swapped in between wins nothing.
-func stage(job *Job, files []*os.File) (*specs.Spec, error) {
-	var ociSpec specs.Spec
-	if err := json.Unmarshal(job.Spec, &ociSpec); err != nil {
-		return nil, fmt.Errorf("decode the OCI specification: %w", err)
-	}
+func stage(job *Job, files []*os.File) error {
 	root := rootOf(job)
 	if err := os.Mkdir(root, 0o755); err != nil {
-		return nil, err
+		return err
 	}
 	if err := mountTmpfs(root); err != nil {
-		return nil, fmt.Errorf("tmpfs: %w", err)
+		return fmt.Errorf("tmpfs: %w", err)
 	}
 	if err := populate(root, job); err != nil {
-		return nil, err
+		return err
 	}
 	if err := bindAll(root, job, files); err != nil {
-		return nil, err
+		return err
 	}
-	ociSpec.Root.Path = root
-	ociSpec.Mounts = ownMounts(ociSpec.Mounts)
-	return &ociSpec, nil
+	job.Spec.Root.Path = root
+	job.Spec.Mounts = ownMounts(job.Spec.Mounts)
+	return nil
 }
 
 func rootOf(job *Job) string { return filepath.Join(stageDir, "run-"+job.ID) }

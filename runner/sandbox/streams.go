@@ -20,20 +20,20 @@ func newStreams(owner int) (_ *streams, err error) {
 	}
 	for _, pipe := range []*[2]*os.File{&s.stdout, &s.stderr} {
 		if pipe[0], pipe[1], err = os.Pipe(); err != nil {
-			return nil, errors.Join(err, s.closeChild(), s.closeParent())
+			return nil, errors.Join(err, closeAll(s.child()), closeAll(s.parent()))
 		}
 		if err := pipe[1].Chown(owner, owner); err != nil {
-			return nil, errors.Join(fmt.Errorf("own a pipe: %w", err), s.closeChild(), s.closeParent())
+			return nil, errors.Join(fmt.Errorf("own a pipe: %w", err), closeAll(s.child()), closeAll(s.parent()))
 		}
 	}
 	return s, nil
 }
 
-// closeChild closes the ends that the container has.
-func (s *streams) closeChild() error { return closeAll([]*os.File{s.null, s.stdout[1], s.stderr[1]}) }
+// child are the ends that the container has.
+func (s *streams) child() []*os.File { return []*os.File{s.null, s.stdout[1], s.stderr[1]} }
 
-// closeParent closes the ends that the launcher has.
-func (s *streams) closeParent() error { return closeAll([]*os.File{s.stdout[0], s.stderr[0]}) }
+// parent are the ends that the launcher has.
+func (s *streams) parent() []*os.File { return []*os.File{s.stdout[0], s.stderr[0]} }
 
 func closeAll(files []*os.File) error {
 	var errs []error
@@ -44,3 +44,6 @@ func closeAll(files []*os.File) error {
 	}
 	return errors.Join(errs...)
 }
+
+// discard closes files to which nothing was written, so that nothing can be lost.
+func discard(files []*os.File) { _ = closeAll(files) }

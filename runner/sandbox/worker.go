@@ -31,7 +31,7 @@ type worker struct {
 func (w *worker) handle(ctx context.Context, m message) error {
 	switch m.Type {
 	case msgJob:
-		return w.create(m)
+		return w.create(ctx, m)
 	case msgStart:
 		return w.start()
 	case msgStop, msgKill:
@@ -57,39 +57,38 @@ func (w *worker) end(how string) error {
 	return nil
 }
 
-func (w *worker) create(m message) error {
+func (w *worker) create(ctx context.Context, m message) error {
 	w.job = m.Job
 	w.timedOut, w.ended = make(chan struct{}), make(chan struct{})
 	if len(m.files) < 2 {
 		return fmt.Errorf("job %q came with %d descriptors", w.job.ID, len(m.files))
 	}
 	w.work, w.ingest = m.files[0], m.files[1]
-	defer closeAll(m.files[2:])
-	if err := w.ownWork(); err != nil {
+	defer discard(m.files[2:])
+	if err := w.ownWork(ctx); err != nil {
 		return err
 	}
-	ociSpec, err := stage(w.job, m.files)
-	if err != nil {
+	if err := stage(w.job, m.files); err != nil {
 		return fmt.Errorf("stage the file systems: %w", err)
 	}
 	streams, err := newStreams(w.job.Owner)
 	if err != nil {
 		return err
 	}
-	defer streams.closeChild()
+	defer discard(streams.child())
 	w.container, err = container.Create(container.Config{
-		ID: w.job.ID, StateDir: stateDir, Spec: ociSpec,
+		ID: w.job.ID, StateDir: stateDir, Spec: w.job.Spec,
 		Stdin: streams.null, Stdout: streams.stdout[1], Stderr: streams.stderr[1],
 	})
 	if err != nil {
-		return errors.Join(err, streams.closeParent())
+		return errors.Join(err, closeAll(streams.parent()))
 	}
 	return w.created(streams)
 }
 
 // ownWork gives the working directory and what was staged in it to the analysis, and makes its links.
-func (w *worker) ownWork() error {
-	if err := outputs.Own(context.Background(), w.work, w.job.Owner, w.job.Owner); err != nil {
+func (w *worker) ownWork(ctx context.Context) error {
+	if err := outputs.Own(ctx, w.work, w.job.Owner, w.job.Owner); err != nil {
 		return fmt.Errorf("own the working directory: %w", err)
 	}
 	fd := int(w.work.Fd())
@@ -113,7 +112,7 @@ func (w *worker) ownWork() error {
 
 func (w *worker) created(streams *streams) error {
 	err := w.conn.send(message{Type: msgCreated}, w.container.Pidfd(), streams.stdout[0], streams.stderr[0])
-	return errors.Join(err, streams.closeParent())
+	return errors.Join(err, closeAll(streams.parent()))
 }
 
 // start opens the gate and watches from another goroutine, so that stop and kill are heard.
@@ -229,7 +228,7 @@ func (w *worker) harvest(ctx context.Context, h Harvest) error {
 // clean empties a working directory or makes it root's: that is the caller for an ordinary user; a root
 // launcher takes the files over from there.
 func (w *worker) clean(ctx context.Context, m message) error {
-	defer closeAll(m.files)
+	defer discard(m.files)
 	if len(m.files) != 1 {
 		return fmt.Errorf("clean came with %d descriptors", len(m.files))
 	}

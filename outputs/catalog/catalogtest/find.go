@@ -30,9 +30,15 @@ func testGet(t *testing.T, d Driver) {
 func testFind(t *testing.T, d Driver) {
 	c := fresh(t, d)
 	for _, key := range []catalog.Key{
-		{ID: "run", Attempt: 1}, {ID: "run", Attempt: 2}, {ID: "run-long", Attempt: 1},
-		{ID: "a_b", Attempt: 1}, {ID: "axb", Attempt: 1}, {ID: "a.b", Attempt: 1}, {ID: "B", Attempt: 1},
-		{ID: "two.x", Attempt: 1}, {ID: "two.x", Attempt: 2},
+		{ID: "run", Attempt: 1},
+		{ID: "run", Attempt: 2},
+		{ID: "run-long", Attempt: 1},
+		{ID: "a_b", Attempt: 1},
+		{ID: "axb", Attempt: 1},
+		{ID: "a.b", Attempt: 1},
+		{ID: "B", Attempt: 1},
+		{ID: "two.x", Attempt: 1},
+		{ID: "two.x", Attempt: 2},
 	} {
 		create(t, c, intent(key.ID, key.Attempt))
 	}

@@ -93,8 +93,10 @@ func TestQueryPlans(t *testing.T) {
 		{"label", selectRun + labels.String(), labels.args, "run_label_value", "SCAN r"},
 		{"entries", selectEntry + ` ORDER BY path`, []any{"a", 1}, "PRIMARY KEY", "B-TREE"},
 		{"prefix", `SELECT DISTINCT id FROM analysis_run WHERE id >= ? AND id < ? ORDER BY id`, []any{"a", "b"}, "id>? AND id<?", "B-TREE"},
-		{"digests", `SELECT sha256 FROM analysis_output WHERE sha256 IS NOT NULL UNION SELECT sha256 FROM run_blob ORDER BY sha256`,
-			nil, "analysis_output_sha256", "B-TREE"},
+		{
+			"digests", `SELECT sha256 FROM analysis_output WHERE sha256 IS NOT NULL UNION SELECT sha256 FROM run_blob ORDER BY sha256`,
+			nil, "analysis_output_sha256", "B-TREE",
+		},
 		{"who names a blob", `SELECT id FROM analysis_output WHERE sha256 = ?`, []any{"x"}, "analysis_output_sha256", "SCAN"},
 	}
 	for _, tt := range tests {

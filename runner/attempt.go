@@ -1,0 +1,81 @@
+package runner
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"time"
+
+	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/spec"
+)
+
+// nextAttempt returns the key of the next execution of an id; an empty id gets a new one.
+func (r *Runner) nextAttempt(ctx context.Context, id string, again bool) (catalog.Key, error) {
+	if id == "" {
+		id, err := newID()
+		return catalog.Key{ID: id, Attempt: 1}, err
+	}
+	last, err := r.Catalog.Get(ctx, catalog.Key{ID: id})
+	switch {
+	case errors.Is(err, catalog.ErrNotFound) && again:
+		return catalog.Key{}, fmt.Errorf("--again %s: the catalog has no run of that id", id)
+	case errors.Is(err, catalog.ErrNotFound):
+		return catalog.Key{ID: id, Attempt: 1}, nil
+	case err != nil:
+		return catalog.Key{}, fmt.Errorf("look up %s: %w", id, err)
+	case !last.State.Final():
+		return catalog.Key{}, fmt.Errorf("id %s is in use: attempt %d is %s; stop it, or run gc if it was killed", id, last.Attempt, last.State)
+	case !again && (last.State == catalog.Complete || last.State == catalog.Failed):
+		return catalog.Key{}, fmt.Errorf("id %s was used before and is %s; choose another id, or repeat it with --again %s", id, last.State, id)
+	default:
+		return catalog.Key{ID: id, Attempt: last.Attempt + 1}, nil
+	}
+}
+
+func newID() (string, error) {
+	var random [4]byte
+	_, err := rand.Read(random[:])
+	return spec.NewID(time.Now(), random), err
+}
+
+// scriptSource is the script's file. A run that is repeated has the script as it was kept, unless another
+// one is named; a project shows its own.
+func (r *Runner) scriptSource(ctx context.Context, a spec.Analysis, key catalog.Key, again bool) (string, error) {
+	if !again || a.Script == "" || a.Project != "" {
+		return a.Script, nil
+	}
+	last, err := r.Catalog.Get(ctx, catalog.Key{ID: key.ID, Attempt: key.Attempt - 1})
+	if err != nil {
+		return "", err
+	}
+	result, err := newResult(last)
+	if err != nil {
+		return "", err
+	}
+	var before spec.Analysis
+	if err := json.Unmarshal(last.Request, &before); err != nil {
+		return "", fmt.Errorf("read the recorded request: %w", err)
+	}
+	if result.Script == nil || result.Script.SHA256 == "" || before.Script != a.Script {
+		return a.Script, nil
+	}
+	return r.Blobs.Path(result.Script.SHA256)
+}
+
+// checkDirectory refuses an id whose directory exists already, unless it is the kept one of the
+// attempt before.
+func (r *Runner) checkDirectory(ctx context.Context, key catalog.Key) error {
+	path := runDir(r.Tmp, key.ID)
+	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if kept, err := r.keptByUs(ctx, key); err != nil || kept {
+		return err
+	}
+	return fmt.Errorf("%s exists already and is not ours to use; choose another --id, or remove it", path)
+}

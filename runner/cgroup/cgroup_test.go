@@ -1,0 +1,248 @@
+package cgroup
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+// host lays out /proc and the files of a control group file system in a temporary directory: enough of
+// the kernel for what is decided by reading and writing plain files.
+type host struct {
+	t     *testing.T
+	dir   string
+	lines []string // of mountinfo
+}
+
+func newHost(t *testing.T) *host { return &host{t: t, dir: t.TempDir()} }
+
+func (h *host) write(path, text string) string {
+	h.t.Helper()
+	full := filepath.Join(h.dir, path)
+	if err := os.MkdirAll(filepath.Dir(full), 0o755); err != nil {
+		h.t.Fatal(err)
+	}
+	if err := os.WriteFile(full, []byte(text), 0o644); err != nil {
+		h.t.Fatal(err)
+	}
+	return full
+}
+
+func (h *host) mount(root, point, kind, options string) {
+	h.lines = append(h.lines, fmt.Sprintf("30 24 0:26 %s %s rw,nosuid - %s cgroup %s", root, filepath.Join(h.dir, point), kind, options))
+}
+
+// system writes /proc/self for a process in the given groups ("4:memory:/a").
+func (h *host) system(root bool, groups ...string) System {
+	h.write("proc/self/mountinfo", strings.Join(h.lines, "\n")+"\n")
+	h.write("proc/self/cgroup", strings.Join(groups, "\n")+"\n")
+	return System{Proc: filepath.Join(h.dir, "proc"), Root: root}
+}
+
+// unified makes one group of cgroup v2 with the files that Find looks at.
+func (h *host) unified(dir, controllers, handedDown string, pids ...int) {
+	var procs strings.Builder
+	for _, pid := range pids {
+		fmt.Fprintln(&procs, pid)
+	}
+	h.write(filepath.Join(dir, "cgroup.controllers"), controllers)
+	h.write(filepath.Join(dir, "cgroup.subtree_control"), handedDown)
+	h.write(filepath.Join(dir, "cgroup.procs"), procs.String())
+}
+
+func TestFindV1(t *testing.T) {
+	h := newHost(t)
+	for _, c := range []string{"memory", "pids", "cpu"} {
+		h.mount("/", "cg/"+c, "cgroup", "rw,"+c)
+		if err := os.MkdirAll(filepath.Join(h.dir, "cg", c, "own"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	groups := []string{"3:cpu:/own", "2:pids:/own", "1:memory:/own"}
+	p, err := Find(h.system(true, groups...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p.Version != 1 || !p.CPU {
+		t.Errorf("found %+v", p)
+	}
+	want := filepath.Join(h.dir, "cg/memory/own/scidex-oci-x@1")
+	if plan := p.Plan("x@1"); len(plan) != 3 || plan[1] != want {
+		t.Errorf("planned %v, want three with %s", plan, want)
+	}
+	_, err = Find(h.system(false, groups...))
+	var missing *MissingError
+	if !errors.As(err, &missing) || !strings.Contains(err.Error(), "cgroup v1, where only root") {
+		t.Errorf("an ordinary user gets %v", err)
+	}
+}
+
+func TestFindV1WithoutController(t *testing.T) {
+	h := newHost(t)
+	h.mount("/", "cg/memory", "cgroup", "rw,memory")
+	h.mount("/", "cg/pids", "cgroup", "rw,pids")
+	h.write("cg/memory/tasks", "")
+	_, err := Find(h.system(true, "1:memory:/", "2:pids:/"))
+	if err == nil || !strings.Contains(err.Error(), "the pids controller") {
+		t.Errorf("a missing hierarchy gives %v", err)
+	}
+}
+
+func TestFindV2(t *testing.T) {
+	self := os.Getpid()
+	for name, c := range map[string]struct {
+		prepare func(h *host)
+		parent  string // relative to the mount; empty: refused
+		cpu     bool
+		refusal string
+	}{
+		"delegated above, enabled": {
+			func(h *host) {
+				h.unified("cg/user", "cpu memory pids", "cpu memory pids")
+				h.unified("cg/user/app", "cpu memory pids", "", self, 1)
+			}, "user", true, "",
+		},
+		"without the cpu controller": {
+			func(h *host) {
+				h.unified("cg/user", "memory pids", "memory pids")
+				h.unified("cg/user/app", "memory pids", "", self)
+			}, "user", false, "",
+		},
+		"memory not delegated": {
+			func(h *host) {
+				h.unified("cg/user", "pids", "pids")
+				h.unified("cg/user/app", "pids", "", self)
+			}, "", false, "does not have the memory controller",
+		},
+		"own group is shared with others": {
+			func(h *host) { h.unified("cg/user/app", "cpu memory pids", "", self, 1) }, "", false, "2 processes of its own",
+		},
+		"nothing is writable": {
+			func(*host) {}, "", false, "not delegated",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := newHost(t)
+			h.mount("/", "cg", "cgroup2", "rw")
+			c.prepare(h)
+			p, err := Find(h.system(false, "0::/user/app"))
+			if c.parent == "" {
+				var missing *MissingError
+				if !errors.As(err, &missing) || !strings.Contains(err.Error(), c.refusal) {
+					t.Fatalf("want a refusal with %q, got %v", c.refusal, err)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if want := filepath.Join(h.dir, "cg", c.parent, "scidex-oci-x"); p.Plan("x")[0] != want {
+				t.Errorf("planned %v, want %s", p.Plan("x"), want)
+			}
+			if c.cpu && !p.CPU {
+				t.Error("the cpu controller was not found")
+			}
+		})
+	}
+}
+
+// alone in its own group, the launcher moves to a leaf so that the group can hand its controllers down.
+func TestFindV2Vacates(t *testing.T) {
+	h := newHost(t)
+	h.mount("/", "cg", "cgroup2", "rw")
+	h.unified("cg/scope", "cpu memory pids", "", os.Getpid())
+	leaf := h.write("cg/scope/scidex-oci-launcher/cgroup.procs", "")
+	if _, err := Find(h.system(false, "0::/scope")); err != nil {
+		t.Fatal(err)
+	}
+	if moved, err := os.ReadFile(leaf); err != nil || string(moved) != strconv.Itoa(os.Getpid()) {
+		t.Errorf("the leaf's cgroup.procs was written %q (%v)", moved, err)
+	}
+}
+
+func TestV2LimitsAndEvidence(t *testing.T) {
+	h := newHost(t)
+	for file, text := range map[string]string{
+		"memory.max": "", "memory.oom.group": "", "pids.max": "", "cpu.max": "", "memory.swap.max": "",
+		"memory.current": "10", "memory.peak": "99", "pids.current": "2", "pids.peak": "7",
+		"cpu.stat":      "usage_usec 1500000\nnr_throttled 3\nthrottled_usec 2500\n",
+		"memory.events": "low 0\noom 2\noom_kill 1\n", "pids.events": "max 4\n",
+	} {
+		h.write(file, text+"\n")
+	}
+	g := v2{dir: h.dir}
+	limits := Limits{Memory: 1 << 30, CPUs: 0.5, Pids: 50}
+	if err := g.set(limits); err != nil {
+		t.Fatal(err)
+	}
+	got, err := g.effective()
+	if err == nil {
+		err = compare(limits, got)
+	}
+	if err != nil {
+		t.Errorf("%+v: %v", got, err)
+	}
+	if swap, err := read(h.dir, "memory.swap.max"); err != nil || !strings.HasPrefix(swap, "0") {
+		t.Errorf("swap is %q (%v)", swap, err)
+	}
+	usage, err := g.usage()
+	if err != nil || usage != (Usage{Memory: 10, MemoryPeak: 99, Pids: 2, PidsPeak: 7, CPU: 1500 * time.Millisecond}) {
+		t.Errorf("usage %+v (%v)", usage, err)
+	}
+	evidence, err := g.evidence()
+	if err != nil || evidence != (Evidence{OOMKills: 1, PidsDenied: 4, Throttled: 2500 * time.Microsecond}) {
+		t.Errorf("evidence %+v (%v)", evidence, err)
+	}
+}
+
+func TestCompare(t *testing.T) {
+	asked := Limits{Memory: 100_000_000, CPUs: 0.5, Pids: 10}
+	for name, c := range map[string]struct {
+		got Effective
+		ok  bool
+	}{
+		"exact":               {asked, true},
+		"rounded to pages":    {Effective{Memory: 99_999_744, CPUs: 0.5, Pids: 10}, true},
+		"memory not applied":  {Effective{Memory: 1 << 62, CPUs: 0.5, Pids: 10}, false},
+		"memory a page short": {Effective{Memory: 100_000_000 - int64(os.Getpagesize()), CPUs: 0.5, Pids: 10}, false},
+		"no CPU quota":        {Effective{Memory: 100_000_000, Pids: 10}, false},
+		"other pids":          {Effective{Memory: 100_000_000, CPUs: 0.5, Pids: 11}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if err := compare(asked, c.got); (err == nil) != c.ok {
+				t.Errorf("got %v", err)
+			}
+		})
+	}
+}
+
+func TestParseCPUMax(t *testing.T) {
+	for text, want := range map[string]float64{"max 100000": 0, "50000 100000": 0.5, "200000 100000": 2} {
+		if got, err := parseCPUMax(text); err != nil || got != want {
+			t.Errorf("%q is %g (%v), want %g", text, got, err, want)
+		}
+	}
+	for _, text := range []string{"", "x 100000", "5", "5 0"} {
+		if _, err := parseCPUMax(text); err == nil {
+			t.Errorf("%q is taken", text)
+		}
+	}
+}
+
+func TestMountDir(t *testing.T) {
+	for _, c := range []struct{ root, group, want string }{
+		{"/", "/user/app", "/cg/user/app"},
+		{"/docker/1", "/docker/1/x", "/cg/x"},
+		{"/docker/1", "/elsewhere", "/cg"}, // a container that sees its own part only
+		{"/", "/../escape", "/cg"},
+	} {
+		if got := (mount{root: c.root, point: "/cg"}).dir(c.group); got != c.want {
+			t.Errorf("group %s of a mount of %s is at %s, want %s", c.group, c.root, got, c.want)
+		}
+	}
+}

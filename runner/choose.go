@@ -1,0 +1,61 @@
+package runner
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/scidex-ai/scidex-oci/runner/cgroup"
+	"github.com/scidex-ai/scidex-oci/spec"
+)
+
+// chooseIDs locks a pair of ids for the run.
+func (p *plan) chooseIDs() (err error) {
+	asked := p.analysis.IDs
+	switch {
+	case asked == spec.IDsSelf && p.account.Root():
+		return errors.New("--ids self would be the host's root here; run as an ordinary user, or leave it out: the run gets ids of its own")
+	case asked == spec.IDsRange && !p.account.HasRange():
+		return fmt.Errorf("--ids range: this user has no range of ids%s; add one (usermod --add-subuids 100000-165535 --add-subgids 100000-165535 USER) or use --ids self",
+			parenthesis(p.account.Notice))
+	case p.account.Root() && !p.account.HasRange():
+		return errors.New("root has no ids to give here: its own user namespace maps too few; start the outer container with a larger id map")
+	}
+	if p.account.Notice != "" {
+		p.warnings = append(p.warnings, p.account.Notice)
+	}
+	p.analysis.IDs = spec.IDsSelf
+	if p.account.HasRange() && asked != spec.IDsSelf {
+		p.analysis.IDs = spec.IDsRange
+	}
+	if p.single() && len(p.account.Groups) > 0 && asked != spec.IDsSelf && p.analysis.Limits == spec.LimitsEnforce {
+		return fmt.Errorf("the analysis would keep the caller's supplementary groups %v, which a user without a range in /etc/subuid cannot drop; get a range, or accept that with --ids self", p.account.Groups)
+	}
+	p.slot, err = p.account.AcquireSlot(p.analysis.IDs == spec.IDsSelf)
+	return err
+}
+
+func parenthesis(s string) string {
+	if s == "" {
+		return ""
+	}
+	return " (" + s + ")"
+}
+
+// chooseLimits finds who is to hold the limits. A default CPU limit yields where only the cpu
+// controller is missing; one that was asked for does not.
+func (p *plan) chooseLimits(cpusAsked bool) error {
+	parent, err := cgroup.Find(cgroup.System{Root: p.account.Root()})
+	var missing *cgroup.MissingError
+	switch {
+	case errors.As(err, &missing) && p.analysis.Limits == spec.LimitsBestEffort:
+		return nil
+	case errors.As(err, &missing):
+		return fmt.Errorf("limits cannot be enforced: %w", missing)
+	case err != nil:
+		return err
+	case !parent.CPU && cpusAsked && p.analysis.Limits == spec.LimitsEnforce:
+		return fmt.Errorf("--cpus %g cannot be enforced: the cpu controller is not delegated; delegate it (Delegate=cpu memory pids), or leave --cpus out", p.analysis.CPUs)
+	}
+	p.parent = parent
+	return nil
+}

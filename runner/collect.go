@@ -1,0 +1,149 @@
+package runner
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/scidex-ai/scidex-oci/outputs"
+	"github.com/scidex-ai/scidex-oci/runner/sandbox"
+)
+
+// emptyWait is how long the processes of a control group may take to vanish after the last one was
+// killed: the kernel frees them asynchronously.
+const emptyWait = 10 * time.Second
+
+// collectEvidence reads the kernel's counters, proves the control group empty and removes it.
+func (e *execution) collectEvidence() error {
+	e.report.Usage.WallMS = wall(e.exit).Milliseconds()
+	e.report.Usage.CPUMS = e.exit.CPU.Milliseconds()
+	e.report.Usage.MemoryPeakBytes = e.exit.MemoryPeak
+	if e.group == nil {
+		return nil
+	}
+	if err := e.group.Empty(emptyWait); err != nil {
+		return err
+	}
+	usage, err := e.group.Usage()
+	if err != nil {
+		return err
+	}
+	evidence, err := e.group.Evidence()
+	if err != nil {
+		return err
+	}
+	e.report.Usage.CPUMS = usage.CPU.Milliseconds()
+	e.report.Usage.MemoryPeakBytes = usage.MemoryPeak
+	e.report.Usage.PidsPeak = usage.PidsPeak
+	e.report.Evidence = Evidence{
+		OOMKills: evidence.OOMKills, PidsDenied: evidence.PidsDenied, ThrottledMS: evidence.Throttled.Milliseconds(),
+	}
+	return e.removeGroup()
+}
+
+func (e *execution) removeGroup() error {
+	if e.group == nil {
+		return nil
+	}
+	err := e.group.Remove()
+	if err == nil {
+		e.group = nil
+	}
+	return err
+}
+
+func wall(exit sandbox.Exit) time.Duration {
+	if exit.Started.IsZero() {
+		return 0
+	}
+	return exit.Finished.Sub(exit.Started)
+}
+
+// harvest reads the working directory, publishes what it holds, the logs and the script, and makes all
+// of it durable.
+func (e *execution) harvest() (err error) {
+	e.place.Ended = true
+	if err := e.tenure.record(e.place); err != nil {
+		return err
+	}
+	unchanged := outputs.Unchanged(e.staged)
+	e.totals, err = e.supervisor.Harvest(sandbox.Harvest{
+		Exclude: e.plan.analysis.Exclude,
+		Partial: e.partial(),
+	}, func(entry outputs.Entry) error {
+		if unchanged(entry) {
+			return nil
+		}
+		return e.take(entry)
+	})
+	if err != nil {
+		return err
+	}
+	return errors.Join(e.publishLogs(), e.publishScript(), e.ingest.Sync())
+}
+
+// partial reports whether files may have been open for writing when the run ended: whenever it did not
+// end by itself.
+func (e *execution) partial() bool {
+	return e.stopped != nil || e.exit.TimedOut || !e.exit.Ended || e.report.Evidence.OOMKills > 0
+}
+
+// take publishes one entry's file and keeps its verdict for the commit.
+func (e *execution) take(entry outputs.Entry) error {
+	if entry.Rejected != "" {
+		e.run.RejectedTotal++
+	} else {
+		if err := e.ingest.Publish(entry.Ingest, entry.SHA256); err != nil {
+			return err
+		}
+		entry.Ingest = ""
+		e.run.OutputsTotal++
+		e.report.Usage.WorkFiles++
+		e.report.Usage.WorkBytes += entry.Size
+		e.plan.declared.Seen(entry.Path)
+	}
+	e.entries = append(e.entries, entry)
+	return nil
+}
+
+func (e *execution) publishLogs() error {
+	for i, log := range []*Log{&e.report.Logs.Stdout, &e.report.Logs.Stderr} {
+		if e.sinks[i] == nil {
+			continue
+		}
+		var err error
+		if *log, err = e.sinks[i].publish(); err != nil {
+			return fmt.Errorf("keep the log: %w", err)
+		}
+		if log.SHA256 != "" {
+			e.run.Blobs = append(e.run.Blobs, log.SHA256)
+		}
+	}
+	return nil
+}
+
+// commit writes the run's end and its outputs in one transaction.
+func (e *execution) commit(ctx context.Context, v verdict) error {
+	e.run.State, e.run.Reason, e.run.Message = v.state, string(v.reason), v.message
+	e.run.ExitCode, e.run.Signal = v.exitCode, v.signal
+	e.run.FinishedAt = time.Now().UTC()
+	report, err := json.Marshal(e.report)
+	if err != nil {
+		return err
+	}
+	e.run.Report = report
+	if e.run.Place, err = json.Marshal(e.place); err != nil {
+		return err
+	}
+	next := 0
+	return e.Catalog.Commit(ctx, e.run, func() (outputs.Entry, error) {
+		if next == len(e.entries) {
+			return outputs.Entry{}, io.EOF
+		}
+		next++
+		return e.entries[next-1], nil
+	})
+}

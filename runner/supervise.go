@@ -1,0 +1,77 @@
+package runner
+
+import (
+	"io"
+	"sync"
+	"time"
+
+	"github.com/scidex-ai/scidex-oci/runner/sandbox"
+)
+
+// supervise opens the gate, passes the streams and the user's wish to stop on, and waits for the end.
+func (e *execution) supervise(created *sandbox.Created) error {
+	done := make(chan struct{})
+	var streams sync.WaitGroup
+	limit := int64(e.plan.analysis.LogSize)
+	e.sinks = [2]*logSink{{ingest: e.ingest, limit: limit}, {ingest: e.ingest, limit: limit}}
+	for i, stream := range []struct {
+		from io.Reader
+		to   io.Writer
+	}{{created.Stdout, e.request.Stdout}, {created.Stderr, e.request.Stderr}} {
+		streams.Go(func() { e.tell(drain(stream.from, e.sinks[i], stream.to)) })
+	}
+	var heard sync.WaitGroup
+	heard.Go(func() { e.listen(done) })
+	err := e.supervisor.Start()
+	if err == nil {
+		e.exit, err = e.supervisor.Wait(sandbox.Watch{Started: e.started, Usage: e.progress})
+	}
+	close(done)
+	heard.Wait()
+	if err != nil {
+		return err
+	}
+	streams.Wait() // every writer is dead: both streams end
+	return nil
+}
+
+// listen passes the user's wish to stop on: the first asks, the second insists.
+func (e *execution) listen(done <-chan struct{}) {
+	for {
+		select {
+		case <-done:
+			return
+		case signal := <-e.request.Stop:
+			e.mu.Lock()
+			first := e.stopped == nil
+			if first {
+				e.stopped = &signal
+			}
+			e.mu.Unlock()
+			if first {
+				e.tell(e.supervisor.Stop())
+			} else {
+				e.tell(e.supervisor.Kill())
+			}
+		}
+	}
+}
+
+func (e *execution) started(at time.Time) { e.run.StartedAt = at.UTC() }
+
+// progress passes a sample on; the control group's own figures win over the supervisor's.
+func (e *execution) progress(u sandbox.Usage) {
+	if e.request.Progress == nil {
+		return
+	}
+	p := Progress{
+		ID: e.run.ID, ElapsedMS: time.Since(e.run.StartedAt).Milliseconds(),
+		MemoryBytes: u.Memory, Processes: u.Processes,
+	}
+	if e.group != nil {
+		if usage, err := e.group.Usage(); err == nil {
+			p.MemoryBytes, p.Processes = usage.Memory, usage.Pids
+		}
+	}
+	e.request.Progress(p)
+}

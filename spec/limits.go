@@ -1,0 +1,70 @@
+package spec
+
+import (
+	"fmt"
+	"time"
+)
+
+// checkLimits bounds what was asked for. Zero was not asked for; below the lower bounds nothing could
+// start, and what is above the upper ones is a slip.
+func checkLimits(a Analysis) error {
+	for _, err := range []error{
+		checkSize("memory", a.Memory, 4*MiB, PiB),
+		checkSize("log_size", a.LogSize, KiB, TiB),
+		checkTime("timeout", a.Timeout, 100*time.Millisecond, 30*24*time.Hour),
+		checkTime("grace", a.Grace, time.Millisecond, time.Hour),
+	} {
+		if err != nil {
+			return err
+		}
+	}
+	if a.CPUs != 0 {
+		if err := checkCPUs(a.CPUs); err != nil {
+			return fmt.Errorf("cpus: %w", err)
+		}
+	}
+	if a.Pids != 0 {
+		if err := checkPids(a.Pids); err != nil {
+			return fmt.Errorf("pids: %w", err)
+		}
+	}
+	return nil
+}
+
+func checkSize(field string, size, least, most Size) error {
+	if size == 0 || size >= least && size <= most {
+		return nil
+	}
+	return fmt.Errorf("%s %s is out of bounds: it must be at least %s and at most %s", field, size, least, most)
+}
+
+func checkTime(field string, d Duration, least, most time.Duration) error {
+	if d == 0 || time.Duration(d) >= least && time.Duration(d) <= most {
+		return nil
+	}
+	return fmt.Errorf("%s %s is out of bounds: it must be at least %s and at most %s", field, d, Duration(least), Duration(most))
+}
+
+func checkCPUs(cpus float64) error {
+	if cpus >= 0.01 && cpus <= 4096 { // not so for NaN
+		return nil
+	}
+	return badCPUs(fmt.Sprint(cpus))
+}
+
+func badCPUs(value string) error {
+	return fmt.Errorf("%s is no number of cores: it must be at least 0.01 and at most 4096, such as 1 or 0.5", value)
+}
+
+// checkPids bounds the number of processes and threads: our init takes one, so that with one nothing
+// could start; PID_MAX_LIMIT is the kernel's largest (proc_sys_kernel(5), pid_max).
+func checkPids(pids int64) error {
+	if pids < 2 || pids > 4194304 {
+		return badPids(fmt.Sprint(pids))
+	}
+	return nil
+}
+
+func badPids(value string) error {
+	return fmt.Errorf("%s is no number of processes: it must be at least 2 (the container's init takes one, the analysis another) and at most 4194304", value)
+}
