@@ -89,7 +89,7 @@ func (t *Target) put(path []byte, mode fs.FileMode, r io.Reader) error {
 		return err
 	}
 	if err := t.publish(int(dir.Fd()), temp, string(name)); err != nil {
-		unix.Unlinkat(int(dir.Fd()), temp, 0)
+		_ = unix.Unlinkat(int(dir.Fd()), temp, 0) // the error that counts is the one before
 		return err
 	}
 	return nil
@@ -108,7 +108,7 @@ func checkPath(path []byte) error {
 		case "":
 			return errors.New("the path is absolute or has an empty component")
 		case ".", "..":
-			return errors.New("the path has a component . or ..")
+			return errors.New("the path has . or .. as a component")
 		}
 	}
 	return nil
@@ -141,16 +141,16 @@ func (t *Target) open(path []byte) (*os.File, error) {
 func makeDir(at *os.File, name string) (*os.File, error) {
 	flags := unix.O_RDONLY | unix.O_DIRECTORY | quiet
 	fd, err := openat2(int(at.Fd()), name, flags, 0, inside)
-	if err == unix.ENOENT {
+	if errors.Is(err, unix.ENOENT) {
 		err = unix.Mkdirat(int(at.Fd()), name, 0o755)
-		if err == nil || err == unix.EEXIST {
+		if err == nil || errors.Is(err, unix.EEXIST) {
 			fd, err = openat2(int(at.Fd()), name, flags, 0, inside)
 		}
 	}
-	switch err {
-	case nil:
+	switch {
+	case err == nil:
 		return os.NewFile(uintptr(fd), name), nil
-	case unix.ELOOP, unix.ENOTDIR:
+	case errors.Is(err, unix.ELOOP), errors.Is(err, unix.ENOTDIR):
 		return nil, fmt.Errorf("\"%s\" exists and is no directory", Escape([]byte(name)))
 	}
 	return nil, fmt.Errorf("directory \"%s\": %w", Escape([]byte(name)), err)
@@ -169,7 +169,7 @@ func write(dir *os.File, temp string, mode fs.FileMode, r io.Reader) error {
 		err = closed
 	}
 	if err != nil {
-		unix.Unlinkat(int(dir.Fd()), temp, 0)
+		_ = unix.Unlinkat(int(dir.Fd()), temp, 0) // the error that counts is the one before
 	}
 	return err
 }
@@ -177,13 +177,13 @@ func write(dir *os.File, temp string, mode fs.FileMode, r io.Reader) error {
 // publish gives the finished file its name.
 func (t *Target) publish(dir int, temp, name string) error {
 	err := unix.Renameat2(dir, temp, dir, name, unix.RENAME_NOREPLACE)
-	if err == unix.EINVAL { // a file system without RENAME_NOREPLACE
+	if errors.Is(err, unix.EINVAL) { // a file system without RENAME_NOREPLACE
 		err = unix.Linkat(dir, temp, dir, name, 0)
 		if err == nil {
 			return unix.Unlinkat(dir, temp, 0)
 		}
 	}
-	if err != unix.EEXIST || !t.overwrite {
+	if !errors.Is(err, unix.EEXIST) || !t.overwrite {
 		return err
 	}
 	st, err := lstatAt(dir, name)

@@ -2,6 +2,7 @@ package outputs
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"runtime"
@@ -149,7 +150,7 @@ func (h *harvest) ingest(name string, st *unix.Stat_t) (Entry, error) {
 		err = fmt.Errorf("ingest: %w", closed)
 	}
 	if err != nil {
-		unix.Unlinkat(int(h.opts.Ingest.Fd()), dst.Name(), 0)
+		_ = unix.Unlinkat(int(h.opts.Ingest.Fd()), dst.Name(), 0) // the error that counts is the one before
 		return Entry{}, err
 	}
 	h.totals.Bytes += st.Size
@@ -163,7 +164,7 @@ func (h *harvest) create() (*os.File, error) {
 		name := fmt.Sprintf("%06d", h.names)
 		flags := unix.O_WRONLY | unix.O_CREAT | unix.O_EXCL | quiet
 		fd, err := openat2(int(h.opts.Ingest.Fd()), name, flags, 0o600, beneath)
-		if err == unix.EEXIST { // an earlier, interrupted harvest
+		if errors.Is(err, unix.EEXIST) { // an earlier, interrupted harvest
 			continue
 		}
 		if err != nil {

@@ -145,11 +145,11 @@ func TestOpenSameStaysBeneath(t *testing.T) {
 	must(t, os.Symlink("a", dir+"/link"))
 	work := openDir(t, dir+"/a")
 	for _, name := range []string{"..", "../a/f", "/etc/passwd"} {
-		if fd, err := openSame(int(work.Fd()), name, new(unix.Stat_t), unix.O_RDONLY); err != unix.EXDEV {
+		if fd, err := openSame(int(work.Fd()), name, new(unix.Stat_t), unix.O_RDONLY); !errors.Is(err, unix.EXDEV) {
 			t.Errorf("%s: %d %v", name, fd, err)
 		}
 	}
-	if fd, err := openSame(int(openDir(t, dir).Fd()), "link/f", new(unix.Stat_t), unix.O_RDONLY); err != unix.ELOOP {
+	if fd, err := openSame(int(openDir(t, dir).Fd()), "link/f", new(unix.Stat_t), unix.O_RDONLY); !errors.Is(err, unix.ELOOP) {
 		t.Errorf("%d %v", fd, err)
 	}
 }
@@ -165,7 +165,7 @@ func TestHarvestOfAGrowingFile(t *testing.T) {
 	go func() {
 		defer close(done)
 		for ctx.Err() == nil {
-			f.WriteString("more")
+			_, _ = f.WriteString("more")
 		}
 	}()
 	for range 20 {

@@ -83,7 +83,7 @@ func (e *emptying) remove(name string) error {
 		if rmdir := unix.Unlinkat(e.walk.fd(), name, unix.AT_REMOVEDIR); rmdir != unix.ENOTDIR {
 			err = rmdir
 		}
-		if err == unix.ENOTEMPTY || err == unix.EEXIST {
+		if errors.Is(err, unix.ENOTEMPTY) || errors.Is(err, unix.EEXIST) {
 			return e.down(name)
 		}
 	}
@@ -137,9 +137,9 @@ func (e *emptying) up() (done bool, err error) {
 	}
 	err = unix.Unlinkat(e.walk.fd(), name, unix.AT_REMOVEDIR)
 	switch {
-	case err == nil || err == unix.ENOENT:
+	case err == nil || errors.Is(err, unix.ENOENT):
 		e.gone[len(e.gone)-1]++
-	case gone > 0 && (err == unix.ENOTEMPTY || err == unix.EEXIST):
+	case gone > 0 && (errors.Is(err, unix.ENOTEMPTY) || errors.Is(err, unix.EEXIST)):
 		return false, e.down(name)
 	default:
 		e.stay(name, err)

@@ -113,7 +113,7 @@ func (s *staging) copyTo(name string, src int, st *unix.Stat_t) (string, error) 
 		err = s.adopt(fd, keptMode(st))
 	}
 	if err != nil {
-		unix.Unlinkat(s.to.fd(), name, 0)
+		_ = unix.Unlinkat(s.to.fd(), name, 0) // the error that counts is the one before
 		return "", err
 	}
 	return sum, dst.Close()

@@ -43,8 +43,9 @@ func hint(c circumstances) string {
 		return "allow more processes and threads with --pids N"
 	case runner.ReasonExit, runner.ReasonNotFound, runner.ReasonNotInvocable:
 		return hintOfExit(c)
+	default:
+		return ""
 	}
-	return ""
 }
 
 func hintOfExit(c circumstances) string {

@@ -245,7 +245,7 @@ func TestSweepKeepsPublishersOut(t *testing.T) {
 	f, err := os.Open(filepath.Join(s.dir, blobsDir))
 	must(t, err)
 	defer f.Close()
-	if err := flock(f, unix.LOCK_SH|unix.LOCK_NB); err != unix.EWOULDBLOCK {
+	if err := flock(f, unix.LOCK_SH|unix.LOCK_NB); !errors.Is(err, unix.EWOULDBLOCK) {
 		t.Errorf("%v", err)
 	}
 	must(t, release())
@@ -259,7 +259,7 @@ func TestPublishKeepsSweepOut(t *testing.T) {
 	f, err := os.Open(filepath.Join(s.dir, blobsDir))
 	must(t, err)
 	defer f.Close()
-	if err := flock(f, unix.LOCK_EX|unix.LOCK_NB); err != unix.EWOULDBLOCK {
+	if err := flock(f, unix.LOCK_EX|unix.LOCK_NB); !errors.Is(err, unix.EWOULDBLOCK) {
 		t.Errorf("%v", err)
 	}
 	must(t, i.Close())

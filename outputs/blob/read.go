@@ -3,6 +3,7 @@ package blob
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"hash"
 	"io"
@@ -53,7 +54,7 @@ func (v *verified) Read(p []byte) (int, error) {
 	}
 	n, err := v.file.Read(p)
 	v.sum.Write(p[:n])
-	if err == io.EOF {
+	if errors.Is(err, io.EOF) {
 		if got := hex.EncodeToString(v.sum.Sum(nil)); got != v.want {
 			err = fmt.Errorf("blob %s: %w: its contents have the digest %s", v.want, ErrCorrupt, got)
 		}

@@ -16,7 +16,7 @@ import (
 // passed over.
 func (s *Store) Walk(yield func(sha256 string, info fs.FileInfo) bool) error {
 	err := list(filepath.Join(s.dir, blobsDir), func(e fs.DirEntry) (bool, error) {
-		if checkDigest(e.Name()) != nil {
+		if isBlob := checkDigest(e.Name()) == nil; !isBlob {
 			return true, nil
 		}
 		info, err := e.Info()
@@ -116,7 +116,7 @@ func ifDead(path string, e fs.DirEntry, do func(string) error) (bool, error) {
 	}
 	defer f.Close()
 	switch err := flock(f, unix.LOCK_EX|unix.LOCK_NB); {
-	case err == unix.EWOULDBLOCK:
+	case errors.Is(err, unix.EWOULDBLOCK):
 		return false, nil
 	case err != nil:
 		return false, err
