@@ -23,9 +23,11 @@ import (
 type GCReport struct {
 	Lost    []catalog.Key // runs that were marked lost
 	Removed []string      // directories and control groups removed
-	Kept    []string      // directories of runs that had ended but were not committed
-	Foreign []string      // scidex-analysis-* directories of this user that no record here names; left alone
-	Errors  []error
+	// Blobs and BlobBytes count the blobs removed that no run names.
+	Blobs, BlobBytes int64
+	Kept             []string // directories of runs that had ended but were not committed
+	Foreign          []string // scidex-analysis-* directories of this user that no record here names; left alone
+	Errors           []error
 }
 
 // collector is one gc.
@@ -67,6 +69,9 @@ func (r *Runner) GC(ctx context.Context, dryRun bool) (GCReport, error) {
 	c.sweepStates(ctx)
 	c.findForeign(ctx)
 	c.sweepIngests()
+	if err := c.sweepBlobs(ctx); err != nil {
+		c.report.Errors = append(c.report.Errors, err)
+	}
 	return c.report, nil
 }
 

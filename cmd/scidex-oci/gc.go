@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/docker/go-units"
 	"github.com/urfave/cli/v2"
 
 	"github.com/scidex-ai/scidex-oci/runner"
@@ -55,9 +56,12 @@ type collected struct {
 	DryRun  bool           `json:"dry_run"`
 	Lost    []collectedRun `json:"lost"`
 	Removed []string       `json:"removed"`
-	Kept    []string       `json:"kept"`
-	Foreign []string       `json:"foreign"`
-	Errors  []string       `json:"errors"`
+	// Blobs that no run names, and their bytes.
+	Blobs     int64    `json:"blobs"`
+	BlobBytes int64    `json:"blob_bytes"`
+	Kept      []string `json:"kept"`
+	Foreign   []string `json:"foreign"`
+	Errors    []string `json:"errors"`
 }
 
 type collectedRun struct {
@@ -69,7 +73,7 @@ func collectedOf(report runner.GCReport, dryRun bool) collected {
 	all := collected{
 		DryRun: dryRun, Lost: []collectedRun{}, Errors: []string{},
 		Removed: append([]string{}, report.Removed...), Kept: append([]string{}, report.Kept...),
-		Foreign: append([]string{}, report.Foreign...),
+		Foreign: append([]string{}, report.Foreign...), Blobs: report.Blobs, BlobBytes: report.BlobBytes,
 	}
 	for _, key := range report.Lost {
 		all.Lost = append(all.Lost, collectedRun(key))
@@ -91,13 +95,16 @@ func printGC(w io.Writer, report runner.GCReport, dryRun bool) {
 	for _, what := range report.Removed {
 		fmt.Fprintln(w, removed+escape(what))
 	}
+	if report.Blobs > 0 {
+		fmt.Fprintf(w, "%s%d blobs that no run names, %s\n", removed, report.Blobs, units.BytesSize(float64(report.BlobBytes)))
+	}
 	for _, what := range report.Kept {
 		fmt.Fprintf(w, "kept     %s: its run had ended and was not committed\n", escape(what))
 	}
 	for _, what := range report.Foreign {
 		fmt.Fprintf(w, "left     %s: no run of this catalog names it\n", escape(what))
 	}
-	if len(report.Lost)+len(report.Removed)+len(report.Kept)+len(report.Foreign)+len(report.Errors) == 0 {
+	if len(report.Lost)+len(report.Removed)+len(report.Kept)+len(report.Foreign)+len(report.Errors) == 0 && report.Blobs == 0 {
 		fmt.Fprintln(w, "nothing to remove")
 	}
 }

@@ -35,6 +35,7 @@ func Run(t *testing.T, d Driver) {
 		{"CommitRefuses", testCommitRefuses},
 		{"CommitAllOrNothing", testCommitAllOrNothing},
 		{"CommitCancelled", testCommitCancelled},
+		{"Amend", testAmend},
 		{"Get", testGet},
 		{"Find", testFind},
 		{"FindAmbiguous", testFindAmbiguous},

@@ -1,0 +1,30 @@
+package catalogtest
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/scidex-ai/scidex-oci/outputs"
+	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+)
+
+func testAmend(t *testing.T, d Driver) {
+	c := fresh(t, d)
+	running := create(t, c, intent("running", 1))
+	running.State = catalog.Error
+	wantError(t, "Amend of a run that has not ended", c.Amend(t.Context(), running), catalog.ErrNotFound)
+	wantError(t, "Amend of a run that is not there", c.Amend(t.Context(), ended(intent("none", 1))), catalog.ErrNotFound)
+
+	want := finish(t, c, intent("a", 1), file("first"))
+	want.OutputsTotal = 1
+	want.State, want.Reason, want.Message, want.ExitCode = catalog.Error, "export", "no room", 125
+	want.Report = json.RawMessage(`{"warnings":["no room"]}`)
+	must(t, c.Amend(t.Context(), want))
+	wantRun(t, get(t, c, "a", 1), want)
+	wantEntries(t, listing(t, c, want.Key), []outputs.Entry{file("first")})
+
+	back := want
+	back.State = catalog.Running
+	wantError(t, "Amend back to running", c.Amend(t.Context(), back), catalog.ErrNotFound)
+	wantRun(t, get(t, c, "a", 1), want)
+}
