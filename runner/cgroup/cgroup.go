@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -96,11 +97,18 @@ func compare(asked Limits, got Effective) error {
 // Dirs are the group's directories.
 func (g *Group) Dirs() []string { return g.dirs }
 
-// Add moves a process, with all its threads, into the group.
+// Add moves a process, with all its threads, into the group, and makes sure that it is there.
 func (g *Group) Add(pid int) error {
 	for _, dir := range g.dirs {
 		if err := write(dir, "cgroup.procs", strconv.Itoa(pid)); err != nil {
 			return fmt.Errorf("move process %d into its control group: %w", pid, err)
+		}
+		pids, err := pidsOf(dir)
+		if err != nil {
+			return err
+		}
+		if !slices.Contains(pids, pid) {
+			return fmt.Errorf("process %d was moved into control group %s and is not there", pid, dir)
 		}
 	}
 	return nil
