@@ -1,11 +1,13 @@
 package runner
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"time"
 
 	"github.com/scidex-ai/scidex-oci/outputs"
@@ -82,6 +84,8 @@ func (e *execution) harvest() (err error) {
 	if err != nil {
 		return err
 	}
+	// The walk comes in the directory's order; the catalog lists by path.
+	slices.SortFunc(e.entries, func(a, b outputs.Entry) int { return bytes.Compare(a.Path, b.Path) })
 	return errors.Join(e.publishLogs(), e.publishScript(), e.ingest.Sync())
 }
 

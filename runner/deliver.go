@@ -16,8 +16,8 @@ import (
 // resultFile is the name of the result among exported outputs.
 const resultFile = "scidex-result.json"
 
-// Export writes the outputs of a run and scidex-result.json into dir as the caller's own files. It
-// refuses a directory that is not empty unless overwrite. Every blob is verified while it is read.
+// Export writes the outputs of a run and scidex-result.json into dir as the caller's own files; an output
+// that has this name is left out and stays in the blob store. It refuses a directory that is not empty unless overwrite. Every blob is verified while it is read.
 func (r *Runner) Export(ctx context.Context, run catalog.Run, dir string, overwrite bool) (err error) {
 	target, err := outputs.OpenTarget(dir, overwrite)
 	if err != nil {
@@ -26,7 +26,8 @@ func (r *Runner) Export(ctx context.Context, run catalog.Run, dir string, overwr
 	defer func() { err = errors.Join(err, target.Close()) }()
 	var failed error
 	err = r.Catalog.Outputs(ctx, run.Key, func(e outputs.Entry) bool {
-		if e.Rejected == "" {
+		// An analysis may have written a file of that name; the result's place is the result's.
+		if e.Rejected == "" && string(e.Path) != resultFile {
 			failed = r.exportOne(target, e)
 		}
 		return failed == nil

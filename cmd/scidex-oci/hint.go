@@ -21,6 +21,7 @@ type circumstances struct {
 	analysis spec.Analysis
 	stderr   string   // its end
 	local    []string // arguments that name a file of the caller's directory; see local
+	root     bool     // root calls, whose runs never have the caller's id
 }
 
 var (
@@ -56,7 +57,7 @@ func hintOfExit(c circumstances) string {
 		return hintModule(m[1], c.analysis)
 	}
 	if m := noAccess.FindStringSubmatch(c.stderr); m != nil {
-		return hintAccess(m[1], c.analysis)
+		return hintAccess(m[1], c)
 	}
 	if m := readOnly.FindStringSubmatch(c.stderr); m != nil {
 		return fmt.Sprintf("%s cannot be written: write to the current directory, /work, or to /tmp", m[1])
@@ -88,9 +89,13 @@ func hintModule(module string, a spec.Analysis) string {
 		"install it on the host, or \"pip install --target DIR %s\" and add --input DIR:/inputs/site --env PYTHONPATH=/inputs/site; %s", top, top, own)
 }
 
-func hintAccess(name string, a spec.Analysis) string {
-	if a.IDs == "self" {
+func hintAccess(name string, c circumstances) string {
+	if c.result.Sandbox.IDs == "self" {
 		return fmt.Sprintf("%s cannot be read by you either: give yourself the right with chmod", name)
 	}
-	return fmt.Sprintf("%s cannot be read by the analysis' user id: let others read it with chmod -R o+rX on the host's directory, or run with --ids self", name)
+	advice := fmt.Sprintf("%s cannot be read by the analysis' user id: let others read it with chmod -R o+rX on the host's directory", name)
+	if c.root {
+		return advice
+	}
+	return advice + ", or run with --ids self"
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -164,7 +165,7 @@ func (s *session) table() table {
 
 func (s *session) hint(result runner.Result) string {
 	a := s.order.analysis
-	return hint(circumstances{result: result, analysis: a, stderr: s.stderr.String(), local: local(a.Command, s.clerk.dir)})
+	return hint(circumstances{result: result, analysis: a, stderr: s.stderr.String(), local: local(a.Command, s.clerk.dir), root: os.Geteuid() == 0})
 }
 
 // again is how to call this program once more on the same catalog.
