@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -163,12 +164,11 @@ func (c *collector) sweepState(ctx context.Context, key catalog.Key) error {
 func keyOfState(name string) (key catalog.Key, ok bool) {
 	base, ok := strings.CutSuffix(name, ".json")
 	id, attempt, cut := strings.Cut(base, "@")
-	if !ok || !cut {
-		return key, false
+	n, err := strconv.Atoi(attempt)
+	if !ok || !cut || err != nil || n < 1 || strconv.Itoa(n) != attempt {
+		return catalog.Key{}, false
 	}
-	n, err := fmt.Sscanf(attempt, "%d", &key.Attempt)
-	key.ID = id
-	return key, err == nil && n == 1 && key.Attempt > 0
+	return catalog.Key{ID: id, Attempt: n}, true
 }
 
 // findForeign names directories of this user that look like a run's and that no record names: another
