@@ -44,6 +44,9 @@ type execution struct {
 // committed in either case.
 func (e *execution) do(ctx context.Context) (reason Reason, err error) {
 	if err := e.sandbox(ctx); err != nil {
+		if e.supervisor != nil {
+			e.tell(e.supervisor.Close()) // whatever still runs: nothing is cleaned under a living process
+		}
 		if errors.Is(err, sandbox.ErrLost) {
 			return ReasonSupervisorLost, err
 		}
@@ -208,9 +211,6 @@ func (e *execution) clean(ctx context.Context, keep bool) error {
 func (e *execution) living(ctx context.Context) (*sandbox.Supervisor, error) {
 	if e.supervisor != nil && e.supervisor.Alive() {
 		return e.supervisor, nil
-	}
-	if e.supervisor != nil {
-		e.tell(e.supervisor.Close())
 	}
 	var err error
 	e.supervisor, err = sandbox.Launch(ctx, e.plan.account)

@@ -15,7 +15,7 @@ import (
 
 // Bounds of one frame. Descriptors are at most SCM_MAX_FD (unix(7)).
 const (
-	maxFrame = 16 << 20 // bytes
+	maxFrame = 64 << 20 // bytes
 	maxFiles = 253
 )
 

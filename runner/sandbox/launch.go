@@ -39,6 +39,7 @@ type Supervisor struct {
 	done    chan struct{}
 	process *os.Process
 	last    *tail
+	once    sync.Once // of Close
 }
 
 // Launch starts a supervisor and waits until it is ready. It ends with Close, with the launcher, or with
@@ -213,12 +214,15 @@ func (s *Supervisor) lost(err error) error {
 	return ErrLost
 }
 
-// Close ends the supervisor and with it every process below it, and waits until they are gone.
-func (s *Supervisor) Close() error {
-	err := s.conn.Close()
-	if s.process != nil {
-		_ = s.process.Kill() // it may be gone already
-	}
+// Close ends the supervisor and with it every process below it, and waits until they are gone. Further
+// calls do nothing.
+func (s *Supervisor) Close() (err error) {
+	s.once.Do(func() {
+		err = s.conn.Close()
+		if s.process != nil {
+			_ = s.process.Kill() // it may be gone already
+		}
+	})
 	<-s.done
 	return err
 }
