@@ -1,0 +1,85 @@
+package sandbox
+
+import (
+	"errors"
+	"io"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/scidex-ai/scidex-oci/outputs"
+)
+
+// pair returns both ends of a connection.
+func pair(t *testing.T) (a, b *conn) {
+	t.Helper()
+	a, file, err := socketPair()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if b, err = newConn(file); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _, _ = a.Close(), b.Close() })
+	return a, b
+}
+
+func TestConnCarriesMessagesAndDescriptors(t *testing.T) {
+	a, b := pair(t)
+	read, write, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer read.Close()
+	// Larger than a socket buffer, so that a frame comes in parts.
+	big := outputs.Entry{Path: []byte(strings.Repeat("\xff", 1<<20))}
+	sent := make(chan error, 1)
+	go func() {
+		sent <- errors.Join(
+			a.send(message{Type: "one"}, write),
+			a.send(message{Type: "two", Entries: []outputs.Entry{big}}),
+			write.Close(),
+			a.Close(),
+		)
+	}()
+	one, err := b.receive()
+	if err != nil || one.Type != "one" || len(one.files) != 1 {
+		t.Fatalf("got %+v (%v)", one, err)
+	}
+	two, err := b.receive()
+	if err != nil || two.Type != "two" || len(two.files) != 0 || string(two.Entries[0].Path) != string(big.Path) {
+		t.Fatalf("got %s (%v)", two.Type, err)
+	}
+	if _, err := b.receive(); !errors.Is(err, io.EOF) {
+		t.Errorf("after the other side closed: %v, want EOF", err)
+	}
+	if err := <-sent; err != nil {
+		t.Error(err)
+	}
+	if _, err := one.files[0].WriteString("x"); err != nil {
+		t.Errorf("the received descriptor is not the pipe's: %v", err)
+	}
+	one.files[0].Close()
+	if got, err := io.ReadAll(read); err != nil || string(got) != "x" {
+		t.Errorf("read %q (%v)", got, err)
+	}
+}
+
+func TestConnRefusesTooManyDescriptors(t *testing.T) {
+	a, _ := pair(t)
+	if err := a.send(message{Type: "x"}, make([]*os.File, maxFiles+1)...); err == nil {
+		t.Error("more descriptors than SCM_MAX_FD were sent")
+	}
+}
+
+func TestTailKeepsTheEnd(t *testing.T) {
+	words := &tail{}
+	for range 3 {
+		if _, err := words.Write([]byte(strings.Repeat("x", tailSize-1) + "y")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := words.String(); len(got) != tailSize || !strings.HasSuffix(got, "xy") {
+		t.Errorf("kept %d bytes, ending in %q", len(got), got[max(0, len(got)-5):])
+	}
+}
