@@ -2,6 +2,7 @@ package runner
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -114,6 +115,9 @@ func (c *collector) reap(ctx context.Context, run catalog.Run) error {
 		run.Message = "scidex-oci was killed before the result was committed; what the analysis wrote is in " + place.Dir
 	}
 	run.FinishedAt = time.Now().UTC()
+	if run.Place, err = json.Marshal(place); err != nil { // the intent row does not know the inode
+		return errors.Join(err, t.close())
+	}
 	if err := c.Catalog.Commit(ctx, run, func() (outputs.Entry, error) { return outputs.Entry{}, io.EOF }); err != nil {
 		return errors.Join(err, t.close())
 	}

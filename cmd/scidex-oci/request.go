@@ -148,8 +148,8 @@ func (k clerk) missingSecret(a spec.Analysis) error {
 	return nil
 }
 
-// merge lays over on base: what is given replaces, variables and labels are replaced one by one, and a
-// name is either a variable or a secret.
+// merge lays over on base: what is given replaces, variables, secrets and labels are replaced
+// one by one.
 func merge(base, over spec.Analysis) spec.Analysis {
 	a := base
 	for _, field := range []struct{ to, from *string }{
@@ -186,14 +186,29 @@ func merge(base, over spec.Analysis) spec.Analysis {
 	}
 	a.Labels = union(base.Labels, over.Labels)
 	a.Env = union(base.Env, over.Env)
-	maps.DeleteFunc(a.Env, func(name, _ string) bool { return slices.Contains(over.Secrets, name) })
-	a.Secrets = nil
-	for _, name := range append(slices.Clone(base.Secrets), over.Secrets...) {
-		if _, variable := over.Env[name]; !variable && !slices.Contains(a.Secrets, name) {
-			a.Secrets = append(a.Secrets, name)
+	a.Env, a.Secrets = mergeSecrets(a.Env, base.Secrets, over)
+	return a
+}
+
+// mergeSecrets lets what over says of a name win over what was said of it below. A name that over itself
+// has as both stays both, and is refused by the validation.
+func mergeSecrets(env map[string]string, below []string, over spec.Analysis) (map[string]string, []string) {
+	maps.DeleteFunc(env, func(name, _ string) bool {
+		_, both := over.Env[name]
+		return !both && slices.Contains(over.Secrets, name)
+	})
+	var secrets []string
+	for _, name := range below {
+		if _, variable := over.Env[name]; !variable {
+			secrets = append(secrets, name)
 		}
 	}
-	return a
+	for _, name := range over.Secrets {
+		if !slices.Contains(secrets, name) {
+			secrets = append(secrets, name)
+		}
+	}
+	return env, secrets
 }
 
 func replace[T comparable](to *T, from T) {
