@@ -113,6 +113,9 @@ func (c *collector) reap(ctx context.Context, run catalog.Run) error {
 	run.Message = "scidex-oci was killed while the analysis ran"
 	if place.Ended {
 		run.Message = "scidex-oci was killed before the result was committed; what the analysis wrote is in " + place.Dir
+		if run.Report, err = json.Marshal(Report{Kept: place.Dir}); err != nil {
+			return errors.Join(err, t.close())
+		}
 	}
 	run.FinishedAt = time.Now().UTC()
 	if run.Place, err = json.Marshal(place); err != nil { // the intent row does not know the inode

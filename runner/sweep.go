@@ -24,10 +24,7 @@ func (c *collector) sweep(ctx context.Context, place Place) error {
 		}
 	}
 	if place.Ended {
-		if isInode(place.Dir, place) {
-			c.report.Kept = append(c.report.Kept, place.Dir)
-		}
-		return nil
+		return c.keepDir(ctx, place)
 	}
 	return c.sweepDir(ctx, place)
 }
@@ -41,6 +38,33 @@ func (c *collector) sweepGroup(dir string) error {
 		return nil
 	}
 	return cgroup.RemoveDirs([]string{dir})
+}
+
+// keepDir makes the result of a run that was not committed readable for the caller, as --keep does.
+func (c *collector) keepDir(ctx context.Context, place Place) error {
+	if !isInode(place.Dir, place) {
+		return nil
+	}
+	c.report.Kept = append(c.report.Kept, place.Dir)
+	if c.dry {
+		return nil
+	}
+	w, err := openWorkdir(place.Dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil // it has been done
+	}
+	if err != nil {
+		return err
+	}
+	defer w.close()
+	supervisor, err := c.launch(ctx)
+	if err != nil {
+		return err
+	}
+	if err := supervisor.Clean(w.work, true); err != nil {
+		return err
+	}
+	return w.keep(ctx, c.account, map[string]string{"data": "/data", "docs": "/docs"})
 }
 
 // sweepDir removes a directory that is the recorded inode; one without a recorded inode (the launcher
@@ -104,13 +128,20 @@ func (c *collector) removeDir(ctx context.Context, path string) (err error) {
 	return unix.Rmdir(path)
 }
 
-func (c *collector) emptyThroughSupervisor(ctx context.Context, dir *os.File) (err error) {
-	if c.supervisor == nil {
-		if c.supervisor, err = sandbox.Launch(ctx, c.account); err != nil {
-			return err
-		}
+func (c *collector) emptyThroughSupervisor(ctx context.Context, dir *os.File) error {
+	supervisor, err := c.launch(ctx)
+	if err != nil {
+		return err
 	}
-	return c.supervisor.Clean(dir, false)
+	return supervisor.Clean(dir, false)
+}
+
+// launch returns the collector's supervisor, started when it is first needed.
+func (c *collector) launch(ctx context.Context) (_ *sandbox.Supervisor, err error) {
+	if c.supervisor == nil {
+		c.supervisor, err = sandbox.Launch(ctx, c.account)
+	}
+	return c.supervisor, err
 }
 
 func (c *collector) close() {

@@ -57,6 +57,18 @@ func makeWorkdir(path string, uid, gid int) (_ *workdir, err error) {
 	return w, err
 }
 
+// openWorkdir opens the directories of a run that another process made.
+func openWorkdir(path string) (_ *workdir, err error) {
+	w := &workdir{path: path}
+	if w.dir, err = openDir(unix.AT_FDCWD, path); err != nil {
+		return nil, err
+	}
+	if w.work, err = openDir(int(w.dir.Fd()), workName); err != nil {
+		return nil, errors.Join(err, w.close())
+	}
+	return w, nil
+}
+
 func openDir(at int, name string) (*os.File, error) {
 	fd, err := unix.Openat(at, name, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 	if err != nil {

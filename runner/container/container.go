@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"syscall"
 
 	"github.com/opencontainers/cgroups"
@@ -46,7 +47,7 @@ func Create(cfg Config) (*Container, error) {
 	if err != nil {
 		return nil, err
 	}
-	limits, err := rlimits(cfg.Spec.Process.Rlimits)
+	limits, options, err := rlimits(cfg.Spec.Process.Rlimits)
 	if err != nil {
 		return nil, err
 	}
@@ -61,6 +62,7 @@ func Create(cfg Config) (*Container, error) {
 	defer write.Close()
 	process := newProcess(cfg, write)
 	process.Rlimits = limits
+	process.Args = slices.Concat(process.Args[:1], options, []string{"--"}, process.Args[1:])
 	if err := inner.Start(process); err != nil {
 		return nil, errors.Join(fmt.Errorf("start container: %w", err), read.Close(), inner.Destroy())
 	}

@@ -13,6 +13,8 @@ const (
 	reportExecuted = 1
 	reportRefused  = 2
 	reportEnded    = 3
+	reportMaxRSS   = 4
+	reportCPU      = 5
 )
 
 // Exit is how a container ended.
@@ -25,9 +27,10 @@ type Exit struct {
 	// the whole container was killed first.
 	Ended  bool
 	Status syscall.WaitStatus
-	// CPU is user and system time of the container's processes that were waited for.
+	// CPU is user and system time of the container's processes that were waited for, its start included.
 	CPU time.Duration
-	// MemoryPeak is the greatest resident set of one of them, in bytes (getrusage(2)).
+	// MemoryPeak is the greatest resident set of one process of the analysis, in bytes (getrusage(2)); 0
+	// where the whole container was killed first.
 	MemoryPeak int64
 }
 
@@ -54,10 +57,7 @@ func (c *Container) Wait(executed func()) (Exit, error) {
 	if state == nil {
 		return exit, err
 	}
-	exit.CPU = state.UserTime() + state.SystemTime()
-	if usage, ok := state.SysUsage().(*syscall.Rusage); ok {
-		exit.MemoryPeak = usage.Maxrss << 10 // the kernel counts in KiB
-	}
+	exit.CPU = max(exit.CPU, state.UserTime()+state.SystemTime())
 	return exit, nil
 }
 
@@ -70,6 +70,10 @@ func (e *Exit) note(kind uint32, value int32) {
 	case reportEnded:
 		e.Ended = true
 		e.Status = syscall.WaitStatus(value)
+	case reportMaxRSS:
+		e.MemoryPeak = int64(value) << 10
+	case reportCPU:
+		e.CPU = time.Duration(value) * time.Millisecond
 	}
 }
 

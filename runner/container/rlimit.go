@@ -11,28 +11,52 @@ import (
 // resources are the rlimits that spec sets, by their name in getrlimit(2).
 var resources = map[string]int{
 	"RLIMIT_CORE":     unix.RLIMIT_CORE,
-	"RLIMIT_DATA":     unix.RLIMIT_DATA,
 	"RLIMIT_FSIZE":    unix.RLIMIT_FSIZE,
 	"RLIMIT_MEMLOCK":  unix.RLIMIT_MEMLOCK,
 	"RLIMIT_MSGQUEUE": unix.RLIMIT_MSGQUEUE,
 	"RLIMIT_NOFILE":   unix.RLIMIT_NOFILE,
-	"RLIMIT_NPROC":    unix.RLIMIT_NPROC,
 }
 
-// rlimits translates the specification's; libcontainer takes them from the process alone. None is above
+// initOptions are the rlimits that our init sets: libcontainer's own runs under those it is given, and
+// needs more memory and threads than an analysis may have.
+var initOptions = map[string]struct {
+	resource int
+	option   string
+}{
+	"RLIMIT_DATA":  {unix.RLIMIT_DATA, "--data"},
+	"RLIMIT_NPROC": {unix.RLIMIT_NPROC, "--nproc"},
+}
+
+// rlimits translates the specification's: for libcontainer, which takes them from the process alone, and
+// as options of our init. None is above
 // the hard limit that this process has itself: only the host's root can raise that (getrlimit(2)).
-func rlimits(asked []specs.POSIXRlimit) ([]configs.Rlimit, error) {
-	var limits []configs.Rlimit
+func rlimits(asked []specs.POSIXRlimit) (limits []configs.Rlimit, options []string, err error) {
 	for _, l := range asked {
-		resource, ok := resources[l.Type]
-		if !ok {
-			return nil, fmt.Errorf("unknown rlimit %q", l.Type)
+		ours, isOurs := initOptions[l.Type]
+		resource, isLibcontainers := resources[l.Type]
+		switch {
+		case isOurs:
+			hard, err := atMost(ours.resource, l.Hard)
+			if err != nil {
+				return nil, nil, fmt.Errorf("%s: %w", l.Type, err)
+			}
+			options = append(options, fmt.Sprintf("%s=%d", ours.option, hard))
+		case isLibcontainers:
+			hard, err := atMost(resource, l.Hard)
+			if err != nil {
+				return nil, nil, fmt.Errorf("%s: %w", l.Type, err)
+			}
+			limits = append(limits, configs.Rlimit{Type: resource, Hard: hard, Soft: min(l.Soft, hard)})
+		default:
+			return nil, nil, fmt.Errorf("unknown rlimit %q", l.Type)
 		}
-		var own unix.Rlimit
-		if err := unix.Getrlimit(resource, &own); err != nil {
-			return nil, fmt.Errorf("%s: %w", l.Type, err)
-		}
-		limits = append(limits, configs.Rlimit{Type: resource, Hard: min(l.Hard, own.Max), Soft: min(l.Soft, own.Max)})
 	}
-	return limits, nil
+	return limits, options, nil
+}
+
+// atMost is the value under this process' own hard limit.
+func atMost(resource int, value uint64) (uint64, error) {
+	var own unix.Rlimit
+	err := unix.Getrlimit(resource, &own)
+	return min(value, own.Max), err
 }

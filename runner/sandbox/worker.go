@@ -225,6 +225,11 @@ func (w *worker) harvest(ctx context.Context, h Harvest) error {
 	return w.conn.send(message{Type: msgHarvested, Totals: &totals})
 }
 
+// own makes a directory and all that is in it root's, whatever mode the analysis left it with.
+func own(ctx context.Context, dir *os.File) error {
+	return errors.Join(outputs.Own(ctx, dir, 0, 0), dir.Chown(0, 0), dir.Chmod(0o700))
+}
+
 // clean empties a working directory or makes it root's: that is the caller for an ordinary user; a root
 // launcher takes the files over from there.
 func (w *worker) clean(ctx context.Context, m message) error {
@@ -234,7 +239,7 @@ func (w *worker) clean(ctx context.Context, m message) error {
 	}
 	act := outputs.Empty
 	if m.Clean.Keep {
-		act = func(ctx context.Context, dir *os.File) error { return outputs.Own(ctx, dir, 0, 0) }
+		act = own
 	}
 	if err := act(ctx, m.files[0]); err != nil {
 		return fmt.Errorf("clean the working directory: %w", err)

@@ -4,7 +4,10 @@
  * and has no handler for, pid_namespaces(7)), reaps whatever is orphaned, passes signals of the
  * supervisor on, and reports on a pipe what became of execve(2) and of the child.
  *
- *   scidex-init COMMAND [ARG...]        file descriptor 3: the report pipe
+ *   scidex-init [--data=BYTES] [--nproc=COUNT] -- COMMAND [ARG...]        descriptor 3: the report pipe
+ *
+ * The options are rlimits of the analysis (getrlimit(2)). They are set here and not by libcontainer,
+ * whose own init would run under them too and needs more than an analysis may have.
  *
  * Each report is a struct report. The analysis cannot write one: the pipe is closed in the child before
  * execve(2), and this process is not dumpable, so that /proc/1/fd and ptrace(2) are closed to it.
@@ -19,6 +22,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -28,6 +32,8 @@ enum report_kind {
 	EXECUTED = 1, /* value: 0 */
 	REFUSED = 2,  /* value: errno of execve(2) */
 	ENDED = 3,    /* value: the wait status of the analysis */
+	MAXRSS = 4,   /* value: the greatest resident set of what was reaped, in KiB */
+	CPU = 5,      /* value: user and system time of what was reaped, in milliseconds */
 };
 
 struct report {
@@ -77,11 +83,51 @@ static int search(char **argv, char **envp)
 	return err;
 }
 
-/* child becomes the analysis: default signals, a session of its own, descriptors 0 to 2. */
-static void child(int failed, char **argv, char **envp)
+/* usage reports what the analysis and its orphans used. */
+static void usage(void)
+{
+	struct rusage u;
+
+	if (getrusage(RUSAGE_CHILDREN, &u) < 0)
+		return;
+	report(MAXRSS, (int32_t)u.ru_maxrss);
+	report(CPU, (int32_t)((u.ru_utime.tv_sec + u.ru_stime.tv_sec) * 1000 +
+			      (u.ru_utime.tv_usec + u.ru_stime.tv_usec) / 1000));
+}
+
+/* limits are the options; RLIM_INFINITY where one is not given. */
+struct limits {
+	rlim_t data, nproc;
+};
+
+static int limit(int resource, rlim_t value)
+{
+	struct rlimit l = { value, value };
+
+	return value == RLIM_INFINITY ? 0 : setrlimit(resource, &l);
+}
+
+/* options reads argv up to "--" and returns the index of the command, or 0. */
+static int options(int argc, char **argv, struct limits *l)
+{
+	int i;
+
+	l->data = l->nproc = RLIM_INFINITY;
+	for (i = 1; i < argc && strcmp(argv[i], "--"); i++)
+		if (!strncmp(argv[i], "--data=", 7))
+			l->data = strtoull(argv[i] + 7, NULL, 10);
+		else if (!strncmp(argv[i], "--nproc=", 8))
+			l->nproc = strtoull(argv[i] + 8, NULL, 10);
+		else
+			return 0;
+	return i + 1 < argc ? i + 1 : 0;
+}
+
+/* child becomes the analysis: its limits, default signals, a session of its own, descriptors 0 to 2. */
+static void child(int failed, const struct limits *l, char **argv, char **envp)
 {
 	sigset_t none;
-	int sig, err;
+	int sig, err = 0;
 
 	for (sig = 1; sig < NSIG; sig++)
 		signal(sig, SIG_DFL);
@@ -89,7 +135,10 @@ static void child(int failed, char **argv, char **envp)
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	setsid();
 	close(REPORT_FD);
-	err = search(argv, envp);
+	if (limit(RLIMIT_DATA, l->data) < 0 || limit(RLIMIT_NPROC, l->nproc) < 0)
+		err = errno;
+	if (!err)
+		err = search(argv, envp);
 	while (write(failed, &err, sizeof err) < 0 && errno == EINTR)
 		;
 	_exit(127);
@@ -123,12 +172,14 @@ static int reap(pid_t analysis, int *status)
 
 int main(int argc, char **argv, char **envp)
 {
-	int failed[2], status = 0, err;
+	int failed[2], status = 0, command, err;
+	struct limits l;
 	sigset_t all;
 	siginfo_t info;
 	pid_t analysis;
 
-	if (argc < 2)
+	command = options(argc, argv, &l);
+	if (!command)
 		return 125;
 	if (prctl(PR_SET_DUMPABLE, 0) < 0 || fcntl(REPORT_FD, F_SETFD, FD_CLOEXEC) < 0)
 		return 125;
@@ -142,7 +193,7 @@ int main(int argc, char **argv, char **envp)
 	}
 	if (analysis == 0) {
 		close(failed[0]);
-		child(failed[1], argv + 1, envp);
+		child(failed[1], &l, argv + command, envp);
 	}
 	close(failed[1]);
 	close(STDIN_FILENO);
@@ -158,6 +209,7 @@ int main(int argc, char **argv, char **envp)
 	for (;;) {
 		int sig = sigwaitinfo(&all, &info);
 		if (sig == SIGCHLD && reap(analysis, &status)) {
+			usage();
 			report(ENDED, status);
 			return 0; /* the kernel now kills what is left of the namespace */
 		}

@@ -1,0 +1,202 @@
+// Package e2e drives the real binary: as root, as an ordinary user with a range of ids in /etc/subuid and
+// as one without, each by a run of the whole suite as that user (scripts/test). Where what is expected
+// differs between them, a test says so by the conditions in host; no test is passed over silently.
+package e2e
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/user"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+	"golang.org/x/sys/unix"
+)
+
+// host is what the suite knows of the machine and of the user it runs as.
+type host struct {
+	bin    string // the binary under test
+	root   bool   // the user is the host's root
+	ranged bool   // runs get ids of their own
+	cgroup bool   // the kernel enforces limits: what `run` asks for by default is possible
+}
+
+// conditions of scripts: [root], [range], [cgroup].
+func (h host) condition(name string) (bool, error) {
+	switch name {
+	case "root":
+		return h.root, nil
+	case "range":
+		return h.ranged, nil
+	case "cgroup":
+		return h.cgroup, nil
+	}
+	return false, fmt.Errorf("no such condition; there are root, range and cgroup")
+}
+
+// theHost is set once by TestMain.
+var theHost host
+
+func TestMain(m *testing.M) {
+	unix.Umask(0o022) // what a script makes must be readable by ids of a run
+	// What outlives its launcher becomes a child of this process and is found by orphans.
+	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
+		fail(err)
+	}
+	var err error
+	if theHost, err = findHost(); err != nil {
+		fail(err)
+	}
+	fmt.Printf("end-to-end tests as root: %v, with a range of ids: %v, with limits enforced by the kernel: %v\n",
+		theHost.root, theHost.ranged, theHost.cgroup)
+	code := m.Run()
+	if left := eventually(orphans); len(left) > 0 {
+		fmt.Printf("processes outlived the suite:\n%s\n", strings.Join(left, "\n"))
+		code = 1
+	}
+	os.Exit(code)
+}
+
+func fail(err error) {
+	fmt.Fprintln(os.Stderr, "end-to-end tests:", err)
+	os.Exit(1)
+}
+
+func findHost() (host, error) {
+	h := host{bin: os.Getenv("SCIDEX_OCI_BIN"), root: os.Geteuid() == 0}
+	if h.bin == "" {
+		return h, fmt.Errorf("SCIDEX_OCI_BIN does not name the binary to test; run scripts/test, which builds it and sets that")
+	}
+	if filepath.Base(h.bin) != "scidex-oci" || !filepath.IsAbs(h.bin) {
+		return h, fmt.Errorf("SCIDEX_OCI_BIN=%s: give an absolute path that ends in /scidex-oci", h.bin)
+	}
+	var err error
+	if h.ranged, err = hasRange(); err != nil {
+		return h, err
+	}
+	h.cgroup, err = enforces(h.bin)
+	if err == nil && h.root && !h.cgroup {
+		err = fmt.Errorf("root cannot enforce limits here: mount the memory and pids control groups writable")
+	}
+	return h, err
+}
+
+// hasRange looks itself whether the user has ids to give: root always has, others by subuid(5).
+func hasRange() (bool, error) {
+	me, err := user.Current()
+	if err != nil || me.Uid == "0" {
+		return true, err
+	}
+	for _, file := range []string{"/etc/subuid", "/etc/subgid"} {
+		text, err := os.ReadFile(file)
+		if err != nil && !os.IsNotExist(err) {
+			return false, err
+		}
+		if !strings.HasPrefix(string(text), me.Username+":") && !strings.Contains(string(text), "\n"+me.Username+":") {
+			return false, nil
+		}
+	}
+	return true, nil
+}
+
+// enforces asks the binary itself: a run with the default limits is refused where the kernel cannot hold
+// them, with one known sentence; anything else is an error.
+func enforces(bin string) (bool, error) {
+	scratch, err := os.MkdirTemp("", "scidex-oci-probe")
+	if err != nil {
+		return false, err
+	}
+	defer os.RemoveAll(scratch)
+	cmd := exec.Command(bin, "run", "--json", "--", "true")
+	cmd.Dir, cmd.Env = scratch, []string{"PATH=" + os.Getenv("PATH"), "HOME=" + scratch, "SCIDEX_OCI_ROOT=" + scratch + "/root"}
+	stdout, err := cmd.Output()
+	var r result
+	if undecoded := json.Unmarshal(stdout, &r); undecoded != nil {
+		return false, fmt.Errorf("%s run -- true: %v, %w", bin, err, undecoded)
+	}
+	switch {
+	case r.State == "complete":
+		return true, nil
+	case r.Reason == "request" && strings.HasPrefix(r.Message, "limits cannot be enforced: "):
+		return false, nil
+	}
+	return false, fmt.Errorf("%s run -- true: %s: %s", bin, r.Reason, r.Message)
+}
+
+// environ is the environment of a caller whose home and root are below dir. A host that cannot enforce
+// limits refuses to run by default; there all tests but those of that refusal ask for best effort.
+func (h host) environ(dir string) []string {
+	env := []string{
+		"PATH=" + filepath.Dir(h.bin) + ":" + os.Getenv("PATH"),
+		"HOME=" + filepath.Join(dir, "home"), "LANG=C.UTF-8",
+		"SCIDEX_OCI_ROOT=" + filepath.Join(dir, "root"),
+	}
+	if !h.cgroup {
+		env = append(env, "SCIDEX_OCI_LIMITS=best-effort")
+	}
+	return env
+}
+
+// TestScripts runs testdata/script. Beside testscript's own commands there are
+//
+//	code N COMMAND...   the command ends with exit code N
+//	field PATH VALUE    the last standard output is one valid result, whose field has the value; a path is
+//	                    as in outputs.0.path, and len is a length, as in outputs.len
+//
+// $RUN begins the ids of this script alone; every id must begin with it.
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir:                "testdata/script",
+		RequireUniqueNames: true,
+		Condition:          theHost.condition,
+		Setup: func(env *testscript.Env) error {
+			run := newPrefix()
+			for _, pair := range append(theHost.environ(env.WorkDir), "RUN="+run) {
+				name, value, _ := strings.Cut(pair, "=")
+				env.Setenv(name, value)
+			}
+			env.Defer(func() {
+				if left := leftovers(run, filepath.Join(env.WorkDir, "root")); len(left) > 0 {
+					env.T().Fatal("left behind:\n" + strings.Join(left, "\n"))
+				}
+			})
+			return os.Mkdir(filepath.Join(env.WorkDir, "home"), 0o755)
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"code": codeCommand, "field": fieldCommand},
+	})
+}
+
+func codeCommand(ts *testscript.TestScript, neg bool, args []string) {
+	want, err := strconv.Atoi(strings.Join(args[:min(len(args), 1)], ""))
+	if err != nil || len(args) < 2 || neg {
+		ts.Fatalf("usage: code N COMMAND [ARG...]")
+	}
+	err = ts.Exec(args[1], args[2:]...)
+	got := 0
+	if exit, ok := err.(*exec.ExitError); ok {
+		got = exit.ExitCode()
+	} else {
+		ts.Check(err)
+	}
+	if got != want {
+		ts.Fatalf("exit code %d, want %d", got, want)
+	}
+}
+
+func fieldCommand(ts *testscript.TestScript, neg bool, args []string) {
+	if len(args) != 2 {
+		ts.Fatalf("usage: field PATH VALUE")
+	}
+	_, err := parseResult([]byte(ts.ReadFile("stdout")))
+	ts.Check(err)
+	got, err := lookUp([]byte(ts.ReadFile("stdout")), args[0])
+	ts.Check(err)
+	if (got == args[1]) == neg {
+		ts.Fatalf("%s is %s", args[0], got)
+	}
+}

@@ -1,0 +1,158 @@
+package e2e
+
+import (
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// killed leaves a run whose launcher was killed while it ran.
+func (h *house) killed() string {
+	h.t.Helper()
+	id := h.fresh()
+	l := h.launch(id, "--", "sh", "-c", endless, id+"-marker")
+	l.await("ready")
+	all := l.family()
+	l.signal(syscall.SIGKILL)
+	<-l.ended
+	expectGone(h.t, all, id)
+	return id
+}
+
+// everything describes what gc could change.
+func (h *house) everything(id string) map[string]string {
+	h.t.Helper()
+	all := snapshot(h.t, h.root)
+	for path := range all { // SQLite's, written by readers too
+		if strings.HasPrefix(filepath.Base(path), "catalog.db") || path == h.root {
+			delete(all, path)
+		}
+	}
+	all["catalog"] = strings.Join(slices.Concat([]string{h.good("ls", "--json").stdout}, groupsOf(id)), "\n")
+	all["directory"] = strings.Join(matches("/tmp/scidex-analysis-"+id+"*"), "\n")
+	return all
+}
+
+// TestDryRunChangesNothing: gc --dry-run says what gc then does.
+func TestDryRunChangesNothing(t *testing.T) {
+	h := newHouse(t)
+	id := h.killed()
+	before := h.everything(id)
+	dry := h.gc("--dry-run")
+	if after := h.everything(id); !maps.Equal(before, after) {
+		t.Errorf("before %v, after %v", before, after)
+	}
+	wet := h.gc()
+	if !dry.DryRun || wet.DryRun {
+		t.Errorf("dry_run is %v and %v", dry.DryRun, wet.DryRun)
+	}
+	dir := "/tmp/scidex-analysis-" + id
+	if len(dry.Lost) != 1 || dry.Lost[0].ID != id || !slices.Contains(dry.Removed, dir) {
+		t.Errorf("gc --dry-run said %+v", dry)
+	}
+	slices.Sort(dry.Removed)
+	slices.Sort(wet.Removed)
+	if !slices.Equal(dry.Lost, wet.Lost) || !slices.Equal(dry.Removed, wet.Removed) {
+		t.Errorf("gc --dry-run said %+v, gc did %+v", dry, wet)
+	}
+	if theHost.cgroup && !slices.ContainsFunc(wet.Removed, func(path string) bool { return strings.HasPrefix(path, "/sys/fs/cgroup") }) {
+		t.Errorf("no control group among %q", wet.Removed)
+	}
+}
+
+// TestCollectsBesideLiveRuns: gc touches nothing of a run that is alive, nor of another root.
+func TestCollectsBesideLiveRuns(t *testing.T) {
+	h, other := newHouse(t), newHouse(t)
+	id, end := h.fresh(), h.flag()
+	l := h.launch(id, "--input", end.input(), "--", "sh", "-c", "echo before >a; echo ready; "+awaited+"; echo after >b; cat a")
+	l.await("ready")
+	dead := h.killed()
+	before := matches("/tmp/scidex-analysis-" + id + "*")
+	for range 5 {
+		c := h.gc()
+		if slices.ContainsFunc(slices.Concat(c.Removed, c.Foreign, c.Kept), func(path string) bool { return strings.Contains(path, id) }) {
+			t.Errorf("gc about a live run: %+v", c)
+		}
+		c = other.gc()
+		if !slices.Contains(c.Foreign, before[0]) || len(c.Removed)+len(c.Lost) > 0 {
+			t.Errorf("gc of another root: %+v", c)
+		}
+	}
+	if got := h.show(id); got.State != "running" {
+		t.Errorf("the live run is %s", got.State)
+	}
+	h.show(dead).expect(t, "lost", "supervisor_lost", 125)
+	end.raise()
+	r := l.wait()
+	r.expect(t, "complete", "exit", 0)
+	if len(r.Outputs) != 2 {
+		t.Errorf("outputs %v", r.paths())
+	}
+}
+
+// TestForeignDirectories: what the platform makes itself is named and left.
+func TestForeignDirectories(t *testing.T) {
+	h := newHouse(t)
+	h.good("ls")
+	foreign := "/tmp/scidex-analysis-" + h.fresh()
+	if err := os.Mkdir(foreign, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(foreign) })
+	writeFile(t, filepath.Join(foreign, "precious"), "mine", 0o644)
+	before := snapshot(t, foreign)
+	c := h.gc()
+	if !slices.Contains(c.Foreign, foreign) {
+		t.Errorf("gc names %q as foreign, want %s among them", c.Foreign, foreign)
+	}
+	if after := snapshot(t, foreign); !maps.Equal(before, after) {
+		t.Errorf("before %v, after %v", before, after)
+	}
+	os.RemoveAll(foreign)
+}
+
+// TestRefusesWhatIsThere: a name that is taken refuses the run and is left as it is.
+func TestRefusesWhatIsThere(t *testing.T) {
+	for name, take := range map[string]func(path, victim string) error{
+		"directory":        func(path, _ string) error { return os.Mkdir(path, 0o777) },
+		"file":             func(path, _ string) error { return os.WriteFile(path, []byte("mine"), 0o666) },
+		"symlink":          func(path, victim string) error { return os.Symlink(victim, path) },
+		"dangling symlink": func(path, victim string) error { return os.Symlink(victim+"/nothing", path) },
+		"FIFO":             func(path, _ string) error { return syscall.Mkfifo(path, 0o666) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := newHouse(t)
+			victim := filepath.Dir(h.write("victim/file", "precious", 0o644))
+			id := h.fresh()
+			path := "/tmp/scidex-analysis-" + id
+			if err := take(path, victim); err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { os.RemoveAll(path) })
+			before, target := snapshot(t, path), snapshot(t, victim)
+			h.bad([]string{"run", "--id", id, "--", "sh", "-c", "echo x >x"}, path, "--id")
+			h.gc()
+			if after := snapshot(t, path); !maps.Equal(before, after) {
+				t.Errorf("before %v, after %v", before, after)
+			}
+			if after := snapshot(t, victim); !maps.Equal(target, after) {
+				t.Errorf("the victim before %v, after %v", target, after)
+			}
+			if err := os.RemoveAll(path); err != nil {
+				t.Fatal(err)
+			}
+			h.start("--id", id, "--", "true").expect(t, "complete", "exit", 0)
+		})
+	}
+}
+
+func writeFile(t *testing.T, path, text string, mode os.FileMode) {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(text), mode); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,202 @@
+package e2e
+
+import (
+	"bufio"
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// launch is a `run --json` that is under way.
+type launch struct {
+	h      *house
+	id     string
+	cmd    *exec.Cmd
+	stdout bytes.Buffer
+	lines  chan string // what the analysis writes
+	said   strings.Builder
+	ended  chan struct{}
+	err    error
+}
+
+// launch starts a run under the id and comes back at once.
+func (h *house) launch(id string, args ...string) *launch {
+	h.t.Helper()
+	l := &launch{h: h, id: id, lines: make(chan string, 1000), ended: make(chan struct{})}
+	l.cmd = h.command(theHost.bin, append([]string{"run", "--json", "--id", id}, args...)...)
+	l.cmd.Stdout = &l.stdout
+	stderr, err := l.cmd.StderrPipe()
+	if err == nil {
+		err = l.cmd.Start()
+	}
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	go func() {
+		for scanner := bufio.NewScanner(stderr); scanner.Scan(); {
+			l.lines <- scanner.Text()
+		}
+		close(l.lines)
+		l.err = l.cmd.Wait()
+		close(l.ended)
+	}()
+	h.t.Cleanup(func() { _ = l.cmd.Process.Kill(); <-l.ended })
+	return l
+}
+
+// await reads on until the analysis has written the line.
+func (l *launch) await(line string) {
+	l.h.t.Helper()
+	late := time.After(patience)
+	for {
+		select {
+		case got, ok := <-l.lines:
+			l.said.WriteString(got + "\n")
+			if !ok {
+				l.h.t.Fatalf("the run ended without %q: %s%s", line, l.said.String(), l.stdout.String())
+			}
+			if got == line {
+				return
+			}
+		case <-late:
+			l.h.t.Fatalf("no %q within %v: %s", line, patience, l.said.String())
+		}
+	}
+}
+
+// wait waits for the end and returns the result; the launcher must have lived to tell it.
+func (l *launch) wait() result {
+	l.h.t.Helper()
+	<-l.ended
+	for line := range l.lines {
+		l.said.WriteString(line + "\n")
+	}
+	r, err := parseResult(l.stdout.Bytes())
+	if err != nil {
+		l.h.t.Fatalf("%v: %v\n%s", l.err, err, l.said.String())
+	}
+	if code := l.cmd.ProcessState.ExitCode(); code != r.ExitCode {
+		l.h.t.Errorf("the process ended with %d, the result says %d", code, r.ExitCode)
+	}
+	return r
+}
+
+// signal sends a signal to the launcher.
+func (l *launch) signal(s syscall.Signal) {
+	l.h.t.Helper()
+	if err := l.cmd.Process.Signal(s); err != nil {
+		l.h.t.Fatal(err)
+	}
+}
+
+// supervisor returns the launcher's supervisor.
+func (l *launch) supervisor() watched {
+	l.h.t.Helper()
+	for _, w := range l.family() {
+		if strings.HasPrefix(w.command, "scidex-oci: supervisor") {
+			return w
+		}
+	}
+	l.h.t.Fatal("the launcher has no supervisor")
+	return watched{}
+}
+
+// watched is a process that is not taken for another one after its end: by a pidfd.
+type watched struct {
+	pid     int
+	command string
+	fd      int
+}
+
+// family returns all processes below the launcher and the launcher itself.
+func (l *launch) family() []watched {
+	l.h.t.Helper()
+	pids := []int{l.cmd.Process.Pid}
+	for grown := true; grown; {
+		grown = false
+		processes(func(p process) bool {
+			if slices.Contains(pids, p.parent) && !slices.Contains(pids, p.pid) {
+				pids, grown = append(pids, p.pid), true
+			}
+			return false
+		})
+	}
+	var all []watched
+	for _, pid := range pids {
+		if fd, err := unix.PidfdOpen(pid, 0); err == nil {
+			l.h.t.Cleanup(func() { unix.Close(fd) })
+			p, _ := readProcess(filepath.Join("/proc", strconv.Itoa(pid)))
+			all = append(all, watched{pid, string(p.command), fd})
+		}
+	}
+	return all
+}
+
+// id is the pid as text.
+func (w watched) id() string { return strconv.Itoa(w.pid) }
+
+func (w watched) kill(t *testing.T) {
+	t.Helper()
+	if err := unix.PidfdSendSignal(w.fd, unix.SIGKILL, nil, 0); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// alive reports whether the process has not ended: the pidfd of one that has is readable.
+func (w watched) alive() bool {
+	fds := []unix.PollFd{{Fd: int32(w.fd), Events: unix.POLLIN}}
+	n, err := unix.Poll(fds, 0)
+	return n == 0 && err == nil
+}
+
+// until waits for the condition.
+func until(t *testing.T, within time.Duration, what string, holds func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(within); !holds(); time.Sleep(2 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("not within %v: %s", within, what)
+		}
+	}
+}
+
+// with lists the processes that have the text among their arguments.
+func with(text string) []string {
+	return processes(func(p process) bool { return bytes.Contains(p.command, []byte(text)) })
+}
+
+// flag is a file that the host makes and an analysis waits for, in a directory of its own.
+type flag struct {
+	t   *testing.T
+	dir string
+}
+
+func (h *house) flag() flag {
+	h.t.Helper()
+	dir := h.path(h.fresh())
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		h.t.Fatal(err)
+	}
+	return flag{h.t, dir}
+}
+
+// input is what makes the flag visible to a run.
+func (f flag) input() string { return f.dir + ":/inputs/flag" }
+
+// awaited is the shell's way to wait for the flag.
+const awaited = `until [ -e /inputs/flag/raised ]; do sleep 0.05; done`
+
+func (f flag) raise() {
+	f.t.Helper()
+	if err := os.WriteFile(filepath.Join(f.dir, "raised"), nil, 0o644); err != nil {
+		f.t.Fatal(err)
+	}
+}

@@ -1,0 +1,197 @@
+package e2e
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"unicode/utf8"
+)
+
+// names are what a hostile or careless analysis calls its files. The shown form is for a terminal.
+var names = []struct{ name, shown string }{
+	{"two\nlines", `two\nlines`},
+	{"\x1b[31mred\x1b[0m", `\x1b[31mred\x1b[0m`},
+	{"\xff", `\xff`},
+	{"-rf", "-rf"},
+	{"--json", "--json"},
+	{"a b", "a b"},
+	{" ", " "},
+	{"back\\slash", `back\slash`},
+	{"quote\"'`$(id)", "quote\"'`$(id)"},
+	{"ünï/cödé", "ünï/cödé"},
+	{"bidi\u202egnp", `bidi\u202egnp`},
+	{"\u009b31m", `\u009b31m`},
+	{"tab\t", `tab\t`},
+	{"*?[", "*?["},
+	{strings.Repeat("n", 255), strings.Repeat("n", 255)},
+}
+
+func TestNamesSurvive(t *testing.T) {
+	h := newHouse(t)
+	id := h.id("n")
+	r := h.start("--id", id, "--script", writeNames(h))
+	r.expect(t, "complete", "exit", 0)
+	if len(r.Outputs) != len(names) || len(r.Rejected) != 0 {
+		t.Errorf("%d outputs of %d: %q; rejected %+v", len(r.Outputs), len(names), r.paths(), r.Rejected)
+	}
+	listed := h.listOutputs(id)
+	h.good("outputs", "export", id, "out")
+	for _, n := range names {
+		content := "content of " + n.name
+		for _, list := range [][]output{r.Outputs, listed} {
+			if o := named(list, n.name); o.SHA256 != digest([]byte(content)) || o.Size != int64(len(content)) {
+				t.Errorf("%q is listed as %+v", n.name, o)
+			}
+		}
+		if got, err := os.ReadFile(filepath.Join(h.dir, "out", n.name)); err != nil || string(got) != content {
+			t.Errorf("%q was exported as %q, %v", n.name, got, err)
+		}
+		for _, form := range []string{n.name, n.shown} {
+			if got := h.good("outputs", "cat", "--", id, form).stdout; got != content {
+				t.Errorf("cat %q gives %q", form, got)
+			}
+		}
+	}
+}
+
+func writeNames(h *house) (script string) {
+	var all []string
+	for _, n := range names {
+		all = append(all, base64.StdEncoding.EncodeToString([]byte(n.name)))
+	}
+	return h.write("names.py", fmt.Sprintf(`
+import base64, os
+for name in map(base64.b64decode, %q.split()):
+    if b"/" in name:
+        os.makedirs(os.path.dirname(name))
+    with open(name, "wb") as f:
+        f.write(b"content of " + name)
+`, strings.Join(all, " ")), 0o644)
+}
+
+// named finds an output by its exact name.
+func named(list []output, name string) output {
+	i := slices.IndexFunc(list, func(o output) bool {
+		if o.PathB64 != nil {
+			return string(o.PathB64) == name && !utf8.ValidString(name)
+		}
+		return o.Path == name
+	})
+	if i < 0 {
+		return output{}
+	}
+	return list[i]
+}
+
+// listOutputs reads outputs ls --json, which must list nothing but outputs.
+func (h *house) listOutputs(id string) (list []output) {
+	h.t.Helper()
+	for line := range strings.Lines(h.good("outputs", "ls", "--json", id).stdout) {
+		var o struct {
+			Verdict string `json:"verdict"`
+			output
+		}
+		if err := json.Unmarshal([]byte(line), &o); err != nil || o.Verdict != "output" {
+			h.t.Errorf("%v: %s", err, line)
+		}
+		list = append(list, o.output)
+	}
+	return list
+}
+
+// What is printed for people holds no character of a name that a terminal would act on.
+func TestNamesAreShownEscaped(t *testing.T) {
+	h := newHouse(t)
+	id := h.id("n")
+	table := h.good("run", "--id", id, "--label", "k=ä", "--script", writeNames(h)).stderr
+	for what, text := range map[string]string{
+		"the closing table": table, "show": h.good("show", id).stdout, "outputs ls": h.good("outputs", "ls", id).stdout,
+		"show --json": h.good("show", "--json", id).stdout, "outputs ls --json": h.good("outputs", "ls", "--json", id).stdout,
+		"a name that is not there": h.do("outputs", "cat", "--", id, "\x1b]0;x\x07").stderr,
+		"a run that is not there":  h.do("show", "\x1b]0;x\x07").stderr,
+	} {
+		if i := strings.IndexFunc(text, acts); i >= 0 || !utf8.ValidString(text) {
+			t.Errorf("%s: a terminal would act on %q", what, text[max(i, 0):min(max(i, 0)+20, len(text))])
+		}
+	}
+	for _, n := range names {
+		if listed := h.good("outputs", "ls", id).stdout; !strings.Contains(listed, n.shown) {
+			t.Errorf("outputs ls does not show %q:\n%s", n.shown, listed)
+		}
+	}
+}
+
+// acts reports whether a terminal may do something other than print: controls of ASCII and C1, and
+// overrides of direction.
+func acts(r rune) bool {
+	return r != '\n' && r < ' ' || r >= 0x7f && r < 0xa0 || r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069
+}
+
+func TestExport(t *testing.T) {
+	h := newHouse(t)
+	id := h.id("x")
+	h.start(append(flags("--id", id), shell("mkdir sub; echo one >a.txt; echo two >sub/b.txt; chmod 700 a.txt; ln -s a.txt link")...)...)
+	h.write("full/other.txt", "mine\n", 0o644)
+	h.bad(flags("outputs", "export", id, "full"), "full", "not empty", "--overwrite")
+	if entries := matches(h.path("full/*")); len(entries) != 1 {
+		t.Errorf("a refused export made %q", entries)
+	}
+	h.good("outputs", "export", "--overwrite", id, "full")
+	h.good("outputs", "export", id, "new/deep")
+	if got := matches(h.path("full/*")); !slices.Equal(got, []string{h.path("full/a.txt"), h.path("full/other.txt"), h.path("full/scidex-result.json"), h.path("full/sub")}) {
+		t.Errorf("exported %q", got)
+	}
+	for _, o := range h.listAll(id) {
+		if o.Verdict != "output" {
+			continue
+		}
+		for _, dir := range []string{"full", "new/deep"} {
+			sum := h.finish(h.command("sha256sum", filepath.Join(dir, o.Path))).stdout
+			if !strings.HasPrefix(sum, o.SHA256+" ") {
+				t.Errorf("sha256sum says %q, the catalog %q", sum, o.SHA256)
+			}
+		}
+	}
+	exported, err := os.ReadFile(h.path("new/deep/scidex-result.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var line bytes.Buffer
+	if err := json.Compact(&line, exported); err != nil {
+		t.Fatal(err)
+	}
+	if r, err := parseResult(append(line.Bytes(), '\n')); err != nil || r.ID != id {
+		t.Errorf("scidex-result.json: %v", err)
+	}
+	if info, err := os.Stat(h.path("full/a.txt")); err != nil || info.Mode().Perm()&0o700 != 0o700 {
+		t.Errorf("mode %v, %v", info.Mode(), err)
+	}
+	h.bad(flags("outputs", "cat", id, "link"), `"link"`, "rejected as symlink")
+	h.bad(flags("outputs", "cat", id, "a.tx"), `"a.tx"`, `did you mean "a.txt"?`)
+}
+
+// listed is one line of outputs ls --json.
+type listed struct {
+	Verdict string `json:"verdict"`
+	Path    string `json:"path"`
+	SHA256  string `json:"sha256"`
+	Reason  string `json:"reason"`
+}
+
+func (h *house) listAll(id string) (all []listed) {
+	h.t.Helper()
+	for line := range strings.Lines(h.good("outputs", "ls", "--json", id).stdout) {
+		var l listed
+		if err := json.Unmarshal([]byte(line), &l); err != nil {
+			h.t.Error(err)
+		}
+		all = append(all, l)
+	}
+	return all
+}
