@@ -49,6 +49,9 @@ func (c *collector) keepDir(ctx context.Context, place Place) error {
 	if c.dry {
 		return nil
 	}
+	if err := c.own(ctx, place.Dir); err != nil {
+		return err
+	}
 	w, err := openWorkdir(place.Dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil // it has been done
@@ -57,14 +60,24 @@ func (c *collector) keepDir(ctx context.Context, place Place) error {
 		return err
 	}
 	defer w.close()
+	return w.keep(ctx, c.account, map[string]string{"data": "/data", "docs": "/docs"})
+}
+
+// own makes a run's directory and what is in it the user's; root needs no supervisor for that.
+func (c *collector) own(ctx context.Context, path string) error {
+	if c.account.Root() {
+		return nil
+	}
+	dir, err := openDir(unix.AT_FDCWD, path)
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
 	supervisor, err := c.launch(ctx)
 	if err != nil {
 		return err
 	}
-	if err := supervisor.Clean(w.work, true); err != nil {
-		return err
-	}
-	return w.keep(ctx, c.account, map[string]string{"data": "/data", "docs": "/docs"})
+	return supervisor.Clean(dir, true)
 }
 
 // sweepDir removes a directory that is the recorded inode; one without a recorded inode (the launcher

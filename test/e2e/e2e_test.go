@@ -5,6 +5,7 @@ package e2e
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -117,7 +118,7 @@ func enforces(bin string) (bool, error) {
 	stdout, err := cmd.Output()
 	var r result
 	if undecoded := json.Unmarshal(stdout, &r); undecoded != nil {
-		return false, fmt.Errorf("%s run -- true: %v, %w", bin, err, undecoded)
+		return false, fmt.Errorf("%s run -- true: %w, %w", bin, err, undecoded)
 	}
 	switch {
 	case r.State == "complete":
@@ -178,7 +179,7 @@ func codeCommand(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	err = ts.Exec(args[1], args[2:]...)
 	got := 0
-	if exit, ok := err.(*exec.ExitError); ok {
+	if exit := new(exec.ExitError); errors.As(err, &exit) {
 		got = exit.ExitCode()
 	} else {
 		ts.Check(err)

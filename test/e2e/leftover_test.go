@@ -109,10 +109,8 @@ func readProcess(dir string) (p process, ok bool) {
 func groupsOf(prefix string) []string {
 	var found []string
 	_ = filepath.WalkDir("/sys/fs/cgroup", func(path string, entry fs.DirEntry, err error) error {
-		switch {
-		case err != nil: // it vanished, or is not ours
-			return nil
-		case entry.IsDir() && strings.HasPrefix(entry.Name(), "scidex-oci-"+prefix):
+		// An error is a directory that vanished, or that is not ours.
+		if err == nil && entry.IsDir() && strings.HasPrefix(entry.Name(), "scidex-oci-"+prefix) {
 			found = append(found, path)
 		}
 		return nil
