@@ -20,6 +20,9 @@ func (p *plan) chooseIDs() (err error) {
 	case p.account.Root() && !p.account.HasRange():
 		return errors.New("root has no ids to give here: its own user namespace maps too few; start the outer container with a larger id map")
 	}
+	if p.account.Notice != "" && asked != spec.IDsSelf && p.analysis.Limits == spec.LimitsEnforce {
+		return fmt.Errorf("/etc/subuid gives this user ids for its runs, but %s; install it, or accept that with --ids self", p.account.Notice)
+	}
 	if p.account.Notice != "" {
 		p.warnings = append(p.warnings, p.account.Notice)
 	}

@@ -99,6 +99,9 @@ func (e *execution) warm() (cool func()) {
 
 // confine moves a container at its gate into the control group and watches it for lack of memory.
 func (e *execution) confine(created *sandbox.Created) (unwatch func() error, err error) {
+	if e.plan.account.Root() {
+		fixOOMScore(created.Pid)
+	}
 	if e.group == nil {
 		return func() error { return nil }, nil
 	}
@@ -195,7 +198,11 @@ func (e *execution) clean(ctx context.Context, keep bool) error {
 	}
 	supervisor, err := e.living(ctx)
 	if err != nil {
-		return err
+		// Where no supervisor can be started none has run anything: what is there is our own.
+		if keep || outputs.Empty(ctx, e.dir.work) != nil {
+			return err
+		}
+		return e.dir.remove()
 	}
 	if err := supervisor.Clean(e.dir.work, keep); err != nil {
 		return err

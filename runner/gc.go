@@ -36,6 +36,7 @@ type GCReport struct {
 type collector struct {
 	*Runner
 	dry        bool
+	catalogID  string
 	account    sandbox.Account
 	supervisor *sandbox.Supervisor
 	report     GCReport
@@ -56,7 +57,11 @@ func (r *Runner) GC(ctx context.Context, dryRun bool) (GCReport, error) {
 	if err != nil {
 		return GCReport{}, err
 	}
-	c := &collector{Runner: r, dry: dryRun, account: account, known: map[string]bool{}}
+	catalogID, err := r.Catalog.CatalogID(ctx)
+	if err != nil {
+		return GCReport{}, err
+	}
+	c := &collector{Runner: r, dry: dryRun, catalogID: catalogID, account: account, known: map[string]bool{}}
 	defer c.close()
 	runs, err := r.Catalog.List(ctx, catalog.Filter{States: []catalog.State{catalog.Running, catalog.Queued}, Host: host})
 	if err != nil {
@@ -92,12 +97,19 @@ func (c *collector) sweepIngests() {
 
 // reap ends the record of a run whose launcher is dead and removes what it left.
 func (c *collector) reap(ctx context.Context, run catalog.Run) error {
+	if recorded := placeOf(run).State; recorded != "" && recorded != statePath(c.Root, run.Key) {
+		return nil // of another root, whose lock says whether it is alive
+	}
 	t, err := hold(c.Root, run.Key)
 	if errors.Is(err, errAlive) {
 		return nil
 	}
 	if err != nil {
 		return err
+	}
+	// It may have ended between the listing and the lock; its state file is then looked at by itself.
+	if run, err = c.Catalog.Get(ctx, run.Key); err != nil || run.State.Final() {
+		return errors.Join(err, t.close())
 	}
 	place := t.read(placeOf(run))
 	c.known[place.Dir] = true
@@ -159,6 +171,9 @@ func (c *collector) sweepState(ctx context.Context, key catalog.Key) error {
 	}
 	place := t.read(placeOf(run))
 	c.known[place.Dir] = true
+	if place.Catalog != "" && place.Catalog != c.catalogID {
+		return t.close() // a run of another catalog that shares the root
+	}
 	// A committed run's directory is no result any more, unless it was to be kept.
 	place.Ended = keptDir(run) == place.Dir && place.Dir != ""
 	if err := c.sweep(ctx, place); err != nil || c.dry {

@@ -123,6 +123,15 @@ func noFile() uint64 {
 	return limit.Max
 }
 
+// fixOOMScore writes the score once more as the host's root, which makes it the least that the process
+// can give itself (proc_pid_oom_score_adj(5)). Root of a container may not; the score then only stands.
+func fixOOMScore(pid int) {
+	path := fmt.Sprintf("/proc/%d/oom_score_adj", pid)
+	if score, err := os.ReadFile(path); err == nil {
+		_ = os.WriteFile(path, score, 0)
+	}
+}
+
 // jobFiles are the descriptors that travel with a job; those from mounts on are the job's alone.
 type jobFiles struct {
 	all    []*os.File

@@ -71,7 +71,7 @@ func limitWarnings(list []Enforcement) []string {
 	for _, e := range list {
 		switch {
 		case e.Limit == "memory" && e.By == byRlimit:
-			warnings = append(warnings, fmt.Sprintf("best effort: the memory limit of %s bytes holds for each process, not for all together", e.Asked))
+			warnings = append(warnings, fmt.Sprintf("best effort: the memory limit of %s bytes holds for the private memory of each process; all of them together, shared memory, /tmp and /dev/shm are not bounded by it", e.Asked))
 		case e.Limit == "cpus" && e.By == byNone:
 			warnings = append(warnings, fmt.Sprintf("best effort: nothing holds the limit of %s CPUs", e.Asked))
 		}

@@ -51,7 +51,7 @@ func TestDrainKeepsTheBeginning(t *testing.T) {
 	defer ingest.Close()
 	input := bytes.Repeat([]byte("0123456789"), 100_000)
 	sink, gone := &logSink{ingest: ingest, limit: 25}, &brokenPipe{}
-	if err := drain(bytes.NewReader(input), sink, gone); err != nil {
+	if err := drain(bytes.NewReader(input), sink, gone, nil); err != nil {
 		t.Fatal(err)
 	}
 	if gone.writes != 1 {
@@ -74,7 +74,7 @@ func TestDrainKeepsTheBeginning(t *testing.T) {
 
 func TestSilentStreamKeepsNothing(t *testing.T) {
 	sink := &logSink{limit: 10} // it would panic on a file: there is no ingest directory
-	if err := drain(strings.NewReader(""), sink, nil); err != nil {
+	if err := drain(strings.NewReader(""), sink, nil, nil); err != nil {
 		t.Fatal(err)
 	}
 	if log, err := sink.publish(); err != nil || log != (Log{}) {

@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -60,17 +61,29 @@ func (s *logSink) publish() (Log, error) {
 }
 
 // drain reads a stream to its end into the sink and through to the user. A user's end that is closed
-// never ends the run: the rest is kept all the same.
-func drain(stream io.Reader, sink *logSink, through io.Writer) error {
+// never ends the run: the rest is kept all the same. One that is not read holds the analysis up, but
+// once cut is closed nobody waits for it any more.
+func drain(stream io.Reader, sink *logSink, through io.Writer, cut <-chan struct{}) error {
+	parts, passed := make(chan []byte), make(chan struct{})
+	go func() {
+		defer close(passed)
+		pass(parts, through)
+	}()
+	defer func() {
+		close(parts)
+		select {
+		case <-passed:
+		case <-cut:
+		}
+	}()
 	buf := make([]byte, 64<<10)
 	for {
 		n, err := stream.Read(buf)
 		if n > 0 {
 			_, _ = sink.Write(buf[:n]) // never fails: see logSink.err
-			if through != nil {
-				if _, err := through.Write(buf[:n]); err != nil {
-					through = nil
-				}
+			select {
+			case parts <- bytes.Clone(buf[:n]):
+			case <-cut:
 			}
 		}
 		if errors.Is(err, io.EOF) {
@@ -78,6 +91,17 @@ func drain(stream io.Reader, sink *logSink, through io.Writer) error {
 		}
 		if err != nil {
 			return err
+		}
+	}
+}
+
+func pass(parts <-chan []byte, to io.Writer) {
+	for part := range parts {
+		if to == nil {
+			continue
+		}
+		if _, err := to.Write(part); err != nil {
+			to = nil
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -17,8 +18,12 @@ import (
 type Place struct {
 	// Dir is the run's directory, <tmp>/scidex-analysis-<id>; Dev and Ino are 0 until it is made.
 	Dir string `json:"dir"`
-	Dev uint64 `json:"dev,omitempty"`
-	Ino uint64 `json:"ino,omitempty"`
+	// State is the run's state file, below the root that it was started with.
+	State string `json:"state,omitempty"`
+	// Catalog is the catalog that has the run.
+	Catalog string `json:"catalog,omitempty"`
+	Dev     uint64 `json:"dev,omitempty"`
+	Ino     uint64 `json:"ino,omitempty"`
 	// Groups are the directories of the control group.
 	Groups []string `json:"groups,omitempty"`
 	// Ended is true once the analysis has ended: what is in Dir then is its result.
@@ -60,7 +65,41 @@ func hold(root string, key catalog.Key) (*tenure, error) {
 		}
 		return nil, errors.Join(err, f.Close())
 	}
+	// Whoever had the lock before may have removed the file: a lock on a file without a name holds nothing.
+	named, err := sameFile(f, t.path)
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	if !named {
+		if err := f.Close(); err != nil {
+			return nil, err
+		}
+		return hold(root, key)
+	}
 	return t, nil
+}
+
+func sameFile(f *os.File, path string) (bool, error) {
+	open, err := f.Stat()
+	if err != nil {
+		return false, err
+	}
+	named, err := os.Lstat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	return err == nil && os.SameFile(open, named), err
+}
+
+// take is hold for a run that begins: gc may have the lock for a moment, because it saw the file and no row.
+func take(root string, key catalog.Key) (*tenure, error) {
+	const patience = time.Second
+	for deadline := time.Now().Add(patience); ; time.Sleep(5 * time.Millisecond) {
+		t, err := hold(root, key)
+		if !errors.Is(err, errAlive) || time.Now().After(deadline) {
+			return t, err
+		}
+	}
 }
 
 // read returns the recorded Place; a file that is empty or damaged gives the fallback.

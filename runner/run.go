@@ -44,13 +44,16 @@ func (r *Runner) Run(ctx context.Context, req Request) (Result, error) {
 
 // begin takes the run's lock and writes the intent row: the first trace of the run.
 func (e *execution) begin(ctx context.Context) (err error) {
-	if e.tenure, err = hold(e.Root, e.plan.key); err != nil {
+	if e.tenure, err = take(e.Root, e.plan.key); err != nil {
 		if errors.Is(err, errAlive) {
 			err = &RequestError{fmt.Errorf("id %s was taken by another run at the same moment; try again or choose another", e.plan.key.ID)}
 		}
 		return err
 	}
-	e.place = Place{Dir: runDir(e.Tmp, e.plan.key.ID)}
+	e.place = Place{Dir: runDir(e.Tmp, e.plan.key.ID), State: e.tenure.path}
+	if e.place.Catalog, err = e.Catalog.CatalogID(ctx); err != nil {
+		return errors.Join(err, e.tenure.end())
+	}
 	if e.plan.parent != nil {
 		e.place.Groups = e.plan.parent.Plan(groupName(e.plan.key))
 	}
@@ -171,7 +174,7 @@ func (e *execution) verdict(reason Reason, failure error) verdict {
 // it could not be harvested.
 func (e *execution) keeps(v verdict, failed Reason) bool {
 	switch {
-	case failed == ReasonHarvest || failed == ReasonSupervisorLost && e.place.Ended:
+	case failed == ReasonHarvest || failed == ReasonSupervisorLost && e.place.Ended || failed == ReasonSandbox && e.exit.Executed:
 		return true
 	case e.plan.analysis.Keep == spec.KeepAlways:
 		return true

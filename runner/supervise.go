@@ -10,7 +10,7 @@ import (
 
 // supervise opens the gate, passes the streams and the user's wish to stop on, and waits for the end.
 func (e *execution) supervise(created *sandbox.Created) error {
-	done := make(chan struct{})
+	ended, drained, cut := make(chan struct{}), make(chan struct{}), make(chan struct{})
 	var streams sync.WaitGroup
 	limit := int64(e.plan.analysis.LogSize)
 	e.sinks = [2]*logSink{{ingest: e.ingest, limit: limit}, {ingest: e.ingest, limit: limit}}
@@ -18,30 +18,38 @@ func (e *execution) supervise(created *sandbox.Created) error {
 		from io.Reader
 		to   io.Writer
 	}{{created.Stdout, e.request.Stdout}, {created.Stderr, e.request.Stderr}} {
-		streams.Go(func() { e.tell(drain(stream.from, e.sinks[i], stream.to)) })
+		streams.Go(func() { e.tell(drain(stream.from, e.sinks[i], stream.to, cut)) })
 	}
-	var heard sync.WaitGroup
-	heard.Go(func() { e.listen(done) })
 	err := e.supervisor.Start()
+	// A stop that comes before the gate is open would kill the container's init and read as an error.
+	var heard sync.WaitGroup
+	heard.Go(func() { e.listen(ended, drained, sync.OnceFunc(func() { close(cut) })) })
 	if err == nil {
 		e.exit, err = e.supervisor.Wait(sandbox.Watch{Started: e.started, Usage: e.progress})
 	}
-	close(done)
-	heard.Wait()
-	if err != nil {
-		return err
+	close(ended)
+	if err == nil {
+		streams.Wait() // every writer is dead: both streams end
 	}
-	streams.Wait() // every writer is dead: both streams end
-	return nil
+	close(drained)
+	heard.Wait()
+	return err
 }
 
 // listen passes the user's wish to stop on: the first asks, the second insists.
-func (e *execution) listen(done <-chan struct{}) {
+// Once the analysis has ended, or with the second, output that nobody reads is waited for no more.
+func (e *execution) listen(ended, drained <-chan struct{}, cut func()) {
 	for {
 		select {
-		case <-done:
+		case <-drained:
 			return
 		case signal := <-e.request.Stop:
+			select {
+			case <-ended:
+				cut()
+				continue
+			default:
+			}
 			e.mu.Lock()
 			first := e.stopped == nil
 			if first {
@@ -51,6 +59,7 @@ func (e *execution) listen(done <-chan struct{}) {
 			if first {
 				e.tell(e.supervisor.Stop())
 			} else {
+				cut()
 				e.tell(e.supervisor.Kill())
 			}
 		}

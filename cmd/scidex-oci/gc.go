@@ -99,7 +99,7 @@ func printGC(w io.Writer, report runner.GCReport, dryRun bool) {
 		fmt.Fprintf(w, "%s%d blobs that no run names, %s\n", removed, report.Blobs, units.BytesSize(float64(report.BlobBytes)))
 	}
 	for _, what := range report.Kept {
-		fmt.Fprintf(w, "kept     %s: its run had ended and was not committed\n", escape(what))
+		fmt.Fprintf(w, "kept     %s: it holds the only copy of what its run wrote\n", escape(what))
 	}
 	for _, what := range report.Foreign {
 		fmt.Fprintf(w, "left     %s: no run of this catalog names it\n", escape(what))

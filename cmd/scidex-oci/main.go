@@ -10,6 +10,7 @@ import (
 	"runtime/debug"
 	"slices"
 	"strconv"
+	"syscall"
 
 	"github.com/scidex-ai/scidex-oci/runner"
 	"github.com/scidex-ai/scidex-oci/spec"
@@ -17,6 +18,8 @@ import (
 
 func main() {
 	runner.Reexec()
+	// A umask that takes the user's own rights would make directories that this program cannot enter.
+	syscall.Umask(syscall.Umask(0) &^ 0o700)
 	os.Exit(execute(os.Args, system()))
 }
 

@@ -28,7 +28,8 @@ type house struct {
 func (p *program) layers(c *cli.Context) (layers, error) {
 	dir, err := os.Getwd()
 	if err != nil {
-		return nil, fmt.Errorf("working directory: %w", err)
+		// The flags are good all the same: --json is answered with an object.
+		return layers{fromFlags(c, "/")}, fmt.Errorf("working directory: %w; change to one that exists", err)
 	}
 	flags := fromFlags(c, dir)
 	environment := fromEnvironment(flagsOf(c), p.env, dir)

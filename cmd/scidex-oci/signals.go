@@ -13,7 +13,13 @@ import (
 // inherited.
 func stops() (stop <-chan runner.StopSignal, done func()) {
 	signals := make(chan os.Signal, 4)
-	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGPIPE)
+	signal.Notify(signals, syscall.SIGPIPE)
+	for _, s := range []os.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP} {
+		// Notify would undo what nohup and a shell without job control have set.
+		if !signal.Ignored(s) {
+			signal.Notify(signals, s)
+		}
+	}
 	out := make(chan runner.StopSignal, 2)
 	finished := make(chan struct{})
 	go func() {

@@ -39,6 +39,8 @@ var (
 	ErrAmbiguous = errors.New("ambiguous")
 	// ErrNotEnded is returned by Delete for a run that is queued or running.
 	ErrNotEnded = errors.New("not ended yet")
+	// ErrEnded is returned by Commit for a run that has ended otherwise, as when gc took it for lost.
+	ErrEnded = errors.New("ended already, with another outcome")
 )
 
 // State of a run. The state machine is drawn in docs/ARCHITECTURE.md.
@@ -112,7 +114,8 @@ type Catalog interface {
 	// has ended is left alone and ErrNotFound is returned.
 	Update(ctx context.Context, run Run) error
 	// Commit writes the final state of a run and all its outputs in one transaction. It is idempotent
-	// by id and attempt: a run that has already ended is left as it is and nil is returned. Entries
+	// by id and attempt: a run that has already ended is left as it is, and nil is returned where state and
+	// end are those of run (a retry after a lost reply), else ErrEnded. Entries
 	// are pulled until next returns io.EOF; any other error of next undoes everything and is returned.
 	// The transaction is open meanwhile, so next must not wait for anything slow nor write to the
 	// catalog. Paths must be distinct.

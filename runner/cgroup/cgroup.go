@@ -58,11 +58,12 @@ type hierarchy interface {
 // New makes the group name below parent, sets its limits and reads them back. A limit that the kernel
 // reports differently is an error.
 func (p *Parent) New(name string, limits Limits) (_ *Group, _ Effective, err error) {
-	g := &Group{dirs: p.Plan(name)}
-	for _, dir := range g.dirs {
-		if err := os.Mkdir(dir, 0o755); err != nil {
+	g := &Group{}
+	for _, dir := range p.Plan(name) {
+		if err := os.Mkdir(dir, 0o755); err != nil { // what is there already is another run's
 			return nil, Effective{}, errors.Join(fmt.Errorf("make control group: %w", err), g.Remove())
 		}
+		g.dirs = append(g.dirs, dir)
 	}
 	g.files = p.open(name)
 	defer func() {

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"strings"
 
@@ -57,7 +58,7 @@ func ReadAccount() (Account, error) {
 		}
 	}
 	names := []string{strconv.Itoa(a.UID)}
-	if name, err := userName("/etc/passwd", a.UID); err == nil {
+	if name, err := passwdField("/etc/passwd", a.UID, 0); err == nil {
 		names = append(names, name)
 	}
 	a.UIDs = readSubID("/etc/subuid", names)
@@ -67,13 +68,22 @@ func ReadAccount() (Account, error) {
 	}
 	if a.HasRange() {
 		for _, tool := range []string{"newuidmap", "newgidmap"} {
-			if _, err := exec.LookPath(tool); err != nil {
+			if _, err := findTool(tool); err != nil {
 				a.UIDs, a.GIDs = IDRange{}, IDRange{}
-				a.Notice = tool + " is missing (Debian: apt install uidmap), so the analysis runs with the caller's own id"
+				a.Notice = tool + " is missing (Debian: apt install uidmap), so the analysis has the caller's own id"
 			}
 		}
 	}
 	return a, nil
+}
+
+// findTool finds a program also where PATH is empty, as under a service manager.
+func findTool(name string) (string, error) {
+	path, err := exec.LookPath(name)
+	if err != nil {
+		path, err = exec.LookPath("/usr/bin/" + name)
+	}
+	return path, err
 }
 
 // rootRange chooses the ids of root's runs: those of subuid(5), the built-in range, or, inside a user
@@ -143,8 +153,8 @@ func readSubID(path string, names []string) IDRange {
 	return IDRange{}
 }
 
-// userName looks a uid up in passwd(5) itself: the static binary has no NSS.
-func userName(path string, uid int) (string, error) {
+// passwdField looks a uid up in passwd(5) itself: the static binary has no NSS.
+func passwdField(path string, uid, field int) (string, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return "", err
@@ -152,8 +162,8 @@ func userName(path string, uid int) (string, error) {
 	defer f.Close()
 	for lines := bufio.NewScanner(f); lines.Scan(); {
 		fields := strings.Split(lines.Text(), ":")
-		if len(fields) > 2 && fields[2] == strconv.Itoa(uid) {
-			return fields[0], nil
+		if len(fields) > max(2, field) && fields[2] == strconv.Itoa(uid) {
+			return fields[field], nil
 		}
 	}
 	return "", fmt.Errorf("uid %d: %w", uid, fs.ErrNotExist)
@@ -175,13 +185,33 @@ func (s Slot) Release() error {
 	return s.lock.Close()
 }
 
-// idDir holds one lock file per pair of ids of a user, for all of its roots: ids are the user's, not a
-// catalog's.
-func idDir(uid int) string {
+// idDirs are the places for one lock file per pair of ids of a user, for all of its roots: ids are the
+// user's, not a catalog's. The first that can be made is taken: below the home that passwd(5) names,
+// whatever HOME says, because cleaners of /tmp remove old files there, locked or not.
+func idDirs(uid int) []string {
 	if uid == 0 {
-		return "/run/scidex-oci-ids"
+		return []string{"/run/scidex-oci-ids"}
 	}
-	return fmt.Sprintf("/tmp/scidex-oci-ids-%d", uid)
+	dirs := []string{fmt.Sprintf("/tmp/scidex-oci-ids-%d", uid)}
+	if home, err := passwdField("/etc/passwd", uid, 5); err == nil && filepath.IsAbs(home) {
+		dirs = append([]string{filepath.Join(home, ".local/share/scidex-oci-ids")}, dirs...)
+	}
+	return dirs
+}
+
+// makeIDDir returns the first of the places that is a directory of the user alone.
+func (a Account) makeIDDir() (string, error) {
+	var errs []error
+	for _, dir := range idDirs(a.UID) {
+		// Where the parents cannot be made, making the directory says so.
+		_ = os.MkdirAll(filepath.Dir(dir), 0o700)
+		err := ownDir(dir, a.UID)
+		if err == nil {
+			return dir, nil
+		}
+		errs = append(errs, err)
+	}
+	return "", errors.Join(errs...)
 }
 
 // AcquireSlot locks the first free pair of ids. The kernel drops the lock when the process ends.
@@ -189,8 +219,8 @@ func (a Account) AcquireSlot(self bool) (Slot, error) {
 	if !a.HasRange() {
 		return Slot{}, nil // one identity mapping: both ids are 0 in the outer namespace
 	}
-	dir := idDir(a.UID)
-	if err := ownDir(dir, a.UID); err != nil {
+	dir, err := a.makeIDDir()
+	if err != nil {
 		return Slot{}, fmt.Errorf("lock ids: %w", err)
 	}
 	pairs := (min(a.UIDs.Count, a.GIDs.Count) - 1) / 2

@@ -148,7 +148,12 @@ func (s *Supervisor) writeMaps(ctx context.Context) error {
 	a := s.account
 	errs := make(chan error, 2)
 	run := func(tool string, own int, ids IDRange) {
-		out, err := exec.CommandContext(ctx, tool, strconv.Itoa(s.process.Pid),
+		path, err := findTool(tool)
+		if err != nil {
+			errs <- err
+			return
+		}
+		out, err := exec.CommandContext(ctx, path, strconv.Itoa(s.process.Pid),
 			"0", strconv.Itoa(own), "1",
 			"1", strconv.Itoa(ids.Start), strconv.Itoa(ids.Count)).CombinedOutput()
 		if err != nil {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/signal"
 	"runtime"
 	"syscall"
 	"unsafe"
@@ -77,6 +78,9 @@ func supervise() error {
 		return err
 	}
 	container.Silence()
+	// What ends a whole control group (systemctl stop) is the launcher's to handle. Caught and not ignored:
+	// that would be inherited.
+	signal.Notify(make(chan os.Signal, 1), unix.SIGTERM, unix.SIGINT, unix.SIGHUP)
 	if err := settle(); err != nil {
 		return errors.Join(err, c.send(message{Type: msgFailed, Error: err.Error()}))
 	}

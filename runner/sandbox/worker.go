@@ -22,8 +22,9 @@ type worker struct {
 	work      *os.File // the working directory
 	ingest    *os.File
 	container *container.Container
-	kill      sync.Once
+	stopping  sync.Once
 	timedOut  chan struct{} // closed when the clock ended the run
+	executed  chan struct{} // closed when the analysis has begun
 	ended     chan struct{} // closed when every process is dead
 }
 
@@ -59,7 +60,7 @@ func (w *worker) end(how string) error {
 
 func (w *worker) create(ctx context.Context, m message) error {
 	w.job = m.Job
-	w.timedOut, w.ended = make(chan struct{}), make(chan struct{})
+	w.timedOut, w.executed, w.ended = make(chan struct{}), make(chan struct{}), make(chan struct{})
 	if len(m.files) < 2 {
 		return fmt.Errorf("job %q came with %d descriptors", w.job.ID, len(m.files))
 	}
@@ -129,6 +130,7 @@ func (w *worker) watch() {
 	clock := make(chan struct{})
 	got, err := w.container.Wait(func() {
 		exit.Started = time.Now()
+		close(w.executed)
 		go func() { defer close(clock); w.clock() }()
 		w.tell(message{Type: msgStarted, At: exit.Started})
 	})
@@ -175,21 +177,25 @@ func (w *worker) clock() {
 	}
 }
 
-// stop asks the analysis to end and sees to it that it does.
-func (w *worker) stop() {
-	w.kill.Do(func() {
-		go func() {
-			if err := w.container.Signal(syscall.SIGTERM); err == nil {
-				select {
-				case <-w.ended:
-					return
-				case <-time.After(w.job.Grace):
-				}
-			}
-			// The connection's end kills the namespace should this one not arrive.
-			_ = w.container.Signal(syscall.SIGKILL)
-		}()
-	})
+// stop asks the analysis to end and sees to it that it does, once.
+func (w *worker) stop() { w.stopping.Do(func() { go w.terminate() }) }
+
+func (w *worker) terminate() {
+	grace, cancel := context.WithTimeout(context.Background(), w.job.Grace)
+	defer cancel()
+	select {
+	case <-w.executed: // what comes before our init listens would be lost
+		_ = w.container.Signal(syscall.SIGTERM) // SIGKILL follows where it does not arrive
+	case <-w.ended:
+	case <-grace.Done():
+	}
+	select {
+	case <-w.ended:
+		return
+	case <-grace.Done():
+	}
+	// The connection's end kills the namespace should this one not arrive.
+	_ = w.container.Signal(syscall.SIGKILL)
 }
 
 // batchSize is how many entries travel in one message: each at most some 20 KiB (two paths of 4,096

@@ -39,12 +39,16 @@ func testCommitOnce(t *testing.T, d Driver) {
 	want.OutputsTotal = 1
 	other := want
 	other.State, other.Message, other.ExitCode = catalog.Lost, "another", 1
+	later := want
+	later.FinishedAt = later.FinishedAt.Add(time.Second)
 	calls := 0
-	err := c.Commit(t.Context(), other, func() (outputs.Entry, error) {
+	nothing := func() (outputs.Entry, error) {
 		calls++
 		return outputs.Entry{}, errors.New("nothing to read here")
-	})
-	must(t, err)
+	}
+	must(t, c.Commit(t.Context(), want, nothing))
+	wantError(t, "Commit of another state", c.Commit(t.Context(), other, nothing), catalog.ErrEnded)
+	wantError(t, "Commit of another end", c.Commit(t.Context(), later, nothing), catalog.ErrEnded)
 	if calls != 0 {
 		t.Errorf("next was called %d times for a run that has ended", calls)
 	}

@@ -29,8 +29,8 @@ func (c *Catalog) commit(ctx context.Context, run catalog.Run, next func() (outp
 	}
 	cancelled := ctx.Err
 	return c.write(ctx, func(ctx context.Context, tx *sql.Conn) error {
-		state, err := stateOf(ctx, tx, run.Key)
-		if err != nil || state.Final() {
+		ended, err := hasEnded(ctx, tx, run)
+		if err != nil || ended {
 			return err
 		}
 		counted, err := insertEntries(ctx, tx, run.Key, func() (outputs.Entry, error) {

@@ -131,6 +131,21 @@ func stateOf(ctx context.Context, tx *sql.Conn, key catalog.Key) (catalog.State,
 	return state, err
 }
 
+// hasEnded reports whether a run has ended as run says; with another outcome it is catalog.ErrEnded.
+func hasEnded(ctx context.Context, tx *sql.Conn, run catalog.Run) (bool, error) {
+	state, err := stateOf(ctx, tx, run.Key)
+	if err != nil || !state.Final() {
+		return false, err
+	}
+	var same bool
+	err = tx.QueryRowContext(ctx, `SELECT state = ? AND finished_at IS ? FROM analysis_run WHERE id = ? AND attempt = ?`,
+		string(run.State), timeText(run.FinishedAt), run.ID, run.Attempt).Scan(&same)
+	if err == nil && !same {
+		err = catalog.ErrEnded
+	}
+	return true, err
+}
+
 // oneRow returns none where a statement touched no row.
 func oneRow(result sql.Result, none error) error {
 	n, err := result.RowsAffected()
