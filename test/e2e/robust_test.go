@@ -1,0 +1,144 @@
+package e2e
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// TestSignalToTheWholeGroup: a service manager sends SIGTERM to every process of a unit. The supervisor
+// leaves that to the launcher, and nothing that was written is lost.
+func TestSignalToTheWholeGroup(t *testing.T) {
+	h := newHouse(t)
+	id := h.fresh()
+	l := h.launch(id, "--grace", "10m", "--", "sh", "-c", "echo x >before; echo ready; exec sleep 1000")
+	l.await("ready")
+	if err := syscall.Kill(l.supervisor().pid, syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	l.signal(syscall.SIGTERM)
+	r := l.wait()
+	r.expect(t, "canceled", "stopped", 143)
+	if r.output("before").SHA256 == "" {
+		t.Errorf("outputs %+v", r.Outputs)
+	}
+}
+
+// TestReaderThatStalls: a pipe that nobody reads holds the analysis up, but not the end of the run.
+func TestReaderThatStalls(t *testing.T) {
+	h := newHouse(t)
+	id := h.fresh()
+	read, write, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer read.Close()
+	cmd := h.command(theHost.bin, "run", "-q", "--id", id, "--timeout", "1s", "--", "sh", "-c", "head -c 2000000 /dev/zero; sleep 1000")
+	cmd.Stdout = write
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	write.Close()
+	until(t, patience, "the analysis runs", func() bool { return grandchildren(cmd.Process.Pid) > 0 })
+	until(t, patience, "the analysis has timed out", func() bool { return grandchildren(cmd.Process.Pid) == 0 })
+	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait() // its code is looked at
+	if code := cmd.ProcessState.ExitCode(); code != 124 {
+		t.Errorf("exit code %d, want 124", code)
+	}
+	h.show(id).expect(t, "failed", "timeout", 124)
+}
+
+// grandchildren counts what a launcher's supervisor has started.
+func grandchildren(launcher int) int {
+	var supervisors []int
+	processes(func(p process) bool {
+		if p.parent == launcher && strings.HasPrefix(string(p.command), "scidex-oci: supervisor") {
+			supervisors = append(supervisors, p.pid)
+		}
+		return false
+	})
+	count := 0
+	processes(func(p process) bool {
+		for _, s := range supervisors {
+			if p.parent == s {
+				count++
+			}
+		}
+		return false
+	})
+	return count
+}
+
+// TestIgnoredHangup: what nohup has switched off stays off.
+func TestIgnoredHangup(t *testing.T) {
+	h := newHouse(t)
+	end := h.flag()
+	cmd := h.command("sh", "-c", `trap '' HUP; exec "$@"`, "sh", theHost.bin, "run", "-q", "--id", h.fresh(),
+		"--input", end.input(), "--", "sh", "-c", "echo ready; "+awaited)
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if line, err := bufio.NewReader(stdout).ReadString('\n'); line != "ready\n" {
+		t.Fatalf("%q, %v", line, err)
+	}
+	if err := cmd.Process.Signal(syscall.SIGHUP); err != nil {
+		t.Fatal(err)
+	}
+	end.raise()
+	if err := cmd.Wait(); err != nil {
+		t.Errorf("SIGHUP under nohup: %v", err)
+	}
+}
+
+// TestDeletedWorkingDirectory gets one sentence and one object.
+func TestDeletedWorkingDirectory(t *testing.T) {
+	h := newHouse(t)
+	out := h.finish(h.command("sh", "-c", `mkdir gone && cd gone && rmdir ../gone && exec "$@"`, "sh",
+		theHost.bin, "run", "--json", "--id", h.fresh(), "--", "true"))
+	r, err := parseResult([]byte(out.stdout))
+	if err != nil || out.code != 125 || r.Reason != "request" || !strings.Contains(r.Message, "working directory") {
+		t.Errorf("exit code %d, %v, result %+v, %s", out.code, err, r, out.stderr)
+	}
+}
+
+// TestCollectorsBesideStartingRuns: gc never takes a run that is just beginning for a dead one.
+func TestCollectorsBesideStartingRuns(t *testing.T) {
+	h := newHouse(t)
+	stop, stopped := make(chan struct{}), make(chan error)
+	for range 2 {
+		go func() {
+			for {
+				select {
+				case <-stop:
+					stopped <- nil
+					return
+				default:
+				}
+				cmd := h.command(theHost.bin, "gc")
+				if said, err := cmd.CombinedOutput(); err != nil {
+					stopped <- fmt.Errorf("gc: %w: %s", err, said)
+					return
+				}
+			}
+		}()
+	}
+	for range 20 {
+		h.start("--id", h.fresh(), "--", "sh", "-c", "sleep 0.02; echo hi >o").expect(t, "complete", "exit", 0)
+	}
+	close(stop)
+	for range 2 {
+		if err := <-stopped; err != nil {
+			t.Error(err)
+		}
+	}
+}
