@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/scidex-ai/scidex-oci/runner/cgroup"
+	"github.com/scidex-ai/scidex-oci/runner/sandbox"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
@@ -44,10 +45,21 @@ func parenthesis(s string) string {
 	return " (" + s + ")"
 }
 
-// chooseLimits finds who is to hold the limits. A default CPU limit yields where only the cpu
+// groups is where control groups can be made, or why nowhere.
+type groups struct {
+	parent *cgroup.Parent
+	err    error
+}
+
+func findGroups(account sandbox.Account) (g groups) {
+	g.parent, g.err = cgroup.Find(cgroup.System{Root: account.Root()})
+	return g
+}
+
+// chooseLimits says who is to hold the limits. A default CPU limit yields where only the cpu
 // controller is missing; one that was asked for does not.
-func (p *plan) chooseLimits(cpusAsked bool) error {
-	parent, err := cgroup.Find(cgroup.System{Root: p.account.Root()})
+func (p *plan) chooseLimits(groups groups, cpusAsked bool) error {
+	parent, err := groups.parent, groups.err
 	var missing *cgroup.MissingError
 	switch {
 	case errors.As(err, &missing) && p.analysis.Limits == spec.LimitsBestEffort:

@@ -29,6 +29,9 @@ func (e *execution) collectEvidence() error {
 	if err := e.group.Empty(emptyWait); err != nil {
 		return err
 	}
+	if err := e.group.Check(); err != nil {
+		e.report.Warnings = append(e.report.Warnings, "the limits did not hold to the end: "+err.Error())
+	}
 	usage, err := e.group.Usage()
 	if err != nil {
 		return err

@@ -66,7 +66,7 @@ func (p *plan) links() map[string]string {
 }
 
 // prepare checks a request as far as that is possible without making anything.
-func (r *Runner) prepare(ctx context.Context, req Request, account sandbox.Account) (_ *plan, err error) {
+func (r *Runner) prepare(ctx context.Context, req Request, account sandbox.Account, groups groups) (_ *plan, err error) {
 	analysis, err := complete(req.Analysis)
 	if err != nil {
 		return nil, err
@@ -84,7 +84,7 @@ func (r *Runner) prepare(ctx context.Context, req Request, account sandbox.Accou
 		return nil, err
 	}
 	return p, p.orClose(first(
-		func() error { return p.chooseLimits(req.Analysis.CPUs != 0) },
+		func() error { return p.chooseLimits(groups, req.Analysis.CPUs != 0) },
 		func() error { return checkExport(analysis.Export, req.Overwrite) },
 		func() error { return r.checkDirectory(ctx, key) },
 	))

@@ -26,8 +26,10 @@ func (r *Runner) Run(ctx context.Context, req Request) (Result, error) {
 	if err != nil {
 		return Refused(req.Analysis, err, r.Version), err
 	}
+	// Before the supervisor starts: a control group of which this is the only process can be made ready.
+	groups := findGroups(account)
 	launched := launch(ctx, account)
-	p, err := r.prepare(ctx, req, account)
+	p, err := r.prepare(ctx, req, account, groups)
 	if err != nil {
 		launched.drop()
 		err = &RequestError{err}

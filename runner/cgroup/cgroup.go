@@ -42,8 +42,9 @@ type Evidence struct {
 
 // Group is the control group of one run.
 type Group struct {
-	files hierarchy
-	dirs  []string
+	files  hierarchy
+	dirs   []string
+	limits Limits
 }
 
 // hierarchy is what differs between the two versions of the interface.
@@ -58,7 +59,7 @@ type hierarchy interface {
 // New makes the group name below parent, sets its limits and reads them back. A limit that the kernel
 // reports differently is an error.
 func (p *Parent) New(name string, limits Limits) (_ *Group, _ Effective, err error) {
-	g := &Group{}
+	g := &Group{limits: limits}
 	for _, dir := range p.Plan(name) {
 		if err := os.Mkdir(dir, 0o755); err != nil { // what is there already is another run's
 			return nil, Effective{}, errors.Join(fmt.Errorf("make control group: %w", err), g.Remove())
@@ -79,6 +80,15 @@ func (p *Parent) New(name string, limits Limits) (_ *Group, _ Effective, err err
 		return nil, Effective{}, fmt.Errorf("read limits back: %w", err)
 	}
 	return g, got, compare(limits, got)
+}
+
+// Check reads the limits back once more: whoever manages the groups above may have taken them away.
+func (g *Group) Check() error {
+	got, err := g.files.effective()
+	if err != nil {
+		return err
+	}
+	return compare(g.limits, got)
 }
 
 // compare allows the kernel to round memory down to whole pages and a CPU quota to whole microseconds.

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // host lays out /proc and the files of a control group file system in a temporary directory: enough of
@@ -148,6 +150,44 @@ func TestFindV2(t *testing.T) {
 				t.Error("the cpu controller was not found")
 			}
 		})
+	}
+}
+
+// What systemd manages is not to be used: it takes controllers and groups back.
+func TestFindV2StaysInItsUnit(t *testing.T) {
+	h := newHost(t)
+	h.mount("/", "cg", "cgroup2", "rw")
+	h.unified("cg/app.slice", "cpu memory pids", "cpu memory pids")
+	h.unified("cg/app.slice/x.scope", "cpu memory pids", "cpu memory pids")
+	h.unified("cg/app.slice/x.scope/leaf", "cpu memory pids", "", os.Getpid(), 1)
+	system := h.system(false, "0::/app.slice/x.scope/leaf")
+	_, err := Find(system)
+	var missing *MissingError
+	if !errors.As(err, &missing) || !strings.Contains(err.Error(), "systemd-run") {
+		t.Errorf("a unit that is not delegated gives %v", err)
+	}
+	scope := filepath.Join(h.dir, "cg/app.slice/x.scope")
+	if err := unix.Setxattr(scope, "user.delegate", []byte("1"), 0); err != nil {
+		t.Skipf("not tested with a delegated unit: the temporary directory takes no extended attributes: %v", err)
+	}
+	p, err := Find(system)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := scope + "/scidex-oci-x"; p.Plan("x")[0] != want {
+		t.Errorf("planned %v, want %s", p.Plan("x"), want)
+	}
+}
+
+func TestUnitOf(t *testing.T) {
+	m := mount{root: "/", point: "/cg"}
+	for dir, want := range map[string]string{
+		"/cg": "/cg", "/cg/a/b": "/cg", "/cg/a.slice/b.scope": "/cg/a.slice/b.scope",
+		"/cg/a.slice/b.scope/c/d": "/cg/a.slice/b.scope", "/cg/a.slice": "/cg/a.slice", "/elsewhere/x.scope": "/cg",
+	} {
+		if got := unitOf(m, dir); got != want {
+			t.Errorf("the unit of %s is %s, want %s", dir, got, want)
+		}
 	}
 }
 

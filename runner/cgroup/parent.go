@@ -35,12 +35,27 @@ type MissingError struct{ Reason, Remedy string }
 
 func (e *MissingError) Error() string { return e.Reason + "; " + e.Remedy }
 
-// Remedies for a user whose groups are not delegated.
-const (
-	remedyScope = "start it as `systemd-run --user --scope -p Delegate=yes scidex-oci run ...`, " +
-		"or run with `--limits best-effort` (rlimits and the clock only)"
-	remedyV1 = "run as root, or with `--limits best-effort` (rlimits and the clock only)"
-)
+// remedyV1 helps a user where no control group can be had.
+const remedyV1 = "run as root, or with `--limits best-effort` (rlimits and the clock only)"
+
+// vacateTries is how often processes that fork while they are moved are moved after.
+const vacateTries = 100
+
+// remedyV2 is the command that gives a user, or root, a delegated group.
+func remedyV2(uid int) string {
+	start := "systemd-run --scope -p Delegate=yes scidex-oci run ..."
+	if uid != 0 {
+		start = "systemd-run --user --scope -p Delegate=yes scidex-oci run ..."
+		if os.Getenv("XDG_RUNTIME_DIR") == "" {
+			// A shell without a session of its own: cron, runuser, sudo -u.
+			start = fmt.Sprintf("XDG_RUNTIME_DIR=/run/user/%d ", uid) + start
+			if _, err := os.Stat(fmt.Sprintf("/run/user/%d/systemd", uid)); err != nil {
+				start += "` after root's `loginctl enable-linger " + strconv.Itoa(uid)
+			}
+		}
+	}
+	return "start it as `" + start + "`, or run with `--limits best-effort` (rlimits and the clock only)"
+}
 
 // Find returns where this process can make groups with memory and pids limits, and cpu where
 // possible. A *MissingError says what is missing.
@@ -62,7 +77,7 @@ func Find(sys System) (*Parent, error) {
 	if !mounts.has("") {
 		return nil, &MissingError{"no control group file system is mounted", remedyV1}
 	}
-	return findV2(mounts[""], own[""])
+	return findV2(sys, mounts[""], own[""])
 }
 
 func findV1(sys System, mounts mounts, own map[string]string) (*Parent, error) {
@@ -94,11 +109,17 @@ func findV1(sys System, mounts mounts, own map[string]string) (*Parent, error) {
 }
 
 // findV2 looks for a delegated subtree: from the process' own group upwards, the first directory that
-// is writable and hands memory and pids down, or can be made to.
-func findV2(m mount, own string) (*Parent, error) {
+// is writable and hands memory and pids down, or can be made to. It never leaves the systemd unit that
+// the process is in: what is above belongs to systemd, which takes controllers back as it likes
+// (https://systemd.io/CGROUP_DELEGATION).
+func findV2(sys System, m mount, own string) (*Parent, error) {
 	start := m.dir(own)
+	unit := unitOf(m, start)
 	reason := "the control group of this process is not delegated to the caller"
-	for dir := start; strings.HasPrefix(dir, m.point); dir = filepath.Dir(dir) {
+	if unit != m.point && !delegated(unit) {
+		return nil, &MissingError{reason, remedyV2(os.Geteuid())}
+	}
+	for dir := start; within(unit, dir); dir = filepath.Dir(dir) {
 		if !writable(dir) {
 			continue
 		}
@@ -106,14 +127,19 @@ func findV2(m mount, own string) (*Parent, error) {
 			reason = fmt.Sprintf("control group %s does not have the %s controller", dir, strings.Join(missing, " and "))
 			continue
 		}
-		cpu, err := enable(dir, dir == start)
+		cpu, err := enable(dir, dir == unit && unit != m.point)
 		if err != nil {
 			reason = err.Error()
 			continue
 		}
+		now, err := readOwn(filepath.Join(sys.Proc, "self/cgroup")) // vacate may have moved this process
+		if err != nil {
+			return nil, err
+		}
+		start = m.dir(now[""])
 		return &Parent{Version: 2, CPU: cpu, dirs: map[string]string{"": dir}, own: start}, nil
 	}
-	return nil, &MissingError{reason, remedyScope}
+	return nil, &MissingError{reason, remedyV2(os.Geteuid())}
 }
 
 func writable(dir string) bool {
@@ -136,13 +162,10 @@ func lacking(dir, file string) []string {
 }
 
 // enable hands the controllers of dir down to its children. A group with processes of its own cannot
-// (the "no internal processes" rule); where the only one is this process, it moves to a leaf first.
-func enable(dir string, own bool) (cpu bool, err error) {
+// (the "no internal processes" rule); they move to a leaf first where they may.
+func enable(dir string, all bool) (cpu bool, err error) {
 	if len(lacking(dir, "cgroup.subtree_control")) > 0 {
-		if err := vacate(dir, own); err != nil {
-			return false, err
-		}
-		if err := write(dir, "cgroup.subtree_control", "+memory +pids"); err != nil {
+		if err := handDown(dir, all); err != nil {
 			return false, fmt.Errorf("control group %s cannot hand its controllers down: %w", dir, err)
 		}
 	}
@@ -155,24 +178,45 @@ func enable(dir string, own bool) (cpu bool, err error) {
 	return handsDown(dir, "cpu"), nil
 }
 
+// handDown tries again where a process has forked while it was moved.
+func handDown(dir string, all bool) (err error) {
+	for range vacateTries {
+		if err = vacate(dir, all); err != nil {
+			return err
+		}
+		if err = write(dir, "cgroup.subtree_control", "+memory +pids"); !errors.Is(err, unix.EBUSY) {
+			return err
+		}
+	}
+	return err
+}
+
 func handsDown(dir, controller string) bool {
 	text, err := read(dir, "cgroup.subtree_control")
 	return err == nil && slices.Contains(strings.Fields(text), controller)
 }
 
-func vacate(dir string, own bool) error {
+// vacate moves the processes of dir to a leaf of it: all of them where dir is a unit delegated to us, which
+// has no others than the user's, else only this one.
+func vacate(dir string, all bool) error {
 	pids, err := pidsOf(dir)
 	if err != nil || len(pids) == 0 {
 		return err
 	}
-	if !own || len(pids) > 1 || pids[0] != os.Getpid() {
+	if !all && (len(pids) > 1 || pids[0] != os.Getpid()) {
 		return fmt.Errorf("control group %s has %d processes of its own", dir, len(pids))
 	}
 	leaf := filepath.Join(dir, "scidex-oci-launcher")
 	if err := os.Mkdir(leaf, 0o755); err != nil && !errors.Is(err, os.ErrExist) {
 		return err
 	}
-	return write(leaf, "cgroup.procs", strconv.Itoa(os.Getpid()))
+	for _, pid := range pids {
+		// A process that has ended in the meantime is as good as moved.
+		if err := write(leaf, "cgroup.procs", strconv.Itoa(pid)); err != nil && !errors.Is(err, unix.ESRCH) {
+			return err
+		}
+	}
+	return nil
 }
 
 // Plan returns the directories that New would make.

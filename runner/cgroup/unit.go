@@ -1,0 +1,58 @@
+package cgroup
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// unitOf returns the directory of the systemd unit that the group dir belongs to, or the mount point where
+// there is none, as in a container.
+func unitOf(m mount, dir string) string {
+	for ; within(m.point, dir) && dir != m.point; dir = filepath.Dir(dir) {
+		if slices.Contains([]string{".service", ".scope", ".slice"}, filepath.Ext(dir)) {
+			return dir
+		}
+	}
+	return m.point
+}
+
+// delegated reports whether systemd leaves the inside of a unit's group to us. Of any other it empties and
+// removes groups that it did not make, or takes controllers away, whenever it has to do with a neighbour.
+// The system's manager marks units with Delegate= (for everyone since version 251, for root since 236); a
+// user's manager cannot (seen with 252) and is asked.
+func delegated(unit string) bool {
+	return marked(unit) || ofUserManager(unit) && askManager(filepath.Base(unit))
+}
+
+func ofUserManager(unit string) bool {
+	return strings.Contains(filepath.Dir(unit)+"/", fmt.Sprintf("/user@%d.service/", os.Getuid()))
+}
+
+func askManager(unit string) bool {
+	cmd := exec.Command("systemctl", "--user", "show", "--property=Delegate", "--value", "--", unit)
+	cmd.Env = []string{fmt.Sprintf("XDG_RUNTIME_DIR=/run/user/%d", os.Getuid())}
+	out, err := cmd.Output()
+	return err == nil && strings.TrimSpace(string(out)) == "yes"
+}
+
+func marked(dir string) bool {
+	value := make([]byte, 8)
+	for _, name := range []string{"user.delegate", "trusted.delegate"} {
+		if n, err := unix.Getxattr(dir, name, value); err == nil && string(value[:n]) == "1" {
+			return true
+		}
+	}
+	return false
+}
+
+// within reports whether dir is root or below it.
+func within(root, dir string) bool {
+	rel, err := filepath.Rel(root, dir)
+	return err == nil && rel != ".." && !strings.HasPrefix(rel, "../")
+}
