@@ -56,6 +56,14 @@ func findGroups(account sandbox.Account) (g groups) {
 	return g
 }
 
+// warm prepares the move into a control group; the function it returns ends that.
+func (g groups) warm() (cool func()) {
+	if g.parent == nil {
+		return func() {}
+	}
+	return g.parent.Warm()
+}
+
 // chooseLimits says who is to hold the limits. A default CPU limit yields where only the cpu
 // controller is missing; one that was asked for does not.
 func (p *plan) chooseLimits(groups groups, cpusAsked bool) error {

@@ -60,8 +60,6 @@ func (e *execution) do(ctx context.Context) (reason Reason, err error) {
 
 // sandbox runs the analysis until every process of it is dead and its control group is gone.
 func (e *execution) sandbox(ctx context.Context) error {
-	cool := e.warm()
-	defer cool()
 	err := e.makeDirectories(ctx)
 	var launchError error
 	e.supervisor, launchError = e.launched.wait()
@@ -77,7 +75,7 @@ func (e *execution) sandbox(ctx context.Context) error {
 	}
 	defer created.Close()
 	unwatch, err := e.confine(created)
-	cool()
+	e.launched.cool()
 	if err != nil {
 		return err
 	}
@@ -87,14 +85,6 @@ func (e *execution) sandbox(ctx context.Context) error {
 		return err
 	}
 	return e.collectEvidence()
-}
-
-// warm prepares the move into the control group; the function it returns ends that.
-func (e *execution) warm() (cool func()) {
-	if e.plan.parent == nil {
-		return func() {}
-	}
-	return e.plan.parent.Warm()
 }
 
 // confine moves a container at its gate into the control group and watches it for lack of memory.

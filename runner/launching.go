@@ -6,16 +6,22 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/sandbox"
 )
 
-// launching is a supervisor that is being started while the request is still being checked: it takes as
-// long as the checks and the intent row do.
+// launching is what is begun while a request is still being checked, because it takes as long as the
+// checks and the intent row do: a supervisor is started, and the kernel made ready to move a process.
 type launching struct {
+	account sandbox.Account
+	groups  groups
+	cool    func() // ends the making ready; it may be called again
+
 	done       chan struct{}
 	supervisor *sandbox.Supervisor
 	err        error
 }
 
 func launch(ctx context.Context, account sandbox.Account) *launching {
-	l := &launching{done: make(chan struct{})}
+	// Before the supervisor starts: a control group of which this is the only process can be made ready.
+	groups := findGroups(account)
+	l := &launching{account: account, groups: groups, cool: groups.warm(), done: make(chan struct{})}
 	go func() {
 		defer close(l.done)
 		l.supervisor, l.err = sandbox.Launch(ctx, account)

@@ -66,7 +66,7 @@ func (p *plan) links() map[string]string {
 }
 
 // prepare checks a request as far as that is possible without making anything.
-func (r *Runner) prepare(ctx context.Context, req Request, account sandbox.Account, groups groups) (_ *plan, err error) {
+func (r *Runner) prepare(ctx context.Context, req Request, launched *launching) (_ *plan, err error) {
 	analysis, err := complete(req.Analysis)
 	if err != nil {
 		return nil, err
@@ -79,12 +79,12 @@ func (r *Runner) prepare(ctx context.Context, req Request, account sandbox.Accou
 	if err != nil {
 		return nil, err
 	}
-	p, err := resolve(analysis, key, source, account)
+	p, err := resolve(analysis, key, source, launched.account)
 	if err != nil {
 		return nil, err
 	}
 	return p, p.orClose(first(
-		func() error { return p.chooseLimits(groups, req.Analysis.CPUs != 0) },
+		func() error { return p.chooseLimits(launched.groups, req.Analysis.CPUs != 0) },
 		func() error { return checkExport(analysis.Export, req.Overwrite) },
 		func() error { return r.checkDirectory(ctx, key) },
 	))

@@ -19,29 +19,32 @@ import (
 // that was refused before anything was made, or why the end could not be committed. The result then has
 // state error.
 func (r *Runner) Run(ctx context.Context, req Request) (Result, error) {
-	if err := r.match(ctx); err != nil {
-		return Refused(req.Analysis, err, r.Version), err
-	}
 	account, err := sandbox.ReadAccount()
 	if err != nil {
 		return Refused(req.Analysis, err, r.Version), err
 	}
-	// Before the supervisor starts: a control group of which this is the only process can be made ready.
-	groups := findGroups(account)
 	launched := launch(ctx, account)
-	p, err := r.prepare(ctx, req, account, groups)
+	defer launched.cool()
+	e, err := r.accept(ctx, req, launched)
 	if err != nil {
 		launched.drop()
-		err = &RequestError{err}
 		return Refused(req.Analysis, err, r.Version), err
 	}
-	e := &execution{Runner: r, plan: p, request: req, launched: launched}
-	defer func() { e.tell(p.close()) }()
-	if err := e.begin(ctx); err != nil {
-		launched.drop()
-		return Refused(p.analysis, err, r.Version), err
-	}
+	defer func() { e.tell(e.plan.close()) }()
 	return e.finish(ctx)
+}
+
+// accept checks a request and writes its intent.
+func (r *Runner) accept(ctx context.Context, req Request, launched *launching) (*execution, error) {
+	if err := r.match(ctx); err != nil {
+		return nil, err
+	}
+	p, err := r.prepare(ctx, req, launched)
+	if err != nil {
+		return nil, &RequestError{err}
+	}
+	e := &execution{Runner: r, plan: p, request: req, launched: launched}
+	return e, p.orClose(e.begin(ctx))
 }
 
 // begin takes the run's lock and writes the intent row: the first trace of the run.
