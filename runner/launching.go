@@ -18,6 +18,25 @@ type launching struct {
 	err        error
 }
 
+// Begun is what Begin has begun. It is given to Run by its request, or dropped.
+type Begun struct{ launching *launching }
+
+// Begin starts what every run needs and what takes long, before the catalog is opened. It makes nothing
+// that outlives this process.
+func Begin(ctx context.Context) (*Begun, error) {
+	account, err := sandbox.ReadAccount()
+	if err != nil {
+		return nil, err
+	}
+	return &Begun{launch(ctx, account)}, nil
+}
+
+// Drop ends what no run has needed.
+func (b *Begun) Drop() {
+	b.launching.cool()
+	b.launching.drop()
+}
+
 func launch(ctx context.Context, account sandbox.Account) *launching {
 	// Before the supervisor starts: a control group of which this is the only process can be made ready.
 	groups := findGroups(account)

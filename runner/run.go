@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
-	"github.com/scidex-ai/scidex-oci/runner/sandbox"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
@@ -19,17 +18,19 @@ import (
 // that was refused before anything was made, or why the end could not be committed. The result then has
 // state error.
 func (r *Runner) Run(ctx context.Context, req Request) (Result, error) {
-	account, err := sandbox.ReadAccount()
+	begun := req.Begun
+	if begun == nil {
+		var err error
+		if begun, err = Begin(ctx); err != nil {
+			return Refused(req.Analysis, err, r.Version), err
+		}
+	}
+	e, err := r.accept(ctx, req, begun.launching)
 	if err != nil {
+		begun.Drop()
 		return Refused(req.Analysis, err, r.Version), err
 	}
-	launched := launch(ctx, account)
-	defer launched.cool()
-	e, err := r.accept(ctx, req, launched)
-	if err != nil {
-		launched.drop()
-		return Refused(req.Analysis, err, r.Version), err
-	}
+	defer begun.launching.cool()
 	defer func() { e.tell(e.plan.close()) }()
 	return e.finish(ctx)
 }

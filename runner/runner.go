@@ -29,6 +29,8 @@ type Request struct {
 	Analysis spec.Analysis
 	// Again runs a further attempt of an id that may be complete or failed; Analysis.ID names it.
 	Again bool
+	// Begun is what was begun for this run before it; nil: Run begins it itself. Run takes it over.
+	Begun *Begun
 	// Overwrite lets Export write into a directory that is not empty.
 	Overwrite bool
 	// Stdout and Stderr receive the analysis' streams as they come.

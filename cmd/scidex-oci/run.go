@@ -55,6 +55,7 @@ type session struct {
 	order   order
 	screen  *console
 	err     error // of the command line
+	begun   *runner.Begun
 	house   *house
 	stderr  tail // the end of the analysis' standard error
 }
@@ -64,6 +65,9 @@ func (s *session) run(ctx context.Context) (runner.Result, error) {
 	err := s.prepare(ctx)
 	defer s.close() //nolint:errcheck // the result is committed or it says that it is not
 	if err != nil {
+		if s.begun != nil {
+			s.begun.Drop()
+		}
 		return runner.Refused(s.order.analysis, err, s.program.build.version), err
 	}
 	stdout, stderr := newStream(s.program.stdout, s.screen), newStream(s.program.stderr, s.screen)
@@ -76,7 +80,7 @@ func (s *session) run(ctx context.Context) (runner.Result, error) {
 	result, err := s.house.runner.Run(ctx, runner.Request{
 		Analysis: s.order.analysis, Again: s.order.again, Overwrite: s.order.overwrite,
 		Stdout: stdout, Stderr: io.MultiWriter(stderr, &s.stderr),
-		Progress: s.progress(), Stop: stop,
+		Progress: s.progress(), Stop: stop, Begun: s.begun,
 	})
 	lost := errors.Join(stdout.Close(), stderr.Close())
 	s.screen.clearStatus()
@@ -104,6 +108,9 @@ func (s *session) prepare(ctx context.Context) error {
 	}
 	if err != nil {
 		return &runner.RequestError{Err: err}
+	}
+	if s.begun, err = runner.Begin(ctx); err != nil {
+		return err
 	}
 	return s.open(ctx)
 }
