@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/scidex-ai/scidex-oci/runner"
 )
 
 // runProgram runs one command line in an empty directory with a root of its own.
@@ -146,4 +148,10 @@ func TestWantsJSON(t *testing.T) {
 	if !wantsJSON([]string{"run", "--bogus"}, variables(map[string]string{"SCIDEX_OCI_JSON": "1"})) {
 		t.Error("SCIDEX_OCI_JSON is not seen")
 	}
+}
+
+// A run that is refused late has begun a supervisor, which is this very program.
+func TestMain(m *testing.M) {
+	runner.Reexec()
+	os.Exit(m.Run())
 }

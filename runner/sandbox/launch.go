@@ -16,6 +16,7 @@ import (
 	"strings"
 	"sync"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -139,9 +140,18 @@ func (s *Supervisor) prepare(ctx context.Context) error {
 			return s.lost(err)
 		}
 	}
-	_, err := s.expect(msgReady)
-	return err
+	// Without a bound a supervisor that hangs would hang the launcher, before it listens to anybody.
+	if err := s.conn.sock.SetReadDeadline(time.Now().Add(readyWait)); err != nil {
+		return err
+	}
+	if _, err := s.expect(msgReady); err != nil {
+		return err
+	}
+	return s.conn.sock.SetReadDeadline(time.Time{})
 }
+
+// readyWait is how long a supervisor may take to get ready: a thousand times what it takes.
+const readyWait = time.Minute
 
 // writeMaps maps the caller to root of the outer namespace and its range behind that.
 func (s *Supervisor) writeMaps(ctx context.Context) error {
