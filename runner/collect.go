@@ -75,7 +75,7 @@ func (e *execution) harvest() (err error) {
 		return err
 	}
 	unchanged := outputs.Unchanged(e.staged)
-	e.totals, err = e.supervisor.Harvest(sandbox.Harvest{
+	_, err = e.supervisor.Harvest(sandbox.Harvest{
 		Exclude: e.plan.analysis.Exclude,
 		Partial: e.partial(),
 	}, func(entry outputs.Entry) error {

@@ -37,7 +37,6 @@ type execution struct {
 	exit    sandbox.Exit
 	report  Report
 	entries []outputs.Entry
-	totals  outputs.Totals
 }
 
 // do takes the run through its phases. What it returns is why the run is an error of ours; the run is

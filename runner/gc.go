@@ -174,8 +174,10 @@ func (c *collector) sweepState(ctx context.Context, key catalog.Key) error {
 	if place.Catalog != "" && place.Catalog != c.catalogID {
 		return t.close() // a run of another catalog that shares the root
 	}
-	// A committed run's directory is no result any more, unless it was to be kept.
-	place.Ended = keptDir(run) == place.Dir && place.Dir != ""
+	// A committed run's directory is no result any more, unless it was to be kept; that of a run that was
+	// taken for lost, when its launcher could not commit any more, is the only copy.
+	kept := keptDir(run) == place.Dir && place.Dir != ""
+	place.Ended = kept || run.State == catalog.Lost && place.Ended
 	if err := c.sweep(ctx, place); err != nil || c.dry {
 		return errors.Join(err, t.close())
 	}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -22,13 +23,12 @@ func (p *plan) job(dir *workdir, ingest *os.File) (sandbox.Job, jobFiles, error)
 	job := sandbox.Job{
 		ID:       p.key.ID,
 		Tree:     p.tree,
-		WorkPath: dir.work.Name(),
+		WorkPath: filepath.Join(dir.path, workName),
 		Links:    p.links(),
 		Owner:    p.slot.Analysis,
 		Timeout:  time.Duration(p.analysis.Timeout),
 		Grace:    time.Duration(p.analysis.Grace),
 	}
-	job.WorkPath = dir.path + "/" + workName
 	for _, in := range p.inputs.inputs {
 		job.Binds = append(job.Binds, in.bind)
 	}

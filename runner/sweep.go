@@ -33,11 +33,18 @@ func (c *collector) sweepGroup(dir string) error {
 	if _, err := os.Lstat(dir); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	c.report.Removed = append(c.report.Removed, dir)
-	if c.dry {
-		return nil
+	return c.remove(dir, func() error { return cgroup.RemoveDirs([]string{dir}) })
+}
+
+// remove removes something, dry only in the report; what could not be removed is not reported as such.
+func (c *collector) remove(what string, do func() error) error {
+	if !c.dry {
+		if err := do(); err != nil {
+			return err
+		}
 	}
-	return cgroup.RemoveDirs([]string{dir})
+	c.report.Removed = append(c.report.Removed, what)
+	return nil
 }
 
 // keepDir makes the result of a run that was not committed readable for the caller, as --keep does.
@@ -93,11 +100,7 @@ func (c *collector) sweepDir(ctx context.Context, place Place) error {
 	if !isInode(place.Dir, place) {
 		return nil // somebody else's by now
 	}
-	c.report.Removed = append(c.report.Removed, place.Dir)
-	if c.dry {
-		return nil
-	}
-	return c.removeDir(ctx, place.Dir)
+	return c.remove(place.Dir, func() error { return c.removeDir(ctx, place.Dir) })
 }
 
 func (c *collector) removeEmpty(dir string) error {
