@@ -1,0 +1,6 @@
+//go:build breach
+
+package breach
+
+// Open is true in a build with the tag.
+const Open = true
