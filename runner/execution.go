@@ -73,6 +73,7 @@ func (e *execution) sandbox(ctx context.Context) error {
 		return err
 	}
 	defer created.Close()
+	e.report.Sandbox.SocketWall = created.SocketWall
 	unwatch, err := e.confine(created)
 	e.launched.cool()
 	if err != nil {
