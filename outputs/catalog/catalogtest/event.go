@@ -121,8 +121,6 @@ func testEventsAllOrNothing(t *testing.T, d Driver) {
 }
 
 func testEventsRefused(t *testing.T, d Driver) {
-	c := fresh(t, d)
-	intended := create(t, c, intent("a", 1))
 	tests := []struct {
 		name   string
 		change func(*catalog.Event)
@@ -137,6 +135,8 @@ func testEventsRefused(t *testing.T, d Driver) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
+			c := fresh(t, d)
+			intended := create(t, c, intent("a", 1))
 			bad := seen(2, "connect", "b")
 			tt.change(&bad)
 			run := ended(intended)
@@ -181,6 +181,6 @@ func wantEvents(t *testing.T, c catalog.Catalog, key catalog.Key, want ...catalo
 }
 
 func sameEvent(a, b catalog.Event) bool {
-	return a.At == b.At && a.Kind == b.Kind && bytes.Equal(a.Address, b.Address) && a.Severity == b.Severity &&
+	return a.At.Equal(b.At) && a.At.Location() == b.At.Location() && a.Kind == b.Kind && bytes.Equal(a.Address, b.Address) && a.Severity == b.Severity &&
 		a.Allowed == b.Allowed && a.Blocked == b.Blocked && a.Count == b.Count
 }
