@@ -8,21 +8,11 @@ import (
 	"testing"
 )
 
-// compile makes a static program of a C file of testdata, which ids of a run may execute.
-func (h *house) compile(source string) string {
-	h.t.Helper()
-	program := filepath.Join(h.dir, source+".bin")
-	cmd := h.command("gcc", "-static", "-O1", "-Wall", "-Werror", "-o", program, testdata(h.t, source))
-	if out := h.finish(cmd); out.code != 0 {
-		h.t.Fatal(out.stderr)
-	}
-	return program
-}
-
 // both runs a compiled attack outside and inside.
 func (h *house) both(source string) (control, got verdicts) {
 	h.t.Helper()
-	program := h.compile(source)
+	program := filepath.Join(h.dir, source+".bin")
+	h.compile(testdata(h.t, source), program)
 	cmd := exec.Command(program)
 	cmd.Dir = h.t.TempDir()
 	out, err := cmd.Output()
