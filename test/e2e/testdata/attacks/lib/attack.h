@@ -6,11 +6,15 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+/* TRY(mount) { return mount(...); } */
+#define TRY(name) static long try_##name(__attribute__((unused)) long with)
 
 /*
  * A try succeeds if its call does not fail, or fails with the error that tells that the kernel took the
@@ -19,9 +23,23 @@
  */
 struct try {
 	const char *name;
-	long (*call)(void);
+	long (*call)(long with);
 	int reached;
+	long with;
 };
+
+/* A name that is made of numbers. */
+__attribute__((unused, format(printf, 1, 2))) static const char *name(const char *format, ...)
+{
+	char *text;
+	va_list list;
+
+	va_start(list, format);
+	if (vasprintf(&text, format, list) < 0)
+		abort();
+	va_end(list);
+	return text;
+}
 
 static const char *told;
 
@@ -57,7 +75,7 @@ static const char *verdict(const struct try *t)
 	if (pid == 0) {
 		alarm(20);
 		errno = 0;
-		_exit(t->call() < 0 && errno != t->reached ? errno : 0);
+		_exit(t->call(t->with) < 0 && errno != t->reached ? errno : 0);
 	}
 	if (waitpid(pid, &status, 0) < 0)
 		return "lost";
