@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"golang.org/x/sys/unix"
 )
 
 // arena is what an attack program is let loose on: directories, a process, and what its head comment says
@@ -49,6 +51,9 @@ func newArena(h *house, name string, p attack) *arena {
 	file := h.write(name+"/file", "precious", 0o666)
 	a.told["file"], a.within["file"] = file, "/inputs/file"
 	a.flags = append(a.flags, "--input="+file+":/inputs/file")
+	if err := unix.Chmod(h.write(name+"/data/setid", "", 0o755), 0o6755); err != nil {
+		h.t.Fatal(err)
+	}
 	a.told["root"], a.within["root"] = standIn(h, name+"/root"), "/"
 	a.told["scratch"], a.within["scratch"] = []string{}, []string{"/work", "/tmp", "/dev/shm", "/home/analysis"}
 	a.program = p.put(h, h.path(name+"/project"))
