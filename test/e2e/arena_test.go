@@ -113,11 +113,15 @@ func changes(before, after map[string]string) string {
 	return strings.Join(lines, "\n")
 }
 
-// addVictim starts a process of the caller: its pid and the marker among its arguments are told.
+// addVictim starts a process of the caller: its pid and the marker among its arguments are told. Inside,
+// init is PID 1, which defends itself.
 func (a *arena) addVictim() {
 	a.h.t.Helper()
-	pid := canaryProcess(a.h.t, a.told["marker"].(string))
-	a.told["victim"] = pid
+	marker := a.told["marker"].(string)
+	pid := canaryProcess(a.h.t, marker)
+	until(a.h.t, patience, "the process is the one that was started", func() bool { return len(with("line\x00"+marker)) > 0 })
+	a.told["victim"], a.told["init"], a.within["init"] = pid, pid, 1
+	a.told["victim_fd"], a.told["init_fd"], a.within["init_fd"] = 0, 0, 3 // one that it has open
 	before := describe(a.h.t, pid)
 	a.checks = append(a.checks, func(outside bool) {
 		if after := describe(a.h.t, pid); !outside && after != before {
@@ -136,7 +140,7 @@ func describe(t *testing.T, pid int) string {
 	stat := readFile(t, fmt.Sprintf("/proc/%d/stat", pid))
 	fields := strings.Fields(stat[strings.LastIndexByte(stat, ')'):])
 	// State, parent, group, session; priority and nice; real-time priority and policy (proc_pid_stat(5)).
-	return text + strings.Join(append(fields[1:5], fields[16], fields[17], fields[38], fields[39]), " ")
+	return strings.ReplaceAll(text, "\x00", " ") + strings.Join(append(fields[1:5], fields[16], fields[17], fields[38], fields[39]), " ")
 }
 
 // spoilable makes a directory in which everyone may do everything.
