@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/runner/sandbox"
 )
 
 // Reason says why a run ended as it did.
@@ -52,6 +53,10 @@ type Result struct {
 	OutputsTotal     int64      `json:"outputs_total"`
 	RejectedTotal    int64      `json:"rejected_total"`
 	ListingTruncated bool       `json:"listing_truncated"`
+
+	// Audit lists what the analysis tried and was refused, at most 100 events; AuditTotal is how many there are.
+	Audit      []AuditEvent `json:"audit"`
+	AuditTotal int          `json:"audit_total"`
 
 	PostProcess *struct{} `json:"post_process"`
 
@@ -111,6 +116,11 @@ type Sandbox struct {
 	UIDOnHost     int     `json:"uid_on_host"`
 	// IDs is "range" where the host ids were the run's own, "self" where they were the caller's.
 	IDs string `json:"ids"`
+	// SocketWall is what keeps sockets and FIFOs in bound directories out of reach: "overlay", also those
+	// made later; "scan", there were none at the start. It is left out where no directory is bound.
+	SocketWall sandbox.SocketWall `json:"socket_wall,omitempty"`
+	// Audit is "on", or "off" where it was switched off: then the list of events says nothing.
+	Audit string `json:"audit"`
 	// Groups are supplementary groups of the caller that a single-id mapping could not drop.
 	Groups []int `json:"groups,omitempty"`
 }

@@ -92,7 +92,7 @@ func (e *execution) newRun() (catalog.Run, error) {
 	if err != nil {
 		return catalog.Run{}, err
 	}
-	e.report.Warnings = e.plan.warnings
+	e.report.Warnings = append(inheritedWarnings(), e.plan.warnings...)
 	e.report.Sandbox = e.plan.sandbox()
 	return catalog.Run{
 		Key: e.plan.key, State: catalog.Running, CreatedAt: time.Now().UTC(),
@@ -104,7 +104,10 @@ func (e *execution) newRun() (catalog.Run, error) {
 func (p *plan) sandbox() Sandbox {
 	s := Sandbox{
 		UserNamespace: true, Network: "none", Seccomp: "enforced", Rootfs: p.analysis.Rootfs,
-		UIDOnHost: p.account.HostUID(p.slot.Analysis), IDs: p.analysis.IDs,
+		UIDOnHost: p.account.HostUID(p.slot.Analysis), IDs: p.analysis.IDs, Audit: "on",
+	}
+	if !p.audit {
+		s.Audit = "off"
 	}
 	if p.single() {
 		s.Groups = p.account.Groups
