@@ -1,8 +1,8 @@
 package e2e
 
 import (
+	"encoding/json"
 	"fmt"
-	"net"
 	"os"
 	"path/filepath"
 	"slices"
@@ -86,16 +86,7 @@ func (db database) streams() []string {
 // listenBeside makes what is no stream, and returns which of them were reached.
 func listenBeside(t *testing.T, dir string) (heard func() []string) {
 	t.Helper()
-	packet, err := net.ListenUnix("unixpacket", &net.UnixAddr{Name: filepath.Join(dir, "packet"), Net: "unixpacket"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { packet.Close() })
-	datagram, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: filepath.Join(dir, "datagram"), Net: "unixgram"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { datagram.Close() })
+	silent := listenSilently(t, dir+"/")
 	fifo := filepath.Join(dir, "fifo")
 	if err := unix.Mkfifo(fifo, 0o600); err != nil {
 		t.Fatal(err)
@@ -108,18 +99,10 @@ func listenBeside(t *testing.T, dir string) (heard func() []string) {
 	for _, name := range []string{"packet", "datagram", "fifo"} {
 		open(t, filepath.Join(dir, name))
 	}
-	return func() (found []string) {
-		soon := time.Now().Add(50 * time.Millisecond)
-		_, _, _ = packet.SetDeadline(soon), datagram.SetDeadline(soon), reader.SetReadDeadline(soon)
-		if c, err := packet.Accept(); err == nil {
-			c.Close()
-			found = append(found, "packet")
-		}
-		buffer := make([]byte, 100)
-		if n, _, _ := datagram.ReadFrom(buffer); n > 0 {
-			found = append(found, "datagram")
-		}
-		if n, _ := reader.Read(buffer); n > 0 {
+	return func() []string {
+		found := silent.heard()
+		_ = reader.SetReadDeadline(time.Now().Add(50 * time.Millisecond))
+		if n, _ := reader.Read(make([]byte, 100)); n > 0 {
 			found = append(found, "fifo")
 		}
 		return found
@@ -132,6 +115,16 @@ func (h *house) base(name string) string {
 	dir := filepath.Dir(h.write(name+"/replaced", "a regular file", 0o666))
 	open(h.t, dir)
 	return dir
+}
+
+// encode makes the argument of an attack program.
+func encode(t *testing.T, v any) string {
+	t.Helper()
+	raw, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(raw)
 }
 
 // TestSocketPathsAreOutOfReach reads the canary by every path to a socket from outside: of the server's own,
@@ -158,7 +151,7 @@ func TestSocketPathsAreOutOfReach(t *testing.T) {
 	}
 
 	shared := h.base("shared")
-	for _, name := range []string{"attempt.py", "postgres.py", "turn.py", "sockets.py"} {
+	for _, name := range []string{"attempt.py", "attacks/lib/postgres.py", "turn.py", "sockets.py"} {
 		h.write("shared/"+name, readFile(t, testdata(t, name)), 0o644)
 	}
 	end := h.flag()

@@ -7,7 +7,7 @@ import socket
 import sys
 
 from attempt import attempt, report
-from postgres import ask
+from attacks.lib.postgres import ask
 from turn import wait_for
 
 at = json.loads(sys.argv[1])
@@ -17,7 +17,7 @@ top = os.getcwd()
 
 
 def stream(path):
-    ask(socket.AF_UNIX, path, database).close()
+    ask(socket.AF_UNIX, path, database)
 
 
 def packet(path):
