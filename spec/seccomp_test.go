@@ -13,17 +13,17 @@ import (
 // different actions would depend on libseccomp's order, and are an error.
 func verdict(t *testing.T, profile *specs.LinuxSeccomp, name string, args ...uint64) string {
 	t.Helper()
-	def := action(profile.DefaultAction, profile.DefaultErrnoRet)
+	def := outcome(profile.DefaultAction, profile.DefaultErrnoRet)
 	var conditional []string
 	for _, rule := range profile.Syscalls {
-		if !slices.Contains(rule.Names, name) || action(rule.Action, rule.ErrnoRet) == def {
+		if !slices.Contains(rule.Names, name) || outcome(rule.Action, rule.ErrnoRet) == def {
 			continue
 		}
 		if len(rule.Args) == 0 {
-			return action(rule.Action, rule.ErrnoRet)
+			return outcome(rule.Action, rule.ErrnoRet)
 		}
 		if matches(t, rule.Args, args) {
-			conditional = append(conditional, action(rule.Action, rule.ErrnoRet))
+			conditional = append(conditional, outcome(rule.Action, rule.ErrnoRet))
 		}
 	}
 	conditional = slices.Compact(conditional)
@@ -37,7 +37,7 @@ func verdict(t *testing.T, profile *specs.LinuxSeccomp, name string, args ...uin
 	return ""
 }
 
-func action(a specs.LinuxSeccompAction, errno *uint) string {
+func outcome(a specs.LinuxSeccompAction, errno *uint) string {
 	if a == specs.ActErrno {
 		return fmt.Sprint("errno ", *errno)
 	}
@@ -179,6 +179,50 @@ func TestSeccomp(t *testing.T) {
 		if got := verdict(t, profile, c.name, c.args...); got != c.want {
 			t.Errorf("%s%#o = %s; want %s", c.name, c.args, got, c.want)
 		}
+	}
+}
+
+// TestSeccompAudit: with an audit, the same calls are let through, and what is asked about is refused
+// where nobody answers.
+func TestSeccompAudit(t *testing.T) {
+	place := testPlacement()
+	place.Audit = "/stage/audit"
+	s, err := OCI(testAnalysis(), place)
+	if err != nil {
+		t.Fatal(err)
+	}
+	profile := s.Linux.Seccomp
+	if profile.ListenerPath != "/stage/audit" || profile.ListenerMetadata != "penguins" {
+		t.Errorf("listener %q, %q", profile.ListenerPath, profile.ListenerMetadata)
+	}
+	const ask, high = "SCMP_ACT_NOTIFY", 1 << 32
+	for _, c := range []struct {
+		name string
+		args []uint64
+		want string
+	}{
+		{"connect", []uint64{3, 0, 0}, ask},
+		{"sendto", []uint64{3, 9, 9, 0, 0}, yes},
+		{"sendto", []uint64{3, 9, 9, 0, 1}, ask},
+		{"sendto", []uint64{3, 9, 9, 0, high}, ask},
+		{"sendmsg", nil, yes},
+		{"socket", []uint64{1}, yes},
+		{"socket", []uint64{2}, yes},
+		{"socket", []uint64{10}, yes},
+		{"socket", []uint64{0}, ask},
+		{"socket", []uint64{16}, ask},
+		{"socket", []uint64{high | 2}, ask},
+		{"socketpair", []uint64{1}, yes},
+		{"socketpair", []uint64{2}, ask},
+		{"socketcall", nil, eperm},
+		{"write", nil, yes}, // libcontainer's own way to say that it listens
+	} {
+		if got := verdict(t, profile, c.name, c.args...); got != c.want {
+			t.Errorf("%s%x: %s; want %s", c.name, c.args, got, c.want)
+		}
+	}
+	if plain := testProfile(t); plain.ListenerPath != "" || verdict(t, plain, "connect") != yes {
+		t.Error("there is a listener without an audit")
 	}
 }
 
