@@ -1,9 +1,7 @@
 package audit
 
 import (
-	"bufio"
 	"fmt"
-	"strings"
 	"testing"
 	"time"
 )
@@ -45,21 +43,5 @@ func TestPace(t *testing.T) {
 	}
 	if wait := p.next(now.Add(burst / rate * time.Second)); wait != 0 {
 		t.Errorf("waits %v after a rest", wait)
-	}
-}
-
-func TestHasPort(t *testing.T) {
-	const table = `  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode
-   0: 0100007F:1538 00000000:0000 0A 00000000:00000000 00:00000000 00000000  1000        0 1 1 0 100 0 0 10 0
-   1: 0100007F:0050 0100007F:9C40 01 00000000:00000000 00:00000000 00000000  1000        0 1 1 0 100 0 0 10 0
-`
-	for _, c := range []struct {
-		port  uint16
-		state string
-		want  bool
-	}{{5432, "0A", true}, {80, "0A", false}, {80, "", true}, {40000, "", false}, {56, "", false}} {
-		if got := hasPort(bufio.NewScanner(strings.NewReader(table)), c.port, c.state); got != c.want {
-			t.Errorf("port %d in state %q: %v", c.port, c.state, got)
-		}
 	}
 }

@@ -2,6 +2,7 @@ package audit
 
 import (
 	"bytes"
+	"net/netip"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -30,8 +31,8 @@ var goOn answer
 type surroundings interface {
 	// protocol names the socket's kind for a person, and reports whether it is one of connections.
 	protocol() (name string, stream bool)
-	// listens reports whether something in its network namespace has the port.
-	listens(port uint16) bool
+	// listens reports whether something in its network namespace has the address.
+	listens(at netip.AddrPort) bool
 	// named reports whether an abstract socket of the name is in its network namespace.
 	named(name []byte) bool
 	// absolute is a path as it sees it, without looking at what is there; exists looks.
@@ -59,7 +60,7 @@ func judgeInet(a address, at surroundings) answer {
 		return goOn
 	}
 	local := ip.IsLoopback() || ip.IsUnspecified()
-	if local && at.listens(port) {
+	if local && at.listens(a.inet) {
 		return goOn
 	}
 	protocol, stream := at.protocol()

@@ -15,11 +15,11 @@ type scene struct {
 	paths []string
 }
 
-func (s scene) protocol() (string, bool)    { return s.kind, s.kind == "tcp" }
-func (s scene) listens(port uint16) bool    { return contains(s.ports, port) }
-func (s scene) named(name []byte) bool      { return contains(s.names, string(name)) }
-func (s scene) exists(path string) bool     { return contains(s.paths, path) }
-func (s scene) absolute(path string) string { return process{pid: 1 << 30}.absolute(path) }
+func (s scene) protocol() (string, bool)       { return s.kind, s.kind == "tcp" }
+func (s scene) listens(at netip.AddrPort) bool { return contains(s.ports, at.Port()) }
+func (s scene) named(name []byte) bool         { return contains(s.names, string(name)) }
+func (s scene) exists(path string) bool        { return contains(s.paths, path) }
+func (s scene) absolute(path string) string    { return process{pid: 1 << 30}.absolute(path) }
 
 func contains[T comparable](list []T, one T) bool {
 	for _, other := range list {

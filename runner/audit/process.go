@@ -1,11 +1,10 @@
 package audit
 
 import (
-	"bufio"
 	"bytes"
 	"errors"
 	"fmt"
-	"io/fs"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -18,6 +17,8 @@ import (
 type process struct {
 	pid    int
 	socket int // the descriptor that the call names
+
+	loopback *loopback
 }
 
 func (p process) proc(name string) string { return fmt.Sprintf("/proc/%d/%s", p.pid, name) }
@@ -84,40 +85,8 @@ func (p process) group() (int, error) {
 	return 0, errors.New("no Tgid")
 }
 
-// listens looks for the port among listening TCP sockets and bound UDP sockets. Where the tables cannot be
-// read, it says yes: the kernel then decides.
-func (p process) listens(port uint16) bool {
-	for _, table := range []struct{ file, state string }{
-		{"net/tcp", "0A"}, {"net/tcp6", "0A"}, {"net/udp", ""}, {"net/udp6", ""},
-	} {
-		f, err := os.Open(p.proc(table.file))
-		if errors.Is(err, fs.ErrNotExist) && table.file != "net/tcp" { // no IPv6 on this host
-			continue
-		}
-		if err != nil {
-			return true
-		}
-		found := hasPort(bufio.NewScanner(f), port, table.state)
-		f.Close()
-		if found {
-			return true
-		}
-	}
-	return false
-}
-
-// hasPort reads lines of /proc/net/tcp or udp (proc_pid_net(5)): number, local address, remote address,
-// state, ...
-func hasPort(lines *bufio.Scanner, port uint16, state string) bool {
-	want := fmt.Sprintf(":%04X", port)
-	for lines.Scan() {
-		fields := strings.Fields(lines.Text())
-		if len(fields) > 3 && strings.HasSuffix(fields[1], want) && (state == "" || fields[3] == state) {
-			return true
-		}
-	}
-	return lines.Err() != nil
-}
+// listens leaves it to the kernel where nobody can be asked.
+func (p process) listens(at netip.AddrPort) bool { return p.loopback == nil || p.loopback.listens(at) }
 
 // named looks for an abstract name, which /proc/net/unix shows after an @, with an @ for each NUL.
 func (p process) named(name []byte) bool {

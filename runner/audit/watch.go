@@ -31,19 +31,25 @@ type response struct {
 
 // Watch answers the notifications of one container.
 type Watch struct {
-	fd     *os.File
-	ledger ledger
-	pace   pace
-	done   chan struct{}
-	err    error
+	fd       *os.File
+	loopback *loopback
+	ledger   ledger
+	pace     pace
+	done     chan struct{}
+	err      error
 }
 
-// Start answers notifications from fd until every process under its filter is dead.
-func Start(fd *os.File) *Watch {
+// Start answers notifications from fd until every process under its filter is dead. namespace is a file
+// of their network namespace, as /proc/PID/ns/net.
+func Start(fd *os.File, namespace string) *Watch {
 	w := &Watch{fd: fd, done: make(chan struct{})}
+	var err error
+	if w.loopback, err = openLoopback(namespace); err != nil {
+		err = fmt.Errorf("connections to loopback are not seen: %w", err)
+	}
 	go func() {
 		defer close(w.done)
-		w.err = errors.Join(w.serve(), fd.Close())
+		w.err = errors.Join(err, w.serve(), fd.Close(), w.loopback.Close())
 	}()
 	return w
 }
@@ -55,6 +61,8 @@ func (w *Watch) Wait() ([]Event, error) {
 }
 
 func (w *Watch) serve() error {
+	// The asker wakes up on the processor that has answered (Linux 6.6): faster, and nothing is lost without.
+	_, _, _ = unix.Syscall(unix.SYS_IOCTL, w.fd.Fd(), unix.SECCOMP_IOCTL_NOTIF_SET_FLAGS, unix.SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP)
 	for {
 		polled := []unix.PollFd{{Fd: int32(w.fd.Fd()), Events: unix.POLLIN}}
 		_, err := unix.Poll(polled, -1)
@@ -62,7 +70,7 @@ func (w *Watch) serve() error {
 		case errors.Is(err, unix.EINTR):
 			continue
 		case err != nil:
-			return fmt.Errorf("audit: poll: %w", err)
+			return fmt.Errorf("poll: %w", err)
 		case polled[0].Revents&unix.POLLIN != 0:
 			if err := w.next(); err != nil {
 				return err
@@ -95,7 +103,7 @@ func passing(what string, err error) error {
 	if err == nil || errors.Is(err, unix.ENOENT) || errors.Is(err, unix.EINTR) {
 		return nil
 	}
-	return fmt.Errorf("audit: %s: %w", what, err)
+	return fmt.Errorf("%s: %w", what, err)
 }
 
 // judge reads what the call names. A process id may have become another's while its files were read, so
@@ -106,14 +114,18 @@ func (w *Watch) judge(n *notification) answer {
 	case unix.SYS_SOCKET, unix.SYS_SOCKETPAIR:
 		return judgeFamily(n.args[0])
 	case unix.SYS_CONNECT:
-		a = judgeCall(process{int(n.pid), int(int32(uint32(n.args[0])))}, n.args[1], n.args[2])
+		a = judgeCall(w.process(n), n.args[1], n.args[2])
 	case unix.SYS_SENDTO:
-		a = judgeCall(process{int(n.pid), int(int32(uint32(n.args[0])))}, n.args[4], n.args[5])
+		a = judgeCall(w.process(n), n.args[4], n.args[5])
 	}
 	if ioctl(w.fd, unix.SECCOMP_IOCTL_NOTIF_ID_VALID, unsafe.Pointer(&n.id)) != nil {
 		return goOn
 	}
 	return a
+}
+
+func (w *Watch) process(n *notification) process {
+	return process{pid: int(n.pid), socket: int(int32(uint32(n.args[0]))), loopback: w.loopback}
 }
 
 func judgeCall(p process, pointer, size uint64) answer {

@@ -112,7 +112,7 @@ func (w *worker) contain(streams *streams) (err error) {
 	if err != nil {
 		return errors.Join(err, w.container.Signal(syscall.SIGKILL))
 	}
-	w.audit = audit.Start(notifications)
+	w.audit = audit.Start(notifications, fmt.Sprintf("/proc/%d/ns/net", w.container.Pid()))
 	return nil
 }
 

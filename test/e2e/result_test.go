@@ -109,14 +109,14 @@ type rejected struct {
 }
 
 type auditEvent struct {
-	At         string `json:"at"`
-	Kind       string `json:"kind"`
-	Address    string `json:"address"`
-	AddressB64 []byte `json:"address_b64,omitempty"`
-	Severity   string `json:"severity"`
-	Allowed    bool   `json:"allowed"`
-	Blocked    bool   `json:"blocked"`
-	Count      int64  `json:"count"`
+	At         time.Time `json:"at"`
+	Kind       string    `json:"kind"`
+	Address    string    `json:"address"`
+	AddressB64 []byte    `json:"address_b64,omitempty"`
+	Severity   string    `json:"severity"`
+	Allowed    bool      `json:"allowed"`
+	Blocked    bool      `json:"blocked"`
+	Count      int64     `json:"count"`
 }
 
 type log struct {
