@@ -48,14 +48,20 @@ func (h *house) science(program string, flags ...string) {
 	if said := h.stderrOf(r); !ranEverything(said, readFile(h.t, program)) {
 		h.t.Errorf("not every test passed:\n%s%s", h.stdoutOf(r), said)
 	}
+	if refused := filepath.Base(program) == "test_network.py"; (r.AuditTotal > 0) != refused {
+		h.t.Errorf("audit: %q; only test_network.py tries what is refused", r.said())
+	}
 }
 
 // tests are the functions that a program's source has as tests, in Python, R and C.
 var tests = regexp.MustCompile(`(?m)^ *(async )?def test_|^test\(|^TEST\(`)
 
+// ok is how a test that passed is reported: after its name, or below what it said itself.
+var ok = regexp.MustCompile(`(?m)(^| \.\.\. )ok$`)
+
 // ranEverything tells whether a program reports as many tests passed as its source has.
 func ranEverything(report, source string) bool {
-	passed := strings.Count(report, " ... ok\n")
+	passed := len(ok.FindAllString(report, -1))
 	return passed > 0 && passed == len(tests.FindAllString(source, -1))
 }
 

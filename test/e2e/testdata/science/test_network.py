@@ -9,6 +9,7 @@ import signal
 import socket
 import ssl
 import threading
+import time
 import unittest
 import urllib.request
 from concurrent.futures import ThreadPoolExecutor
@@ -29,6 +30,9 @@ async def ask(reader, writer):
 
 
 class Asyncio(unittest.IsolatedAsyncioTestCase):
+    async def asyncSetUp(self):
+        asyncio.get_running_loop().set_debug(False)  # it would tell how slow the machine is
+
     async def test_tcp(self):
         for host in "127.0.0.1", "::1", "localhost":
             server = await asyncio.start_server(echo, host, 0)
@@ -125,6 +129,7 @@ class Sockets(unittest.TestCase):
         self.addCleanup(signal.signal, signal.SIGALRM, signal.signal(signal.SIGALRM, lambda *_: ticks.append(1)))
         with socket.create_server(("127.0.0.1", 0), backlog=600) as server, socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as ear:
             ear.bind(("127.0.0.1", 0))
+            begun = time.monotonic()
             signal.setitimer(signal.ITIMER_REAL, 0.0005, 0.0005)
             for _ in range(300):
                 socket.create_connection(server.getsockname()).close()
@@ -132,14 +137,15 @@ class Sockets(unittest.TestCase):
             while len(ticks) < 5:
                 pass
             signal.setitimer(signal.ITIMER_REAL, 0)
-        self.assertGreaterEqual(len(ticks), 5)
+        self.assertLess(time.monotonic() - begun, 30)  # hundredths of a second where nobody else computes
 
     def test_threads_at_once(self):
         def connect(_):
             with socket.create_connection(server.getsockname()) as s, socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as mouth:
-                return mouth.sendto(b"x", s.getsockname())
+                return mouth.sendto(b"x", ear.getsockname())
 
-        with socket.create_server(("127.0.0.1", 0), backlog=600) as server, ThreadPoolExecutor(16) as pool:
+        with socket.create_server(("127.0.0.1", 0), backlog=600) as server, socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as ear, ThreadPoolExecutor(16) as pool:
+            ear.bind(("127.0.0.1", 0))
             self.assertEqual(sum(pool.map(connect, range(400))), 400)
 
     def test_names(self):
