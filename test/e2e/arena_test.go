@@ -58,7 +58,8 @@ func newArena(h *house, name string, p attack) *arena {
 		h.t.Fatal(err)
 	}
 	a.told["root"], a.within["root"] = standIn(h, name+"/root"), "/"
-	a.told["scratch"], a.within["scratch"] = []string{}, []string{"/work", "/tmp", "/dev/shm", "/home/analysis"}
+	a.told["scratch"], a.within["scratch"] = []string{}, scratch()
+	a.told["devices"], a.within["devices"] = []string{}, devices
 	a.program = p.put(h, h.path(name+"/project"))
 	for _, need := range p.needs {
 		add := needs[need]
@@ -69,6 +70,21 @@ func newArena(h *house, name string, p attack) *arena {
 	}
 	a.unchanged()
 	return a
+}
+
+// scratch is what a run may write: the single id of a caller without a range is root inside, so that its
+// own instance of devpts is its own too.
+func scratch() []string {
+	places := []string{"/work", "/tmp", "/dev/shm", "/home/analysis"}
+	if !theHost.ranged {
+		places = append(places, "/dev/pts")
+	}
+	return places
+}
+
+// devices are the only ones that a run has.
+var devices = []string{
+	"/dev/full", "/dev/null", "/dev/ptmx", "/dev/pts/ptmx", "/dev/random", "/dev/tty", "/dev/urandom", "/dev/zero",
 }
 
 // standIn makes a small root filesystem for the control.

@@ -227,7 +227,11 @@ func (a *arena) inside(p attack) verdicts {
 	if r.State != "complete" {
 		a.h.t.Fatalf("%s inside: %s, %s: %s\n%s", p.name, r.State, r.Reason, r.Message, a.h.stderrOf(r))
 	}
-	return decodeVerdicts(a.h.t, []byte(a.h.stdoutOf(r)))
+	v := decodeVerdicts(a.h.t, []byte(a.h.stdoutOf(r)))
+	if slices.Contains(slices.Collect(maps.Values(v)), "ok") {
+		a.h.t.Logf("inside it said\n%s", a.h.stderrOf(r))
+	}
+	return v
 }
 
 // tell is the JSON that the program is told, with what is otherwise where it runs.
