@@ -3,6 +3,7 @@ leaves things, waits and says what it felt; "seeker" looks for them; "together" 
 processes below a PID 1 of their own: the control."""
 
 import json
+import os
 import subprocess
 import sys
 
@@ -21,6 +22,7 @@ def that_do(what):
 
 
 def own():
+    os.umask(0)
     left = {road.name: attempt(road.leave) for road in that_do("leave")}
     print(json.dumps(told), file=sys.stderr, flush=True)
     try:
