@@ -17,8 +17,8 @@ const (
 	postgresSocket = ".s.PGSQL."
 )
 
-// habitual are sockets that the C library tries by itself.
-var habitual = [...]string{"/run/nscd/socket", "/var/run/nscd/socket", "/dev/log"}
+// habitual are sockets that the C library tries by itself, and for uuid1 of Python libuuid.
+var habitual = [...]string{"/run/nscd/socket", "/var/run/nscd/socket", "/dev/log", "/run/uuidd/request"}
 
 // attempt is worth an event where it has a kind.
 type attempt struct {

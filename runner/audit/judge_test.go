@@ -33,7 +33,7 @@ func TestJudge(t *testing.T) {
 	local := scene{kind: "unix", names: []string{"mine"}, paths: map[string]place{
 		"/run/postgresql/.s.PGSQL.5432": nowhere, "/data/s": walled, "/tmp/../data/s": walled, "/usr/lib/s": bare, "/usr/x/.s.PGSQL.1": bare,
 		"/tmp/.s.PGSQL.5432": missing, "/tmp/.s.PGSQL.1": own, "/tmp/s": missing,
-		"/run/nscd/socket": nowhere, "/dev/log": nowhere, "/opt/dev/log": nowhere,
+		"/run/nscd/socket": nowhere, "/run/uuidd/request": nowhere, "/dev/log": nowhere, "/opt/dev/log": nowhere,
 	}}
 	var nothing attempt
 	for _, c := range []struct {
@@ -75,6 +75,7 @@ func TestJudge(t *testing.T) {
 		{path("/tmp/.s.PGSQL.5432"), false, local, connect("unix /tmp/.s.PGSQL.5432", High)}, // upstream's default directory
 		{path("/tmp/.s.PGSQL.1"), false, local, nothing},
 		{path("/run/nscd/socket"), false, local, nothing},
+		{path("/run/uuidd/request"), false, local, nothing},
 		{path("/dev/log"), false, local, nothing},
 		{path("/opt/dev/log"), false, local, connect("unix /opt/dev/log", Medium)},
 	} {

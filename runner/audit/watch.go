@@ -38,8 +38,7 @@ type Watch struct {
 	done   chan struct{}
 	err    error
 
-	asked    bool // whether loopback was opened
-	loopback *loopback
+	loopback *loopback // nil: not asked yet, or nobody can be asked
 }
 
 // Start answers notifications from fd until every process under its filter is dead.
@@ -145,17 +144,17 @@ func (w *Watch) judge(n *notification) attempt {
 }
 
 func (w *Watch) process(n *notification) process {
-	return process{pid: int(n.pid), socket: int(int32(uint32(n.args[0]))), loopback: w.open}
+	return process{pid: int(n.pid), socket: int(int32(uint32(n.args[0]))), loopback: w.askLoopback}
 }
 
-// open opens the network namespace of a process, which is that of all, when it is first asked about.
-func (w *Watch) open(pid int) *loopback {
-	if !w.asked {
-		w.asked = true
-		var err error
-		if w.loopback, err = openLoopback(fmt.Sprintf("/proc/%d/ns/net", pid)); err != nil {
-			w.err = fmt.Errorf("connections to loopback are not seen: %w", err)
-		}
+// askLoopback opens what most runs never need: the network namespace of a process, which is that of all.
+func (w *Watch) askLoopback(pid int) *loopback {
+	if w.loopback != nil {
+		return w.loopback
+	}
+	w.loopback, w.err = openLoopback(fmt.Sprintf("/proc/%d/ns/net", pid))
+	if w.err != nil { // the next may live longer
+		w.err = fmt.Errorf("connections to loopback are not seen: %w", w.err)
 	}
 	return w.loopback
 }
