@@ -34,6 +34,7 @@ _scidex_oci() {
         --keep) COMPREPLY=($(compgen -W "never failed always" -- "$current")); return ;;
         --file|-f) COMPREPLY=($(compgen -f -- "$current")); return ;;
         --again) COMPREPLY=($(compgen -f -- "$current")); return ;;
+        --audit) COMPREPLY=($(compgen -f -- "$current")); return ;;
         --bundle) COMPREPLY=($(compgen -f -- "$current")); return ;;
         --since) COMPREPLY=($(compgen -f -- "$current")); return ;;
         --until) COMPREPLY=($(compgen -f -- "$current")); return ;;
@@ -61,8 +62,8 @@ _scidex_oci() {
     done
     case "$path" in
         "") words="run spec ls show logs outputs rm gc completion --root --db --blobs --tmp --log-level --config --help -h --version -v" ;;
-        "run") words="--id --data --docs --project --input --script --stage --export --env --secret --label --output --exclude --rootfs --ids --memory --cpus --pids --timeout --grace --log-size --limits --network --keep --file -f --again --overwrite --json --quiet -q --help -h --root --db --blobs --tmp --log-level --config --help -h --version -v" ;;
-        "spec") words="--id --data --docs --project --input --script --stage --export --env --secret --label --output --exclude --rootfs --ids --memory --cpus --pids --timeout --grace --log-size --limits --network --keep --file -f --again --bundle --help -h --root --db --blobs --tmp --log-level --config --help -h --version -v" ;;
+        "run") words="--id --data --docs --project --input --script --stage --export --env --secret --label --output --exclude --rootfs --ids --memory --cpus --pids --timeout --grace --log-size --limits --network --keep --file -f --again --audit --overwrite --json --quiet -q --help -h --root --db --blobs --tmp --log-level --config --help -h --version -v" ;;
+        "spec") words="--id --data --docs --project --input --script --stage --export --env --secret --label --output --exclude --rootfs --ids --memory --cpus --pids --timeout --grace --log-size --limits --network --keep --file -f --again --audit --bundle --help -h --root --db --blobs --tmp --log-level --config --help -h --version -v" ;;
         "ls") words="--since --until --state --reason --label --limit --json --quiet -q --help -h --root --db --blobs --tmp --log-level --config --help -h --version -v" ;;
         "show") words="--json --help -h --root --db --blobs --tmp --log-level --config --help -h --version -v" ;;
         "logs") words="--stdout --stderr --help -h --root --db --blobs --tmp --log-level --config --help -h --version -v" ;;

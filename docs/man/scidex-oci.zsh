@@ -30,6 +30,7 @@ _scidex_oci_run() {
         '*--file=[read the request from the manifest FILE (YAML or JSON, - for standard input); flags override it]:file:_files' \
         '*-f[read the request from the manifest FILE (YAML or JSON, - for standard input); flags override it]:file:_files' \
         '*--again=[run the recorded request of ID once more, as its next attempt; flags override it]:id:_files' \
+        '*--audit=[on|off\: note in the result what the analysis tries to reach and may not (default\: on); off only where the kernel lacks seccomp user notification]:on|off:_files' \
         '*--overwrite[let --export write into a directory that is not empty]' \
         '*--json[print the result as one JSON object on standard output; the analysis'\'' own output goes to standard error]' \
         '*--quiet[leave the status line and the closing table out]' \
@@ -68,6 +69,7 @@ _scidex_oci_spec() {
         '*--file=[read the request from the manifest FILE (YAML or JSON, - for standard input); flags override it]:file:_files' \
         '*-f[read the request from the manifest FILE (YAML or JSON, - for standard input); flags override it]:file:_files' \
         '*--again=[run the recorded request of ID once more, as its next attempt; flags override it]:id:_files' \
+        '*--audit=[on|off\: note in the result what the analysis tries to reach and may not (default\: on); off only where the kernel lacks seccomp user notification]:on|off:_files' \
         '*--bundle=[write a bundle into the directory DIR that runc can run, in place of printing]:dir:_files' \
         '*--help[show help]' \
         '*-h[show help]' \
@@ -171,7 +173,7 @@ _scidex_oci() {
         '*--blobs=[use the blob store at URL (default\: file\://ROOT/blobs)]:url:_files' \
         '*--tmp=[make working directories in DIR (default\: /tmp)]:dir:_files' \
         '*--log-level=[write messages of LEVEL debug, info, warn or error and above (default\: warn)]:level:(debug info warn error)' \
-        '*--config=[read defaults from the YAML FILE, keys as flags with underscores (default\: $XDG_CONFIG_HOME/scidex-oci/config.yaml or /etc/scidex-oci/config.yaml, where they exist)]:file:_files' \
+        '*--config=[read defaults from the YAML FILE, keys as flags with underscores (default\: $XDG_CONFIG_HOME/scidex-oci/config.yaml or /etc/scidex-oci/config.yaml, where they exist); its list allow_binds restricts what may be bound, that of /etc/scidex-oci/config.yaml always]:file:_files' \
         '*--help[show help]' \
         '*-h[show help]' \
         '*--version[print the version and what it was built with]' \
