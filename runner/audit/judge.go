@@ -87,8 +87,8 @@ func judgeAbstract(name []byte, at surroundings) answer {
 // writable are the places where an analysis can make a socket itself.
 var writable = [...]string{"/work", "/tmp", "/dev/shm", "/home/analysis"}
 
-// habitual are sockets that the C library tries by itself.
-var habitual = [...]string{"/run/nscd/socket", "/var/run/nscd/socket", "/dev/log"}
+// habitual are sockets that the C library tries by itself, and for uuid1 of Python libuuid.
+var habitual = [...]string{"/run/nscd/socket", "/var/run/nscd/socket", "/dev/log", "/run/uuidd/request"}
 
 // judgePath: sockets elsewhere are the host's, and out of reach.
 func judgePath(path string, at surroundings) answer {

@@ -62,6 +62,7 @@ func TestJudgeAddress(t *testing.T) {
 		{path("/tmp/.s.PGSQL.5432"), tcp, goOn}, // its own server's, or nobody's
 		{path("/workshop/s"), tcp, answer{unix.ENOENT, Connect, "unix /workshop/s", Medium}},
 		{path("/run/nscd/socket"), tcp, answer{errno: unix.ENOENT, address: "unix /run/nscd/socket", severity: Medium}},
+		{path("/run/uuidd/request"), tcp, answer{errno: unix.ENOENT, address: "unix /run/uuidd/request", severity: Medium}},
 		{path("/dev/log"), serving, answer{errno: unix.ECONNREFUSED, address: "unix /dev/log", severity: Medium}},
 	} {
 		if got := judgeAddress(c.address, c.scene); got != c.want {

@@ -27,7 +27,10 @@ type arena struct {
 
 // needs are what a program can ask for by "needs: NAME". Each adds to what is told and to the checks.
 var needs = map[string]func(*arena){
-	"victim": (*arena).addVictim,
+	"abstract":   (*arena).addAbstract,
+	"database":   (*arena).addDatabase,
+	"nameserver": (*arena).addNameserver,
+	"victim":     (*arena).addVictim,
 }
 
 // newArena makes data, docs, input and project directories that everybody may change, a file that is an
