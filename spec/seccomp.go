@@ -13,7 +13,7 @@ import (
 var forbidden = [...]string{
 	// Large kernel interfaces with a history of holes, and of no use to an analysis.
 	"io_uring_setup", "io_uring_enter", "io_uring_register", "bpf", "perf_event_open", "userfaultfd",
-	"add_key", "keyctl", "request_key", "modify_ldt",
+	"add_key", "keyctl", "request_key", "modify_ldt", "memfd_secret",
 	// Mounts and namespaces.
 	"mount", "umount", "umount2", "mount_setattr", "move_mount", "open_tree", "open_tree_attr", "fsopen",
 	"fsconfig", "fsmount", "fspick", "pivot_root", "setns", "unshare",

@@ -234,7 +234,7 @@ func TestSeccompForbids(t *testing.T) {
 		"pivot_root", "chroot", "setns", "unshare", "ptrace", "process_vm_readv", "process_vm_writev", "kcmp", "pidfd_getfd",
 		"process_madvise", "open_by_handle_at", "init_module", "finit_module", "kexec_load", "swapon", "syslog", "acct", "quotactl",
 		"settimeofday", "clock_settime", "sethostname", "setdomainname", "iopl", "ioperm", "lookup_dcookie", "nfsservctl", "vhangup",
-		"modify_ldt",
+		"modify_ldt", "memfd_secret",
 	} {
 		for _, rule := range profile.Syscalls {
 			if slices.Contains(rule.Names, name) {

@@ -5,10 +5,13 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"github.com/scidex-ai/scidex-oci/runner"
+	"github.com/scidex-ai/scidex-oci/spec"
 )
 
 func TestParseConfig(t *testing.T) {
-	got, err := parseConfig([]byte("# defaults\nmemory: 4GiB\ncpus: 0.5\nlog_size: 1MiB\ninput: [a, b]\nlabel: {team: brain}\noutput: '*.csv'\njson: true\nlog_level: debug\n"), configFlags())
+	got, err := parseConfig([]byte("# defaults\nmemory: 4GiB\ncpus: 0.5\nlog_size: 1MiB\ninput: [a, b]\nlabel: {team: brain}\noutput: '*.csv'\njson: true\nlog_level: debug\n"), configKeys())
 	want := map[string][]string{
 		"memory": {"4GiB"}, "cpus": {"0.5"}, "log-size": {"1MiB"}, "input": {"a", "b"}, "label": {"team=brain"},
 		"output": {"*.csv"}, "json": {"true"}, "log-level": {"debug"},
@@ -16,7 +19,7 @@ func TestParseConfig(t *testing.T) {
 	if err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("got %q, %v, want %q", got, err, want)
 	}
-	if got, err := parseConfig([]byte("# nothing\n"), configFlags()); err != nil || len(got) != 0 {
+	if got, err := parseConfig([]byte("# nothing\n"), configKeys()); err != nil || len(got) != 0 {
 		t.Errorf("comments only: %q, %v", got, err)
 	}
 }
@@ -37,7 +40,7 @@ func TestParseConfigRefuses(t *testing.T) {
 		"config: x\n":                 `unknown key "config"`,
 	}
 	for text, want := range tests {
-		if _, err := parseConfig([]byte(text), configFlags()); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := parseConfig([]byte(text), configKeys()); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %q in it", text, err, want)
 		}
 	}
@@ -48,7 +51,7 @@ func FuzzParseConfig(f *testing.F) {
 	f.Add([]byte("memory: &a [*a]\n"))
 	f.Add([]byte("{}"))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		values, err := parseConfig(data, configFlags())
+		values, err := parseConfig(data, configKeys())
 		for name, list := range values {
 			if err != nil || len(list) == 0 && !repeatable(lookupFlag(configFlags(), name)) {
 				t.Errorf("%s has %q with error %v", name, list, err)
@@ -57,18 +60,81 @@ func FuzzParseConfig(f *testing.F) {
 	})
 }
 
+// TestAllowBinds: the caller's config file and the operator's both restrict, each by its own list.
+func TestAllowBinds(t *testing.T) {
+	dir := t.TempDir()
+	file := func(name, text string) string { return write(t, filepath.Join(dir, name), text) }
+	operator, mine := file("operator.yaml", "allow_binds: [/srv/data, sub]\n"), file("mine.yaml", "memory: 1GiB\nallow_binds: /home/me\n")
+	byOperator := runner.Allowed{File: operator, Prefixes: []string{"/srv/data", filepath.Join(dir, "sub")}}
+	byMe := runner.Allowed{File: mine, Prefixes: []string{"/home/me"}}
+	empty, plain := file("empty.yaml", "allow_binds: []\n"), file("plain.yaml", "memory: 1GiB\n")
+	none := filepath.Join(dir, "none.yaml")
+	for name, c := range map[string]struct {
+		used, operator string
+		want           []runner.Allowed
+	}{
+		"nowhere":            {plain, none, nil},
+		"mine":               {mine, none, []runner.Allowed{byMe}},
+		"the operator's":     {plain, operator, []runner.Allowed{byOperator}},
+		"both":               {mine, operator, []runner.Allowed{byMe, byOperator}},
+		"the operator's own": {operator, operator, []runner.Allowed{byOperator}},
+		"nothing allowed":    {empty, plain, []runner.Allowed{{File: empty}}},
+	} {
+		used, err := readConfig(c.used, configKeys())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := allowances(layers{{}, {}, used}, c.operator); err != nil || !reflect.DeepEqual(got, c.want) {
+			t.Errorf("%s: %+v, %v, want %+v", name, got, err, c.want)
+		}
+	}
+	if got, err := allowances(layers{{}, {}, {}}, operator); err != nil || !reflect.DeepEqual(got, []runner.Allowed{byOperator}) {
+		t.Errorf("no file in use: %+v, %v", got, err)
+	}
+}
+
+// TestBadOperatorConfig: what cannot be read may hold a restriction.
+func TestBadOperatorConfig(t *testing.T) {
+	dir := t.TempDir()
+	for name, place := range map[string]string{
+		"malformed":   write(t, filepath.Join(dir, "a.yaml"), "allow_binds: [\n"),
+		"null":        write(t, filepath.Join(dir, "b.yaml"), "allow_binds:\n"),
+		"unknown key": write(t, filepath.Join(dir, "c.yaml"), "alow_binds: [/x]\n"),
+		"a directory": dir,
+		"no way":      filepath.Join(write(t, filepath.Join(dir, "d"), ""), "config.yaml"),
+	} {
+		if got, err := allowances(layers{{}}, place); err == nil {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+}
+
+// TestAllowBindsIsNoFlag: who chooses flags, variables or manifests is whom it restricts.
+func TestAllowBindsIsNoFlag(t *testing.T) {
+	if lookupFlag(append(globalFlags(), runFlags()...), allowBinds) != nil {
+		t.Error("it is a flag")
+	}
+	env := variables(map[string]string{"SCIDEX_OCI_ALLOW_BINDS": "/"})
+	if from := fromEnvironment(append(globalFlags(), runFlags()...), env, "/"); len(from.allowed()) > 0 {
+		t.Error("it is a variable")
+	}
+	if _, err := spec.ParseManifest([]byte("command: [x]\nallow_binds: [/]\n"), "m.yaml"); err == nil {
+		t.Error("it is a field of the manifest")
+	}
+}
+
 func TestConfigPlaces(t *testing.T) {
 	dir := t.TempDir()
 	second := write(t, filepath.Join(dir, "second.yaml"), "memory: 2GiB\n")
-	from, err := fromConfig("", []string{filepath.Join(dir, "first.yaml"), second}, configFlags())
+	from, err := fromConfig("", []string{filepath.Join(dir, "first.yaml"), second}, configKeys())
 	if err != nil || from.text("memory") != "2GiB" || from.dir != dir {
 		t.Errorf("got %+v, %v", from, err)
 	}
 	write(t, filepath.Join(dir, "first.yaml"), "nonsense: 1\n")
-	if _, err := fromConfig("", []string{filepath.Join(dir, "first.yaml"), second}, configFlags()); err == nil {
+	if _, err := fromConfig("", []string{filepath.Join(dir, "first.yaml"), second}, configKeys()); err == nil {
 		t.Error("a bad config file is passed over")
 	}
-	if _, err := fromConfig(filepath.Join(dir, "none.yaml"), nil, configFlags()); err == nil {
+	if _, err := fromConfig(filepath.Join(dir, "none.yaml"), nil, configKeys()); err == nil {
 		t.Error("a config file that was asked for and is missing is passed over")
 	}
 	if got := configPlaces(variables(map[string]string{"XDG_CONFIG_HOME": "/x", "HOME": "/h"}))[0]; got != "/x/scidex-oci/config.yaml" {

@@ -18,7 +18,7 @@ type process struct {
 	pid    int
 	socket int // the descriptor that the call names
 
-	loopback *loopback
+	loopback func() *loopback
 }
 
 func (p process) proc(name string) string { return fmt.Sprintf("/proc/%d/%s", p.pid, name) }
@@ -86,7 +86,10 @@ func (p process) group() (int, error) {
 }
 
 // listens leaves it to the kernel where nobody can be asked.
-func (p process) listens(at netip.AddrPort) bool { return p.loopback == nil || p.loopback.listens(at) }
+func (p process) listens(at netip.AddrPort) bool {
+	l := p.loopback()
+	return l == nil || l.listens(at)
+}
 
 // named looks for an abstract name, which /proc/net/unix shows after an @, with an @ for each NUL.
 func (p process) named(name []byte) bool {

@@ -31,25 +31,24 @@ type response struct {
 
 // Watch answers the notifications of one container.
 type Watch struct {
-	fd       *os.File
-	loopback *loopback
-	ledger   ledger
-	pace     pace
-	done     chan struct{}
-	err      error
+	fd        *os.File
+	namespace string
+	asked     bool      // whether loopback was opened, or could not be
+	loopback  *loopback // nil: nobody can be asked
+	ledger    ledger
+	pace      pace
+	done      chan struct{}
+	err       error
 }
 
 // Start answers notifications from fd until every process under its filter is dead. namespace is a file
 // of their network namespace, as /proc/PID/ns/net.
 func Start(fd *os.File, namespace string) *Watch {
-	w := &Watch{fd: fd, done: make(chan struct{})}
-	var err error
-	if w.loopback, err = openLoopback(namespace); err != nil {
-		err = fmt.Errorf("connections to loopback are not seen: %w", err)
-	}
+	w := &Watch{fd: fd, namespace: namespace, done: make(chan struct{})}
 	go func() {
 		defer close(w.done)
-		w.err = errors.Join(err, w.serve(), fd.Close(), w.loopback.Close())
+		err := w.serve()
+		w.err = errors.Join(w.err, err, fd.Close(), w.loopback.Close())
 	}()
 	return w
 }
@@ -125,7 +124,20 @@ func (w *Watch) judge(n *notification) answer {
 }
 
 func (w *Watch) process(n *notification) process {
-	return process{pid: int(n.pid), socket: int(int32(uint32(n.args[0]))), loopback: w.loopback}
+	return process{pid: int(n.pid), socket: int(int32(uint32(n.args[0]))), loopback: w.askLoopback}
+}
+
+// askLoopback opens what most runs never need.
+func (w *Watch) askLoopback() *loopback {
+	if w.asked {
+		return w.loopback
+	}
+	w.asked = true
+	var err error
+	if w.loopback, err = openLoopback(w.namespace); err != nil {
+		w.err = fmt.Errorf("connections to loopback are not seen: %w", err)
+	}
+	return w.loopback
 }
 
 func judgeCall(p process, pointer, size uint64) answer {
