@@ -7,7 +7,7 @@ import sys
 import unittest
 from subprocess import PIPE, run
 
-# Through max the calls nest in C, 50000 deep: 30 MB of stack and more.
+# Through max the calls nest in C, 50000 deep: between 32 and 64 MiB of stack.
 DEEP = """
 import sys
 sys.setrecursionlimit(10**6)
