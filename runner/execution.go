@@ -73,6 +73,7 @@ func (e *execution) sandbox(ctx context.Context) error {
 		return err
 	}
 	defer created.Close()
+	e.noteWall(created.SocketWall)
 	unwatch, err := e.confine(created)
 	e.launched.cool()
 	if err != nil {
@@ -84,6 +85,14 @@ func (e *execution) sandbox(ctx context.Context) error {
 		return err
 	}
 	return e.collectEvidence()
+}
+
+func (e *execution) noteWall(wall sandbox.SocketWall) {
+	e.report.Sandbox.SocketWall = wall
+	if wall == sandbox.WallScan {
+		e.report.Warnings = append(e.report.Warnings,
+			"a bound directory could not be shown as an overlay: it held no socket at the start, but one made in it later could be reached")
+	}
 }
 
 // confine moves a container at its gate into the control group and watches it for lack of memory.

@@ -59,17 +59,17 @@ func likelier(score int) *int {
 	return &score
 }
 
-// detach clones what the run binds as detached mounts, checked to be the inodes that were checked.
+// detach clones what the run binds as detached mounts, from the descriptors that were checked.
 func (p *plan) detach(job *sandbox.Job, files *jobFiles) error {
-	for i := range job.Binds {
-		mount, err := sandbox.OpenTree(job.Binds[i].Source, sandbox.ReadOnly)
+	for i, in := range p.inputs.inputs {
+		mount, err := sandbox.DetachReadOnly(in.file)
 		if err != nil {
-			return fmt.Errorf("%s: %w", job.Binds[i].Source, err)
+			return fmt.Errorf("%s: %w", in.bind.Source, err)
 		}
 		job.Binds[i].Mount = len(files.all)
 		files.all = append(files.all, mount)
 	}
-	mount, err := sandbox.OpenTree(job.WorkPath, sandbox.ReadWrite)
+	mount, err := sandbox.DetachReadWrite(files.all[0])
 	if err != nil {
 		return fmt.Errorf("%s: %w", job.WorkPath, err)
 	}

@@ -78,3 +78,25 @@ func limitWarnings(list []Enforcement) []string {
 	}
 	return warnings
 }
+
+// inheritedWarnings says which hard limits of the caller's own hold for the analysis too: a supervisor
+// cannot raise them (getrlimit(2)), and nobody asked for them.
+func inheritedWarnings() []string {
+	var warnings []string
+	for _, l := range []struct {
+		resource int
+		option   string // of the shell's ulimit
+		what     string
+	}{
+		{unix.RLIMIT_CPU, "-t", "seconds of CPU time for each process"},
+		{unix.RLIMIT_FSIZE, "-f", "bytes for each file"},
+		{unix.RLIMIT_AS, "-v", "bytes of address space for each process"},
+		{unix.RLIMIT_DATA, "-d", "bytes of private memory for each process"},
+	} {
+		var own unix.Rlimit
+		if err := unix.Getrlimit(l.resource, &own); err == nil && own.Max != unix.RLIM_INFINITY {
+			warnings = append(warnings, fmt.Sprintf("the caller's own limit (ulimit %s) holds for the analysis too: %d %s", l.option, own.Max, l.what))
+		}
+	}
+	return warnings
+}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/runner/sandbox"
 )
 
 // Reason says why a run ended as it did.
@@ -111,6 +112,9 @@ type Sandbox struct {
 	UIDOnHost     int     `json:"uid_on_host"`
 	// IDs is "range" where the host ids were the run's own, "self" where they were the caller's.
 	IDs string `json:"ids"`
+	// SocketWall is what keeps sockets and FIFOs in bound directories out of reach: "overlay", also those
+	// made later; "scan", there were none at the start. It is left out where no directory is bound.
+	SocketWall sandbox.SocketWall `json:"socket_wall,omitempty"`
 	// Groups are supplementary groups of the caller that a single-id mapping could not drop.
 	Groups []int `json:"groups,omitempty"`
 }

@@ -92,7 +92,7 @@ func (e *execution) newRun() (catalog.Run, error) {
 	if err != nil {
 		return catalog.Run{}, err
 	}
-	e.report.Warnings = e.plan.warnings
+	e.report.Warnings = append(inheritedWarnings(), e.plan.warnings...)
 	e.report.Sandbox = e.plan.sandbox()
 	return catalog.Run{
 		Key: e.plan.key, State: catalog.Running, CreatedAt: time.Now().UTC(),

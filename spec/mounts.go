@@ -11,11 +11,11 @@ const maxEntries = 100_000
 
 // withKernelMounts gives the container the filesystems that programs cannot do without. There is no
 // sysfs, cgroupfs or mqueue: nobody needs them, and each is one more way to look out. devpts has no
-// gid option: group tty is not mapped.
+// gid option: group tty is not mapped. /dev becomes read-only when its devices are made; they stay usable.
 func withKernelMounts(_ Analysis, _ Placement, s *specs.Spec) error {
 	s.Mounts = append(s.Mounts,
 		specs.Mount{Destination: "/proc", Type: "proc", Source: "proc", Options: []string{"nosuid", "noexec", "nodev"}},
-		specs.Mount{Destination: "/dev", Type: "tmpfs", Source: "tmpfs", Options: []string{"nosuid", "strictatime", "mode=755", "size=65536k"}},
+		specs.Mount{Destination: "/dev", Type: "tmpfs", Source: "tmpfs", Options: []string{"nosuid", "strictatime", "mode=755", "size=65536k", "ro"}},
 		specs.Mount{Destination: "/dev/pts", Type: "devpts", Source: "devpts", Options: []string{"nosuid", "noexec", "newinstance", "ptmxmode=0666", "mode=0620"}},
 	)
 	return nil

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"flag"
+	"math"
 	"os"
 	"reflect"
 	"slices"
@@ -164,29 +165,42 @@ func TestOCIEnv(t *testing.T) {
 }
 
 func TestOCIRlimits(t *testing.T) {
-	limits := func(words string, noFile uint64) map[string]uint64 {
+	limits := func(words string, noFile uint64, change func(Placement) Placement) map[string][2]uint64 {
 		t.Helper()
 		a, p := testAnalysis(), testPlacement()
 		a.Limits, p.NoFile = words, noFile
-		s, err := OCI(a, p)
+		s, err := OCI(a, change(p))
 		if err != nil {
 			t.Fatal(err)
 		}
-		got := map[string]uint64{}
+		got := map[string][2]uint64{}
 		for _, r := range s.Process.Rlimits {
-			if r.Soft != r.Hard {
-				t.Errorf("%s: soft %d, hard %d", r.Type, r.Soft, r.Hard)
+			name := strings.TrimPrefix(r.Type, "RLIMIT_")
+			if _, ok := got[name]; ok {
+				t.Errorf("%s is there twice", name)
 			}
-			got[strings.TrimPrefix(r.Type, "RLIMIT_")] = r.Hard
+			got[name] = [2]uint64{r.Soft, r.Hard}
 		}
 		return got
 	}
-	want := map[string]uint64{"CORE": 0, "MEMLOCK": 65536, "MSGQUEUE": 819200, "NOFILE": 65536}
-	if got := limits("enforce", 0); !reflect.DeepEqual(got, want) {
+	const none = math.MaxUint64
+	as := func(p Placement) Placement { return p }
+	want := map[string][2]uint64{
+		"CORE": {0, 0}, "MEMLOCK": {65536, 65536}, "MSGQUEUE": {819200, 819200}, "NICE": {0, 0}, "NOFILE": {65536, 65536},
+		"RTPRIO": {0, 0}, "SIGPENDING": {4096, 4096},
+	}
+	if got := limits("enforce", 0, portable); !reflect.DeepEqual(got, want) {
+		t.Errorf("portable: %v; want %v", got, want)
+	}
+	for _, name := range []string{"AS", "CPU", "DATA", "FSIZE", "LOCKS", "NPROC", "RSS", "RTTIME"} {
+		want[name] = [2]uint64{none, none}
+	}
+	want["STACK"] = [2]uint64{8 << 20, none}
+	if got := limits("enforce", 0, as); !reflect.DeepEqual(got, want) {
 		t.Errorf("enforce: %v; want %v", got, want)
 	}
-	want["NOFILE"], want["DATA"], want["NPROC"] = 1024, 512<<20, 50
-	if got := limits("best-effort", 1024); !reflect.DeepEqual(got, want) {
+	want["NOFILE"], want["DATA"], want["NPROC"] = [2]uint64{1024, 1024}, [2]uint64{512 << 20, 512 << 20}, [2]uint64{50, 50}
+	if got := limits("best-effort", 1024, as); !reflect.DeepEqual(got, want) {
 		t.Errorf("best-effort: %v; want %v", got, want)
 	}
 }

@@ -1,13 +1,19 @@
 package spec
 
-import "github.com/opencontainers/runtime-spec/specs-go"
+import (
+	"math"
+	"slices"
+
+	"github.com/opencontainers/runtime-spec/specs-go"
+)
 
 // defaultNoFile is enough for every library that opens a descriptor per file or worker, and few
 // enough for programs that close all of them one by one.
 const defaultNoFile = 65536
 
-// withRlimits sets what would otherwise be inherited from whoever started us. RLIMIT_FSIZE comes with
-// the bound on /work, which this version does not have.
+// withRlimits sets all limits of getrlimit(2), so that none is inherited from whoever started us; what
+// the caller's own hard limit forbids to raise stays there, and the runner says so. RLIMIT_FSIZE comes
+// with the bound on /work, which this version does not have.
 //
 // Best effort adds what the kernel offers a process without a control group: RLIMIT_NPROC counts
 // processes and threads of the user namespace's id. RLIMIT_DATA bounds the private writable memory of
@@ -22,13 +28,36 @@ func withRlimits(a Analysis, place Placement, s *specs.Spec) error {
 		rlimit("RLIMIT_CORE", 0),
 		rlimit("RLIMIT_MEMLOCK", 64<<10),
 		rlimit("RLIMIT_MSGQUEUE", 819200), // bytes; the kernel's own default (getrlimit(2))
+		rlimit("RLIMIT_NICE", 0),
 		rlimit("RLIMIT_NOFILE", noFile),
+		rlimit("RLIMIT_RTPRIO", 0),
+		rlimit("RLIMIT_SIGPENDING", 4096), // signals queued by all processes of the id
 	}
 	if a.Limits == LimitsBestEffort {
 		limits = append(limits, rlimit("RLIMIT_DATA", uint64(a.Memory)), rlimit("RLIMIT_NPROC", uint64(a.Pids)))
 	}
+	if !place.Portable { // an older runtime fails where it may not raise one
+		limits = append(limits, unlimited(limits)...)
+		// Threads get as much as the soft limit says, so it is not infinite; numerical code in Fortran
+		// raises its own.
+		limits = append(limits, specs.POSIXRlimit{Type: "RLIMIT_STACK", Soft: 8 << 20, Hard: infinity})
+	}
 	s.Process.Rlimits = limits
 	return nil
+}
+
+const infinity = math.MaxUint64 // RLIM_INFINITY
+
+// unlimited are the other limits: what they would bound, control groups and the clock do.
+func unlimited(set []specs.POSIXRlimit) (others []specs.POSIXRlimit) {
+	for _, name := range []string{
+		"RLIMIT_AS", "RLIMIT_CPU", "RLIMIT_DATA", "RLIMIT_FSIZE", "RLIMIT_LOCKS", "RLIMIT_NPROC", "RLIMIT_RSS", "RLIMIT_RTTIME",
+	} {
+		if !slices.ContainsFunc(set, func(l specs.POSIXRlimit) bool { return l.Type == name }) {
+			others = append(others, rlimit(name, infinity))
+		}
+	}
+	return others
 }
 
 // rlimit sets soft and hard alike, so that the analysis cannot raise it.

@@ -13,7 +13,7 @@ import (
 var forbidden = [...]string{
 	// Large kernel interfaces with a history of holes, and of no use to an analysis.
 	"io_uring_setup", "io_uring_enter", "io_uring_register", "bpf", "perf_event_open", "userfaultfd",
-	"add_key", "keyctl", "request_key",
+	"add_key", "keyctl", "request_key", "modify_ldt",
 	// Mounts and namespaces.
 	"mount", "umount", "umount2", "mount_setattr", "move_mount", "open_tree", "open_tree_attr", "fsopen",
 	"fsconfig", "fsmount", "fspick", "pivot_root", "setns", "unshare",
@@ -36,7 +36,7 @@ func withSeccomp(_ Analysis, _ Placement, s *specs.Spec) error {
 	if len(profile.Architectures) > 1 {
 		profile.Architectures = profile.Architectures[:1]
 	}
-	narrower := slices.Concat(socketRules(), setIDRules(), unsupportedRules())
+	narrower := slices.Concat(socketRules(), setIDRules(), ownLimitsRules(), unsupportedRules())
 	replaced := slices.Clone(forbidden[:])
 	for _, rule := range narrower {
 		replaced = append(replaced, rule.Names...)

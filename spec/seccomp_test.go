@@ -138,6 +138,9 @@ func TestSeccomp(t *testing.T) {
 		{"socketpair", []uint64{2}, noAF},
 		{"socketpair", []uint64{high | 1}, noAF},
 		{"socketcall", nil, eperm},
+		{"prlimit64", []uint64{0}, yes},
+		{"prlimit64", []uint64{1}, eperm},
+		{"prlimit64", []uint64{high}, eperm},
 		{"personality", []uint64{0}, yes},
 		{"personality", []uint64{0x40000}, eperm}, // ADDR_NO_RANDOMIZE
 		{"chmod", []uint64{9, 0o755}, yes},
@@ -187,6 +190,7 @@ func TestSeccompForbids(t *testing.T) {
 		"pivot_root", "chroot", "setns", "unshare", "ptrace", "process_vm_readv", "process_vm_writev", "kcmp", "pidfd_getfd",
 		"process_madvise", "open_by_handle_at", "init_module", "finit_module", "kexec_load", "swapon", "syslog", "acct", "quotactl",
 		"settimeofday", "clock_settime", "sethostname", "setdomainname", "iopl", "ioperm", "lookup_dcookie", "nfsservctl", "vhangup",
+		"modify_ldt",
 	} {
 		for _, rule := range profile.Syscalls {
 			if slices.Contains(rule.Names, name) {

@@ -13,7 +13,10 @@
 //   - analysis_output: one row for each entry of the working directory, by (id, attempt, path); path
 //     and detail are exact bytes. verdict is 'output' or the reason why the entry is none. content is
 //     kept for small outputs that a later version stores in the row itself.
-//   - sandbox_audit_event: what a sandbox saw a run try, by (analysis_id, attempt) and time.
+//   - sandbox_audit_event: what a sandbox saw a run try, by (analysis_id, attempt) and time; path_or_addr
+//     is exact bytes, count is how often the same was seen.
+//   - selftest_report: what a selftest of a host found, by time, with its whole report as JSON; it
+//     belongs to no run.
 //   - catalog_meta: facts of the database itself; 'catalog_id' is made when it is created.
 //   - goose_db_version: the migrations that were applied.
 //
@@ -85,6 +88,9 @@ type Run struct {
 	// Blobs are the digests of the run's own blobs: logs and script. Read back sorted, each once.
 	Blobs []string
 
+	// Events are written by Commit and never read back with the run: Events of the Catalog reads them.
+	Events []Event
+
 	Host, BootID, ToolVersion string
 
 	// OutputsTotal and RejectedTotal are counted by Commit as it reads the entries; what a caller sets
@@ -113,7 +119,8 @@ type Catalog interface {
 	// StartedAt leaves what is there, and a final State is refused: only Commit ends a run. A run that
 	// has ended is left alone and ErrNotFound is returned.
 	Update(ctx context.Context, run Run) error
-	// Commit writes the final state of a run and all its outputs in one transaction. It is idempotent
+	// Commit writes the final state of a run, its events and all its outputs in one transaction. An event
+	// that is not valid (Event.Validate) is refused before anything is written. Commit is idempotent
 	// by id and attempt: a run that has already ended is left as it is, and nil is returned where state and
 	// end are those of run (a retry after a lost reply), else ErrEnded. Entries
 	// are pulled until next returns io.EOF; any other error of next undoes everything and is returned.
@@ -126,7 +133,8 @@ type Catalog interface {
 	Commit(ctx context.Context, run Run, next func() (outputs.Entry, error)) error
 
 	// Amend replaces State, Reason, Message, ExitCode and Report of a run that has ended: what went
-	// wrong after its commit (an export). It returns ErrNotFound for a run that has not ended.
+	// wrong after its commit (an export). Its Events are ignored. It returns ErrNotFound for a run that
+	// has not ended.
 	Amend(ctx context.Context, run Run) error
 
 	// Get returns one run or ErrNotFound. Attempt 0 means the last.
@@ -147,9 +155,19 @@ type Catalog interface {
 	// Digests calls yield for every sha256 that an output, log or script of any run names, each once,
 	// sorted, as of one moment, until yield returns false.
 	Digests(ctx context.Context, yield func(sha256 string) bool) error
+	// Events returns what the sandbox saw a run try, in the order of time and, within one millisecond,
+	// in that of Run.Events. Attempt 0 means the last; an unknown run is ErrNotFound.
+	Events(ctx context.Context, key Key) ([]Event, error)
 	// Delete removes an ended run with its labels, outputs and audit events. A run that has not ended
 	// is ErrNotEnded. The attempt must be named: 0 is ErrNotFound.
 	Delete(ctx context.Context, key Key) error
+
+	// AddSelftest keeps the report of a selftest; every call adds one. A report that is not valid
+	// (Selftest.Validate) is refused.
+	AddSelftest(ctx context.Context, report Selftest) error
+	// Selftests returns up to limit reports, the newest first, and of one millisecond the one added last
+	// first; limit 0 means all.
+	Selftests(ctx context.Context, limit int) ([]Selftest, error)
 
 	// CatalogID is the identity that the catalog shares with its blob store.
 	CatalogID(ctx context.Context) (string, error)

@@ -10,11 +10,20 @@ import (
 
 // resources are the rlimits that spec sets, by their name in getrlimit(2).
 var resources = map[string]int{
-	"RLIMIT_CORE":     unix.RLIMIT_CORE,
-	"RLIMIT_FSIZE":    unix.RLIMIT_FSIZE,
-	"RLIMIT_MEMLOCK":  unix.RLIMIT_MEMLOCK,
-	"RLIMIT_MSGQUEUE": unix.RLIMIT_MSGQUEUE,
-	"RLIMIT_NOFILE":   unix.RLIMIT_NOFILE,
+	"RLIMIT_AS":         unix.RLIMIT_AS,
+	"RLIMIT_CORE":       unix.RLIMIT_CORE,
+	"RLIMIT_CPU":        unix.RLIMIT_CPU,
+	"RLIMIT_FSIZE":      unix.RLIMIT_FSIZE,
+	"RLIMIT_LOCKS":      unix.RLIMIT_LOCKS,
+	"RLIMIT_MEMLOCK":    unix.RLIMIT_MEMLOCK,
+	"RLIMIT_MSGQUEUE":   unix.RLIMIT_MSGQUEUE,
+	"RLIMIT_NICE":       unix.RLIMIT_NICE,
+	"RLIMIT_NOFILE":     unix.RLIMIT_NOFILE,
+	"RLIMIT_RSS":        unix.RLIMIT_RSS,
+	"RLIMIT_RTPRIO":     unix.RLIMIT_RTPRIO,
+	"RLIMIT_RTTIME":     unix.RLIMIT_RTTIME,
+	"RLIMIT_SIGPENDING": unix.RLIMIT_SIGPENDING,
+	"RLIMIT_STACK":      unix.RLIMIT_STACK,
 }
 
 // initOptions are the rlimits that our init sets: libcontainer's own runs under those it is given, and
@@ -28,8 +37,7 @@ var initOptions = map[string]struct {
 }
 
 // rlimits translates the specification's: for libcontainer, which takes them from the process alone, and
-// as options of our init. None is above
-// the hard limit that this process has itself: only the host's root can raise that (getrlimit(2)).
+// as options of our init. None is above the hard limit that this process has itself: only the host's root can raise that (getrlimit(2)).
 func rlimits(asked []specs.POSIXRlimit) (limits []configs.Rlimit, options []string, err error) {
 	for _, l := range asked {
 		ours, isOurs := initOptions[l.Type]

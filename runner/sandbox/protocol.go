@@ -42,6 +42,8 @@ type message struct {
 	Totals  *outputs.Totals `json:"totals,omitempty"`
 	Clean   *clean          `json:"clean,omitempty"`
 	At      time.Time       `json:"at,omitzero"`
+	// SocketWall comes with created.
+	SocketWall SocketWall `json:"socket_wall,omitempty"`
 
 	files []*os.File
 }

@@ -69,7 +69,8 @@ func (w *worker) create(ctx context.Context, m message) error {
 	if err := w.ownWork(ctx); err != nil {
 		return err
 	}
-	if err := stage(w.job, m.files); err != nil {
+	wall, err := stage(w.job, m.files)
+	if err != nil {
 		return fmt.Errorf("stage the file systems: %w", err)
 	}
 	streams, err := newStreams(w.job.Owner)
@@ -84,7 +85,7 @@ func (w *worker) create(ctx context.Context, m message) error {
 	if err != nil {
 		return errors.Join(err, closeAll(streams.parent()))
 	}
-	return w.created(streams)
+	return w.created(streams, wall)
 }
 
 // ownWork gives the working directory and what was staged in it to the analysis, and makes its links.
@@ -111,8 +112,8 @@ func (w *worker) ownWork(ctx context.Context) error {
 	return nil
 }
 
-func (w *worker) created(streams *streams) error {
-	err := w.conn.send(message{Type: msgCreated}, w.container.Pidfd(), streams.stdout[0], streams.stderr[0])
+func (w *worker) created(streams *streams, wall SocketWall) error {
+	err := w.conn.send(message{Type: msgCreated, SocketWall: wall}, w.container.Pidfd(), streams.stdout[0], streams.stderr[0])
 	return errors.Join(err, closeAll(streams.parent()))
 }
 

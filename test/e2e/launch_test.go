@@ -173,30 +173,27 @@ func with(text string) []string {
 	return processes(func(p process) bool { return bytes.Contains(p.command, []byte(text)) })
 }
 
-// flag is a file that the host makes and an analysis waits for, in a directory of its own.
+// flag is a file that the host writes to and an analysis waits for. A file made later would not do: an
+// overlay remembers that a name was not there.
 type flag struct {
-	t   *testing.T
-	dir string
+	t    *testing.T
+	path string
 }
 
 func (h *house) flag() flag {
 	h.t.Helper()
-	dir := h.path(h.fresh())
-	if err := os.Mkdir(dir, 0o755); err != nil {
-		h.t.Fatal(err)
-	}
-	return flag{h.t, dir}
+	return flag{h.t, h.write(h.fresh(), "", 0o644)}
 }
 
 // input is what makes the flag visible to a run.
-func (f flag) input() string { return f.dir + ":/inputs/flag" }
+func (f flag) input() string { return f.path + ":/inputs/flag" }
 
 // awaited is the shell's way to wait for the flag.
-const awaited = `until [ -e /inputs/flag/raised ]; do sleep 0.05; done`
+const awaited = `until [ -s /inputs/flag ]; do sleep 0.05; done`
 
 func (f flag) raise() {
 	f.t.Helper()
-	if err := os.WriteFile(filepath.Join(f.dir, "raised"), nil, 0o644); err != nil {
+	if err := os.WriteFile(f.path, []byte("raised"), 0o644); err != nil {
 		f.t.Fatal(err)
 	}
 }

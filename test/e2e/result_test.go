@@ -53,6 +53,7 @@ type result struct {
 		UIDOnHost     int     `json:"uid_on_host"`
 		IDs           string  `json:"ids"`
 		Groups        []int   `json:"groups,omitempty"`
+		SocketWall    string  `json:"socket_wall,omitempty"`
 	} `json:"sandbox"`
 
 	Outputs          []output   `json:"outputs"`
@@ -263,6 +264,9 @@ func (r result) checkSandbox() (wrong []error) {
 	}
 	if theHost.bin != "" && (s.IDs == "range") != theHost.ranged && r.Analysis.IDs != "self" {
 		wrong = append(wrong, fmt.Errorf("ids %q", s.IDs))
+	}
+	if s.SocketWall != "" && s.SocketWall != "overlay" && s.SocketWall != "scan" {
+		wrong = append(wrong, fmt.Errorf("socket_wall %q", s.SocketWall))
 	}
 	for _, name := range []string{"memory", "cpus", "pids", "timeout", "log_size", "tmp"} {
 		if !slices.ContainsFunc(r.Enforced, func(e enforcement) bool { return e.Limit == name && e.Asked != "" && e.By != "" }) {

@@ -187,6 +187,9 @@ func wantRun(t *testing.T, got, want catalog.Run) {
 	if !slices.Equal(got.Blobs, blobs) {
 		t.Errorf("Blobs = %v, want %v", got.Blobs, blobs)
 	}
+	if got.Events != nil {
+		t.Errorf("Events = %v, want none with a run", got.Events)
+	}
 }
 
 // meaning is a JSON document without its spelling.

@@ -163,7 +163,14 @@ func commitOne(ctx context.Context, c catalog.Catalog, id string) error {
 	for i := range entries {
 		entries[i] = file(fmt.Sprintf("%s/%d", id, i))
 	}
-	return c.Commit(ctx, ended(run), from(entries...))
+	run = ended(run)
+	run.Events = someSeen(id)
+	return c.Commit(ctx, run, from(entries...))
+}
+
+// someSeen are the events of a run of commitSome.
+func someSeen(id string) []catalog.Event {
+	return []catalog.Event{seen(1, "connect", id), seen(1, "socket", id), seen(2, "limit", id)}
 }
 
 // wantCommitted checks that commitSome's runs are there, each whole.
@@ -185,6 +192,7 @@ func wantWhole(t *testing.T, c catalog.Catalog, run catalog.Run) {
 	if run.State != catalog.Failed || run.OutputsTotal != perRun || len(entries) != perRun {
 		t.Errorf("run %s: state %s, %d outputs of %d, want %d", run.ID, run.State, len(entries), run.OutputsTotal, perRun)
 	}
+	wantEvents(t, c, run.Key, someSeen(run.ID)...)
 	for _, entry := range entries {
 		if !strings.HasPrefix(string(entry.Path), run.ID+"/") {
 			t.Errorf("run %s has the output %q", run.ID, entry.Path)

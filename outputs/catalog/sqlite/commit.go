@@ -14,7 +14,7 @@ import (
 // verdictOutput is the verdict of an entry that was not rejected.
 const verdictOutput = "output"
 
-// Commit writes the final state of a run and its outputs in one transaction.
+// Commit writes the final state of a run, its events and its outputs in one transaction.
 func (c *Catalog) Commit(ctx context.Context, run catalog.Run, next func() (outputs.Entry, error)) error {
 	err := c.commit(ctx, run, next)
 	if err != nil {
@@ -26,6 +26,9 @@ func (c *Catalog) Commit(ctx context.Context, run catalog.Run, next func() (outp
 func (c *Catalog) commit(ctx context.Context, run catalog.Run, next func() (outputs.Entry, error)) error {
 	if !run.State.Final() {
 		return fmt.Errorf("state %q is not final", run.State)
+	}
+	if err := checkEvents(run.Events); err != nil {
+		return err
 	}
 	cancelled := ctx.Err
 	return c.write(ctx, func(ctx context.Context, tx *sql.Conn) error {
@@ -43,6 +46,9 @@ func (c *Catalog) commit(ctx context.Context, run catalog.Run, next func() (outp
 			return err
 		}
 		if err := insertBlobs(ctx, tx, run); err != nil {
+			return err
+		}
+		if err := insertEvents(ctx, tx, run); err != nil {
 			return err
 		}
 		return end(ctx, tx, run, counted)

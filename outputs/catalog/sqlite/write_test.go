@@ -97,6 +97,8 @@ func TestQueryPlans(t *testing.T) {
 			"digests", `SELECT sha256 FROM analysis_output WHERE sha256 IS NOT NULL UNION SELECT sha256 FROM run_blob ORDER BY sha256`,
 			nil, "analysis_output_sha256", "B-TREE",
 		},
+		{"events", selectEvents, []any{"a", 1}, "sandbox_audit_event_run", "B-TREE"},
+		{"selftests", selectSelftests, nil, "selftest_report_ts", "B-TREE"},
 		{"who names a blob", `SELECT id FROM analysis_output WHERE sha256 = ?`, []any{"x"}, "analysis_output_sha256", "SCAN"},
 	}
 	for _, tt := range tests {

@@ -95,16 +95,19 @@ static void usage(void)
 			      (u.ru_utime.tv_usec + u.ru_stime.tv_usec) / 1000));
 }
 
-/* limits are the options; RLIM_INFINITY where one is not given. */
+/* limits are the options; NULL where one is not given. */
 struct limits {
-	rlim_t data, nproc;
+	const char *data, *nproc;
 };
 
-static int limit(int resource, rlim_t value)
+static int limit(int resource, const char *value)
 {
-	struct rlimit l = { value, value };
+	struct rlimit l;
 
-	return value == RLIM_INFINITY ? 0 : setrlimit(resource, &l);
+	if (!value)
+		return 0;
+	l.rlim_cur = l.rlim_max = strtoull(value, NULL, 10); /* RLIM_INFINITY is the greatest */
+	return setrlimit(resource, &l);
 }
 
 /* options reads argv up to "--" and returns the index of the command, or 0. */
@@ -112,12 +115,12 @@ static int options(int argc, char **argv, struct limits *l)
 {
 	int i;
 
-	l->data = l->nproc = RLIM_INFINITY;
+	l->data = l->nproc = NULL;
 	for (i = 1; i < argc && strcmp(argv[i], "--"); i++)
 		if (!strncmp(argv[i], "--data=", 7))
-			l->data = strtoull(argv[i] + 7, NULL, 10);
+			l->data = argv[i] + 7;
 		else if (!strncmp(argv[i], "--nproc=", 8))
-			l->nproc = strtoull(argv[i] + 8, NULL, 10);
+			l->nproc = argv[i] + 8;
 		else
 			return 0;
 	return i + 1 < argc ? i + 1 : 0;

@@ -1,0 +1,34 @@
+package catalog
+
+import (
+	"errors"
+	"fmt"
+	"time"
+	"unicode/utf8"
+)
+
+// Event is one row of sandbox_audit_event: what a sandbox saw a run try.
+type Event struct {
+	At       time.Time // UTC, when it was first seen, kept to the millisecond
+	Kind     string    // what was tried: "connect", "socket", "limit", "architecture", ...
+	Address  []byte    // a path or an address, exact bytes; nil where it has none
+	Severity string    // "low", "medium" or "high"
+	Allowed  bool      // the sandbox let it happen
+	Blocked  bool      // the sandbox kept it from happening
+	Count    int64     // how often the same was seen, at least 1
+}
+
+// Validate returns why e cannot be kept, or nil.
+func (e Event) Validate() error {
+	switch {
+	case e.At.IsZero():
+		return errors.New("the time is missing")
+	case e.Kind == "" || !utf8.ValidString(e.Kind):
+		return fmt.Errorf("kind %q is empty or not UTF-8", e.Kind)
+	case e.Severity != "low" && e.Severity != "medium" && e.Severity != "high":
+		return fmt.Errorf(`severity %q is none of "low", "medium" and "high"`, e.Severity)
+	case e.Count < 1:
+		return fmt.Errorf("count %d is below 1", e.Count)
+	}
+	return nil
+}

@@ -1,0 +1,162 @@
+package sandbox
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"golang.org/x/sys/unix"
+)
+
+// What is bound is opened once, checked on the descriptor and mounted from that, so that a path swapped
+// in between wins nothing (open_tree(2), mount_setattr(2), move_mount(2)).
+
+// bindAll mounts everything of the host that a job binds below root.
+func bindAll(root string, job *Job, files []*os.File) (SocketWall, error) {
+	for _, b := range job.Tree.Binds {
+		if err := bindTree(filepath.Join(root, b.Destination), b.Source); err != nil {
+			return "", fmt.Errorf("bind %s: %w", b.Source, err)
+		}
+	}
+	var wall SocketWall
+	for _, b := range job.Binds {
+		got, err := bindInput(filepath.Join(root, b.Destination), b, given(files, b.Mount))
+		if err != nil {
+			return "", fmt.Errorf("bind %s: %w", b.Source, err)
+		}
+		wall = wall.and(got)
+	}
+	if err := bindWork(filepath.Join(root, "work"), job, files); err != nil {
+		return "", fmt.Errorf("bind %s: %w", job.WorkPath, err)
+	}
+	return wall, nil
+}
+
+// given is the detached mount that the launcher sent as file i, or nil.
+func given(files []*os.File, i int) *os.File {
+	if i == 0 || i >= len(files) {
+		return nil
+	}
+	return files[i]
+}
+
+// bindTree mounts a part of the root filesystem with all that is mounted below it.
+func bindTree(target, path string) error {
+	source, err := openPath(path)
+	if err != nil {
+		return err
+	}
+	defer source.Close()
+	mount, err := detach(source, readOnly, unix.AT_RECURSIVE)
+	if err != nil {
+		return err
+	}
+	defer mount.Close()
+	return attach(mount, target)
+}
+
+// bindInput mounts one of the run's own read-only binds: a directory as an overlay where that can be.
+func bindInput(target string, b Bind, mount *os.File) (SocketWall, error) {
+	if mount == nil {
+		var err error
+		if mount, err = open(b.Source, readOnly); err != nil {
+			return "", err
+		}
+		defer mount.Close()
+	}
+	if err := check(mount, b.Dev, b.Ino); err != nil {
+		return "", err
+	}
+	if b.Directory {
+		return bindDirectory(target, mount)
+	}
+	return "", attach(mount, target)
+}
+
+func bindWork(target string, job *Job, files []*os.File) error {
+	var st unix.Stat_t
+	if err := unix.Fstat(int(files[0].Fd()), &st); err != nil {
+		return err
+	}
+	mount := given(files, job.WorkMount)
+	if mount == nil {
+		var err error
+		if mount, err = open(job.WorkPath, readWrite); err != nil {
+			return err
+		}
+		defer mount.Close()
+	}
+	if err := check(mount, st.Dev, st.Ino); err != nil {
+		return err
+	}
+	return attach(mount, target)
+}
+
+// Attributes of what is bound.
+const (
+	readWrite = unix.MOUNT_ATTR_NOSUID | unix.MOUNT_ATTR_NODEV
+	readOnly  = readWrite | unix.MOUNT_ATTR_RDONLY
+)
+
+var errSwapped = errors.New("it is no longer the file that was checked at the start")
+
+// check demands that a mount shows a certain inode.
+func check(mount *os.File, dev, ino uint64) error {
+	var st unix.Stat_t
+	if err := unix.Fstat(int(mount.Fd()), &st); err != nil {
+		return err
+	}
+	if st.Dev != dev || st.Ino != ino {
+		return errSwapped
+	}
+	return nil
+}
+
+func openPath(path string) (*os.File, error) {
+	fd, err := unix.Open(path, unix.O_PATH|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, &os.PathError{Op: "open", Path: path, Err: err}
+	}
+	return os.NewFile(uintptr(fd), path), nil
+}
+
+// open detaches what is at path.
+func open(path string, attributes uint64) (*os.File, error) {
+	source, err := openPath(path)
+	if err != nil {
+		return nil, err
+	}
+	defer source.Close()
+	return detach(source, attributes, 0)
+}
+
+// DetachReadOnly clones what an open descriptor is of as a read-only mount that is nowhere yet. What is
+// mounted below it is left out, and refused where the kernel forbids to look under it.
+func DetachReadOnly(source *os.File) (*os.File, error) { return detach(source, readOnly, 0) }
+
+// DetachReadWrite is DetachReadOnly for what may be written.
+func DetachReadWrite(source *os.File) (*os.File, error) { return detach(source, readWrite, 0) }
+
+// detach clones the mount that source is in, from source downwards, private and with the attributes;
+// with AT_RECURSIVE also what is mounted below.
+func detach(source *os.File, attributes uint64, recursive uint) (*os.File, error) {
+	fd, err := unix.OpenTree(int(source.Fd()), "", unix.AT_EMPTY_PATH|unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|recursive)
+	if err != nil {
+		return nil, fmt.Errorf("open_tree: %w", err)
+	}
+	mount := os.NewFile(uintptr(fd), source.Name())
+	attr := unix.MountAttr{Attr_set: attributes, Propagation: unix.MS_PRIVATE}
+	if err := unix.MountSetattr(fd, "", unix.AT_EMPTY_PATH|recursive, &attr); err != nil {
+		return nil, errors.Join(fmt.Errorf("mount_setattr: %w", err), mount.Close())
+	}
+	return mount, nil
+}
+
+// attach mounts a detached mount on target.
+func attach(mount *os.File, target string) error {
+	if err := unix.MoveMount(int(mount.Fd()), "", unix.AT_FDCWD, target, unix.MOVE_MOUNT_F_EMPTY_PATH); err != nil {
+		return fmt.Errorf("move_mount: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,66 @@
+package e2e
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// TestSocketWall: an overlay stands before directories, and the result says so; nothing is said where no
+// directory is bound.
+func TestSocketWall(t *testing.T) {
+	h := newHouse(t)
+	h.write("data/x", "", 0o644)
+	for wall, flags := range map[string][]string{
+		"overlay": {"--data", "data"},
+		"":        {"--data", "none", "--input", "data/x"},
+	} {
+		r := h.start(append(append([]string{"--id", h.fresh()}, flags...), "--", "true")...)
+		if r.Sandbox.SocketWall != wall {
+			t.Errorf("%q: socket_wall %q, want %q", flags, r.Sandbox.SocketWall, wall)
+		}
+	}
+}
+
+// TestNoOverlayToBeHad binds a directory that lies on two stacked overlays, which is as many as the kernel
+// allows (FILESYSTEM_MAX_STACK_DEPTH): it is bound read-only without one, and the result says so.
+func TestNoOverlayToBeHad(t *testing.T) {
+	if !theHost.root {
+		t.Log("not covered here: only root can stack overlays; the tests as root do")
+		return
+	}
+	h := newHouse(t)
+	h.write("layer/x", "content", 0o666)
+	data := filepath.Join(h.dir, "layer")
+	for _, name := range []string{"one", "two"} {
+		target, empty := h.path(name), h.path("empty-"+name)
+		for _, dir := range []string{target, empty} {
+			if err := os.Mkdir(dir, 0o777); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := unix.Mount("overlay", target, "overlay", 0, "lowerdir="+empty+":"+data); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			if err := unix.Unmount(target, 0); err != nil {
+				t.Error(err)
+			}
+		})
+		data = target
+	}
+	r := h.start("--id", h.fresh(), "--data", data, "--", "sh", "-c", "cat /data/x; echo spoiled >/data/x")
+	r.expect(t, "failed", "exit", 2)
+	if r.Sandbox.SocketWall != "scan" {
+		t.Errorf("socket_wall %q, want scan", r.Sandbox.SocketWall)
+	}
+	if got := h.stdoutOf(r); got != "content" {
+		t.Errorf("it read %q", got)
+	}
+	if got := h.stderrOf(r); !strings.Contains(got, "Read-only") {
+		t.Errorf("it was told %q", got)
+	}
+}
