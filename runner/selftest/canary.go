@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"runtime"
 	"time"
 )
 
@@ -17,6 +18,7 @@ const turnWait = 3 * time.Minute
 func Canary(stdout io.Writer, id string) error {
 	// Before anything is opened: Go opens descriptors of its own.
 	descriptors := openDescriptors()
+	runtime.GOMAXPROCS(2) // on a large host a thread for each processor would be too much for the limits
 	o, err := readOrders(ordersPath, id)
 	if err != nil {
 		return err

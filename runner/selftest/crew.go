@@ -4,9 +4,9 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
+	"strings"
 	"sync"
 
 	"github.com/scidex-ai/scidex-oci/runner"
@@ -26,6 +26,7 @@ type crew struct {
 type member struct {
 	id     string
 	speech speech
+	words  head // the beginning of its standard error
 	stop   chan runner.StopSignal
 	ended  chan struct{}
 	result runner.Result // once it has ended
@@ -108,7 +109,7 @@ func (t *test) send(ctx context.Context, role string, a spec.Analysis, o orders,
 	m := &member{id: o.ID, stop: make(chan runner.StopSignal, 2), ended: make(chan struct{})}
 	m.speech.lines = make(chan []byte, 2)
 	t.report.Runs = append(t.report.Runs, m.id)
-	request := runner.Request{Analysis: t.canary(a, role), Stdout: &m.speech, Stop: m.stop, Begun: begun}
+	request := runner.Request{Analysis: t.canary(a, role), Stdout: &m.speech, Stderr: &m.words, Stop: m.stop, Begun: begun}
 	t.crew.mu.Lock()
 	t.crew.members[m] = true
 	t.crew.mu.Unlock()
@@ -152,7 +153,7 @@ func (m *member) line() ([]byte, error) {
 	case line := <-m.speech.lines:
 		return line, nil
 	default:
-		return nil, errors.New("it ended without an answer: " + m.result.Message)
+		return nil, fmt.Errorf("it ended without an answer: %s%s", m.result.Message, m.words.parenthesis())
 	}
 }
 
@@ -197,4 +198,23 @@ func (s *speech) Write(p []byte) (int, error) {
 		}
 	}
 	return len(p), nil
+}
+
+// head keeps the beginning of what is written to it.
+type head struct{ kept []byte }
+
+// Write takes all of p.
+func (h *head) Write(p []byte) (int, error) {
+	const most = 200 // bytes
+	h.kept = append(h.kept, p[:min(len(p), most-len(h.kept))]...)
+	return len(p), nil
+}
+
+// parenthesis is the first line, where there is one.
+func (h *head) parenthesis() string {
+	line, _, _ := strings.Cut(strings.ToValidUTF8(string(h.kept), "?"), "\n")
+	if line == "" {
+		return ""
+	}
+	return " (" + line + ")"
 }

@@ -14,9 +14,11 @@ import (
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
-// What a canary needs to live: the Go runtime has some megabytes and a dozen threads of its own.
+// What a canary needs to live: the Go runtime has some megabytes of its own, a dozen threads, and under an
+// rlimit, where their stacks count in full, much more that it never touches.
 const (
 	leastMemory  = 64 * spec.MiB
+	leastData    = 256 * spec.MiB
 	leastPids    = 40
 	leastCPUs    = 0.5
 	leastTimeout = spec.Duration(10 * time.Minute)

@@ -19,23 +19,23 @@ func newMarks(id string) (marks, error) {
 	}, nil
 }
 
-// neighbours are the probes of another run that is alive: its marks, its directory and what the launcher
-// keeps of all runs. seen is what the other run made of its own marks: the control.
-func (t *test) neighbours(by string, of marks, seen []outcome) (all []probe) {
+// neighbours are the probes of another run that is alive: its marks and its directory. seen is what the other run made of its own marks: the control.
+func (t *test) neighbours(of marks, seen []outcome) (all []probe) {
 	for i, s := range of.signs() {
-		p := probe{check: "neighbour", target: s.what + " of " + of.Name + ", from " + by, try: s.try}
+		p := probe{check: "neighbour", target: s.what + " of " + of.Name, try: s.try}
 		p.judge = refused([]string{s.step}, s.gone...)
 		p.control = "the canary that left it did not tell"
 		if i < len(seen) {
-			p.control = "its own canary: " + seen[i].String()
 			p.controlled = seen[i].Got[s.step] == succeeded
+			p.control = "the canary that left it gets " + seen[i].String()
 		}
 		all = append(all, p)
 	}
-	gone := refused([]string{"stat"}, "ENOENT", "ENOTDIR", "EACCES", "EPERM")
 	directory := filepath.Join(t.runner.Tmp, "scidex-analysis-"+of.Name)
-	return append(all,
-		own("neighbour", directory+", from "+by, try{Do: "stat", At: directory}, gone),
-		own("neighbour", t.runner.Root+", from "+by, try{Do: "stat", At: t.runner.Root}, gone),
-	)
+	return append(all, own("neighbour", directory, try{Do: "stat", At: directory}, gone))
+}
+
+// gone demands that there is nothing at a path.
+func gone(o outcome) (Result, string) {
+	return refused([]string{"stat"}, "ENOENT", "ENOTDIR", "EACCES", "EPERM")(o)
 }

@@ -13,13 +13,12 @@ import (
 	"strings"
 )
 
-// control makes the try outside.
+// tryOutside makes the control.
 func (p probe) tryOutside() probe {
-	outside := perform(p.try)
-	p.control = outside.String()
-	p.controlled = p.control == succeeded
+	said := perform(p.try).String()
+	p.controlled, p.control = said == succeeded, said+" outside"
 	if p.controlled {
-		p.control = "reached"
+		p.control = "reached outside"
 	}
 	return p
 }
@@ -99,7 +98,7 @@ func (t *test) service(ctx context.Context, target Target) []probe {
 	if some := answering(slices.Clone(all)); len(some) > 0 {
 		for _, p := range all {
 			if !p.controlled {
-				t.note(fmt.Sprintf("%s does not answer outside (%s) and was left out: %s answers", p.target, p.control, some[0].target))
+				t.note(fmt.Sprintf("%s does not answer (%s) and was left out: %s answers", p.target, p.control, some[0].target))
 			}
 		}
 		all = append(some, tcpProbe(target.Host, target.Port).tryOutside())
@@ -224,7 +223,7 @@ func (t *test) nameServers() (all []probe) {
 		if p.controlled {
 			all = append(all, p)
 		} else {
-			t.note(fmt.Sprintf("name server %s does not answer outside (%s) and was left out", server, p.control))
+			t.note(fmt.Sprintf("name server %s does not answer (%s) and was left out", server, p.control))
 		}
 	}
 	return all

@@ -2,7 +2,6 @@ package selftest
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -79,34 +78,16 @@ func (t *test) posture(others []int) (all []probe) {
 			return Pass, "none may be made"
 		}),
 		own("processes", "in /proc", try{Do: "processes"}, judgeProcesses),
+		own("files", t.runner.Root, try{Do: "stat", At: t.runner.Root}, gone),
 	)
 	for _, pid := range others {
 		all = append(all, own("processes", fmt.Sprintf("signal to %d", pid), try{Do: "signal", At: strconv.Itoa(pid)}, judgeSignal))
 	}
-	for _, name := range []string{"mem", "environ", "maps", "root/", "cwd/", "fd/0", "exe"} {
+	for _, name := range []string{"mem", "environ", "maps", "root/", "cwd/", "exe"} {
 		path := "/proc/1/" + name
 		all = append(all, own("processes", path, try{Do: "read", At: path}, refused([]string{"read"}, "EACCES", "EPERM")))
 	}
-	return all
-}
-
-// others are the launcher and its supervisors, by their numbers on the host.
-func others() []int {
-	all := []int{os.Getpid()}
-	stats, _ := filepath.Glob("/proc/[0-9]*/stat") // the pattern is a good one
-	for _, path := range stats {
-		raw, err := os.ReadFile(path)
-		if err != nil {
-			continue
-		}
-		// The name in parentheses may hold anything (proc_pid_stat(5)).
-		_, rest, _ := strings.Cut(string(raw)[max(0, strings.LastIndex(string(raw), ")")):], ") ")
-		fields := strings.Fields(rest)
-		pid, err := strconv.Atoi(filepath.Base(filepath.Dir(path)))
-		if err == nil && len(fields) > 1 && fields[1] == strconv.Itoa(os.Getpid()) {
-			all = append(all, pid)
-		}
-	}
+	all = append(all, own("processes", "/proc/1/fd", try{Do: "entries", At: "/proc/1/fd"}, refused([]string{"read"}, "EACCES", "EPERM")))
 	return all
 }
 

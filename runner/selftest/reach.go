@@ -75,7 +75,7 @@ func (p *pair) launch(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	p.probes = append(p.probes, p.posture(others())...)
+	p.probes = append(p.probes, p.posture(append(supervisors(len(begun)), os.Getpid()))...)
 	for i, role := range []string{roleReach, roleNeighbour} {
 		if p.marks[i], err = newMarks(p.id + "-" + role); err != nil {
 			break
@@ -101,7 +101,7 @@ func (p *pair) orders(i int) orders {
 		o.Tries = tries(p.probes)
 	}
 	o.Tries = append(o.Tries, p.marks[i].tries()...)
-	o.Later = tries(p.neighbours("", p.marks[1-i], nil))
+	o.Later = tries(p.neighbours(p.marks[1-i], nil))
 	return o
 }
 
@@ -160,9 +160,9 @@ func (p *pair) judge() {
 	for i, probe := range p.probes {
 		p.add(probe.verdict(p.outcome(0, i), p.reasons[0]))
 	}
-	for i, by := range []string{"it", "the other"} {
+	for i := range p.members {
 		first := len(p.orders(i).Tries)
-		for k, probe := range p.neighbours(by, p.marks[1-i], p.seen(1-i)) {
+		for k, probe := range p.neighbours(p.marks[1-i], p.seen(1-i)) {
 			p.add(probe.verdict(p.outcome(i, first+k), p.reasons[i]))
 		}
 	}

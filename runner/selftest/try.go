@@ -42,6 +42,8 @@ func perform(t try) outcome {
 		return step("stat", unix.Lstat(t.At, &st))
 	case "read":
 		return step("read", readSome(t.At))
+	case "entries":
+		return step("read", openOne(t.At))
 	case "shm":
 		return step("attach", attachShared(t.At))
 	case "named":

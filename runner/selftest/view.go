@@ -147,6 +147,9 @@ func (v view) outside(inside string) string {
 func roomy(a spec.Analysis) spec.Analysis {
 	a = a.WithDefaults()
 	a.Memory = max(a.Memory, leastMemory)
+	if a.Limits == spec.LimitsBestEffort {
+		a.Memory = max(a.Memory, leastData)
+	}
 	a.Pids = max(a.Pids, leastPids)
 	a.CPUs = max(a.CPUs, leastCPUs)
 	a.Timeout = max(a.Timeout, leastTimeout)
