@@ -267,4 +267,3 @@ func (l checkLines) end(report selftest.Report) {
 		count[selftest.Pass], count[selftest.Fail], count[selftest.Inconclusive], count[selftest.Accepted],
 		escape(strings.TrimSpace("scidex-oci "+report.ToolVersion)), escape(report.Host), escape(short(report.PolicySHA256)), localTime(report.Time))
 }
-

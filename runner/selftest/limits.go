@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"runtime"
 	"slices"
 	"strconv"
 	"time"
@@ -29,7 +28,7 @@ const (
 const (
 	mostMemory = 256 * spec.MiB
 	mostPids   = 200
-	mostCPUs   = 0.5
+	mostCPUs   = 0.2             // a busy host has as much for it
 	scratch    = 2 * time.Second // the timeout
 	logs       = 64 * spec.KiB
 )
@@ -173,8 +172,7 @@ func trials() []trial {
 			role: "cpus", limits: []string{"cpus"},
 			shrink: func(a *spec.Analysis) { a.CPUs = min(a.CPUs, mostCPUs) },
 			tries: func(a spec.Analysis) []try {
-				threads := max(int64(math.Ceil(a.CPUs))+1, int64(runtime.NumCPU()))
-				return []try{{Do: "burn", With: strconv.FormatInt(threads, 10)}}
+				return []try{{Do: "burn", With: strconv.Itoa(int(math.Ceil(a.CPUs)) + 1)}}
 			},
 			judge: map[string]func(strained) (Result, string){"cpus": judgeCPUs},
 		},
