@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -17,14 +18,17 @@ type directory struct {
 	lock *os.File
 }
 
-// makeDirectory makes it below the root, where nobody but the caller can write, and removes what killed
-// selftests left there.
-func makeDirectory(root, id string) (_ *directory, err error) {
-	if _, err := Sweep(root, false); err != nil {
+// prefix begins the name of every directory.
+const prefix = "scidex-oci-"
+
+// makeDirectory makes it beside the working directories and removes what killed selftests left there. Not
+// below the root: what is there no run may show.
+func makeDirectory(tmp, id string) (_ *directory, err error) {
+	if _, err := Sweep(tmp, false); err != nil {
 		return nil, err
 	}
-	d := &directory{path: filepath.Join(root, id)}
-	if err := os.Mkdir(d.path, 0o700); err != nil {
+	d := &directory{path: filepath.Join(tmp, prefix+id)}
+	if d.lock, err = claim(d.path); err != nil {
 		return nil, err
 	}
 	defer func() {
@@ -32,9 +36,6 @@ func makeDirectory(root, id string) (_ *directory, err error) {
 			err = errors.Join(err, d.remove())
 		}
 	}()
-	if d.lock, err = lock(d.path); err != nil {
-		return nil, err
-	}
 	if err := copyProgram(d.file("canary")); err != nil {
 		return nil, fmt.Errorf("copy this program for the canary: %w", err)
 	}
@@ -63,16 +64,38 @@ func (d *directory) remove() error {
 	return err
 }
 
-// lock locks a directory, or returns EWOULDBLOCK.
+// lock locks a directory of the caller's own, or returns EWOULDBLOCK.
 func lock(path string) (*os.File, error) {
-	f, err := os.Open(path)
+	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 	if err != nil {
-		return nil, err
+		return nil, &os.PathError{Op: "open", Path: path, Err: err}
 	}
-	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
+	f := os.NewFile(uintptr(fd), path)
+	if err := unix.Flock(fd, unix.LOCK_EX|unix.LOCK_NB); err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
 	return f, nil
+}
+
+// claim makes a directory and locks it. Before it is locked another selftest may take it for one that was
+// left, and remove it.
+func claim(path string) (f *os.File, err error) {
+	for range 100 {
+		if err := os.Mkdir(path, 0o700); err != nil && !errors.Is(err, os.ErrExist) {
+			return nil, err
+		}
+		if f, err = lock(path); err != nil {
+			time.Sleep(time.Millisecond)
+			continue
+		}
+		locked, err1 := f.Stat()
+		named, err2 := os.Lstat(path)
+		if err1 == nil && err2 == nil && os.SameFile(locked, named) {
+			return f, nil
+		}
+		err = errors.Join(err1, err2, f.Close())
+	}
+	return nil, fmt.Errorf("make %s: %w", path, err)
 }
 
 // copyProgram copies this very executable, which a run's own id may have no right to.
@@ -93,14 +116,18 @@ func copyProgram(to string) (err error) {
 	return f.Chmod(0o755)
 }
 
-// Sweep removes what killed selftests left below the root, dry only in what it returns.
-func Sweep(root string, dry bool) (removed []string, err error) {
-	paths, err := filepath.Glob(filepath.Join(root, "selftest-*"))
+// Sweep removes what killed selftests of the caller left in the directory tmp, dry only in what it returns.
+func Sweep(tmp string, dry bool) (removed []string, err error) {
+	paths, err := filepath.Glob(filepath.Join(tmp, prefix+"selftest-*"))
 	if err != nil {
 		return nil, err
 	}
 	var errs []error
 	for _, path := range paths {
+		var st unix.Stat_t
+		if unix.Lstat(path, &st) != nil || int(st.Uid) != os.Geteuid() || st.Mode&unix.S_IFMT != unix.S_IFDIR {
+			continue // somebody else's, or gone
+		}
 		held, err := lock(path)
 		if errors.Is(err, unix.EWOULDBLOCK) || errors.Is(err, os.ErrNotExist) {
 			continue // it is at work, or has just ended

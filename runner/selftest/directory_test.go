@@ -59,11 +59,15 @@ func TestSweep(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	dead := filepath.Join(root, "selftest-dead")
-	for _, dir := range []string{dead, filepath.Join(root, "other")} {
+	dead := filepath.Join(root, "scidex-oci-selftest-dead")
+	for _, dir := range []string{dead, filepath.Join(root, "scidex-oci-other")} {
 		if err := os.MkdirAll(filepath.Join(dir, "x"), 0o700); err != nil {
 			t.Fatal(err)
 		}
+	}
+	link := filepath.Join(root, "scidex-oci-selftest-link")
+	if err := os.Symlink(filepath.Join(root, "scidex-oci-other"), link); err != nil {
+		t.Fatal(err)
 	}
 	for _, dry := range []bool{true, false} {
 		removed, err := Sweep(root, dry)
@@ -71,7 +75,7 @@ func TestSweep(t *testing.T) {
 			t.Errorf("dry %v: %q, %v", dry, removed, err)
 		}
 	}
-	for path, want := range map[string]bool{dead: false, alive.path: true, filepath.Join(root, "other"): true} {
+	for path, want := range map[string]bool{dead: false, alive.path: true, link: true, filepath.Join(root, "scidex-oci-other"): true} {
 		if _, err := os.Stat(path); (err == nil) != want {
 			t.Errorf("%s: %v", path, err)
 		}

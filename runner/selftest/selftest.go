@@ -132,7 +132,7 @@ func newTest(ctx context.Context, r *runner.Runner, options Options) (*test, err
 		return nil, &runner.RequestError{Err: err}
 	}
 	t.noteRoom()
-	if t.dir, err = makeDirectory(r.Root, t.id); err != nil {
+	if t.dir, err = makeDirectory(r.Tmp, t.id); err != nil {
 		return nil, err
 	}
 	t.crew = newCrew(options.Stop)
