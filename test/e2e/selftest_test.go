@@ -315,7 +315,7 @@ func TestSelftestStops(t *testing.T) {
 	}
 	var runs []string
 	until(t, patience, "a limit is being tried", func() bool {
-		runs = strings.Fields(h.do("ls", "-q", "--label", "ai.scidex.selftest").stdout)
+		runs = strings.Fields(h.do("ls", "-q").stdout)
 		return slices.ContainsFunc(runs, func(run string) bool { return strings.HasSuffix(run, "-scratch") })
 	})
 	if err := cmd.Process.Signal(syscall.SIGINT); err != nil {
