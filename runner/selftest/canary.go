@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// turnWait is how long a canary waits for its turn: the other one has to start meanwhile.
-const turnWait = 3 * time.Minute
+// turnWait is how long a canary waits for its turn: as long as the other one may live.
+const turnWait = time.Duration(leastTimeout)
 
 // Canary is the analysis of a selftest: it makes the tries that its orders name and writes what became of
 // them. It refuses to do anything outside the run that the orders are for.

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/runner"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
@@ -163,8 +164,10 @@ func (m *member) wait() error {
 	switch {
 	case m.err != nil:
 		return m.err
-	case m.result.State == "error" || m.result.State == "lost":
+	case m.result.State == catalog.Error, m.result.State == catalog.Lost:
 		return fmt.Errorf("run %s: %s", m.id, m.result.Message)
+	case m.result.Reason == runner.ReasonNotInvocable, m.result.Reason == runner.ReasonNotFound:
+		return fmt.Errorf("run %s: %s; the canary is below --tmp: give a directory of a file system that is not mounted noexec", m.id, m.result.Message)
 	}
 	return nil
 }

@@ -40,11 +40,14 @@ func (p probe) verdict(o *outcome, reason string) Check {
 func refused(steps []string, words ...string) judge {
 	return func(o outcome) (Result, string) {
 		result := Pass
-		if !slices.Equal(sorted(o.Got), sortedWords(steps)) {
+		if !slices.Equal(sorted(o.Got), slices.Sorted(slices.Values(steps))) {
 			return Fail, "the canary answered something else: " + o.String()
 		}
 		for _, step := range steps {
 			result = worse(result, resultOf(o.Got[step], words))
+		}
+		if len(steps) == 1 {
+			return result, o.Got[steps[0]]
 		}
 		return result, o.String()
 	}
@@ -67,14 +70,11 @@ func worse(a, b Result) Result {
 	return order[max(slices.Index(order, a), slices.Index(order, b))]
 }
 
-// String lists what there is, in order: "create EROFS, mkdir EROFS", or one word alone.
+// String lists what there is, in order: "create EROFS, mkdir EROFS".
 func (o outcome) String() string {
 	var list []string
 	for _, name := range sorted(o.Got) {
 		list = append(list, strings.TrimSpace(name+" "+o.Got[name]))
-	}
-	if len(list) == 1 {
-		return o.Got[sorted(o.Got)[0]]
 	}
 	const most = 400 // bytes
 	text := strings.Join(list, ", ")
@@ -85,8 +85,6 @@ func (o outcome) String() string {
 }
 
 func sorted(got map[string]string) []string { return slices.Sorted(maps.Keys(got)) }
-
-func sortedWords(words []string) []string { return slices.Sorted(slices.Values(words)) }
 
 // Words of connections that come to nothing. Nothing but the container's own loopback may refuse one: a
 // refusal from elsewhere has come over a network.

@@ -112,8 +112,12 @@ func TestUnplanted(t *testing.T) {
 		"not all":    {outcome{Count: 9, Partial: true}, Inconclusive},
 		"both":       {outcome{Count: 9, Partial: true, Got: map[string]string{"/etc": "ok"}}, Fail},
 	} {
-		if result, detail := unplanted(c.said); result != c.want {
+		result, detail := unplanted(c.said)
+		if result != c.want {
 			t.Errorf("%s: %s (%s), want %s", name, result, detail, c.want)
+		}
+		if len(c.said.Got) > 0 && !strings.Contains(detail, "/etc") {
+			t.Errorf("%s: %q does not say where", name, detail)
 		}
 	}
 }

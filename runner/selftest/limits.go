@@ -20,7 +20,7 @@ const (
 	leastData    = 256 * spec.MiB
 	leastPids    = 40
 	leastCPUs    = 0.5
-	leastTimeout = spec.Duration(10 * time.Minute)
+	leastTimeout = spec.Duration(30 * time.Minute) // much of a host may have to be looked at
 )
 
 // What a limit is proven with at most: the caller's own value where it is small, else one at which the same

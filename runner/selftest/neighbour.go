@@ -27,7 +27,7 @@ func (t *test) neighbours(of marks, seen []outcome) (all []probe) {
 		p.control = "the canary that left it did not tell"
 		if i < len(seen) {
 			p.controlled = seen[i].Got[s.step] == succeeded
-			p.control = "the canary that left it gets " + seen[i].String()
+			p.control = seen[i].Got[s.step] + " by the canary that left it"
 		}
 		all = append(all, p)
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"net/netip"
 	"os"
@@ -15,7 +16,7 @@ import (
 
 // tryOutside makes the control.
 func (p probe) tryOutside() probe {
-	said := perform(p.try).String()
+	said := strings.Join(slices.Collect(maps.Values(perform(p.try).Got)), " ") // of the one step that these have
 	p.controlled, p.control = said == succeeded, said+" outside"
 	if p.controlled {
 		p.control = "reached outside"

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 
+	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/runner"
 )
 
@@ -75,7 +76,11 @@ func (p *pair) launch(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	p.probes = append(p.probes, p.posture(append(supervisors(len(begun)), os.Getpid()))...)
+	others := append(supervisors(len(begun)), os.Getpid())
+	if len(others) <= len(begun) {
+		p.note("not all supervisors were found in /proc, so no signal to them was tried")
+	}
+	p.probes = append(p.probes, p.posture(others)...)
 	for i, role := range []string{roleReach, roleNeighbour} {
 		if p.marks[i], err = newMarks(p.id + "-" + role); err != nil {
 			break
@@ -174,7 +179,7 @@ func (p *pair) end(i int, m *member) Check {
 	switch {
 	case m.speech.excess:
 		c.Detail, p.answers[i] = "it said more than a canary does", nil
-	case m.result.State != "complete":
+	case m.result.State != catalog.Complete:
 		p.answers[i] = nil
 	}
 	if p.answers[i] == nil {

@@ -108,7 +108,12 @@ func TestTriesAreRefused(t *testing.T) {
 		{try{Do: "hog", With: "much"}, "error"},
 		{try{Do: "dance", With: "1"}, "error"},
 	} {
-		if got := perform(c.try).String(); got != c.want {
+		o := perform(c.try)
+		got := o.String()
+		if len(o.Got) == 1 {
+			_, got, _ = strings.Cut(got, " ")
+		}
+		if got != c.want {
 			t.Errorf("%+v: %s, want %s", c.try, got, c.want)
 		}
 	}

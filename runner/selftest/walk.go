@@ -13,7 +13,7 @@ import (
 // Bounds of a walk; beyond them it is partial, and says so.
 const (
 	walkEntries = 5_000_000
-	walkTime    = 2 * time.Minute
+	walkTime    = time.Minute
 )
 
 // walker goes through a tree without following links.
