@@ -1,0 +1,142 @@
+package e2e
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+// database is a real PostgreSQL of the host, on every address and on sockets, with a canary in its table
+// "secret": what scripts/postgres prints.
+type database struct {
+	Port     int      `json:"port"`
+	User     string   `json:"user"`
+	Database string   `json:"database"`
+	Canary   string   `json:"canary"`
+	Log      string   `json:"log"`  // of the server; it names every connection
+	Psql     string   `json:"psql"` // the client
+	Sockets  []string `json:"sockets"`
+	Missing  []string `json:"missing"` // what it could not listen on
+}
+
+// theDatabase returns the server that scripts/test has started, or starts one for this test.
+func theDatabase(t *testing.T) database {
+	t.Helper()
+	line := os.Getenv("SCIDEX_OCI_TEST_POSTGRES")
+	if line == "" {
+		line = startDatabase(t)
+	}
+	var db database
+	if err := json.Unmarshal([]byte(line), &db); err != nil {
+		t.Fatalf("coordinates of PostgreSQL: %v in %q", err, line)
+	}
+	for _, missing := range db.Missing {
+		fmt.Printf("%s does not cover %s\n", t.Name(), missing)
+	}
+	return db
+}
+
+// startDatabase starts a server that ends with the test, or with this process, whose end of the pipe is
+// the only one.
+func startDatabase(t *testing.T) string {
+	t.Helper()
+	cmd := exec.Command("../../scripts/postgres")
+	cmd.Stderr = os.Stderr
+	stdin, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	stdout, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		t.Fatalf("start PostgreSQL: %v; scripts/test starts it, or copy scripts/ too", err)
+	}
+	t.Cleanup(func() {
+		stdin.Close()
+		if err := cmd.Wait(); err != nil {
+			t.Errorf("stop PostgreSQL: %v", err)
+		}
+	})
+	line, err := bufio.NewReader(stdout).ReadString('\n')
+	if err != nil {
+		t.Fatalf("start PostgreSQL: %v", err)
+	}
+	return line
+}
+
+// port is the port as text.
+func (db database) port() string { return strconv.Itoa(db.Port) }
+
+// connections is how often the server was reached so far, by its log. A connection of our own, which is
+// counted too, comes after everything that was under way.
+func (db database) connections(t *testing.T) int {
+	t.Helper()
+	marker := newPrefix()
+	db.query(t, marker, "SELECT 1")
+	until(t, patience, "the server has told of our connection", func() bool {
+		return strings.Contains(readFile(t, db.Log), marker)
+	})
+	time.Sleep(100 * time.Millisecond) // one process of the server for each connection writes to the log
+	return strings.Count(readFile(t, db.Log), "connection received")
+}
+
+// clients is how many clients the server has at this moment, the asking one left out.
+func (db database) clients(t *testing.T) string {
+	t.Helper()
+	return db.query(t, "", "SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()")
+}
+
+// query asks as a client of the name.
+func (db database) query(t *testing.T, name, sql string) string {
+	t.Helper()
+	cmd := exec.Command(db.Psql, "-XAtq", "-h", "127.0.0.1", "-p", db.port(), "-U", db.User, "-d", db.Database, "-c", sql)
+	cmd.Env = []string{"PGAPPNAME=" + name}
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("%s: %v: %s", sql, err, stderrOf(err))
+	}
+	return strings.TrimSpace(string(out))
+}
+
+// relay listens and passes what it is told on to the database: whoever connects reaches that.
+func (db database) relay(t *testing.T, network, address string) {
+	t.Helper()
+	l, err := net.Listen(network, address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	go func() {
+		for {
+			client, err := l.Accept()
+			if err != nil {
+				return
+			}
+			go db.pass(client)
+		}
+	}()
+}
+
+func (db database) pass(client net.Conn) {
+	defer client.Close()
+	server, err := net.Dial("tcp", net.JoinHostPort("127.0.0.1", db.port()))
+	if err != nil {
+		return
+	}
+	defer server.Close()
+	go func() {
+		_, _ = io.Copy(server, client) // the client's errors are its own
+		_ = server.(*net.TCPConn).CloseWrite()
+	}()
+	_, _ = io.Copy(client, server)
+}
