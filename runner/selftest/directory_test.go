@@ -51,6 +51,12 @@ func TestTurnStaysTheSameFile(t *testing.T) {
 	if n, _ := bound.Read(text); string(text[:n]) != turnLook {
 		t.Errorf("%q", text[:n])
 	}
+	if err := d.write("turn", []byte(turnEnd)); err != nil {
+		t.Fatal(err)
+	}
+	if n, _ := bound.ReadAt(text, 0); string(text[:n]) != turnEnd {
+		t.Errorf("%q", text[:n])
+	}
 }
 
 func TestSweep(t *testing.T) {

@@ -132,6 +132,7 @@ func TestJudgeProcesses(t *testing.T) {
 		"not itself":            {got("self", "2", "1", "scidex-init"), Fail},
 		"not its init":          {got("self", "2", "2", "canary"), Fail},
 		"another in its place":  {got("self", "2", "1", "scidex-init", "3", "canary"), Fail},
+		"two, but not init":     {got("self", "2", "2", "canary", "3", "postgres"), Fail},
 		"no self":               {got("1", "scidex-init", "2", "canary"), Fail},
 		"self is no number":     {got("self", "x", "1", "scidex-init", "x", "canary"), Fail},
 		"itself init":           {got("self", "1", "1", "canary", "2", "x"), Fail},
@@ -251,6 +252,7 @@ func TestJudgeLimits(t *testing.T) {
 	}{
 		{"memory: killed", judgeMemory, strainedBy("cgroup", "out_of_memory").with(killed), Pass},
 		{"memory: killed, says the canary", judgeMemory, strainedBy("cgroup", "exit", got("take", "ENOMEM")), Fail},
+		{"memory: said without a counter", judgeMemory, strainedBy("cgroup", "out_of_memory"), Fail},
 		{"memory: a 137 without a counter", judgeMemory, strainedBy("cgroup", "signal"), Fail},
 		{"memory: took all", judgeMemory, strainedBy("cgroup", "exit", counted(got("take", "ok"), 96<<20)), Fail},
 		{"memory: refused", judgeMemory, strainedBy("rlimit", "exit", counted(got("take", "ENOMEM"), 40<<20)), Pass},
