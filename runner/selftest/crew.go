@@ -8,6 +8,7 @@ import (
 	"maps"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/runner"
@@ -76,12 +77,21 @@ func (c *crew) close() error {
 	living := maps.Clone(c.members)
 	c.mu.Unlock()
 	for m := range living {
-		for range 2 {
-			m.tell(runner.StopSignal{ExitCode: 143, Name: "SIGTERM"})
-		}
+		m.end()
 		<-m.ended
 	}
 	return nil
+}
+
+// overdueAfter is how long a run may go on after its timeout: where that does not hold, the test must end
+// all the same.
+const overdueAfter = 20 * time.Second
+
+// end asks a run to end, and insists.
+func (m *member) end() {
+	for range 2 {
+		m.tell(runner.StopSignal{ExitCode: 143, Name: "SIGTERM"})
+	}
 }
 
 // interrupted is the error of a test that was stopped, or nil.
@@ -114,8 +124,10 @@ func (t *test) send(ctx context.Context, role string, a spec.Analysis, o orders,
 	t.crew.mu.Lock()
 	t.crew.members[m] = true
 	t.crew.mu.Unlock()
+	overdue := time.AfterFunc(time.Duration(a.Timeout+a.Grace)+overdueAfter, m.end)
 	go func() {
 		m.result, m.err = t.runner.Run(ctx, request)
+		overdue.Stop()
 		close(m.ended)
 		t.crew.mu.Lock()
 		delete(t.crew.members, m)

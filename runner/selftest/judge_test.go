@@ -271,6 +271,7 @@ func TestJudgeLimits(t *testing.T) {
 		{"cpus: held", judgeCPUs, strainedBy("cgroup", "exit").with(used(1100, 240, 900)), Pass},
 		{"cpus: not held", judgeCPUs, strainedBy("cgroup", "exit").with(used(1100, 1900, 900)), Fail},
 		{"cpus: ended early", judgeCPUs, strainedBy("cgroup", "signal").with(used(10, 2, 1)), Fail},
+		{"cpus: not counted", judgeCPUs, strainedBy("cgroup", "exit").with(used(1100, 0, 0)), Fail},
 		{"cpus: a busy host", judgeCPUs, strainedBy("cgroup", "exit").with(used(1100, 90, 0)), Inconclusive},
 
 		{"tmp: full", judgeTmp, strainedBy("tmpfs", "timeout", counted(got("write", "ENOSPC"), 32<<20)), Pass},

@@ -1,6 +1,7 @@
 package selftest
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"os"
@@ -139,10 +140,9 @@ func (p *pair) meet() error {
 		return err
 	})
 	err = errors.Join(err, p.dir.write("turn", []byte(turnEnd)))
-	for _, m := range p.members {
-		err = errors.Join(err, m.wait())
-	}
-	return errors.Join(p.crew.interrupted(), err)
+	ended := [2]error{p.members[0].wait(), p.members[1].wait()}
+	// What one of them cannot, the other cannot either: one reason is enough.
+	return cmp.Or(p.crew.interrupted(), err, ended[0], ended[1])
 }
 
 // each does one step with both canaries; the first that fails is the reason why there is no answer.

@@ -59,7 +59,7 @@ func judgeCPUs(s strained) (Result, string) {
 	share := int64(s.asked.CPUs*1.25*float64(wall)) + slack
 	text := fmt.Sprintf("at %g a run with more threads used %d ms of %d ms and was held up for %d ms", s.asked.CPUs, used, wall, s.result.Evidence.ThrottledMS)
 	switch {
-	case used > share || wall < burnTime.Milliseconds():
+	case used == 0 || used > share || wall < burnTime.Milliseconds():
 		return Fail, text + ": " + s.told()
 	case s.result.Evidence.ThrottledMS == 0:
 		return Inconclusive, text + ": the host was too busy to come to the limit"
