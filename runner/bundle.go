@@ -16,8 +16,8 @@ import (
 )
 
 // Spec returns the OCI config.json that a run of the analysis would have, indented. Nothing is made.
-func (r *Runner) Spec(_ context.Context, a spec.Analysis) (_ []byte, err error) {
-	p, err := r.prepareSpec(a)
+func (r *Runner) Spec(ctx context.Context, a spec.Analysis) (_ []byte, err error) {
+	p, err := r.prepareSpec(ctx, a)
 	if err != nil {
 		return nil, err
 	}
@@ -31,7 +31,7 @@ func (r *Runner) Spec(_ context.Context, a spec.Analysis) (_ []byte, err error) 
 
 // prepareSpec prepares a plan that is shown and not run: neither the catalog nor who would hold the
 // limits matters.
-func (r *Runner) prepareSpec(a spec.Analysis) (*plan, error) {
+func (r *Runner) prepareSpec(ctx context.Context, a spec.Analysis) (*plan, error) {
 	account, err := sandbox.ReadAccount()
 	if err != nil {
 		return nil, err
@@ -46,7 +46,10 @@ func (r *Runner) prepareSpec(a spec.Analysis) (*plan, error) {
 			return nil, err
 		}
 	}
-	p, err := resolve(a, key, a.Script, account)
+	p, err := r.resolve(a, key, a.Script, account)
+	if err == nil {
+		err = p.orClose(r.scan(ctx, p, Request{}))
+	}
 	if err != nil {
 		return nil, &RequestError{err}
 	}
@@ -64,8 +67,8 @@ func marshalSpec(a spec.Analysis, place spec.Placement) ([]byte, error) {
 
 // Bundle writes an OCI bundle that an OCI runtime such as runc runs for the caller: config.json, rootfs/
 // and an empty work/. dir must not exist or be empty.
-func (r *Runner) Bundle(_ context.Context, a spec.Analysis, dir string) (err error) {
-	p, err := r.prepareSpec(a)
+func (r *Runner) Bundle(ctx context.Context, a spec.Analysis, dir string) (err error) {
+	p, err := r.prepareSpec(ctx, a)
 	if err != nil {
 		return err
 	}

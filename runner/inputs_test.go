@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"log/slog"
 	"net"
 	"os"
 	"path/filepath"
@@ -44,6 +45,17 @@ func listen(t *testing.T, path string) {
 	t.Cleanup(func() { l.Close() })
 }
 
+// openAndScan opens inputs as a run with an id of its own does, where no place is out of bounds.
+func openAndScan(t *testing.T, a spec.Analysis) (*inputSet, error) {
+	t.Helper()
+	open := opener{reader{}, func() (*boundary, error) { return newBoundary(nil, nil, slog.New(slog.DiscardHandler)) }}
+	set, err := open.open(a, a.Script)
+	if err != nil {
+		return nil, err
+	}
+	return set, set.scan(t.Context(), scanner{}, nil)
+}
+
 func TestOpenInputsRefuses(t *testing.T) {
 	dir := tree(t, "file", "good/a", "sock/deep/", "fifo/x/", "other/s.py")
 	// A short path: the name of a unix socket has 108 bytes at most (unix(7)).
@@ -66,7 +78,7 @@ func TestOpenInputsRefuses(t *testing.T) {
 		"a script elsewhere":    {spec.Analysis{Script: dir + "/other/s.py", Project: dir + "/good"}, []string{"not inside --project"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			set, err := openInputs(c.analysis, c.analysis.Script, reader{})
+			set, err := openAndScan(t, c.analysis)
 			if err == nil {
 				t.Fatalf("taken: %v", set.close())
 			}
@@ -85,7 +97,7 @@ func TestOpenInputs(t *testing.T) {
 		Data: dir + "/data", Docs: spec.None, Project: dir + "/project", Script: dir + "/project/sub/s.py",
 		Inputs: []string{dir + "/in"},
 	}
-	set, err := openInputs(a, a.Script, reader{})
+	set, err := openAndScan(t, a)
 	if err != nil {
 		t.Fatal(err)
 	}

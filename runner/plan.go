@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sync"
 
 	"golang.org/x/sys/unix"
 
@@ -40,6 +41,14 @@ type plan struct {
 
 func (p *plan) close() error {
 	return errors.Join(p.inputs.close(), closeFile(p.stage), p.slot.Release())
+}
+
+// reader is who is to read the inputs.
+func (p *plan) reader() reader {
+	return reader{
+		uid: p.account.HostUID(p.slot.Analysis), gid: p.account.HostGID(p.slot.Analysis),
+		own: p.analysis.IDs == spec.IDsSelf, root: p.account.Root(),
+	}
 }
 
 // single reports whether the analysis runs as uid 0 inside because the caller has one id only.
@@ -79,7 +88,7 @@ func (r *Runner) prepare(ctx context.Context, req Request, launched *launching) 
 	if err != nil {
 		return nil, err
 	}
-	p, err := resolve(analysis, key, source, launched.account)
+	p, err := r.resolve(analysis, key, source, launched.account)
 	if err != nil {
 		return nil, err
 	}
@@ -87,11 +96,12 @@ func (r *Runner) prepare(ctx context.Context, req Request, launched *launching) 
 		func() error { return p.chooseLimits(launched.groups, req.Analysis.CPUs != 0) },
 		func() error { return checkExport(analysis.Export, req.Overwrite) },
 		func() error { return r.checkDirectory(ctx, key) },
+		func() error { return r.scan(ctx, p, req) }, // last: it takes longest
 	))
 }
 
 // resolve opens and looks up everything that an analysis names.
-func resolve(a spec.Analysis, key catalog.Key, scriptSource string, account sandbox.Account) (p *plan, err error) {
+func (r *Runner) resolve(a spec.Analysis, key catalog.Key, scriptSource string, account sandbox.Account) (p *plan, err error) {
 	a.ID = key.ID
 	p = &plan{analysis: a, key: key, account: account, inputs: &inputSet{}}
 	if p.secrets, err = readSecrets(a.Secrets); err != nil {
@@ -103,13 +113,15 @@ func resolve(a spec.Analysis, key catalog.Key, scriptSource string, account sand
 	if err := p.chooseIDs(); err != nil {
 		return nil, err
 	}
-	reader := reader{own: p.analysis.IDs == spec.IDsSelf, root: account.Root()}
-	inputs, err := openInputs(p.analysis, scriptSource, reader)
+	o := opener{p.reader(), sync.OnceValues(func() (*boundary, error) {
+		return newBoundary(r.sites(os.Getenv, account.UID), r.AllowBinds, r.Log)
+	})}
+	inputs, err := o.open(p.analysis, scriptSource)
 	if err != nil {
 		return nil, p.orClose(err)
 	}
 	p.inputs = inputs
-	return p, p.orClose(first(p.openStage, p.resolveCommand))
+	return p, p.orClose(first(func() error { return p.openStage(o) }, p.resolveCommand))
 }
 
 // first stops at the first check that fails: a person gets one sentence.
@@ -165,7 +177,7 @@ func readSecrets(names []string) (map[string]string, error) {
 	return values, nil
 }
 
-func (p *plan) openStage() (err error) {
+func (p *plan) openStage(o opener) error {
 	if p.analysis.Stage == "" {
 		return nil
 	}
@@ -174,7 +186,8 @@ func (p *plan) openStage() (err error) {
 		return fmt.Errorf("--stage %q: %w; give a directory", p.analysis.Stage, plain(err))
 	}
 	p.stage = os.NewFile(uintptr(fd), p.analysis.Stage)
-	return nil
+	_, _, err = o.keepOut(fmt.Sprintf("--stage %q", p.analysis.Stage), p.stage)
+	return err
 }
 
 // checkExport refuses a target that has something in it before anything runs.

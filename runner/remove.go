@@ -51,7 +51,7 @@ func (r *Runner) removeKept(ctx context.Context, run catalog.Run) error {
 		if !isInode(path, place) {
 			continue
 		}
-		if err := c.removeDir(ctx, path); err != nil {
+		if err := c.removeDir(ctx, path, place); err != nil {
 			return err
 		}
 	}

@@ -19,7 +19,15 @@ type Runner struct {
 	// Root is the directory of catalog, blobs, locks and ingest directories (--root).
 	Root string
 	// Tmp is where working directories are made: /tmp, or SCIDEX_OCI_TMP.
-	Tmp     string
+	Tmp string
+	// Private are further files and directories of this program that nobody else's analysis may read: the
+	// catalog and the blob store where they are not below Root.
+	Private []string
+	// Database is the URL of the catalog's database (--db), for the directory of its unix socket.
+	Database string
+	// AllowBinds restrict what may be bound; all of them must allow it. Nil: everything may.
+	AllowBinds []Allowed
+
 	Version string
 	Log     *slog.Logger
 }
@@ -37,6 +45,9 @@ type Request struct {
 	Stdout, Stderr io.Writer
 	// Progress, where not nil, is called about once a second while the analysis runs.
 	Progress func(Progress)
+	// Scanning, where not nil, is called about twice a second while the directory of a flag is being
+	// looked through before the start, where that takes longer than two seconds; entries are those so far.
+	Scanning func(flag string, entries int64)
 	// Stop ends the analysis: the first receive sends SIGTERM and grants the grace period, the second
 	// ends it at once.
 	Stop <-chan StopSignal

@@ -56,10 +56,10 @@ func (c *collector) keepDir(ctx context.Context, place Place) error {
 	if c.dry {
 		return nil
 	}
-	if err := c.own(ctx, place.Dir); err != nil {
+	if err := c.own(ctx, place); err != nil {
 		return err
 	}
-	w, err := openWorkdir(place.Dir)
+	w, err := openWorkdir(place)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil // it has been done
 	}
@@ -71,11 +71,11 @@ func (c *collector) keepDir(ctx context.Context, place Place) error {
 }
 
 // own makes a run's directory and what is in it the user's; root needs no supervisor for that.
-func (c *collector) own(ctx context.Context, path string) error {
+func (c *collector) own(ctx context.Context, place Place) error {
 	if c.account.Root() {
 		return nil
 	}
-	dir, err := openDir(unix.AT_FDCWD, path)
+	dir, err := openInode(place.Dir, place)
 	if err != nil {
 		return err
 	}
@@ -100,7 +100,7 @@ func (c *collector) sweepDir(ctx context.Context, place Place) error {
 	if !isInode(place.Dir, place) {
 		return nil // somebody else's by now
 	}
-	return c.remove(place.Dir, func() error { return c.removeDir(ctx, place.Dir) })
+	return c.remove(place.Dir, func() error { return c.removeDir(ctx, place.Dir, place) })
 }
 
 func (c *collector) removeEmpty(dir string) error {
@@ -127,8 +127,8 @@ func ignore(err, harmless error) error {
 
 // removeDir removes a run's directory with whatever ids its files have: root can by itself, a user
 // through a supervisor.
-func (c *collector) removeDir(ctx context.Context, path string) (err error) {
-	dir, err := openDir(unix.AT_FDCWD, path)
+func (c *collector) removeDir(ctx context.Context, path string, place Place) error {
+	dir, err := openInode(path, place)
 	if err != nil {
 		return err
 	}

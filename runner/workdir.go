@@ -18,9 +18,9 @@ import (
 
 // workdir is a run's directory on the host and its part that is /work, both by descriptor.
 type workdir struct {
-	path      string
-	dir, work *os.File
-	dev, ino  uint64
+	path            string
+	base, dir, work *os.File // base: the directory that dir is in; nil where another process made dir
+	dev, ino        uint64
 }
 
 // runPrefix begins the name of every run's directory.
@@ -29,38 +29,61 @@ const runPrefix = "scidex-analysis-"
 func runDir(tmp, id string) string { return filepath.Join(tmp, runPrefix+id) }
 
 // makeWorkdir makes the run's directory with one mkdir: whatever has the name already is an error and is
-// left alone. owner is who may enter /work besides root until the supervisor hands it on.
+// left alone. The directory that it is in is opened once, so that nobody can put another in its place
+// meanwhile. uid and gid are who may enter /work besides root until the supervisor hands it on.
 func makeWorkdir(path string, uid, gid int) (_ *workdir, err error) {
-	if err := os.Mkdir(path, 0o700); err != nil {
-		return nil, fmt.Errorf("make the working directory: %w", err)
-	}
 	w := &workdir{path: path}
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, w.remove())
+			err = errors.Join(err, w.close())
 		}
 	}()
-	if w.dir, err = openDir(unix.AT_FDCWD, path); err != nil {
-		return nil, err
+	if w.base, err = openPath(filepath.Dir(path)); err != nil {
+		return nil, fmt.Errorf("make the working directory: %w", err)
 	}
-	fd := int(w.dir.Fd())
-	if err := unix.Mkdirat(fd, workName, 0o700); err != nil {
-		return nil, fmt.Errorf("make /work: %w", err)
+	base, name := int(w.base.Fd()), filepath.Base(path)
+	if err := unix.Mkdirat(base, name, 0o700); err != nil {
+		return nil, fmt.Errorf("make the working directory: %w", &fs.PathError{Op: "mkdir", Path: path, Err: err})
 	}
-	if w.work, err = openDir(fd, workName); err != nil {
-		return nil, err
+	if err = w.furnish(uid, gid); err != nil {
+		err = errors.Join(err, w.remove())
 	}
-	if err := w.work.Chown(uid, gid); err != nil {
-		return nil, fmt.Errorf("own /work: %w", err)
-	}
-	w.dev, w.ino, err = identity(w.dir)
 	return w, err
 }
 
-// openWorkdir opens the directories of a run that another process made.
-func openWorkdir(path string) (_ *workdir, err error) {
-	w := &workdir{path: path}
-	if w.dir, err = openDir(unix.AT_FDCWD, path); err != nil {
+// furnish opens the directory that was made, makes what is in it, and marks it as that of a living run.
+func (w *workdir) furnish(uid, gid int) (err error) {
+	if w.dir, err = openDir(int(w.base.Fd()), filepath.Base(w.path)); err != nil {
+		return err
+	}
+	var st unix.Stat_t
+	fd := int(w.dir.Fd())
+	if err := unix.Fstat(fd, &st); err != nil {
+		return err
+	}
+	if int(st.Uid) != os.Geteuid() || st.Mode&0o7777 != 0o700 {
+		return fmt.Errorf("%s is not the directory that was made (uid %d, mode %04o)", w.path, st.Uid, st.Mode&0o7777)
+	}
+	w.dev, w.ino = st.Dev, st.Ino
+	if err := w.live(); err != nil {
+		return err
+	}
+	if err := unix.Mkdirat(fd, workName, 0o700); err != nil {
+		return fmt.Errorf("make /work: %w", err)
+	}
+	if w.work, err = openDir(fd, workName); err != nil {
+		return err
+	}
+	if err := w.work.Chown(uid, gid); err != nil {
+		return fmt.Errorf("own /work: %w", err)
+	}
+	return nil
+}
+
+// openWorkdir opens the directories of a run that another process made and recorded.
+func openWorkdir(place Place) (_ *workdir, err error) {
+	w := &workdir{path: place.Dir}
+	if w.dir, err = openInode(place.Dir, place); err != nil {
 		return nil, err
 	}
 	if w.work, err = openDir(int(w.dir.Fd()), workName); err != nil {
@@ -92,7 +115,7 @@ func (w *workdir) remove() error {
 			return fmt.Errorf("remove /work of %s: %w", w.path, err)
 		}
 	}
-	if err := unix.Rmdir(w.path); err != nil && !errors.Is(err, unix.ENOENT) {
+	if err := unix.Unlinkat(int(w.base.Fd()), filepath.Base(w.path), unix.AT_REMOVEDIR); err != nil && !errors.Is(err, unix.ENOENT) {
 		return fmt.Errorf("remove %s: %w", w.path, err)
 	}
 	return nil
@@ -115,7 +138,9 @@ func (w *workdir) keep(ctx context.Context, account sandbox.Account, links map[s
 	return nil
 }
 
-func (w *workdir) close() error { return errors.Join(closeFile(w.dir), closeFile(w.work)) }
+func (w *workdir) close() error {
+	return errors.Join(closeFile(w.base), closeFile(w.dir), closeFile(w.work))
+}
 
 func closeFile(f *os.File) error {
 	if f == nil {
@@ -148,6 +173,22 @@ func (r *Runner) keptByUs(ctx context.Context, key catalog.Key) (bool, error) {
 	}
 	place := placeOf(run)
 	return place.Dir == runDir(r.Tmp, key.ID) && isInode(place.Dir, place), nil
+}
+
+// openInode opens the directory that a place recorded; anything else at the path does not exist for it.
+func openInode(path string, place Place) (*os.File, error) {
+	dir, err := openDir(unix.AT_FDCWD, path)
+	if err != nil {
+		return nil, err
+	}
+	dev, ino, err := identity(dir)
+	if err == nil && (place.Ino == 0 || dev != place.Dev || ino != place.Ino) {
+		err = &fs.PathError{Op: "open", Path: path, Err: fs.ErrNotExist}
+	}
+	if err != nil {
+		return nil, errors.Join(err, dir.Close())
+	}
+	return dir, nil
 }
 
 // isInode reports whether path is the directory that a place recorded.

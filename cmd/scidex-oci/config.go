@@ -13,6 +13,8 @@ import (
 
 	"github.com/urfave/cli/v2"
 	"go.yaml.in/yaml/v3"
+
+	"github.com/scidex-ai/scidex-oci/runner"
 )
 
 // maxConfig bounds a config file or manifest that we read, in bytes.
@@ -26,7 +28,43 @@ func configPlaces(env lookup) []string {
 	} else if home := env.text("HOME"); filepath.IsAbs(home) {
 		places = append(places, filepath.Join(home, ".config", "scidex-oci", "config.yaml"))
 	}
-	return append(places, "/etc/scidex-oci/config.yaml")
+	return append(places, operatorConfig)
+}
+
+// operatorConfig is the config file of all users.
+const operatorConfig = "/etc/scidex-oci/config.yaml"
+
+// allowBinds is the one key that is no flag: who may choose flags is whom it restricts.
+const allowBinds = "allow-binds"
+
+// configKeys are what a config file may hold.
+func configKeys() []cli.Flag { return append(configFlags(), &cli.StringSliceFlag{Name: allowBinds}) }
+
+// allowances are the restrictions of the config file in use and of the operator's: a file of the caller's
+// own takes the place of the operator's defaults, and of nothing else.
+func allowances(from layers, operator string) ([]runner.Allowed, error) {
+	used := from[len(from)-1]
+	if used.file == operator {
+		return used.allowed(), nil
+	}
+	system, err := readConfig(operator, configKeys())
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	return append(used.allowed(), system.allowed()...), nil
+}
+
+// allowed is the layer's restriction, if it has one. An empty list is one.
+func (l layer) allowed() []runner.Allowed {
+	list, given := l.values[allowBinds]
+	if !given {
+		return nil
+	}
+	a := runner.Allowed{File: l.file}
+	for _, prefix := range list {
+		a.Prefixes = append(a.Prefixes, absolute(l.dir, prefix))
+	}
+	return []runner.Allowed{a}
 }
 
 // fromConfig reads the config file name, or where name is empty the first of places that exists.
@@ -53,7 +91,7 @@ func readConfig(name string, flags []cli.Flag) (layer, error) {
 		return layer{}, fmt.Errorf("config file %q: %w", name, err)
 	}
 	label := func(flag string) string { return fmt.Sprintf("config file %q: %s", name, key(flag)) }
-	return layer{values: values, label: label, dir: filepath.Dir(name)}, nil
+	return layer{values: values, label: label, dir: filepath.Dir(name), file: name}, nil
 }
 
 // readBounded reads a small file, or stdin where name is "-" and there is one.

@@ -8,7 +8,7 @@ import (
 )
 
 func TestParseConfig(t *testing.T) {
-	got, err := parseConfig([]byte("# defaults\nmemory: 4GiB\ncpus: 0.5\nlog_size: 1MiB\ninput: [a, b]\nlabel: {team: brain}\noutput: '*.csv'\njson: true\nlog_level: debug\n"), configFlags())
+	got, err := parseConfig([]byte("# defaults\nmemory: 4GiB\ncpus: 0.5\nlog_size: 1MiB\ninput: [a, b]\nlabel: {team: brain}\noutput: '*.csv'\njson: true\nlog_level: debug\n"), configKeys())
 	want := map[string][]string{
 		"memory": {"4GiB"}, "cpus": {"0.5"}, "log-size": {"1MiB"}, "input": {"a", "b"}, "label": {"team=brain"},
 		"output": {"*.csv"}, "json": {"true"}, "log-level": {"debug"},
@@ -16,7 +16,7 @@ func TestParseConfig(t *testing.T) {
 	if err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("got %q, %v, want %q", got, err, want)
 	}
-	if got, err := parseConfig([]byte("# nothing\n"), configFlags()); err != nil || len(got) != 0 {
+	if got, err := parseConfig([]byte("# nothing\n"), configKeys()); err != nil || len(got) != 0 {
 		t.Errorf("comments only: %q, %v", got, err)
 	}
 }
@@ -37,7 +37,7 @@ func TestParseConfigRefuses(t *testing.T) {
 		"config: x\n":                 `unknown key "config"`,
 	}
 	for text, want := range tests {
-		if _, err := parseConfig([]byte(text), configFlags()); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := parseConfig([]byte(text), configKeys()); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %q in it", text, err, want)
 		}
 	}
@@ -48,7 +48,7 @@ func FuzzParseConfig(f *testing.F) {
 	f.Add([]byte("memory: &a [*a]\n"))
 	f.Add([]byte("{}"))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		values, err := parseConfig(data, configFlags())
+		values, err := parseConfig(data, configKeys())
 		for name, list := range values {
 			if err != nil || len(list) == 0 && !repeatable(lookupFlag(configFlags(), name)) {
 				t.Errorf("%s has %q with error %v", name, list, err)
@@ -60,15 +60,15 @@ func FuzzParseConfig(f *testing.F) {
 func TestConfigPlaces(t *testing.T) {
 	dir := t.TempDir()
 	second := write(t, filepath.Join(dir, "second.yaml"), "memory: 2GiB\n")
-	from, err := fromConfig("", []string{filepath.Join(dir, "first.yaml"), second}, configFlags())
+	from, err := fromConfig("", []string{filepath.Join(dir, "first.yaml"), second}, configKeys())
 	if err != nil || from.text("memory") != "2GiB" || from.dir != dir {
 		t.Errorf("got %+v, %v", from, err)
 	}
 	write(t, filepath.Join(dir, "first.yaml"), "nonsense: 1\n")
-	if _, err := fromConfig("", []string{filepath.Join(dir, "first.yaml"), second}, configFlags()); err == nil {
+	if _, err := fromConfig("", []string{filepath.Join(dir, "first.yaml"), second}, configKeys()); err == nil {
 		t.Error("a bad config file is passed over")
 	}
-	if _, err := fromConfig(filepath.Join(dir, "none.yaml"), nil, configFlags()); err == nil {
+	if _, err := fromConfig(filepath.Join(dir, "none.yaml"), nil, configKeys()); err == nil {
 		t.Error("a config file that was asked for and is missing is passed over")
 	}
 	if got := configPlaces(variables(map[string]string{"XDG_CONFIG_HOME": "/x", "HOME": "/h"}))[0]; got != "/x/scidex-oci/config.yaml" {

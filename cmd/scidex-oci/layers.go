@@ -23,6 +23,7 @@ type layer struct {
 	values map[string][]string      // by the flag's name
 	label  func(name string) string // how a message names a value: "--memory"
 	dir    string                   // relative paths start here
+	file   string                   // the config file; empty for the others
 }
 
 // layers are all places, the one that wins first: command line, environment, config file.

@@ -34,7 +34,7 @@ func (p *program) layers(c *cli.Context) (layers, error) {
 	flags := fromFlags(c, dir)
 	environment := fromEnvironment(flagsOf(c), p.env, dir)
 	above := layers{flags, environment}
-	file, err := fromConfig(above.path("config", ""), configPlaces(p.env), configFlags())
+	file, err := fromConfig(above.path("config", ""), configPlaces(p.env), configKeys())
 	return append(above, file), err // above is good even where the file is not
 }
 
@@ -58,6 +58,10 @@ func (p *program) open(ctx context.Context, from layers, log io.Writer) (*house,
 	if err != nil {
 		return nil, &runner.RequestError{Err: err}
 	}
+	allowed, err := allowances(from, operatorConfig)
+	if err != nil {
+		return nil, &runner.RequestError{Err: err}
+	}
 	for _, dir := range []string{s.root, filepath.Dir(s.catalog), s.blobs} {
 		if err := os.MkdirAll(dir, 0o700); err != nil {
 			return nil, fmt.Errorf("%w; give another place with --root DIR", err)
@@ -73,6 +77,8 @@ func (p *program) open(ctx context.Context, from layers, log io.Writer) (*house,
 	}
 	return &house{catalog: cat, blobs: blobs, runner: &runner.Runner{
 		Catalog: cat, Blobs: blobs, Root: s.root, Tmp: s.tmp, Version: p.build.version,
+		Private:  []string{s.catalog, s.catalog + "-wal", s.catalog + "-shm", s.blobs},
+		Database: from.text("db", ""), AllowBinds: allowed,
 		Log: slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: s.level})),
 	}}, nil
 }

@@ -80,7 +80,7 @@ func (s *session) run(ctx context.Context) (runner.Result, error) {
 	result, err := s.house.runner.Run(ctx, runner.Request{
 		Analysis: s.order.analysis, Again: s.order.again, Overwrite: s.order.overwrite,
 		Stdout: stdout, Stderr: io.MultiWriter(stderr, &s.stderr),
-		Progress: s.progress(), Stop: stop, Begun: s.begun,
+		Progress: s.progress(), Scanning: s.scanning(), Stop: stop, Begun: s.begun,
 	})
 	lost := errors.Join(stdout.Close(), stderr.Close())
 	s.screen.clearStatus()
@@ -141,6 +141,13 @@ func (s *session) progress() func(runner.Progress) {
 		return nil
 	}
 	return func(p runner.Progress) { s.screen.setStatus(statusLine(p)) }
+}
+
+func (s *session) scanning() func(flag string, entries int64) {
+	if s.order.quiet {
+		return nil
+	}
+	return func(flag string, entries int64) { s.screen.setStatus(scanLine(flag, entries)) }
 }
 
 // report prints the result and returns what the process is to end with.

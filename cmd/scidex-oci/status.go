@@ -21,6 +21,11 @@ func statusLine(p runner.Progress) string {
 	return line
 }
 
+// scanLine stands there while a directory is looked through before the start.
+func scanLine(flag string, entries int64) string {
+	return fmt.Sprintf("looking for sockets in %s  %d entries so far", flag, entries)
+}
+
 // clock shows milliseconds as m:ss or h:mm:ss.
 func clock(ms int64) string {
 	d := time.Duration(ms) * time.Millisecond

@@ -1,0 +1,61 @@
+package runner
+
+import (
+	"fmt"
+	"path/filepath"
+
+	"github.com/moby/sys/mountinfo"
+)
+
+// site is a path of the host that no bind may be, or hold.
+type site struct {
+	path  string // absolute
+	what  string // "where PostgreSQL has its sockets"
+	whole bool   // nor may a bind lie in it
+}
+
+// place is a site as it is on this host, its symbolic links followed.
+type place struct {
+	site
+	trail
+	missing bool // there is no such file; the trail begins at the nearest directory above that exists
+}
+
+// find looks a site up as far as it exists and the caller can look.
+func (s site) find(mounts []*mountinfo.Info) (place, error) {
+	p := place{site: s}
+	for path, rest := s.path, ""; ; path = filepath.Dir(path) {
+		t, err := trailTo(path, mounts)
+		if err == nil {
+			p.trail, p.missing = t, rest != ""
+			p.trail.extend(rest)
+			return p, nil
+		}
+		if path == "/" {
+			return p, err
+		}
+		rest = filepath.Join(filepath.Base(path), rest)
+	}
+}
+
+func trailTo(path string, mounts []*mountinfo.Info) (t trail, err error) {
+	f, err := openPath(path)
+	if err != nil {
+		return t, err
+	}
+	defer f.Close()
+	return trailOf(f, mounts)
+}
+
+// refuse refuses a file that would show the place.
+func (p place) refuse(name string, t trail) error {
+	switch {
+	case !p.missing && t.ids[0] == p.ids[0]:
+		return fmt.Errorf("%s is %s; choose another", name, p.what)
+	case p.trail.within(t):
+		return fmt.Errorf("%s holds %q, %s; choose the part of it that the analysis needs", name, p.trail.path, p.what)
+	case p.whole && !p.missing && t.within(p.trail):
+		return fmt.Errorf("%s lies in %q, %s; choose another", name, p.trail.path, p.what)
+	}
+	return nil
+}

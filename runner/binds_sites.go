@@ -1,0 +1,121 @@
+package runner
+
+import (
+	"net/url"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/scidex-ai/scidex-oci/runner/breach"
+)
+
+// lookup returns a variable of the launcher's environment, "" where it is not set.
+type lookup func(name string) string
+
+const (
+	ofScidex   = "where scidex-oci keeps its catalog, blobs and locks"
+	ofPostgres = "where PostgreSQL has its sockets"
+	ofServices = "where services of this host have their sockets"
+)
+
+// sites are all that a bind of this runner must not show.
+func (r *Runner) sites(env lookup, uid int) []site {
+	sites := []site{{path: r.Tmp, what: "where runs have their working directories (--tmp)"}}
+	for _, path := range append([]string{r.Root}, r.Private...) {
+		sites = append(sites, site{path: path, what: ofScidex, whole: true})
+	}
+	for _, name := range []string{"docker.sock", "containerd", "podman", "dbus", "systemd", "user/" + strconv.Itoa(uid)} {
+		sites = append(sites, site{path: "/run/" + name, what: ofServices})
+	}
+	sites = append(sites, ownSockets(env)...)
+	if breach.Open {
+		return sites
+	}
+	return append(sites, databaseSites(env("PGHOST"), r.Database)...)
+}
+
+// databaseSites are the directories where PostgreSQL listens: the usual ones, those of PGHOST, and those
+// of a database's URL. By its own default that is /tmp, where much else lies: only what is or holds it is
+// refused.
+func databaseSites(pgHost, database string) []site {
+	sites := []site{{path: "/tmp", what: ofPostgres}}
+	hosts := append([]string{"/run/postgresql", "/var/run/postgresql"}, strings.Split(pgHost, ",")...)
+	for _, host := range append(hosts, databaseHosts(database)...) {
+		if filepath.IsAbs(host) && filepath.Clean(host) != "/tmp" {
+			sites = append(sites, site{path: host, what: ofPostgres, whole: true})
+		}
+	}
+	return sites
+}
+
+// databaseHosts are the hosts of a PostgreSQL URL, of which those that are absolute paths are directories
+// of sockets (libpq, "Connection URIs"): postgres://USER@HOST:PORT,HOST/DB?host=HOST,HOST with escapes.
+func databaseHosts(database string) []string {
+	scheme, rest, _ := strings.Cut(database, "://")
+	if scheme != "postgres" && scheme != "postgresql" {
+		return nil
+	}
+	rest, query, _ := strings.Cut(rest, "?")
+	authority, _, _ := strings.Cut(rest, "/")
+	var hosts []string
+	for _, host := range strings.Split(authority[strings.LastIndex(authority, "@")+1:], ",") {
+		host, _, _ = strings.Cut(host, ":")
+		if plain, err := url.PathUnescape(host); err == nil {
+			hosts = append(hosts, plain)
+		}
+	}
+	values, err := url.ParseQuery(query)
+	if err != nil {
+		return hosts
+	}
+	return append(hosts, strings.Split(values.Get("host"), ",")...)
+}
+
+// ownSockets are the sockets by which the launcher itself reaches services, as its environment names them.
+func ownSockets(env lookup) (sites []site) {
+	add := func(name, path string) {
+		if filepath.IsAbs(path) {
+			sites = append(sites, site{path: path, what: "where " + name + " has its socket"})
+		}
+	}
+	for _, name := range []string{"SSH_AUTH_SOCK", "NOTIFY_SOCKET", "XDG_RUNTIME_DIR"} {
+		add(name, env(name))
+	}
+	for _, name := range []string{"DOCKER_HOST", "CONTAINER_HOST"} {
+		if path, ok := strings.CutPrefix(env(name), "unix://"); ok {
+			add(name, path)
+		}
+	}
+	for _, name := range []string{"DBUS_SESSION_BUS_ADDRESS", "DBUS_SYSTEM_BUS_ADDRESS"} {
+		for _, path := range busPaths(env(name)) {
+			add(name, path)
+		}
+	}
+	agent, _, _ := strings.Cut(env("GPG_AGENT_INFO"), ":") // PATH:PID:VERSION
+	add("GPG_AGENT_INFO", agent)
+	if display := env("WAYLAND_DISPLAY"); filepath.IsAbs(display) {
+		add("WAYLAND_DISPLAY", display)
+	} else if display != "" {
+		add("WAYLAND_DISPLAY", filepath.Join(env("XDG_RUNTIME_DIR"), display))
+	}
+	return sites
+}
+
+// busPaths are the paths of a list of D-Bus addresses (D-Bus specification, "Server Addresses"):
+// unix:path=/run/x,guid=0;unix:dir=/tmp with escapes.
+func busPaths(addresses string) (paths []string) {
+	for address := range strings.SplitSeq(addresses, ";") {
+		pairs, ok := strings.CutPrefix(address, "unix:")
+		if !ok {
+			continue
+		}
+		for pair := range strings.SplitSeq(pairs, ",") {
+			key, value, _ := strings.Cut(pair, "=")
+			path, err := url.PathUnescape(value)
+			if err == nil && (key == "path" || key == "dir" || key == "tmpdir") {
+				paths = append(paths, path)
+			}
+		}
+	}
+	return paths
+}

@@ -1,0 +1,126 @@
+package runner
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/moby/sys/mountinfo"
+	"golang.org/x/sys/unix"
+)
+
+// trail is where an open file is on this host, told in three ways: by path, by the inodes above it and by
+// its place in its file system. A symbolic link deceives none of them; what is mounted twice has two
+// paths, but is one inode at one place of one file system.
+type trail struct {
+	path  string   // as the kernel has it
+	ids   []fileID // of the file, of its directory, and so on up to the root directory
+	mount int      // the id of its mount in mountinfo
+	at    location
+	live  string // the directory of a living run on the way, or ""
+}
+
+// location is a place in a file system, and the zero location nowhere.
+type location struct {
+	device fileID // major and minor number
+	path   string // from the root of the file system
+}
+
+func (l location) within(dir location) bool {
+	return l.path != "" && l.device == dir.device && within(l.path, dir.path)
+}
+
+// within reports whether a clean path is that of dir or of something below it.
+func within(path, dir string) bool {
+	return path == dir || strings.HasPrefix(path, strings.TrimSuffix(dir, "/")+"/")
+}
+
+// within reports whether dir is or holds the file.
+func (t trail) within(dir trail) bool {
+	return slices.Contains(t.ids, dir.ids[0]) || within(t.path, dir.path) || t.at.within(dir.at)
+}
+
+// extend makes the trail that of something below that does not exist.
+func (t *trail) extend(rest string) {
+	t.path = filepath.Join(t.path, rest)
+	if t.at.path != "" {
+		t.at.path = filepath.Join(t.at.path, rest)
+	}
+}
+
+// trailOf follows an open file up to the root directory.
+func trailOf(f *os.File, mounts []*mountinfo.Info) (t trail, err error) {
+	if t.path, err = os.Readlink(procPath(f)); err != nil {
+		return t, err
+	}
+	st, err := statAt(int(f.Fd()), "")
+	if err != nil {
+		return t, err
+	}
+	if st.Nlink == 0 || !filepath.IsAbs(t.path) {
+		return t, errGone
+	}
+	t.mount = int(st.Mnt_id)
+	t.at = locate(t.path, t.mount, mounts)
+	if st.Mode&unix.S_IFMT == unix.S_IFDIR {
+		return t, t.climb(f, t.path)
+	}
+	name := filepath.Base(t.path)
+	dir, err := openPath(filepath.Dir(t.path))
+	if err != nil {
+		return t, plain(err)
+	}
+	defer dir.Close()
+	if named, err := statAt(int(dir.Fd()), name); err != nil || identityOf(named) != identityOf(st) {
+		return t, errGone
+	}
+	t.ids = []fileID{identityOf(st)}
+	return t, t.climb(dir, filepath.Dir(t.path))
+}
+
+// locate makes a path into one within its file system.
+func locate(path string, mount int, mounts []*mountinfo.Info) location {
+	for _, m := range mounts {
+		if m.ID == mount && within(path, m.Mountpoint) {
+			return location{
+				device: fileID{uint64(m.Major), uint64(m.Minor)}, path: filepath.Join(m.Root, strings.TrimPrefix(path, m.Mountpoint)),
+			}
+		}
+	}
+	return location{}
+}
+
+// climb goes from an open directory up to the root directory, as many steps as its path has names.
+func (t *trail) climb(dir *os.File, path string) error {
+	at := int(dir.Fd())
+	for {
+		st, err := statAt(at, "")
+		if err != nil {
+			return err
+		}
+		t.ids = append(t.ids, identityOf(st))
+		if strings.HasPrefix(filepath.Base(path), runPrefix) && lives(at) {
+			t.live = path
+		}
+		if path == "/" {
+			break
+		}
+		up, err := unix.Openat(at, "..", unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+		if err != nil {
+			return err
+		}
+		defer unix.Close(up)
+		at, path = up, filepath.Dir(path)
+	}
+	return t.reachesRoot()
+}
+
+// reachesRoot demands that the last inode is that of the root directory: nothing was moved meanwhile.
+func (t *trail) reachesRoot() error {
+	root, err := statAt(unix.AT_FDCWD, "/")
+	if err == nil && identityOf(root) != t.ids[len(t.ids)-1] {
+		err = errGone
+	}
+	return err
+}

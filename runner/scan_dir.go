@@ -1,0 +1,104 @@
+package runner
+
+import (
+	"bytes"
+	"encoding/binary"
+
+	"golang.org/x/sys/unix"
+)
+
+// direntBytes is how much of a directory is read at a time: memory does not depend on its size, but for
+// the names of its subdirectories.
+const direntBytes = 128 << 10
+
+// listing is what a directory holds that has nothing special in it.
+type listing struct {
+	entries int64
+	subdirs string // their names, each ended by NUL
+}
+
+// read reads an open directory to its end, or to the first special entry.
+func (s *scan) read(fd int) (listing, *special, error) {
+	var subdirs []byte
+	before := s.entries
+	for {
+		n, err := getdents(fd, s.buf)
+		if err != nil || n == 0 {
+			return listing{s.entries - before, string(subdirs)}, nil, err
+		}
+		for rest := s.buf[:n]; len(rest) > 0; {
+			var e dirent
+			e, rest = cutDirent(rest)
+			if string(e.name) == "." || string(e.name) == ".." {
+				continue
+			}
+			s.entries++
+			kind, err := e.kind(fd)
+			switch {
+			case err != nil:
+				return listing{}, nil, err
+			case kind == unix.S_IFDIR:
+				subdirs = append(append(subdirs, e.name...), 0)
+			case isSpecial(kind):
+				return listing{}, &special{string(e.name), kind}, nil
+			}
+		}
+		if err := s.pass(s.entries); err != nil {
+			return listing{}, nil, err
+		}
+	}
+}
+
+// dirent is an entry as getdents64(2) gives it.
+type dirent struct {
+	kindOf byte // DT_*
+	name   []byte
+}
+
+// The fields of struct linux_dirent64: inode, offset, the record's length, type, name.
+const (
+	direntLen  = 16
+	direntType = 18
+	direntName = 19
+)
+
+func cutDirent(records []byte) (e dirent, rest []byte) {
+	end := int(binary.NativeEndian.Uint16(records[direntLen:]))
+	name := records[direntName:end]
+	return dirent{records[direntType], name[:bytes.IndexByte(name, 0)]}, records[end:]
+}
+
+// kind is the entry's S_IFMT bits, 0 for one that is gone. Few file systems leave the type out.
+func (e dirent) kind(dir int) (uint32, error) {
+	switch e.kindOf {
+	case unix.DT_REG, unix.DT_LNK, unix.DT_DIR, unix.DT_SOCK, unix.DT_FIFO, unix.DT_CHR, unix.DT_BLK:
+		return uint32(e.kindOf) << 12, nil // IFTODT(3)
+	}
+	var st unix.Stat_t
+	err := unix.Fstatat(dir, string(e.name), &st, unix.AT_SYMLINK_NOFOLLOW)
+	if err == unix.ENOENT {
+		return 0, nil
+	}
+	return st.Mode & unix.S_IFMT, err
+}
+
+func getdents(fd int, buf []byte) (int, error) {
+	for {
+		n, err := unix.Getdents(fd, buf)
+		switch err {
+		case unix.EINTR:
+			continue
+		case unix.ENOENT: // the directory itself was removed
+			return 0, nil
+		}
+		return n, err
+	}
+}
+
+func isSpecial(kind uint32) bool {
+	switch kind {
+	case unix.S_IFSOCK, unix.S_IFIFO, unix.S_IFCHR, unix.S_IFBLK:
+		return true
+	}
+	return false
+}

@@ -1,0 +1,132 @@
+package runner
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// memoryFile is where a tree is remembered: a file of its own, named by the device and inode of its top,
+// so that launchers which look through different trees do not meet. Of two that look through the same,
+// the later one's file stays; both are good. The zero value remembers nothing.
+type memoryFile struct {
+	path string
+	fsid uint64 // of the file system: numbers of devices are used again
+}
+
+const (
+	// memoryFiles is how many trees are remembered; the one that was written longest ago is forgotten.
+	memoryFiles = 16
+	temporary   = ".new-"
+)
+
+// fileOf names the file for the tree below an open directory.
+func (s scanner) fileOf(fd int, top *unix.Statx_t) memoryFile {
+	var st unix.Statfs_t
+	if s.dir == "" || unix.Fstatfs(fd, &st) != nil || !timely(st.Type) {
+		return memoryFile{}
+	}
+	id := identityOf(top)
+	return memoryFile{
+		path: filepath.Join(s.dir, fmt.Sprintf("%x-%x", id.dev, id.ino)),
+		fsid: uint64(uint32(st.Fsid.Val[0]))<<32 | uint64(uint32(st.Fsid.Val[1])),
+	}
+}
+
+// timely reports whether a file system of the kind sets a directory's change time itself, by this
+// kernel's clock, whenever a name in it changes. Network file systems and FUSE have other clocks, and
+// caches; an overlay can be changed from below. Their directories are looked through each time.
+func timely(kind int64) bool {
+	switch kind {
+	case unix.EXT4_SUPER_MAGIC, unix.XFS_SUPER_MAGIC, unix.BTRFS_SUPER_MAGIC, unix.F2FS_SUPER_MAGIC, unix.TMPFS_MAGIC:
+		return true
+	}
+	return false
+}
+
+// load reads what is remembered; nothing where the file is missing, damaged, of another version or not
+// the caller's alone to write.
+func (f memoryFile) load() *memory {
+	if f.path == "" {
+		return nil
+	}
+	raw, err := f.read()
+	if err != nil {
+		return newMemory(nil)
+	}
+	records, err := decodeMemory(raw, f.fsid)
+	if err != nil {
+		records = nil
+	}
+	return newMemory(records)
+}
+
+func (f memoryFile) read() ([]byte, error) {
+	file, err := os.OpenFile(f.path, os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	var st unix.Stat_t
+	if err := unix.Fstat(int(file.Fd()), &st); err != nil {
+		return nil, err
+	}
+	if st.Mode&unix.S_IFMT != unix.S_IFREG || int(st.Uid) != os.Geteuid() || st.Mode&0o022 != 0 || st.Size > 2*memoryMax {
+		return nil, fs.ErrInvalid
+	}
+	raw := make([]byte, st.Size)
+	_, err = file.ReadAt(raw, 0)
+	return raw, err
+}
+
+// save replaces the file. It is not synced: what a power cut makes of it is found damaged and ignored.
+func (f memoryFile) save(m *memory) (err error) {
+	dir := filepath.Dir(f.path)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	file, err := os.CreateTemp(dir, temporary) // with mode 0600
+	if err != nil {
+		return err
+	}
+	_, err = file.Write(m.encode(f.fsid))
+	if err = errors.Join(err, file.Close()); err == nil {
+		err = os.Rename(file.Name(), f.path)
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(file.Name()))
+	}
+	return forget(dir)
+}
+
+// forget removes the oldest files above the number that is kept, and what killed launchers left.
+func forget(dir string) error {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return err
+	}
+	var files []fs.FileInfo
+	var errs []error
+	for _, e := range entries {
+		info, err := e.Info()
+		switch {
+		case err != nil: // another launcher has removed it
+		case !strings.HasPrefix(e.Name(), temporary):
+			files = append(files, info)
+		case time.Since(info.ModTime()) > time.Hour:
+			errs = append(errs, os.Remove(filepath.Join(dir, e.Name())))
+		}
+	}
+	slices.SortFunc(files, func(a, b fs.FileInfo) int { return b.ModTime().Compare(a.ModTime()) })
+	for _, info := range files[min(memoryFiles, len(files)):] {
+		errs = append(errs, os.Remove(filepath.Join(dir, info.Name())))
+	}
+	return ignore(errors.Join(errs...), fs.ErrNotExist)
+}

@@ -1,0 +1,84 @@
+package runner
+
+import (
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+const (
+	// worthRemembering is the number of entries from which a tree is remembered: a smaller one is looked
+	// through in a few milliseconds.
+	worthRemembering = 10_000
+	// settled is how long a directory must have been left alone to be remembered. Change times come from a
+	// clock that stands still for a tick of the kernel (10 ms at most), on file systems with small inodes
+	// for a second: of two changes within that, the second leaves no trace.
+	settled = 2 * time.Second
+	// memoryMax bounds what is remembered of one tree, in bytes of its file: some 400,000 directories.
+	memoryMax = 16 << 20
+)
+
+// memory is what a tree was seen to hold, directory by directory. One whose change time is still the same
+// holds the same names, of the same types. Its subdirectories tell for themselves. A nil memory remembers
+// nothing.
+type memory struct {
+	index   map[fileID]int // of records
+	records []record
+	since   time.Time // what changed later than this is not settled
+	size    int       // of the records that are current, about, in bytes
+	changed bool      // the file is to be written anew
+}
+
+// record is a directory as it was at its change time. It had nothing special in it.
+type record struct {
+	id      fileID
+	ctime   unix.StatxTimestamp
+	current bool // it was seen to be so in this scan
+	listing
+}
+
+func newMemory(records []record) *memory {
+	m := &memory{index: make(map[fileID]int, len(records)), records: records, since: time.Now().Add(-settled)}
+	for i, r := range records {
+		m.index[r.id] = i
+	}
+	return m
+}
+
+// find returns what is remembered of a directory that has not changed.
+func (m *memory) find(st *unix.Statx_t) (listing, bool) {
+	if m == nil {
+		return listing{}, false
+	}
+	i, ok := m.index[identityOf(st)]
+	if !ok || m.records[i].ctime != st.Ctime {
+		return listing{}, false
+	}
+	m.take(i)
+	return m.records[i].listing, true
+}
+
+// note remembers a directory that was read after st was taken.
+func (m *memory) note(st *unix.Statx_t, list listing) {
+	if m == nil || !time.Unix(st.Ctime.Sec, int64(st.Ctime.Nsec)).Before(m.since) || m.size > memoryMax {
+		return
+	}
+	id := identityOf(st)
+	i, ok := m.index[id]
+	if !ok {
+		i = len(m.records)
+		m.index[id] = i
+		m.records = append(m.records, record{})
+	}
+	m.records[i] = record{id: id, ctime: st.Ctime, listing: list}
+	m.take(i)
+	m.changed = true
+}
+
+// take counts a record as current.
+func (m *memory) take(i int) {
+	if r := &m.records[i]; !r.current {
+		r.current = true
+		m.size += recordBytes + len(r.subdirs)
+	}
+}
