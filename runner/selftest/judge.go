@@ -58,8 +58,8 @@ func resultOf(word string, words []string) Result {
 	switch {
 	case slices.Contains(words, word):
 		return Pass
-	case slices.Contains([]string{"timeout", "ETIMEDOUT", "EAGAIN", "error", "unresolved"}, word):
-		return Inconclusive // it may be slow, or far, or out of reach
+	case slices.Contains([]string{"timeout", "ETIMEDOUT", "EAGAIN", "ENOENT", "error", "unresolved"}, word):
+		return Inconclusive // it may be slow, or far, or gone by now
 	}
 	return Fail // it was reached, or something answered
 }

@@ -34,6 +34,7 @@ func TestRefused(t *testing.T) {
 		{"an unknown word", got("create", "EROFS", "chmod", "fine"), Fail},
 		{"another error", got("create", "ENOSPC", "chmod", "EPERM"), Fail},
 		{"in capitals", got("create", "OK", "chmod", "EPERM"), Fail},
+		{"gone", got("create", "ENOENT", "chmod", "EPERM"), Inconclusive},
 		{"slow", got("create", "timeout", "chmod", "EPERM"), Inconclusive},
 		{"slow and reached", got("create", "timeout", "chmod", "ok"), Fail},
 	} {

@@ -73,7 +73,7 @@ func (t *test) posture(others []int) (all []probe) {
 			refused([]string{"unshare user", "unshare mount", "unshare network", "mount"}, "EPERM", "ENOSPC")),
 		own("privileges", "user namespaces", try{Do: "text", At: "/proc/sys/user/max_user_namespaces"}, func(o outcome) (Result, string) {
 			if o.Got["text"] != "0" {
-				return Fail, "may be made: " + o.String()
+				return Fail, fmt.Sprintf("%q may be made", o.Got["text"])
 			}
 			return Pass, "none may be made"
 		}),

@@ -19,6 +19,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -135,8 +136,20 @@ func newTest(ctx context.Context, r *runner.Runner, options Options) (*test, err
 	if t.dir, err = makeDirectory(r.Tmp, t.id); err != nil {
 		return nil, err
 	}
+	t.runner = allowing(r, t.dir.path)
 	t.crew = newCrew(options.Stop)
 	return t, nil
+}
+
+// allowing is a runner that may also bind what is in dir: what the caller may not bind has been refused by
+// then, and this is no bind of the caller's.
+func allowing(r *runner.Runner, dir string) *runner.Runner {
+	wider := *r
+	wider.AllowBinds = slices.Clone(r.AllowBinds)
+	for i, a := range wider.AllowBinds {
+		wider.AllowBinds[i].Prefixes = append(slices.Clone(a.Prefixes), dir)
+	}
+	return &wider
 }
 
 // noteRoom tells where the canaries get more than the caller's runs.
