@@ -272,6 +272,8 @@ func TestJudgeLimits(t *testing.T) {
 		{"cpus: held", judgeCPUs, strainedBy("cgroup", "exit").with(used(1100, 240, 900)), Pass},
 		{"cpus: not held", judgeCPUs, strainedBy("cgroup", "exit").with(used(1100, 1900, 900)), Fail},
 		{"cpus: ended early", judgeCPUs, strainedBy("cgroup", "signal").with(used(10, 2, 1)), Fail},
+		{"cpus: held, and not counted", judgeCPUs, strainedBy("cgroup", "exit").with(used(1010, 202, 0)), Pass},
+		{"cpus: used nothing", judgeCPUs, strainedBy("cgroup", "exit").with(used(1100, 0, 900)), Fail},
 		{"cpus: not counted", judgeCPUs, strainedBy("cgroup", "exit").with(used(1100, 0, 0)), Fail},
 		{"cpus: a busy host", judgeCPUs, strainedBy("cgroup", "exit").with(used(1100, 90, 0)), Inconclusive},
 
