@@ -14,7 +14,7 @@ complete -c scidex-oci -n 'true' -l db -r -d 'use the catalog at URL (default: s
 complete -c scidex-oci -n 'true' -l blobs -r -d 'use the blob store at URL (default: file://ROOT/blobs)'
 complete -c scidex-oci -n 'true' -l tmp -r -d 'make working directories in DIR (default: /tmp)'
 complete -c scidex-oci -n 'true' -l log-level -x -a 'debug info warn error' -d 'write messages of LEVEL debug, info, warn or error and above (default: warn)'
-complete -c scidex-oci -n 'true' -l config -r -d 'read defaults from the YAML FILE, keys as flags with underscores (default: $XDG_CONFIG_HOME/scidex-oci/config.yaml or /etc/scidex-oci/config.yaml, where they exist)'
+complete -c scidex-oci -n 'true' -l config -r -d 'read defaults from the YAML FILE, keys as flags with underscores (default: $XDG_CONFIG_HOME/scidex-oci/config.yaml or /etc/scidex-oci/config.yaml, where they exist); its list allow_binds restricts what may be bound, that of /etc/scidex-oci/config.yaml always'
 complete -c scidex-oci -n 'true' -l help -s h -d 'show help'
 complete -c scidex-oci -n 'true' -l version -s v -d 'print the version and what it was built with'
 complete -c scidex-oci -n '__fish_seen_subcommand_from run' -l id -r -d 'name the analysis ID: [A-Za-z0-9][A-Za-z0-9._-]{0,127} (default: generated)'

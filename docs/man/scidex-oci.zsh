@@ -198,7 +198,7 @@ _scidex_oci() {
         '*--blobs=[use the blob store at URL (default\: file\://ROOT/blobs)]:url:_files' \
         '*--tmp=[make working directories in DIR (default\: /tmp)]:dir:_files' \
         '*--log-level=[write messages of LEVEL debug, info, warn or error and above (default\: warn)]:level:(debug info warn error)' \
-        '*--config=[read defaults from the YAML FILE, keys as flags with underscores (default\: $XDG_CONFIG_HOME/scidex-oci/config.yaml or /etc/scidex-oci/config.yaml, where they exist)]:file:_files' \
+        '*--config=[read defaults from the YAML FILE, keys as flags with underscores (default\: $XDG_CONFIG_HOME/scidex-oci/config.yaml or /etc/scidex-oci/config.yaml, where they exist); its list allow_binds restricts what may be bound, that of /etc/scidex-oci/config.yaml always]:file:_files' \
         '*--help[show help]' \
         '*-h[show help]' \
         '*--version[print the version and what it was built with]' \

@@ -1,16 +1,12 @@
 package selftest
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
-	"fmt"
 	"maps"
-	"strings"
 	"sync"
 	"time"
 
-	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/runner"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
@@ -22,17 +18,6 @@ type crew struct {
 	stopped *runner.StopSignal
 	ended   chan struct{}
 	heard   sync.WaitGroup
-}
-
-// member is the run of one canary.
-type member struct {
-	id     string
-	speech speech
-	words  head // the beginning of its standard error
-	stop   chan runner.StopSignal
-	ended  chan struct{}
-	result runner.Result // once it has ended
-	err    error
 }
 
 func newCrew(stop <-chan runner.StopSignal) *crew {
@@ -61,14 +46,6 @@ func (c *crew) stop(signal runner.StopSignal) {
 	}
 }
 
-// tell passes a signal on; more than the two that a run acts on are dropped.
-func (m *member) tell(signal runner.StopSignal) {
-	select {
-	case m.stop <- signal:
-	default:
-	}
-}
-
 // close ends all that still live and waits for them.
 func (c *crew) close() error {
 	close(c.ended)
@@ -81,17 +58,6 @@ func (c *crew) close() error {
 		<-m.ended
 	}
 	return nil
-}
-
-// overdueAfter is how long a run may go on after its timeout: where that does not hold, the test must end
-// all the same.
-const overdueAfter = 20 * time.Second
-
-// end asks a run to end, and insists.
-func (m *member) end() {
-	for range 2 {
-		m.tell(runner.StopSignal{ExitCode: 143, Name: "SIGTERM"})
-	}
 }
 
 // interrupted is the error of a test that was stopped, or nil.
@@ -154,82 +120,3 @@ func (t *test) canary(a spec.Analysis, role string) spec.Analysis {
 
 // CanaryCommand is the word on the command line that makes this program a canary.
 const CanaryCommand = "selftest-canary"
-
-// line returns the next line of a canary, or why there is none.
-func (m *member) line() ([]byte, error) {
-	select {
-	case line := <-m.speech.lines:
-		return line, nil
-	case <-m.ended:
-	}
-	select {
-	case line := <-m.speech.lines:
-		return line, nil
-	default:
-		return nil, fmt.Errorf("it ended without an answer: %s%s", m.result.Message, m.words.parenthesis())
-	}
-}
-
-// wait waits for the end of a run. The error says that the run could not be made.
-func (m *member) wait() error {
-	<-m.ended
-	switch {
-	case m.err != nil:
-		return m.err
-	case m.result.State == catalog.Error, m.result.State == catalog.Lost:
-		return fmt.Errorf("run %s: %s", m.id, m.result.Message)
-	case m.result.Reason == runner.ReasonNotInvocable, m.result.Reason == runner.ReasonNotFound:
-		return fmt.Errorf("run %s: %s; the canary is below --tmp: give a directory of a file system that is not mounted noexec", m.id, m.result.Message)
-	}
-	return nil
-}
-
-// speech takes what a canary writes apart into lines. There are two at most, and not long ones: what is
-// beyond is no canary's.
-type speech struct {
-	lines  chan []byte
-	rest   []byte
-	excess bool // once the run has ended: it said too much
-}
-
-const maxLine = 4 << 20 // bytes
-
-// Write never fails.
-func (s *speech) Write(p []byte) (int, error) {
-	for part := range bytes.Lines(p) {
-		if s.excess || len(s.rest)+len(part) > maxLine {
-			s.excess = true
-			break
-		}
-		s.rest = append(s.rest, part...)
-		if part[len(part)-1] != '\n' {
-			break
-		}
-		select {
-		case s.lines <- s.rest:
-			s.rest = nil
-		default:
-			s.excess = true
-		}
-	}
-	return len(p), nil
-}
-
-// head keeps the beginning of what is written to it.
-type head struct{ kept []byte }
-
-// Write takes all of p.
-func (h *head) Write(p []byte) (int, error) {
-	const most = 200 // bytes
-	h.kept = append(h.kept, p[:min(len(p), most-len(h.kept))]...)
-	return len(p), nil
-}
-
-// parenthesis is the first line, where there is one.
-func (h *head) parenthesis() string {
-	line, _, _ := strings.Cut(strings.ToValidUTF8(string(h.kept), "?"), "\n")
-	if line == "" {
-		return ""
-	}
-	return " (" + line + ")"
-}

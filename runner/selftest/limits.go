@@ -170,7 +170,7 @@ func trials() []trial {
 		},
 		{
 			role: "cpus", limits: []string{"cpus"},
-			shrink: func(a *spec.Analysis) { a.CPUs = min(a.CPUs, mostCPUs) },
+			shrink: func(a *spec.Analysis) { a.CPUs = min(a.WithDefaults().CPUs, mostCPUs) },
 			tries: func(a spec.Analysis) []try {
 				return []try{{Do: "burn", With: strconv.Itoa(int(math.Ceil(a.CPUs)) + 1)}}
 			},

@@ -73,7 +73,16 @@ func completed(a spec.Analysis, mounts []specs.Mount) (spec.Analysis, error) {
 			*field = spec.None
 		}
 	}
-	return a.ResolvePaths(dir).WithDefaults(), nil
+	return defaults(a.ResolvePaths(dir)), nil
+}
+
+// defaults fills in what was not asked for but the number of CPUs: where nobody can hold that, a run with
+// the default goes on and one that has asked for as many is refused.
+func defaults(a spec.Analysis) spec.Analysis {
+	cpus := a.CPUs
+	a = a.WithDefaults()
+	a.CPUs = cpus
+	return a
 }
 
 // isInput tells the caller's inputs from what belongs to the root filesystem and from /work: nobody can
@@ -145,13 +154,15 @@ func (v view) outside(inside string) string {
 // roomy raises limits that a canary could not live with. What it reaches does not hang on them; that they
 // hold is proven by runs of their own.
 func roomy(a spec.Analysis) spec.Analysis {
-	a = a.WithDefaults()
+	a = defaults(a)
 	a.Memory = max(a.Memory, leastMemory)
 	if a.Limits == spec.LimitsBestEffort {
 		a.Memory = max(a.Memory, leastData)
 	}
 	a.Pids = max(a.Pids, leastPids)
-	a.CPUs = max(a.CPUs, leastCPUs)
+	if a.CPUs != 0 {
+		a.CPUs = max(a.CPUs, leastCPUs)
+	}
 	a.Timeout = max(a.Timeout, leastTimeout)
 	return a
 }
