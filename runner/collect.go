@@ -137,6 +137,7 @@ func (e *execution) commit(ctx context.Context, v verdict) error {
 	e.run.State, e.run.Reason, e.run.Message = v.state, string(v.reason), v.message
 	e.run.ExitCode, e.run.Signal = v.exitCode, v.signal
 	e.run.FinishedAt = time.Now().UTC()
+	e.run.Events = e.events(v)
 	report, err := json.Marshal(e.report)
 	if err != nil {
 		return err

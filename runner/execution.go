@@ -81,6 +81,9 @@ func (e *execution) sandbox(ctx context.Context) error {
 	}
 	err = e.supervise(created)
 	e.tell(unwatch())
+	if e.exit.AuditError != "" {
+		e.report.Warnings = append(e.report.Warnings, "the audit is not complete: "+e.exit.AuditError)
+	}
 	if err != nil {
 		return err
 	}

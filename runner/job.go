@@ -92,6 +92,9 @@ func (p *plan) placement(init string) spec.Placement {
 		HasData: p.inputs.hasData, HasDocs: p.inputs.hasDocs,
 		NoFile: noFile(),
 	}
+	if p.audit {
+		place.Audit = sandbox.AuditPath
+	}
 	for _, b := range p.tree.Binds {
 		place.Binds = append(place.Binds, spec.Bind{Source: b.Source, Destination: b.Destination})
 	}

@@ -36,6 +36,7 @@ type plan struct {
 	command  []string
 	parent   *cgroup.Parent // nil: no control group (best effort)
 	declared *outputs.Declared
+	audit    bool
 	warnings []string
 }
 
@@ -92,6 +93,7 @@ func (r *Runner) prepare(ctx context.Context, req Request, launched *launching) 
 	if err != nil {
 		return nil, err
 	}
+	p.audit = !req.NoAudit
 	return p, p.orClose(first(
 		func() error { return p.chooseLimits(launched.groups, req.Analysis.CPUs != 0) },
 		func() error { return checkExport(analysis.Export, req.Overwrite) },

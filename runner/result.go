@@ -54,6 +54,10 @@ type Result struct {
 	RejectedTotal    int64      `json:"rejected_total"`
 	ListingTruncated bool       `json:"listing_truncated"`
 
+	// Audit lists what the analysis tried and was refused, at most 100 events; AuditTotal is how many there are.
+	Audit      []AuditEvent `json:"audit"`
+	AuditTotal int          `json:"audit_total"`
+
 	PostProcess *struct{} `json:"post_process"`
 
 	Labels      map[string]string `json:"labels,omitempty"`
@@ -115,6 +119,8 @@ type Sandbox struct {
 	// SocketWall is what keeps sockets and FIFOs in bound directories out of reach: "overlay", also those
 	// made later; "scan", there were none at the start. It is left out where no directory is bound.
 	SocketWall sandbox.SocketWall `json:"socket_wall,omitempty"`
+	// Audit is "on", or "off" where it was switched off: then the list of events says nothing.
+	Audit string `json:"audit"`
 	// Groups are supplementary groups of the caller that a single-id mapping could not drop.
 	Groups []int `json:"groups,omitempty"`
 }

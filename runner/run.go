@@ -104,7 +104,10 @@ func (e *execution) newRun() (catalog.Run, error) {
 func (p *plan) sandbox() Sandbox {
 	s := Sandbox{
 		UserNamespace: true, Network: "none", Seccomp: "enforced", Rootfs: p.analysis.Rootfs,
-		UIDOnHost: p.account.HostUID(p.slot.Analysis), IDs: p.analysis.IDs,
+		UIDOnHost: p.account.HostUID(p.slot.Analysis), IDs: p.analysis.IDs, Audit: "on",
+	}
+	if !p.audit {
+		s.Audit = "off"
 	}
 	if p.single() {
 		s.Groups = p.account.Groups

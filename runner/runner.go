@@ -39,6 +39,8 @@ type Request struct {
 	Again bool
 	// Begun is what was begun for this run before it; nil: Run begins it itself. Run takes it over.
 	Begun *Begun
+	// NoAudit leaves the analysis' connections to the kernel alone: nothing is noted of what was refused.
+	NoAudit bool
 	// Overwrite lets Export write into a directory that is not empty.
 	Overwrite bool
 	// Stdout and Stderr receive the analysis' streams as they come.

@@ -23,15 +23,15 @@ type scanner struct {
 
 // scan looks through everything that a run binds. Where that takes long, the first wish to stop ends it.
 func (r *Runner) scan(ctx context.Context, p *plan, req Request) error {
-	ctx, release := untilStop(ctx, req.Stop)
+	ctx, release := untilStop(ctx, req.Stop, tellAfter)
 	s := scanner{dir: filepath.Join(r.Root, "scans"), reader: p.reader(), log: r.Log}
 	err := p.inputs.scan(ctx, s, req.Scanning)
 	return cmp.Or(release(), err)
 }
 
-// untilStop returns a context that the first wish to stop ends. One that comes within the first two
-// seconds is left to the run, which then ends as canceled. release returns why it was ended.
-func untilStop(ctx context.Context, stop <-chan StopSignal) (_ context.Context, release func() error) {
+// untilStop returns a context that the first wish to stop ends after a while. Of a scan that is over
+// before, the run hears the wish, and ends as canceled. release returns why the context was ended.
+func untilStop(ctx context.Context, stop <-chan StopSignal, after time.Duration) (_ context.Context, release func() error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	done, ended := make(chan struct{}), make(chan struct{})
 	go func() {
@@ -39,7 +39,7 @@ func untilStop(ctx context.Context, stop <-chan StopSignal) (_ context.Context, 
 		select {
 		case <-done:
 			return
-		case <-time.After(tellAfter):
+		case <-time.After(after):
 		}
 		select {
 		case <-done:
@@ -70,22 +70,20 @@ type special struct {
 func (s scanner) scan(ctx context.Context, dir *os.File, tell func(entries int64)) (*special, error) {
 	fd, err := openBeneath(int(dir.Fd()), ".", unix.O_RDONLY|unix.O_DIRECTORY)
 	if err != nil {
-		return nil, &os.PathError{Op: "open", Path: dir.Name(), Err: err}
+		return nil, fmt.Errorf("look into it: %w", err)
 	}
-	top, err := statAt(fd, "")
+	defer unix.Close(fd)
+	file, err := s.fileOf(fd)
 	if err != nil {
-		return nil, errors.Join(err, unix.Close(fd))
+		return nil, err
 	}
-	file := s.fileOf(fd, top)
-	w := &scan{
-		pace: newPace(ctx, tell), reader: s.reader, mount: top.Mnt_id, memory: file.load(), buf: make([]byte, direntBytes),
+	w := &scan{pace: newPace(ctx, tell), reader: s.reader, memory: file.load(), buf: make([]byte, direntBytes)}
+	found, err := w.run(fd)
+	if errors.Is(err, errStale) {
+		w.memory = file.forget()
+		found, err = w.run(fd)
 	}
-	defer w.close()
-	found, err := w.begin(fd, top)
-	for err == nil && found == nil && len(w.levels) > 0 {
-		found, err = w.step()
-	}
-	if err == nil && found == nil && w.entries >= worthRemembering && w.memory != nil && w.memory.changed {
+	if err == nil && found == nil && w.entries >= worthRemembering && w.memory.changes() {
 		if err := file.save(w.memory); err != nil {
 			s.log.Debug("the scan is not remembered", "error", err)
 		}

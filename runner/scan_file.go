@@ -28,16 +28,19 @@ const (
 )
 
 // fileOf names the file for the tree below an open directory.
-func (s scanner) fileOf(fd int, top *unix.Statx_t) memoryFile {
-	var st unix.Statfs_t
-	if s.dir == "" || unix.Fstatfs(fd, &st) != nil || !timely(st.Type) {
-		return memoryFile{}
+func (s scanner) fileOf(fd int) (f memoryFile, err error) {
+	var system unix.Statfs_t
+	if err := unix.Fstatfs(fd, &system); err != nil || s.dir == "" || !timely(system.Type) {
+		return f, err
 	}
-	id := identityOf(top)
-	return memoryFile{
-		path: filepath.Join(s.dir, fmt.Sprintf("%x-%x", id.dev, id.ino)),
-		fsid: uint64(uint32(st.Fsid.Val[0]))<<32 | uint64(uint32(st.Fsid.Val[1])),
+	st, err := statAt(fd, "")
+	if err != nil {
+		return f, err
 	}
+	id := identityOf(st)
+	f.path = filepath.Join(s.dir, fmt.Sprintf("%x-%x", id.dev, id.ino))
+	f.fsid = uint64(uint32(system.Fsid.Val[0]))<<32 | uint64(uint32(system.Fsid.Val[1]))
+	return f, nil
 }
 
 // timely reports whether a file system of the kind sets a directory's change time itself, by this
@@ -54,18 +57,23 @@ func timely(kind int64) bool {
 // load reads what is remembered; nothing where the file is missing, damaged, of another version or not
 // the caller's alone to write.
 func (f memoryFile) load() *memory {
-	if f.path == "" {
-		return nil
-	}
 	raw, err := f.read()
 	if err != nil {
-		return newMemory(nil)
+		return f.forget()
 	}
 	records, err := decodeMemory(raw, f.fsid)
 	if err != nil {
-		records = nil
+		return f.forget()
 	}
 	return newMemory(records)
+}
+
+// forget is a memory without anything in it.
+func (f memoryFile) forget() *memory {
+	if f.path == "" {
+		return nil
+	}
+	return newMemory(nil)
 }
 
 func (f memoryFile) read() ([]byte, error) {
@@ -103,11 +111,11 @@ func (f memoryFile) save(m *memory) (err error) {
 	if err != nil {
 		return errors.Join(err, os.Remove(file.Name()))
 	}
-	return forget(dir)
+	return prune(dir)
 }
 
-// forget removes the oldest files above the number that is kept, and what killed launchers left.
-func forget(dir string) error {
+// prune removes the oldest files above the number that is kept, and what killed launchers left.
+func prune(dir string) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return err
@@ -121,12 +129,12 @@ func forget(dir string) error {
 		case !strings.HasPrefix(e.Name(), temporary):
 			files = append(files, info)
 		case time.Since(info.ModTime()) > time.Hour:
-			errs = append(errs, os.Remove(filepath.Join(dir, e.Name())))
+			errs = append(errs, ignore(os.Remove(filepath.Join(dir, e.Name())), fs.ErrNotExist))
 		}
 	}
 	slices.SortFunc(files, func(a, b fs.FileInfo) int { return b.ModTime().Compare(a.ModTime()) })
 	for _, info := range files[min(memoryFiles, len(files)):] {
-		errs = append(errs, os.Remove(filepath.Join(dir, info.Name())))
+		errs = append(errs, ignore(os.Remove(filepath.Join(dir, info.Name())), fs.ErrNotExist))
 	}
-	return ignore(errors.Join(errs...), fs.ErrNotExist)
+	return errors.Join(errs...)
 }

@@ -26,7 +26,7 @@ type memory struct {
 	records []record
 	since   time.Time // what changed later than this is not settled
 	size    int       // of the records that are current, about, in bytes
-	changed bool      // the file is to be written anew
+	changed bool      // a record is new
 }
 
 // record is a directory as it was at its change time. It had nothing special in it.
@@ -74,6 +74,9 @@ func (m *memory) note(st *unix.Statx_t, list listing) {
 	m.take(i)
 	m.changed = true
 }
+
+// changes reports whether the file is to be written anew.
+func (m *memory) changes() bool { return m != nil && m.changed }
 
 // take counts a record as current.
 func (m *memory) take(i int) {

@@ -23,22 +23,38 @@ type scan struct {
 
 // level is a directory whose subdirectories are being looked at.
 type level struct {
-	name string
-	id   fileID
-	fd   int    // -1 while it is closed: it is found again through ".."
-	left string // names of subdirectories, each ended by NUL
+	name  string
+	id    fileID
+	fd    int    // -1 while it is closed: it is found again through ".."
+	left  string // names of subdirectories, each ended by NUL
+	known bool   // they are remembered and were not read
 }
 
 // heldDirs is how many directories are open at a time, whatever the depth.
 const heldDirs = 32
 
-// begin looks at the top, which is open.
-func (s *scan) begin(fd int, top *unix.Statx_t) (*special, error) {
-	if list, known := s.memory.find(top); known {
-		s.entries += list.entries
-		return nil, s.enter(fd, "", top, list)
+// run looks through the tree below an open directory.
+func (s *scan) run(top int) (found *special, err error) {
+	defer s.close()
+	fd, err := openBeneath(top, ".", unix.O_RDONLY|unix.O_DIRECTORY)
+	if err != nil {
+		return nil, err
 	}
-	return s.look(fd, "", top)
+	st, err := statAt(fd, "")
+	if err != nil {
+		return nil, errors.Join(err, unix.Close(fd))
+	}
+	s.mount, s.entries = st.Mnt_id, 0
+	if list, known := s.memory.find(st); known {
+		s.entries = list.entries
+		err = s.enter(fd, "", st, list, known)
+	} else {
+		found, err = s.look(fd, "", st)
+	}
+	for err == nil && found == nil && len(s.levels) > 0 {
+		found, err = s.step()
+	}
+	return found, err
 }
 
 // step looks at the next directory, or goes up where the current one has no more.
@@ -80,47 +96,15 @@ func (s *scan) look(fd int, name string, st *unix.Statx_t) (*special, error) {
 		return found, unix.Close(fd)
 	}
 	s.memory.note(st, list)
-	return nil, s.enter(fd, name, st, list)
-}
-
-// recall passes over a directory that has not changed since it was remembered, and goes down into it
-// where it has subdirectories. It leaves everything else to those who open the directory.
-func (s *scan) recall(at int, name string) (known bool, err error) {
-	if s.memory == nil || strings.HasPrefix(name, runPrefix) {
-		return false, nil
-	}
-	st, err := statAt(at, name)
-	if err != nil || st.Mnt_id != s.mount {
-		return false, nil //nolint:nilerr // opening it says more
-	}
-	list, known := s.memory.find(st)
-	if known && list.subdirs != "" {
-		known, err = s.reenter(at, name, st, list)
-	}
-	if known {
-		s.entries += list.entries
-	}
-	return known, err
-}
-
-// reenter goes down into a directory that is known, if it still is the one.
-func (s *scan) reenter(at int, name string, st *unix.Statx_t, list listing) (bool, error) {
-	fd, err := openBeneath(at, name, unix.O_PATH|unix.O_DIRECTORY)
-	if err != nil {
-		return false, nil //nolint:nilerr // opening it to read says more
-	}
-	if now, err := statAt(fd, ""); err != nil || identityOf(now) != identityOf(st) || now.Ctime != st.Ctime {
-		return false, errors.Join(err, unix.Close(fd))
-	}
-	return true, s.enter(fd, name, st, list)
+	return nil, s.enter(fd, name, st, list, false)
 }
 
 // enter takes the directory over, or closes it where there is nothing below.
-func (s *scan) enter(fd int, name string, st *unix.Statx_t, list listing) error {
+func (s *scan) enter(fd int, name string, st *unix.Statx_t, list listing, known bool) error {
 	if list.subdirs == "" {
 		return unix.Close(fd)
 	}
-	s.levels = append(s.levels, level{name: name, id: identityOf(st), fd: fd, left: list.subdirs})
+	s.levels = append(s.levels, level{name: name, id: identityOf(st), fd: fd, left: list.subdirs, known: known})
 	above := len(s.levels) - 1 - heldDirs
 	if above < 0 || s.levels[above].fd < 0 {
 		return nil
@@ -150,46 +134,6 @@ func (s *scan) leave() error {
 	return err
 }
 
-func moved(path string) error {
-	return fmt.Errorf("%q was moved during the check; start again when nothing is moved there", path)
-}
-
-// unopened decides about the name of a directory that cannot be opened.
-func (s *scan) unopened(at int, name string, err error) (*special, error) {
-	var st unix.Stat_t
-	statError := unix.Fstatat(at, name, &st, unix.AT_SYMLINK_NOFOLLOW)
-	kind := st.Mode & unix.S_IFMT
-	switch {
-	case err == unix.ENOENT || statError == unix.ENOENT:
-		return nil, nil
-	case err == unix.EXDEV:
-		return nil, mountedBelow(s.path(name))
-	case (err == unix.ENOTDIR || err == unix.ELOOP) && statError == nil && kind != unix.S_IFDIR: // by now
-		if isSpecial(kind) {
-			return &special{s.path(name), kind}, nil
-		}
-		return nil, nil
-	case err == unix.ENOTDIR || err == unix.ELOOP:
-		return nil, moved(s.path(name))
-	case err == unix.EACCES:
-		return nil, s.closed(at, name)
-	}
-	return nil, fmt.Errorf("open %q: %w", s.path(name), err)
-}
-
-// closed refuses a directory that is closed to the caller, but may be open to the analysis.
-func (s *scan) closed(at int, name string) error {
-	var st unix.Stat_t
-	err := unix.Fstatat(at, name, &st, unix.AT_SYMLINK_NOFOLLOW)
-	if err == unix.EACCES { // then it is the directory above that cannot be entered
-		err = unix.Fstat(at, &st)
-	}
-	if err == nil && !s.reader.mayEnter(&st) {
-		return nil
-	}
-	return fmt.Errorf("you cannot look into %q, but the analysis might; let yourself read it, or close it to others (chmod o-x)", s.path(name))
-}
-
 // path of the current directory, or of something below it, relative to the top.
 func (s *scan) path(below ...string) string {
 	var names []string
@@ -205,4 +149,5 @@ func (s *scan) close() {
 			unix.Close(l.fd)
 		}
 	}
+	s.levels = nil
 }

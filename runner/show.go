@@ -26,6 +26,11 @@ func (r *Runner) Show(ctx context.Context, run catalog.Run) (Result, error) {
 	if err != nil {
 		return result, err
 	}
+	events, err := r.Catalog.Events(ctx, run.Key)
+	if err != nil {
+		return result, err
+	}
+	result.listEvents(events)
 	return result, r.Catalog.Outputs(ctx, run.Key, func(e outputs.Entry) bool {
 		result.list(e)
 		return len(result.Outputs)+len(result.Rejected) < listingMax
@@ -40,6 +45,7 @@ func (e *execution) result(v verdict) Result {
 	result, err := newResult(run)
 	e.tell(err)
 	result.Report = e.report
+	result.listEvents(run.Events)
 	for _, entry := range e.entries {
 		if len(result.Outputs)+len(result.Rejected) == listingMax {
 			break
@@ -55,7 +61,7 @@ func newResult(run catalog.Run) (Result, error) {
 		V: resultVersion, ID: run.ID, Attempt: run.Attempt, State: run.State, Reason: Reason(run.Reason),
 		Message: run.Message, ExitCode: run.ExitCode,
 		CreatedAt: moment(run.CreatedAt), StartedAt: moment(run.StartedAt), FinishedAt: moment(run.FinishedAt),
-		Outputs: []Output{}, Rejected: []Rejected{},
+		Outputs: []Output{}, Rejected: []Rejected{}, Audit: []AuditEvent{},
 		OutputsTotal: run.OutputsTotal, RejectedTotal: run.RejectedTotal,
 		ListingTruncated: run.OutputsTotal+run.RejectedTotal > listingMax,
 		Labels:           run.Labels, Host: run.Host, BootID: run.BootID, ToolVersion: run.ToolVersion,
@@ -129,7 +135,7 @@ func Refused(a spec.Analysis, err error, version string) Result {
 	return Result{
 		V: resultVersion, ID: a.ID, State: catalog.Error, Reason: reason, Message: err.Error(), ExitCode: exitError,
 		CreatedAt: moment(now), FinishedAt: moment(now), Report: Report{Enforced: []Enforcement{}},
-		Outputs: []Output{}, Rejected: []Rejected{},
+		Outputs: []Output{}, Rejected: []Rejected{}, Audit: []AuditEvent{},
 		BootID: bootID(), ToolVersion: version, Analysis: request,
 	}
 }

@@ -13,7 +13,7 @@ import (
 var forbidden = [...]string{
 	// Large kernel interfaces with a history of holes, and of no use to an analysis.
 	"io_uring_setup", "io_uring_enter", "io_uring_register", "bpf", "perf_event_open", "userfaultfd",
-	"add_key", "keyctl", "request_key", "modify_ldt",
+	"add_key", "keyctl", "request_key", "modify_ldt", "memfd_secret",
 	// Mounts and namespaces.
 	"mount", "umount", "umount2", "mount_setattr", "move_mount", "open_tree", "open_tree_attr", "fsopen",
 	"fsconfig", "fsmount", "fspick", "pivot_root", "setns", "unshare",
@@ -24,7 +24,7 @@ var forbidden = [...]string{
 }
 
 // withSeccomp sets the system call filter: the default of moby narrowed to what an analysis needs.
-func withSeccomp(_ Analysis, _ Placement, s *specs.Spec) error {
+func withSeccomp(a Analysis, place Placement, s *specs.Spec) error {
 	// The base asks the kernel's version for one rule, of ptrace, which is forbidden here anyway: the
 	// result depends on nothing but the architecture.
 	profile, err := seccomp.GetDefaultProfile(s)
@@ -36,7 +36,14 @@ func withSeccomp(_ Analysis, _ Placement, s *specs.Spec) error {
 	if len(profile.Architectures) > 1 {
 		profile.Architectures = profile.Architectures[:1]
 	}
-	narrower := slices.Concat(socketRules(), setIDRules(), ownLimitsRules(), unsupportedRules())
+	family := refuseFamily
+	narrower := slices.Concat(setIDRules(), ownLimitsRules(), unsupportedRules())
+	if place.Audit != "" {
+		family = notify
+		narrower = append(narrower, auditRules()...)
+		profile.ListenerPath, profile.ListenerMetadata = place.Audit, a.ID
+	}
+	narrower = append(narrower, socketRules(family)...)
 	replaced := slices.Clone(forbidden[:])
 	for _, rule := range narrower {
 		replaced = append(replaced, rule.Names...)

@@ -27,23 +27,43 @@ func unsupportedRules() []specs.LinuxSyscall {
 	}
 }
 
-// socketRules allow sockets of three families and let every other fail as on a kernel without it. The
+// socketRules allow sockets of three families and let every other be refused as the caller says. The
 // families are allowed one by one: the filter compares 64 bits and the kernel takes 32, so "all but
-// these" would be passed with a high bit set. In libseccomp a rule without condition wins over those
-// with one, so the refusals name all other numbers.
-func socketRules() []specs.LinuxSyscall {
+// these" would be passed with a high bit set (CVE-2019-10063). In libseccomp a rule without condition wins
+// over those with one, so the refusals name all other numbers.
+func socketRules(refused action) []specs.LinuxSyscall {
 	rules := []specs.LinuxSyscall{
 		allowIf(eq(0, afUnix), "socket", "socketpair"),
 		allowIf(eq(0, afInet), "socket"),
 		allowIf(eq(0, afInet6), "socket"),
-		refuseIf(eafnosupport, eq(0, 0), "socket", "socketpair"),
-		refuseIf(eafnosupport, greater(0, afUnix), "socketpair"),
-		refuseIf(eafnosupport, greater(0, afInet6), "socket"),
+		refused(eq(0, 0), "socket", "socketpair"),
+		refused(greater(0, afUnix), "socketpair"),
+		refused(greater(0, afInet6), "socket"),
 	}
 	for family := uint64(afInet + 1); family < afInet6; family++ {
-		rules = append(rules, refuseIf(eafnosupport, eq(0, family), "socket"))
+		rules = append(rules, refused(eq(0, family), "socket"))
 	}
 	return rules
+}
+
+// auditRules ask before a process names an address. sendto without one is send(2), and too frequent.
+func auditRules() []specs.LinuxSyscall {
+	return []specs.LinuxSyscall{
+		{Names: []string{"connect"}, Action: specs.ActNotify},
+		allowIf(eq(4, 0), "sendto"),
+		notify(greater(4, 0), "sendto"),
+	}
+}
+
+// action makes the rule for calls that match the argument.
+type action func(arg specs.LinuxSeccompArg, names ...string) specs.LinuxSyscall
+
+func refuseFamily(arg specs.LinuxSeccompArg, names ...string) specs.LinuxSyscall {
+	return refuseIf(eafnosupport, arg, names...)
+}
+
+func notify(arg specs.LinuxSeccompArg, names ...string) specs.LinuxSyscall {
+	return specs.LinuxSyscall{Names: names, Action: specs.ActNotify, Args: []specs.LinuxSeccompArg{arg}}
 }
 
 // setIDRules let nobody make a set-user-id or set-group-id file: calls with such a mode fall to the

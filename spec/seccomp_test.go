@@ -13,17 +13,17 @@ import (
 // different actions would depend on libseccomp's order, and are an error.
 func verdict(t *testing.T, profile *specs.LinuxSeccomp, name string, args ...uint64) string {
 	t.Helper()
-	def := action(profile.DefaultAction, profile.DefaultErrnoRet)
+	def := outcome(profile.DefaultAction, profile.DefaultErrnoRet)
 	var conditional []string
 	for _, rule := range profile.Syscalls {
-		if !slices.Contains(rule.Names, name) || action(rule.Action, rule.ErrnoRet) == def {
+		if !slices.Contains(rule.Names, name) || outcome(rule.Action, rule.ErrnoRet) == def {
 			continue
 		}
 		if len(rule.Args) == 0 {
-			return action(rule.Action, rule.ErrnoRet)
+			return outcome(rule.Action, rule.ErrnoRet)
 		}
 		if matches(t, rule.Args, args) {
-			conditional = append(conditional, action(rule.Action, rule.ErrnoRet))
+			conditional = append(conditional, outcome(rule.Action, rule.ErrnoRet))
 		}
 	}
 	conditional = slices.Compact(conditional)
@@ -37,7 +37,7 @@ func verdict(t *testing.T, profile *specs.LinuxSeccomp, name string, args ...uin
 	return ""
 }
 
-func action(a specs.LinuxSeccompAction, errno *uint) string {
+func outcome(a specs.LinuxSeccompAction, errno *uint) string {
 	if a == specs.ActErrno {
 		return fmt.Sprint("errno ", *errno)
 	}
@@ -182,6 +182,50 @@ func TestSeccomp(t *testing.T) {
 	}
 }
 
+// TestSeccompAudit: with an audit, the same calls are let through, and what is asked about is refused
+// where nobody answers.
+func TestSeccompAudit(t *testing.T) {
+	place := testPlacement()
+	place.Audit = "/stage/audit"
+	s, err := OCI(testAnalysis(), place)
+	if err != nil {
+		t.Fatal(err)
+	}
+	profile := s.Linux.Seccomp
+	if profile.ListenerPath != "/stage/audit" || profile.ListenerMetadata != "penguins" {
+		t.Errorf("listener %q, %q", profile.ListenerPath, profile.ListenerMetadata)
+	}
+	const ask, high = "SCMP_ACT_NOTIFY", 1 << 32
+	for _, c := range []struct {
+		name string
+		args []uint64
+		want string
+	}{
+		{"connect", []uint64{3, 0, 0}, ask},
+		{"sendto", []uint64{3, 9, 9, 0, 0}, yes},
+		{"sendto", []uint64{3, 9, 9, 0, 1}, ask},
+		{"sendto", []uint64{3, 9, 9, 0, high}, ask},
+		{"sendmsg", nil, yes},
+		{"socket", []uint64{1}, yes},
+		{"socket", []uint64{2}, yes},
+		{"socket", []uint64{10}, yes},
+		{"socket", []uint64{0}, ask},
+		{"socket", []uint64{16}, ask},
+		{"socket", []uint64{high | 2}, ask},
+		{"socketpair", []uint64{1}, yes},
+		{"socketpair", []uint64{2}, ask},
+		{"socketcall", nil, eperm},
+		{"write", nil, yes}, // libcontainer's own way to say that it listens
+	} {
+		if got := verdict(t, profile, c.name, c.args...); got != c.want {
+			t.Errorf("%s%x: %s; want %s", c.name, c.args, got, c.want)
+		}
+	}
+	if plain := testProfile(t); plain.ListenerPath != "" || verdict(t, plain, "connect") != yes {
+		t.Error("there is a listener without an audit")
+	}
+}
+
 func TestSeccompForbids(t *testing.T) {
 	profile := testProfile(t)
 	for _, name := range []string{
@@ -190,7 +234,7 @@ func TestSeccompForbids(t *testing.T) {
 		"pivot_root", "chroot", "setns", "unshare", "ptrace", "process_vm_readv", "process_vm_writev", "kcmp", "pidfd_getfd",
 		"process_madvise", "open_by_handle_at", "init_module", "finit_module", "kexec_load", "swapon", "syslog", "acct", "quotactl",
 		"settimeofday", "clock_settime", "sethostname", "setdomainname", "iopl", "ioperm", "lookup_dcookie", "nfsservctl", "vhangup",
-		"modify_ldt",
+		"modify_ldt", "memfd_secret",
 	} {
 		for _, rule := range profile.Syscalls {
 			if slices.Contains(rule.Names, name) {

@@ -7,6 +7,7 @@ func runFlags() []cli.Flag {
 	return append(analysisFlags(),
 		&cli.StringFlag{Name: "file", Aliases: []string{"f"}, Usage: "read the request from the manifest `FILE` (YAML or JSON, - for standard input); flags override it"},
 		&cli.StringFlag{Name: "again", Usage: "run the recorded request of `ID` once more, as its next attempt; flags override it"},
+		&cli.StringFlag{Name: "audit", Usage: "`on|off`: note in the result what the analysis tries to reach and may not (default: on); off only where the kernel lacks seccomp user notification"},
 		&cli.BoolFlag{Name: "overwrite", Usage: "let --export write into a directory that is not empty", DisableDefaultText: true},
 		&cli.BoolFlag{Name: "json", Usage: "print the result as one JSON object on standard output; the analysis' own output goes to standard error", DisableDefaultText: true},
 		&cli.BoolFlag{Name: "quiet", Aliases: []string{"q"}, Usage: "leave the status line and the closing table out", DisableDefaultText: true},

@@ -20,6 +20,7 @@ import (
 type order struct {
 	analysis                      spec.Analysis
 	again, overwrite, json, quiet bool
+	noAudit                       bool
 }
 
 // finder resolves what a person types for a run.
@@ -44,7 +45,20 @@ func (k clerk) options() (order, error) {
 			return o, err
 		}
 	}
-	return o, nil
+	var err error
+	o.noAudit, err = k.noAudit()
+	return o, err
+}
+
+func (k clerk) noAudit() (bool, error) {
+	from, ok := k.layers.given("audit")
+	if !ok || from.text("audit") == "on" {
+		return false, nil
+	}
+	if from.text("audit") != "off" {
+		return false, fmt.Errorf("%s %q: give on or off", from.label("audit"), from.text("audit"))
+	}
+	return true, nil
 }
 
 // analysis makes the request. With an error, the first, it is as far as it is known.

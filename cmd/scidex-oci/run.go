@@ -78,7 +78,7 @@ func (s *session) run(ctx context.Context) (runner.Result, error) {
 	defer done()
 	s.stderr.limit = tailSize
 	result, err := s.house.runner.Run(ctx, runner.Request{
-		Analysis: s.order.analysis, Again: s.order.again, Overwrite: s.order.overwrite,
+		Analysis: s.order.analysis, Again: s.order.again, Overwrite: s.order.overwrite, NoAudit: s.order.noAudit,
 		Stdout: stdout, Stderr: io.MultiWriter(stderr, &s.stderr),
 		Progress: s.progress(), Scanning: s.scanning(), Stop: stop, Begun: s.begun,
 	})

@@ -72,6 +72,7 @@ func (t table) show(r runner.Result, attempts []catalog.Run) {
 	t.sandbox(r)
 	t.outputs(r)
 	t.rejected(r)
+	t.audit(r)
 	t.logs(r)
 	for _, warning := range r.Warnings {
 		t.row("warning", t.palette.yellow(escape(warning)))

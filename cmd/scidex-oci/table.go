@@ -29,6 +29,7 @@ func (t table) summary(r runner.Result, hint string) {
 	t.usage(r)
 	t.outputs(r)
 	t.rejected(r)
+	t.audit(r)
 	t.row("unenforced", strings.Join(unenforced(r.Enforced), ", "))
 	for _, warning := range r.Warnings {
 		t.row("warning", t.palette.yellow(escape(warning)))

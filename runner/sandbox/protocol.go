@@ -9,6 +9,7 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/outputs"
 	"github.com/scidex-ai/scidex-oci/rootfs"
+	"github.com/scidex-ai/scidex-oci/runner/audit"
 )
 
 // The messages, in the order in which a run has them. The launcher sends job, start, stop, kill, harvest
@@ -91,9 +92,12 @@ type Exit struct {
 	TimedOut bool               `json:"timed_out"`
 	CPU      time.Duration      `json:"cpu"`
 	// MemoryPeak is the greatest resident set of one process, in bytes.
-	MemoryPeak int64     `json:"memory_peak"`
-	Started    time.Time `json:"started"`
-	Finished   time.Time `json:"finished"`
+	MemoryPeak int64 `json:"memory_peak"`
+	// Audit is what the analysis tried to reach; AuditError says why that may not be all.
+	Audit      []audit.Event `json:"audit,omitempty"`
+	AuditError string        `json:"audit_error,omitempty"`
+	Started    time.Time     `json:"started"`
+	Finished   time.Time     `json:"finished"`
 }
 
 // Usage is what the supervisor sees of a run in its own /proc, where no control group tells more.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -12,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/scidex-ai/scidex-oci/outputs"
+	"github.com/scidex-ai/scidex-oci/runner/audit"
 	"github.com/scidex-ai/scidex-oci/runner/container"
 )
 
@@ -22,6 +24,7 @@ type worker struct {
 	work      *os.File // the working directory
 	ingest    *os.File
 	container *container.Container
+	audit     *audit.Watch // nil: none
 	stopping  sync.Once
 	timedOut  chan struct{} // closed when the clock ended the run
 	executed  chan struct{} // closed when the analysis has begun
@@ -78,14 +81,39 @@ func (w *worker) create(ctx context.Context, m message) error {
 		return err
 	}
 	defer discard(streams.child())
-	w.container, err = container.Create(container.Config{
-		ID: w.job.ID, StateDir: stateDir, Spec: w.job.Spec,
-		Stdin: streams.null, Stdout: streams.stdout[1], Stderr: streams.stderr[1],
-	})
-	if err != nil {
+	if err := w.contain(streams); err != nil {
 		return errors.Join(err, closeAll(streams.parent()))
 	}
 	return w.created(streams, wall)
+}
+
+// contain makes the container and begins to answer its filter's notifications.
+func (w *worker) contain(streams *streams) (err error) {
+	config := container.Config{
+		ID: w.job.ID, StateDir: stateDir, Spec: w.job.Spec,
+		Stdin: streams.null, Stdout: streams.stdout[1], Stderr: streams.stderr[1],
+	}
+	if w.job.Spec.Linux.Seccomp.ListenerPath == "" {
+		w.container, err = container.Create(config)
+		return err
+	}
+	listener, err := audit.Listen(AuditPath)
+	if err != nil {
+		return err
+	}
+	defer listener.Close()
+	if w.container, err = container.Create(config); err != nil {
+		if strings.Contains(err.Error(), "seccomp") {
+			err = fmt.Errorf("%w (where the kernel has no seccomp user notification, use --audit off)", err)
+		}
+		return err
+	}
+	notifications, err := listener.Take()
+	if err != nil {
+		return errors.Join(err, w.container.Signal(syscall.SIGKILL))
+	}
+	w.audit = audit.Start(notifications, fmt.Sprintf("/proc/%d/ns/net", w.container.Pid()))
+	return nil
 }
 
 // ownWork gives the working directory and what was staged in it to the analysis, and makes its links.
@@ -146,6 +174,11 @@ func (w *worker) watch() {
 	}
 	exit.Executed, exit.Errno, exit.Ended, exit.Status = got.Executed, got.Errno, got.Ended, got.Status
 	exit.CPU, exit.MemoryPeak = got.CPU, got.MemoryPeak
+	if w.audit != nil {
+		if exit.Audit, err = w.audit.Wait(); err != nil {
+			exit.AuditError = err.Error()
+		}
+	}
 	select {
 	case <-w.timedOut:
 		exit.TimedOut = true

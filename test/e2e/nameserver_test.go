@@ -6,17 +6,19 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"os/exec"
 	"strings"
 	"sync"
 	"syscall"
 	"testing"
+	"time"
 )
 
 // nameserver answers every question for an IPv4 address with one of its own, and remembers the names.
 type nameserver struct {
-	mu    sync.Mutex
-	asked []string
+	mu      sync.Mutex
+	asked   []string
+	packets []net.PacketConn
+	streams []net.Listener
 }
 
 // answered is an address for documentation (RFC 5737).
@@ -59,6 +61,26 @@ func (n *nameserver) heard(text string) (count int) {
 	return count
 }
 
+// knock asks by every datagram socket, which answers in order.
+func (n *nameserver) knock(t *testing.T) {
+	t.Helper()
+	query := append(make([]byte, 12), "\x05knock\x00\x00\x01\x00\x01"...)
+	for _, packets := range n.packets {
+		c, err := net.Dial("udp", packets.LocalAddr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = c.SetDeadline(time.Now().Add(patience))
+		if _, err := c.Write(query); err != nil {
+			t.Error(err)
+		}
+		if _, err := c.Read(make([]byte, 512)); err != nil {
+			t.Errorf("the name server at %s does not answer: %v", c.RemoteAddr(), err)
+		}
+		c.Close()
+	}
+}
+
 func (n *nameserver) servePackets(c net.PacketConn) {
 	query := make([]byte, 512)
 	for {
@@ -89,20 +111,29 @@ func (n *nameserver) serveStreams(l net.Listener) {
 	}
 }
 
+// close gives the ports back. It may be called again.
+func (n *nameserver) close() {
+	for _, c := range n.packets {
+		c.Close()
+	}
+	for _, l := range n.streams {
+		l.Close()
+	}
+}
+
 // serve answers on an address; port 0 is any.
-func (n *nameserver) serve(t *testing.T, host string, port int) (int, error) {
-	t.Helper()
+func (n *nameserver) serve(host string, port int) (int, error) {
 	l, err := net.Listen("tcp", net.JoinHostPort(host, fmt.Sprint(port)))
 	if err != nil {
 		return 0, err
 	}
-	t.Cleanup(func() { l.Close() })
+	n.streams = append(n.streams, l)
 	port = l.Addr().(*net.TCPAddr).Port
 	c, err := net.ListenPacket("udp", net.JoinHostPort(host, fmt.Sprint(port)))
 	if err != nil {
 		return 0, err
 	}
-	t.Cleanup(func() { c.Close() })
+	n.packets = append(n.packets, c)
 	go n.servePackets(c)
 	go n.serveStreams(l)
 	return port, nil
@@ -127,72 +158,27 @@ func (n *nameserver) serveGroup(t *testing.T) (port int) {
 	return c.LocalAddr().(*net.UDPAddr).Port
 }
 
-// nameTargets is what names.py is told.
-type nameTargets struct {
-	Servers [][2]any `json:"servers"`
-	Group   [2]any   `json:"group"`
-	Name    string   `json:"name"`
-	Answer  string   `json:"answer"`
-	Library bool     `json:"library"` // ask through the C library too
-}
-
-// serveEverywhere answers on every address of the host: on port 53 where the caller may have it.
-func (n *nameserver) serveEverywhere(t *testing.T) nameTargets {
+// serveEverywhere answers on every address of the host: on port 53 where the caller may have it, which is where
+// the C library asks.
+func (n *nameserver) serveEverywhere(a *arena) {
+	t := a.h.t
 	t.Helper()
-	at := nameTargets{Answer: answered, Group: [2]any{group.String(), n.serveGroup(t)}, Library: theHost.root}
+	library := theHost.root
+	var servers [][2]any
 	for _, host := range addresses(t) {
 		port, err := 0, error(syscall.EACCES)
 		if theHost.root {
-			port, err = n.serve(t, host, 53)
+			port, err = n.serve(host, 53)
 		}
 		if err != nil { // a user, or this host has a name server
-			at.Library = at.Library && host != "127.0.0.1"
-			port, err = n.serve(t, host, 0)
+			library = library && host != "127.0.0.1"
+			port, err = n.serve(host, 0)
 		}
 		if err != nil {
 			t.Fatal(err)
 		}
-		at.Servers = append(at.Servers, [2]any{host, port})
+		servers = append(servers, [2]any{host, port})
 	}
-	if !at.Library {
-		fmt.Printf("%s does not cover the C library's resolver: port 53 of 127.0.0.1 is not to be had\n", t.Name())
-	}
-	return at
-}
-
-// TestNameServersAreOutOfReach asks for names from outside and inside.
-func TestNameServersAreOutOfReach(t *testing.T) {
-	h, n := newHouse(t), &nameserver{}
-	at := n.serveEverywhere(t)
-	at.Name = h.id("outside") + ".test"
-	control := outside
-	if at.Library {
-		control = withoutResolver
-	}
-	all := control(t, "names.py", encode(t, at))
-	all.each(t, func(_, got string) string { return unless(got == "ok", "want ok outside, or it proves nothing") })
-	if heard := n.heard("outside"); heard < len(all) {
-		t.Errorf("the name server heard %d questions from outside, want %d: it proves nothing", heard, len(all))
-	}
-	at.Name = h.id("inside") + ".test"
-	h.inside("names.py", nil, encode(t, at)).each(t, func(_, got string) string {
-		return unless(got != "ok", "it was answered inside")
-	})
-	at.Name = h.id("after") + ".test" // after everything that was under way
-	control(t, "names.py", encode(t, at))
-	if heard := n.heard("inside"); heard > 0 {
-		t.Errorf("the name server heard %d questions from inside", heard)
-	}
-}
-
-// withoutResolver is outside, but where the C library finds no /etc/resolv.conf, as inside: it then asks
-// 127.0.0.1 (resolv.conf(5)).
-func withoutResolver(t *testing.T, program string, args ...string) verdicts {
-	t.Helper()
-	script := `mount --bind /dev/null /etc/resolv.conf && exec /usr/bin/python3 -B "$@"`
-	out, err := exec.Command("unshare", append([]string{"--mount", "sh", "-c", script, "sh", testdata(t, program)}, args...)...).Output()
-	if err != nil {
-		t.Fatalf("control of %s: %v\n%s", program, err, stderrOf(err))
-	}
-	return decodeVerdicts(t, out)
+	a.told["servers"], a.told["library"] = servers, library
+	a.told["group"] = [2]any{group.String(), n.serveGroup(t)}
 }

@@ -3,7 +3,6 @@ package e2e
 import (
 	"bufio"
 	"encoding/json"
-	"fmt"
 	"io"
 	"net"
 	"os"
@@ -24,7 +23,6 @@ type database struct {
 	Log      string   `json:"log"`  // of the server; it names every connection
 	Psql     string   `json:"psql"` // the client
 	Sockets  []string `json:"sockets"`
-	Missing  []string `json:"missing"` // what it could not listen on
 }
 
 // theDatabase returns the server that scripts/test has started, or starts one for this test.
@@ -37,9 +35,6 @@ func theDatabase(t *testing.T) database {
 	var db database
 	if err := json.Unmarshal([]byte(line), &db); err != nil {
 		t.Fatalf("coordinates of PostgreSQL: %v in %q", err, line)
-	}
-	for _, missing := range db.Missing {
-		fmt.Printf("%s does not cover %s\n", t.Name(), missing)
 	}
 	return db
 }

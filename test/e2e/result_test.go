@@ -54,6 +54,7 @@ type result struct {
 		IDs           string  `json:"ids"`
 		Groups        []int   `json:"groups,omitempty"`
 		SocketWall    string  `json:"socket_wall,omitempty"`
+		Audit         string  `json:"audit"`
 	} `json:"sandbox"`
 
 	Outputs          []output   `json:"outputs"`
@@ -70,8 +71,11 @@ type result struct {
 		Name   string `json:"name"`
 		SHA256 string `json:"sha256"`
 	} `json:"script,omitempty"`
-	Kept        string            `json:"kept,omitempty"`
-	Warnings    []string          `json:"warnings,omitempty"`
+	Kept       string       `json:"kept,omitempty"`
+	Warnings   []string     `json:"warnings,omitempty"`
+	Audit      []auditEvent `json:"audit"`
+	AuditTotal int          `json:"audit_total"`
+
 	PostProcess *struct{}         `json:"post_process"`
 	Labels      map[string]string `json:"labels,omitempty"`
 	Host        string            `json:"host"`
@@ -102,6 +106,17 @@ type rejected struct {
 	PathB64 []byte `json:"path_b64,omitempty"`
 	Reason  string `json:"reason"`
 	Detail  string `json:"detail,omitempty"`
+}
+
+type auditEvent struct {
+	At         time.Time `json:"at"`
+	Kind       string    `json:"kind"`
+	Address    string    `json:"address"`
+	AddressB64 []byte    `json:"address_b64,omitempty"`
+	Severity   string    `json:"severity"`
+	Allowed    bool      `json:"allowed"`
+	Blocked    bool      `json:"blocked"`
+	Count      int64     `json:"count"`
 }
 
 type log struct {

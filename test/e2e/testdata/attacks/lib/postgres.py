@@ -53,9 +53,8 @@ def read_canary(s, database, greet=True):
 
 
 def ask(family, address, database, protocol=0):
-    """Connects, as a client does, reads the canary and returns the socket."""
-    s = socket.socket(family, socket.SOCK_STREAM, protocol)
-    s.settimeout(60)
-    s.connect(address)
-    read_canary(s, database)
-    return s
+    """Connects, as a client does, and reads the canary."""
+    with socket.socket(family, socket.SOCK_STREAM, protocol) as s:
+        s.settimeout(60)
+        s.connect(address)
+        read_canary(s, database)

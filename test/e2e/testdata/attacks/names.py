@@ -1,15 +1,21 @@
-"""Tries to ask name servers of the host. The argument, JSON, says which, and for what name."""
+"""Asks the host's name servers, each for a name of its own so that they can tell who asked.
 
-import json
+item: 1
+needs: nameserver
+
+A datagram that nobody receives on a run's own loopback is only known by the answer that does not come.
+"""
+
+import ctypes
 import socket
 import struct
-import sys
 
-from attempt import attempt, report
+from lib.attack import arena, attempt, report
 
-at = json.loads(sys.argv[1])
-found = {}
-LABELS = b"".join(bytes([len(label)]) + label.encode() for label in at["name"].split("."))
+CLONE_NEWNS = 0x20000
+MS_BIND, MS_REC, MS_PRIVATE = 1 << 12, 1 << 14, 1 << 18
+
+LABELS = b"".join(bytes([len(label)]) + label.encode() for label in arena["name"].split("."))
 # One question, recursion desired, for an address of the Internet (RFC 1035, 4.1).
 QUERY = struct.pack("!6H", 0x5343, 0x0100, 1, 0, 0, 0) + LABELS + b"\0" + struct.pack("!2H", 1, 1)
 
@@ -19,7 +25,7 @@ def numeric(host, port, kind):
 
 
 def check(reply):
-    if not reply.endswith(socket.inet_aton(at["answer"])):
+    if not reply.endswith(socket.inet_aton(arena["answer"])):
         raise ConnectionError(0, repr(reply))
 
 
@@ -62,11 +68,27 @@ def multicast(group, port):
         check(s.recv(512))
 
 
-for host, port in at["servers"]:
+def hide(path):
+    """For this process alone, and only as the control."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    if (libc.unshare(CLONE_NEWNS) or libc.mount(None, b"/", None, MS_REC | MS_PRIVATE, None)
+            or libc.mount(b"/dev/null", path.encode(), None, MS_BIND, None)):
+        raise OSError(ctypes.get_errno(), "hide " + path)
+
+
+def library(name):
+    """By the C library, which without /etc/resolv.conf, as inside, asks 127.0.0.1 (resolv.conf(5))."""
+    if arena["hide"]:
+        hide("/etc/resolv.conf")
+    socket.getaddrinfo(name, 80, socket.AF_INET)
+
+
+found = {}
+for host, port in arena["servers"]:
     found["udp " + host] = attempt(unconnected, host, port)
     found["connected udp " + host] = attempt(connected, host, port)
     found["tcp " + host] = attempt(stream, host, port)
-found["multicast"] = attempt(multicast, *at["group"])
-if at["library"]:
-    found["library"] = attempt(socket.getaddrinfo, at["name"], 80, socket.AF_INET)
+found["multicast"] = attempt(multicast, *arena["group"])
+if arena["library"]:
+    found["library"] = attempt(library, arena["name"])
 report(found)

@@ -1,0 +1,33 @@
+package main
+
+import (
+	"fmt"
+	"strconv"
+
+	"github.com/scidex-ai/scidex-oci/runner"
+)
+
+// audit lists what the analysis tried and was refused. What libraries do by themselves and limits that the
+// state tells of already are left to --json.
+func (t table) audit(r runner.Result) {
+	var cells [][]string
+	for _, e := range r.Audit {
+		if e.Severity == "low" || len(cells) == shownEntries {
+			continue
+		}
+		cells = append(cells, auditCells(e))
+	}
+	if len(cells) == 0 {
+		return
+	}
+	t.row("refused", t.palette.yellow(fmt.Sprintf("%d, see \"audit\" of show --json", r.AuditTotal)))
+	t.rows(cells)
+}
+
+func auditCells(e runner.AuditEvent) []string {
+	times := ""
+	if e.Count > 1 {
+		times = strconv.FormatInt(e.Count, 10) + " times"
+	}
+	return []string{escape(e.Severity), escape(e.Kind), escape(e.Address), times}
+}

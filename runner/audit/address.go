@@ -1,0 +1,62 @@
+package audit
+
+import (
+	"bytes"
+	"encoding/binary"
+	"net/netip"
+
+	"golang.org/x/sys/unix"
+)
+
+// address is a socket address as a process passed it (struct sockaddr).
+type address struct {
+	inet netip.AddrPort // of AF_INET and AF_INET6
+	unix []byte         // of AF_UNIX: a path, or an abstract name after a NUL
+}
+
+// parseAddress reads a socket address. It is not ok for what no event is made of: other families, an
+// unnamed unix address, and what the kernel will refuse as too short.
+func parseAddress(raw []byte) (a address, ok bool) {
+	if len(raw) < 2 {
+		return a, false
+	}
+	switch binary.NativeEndian.Uint16(raw) {
+	case unix.AF_INET:
+		return parseInet(raw, 4, 4, unix.SizeofSockaddrInet4)
+	case unix.AF_INET6:
+		return parseInet(raw, 8, 16, 24) // the kernel takes it without a scope (SIN6_LEN_RFC2133)
+	case unix.AF_UNIX:
+		return parseUnix(raw[2:])
+	}
+	return a, false
+}
+
+// parseInet reads an address of size bytes at the offset; the port stands before it.
+func parseInet(raw []byte, offset, size, least int) (a address, ok bool) {
+	if len(raw) < least {
+		return a, false
+	}
+	ip, ok := netip.AddrFromSlice(raw[offset : offset+size])
+	a.inet = netip.AddrPortFrom(ip.Unmap(), binary.BigEndian.Uint16(raw[2:]))
+	return a, ok
+}
+
+// parseUnix reads the name of a unix socket (unix(7)): an abstract one has the length of the address, a
+// path ends at its NUL or with the address.
+func parseUnix(name []byte) (a address, ok bool) {
+	if len(name) == 0 {
+		return a, false
+	}
+	if name[0] != 0 {
+		name, _, _ = bytes.Cut(name, []byte{0})
+	}
+	return address{unix: bytes.Clone(name)}, true
+}
+
+// families are the names of socket families that somebody may ask for (socket(2)).
+var families = map[int]string{
+	unix.AF_NETLINK: "AF_NETLINK", unix.AF_PACKET: "AF_PACKET", unix.AF_VSOCK: "AF_VSOCK", unix.AF_ALG: "AF_ALG",
+	unix.AF_BLUETOOTH: "AF_BLUETOOTH", unix.AF_CAN: "AF_CAN", unix.AF_TIPC: "AF_TIPC", unix.AF_XDP: "AF_XDP",
+	unix.AF_KEY: "AF_KEY", unix.AF_RDS: "AF_RDS", unix.AF_SMC: "AF_SMC", unix.AF_KCM: "AF_KCM", unix.AF_QIPCRTR: "AF_QIPCRTR",
+	unix.AF_UNSPEC: "AF_UNSPEC", unix.AF_INET: "AF_INET", unix.AF_INET6: "AF_INET6",
+}

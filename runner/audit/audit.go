@@ -1,0 +1,82 @@
+// Package audit sees what an analysis tries to reach and may not, through seccomp user notification
+// (seccomp_unotify(2)): the kernel asks before connect(2), sendto(2) with an address, and sockets of
+// families that are not allowed.
+//
+// No wall rests on it. What it lets go on is the kernel's to decide, in an empty network namespace and on
+// read-only overlays; what it refuses, the kernel would refuse as well. When it is gone, the kernel answers
+// ENOSYS.
+package audit
+
+import "time"
+
+// Event is something that was tried, once or more often.
+type Event struct {
+	At       time.Time `json:"at"` // the first time
+	Kind     Kind      `json:"kind"`
+	Address  []byte    `json:"address"` // "tcp 192.0.2.1:80", "unix /run/x", "unix @abstract", "AF_VSOCK"; any bytes
+	Severity Severity  `json:"severity"`
+	Count    int64     `json:"count"`
+}
+
+// Kind of an event.
+type Kind string
+
+// The kinds. Limit and Architecture are the launcher's to say.
+const (
+	Connect      Kind = "connect"      // an address: connect(2), or sendto(2) with one
+	Socket       Kind = "socket"       // a socket family that is not allowed
+	Limit        Kind = "limit"        // a limit was reached
+	Architecture Kind = "architecture" // killed for a call of a foreign architecture
+	More         Kind = "more"         // further events that were not kept; Count says how many
+)
+
+// Severity of an event.
+type Severity string
+
+// The severities.
+const (
+	Low    Severity = "low"    // libraries do this by themselves, or a limit did its work
+	Medium Severity = "medium" // no ordinary analysis does this
+	High   Severity = "high"   // PostgreSQL, or code that is not of this machine
+)
+
+// maxEvents bounds the distinct events of one run that are kept.
+const maxEvents = 1000
+
+// ledger keeps events, equal ones once.
+type ledger struct {
+	events []Event
+	places map[place]int
+	more   int64
+}
+
+// place is what makes two events the same.
+type place struct {
+	kind    Kind
+	address string
+}
+
+func (l *ledger) note(at time.Time, kind Kind, address []byte, severity Severity) {
+	if l.places == nil {
+		l.places = map[place]int{}
+	}
+	key := place{kind, string(address)}
+	if i, ok := l.places[key]; ok {
+		l.events[i].Count++
+		return
+	}
+	if len(l.events) == maxEvents {
+		l.more++
+		return
+	}
+	l.places[key] = len(l.events)
+	l.events = append(l.events, Event{At: at, Kind: kind, Address: address, Severity: severity, Count: 1})
+}
+
+// all returns the events in the order of their first time; a last one counts what was not kept.
+func (l *ledger) all(now time.Time) []Event {
+	if l.more == 0 {
+		return l.events
+	}
+	return append(l.events, Event{At: now, Kind: More, Severity: Medium, Count: l.more})
+}

@@ -1,0 +1,269 @@
+package runner
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/scidex-ai/scidex-oci/runner/breach"
+	"github.com/scidex-ai/scidex-oci/spec"
+)
+
+// keepOut checks a path against sites and restrictions as an input is.
+func keepOut(t *testing.T, path string, sites []site, allowed ...Allowed) error {
+	t.Helper()
+	o := opener{reader{}, func() (*boundary, error) { return newBoundary(sites, allowed, quiet()) }}
+	_, _, err := o.keepOut("--data", open(t, path))
+	return err
+}
+
+func expectRefusal(t *testing.T, err error, words ...string) {
+	t.Helper()
+	if len(words) == 0 && err != nil {
+		t.Errorf("refused: %v", err)
+	}
+	for _, word := range words {
+		if err == nil || !strings.Contains(err.Error(), word) {
+			t.Errorf("got %v, want %q in it", err, word)
+		}
+	}
+}
+
+func TestSitesAreKeptOut(t *testing.T) {
+	dir := tree(t, "run/sockets/inner/1", "run/beside/1", "root/blobs/1", "root/catalog.db", "free/1", "gone/")
+	at := func(name string) string { return filepath.Join(dir, name) }
+	try(t, os.Symlink("sockets", at("run/link")), os.Symlink("run", at("alias")), os.Symlink("nowhere", at("dangling")),
+		os.Link(at("root/catalog.db"), at("free/other-name")))
+	sites := []site{
+		{path: at("alias/sockets"), what: "SOCKETS"},
+		{path: at("root"), what: "ROOT", whole: true},
+		{path: at("root/catalog.db"), what: "CATALOG", whole: true},
+		{path: at("gone/deep/socket"), what: "GONE", whole: true},
+		{path: at("dangling/socket"), what: "DANGLING"},
+		{path: "", what: "UNSET"},
+		{path: "relative", what: "RELATIVE"},
+	}
+	for name, c := range map[string]struct {
+		path string
+		want []string
+	}{
+		"the site":             {"run/sockets", []string{"is SOCKETS", "choose another"}},
+		"by a link":            {"run/link", []string{"is SOCKETS", at("run/sockets")}},
+		"by a link above":      {"alias/sockets", []string{"is SOCKETS"}},
+		"the parent":           {"run", []string{"holds", at("run/sockets"), "SOCKETS", "the part of it"}},
+		"the parent by a link": {"alias", []string{"holds", "SOCKETS"}},
+		"far above":            {"", []string{"holds"}},
+		"the root directory":   {"/", []string{"holds"}},
+		"below, where it may":  {"run/sockets/inner", nil},
+		"beside":               {"run/beside", nil},
+		"free":                 {"free/1", nil},
+		"root":                 {"root", []string{"is ROOT"}},
+		"below root":           {"root/blobs", []string{"lies in", at("root"), "ROOT"}},
+		"a file in root":       {"root/blobs/1", []string{"lies in"}},
+		"another name of it":   {"free/other-name", []string{"is CATALOG"}},
+		"where it would be":    {"gone", []string{"holds", at("gone/deep/socket")}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := c.path
+			if !filepath.IsAbs(path) {
+				path = at(path)
+			}
+			expectRefusal(t, keepOut(t, path, sites), c.want...)
+		})
+	}
+}
+
+func TestLivingRunsAreKeptOut(t *testing.T) {
+	base := t.TempDir()
+	w, err := makeWorkdir(runDir(base, "x"), os.Getuid(), os.Getgid())
+	try(t, err)
+	for _, path := range []string{"", "/" + workName} {
+		expectRefusal(t, keepOut(t, w.path+path, nil), w.path, "has not ended")
+	}
+	try(t, w.close())
+	expectRefusal(t, keepOut(t, w.path, nil))
+}
+
+func TestWhatIsGoneIsRefused(t *testing.T) {
+	dir := tree(t, "d/", "f")
+	for _, name := range []string{"d", "f"} {
+		f := open(t, filepath.Join(dir, name))
+		try(t, os.Remove(filepath.Join(dir, name)))
+		if _, err := trailOf(f, nil); err == nil || !strings.Contains(err.Error(), "removed") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestTrail(t *testing.T) {
+	dir := tree(t, "a/b/file")
+	fromFile, err := trailOf(open(t, dir+"/a/b/file"), nil)
+	try(t, err)
+	fromDir, err := trailOf(open(t, dir+"/a"), nil)
+	try(t, err)
+	if n := len(strings.Split(fromFile.path, "/")); len(fromFile.ids) != n {
+		t.Errorf("%d inodes on the way from %s to the root, want %d", len(fromFile.ids), fromFile.path, n)
+	}
+	if !slices.Equal(fromFile.ids[2:], fromDir.ids) {
+		t.Errorf("%v does not end in %v", fromFile.ids, fromDir.ids)
+	}
+	if !fromFile.within(fromDir) || fromDir.within(fromFile) {
+		t.Error("a file is within its directory, not the other way round")
+	}
+}
+
+func TestAllowBinds(t *testing.T) {
+	dir := tree(t, "data/set/1", "database/1", "docs/1", "one-file")
+	at := func(names ...string) (paths []string) {
+		for _, name := range names {
+			paths = append(paths, filepath.Join(dir, name))
+		}
+		return paths
+	}
+	try(t, os.Symlink("data", dir+"/prefix"), os.Symlink("../docs", dir+"/data/out"), os.Symlink("data/set", dir+"/in"))
+	mine := Allowed{File: "mine.yaml", Prefixes: at("data")}
+	for name, c := range map[string]struct {
+		path    string
+		allowed []Allowed
+		want    []string
+	}{
+		"no restriction":         {"docs", nil, nil},
+		"the prefix":             {"data", []Allowed{mine}, nil},
+		"below the prefix":       {"data/set/1", []Allowed{mine}, nil},
+		"into it by a link":      {"in", []Allowed{mine}, nil},
+		"out of it by a link":    {"data/out", []Allowed{mine}, []string{"mine.yaml", "lies outside", dir + "/docs", dir + "/data"}},
+		"a longer name":          {"database", []Allowed{mine}, []string{"mine.yaml"}},
+		"above":                  {"", []Allowed{mine}, []string{"mine.yaml"}},
+		"a prefix that is link":  {"data/set", []Allowed{{"f", at("prefix")}}, nil},
+		"a prefix that is none":  {"data", []Allowed{{"f", at("none", "data/none")}}, []string{"lies outside"}},
+		"a prefix that is file":  {"one-file", []Allowed{{"f", at("one-file")}}, nil},
+		"several prefixes":       {"docs", []Allowed{{"f", at("data", "docs")}}, nil},
+		"the root directory":     {"docs", []Allowed{{"f", []string{"/"}}}, nil},
+		"an empty list":          {"data", []Allowed{{"f", nil}}, []string{`"f"`, "allows nothing"}},
+		"two, both allow":        {"data", []Allowed{mine, {"operator.yaml", at("")}}, nil},
+		"two, the other forbids": {"data", []Allowed{mine, {"operator.yaml", at("docs")}}, []string{"operator.yaml"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			expectRefusal(t, keepOut(t, filepath.Join(dir, c.path), nil, c.allowed...), c.want...)
+		})
+	}
+}
+
+// paths are those of the sites with the property.
+func paths(sites []site, wanted func(site) bool) (list []string) {
+	for _, s := range sites {
+		if wanted(s) {
+			list = append(list, s.path)
+		}
+	}
+	return list
+}
+
+func TestSites(t *testing.T) {
+	r := &Runner{Root: "/the/root", Tmp: "/the/tmp", Private: []string{"/else/catalog.db"}, Database: "postgres:///db?host=/db/sockets"}
+	sites := r.sites(func(name string) string { return map[string]string{"PGHOST": "/pg,localhost,/pg2"}[name] }, 1234)
+	if got, want := paths(sites, func(s site) bool { return s.what == ofScidex && s.whole }), []string{"/the/root", "/else/catalog.db"}; !slices.Equal(got, want) {
+		t.Errorf("ours: %q, want %q", got, want)
+	}
+	for _, want := range []string{"/the/tmp", "/run/docker.sock", "/run/containerd", "/run/podman", "/run/dbus", "/run/systemd", "/run/user/1234"} {
+		if !slices.Contains(paths(sites, func(s site) bool { return !s.whole }), want) {
+			t.Errorf("%s is not among them", want)
+		}
+	}
+	database := []string{"/run/postgresql", "/var/run/postgresql", "/pg", "/pg2", "/db/sockets"}
+	if breach.Open {
+		database = nil
+	}
+	if got := paths(sites, func(s site) bool { return s.what == ofPostgres && s.whole }); !slices.Equal(got, database) {
+		t.Errorf("PostgreSQL's: %q, want %q", got, database)
+	}
+	if got := slices.Contains(paths(sites, func(s site) bool { return s.what == ofPostgres && !s.whole }), "/tmp"); got == breach.Open {
+		t.Errorf("/tmp among them: %v", got)
+	}
+}
+
+func TestOwnSockets(t *testing.T) {
+	env := map[string]string{
+		"SSH_AUTH_SOCK": "/ssh/agent.1", "NOTIFY_SOCKET": "@abstract", "XDG_RUNTIME_DIR": "/xdg",
+		"DOCKER_HOST": "unix:///docker.sock", "CONTAINER_HOST": "tcp://host:1", "GPG_AGENT_INFO": "/gpg/S.agent:12:1",
+		"DBUS_SESSION_BUS_ADDRESS": "unix:abstract=/tmp/x,guid=1;unix:path=/bus%2dses/sock,guid=2;tcp:host=x",
+		"DBUS_SYSTEM_BUS_ADDRESS":  "unix:guid=1,path=/sys/bus", "WAYLAND_DISPLAY": "wayland-0",
+	}
+	lookUp := func(name string) string { return env[name] }
+	all := func(site) bool { return true }
+	want := []string{"/ssh/agent.1", "/xdg", "/docker.sock", "/bus-ses/sock", "/sys/bus", "/gpg/S.agent", "/xdg/wayland-0"}
+	if got := paths(ownSockets(lookUp), all); !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	env = map[string]string{"WAYLAND_DISPLAY": "/wl/1", "NOTIFY_SOCKET": "/notify", "SSH_AUTH_SOCK": "relative", "GPG_AGENT_INFO": ":1:1"}
+	if got, want := paths(ownSockets(lookUp), all), []string{"/notify", "/wl/1"}; !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	env = map[string]string{"WAYLAND_DISPLAY": "wayland-0", "DBUS_SESSION_BUS_ADDRESS": "unix:path=%zz;;unix:;="}
+	if got := paths(ownSockets(lookUp), all); len(got) > 0 {
+		t.Errorf("got %q of nothing", got)
+	}
+}
+
+func TestDatabaseHosts(t *testing.T) {
+	for database, want := range map[string][]string{
+		"":                                   nil,
+		"sqlite:///x/catalog.db":             nil,
+		"postgres:///db?host=/run/pg":        {"/run/pg"},
+		"postgresql://%2Frun%2Fpg/db":        {"/run/pg"},
+		"postgres://u:p%40@%2Fa:5433,%2Fb/d": {"/a", "/b"},
+		"postgres://u@host:5432/d?host=/a,/b&application_name=x": {"/a", "/b"},
+		"postgres://u:@/@%2Fa/d":                                 {},
+		"postgres://%zz/db":                                      {},
+		"postgres://host/db?%zz":                                 {},
+		"postgres://@/db":                                        {},
+	} {
+		var got []string
+		for _, host := range databaseHosts(database) {
+			if filepath.IsAbs(host) {
+				got = append(got, host)
+			}
+		}
+		if !slices.Equal(got, want) && len(got)+len(want) > 0 {
+			t.Errorf("%s: %q, want %q", database, got, want)
+		}
+	}
+}
+
+func TestScriptInProject(t *testing.T) {
+	dir := tree(t, "project/sub/s.py", "s.py")
+	try(t, os.Symlink("../s.py", dir+"/project/out.py"), os.Symlink("sub/s.py", dir+"/project/in.py"))
+	for name, want := range map[string]string{"project/sub/s.py": "sub/s.py", "project/in.py": "sub/s.py", "project/out.py": "", "s.py": ""} {
+		rel, err := relative(open(t, dir+"/project"), open(t, filepath.Join(dir, name)))
+		if rel != want || (err == nil) != (want != "") {
+			t.Errorf("%s: %q, %v, want %q", name, rel, err, want)
+		}
+	}
+	// One that was opened is not the one that has its name by now.
+	project, script := open(t, dir+"/project"), open(t, dir+"/project/sub/s.py")
+	if _, err := relative(project, script); err != nil {
+		t.Fatal(err)
+	}
+	try(t, os.Rename(dir+"/project/sub", dir+"/project/sub2"), os.Mkdir(dir+"/project/sub", 0o755),
+		os.Rename(dir+"/s.py", dir+"/project/sub/s.py"))
+	if rel, err := relative(project, script); err == nil && rel != "sub2/s.py" {
+		t.Errorf("after a rename it is %q", rel)
+	}
+	try(t, os.Rename(dir+"/project", dir+"/away"), os.MkdirAll(dir+"/project/sub2", 0o755), os.WriteFile(dir+"/project/sub2/s.py", nil, 0o600))
+	if rel, err := relative(project, open(t, dir+"/project/sub2/s.py")); err == nil {
+		t.Errorf("another project's script is taken for %q", rel)
+	}
+}
+
+// TestScriptThatBlocks: a FIFO is refused and not waited for.
+func TestScriptThatBlocks(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "s.py")
+	try(t, unix.Mkfifo(path, 0o644))
+	if _, err := openAndScan(t, spec.Analysis{Script: path}); err == nil || !strings.Contains(err.Error(), "regular file") {
+		t.Errorf("got %v", err)
+	}
+}

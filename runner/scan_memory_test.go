@@ -1,0 +1,385 @@
+package runner
+
+import (
+	"encoding/binary"
+	"fmt"
+	"hash/crc32"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// large is a tree that is worth remembering, of which the scanner remembers all: it was left alone for
+// long enough.
+type large struct {
+	t       *testing.T
+	dir     string
+	scanner scanner
+	entries int64 // in it
+}
+
+// largeTree has 11 directories of 1,000 names, each with a directory below. The names are links: a file
+// for each would take longer.
+func largeTree(t *testing.T) *large {
+	t.Helper()
+	l := &large{t: t, dir: tree(t, "one"), scanner: scanner{dir: filepath.Join(t.TempDir(), "scans"), log: quiet()}}
+	if !timelyHere(t, l.dir) {
+		t.Skip("the file system of the temporary directory is none whose change times are trusted")
+	}
+	for i := range 11 {
+		dir := fmt.Sprintf("%s/d%02d", l.dir, i)
+		try(t, os.MkdirAll(dir+"/below", 0o755), os.WriteFile(dir+"/below/file", nil, 0o644))
+		for j := range 1000 {
+			try(t, os.Link(l.dir+"/one", fmt.Sprintf("%s/%d", dir, j)))
+		}
+	}
+	l.entries = 1 + 11*(1+1000+1+1)
+	time.Sleep(settled + 100*time.Millisecond)
+	return l
+}
+
+func timelyHere(t *testing.T, dir string) bool {
+	t.Helper()
+	var st unix.Statfs_t
+	try(t, unix.Statfs(dir, &st))
+	return timely(st.Type)
+}
+
+// scan scans as a launcher does.
+func (l *large) scan() *special {
+	l.t.Helper()
+	found, err := l.scanner.scan(l.t.Context(), open(l.t, l.dir), nil)
+	try(l.t, err)
+	return found
+}
+
+// recall scans with what is remembered, and no way to read a directory: getdents64(2) refuses a buffer
+// without room.
+func (l *large) recall() (entries int64, err error) {
+	l.t.Helper()
+	w := &scan{pace: newPace(l.t.Context(), nil), memory: l.file().load()}
+	found, err := w.run(int(open(l.t, l.dir).Fd()))
+	if found != nil {
+		l.t.Errorf("found %+v", found)
+	}
+	return w.entries, err
+}
+
+func (l *large) file() memoryFile {
+	l.t.Helper()
+	f, err := l.scanner.fileOf(int(open(l.t, l.dir).Fd()))
+	try(l.t, err)
+	return f
+}
+
+// records are what the file holds.
+func (l *large) records() []record {
+	l.t.Helper()
+	f := l.file()
+	raw, err := f.read()
+	try(l.t, err)
+	records, err := decodeMemory(raw, f.fsid)
+	try(l.t, err)
+	return records
+}
+
+func TestScanRemembers(t *testing.T) {
+	t.Parallel()
+	l := largeTree(t)
+	if found := l.scan(); found != nil {
+		t.Fatalf("found %+v", found)
+	}
+	info, err := os.Lstat(l.file().path)
+	try(t, err)
+	if info.Mode() != 0o600 {
+		t.Errorf("the file has mode %v", info.Mode())
+	}
+	if n := len(l.records()); n != 23 {
+		t.Errorf("%d directories are remembered, want 23", n)
+	}
+	if entries, err := l.recall(); err != nil || entries != l.entries {
+		t.Errorf("%d entries, want %d, %v", entries, l.entries, err)
+	}
+	if found := l.scan(); found != nil {
+		t.Errorf("found %+v", found)
+	}
+	if again, err := os.Lstat(l.file().path); err != nil || !os.SameFile(info, again) {
+		t.Errorf("the file was written again with nothing new in it: %v", err)
+	}
+}
+
+// TestScanNoticesChanges: whatever brings a FIFO into a remembered tree is noticed.
+func TestScanNoticesChanges(t *testing.T) {
+	t.Parallel()
+	l := largeTree(t)
+	l.scan()
+	fifo := filepath.Join(t.TempDir(), "fifo")
+	full := tree(t, "a/b/1")
+	try(t, unix.Mkfifo(fifo, 0o600), unix.Mkfifo(full+"/a/b/fifo", 0o600))
+	path := func(name string) string { return filepath.Join(l.dir, name) }
+	for name, c := range map[string]struct {
+		do, undo func() error
+		found    string
+	}{
+		"made at the top": {
+			func() error { return unix.Mkfifo(path("fifo"), 0o600) }, func() error { return os.Remove(path("fifo")) }, "fifo",
+		},
+		"made deep": {
+			func() error { return unix.Mkfifo(path("d07/below/fifo"), 0o600) },
+			func() error { return os.Remove(path("d07/below/fifo")) }, "d07/below/fifo",
+		},
+		"linked": {
+			func() error { return os.Link(fifo, path("d03/0-fifo")) }, func() error { return os.Remove(path("d03/0-fifo")) }, "d03/0-fifo",
+		},
+		"renamed over a file": {
+			func() error { return os.Rename(fifo, path("d04/17")) }, func() error { return os.Rename(path("d04/17"), fifo) }, "d04/17",
+		},
+		"in a new directory": {
+			func() error { return os.Rename(full+"/a", path("d10/a")) }, func() error { return os.Rename(path("d10/a"), full+"/a") },
+			"d10/a/b/fifo",
+		},
+		"with the old times": {
+			func() error {
+				var st unix.Stat_t
+				return first(
+					func() error { return unix.Stat(path("d06"), &st) },
+					func() error { return unix.Mkfifo(path("d06/fifo"), 0o600) },
+					func() error { return unix.UtimesNano(path("d06"), []unix.Timespec{st.Atim, st.Mtim}) })
+			},
+			func() error { return os.Remove(path("d06/fifo")) }, "d06/fifo",
+		},
+	} {
+		try(t, c.do())
+		if found := l.scan(); found == nil || found.path != c.found {
+			t.Errorf("%s: found %+v, want %s", name, found, c.found)
+		}
+		try(t, c.undo())
+		if found := l.scan(); found != nil {
+			t.Errorf("%s: undone, found %+v", name, found)
+		}
+	}
+}
+
+// TestScanForgetsWhatIsFresh: of two changes within a tick of the clock, the second leaves no trace.
+func TestScanForgetsWhatIsFresh(t *testing.T) {
+	t.Parallel()
+	l := largeTree(t)
+	try(t, os.WriteFile(l.dir+"/d05/below/new", nil, 0o644))
+	l.scan()
+	if n := len(l.records()); n != 22 {
+		t.Errorf("%d directories are remembered, want 22: all but the fresh one", n)
+	}
+	if _, err := l.recall(); err == nil || !strings.Contains(err.Error(), `"d05/below"`) {
+		t.Errorf("the fresh directory was not read: %v", err)
+	}
+}
+
+func TestSmallTreesAreNotRemembered(t *testing.T) {
+	t.Parallel()
+	dir := tree(t, "a/b/c/1", "a/2", "d/3")
+	time.Sleep(settled + 100*time.Millisecond)
+	s := scanner{dir: filepath.Join(t.TempDir(), "scans"), log: quiet()}
+	if found, err := s.scan(t.Context(), open(t, dir), nil); found != nil || err != nil {
+		t.Fatalf("%+v, %v", found, err)
+	}
+	if _, err := os.Lstat(s.dir); !os.IsNotExist(err) {
+		t.Errorf("something was made: %v", err)
+	}
+}
+
+// TestDamagedMemory: a file that is not whole, not ours or not what is there is ignored and replaced.
+func TestDamagedMemory(t *testing.T) {
+	t.Parallel()
+	l := largeTree(t)
+	l.scan()
+	f := l.file()
+	good, err := f.read()
+	try(t, err)
+	write := func(raw []byte) func() error {
+		return func() error { return os.WriteFile(f.path, raw, 0o600) }
+	}
+	damage := map[string]func() error{
+		"empty":         write(nil),
+		"other version": write([]byte(strings.Replace(string(good), "scan 1", "scan 2", 1))),
+		"other system":  write((&memory{records: l.records()}).encode(f.fsid + 1)),
+		"a symlink": func() error {
+			return first(func() error { return os.WriteFile(f.path+"-other", good, 0o600) },
+				func() error { return os.Symlink(f.path+"-other", f.path) })
+		},
+		"a FIFO":               func() error { return unix.Mkfifo(f.path, 0o600) },
+		"writable by others":   func() error { return first(write(good), func() error { return os.Chmod(f.path, 0o622) }) },
+		"far too large":        func() error { return first(write(good), func() error { return os.Truncate(f.path, 1<<40) }) },
+		"names that lead away": write(misled(l.records(), "..\x00").encode(f.fsid)),
+	}
+	for i := 0; i < len(good); i += 97 {
+		damage[fmt.Sprintf("cut at %d", i)] = write(good[:i])
+		bad := slices.Clone(good)
+		bad[i] ^= 0x10
+		damage[fmt.Sprintf("bit of %d", i)] = write(bad)
+	}
+	for name, do := range damage {
+		try(t, os.RemoveAll(f.path), do())
+		if w := f.load(); len(w.records) > 0 {
+			t.Errorf("%s: taken", name)
+		}
+	}
+	for name, do := range damage {
+		if strings.HasPrefix(name, "cut") || strings.HasPrefix(name, "bit") {
+			continue
+		}
+		try(t, os.RemoveAll(f.path), do())
+		if found := l.scan(); found != nil {
+			t.Errorf("%s: found %+v", name, found)
+		}
+		if entries, err := l.recall(); err != nil || entries != l.entries {
+			t.Errorf("%s: not replaced: %d, %v", name, entries, err)
+		}
+	}
+}
+
+// misled gives the first record other names.
+func misled(records []record, names string) *memory {
+	records[0].subdirs = names
+	for i := range records {
+		records[i].current = true
+	}
+	return &memory{records: records}
+}
+
+// TestStaleMemory: where a remembered name is gone although its directory has not changed, nothing that
+// is remembered is believed.
+func TestStaleMemory(t *testing.T) {
+	t.Parallel()
+	l := largeTree(t)
+	l.scan()
+	f := l.file()
+	try(t, unix.Mkfifo(l.dir+"/d09/below/fifo", 0o600))
+	records := l.records()
+	at := slices.IndexFunc(records, func(r record) bool { return strings.HasPrefix(r.subdirs, "d") })
+	records[at].subdirs = "d00\x00other name of d09\x00"
+	m := misled(records, records[0].subdirs)
+	try(t, os.WriteFile(f.path, m.encode(f.fsid), 0o600))
+	if found := l.scan(); found == nil || found.path != "d09/below/fifo" {
+		t.Errorf("found %+v", found)
+	}
+}
+
+// TestManyScansAtOnce: launchers share the root.
+func TestManyScansAtOnce(t *testing.T) {
+	t.Parallel()
+	l := largeTree(t)
+	var all sync.WaitGroup
+	for i := range 8 {
+		all.Go(func() {
+			for range 5 {
+				if i%2 == 0 {
+					_ = os.Remove(l.file().path)
+				}
+				if found := l.scan(); found != nil {
+					t.Errorf("found %+v", found)
+				}
+			}
+		})
+	}
+	all.Wait()
+	l.scan()
+	if entries, err := l.recall(); err != nil || entries != l.entries {
+		t.Errorf("%d entries, %v", entries, err)
+	}
+	if left, err := filepath.Glob(l.scanner.dir + "/*"); err != nil || len(left) != 1 {
+		t.Errorf("left %q, %v", left, err)
+	}
+}
+
+func TestOldMemoriesGo(t *testing.T) {
+	dir := t.TempDir()
+	now := time.Now()
+	want := map[string]bool{}
+	for i := range memoryFiles + 5 {
+		name := fmt.Sprintf("%02d", i)
+		try(t, os.WriteFile(filepath.Join(dir, name), nil, 0o600), os.Chtimes(filepath.Join(dir, name), now, now.Add(-time.Duration(i)*time.Minute)))
+		if i < memoryFiles {
+			want[name] = true
+		}
+	}
+	for name, age := range map[string]time.Duration{temporary + "young": time.Minute, temporary + "old": 2 * time.Hour} {
+		path := filepath.Join(dir, name)
+		try(t, os.WriteFile(path, nil, 0o600), os.Chtimes(path, now, now.Add(-age)))
+		if age < time.Hour {
+			want[name] = true
+		}
+	}
+	try(t, prune(dir))
+	got := map[string]bool{}
+	entries, err := os.ReadDir(dir)
+	try(t, err)
+	for _, e := range entries {
+		got[e.Name()] = true
+	}
+	if !maps.Equal(got, want) {
+		t.Errorf("left %v, want %v", got, want)
+	}
+}
+
+func TestTimely(t *testing.T) {
+	for kind, want := range map[int64]bool{
+		unix.EXT4_SUPER_MAGIC: true, unix.TMPFS_MAGIC: true, unix.NFS_SUPER_MAGIC: false, unix.FUSE_SUPER_MAGIC: false,
+		unix.OVERLAYFS_SUPER_MAGIC: false, unix.PROC_SUPER_MAGIC: false, 0: false,
+	} {
+		if timely(kind) != want {
+			t.Errorf("%#x: %v", kind, !want)
+		}
+	}
+}
+
+func TestMemoryIsBounded(t *testing.T) {
+	m := newMemory(nil)
+	names := strings.Repeat("n", 255) + "\x00"
+	for i := range 1 << 17 {
+		m.note(&unix.Statx_t{Ino: uint64(i)}, listing{1, names})
+	}
+	if raw := m.encode(0); len(raw) > 2*memoryMax || len(raw) < memoryMax/2 {
+		t.Errorf("%d bytes", len(raw))
+	}
+}
+
+func FuzzDecodeMemory(f *testing.F) {
+	m := newMemory(nil)
+	m.note(&unix.Statx_t{Ino: 7, Dev_major: 8}, listing{3, "a\x00b\x00"})
+	m.note(&unix.Statx_t{Ino: 1 << 60, Ctime: unix.StatxTimestamp{Sec: -5, Nsec: 999_999_999}}, listing{})
+	whole := m.encode(42)
+	f.Add(whole[:len(whole)-4])
+	f.Add([]byte(memoryMagic))
+	f.Fuzz(func(t *testing.T, body []byte) {
+		raw := binary.LittleEndian.AppendUint32(slices.Clone(body), crc32.Checksum(body, castagnoli()))
+		records, err := decodeMemory(raw, 42)
+		if err != nil {
+			return
+		}
+		for i, r := range records {
+			for name := range strings.SplitSeq(strings.TrimSuffix(r.subdirs, "\x00"), "\x00") {
+				if r.subdirs != "" && (filepath.Base(name) != name || name == "." || name == "..") {
+					t.Errorf("the name %q leads away", name)
+				}
+			}
+			records[i].current = true
+		}
+		again, err := decodeMemory((&memory{records: records}).encode(42), 42)
+		if err != nil || len(again) != len(records) {
+			t.Fatalf("%d records, then %d, %v", len(records), len(again), err)
+		}
+		for i := range again {
+			again[i].current = true
+			if again[i] != records[i] {
+				t.Errorf("%+v became %+v", records[i], again[i])
+			}
+		}
+	})
+}
