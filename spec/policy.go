@@ -15,12 +15,13 @@ import (
 // with every rule of the filter, rlimit, mount, namespace or hidden path. It does not cover memory, CPUs
 // and processes as a control group holds them: those are in the result of each run.
 //
-// The error is that of Validate.
-func PolicyDigest(a Analysis) (string, error) {
+// audit says whether the run is asked about before its calls are refused. The error is that of Validate.
+func PolicyDigest(a Analysis, audit bool) (string, error) {
 	place, err := policyPlacement(a)
 	if err != nil {
 		return "", err
 	}
+	place.Audit = audit
 	ociSpec, err := OCI(confined(a), place)
 	if err != nil {
 		return "", err

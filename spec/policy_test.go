@@ -10,7 +10,7 @@ import (
 
 func policyDigest(t *testing.T, a Analysis) string {
 	t.Helper()
-	digest, err := PolicyDigest(a)
+	digest, err := PolicyDigest(a, true)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -55,6 +55,13 @@ func TestPolicyDigestChangesWithFlags(t *testing.T) {
 			t.Errorf("%s and %s have one digest", name, other)
 		}
 		seen[digest] = name
+	}
+	silent, err := PolicyDigest(Analysis{}, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if seen[silent] != "" {
+		t.Error("no audit and an audit have one digest")
 	}
 	if policyDigest(t, Analysis{Timeout: Duration(time.Minute)}) != policyDigest(t, Analysis{}) {
 		t.Error("the clock is no part of the OCI specification")
@@ -108,7 +115,7 @@ func TestPolicyDigestIsOfTheWholeSpec(t *testing.T) {
 
 func TestPolicyDigestRefuses(t *testing.T) {
 	for _, a := range []Analysis{{Limits: "some"}, {Inputs: []string{":"}}} {
-		if _, err := PolicyDigest(a); err == nil {
+		if _, err := PolicyDigest(a, true); err == nil {
 			t.Errorf("%+v has a digest", a)
 		}
 	}

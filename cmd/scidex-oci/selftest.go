@@ -13,7 +13,6 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/runner/selftest"
-	"github.com/scidex-ai/scidex-oci/spec"
 )
 
 func newSelftestCommand(p *program) *cli.Command {
@@ -74,6 +73,7 @@ func selftestFlags() []cli.Flag {
 	others := []string{"id", "script", "stage", "export", "output", "exclude", "keep"}
 	flags := slices.DeleteFunc(analysisFlags(), func(flag cli.Flag) bool { return slices.Contains(others, flag.Names()[0]) })
 	return append(flags,
+		lookupFlag(runFlags(), "audit"),
 		&cli.StringSliceFlag{Name: "target", Usage: "prove that `TARGET` is out of reach: HOST:PORT, a URL, the path of a socket or @NAME; repeatable"},
 		&cli.BoolFlag{Name: "last", Usage: "print the newest report of the catalog and test nothing", DisableDefaultText: true},
 		&cli.BoolFlag{Name: "json", Usage: "print the report as one JSON object", DisableDefaultText: true},
@@ -91,10 +91,10 @@ func runSelftest(c *cli.Context, p *program) error {
 
 // selftestOrder is a selftest as the command line asks for it.
 type selftestOrder struct {
-	house      *house
-	last, json bool
-	analysis   spec.Analysis
-	targets    []selftest.Target
+	order
+	house   *house
+	last    bool
+	targets []selftest.Target
 }
 
 // selftestOf reads the command line and opens catalog and blob store for it.
@@ -104,17 +104,17 @@ func (p *program) selftestOf(c *cli.Context, act func(selftestOrder) error) (err
 		return err
 	}
 	var o selftestOrder
-	if o.last, err = from.on("last"); err != nil {
+	k := p.clerk(c, from)
+	k.words = []string{selftest.CanaryCommand} // what will be run
+	if o.order, err = k.options(); err != nil {
 		return err
 	}
-	if o.json, err = from.on("json"); err != nil {
+	if o.last, err = from.on("last"); err != nil {
 		return err
 	}
 	if o.targets, err = targetsOf(from); err != nil {
 		return err
 	}
-	k := p.clerk(c, from)
-	k.words = []string{selftest.CanaryCommand} // what will be run
 	if o.analysis, err = k.analysis(c.Context, nil); err == nil {
 		err = o.analysis.Validate()
 	}
@@ -156,7 +156,7 @@ func (o selftestOrder) perform(ctx context.Context, p *program) error {
 	stop, done := stops()
 	defer done()
 	lines := checkLines{w: p.stdout, palette: newPalette(p.stdout, p.env)}
-	options := selftest.Options{Analysis: o.analysis, Targets: o.targets, Stop: stop}
+	options := selftest.Options{Analysis: o.analysis, NoAudit: o.noAudit, Targets: o.targets, Stop: stop}
 	if !o.json {
 		options.Each = lines.check
 	}

@@ -30,6 +30,7 @@ _scidex_oci_run() {
         '*--file=[read the request from the manifest FILE (YAML or JSON, - for standard input); flags override it]:file:_files' \
         '*-f[read the request from the manifest FILE (YAML or JSON, - for standard input); flags override it]:file:_files' \
         '*--again=[run the recorded request of ID once more, as its next attempt; flags override it]:id:_files' \
+        '*--audit=[on|off\: note in the result what the analysis tries to reach and may not (default\: on); off only where the kernel lacks seccomp user notification]:on|off:_files' \
         '*--overwrite[let --export write into a directory that is not empty]' \
         '*--json[print the result as one JSON object on standard output; the analysis'\'' own output goes to standard error]' \
         '*--quiet[leave the status line and the closing table out]' \
@@ -68,6 +69,7 @@ _scidex_oci_spec() {
         '*--file=[read the request from the manifest FILE (YAML or JSON, - for standard input); flags override it]:file:_files' \
         '*-f[read the request from the manifest FILE (YAML or JSON, - for standard input); flags override it]:file:_files' \
         '*--again=[run the recorded request of ID once more, as its next attempt; flags override it]:id:_files' \
+        '*--audit=[on|off\: note in the result what the analysis tries to reach and may not (default\: on); off only where the kernel lacks seccomp user notification]:on|off:_files' \
         '*--bundle=[write a bundle into the directory DIR that runc can run, in place of printing]:dir:_files' \
         '*--help[show help]' \
         '*-h[show help]' \
@@ -176,6 +178,7 @@ _scidex_oci_selftest() {
         '*--log-size=[keep SIZE of each of standard output and standard error (default\: 16MiB)]:size:_files' \
         '*--limits=[enforce|best-effort\: refuse where the kernel cannot hold a limit (default), or hold what can be held and say so]:enforce|best-effort:(enforce best-effort)' \
         '*--network=[none, the only value\: a run never gets a network]:none:(none)' \
+        '*--audit=[on|off\: note in the result what the analysis tries to reach and may not (default\: on); off only where the kernel lacks seccomp user notification]:on|off:_files' \
         '*--target=[prove that TARGET is out of reach\: HOST\:PORT, a URL, the path of a socket or @NAME; repeatable]:target:_files' \
         '*--last[print the newest report of the catalog and test nothing]' \
         '*--json[print the report as one JSON object]' \

@@ -86,7 +86,10 @@ func (t *test) send(ctx context.Context, role string, a spec.Analysis, o orders,
 	m := &member{id: o.ID, stop: make(chan runner.StopSignal, 2), ended: make(chan struct{})}
 	m.speech.lines = make(chan []byte, 2)
 	t.report.Runs = append(t.report.Runs, m.id)
-	request := runner.Request{Analysis: t.canary(a, role), Stdout: &m.speech, Stderr: &m.words, Stop: m.stop, Begun: begun}
+	request := runner.Request{
+		Analysis: t.canary(a, role), NoAudit: t.options.NoAudit,
+		Stdout: &m.speech, Stderr: &m.words, Stop: m.stop, Begun: begun,
+	}
 	t.crew.mu.Lock()
 	t.crew.members[m] = true
 	t.crew.mu.Unlock()

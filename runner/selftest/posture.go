@@ -2,6 +2,7 @@ package selftest
 
 import (
 	"fmt"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -71,6 +72,8 @@ func (t *test) posture(others []int) (all []probe) {
 		own("privileges", "status", try{Do: "status"}, t.judgeStatus),
 		own("privileges", "system calls", try{Do: "privileges"},
 			refused([]string{"unshare user", "unshare mount", "unshare network", "mount"}, "EPERM", "ENOSPC")),
+		own("privileges", "address families", try{Do: "families"},
+			refused(slices.Collect(maps.Keys(families)), "EAFNOSUPPORT", "EPERM", "EACCES", "ENOSYS")),
 		own("privileges", "user namespaces", try{Do: "text", At: "/proc/sys/user/max_user_namespaces"}, func(o outcome) (Result, string) {
 			if o.Got["text"] != "0" {
 				return Fail, fmt.Sprintf("%q may be made", o.Got["text"])

@@ -144,6 +144,25 @@ func privileges() (found outcome) {
 	return found
 }
 
+// families are kinds of sockets that no analysis needs and through which kernels and hypervisors listen.
+var families = map[string]int{
+	"netlink": unix.AF_NETLINK, "packet": unix.AF_PACKET, "vsock": unix.AF_VSOCK, "alg": unix.AF_ALG,
+	"bluetooth": unix.AF_BLUETOOTH, "xdp": unix.AF_XDP,
+}
+
+// openFamilies tries to make a socket of each of the families.
+func openFamilies() outcome {
+	found := outcome{Got: map[string]string{}}
+	for name, family := range families {
+		fd, err := unix.Socket(family, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
+		if err == nil {
+			err = unix.Close(fd)
+		}
+		found.Got[name] = word(err)
+	}
+	return found
+}
+
 // text is what a file of the kernel says in one line.
 func text(path string) outcome {
 	said, err := os.ReadFile(path)

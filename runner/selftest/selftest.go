@@ -32,6 +32,8 @@ const Label = "ai.scidex.selftest"
 type Options struct {
 	// Analysis holds the flags of the runs to prove: inputs, limits, ids. What to run is the canary's.
 	Analysis spec.Analysis
+	// NoAudit is as in the requests of those runs.
+	NoAudit bool
 	// Targets must not be reached. None means Default.
 	Targets []Target
 	// Each, where not nil, is called with every check as it is known.
@@ -89,7 +91,7 @@ func newTest(ctx context.Context, r *runner.Runner, options Options) (*test, err
 	if t.view, err = t.look(ctx); err != nil {
 		return nil, err
 	}
-	if t.report.PolicySHA256, err = spec.PolicyDigest(t.view.analysis); err != nil {
+	if t.report.PolicySHA256, err = spec.PolicyDigest(t.view.analysis, !options.NoAudit); err != nil {
 		return nil, &runner.RequestError{Err: err}
 	}
 	t.noteRoom()

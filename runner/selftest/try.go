@@ -58,6 +58,8 @@ func perform(t try) outcome {
 		return environment(t.At)
 	case "text":
 		return text(t.At)
+	case "families":
+		return openFamilies()
 	case "privileges":
 		return privileges()
 	}

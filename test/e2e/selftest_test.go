@@ -159,6 +159,7 @@ func checkCovered(t *testing.T, r selftestReport) {
 		{"privileges", "status"},
 		{"privileges", "system calls"},
 		{"privileges", "user namespaces"},
+		{"privileges", "address families"},
 		{"processes", "in /proc"},
 		{"processes", "signal to "},
 		{"processes", "/proc/1/mem"},
