@@ -148,7 +148,9 @@ func TestSwappedDirectories(t *testing.T) {
 			defer s.end(t)
 			data := filepath.Join(harmless, path)
 			loses(t, func() bool { return exists(data + "/fifo") }, data+"/file", secret)
-			h.attack(secret, func(string) []string { return flags(bind+data, "--", "sh", "-c", "cat /data/file /inputs/it/file 2>/dev/null || :") })
+			h.attack(secret, func(string) []string {
+				return flags(bind+data, "--", "sh", "-c", "cat /data/file /inputs/it/file 2>/dev/null || :")
+			})
 		})
 	}
 }
