@@ -73,9 +73,6 @@ func (w *Watch) serve() error {
 			if err := w.next(); err != nil {
 				return err
 			}
-			if rest := w.pace.rest(time.Now(), processorTime()); rest > 0 {
-				_, _ = w.poll(0, rest) // or until nobody is left
-			}
 		case ready != 0: // POLLHUP: nobody is left under the filter
 			return nil
 		}
@@ -100,6 +97,10 @@ func (w *Watch) next() error {
 	var n notification // the kernel wants it zero
 	if err := ioctl(w.fd, unix.SECCOMP_IOCTL_NOTIF_RECV, unsafe.Pointer(&n)); err != nil {
 		return passing("receive", err)
+	}
+	// Now, since the asker can no longer be interrupted.
+	if rest := w.pace.rest(time.Now(), processorTime()); rest > 0 {
+		_, _ = w.poll(0, rest) // or until nobody is left
 	}
 	tried := w.judge(&n)
 	r := response{id: n.id, flags: unix.SECCOMP_USER_NOTIF_FLAG_CONTINUE}

@@ -230,6 +230,24 @@ func TestRead(t *testing.T) {
 	runtime.KeepAlive(text)
 }
 
+// TestJudgeCall: what is longer than the kernel takes is a mistake, and no attempt.
+func TestJudgeCall(t *testing.T) {
+	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	must(t, err)
+	defer unix.Close(fd)
+	raw := append(sockaddr(unix.AF_INET, 0, 80, 192, 0, 2, 1), make([]byte, 1000)...)
+	for size, want := range map[uint64]string{
+		15: "", 16: "tcp 192.0.2.1:80", 128: "tcp 192.0.2.1:80", 129: "", 1000: "", 1 << 31: "",
+		1<<32 | 16: "tcp 192.0.2.1:80", // the kernel takes an int
+	} {
+		pointer := uint64(uintptr(unsafe.Pointer(&raw[0])))
+		if got := judgeCall(process{pid: os.Getpid(), socket: fd}, pointer, size, false); got.address != want {
+			t.Errorf("%d bytes: %+v, want %q", size, got, want)
+		}
+	}
+	runtime.KeepAlive(raw)
+}
+
 func TestProtocol(t *testing.T) {
 	for want, kind := range map[string][2]int{
 		"tcp": {unix.AF_INET6, unix.SOCK_STREAM}, "udp": {unix.AF_INET, unix.SOCK_DGRAM}, "unix": {unix.AF_UNIX, unix.SOCK_DGRAM},
