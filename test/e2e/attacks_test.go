@@ -105,7 +105,10 @@ func fits(pattern, name string) bool {
 }
 
 // unknown are the errors of a kernel that lacks what was asked for.
-var unknown = []string{"ENOSYS", "EAFNOSUPPORT", "EPROTONOSUPPORT", "ENOPROTOOPT", "ESOCKTNOSUPPORT", "EOPNOTSUPP", "ENODEV", "ENOENT", "SIGSEGV", "SIGILL"}
+var unknown = []string{
+	"ENOSYS", "EAFNOSUPPORT", "EPROTONOSUPPORT", "ENOPROTOOPT", "ESOCKTNOSUPPORT", "EOPNOTSUPP", "ENODEV", "ENOENT", "ENODATA",
+	"SIGSEGV", "SIGILL",
+}
 
 // excused returns why the control of a try shows nothing here: "" if it has to.
 func (p attack) excused(try, outside string) string {
