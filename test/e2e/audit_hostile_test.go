@@ -148,16 +148,13 @@ func TestAuditIsFlooded(t *testing.T) {
 	l := h.launch(h.fresh(), "--project", testdata(t, "."), "--", "python3", "/analysis/audit_flood.py", strconv.Itoa(seconds), "8", "5000")
 	l.await("ready")
 	supervisor := l.supervisor()
-	before, used := processorTime(t, supervisor), time.Duration(0)
-	for after := time.After((seconds - 1) * time.Second); ; {
-		select {
-		case <-after:
-			used = processorTime(t, supervisor) - before
-		case <-l.ended:
-			t.Fatal("the flood ended early")
-		}
-		break
+	before := processorTime(t, supervisor)
+	select {
+	case <-time.After((seconds - 1) * time.Second):
+	case <-l.ended:
+		t.Fatal("the flood ended early")
 	}
+	used := processorTime(t, supervisor) - before
 	r := l.wait()
 	r.expect(t, "complete", "exit", 0)
 	if most := 500*time.Millisecond + seconds*time.Second/5; used > most || used == 0 {
