@@ -161,3 +161,15 @@ func TestScanRemembersNoMount(t *testing.T) {
 		expectRefusal(t, err, `"d02/below" is mounted below it`)
 	})
 }
+
+// TestScriptUnderAMount: what has the script's name in the project that was opened is not the script.
+func TestScriptUnderAMount(t *testing.T) {
+	withMounts(t, func() {
+		dir := tree(t, "project/s.py", "other/s.py")
+		project := open(t, dir+"/project")
+		bindMount(t, dir+"/other", dir+"/project")
+		if rel, err := relative(project, open(t, dir+"/project/s.py")); err == nil {
+			t.Errorf("it is taken for %q", rel)
+		}
+	})
+}

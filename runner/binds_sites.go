@@ -20,10 +20,11 @@ const (
 
 // sites are all that a bind of this runner must not show.
 func (r *Runner) sites(env lookup, uid int) []site {
-	sites := []site{{path: r.Tmp, what: "where runs have their working directories (--tmp)"}}
+	var sites []site
 	for _, path := range append([]string{r.Root}, r.Private...) {
 		sites = append(sites, site{path: path, what: ofScidex, whole: true})
 	}
+	sites = append(sites, site{path: r.Tmp, what: "where runs have their working directories (--tmp)"})
 	for _, name := range []string{"docker.sock", "containerd", "podman", "dbus", "systemd", "user/" + strconv.Itoa(uid)} {
 		sites = append(sites, site{path: "/run/" + name, what: ofServices})
 	}

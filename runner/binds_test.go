@@ -114,6 +114,25 @@ func TestTrail(t *testing.T) {
 	if !fromFile.within(fromDir) || fromDir.within(fromFile) {
 		t.Error("a file is within its directory, not the other way round")
 	}
+	// Each of the three ways tells alone.
+	id := func(n uint64) []fileID { return []fileID{{1, n}} }
+	dirOf := trail{path: "/a", ids: id(1), at: location{fileID{8, 1}, "/x"}}
+	for name, c := range map[string]struct {
+		trail
+		want bool
+	}{
+		"path":              {trail{path: "/a/b", ids: id(2)}, true},
+		"a longer name":     {trail{path: "/ab", ids: id(2), at: location{fileID{8, 1}, "/xy"}}, false},
+		"inode":             {trail{path: "/c", ids: append(id(2), id(1)...)}, true},
+		"place":             {trail{path: "/c", ids: id(2), at: location{fileID{8, 1}, "/x/y"}}, true},
+		"place elsewhere":   {trail{path: "/c", ids: id(2), at: location{fileID{8, 2}, "/x/y"}}, false},
+		"nothing":           {trail{path: "/c", ids: id(2)}, false},
+		"nowhere is no way": {trail{path: "/c", ids: id(2), at: location{fileID{8, 1}, ""}}, false},
+	} {
+		if c.within(dirOf) != c.want {
+			t.Errorf("%s: %v", name, !c.want)
+		}
+	}
 }
 
 func TestAllowBinds(t *testing.T) {

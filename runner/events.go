@@ -41,7 +41,8 @@ func (e *execution) events(v verdict) []catalog.Event {
 	var events []catalog.Event
 	for _, one := range all {
 		events = append(events, catalog.Event{
-			At: one.At, Kind: string(one.Kind), Address: one.Address, Severity: string(one.Severity), Blocked: true, Count: one.Count,
+			At: one.At, Kind: string(one.Kind), Address: one.Address, Severity: string(one.Severity),
+			Allowed: one.Allowed, Blocked: !one.Allowed, Count: one.Count,
 		})
 	}
 	return events

@@ -25,6 +25,7 @@ func (p *plan) job(dir *workdir, ingest *os.File) (sandbox.Job, jobFiles, error)
 		Tree:     p.tree,
 		WorkPath: filepath.Join(dir.path, workName),
 		Links:    p.links(),
+		Audit:    p.audit,
 		Owner:    p.slot.Analysis,
 		Timeout:  time.Duration(p.analysis.Timeout),
 		Grace:    time.Duration(p.analysis.Grace),
@@ -90,10 +91,7 @@ func (p *plan) placement(init string) spec.Placement {
 		Command: p.command,
 		Secrets: p.secrets,
 		HasData: p.inputs.hasData, HasDocs: p.inputs.hasDocs,
-		NoFile: noFile(),
-	}
-	if p.audit {
-		place.Audit = sandbox.AuditPath
+		NoFile: noFile(), Audit: p.audit,
 	}
 	for _, b := range p.tree.Binds {
 		place.Binds = append(place.Binds, spec.Bind{Source: b.Source, Destination: b.Destination})

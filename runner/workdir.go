@@ -45,26 +45,28 @@ func makeWorkdir(path string, uid, gid int) (_ *workdir, err error) {
 	if err := unix.Mkdirat(base, name, 0o700); err != nil {
 		return nil, fmt.Errorf("make the working directory: %w", &fs.PathError{Op: "mkdir", Path: path, Err: err})
 	}
-	if err = w.furnish(uid, gid); err != nil {
-		err = errors.Join(err, w.remove())
+	if err := w.furnish(uid, gid); err != nil {
+		return nil, errors.Join(err, w.remove())
 	}
-	return w, err
+	return w, nil
 }
 
 // furnish opens the directory that was made, makes what is in it, and marks it as that of a living run.
-func (w *workdir) furnish(uid, gid int) (err error) {
-	if w.dir, err = openDir(int(w.base.Fd()), filepath.Base(w.path)); err != nil {
+func (w *workdir) furnish(uid, gid int) error {
+	dir, err := openDir(int(w.base.Fd()), filepath.Base(w.path))
+	if err != nil {
 		return err
 	}
+	fd := int(dir.Fd())
 	var st unix.Stat_t
-	fd := int(w.dir.Fd())
 	if err := unix.Fstat(fd, &st); err != nil {
-		return err
+		return errors.Join(err, dir.Close())
 	}
-	if int(st.Uid) != os.Geteuid() || st.Mode&0o7777 != 0o700 {
-		return fmt.Errorf("%s is not the directory that was made (uid %d, mode %04o)", w.path, st.Uid, st.Mode&0o7777)
+	if int(st.Uid) != os.Geteuid() || st.Mode&0o077 != 0 {
+		err := fmt.Errorf("%s is not the directory that was made (uid %d, mode %04o)", w.path, st.Uid, st.Mode&0o777)
+		return errors.Join(err, dir.Close())
 	}
-	w.dev, w.ino = st.Dev, st.Ino
+	w.dir, w.dev, w.ino = dir, st.Dev, st.Ino
 	if err := w.live(); err != nil {
 		return err
 	}

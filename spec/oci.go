@@ -44,10 +44,10 @@ type Placement struct {
 	// hard limit, which nobody in a user namespace can raise.
 	NoFile uint64
 
-	// Audit is the unix socket to which the runtime sends the descriptor of the filter's notifications:
-	// connections, datagrams with an address and refused socket families are then asked about
-	// (runner/audit). Where it is empty, the filter decides alone.
-	Audit string
+	// Audit says that Init installs a filter of its own that asks before sockets of refused families and some
+	// calls more (runner/container). The specification's then leaves those families to a tracer, of which
+	// there is none: they fail with ENOSYS, unless somebody is asked first.
+	Audit bool
 
 	// Portable makes a spec that older runtimes take too (Debian 12's runc 1.1.5): without what they
 	// do not know, and with paths that may be relative to the bundle.

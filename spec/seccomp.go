@@ -24,7 +24,7 @@ var forbidden = [...]string{
 }
 
 // withSeccomp sets the system call filter: the default of moby narrowed to what an analysis needs.
-func withSeccomp(a Analysis, place Placement, s *specs.Spec) error {
+func withSeccomp(_ Analysis, place Placement, s *specs.Spec) error {
 	// The base asks the kernel's version for one rule, of ptrace, which is forbidden here anyway: the
 	// result depends on nothing but the architecture.
 	profile, err := seccomp.GetDefaultProfile(s)
@@ -36,14 +36,11 @@ func withSeccomp(a Analysis, place Placement, s *specs.Spec) error {
 	if len(profile.Architectures) > 1 {
 		profile.Architectures = profile.Architectures[:1]
 	}
-	family := refuseFamily
-	narrower := slices.Concat(setIDRules(), ownLimitsRules(), unsupportedRules())
-	if place.Audit != "" {
-		family = notify
-		narrower = append(narrower, auditRules()...)
-		profile.ListenerPath, profile.ListenerMetadata = place.Audit, a.ID
+	refused := refuse(eafnosupport)
+	if place.Audit {
+		refused = specs.LinuxSyscall{Action: specs.ActTrace}
 	}
-	narrower = append(narrower, socketRules(family)...)
+	narrower := slices.Concat(socketRules(refused), setIDRules(), ownLimitsRules(), unsupportedRules())
 	replaced := slices.Clone(forbidden[:])
 	for _, rule := range narrower {
 		replaced = append(replaced, rule.Names...)

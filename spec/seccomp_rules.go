@@ -27,43 +27,23 @@ func unsupportedRules() []specs.LinuxSyscall {
 	}
 }
 
-// socketRules allow sockets of three families and let every other be refused as the caller says. The
+// socketRules allow sockets of three families, and of every other say what refused says. The
 // families are allowed one by one: the filter compares 64 bits and the kernel takes 32, so "all but
 // these" would be passed with a high bit set (CVE-2019-10063). In libseccomp a rule without condition wins
 // over those with one, so the refusals name all other numbers.
-func socketRules(refused action) []specs.LinuxSyscall {
+func socketRules(refused specs.LinuxSyscall) []specs.LinuxSyscall {
 	rules := []specs.LinuxSyscall{
 		allowIf(eq(0, afUnix), "socket", "socketpair"),
 		allowIf(eq(0, afInet), "socket"),
 		allowIf(eq(0, afInet6), "socket"),
-		refused(eq(0, 0), "socket", "socketpair"),
-		refused(greater(0, afUnix), "socketpair"),
-		refused(greater(0, afInet6), "socket"),
+		rule(refused, eq(0, 0), "socket", "socketpair"),
+		rule(refused, greater(0, afUnix), "socketpair"),
+		rule(refused, greater(0, afInet6), "socket"),
 	}
 	for family := uint64(afInet + 1); family < afInet6; family++ {
-		rules = append(rules, refused(eq(0, family), "socket"))
+		rules = append(rules, rule(refused, eq(0, family), "socket"))
 	}
 	return rules
-}
-
-// auditRules ask before a process names an address. sendto without one is send(2), and too frequent.
-func auditRules() []specs.LinuxSyscall {
-	return []specs.LinuxSyscall{
-		{Names: []string{"connect"}, Action: specs.ActNotify},
-		allowIf(eq(4, 0), "sendto"),
-		notify(greater(4, 0), "sendto"),
-	}
-}
-
-// action makes the rule for calls that match the argument.
-type action func(arg specs.LinuxSeccompArg, names ...string) specs.LinuxSyscall
-
-func refuseFamily(arg specs.LinuxSeccompArg, names ...string) specs.LinuxSyscall {
-	return refuseIf(eafnosupport, arg, names...)
-}
-
-func notify(arg specs.LinuxSeccompArg, names ...string) specs.LinuxSyscall {
-	return specs.LinuxSyscall{Names: names, Action: specs.ActNotify, Args: []specs.LinuxSeccompArg{arg}}
 }
 
 // setIDRules let nobody make a set-user-id or set-group-id file: calls with such a mode fall to the
@@ -86,17 +66,17 @@ func ownLimitsRules() []specs.LinuxSyscall {
 }
 
 func allowIf(arg specs.LinuxSeccompArg, names ...string) specs.LinuxSyscall {
-	return specs.LinuxSyscall{Names: names, Action: specs.ActAllow, Args: []specs.LinuxSeccompArg{arg}}
+	return rule(specs.LinuxSyscall{Action: specs.ActAllow}, arg, names...)
 }
 
 func refuse(errno uint, names ...string) specs.LinuxSyscall {
 	return specs.LinuxSyscall{Names: names, Action: specs.ActErrno, ErrnoRet: &errno}
 }
 
-func refuseIf(errno uint, arg specs.LinuxSeccompArg, names ...string) specs.LinuxSyscall {
-	rule := refuse(errno, names...)
-	rule.Args = []specs.LinuxSeccompArg{arg}
-	return rule
+// rule says of calls whose argument matches what action says.
+func rule(action specs.LinuxSyscall, arg specs.LinuxSeccompArg, names ...string) specs.LinuxSyscall {
+	action.Names, action.Args = names, []specs.LinuxSeccompArg{arg}
+	return action
 }
 
 func eq(index uint, value uint64) specs.LinuxSeccompArg {

@@ -10,6 +10,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/scidex-ai/scidex-oci/runner"
+	"github.com/scidex-ai/scidex-oci/runner/selftest"
 )
 
 func newGCCommand(p *program) *cli.Command {
@@ -42,6 +43,11 @@ func runGC(ctx context.Context, p *program, h *house, from layers) error {
 	report, err := h.runner.GC(ctx, dryRun)
 	if err != nil {
 		return err
+	}
+	swept, err := selftest.Sweep(h.runner.Tmp, dryRun)
+	report.Removed = append(report.Removed, swept...)
+	if err != nil {
+		report.Errors = append(report.Errors, err)
 	}
 	if asJSON {
 		err = writeJSON(p.stdout, collectedOf(report, dryRun))

@@ -34,12 +34,14 @@ _scidex_oci() {
         --keep) COMPREPLY=($(compgen -W "never failed always" -- "$current")); return ;;
         --file|-f) COMPREPLY=($(compgen -f -- "$current")); return ;;
         --again) COMPREPLY=($(compgen -f -- "$current")); return ;;
+        --audit) COMPREPLY=($(compgen -f -- "$current")); return ;;
         --bundle) COMPREPLY=($(compgen -f -- "$current")); return ;;
         --since) COMPREPLY=($(compgen -f -- "$current")); return ;;
         --until) COMPREPLY=($(compgen -f -- "$current")); return ;;
         --state) COMPREPLY=($(compgen -W "queued running complete failed canceled error lost" -- "$current")); return ;;
         --reason) COMPREPLY=($(compgen -W "exit signal timeout out_of_memory pids_limit output_missing not_found not_invocable stopped supervisor_lost harvest commit export sandbox request" -- "$current")); return ;;
         --limit) COMPREPLY=($(compgen -f -- "$current")); return ;;
+        --target) COMPREPLY=($(compgen -f -- "$current")); return ;;
     esac
     for ((i = 1; i < COMP_CWORD; i++)); do
         word="${COMP_WORDS[i]}"
@@ -56,13 +58,14 @@ _scidex_oci() {
             "outputs export") path="outputs export" ;;
             "rm") path="rm" ;;
             "gc") path="gc" ;;
+            "selftest") path="selftest" ;;
             "completion") path="completion" ;;
         esac
     done
     case "$path" in
-        "") words="run spec ls show logs outputs rm gc completion --root --db --blobs --tmp --log-level --config --help -h --version -v" ;;
-        "run") words="--id --data --docs --project --input --script --stage --export --env --secret --label --output --exclude --rootfs --ids --memory --cpus --pids --timeout --grace --log-size --limits --network --keep --file -f --again --overwrite --json --quiet -q --help -h --root --db --blobs --tmp --log-level --config --help -h --version -v" ;;
-        "spec") words="--id --data --docs --project --input --script --stage --export --env --secret --label --output --exclude --rootfs --ids --memory --cpus --pids --timeout --grace --log-size --limits --network --keep --file -f --again --bundle --help -h --root --db --blobs --tmp --log-level --config --help -h --version -v" ;;
+        "") words="run spec ls show logs outputs rm gc selftest completion --root --db --blobs --tmp --log-level --config --help -h --version -v" ;;
+        "run") words="--id --data --docs --project --input --script --stage --export --env --secret --label --output --exclude --rootfs --ids --memory --cpus --pids --timeout --grace --log-size --limits --network --keep --file -f --again --audit --overwrite --json --quiet -q --help -h --root --db --blobs --tmp --log-level --config --help -h --version -v" ;;
+        "spec") words="--id --data --docs --project --input --script --stage --export --env --secret --label --output --exclude --rootfs --ids --memory --cpus --pids --timeout --grace --log-size --limits --network --keep --file -f --again --audit --bundle --help -h --root --db --blobs --tmp --log-level --config --help -h --version -v" ;;
         "ls") words="--since --until --state --reason --label --limit --json --quiet -q --help -h --root --db --blobs --tmp --log-level --config --help -h --version -v" ;;
         "show") words="--json --help -h --root --db --blobs --tmp --log-level --config --help -h --version -v" ;;
         "logs") words="--stdout --stderr --help -h --root --db --blobs --tmp --log-level --config --help -h --version -v" ;;
@@ -72,6 +75,7 @@ _scidex_oci() {
         "outputs export") words="--overwrite --help -h --root --db --blobs --tmp --log-level --config --help -h --version -v" ;;
         "rm") words="--help -h --root --db --blobs --tmp --log-level --config --help -h --version -v" ;;
         "gc") words="--dry-run --json --help -h --root --db --blobs --tmp --log-level --config --help -h --version -v" ;;
+        "selftest") words="--data --docs --project --input --env --secret --label --rootfs --ids --memory --cpus --pids --timeout --grace --log-size --limits --network --audit --target --last --json --help -h --root --db --blobs --tmp --log-level --config --help -h --version -v" ;;
         "completion") words="--help -h --root --db --blobs --tmp --log-level --config --help -h --version -v" ;;
     esac
     if [[ "$current" == -* || -z "$path" || "$path" == outputs ]]; then

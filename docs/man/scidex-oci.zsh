@@ -30,6 +30,7 @@ _scidex_oci_run() {
         '*--file=[read the request from the manifest FILE (YAML or JSON, - for standard input); flags override it]:file:_files' \
         '*-f[read the request from the manifest FILE (YAML or JSON, - for standard input); flags override it]:file:_files' \
         '*--again=[run the recorded request of ID once more, as its next attempt; flags override it]:id:_files' \
+        '*--audit=[on|off\: note in the result what the analysis tries to reach and may not (default\: on); off only where the kernel lacks seccomp user notification]:on|off:_files' \
         '*--overwrite[let --export write into a directory that is not empty]' \
         '*--json[print the result as one JSON object on standard output; the analysis'\'' own output goes to standard error]' \
         '*--quiet[leave the status line and the closing table out]' \
@@ -68,6 +69,7 @@ _scidex_oci_spec() {
         '*--file=[read the request from the manifest FILE (YAML or JSON, - for standard input); flags override it]:file:_files' \
         '*-f[read the request from the manifest FILE (YAML or JSON, - for standard input); flags override it]:file:_files' \
         '*--again=[run the recorded request of ID once more, as its next attempt; flags override it]:id:_files' \
+        '*--audit=[on|off\: note in the result what the analysis tries to reach and may not (default\: on); off only where the kernel lacks seccomp user notification]:on|off:_files' \
         '*--bundle=[write a bundle into the directory DIR that runc can run, in place of printing]:dir:_files' \
         '*--help[show help]' \
         '*-h[show help]' \
@@ -156,6 +158,34 @@ _scidex_oci_gc() {
         '*-h[show help]' \
         '*:argument:_files'
 }
+_scidex_oci_selftest() {
+    local line state
+    _arguments -C \
+        '*--data=[bind the directory DIR read-only at /data, or none (default\: ./data where it exists)]:dir:_files' \
+        '*--docs=[bind the directory DIR read-only at /docs, or none (default\: ./docs where it exists)]:dir:_files' \
+        '*--project=[bind the directory DIR read-only at /analysis, so that a script inside finds its modules]:dir:_files' \
+        '*--input=[bind SRC\[\:DST\] read-only too, at /inputs/NAME unless DST says otherwise; repeatable]:src\[\:dst\]:_files' \
+        '*--env=[set a variable\: K=V, or K alone for this command'\''s value; repeatable]:k=v:_files' \
+        '*--secret=[pass the variable K of this command on; only its name is stored and shown; repeatable]:k:_files' \
+        '*--label=[keep the label K=V with the run; repeatable]:k=v:_files' \
+        '*--rootfs=[root filesystem NAME; the only one in this version is host, the host'\''s own]:name:(host)' \
+        '*--ids=[range|self\: user ids of the run'\''s own (the default where there is a range), or the caller'\''s id]:range|self:(range self)' \
+        '*--memory=[memory limit SIZE; swap is none (default\: 2GiB)]:size:_files' \
+        '*--cpus=[processor limit, a NUMBER of cores (default\: 1)]:number:_files' \
+        '*--pids=[limit N of processes and threads (default\: 100)]:n:_files' \
+        '*--timeout=[limit DURATION of the wall clock (default\: 30m)]:duration:_files' \
+        '*--grace=[wait DURATION from SIGTERM to SIGKILL (default\: 5s)]:duration:_files' \
+        '*--log-size=[keep SIZE of each of standard output and standard error (default\: 16MiB)]:size:_files' \
+        '*--limits=[enforce|best-effort\: refuse where the kernel cannot hold a limit (default), or hold what can be held and say so]:enforce|best-effort:(enforce best-effort)' \
+        '*--network=[none, the only value\: a run never gets a network]:none:(none)' \
+        '*--audit=[on|off\: note in the result what the analysis tries to reach and may not (default\: on); off only where the kernel lacks seccomp user notification]:on|off:_files' \
+        '*--target=[prove that TARGET is out of reach\: HOST\:PORT, a URL, the path of a socket or @NAME; repeatable]:target:_files' \
+        '*--last[print the newest report of the catalog and test nothing]' \
+        '*--json[print the report as one JSON object]' \
+        '*--help[show help]' \
+        '*-h[show help]' \
+        '*:argument:_files'
+}
 _scidex_oci_completion() {
     local line state
     _arguments -C \
@@ -171,14 +201,14 @@ _scidex_oci() {
         '*--blobs=[use the blob store at URL (default\: file\://ROOT/blobs)]:url:_files' \
         '*--tmp=[make working directories in DIR (default\: /tmp)]:dir:_files' \
         '*--log-level=[write messages of LEVEL debug, info, warn or error and above (default\: warn)]:level:(debug info warn error)' \
-        '*--config=[read defaults from the YAML FILE, keys as flags with underscores (default\: $XDG_CONFIG_HOME/scidex-oci/config.yaml or /etc/scidex-oci/config.yaml, where they exist)]:file:_files' \
+        '*--config=[read defaults from the YAML FILE, keys as flags with underscores (default\: $XDG_CONFIG_HOME/scidex-oci/config.yaml or /etc/scidex-oci/config.yaml, where they exist); its list allow_binds restricts what may be bound, that of /etc/scidex-oci/config.yaml always]:file:_files' \
         '*--help[show help]' \
         '*-h[show help]' \
         '*--version[print the version and what it was built with]' \
         '*-v[print the version and what it was built with]' \
         '1: :->command' '*:: :->rest'
     case $state in
-    command) _values command 'run[run an analysis, harvest and commit its outputs]' 'spec[print the OCI config.json that run would use, or write a bundle]' 'ls[list runs, the newest first]' 'show[show the result of a run]' 'logs[print the kept standard output and standard error of a run]' 'outputs[list, print and export the outputs of a run]' 'rm[remove runs that have ended, their rows and kept directories]' 'gc[remove what killed runs left, and blobs that nothing names]' 'completion[print the completion script of a shell]' ;;
+    command) _values command 'run[run an analysis, harvest and commit its outputs]' 'spec[print the OCI config.json that run would use, or write a bundle]' 'ls[list runs, the newest first]' 'show[show the result of a run]' 'logs[print the kept standard output and standard error of a run]' 'outputs[list, print and export the outputs of a run]' 'rm[remove runs that have ended, their rows and kept directories]' 'gc[remove what killed runs left, and blobs that nothing names]' 'selftest[prove on this host that an analysis reaches nothing]' 'completion[print the completion script of a shell]' ;;
     rest) (( $+functions[_scidex_oci_$line[1]] )) && _scidex_oci_$line[1] ;;
     esac
 }

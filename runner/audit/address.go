@@ -14,18 +14,22 @@ type address struct {
 	unix []byte         // of AF_UNIX: a path, or an abstract name after a NUL
 }
 
+// maxAddress is the most that the kernel takes of an address: sizeof(struct sockaddr_storage).
+const maxAddress = 128
+
 // parseAddress reads a socket address. It is not ok for what no event is made of: other families, an
-// unnamed unix address, and what the kernel will refuse as too short.
-func parseAddress(raw []byte) (a address, ok bool) {
+// unnamed unix address, and what the kernel will refuse as too short or too long. send says that it is
+// sendto(2)'s, which takes an address of no family for one of AF_INET (net/ipv4/udp.c).
+func parseAddress(raw []byte, send bool) (a address, ok bool) {
 	if len(raw) < 2 {
 		return a, false
 	}
-	switch binary.NativeEndian.Uint16(raw) {
-	case unix.AF_INET:
+	switch family := binary.NativeEndian.Uint16(raw); {
+	case family == unix.AF_INET, family == unix.AF_UNSPEC && send:
 		return parseInet(raw, 4, 4, unix.SizeofSockaddrInet4)
-	case unix.AF_INET6:
+	case family == unix.AF_INET6:
 		return parseInet(raw, 8, 16, 24) // the kernel takes it without a scope (SIN6_LEN_RFC2133)
-	case unix.AF_UNIX:
+	case family == unix.AF_UNIX && len(raw) <= unix.SizeofSockaddrUnix:
 		return parseUnix(raw[2:])
 	}
 	return a, false

@@ -33,10 +33,12 @@ func TestParseAddress(t *testing.T) {
 		{sockaddr(unix.AF_UNIX), "", nil},
 		{sockaddr(unix.AF_NETLINK, v4...), "", nil},
 		{sockaddr(unix.AF_UNSPEC, v4...), "", nil},
+		{sockaddr(unix.AF_UNIX, bytes.Repeat([]byte("a"), 108)...), "", bytes.Repeat([]byte("a"), 108)}, // no NUL
+		{sockaddr(unix.AF_UNIX, bytes.Repeat([]byte("a"), 109)...), "", nil},
 		{[]byte{2}, "", nil},
 		{nil, "", nil},
 	} {
-		a, ok := parseAddress(c.raw)
+		a, ok := parseAddress(c.raw, false)
 		want := c.inet != "" || c.unix != nil
 		if ok != want || ok && c.inet != "" && a.inet.String() != c.inet || !bytes.Equal(a.unix, c.unix) {
 			t.Errorf("%x: %v %q %v; want %q %q", c.raw, a.inet, a.unix, ok, c.inet, c.unix)
@@ -44,17 +46,25 @@ func TestParseAddress(t *testing.T) {
 	}
 }
 
+// TestParseDestination: a datagram may leave its family out (net/ipv4/udp.c).
+func TestParseDestination(t *testing.T) {
+	raw := sockaddr(unix.AF_UNSPEC, 0, 53, 192, 0, 2, 1, 0, 0, 0, 0, 0, 0, 0, 0)
+	if a, ok := parseAddress(raw, true); !ok || a.inet.String() != "192.0.2.1:53" {
+		t.Errorf("%v, %v", a.inet, ok)
+	}
+}
+
 func FuzzParseAddress(f *testing.F) {
-	f.Add(sockaddr(unix.AF_INET, make([]byte, 14)...))
-	f.Add(sockaddr(unix.AF_INET6, make([]byte, 26)...))
-	f.Add(sockaddr(unix.AF_UNIX, []byte("/run/x")...))
-	f.Fuzz(func(t *testing.T, raw []byte) {
-		a, ok := parseAddress(raw)
+	f.Add(sockaddr(unix.AF_INET, make([]byte, 14)...), true)
+	f.Add(sockaddr(unix.AF_INET6, make([]byte, 26)...), true)
+	f.Add(sockaddr(unix.AF_UNIX, []byte("/run/x")...), true)
+	f.Fuzz(func(t *testing.T, raw []byte, send bool) {
+		a, ok := parseAddress(raw, send)
 		if ok == (a.inet.IsValid() == (len(a.unix) > 0)) {
 			t.Errorf("%x: %v %q %v: want exactly one kind where it is ok", raw, a.inet, a.unix, ok)
 		}
 		if ok {
-			judgeAddress(a, scene{}) // takes everything that parses
+			judge(a, send, scene{}) // takes everything that parses
 		}
 	})
 }

@@ -1,50 +1,62 @@
 package audit
 
 import (
-	"bytes"
 	"net/netip"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
 	"golang.org/x/sys/unix"
 )
 
-// postgres is PostgreSQL's port and the beginning of its sockets' names.
+// Ports and names by which an attempt is told.
 const (
+	domainPort     = 53
 	postgresPort   = 5432
 	postgresSocket = ".s.PGSQL."
 )
 
-// answer is what a process is told: an errno, or 0 where the kernel is to go on. An event is noted where
-// there is a kind.
-type answer struct {
-	errno    unix.Errno
+// habitual are sockets that the C library tries by itself, and for uuid1 of Python libuuid.
+var habitual = [...]string{"/run/nscd/socket", "/var/run/nscd/socket", "/dev/log", "/run/uuidd/request"}
+
+// attempt is worth an event where it has a kind.
+type attempt struct {
 	kind     Kind
 	address  string
 	severity Severity
+	allowed  bool // as far as is known, nothing keeps it from happening
 }
-
-var goOn answer
 
 // surroundings are what is asked about the process that tries something.
 type surroundings interface {
-	// protocol names the socket's kind for a person, and reports whether it is one of connections.
-	protocol() (name string, stream bool)
+	// protocol names the socket's: "tcp", "udp", "ip", "unix"; empty where the descriptor is no socket.
+	protocol() string
 	// listens reports whether something in its network namespace has the address.
 	listens(at netip.AddrPort) bool
 	// named reports whether an abstract socket of the name is in its network namespace.
 	named(name []byte) bool
-	// absolute is a path as it sees it, without looking at what is there; exists looks.
+	// absolute is a path for a person; locate looks at what is there.
 	absolute(path string) string
-	exists(absolute string) bool
+	locate(path string) place
 }
 
-// judgeAddress decides about an address.
-func judgeAddress(a address, at surroundings) answer {
+// place says whose a path is.
+type place int
+
+const (
+	own     place = iota // where the analysis can make a socket
+	missing              // the same, and nothing is there
+	nowhere              // not there, and the analysis cannot make it
+	walled               // there, and no connection to it comes about
+	bare                 // a socket of the host, and nothing is known to stand before it
+)
+
+// judge says what is worth noting of a call that names an address; send says that it is sendto(2).
+func judge(a address, send bool, at surroundings) attempt {
 	switch {
 	case a.inet.IsValid():
-		return judgeInet(a, at)
+		return judgeInet(a.inet, send, at)
 	case a.unix[0] == 0:
 		return judgeAbstract(a.unix[1:], at)
 	default:
@@ -54,60 +66,49 @@ func judgeAddress(a address, at surroundings) answer {
 
 // judgeInet: what an analysis serves itself can be reached, and nothing else is there. Port 0 is how the C
 // library asks for a route.
-func judgeInet(a address, at surroundings) answer {
-	ip, port := a.inet.Addr(), a.inet.Port()
-	if port == 0 {
-		return goOn
+func judgeInet(to netip.AddrPort, send bool, at surroundings) attempt {
+	local := to.Addr().IsLoopback() || to.Addr().IsUnspecified()
+	if to.Port() == 0 || local && at.listens(to) {
+		return attempt{}
 	}
-	local := ip.IsLoopback() || ip.IsUnspecified()
-	if local && at.listens(a.inet) {
-		return goOn
-	}
-	protocol, stream := at.protocol()
-	refused := answer{errno: unix.ENETUNREACH, kind: Connect, address: protocol + " " + a.inet.String(), severity: Medium}
-	if port == postgresPort {
-		refused.severity = High
-	}
+	protocol := at.protocol()
 	switch {
-	case local && stream:
-		refused.errno = unix.ECONNREFUSED
-	case local: // a datagram to nobody is lost, and that is no error of connect(2)
-		refused.errno = 0
+	case protocol == "" || protocol == "unix": // the kernel refuses it as a mistake
+		return attempt{}
+	case protocol == "udp" && local && !send && to.Port() != domainPort:
+		// connect(2) sends nothing, and the C library makes one for each address that it sorts (RFC 3484).
+		return attempt{}
 	}
-	return refused
+	tried := attempt{kind: Connect, address: protocol + " " + to.String(), severity: Medium}
+	if to.Port() == postgresPort {
+		tried.severity = High
+	}
+	return tried
 }
 
-func judgeAbstract(name []byte, at surroundings) answer {
-	if at.named(name) {
-		return goOn
+func judgeAbstract(name []byte, at surroundings) attempt {
+	if at.named(name) || at.protocol() != "unix" {
+		return attempt{}
 	}
-	return answer{unix.ECONNREFUSED, Connect, "unix @" + string(name), severityOf(string(name))}
+	return attempt{kind: Connect, address: "unix @" + string(name), severity: severityOf(string(name))}
 }
 
-// writable are the places where an analysis can make a socket itself.
-var writable = [...]string{"/work", "/tmp", "/dev/shm", "/home/analysis"}
-
-// habitual are sockets that the C library tries by itself, and for uuid1 of Python libuuid.
-var habitual = [...]string{"/run/nscd/socket", "/var/run/nscd/socket", "/dev/log", "/run/uuidd/request"}
-
-// judgePath: sockets elsewhere are the host's, and out of reach.
-func judgePath(path string, at surroundings) answer {
-	absolute := at.absolute(path)
-	for _, place := range writable {
-		if strings.HasPrefix(absolute, place+"/") {
-			return goOn
-		}
+// judgePath: sockets where the analysis cannot make one are the host's.
+func judgePath(path string, at surroundings) attempt {
+	where, absolute := at.locate(path), at.absolute(path)
+	tried := attempt{kind: Connect, address: "unix " + absolute, severity: severityOf(absolute)}
+	switch {
+	case where == own, where == missing && tried.severity != High:
+		return attempt{}
+	case where == bare:
+		tried.severity, tried.allowed = High, true
+	case slices.Contains(habitual[:], absolute):
+		return attempt{}
 	}
-	refused := answer{unix.ENOENT, Connect, "unix " + absolute, severityOf(absolute)}
-	if at.exists(absolute) {
-		refused.errno = unix.ECONNREFUSED
+	if at.protocol() != "unix" {
+		return attempt{}
 	}
-	for _, place := range habitual {
-		if absolute == place {
-			refused.kind = "" // it is refused, and not worth an event
-		}
-	}
-	return refused
+	return tried
 }
 
 func severityOf(name string) Severity {
@@ -117,23 +118,17 @@ func severityOf(name string) Severity {
 	return Medium
 }
 
-// judgeFamily: the families that the filter lets come here are refused as by a kernel without them.
-func judgeFamily(domain uint64) answer {
+// judgeFamily: the families that are asked about are those that are refused.
+func judgeFamily(domain uint64) attempt {
 	// The kernel takes an int, whatever the upper half says.
 	family := int(int32(uint32(domain)))
 	name := families[family]
 	if name == "" {
 		name = "AF_" + strconv.Itoa(family)
 	}
-	refused := answer{unix.EAFNOSUPPORT, Socket, name, Medium}
+	tried := attempt{kind: Socket, address: name, severity: Medium}
 	if family == unix.AF_NETLINK { // the C library looks for the machine's addresses
-		refused.severity = Low
+		tried.severity = Low
 	}
-	return refused
-}
-
-// trimmed bounds an address that is kept.
-func trimmed(address string) []byte {
-	const most = 256 // bytes
-	return bytes.Clone([]byte(address[:min(len(address), most)]))
+	return tried
 }

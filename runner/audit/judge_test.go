@@ -2,6 +2,7 @@ package audit
 
 import (
 	"net/netip"
+	"slices"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -12,72 +13,85 @@ type scene struct {
 	kind  string // of its socket
 	ports []uint16
 	names []string
-	paths []string
+	paths map[string]place
 }
 
-func (s scene) protocol() (string, bool)       { return s.kind, s.kind == "tcp" }
-func (s scene) listens(at netip.AddrPort) bool { return contains(s.ports, at.Port()) }
-func (s scene) named(name []byte) bool         { return contains(s.names, string(name)) }
-func (s scene) exists(path string) bool        { return contains(s.paths, path) }
+func (s scene) protocol() string               { return s.kind }
+func (s scene) listens(at netip.AddrPort) bool { return slices.Contains(s.ports, at.Port()) }
+func (s scene) named(name []byte) bool         { return slices.Contains(s.names, string(name)) }
 func (s scene) absolute(path string) string    { return process{pid: 1 << 30}.absolute(path) }
+func (s scene) locate(path string) place       { return s.paths[path] }
 
-func contains[T comparable](list []T, one T) bool {
-	for _, other := range list {
-		if other == one {
-			return true
-		}
-	}
-	return false
-}
-
-func TestJudgeAddress(t *testing.T) {
+func TestJudge(t *testing.T) {
 	inet := func(s string) address { return address{inet: netip.MustParseAddrPort(s)} }
 	path := func(s string) address { return address{unix: []byte(s)} }
-	tcp, udp := scene{kind: "tcp"}, scene{kind: "udp"}
-	serving := scene{kind: "tcp", ports: []uint16{5432, 8080}, names: []string{"mine"}, paths: []string{"/data/s", "/dev/log"}}
+	connect := func(address string, severity Severity) attempt {
+		return attempt{kind: Connect, address: address, severity: severity}
+	}
+	tcp, udp, raw := scene{kind: "tcp"}, scene{kind: "udp"}, scene{kind: "ip"}
+	serving := scene{kind: "tcp", ports: []uint16{5432, 8080}}
+	local := scene{kind: "unix", names: []string{"mine"}, paths: map[string]place{
+		"/run/postgresql/.s.PGSQL.5432": nowhere, "/data/s": walled, "/tmp/../data/s": walled, "/usr/lib/s": bare, "/usr/x/.s.PGSQL.1": bare,
+		"/tmp/.s.PGSQL.5432": missing, "/tmp/.s.PGSQL.1": own, "/tmp/s": missing,
+		"/run/nscd/socket": nowhere, "/run/uuidd/request": nowhere, "/dev/log": nowhere, "/opt/dev/log": nowhere,
+	}}
+	var nothing attempt
 	for _, c := range []struct {
 		address address
+		send    bool
 		scene   scene
-		want    answer
+		want    attempt
 	}{
-		{inet("192.0.2.1:80"), tcp, answer{unix.ENETUNREACH, Connect, "tcp 192.0.2.1:80", Medium}},
-		{inet("192.0.2.1:5432"), tcp, answer{unix.ENETUNREACH, Connect, "tcp 192.0.2.1:5432", High}},
-		{inet("192.0.2.1:8080"), serving, answer{unix.ENETUNREACH, Connect, "tcp 192.0.2.1:8080", Medium}},
-		{inet("[2001:db8::1]:53"), udp, answer{unix.ENETUNREACH, Connect, "udp [2001:db8::1]:53", Medium}},
-		{inet("192.0.2.1:0"), udp, goOn},
-		{inet("127.0.0.1:5432"), tcp, answer{unix.ECONNREFUSED, Connect, "tcp 127.0.0.1:5432", High}},
-		{inet("127.9.9.9:5432"), tcp, answer{unix.ECONNREFUSED, Connect, "tcp 127.9.9.9:5432", High}},
-		{inet("0.0.0.0:5432"), tcp, answer{unix.ECONNREFUSED, Connect, "tcp 0.0.0.0:5432", High}},
-		{inet("[::1]:80"), tcp, answer{unix.ECONNREFUSED, Connect, "tcp [::1]:80", Medium}},
-		{inet("127.0.0.1:53"), udp, answer{0, Connect, "udp 127.0.0.1:53", Medium}},
-		{inet("127.0.0.1:5432"), serving, goOn},
-		{inet("[::1]:8080"), serving, goOn},
-		{path("\x00mine"), serving, goOn},
-		{path("\x00host"), serving, answer{unix.ECONNREFUSED, Connect, "unix @host", Medium}},
-		{path("\x00"), serving, answer{unix.ECONNREFUSED, Connect, "unix @", Medium}},
-		{path("/run/postgresql/.s.PGSQL.5432"), tcp, answer{unix.ENOENT, Connect, "unix /run/postgresql/.s.PGSQL.5432", High}},
-		{path("/data/s"), serving, answer{unix.ECONNREFUSED, Connect, "unix /data/s", Medium}},
-		{path("/tmp/../data/s"), serving, answer{unix.ECONNREFUSED, Connect, "unix /data/s", Medium}},
-		{path("/work/s"), tcp, goOn},
-		{path("/tmp/.s.PGSQL.5432"), tcp, goOn}, // its own server's, or nobody's
-		{path("/workshop/s"), tcp, answer{unix.ENOENT, Connect, "unix /workshop/s", Medium}},
-		{path("/run/nscd/socket"), tcp, answer{errno: unix.ENOENT, address: "unix /run/nscd/socket", severity: Medium}},
-		{path("/run/uuidd/request"), tcp, answer{errno: unix.ENOENT, address: "unix /run/uuidd/request", severity: Medium}},
-		{path("/dev/log"), serving, answer{errno: unix.ECONNREFUSED, address: "unix /dev/log", severity: Medium}},
+		{inet("192.0.2.1:80"), false, tcp, connect("tcp 192.0.2.1:80", Medium)},
+		{inet("192.0.2.1:5432"), false, tcp, connect("tcp 192.0.2.1:5432", High)},
+		{inet("192.0.2.1:8080"), false, serving, connect("tcp 192.0.2.1:8080", Medium)}, // served on loopback, and not there
+		{inet("[2001:db8::1]:53"), false, udp, connect("udp [2001:db8::1]:53", Medium)},
+		{inet("192.0.2.1:1"), true, raw, connect("ip 192.0.2.1:1", Medium)},
+		{inet("192.0.2.1:0"), false, udp, nothing},
+		{inet("192.0.2.1:80"), false, scene{}, nothing},
+		{inet("192.0.2.1:80"), false, local, nothing}, // no such address for a unix socket
+		{inet("127.0.0.1:5432"), false, tcp, connect("tcp 127.0.0.1:5432", High)},
+		{inet("127.9.9.9:5432"), false, tcp, connect("tcp 127.9.9.9:5432", High)},
+		{inet("0.0.0.0:5432"), false, tcp, connect("tcp 0.0.0.0:5432", High)},
+		{inet("[::1]:80"), false, tcp, connect("tcp [::1]:80", Medium)},
+		{inet("127.0.0.1:5432"), false, serving, nothing},
+		{inet("[::1]:8080"), false, serving, nothing},
+		{inet("127.0.0.1:53"), false, udp, connect("udp 127.0.0.1:53", Medium)},
+		{inet("127.0.0.1:80"), false, udp, nothing}, // asks for a route
+		{inet("0.0.0.0:5432"), false, udp, nothing},
+		{inet("127.0.0.1:80"), true, udp, connect("udp 127.0.0.1:80", Medium)},
+
+		{path("\x00mine"), false, local, nothing},
+		{path("\x00host"), false, local, connect("unix @host", Medium)},
+		{path("\x00"), false, local, connect("unix @", Medium)},
+		{path("\x00/tmp/.s.PGSQL.5432"), false, local, connect("unix @/tmp/.s.PGSQL.5432", High)},
+		{path("\x00host"), false, tcp, nothing},
+		{path("/run/postgresql/.s.PGSQL.5432"), false, local, connect("unix /run/postgresql/.s.PGSQL.5432", High)},
+		{path("/data/s"), false, local, connect("unix /data/s", Medium)},
+		{path("/tmp/../data/s"), true, local, connect("unix /data/s", Medium)},
+		{path("/usr/lib/s"), false, local, attempt{Connect, "unix /usr/lib/s", High, true}},
+		{path("/usr/x/.s.PGSQL.1"), false, local, attempt{Connect, "unix /usr/x/.s.PGSQL.1", High, true}},
+		{path("/tmp/s"), false, local, nothing},
+		{path("/tmp/.s.PGSQL.5432"), false, local, connect("unix /tmp/.s.PGSQL.5432", High)}, // upstream's default directory
+		{path("/tmp/.s.PGSQL.1"), false, local, nothing},
+		{path("/run/nscd/socket"), false, local, nothing},
+		{path("/run/uuidd/request"), false, local, nothing},
+		{path("/dev/log"), false, local, nothing},
+		{path("/opt/dev/log"), false, local, connect("unix /opt/dev/log", Medium)},
 	} {
-		if got := judgeAddress(c.address, c.scene); got != c.want {
+		if got := judge(c.address, c.send, c.scene); got != c.want {
 			t.Errorf("%v %q: %+v; want %+v", c.address.inet, c.address.unix, got, c.want)
 		}
 	}
 }
 
 func TestJudgeFamily(t *testing.T) {
-	for domain, want := range map[uint64]answer{
-		unix.AF_NETLINK:    {unix.EAFNOSUPPORT, Socket, "AF_NETLINK", Low},
-		unix.AF_VSOCK:      {unix.EAFNOSUPPORT, Socket, "AF_VSOCK", Medium},
-		1<<32 | 40:         {unix.EAFNOSUPPORT, Socket, "AF_VSOCK", Medium},
-		99:                 {unix.EAFNOSUPPORT, Socket, "AF_99", Medium},
-		0xffffffffffffffff: {unix.EAFNOSUPPORT, Socket, "AF_-1", Medium},
+	for domain, want := range map[uint64]attempt{
+		unix.AF_NETLINK:    {Socket, "AF_NETLINK", Low, false},
+		unix.AF_VSOCK:      {Socket, "AF_VSOCK", Medium, false},
+		1<<32 | 40:         {Socket, "AF_VSOCK", Medium, false},
+		99:                 {Socket, "AF_99", Medium, false},
+		0xffffffffffffffff: {Socket, "AF_-1", Medium, false},
 	} {
 		if got := judgeFamily(domain); got != want {
 			t.Errorf("%x: %+v; want %+v", domain, got, want)

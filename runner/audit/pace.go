@@ -1,29 +1,46 @@
 package audit
 
-import "time"
+import (
+	"time"
 
-// The answers of one run: so many at once, and then so many a second. The supervisor is outside of the
-// run's control group, and its work must not be the analysis' to give.
-const (
-	burst = 10_000
-	rate  = 2_000 // a second
+	"golang.org/x/sys/unix"
 )
 
-// pace is a token bucket.
+// What one run may take of the supervisor's processor time: so much at once, some 10,000 answers, and then
+// one part in so many of the time. The supervisor is outside of the run's control group, and its work must not be
+// the analysis' to give.
+const (
+	burst = 500 * time.Millisecond
+	part  = 10
+	// nap is the least rest that is worth a timer.
+	nap = 10 * time.Millisecond
+)
+
+// pace is a token bucket of processor time.
 type pace struct {
-	used float64 // tokens
-	last time.Time
+	taken time.Duration
+	last  time.Time
+	used  time.Duration // then
 }
 
-// next takes a token and returns how long to wait for it.
-func (p *pace) next(now time.Time) time.Duration {
-	if !p.last.IsZero() {
-		p.used = max(0, p.used-now.Sub(p.last).Seconds()*rate)
+// rest returns how long to rest, now and with so much processor time used in all.
+func (p *pace) rest(now time.Time, used time.Duration) time.Duration {
+	if p.last.IsZero() {
+		p.last, p.used = now, used
 	}
-	p.last = now
-	p.used++
-	if p.used <= burst {
+	p.taken = max(0, p.taken-now.Sub(p.last)/part) + used - p.used
+	p.last, p.used = now, used
+	if p.taken <= burst {
 		return 0
 	}
-	return time.Duration((p.used - burst) / rate * float64(time.Second))
+	return max(nap, (p.taken-burst)*part)
+}
+
+// processorTime of the calling thread (clock_gettime(2)).
+func processorTime() time.Duration {
+	var t unix.Timespec
+	if err := unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &t); err != nil {
+		return 0
+	}
+	return time.Duration(t.Nano())
 }

@@ -1,13 +1,13 @@
 package audit
 
 import (
+	"bufio"
 	"bytes"
 	"errors"
 	"fmt"
 	"net/netip"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -15,115 +15,126 @@ import (
 
 // process is a thread that waits for an answer, as /proc of the supervisor shows it.
 type process struct {
-	pid    int
-	socket int // the descriptor that the call names
-
-	loopback func() *loopback
+	pid      int
+	socket   int // the descriptor that the call names
+	loopback func(pid int) *loopback
 }
 
 func (p process) proc(name string) string { return fmt.Sprintf("/proc/%d/%s", p.pid, name) }
 
-// read copies memory of the process: what of n bytes at address can be read.
-func (p process) read(address, n uint64) []byte {
-	if address == 0 || n == 0 {
-		return nil
-	}
-	buffer := make([]byte, min(n, unix.SizeofSockaddrAny+16))
+// read copies n bytes of the process' memory; nil where they are not there.
+func (p process) read(address uint64, n int) ([]byte, error) {
+	buffer := make([]byte, n)
 	local := []unix.Iovec{{Base: &buffer[0]}}
-	local[0].SetLen(len(buffer))
-	got, err := unix.ProcessVMReadv(p.pid, local, []unix.RemoteIovec{{Base: uintptr(address), Len: len(buffer)}}, 0)
-	if err != nil {
-		return nil
+	local[0].SetLen(n)
+	got, err := unix.ProcessVMReadv(p.pid, local, []unix.RemoteIovec{{Base: uintptr(address), Len: n}}, 0)
+	if errors.Is(err, unix.EFAULT) || errors.Is(err, unix.ESRCH) || err == nil && got < n {
+		return nil, nil
 	}
-	return buffer[:got]
+	return buffer, err
 }
 
-// protocol looks at a copy of the socket's descriptor.
-func (p process) protocol() (name string, stream bool) {
-	kind, err := p.socketType()
-	switch {
-	case err != nil:
-		return "ip", true
-	case kind == unix.SOCK_STREAM:
-		return "tcp", true
-	case kind == unix.SOCK_DGRAM:
-		return "udp", false
-	default:
-		return "ip", false
+// protocol reads the name that the kernel has for a socket's protocol.
+func (p process) protocol() string {
+	var name [32]byte
+	n, err := unix.Getxattr(p.proc(fmt.Sprintf("fd/%d", p.socket)), "system.sockprotoname", name[:])
+	if err != nil || n <= 0 {
+		return ""
 	}
-}
-
-func (p process) socketType() (int, error) {
-	group, err := p.group()
-	if err != nil {
-		return 0, err
-	}
-	pidfd, err := unix.PidfdOpen(group, 0)
-	if err != nil {
-		return 0, err
-	}
-	defer unix.Close(pidfd)
-	fd, err := unix.PidfdGetfd(pidfd, p.socket, 0)
-	if err != nil {
-		return 0, err
-	}
-	defer unix.Close(fd)
-	return unix.GetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_TYPE)
-}
-
-// group is the thread group: a pidfd is of a leader (pidfd_open(2)).
-func (p process) group() (int, error) {
-	text, err := os.ReadFile(p.proc("status"))
-	if err != nil {
-		return 0, err
-	}
-	for line := range strings.Lines(string(text)) {
-		if value, ok := strings.CutPrefix(line, "Tgid:"); ok {
-			return strconv.Atoi(strings.TrimSpace(value))
+	kernels := string(bytes.TrimRight(name[:n], "\x00"))
+	for _, one := range []struct{ prefix, name string }{
+		{"TCP", "tcp"}, {"MPTCP", "tcp"}, {"UDP", "udp"}, {"UNIX", "unix"},
+	} {
+		if strings.HasPrefix(kernels, one.prefix) {
+			return one.name
 		}
 	}
-	return 0, errors.New("no Tgid")
+	return "ip"
 }
 
 // listens leaves it to the kernel where nobody can be asked.
 func (p process) listens(at netip.AddrPort) bool {
-	l := p.loopback()
+	l := p.loopback(p.pid)
 	return l == nil || l.listens(at)
 }
 
 // named looks for an abstract name, which /proc/net/unix shows after an @, with an @ for each NUL.
 func (p process) named(name []byte) bool {
-	text, err := os.ReadFile(p.proc("net/unix"))
+	f, err := os.Open(p.proc("net/unix"))
 	if err != nil {
-		return true
+		return false
 	}
+	defer f.Close()
 	shown := append([]byte(" @"), bytes.ReplaceAll(name, []byte{0}, []byte{'@'})...)
-	return bytes.Contains(text, append(shown, '\n'))
-}
-
-func (p process) absolute(path string) string {
-	if !filepath.IsAbs(path) {
-		dir, err := os.Readlink(p.proc("cwd"))
-		if err != nil {
-			return path
+	for lines := bufio.NewScanner(f); lines.Scan(); {
+		if bytes.HasSuffix(lines.Bytes(), shown) {
+			return true
 		}
-		path = filepath.Join(dir, path)
 	}
-	return filepath.Clean(path)
+	return false
 }
 
-// exists resolves links in the process' own root: in ours, they would tell what the host has.
-func (p process) exists(absolute string) bool {
+func (p process) absolute(path string) string { return filepath.Clean(p.joined(path)) }
+
+// joined leaves links and dots to the kernel.
+func (p process) joined(path string) string {
+	if filepath.IsAbs(path) {
+		return path
+	}
+	dir, err := os.Readlink(p.proc("cwd"))
+	if err != nil {
+		return path
+	}
+	return dir + "/" + path
+}
+
+// locate looks in the process' own root: ours would tell what the host has.
+func (p process) locate(path string) place {
 	root, err := unix.Open(p.proc("root"), unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {
-		return false
+		return nowhere
 	}
 	defer unix.Close(root)
-	fd, err := unix.Openat2(root, absolute, &unix.OpenHow{
-		Flags: unix.O_PATH | unix.O_NOFOLLOW | unix.O_CLOEXEC, Resolve: unix.RESOLVE_IN_ROOT | unix.RESOLVE_NO_MAGICLINKS,
+	path = p.joined(path)
+	if strings.HasPrefix(filepath.Clean(path), "/proc/") {
+		return own // a way to its own descriptors, of which none leads out
+	}
+	where, err := look(root, path)
+	for above := path; err != nil; {
+		above = filepath.Dir(above)
+		if where, err = look(root, above); err == nil && where == own {
+			return missing
+		}
+		if above == "/" || above == "." || err == nil {
+			return nowhere
+		}
+	}
+	return where
+}
+
+// readOnly is ST_RDONLY of statvfs(3), in f_flags of statfs(2).
+const readOnly = 1
+
+// look says whose the thing at a path below a root is.
+func look(root int, path string) (place, error) {
+	fd, err := unix.Openat2(root, path, &unix.OpenHow{
+		Flags: unix.O_PATH | unix.O_CLOEXEC, Resolve: unix.RESOLVE_IN_ROOT | unix.RESOLVE_NO_MAGICLINKS,
 	})
 	if err != nil {
-		return false
+		return nowhere, err
 	}
-	return unix.Close(fd) == nil
+	defer unix.Close(fd)
+	var system unix.Statfs_t
+	var file unix.Stat_t
+	if err := errors.Join(unix.Fstatfs(fd, &system), unix.Fstat(fd, &file)); err != nil {
+		return nowhere, err
+	}
+	switch {
+	case system.Flags&readOnly == 0:
+		return own, nil
+	case file.Mode&unix.S_IFMT != unix.S_IFSOCK || system.Type == unix.OVERLAYFS_SUPER_MAGIC:
+		return walled, nil // the inodes of an overlay are its own, and nobody listens on them
+	default:
+		return bare, nil
+	}
 }

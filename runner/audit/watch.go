@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"runtime"
 	"time"
 	"unsafe"
 
@@ -31,22 +32,23 @@ type response struct {
 
 // Watch answers the notifications of one container.
 type Watch struct {
-	fd        *os.File
-	namespace string
-	asked     bool      // whether loopback was opened, or could not be
-	loopback  *loopback // nil: nobody can be asked
-	ledger    ledger
-	pace      pace
-	done      chan struct{}
-	err       error
+	fd     *os.File
+	ledger ledger
+	pace   pace
+	done   chan struct{}
+	err    error
+
+	loopback *loopback // nil: not asked yet, or nobody can be asked
 }
 
-// Start answers notifications from fd until every process under its filter is dead. namespace is a file
-// of their network namespace, as /proc/PID/ns/net.
-func Start(fd *os.File, namespace string) *Watch {
-	w := &Watch{fd: fd, namespace: namespace, done: make(chan struct{})}
+// Start answers notifications from fd until every process under its filter is dead.
+func Start(fd *os.File) *Watch {
+	w := &Watch{fd: fd, done: make(chan struct{})}
 	go func() {
 		defer close(w.done)
+		// One thread, whose processor time is what the analysis costs here.
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
 		err := w.serve()
 		w.err = errors.Join(w.err, err, fd.Close(), w.loopback.Close())
 	}()
@@ -63,21 +65,31 @@ func (w *Watch) serve() error {
 	// The asker wakes up on the processor that has answered (Linux 6.6): faster, and nothing is lost without.
 	_, _, _ = unix.Syscall(unix.SYS_IOCTL, w.fd.Fd(), unix.SECCOMP_IOCTL_NOTIF_SET_FLAGS, unix.SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP)
 	for {
-		polled := []unix.PollFd{{Fd: int32(w.fd.Fd()), Events: unix.POLLIN}}
-		_, err := unix.Poll(polled, -1)
+		ready, err := w.poll(unix.POLLIN, -1)
 		switch {
-		case errors.Is(err, unix.EINTR):
-			continue
 		case err != nil:
 			return fmt.Errorf("poll: %w", err)
-		case polled[0].Revents&unix.POLLIN != 0:
+		case ready&unix.POLLIN != 0:
 			if err := w.next(); err != nil {
 				return err
 			}
-		default: // POLLHUP: nobody is left under the filter
+		case ready != 0: // POLLHUP: nobody is left under the filter
 			return nil
 		}
 	}
+}
+
+// poll waits for the events, or the hang-up, for so long; -1 is for good.
+func (w *Watch) poll(events int16, wait time.Duration) (ready int16, err error) {
+	fds := []unix.PollFd{{Fd: int32(w.fd.Fd()), Events: events}}
+	timeout := -1
+	if wait >= 0 {
+		timeout = int(wait.Milliseconds())
+	}
+	if _, err = unix.Poll(fds, timeout); errors.Is(err, unix.EINTR) {
+		err = nil
+	}
+	return fds[0].Revents, err
 }
 
 // next answers one notification. One whose process has gone, or was interrupted, is none.
@@ -86,17 +98,26 @@ func (w *Watch) next() error {
 	if err := ioctl(w.fd, unix.SECCOMP_IOCTL_NOTIF_RECV, unsafe.Pointer(&n)); err != nil {
 		return passing("receive", err)
 	}
-	time.Sleep(w.pace.next(time.Now()))
-	a := w.judge(&n)
-	if a.kind != "" {
-		w.ledger.note(time.Now().UTC(), a.kind, trimmed(a.address), a.severity)
+	// Now, since the asker can no longer be interrupted.
+	if rest := w.pace.rest(time.Now(), processorTime()); rest > 0 {
+		_, _ = w.poll(0, rest) // or until nobody is left
 	}
-	r := response{id: n.id, errno: -int32(a.errno)}
-	if a.errno == 0 {
-		r.flags = unix.SECCOMP_USER_NOTIF_FLAG_CONTINUE
+	tried := w.judge(&n)
+	r := response{id: n.id, flags: unix.SECCOMP_USER_NOTIF_FLAG_CONTINUE}
+	if refused(n.call) {
+		r = response{id: n.id, errno: -int32(unix.EAFNOSUPPORT)}
 	}
-	return passing("answer", ioctl(w.fd, unix.SECCOMP_IOCTL_NOTIF_SEND, unsafe.Pointer(&r)))
+	if err := ioctl(w.fd, unix.SECCOMP_IOCTL_NOTIF_SEND, unsafe.Pointer(&r)); err != nil {
+		return passing("answer", err)
+	}
+	if tried.kind != "" {
+		w.ledger.note(time.Now().UTC(), tried)
+	}
+	return nil
 }
+
+// refused are the calls that are asked about only where they make a socket of a family that nobody gets.
+func refused(call int32) bool { return call == unix.SYS_SOCKET || call == unix.SYS_SOCKETPAIR }
 
 func passing(what string, err error) error {
 	if err == nil || errors.Is(err, unix.ENOENT) || errors.Is(err, unix.EINTR) {
@@ -107,45 +128,52 @@ func passing(what string, err error) error {
 
 // judge reads what the call names. A process id may have become another's while its files were read, so
 // nothing is said of a notification that is no longer valid (seccomp_unotify(2)).
-func (w *Watch) judge(n *notification) answer {
-	a := goOn
-	switch n.call {
-	case unix.SYS_SOCKET, unix.SYS_SOCKETPAIR:
+func (w *Watch) judge(n *notification) attempt {
+	var tried attempt
+	switch {
+	case refused(n.call):
 		return judgeFamily(n.args[0])
-	case unix.SYS_CONNECT:
-		a = judgeCall(w.process(n), n.args[1], n.args[2])
-	case unix.SYS_SENDTO:
-		a = judgeCall(w.process(n), n.args[4], n.args[5])
+	case n.call == unix.SYS_CONNECT:
+		tried = judgeCall(w.process(n), n.args[1], n.args[2], false)
+	case n.call == unix.SYS_SENDTO:
+		tried = judgeCall(w.process(n), n.args[4], n.args[5], true)
 	}
 	if ioctl(w.fd, unix.SECCOMP_IOCTL_NOTIF_ID_VALID, unsafe.Pointer(&n.id)) != nil {
-		return goOn
+		return attempt{}
 	}
-	return a
+	return tried
 }
 
 func (w *Watch) process(n *notification) process {
 	return process{pid: int(n.pid), socket: int(int32(uint32(n.args[0]))), loopback: w.askLoopback}
 }
 
-// askLoopback opens what most runs never need.
-func (w *Watch) askLoopback() *loopback {
-	if w.asked {
+// askLoopback opens what most runs never need: the network namespace of a process, which is that of all.
+func (w *Watch) askLoopback(pid int) *loopback {
+	if w.loopback != nil {
 		return w.loopback
 	}
-	w.asked = true
-	var err error
-	if w.loopback, err = openLoopback(w.namespace); err != nil {
-		w.err = fmt.Errorf("connections to loopback are not seen: %w", err)
+	w.loopback, w.err = openLoopback(fmt.Sprintf("/proc/%d/ns/net", pid))
+	if w.err != nil { // the next may live longer
+		w.err = fmt.Errorf("connections to loopback are not seen: %w", w.err)
 	}
 	return w.loopback
 }
 
-func judgeCall(p process, pointer, size uint64) answer {
-	a, ok := parseAddress(p.read(pointer, size&0xffffffff)) // the kernel takes an int
-	if !ok {
-		return goOn
+func judgeCall(p process, pointer, size uint64, send bool) attempt {
+	n := int32(uint32(size)) // the kernel takes an int
+	if pointer == 0 || n <= 0 || n > maxAddress {
+		return attempt{}
 	}
-	return judgeAddress(a, p)
+	raw, err := p.read(pointer, int(n))
+	if err != nil { // as where ptrace is closed to everybody (Yama)
+		return attempt{kind: Connect, address: "unreadable: " + err.Error(), severity: Medium, allowed: true}
+	}
+	a, ok := parseAddress(raw, send)
+	if !ok {
+		return attempt{}
+	}
+	return judge(a, send, p)
 }
 
 func ioctl(f *os.File, request uintptr, argument unsafe.Pointer) error {

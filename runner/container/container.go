@@ -15,7 +15,6 @@ import (
 	"github.com/opencontainers/cgroups"
 	"github.com/opencontainers/runc/libcontainer"
 	"github.com/opencontainers/runc/libcontainer/configs"
-	"github.com/opencontainers/runc/libcontainer/seccomp"
 	"github.com/opencontainers/runc/libcontainer/specconv"
 	"github.com/opencontainers/runtime-spec/specs-go"
 	"github.com/sirupsen/logrus"
@@ -32,14 +31,16 @@ type Config struct {
 	Spec     *specs.Spec
 	// Stdin, Stdout and Stderr become descriptors 0 to 2 of the analysis.
 	Stdin, Stdout, Stderr *os.File
+	// Audit asks before connections, datagrams with an address and sockets of families that Spec traces; see
+	// Watch.
+	Audit bool
 }
 
 // Container is one container whose PID 1 is our init.
 type Container struct {
 	inner   *libcontainer.Container
 	process *libcontainer.Process
-	reports *os.File
-	pid     int
+	reports *reports
 	pidfd   *os.File
 }
 
@@ -57,35 +58,38 @@ func Create(cfg Config) (*Container, error) {
 	if err != nil {
 		return nil, fmt.Errorf("create container: %w", err)
 	}
-	read, write, err := os.Pipe()
+	read, write, err := newReports()
 	if err != nil {
 		return nil, errors.Join(err, inner.Destroy())
 	}
 	defer write.Close()
 	process := newProcess(cfg, write)
 	process.Rlimits = limits
+	if cfg.Audit {
+		options = append(options, "--audit")
+	}
 	process.Args = slices.Concat(process.Args[:1], options, []string{"--"}, process.Args[1:])
 	if err := inner.Start(process); err != nil {
 		return nil, errors.Join(fmt.Errorf("start container: %w", err), read.Close(), inner.Destroy())
 	}
 	// The process is a child that only Wait reaps: its pid is still its own.
-	pid, pidfd, err := openPidfd(process)
+	pidfd, err := openPidfd(process)
 	if err != nil {
 		return nil, errors.Join(err, read.Close(), inner.Signal(unix.SIGKILL), inner.Destroy())
 	}
-	return &Container{inner: inner, process: process, reports: read, pid: pid, pidfd: pidfd}, nil
+	return &Container{inner: inner, process: process, reports: read, pidfd: pidfd}, nil
 }
 
-func openPidfd(process *libcontainer.Process) (int, *os.File, error) {
+func openPidfd(process *libcontainer.Process) (*os.File, error) {
 	pid, err := process.Pid()
 	if err != nil {
-		return 0, nil, err
+		return nil, err
 	}
 	fd, err := unix.PidfdOpen(pid, 0)
 	if err != nil {
-		return 0, nil, fmt.Errorf("pidfd_open: %w", err)
+		return nil, fmt.Errorf("pidfd_open: %w", err)
 	}
-	return pid, os.NewFile(uintptr(fd), "pidfd"), nil
+	return os.NewFile(uintptr(fd), "pidfd"), nil
 }
 
 // configure translates the OCI specification. Of the supplied namespaces none is left out: no
@@ -97,12 +101,6 @@ func configure(cfg Config) (*configs.Config, error) {
 	})
 	if err != nil {
 		return nil, fmt.Errorf("translate the OCI specification: %w", err)
-	}
-	// Whoever waits for an answer to a notification can be killed, and not interrupted, where libseccomp knows
-	// how (2.6).
-	const killable = specs.LinuxSeccompFlagWaitKillableRecv
-	if config.Seccomp != nil && config.Seccomp.ListenerPath != "" && seccomp.FlagSupported(killable) == nil {
-		config.Seccomp.Flags = append(config.Seccomp.Flags, killable)
 	}
 	// Rootless without a path: a control group that cannot be made is passed over. The supervisor sees
 	// control groups read-only, so none ever is.
@@ -132,9 +130,6 @@ func newProcess(cfg Config, reports *os.File) *libcontainer.Process {
 		ExtraFiles:      []*os.File{reports},
 	}
 }
-
-// Pid of the container's first process, as this process sees it; it is its own until Wait has returned.
-func (c *Container) Pid() int { return c.pid }
 
 // Pidfd of the container's first process; the container keeps it.
 func (c *Container) Pidfd() *os.File { return c.pidfd }

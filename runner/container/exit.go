@@ -1,20 +1,12 @@
 package container
 
 import (
-	"encoding/binary"
 	"errors"
+	"fmt"
 	"io"
+	"os"
 	"syscall"
 	"time"
-)
-
-// The kinds of struct report in initc/src/init.c.
-const (
-	reportExecuted = 1
-	reportRefused  = 2
-	reportEnded    = 3
-	reportMaxRSS   = 4
-	reportCPU      = 5
 )
 
 // Exit is how a container ended.
@@ -34,53 +26,59 @@ type Exit struct {
 	MemoryPeak int64
 }
 
+// Watch is told what happens in a container; each is called once at most.
+type Watch struct {
+	// Audited gets the descriptor of the notifications that Config.Audit asked for (seccomp_unotify(2)), before
+	// the command begins, and owns it.
+	Audited func(notifications *os.File)
+	// Executed is called when the command's execve has succeeded.
+	Executed func()
+}
+
 // Wait blocks until every process of the container is dead: its PID 1 is reaped only after the kernel
-// has killed the rest of the namespace (pid_namespaces(7)). executed is called once, when the
-// command's execve has succeeded.
-func (c *Container) Wait(executed func()) (Exit, error) {
+// has killed the rest of the namespace (pid_namespaces(7)).
+func (c *Container) Wait(watch Watch) (Exit, error) {
 	var exit Exit
+	var unheard error
 	for {
-		kind, value, err := readReport(c.reports)
-		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		r, err := c.reports.next()
+		if errors.Is(err, io.EOF) {
 			break
 		}
 		if err != nil {
 			return exit, err
 		}
-		exit.note(kind, value)
-		if kind == reportExecuted {
-			executed()
+		switch r.kind {
+		case reportAudited:
+			watch.Audited(r.file)
+		case reportUnheard:
+			unheard = fmt.Errorf("the kernel does not ask about calls (seccomp user notification): %w; use --audit off", syscall.Errno(r.value))
+		case reportExecuted:
+			exit.Executed = true
+			watch.Executed()
+		default:
+			exit.note(r)
 		}
 	}
 	// The error of a process that did not exit with 0 says nothing that the reports do not say.
 	state, err := c.process.Wait()
 	if state == nil {
-		return exit, err
+		return exit, errors.Join(unheard, err)
 	}
 	exit.CPU = max(exit.CPU, state.UserTime()+state.SystemTime())
-	return exit, nil
+	return exit, unheard
 }
 
-func (e *Exit) note(kind uint32, value int32) {
-	switch kind {
-	case reportExecuted:
-		e.Executed = true
+func (e *Exit) note(r report) {
+	switch r.kind {
 	case reportRefused:
-		e.Errno = syscall.Errno(value)
+		e.Errno = syscall.Errno(r.value)
 	case reportEnded:
 		e.Ended = true
-		e.Status = syscall.WaitStatus(value)
+		e.Status = syscall.WaitStatus(r.value)
 	case reportMaxRSS:
-		e.MemoryPeak = int64(value) << 10
+		e.MemoryPeak = int64(r.value) << 10
 	case reportCPU:
-		e.CPU = time.Duration(value) * time.Millisecond
+		e.CPU = time.Duration(r.value) * time.Millisecond
 	}
-}
-
-func readReport(r io.Reader) (kind uint32, value int32, err error) {
-	var raw [8]byte
-	if _, err := io.ReadFull(r, raw[:]); err != nil {
-		return 0, 0, err
-	}
-	return binary.NativeEndian.Uint32(raw[:4]), int32(binary.NativeEndian.Uint32(raw[4:])), nil
 }

@@ -65,6 +65,8 @@ type Job struct {
 	WorkMount int `json:"work_mount,omitempty"`
 	// Links are made in the working directory where nothing has their name.
 	Links map[string]string `json:"links,omitempty"`
+	// Audit says that what the analysis tries to reach is to be noted.
+	Audit bool `json:"audit,omitempty"`
 	// Owner is the analysis' id in the outer namespace.
 	Owner   int           `json:"owner"`
 	Timeout time.Duration `json:"timeout"`

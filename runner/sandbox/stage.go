@@ -20,8 +20,6 @@ const (
 	stateDir = stageDir + "/state" // libcontainer's
 	emptyDir = stageDir + "/empty" // the upper of two layers of an overlay
 	lowerDir = stageDir + "/lower" // where the lower one is mounted meanwhile
-	// AuditPath is the socket for the notifications of a container's filter.
-	AuditPath = stageDir + "/audit"
 	// InitPath is our PID 1, bound into every container.
 	InitPath = stageDir + "/init"
 )

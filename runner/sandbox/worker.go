@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -81,39 +80,14 @@ func (w *worker) create(ctx context.Context, m message) error {
 		return err
 	}
 	defer discard(streams.child())
-	if err := w.contain(streams); err != nil {
+	w.container, err = container.Create(container.Config{
+		ID: w.job.ID, StateDir: stateDir, Spec: w.job.Spec, Audit: w.job.Audit,
+		Stdin: streams.null, Stdout: streams.stdout[1], Stderr: streams.stderr[1],
+	})
+	if err != nil {
 		return errors.Join(err, closeAll(streams.parent()))
 	}
 	return w.created(streams, wall)
-}
-
-// contain makes the container and begins to answer its filter's notifications.
-func (w *worker) contain(streams *streams) (err error) {
-	config := container.Config{
-		ID: w.job.ID, StateDir: stateDir, Spec: w.job.Spec,
-		Stdin: streams.null, Stdout: streams.stdout[1], Stderr: streams.stderr[1],
-	}
-	if w.job.Spec.Linux.Seccomp.ListenerPath == "" {
-		w.container, err = container.Create(config)
-		return err
-	}
-	listener, err := audit.Listen(AuditPath)
-	if err != nil {
-		return err
-	}
-	defer listener.Close()
-	if w.container, err = container.Create(config); err != nil {
-		if strings.Contains(err.Error(), "seccomp") {
-			err = fmt.Errorf("%w (where the kernel has no seccomp user notification, use --audit off)", err)
-		}
-		return err
-	}
-	notifications, err := listener.Take()
-	if err != nil {
-		return errors.Join(err, w.container.Signal(syscall.SIGKILL))
-	}
-	w.audit = audit.Start(notifications, fmt.Sprintf("/proc/%d/ns/net", w.container.Pid()))
-	return nil
 }
 
 // ownWork gives the working directory and what was staged in it to the analysis, and makes its links.
@@ -157,11 +131,14 @@ func (w *worker) start() error {
 func (w *worker) watch() {
 	exit := Exit{}
 	clock := make(chan struct{})
-	got, err := w.container.Wait(func() {
-		exit.Started = time.Now()
-		close(w.executed)
-		go func() { defer close(clock); w.clock() }()
-		w.tell(message{Type: msgStarted, At: exit.Started})
+	got, err := w.container.Wait(container.Watch{
+		Audited: func(notifications *os.File) { w.audit = audit.Start(notifications) },
+		Executed: func() {
+			exit.Started = time.Now()
+			close(w.executed)
+			go func() { defer close(clock); w.clock() }()
+			w.tell(message{Type: msgStarted, At: exit.Started})
+		},
 	})
 	exit.Finished = time.Now()
 	close(w.ended)

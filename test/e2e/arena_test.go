@@ -30,6 +30,7 @@ var needs = map[string]func(*arena){
 	"abstract":   (*arena).addAbstract,
 	"database":   (*arena).addDatabase,
 	"nameserver": (*arena).addNameserver,
+	"program":    (*arena).addProgram,
 	"victim":     (*arena).addVictim,
 }
 

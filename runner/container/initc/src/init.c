@@ -2,22 +2,22 @@
  * scidex-init is PID 1 of a container. It starts the analysis as its child, so that a signal the
  * analysis sends to itself has its usual effect (the kernel drops signals that PID 1 sends to itself
  * and has no handler for, pid_namespaces(7)), reaps whatever is orphaned, passes signals of the
- * supervisor on, and reports on a pipe what became of execve(2) and of the child.
+ * supervisor on, and reports what became of execve(2) and of the child (report.h).
  *
- *   scidex-init [--data=BYTES] [--nproc=COUNT] -- COMMAND [ARG...]        descriptor 3: the report pipe
+ *   scidex-init [--audit] [--data=BYTES] [--nproc=COUNT] -- COMMAND [ARG...]
  *
- * The options are rlimits of the analysis (getrlimit(2)). They are set here and not by libcontainer,
- * whose own init would run under them too and needs more than an analysis may have.
+ * --data and --nproc are rlimits of the analysis (getrlimit(2)). They are set here and not by libcontainer,
+ * whose own init would run under them too and needs more than an analysis may have. With --audit the
+ * supervisor is asked before certain calls (audit.c).
  *
- * Each report is a struct report. The analysis cannot write one: the pipe is closed in the child before
- * execve(2), and this process is not dumpable, so that /proc/1/fd and ptrace(2) are closed to it.
+ * The analysis cannot report: the socket is closed in the child before execve(2), and this process is not
+ * dumpable, so that /proc/1/fd and ptrace(2) are closed to it.
  */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,27 +26,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { REPORT_FD = 3 };
-
-enum report_kind {
-	EXECUTED = 1, /* value: 0 */
-	REFUSED = 2,  /* value: errno of execve(2) */
-	ENDED = 3,    /* value: the wait status of the analysis */
-	MAXRSS = 4,   /* value: the greatest resident set of what was reaped, in KiB */
-	CPU = 5,      /* value: user and system time of what was reaped, in milliseconds */
-};
-
-struct report {
-	uint32_t kind;
-	int32_t value;
-};
-
-static void report(uint32_t kind, int32_t value)
-{
-	struct report r = { kind, value };
-	while (write(REPORT_FD, &r, sizeof r) < 0 && errno == EINTR)
-		;
-}
+#include "report.h"
 
 /* Every error execve(2) may give for one directory of PATH while another may still have the command. */
 static int try_next(int err)
@@ -95,9 +75,10 @@ static void usage(void)
 			      (u.ru_utime.tv_usec + u.ru_stime.tv_usec) / 1000));
 }
 
-/* limits are the options; NULL where one is not given. */
-struct limits {
+/* options of the command line; a limit is NULL where it is not given. */
+struct options {
 	const char *data, *nproc;
+	int audit;
 };
 
 static int limit(int resource, const char *value)
@@ -110,24 +91,27 @@ static int limit(int resource, const char *value)
 	return setrlimit(resource, &l);
 }
 
-/* options reads argv up to "--" and returns the index of the command, or 0. */
-static int options(int argc, char **argv, struct limits *l)
+/* read_options reads argv up to "--" and returns the index of the command, or 0. */
+static int read_options(int argc, char **argv, struct options *o)
 {
 	int i;
 
-	l->data = l->nproc = NULL;
+	o->data = o->nproc = NULL;
+	o->audit = 0;
 	for (i = 1; i < argc && strcmp(argv[i], "--"); i++)
 		if (!strncmp(argv[i], "--data=", 7))
-			l->data = argv[i] + 7;
+			o->data = argv[i] + 7;
 		else if (!strncmp(argv[i], "--nproc=", 8))
-			l->nproc = argv[i] + 8;
+			o->nproc = argv[i] + 8;
+		else if (!strcmp(argv[i], "--audit"))
+			o->audit = 1;
 		else
 			return 0;
 	return i + 1 < argc ? i + 1 : 0;
 }
 
 /* child becomes the analysis: its limits, default signals, a session of its own, descriptors 0 to 2. */
-static void child(int failed, const struct limits *l, char **argv, char **envp)
+static void child(int failed, const struct options *o, char **argv, char **envp)
 {
 	sigset_t none;
 	int sig, err = 0;
@@ -138,7 +122,7 @@ static void child(int failed, const struct limits *l, char **argv, char **envp)
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	setsid();
 	close(REPORT_FD);
-	if (limit(RLIMIT_DATA, l->data) < 0 || limit(RLIMIT_NPROC, l->nproc) < 0)
+	if (limit(RLIMIT_DATA, o->data) < 0 || limit(RLIMIT_NPROC, o->nproc) < 0)
 		err = errno;
 	if (!err)
 		err = search(argv, envp);
@@ -176,12 +160,12 @@ static int reap(pid_t analysis, int *status)
 int main(int argc, char **argv, char **envp)
 {
 	int failed[2], status = 0, command, err;
-	struct limits l;
+	struct options o;
 	sigset_t all;
 	siginfo_t info;
 	pid_t analysis;
 
-	command = options(argc, argv, &l);
+	command = read_options(argc, argv, &o);
 	if (!command)
 		return 125;
 	if (prctl(PR_SET_DUMPABLE, 0) < 0 || fcntl(REPORT_FD, F_SETFD, FD_CLOEXEC) < 0)
@@ -189,6 +173,10 @@ int main(int argc, char **argv, char **envp)
 	sigfillset(&all);
 	if (sigprocmask(SIG_SETMASK, &all, NULL) < 0 || pipe2(failed, O_CLOEXEC) < 0)
 		return 125;
+	if (o.audit && audit() < 0) {
+		report(UNHEARD, errno);
+		return 125;
+	}
 	analysis = fork();
 	if (analysis < 0) {
 		report(REFUSED, errno);
@@ -196,7 +184,7 @@ int main(int argc, char **argv, char **envp)
 	}
 	if (analysis == 0) {
 		close(failed[0]);
-		child(failed[1], &l, argv + command, envp);
+		child(failed[1], &o, argv + command, envp);
 	}
 	close(failed[1]);
 	close(STDIN_FILENO);

@@ -23,9 +23,17 @@ with open(path, mode) as f:
         print(errno.errorcode[refused.errno])
 """
 
+WRITE = """
+import mmap, sys
+with open(sys.argv[1], "rb+") as f, mmap.mmap(f.fileno(), 0) as m:
+    m[4096:4101] = b"there"
+    m.flush()
+"""
+
 
 def another(path, mode, call, kind):
-    return subprocess.run([sys.executable, "-c", TRY, path, mode, call, kind], stdout=subprocess.PIPE, text=True).stdout.strip()
+    command = [sys.executable, "-c", TRY, path, mode, call, kind]
+    return subprocess.run(command, stdout=subprocess.PIPE, text=True).stdout.strip()
 
 
 class Locks(unittest.TestCase):
@@ -74,8 +82,7 @@ class Maps(unittest.TestCase):
             with self.subTest(path), open(path, "wb+") as f:
                 f.truncate(8192)
                 with mmap.mmap(f.fileno(), 0) as m:
-                    code = f"import mmap\nwith open({path!r}, 'rb+') as f, mmap.mmap(f.fileno(), 0) as m: m[4096:4101] = b'there'; m.flush()"
-                    subprocess.run([sys.executable, "-c", code], check=True)
+                    subprocess.run([sys.executable, "-c", WRITE, path], check=True)
                     self.assertEqual(m[4096:4101], b"there")
                     m[0:4] = b"here"
                     m.flush()

@@ -3,13 +3,13 @@
 
 import concurrent.futures
 import multiprocessing
-import multiprocessing.connection
 import multiprocessing.managers
 import multiprocessing.shared_memory
 import os
 import signal
 import unittest
 from multiprocessing import get_context
+from multiprocessing.connection import Client, Listener, wait
 
 import numpy as np
 
@@ -87,8 +87,8 @@ class EachMethod(unittest.TestCase):
 
     def test_values_and_locks(self):
         for context in self.each():
-            lock, number, array = context.Lock(), context.Value("i", lock=False), context.Array("q", 10, lock=False)
-            self.run_all(context, *[(count, lock, number, array)] * 3)
+            number, array = context.Value("i", lock=False), context.Array("q", 10, lock=False)
+            self.run_all(context, *[(count, context.Lock(), number, array)] * 3)
             self.assertEqual((number.value, sum(array)), (1500, 1500))
 
     def test_semaphore_and_barrier(self):
@@ -129,7 +129,7 @@ class EachMethod(unittest.TestCase):
                     pool.submit(die, signal.SIGKILL).result(30)
             child = context.Process(target=die, args=(signal.SIGSEGV,))
             child.start()
-            multiprocessing.connection.wait([child.sentinel], 30)
+            wait([child.sentinel], 30)
             child.join()
             self.assertEqual(child.exitcode, -signal.SIGSEGV)
 
@@ -137,10 +137,10 @@ class EachMethod(unittest.TestCase):
 class Connections(unittest.TestCase):
     def test_listener(self):
         for family in "AF_UNIX", "AF_INET":
-            with self.subTest(family), multiprocessing.connection.Listener(family=family, authkey=b"key") as listener:
+            with self.subTest(family), Listener(family=family, authkey=b"key") as listener:
                 with concurrent.futures.ThreadPoolExecutor() as pool:
                     served = pool.submit(listener.accept)
-                    with multiprocessing.connection.Client(listener.address, authkey=b"key") as client:
+                    with Client(listener.address, authkey=b"key") as client:
                         with served.result(30) as server:
                             server.send("over " + family)
                             self.assertEqual(client.recv(), "over " + family)

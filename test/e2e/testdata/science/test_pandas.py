@@ -16,9 +16,12 @@ class Tables(unittest.TestCase):
         self.assertEqual(self.penguins.shape, (344, 7))
         self.assertEqual(self.penguins.sex.isna().sum(), 11)
         self.assertEqual(str(self.penguins.bill_length_mm.dtype), "float64")
-        pd.testing.assert_frame_equal(self.penguins, pd.read_csv("/data/penguins.csv", memory_map=True))
-        pd.testing.assert_frame_equal(self.penguins, pd.read_csv("/data/penguins.csv", engine="python"))
-        pd.testing.assert_frame_equal(self.penguins, pd.concat(pd.read_csv("/data/penguins.csv", chunksize=50)))
+        for again in (
+            pd.read_csv("/data/penguins.csv", memory_map=True),
+            pd.read_csv("/data/penguins.csv", engine="python"),
+            pd.concat(pd.read_csv("/data/penguins.csv", chunksize=50)),
+        ):
+            pd.testing.assert_frame_equal(self.penguins, again)
 
     def test_group(self):
         mass = self.penguins.groupby("species").body_mass_g
@@ -29,8 +32,10 @@ class Tables(unittest.TestCase):
         np.testing.assert_allclose(by_sex.loc["Gentoo"], [4679.741379, 5484.836066], rtol=1e-9)
 
     def test_join(self):
-        where = pd.DataFrame({"island": ["Biscoe", "Dream", "Torgersen"], "latitude": [-65.43, -64.73, -64.77]})
-        joined = self.penguins.merge(where, on="island", validate="many_to_one")
+        latitudes = pd.DataFrame(
+            {"island": ["Biscoe", "Dream", "Torgersen"], "latitude": [-65.43, -64.73, -64.77]}
+        )
+        joined = self.penguins.merge(latitudes, on="island", validate="many_to_one")
         self.assertEqual((joined.latitude == -65.43).sum(), 168)
 
     def test_correlation(self):
@@ -38,8 +43,9 @@ class Tables(unittest.TestCase):
         self.assertAlmostEqual(numbers.corr().iloc[0, 1], 0.8712018, places=7)
 
     def test_time(self):
-        hours = pd.Series(1, pd.date_range("2024-03-30", "2024-04-02", freq="h", tz="Europe/Berlin", inclusive="left"))
-        self.assertEqual(hours.resample("D").sum().tolist(), [24, 23, 24])  # daylight saving began on the second
+        hours = pd.date_range("2024-03-30", "2024-04-02", freq="h", tz="Europe/Berlin", inclusive="left")
+        # Daylight saving began on the second day.
+        self.assertEqual(pd.Series(1, hours).resample("D").sum().tolist(), [24, 23, 24])
 
     def test_write(self):
         for name, write, read in (

@@ -20,7 +20,8 @@ test("the random numbers of workers repeat", {
 })
 
 test("a worker that dies is noticed", {
-  half <- suppressWarnings(mclapply(1:2, function(x) if (x == 1) tools::pskill(Sys.getpid(), 9) else x, mc.cores = 2))
+  die <- function(x) if (x == 1) tools::pskill(Sys.getpid(), 9) else x
+  half <- suppressWarnings(mclapply(1:2, die, mc.cores = 2))
   stopifnot(is.null(half[[1]]), identical(half[[2]], 2L))
 })
 

@@ -41,6 +41,7 @@ test("without a device of one's own", {
 })
 
 test("not a word of complaint", {
-  said <- system2("Rscript", c("-e", shQuote("png('/tmp/x.png'); plot(1); invisible(dev.off())")), stdout = TRUE, stderr = TRUE)
+  program <- "png('/tmp/x.png'); plot(1); invisible(dev.off())"
+  said <- system2("Rscript", c("-e", shQuote(program)), stdout = TRUE, stderr = TRUE)
   stopifnot(length(said) == 0)
 })

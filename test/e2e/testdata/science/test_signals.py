@@ -18,14 +18,16 @@ class Signals(unittest.TestCase):
 
     def test_handler(self):
         seen = []
-        for number in signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGCHLD, signal.SIGRTMIN:
+        for name in "SIGINT", "SIGTERM", "SIGHUP", "SIGUSR1", "SIGCHLD", "SIGRTMIN":
+            number = signal.Signals[name]
             self.handle(number, lambda number, _: seen.append(number))
             os.kill(os.getpid(), number)
             signal.raise_signal(number)
             self.assertEqual(seen[-2:], [number, number])
 
     def test_between_processes(self):
-        child = subprocess.Popen(["sh", "-c", "trap 'echo caught; exit 5' TERM; echo ready; while :; do sleep 0.02; done"], stdout=subprocess.PIPE)
+        script = "trap 'echo caught; exit 5' TERM; echo ready; while :; do sleep 0.02; done"
+        child = subprocess.Popen(["sh", "-c", script], stdout=subprocess.PIPE)
         self.assertEqual(child.stdout.readline(), b"ready\n")
         child.send_signal(signal.SIGSTOP)
         self.assertTrue(os.WIFSTOPPED(os.waitpid(child.pid, os.WUNTRACED)[1]))
@@ -46,7 +48,11 @@ class Signals(unittest.TestCase):
         self.assertEqual(seen, [1])
 
     def test_interval_timers(self):
-        for timer, number in (signal.ITIMER_REAL, signal.SIGALRM), (signal.ITIMER_VIRTUAL, signal.SIGVTALRM), (signal.ITIMER_PROF, signal.SIGPROF):
+        for timer, number in (
+            (signal.ITIMER_REAL, signal.SIGALRM),
+            (signal.ITIMER_VIRTUAL, signal.SIGVTALRM),
+            (signal.ITIMER_PROF, signal.SIGPROF),
+        ):
             seen = []
             self.handle(number, lambda *_: seen.append(1))
             signal.setitimer(timer, 0.005, 0.005)

@@ -43,12 +43,14 @@ class Surroundings(unittest.TestCase):
                 self.assertEqual(len(set(f.read(256))) > 100, True)
 
     def test_devices(self):
-        with open("/dev/null", "w") as null, open("/dev/zero", "rb", 0) as zero, open("/dev/full", "wb", 0) as full:
-            self.assertEqual((null.write("gone"), zero.read(4)), (4, bytes(4)))
+        self.assertEqual(Path("/dev/null").write_text("gone"), 4)
+        with open("/dev/zero", "rb", 0) as zero, open("/dev/full", "wb", 0) as full:
+            self.assertEqual(zero.read(4), bytes(4))
             with self.assertRaises(OSError):
                 full.write(b"x")
         self.assertTrue(os.access("/dev/null", os.R_OK | os.W_OK))
-        done = subprocess.run("echo out >/dev/stdout; echo err >/dev/stderr; cat /dev/fd/3 3</dev/null >>/dev/null", shell=True, capture_output=True)
+        script = "echo out >/dev/stdout; echo err >/dev/stderr; cat /dev/fd/3 3</dev/null >>/dev/null"
+        done = subprocess.run(script, shell=True, capture_output=True)
         self.assertEqual((done.stdout, done.stderr), (b"out\n", b"err\n"))
 
     def test_languages(self):
@@ -83,7 +85,8 @@ class Surroundings(unittest.TestCase):
 
     def test_environment_of_its_own(self):
         subprocess.run([sys.executable, "-m", "venv", "--without-pip", "/tmp/venv"], check=True)
-        done = subprocess.run(["/tmp/venv/bin/python", "-c", "import sys; print(sys.prefix)"], stdout=subprocess.PIPE)
+        command = ["/tmp/venv/bin/python", "-c", "import sys; print(sys.prefix)"]
+        done = subprocess.run(command, stdout=subprocess.PIPE)
         self.assertEqual(done.stdout, b"/tmp/venv\n")
 
 

@@ -57,7 +57,8 @@ class Terminal(unittest.TestCase):
         # As script(1) and pexpect do it: a session of its own, whose terminal is /dev/tty to it.
         pid, master = pty.fork()
         if pid == 0:
-            os.execvp("sh", ["sh", "-c", "test -t 0 && read line </dev/tty && echo got $line >/dev/tty; ps -o tty= -p $$"])
+            script = "test -t 0 && read line </dev/tty && echo got $line >/dev/tty; ps -o tty= -p $$"
+            os.execvp("sh", ["sh", "-c", script])
         os.write(master, b"a word\n")
         said = read_all(master)
         self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), 0)
@@ -77,7 +78,7 @@ class Terminal(unittest.TestCase):
 
     def test_spawn(self):
         done = subprocess.run(
-            [sys.executable, "-c", "import pty; raise SystemExit(pty.spawn(['sh', '-c', 'tty; exit 3']) >> 8)"],
+            [sys.executable, "-c", "import pty; exit(pty.spawn(['sh', '-c', 'tty; exit 3']) >> 8)"],
             stdin=subprocess.DEVNULL, capture_output=True,
         )
         self.assertEqual(done.returncode, 3)

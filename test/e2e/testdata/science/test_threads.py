@@ -40,9 +40,11 @@ class Threads(unittest.TestCase):
         self.assertEqual(total, [0, 1, 2, "consumed"])
 
     def test_native_ids(self):
-        ids = set()
-        gate = threading.Barrier(5)
-        threads = [threading.Thread(target=lambda: (ids.add(threading.get_native_id()), gate.wait(30))) for _ in range(4)]
+        ids, gate = set(), threading.Barrier(5)
+        def show():
+            ids.add(threading.get_native_id())
+            gate.wait(30)
+        threads = [threading.Thread(target=show) for _ in range(4)]
         for thread in threads:
             thread.start()
         while len(ids) < 4:

@@ -1,0 +1,201 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/runner/selftest"
+)
+
+func newSelftestCommand(p *program) *cli.Command {
+	return &cli.Command{
+		Name:  "selftest",
+		Usage: "prove on this host that an analysis reaches nothing",
+		UsageText: `scidex-oci selftest [--target URL|HOST:PORT|SOCKET]... [--json] [flags of run]
+scidex-oci selftest --last [--json]`,
+		Description: `Runs analyses of its own with the flags that yours have, which try to reach the targets, listeners of
+ours on every address of the host, sockets in whatever is bound, files, processes, another run and more than
+their limits. Each target is first reached from outside: one that does not answer there proves nothing and
+is inconclusive. Prints a line for each check and keeps the report in the catalog.
+
+A target is HOST:PORT, a URL (postgres, http, https, tcp), the absolute path of a socket, or @NAME for an
+abstract one. Without --target: --db where it is PostgreSQL, localhost:5432, and the sockets of PostgreSQL
+in /run/postgresql, /var/run/postgresql and /tmp.
+
+Results: pass; FAIL, it is within reach; inconclusive; accepted, you have asked to do without.
+
+  scidex-oci selftest
+  scidex-oci selftest --target postgres://db.example.org/science --data /srv/data --memory 4GiB
+  scidex-oci selftest --target db.example.org:5432 --target /run/postgresql/.s.PGSQL.5432 --json
+  scidex-oci selftest --last
+
+Exit codes, those of the shown report with --last: 0 everything passed or was accepted, 1 something is
+within reach or inconclusive, 125 it could not be made, 129, 130 and 143 stopped by SIGHUP, SIGINT or
+SIGTERM.`,
+		Flags: selftestFlags(),
+		Action: func(c *cli.Context) error {
+			if _, err := words(c, 0, 0); err != nil {
+				return err
+			}
+			return runSelftest(c, p)
+		},
+	}
+}
+
+// newCanaryCommand is what selftest runs in its sandboxes.
+func newCanaryCommand(p *program) *cli.Command {
+	return &cli.Command{
+		Name:      selftest.CanaryCommand,
+		Hidden:    true,
+		Usage:     "be the analysis of a selftest",
+		ArgsUsage: "ID",
+		Action: func(c *cli.Context) error {
+			given, err := words(c, 1, 1)
+			if err != nil {
+				return err
+			}
+			return selftest.Canary(p.stdout, given[0])
+		},
+	}
+}
+
+// selftestFlags are the flags of run that confine an analysis, and its own.
+func selftestFlags() []cli.Flag {
+	// What to run, its name and what becomes of its outputs are the selftest's own.
+	others := []string{"id", "script", "stage", "export", "output", "exclude", "keep"}
+	flags := slices.DeleteFunc(analysisFlags(), func(flag cli.Flag) bool { return slices.Contains(others, flag.Names()[0]) })
+	return append(flags,
+		lookupFlag(runFlags(), "audit"),
+		&cli.StringSliceFlag{Name: "target", Usage: "prove that `TARGET` is out of reach: HOST:PORT, a URL, the path of a socket or @NAME; repeatable"},
+		&cli.BoolFlag{Name: "last", Usage: "print the newest report of the catalog and test nothing", DisableDefaultText: true},
+		&cli.BoolFlag{Name: "json", Usage: "print the report as one JSON object", DisableDefaultText: true},
+	)
+}
+
+func runSelftest(c *cli.Context, p *program) error {
+	return p.selftestOf(c, func(o selftestOrder) error {
+		if o.last {
+			return o.showLast(c.Context, p)
+		}
+		return o.perform(c.Context, p)
+	})
+}
+
+// selftestOrder is a selftest as the command line asks for it.
+type selftestOrder struct {
+	order
+	house   *house
+	last    bool
+	targets []selftest.Target
+}
+
+// selftestOf reads the command line and opens catalog and blob store for it.
+func (p *program) selftestOf(c *cli.Context, act func(selftestOrder) error) (err error) {
+	from, err := p.layers(c)
+	if err != nil {
+		return err
+	}
+	var o selftestOrder
+	k := p.clerk(c, from)
+	k.words = []string{selftest.CanaryCommand} // what will be run
+	if o.order, err = k.options(); err != nil {
+		return err
+	}
+	if o.last, err = from.on("last"); err != nil {
+		return err
+	}
+	if o.targets, err = targetsOf(from); err != nil {
+		return err
+	}
+	if o.analysis, err = k.analysis(c.Context, nil); err == nil {
+		err = o.analysis.Validate()
+	}
+	if err != nil {
+		return err
+	}
+	if o.house, err = p.open(c.Context, from, p.stderr); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, o.house.Close()) }()
+	return act(o)
+}
+
+// targetsOf are the targets that are asked for, or the usual ones.
+func targetsOf(from layers) (all []selftest.Target, err error) {
+	if in, given := from.given("target"); given {
+		for _, text := range in.values["target"] {
+			targets, err := selftest.ParseTarget(text)
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", in.label("target"), err)
+			}
+			all = append(all, targets...)
+		}
+		return all, nil
+	}
+	if in, given := from.given("db"); given {
+		scheme, _, _ := strings.Cut(in.text("db"), "://")
+		if scheme == "postgres" || scheme == "postgresql" {
+			if all, err = selftest.ParseTarget(in.text("db")); err != nil {
+				return nil, fmt.Errorf("%s: %w", in.label("db"), err)
+			}
+		}
+	}
+	return append(all, selftest.Default), nil
+}
+
+// perform tests, keeps the report and prints it.
+func (o selftestOrder) perform(ctx context.Context, p *program) error {
+	stop, done := stops()
+	defer done()
+	lines := checkLines{w: p.stdout, palette: newPalette(p.stdout, p.env)}
+	options := selftest.Options{Analysis: o.analysis, NoAudit: o.noAudit, Targets: o.targets, Stop: stop}
+	if !o.json {
+		options.Each = lines.check
+	}
+	report, err := selftest.Run(ctx, o.house.runner, options)
+	var stopped *selftest.StoppedError
+	if errors.As(err, &stopped) {
+		fmt.Fprintf(p.stderr, "scidex-oci: %s; nothing is proven\n", stopped)
+		return exitStatus(stopped.Signal.ExitCode)
+	}
+	if err != nil {
+		return err
+	}
+	kept := o.keep(ctx, report)
+	if o.json {
+		err = writeJSON(p.stdout, report)
+	} else {
+		lines.end(report)
+	}
+	return cmp.Or(kept, err, statusOf(report))
+}
+
+// keep adds the report to the catalog, a failed one too.
+func (o selftestOrder) keep(ctx context.Context, report selftest.Report) error {
+	text, err := json.Marshal(report)
+	if err == nil {
+		err = o.house.catalog.AddSelftest(ctx, catalog.Selftest{
+			At: report.Time, Host: report.Host, ToolVersion: report.ToolVersion, Passed: report.Passed, Report: text,
+		})
+	}
+	if err != nil {
+		return fmt.Errorf("keep the report: %w", err)
+	}
+	return nil
+}
+
+// statusOf is the exit code of a report.
+func statusOf(report selftest.Report) error {
+	if report.Passed {
+		return nil
+	}
+	return exitStatus(1)
+}

@@ -1,0 +1,82 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/scidex-ai/scidex-oci/runner/selftest"
+)
+
+// showLast prints the newest report of the catalog.
+func (o selftestOrder) showLast(ctx context.Context, p *program) error {
+	kept, err := o.house.catalog.Selftests(ctx, 1)
+	if err != nil {
+		return err
+	}
+	if len(kept) == 0 {
+		return errors.New("this catalog has no selftest yet; run \"scidex-oci selftest\"")
+	}
+	var report selftest.Report
+	if err := json.Unmarshal(kept[0].Report, &report); err != nil {
+		return fmt.Errorf("the last report: %w", err)
+	}
+	if o.json {
+		return cmp.Or(writeJSON(p.stdout, kept[0].Report), statusOf(report))
+	}
+	lines := checkLines{w: p.stdout, palette: newPalette(p.stdout, p.env)}
+	for _, c := range report.Checks {
+		lines.check(c)
+	}
+	lines.end(report)
+	return statusOf(report)
+}
+
+// checkLines prints a report for a person, line by line as it comes.
+type checkLines struct {
+	w       io.Writer
+	palette palette
+}
+
+func (l checkLines) check(c selftest.Check) {
+	detail := c.Detail
+	if c.Control != "" {
+		detail += " (control: " + c.Control + ")"
+	}
+	fmt.Fprintf(l.w, "%s  %-12s %s: %s\n", l.word(c.Result), escape(c.Check), escape(c.Target), escape(detail))
+}
+
+// word is a result in a column of its own.
+func (l checkLines) word(result selftest.Result) string {
+	const width = 12 // of the longest
+	switch result {
+	case selftest.Pass:
+		return l.palette.paint("32", fmt.Sprintf("%-*s", width, "pass"))
+	case selftest.Fail:
+		return l.palette.paint("31", fmt.Sprintf("%-*s", width, "FAIL"))
+	case selftest.Inconclusive, selftest.Accepted:
+	}
+	return l.palette.yellow(fmt.Sprintf("%-*s", width, escape(string(result))))
+}
+
+// end prints the notes and what it comes to.
+func (l checkLines) end(report selftest.Report) {
+	for _, note := range report.Notes {
+		fmt.Fprintf(l.w, "%-12s  %s\n", "note", escape(note))
+	}
+	count := map[selftest.Result]int{}
+	for _, c := range report.Checks {
+		count[c.Result]++
+	}
+	text := l.palette.paint("32", "passed")
+	if !report.Passed {
+		text = l.palette.paint("31", "NOT passed")
+	}
+	fmt.Fprintf(l.w, "%s: %d pass, %d fail, %d inconclusive, %d accepted; %s on %s, policy %s, %s\n", text,
+		count[selftest.Pass], count[selftest.Fail], count[selftest.Inconclusive], count[selftest.Accepted],
+		escape(strings.TrimSpace("scidex-oci "+report.ToolVersion)), escape(report.Host), escape(short(report.PolicySHA256)), localTime(report.Time))
+}

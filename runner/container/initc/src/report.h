@@ -1,0 +1,30 @@
+/* What scidex-init tells the supervisor, on a socket (SOCK_SEQPACKET): one struct report in each message. */
+#ifndef REPORT_H
+#define REPORT_H
+
+#include <stdint.h>
+
+enum { REPORT_FD = 3 };
+
+enum report_kind {
+	EXECUTED = 1, /* value: 0 */
+	REFUSED = 2,  /* value: errno of execve(2) */
+	ENDED = 3,    /* value: the wait status of the analysis */
+	MAXRSS = 4,   /* value: the greatest resident set of what was reaped, in KiB */
+	CPU = 5,      /* value: user and system time of what was reaped, in milliseconds */
+	AUDITED = 6,  /* with the descriptor of the audit's notifications; value: 0 */
+	UNHEARD = 7,  /* value: errno of what the audit needs */
+};
+
+struct report {
+	uint32_t kind;
+	int32_t value;
+};
+
+void report(uint32_t kind, int32_t value);
+
+/* audit has the supervisor asked before certain calls of this process and its children, for good. It
+ * returns -1 with errno. */
+int audit(void);
+
+#endif

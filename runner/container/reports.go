@@ -1,0 +1,84 @@
+package container
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// The kinds of struct report in initc/src/report.h.
+const (
+	reportExecuted = 1
+	reportRefused  = 2
+	reportEnded    = 3
+	reportMaxRSS   = 4
+	reportCPU      = 5
+	reportAudited  = 6
+	reportUnheard  = 7
+)
+
+// report is one of our init.
+type report struct {
+	kind  uint32
+	value int32
+	file  *os.File // of reportAudited, else nil
+}
+
+// reports is our end of the socket that a container's init reports on.
+type reports struct{ sock *net.UnixConn }
+
+// newReports returns both ends; the other is init's.
+func newReports() (*reports, *os.File, error) {
+	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return nil, nil, fmt.Errorf("socketpair: %w", err)
+	}
+	own, inits := os.NewFile(uintptr(fds[0]), "reports"), os.NewFile(uintptr(fds[1]), "reports")
+	defer own.Close()
+	c, err := net.FileConn(own)
+	if err != nil {
+		return nil, nil, errors.Join(err, inits.Close())
+	}
+	return &reports{c.(*net.UnixConn)}, inits, nil
+}
+
+func (r *reports) Close() error { return r.sock.Close() }
+
+// next returns io.EOF when init has ended.
+func (r *reports) next() (report, error) {
+	var raw [8]byte
+	rights := make([]byte, unix.CmsgSpace(4))
+	n, n2, _, _, err := r.sock.ReadMsgUnix(raw[:], rights)
+	if err == nil && n == 0 {
+		err = io.EOF
+	}
+	if err != nil {
+		return report{}, err
+	}
+	if n != len(raw) {
+		return report{}, fmt.Errorf("init reported %d bytes where %d were due", n, len(raw))
+	}
+	got := report{kind: binary.NativeEndian.Uint32(raw[:4]), value: int32(binary.NativeEndian.Uint32(raw[4:]))}
+	if got.kind == reportAudited {
+		got.file, err = descriptor(rights[:n2])
+	}
+	return got, err
+}
+
+// descriptor reads the one that came with a message; it is closed on exec (net sees to that).
+func descriptor(rights []byte) (*os.File, error) {
+	messages, err := unix.ParseSocketControlMessage(rights)
+	if err != nil || len(messages) != 1 {
+		return nil, errors.Join(errors.New("init sent no descriptor"), err)
+	}
+	fds, err := unix.ParseUnixRights(&messages[0])
+	if err != nil || len(fds) != 1 {
+		return nil, errors.Join(errors.New("init sent no descriptor"), err)
+	}
+	return os.NewFile(uintptr(fds[0]), "seccomp notifications"), nil
+}

@@ -1,0 +1,306 @@
+package e2e
+
+import (
+	"encoding/json"
+	"fmt"
+	"net"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// TestAuditKnowsItsOwn: what an analysis serves itself makes no event, by whatever road it is reached.
+func TestAuditKnowsItsOwn(t *testing.T) {
+	h := newHouse(t)
+	r := h.analysis("audit_own.py", nil)
+	if r.State != "complete" {
+		t.Error(h.stderrOf(r))
+	}
+	r.expect(t, "complete", "exit", 0)
+	if got := strings.Join(r.said(), "\n"); got != "" && !strings.HasPrefix(got, "socket AF_NETLINK low ") || len(r.Audit) > 1 {
+		t.Errorf("events:\n%s", got)
+	}
+}
+
+// TestAuditIsRaced changes an address after it was looked at. The walls are elsewhere: nothing is reached.
+func TestAuditIsRaced(t *testing.T) {
+	h := newHouse(t)
+	var greeted atomic.Int64
+	args := greeters(t, &greeted)
+	program := h.path("race")
+	h.compile(testdata(t, "audit_race.c"), program)
+	race := func(stdout string) (got struct{ Mine, Refused, Silent, Reached int64 }) {
+		if err := json.Unmarshal([]byte(stdout), &got); err != nil {
+			t.Fatalf("%v: %q", err, stdout)
+		}
+		return got
+	}
+	control := race(h.finish(h.command(program, args...)).stdout)
+	if control.Reached == 0 || control.Mine == 0 || greeted.Load() == 0 {
+		t.Fatalf("outside: %+v: it proves nothing", control)
+	}
+	greeted.Store(0)
+	r := h.start(append([]string{"--id", h.fresh(), "--input", program + ":/inputs/race", "--", "/inputs/race"}, args...)...)
+	r.expect(t, "complete", "exit", 0)
+	got := race(h.stdoutOf(r))
+	if got.Reached > 0 || greeted.Load() > 0 {
+		t.Errorf("inside: %+v, and %d were greeted", got, greeted.Load())
+	}
+	if got.Mine == 0 || got.Refused == 0 || r.AuditTotal == 0 {
+		t.Errorf("inside: %+v, events %q: the race did not take place", got, r.said())
+	}
+}
+
+// greeters listens on every IPv4 address of the host and returns where.
+func greeters(t *testing.T, greeted *atomic.Int64) (args []string) {
+	t.Helper()
+	for _, address := range addresses(t) {
+		if net.ParseIP(address).To4() == nil {
+			continue
+		}
+		l, err := net.Listen("tcp4", net.JoinHostPort(address, "0"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { l.Close() })
+		go func() {
+			for {
+				c, err := l.Accept()
+				if err != nil {
+					return
+				}
+				greeted.Add(1)
+				fmt.Fprint(c, "hello")
+				c.Close()
+			}
+		}()
+		args = append(args, address, strconv.Itoa(l.Addr().(*net.TCPAddr).Port))
+	}
+	return args
+}
+
+// TestAuditIsInterrupted: a signal handler without SA_RESTART ends a connect(2) that waits for the audit
+// before the kernel knows of it, and Python takes the socket for connected (PEP 475). The kernel lets nothing
+// interrupt once the audit has taken the question; what remains are the microseconds before. The sockets
+// make the answer slow.
+func TestAuditIsInterrupted(t *testing.T) {
+	if release := kernelRelease(t); slices.Compare(release, []int{5, 19}) < 0 {
+		t.Logf("Linux %v cannot keep signals from a call that is asked about", release)
+		return
+	}
+	h := newHouse(t)
+	const program = `
+import signal, socket
+held = [socket.socket(socket.AF_UNIX) for _ in range(3000)]
+for n, s in enumerate(held):
+    s.bind(b"\0%d" % n)
+server = socket.socket(socket.AF_UNIX)
+server.bind(b"\0own")
+server.listen(64)
+signal.signal(signal.SIGALRM, lambda *_: None)
+signal.setitimer(signal.ITIMER_REAL, 0.001, 0.001)
+lost = 0
+for _ in range(400):
+    with socket.socket(socket.AF_UNIX) as s:
+        s.connect(b"\0own")
+        try:
+            s.getpeername()
+        except OSError:
+            lost += 1
+            continue
+    server.accept()[0].close()
+signal.setitimer(signal.ITIMER_REAL, 0)
+print(lost)
+`
+	r := h.start("--id", h.fresh(), "--", "python3", "-c", program)
+	r.expect(t, "complete", "exit", 0)
+	lost, err := strconv.Atoi(strings.TrimSpace(h.stdoutOf(r)))
+	if err != nil || lost > 100 { // every second without
+		t.Errorf("%d of 400 connections were none (%v)", lost, err)
+	}
+	t.Logf("%d of 400 connections were interrupted before they began, at 1,000 signals a second", lost)
+}
+
+// kernelRelease is the first two numbers of uname -r.
+func kernelRelease(t *testing.T) []int {
+	t.Helper()
+	release := make([]int, 2)
+	raw, err := os.ReadFile("/proc/sys/kernel/osrelease")
+	if err == nil {
+		_, err = fmt.Sscanf(string(raw), "%d.%d", &release[0], &release[1])
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return release
+}
+
+// TestAuditIsFlooded: the supervisor is outside of the run's limits, and must not work more than its part
+// for a run, whatever one question costs.
+func TestAuditIsFlooded(t *testing.T) {
+	const seconds = 6
+	h := newHouse(t)
+	l := h.launch(h.fresh(), "--project", testdata(t, "."), "--", "python3", "/analysis/audit_flood.py", strconv.Itoa(seconds), "8", "5000")
+	l.await("ready")
+	supervisor := l.supervisor()
+	before, used := processorTime(t, supervisor), time.Duration(0)
+	for after := time.After((seconds - 1) * time.Second); ; {
+		select {
+		case <-after:
+			used = processorTime(t, supervisor) - before
+		case <-l.ended:
+			t.Fatal("the flood ended early")
+		}
+		break
+	}
+	r := l.wait()
+	r.expect(t, "complete", "exit", 0)
+	if most := 500*time.Millisecond + seconds*time.Second/5; used > most || used == 0 {
+		t.Errorf("the supervisor worked %v for a flood of %d s, want at most %v", used, seconds, most)
+	}
+	if len(r.Audit) != 6 {
+		t.Errorf("events %q", r.said())
+	}
+	t.Logf("the supervisor worked %v for a flood of %d s: %q", used, seconds, r.said())
+}
+
+// processorTime is what a process and its threads have used (proc_pid_stat(5), in hundredths of a second).
+func processorTime(t *testing.T, w watched) time.Duration {
+	t.Helper()
+	raw, err := os.ReadFile("/proc/" + w.id() + "/stat")
+	if err != nil {
+		t.Fatal(err)
+	}
+	fields := strings.Fields(string(raw[strings.LastIndexByte(string(raw), ')')+1:]))
+	var ticks int64
+	for _, field := range fields[11:13] {
+		n, err := strconv.ParseInt(field, 10, 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ticks += n
+	}
+	return time.Duration(ticks) * 10 * time.Millisecond
+}
+
+// TestAuditForks: processes that come, ask and go faster than answers do no harm, and the end ends them all.
+func TestAuditForks(t *testing.T) {
+	h := newHouse(t)
+	r := h.start("--id", h.fresh(), "--pids", "40", "--timeout", "3s", "--grace", "1ms", "--", "python3", "-c", `
+import os, socket
+while True:
+    try:
+        child = os.fork()
+    except OSError:
+        continue
+    s = socket.socket()
+    s.connect_ex(("192.0.2.1", 1))
+    s.connect_ex(("127.0.0.1", 1))
+    s.close()
+`)
+	r.expect(t, "failed", "timeout", 124)
+	said := strings.Join(r.said(), "\n")
+	for _, want := range []string{"connect tcp 192.0.2.1:1 medium ", "connect tcp 127.0.0.1:1 medium ", "limit timeout low 1"} {
+		if !strings.Contains(said, want) {
+			t.Errorf("no %q in\n%s", want, said)
+		}
+	}
+	if theHost.cgroup && !strings.Contains(said, "limit pids low ") {
+		t.Errorf("nothing of the limit of processes in\n%s", said)
+	}
+}
+
+// TestAuditOfTheKilled kills launcher or supervisor with questions on their way: nothing stays.
+func TestAuditOfTheKilled(t *testing.T) {
+	for name, kill := range map[string]func(*launch){
+		"launcher":   func(l *launch) { l.signal(syscall.SIGKILL) },
+		"supervisor": func(l *launch) { l.supervisor().kill(t) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := newHouse(t)
+			id := h.fresh()
+			l := h.launch(id, "--project", testdata(t, "."), "--", "python3", "/analysis/audit_flood.py", "600", "8", "0")
+			l.await("ready")
+			all := l.family()
+			time.Sleep(300 * time.Millisecond)
+			kill(l)
+			<-l.ended
+			expectGone(t, all, id)
+			if name == "launcher" {
+				h.expectLost(id)
+			}
+		})
+	}
+}
+
+// TestAuditOfWalls: a file of the host is named where it stands, and what cannot be read is no event.
+func TestAuditOfWalls(t *testing.T) {
+	h := newHouse(t)
+	h.write("data/x", "", 0o644)
+	r := h.start("--id", h.fresh(), "--", "python3", "-c", `
+import ctypes, errno, os, socket
+libc = ctypes.CDLL(None, use_errno=True)
+s = socket.socket(socket.AF_UNIX)
+def connect(address, size):
+    return errno.errorcode[ctypes.get_errno()] if libc.connect(s.fileno(), address, size) else "ok"
+os.symlink("/usr/bin", "/tmp/bin")
+os.symlink("../data/x", "/work/y")
+for path in "/usr/bin/env", "/tmp/bin/env", "y", "/work/../data/x":
+    assert s.connect_ex(path) in (errno.ECONNREFUSED, errno.EACCES, errno.EROFS), path
+assert connect(ctypes.c_void_p(1), 16) == "EFAULT"
+assert connect(None, 16) == "EFAULT"
+assert connect(b"\1\0/x", 129) == "EINVAL"
+assert connect(b"\1\0/x", -1) == "EINVAL"
+assert connect(b"\1\0", 2) == "EINVAL"
+assert libc.connect(9, b"\1\0/data/x", 10) and ctypes.get_errno() == errno.EBADF
+assert libc.connect(0, b"\1\0/data/x", 10) and ctypes.get_errno() == errno.ENOTSOCK
+u = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+assert libc.sendto(u.fileno(), b"x", 1, 0, b"\0\0\0\x35\xc0\0\2\1" + bytes(8), 16) == -1 and ctypes.get_errno() == errno.ENETUNREACH
+`)
+	if r.State != "complete" {
+		t.Error(h.stderrOf(r))
+	}
+	r.expect(t, "complete", "exit", 0)
+	want := []string{
+		"connect udp 192.0.2.1:53 medium 1", "connect unix /data/x medium 1", "connect unix /tmp/bin/env medium 1",
+		"connect unix /usr/bin/env medium 1", "connect unix /work/y medium 1",
+	}
+	if got := r.said(); fmt.Sprint(got) != fmt.Sprint(want) {
+		t.Errorf("events:\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+// TestAuditIsNeverSilentlyOff: where the kernel asks nobody, nothing runs, and the message knows the way out.
+func TestAuditIsNeverSilentlyOff(t *testing.T) {
+	if !theHost.root && theHost.ranged {
+		t.Log("such a filter keeps newuidmap from its privileges: root and users with one id show this")
+		return
+	}
+	h := newHouse(t)
+	program := h.path("listener")
+	h.compile(testdata(t, "audit_listener.c"), program)
+	below := func(flags ...string) result {
+		args := append([]string{theHost.bin, "run", "--json", "--id", h.fresh()}, flags...)
+		out := h.finish(h.command(program, append(args, "--", "touch", "/work/ran")...))
+		r, err := parseResult([]byte(out.stdout))
+		if err != nil {
+			t.Fatal(err, out.stderr)
+		}
+		return r
+	}
+	r := below()
+	r.expect(t, "error", "sandbox", 125)
+	if !strings.Contains(r.Message, "--audit off") || r.OutputsTotal > 0 || r.StartedAt != nil {
+		t.Errorf("%q, %d outputs, started %v", r.Message, r.OutputsTotal, r.StartedAt)
+	}
+	r = below("--audit", "off")
+	r.expect(t, "complete", "exit", 0)
+	if r.OutputsTotal != 1 || r.Sandbox.Audit != "off" {
+		t.Errorf("%d outputs, audit %q", r.OutputsTotal, r.Sandbox.Audit)
+	}
+}
