@@ -138,8 +138,7 @@ func changes(before, after map[string]string) string {
 func (a *arena) addVictim() {
 	a.h.t.Helper()
 	marker := a.told["marker"].(string)
-	pid := canaryProcess(a.h.t, marker)
-	until(a.h.t, patience, "the process is the one that was started", func() bool { return len(with("line\x00"+marker)) > 0 })
+	pid := victim(a.h.t, marker)
 	a.told["victim"], a.told["init"], a.within["init"] = pid, pid, 1
 	a.told["victim_fd"], a.told["init_fd"], a.within["init_fd"] = 0, 0, 3 // one that it has open
 	before := describe(a.h.t, pid)
@@ -148,6 +147,14 @@ func (a *arena) addVictim() {
 			a.h.t.Errorf("the process outside is now\n%s, was\n%s", after, before)
 		}
 	})
+}
+
+// victim starts a process of the caller and waits until it is the one that was asked for.
+func victim(t *testing.T, marker string) int {
+	t.Helper()
+	pid := canaryProcess(t, marker)
+	until(t, patience, "the process is the one that was started", func() bool { return len(with("line\x00"+marker)) > 0 })
+	return pid
 }
 
 // describe is what others could change of a process.

@@ -1,179 +1,259 @@
 package e2e
 
 import (
-	"bytes"
 	"errors"
-	"fmt"
-	"io/fs"
-	"maps"
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
 
-// treasure is a directory of the caller with a text that must not turn up anywhere, and whose files must
-// stay as they are.
-type treasure struct {
-	t           *testing.T
-	dir, canary string
-	before      map[string]string
-}
+// Attacks that exchange a path for another one between its check and its use. What must stay secret is
+// something that the check refuses: it holds a FIFO, or it lies in the root. Outside, a program that looks
+// before it opens loses against each of them.
 
-// swapped is how many directories, and files in each, are swapped with the treasure's.
-const swappedDirs, swappedFiles = 40, 50
+// swaps is how many runs each attack tries.
+const swaps = 30
 
-func newTreasure(t *testing.T, canary string) treasure {
-	t.Helper()
-	dir := t.TempDir()
-	for i := range swappedFiles {
-		writeFile(t, filepath.Join(dir, fmt.Sprint(i)), canary, 0o644)
-	}
-	if err := os.Mkdir(filepath.Join(dir, "empty"), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	return treasure{t, dir, canary, snapshot(t, dir)}
-}
-
-// untouched checks that the treasure is as it was and that no regular file below the directories holds it.
-func (tr treasure) untouched(dirs ...string) {
-	tr.t.Helper()
-	if after := snapshot(tr.t, tr.dir); !maps.Equal(tr.before, after) {
-		tr.t.Errorf("files of the host changed:\n%s", changes(tr.before, after))
-	}
-	for _, dir := range dirs {
-		err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
-			if err != nil || !entry.Type().IsRegular() {
-				return err
-			}
-			content, err := os.ReadFile(path)
-			if bytes.Contains(content, []byte(tr.canary)) {
-				err = fmt.Errorf("%s holds what is elsewhere on the host", path)
-			}
-			return err
-		})
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			tr.t.Error(err)
-		}
-	}
-}
-
-// swapper exchanges directories and files of a run with links to the treasure, as fast as it can.
+// swapper changes what a path leads to, again and again.
 type swapper struct {
-	tr    treasure
-	bases []string // where the run's files are, or will be
-	count atomic.Int64
-	stop  chan struct{}
-	done  sync.WaitGroup
+	rounds atomic.Int64
+	stop   chan struct{}
+	ended  chan error
 }
 
-// swap begins. The names are d0 to d39 with files 0 to 49; what they are exchanged with begins with x.
-func (tr treasure) swap(bases ...string) *swapper {
-	tr.t.Helper()
-	s := &swapper{tr: tr, bases: bases, stop: make(chan struct{})}
-	for i := range swappedDirs {
-		if err := os.Symlink(tr.dir, filepath.Join(bases[0], fmt.Sprint("x", i))); err != nil {
-			tr.t.Fatal(err)
-		}
-		for _, k := range []int{0, 25, 49} {
-			link := filepath.Join(bases[0], fmt.Sprint("d", i), fmt.Sprint("x", k))
-			if err := os.Symlink(filepath.Join(tr.dir, fmt.Sprint(k)), link); err != nil {
-				tr.t.Fatal(err)
+// swap begins with change, which alternates with every call, until the test has ended.
+func swap(t *testing.T, change func(round int) error) *swapper {
+	t.Helper()
+	s := &swapper{stop: make(chan struct{}), ended: make(chan error, 1)}
+	go func() {
+		for round := 0; ; round++ {
+			select {
+			case <-s.stop:
+				s.ended <- nil
+				return
+			default:
 			}
+			if err := change(round); err != nil {
+				s.ended <- err
+				return
+			}
+			s.rounds.Add(1)
+			time.Sleep(time.Duration(round%7) * 300 * time.Microsecond) // each side for a while, of any length
 		}
-	}
-	s.done.Add(1)
-	go s.run()
-	tr.t.Cleanup(s.end)
+	}()
 	return s
 }
 
-func (s *swapper) run() {
-	defer s.done.Done()
-	for i := 0; ; i = (i + 1) % swappedDirs {
-		select {
-		case <-s.stop:
-			return
-		default:
-		}
-		for _, base := range s.bases {
-			s.exchange(base, fmt.Sprint("d", i), fmt.Sprint("x", i))
-			for _, k := range []int{0, 25, 49} {
-				s.exchange(filepath.Join(base, fmt.Sprint("d", i)), fmt.Sprint(k), fmt.Sprint("x", k))
-			}
-		}
+func (s *swapper) end(t *testing.T) {
+	t.Helper()
+	close(s.stop)
+	if err := <-s.ended; err != nil {
+		t.Errorf("the attack came to an end: %v", err)
+	}
+	if s.rounds.Load() < swaps {
+		t.Errorf("only %d changes: that is no attack", s.rounds.Load())
 	}
 }
 
-// exchange needs no success: the run may have moved or removed the files.
-func (s *swapper) exchange(dir, a, b string) {
-	fd, err := unix.Open(dir, unix.O_PATH|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
-	if err != nil {
-		return
-	}
-	defer unix.Close(fd)
-	if unix.Renameat2(fd, a, fd, b, unix.RENAME_EXCHANGE) == nil {
-		s.count.Add(1)
-	}
+// exchange swaps two names at once (renameat2(2)).
+func exchange(a, b string) func(int) error {
+	return func(int) error { return unix.Renameat2(unix.AT_FDCWD, a, unix.AT_FDCWD, b, unix.RENAME_EXCHANGE) }
 }
 
-func (s *swapper) end() {
-	if s.stop != nil {
-		close(s.stop)
-		s.done.Wait()
-		s.stop = nil
-	}
-}
-
-// control: whoever goes by paths reads the treasure.
-func (s *swapper) fools(base string) {
-	s.tr.t.Helper()
-	until(s.tr.t, patience, "a reader by path is fooled", func() bool {
-		for i := range swappedDirs {
-			content, err := os.ReadFile(filepath.Join(base, fmt.Sprint("d", i), "7"))
-			if err == nil && strings.Contains(string(content), s.tr.canary) {
-				return true
-			}
+// relink makes a symbolic link lead to the one and to the other.
+func relink(link, one, other string) func(int) error {
+	return func(round int) error {
+		target := one
+		if round%2 == 1 {
+			target = other
 		}
-		return false
+		if err := os.Symlink(target, link+".new"); err != nil {
+			return err
+		}
+		return os.Rename(link+".new", link)
+	}
+}
+
+// loses is the control: a program that checks a path by refused, then reads file through it, gets the
+// secret. It tries until it has.
+func loses(t *testing.T, refused func() bool, file, secret string) {
+	t.Helper()
+	until(t, time.Minute, "a check before the use loses", func() bool {
+		if refused() {
+			return false
+		}
+		time.Sleep(200 * time.Microsecond)
+		text, err := os.ReadFile(file)
+		return err == nil && strings.Contains(string(text), secret)
 	})
 }
 
-// openTree makes what is swapped, and lets every user of the host change it.
-var openTree = fmt.Sprintf(`for i in $(seq 0 %d); do mkdir d$i; for k in $(seq 0 %d); do echo harmless >d$i/$k; done; done
-chmod -R 777 .; echo ready; `, swappedDirs-1, swappedFiles-1) + awaited
+// attack runs the arguments again and again while somebody swaps. Each run has what is harmless or is
+// refused; none has the secret, in no output and no log.
+func (h *house) attack(secret string, args func(id string) []string) {
+	h.t.Helper()
+	had, refused := 0, map[string]int{}
+	for range swaps {
+		id := h.fresh()
+		r := h.start(append([]string{"--id", id}, args(id)...)...)
+		switch {
+		case r.State == "complete" && h.stdoutOf(r) == "harmless\n":
+			had++
+		case r.State == "error" && (r.Reason == "request" || r.Reason == "sandbox"):
+			refused[strings.ReplaceAll(r.Message, id, "ID")]++
+		default:
+			h.t.Errorf("%s, %s: %s: %q", r.State, r.Reason, r.Message, h.stdoutOf(r))
+		}
+	}
+	h.t.Logf("%d runs had what is harmless, %d were refused: %v", had, swaps-had, refused)
+	err := filepath.WalkDir(filepath.Join(h.root, "blobs"), func(path string, entry os.DirEntry, err error) error {
+		if err == nil && entry.Type().IsRegular() && strings.Contains(readFile(h.t, path), secret) {
+			h.t.Errorf("%s holds the secret", path)
+		}
+		return err
+	})
+	if err != nil {
+		h.t.Error(err)
+	}
+}
 
-// TestSwapsByTheHost lets a process of the caller swap a run's files with links while the launcher
-// harvests, exports, keeps and removes them. (The analysis cannot: it is dead by then.)
-func TestSwapsByTheHost(t *testing.T) {
-	for _, keep := range []string{"never", "always"} {
-		t.Run("keep "+keep, func(t *testing.T) {
+// pair makes a harmless tree and a decoy with the secret and a FIFO, at path below each.
+func (h *house) pair(path, secret string) (harmless, decoy string) {
+	h.t.Helper()
+	h.write(filepath.Join("harmless", path, "file"), "harmless\n", 0o644)
+	h.write(filepath.Join("decoy", path, "file"), secret, 0o644)
+	if err := unix.Mkfifo(h.path(filepath.Join("decoy", path, "fifo")), 0o644); err != nil {
+		h.t.Fatal(err)
+	}
+	return h.path("harmless"), h.path("decoy")
+}
+
+func exists(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
+}
+
+func TestSwappedDirectories(t *testing.T) {
+	for name, path := range map[string]string{"the directory": "", "its parent": "in/it"} {
+		bind := map[string]string{"": "--data=", "in/it": "--input="}[path]
+		t.Run(name, func(t *testing.T) {
 			h := newHouse(t)
-			tr := newTreasure(t, h.id("canary"))
-			id, end := h.fresh(), h.flag()
-			l := h.launch(id, "--input", end.input(), "--keep", keep, "--export", "exported", "--", "sh", "-c", openTree)
-			l.await("ready")
-			dir := "/tmp/scidex-analysis-" + id
-			s := tr.swap(filepath.Join(dir, "work"), dir)
-			s.fools(filepath.Join(dir, "work"))
-			end.raise()
-			r := l.wait()
-			r.expect(t, "complete", "exit", 0)
-			tr.untouched(h.root, h.path("exported"))
-			h.do("rm", id) // may meet what is swapped, and then says so
-			s.end()
-			tr.untouched(h.root, dir)
-			if s.count.Load() < 1000 {
-				t.Errorf("%d exchanges: it proves nothing", s.count.Load())
-			}
-			if len(matches(dir)) > 0 {
-				h.good("rm", id)
-			}
-			h.gc() // what rm may have left when it met that
+			secret := h.id("secret")
+			harmless, decoy := h.pair(path, secret)
+			s := swap(t, exchange(harmless, decoy))
+			defer s.end(t)
+			data := filepath.Join(harmless, path)
+			loses(t, func() bool { return exists(data + "/fifo") }, data+"/file", secret)
+			h.attack(secret, func(string) []string {
+				return flags(bind+data, "--", "sh", "-c", "cat /data/file /inputs/it/file 2>/dev/null || :")
+			})
 		})
+	}
+}
+
+// TestSwappedLinks changes what a link leads to: a directory, or one in the root, which is out of bounds.
+func TestSwappedLinks(t *testing.T) {
+	h := newHouse(t)
+	h.good("ls")
+	secret := h.id("secret")
+	h.write("harmless/file", "harmless\n", 0o644)
+	h.write("harmless/s.sh", "cat \"$0\" >kept; echo harmless", 0o644)
+	private := filepath.Join(h.root, "private")
+	if err := os.Mkdir(private, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	writeFile(t, private+"/file", secret, 0o644)
+	writeFile(t, private+"/s.sh", "echo "+secret, 0o644)
+	link := h.path("link")
+	change := relink(link, h.path("harmless"), private)
+	if err := change(0); err != nil {
+		t.Fatal(err)
+	}
+	s := swap(t, change)
+	defer s.end(t)
+	loses(t, func() bool {
+		target, err := os.Readlink(link)
+		return err != nil || target == private
+	}, link+"/file", secret)
+	h.attack(secret, func(string) []string { return flags("--data", "link", "--", "cat", "/data/file") })
+	h.attack(secret, func(string) []string { return flags("--stage", "link", "--", "cat", "file") })
+	h.attack(secret, func(string) []string { return flags("--script", "link/s.sh") })
+	h.attack(secret, func(string) []string { return flags("--project", "link", "--script", "link/s.sh") })
+}
+
+// TestSwappedScript exchanges one script for another, both of which may run: what is kept with the run is
+// what ran.
+func TestSwappedScript(t *testing.T) {
+	h := newHouse(t)
+	for name, body := range map[string]string{"a.sh": "echo one", "b.sh": "echo other"} {
+		h.write(name, "cat \"$0\"\n"+body+"\n", 0o644)
+		h.write("project/"+name, "cat \"$0\"\n"+body+"\n", 0o644)
+	}
+	for _, dir := range []string{"", "project"} {
+		s := swap(t, exchange(h.path(dir+"/a.sh"), h.path(dir+"/b.sh")))
+		ran := map[string]int{}
+		for range swaps {
+			args := flags("--id", h.fresh(), "--script", filepath.Join(dir, "a.sh"))
+			if dir != "" {
+				args = append(args, "--project", dir)
+			}
+			r := h.start(args...)
+			if r.State != "complete" {
+				ran[r.Message]++
+				continue
+			}
+			out := h.stdoutOf(r)
+			if kept := h.blob(r.Script.SHA256); dir == "" && !strings.HasPrefix(out, kept) {
+				t.Errorf("kept %q, which printed %q", kept, out)
+			}
+			ran[out]++
+		}
+		s.end(t)
+		t.Logf("in %q: %v", dir, ran)
+	}
+}
+
+// TestSwappedBase exchanges the directory in which working directories are made for one in which each is
+// there already, with the secret in it.
+func TestSwappedBase(t *testing.T) {
+	h := newHouse(t)
+	secret := h.id("secret")
+	base, decoy := h.path("base"), h.path("decoy")
+	if err := os.Mkdir(base, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	h.write("decoy/scidex-analysis-control/work/secret", secret, 0o644)
+	planted, err := os.OpenRoot(decoy) // wherever it is by then
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer planted.Close()
+	h.setenv("SCIDEX_OCI_TMP", base)
+	s := swap(t, exchange(base, decoy))
+	loses(t, func() bool { return exists(base + "/scidex-analysis-control") }, base+"/scidex-analysis-control/work/secret", secret)
+	h.attack(secret, func(id string) []string {
+		work := "scidex-analysis-" + id + "/work"
+		if err := errors.Join(planted.MkdirAll(work, 0o755), planted.WriteFile(work+"/secret", []byte(secret), 0o644)); err != nil {
+			t.Fatal(err)
+		}
+		return flags("--", "sh", "-c", "echo harmless; cat /work/secret 2>/dev/null || :")
+	})
+	h.gc()
+	s.end(t)
+	if !exists(decoy + "/scidex-analysis-control") {
+		base, decoy = decoy, base
+	}
+	if left := matches(base + "/*"); len(left) > 0 {
+		t.Errorf("left behind: %q", left)
+	}
+	for _, dir := range matches(decoy + "/*") {
+		if got := readFile(t, dir+"/work/secret"); got != secret {
+			t.Errorf("%s holds %q now", dir, got)
+		}
 	}
 }

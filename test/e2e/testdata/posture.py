@@ -5,9 +5,12 @@ import os
 import resource
 import socket
 import stat
+import tempfile
 
-with open("/proc/self/status") as f:
-    status = dict(line.rstrip("\n").split(":\t", 1) for line in f if ":\t" in line)
+
+def text(path):
+    with open(path) as f:
+        return f.read().strip()
 
 
 def descriptors():
@@ -21,14 +24,46 @@ def descriptors():
     return found
 
 
-def text(path):
-    with open(path) as f:
-        return f.read().strip()
+def devices():
+    """What is below /dev, and is no mount of its own."""
+    found = {}
+    for top, directories, files in os.walk("/dev"):
+        for name in sorted(files + [d for d in directories if os.path.islink(os.path.join(top, d))]):
+            path = os.path.join(top, name)
+            st = os.lstat(path)
+            if stat.S_ISLNK(st.st_mode):
+                found[path] = "-> " + os.readlink(path)
+            else:
+                found[path] = f"{stat.filemode(st.st_mode)} {os.major(st.st_rdev)}:{os.minor(st.st_rdev)}"
+    return found
 
 
-with open("/proc/self/mountinfo") as f:
-    mounts = {line.split()[4]: line.split()[5].split(",") for line in f}
-limits = {name: resource.getrlimit(getattr(resource, name)) for name in dir(resource) if name.startswith("RLIMIT_")}
+def writable(places):
+    """Those directories in which a file can be made."""
+    found = []
+    for place in places:
+        try:
+            with tempfile.TemporaryFile(dir=place):
+                found.append(place)
+        except OSError:
+            pass
+    return found
+
+
+def processes():
+    """Their names. Outside one may end meanwhile."""
+    found = []
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            found.append(text(f"/proc/{pid}/comm"))
+        except OSError:
+            continue
+    return sorted(found)
+
+
+status = dict(line.split(":\t", 1) for line in text("/proc/self/status").splitlines() if ":\t" in line)
+mountinfo = text("/proc/self/mountinfo").splitlines()
+limits = {name: resource.getrlimit(getattr(resource, name)) for name in dir(resource) if name.startswith("RLIMIT_") and name != "RLIMIT_OFILE"}
 
 print(json.dumps({
     "status": status,
@@ -39,10 +74,18 @@ print(json.dumps({
     "user_namespaces": text("/proc/sys/user/max_user_namespaces"),
     "namespaces": {name: os.readlink("/proc/self/ns/" + name) for name in os.listdir("/proc/self/ns")},
     "interfaces": [line.split(":")[0].strip() for line in text("/proc/net/dev").splitlines()[2:]],
-    "mounts": mounts,
+    "mountinfo": mountinfo,
     "hostname": socket.gethostname(),
     "directory": os.getcwd(),
     "root": sorted(os.listdir("/")),
     "etc": sorted(os.listdir("/etc")),
     "terminal": os.isatty(0) or os.isatty(1) or os.isatty(2),
+    "tty": text("/proc/self/stat").rsplit(")", 1)[1].split()[4],
+    "scheduling": [os.sched_getscheduler(0), os.getpriority(os.PRIO_PROCESS, 0), int(text("/proc/self/personality"), 16)],
+    "uid_map": text("/proc/self/uid_map").split(),
+    "gid_map": text("/proc/self/gid_map").split(),
+    "cgroup": text("/proc/self/cgroup").splitlines(),
+    "devices": devices(),
+    "writable": writable(sorted({"/", *("/" + name for name in os.listdir("/")), *(line.split()[4] for line in mountinfo)})),
+    "processes": processes(),
 }))

@@ -1,0 +1,113 @@
+package e2e
+
+import (
+	"bufio"
+	"errors"
+	"maps"
+	"os"
+	"slices"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// TestLocksStayInside: locks and leases that an analysis takes on its inputs do not keep the host from
+// its own files. Where they do, testdata/leaks.txt says so.
+func TestLocksStayInside(t *testing.T) {
+	h, known := newHouse(t), readKnown(t)
+	files := map[string]string{"/usr/lib/os-release": "/usr/lib/os-release"} // by the name inside
+	for there, name := range map[string]string{"/data/x": "data/x", "/docs/x": "docs/x", "/inputs/more/x": "more/x", "/inputs/file": "file"} {
+		files[there] = h.write(name, "content", 0o666)
+	}
+
+	end := h.flag()
+	holdOutside(h, slices.Collect(maps.Values(files)), end, func() {
+		for _, path := range files {
+			if kept := held(t, path); len(kept) != 3 && (path != "/usr/lib/os-release" || len(kept) == 0) {
+				t.Errorf("control: of %s only %q are held from outside: it proves nothing", path, kept)
+			}
+		}
+	})
+
+	end = h.flag()
+	l := h.launch(h.fresh(), slices.Concat(
+		[]string{"--project", testdata(t, "."), "--input", h.path("more"), "--input", h.path("file"), "--input", end.input()},
+		[]string{"--", "python3", "-B", "/analysis/hold.py"}, slices.Collect(maps.Keys(files)), []string{"/inputs/flag"})...)
+	l.await("held")
+	for there, path := range files {
+		if kept := held(t, path); len(kept) > 0 && !known.has("lock", there) {
+			t.Errorf("%s: the run keeps the host from it by %q", there, kept)
+		}
+	}
+	end.raise()
+	l.wait().expect(t, "complete", "exit", 0)
+}
+
+// holdOutside lets hold.py hold the files as the caller while it looks.
+func holdOutside(h *house, files []string, end flag, look func()) {
+	h.t.Helper()
+	cmd := h.command("/usr/bin/python3", slices.Concat([]string{testdata(h.t, "hold.py")}, files, []string{end.path})...)
+	stderr, err := cmd.StderrPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	for scanner := bufio.NewScanner(stderr); scanner.Scan() && scanner.Text() != "held"; {
+	}
+	look()
+	end.raise()
+	if err := cmd.Wait(); err != nil {
+		h.t.Fatal(err)
+	}
+}
+
+// held lists what keeps the caller from a file: a lock of flock(2), a lock of fcntl(2), a lease.
+func held(t *testing.T, path string) (by []string) {
+	t.Helper()
+	f, err := os.OpenFile(path, os.O_RDWR|unix.O_NONBLOCK, 0)
+	if errors.Is(err, unix.EWOULDBLOCK) { // which breaks the lease
+		by = append(by, "lease")
+	}
+	if err != nil { // also because others than root may only read it
+		f, err = os.Open(path)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
+		by = append(by, "flock")
+	}
+	lock := unix.Flock_t{Type: unix.F_WRLCK}
+	if err := unix.FcntlFlock(f.Fd(), unix.F_GETLK, &lock); err != nil || lock.Type != unix.F_UNLCK {
+		by = append(by, "fcntl")
+	}
+	return by
+}
+
+// TestBroadcasts: a signal and a priority for everyone reach everyone in the run, and nobody outside.
+func TestBroadcasts(t *testing.T) {
+	h := newHouse(t)
+	pid := victim(t, h.id("canary"))
+	before := describe(t, pid)
+	r := h.start("--id", h.fresh(), "--", "python3", "-c", `
+import os, signal, subprocess, time
+friend = subprocess.Popen(["sleep", "1000"])
+os.setpriority(os.PRIO_USER, 0, 7)
+os.setpriority(os.PRIO_PGRP, 0, 8)
+print(os.getpriority(os.PRIO_PROCESS, friend.pid), flush=True)
+os.kill(-1, signal.SIGSTOP)
+os.kill(-1, signal.SIGTERM)
+os.kill(-1, signal.SIGKILL)
+print(friend.wait())
+`)
+	r.expect(t, "complete", "exit", 0)
+	if got, want := h.stdoutOf(r), "8\n-9\n"; got != want {
+		t.Errorf("control: in the run it gave %q, want %q", got, want)
+	}
+	if after := describe(t, pid); after != before {
+		t.Errorf("the process outside is now\n%s, was\n%s", after, before)
+	}
+}
