@@ -28,7 +28,9 @@ type arena struct {
 // needs are what a program can ask for by "needs: NAME". Each adds to what is told and to the checks.
 var needs = map[string]func(*arena){
 	"abstract":   (*arena).addAbstract,
+	"canaries":   (*arena).addCanaries,
 	"database":   (*arena).addDatabase,
+	"listeners":  (*arena).addListeners,
 	"nameserver": (*arena).addNameserver,
 	"program":    (*arena).addProgram,
 	"victim":     (*arena).addVictim,
