@@ -28,7 +28,7 @@ func (s site) find(mounts []*mountinfo.Info) (place, error) {
 		t, err := trailTo(path, mounts)
 		if err == nil {
 			p.trail, p.missing = t, rest != ""
-			p.trail.extend(rest)
+			p.extend(rest)
 			return p, nil
 		}
 		if path == "/" {
@@ -52,7 +52,7 @@ func (p place) refuse(name string, t trail) error {
 	switch {
 	case !p.missing && t.ids[0] == p.ids[0]:
 		return fmt.Errorf("%s is %s; choose another", name, p.what)
-	case p.trail.within(t):
+	case p.within(t):
 		return fmt.Errorf("%s holds %q, %s; choose the part of it that the analysis needs", name, p.trail.path, p.what)
 	case p.whole && !p.missing && t.within(p.trail):
 		return fmt.Errorf("%s lies in %q, %s; choose another", name, p.trail.path, p.what)

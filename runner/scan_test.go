@@ -209,7 +209,7 @@ func TestScanOfClosedDirectories(t *testing.T) {
 				}
 			}
 			try(t, os.Chmod(closed, c.mode), os.Chown(closed, me, my))
-			defer os.Chmod(closed, 0o700)
+			defer func() { try(t, os.Chmod(closed, 0o700)) }()
 			top := open(t, dir)
 			asNobody(t, func() {
 				_, err := scanner{reader: c.reader}.scan(t.Context(), top, nil)

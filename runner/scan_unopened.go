@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"errors"
 	"fmt"
 
 	"golang.org/x/sys/unix"
@@ -16,20 +17,20 @@ func (s *scan) unopened(at int, name string, err error) (*special, error) {
 	statError := unix.Fstatat(at, name, &st, unix.AT_SYMLINK_NOFOLLOW)
 	kind := st.Mode & unix.S_IFMT
 	switch {
-	case err == unix.ENOENT && s.levels[len(s.levels)-1].known:
+	case errors.Is(err, unix.ENOENT) && s.levels[len(s.levels)-1].known:
 		return nil, errStale
-	case err == unix.ENOENT || statError == unix.ENOENT:
+	case errors.Is(err, unix.ENOENT) || errors.Is(statError, unix.ENOENT):
 		return nil, nil
-	case err == unix.EXDEV:
+	case errors.Is(err, unix.EXDEV):
 		return nil, mountedBelow(s.path(name))
-	case (err == unix.ENOTDIR || err == unix.ELOOP) && statError == nil && kind != unix.S_IFDIR: // by now
+	case (errors.Is(err, unix.ENOTDIR) || errors.Is(err, unix.ELOOP)) && statError == nil && kind != unix.S_IFDIR: // by now
 		if isSpecial(kind) {
 			return &special{s.path(name), kind}, nil
 		}
 		return nil, nil
-	case err == unix.ENOTDIR || err == unix.ELOOP:
+	case errors.Is(err, unix.ENOTDIR) || errors.Is(err, unix.ELOOP):
 		return nil, moved(s.path(name))
-	case err == unix.EACCES:
+	case errors.Is(err, unix.EACCES):
 		return nil, s.closed(at, name)
 	}
 	return nil, fmt.Errorf("open %q: %w", s.path(name), err)
@@ -39,7 +40,7 @@ func (s *scan) unopened(at int, name string, err error) (*special, error) {
 func (s *scan) closed(at int, name string) error {
 	var st unix.Stat_t
 	err := unix.Fstatat(at, name, &st, unix.AT_SYMLINK_NOFOLLOW)
-	if err == unix.EACCES { // then it is the directory above that cannot be entered
+	if errors.Is(err, unix.EACCES) { // then it is the directory above that cannot be entered
 		name, err = ".", unix.Fstat(at, &st)
 	}
 	if err == nil && !s.reader.mayEnter(&st) && !listed(at, name, &st) {

@@ -285,7 +285,11 @@ func TestMountedElsewhere(t *testing.T) {
 	if err := unix.Mount("tmpfs", at, "tmpfs", 0, ""); err != nil {
 		t.Fatal(err)
 	}
-	defer unix.Unmount(at, 0)
+	defer func() {
+		if err := unix.Unmount(at, 0); err != nil {
+			t.Error(err)
+		}
+	}()
 	h.bad([]string{"run", "--id", h.fresh(), "--data", "shelf", "--", "true"}, "--data", at, "is mounted below it", "--input")
 }
 

@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -227,16 +228,18 @@ func TestSwappedBase(t *testing.T) {
 		t.Fatal(err)
 	}
 	h.write("decoy/scidex-analysis-control/work/secret", secret, 0o644)
+	planted, err := os.OpenRoot(decoy) // wherever it is by then
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer planted.Close()
 	h.setenv("SCIDEX_OCI_TMP", base)
 	s := swap(t, exchange(base, decoy))
 	loses(t, func() bool { return exists(base + "/scidex-analysis-control") }, base+"/scidex-analysis-control/work/secret", secret)
 	h.attack(secret, func(id string) []string {
-		// In both, because they are being swapped: one of the two is the decoy.
-		for _, dir := range []string{base, decoy} {
-			if exists(dir + "/scidex-analysis-control") {
-				_ = os.MkdirAll(dir+"/scidex-analysis-"+id+"/work", 0o755)
-				_ = os.WriteFile(dir+"/scidex-analysis-"+id+"/work/secret", []byte(secret), 0o644)
-			}
+		work := "scidex-analysis-" + id + "/work"
+		if err := errors.Join(planted.MkdirAll(work, 0o755), planted.WriteFile(work+"/secret", []byte(secret), 0o644)); err != nil {
+			t.Fatal(err)
 		}
 		return flags("--", "sh", "-c", "echo harmless; cat /work/secret 2>/dev/null || :")
 	})

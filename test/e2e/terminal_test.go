@@ -1,133 +1,233 @@
 package e2e
 
 import (
-	"bytes"
-	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
-	"regexp"
+	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
-	"unicode/utf8"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
 
-// newTerminal makes a pseudo-terminal of 200 columns: the end of whoever looks at it and that of programs.
-func newTerminal(t *testing.T) (screen, tty *os.File) {
+// terminal is a pseudoterminal: the test has the end of the person in front of it.
+type terminal struct {
+	t             *testing.T
+	master, slave *os.File
+	mu            sync.Mutex
+	shown         strings.Builder
+}
+
+// newTerminal makes one that passes every byte on as it is.
+func newTerminal(t *testing.T) *terminal {
 	t.Helper()
-	screen, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
+	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY|unix.O_CLOEXEC, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	fd := int(screen.Fd())
+	fd := int(master.Fd())
 	number, err := unix.IoctlGetInt(fd, unix.TIOCGPTN)
-	err = errors.Join(err, unix.IoctlSetPointerInt(fd, unix.TIOCSPTLCK, 0),
-		unix.IoctlSetWinsize(fd, unix.TIOCSWINSZ, &unix.Winsize{Row: 50, Col: 200}))
 	if err == nil {
-		tty, err = os.OpenFile(fmt.Sprintf("/dev/pts/%d", number), os.O_RDWR|unix.O_NOCTTY, 0)
+		err = unix.IoctlSetPointerInt(fd, unix.TIOCSPTLCK, 0)
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	return screen, tty
-}
-
-// onTerminal runs a program with a terminal as its controlling one and standard streams, and returns its
-// exit code and all that was shown. The program must end.
-func (h *house) onTerminal(name string, args ...string) outcome {
-	h.t.Helper()
-	screen, tty := newTerminal(h.t)
-	defer screen.Close()
-	cmd := h.command(name, args...)
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = tty, tty, tty
-	cmd.Env = append(cmd.Env, "TERM=xterm-256color")
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
-	if err := cmd.Start(); err != nil {
-		h.t.Fatal(err)
+	slave, err := os.OpenFile(fmt.Sprintf("/dev/pts/%d", number), os.O_RDWR|unix.O_NOCTTY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		t.Fatal(err)
 	}
-	tty.Close()
-	var shown bytes.Buffer
-	_, _ = io.Copy(&shown, screen) // EIO when the last holder of the other end is gone (pty(7))
-	var exit *exec.ExitError
-	if err := cmd.Wait(); err != nil && !errors.As(err, &exit) {
-		h.t.Fatal(err)
+	term := &terminal{t: t, master: master, slave: slave}
+	mode := term.mode()
+	mode.Lflag &^= unix.ICANON | unix.ECHO | unix.ISIG
+	mode.Oflag &^= unix.OPOST
+	mode.Cc[unix.VMIN], mode.Cc[unix.VTIME] = 0, 0 // a read returns what is there
+	if err := unix.IoctlSetTermios(int(slave.Fd()), unix.TCSETS, mode); err != nil {
+		t.Fatal(err)
 	}
-	return outcome{code: cmd.ProcessState.ExitCode(), stdout: shown.String()}
+	ended := make(chan struct{})
+	go func() { term.watch(); close(ended) }()
+	t.Cleanup(func() { slave.Close(); <-ended; master.Close() })
+	return term
 }
 
-// evil is what a terminal would act on: cursor, title, clipboard, answers typed for the user, other
-// character sets, 8-bit controls, reordered text.
-var evil = []string{
-	"\x1b[2J", "\x1b[1A", "\x1b[6n", "\x1b[c", "\x1b[?1049h", "\x1b[?1000h", "\x1b[21t", "\x1b]0;title\x07", "\x1b]52;c;eA==\x07",
-	"\x1b]8;;file:///\x1b\\", "\x1bP$q\x1b\\", "\x1bc", "\x1b(0", "\x1b#8", "\x1b[5i", "\x1b_x\x1b\\", "\x1b^x\x1b\\", "\x1b[>4;2m", "\x1b[1;31",
-	"\x07", "\x08", "\x0b", "\x0c", "\x0e", "\x0f", "\x05", "\x11", "\x13", "\x18", "\x1a", "\x7f", "\x00", "\x9b2J", "\u009b2J", "\u009d0;t\u009c",
-	"\u202egnp", "\u2066x", "\x1b[38;2;1;2;3mcolour\x1b[0m", "\x1b\x1b[31m", "\x1b[\x1b[2J", "\xe2\x1b[2J",
-}
-
-// harmless is what may come to a terminal: colours, and the erasing of our own status line.
-var harmless = regexp.MustCompile("\x1b\\[[0-9;]*m|\r\x1b\\[K|\r+\n")
-
-// checkShown fails where a terminal was made to do something. A carriage return stays in its line.
-func checkShown(t *testing.T, what, shown string) {
-	t.Helper()
-	text := strings.ReplaceAll(harmless.ReplaceAllString(shown, ""), "\r", "")
-	text = strings.ReplaceAll(text, "\t", "")
-	if i := strings.IndexFunc(text, acts); i >= 0 || !utf8.ValidString(text) {
-		t.Errorf("%s: a terminal would act on %q", what, text[max(i-10, 0):min(max(i, 0)+30, len(text))])
+// watch reads what is shown until the last one closes the terminal, which is an error here (EIO).
+func (term *terminal) watch() {
+	buffer := make([]byte, 4096)
+	for {
+		n, err := term.master.Read(buffer)
+		if err != nil {
+			return
+		}
+		term.mu.Lock()
+		term.shown.Write(buffer[:n])
+		term.mu.Unlock()
 	}
 }
 
-// TestTerminalIsLeftAlone shows everything that an analysis or its request can name on a terminal.
-func TestTerminalIsLeftAlone(t *testing.T) {
+// screen is what was shown so far, when nothing came for a moment.
+func (term *terminal) screen() string {
+	for last := -1; ; time.Sleep(100 * time.Millisecond) {
+		term.mu.Lock()
+		text := term.shown.String()
+		term.mu.Unlock()
+		if len(text) == last {
+			return text
+		}
+		last = len(text)
+	}
+}
+
+func (term *terminal) mode() *unix.Termios {
+	term.t.Helper()
+	mode, err := unix.IoctlGetTermios(int(term.slave.Fd()), unix.TCGETS)
+	if err != nil {
+		term.t.Fatal(err)
+	}
+	return mode
+}
+
+// state is what a program can change of the terminal for who uses it next.
+func (term *terminal) state() string {
+	term.t.Helper()
+	size, err := unix.IoctlGetWinsize(int(term.slave.Fd()), unix.TIOCGWINSZ)
+	if err != nil {
+		term.t.Fatal(err)
+	}
+	exclusive, err := unix.IoctlGetInt(int(term.slave.Fd()), unix.TIOCGEXCL)
+	if err != nil {
+		term.t.Fatal(err)
+	}
+	return fmt.Sprint(*term.mode(), *size, exclusive)
+}
+
+// typed is the input that waits for who reads next.
+func (term *terminal) typed() string {
+	term.t.Helper()
+	buffer := make([]byte, 4096)
+	n, err := unix.Read(int(term.slave.Fd()), buffer)
+	if err != nil {
+		term.t.Fatal(err)
+	}
+	return string(buffer[:n])
+}
+
+// on starts a command on the terminal, in a session of its own, and waits for its end.
+func (term *terminal) on(cmd *exec.Cmd, controlling bool) error {
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = term.slave, term.slave, term.slave
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: controlling}
+	return cmd.Run()
+}
+
+// terminalTargets is what terminal.py is told.
+type terminalTargets struct {
+	Names  []string `json:"names"`  // of the terminal
+	Report string   `json:"report"` // where the verdicts go, if not to standard output
+	Print  []string `json:"print"`  // a | is where the sequence pauses
+}
+
+// sequences make a terminal answer, as if it was typed, or act on more than the text; in Latin-1.
+var sequences = []string{
+	"\x1b[6n", "\x1b|[6n", "\x1b[|6n", "\x1b[c", "\x1b[>c", "\x1b[21t", "\x1b[?1000h", "\x1bc", "\x05",
+	"\x1b]52;c;ZXZpbA==\x07", "\x1b]0;title\x07", "\x1b]|0;title\x1b\\", "\x1bP$qm\x1b\\", "\x1b_apc\x1b\\", "\x1b^pm\x1b\\",
+	"\u009b6n", "\u0090$qm\u009c", "\u00c2\u009b6n", "\u00c2|\u009b6n", "\x1b[31;6n", "\x1b[1\x1b[6n", "\x0e", "\x08\x08", "\x7f",
+}
+
+// TestTerminalIsOutOfReach starts the launcher on a terminal, and lets the analysis go for that.
+func TestTerminalIsOutOfReach(t *testing.T) {
 	h := newHouse(t)
-	all := strings.Join(evil, " ")
-	h.write("all", all, 0o644)
-	raw := h.onTerminal("/bin/cat", "all")
-	if left := harmless.ReplaceAllString(raw.stdout, ""); strings.Count(left, "\x1b") < 10 {
-		t.Fatalf("control: the terminal shows %q", left)
+	controlOfTerminal(t)
+	for name, flags := range map[string][]string{"run": {"run"}, "quiet": {"run", "--quiet"}, "JSON": {"run", "--json"}} {
+		t.Run(name, func(t *testing.T) {
+			term, id := newTerminal(t), h.fresh()
+			at := term.targets()
+			at.Print, at.Names = sequences, append(at.Names, "/proc/1/fd/0")
+			before := term.state()
+			cmd := h.command(theHost.bin, slices.Concat(flags, []string{"--id", id, "--project", testdata(t, "."), "--script", testdata(t, "terminal.py"), encode(t, at)})...)
+			cmd.Env = append(cmd.Env, "TERM=xterm-256color")
+			if err := term.on(cmd, true); err != nil {
+				t.Fatalf("%v: %q", err, term.screen())
+			}
+			if got := term.typed(); got != "" {
+				t.Errorf("%q waits as if it was typed", got)
+			}
+			if after := term.state(); after != before {
+				t.Errorf("the terminal was %s, is %s", before, after)
+			}
+			if strings.Contains(term.screen(), "past the launcher") {
+				t.Errorf("it wrote past the launcher: %q", term.screen())
+			}
+			verdicts, _, _ := strings.Cut(h.stdoutOf(h.show(id)), "\n")
+			decodeVerdicts(t, []byte(verdicts)).each(t, func(_, got string) string {
+				return unless(got != "ok", "it reached the terminal")
+			})
+			shownEscaped(t, term.screen())
+		})
 	}
-	h.write("evil.py", `
-import os, socket, sys
-evil = [part.encode("utf-8", "surrogateescape") for part in open("/inputs/all", newline="", errors="surrogateescape", encoding="utf-8").read().split(" ")]
-for stream in sys.stdout.buffer, sys.stderr.buffer:
-    for part in evil:
-        stream.write(b"<" + part + b">\n")
-        stream.flush()
-for number, part in enumerate(evil):
-    part = part.replace(b"/", b"|").replace(b"\0", b"")
-    with open(b"%d" % number + part, "wb") as f:
-        f.write(part)
-    os.symlink(part or b"x", b"link%d" % number + part)
-    for address in part + b"/socket", b"\0" + part:
-        try:
-            socket.socket(socket.AF_UNIX).connect(address)
-        except OSError:
-            pass
-sys.stdout.write("\x1b[8mconcealed")
-`, 0o644)
-	id := h.id("t")
-	out := h.onTerminal(theHost.bin, "run", "--id", id, "--input", h.path("all"), "--output", "missing*", "--script", "evil.py")
-	checkShown(t, "run", out.stdout)
-	if out.code != 1 {
-		t.Fatalf("exit code %d: %s", out.code, out.stdout)
+}
+
+// targets are the terminal's names, and that of a process which has it open.
+func (term *terminal) targets() terminalTargets {
+	return terminalTargets{Names: []string{term.slave.Name(), fmt.Sprintf("/proc/%d/fd/%d", os.Getpid(), term.slave.Fd())}, Print: []string{}}
+}
+
+// shownEscaped looks for every sequence as it was printed.
+func shownEscaped(t *testing.T, screen string) {
+	t.Helper()
+	for _, sequence := range sequences {
+		raw := strings.ReplaceAll(sequence, "|", "")
+		var latin []byte
+		for _, r := range raw {
+			latin = append(latin, byte(r))
+		}
+		if strings.Contains(screen, string(latin)) {
+			t.Errorf("%q is shown as it is", latin)
+		}
 	}
-	if r := h.show(id); r.Reason != "output_missing" || len(r.Outputs) != len(evil) {
-		t.Errorf("the attack was not made: %s, %d outputs: %s\n%s", r.Reason, len(r.Outputs), out.stdout, h.stderrOf(r))
+	for _, want := range []string{`\x1b[6n`, `\x1b]52;c;ZXZpbA==\x07`, `\x05`} {
+		if strings.Count(screen, want) < 2 { // of both streams
+			t.Errorf("%s is not shown on both streams: %q", want, screen)
+		}
 	}
-	if _, after, found := strings.Cut(out.stdout, "concealed"); !found || !strings.HasPrefix(strings.TrimLeft(after, "\r\n"), "\x1b[0m") {
-		t.Errorf("what comes after the analysis' output is still concealed: %q", after[:min(len(after), 100)])
+}
+
+// controlOfTerminal lets the same program do it as a plain process on a terminal.
+func controlOfTerminal(t *testing.T) {
+	t.Helper()
+	term := newTerminal(t)
+	at := term.targets()
+	at.Report = t.TempDir() + "/verdicts"
+	before := term.state()
+	cmd := exec.Command("/usr/bin/python3", "-B", testdata(t, "terminal.py"), encode(t, at))
+	if err := term.on(cmd, false); err != nil {
+		t.Fatalf("control: %v: %q", err, term.screen())
 	}
-	for _, args := range [][]string{
-		{"show", id}, {"ls"}, {"logs", id}, {"outputs", "ls", id}, {"outputs", "cat", id, "0" + evil[0]}, {"outputs", "find", "*"},
-		{"show", evil[0]}, {"outputs", "cat", id, evil[7]}, {evil[7]}, {"run", evil[0]}, {"run", "--id", evil[7], "--", "true"},
-		{"run", "--data", evil[7], "--", "true"}, {"run", "--script", evil[7]}, {"run", "--" + evil[0], "true"}, {"run", "--label", "k=" + evil[7], "true"}, {"run", "--label", "k=\u202egnp", "true"},
-		{"run", "--id", h.id("n"), "--", evil[7]}, {"run", "--memory", evil[7], "true"}, {"run", "-f", h.write("m.yaml", "x"+evil[1]+": 1", 0o644)},
-		{"--db", "postgres://" + evil[0], "ls"}, {"--root", h.path(evil[7]), "ls"}, {"ls", "--label", evil[7]}, {"ls", "--since", evil[7]},
-	} {
-		checkShown(t, strings.Join(args, " "), h.onTerminal(theHost.bin, args...).stdout)
+	decodeVerdicts(t, []byte(readFile(t, at.Report))).each(t, func(name, got string) string {
+		switch {
+		case strings.HasPrefix(name, "feed ") && got == "EIO" && !theHost.root && kernelForbidsFeeding():
+			return "" // and root may, who has CAP_SYS_ADMIN
+		case strings.HasPrefix(name, "console ") && (!theHost.root || slices.Contains(noConsole, got)):
+			return ""
+		}
+		return unless(got == "ok", "want ok outside, or it proves nothing")
+	})
+	if got := term.typed(); !strings.Contains(got, "typed\n") && (theHost.root || !kernelForbidsFeeding()) {
+		t.Errorf("control: %q was typed", got)
 	}
+	if term.state() == before || !strings.Contains(term.screen(), "past the launcher") {
+		t.Errorf("control: the terminal is as it was, or shows nothing: %q", term.screen())
+	}
+}
+
+// noConsole is what a machine without a screen says.
+var noConsole = []string{"ENOENT", "ENXIO", "ENODEV", "EIO", "ENOTTY"}
+
+// kernelForbidsFeeding: TIOCSTI is for root only where the setting is 0 (Linux 6.2).
+func kernelForbidsFeeding() bool {
+	setting, err := os.ReadFile("/proc/sys/dev/tty/legacy_tiocsti")
+	return err == nil && strings.TrimSpace(string(setting)) == "0"
 }

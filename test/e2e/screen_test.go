@@ -1,0 +1,57 @@
+package e2e
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"syscall"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// openScreen makes a pseudo-terminal of 200 columns: the end of whoever looks at it and that of programs.
+func openScreen(t *testing.T) (screen, tty *os.File) {
+	t.Helper()
+	screen, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	fd := int(screen.Fd())
+	number, err := unix.IoctlGetInt(fd, unix.TIOCGPTN)
+	err = errors.Join(err, unix.IoctlSetPointerInt(fd, unix.TIOCSPTLCK, 0),
+		unix.IoctlSetWinsize(fd, unix.TIOCSWINSZ, &unix.Winsize{Row: 50, Col: 200}))
+	if err == nil {
+		tty, err = os.OpenFile(fmt.Sprintf("/dev/pts/%d", number), os.O_RDWR|unix.O_NOCTTY, 0)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return screen, tty
+}
+
+// onTerminal runs a program with a terminal as its controlling one and standard streams, and returns its
+// exit code and all that was shown. The program must end.
+func (h *house) onTerminal(name string, args ...string) outcome {
+	h.t.Helper()
+	screen, tty := openScreen(h.t)
+	defer screen.Close()
+	cmd := h.command(name, args...)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = tty, tty, tty
+	cmd.Env = append(cmd.Env, "TERM=xterm-256color")
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
+	if err := cmd.Start(); err != nil {
+		h.t.Fatal(err)
+	}
+	tty.Close()
+	var shown bytes.Buffer
+	_, _ = io.Copy(&shown, screen) // EIO when the last holder of the other end is gone (pty(7))
+	var exit *exec.ExitError
+	if err := cmd.Wait(); err != nil && !errors.As(err, &exit) {
+		h.t.Fatal(err)
+	}
+	return outcome{code: cmd.ProcessState.ExitCode(), stdout: shown.String()}
+}
