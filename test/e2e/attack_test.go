@@ -118,3 +118,10 @@ func (v verdicts) each(t *testing.T, want func(name, got string) (problem string
 		}
 	}
 }
+
+func unless(good bool, problem string) string {
+	if good {
+		return ""
+	}
+	return problem
+}
