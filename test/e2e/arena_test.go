@@ -28,7 +28,9 @@ type arena struct {
 // needs are what a program can ask for by "needs: NAME". Each adds to what is told and to the checks.
 var needs = map[string]func(*arena){
 	"abstract":   (*arena).addAbstract,
+	"canaries":   (*arena).addCanaries,
 	"database":   (*arena).addDatabase,
+	"listeners":  (*arena).addListeners,
 	"nameserver": (*arena).addNameserver,
 	"program":    (*arena).addProgram,
 	"victim":     (*arena).addVictim,
@@ -144,7 +146,7 @@ func (a *arena) addVictim() {
 	before := describe(a.h.t, pid)
 	a.checks = append(a.checks, func(outside bool) {
 		if after := describe(a.h.t, pid); !outside && after != before {
-			a.h.t.Errorf("the process outside is now\n%s, was\n%s", after, before)
+			a.h.t.Errorf("the process outside is otherwise:\n%s", strings.Join(difference(strings.Split(before, "\n"), strings.Split(after, "\n")), "\n"))
 		}
 	})
 }
@@ -166,8 +168,10 @@ func describe(t *testing.T, pid int) string {
 	}
 	stat := readFile(t, fmt.Sprintf("/proc/%d/stat", pid))
 	fields := strings.Fields(stat[strings.LastIndexByte(stat, ')'):])
-	// State, parent, group, session; priority and nice; real-time priority and policy (proc_pid_stat(5)).
-	return strings.ReplaceAll(text, "\x00", " ") + strings.Join(append(fields[1:5], fields[16], fields[17], fields[38], fields[39]), " ")
+	stopped := strings.ContainsAny(fields[1], "TtZX")
+	// Parent, group, session; priority and nice; real-time priority and policy (proc_pid_stat(5)).
+	return strings.ReplaceAll(text, "\x00", " ") +
+		fmt.Sprint("stopped or dead: ", stopped, ", ", append(fields[2:5], fields[16], fields[17], fields[38], fields[39]))
 }
 
 // spoilable makes a directory in which everyone may do everything.

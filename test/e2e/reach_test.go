@@ -1,88 +1,16 @@
 package e2e
 
 import (
-	"encoding/json"
-	"fmt"
 	"io"
+	"maps"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
-	"strings"
 	"sync/atomic"
 	"testing"
 )
-
-// targets is what reach.py is told to reach.
-type targets struct {
-	TCP         [][2]string `json:"tcp"`
-	UDP         [][2]string `json:"udp"`
-	Abstract    string      `json:"abstract"`
-	Socket      string      `json:"socket"`
-	PID         int         `json:"pid"`
-	Marker      string      `json:"marker"`
-	Files       []string    `json:"files"`
-	Directories []string    `json:"directories"`
-}
-
-// TestReachesNothing tries from outside and from inside to connect to every address of the host and to
-// its sockets, to see and signal a process of the host, and to read and write its files.
-func TestReachesNothing(t *testing.T) {
-	h := newHouse(t)
-	ears, at := listenEverywhere(t)
-	at.Marker = h.id("canary")
-	at.PID = canaryProcess(t, at.Marker)
-	at.Directories = writable(t)
-	at.Files = canaryFiles(t, at)
-	config, err := json.Marshal(at)
-	if err != nil {
-		t.Fatal(err)
-	}
-	outside(t, "reach.py", string(config)).each(t, func(_, got string) string {
-		return unless(got == "ok", "want ok outside, or it proves nothing")
-	})
-	for name, ear := range ears {
-		if ear.heard() == 0 {
-			t.Errorf("%s heard nothing from outside: it proves nothing", name)
-		}
-	}
-	if n := len(at.written()); n != len(at.Directories) {
-		t.Errorf("%d directories were written from outside, want all %d", n, len(at.Directories))
-	}
-	h.inside("reach.py", nil, string(config)).each(t, func(name, got string) string {
-		// Whether a datagram arrives and where /tmp is, only the host can say.
-		if strings.HasPrefix(name, "udp ") || strings.HasPrefix(name, "write ") {
-			return ""
-		}
-		return unless(got != "ok", "it was reached from inside")
-	})
-	for name, ear := range ears {
-		if n := ear.heard(); n > 0 {
-			t.Errorf("%s heard %d times from inside", name, n)
-		}
-	}
-	if made := at.written(); len(made) > 0 {
-		t.Errorf("the run wrote %q", made)
-	}
-}
-
-// written returns what reach.py made, and removes it.
-func (at targets) written() (made []string) {
-	for _, dir := range at.Directories {
-		if path := filepath.Join(dir, at.Marker); os.Remove(path) == nil {
-			made = append(made, path)
-		}
-	}
-	return made
-}
-
-func unless(good bool, problem string) string {
-	if good {
-		return ""
-	}
-	return problem
-}
 
 // ear is a listener of the host.
 type ear struct {
@@ -103,20 +31,31 @@ func (e *ear) heard() int64 {
 	return e.count.Swap(0)
 }
 
-// listenEverywhere listens by TCP and UDP on every address of the host and on two unix sockets.
-func listenEverywhere(t *testing.T) (map[string]*ear, targets) {
+// addListeners listens by TCP and UDP on every address of the host and on two unix sockets. All must hear
+// something from outside, and none anything from inside.
+func (a *arena) addListeners() {
+	t := a.h.t
 	t.Helper()
-	ears, at := map[string]*ear{}, targets{Abstract: newPrefix(), Socket: filepath.Join(t.TempDir(), "socket")}
+	ears := map[string]*ear{}
+	var tcp, udp [][2]string
 	for _, host := range addresses(t) {
-		at.TCP = append(at.TCP, [2]string{host, listen(t, ears, "tcp", net.JoinHostPort(host, "0"))})
-		at.UDP = append(at.UDP, [2]string{host, hear(t, ears, host)})
+		tcp = append(tcp, [2]string{host, listen(t, ears, "tcp", net.JoinHostPort(host, "0"))})
+		udp = append(udp, [2]string{host, hear(t, ears, host)})
 	}
-	listen(t, ears, "unix", "@"+at.Abstract)
-	listen(t, ears, "unix", at.Socket)
-	if err := os.Chmod(at.Socket, 0o777); err != nil {
+	abstract, socket := newPrefix(), filepath.Join(t.TempDir(), "socket")
+	listen(t, ears, "unix", "@"+abstract)
+	listen(t, ears, "unix", socket)
+	if err := os.Chmod(socket, 0o777); err != nil {
 		t.Fatal(err)
 	}
-	return ears, at
+	maps.Copy(a.told, map[string]any{"tcp": tcp, "udp": udp, "abstract": abstract, "socket": socket})
+	a.checks = append(a.checks, func(outside bool) {
+		for name, ear := range ears {
+			if n := ear.heard(); outside != (n > 0) {
+				t.Errorf("outside: %v: %s heard %d times", outside, name, n)
+			}
+		}
+	})
 }
 
 // addresses returns every address of an interface that is up.
@@ -206,10 +145,11 @@ func hear(t *testing.T, ears map[string]*ear, host string) (port string) {
 	go func() {
 		said := make([]byte, 64)
 		for {
-			n, _, err := c.ReadFrom(said)
+			n, from, err := c.ReadFrom(said)
 			if err != nil {
 				return
 			}
+			_, _ = c.WriteTo(said[:n], from) // who asked may be gone
 			e.note(string(said[:n]))
 		}
 	}()
@@ -243,37 +183,35 @@ func canaryProcess(t *testing.T, marker string) int {
 	return cmd.Process.Pid
 }
 
-// writable are directories of the host where the caller can write.
-func writable(t *testing.T) []string {
+// addCanaries makes a file in every directory that the caller can write, and adds what every host has.
+// Nothing may be made beside them from inside.
+func (a *arena) addCanaries() {
+	t := a.h.t
 	t.Helper()
 	home, err := os.UserHomeDir()
 	if err != nil {
 		t.Fatal(err)
 	}
-	dirs := []string{"/tmp", "/var/tmp", "/dev/shm", home, t.TempDir()}
-	if theHost.root {
-		dirs = append(dirs, "/", "/root", "/etc", "/var/lib", "/run", "/usr/local/bin", "/opt")
-	}
-	return dirs
-}
-
-// canaryFiles makes files wherever the caller may, and adds what every host has.
-func canaryFiles(t *testing.T, at targets) []string {
-	t.Helper()
+	dirs := []string{"/tmp", "/var/tmp", "/dev/shm", home, filepath.Dir(a.h.dir)}
 	files := []string{"/sys/kernel", "/etc/init.d", "/var/lib/dpkg/status", "/etc/login.defs"}
 	if theHost.root {
+		dirs = append(dirs, "/", "/root", "/etc", "/var/lib", "/run", "/opt")
 		files = append(files, "/etc/shadow")
 	}
-	for i, dir := range at.Directories {
-		if strings.HasPrefix(dir, "/usr/") { // which everyone may read
-			continue
-		}
-		file := filepath.Join(dir, fmt.Sprintf("%s-%d", at.Marker, i))
-		if err := os.WriteFile(file, []byte("canary"), 0o666); err != nil {
+	marker := a.told["marker"].(string)
+	for _, dir := range dirs {
+		canary := filepath.Join(dir, marker+"-canary")
+		if err := os.WriteFile(canary, []byte("canary"), 0o666); err != nil {
 			t.Fatal(err)
 		}
-		t.Cleanup(func() { os.Remove(file) })
-		files = append(files, file)
+		t.Cleanup(func() { os.Remove(canary) })
 	}
-	return files
+	a.told["directories"], a.told["files"] = dirs, files
+	a.checks = append(a.checks, func(outside bool) {
+		for _, dir := range dirs {
+			if made := filepath.Join(dir, marker+"-directory"); (os.Remove(made) == nil) != outside {
+				t.Errorf("outside: %v: %s is otherwise", outside, made)
+			}
+		}
+	})
 }
