@@ -33,8 +33,8 @@ func (h *house) shared() (outside, inside map[string]string, flags []string) {
 	h.t.Helper()
 	data := h.write("data/shared", "shared", 0o666)
 	file := h.write("file", "shared", 0o666)
-	outside = map[string]string{"data": data, "an input": file, "the root": readable}
-	inside = map[string]string{"data": "/data/shared", "an input": "/inputs/file", "the root": readable}
+	outside = map[string]string{"data": data, "an input": file, "the root": readable, "a device": "/dev/null"}
+	inside = map[string]string{"data": "/data/shared", "an input": "/inputs/file", "the root": readable, "a device": "/dev/null"}
 	return outside, inside, []string{"--data", filepath.Dir(data), "--input", file, "--project", testdata(h.t, "."), "--script", testdata(h.t, "peers.py")}
 }
 
@@ -106,9 +106,9 @@ func TestPeersDoNotMeet(t *testing.T) {
 	}
 }
 
-// throughTheHost are roads that are still open: a single file that is bound and the root are not shown
-// through an overlay; they are the host's own inodes, and so are their locks and watches.
-var throughTheHost = regexp.MustCompile(`^(host )?(found|felt) .*(lock|lease|watch) on (an input|the root)$`)
+// throughTheHost are roads that are still open: a single file that is bound, the root and devices are not
+// shown through an overlay; they are the host's own inodes, and so are their locks and watches.
+var throughTheHost = regexp.MustCompile(`^(host )?(found|felt) .*(lock|lease|watch) on (an input|the root|a device)$`)
 
 // leased are the places that the caller can change.
 func leased(places map[string]string) map[string]string {
