@@ -17,7 +17,8 @@ import (
 const resultFile = "scidex-result.json"
 
 // Export writes the outputs of a run and scidex-result.json into dir as the caller's own files; an output
-// that has this name is left out and stays in the blob store. It refuses a directory that is not empty unless overwrite. Every blob is verified while it is read.
+// that has this name, or is below it, is left out and stays in the blob store. It refuses a directory that
+// is not empty unless overwrite. Every blob is verified while it is read.
 func (r *Runner) Export(ctx context.Context, run catalog.Run, dir string, overwrite bool) (err error) {
 	target, err := outputs.OpenTarget(dir, overwrite)
 	if err != nil {
@@ -26,8 +27,8 @@ func (r *Runner) Export(ctx context.Context, run catalog.Run, dir string, overwr
 	defer func() { err = errors.Join(err, target.Close()) }()
 	var failed error
 	err = r.Catalog.Outputs(ctx, run.Key, func(e outputs.Entry) bool {
-		// An analysis may have written a file of that name; the result's place is the result's.
-		if e.Rejected == "" && string(e.Path) != resultFile {
+		// An analysis may have made a file or directory of that name; the result's place is the result's.
+		if name, _, _ := bytes.Cut(e.Path, []byte("/")); e.Rejected == "" && string(name) != resultFile {
 			failed = r.exportOne(target, e)
 		}
 		return failed == nil

@@ -94,6 +94,7 @@ func startAsker(t *testing.T, stderr io.Writer) (*exec.Cmd, *os.File) {
 	defer own.Close()
 	cmd := exec.Command("/proc/self/exe")
 	cmd.Args, cmd.ExtraFiles, cmd.Stderr = []string{asker}, []*os.File{theirs}, stderr
+	cmd.Env = []string{"GORACE=atexit_sleep_ms=0", "TMPDIR=" + os.TempDir()} // the race detector's second of patience
 	must(t, cmd.Start())
 	must(t, theirs.Close())
 	c, err := net.FileConn(own)

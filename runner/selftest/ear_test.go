@@ -2,9 +2,7 @@ package selftest
 
 import (
 	"net"
-	"os"
 	"path/filepath"
-	"reflect"
 	"slices"
 	"testing"
 )
@@ -83,20 +81,6 @@ func portOf(t *testing.T, e *ear) string {
 		t.Fatal(err)
 	}
 	return port
-}
-
-func TestResolvers(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "resolv.conf")
-	text := "# comment\nnameserver 127.0.0.53\nsearch example.org\nnameserver fe80::1%eth0\noptions edns0\nnameserver\nnameserver bad\n nameserver\t::1 \n"
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if got, want := resolvers(path), []string{"127.0.0.53:53", "[fe80::1%eth0]:53", "[::1]:53"}; !reflect.DeepEqual(got, want) {
-		t.Errorf("%q, want %q", got, want)
-	}
-	if got := resolvers(path + ".none"); got != nil {
-		t.Errorf("%q", got)
-	}
 }
 
 func TestReplyTakesAnything(t *testing.T) {

@@ -28,14 +28,6 @@ func outside(t *testing.T, program string, args ...string) verdicts {
 	return decodeVerdicts(t, out)
 }
 
-// inside runs the same program in a run with the flags.
-func (h *house) inside(program string, flags []string, args ...string) verdicts {
-	h.t.Helper()
-	r := h.analysis(program, flags, args...)
-	r.expect(h.t, "complete", "exit", 0)
-	return decodeVerdicts(h.t, []byte(h.stdoutOf(r)))
-}
-
 // analysis runs a program of testdata, which sees the others.
 func (h *house) analysis(program string, flags []string, args ...string) result {
 	h.t.Helper()

@@ -131,7 +131,8 @@ func TestSupervisorKilled(t *testing.T) {
 func TestContainerKilled(t *testing.T) {
 	h := newHouse(t)
 	id := h.fresh()
-	l := h.launch(id, "--", "sh", "-c", endless, id+"-marker")
+	// The init has half a second to report that the command was started, which nobody outside can see.
+	l := h.launch(id, "--", "sh", "-c", "sleep 0.5; "+endless, id+"-marker")
 	l.await("ready")
 	all := l.family()
 	for _, w := range all {

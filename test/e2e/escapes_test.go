@@ -70,11 +70,29 @@ sys.stdout.write("\x1b[8mconcealed")
 		t.Errorf("what comes after the analysis' output is still concealed: %q", after[:min(len(after), 100)])
 	}
 	for _, args := range [][]string{
-		{"show", id}, {"ls"}, {"logs", id}, {"outputs", "ls", id}, {"outputs", "cat", id, "0" + evil[0]}, {"outputs", "find", "*"},
-		{"show", evil[0]}, {"outputs", "cat", id, evil[7]}, {evil[7]}, {"run", evil[0]}, {"run", "--id", evil[7], "--", "true"},
-		{"run", "--data", evil[7], "--", "true"}, {"run", "--script", evil[7]}, {"run", "--" + evil[0], "true"}, {"run", "--label", "k=" + evil[7], "true"}, {"run", "--label", "k=\u202egnp", "true"},
-		{"run", "--id", h.id("n"), "--", evil[7]}, {"run", "--memory", evil[7], "true"}, {"run", "-f", h.write("m.yaml", "x"+evil[1]+": 1", 0o644)},
-		{"--db", "postgres://" + evil[0], "ls"}, {"--root", h.path(evil[7]), "ls"}, {"ls", "--label", evil[7]}, {"ls", "--since", evil[7]},
+		{"show", id},
+		{"ls"},
+		{"logs", id},
+		{"outputs", "ls", id},
+		{"outputs", "cat", id, "0" + evil[0]},
+		{"outputs", "find", "*"},
+		{"show", evil[0]},
+		{"outputs", "cat", id, evil[7]},
+		{evil[7]},
+		{"run", evil[0]},
+		{"run", "--id", evil[7], "--", "true"},
+		{"run", "--data", evil[7], "--", "true"},
+		{"run", "--script", evil[7]},
+		{"run", "--" + evil[0], "true"},
+		{"run", "--label", "k=" + evil[7], "true"},
+		{"run", "--label", "k=\u202egnp", "true"},
+		{"run", "--id", h.id("n"), "--", evil[7]},
+		{"run", "--memory", evil[7], "true"},
+		{"run", "-f", h.write("m.yaml", "x"+evil[1]+": 1", 0o644)},
+		{"--db", "postgres://" + evil[0], "ls"},
+		{"--root", h.path(evil[7]), "ls"},
+		{"ls", "--label", evil[7]},
+		{"ls", "--since", evil[7]},
 	} {
 		checkShown(t, strings.Join(args, " "), h.onTerminal(theHost.bin, args...).stdout)
 	}
