@@ -5,7 +5,9 @@ import (
 	"errors"
 	"maps"
 	"os"
+	"os/exec"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -110,4 +112,44 @@ print(friend.wait())
 	if after := describe(t, pid); after != before {
 		t.Errorf("the process outside is otherwise:\n%s", strings.Join(difference(strings.Split(before, "\n"), strings.Split(after, "\n")), "\n"))
 	}
+}
+
+// TestSocketMemory: what the kernel keeps for sockets that nobody reads is part of a run's memory. Beyond
+// that there is one supply for the whole machine (tcp_mem in tcp(7)).
+func TestSocketMemory(t *testing.T) {
+	if !theHost.cgroup {
+		t.Log("not covered here: without a control group nobody counts what sockets hold")
+		return
+	}
+	const bound, slack = 64 << 20, 16 << 20
+	if kept := unread(t, outsideText(t, "unread.py")); kept < bound+slack {
+		t.Fatalf("control: %d bytes kept outside: it proves nothing", kept)
+	}
+	h := newHouse(t)
+	r := h.analysis("unread.py", flags("--memory", "64MiB"))
+	if r.Reason == "out_of_memory" {
+		return
+	}
+	r.expect(t, "complete", "exit", 0)
+	if kept := unread(t, h.stdoutOf(r)); kept > bound+slack && !readKnown(t).has("memory", "/proc/net/sockstat") {
+		t.Errorf("a run with %d bytes of memory had sockets with %d", bound, kept)
+	}
+}
+
+func unread(t *testing.T, text string) int {
+	t.Helper()
+	n, err := strconv.Atoi(strings.TrimSpace(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+func outsideText(t *testing.T, program string) string {
+	t.Helper()
+	out, err := exec.Command("/usr/bin/python3", "-B", testdata(t, program)).Output()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, stderrOf(err))
+	}
+	return string(out)
 }

@@ -10,15 +10,18 @@
  * inside ENOSYS: clone3*, nfsservctl, lookup_dcookie, open_tree_attr, uselib, kexec*
  * inside EINVAL: setuid
  * inside EACCES: setpriority
+ * inside EBUSY: listener
  */
 #include "lib/attack.h"
 #include <fcntl.h>
+#include <linux/filter.h>
 #include <linux/sched.h>
+#include <linux/seccomp.h>
 #include <sched.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/personality.h>
-#include <sys/ptrace.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/timex.h>
@@ -119,7 +122,14 @@ TRY(ustat) { return syscall(SYS_ustat, 0, 0); }
 TRY(sysfs) { return syscall(SYS_sysfs, 3); }
 #endif
 
-/* Itself. */
+/* Itself. Who answers for a filter of his own could let pass what another only asks about (seccomp_unotify(2)). */
+TRY(listener)
+{
+	struct sock_filter all = BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+	struct sock_fprog program = { 1, &all };
+	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+	return syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_NEW_LISTENER, &program);
+}
 TRY(personality) { return syscall(SYS_personality, with); }
 TRY(memfd_secret) { return syscall(SYS_memfd_secret, 0); }
 TRY(setuid) { return syscall(SYS_setuid, 12345); }
@@ -180,7 +190,7 @@ static const struct try tries[] = {
 	{ "personality without randomization", try_personality, 0, ADDR_NO_RANDOMIZE },
 	{ "personality of everything readable is executable", try_personality, 0, READ_IMPLIES_EXEC },
 	{ "personality with page zero", try_personality, 0, MMAP_PAGE_ZERO },
-	CALL(memfd_secret, 0), CALL(setuid, 0), CALL(setgroups, 0), CALL(setpriority, 0),
+	CALL(listener, 0), CALL(memfd_secret, 0), CALL(setuid, 0), CALL(setgroups, 0), CALL(setpriority, 0),
 };
 
 int main(int argc, char **argv) { return attack(argc, argv, tries, sizeof tries / sizeof *tries); }

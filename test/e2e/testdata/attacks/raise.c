@@ -4,6 +4,8 @@
  *
  * item: 9
  * control root: capset*, ambient capability, realtime*, io realtime, new groups
+ * control caller: raise CORE, lock 1 MiB of memory
+ * open: a core dump for the host
  */
 #include "lib/attack.h"
 #include <fcntl.h>
@@ -55,6 +57,18 @@ TRY(raise)
 	if (limit.rlim_max != RLIM_INFINITY && limit.rlim_max < limit.rlim_cur)
 		limit.rlim_max = limit.rlim_cur;
 	return setrlimit(with, &limit);
+}
+/*
+ * A dump that goes to a program of the host's, which runs as its root (core(5), a pattern that begins with
+ * a bar), is not bounded by the limit, unless it is 1 (fs/coredump.c).
+ */
+TRY(dump)
+{
+	struct rlimit limit;
+
+	getrlimit(RLIMIT_CORE, &limit);
+	errno = EPERM;
+	return limit.rlim_cur == 1 && limit.rlim_max == 1 ? -1 : 0;
 }
 TRY(mlock)
 {
@@ -115,6 +129,7 @@ static const struct try tries[] = {
 	{ "ambient capability", try_ambient, 0, 0 },
 	{ "bounding set", try_bounding, 0, 0 },
 	{ "raise CORE", try_raise, 0, RLIMIT_CORE },
+	{ "a core dump for the host", try_dump, 0, 0 },
 	{ "lock 1 MiB of memory", try_mlock, 0, 1 << 20 },
 	{ "oom_score_adj", try_score, 0, 0 },
 	{ "realtime FIFO", try_realtime, 0, SCHED_FIFO },
