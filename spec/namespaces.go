@@ -37,10 +37,13 @@ func withHiddenPaths(_ Analysis, _ Placement, s *specs.Spec) error {
 }
 
 // withSysctl lets no user namespace be made inside, which would give back capabilities over new
-// mounts and networks. runc 1.1 refuses this sysctl; there seccomp alone stands before it.
+// mounts and networks, and leaves the caller's own inotify instances and watches to the caller. runc 1.1
+// refuses these sysctls; there seccomp alone stands before user namespaces.
 func withSysctl(_ Analysis, place Placement, s *specs.Spec) error {
 	if !place.Portable {
-		s.Linux.Sysctl = map[string]string{"user.max_user_namespaces": "0"}
+		s.Linux.Sysctl = map[string]string{
+			"user.max_user_namespaces": "0", "user.max_inotify_instances": "16", "user.max_inotify_watches": "8192",
+		}
 	}
 	return nil
 }

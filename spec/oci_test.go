@@ -186,7 +186,7 @@ func TestOCIRlimits(t *testing.T) {
 	const none = math.MaxUint64
 	as := func(p Placement) Placement { return p }
 	want := map[string][2]uint64{
-		"CORE": {0, 0}, "MEMLOCK": {65536, 65536}, "MSGQUEUE": {819200, 819200}, "NICE": {0, 0}, "NOFILE": {65536, 65536},
+		"CORE": {1, 1}, "MEMLOCK": {65536, 65536}, "MSGQUEUE": {819200, 819200}, "NICE": {0, 0}, "NOFILE": {65536, 65536},
 		"RTPRIO": {0, 0}, "SIGPENDING": {4096, 4096},
 	}
 	if got := limits("enforce", 0, portable); !reflect.DeepEqual(got, want) {

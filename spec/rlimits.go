@@ -25,7 +25,9 @@ func withRlimits(a Analysis, place Placement, s *specs.Spec) error {
 		noFile = defaultNoFile
 	}
 	limits := []specs.POSIXRlimit{
-		rlimit("RLIMIT_CORE", 0),
+		// One byte is less than any core file, and the kernel's word for "not into a pipe either": with 0 a
+		// handler of the host (core_pattern) would run as its root for each crash (core(5), fs/coredump.c).
+		rlimit("RLIMIT_CORE", 1),
 		rlimit("RLIMIT_MEMLOCK", 64<<10),
 		rlimit("RLIMIT_MSGQUEUE", 819200), // bytes; the kernel's own default (getrlimit(2))
 		rlimit("RLIMIT_NICE", 0),

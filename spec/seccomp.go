@@ -14,6 +14,8 @@ var forbidden = [...]string{
 	// Large kernel interfaces with a history of holes, and of no use to an analysis.
 	"io_uring_setup", "io_uring_enter", "io_uring_register", "bpf", "perf_event_open", "userfaultfd",
 	"add_key", "keyctl", "request_key", "modify_ldt", "memfd_secret",
+	// The whole machine has one supply of its contexts (/proc/sys/fs/aio-max-nr).
+	"io_setup",
 	// Mounts and namespaces.
 	"mount", "umount", "umount2", "mount_setattr", "move_mount", "open_tree", "open_tree_attr", "fsopen",
 	"fsconfig", "fsmount", "fspick", "pivot_root", "setns", "unshare",
@@ -40,7 +42,7 @@ func withSeccomp(_ Analysis, place Placement, s *specs.Spec) error {
 	if place.Audit {
 		refused = specs.LinuxSyscall{Action: specs.ActTrace}
 	}
-	narrower := slices.Concat(socketRules(refused), setIDRules(), ownLimitsRules(), unsupportedRules())
+	narrower := slices.Concat(socketRules(refused), setIDRules(), ownLimitsRules(), hugePageRules(), unsupportedRules())
 	replaced := slices.Clone(forbidden[:])
 	for _, rule := range narrower {
 		replaced = append(replaced, rule.Names...)

@@ -12,6 +12,9 @@ const (
 	afInet  = 2
 	afInet6 = 10
 
+	mapHugeTLB = 0x40000 // MAP_HUGETLB (mmap(2))
+	mfdHugeTLB = 4       // MFD_HUGETLB (memfd_create(2))
+
 	setIDBits = 0o6000             // S_ISUID|S_ISGID (inode(7))
 	makesFile = 0o100 | 0o20000000 // O_CREAT|__O_TMPFILE: only with one of them open(2) has a mode
 )
@@ -63,6 +66,15 @@ func setIDRules() []specs.LinuxSyscall {
 // with a limit on its CPU time the kernel would end the run for it.
 func ownLimitsRules() []specs.LinuxSyscall {
 	return []specs.LinuxSyscall{allowIf(eq(0, 0), "prlimit64")}
+}
+
+// hugePageRules keep the machine's pool of huge pages for those that it was set aside for. Transparent ones
+// are not of it.
+func hugePageRules() []specs.LinuxSyscall {
+	return []specs.LinuxSyscall{
+		allowIf(unset(3, mapHugeTLB), "mmap"),
+		allowIf(unset(1, mfdHugeTLB), "memfd_create"),
+	}
 }
 
 func allowIf(arg specs.LinuxSeccompArg, names ...string) specs.LinuxSyscall {

@@ -26,6 +26,10 @@ func (g v1) set(l Limits) error {
 	if err := write(g.memory, "memory.memsw.limit_in_bytes", memory); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
+	// Without a limit of their own, the buffers of TCP are not charged.
+	if err := write(g.memory, "memory.kmem.tcp.limit_in_bytes", memory); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
 	if err := write(g.pids, "pids.max", strconv.FormatInt(l.Pids, 10)); err != nil {
 		return err
 	}

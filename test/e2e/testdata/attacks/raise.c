@@ -5,7 +5,6 @@
  * item: 9
  * control root: capset*, ambient capability, realtime*, io realtime, new groups
  * control caller: raise CORE, lock 1 MiB of memory
- * open: a core dump for the host
  */
 #include "lib/attack.h"
 #include <fcntl.h>

@@ -4,7 +4,7 @@
  *
  * item: 7
  * control kernel: *
- * open: *
+ * open: a filter of a socket, a filter of reused ports
  */
 #include "lib/attack.h"
 #include <fcntl.h>
