@@ -84,9 +84,9 @@ func (r *Runner) prepare(ctx context.Context, req Request, launched *launching) 
 		return nil, err
 	}
 	return p, p.orClose(first(
-		func() error { return p.chooseLimits(launched.groups, req.Analysis.CPUs != 0) },
 		func() error { return checkExport(analysis.Export, req.Overwrite) },
 		func() error { return r.checkDirectory(ctx, key) },
+		func() error { return p.chooseLimits(launched.groups(), req.Analysis.CPUs != 0) }, // it may wait
 	))
 }
 
