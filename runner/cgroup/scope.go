@@ -30,7 +30,8 @@ func Scope(ctx context.Context, sys System, missing *MissingError, supervisor in
 	if ctx.Err() != nil {
 		err = fmt.Errorf("did not answer within %v", managerWait)
 	}
-	return nil, &MissingError{Reason: fmt.Sprintf("%s, and %v %v", missing.Reason, m, err), Remedy: m.remedy(err)}
+	why := strings.TrimRight(err.Error(), ".") // systemd's own sentences have one
+	return nil, &MissingError{Reason: fmt.Sprintf("%s, and %v %s", missing.Reason, m, why), Remedy: m.remedy(err)}
 }
 
 // scope makes the scope and hands its controllers down. Its errors go on from the manager's name.

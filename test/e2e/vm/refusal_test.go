@@ -8,11 +8,15 @@ import (
 	"testing"
 )
 
-// commands are what a message gives between backquotes.
-func commands(message string) []string {
+// commands are what a refusal gives between backquotes, of which there must be n at least.
+func (r result) commands(t *testing.T, n int) []string {
+	t.Helper()
 	var found []string
-	for _, match := range regexp.MustCompile("`([^`]+)`").FindAllStringSubmatch(message, -1) {
+	for _, match := range regexp.MustCompile("`([^`]+)`").FindAllStringSubmatch(r.Message, -1) {
 		found = append(found, match[1])
+	}
+	if len(found) < n {
+		t.Fatalf("less than %d commands in %q", n, r.Message)
 	}
 	return found
 }
@@ -44,7 +48,7 @@ func TestLinger(t *testing.T) {
 	if best.by("memory") != "rlimit" || best.by("cpus") != "none" || len(best.Warnings) == 0 {
 		t.Errorf("best effort: %+v, warnings %q", best.Enforced, best.Warnings)
 	}
-	root.do("sh", "-c", commands(r.Message)[0])
+	root.do("sh", "-c", r.commands(t, 1)[0])
 	until(t, "bob's manager starts", func() bool { _, err := os.Stat(filepath.Join(bob.runtimeDir(), "bus")); return err == nil })
 	r = bob.run(nothing...)
 	r.expect(t, "complete", "exit")
@@ -84,7 +88,7 @@ func TestWithoutCPU(t *testing.T) {
 		t.Errorf("no warning in %q", r.Warnings)
 	}
 	asked := append([]string{"--cpus=1"}, nothing...)
-	typed := commands(ada.refused(asked, "--cpus 1 cannot be enforced").Message)
+	typed := ada.refused(asked, "--cpus 1 cannot be enforced").commands(t, 2)
 	root.do("sh", "-c", typed[0])
 	ada.do("sh", "-c", typed[1])
 	r = ada.run(asked...)
