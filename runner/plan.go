@@ -98,7 +98,7 @@ func (r *Runner) prepare(ctx context.Context, req Request, launched *launching) 
 		func() error { return checkExport(analysis.Export, req.Overwrite) },
 		func() error { return r.checkDirectory(ctx, key) },
 		func() error { return p.chooseLimits(launched.groups(), req.Analysis.CPUs != 0) }, // it may wait
-		func() error { return r.scan(ctx, p, req) }, // last: it takes longest
+		func() error { return r.scan(ctx, p, req) },                                       // last: it takes longest
 	))
 }
 
