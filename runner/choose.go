@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"context"
 	"errors"
 	"fmt"
 
@@ -51,8 +52,27 @@ type groups struct {
 	err    error
 }
 
-func findGroups(account sandbox.Account) (g groups) {
-	g.parent, g.err = cgroup.Find(cgroup.System{Root: account.Root()})
+// errNoSupervisor is the error of groups for a supervisor that has not started. Why is said by the run.
+var errNoSupervisor = errors.New("there is no supervisor to make a scope for")
+
+func findGroups(ctx context.Context, account sandbox.Account) (g groups) {
+	g.parent, g.err = cgroup.Find(ctx, cgroup.System{Root: account.Root()})
+	return g
+}
+
+// wantScope reports whether there is no place for control groups unless systemd gives one.
+func (g groups) wantScope() bool {
+	var missing *cgroup.MissingError
+	return errors.As(g.err, &missing) && missing.Unified
+}
+
+// scope asks systemd for a place around the supervisor.
+func (g groups) scope(ctx context.Context, account sandbox.Account, supervisor *sandbox.Supervisor) groups {
+	var missing *cgroup.MissingError
+	if supervisor == nil || !errors.As(g.err, &missing) {
+		return groups{err: errNoSupervisor}
+	}
+	g.parent, g.err = cgroup.Scope(ctx, cgroup.System{Root: account.Root()}, missing, supervisor.Pid())
 	return g
 }
 
@@ -70,14 +90,14 @@ func (p *plan) chooseLimits(groups groups, cpusAsked bool) error {
 	parent, err := groups.parent, groups.err
 	var missing *cgroup.MissingError
 	switch {
-	case errors.As(err, &missing) && p.analysis.Limits == spec.LimitsBestEffort:
+	case errors.Is(err, errNoSupervisor), errors.As(err, &missing) && p.analysis.Limits == spec.LimitsBestEffort:
 		return nil
 	case errors.As(err, &missing):
 		return fmt.Errorf("limits cannot be enforced: %w", missing)
 	case err != nil:
 		return err
 	case !parent.CPU && cpusAsked && p.analysis.Limits == spec.LimitsEnforce:
-		return fmt.Errorf("--cpus %g cannot be enforced: the cpu controller is not delegated; delegate it (Delegate=cpu memory pids), or leave --cpus out", p.analysis.CPUs)
+		return fmt.Errorf("--cpus %g cannot be enforced: the cpu controller is not delegated to this user; %s, or leave --cpus out", p.analysis.CPUs, parent.GrantCPU())
 	}
 	p.parent = parent
 	return nil

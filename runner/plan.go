@@ -95,10 +95,10 @@ func (r *Runner) prepare(ctx context.Context, req Request, launched *launching) 
 	}
 	p.audit = !req.NoAudit
 	return p, p.orClose(first(
-		func() error { return p.chooseLimits(launched.groups, req.Analysis.CPUs != 0) },
 		func() error { return checkExport(analysis.Export, req.Overwrite) },
 		func() error { return r.checkDirectory(ctx, key) },
-		func() error { return r.scan(ctx, p, req) }, // last: it takes longest
+		func() error { return p.chooseLimits(launched.groups(), req.Analysis.CPUs != 0) }, // it may wait
+		func() error { return r.scan(ctx, p, req) },                                       // last: it takes longest
 	))
 }
 

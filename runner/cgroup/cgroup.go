@@ -1,6 +1,7 @@
 // Package cgroup holds a run's memory, CPU and process limits with the kernel's control groups: it
 // finds where a group can be made, makes it, sets the limits, reads them back, and reads the kernel's
-// counters when the run has ended. It uses plain files only (docs/adr/0004).
+// counters when the run has ended. All that is plain files (docs/adr/0004); D-Bus only asks systemd for a place
+// (docs/adr/0008).
 package cgroup
 
 import (

@@ -1,9 +1,9 @@
 package cgroup
 
 import (
+	"context"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -26,19 +26,12 @@ func unitOf(m mount, dir string) string {
 // removes groups that it did not make, or takes controllers away, whenever it has to do with a neighbour.
 // The system's manager marks units with Delegate= (for everyone since version 251, for root since 236); a
 // user's manager cannot (seen with 252) and is asked.
-func delegated(unit string) bool {
-	return marked(unit) || ofUserManager(unit) && askManager(filepath.Base(unit))
+func delegated(ctx context.Context, unit string) bool {
+	return marked(unit) || ofUserManager(unit) && manager{os.Getuid()}.delegates(ctx, filepath.Base(unit))
 }
 
 func ofUserManager(unit string) bool {
 	return strings.Contains(filepath.Dir(unit)+"/", fmt.Sprintf("/user@%d.service/", os.Getuid()))
-}
-
-func askManager(unit string) bool {
-	cmd := exec.Command("systemctl", "--user", "show", "--property=Delegate", "--value", "--", unit)
-	cmd.Env = []string{fmt.Sprintf("XDG_RUNTIME_DIR=/run/user/%d", os.Getuid())}
-	out, err := cmd.Output()
-	return err == nil && strings.TrimSpace(string(out)) == "yes"
 }
 
 func marked(dir string) bool {

@@ -1,7 +1,6 @@
 package cgroup
 
 import (
-	"os"
 	"strconv"
 	"sync"
 	"time"
@@ -13,13 +12,13 @@ const warmth = 4 * time.Millisecond
 
 // Warm keeps the kernel ready to move a process until stop is called, once or more. A move waits for an RCU grace
 // period, some 10 ms, unless another one came just before (kernel/rcu/sync.c, cgroup_threadgroup_rwsem):
-// moving this process to where it is changes nothing and does that waiting beside the other work.
+// moving a process of ours to where it is changes nothing and does that waiting beside the other work.
 func (p *Parent) Warm() (stop func()) {
 	done := make(chan struct{})
 	go func() {
 		tick := time.NewTicker(warmth)
 		defer tick.Stop()
-		for write(p.own, "cgroup.procs", strconv.Itoa(os.Getpid())) == nil {
+		for write(p.own, "cgroup.procs", strconv.Itoa(p.mover)) == nil {
 			select {
 			case <-done:
 				return

@@ -229,6 +229,9 @@ func (s *Supervisor) lost(err error) error {
 	return ErrLost
 }
 
+// Pid is the supervisor's process id as the launcher sees it.
+func (s *Supervisor) Pid() int { return s.process.Pid }
+
 // Close ends the supervisor and with it every process below it, and waits until they are gone. Further
 // calls do nothing.
 func (s *Supervisor) Close() (err error) {

@@ -1,0 +1,81 @@
+package cgroup
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+)
+
+// MissingError says why no group can be made and which command would help.
+type MissingError struct {
+	Reason, Remedy string
+	// Unified is true on cgroup v2, where systemd may be asked for a group (Scope).
+	Unified bool
+}
+
+func (e *MissingError) Error() string { return e.Reason + "; " + e.Remedy }
+
+// lackingError is a group that has not all controllers that every run needs.
+type lackingError struct {
+	dir     string
+	missing []string
+}
+
+func (e *lackingError) Error() string {
+	return fmt.Sprintf("control group %s does not have the %s controller", e.dir, strings.Join(e.missing, " and "))
+}
+
+const (
+	orBestEffort = ", or run with `--limits best-effort` (rlimits and the clock only)"
+	// remedyRoot helps a user where no control group can be had.
+	remedyRoot = "run as root" + orBestEffort
+	// remedyContainer helps where there is no systemd to ask.
+	remedyContainer = "start the container that this is in with writable control groups" + orBestEffort
+)
+
+// remedy is what helps a user whose manager has failed with err.
+func (m manager) remedy(err error) string {
+	var lacking *lackingError
+	switch {
+	case errors.As(err, &lacking) && m.uid != 0:
+		return delegateAll(m.uid) + orBestEffort
+	case errors.Is(err, errNoManager) && m.uid != 0 && booted():
+		return fmt.Sprintf("let root run `loginctl enable-linger %d`", m.uid) + orBestEffort
+	case errors.Is(err, errNoManager) && m.uid != 0:
+		return remedyRoot
+	case errors.Is(err, errNoManager), errors.Is(err, errElsewhere):
+		return remedyContainer
+	case m.uid != 0:
+		return fmt.Sprintf("start it as `XDG_RUNTIME_DIR=/run/user/%d systemd-run --user --scope -p Delegate=yes scidex-oci run ...`", m.uid) + orBestEffort
+	default:
+		return "start it as `systemd-run --scope -p Delegate=yes scidex-oci run ...`" + orBestEffort
+	}
+}
+
+// booted is sd_booted(3).
+func booted() bool {
+	_, err := os.Stat("/run/systemd/system")
+	return err == nil
+}
+
+// GrantCPU says how the caller gets the cpu controller where CPU is false.
+func (p *Parent) GrantCPU() string {
+	switch {
+	case p.Version == 1:
+		return "mount the cpu controller"
+	case ofUserManager(p.dirs[""]):
+		return delegateAll(os.Geteuid())
+	default:
+		return "delegate it (Delegate=yes)"
+	}
+}
+
+// delegateAll hands every controller to user managers. One that runs already looks at what it has only when it
+// is executed anew, which ends nothing (seen with systemd 252).
+func delegateAll(uid int) string {
+	return "let root run `mkdir -p /etc/systemd/system/user@.service.d" +
+		` && printf '[Service]\nDelegate=cpu cpuset io memory pids\n' >/etc/systemd/system/user@.service.d/delegate.conf` +
+		" && systemctl daemon-reload` and then run " +
+		fmt.Sprintf("`XDG_RUNTIME_DIR=/run/user/%d systemctl --user daemon-reexec`", uid)
+}

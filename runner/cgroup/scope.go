@@ -1,0 +1,119 @@
+package cgroup
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"math"
+	"os"
+	"path"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	systemd "github.com/coreos/go-systemd/v22/dbus"
+	"github.com/godbus/dbus/v5"
+)
+
+// Scope asks systemd for a scope of its own around the process supervisor, delegated to the caller, and
+// returns it as the place of groups. It is for a caller to whom Find gave missing. The caller stays in its own
+// unit, and moves processes within the scope, which is theirs. The scope ends with its last process
+// (docs/adr/0008). The error is a *MissingError.
+func Scope(ctx context.Context, sys System, missing *MissingError, supervisor int) (*Parent, error) {
+	ctx, cancel := context.WithTimeout(ctx, managerWait)
+	defer cancel()
+	m := manager{os.Geteuid()}
+	parent, err := m.scope(ctx, sys.withDefaults(), supervisor)
+	if err == nil {
+		return parent, nil
+	}
+	if ctx.Err() != nil {
+		err = fmt.Errorf("did not answer within %v", managerWait)
+	}
+	why := strings.TrimRight(err.Error(), ".") // systemd's own sentences have one
+	return nil, &MissingError{Reason: fmt.Sprintf("%s, and %v %s", missing.Reason, m, why), Remedy: m.remedy(err)}
+}
+
+// scope makes the scope and hands its controllers down. Its errors go on from the manager's name.
+func (m manager) scope(ctx context.Context, sys System, supervisor int) (*Parent, error) {
+	mounts, err := readMounts(filepath.Join(sys.Proc, "self/mountinfo"))
+	if err != nil {
+		return nil, err
+	}
+	own, err := readOwn(filepath.Join(sys.Proc, "self/cgroup"))
+	if err != nil {
+		return nil, err
+	}
+	name := fmt.Sprintf("scidex-oci-%d-%s.scope", supervisor, strings.ToLower(rand.Text()[:8]))
+	if err := m.startScope(ctx, name, scopeProperties(m.sliceFor(own[""]), supervisor)); err != nil {
+		return nil, err
+	}
+	theirs, err := readOwn(filepath.Join(sys.Proc, strconv.Itoa(supervisor), "cgroup"))
+	if err != nil {
+		return nil, fmt.Errorf("has lost the supervisor: %w", err)
+	}
+	dir := mounts[""].dir(theirs[""])
+	if filepath.Base(dir) != name {
+		return nil, fmt.Errorf("made %s, but the supervisor is in %s", name, theirs[""])
+	}
+	parent, err := handOver(dir, true)
+	if err != nil {
+		return nil, fmt.Errorf("made a scope, but %w", err)
+	}
+	parent.own, parent.mover = filepath.Join(dir, leafName), supervisor
+	return parent, nil
+}
+
+// startScope waits for the manager's job. A scope that comes about after the wait has ended ends with the
+// supervisor.
+func (m manager) startScope(ctx context.Context, name string, properties []systemd.Property) error {
+	conn, err := connect(ctx, m.sockets())
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	ended := make(chan string, 1)
+	if _, err := conn.StartTransientUnitContext(ctx, name, "fail", properties, ended); err != nil {
+		return fmt.Errorf("refused a scope: %w", err)
+	}
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case result := <-ended:
+		if result != "done" {
+			return fmt.Errorf("made no scope: the job's result is %q", result)
+		}
+		return nil
+	}
+}
+
+// scopeProperties are those of systemd.scope(5) and systemd.resource-control(5). What bounds the runs is in
+// their own groups; systemd's default bound on tasks would come between.
+func scopeProperties(slice string, supervisor int) []systemd.Property {
+	return []systemd.Property{
+		systemd.PropDescription(fmt.Sprintf("scidex-oci: analyses started by process %d", os.Getpid())),
+		systemd.PropSlice(slice),
+		systemd.PropPids(uint32(supervisor)),
+		{Name: "Delegate", Value: dbus.MakeVariant(true)},
+		{Name: "CollectMode", Value: dbus.MakeVariant("inactive-or-failed")},
+		{Name: "TasksMax", Value: dbus.MakeVariant(uint64(math.MaxUint64))},
+	}
+}
+
+// sliceFor is the slice of the caller's own unit, so that what bounds that slice bounds the analyses too;
+// where the manager has none of it, as for a login session of a user, its usual one.
+func (m manager) sliceFor(group string) string {
+	usual := "app.slice"
+	if m.uid == 0 {
+		usual = "system.slice"
+		group, _, _ = strings.Cut(group, "/user@") // below is a user manager's
+	} else {
+		_, group, _ = strings.Cut(group, fmt.Sprintf("/user@%d.service/", m.uid))
+	}
+	for ; group != "" && group != "/" && group != "."; group = path.Dir(group) {
+		if path.Ext(group) == ".slice" {
+			return path.Base(group)
+		}
+	}
+	return usual
+}

@@ -1,0 +1,128 @@
+package cgroup
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// leafName is the group below a parent for the processes of ours that were in the parent itself.
+const leafName = "scidex-oci"
+
+// vacateTries is how often processes that fork while they are moved are moved after.
+const vacateTries = 100
+
+// findV2 looks for a delegated subtree: from the process' own group upwards, the first directory that
+// is writable and hands memory and pids down, or can be made to. It never leaves the systemd unit that
+// the process is in: what is above belongs to systemd, which takes controllers back as it likes
+// (https://systemd.io/CGROUP_DELEGATION).
+func findV2(ctx context.Context, sys System, m mount, own string) (*Parent, error) {
+	start := m.dir(own)
+	unit := unitOf(m, start)
+	missing := &MissingError{Reason: "the control group of this process is not delegated to the caller", Remedy: remedyRoot, Unified: true}
+	if unit != m.point && !delegated(ctx, unit) {
+		return nil, missing
+	}
+	for dir := start; within(unit, dir); dir = filepath.Dir(dir) {
+		if !writable(dir) {
+			continue
+		}
+		parent, err := handOver(dir, dir == unit && unit != m.point)
+		if err != nil {
+			missing.Reason = err.Error()
+			continue
+		}
+		now, err := readOwn(filepath.Join(sys.Proc, "self/cgroup")) // vacate may have moved this process
+		if err != nil {
+			return nil, err
+		}
+		parent.own, parent.mover = m.dir(now[""]), os.Getpid()
+		return parent, nil
+	}
+	return nil, missing
+}
+
+func writable(dir string) bool {
+	for _, name := range []string{".", "cgroup.procs", "cgroup.subtree_control"} {
+		if unix.Access(filepath.Join(dir, name), unix.W_OK) != nil {
+			return false
+		}
+	}
+	return true
+}
+
+// handOver makes dir a place of groups: its controllers are handed down to its children. A group with processes
+// of its own cannot (the "no internal processes" rule); they move to a leaf first where they may.
+func handOver(dir string, all bool) (*Parent, error) {
+	if missing := lacking(dir, "cgroup.controllers"); len(missing) > 0 {
+		return nil, &lackingError{dir, missing}
+	}
+	if len(lacking(dir, "cgroup.subtree_control")) > 0 {
+		if err := handDown(dir, all); err != nil {
+			return nil, fmt.Errorf("control group %s cannot hand its controllers down: %w", dir, err)
+		}
+	}
+	if !handsDown(dir, "cpu") {
+		// The default CPU limit is best effort where the controller is missing: the caller decides by Parent.CPU.
+		_ = write(dir, "cgroup.subtree_control", "+cpu")
+	}
+	return &Parent{Version: 2, CPU: handsDown(dir, "cpu"), dirs: map[string]string{"": dir}}, nil
+}
+
+// lacking returns which of the controllers that every run needs a file of controllers does not list.
+func lacking(dir, file string) []string {
+	text, err := read(dir, file)
+	if err != nil {
+		return []string{"memory", "pids"}
+	}
+	have := strings.Fields(text)
+	return slices.DeleteFunc([]string{"memory", "pids"}, func(c string) bool { return slices.Contains(have, c) })
+}
+
+// handDown tries again where a process has forked while it was moved.
+func handDown(dir string, all bool) (err error) {
+	for range vacateTries {
+		if err = vacate(dir, all); err != nil {
+			return err
+		}
+		if err = write(dir, "cgroup.subtree_control", "+memory +pids"); !errors.Is(err, unix.EBUSY) {
+			return err
+		}
+	}
+	return err
+}
+
+func handsDown(dir, controller string) bool {
+	text, err := read(dir, "cgroup.subtree_control")
+	return err == nil && slices.Contains(strings.Fields(text), controller)
+}
+
+// vacate moves the processes of dir to a leaf of it: all of them where dir is a unit delegated to us, which
+// has no others than the user's, else only this one.
+func vacate(dir string, all bool) error {
+	pids, err := pidsOf(dir)
+	if err != nil || len(pids) == 0 {
+		return err
+	}
+	if !all && (len(pids) > 1 || pids[0] != os.Getpid()) {
+		return fmt.Errorf("control group %s has %d processes of its own", dir, len(pids))
+	}
+	leaf := filepath.Join(dir, leafName)
+	if err := os.Mkdir(leaf, 0o755); err != nil && !errors.Is(err, os.ErrExist) {
+		return err
+	}
+	for _, pid := range pids {
+		// A process that has ended in the meantime is as good as moved.
+		if err := write(leaf, "cgroup.procs", strconv.Itoa(pid)); err != nil && !errors.Is(err, unix.ESRCH) {
+			return err
+		}
+	}
+	return nil
+}
