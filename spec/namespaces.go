@@ -26,7 +26,8 @@ func withIDMappings(_ Analysis, place Placement, s *specs.Spec) error {
 
 // withHiddenPaths hides what runc's own example spec hides of /proc; where a path does not exist the
 // runtime passes over it. All of /proc is read-only: beside the host's settings that also keeps an
-// analysis from lowering its oom_score_adj, and no library needs to write there.
+// analysis from lowering its oom_score_adj. What is lost is little: a thread can name itself
+// (prctl(2)), and no other thread.
 func withHiddenPaths(_ Analysis, _ Placement, s *specs.Spec) error {
 	s.Linux.MaskedPaths = []string{
 		"/proc/acpi", "/proc/asound", "/proc/kcore", "/proc/keys", "/proc/latency_stats", "/proc/timer_list",

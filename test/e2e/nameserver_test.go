@@ -45,7 +45,7 @@ func (n *nameserver) answer(query []byte) []byte {
 		reply[7] = 0
 		return reply
 	}
-	reply = append(reply, 0xc0, header, 0, 1, 0, 1, 0, 0, 0, 0, 0, 4) // the name of the question, for now
+	reply = append(reply, 0xc0, header, 0, 1, 0, 1, 0, 0, 0, 0, 0, 4) // the name of the question; to be kept for 0 seconds
 	return append(reply, net.ParseIP(answered).To4()...)
 }
 
