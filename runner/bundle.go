@@ -137,8 +137,8 @@ func (p *plan) layOut(place spec.Placement) error {
 	if err := p.tree.Populate(place.Root); err != nil {
 		return err
 	}
-	for _, in := range p.inputs.inputs {
-		if err := rootfs.MountPoint(place.Root, in.bind.Destination, in.bind.Directory); err != nil {
+	for _, b := range p.inputs.binds() {
+		if err := rootfs.MountPoint(place.Root, b.Destination, b.Directory); err != nil {
 			return err
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"os"
 
 	"github.com/scidex-ai/scidex-oci/outputs"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
@@ -70,6 +71,18 @@ func (e *execution) keepScript() error {
 		return fmt.Errorf("keep the script: %w", err)
 	}
 	return e.script.err
+}
+
+// keptScript is what the analysis is to run: the kept copy, which nobody changes. Of an empty script there is none.
+func (e *execution) keptScript() *os.File {
+	switch {
+	case e.script == nil:
+		return nil
+	case e.script.file == nil:
+		return e.plan.inputs.script.file
+	default:
+		return e.script.file
+	}
 }
 
 // publishScript keeps the script with the run.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 
 	"github.com/scidex-ai/scidex-oci/outputs"
@@ -73,7 +74,7 @@ func (e *execution) sandbox(ctx context.Context) error {
 		return err
 	}
 	defer created.Close()
-	e.noteWall(created.SocketWall)
+	e.noteWalls(created.Walls)
 	unwatch, err := e.confine(created)
 	e.launched.cool()
 	if err != nil {
@@ -90,11 +91,15 @@ func (e *execution) sandbox(ctx context.Context) error {
 	return e.collectEvidence()
 }
 
-func (e *execution) noteWall(wall sandbox.SocketWall) {
-	e.report.Sandbox.SocketWall = wall
-	if wall == sandbox.WallScan {
+func (e *execution) noteWalls(walls sandbox.Walls) {
+	e.report.Sandbox.SocketWall = walls.Sockets
+	if walls.Sockets == sandbox.WallScan {
 		e.report.Warnings = append(e.report.Warnings,
 			"a bound directory could not be shown as an overlay: it held no socket at the start, but one made in it later could be reached")
+	}
+	if len(walls.Bare) > 0 {
+		e.report.Warnings = append(e.report.Warnings,
+			"shown as it is and not through an overlay, so that the host feels locks on it: "+outputs.Escape([]byte(strings.Join(walls.Bare, ", "))))
 	}
 }
 
@@ -184,7 +189,7 @@ func (e *execution) makeGroup() error {
 func groupName(key catalog.Key) string { return fmt.Sprintf("%s@%d", key.ID, key.Attempt) }
 
 func (e *execution) create() (*sandbox.Created, error) {
-	job, files, err := e.plan.job(e.dir, e.ingest.Dir())
+	job, files, err := e.plan.job(e.dir, e.ingest.Dir(), e.keptScript())
 	if err != nil {
 		return nil, err
 	}

@@ -94,15 +94,33 @@ func (o opener) open(a spec.Analysis, scriptSource string) (_ *inputSet, err err
 	return set, nil
 }
 
-// add opens one source and appends it. What is bound from then on is what was opened.
-func (s *inputSet) add(flag, source, destination string) (*input, error) {
-	in := input{flag: flag, bind: sandbox.Bind{Source: source, Destination: destination}}
-	var err error
+// openInput opens one source. What is bound from then on is what was opened.
+func openInput(flag, source, destination string) (in input, err error) {
+	in = input{flag: flag, bind: sandbox.Bind{Source: source, Destination: destination}}
 	if in.file, err = openPath(source); err != nil {
-		return nil, fmt.Errorf("%s: %w", in, plain(err))
+		return in, fmt.Errorf("%s: %w", in, plain(err))
+	}
+	return in, nil
+}
+
+func (s *inputSet) add(flag, source, destination string) (*input, error) {
+	in, err := openInput(flag, source, destination)
+	if err != nil {
+		return nil, err
 	}
 	s.inputs = append(s.inputs, in)
 	return &s.inputs[len(s.inputs)-1], nil
+}
+
+// binds are all of the run's own, also that of a lone script.
+func (s *inputSet) binds() (binds []sandbox.Bind) {
+	for _, in := range s.inputs {
+		binds = append(binds, in.bind)
+	}
+	if s.script != nil && s.script.alone != nil {
+		binds = append(binds, *s.script.alone)
+	}
+	return binds
 }
 
 func (o opener) checkDirectory(in *input) error {
@@ -122,8 +140,12 @@ func (o opener) check(in *input) error {
 		return err
 	}
 	b, t, err := o.keepOut(in.String(), in.file)
-	if err != nil || !in.bind.Directory {
+	if err != nil {
 		return err
+	}
+	if !in.bind.Directory {
+		in.bind.Place = t.path
+		return nil
 	}
 	if err := b.refuseMounts(t); err != nil {
 		return fmt.Errorf("%s: %w", in, err)

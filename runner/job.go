@@ -18,7 +18,8 @@ import (
 
 // job translates the plan for the supervisor. Root's supervisor has ids of the range and cannot open
 // what only root can: root hands such things over as detached mounts.
-func (p *plan) job(dir *workdir, ingest *os.File) (sandbox.Job, jobFiles, error) {
+// script is what is kept of the script.
+func (p *plan) job(dir *workdir, ingest, script *os.File) (sandbox.Job, jobFiles, error) {
 	files := jobFiles{all: []*os.File{dir.work, ingest}, mounts: 2}
 	job := sandbox.Job{
 		ID:       p.key.ID,
@@ -32,6 +33,10 @@ func (p *plan) job(dir *workdir, ingest *os.File) (sandbox.Job, jobFiles, error)
 	}
 	for _, in := range p.inputs.inputs {
 		job.Binds = append(job.Binds, in.bind)
+	}
+	if s := p.inputs.script; s != nil && s.alone != nil {
+		job.Script = &sandbox.Script{Path: s.inside, Mode: s.mode, File: len(files.all)}
+		files.all, files.mounts = append(files.all, script), files.mounts+1
 	}
 	if p.account.Root() {
 		if err := p.detach(&job, &files); err != nil {
@@ -67,16 +72,30 @@ func (p *plan) detach(job *sandbox.Job, files *jobFiles) error {
 		if err != nil {
 			return fmt.Errorf("%s: %w", in.bind.Source, err)
 		}
-		job.Binds[i].Mount = len(files.all)
-		files.all = append(files.all, mount)
+		job.Binds[i].Mount = files.add(mount)
+		if in.bind.Directory {
+			continue
+		}
+		if mount, err := detachParent(in.bind); err == nil { // else the supervisor tries
+			job.Binds[i].ParentMount = files.add(mount)
+		}
 	}
 	mount, err := sandbox.DetachReadWrite(files.all[0])
 	if err != nil {
 		return fmt.Errorf("%s: %w", job.WorkPath, err)
 	}
-	job.WorkMount = len(files.all)
-	files.all = append(files.all, mount)
+	job.WorkMount = files.add(mount)
 	return nil
+}
+
+// detachParent is of the directory that a single file is in; the supervisor looks whether it still is.
+func detachParent(b sandbox.Bind) (*os.File, error) {
+	dir, err := openPath(filepath.Dir(b.Place))
+	if err != nil {
+		return nil, err
+	}
+	defer dir.Close()
+	return sandbox.DetachReadOnly(dir)
 }
 
 // placement is where the run is, for its OCI specification. The host's paths of the root and of /work
@@ -96,8 +115,8 @@ func (p *plan) placement(init string) spec.Placement {
 	for _, b := range p.tree.Binds {
 		place.Binds = append(place.Binds, spec.Bind{Source: b.Source, Destination: b.Destination})
 	}
-	for _, in := range p.inputs.inputs {
-		place.Binds = append(place.Binds, spec.Bind{Source: in.bind.Source, Destination: in.bind.Destination})
+	for _, b := range p.inputs.binds() {
+		place.Binds = append(place.Binds, spec.Bind{Source: b.Source, Destination: b.Destination})
 	}
 	return place
 }
@@ -137,6 +156,11 @@ func fixOOMScore(pid int) {
 type jobFiles struct {
 	all    []*os.File
 	mounts int
+}
+
+func (f *jobFiles) add(mount *os.File) int {
+	f.all = append(f.all, mount)
+	return len(f.all) - 1
 }
 
 func (f jobFiles) closeMounts() error {

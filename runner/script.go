@@ -9,13 +9,18 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/scidex-ai/scidex-oci/runner/sandbox"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
-// script is the run's script: its path inside, and the file that is there, open for reading.
+// script is the run's script.
 type script struct {
-	inside string
-	file   *os.File
+	inside string   // its path there
+	file   *os.File // open for reading
+	mode   fs.FileMode
+	// alone is the script where no project shows it: a run gets a copy of what is kept of it, and a bundle
+	// binds it.
+	alone *sandbox.Bind
 }
 
 // scriptMax is the greatest script that is taken: it is kept with the run.
@@ -24,13 +29,13 @@ const scriptMax = 64 << 20 // bytes
 // projectDir is where the project is inside, and the script.
 const projectDir = "/analysis"
 
-// openScript opens the script once: what is bound and what is kept are one file. It is bound unless it
-// lies in the project, which shows it already.
+// openScript opens the script once: what is checked, kept and run are one file.
 func (o opener) openScript(set *inputSet, a spec.Analysis, source string) error {
-	in, err := set.add("--script", source, path.Join(projectDir, filepath.Base(a.Script)))
+	in, err := openInput("--script", source, path.Join(projectDir, filepath.Base(a.Script)))
 	if err != nil {
 		return err
 	}
+	defer in.file.Close()
 	var st unix.Stat_t
 	if err := unix.Fstat(int(in.file.Fd()), &st); err != nil {
 		return err
@@ -42,22 +47,19 @@ func (o opener) openScript(set *inputSet, a spec.Analysis, source string) error 
 	if err != nil {
 		return fmt.Errorf("--script %q: %w", a.Script, plain(err))
 	}
-	set.script = &script{inside: in.bind.Destination, file: f}
-	switch {
-	case a.Project != "":
-		return set.scriptInProject(a)
-	case source != a.Script:
-		return o.describe(in) // our own blob
+	set.script = &script{inside: in.bind.Destination, file: f, mode: fs.FileMode(st.Mode & 0o777)}
+	if a.Project != "" {
+		return set.scriptInProject(a, in.file)
 	}
-	return o.check(in)
+	set.script.alone = &in.bind
+	if source != a.Script {
+		return o.describe(&in) // our own blob
+	}
+	return o.check(&in)
 }
 
-// scriptInProject finds the script in the project, by descriptor, and takes it from what is bound.
-func (s *inputSet) scriptInProject(a spec.Analysis) error {
-	last := len(s.inputs) - 1
-	script := s.inputs[last].file
-	s.inputs = s.inputs[:last]
-	defer script.Close()
+// scriptInProject finds the script in the project, by descriptor.
+func (s *inputSet) scriptInProject(a spec.Analysis, script *os.File) error {
 	for _, in := range s.inputs {
 		if in.bind.Destination != projectDir {
 			continue

@@ -13,24 +13,28 @@ import (
 // in between wins nothing (open_tree(2), mount_setattr(2), move_mount(2)).
 
 // bindAll mounts everything of the host that a job binds below root.
-func bindAll(root string, job *Job, files []*os.File) (SocketWall, error) {
+func bindAll(root string, job *Job, files []*os.File) (walls Walls, err error) {
 	for _, b := range job.Tree.Binds {
-		if err := bindTree(filepath.Join(root, b.Destination), b.Source); err != nil {
-			return "", fmt.Errorf("bind %s: %w", b.Source, err)
-		}
-	}
-	var wall SocketWall
-	for _, b := range job.Binds {
-		got, err := bindInput(filepath.Join(root, b.Destination), b, given(files, b.Mount))
+		wall, err := bindTree(filepath.Join(root, b.Destination), b.Source)
 		if err != nil {
-			return "", fmt.Errorf("bind %s: %w", b.Source, err)
+			return walls, fmt.Errorf("bind %s: %w", b.Source, err)
 		}
-		wall = wall.and(got)
+		walls.note(wall, b.Source)
+	}
+	for _, b := range job.Binds {
+		wall, err := bindInput(filepath.Join(root, b.Destination), b, files)
+		if err != nil {
+			return walls, fmt.Errorf("bind %s: %w", b.Source, err)
+		}
+		walls.note(wall, b.Source)
+		if b.Directory {
+			walls.Sockets = walls.Sockets.and(wall)
+		}
 	}
 	if err := bindWork(filepath.Join(root, "work"), job, files); err != nil {
-		return "", fmt.Errorf("bind %s: %w", job.WorkPath, err)
+		return walls, fmt.Errorf("bind %s: %w", job.WorkPath, err)
 	}
-	return wall, nil
+	return walls, nil
 }
 
 // given is the detached mount that the launcher sent as file i, or nil.
@@ -41,37 +45,52 @@ func given(files []*os.File, i int) *os.File {
 	return files[i]
 }
 
-// bindTree mounts a part of the root filesystem with all that is mounted below it.
-func bindTree(target, path string) error {
+// bindTree mounts a part of the root filesystem. Where something is mounted below it, an overlay cannot
+// be had: it would show what the mounts hide, which a user namespace may not look at (EINVAL;
+// mount_namespaces(7), locked mounts).
+func bindTree(target, path string) (SocketWall, error) {
 	source, err := openPath(path)
 	if err != nil {
-		return err
+		return "", err
 	}
 	defer source.Close()
-	mount, err := detach(source, readOnly, unix.AT_RECURSIVE)
-	if err != nil {
-		return err
+	mount, err := detach(source, readOnly, 0)
+	if err == nil {
+		defer mount.Close()
+		return bindDirectory(target, mount)
+	}
+	if !errors.Is(err, unix.EINVAL) {
+		return "", err
+	}
+	if mount, err = detach(source, readOnly, unix.AT_RECURSIVE); err != nil {
+		return "", err
 	}
 	defer mount.Close()
-	return attach(mount, target)
+	return WallScan, attach(mount, target)
 }
 
-// bindInput mounts one of the run's own read-only binds: a directory as an overlay where that can be.
-func bindInput(target string, b Bind, mount *os.File) (SocketWall, error) {
-	if mount == nil {
-		var err error
-		if mount, err = open(b.Source, readOnly); err != nil {
-			return "", err
-		}
-		defer mount.Close()
+// bindInput mounts one of the run's own read-only binds.
+func bindInput(target string, b Bind, files []*os.File) (SocketWall, error) {
+	mount, err := givenOr(files, b.Mount, b.Source)
+	if err != nil {
+		return "", err
 	}
+	defer mount.Close()
 	if err := check(mount, b.Dev, b.Ino); err != nil {
 		return "", err
 	}
 	if b.Directory {
 		return bindDirectory(target, mount)
 	}
-	return "", attach(mount, target)
+	return bindFile(target, b, mount, files)
+}
+
+// givenOr is the detached mount that the launcher sent as file i, or one of what is at path.
+func givenOr(files []*os.File, i int, path string) (*os.File, error) {
+	if mount := given(files, i); mount != nil {
+		return mount, nil
+	}
+	return open(path, readOnly)
 }
 
 func bindWork(target string, job *Job, files []*os.File) error {

@@ -4,11 +4,26 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/scidex-ai/scidex-oci/runner/breach"
 )
+
+// Walls is how what is the host's is shown to an analysis.
+type Walls struct {
+	// Sockets is the wall before the directories that the run binds, the weakest of them.
+	Sockets SocketWall `json:"sockets,omitempty"`
+	// Bare are the sources that are shown as they are and not through an overlay.
+	Bare []string `json:"bare,omitempty"`
+}
+
+func (w *Walls) note(wall SocketWall, source string) {
+	if wall == WallScan {
+		w.Bare = append(w.Bare, source)
+	}
+}
 
 // SocketWall is what keeps the analysis from connecting to a unix socket, or opening a FIFO, in a
 // directory that it can read: a read-only mount does not.
@@ -38,39 +53,83 @@ func bindDirectory(target string, mount *os.File) (SocketWall, error) {
 	if breach.Open {
 		return WallScan, attach(mount, target)
 	}
-	// overlayfs takes its layers from this mount namespace only, and by path.
+	err := overlay(target, mount)
+	if errors.Is(err, errNoOverlay) {
+		return WallScan, attach(mount, target) // what is attached can be moved on
+	}
+	return WallOverlay, err
+}
+
+// bindFile mounts a single file on target: out of an overlay of its directory, or as it is where there can
+// be none, as where only the host's root can search that directory.
+func bindFile(target string, b Bind, mount *os.File, files []*os.File) (SocketWall, error) {
+	directory, err := givenOr(files, b.ParentMount, filepath.Dir(b.Place))
+	if err == nil {
+		defer directory.Close()
+		err = overlayFile(target, b, directory)
+	}
+	if err == nil {
+		return WallOverlay, nil
+	}
+	return WallScan, attach(mount, target)
+}
+
+// overlayFile fails with nothing left mounted.
+func overlayFile(target string, b Bind, directory *os.File) error {
+	if err := overlay(shownDir, directory); err != nil {
+		return errors.Join(err, unmount(lowerDir))
+	}
+	err := attachShown(target, b)
+	return errors.Join(err, unmount(shownDir))
+}
+
+func attachShown(target string, b Bind) error {
+	file, err := openPath(filepath.Join(shownDir, filepath.Base(b.Place)))
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	var st unix.Stat_t
+	if err := unix.Fstat(int(file.Fd()), &st); err != nil {
+		return err
+	}
+	if st.Ino != b.Ino || st.Mode&unix.S_IFMT != unix.S_IFREG {
+		return errSwapped
+	}
+	mount, err := detach(file, readOnly, 0)
+	if err != nil {
+		return err
+	}
+	defer mount.Close()
+	return attach(mount, target)
+}
+
+var errNoOverlay = errors.New("no overlay can be had")
+
+// overlay shows a directory on target. It fails with errNoOverlay where it has only come to lowerDir.
+// overlayfs takes its layers from this mount namespace only, and by path; it then has a mount of its own of
+// the layer.
+func overlay(target string, mount *os.File) error {
 	if err := attach(mount, lowerDir); err != nil {
-		return "", err
+		return err
 	}
-	overlayError := mountOverlay(target)
-	if overlayError == nil {
-		// The overlay has a mount of its own of the layer.
-		return WallOverlay, unmountLower()
+	if err := mountOverlay(target); err != nil {
+		return fmt.Errorf("%w: %w", errNoOverlay, err)
 	}
-	// What is attached can be moved on.
-	if err := moveLower(target); err != nil {
-		return "", errors.Join(err, fmt.Errorf("overlay: %w", overlayError), unmountLower())
-	}
-	return WallScan, nil
+	return unmount(lowerDir)
 }
 
 // mountOverlay shows lowerDir on target. A read-only overlay needs two layers, the upper of which is
-// empty; in a user namespace its own marks are user.* attributes (userxattr, kernel's overlayfs.rst).
+// empty; in a user namespace its own marks are user.* attributes (userxattr); files keep the numbers of
+// their inodes (xino=off; kernel's overlayfs.rst).
 func mountOverlay(target string) error {
 	const flags = unix.MS_RDONLY | unix.MS_NOSUID | unix.MS_NODEV
-	return unix.Mount("overlay", target, "overlay", flags, "userxattr,lowerdir="+emptyDir+":"+lowerDir)
+	return unix.Mount("overlay", target, "overlay", flags, "userxattr,xino=off,lowerdir="+emptyDir+":"+lowerDir)
 }
 
-func moveLower(target string) error {
-	if err := unix.MoveMount(unix.AT_FDCWD, lowerDir, unix.AT_FDCWD, target, 0); err != nil {
-		return fmt.Errorf("move_mount: %w", err)
-	}
-	return nil
-}
-
-func unmountLower() error {
-	if err := unix.Unmount(lowerDir, unix.MNT_DETACH); err != nil {
-		return fmt.Errorf("unmount a layer: %w", err)
+func unmount(dir string) error {
+	if err := unix.Unmount(dir, unix.MNT_DETACH); err != nil {
+		return fmt.Errorf("unmount %s: %w", dir, err)
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"io/fs"
 	"os"
 	"syscall"
 	"time"
@@ -43,8 +44,8 @@ type message struct {
 	Totals  *outputs.Totals `json:"totals,omitempty"`
 	Clean   *clean          `json:"clean,omitempty"`
 	At      time.Time       `json:"at,omitzero"`
-	// SocketWall comes with created.
-	SocketWall SocketWall `json:"socket_wall,omitempty"`
+	// Walls comes with created.
+	Walls Walls `json:"walls,omitzero"`
 
 	files []*os.File
 }
@@ -59,6 +60,8 @@ type Job struct {
 	Tree rootfs.Tree `json:"tree"`
 	// Binds are the read-only binds of the run's own, beside the tree's.
 	Binds []Bind `json:"binds,omitempty"`
+	// Script is put into the root filesystem, which the analysis only reads; nil: none.
+	Script *Script `json:"script,omitempty"`
 	// WorkPath is the working directory; file 0 is its descriptor and file 1 that of the ingest directory.
 	WorkPath string `json:"work_path"`
 	// WorkMount is the file of the working directory's detached mount; 0: bind WorkPath.
@@ -81,8 +84,19 @@ type Bind struct {
 	Directory   bool   `json:"directory"`
 	Dev         uint64 `json:"dev"`
 	Ino         uint64 `json:"ino"`
-	// Mount is the file of a detached mount that the launcher made; 0: the supervisor opens Source.
-	Mount int `json:"mount,omitempty"`
+	// Place is the path of a single file without symbolic links.
+	Place string `json:"place,omitempty"`
+	// Mount is the file of a detached mount that the launcher made, and ParentMount that of a single
+	// file's directory; 0: the supervisor opens Source, and the directory of Place.
+	Mount       int `json:"mount,omitempty"`
+	ParentMount int `json:"parent_mount,omitempty"`
+}
+
+// Script is a copy of the launcher's: no inode of the host's is shown.
+type Script struct {
+	Path string      `json:"path"` // inside, absolute
+	Mode fs.FileMode `json:"mode"` // permission bits; all may read it
+	File int         `json:"file"`
 }
 
 // Exit is how a run ended, as the supervisor saw it.

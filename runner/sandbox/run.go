@@ -17,7 +17,7 @@ type Created struct {
 	// Pid of the container's first process as the launcher's namespaces know it.
 	Pid            int
 	Stdout, Stderr *os.File // read ends
-	SocketWall     SocketWall
+	Walls          Walls
 	pidfd          *os.File
 }
 
@@ -38,7 +38,7 @@ func (s *Supervisor) Create(job Job, files []*os.File) (*Created, error) {
 	if len(m.files) != 3 {
 		return nil, fmt.Errorf("the supervisor sent %d descriptors where 3 were due", len(m.files))
 	}
-	c := &Created{pidfd: m.files[0], Stdout: m.files[1], Stderr: m.files[2], SocketWall: m.SocketWall}
+	c := &Created{pidfd: m.files[0], Stdout: m.files[1], Stderr: m.files[2], Walls: m.Walls}
 	c.Pid, err = pidOf(c.pidfd)
 	if err != nil {
 		return nil, errors.Join(err, c.Close())

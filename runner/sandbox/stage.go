@@ -20,6 +20,7 @@ const (
 	stateDir = stageDir + "/state" // libcontainer's
 	emptyDir = stageDir + "/empty" // the upper of two layers of an overlay
 	lowerDir = stageDir + "/lower" // where the lower one is mounted meanwhile
+	shownDir = stageDir + "/shown" // where an overlay is mounted of which a single file is wanted
 	// InitPath is our PID 1, bound into every container.
 	InitPath = stageDir + "/init"
 )
@@ -32,7 +33,7 @@ func mountStage() error {
 	if err != nil {
 		return err
 	}
-	for dir, mode := range map[string]os.FileMode{stateDir: 0o711, emptyDir: 0o755, lowerDir: 0o700} {
+	for dir, mode := range map[string]os.FileMode{stateDir: 0o711, emptyDir: 0o755, lowerDir: 0o700, shownDir: 0o700} {
 		if err := errors.Join(os.Mkdir(dir, mode), os.Chmod(dir, mode)); err != nil {
 			return err
 		}
@@ -49,38 +50,36 @@ func mountTmpfs(dir string) error {
 
 // stage builds the root filesystem of a job with everything the host binds into it, and leaves in the
 // OCI specification what is libcontainer's: the mounts of the container's own namespaces.
-// It returns what keeps sockets in the bound directories out of reach.
-func stage(job *Job, files []*os.File) (SocketWall, error) {
+func stage(job *Job, files []*os.File) (walls Walls, err error) {
 	root := rootOf(job)
 	if err := os.Mkdir(root, 0o755); err != nil {
-		return "", err
+		return walls, err
 	}
 	if err := mountTmpfs(root); err != nil {
-		return "", fmt.Errorf("tmpfs: %w", err)
+		return walls, fmt.Errorf("tmpfs: %w", err)
 	}
-	if err := populate(root, job); err != nil {
-		return "", err
+	if err := populate(root, job, files); err != nil {
+		return walls, err
 	}
-	wall, err := bindAll(root, job, files)
-	if err != nil {
-		return "", err
+	if walls, err = bindAll(root, job, files); err != nil {
+		return walls, err
 	}
 	job.Spec.Root.Path = root
 	job.Spec.Mounts = ownMounts(job.Spec.Mounts)
-	return wall, nil
+	return walls, nil
 }
 
 func rootOf(job *Job) string { return filepath.Join(stageDir, "run-"+job.ID) }
 
 // unstage drops the root filesystem of a container that has ended with all that is bound into it.
 func unstage(job *Job) error {
-	if err := unix.Unmount(rootOf(job), unix.MNT_DETACH); err != nil {
-		return fmt.Errorf("unmount the root filesystem: %w", err)
+	if err := unmount(rootOf(job)); err != nil {
+		return err
 	}
 	return os.Remove(rootOf(job))
 }
 
-func populate(root string, job *Job) error {
+func populate(root string, job *Job, files []*os.File) error {
 	// What is made here is for the analysis to read: not with the supervisor's umask.
 	old := unix.Umask(0o022)
 	defer unix.Umask(old)
@@ -91,6 +90,9 @@ func populate(root string, job *Job) error {
 		if err := rootfs.MountPoint(root, b.Destination, b.Directory); err != nil {
 			return err
 		}
+	}
+	if job.Script != nil {
+		return putScript(root, *job.Script, files[job.Script.File])
 	}
 	return nil
 }

@@ -71,7 +71,7 @@ func (w *worker) create(ctx context.Context, m message) error {
 	if err := w.ownWork(ctx); err != nil {
 		return err
 	}
-	wall, err := stage(w.job, m.files)
+	walls, err := stage(w.job, m.files)
 	if err != nil {
 		return fmt.Errorf("stage the file systems: %w", err)
 	}
@@ -87,7 +87,7 @@ func (w *worker) create(ctx context.Context, m message) error {
 	if err != nil {
 		return errors.Join(err, closeAll(streams.parent()))
 	}
-	return w.created(streams, wall)
+	return w.created(streams, walls)
 }
 
 // ownWork gives the working directory and what was staged in it to the analysis, and makes its links.
@@ -114,8 +114,8 @@ func (w *worker) ownWork(ctx context.Context) error {
 	return nil
 }
 
-func (w *worker) created(streams *streams, wall SocketWall) error {
-	err := w.conn.send(message{Type: msgCreated, SocketWall: wall}, w.container.Pidfd(), streams.stdout[0], streams.stderr[0])
+func (w *worker) created(streams *streams, walls Walls) error {
+	err := w.conn.send(message{Type: msgCreated, Walls: walls}, w.container.Pidfd(), streams.stdout[0], streams.stderr[0])
 	return errors.Join(err, closeAll(streams.parent()))
 }
 

@@ -147,14 +147,19 @@ func checkSentence(t *testing.T, stderr string, words ...string) {
 // of the process, and returns it.
 func (h *house) start(args ...string) result {
 	h.t.Helper()
-	args = append([]string{"run", "--json"}, args...)
-	out := h.do(args...)
+	return h.resultOf(h.command(theHost.bin, append([]string{"run", "--json"}, args...)...))
+}
+
+// resultOf is start for a command that ends in `run --json`.
+func (h *house) resultOf(cmd *exec.Cmd) result {
+	h.t.Helper()
+	out := h.finish(cmd)
 	r, err := parseResult([]byte(out.stdout))
 	if err != nil {
-		h.t.Fatalf("scidex-oci %q: %v\n%s", args, err, out.stderr)
+		h.t.Fatalf("%q: %v\n%s", cmd.Args, err, out.stderr)
 	}
 	if out.code != r.ExitCode {
-		h.t.Errorf("scidex-oci %q: the process ended with %d, the result says %d", args, out.code, r.ExitCode)
+		h.t.Errorf("%q: the process ended with %d, the result says %d", cmd.Args, out.code, r.ExitCode)
 	}
 	return r
 }

@@ -64,3 +64,54 @@ func TestNoOverlayToBeHad(t *testing.T) {
 		t.Errorf("it was told %q", got)
 	}
 }
+
+// bare is the warning that names what is shown without an overlay.
+func (r result) bare() string {
+	for _, w := range r.Warnings {
+		if strings.Contains(w, "not through an overlay") {
+			return w
+		}
+	}
+	return ""
+}
+
+// TestFilesInClosedDirectories binds a single file from directories that only the caller can search. Root's
+// supervisor cannot search the file's own: then the file is shown as it is, and the result says so.
+func TestFilesInClosedDirectories(t *testing.T) {
+	h := newHouse(t)
+	for name, closed := range map[string]string{"above/open/file": "above", "closed/file": "closed"} {
+		path := h.write(name, "content", 0o644)
+		open(t, filepath.Dir(path))
+		if err := os.Chmod(h.path(closed), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		r := h.start("--id", h.fresh(), "--data", "none", "--input", name, "--", "cat", "/inputs/file")
+		r.expect(t, "complete", "exit", 0)
+		if got := h.stdoutOf(r); got != "content" {
+			t.Errorf("%s: it read %q", name, got)
+		}
+		if want := theHost.root && closed == "closed"; strings.Contains(r.bare(), name) != want {
+			t.Errorf("%s: it warns with %q, to be expected: %v", name, r.bare(), want)
+		}
+	}
+}
+
+// TestMountsBelowTheRoot mounts something below /usr, as hosts with several disks do: it is still seen, and the
+// result says that /usr is shown as it is.
+func TestMountsBelowTheRoot(t *testing.T) {
+	if !theHost.root {
+		t.Log("not covered here: only root can mount below /usr; the tests as root do")
+		return
+	}
+	h := newHouse(t)
+	h.write("program", "content", 0o755)
+	r := h.resultOf(h.command("unshare", "--mount", "sh", "-c", `mount --bind "$1" /usr/local && shift && exec "$@"`, "sh", h.dir,
+		theHost.bin, "run", "--json", "--id", h.fresh(), "--data", "none", "--", "cat", "/usr/local/program"))
+	r.expect(t, "complete", "exit", 0)
+	if got := h.stdoutOf(r); got != "content" {
+		t.Errorf("it read %q", got)
+	}
+	if !strings.Contains(r.bare(), "/usr") {
+		t.Errorf("it warns with %q, not that /usr is shown as it is", r.bare())
+	}
+}
