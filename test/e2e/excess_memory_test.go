@@ -1,0 +1,96 @@
+package e2e
+
+import (
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// killed is what the kernel's killer makes of a run: its figure is the evidence, and all of it ends, also what did
+// not ask for more.
+var killed = ended{"failed", "out_of_memory", 137, "SIGKILL", func(t *testing.T, r result) {
+	t.Helper()
+	if r.Evidence.OOMKills < 1 {
+		t.Errorf("evidence %+v", r.Evidence)
+	}
+	reachedLimit(t, r)
+}}
+
+// reachedLimit: memory was used up to the limit and not beyond.
+func reachedLimit(t *testing.T, r result) {
+	t.Helper()
+	limit, err := strconv.ParseInt(r.enforcement("memory").Effective, 10, 64)
+	if peak := r.Usage.MemoryPeakBytes; err != nil || peak > limit || peak < limit*3/4 {
+		t.Errorf("at most %d bytes were in use, of %d", peak, limit)
+	}
+}
+
+// denied: what is asked for is not given, and the analysis ends as it likes.
+func denied(code int, signal string) ended {
+	e := ended{"failed", "exit", code, signal, notOutOfMemory}
+	if signal != "" {
+		e.reason = "signal"
+	}
+	return e
+}
+
+// unbounded is what an rlimit does not hold, as the result warns.
+var unbounded = well(func(t *testing.T, r result) {
+	t.Helper()
+	if said := strings.Join(r.Warnings, " "); !strings.Contains(said, "all of them together, shared memory, /tmp and /dev/shm are not bounded") {
+		t.Errorf("no warning in %q", r.Warnings)
+	}
+})
+
+// reclaimed: the kernel takes pages of files back before it kills anyone. That the page cache counts as the run's
+// shows in that it filled what there is.
+var reclaimed = well(func(t *testing.T, r result) {
+	t.Helper()
+	if r.Evidence.OOMKills != 0 {
+		t.Errorf("evidence %+v", r.Evidence)
+	}
+	if theHost.cgroup {
+		reachedLimit(t, r)
+	}
+})
+
+// hoards want more memory than 64 MiB.
+var hoards = map[string]excess{
+	"anonymous":      {args: flags("anonymous", "128"), cgroup: killed, rlimits: denied(1, "")},
+	"shared":         {args: flags("shared", "128"), cgroup: killed, rlimits: unbounded},
+	"a memfd":        {args: flags("memfd", "128"), cgroup: killed, rlimits: unbounded},
+	"System V":       {args: flags("sysv", "128"), cgroup: killed, rlimits: unbounded},
+	"many children":  {args: flags("children", "128"), cgroup: killed, rlimits: unbounded},
+	"home":           {args: flags("home", "128"), cgroup: killed, rlimits: unbounded},
+	"two tmpfs":      {args: flags("tmpfs", "31"), cgroup: killed, rlimits: unbounded}, // each has 32 MiB
+	"a tmpfs":        {args: flags("tmp", "33"), cgroup: denied(1, ""), rlimits: denied(1, "")},
+	"POSIX":          {args: flags("posix", "33"), cgroup: denied(135, "SIGBUS"), rlimits: denied(135, "SIGBUS")},
+	"the page cache": {args: flags("page_cache", "128"), cgroup: reclaimed, rlimits: reclaimed},
+	"exit 137":       {args: flags("page_cache", "96", "137"), cgroup: denied(137, ""), rlimits: denied(137, "")},
+	"SIGKILL":        {args: flags("page_cache", "96", "SIGKILL"), cgroup: denied(137, "SIGKILL"), rlimits: denied(137, "SIGKILL")},
+	// Its parent would go on. With an rlimit it does.
+	"a child": {args: flags("child", "128"), cgroup: killed, rlimits: well(notOutOfMemory)},
+}
+
+func TestHoards(t *testing.T) {
+	h := newHouse(t)
+	beside := h.newSibling()
+	for name, x := range hoards {
+		x.program, x.flags = "limits/memory.py", flags("--memory=64MiB", "--pids=50", "--cpus=2")
+		t.Run(name, func(t *testing.T) { h.exceed(t, x, beside) })
+	}
+	beside.finish(t)
+}
+
+func TestHoardsWorkOutside(t *testing.T) {
+	for name, x := range hoards {
+		if x.args[0] == "posix" || len(x.args) > 2 { // which is their end outside too
+			continue
+		}
+		t.Run(name, func(t *testing.T) {
+			if err := outdo(t, "limits/memory.py", x.args...); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
