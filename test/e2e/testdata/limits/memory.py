@@ -106,12 +106,21 @@ def children(size):
 
 
 def child(size):
-    """Only a child wants too much; whatever becomes of it, its parent goes on."""
+    """Only a child wants too much; whatever becomes of it, its parent ends well."""
     pid = os.fork()
     if pid == 0:
         anonymous(size)
         os._exit(0)
-    print("the child ended with", os.waitpid(pid, 0)[1], flush=True)
+    status = os.waitpid(pid, 0)[1]
+    print("the child ended with", status, flush=True)
+    return status
+
+
+def parent(size):
+    """As above, and where the child was killed the parent goes on for ever."""
+    if child(size) == signal.SIGKILL:
+        while True:
+            signal.pause()
 
 
 if __name__ == "__main__":

@@ -1,9 +1,8 @@
-"""Stays, in the way of the first argument, which makes it hard to be ended. With "go" behind it ends by itself when it
-is told to, and leaves what it has started."""
+"""Stays, in the way of the first argument, which makes it hard to be ended. With a second one it ends by itself when
+it is told to, and leaves what it has started."""
 
 import os
 import signal
-import sys
 import time
 
 import go
@@ -31,16 +30,20 @@ def fork(child):
     return pid
 
 
-def state(pid):
-    with open(f"/proc/{pid}/stat") as f:
-        return f.read().rpartition(")")[2].split()[0]
-
-
 def once(pid, wanted):
     """Says that all is ready once the process is in that state (proc_pid_stat(5))."""
-    while state(pid) != wanted:
+    state = ""
+    while state != wanted:
+        with open(f"/proc/{pid}/stat") as f:
+            state = f.read().rpartition(")")[2].split()[0]
         time.sleep(0.02)
     go.ready()
+
+
+def refusing(tell):
+    refuse()
+    os.write(tell, b"x")
+    sleep()
 
 
 def deaf():
@@ -51,18 +54,8 @@ def deaf():
 def daemons():
     """daemon(7): two forks and a session of its own."""
     read, write = os.pipe()
-
-    def daemon():
-        refuse()
-        os.write(write, b"x")
-        sleep()
-
-    def middle():
-        os.setsid()
-        fork(daemon)
-
     for _ in range(3):
-        os.waitpid(fork(middle), 0)
+        os.waitpid(fork(lambda: (os.setsid(), fork(lambda: refusing(write)))), 0)
         os.read(read, 1)
     go.ready()
 
@@ -74,9 +67,11 @@ def stopped():
 
 
 def siblings():
-    """Whoever it starts is stopped: they hear nothing but SIGKILL."""
+    """Whoever it starts is stopped."""
+    read, write = os.pipe()
     for _ in range(3):
-        pid = fork(sleep)
+        pid = fork(lambda: refusing(write))
+        os.read(read, 1)
         os.kill(pid, signal.SIGSTOP)
         os.waitpid(pid, os.WUNTRACED)
     go.ready()
