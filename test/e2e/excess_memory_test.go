@@ -56,29 +56,29 @@ var reclaimed = well(func(t *testing.T, r result) {
 	}
 })
 
-// hoards want more memory than 64 MiB.
+// hoards want more memory than 32 MiB.
 var hoards = map[string]excess{
-	"anonymous":      {args: flags("anonymous", "128"), cgroup: killed, rlimits: denied(1, "")},
-	"shared":         {args: flags("shared", "128"), cgroup: killed, rlimits: unbounded},
-	"a memfd":        {args: flags("memfd", "128"), cgroup: killed, rlimits: unbounded},
-	"System V":       {args: flags("sysv", "128"), cgroup: killed, rlimits: unbounded},
-	"many children":  {args: flags("children", "128"), cgroup: killed, rlimits: unbounded},
-	"home":           {args: flags("home", "128"), cgroup: killed, rlimits: unbounded},
-	"two tmpfs":      {args: flags("tmpfs", "31"), cgroup: killed, rlimits: unbounded}, // each has 32 MiB
-	"a tmpfs":        {args: flags("tmp", "33"), cgroup: denied(1, ""), rlimits: denied(1, "")},
-	"POSIX":          {args: flags("posix", "33"), cgroup: denied(135, "SIGBUS"), rlimits: denied(135, "SIGBUS")},
-	"the page cache": {args: flags("page_cache", "128"), cgroup: reclaimed, rlimits: reclaimed},
-	"exit 137":       {args: flags("page_cache", "96", "137"), cgroup: denied(137, ""), rlimits: denied(137, "")},
-	"SIGKILL":        {args: flags("page_cache", "96", "SIGKILL"), cgroup: denied(137, "SIGKILL"), rlimits: denied(137, "SIGKILL")},
+	"anonymous":      {args: flags("anonymous", "64"), cgroup: killed, rlimits: denied(1, "")},
+	"shared":         {args: flags("shared", "64"), cgroup: killed, rlimits: unbounded},
+	"a memfd":        {args: flags("memfd", "64"), cgroup: killed, rlimits: unbounded},
+	"System V":       {args: flags("sysv", "64"), cgroup: killed, rlimits: unbounded},
+	"many children":  {args: flags("children", "64"), cgroup: killed, rlimits: unbounded},
+	"home":           {args: flags("home", "64"), cgroup: killed, rlimits: unbounded},
+	"two tmpfs":      {args: flags("tmpfs", "15"), cgroup: killed, rlimits: unbounded}, // each has 16 MiB
+	"a tmpfs":        {args: flags("tmp", "17"), cgroup: denied(1, ""), rlimits: denied(1, "")},
+	"POSIX":          {args: flags("posix", "17"), cgroup: denied(135, "SIGBUS"), rlimits: denied(135, "SIGBUS")},
+	"the page cache": {args: flags("page_cache", "64"), cgroup: reclaimed, rlimits: reclaimed},
+	"exit 137":       {args: flags("page_cache", "40", "137"), cgroup: denied(137, ""), rlimits: denied(137, "")},
+	"SIGKILL":        {args: flags("page_cache", "40", "SIGKILL"), cgroup: denied(137, "SIGKILL"), rlimits: denied(137, "SIGKILL")},
 	// Its parent would go on for ever. An rlimit kills nobody.
-	"a child": {args: flags("parent", "128"), cgroup: killed, rlimits: well(notOutOfMemory)},
+	"a child": {args: flags("parent", "64"), cgroup: killed, rlimits: well(notOutOfMemory)},
 }
 
 func TestHoards(t *testing.T) {
 	h := newHouse(t)
 	beside := h.newSibling()
 	for name, x := range hoards {
-		x.program, x.flags = "limits/memory.py", flags("--memory=64MiB", "--pids=50", "--cpus=2")
+		x.program, x.flags = "limits/memory.py", flags("--memory=32MiB", "--pids=50", "--cpus=2")
 		t.Run(name, func(t *testing.T) { h.exceed(t, x, beside) })
 	}
 	beside.finish(t)
@@ -107,7 +107,7 @@ func TestChildOutOfMemory(t *testing.T) {
 	h := newHouse(t)
 	beside := h.newSibling()
 	start := h.flag()
-	l := h.launchProgram(start, flags("--memory=64MiB"), "limits/memory.py", "child", "128")
+	l := h.launchProgram(start, flags("--memory=32MiB"), "limits/memory.py", "child", "64")
 	l.await("ready")
 	all := l.family()
 	l.signal(syscall.SIGSTOP)

@@ -41,9 +41,13 @@ func (x excess) here() ended {
 // launchProgram starts a program of testdata, which waits for the flag.
 func (h *house) launchProgram(begin flag, flags []string, program string, args ...string) *launch {
 	h.t.Helper()
-	given := slices.Concat(flags, []string{"--data=none", "--docs=none", "--input", begin.input()},
-		[]string{"--project", filepath.Dir(testdata(h.t, program)), "--script", testdata(h.t, program), "/inputs/flag"})
-	return h.launch(h.fresh(), append(given, args...)...)
+	return h.launch(h.fresh(), programWith(begin, flags, program, args)...)
+}
+
+func programWith(begin flag, flags []string, program string, args []string) []string {
+	path := testdata(begin.t, program)
+	return slices.Concat(flags, []string{"--data=none", "--docs=none", "--input", begin.input()},
+		[]string{"--project", filepath.Dir(path), "--script", path, "/inputs/flag"}, args)
 }
 
 // analysisAmong is the place of the analysis' own process, which the init has started, in a run's family. Before it

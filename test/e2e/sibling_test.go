@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"os/exec"
 	"regexp"
 	"slices"
 	"strings"
@@ -18,8 +19,12 @@ type sibling struct {
 // newSibling starts a sibling in the same house: it has catalog and blobs in common with the others.
 func (h *house) newSibling() *sibling {
 	h.t.Helper()
-	end := h.flag()
-	l := h.launchProgram(end, flags("--memory=64MiB", "--pids=20", "--cpus=0.5"), "limits/sibling.py")
+	id, end := h.fresh(), h.flag()
+	// Without a command's own patience: it lives as long as all of the others take together.
+	cmd := exec.CommandContext(h.t.Context(), theHost.bin,
+		runWith(id, programWith(end, flags("--memory=32MiB", "--pids=20", "--cpus=0.5"), "limits/sibling.py", nil))...)
+	cmd.Dir, cmd.Env = h.dir, h.env
+	l := h.follow(id, cmd)
 	l.await("ready")
 	all := l.family()
 	return &sibling{l, end, all[:analysisAmong(h.t, all)+1]}

@@ -12,12 +12,12 @@ turns = 0
 while not go.told():
     pid = os.fork()
     if pid == 0:
-        os._exit(len(b"x" * (4 << 20)) != 4 << 20)
+        os._exit(len(b"x" * (1 << 20)) != 1 << 20)
     if os.waitpid(pid, 0)[1] != 0:
         sys.exit("a child did not end well")
     turns += 1
     with open("turns", "w") as f:
         f.write(f"{turns}\n")
     print("turn", flush=True)
-    time.sleep(0.1)
+    time.sleep(0.2)
 print("all turns made", turns)
