@@ -9,6 +9,7 @@ func TestSpin(t *testing.T) {
 	beside := h.newSibling()
 	for cpus, throttled := range map[string]bool{"0.5": true, "64": false} {
 		t.Run(cpus, func(t *testing.T) {
+			h := h.in(t)
 			end := h.flag()
 			l := h.launchProgram(end, flags("--cpus="+cpus), "limits/spin.py")
 			l.await("ready")

@@ -22,6 +22,7 @@ func TestFloods(t *testing.T) {
 		"-1": {"5s", ended{"failed", "timeout", 124, "SIGTERM", nil}},
 	} {
 		t.Run(size, func(t *testing.T) {
+			h := h.in(t)
 			id, begin := h.fresh(), h.flag()
 			cmd := h.command(theHost.bin, "run", "--quiet", "--id", id, "--log-size=1MiB", "--timeout="+c.timeout, never, "--data=none", "--docs=none",
 				"--input", begin.input(), "--project", testdata(t, "limits"), "--script", testdata(t, "limits/flood.py"), "/inputs/flag", size)

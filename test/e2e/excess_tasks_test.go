@@ -39,6 +39,7 @@ func TestCrowds(t *testing.T) {
 
 // bomb stops a fork bomb when it has all that it may have.
 func (h *house) bomb(t *testing.T, beside *sibling) {
+	h = h.in(t)
 	start := h.flag()
 	l := h.launchProgram(start, flags("--pids=20", never), "limits/tasks.py", "bomb", "0")
 	l.await("ready")

@@ -67,6 +67,7 @@ func analysisAmong(t *testing.T, all []watched) int {
 // ends as it is to, with what it had written, and nothing is left of it.
 func (h *house) exceed(t *testing.T, x excess, beside *sibling) {
 	t.Helper()
+	h = h.in(t)
 	start := h.flag()
 	l := h.launchProgram(start, x.flags, x.program, x.args...)
 	l.await("ready")

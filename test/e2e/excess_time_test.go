@@ -82,14 +82,14 @@ func TestStays(t *testing.T) {
 	beside := h.newSibling()
 	for kind := range stays {
 		t.Run(kind+", stopped", func(t *testing.T) {
-			s := h.newStayer(t, kind, nil, nil)
+			s := h.in(t).newStayer(t, kind, nil, nil)
 			s.signal(syscall.SIGTERM)
 			s.expect(t, ended{"canceled", "stopped", 143, s.dies, nil}, beside)
 		})
 	}
 	for _, kind := range []string{"daemons", "siblings"} {
 		t.Run(kind+", left", func(t *testing.T) {
-			s := h.newStayer(t, kind, nil, flags("ends"))
+			s := h.in(t).newStayer(t, kind, nil, flags("ends"))
 			s.begin.raise()
 			s.expect(t, well(nil), beside)
 		})
@@ -99,7 +99,7 @@ func TestStays(t *testing.T) {
 			t.Log("not covered here: the caller may not kill processes that have other ids; the tests as root and with one id do")
 			return
 		}
-		s := h.newStayer(t, "deaf", nil, nil)
+		s := h.in(t).newStayer(t, "deaf", nil, nil)
 		s.all[analysisAmong(t, s.all)].kill(t)
 		s.expect(t, denied(137, "SIGKILL"), beside)
 	})
