@@ -76,7 +76,7 @@ func findV1(sys System, mounts mounts, own map[string]string) (*Parent, error) {
 	for _, controller := range []string{"memory", "pids"} {
 		if p.dirs[controller] == "" {
 			reason := fmt.Sprintf("the %s controller of cgroup v1 is missing or not writable", controller)
-			return nil, &MissingError{Reason: reason, Remedy: remedyRoot}
+			return nil, &MissingError{Reason: reason, Remedy: mountV1(controller) + " or " + remedyContainer}
 		}
 	}
 	p.CPU = p.dirs["cpu"] != ""

@@ -34,6 +34,11 @@ const (
 	remedyContainer = "start the container that this is in with writable control groups" + orBestEffort
 )
 
+// mountV1 says how a controller of cgroup v1 is mounted; Find takes it from wherever it is.
+func mountV1(controller string) string {
+	return fmt.Sprintf("let root run `mkdir -p /sys/fs/cgroup/%[1]s && mount -t cgroup -o %[1]s cgroup /sys/fs/cgroup/%[1]s`", controller)
+}
+
 // remedy is what helps a user whose manager has failed with err.
 func (m manager) remedy(err error) string {
 	var lacking *lackingError
@@ -63,7 +68,7 @@ func booted() bool {
 func (p *Parent) GrantCPU() string {
 	switch {
 	case p.Version == 1:
-		return "mount the cpu controller"
+		return mountV1("cpu")
 	case ofUserManager(p.dirs[""]):
 		return delegateAll(os.Geteuid())
 	default:

@@ -43,6 +43,13 @@ func newHouse(t *testing.T) *house {
 	return h
 }
 
+// in is the same house for a subtest.
+func (h *house) in(t *testing.T) *house {
+	same := *h
+	same.t = t
+	return &same
+}
+
 // id makes an id of this house.
 func (h *house) id(name string) string { return h.run + "-" + name }
 

@@ -31,8 +31,17 @@ type launch struct {
 // launch starts a run under the id and comes back at once.
 func (h *house) launch(id string, args ...string) *launch {
 	h.t.Helper()
-	l := &launch{h: h, id: id, lines: make(chan string, 1000), ended: make(chan struct{})}
-	l.cmd = h.command(theHost.bin, append([]string{"run", "--json", "--id", id}, args...)...)
+	return h.follow(id, h.command(theHost.bin, runWith(id, args)...))
+}
+
+func runWith(id string, args []string) []string {
+	return append(flags("run", "--json", "--id", id), args...)
+}
+
+// follow starts a command that runs the id.
+func (h *house) follow(id string, cmd *exec.Cmd) *launch {
+	h.t.Helper()
+	l := &launch{h: h, id: id, cmd: cmd, lines: make(chan string, 1000), ended: make(chan struct{})}
 	l.cmd.Stdout = &l.stdout
 	stderr, err := l.cmd.StderrPipe()
 	if err == nil {
