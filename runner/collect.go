@@ -20,10 +20,8 @@ const emptyWait = 10 * time.Second
 
 // collectEvidence reads the kernel's counters, proves the control group empty and removes it.
 func (e *execution) collectEvidence() error {
-	e.report.Usage.WallMS = wall(e.exit).Milliseconds()
-	e.report.Usage.CPUMS = e.exit.CPU.Milliseconds()
-	e.report.Usage.MemoryPeakBytes = e.exit.MemoryPeak
 	if e.group == nil {
+		e.measure(sample{memoryPeak: e.exit.MemoryPeak, cpu: e.exit.CPU}, fromProcesses)
 		return nil
 	}
 	if err := e.group.Empty(emptyWait); err != nil {
@@ -32,6 +30,26 @@ func (e *execution) collectEvidence() error {
 	if err := e.group.Check(); err != nil {
 		e.report.Warnings = append(e.report.Warnings, "the limits did not hold to the end: "+err.Error())
 	}
+	if err := e.readCounters(); err != nil {
+		return err
+	}
+	return e.removeGroup()
+}
+
+// salvageEvidence reads the counters of a run under which the supervisor or the sandbox failed.
+func (e *execution) salvageEvidence() error {
+	if e.run.StartedAt.IsZero() || e.report.Series != nil {
+		return nil
+	}
+	if e.group == nil {
+		e.measure(sample{}, fromProcesses)
+		return nil
+	}
+	return errors.Join(e.group.Empty(emptyWait), e.readCounters())
+}
+
+// readCounters reads what the control group has counted.
+func (e *execution) readCounters() error {
 	usage, err := e.group.Usage()
 	if err != nil {
 		return err
@@ -40,13 +58,34 @@ func (e *execution) collectEvidence() error {
 	if err != nil {
 		return err
 	}
-	e.report.Usage.CPUMS = usage.CPU.Milliseconds()
-	e.report.Usage.MemoryPeakBytes = usage.MemoryPeak
-	e.report.Usage.PidsPeak = usage.PidsPeak
 	e.report.Evidence = Evidence{
-		OOMKills: evidence.OOMKills, PidsDenied: evidence.PidsDenied, ThrottledMS: evidence.Throttled.Milliseconds(),
+		OOMKills: evidence.OOMKills, PidsDenied: evidence.PidsDenied,
+		ThrottledMS: evidence.Throttled.Milliseconds(), ThrottledPeriods: evidence.ThrottledPeriods, Periods: evidence.Periods,
 	}
-	return e.removeGroup()
+	e.measure(groupSample(0, usage), fromCgroup)
+	return nil
+}
+
+// measure ends the series with the last sample and says what the run used. A peak that nobody counted is
+// the greatest of the samples.
+func (e *execution) measure(last sample, source string) {
+	u := &e.report.Usage
+	last.at = wall(e.exit)
+	u.WallMS, u.CPUMS = last.at.Milliseconds(), last.cpu.Milliseconds()
+	if e.run.StartedAt.IsZero() {
+		return
+	}
+	r := &e.recorder
+	r.end(last)
+	r.series.Source = source
+	e.report.Series = &r.series
+	u.MemoryPeakBytes, u.PidsPeak = r.memoryPeak, r.pidsPeak
+	if last.memoryPeak == 0 || source == fromProcesses { // that of one process is not that of all
+		u.Sampled = append(u.Sampled, "memory_peak_bytes")
+	}
+	if last.pidsPeak == 0 {
+		u.Sampled = append(u.Sampled, "pids_peak")
+	}
 }
 
 func (e *execution) removeGroup() error {

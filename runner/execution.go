@@ -35,9 +35,10 @@ type execution struct {
 	mu      sync.Mutex
 	stopped *StopSignal
 
-	exit    sandbox.Exit
-	report  Report
-	entries []outputs.Entry
+	exit     sandbox.Exit
+	recorder recorder
+	report   Report
+	entries  []outputs.Entry
 }
 
 // do takes the run through its phases. What it returns is why the run is an error of ours; the run is
@@ -47,6 +48,7 @@ func (e *execution) do(ctx context.Context) (reason Reason, err error) {
 		if e.supervisor != nil {
 			e.tell(e.supervisor.Close()) // whatever still runs: nothing is cleaned under a living process
 		}
+		e.tell(e.salvageEvidence())
 		if errors.Is(err, sandbox.ErrLost) {
 			return ReasonSupervisorLost, err
 		}

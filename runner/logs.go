@@ -1,7 +1,6 @@
 package runner
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -60,14 +59,18 @@ func (s *logSink) publish() (Log, error) {
 	return log, errors.Join(s.err, s.file.Close(), s.ingest.Publish(s.name, log.SHA256))
 }
 
+// chunk is how much of a stream is read at once: what a pipe holds (pipe(7)).
+const chunk = 64 << 10
+
 // drain reads a stream to its end into the sink and through to the user. A user's end that is closed
 // never ends the run: the rest is kept all the same. One that is not read holds the analysis up, but
-// once cut is closed nobody waits for it any more.
+// once cut is closed nobody waits for it any more. Two buffers go around, so that a flood makes no garbage.
 func drain(stream io.Reader, sink *logSink, through io.Writer, cut <-chan struct{}) error {
-	parts, passed := make(chan []byte), make(chan struct{})
+	parts, read, passed := make(chan []byte), make(chan []byte, 1), make(chan struct{})
+	read <- make([]byte, chunk)
 	go func() {
 		defer close(passed)
-		pass(parts, through)
+		pass(parts, read, through)
 	}()
 	defer func() {
 		close(parts)
@@ -76,13 +79,15 @@ func drain(stream io.Reader, sink *logSink, through io.Writer, cut <-chan struct
 		case <-cut:
 		}
 	}()
-	buf := make([]byte, 64<<10)
+	buf := make([]byte, chunk)
 	for {
 		n, err := stream.Read(buf)
 		if n > 0 {
 			_, _ = sink.Write(buf[:n]) // never fails: see logSink.err
 			select {
-			case parts <- bytes.Clone(buf[:n]):
+			case other := <-read: // the one before has passed
+				parts <- buf[:n]
+				buf = other
 			case <-cut:
 			}
 		}
@@ -95,13 +100,14 @@ func drain(stream io.Reader, sink *logSink, through io.Writer, cut <-chan struct
 	}
 }
 
-func pass(parts <-chan []byte, to io.Writer) {
+// pass writes each part and gives its buffer back.
+func pass(parts <-chan []byte, back chan<- []byte, to io.Writer) {
 	for part := range parts {
-		if to == nil {
-			continue
+		if to != nil {
+			if _, err := to.Write(part); err != nil {
+				to = nil
+			}
 		}
-		if _, err := to.Write(part); err != nil {
-			to = nil
-		}
+		back <- part[:cap(part)]
 	}
 }

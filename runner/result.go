@@ -69,8 +69,10 @@ type Result struct {
 
 // Report is the part of a result that the catalog keeps as one document.
 type Report struct {
-	Usage    Usage         `json:"usage"`
-	Evidence Evidence      `json:"evidence"`
+	Usage    Usage    `json:"usage"`
+	Evidence Evidence `json:"evidence"`
+	// Series is the use over time of a run that has begun and ended.
+	Series   *Series       `json:"series,omitempty"`
 	Enforced []Enforcement `json:"enforced"`
 	Sandbox  Sandbox       `json:"sandbox"`
 	Logs     Logs          `json:"logs"`
@@ -89,13 +91,21 @@ type Usage struct {
 	PidsPeak        int64 `json:"pids_peak"`
 	WorkBytes       int64 `json:"work_bytes"`
 	WorkFiles       int64 `json:"work_files"`
+	// Sampled names the fields for which the kernel has no counter here: they are the greatest of samples that
+	// were taken at the start and once a second, and less than what came between two.
+	Sampled []string `json:"sampled,omitempty"`
 }
 
 // Evidence holds the kernel's own counters.
 type Evidence struct {
-	OOMKills    int64 `json:"oom_kills"`
-	PidsDenied  int64 `json:"pids_denied"`
-	ThrottledMS int64 `json:"throttled_ms"`
+	OOMKills   int64 `json:"oom_kills"`
+	PidsDenied int64 `json:"pids_denied"`
+	// ThrottledMS is for how long the CPU limit held the analysis back, summed over processors. Kernels count
+	// it differently and may leave some out: whether it was held back at all is told by ThrottledPeriods,
+	// those of the Periods of 100 ms in which it ran that came to the limit.
+	ThrottledMS      int64 `json:"throttled_ms"`
+	ThrottledPeriods int64 `json:"throttled_periods"`
+	Periods          int64 `json:"periods"`
 }
 
 // Enforcement says what held a limit: cgroup, outer, rlimit, tmpfs, watchdog or none.

@@ -65,6 +65,7 @@ type StopSignal struct {
 type Progress struct {
 	ID          string
 	ElapsedMS   int64
+	CPUMS       int64 // used so far; -1 where nothing measures it
 	MemoryBytes int64 // -1 where nothing measures it
 	Processes   int64 // -1 where nothing measures it
 }

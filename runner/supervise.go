@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/scidex-ai/scidex-oci/runner/cgroup"
 	"github.com/scidex-ai/scidex-oci/runner/sandbox"
 )
 
@@ -68,19 +69,26 @@ func (e *execution) listen(ended, drained <-chan struct{}, cut func()) {
 
 func (e *execution) started(at time.Time) { e.run.StartedAt = at.UTC() }
 
-// progress passes a sample on; the control group's own figures win over the supervisor's.
+// progress records a sample and passes it on, but for the one of the start.
 func (e *execution) progress(u sandbox.Usage) {
-	if e.request.Progress == nil {
-		return
-	}
-	p := Progress{
-		ID: e.run.ID, ElapsedMS: time.Since(e.run.StartedAt).Milliseconds(),
-		MemoryBytes: u.Memory, Processes: u.Processes,
-	}
+	s := sample{at: time.Since(e.run.StartedAt), memory: u.Memory, pids: u.Processes, cpu: u.CPU}
 	if e.group != nil {
 		if usage, err := e.group.Usage(); err == nil {
-			p.MemoryBytes, p.Processes = usage.Memory, usage.Pids
+			s = groupSample(s.at, usage)
 		}
 	}
-	e.request.Progress(p)
+	first := len(e.recorder.series.TMS) == 0
+	e.recorder.add(s)
+	if first || e.request.Progress == nil {
+		return
+	}
+	e.request.Progress(Progress{
+		ID: e.run.ID, ElapsedMS: s.at.Milliseconds(),
+		CPUMS: s.cpu.Milliseconds(), MemoryBytes: s.memory, Processes: s.pids,
+	})
+}
+
+// groupSample is what the control group says, which knows more than the supervisor's sums.
+func groupSample(at time.Duration, u cgroup.Usage) sample {
+	return sample{at: at, memory: u.Memory, memoryPeak: u.MemoryPeak, pids: u.Pids, pidsPeak: u.PidsPeak, cpu: u.CPU}
 }

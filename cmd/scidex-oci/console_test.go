@@ -87,9 +87,9 @@ func TestStatusLine(t *testing.T) {
 		progress runner.Progress
 		want     string
 	}{
-		{runner.Progress{ID: "a", ElapsedMS: 61_500, MemoryBytes: 53 << 20, Processes: 3}, "a  1:01  memory 53MiB  processes 3"},
-		{runner.Progress{ID: "a", ElapsedMS: 3_601_000, MemoryBytes: -1, Processes: -1}, "a  1:00:01"},
-		{runner.Progress{ID: "a\x1b[2J", MemoryBytes: 0, Processes: 0}, `a\x1b[2J  0:00  memory 0B  processes 0`},
+		{runner.Progress{ID: "a", ElapsedMS: 61_500, CPUMS: 95_000, MemoryBytes: 53 << 20, Processes: 3}, "a  1:01  cpu 1:35  memory 53MiB  processes 3"},
+		{runner.Progress{ID: "a", ElapsedMS: 3_601_000, CPUMS: -1, MemoryBytes: -1, Processes: -1}, "a  1:00:01"},
+		{runner.Progress{ID: "a\x1b[2J", MemoryBytes: 0, Processes: 0}, `a\x1b[2J  0:00  cpu 0:00  memory 0B  processes 0`},
 	}
 	for _, test := range tests {
 		if got := statusLine(test.progress); got != test.want {

@@ -142,7 +142,7 @@ func (t table) evidence(r runner.Result) {
 	}{
 		{r.Evidence.OOMKills, "killed for memory"},
 		{r.Evidence.PidsDenied, "processes denied"},
-		{r.Evidence.ThrottledMS, "ms throttled"},
+		{r.Evidence.ThrottledPeriods, fmt.Sprintf("of %d periods throttled (%s)", r.Evidence.Periods, span(r.Evidence.ThrottledMS))},
 	} {
 		if one.count > 0 {
 			list = append(list, fmt.Sprintf("%d %s", one.count, one.what))

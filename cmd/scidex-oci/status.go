@@ -12,6 +12,9 @@ import (
 // statusLine is what stands on the terminal while a run goes on. What nothing measures is left out.
 func statusLine(p runner.Progress) string {
 	line := escape(p.ID) + "  " + clock(p.ElapsedMS)
+	if p.CPUMS >= 0 {
+		line += "  cpu " + clock(p.CPUMS)
+	}
 	if p.MemoryBytes >= 0 {
 		line += "  memory " + size(p.MemoryBytes)
 	}

@@ -88,7 +88,11 @@ func (t table) usage(r runner.Result) {
 		return
 	}
 	t.row("time", fmt.Sprintf("wall %s, cpu %s", span(r.Usage.WallMS), span(r.Usage.CPUMS)))
-	t.row("memory", measured(size(r.Usage.MemoryPeakBytes), r.Usage.MemoryPeakBytes)+sizeOf(limit(r, "memory")))
+	memory := measured(size(r.Usage.MemoryPeakBytes), r.Usage.MemoryPeakBytes) + sizeOf(limit(r, "memory"))
+	if slices.Contains(r.Usage.Sampled, "memory_peak_bytes") {
+		memory += " (sampled)"
+	}
+	t.row("memory", memory)
 }
 
 // measured says so where nothing measured a peak: it is never really zero.

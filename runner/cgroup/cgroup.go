@@ -27,7 +27,7 @@ type Limits struct {
 // Effective are the limits as the kernel reports them after they were set.
 type Effective = Limits
 
-// Usage of a group.
+// Usage of a group. A peak is 0 where the kernel does not count it.
 type Usage struct {
 	Memory, MemoryPeak int64 // bytes
 	Pids, PidsPeak     int64
@@ -38,7 +38,13 @@ type Usage struct {
 type Evidence struct {
 	OOMKills   int64
 	PidsDenied int64
-	Throttled  time.Duration
+	// Throttled is for how long the group was held back at its CPU quota, summed over processors. Since Linux
+	// 6.18 that time begins only when a thread is taken off on its way out of the kernel, and all kernels add it
+	// when the group goes on: it may be short, even 0. The periods are exact.
+	Throttled time.Duration
+	// Periods of the CPU quota are those in which the group ran (Documentation/scheduler/sched-bwc.rst),
+	// ThrottledPeriods those in which it came to the quota.
+	Periods, ThrottledPeriods int64
 }
 
 // Group is the control group of one run.
@@ -239,17 +245,42 @@ func readInt(dir, file string) (int64, error) {
 
 // readKey reads one value of a file of "key value" lines.
 func readKey(dir, file, key string) (int64, error) {
+	values, err := readKeys(dir, file, key)
+	return values[0], err
+}
+
+// readKeys reads several values of such a file at once.
+func readKeys(dir, file string, keys ...string) ([]int64, error) {
+	values := make([]int64, len(keys))
 	text, err := read(dir, file)
 	if err != nil {
-		return 0, err
+		return values, err
 	}
+	found := map[string]string{}
 	for line := range strings.Lines(text) {
-		name, value, ok := strings.Cut(strings.TrimSpace(line), " ")
-		if ok && name == key {
-			return strconv.ParseInt(value, 10, 64)
+		name, value, _ := strings.Cut(strings.TrimSpace(line), " ")
+		found[name] = value
+	}
+	for i, key := range keys {
+		value, there := found[key]
+		if !there {
+			return values, fmt.Errorf("%s: %w %q", filepath.Join(dir, file), errNoKey, key)
+		}
+		if values[i], err = strconv.ParseInt(value, 10, 64); err != nil {
+			return values, fmt.Errorf("%s: %s: %w", filepath.Join(dir, file), key, err)
 		}
 	}
-	return 0, fmt.Errorf("%s: no key %q", filepath.Join(dir, file), key)
+	return values, nil
+}
+
+// errNoKey is a key that a file of the kernel's does not have.
+var errNoKey = errors.New("no key")
+
+// throttling reads cpu.stat, where the time has another name and unit in each version.
+func (e *Evidence) throttling(dir, key string, unit time.Duration) error {
+	values, err := readKeys(dir, "cpu.stat", "nr_periods", "nr_throttled", key)
+	e.Periods, e.ThrottledPeriods, e.Throttled = values[0], values[1], time.Duration(values[2])*unit
+	return err
 }
 
 // optional turns a file that this kernel does not have into 0.

@@ -210,7 +210,7 @@ func TestV2LimitsAndEvidence(t *testing.T) {
 	for file, text := range map[string]string{
 		"memory.max": "", "memory.oom.group": "", "pids.max": "", "cpu.max": "", "memory.swap.max": "",
 		"memory.current": "10", "memory.peak": "99", "pids.current": "2", "pids.peak": "7",
-		"cpu.stat":      "usage_usec 1500000\nnr_throttled 3\nthrottled_usec 2500\n",
+		"cpu.stat":      "usage_usec 1500000\nnr_periods 9\nnr_throttled 3\nthrottled_usec 2500\n",
 		"memory.events": "low 0\noom 2\noom_kill 1\n", "pids.events": "max 4\n",
 	} {
 		h.write(file, text+"\n")
@@ -235,7 +235,7 @@ func TestV2LimitsAndEvidence(t *testing.T) {
 		t.Errorf("usage %+v (%v)", usage, err)
 	}
 	evidence, err := g.evidence()
-	if err != nil || evidence != (Evidence{OOMKills: 1, PidsDenied: 4, Throttled: 2500 * time.Microsecond}) {
+	if err != nil || evidence != (Evidence{OOMKills: 1, PidsDenied: 4, Throttled: 2500 * time.Microsecond, Periods: 9, ThrottledPeriods: 3}) {
 		t.Errorf("evidence %+v (%v)", evidence, err)
 	}
 }

@@ -100,9 +100,7 @@ func (g v1) evidence() (e Evidence, err error) {
 	if g.cpu == "" {
 		return e, nil
 	}
-	ns, err := readKey(g.cpu, "cpu.stat", "throttled_time")
-	e.Throttled = time.Duration(ns)
-	return e, err
+	return e, e.throttling(g.cpu, "throttled_time", time.Nanosecond)
 }
 
 // kill sends SIGKILL to each process: v1 has no cgroup.kill. The caller repeats it until none is left.

@@ -95,12 +95,10 @@ func (g v2) evidence() (e Evidence, err error) {
 		return e, err
 	}
 	// Only with the cpu controller enabled does cpu.stat know throttling.
-	us, err := readKey(g.dir, "cpu.stat", "throttled_usec")
-	if err != nil {
-		return e, nil //nolint:nilerr // a key that the kernel leaves out without the controller
+	if err = e.throttling(g.dir, "throttled_usec", time.Microsecond); errors.Is(err, errNoKey) {
+		err = nil
 	}
-	e.Throttled = time.Duration(us) * time.Microsecond
-	return e, nil
+	return e, err
 }
 
 func (g v2) kill() error { return write(g.dir, "cgroup.kill", "1") }

@@ -120,6 +120,8 @@ type Exit struct {
 type Usage struct {
 	Memory    int64 `json:"memory"` // bytes, sum of resident sets: shared pages count more than once
 	Processes int64 `json:"processes"`
+	// CPU is user and system time of the processes that there are and of those that they waited for.
+	CPU time.Duration `json:"cpu"`
 }
 
 // Harvest is what the harvest is to do.

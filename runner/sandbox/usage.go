@@ -5,7 +5,13 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
+	"time"
 )
+
+// clockTick is the unit of CPU time in /proc: the kernel shows 100 a second on every architecture that Go
+// knows (USER_HZ, times(2)).
+const clockTick = time.Second / 100
 
 // readUsage adds up the processes of the supervisor's PID namespace but the supervisor.
 func readUsage(proc string) (Usage, error) {
@@ -13,31 +19,49 @@ func readUsage(proc string) (Usage, error) {
 	if err != nil {
 		return Usage{}, err
 	}
-	var u Usage
+	var sum Usage
 	for _, e := range entries {
 		pid, err := strconv.Atoi(e.Name())
 		if err != nil || pid == 1 {
 			continue
 		}
-		pages, err := residentPages(filepath.Join(proc, e.Name(), "statm"))
+		raw, err := os.ReadFile(filepath.Join(proc, e.Name(), "stat"))
 		if err != nil {
 			continue // it has ended meanwhile
 		}
-		u.Processes++
-		u.Memory += pages * int64(os.Getpagesize())
+		one, err := parseStat(string(raw))
+		if err != nil {
+			return Usage{}, fmt.Errorf("%s/%d/stat: %w", proc, pid, err)
+		}
+		sum.Processes++
+		sum.Memory += one.Memory
+		sum.CPU += one.CPU
 	}
-	return u, nil
+	return sum, nil
 }
 
-// residentPages reads the second field of proc_pid_statm(5).
-func residentPages(path string) (int64, error) {
-	raw, err := os.ReadFile(path)
-	if err != nil {
-		return 0, err
+// The fields of proc_pid_stat(5) behind the name, counted from 0.
+const (
+	statUTime, statSTime, statCUTime, statCSTime = 11, 12, 13, 14
+	statRSS                                      = 21
+)
+
+// parseStat reads proc_pid_stat(5). The name is the analysis' own and may hold anything, but no later field
+// holds a parenthesis.
+func parseStat(text string) (u Usage, err error) {
+	fields := strings.Fields(text[strings.LastIndexByte(text, ')')+1:])
+	if len(fields) <= statRSS {
+		return u, fmt.Errorf("%q has too few fields", text)
 	}
-	var size, resident int64
-	if _, err := fmt.Sscan(string(raw), &size, &resident); err != nil {
-		return 0, err
+	number := func(field int) int64 {
+		n, bad := strconv.ParseInt(fields[field], 10, 64)
+		if bad != nil {
+			err = bad
+		}
+		return n
 	}
-	return resident, nil
+	ticks := number(statUTime) + number(statSTime) + number(statCUTime) + number(statCSTime)
+	u.CPU = time.Duration(ticks) * clockTick
+	u.Memory = number(statRSS) * int64(os.Getpagesize())
+	return u, err
 }

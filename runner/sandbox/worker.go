@@ -131,19 +131,22 @@ func (w *worker) start() error {
 func (w *worker) watch() {
 	exit := Exit{}
 	clock := make(chan struct{})
+	var samples sync.WaitGroup
 	got, err := w.container.Wait(container.Watch{
 		Audited: func(notifications *os.File) { w.audit = audit.Start(notifications) },
 		Executed: func() {
 			exit.Started = time.Now()
 			close(w.executed)
-			go func() { defer close(clock); w.clock() }()
 			w.tell(message{Type: msgStarted, At: exit.Started})
+			go func() { defer close(clock); w.clock() }()
+			samples.Go(w.sample)
 		},
 	})
 	exit.Finished = time.Now()
 	close(w.ended)
 	if !exit.Started.IsZero() {
 		<-clock
+		samples.Wait() // no sample comes after exited
 	}
 	if err = errors.Join(err, w.container.Destroy(), unstage(w.job)); err != nil {
 		w.tell(message{Type: msgFailed, Error: err.Error()})
@@ -167,23 +170,30 @@ func (w *worker) watch() {
 // tell sends what nobody waits for. A launcher that is gone ends this process by the connection's end.
 func (w *worker) tell(m message) { _ = w.conn.send(m) }
 
-// clock ends the run at its timeout and samples its use once a second.
+// clock ends the run at its timeout. It waits for nobody: not for a launcher that does not listen either.
 func (w *worker) clock() {
 	deadline := time.NewTimer(w.job.Timeout)
 	defer deadline.Stop()
-	sample := time.NewTicker(time.Second)
-	defer sample.Stop()
+	select {
+	case <-w.ended:
+	case <-deadline.C:
+		close(w.timedOut)
+		w.stop()
+	}
+}
+
+// sample tells the use of the run when it begins and once a second from then on.
+func (w *worker) sample() {
+	next := time.NewTicker(time.Second)
+	defer next.Stop()
 	for {
+		if usage, err := readUsage("/proc"); err == nil {
+			w.tell(message{Type: msgUsage, Usage: &usage})
+		}
 		select {
 		case <-w.ended:
 			return
-		case <-deadline.C:
-			close(w.timedOut)
-			w.stop()
-		case <-sample.C:
-			if usage, err := readUsage("/proc"); err == nil {
-				w.tell(message{Type: msgUsage, Usage: &usage})
-			}
+		case <-next.C:
 		}
 	}
 }

@@ -240,7 +240,7 @@ func TestJudgeLimits(t *testing.T) {
 		return func(r *runner.Result) { r.Evidence.PidsDenied, r.Usage.PidsPeak = 1, n }
 	}
 	used := func(wall, cpu, held int64) func(*runner.Result) {
-		return func(r *runner.Result) { r.Usage.WallMS, r.Usage.CPUMS, r.Evidence.ThrottledMS = wall, cpu, held }
+		return func(r *runner.Result) { r.Usage.WallMS, r.Usage.CPUMS, r.Evidence.ThrottledPeriods = wall, cpu, held }
 	}
 	logged := func(bytes int64, truncated bool) func(*runner.Result) {
 		return func(r *runner.Result) { r.Logs.Stderr = runner.Log{Bytes: bytes, Truncated: truncated} }

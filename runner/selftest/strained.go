@@ -53,18 +53,18 @@ func judgePids(s strained) (Result, string) {
 
 // judgeCPUs compares the time that the kernel counted with the share of the clock; the quota is one of
 // each tenth of a second, and the first may be begun late. Threads that wanted more came to the limit where
-// the kernel held them up, or where they used all of it: since Linux 6.18 it may not count the time that they
-// were held up for.
+// the kernel held them up, or where they used all of it.
 func judgeCPUs(s strained) (Result, string) {
 	const slack = 150 // ms
 	wall, used := s.result.Usage.WallMS, s.result.Usage.CPUMS
 	share := int64(s.asked.CPUs*1.25*float64(wall)) + slack
 	whole := int64(s.asked.CPUs * 0.8 * float64(wall))
-	text := fmt.Sprintf("at %g a run with more threads used %d ms of %d ms and was held up for %d ms", s.asked.CPUs, used, wall, s.result.Evidence.ThrottledMS)
+	held := s.result.Evidence
+	text := fmt.Sprintf("at %g a run with more threads used %d ms of %d ms and was held up in %d of %d periods", s.asked.CPUs, used, wall, held.ThrottledPeriods, held.Periods)
 	switch {
 	case used == 0 || used > share || wall < burnTime.Milliseconds():
 		return Fail, text + ": " + s.told()
-	case s.result.Evidence.ThrottledMS == 0 && used < whole:
+	case held.ThrottledPeriods == 0 && used < whole:
 		return Inconclusive, text + ": the host was too busy to come to the limit"
 	}
 	return Pass, text

@@ -37,12 +37,17 @@ type result struct {
 		PidsPeak        int64 `json:"pids_peak"`
 		WorkBytes       int64 `json:"work_bytes"`
 		WorkFiles       int64 `json:"work_files"`
+
+		Sampled []string `json:"sampled,omitempty"`
 	} `json:"usage"`
 	Evidence struct {
-		OOMKills    int64 `json:"oom_kills"`
-		PidsDenied  int64 `json:"pids_denied"`
-		ThrottledMS int64 `json:"throttled_ms"`
+		OOMKills         int64 `json:"oom_kills"`
+		PidsDenied       int64 `json:"pids_denied"`
+		ThrottledMS      int64 `json:"throttled_ms"`
+		ThrottledPeriods int64 `json:"throttled_periods"`
+		Periods          int64 `json:"periods"`
 	} `json:"evidence"`
+	Series   *series       `json:"series,omitempty"`
 	Enforced []enforcement `json:"enforced"`
 	Sandbox  struct {
 		UserNamespace bool    `json:"user_namespace"`
@@ -82,6 +87,15 @@ type result struct {
 	BootID      string            `json:"boot_id"`
 	ToolVersion string            `json:"tool_version"`
 	Analysis    request           `json:"analysis"`
+}
+
+// series is the use of a run over its time.
+type series struct {
+	Source      string  `json:"source"`
+	TMS         []int64 `json:"t_ms"`
+	MemoryBytes []int64 `json:"memory_bytes"`
+	CPUMS       []int64 `json:"cpu_ms"`
+	Pids        []int64 `json:"pids"`
 }
 
 type enforcement struct {
@@ -283,10 +297,30 @@ func (r result) checkSandbox() (wrong []error) {
 	if s.SocketWall != "" && s.SocketWall != "overlay" && s.SocketWall != "scan" {
 		wrong = append(wrong, fmt.Errorf("socket_wall %q", s.SocketWall))
 	}
+	wrong = append(wrong, r.checkSeries()...)
 	for _, name := range []string{"memory", "cpus", "pids", "timeout", "log_size", "tmp"} {
 		if !slices.ContainsFunc(r.Enforced, func(e enforcement) bool { return e.Limit == name && e.Asked != "" && e.By != "" }) {
 			wrong = append(wrong, fmt.Errorf("enforced says nothing about %s", name))
 		}
+	}
+	return wrong
+}
+
+// checkSeries holds the promises about the series: bounded, in order, ended by the end, with the peaks in it.
+func (r result) checkSeries() (wrong []error) {
+	s, u := r.Series, r.Usage
+	if s == nil || len(s.TMS) == 0 {
+		return []error{errors.New("a run that began has no series")}
+	}
+	n := len(s.TMS)
+	if n > 241 || len(s.MemoryBytes) != n || len(s.CPUMS) != n || len(s.Pids) != n || !slices.IsSorted(s.TMS) || !slices.IsSorted(s.CPUMS) {
+		wrong = append(wrong, fmt.Errorf("series %+v", s))
+	}
+	if s.Source != "cgroup" && (s.Source != "processes" || r.enforcement("memory").By == "cgroup" || len(u.Sampled) != 2) {
+		wrong = append(wrong, fmt.Errorf("series from %q, sampled %q", s.Source, u.Sampled))
+	}
+	if slices.Max(s.MemoryBytes) != u.MemoryPeakBytes || slices.Max(s.Pids) != u.PidsPeak || r.State != "lost" && (s.TMS[n-1] != u.WallMS) {
+		wrong = append(wrong, fmt.Errorf("series %+v with usage %+v", s, u))
 	}
 	return wrong
 }

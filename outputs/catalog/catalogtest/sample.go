@@ -11,6 +11,8 @@ import (
 	"io"
 	"maps"
 	"slices"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -48,7 +50,7 @@ func ended(run catalog.Run) catalog.Run {
 	run.State, run.Reason, run.Message = catalog.Failed, "signal", "the analysis died of SIGKILL"
 	run.ExitCode, run.Signal = 137, "SIGKILL"
 	run.StartedAt, run.FinishedAt = run.CreatedAt.Add(time.Second), run.CreatedAt.Add(90*time.Second)
-	run.Report = json.RawMessage(`{"usage":{"wall_ms":89000}}`)
+	run.Report = report()
 	run.Place = json.RawMessage(`{"dir":"/tmp/x","kept":true}`)
 	run.Blobs = append(slices.Clone(run.Blobs), digest("stdout of "+run.ID))
 	return run
@@ -199,7 +201,9 @@ func meaning(t *testing.T, document json.RawMessage) string {
 		return ""
 	}
 	var value any
-	must(t, json.Unmarshal(document, &value))
+	numbers := json.NewDecoder(bytes.NewReader(document))
+	numbers.UseNumber()
+	must(t, numbers.Decode(&value))
 	return fmt.Sprint(value)
 }
 
@@ -221,4 +225,17 @@ func wantEntries(t *testing.T, got, want []outputs.Entry) {
 func sameEntry(a, b outputs.Entry) bool {
 	return bytes.Equal(a.Path, b.Path) && a.Size == b.Size && a.SHA256 == b.SHA256 && a.MediaType == b.MediaType &&
 		a.Mode == b.Mode && a.Ingest == b.Ingest && a.Rejected == b.Rejected && bytes.Equal(a.Detail, b.Detail) && a.Partial == b.Partial
+}
+
+// report is one as large as that of a run of many days, with its series.
+func report() json.RawMessage {
+	column := func(at int64) string {
+		points := make([]string, 241)
+		for i := range points {
+			points[i] = strconv.FormatInt(at+int64(i)*997, 10)
+		}
+		return "[" + strings.Join(points, ",") + "]"
+	}
+	return fmt.Appendf(nil, `{"usage":{"wall_ms":89000},"series":{"source":"cgroup","t_ms":%s,"memory_bytes":%s}}`,
+		column(0), column(1<<53+1)) // beyond what a float holds
 }

@@ -18,7 +18,7 @@ func TestQuota(t *testing.T) {
 		free.expect(t, "complete", "exit")
 		r := p.run("--cpus=0.2", "--", "python3", "-c", spin)
 		r.expect(t, "complete", "exit") // starvation is no reason to fail
-		if r.Evidence.ThrottledMS == 0 || r.Usage.CPUMS*10 > r.Usage.WallMS*3 {
+		if r.Evidence.ThrottledMS == 0 || r.Evidence.Throttled == 0 || r.Evidence.Throttled > r.Evidence.Periods || r.Usage.CPUMS*10 > r.Usage.WallMS*3 {
 			t.Errorf("%s: %+v, %+v", name, r.Usage, r.Evidence)
 		}
 		if free.Usage.CPUMS*10 < free.Usage.WallMS*3 {

@@ -104,6 +104,8 @@ type result struct {
 		OOMKills    int64 `json:"oom_kills"`
 		PidsDenied  int64 `json:"pids_denied"`
 		ThrottledMS int64 `json:"throttled_ms"`
+		Throttled   int64 `json:"throttled_periods"`
+		Periods     int64 `json:"periods"`
 	}
 	Enforced []enforcement
 	Warnings []string

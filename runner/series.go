@@ -1,0 +1,115 @@
+package runner
+
+import "time"
+
+// seriesMax is how many points a series has at most beside its first. It is even, so that two make one.
+const seriesMax = 240
+
+// Series is the use of a run over its time, for plots: one row of four columns for each point. A point tells
+// of the time since the one before it: the greatest memory and the most processes of it, and the CPU time
+// used up to its end. The first point is the first sample, the last is the end; a run has 241 at most,
+// however long it is.
+type Series struct {
+	// Source is "cgroup" for the kernel's own figures, or "processes" where no control group counted: then
+	// memory is the sum of what the processes have resident, shared pages in each of them.
+	Source      string  `json:"source"`
+	TMS         []int64 `json:"t_ms"` // since the start
+	MemoryBytes []int64 `json:"memory_bytes"`
+	CPUMS       []int64 `json:"cpu_ms"`
+	Pids        []int64 `json:"pids"`
+}
+
+// The words of Series.Source.
+const (
+	fromCgroup    = "cgroup"
+	fromProcesses = "processes"
+)
+
+// sample is one look at a run. The peaks are those since its start; 0 where nobody counts them.
+type sample struct {
+	at                 time.Duration // since the start
+	memory, memoryPeak int64
+	pids, pidsPeak     int64
+	cpu                time.Duration
+}
+
+// recorder makes a series of samples. When it is full it joins the points by twos, and each point
+// takes twice as many samples from then on.
+type recorder struct {
+	series               Series
+	stride, filled       int   // samples for each point, and how many the last one has
+	memoryPeak, pidsPeak int64 // the greatest so far
+}
+
+func (r *recorder) add(s sample) {
+	memory, pids := sinceLast(s.memory, s.memoryPeak, &r.memoryPeak), sinceLast(s.pids, s.pidsPeak, &r.pidsPeak)
+	whole := r.filled == r.stride
+	if whole && len(r.series.TMS) > seriesMax {
+		r.halve()
+	}
+	r.append(s, memory, pids)
+	if whole {
+		r.stride, r.filled = max(r.stride, 1), 1 // the first point stays alone
+		return
+	}
+	last := len(r.series.TMS) - 1
+	r.merge(last-1, last-1)
+	r.cut(last)
+	r.filled++
+}
+
+// end adds the last sample. A launcher that is slow may have read the others a moment after the end.
+func (r *recorder) end(s sample) {
+	r.add(s)
+	if s.at == 0 {
+		return // nobody saw the end
+	}
+	for i, t := range r.series.TMS {
+		r.series.TMS[i] = min(t, s.at.Milliseconds())
+	}
+}
+
+// sinceLast is the most since the sample before. A peak that has risen came in that time.
+func sinceLast(now, peak int64, greatest *int64) int64 {
+	if peak > *greatest {
+		now = max(now, peak)
+	}
+	*greatest = max(*greatest, now)
+	return now
+}
+
+// append adds a point. Neither the clock nor the CPU time runs backwards in a series: the one may be set by
+// its owner, the other is lost with a process that its parent does not wait for.
+func (r *recorder) append(s sample, memory, pids int64) {
+	t, cpu := s.at.Milliseconds(), s.cpu.Milliseconds()
+	if last := len(r.series.TMS) - 1; last >= 0 {
+		t, cpu = max(t, r.series.TMS[last]), max(cpu, r.series.CPUMS[last])
+	}
+	v := &r.series
+	v.TMS, v.CPUMS = append(v.TMS, max(t, 0)), append(v.CPUMS, cpu)
+	v.MemoryBytes, v.Pids = append(v.MemoryBytes, memory), append(v.Pids, pids)
+}
+
+// halve joins the points by twos, but for the first.
+func (r *recorder) halve() {
+	to := 1
+	for from := 1; from+1 < len(r.series.TMS); from += 2 {
+		r.merge(to, from)
+		to++
+	}
+	r.cut(to)
+	r.stride *= 2
+}
+
+// merge makes point to of from and the one behind it.
+func (r *recorder) merge(to, from int) {
+	v := &r.series
+	v.TMS[to], v.CPUMS[to] = v.TMS[from+1], v.CPUMS[from+1]
+	v.MemoryBytes[to] = max(v.MemoryBytes[from], v.MemoryBytes[from+1])
+	v.Pids[to] = max(v.Pids[from], v.Pids[from+1])
+}
+
+func (r *recorder) cut(n int) {
+	v := &r.series
+	v.TMS, v.CPUMS, v.MemoryBytes, v.Pids = v.TMS[:n], v.CPUMS[:n], v.MemoryBytes[:n], v.Pids[:n]
+}
