@@ -50,8 +50,8 @@ func programWith(begin flag, flags []string, program string, args []string) []st
 		[]string{"--project", filepath.Dir(path), "--script", path, "/inputs/flag"}, args)
 }
 
-// analysisAmong is the place of the analysis' own process, which the init has started, in a run's family. Before it
-// are those that are there from the start to the end.
+// analysisAmong is the place of the analysis' own process, which the init has started, in a run's family. What the
+// analysis has started comes after it.
 func analysisAmong(t *testing.T, all []watched) int {
 	t.Helper()
 	i := slices.IndexFunc(all, func(w watched) bool {

@@ -27,7 +27,10 @@ func (h *house) newSibling() *sibling {
 	l := h.follow(id, cmd)
 	l.await("ready")
 	all := l.family()
-	return &sibling{l, end, all[:analysisAmong(h.t, all)+1]}
+	launcher, analysis := all[0], all[analysisAmong(h.t, all)]
+	return &sibling{l, end, slices.DeleteFunc(all, func(w watched) bool {
+		return w != launcher && w != analysis && !strings.HasPrefix(w.command, "scidex-oci: supervisor") && !strings.HasPrefix(w.command, initProgram)
+	})}
 }
 
 // expectUntouched waits until the sibling has made another turn, and looks for all of its processes.
