@@ -16,7 +16,7 @@ type Series struct {
 	TMS         []int64 `json:"t_ms"` // since the start
 	MemoryBytes []int64 `json:"memory_bytes"`
 	CPUMS       []int64 `json:"cpu_ms"`
-	Pids        []int64 `json:"pids"`
+	Pids        []int64 `json:"pids"` // processes and threads
 }
 
 // The words of Series.Source.

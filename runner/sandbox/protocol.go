@@ -118,8 +118,8 @@ type Exit struct {
 
 // Usage is what the supervisor sees of a run in its own /proc, where no control group tells more.
 type Usage struct {
-	Memory    int64 `json:"memory"` // bytes, sum of resident sets: shared pages count more than once
-	Processes int64 `json:"processes"`
+	Memory    int64 `json:"memory"`    // bytes, sum of resident sets: shared pages count more than once
+	Processes int64 `json:"processes"` // with their threads, as a limit counts them
 	// CPU is user and system time of the processes that there are and of those that they waited for.
 	CPU time.Duration `json:"cpu"`
 }

@@ -33,7 +33,7 @@ func readUsage(proc string) (Usage, error) {
 		if err != nil {
 			return Usage{}, fmt.Errorf("%s/%d/stat: %w", proc, pid, err)
 		}
-		sum.Processes++
+		sum.Processes += one.Processes
 		sum.Memory += one.Memory
 		sum.CPU += one.CPU
 	}
@@ -43,7 +43,7 @@ func readUsage(proc string) (Usage, error) {
 // The fields of proc_pid_stat(5) behind the name, counted from 0.
 const (
 	statUTime, statSTime, statCUTime, statCSTime = 11, 12, 13, 14
-	statRSS                                      = 21
+	statThreads, statRSS                         = 17, 21
 )
 
 // parseStat reads proc_pid_stat(5). The name is the analysis' own and may hold anything, but no later field
@@ -62,6 +62,7 @@ func parseStat(text string) (u Usage, err error) {
 	}
 	ticks := number(statUTime) + number(statSTime) + number(statCUTime) + number(statCSTime)
 	u.CPU = time.Duration(ticks) * clockTick
+	u.Processes = number(statThreads)
 	u.Memory = number(statRSS) * int64(os.Getpagesize())
 	return u, err
 }

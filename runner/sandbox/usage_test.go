@@ -10,12 +10,12 @@ import (
 
 // stat is a line of proc_pid_stat(5) for a process of that name.
 func stat(name string) string {
-	return "7 (" + name + ") R 1 7 7 0 -1 4194560 90 80 0 0 11 22 33 44 20 0 1 0 5000 2228224 6 18446744073709551615 1 1 0 0 0 0 0 0 0\n"
+	return "7 (" + name + ") R 1 7 7 0 -1 4194560 90 80 0 0 11 22 33 44 20 0 3 0 5000 2228224 6 18446744073709551615 1 1 0 0 0 0 0 0 0\n"
 }
 
 // A process chooses its name: it must not choose what is counted of it.
 func TestParseStat(t *testing.T) {
-	want := Usage{Memory: 6 * int64(os.Getpagesize()), CPU: 1100 * time.Millisecond}
+	want := Usage{Memory: 6 * int64(os.Getpagesize()), Processes: 3, CPU: 1100 * time.Millisecond}
 	for _, name := range []string{"sh", "a b", "x) R 1 1 1 1 1", "((", ")", ""} {
 		if got, err := parseStat(stat(name)); err != nil || got != want {
 			t.Errorf("%q: %+v (%v), want %+v", name, got, err, want)
@@ -42,7 +42,7 @@ func TestReadUsage(t *testing.T) {
 	if err := os.Mkdir(filepath.Join(proc, "13"), 0o700); err != nil { // it has ended meanwhile
 		t.Fatal(err)
 	}
-	want := Usage{Memory: 12 * int64(os.Getpagesize()), Processes: 2, CPU: 2200 * time.Millisecond}
+	want := Usage{Memory: 12 * int64(os.Getpagesize()), Processes: 6, CPU: 2200 * time.Millisecond}
 	if got, err := readUsage(proc); err != nil || got != want {
 		t.Errorf("%+v (%v), want %+v", got, err, want)
 	}
