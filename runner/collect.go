@@ -23,6 +23,9 @@ func (e *execution) collectEvidence() error {
 	e.report.Usage.WallMS = wall(e.exit).Milliseconds()
 	e.report.Usage.CPUMS = e.exit.CPU.Milliseconds()
 	e.report.Usage.MemoryPeakBytes = e.exit.MemoryPeak
+	if e.outer != nil {
+		e.collectOuter()
+	}
 	if e.group == nil {
 		return nil
 	}
@@ -43,9 +46,7 @@ func (e *execution) collectEvidence() error {
 	e.report.Usage.CPUMS = usage.CPU.Milliseconds()
 	e.report.Usage.MemoryPeakBytes = usage.MemoryPeak
 	e.report.Usage.PidsPeak = usage.PidsPeak
-	e.report.Evidence = Evidence{
-		OOMKills: evidence.OOMKills, PidsDenied: evidence.PidsDenied, ThrottledMS: evidence.Throttled.Milliseconds(),
-	}
+	e.report.Evidence = evidenceOf(evidence, int64(e.plan.analysis.Memory))
 	return e.removeGroup()
 }
 
