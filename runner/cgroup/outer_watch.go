@@ -1,6 +1,7 @@
 package cgroup
 
 import (
+	"os"
 	"time"
 )
 
@@ -101,20 +102,29 @@ func (c chain) kills(dir string) int64 {
 }
 
 // reached is how often the group's own limit was met by a charge that failed: on version 2 when the kernel then
-// saw no other way than to kill, on version 1 each time.
+// saw no other way than to kill, on version 1 also when something else helped.
 func (c chain) reached(dir string) int64 {
 	if c.unified {
 		return counted(dir, "memory.events.local", "oom")
 	}
-	return failures(dir)
+	return shortages(dir)
 }
 
-// failures of charges to memory, and to memory and swap together, which are tried first and have the same limit
-// where there is to be no swap (mm/memcontrol.c, try_charge_memcg).
-func failures(dir string) (n int64) {
-	for _, file := range []string{"memory.failcnt", "memory.memsw.failcnt"} {
-		if failed, err := readInt(dir, file); err == nil {
+// orderV1 are the most pages that a charge may ask for and still be killed for (PAGE_ALLOC_COSTLY_ORDER, 3).
+const orderV1 = 8
+
+// shortages counts what tells that a group of version 1 has met its limit: charges that failed, of memory or of
+// memory and swap together, and that the peak is the limit. The last is for Linux 6.15 and later, where the
+// failures of the second kind are not counted any more (seen with 6.18), and it is tried first.
+func shortages(dir string) (n int64) {
+	for _, kind := range []string{"memory.", "memory.memsw."} {
+		if failed, err := readInt(dir, kind+"failcnt"); err == nil {
 			n += failed
+		}
+		limit, err := readInt(dir, kind+"limit_in_bytes")
+		peak, unread := readInt(dir, kind+"max_usage_in_bytes")
+		if err == nil && unread == nil && peak > limit-orderV1*int64(os.Getpagesize()) {
+			n++
 		}
 	}
 	return n

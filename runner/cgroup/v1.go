@@ -97,7 +97,7 @@ func (g v1) evidence() (e Evidence, err error) {
 		return e, err
 	}
 	// Each process counts in its own group, whoever's limit it was killed for.
-	e.Shortage.Own = e.OOMKills > 0 && failures(g.memory) > 0
+	e.Shortage.Own = e.OOMKills > 0 && shortages(g.memory) > 0
 	if e.PidsDenied, err = readKey(g.pids, "pids.events", "max"); err != nil {
 		return e, err
 	}
