@@ -42,6 +42,10 @@ type result struct {
 		OOMKills    int64 `json:"oom_kills"`
 		PidsDenied  int64 `json:"pids_denied"`
 		ThrottledMS int64 `json:"throttled_ms"`
+		OOMLimit    *struct {
+			By    string `json:"by"`
+			Bytes int64  `json:"bytes"`
+		} `json:"oom_limit,omitempty"`
 	} `json:"evidence"`
 	Enforced []enforcement `json:"enforced"`
 	Sandbox  struct {
@@ -282,6 +286,10 @@ func (r result) checkSandbox() (wrong []error) {
 	}
 	if s.SocketWall != "" && s.SocketWall != "overlay" && s.SocketWall != "scan" {
 		wrong = append(wrong, fmt.Errorf("socket_wall %q", s.SocketWall))
+	}
+	if limit := r.Evidence.OOMLimit; (limit != nil) != (r.Evidence.OOMKills > 0) ||
+		limit != nil && (!slices.Contains([]string{"cgroup", "outer", "either", "unknown"}, limit.By) || (limit.Bytes > 0) != (limit.By == "cgroup" || limit.By == "outer")) {
+		wrong = append(wrong, fmt.Errorf("%d kills, oom_limit %+v", r.Evidence.OOMKills, limit))
 	}
 	for _, name := range []string{"memory", "cpus", "pids", "timeout", "log_size", "tmp"} {
 		if !slices.ContainsFunc(r.Enforced, func(e enforcement) bool { return e.Limit == name && e.Asked != "" && e.By != "" }) {
