@@ -115,6 +115,10 @@ func TestOuterHoldsV1(t *testing.T) {
 			},
 			quota: "-1", want: Held{Limits: Limits{Memory: 4096, Pids: 9}},
 		},
+		"none of memory": {
+			memory: map[string]string{"memory.limit_in_bytes": none, "memory.stat": "hierarchical_memory_limit " + none},
+			quota:  "-1", want: Held{Limits: Limits{Pids: 9}},
+		},
 		"memory and more swap": {
 			memory: map[string]string{"memory.limit_in_bytes": "8192", "memory.memsw.limit_in_bytes": "16384"},
 			quota:  "-1", want: Held{Limits: Limits{Memory: 8192, Pids: 9}, Swapping: true},
@@ -256,6 +260,21 @@ func TestOuterEvidence(t *testing.T) {
 				h.write("cg/slice/job/cgroup.procs", "10\n20\n6\n")
 			},
 			shared: Evidence{OOMKills: 1},
+		},
+		"somebody left": {
+			members: []int{6},
+			change: func(h *host) {
+				own(h, map[string]string{"memory.events.local": "oom 1\noom_kill 3"})
+				h.write("cg/slice/job/cgroup.procs", "10\n20\n")
+			},
+			shared: Evidence{OOMKills: 1},
+		},
+		"two limits at once": {
+			change: func(h *host) {
+				own(h, map[string]string{"memory.events.local": "oom 2\noom_kill 3"})
+				above(h, map[string]string{"memory.events.local": "oom 4\noom_kill 0"})
+			},
+			ours: Evidence{OOMKills: 1},
 		},
 		"somebody is below": {
 			change: func(h *host) {
