@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"time"
 
 	"github.com/scidex-ai/scidex-oci/outputs"
 	"github.com/scidex-ai/scidex-oci/outputs/blob"
@@ -33,8 +34,10 @@ type execution struct {
 	sinks      [2]*logSink // standard output, standard error
 	script     *logSink    // nil where a command runs
 
-	mu      sync.Mutex
-	stopped *StopSignal
+	mu        sync.Mutex
+	stopped   *StopSignal
+	stoppedAt time.Time
+	insisted  bool // with SIGKILL
 
 	exit    sandbox.Exit
 	report  Report

@@ -164,7 +164,7 @@ func (e *execution) verdict(reason Reason, failure error) verdict {
 		}
 	}
 	judged := judge(ending{
-		exit: e.exit, evidence: e.report.Evidence, stopped: e.stopped,
+		exit: e.exit, evidence: e.report.Evidence, stopped: e.endedByStop(),
 		timeout: time.Duration(e.plan.analysis.Timeout), memory: int64(e.plan.analysis.Memory), pids: e.pidsLimit(),
 		usage: e.report.Usage, outer: e.outer != nil,
 		command: e.plan.command[0], missing: e.plan.declared.Missing(),
@@ -175,10 +175,7 @@ func (e *execution) verdict(reason Reason, failure error) verdict {
 	if failure != nil {
 		e.report.Warnings = append(e.report.Warnings, "the harvest is not complete: "+failure.Error())
 	}
-	if judged.reason != ReasonOutOfMemory && e.report.Evidence.OOMKills > 0 {
-		e.report.Warnings = append(e.report.Warnings,
-			fmt.Sprintf("the kernel killed %s of the run for lack of memory, which is not what ended it", count(e.report.Evidence.OOMKills, "process", "processes")))
-	}
+	e.report.Warnings = append(e.report.Warnings, e.memoryWarnings(judged)...)
 	return judged
 }
 
