@@ -87,6 +87,9 @@ func (g groups) warm() (cool func()) {
 // chooseLimits says who is to hold the limits. A default CPU limit yields where only the cpu
 // controller is missing; one that was asked for does not.
 func (p *plan) chooseLimits(groups groups, cpusAsked bool) error {
+	if p.analysis.Limits == spec.LimitsOuter {
+		return nil // whatever place there is: someone else's groups are to hold
+	}
 	parent, err := groups.parent, groups.err
 	var missing *cgroup.MissingError
 	switch {

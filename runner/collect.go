@@ -20,6 +20,9 @@ const emptyWait = 10 * time.Second
 
 // collectEvidence reads the kernel's counters, proves the control group empty and removes it.
 func (e *execution) collectEvidence() error {
+	if e.outer != nil {
+		e.collectOuter()
+	}
 	if e.group == nil {
 		e.measure(sample{memoryPeak: e.exit.MemoryPeak, cpu: e.exit.CPU}, fromProcesses)
 		return nil
@@ -58,10 +61,7 @@ func (e *execution) readCounters() error {
 	if err != nil {
 		return err
 	}
-	e.report.Evidence = Evidence{
-		OOMKills: evidence.OOMKills, PidsDenied: evidence.PidsDenied,
-		ThrottledMS: evidence.Throttled.Milliseconds(), ThrottledPeriods: evidence.ThrottledPeriods, Periods: evidence.Periods,
-	}
+	e.report.Evidence = evidenceOf(evidence, int64(e.plan.analysis.Memory))
 	e.measure(groupSample(0, usage), fromCgroup)
 	return nil
 }

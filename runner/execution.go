@@ -6,12 +6,14 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/scidex-ai/scidex-oci/outputs"
 	"github.com/scidex-ai/scidex-oci/outputs/blob"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/runner/cgroup"
 	"github.com/scidex-ai/scidex-oci/runner/sandbox"
+	"github.com/scidex-ai/scidex-oci/spec"
 )
 
 // execution is one run from its intent row to its result.
@@ -28,12 +30,15 @@ type execution struct {
 	ingest     *blob.Ingest
 	supervisor *sandbox.Supervisor
 	group      *cgroup.Group
+	outer      *outerHold // --limits outer
 	staged     []outputs.Entry
 	sinks      [2]*logSink // standard output, standard error
 	script     *logSink    // nil where a command runs
 
-	mu      sync.Mutex
-	stopped *StopSignal
+	mu        sync.Mutex
+	stopped   *StopSignal
+	stoppedAt time.Time
+	insisted  bool // with SIGKILL
 
 	exit     sandbox.Exit
 	recorder recorder
@@ -110,6 +115,9 @@ func (e *execution) confine(created *sandbox.Created) (unwatch func() error, err
 	if e.plan.account.Root() {
 		fixOOMScore(created.Pid)
 	}
+	if e.plan.analysis.Limits == spec.LimitsOuter {
+		e.holdOuter(created.Pid)
+	}
 	if e.group == nil {
 		return func() error { return nil }, nil
 	}
@@ -175,6 +183,9 @@ func (e *execution) stageInputs(ctx context.Context) (err error) {
 
 // makeGroup sets the limits and reads them back.
 func (e *execution) makeGroup() error {
+	if e.plan.analysis.Limits == spec.LimitsOuter {
+		return nil // read once the container is in its place
+	}
 	if e.plan.parent == nil {
 		e.report.Enforced = enforced(e.plan.analysis, nil)
 		return nil
@@ -185,6 +196,9 @@ func (e *execution) makeGroup() error {
 	}
 	e.group = group
 	e.report.Enforced = enforced(e.plan.analysis, &got)
+	if group.Swapping(cgroup.System{}) {
+		e.report.Warnings = append(e.report.Warnings, swapWarning)
+	}
 	return nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/scidex-ai/scidex-oci/runner/sandbox"
+	"github.com/scidex-ai/scidex-oci/spec"
 )
 
 // launching is what is begun while a request is still being checked, because it takes as long as the
@@ -26,13 +27,13 @@ type launching struct {
 type Begun struct{ launching *launching }
 
 // Begin starts what every run needs and what takes long, before the catalog is opened. It makes nothing
-// that outlives this process.
-func Begin(ctx context.Context) (*Begun, error) {
+// that outlives this process. With limits "outer" the supervisor stays in the control group that the caller is in.
+func Begin(ctx context.Context, limits string) (*Begun, error) {
 	account, err := sandbox.ReadAccount()
 	if err != nil {
 		return nil, err
 	}
-	return &Begun{launch(ctx, account)}, nil
+	return &Begun{launch(ctx, account, limits)}, nil
 }
 
 // Drop ends what no run has needed.
@@ -40,11 +41,14 @@ func (b *Begun) Drop() {
 	b.launching.drop()
 }
 
-func launch(ctx context.Context, account sandbox.Account) *launching {
+func launch(ctx context.Context, account sandbox.Account, limits string) *launching {
 	searching, abandon := context.WithCancel(ctx)
 	l := &launching{account: account, abandon: abandon, done: make(chan struct{}), placed: make(chan struct{})}
 	// Before the supervisor starts: a control group of which this is the only process can be made ready.
-	found := findGroups(searching, account)
+	var found groups
+	if limits != spec.LimitsOuter {
+		found = findGroups(searching, account)
+	}
 	if !found.wantScope() {
 		l.place(found)
 	}

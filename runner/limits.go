@@ -14,6 +14,7 @@ import (
 // The words of Enforcement.By that this version uses.
 const (
 	byCgroup   = "cgroup"
+	byOuter    = "outer"
 	byRlimit   = "rlimit"
 	byTmpfs    = "tmpfs"
 	byWatchdog = "watchdog"

@@ -106,6 +106,22 @@ type Evidence struct {
 	ThrottledMS      int64 `json:"throttled_ms"`
 	ThrottledPeriods int64 `json:"throttled_periods"`
 	Periods          int64 `json:"periods"`
+	// OOMLimit is left out where the kernel has killed nothing.
+	OOMLimit *OOMLimit `json:"oom_limit,omitempty"`
+}
+
+// The limits at which the kernel kills for lack of memory.
+const (
+	OOMOwn     = "cgroup"  // that of the run's own control group
+	OOMOuter   = "outer"   // that of a group around it
+	OOMEither  = "either"  // one of these two; cgroup v1 does not tell which
+	OOMUnknown = "unknown" // the host's memory, or a group that cannot be seen or told from others
+)
+
+// OOMLimit says whose memory ran out when the kernel killed.
+type OOMLimit struct {
+	By    string `json:"by"`
+	Bytes int64  `json:"bytes"` // 0 with either and unknown
 }
 
 // Enforcement says what held a limit: cgroup, outer, rlimit, tmpfs, watchdog or none.

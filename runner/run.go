@@ -21,7 +21,7 @@ func (r *Runner) Run(ctx context.Context, req Request) (Result, error) {
 	begun := req.Begun
 	if begun == nil {
 		var err error
-		if begun, err = Begin(ctx); err != nil {
+		if begun, err = Begin(ctx, req.Analysis.Limits); err != nil {
 			return Refused(req.Analysis, err, r.Version), err
 		}
 	}
@@ -130,7 +130,9 @@ func (e *execution) finish(ctx context.Context) (Result, error) {
 	// The wish to stop comes through the request; what is half done is to be finished.
 	ctx = context.WithoutCancel(ctx)
 	reason, failure := e.do(ctx)
-	e.report.Warnings = append(e.report.Warnings, limitWarnings(e.report.Enforced)...)
+	if e.outer == nil {
+		e.report.Warnings = append(e.report.Warnings, limitWarnings(e.report.Enforced)...)
+	}
 	v := e.verdict(reason, failure)
 	keep := e.keeps(v, reason)
 	if keep && e.dir != nil {
@@ -162,8 +164,9 @@ func (e *execution) verdict(reason Reason, failure error) verdict {
 		}
 	}
 	judged := judge(ending{
-		exit: e.exit, evidence: e.report.Evidence, stopped: e.stopped,
-		timeout: time.Duration(e.plan.analysis.Timeout), memory: int64(e.plan.analysis.Memory), pids: e.plan.analysis.Pids,
+		exit: e.exit, evidence: e.report.Evidence, stopped: e.endedByStop(),
+		timeout: time.Duration(e.plan.analysis.Timeout), memory: int64(e.plan.analysis.Memory), pids: e.pidsLimit(),
+		usage: e.report.Usage, outer: e.outer != nil,
 		command: e.plan.command[0], missing: e.plan.declared.Missing(),
 	})
 	if failure != nil && (judged.exitCode == 0 || judged.reason == ReasonOutputMissing) {
@@ -172,10 +175,7 @@ func (e *execution) verdict(reason Reason, failure error) verdict {
 	if failure != nil {
 		e.report.Warnings = append(e.report.Warnings, "the harvest is not complete: "+failure.Error())
 	}
-	if judged.state == catalog.Complete && e.report.Evidence.OOMKills > 0 {
-		e.report.Warnings = append(e.report.Warnings,
-			fmt.Sprintf("the kernel killed %s for lack of memory, and the analysis went on", count(e.report.Evidence.OOMKills, "process", "processes")))
-	}
+	e.report.Warnings = append(e.report.Warnings, e.memoryWarnings(judged)...)
 	return judged
 }
 

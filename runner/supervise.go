@@ -54,8 +54,9 @@ func (e *execution) listen(ended, drained <-chan struct{}, cut func()) {
 			e.mu.Lock()
 			first := e.stopped == nil
 			if first {
-				e.stopped = &signal
+				e.stopped, e.stoppedAt = &signal, time.Now()
 			}
+			e.insisted = !first
 			e.mu.Unlock()
 			if first {
 				e.tell(e.supervisor.Stop())

@@ -30,6 +30,8 @@ type ending struct {
 	timeout  time.Duration
 	memory   int64 // the limit, bytes
 	pids     int64 // the limit
+	usage    Usage
+	outer    bool // there is no control group of the run's own
 	command  string
 	missing  []string // declared outputs that matched nothing
 }
@@ -56,15 +58,14 @@ func judge(e ending) verdict {
 	case e.evidence.OOMKills > 0 && !e.succeeded():
 		return verdict{
 			catalog.Failed, ReasonOutOfMemory, exitOutOfMemory, e.signal(),
-			fmt.Sprintf("out of memory: the kernel killed %s at the limit of %d bytes", count(e.evidence.OOMKills, "process", "processes"), e.memory),
+			e.outOfMemory(),
 		}
 	case e.signal() != "":
 		return e.killed()
 	case e.evidence.PidsDenied > 0 && !e.succeeded():
 		return verdict{
 			catalog.Failed, ReasonPidsLimit, e.exit.Status.ExitStatus(), "",
-			fmt.Sprintf("the limit of %d processes was reached (%s denied) and the analysis exited with %d",
-				e.pids, count(e.evidence.PidsDenied, "fork", "forks"), e.exit.Status.ExitStatus()),
+			e.outOfPids(),
 		}
 	case !e.succeeded():
 		code := e.exit.Status.ExitStatus()
@@ -77,6 +78,49 @@ func judge(e ending) verdict {
 	default:
 		return verdict{catalog.Complete, ReasonExit, 0, "", "the analysis exited with 0"}
 	}
+}
+
+// outOfMemory names whose limit it was.
+func (e ending) outOfMemory() string {
+	limit := OOMLimit{By: OOMUnknown}
+	if e.evidence.OOMLimit != nil {
+		limit = *e.evidence.OOMLimit
+	}
+	own := fmt.Sprintf("the run's own limit of %d bytes", e.memory)
+	at := "no limit that can be told: the host had no memory left, or a control group around the run"
+	switch limit.By {
+	case OOMOwn:
+		return fmt.Sprintf("out of memory: the kernel killed at the limit of %d bytes (%s)", limit.Bytes, e.memoryFigures())
+	case OOMEither:
+		return fmt.Sprintf("out of memory: the kernel killed at %s or at that of a control group around it, which cgroup v1 does not tell (%s)",
+			own, e.memoryFigures())
+	case OOMOuter:
+		at = fmt.Sprintf("the limit of %d bytes of a control group around the run", limit.Bytes)
+	}
+	if !e.outer {
+		at += "; " + own + " was not reached"
+	}
+	return fmt.Sprintf("out of memory: the kernel killed at %s (%s)", at, e.memoryFigures())
+}
+
+// memoryFigures are the kernel's own. oom_kill is given as it counts: with memory.oom.group it ends all processes
+// of a group, however few of them it has chosen. Before Linux 5.19 version 2 knew no peak.
+func (e ending) memoryFigures() string {
+	counted := fmt.Sprintf("oom_kill %d", e.evidence.OOMKills)
+	if e.outer || e.usage.MemoryPeakBytes == 0 {
+		return counted
+	}
+	return fmt.Sprintf("peak %d bytes, %s", e.usage.MemoryPeakBytes, counted)
+}
+
+// outOfPids names whose limit it was: a group that had fewer processes at its peak has not reached its own.
+func (e ending) outOfPids() string {
+	denied, code := count(e.evidence.PidsDenied, "fork", "forks"), e.exit.Status.ExitStatus()
+	if peak := e.usage.PidsPeak; !e.outer && peak > 0 && peak < e.pids {
+		return fmt.Sprintf("the limit of processes of a control group around the run was reached (%s denied; its own limit of %d was not, peak %d) and the analysis exited with %d",
+			denied, e.pids, peak, code)
+	}
+	return fmt.Sprintf("the limit of %d processes was reached (%s denied) and the analysis exited with %d", e.pids, denied, code)
 }
 
 func (e ending) succeeded() bool {

@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -66,5 +67,62 @@ func TestJudge(t *testing.T) {
 				t.Error("no message")
 			}
 		})
+	}
+}
+
+// Whose limit it was is said with the kernel's figures, and never with a limit that was not reached.
+func TestOutOfMemorySays(t *testing.T) {
+	for name, c := range map[string]struct {
+		limit   *OOMLimit
+		outer   bool
+		peak    int64
+		has     []string
+		without []string
+	}{
+		"its own":          {&OOMLimit{OOMOwn, 4096}, false, 4096, []string{"at the limit of 4096 bytes", "peak 4096 bytes", "oom_kill 3"}, []string{"around", "5000"}},
+		"its own, no peak": {&OOMLimit{OOMOwn, 4096}, false, 0, []string{"at the limit of 4096 bytes", "(oom_kill 3)"}, []string{"peak"}},
+		"one around it":    {&OOMLimit{OOMOuter, 2048}, false, 2000, []string{"2048 bytes of a control group around the run", "own limit of 5000 bytes was not reached", "peak 2000"}, nil},
+		"outer":            {&OOMLimit{OOMOuter, 2048}, true, 2000, []string{"2048 bytes of a control group around the run", "(oom_kill 3)"}, []string{"own limit", "peak"}},
+		"either":           {&OOMLimit{By: OOMEither}, false, 5000, []string{"own limit of 5000 bytes or at that of a control group around it", "peak 5000"}, []string{"not reached"}},
+		"nobody's":         {&OOMLimit{By: OOMUnknown}, false, 10, []string{"the host had no memory left", "own limit of 5000 bytes was not reached"}, nil},
+		"not told":         {nil, true, 10, []string{"no limit that can be told"}, []string{"5000"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			v := judge(ending{
+				exit: signaled(unix.SIGKILL), evidence: Evidence{OOMKills: 3, OOMLimit: c.limit},
+				memory: 5000, outer: c.outer, usage: Usage{MemoryPeakBytes: c.peak},
+			})
+			if v.reason != ReasonOutOfMemory {
+				t.Fatalf("%+v", v)
+			}
+			for _, word := range c.has {
+				if !strings.Contains(v.message, word) {
+					t.Errorf("no %q in %q", word, v.message)
+				}
+			}
+			for _, word := range c.without {
+				if strings.Contains(v.message, word) {
+					t.Errorf("%q in %q", word, v.message)
+				}
+			}
+		})
+	}
+}
+
+func TestOutOfPidsSays(t *testing.T) {
+	for name, c := range map[string]struct {
+		peak  int64
+		outer bool
+		want  string
+	}{
+		"its own":       {10, false, "the limit of 10 processes was reached (2 forks denied)"},
+		"no peak":       {0, false, "the limit of 10 processes was reached"},
+		"outer":         {3, true, "the limit of 10 processes was reached"},
+		"one around it": {3, false, "a control group around the run was reached (2 forks denied; its own limit of 10 was not, peak 3)"},
+	} {
+		e := ending{exit: exited(1), evidence: Evidence{PidsDenied: 2}, pids: 10, outer: c.outer, usage: Usage{PidsPeak: c.peak}}
+		if v := judge(e); v.reason != ReasonPidsLimit || !strings.Contains(v.message, c.want) {
+			t.Errorf("%s: %+v", name, v)
+		}
 	}
 }

@@ -56,7 +56,7 @@ type Analysis struct {
 	Grace   Duration `json:"grace,omitempty"`    // from SIGTERM to SIGKILL
 	LogSize Size     `json:"log_size,omitempty"` // bytes kept of each stream
 
-	// Limits is the strictness of the ladder: "enforce" or "best-effort".
+	// Limits is the strictness of the ladder: "enforce", "outer" or "best-effort".
 	Limits string `json:"limits,omitempty"`
 	// Keep says when the working directory stays: "never", "failed" or "always".
 	Keep string `json:"keep,omitempty"`

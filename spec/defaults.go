@@ -18,6 +18,7 @@ const (
 	IDsSelf  = "self"
 
 	LimitsEnforce    = "enforce"
+	LimitsOuter      = "outer"
 	LimitsBestEffort = "best-effort"
 
 	KeepNever  = "never"

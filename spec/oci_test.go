@@ -199,6 +199,9 @@ func TestOCIRlimits(t *testing.T) {
 	if got := limits("enforce", 0, as); !reflect.DeepEqual(got, want) {
 		t.Errorf("enforce: %v; want %v", got, want)
 	}
+	if got := limits("outer", 0, as); !reflect.DeepEqual(got, want) {
+		t.Errorf("outer: %v; want %v", got, want)
+	}
 	want["NOFILE"], want["DATA"], want["NPROC"] = [2]uint64{1024, 1024}, [2]uint64{512 << 20, 512 << 20}, [2]uint64{50, 50}
 	if got := limits("best-effort", 1024, as); !reflect.DeepEqual(got, want) {
 		t.Errorf("best-effort: %v; want %v", got, want)

@@ -19,6 +19,9 @@ const defaultNoFile = 65536
 // processes and threads of the user namespace's id. RLIMIT_DATA bounds the private writable memory of
 // each process (getrlimit(2); since Linux 4.7 mappings count, not the heap alone); RLIMIT_AS would
 // count reserved address space too, and Go, Java, CUDA and sanitizers reserve far more than they use.
+//
+// With outer neither is set: someone else's groups hold, and a bound of ours beside them would end what they
+// allow (RLIMIT_DATA counts the stacks of threads in full) and be the limit that the result has to name.
 func withRlimits(a Analysis, place Placement, s *specs.Spec) error {
 	noFile := place.NoFile
 	if noFile == 0 {

@@ -202,7 +202,7 @@ func checkChoices(a Analysis) error {
 	for _, err := range []error{
 		oneOf("rootfs", a.Rootfs, RootfsHost),
 		oneOf("ids", a.IDs, IDsRange, IDsSelf),
-		oneOf("limits", a.Limits, LimitsEnforce, LimitsBestEffort),
+		oneOf("limits", a.Limits, LimitsEnforce, LimitsOuter, LimitsBestEffort),
 		oneOf("keep", a.Keep, KeepNever, KeepFailed, KeepAlways),
 	} {
 		if err != nil {

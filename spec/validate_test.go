@@ -98,7 +98,7 @@ func TestValidateRefuses(t *testing.T) {
 		{"long label name", func(a *Analysis) { a.Labels = map[string]string{strings.Repeat("x", 64): ""} }, "label name"},
 		{"long label", func(a *Analysis) { a.Labels = map[string]string{"x": strings.Repeat("x", 257)} }, "longer than 256 bytes"},
 		{"label with escape", func(a *Analysis) { a.Labels = map[string]string{"x": "\x1b"} }, `label x: "\x1b" has a control character`},
-		{"limits", func(a *Analysis) { a.Limits = "enforced" }, `limits "enforced" is not known, it must be enforce or best-effort; did you mean "enforce"?`},
+		{"limits", func(a *Analysis) { a.Limits = "enforced" }, `limits "enforced" is not known, it must be enforce or outer or best-effort; did you mean "enforce"?`},
 		{"keep", func(a *Analysis) { a.Keep = "allways" }, `it must be never or failed or always; did you mean "always"?`},
 		{"ids", func(a *Analysis) { a.IDs = "root" }, `ids "root" is not known, it must be range or self`},
 		{"rootfs", func(a *Analysis) { a.Rootfs = "debian" }, `rootfs "debian" is not known, it must be host`},

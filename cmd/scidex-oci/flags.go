@@ -38,7 +38,7 @@ func analysisFlags() []cli.Flag {
 		&cli.StringFlag{Name: "timeout", Usage: "limit `DURATION` of the wall clock (default: 30m)"},
 		&cli.StringFlag{Name: "grace", Usage: "wait `DURATION` from SIGTERM to SIGKILL (default: 5s)"},
 		&cli.StringFlag{Name: "log-size", Usage: "keep `SIZE` of each of standard output and standard error (default: 16MiB)"},
-		&cli.StringFlag{Name: "limits", Usage: "`enforce|best-effort`: refuse where the kernel cannot hold a limit (default), or hold what can be held and say so"},
+		&cli.StringFlag{Name: "limits", Usage: "`enforce|outer|best-effort`: refuse where the kernel cannot hold a limit (default), leave memory, CPUs and processes to the control groups that this command is in (a batch system, a container), or hold what can be held; the result says what held"},
 		&cli.StringFlag{Name: "network", Usage: "`none`, the only value: a run never gets a network"},
 		&cli.StringFlag{Name: "keep", Usage: "keep the working directory: `never|failed|always` (default: never)"},
 	}

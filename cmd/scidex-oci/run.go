@@ -109,7 +109,7 @@ func (s *session) prepare(ctx context.Context) error {
 	if err != nil {
 		return &runner.RequestError{Err: err}
 	}
-	if s.begun, err = runner.Begin(ctx); err != nil {
+	if s.begun, err = runner.Begin(ctx, a.Limits); err != nil {
 		return err
 	}
 	return s.open(ctx)

@@ -29,7 +29,7 @@ _scidex_oci() {
         --timeout) COMPREPLY=($(compgen -f -- "$current")); return ;;
         --grace) COMPREPLY=($(compgen -f -- "$current")); return ;;
         --log-size) COMPREPLY=($(compgen -f -- "$current")); return ;;
-        --limits) COMPREPLY=($(compgen -W "enforce best-effort" -- "$current")); return ;;
+        --limits) COMPREPLY=($(compgen -W "enforce outer best-effort" -- "$current")); return ;;
         --network) COMPREPLY=($(compgen -W "none" -- "$current")); return ;;
         --keep) COMPREPLY=($(compgen -W "never failed always" -- "$current")); return ;;
         --file|-f) COMPREPLY=($(compgen -f -- "$current")); return ;;

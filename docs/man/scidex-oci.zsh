@@ -24,7 +24,7 @@ _scidex_oci_run() {
         '*--timeout=[limit DURATION of the wall clock (default\: 30m)]:duration:_files' \
         '*--grace=[wait DURATION from SIGTERM to SIGKILL (default\: 5s)]:duration:_files' \
         '*--log-size=[keep SIZE of each of standard output and standard error (default\: 16MiB)]:size:_files' \
-        '*--limits=[enforce|best-effort\: refuse where the kernel cannot hold a limit (default), or hold what can be held and say so]:enforce|best-effort:(enforce best-effort)' \
+        '*--limits=[enforce|outer|best-effort\: refuse where the kernel cannot hold a limit (default), leave memory, CPUs and processes to the control groups that this command is in (a batch system, a container), or hold what can be held; the result says what held]:enforce|outer|best-effort:(enforce outer best-effort)' \
         '*--network=[none, the only value\: a run never gets a network]:none:(none)' \
         '*--keep=[keep the working directory\: never|failed|always (default\: never)]:never|failed|always:(never failed always)' \
         '*--file=[read the request from the manifest FILE (YAML or JSON, - for standard input); flags override it]:file:_files' \
@@ -63,7 +63,7 @@ _scidex_oci_spec() {
         '*--timeout=[limit DURATION of the wall clock (default\: 30m)]:duration:_files' \
         '*--grace=[wait DURATION from SIGTERM to SIGKILL (default\: 5s)]:duration:_files' \
         '*--log-size=[keep SIZE of each of standard output and standard error (default\: 16MiB)]:size:_files' \
-        '*--limits=[enforce|best-effort\: refuse where the kernel cannot hold a limit (default), or hold what can be held and say so]:enforce|best-effort:(enforce best-effort)' \
+        '*--limits=[enforce|outer|best-effort\: refuse where the kernel cannot hold a limit (default), leave memory, CPUs and processes to the control groups that this command is in (a batch system, a container), or hold what can be held; the result says what held]:enforce|outer|best-effort:(enforce outer best-effort)' \
         '*--network=[none, the only value\: a run never gets a network]:none:(none)' \
         '*--keep=[keep the working directory\: never|failed|always (default\: never)]:never|failed|always:(never failed always)' \
         '*--file=[read the request from the manifest FILE (YAML or JSON, - for standard input); flags override it]:file:_files' \
@@ -176,7 +176,7 @@ _scidex_oci_selftest() {
         '*--timeout=[limit DURATION of the wall clock (default\: 30m)]:duration:_files' \
         '*--grace=[wait DURATION from SIGTERM to SIGKILL (default\: 5s)]:duration:_files' \
         '*--log-size=[keep SIZE of each of standard output and standard error (default\: 16MiB)]:size:_files' \
-        '*--limits=[enforce|best-effort\: refuse where the kernel cannot hold a limit (default), or hold what can be held and say so]:enforce|best-effort:(enforce best-effort)' \
+        '*--limits=[enforce|outer|best-effort\: refuse where the kernel cannot hold a limit (default), leave memory, CPUs and processes to the control groups that this command is in (a batch system, a container), or hold what can be held; the result says what held]:enforce|outer|best-effort:(enforce outer best-effort)' \
         '*--network=[none, the only value\: a run never gets a network]:none:(none)' \
         '*--audit=[on|off\: note in the result what the analysis tries to reach and may not (default\: on); off only where the kernel lacks seccomp user notification]:on|off:_files' \
         '*--target=[prove that TARGET is out of reach\: HOST\:PORT, a URL, the path of a socket or @NAME; repeatable]:target:_files' \

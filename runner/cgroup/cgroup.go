@@ -45,6 +45,15 @@ type Evidence struct {
 	// Periods of the CPU quota are those in which the group ran (Documentation/scheduler/sched-bwc.rst),
 	// ThrottledPeriods those in which it came to the quota.
 	Periods, ThrottledPeriods int64
+	// Shortage says of which group memory ran out, where the kernel has killed.
+	Shortage Shortage
+}
+
+// Shortage is a lack of memory. With neither field set the host had none left, or a group that cannot be seen
+// from here; with both, on version 1, it cannot be told which of the two limits it was.
+type Shortage struct {
+	Own   bool  // the run's own group had reached its limit
+	Outer int64 // the limit in bytes of a group around it that had reached it
 }
 
 // Group is the control group of one run.
@@ -52,12 +61,15 @@ type Group struct {
 	files  hierarchy
 	dirs   []string
 	limits Limits
+	above  chain   // of memory
+	before []int64 // how often the groups above had reached their limits before the run
 }
 
 // hierarchy is what differs between the two versions of the interface.
 type hierarchy interface {
 	set(Limits) error
 	effective() (Effective, error)
+	holdsSwap() bool
 	usage() (Usage, error)
 	evidence() (Evidence, error)
 	kill() error
@@ -73,7 +85,8 @@ func (p *Parent) New(name string, limits Limits) (_ *Group, _ Effective, err err
 		}
 		g.dirs = append(g.dirs, dir)
 	}
-	g.files = p.open(name)
+	g.files, g.above = p.open(name), p.above()
+	g.before = g.above.each(chain.reached)
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, g.Remove())
@@ -136,7 +149,13 @@ func (g *Group) Add(pid int) error {
 func (g *Group) Usage() (Usage, error) { return g.files.usage() }
 
 // Evidence reads the group's counters. Read them before Remove.
-func (g *Group) Evidence() (Evidence, error) { return g.files.evidence() }
+func (g *Group) Evidence() (Evidence, error) {
+	e, err := g.files.evidence()
+	if e.OOMKills > 0 && !(e.Shortage.Own && g.above.unified) { // version 2 is sure of its own
+		e.Shortage.Outer = g.above.short(g.before, g.above.each(chain.reached))
+	}
+	return e, err
+}
 
 // Empty makes sure that no process is left in the group: it kills what is there and waits for it to
 // go, at most for the given time.

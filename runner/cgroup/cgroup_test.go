@@ -235,7 +235,7 @@ func TestV2LimitsAndEvidence(t *testing.T) {
 		t.Errorf("usage %+v (%v)", usage, err)
 	}
 	evidence, err := g.evidence()
-	if err != nil || evidence != (Evidence{OOMKills: 1, PidsDenied: 4, Throttled: 2500 * time.Microsecond, Periods: 9, ThrottledPeriods: 3}) {
+	if err != nil || evidence != (Evidence{OOMKills: 1, PidsDenied: 4, Throttled: 2500 * time.Microsecond, Periods: 9, ThrottledPeriods: 3, Shortage: Shortage{Own: true}}) {
 		t.Errorf("evidence %+v (%v)", evidence, err)
 	}
 }

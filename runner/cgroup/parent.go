@@ -110,3 +110,11 @@ func (p *Parent) open(name string) hierarchy {
 	}
 	return v1{memory: at("memory"), pids: at("pids"), cpu: at("cpu"), cpuacct: at("cpuacct")}
 }
+
+// above are the groups that a group made here has around it, which may hold less memory than its own limit.
+func (p *Parent) above() chain {
+	if p.Version == 2 {
+		return chain{unified: true, dirs: upwards(p.dirs[""])}
+	}
+	return chain{dirs: upwards(p.dirs["memory"])}
+}

@@ -52,21 +52,23 @@ func (g v1) effective() (e Effective, err error) {
 	if e.Pids, err = readInt(g.pids, "pids.max"); err != nil {
 		return e, err
 	}
-	if g.cpu == "" {
-		return e, nil
+	if g.cpu != "" {
+		e.CPUs, err = g.cpus()
 	}
+	return e, err
+}
+
+// cpus is the CPU quota, 0 where there is none.
+func (g v1) cpus() (float64, error) {
 	us, err := readInt(g.cpu, "cpu.cfs_quota_us")
 	if err != nil {
-		return e, err
+		return 0, err
 	}
 	period, err := readInt(g.cpu, "cpu.cfs_period_us")
-	if err != nil {
-		return e, err
+	if err != nil || us <= 0 || period <= 0 { // -1 means no quota
+		return 0, err
 	}
-	if us > 0 && period > 0 { // -1 means no quota
-		e.CPUs = float64(us) / float64(period)
-	}
-	return e, nil
+	return float64(us) / float64(period), nil
 }
 
 func (g v1) usage() (u Usage, err error) {
@@ -94,6 +96,8 @@ func (g v1) evidence() (e Evidence, err error) {
 	if e.OOMKills, err = readKey(g.memory, "memory.oom_control", "oom_kill"); err != nil {
 		return e, err
 	}
+	// Each process counts in its own group, whoever's limit it was killed for.
+	e.Shortage.Own = e.OOMKills > 0 && shortages(g.memory) > 0
 	if e.PidsDenied, err = readKey(g.pids, "pids.events", "max"); err != nil {
 		return e, err
 	}

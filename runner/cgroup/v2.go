@@ -40,15 +40,19 @@ func (g v2) effective() (e Effective, err error) {
 	if e.Pids, err = readInt(g.dir, "pids.max"); err != nil {
 		return e, err
 	}
-	text, err := read(g.dir, "cpu.max")
-	if errors.Is(err, os.ErrNotExist) {
+	if e.CPUs, err = g.cpus(); errors.Is(err, os.ErrNotExist) {
 		return e, nil
 	}
-	if err != nil {
-		return e, err
-	}
-	e.CPUs, err = parseCPUMax(text)
 	return e, err
+}
+
+// cpus is the CPU quota, 0 where there is none.
+func (g v2) cpus() (float64, error) {
+	text, err := read(g.dir, "cpu.max")
+	if err != nil {
+		return 0, err
+	}
+	return parseCPUMax(text)
 }
 
 // parseCPUMax reads "QUOTA PERIOD" in microseconds; "max" means no quota and gives 0.
@@ -91,6 +95,12 @@ func (g v2) evidence() (e Evidence, err error) {
 	if e.OOMKills, err = readKey(g.dir, "memory.events", "oom_kill"); err != nil {
 		return e, err
 	}
+	// oom_kill counts the group's processes whoever's limit they were killed for, oom this group's own limit.
+	shortages, err := readKey(g.dir, "memory.events", "oom")
+	if err != nil {
+		return e, err
+	}
+	e.Shortage.Own = e.OOMKills > 0 && shortages > 0
 	if e.PidsDenied, err = readKey(g.dir, "pids.events", "max"); err != nil {
 		return e, err
 	}

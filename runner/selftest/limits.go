@@ -82,6 +82,8 @@ func (t *test) try(ctx context.Context, tr trial) error {
 		case !slices.Contains(tr.limits, e.Limit):
 		case e.By == "none":
 			t.add(t.unheld(e))
+		case e.By == "outer":
+			t.add(Check{Check: "limit", Target: e.Limit + " " + readable(e.Limit, e.Effective), Result: Inconclusive, Detail: "held by a control group that this program is in, too: to exceed it would be this program's end"})
 		default:
 			held = append(held, e)
 		}

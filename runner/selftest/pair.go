@@ -23,7 +23,7 @@ type pair struct {
 func (p *pair) launch(ctx context.Context) (err error) {
 	var begun [2]*runner.Begun
 	for i := range begun {
-		if begun[i], err = runner.Begin(ctx); err != nil {
+		if begun[i], err = runner.Begin(ctx, p.view.analysis.Limits); err != nil {
 			if i > 0 {
 				begun[0].Drop()
 			}

@@ -46,6 +46,10 @@ type result struct {
 		ThrottledMS      int64 `json:"throttled_ms"`
 		ThrottledPeriods int64 `json:"throttled_periods"`
 		Periods          int64 `json:"periods"`
+		OOMLimit         *struct {
+			By    string `json:"by"`
+			Bytes int64  `json:"bytes"`
+		} `json:"oom_limit,omitempty"`
 	} `json:"evidence"`
 	Series   *series       `json:"series,omitempty"`
 	Enforced []enforcement `json:"enforced"`
@@ -298,6 +302,10 @@ func (r result) checkSandbox() (wrong []error) {
 		wrong = append(wrong, fmt.Errorf("socket_wall %q", s.SocketWall))
 	}
 	wrong = append(wrong, r.checkSeries()...)
+	if limit := r.Evidence.OOMLimit; (limit != nil) != (r.Evidence.OOMKills > 0) ||
+		limit != nil && (!slices.Contains([]string{"cgroup", "outer", "either", "unknown"}, limit.By) || (limit.Bytes > 0) != (limit.By == "cgroup" || limit.By == "outer")) {
+		wrong = append(wrong, fmt.Errorf("%d kills, oom_limit %+v", r.Evidence.OOMKills, limit))
+	}
 	for _, name := range []string{"memory", "cpus", "pids", "timeout", "log_size", "tmp"} {
 		if !slices.ContainsFunc(r.Enforced, func(e enforcement) bool { return e.Limit == name && e.Asked != "" && e.By != "" }) {
 			wrong = append(wrong, fmt.Errorf("enforced says nothing about %s", name))

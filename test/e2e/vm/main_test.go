@@ -121,6 +121,14 @@ func (r result) by(limit string) string {
 	return r.Enforced[at].By
 }
 
+func (r result) effective(limit string) string {
+	at := slices.IndexFunc(r.Enforced, func(e enforcement) bool { return e.Limit == limit })
+	if at < 0 {
+		return ""
+	}
+	return r.Enforced[at].Effective
+}
+
 func (r result) expect(t *testing.T, state, reason string) {
 	t.Helper()
 	if r.State != state || r.Reason != reason {

@@ -1,0 +1,247 @@
+package cgroup
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Outer are the control groups that a process is in and that someone else made: a batch system, a container
+// engine, systemd. Of those above the root of what is visible here, as in a cgroup namespace, nothing is known;
+// of version 1 the kernel itself says what they hold of memory.
+type Outer struct {
+	memory, pids, cpu, cpuset chain
+	proc                      string
+	before                    counters
+	alone                     [3][]bool // census before the start
+	family                    family
+}
+
+// Held is what the groups around a process hold: the smallest limits that can be seen.
+type Held struct {
+	Limits // 0 where nothing holds
+	// Why says, by "memory", "cpus" and "pids", why nothing could be read where that was so.
+	Why map[string]error
+	// Swapping is true where the host has swap that the memory limit does not count.
+	Swapping bool
+	// CPUSet is true where CPUs is the size of the set of CPUs, which is smaller than any quota.
+	CPUSet bool
+}
+
+// chain are the groups of one controller that a process is in, from its own up to the visible root.
+type chain struct {
+	unified bool // cgroup v2
+	dirs    []string
+	err     error // why there are none
+}
+
+// FindOuter finds the groups that the process pid is in.
+func FindOuter(sys System, pid int) *Outer {
+	sys = sys.withDefaults()
+	mounts, err := readMounts(filepath.Join(sys.Proc, "self/mountinfo"))
+	own, failed := readOwn(filepath.Join(sys.Proc, strconv.Itoa(pid), "cgroup"))
+	find := func(controller string) chain {
+		if err := errors.Join(err, failed); err != nil {
+			return chain{err: err}
+		}
+		return findChain(mounts, own, controller, pid)
+	}
+	return &Outer{
+		memory: find("memory"), pids: find("pids"), cpu: find("cpu"), cpuset: find("cpuset"), proc: sys.Proc,
+	}
+}
+
+// findChain makes sure that the process is where its chain begins: of a mount made in another namespace or for
+// another container, the names in /proc lead to a stranger's group.
+func findChain(mounts mounts, own map[string]string, controller string, pid int) chain {
+	name := controller
+	if !mounts.has(name) {
+		name = ""
+	}
+	m, mounted := mounts[name]
+	group, known := own[name]
+	if !mounted || !known {
+		return chain{err: fmt.Errorf("no control group file system with the %s controller is mounted", controller)}
+	}
+	dir := m.dir(group)
+	pids, err := pidsOf(dir)
+	if err != nil {
+		return chain{err: err}
+	}
+	if !slices.Contains(pids, pid) {
+		return chain{err: fmt.Errorf("the run's own control group (%s of %s) is not visible here", controller, group)}
+	}
+	return chain{unified: name == "", dirs: upwards(dir)}
+}
+
+// upwards are dir and the groups above it that are mounted. What is above the mount point is no group.
+func upwards(dir string) []string {
+	var dirs []string
+	for ; ; dir = filepath.Dir(dir) {
+		if _, err := os.Stat(filepath.Join(dir, "cgroup.procs")); err != nil {
+			return dirs
+		}
+		dirs = append(dirs, dir)
+	}
+}
+
+// Held reads the limits.
+func (o *Outer) Held() Held {
+	h := Held{Why: map[string]error{}}
+	least := func(limit string, c chain, read func(chain, string) (float64, error)) float64 {
+		value, err := c.least(read)
+		if err != nil {
+			h.Why[limit] = err
+		}
+		if math.IsInf(value, 1) {
+			return 0
+		}
+		return value
+	}
+	h.Memory = int64(least("memory", o.memory, chain.memoryLimit))
+	h.Pids = int64(least("pids", o.pids, chain.pidsLimit))
+	h.CPUs = least("cpus", o.cpu, chain.quota)
+	if set := o.cpuSet(); set > 0 && (h.CPUs == 0 || float64(set) < h.CPUs) {
+		h.CPUs, h.CPUSet = float64(set), true
+		delete(h.Why, "cpus")
+	}
+	h.Swapping = h.Memory > 0 && o.swaps(h.Memory)
+	return h
+}
+
+// least is the smallest limit of a chain, infinite where there is none. One that was read holds, whatever could
+// not be read beside it.
+func (c chain) least(read func(chain, string) (float64, error)) (float64, error) {
+	found, failed := math.Inf(1), c.err
+	for _, dir := range c.dirs {
+		value, err := read(c, dir)
+		switch {
+		case errors.Is(err, fs.ErrNotExist): // the root of all groups, or a controller that is not handed down
+		case err != nil:
+			failed = errors.Join(failed, err)
+		case value < found:
+			found = value
+		}
+	}
+	if math.IsInf(found, 1) {
+		return found, failed
+	}
+	return found, nil
+}
+
+// unlimitedV1 is far above what any machine has; the kernel's own word is the greatest count of whole pages.
+const unlimitedV1 = 1 << 62
+
+func (c chain) memoryLimit(dir string) (float64, error) {
+	if c.unified {
+		return readMax(dir, "memory.max")
+	}
+	limit, err := readInt(dir, "memory.limit_in_bytes")
+	if err != nil {
+		return 0, err
+	}
+	// What counts of all groups above, also of those that are out of sight (cgroup-v1/memory.rst, "stat file").
+	if all, err := readKey(dir, "memory.stat", "hierarchical_memory_limit"); err == nil {
+		limit = min(limit, all)
+	}
+	return finite(limit), nil
+}
+
+func (c chain) pidsLimit(dir string) (float64, error) { return readMax(dir, "pids.max") }
+
+func (c chain) quota(dir string) (float64, error) {
+	cpus, err := 0.0, error(nil)
+	if c.unified {
+		cpus, err = v2{dir: dir}.cpus()
+	} else {
+		cpus, err = v1{cpu: dir}.cpus()
+	}
+	if cpus == 0 {
+		cpus = math.Inf(1)
+	}
+	return cpus, err
+}
+
+func finite(limit int64) float64 {
+	if limit >= unlimitedV1 {
+		return math.Inf(1)
+	}
+	return float64(limit)
+}
+
+// readMax reads a number or "max", which is none.
+func readMax(dir, file string) (float64, error) {
+	text, err := read(dir, file)
+	if err != nil {
+		return 0, err
+	}
+	if text == "max" {
+		return math.Inf(1), nil
+	}
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil {
+		return 0, fmt.Errorf("%s: %w", filepath.Join(dir, file), err)
+	}
+	return float64(n), nil
+}
+
+// cpuSet is the number of CPUs that the process may run on, 0 where these are all of the host's.
+func (o *Outer) cpuSet() int64 {
+	if len(o.cpuset.dirs) == 0 {
+		return 0
+	}
+	files := []string{"cpuset.effective_cpus", "cpuset.cpus"}
+	if o.cpuset.unified {
+		files = []string{"cpuset.cpus.effective"}
+	}
+	for _, file := range files {
+		text, err := read(o.cpuset.dirs[0], file)
+		if err != nil {
+			continue
+		}
+		if n := countCPUs(text); n < o.onlineCPUs() {
+			return n
+		}
+		return 0
+	}
+	return 0
+}
+
+// countCPUs counts a list as in cpuset(7): "0-3,8".
+func countCPUs(list string) int64 {
+	var n int64
+	for part := range strings.SplitSeq(list, ",") {
+		from, to, ranged := strings.Cut(part, "-")
+		if !ranged {
+			to = from
+		}
+		first, err := strconv.ParseInt(from, 10, 64)
+		last, failed := strconv.ParseInt(to, 10, 64)
+		if err != nil || failed != nil || last < first {
+			return 0
+		}
+		n += last - first + 1
+	}
+	return n
+}
+
+// onlineCPUs counts the lines of CPUs in proc_stat(5).
+func (o *Outer) onlineCPUs() int64 {
+	text, err := os.ReadFile(filepath.Join(o.proc, "stat"))
+	if err != nil {
+		return 0
+	}
+	var n int64
+	for line := range strings.Lines(string(text)) {
+		if strings.HasPrefix(line, "cpu") && !strings.HasPrefix(line, "cpu ") {
+			n++
+		}
+	}
+	return n
+}
