@@ -150,6 +150,11 @@ type request struct {
 	Timeout string            `json:"timeout,omitempty"`
 	Grace   string            `json:"grace,omitempty"`
 	LogSize int64             `json:"log_size,omitempty"`
+
+	WorkSize    int64  `json:"work_size,omitempty"`
+	WorkFiles   int64  `json:"work_files,omitempty"`
+	WorkStorage string `json:"work_storage,omitempty"`
+
 	Limits  string            `json:"limits,omitempty"`
 	Keep    string            `json:"keep,omitempty"`
 }
