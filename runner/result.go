@@ -18,6 +18,8 @@ const (
 	ReasonTimeout        Reason = "timeout"
 	ReasonOutOfMemory    Reason = "out_of_memory"
 	ReasonPidsLimit      Reason = "pids_limit"
+	ReasonWorkFull       Reason = "work_full"
+	ReasonHostFull       Reason = "host_full"
 	ReasonOutputMissing  Reason = "output_missing"
 	ReasonNotFound       Reason = "not_found"
 	ReasonNotInvocable   Reason = "not_invocable"
@@ -87,15 +89,22 @@ type Usage struct {
 	CPUMS           int64 `json:"cpu_ms"`
 	MemoryPeakBytes int64 `json:"memory_peak_bytes"`
 	PidsPeak        int64 `json:"pids_peak"`
-	WorkBytes       int64 `json:"work_bytes"`
-	WorkFiles       int64 `json:"work_files"`
+	// WorkBytes and WorkFiles are the most that was seen in /work, bytes as they are allocated.
+	WorkBytes int64 `json:"work_bytes"`
+	WorkFiles int64 `json:"work_files"`
 }
 
-// Evidence holds the kernel's own counters.
+// Evidence holds the kernel's own counters, and what the watchdog saw where it ended the run.
 type Evidence struct {
 	OOMKills    int64 `json:"oom_kills"`
 	PidsDenied  int64 `json:"pids_denied"`
 	ThrottledMS int64 `json:"throttled_ms"`
+	// WorkBytes and WorkFiles were seen in /work when it passed its bound.
+	WorkBytes int64 `json:"work_bytes,omitempty"`
+	WorkFiles int64 `json:"work_files,omitempty"`
+	// HostFree is what a file system had free when that was below HostFloor, in bytes.
+	HostFree  int64 `json:"host_free_bytes,omitempty"`
+	HostFloor int64 `json:"host_floor_bytes,omitempty"`
 }
 
 // Enforcement says what held a limit: cgroup, outer, rlimit, tmpfs, watchdog or none.

@@ -42,6 +42,10 @@ type result struct {
 		OOMKills    int64 `json:"oom_kills"`
 		PidsDenied  int64 `json:"pids_denied"`
 		ThrottledMS int64 `json:"throttled_ms"`
+		WorkBytes   int64 `json:"work_bytes,omitempty"`
+		WorkFiles   int64 `json:"work_files,omitempty"`
+		HostFree    int64 `json:"host_free_bytes,omitempty"`
+		HostFloor   int64 `json:"host_floor_bytes,omitempty"`
 	} `json:"evidence"`
 	Enforced []enforcement `json:"enforced"`
 	Sandbox  struct {
@@ -232,7 +236,7 @@ var (
 
 var reasonsOf = map[string][]string{
 	"complete": {"exit"},
-	"failed":   {"exit", "signal", "timeout", "out_of_memory", "pids_limit", "output_missing", "not_found", "not_invocable"},
+	"failed":   {"exit", "signal", "timeout", "out_of_memory", "pids_limit", "work_full", "host_full", "output_missing", "not_found", "not_invocable"},
 	"canceled": {"stopped"},
 	"error":    {"harvest", "commit", "export", "sandbox", "request"},
 	"lost":     {"supervisor_lost"},
@@ -288,7 +292,7 @@ func (r result) checkSandbox() (wrong []error) {
 	if s.SocketWall != "" && s.SocketWall != "overlay" && s.SocketWall != "scan" {
 		wrong = append(wrong, fmt.Errorf("socket_wall %q", s.SocketWall))
 	}
-	for _, name := range []string{"memory", "cpus", "pids", "timeout", "log_size", "tmp"} {
+	for _, name := range []string{"memory", "cpus", "pids", "timeout", "log_size", "tmp", "work_size", "work_files"} {
 		if !slices.ContainsFunc(r.Enforced, func(e enforcement) bool { return e.Limit == name && e.Asked != "" && e.By != "" }) {
 			wrong = append(wrong, fmt.Errorf("enforced says nothing about %s", name))
 		}
