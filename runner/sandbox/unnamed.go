@@ -13,15 +13,15 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs"
 )
 
-// unnamed finds the files of /work that have no name any more and that a process of the run has open: by what
+// unnamed finds the files on the mount at work, as the processes see it, that have no name any more and that a process of the run has open: by what
 // /proc shows of the descriptors of every process of this PID namespace but the supervisor. It ends early when
 // more than most were found. A file that is only mapped, or only on its way through a socket, is not seen.
-func unnamed(proc string, most int64) ([]outputs.Inode, error) {
+func unnamed(proc, work string, most int64) ([]outputs.Inode, error) {
 	pids, err := os.ReadDir(proc)
 	if err != nil {
 		return nil, err
 	}
-	s := fdSurvey{found: map[[2]uint64]int64{}, most: most}
+	s := fdSurvey{found: map[[2]uint64]int64{}, most: most, path: filepath.Join("root", work)}
 	for _, entry := range pids {
 		if pid, err := strconv.Atoi(entry.Name()); err == nil && pid != 1 {
 			if err := s.process(filepath.Join(proc, entry.Name())); err != nil {
@@ -39,13 +39,14 @@ func unnamed(proc string, most int64) ([]outputs.Inode, error) {
 type fdSurvey struct {
 	found map[[2]uint64]int64 // by device and inode: allocated bytes
 	most  int64
-	work  uint64 // the mount of /work
+	path  string // of /work, below a process' directory
+	work  uint64 // the mount there
 }
 
 // process looks at one process, which may end meanwhile.
 func (s *fdSurvey) process(dir string) error {
 	var st unix.Statx_t
-	err := unix.Statx(unix.AT_FDCWD, filepath.Join(dir, "root/work"), unix.AT_SYMLINK_NOFOLLOW, unix.STATX_MNT_ID, &st)
+	err := unix.Statx(unix.AT_FDCWD, filepath.Join(dir, s.path), unix.AT_SYMLINK_NOFOLLOW, unix.STATX_MNT_ID, &st)
 	if err != nil {
 		return gone(err)
 	}

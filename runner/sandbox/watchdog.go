@@ -30,6 +30,7 @@ type watchdog struct {
 	floor Floor
 	links map[string]string
 	proc  string
+	path  string // of /work, as processes see it
 	kill  func() error
 
 	cancel  context.CancelFunc
@@ -57,7 +58,7 @@ type finding struct {
 // release sets a watchdog on the run.
 func (w *worker) release() *watchdog {
 	d := &watchdog{
-		bound: w.job.Bound, floor: w.job.Floor, links: w.job.Links, proc: "/proc",
+		bound: w.job.Bound, floor: w.job.Floor, links: w.job.Links, proc: "/proc", path: "/work",
 		kill: func() error { return w.container.Signal(syscall.SIGKILL) },
 		kept: []kept{{w.ingest, "the blob store"}},
 	}
@@ -168,7 +169,7 @@ func (d *watchdog) confirm(ctx context.Context, ruler *outputs.Ruler) (outputs.E
 	if err != nil || got.Exceeds(d.bound) {
 		return got, err
 	}
-	list, err := unnamed(d.proc, d.bound.Files)
+	list, err := unnamed(d.proc, d.path, d.bound.Files)
 	if err != nil {
 		return got, err
 	}
@@ -180,7 +181,7 @@ func (d *watchdog) confirm(ctx context.Context, ruler *outputs.Ruler) (outputs.E
 // descriptors that it holds: so the names do not wait for it.
 func (d *watchdog) watchUnnamed(ctx context.Context) error {
 	return d.paced(ctx, func() (outputs.Extent, bool, error) {
-		list, err := unnamed(d.proc, d.bound.Files)
+		list, err := unnamed(d.proc, d.path, d.bound.Files)
 		d.unnamed.Store(&list)
 		return d.bound, true, err
 	})

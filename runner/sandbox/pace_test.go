@@ -1,0 +1,63 @@
+package sandbox
+
+import (
+	"testing"
+	"time"
+
+	"github.com/scidex-ai/scidex-oci/outputs"
+)
+
+func TestPacer(t *testing.T) {
+	const cost = 10 * time.Millisecond
+	start := time.Unix(1000, 0)
+	began := supply{bytes: 1 << 40, inodes: 1 << 20}
+	room := outputs.Extent{Files: 80_000, Bytes: 800 << 20}
+	lost := func(bytes, inodes int64) supply {
+		return supply{bytes: began.bytes - bytes, inodes: began.inodes - inodes}
+	}
+	for name, c := range map[string]struct {
+		looks []supply // the last one decides
+		room  outputs.Extent
+		whole bool
+		busy  bool
+	}{
+		"nothing went":                     {[]supply{began}, room, true, false},
+		"little went":                      {[]supply{lost(100<<10, 9_000)}, room, true, false},
+		"what directories of names take":   {[]supply{lost(120_000, 0)}, room, true, true},
+		"many inodes":                      {[]supply{lost(0, 10_000)}, room, true, true},
+		"bytes, few left":                  {[]supply{lost(4096, 0)}, outputs.Extent{Files: 80_000, Bytes: 32 << 10}, true, true},
+		"nothing left":                     {[]supply{began}, outputs.Extent{}, true, true},
+		"somebody gave back":               {[]supply{lost(-1<<30, -5)}, room, true, false},
+		"given back, and then taken":       {[]supply{lost(-1<<30, 0), began}, room, true, true},
+		"something was moved behind it":    {[]supply{began}, room, false, true},
+		"the file system does not say":     {[]supply{{unknown: true}}, room, true, true},
+		"taken, and given back by another": {[]supply{lost(1<<30, 0), began}, room, true, false},
+	} {
+		var p pacer
+		if !p.due(start, began) {
+			t.Errorf("%s: the first one waits", name)
+		}
+		p.done(start, cost, began, c.room, c.whole)
+		busy, idle := start.Add(restBusy*cost), start.Add(restIdle*cost)
+		for _, look := range c.looks[:len(c.looks)-1] {
+			p.due(start, look)
+		}
+		last := c.looks[len(c.looks)-1]
+		if p.due(busy.Add(-1), last) {
+			t.Errorf("%s: too early", name)
+		}
+		if got := p.due(busy, last); got != c.busy {
+			t.Errorf("%s: busy %v", name, got)
+		}
+		if !p.due(idle, last) {
+			t.Errorf("%s: too late", name)
+		}
+	}
+}
+
+// Both kinds of surveys together keep the promise of a fifth of a core.
+func TestRestsKeepTheShare(t *testing.T) {
+	if share := 2.0 / (1 + restBusy); share > 0.2 {
+		t.Errorf("surveys take %g of a core", share)
+	}
+}
