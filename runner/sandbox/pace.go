@@ -9,10 +9,12 @@ import (
 )
 
 // A survey rests so many times as long as it took. There are two kinds, of names and of open files: together
-// they take a fifth of a core while the file system fills up, and a five-hundredth while it does not.
+// they take a fifth of a core while the file system fills up, and a five-hundredth while it does not, and then
+// they are not made at each look either.
 const (
 	restBusy = 9
 	restIdle = 999
+	idle     = 500 * time.Millisecond
 )
 
 // pacer spaces surveys by what they cost and by what there is to find. How much of the file system went since
@@ -24,6 +26,7 @@ type pacer struct {
 	room  outputs.Extent // what was left of the bound
 	high  supply         // the most that was free since
 	hurry bool           // the last one was not whole
+	links bool           // it counts names that take no inode
 }
 
 // supply is what a file system has left.
@@ -39,24 +42,27 @@ func supplyOf(st *unix.Statfs_t) supply {
 // due reports whether the next survey is.
 func (p *pacer) due(now time.Time, free supply) bool {
 	p.high.bytes, p.high.inodes = max(p.high.bytes, free.bytes), max(p.high.inodes, free.inodes)
-	rest := restIdle * p.cost
+	rest := max(idle, restIdle*p.cost)
 	if p.hurry || free.unknown || p.drained(free) {
 		rest = restBusy * p.cost
 	}
 	return now.Sub(p.ended) >= rest
 }
 
-// drained reports whether what went could fill an eighth of the room. A name is counted at the least that a
-// directory has for it (ext4: 8 bytes and the name, in fours), for hard links take no inode.
+// drained reports whether what went could fill an eighth of the room. A hard link takes no inode: it is counted
+// at the least that a directory has for a name (ext4: 8 bytes and the name, in fours).
 func (p *pacer) drained(free supply) bool {
 	const nameBytes = 12
-	bytes, inodes := p.high.bytes-free.bytes, p.high.inodes-free.inodes
-	return 8*bytes >= min(p.room.Bytes, nameBytes*p.room.Files) || 8*inodes >= p.room.Files
+	room := p.room.Bytes
+	if p.links {
+		room = min(room, nameBytes*p.room.Files)
+	}
+	return 8*(p.high.bytes-free.bytes) >= room || 8*(p.high.inodes-free.inodes) >= p.room.Files
 }
 
 // done notes a survey that began when there was so much free.
 func (p *pacer) done(now time.Time, cost time.Duration, began supply, room outputs.Extent, whole bool) {
-	*p = pacer{ended: now, cost: cost, room: room, high: began, hurry: !whole}
+	*p = pacer{ended: now, cost: cost, room: room, high: began, hurry: !whole, links: p.links}
 }
 
 // threadTime is the processor time of the calling thread, to which the caller must be locked.

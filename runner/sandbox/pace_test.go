@@ -20,20 +20,24 @@ func TestPacer(t *testing.T) {
 		room  outputs.Extent
 		whole bool
 		busy  bool
+
+		inodes bool // count alone
 	}{
-		"nothing went":                     {[]supply{began}, room, true, false},
-		"little went":                      {[]supply{lost(100<<10, 9_000)}, room, true, false},
-		"what directories of names take":   {[]supply{lost(120_000, 0)}, room, true, true},
-		"many inodes":                      {[]supply{lost(0, 10_000)}, room, true, true},
-		"bytes, few left":                  {[]supply{lost(4096, 0)}, outputs.Extent{Files: 80_000, Bytes: 32 << 10}, true, true},
-		"nothing left":                     {[]supply{began}, outputs.Extent{}, true, true},
-		"somebody gave back":               {[]supply{lost(-1<<30, -5)}, room, true, false},
-		"given back, and then taken":       {[]supply{lost(-1<<30, 0), began}, room, true, true},
-		"something was moved behind it":    {[]supply{began}, room, false, true},
-		"the file system does not say":     {[]supply{{unknown: true}}, room, true, true},
-		"taken, and given back by another": {[]supply{lost(1<<30, 0), began}, room, true, false},
+		"nothing went":                     {[]supply{began}, room, true, false, false},
+		"little went":                      {[]supply{lost(100<<10, 9_000)}, room, true, false, false},
+		"what directories of names take":   {[]supply{lost(120_000, 0)}, room, true, true, false},
+		"those are no open files":          {[]supply{lost(120_000, 0)}, room, true, false, true},
+		"many inodes, of open files":       {[]supply{lost(0, 10_000)}, room, true, true, true},
+		"many inodes":                      {[]supply{lost(0, 10_000)}, room, true, true, false},
+		"bytes, few left":                  {[]supply{lost(4096, 0)}, outputs.Extent{Files: 80_000, Bytes: 32 << 10}, true, true, false},
+		"nothing left":                     {[]supply{began}, outputs.Extent{}, true, true, false},
+		"somebody gave back":               {[]supply{lost(-1<<30, -5)}, room, true, false, false},
+		"given back, and then taken":       {[]supply{lost(-1<<30, 0), began}, room, true, true, false},
+		"something was moved behind it":    {[]supply{began}, room, false, true, false},
+		"the file system does not say":     {[]supply{{unknown: true}}, room, true, true, false},
+		"taken, and given back by another": {[]supply{lost(1<<30, 0), began}, room, true, false, false},
 	} {
-		var p pacer
+		p := pacer{links: !c.inodes}
 		if !p.due(start, began) {
 			t.Errorf("%s: the first one waits", name)
 		}
@@ -52,6 +56,17 @@ func TestPacer(t *testing.T) {
 		if !p.due(idle, last) {
 			t.Errorf("%s: too late", name)
 		}
+	}
+}
+
+// A survey that costs next to nothing is made at each look only while the file system fills up.
+func TestPacerIsLazy(t *testing.T) {
+	began := supply{bytes: 1 << 40, inodes: 1 << 20}
+	var p pacer
+	p.done(time.Unix(1000, 0), time.Microsecond, began, outputs.Extent{Files: 1000, Bytes: 1 << 20}, true)
+	soon, late := time.Unix(1000, 0).Add(look), time.Unix(1000, 0).Add(idle)
+	if p.due(soon, began) || !p.due(late, began) || !p.due(soon, supply{bytes: began.bytes - 1<<17, inodes: began.inodes}) {
+		t.Error("it does not wait for something to happen")
 	}
 }
 

@@ -34,10 +34,12 @@ type watchdog struct {
 	kill  func() error
 
 	cancel  context.CancelFunc
-	loops   sync.WaitGroup
+	running sync.WaitGroup
+	surveys []*survey
 	unnamed atomic.Pointer[[]outputs.Inode] // what the last survey found
 
 	mu      sync.Mutex
+	last    outputs.Extent // measured
 	finding finding
 }
 
@@ -56,7 +58,7 @@ type finding struct {
 }
 
 // release sets a watchdog on the run.
-func (w *worker) release() *watchdog {
+func (w *worker) release(ctx context.Context) *watchdog {
 	d := &watchdog{
 		bound: w.job.Bound, floor: w.job.Floor, links: w.job.Links, proc: "/proc", path: "/work",
 		kill: func() error { return w.container.Signal(syscall.SIGKILL) },
@@ -65,30 +67,30 @@ func (w *worker) release() *watchdog {
 	if w.job.WorkTmpfs == nil {
 		d.work, d.kept = w.work, append([]kept{{w.work, "/work"}}, d.kept...)
 	}
-	d.start()
+	d.start(ctx)
 	return d
 }
 
-func (d *watchdog) start() {
-	ctx, cancel := context.WithCancel(context.Background())
+func (d *watchdog) start(ctx context.Context) {
+	ctx, cancel := context.WithCancel(ctx)
 	d.cancel = cancel
-	loops := []func(context.Context) error{d.watchFloor}
 	if d.work != nil {
-		loops = append(loops, d.watchNames, d.watchUnnamed)
+		d.surveys = []*survey{d.names(), d.openFiles()}
 	}
-	for _, loop := range loops {
-		d.loops.Go(func() {
-			if err := loop(ctx); err != nil && ctx.Err() == nil {
-				d.end(finding{err: err})
-			}
-		})
+	d.running.Go(func() { d.check(ctx, d.watch(ctx)) })
+}
+
+// check ends a run that cannot be watched any more.
+func (d *watchdog) check(ctx context.Context, err error) {
+	if err != nil && ctx.Err() == nil {
+		d.end(finding{err: err})
 	}
 }
 
 // stop calls the watchdog back and returns what it found.
 func (d *watchdog) stop() finding {
 	d.cancel()
-	d.loops.Wait()
+	d.running.Wait()
 	return d.finding
 }
 
@@ -105,8 +107,15 @@ func (d *watchdog) end(f finding) {
 	d.cancel()
 }
 
-// every calls act at each look until it says so or the run has ended.
-func every(ctx context.Context, act func() (done bool, err error)) error {
+// survey is made again and again, never twice at once.
+type survey struct {
+	pace pacer // while busy it is the survey's own
+	busy atomic.Bool
+	do   func(context.Context) (room outputs.Extent, whole bool, err error)
+}
+
+// watch reads what is free, and begins the surveys that are due, until the run has ended.
+func (d *watchdog) watch(ctx context.Context) error {
 	ticker := time.NewTicker(look)
 	defer ticker.Stop()
 	for {
@@ -114,53 +123,81 @@ func every(ctx context.Context, act func() (done bool, err error)) error {
 		case <-ctx.Done():
 			return nil
 		case <-ticker.C:
-			if done, err := act(); done || err != nil {
-				return err
-			}
+		}
+		if err := errors.Join(d.checkFloor(), d.begin(ctx)); err != nil {
+			return err
 		}
 	}
 }
 
-// watchFloor sees to it that the file systems keep their floor.
-func (d *watchdog) watchFloor(ctx context.Context) error {
-	return every(ctx, func() (bool, error) {
-		for _, k := range d.kept {
-			short, err := d.floor.Short(k.dir, k.of)
-			if err != nil {
-				return false, err
-			}
-			if short != nil {
-				d.end(finding{short: short})
-				return true, nil
-			}
+// checkFloor ends the run where a file system does not keep its floor.
+func (d *watchdog) checkFloor() error {
+	for _, k := range d.kept {
+		short, err := d.floor.Short(k.dir, k.of)
+		if err != nil {
+			return err
 		}
-		return false, nil
-	})
+		if short != nil {
+			d.end(finding{short: short})
+			return nil
+		}
+	}
+	return nil
 }
 
-// watchNames measures /work and ends a run that passes the bound twice in a row: the second time without
-// what a survey of open files may have found of what has gone since.
-func (d *watchdog) watchNames(ctx context.Context) error {
+// begin starts what is due, beside the watch: a survey may take long.
+func (d *watchdog) begin(ctx context.Context) error {
+	if d.work == nil {
+		return nil
+	}
+	var st unix.Statfs_t
+	if err := statfs(d.work, &st); err != nil {
+		return fmt.Errorf("free space of /work: %w", err)
+	}
+	free := supplyOf(&st)
+	for _, s := range d.surveys {
+		if s.busy.Load() || !s.pace.due(time.Now(), free) {
+			continue
+		}
+		s.busy.Store(true)
+		d.running.Go(func() { d.check(ctx, s.run(ctx, free)) })
+	}
+	return nil
+}
+
+func (s *survey) run(ctx context.Context, free supply) error {
+	defer s.busy.Store(false)
+	runtime.LockOSThread() // whose time is taken
+	defer runtime.UnlockOSThread()
+	began := threadTime()
+	room, whole, err := s.do(ctx)
+	s.pace.done(time.Now(), threadTime()-began, free, room, whole)
+	return err
+}
+
+// names measures /work and ends a run that passes the bound twice in a row: the second time without what a
+// survey of open files may have found of what has gone since.
+func (d *watchdog) names() *survey {
 	ruler := outputs.NewRuler(d.work, d.links, false)
-	return d.paced(ctx, func() (room outputs.Extent, whole bool, err error) {
+	return &survey{pace: pacer{links: true}, do: func(ctx context.Context) (outputs.Extent, bool, error) {
 		var known []outputs.Inode
 		if list := d.unnamed.Load(); list != nil {
 			known = *list
 		}
 		got, whole, err := ruler.Measure(ctx, d.bound, known)
+		if err == nil && got.Exceeds(d.bound) {
+			whole = false
+			got, err = d.confirm(ctx, ruler)
+		}
 		if err != nil {
-			return room, false, err
+			return d.room(), false, err
 		}
-		if !got.Exceeds(d.bound) {
-			d.saw(got)
-			return outputs.Extent{Files: d.bound.Files - got.Files, Bytes: d.bound.Bytes - got.Bytes}, whole, nil
-		}
-		if got, err = d.confirm(ctx, ruler); err == nil && got.Exceeds(d.bound) {
-			d.saw(got)
+		d.saw(got)
+		if got.Exceeds(d.bound) {
 			d.end(finding{full: &got})
 		}
-		return room, false, err
-	})
+		return d.room(), whole, nil
+	}}
 }
 
 // confirm measures afresh: the names alone, and only where they do not decide it the open files too.
@@ -177,41 +214,27 @@ func (d *watchdog) confirm(ctx context.Context, ruler *outputs.Ruler) (outputs.E
 	return got, err
 }
 
-// watchUnnamed surveys what is open and has no name. Its cost is the analysis' to choose, by the number of
+// openFiles surveys what is open and has no name. Its cost is the analysis' to choose, by the number of
 // descriptors that it holds: so the names do not wait for it.
-func (d *watchdog) watchUnnamed(ctx context.Context) error {
-	return d.paced(ctx, func() (outputs.Extent, bool, error) {
+func (d *watchdog) openFiles() *survey {
+	return &survey{do: func(context.Context) (outputs.Extent, bool, error) {
 		list, err := unnamed(d.proc, d.path, d.bound.Files)
 		d.unnamed.Store(&list)
-		return d.bound, true, err
-	})
-}
-
-// paced makes a survey whenever it is due.
-func (d *watchdog) paced(ctx context.Context, survey func() (room outputs.Extent, whole bool, err error)) error {
-	runtime.LockOSThread() // its processor time is measured
-	defer runtime.UnlockOSThread()
-	var pace pacer
-	return every(ctx, func() (bool, error) {
-		var st unix.Statfs_t
-		if err := statfs(d.work, &st); err != nil {
-			return false, fmt.Errorf("free space of /work: %w", err)
-		}
-		free := supplyOf(&st)
-		if !pace.due(time.Now(), free) {
-			return false, nil
-		}
-		began := threadTime()
-		room, whole, err := survey()
-		pace.done(time.Now(), threadTime()-began, free, room, whole)
-		return false, err
-	})
+		return d.room(), true, err
+	}}
 }
 
 func (d *watchdog) saw(got outputs.Extent) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.finding.peak = d.finding.peak.Peak(got)
+	d.last, d.finding.peak = got, d.finding.peak.Peak(got)
+}
+
+// room is what was left of the bound when it was measured last.
+func (d *watchdog) room() outputs.Extent {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return outputs.Extent{Files: d.bound.Files - d.last.Files, Bytes: d.bound.Bytes - d.last.Bytes}
 }
 
 // countMost is how many names are counted of a /work that has passed its bound.
@@ -219,14 +242,14 @@ const countMost = 1_000_000
 
 // measure adds to the end of a run what the watchdog found, and what /work takes now that nobody writes to it
 // any more.
-func (w *worker) measure(exit *Exit) {
+func (w *worker) measure(ctx context.Context, exit *Exit) {
 	var f finding
 	if w.watchdog != nil {
 		f = w.watchdog.stop()
 	}
 	exit.WorkFull, exit.HostFull = f.full, f.short
 	most := outputs.Extent{Files: max(countMost, w.job.Bound.Files), Bytes: math.MaxInt64}
-	last, _, err := outputs.NewRuler(w.work, w.job.Links, true).Measure(context.Background(), most, nil)
+	last, _, err := outputs.NewRuler(w.work, w.job.Links, true).Measure(ctx, most, nil)
 	exit.Work = f.peak.Peak(last)
 	full, unknown := w.noSpace()
 	exit.NoSpace = full

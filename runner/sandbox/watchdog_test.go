@@ -97,7 +97,7 @@ func TestWatchdogEndsWhatPassesABound(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			d, killed := kennel(t, c.bound, Floor{})
-			d.start()
+			d.start(t.Context())
 			if err := c.write(d.work.Name()); err != nil {
 				t.Fatal(err)
 			}
@@ -112,7 +112,7 @@ func TestWatchdogEndsWhatPassesABound(t *testing.T) {
 
 func TestWatchdogKeepsTheFloor(t *testing.T) {
 	d, killed := kennel(t, outputs.Extent{Files: 1, Bytes: 1}, Floor{Bytes: math.MaxInt64})
-	d.start()
+	d.start(t.Context())
 	<-killed
 	if f := d.stop(); f.short == nil || f.short.Of != "/work" || f.short.Floor != math.MaxInt64 || f.full != nil {
 		t.Errorf("%+v", f)
@@ -123,7 +123,7 @@ func TestWatchdogKeepsTheFloor(t *testing.T) {
 func TestWatchdogThatCannotSee(t *testing.T) {
 	d, killed := kennel(t, outputs.Extent{Files: 1, Bytes: 1}, Floor{})
 	d.proc = filepath.Join(d.proc, "nothing")
-	d.start()
+	d.start(t.Context())
 	<-killed
 	if f := d.stop(); f.err == nil {
 		t.Errorf("%+v", f)

@@ -38,7 +38,7 @@ func (w *worker) handle(ctx context.Context, m message) error {
 	case msgJob:
 		return w.create(ctx, m)
 	case msgStart:
-		return w.start()
+		return w.start(ctx)
 	case msgStop, msgKill:
 		return w.end(m.Type)
 	case msgHarvest:
@@ -134,15 +134,15 @@ func (w *worker) created(streams *streams, wall SocketWall) error {
 }
 
 // start opens the gate and watches from another goroutine, so that stop and kill are heard.
-func (w *worker) start() error {
+func (w *worker) start(ctx context.Context) error {
 	if err := w.container.Start(); err != nil {
 		return err
 	}
-	go w.watch()
+	go w.watch(ctx)
 	return nil
 }
 
-func (w *worker) watch() {
+func (w *worker) watch(ctx context.Context) {
 	exit := Exit{}
 	clock := make(chan struct{})
 	got, err := w.container.Wait(container.Watch{
@@ -151,7 +151,7 @@ func (w *worker) watch() {
 			exit.Started = time.Now()
 			close(w.executed)
 			go func() { defer close(clock); w.clock() }()
-			w.watchdog = w.release()
+			w.watchdog = w.release(ctx)
 			w.tell(message{Type: msgStarted, At: exit.Started})
 		},
 	})
@@ -166,7 +166,7 @@ func (w *worker) watch() {
 	}
 	exit.Executed, exit.Errno, exit.Ended, exit.Status = got.Executed, got.Errno, got.Ended, got.Status
 	exit.CPU, exit.MemoryPeak = got.CPU, got.MemoryPeak
-	w.measure(&exit)
+	w.measure(ctx, &exit)
 	if w.audit != nil {
 		if exit.Audit, err = w.audit.Wait(); err != nil {
 			exit.AuditError = err.Error()

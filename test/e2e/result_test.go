@@ -159,8 +159,8 @@ type request struct {
 	WorkFiles   int64  `json:"work_files,omitempty"`
 	WorkStorage string `json:"work_storage,omitempty"`
 
-	Limits  string            `json:"limits,omitempty"`
-	Keep    string            `json:"keep,omitempty"`
+	Limits string `json:"limits,omitempty"`
+	Keep   string `json:"keep,omitempty"`
 }
 
 // parseResult reads standard output that must hold exactly one result, on one line.
