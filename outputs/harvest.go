@@ -63,7 +63,7 @@ func Harvest(ctx context.Context, work *os.File, opts Options, yield func(Entry)
 		ctx: ctx, opts: opts, yield: yield, exclude: exclude,
 		copier: newCopier(), links: make(map[fileID]*linked),
 	}
-	h.survey = survey{walk: w, bounds: opts.withDefaults(), pass: h.passes, skip: h.excludes, take: h, record: h.reject}
+	h.survey = survey{walk: w, bounds: opts.withDefaults(), pass: h.passes, skip: h.excludes, take: h, record: h.reject, special: special}
 	err = h.run(ctx)
 	if err == nil {
 		err = h.leftLinks()

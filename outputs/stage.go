@@ -13,20 +13,30 @@ import (
 // it. It returns one entry for each file, with size and digest, and one with a reason for each entry
 // that was not copied: symlinks, special files, what cannot be read and what is beyond the bounds.
 func Stage(ctx context.Context, src, dst *os.File, owner *Owner, bounds Bounds) ([]Entry, error) {
-	from, err := newWalk(src)
+	entries, err := copyTree(ctx, src, dst, staging{owner: owner}, bounds)
 	if err != nil {
 		return nil, fmt.Errorf("stage: %w", err)
+	}
+	return entries, nil
+}
+
+// copyTree copies as how says.
+func copyTree(ctx context.Context, src, dst *os.File, how staging, bounds Bounds) ([]Entry, error) {
+	from, err := newWalk(src)
+	if err != nil {
+		return nil, err
 	}
 	defer from.close()
 	to, err := newWalk(dst)
 	if err != nil {
-		return nil, fmt.Errorf("stage: target: %w", err)
+		return nil, fmt.Errorf("target: %w", err)
 	}
 	defer to.close()
-	s := &staging{ctx: ctx, to: to, owner: owner, copier: newCopier()}
-	s.survey = survey{walk: from, bounds: bounds.withDefaults(), take: s, record: s.reject}
+	s := &how
+	s.ctx, s.to, s.copier = ctx, to, newCopier()
+	s.survey = survey{walk: from, bounds: bounds.withDefaults(), take: s, record: s.reject, special: s.special}
 	if err := s.run(ctx); err != nil {
-		return nil, fmt.Errorf("stage: %w", err)
+		return nil, err
 	}
 	return s.entries, nil
 }
@@ -52,6 +62,7 @@ type staging struct {
 	ctx     context.Context // of this one call
 	to      *walk
 	owner   *Owner
+	links   bool // symlinks are copied, not rejected
 	copier  *copier
 	bytes   int64
 	entries []Entry

@@ -29,6 +29,8 @@ type survey struct {
 	skip   func(name string, path []byte, st *unix.Stat_t) error // refuses what is excluded
 	take   taker
 	record func(path []byte, r *refusal) error
+	// special gives what is neither a regular file nor a directory its verdict.
+	special func(dir int, name string, st *unix.Stat_t) error
 
 	entries  int64 // seen
 	uncounts int64 // entries that may still be counted behind bounds
@@ -102,7 +104,7 @@ func (s *survey) entry(ctx context.Context, name string) error {
 	case unix.S_IFREG:
 		err = s.regular(name, path, st)
 	default:
-		err = special(s.walk.fd(), name, st)
+		err = s.special(s.walk.fd(), name, st)
 	}
 	return s.verdict(path, err)
 }

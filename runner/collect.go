@@ -109,12 +109,13 @@ func wall(exit sandbox.Exit) time.Duration {
 // harvest reads the working directory, publishes what it holds, the logs and the script, and makes all
 // of it durable.
 func (e *execution) harvest() (err error) {
-	e.place.Ended = true
+	e.place.Ended = !e.plan.inMemory() // what is in memory does not outlive us
 	if err := e.tenure.record(e.place); err != nil {
 		return err
 	}
 	unchanged := outputs.Unchanged(e.staged)
 	_, err = e.supervisor.Harvest(sandbox.Harvest{
+		Bounds:  e.plan.bounds(),
 		Exclude: e.plan.analysis.Exclude,
 		Partial: e.partial(),
 	}, func(entry outputs.Entry) error {
@@ -147,8 +148,6 @@ func (e *execution) take(entry outputs.Entry) error {
 		}
 		entry.Ingest = ""
 		e.run.OutputsTotal++
-		e.report.Usage.WorkFiles++
-		e.report.Usage.WorkBytes += entry.Size
 		e.plan.declared.Seen(entry.Path)
 	}
 	e.entries = append(e.entries, entry)

@@ -89,12 +89,16 @@ func (e *execution) sandbox(ctx context.Context) error {
 	}
 	err = e.supervise(created)
 	e.tell(unwatch())
+	if err == nil && e.exit.WatchError != "" {
+		err = fmt.Errorf("the bounds of /work could not be watched: %s", e.exit.WatchError)
+	}
 	if e.exit.AuditError != "" {
 		e.report.Warnings = append(e.report.Warnings, "the audit is not complete: "+e.exit.AuditError)
 	}
 	if err != nil {
 		return err
 	}
+	defer e.noteSpace()
 	return e.collectEvidence()
 }
 
@@ -168,7 +172,7 @@ func (e *execution) stageInputs(ctx context.Context) (err error) {
 	}
 	account := e.plan.account
 	owner := &outputs.Owner{UID: account.HostUID(0), GID: account.HostGID(0)}
-	e.staged, err = outputs.Stage(ctx, e.plan.stage, e.dir.work, owner, outputs.Bounds{})
+	e.staged, err = outputs.Stage(ctx, e.plan.stage, e.dir.work, owner, e.plan.bounds())
 	if err != nil {
 		return err
 	}
@@ -226,8 +230,12 @@ func (e *execution) clean(ctx context.Context, keep bool) error {
 		}
 		return e.dir.remove()
 	}
-	if err := supervisor.Clean(e.dir.work, keep); err != nil {
+	lost, err := supervisor.Clean(e.dir.work, keep)
+	if err != nil {
 		return err
+	}
+	for _, entry := range lost {
+		e.report.Warnings = append(e.report.Warnings, fmt.Sprintf("not kept: %s (%s)", outputs.Escape(entry.Path), entry.Rejected))
 	}
 	if keep {
 		return e.dir.keep(ctx, e.plan.account, e.plan.links())

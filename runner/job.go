@@ -27,9 +27,10 @@ func (p *plan) job(dir *workdir, ingest, script *os.File) (sandbox.Job, jobFiles
 		WorkPath: filepath.Join(dir.path, workName),
 		Links:    p.links(),
 		Audit:    p.audit,
-		Owner:    p.slot.Analysis,
-		Timeout:  time.Duration(p.analysis.Timeout),
-		Grace:    time.Duration(p.analysis.Grace),
+		Bound:    p.bound(), WorkTmpfs: p.tmpfs(), Floor: p.floor,
+		Owner:   p.slot.Analysis,
+		Timeout: time.Duration(p.analysis.Timeout),
+		Grace:   time.Duration(p.analysis.Grace),
 	}
 	for _, in := range p.inputs.inputs {
 		job.Binds = append(job.Binds, in.bind)

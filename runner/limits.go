@@ -48,7 +48,7 @@ func enforced(a spec.Analysis, got *cgroup.Effective) []Enforcement {
 	}
 	half := strconv.FormatInt(int64(a.Memory)/2, 10)
 	timeout, logSize := time.Duration(a.Timeout).String(), strconv.FormatInt(int64(a.LogSize), 10)
-	return append(list,
+	return append(append(list, workEnforced(a)...),
 		Enforcement{Limit: "timeout", Asked: timeout, Effective: timeout, By: byWatchdog},
 		Enforcement{Limit: "log_size", Asked: logSize, Effective: logSize, By: byWatchdog},
 		Enforcement{Limit: "tmp", Asked: half, Effective: half, By: byTmpfs},

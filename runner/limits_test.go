@@ -3,6 +3,7 @@ package runner
 import (
 	"bytes"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
@@ -31,6 +32,19 @@ func TestEnforced(t *testing.T) {
 	}
 	if warnings := limitWarnings(enforced(a, nil)); len(warnings) != 2 {
 		t.Errorf("best effort warns with %q", warnings)
+	}
+}
+
+func TestWorkEnforced(t *testing.T) {
+	a := spec.Analysis{WorkSize: 2<<20 + 1, WorkFiles: 5}.WithDefaults()
+	for storage, want := range map[string][]Enforcement{
+		spec.WorkDisk:  {{"work_size", "2097153", "2097153", "watchdog"}, {"work_files", "5", "5", "watchdog"}},
+		spec.WorkTmpfs: {{"work_size", "2097153", "2101248", "tmpfs"}, {"work_files", "5", "5", "tmpfs"}},
+	} {
+		a.WorkStorage = storage
+		if got := workEnforced(a); !slices.Equal(got, want) {
+			t.Errorf("%s: %+v, want %+v", storage, got, want)
+		}
 	}
 }
 

@@ -37,6 +37,7 @@ type plan struct {
 	parent   *cgroup.Parent // nil: no control group (best effort)
 	declared *outputs.Declared
 	audit    bool
+	floor    sandbox.Floor
 	warnings []string
 }
 
@@ -93,10 +94,11 @@ func (r *Runner) prepare(ctx context.Context, req Request, launched *launching) 
 	if err != nil {
 		return nil, err
 	}
-	p.audit = !req.NoAudit
+	p.audit, p.floor = !req.NoAudit, r.MinFree
 	return p, p.orClose(first(
 		func() error { return checkExport(analysis.Export, req.Overwrite) },
 		func() error { return r.checkDirectory(ctx, key) },
+		func() error { return r.checkSpace(p) },
 		func() error { return p.chooseLimits(launched.groups(), req.Analysis.CPUs != 0) }, // it may wait
 		func() error { return r.scan(ctx, p, req) },                                       // last: it takes longest
 	))

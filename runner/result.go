@@ -18,6 +18,8 @@ const (
 	ReasonTimeout        Reason = "timeout"
 	ReasonOutOfMemory    Reason = "out_of_memory"
 	ReasonPidsLimit      Reason = "pids_limit"
+	ReasonWorkFull       Reason = "work_full"
+	ReasonHostFull       Reason = "host_full"
 	ReasonOutputMissing  Reason = "output_missing"
 	ReasonNotFound       Reason = "not_found"
 	ReasonNotInvocable   Reason = "not_invocable"
@@ -89,14 +91,15 @@ type Usage struct {
 	CPUMS           int64 `json:"cpu_ms"`
 	MemoryPeakBytes int64 `json:"memory_peak_bytes"`
 	PidsPeak        int64 `json:"pids_peak"`
-	WorkBytes       int64 `json:"work_bytes"`
-	WorkFiles       int64 `json:"work_files"`
+	// WorkBytes and WorkFiles are the most that was seen in /work, bytes as they are allocated.
+	WorkBytes int64 `json:"work_bytes"`
+	WorkFiles int64 `json:"work_files"`
 	// Sampled names the fields for which the kernel has no counter here: they are the greatest of samples that
 	// were taken at the start and once a second, and less than what came between two.
 	Sampled []string `json:"sampled,omitempty"`
 }
 
-// Evidence holds the kernel's own counters.
+// Evidence holds the kernel's own counters, and what the watchdog saw where it ended the run.
 type Evidence struct {
 	OOMKills   int64 `json:"oom_kills"`
 	PidsDenied int64 `json:"pids_denied"`
@@ -106,6 +109,12 @@ type Evidence struct {
 	ThrottledMS      int64 `json:"throttled_ms"`
 	ThrottledPeriods int64 `json:"throttled_periods"`
 	Periods          int64 `json:"periods"`
+	// WorkBytes and WorkFiles were seen in /work when it passed its bound.
+	WorkBytes int64 `json:"work_bytes,omitempty"`
+	WorkFiles int64 `json:"work_files,omitempty"`
+	// HostFree is what a file system had free when that was below HostFloor, in bytes.
+	HostFree  int64 `json:"host_free_bytes,omitempty"`
+	HostFloor int64 `json:"host_floor_bytes,omitempty"`
 	// OOMLimit is left out where the kernel has killed nothing.
 	OOMLimit *OOMLimit `json:"oom_limit,omitempty"`
 }

@@ -167,6 +167,7 @@ func (e *execution) verdict(reason Reason, failure error) verdict {
 		exit: e.exit, evidence: e.report.Evidence, stopped: e.endedByStop(),
 		timeout: time.Duration(e.plan.analysis.Timeout), memory: int64(e.plan.analysis.Memory), pids: e.pidsLimit(),
 		usage: e.report.Usage, outer: e.outer != nil,
+		bound:   e.plan.bound(),
 		command: e.plan.command[0], missing: e.plan.declared.Missing(),
 	})
 	if failure != nil && (judged.exitCode == 0 || judged.reason == ReasonOutputMissing) {
@@ -183,6 +184,8 @@ func (e *execution) verdict(reason Reason, failure error) verdict {
 // it could not be harvested.
 func (e *execution) keeps(v verdict, failed Reason) bool {
 	switch {
+	case e.plan.inMemory() && (e.supervisor == nil || !e.supervisor.Alive()):
+		return false // /work is gone with its supervisor
 	case failed == ReasonHarvest || failed == ReasonSupervisorLost && e.place.Ended || failed == ReasonSandbox && e.exit.Executed:
 		return true
 	case e.plan.analysis.Keep == spec.KeepAlways:

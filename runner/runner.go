@@ -9,6 +9,7 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/outputs/blob"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/runner/sandbox"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
@@ -20,6 +21,8 @@ type Runner struct {
 	Root string
 	// Tmp is where working directories are made: /tmp, or SCIDEX_OCI_TMP.
 	Tmp string
+	// MinFree is what the file systems of working directories and blob store are to keep free.
+	MinFree sandbox.Floor
 	// Private are further files and directories of this program that nobody else's analysis may read: the
 	// catalog and the blob store where they are not below Root.
 	Private []string

@@ -84,7 +84,8 @@ func (c *collector) own(ctx context.Context, place Place) error {
 	if err != nil {
 		return err
 	}
-	return supervisor.Clean(dir, true)
+	_, err = supervisor.Clean(dir, true)
+	return err
 }
 
 // sweepDir removes a directory that is the recorded inode; one without a recorded inode (the launcher
@@ -149,7 +150,8 @@ func (c *collector) emptyThroughSupervisor(ctx context.Context, dir *os.File) er
 	if err != nil {
 		return err
 	}
-	return supervisor.Clean(dir, false)
+	_, err = supervisor.Clean(dir, false)
+	return err
 }
 
 // launch returns the collector's supervisor, started when it is first needed.

@@ -8,6 +8,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/scidex-ai/scidex-oci/outputs"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/runner/sandbox"
 )
@@ -31,7 +32,8 @@ type ending struct {
 	memory   int64 // the limit, bytes
 	pids     int64 // the limit
 	usage    Usage
-	outer    bool // there is no control group of the run's own
+	outer    bool           // there is no control group of the run's own
+	bound    outputs.Extent // of /work
 	command  string
 	missing  []string // declared outputs that matched nothing
 }
@@ -48,6 +50,7 @@ type verdict struct {
 // judge names the first reason that fits, in the order of docs/ARCHITECTURE.md. It never guesses: out
 // of memory is said only on the kernel's counter.
 func judge(e ending) verdict {
+	space, short := e.outOfSpace()
 	switch {
 	case e.stopped != nil:
 		return verdict{catalog.Canceled, ReasonStopped, e.stopped.ExitCode, e.signal(), "stopped by " + e.stopped.Name}
@@ -55,6 +58,8 @@ func judge(e ending) verdict {
 		return verdict{catalog.Failed, ReasonTimeout, exitTimeout, e.signal(), fmt.Sprintf("timed out after %v", e.timeout)}
 	case !e.exit.Executed:
 		return e.refused()
+	case short:
+		return space
 	case e.evidence.OOMKills > 0 && !e.succeeded():
 		return verdict{
 			catalog.Failed, ReasonOutOfMemory, exitOutOfMemory, e.signal(),
@@ -150,6 +155,12 @@ func (e ending) killed() verdict {
 		}
 	}
 	sig := e.exit.Status.Signal()
+	if sig == unix.SIGXFSZ {
+		return verdict{
+			catalog.Failed, ReasonSignal, signalBase + int(sig), e.signal(),
+			"the analysis was killed by SIGXFSZ: it wrote more to one file than --work-size allows of all, and /work does not hold that",
+		}
+	}
 	return verdict{
 		catalog.Failed, ReasonSignal, signalBase + int(sig), e.signal(),
 		fmt.Sprintf("the analysis was killed by %s", e.signal()),

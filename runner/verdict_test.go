@@ -8,6 +8,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/scidex-ai/scidex-oci/outputs"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/runner/sandbox"
 )
@@ -26,6 +27,13 @@ func TestJudge(t *testing.T) {
 	timedOut := sandbox.Exit{Executed: true, TimedOut: true}
 	stop := &StopSignal{ExitCode: 143, Name: "SIGTERM"}
 	oom := Evidence{OOMKills: 1}
+	// with adds what the watchdog found.
+	with := func(exit sandbox.Exit, full *outputs.Extent, short *sandbox.Shortage) sandbox.Exit {
+		exit.WorkFull, exit.HostFull = full, short
+		return exit
+	}
+	noSpace := func(exit sandbox.Exit) sandbox.Exit { exit.NoSpace = true; return exit }
+	large, many, short := &outputs.Extent{Files: 1, Bytes: 11}, &outputs.Extent{Files: 11, Bytes: 1}, &sandbox.Shortage{Of: "/work", Free: 1, Floor: 2}
 	for name, c := range map[string]struct {
 		ending ending
 		state  catalog.State
@@ -50,6 +58,20 @@ func TestJudge(t *testing.T) {
 		"stopped wins over a clean exit": {ending{exit: exited(0), stopped: stop}, catalog.Canceled, ReasonStopped, 143, ""},
 		"pids limit":                     {ending{exit: exited(1), evidence: Evidence{PidsDenied: 7}}, catalog.Failed, ReasonPidsLimit, 1, ""},
 		"pids denied, exit 0":            {ending{exit: exited(0), evidence: Evidence{PidsDenied: 7}}, catalog.Complete, ReasonExit, 0, ""},
+		"too many bytes":                 {ending{exit: with(killedFromOutside, large, nil)}, catalog.Failed, ReasonWorkFull, 1, "SIGKILL"},
+		"too many names":                 {ending{exit: with(killedFromOutside, many, nil)}, catalog.Failed, ReasonWorkFull, 1, "SIGKILL"},
+		"full with a code of its own":    {ending{exit: with(exited(7), large, nil)}, catalog.Failed, ReasonWorkFull, 7, ""},
+		"full and pleased with it":       {ending{exit: with(exited(0), large, nil)}, catalog.Failed, ReasonWorkFull, 1, ""},
+		"SIGXFSZ at the bound":           {ending{exit: with(signaled(unix.SIGXFSZ), large, nil)}, catalog.Failed, ReasonWorkFull, 153, "SIGXFSZ"},
+		"SIGXFSZ below the bound":        {ending{exit: signaled(unix.SIGXFSZ)}, catalog.Failed, ReasonSignal, 153, "SIGXFSZ"},
+		"the host is full":               {ending{exit: with(killedFromOutside, nil, short)}, catalog.Failed, ReasonHostFull, 1, "SIGKILL"},
+		"the host first":                 {ending{exit: with(killedFromOutside, large, short), evidence: oom}, catalog.Failed, ReasonHostFull, 1, "SIGKILL"},
+		"full wins over memory":          {ending{exit: with(killedFromOutside, large, nil), evidence: oom}, catalog.Failed, ReasonWorkFull, 1, "SIGKILL"},
+		"a timeout wins over full":       {ending{exit: with(timedOut, large, short)}, catalog.Failed, ReasonTimeout, 124, "SIGKILL"},
+		"a stop wins over full":          {ending{exit: with(killedFromOutside, large, short), stopped: stop}, catalog.Canceled, ReasonStopped, 143, "SIGKILL"},
+		"a full tmpfs":                   {ending{exit: noSpace(exited(3))}, catalog.Failed, ReasonWorkFull, 3, ""},
+		"a full tmpfs, by a mapping":     {ending{exit: noSpace(signaled(unix.SIGBUS))}, catalog.Failed, ReasonWorkFull, 135, "SIGBUS"},
+		"a full tmpfs, exit 0":           {ending{exit: noSpace(exited(0))}, catalog.Complete, ReasonExit, 0, ""},
 		"not found":                      {ending{exit: sandbox.Exit{Errno: unix.ENOENT}}, catalog.Failed, ReasonNotFound, 127, ""},
 		"not executable":                 {ending{exit: sandbox.Exit{Errno: unix.EACCES}}, catalog.Failed, ReasonNotInvocable, 126, ""},
 		"unknown format":                 {ending{exit: sandbox.Exit{Errno: unix.ENOEXEC}}, catalog.Failed, ReasonNotInvocable, 126, ""},
@@ -59,6 +81,7 @@ func TestJudge(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			c.ending.timeout, c.ending.memory, c.ending.pids, c.ending.command = time.Minute, 1<<20, 10, "x"
+			c.ending.bound = outputs.Extent{Files: 10, Bytes: 10}
 			v := judge(c.ending)
 			if v.state != c.state || v.reason != c.reason || v.exitCode != c.code || v.signal != c.signal {
 				t.Errorf("got %+v", v)

@@ -56,6 +56,12 @@ type Analysis struct {
 	Grace   Duration `json:"grace,omitempty"`    // from SIGTERM to SIGKILL
 	LogSize Size     `json:"log_size,omitempty"` // bytes kept of each stream
 
+	// WorkSize and WorkFiles bound /work: bytes that it takes on its file system, and names in it.
+	WorkSize  Size  `json:"work_size,omitempty"`
+	WorkFiles int64 `json:"work_files,omitempty"`
+	// WorkStorage is what /work is: "disk", a directory of the host, or "tmpfs", memory of the run.
+	WorkStorage string `json:"work_storage,omitempty"`
+
 	// Limits is the strictness of the ladder: "enforce", "outer" or "best-effort".
 	Limits string `json:"limits,omitempty"`
 	// Keep says when the working directory stays: "never", "failed" or "always".

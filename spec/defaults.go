@@ -17,6 +17,9 @@ const (
 	IDsRange = "range"
 	IDsSelf  = "self"
 
+	WorkDisk  = "disk"
+	WorkTmpfs = "tmpfs"
+
 	LimitsEnforce    = "enforce"
 	LimitsOuter      = "outer"
 	LimitsBestEffort = "best-effort"
@@ -35,6 +38,9 @@ func (a Analysis) WithDefaults() Analysis {
 	or(&a.Timeout, Duration(30*time.Minute))
 	or(&a.Grace, Duration(5*time.Second))
 	or(&a.LogSize, 16*MiB)
+	or(&a.WorkSize, GiB)
+	or(&a.WorkFiles, 100_000)
+	or(&a.WorkStorage, WorkDisk)
 	or(&a.Limits, LimitsEnforce)
 	or(&a.Keep, KeepNever)
 	or(&a.Rootfs, RootfsHost)

@@ -11,6 +11,7 @@ func checkLimits(a Analysis) error {
 	for _, err := range []error{
 		checkSize("memory", a.Memory, 4*MiB, PiB),
 		checkSize("log_size", a.LogSize, KiB, TiB),
+		checkSize("work_size", a.WorkSize, MiB, PiB),
 		checkTime("timeout", a.Timeout, 100*time.Millisecond, 30*24*time.Hour),
 		checkTime("grace", a.Grace, time.Millisecond, time.Hour),
 	} {
@@ -26,6 +27,11 @@ func checkLimits(a Analysis) error {
 	if a.Pids != 0 {
 		if err := checkPids(a.Pids); err != nil {
 			return fmt.Errorf("pids: %w", err)
+		}
+	}
+	if a.WorkFiles != 0 {
+		if err := checkWorkFiles(a.WorkFiles); err != nil {
+			return fmt.Errorf("work_files: %w", err)
 		}
 	}
 	return nil
@@ -67,4 +73,17 @@ func checkPids(pids int64) error {
 
 func badPids(value string) error {
 	return fmt.Errorf("%s is no number of processes: it must be at least 2 (the container's init takes one, the analysis another) and at most 4194304", value)
+}
+
+// checkWorkFiles bounds the names in /work. The watchdog remembers each while it counts: at the upper bound
+// that takes some 400 MiB of the supervisor's memory.
+func checkWorkFiles(files int64) error {
+	if files < 1 || files > 10_000_000 {
+		return badWorkFiles(fmt.Sprint(files))
+	}
+	return nil
+}
+
+func badWorkFiles(value string) error {
+	return fmt.Errorf("%s is no number of files: it must be at least 1 and at most 10000000", value)
 }

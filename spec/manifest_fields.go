@@ -42,6 +42,9 @@ func manifestFields(a *Analysis) []field {
 		{"timeout", parsed(&a.Timeout, ParseDuration)},
 		{"grace", parsed(&a.Grace, ParseDuration)},
 		{"log_size", parsed(&a.LogSize, ParseSize)},
+		{"work_size", parsed(&a.WorkSize, ParseSize)},
+		{"work_files", number(&a.WorkFiles, ParseWorkFiles)},
+		{"work_storage", text(&a.WorkStorage)},
 		{"limits", text(&a.Limits)},
 		{"keep", text(&a.Keep)},
 	}
@@ -49,7 +52,7 @@ func manifestFields(a *Analysis) []field {
 
 // laterFields are fields of the manifest's design that this version does not have. They are refused:
 // a bound that is not enforced must not look as if it were.
-var laterFields = [...]string{"runtime", "work_size", "work_files", "work_storage"}
+var laterFields = [...]string{"runtime"}
 
 func findField(fields []field, key *yaml.Node) (setter, error) {
 	names := make([]string, 0, len(fields))

@@ -19,6 +19,7 @@ func everyField() Analysis {
 		Data: "data", Docs: "none", Project: "src", Inputs: []string{"models:/models", "table.csv"}, Stage: "stage", Export: "out",
 		Outputs: []string{"*.csv", "plots/**/*.svg"}, Exclude: []string{}, Rootfs: "host", IDs: "self",
 		Memory: 512 * MiB, CPUs: 0.5, Pids: 64, Timeout: Duration(90 * time.Minute), Grace: Duration(10 * time.Second), LogSize: MiB,
+		WorkSize: 3 * GiB, WorkFiles: 7000, WorkStorage: WorkTmpfs,
 		Limits: "best-effort", Keep: "failed",
 	}
 }
@@ -88,7 +89,7 @@ func TestParseManifestRefuses(t *testing.T) {
 		{"swapped letters", "scirpt: a.py\n", `m.yaml:1: unknown field "scirpt"; did you mean "script"?`},
 		{"unlike any field", "network: host\n", `m.yaml:1: unknown field "network"`},
 		{"json", "{\n \"script\": \"a\",\n \"output\": []\n}", `m.yaml:3: unknown field "output"; did you mean "outputs"?`},
-		{"later field", "script: a.py\nwork_size: 1GiB\n", `m.yaml:2: field "work_size": this version does not have it yet; take it out`},
+		{"later field", "script: a.py\nruntime: science\n", `m.yaml:2: field "runtime": this version does not have it yet; take it out`},
 		{"later field runtime", "runtime: conda\n", `m.yaml:1: field "runtime": this version`},
 		{"merge key", "script: a\n<<: {keep: never}\n", `m.yaml:2: unknown field "<<"`},
 		{"duplicate", "script: a.py\nid: x\nscript: b.py\n", `m.yaml:3: field "script" is given twice, first in line 1`},

@@ -53,10 +53,27 @@ func withReadOnlyBinds(_ Analysis, place Placement, s *specs.Spec) error {
 	return nil
 }
 
-// withWork binds the working directory alone, not what may be mounted below it.
-func withWork(_ Analysis, place Placement, s *specs.Spec) error {
+// withWork binds the working directory alone, not what may be mounted below it. A supervisor binds a tmpfs of
+// its own there, which it can still read when the container is gone; other runtimes mount theirs.
+func withWork(a Analysis, place Placement, s *specs.Spec) error {
+	if place.Portable && a.WorkStorage == WorkTmpfs {
+		work := a.WorkTmpfs(place.UID, place.GID, 0)
+		s.Mounts = append(s.Mounts, specs.Mount{
+			Destination: workDir, Type: "tmpfs", Source: "tmpfs", Options: append([]string{"nosuid", "nodev"}, work...),
+		})
+		return nil
+	}
 	s.Mounts = append(s.Mounts, bind(place.Work, workDir, "bind", "rprivate", "rw", "nosuid", "nodev"))
 	return nil
+}
+
+// WorkTmpfs are the options of a tmpfs at /work that belongs to uid and gid (tmpfs(5)). It has one inode more
+// than the bound, for its root, and as many as there are links of ours.
+func (a Analysis) WorkTmpfs(uid, gid uint32, links int) []string {
+	return []string{
+		fmt.Sprintf("size=%d", a.WorkSize), fmt.Sprintf("nr_inodes=%d", a.WorkFiles+1+int64(links)),
+		"mode=0700", fmt.Sprintf("uid=%d", uid), fmt.Sprintf("gid=%d", gid),
+	}
 }
 
 func withInit(_ Analysis, place Placement, s *specs.Spec) error {

@@ -165,9 +165,11 @@ func TestOCIEnv(t *testing.T) {
 }
 
 func TestOCIRlimits(t *testing.T) {
+	storage := WorkDisk
 	limits := func(words string, noFile uint64, change func(Placement) Placement) map[string][2]uint64 {
 		t.Helper()
 		a, p := testAnalysis(), testPlacement()
+		a.WorkSize, a.WorkStorage = 3*MiB, storage
 		a.Limits, p.NoFile = words, noFile
 		s, err := OCI(a, change(p))
 		if err != nil {
@@ -187,12 +189,12 @@ func TestOCIRlimits(t *testing.T) {
 	as := func(p Placement) Placement { return p }
 	want := map[string][2]uint64{
 		"CORE": {1, 1}, "MEMLOCK": {65536, 65536}, "MSGQUEUE": {819200, 819200}, "NICE": {0, 0}, "NOFILE": {65536, 65536},
-		"RTPRIO": {0, 0}, "SIGPENDING": {4096, 4096},
+		"FSIZE": {4 << 20, 4 << 20}, "RTPRIO": {0, 0}, "SIGPENDING": {4096, 4096},
 	}
 	if got := limits("enforce", 0, portable); !reflect.DeepEqual(got, want) {
 		t.Errorf("portable: %v; want %v", got, want)
 	}
-	for _, name := range []string{"AS", "CPU", "DATA", "FSIZE", "LOCKS", "NPROC", "RSS", "RTTIME"} {
+	for _, name := range []string{"AS", "CPU", "DATA", "LOCKS", "NPROC", "RSS", "RTTIME"} {
 		want[name] = [2]uint64{none, none}
 	}
 	want["STACK"] = [2]uint64{8 << 20, none}
@@ -205,6 +207,36 @@ func TestOCIRlimits(t *testing.T) {
 	want["NOFILE"], want["DATA"], want["NPROC"] = [2]uint64{1024, 1024}, [2]uint64{512 << 20, 512 << 20}, [2]uint64{50, 50}
 	if got := limits("best-effort", 1024, as); !reflect.DeepEqual(got, want) {
 		t.Errorf("best-effort: %v; want %v", got, want)
+	}
+	storage, want["FSIZE"] = WorkTmpfs, [2]uint64{none, none} // its own size holds, of all files together
+	if got := limits("best-effort", 1024, as); !reflect.DeepEqual(got, want) {
+		t.Errorf("tmpfs: %v; want %v", got, want)
+	}
+}
+
+// TestOCIWork shows /work as a bind, which a supervisor makes whatever it is of, and to other runtimes as what
+// was asked for.
+func TestOCIWork(t *testing.T) {
+	work := func(storage string, change func(Placement) Placement) specs.Mount {
+		t.Helper()
+		a := testAnalysis()
+		a.WorkSize, a.WorkFiles, a.WorkStorage = 3*MiB, 40, storage
+		s, err := OCI(a, change(testPlacement()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		i := slices.IndexFunc(s.Mounts, func(m specs.Mount) bool { return m.Destination == "/work" })
+		return s.Mounts[i]
+	}
+	as := func(p Placement) Placement { return p }
+	for _, got := range []specs.Mount{work(WorkDisk, as), work(WorkDisk, portable), work(WorkTmpfs, as)} {
+		if got.Type != "bind" {
+			t.Errorf("/work is %+v", got)
+		}
+	}
+	want := []string{"nosuid", "nodev", "size=3145728", "nr_inodes=41", "mode=0700", "uid=1000", "gid=1000"}
+	if got := work(WorkTmpfs, portable); got.Type != "tmpfs" || !slices.Equal(got.Options, want) {
+		t.Errorf("/work is %+v, want options %q", got, want)
 	}
 }
 

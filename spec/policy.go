@@ -13,7 +13,7 @@ import (
 // specification with everything in it that differs from run to run or host to host put out of account.
 // Two hosts of one architecture with the same version and the same flags have the same digest; it changes
 // with every rule of the filter, rlimit, mount, namespace or hidden path. It does not cover memory, CPUs
-// and processes as a control group holds them: those are in the result of each run.
+// and processes as a control group holds them, nor what a watchdog or a tmpfs of the supervisor holds of /work: those are in the result of each run.
 //
 // audit says whether the run is asked about before its calls are refused. The error is that of Validate.
 func PolicyDigest(a Analysis, audit bool) (string, error) {
@@ -45,6 +45,7 @@ func confined(a Analysis) Analysis {
 	return Analysis{
 		ID: "policy", Command: []string{"policy"},
 		Rootfs: a.Rootfs, IDs: a.IDs, Limits: a.Limits,
+		WorkSize: a.WorkSize, WorkFiles: a.WorkFiles, WorkStorage: a.WorkStorage,
 		Memory: a.Memory, CPUs: a.CPUs, Pids: a.Pids, Timeout: a.Timeout, Grace: a.Grace, LogSize: a.LogSize,
 	}
 }

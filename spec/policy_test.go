@@ -49,6 +49,8 @@ func TestPolicyDigestChangesWithFlags(t *testing.T) {
 		"other input": {Inputs: []string{"/a/x:/inputs/y"}},
 		"memory":      {Memory: GiB},              // the size of /tmp
 		"best effort": {Limits: LimitsBestEffort}, // rlimits
+		"work size":   {WorkSize: 2 * GiB},        // the size of a file
+		"tmpfs":       {WorkStorage: WorkTmpfs},   // none
 	} {
 		digest := policyDigest(t, a)
 		if other, taken := seen[digest]; taken {

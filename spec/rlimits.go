@@ -12,8 +12,7 @@ import (
 const defaultNoFile = 65536
 
 // withRlimits sets all limits of getrlimit(2), so that none is inherited from whoever started us; what
-// the caller's own hard limit forbids to raise stays there, and the runner says so. RLIMIT_FSIZE comes
-// with the bound on /work, which this version does not have.
+// the caller's own hard limit forbids to raise stays there, and the runner says so.
 //
 // Best effort adds what the kernel offers a process without a control group: RLIMIT_NPROC counts
 // processes and threads of the user namespace's id. RLIMIT_DATA bounds the private writable memory of
@@ -38,6 +37,9 @@ func withRlimits(a Analysis, place Placement, s *specs.Spec) error {
 		rlimit("RLIMIT_RTPRIO", 0),
 		rlimit("RLIMIT_SIGPENDING", 4096), // signals queued by all processes of the id
 	}
+	if a.WorkStorage == WorkDisk {
+		limits = append(limits, rlimit("RLIMIT_FSIZE", uint64(a.WorkSize+fileSlack)))
+	}
 	if a.Limits == LimitsBestEffort {
 		limits = append(limits, rlimit("RLIMIT_DATA", uint64(a.Memory)), rlimit("RLIMIT_NPROC", uint64(a.Pids)))
 	}
@@ -50,6 +52,11 @@ func withRlimits(a Analysis, place Placement, s *specs.Spec) error {
 	s.Process.Rlimits = limits
 	return nil
 }
+
+// fileSlack is how far a single file of /work can go beyond the bound, so that a run which passes it is seen
+// to have done so and does not end at it by chance. The limit is each file's, in /tmp and /dev/shm too: the
+// one that writes past it gets SIGXFSZ or EFBIG (setrlimit(2)). A tmpfs needs none, its own size holds.
+const fileSlack = MiB
 
 const infinity = math.MaxUint64 // RLIM_INFINITY
 

@@ -95,6 +95,15 @@ func ParsePids(s string) (int64, error) {
 	return pids, checkPids(pids)
 }
 
+// ParseWorkFiles reads a number of files; see Validate for the bounds.
+func ParseWorkFiles(s string) (int64, error) {
+	files, err := strconv.ParseInt(strings.TrimSpace(s), 10, 64)
+	if err != nil {
+		return 0, badWorkFiles(quote(s))
+	}
+	return files, checkWorkFiles(files)
+}
+
 // String returns the size in the largest binary unit that divides it: "2GiB", "1536MiB", "1000B".
 func (s Size) String() string {
 	for i, unit := range []Size{PiB, TiB, GiB, MiB, KiB} {

@@ -202,6 +202,7 @@ func checkChoices(a Analysis) error {
 	for _, err := range []error{
 		oneOf("rootfs", a.Rootfs, RootfsHost),
 		oneOf("ids", a.IDs, IDsRange, IDsSelf),
+		oneOf("work_storage", a.WorkStorage, WorkDisk, WorkTmpfs),
 		oneOf("limits", a.Limits, LimitsEnforce, LimitsOuter, LimitsBestEffort),
 		oneOf("keep", a.Keep, KeepNever, KeepFailed, KeepAlways),
 	} {

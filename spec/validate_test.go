@@ -105,6 +105,9 @@ func TestValidateRefuses(t *testing.T) {
 		{"little memory", func(a *Analysis) { a.Memory = 4*MiB - 1 }, "memory 4194303B is out of bounds: it must be at least 4MiB and at most 1PiB"},
 		{"much memory", func(a *Analysis) { a.Memory = PiB + 1 }, "memory"},
 		{"negative memory", func(a *Analysis) { a.Memory = -GiB }, "memory -1GiB is out of bounds"},
+		{"work_size", func(a *Analysis) { a.WorkSize = MiB - 1 }, "work_size 1048575B is out of bounds"},
+		{"work_files", func(a *Analysis) { a.WorkFiles = -1 }, "work_files: -1 is no number of files"},
+		{"work_storage", func(a *Analysis) { a.WorkStorage = "tmpf" }, `work_storage "tmpf" is not known, it must be disk or tmpfs; did you mean "tmpfs"?`},
 		{"log_size", func(a *Analysis) { a.LogSize = 1 }, "log_size 1B is out of bounds"},
 		{"few cpus", func(a *Analysis) { a.CPUs = 0.001 }, "cpus: 0.001 is no number of cores"},
 		{"many cpus", func(a *Analysis) { a.CPUs = 5000 }, "cpus: 5000 is no number of cores"},
@@ -246,6 +249,7 @@ func TestResolvePaths(t *testing.T) {
 func TestWithDefaults(t *testing.T) {
 	want := Analysis{
 		Memory: 2 * GiB, CPUs: 1, Pids: 100, Timeout: Duration(30 * time.Minute), Grace: Duration(5 * time.Second), LogSize: 16 * MiB,
+		WorkSize: GiB, WorkFiles: 100_000, WorkStorage: WorkDisk,
 		Limits: "enforce", Keep: "never", Rootfs: "host", Exclude: []string{"__pycache__", "*.pyc"},
 	}
 	if got := (Analysis{}).WithDefaults(); !reflect.DeepEqual(got, want) {

@@ -19,11 +19,13 @@ func (l layer) analysis(env lookup) (spec.Analysis, error) {
 		Stage: r.text("stage"), Export: r.text("export"),
 
 		Rootfs: r.text("rootfs"), IDs: r.text("ids"), Limits: r.text("limits"), Keep: r.text("keep"),
+		WorkStorage: r.text("work-storage"),
 
 		Inputs: r.list("input"), Outputs: r.list("output"), Exclude: r.list("exclude"), Secrets: r.list("secret"),
 
 		Memory: number(&r, "memory", spec.ParseSize), LogSize: number(&r, "log-size", spec.ParseSize),
 		CPUs: number(&r, "cpus", spec.ParseCPUs), Pids: number(&r, "pids", spec.ParsePids),
+		WorkSize: number(&r, "work-size", spec.ParseSize), WorkFiles: number(&r, "work-files", spec.ParseWorkFiles),
 		Timeout: number(&r, "timeout", spec.ParseDuration), Grace: number(&r, "grace", spec.ParseDuration),
 
 		Env: r.pairs("env", env), Labels: r.pairs("label", nil),

@@ -58,7 +58,7 @@ func allReasons() []string {
 	var all []string
 	for _, reason := range []runner.Reason{
 		runner.ReasonExit, runner.ReasonSignal, runner.ReasonTimeout, runner.ReasonOutOfMemory, runner.ReasonPidsLimit,
-		runner.ReasonOutputMissing, runner.ReasonNotFound, runner.ReasonNotInvocable, runner.ReasonStopped,
+		runner.ReasonWorkFull, runner.ReasonHostFull, runner.ReasonOutputMissing, runner.ReasonNotFound, runner.ReasonNotInvocable, runner.ReasonStopped,
 		runner.ReasonSupervisorLost, runner.ReasonHarvest, runner.ReasonCommit, runner.ReasonExport,
 		runner.ReasonSandbox, runner.ReasonRequest,
 	} {

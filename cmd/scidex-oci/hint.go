@@ -42,6 +42,10 @@ func hint(c circumstances) string {
 		return "give it more time with --timeout DURATION"
 	case runner.ReasonPidsLimit:
 		return "allow more processes and threads with --pids N"
+	case runner.ReasonWorkFull:
+		return "give /work more with --work-size SIZE or --work-files N"
+	case runner.ReasonHostFull:
+		return "make room on the host, for instance with scidex-oci gc"
 	case runner.ReasonExit, runner.ReasonNotFound, runner.ReasonNotInvocable:
 		return hintOfExit(c)
 	default:

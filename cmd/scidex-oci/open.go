@@ -15,6 +15,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog/sqlite"
 	"github.com/scidex-ai/scidex-oci/runner"
+	"github.com/scidex-ai/scidex-oci/runner/sandbox"
 )
 
 // house is an opened root: its catalog and blob store, and the runner that works on them.
@@ -62,6 +63,10 @@ func (p *program) open(ctx context.Context, from layers, log io.Writer) (*house,
 	if err != nil {
 		return nil, &runner.RequestError{Err: err}
 	}
+	floor, err := floorOf(from)
+	if err != nil {
+		return nil, &runner.RequestError{Err: err}
+	}
 	for _, dir := range []string{s.root, filepath.Dir(s.catalog), s.blobs} {
 		if err := os.MkdirAll(dir, 0o700); err != nil {
 			return nil, fmt.Errorf("%w; give another place with --root DIR", err)
@@ -76,7 +81,7 @@ func (p *program) open(ctx context.Context, from layers, log io.Writer) (*house,
 		return nil, err
 	}
 	return &house{catalog: cat, blobs: blobs, runner: &runner.Runner{
-		Catalog: cat, Blobs: blobs, Root: s.root, Tmp: s.tmp, Version: p.build.version,
+		Catalog: cat, Blobs: blobs, Root: s.root, Tmp: s.tmp, MinFree: floor, Version: p.build.version,
 		Private:  []string{s.catalog, s.catalog + "-wal", s.catalog + "-shm", s.blobs},
 		Database: from.text("db", ""), AllowBinds: allowed,
 		Log: slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: s.level})),
@@ -104,4 +109,17 @@ func noRun(name string, err error) error {
 		return fmt.Errorf("%q is the beginning of several ids; type more of it", name)
 	}
 	return fmt.Errorf("find %q: %w", name, err)
+}
+
+// floorOf is what the file systems that runs write to are to keep free.
+func floorOf(from layers) (sandbox.Floor, error) {
+	given, ok := from.given("min-free")
+	if !ok {
+		return sandbox.Floor{Percent: 5}, nil
+	}
+	floor, err := sandbox.ParseFloor(given.text("min-free"))
+	if err != nil {
+		return floor, fmt.Errorf("%s: %w", given.label("min-free"), err)
+	}
+	return floor, nil
 }

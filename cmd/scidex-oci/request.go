@@ -176,6 +176,7 @@ func merge(base, over spec.Analysis) spec.Analysis {
 		{&a.Export, &over.Export},
 		{&a.Rootfs, &over.Rootfs},
 		{&a.IDs, &over.IDs},
+		{&a.WorkStorage, &over.WorkStorage},
 		{&a.Limits, &over.Limits},
 		{&a.Keep, &over.Keep},
 	} {
@@ -183,6 +184,8 @@ func merge(base, over spec.Analysis) spec.Analysis {
 	}
 	replace(&a.Memory, over.Memory)
 	replace(&a.LogSize, over.LogSize)
+	replace(&a.WorkSize, over.WorkSize)
+	replace(&a.WorkFiles, over.WorkFiles)
 	replace(&a.CPUs, over.CPUs)
 	replace(&a.Pids, over.Pids)
 	replace(&a.Timeout, over.Timeout)

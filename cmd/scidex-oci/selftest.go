@@ -74,6 +74,7 @@ func selftestFlags() []cli.Flag {
 	flags := slices.DeleteFunc(analysisFlags(), func(flag cli.Flag) bool { return slices.Contains(others, flag.Names()[0]) })
 	return append(flags,
 		lookupFlag(runFlags(), "audit"),
+		lookupFlag(runFlags(), "min-free"),
 		&cli.StringSliceFlag{Name: "target", Usage: "prove that `TARGET` is out of reach: HOST:PORT, a URL, the path of a socket or @NAME; repeatable"},
 		&cli.BoolFlag{Name: "last", Usage: "print the newest report of the catalog and test nothing", DisableDefaultText: true},
 		&cli.BoolFlag{Name: "json", Usage: "print the report as one JSON object", DisableDefaultText: true},

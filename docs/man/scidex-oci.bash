@@ -29,17 +29,21 @@ _scidex_oci() {
         --timeout) COMPREPLY=($(compgen -f -- "$current")); return ;;
         --grace) COMPREPLY=($(compgen -f -- "$current")); return ;;
         --log-size) COMPREPLY=($(compgen -f -- "$current")); return ;;
+        --work-size) COMPREPLY=($(compgen -f -- "$current")); return ;;
+        --work-files) COMPREPLY=($(compgen -f -- "$current")); return ;;
+        --work-storage) COMPREPLY=($(compgen -W "disk tmpfs" -- "$current")); return ;;
         --limits) COMPREPLY=($(compgen -W "enforce outer best-effort" -- "$current")); return ;;
         --network) COMPREPLY=($(compgen -W "none" -- "$current")); return ;;
         --keep) COMPREPLY=($(compgen -W "never failed always" -- "$current")); return ;;
         --file|-f) COMPREPLY=($(compgen -f -- "$current")); return ;;
         --again) COMPREPLY=($(compgen -f -- "$current")); return ;;
         --audit) COMPREPLY=($(compgen -f -- "$current")); return ;;
+        --min-free) COMPREPLY=($(compgen -f -- "$current")); return ;;
         --bundle) COMPREPLY=($(compgen -f -- "$current")); return ;;
         --since) COMPREPLY=($(compgen -f -- "$current")); return ;;
         --until) COMPREPLY=($(compgen -f -- "$current")); return ;;
         --state) COMPREPLY=($(compgen -W "queued running complete failed canceled error lost" -- "$current")); return ;;
-        --reason) COMPREPLY=($(compgen -W "exit signal timeout out_of_memory pids_limit output_missing not_found not_invocable stopped supervisor_lost harvest commit export sandbox request" -- "$current")); return ;;
+        --reason) COMPREPLY=($(compgen -W "exit signal timeout out_of_memory pids_limit work_full host_full output_missing not_found not_invocable stopped supervisor_lost harvest commit export sandbox request" -- "$current")); return ;;
         --limit) COMPREPLY=($(compgen -f -- "$current")); return ;;
         --target) COMPREPLY=($(compgen -f -- "$current")); return ;;
     esac
@@ -64,8 +68,8 @@ _scidex_oci() {
     done
     case "$path" in
         "") words="run spec ls show logs outputs rm gc selftest completion --root --db --blobs --tmp --log-level --config --help -h --version -v" ;;
-        "run") words="--id --data --docs --project --input --script --stage --export --env --secret --label --output --exclude --rootfs --ids --memory --cpus --pids --timeout --grace --log-size --limits --network --keep --file -f --again --audit --overwrite --json --quiet -q --help -h --root --db --blobs --tmp --log-level --config --help -h --version -v" ;;
-        "spec") words="--id --data --docs --project --input --script --stage --export --env --secret --label --output --exclude --rootfs --ids --memory --cpus --pids --timeout --grace --log-size --limits --network --keep --file -f --again --audit --bundle --help -h --root --db --blobs --tmp --log-level --config --help -h --version -v" ;;
+        "run") words="--id --data --docs --project --input --script --stage --export --env --secret --label --output --exclude --rootfs --ids --memory --cpus --pids --timeout --grace --log-size --work-size --work-files --work-storage --limits --network --keep --file -f --again --audit --min-free --overwrite --json --quiet -q --help -h --root --db --blobs --tmp --log-level --config --help -h --version -v" ;;
+        "spec") words="--id --data --docs --project --input --script --stage --export --env --secret --label --output --exclude --rootfs --ids --memory --cpus --pids --timeout --grace --log-size --work-size --work-files --work-storage --limits --network --keep --file -f --again --audit --min-free --bundle --help -h --root --db --blobs --tmp --log-level --config --help -h --version -v" ;;
         "ls") words="--since --until --state --reason --label --limit --json --quiet -q --help -h --root --db --blobs --tmp --log-level --config --help -h --version -v" ;;
         "show") words="--json --help -h --root --db --blobs --tmp --log-level --config --help -h --version -v" ;;
         "logs") words="--stdout --stderr --help -h --root --db --blobs --tmp --log-level --config --help -h --version -v" ;;
@@ -75,7 +79,7 @@ _scidex_oci() {
         "outputs export") words="--overwrite --help -h --root --db --blobs --tmp --log-level --config --help -h --version -v" ;;
         "rm") words="--help -h --root --db --blobs --tmp --log-level --config --help -h --version -v" ;;
         "gc") words="--dry-run --json --help -h --root --db --blobs --tmp --log-level --config --help -h --version -v" ;;
-        "selftest") words="--data --docs --project --input --env --secret --label --rootfs --ids --memory --cpus --pids --timeout --grace --log-size --limits --network --audit --target --last --json --help -h --root --db --blobs --tmp --log-level --config --help -h --version -v" ;;
+        "selftest") words="--data --docs --project --input --env --secret --label --rootfs --ids --memory --cpus --pids --timeout --grace --log-size --work-size --work-files --work-storage --limits --network --audit --min-free --target --last --json --help -h --root --db --blobs --tmp --log-level --config --help -h --version -v" ;;
         "completion") words="--help -h --root --db --blobs --tmp --log-level --config --help -h --version -v" ;;
     esac
     if [[ "$current" == -* || -z "$path" || "$path" == outputs ]]; then

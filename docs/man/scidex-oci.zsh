@@ -24,6 +24,9 @@ _scidex_oci_run() {
         '*--timeout=[limit DURATION of the wall clock (default\: 30m)]:duration:_files' \
         '*--grace=[wait DURATION from SIGTERM to SIGKILL (default\: 5s)]:duration:_files' \
         '*--log-size=[keep SIZE of each of standard output and standard error (default\: 16MiB)]:size:_files' \
+        '*--work-size=[bound /work to SIZE on its file system (default\: 1GiB)]:size:_files' \
+        '*--work-files=[bound /work to N names, directories among them (default\: 100000)]:n:_files' \
+        '*--work-storage=[disk|tmpfs\: /work is a directory of the host and a run that passes its bounds is ended (default), or it is memory of the run and cannot pass them]:disk|tmpfs:(disk tmpfs)' \
         '*--limits=[enforce|outer|best-effort\: refuse where the kernel cannot hold a limit (default), leave memory, CPUs and processes to the control groups that this command is in (a batch system, a container), or hold what can be held; the result says what held]:enforce|outer|best-effort:(enforce outer best-effort)' \
         '*--network=[none, the only value\: a run never gets a network]:none:(none)' \
         '*--keep=[keep the working directory\: never|failed|always (default\: never)]:never|failed|always:(never failed always)' \
@@ -31,6 +34,7 @@ _scidex_oci_run() {
         '*-f[read the request from the manifest FILE (YAML or JSON, - for standard input); flags override it]:file:_files' \
         '*--again=[run the recorded request of ID once more, as its next attempt; flags override it]:id:_files' \
         '*--audit=[on|off\: note in the result what the analysis tries to reach and may not (default\: on); off only where the kernel lacks seccomp user notification]:on|off:_files' \
+        '*--min-free=[end runs and start none while the file system of /work or of the blobs has less free than SIZE|PERCENT%; 0 for no such floor (default\: 5%)]:size|percent%:_files' \
         '*--overwrite[let --export write into a directory that is not empty]' \
         '*--json[print the result as one JSON object on standard output; the analysis'\'' own output goes to standard error]' \
         '*--quiet[leave the status line and the closing table out]' \
@@ -63,6 +67,9 @@ _scidex_oci_spec() {
         '*--timeout=[limit DURATION of the wall clock (default\: 30m)]:duration:_files' \
         '*--grace=[wait DURATION from SIGTERM to SIGKILL (default\: 5s)]:duration:_files' \
         '*--log-size=[keep SIZE of each of standard output and standard error (default\: 16MiB)]:size:_files' \
+        '*--work-size=[bound /work to SIZE on its file system (default\: 1GiB)]:size:_files' \
+        '*--work-files=[bound /work to N names, directories among them (default\: 100000)]:n:_files' \
+        '*--work-storage=[disk|tmpfs\: /work is a directory of the host and a run that passes its bounds is ended (default), or it is memory of the run and cannot pass them]:disk|tmpfs:(disk tmpfs)' \
         '*--limits=[enforce|outer|best-effort\: refuse where the kernel cannot hold a limit (default), leave memory, CPUs and processes to the control groups that this command is in (a batch system, a container), or hold what can be held; the result says what held]:enforce|outer|best-effort:(enforce outer best-effort)' \
         '*--network=[none, the only value\: a run never gets a network]:none:(none)' \
         '*--keep=[keep the working directory\: never|failed|always (default\: never)]:never|failed|always:(never failed always)' \
@@ -70,6 +77,7 @@ _scidex_oci_spec() {
         '*-f[read the request from the manifest FILE (YAML or JSON, - for standard input); flags override it]:file:_files' \
         '*--again=[run the recorded request of ID once more, as its next attempt; flags override it]:id:_files' \
         '*--audit=[on|off\: note in the result what the analysis tries to reach and may not (default\: on); off only where the kernel lacks seccomp user notification]:on|off:_files' \
+        '*--min-free=[end runs and start none while the file system of /work or of the blobs has less free than SIZE|PERCENT%; 0 for no such floor (default\: 5%)]:size|percent%:_files' \
         '*--bundle=[write a bundle into the directory DIR that runc can run, in place of printing]:dir:_files' \
         '*--help[show help]' \
         '*-h[show help]' \
@@ -81,7 +89,7 @@ _scidex_oci_ls() {
         '*--since=[created at or after TIME\: RFC 3339, a date, or how long ago, as 7d or 12h]:time:_files' \
         '*--until=[created before TIME]:time:_files' \
         '*--state=[in this STATE; repeatable]:state:(queued running complete failed canceled error lost)' \
-        '*--reason=[ended for this REASON; repeatable]:reason:(exit signal timeout out_of_memory pids_limit output_missing not_found not_invocable stopped supervisor_lost harvest commit export sandbox request)' \
+        '*--reason=[ended for this REASON; repeatable]:reason:(exit signal timeout out_of_memory pids_limit work_full host_full output_missing not_found not_invocable stopped supervisor_lost harvest commit export sandbox request)' \
         '*--label=[with this label K=V; repeatable, all must match]:k=v:_files' \
         '*--limit=[at most N runs, 0 for all (default\: 50)]:n:_files' \
         '*--json[one JSON object a line]' \
@@ -176,9 +184,13 @@ _scidex_oci_selftest() {
         '*--timeout=[limit DURATION of the wall clock (default\: 30m)]:duration:_files' \
         '*--grace=[wait DURATION from SIGTERM to SIGKILL (default\: 5s)]:duration:_files' \
         '*--log-size=[keep SIZE of each of standard output and standard error (default\: 16MiB)]:size:_files' \
+        '*--work-size=[bound /work to SIZE on its file system (default\: 1GiB)]:size:_files' \
+        '*--work-files=[bound /work to N names, directories among them (default\: 100000)]:n:_files' \
+        '*--work-storage=[disk|tmpfs\: /work is a directory of the host and a run that passes its bounds is ended (default), or it is memory of the run and cannot pass them]:disk|tmpfs:(disk tmpfs)' \
         '*--limits=[enforce|outer|best-effort\: refuse where the kernel cannot hold a limit (default), leave memory, CPUs and processes to the control groups that this command is in (a batch system, a container), or hold what can be held; the result says what held]:enforce|outer|best-effort:(enforce outer best-effort)' \
         '*--network=[none, the only value\: a run never gets a network]:none:(none)' \
         '*--audit=[on|off\: note in the result what the analysis tries to reach and may not (default\: on); off only where the kernel lacks seccomp user notification]:on|off:_files' \
+        '*--min-free=[end runs and start none while the file system of /work or of the blobs has less free than SIZE|PERCENT%; 0 for no such floor (default\: 5%)]:size|percent%:_files' \
         '*--target=[prove that TARGET is out of reach\: HOST\:PORT, a URL, the path of a socket or @NAME; repeatable]:target:_files' \
         '*--last[print the newest report of the catalog and test nothing]' \
         '*--json[print the report as one JSON object]' \

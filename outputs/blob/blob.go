@@ -45,6 +45,9 @@ func Open(dir string) (*Store, error) {
 	return &Store{abs}, nil
 }
 
+// Dir is the store's directory, absolute.
+func (s *Store) Dir() string { return s.dir }
+
 func makeStore(dir string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err

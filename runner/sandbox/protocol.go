@@ -71,7 +71,13 @@ type Job struct {
 	// Audit says that what the analysis tries to reach is to be noted.
 	Audit bool `json:"audit,omitempty"`
 	// Owner is the analysis' id in the outer namespace.
-	Owner   int           `json:"owner"`
+	Owner int `json:"owner"`
+	// Bound is what /work may take.
+	Bound outputs.Extent `json:"bound"`
+	// WorkTmpfs are the options of the tmpfs that is to be /work; nil: the working directory itself.
+	WorkTmpfs []string `json:"work_tmpfs,omitempty"`
+	// Floor is what the file systems of the working directory and of the blob store are to keep free.
+	Floor   Floor         `json:"floor"`
 	Timeout time.Duration `json:"timeout"`
 	Grace   time.Duration `json:"grace"`
 }
@@ -112,8 +118,18 @@ type Exit struct {
 	// Audit is what the analysis tried to reach; AuditError says why that may not be all.
 	Audit      []audit.Event `json:"audit,omitempty"`
 	AuditError string        `json:"audit_error,omitempty"`
-	Started    time.Time     `json:"started"`
-	Finished   time.Time     `json:"finished"`
+	// Work is the most that was seen of /work: at the end and, on disk, before.
+	Work outputs.Extent `json:"work"`
+	// WorkFull is what was seen of /work where it passed its bound.
+	WorkFull *outputs.Extent `json:"work_full,omitempty"`
+	// NoSpace says that at the end a tmpfs at /work had no block or no inode left.
+	NoSpace bool `json:"no_space,omitempty"`
+	// HostFull is why the run was ended to keep space free.
+	HostFull *Shortage `json:"host_full,omitempty"`
+	// WatchError is why the bounds could not be watched.
+	WatchError string    `json:"watch_error,omitempty"`
+	Started    time.Time `json:"started"`
+	Finished   time.Time `json:"finished"`
 }
 
 // Usage is what the supervisor sees of a run in its own /proc, where no control group tells more.

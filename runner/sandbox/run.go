@@ -136,13 +136,14 @@ func (s *Supervisor) Harvest(h Harvest, yield func(outputs.Entry) error) (output
 }
 
 // Clean removes everything below a working directory, or, keep, makes it root's of the outer namespace:
-// the caller's own, where the caller is an ordinary user. It needs no job.
-func (s *Supervisor) Clean(dir *os.File, keep bool) error {
+// the caller's own, where the caller is an ordinary user. It needs no job. What it returns was in a tmpfs and
+// could not be kept; at most a few hundred entries of it.
+func (s *Supervisor) Clean(dir *os.File, keep bool) ([]outputs.Entry, error) {
 	if err := s.conn.send(message{Type: msgClean, Clean: &clean{Keep: keep}}, dir); err != nil {
-		return s.lost(err)
+		return nil, s.lost(err)
 	}
-	_, err := s.expect(msgCleaned)
-	return err
+	m, err := s.expect(msgCleaned)
+	return m.Entries, err
 }
 
 // Alive reports whether the supervisor's process has not ended.

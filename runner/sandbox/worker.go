@@ -20,10 +20,12 @@ import (
 type worker struct {
 	conn      *conn
 	job       *Job
-	work      *os.File // the working directory
+	work      *os.File // what is /work
+	disk      *os.File // the working directory where /work is a tmpfs, else nil
 	ingest    *os.File
 	container *container.Container
 	audit     *audit.Watch // nil: none
+	watchdog  *watchdog    // nil until the analysis has begun
 	stopping  sync.Once
 	timedOut  chan struct{} // closed when the clock ended the run
 	executed  chan struct{} // closed when the analysis has begun
@@ -36,7 +38,7 @@ func (w *worker) handle(ctx context.Context, m message) error {
 	case msgJob:
 		return w.create(ctx, m)
 	case msgStart:
-		return w.start()
+		return w.start(ctx)
 	case msgStop, msgKill:
 		return w.end(m.Type)
 	case msgHarvest:
@@ -67,11 +69,12 @@ func (w *worker) create(ctx context.Context, m message) error {
 		return fmt.Errorf("job %q came with %d descriptors", w.job.ID, len(m.files))
 	}
 	w.work, w.ingest = m.files[0], m.files[1]
-	defer discard(m.files[2:])
-	if err := w.ownWork(ctx); err != nil {
+	files, err := w.place(ctx, m.files)
+	defer discard(files[2:])
+	if err != nil {
 		return err
 	}
-	walls, err := stage(w.job, m.files)
+	walls, err := stage(w.job, files)
 	if err != nil {
 		return fmt.Errorf("stage the file systems: %w", err)
 	}
@@ -88,6 +91,17 @@ func (w *worker) create(ctx context.Context, m message) error {
 		return errors.Join(err, closeAll(streams.parent()))
 	}
 	return w.created(streams, walls)
+}
+
+// place makes what is to be /work ready. It returns the files with what is mounted in place of the first.
+func (w *worker) place(ctx context.Context, files []*os.File) (_ []*os.File, err error) {
+	if w.job.WorkTmpfs != nil {
+		if files, err = w.workInMemory(ctx, files); err != nil {
+			return files, err
+		}
+		files[0] = w.work
+	}
+	return files, w.ownWork(ctx)
 }
 
 // ownWork gives the working directory and what was staged in it to the analysis, and makes its links.
@@ -120,15 +134,15 @@ func (w *worker) created(streams *streams, walls Walls) error {
 }
 
 // start opens the gate and watches from another goroutine, so that stop and kill are heard.
-func (w *worker) start() error {
+func (w *worker) start(ctx context.Context) error {
 	if err := w.container.Start(); err != nil {
 		return err
 	}
-	go w.watch()
+	go w.watch(ctx)
 	return nil
 }
 
-func (w *worker) watch() {
+func (w *worker) watch(ctx context.Context) {
 	exit := Exit{}
 	clock := make(chan struct{})
 	var samples sync.WaitGroup
@@ -137,6 +151,7 @@ func (w *worker) watch() {
 		Executed: func() {
 			exit.Started = time.Now()
 			close(w.executed)
+			w.watchdog = w.release(ctx)
 			w.tell(message{Type: msgStarted, At: exit.Started})
 			go func() { defer close(clock); w.clock() }()
 			samples.Go(w.sample)
@@ -154,6 +169,7 @@ func (w *worker) watch() {
 	}
 	exit.Executed, exit.Errno, exit.Ended, exit.Status = got.Executed, got.Errno, got.Ended, got.Status
 	exit.CPU, exit.MemoryPeak = got.CPU, got.MemoryPeak
+	w.measure(ctx, &exit)
 	if w.audit != nil {
 		if exit.Audit, err = w.audit.Wait(); err != nil {
 			exit.AuditError = err.Error()
@@ -265,11 +281,16 @@ func (w *worker) clean(ctx context.Context, m message) error {
 		return fmt.Errorf("clean came with %d descriptors", len(m.files))
 	}
 	act := outputs.Empty
+	var lost []outputs.Entry
 	if m.Clean.Keep {
 		act = own
+		var err error
+		if lost, err = w.keepOnDisk(ctx, m.files[0]); err != nil {
+			return err
+		}
 	}
 	if err := act(ctx, m.files[0]); err != nil {
 		return fmt.Errorf("clean the working directory: %w", err)
 	}
-	return w.conn.send(message{Type: msgCleaned})
+	return w.conn.send(message{Type: msgCleaned, Entries: lost[:min(len(lost), batchSize)]})
 }

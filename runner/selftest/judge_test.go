@@ -221,9 +221,9 @@ func TestJudgeStatus(t *testing.T) {
 
 // strainedBy is a run that ended for the reason, with the outcomes, and whose limits one word held.
 func strainedBy(by string, reason runner.Reason, outcomes ...outcome) strained {
-	s := strained{asked: spec.Analysis{Memory: 64 * spec.MiB, Pids: 40, CPUs: 0.2, LogSize: spec.KiB, Timeout: 2e9, Grace: 1e8}, outcomes: outcomes}
+	s := strained{asked: spec.Analysis{Memory: 64 * spec.MiB, Pids: 40, CPUs: 0.2, LogSize: spec.KiB, WorkSize: 16 * spec.MiB, WorkFiles: 100, Timeout: 2e9, Grace: 1e8}, outcomes: outcomes}
 	s.result.State, s.result.Reason = "failed", reason
-	for _, limit := range []string{"memory", "pids", "cpus"} {
+	for _, limit := range []string{"memory", "pids", "cpus", "work_size", "work_files"} {
 		s.result.Enforced = append(s.result.Enforced, runner.Enforcement{Limit: limit, By: by})
 	}
 	return s
@@ -244,6 +244,9 @@ func TestJudgeLimits(t *testing.T) {
 	}
 	logged := func(bytes int64, truncated bool) func(*runner.Result) {
 		return func(r *runner.Result) { r.Logs.Stderr = runner.Log{Bytes: bytes, Truncated: truncated} }
+	}
+	seen := func(bytes, files int64) func(*runner.Result) {
+		return func(r *runner.Result) { r.Evidence.WorkBytes, r.Evidence.WorkFiles = bytes, files }
 	}
 	for _, c := range []struct {
 		name  string
@@ -276,6 +279,23 @@ func TestJudgeLimits(t *testing.T) {
 		{"cpus: used nothing", judgeCPUs, strainedBy("cgroup", "exit").with(used(1100, 0, 900)), Fail},
 		{"cpus: not counted", judgeCPUs, strainedBy("cgroup", "exit").with(used(1100, 0, 0)), Fail},
 		{"cpus: a busy host", judgeCPUs, strainedBy("cgroup", "exit").with(used(1100, 90, 0)), Inconclusive},
+
+		{"work: ended", judgeWorkSize, strainedBy("watchdog", "work_full").with(seen(17<<20, 5)), Pass},
+		{"work: ended for its names", judgeWorkSize, strainedBy("watchdog", "work_full").with(seen(5, 101)), Fail},
+		{"work: said without figures", judgeWorkSize, strainedBy("watchdog", "work_full"), Fail},
+		{"work: not ended", judgeWorkSize, strainedBy("watchdog", "exit", counted(got("write", "ok"), 128)), Fail},
+		{"work: refused, and not by a tmpfs", judgeWorkSize, strainedBy("watchdog", "exit", counted(got("write", "ENOSPC"), 60)), Fail},
+		{"work: refused", judgeWorkSize, strainedBy("tmpfs", "exit", counted(got("write", "ENOSPC"), 64)), Pass},
+		{"work: refused too late", judgeWorkSize, strainedBy("tmpfs", "exit", counted(got("write", "ENOSPC"), 65)), Fail},
+		{"work: refused at once", judgeWorkSize, strainedBy("tmpfs", "exit", counted(got("write", "ENOSPC"), 0)), Fail},
+		{"work: not refused", judgeWorkSize, strainedBy("tmpfs", "exit", counted(got("write", "ok"), 128)), Fail},
+
+		{"names: ended", judgeWorkFiles, strainedBy("watchdog", "work_full").with(seen(5, 101)), Pass},
+		{"names: ended for its bytes", judgeWorkFiles, strainedBy("watchdog", "work_full").with(seen(17<<20, 5)), Fail},
+		{"names: not ended", judgeWorkFiles, strainedBy("watchdog", "exit", counted(got("write", "ok"), 200)), Fail},
+		{"names: refused", judgeWorkFiles, strainedBy("tmpfs", "exit", counted(got("write", "ENOSPC"), 99)), Pass},
+		{"names: refused too late", judgeWorkFiles, strainedBy("tmpfs", "exit", counted(got("write", "ENOSPC"), 101)), Fail},
+		{"names: not refused", judgeWorkFiles, strainedBy("tmpfs", "exit", counted(got("write", "ok"), 200)), Fail},
 
 		{"tmp: full", judgeTmp, strainedBy("tmpfs", "timeout", counted(got("write", "ENOSPC"), 32<<20)), Pass},
 		{"tmp: fuller", judgeTmp, strainedBy("tmpfs", "timeout", counted(got("write", "ENOSPC"), 33<<20)), Fail},

@@ -19,6 +19,7 @@ const (
 	leastMemory  = 64 * spec.MiB
 	leastData    = 256 * spec.MiB
 	leastPids    = 40
+	leastFiles   = 20
 	leastCPUs    = 0.5
 	leastTimeout = spec.Duration(30 * time.Minute) // much of a host may have to be looked at
 )
@@ -28,6 +29,8 @@ const (
 const (
 	mostMemory = 256 * spec.MiB
 	mostPids   = 200
+	mostWork   = 16 * spec.MiB
+	mostFiles  = 500
 	mostCPUs   = 0.2             // a busy host has as much for it
 	scratch    = 2 * time.Second // the timeout
 	logs       = 64 * spec.KiB
@@ -147,7 +150,7 @@ func enforcement(r runner.Result, limit string) runner.Enforcement {
 
 // readable is a limit's value for a person.
 func readable(limit, value string) string {
-	if n, err := strconv.ParseInt(value, 10, 64); err == nil && slices.Contains([]string{"memory", "tmp", "log_size"}, limit) {
+	if n, err := strconv.ParseInt(value, 10, 64); err == nil && slices.Contains([]string{"memory", "tmp", "log_size", "work_size"}, limit) {
 		return spec.Size(n).String()
 	}
 	return value
@@ -179,9 +182,26 @@ func trials() []trial {
 			judge: map[string]func(strained) (Result, string){"cpus": judgeCPUs},
 		},
 		{
+			role: "work", limits: []string{"work_size"},
+			shrink: func(a *spec.Analysis) { a.WorkSize = min(a.WorkSize, mostWork) },
+			tries: func(a spec.Analysis) []try {
+				return []try{{Do: "pile", At: "/work", With: strconv.FormatInt(int64(2*a.WorkSize/pileBytes), 10)}}
+			},
+			judge: map[string]func(strained) (Result, string){"work_size": judgeWorkSize},
+		},
+		{
+			role: "names", limits: []string{"work_files"},
+			shrink: func(a *spec.Analysis) { a.WorkFiles = min(a.WorkFiles, mostFiles) },
+			tries: func(a spec.Analysis) []try {
+				return []try{{Do: "litter", At: "/work", With: strconv.FormatInt(2*a.WorkFiles, 10)}}
+			},
+			judge: map[string]func(strained) (Result, string){"work_files": judgeWorkFiles},
+		},
+		{
 			role: "scratch", limits: []string{"tmp", "log_size", "timeout"}, linger: true,
 			shrink: func(a *spec.Analysis) {
 				a.Memory, a.LogSize = min(a.Memory, mostMemory), min(a.LogSize, logs)
+				a.WorkSize = max(a.WorkSize, a.Memory) // it is the size of a file in /tmp too
 				a.Timeout, a.Grace = spec.Duration(scratch), min(a.Grace, spec.Duration(200*time.Millisecond))
 			},
 			tries: func(a spec.Analysis) []try {

@@ -2,6 +2,7 @@ package selftest
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"os/signal"
 	"runtime"
@@ -112,6 +113,25 @@ func fill(dir string, most int64) outcome {
 	if err := errors.Join(f.Close(), os.Remove(name)); err != nil {
 		found.Got["remove"] = word(err)
 	}
+	return found
+}
+
+// pileBytes is the size of a file of a pile.
+const pileBytes = 256 << 10
+
+// pile makes so many files of a size, or as many as go in, and leaves them there.
+func pile(dir string, most int64, bytes int) outcome {
+	content := make([]byte, bytes)
+	var made int64
+	var err error
+	for made < most {
+		if err = os.WriteFile(fmt.Sprintf("%s/%s-%d", dir, plantName, made), content, 0o600); err != nil {
+			break
+		}
+		made++
+	}
+	found := step("write", err)
+	found.Count = made
 	return found
 }
 

@@ -87,6 +87,35 @@ func judgeLogs(s strained) (Result, string) {
 	return Fail, fmt.Sprintf("a log of %s was not cut at %s: %s", spec.Size(log.Bytes), s.asked.LogSize, s.told())
 }
 
+// judgeWorkSize wants a tmpfs to refuse, and of a watchdog that it has seen too much and ended the run.
+func judgeWorkSize(s strained) (Result, string) {
+	said, piled := s.step(0, "write")
+	at := s.asked.WorkSize
+	switch {
+	case enforcement(s.result, "work_size").By == "tmpfs":
+		if most := int64(at) / pileBytes; said == "ENOSPC" && piled <= most && piled > most/2 {
+			return Pass, fmt.Sprintf("at %s no more than %s went in", at, spec.Size(piled*pileBytes))
+		}
+	case s.result.Reason == runner.ReasonWorkFull && s.result.Evidence.WorkBytes > int64(at):
+		return Pass, fmt.Sprintf("at %s a run was ended that took %d bytes", at, s.result.Usage.WorkBytes)
+	}
+	return Fail, fmt.Sprintf("a run took more than %s of /work: %s", at, s.told())
+}
+
+func judgeWorkFiles(s strained) (Result, string) {
+	said, made := s.step(0, "write")
+	at := s.asked.WorkFiles
+	switch {
+	case enforcement(s.result, "work_files").By == "tmpfs":
+		if said == "ENOSPC" && made <= at && made > at/2 {
+			return Pass, fmt.Sprintf("at %d no more than %d names went in", at, made)
+		}
+	case s.result.Reason == runner.ReasonWorkFull && s.result.Evidence.WorkFiles > at:
+		return Pass, fmt.Sprintf("at %d a run was ended that had %d names", at, s.result.Usage.WorkFiles)
+	}
+	return Fail, fmt.Sprintf("a run had more than %d names in /work: %s", at, s.told())
+}
+
 // judgeTimeout allows a busy host some time beyond the timeout and the grace period.
 func judgeTimeout(s strained) (Result, string) {
 	const slack = 5 * time.Second

@@ -81,6 +81,10 @@ func strain(t try) outcome {
 		return burn(amount)
 	case "fill":
 		return fill(t.At, amount)
+	case "pile":
+		return pile(t.At, amount, pileBytes)
+	case "litter":
+		return pile(t.At, amount, 0)
 	case "flood":
 		return flood(amount)
 	case "room":

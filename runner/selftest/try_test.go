@@ -24,6 +24,7 @@ func TestTriesSucceedOutside(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer l.Close()
+	pile := t.TempDir() // what is piled up stays
 	for _, c := range []try{
 		{Do: "spoil", At: dir},
 		{Do: "change", At: file},
@@ -41,6 +42,7 @@ func TestTriesSucceedOutside(t *testing.T) {
 		{Do: "fork", With: "20"},
 		{Do: "burn", With: "2"},
 		{Do: "fill", At: dir, With: "1048576"},
+		{Do: "litter", At: pile, With: "3"},
 	} {
 		o := perform(c)
 		if len(o.Got) == 0 {
@@ -102,6 +104,7 @@ func TestTriesAreRefused(t *testing.T) {
 		{try{Do: "tcp", At: "127.0.0.1:1"}, "ECONNREFUSED"},
 		{try{Do: "dns", At: "127.0.0.1:1"}, "ECONNREFUSED"},
 		{try{Do: "fill", At: "/none", With: "1"}, "ENOENT"},
+		{try{Do: "litter", At: "/none", With: "1"}, "ENOENT"},
 		{try{Do: "signal", At: "1"}, "own"},
 		{try{Do: "signal", At: "-1"}, "error"},
 		{try{Do: "signal", At: "0"}, "error"},

@@ -159,7 +159,7 @@ func roomy(a spec.Analysis) spec.Analysis {
 	if a.Limits == spec.LimitsBestEffort {
 		a.Memory = max(a.Memory, leastData)
 	}
-	a.Pids = max(a.Pids, leastPids)
+	a.Pids, a.WorkFiles = max(a.Pids, leastPids), max(a.WorkFiles, leastFiles)
 	if a.CPUs != 0 {
 		a.CPUs = max(a.CPUs, leastCPUs)
 	}

@@ -107,7 +107,7 @@ var onCommandLine = map[string]refusal{
 	"empty command":      {args: flags("--", ""), words: flags("empty")},
 	"unknown flag":       {args: flags("--memroy", "1GiB", "--", "true"), words: flags(`"--memroy"`, `did you mean "--memory"?`)},
 	"unknown flag =":     {args: flags("--tiemout=5s", "--", "true"), words: flags(`"--tiemout"`, `did you mean "--timeout"?`)},
-	"flag of later":      {args: flags("--work-size", "1GiB", "--", "true"), words: flags(`unknown flag "--work-size"`)},
+	"flag of later":      {args: flags("--runtime", "science", "--", "true"), words: flags(`unknown flag "--runtime"`)},
 	"flag without value": {args: flags("--memory"), words: flags("--memory", "needs a value")},
 	"file missing":       {args: flags("-f", "nowhere.yaml"), words: flags("manifest", "nowhere.yaml", "no such file")},
 	"file twice":         {args: flags("-f", "nowhere.yaml", "--again", "$ID"), words: flags("--file", "--again")},
@@ -124,7 +124,7 @@ var onCommandLine = map[string]refusal{
 // inManifest are refusals of manifests; the sentence begins with the file's name and the line.
 var inManifest = map[string]refusal{
 	"unknown field":      {manifest: "command: [true]\nmemroy: 1GiB\n", words: flags("manifest.yaml:2:", `"memroy"`, `did you mean "memory"?`)},
-	"field of later":     {manifest: "command: [true]\nwork_size: 1GiB\n", words: flags("manifest.yaml:2:", "work_size")},
+	"field of later":     {manifest: "command: [true]\nruntime: science\n", words: flags("manifest.yaml:2:", "runtime")},
 	"post_process":       {manifest: "command: [true]\npost_process: rm\n", words: flags("manifest.yaml:2:", `"post_process"`)},
 	"field twice":        {manifest: "command: [true]\npids: 3\npids: 4\n", words: flags("manifest.yaml:3:", `"pids"`, "twice")},
 	"negative memory":    {manifest: "command: [true]\nmemory: -1\n", words: flags("manifest.yaml:2:", "memory", `"-1"`)},

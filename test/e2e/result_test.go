@@ -46,6 +46,10 @@ type result struct {
 		ThrottledMS      int64 `json:"throttled_ms"`
 		ThrottledPeriods int64 `json:"throttled_periods"`
 		Periods          int64 `json:"periods"`
+		WorkBytes        int64 `json:"work_bytes,omitempty"`
+		WorkFiles        int64 `json:"work_files,omitempty"`
+		HostFree         int64 `json:"host_free_bytes,omitempty"`
+		HostFloor        int64 `json:"host_floor_bytes,omitempty"`
 		OOMLimit         *struct {
 			By    string `json:"by"`
 			Bytes int64  `json:"bytes"`
@@ -168,8 +172,13 @@ type request struct {
 	Timeout string            `json:"timeout,omitempty"`
 	Grace   string            `json:"grace,omitempty"`
 	LogSize int64             `json:"log_size,omitempty"`
-	Limits  string            `json:"limits,omitempty"`
-	Keep    string            `json:"keep,omitempty"`
+
+	WorkSize    int64  `json:"work_size,omitempty"`
+	WorkFiles   int64  `json:"work_files,omitempty"`
+	WorkStorage string `json:"work_storage,omitempty"`
+
+	Limits string `json:"limits,omitempty"`
+	Keep   string `json:"keep,omitempty"`
 }
 
 // parseResult reads standard output that must hold exactly one result, on one line.
@@ -245,7 +254,7 @@ var (
 
 var reasonsOf = map[string][]string{
 	"complete": {"exit"},
-	"failed":   {"exit", "signal", "timeout", "out_of_memory", "pids_limit", "output_missing", "not_found", "not_invocable"},
+	"failed":   {"exit", "signal", "timeout", "out_of_memory", "pids_limit", "work_full", "host_full", "output_missing", "not_found", "not_invocable"},
 	"canceled": {"stopped"},
 	"error":    {"harvest", "commit", "export", "sandbox", "request"},
 	"lost":     {"supervisor_lost"},
@@ -306,7 +315,7 @@ func (r result) checkSandbox() (wrong []error) {
 		limit != nil && (!slices.Contains([]string{"cgroup", "outer", "either", "unknown"}, limit.By) || (limit.Bytes > 0) != (limit.By == "cgroup" || limit.By == "outer")) {
 		wrong = append(wrong, fmt.Errorf("%d kills, oom_limit %+v", r.Evidence.OOMKills, limit))
 	}
-	for _, name := range []string{"memory", "cpus", "pids", "timeout", "log_size", "tmp"} {
+	for _, name := range []string{"memory", "cpus", "pids", "timeout", "log_size", "tmp", "work_size", "work_files"} {
 		if !slices.ContainsFunc(r.Enforced, func(e enforcement) bool { return e.Limit == name && e.Asked != "" && e.By != "" }) {
 			wrong = append(wrong, fmt.Errorf("enforced says nothing about %s", name))
 		}

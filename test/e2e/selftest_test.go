@@ -172,6 +172,8 @@ func checkCovered(t *testing.T, r selftestReport) {
 		{"limit", "timeout"},
 		{"limit", "tmp 256MiB"},
 		{"limit", "log_size"},
+		{"limit", "work_size 1GiB"},
+		{"limit", "work_files 100000"},
 	} {
 		if !r.has(c.check, c.target, "pass") {
 			t.Errorf("no pass of %s %s", c.check, c.target)

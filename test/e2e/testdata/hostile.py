@@ -1,6 +1,7 @@
 """Leaves what a harvest should fear. The arguments are files of the host that it must not read."""
 
 import os
+import resource
 import socket
 import sys
 
@@ -28,7 +29,7 @@ socket.socket(socket.AF_UNIX).bind("socket")
 file("one-name")
 os.link("one-name", "other-name")
 with open("sparse", "w") as f:
-    f.truncate(8 << 40)
+    f.truncate(resource.getrlimit(resource.RLIMIT_FSIZE)[0])  # as large as a file can be, and all of it a hole
 file("mode-000")
 os.chmod("mode-000", 0)
 os.mkdir("closed")

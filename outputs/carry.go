@@ -1,0 +1,42 @@
+package outputs
+
+import (
+	"context"
+	"fmt"
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// Carry copies the regular files, directories and symlinks below src into dst, which must be empty and out of
+// anybody else's reach: from one file system to another. Permission bits are kept, with u+rw, and all else is
+// the caller's. It returns an entry with a reason for each that was not copied. Several names of one inode
+// become files of their own.
+func Carry(ctx context.Context, src, dst *os.File, bounds Bounds) ([]Entry, error) {
+	entries, err := copyTree(ctx, src, dst, staging{links: true}, bounds)
+	if err != nil {
+		return nil, fmt.Errorf("carry: %w", err)
+	}
+	var left []Entry
+	for _, e := range entries {
+		if e.Rejected != "" {
+			left = append(left, e)
+		}
+	}
+	return left, nil
+}
+
+// special copies a symlink as it is, where links are wanted.
+func (s *staging) special(dir int, name string, st *unix.Stat_t) error {
+	if !s.links || kind(st) != unix.S_IFLNK {
+		return special(dir, name, st)
+	}
+	target, err := readlinkAt(dir, name)
+	if err != nil {
+		return asRefusal(err)
+	}
+	if err := unix.Symlinkat(target, s.to.fd(), name); err != nil {
+		return fmt.Errorf("target: %w", err)
+	}
+	return nil
+}

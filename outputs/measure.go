@@ -1,0 +1,165 @@
+package outputs
+
+import (
+	"context"
+	"fmt"
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// Extent is what a tree takes of its file system.
+type Extent struct {
+	// Files are names of any kind, directories among them, and inodes that have lost theirs and are open.
+	Files int64 `json:"files"`
+	// Bytes are those that are allocated, of a file with several names once: holes cost nothing.
+	Bytes int64 `json:"bytes"`
+}
+
+// Exceeds reports whether e is beyond a bound.
+func (e Extent) Exceeds(bound Extent) bool { return e.Files > bound.Files || e.Bytes > bound.Bytes }
+
+// Peak is the greater of each of two figures.
+func (e Extent) Peak(other Extent) Extent {
+	return Extent{max(e.Files, other.Files), max(e.Bytes, other.Bytes)}
+}
+
+// Inode is a file that no directory names any more.
+type Inode struct {
+	Dev, Ino uint64
+	Bytes    int64 // allocated
+}
+
+// Ruler measures a tree, also while others write to it.
+type Ruler struct {
+	root  *os.File
+	links map[string]string
+	still bool
+	seen  map[fileID]struct{}
+}
+
+// NewRuler returns a ruler for the tree below root. Symlinks of links (name to exact target) at its top do
+// not count. A tree that is still, because nobody writes to it any more, is measured with less memory.
+func NewRuler(root *os.File, links map[string]string, still bool) *Ruler {
+	return &Ruler{root: root, links: links, still: still, seen: make(map[fileID]struct{})}
+}
+
+// Measure counts what is below the root, without the root itself, and the unnamed inodes. It ends early, with
+// what it has counted so far, when that exceeds most. Nothing is followed, neither links nor mounts; memory
+// and time are bounded by the names that most allows.
+//
+// No inode counts twice because it was moved meanwhile, or got a name. What was moved behind the walk may be
+// missed: whole is false where that is known.
+func (r *Ruler) Measure(ctx context.Context, most Extent, unnamed []Inode) (got Extent, whole bool, err error) {
+	w, err := newWalk(r.root)
+	if err != nil {
+		return got, false, fmt.Errorf("measure: %w", err)
+	}
+	defer w.close()
+	clear(r.seen)
+	m := measuring{Ruler: r, walk: w, most: most, whole: true}
+	for _, inode := range unnamed {
+		if m.first(fileID{inode.Dev, inode.Ino}) {
+			m.got.Files++
+			m.got.Bytes += inode.Bytes
+		}
+	}
+	if err := m.run(ctx); err != nil {
+		return m.got, false, fmt.Errorf("measure: %w", err)
+	}
+	return m.got, m.whole, nil
+}
+
+// measuring is one call of Measure.
+type measuring struct {
+	*Ruler
+	walk  *walk
+	most  Extent
+	got   Extent
+	whole bool
+}
+
+func (m *measuring) run(ctx context.Context) error {
+	for !m.got.Exceeds(m.most) {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		name, ok, err := m.walk.next()
+		switch {
+		case err != nil && m.walk.depth() == 0:
+			return err // of the root nothing is known then
+		case ok:
+			err = m.entry(name)
+		case err == nil && m.walk.depth() == 0:
+			return nil
+		default:
+			m.whole = m.whole && err == nil
+			err = m.walk.leave()
+		}
+		m.whole = m.whole && err == nil
+		if err := fatal(err); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// entry counts one name. What is gone before it could be looked at takes nothing.
+func (m *measuring) entry(name string) error {
+	var st unix.Stat_t
+	if err := unix.Fstatat(m.walk.fd(), name, &st, unix.AT_SYMLINK_NOFOLLOW); err != nil {
+		if err == unix.ENOENT {
+			return nil
+		}
+		return err
+	}
+	if m.ours(name, &st) {
+		return nil
+	}
+	several := kind(&st) != unix.S_IFDIR && st.Nlink > 1
+	again := (several || !m.still) && !m.first(identity(&st))
+	if again && !several {
+		return nil // it was moved
+	}
+	m.got.Files++
+	if again {
+		return nil
+	}
+	m.got.Bytes += allocated(&st)
+	if kind(&st) == unix.S_IFDIR {
+		return m.walk.enter(name, &st)
+	}
+	return nil
+}
+
+// first reports whether an inode has not been seen before.
+func (m *measuring) first(id fileID) bool {
+	_, known := m.seen[id]
+	m.seen[id] = struct{}{}
+	return !known
+}
+
+func (m *measuring) ours(name string, st *unix.Stat_t) bool {
+	want, ok := m.links[name]
+	if !ok || m.walk.depth() > 0 || kind(st) != unix.S_IFLNK {
+		return false
+	}
+	target, err := readlinkAt(m.walk.fd(), name)
+	return err == nil && target == want
+}
+
+// allocated is what an inode takes of its file system, blocks of attributes and directories included.
+func allocated(st *unix.Stat_t) int64 {
+	if kind(st) == unix.S_IFREG {
+		return Allocated(st.Blocks, st.Size)
+	}
+	return st.Blocks * 512
+}
+
+// Allocated is what a regular file takes, from the blocks of 512 bytes and the size that stat(2) tells. What a
+// file system has put aside far behind the end, as XFS does for files that grow, is its own affair and not
+// the writer's; the margin is for attributes and whole blocks.
+func Allocated(blocks, size int64) int64 {
+	const margin = 64 << 10
+	return min(blocks*512, size+margin)
+}

@@ -1,0 +1,80 @@
+package sandbox
+
+import (
+	"fmt"
+	"os"
+	"regexp"
+	"strconv"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/scidex-ai/scidex-oci/spec"
+)
+
+// Floor is the least free space that a file system is to keep: a share of its size, or bytes. The zero Floor
+// keeps nothing.
+type Floor struct {
+	Percent float64 `json:"percent,omitempty"`
+	Bytes   int64   `json:"bytes,omitempty"`
+}
+
+// ParseFloor reads "5%", a size such as "2GiB", or "0" for no floor.
+func ParseFloor(s string) (Floor, error) {
+	if s == "0" || s == "0%" {
+		return Floor{}, nil
+	}
+	if form := regexp.MustCompile(`^([0-9]+(?:\.[0-9]+)?)%$`).FindStringSubmatch(s); form != nil {
+		percent, err := strconv.ParseFloat(form[1], 64)
+		if err == nil && percent > 0 && percent < 100 {
+			return Floor{Percent: percent}, nil
+		}
+	} else if size, err := spec.ParseSize(s); err == nil {
+		return Floor{Bytes: int64(size)}, nil
+	}
+	return Floor{}, fmt.Errorf("%q is no free space to keep: write a percentage below 100 such as 5%%, a size such as 2GiB, or 0 for none", s)
+}
+
+// String is the form that ParseFloor reads.
+func (f Floor) String() string {
+	switch {
+	case f.Percent > 0:
+		return strconv.FormatFloat(f.Percent, 'g', -1, 64) + "%"
+	case f.Bytes > 0:
+		return spec.Size(f.Bytes).String()
+	}
+	return "0"
+}
+
+// Shortage is a file system that has less free than its floor; both in bytes.
+type Shortage struct {
+	Of    string `json:"of"` // what is kept there: "/work", "the blob store"
+	Free  int64  `json:"free"`
+	Floor int64  `json:"floor"`
+}
+
+func (s Shortage) String() string {
+	return fmt.Sprintf("the file system of %s has %d bytes free, below the floor of %d", s.Of, s.Free, s.Floor)
+}
+
+// Short returns a shortage on the file system that dir is on, or nil. A file system that tells no size, as
+// some in user space do, is never short.
+func (f Floor) Short(dir *os.File, of string) (*Shortage, error) {
+	var st unix.Statfs_t
+	if err := statfs(dir, &st); err != nil {
+		return nil, fmt.Errorf("free space of %s: %w", of, err)
+	}
+	floor := max(f.Bytes, int64(f.Percent/100*float64(st.Blocks)*float64(st.Bsize)))
+	free := int64(st.Bavail) * st.Bsize
+	if st.Blocks == 0 || free >= floor {
+		return nil, nil
+	}
+	return &Shortage{Of: of, Free: free, Floor: floor}, nil
+}
+
+func statfs(dir *os.File, st *unix.Statfs_t) error {
+	for {
+		if err := unix.Fstatfs(int(dir.Fd()), st); err != unix.EINTR {
+			return err
+		}
+	}
+}

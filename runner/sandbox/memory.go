@@ -1,0 +1,92 @@
+package sandbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/scidex-ai/scidex-oci/outputs"
+)
+
+// workInMemory puts a tmpfs in the place of the working directory, with what was staged there. It goes when the
+// last descriptor of it is closed, and so with the supervisor at the latest.
+func (w *worker) workInMemory(ctx context.Context, files []*os.File) ([]*os.File, error) {
+	mount, err := newTmpfs(w.job.WorkTmpfs)
+	if err != nil {
+		return files, fmt.Errorf("tmpfs for /work: %w", err)
+	}
+	files = append(files, mount)
+	fd, err := unix.Openat(int(mount.Fd()), ".", unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return files, fmt.Errorf("tmpfs for /work: %w", err)
+	}
+	work := os.NewFile(uintptr(fd), "/work")
+	if err := w.moveInto(ctx, work); err != nil {
+		return files, errors.Join(fmt.Errorf("stage into the tmpfs at /work: %w", err), work.Close())
+	}
+	w.disk, w.work = w.work, work
+	w.job.WorkMount = len(files) - 1
+	return files, nil
+}
+
+// moveInto moves what was staged on disk.
+func (w *worker) moveInto(ctx context.Context, work *os.File) error {
+	left, err := outputs.Carry(ctx, w.work, work, w.carried())
+	if err != nil {
+		return err
+	}
+	if len(left) > 0 {
+		return fmt.Errorf("%q: %s", outputs.Escape(left[0].Path), left[0].Rejected)
+	}
+	return outputs.Empty(ctx, w.work)
+}
+
+// carried bounds what goes into a tmpfs and out of it.
+func (w *worker) carried() outputs.Bounds {
+	return outputs.Bounds{MaxEntries: w.job.Bound.Files + int64(len(w.job.Links)), MaxBytes: w.job.Bound.Bytes}
+}
+
+// keepOnDisk copies what is in a tmpfs to the working directory on disk, and returns what is not kept.
+func (w *worker) keepOnDisk(ctx context.Context, dir *os.File) ([]outputs.Entry, error) {
+	if w.disk == nil {
+		return nil, nil
+	}
+	return outputs.Carry(ctx, w.work, dir, w.carried())
+}
+
+// noSpace reports whether a tmpfs at /work has no block or no inode left.
+func (w *worker) noSpace() (bool, error) {
+	if w.disk == nil {
+		return false, nil
+	}
+	var st unix.Statfs_t
+	err := statfs(w.work, &st)
+	return st.Bfree == 0 || st.Ffree == 0, err
+}
+
+// newTmpfs makes a tmpfs that is mounted nowhere yet.
+func newTmpfs(options []string) (*os.File, error) {
+	fs, err := unix.Fsopen("tmpfs", unix.FSOPEN_CLOEXEC)
+	if err != nil {
+		return nil, fmt.Errorf("fsopen: %w", err)
+	}
+	defer unix.Close(fs)
+	for _, option := range options {
+		key, value, _ := strings.Cut(option, "=")
+		if err := unix.FsconfigSetString(fs, key, value); err != nil {
+			return nil, fmt.Errorf("option %s: %w", option, err)
+		}
+	}
+	if err := unix.FsconfigCreate(fs); err != nil {
+		return nil, fmt.Errorf("fsconfig: %w", err)
+	}
+	mount, err := unix.Fsmount(fs, unix.FSMOUNT_CLOEXEC, readWrite)
+	if err != nil {
+		return nil, fmt.Errorf("fsmount: %w", err)
+	}
+	return os.NewFile(uintptr(mount), "tmpfs"), nil
+}

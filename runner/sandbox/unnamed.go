@@ -1,0 +1,103 @@
+package sandbox
+
+import (
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/scidex-ai/scidex-oci/outputs"
+)
+
+// unnamed finds the files on the mount at work, as the processes see it, that have no name any more and that a process of the run has open: by what
+// /proc shows of the descriptors of every process of this PID namespace but the supervisor. It ends early when
+// more than most were found. A file that is only mapped, or only on its way through a socket, is not seen.
+func unnamed(proc, work string, most int64) ([]outputs.Inode, error) {
+	pids, err := os.ReadDir(proc)
+	if err != nil {
+		return nil, err
+	}
+	s := fdSurvey{found: map[[2]uint64]int64{}, most: most, path: filepath.Join("root", work)}
+	for _, entry := range pids {
+		if pid, err := strconv.Atoi(entry.Name()); err == nil && pid != 1 {
+			if err := s.process(filepath.Join(proc, entry.Name())); err != nil {
+				return nil, err
+			}
+		}
+	}
+	list := make([]outputs.Inode, 0, len(s.found))
+	for id, bytes := range s.found {
+		list = append(list, outputs.Inode{Dev: id[0], Ino: id[1], Bytes: bytes})
+	}
+	return list, nil
+}
+
+type fdSurvey struct {
+	found map[[2]uint64]int64 // by device and inode: allocated bytes
+	most  int64
+	path  string // of /work, below a process' directory
+	work  uint64 // the mount there
+}
+
+// process looks at one process, which may end meanwhile.
+func (s *fdSurvey) process(dir string) error {
+	var st unix.Statx_t
+	err := unix.Statx(unix.AT_FDCWD, filepath.Join(dir, s.path), unix.AT_SYMLINK_NOFOLLOW, unix.STATX_MNT_ID, &st)
+	if err != nil {
+		return gone(err)
+	}
+	s.work = st.Mnt_id
+	fds, err := os.Open(filepath.Join(dir, "fd"))
+	if err != nil {
+		return gone(err)
+	}
+	defer fds.Close()
+	for int64(len(s.found)) <= s.most {
+		names, err := fds.Readdirnames(256)
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return gone(err)
+		}
+		for _, name := range names {
+			s.descriptor(filepath.Join(fds.Name(), name))
+		}
+	}
+	return nil
+}
+
+// descriptor notes an unnamed file. Only what is shown as deleted is looked at more closely: to stat what is
+// on a network could take forever.
+func (s *fdSurvey) descriptor(link string) {
+	target, err := os.Readlink(link)
+	if err != nil || !strings.HasSuffix(target, " (deleted)") {
+		return
+	}
+	var st unix.Statx_t
+	if err := unix.Statx(unix.AT_FDCWD, link, 0, unix.STATX_BASIC_STATS|unix.STATX_MNT_ID, &st); err != nil {
+		return
+	}
+	if st.Mnt_id != s.work || st.Nlink > 0 {
+		return
+	}
+	bytes := int64(st.Blocks) * 512
+	if st.Mode&unix.S_IFMT == unix.S_IFREG {
+		bytes = outputs.Allocated(int64(st.Blocks), int64(st.Size))
+	}
+	s.found[[2]uint64{unix.Mkdev(st.Dev_major, st.Dev_minor), st.Ino}] = bytes
+}
+
+// gone passes over what is said of a process that has ended, or is none of the run's.
+func gone(err error) error {
+	for _, known := range []error{unix.ENOENT, unix.ESRCH, unix.EACCES, unix.EPERM, unix.ENOTDIR} {
+		if errors.Is(err, known) {
+			return nil
+		}
+	}
+	return err
+}
