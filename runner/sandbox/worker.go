@@ -132,7 +132,7 @@ func (w *worker) watch() {
 	exit := Exit{}
 	clock := make(chan struct{})
 	got, err := w.container.Wait(container.Watch{
-		Audited: func(notifications *os.File) { w.audit = audit.Start(notifications) },
+		Audited: func(notifications *os.File) { w.audit = audit.Start(notifications, w.kill) },
 		Executed: func() {
 			exit.Started = time.Now()
 			close(w.executed)
@@ -140,10 +140,17 @@ func (w *worker) watch() {
 			w.tell(message{Type: msgStarted, At: exit.Started})
 		},
 	})
+	if err != nil {
+		w.kill() // it may live on, and the audit with it
+	}
 	exit.Finished = time.Now()
 	close(w.ended)
 	if !exit.Started.IsZero() {
 		<-clock
+	}
+	if lost := w.audited(&exit); lost != nil { // the launcher ends this process, and what is left goes with it
+		w.tell(message{Type: msgFailed, Error: lost.Error()})
+		return
 	}
 	if err = errors.Join(err, w.container.Destroy(), unstage(w.job)); err != nil {
 		w.tell(message{Type: msgFailed, Error: err.Error()})
@@ -151,11 +158,6 @@ func (w *worker) watch() {
 	}
 	exit.Executed, exit.Errno, exit.Ended, exit.Status = got.Executed, got.Errno, got.Ended, got.Status
 	exit.CPU, exit.MemoryPeak = got.CPU, got.MemoryPeak
-	if w.audit != nil {
-		if exit.Audit, err = w.audit.Wait(); err != nil {
-			exit.AuditError = err.Error()
-		}
-	}
 	select {
 	case <-w.timedOut:
 		exit.TimedOut = true
@@ -163,6 +165,24 @@ func (w *worker) watch() {
 	}
 	w.tell(message{Type: msgExited, Exit: &exit})
 }
+
+// audited notes what the audit saw. An error means that it ended first, and the analysis was killed for it.
+func (w *worker) audited(exit *Exit) (err error) {
+	if w.audit == nil {
+		return nil
+	}
+	exit.Audit, err = w.audit.Wait()
+	if errors.Is(err, audit.ErrLost) {
+		return fmt.Errorf("the analysis was killed: %w; run it again, or with --audit off", err)
+	}
+	if err != nil {
+		exit.AuditError = err.Error()
+	}
+	return nil
+}
+
+// kill ends the analysis at once. Should the signal not arrive, the connection's end kills the namespace.
+func (w *worker) kill() { _ = w.container.Signal(syscall.SIGKILL) }
 
 // tell sends what nobody waits for. A launcher that is gone ends this process by the connection's end.
 func (w *worker) tell(m message) { _ = w.conn.send(m) }
@@ -205,8 +225,7 @@ func (w *worker) terminate() {
 		return
 	case <-grace.Done():
 	}
-	// The connection's end kills the namespace should this one not arrive.
-	_ = w.container.Signal(syscall.SIGKILL)
+	w.kill()
 }
 
 // batchSize is how many entries travel in one message: each at most some 20 KiB (two paths of 4,096
