@@ -142,7 +142,11 @@ func (p *plan) layOut(place spec.Placement) error {
 			return err
 		}
 	}
-	owner := place.UIDMappings[len(place.UIDMappings)-1].HostID
-	group := place.GIDMappings[len(place.GIDMappings)-1].HostID
-	return errors.Join(os.Chown(place.Work, int(owner), int(group)), os.Chmod(place.Work, 0o700))
+	owner := int(place.UIDMappings[len(place.UIDMappings)-1].HostID)
+	group := int(place.GIDMappings[len(place.GIDMappings)-1].HostID)
+	// runc 1.1 gives a tmpfs the mode of the directory below it, whatever its options say.
+	home := filepath.Join(place.Root, "home/analysis")
+	return errors.Join(os.Chmod(filepath.Join(place.Root, "tmp"), 0o777|os.ModeSticky),
+		os.Chown(home, owner, group), os.Chmod(home, 0o700),
+		os.Chown(place.Work, owner, group), os.Chmod(place.Work, 0o700))
 }

@@ -52,7 +52,8 @@ func (r *Runner) removeKept(ctx context.Context, run catalog.Run) error {
 			continue
 		}
 		if err := c.removeDir(ctx, path, place); err != nil {
-			return err
+			return fmt.Errorf("its kept directory %q, or a part of it, is still there, and its record too: %w; "+
+				"put right what stands in the way and run rm again", path, err)
 		}
 	}
 	return nil

@@ -216,11 +216,19 @@ func (e *execution) export(ctx context.Context, v verdict) verdict {
 	return v
 }
 
+// left says what a run could not remove, and where it is.
+func (e *execution) left() string {
+	if isInode(e.place.Dir, e.place) {
+		return fmt.Sprintf("the working directory %q could not be removed", e.place.Dir)
+	}
+	return "not everything of the run could be removed"
+}
+
 // cleanUp removes what is left on the host. What cannot be removed now is gc's: the state file stays.
 func (e *execution) cleanUp(ctx context.Context, keep bool) {
 	err := errors.Join(e.clean(ctx, keep), e.release())
 	if err != nil {
-		e.report.Warnings = append(e.report.Warnings, "not everything could be removed, `scidex-oci gc` tries again: "+err.Error())
+		e.report.Warnings = append(e.report.Warnings, e.left()+"; `scidex-oci gc` tries again: "+err.Error())
 		e.tell(e.tenure.close())
 		return
 	}

@@ -140,9 +140,12 @@ func (c *collector) removeDir(ctx context.Context, path string, place Place) err
 		err = c.emptyThroughSupervisor(ctx, dir)
 	}
 	if err != nil {
-		return fmt.Errorf("remove %s: %w", path, err)
+		return fmt.Errorf("remove %q: %w", path, err)
 	}
-	return unix.Rmdir(path)
+	if err := unix.Rmdir(path); err != nil {
+		return &fs.PathError{Op: "rmdir", Path: path, Err: err}
+	}
+	return nil
 }
 
 func (c *collector) emptyThroughSupervisor(ctx context.Context, dir *os.File) error {

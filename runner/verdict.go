@@ -3,6 +3,7 @@ package runner
 import (
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -78,7 +79,7 @@ func judge(e ending) verdict {
 	case len(e.missing) > 0:
 		return verdict{
 			catalog.Failed, ReasonOutputMissing, 1, "",
-			"nothing in /work matches the declared output " + strings.Join(e.missing, ", "),
+			"nothing in /work matches the declared output " + quoted(e.missing),
 		}
 	default:
 		return verdict{catalog.Complete, ReasonExit, 0, "", "the analysis exited with 0"}
@@ -184,6 +185,15 @@ func (e ending) refused() verdict {
 			fmt.Sprintf("command %q cannot be executed: %v", e.command, error(errno)),
 		}
 	}
+}
+
+// quoted lists patterns as they are written in Go: one may hold spaces, commas and escape sequences.
+func quoted(patterns []string) string {
+	var list []string
+	for _, p := range patterns {
+		list = append(list, strconv.Quote(p))
+	}
+	return strings.Join(list, ", ")
 }
 
 func count(n int64, one, many string) string {

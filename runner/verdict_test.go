@@ -149,3 +149,11 @@ func TestOutOfPidsSays(t *testing.T) {
 		}
 	}
 }
+
+// TestMissingIsQuoted: a pattern is anybody's text.
+func TestMissingIsQuoted(t *testing.T) {
+	v := judge(ending{exit: exited(0), missing: []string{"a, b", "\x1b[2J*"}})
+	if want := `nothing in /work matches the declared output "a, b", "\x1b[2J*"`; v.message != want {
+		t.Errorf("%s, want %s", v.message, want)
+	}
+}

@@ -42,7 +42,7 @@ func withSeccomp(_ Analysis, place Placement, s *specs.Spec) error {
 	if place.Audit {
 		refused = specs.LinuxSyscall{Action: specs.ActTrace}
 	}
-	narrower := slices.Concat(socketRules(refused), setIDRules(), ownLimitsRules(), hugePageRules(), unsupportedRules())
+	narrower := slices.Concat(socketRules(refused), optionRules(), setIDRules(), ownLimitsRules(), hugePageRules(), unsupportedRules())
 	replaced := slices.Clone(forbidden[:])
 	for _, rule := range narrower {
 		replaced = append(replaced, rule.Names...)

@@ -1,16 +1,32 @@
 package spec
 
-import "github.com/opencontainers/runtime-spec/specs-go"
+import (
+	"slices"
+
+	"github.com/opencontainers/runtime-spec/specs-go"
+)
 
 // Numbers of the kernel's interface; they are the same on amd64, arm64 and riscv64.
 const (
-	enosys       = 38
-	eopnotsupp   = 95
-	eafnosupport = 97
+	enosys          = 38
+	eprotonosupport = 93
+	eopnotsupp      = 95
+	eafnosupport    = 97
 
 	afUnix  = 1
 	afInet  = 2
 	afInet6 = 10
+
+	sockStream = 1
+	sockDgram  = 2
+	sockFlags  = 0o2004000 // SOCK_CLOEXEC|SOCK_NONBLOCK
+
+	// Protocols (ip(7)), and the levels of their sockets' options.
+	ipTCP     = 6
+	ipUDP     = 17
+	ipIPv6    = 41
+	solIP     = 0
+	solSocket = 1
 
 	mapHugeTLB = 0x40000 // MAP_HUGETLB (mmap(2))
 	mfdHugeTLB = 4       // MFD_HUGETLB (memfd_create(2))
@@ -37,14 +53,47 @@ func unsupportedRules() []specs.LinuxSyscall {
 func socketRules(refused specs.LinuxSyscall) []specs.LinuxSyscall {
 	rules := []specs.LinuxSyscall{
 		allowIf(eq(0, afUnix), "socket", "socketpair"),
-		allowIf(eq(0, afInet), "socket"),
-		allowIf(eq(0, afInet6), "socket"),
 		rule(refused, eq(0, 0), "socket", "socketpair"),
 		rule(refused, greater(0, afUnix), "socketpair"),
 		rule(refused, greater(0, afInet6), "socket"),
 	}
 	for family := uint64(afInet + 1); family < afInet6; family++ {
 		rules = append(rules, rule(refused, eq(0, family), "socket"))
+	}
+	return slices.Concat(rules, protocolRules(afInet), protocolRules(afInet6))
+}
+
+// protocolRules allow TCP and UDP of a family: the kernel has, or loads, MPTCP, SCTP, DCCP and others for who
+// asks by protocol or by type. Those above UDP do not exist, and whoever knows MPTCP has a way round; of all
+// else the default says EPERM, as the kernel does of raw sockets.
+func protocolRules(family uint64) []specs.LinuxSyscall {
+	var rules []specs.LinuxSyscall
+	for _, kind := range []struct{ number, protocol uint64 }{{sockStream, ipTCP}, {sockDgram, ipUDP}} {
+		ours, ofKind := eq(0, family), masked(1, ^uint64(sockFlags), kind.number)
+		unsupported := refuse(eprotonosupport, "socket")
+		unsupported.Args = []specs.LinuxSeccompArg{ours, ofKind, greater(2, ipUDP)}
+		rules = append(rules, unsupported,
+			allowIfAll("socket", ours, ofKind, eq(2, 0)),
+			allowIfAll("socket", ours, ofKind, eq(2, kind.protocol)))
+	}
+	return rules
+}
+
+// optionRules allow options of sockets but those that give them a filter: the machine has one bound for the
+// memory of all programs of BPF's compiler (net.core.bpf_jit_limit), and more than one hole was in it. The
+// levels are those of the sockets that there are, so that of TLS in the kernel is not among them. All bits
+// are compared, as of the families.
+func optionRules() []specs.LinuxSyscall {
+	var rules []specs.LinuxSyscall
+	for _, level := range []uint64{solIP, ipTCP, ipUDP, ipIPv6} {
+		rules = append(rules, allowIf(eq(1, level), "setsockopt"))
+	}
+	// All up to 127 but SO_ATTACH_FILTER, 26, SO_ATTACH_BPF, 50, and SO_ATTACH_REUSEPORT_CBPF and _EBPF, 51 and
+	// 52, in blocks whose numbers share their upper bits.
+	for _, block := range []struct{ first, size uint64 }{
+		{0, 16}, {16, 8}, {24, 2}, {27, 1}, {28, 4}, {32, 16}, {48, 2}, {53, 1}, {54, 2}, {56, 8}, {64, 64},
+	} {
+		rules = append(rules, allowIfAll("setsockopt", eq(1, solSocket), masked(2, ^(block.size-1), block.first)))
 	}
 	return rules
 }
@@ -81,6 +130,11 @@ func allowIf(arg specs.LinuxSeccompArg, names ...string) specs.LinuxSyscall {
 	return rule(specs.LinuxSyscall{Action: specs.ActAllow}, arg, names...)
 }
 
+// allowIfAll allows a call of which all conditions hold, each of another argument.
+func allowIfAll(name string, args ...specs.LinuxSeccompArg) specs.LinuxSyscall {
+	return specs.LinuxSyscall{Names: []string{name}, Action: specs.ActAllow, Args: args}
+}
+
 func refuse(errno uint, names ...string) specs.LinuxSyscall {
 	return specs.LinuxSyscall{Names: names, Action: specs.ActErrno, ErrnoRet: &errno}
 }
@@ -99,7 +153,10 @@ func greater(index uint, value uint64) specs.LinuxSeccompArg {
 	return specs.LinuxSeccompArg{Index: index, Value: value, Op: specs.OpGreaterThan}
 }
 
-// unset holds where none of the bits is set: argument & Value == ValueTwo.
-func unset(index uint, bits uint64) specs.LinuxSeccompArg {
-	return specs.LinuxSeccompArg{Index: index, Value: bits, ValueTwo: 0, Op: specs.OpMaskedEqual}
+// unset holds where none of the bits is set.
+func unset(index uint, bits uint64) specs.LinuxSeccompArg { return masked(index, bits, 0) }
+
+// masked holds where of the bits of the mask the argument has just these.
+func masked(index uint, mask, bits uint64) specs.LinuxSeccompArg {
+	return specs.LinuxSeccompArg{Index: index, Value: mask, ValueTwo: bits, Op: specs.OpMaskedEqual}
 }

@@ -81,6 +81,7 @@ const (
 	nosys   = "errno 38"
 	notsup  = "errno 95"
 	noAF    = "errno 97"
+	noProto = "errno 93"
 	creat   = 0o101      // O_WRONLY|O_CREAT
 	tmpFile = 0o20200002 // O_RDWR|O_TMPFILE on amd64
 )
@@ -96,7 +97,10 @@ func testProfile(t *testing.T) *specs.LinuxSeccomp {
 
 func TestSeccomp(t *testing.T) {
 	profile := testProfile(t)
-	const high = 1 << 32 // the kernel does not see it in an int
+	const (
+		high  = 1 << 32   // the kernel does not see it in an int
+		flags = 0o2004000 // SOCK_CLOEXEC|SOCK_NONBLOCK
+	)
 	for _, c := range []struct {
 		name string
 		args []uint64
@@ -126,14 +130,37 @@ func TestSeccomp(t *testing.T) {
 		{"clone", []uint64{high | 1<<28}, eperm},   // and hide none
 		{"socket", []uint64{0}, noAF},              // AF_UNSPEC
 		{"socket", []uint64{1}, yes},               // AF_UNIX
-		{"socket", []uint64{2}, yes},               // AF_INET
-		{"socket", []uint64{10}, yes},              // AF_INET6
+		{"socket", []uint64{2, 1}, yes},            // AF_INET, SOCK_STREAM
+		{"socket", []uint64{10, 2}, yes},           // AF_INET6, SOCK_DGRAM
 		{"socket", []uint64{16}, noAF},             // AF_NETLINK
 		{"socket", []uint64{17}, noAF},             // AF_PACKET
 		{"socket", []uint64{38}, noAF},             // AF_ALG
 		{"socket", []uint64{40}, noAF},             // AF_VSOCK
 		{"socket", []uint64{high | 40}, noAF},      // the same for the kernel
 		{"socket", []uint64{high | 1}, noAF},
+		{"socket", []uint64{2, flags | 1, 6}, yes},
+		{"socket", []uint64{10, flags | 2, 17}, yes},
+		{"socket", []uint64{2, 1, 262}, noProto},  // MPTCP
+		{"socket", []uint64{10, 1, 132}, noProto}, // SCTP
+		{"socket", []uint64{2, 2, 136}, noProto},  // UDP-Lite
+		{"socket", []uint64{2, 1, high | 6}, noProto},
+		{"socket", []uint64{2, 2, 1}, eperm}, // ping
+		{"socket", []uint64{2, 1, 17}, eperm},
+		{"socket", []uint64{2, 2, 6}, eperm},
+		{"socket", []uint64{2, 3, 6}, eperm},  // SOCK_RAW
+		{"socket", []uint64{2, 5, 0}, eperm},  // SOCK_SEQPACKET: SCTP
+		{"socket", []uint64{10, 6, 0}, eperm}, // SOCK_DCCP
+		{"socket", []uint64{2, 10, 0}, eperm}, // SOCK_PACKET
+		{"socket", []uint64{2, high | 5, 0}, eperm},
+		{"socket", []uint64{2, high | 1, 0}, eperm},
+		{"setsockopt", []uint64{9, 6, 1}, yes},   // TCP_NODELAY
+		{"setsockopt", []uint64{9, 0, 26}, yes},  // of another level
+		{"setsockopt", []uint64{9, 41, 26}, yes}, // IPV6_V6ONLY
+		{"setsockopt", []uint64{9, high | 1, 26}, eperm},
+		{"setsockopt", []uint64{9, 1, high | 26}, eperm},
+		{"setsockopt", []uint64{9, 1, high | 2}, eperm},
+		{"setsockopt", []uint64{9, 1, 128}, eperm},
+		{"setsockopt", []uint64{9, 282, 1}, eperm}, // SOL_TLS
 		{"socketpair", []uint64{0}, noAF},
 		{"socketpair", []uint64{1}, yes},
 		{"socketpair", []uint64{2}, noAF},
@@ -179,6 +206,20 @@ func TestSeccomp(t *testing.T) {
 	} {
 		if got := verdict(t, profile, c.name, c.args...); got != c.want {
 			t.Errorf("%s%#o = %s; want %s", c.name, c.args, got, c.want)
+		}
+	}
+}
+
+// TestSeccompOptions: of the options of every socket all can be set but those that attach a filter.
+func TestSeccompOptions(t *testing.T) {
+	profile := testProfile(t)
+	for option := range uint64(128) {
+		want := yes
+		if slices.Contains([]uint64{26, 50, 51, 52}, option) {
+			want = eperm
+		}
+		if got := verdict(t, profile, "setsockopt", 9, 1, option); got != want {
+			t.Errorf("option %d: %s, want %s", option, got, want)
 		}
 	}
 }

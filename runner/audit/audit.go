@@ -6,7 +6,7 @@
 // read-only overlays, so that an analysis sees the same with an audit and without, and so that a hole in these
 // walls is not hidden from selftest. Between the look and the call a thread can change the address; it reaches
 // no more by that. Families alone are refused here, since going on would make the socket. When nobody answers, the
-// kernel says ENOSYS.
+// kernel says ENOSYS; a watch that fails has its analysis killed.
 package audit
 
 import "time"

@@ -30,35 +30,46 @@ type response struct {
 	flags uint32
 }
 
+// ErrLost is returned where a watch ended before the processes that it watched.
+var ErrLost = errors.New("the audit ended before the analysis")
+
 // Watch answers the notifications of one container.
 type Watch struct {
 	fd     *os.File
 	ledger ledger
 	pace   pace
 	done   chan struct{}
-	err    error
+	err    error // that it may not be all
+	lost   error // that nobody has answered any more
 
 	loopback *loopback // nil: not asked yet, or nobody can be asked
 }
 
-// Start answers notifications from fd until every process under its filter is dead.
-func Start(fd *os.File) *Watch {
+// Start answers notifications from fd until every process under its filter is dead. Where it cannot go on
+// before, it calls lost, which has to kill them: fd stays open until Wait, since with it the kernel's bar
+// to another listener would fall, and one of the analysis' own could let sockets of any family be made
+// (seccomp(2), EBUSY of SECCOMP_FILTER_FLAG_NEW_LISTENER).
+func Start(fd *os.File, lost func()) *Watch {
 	w := &Watch{fd: fd, done: make(chan struct{})}
 	go func() {
 		defer close(w.done)
 		// One thread, whose processor time is what the analysis costs here.
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
-		err := w.serve()
-		w.err = errors.Join(w.err, err, fd.Close(), w.loopback.Close())
+		if err := w.serve(); err != nil {
+			w.lost = fmt.Errorf("%w: %w", ErrLost, err)
+			lost()
+		}
 	}()
 	return w
 }
 
-// Wait returns what was seen, when every process is dead. An error means that it may not be all.
+// Wait is called when every process is dead, once, and returns what was seen. An error means that it may not
+// be all; ErrLost, that the watch ended before.
 func (w *Watch) Wait() ([]Event, error) {
 	<-w.done
-	return w.ledger.all(time.Now()), w.err
+	err := errors.Join(w.lost, w.err, w.fd.Close(), w.loopback.Close())
+	return w.ledger.all(time.Now()), err
 }
 
 func (w *Watch) serve() error {
@@ -73,8 +84,10 @@ func (w *Watch) serve() error {
 			if err := w.next(); err != nil {
 				return err
 			}
-		case ready != 0: // POLLHUP: nobody is left under the filter
+		case ready&unix.POLLHUP != 0: // nobody is left under the filter
 			return nil
+		case ready != 0:
+			return fmt.Errorf("poll: events %#x", ready)
 		}
 	}
 }

@@ -123,7 +123,7 @@ func descriptors(t *testing.T) int {
 func TestWatch(t *testing.T) {
 	round := func() {
 		cmd, fd := startAsker(t, os.Stderr)
-		w := Start(fd)
+		w := Start(fd, func() { t.Error("it was lost") })
 		must(t, cmd.Wait())
 		events, err := w.Wait()
 		must(t, err)
@@ -162,7 +162,7 @@ func TestWatchOfTheKilled(t *testing.T) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		if events, err := Start(fd).Wait(); len(events) > 0 || err != nil {
+		if events, err := Start(fd, func() { t.Error("it was lost") }).Wait(); len(events) > 0 || err != nil {
 			t.Errorf("%v, %v", events, err)
 		}
 	}()
@@ -170,6 +170,50 @@ func TestWatchOfTheKilled(t *testing.T) {
 	case <-done:
 	case <-time.After(10 * time.Second):
 		t.Fatal("it waits on")
+	}
+}
+
+// TestWatchIsLost: a watch that cannot go on says so while it still holds the descriptor, and keeps that until it
+// is waited for. poll(2) fails where RLIMIT_NOFILE is below the number of its descriptors.
+func TestWatchIsLost(t *testing.T) {
+	cmd, fd := startAsker(t, os.Stderr)
+	var limit unix.Rlimit
+	must(t, unix.Getrlimit(unix.RLIMIT_NOFILE, &limit))
+	must(t, unix.Setrlimit(unix.RLIMIT_NOFILE, &unix.Rlimit{Cur: 0, Max: limit.Max}))
+	told := make(chan struct{})
+	w := Start(fd, func() { close(told) })
+	select {
+	case <-told:
+	case <-time.After(10 * time.Second):
+	}
+	must(t, unix.Setrlimit(unix.RLIMIT_NOFILE, &limit))
+	select {
+	case <-told:
+	default:
+		t.Fatal("nobody was told")
+	}
+	<-w.done
+	if _, err := unix.FcntlInt(fd.Fd(), unix.F_GETFD, 0); err != nil {
+		t.Errorf("the descriptor is gone while the process lives: %v", err)
+	}
+	must(t, cmd.Process.Kill())
+	_ = cmd.Wait() // it was killed
+	if events, err := w.Wait(); len(events) > 0 || !errors.Is(err, ErrLost) || !errors.Is(err, unix.EINVAL) {
+		t.Errorf("%v, %v", events, err)
+	}
+	if err := fd.Close(); !errors.Is(err, os.ErrClosed) {
+		t.Errorf("the descriptor stayed open: %v", err)
+	}
+}
+
+// TestWatchOfNothing: what is no listener is lost too, and not taken for one whose processes are dead.
+func TestWatchOfNothing(t *testing.T) {
+	fd, err := os.Open("/dev/null")
+	must(t, err)
+	lost := false
+	w := Start(fd, func() { lost = true })
+	if events, err := w.Wait(); len(events) > 0 || !errors.Is(err, ErrLost) || !lost {
+		t.Errorf("%v, %v, lost: %v", events, err, lost)
 	}
 }
 

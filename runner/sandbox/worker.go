@@ -147,7 +147,7 @@ func (w *worker) watch(ctx context.Context) {
 	clock := make(chan struct{})
 	var samples sync.WaitGroup
 	got, err := w.container.Wait(container.Watch{
-		Audited: func(notifications *os.File) { w.audit = audit.Start(notifications) },
+		Audited: func(notifications *os.File) { w.audit = audit.Start(notifications, w.kill) },
 		Executed: func() {
 			exit.Started = time.Now()
 			close(w.executed)
@@ -157,11 +157,18 @@ func (w *worker) watch(ctx context.Context) {
 			samples.Go(w.sample)
 		},
 	})
+	if err != nil {
+		w.kill() // it may live on, and the audit with it
+	}
 	exit.Finished = time.Now()
 	close(w.ended)
 	if !exit.Started.IsZero() {
 		<-clock
 		samples.Wait() // no sample comes after exited
+	}
+	if lost := w.audited(&exit); lost != nil { // the launcher ends this process, and what is left goes with it
+		w.tell(message{Type: msgFailed, Error: lost.Error()})
+		return
 	}
 	if err = errors.Join(err, w.container.Destroy(), unstage(w.job)); err != nil {
 		w.tell(message{Type: msgFailed, Error: err.Error()})
@@ -170,11 +177,6 @@ func (w *worker) watch(ctx context.Context) {
 	exit.Executed, exit.Errno, exit.Ended, exit.Status = got.Executed, got.Errno, got.Ended, got.Status
 	exit.CPU, exit.MemoryPeak = got.CPU, got.MemoryPeak
 	w.measure(ctx, &exit)
-	if w.audit != nil {
-		if exit.Audit, err = w.audit.Wait(); err != nil {
-			exit.AuditError = err.Error()
-		}
-	}
 	select {
 	case <-w.timedOut:
 		exit.TimedOut = true
@@ -182,6 +184,24 @@ func (w *worker) watch(ctx context.Context) {
 	}
 	w.tell(message{Type: msgExited, Exit: &exit})
 }
+
+// audited notes what the audit saw. An error means that it ended first, and the analysis was killed for it.
+func (w *worker) audited(exit *Exit) (err error) {
+	if w.audit == nil {
+		return nil
+	}
+	exit.Audit, err = w.audit.Wait()
+	if errors.Is(err, audit.ErrLost) {
+		return fmt.Errorf("the analysis was killed: %w; run it again, or with --audit off", err)
+	}
+	if err != nil {
+		exit.AuditError = err.Error()
+	}
+	return nil
+}
+
+// kill ends the analysis at once. Should the signal not arrive, the connection's end kills the namespace.
+func (w *worker) kill() { _ = w.container.Signal(syscall.SIGKILL) }
 
 // tell sends what nobody waits for. A launcher that is gone ends this process by the connection's end.
 func (w *worker) tell(m message) { _ = w.conn.send(m) }
@@ -231,8 +251,7 @@ func (w *worker) terminate() {
 		return
 	case <-grace.Done():
 	}
-	// The connection's end kills the namespace should this one not arrive.
-	_ = w.container.Signal(syscall.SIGKILL)
+	w.kill()
 }
 
 // batchSize is how many entries travel in one message: each at most some 20 KiB (two paths of 4,096

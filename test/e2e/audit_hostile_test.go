@@ -11,6 +11,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // TestAuditKnowsItsOwn: what an analysis serves itself makes no event, by whatever road it is reached.
@@ -175,6 +177,33 @@ func TestAuditOfTheKilled(t *testing.T) {
 				h.expectLost(id)
 			}
 		})
+	}
+}
+
+// TestAuditIsLost makes the supervisor's audit fail while the analysis runs: poll(2) wants a limit of descriptors of 1
+// at least. The analysis must not live to make up for it with a listener of its own.
+func TestAuditIsLost(t *testing.T) {
+	h := newHouse(t)
+	id := h.fresh()
+	l := h.launch(id, "--project", testdata(t, "."), "--", "python3", "/analysis/audit_flood.py", "600", "2", "0")
+	l.await("ready")
+	all := l.family()
+	supervisor := l.supervisor()
+	var limit unix.Rlimit
+	if err := unix.Prlimit(supervisor.pid, unix.RLIMIT_NOFILE, nil, &limit); err != nil {
+		t.Fatal(err)
+	}
+	if err := unix.Prlimit(supervisor.pid, unix.RLIMIT_NOFILE, &unix.Rlimit{Cur: 0, Max: limit.Max}, nil); err != nil {
+		t.Fatal(err)
+	}
+	r := l.wait()
+	r.expect(t, "error", "sandbox", 125)
+	if !strings.Contains(r.Message, "the analysis was killed: the audit ended before the analysis: poll") || !strings.Contains(r.Message, "--audit off") {
+		t.Errorf("message %q", r.Message)
+	}
+	expectGone(t, all, id)
+	if left := leftovers(id, h.root); len(left) > 0 {
+		t.Errorf("left behind: %v", left)
 	}
 }
 

@@ -29,8 +29,13 @@ func TestBundleRunsUnderRunc(t *testing.T) {
 	}{
 		"success":   {[]string{"sh", "-c", "cat /data/table.csv; echo written >result; cat result"}, 0, "from the data\nwritten\n"},
 		"exit code": {[]string{"sh", "-c", "exit 7"}, 7, ""},
-		"python":    {[]string{"python3", "-c", "import os; print(os.getcwd(), os.environ['HOME'])"}, 0, "/work /home/analysis\n"},
-		"confined":  {[]string{"sh", "-c", "grep -E '^(CapEff|NoNewPrivs|Seccomp):' /proc/self/status; echo x >/data/x"}, 2, "CapEff:\t0000000000000000\nNoNewPrivs:\t1\nSeccomp:\t2\n"},
+		"scratch": {
+			[]string{"sh", "-c", `echo x >/tmp/x && echo x >$HOME/x && echo x >/dev/shm/x && stat -c '%a' /tmp $HOME /dev/shm`},
+			0,
+			"1777\n700\n1777\n",
+		},
+		"python":   {[]string{"python3", "-c", "import os; print(os.getcwd(), os.environ['HOME'])"}, 0, "/work /home/analysis\n"},
+		"confined": {[]string{"sh", "-c", "grep -E '^(CapEff|NoNewPrivs|Seccomp):' /proc/self/status; echo x >/data/x"}, 2, "CapEff:\t0000000000000000\nNoNewPrivs:\t1\nSeccomp:\t2\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			id := h.fresh()

@@ -6,6 +6,7 @@ control kernel: mptcp*
 inside ECONNREFUSED: *
 inside ENETUNREACH: *
 inside ENODEV: *
+inside EPROTONOSUPPORT: mptcp*
 """
 
 import socket

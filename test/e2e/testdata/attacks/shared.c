@@ -4,7 +4,7 @@
  *
  * item: 7
  * control kernel: *
- * open: a filter of a socket, a filter of reused ports
+ * inside EPERM: a filter*
  */
 #include "lib/attack.h"
 #include <fcntl.h>
@@ -44,15 +44,18 @@ TRY(huge_pages)
 TRY(huge_file) { return syscall(SYS_memfd_create, "x", MFD_HUGETLB); }
 
 /* Of net.core.bpf_jit_limit of the machine: where none is left, no program without privilege gets a seccomp filter. */
-TRY(filter)
+static long attach(long level, long option)
 {
 	struct sock_filter all = BPF_STMT(BPF_RET | BPF_K, -1);
 	struct sock_fprog program = { 1, &all };
 	int one = 1, fd = socket(AF_INET, SOCK_DGRAM, 0);
 
 	setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &one, sizeof one);
-	return setsockopt(fd, SOL_SOCKET, with, &program, sizeof program);
+	return syscall(SYS_setsockopt, fd, level, option, &program, sizeof program);
 }
+TRY(filter) { return attach(SOL_SOCKET, with); }
+TRY(bpf) { int none = -1; return setsockopt(socket(AF_INET, SOCK_DGRAM, 0), SOL_SOCKET, with, &none, sizeof none); }
+TRY(level) { return attach(SOL_SOCKET | with, SO_ATTACH_FILTER); }
 
 static const struct try tries[] = {
 	{ "inotify instances of the caller", try_inotify, 0, 48 },
@@ -61,7 +64,13 @@ static const struct try tries[] = {
 	{ "huge pages", try_huge_pages, ENOMEM, 0 },
 	{ "a file of huge pages", try_huge_file, 0, 0 },
 	{ "a filter of a socket", try_filter, 0, SO_ATTACH_FILTER },
+	{ "a filter of a socket, bit 32", try_filter, 0, SO_ATTACH_FILTER | 1L << 32 },
+	{ "a filter of a socket, bit 63", try_filter, 0, SO_ATTACH_FILTER | 1L << 63 },
+	{ "a filter of a level with bit 32", try_level, 0, 1L << 32 },
 	{ "a filter of reused ports", try_filter, 0, SO_ATTACH_REUSEPORT_CBPF },
+	{ "a filter of reused ports, bit 32", try_filter, 0, SO_ATTACH_REUSEPORT_CBPF | 1L << 32 },
+	{ "a filter of BPF", try_bpf, EBADF, SO_ATTACH_BPF },
+	{ "a filter of BPF of reused ports", try_bpf, EBADF, SO_ATTACH_REUSEPORT_EBPF },
 };
 
 int main(int argc, char **argv) { return attack(argc, argv, tries, sizeof tries / sizeof *tries); }

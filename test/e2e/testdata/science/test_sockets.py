@@ -2,6 +2,7 @@
 """What stays of the network: loopback and unix sockets, for programs that talk to themselves."""
 
 import ctypes
+import errno
 import http.server
 import os
 import signal
@@ -96,6 +97,30 @@ class Sockets(unittest.TestCase):
         with socket.create_server(HERE, backlog=600) as server, listener(socket.AF_INET, HERE) as ear:
             with ThreadPoolExecutor(16) as pool:
                 self.assertEqual(sum(pool.map(connect, range(400))), 400)
+
+    def test_options(self):
+        # Of sockets that a program may have: what libraries set by habit.
+        for family in socket.AF_INET, socket.AF_INET6:
+            with socket.socket(family, socket.SOCK_STREAM | socket.SOCK_NONBLOCK, socket.IPPROTO_TCP) as s:
+                for option in "REUSEADDR", "REUSEPORT", "KEEPALIVE", "SNDBUF", "RCVBUF", "BROADCAST", "LINGER", "BUSY_POLL":
+                    value = (1).to_bytes(4, "little") * 2 if option == "LINGER" else 1
+                    if hasattr(socket, "SO_" + option):
+                        s.setsockopt(socket.SOL_SOCKET, getattr(socket, "SO_" + option), value)
+                for option in "NODELAY", "KEEPIDLE", "KEEPINTVL", "KEEPCNT", "QUICKACK", "USER_TIMEOUT", "FASTOPEN":
+                    s.setsockopt(socket.IPPROTO_TCP, getattr(socket, "TCP_" + option), 1)
+        with socket.socket(socket.AF_INET6, socket.SOCK_DGRAM, socket.IPPROTO_UDP) as s:
+            s.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+            s.setsockopt(17, 1, 0)  # UDP_CORK
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as s:
+            s.setsockopt(socket.IPPROTO_IP, socket.IP_TTL, 9)
+        with socket.socket(socket.AF_UNIX) as s:
+            s.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
+
+    def test_without_multipath(self):
+        # The error by which Go's net, asyncio and curl know that there is none, and take TCP.
+        with self.assertRaises(OSError) as refused:
+            socket.socket(socket.AF_INET, socket.SOCK_STREAM, 262)
+        self.assertEqual(refused.exception.errno, errno.EPROTONOSUPPORT)
 
     def test_names(self):
         for family, address in ("AF_UNSPEC", "127.0.0.1"), ("AF_INET", "127.0.0.1"), ("AF_INET6", "::1"):
