@@ -62,6 +62,11 @@ func (p *program) open(ctx context.Context, from layers, log io.Writer) (*house,
 	if err != nil {
 		return nil, &runner.RequestError{Err: err}
 	}
+	return p.openAt(ctx, s, from.text("db", ""), allowed, log)
+}
+
+// openAt opens what settings name, and makes it where it is missing.
+func (p *program) openAt(ctx context.Context, s settings, database string, allowed []runner.Allowed, log io.Writer) (*house, error) {
 	for _, dir := range []string{s.root, filepath.Dir(s.catalog), s.blobs} {
 		if err := os.MkdirAll(dir, 0o700); err != nil {
 			return nil, fmt.Errorf("%w; give another place with --root DIR", err)
@@ -78,7 +83,7 @@ func (p *program) open(ctx context.Context, from layers, log io.Writer) (*house,
 	return &house{catalog: cat, blobs: blobs, runner: &runner.Runner{
 		Catalog: cat, Blobs: blobs, Root: s.root, Tmp: s.tmp, Version: p.build.version,
 		Private:  []string{s.catalog, s.catalog + "-wal", s.catalog + "-shm", s.blobs},
-		Database: from.text("db", ""), AllowBinds: allowed,
+		Database: database, AllowBinds: allowed,
 		Log: slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: s.level})),
 	}}, nil
 }

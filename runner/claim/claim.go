@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -33,15 +34,22 @@ func Make(path string) (f *os.File, err error) {
 	return nil, fmt.Errorf("make %s: %w", path, err)
 }
 
-// Sweep removes what killed commands of the caller left under names of the pattern (filepath.Match), dry only in
+// Sweep removes what killed commands of the caller left in dir under names that begin with prefix, dry only in
 // what it returns. Each is handed to undo, unless that is nil, before it is removed.
-func Sweep(pattern string, dry bool, undo func(path string) error) (removed []string, err error) {
-	paths, err := filepath.Glob(pattern)
+func Sweep(dir, prefix string, dry bool, undo func(path string) error) (removed []string, err error) {
+	entries, err := os.ReadDir(dir)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	}
 	if err != nil {
 		return nil, err
 	}
 	var errs []error
-	for _, path := range paths {
+	for _, entry := range entries {
+		if !strings.HasPrefix(entry.Name(), prefix) {
+			continue
+		}
+		path := filepath.Join(dir, entry.Name())
 		left, err := sweep(path, dry, undo)
 		if left && err == nil {
 			removed = append(removed, path)

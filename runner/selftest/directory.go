@@ -83,5 +83,5 @@ func copyProgram(to string) (err error) {
 
 // Sweep removes what killed selftests of the caller left in the directory tmp, dry only in what it returns.
 func Sweep(tmp string, dry bool) (removed []string, err error) {
-	return claim.Sweep(filepath.Join(tmp, prefix+"selftest-*"), dry, nil)
+	return claim.Sweep(tmp, prefix+"selftest-", dry, nil)
 }
