@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -9,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
+	"strings"
 	"syscall"
 	"time"
 
@@ -117,6 +119,7 @@ type child struct {
 	cmd    *exec.Cmd
 	stdin  io.WriteCloser
 	stdout io.Reader
+	stderr *bytes.Buffer // complete when it has ended
 	ended  chan struct{}
 }
 
@@ -157,7 +160,8 @@ func start(ctx context.Context, attr *syscall.SysProcAttr, args ...string) (*chi
 	cmd := exec.CommandContext(ctx, "/proc/self/exe")
 	cmd.Args, cmd.Env, cmd.Dir, cmd.SysProcAttr = args, []string{}, "/", attr
 	attr.Pdeathsig, attr.Setsid = syscall.SIGKILL, true
-	c := &child{cmd: cmd, ended: make(chan struct{})}
+	c := &child{cmd: cmd, stderr: &bytes.Buffer{}, ended: make(chan struct{})}
+	cmd.Stderr = c.stderr
 	var err error
 	if c.stdin, err = cmd.StdinPipe(); err != nil {
 		return nil, err
@@ -216,7 +220,16 @@ func (c *child) answer(ctx context.Context) (string, error) {
 		return "", fmt.Errorf("a process of ours that tried it did not end: %w", ctx.Err())
 	}
 	<-c.ended
-	return "", fmt.Errorf("a process of ours that tried it ended without a word (%v)", c.cmd.ProcessState)
+	return "", fmt.Errorf("a process of ours that tried it ended: %v%s", c.cmd.ProcessState, lastWords(c.stderr))
+}
+
+// lastWords is the first line of what a process wrote to its standard error: Go's runtime begins with the reason.
+func lastWords(stderr *bytes.Buffer) string {
+	line, _, _ := strings.Cut(strings.TrimSpace(stderr.String()), "\n")
+	if line == "" {
+		return ""
+	}
+	return ": " + line
 }
 
 // end kills the child, with all that is below it where it has a PID namespace, and waits for it.

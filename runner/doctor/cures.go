@@ -9,6 +9,17 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/sandbox"
 )
 
+// starved reports whether an error is that of a process that could not have one more process or thread: the kernel's,
+// or in the words of libcontainer's or Go's runtime in a child.
+func starved(text string) bool {
+	for _, words := range []string{unix.EAGAIN.Error(), "Resource temporarily unavailable", "failed to create new OS thread"} {
+		if strings.Contains(text, words) {
+			return true
+		}
+	}
+	return false
+}
+
 // What helps where a trial has failed.
 
 func cureNamespace(err error) sandbox.Remedy {

@@ -114,7 +114,7 @@ func (r *Report) settle() {
 	if r.status(CodeRun) == OK {
 		for i, f := range r.Findings {
 			if f.Status == Fail && !ofStorage(f.Code) {
-				r.Findings[i].Status = Warn
+				r.Findings[i].Status, r.Findings[i].Means = Warn, "this was thought to keep runs from working, and one works all the same"
 			}
 		}
 	}

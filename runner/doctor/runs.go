@@ -16,6 +16,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/runner"
 	"github.com/scidex-ai/scidex-oci/runner/claim"
+	"github.com/scidex-ai/scidex-oci/runner/sandbox"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
@@ -122,8 +123,12 @@ func (e *examination) run(ctx context.Context, r *runner.Runner, command ...stri
 // failedRun points to the first probe that failed, whose cure is the run's.
 func failedRun(message string, report Report) Finding {
 	f := Finding{Code: CodeRun, Status: Fail, Seen: message, Means: "runs do not work with these flags"}
+	f.Cure, f.Command = "what was tried before has not shown why: run it and see", "scidex-oci --log-level debug run -- true"
 	if first, ok := report.failed(); ok {
 		f.Cure, f.Command = first.Cure, first.Command
+	}
+	if starved(message) {
+		f.Cure, f.Command = sandbox.ProcessesRemedy.Sentence, sandbox.ProcessesRemedy.Command
 	}
 	return f
 }

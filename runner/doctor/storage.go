@@ -28,17 +28,21 @@ func (e *examination) disk(code, dir, cure, works string) {
 	if err == nil && at != dir && code == CodeTmp {
 		err = &fs.PathError{Op: "open", Path: dir, Err: unix.ENOENT}
 	}
+	f := Finding{Code: code, Status: Fail, Means: "no run can start: " + works, Cure: cure, Command: "df -h " + at + " && ls -ld " + at}
+	full := false
 	if err == nil {
-		err = write(at)
+		full, err = write(at)
 	}
-	if err != nil {
-		e.add(Finding{
-			Code: code, Status: Fail, Seen: err.Error(), Means: "no run can start: " + works,
-			Cure: cure, Command: "df -h " + at + " && ls -ld " + at,
-		})
-		return
+	switch {
+	case full && code == CodeTmp:
+		f.Status, f.Seen, f.Means = Warn, err.Error(), "an analysis can write nothing: "+works
+		e.add(f)
+	case err != nil:
+		f.Seen = err.Error()
+		e.add(f)
+	default:
+		e.add(judgeDisk(code, dir, at, works))
 	}
-	e.add(judgeDisk(code, dir, at, works))
 }
 
 func judgeDisk(code, dir, at, works string) Finding {
@@ -76,22 +80,23 @@ func existing(dir string) (string, error) {
 	}
 }
 
-// write makes sure that a directory takes files.
-func write(dir string) (err error) {
+// write makes sure that a directory takes directories and files. It is full where it takes only the former.
+func write(dir string) (full bool, err error) {
 	path, err := os.MkdirTemp(dir, ".scidex-oci-doctor-")
 	if err != nil {
-		return err
+		return false, err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(path)) }()
 	f, err := os.OpenFile(filepath.Join(path, "file"), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
-		return err
+		return false, err
 	}
 	_, err = f.Write(make([]byte, 64<<10))
 	if err == nil {
 		err = f.Sync()
 	}
-	return errors.Join(err, f.Close())
+	err = errors.Join(err, f.Close())
+	return errors.Is(err, unix.ENOSPC) || errors.Is(err, unix.EDQUOT), err
 }
 
 // kind names the file systems that are met; others by their number (statfs(2)).

@@ -133,6 +133,9 @@ func (e *examination) try(ctx context.Context, t trial) {
 func (e *examination) judge(t trial, err error) Finding {
 	f := Finding{Code: t.code, Status: Fail, Seen: err.Error(), Means: t.fails}
 	remedy := t.cure(err)
+	if starved(f.Seen) {
+		remedy = sandbox.ProcessesRemedy
+	}
 	f.Cure, f.Command = remedy.Sentence, remedy.Command
 	idle := t.code == CodeSelf && (e.account.HasRange() || e.account.Root())
 	if t.warns || idle || t.code == CodeNotify && e.options.NoAudit {

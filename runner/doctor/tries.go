@@ -78,9 +78,11 @@ func nested() (string, error) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{
 		Cloneflags: unix.CLONE_NEWUSER, UidMappings: one(ids...), GidMappings: one(ids...), Pdeathsig: syscall.SIGKILL,
 	}
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
 	// Its standard input is /dev/null: it ends at once.
 	if err := cmd.Run(); err != nil {
-		return "", bare(err)
+		return "", fmt.Errorf("%w%s", bare(err), lastWords(&stderr))
 	}
 	return fmt.Sprintf("a process ran there with the ids %v of the supervisor's", ids), nil
 }

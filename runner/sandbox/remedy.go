@@ -16,13 +16,13 @@ type Remedy struct{ Sentence, Command string }
 // Remedies of what a host may have been told to refuse.
 var (
 	// AppArmorRemedy lifts what Ubuntu restricts since 23.10.
-	AppArmorRemedy = Remedy{"AppArmor restricts user namespaces here", "sysctl kernel.apparmor_restrict_unprivileged_userns=0"}
+	AppArmorRemedy = Remedy{"AppArmor restricts user namespaces, which root can lift for all programs, or by a profile with userns for this one", "sysctl kernel.apparmor_restrict_unprivileged_userns=0"}
 	// SwitchedOffRemedy lifts namespaces(7), max_user_namespaces.
-	SwitchedOffRemedy = Remedy{"user namespaces are switched off", "sysctl user.max_user_namespaces=15000"}
+	SwitchedOffRemedy = Remedy{"user namespaces are switched off, which root can change", "sysctl user.max_user_namespaces=15000"}
 	// UsedUpRemedy lifts the same where it is not 0.
-	UsedUpRemedy = Remedy{"there are as many user namespaces as the host allows", "sysctl user.max_user_namespaces=15000"}
+	UsedUpRemedy = Remedy{"there are as many user namespaces as the host allows, which root can change", "sysctl user.max_user_namespaces=15000"}
 	// UnprivilegedRemedy lifts a switch of Debian's and Arch's kernels.
-	UnprivilegedRemedy = Remedy{"unprivileged user namespaces are switched off", "sysctl kernel.unprivileged_userns_clone=1"}
+	UnprivilegedRemedy = Remedy{"unprivileged user namespaces are switched off, which root can change", "sysctl kernel.unprivileged_userns_clone=1"}
 	// ContainerRemedy is for a launcher inside a container whose seccomp filter or AppArmor profile forbids namespaces.
 	ContainerRemedy = Remedy{
 		"inside a container, that must be started with more rights",
