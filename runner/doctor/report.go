@@ -71,15 +71,17 @@ type Report struct {
 	Findings    []Finding `json:"findings"`
 }
 
-// status of a code; empty before it is known.
-func (r *Report) status(code string) Status {
+// of returns the finding of a code; the zero one before it is known.
+func (r *Report) of(code string) Finding {
 	for _, f := range r.Findings {
 		if f.Code == code {
-			return f.Status
+			return f
 		}
 	}
-	return ""
+	return Finding{}
 }
+
+func (r *Report) status(code string) Status { return r.of(code).Status }
 
 // failed returns the first finding that has.
 func (r *Report) failed() (Finding, bool) {

@@ -120,10 +120,14 @@ func (e *examination) run(ctx context.Context, r *runner.Runner, command ...stri
 	return result, strings.TrimSpace(stdout.String()), err
 }
 
-// failedRun points to the first probe that failed, whose cure is the run's.
+// failedRun points to the first probe that failed, whose cure is the run's; where none has, to too low a limit of
+// processes, which ends a run at any moment and with any words.
 func failedRun(message string, report Report) Finding {
 	f := Finding{Code: CodeRun, Status: Fail, Seen: message, Means: "runs do not work with these flags"}
 	f.Cure, f.Command = "what was tried before has not shown why: run it and see", "scidex-oci --log-level debug run -- true"
+	if limit := report.of(CodeProcesses); limit.Status == Warn {
+		f.Cure, f.Command = limit.Cure, limit.Command
+	}
 	if first, ok := report.failed(); ok {
 		f.Cure, f.Command = first.Cure, first.Command
 	}
