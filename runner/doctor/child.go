@@ -118,7 +118,7 @@ const (
 type child struct {
 	cmd    *exec.Cmd
 	stdin  io.WriteCloser
-	stdout io.Reader
+	stdout io.ReadCloser
 	stderr *bytes.Buffer // complete when it has ended
 	ended  chan struct{}
 }
@@ -181,11 +181,10 @@ func start(ctx context.Context, attr *syscall.SysProcAttr, args ...string) (*chi
 		if err == nil {
 			_ = cmd.Wait() // what it had to say it has said
 		}
-		_ = read.Close()
 	}()
 	if err := <-started; err != nil {
 		<-c.ended
-		return nil, bare(err)
+		return nil, bare(errors.Join(err, read.Close()))
 	}
 	return c, nil
 }
@@ -236,4 +235,5 @@ func lastWords(stderr *bytes.Buffer) string {
 func (c *child) end() {
 	_ = c.cmd.Process.Kill() // it may be gone
 	<-c.ended
+	_ = c.stdout.Close() // it was read
 }

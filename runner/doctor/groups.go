@@ -76,8 +76,9 @@ func (e *examination) place(ctx context.Context) (p place, road string, err erro
 func (e *examination) placeless(err error) {
 	f := Finding{Code: CodePlace, Status: Fail, Seen: err.Error(), Means: "runs are refused: nobody could hold them to their limits"}
 	var missing *cgroup.MissingError
+	f.Cure, f.Command = "hold the limits by rlimits and the clock", bestEffort
 	if errors.As(err, &missing) {
-		f.Seen, f.Cure, f.Command = missing.Reason, missing.Remedy, command(missing.Remedy)
+		f.Seen, f.Cure, f.Command = missing.Reason, missing.Remedy, command(missing.Remedy, bestEffort)
 	}
 	if limits := e.analysis.Limits; limits != spec.LimitsEnforce {
 		f.Status, f.Means = Warn, "the limits of runs are held as --limits "+limits+" says"
@@ -94,17 +95,20 @@ func (e *examination) placeless(err error) {
 // quoted is a command in a sentence.
 var quoted = regexp.MustCompile("`([^`]+)`")
 
-// command is the first that a remedy names.
-func command(remedy string) string {
+// command is the first that a remedy names, or otherwise.
+func command(remedy, otherwise string) string {
 	found := quoted.FindStringSubmatch(remedy)
 	switch {
 	case found == nil:
-		return ""
+		return otherwise
 	case strings.HasPrefix(found[1], "--"):
 		return "scidex-oci run " + found[1] + " COMMAND"
 	}
 	return found[1]
 }
+
+// bestEffort does without control groups.
+const bestEffort = "scidex-oci run --limits best-effort COMMAND"
 
 func (e *examination) otherRoad(road, why string) {
 	for _, controller := range controllers {
@@ -144,7 +148,7 @@ func (e *examination) controllers(road string, parent *cgroup.Parent, got cgroup
 			continue
 		case err != nil:
 			f.Status, f.Seen, f.Means = Fail, err.Error(), "runs end with an error: a limit is not what was asked for"
-			f.Cure, f.Command = "hold the limits by rlimits and the clock", "scidex-oci run --limits best-effort COMMAND"
+			f.Cure, f.Command = "hold the limits by rlimits and the clock", bestEffort
 		case controller == "cpu" && !parent.CPU:
 			f = e.withoutCPU(f, parent)
 		}
@@ -156,7 +160,10 @@ func (e *examination) controllers(road string, parent *cgroup.Parent, got cgroup
 func (e *examination) withoutCPU(f Finding, parent *cgroup.Parent) Finding {
 	grant := parent.GrantCPU()
 	f.Status, f.Seen, f.Means = Warn, "the cpu controller is not delegated", "nothing holds a run to its CPUs, and --cpus is refused"
-	f.Cure, f.Command = grant, command(grant)
+	f.Cure, f.Command = grant, command(grant, "systemd-run --scope -p Delegate=yes scidex-oci run COMMAND")
+	if parent.Version == 1 {
+		f.Command = "mount -t cgroup -o cpu,cpuacct cgroup /sys/fs/cgroup/cpu,cpuacct"
+	}
 	return f
 }
 
