@@ -22,7 +22,11 @@ func filtered() (string, error) {
 		return "", err
 	}
 	var name unix.Utsname
-	if err := unix.Uname(&name); !errors.Is(err, refusal) {
+	err := unix.Uname(&name)
+	switch {
+	case err == nil:
+		return "", errors.New("a system call that a filter refuses was made")
+	case !errors.Is(err, refusal):
 		return "", fmt.Errorf("a system call that a filter refuses with EXDEV gave %w", err)
 	}
 	return "a filter refused a system call", nil

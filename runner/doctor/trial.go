@@ -22,8 +22,6 @@ type trial struct {
 	cure       func(error) sandbox.Remedy
 }
 
-func nothing() (string, error) { return "", nil }
-
 // step is a trial's do that is a step of the supervisor's.
 func step(seen string, do func() error) func() (string, error) {
 	return func() (string, error) { return seen, do() }
