@@ -10,20 +10,40 @@ import (
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
+// HostError is a refusal that is the host's or the account's doing and not the request's: `scidex-oci doctor`
+// tells more.
+type HostError struct{ Err error }
+
+func (e *HostError) Error() string { return e.Err.Error() }
+
+// Unwrap returns the cause.
+func (e *HostError) Unwrap() error { return e.Err }
+
+// CheckIDs refuses a request whose runs cannot have the ids that it asks for (--ids, --limits).
+func CheckIDs(account sandbox.Account, asked, limits string) error {
+	switch {
+	case asked == spec.IDsSelf && account.Root():
+		return errors.New("--ids self would be the host's root here; run as an ordinary user, or leave it out: the run gets ids of its own")
+	case asked == spec.IDsRange && !account.HasRange():
+		return &HostError{fmt.Errorf("--ids range: this user has no range of ids%s; add one (usermod --add-subuids 100000-165535 --add-subgids 100000-165535 USER) or use --ids self",
+			parenthesis(account.Notice))}
+	case account.Root() && !account.HasRange():
+		return &HostError{errors.New("root has no ids to give here: its own user namespace maps too few; start the outer container with a larger id map")}
+	case asked == spec.IDsSelf || limits != spec.LimitsEnforce:
+		return nil
+	case account.Notice != "":
+		return &HostError{fmt.Errorf("/etc/subuid gives this user ids for its runs, but %s; install it, or accept that with --ids self", account.Notice)}
+	case !account.HasRange() && len(account.Groups) > 0:
+		return &HostError{fmt.Errorf("the analysis would keep the caller's supplementary groups %v, which a user without a range in /etc/subuid cannot drop; get a range, or accept that with --ids self", account.Groups)}
+	}
+	return nil
+}
+
 // chooseIDs locks a pair of ids for the run.
 func (p *plan) chooseIDs() (err error) {
 	asked := p.analysis.IDs
-	switch {
-	case asked == spec.IDsSelf && p.account.Root():
-		return errors.New("--ids self would be the host's root here; run as an ordinary user, or leave it out: the run gets ids of its own")
-	case asked == spec.IDsRange && !p.account.HasRange():
-		return fmt.Errorf("--ids range: this user has no range of ids%s; add one (usermod --add-subuids 100000-165535 --add-subgids 100000-165535 USER) or use --ids self",
-			parenthesis(p.account.Notice))
-	case p.account.Root() && !p.account.HasRange():
-		return errors.New("root has no ids to give here: its own user namespace maps too few; start the outer container with a larger id map")
-	}
-	if p.account.Notice != "" && asked != spec.IDsSelf && p.analysis.Limits == spec.LimitsEnforce {
-		return fmt.Errorf("/etc/subuid gives this user ids for its runs, but %s; install it, or accept that with --ids self", p.account.Notice)
+	if err := CheckIDs(p.account, asked, p.analysis.Limits); err != nil {
+		return err
 	}
 	if p.account.Notice != "" {
 		p.warnings = append(p.warnings, p.account.Notice)
@@ -31,9 +51,6 @@ func (p *plan) chooseIDs() (err error) {
 	p.analysis.IDs = spec.IDsSelf
 	if p.account.HasRange() && asked != spec.IDsSelf {
 		p.analysis.IDs = spec.IDsRange
-	}
-	if p.single() && len(p.account.Groups) > 0 && asked != spec.IDsSelf && p.analysis.Limits == spec.LimitsEnforce {
-		return fmt.Errorf("the analysis would keep the caller's supplementary groups %v, which a user without a range in /etc/subuid cannot drop; get a range, or accept that with --ids self", p.account.Groups)
 	}
 	p.slot, err = p.account.AcquireSlot(p.analysis.IDs == spec.IDsSelf)
 	return err
@@ -96,11 +113,11 @@ func (p *plan) chooseLimits(groups groups, cpusAsked bool) error {
 	case errors.Is(err, errNoSupervisor), errors.As(err, &missing) && p.analysis.Limits == spec.LimitsBestEffort:
 		return nil
 	case errors.As(err, &missing):
-		return fmt.Errorf("limits cannot be enforced: %w", missing)
+		return &HostError{fmt.Errorf("limits cannot be enforced: %w", missing)}
 	case err != nil:
 		return err
 	case !parent.CPU && cpusAsked && p.analysis.Limits == spec.LimitsEnforce:
-		return fmt.Errorf("--cpus %g cannot be enforced: the cpu controller is not delegated to this user; %s, or leave --cpus out", p.analysis.CPUs, parent.GrantCPU())
+		return &HostError{fmt.Errorf("--cpus %g cannot be enforced: the cpu controller is not delegated to this user; %s, or leave --cpus out", p.analysis.CPUs, parent.GrantCPU())}
 	}
 	p.parent = parent
 	return nil

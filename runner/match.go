@@ -5,22 +5,28 @@ import (
 	"fmt"
 )
 
-// match makes sure that catalog and blob store belong together: with another's store a commit would name
-// blobs that are not there, and gc would remove blobs that are named elsewhere. A store that belongs to
-// none yet is taken by the first that writes.
+// match makes sure that catalog and blob store belong together. A store that belongs to none yet is taken by
+// the first that writes.
 func (r *Runner) match(ctx context.Context) error {
-	ours, err := r.Catalog.CatalogID(ctx)
-	if err != nil {
-		return err
-	}
-	theirs, err := r.Blobs.CatalogID()
-	switch {
-	case err != nil:
-		return err
-	case theirs == "":
+	ours, theirs, err := r.Match(ctx)
+	if err == nil && theirs == "" {
 		return r.Blobs.SetCatalogID(ours)
-	case theirs != ours:
-		return fmt.Errorf("the blob store belongs to catalog %s and this catalog is %s: give the --db and --blobs that belong together", theirs, ours)
 	}
-	return nil
+	return err
+}
+
+// Match reads the ids of the catalog and of the one that the blob store belongs to, "" where that belongs to
+// none yet. Where they differ it is an error: with another's store a commit would name blobs that are not
+// there, and gc would remove blobs that are named elsewhere.
+func (r *Runner) Match(ctx context.Context) (ours, theirs string, err error) {
+	if ours, err = r.Catalog.CatalogID(ctx); err != nil {
+		return "", "", err
+	}
+	if theirs, err = r.Blobs.CatalogID(); err != nil {
+		return ours, "", err
+	}
+	if theirs != "" && theirs != ours {
+		return ours, theirs, fmt.Errorf("the blob store belongs to catalog %s and this catalog is %s: give the --db and --blobs that belong together", theirs, ours)
+	}
+	return ours, theirs, nil
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/scidex-ai/scidex-oci/runner"
+	"github.com/scidex-ai/scidex-oci/runner/doctor"
 	"github.com/scidex-ai/scidex-oci/runner/selftest"
 )
 
@@ -44,10 +45,19 @@ func runGC(ctx context.Context, p *program, h *house, from layers) error {
 	if err != nil {
 		return err
 	}
-	swept, err := selftest.Sweep(h.runner.Tmp, dryRun)
-	report.Removed = append(report.Removed, swept...)
+	examination, err := p.examination(from)
 	if err != nil {
-		report.Errors = append(report.Errors, err)
+		return err
+	}
+	for _, sweep := range []func() ([]string, error){
+		func() ([]string, error) { return selftest.Sweep(h.runner.Tmp, dryRun) },
+		func() ([]string, error) { return doctor.Sweep(ctx, h.runner.Root, dryRun, examination.Open) },
+	} {
+		swept, err := sweep()
+		report.Removed = append(report.Removed, swept...)
+		if err != nil {
+			report.Errors = append(report.Errors, err)
+		}
 	}
 	if asJSON {
 		err = writeJSON(p.stdout, collectedOf(report, dryRun))

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"log/slog"
 	"net/url"
@@ -29,6 +30,9 @@ type settings struct {
 	level                     slog.Level
 }
 
+// errNoPostgreSQL is the only error with which settingsOf gives all settings but the catalog.
+var errNoPostgreSQL = errors.New("PostgreSQL is not in this version yet; leave it out or give sqlite://PATH")
+
 // settingsOf works the global flags out. It touches nothing.
 func settingsOf(from layers, env lookup) (settings, error) {
 	s := settings{tmp: from.path("tmp", "/tmp")}
@@ -38,13 +42,13 @@ func settingsOf(from layers, env lookup) (settings, error) {
 			return s, err
 		}
 	}
-	if s.catalog, err = catalogPath(from, s.root); err != nil {
-		return s, err
-	}
 	if s.blobs, err = blobsPath(from, s.root); err != nil {
 		return s, err
 	}
-	s.level, err = level(from)
+	if s.level, err = level(from); err != nil {
+		return s, err
+	}
+	s.catalog, err = catalogPath(from, s.root)
 	return s, err
 }
 
@@ -73,7 +77,7 @@ func catalogPath(from layers, root string) (string, error) {
 	case scheme == "sqlite" && rest != "":
 		return absolute(in.dir, rest), nil
 	case scheme == "postgres" || scheme == "postgresql":
-		return "", fmt.Errorf("%s %q: PostgreSQL is not in this version yet; leave it out or give sqlite://PATH", in.label("db"), redacted(given))
+		return "", fmt.Errorf("%s %q: %w", in.label("db"), redacted(given), errNoPostgreSQL)
 	}
 	return "", fmt.Errorf("%s %q: give sqlite://PATH", in.label("db"), redacted(given))
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"path"
 	"regexp"
@@ -30,8 +31,23 @@ var (
 	readOnly = regexp.MustCompile(`Read-only file system: '([^'\n]+)'`)
 )
 
+// askDoctor is where to go with what the host does not give.
+const askDoctor = `"scidex-oci doctor" tells what this host lacks, and what cures it`
+
+// withDoctor adds that to a refusal that is the host's doing.
+func withDoctor(err error) error {
+	var host *runner.HostError
+	if errors.As(err, &host) {
+		return fmt.Errorf("%w; %s", err, askDoctor)
+	}
+	return err
+}
+
 // hint is one sentence for what newcomers trip over, or "".
 func hint(c circumstances) string {
+	if c.result.State == catalog.Error && c.result.Reason == runner.ReasonSandbox {
+		return askDoctor
+	}
 	if c.result.State != catalog.Failed {
 		return ""
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -75,7 +76,8 @@ func TestHint(t *testing.T) {
 		},
 		{"memory", circumstances{result: runner.Result{State: catalog.Failed, Reason: runner.ReasonOutOfMemory, ExitCode: 137}}, []string{"--memory"}},
 		{"time", circumstances{result: runner.Result{State: catalog.Failed, Reason: runner.ReasonTimeout, ExitCode: 124}}, []string{"--timeout"}},
-		{"error of ours", circumstances{result: runner.Result{State: catalog.Error, Reason: runner.ReasonSandbox}, local: []string{"a.py"}}, nil},
+		{"the host's error", circumstances{result: runner.Result{State: catalog.Error, Reason: runner.ReasonSandbox}, local: []string{"a.py"}}, []string{"scidex-oci doctor"}},
+		{"error of ours", circumstances{result: runner.Result{State: catalog.Error, Reason: runner.ReasonHarvest}, local: []string{"a.py"}}, nil},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -89,6 +91,18 @@ func TestHint(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// Only a refusal that is the host's doing leads to doctor.
+func TestWithDoctor(t *testing.T) {
+	for message, err := range map[string]error{
+		"no group; " + askDoctor: &runner.RequestError{Err: &runner.HostError{Err: errors.New("no group")}},
+		"no flag":                &runner.RequestError{Err: errors.New("no flag")},
+	} {
+		if got := withDoctor(err); got.Error() != message || !errors.Is(got, err) {
+			t.Errorf("%q, want %q", got, message)
+		}
 	}
 }
 

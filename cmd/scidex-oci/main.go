@@ -13,11 +13,13 @@ import (
 	"syscall"
 
 	"github.com/scidex-ai/scidex-oci/runner"
+	"github.com/scidex-ai/scidex-oci/runner/doctor"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
 func main() {
 	runner.Reexec()
+	doctor.Main()
 	// A umask that takes the user's own rights would make directories that this program cannot enter.
 	syscall.Umask(syscall.Umask(0) &^ 0o700)
 	os.Exit(execute(os.Args, system()))

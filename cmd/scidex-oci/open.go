@@ -59,14 +59,31 @@ func (p *program) open(ctx context.Context, from layers, log io.Writer) (*house,
 	if err != nil {
 		return nil, &runner.RequestError{Err: err}
 	}
-	allowed, err := allowances(from, operatorConfig)
+	given, err := policyOf(from)
 	if err != nil {
 		return nil, &runner.RequestError{Err: err}
 	}
-	floor, err := floorOf(from)
-	if err != nil {
-		return nil, &runner.RequestError{Err: err}
+	return p.openAt(ctx, s, given, log)
+}
+
+// policy is what the operator grants to runs.
+type policy struct {
+	allowed  []runner.Allowed
+	floor    sandbox.Floor
+	database string // kept out of reach of every bind
+}
+
+func policyOf(from layers) (given policy, err error) {
+	given.database = from.text("db", "")
+	if given.allowed, err = allowances(from, operatorConfig); err != nil {
+		return given, err
 	}
+	given.floor, err = floorOf(from)
+	return given, err
+}
+
+// openAt opens what settings name, and makes it where it is missing.
+func (p *program) openAt(ctx context.Context, s settings, given policy, log io.Writer) (*house, error) {
 	for _, dir := range []string{s.root, filepath.Dir(s.catalog), s.blobs} {
 		if err := os.MkdirAll(dir, 0o700); err != nil {
 			return nil, fmt.Errorf("%w; give another place with --root DIR", err)
@@ -81,9 +98,9 @@ func (p *program) open(ctx context.Context, from layers, log io.Writer) (*house,
 		return nil, err
 	}
 	return &house{catalog: cat, blobs: blobs, runner: &runner.Runner{
-		Catalog: cat, Blobs: blobs, Root: s.root, Tmp: s.tmp, MinFree: floor, Version: p.build.version,
+		Catalog: cat, Blobs: blobs, Root: s.root, Tmp: s.tmp, MinFree: given.floor, Version: p.build.version,
 		Private:  []string{s.catalog, s.catalog + "-wal", s.catalog + "-shm", s.blobs},
-		Database: from.text("db", ""), AllowBinds: allowed,
+		Database: given.database, AllowBinds: given.allowed,
 		Log: slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: s.level})),
 	}}, nil
 }

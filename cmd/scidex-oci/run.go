@@ -163,7 +163,7 @@ func (s *session) report(result runner.Result, err error) error {
 	}
 	switch {
 	case err != nil:
-		return err
+		return withDoctor(err)
 	case result.State == catalog.Error && !tabled:
 		fmt.Fprintf(s.program.stderr, "scidex-oci: %s\n", escape(result.Message))
 	}

@@ -67,14 +67,17 @@ func newCanaryCommand(p *program) *cli.Command {
 	}
 }
 
-// selftestFlags are the flags of run that confine an analysis, and its own.
-func selftestFlags() []cli.Flag {
+// confiningFlags are the flags of run that confine an analysis.
+func confiningFlags() []cli.Flag {
 	// What to run, its name and what becomes of its outputs are the selftest's own.
 	others := []string{"id", "script", "stage", "export", "output", "exclude", "keep"}
 	flags := slices.DeleteFunc(analysisFlags(), func(flag cli.Flag) bool { return slices.Contains(others, flag.Names()[0]) })
-	return append(flags,
-		lookupFlag(runFlags(), "audit"),
-		lookupFlag(runFlags(), "min-free"),
+	return append(flags, lookupFlag(runFlags(), "audit"), lookupFlag(runFlags(), "min-free"))
+}
+
+// selftestFlags are those, and its own.
+func selftestFlags() []cli.Flag {
+	return append(confiningFlags(),
 		&cli.StringSliceFlag{Name: "target", Usage: "prove that `TARGET` is out of reach: HOST:PORT, a URL, the path of a socket or @NAME; repeatable"},
 		&cli.BoolFlag{Name: "last", Usage: "print the newest report of the catalog and test nothing", DisableDefaultText: true},
 		&cli.BoolFlag{Name: "json", Usage: "print the report as one JSON object", DisableDefaultText: true},

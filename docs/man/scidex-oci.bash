@@ -62,12 +62,13 @@ _scidex_oci() {
             "outputs export") path="outputs export" ;;
             "rm") path="rm" ;;
             "gc") path="gc" ;;
+            "doctor") path="doctor" ;;
             "selftest") path="selftest" ;;
             "completion") path="completion" ;;
         esac
     done
     case "$path" in
-        "") words="run spec ls show logs outputs rm gc selftest completion --root --db --blobs --tmp --log-level --config --help -h --version -v" ;;
+        "") words="run spec ls show logs outputs rm gc doctor selftest completion --root --db --blobs --tmp --log-level --config --help -h --version -v" ;;
         "run") words="--id --data --docs --project --input --script --stage --export --env --secret --label --output --exclude --rootfs --ids --memory --cpus --pids --timeout --grace --log-size --work-size --work-files --work-storage --limits --network --keep --file -f --again --audit --min-free --overwrite --json --quiet -q --help -h --root --db --blobs --tmp --log-level --config --help -h --version -v" ;;
         "spec") words="--id --data --docs --project --input --script --stage --export --env --secret --label --output --exclude --rootfs --ids --memory --cpus --pids --timeout --grace --log-size --work-size --work-files --work-storage --limits --network --keep --file -f --again --audit --min-free --bundle --help -h --root --db --blobs --tmp --log-level --config --help -h --version -v" ;;
         "ls") words="--since --until --state --reason --label --limit --json --quiet -q --help -h --root --db --blobs --tmp --log-level --config --help -h --version -v" ;;
@@ -79,6 +80,7 @@ _scidex_oci() {
         "outputs export") words="--overwrite --help -h --root --db --blobs --tmp --log-level --config --help -h --version -v" ;;
         "rm") words="--help -h --root --db --blobs --tmp --log-level --config --help -h --version -v" ;;
         "gc") words="--dry-run --json --help -h --root --db --blobs --tmp --log-level --config --help -h --version -v" ;;
+        "doctor") words="--data --docs --project --input --env --secret --label --rootfs --ids --memory --cpus --pids --timeout --grace --log-size --work-size --work-files --work-storage --limits --network --audit --min-free --json --help -h --root --db --blobs --tmp --log-level --config --help -h --version -v" ;;
         "selftest") words="--data --docs --project --input --env --secret --label --rootfs --ids --memory --cpus --pids --timeout --grace --log-size --work-size --work-files --work-storage --limits --network --audit --min-free --target --last --json --help -h --root --db --blobs --tmp --log-level --config --help -h --version -v" ;;
         "completion") words="--help -h --root --db --blobs --tmp --log-level --config --help -h --version -v" ;;
     esac

@@ -166,6 +166,36 @@ _scidex_oci_gc() {
         '*-h[show help]' \
         '*:argument:_files'
 }
+_scidex_oci_doctor() {
+    local line state
+    _arguments -C \
+        '*--data=[bind the directory DIR read-only at /data, or none (default\: ./data where it exists)]:dir:_files' \
+        '*--docs=[bind the directory DIR read-only at /docs, or none (default\: ./docs where it exists)]:dir:_files' \
+        '*--project=[bind the directory DIR read-only at /analysis, so that a script inside finds its modules]:dir:_files' \
+        '*--input=[bind SRC\[\:DST\] read-only too, at /inputs/NAME unless DST says otherwise; repeatable]:src\[\:dst\]:_files' \
+        '*--env=[set a variable\: K=V, or K alone for this command'\''s value; repeatable]:k=v:_files' \
+        '*--secret=[pass the variable K of this command on; only its name is stored and shown; repeatable]:k:_files' \
+        '*--label=[keep the label K=V with the run; repeatable]:k=v:_files' \
+        '*--rootfs=[root filesystem NAME; the only one in this version is host, the host'\''s own]:name:(host)' \
+        '*--ids=[range|self\: user ids of the run'\''s own (the default where there is a range), or the caller'\''s id]:range|self:(range self)' \
+        '*--memory=[memory limit SIZE; swap is none (default\: 2GiB)]:size:_files' \
+        '*--cpus=[processor limit, a NUMBER of cores (default\: 1)]:number:_files' \
+        '*--pids=[limit N of processes and threads (default\: 100)]:n:_files' \
+        '*--timeout=[limit DURATION of the wall clock (default\: 30m)]:duration:_files' \
+        '*--grace=[wait DURATION from SIGTERM to SIGKILL (default\: 5s)]:duration:_files' \
+        '*--log-size=[keep SIZE of each of standard output and standard error (default\: 16MiB)]:size:_files' \
+        '*--work-size=[bound /work to SIZE on its file system (default\: 1GiB)]:size:_files' \
+        '*--work-files=[bound /work to N names, directories among them (default\: 100000)]:n:_files' \
+        '*--work-storage=[disk|tmpfs\: /work is a directory of the host and a run that passes its bounds is ended (default), or it is memory of the run and cannot pass them]:disk|tmpfs:(disk tmpfs)' \
+        '*--limits=[enforce|outer|best-effort\: refuse where the kernel cannot hold a limit (default), leave memory, CPUs and processes to the control groups that this command is in (a batch system, a container), or hold what can be held; the result says what held]:enforce|outer|best-effort:(enforce outer best-effort)' \
+        '*--network=[none, the only value\: a run never gets a network]:none:(none)' \
+        '*--audit=[on|off\: note in the result what the analysis tries to reach and may not (default\: on); off only where the kernel lacks seccomp user notification]:on|off:_files' \
+        '*--min-free=[end runs and start none while the file system of /work or of the blobs has less free than SIZE|PERCENT%; 0 for no such floor (default\: 5%)]:size|percent%:_files' \
+        '*--json[print the report as one JSON object]' \
+        '*--help[show help]' \
+        '*-h[show help]' \
+        '*:argument:_files'
+}
 _scidex_oci_selftest() {
     local line state
     _arguments -C \
@@ -220,7 +250,7 @@ _scidex_oci() {
         '*-v[print the version and what it was built with]' \
         '1: :->command' '*:: :->rest'
     case $state in
-    command) _values command 'run[run an analysis, harvest and commit its outputs]' 'spec[print the OCI config.json that run would use, or write a bundle]' 'ls[list runs, the newest first]' 'show[show the result of a run]' 'logs[print the kept standard output and standard error of a run]' 'outputs[list, print and export the outputs of a run]' 'rm[remove runs that have ended, their rows and kept directories]' 'gc[remove what killed runs left, and blobs that nothing names]' 'selftest[prove on this host that an analysis reaches nothing]' 'completion[print the completion script of a shell]' ;;
+    command) _values command 'run[run an analysis, harvest and commit its outputs]' 'spec[print the OCI config.json that run would use, or write a bundle]' 'ls[list runs, the newest first]' 'show[show the result of a run]' 'logs[print the kept standard output and standard error of a run]' 'outputs[list, print and export the outputs of a run]' 'rm[remove runs that have ended, their rows and kept directories]' 'gc[remove what killed runs left, and blobs that nothing names]' 'doctor[find out whether runs work on this host, and what cures it where not]' 'selftest[prove on this host that an analysis reaches nothing]' 'completion[print the completion script of a shell]' ;;
     rest) (( $+functions[_scidex_oci_$line[1]] )) && _scidex_oci_$line[1] ;;
     esac
 }

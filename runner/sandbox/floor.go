@@ -63,13 +63,21 @@ func (f Floor) Short(dir *os.File, of string) (*Shortage, error) {
 	if err := statfs(dir, &st); err != nil {
 		return nil, fmt.Errorf("free space of %s: %w", of, err)
 	}
-	floor := max(f.Bytes, int64(f.Percent/100*float64(st.Blocks)*float64(st.Bsize)))
-	free := int64(st.Bavail) * st.Bsize
-	if st.Blocks == 0 || free >= floor {
+	if !f.Above(&st) {
 		return nil, nil
 	}
-	return &Shortage{Of: of, Free: free, Floor: floor}, nil
+	return &Shortage{Of: of, Free: free(&st), Floor: f.of(&st)}, nil
 }
+
+// Above reports whether a file system has less free than the floor.
+func (f Floor) Above(st *unix.Statfs_t) bool { return st.Blocks > 0 && free(st) < f.of(st) }
+
+// of is the floor of a file system in bytes.
+func (f Floor) of(st *unix.Statfs_t) int64 {
+	return max(f.Bytes, int64(f.Percent/100*float64(st.Blocks)*float64(st.Bsize)))
+}
+
+func free(st *unix.Statfs_t) int64 { return int64(st.Bavail) * st.Bsize }
 
 func statfs(dir *os.File, st *unix.Statfs_t) error {
 	for {

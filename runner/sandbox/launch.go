@@ -93,18 +93,35 @@ func (s *Supervisor) start(child *os.File) error {
 // configure chooses how the id maps are written: by Go between clone and exec where the caller may do
 // that itself, by newuidmap(1) and newgidmap(1) while a first program waits where it may not.
 func (a Account) configure(cmd *exec.Cmd) {
+	if !a.MapDirectly(cmd.SysProcAttr) {
+		cmd.Args = []string{mapperName}
+	}
+}
+
+// MapDirectly asks for the id maps of the outer user namespace as part of starting a process, where the
+// caller may write them itself. Where it may not, it returns false: then WriteMaps writes them while the
+// process waits.
+func (a Account) MapDirectly(attr *syscall.SysProcAttr) bool {
 	switch {
 	case a.Root() && a.HasRange():
-		cmd.SysProcAttr.UidMappings = []syscall.SysProcIDMap{{HostID: a.UIDs.Start, Size: a.UIDs.Count}}
-		cmd.SysProcAttr.GidMappings = []syscall.SysProcIDMap{{HostID: a.GIDs.Start, Size: a.GIDs.Count}}
-		cmd.SysProcAttr.GidMappingsEnableSetgroups = true
-		cmd.SysProcAttr.Credential = &syscall.Credential{}
+		attr.UidMappings = []syscall.SysProcIDMap{{HostID: a.UIDs.Start, Size: a.UIDs.Count}}
+		attr.GidMappings = []syscall.SysProcIDMap{{HostID: a.GIDs.Start, Size: a.GIDs.Count}}
+		attr.GidMappingsEnableSetgroups = true
+		attr.Credential = &syscall.Credential{}
+		return true
 	case a.HasRange():
-		cmd.Args = []string{mapperName}
+		return false
 	default:
-		cmd.SysProcAttr.UidMappings = []syscall.SysProcIDMap{{HostID: a.UID, Size: 1}}
-		cmd.SysProcAttr.GidMappings = []syscall.SysProcIDMap{{HostID: a.GID, Size: 1}}
+		a.MapSelf(attr)
+		return true
 	}
+}
+
+// MapSelf asks for the maps that everybody may write: the caller is root of the outer namespace, and nobody
+// else is in it.
+func (a Account) MapSelf(attr *syscall.SysProcAttr) {
+	attr.UidMappings = []syscall.SysProcIDMap{{HostID: a.UID, Size: 1}}
+	attr.GidMappings = []syscall.SysProcIDMap{{HostID: a.GID, Size: 1}}
 }
 
 // HostUID returns the host's id of an id of the outer namespace.
@@ -133,7 +150,7 @@ func (a Account) HostGID(outer int) int {
 
 func (s *Supervisor) prepare(ctx context.Context) error {
 	if s.account.HasRange() && !s.account.Root() {
-		if err := s.writeMaps(ctx); err != nil {
+		if err := s.account.WriteMaps(ctx, s.process.Pid); err != nil {
 			return err
 		}
 		if err := s.conn.send(message{Type: msgStart}); err != nil {
@@ -153,9 +170,9 @@ func (s *Supervisor) prepare(ctx context.Context) error {
 // readyWait is how long a supervisor may take to get ready: a thousand times what it takes.
 const readyWait = time.Minute
 
-// writeMaps maps the caller to root of the outer namespace and its range behind that.
-func (s *Supervisor) writeMaps(ctx context.Context) error {
-	a := s.account
+// WriteMaps maps the caller to root of the user namespace of process pid and its range behind that, by
+// newuidmap(1) and newgidmap(1).
+func (a Account) WriteMaps(ctx context.Context, pid int) error {
 	errs := make(chan error, 2)
 	run := func(tool string, own int, ids IDRange) {
 		path, err := findTool(tool)
@@ -163,7 +180,7 @@ func (s *Supervisor) writeMaps(ctx context.Context) error {
 			errs <- err
 			return
 		}
-		out, err := exec.CommandContext(ctx, path, strconv.Itoa(s.process.Pid),
+		out, err := exec.CommandContext(ctx, path, strconv.Itoa(pid),
 			"0", strconv.Itoa(own), "1",
 			"1", strconv.Itoa(ids.Start), strconv.Itoa(ids.Count)).CombinedOutput()
 		if err != nil {
@@ -175,32 +192,6 @@ func (s *Supervisor) writeMaps(ctx context.Context) error {
 	go run("newuidmap", a.UID, a.UIDs)
 	go run("newgidmap", a.GID, a.GIDs)
 	return errors.Join(<-errs, <-errs)
-}
-
-// launchError explains why a host refuses user namespaces, with the command that allows them.
-func launchError(err error) error {
-	hint := ""
-	switch {
-	case setting("/proc/sys/kernel/apparmor_restrict_unprivileged_userns") == "1":
-		hint = "; AppArmor restricts user namespaces here: sysctl kernel.apparmor_restrict_unprivileged_userns=0"
-	case setting("/proc/sys/user/max_user_namespaces") == "0":
-		hint = "; user namespaces are switched off: sysctl user.max_user_namespaces=15000"
-	case setting("/proc/sys/kernel/unprivileged_userns_clone") == "0":
-		hint = "; unprivileged user namespaces are switched off: sysctl kernel.unprivileged_userns_clone=1"
-	case errors.Is(err, unix.EPERM):
-		hint = "; inside a container, start that with --security-opt seccomp=unconfined --security-opt apparmor=unconfined"
-	case errors.Is(err, unix.EACCES):
-		hint = "; the program must be executable by everyone when root starts it: chmod a+rx"
-	}
-	return fmt.Errorf("start the supervisor in new namespaces: %w%s", err, hint)
-}
-
-func setting(path string) string {
-	raw, err := os.ReadFile(path)
-	if err != nil {
-		return ""
-	}
-	return strings.TrimSpace(string(raw))
 }
 
 // expect receives the next message, which must be of the type.

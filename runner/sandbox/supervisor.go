@@ -104,9 +104,7 @@ func settle() error {
 		do   func() error
 	}{
 		{"make mounts private", func() error { return unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, "") }},
-		{"mount /proc", func() error {
-			return unix.Mount("proc", "/proc", "proc", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, "")
-		}},
+		{"mount /proc", mountProc},
 		{"make control groups read-only", protectCgroups},
 		{"mount the staging area", mountStage},
 		{"bring up loopback", loopbackUp},
@@ -119,11 +117,14 @@ func settle() error {
 	return nil
 }
 
-// containerHint helps where we are in a container ourselves, which usually masks parts of /proc and so
-// forbids a fresh one.
+func mountProc() error {
+	return unix.Mount("proc", "/proc", "proc", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, "")
+}
+
+// containerHint helps where we are in a container ourselves.
 func containerHint(what string) string {
 	if what == "mount /proc" {
-		return " (inside a container, start that with --security-opt systempaths=unconfined or unmask=ALL)"
+		return fmt.Sprintf(" (%s: %s)", ProcRemedy.Sentence, ProcRemedy.Command)
 	}
 	return ""
 }

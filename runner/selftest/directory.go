@@ -6,9 +6,8 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"time"
 
-	"golang.org/x/sys/unix"
+	"github.com/scidex-ai/scidex-oci/runner/claim"
 )
 
 // directory is what the canaries are given: the program, their orders, whose turn it is. Its lock, which
@@ -28,7 +27,7 @@ func makeDirectory(tmp, id string) (_ *directory, err error) {
 		return nil, err
 	}
 	d := &directory{path: filepath.Join(tmp, prefix+id)}
-	if d.lock, err = claim(d.path); err != nil {
+	if d.lock, err = claim.Make(d.path); err != nil {
 		return nil, err
 	}
 	defer func() {
@@ -64,40 +63,6 @@ func (d *directory) remove() error {
 	return err
 }
 
-// lock locks a directory of the caller's own, or returns EWOULDBLOCK.
-func lock(path string) (*os.File, error) {
-	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
-	if err != nil {
-		return nil, &os.PathError{Op: "open", Path: path, Err: err}
-	}
-	f := os.NewFile(uintptr(fd), path)
-	if err := unix.Flock(fd, unix.LOCK_EX|unix.LOCK_NB); err != nil {
-		return nil, errors.Join(err, f.Close())
-	}
-	return f, nil
-}
-
-// claim makes a directory and locks it. Before it is locked another selftest may take it for one that was
-// left, and remove it.
-func claim(path string) (f *os.File, err error) {
-	for range 100 {
-		if err := os.Mkdir(path, 0o700); err != nil && !errors.Is(err, os.ErrExist) {
-			return nil, err
-		}
-		if f, err = lock(path); err != nil {
-			time.Sleep(time.Millisecond)
-			continue
-		}
-		locked, err1 := f.Stat()
-		named, err2 := os.Lstat(path)
-		if err1 == nil && err2 == nil && os.SameFile(locked, named) {
-			return f, nil
-		}
-		err = errors.Join(err1, err2, f.Close())
-	}
-	return nil, fmt.Errorf("make %s: %w", path, err)
-}
-
 // copyProgram copies this very executable, which a run's own id may have no right to.
 func copyProgram(to string) (err error) {
 	program, err := os.Open("/proc/self/exe")
@@ -118,30 +83,5 @@ func copyProgram(to string) (err error) {
 
 // Sweep removes what killed selftests of the caller left in the directory tmp, dry only in what it returns.
 func Sweep(tmp string, dry bool) (removed []string, err error) {
-	paths, err := filepath.Glob(filepath.Join(tmp, prefix+"selftest-*"))
-	if err != nil {
-		return nil, err
-	}
-	var errs []error
-	for _, path := range paths {
-		var st unix.Stat_t
-		if unix.Lstat(path, &st) != nil || int(st.Uid) != os.Geteuid() || st.Mode&unix.S_IFMT != unix.S_IFDIR {
-			continue // somebody else's, or gone
-		}
-		held, err := lock(path)
-		if errors.Is(err, unix.EWOULDBLOCK) || errors.Is(err, os.ErrNotExist) {
-			continue // it is at work, or has just ended
-		}
-		if err == nil && !dry {
-			err = os.RemoveAll(path)
-		}
-		if held != nil {
-			err = errors.Join(err, held.Close())
-		}
-		if err == nil {
-			removed = append(removed, path)
-		}
-		errs = append(errs, err)
-	}
-	return removed, errors.Join(errs...)
+	return claim.Sweep(tmp, prefix+"selftest-", dry, nil)
 }

@@ -90,18 +90,24 @@ func (h *house) checkGone(runs []string) {
 
 // parseSelftest reads a report and holds it against the schema.
 func parseSelftest(raw []byte) (r selftestReport, err error) {
-	schema, err := jsonschema.NewCompiler().Compile("../../docs/schema/selftest.json")
+	err = decode("selftest.json", raw, &r)
+	return r, err
+}
+
+// decode reads what a schema of docs/schema describes into v.
+func decode(schema string, raw []byte, v any) error {
+	rules, err := jsonschema.NewCompiler().Compile("../../docs/schema/" + schema)
 	if err != nil {
-		return r, err
+		return err
 	}
 	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(raw))
 	if err != nil {
-		return r, err
+		return err
 	}
-	if err := schema.Validate(value); err != nil {
-		return r, err
+	if err := rules.Validate(value); err != nil {
+		return err
 	}
-	return r, json.Unmarshal(raw, &r)
+	return json.Unmarshal(raw, v)
 }
 
 // TestSelftestPasses has a real PostgreSQL on its addresses and sockets, and everything out of reach.

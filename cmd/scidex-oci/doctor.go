@@ -1,0 +1,144 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/scidex-ai/scidex-oci/runner"
+	"github.com/scidex-ai/scidex-oci/runner/doctor"
+)
+
+func newDoctorCommand(p *program) *cli.Command {
+	return &cli.Command{
+		Name:      "doctor",
+		Usage:     "find out whether runs work on this host, and what cures it where not",
+		UsageText: "scidex-oci doctor [--json] [flags of run]",
+		Description: `Tries everything that a run needs, by doing it: namespaces, id maps, mounts, overlays, seccomp, control
+groups, disk, catalog, and at last a real run, on a root that is thrown away. Nothing is left of it, and
+nothing gets into your catalog. Prints a line for each probe and, where something is missing, what that
+means for runs, and a sentence and a command that cure it.
+
+Without flags it is about runs with the defaults, those of the environment and the config file among them.
+
+  scidex-oci doctor
+  scidex-oci doctor --limits best-effort
+  scidex-oci doctor --json
+
+Results: ok; warn, runs work and have less; FAIL; skipped, something before it failed.
+
+Exit codes: 0 a run with these flags works, 1 it does not, 125 bad flags, 129, 130 and 143 stopped by SIGHUP,
+SIGINT or SIGTERM.`,
+		Flags: append(confiningFlags(),
+			&cli.BoolFlag{Name: "json", Usage: "print the report as one JSON object", DisableDefaultText: true}),
+		Action: func(c *cli.Context) error {
+			if _, err := words(c, 0, 0); err != nil {
+				return err
+			}
+			return runDoctor(c, p)
+		},
+	}
+}
+
+func runDoctor(c *cli.Context, p *program) error {
+	from, err := p.layers(c)
+	if err != nil {
+		return err
+	}
+	k := p.clerk(c, from)
+	k.words = []string{"true"} // what will be run
+	o, err := k.options()
+	if err != nil {
+		return err
+	}
+	if o.analysis, err = k.analysis(c.Context, nil); err == nil {
+		err = o.analysis.Validate()
+	}
+	if err != nil {
+		return err
+	}
+	options, err := p.examination(from)
+	if err != nil {
+		return err
+	}
+	options.Analysis, options.NoAudit = o.analysis, o.noAudit
+	return examine(c.Context, p, options, o.json)
+}
+
+// examination is how doctor gets at the caller's catalog, and at one of its own.
+func (p *program) examination(from layers) (doctor.Options, error) {
+	s, err := settingsOf(from, p.env)
+	if err != nil && !errors.Is(err, errNoPostgreSQL) {
+		return doctor.Options{}, err
+	}
+	options := doctor.Options{Root: s.root, Tmp: s.tmp, Database: err, Version: p.build.version}
+	given, err := policyOf(from)
+	if err != nil {
+		return options, err
+	}
+	given.database = ""
+	options.MinFree = given.floor
+	options.Catalog = func(ctx context.Context) (string, error) { return p.lookAt(ctx, s) }
+	options.Open = p.throwAway(s, given)
+	return options, nil
+}
+
+// throwAway opens a house in a directory of its own, with the settings of another.
+func (p *program) throwAway(s settings, given policy) func(context.Context, string) (*runner.Runner, error) {
+	return func(ctx context.Context, root string) (*runner.Runner, error) {
+		own := s
+		own.root, own.catalog, own.blobs = root, filepath.Join(root, "catalog.db"), filepath.Join(root, "blobs")
+		h, err := p.openAt(ctx, own, given, p.stderr)
+		if err != nil {
+			return nil, err
+		}
+		return h.runner, nil
+	}
+}
+
+// lookAt opens the catalog and the blob store where both are there, and makes sure that they belong together.
+func (p *program) lookAt(ctx context.Context, s settings) (string, error) {
+	for _, path := range []string{s.catalog, s.blobs} {
+		switch _, err := os.Stat(path); {
+		case errors.Is(err, fs.ErrNotExist):
+			return path + " is not there yet: the first run makes it", nil
+		case err != nil:
+			return "", err
+		}
+	}
+	h, err := p.openAt(ctx, s, policy{}, p.stderr)
+	if err != nil {
+		return "", err
+	}
+	id, _, err := h.runner.Match(ctx)
+	return fmt.Sprintf("catalog %s, with its blob store", id), errors.Join(err, h.Close())
+}
+
+// examine prints the report.
+func examine(ctx context.Context, p *program, options doctor.Options, asJSON bool) error {
+	stop, done := stops()
+	defer done()
+	options.Stop = stop
+	report, err := doctor.Run(ctx, options)
+	var stopped *doctor.StoppedError
+	switch {
+	case errors.As(err, &stopped):
+		fmt.Fprintf(p.stderr, "scidex-oci: %s; nothing is known\n", stopped)
+		return exitStatus(stopped.Signal.ExitCode)
+	case err != nil:
+		return err
+	case asJSON:
+		err = writeJSON(p.stdout, report)
+	default:
+		findingLines{w: p.stdout, palette: newPalette(p.stdout, p.env)}.report(report)
+	}
+	if err == nil && !report.Works {
+		return exitStatus(1)
+	}
+	return err
+}

@@ -1,0 +1,56 @@
+package claim
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+)
+
+// TestSweep removes what nobody holds, after what is left of it was undone.
+func TestSweep(t *testing.T) {
+	root := filepath.Join(t.TempDir(), "[a]*") // a name is no pattern
+	if err := os.Mkdir(root, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	at := func(name string) string { return filepath.Join(root, name) }
+	held, err := Make(at("x-held"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	left, err := Make(at("x-left"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := left.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"x-file", "y-other"} {
+		if err := os.WriteFile(at(name), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var undone []string
+	undo := func(path string) error { undone = append(undone, path); return nil }
+	for _, dry := range []bool{true, false} {
+		if removed, err := Sweep(root, "x-", dry, undo); err != nil || !slices.Equal(removed, []string{at("x-left")}) {
+			t.Errorf("dry %v: %q, %v", dry, removed, err)
+		}
+	}
+	if !slices.Equal(undone, []string{at("x-left")}) {
+		t.Errorf("undone: %q", undone)
+	}
+	if err := held.Close(); err != nil {
+		t.Fatal(err)
+	}
+	failed := func(string) error { return os.ErrPermission }
+	if removed, err := Sweep(root, "x-", false, failed); err == nil || len(removed) > 0 {
+		t.Errorf("what could not be undone: %q, %v", removed, err)
+	}
+	if _, err := os.Stat(at("x-held")); err != nil {
+		t.Error(err)
+	}
+	if removed, err := Sweep(at("none"), "x-", false, nil); err != nil || removed != nil {
+		t.Errorf("%q, %v", removed, err)
+	}
+}

@@ -1,0 +1,329 @@
+package doctor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/scidex-ai/scidex-oci/runner/cgroup"
+	"github.com/scidex-ai/scidex-oci/runner/sandbox"
+	"github.com/scidex-ai/scidex-oci/spec"
+)
+
+func TestMain(m *testing.M) {
+	Main()
+	os.Exit(m.Run())
+}
+
+// tree makes files below a directory.
+func tree(t *testing.T, files map[string]string) string {
+	t.Helper()
+	root := t.TempDir()
+	for name, text := range files {
+		path := filepath.Join(root, name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o644)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return root
+}
+
+const (
+	appArmor   = "proc/sys/kernel/apparmor_restrict_unprivileged_userns"
+	clone      = "proc/sys/kernel/unprivileged_userns_clone"
+	namespaces = "proc/sys/user/max_user_namespaces"
+	status     = "proc/self/status"
+	mountinfo  = "proc/self/mountinfo"
+	mask       = "1 2 0:5 / /proc rw - proc proc rw\n3 1 0:6 / /proc/acpi ro - tmpfs tmpfs ro\n4 1 0:7 / /proc/sys/fs/binfmt_misc rw - autofs x rw\n"
+)
+
+func TestSettings(t *testing.T) {
+	for name, c := range map[string]struct {
+		files  map[string]string
+		admin  bool
+		hurt   bool
+		judge  func(host) Finding
+		status Status
+		words  []string
+	}{
+		"AppArmor":                 {files: map[string]string{appArmor: "1\n"}, hurt: true, judge: host.appArmor, status: Fail, words: flags("profile", "sysctl kernel.apparmor_restrict_unprivileged_userns=0")},
+		"AppArmor with a profile":  {files: map[string]string{appArmor: "1\n"}, judge: host.appArmor, status: OK, words: flags("userns is 1")},
+		"AppArmor and root":        {files: map[string]string{appArmor: "1\n"}, hurt: true, admin: true, judge: host.appArmor, status: OK},
+		"AppArmor off":             {files: map[string]string{appArmor: "0\n"}, hurt: true, judge: host.appArmor, status: OK},
+		"no AppArmor":              {hurt: true, judge: host.appArmor, status: OK, words: flags("restricts no")},
+		"no clone":                 {files: map[string]string{clone: "0\n"}, hurt: true, judge: host.unprivileged, status: Fail, words: flags("sysctl kernel.unprivileged_userns_clone=1")},
+		"no clone and root":        {files: map[string]string{clone: "0\n"}, hurt: true, admin: true, judge: host.unprivileged, status: OK},
+		"clone":                    {files: map[string]string{clone: "1\n"}, hurt: true, judge: host.unprivileged, status: OK},
+		"no switch":                {hurt: true, judge: host.unprivileged, status: OK, words: flags("no such switch")},
+		"no namespaces":            {files: map[string]string{namespaces: "0\n"}, admin: true, judge: host.maxNamespaces, status: Fail, words: flags("sysctl user.max_user_namespaces=")},
+		"few namespaces":           {files: map[string]string{namespaces: "3\n"}, judge: host.maxNamespaces, status: Warn, words: flags("is 3", "two user namespaces")},
+		"namespaces":               {files: map[string]string{namespaces: "63000\n"}, hurt: true, judge: host.maxNamespaces, status: OK},
+		"docker":                   {files: map[string]string{".dockerenv": "", status: "Name:\tx\nSeccomp:\t2\n", mountinfo: mask}, hurt: true, judge: host.container, status: Fail, words: flags("docker, with a seccomp filter and 1 mounts", "docker run --security-opt seccomp=unconfined")},
+		"docker that lets through": {files: map[string]string{".dockerenv": "", status: "Seccomp:\t2\n", mountinfo: mask}, judge: host.container, status: OK, words: flags("docker, with")},
+		"docker without walls":     {files: map[string]string{".dockerenv": "", status: "Seccomp:\t0\n"}, hurt: true, judge: host.container, status: OK, words: flags("docker")},
+		"podman":                   {files: map[string]string{"run/.containerenv": "", mountinfo: mask}, hurt: true, judge: host.container, status: Fail, words: flags("podman, with 1 mounts", "podman run --security-opt unmask=ALL")},
+		"Kubernetes":               {files: map[string]string{"run/secrets/kubernetes.io/x": "", ".dockerenv": "", status: "Seccomp:\t2\n"}, hurt: true, judge: host.container, status: Fail, words: flags("Kubernetes", "hostUsers: false", "procMount: Unmasked")},
+		"a filter of nobody's":     {files: map[string]string{status: "Seccomp:\t2\n"}, hurt: true, judge: host.container, status: Fail, words: flags("no known container, with a seccomp filter")},
+		"a plain host":             {files: map[string]string{status: "Seccomp:\t0\n", mountinfo: "1 2 0:5 / /proc rw - proc proc rw\n"}, hurt: true, judge: host.container, status: OK, words: flags("no container")},
+	} {
+		t.Run(name, func(t *testing.T) {
+			check(t, c.judge(host{root: tree(t, c.files), admin: c.admin, hurt: c.hurt}), c.status, c.words...)
+		})
+	}
+}
+
+func flags(words ...string) []string { return words }
+
+// check wants a finding that is complete: what is to be cured has a cure and a command.
+func check(t *testing.T, f Finding, status Status, words ...string) {
+	t.Helper()
+	if f.Status != status || f.Code == "" || f.Seen == "" || f.Means == "" {
+		t.Errorf("%+v, want %s", f, status)
+	}
+	if cured := f.Cure != "" && f.Command != ""; cured != (status == Fail || status == Warn) {
+		t.Errorf("cure %q, command %q of %s", f.Cure, f.Command, f.Status)
+	}
+	for _, word := range words {
+		if !strings.Contains(strings.Join([]string{f.Seen, f.Means, f.Cure, f.Command}, "\n"), word) {
+			t.Errorf("no %q in %+v", word, f)
+		}
+	}
+}
+
+func TestJudgeProcesses(t *testing.T) {
+	check(t, judgeProcesses(unix.RLIM_INFINITY, 100), OK, "no limit")
+	check(t, judgeProcesses(164, 100), OK, "164")
+	check(t, judgeProcesses(163, 100), Warn, "163", "--pids 100", "ulimit -u")
+}
+
+func TestJudgeSubIDs(t *testing.T) {
+	ids := sandbox.IDRange{Start: 100000, Count: 65536}
+	for name, c := range map[string]struct {
+		account       sandbox.Account
+		asked, limits string
+		status        Status
+		words         []string
+	}{
+		"a range":        {sandbox.Account{UID: 7, UIDs: ids, GIDs: ids}, "", spec.LimitsEnforce, OK, flags("100000 to 165535")},
+		"one id":         {sandbox.Account{UID: 7}, "", spec.LimitsEnforce, Warn, flags("usermod --add-subuids", `"$(id -un 7)"`)},
+		"asked":          {sandbox.Account{UID: 7}, "range", spec.LimitsEnforce, Fail, flags("--ids range", "usermod")},
+		"groups":         {sandbox.Account{UID: 7, Groups: []int{5}}, "", spec.LimitsEnforce, Fail, flags("supplementary groups [5]", "usermod")},
+		"groups allowed": {sandbox.Account{UID: 7, Groups: []int{5}}, "", spec.LimitsBestEffort, Warn, nil},
+		"no newuidmap":   {sandbox.Account{UID: 7, Notice: "newuidmap is missing"}, "", spec.LimitsEnforce, Fail, flags("newuidmap is missing", "apt-get install uidmap")},
+		"without it":     {sandbox.Account{UID: 7, Notice: "newuidmap is missing"}, "self", spec.LimitsEnforce, Warn, flags("apt-get install uidmap")},
+		"root in one":    {sandbox.Account{}, "", spec.LimitsEnforce, Fail, flags("root has no ids", "podman")},
+		"root as self":   {sandbox.Account{UIDs: ids, GIDs: ids}, "self", spec.LimitsEnforce, Fail, flags("leave --ids out")},
+	} {
+		t.Run(name, func(t *testing.T) {
+			check(t, judgeSubIDs(c.account, c.asked, c.limits), c.status, c.words...)
+		})
+	}
+}
+
+// The settings of a made host choose the cure of what the kernel has refused.
+func TestNamespaceRemedy(t *testing.T) {
+	for name, c := range map[string]struct {
+		files   map[string]string
+		err     error
+		command string
+	}{
+		"AppArmor":       {map[string]string{appArmor: "1"}, unix.EPERM, "sysctl kernel.apparmor_restrict_unprivileged_userns=0"},
+		"switched off":   {map[string]string{namespaces: "0"}, unix.ENOSPC, "sysctl user.max_user_namespaces=15000"},
+		"used up":        {map[string]string{namespaces: "9"}, unix.ENOSPC, "sysctl user.max_user_namespaces=15000"},
+		"Debian's":       {map[string]string{clone: "0"}, unix.EPERM, "sysctl kernel.unprivileged_userns_clone=1"},
+		"a container":    {nil, unix.EPERM, "docker run --security-opt seccomp=unconfined"},
+		"processes":      {map[string]string{appArmor: "1"}, unix.EAGAIN, "ulimit -u unlimited"},
+		"not executable": {nil, unix.EACCES, "chmod a+rx"},
+	} {
+		remedy, ok := sandbox.NamespaceRemedy(filepath.Join(tree(t, c.files), "proc"), fmt.Errorf("clone: %w", c.err))
+		if !ok || !strings.HasPrefix(remedy.Command, c.command) {
+			t.Errorf("%s: %+v", name, remedy)
+		}
+	}
+	if remedy, ok := sandbox.NamespaceRemedy(t.TempDir(), unix.EIO); ok {
+		t.Errorf("EIO: %+v", remedy)
+	}
+}
+
+func TestCommand(t *testing.T) {
+	for remedy, want := range map[string]string{
+		"run as root, or run with `--limits best-effort` (rlimits)":                       "scidex-oci run --limits best-effort COMMAND",
+		"let root run `loginctl enable-linger 7`, or run with `--limits best-effort` (x)": "loginctl enable-linger 7",
+		"mount the cpu controller": "otherwise",
+	} {
+		if got := command(remedy, "otherwise"); got != want {
+			t.Errorf("%q: %q, want %q", remedy, got, want)
+		}
+	}
+}
+
+// TestControllers blames the controller whose file the kernel refused, and does not try the others.
+func TestControllers(t *testing.T) {
+	e := &examination{}
+	refused := &fs.PathError{Op: "write", Path: "/sys/fs/cgroup/pids/x/pids.max", Err: unix.EINVAL}
+	e.controllers(roadV1, &cgroup.Parent{Version: 1, CPU: true}, cgroup.Effective{}, fmt.Errorf("set limits: %w", refused))
+	check(t, e.report.of(roadV1+"pids"), Fail, "pids.max: invalid argument", "--limits best-effort")
+	for _, controller := range []string{"memory", "cpu"} {
+		f := e.report.of(roadV1 + controller)
+		check(t, f, Skipped)
+		if f.After != roadV1+"pids" {
+			t.Errorf("%+v", f)
+		}
+	}
+	e = &examination{}
+	e.controllers(roadV1, &cgroup.Parent{Version: 1}, cgroup.Effective{Memory: 5, Pids: 6}, nil)
+	check(t, e.report.of(roadV1+"memory"), OK, "5 bytes")
+	check(t, e.report.of(roadV1+"cpu"), Warn, "not delegated", "mount the cpu controller")
+}
+
+// TestPlaceless wants a host without control groups to refuse runs, or to hold what can be held.
+func TestPlaceless(t *testing.T) {
+	missing := &cgroup.MissingError{Reason: "nobody gives one", Remedy: "ask with `please`"}
+	for limits, want := range map[string]Status{spec.LimitsEnforce: Fail, spec.LimitsBestEffort: Warn} {
+		e := &examination{analysis: spec.Analysis{Limits: limits}}
+		e.placeless(missing)
+		check(t, e.report.of(CodePlace), want, "nobody gives one", "ask with `please`", "please")
+		if after := e.report.of(roadSystemd + "memory").After; after != CodePlace {
+			t.Errorf("skipped after %q", after)
+		}
+	}
+}
+
+// TestSettle lets the run judge what failed before it, but for what it has not seen.
+func TestSettle(t *testing.T) {
+	for name, c := range map[string]struct {
+		failed string
+		run    Status
+		works  bool
+		status Status
+	}{
+		"all well":               {"", OK, true, ""},
+		"a trial, and no run":    {CodeProc, Fail, false, Fail},
+		"a trial, and a run":     {CodeProc, OK, true, Warn},
+		"the catalog":            {CodeCatalog, OK, false, Fail},
+		"PostgreSQL":             {CodePostgreSQL, OK, false, Fail},
+		"the root":               {CodeRoot, OK, false, Fail},
+		"nothing, and no run":    {"", Fail, false, ""},
+		"nothing, and not tried": {"", Skipped, false, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := Report{Findings: []Finding{{Code: c.failed, Status: Fail, Seen: "why"}, {Code: CodeRun, Status: c.run, Seen: "run"}}}
+			if c.failed == "" {
+				r.Findings = r.Findings[1:]
+			}
+			r.settle()
+			if r.Works != c.works || strings.Contains(r.Summary.Run, "not") == c.works {
+				t.Errorf("works %v: %s", r.Works, r.Summary.Run)
+			}
+			if c.failed != "" && r.status(c.failed) != c.status {
+				t.Errorf("%+v", r.of(c.failed))
+			}
+		})
+	}
+}
+
+// TestTrials makes every trial by itself, as the user of the test.
+func TestTrials(t *testing.T) {
+	e := &examination{analysis: spec.Analysis{}.WithDefaults()}
+	var err error
+	if e.account, err = sandbox.ReadAccount(); err != nil {
+		t.Fatal(err)
+	}
+	e.namespaces(t.Context())
+	for _, f := range e.report.Findings {
+		if f.Status != OK && f.Code != CodeSubIDs {
+			t.Errorf("%+v", f)
+		}
+	}
+}
+
+// A child that does not answer is an error that says how it ended.
+func TestChild(t *testing.T) {
+	unknown := trial{code: "no.such"}
+	if _, err := unknown.try(t.Context(), sandbox.Account{}); err == nil || !strings.Contains(err.Error(), `no trial "no.such"`) {
+		t.Errorf("%v", err)
+	}
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := unknown.try(ended, sandbox.Account{}); !errors.Is(err, context.Canceled) {
+		t.Errorf("%v", err)
+	}
+	c, err := start(t.Context(), &syscall.SysProcAttr{}, waitName, "no.such")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = c.stdin.Close() // no maps will be written
+	if _, err := c.answer(t.Context()); err == nil || !strings.Contains(err.Error(), "ended: exit status 1") {
+		t.Errorf("%v", err)
+	}
+	c.end()
+	refused := answer{Error: "mount: no", Errno: unix.EPERM}
+	if err := refused.err(); !errors.Is(err, unix.EPERM) || err.Error() != "mount: no" {
+		t.Errorf("%v", err)
+	}
+}
+
+// TestCodes wants the codes of trials among those that are promised, each of them once.
+func TestCodes(t *testing.T) {
+	codes := Codes()
+	if sorted := slices.Compact(slices.Sorted(slices.Values(codes))); len(sorted) != len(codes) {
+		t.Errorf("%q", codes)
+	}
+	for _, trial := range trials() {
+		for _, code := range append(trial.needs, trial.code) {
+			if !slices.Contains(codes, code) {
+				t.Errorf("%s is not among the codes", code)
+			}
+		}
+	}
+	schema, err := os.ReadFile("../../docs/schema/doctor.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, code := range codes {
+		if n := strings.Count(string(schema), `"`+code+`"`); n != 1 {
+			t.Errorf("docs/schema/doctor.json has %s %d times", code, n)
+		}
+	}
+}
+
+func TestDisk(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		code, dir string
+		status    Status
+		words     []string
+	}{
+		"there":          {CodeTmp, dir, OK, flags(dir, "free")},
+		"to be made":     {CodeRoot, filepath.Join(dir, "a/b"), OK, flags("a/b can be written to")},
+		"not to be made": {CodeTmp, filepath.Join(dir, "a"), Fail, flags("no such file", "--tmp")},
+		"a file":         {CodeRoot, file, Fail, flags("not a directory")},
+		"below a file":   {CodeRoot, file + "/x", Fail, flags("not a directory")},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := &examination{}
+			e.disk(c.code, c.dir, "give another with --tmp DIR", "works")
+			f := e.report.of(c.code)
+			if f.Status == Warn && strings.Contains(f.Means, "little room") {
+				t.Skip("the disk of this machine is nearly full") // as it may be
+			}
+			check(t, f, c.status, c.words...)
+		})
+	}
+	if left, err := os.ReadDir(dir); err != nil || len(left) != 1 {
+		t.Errorf("left: %v, %v", left, err)
+	}
+}

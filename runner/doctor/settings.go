@@ -1,0 +1,191 @@
+package doctor
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/scidex-ai/scidex-oci/runner/sandbox"
+)
+
+// host is what the system says of itself, below "/". A setting alone fails nobody: it is told together with what
+// the trials came to.
+type host struct {
+	root  string // "/"
+	admin bool   // the caller is root
+	hurt  bool   // a trial in namespaces has failed
+}
+
+// settings are why trials fail.
+func (e *examination) settings(context.Context) {
+	h := host{root: "/", admin: e.account.Root()}
+	for _, t := range trials() {
+		h.hurt = h.hurt || e.report.status(t.code) == Fail
+	}
+	var limit unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_NPROC, &limit); err != nil {
+		limit.Cur = unix.RLIM_INFINITY
+	}
+	e.add(judgeProcesses(limit.Cur, e.analysis.Pids))
+	e.add(h.maxNamespaces())
+	e.add(h.unprivileged())
+	e.add(h.appArmor())
+	e.add(h.container())
+}
+
+func (h host) text(name string) string {
+	raw, err := os.ReadFile(filepath.Join(h.root, name))
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(raw))
+}
+
+func (h host) has(name string) bool {
+	_, err := os.Stat(filepath.Join(h.root, name))
+	return err == nil
+}
+
+// blamed is Fail where the setting may be the cause of one.
+func (h host) blamed(f Finding, remedy sandbox.Remedy, means string) Finding {
+	if h.hurt {
+		f.Status, f.Means, f.Cure, f.Command = Fail, means, remedy.Sentence, remedy.Command
+	}
+	return f
+}
+
+const holdsNothingUp = "it holds no run up"
+
+// roomForProcesses is what launcher and supervisor need beside an analysis.
+const roomForProcesses = 64
+
+func judgeProcesses(limit uint64, pids int64) Finding {
+	f := Finding{Code: CodeProcesses, Status: OK, Seen: fmt.Sprintf("at most %d processes and threads of the caller (RLIMIT_NPROC)", limit), Means: holdsNothingUp}
+	switch {
+	case limit == unix.RLIM_INFINITY:
+		f.Seen = "no limit (RLIMIT_NPROC)"
+	case limit < uint64(pids)+roomForProcesses:
+		f.Status, f.Means = Warn, fmt.Sprintf("runs may fail to start, or get less than --pids %d", pids)
+		f.Cure, f.Command = "raise the limit of processes", fmt.Sprintf("ulimit -u %d", pids+10*roomForProcesses)
+	}
+	return f
+}
+
+// fewNamespaces is less than some runs at once need: each has two, the supervisor's and its own.
+const fewNamespaces = 16
+
+func (h host) maxNamespaces() Finding {
+	f := Finding{Code: CodeMaxUserNS, Status: OK, Seen: "user.max_user_namespaces is " + h.text("proc/sys/user/max_user_namespaces"), Means: holdsNothingUp}
+	n, err := strconv.Atoi(h.text("proc/sys/user/max_user_namespaces"))
+	switch {
+	case err != nil:
+		f.Seen = "the kernel has no user.max_user_namespaces"
+		return f
+	case n == 0:
+		remedy := sandbox.SwitchedOffRemedy
+		f.Status, f.Means, f.Cure, f.Command = Fail, "no run can start: user namespaces are switched off", remedy.Sentence, remedy.Command
+	case n < fewNamespaces:
+		remedy := sandbox.UsedUpRemedy
+		f.Status, f.Means, f.Cure, f.Command = Warn, "few runs can be there at once: each takes two user namespaces", "allow more of them", remedy.Command
+	}
+	return f
+}
+
+func (h host) unprivileged() Finding {
+	value := h.text("proc/sys/kernel/unprivileged_userns_clone")
+	f := Finding{Code: CodeUserNSOff, Status: OK, Seen: "kernel.unprivileged_userns_clone is " + value, Means: holdsNothingUp}
+	if value == "" {
+		f.Seen = "the kernel has no such switch"
+	}
+	if value == "0" && !h.admin {
+		return h.blamed(f, sandbox.UnprivilegedRemedy, "no run of an ordinary user can start")
+	}
+	return f
+}
+
+func (h host) appArmor() Finding {
+	value := h.text("proc/sys/kernel/apparmor_restrict_unprivileged_userns")
+	f := Finding{Code: CodeAppArmor, Status: OK, Seen: "kernel.apparmor_restrict_unprivileged_userns is " + value, Means: holdsNothingUp}
+	if value == "" {
+		f.Seen = "AppArmor restricts no user namespaces here"
+	}
+	if value == "1" && !h.admin {
+		return h.blamed(f, sandbox.AppArmorRemedy, "no run of an ordinary user can start but under an AppArmor profile with userns for this program's own path")
+	}
+	return f
+}
+
+// engines of containers, by the files that they leave.
+var engines = []struct {
+	file, name string
+	remedy     sandbox.Remedy
+}{
+	{"run/secrets/kubernetes.io", "Kubernetes", sandbox.Remedy{
+		Sentence: "the pod must have hostUsers: false, and its container the securityContext procMount: Unmasked and seccompProfile type: Unconfined",
+		Command:  "kubectl replace --force -f POD.yaml",
+	}},
+	{"run/.containerenv", "podman", sandbox.Remedy{
+		Sentence: "the container must be started with more rights",
+		Command:  "podman run --security-opt unmask=ALL --security-opt seccomp=unconfined IMAGE",
+	}},
+	{".dockerenv", "docker", sandbox.ContainerRemedy},
+}
+
+// container tells what a container around this takes away: a seccomp filter, and mounts over parts of /proc, which
+// forbid a fresh one.
+func (h host) container() Finding {
+	name, remedy := "", sandbox.ContainerRemedy
+	for _, engine := range engines {
+		if h.has(engine.file) {
+			name, remedy = engine.name, engine.remedy
+			break
+		}
+	}
+	var walls []string
+	if h.filtered() {
+		walls = append(walls, "a seccomp filter")
+	}
+	if n := h.masked(); n > 0 {
+		walls = append(walls, fmt.Sprintf("%d mounts over parts of /proc", n))
+	}
+	f := Finding{Code: CodeContainer, Status: OK, Means: holdsNothingUp}
+	switch {
+	case name == "" && len(walls) == 0:
+		f.Seen = "no container around this"
+		return f
+	case name == "":
+		name = "no known container"
+	}
+	f.Seen = name
+	if len(walls) == 0 {
+		return f // it takes nothing away that could be blamed
+	}
+	f.Seen += ", with " + strings.Join(walls, " and ")
+	return h.blamed(f, remedy, "a container around this takes from runs what they need")
+}
+
+// filtered reports whether this process is under a seccomp filter (proc_pid_status(5)).
+func (h host) filtered() bool {
+	for line := range strings.Lines(h.text("proc/self/status")) {
+		if name, value, _ := strings.Cut(line, ":"); name == "Seccomp" {
+			return strings.TrimSpace(value) == "2"
+		}
+	}
+	return false
+}
+
+// masked counts the mounts over parts of /proc. binfmt_misc is systemd's, and on every host.
+func (h host) masked() (n int) {
+	for line := range strings.Lines(h.text("proc/self/mountinfo")) {
+		fields := strings.Fields(line)
+		if len(fields) > 4 && strings.HasPrefix(fields[4], "/proc/") && fields[4] != "/proc/sys/fs/binfmt_misc" {
+			n++
+		}
+	}
+	return n
+}

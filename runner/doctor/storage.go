@@ -1,0 +1,140 @@
+package doctor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/docker/go-units"
+	"golang.org/x/sys/unix"
+)
+
+// storage looks at where runs are, where their outputs are kept, and at the catalog.
+func (e *examination) storage(ctx context.Context) {
+	e.disk(CodeRoot, e.options.Root, "give another place with --root DIR", "outputs and catalog are kept here")
+	e.disk(CodeTmp, e.options.Tmp, "give another place with --tmp DIR", "working directories of runs are made here")
+	e.catalog(ctx)
+}
+
+// disk makes a directory and a file in dir, or where dir is to be made, and removes them.
+func (e *examination) disk(code, dir, cure, works string) {
+	at, err := existing(dir)
+	if err == nil && at != dir && code == CodeTmp {
+		err = &fs.PathError{Op: "open", Path: dir, Err: unix.ENOENT}
+	}
+	f := Finding{Code: code, Status: Fail, Means: "no run can start: " + works, Cure: cure, Command: "df -h " + at + " && ls -ld " + at}
+	if err == nil {
+		err = write(at)
+	}
+	if err != nil {
+		f.Seen = err.Error()
+		e.add(f)
+		return
+	}
+	e.add(e.judgeDisk(code, dir, at, works))
+}
+
+func (e *examination) judgeDisk(code, dir, at, works string) Finding {
+	f := Finding{Code: code, Status: OK, Means: works}
+	var st unix.Statfs_t
+	if err := unix.Statfs(at, &st); err != nil {
+		f.Seen = dir + " can be written to"
+		return f
+	}
+	free := int64(st.Bavail) * st.Bsize
+	f.Seen = fmt.Sprintf("%s can be written to: %s, %s free", dir, kind(int64(st.Type)), units.BytesSize(float64(free)))
+	switch {
+	case e.options.MinFree.Above(&st):
+		f.Status, f.Means = Fail, fmt.Sprintf("runs are refused while less than %s is free: %s", e.options.MinFree, works)
+		f.Cure, f.Command = "make room, or lower --min-free", "scidex-oci gc"
+	case code == CodeRoot && remote[int64(st.Type)]:
+		f.Status, f.Means = Warn, works+", and SQLite's locks need a local file system"
+		f.Cure, f.Command = "give a place on a local file system", "scidex-oci --root DIR doctor"
+	}
+	return f
+}
+
+// existing is dir, or the directory next above it that is there.
+func existing(dir string) (string, error) {
+	for at := dir; ; at = filepath.Dir(at) {
+		info, err := os.Stat(at)
+		switch {
+		case err == nil && !info.IsDir():
+			return at, &fs.PathError{Op: "open", Path: at, Err: unix.ENOTDIR}
+		case err == nil:
+			return at, nil
+		case !errors.Is(err, fs.ErrNotExist) || at == filepath.Dir(at):
+			return at, err
+		}
+	}
+}
+
+// write makes sure that a directory takes directories and files.
+func write(dir string) (err error) {
+	path, err := os.MkdirTemp(dir, ".scidex-oci-doctor-")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(path)) }()
+	f, err := os.OpenFile(filepath.Join(path, "file"), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(make([]byte, 64<<10))
+	if err == nil {
+		err = f.Sync()
+	}
+	return errors.Join(err, f.Close())
+}
+
+// kind names the file systems that are met; others by their number (statfs(2)).
+func kind(magic int64) string {
+	for _, one := range []struct {
+		magic int64
+		name  string
+	}{
+		{unix.EXT4_SUPER_MAGIC, "ext4"},
+		{unix.XFS_SUPER_MAGIC, "xfs"},
+		{unix.BTRFS_SUPER_MAGIC, "btrfs"},
+		{unix.TMPFS_MAGIC, "tmpfs"},
+		{unix.OVERLAYFS_SUPER_MAGIC, "overlay"},
+		{unix.NFS_SUPER_MAGIC, "nfs"},
+		{unix.FUSE_SUPER_MAGIC, "fuse"},
+		{unix.V9FS_MAGIC, "9p"},
+		{unix.CIFS_SUPER_MAGIC, "cifs"},
+		{unix.SMB2_SUPER_MAGIC, "smb"},
+		{0x2fc12fc1, "zfs"},
+		{unix.F2FS_SUPER_MAGIC, "f2fs"},
+	} {
+		if magic == one.magic {
+			return one.name
+		}
+	}
+	return fmt.Sprintf("file system %#x", magic)
+}
+
+// remote are the file systems of other hosts.
+var remote = map[int64]bool{unix.NFS_SUPER_MAGIC: true, unix.CIFS_SUPER_MAGIC: true, unix.SMB2_SUPER_MAGIC: true, unix.V9FS_MAGIC: true}
+
+// catalog opens the caller's.
+func (e *examination) catalog(ctx context.Context) {
+	if err := e.options.Database; err != nil {
+		e.needless(CodeCatalog, "the catalog is not in SQLite")
+		e.add(Finding{
+			Code: CodePostgreSQL, Status: Fail, Seen: err.Error(), Means: "runs are refused",
+			Cure: "leave --db and SCIDEX_OCI_DB out, or name a file", Command: "scidex-oci --db sqlite:///PATH run COMMAND",
+		})
+		return
+	}
+	seen, err := e.options.Catalog(ctx)
+	f := Finding{Code: CodeCatalog, Status: OK, Seen: seen, Means: "runs and their outputs are kept"}
+	if err != nil {
+		f.Status, f.Seen, f.Means = Fail, err.Error(), "no run can start: it could not be kept"
+		f.Cure, f.Command = "give another catalog and blob store", "scidex-oci --root DIR run COMMAND"
+	}
+	e.add(f)
+	e.needless(CodePostgreSQL, "the catalog is in SQLite")
+}

@@ -1,0 +1,94 @@
+package sandbox
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+
+	"golang.org/x/sys/unix"
+)
+
+// A rehearsal does one of the things that a supervisor does for a run, with the same code. It is for a process
+// that is alone in its namespaces and ends after it (runner/doctor): nothing is undone.
+
+// RehearseTmpfs makes the staging area.
+func RehearseTmpfs() error { return mountStage() }
+
+// RehearseProc mounts a /proc of its own. It takes a PID namespace too.
+func RehearseProc() error { return mountProc() }
+
+// RehearseLoopback brings the network namespace's own interface up, and reaches itself there.
+func RehearseLoopback() error {
+	if err := loopbackUp(); err != nil {
+		return err
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	defer l.Close()
+	c, err := net.Dial("tcp", l.Addr().String())
+	if err != nil {
+		return err
+	}
+	return c.Close()
+}
+
+// errConnected is the error of a wall that is none.
+var errConnected = errors.New("a unix socket below the overlay could be connected to")
+
+// RehearseOverlay shows a directory with a unix socket as directories are bound, and tries the socket.
+func RehearseOverlay() error {
+	if err := mountStage(); err != nil {
+		return err
+	}
+	l, err := net.Listen("unix", filepath.Join(lowerDir, "socket"))
+	if err != nil {
+		return err
+	}
+	defer l.Close()
+	target := filepath.Join(stageDir, "target")
+	if err := os.Mkdir(target, 0o700); err != nil {
+		return err
+	}
+	if err := mountOverlay(target); err != nil {
+		return fmt.Errorf("mount an overlay: %w", err)
+	}
+	c, err := net.Dial("unix", filepath.Join(target, "socket"))
+	switch {
+	case err == nil:
+		return errors.Join(errConnected, c.Close())
+	case !errors.Is(err, unix.ECONNREFUSED):
+		return fmt.Errorf("connect through the overlay: %w", err)
+	}
+	return nil
+}
+
+// errWritten is the error of a read-only mount that is none.
+var errWritten = errors.New("a read-only mount could be written to")
+
+// RehearseBind binds a directory read-only from its descriptor (open_tree(2), mount_setattr(2), move_mount(2)), and
+// tries to write there.
+func RehearseBind() error {
+	if err := mountStage(); err != nil {
+		return err
+	}
+	mount, err := open(lowerDir, readOnly)
+	if err != nil {
+		return err
+	}
+	defer mount.Close()
+	if err := attach(mount, emptyDir); err != nil {
+		return err
+	}
+	err = os.WriteFile(filepath.Join(emptyDir, "file"), nil, 0o600)
+	switch {
+	case err == nil:
+		return errWritten
+	case !errors.Is(err, unix.EROFS):
+		return fmt.Errorf("write below a read-only mount: %w", err)
+	}
+	return nil
+}

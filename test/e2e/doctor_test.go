@@ -1,0 +1,432 @@
+package e2e
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// finding is one probe of doctor.
+type finding struct{ Code, Status, Seen, Means, Cure, Command, After string }
+
+// doctorReport is what `doctor --json` prints, as docs/schema/doctor.json promises it.
+type doctorReport struct {
+	Works   bool
+	Summary struct {
+		Run, Limits, IDs string
+		UIDOnHost        int    `json:"uid_on_host"`
+		SocketWall       string `json:"socket_wall"`
+	}
+	Findings []finding
+}
+
+func (r doctorReport) of(code string) finding {
+	for _, f := range r.Findings {
+		if f.Code == code {
+			return f
+		}
+	}
+	return finding{}
+}
+
+// failure returns the first probe that failed with the words.
+func (r doctorReport) failure(words string) finding {
+	for _, f := range r.Findings {
+		if f.Status == "fail" && strings.Contains(f.Seen, words) {
+			return f
+		}
+	}
+	return finding{}
+}
+
+// expect wants a probe to have come to something, with the words in what it says.
+func (r doctorReport) expect(t *testing.T, code, status string, words ...string) {
+	t.Helper()
+	f := r.of(code)
+	if f.Status != status {
+		t.Errorf("%s: %+v, want %s; the run says %+v, and what it came after %+v", code, f, status, r.of("run.true"), r.of(f.After))
+	}
+	for _, word := range words {
+		if !strings.Contains(strings.Join([]string{f.Seen, f.Means, f.Cure, f.Command}, "\n"), word) {
+			t.Errorf("%s: no %q in %+v", code, word, f)
+		}
+	}
+}
+
+// doctor runs `doctor --json` by a prefix of commands, and reads what it printed.
+func (h *house) doctor(code int, prefix []string, args ...string) doctorReport {
+	h.t.Helper()
+	argv := slices.Concat(prefix, []string{theHost.bin, "doctor", "--json"}, args)
+	out := h.finish(h.command(argv[0], argv[1:]...))
+	r, err := parseDoctor([]byte(out.stdout))
+	if err != nil {
+		h.t.Fatalf("%q: exit code %d, %v\n%s%s", argv, out.code, err, out.stdout, out.stderr)
+	}
+	if out.code != code || r.Works != (code == 0) {
+		h.t.Fatalf("%q: exit code %d, want %d; works: %v\n%s\n%s", argv, out.code, code, r.Works, out.stdout, out.stderr)
+	}
+	h.checkCured()
+	return r
+}
+
+// checkCured wants nothing left of an examination: no run and no root of its own. Processes, groups and
+// mounts are looked for by the house and the suite.
+func (h *house) checkCured() {
+	h.t.Helper()
+	left := eventually(func() []string { // another suite may be at it meanwhile
+		return slices.Concat(ours(matches("/tmp/scidex-analysis-doctor-*")), ours(matches("/tmp/.scidex-oci-doctor-*")),
+			groupsOf("doctor-"), mountsOf("/root/doctor-"), matches(filepath.Join(h.root, "doctor-*")), matches(filepath.Join(h.root, ".scidex-oci-doctor-*")))
+	})
+	if len(left) > 0 {
+		h.t.Errorf("left behind: %q", left)
+	}
+}
+
+// ours are the files of the user of this suite.
+func ours(paths []string) []string {
+	return slices.DeleteFunc(paths, func(path string) bool {
+		info, err := os.Lstat(path)
+		return err != nil || int(info.Sys().(*syscall.Stat_t).Uid) != os.Geteuid()
+	})
+}
+
+// parseDoctor reads a report and holds it against the schema.
+func parseDoctor(raw []byte) (r doctorReport, err error) {
+	err = decode("doctor.json", raw, &r)
+	return r, err
+}
+
+// TestDoctorAgreesWithRun wants doctor to say of a default run what that comes to, here and by whatever flags.
+func TestDoctorAgreesWithRun(t *testing.T) {
+	for name, args := range map[string][]string{
+		"defaults":    {"--limits=enforce"},
+		"best effort": {"--limits=best-effort"},
+		"ids range":   {"--ids=range", "--limits=best-effort"},
+		"ids self":    {"--ids=self", "--limits=best-effort"},
+		"no data":     {"--data=nowhere", "--limits=best-effort"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := newHouse(t)
+			run := h.start(slices.Concat([]string{"--id", h.id("x")}, args, []string{"--", "true"})...)
+			code := map[bool]int{true: 0, false: 1}[run.State == "complete"]
+			r := h.doctor(code, nil, args...)
+			if code == 1 {
+				r.expect(t, "run.true", "fail", run.Message)
+				return
+			}
+			if r.Summary.IDs != run.Sandbox.IDs || r.Summary.SocketWall != "overlay" || r.Summary.UIDOnHost < 0 {
+				t.Errorf("%+v; the run's sandbox is %+v", r.Summary, run.Sandbox)
+			}
+			if held := run.enforcement("memory").By == "cgroup"; held == (r.Summary.Limits == "best-effort") {
+				t.Errorf("limits %q, the run's are %+v", r.Summary.Limits, run.Enforced)
+			}
+			r.expect(t, "run.python", "ok", "/usr/bin/python3")
+		})
+	}
+}
+
+// TestDoctorByDefault tells each tier what it has, and where a default run is refused, why and what cures it.
+func TestDoctorByDefault(t *testing.T) {
+	h := newHouse(t)
+	r := h.doctor(map[bool]int{true: 0, false: 1}[theHost.cgroup], nil, "--limits=enforce")
+	for _, code := range []string{
+		"userns.unshare", "idmap.self", "idmap.range", "userns.nested", "mount.tmpfs", "mount.proc", "mount.bind", "mount.overlay",
+		"namespace.network", "seccomp.filter", "seccomp.notify", "process.parent_death", "process.pidfd", "disk.root", "disk.tmp", "catalog.open",
+	} {
+		r.expect(t, code, "ok")
+	}
+	if theHost.ranged {
+		r.expect(t, "idmap.subids", "ok", "user ids ")
+	} else {
+		r.expect(t, "idmap.subids", "warn", "usermod --add-subuids")
+	}
+	if theHost.cgroup {
+		road := map[string]string{"v1": "cgroup.v1.", "systemd": "cgroup.v2.systemd.", "delegated": "cgroup.v2.delegated."}[r.Summary.Limits]
+		r.expect(t, road+"memory", "ok", "2147483648")
+		r.expect(t, road+"pids", "ok", "100")
+		return
+	}
+	refused := h.start("--id", h.id("x"), "--limits=enforce", "--", "true")
+	place := r.of("cgroup.place")
+	if place.Status != "fail" || refused.Message != "limits cannot be enforced: "+place.Seen+"; "+place.Cure {
+		t.Errorf("%+v; run says %q", place, refused.Message)
+	}
+	r.expect(t, "cgroup.place", "fail", "scidex-oci run --limits best-effort COMMAND")
+	r.expect(t, "cgroup.v1.memory", "skipped")
+	if r.of("cgroup.v1.memory").After != "cgroup.place" || r.Summary.Limits != "none" {
+		t.Errorf("%+v, %+v", r.of("cgroup.v1.memory"), r.Summary)
+	}
+	out := h.bad([]string{"run", "--limits=enforce", "--", "true"}, `"scidex-oci doctor"`)
+	if strings.Contains(refused.Message, "doctor") || out.stdout != "" {
+		t.Errorf("%q, %q", refused.Message, out.stdout)
+	}
+}
+
+// A default root that is not there is not there afterwards either, and a catalog that is there is as it was.
+func TestDoctorLeavesTheCatalogAlone(t *testing.T) {
+	h := newHouse(t)
+	h.doctor(0, nil, "--limits=best-effort")
+	if _, err := os.Stat(h.root); !os.IsNotExist(err) {
+		t.Errorf("the root: %v", err)
+	}
+	h.start("--id", h.id("x"), "--", "true").expect(t, "complete", "exit", 0)
+	before := h.good("ls", "--json").stdout
+	r := h.doctor(0, nil, "--limits=best-effort")
+	r.expect(t, "catalog.open", "ok", "with its blob store")
+	if after := h.good("ls", "--json").stdout; after != before {
+		t.Errorf("before %s, after %s", before, after)
+	}
+	stamp := filepath.Join(h.root, "blobs", "catalog_id")
+	if err := errors.Join(os.Remove(stamp), os.WriteFile(stamp, []byte("another\n"), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	r = h.doctor(1, nil, "--limits=best-effort")
+	r.expect(t, "catalog.open", "fail", "the blob store belongs to catalog another")
+	r.expect(t, "run.true", "ok")
+}
+
+// TestDoctorForAPerson wants the lines in place of an object.
+func TestDoctorForAPerson(t *testing.T) {
+	h := newHouse(t)
+	out := h.good("doctor", "--limits=best-effort")
+	for _, line := range []string{"\nok       mount.overlay ", "\nok       run.true ", "\nrun works with the defaults\nlimits: "} {
+		if !strings.Contains(out.stdout, line) {
+			t.Errorf("no %q in\n%s", line, out.stdout)
+		}
+	}
+	if strings.Contains(out.stdout, "\x1b") || out.stderr != "" {
+		t.Errorf("%+v", out)
+	}
+	h.bad([]string{"doctor", "--memroy=1GiB"}, "--memroy", "--memory")
+	h.bad([]string{"doctor", "word"}, "takes none")
+	h.bad([]string{"doctor", "--memory=much"}, "--memory", "much")
+}
+
+// TestDoctorBroken breaks what can be broken by hand.
+func TestDoctorBroken(t *testing.T) {
+	unshare := func(flags, script string) []string {
+		return []string{"unshare", flags, "sh", "-ec", script + `; exec "$@"`, "sh"}
+	}
+	mounts := map[bool]string{true: "-m", false: "-Urm"}[theHost.root]
+	for name, c := range map[string]struct {
+		prefix []string
+		env    string
+		check  func(t *testing.T, h *house, r doctorReport)
+		works  bool
+	}{
+		"no user namespaces": {
+			prefix: unshare("-Ur", "echo 0 >/proc/sys/user/max_user_namespaces"),
+			check: func(t *testing.T, _ *house, r doctorReport) {
+				r.expect(t, "userns.unshare", "fail", "no space left on device", "sysctl user.max_user_namespaces=")
+				r.expect(t, "sysctl.max_user_namespaces", "fail", "user.max_user_namespaces is 0")
+				r.expect(t, "mount.proc", "skipped")
+				if after := r.of("mount.bind").After; after != "userns.unshare" {
+					t.Errorf("mount.bind was skipped after %q", after)
+				}
+			},
+		},
+		"one user namespace": {
+			prefix: unshare("-Ur", "echo 1 >/proc/sys/user/max_user_namespaces"),
+			check: func(t *testing.T, _ *house, r doctorReport) {
+				// The kernel forgets a namespace some time after its last process: any of the trials may find none left.
+				if f := r.failure("no space left on device"); !strings.Contains(f.Command, "sysctl user.max_user_namespaces=") {
+					t.Errorf("%+v", f)
+				}
+				r.expect(t, "sysctl.max_user_namespaces", "warn", "user.max_user_namespaces is 1")
+			},
+		},
+		"no network namespaces": {
+			prefix: unshare("-Ur", "echo 0 >/proc/sys/user/max_net_namespaces"),
+			check: func(t *testing.T, _ *house, r doctorReport) {
+				r.expect(t, "namespace.network", "fail", "no space left on device")
+				r.expect(t, "namespace.ipc", "ok")
+			},
+		},
+		"a masked proc": {
+			prefix: unshare(mounts, "mount -t tmpfs none /proc/sys/fs"),
+			check: func(t *testing.T, _ *house, r doctorReport) {
+				r.expect(t, "mount.proc", "fail", "operation not permitted", "systempaths=unconfined", "unmask=ALL")
+				r.expect(t, "container", "fail", "1 mounts over parts of /proc")
+			},
+		},
+		"a full disk": {
+			env: "SCIDEX_OCI_TMP=/mnt",
+			// The last bytes go one by one; cp fills what is left.
+			prefix: unshare(mounts, "mount -t tmpfs -o size=64k none /mnt; cp /bin/sh /mnt/full 2>/dev/null || :"),
+			check: func(t *testing.T, _ *house, r doctorReport) {
+				r.expect(t, "disk.tmp", "fail", "no space left on device", "--tmp DIR", "df -h /mnt")
+				r.expect(t, "run.true", "fail", "--min-free")
+			},
+		},
+		"little room": {
+			env:    "SCIDEX_OCI_TMP=/mnt",
+			prefix: unshare(mounts, "mount -t tmpfs -o size=4m none /mnt; head -c 4000000 /dev/zero >/mnt/x"),
+			check: func(t *testing.T, _ *house, r doctorReport) {
+				r.expect(t, "disk.tmp", "fail", "runs are refused while less than 5% is free", "--min-free", "gc")
+				r.expect(t, "run.true", "fail", "--min-free")
+			},
+		},
+		"no more directories": {
+			env:    "SCIDEX_OCI_TMP=/mnt",
+			prefix: unshare(mounts, "mount -t tmpfs -o nr_inodes=1 none /mnt"),
+			check: func(t *testing.T, _ *house, r doctorReport) {
+				r.expect(t, "disk.tmp", "fail", "no space left on device", "--tmp DIR", "df -h /mnt")
+				r.expect(t, "run.true", "fail")
+			},
+		},
+		"a read-only root": {
+			env:    "SCIDEX_OCI_ROOT=/mnt/root",
+			prefix: unshare(mounts, "mount -t tmpfs -o ro none /mnt"),
+			check: func(t *testing.T, _ *house, r doctorReport) {
+				r.expect(t, "disk.root", "fail", "read-only file system", "--root DIR")
+				r.expect(t, "run.true", "fail", "read-only file system")
+			},
+		},
+		"no place for working directories": {
+			env: "SCIDEX_OCI_TMP=/nowhere",
+			check: func(t *testing.T, _ *house, r doctorReport) {
+				r.expect(t, "disk.tmp", "fail", "/nowhere: no such file or directory", "--tmp DIR")
+				r.expect(t, "run.true", "fail")
+			},
+		},
+		"PostgreSQL": {
+			env: "SCIDEX_OCI_DB=postgres://me:hunter2@db.example/scidex",
+			check: func(t *testing.T, _ *house, r doctorReport) {
+				r.expect(t, "catalog.postgresql", "fail", "not in this version", "postgres://me:xxxxx@db.example")
+				r.expect(t, "catalog.open", "skipped")
+				r.expect(t, "run.true", "ok") // on a catalog of doctor's own
+			},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := newHouse(t)
+			if name, value, ok := strings.Cut(c.env, "="); ok {
+				h.setenv(name, value)
+			}
+			c.check(t, h, h.doctor(map[bool]int{true: 0, false: 1}[c.works], c.prefix, "--limits=best-effort"))
+		})
+	}
+}
+
+// TestDoctorNeedsNewuidmap has one in PATH that maps nothing. Only where there is a range does anybody need it.
+func TestDoctorNeedsNewuidmap(t *testing.T) {
+	h := newHouse(t)
+	h.write("bin/newuidmap", "#!/bin/sh\necho no such luck >&2; exit 1\n", 0o755)
+	h.setenv("PATH", h.path("bin")+":"+os.Getenv("PATH"))
+	if theHost.root || !theHost.ranged {
+		h.doctor(0, nil, "--limits=best-effort").expect(t, "idmap.range", "ok")
+		return
+	}
+	r := h.doctor(1, nil, "--limits=best-effort")
+	r.expect(t, "idmap.range", "fail", "no such luck", "uidmap")
+	r.expect(t, "idmap.self", "ok")
+	r.expect(t, "run.true", "fail", "no such luck", "uidmap")
+}
+
+// TestDoctorWithFewProcesses lowers the limit of processes until something fails: it is told by the limit's name.
+// Root itself has none, and its supervisors have.
+func TestDoctorWithFewProcesses(t *testing.T) {
+	h := newHouse(t)
+	mine := 0
+	if !theHost.root {
+		mine = len(strings.Fields(h.finish(h.command("ps", "-L", "-o", "lwp=", "-U", strconv.Itoa(os.Geteuid()))).stdout))
+	}
+	for room := 40; room > 0; room -= 4 {
+		// Below some number the program has not even the threads that it needs itself; Go says so then.
+		argv := []string{"prlimit", "--nproc=" + strconv.Itoa(mine+room), theHost.bin, "doctor", "--json", "--limits=best-effort"}
+		out := h.finish(h.command(argv[0], argv[1:]...))
+		r, err := parseDoctor([]byte(out.stdout))
+		if err != nil {
+			t.Fatalf("room for %d: exit code %d, %v\n%s%s", room, out.code, err, out.stdout, out.stderr)
+		}
+		r.expect(t, "process.limit", "warn", "ulimit -u")
+		if out.code == 0 {
+			continue
+		}
+		for _, f := range r.Findings {
+			if f.Status == "fail" && !strings.Contains(f.Command, "ulimit -u") {
+				t.Errorf("room for %d: %+v does not tell of the limit", room, f)
+			}
+		}
+		return
+	}
+	t.Fatal("no limit was low enough")
+}
+
+// TestDoctorStops ends an examination in the middle: it proves nothing and leaves nothing.
+func TestDoctorStops(t *testing.T) {
+	for _, sign := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM} {
+		h := newHouse(t)
+		h.write("data/table.csv", "1\n", 0o666)
+		cmd := h.command(theHost.bin, "doctor", "--json", "--limits=best-effort")
+		var stdout, stderr bytes.Buffer
+		cmd.Stdout, cmd.Stderr = &stdout, &stderr
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		until(t, patience, "a child of doctor's", func() bool { return len(childrenOf(cmd.Process.Pid)) > 0 })
+		if err := cmd.Process.Signal(sign); err != nil {
+			t.Fatal(err)
+		}
+		_ = cmd.Wait() // the exit code tells
+		if code := cmd.ProcessState.ExitCode(); code != 128+int(sign) || stdout.Len() > 0 {
+			t.Errorf("exit code %d\n%s%s", code, stdout.String(), stderr.String())
+		}
+		checkSentence(t, stderr.String(), "stopped by SIG", "nothing is known")
+		h.checkCured()
+		if _, err := os.Stat(h.root); !os.IsNotExist(err) {
+			t.Errorf("the root: %v", err)
+		}
+	}
+}
+
+// TestDoctorKilled kills an examination while its run is alive: what is left goes with the next one, or with gc.
+func TestDoctorKilled(t *testing.T) {
+	for name, clean := range map[string]func(h *house){
+		"the next": func(h *house) { h.doctor(0, nil, "--limits=best-effort") },
+		"gc":       func(h *house) { h.good("gc") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := newHouse(t)
+			h.good("ls") // makes the root
+			cmd := h.command(theHost.bin, "doctor", "--limits=best-effort")
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			until(t, patience, "doctor's run has begun", func() bool { return len(matches(filepath.Join(h.root, "doctor-*", "runs", "*"))) > 0 })
+			_ = cmd.Process.Kill()
+			_ = cmd.Wait() // killed
+			if len(matches(filepath.Join(h.root, "doctor-*"))) == 0 {
+				t.Fatal("nothing was left")
+			}
+			until(t, 20*time.Second, "it is removed", func() bool {
+				clean(h) // processes of the killed run may take a moment to end
+				return len(matches(filepath.Join(h.root, "doctor-*"))) == 0
+			})
+			h.checkCured()
+		})
+	}
+}
+
+// childrenOf finds the processes that a process has started.
+func childrenOf(pid int) []string {
+	return processes(func(p process) bool { return p.parent == pid })
+}
+
+// TestDoctorChildByHand wants the names of its children to do nothing for others.
+func TestDoctorChildByHand(t *testing.T) {
+	cmd := exec.Command(theHost.bin)
+	cmd.Args = []string{"scidex-oci: doctor", "nothing.at.all"}
+	out, err := cmd.Output()
+	if err != nil || !strings.Contains(string(out), `there is no trial`) {
+		t.Errorf("%s, %v", out, err)
+	}
+}
