@@ -26,6 +26,7 @@ func (p *plan) job(dir *workdir, ingest *os.File) (sandbox.Job, jobFiles, error)
 		WorkPath: filepath.Join(dir.path, workName),
 		Links:    p.links(),
 		Audit:    p.audit,
+		Crowded:  p.analysis.Limits == spec.LimitsOuter,
 		Owner:    p.slot.Analysis,
 		Timeout:  time.Duration(p.analysis.Timeout),
 		Grace:    time.Duration(p.analysis.Grace),
