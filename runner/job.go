@@ -31,6 +31,7 @@ func (p *plan) job(dir *workdir, ingest, script *os.File) (sandbox.Job, jobFiles
 		Owner:   p.slot.Analysis,
 		Timeout: time.Duration(p.analysis.Timeout),
 		Grace:   time.Duration(p.analysis.Grace),
+		Crowded: p.analysis.Limits == spec.LimitsOuter,
 	}
 	for _, in := range p.inputs.inputs {
 		job.Binds = append(job.Binds, in.bind)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/scidex-ai/scidex-oci/runner/cgroup"
+	"github.com/scidex-ai/scidex-oci/runner/sandbox"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
@@ -23,6 +24,7 @@ func (e *execution) holdOuter(pid int) {
 	e.outer = &outerHold{groups, groups.Held()}
 	e.report.Enforced = outerEnforced(e.plan.analysis, e.outer.held)
 	e.report.Warnings = append(e.report.Warnings, outerWarnings(e.plan.analysis, e.outer.held)...)
+	sandbox.ReserveThreads()
 	groups.Watch(os.Getpid())
 }
 

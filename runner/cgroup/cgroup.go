@@ -151,7 +151,7 @@ func (g *Group) Usage() (Usage, error) { return g.files.usage() }
 // Evidence reads the group's counters. Read them before Remove.
 func (g *Group) Evidence() (Evidence, error) {
 	e, err := g.files.evidence()
-	if e.OOMKills > 0 && !(e.Shortage.Own && g.above.unified) { // version 2 is sure of its own
+	if e.OOMKills > 0 && (!e.Shortage.Own || !g.above.unified) { // version 2 is sure of its own
 		e.Shortage.Outer = g.above.short(g.before, g.above.each(chain.reached))
 	}
 	return e, err

@@ -70,6 +70,8 @@ type Job struct {
 	Links map[string]string `json:"links,omitempty"`
 	// Audit says that what the analysis tries to reach is to be noted.
 	Audit bool `json:"audit,omitempty"`
+	// Crowded says that the analysis shares its limit of processes with the supervisor.
+	Crowded bool `json:"crowded,omitempty"`
 	// Owner is the analysis' id in the outer namespace.
 	Owner int `json:"owner"`
 	// Bound is what /work may take.

@@ -90,6 +90,9 @@ func (w *worker) create(ctx context.Context, m message) error {
 	if err != nil {
 		return errors.Join(err, closeAll(streams.parent()))
 	}
+	if w.job.Crowded {
+		ReserveThreads()
+	}
 	return w.created(streams, walls)
 }
 

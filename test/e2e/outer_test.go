@@ -250,6 +250,35 @@ func TestOuterGroup(t *testing.T) {
 	}
 }
 
+// swarm keeps as many processes as it may have until it was denied 500 more.
+const swarm = `
+import os, signal, sys, time
+denied = 0
+while denied < 500:
+    try:
+        if os.fork() == 0:
+            signal.pause()
+    except BlockingIOError:
+        denied += 1
+        time.sleep(0.002)
+sys.exit(1)
+`
+
+// A fork bomb that takes all processes of a group which the launcher and the supervisor are in, too, leaves them
+// what they need to tell. Without their spare threads three of four launchers died of it.
+func TestOuterForkBomb(t *testing.T) {
+	needBox(t)
+	h, b := newHouse(t), newBox(t)
+	b.set("cpu", "cpu.cfs_quota_us", "-1")
+	for range 5 {
+		r := b.start(h, "--id", h.fresh(), "--limits=outer", "--", "python3", "-c", swarm)
+		r.expect(t, "failed", "pids_limit", 1)
+		if r.Evidence.PidsDenied < 500 {
+			t.Errorf("that was no attack: %+v", r.Evidence)
+		}
+	}
+}
+
 // A child that the kernel kills, while the analysis goes on, is a warning.
 func TestOuterChildOutOfMemory(t *testing.T) {
 	needBox(t)
