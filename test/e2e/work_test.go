@@ -213,6 +213,34 @@ func TestWorkTmpfs(t *testing.T) {
 	h.good("rm", r.ID)
 }
 
+// TestTmpfsGoesWithItsRun kills who holds the tmpfs: what was in it is gone, and nothing is kept or left.
+func TestTmpfsGoesWithItsRun(t *testing.T) {
+	for name, kill := range map[string]func(*launch){
+		"launcher":   func(l *launch) { l.signal(syscall.SIGKILL) },
+		"supervisor": func(l *launch) { l.supervisor().kill(t) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := newHouse(t)
+			id := h.fresh()
+			l := h.launch(id, "--work-storage=tmpfs", "--keep=always", "--", "sh", "-c", endless, id+"-marker")
+			l.await("ready")
+			all := l.family()
+			kill(l)
+			<-l.ended
+			expectGone(t, all, id)
+			if name == "launcher" {
+				h.expectLost(id)
+				return
+			}
+			r := l.wait()
+			r.expect(t, "lost", "supervisor_lost", 125)
+			if r.Kept != "" || len(matches("/tmp/scidex-analysis-"+id)) > 0 {
+				t.Errorf("kept %q", r.Kept)
+			}
+		})
+	}
+}
+
 // smallTmp is a file system of 64 MiB for working directories. Only root can mount one.
 func (h *house) smallTmp() string {
 	h.t.Helper()
