@@ -7,13 +7,11 @@ import (
 	"io"
 	"log/slog"
 	"os"
-	"path/filepath"
 
 	"github.com/urfave/cli/v2"
 
 	"github.com/scidex-ai/scidex-oci/outputs/blob"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
-	"github.com/scidex-ai/scidex-oci/outputs/catalog/sqlite"
 	"github.com/scidex-ai/scidex-oci/runner"
 )
 
@@ -62,7 +60,7 @@ func (p *program) open(ctx context.Context, from layers, log io.Writer) (*house,
 	if err != nil {
 		return nil, &runner.RequestError{Err: err}
 	}
-	for _, dir := range []string{s.root, filepath.Dir(s.catalog), s.blobs} {
+	for _, dir := range []string{s.root, s.blobs} {
 		if err := os.MkdirAll(dir, 0o700); err != nil {
 			return nil, fmt.Errorf("%w; give another place with --root DIR", err)
 		}
@@ -71,14 +69,14 @@ func (p *program) open(ctx context.Context, from layers, log io.Writer) (*house,
 	if err != nil {
 		return nil, err
 	}
-	cat, err := sqlite.Open(ctx, s.catalog)
+	cat, err := s.db.open(ctx)
 	if err != nil {
 		return nil, err
 	}
 	return &house{catalog: cat, blobs: blobs, runner: &runner.Runner{
 		Catalog: cat, Blobs: blobs, Root: s.root, Tmp: s.tmp, Version: p.build.version,
-		Private:  []string{s.catalog, s.catalog + "-wal", s.catalog + "-shm", s.blobs},
-		Database: from.text("db", ""), AllowBinds: allowed,
+		Private:  append(s.db.private(), s.blobs),
+		Database: s.db.listens(), AllowBinds: allowed,
 		Log: slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: s.level})),
 	}}, nil
 }

@@ -246,7 +246,7 @@ func value[T any](t testing.TB, c *cluster, database, sql string, args ...any) (
 	return v
 }
 
-// roles are those of docs/postgres/roles.sql and logins that are members of them, made with the cluster.
+// logins are members of the roles of docs/postgres/roles.sql.
 const logins = `
 	CREATE ROLE runner LOGIN PASSWORD 'runner-password' IN ROLE scidex_run;
 	CREATE ROLE boss LOGIN PASSWORD 'boss-password' IN ROLE scidex_admin;
@@ -257,13 +257,19 @@ func (c *cluster) database(t testing.TB) string {
 	t.Helper()
 	name := fmt.Sprintf("catalog_%d", databases.Add(1))
 	c.execute(t, "postgres", "CREATE DATABASE "+name)
-	script, err := os.ReadFile("../../../docs/postgres/roles.sql")
-	must(t, err)
-	c.execute(t, name, string(script))
+	c.roles(t, name)
 	if !value[bool](t, c, name, `SELECT EXISTS (SELECT FROM pg_roles WHERE rolname = 'runner')`) {
 		c.execute(t, name, logins)
 	}
 	return name
+}
+
+// roles runs the documented script.
+func (c *cluster) roles(t testing.TB, database string) {
+	t.Helper()
+	script, err := os.ReadFile("../../../docs/postgres/roles.sql")
+	must(t, err)
+	c.execute(t, database, string(script))
 }
 
 func freePort() (int, error) {

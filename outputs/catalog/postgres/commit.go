@@ -71,7 +71,7 @@ func (c *Catalog) look(ctx context.Context, run catalog.Run, unknown *outcomeUnk
 	case errors.Is(err, catalog.ErrEnded), errors.Is(err, catalog.ErrNotFound):
 		return err
 	case err != nil:
-		return fmt.Errorf("%w; whether it was committed could not be seen: %w", unknown, err)
+		return fmt.Errorf("%w; whether it was committed could not be seen: %w", unknown, c.explain(err))
 	case !ended:
 		return fmt.Errorf("%w; nothing of it was committed", unknown)
 	}

@@ -6,6 +6,7 @@ import (
 	"math"
 	"net"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -49,6 +50,27 @@ func configOf(text string) (*pgxpool.Config, error) {
 	}
 	conn.RuntimeParams["client_encoding"] = "UTF8"
 	return config, nil
+}
+
+// Check returns why a URL cannot be that of a catalog. It connects to nothing.
+func Check(url string) error {
+	_, err := configOf(url)
+	return err
+}
+
+// Hosts are those that a URL, or what it leaves out, names: names, addresses, or directories of sockets.
+func Hosts(url string) []string {
+	config, err := configOf(url)
+	if err != nil {
+		return nil
+	}
+	hosts := []string{config.ConnConfig.Host}
+	for _, other := range config.ConnConfig.Fallbacks {
+		if !slices.Contains(hosts, other.Host) {
+			hosts = append(hosts, other.Host)
+		}
+	}
+	return hosts
 }
 
 // unreadable says what is wrong with a URL's parameters without the URL.

@@ -15,7 +15,7 @@ const selectEvents = `SELECT ts, kind, path_or_addr, severity, allowed, blocked,
 // Events returns what the sandbox saw a run try.
 func (c *Catalog) Events(ctx context.Context, key catalog.Key) ([]catalog.Event, error) {
 	var found []catalog.Event
-	err := c.snapshot(ctx, func(tx pgx.Tx) error {
+	err := c.read(ctx, func(tx pgx.Tx) error {
 		key, err := resolveAttempt(ctx, tx, key)
 		if err != nil {
 			return err

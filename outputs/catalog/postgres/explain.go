@@ -44,6 +44,10 @@ func gone(err error) bool {
 // explain says what a person can do about those of PostgreSQL's errors where there is something to do. An error
 // of connecting, which names each try in a line of its own, becomes one sentence.
 func (c *Catalog) explain(err error) error {
+	var unknown *outcomeUnknown
+	if errors.As(err, &unknown) { // it says itself what is to be known
+		return err
+	}
 	var connecting *pgconn.ConnectError
 	if errors.As(err, &connecting) && !errors.Is(err, context.Canceled) {
 		return c.explainConnecting(err)

@@ -26,7 +26,7 @@ func (c *Catalog) get(ctx context.Context, key catalog.Key) (catalog.Run, error)
 	if key.Attempt != 0 {
 		where.add(`attempt = %s`, key.Attempt)
 	}
-	return scanRun(queryRow(ctx, c.pool, selectRun+where.String()+` ORDER BY attempt DESC LIMIT 1`, where.args...))
+	return c.one(ctx, selectRun+where.String()+` ORDER BY attempt DESC LIMIT 1`, where.args...)
 }
 
 // Find resolves what a person typed.
@@ -44,7 +44,7 @@ func (c *Catalog) Find(ctx context.Context, name string) (catalog.Run, error) {
 
 func (c *Catalog) find(ctx context.Context, name catalog.Name) (catalog.Run, error) {
 	if name.Last {
-		return scanRun(queryRow(ctx, c.pool, selectRun+newestFirst+` LIMIT 1`))
+		return c.one(ctx, selectRun+newestFirst+` LIMIT 1`)
 	}
 	id, err := c.resolve(ctx, name.ID)
 	if err != nil {
@@ -83,11 +83,20 @@ func (c *Catalog) beginWith(ctx context.Context, prefix string, limit int) (ids 
 	if !isText(prefix) {
 		return nil, nil
 	}
-	err = query(ctx, c.pool, func(row pgx.Row) (bool, error) {
+	err = c.readAll(ctx, func(row pgx.Row) (bool, error) {
 		var id string
 		err := row.Scan(&id)
 		ids = append(ids, id)
 		return true, err
 	}, selectIDs, prefix, prefix+"\U0010FFFF", limit)
 	return ids, err
+}
+
+// one reads a single run.
+func (c *Catalog) one(ctx context.Context, sql string, args ...any) (run catalog.Run, err error) {
+	err = c.read(ctx, func(tx pgx.Tx) (err error) {
+		run, err = scanRun(tx.QueryRow(ctx, sql, args...))
+		return err
+	})
+	return run, err
 }

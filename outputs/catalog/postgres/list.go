@@ -34,7 +34,7 @@ func (c *Catalog) List(ctx context.Context, filter catalog.Filter) ([]catalog.Ru
 	if filter.Limit > 0 {
 		sql += ` LIMIT ` + where.bind(filter.Limit)
 	}
-	err := query(ctx, c.pool, func(row pgx.Row) (bool, error) {
+	err := c.readAll(ctx, func(row pgx.Row) (bool, error) {
 		run, err := scanRun(row)
 		runs = append(runs, run)
 		return true, err

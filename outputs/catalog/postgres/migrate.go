@@ -37,7 +37,7 @@ func (c *Catalog) upToDate(ctx context.Context, fsys fs.FS) (before, after int64
 	if err != nil {
 		return 0, 0, err
 	}
-	found, err := inspect(ctx, c.pool)
+	found, err := c.inspect(ctx)
 	if err != nil {
 		return 0, 0, err
 	}
@@ -51,13 +51,14 @@ func (c *Catalog) upToDate(ctx context.Context, fsys fs.FS) (before, after int64
 	return found.version, latest, nil
 }
 
-func inspect(ctx context.Context, q querier) (found inspection, err error) {
-	err = queryRow(ctx, q, `SELECT current_setting('server_version_num')::int, current_setting('server_encoding'),
+// inspect looks at each moment anew: another process may be migrating.
+func (c *Catalog) inspect(ctx context.Context) (found inspection, err error) {
+	err = c.readRow(ctx, `SELECT current_setting('server_version_num')::int, current_setting('server_encoding'),
 		to_regnamespace('scidex_oci') IS NOT NULL, to_regclass('`+versions+`') IS NOT NULL,
-		(SELECT count(*) FROM pg_class WHERE relnamespace = to_regnamespace('scidex_oci') AND relkind = 'r')`).
-		Scan(&found.server, &found.encoding, &found.schema, &found.ours, &found.tables)
+		(SELECT count(*) FROM pg_class WHERE relnamespace = to_regnamespace('scidex_oci') AND relkind = 'r')`, nil,
+		&found.server, &found.encoding, &found.schema, &found.ours, &found.tables)
 	if err == nil && found.ours {
-		err = queryRow(ctx, q, `SELECT coalesce(max(version_id), 0) FROM `+versions).Scan(&found.version)
+		err = c.readRow(ctx, `SELECT coalesce(max(version_id), 0) FROM `+versions, nil, &found.version)
 	}
 	return found, err
 }
@@ -111,7 +112,7 @@ func (c *Catalog) migrate(ctx context.Context, fsys fs.FS, latest int64) error {
 		select pg_advisory_xact_lock(hashtext('scidex_oci'), hashtext('migrate'))`); err != nil {
 		return err
 	}
-	found, err := inspect(ctx, c.pool)
+	found, err := c.inspect(ctx)
 	if err != nil {
 		return err
 	}

@@ -14,6 +14,9 @@ const selectEntry = `SELECT path, coalesce(size, 0), coalesce(sha256, ''), coale
 	verdict, detail, partial
 	FROM scidex_oci.analysis_output WHERE id = $1 AND attempt = $2`
 
+const selectDigests = `SELECT sha256 FROM scidex_oci.analysis_output WHERE sha256 IS NOT NULL
+	UNION SELECT sha256 FROM scidex_oci.run_blob ORDER BY sha256`
+
 // What the index of paths has of a path.
 const (
 	byPath   = ` ORDER BY substring(path FOR 2000), path`
@@ -22,7 +25,7 @@ const (
 
 // Outputs streams the entries of a run as of the moment of the call.
 func (c *Catalog) Outputs(ctx context.Context, key catalog.Key, yield func(outputs.Entry) bool) error {
-	err := c.snapshot(ctx, func(tx pgx.Tx) error {
+	err := c.read(ctx, func(tx pgx.Tx) error {
 		key, err := resolveAttempt(ctx, tx, key)
 		if err != nil {
 			return err
@@ -41,12 +44,12 @@ func (c *Catalog) Outputs(ctx context.Context, key catalog.Key, yield func(outpu
 // Output returns one output.
 func (c *Catalog) Output(ctx context.Context, key catalog.Key, path []byte) (outputs.Entry, error) {
 	var entry outputs.Entry
-	err := c.snapshot(ctx, func(tx pgx.Tx) error {
+	err := c.read(ctx, func(tx pgx.Tx) error {
 		key, err := resolveAttempt(ctx, tx, key)
 		if err != nil {
 			return err
 		}
-		entry, err = scanEntry(queryRow(ctx, tx, selectEntry+withPath+` AND verdict = 'output'`, key.ID, key.Attempt, notNull(path)))
+		entry, err = scanEntry(tx.QueryRow(ctx, selectEntry+withPath+` AND verdict = 'output'`, key.ID, key.Attempt, notNull(path)))
 		return notFound(err)
 	})
 	if err != nil {
@@ -57,12 +60,11 @@ func (c *Catalog) Output(ctx context.Context, key catalog.Key, path []byte) (out
 
 // Digests streams the digests that runs name. Both halves are read from their indexes in order.
 func (c *Catalog) Digests(ctx context.Context, yield func(sha256 string) bool) error {
-	err := query(ctx, c.pool, func(row pgx.Row) (bool, error) {
+	err := c.readAll(ctx, func(row pgx.Row) (bool, error) {
 		var digest string
 		err := row.Scan(&digest)
 		return err == nil && yield(digest), err
-	}, `SELECT sha256 FROM scidex_oci.analysis_output WHERE sha256 IS NOT NULL
-		UNION SELECT sha256 FROM scidex_oci.run_blob ORDER BY sha256`)
+	}, selectDigests)
 	if err != nil {
 		return fmt.Errorf("digests of the catalog: %w", c.explain(err))
 	}
@@ -74,7 +76,7 @@ func resolveAttempt(ctx context.Context, tx pgx.Tx, key catalog.Key) (catalog.Ke
 	if !isText(key.ID) {
 		return key, catalog.ErrNotFound
 	}
-	err := queryRow(ctx, tx, `SELECT attempt FROM scidex_oci.analysis_run WHERE id = $1 AND (attempt = $2 OR $2 = 0)
+	err := tx.QueryRow(ctx, `SELECT attempt FROM scidex_oci.analysis_run WHERE id = $1 AND (attempt = $2 OR $2 = 0)
 		ORDER BY attempt DESC LIMIT 1`, key.ID, key.Attempt).Scan(&key.Attempt)
 	return key, notFound(err)
 }

@@ -9,24 +9,11 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 )
 
-// querier is a pool or a transaction.
-type querier interface {
-	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
-	QueryRow(ctx context.Context, sql string, args ...any) pgx.Row
-}
-
-// binary asks for values that no setting of the role or database (DateStyle, bytea_output) spells otherwise.
-var binary = pgx.QueryResultFormats{pgx.BinaryFormatCode}
-
-func queryRow(ctx context.Context, q querier, sql string, args ...any) pgx.Row {
-	return q.QueryRow(ctx, sql, append([]any{binary}, args...)...)
-}
-
 // query calls yield for each row until it returns false. What is left then is not read: the connection ends.
-func query(ctx context.Context, q querier, yield func(pgx.Row) (bool, error), sql string, args ...any) error {
+func query(ctx context.Context, tx pgx.Tx, yield func(pgx.Row) (bool, error), sql string, args ...any) error {
 	ctx, hangUp := context.WithCancel(ctx)
 	defer hangUp()
-	rows, err := q.Query(ctx, sql, append([]any{binary}, args...)...)
+	rows, err := tx.Query(ctx, sql, args...)
 	if err != nil {
 		return err
 	}
@@ -43,14 +30,29 @@ func query(ctx context.Context, q querier, yield func(pgx.Row) (bool, error), sq
 	return rows.Err()
 }
 
-// snapshot runs do on the database as it is at do's first query.
-func (c *Catalog) snapshot(ctx context.Context, do func(pgx.Tx) error) error {
-	tx, err := c.pool.BeginTx(ctx, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly})
+// beginRead has values spelled as the driver knows them, whatever the role or database has set.
+const beginRead = `begin isolation level repeatable read read only;
+	set local datestyle = 'ISO';
+	set local bytea_output = 'hex'`
+
+// read runs do on the database as it is at do's first query.
+func (c *Catalog) read(ctx context.Context, do func(pgx.Tx) error) error {
+	tx, err := c.pool.BeginTx(ctx, pgx.TxOptions{BeginQuery: beginRead})
 	if err != nil {
 		return err
 	}
 	defer rollback(ctx, tx) // there is nothing to lose
 	return do(tx)
+}
+
+// readRow reads one row of one query.
+func (c *Catalog) readRow(ctx context.Context, sql string, args []any, into ...any) error {
+	return c.read(ctx, func(tx pgx.Tx) error { return tx.QueryRow(ctx, sql, args...).Scan(into...) })
+}
+
+// readAll calls yield for each row of one query.
+func (c *Catalog) readAll(ctx context.Context, yield func(pgx.Row) (bool, error), sql string, args ...any) error {
+	return c.read(ctx, func(tx pgx.Tx) error { return query(ctx, tx, yield, sql, args...) })
 }
 
 func notFound(err error) error {

@@ -160,10 +160,23 @@ func (c *Catalog) Delete(ctx context.Context, key catalog.Key) error {
 	return nil
 }
 
+// MayDelete returns why the role cannot delete runs, before anything is removed on the way to it.
+func (c *Catalog) MayDelete(ctx context.Context) error {
+	var may bool
+	err := c.readRow(ctx, `SELECT has_table_privilege('scidex_oci.analysis_run', 'DELETE')`, nil, &may)
+	if err != nil {
+		return fmt.Errorf("catalog at %s: %w", c.to, c.explain(err))
+	}
+	if !may {
+		return fmt.Errorf("the role %q may not delete runs from the catalog; let one do it who is a member of scidex_admin", c.to.user)
+	}
+	return nil
+}
+
 // stateOf reads the state of a run and keeps others from changing it until the transaction ends.
 func stateOf(ctx context.Context, tx pgx.Tx, key catalog.Key) (catalog.State, error) {
 	var state catalog.State
-	err := queryRow(ctx, tx, `SELECT state FROM scidex_oci.analysis_run WHERE id = $1 AND attempt = $2 FOR UPDATE`,
+	err := tx.QueryRow(ctx, `SELECT state FROM scidex_oci.analysis_run WHERE id = $1 AND attempt = $2 FOR UPDATE`,
 		text(key.ID), key.Attempt).Scan(&state)
 	return state, notFound(err)
 }
@@ -175,7 +188,7 @@ func hasEnded(ctx context.Context, tx pgx.Tx, run catalog.Run) (bool, error) {
 		return false, err
 	}
 	var same bool
-	err = queryRow(ctx, tx, `SELECT state = $3 AND finished_at IS NOT DISTINCT FROM $4
+	err = tx.QueryRow(ctx, `SELECT state = $3 AND finished_at IS NOT DISTINCT FROM $4
 		FROM scidex_oci.analysis_run WHERE id = $1 AND attempt = $2`,
 		run.ID, run.Attempt, string(run.State), moment(run.FinishedAt)).Scan(&same)
 	if err == nil && !same {

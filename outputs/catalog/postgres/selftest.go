@@ -35,7 +35,7 @@ func (c *Catalog) Selftests(ctx context.Context, limit int) ([]catalog.Selftest,
 		sql, args = sql+` LIMIT $1`, append(args, limit)
 	}
 	var reports []catalog.Selftest
-	err := query(ctx, c.pool, func(row pgx.Row) (bool, error) {
+	err := c.readAll(ctx, func(row pgx.Row) (bool, error) {
 		var s catalog.Selftest
 		var report string
 		err := row.Scan(&s.At, &s.Host, &s.ToolVersion, &s.Passed, &report)

@@ -74,7 +74,18 @@ func (c *Catalog) writeWith(ctx context.Context, begin beginner, do func(ctx con
 	return c.end(ctx, tx)
 }
 
+// begin begins a transaction. The server may have ended those connections that wait in the pool.
 func (c *Catalog) begin(ctx context.Context) (*pgxpool.Conn, pgx.Tx, error) {
+	conn, tx, err := c.beginOn(ctx)
+	var connecting *pgconn.ConnectError
+	if err != nil && gone(err) && !errors.As(err, &connecting) && ctx.Err() == nil {
+		c.pool.Reset()
+		return c.beginOn(ctx)
+	}
+	return conn, tx, err
+}
+
+func (c *Catalog) beginOn(ctx context.Context) (*pgxpool.Conn, pgx.Tx, error) {
 	conn, err := c.pool.Acquire(ctx)
 	if err != nil {
 		return nil, nil, err
