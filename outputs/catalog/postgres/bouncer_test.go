@@ -85,6 +85,9 @@ func TestPgBouncer(t *testing.T) {
 	}
 	boss := opened(t, urlOf("boss", name))
 	must(t, boss.Delete(t.Context(), sample("run-0-0").Key))
+	last := opened(t, urlOf("runner", name)) // a reader who hung up may have taken the session of a writer with it
+	must(t, last.Create(t.Context(), sample("last")))
+	must(t, last.Commit(t.Context(), over(sample("last")), many(1)))
 	wantNoSession(t, urlOf("runner", name))
 }
 
