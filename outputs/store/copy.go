@@ -80,7 +80,8 @@ func (c *copier) prepare(ctx context.Context) (err error) {
 	switch {
 	case err != nil:
 		return err
-	case owner != "" && owner != c.fromID && !(c.shared && owner == c.toID): // the latter was handed over before
+	case c.shared && owner == c.toID: // it was handed over before
+	case owner != "" && owner != c.fromID:
 		return fmt.Errorf("the blob store belongs to catalog %s and that of --from is %s: give the blob store of --from", owner, c.fromID)
 	}
 	if !c.shared {
@@ -239,12 +240,12 @@ func (c *copier) selftests(ctx context.Context) error {
 
 // handOver gives the store to the new catalog while nobody is between publication and commit, if the old one has
 // not been written to meanwhile.
-func (c *copier) handOver(ctx context.Context) error {
+func (c *copier) handOver(ctx context.Context) (err error) {
 	release, err := c.from.Blobs.Sweep()
 	if err != nil {
 		return err
 	}
-	defer release()
+	defer func() { err = errors.Join(err, release()) }()
 	runs, err := c.ended(ctx)
 	if err != nil {
 		return err

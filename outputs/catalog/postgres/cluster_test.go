@@ -207,7 +207,9 @@ func (c *cluster) stop(signal syscall.Signal) error {
 	if err := c.server.Process.Signal(signal); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		return err
 	}
-	<-c.died
+	if err := <-c.died; err != nil && c.server.ProcessState == nil { // how it ended is the signal's doing
+		return err
+	}
 	return nil
 }
 

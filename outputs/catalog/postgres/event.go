@@ -34,15 +34,6 @@ func (c *Catalog) Events(ctx context.Context, key catalog.Key) ([]catalog.Event,
 	return found, nil
 }
 
-func checkEvents(events []catalog.Event) error {
-	for i, event := range events {
-		if err := event.Validate(); err != nil {
-			return fmt.Errorf("event %d: %w", i+1, err)
-		}
-	}
-	return nil
-}
-
 var eventColumns = []string{"analysis_id", "attempt", "ts", "seq", "kind", "path_or_addr", "severity", "allowed", "blocked", "count"}
 
 func insertEvents(ctx context.Context, tx pgx.Tx, run catalog.Run) error {

@@ -51,7 +51,7 @@ func Migrate(ctx context.Context, url string) (before, after int64, err error) {
 	if err != nil {
 		return 0, 0, fmt.Errorf("migrate the catalog: %w", err)
 	}
-	c, err := connect(url)
+	c, err := connect(ctx, url)
 	if err != nil {
 		return 0, 0, fmt.Errorf("migrate the catalog: %w", err)
 	}
@@ -71,7 +71,7 @@ func openAs(ctx context.Context, url string, notAllowed func(error) error) (*Cat
 }
 
 func open(ctx context.Context, url string, schema fs.FS, notAllowed func(error) error) (*Catalog, error) {
-	c, err := connect(url)
+	c, err := connect(ctx, url)
 	if err != nil {
 		return nil, fmt.Errorf("open catalog: %w", err)
 	}
@@ -83,14 +83,13 @@ func open(ctx context.Context, url string, schema fs.FS, notAllowed func(error) 
 }
 
 // connect makes a handle. It does not connect yet.
-func connect(url string) (*Catalog, error) {
+func connect(ctx context.Context, url string) (*Catalog, error) {
 	config, err := configOf(url)
 	if err != nil {
 		return nil, err
 	}
 	to := serverOf(config.ConnConfig)
-	// The pool's own work in the background ends with it and not with any one call.
-	pool, err := pgxpool.NewWithConfig(context.Background(), config)
+	pool, err := pgxpool.NewWithConfig(ctx, config)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", to, err)
 	}

@@ -109,7 +109,7 @@ func (p *proxy) pass(client net.Conn) {
 			_, err = server.Write(buffer[:n])
 		case dropReply:
 			answered := replies.shut()
-			_, err = server.Write(buffer[:n])
+			_, _ = server.Write(buffer[:n])
 			<-answered
 			return
 		case hangUp:

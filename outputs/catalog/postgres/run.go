@@ -33,20 +33,17 @@ func (c *Catalog) Create(ctx context.Context, run catalog.Run) error {
 	return nil
 }
 
+// checkNew refuses NUL too, which PostgreSQL's text cannot hold.
 func checkNew(run catalog.Run) error {
-	switch {
-	case run.ID == "" || !isText(run.ID):
+	if err := run.ValidateIntent(); err != nil {
+		return err
+	}
+	if !isText(run.ID) {
 		return errors.New("this cannot be an id")
-	case run.Attempt < 1:
-		return errors.New("attempts count from 1")
-	case run.CreatedAt.IsZero():
-		return errors.New("the time of creation is missing")
-	case run.State.Final():
-		return fmt.Errorf("state %q is final; only a commit ends a run", run.State)
 	}
 	for key, value := range run.Labels {
 		if !isText(key) || !isText(value) {
-			return fmt.Errorf("label %q=%q is not UTF-8 without NUL", key, value)
+			return fmt.Errorf("label %q=%q has a NUL", key, value)
 		}
 	}
 	return nil

@@ -198,7 +198,8 @@ func TestRefusedDatabases(t *testing.T) {
 
 func TestURLErrorsShowNoSecret(t *testing.T) {
 	for _, url := range []string{
-		"postgres://u:geheim@h:x/db", "postgres://u:a/geheim@h/db", "postgres://h/db?password=geheim&sslmode=x", "postgres://u:geheim@%zz/db",
+		"postgres://u:geheim@h:x/db", "postgres://u:a/geheim@h/db", "postgres://h/db?password=geheim&sslmode=x",
+		"postgres://h/db?sslpassword=geheim&sslmode=x", "postgres://h/db?sslmode=x&passphrase=geheim", "postgres://u:geheim@%zz/db",
 		"host=h password=geheim", "mysql://u:geheim@h/db", "postgres://u@h/db#geheim", "postgres://u:geheim@h/db?service=none",
 		"postgres://u:geheim@h/db?pool_max_conns=x", "postgres://u:geheim@h/db?connect_timeout=x", "postgres://u:geheim@h/db?sslrootcert=/nowhere&sslmode=verify-ca",
 	} {
