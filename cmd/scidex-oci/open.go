@@ -15,6 +15,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog/sqlite"
 	"github.com/scidex-ai/scidex-oci/runner"
+	"github.com/scidex-ai/scidex-oci/runner/binds"
 	"github.com/scidex-ai/scidex-oci/runner/sandbox"
 )
 
@@ -68,7 +69,7 @@ func (p *program) open(ctx context.Context, from layers, log io.Writer) (*house,
 
 // policy is what the operator grants to runs.
 type policy struct {
-	allowed  []runner.Allowed
+	allowed  []binds.Allowed
 	floor    sandbox.Floor
 	database string // kept out of reach of every bind
 }
