@@ -70,7 +70,7 @@ func (e *execution) readCounters() error {
 // the greatest of the samples.
 func (e *execution) measure(last sample, source string) {
 	u := &e.report.Usage
-	last.at = wall(e.exit)
+	last.at = e.wall()
 	u.WallMS, u.CPUMS = last.at.Milliseconds(), last.cpu.Milliseconds()
 	if e.run.StartedAt.IsZero() {
 		return
@@ -99,11 +99,16 @@ func (e *execution) removeGroup() error {
 	return err
 }
 
-func wall(exit sandbox.Exit) time.Duration {
-	if exit.Started.IsZero() {
+// wall is how long the analysis ran. Where its supervisor has not lived to tell, it is until the launcher knew.
+func (e *execution) wall() time.Duration {
+	switch {
+	case !e.exit.Started.IsZero():
+		return e.exit.Finished.Sub(e.exit.Started)
+	case !e.run.StartedAt.IsZero():
+		return max(0, time.Since(e.run.StartedAt))
+	default:
 		return 0
 	}
-	return exit.Finished.Sub(exit.Started)
 }
 
 // harvest reads the working directory, publishes what it holds, the logs and the script, and makes all

@@ -29,10 +29,22 @@ func (r *Runner) Remove(ctx context.Context, key catalog.Key) error {
 	if !run.State.Final() {
 		return fmt.Errorf("run %s@%d is %s; wait for its end, or run gc if it was killed", run.ID, run.Attempt, run.State)
 	}
+	if err := mayDelete(ctx, r.Catalog); err != nil {
+		return err
+	}
 	if err := r.removeKept(ctx, run); err != nil {
 		return err
 	}
 	return r.Catalog.Delete(ctx, run.Key)
+}
+
+// mayDelete asks a catalog with roles whether the caller may delete: else the kept directory would be gone and the
+// run still be there.
+func mayDelete(ctx context.Context, c catalog.Catalog) error {
+	if c, ok := c.(interface{ MayDelete(context.Context) error }); ok {
+		return c.MayDelete(ctx)
+	}
+	return nil
 }
 
 // removeKept removes the kept directory under either of its names, if it still is the recorded inode.

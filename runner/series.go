@@ -61,9 +61,6 @@ func (r *recorder) add(s sample) {
 // end adds the last sample. A launcher that is slow may have read the others a moment after the end.
 func (r *recorder) end(s sample) {
 	r.add(s)
-	if s.at == 0 {
-		return // nobody saw the end
-	}
 	for i, t := range r.series.TMS {
 		r.series.TMS[i] = min(t, s.at.Milliseconds())
 	}

@@ -73,15 +73,14 @@ func runDoctor(c *cli.Context, p *program) error {
 // examination is how doctor gets at the caller's catalog, and at one of its own.
 func (p *program) examination(from layers) (doctor.Options, error) {
 	s, err := settingsOf(from, p.env)
-	if err != nil && !errors.Is(err, errNoPostgreSQL) {
+	if err != nil {
 		return doctor.Options{}, err
 	}
-	options := doctor.Options{Root: s.root, Tmp: s.tmp, Database: err, Version: p.build.version}
+	options := doctor.Options{Root: s.root, Tmp: s.tmp, PostgreSQL: redacted(s.db.url), Version: p.build.version}
 	given, err := policyOf(from)
 	if err != nil {
 		return options, err
 	}
-	given.database = ""
 	options.MinFree = given.floor
 	options.Catalog = func(ctx context.Context) (string, error) { return p.lookAt(ctx, s) }
 	options.Open = p.throwAway(s, given)
@@ -92,7 +91,7 @@ func (p *program) examination(from layers) (doctor.Options, error) {
 func (p *program) throwAway(s settings, given policy) func(context.Context, string) (*runner.Runner, error) {
 	return func(ctx context.Context, root string) (*runner.Runner, error) {
 		own := s
-		own.root, own.catalog, own.blobs = root, filepath.Join(root, "catalog.db"), filepath.Join(root, "blobs")
+		own.root, own.db, own.blobs = root, database{file: filepath.Join(root, "catalog.db")}, filepath.Join(root, "blobs")
 		h, err := p.openAt(ctx, own, given, p.stderr)
 		if err != nil {
 			return nil, err
@@ -101,15 +100,23 @@ func (p *program) throwAway(s settings, given policy) func(context.Context, stri
 	}
 }
 
-// lookAt opens the catalog and the blob store where both are there, and makes sure that they belong together.
+// lookAt opens the catalog and the blob store where both are there, and makes sure that they belong together. A
+// schema in PostgreSQL is made or migrated by it as by any command.
 func (p *program) lookAt(ctx context.Context, s settings) (string, error) {
-	for _, path := range []string{s.catalog, s.blobs} {
-		switch _, err := os.Stat(path); {
-		case errors.Is(err, fs.ErrNotExist):
-			return path + " is not there yet: the first run makes it", nil
-		case err != nil:
+	missing, err := firstMissing(s.db.file, s.blobs)
+	if err != nil {
+		return "", err
+	}
+	if missing != "" {
+		seen := missing + " is not there yet: the first run makes it"
+		if s.db.file != "" {
+			return seen, nil
+		}
+		c, err := s.db.open(ctx)
+		if err != nil {
 			return "", err
 		}
+		return seen, c.Close()
 	}
 	h, err := p.openAt(ctx, s, policy{}, p.stderr)
 	if err != nil {
@@ -117,6 +124,21 @@ func (p *program) lookAt(ctx context.Context, s settings) (string, error) {
 	}
 	id, _, err := h.runner.Match(ctx)
 	return fmt.Sprintf("catalog %s, with its blob store", id), errors.Join(err, h.Close())
+}
+
+// firstMissing is the first of some paths at which nothing is; an empty one is no path.
+func firstMissing(paths ...string) (string, error) {
+	for _, path := range paths {
+		if path == "" {
+			continue
+		}
+		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+			return path, nil
+		} else if err != nil {
+			return "", err
+		}
+	}
+	return "", nil
 }
 
 // examine prints the report.

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"log/slog"
 	"net/url"
@@ -16,7 +15,7 @@ import (
 func globalFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringFlag{Name: "root", Usage: "keep catalog, blobs and locks in `DIR` (default: $XDG_DATA_HOME/scidex-oci or ~/.local/share/scidex-oci, for root /var/lib/scidex-oci)"},
-		&cli.StringFlag{Name: "db", Usage: "use the catalog at `URL` (default: sqlite://ROOT/catalog.db)"},
+		&cli.StringFlag{Name: "db", Usage: "use the catalog at `URL`, sqlite://PATH or postgres://USER@HOST:PORT/DATABASE (default: sqlite://ROOT/catalog.db)"},
 		&cli.StringFlag{Name: "blobs", Usage: "use the blob store at `URL` (default: file://ROOT/blobs)"},
 		&cli.StringFlag{Name: "tmp", Usage: "make working directories in `DIR` (default: /tmp)"},
 		&cli.StringFlag{Name: "log-level", Usage: "write messages of `LEVEL` debug, info, warn or error and above (default: warn)"},
@@ -26,12 +25,10 @@ func globalFlags() []cli.Flag {
 
 // settings are the global flags, worked out. All paths are absolute.
 type settings struct {
-	root, catalog, blobs, tmp string
-	level                     slog.Level
+	root, blobs, tmp string
+	db               database
+	level            slog.Level
 }
-
-// errNoPostgreSQL is the only error with which settingsOf gives all settings but the catalog.
-var errNoPostgreSQL = errors.New("PostgreSQL is not in this version yet; leave it out or give sqlite://PATH")
 
 // settingsOf works the global flags out. It touches nothing.
 func settingsOf(from layers, env lookup) (settings, error) {
@@ -42,13 +39,13 @@ func settingsOf(from layers, env lookup) (settings, error) {
 			return s, err
 		}
 	}
+	if s.db, err = databaseFor(from, s.root); err != nil {
+		return s, err
+	}
 	if s.blobs, err = blobsPath(from, s.root); err != nil {
 		return s, err
 	}
-	if s.level, err = level(from); err != nil {
-		return s, err
-	}
-	s.catalog, err = catalogPath(from, s.root)
+	s.level, err = level(from)
 	return s, err
 }
 
@@ -66,32 +63,21 @@ func defaultRoot(uid int, env lookup) (string, error) {
 	return "", fmt.Errorf("no place for catalog and blobs: HOME is not set; give --root DIR or set SCIDEX_OCI_ROOT")
 }
 
-func catalogPath(from layers, root string) (string, error) {
-	in, ok := from.given("db")
-	if !ok {
-		return filepath.Join(root, "catalog.db"), nil
-	}
-	given := in.text("db")
-	scheme, rest, _ := strings.Cut(given, "://")
-	switch {
-	case scheme == "sqlite" && rest != "":
-		return absolute(in.dir, rest), nil
-	case scheme == "postgres" || scheme == "postgresql":
-		return "", fmt.Errorf("%s %q: %w", in.label("db"), redacted(given), errNoPostgreSQL)
-	}
-	return "", fmt.Errorf("%s %q: give sqlite://PATH", in.label("db"), redacted(given))
-}
-
 func blobsPath(from layers, root string) (string, error) {
 	in, ok := from.given("blobs")
 	if !ok {
 		return filepath.Join(root, "blobs"), nil
 	}
-	given := in.text("blobs")
+	return blobsAt(in, "blobs")
+}
+
+// blobsAt is the directory that a flag names.
+func blobsAt(in layer, flag string) (string, error) {
+	given := in.text(flag)
 	if rest, ok := strings.CutPrefix(given, "file://"); ok && rest != "" {
 		return absolute(in.dir, rest), nil
 	}
-	return "", fmt.Errorf("%s %q: give file://DIR; no other blob store is in this version", in.label("blobs"), redacted(given))
+	return "", fmt.Errorf("%s %q: give file://DIR; no other blob store is in this version", in.label(flag), redacted(given))
 }
 
 // redacted is a URL without what may be secret: the password and the query. A plain file name is shown;

@@ -25,10 +25,14 @@ func TestSettings(t *testing.T) {
 		flags map[string]string
 		want  settings
 	}{
-		{map[string]string{"root": "r"}, settings{"/here/r", "/here/r/catalog.db", "/here/r/blobs", "/tmp", slog.LevelWarn}},
+		{map[string]string{"root": "r"}, settings{"/here/r", "/here/r/blobs", "/tmp", database{file: "/here/r/catalog.db"}, slog.LevelWarn}},
 		{
 			map[string]string{"root": "/r", "db": "sqlite:///c.db", "blobs": "file://b", "tmp": "/var/tmp", "log-level": "debug"},
-			settings{"/r", "/c.db", "/here/b", "/var/tmp", slog.LevelDebug},
+			settings{"/r", "/here/b", "/var/tmp", database{file: "/c.db"}, slog.LevelDebug},
+		},
+		{
+			map[string]string{"root": "/r", "db": "postgres://u:p@h/d"},
+			settings{"/r", "/r/blobs", "/tmp", database{url: "postgres://u:p@h/d"}, slog.LevelWarn},
 		},
 	}
 	for _, test := range tests {
@@ -60,7 +64,7 @@ func TestDefaultRoot(t *testing.T) {
 func TestBadURLsShowNoSecret(t *testing.T) {
 	const secret = "hunter2"
 	for _, url := range []string{
-		"postgres://user:hunter2@host/db", "postgresql://host/db?password=hunter2", "postgres://user:hun/hunter2@host/db",
+		"postgres://user:hunter2@host:x/db", "postgresql://host/db?password=hunter2&sslmode=x", "postgres://user:hun/hunter2@host/db",
 		"user:hunter2@host/db", "host=h password=hunter2", "mysql://u:hunter2@h/", "postgres://host/db#hunter2", "postgres:hunter2",
 		"s3://key:hunter2@bucket",
 	} {
@@ -71,12 +75,8 @@ func TestBadURLsShowNoSecret(t *testing.T) {
 			}
 		}
 	}
-	_, err := settingsOf(given(map[string]string{"root": "/r", "db": "postgres://u:hunter2@h/d"}), variables(nil))
-	if want := `--db "postgres://u:xxxxx@h/d": PostgreSQL is not in this version yet; leave it out or give sqlite://PATH`; err.Error() != want {
-		t.Errorf("got %v, want %s", err, want)
-	}
-	_, err = settingsOf(given(map[string]string{"root": "/r", "db": "foo.db"}), variables(nil))
-	if want := `--db "foo.db": give sqlite://PATH`; err == nil || err.Error() != want {
+	_, err := settingsOf(given(map[string]string{"root": "/r", "db": "foo.db"}), variables(nil))
+	if want := `--db "foo.db": give sqlite://PATH or postgres://USER@HOST:PORT/DATABASE`; err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
 	}
 }

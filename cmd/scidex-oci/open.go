@@ -7,13 +7,11 @@ import (
 	"io"
 	"log/slog"
 	"os"
-	"path/filepath"
 
 	"github.com/urfave/cli/v2"
 
 	"github.com/scidex-ai/scidex-oci/outputs/blob"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
-	"github.com/scidex-ai/scidex-oci/outputs/catalog/sqlite"
 	"github.com/scidex-ai/scidex-oci/runner"
 	"github.com/scidex-ai/scidex-oci/runner/binds"
 	"github.com/scidex-ai/scidex-oci/runner/sandbox"
@@ -69,13 +67,11 @@ func (p *program) open(ctx context.Context, from layers, log io.Writer) (*house,
 
 // policy is what the operator grants to runs.
 type policy struct {
-	allowed  []binds.Allowed
-	floor    sandbox.Floor
-	database string // kept out of reach of every bind
+	allowed []binds.Allowed
+	floor   sandbox.Floor
 }
 
 func policyOf(from layers) (given policy, err error) {
-	given.database = from.text("db", "")
 	if given.allowed, err = allowances(from, operatorConfig); err != nil {
 		return given, err
 	}
@@ -85,7 +81,7 @@ func policyOf(from layers) (given policy, err error) {
 
 // openAt opens what settings name, and makes it where it is missing.
 func (p *program) openAt(ctx context.Context, s settings, given policy, log io.Writer) (*house, error) {
-	for _, dir := range []string{s.root, filepath.Dir(s.catalog), s.blobs} {
+	for _, dir := range []string{s.root, s.blobs} {
 		if err := os.MkdirAll(dir, 0o700); err != nil {
 			return nil, fmt.Errorf("%w; give another place with --root DIR", err)
 		}
@@ -94,14 +90,14 @@ func (p *program) openAt(ctx context.Context, s settings, given policy, log io.W
 	if err != nil {
 		return nil, err
 	}
-	cat, err := sqlite.Open(ctx, s.catalog)
+	cat, err := s.db.open(ctx)
 	if err != nil {
 		return nil, err
 	}
 	return &house{catalog: cat, blobs: blobs, runner: &runner.Runner{
 		Catalog: cat, Blobs: blobs, Root: s.root, Tmp: s.tmp, MinFree: given.floor, Version: p.build.version,
-		Private:  []string{s.catalog, s.catalog + "-wal", s.catalog + "-shm", s.blobs},
-		Database: given.database, AllowBinds: given.allowed,
+		Private:  append(s.db.private(), s.blobs),
+		Database: s.db.listens(), AllowBinds: given.allowed,
 		Log: slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: s.level})),
 	}}, nil
 }

@@ -45,6 +45,10 @@ _scidex_oci() {
         --state) COMPREPLY=($(compgen -W "queued running complete failed canceled error lost" -- "$current")); return ;;
         --reason) COMPREPLY=($(compgen -W "exit signal timeout out_of_memory pids_limit work_full host_full output_missing not_found not_invocable stopped supervisor_lost harvest commit export sandbox request" -- "$current")); return ;;
         --limit) COMPREPLY=($(compgen -f -- "$current")); return ;;
+        --from) COMPREPLY=($(compgen -f -- "$current")); return ;;
+        --to) COMPREPLY=($(compgen -f -- "$current")); return ;;
+        --from-blobs) COMPREPLY=($(compgen -f -- "$current")); return ;;
+        --to-blobs) COMPREPLY=($(compgen -f -- "$current")); return ;;
         --target) COMPREPLY=($(compgen -f -- "$current")); return ;;
     esac
     for ((i = 1; i < COMP_CWORD; i++)); do
@@ -61,6 +65,10 @@ _scidex_oci() {
             "outputs cat") path="outputs cat" ;;
             "outputs export") path="outputs export" ;;
             "rm") path="rm" ;;
+            "catalog") path="catalog" ;;
+            "catalog migrate") path="catalog migrate" ;;
+            "catalog check") path="catalog check" ;;
+            "catalog copy") path="catalog copy" ;;
             "gc") path="gc" ;;
             "doctor") path="doctor" ;;
             "selftest") path="selftest" ;;
@@ -68,7 +76,7 @@ _scidex_oci() {
         esac
     done
     case "$path" in
-        "") words="run spec ls show logs outputs rm gc doctor selftest completion --root --db --blobs --tmp --log-level --config --help -h --version -v" ;;
+        "") words="run spec ls show logs outputs rm catalog gc doctor selftest completion --root --db --blobs --tmp --log-level --config --help -h --version -v" ;;
         "run") words="--id --data --docs --project --input --script --stage --export --env --secret --label --output --exclude --rootfs --ids --memory --cpus --pids --timeout --grace --log-size --work-size --work-files --work-storage --limits --network --keep --file -f --again --audit --min-free --overwrite --json --quiet -q --help -h --root --db --blobs --tmp --log-level --config --help -h --version -v" ;;
         "spec") words="--id --data --docs --project --input --script --stage --export --env --secret --label --output --exclude --rootfs --ids --memory --cpus --pids --timeout --grace --log-size --work-size --work-files --work-storage --limits --network --keep --file -f --again --audit --min-free --bundle --help -h --root --db --blobs --tmp --log-level --config --help -h --version -v" ;;
         "ls") words="--since --until --state --reason --label --limit --json --quiet -q --help -h --root --db --blobs --tmp --log-level --config --help -h --version -v" ;;
@@ -79,6 +87,10 @@ _scidex_oci() {
         "outputs cat") words="--help -h --root --db --blobs --tmp --log-level --config --help -h --version -v" ;;
         "outputs export") words="--overwrite --help -h --root --db --blobs --tmp --log-level --config --help -h --version -v" ;;
         "rm") words="--help -h --root --db --blobs --tmp --log-level --config --help -h --version -v" ;;
+        "catalog") words="migrate check copy --help -h --root --db --blobs --tmp --log-level --config --help -h --version -v" ;;
+        "catalog migrate") words="--help -h --root --db --blobs --tmp --log-level --config --help -h --version -v" ;;
+        "catalog check") words="--digests --json --help -h --root --db --blobs --tmp --log-level --config --help -h --version -v" ;;
+        "catalog copy") words="--from --to --from-blobs --to-blobs --json --help -h --root --db --blobs --tmp --log-level --config --help -h --version -v" ;;
         "gc") words="--dry-run --json --help -h --root --db --blobs --tmp --log-level --config --help -h --version -v" ;;
         "doctor") words="--data --docs --project --input --env --secret --label --rootfs --ids --memory --cpus --pids --timeout --grace --log-size --work-size --work-files --work-storage --limits --network --audit --min-free --json --help -h --root --db --blobs --tmp --log-level --config --help -h --version -v" ;;
         "selftest") words="--data --docs --project --input --env --secret --label --rootfs --ids --memory --cpus --pids --timeout --grace --log-size --work-size --work-files --work-storage --limits --network --audit --min-free --target --last --json --help -h --root --db --blobs --tmp --log-level --config --help -h --version -v" ;;

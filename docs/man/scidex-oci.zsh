@@ -157,6 +157,45 @@ _scidex_oci_rm() {
         '*-h[show help]' \
         '*:argument:_files'
 }
+_scidex_oci_catalog() {
+    local line state
+    _arguments -C \
+        '*--help[show help]' \
+        '*-h[show help]' \
+        '1: :->command' '*:: :->rest'
+    case $state in
+    command) _values command 'migrate[bring the schema of the catalog to the version of this program]' 'check[compare the rows of the catalog with the blobs]' 'copy[copy a catalog into another, as from SQLite into PostgreSQL]' ;;
+    rest) (( $+functions[_scidex_oci_catalog_$line[1]] )) && _scidex_oci_catalog_$line[1] ;;
+    esac
+}
+_scidex_oci_catalog_migrate() {
+    local line state
+    _arguments -C \
+        '*--help[show help]' \
+        '*-h[show help]' \
+        '*:argument:_files'
+}
+_scidex_oci_catalog_check() {
+    local line state
+    _arguments -C \
+        '*--digests[read every blob and verify its digest]' \
+        '*--json[print one JSON object]' \
+        '*--help[show help]' \
+        '*-h[show help]' \
+        '*:argument:_files'
+}
+_scidex_oci_catalog_copy() {
+    local line state
+    _arguments -C \
+        '*--from=[copy the catalog at URL]:url:_files' \
+        '*--to=[copy into the catalog at URL, which is made where there is none]:url:_files' \
+        '*--from-blobs=[the blob store of --from is at URL (default\: that of --blobs)]:url:_files' \
+        '*--to-blobs=[the blob store of --to is at URL (default\: that of --from)]:url:_files' \
+        '*--json[print one JSON object]' \
+        '*--help[show help]' \
+        '*-h[show help]' \
+        '*:argument:_files'
+}
 _scidex_oci_gc() {
     local line state
     _arguments -C \
@@ -239,7 +278,7 @@ _scidex_oci() {
     local line state
     _arguments -C \
         '*--root=[keep catalog, blobs and locks in DIR (default\: $XDG_DATA_HOME/scidex-oci or ~/.local/share/scidex-oci, for root /var/lib/scidex-oci)]:dir:_files' \
-        '*--db=[use the catalog at URL (default\: sqlite\://ROOT/catalog.db)]:url:_files' \
+        '*--db=[use the catalog at URL, sqlite\://PATH or postgres\://USER@HOST\:PORT/DATABASE (default\: sqlite\://ROOT/catalog.db)]:url:_files' \
         '*--blobs=[use the blob store at URL (default\: file\://ROOT/blobs)]:url:_files' \
         '*--tmp=[make working directories in DIR (default\: /tmp)]:dir:_files' \
         '*--log-level=[write messages of LEVEL debug, info, warn or error and above (default\: warn)]:level:(debug info warn error)' \
@@ -250,7 +289,7 @@ _scidex_oci() {
         '*-v[print the version and what it was built with]' \
         '1: :->command' '*:: :->rest'
     case $state in
-    command) _values command 'run[run an analysis, harvest and commit its outputs]' 'spec[print the OCI config.json that run would use, or write a bundle]' 'ls[list runs, the newest first]' 'show[show the result of a run]' 'logs[print the kept standard output and standard error of a run]' 'outputs[list, print and export the outputs of a run]' 'rm[remove runs that have ended, their rows and kept directories]' 'gc[remove what killed runs left, and blobs that nothing names]' 'doctor[find out whether runs work on this host, and what cures it where not]' 'selftest[prove on this host that an analysis reaches nothing]' 'completion[print the completion script of a shell]' ;;
+    command) _values command 'run[run an analysis, harvest and commit its outputs]' 'spec[print the OCI config.json that run would use, or write a bundle]' 'ls[list runs, the newest first]' 'show[show the result of a run]' 'logs[print the kept standard output and standard error of a run]' 'outputs[list, print and export the outputs of a run]' 'rm[remove runs that have ended, their rows and kept directories]' 'catalog[migrate, check and copy the catalog]' 'gc[remove what killed runs left, and blobs that nothing names]' 'doctor[find out whether runs work on this host, and what cures it where not]' 'selftest[prove on this host that an analysis reaches nothing]' 'completion[print the completion script of a shell]' ;;
     rest) (( $+functions[_scidex_oci_$line[1]] )) && _scidex_oci_$line[1] ;;
     esac
 }

@@ -45,12 +45,51 @@ func (s *Store) SetCatalogID(id string) error {
 	return err
 }
 
+// ChangeCatalogID gives the store of one catalog to another, which has a row for all that the first has rows for.
+// The same call again is no error. It is for the holder of Sweep.
+func (s *Store) ChangeCatalogID(from, to string) error {
+	if err := checkID(to); err != nil {
+		return fmt.Errorf("blob store: %w", err)
+	}
+	got, err := s.CatalogID()
+	switch {
+	case err != nil || got == to:
+		return err
+	case got != "" && got != from:
+		return fmt.Errorf("blob store %s belongs to the catalog %s, not to %s", s.dir, got, from)
+	}
+	if err := s.replaceID(to); err != nil {
+		return fmt.Errorf("blob store: catalog id: %w", err)
+	}
+	return nil
+}
+
+// Same reports whether two stores are one.
+func Same(a, b *Store) (bool, error) {
+	ours, err := os.Stat(a.dir)
+	if err != nil {
+		return false, fmt.Errorf("blob store: %w", err)
+	}
+	theirs, err := os.Stat(b.dir)
+	if err != nil {
+		return false, fmt.Errorf("blob store: %w", err)
+	}
+	return os.SameFile(ours, theirs), nil
+}
+
 // writeID writes the file whole or not at all, and never over another one.
 func (s *Store) writeID(id string) error {
-	to := filepath.Join(s.dir, idFile)
-	if _, err := os.Lstat(to); err == nil {
+	if _, err := os.Lstat(filepath.Join(s.dir, idFile)); err == nil {
 		return fs.ErrExist
 	}
+	return s.placeID(id, os.Link)
+}
+
+// replaceID puts another file in the place of the one there is.
+func (s *Store) replaceID(id string) error { return s.placeID(id, os.Rename) }
+
+// placeID writes a temporary file and lets place give it its name.
+func (s *Store) placeID(id string, place func(temp, to string) error) error {
 	gate, err := s.lock(ingestDir, unix.LOCK_SH) // keeps CleanIngests from the temporary file
 	if err != nil {
 		return err
@@ -66,7 +105,7 @@ func (s *Store) writeID(id string) error {
 	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
 		return err
 	}
-	if err := os.Link(temp, to); err != nil {
+	if err := place(temp, filepath.Join(s.dir, idFile)); err != nil {
 		return err
 	}
 	return syncDir(s.dir)

@@ -30,8 +30,8 @@ type Options struct {
 	// Catalog opens the caller's catalog and blob store, looks whether they belong together, and closes them. It
 	// makes none: it says so where there is none yet.
 	Catalog func(ctx context.Context) (seen string, err error)
-	// Database is what is wrong with a --db that this version cannot use; nil where it can.
-	Database error
+	// PostgreSQL is the catalog's URL without a password, empty where it is in SQLite.
+	PostgreSQL string
 	// Open makes a catalog and a blob store in the empty directory root, or opens those that are there, and
 	// returns a runner for them as the caller's flags have it.
 	Open func(ctx context.Context, root string) (*runner.Runner, error)

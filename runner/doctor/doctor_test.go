@@ -182,7 +182,7 @@ func TestControllers(t *testing.T) {
 	e = &examination{}
 	e.controllers(roadV1, &cgroup.Parent{Version: 1}, cgroup.Effective{Memory: 5, Pids: 6}, nil)
 	check(t, e.report.of(roadV1+"memory"), OK, "5 bytes")
-	check(t, e.report.of(roadV1+"cpu"), Warn, "not delegated", "mount the cpu controller")
+	check(t, e.report.of(roadV1+"cpu"), Warn, "not delegated", "mount -t cgroup -o cpu cgroup")
 }
 
 // TestPlaceless wants a host without control groups to refuse runs, or to hold what can be held.

@@ -161,9 +161,6 @@ func (e *examination) withoutCPU(f Finding, parent *cgroup.Parent) Finding {
 	grant := parent.GrantCPU()
 	f.Status, f.Seen, f.Means = Warn, "the cpu controller is not delegated", "nothing holds a run to its CPUs, and --cpus is refused"
 	f.Cure, f.Command = grant, command(grant, "systemd-run --scope -p Delegate=yes scidex-oci run COMMAND")
-	if parent.Version == 1 {
-		f.Command = "mount -t cgroup -o cpu,cpuacct cgroup /sys/fs/cgroup/cpu,cpuacct"
-	}
 	return f
 }
 

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/docker/go-units"
 	"golang.org/x/sys/unix"
@@ -119,22 +120,29 @@ func kind(magic int64) string {
 // remote are the file systems of other hosts.
 var remote = map[int64]bool{unix.NFS_SUPER_MAGIC: true, unix.CIFS_SUPER_MAGIC: true, unix.SMB2_SUPER_MAGIC: true, unix.V9FS_MAGIC: true}
 
+// answering is how long a server may take.
+const answering = 10 * time.Second
+
 // catalog opens the caller's.
 func (e *examination) catalog(ctx context.Context) {
-	if err := e.options.Database; err != nil {
+	f := Finding{
+		Code: CodeCatalog, Status: OK, Means: "runs and their outputs are kept",
+		Cure: "give another catalog and blob store", Command: "scidex-oci --root DIR run COMMAND",
+	}
+	if url := e.options.PostgreSQL; url != "" {
 		e.needless(CodeCatalog, "the catalog is not in SQLite")
-		e.add(Finding{
-			Code: CodePostgreSQL, Status: Fail, Seen: err.Error(), Means: "runs are refused",
-			Cure: "leave --db and SCIDEX_OCI_DB out, or name a file", Command: "scidex-oci --db sqlite:///PATH run COMMAND",
-		})
-		return
+		f.Code, f.Cure, f.Command = CodePostgreSQL, "see to it that the server answers this", "pg_isready -d '"+url+"'"
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, answering)
+		defer cancel()
+	} else {
+		defer e.needless(CodePostgreSQL, "the catalog is in SQLite")
 	}
 	seen, err := e.options.Catalog(ctx)
-	f := Finding{Code: CodeCatalog, Status: OK, Seen: seen, Means: "runs and their outputs are kept"}
-	if err != nil {
+	if f.Seen = seen; err != nil {
 		f.Status, f.Seen, f.Means = Fail, err.Error(), "no run can start: it could not be kept"
-		f.Cure, f.Command = "give another catalog and blob store", "scidex-oci --root DIR run COMMAND"
+	} else {
+		f.Cure, f.Command = "", ""
 	}
 	e.add(f)
-	e.needless(CodePostgreSQL, "the catalog is in SQLite")
 }

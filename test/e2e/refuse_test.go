@@ -115,7 +115,7 @@ var onCommandLine = map[string]refusal{
 	"again with id":      {args: flags("--again", "$ID", "--id", "$ID"), words: flags("--again", "--id")},
 	"config missing":     {args: flags("--config", "nowhere.yaml", "--", "true"), words: flags("config file", "nowhere.yaml")},
 	"config unknown key": {args: flags("--config", "config.yaml", "--", "true"), words: flags("config.yaml", "line 2", `"memroy"`, `did you mean "memory"?`)},
-	"db postgres":        {args: flags("--db", "postgres://me:geheim@db.example/scidex", "--", "true"), words: flags("postgres://me:xxxxx@db.example", "sqlite://PATH")},
+	"db bad URL":         {args: flags("--db", "postgres://me:geheim@127.0.0.1:x/scidex", "--", "true"), words: flags("postgres://USER@HOST:PORT/DATABASE")},
 	"db unknown":         {args: flags("--db", "mysql://x", "--", "true"), words: flags("mysql://x", "sqlite://PATH")},
 	"blobs unknown":      {args: flags("--blobs", "s3://bucket", "--", "true"), words: flags("s3://bucket", "file://DIR")},
 	"not a switch":       {args: flags("--quiet=maybe", "--", "true"), words: flags("--quiet", `"maybe"`, "true or false")},

@@ -336,7 +336,7 @@ func (r result) checkSeries() (wrong []error) {
 	if s.Source != "cgroup" && (s.Source != "processes" || r.enforcement("memory").By == "cgroup" || len(u.Sampled) != 2) {
 		wrong = append(wrong, fmt.Errorf("series from %q, sampled %q", s.Source, u.Sampled))
 	}
-	if slices.Max(s.MemoryBytes) != u.MemoryPeakBytes || slices.Max(s.Pids) != u.PidsPeak || r.State != "lost" && (s.TMS[n-1] != u.WallMS) {
+	if slices.Max(s.MemoryBytes) != u.MemoryPeakBytes || slices.Max(s.Pids) != u.PidsPeak || s.TMS[n-1] != u.WallMS {
 		wrong = append(wrong, fmt.Errorf("series %+v with usage %+v", s, u))
 	}
 	return wrong

@@ -27,9 +27,16 @@ const processRuns = 5
 
 // Main is the TestMain of a package that runs the suite.
 func Main(m *testing.M, d Driver) {
+	Play(d)
+	os.Exit(m.Run())
+}
+
+// Play is for a TestMain with something to do of its own: in a process that the suite has started it plays that
+// process' role and ends it, in others it does nothing.
+func Play(d Driver) {
 	role := os.Getenv(envRole)
 	if role == "" {
-		os.Exit(m.Run())
+		return
 	}
 	if err := play(d, role, os.Getenv(envAddress), os.Getenv(envName)); err != nil {
 		fmt.Fprintln(os.Stderr, err)

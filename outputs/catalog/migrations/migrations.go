@@ -11,11 +11,14 @@ import (
 	"github.com/pressly/goose/v3"
 )
 
-//go:embed sqlite/*.sql
+//go:embed sqlite/*.sql postgres/*.sql
 var files embed.FS
 
 // SQLite returns the migrations of the SQLite dialect.
 func SQLite() (fs.FS, error) { return fs.Sub(files, "sqlite") }
+
+// Postgres returns the migrations of the PostgreSQL dialect. They are in the schema "scidex_oci", which must exist.
+func Postgres() (fs.FS, error) { return fs.Sub(files, "postgres") }
 
 // Latest returns the highest version among the migrations at the root of fsys. It reads names only,
 // so that a program that finds its database up to date need not parse any.

@@ -8,23 +8,27 @@ import (
 )
 
 // Versions count up from 1 without a gap, so that "version 3" means the third file.
-func TestSQLiteVersionsAreConsecutive(t *testing.T) {
-	fsys, err := SQLite()
-	if err != nil {
-		t.Fatal(err)
-	}
-	names, err := fs.Glob(fsys, "*.sql")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i, name := range names {
-		if want := fmt.Sprintf("%05d_", i+1); name[:6] != want {
-			t.Errorf("migration %q: want a name that begins with %q", name, want)
-		}
-	}
-	latest, err := Latest(fsys)
-	if err != nil || latest != int64(len(names)) {
-		t.Errorf("Latest = %d, %v, want %d", latest, err, len(names))
+func TestVersionsAreConsecutive(t *testing.T) {
+	for name, dialect := range map[string]func() (fs.FS, error){"sqlite": SQLite, "postgres": Postgres} {
+		t.Run(name, func(t *testing.T) {
+			fsys, err := dialect()
+			if err != nil {
+				t.Fatal(err)
+			}
+			names, err := fs.Glob(fsys, "*.sql")
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i, name := range names {
+				if want := fmt.Sprintf("%05d_", i+1); name[:6] != want {
+					t.Errorf("migration %q: want a name that begins with %q", name, want)
+				}
+			}
+			latest, err := Latest(fsys)
+			if err != nil || latest != int64(len(names)) {
+				t.Errorf("Latest = %d, %v, want %d", latest, err, len(names))
+			}
+		})
 	}
 }
 

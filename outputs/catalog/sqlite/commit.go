@@ -24,10 +24,7 @@ func (c *Catalog) Commit(ctx context.Context, run catalog.Run, next func() (outp
 }
 
 func (c *Catalog) commit(ctx context.Context, run catalog.Run, next func() (outputs.Entry, error)) error {
-	if !run.State.Final() {
-		return fmt.Errorf("state %q is not final", run.State)
-	}
-	if err := checkEvents(run.Events); err != nil {
+	if err := run.ValidateEnd(); err != nil {
 		return err
 	}
 	cancelled := ctx.Err

@@ -59,15 +59,6 @@ func scanEvent(row interface{ Scan(...any) error }) (catalog.Event, error) {
 	return event, err
 }
 
-func checkEvents(events []catalog.Event) error {
-	for i, event := range events {
-		if err := event.Validate(); err != nil {
-			return fmt.Errorf("event %d: %w", i+1, err)
-		}
-	}
-	return nil
-}
-
 func insertEvents(ctx context.Context, tx *sql.Conn, run catalog.Run) (err error) {
 	if len(run.Events) == 0 {
 		return nil

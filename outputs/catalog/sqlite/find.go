@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 )
@@ -53,25 +52,13 @@ func (c *Catalog) find(ctx context.Context, name catalog.Name) (catalog.Run, err
 	return c.get(ctx, catalog.Key{ID: id, Attempt: name.Attempt})
 }
 
-// shown is how many ids an ambiguous prefix is answered with.
-const shown = 5
-
 // resolve returns the one id that is prefix or begins with it.
 func (c *Catalog) resolve(ctx context.Context, prefix string) (string, error) {
-	ids, err := c.beginWith(ctx, prefix, shown+1)
-	switch {
-	case err != nil:
+	ids, err := c.beginWith(ctx, prefix, catalog.MostIDs)
+	if err != nil {
 		return "", err
-	case len(ids) == 0:
-		return "", catalog.ErrNotFound
-	case ids[0] == prefix || len(ids) == 1: // a prefix sorts before all that begin with it
-		return ids[0], nil
 	}
-	more := ""
-	if len(ids) > shown {
-		ids, more = ids[:shown], " and more"
-	}
-	return "", fmt.Errorf("%w: it begins %s%s", catalog.ErrAmbiguous, strings.Join(ids, ", "), more)
+	return catalog.OneID(prefix, ids)
 }
 
 // beginWith returns up to limit ids that begin with prefix, in order. A range of the primary key knows

@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"unicode/utf8"
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 )
@@ -15,7 +14,7 @@ func (c *Catalog) Create(ctx context.Context, run catalog.Run) error {
 	if run.State == "" {
 		run.State = catalog.Running
 	}
-	if err := checkNew(run); err != nil {
+	if err := run.ValidateIntent(); err != nil {
 		return fmt.Errorf("create run %q: %w", label(run.Key), err)
 	}
 	err := c.write(ctx, func(ctx context.Context, tx *sql.Conn) error {
@@ -33,25 +32,6 @@ func (c *Catalog) Create(ctx context.Context, run catalog.Run) error {
 	})
 	if err != nil {
 		return fmt.Errorf("create run %q: %w", label(run.Key), explain(err))
-	}
-	return nil
-}
-
-func checkNew(run catalog.Run) error {
-	switch {
-	case run.ID == "" || !utf8.ValidString(run.ID):
-		return errors.New("this cannot be an id")
-	case run.Attempt < 1:
-		return errors.New("attempts count from 1")
-	case run.CreatedAt.IsZero():
-		return errors.New("the time of creation is missing")
-	case run.State.Final():
-		return fmt.Errorf("state %q is final; only a commit ends a run", run.State)
-	}
-	for key, value := range run.Labels {
-		if !utf8.ValidString(key) || !utf8.ValidString(value) {
-			return fmt.Errorf("label %q=%q is not UTF-8", key, value)
-		}
 	}
 	return nil
 }

@@ -46,17 +46,21 @@ def sysv(size):
 
 def posix(size):
     """shm_open(3), as everybody uses it: the size is taken first, what is not there is a SIGBUS."""
-    fd = os.open(f"/dev/shm/hog-{os.getpid()}", os.O_RDWR | os.O_CREAT | os.O_EXCL)
+    path = f"/dev/shm/hog-{os.getpid()}"
+    fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL)
+    os.unlink(path)
     os.ftruncate(fd, size)
     touch(mmap.mmap(fd, size), size)
 
 
 def fill(path, size):
+    """A file that goes with the program, also where that runs outside."""
     path = os.path.join(path, f"hog-{os.getpid()}")
-    with open(path, "wb", buffering=0) as f:
-        for _ in range(size // MIB):
-            f.write(b"x" * MIB)
-    return path
+    f = open(path, "w+b", buffering=0)
+    os.unlink(path)
+    for _ in range(size // MIB):
+        f.write(b"x" * MIB)
+    return f
 
 
 def tmp(size):
@@ -64,8 +68,9 @@ def tmp(size):
 
 
 def tmpfs(size):
-    fill("/tmp", size)
+    first = fill("/tmp", size)
     fill("/dev/shm", size)
+    first.close()
 
 
 def home(size):
@@ -74,14 +79,13 @@ def home(size):
 
 def page_cache(size):
     """Pages of files: written ones, read ones, mapped ones."""
-    path = fill(WORK, size)
-    with open(path, "rb", buffering=0) as f:
+    with fill(WORK, size) as f:
+        f.seek(0)
         while f.read(MIB):
             pass
         with mmap.mmap(f.fileno(), 0, prot=mmap.PROT_READ) as pages:
             for at in range(0, size, 4096):
                 pages[at]
-    os.unlink(path)
 
 
 def children(size):

@@ -1,0 +1,244 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/docker/go-units"
+	"github.com/urfave/cli/v2"
+
+	"github.com/scidex-ai/scidex-oci/outputs/blob"
+	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/catalog/postgres"
+	"github.com/scidex-ai/scidex-oci/outputs/store"
+)
+
+func newCatalogCommand(p *program) *cli.Command {
+	return &cli.Command{
+		Name:        "catalog",
+		Usage:       "migrate, check and copy the catalog",
+		UsageText:   "scidex-oci catalog migrate|check|copy",
+		Subcommands: []*cli.Command{newCatalogMigrate(p), newCatalogCheck(p), newCatalogCopy(p)},
+	}
+}
+
+func newCatalogMigrate(p *program) *cli.Command {
+	return &cli.Command{
+		Name:      "migrate",
+		Usage:     "bring the schema of the catalog to the version of this program",
+		UsageText: "scidex-oci catalog migrate",
+		Description: `Every command does so by itself where it may. A PostgreSQL role that may not change the schema needs
+this, run by a member of scidex_admin. SQLite is backed up before; PostgreSQL is yours to back up.`,
+		Action: func(c *cli.Context) error {
+			if _, err := words(c, 0, 0); err != nil {
+				return err
+			}
+			from, err := p.layers(c)
+			if err != nil {
+				return err
+			}
+			return p.migrate(c.Context, from)
+		},
+	}
+}
+
+func (p *program) migrate(ctx context.Context, from layers) error {
+	s, err := settingsOf(from, p.env)
+	if err != nil {
+		return err
+	}
+	if s.db.url == "" {
+		c, err := s.db.open(ctx)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintln(p.stdout, "the catalog has the newest schema")
+		return c.Close()
+	}
+	before, after, err := postgres.Migrate(ctx, s.db.url)
+	if err != nil {
+		return err
+	}
+	if before == after {
+		fmt.Fprintf(p.stdout, "the catalog has the newest schema, version %d\n", after)
+	} else {
+		fmt.Fprintf(p.stdout, "migrated the catalog from version %d to %d\n", before, after)
+	}
+	return nil
+}
+
+func newCatalogCheck(p *program) *cli.Command {
+	return &cli.Command{
+		Name:      "check",
+		Usage:     "compare the rows of the catalog with the blobs",
+		UsageText: "scidex-oci catalog check [--digests] [--json]",
+		Description: `Every blob that an output, log or script of a run names must be there, those of outputs with the size of
+the row. Runs of other hosts may have their blobs in stores of those hosts. Blobs that no run names are counted.
+It changes nothing.`,
+		Flags: []cli.Flag{
+			&cli.BoolFlag{Name: "digests", Usage: "read every blob and verify its digest", DisableDefaultText: true},
+			&cli.BoolFlag{Name: "json", Usage: "print one JSON object", DisableDefaultText: true},
+		},
+		Action: func(c *cli.Context) error {
+			if _, err := words(c, 0, 0); err != nil {
+				return err
+			}
+			return p.visit(c, func(h *house, from layers) error { return runCatalogCheck(c.Context, p, h, from) })
+		},
+	}
+}
+
+func runCatalogCheck(ctx context.Context, p *program, h *house, from layers) error {
+	digests, err := from.on("digests")
+	if err != nil {
+		return err
+	}
+	asJSON, err := from.on("json")
+	if err != nil {
+		return err
+	}
+	host, err := os.Hostname()
+	if err != nil {
+		return err
+	}
+	report, err := store.Store{Catalog: h.catalog, Blobs: h.blobs}.Check(ctx, store.Options{
+		Host: host, Digests: digests,
+		Problem: func(key catalog.Key, what string) {
+			if key.ID != "" {
+				what = "run " + attempt(key) + ": " + what
+			}
+			fmt.Fprintln(p.stderr, escape(what))
+		},
+	})
+	if err != nil {
+		return err
+	}
+	if asJSON {
+		err = writeJSON(p.stdout, report)
+	} else {
+		printChecked(p.stdout, report, digests)
+	}
+	if report.Problems > 0 {
+		err = errors.Join(err, fmt.Errorf("%s found in the catalog; see above", counted(int(report.Problems), "problem")))
+	}
+	return err
+}
+
+func printChecked(w io.Writer, r store.Report, digests bool) {
+	fmt.Fprintf(w, "catalog    %s\nruns       %d\nreferences %d to blobs, %d problems\n", r.CatalogID, r.Runs, r.References, r.Problems)
+	if digests {
+		fmt.Fprintf(w, "verified   %d blobs\n", r.Verified)
+	}
+	if r.Elsewhere > 0 {
+		fmt.Fprintf(w, "elsewhere  %d references of other hosts' runs\n", r.Elsewhere)
+	}
+	fmt.Fprintf(w, "orphans    %d blobs that no run names, %s\n", r.Orphans, units.BytesSize(float64(r.OrphanBytes)))
+}
+
+func newCatalogCopy(p *program) *cli.Command {
+	return &cli.Command{
+		Name:      "copy",
+		Usage:     "copy a catalog into another, as from SQLite into PostgreSQL",
+		UsageText: "scidex-oci catalog copy --from URL --to URL [--from-blobs URL] [--to-blobs URL] [--json]",
+		Description: `All ended runs are copied, with what belongs to them, read back and compared. A copy that was interrupted is
+finished by another. Where both catalogs use one blob store, it is handed to the new one at the end: the old
+one can be read, but nothing writes to it any more. So no run may be under way then. With another store in
+--to-blobs the blobs are copied too, runs that have not ended are left out, and the old catalog stays in use.`,
+		Flags: []cli.Flag{
+			&cli.StringFlag{Name: "from", Usage: "copy the catalog at `URL`"},
+			&cli.StringFlag{Name: "to", Usage: "copy into the catalog at `URL`, which is made where there is none"},
+			&cli.StringFlag{Name: "from-blobs", Usage: "the blob store of --from is at `URL` (default: that of --blobs)"},
+			&cli.StringFlag{Name: "to-blobs", Usage: "the blob store of --to is at `URL` (default: that of --from)"},
+			&cli.BoolFlag{Name: "json", Usage: "print one JSON object", DisableDefaultText: true},
+		},
+		Action: func(c *cli.Context) error {
+			if _, err := words(c, 0, 0); err != nil {
+				return err
+			}
+			from, err := p.layers(c)
+			if err != nil {
+				return err
+			}
+			return runCatalogCopy(c.Context, p, from)
+		},
+	}
+}
+
+func runCatalogCopy(ctx context.Context, p *program, flags layers) error {
+	asJSON, err := flags.on("json")
+	if err != nil {
+		return err
+	}
+	s, err := settingsOf(flags, p.env)
+	if err != nil {
+		return err
+	}
+	source, err := openStore(ctx, flags, "from", s.blobs)
+	if err != nil {
+		return err
+	}
+	defer source.Catalog.Close()
+	target, err := openStore(ctx, flags, "to", source.dir)
+	if err != nil {
+		return err
+	}
+	copied, err := store.Copy(ctx, source.Store, target.Store)
+	for _, key := range copied.NotEnded {
+		fmt.Fprintf(p.stderr, "left out   %s, which has not ended\n", escape(attempt(key)))
+	}
+	if err := errors.Join(err, target.Catalog.Close()); err != nil {
+		return err
+	}
+	if asJSON {
+		return writeJSON(p.stdout, copied)
+	}
+	printCopied(p.stdout, copied)
+	return nil
+}
+
+// openedStore is a catalog and blob store of a copy.
+type openedStore struct {
+	store.Store
+	dir string
+}
+
+// openStore opens the catalog that a flag names and the blob store of the flag beside it.
+func openStore(ctx context.Context, flags layers, name, blobs string) (openedStore, error) {
+	in, ok := flags.given(name)
+	if !ok {
+		return openedStore{}, usagef("catalog copy needs --from URL and --to URL")
+	}
+	db, err := databaseAt(in, name)
+	if err != nil {
+		return openedStore{}, err
+	}
+	if in, ok := flags.given(name + "-blobs"); ok {
+		if blobs, err = blobsAt(in, name+"-blobs"); err != nil {
+			return openedStore{}, err
+		}
+	}
+	s, err := blob.Open(blobs)
+	if err != nil {
+		return openedStore{}, err
+	}
+	c, err := db.open(ctx)
+	if err != nil {
+		return openedStore{}, err
+	}
+	return openedStore{Store: store.Store{Catalog: c, Blobs: s}, dir: blobs}, nil
+}
+
+func printCopied(w io.Writer, c store.Copied) {
+	fmt.Fprintf(w, "copied     %d runs, %d were there; %d entries compared\n", c.Runs, c.Already, c.Outputs)
+	if c.Selftests > 0 {
+		fmt.Fprintf(w, "           %d reports of selftests\n", c.Selftests)
+	}
+	if c.TookOver {
+		fmt.Fprintf(w, "blobs      the store now belongs to catalog %s\n", c.CatalogID)
+	} else {
+		fmt.Fprintf(w, "blobs      %d copied, %s\n", c.Blobs, units.BytesSize(float64(c.BlobBytes)))
+	}
+}

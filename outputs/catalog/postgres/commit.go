@@ -1,0 +1,163 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/scidex-ai/scidex-oci/outputs"
+	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+)
+
+// verdictOutput is the verdict of an entry that was not rejected.
+const verdictOutput = "output"
+
+// Commit writes the final state of a run, its events and its outputs in one transaction. A server that cannot be
+// reached is tried for a minute, before the first entry is asked for; so is it after a COMMIT whose reply was
+// lost, to see whether it was committed.
+func (c *Catalog) Commit(ctx context.Context, run catalog.Run, next func() (outputs.Entry, error)) error {
+	err := c.commit(ctx, run, next)
+	if err != nil {
+		return fmt.Errorf("commit run %q: %w", label(run.Key), c.explain(err))
+	}
+	return nil
+}
+
+func (c *Catalog) commit(ctx context.Context, run catalog.Run, next func() (outputs.Entry, error)) error {
+	if err := run.ValidateEnd(); err != nil {
+		return err
+	}
+	err := c.writePatiently(ctx, func(ctx context.Context, tx pgx.Tx) error {
+		ended, err := hasEnded(ctx, tx, run)
+		if err != nil || ended {
+			return err
+		}
+		counted, err := insertEntries(ctx, tx, run.Key, next)
+		if err != nil {
+			return err
+		}
+		if err := insertBlobs(ctx, tx, run); err != nil {
+			return err
+		}
+		if err := insertEvents(ctx, tx, run); err != nil {
+			return err
+		}
+		return end(ctx, tx, run, counted)
+	})
+	var unknown *outcomeUnknown
+	if errors.As(err, &unknown) {
+		return c.look(ctx, run, unknown)
+	}
+	return err
+}
+
+// look tells whether a commit came about whose reply was lost. The lock of the row waits for the server's end of
+// the lost connection, which may not have come to the COMMIT yet.
+func (c *Catalog) look(ctx context.Context, run catalog.Run, unknown *outcomeUnknown) error {
+	var ended bool
+	err := retry(ctx, c.patience, func() error {
+		return c.write(ctx, func(ctx context.Context, tx pgx.Tx) (err error) {
+			ended, err = hasEnded(ctx, tx, run)
+			return err
+		})
+	})
+	switch {
+	case errors.Is(err, catalog.ErrEnded), errors.Is(err, catalog.ErrNotFound):
+		return err
+	case err != nil:
+		return fmt.Errorf("%w; whether it was committed could not be seen: %w", unknown, c.explain(err))
+	case !ended:
+		return fmt.Errorf("%w; nothing of it was committed", unknown)
+	}
+	return nil
+}
+
+// totals counts the entries of a run.
+type totals struct{ outputs, rejected int64 }
+
+// end writes what is known of a run only when it is over.
+func end(ctx context.Context, tx pgx.Tx, run catalog.Run, counted totals) error {
+	_, err := tx.Exec(ctx, `UPDATE scidex_oci.analysis_run
+		SET state = $3, reason = $4, message = $5, exit_code = $6, signal = $7,
+			started_at = coalesce($8, started_at), finished_at = $9,
+			place = coalesce($10::json, place), report = coalesce($11::json, report),
+			outputs_total = $12, rejected_total = $13
+		WHERE id = $1 AND attempt = $2`,
+		run.ID, run.Attempt, string(run.State), orNull(run.Reason), orNull(run.Message), run.ExitCode, orNull(run.Signal),
+		moment(run.StartedAt), moment(run.FinishedAt), jsonOrNull(run.Place), jsonOrNull(run.Report),
+		counted.outputs, counted.rejected)
+	return err
+}
+
+var outputColumns = []string{"id", "attempt", "path", "size", "sha256", "media_type", "mode", "verdict", "detail", "partial"}
+
+// insertEntries copies what next returns until io.EOF.
+func insertEntries(ctx context.Context, tx pgx.Tx, key catalog.Key, next func() (outputs.Entry, error)) (totals, error) {
+	source := &entrySource{ctx: ctx, key: key, next: next}
+	_, err := tx.CopyFrom(ctx, pgx.Identifier{"scidex_oci", "analysis_output"}, outputColumns, source)
+	if source.panicked != nil {
+		panic(source.panicked)
+	}
+	if source.err != nil { // PostgreSQL only knows that it was told to stop
+		return source.counted, source.err
+	}
+	return source.counted, err
+}
+
+// entrySource is a pgx.CopyFromSource of what next returns. It is called in a goroutine of the driver's, where
+// nobody would catch a panic of next.
+type entrySource struct {
+	ctx      context.Context
+	key      catalog.Key
+	next     func() (outputs.Entry, error)
+	entry    outputs.Entry
+	counted  totals
+	err      error
+	panicked any
+}
+
+// Next asks for one more entry.
+func (s *entrySource) Next() (more bool) {
+	defer func() {
+		if what := recover(); what != nil {
+			s.panicked, s.err, more = what, errors.New("the listing of entries broke off"), false
+		}
+	}()
+	if s.err = s.ctx.Err(); s.err != nil {
+		return false
+	}
+	s.entry, s.err = s.next()
+	if s.err == io.EOF { //nolint:errorlint // a wrapped EOF is a listing that was cut short
+		s.err = nil
+		return false
+	}
+	if s.err != nil {
+		return false
+	}
+	if s.entry.Rejected == "" {
+		s.counted.outputs++
+	} else {
+		s.counted.rejected++
+	}
+	return true
+}
+
+// Values are the columns of the entry. Only an output has a digest: gc keeps what a digest names.
+func (s *entrySource) Values() ([]any, error) {
+	e := s.entry
+	values := []any{
+		s.key.ID, s.key.Attempt, notNull(e.Path), e.Size, text(e.SHA256), orNull(e.MediaType), int64(e.Mode), verdictOutput,
+		bytesOrNull(e.Detail), e.Partial,
+	}
+	if e.Rejected != "" {
+		values[3], values[4] = numberOrNull(e.Size), nil
+		values[6], values[7] = numberOrNull(int64(e.Mode)), text(string(e.Rejected))
+	}
+	return values, nil
+}
+
+// Err is why there is no next entry, where that is not their end.
+func (s *entrySource) Err() error { return s.err }

@@ -1,0 +1,85 @@
+package postgres
+
+import (
+	"encoding/json"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+)
+
+// text replaces what PostgreSQL's text cannot hold, NUL and what is not UTF-8: a message must not keep a run from
+// being committed.
+func text(s string) string {
+	return strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\x00", "\uFFFD")
+}
+
+// isText reports whether text leaves s as it is. Nothing in the catalog is equal to other strings.
+func isText(s string) bool { return utf8.ValidString(s) && !strings.Contains(s, "\x00") }
+
+func orNull(s string) any {
+	if s == "" {
+		return nil
+	}
+	return text(s)
+}
+
+// jsonOrNull leaves the checking of the document to PostgreSQL. A character that is not UTF-8 is replaced, as
+// Go's reader does.
+func jsonOrNull(document json.RawMessage) any {
+	if len(document) == 0 {
+		return nil
+	}
+	return strings.ToValidUTF8(string(document), "\uFFFD")
+}
+
+func bytesOrNull(b []byte) any {
+	if len(b) == 0 {
+		return nil
+	}
+	return b
+}
+
+// notNull returns an empty value for nil, which would be NULL.
+func notNull(b []byte) []byte {
+	if b == nil {
+		return []byte{}
+	}
+	return b
+}
+
+func numberOrNull(n int64) any {
+	if n == 0 {
+		return nil
+	}
+	return n
+}
+
+// moment returns NULL for the zero time, and otherwise cuts below the millisecond, where PostgreSQL would round.
+func moment(t time.Time) any {
+	if t.IsZero() {
+		return nil
+	}
+	return t.UTC().Truncate(time.Millisecond)
+}
+
+// momentOf is the inverse of moment.
+func momentOf(t *time.Time) time.Time {
+	if t == nil {
+		return time.Time{}
+	}
+	return t.UTC()
+}
+
+func document(text *string) json.RawMessage {
+	if text == nil {
+		return nil
+	}
+	return json.RawMessage(*text)
+}
+
+// label is how a person names a run: ID@ATTEMPT.
+func label(key catalog.Key) string {
+	return catalog.Name{ID: key.ID, Attempt: key.Attempt}.String()
+}

@@ -1,0 +1,104 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"strings"
+
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+// Codes of PostgreSQL's errors (PostgreSQL, appendix A).
+const (
+	codeNotAllowed  = "42501" // insufficient_privilege
+	codeLockTimeout = "55P03" // lock_not_available
+	codeTooMany     = "53300" // too_many_connections
+	codeDiskFull    = "53100"
+	codeNoDatabase  = "3D000"
+)
+
+// codeOf returns the code of a PostgreSQL error or "".
+func codeOf(err error) string {
+	var e *pgconn.PgError
+	if errors.As(err, &e) {
+		return e.Code
+	}
+	return ""
+}
+
+// gone reports whether err is that the server cannot be reached now, or has hung up: what a retry may mend.
+func gone(err error) bool {
+	var e *pgconn.PgError
+	if errors.As(err, &e) {
+		// 08: connection exceptions, PgBouncer's too. 57P: shutdown, crash, start-up.
+		return strings.HasPrefix(e.Code, "08") || strings.HasPrefix(e.Code, "57P") || e.Code == codeTooMany
+	}
+	var network net.Error
+	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.As(err, &network) ||
+		errors.Is(err, net.ErrClosed) || errors.Is(err, pgconn.ErrConnClosed)
+}
+
+// explain says what a person can do about those of PostgreSQL's errors where there is something to do. An error
+// of connecting, which names each try in a line of its own, becomes one sentence.
+func (c *Catalog) explain(err error) error {
+	var unknown *outcomeUnknown
+	if errors.As(err, &unknown) { // it says itself what is to be known
+		return err
+	}
+	var connecting *pgconn.ConnectError
+	if errors.As(err, &connecting) && !errors.Is(err, context.Canceled) {
+		return c.explainConnecting(err)
+	}
+	switch code := codeOf(err); {
+	case code == codeNotAllowed:
+		return fmt.Errorf("the role %q may not do this (%w); let one do it who is a member of scidex_admin", c.to.user, err)
+	case code == codeLockTimeout:
+		return fmt.Errorf("another process has held the row for %s; try again when it is done: %w", patience, err)
+	case code == codeDiskFull:
+		return fmt.Errorf("the server's disk is full; free some space and try again: %w", err)
+	case gone(err):
+		return fmt.Errorf("the connection to PostgreSQL at %s was lost; try again: %w", c.to, err)
+	default:
+		return err
+	}
+}
+
+func (c *Catalog) explainConnecting(err error) error {
+	var refused *pgconn.PgError
+	var network *net.OpError
+	switch {
+	case errors.As(err, &refused) && refused.Code == codeNoDatabase:
+		return fmt.Errorf("PostgreSQL has no such database (%w); make it with createdb, or name another with --db", refused)
+	case errors.As(err, &refused):
+		return fmt.Errorf("PostgreSQL refused the connection: %w", refused)
+	case errors.As(err, &network):
+		return fmt.Errorf("PostgreSQL cannot be reached (%w); check that it runs and that --db names its host and port", network.Err)
+	case errors.Is(err, context.DeadlineExceeded):
+		return fmt.Errorf("PostgreSQL did not answer in time; check that --db names its host and port: %w", context.DeadlineExceeded)
+	default:
+		return fmt.Errorf("PostgreSQL cannot be reached: %w", last(err))
+	}
+}
+
+// last is the innermost error, without what was said of each try.
+func last(err error) error {
+	for {
+		switch e := err.(type) { //nolint:errorlint // this walks the chain
+		case interface{ Unwrap() error }:
+			if e.Unwrap() == nil {
+				return err
+			}
+			err = e.Unwrap()
+		case interface{ Unwrap() []error }:
+			if len(e.Unwrap()) == 0 {
+				return err
+			}
+			err = e.Unwrap()[len(e.Unwrap())-1]
+		default:
+			return err
+		}
+	}
+}

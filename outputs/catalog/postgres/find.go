@@ -1,0 +1,89 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+)
+
+// Get returns one run.
+func (c *Catalog) Get(ctx context.Context, key catalog.Key) (catalog.Run, error) {
+	run, err := c.get(ctx, key)
+	if err != nil {
+		return catalog.Run{}, fmt.Errorf("get run %q: %w", label(key), c.explain(err))
+	}
+	return run, nil
+}
+
+// get takes the newest attempt where none is named.
+func (c *Catalog) get(ctx context.Context, key catalog.Key) (catalog.Run, error) {
+	where := &clause{}
+	where.add(`id = %s`, key.ID)
+	if key.Attempt != 0 {
+		where.add(`attempt = %s`, key.Attempt)
+	}
+	return c.one(ctx, selectRun+where.String()+` ORDER BY attempt DESC LIMIT 1`, where.args...)
+}
+
+// Find resolves what a person typed.
+func (c *Catalog) Find(ctx context.Context, name string) (catalog.Run, error) {
+	parsed, err := catalog.ParseName(name)
+	if err != nil {
+		return catalog.Run{}, err
+	}
+	run, err := c.find(ctx, parsed)
+	if err != nil {
+		return catalog.Run{}, fmt.Errorf("run %q: %w", name, c.explain(err))
+	}
+	return run, nil
+}
+
+func (c *Catalog) find(ctx context.Context, name catalog.Name) (catalog.Run, error) {
+	if name.Last {
+		return c.one(ctx, selectRun+newestFirst+` LIMIT 1`)
+	}
+	id, err := c.resolve(ctx, name.ID)
+	if err != nil {
+		return catalog.Run{}, err
+	}
+	return c.get(ctx, catalog.Key{ID: id, Attempt: name.Attempt})
+}
+
+// resolve returns the one id that is prefix or begins with it.
+func (c *Catalog) resolve(ctx context.Context, prefix string) (string, error) {
+	ids, err := c.beginWith(ctx, prefix, catalog.MostIDs)
+	if err != nil {
+		return "", err
+	}
+	return catalog.OneID(prefix, ids)
+}
+
+// selectIDs is a range of the primary key, which knows no wildcards; the upper end is the prefix and the last
+// character of Unicode.
+const selectIDs = `SELECT DISTINCT id FROM scidex_oci.analysis_run WHERE id >= $1 AND id < $2 ORDER BY id LIMIT $3`
+
+// beginWith returns up to limit ids that begin with prefix, in order.
+func (c *Catalog) beginWith(ctx context.Context, prefix string, limit int) (ids []string, err error) {
+	if !isText(prefix) {
+		return nil, nil
+	}
+	err = c.readAll(ctx, func(row pgx.Row) (bool, error) {
+		var id string
+		err := row.Scan(&id)
+		ids = append(ids, id)
+		return true, err
+	}, selectIDs, prefix, prefix+"\U0010FFFF", limit)
+	return ids, err
+}
+
+// one reads a single run.
+func (c *Catalog) one(ctx context.Context, sql string, args ...any) (run catalog.Run, err error) {
+	err = c.read(ctx, func(tx pgx.Tx) (err error) {
+		run, err = scanRun(tx.QueryRow(ctx, sql, args...))
+		return err
+	})
+	return run, err
+}

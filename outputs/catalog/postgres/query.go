@@ -1,0 +1,63 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+)
+
+// query calls yield for each row until it returns false. What is left then is not read: the connection ends.
+func query(ctx context.Context, tx pgx.Tx, yield func(pgx.Row) (bool, error), sql string, args ...any) error {
+	ctx, hangUp := context.WithCancel(ctx)
+	defer hangUp()
+	rows, err := tx.Query(ctx, sql, args...)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		if err := ctx.Err(); err != nil { // rows that came before may be left
+			return err
+		}
+		if more, err := yield(rows); err != nil || !more {
+			hangUp()
+			return err
+		}
+	}
+	return rows.Err()
+}
+
+// beginRead has values spelled as the driver knows them, whatever the role or database has set.
+const beginRead = `begin isolation level repeatable read read only;
+	set local datestyle = 'ISO';
+	set local bytea_output = 'hex'`
+
+// read runs do on the database as it is at do's first query.
+func (c *Catalog) read(ctx context.Context, do func(pgx.Tx) error) error {
+	tx, err := c.pool.BeginTx(ctx, pgx.TxOptions{BeginQuery: beginRead})
+	if err != nil {
+		return err
+	}
+	defer rollback(ctx, tx) // there is nothing to lose
+	return do(tx)
+}
+
+// readRow reads one row of one query.
+func (c *Catalog) readRow(ctx context.Context, sql string, args []any, into ...any) error {
+	return c.read(ctx, func(tx pgx.Tx) error { return tx.QueryRow(ctx, sql, args...).Scan(into...) })
+}
+
+// readAll calls yield for each row of one query.
+func (c *Catalog) readAll(ctx context.Context, yield func(pgx.Row) (bool, error), sql string, args ...any) error {
+	return c.read(ctx, func(tx pgx.Tx) error { return query(ctx, tx, yield, sql, args...) })
+}
+
+func notFound(err error) error {
+	if errors.Is(err, pgx.ErrNoRows) {
+		return catalog.ErrNotFound
+	}
+	return err
+}

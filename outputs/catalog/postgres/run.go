@@ -1,0 +1,195 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+)
+
+// Create writes the intent row.
+func (c *Catalog) Create(ctx context.Context, run catalog.Run) error {
+	if run.State == "" {
+		run.State = catalog.Running
+	}
+	if err := checkNew(run); err != nil {
+		return fmt.Errorf("create run %q: %w", label(run.Key), err)
+	}
+	err := c.write(ctx, func(ctx context.Context, tx pgx.Tx) error {
+		if err := insertRun(ctx, tx, run); err != nil {
+			return err
+		}
+		if err := insertLabels(ctx, tx, run); err != nil {
+			return err
+		}
+		return insertBlobs(ctx, tx, run)
+	})
+	if err != nil {
+		return fmt.Errorf("create run %q: %w", label(run.Key), c.explain(err))
+	}
+	return nil
+}
+
+// checkNew refuses NUL too, which PostgreSQL's text cannot hold.
+func checkNew(run catalog.Run) error {
+	if err := run.ValidateIntent(); err != nil {
+		return err
+	}
+	if !isText(run.ID) {
+		return errors.New("this cannot be an id")
+	}
+	for key, value := range run.Labels {
+		if !isText(key) || !isText(value) {
+			return fmt.Errorf("label %q=%q has a NUL", key, value)
+		}
+	}
+	return nil
+}
+
+func insertRun(ctx context.Context, tx pgx.Tx, run catalog.Run) error {
+	done, err := tx.Exec(ctx, `INSERT INTO scidex_oci.analysis_run
+		(id, attempt, state, reason, message, created_at, started_at, request, place, report, host, boot_id, tool_version)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8::json, $9::json, $10::json, $11, $12, $13)
+		ON CONFLICT (id, attempt) DO NOTHING`,
+		run.ID, run.Attempt, string(run.State), orNull(run.Reason), orNull(run.Message), moment(run.CreatedAt), moment(run.StartedAt),
+		jsonOrNull(run.Request), jsonOrNull(run.Place), jsonOrNull(run.Report), text(run.Host), text(run.BootID), text(run.ToolVersion))
+	if err == nil && done.RowsAffected() == 0 {
+		return catalog.ErrExists
+	}
+	return err
+}
+
+func insertLabels(ctx context.Context, tx pgx.Tx, run catalog.Run) error {
+	if len(run.Labels) == 0 {
+		return nil
+	}
+	var keys, values []string
+	for key, value := range run.Labels {
+		keys, values = append(keys, key), append(values, value)
+	}
+	_, err := tx.Exec(ctx, `INSERT INTO scidex_oci.run_label (id, attempt, key, value)
+		SELECT $1, $2, l.key, l.value FROM unnest($3::text[], $4::text[]) AS l (key, value)`, run.ID, run.Attempt, keys, values)
+	if err != nil {
+		return fmt.Errorf("labels: %w", err)
+	}
+	return nil
+}
+
+func insertBlobs(ctx context.Context, tx pgx.Tx, run catalog.Run) error {
+	if len(run.Blobs) == 0 {
+		return nil
+	}
+	digests := make([]string, len(run.Blobs))
+	for i, digest := range run.Blobs {
+		digests[i] = text(digest)
+	}
+	_, err := tx.Exec(ctx, `INSERT INTO scidex_oci.run_blob (id, attempt, sha256)
+		SELECT $1, $2, b.sha256 FROM unnest($3::text[]) AS b (sha256)
+		ON CONFLICT (id, attempt, sha256) DO NOTHING`, run.ID, run.Attempt, digests)
+	if err != nil {
+		return fmt.Errorf("blobs: %w", err)
+	}
+	return nil
+}
+
+// Update changes a run that has not ended.
+func (c *Catalog) Update(ctx context.Context, run catalog.Run) error {
+	if run.State.Final() {
+		return fmt.Errorf("update run %q: state %q is final; only a commit ends a run", label(run.Key), run.State)
+	}
+	err := c.write(ctx, func(ctx context.Context, tx pgx.Tx) error {
+		done, err := tx.Exec(ctx, `UPDATE scidex_oci.analysis_run
+			SET state = $3, place = coalesce($4::json, place), started_at = coalesce($5, started_at)
+			WHERE id = $1 AND attempt = $2 AND state IN ('queued', 'running')`,
+			text(run.ID), run.Attempt, string(run.State), jsonOrNull(run.Place), moment(run.StartedAt))
+		if err == nil && done.RowsAffected() == 0 {
+			return catalog.ErrNotFound
+		}
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("update run %q: %w", label(run.Key), c.explain(err))
+	}
+	return nil
+}
+
+// Amend replaces what an ended run says of its end.
+func (c *Catalog) Amend(ctx context.Context, run catalog.Run) error {
+	err := c.write(ctx, func(ctx context.Context, tx pgx.Tx) error {
+		state, err := stateOf(ctx, tx, run.Key)
+		if err != nil {
+			return err
+		}
+		if !state.Final() || !run.State.Final() {
+			return catalog.ErrNotFound
+		}
+		_, err = tx.Exec(ctx, `UPDATE scidex_oci.analysis_run
+			SET state = $3, reason = $4, message = $5, exit_code = $6, report = coalesce($7::json, report)
+			WHERE id = $1 AND attempt = $2`,
+			run.ID, run.Attempt, string(run.State), orNull(run.Reason), orNull(run.Message), run.ExitCode, jsonOrNull(run.Report))
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("amend run %q: %w", label(run.Key), c.explain(err))
+	}
+	return nil
+}
+
+// Delete removes an ended run; the rows that refer to it go with it.
+func (c *Catalog) Delete(ctx context.Context, key catalog.Key) error {
+	err := c.write(ctx, func(ctx context.Context, tx pgx.Tx) error {
+		state, err := stateOf(ctx, tx, key)
+		if err != nil {
+			return err
+		}
+		if !state.Final() {
+			return fmt.Errorf("it is %s: %w", state, catalog.ErrNotEnded)
+		}
+		_, err = tx.Exec(ctx, `DELETE FROM scidex_oci.analysis_run WHERE id = $1 AND attempt = $2`, key.ID, key.Attempt)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("delete run %q: %w", label(key), c.explain(err))
+	}
+	return nil
+}
+
+// MayDelete returns why the role cannot delete runs, before anything is removed on the way to it.
+func (c *Catalog) MayDelete(ctx context.Context) error {
+	var may bool
+	err := c.readRow(ctx, `SELECT has_table_privilege('scidex_oci.analysis_run', 'DELETE')`, nil, &may)
+	if err != nil {
+		return fmt.Errorf("catalog at %s: %w", c.to, c.explain(err))
+	}
+	if !may {
+		return fmt.Errorf("the role %q may not delete runs from the catalog; let one do it who is a member of scidex_admin", c.to.user)
+	}
+	return nil
+}
+
+// stateOf reads the state of a run and keeps others from changing it until the transaction ends.
+func stateOf(ctx context.Context, tx pgx.Tx, key catalog.Key) (catalog.State, error) {
+	var state catalog.State
+	err := tx.QueryRow(ctx, `SELECT state FROM scidex_oci.analysis_run WHERE id = $1 AND attempt = $2 FOR UPDATE`,
+		text(key.ID), key.Attempt).Scan(&state)
+	return state, notFound(err)
+}
+
+// hasEnded reports whether a run has ended as run says; with another outcome it is catalog.ErrEnded.
+func hasEnded(ctx context.Context, tx pgx.Tx, run catalog.Run) (bool, error) {
+	state, err := stateOf(ctx, tx, run.Key)
+	if err != nil || !state.Final() {
+		return false, err
+	}
+	var same bool
+	err = tx.QueryRow(ctx, `SELECT state = $3 AND finished_at IS NOT DISTINCT FROM $4
+		FROM scidex_oci.analysis_run WHERE id = $1 AND attempt = $2`,
+		run.ID, run.Attempt, string(run.State), moment(run.FinishedAt)).Scan(&same)
+	if err == nil && !same {
+		err = catalog.ErrEnded
+	}
+	return true, err
+}

@@ -1,0 +1,139 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+)
+
+// begin makes settings that end with the transaction. Nobody waits for ever for a row. A server whose client is
+// gone without a word gives its rows free. What was answered is on the disk, also where the database says that it
+// need not be.
+const begin = `begin isolation level read committed read write;
+	set local lock_timeout = '60s';
+	set local idle_in_transaction_session_timeout = '30s';
+	set local tcp_keepalives_idle = '15s';
+	set local tcp_keepalives_interval = '5s';
+	set local tcp_keepalives_count = 3;
+	select set_config('synchronous_commit', 'on', true) where current_setting('synchronous_commit') = 'off'`
+
+// outcomeUnknown is an error of COMMIT after which the transaction may have been committed or not.
+type outcomeUnknown struct{ err error }
+
+func (e *outcomeUnknown) Error() string { return "the reply to COMMIT was lost: " + e.err.Error() }
+func (e *outcomeUnknown) Unwrap() error { return e.err }
+
+// write runs do in one transaction. do's error undoes it.
+func (c *Catalog) write(ctx context.Context, do func(ctx context.Context, tx pgx.Tx) error) error {
+	return c.writeWith(ctx, c.begin, do)
+}
+
+// writePatiently is write for what must not be lost: it waits for a server that does not answer.
+func (c *Catalog) writePatiently(ctx context.Context, do func(ctx context.Context, tx pgx.Tx) error) error {
+	return c.writeWith(ctx, func(ctx context.Context) (conn *pgxpool.Conn, tx pgx.Tx, err error) {
+		err = retry(ctx, c.patience, func() error {
+			conn, tx, err = c.begin(ctx)
+			return err
+		})
+		return conn, tx, err
+	}, do)
+}
+
+type beginner func(ctx context.Context) (*pgxpool.Conn, pgx.Tx, error)
+
+func (c *Catalog) writeWith(ctx context.Context, begin beginner, do func(ctx context.Context, tx pgx.Tx) error) error {
+	select {
+	case c.writing <- struct{}{}:
+		defer func() { <-c.writing }()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	conn, tx, err := begin(ctx)
+	if err != nil {
+		return err
+	}
+	defer conn.Release() // the pool hangs up where a transaction is left
+	committed := false
+	defer func() { // also where do panics
+		if !committed {
+			rollback(ctx, tx)
+		}
+	}()
+	if err := do(ctx, tx); err != nil {
+		return err
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	committed = true
+	return c.end(ctx, tx)
+}
+
+// begin begins a transaction. The server may have ended those connections that wait in the pool.
+func (c *Catalog) begin(ctx context.Context) (*pgxpool.Conn, pgx.Tx, error) {
+	conn, tx, err := c.beginOn(ctx)
+	var connecting *pgconn.ConnectError
+	if err != nil && gone(err) && !errors.As(err, &connecting) && ctx.Err() == nil {
+		c.pool.Reset()
+		return c.beginOn(ctx)
+	}
+	return conn, tx, err
+}
+
+func (c *Catalog) beginOn(ctx context.Context) (*pgxpool.Conn, pgx.Tx, error) {
+	conn, err := c.pool.Acquire(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	tx, err := conn.BeginTx(ctx, pgx.TxOptions{BeginQuery: begin})
+	if err != nil {
+		conn.Release()
+		return nil, nil, err
+	}
+	return conn, tx, nil
+}
+
+// end commits. The outcome of an interrupted COMMIT is unknown, and so ctx does not interrupt it.
+func (c *Catalog) end(ctx context.Context, tx pgx.Tx) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), c.patience)
+	defer cancel()
+	err := tx.Commit(ctx)
+	var refused *pgconn.PgError
+	if err == nil || errors.Is(err, pgx.ErrTxCommitRollback) || errors.As(err, &refused) && refused.SeverityUnlocalized == "ERROR" {
+		return err // an ERROR in COMMIT is a rollback; a FATAL one may come after it
+	}
+	return &outcomeUnknown{err}
+}
+
+// rollback asks for it; a server that does not hear it finds the client gone.
+func rollback(ctx context.Context, tx pgx.Tx) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+	defer cancel()
+	_ = tx.Rollback(ctx)
+}
+
+// retry calls do until its error is not that the server is gone, for patience at most.
+func retry(ctx context.Context, patience time.Duration, do func() error) error {
+	deadline := time.Now().Add(patience)
+	for wait := 10 * time.Millisecond; ; wait = min(2*wait, time.Second) {
+		err := do()
+		if err == nil || !gone(err) || ctx.Err() != nil {
+			return err
+		}
+		if time.Now().After(deadline) {
+			return fmt.Errorf("after %s of trying: %w", patience, err)
+		}
+		timer := time.NewTimer(wait)
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return ctx.Err()
+		}
+	}
+}

@@ -1,0 +1,198 @@
+package store
+
+import (
+	"bytes"
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+
+	"github.com/scidex-ai/scidex-oci/outputs/blob"
+	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+)
+
+// Options of a check.
+type Options struct {
+	// Host is this one's name. Blobs of other hosts' runs may be in the stores of those hosts.
+	Host string
+	// Digests asks for every blob to be read and verified, and not only to be there with the right size.
+	Digests bool
+	// Problem is told of each thing that is wrong. A blob is named for each run that names it.
+	Problem func(key catalog.Key, what string)
+}
+
+// Report is what a check found.
+type Report struct {
+	CatalogID   string `json:"catalog_id"`
+	Runs        int64  `json:"runs"`
+	References  int64  `json:"references"` // blobs that outputs, logs and scripts name, as often as they do
+	Verified    int64  `json:"verified"`   // blobs that were read
+	Problems    int64  `json:"problems"`
+	Elsewhere   int64  `json:"elsewhere"` // references of other hosts' runs to blobs that are not here
+	Orphans     int64  `json:"orphans"`   // blobs that no run names; gc removes them after a while
+	OrphanBytes int64  `json:"orphan_bytes"`
+}
+
+// Check compares the rows of a catalog with the blobs. It changes nothing. Runs may end meanwhile: what they
+// publish may be counted as an orphan.
+func (s Store) Check(ctx context.Context, o Options) (Report, error) {
+	var report Report
+	id, err := s.matching(ctx)
+	if err != nil {
+		return report, err
+	}
+	report.CatalogID = id
+	c := &checker{Store: s, Options: o, report: &report, gone: map[string]bool{}}
+	if err := c.rows(ctx); err != nil {
+		return report, err
+	}
+	if o.Digests {
+		if err := c.contents(ctx); err != nil {
+			return report, err
+		}
+	}
+	return report, c.orphans(ctx)
+}
+
+// matching returns the identity of the catalog, which must be that of the blob store, if that has one.
+func (s Store) matching(ctx context.Context) (string, error) {
+	ours, err := s.Catalog.CatalogID(ctx)
+	if err != nil {
+		return "", err
+	}
+	theirs, err := s.Blobs.CatalogID()
+	if err != nil {
+		return "", err
+	}
+	if theirs != "" && theirs != ours {
+		return "", fmt.Errorf("the blob store belongs to catalog %s and this catalog is %s: give the --db and --blobs that belong together", theirs, ours)
+	}
+	return ours, nil
+}
+
+type checker struct {
+	Store
+	Options
+	report *Report
+	gone   map[string]bool // digests that rows have told of already
+}
+
+func (c *checker) wrong(key catalog.Key, format string, args ...any) {
+	c.report.Problems++
+	c.Problem(key, fmt.Sprintf(format, args...))
+}
+
+// rows looks whether what the runs name is there.
+func (c *checker) rows(ctx context.Context) error {
+	runs, err := c.Catalog.List(ctx, catalog.Filter{})
+	if err != nil {
+		return err
+	}
+	for _, run := range runs {
+		c.report.Runs++
+		err := c.references(ctx, run, func(r reference) error {
+			c.report.References++
+			problem, err := c.problem(r)
+			switch {
+			case err != nil:
+				return err
+			case problem == "":
+				return nil
+			}
+			c.gone[r.sha256] = true
+			if problem == "missing" && run.Host != c.Host {
+				c.report.Elsewhere++
+				return nil
+			}
+			c.wrong(run.Key, "%s: blob %s %s", r.what, r.sha256, wording(problem))
+			return nil
+		})
+		if errors.Is(err, catalog.ErrNotFound) {
+			continue // removed meanwhile
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func wording(problem string) string {
+	if problem == "missing" || problem == "not a regular file" {
+		return "is " + problem
+	}
+	return problem
+}
+
+// contents reads every blob that a run names, each once.
+func (c *checker) contents(ctx context.Context) error {
+	var failed error
+	err := c.Catalog.Digests(ctx, func(sha256 string) bool {
+		if c.gone[sha256] {
+			return true
+		}
+		switch err := c.read(sha256); {
+		case errors.Is(err, fs.ErrNotExist): // its run was removed meanwhile, or has just been told of
+			return true
+		case errors.Is(err, blob.ErrCorrupt):
+			c.wrong(catalog.Key{}, "%v", err)
+		case err != nil:
+			failed = err
+		default:
+			c.report.Verified++
+		}
+		return failed == nil
+	})
+	return errors.Join(failed, err)
+}
+
+type stored struct {
+	digest [32]byte
+	size   int64
+}
+
+// orphans counts the blobs that no run names. Both lists are walked in the order of the digests.
+func (c *checker) orphans(ctx context.Context) error {
+	all, err := c.stored()
+	if err != nil {
+		return err
+	}
+	next := 0
+	orphansBelow := func(digest []byte) {
+		for ; next < len(all) && (digest == nil || bytes.Compare(all[next].digest[:], digest) < 0); next++ {
+			c.report.Orphans++
+			c.report.OrphanBytes += all[next].size
+		}
+	}
+	err = c.Catalog.Digests(ctx, func(sha256 string) bool {
+		digest, err := hex.DecodeString(sha256)
+		if err != nil {
+			return true
+		}
+		orphansBelow(digest)
+		if next < len(all) && bytes.Equal(all[next].digest[:], digest) {
+			next++
+		}
+		return true
+	})
+	if err != nil {
+		return err
+	}
+	orphansBelow(nil)
+	return nil
+}
+
+func (c *checker) stored() ([]stored, error) {
+	var all []stored
+	err := c.Blobs.Walk(func(sha256 string, info fs.FileInfo) bool {
+		one := stored{size: info.Size()}
+		if n, err := hex.Decode(one.digest[:], []byte(sha256)); err == nil && n == len(one.digest) {
+			all = append(all, one)
+		}
+		return true
+	})
+	slices.SortFunc(all, func(a, b stored) int { return bytes.Compare(a.digest[:], b.digest[:]) })
+	return all, err
+}
