@@ -7,11 +7,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"slices"
 	"time"
 
 	"github.com/scidex-ai/scidex-oci/outputs"
 	"github.com/scidex-ai/scidex-oci/runner/sandbox"
+	"golang.org/x/sys/unix"
 )
 
 // emptyWait is how long the processes of a control group may take to vanish after the last one was
@@ -39,7 +41,8 @@ func (e *execution) collectEvidence() error {
 	return e.removeGroup()
 }
 
-// salvageEvidence reads the counters of a run under which the supervisor or the sandbox failed.
+// salvageEvidence reads the counters of a run under which the supervisor or the sandbox failed. systemd removes
+// the scope of a supervisor that is gone, and the run's group in it: then there are the samples.
 func (e *execution) salvageEvidence() error {
 	if e.run.StartedAt.IsZero() || e.report.Series != nil {
 		return nil
@@ -48,7 +51,15 @@ func (e *execution) salvageEvidence() error {
 		e.measure(sample{}, fromProcesses)
 		return nil
 	}
-	return errors.Join(e.group.Empty(emptyWait), e.readCounters())
+	err := errors.Join(e.group.Empty(emptyWait), e.readCounters())
+	if e.report.Series != nil {
+		return err
+	}
+	e.measure(sample{}, fromCgroup)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ENODEV) {
+		return nil
+	}
+	return err
 }
 
 // readCounters reads what the control group has counted.
@@ -80,6 +91,10 @@ func (e *execution) measure(last sample, source string) {
 	r.series.Source = source
 	e.report.Series = &r.series
 	u.MemoryPeakBytes, u.PidsPeak = r.memoryPeak, r.pidsPeak
+	if last.cpu == 0 {
+		u.CPUMS = r.series.CPUMS[len(r.series.CPUMS)-1]
+		u.Sampled = append(u.Sampled, "cpu_ms")
+	}
 	if last.memoryPeak == 0 || source == fromProcesses { // that of one process is not that of all
 		u.Sampled = append(u.Sampled, "memory_peak_bytes")
 	}
