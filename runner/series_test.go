@@ -97,25 +97,27 @@ func TestSeriesEnds(t *testing.T) {
 
 // TestMeasure: what nobody counted is the greatest of the samples, and said to be.
 func TestMeasure(t *testing.T) {
+	const second = time.Second
 	for name, c := range map[string]struct {
 		last         sample
 		source       string
 		memory, pids int64
 		sampled      []string
 	}{
-		"counted":                {sample{memoryPeak: 500, pidsPeak: 9}, fromCgroup, 500, 9, nil},
-		"an older kernel":        {sample{pidsPeak: 9}, fromCgroup, 200, 9, []string{"memory_peak_bytes"}},
-		"an even older one":      {sample{}, fromCgroup, 200, 3, []string{"memory_peak_bytes", "pids_peak"}},
-		"no group":               {sample{memoryPeak: 90}, fromProcesses, 200, 3, []string{"memory_peak_bytes", "pids_peak"}},
-		"no group, a great peak": {sample{memoryPeak: 700}, fromProcesses, 700, 3, []string{"memory_peak_bytes", "pids_peak"}},
+		"counted":                {sample{memoryPeak: 500, pidsPeak: 9, cpu: second}, fromCgroup, 500, 9, nil},
+		"an older kernel":        {sample{pidsPeak: 9, cpu: second}, fromCgroup, 200, 9, []string{"memory_peak_bytes"}},
+		"an even older one":      {sample{cpu: second}, fromCgroup, 200, 3, []string{"memory_peak_bytes", "pids_peak"}},
+		"a group that is gone":   {sample{}, fromCgroup, 200, 3, []string{"cpu_ms", "memory_peak_bytes", "pids_peak"}},
+		"no group":               {sample{memoryPeak: 90, cpu: second}, fromProcesses, 200, 3, []string{"memory_peak_bytes", "pids_peak"}},
+		"no group, a great peak": {sample{memoryPeak: 700, cpu: second}, fromProcesses, 700, 3, []string{"memory_peak_bytes", "pids_peak"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			e := &execution{}
 			e.run.StartedAt = time.Now()
-			e.recorder.add(sample{memory: 200, pids: 3})
+			e.recorder.add(sample{memory: 200, pids: 3, cpu: second})
 			e.measure(c.last, c.source)
 			u := e.report.Usage
-			if u.MemoryPeakBytes != c.memory || u.PidsPeak != c.pids || !slices.Equal(u.Sampled, c.sampled) || e.report.Series.Source != c.source {
+			if u.MemoryPeakBytes != c.memory || u.PidsPeak != c.pids || !slices.Equal(u.Sampled, c.sampled) || e.report.Series.Source != c.source || u.CPUMS != 1000 {
 				t.Errorf("%+v from %s, want %+v", u, e.report.Series.Source, c)
 			}
 		})
