@@ -8,15 +8,6 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner"
 )
 
-// flagged is a layer with these values.
-func flagged(values map[string]string) layer {
-	l := layer{values: map[string][]string{}, label: func(name string) string { return "--" + name }}
-	for name, value := range values {
-		l.values[name] = []string{value}
-	}
-	return l
-}
-
 func TestRetentionOf(t *testing.T) {
 	now := time.Date(2026, 3, 31, 12, 0, 0, 0, time.UTC)
 	tests := []struct {
@@ -36,7 +27,7 @@ func TestRetentionOf(t *testing.T) {
 		{"all", map[string]string{"keep-last": "all"}, map[string]string{"keep-last": "7", "older-than": "1h", "outputs-only": "true"}, runner.Retention{}},
 	}
 	for _, tt := range tests {
-		got, err := retentionOf(layers{flagged(tt.flags), flagged(tt.config)}, now)
+		got, err := retentionOf(append(given(tt.flags), given(tt.config)...), now)
 		if err != nil || got != tt.want {
 			t.Errorf("%s: %+v, %v, want %+v", tt.name, got, err, tt.want)
 		}
@@ -54,7 +45,7 @@ func TestRetentionOfRefuses(t *testing.T) {
 		"--outputs-only": {"outputs-only": "true"},
 		"true or false":  {"outputs-only": "maybe", "keep-last": "1"},
 	} {
-		got, err := retentionOf(layers{flagged(bad)}, time.Now())
+		got, err := retentionOf(given(bad), time.Now())
 		if err == nil || !strings.Contains(err.Error(), name) || got.Asked() {
 			t.Errorf("%v: %+v, %v, want %q in it", bad, got, err, name)
 		}
