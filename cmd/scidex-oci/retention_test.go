@@ -20,7 +20,9 @@ func TestRetentionOf(t *testing.T) {
 		{"date", map[string]string{"older-than": "2026-01-31"}, nil, runner.Retention{Before: time.Date(2026, 1, 31, 0, 0, 0, 0, time.UTC)}},
 		{"number", map[string]string{"keep-last": "7"}, nil, runner.Retention{KeepLast: 7}},
 		{
-			"a flag and a key", map[string]string{"older-than": "1h"}, map[string]string{"keep-last": "7", "outputs-only": "true"},
+			"a flag and a key",
+			map[string]string{"older-than": "1h"},
+			map[string]string{"keep-last": "7", "outputs-only": "true"},
 			runner.Retention{Before: now.Add(-time.Hour), KeepLast: 7, OutputsOnly: true},
 		},
 		{"the flag wins", map[string]string{"keep-last": "8"}, map[string]string{"keep-last": "7"}, runner.Retention{KeepLast: 8}},
