@@ -120,7 +120,7 @@ func (e *execution) harvest() (err error) {
 	}
 	unchanged := outputs.Unchanged(e.staged)
 	_, err = e.supervisor.Harvest(sandbox.Harvest{
-		Bounds:  e.plan.bounds(),
+		Bounds:  e.harvestBounds(),
 		Exclude: e.plan.analysis.Exclude,
 		Partial: e.partial(),
 	}, func(entry outputs.Entry) error {
@@ -140,7 +140,7 @@ func (e *execution) harvest() (err error) {
 // partial reports whether files may have been open for writing when the run ended: whenever it did not
 // end by itself.
 func (e *execution) partial() bool {
-	return e.stopped != nil || e.exit.TimedOut || !e.exit.Ended || e.report.Evidence.OOMKills > 0
+	return e.stopped != nil || e.exit.TimedOut || !e.exit.Ended || e.report.Evidence.OOMKills > 0 || e.ranFull()
 }
 
 // take publishes one entry's file and keeps its verdict for the commit.

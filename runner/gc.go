@@ -18,6 +18,7 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/outputs"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/runner/claim"
 	"github.com/scidex-ai/scidex-oci/runner/sandbox"
 )
 
@@ -213,7 +214,7 @@ func keyOfState(name string) (key catalog.Key, ok bool) {
 // findForeign names directories of this user that look like a run's and that no record names: another
 // root's, or the platform's own. They are never removed.
 func (c *collector) findForeign(ctx context.Context) {
-	paths, err := filepath.Glob(filepath.Join(c.Tmp, runPrefix+"*"))
+	paths, err := filepath.Glob(filepath.Join(c.Tmp, claim.RunPrefix+"*"))
 	if err != nil {
 		c.report.Errors = append(c.report.Errors, err)
 	}
@@ -227,7 +228,7 @@ func (c *collector) findForeign(ctx context.Context) {
 
 // recorded reports whether a directory is that of a live run or the kept one of a run of this catalog.
 func (c *collector) recorded(ctx context.Context, path string) bool {
-	id, _, _ := strings.Cut(strings.TrimPrefix(filepath.Base(path), runPrefix), "@")
+	id, _, _ := strings.Cut(strings.TrimPrefix(filepath.Base(path), claim.RunPrefix), "@")
 	if c.known[path] {
 		return true
 	}

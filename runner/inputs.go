@@ -1,15 +1,16 @@
 package runner
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"os"
 
 	"golang.org/x/sys/unix"
 
-	"github.com/scidex-ai/scidex-oci/runner/breach"
+	"github.com/scidex-ai/scidex-oci/runner/binds"
+	"github.com/scidex-ai/scidex-oci/runner/inode"
 	"github.com/scidex-ai/scidex-oci/runner/sandbox"
+	"github.com/scidex-ai/scidex-oci/runner/scan"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
@@ -42,8 +43,8 @@ func (s *inputSet) close() error {
 
 // opener opens what an analysis names, and refuses what must not or cannot be bound.
 type opener struct {
-	reader   reader
-	boundary func() (*boundary, error) // called for what is opened only: it takes 0.1 ms
+	reader   scan.Reader
+	boundary func() (*binds.Boundary, error) // called for what is opened only: it takes 0.1 ms
 }
 
 // open opens all inputs of an analysis. scriptSource is the file of the script: the named one, or its
@@ -97,8 +98,8 @@ func (o opener) open(a spec.Analysis, scriptSource string) (_ *inputSet, err err
 // openInput opens one source. What is bound from then on is what was opened.
 func openInput(flag, source, destination string) (in input, err error) {
 	in = input{flag: flag, bind: sandbox.Bind{Source: source, Destination: destination}}
-	if in.file, err = openPath(source); err != nil {
-		return in, fmt.Errorf("%s: %w", in, plain(err))
+	if in.file, err = inode.Open(source); err != nil {
+		return in, fmt.Errorf("%s: %w", in, inode.Plain(err))
 	}
 	return in, nil
 }
@@ -129,7 +130,7 @@ func (o opener) checkDirectory(in *input) error {
 		return err
 	}
 	if kind := st.Mode & unix.S_IFMT; kind != unix.S_IFDIR {
-		return fmt.Errorf("%s is %s; give a directory", in, kindName(kind))
+		return fmt.Errorf("%s is %s; give a directory", in, inode.KindName(kind))
 	}
 	return o.check(in)
 }
@@ -144,27 +145,22 @@ func (o opener) check(in *input) error {
 		return err
 	}
 	if !in.bind.Directory {
-		in.bind.Place = t.path
+		in.bind.Place = t.Path()
 		return nil
 	}
-	if err := b.refuseMounts(t); err != nil {
+	if err := b.RefuseMounts(t); err != nil {
 		return fmt.Errorf("%s: %w", in, err)
 	}
 	return nil
 }
 
 // keepOut refuses an open file or directory that is out of bounds. name is what a message calls it.
-func (o opener) keepOut(name string, f *os.File) (b *boundary, t trail, err error) {
+func (o opener) keepOut(name string, f *os.File) (b *binds.Boundary, t binds.Trail, err error) {
 	if b, err = o.boundary(); err != nil {
 		return b, t, err
 	}
-	if t, err = trailOf(f, b.mounts); err != nil {
-		return b, t, fmt.Errorf("%s: %w", name, err)
-	}
-	if t.path != f.Name() {
-		name += fmt.Sprintf(" (%s)", t.path)
-	}
-	return b, t, b.check(name, t)
+	t, err = b.Check(name, f)
+	return b, t, err
 }
 
 // describe fills the bind in, of a file or directory that the analysis can read.
@@ -175,33 +171,11 @@ func (o opener) describe(in *input) error {
 	}
 	kind := st.Mode & unix.S_IFMT
 	if kind != unix.S_IFDIR && kind != unix.S_IFREG {
-		return fmt.Errorf("%s is %s; only files and directories can be bound", in, kindName(kind))
+		return fmt.Errorf("%s is %s; only files and directories can be bound", in, inode.KindName(kind))
 	}
 	in.bind.Directory, in.bind.Dev, in.bind.Ino = kind == unix.S_IFDIR, st.Dev, st.Ino
-	if err := o.reader.mayRead(&st); err != nil {
+	if err := o.reader.MayRead(&st); err != nil {
 		return fmt.Errorf("%s: %w", in, err)
-	}
-	return nil
-}
-
-// scan looks for sockets and the like in all directories that are bound.
-func (s *inputSet) scan(ctx context.Context, by scanner, tell func(flag string, entries int64)) error {
-	for _, in := range s.inputs {
-		if !in.bind.Directory {
-			continue
-		}
-		var progress func(int64)
-		if tell != nil {
-			progress = func(entries int64) { tell(in.flag, entries) }
-		}
-		found, err := by.scan(ctx, in.file, progress)
-		if err != nil {
-			return fmt.Errorf("%s: %w", in, err)
-		}
-		if found != nil && !breach.Open {
-			return fmt.Errorf("%s holds %s, %q, through which the analysis could reach out; remove it or bind another directory",
-				in, kindName(found.kind), found.path)
-		}
 	}
 	return nil
 }

@@ -1,8 +1,6 @@
 package runner
 
 import (
-	"log/slog"
-	"net"
 	"os"
 	"path/filepath"
 	"slices"
@@ -11,58 +9,29 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/scidex-ai/scidex-oci/runner/binds"
 	"github.com/scidex-ai/scidex-oci/runner/breach"
+	"github.com/scidex-ai/scidex-oci/runner/inode/inodetest"
+	"github.com/scidex-ai/scidex-oci/runner/scan"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
-
-// tree makes files (names ending in / are directories) below a fresh directory that everyone may read.
-func tree(t *testing.T, names ...string) string {
-	t.Helper()
-	dir := t.TempDir()
-	if err := os.Chmod(dir, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	for _, name := range names {
-		path := filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if strings.HasSuffix(name, "/") {
-			if err := os.MkdirAll(path, 0o755); err != nil {
-				t.Fatal(err)
-			}
-		} else if err := os.WriteFile(path, []byte("#!/bin/sh\n"), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return dir
-}
-
-func listen(t *testing.T, path string) {
-	t.Helper()
-	l, err := net.Listen("unix", path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { l.Close() })
-}
 
 // openAndScan opens inputs as a run with an id of its own does, where no place is out of bounds.
 func openAndScan(t *testing.T, a spec.Analysis) (*inputSet, error) {
 	t.Helper()
-	open := opener{reader{}, func() (*boundary, error) { return newBoundary(nil, nil, slog.New(slog.DiscardHandler)) }}
+	open := opener{scan.Reader{}, func() (*binds.Boundary, error) { return &binds.Boundary{}, nil }}
 	set, err := open.open(a, a.Script)
 	if err != nil {
 		return nil, err
 	}
-	return set, set.scan(t.Context(), scanner{}, nil)
+	return set, set.scan(t.Context(), scan.Scanner{}, nil)
 }
 
 func TestOpenInputsRefuses(t *testing.T) {
-	dir := tree(t, "file", "good/a", "sock/deep/", "fifo/x/", "other/s.py")
+	dir := inodetest.Tree(t, "file", "good/a", "sock/deep/", "fifo/x/", "other/s.py")
 	// A short path: the name of a unix socket has 108 bytes at most (unix(7)).
 	t.Chdir(filepath.Join(dir, "sock/deep"))
-	listen(t, "s")
+	inodetest.Listen(t, "s")
 	if err := unix.Mkfifo(filepath.Join(dir, "fifo/x/f"), 0o644); err != nil {
 		t.Fatal(err)
 	}
@@ -82,7 +51,7 @@ func TestOpenInputsRefuses(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			set, err := openAndScan(t, c.analysis)
 			if hole := breach.Open && (slices.Contains(c.want, "unix socket") || slices.Contains(c.want, "FIFO")); hole {
-				try(t, err, set.close())
+				inodetest.Try(t, err, set.close())
 				return
 			}
 			if err == nil {
@@ -97,8 +66,16 @@ func TestOpenInputsRefuses(t *testing.T) {
 	}
 }
 
+func TestOwnPlacesArePrivate(t *testing.T) {
+	r := &Runner{Root: "/root", Private: []string{"/else/catalog.db"}, Tmp: "/tmp/runs", Database: "postgres:///db"}
+	h := r.host(1234)
+	if !slices.Equal(h.Private, []string{"/root", "/else/catalog.db"}) || h.Tmp != r.Tmp || h.Database != r.Database || h.UID != 1234 {
+		t.Errorf("got %+v", h)
+	}
+}
+
 func TestOpenInputs(t *testing.T) {
-	dir := tree(t, "data/a", "project/sub/s.py", "in")
+	dir := inodetest.Tree(t, "data/a", "project/sub/s.py", "in")
 	a := spec.Analysis{
 		Data: dir + "/data", Docs: spec.None, Project: dir + "/project", Script: dir + "/project/sub/s.py",
 		Inputs: []string{dir + "/in"},
@@ -120,32 +97,6 @@ func TestOpenInputs(t *testing.T) {
 	}
 	if got := strings.Join(destinations, " "); got != "/data /analysis /inputs/in" {
 		t.Errorf("bound at %s", got)
-	}
-}
-
-func TestMayRead(t *testing.T) {
-	for name, c := range map[string]struct {
-		mode   uint32
-		reader reader
-		want   string // part of the error; empty: readable
-	}{
-		"directory for all":             {unix.S_IFDIR | 0o755, reader{}, ""},
-		"directory for its owner":       {unix.S_IFDIR | 0o700, reader{}, "--ids self"},
-		"directory without search":      {unix.S_IFDIR | 0o744, reader{}, "chmod o+rx"},
-		"file for all":                  {unix.S_IFREG | 0o644, reader{}, ""},
-		"file for the group":            {unix.S_IFREG | 0o640, reader{}, "chmod o+r)"},
-		"the caller's own id":           {unix.S_IFDIR | 0o700, reader{own: true}, ""},
-		"root has no --ids self to use": {unix.S_IFDIR | 0o700, reader{root: true}, "chmod o+rx)"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			err := c.reader.mayRead(&unix.Stat_t{Mode: c.mode})
-			if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
-				t.Errorf("got %v, want %q", err, c.want)
-			}
-			if c.reader.root && strings.Contains(err.Error(), "--ids self") {
-				t.Errorf("root is told of --ids self: %v", err)
-			}
-		})
 	}
 }
 

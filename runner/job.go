@@ -12,6 +12,7 @@ import (
 	"github.com/opencontainers/runtime-spec/specs-go"
 	"golang.org/x/sys/unix"
 
+	"github.com/scidex-ai/scidex-oci/runner/inode"
 	"github.com/scidex-ai/scidex-oci/runner/sandbox"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
@@ -92,7 +93,7 @@ func (p *plan) detach(job *sandbox.Job, files *jobFiles) error {
 
 // detachParent is of the directory that a single file is in; the supervisor looks whether it still is.
 func detachParent(b sandbox.Bind) (*os.File, error) {
-	dir, err := openPath(filepath.Dir(b.Place))
+	dir, err := inode.Open(filepath.Dir(b.Place))
 	if err != nil {
 		return nil, err
 	}

@@ -17,8 +17,11 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/rootfs"
+	"github.com/scidex-ai/scidex-oci/runner/binds"
 	"github.com/scidex-ai/scidex-oci/runner/cgroup"
+	"github.com/scidex-ai/scidex-oci/runner/inode"
 	"github.com/scidex-ai/scidex-oci/runner/sandbox"
+	"github.com/scidex-ai/scidex-oci/runner/scan"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
@@ -46,10 +49,10 @@ func (p *plan) close() error {
 }
 
 // reader is who is to read the inputs.
-func (p *plan) reader() reader {
-	return reader{
-		uid: p.account.HostUID(p.slot.Analysis), gid: p.account.HostGID(p.slot.Analysis),
-		own: p.analysis.IDs == spec.IDsSelf, root: p.account.Root(),
+func (p *plan) reader() scan.Reader {
+	return scan.Reader{
+		UID: p.account.HostUID(p.slot.Analysis), GID: p.account.HostGID(p.slot.Analysis),
+		Own: p.analysis.IDs == spec.IDsSelf, Root: p.account.Root(),
 	}
 }
 
@@ -117,8 +120,8 @@ func (r *Runner) resolve(a spec.Analysis, key catalog.Key, scriptSource string, 
 	if err := p.chooseIDs(); err != nil {
 		return nil, err
 	}
-	o := opener{p.reader(), sync.OnceValues(func() (*boundary, error) {
-		return newBoundary(r.sites(os.Getenv, account.UID), r.AllowBinds, r.Log)
+	o := opener{p.reader(), sync.OnceValues(func() (*binds.Boundary, error) {
+		return binds.New(r.host(account.UID), r.AllowBinds, r.Log)
 	})}
 	inputs, err := o.open(p.analysis, scriptSource)
 	if err != nil {
@@ -126,6 +129,13 @@ func (r *Runner) resolve(a spec.Analysis, key catalog.Key, scriptSource string, 
 	}
 	p.inputs = inputs
 	return p, p.orClose(first(func() error { return p.openStage(o) }, p.resolveCommand))
+}
+
+// host is what no bind may show of it. uid is the caller's.
+func (r *Runner) host(uid int) binds.Host {
+	return binds.Host{
+		Private: append([]string{r.Root}, r.Private...), Tmp: r.Tmp, Database: r.Database, UID: uid, Getenv: os.Getenv,
+	}
 }
 
 // first stops at the first check that fails: a person gets one sentence.
@@ -187,7 +197,7 @@ func (p *plan) openStage(o opener) error {
 	}
 	fd, err := unix.Open(p.analysis.Stage, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {
-		return fmt.Errorf("--stage %q: %w; give a directory", p.analysis.Stage, plain(err))
+		return fmt.Errorf("--stage %q: %w; give a directory", p.analysis.Stage, inode.Plain(err))
 	}
 	p.stage = os.NewFile(uintptr(fd), p.analysis.Stage)
 	_, _, err = o.keepOut(fmt.Sprintf("--stage %q", p.analysis.Stage), p.stage)
@@ -204,7 +214,7 @@ func checkExport(dir string, overwrite bool) error {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil
 	case err != nil:
-		return fmt.Errorf("--export %q: %w; give a directory", dir, plain(err))
+		return fmt.Errorf("--export %q: %w; give a directory", dir, inode.Plain(err))
 	case len(entries) > 0:
 		return fmt.Errorf("--export %q is not empty; choose another directory or add --overwrite", dir)
 	}

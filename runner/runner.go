@@ -9,6 +9,7 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/outputs/blob"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/runner/binds"
 	"github.com/scidex-ai/scidex-oci/runner/sandbox"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
@@ -29,7 +30,7 @@ type Runner struct {
 	// Database is the URL of the catalog's database (--db), for the directory of its unix socket.
 	Database string
 	// AllowBinds restrict what may be bound; all of them must allow it. Nil: everything may.
-	AllowBinds []Allowed
+	AllowBinds []binds.Allowed
 
 	Version string
 	Log     *slog.Logger

@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/scidex-ai/scidex-oci/runner/inode"
 	"github.com/scidex-ai/scidex-oci/runner/sandbox"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
@@ -43,9 +44,9 @@ func (o opener) openScript(set *inputSet, a spec.Analysis, source string) error 
 	if st.Mode&unix.S_IFMT != unix.S_IFREG || st.Size > scriptMax {
 		return fmt.Errorf("--script %q is not a regular file of at most %d MiB; give the file to run", a.Script, scriptMax>>20)
 	}
-	f, err := os.Open(procPath(in.file))
+	f, err := os.Open(inode.ProcPath(in.file))
 	if err != nil {
-		return fmt.Errorf("--script %q: %w", a.Script, plain(err))
+		return fmt.Errorf("--script %q: %w", a.Script, inode.Plain(err))
 	}
 	set.script = &script{inside: in.bind.Destination, file: f, mode: fs.FileMode(st.Mode & 0o777)}
 	if a.Project != "" {
@@ -76,11 +77,11 @@ func (s *inputSet) scriptInProject(a spec.Analysis, script *os.File) error {
 // relative returns the path of an open file relative to an open directory, from which it leads to the
 // very file.
 func relative(dir, file *os.File) (string, error) {
-	top, err := os.Readlink(procPath(dir))
+	top, err := os.Readlink(inode.ProcPath(dir))
 	if err != nil {
 		return "", err
 	}
-	name, err := os.Readlink(procPath(file))
+	name, err := os.Readlink(inode.ProcPath(file))
 	if err != nil {
 		return "", err
 	}
@@ -89,18 +90,18 @@ func relative(dir, file *os.File) (string, error) {
 		return "", fs.ErrNotExist
 	}
 	// From the descriptor down, so that it is what the project's own bind shows.
-	fd, err := openBeneath(int(dir.Fd()), rel, unix.O_PATH)
+	fd, err := inode.OpenBeneath(int(dir.Fd()), rel, unix.O_PATH)
 	if err != nil {
 		return "", err
 	}
 	defer unix.Close(fd)
-	shown, err := statAt(fd, "")
+	shown, err := inode.Stat(fd, "")
 	if err != nil {
 		return "", err
 	}
-	named, err := statAt(int(file.Fd()), "")
-	if err == nil && identityOf(named) != identityOf(shown) {
-		err = errGone
+	named, err := inode.Stat(int(file.Fd()), "")
+	if err == nil && inode.Of(named) != inode.Of(shown) {
+		err = fs.ErrNotExist
 	}
 	return filepath.ToSlash(rel), err
 }

@@ -26,6 +26,23 @@ func (p *plan) bounds() outputs.Bounds {
 	return outputs.Bounds{MaxEntries: p.analysis.WorkFiles, MaxBytes: int64(p.analysis.WorkSize)}
 }
 
+// harvestBounds are those of /work; where a run went past them, as far as it was seen to, so that what was
+// written is kept.
+func (e *execution) harvestBounds() outputs.Bounds {
+	bounds := e.plan.bounds()
+	if e.exit.WorkFull != nil {
+		bounds.MaxBytes = max(bounds.MaxBytes, e.exit.Work.Bytes)
+		bounds.MaxEntries = max(bounds.MaxEntries, e.exit.Work.Files)
+	}
+	return bounds
+}
+
+// ranFull reports whether the run may have been cut off in the middle of a file for want of space.
+func (e *execution) ranFull() bool {
+	_, full := (ending{exit: e.exit}).outOfSpace()
+	return full
+}
+
 // tmpfs are the options of /work in the outer namespace; nil where it is on disk.
 func (p *plan) tmpfs() []string {
 	if !p.inMemory() {

@@ -13,6 +13,8 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/outputs"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/runner/claim"
+	"github.com/scidex-ai/scidex-oci/runner/inode"
 	"github.com/scidex-ai/scidex-oci/runner/sandbox"
 )
 
@@ -23,10 +25,7 @@ type workdir struct {
 	dev, ino        uint64
 }
 
-// runPrefix begins the name of every run's directory.
-const runPrefix = "scidex-analysis-"
-
-func runDir(tmp, id string) string { return filepath.Join(tmp, runPrefix+id) }
+func runDir(tmp, id string) string { return filepath.Join(tmp, claim.RunPrefix+id) }
 
 // makeWorkdir makes the run's directory with one mkdir: whatever has the name already is an error and is
 // left alone. The directory that it is in is opened once, so that nobody can put another in its place
@@ -38,7 +37,7 @@ func makeWorkdir(path string, uid, gid int) (_ *workdir, err error) {
 			err = errors.Join(err, w.close())
 		}
 	}()
-	if w.base, err = openPath(filepath.Dir(path)); err != nil {
+	if w.base, err = inode.Open(filepath.Dir(path)); err != nil {
 		return nil, fmt.Errorf("make the working directory: %w", err)
 	}
 	base, name := int(w.base.Fd()), filepath.Base(path)
@@ -67,7 +66,7 @@ func (w *workdir) furnish(uid, gid int) error {
 		return errors.Join(err, dir.Close())
 	}
 	w.dir, w.dev, w.ino = dir, st.Dev, st.Ino
-	if err := w.live(); err != nil {
+	if err := claim.HoldRun(w.dir); err != nil {
 		return err
 	}
 	if err := unix.Mkdirat(fd, workName, 0o700); err != nil {

@@ -6,16 +6,19 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/scidex-ai/scidex-oci/runner/claim"
+	"github.com/scidex-ai/scidex-oci/runner/inode/inodetest"
 )
 
 // TestWorkdirOfMovedBase: what takes the place of the base of working directories is left alone.
 func TestWorkdirOfMovedBase(t *testing.T) {
-	dir := tree(t, "base/", "decoy/scidex-analysis-x/work/")
+	dir := inodetest.Tree(t, "base/", "decoy/scidex-analysis-x/work/")
 	w, err := makeWorkdir(dir+"/base/scidex-analysis-x", os.Getuid(), os.Getgid())
-	try(t, err)
+	inodetest.Try(t, err)
 	defer w.close()
-	try(t, os.Rename(dir+"/base", dir+"/moved"), os.Rename(dir+"/decoy", dir+"/base"))
-	try(t, w.remove())
+	inodetest.Try(t, os.Rename(dir+"/base", dir+"/moved"), os.Rename(dir+"/decoy", dir+"/base"))
+	inodetest.Try(t, w.remove())
 	if left, err := filepath.Glob(dir + "/moved/*"); err != nil || len(left) > 0 {
 		t.Errorf("left %q, %v", left, err)
 	}
@@ -27,19 +30,33 @@ func TestWorkdirOfMovedBase(t *testing.T) {
 // TestWorkdirInSharedBase: a set-group-id bit is inherited by what is made below it.
 func TestWorkdirInSharedBase(t *testing.T) {
 	base := t.TempDir()
-	try(t, os.Chmod(base, 0o777|os.ModeSetgid))
+	inodetest.Try(t, os.Chmod(base, 0o777|os.ModeSetgid))
 	w, err := makeWorkdir(base+"/scidex-analysis-x", os.Getuid(), os.Getgid())
-	try(t, err)
-	try(t, w.remove(), w.close())
+	inodetest.Try(t, err)
+	inodetest.Try(t, w.remove(), w.close())
+}
+
+// TestWorkdirLives until it is closed: that keeps it out of other runs.
+func TestWorkdirLives(t *testing.T) {
+	w, err := makeWorkdir(runDir(t.TempDir(), "x"), os.Getuid(), os.Getgid())
+	inodetest.Try(t, err)
+	dir := inodetest.Open(t, w.path)
+	if !claim.RunLives(int(dir.Fd())) {
+		t.Error("it is not known to live")
+	}
+	inodetest.Try(t, w.close())
+	if claim.RunLives(int(dir.Fd())) {
+		t.Error("closed: it still lives")
+	}
 }
 
 func TestOpenInode(t *testing.T) {
-	dir := tree(t, "a/", "b/")
+	dir := inodetest.Tree(t, "a/", "b/")
 	f, err := openDir(-1, dir+"/a")
-	try(t, err)
+	inodetest.Try(t, err)
 	defer f.Close()
 	dev, ino, err := identity(f)
-	try(t, err, os.Symlink("a", dir+"/link"))
+	inodetest.Try(t, err, os.Symlink("a", dir+"/link"))
 	recorded := Place{Dev: dev, Ino: ino}
 	for path, there := range map[string]bool{"a": true, "b": false, "none": false} {
 		got, err := openInode(filepath.Join(dir, path), recorded)

@@ -14,7 +14,7 @@ import (
 	"github.com/urfave/cli/v2"
 	"go.yaml.in/yaml/v3"
 
-	"github.com/scidex-ai/scidex-oci/runner"
+	"github.com/scidex-ai/scidex-oci/runner/binds"
 )
 
 // maxConfig bounds a config file or manifest that we read, in bytes.
@@ -42,7 +42,7 @@ func configKeys() []cli.Flag { return append(configFlags(), &cli.StringSliceFlag
 
 // allowances are the restrictions of the config file in use and of the operator's: a file of the caller's
 // own takes the place of the operator's defaults, and of nothing else.
-func allowances(from layers, operator string) ([]runner.Allowed, error) {
+func allowances(from layers, operator string) ([]binds.Allowed, error) {
 	used := from[len(from)-1]
 	if used.file == operator {
 		return used.allowed(), nil
@@ -55,16 +55,16 @@ func allowances(from layers, operator string) ([]runner.Allowed, error) {
 }
 
 // allowed is the layer's restriction, if it has one. An empty list is one.
-func (l layer) allowed() []runner.Allowed {
+func (l layer) allowed() []binds.Allowed {
 	list, given := l.values[allowBinds]
 	if !given {
 		return nil
 	}
-	a := runner.Allowed{File: l.file}
+	a := binds.Allowed{File: l.file}
 	for _, prefix := range list {
 		a.Prefixes = append(a.Prefixes, absolute(l.dir, prefix))
 	}
-	return []runner.Allowed{a}
+	return []binds.Allowed{a}
 }
 
 // fromConfig reads the config file name, or where name is empty the first of places that exists.

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/scidex-ai/scidex-oci/runner"
+	"github.com/scidex-ai/scidex-oci/runner/binds"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
@@ -65,20 +65,20 @@ func TestAllowBinds(t *testing.T) {
 	dir := t.TempDir()
 	file := func(name, text string) string { return write(t, filepath.Join(dir, name), text) }
 	operator, mine := file("operator.yaml", "allow_binds: [/srv/data, sub]\n"), file("mine.yaml", "memory: 1GiB\nallow_binds: /home/me\n")
-	byOperator := runner.Allowed{File: operator, Prefixes: []string{"/srv/data", filepath.Join(dir, "sub")}}
-	byMe := runner.Allowed{File: mine, Prefixes: []string{"/home/me"}}
+	byOperator := binds.Allowed{File: operator, Prefixes: []string{"/srv/data", filepath.Join(dir, "sub")}}
+	byMe := binds.Allowed{File: mine, Prefixes: []string{"/home/me"}}
 	empty, plain := file("empty.yaml", "allow_binds: []\n"), file("plain.yaml", "memory: 1GiB\n")
 	none := filepath.Join(dir, "none.yaml")
 	for name, c := range map[string]struct {
 		used, operator string
-		want           []runner.Allowed
+		want           []binds.Allowed
 	}{
 		"nowhere":            {plain, none, nil},
-		"mine":               {mine, none, []runner.Allowed{byMe}},
-		"the operator's":     {plain, operator, []runner.Allowed{byOperator}},
-		"both":               {mine, operator, []runner.Allowed{byMe, byOperator}},
-		"the operator's own": {operator, operator, []runner.Allowed{byOperator}},
-		"nothing allowed":    {empty, plain, []runner.Allowed{{File: empty}}},
+		"mine":               {mine, none, []binds.Allowed{byMe}},
+		"the operator's":     {plain, operator, []binds.Allowed{byOperator}},
+		"both":               {mine, operator, []binds.Allowed{byMe, byOperator}},
+		"the operator's own": {operator, operator, []binds.Allowed{byOperator}},
+		"nothing allowed":    {empty, plain, []binds.Allowed{{File: empty}}},
 	} {
 		used, err := readConfig(c.used, configKeys())
 		if err != nil {
@@ -88,7 +88,7 @@ func TestAllowBinds(t *testing.T) {
 			t.Errorf("%s: %+v, %v, want %+v", name, got, err, c.want)
 		}
 	}
-	if got, err := allowances(layers{{}, {}, {}}, operator); err != nil || !reflect.DeepEqual(got, []runner.Allowed{byOperator}) {
+	if got, err := allowances(layers{{}, {}, {}}, operator); err != nil || !reflect.DeepEqual(got, []binds.Allowed{byOperator}) {
 		t.Errorf("no file in use: %+v, %v", got, err)
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/blob"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/runner"
+	"github.com/scidex-ai/scidex-oci/runner/binds"
 	"github.com/scidex-ai/scidex-oci/runner/sandbox"
 )
 
@@ -66,7 +67,7 @@ func (p *program) open(ctx context.Context, from layers, log io.Writer) (*house,
 
 // policy is what the operator grants to runs.
 type policy struct {
-	allowed []runner.Allowed
+	allowed []binds.Allowed
 	floor   sandbox.Floor
 }
 

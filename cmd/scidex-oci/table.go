@@ -179,11 +179,12 @@ func (t table) more(r runner.Result, n int64) {
 	}
 }
 
-// unenforced are the limits that no kernel mechanism held. The clock and the logs are always ours.
+// unenforced are the limits that are held by less than they could be. The clock, the logs and the bounds of a /work
+// on disk are always ours.
 func unenforced(enforced []runner.Enforcement) []string {
 	var all []string
 	for _, e := range enforced {
-		ours := slices.Contains([]string{"timeout", "grace", "log_size"}, e.Limit)
+		ours := slices.Contains([]string{"timeout", "grace", "log_size", "work_size", "work_files"}, e.Limit)
 		if e.By == "none" || e.By == "watchdog" && !ours {
 			all = append(all, fmt.Sprintf("%s (%s)", escape(e.Limit), escape(e.By)))
 		}

@@ -27,7 +27,7 @@ func (e *lackingError) Error() string {
 }
 
 const (
-	orBestEffort = ", or run with `--limits outer` (what the control groups around it hold) or `--limits best-effort` (rlimits and the clock only)"
+	orBestEffort = ", or run with `--limits best-effort` (rlimits and the clock only) or `--limits outer` (what the control groups around it hold)"
 	// remedyRoot helps a user where no control group can be had.
 	remedyRoot = "run as root" + orBestEffort
 	// remedyContainer helps where there is no systemd to ask.

@@ -1,5 +1,6 @@
 // Package claim makes directories that a command works in and removes at its end. The lock of one, which the
-// kernel drops with the command, tells it from what a killed command left.
+// kernel drops with the command, tells it from what a killed command left; that of a run's directory tells
+// everybody that the run lives.
 package claim
 
 import (

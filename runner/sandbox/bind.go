@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/scidex-ai/scidex-oci/runner/inode"
 )
 
 // What is bound is opened once, checked on the descriptor and mounted from that, so that a path swapped
@@ -49,7 +51,7 @@ func given(files []*os.File, i int) *os.File {
 // be had: it would show what the mounts hide, which a user namespace may not look at (EINVAL;
 // mount_namespaces(7), locked mounts).
 func bindTree(target, path string) (SocketWall, error) {
-	source, err := openPath(path)
+	source, err := inode.Open(path)
 	if err != nil {
 		return "", err
 	}
@@ -132,17 +134,9 @@ func check(mount *os.File, dev, ino uint64) error {
 	return nil
 }
 
-func openPath(path string) (*os.File, error) {
-	fd, err := unix.Open(path, unix.O_PATH|unix.O_CLOEXEC, 0)
-	if err != nil {
-		return nil, &os.PathError{Op: "open", Path: path, Err: err}
-	}
-	return os.NewFile(uintptr(fd), path), nil
-}
-
 // open detaches what is at path.
 func open(path string, attributes uint64) (*os.File, error) {
-	source, err := openPath(path)
+	source, err := inode.Open(path)
 	if err != nil {
 		return nil, err
 	}

@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/scidex-ai/scidex-oci/runner/breach"
+	"github.com/scidex-ai/scidex-oci/runner/inode"
 )
 
 // Walls is how what is the host's is shown to an analysis.
@@ -84,7 +85,7 @@ func overlayFile(target string, b Bind, directory *os.File) error {
 }
 
 func attachShown(target string, b Bind) error {
-	file, err := openPath(filepath.Join(shownDir, filepath.Base(b.Place)))
+	file, err := inode.Open(filepath.Join(shownDir, filepath.Base(b.Place)))
 	if err != nil {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/opencontainers/runtime-spec/specs-go"
 
 	"github.com/scidex-ai/scidex-oci/runner"
+	"github.com/scidex-ai/scidex-oci/runner/binds"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
@@ -86,7 +87,7 @@ func TestBind(t *testing.T) {
 }
 
 func TestAllowing(t *testing.T) {
-	r := &runner.Runner{AllowBinds: []runner.Allowed{{File: "c", Prefixes: []string{"/srv"}}, {File: "d"}}}
+	r := &runner.Runner{AllowBinds: []binds.Allowed{{File: "c", Prefixes: []string{"/srv"}}, {File: "d"}}}
 	wider := allowing(r, "/tmp/x")
 	if len(wider.AllowBinds) != 2 || len(wider.AllowBinds[0].Prefixes) != 2 || wider.AllowBinds[1].Prefixes[0] != "/tmp/x" {
 		t.Errorf("%+v", wider.AllowBinds)

@@ -160,7 +160,7 @@ func TestSocketPathsAreOutOfReach(t *testing.T) {
 	}
 
 	shared := h.base("shared")
-	for _, name := range []string{"attempt.py", "attacks/lib/postgres.py", "turn.py", "sockets.py"} {
+	for _, name := range []string{"attacks/lib/attempt.py", "attacks/lib/postgres.py", "turn.py", "sockets.py"} {
 		h.write("shared/"+name, readFile(t, testdata(t, name)), 0o644)
 	}
 	end := h.flag()

@@ -7,7 +7,7 @@ import struct
 import subprocess
 import sys
 
-from attempt import attempt, report
+from attacks.lib.attempt import attempt, report
 
 EXECUTED, REFUSED, ENDED = 1, 2, 3
 FORGED = [struct.pack("=Ii", kind, value) for kind, value in ((EXECUTED, 0), (REFUSED, 2), (ENDED, 0))]

@@ -7,7 +7,7 @@ import os
 import subprocess
 import sys
 
-from attempt import attempt, report
+from attacks.lib.attempt import attempt, report
 from roads import files, locks, loopback, memory, processes
 from roads.road import Road, at, told
 from turn import wait_for

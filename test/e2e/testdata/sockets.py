@@ -6,7 +6,7 @@ import os
 import socket
 import sys
 
-from attempt import attempt, report
+from attacks.lib.attempt import attempt, report
 from attacks.lib.postgres import ask
 from turn import wait_for
 

@@ -11,7 +11,7 @@ import sys
 import termios
 import time
 
-from attempt import attempt, report
+from attacks.lib.attempt import attempt, report
 
 TIOCLINUX, SHIFT_STATE = 0x541C, 6  # ioctl_console(2); the subcode changes nothing
 

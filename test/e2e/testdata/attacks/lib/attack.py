@@ -1,20 +1,10 @@
 """For attack programs in Python: what is attacked, and what an action gives."""
 
-import errno
 import json
 import sys
 
+from .attempt import attempt, report
+
+__all__ = ["arena", "attempt", "report"]
+
 arena = json.loads(sys.argv[1])
-
-
-def attempt(action, *args, **named):
-    """ok, or the name of the error. Something other than an OSError is a mistake of the program."""
-    try:
-        action(*args, **named)
-    except OSError as problem:
-        return errno.errorcode.get(problem.errno, repr(problem))
-    return "ok"
-
-
-def report(results):
-    print(json.dumps(results), flush=True)

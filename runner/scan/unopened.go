@@ -1,10 +1,12 @@
-package runner
+package scan
 
 import (
 	"errors"
 	"fmt"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/scidex-ai/scidex-oci/runner/binds"
 )
 
 func moved(path string) error {
@@ -12,41 +14,41 @@ func moved(path string) error {
 }
 
 // unopened decides about the name of a directory that cannot be opened.
-func (s *scan) unopened(at int, name string, err error) (*special, error) {
+func (w *walk) unopened(at int, name string, err error) (*Special, error) {
 	var st unix.Stat_t
 	statError := unix.Fstatat(at, name, &st, unix.AT_SYMLINK_NOFOLLOW)
 	kind := st.Mode & unix.S_IFMT
 	switch {
-	case errors.Is(err, unix.ENOENT) && s.levels[len(s.levels)-1].known:
+	case errors.Is(err, unix.ENOENT) && w.levels[len(w.levels)-1].known:
 		return nil, errStale
 	case errors.Is(err, unix.ENOENT) || errors.Is(statError, unix.ENOENT):
 		return nil, nil
 	case errors.Is(err, unix.EXDEV):
-		return nil, mountedBelow(s.path(name))
+		return nil, binds.MountedBelow(w.path(name))
 	case (errors.Is(err, unix.ENOTDIR) || errors.Is(err, unix.ELOOP)) && statError == nil && kind != unix.S_IFDIR: // by now
 		if isSpecial(kind) {
-			return &special{s.path(name), kind}, nil
+			return &Special{w.path(name), kind}, nil
 		}
 		return nil, nil
 	case errors.Is(err, unix.ENOTDIR) || errors.Is(err, unix.ELOOP):
-		return nil, moved(s.path(name))
+		return nil, moved(w.path(name))
 	case errors.Is(err, unix.EACCES):
-		return nil, s.closed(at, name)
+		return nil, w.closed(at, name)
 	}
-	return nil, fmt.Errorf("open %q: %w", s.path(name), err)
+	return nil, fmt.Errorf("open %q: %w", w.path(name), err)
 }
 
 // closed refuses a directory that is closed to the caller, but may be open to the analysis.
-func (s *scan) closed(at int, name string) error {
+func (w *walk) closed(at int, name string) error {
 	var st unix.Stat_t
 	err := unix.Fstatat(at, name, &st, unix.AT_SYMLINK_NOFOLLOW)
 	if errors.Is(err, unix.EACCES) { // then it is the directory above that cannot be entered
 		name, err = ".", unix.Fstat(at, &st)
 	}
-	if err == nil && !s.reader.mayEnter(&st) && !listed(at, name, &st) {
+	if err == nil && !w.reader.MayEnter(&st) && !listed(at, name, &st) {
 		return nil
 	}
-	return fmt.Errorf("you cannot look into %q, but the analysis might; let yourself read it, or close it to others (chmod o-x)", s.path(name))
+	return fmt.Errorf("you cannot look into %q, but the analysis might; let yourself read it, or close it to others (chmod o-x)", w.path(name))
 }
 
 // listed reports whether an access control list might let some id enter that the mode does not tell of;

@@ -1,10 +1,12 @@
-package runner
+package binds
 
 import (
 	"fmt"
 	"path/filepath"
 
 	"github.com/moby/sys/mountinfo"
+
+	"github.com/scidex-ai/scidex-oci/runner/inode"
 )
 
 // site is a path of the host that no bind may be, or hold.
@@ -17,7 +19,7 @@ type site struct {
 // place is a site as it is on this host, its symbolic links followed.
 type place struct {
 	site
-	trail
+	Trail
 	missing bool // there is no such file; the trail begins at the nearest directory above that exists
 }
 
@@ -27,7 +29,7 @@ func (s site) find(mounts []*mountinfo.Info) (place, error) {
 	for path, rest := s.path, ""; ; path = filepath.Dir(path) {
 		t, err := trailTo(path, mounts)
 		if err == nil {
-			p.trail, p.missing = t, rest != ""
+			p.Trail, p.missing = t, rest != ""
 			p.extend(rest)
 			return p, nil
 		}
@@ -38,8 +40,8 @@ func (s site) find(mounts []*mountinfo.Info) (place, error) {
 	}
 }
 
-func trailTo(path string, mounts []*mountinfo.Info) (t trail, err error) {
-	f, err := openPath(path)
+func trailTo(path string, mounts []*mountinfo.Info) (t Trail, err error) {
+	f, err := inode.Open(path)
 	if err != nil {
 		return t, err
 	}
@@ -48,14 +50,14 @@ func trailTo(path string, mounts []*mountinfo.Info) (t trail, err error) {
 }
 
 // refuse refuses a file that would show the place.
-func (p place) refuse(name string, t trail) error {
+func (p place) refuse(name string, t Trail) error {
 	switch {
 	case !p.missing && t.ids[0] == p.ids[0]:
 		return fmt.Errorf("%s is %s; choose another", name, p.what)
 	case p.within(t):
-		return fmt.Errorf("%s holds %q, %s; choose the part of it that the analysis needs", name, p.trail.path, p.what)
-	case p.whole && !p.missing && t.within(p.trail):
-		return fmt.Errorf("%s lies in %q, %s; choose another", name, p.trail.path, p.what)
+		return fmt.Errorf("%s holds %q, %s; choose the part of it that the analysis needs", name, p.Trail.path, p.what)
+	case p.whole && !p.missing && t.within(p.Trail):
+		return fmt.Errorf("%s lies in %q, %s; choose another", name, p.Trail.path, p.what)
 	}
 	return nil
 }

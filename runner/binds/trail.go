@@ -1,4 +1,4 @@
-package runner
+package binds
 
 import (
 	"os"
@@ -8,23 +8,26 @@ import (
 
 	"github.com/moby/sys/mountinfo"
 	"golang.org/x/sys/unix"
+
+	"github.com/scidex-ai/scidex-oci/runner/claim"
+	"github.com/scidex-ai/scidex-oci/runner/inode"
 )
 
-// trail is where an open file is on this host, told in three ways: by path, by the inodes above it and by
+// Trail is where an open file is on this host, told in three ways: by path, by the inodes above it and by
 // its place in its file system. A symbolic link deceives none of them; what is mounted twice has two
 // paths, but is one inode at one place of one file system.
-type trail struct {
-	path  string   // as the kernel has it
-	ids   []fileID // of the file, of its directory, and so on up to the root directory
-	mount int      // the id of its mount in mountinfo
+type Trail struct {
+	path  string     // as the kernel has it
+	ids   []inode.ID // of the file, of its directory, and so on up to the root directory
+	mount int        // the id of its mount in mountinfo
 	at    location
 	live  string // the directory of a living run on the way, or ""
 }
 
 // location is a place in a file system, and the zero location nowhere.
 type location struct {
-	device fileID // major and minor number
-	path   string // from the root of the file system
+	device inode.ID // major and minor number
+	path   string   // from the root of the file system
 }
 
 func (l location) within(dir location) bool {
@@ -36,13 +39,16 @@ func within(path, dir string) bool {
 	return path == dir || strings.HasPrefix(path, strings.TrimSuffix(dir, "/")+"/")
 }
 
+// Path is the file's, as the kernel has it: absolute, without symbolic links.
+func (t Trail) Path() string { return t.path }
+
 // within reports whether dir is or holds the file.
-func (t trail) within(dir trail) bool {
+func (t Trail) within(dir Trail) bool {
 	return slices.Contains(t.ids, dir.ids[0]) || within(t.path, dir.path) || t.at.within(dir.at)
 }
 
 // extend makes the trail that of something below that does not exist.
-func (t *trail) extend(rest string) {
+func (t *Trail) extend(rest string) {
 	t.path = filepath.Join(t.path, rest)
 	if t.at.path != "" {
 		t.at.path = filepath.Join(t.at.path, rest)
@@ -50,11 +56,11 @@ func (t *trail) extend(rest string) {
 }
 
 // trailOf follows an open file up to the root directory.
-func trailOf(f *os.File, mounts []*mountinfo.Info) (t trail, err error) {
-	if t.path, err = os.Readlink(procPath(f)); err != nil {
+func trailOf(f *os.File, mounts []*mountinfo.Info) (t Trail, err error) {
+	if t.path, err = os.Readlink(inode.ProcPath(f)); err != nil {
 		return t, err
 	}
-	st, err := statAt(int(f.Fd()), "")
+	st, err := inode.Stat(int(f.Fd()), "")
 	if err != nil {
 		return t, err
 	}
@@ -67,15 +73,15 @@ func trailOf(f *os.File, mounts []*mountinfo.Info) (t trail, err error) {
 		return t, t.climb(f, t.path)
 	}
 	name := filepath.Base(t.path)
-	dir, err := openPath(filepath.Dir(t.path))
+	dir, err := inode.Open(filepath.Dir(t.path))
 	if err != nil {
-		return t, plain(err)
+		return t, inode.Plain(err)
 	}
 	defer dir.Close()
-	if named, err := statAt(int(dir.Fd()), name); err != nil || identityOf(named) != identityOf(st) {
+	if named, err := inode.Stat(int(dir.Fd()), name); err != nil || inode.Of(named) != inode.Of(st) {
 		return t, errGone
 	}
-	t.ids = []fileID{identityOf(st)}
+	t.ids = []inode.ID{inode.Of(st)}
 	return t, t.climb(dir, filepath.Dir(t.path))
 }
 
@@ -84,7 +90,8 @@ func locate(path string, mount int, mounts []*mountinfo.Info) location {
 	for _, m := range mounts {
 		if m.ID == mount && within(path, m.Mountpoint) {
 			return location{
-				device: fileID{uint64(m.Major), uint64(m.Minor)}, path: filepath.Join(m.Root, strings.TrimPrefix(path, m.Mountpoint)),
+				device: inode.ID{Dev: uint64(m.Major), Ino: uint64(m.Minor)},
+				path:   filepath.Join(m.Root, strings.TrimPrefix(path, m.Mountpoint)),
 			}
 		}
 	}
@@ -92,15 +99,15 @@ func locate(path string, mount int, mounts []*mountinfo.Info) location {
 }
 
 // climb goes from an open directory up to the root directory, as many steps as its path has names.
-func (t *trail) climb(dir *os.File, path string) error {
+func (t *Trail) climb(dir *os.File, path string) error {
 	at := int(dir.Fd())
 	for {
-		st, err := statAt(at, "")
+		st, err := inode.Stat(at, "")
 		if err != nil {
 			return err
 		}
-		t.ids = append(t.ids, identityOf(st))
-		if strings.HasPrefix(filepath.Base(path), runPrefix) && lives(at) {
+		t.ids = append(t.ids, inode.Of(st))
+		if strings.HasPrefix(filepath.Base(path), claim.RunPrefix) && claim.RunLives(at) {
 			t.live = path
 		}
 		if path == "/" {
@@ -117,9 +124,9 @@ func (t *trail) climb(dir *os.File, path string) error {
 }
 
 // reachesRoot demands that the last inode is that of the root directory: nothing was moved meanwhile.
-func (t *trail) reachesRoot() error {
-	root, err := statAt(unix.AT_FDCWD, "/")
-	if err == nil && identityOf(root) != t.ids[len(t.ids)-1] {
+func (t *Trail) reachesRoot() error {
+	root, err := inode.Stat(unix.AT_FDCWD, "/")
+	if err == nil && inode.Of(root) != t.ids[len(t.ids)-1] {
 		err = errGone
 	}
 	return err

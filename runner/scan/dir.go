@@ -1,4 +1,4 @@
-package runner
+package scan
 
 import (
 	"bytes"
@@ -18,21 +18,21 @@ type listing struct {
 }
 
 // read reads an open directory to its end, or to the first special entry.
-func (s *scan) read(fd int) (listing, *special, error) {
+func (w *walk) read(fd int) (listing, *Special, error) {
 	var subdirs []byte
-	before := s.entries
+	before := w.entries
 	for {
-		n, err := getdents(fd, s.buf)
+		n, err := getdents(fd, w.buf)
 		if err != nil || n == 0 {
-			return listing{s.entries - before, string(subdirs)}, nil, err
+			return listing{w.entries - before, string(subdirs)}, nil, err
 		}
-		for rest := s.buf[:n]; len(rest) > 0; {
+		for rest := w.buf[:n]; len(rest) > 0; {
 			var e dirent
 			e, rest = cutDirent(rest)
 			if string(e.name) == "." || string(e.name) == ".." {
 				continue
 			}
-			s.entries++
+			w.entries++
 			kind, err := e.kind(fd)
 			switch {
 			case err != nil:
@@ -40,10 +40,10 @@ func (s *scan) read(fd int) (listing, *special, error) {
 			case kind == unix.S_IFDIR:
 				subdirs = append(append(subdirs, e.name...), 0)
 			case isSpecial(kind):
-				return listing{}, &special{string(e.name), kind}, nil
+				return listing{}, &Special{string(e.name), kind}, nil
 			}
 		}
-		if err := s.pass(s.entries); err != nil {
+		if err := w.pass(w.entries); err != nil {
 			return listing{}, nil, err
 		}
 	}

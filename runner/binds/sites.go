@@ -1,4 +1,4 @@
-package runner
+package binds
 
 import (
 	"net/url"
@@ -9,8 +9,15 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/breach"
 )
 
-// lookup returns a variable of the launcher's environment, "" where it is not set.
-type lookup func(name string) string
+// Host is what of the host a bound file could give away. Paths are absolute; those that are empty are none.
+type Host struct {
+	Private  []string // what scidex-oci keeps: its root, and files and directories beside that
+	Tmp      string   // where runs have their working directories
+	Database string   // the URL of the catalog's database
+	UID      int      // the caller's
+	// Getenv returns a variable of the launcher's environment, "" where it is not set.
+	Getenv func(name string) string
+}
 
 const (
 	ofScidex   = "where scidex-oci keeps its catalog, blobs and locks"
@@ -18,21 +25,21 @@ const (
 	ofServices = "where services of this host have their sockets"
 )
 
-// sites are all that a bind of this runner must not show.
-func (r *Runner) sites(env lookup, uid int) []site {
+// sites are all that a bind must not show.
+func (h Host) sites() []site {
 	var sites []site
-	for _, path := range append([]string{r.Root}, r.Private...) {
+	for _, path := range h.Private {
 		sites = append(sites, site{path: path, what: ofScidex, whole: true})
 	}
-	sites = append(sites, site{path: r.Tmp, what: "where runs have their working directories (--tmp)"})
-	for _, name := range []string{"docker.sock", "containerd", "podman", "dbus", "systemd", "user/" + strconv.Itoa(uid)} {
+	sites = append(sites, site{path: h.Tmp, what: "where runs have their working directories (--tmp)"})
+	for _, name := range []string{"docker.sock", "containerd", "podman", "dbus", "systemd", "user/" + strconv.Itoa(h.UID)} {
 		sites = append(sites, site{path: "/run/" + name, what: ofServices})
 	}
-	sites = append(sites, ownSockets(env)...)
+	sites = append(sites, ownSockets(h.Getenv)...)
 	if breach.Open {
 		return sites
 	}
-	return append(sites, databaseSites(env("PGHOST"), r.Database)...)
+	return append(sites, databaseSites(h.Getenv("PGHOST"), h.Database)...)
 }
 
 // databaseSites are the directories where PostgreSQL listens: the usual ones, those of PGHOST, and those
@@ -73,7 +80,7 @@ func databaseHosts(database string) []string {
 }
 
 // ownSockets are the sockets by which the launcher itself reaches services, as its environment names them.
-func ownSockets(env lookup) (sites []site) {
+func ownSockets(env func(name string) string) (sites []site) {
 	add := func(name, path string) {
 		if filepath.IsAbs(path) {
 			sites = append(sites, site{path: path, what: "where " + name + " has its socket"})

@@ -1,10 +1,9 @@
-package runner
+package scan
 
 import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -14,30 +13,16 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/scidex-ai/scidex-oci/runner/claim"
+	"github.com/scidex-ai/scidex-oci/runner/inode"
+	"github.com/scidex-ai/scidex-oci/runner/inode/inodetest"
 )
 
-// open opens a directory as an input is.
-func open(t *testing.T, dir string) *os.File {
-	t.Helper()
-	f, err := openPath(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { f.Close() })
-	return f
-}
-
 // scanTree scans with no memory.
-func scanTree(t *testing.T, dir string) (*special, error) {
+func scanTree(t *testing.T, dir string) (*Special, error) {
 	t.Helper()
-	return scanner{}.scan(t.Context(), open(t, dir), nil)
-}
-
-func try(t *testing.T, errs ...error) {
-	t.Helper()
-	if err := errors.Join(errs...); err != nil {
-		t.Fatal(err)
-	}
+	return Scanner{}.Scan(t.Context(), inodetest.Open(t, dir), nil)
 }
 
 // special files are made by these; a character device 0:0 is a whiteout, which everyone may make.
@@ -46,7 +31,7 @@ var specials = map[uint32]func(t *testing.T, path string) error{
 	unix.S_IFCHR: func(_ *testing.T, path string) error { return unix.Mknod(path, unix.S_IFCHR|0o600, 0) },
 	unix.S_IFSOCK: func(t *testing.T, path string) error {
 		t.Chdir(filepath.Dir(path)) // the name of a unix socket has 108 bytes at most (unix(7))
-		listen(t, filepath.Base(path))
+		inodetest.Listen(t, filepath.Base(path))
 		return nil
 	},
 }
@@ -54,11 +39,11 @@ var specials = map[uint32]func(t *testing.T, path string) error{
 func TestScanFinds(t *testing.T) {
 	for kind, make := range specials {
 		for _, at := range []string{"x", "a/x", "a/b/c/d/e/x", "z/x"} {
-			t.Run(kindName(kind)+" "+at, func(t *testing.T) {
-				dir := tree(t, "a/1", "a/b/2", "a/b/c/d/e/3", "m/", "z/4")
-				try(t, make(t, filepath.Join(dir, at)))
+			t.Run(inode.KindName(kind)+" "+at, func(t *testing.T) {
+				dir := inodetest.Tree(t, "a/1", "a/b/2", "a/b/c/d/e/3", "m/", "z/4")
+				inodetest.Try(t, make(t, filepath.Join(dir, at)))
 				found, err := scanTree(t, dir)
-				if err != nil || found == nil || found.path != at || found.kind != kind {
+				if err != nil || found == nil || found.Path != at || found.Kind != kind {
 					t.Errorf("got %+v, %v", found, err)
 				}
 			})
@@ -67,8 +52,8 @@ func TestScanFinds(t *testing.T) {
 }
 
 func TestScanFollowsNoLink(t *testing.T) {
-	outside, dir := tree(t, "d/1"), tree(t, "a/b/1", "c/2")
-	try(t, unix.Mkfifo(outside+"/d/fifo", 0o600),
+	outside, dir := inodetest.Tree(t, "d/1"), inodetest.Tree(t, "a/b/1", "c/2")
+	inodetest.Try(t, unix.Mkfifo(outside+"/d/fifo", 0o600),
 		os.Symlink(outside+"/d/fifo", dir+"/file"), os.Symlink(outside+"/d", dir+"/a/dir"),
 		os.Symlink(".", dir+"/a/b/loop"), os.Symlink("/proc/self/root", dir+"/c/magic"))
 	if found, err := scanTree(t, dir); err != nil || found != nil {
@@ -90,33 +75,33 @@ func TestScanGoesDeep(t *testing.T) {
 		unix.Close(fd)
 		fd = below
 	}
-	try(t, err)
+	inodetest.Try(t, err)
 	defer unix.Close(fd)
 	most := 0
-	w := &scan{buf: make([]byte, direntBytes), pace: newPace(t.Context(), nil)}
+	w := &walk{buf: make([]byte, direntBytes), pace: newPace(t.Context(), nil)}
 	each(w, func() { most = max(most, held(w)) })
-	if found, err := w.run(int(open(t, dir).Fd())); err != nil || found != nil || w.entries != 2*depth {
+	if found, err := w.run(int(inodetest.Open(t, dir).Fd())); err != nil || found != nil || w.entries != 2*depth {
 		t.Errorf("got %+v, %v after %d entries, want %d", found, err, w.entries, 2*depth)
 	}
 	if most == 0 || most > heldDirs+1 {
 		t.Errorf("%d directories were open at a time", most)
 	}
-	try(t, unix.Mkfifoat(fd, "fifo", 0o600))
+	inodetest.Try(t, unix.Mkfifoat(fd, "fifo", 0o600))
 	found, err := scanTree(t, dir)
-	if err != nil || found == nil || found.path != strings.Repeat("dir/", depth)+"fifo" {
+	if err != nil || found == nil || found.Path != strings.Repeat("dir/", depth)+"fifo" {
 		t.Errorf("the FIFO at the end: %.80v, %v", found, err)
 	}
 }
 
 // each does something at every step of a scan.
-func each(s *scan, do func()) {
+func each(s *walk, do func()) {
 	s.next, s.tell = time.Time{}, func(int64) {
 		s.next = time.Time{}
 		do()
 	}
 }
 
-func held(s *scan) (n int) {
+func held(s *walk) (n int) {
 	for _, l := range s.levels {
 		if l.fd >= 0 {
 			n++
@@ -132,15 +117,15 @@ func TestScanOfWhatMoves(t *testing.T) {
 		t.Run(fmt.Sprint(at), func(t *testing.T) {
 			dir, away := t.TempDir(), t.TempDir()
 			path := filepath.Join(dir, strings.Repeat("d/", deep)+"end")
-			try(t, os.MkdirAll(path, 0o755))
-			w := &scan{buf: make([]byte, direntBytes), pace: newPace(t.Context(), nil)}
+			inodetest.Try(t, os.MkdirAll(path, 0o755))
+			w := &walk{buf: make([]byte, direntBytes), pace: newPace(t.Context(), nil)}
 			each(w, func() {
 				if len(w.levels) == deep {
 					w.tell = nil
-					try(t, os.Rename(filepath.Join(dir, strings.Repeat("d/", at)), away+"/moved"))
+					inodetest.Try(t, os.Rename(filepath.Join(dir, strings.Repeat("d/", at)), away+"/moved"))
 				}
 			})
-			_, err := w.run(int(open(t, dir).Fd()))
+			_, err := w.run(int(inodetest.Open(t, dir).Fd()))
 			// What is open all the time is not looked for again.
 			if closed := at <= deep-heldDirs; closed && (err == nil || !strings.Contains(err.Error(), "was moved")) {
 				t.Errorf("moved at %d: %v", at, err)
@@ -164,7 +149,7 @@ func asNobody(t *testing.T, do func()) {
 	go func() {
 		defer close(done)
 		runtime.LockOSThread() // and never unlocked: the thread ends with the goroutine
-		try(t, unix.Setfsgid(nobody), unix.Setfsuid(nobody))
+		inodetest.Try(t, unix.Setfsgid(nobody), unix.Setfsuid(nobody))
 		do()
 	}()
 	<-done
@@ -173,14 +158,14 @@ func asNobody(t *testing.T, do func()) {
 // TestScanOfClosedDirectories: a directory that the caller cannot look into is passed over only where the
 // analysis cannot enter it.
 func TestScanOfClosedDirectories(t *testing.T) {
-	mine := reader{uid: 4711, gid: 4711}
+	mine := Reader{UID: 4711, GID: 4711}
 	me, my := os.Getuid(), os.Getgid()
 	if me == 0 {
 		me, my = nobody, nobody
 	}
 	for name, c := range map[string]struct {
 		mode   os.FileMode
-		reader reader
+		reader Reader
 		list   bool // an access control list is on it
 		taken  bool
 	}{
@@ -189,13 +174,13 @@ func TestScanOfClosedDirectories(t *testing.T) {
 		"others may enter":           {0o001, mine, false, false},
 		"others may do both":         {0o005, mine, false, false},
 		"its group may enter":        {0o010, mine, false, true},
-		"the analysis' own":          {0o100, reader{uid: me, gid: 4711}, false, false},
-		"of the analysis' group":     {0o010, reader{uid: 4711, gid: my}, false, false},
+		"the analysis' own":          {0o100, Reader{UID: me, GID: 4711}, false, false},
+		"of the analysis' group":     {0o010, Reader{UID: 4711, GID: my}, false, false},
 		"someone on a list may":      {0o010, mine, true, false},
 		"nobody on the list may any": {0o000, mine, true, true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			dir := tree(t, "a/closed/deep/1")
+			dir := inodetest.Tree(t, "a/closed/deep/1")
 			closed := dir + "/a/closed"
 			if c.list {
 				// acl(5) in the form of the kernel (struct posix_acl_xattr_header): version 2; user::---,
@@ -205,14 +190,14 @@ func TestScanOfClosedDirectories(t *testing.T) {
 				if err := unix.Setxattr(closed, "system.posix_acl_access", []byte(list), 0); err == unix.ENOTSUP {
 					t.Skip("the file system of the temporary directory has no access control lists")
 				} else {
-					try(t, err)
+					inodetest.Try(t, err)
 				}
 			}
-			try(t, os.Chmod(closed, c.mode), os.Chown(closed, me, my))
-			defer func() { try(t, os.Chmod(closed, 0o700)) }()
-			top := open(t, dir)
+			inodetest.Try(t, os.Chmod(closed, c.mode), os.Chown(closed, me, my))
+			defer func() { inodetest.Try(t, os.Chmod(closed, 0o700)) }()
+			top := inodetest.Open(t, dir)
 			asNobody(t, func() {
-				_, err := scanner{reader: c.reader}.scan(t.Context(), top, nil)
+				_, err := Scanner{Reader: c.reader}.Scan(t.Context(), top, nil)
 				if c.taken && err != nil || !c.taken && (err == nil || !strings.Contains(err.Error(), `you cannot look into "a/closed"`)) {
 					t.Errorf("mode %v: %v", c.mode, err)
 				}
@@ -223,57 +208,38 @@ func TestScanOfClosedDirectories(t *testing.T) {
 
 // TestScanWithoutSearch: names that can be listed in a directory that cannot be entered.
 func TestScanWithoutSearch(t *testing.T) {
-	dir := tree(t, "a/below/1")
-	top := open(t, dir)
+	dir := inodetest.Tree(t, "a/below/1")
+	top := inodetest.Open(t, dir)
 	for mode, taken := range map[os.FileMode]bool{0o444: true, 0o440: true} {
-		try(t, os.Chmod(dir+"/a", mode))
+		inodetest.Try(t, os.Chmod(dir+"/a", mode))
 		asNobody(t, func() {
-			if _, err := (scanner{}).scan(t.Context(), top, nil); (err == nil) != taken {
+			if _, err := (Scanner{}).Scan(t.Context(), top, nil); (err == nil) != taken {
 				t.Errorf("mode %v: %v", mode, err)
 			}
 		})
 	}
-	try(t, os.Chmod(dir+"/a", 0o755))
+	inodetest.Try(t, os.Chmod(dir+"/a", 0o755))
 }
 
 func TestScanEndsWithItsContext(t *testing.T) {
-	dir := tree(t, "a/b/1")
+	dir := inodetest.Tree(t, "a/b/1")
 	why := errors.New("enough")
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(why)
-	if _, err := (scanner{}).scan(ctx, open(t, dir), nil); !errors.Is(err, why) {
+	if _, err := (Scanner{}).Scan(ctx, inodetest.Open(t, dir), nil); !errors.Is(err, why) {
 		t.Errorf("got %v", err)
-	}
-}
-
-// TestWishToStop: it ends a scan, but only one that takes long, and is told.
-func TestWishToStop(t *testing.T) {
-	stop := make(chan StopSignal, 1)
-	stop <- StopSignal{Name: "SIGINT"}
-	_, release := untilStop(t.Context(), stop, time.Hour)
-	if err := release(); err != nil || len(stop) != 1 {
-		t.Errorf("early: %v, %d left", err, len(stop))
-	}
-	ctx, release := untilStop(t.Context(), stop, 0)
-	select {
-	case <-ctx.Done():
-	case <-time.After(10 * time.Second):
-		t.Error("late: nothing ended")
-	}
-	if err := release(); err == nil || !strings.Contains(err.Error(), "SIGINT") {
-		t.Errorf("late: %v", err)
 	}
 }
 
 func TestPace(t *testing.T) {
 	var told []int64
 	p := newPace(t.Context(), func(entries int64) { told = append(told, entries) })
-	if wait := time.Until(p.next); wait < tellAfter-time.Second || wait > tellAfter {
+	if wait := time.Until(p.next); wait < TellAfter-time.Second || wait > TellAfter {
 		t.Errorf("the first word comes after %v", wait)
 	}
-	try(t, p.pass(1))
+	inodetest.Try(t, p.pass(1))
 	p.next = time.Now().Add(-time.Millisecond)
-	try(t, p.pass(2), p.pass(3))
+	inodetest.Try(t, p.pass(2), p.pass(3))
 	if !slices.Equal(told, []int64{2}) {
 		t.Errorf("told %v", told)
 	}
@@ -284,9 +250,9 @@ func TestPace(t *testing.T) {
 
 // TestUntypedEntries: few file systems do not tell types.
 func TestUntypedEntries(t *testing.T) {
-	dir := tree(t, "file", "dir/")
-	try(t, unix.Mkfifo(dir+"/fifo", 0o600), os.Symlink("fifo", dir+"/link"))
-	at := int(open(t, dir).Fd())
+	dir := inodetest.Tree(t, "file", "dir/")
+	inodetest.Try(t, unix.Mkfifo(dir+"/fifo", 0o600), os.Symlink("fifo", dir+"/link"))
+	at := int(inodetest.Open(t, dir).Fd())
 	for name, want := range map[string]uint32{
 		"file": unix.S_IFREG, "dir": unix.S_IFDIR, "fifo": unix.S_IFIFO, "link": unix.S_IFLNK, "gone": 0,
 	} {
@@ -298,23 +264,25 @@ func TestUntypedEntries(t *testing.T) {
 
 // TestScanOfALivingRun: directories of runs that ended are like any other.
 func TestScanOfALivingRun(t *testing.T) {
-	dir := tree(t, "a/1")
-	w, err := makeWorkdir(runDir(dir+"/a", "x"), os.Getuid(), os.Getgid())
-	try(t, err)
+	dir := inodetest.Tree(t, "a/1")
+	run := dir + "/a/" + claim.RunPrefix + "x"
+	inodetest.Try(t, os.Mkdir(run, 0o700))
+	held, err := os.Open(run)
+	inodetest.Try(t, err, claim.HoldRun(held))
 	if _, err := scanTree(t, dir); err == nil || !strings.Contains(err.Error(), `"a/scidex-analysis-x"`) {
 		t.Errorf("alive: %v", err)
 	}
-	try(t, w.close())
+	inodetest.Try(t, held.Close())
 	if found, err := scanTree(t, dir); found != nil || err != nil {
 		t.Errorf("ended: %+v, %v", found, err)
 	}
 }
 
 func TestScanNamesWhatItCannotOpen(t *testing.T) {
-	s := &scan{levels: []level{{name: ""}, {name: "a"}}}
-	dir := tree(t, "file", "dir/")
-	try(t, unix.Mkfifo(dir+"/fifo", 0o600), os.Symlink("fifo", dir+"/link"))
-	at := int(open(t, dir).Fd())
+	s := &walk{levels: []level{{name: ""}, {name: "a"}}}
+	dir := inodetest.Tree(t, "file", "dir/")
+	inodetest.Try(t, unix.Mkfifo(dir+"/fifo", 0o600), os.Symlink("fifo", dir+"/link"))
+	at := int(inodetest.Open(t, dir).Fd())
 	for _, c := range []struct {
 		name  string
 		err   error
@@ -332,7 +300,7 @@ func TestScanNamesWhatItCannotOpen(t *testing.T) {
 		{"dir", unix.EMFILE, 0, `open "a/dir": too many open files`},
 	} {
 		found, err := s.unopened(at, c.name, c.err)
-		if (found != nil) != (c.found != 0) || found != nil && (found.kind != c.found || found.path != "a/"+c.name) ||
+		if (found != nil) != (c.found != 0) || found != nil && (found.Kind != c.found || found.Path != "a/"+c.name) ||
 			c.want == "" && err != nil || c.want != "" && (err == nil || !strings.HasPrefix(err.Error(), c.want)) {
 			t.Errorf("%s, %v: %+v, %v", c.name, c.err, found, err)
 		}
@@ -342,5 +310,3 @@ func TestScanNamesWhatItCannotOpen(t *testing.T) {
 		t.Errorf("a remembered name that is gone: %v", err)
 	}
 }
-
-func quiet() *slog.Logger { return slog.New(slog.DiscardHandler) }

@@ -1,4 +1,6 @@
-package runner
+// Package inode opens files that others may move, replace or mount over meanwhile, and tells them by what they are
+// and not by their names.
+package inode
 
 import (
 	"errors"
@@ -9,8 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// openPath opens a file to be bound or looked at, not to be read (O_PATH).
-func openPath(name string) (*os.File, error) {
+// Open opens a file to be bound or looked at, not to be read (O_PATH).
+func Open(name string) (*os.File, error) {
 	fd, err := unix.Open(name, unix.O_PATH|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return nil, &fs.PathError{Op: "open", Path: name, Err: err}
@@ -18,12 +20,12 @@ func openPath(name string) (*os.File, error) {
 	return os.NewFile(uintptr(fd), name), nil
 }
 
-// procPath leads to an open file, whatever has its name by now.
-func procPath(f *os.File) string { return "/proc/self/fd/" + strconv.Itoa(int(f.Fd())) }
+// ProcPath leads to an open file, whatever has its name by now.
+func ProcPath(f *os.File) string { return "/proc/self/fd/" + strconv.Itoa(int(f.Fd())) }
 
-// openBeneath opens a name below dir: never through a link, nor in another mount (openat2(2)). EAGAIN
+// OpenBeneath opens a name below dir: never through a link, nor in another mount (openat2(2)). EAGAIN
 // means that something was renamed during the call. The error is a bare errno.
-func openBeneath(dir int, name string, flags uint64) (int, error) {
+func OpenBeneath(dir int, name string, flags uint64) (int, error) {
 	how := unix.OpenHow{
 		Flags:   flags | unix.O_CLOEXEC,
 		Resolve: unix.RESOLVE_BENEATH | unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_NO_MAGICLINKS | unix.RESOLVE_NO_XDEV,
@@ -37,8 +39,8 @@ func openBeneath(dir int, name string, flags uint64) (int, error) {
 	}
 }
 
-// statAt is statx(2) of name in dir, or of dir itself where name is empty. The error is a bare errno.
-func statAt(dir int, name string) (*unix.Statx_t, error) {
+// Stat is statx(2) of name in dir, or of dir itself where name is empty. The error is a bare errno.
+func Stat(dir int, name string) (*unix.Statx_t, error) {
 	const mask = unix.STATX_BASIC_STATS | unix.STATX_MNT_ID
 	flags := unix.AT_SYMLINK_NOFOLLOW | unix.AT_NO_AUTOMOUNT
 	if name == "" {
@@ -52,15 +54,16 @@ func statAt(dir int, name string) (*unix.Statx_t, error) {
 	return &st, err
 }
 
-// fileID names an inode for as long as something refers to it.
-type fileID struct{ dev, ino uint64 }
+// ID names an inode for as long as something refers to it.
+type ID struct{ Dev, Ino uint64 }
 
-func identityOf(st *unix.Statx_t) fileID {
-	return fileID{unix.Mkdev(st.Dev_major, st.Dev_minor), st.Ino}
+// Of is the inode that was looked at.
+func Of(st *unix.Statx_t) ID {
+	return ID{unix.Mkdev(st.Dev_major, st.Dev_minor), st.Ino}
 }
 
-// plain drops the path from an error whose message names it already.
-func plain(err error) error {
+// Plain drops the path from an error whose message names it already.
+func Plain(err error) error {
 	var pathError *fs.PathError
 	if errors.As(err, &pathError) {
 		if errors.Is(pathError.Err, unix.ENOENT) {
@@ -71,8 +74,9 @@ func plain(err error) error {
 	return err
 }
 
-func kindName(mode uint32) string {
-	switch mode {
+// KindName is what a message calls a kind of file, given as S_IFMT bits.
+func KindName(kind uint32) string {
+	switch kind {
 	case unix.S_IFDIR:
 		return "a directory"
 	case unix.S_IFREG:

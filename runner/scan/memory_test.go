@@ -1,9 +1,11 @@
-package runner
+package scan
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"hash/crc32"
+	"log/slog"
 	"maps"
 	"os"
 	"path/filepath"
@@ -14,6 +16,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/scidex-ai/scidex-oci/runner/inode/inodetest"
 )
 
 // large is a tree that is worth remembering, of which the scanner remembers all: it was left alone for
@@ -21,7 +25,7 @@ import (
 type large struct {
 	t       *testing.T
 	dir     string
-	scanner scanner
+	scanner Scanner
 	entries int64 // in it
 }
 
@@ -29,15 +33,15 @@ type large struct {
 // for each would take longer.
 func largeTree(t *testing.T) *large {
 	t.Helper()
-	l := &large{t: t, dir: tree(t, "one"), scanner: scanner{dir: filepath.Join(t.TempDir(), "scans"), log: quiet()}}
+	l := &large{t: t, dir: inodetest.Tree(t, "one"), scanner: Scanner{Dir: filepath.Join(t.TempDir(), "scans"), Log: slog.New(slog.DiscardHandler)}}
 	if !timelyHere(t, l.dir) {
 		t.Skip("the file system of the temporary directory is none whose change times are trusted")
 	}
 	for i := range 11 {
 		dir := fmt.Sprintf("%s/d%02d", l.dir, i)
-		try(t, os.MkdirAll(dir+"/below", 0o755), os.WriteFile(dir+"/below/file", nil, 0o644))
+		inodetest.Try(t, os.MkdirAll(dir+"/below", 0o755), os.WriteFile(dir+"/below/file", nil, 0o644))
 		for j := range 1000 {
-			try(t, os.Link(l.dir+"/one", fmt.Sprintf("%s/%d", dir, j)))
+			inodetest.Try(t, os.Link(l.dir+"/one", fmt.Sprintf("%s/%d", dir, j)))
 		}
 	}
 	l.entries = 1 + 11*(1+1000+1+1)
@@ -48,15 +52,15 @@ func largeTree(t *testing.T) *large {
 func timelyHere(t *testing.T, dir string) bool {
 	t.Helper()
 	var st unix.Statfs_t
-	try(t, unix.Statfs(dir, &st))
+	inodetest.Try(t, unix.Statfs(dir, &st))
 	return timely(st.Type)
 }
 
 // scan scans as a launcher does.
-func (l *large) scan() *special {
+func (l *large) scan() *Special {
 	l.t.Helper()
-	found, err := l.scanner.scan(l.t.Context(), open(l.t, l.dir), nil)
-	try(l.t, err)
+	found, err := l.scanner.Scan(l.t.Context(), inodetest.Open(l.t, l.dir), nil)
+	inodetest.Try(l.t, err)
 	return found
 }
 
@@ -64,8 +68,8 @@ func (l *large) scan() *special {
 // without room.
 func (l *large) recall() (entries int64, err error) {
 	l.t.Helper()
-	w := &scan{pace: newPace(l.t.Context(), nil), memory: l.file().load()}
-	found, err := w.run(int(open(l.t, l.dir).Fd()))
+	w := &walk{pace: newPace(l.t.Context(), nil), memory: l.file().load()}
+	found, err := w.run(int(inodetest.Open(l.t, l.dir).Fd()))
 	if found != nil {
 		l.t.Errorf("found %+v", found)
 	}
@@ -74,8 +78,8 @@ func (l *large) recall() (entries int64, err error) {
 
 func (l *large) file() memoryFile {
 	l.t.Helper()
-	f, err := l.scanner.fileOf(int(open(l.t, l.dir).Fd()))
-	try(l.t, err)
+	f, err := l.scanner.fileOf(int(inodetest.Open(l.t, l.dir).Fd()))
+	inodetest.Try(l.t, err)
 	return f
 }
 
@@ -84,9 +88,9 @@ func (l *large) records() []record {
 	l.t.Helper()
 	f := l.file()
 	raw, err := f.read()
-	try(l.t, err)
+	inodetest.Try(l.t, err)
 	records, err := decodeMemory(raw, f.fsid)
-	try(l.t, err)
+	inodetest.Try(l.t, err)
 	return records
 }
 
@@ -97,7 +101,7 @@ func TestScanRemembers(t *testing.T) {
 		t.Fatalf("found %+v", found)
 	}
 	info, err := os.Lstat(l.file().path)
-	try(t, err)
+	inodetest.Try(t, err)
 	if info.Mode() != 0o600 {
 		t.Errorf("the file has mode %v", info.Mode())
 	}
@@ -121,8 +125,8 @@ func TestScanNoticesChanges(t *testing.T) {
 	l := largeTree(t)
 	l.scan()
 	fifo := filepath.Join(t.TempDir(), "fifo")
-	full := tree(t, "a/b/1")
-	try(t, unix.Mkfifo(fifo, 0o600), unix.Mkfifo(full+"/a/b/fifo", 0o600))
+	full := inodetest.Tree(t, "a/b/1")
+	inodetest.Try(t, unix.Mkfifo(fifo, 0o600), unix.Mkfifo(full+"/a/b/fifo", 0o600))
 	path := func(name string) string { return filepath.Join(l.dir, name) }
 	for name, c := range map[string]struct {
 		do, undo func() error
@@ -148,19 +152,19 @@ func TestScanNoticesChanges(t *testing.T) {
 		"with the old times": {
 			func() error {
 				var st unix.Stat_t
-				return first(
-					func() error { return unix.Stat(path("d06"), &st) },
-					func() error { return unix.Mkfifo(path("d06/fifo"), 0o600) },
-					func() error { return unix.UtimesNano(path("d06"), []unix.Timespec{st.Atim, st.Mtim}) })
+				if err := errors.Join(unix.Stat(path("d06"), &st), unix.Mkfifo(path("d06/fifo"), 0o600)); err != nil {
+					return err
+				}
+				return unix.UtimesNano(path("d06"), []unix.Timespec{st.Atim, st.Mtim})
 			},
 			func() error { return os.Remove(path("d06/fifo")) }, "d06/fifo",
 		},
 	} {
-		try(t, c.do())
-		if found := l.scan(); found == nil || found.path != c.found {
+		inodetest.Try(t, c.do())
+		if found := l.scan(); found == nil || found.Path != c.found {
 			t.Errorf("%s: found %+v, want %s", name, found, c.found)
 		}
-		try(t, c.undo())
+		inodetest.Try(t, c.undo())
 		if found := l.scan(); found != nil {
 			t.Errorf("%s: undone, found %+v", name, found)
 		}
@@ -171,7 +175,7 @@ func TestScanNoticesChanges(t *testing.T) {
 func TestScanForgetsWhatIsFresh(t *testing.T) {
 	t.Parallel()
 	l := largeTree(t)
-	try(t, os.WriteFile(l.dir+"/d05/below/new", nil, 0o644))
+	inodetest.Try(t, os.WriteFile(l.dir+"/d05/below/new", nil, 0o644))
 	l.scan()
 	if n := len(l.records()); n != 22 {
 		t.Errorf("%d directories are remembered, want 22: all but the fresh one", n)
@@ -183,13 +187,13 @@ func TestScanForgetsWhatIsFresh(t *testing.T) {
 
 func TestSmallTreesAreNotRemembered(t *testing.T) {
 	t.Parallel()
-	dir := tree(t, "a/b/c/1", "a/2", "d/3")
+	dir := inodetest.Tree(t, "a/b/c/1", "a/2", "d/3")
 	time.Sleep(settled + 100*time.Millisecond)
-	s := scanner{dir: filepath.Join(t.TempDir(), "scans"), log: quiet()}
-	if found, err := s.scan(t.Context(), open(t, dir), nil); found != nil || err != nil {
+	s := Scanner{Dir: filepath.Join(t.TempDir(), "scans"), Log: slog.New(slog.DiscardHandler)}
+	if found, err := s.Scan(t.Context(), inodetest.Open(t, dir), nil); found != nil || err != nil {
 		t.Fatalf("%+v, %v", found, err)
 	}
-	if _, err := os.Lstat(s.dir); !os.IsNotExist(err) {
+	if _, err := os.Lstat(s.Dir); !os.IsNotExist(err) {
 		t.Errorf("something was made: %v", err)
 	}
 }
@@ -201,7 +205,7 @@ func TestDamagedMemory(t *testing.T) {
 	l.scan()
 	f := l.file()
 	good, err := f.read()
-	try(t, err)
+	inodetest.Try(t, err)
 	write := func(raw []byte) func() error {
 		return func() error { return os.WriteFile(f.path, raw, 0o600) }
 	}
@@ -210,12 +214,11 @@ func TestDamagedMemory(t *testing.T) {
 		"other version": write([]byte(strings.Replace(string(good), "scan 1", "scan 2", 1))),
 		"other system":  write((&memory{records: l.records()}).encode(f.fsid + 1)),
 		"a symlink": func() error {
-			return first(func() error { return os.WriteFile(f.path+"-other", good, 0o600) },
-				func() error { return os.Symlink(f.path+"-other", f.path) })
+			return errors.Join(os.WriteFile(f.path+"-other", good, 0o600), os.Symlink(f.path+"-other", f.path))
 		},
 		"a FIFO":               func() error { return unix.Mkfifo(f.path, 0o600) },
-		"writable by others":   func() error { return first(write(good), func() error { return os.Chmod(f.path, 0o622) }) },
-		"far too large":        func() error { return first(write(good), func() error { return os.Truncate(f.path, 1<<40) }) },
+		"writable by others":   func() error { return errors.Join(write(good)(), os.Chmod(f.path, 0o622)) },
+		"far too large":        func() error { return errors.Join(write(good)(), os.Truncate(f.path, 1<<40)) },
 		"names that lead away": write(misled(l.records(), "..\x00").encode(f.fsid)),
 	}
 	for i := 0; i < len(good); i += 97 {
@@ -225,7 +228,7 @@ func TestDamagedMemory(t *testing.T) {
 		damage[fmt.Sprintf("bit of %d", i)] = write(bad)
 	}
 	for name, do := range damage {
-		try(t, os.RemoveAll(f.path), do())
+		inodetest.Try(t, os.RemoveAll(f.path), do())
 		if w := f.load(); len(w.records) > 0 {
 			t.Errorf("%s: taken", name)
 		}
@@ -234,7 +237,7 @@ func TestDamagedMemory(t *testing.T) {
 		if strings.HasPrefix(name, "cut") || strings.HasPrefix(name, "bit") {
 			continue
 		}
-		try(t, os.RemoveAll(f.path), do())
+		inodetest.Try(t, os.RemoveAll(f.path), do())
 		if found := l.scan(); found != nil {
 			t.Errorf("%s: found %+v", name, found)
 		}
@@ -260,13 +263,13 @@ func TestStaleMemory(t *testing.T) {
 	l := largeTree(t)
 	l.scan()
 	f := l.file()
-	try(t, unix.Mkfifo(l.dir+"/d09/below/fifo", 0o600))
+	inodetest.Try(t, unix.Mkfifo(l.dir+"/d09/below/fifo", 0o600))
 	records := l.records()
 	at := slices.IndexFunc(records, func(r record) bool { return strings.HasPrefix(r.subdirs, "d") })
 	records[at].subdirs = "d00\x00other name of d09\x00"
 	m := misled(records, records[0].subdirs)
-	try(t, os.WriteFile(f.path, m.encode(f.fsid), 0o600))
-	if found := l.scan(); found == nil || found.path != "d09/below/fifo" {
+	inodetest.Try(t, os.WriteFile(f.path, m.encode(f.fsid), 0o600))
+	if found := l.scan(); found == nil || found.Path != "d09/below/fifo" {
 		t.Errorf("found %+v", found)
 	}
 }
@@ -293,7 +296,7 @@ func TestManyScansAtOnce(t *testing.T) {
 	if entries, err := l.recall(); err != nil || entries != l.entries {
 		t.Errorf("%d entries, %v", entries, err)
 	}
-	if left, err := filepath.Glob(l.scanner.dir + "/*"); err != nil || len(left) != 1 {
+	if left, err := filepath.Glob(l.scanner.Dir + "/*"); err != nil || len(left) != 1 {
 		t.Errorf("left %q, %v", left, err)
 	}
 }
@@ -304,22 +307,22 @@ func TestOldMemoriesGo(t *testing.T) {
 	want := map[string]bool{}
 	for i := range memoryFiles + 5 {
 		name := fmt.Sprintf("%02d", i)
-		try(t, os.WriteFile(filepath.Join(dir, name), nil, 0o600), os.Chtimes(filepath.Join(dir, name), now, now.Add(-time.Duration(i)*time.Minute)))
+		inodetest.Try(t, os.WriteFile(filepath.Join(dir, name), nil, 0o600), os.Chtimes(filepath.Join(dir, name), now, now.Add(-time.Duration(i)*time.Minute)))
 		if i < memoryFiles {
 			want[name] = true
 		}
 	}
 	for name, age := range map[string]time.Duration{temporary + "young": time.Minute, temporary + "old": 2 * time.Hour} {
 		path := filepath.Join(dir, name)
-		try(t, os.WriteFile(path, nil, 0o600), os.Chtimes(path, now, now.Add(-age)))
+		inodetest.Try(t, os.WriteFile(path, nil, 0o600), os.Chtimes(path, now, now.Add(-age)))
 		if age < time.Hour {
 			want[name] = true
 		}
 	}
-	try(t, prune(dir))
+	inodetest.Try(t, prune(dir))
 	got := map[string]bool{}
 	entries, err := os.ReadDir(dir)
-	try(t, err)
+	inodetest.Try(t, err)
 	for _, e := range entries {
 		got[e.Name()] = true
 	}

@@ -1,10 +1,11 @@
-"""What an action gives: ok, or the name of its error. Runs inside a run and, as the control, outside."""
+"""What an action gives. Runs inside a run and, as the control, outside."""
 
 import errno
 import json
 
 
 def attempt(action, *args, **named):
+    """ok, or the name of the error. Something other than an OSError is a mistake of the program."""
     try:
         action(*args, **named)
     except OSError as problem:

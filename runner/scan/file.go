@@ -1,4 +1,4 @@
-package runner
+package scan
 
 import (
 	"errors"
@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/scidex-ai/scidex-oci/runner/inode"
 )
 
 // memoryFile is where a tree is remembered: a file of its own, named by the device and inode of its top,
@@ -28,17 +30,17 @@ const (
 )
 
 // fileOf names the file for the tree below an open directory.
-func (s scanner) fileOf(fd int) (f memoryFile, err error) {
+func (s Scanner) fileOf(fd int) (f memoryFile, err error) {
 	var system unix.Statfs_t
-	if err := unix.Fstatfs(fd, &system); err != nil || s.dir == "" || !timely(system.Type) {
+	if err := unix.Fstatfs(fd, &system); err != nil || s.Dir == "" || !timely(system.Type) {
 		return f, err
 	}
-	st, err := statAt(fd, "")
+	st, err := inode.Stat(fd, "")
 	if err != nil {
 		return f, err
 	}
-	id := identityOf(st)
-	f.path = filepath.Join(s.dir, fmt.Sprintf("%x-%x", id.dev, id.ino))
+	id := inode.Of(st)
+	f.path = filepath.Join(s.Dir, fmt.Sprintf("%x-%x", id.Dev, id.Ino))
 	f.fsid = uint64(uint32(system.Fsid.Val[0]))<<32 | uint64(uint32(system.Fsid.Val[1]))
 	return f, nil
 }
@@ -129,12 +131,20 @@ func prune(dir string) error {
 		case !strings.HasPrefix(e.Name(), temporary):
 			files = append(files, info)
 		case time.Since(info.ModTime()) > time.Hour:
-			errs = append(errs, ignore(os.Remove(filepath.Join(dir, e.Name())), fs.ErrNotExist))
+			errs = append(errs, remove(filepath.Join(dir, e.Name())))
 		}
 	}
 	slices.SortFunc(files, func(a, b fs.FileInfo) int { return b.ModTime().Compare(a.ModTime()) })
 	for _, info := range files[min(memoryFiles, len(files)):] {
-		errs = append(errs, ignore(os.Remove(filepath.Join(dir, info.Name())), fs.ErrNotExist))
+		errs = append(errs, remove(filepath.Join(dir, info.Name())))
 	}
 	return errors.Join(errs...)
+}
+
+// remove removes a file that another launcher may have removed.
+func remove(path string) error {
+	if err := os.Remove(path); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
 }

@@ -1,10 +1,12 @@
-package runner
+package scan
 
 import (
 	"encoding/binary"
 	"errors"
 	"hash/crc32"
 	"strings"
+
+	"github.com/scidex-ai/scidex-oci/runner/inode"
 )
 
 // The form of a remembered tree: memoryMagic; the file system's id, 8 bytes; records to the end, each of a
@@ -28,8 +30,8 @@ func (m *memory) encode(fsid uint64) []byte {
 		if !r.current {
 			continue
 		}
-		b = binary.AppendUvarint(b, r.id.dev)
-		b = binary.AppendUvarint(b, r.id.ino)
+		b = binary.AppendUvarint(b, r.id.Dev)
+		b = binary.AppendUvarint(b, r.id.Ino)
 		b = binary.AppendVarint(b, r.ctime.Sec)
 		b = binary.AppendUvarint(b, uint64(r.ctime.Nsec))
 		b = binary.AppendUvarint(b, uint64(r.entries))
@@ -52,7 +54,7 @@ func decodeMemory(raw []byte, fsid uint64) ([]record, error) {
 	}
 	var records []record
 	for len(d.rest) > 0 {
-		r := record{id: fileID{d.unsigned(maxUint), d.unsigned(maxUint)}}
+		r := record{id: inode.ID{Dev: d.unsigned(maxUint), Ino: d.unsigned(maxUint)}}
 		r.ctime.Sec = d.signed()
 		r.ctime.Nsec = uint32(d.unsigned(999_999_999))
 		r.entries = int64(d.unsigned(maxEntries))

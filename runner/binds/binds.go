@@ -1,14 +1,20 @@
-package runner
+// Package binds decides what of the host a run may show to its analysis: not the sockets of services, nor what
+// this program keeps, nor the directories of living runs, nor what config files leave out.
+package binds
 
 import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/moby/sys/mountinfo"
+
+	"github.com/scidex-ai/scidex-oci/runner/claim"
+	"github.com/scidex-ai/scidex-oci/runner/inode"
 )
 
 // Allowed are the binds that a config file allows (allow_binds).
@@ -19,8 +25,9 @@ type Allowed struct {
 	Prefixes []string
 }
 
-// boundary says what of the host a run may show to its analysis.
-type boundary struct {
+// Boundary is what of this host must not be shown, and what may be. The zero value keeps nothing out but
+// living runs.
+type Boundary struct {
 	mounts  []*mountinfo.Info
 	places  []place
 	allowed []allowance
@@ -29,16 +36,20 @@ type boundary struct {
 // allowance is an Allowed with the inodes of its prefixes.
 type allowance struct {
 	Allowed
-	tops []fileID
+	tops []inode.ID
 }
 
-// newBoundary looks up the sites that no bind may show, and the prefixes that are allowed.
-func newBoundary(sites []site, allowed []Allowed, log *slog.Logger) (*boundary, error) {
+// New looks up what no bind may show, and the prefixes that are allowed.
+func New(host Host, allowed []Allowed, log *slog.Logger) (*Boundary, error) {
+	return newBoundary(host.sites(), allowed, log)
+}
+
+func newBoundary(sites []site, allowed []Allowed, log *slog.Logger) (*Boundary, error) {
 	mounts, err := mountinfo.GetMounts(nil)
 	if err != nil {
 		return nil, err
 	}
-	b := &boundary{mounts: mounts}
+	b := &Boundary{mounts: mounts}
 	for _, s := range sites {
 		if s.path = filepath.Clean(s.path); !filepath.IsAbs(s.path) {
 			continue // not set
@@ -56,25 +67,37 @@ func newBoundary(sites []site, allowed []Allowed, log *slog.Logger) (*boundary, 
 }
 
 // tops are the inodes of the prefixes. One that does not exist allows nothing.
-func tops(a Allowed, log *slog.Logger) (ids []fileID) {
+func tops(a Allowed, log *slog.Logger) (ids []inode.ID) {
 	for _, prefix := range a.Prefixes {
-		f, err := openPath(prefix)
+		f, err := inode.Open(prefix)
 		if err != nil {
-			log.Debug("an allowed prefix allows nothing", "file", a.File, "prefix", prefix, "error", plain(err))
+			log.Debug("an allowed prefix allows nothing", "file", a.File, "prefix", prefix, "error", inode.Plain(err))
 			continue
 		}
-		if st, err := statAt(int(f.Fd()), ""); err == nil {
-			ids = append(ids, identityOf(st))
+		if st, err := inode.Stat(int(f.Fd()), ""); err == nil {
+			ids = append(ids, inode.Of(st))
 		}
 		_ = f.Close() // it was only looked at
 	}
 	return ids
 }
 
-// check refuses a file that must not be shown. name is what a message calls it.
-func (b *boundary) check(name string, t trail) error {
+// Check refuses an open file or directory that must not be shown, and returns where it is. name is what a
+// message calls it.
+func (b *Boundary) Check(name string, f *os.File) (Trail, error) {
+	t, err := trailOf(f, b.mounts)
+	if err != nil {
+		return t, fmt.Errorf("%s: %w", name, err)
+	}
+	if t.path != f.Name() {
+		name += fmt.Sprintf(" (%s)", t.path)
+	}
+	return t, b.refuse(name, t)
+}
+
+func (b *Boundary) refuse(name string, t Trail) error {
 	if t.live != "" {
-		return fmt.Errorf("%s: %q: %w", name, t.live, errLives)
+		return fmt.Errorf("%s: %q: %w", name, t.live, claim.ErrLives)
 	}
 	for _, p := range b.places {
 		if err := p.refuse(name, t); err != nil {
@@ -89,8 +112,8 @@ func (b *boundary) check(name string, t trail) error {
 	return nil
 }
 
-func (a allowance) refuse(name string, t trail) error {
-	if slices.ContainsFunc(t.ids, func(id fileID) bool { return slices.Contains(a.tops, id) }) {
+func (a allowance) refuse(name string, t Trail) error {
+	if slices.ContainsFunc(t.ids, func(id inode.ID) bool { return slices.Contains(a.tops, id) }) {
 		return nil
 	}
 	if len(a.Prefixes) == 0 {
@@ -100,19 +123,20 @@ func (a allowance) refuse(name string, t trail) error {
 		name, a.File, strings.Join(a.Prefixes, ", "))
 }
 
-// refuseMounts names a mount below a directory: what is mounted there is not what was checked, and is not
+// RefuseMounts names a mount below a directory that was checked: what is mounted there was not, and is not
 // bound with it.
-func (b *boundary) refuseMounts(t trail) error {
+func (b *Boundary) RefuseMounts(t Trail) error {
 	for _, m := range b.mounts {
 		// One with such a path but another parent is hidden by what is mounted on the directory.
 		if m.Parent == t.mount && m.Mountpoint != t.path && within(m.Mountpoint, t.path) {
-			return mountedBelow(m.Mountpoint)
+			return MountedBelow(m.Mountpoint)
 		}
 	}
 	return nil
 }
 
-func mountedBelow(path string) error {
+// MountedBelow refuses a directory with a mount below it, at path.
+func MountedBelow(path string) error {
 	return fmt.Errorf("%q is mounted below it; bind that by itself with --input, or a directory without mounts", path)
 }
 

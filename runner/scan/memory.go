@@ -1,9 +1,11 @@
-package runner
+package scan
 
 import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/scidex-ai/scidex-oci/runner/inode"
 )
 
 const (
@@ -22,7 +24,7 @@ const (
 // holds the same names, of the same types. Its subdirectories tell for themselves. A nil memory remembers
 // nothing.
 type memory struct {
-	index   map[fileID]int // of records
+	index   map[inode.ID]int // of records
 	records []record
 	since   time.Time // what changed later than this is not settled
 	size    int       // of the records that are current, about, in bytes
@@ -31,14 +33,14 @@ type memory struct {
 
 // record is a directory as it was at its change time. It had nothing special in it.
 type record struct {
-	id      fileID
+	id      inode.ID
 	ctime   unix.StatxTimestamp
 	current bool // it was seen to be so in this scan
 	listing
 }
 
 func newMemory(records []record) *memory {
-	m := &memory{index: make(map[fileID]int, len(records)), records: records, since: time.Now().Add(-settled)}
+	m := &memory{index: make(map[inode.ID]int, len(records)), records: records, since: time.Now().Add(-settled)}
 	for i, r := range records {
 		m.index[r.id] = i
 	}
@@ -50,7 +52,7 @@ func (m *memory) find(st *unix.Statx_t) (listing, bool) {
 	if m == nil {
 		return listing{}, false
 	}
-	i, ok := m.index[identityOf(st)]
+	i, ok := m.index[inode.Of(st)]
 	if !ok || m.records[i].ctime != st.Ctime {
 		return listing{}, false
 	}
@@ -63,7 +65,7 @@ func (m *memory) note(st *unix.Statx_t, list listing) {
 	if m == nil || !time.Unix(st.Ctime.Sec, int64(st.Ctime.Nsec)).Before(m.since) || m.size > memoryMax {
 		return
 	}
-	id := identityOf(st)
+	id := inode.Of(st)
 	i, ok := m.index[id]
 	if !ok {
 		i = len(m.records)

@@ -1,42 +1,32 @@
-package runner
+package binds
 
 import (
+	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/scidex-ai/scidex-oci/runner/breach"
-	"github.com/scidex-ai/scidex-oci/spec"
+	"github.com/scidex-ai/scidex-oci/runner/claim"
+	"github.com/scidex-ai/scidex-oci/runner/inode"
+	"github.com/scidex-ai/scidex-oci/runner/inode/inodetest"
 )
 
 // keepOut checks a path against sites and restrictions as an input is.
 func keepOut(t *testing.T, path string, sites []site, allowed ...Allowed) error {
 	t.Helper()
-	o := opener{reader{}, func() (*boundary, error) { return newBoundary(sites, allowed, quiet()) }}
-	_, _, err := o.keepOut("--data", open(t, path))
+	b, err := newBoundary(sites, allowed, quiet())
+	inodetest.Try(t, err)
+	_, err = b.Check("--data", inodetest.Open(t, path))
 	return err
 }
 
-func expectRefusal(t *testing.T, err error, words ...string) {
-	t.Helper()
-	if len(words) == 0 && err != nil {
-		t.Errorf("refused: %v", err)
-	}
-	for _, word := range words {
-		if err == nil || !strings.Contains(err.Error(), word) {
-			t.Errorf("got %v, want %q in it", err, word)
-		}
-	}
-}
-
 func TestSitesAreKeptOut(t *testing.T) {
-	dir := tree(t, "run/sockets/inner/1", "run/beside/1", "root/blobs/1", "root/catalog.db", "free/1", "gone/")
+	dir := inodetest.Tree(t, "run/sockets/inner/1", "run/beside/1", "root/blobs/1", "root/catalog.db", "free/1", "gone/")
 	at := func(name string) string { return filepath.Join(dir, name) }
-	try(t, os.Symlink("sockets", at("run/link")), os.Symlink("run", at("alias")), os.Symlink("nowhere", at("dangling")),
+	inodetest.Try(t, os.Symlink("sockets", at("run/link")), os.Symlink("run", at("alias")), os.Symlink("nowhere", at("dangling")),
 		os.Link(at("root/catalog.db"), at("free/other-name")))
 	sites := []site{
 		{path: at("alias/sockets"), what: "SOCKETS"},
@@ -72,27 +62,27 @@ func TestSitesAreKeptOut(t *testing.T) {
 			if !filepath.IsAbs(path) {
 				path = at(path)
 			}
-			expectRefusal(t, keepOut(t, path, sites), c.want...)
+			inodetest.ExpectRefusal(t, keepOut(t, path, sites), c.want...)
 		})
 	}
 }
 
 func TestLivingRunsAreKeptOut(t *testing.T) {
-	base := t.TempDir()
-	w, err := makeWorkdir(runDir(base, "x"), os.Getuid(), os.Getgid())
-	try(t, err)
-	for _, path := range []string{"", "/" + workName} {
-		expectRefusal(t, keepOut(t, w.path+path, nil), w.path, "has not ended")
+	run := inodetest.Tree(t, claim.RunPrefix+"x/work/") + "/" + claim.RunPrefix + "x"
+	held, err := os.Open(run)
+	inodetest.Try(t, err, claim.HoldRun(held))
+	for _, path := range []string{"", "/work"} {
+		inodetest.ExpectRefusal(t, keepOut(t, run+path, nil), run, "has not ended")
 	}
-	try(t, w.close())
-	expectRefusal(t, keepOut(t, w.path, nil))
+	inodetest.Try(t, held.Close())
+	inodetest.ExpectRefusal(t, keepOut(t, run, nil))
 }
 
 func TestWhatIsGoneIsRefused(t *testing.T) {
-	dir := tree(t, "d/", "f")
+	dir := inodetest.Tree(t, "d/", "f")
 	for _, name := range []string{"d", "f"} {
-		f := open(t, filepath.Join(dir, name))
-		try(t, os.Remove(filepath.Join(dir, name)))
+		f := inodetest.Open(t, filepath.Join(dir, name))
+		inodetest.Try(t, os.Remove(filepath.Join(dir, name)))
 		if _, err := trailOf(f, nil); err == nil || !strings.Contains(err.Error(), "removed") {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -100,11 +90,11 @@ func TestWhatIsGoneIsRefused(t *testing.T) {
 }
 
 func TestTrail(t *testing.T) {
-	dir := tree(t, "a/b/file")
-	fromFile, err := trailOf(open(t, dir+"/a/b/file"), nil)
-	try(t, err)
-	fromDir, err := trailOf(open(t, dir+"/a"), nil)
-	try(t, err)
+	dir := inodetest.Tree(t, "a/b/file")
+	fromFile, err := trailOf(inodetest.Open(t, dir+"/a/b/file"), nil)
+	inodetest.Try(t, err)
+	fromDir, err := trailOf(inodetest.Open(t, dir+"/a"), nil)
+	inodetest.Try(t, err)
 	if n := len(strings.Split(fromFile.path, "/")); len(fromFile.ids) != n {
 		t.Errorf("%d inodes on the way from %s to the root, want %d", len(fromFile.ids), fromFile.path, n)
 	}
@@ -115,19 +105,19 @@ func TestTrail(t *testing.T) {
 		t.Error("a file is within its directory, not the other way round")
 	}
 	// Each of the three ways tells alone.
-	id := func(n uint64) []fileID { return []fileID{{1, n}} }
-	dirOf := trail{path: "/a", ids: id(1), at: location{fileID{8, 1}, "/x"}}
+	id := func(n uint64) []inode.ID { return []inode.ID{{Dev: 1, Ino: n}} }
+	dirOf := Trail{path: "/a", ids: id(1), at: location{inode.ID{Dev: 8, Ino: 1}, "/x"}}
 	for name, c := range map[string]struct {
-		trail
+		Trail
 		want bool
 	}{
-		"path":              {trail{path: "/a/b", ids: id(2)}, true},
-		"a longer name":     {trail{path: "/ab", ids: id(2), at: location{fileID{8, 1}, "/xy"}}, false},
-		"inode":             {trail{path: "/c", ids: append(id(2), id(1)...)}, true},
-		"place":             {trail{path: "/c", ids: id(2), at: location{fileID{8, 1}, "/x/y"}}, true},
-		"place elsewhere":   {trail{path: "/c", ids: id(2), at: location{fileID{8, 2}, "/x/y"}}, false},
-		"nothing":           {trail{path: "/c", ids: id(2)}, false},
-		"nowhere is no way": {trail{path: "/c", ids: id(2), at: location{fileID{8, 1}, ""}}, false},
+		"path":              {Trail{path: "/a/b", ids: id(2)}, true},
+		"a longer name":     {Trail{path: "/ab", ids: id(2), at: location{inode.ID{Dev: 8, Ino: 1}, "/xy"}}, false},
+		"inode":             {Trail{path: "/c", ids: append(id(2), id(1)...)}, true},
+		"place":             {Trail{path: "/c", ids: id(2), at: location{inode.ID{Dev: 8, Ino: 1}, "/x/y"}}, true},
+		"place elsewhere":   {Trail{path: "/c", ids: id(2), at: location{inode.ID{Dev: 8, Ino: 2}, "/x/y"}}, false},
+		"nothing":           {Trail{path: "/c", ids: id(2)}, false},
+		"nowhere is no way": {Trail{path: "/c", ids: id(2), at: location{inode.ID{Dev: 8, Ino: 1}, ""}}, false},
 	} {
 		if c.within(dirOf) != c.want {
 			t.Errorf("%s: %v", name, !c.want)
@@ -136,14 +126,14 @@ func TestTrail(t *testing.T) {
 }
 
 func TestAllowBinds(t *testing.T) {
-	dir := tree(t, "data/set/1", "database/1", "docs/1", "one-file")
+	dir := inodetest.Tree(t, "data/set/1", "database/1", "docs/1", "one-file")
 	at := func(names ...string) (paths []string) {
 		for _, name := range names {
 			paths = append(paths, filepath.Join(dir, name))
 		}
 		return paths
 	}
-	try(t, os.Symlink("data", dir+"/prefix"), os.Symlink("../docs", dir+"/data/out"), os.Symlink("data/set", dir+"/in"))
+	inodetest.Try(t, os.Symlink("data", dir+"/prefix"), os.Symlink("../docs", dir+"/data/out"), os.Symlink("data/set", dir+"/in"))
 	mine := Allowed{File: "mine.yaml", Prefixes: at("data")}
 	for name, c := range map[string]struct {
 		path    string
@@ -167,7 +157,7 @@ func TestAllowBinds(t *testing.T) {
 		"two, the other forbids": {"data", []Allowed{mine, {"operator.yaml", at("docs")}}, []string{"operator.yaml"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			expectRefusal(t, keepOut(t, filepath.Join(dir, c.path), nil, c.allowed...), c.want...)
+			inodetest.ExpectRefusal(t, keepOut(t, filepath.Join(dir, c.path), nil, c.allowed...), c.want...)
 		})
 	}
 }
@@ -183,8 +173,10 @@ func paths(sites []site, wanted func(site) bool) (list []string) {
 }
 
 func TestSites(t *testing.T) {
-	r := &Runner{Root: "/the/root", Tmp: "/the/tmp", Private: []string{"/else/catalog.db"}, Database: "postgres:///db?host=/db/sockets"}
-	sites := r.sites(func(name string) string { return map[string]string{"PGHOST": "/pg,localhost,/pg2"}[name] }, 1234)
+	sites := Host{
+		Private: []string{"/the/root", "/else/catalog.db"}, Tmp: "/the/tmp", Database: "postgres:///db?host=/db/sockets", UID: 1234,
+		Getenv: func(name string) string { return map[string]string{"PGHOST": "/pg,localhost,/pg2"}[name] },
+	}.sites()
 	if got, want := paths(sites, func(s site) bool { return s.what == ofScidex && s.whole }), []string{"/the/root", "/else/catalog.db"}; !slices.Equal(got, want) {
 		t.Errorf("ours: %q, want %q", got, want)
 	}
@@ -253,36 +245,4 @@ func TestDatabaseHosts(t *testing.T) {
 	}
 }
 
-func TestScriptInProject(t *testing.T) {
-	dir := tree(t, "project/sub/s.py", "s.py")
-	try(t, os.Symlink("../s.py", dir+"/project/out.py"), os.Symlink("sub/s.py", dir+"/project/in.py"))
-	for name, want := range map[string]string{"project/sub/s.py": "sub/s.py", "project/in.py": "sub/s.py", "project/out.py": "", "s.py": ""} {
-		rel, err := relative(open(t, dir+"/project"), open(t, filepath.Join(dir, name)))
-		if rel != want || (err == nil) != (want != "") {
-			t.Errorf("%s: %q, %v, want %q", name, rel, err, want)
-		}
-	}
-	// One that was opened is not the one that has its name by now.
-	project, script := open(t, dir+"/project"), open(t, dir+"/project/sub/s.py")
-	if _, err := relative(project, script); err != nil {
-		t.Fatal(err)
-	}
-	try(t, os.Rename(dir+"/project/sub", dir+"/project/sub2"), os.Mkdir(dir+"/project/sub", 0o755),
-		os.Rename(dir+"/s.py", dir+"/project/sub/s.py"))
-	if rel, err := relative(project, script); err == nil && rel != "sub2/s.py" {
-		t.Errorf("after a rename it is %q", rel)
-	}
-	try(t, os.Rename(dir+"/project", dir+"/away"), os.MkdirAll(dir+"/project/sub2", 0o755), os.WriteFile(dir+"/project/sub2/s.py", nil, 0o600))
-	if rel, err := relative(project, open(t, dir+"/project/sub2/s.py")); err == nil {
-		t.Errorf("another project's script is taken for %q", rel)
-	}
-}
-
-// TestScriptThatBlocks: a FIFO is refused and not waited for.
-func TestScriptThatBlocks(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "s.py")
-	try(t, unix.Mkfifo(path, 0o644))
-	if _, err := openAndScan(t, spec.Analysis{Script: path}); err == nil || !strings.Contains(err.Error(), "regular file") {
-		t.Errorf("got %v", err)
-	}
-}
+func quiet() *slog.Logger { return slog.New(slog.DiscardHandler) }

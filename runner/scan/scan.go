@@ -1,0 +1,91 @@
+// Package scan looks through directories before they are bound, for what an analysis that can only read could
+// reach out through: sockets, FIFOs and devices.
+package scan
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/scidex-ai/scidex-oci/runner/inode"
+)
+
+// Scanner looks through directories that are to be bound, for one id that is to read them. It remembers
+// what it saw of large ones.
+type Scanner struct {
+	Dir    string // where it remembers; empty: nowhere
+	Reader Reader
+	Log    *slog.Logger
+}
+
+// Special is an entry that a process could use to reach out of a directory it can only read.
+type Special struct {
+	Path string // relative to the directory
+	Kind uint32 // S_IFMT bits
+}
+
+// Scan looks for a socket, FIFO or device below dir and returns the first, or nil. Symbolic links are not
+// followed: what they lead to is not in the container. What is mounted below dir, what the analysis could
+// enter and the caller cannot look into, and a run that is alive are errors. tell, where not nil, is
+// called about twice a second with the number of entries so far, once the scan has taken two seconds.
+//
+// What is made or moved while the scan goes on may be passed over: against that stand the overlays.
+func (s Scanner) Scan(ctx context.Context, dir *os.File, tell func(entries int64)) (*Special, error) {
+	fd, err := inode.OpenBeneath(int(dir.Fd()), ".", unix.O_RDONLY|unix.O_DIRECTORY)
+	if err != nil {
+		return nil, fmt.Errorf("look into it: %w", err)
+	}
+	defer unix.Close(fd)
+	file, err := s.fileOf(fd)
+	if err != nil {
+		return nil, err
+	}
+	w := &walk{pace: newPace(ctx, tell), reader: s.Reader, memory: file.load(), buf: make([]byte, direntBytes)}
+	found, err := w.run(fd)
+	if errors.Is(err, errStale) {
+		w.memory = file.forget()
+		found, err = w.run(fd)
+	}
+	if err == nil && found == nil && w.entries >= worthRemembering && w.memory.changes() {
+		if err := file.save(w.memory); err != nil {
+			s.Log.Debug("the scan is not remembered", "error", err)
+		}
+	}
+	return found, err
+}
+
+// pace ends a scan with its context, and tells how far it is.
+type pace struct {
+	ctx  context.Context // of this one scan
+	next time.Time
+	tell func(entries int64)
+}
+
+const (
+	// TellAfter is how long a scan goes on before it is told of.
+	TellAfter = 2 * time.Second
+	tellEvery = time.Second / 2
+)
+
+func newPace(ctx context.Context, tell func(entries int64)) pace {
+	return pace{ctx: ctx, next: time.Now().Add(TellAfter), tell: tell}
+}
+
+func (p *pace) pass(entries int64) error {
+	if p.ctx.Err() != nil {
+		return context.Cause(p.ctx)
+	}
+	if p.tell == nil {
+		return nil
+	}
+	if now := time.Now(); now.After(p.next) {
+		p.next = now.Add(tellEvery)
+		p.tell(entries)
+	}
+	return nil
+}

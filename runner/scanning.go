@@ -1,0 +1,69 @@
+package runner
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"github.com/scidex-ai/scidex-oci/runner/breach"
+	"github.com/scidex-ai/scidex-oci/runner/inode"
+	"github.com/scidex-ai/scidex-oci/runner/scan"
+)
+
+// scan looks through everything that a run binds. Where that takes long, the first wish to stop ends it.
+func (r *Runner) scan(ctx context.Context, p *plan, req Request) error {
+	ctx, release := untilStop(ctx, req.Stop, scan.TellAfter)
+	s := scan.Scanner{Dir: filepath.Join(r.Root, "scans"), Reader: p.reader(), Log: r.Log}
+	err := p.inputs.scan(ctx, s, req.Scanning)
+	return cmp.Or(release(), err)
+}
+
+// scan looks for sockets and the like in all directories that are bound.
+func (s *inputSet) scan(ctx context.Context, by scan.Scanner, tell func(flag string, entries int64)) error {
+	for _, in := range s.inputs {
+		if !in.bind.Directory {
+			continue
+		}
+		var progress func(int64)
+		if tell != nil {
+			progress = func(entries int64) { tell(in.flag, entries) }
+		}
+		found, err := by.Scan(ctx, in.file, progress)
+		if err != nil {
+			return fmt.Errorf("%s: %w", in, err)
+		}
+		if found != nil && !breach.Open {
+			return fmt.Errorf("%s holds %s, %q, through which the analysis could reach out; remove it or bind another directory",
+				in, inode.KindName(found.Kind), found.Path)
+		}
+	}
+	return nil
+}
+
+// untilStop returns a context that the first wish to stop ends after a while. Of a scan that is over
+// before, the run hears the wish, and ends as canceled. release returns why the context was ended.
+func untilStop(ctx context.Context, stop <-chan StopSignal, after time.Duration) (_ context.Context, release func() error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	done, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		select {
+		case <-done:
+			return
+		case <-time.After(after):
+		}
+		select {
+		case <-done:
+		case signal := <-stop:
+			cancel(fmt.Errorf("stopped by %s before anything was run", signal.Name))
+		}
+	}()
+	return ctx, func() error {
+		close(done)
+		<-ended
+		defer cancel(nil)
+		return context.Cause(ctx)
+	}
+}
