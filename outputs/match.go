@@ -2,7 +2,6 @@ package outputs
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/bmatcuk/doublestar/v4"
 )
@@ -18,14 +17,9 @@ type Declared struct {
 
 // NewDeclared checks the globs. An error names the one that is none.
 func NewDeclared(patterns []string) (*Declared, error) {
-	compiled, err := compile(patterns)
+	compiled, err := compileWhole(patterns)
 	if err != nil {
 		return nil, fmt.Errorf("output %w", err)
-	}
-	for i, p := range patterns {
-		if strings.HasSuffix(p, "/") {
-			compiled[i] += "/**"
-		}
 	}
 	return &Declared{patterns, compiled, make([]bool, len(patterns)), len(patterns)}, nil
 }

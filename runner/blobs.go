@@ -20,11 +20,7 @@ func (c *collector) sweepBlobs(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, release()) }()
-	named := map[string]bool{}
-	err = c.Catalog.Digests(ctx, func(sha256 string) bool {
-		named[sha256] = true
-		return true
-	})
+	named, err := c.needed(ctx)
 	if err != nil {
 		return fmt.Errorf("read the catalog's digests: %w", err)
 	}

@@ -21,6 +21,9 @@ const resultFile = "scidex-result.json"
 // that has this name, or is below it, is left out and stays in the blob store. It refuses a directory that
 // is not empty unless overwrite. Every blob is verified while it is read.
 func (r *Runner) Export(ctx context.Context, run catalog.Run, dir string, overwrite bool) (err error) {
+	if err := OutputsRemoved(run); err != nil {
+		return err
+	}
 	target, err := outputs.OpenTarget(dir, overwrite)
 	if err != nil {
 		return err

@@ -26,6 +26,7 @@ import (
 type GCReport struct {
 	Lost    []catalog.Key // runs that were marked lost
 	Removed []string      // directories and control groups removed
+	Expired []ExpiredRun  // runs that retention took, or their outputs
 	// Blobs and BlobBytes count the blobs removed that no run names.
 	Blobs, BlobBytes int64
 	Kept             []string // directories of runs that had ended but were not committed
@@ -42,13 +43,22 @@ type collector struct {
 	supervisor *sandbox.Supervisor
 	report     GCReport
 	known      map[string]bool // directories that a record of this root names
+	retention  Retention
+	expired    map[catalog.Key]bool // what retention took, or would take
 }
 
 // GC removes what killed runs of this root and user left. It touches only what a run of this catalog or
-// a state file of this root records, by device and inode, and nothing of a run that is alive.
-func (r *Runner) GC(ctx context.Context, dryRun bool) (GCReport, error) {
+// a state file of this root records, by device and inode, and nothing of a run that is alive. A committed
+// result stays unless retention says otherwise; where the caller may not delete, that is refused before anything
+// is touched.
+func (r *Runner) GC(ctx context.Context, dryRun bool, retention Retention) (GCReport, error) {
 	if err := r.match(ctx); err != nil {
 		return GCReport{}, err
+	}
+	if retention.Asked() {
+		if err := mayDelete(ctx, r.Catalog); err != nil {
+			return GCReport{}, err
+		}
 	}
 	host, err := os.Hostname()
 	if err != nil {
@@ -62,7 +72,7 @@ func (r *Runner) GC(ctx context.Context, dryRun bool) (GCReport, error) {
 	if err != nil {
 		return GCReport{}, err
 	}
-	c := &collector{Runner: r, dry: dryRun, catalogID: catalogID, account: account, known: map[string]bool{}}
+	c := &collector{Runner: r, dry: dryRun, catalogID: catalogID, account: account, known: map[string]bool{}, retention: retention, expired: map[catalog.Key]bool{}}
 	defer c.close()
 	runs, err := r.Catalog.List(ctx, catalog.Filter{States: []catalog.State{catalog.Running, catalog.Queued}, Host: host})
 	if err != nil {
@@ -75,6 +85,11 @@ func (r *Runner) GC(ctx context.Context, dryRun bool) (GCReport, error) {
 		}
 	}
 	c.sweepStates(ctx)
+	if retention.Asked() {
+		if err := c.retain(ctx, host); err != nil {
+			return c.report, err
+		}
+	}
 	c.findForeign(ctx)
 	c.sweepIngests()
 	if err := c.sweepBlobs(ctx); err != nil {

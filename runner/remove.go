@@ -29,6 +29,9 @@ func (r *Runner) Remove(ctx context.Context, key catalog.Key) error {
 	if !run.State.Final() {
 		return fmt.Errorf("run %s@%d is %s; wait for its end, or run gc if it was killed", run.ID, run.Attempt, run.State)
 	}
+	if run.Pinned {
+		return Pinned(run.Key)
+	}
 	if err := mayDelete(ctx, r.Catalog); err != nil {
 		return err
 	}
@@ -36,6 +39,11 @@ func (r *Runner) Remove(ctx context.Context, key catalog.Key) error {
 		return err
 	}
 	return r.Catalog.Delete(ctx, run.Key)
+}
+
+// Pinned is the refusal to remove a pinned run.
+func Pinned(key catalog.Key) error {
+	return fmt.Errorf("run \"%s@%d\" is pinned; take that back with \"scidex-oci unpin %s@%d\" first", key.ID, key.Attempt, key.ID, key.Attempt)
 }
 
 // mayDelete asks a catalog with roles whether the caller may delete: else the kept directory would be gone and the

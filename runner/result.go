@@ -62,6 +62,10 @@ type Result struct {
 
 	PostProcess *struct{} `json:"post_process"`
 
+	// Pinned keeps rm and retention from the run; OutputsRemovedAt is when retention removed what outputs hold.
+	Pinned           bool       `json:"pinned"`
+	OutputsRemovedAt *time.Time `json:"outputs_removed_at,omitempty"`
+
 	Labels      map[string]string `json:"labels,omitempty"`
 	Host        string            `json:"host"`
 	BootID      string            `json:"boot_id"`

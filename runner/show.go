@@ -64,7 +64,8 @@ func newResult(run catalog.Run) (Result, error) {
 		Outputs: []Output{}, Rejected: []Rejected{}, Audit: []AuditEvent{},
 		OutputsTotal: run.OutputsTotal, RejectedTotal: run.RejectedTotal,
 		ListingTruncated: run.OutputsTotal+run.RejectedTotal > listingMax,
-		Labels:           run.Labels, Host: run.Host, BootID: run.BootID, ToolVersion: run.ToolVersion,
+		Pinned:           run.Pinned, OutputsRemovedAt: moment(run.OutputsRemovedAt),
+		Labels: run.Labels, Host: run.Host, BootID: run.BootID, ToolVersion: run.ToolVersion,
 		Analysis: run.Request,
 	}
 	if run.Signal != "" {

@@ -136,22 +136,43 @@ func parseConfig(data []byte, flags []cli.Flag) (map[string][]string, error) {
 		return nil, fmt.Errorf("line %d: not a mapping of flags to values, as in \"memory: 4GiB\"", root.Line)
 	}
 	values := map[string][]string{}
+	return values, readMapping(root, flags, values)
+}
+
+// gcSection is the key whose mapping holds the flags of gc.
+const gcSection = "gc"
+
+func readMapping(root *yaml.Node, flags []cli.Flag, values map[string][]string) error {
 	for i := 0; i+1 < len(root.Content); i += 2 {
 		name, node := root.Content[i], root.Content[i+1]
+		if inner, ok := section(name.Value, flags); ok {
+			if node.Kind != yaml.MappingNode {
+				return fmt.Errorf("line %d: %s: not a mapping of flags to values", node.Line, name.Value)
+			}
+			if err := readMapping(node, inner, values); err != nil {
+				return err
+			}
+			continue
+		}
 		flag := lookupFlag(flags, strings.ReplaceAll(name.Value, "_", "-"))
 		if flag == nil || key(flag.Names()[0]) != name.Value {
-			return nil, fmt.Errorf("line %d: unknown key %q%s", name.Line, name.Value, didYouMean(name.Value, keys(flags), ""))
+			return fmt.Errorf("line %d: unknown key %q%s", name.Line, name.Value, didYouMean(name.Value, keys(flags), ""))
 		}
 		if _, twice := values[flag.Names()[0]]; twice {
-			return nil, fmt.Errorf("line %d: key %q is given twice", name.Line, name.Value)
+			return fmt.Errorf("line %d: key %q is given twice", name.Line, name.Value)
 		}
 		list, err := configValues(node, repeatable(flag))
 		if err != nil {
-			return nil, fmt.Errorf("line %d: %s: %w", node.Line, name.Value, err)
+			return fmt.Errorf("line %d: %s: %w", node.Line, name.Value, err)
 		}
 		values[flag.Names()[0]] = list
 	}
-	return values, nil
+	return nil
+}
+
+// section returns the flags of a key that is a section of a whole config file.
+func section(name string, flags []cli.Flag) ([]cli.Flag, bool) {
+	return retentionFlags(), name == gcSection && lookupFlag(flags, allowBinds) != nil
 }
 
 func configValues(node *yaml.Node, several bool) ([]string, error) {

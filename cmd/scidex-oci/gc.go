@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"time"
 
 	"github.com/docker/go-units"
 	"github.com/urfave/cli/v2"
@@ -17,12 +18,16 @@ import (
 func newGCCommand(p *program) *cli.Command {
 	return &cli.Command{
 		Name:      "gc",
-		Usage:     "remove what killed runs left, and blobs that nothing names",
-		UsageText: "scidex-oci gc [--dry-run] [--json]",
-		Flags: []cli.Flag{
+		Usage:     "remove what killed runs left, blobs that nothing names, and by retention old runs",
+		UsageText: "scidex-oci gc [--older-than AGE] [--keep-last N] [--outputs-only] [--dry-run] [--json]",
+		Description: `Without --older-than and --keep-last, on the command line, in the environment or in the config file (below
+its key "gc"), no committed result is removed. With both, a run goes that satisfies both: it ended before AGE and
+is not among the newest N runs of this root. A run that is pinned, has not ended, was written by another root or
+is the only copy of what was not committed never goes. A blob goes when it is an hour old and no run needs it.`,
+		Flags: append(retentionFlags(),
 			&cli.BoolFlag{Name: "dry-run", Usage: "say what would be done and do nothing", DisableDefaultText: true},
 			&cli.BoolFlag{Name: "json", Usage: "print one JSON object", DisableDefaultText: true},
-		},
+		),
 		Action: func(c *cli.Context) error {
 			if _, err := words(c, 0, 0); err != nil {
 				return err
@@ -41,7 +46,11 @@ func runGC(ctx context.Context, p *program, h *house, from layers) error {
 	if err != nil {
 		return err
 	}
-	report, err := h.runner.GC(ctx, dryRun)
+	retention, err := retentionOf(from, time.Now())
+	if err != nil {
+		return err
+	}
+	report, err := h.runner.GC(ctx, dryRun, retention)
 	if err != nil {
 		return err
 	}
@@ -60,9 +69,9 @@ func runGC(ctx context.Context, p *program, h *house, from layers) error {
 		}
 	}
 	if asJSON {
-		err = writeJSON(p.stdout, collectedOf(report, dryRun))
+		err = writeJSON(p.stdout, collectedOf(report, dryRun, retention))
 	} else {
-		printGC(p.stdout, report, dryRun)
+		printGC(p.stdout, report, dryRun, retention)
 	}
 	return errors.Join(append(report.Errors, err)...)
 }
@@ -72,6 +81,9 @@ type collected struct {
 	DryRun  bool           `json:"dry_run"`
 	Lost    []collectedRun `json:"lost"`
 	Removed []string       `json:"removed"`
+	// Expired runs are those that retention took, where OutputsOnly only what their outputs held.
+	Expired     []expiredRun `json:"expired"`
+	OutputsOnly bool         `json:"outputs_only"`
 	// Blobs that no run names, and their bytes.
 	Blobs     int64    `json:"blobs"`
 	BlobBytes int64    `json:"blob_bytes"`
@@ -85,14 +97,24 @@ type collectedRun struct {
 	Attempt int    `json:"attempt"`
 }
 
-func collectedOf(report runner.GCReport, dryRun bool) collected {
+type expiredRun struct {
+	collectedRun
+	Outputs int64 `json:"outputs"`
+	Bytes   int64 `json:"bytes"` // of the outputs; a blob may be one of several runs
+}
+
+func collectedOf(report runner.GCReport, dryRun bool, retention runner.Retention) collected {
 	all := collected{
 		DryRun: dryRun, Lost: []collectedRun{}, Errors: []string{},
+		Expired: []expiredRun{}, OutputsOnly: retention.OutputsOnly,
 		Removed: append([]string{}, report.Removed...), Kept: append([]string{}, report.Kept...),
 		Foreign: append([]string{}, report.Foreign...), Blobs: report.Blobs, BlobBytes: report.BlobBytes,
 	}
 	for _, key := range report.Lost {
 		all.Lost = append(all.Lost, collectedRun(key))
+	}
+	for _, run := range report.Expired {
+		all.Expired = append(all.Expired, expiredRun{collectedRun(run.Key), run.Outputs, run.Bytes})
 	}
 	for _, err := range report.Errors {
 		all.Errors = append(all.Errors, err.Error())
@@ -100,13 +122,20 @@ func collectedOf(report runner.GCReport, dryRun bool) collected {
 	return all
 }
 
-func printGC(w io.Writer, report runner.GCReport, dryRun bool) {
+func printGC(w io.Writer, report runner.GCReport, dryRun bool, retention runner.Retention) {
 	lost, removed := "lost     ", "removed  "
 	if dryRun {
 		lost, removed = "would mark lost  ", "would remove     "
 	}
 	for _, key := range report.Lost {
 		fmt.Fprintln(w, lost+escape(attempt(key)))
+	}
+	what := "run "
+	if retention.OutputsOnly {
+		what = "outputs of run "
+	}
+	for _, run := range report.Expired {
+		fmt.Fprintf(w, "%s%s%s: %s, %s\n", removed, what, escape(attempt(run.Key)), counted(int(run.Outputs), "output"), units.BytesSize(float64(run.Bytes)))
 	}
 	for _, what := range report.Removed {
 		fmt.Fprintln(w, removed+escape(what))
@@ -120,7 +149,7 @@ func printGC(w io.Writer, report runner.GCReport, dryRun bool) {
 	for _, what := range report.Foreign {
 		fmt.Fprintf(w, "left     %s: no run of this catalog names it\n", escape(what))
 	}
-	if len(report.Lost)+len(report.Removed)+len(report.Kept)+len(report.Foreign)+len(report.Errors) == 0 && report.Blobs == 0 {
+	if len(report.Lost)+len(report.Expired)+len(report.Removed)+len(report.Kept)+len(report.Foreign)+len(report.Errors) == 0 && report.Blobs == 0 {
 		fmt.Fprintln(w, "nothing to remove")
 	}
 }

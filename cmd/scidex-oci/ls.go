@@ -82,6 +82,9 @@ type listed struct {
 	OutputsTotal  int64             `json:"outputs_total"`
 	RejectedTotal int64             `json:"rejected_total"`
 	Labels        map[string]string `json:"labels"`
+
+	Pinned           bool       `json:"pinned"`
+	OutputsRemovedAt *time.Time `json:"outputs_removed_at,omitempty"`
 }
 
 func listJSON(w io.Writer, runs []catalog.Run) error {
@@ -90,6 +93,7 @@ func listJSON(w io.Writer, runs []catalog.Run) error {
 			ID: r.ID, Attempt: r.Attempt, State: r.State, Reason: r.Reason, Message: r.Message, ExitCode: r.ExitCode,
 			CreatedAt: moment(r.CreatedAt), StartedAt: moment(r.StartedAt), FinishedAt: moment(r.FinishedAt),
 			Usage: usageOf(r), OutputsTotal: r.OutputsTotal, RejectedTotal: r.RejectedTotal, Labels: r.Labels,
+			Pinned: r.Pinned, OutputsRemovedAt: moment(r.OutputsRemovedAt),
 		}
 		if line.Labels == nil {
 			line.Labels = map[string]string{}

@@ -17,10 +17,10 @@ import (
 func newOutputsCommand(p *program) *cli.Command {
 	return &cli.Command{
 		Name:      "outputs",
-		Usage:     "list, print and export the outputs of a run",
-		UsageText: "scidex-oci outputs ls|cat|export ...",
+		Usage:     "list, print, export and find outputs",
+		UsageText: "scidex-oci outputs ls|cat|export|find ...",
 		Subcommands: []*cli.Command{
-			newOutputsListCommand(p), newOutputsCatCommand(p), newOutputsExportCommand(p),
+			newOutputsListCommand(p), newOutputsCatCommand(p), newOutputsExportCommand(p), newOutputsFindCommand(p),
 		},
 	}
 }
@@ -141,6 +141,9 @@ func runOutputsCat(ctx context.Context, p *program, h *house, name, path string)
 		entry, err = asShown(ctx, h.catalog, run.Key, path)
 	}
 	if err != nil {
+		return err
+	}
+	if err := runner.OutputsRemoved(run); err != nil {
 		return err
 	}
 	return p.printBlob(h, entry.SHA256, p.stdout)

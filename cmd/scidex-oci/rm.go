@@ -9,6 +9,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/runner"
 )
 
 func newRemoveCommand(p *program) *cli.Command {
@@ -17,8 +18,8 @@ func newRemoveCommand(p *program) *cli.Command {
 		Usage:     "remove runs that have ended, their rows and kept directories",
 		UsageText: "scidex-oci rm ID...",
 		ArgsUsage: "ID...",
-		Description: `ID is the last attempt, ID@1 the first. All names are looked up before anything is removed. Blobs that
-no run names any longer are removed by gc.`,
+		Description: `ID is the last attempt, ID@1 the first. All names are looked up before anything is removed. A pinned run is
+refused; see unpin. Blobs that no run names any longer are removed by gc.`,
 		Action: func(c *cli.Context) error {
 			given, err := words(c, 1, -1)
 			if err != nil {
@@ -38,6 +39,9 @@ func runRemove(ctx context.Context, h *house, given []string) error {
 		}
 		if !run.State.Final() {
 			return fmt.Errorf("run %q is %s; stop it first, or run \"scidex-oci gc\" if it was killed", attempt(run.Key), run.State)
+		}
+		if run.Pinned {
+			return runner.Pinned(run.Key)
 		}
 		if !slices.Contains(keys, run.Key) {
 			keys = append(keys, run.Key)

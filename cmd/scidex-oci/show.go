@@ -65,6 +65,7 @@ func (t table) show(r runner.Result, attempts []catalog.Run) {
 	t.ending(r)
 	t.request(r)
 	t.row("labels", labels(r.Labels))
+	t.retention(r)
 	t.times(r)
 	t.usage(r)
 	t.evidence(r)
@@ -112,6 +113,16 @@ func (t table) request(r runner.Result) {
 	}
 	t.row("env", labels(a.Env))
 	t.row("secrets", escape(strings.Join(a.Secrets, ",")))
+}
+
+// retention tells what keeps the run from being removed, or what was.
+func (t table) retention(r runner.Result) {
+	if r.Pinned {
+		t.row("pinned", "yes")
+	}
+	if r.OutputsRemovedAt != nil {
+		t.row("removed", "the contents of the outputs, by retention, at "+localTime(*r.OutputsRemovedAt))
+	}
 }
 
 func commandLine(words []string) string {

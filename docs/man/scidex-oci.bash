@@ -49,6 +49,8 @@ _scidex_oci() {
         --to) COMPREPLY=($(compgen -f -- "$current")); return ;;
         --from-blobs) COMPREPLY=($(compgen -f -- "$current")); return ;;
         --to-blobs) COMPREPLY=($(compgen -f -- "$current")); return ;;
+        --older-than) COMPREPLY=($(compgen -f -- "$current")); return ;;
+        --keep-last) COMPREPLY=($(compgen -f -- "$current")); return ;;
         --target) COMPREPLY=($(compgen -f -- "$current")); return ;;
     esac
     for ((i = 1; i < COMP_CWORD; i++)); do
@@ -64,7 +66,10 @@ _scidex_oci() {
             "outputs ls") path="outputs ls" ;;
             "outputs cat") path="outputs cat" ;;
             "outputs export") path="outputs export" ;;
+            "outputs find") path="outputs find" ;;
             "rm") path="rm" ;;
+            "pin") path="pin" ;;
+            "unpin") path="unpin" ;;
             "catalog") path="catalog" ;;
             "catalog migrate") path="catalog migrate" ;;
             "catalog check") path="catalog check" ;;
@@ -76,22 +81,25 @@ _scidex_oci() {
         esac
     done
     case "$path" in
-        "") words="run spec ls show logs outputs rm catalog gc doctor selftest completion --root --db --blobs --tmp --log-level --config --help -h --version -v" ;;
+        "") words="run spec ls show logs outputs rm pin unpin catalog gc doctor selftest completion --root --db --blobs --tmp --log-level --config --help -h --version -v" ;;
         "run") words="--id --data --docs --project --input --script --stage --export --env --secret --label --output --exclude --rootfs --ids --memory --cpus --pids --timeout --grace --log-size --work-size --work-files --work-storage --limits --network --keep --file -f --again --audit --min-free --overwrite --json --quiet -q --help -h --root --db --blobs --tmp --log-level --config --help -h --version -v" ;;
         "spec") words="--id --data --docs --project --input --script --stage --export --env --secret --label --output --exclude --rootfs --ids --memory --cpus --pids --timeout --grace --log-size --work-size --work-files --work-storage --limits --network --keep --file -f --again --audit --min-free --bundle --help -h --root --db --blobs --tmp --log-level --config --help -h --version -v" ;;
         "ls") words="--since --until --state --reason --label --limit --json --quiet -q --help -h --root --db --blobs --tmp --log-level --config --help -h --version -v" ;;
         "show") words="--json --help -h --root --db --blobs --tmp --log-level --config --help -h --version -v" ;;
         "logs") words="--stdout --stderr --help -h --root --db --blobs --tmp --log-level --config --help -h --version -v" ;;
-        "outputs") words="ls cat export --help -h --root --db --blobs --tmp --log-level --config --help -h --version -v" ;;
+        "outputs") words="ls cat export find --help -h --root --db --blobs --tmp --log-level --config --help -h --version -v" ;;
         "outputs ls") words="--json --help -h --root --db --blobs --tmp --log-level --config --help -h --version -v" ;;
         "outputs cat") words="--help -h --root --db --blobs --tmp --log-level --config --help -h --version -v" ;;
         "outputs export") words="--overwrite --help -h --root --db --blobs --tmp --log-level --config --help -h --version -v" ;;
+        "outputs find") words="--since --limit --json --help -h --root --db --blobs --tmp --log-level --config --help -h --version -v" ;;
         "rm") words="--help -h --root --db --blobs --tmp --log-level --config --help -h --version -v" ;;
+        "pin") words="--help -h --root --db --blobs --tmp --log-level --config --help -h --version -v" ;;
+        "unpin") words="--help -h --root --db --blobs --tmp --log-level --config --help -h --version -v" ;;
         "catalog") words="migrate check copy --help -h --root --db --blobs --tmp --log-level --config --help -h --version -v" ;;
         "catalog migrate") words="--help -h --root --db --blobs --tmp --log-level --config --help -h --version -v" ;;
         "catalog check") words="--digests --json --help -h --root --db --blobs --tmp --log-level --config --help -h --version -v" ;;
         "catalog copy") words="--from --to --from-blobs --to-blobs --json --help -h --root --db --blobs --tmp --log-level --config --help -h --version -v" ;;
-        "gc") words="--dry-run --json --help -h --root --db --blobs --tmp --log-level --config --help -h --version -v" ;;
+        "gc") words="--older-than --keep-last --outputs-only --dry-run --json --help -h --root --db --blobs --tmp --log-level --config --help -h --version -v" ;;
         "doctor") words="--data --docs --project --input --env --secret --label --rootfs --ids --memory --cpus --pids --timeout --grace --log-size --work-size --work-files --work-storage --limits --network --audit --min-free --json --help -h --root --db --blobs --tmp --log-level --config --help -h --version -v" ;;
         "selftest") words="--data --docs --project --input --env --secret --label --rootfs --ids --memory --cpus --pids --timeout --grace --log-size --work-size --work-files --work-storage --limits --network --audit --min-free --target --last --json --help -h --root --db --blobs --tmp --log-level --config --help -h --version -v" ;;
         "completion") words="--help -h --root --db --blobs --tmp --log-level --config --help -h --version -v" ;;

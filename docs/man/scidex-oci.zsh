@@ -123,7 +123,7 @@ _scidex_oci_outputs() {
         '*-h[show help]' \
         '1: :->command' '*:: :->rest'
     case $state in
-    command) _values command 'ls[list all outputs and rejected entries of a run]' 'cat[print one output; escaped where standard output is a terminal]' 'export[write the outputs of a run and scidex-result.json into a directory]' ;;
+    command) _values command 'ls[list all outputs and rejected entries of a run]' 'cat[print one output; escaped where standard output is a terminal]' 'export[write the outputs of a run and scidex-result.json into a directory]' 'find[find outputs of any run, those of the newest first]' ;;
     rest) (( $+functions[_scidex_oci_outputs_$line[1]] )) && _scidex_oci_outputs_$line[1] ;;
     esac
 }
@@ -150,7 +150,31 @@ _scidex_oci_outputs_export() {
         '*-h[show help]' \
         '*:argument:_files'
 }
+_scidex_oci_outputs_find() {
+    local line state
+    _arguments -C \
+        '*--since=[of runs created at or after TIME\: RFC 3339, a date, or how long ago, as 7d or 12h]:time:_files' \
+        '*--limit=[at most N outputs, 0 for all (default\: 0)]:n:_files' \
+        '*--json[one JSON object a line]' \
+        '*--help[show help]' \
+        '*-h[show help]' \
+        '*:argument:_files'
+}
 _scidex_oci_rm() {
+    local line state
+    _arguments -C \
+        '*--help[show help]' \
+        '*-h[show help]' \
+        '*:argument:_files'
+}
+_scidex_oci_pin() {
+    local line state
+    _arguments -C \
+        '*--help[show help]' \
+        '*-h[show help]' \
+        '*:argument:_files'
+}
+_scidex_oci_unpin() {
     local line state
     _arguments -C \
         '*--help[show help]' \
@@ -199,6 +223,9 @@ _scidex_oci_catalog_copy() {
 _scidex_oci_gc() {
     local line state
     _arguments -C \
+        '*--older-than=[remove runs that ended before AGE\: how long ago, as 30d or 12h, a date, or RFC 3339]:age:_files' \
+        '*--keep-last=[remove runs but the newest N that this root wrote, pinned ones and those that run counted; all for none at all]:n:_files' \
+        '*--outputs-only[remove only what the outputs of those runs hold; their rows, digests and logs stay]' \
         '*--dry-run[say what would be done and do nothing]' \
         '*--json[print one JSON object]' \
         '*--help[show help]' \
@@ -289,7 +316,7 @@ _scidex_oci() {
         '*-v[print the version and what it was built with]' \
         '1: :->command' '*:: :->rest'
     case $state in
-    command) _values command 'run[run an analysis, harvest and commit its outputs]' 'spec[print the OCI config.json that run would use, or write a bundle]' 'ls[list runs, the newest first]' 'show[show the result of a run]' 'logs[print the kept standard output and standard error of a run]' 'outputs[list, print and export the outputs of a run]' 'rm[remove runs that have ended, their rows and kept directories]' 'catalog[migrate, check and copy the catalog]' 'gc[remove what killed runs left, and blobs that nothing names]' 'doctor[find out whether runs work on this host, and what cures it where not]' 'selftest[prove on this host that an analysis reaches nothing]' 'completion[print the completion script of a shell]' ;;
+    command) _values command 'run[run an analysis, harvest and commit its outputs]' 'spec[print the OCI config.json that run would use, or write a bundle]' 'ls[list runs, the newest first]' 'show[show the result of a run]' 'logs[print the kept standard output and standard error of a run]' 'outputs[list, print, export and find outputs]' 'rm[remove runs that have ended, their rows and kept directories]' 'pin[keep runs from rm and from the retention of gc]' 'unpin[take pins back]' 'catalog[migrate, check and copy the catalog]' 'gc[remove what killed runs left, blobs that nothing names, and by retention old runs]' 'doctor[find out whether runs work on this host, and what cures it where not]' 'selftest[prove on this host that an analysis reaches nothing]' 'completion[print the completion script of a shell]' ;;
     rest) (( $+functions[_scidex_oci_$line[1]] )) && _scidex_oci_$line[1] ;;
     esac
 }

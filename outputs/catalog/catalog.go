@@ -42,6 +42,8 @@ var (
 	ErrAmbiguous = errors.New("ambiguous")
 	// ErrNotEnded is returned by Delete for a run that is queued or running.
 	ErrNotEnded = errors.New("not ended yet")
+	// ErrPinned is returned by Delete and DropOutputs for a run that is pinned.
+	ErrPinned = errors.New("pinned")
 	// ErrEnded is returned by Commit for a run that has ended otherwise, as when gc took it for lost.
 	ErrEnded = errors.New("ended already, with another outcome")
 )
@@ -93,6 +95,12 @@ type Run struct {
 
 	Host, BootID, ToolVersion string
 
+	// Pinned is true for a run that nothing may remove. Create writes it, Pin changes it.
+	Pinned bool
+	// OutputsRemovedAt is when the contents of the outputs were given up (DropOutputs), zero where they are there.
+	// Commit writes it for a copy of such a run.
+	OutputsRemovedAt time.Time
+
 	// OutputsTotal and RejectedTotal are counted by Commit as it reads the entries; what a caller sets
 	// is ignored.
 	OutputsTotal, RejectedTotal int64
@@ -107,6 +115,20 @@ type Filter struct {
 	Host         string
 	ID           string // exact id: all its attempts
 	Limit        int    // 0: no limit
+}
+
+// OutputQuery selects outputs for FindOutputs; zero fields select everything.
+type OutputQuery struct {
+	Since  time.Time // of runs created from then on, to the millisecond
+	Digest string    // those whose sha256 begins with it, in lower-case hexadecimal digits
+}
+
+// FoundOutput is one output and the run that made it.
+type FoundOutput struct {
+	Key
+	CreatedAt        time.Time // of the run
+	OutputsRemovedAt time.Time // as in Run
+	outputs.Entry
 }
 
 // Catalog is the database of runs and outputs. All methods may be used by several goroutines, and
@@ -152,14 +174,25 @@ type Catalog interface {
 	// Output returns one output (not a rejected entry) by its exact path or ErrNotFound. Attempt 0
 	// means the last.
 	Output(ctx context.Context, key Key, path []byte) (outputs.Entry, error)
-	// Digests calls yield for every sha256 that an output, log or script of any run names, each once,
-	// sorted, as of one moment, until yield returns false.
+	// FindOutputs calls yield for each output of any run that query selects, the newest run first and within
+	// a run in the order of the path's bytes, as of one moment, until yield returns false. Memory does not
+	// depend on how many there are.
+	FindOutputs(ctx context.Context, query OutputQuery, yield func(FoundOutput) bool) error
+	// Digests calls yield for every sha256 that an output, log or script of any run needs, each once,
+	// sorted, as of one moment, until yield returns false. Those of dropped outputs are not among them.
 	Digests(ctx context.Context, yield func(sha256 string) bool) error
 	// Events returns what the sandbox saw a run try, in the order of time and, within one millisecond,
 	// in that of Run.Events. Attempt 0 means the last; an unknown run is ErrNotFound.
 	Events(ctx context.Context, key Key) ([]Event, error)
+	// Pin pins a run, ended or not, or takes the pin back; it is no error where that was done before. The
+	// attempt must be named: 0 is ErrNotFound.
+	Pin(ctx context.Context, key Key, pinned bool) error
+	// DropOutputs gives up the contents of an ended run's outputs: their rows and digests stay, and Digests
+	// does not name them for this run any more. A second call leaves the time of the first. A run that has not
+	// ended is ErrNotEnded, one that is pinned ErrPinned. The attempt must be named: 0 is ErrNotFound.
+	DropOutputs(ctx context.Context, key Key, at time.Time) error
 	// Delete removes an ended run with its labels, outputs and audit events. A run that has not ended
-	// is ErrNotEnded. The attempt must be named: 0 is ErrNotFound.
+	// is ErrNotEnded, one that is pinned ErrPinned. The attempt must be named: 0 is ErrNotFound.
 	Delete(ctx context.Context, key Key) error
 
 	// AddSelftest keeps the report of a selftest; every call adds one. A report that is not valid

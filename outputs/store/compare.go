@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/scidex-ai/scidex-oci/outputs"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
@@ -66,6 +67,7 @@ func plain(run catalog.Run) any {
 	for i := range run.Events {
 		run.Events[i].Kind = text(run.Events[i].Kind)
 	}
+	run.Pinned, run.OutputsRemovedAt = false, time.Time{} // both may change after the end
 	documents := []string{string(run.Request), string(run.Place), string(run.Report)}
 	run.Request, run.Place, run.Report = nil, nil, nil
 	if len(run.Labels) == 0 {

@@ -119,6 +119,7 @@ func (c *copier) run(ctx context.Context, run catalog.Run) error {
 		err = c.transfer(ctx, run, true)
 	case err == nil && there.State.Final():
 		c.done.Already++
+		err = c.drop(ctx, run, there)
 	case err == nil && there.CreatedAt.Equal(run.CreatedAt) && there.Host == run.Host: // a copy was cut short
 		err = c.transfer(ctx, run, false)
 	case err == nil:
@@ -128,6 +129,18 @@ func (c *copier) run(ctx context.Context, run catalog.Run) error {
 		return err
 	}
 	return c.compare(ctx, run.Key)
+}
+
+// drop tells the other catalog of contents that were given up in the store of both since an earlier copy.
+func (c *copier) drop(ctx context.Context, run, there catalog.Run) error {
+	if !c.shared || run.OutputsRemovedAt.IsZero() || !there.OutputsRemovedAt.IsZero() {
+		return nil
+	}
+	err := c.to.Catalog.DropOutputs(ctx, run.Key, run.OutputsRemovedAt)
+	if errors.Is(err, catalog.ErrPinned) {
+		return fmt.Errorf("the contents of its outputs were removed and it is pinned in the other catalog; unpin it there, or remove it: %w", err)
+	}
+	return err
 }
 
 // transfer copies the blobs first: no row is without its blob, also where this is interrupted.
@@ -166,7 +179,7 @@ func intentOf(run catalog.Run) catalog.Run {
 	return catalog.Run{
 		Key: run.Key, State: catalog.Running, CreatedAt: run.CreatedAt, StartedAt: run.StartedAt,
 		Labels: run.Labels, Request: run.Request, Place: run.Place, Report: run.Report,
-		Host: run.Host, BootID: run.BootID, ToolVersion: run.ToolVersion,
+		Pinned: run.Pinned, Host: run.Host, BootID: run.BootID, ToolVersion: run.ToolVersion,
 	}
 }
 

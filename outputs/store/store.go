@@ -34,6 +34,9 @@ func (s Store) references(ctx context.Context, run catalog.Run, yield func(refer
 			return err
 		}
 	}
+	if !run.OutputsRemovedAt.IsZero() {
+		return nil // of its outputs only the rows are kept
+	}
 	var failed error
 	err := s.Catalog.Outputs(ctx, run.Key, func(e outputs.Entry) bool {
 		if e.Rejected == "" {

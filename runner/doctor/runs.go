@@ -75,7 +75,7 @@ func Sweep(ctx context.Context, root string, dry bool, open func(ctx context.Con
 		if err != nil {
 			return err
 		}
-		report, err := r.GC(ctx, false)
+		report, err := r.GC(ctx, false, runner.Retention{})
 		return errors.Join(append(report.Errors, err, r.Catalog.Close())...)
 	})
 }

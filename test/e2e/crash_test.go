@@ -24,9 +24,17 @@ type collected struct {
 	DryRun  bool                  `json:"dry_run"`
 	Lost    []struct{ ID string } `json:"lost"`
 	Removed []string              `json:"removed"`
-	Kept    []string              `json:"kept"`
-	Foreign []string              `json:"foreign"`
-	Errors  []string              `json:"errors"`
+	Expired []struct {
+		ID             string
+		Outputs, Bytes int64
+	} `json:"expired"`
+	OutputsOnly bool  `json:"outputs_only"`
+	Blobs       int64 `json:"blobs"`
+	BlobBytes   int64 `json:"blob_bytes"`
+
+	Kept    []string `json:"kept"`
+	Foreign []string `json:"foreign"`
+	Errors  []string `json:"errors"`
 }
 
 func (h *house) gc(flags ...string) collected {

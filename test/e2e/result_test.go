@@ -89,6 +89,9 @@ type result struct {
 	Audit      []auditEvent `json:"audit"`
 	AuditTotal int          `json:"audit_total"`
 
+	Pinned           bool       `json:"pinned"`
+	OutputsRemovedAt *time.Time `json:"outputs_removed_at,omitempty"`
+
 	PostProcess *struct{}         `json:"post_process"`
 	Labels      map[string]string `json:"labels,omitempty"`
 	Host        string            `json:"host"`

@@ -175,6 +175,8 @@ func wantRun(t *testing.T, got, want catalog.Run) {
 		{"Host", got.Host, want.Host},
 		{"BootID", got.BootID, want.BootID},
 		{"ToolVersion", got.ToolVersion, want.ToolVersion},
+		{"Pinned", got.Pinned, want.Pinned},
+		{"OutputsRemovedAt", got.OutputsRemovedAt, want.OutputsRemovedAt},
 		{"OutputsTotal", got.OutputsTotal, want.OutputsTotal},
 		{"RejectedTotal", got.RejectedTotal, want.RejectedTotal},
 	} {

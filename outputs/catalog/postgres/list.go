@@ -18,7 +18,7 @@ import (
 // selectRun reads a whole run, with its labels and blobs, in one row.
 const selectRun = `SELECT id, attempt, state, coalesce(reason, ''), coalesce(message, ''), coalesce(exit_code, 0), coalesce(signal, ''),
 	created_at, started_at, finished_at, request::text, place::text, report::text,
-	host, boot_id, tool_version, outputs_total, rejected_total,
+	host, boot_id, tool_version, outputs_total, rejected_total, pinned, outputs_removed_at,
 	(SELECT coalesce(json_object_agg(key, value), '{}')::text FROM scidex_oci.run_label l WHERE l.id = r.id AND l.attempt = r.attempt),
 	ARRAY(SELECT sha256 FROM scidex_oci.run_blob b WHERE b.id = r.id AND b.attempt = r.attempt ORDER BY sha256)
 	FROM scidex_oci.analysis_run r`
@@ -118,12 +118,12 @@ func conditions(filter catalog.Filter) *clause {
 // scanRun reads a row of selectRun.
 func scanRun(row pgx.Row) (catalog.Run, error) {
 	var run catalog.Run
-	var created, started, finished *time.Time
+	var created, started, finished, removed *time.Time
 	var request, place, report *string
 	var labels string
 	err := row.Scan(&run.ID, &run.Attempt, &run.State, &run.Reason, &run.Message, &run.ExitCode, &run.Signal,
 		&created, &started, &finished, &request, &place, &report,
-		&run.Host, &run.BootID, &run.ToolVersion, &run.OutputsTotal, &run.RejectedTotal, &labels, &run.Blobs)
+		&run.Host, &run.BootID, &run.ToolVersion, &run.OutputsTotal, &run.RejectedTotal, &run.Pinned, &removed, &labels, &run.Blobs)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return catalog.Run{}, catalog.ErrNotFound
 	}
@@ -131,6 +131,7 @@ func scanRun(row pgx.Row) (catalog.Run, error) {
 		return catalog.Run{}, err
 	}
 	run.CreatedAt, run.StartedAt, run.FinishedAt = momentOf(created), momentOf(started), momentOf(finished)
+	run.OutputsRemovedAt = momentOf(removed)
 	run.Request, run.Place, run.Report = document(request), document(place), document(report)
 	return run, json.Unmarshal([]byte(labels), &run.Labels)
 }

@@ -15,6 +15,7 @@ const selectEntry = `SELECT path, coalesce(size, 0), coalesce(sha256, ''), coale
 	FROM scidex_oci.analysis_output WHERE id = $1 AND attempt = $2`
 
 const selectDigests = `SELECT sha256 FROM scidex_oci.analysis_output WHERE sha256 IS NOT NULL
+		AND (id, attempt) NOT IN (SELECT id, attempt FROM scidex_oci.analysis_run WHERE outputs_removed_at IS NOT NULL)
 	UNION SELECT sha256 FROM scidex_oci.run_blob ORDER BY sha256`
 
 // What the index of paths has of a path.

@@ -51,11 +51,11 @@ func checkNew(run catalog.Run) error {
 
 func insertRun(ctx context.Context, tx pgx.Tx, run catalog.Run) error {
 	done, err := tx.Exec(ctx, `INSERT INTO scidex_oci.analysis_run
-		(id, attempt, state, reason, message, created_at, started_at, request, place, report, host, boot_id, tool_version)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8::json, $9::json, $10::json, $11, $12, $13)
+		(id, attempt, state, reason, message, created_at, started_at, request, place, report, host, boot_id, tool_version, pinned)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8::json, $9::json, $10::json, $11, $12, $13, $14)
 		ON CONFLICT (id, attempt) DO NOTHING`,
 		run.ID, run.Attempt, string(run.State), orNull(run.Reason), orNull(run.Message), moment(run.CreatedAt), moment(run.StartedAt),
-		jsonOrNull(run.Request), jsonOrNull(run.Place), jsonOrNull(run.Report), text(run.Host), text(run.BootID), text(run.ToolVersion))
+		jsonOrNull(run.Request), jsonOrNull(run.Place), jsonOrNull(run.Report), text(run.Host), text(run.BootID), text(run.ToolVersion), run.Pinned)
 	if err == nil && done.RowsAffected() == 0 {
 		return catalog.ErrExists
 	}
@@ -141,14 +141,10 @@ func (c *Catalog) Amend(ctx context.Context, run catalog.Run) error {
 // Delete removes an ended run; the rows that refer to it go with it.
 func (c *Catalog) Delete(ctx context.Context, key catalog.Key) error {
 	err := c.write(ctx, func(ctx context.Context, tx pgx.Tx) error {
-		state, err := stateOf(ctx, tx, key)
-		if err != nil {
+		if err := removable(ctx, tx, key); err != nil {
 			return err
 		}
-		if !state.Final() {
-			return fmt.Errorf("it is %s: %w", state, catalog.ErrNotEnded)
-		}
-		_, err = tx.Exec(ctx, `DELETE FROM scidex_oci.analysis_run WHERE id = $1 AND attempt = $2`, key.ID, key.Attempt)
+		_, err := tx.Exec(ctx, `DELETE FROM scidex_oci.analysis_run WHERE id = $1 AND attempt = $2`, key.ID, key.Attempt)
 		return err
 	})
 	if err != nil {

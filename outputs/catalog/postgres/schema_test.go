@@ -87,6 +87,11 @@ func TestUpgradeFromEveryVersion(t *testing.T) {
 			must(t, err)
 			must(t, c.Commit(t.Context(), over(run), many(3)))
 			wantCommitted(t, c, "open", 3)
+			must(t, c.DropOutputs(t.Context(), run.Key, run.CreatedAt)) // the upgrade gave scidex_run no less than before
+			must(t, c.Pin(t.Context(), run.Key, true))
+			if run, err = c.Get(t.Context(), run.Key); err != nil || !run.Pinned || !run.OutputsRemovedAt.Equal(run.CreatedAt) {
+				t.Errorf("run %+v, %v", run, err)
+			}
 		})
 	}
 }
@@ -96,6 +101,7 @@ func wantVersion1(t *testing.T, c *Catalog) {
 	run, err := c.Get(t.Context(), catalog.Key{ID: "old"})
 	must(t, err)
 	if run.State != catalog.Failed || run.ExitCode != 137 || run.Signal != "SIGKILL" || run.Labels["k"] != "v" ||
+		run.Pinned || !run.OutputsRemovedAt.IsZero() ||
 		len(run.Blobs) != 1 || run.OutputsTotal != 1 || string(run.Report) != `{"usage":{}}` {
 		t.Errorf("run %+v", run)
 	}
@@ -122,7 +128,7 @@ func TestMigrateTogether(t *testing.T) {
 	url := server.url("boss", server.database(t))
 	old := opened(t, url)
 	must(t, old.Create(t.Context(), sample("before")))
-	newer := schemaUpTo(t, latest(t), "ALTER TABLE scidex_oci.analysis_run ADD COLUMN pinned boolean NOT NULL DEFAULT false;")
+	newer := schemaUpTo(t, latest(t), "ALTER TABLE scidex_oci.analysis_run ADD COLUMN noted boolean NOT NULL DEFAULT false;")
 	var wg sync.WaitGroup
 	errs := make([]error, 10)
 	for i := range errs {

@@ -61,12 +61,12 @@ func end(ctx context.Context, tx *sql.Conn, run catalog.Run, counted totals) err
 		SET state = ?, reason = ?, message = ?, exit_code = ?, signal = ?,
 			started_at = coalesce(?, started_at), finished_at = ?,
 			place = coalesce(?, place), report = coalesce(?, report),
-			outputs_total = ?, rejected_total = ?
+			outputs_total = ?, rejected_total = ?, outputs_removed_at = coalesce(?, outputs_removed_at)
 		WHERE id = ? AND attempt = ?`,
 		string(run.State), orNull(run.Reason), orNull(run.Message), run.ExitCode, orNull(run.Signal),
 		timeText(run.StartedAt), timeText(run.FinishedAt),
 		jsonOrNull(run.Place), jsonOrNull(run.Report),
-		counted.outputs, counted.rejected,
+		counted.outputs, counted.rejected, timeText(run.OutputsRemovedAt),
 		run.ID, run.Attempt)
 	return err
 }

@@ -16,7 +16,7 @@ import (
 const selectRun = `SELECT id, attempt, state, coalesce(reason, ''), coalesce(message, ''), coalesce(exit_code, 0), coalesce(signal, ''),
 	created_at, coalesce(started_at, ''), coalesce(finished_at, ''),
 	coalesce(request, ''), coalesce(place, ''), coalesce(report, ''),
-	host, boot_id, tool_version, outputs_total, rejected_total,
+	host, boot_id, tool_version, outputs_total, rejected_total, pinned, coalesce(outputs_removed_at, ''),
 	(SELECT json_group_object(key, value) FROM run_label l WHERE l.id = r.id AND l.attempt = r.attempt),
 	(SELECT json_group_array(sha256) FROM run_blob b WHERE b.id = r.id AND b.attempt = r.attempt)
 	FROM analysis_run r`
@@ -108,20 +108,21 @@ func conditions(filter catalog.Filter) *clause {
 // scanRun reads a row of selectRun.
 func scanRun(row interface{ Scan(...any) error }) (catalog.Run, error) {
 	var run catalog.Run
-	var created, started, finished, request, place, report, labels, blobs string
+	var created, started, finished, request, place, report, labels, blobs, removed string
 	err := row.Scan(&run.ID, &run.Attempt, &run.State, &run.Reason, &run.Message, &run.ExitCode, &run.Signal,
 		&created, &started, &finished, &request, &place, &report,
-		&run.Host, &run.BootID, &run.ToolVersion, &run.OutputsTotal, &run.RejectedTotal, &labels, &blobs)
+		&run.Host, &run.BootID, &run.ToolVersion, &run.OutputsTotal, &run.RejectedTotal, &run.Pinned, &removed, &labels, &blobs)
 	if err != nil {
 		return run, err
 	}
 	run.Request, run.Place, run.Report = document(request), document(place), document(report)
-	var errs [5]error
+	var errs [6]error
 	run.CreatedAt, errs[0] = parseTime(created)
 	run.StartedAt, errs[1] = parseTime(started)
 	run.FinishedAt, errs[2] = parseTime(finished)
 	errs[3] = json.Unmarshal([]byte(labels), &run.Labels)
 	errs[4] = json.Unmarshal([]byte(blobs), &run.Blobs)
+	run.OutputsRemovedAt, errs[5] = parseTime(removed)
 	slices.Sort(run.Blobs)
 	return run, errors.Join(errs[:]...)
 }

@@ -14,6 +14,11 @@ const selectEntry = `SELECT path, coalesce(size, 0), coalesce(sha256, ''), coale
 	verdict, detail, partial
 	FROM analysis_output WHERE id = ? AND attempt = ?`
 
+// selectDigests asks for each output whether its run is one of the few whose contents were dropped.
+const selectDigests = `SELECT sha256 FROM analysis_output o WHERE sha256 IS NOT NULL AND NOT EXISTS (
+		SELECT 1 FROM analysis_run r WHERE r.id = o.id AND r.attempt = o.attempt AND r.outputs_removed_at IS NOT NULL)
+	UNION SELECT sha256 FROM run_blob ORDER BY sha256`
+
 // Outputs streams the entries of a run. It reads as of the moment of the call, without the write lock.
 func (c *Catalog) Outputs(ctx context.Context, key catalog.Key, yield func(outputs.Entry) bool) error {
 	err := snapshot(ctx, c.db, func(tx *sql.Tx) error {
@@ -74,8 +79,7 @@ func (c *Catalog) Digests(ctx context.Context, yield func(sha256 string) bool) e
 }
 
 func (c *Catalog) digests(ctx context.Context, yield func(string) bool) (err error) {
-	rows, err := c.db.QueryContext(ctx, `SELECT sha256 FROM analysis_output WHERE sha256 IS NOT NULL
-		UNION SELECT sha256 FROM run_blob ORDER BY sha256`)
+	rows, err := c.db.QueryContext(ctx, selectDigests)
 	if err != nil {
 		return err
 	}

@@ -38,13 +38,13 @@ func (c *Catalog) Create(ctx context.Context, run catalog.Run) error {
 
 func insertRun(ctx context.Context, tx *sql.Conn, run catalog.Run) error {
 	result, err := tx.ExecContext(ctx, `INSERT INTO analysis_run
-		(id, attempt, state, reason, message, created_at, started_at, request, place, report, host, boot_id, tool_version)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+		(id, attempt, state, reason, message, created_at, started_at, request, place, report, host, boot_id, tool_version, pinned)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 		ON CONFLICT (id, attempt) DO NOTHING`,
 		run.ID, run.Attempt, string(run.State), orNull(run.Reason), orNull(run.Message),
 		timeText(run.CreatedAt), timeText(run.StartedAt),
 		jsonOrNull(run.Request), jsonOrNull(run.Place), jsonOrNull(run.Report),
-		run.Host, run.BootID, run.ToolVersion)
+		run.Host, run.BootID, run.ToolVersion, run.Pinned)
 	if err != nil {
 		return err
 	}
@@ -86,14 +86,10 @@ func (c *Catalog) Update(ctx context.Context, run catalog.Run) error {
 // Delete removes an ended run; the rows that refer to it go with it.
 func (c *Catalog) Delete(ctx context.Context, key catalog.Key) error {
 	err := c.write(ctx, func(ctx context.Context, tx *sql.Conn) error {
-		state, err := stateOf(ctx, tx, key)
-		if err != nil {
+		if err := removable(ctx, tx, key); err != nil {
 			return err
 		}
-		if !state.Final() {
-			return fmt.Errorf("it is %s: %w", state, catalog.ErrNotEnded)
-		}
-		_, err = tx.ExecContext(ctx, `DELETE FROM analysis_run WHERE id = ? AND attempt = ?`, key.ID, key.Attempt)
+		_, err := tx.ExecContext(ctx, `DELETE FROM analysis_run WHERE id = ? AND attempt = ?`, key.ID, key.Attempt)
 		return err
 	})
 	if err != nil {

@@ -63,7 +63,7 @@ func TestMigrate(t *testing.T) {
 	id, err := old.CatalogID(t.Context())
 	must(t, err)
 
-	schema, version := next(t, `ALTER TABLE analysis_run ADD COLUMN pinned INTEGER NOT NULL DEFAULT 0;`)
+	schema, version := next(t, `ALTER TABLE analysis_run ADD COLUMN noted INTEGER NOT NULL DEFAULT 0;`)
 	var wg sync.WaitGroup
 	errs := make([]error, 10)
 	for i := range errs {
@@ -103,8 +103,8 @@ func useNext(ctx context.Context, path string, schema fs.FS, id string) error {
 	if err != nil {
 		return err
 	}
-	var pinned int
-	err = c.db.QueryRowContext(ctx, `SELECT pinned FROM analysis_run WHERE id = 'before'`).Scan(&pinned)
+	var noted int
+	err = c.db.QueryRowContext(ctx, `SELECT noted FROM analysis_run WHERE id = 'before'`).Scan(&noted)
 	again, idErr := c.CatalogID(ctx)
 	if again != id {
 		idErr = errors.Join(idErr, fmt.Errorf("catalog id %q, want %q", again, id))

@@ -69,6 +69,7 @@ func TestUpgradeFromVersion1(t *testing.T) {
 	}
 	wantVersion1(t, c)
 	wantNews(t, c)
+	wantRetention(t, c)
 
 	backup, err := open(t.Context(), path+".bak-v1", released(t, "00001"))
 	must(t, err)
@@ -84,6 +85,7 @@ func wantVersion1(t *testing.T, c *Catalog) {
 	run, err := c.Get(t.Context(), catalog.Key{ID: "old"})
 	must(t, err)
 	if run.State != catalog.Failed || run.ExitCode != 137 || run.Signal != "SIGKILL" || run.Labels["k"] != "v" ||
+		run.Pinned || !run.OutputsRemovedAt.IsZero() ||
 		len(run.Blobs) != 1 || run.OutputsTotal != 1 || string(run.Report) != `{"usage":{}}` {
 		t.Errorf("run %+v", run)
 	}
@@ -118,9 +120,39 @@ func wantNews(t *testing.T, c *Catalog) {
 	}
 }
 
+// wantRetention pins the old run, and gives its outputs up when it is not pinned.
+func wantRetention(t *testing.T, c *Catalog) {
+	t.Helper()
+	key := catalog.Key{ID: "old", Attempt: 1}
+	must(t, c.Pin(t.Context(), key, true))
+	if err := c.DropOutputs(t.Context(), key, time.UnixMilli(1)); !errors.Is(err, catalog.ErrPinned) {
+		t.Errorf("DropOutputs of a pinned run: error = %v", err)
+	}
+	must(t, c.Pin(t.Context(), key, false))
+	must(t, c.DropOutputs(t.Context(), key, time.UnixMilli(1)))
+	run, err := c.Get(t.Context(), key)
+	must(t, err)
+	if run.Pinned || run.OutputsRemovedAt.UnixMilli() != 1 {
+		t.Errorf("run %+v", run)
+	}
+}
+
 func wantEvents(t *testing.T, c *Catalog, key catalog.Key, want []catalog.Event) {
 	t.Helper()
 	if got, err := c.Events(t.Context(), key); err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("events %+v, %v, want %+v", got, err, want)
 	}
+}
+
+// A catalog of version 2 keeps what it has too.
+func TestUpgradeFromVersion2(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "catalog.db")
+	old, err := open(t.Context(), path, released(t, "00002"))
+	must(t, err)
+	must(t, old.Close())
+	execute(t, path, version1)
+	c := opened(t, path)
+	wantVersion1(t, c)
+	wantNews(t, c)
+	wantRetention(t, c)
 }

@@ -94,9 +94,11 @@ func TestQueryPlans(t *testing.T) {
 		{"entries", selectEntry + ` ORDER BY path`, []any{"a", 1}, "PRIMARY KEY", "B-TREE"},
 		{"prefix", `SELECT DISTINCT id FROM analysis_run WHERE id >= ? AND id < ? ORDER BY id`, []any{"a", "b"}, "id>? AND id<?", "B-TREE"},
 		{
-			"digests", `SELECT sha256 FROM analysis_output WHERE sha256 IS NOT NULL UNION SELECT sha256 FROM run_blob ORDER BY sha256`,
+			"digests", selectDigests,
 			nil, "analysis_output_sha256", "B-TREE",
 		},
+		{"find outputs", selectFound + byRun + newestOutputsFirst, nil, "analysis_run_created", "B-TREE FOR ORDER BY"},
+		{"find outputs of a digest", selectFound + byDigest + ` WHERE o.sha256 >= ? AND o.sha256 < ?`, []any{"a", "b"}, "analysis_output_sha256", "SCAN"},
 		{"events", selectEvents, []any{"a", 1}, "sandbox_audit_event_run", "B-TREE"},
 		{"selftests", selectSelftests, nil, "selftest_report_ts", "B-TREE"},
 		{"who names a blob", `SELECT id FROM analysis_output WHERE sha256 = ?`, []any{"x"}, "analysis_output_sha256", "SCAN"},

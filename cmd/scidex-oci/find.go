@@ -1,0 +1,116 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/scidex-ai/scidex-oci/outputs"
+	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/runner"
+)
+
+func newOutputsFindCommand(p *program) *cli.Command {
+	return &cli.Command{
+		Name:      "find",
+		Usage:     "find outputs of any run, those of the newest first",
+		UsageText: "scidex-oci outputs find GLOB|SHA256 [--since TIME] [--limit N] [--json]",
+		ArgsUsage: "GLOB|SHA256",
+		Description: `GLOB matches whole paths, as --output of run does: ** stands for any number of directories, and "dir/" for
+everything below dir. Eight hexadecimal digits or more are the beginning of a digest; write ./deadbeef for a file
+of such a name.`,
+		Flags: []cli.Flag{
+			&cli.StringFlag{Name: "since", Usage: "of runs created at or after `TIME`: RFC 3339, a date, or how long ago, as 7d or 12h"},
+			&cli.StringFlag{Name: "limit", Usage: "at most `N` outputs, 0 for all (default: 0)"},
+			&cli.BoolFlag{Name: "json", Usage: "one JSON object a line", DisableDefaultText: true},
+		},
+		Action: func(c *cli.Context) error {
+			given, err := words(c, 1, 1)
+			if err != nil {
+				return err
+			}
+			return p.visit(c, func(h *house, from layers) error { return runOutputsFind(c.Context, p.stdout, h, from, given[0]) })
+		},
+	}
+}
+
+// search is what find looks for.
+type search struct {
+	query   catalog.OutputQuery
+	matches func(path []byte) bool
+	limit   int // 0 for no limit
+	asJSON  bool
+}
+
+func runOutputsFind(ctx context.Context, w io.Writer, h *house, from layers, what string) error {
+	s, err := searchOf(from, what, time.Now())
+	if err != nil {
+		return err
+	}
+	n := 0
+	var printed error
+	err = h.catalog.FindOutputs(ctx, s.query, func(found catalog.FoundOutput) bool {
+		if !s.matches(found.Path) {
+			return true
+		}
+		n++
+		printed = s.print(w, found)
+		return printed == nil && n != s.limit
+	})
+	return errors.Join(err, printed)
+}
+
+var digestPrefix = regexp.MustCompile(`^[0-9a-fA-F]{8,64}$`)
+
+func searchOf(from layers, what string, now time.Time) (s search, err error) {
+	if s.query.Since, err = timeOf(from, "since", now); err != nil {
+		return s, err
+	}
+	if in, ok := from.given("limit"); ok {
+		if s.limit, err = strconv.Atoi(in.text("limit")); err != nil || s.limit < 0 {
+			return s, fmt.Errorf("%s %q: give a number of outputs, 0 for all", in.label("limit"), in.text("limit"))
+		}
+	}
+	if s.asJSON, err = from.on("json"); err != nil {
+		return s, err
+	}
+	if digest := strings.TrimPrefix(what, "sha256:"); digestPrefix.MatchString(digest) {
+		s.query.Digest = strings.ToLower(digest)
+		s.matches = func([]byte) bool { return true }
+		return s, nil
+	}
+	pattern, err := outputs.ParsePattern(what)
+	s.matches = pattern.Match
+	return s, err
+}
+
+// foundOutput is a line of outputs find --json.
+type foundOutput struct {
+	ID               string     `json:"id"`
+	Attempt          int        `json:"attempt"`
+	CreatedAt        time.Time  `json:"created_at"` // of the run
+	OutputsRemovedAt *time.Time `json:"outputs_removed_at,omitempty"`
+	runner.Output
+}
+
+// print prints columns that need not know of each other, so that nothing is held back.
+func (s search) print(w io.Writer, found catalog.FoundOutput) error {
+	o := runner.NewOutput(found.Entry)
+	if s.asJSON {
+		return writeJSON(w, foundOutput{found.ID, found.Attempt, found.CreatedAt, moment(found.OutputsRemovedAt), o})
+	}
+	removed := ""
+	if !found.OutputsRemovedAt.IsZero() {
+		removed = "  (content removed)"
+	}
+	_, err := fmt.Fprintf(w, "%s  %s  %10s  %s  %s%s\n", localTime(found.CreatedAt), short(o.SHA256), size(o.Size),
+		escape(attempt(found.Key)), escape(o.Path), removed)
+	return err
+}

@@ -1,0 +1,56 @@
+package main
+
+import (
+	"context"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+)
+
+func newPinCommand(p *program) *cli.Command {
+	return &cli.Command{
+		Name:      "pin",
+		Usage:     "keep runs from rm and from the retention of gc",
+		UsageText: "scidex-oci pin ID...",
+		ArgsUsage: "ID...",
+		Description: `ID is the last attempt, ID@1 the first; a run that has not ended can be pinned too. All names are looked
+up before anything is pinned. "scidex-oci unpin" takes it back; ls --json and show tell it.`,
+		Action: func(c *cli.Context) error { return p.pin(c, true) },
+	}
+}
+
+func newUnpinCommand(p *program) *cli.Command {
+	return &cli.Command{
+		Name:      "unpin",
+		Usage:     "take pins back",
+		UsageText: "scidex-oci unpin ID...",
+		ArgsUsage: "ID...",
+		Action:    func(c *cli.Context) error { return p.pin(c, false) },
+	}
+}
+
+func (p *program) pin(c *cli.Context, pinned bool) error {
+	given, err := words(c, 1, -1)
+	if err != nil {
+		return err
+	}
+	return p.visit(c, func(h *house, _ layers) error { return runPin(c.Context, h, given, pinned) })
+}
+
+func runPin(ctx context.Context, h *house, given []string, pinned bool) error {
+	var keys []catalog.Key
+	for _, name := range given {
+		run, err := h.find(ctx, name)
+		if err != nil {
+			return err
+		}
+		keys = append(keys, run.Key)
+	}
+	for _, key := range keys {
+		if err := h.catalog.Pin(ctx, key, pinned); err != nil {
+			return err
+		}
+	}
+	return nil
+}
