@@ -69,9 +69,11 @@ func runGC(ctx context.Context, p *program, h *house, from layers) error {
 
 // collected is what gc --json prints.
 type collected struct {
-	DryRun  bool           `json:"dry_run"`
-	Lost    []collectedRun `json:"lost"`
-	Removed []string       `json:"removed"`
+	DryRun bool           `json:"dry_run"`
+	Lost   []collectedRun `json:"lost"`
+	// PostProcess are runs whose post-process command was killed with its scidex-oci.
+	PostProcess []collectedRun `json:"post_process"`
+	Removed     []string       `json:"removed"`
 	// Blobs that no run names, and their bytes.
 	Blobs     int64    `json:"blobs"`
 	BlobBytes int64    `json:"blob_bytes"`
@@ -87,12 +89,15 @@ type collectedRun struct {
 
 func collectedOf(report runner.GCReport, dryRun bool) collected {
 	all := collected{
-		DryRun: dryRun, Lost: []collectedRun{}, Errors: []string{},
+		DryRun: dryRun, Lost: []collectedRun{}, PostProcess: []collectedRun{}, Errors: []string{},
 		Removed: append([]string{}, report.Removed...), Kept: append([]string{}, report.Kept...),
 		Foreign: append([]string{}, report.Foreign...), Blobs: report.Blobs, BlobBytes: report.BlobBytes,
 	}
 	for _, key := range report.Lost {
 		all.Lost = append(all.Lost, collectedRun(key))
+	}
+	for _, key := range report.PostProcess {
+		all.PostProcess = append(all.PostProcess, collectedRun(key))
 	}
 	for _, err := range report.Errors {
 		all.Errors = append(all.Errors, err.Error())
@@ -108,6 +113,10 @@ func printGC(w io.Writer, report runner.GCReport, dryRun bool) {
 	for _, key := range report.Lost {
 		fmt.Fprintln(w, lost+escape(attempt(key)))
 	}
+	for _, key := range report.PostProcess {
+		name := escape(attempt(key))
+		fmt.Fprintf(w, "owed     %s: its post-process command did not end; repeat it with \"scidex-oci post-process %s\"\n", name, name)
+	}
 	for _, what := range report.Removed {
 		fmt.Fprintln(w, removed+escape(what))
 	}
@@ -120,7 +129,7 @@ func printGC(w io.Writer, report runner.GCReport, dryRun bool) {
 	for _, what := range report.Foreign {
 		fmt.Fprintf(w, "left     %s: no run of this catalog names it\n", escape(what))
 	}
-	if len(report.Lost)+len(report.Removed)+len(report.Kept)+len(report.Foreign)+len(report.Errors) == 0 && report.Blobs == 0 {
+	if len(report.Lost)+len(report.Removed)+len(report.Kept)+len(report.Foreign)+len(report.Errors)+len(report.PostProcess) == 0 && report.Blobs == 0 {
 		fmt.Fprintln(w, "nothing to remove")
 	}
 }

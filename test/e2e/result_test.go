@@ -89,7 +89,7 @@ type result struct {
 	Audit      []auditEvent `json:"audit"`
 	AuditTotal int          `json:"audit_total"`
 
-	PostProcess *struct{}         `json:"post_process"`
+	PostProcess *postProcess      `json:"post_process"`
 	Labels      map[string]string `json:"labels,omitempty"`
 	Host        string            `json:"host"`
 	BootID      string            `json:"boot_id"`
@@ -145,6 +145,16 @@ type log struct {
 	Bytes     int64  `json:"bytes"`
 	Truncated bool   `json:"truncated"`
 	SHA256    string `json:"sha256"`
+}
+
+type postProcess struct {
+	Command   []string   `json:"command"`
+	ExitCode  *int       `json:"exit_code"`
+	Signal    *string    `json:"signal"`
+	TimedOut  bool       `json:"timed_out"`
+	StartedAt *time.Time `json:"started_at"`
+	WallMS    int64      `json:"wall_ms"`
+	Stderr    string     `json:"stderr"`
 }
 
 // request is the `analysis` of a result: the manifest as it was run.
