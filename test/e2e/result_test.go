@@ -266,7 +266,7 @@ var reasonsOf = map[string][]string{
 	"complete": {"exit"},
 	"failed":   {"exit", "signal", "timeout", "out_of_memory", "pids_limit", "work_full", "host_full", "output_missing", "not_found", "not_invocable"},
 	"canceled": {"stopped"},
-	"error":    {"harvest", "commit", "export", "sandbox", "request"},
+	"error":    {"harvest", "commit", "export", "post_process", "sandbox", "request"},
 	"lost":     {"supervisor_lost"},
 	"running":  {""},
 }
