@@ -82,6 +82,10 @@ func (e *execution) postProcess(ctx context.Context, v verdict, failed Reason, k
 	if e.report.PostProcess == nil {
 		return v, keep
 	}
+	if e.ingest != nil { // all of it is committed, and gc waits for its lock
+		e.tell(e.ingest.Close())
+		e.ingest = nil
+	}
 	result := e.result(v)
 	done, failure := e.callHook(ctx, *e.request.Hook, result, e.request.Stop)
 	after := v.hooked(e.run.Key, failure)
