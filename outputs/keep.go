@@ -20,9 +20,27 @@ func Own(ctx context.Context, dir *os.File, uid, gid int) error {
 		return fmt.Errorf("own: %w", err)
 	}
 	defer w.close()
-	o := &owning{walk: w, owner: Owner{uid, gid}, names: make(map[fileID]uint64)}
+	o := &owning{walk: w, owner: Owner{uid, gid}, mode: keptMode, names: make(map[fileID]uint64)}
 	if err := o.run(ctx); err != nil {
 		return fmt.Errorf("own: %w", err)
+	}
+	return nil
+}
+
+// Protect takes the right to write from dir and everything below it, which must be the caller's own and be
+// changed by nobody meanwhile.
+func Protect(ctx context.Context, dir *os.File) error {
+	w, err := newWalk(dir)
+	if err != nil {
+		return fmt.Errorf("protect: %w", err)
+	}
+	defer w.close()
+	o := &owning{walk: w, owner: Owner{os.Geteuid(), os.Getegid()}, mode: readOnlyMode, names: make(map[fileID]uint64)}
+	if err := o.run(ctx); err != nil {
+		return fmt.Errorf("protect: %w", err)
+	}
+	if err := unix.Fchmod(int(dir.Fd()), 0o500); err != nil {
+		return fmt.Errorf("protect: %w", err)
 	}
 	return nil
 }
@@ -33,6 +51,7 @@ type Owner struct{ UID, GID int }
 type owning struct {
 	walk  *walk
 	owner Owner
+	mode  func(*unix.Stat_t) uint32
 	names map[fileID]uint64 // names found so far of inodes that have several
 }
 
@@ -73,7 +92,7 @@ func (o *owning) entry(name string) error {
 			return err
 		}
 	}
-	if want := keptMode(st); want != st.Mode&0o7777 {
+	if want := o.mode(st); want != st.Mode&0o7777 {
 		if err := chmodSame(dir, name, st, want); err != nil {
 			return err
 		}
@@ -100,6 +119,8 @@ func keptMode(st *unix.Stat_t) uint32 {
 	}
 	return st.Mode&0o777 | 0o600
 }
+
+func readOnlyMode(st *unix.Stat_t) uint32 { return keptMode(st) &^ 0o222 }
 
 // Lift flattens a kept run: all entries of work, which is the directory name in parent, move up into
 // parent, the symlinks of links (name to exact target) are removed, and so is work. Nothing in parent is

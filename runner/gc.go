@@ -27,6 +27,8 @@ type GCReport struct {
 	Lost    []catalog.Key // runs that were marked lost
 	Removed []string      // directories and control groups removed
 	Expired []ExpiredRun  // runs that retention took, or their outputs
+	// PostProcess are runs whose launcher was killed before their hook had ended.
+	PostProcess []catalog.Key
 	// Blobs and BlobBytes count the blobs removed that no run names.
 	Blobs, BlobBytes int64
 	Kept             []string // directories of runs that had ended but were not committed
@@ -92,6 +94,7 @@ func (r *Runner) GC(ctx context.Context, dryRun bool, retention Retention) (GCRe
 	}
 	c.findForeign(ctx)
 	c.sweepIngests()
+	c.sweepViews(ctx)
 	if err := c.sweepBlobs(ctx); err != nil {
 		c.report.Errors = append(c.report.Errors, err)
 	}
@@ -193,6 +196,9 @@ func (c *collector) sweepState(ctx context.Context, key catalog.Key) error {
 	// A committed run's directory is no result any more, unless it was to be kept; that of a run that was
 	// taken for lost, when its launcher could not commit any more, is the only copy.
 	kept := keptDir(run) == place.Dir && place.Dir != ""
+	if result, err := newResult(run); err == nil && result.PostProcess != nil && result.PostProcess.ExitCode == nil {
+		c.report.PostProcess = append(c.report.PostProcess, key)
+	}
 	place.Ended = kept || run.State == catalog.Lost && place.Ended
 	if err := c.sweep(ctx, place); err != nil || c.dry {
 		return errors.Join(err, t.close())

@@ -2,6 +2,7 @@ package runner
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
@@ -18,7 +19,7 @@ func keptDir(run catalog.Run) string {
 }
 
 // Remove deletes an ended run: its kept directory and its rows. Blobs stay: another run may name them.
-func (r *Runner) Remove(ctx context.Context, key catalog.Key) error {
+func (r *Runner) Remove(ctx context.Context, key catalog.Key) (err error) {
 	if err := r.match(ctx); err != nil {
 		return err
 	}
@@ -32,6 +33,11 @@ func (r *Runner) Remove(ctx context.Context, key catalog.Key) error {
 	if run.Pinned {
 		return Pinned(run.Key)
 	}
+	release, err := r.idle(run.Key)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, release()) }()
 	if err := mayDelete(ctx, r.Catalog); err != nil {
 		return err
 	}

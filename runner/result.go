@@ -28,6 +28,7 @@ const (
 	ReasonHarvest        Reason = "harvest"
 	ReasonCommit         Reason = "commit"
 	ReasonExport         Reason = "export"
+	ReasonPostProcess    Reason = "post_process"
 	ReasonSandbox        Reason = "sandbox"
 	ReasonRequest        Reason = "request"
 )
@@ -60,8 +61,6 @@ type Result struct {
 	Audit      []AuditEvent `json:"audit"`
 	AuditTotal int          `json:"audit_total"`
 
-	PostProcess *struct{} `json:"post_process"`
-
 	// Pinned keeps rm and retention from the run; OutputsRemovedAt is when retention removed what outputs hold.
 	Pinned           bool       `json:"pinned"`
 	OutputsRemovedAt *time.Time `json:"outputs_removed_at,omitempty"`
@@ -83,6 +82,8 @@ type Report struct {
 	Sandbox  Sandbox       `json:"sandbox"`
 	Logs     Logs          `json:"logs"`
 	Script   *Script       `json:"script,omitempty"`
+	// PostProcess is nil where no hook was due.
+	PostProcess *PostProcess `json:"post_process"`
 	// Kept is the directory of a run whose working directory was kept.
 	Kept string `json:"kept,omitempty"`
 	// Warnings are sentences that do not change the state.

@@ -134,17 +134,19 @@ func (e *execution) finish(ctx context.Context) (Result, error) {
 		e.report.Warnings = append(e.report.Warnings, limitWarnings(e.report.Enforced)...)
 	}
 	v := e.verdict(reason, failure)
-	keep := e.keeps(v, reason)
+	committed := e.due(v)
+	keep := e.keeps(committed, reason)
 	if keep && e.dir != nil {
 		e.report.Kept = e.place.Dir
 	}
-	err := e.commit(ctx, v)
+	err := e.commit(ctx, committed)
 	if err != nil {
 		v = verdict{catalog.Error, ReasonCommit, exitError, v.signal, "the result could not be committed: " + err.Error()}
 		e.tell(e.release())
 		e.tell(e.tenure.close()) // gc finds the directory, whole, by the state file
 		return e.result(v), err
 	}
+	v, keep = e.postProcess(ctx, v, reason, keep)
 	v = e.export(ctx, v)
 	e.cleanUp(ctx, keep)
 	return e.result(v), nil

@@ -45,6 +45,8 @@ type Request struct {
 	Begun *Begun
 	// NoAudit leaves the analysis' connections to the kernel alone: nothing is noted of what was refused.
 	NoAudit bool
+	// Hook, where not nil, gets the result after the commit.
+	Hook *Hook
 	// Overwrite lets Export write into a directory that is not empty.
 	Overwrite bool
 	// Stdout and Stderr receive the analysis' streams as they come.

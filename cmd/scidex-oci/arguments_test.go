@@ -46,7 +46,6 @@ func TestArrangeRefuses(t *testing.T) {
 		"run --memry 2g x":      `unknown flag "--memry"; did you mean "--memory"?`,
 		"run --memry=2g x":      `unknown flag "--memry"; did you mean "--memory"?`,
 		"run --rot /r x":        `unknown flag "--rot"; did you mean "--root"?`,
-		"run --post-process x":  `unknown flag "--post-process"`,
 		"run --detach x":        `unknown flag "--detach"`,
 		"show a --zzzzzzzzzzzz": `unknown flag "--zzzzzzzzzzzz"`,
 		"run --memory":          `flag "--memory" needs a value`,

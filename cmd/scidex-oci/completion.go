@@ -99,7 +99,8 @@ func placeholder(usage string) string {
 func choices() map[string][]string {
 	return map[string][]string{
 		"ids": {"range", "self"}, "limits": {"enforce", "outer", "best-effort"}, "work-storage": {"disk", "tmpfs"}, "keep": {"never", "failed", "always"},
-		"network": {"none"}, "rootfs": {"host"}, "log-level": {"debug", "info", "warn", "error"}, "state": allStates(), "reason": allReasons(),
+		"post-process-on": {"complete", "always"},
+		"network":         {"none"}, "rootfs": {"host"}, "log-level": {"debug", "info", "warn", "error"}, "state": allStates(), "reason": allReasons(),
 	}
 }
 

@@ -59,7 +59,7 @@ func allReasons() []string {
 	for _, reason := range []runner.Reason{
 		runner.ReasonExit, runner.ReasonSignal, runner.ReasonTimeout, runner.ReasonOutOfMemory, runner.ReasonPidsLimit,
 		runner.ReasonWorkFull, runner.ReasonHostFull, runner.ReasonOutputMissing, runner.ReasonNotFound, runner.ReasonNotInvocable, runner.ReasonStopped,
-		runner.ReasonSupervisorLost, runner.ReasonHarvest, runner.ReasonCommit, runner.ReasonExport,
+		runner.ReasonSupervisorLost, runner.ReasonHarvest, runner.ReasonCommit, runner.ReasonExport, runner.ReasonPostProcess,
 		runner.ReasonSandbox, runner.ReasonRequest,
 	} {
 		all = append(all, string(reason))

@@ -4,7 +4,8 @@ import "github.com/urfave/cli/v2"
 
 // runFlags are the flags that make a request; run and spec share them.
 func runFlags() []cli.Flag {
-	return append(analysisFlags(),
+	return append(append(analysisFlags(), hookFlags()...),
+		&cli.StringFlag{Name: "post-process-on", Usage: "call the --post-process command after `complete|always`: runs that are complete (default), or all"},
 		&cli.StringFlag{Name: "file", Aliases: []string{"f"}, Usage: "read the request from the manifest `FILE` (YAML or JSON, - for standard input); flags override it"},
 		&cli.StringFlag{Name: "again", Usage: "run the recorded request of `ID` once more, as its next attempt; flags override it"},
 		&cli.StringFlag{Name: "audit", Usage: "`on|off`: note in the result what the analysis tries to reach and may not (default: on); off only where the kernel lacks seccomp user notification"},

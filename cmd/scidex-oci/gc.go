@@ -84,6 +84,8 @@ type collected struct {
 	// Expired runs are those that retention took, where OutputsOnly only what their outputs held.
 	Expired     []expiredRun `json:"expired"`
 	OutputsOnly bool         `json:"outputs_only"`
+	// PostProcess are runs whose post-process command was killed with its scidex-oci.
+	PostProcess []collectedRun `json:"post_process"`
 	// Blobs that no run names, and their bytes.
 	Blobs     int64    `json:"blobs"`
 	BlobBytes int64    `json:"blob_bytes"`
@@ -105,7 +107,7 @@ type expiredRun struct {
 
 func collectedOf(report runner.GCReport, dryRun bool, retention runner.Retention) collected {
 	all := collected{
-		DryRun: dryRun, Lost: []collectedRun{}, Errors: []string{},
+		DryRun: dryRun, Lost: []collectedRun{}, PostProcess: []collectedRun{}, Errors: []string{},
 		Expired: []expiredRun{}, OutputsOnly: retention.OutputsOnly,
 		Removed: append([]string{}, report.Removed...), Kept: append([]string{}, report.Kept...),
 		Foreign: append([]string{}, report.Foreign...), Blobs: report.Blobs, BlobBytes: report.BlobBytes,
@@ -115,6 +117,9 @@ func collectedOf(report runner.GCReport, dryRun bool, retention runner.Retention
 	}
 	for _, run := range report.Expired {
 		all.Expired = append(all.Expired, expiredRun{collectedRun(run.Key), run.Outputs, run.Bytes})
+	}
+	for _, key := range report.PostProcess {
+		all.PostProcess = append(all.PostProcess, collectedRun(key))
 	}
 	for _, err := range report.Errors {
 		all.Errors = append(all.Errors, err.Error())
@@ -137,6 +142,10 @@ func printGC(w io.Writer, report runner.GCReport, dryRun bool, retention runner.
 	for _, run := range report.Expired {
 		fmt.Fprintf(w, "%s%s%s: %s, %s\n", removed, what, escape(attempt(run.Key)), counted(int(run.Outputs), "output"), units.BytesSize(float64(run.Bytes)))
 	}
+	for _, key := range report.PostProcess {
+		name := escape(attempt(key))
+		fmt.Fprintf(w, "owed     %s: its post-process command did not end; repeat it with \"scidex-oci post-process %s\"\n", name, name)
+	}
 	for _, what := range report.Removed {
 		fmt.Fprintln(w, removed+escape(what))
 	}
@@ -149,7 +158,7 @@ func printGC(w io.Writer, report runner.GCReport, dryRun bool, retention runner.
 	for _, what := range report.Foreign {
 		fmt.Fprintf(w, "left     %s: no run of this catalog names it\n", escape(what))
 	}
-	if len(report.Lost)+len(report.Expired)+len(report.Removed)+len(report.Kept)+len(report.Foreign)+len(report.Errors) == 0 && report.Blobs == 0 {
+	if len(report.Lost)+len(report.Expired)+len(report.Removed)+len(report.Kept)+len(report.Foreign)+len(report.Errors)+len(report.PostProcess) == 0 && report.Blobs == 0 {
 		fmt.Fprintln(w, "nothing to remove")
 	}
 }

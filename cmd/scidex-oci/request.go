@@ -13,6 +13,7 @@ import (
 	"slices"
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/runner"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
@@ -21,6 +22,7 @@ type order struct {
 	analysis                      spec.Analysis
 	again, overwrite, json, quiet bool
 	noAudit                       bool
+	hook                          *runner.Hook // nil: none
 }
 
 // finder resolves what a person types for a run.
@@ -46,6 +48,9 @@ func (k clerk) options() (order, error) {
 		}
 	}
 	var err error
+	if o.hook, err = k.layers.hook(k.env); err != nil {
+		return o, err
+	}
 	o.noAudit, err = k.noAudit()
 	return o, err
 }

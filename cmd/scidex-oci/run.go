@@ -77,12 +77,16 @@ func (s *session) run(ctx context.Context) (runner.Result, error) {
 	stop, done := stops()
 	defer done()
 	s.stderr.limit = tailSize
+	after := newStream(s.program.stderr, s.screen)
+	if s.order.hook != nil {
+		s.order.hook.Output = after
+	}
 	result, err := s.house.runner.Run(ctx, runner.Request{
 		Analysis: s.order.analysis, Again: s.order.again, Overwrite: s.order.overwrite, NoAudit: s.order.noAudit,
 		Stdout: stdout, Stderr: io.MultiWriter(stderr, &s.stderr),
-		Progress: s.progress(), Scanning: s.scanning(), Stop: stop, Begun: s.begun,
+		Hook: s.order.hook, Progress: s.progress(), Scanning: s.scanning(), Stop: stop, Begun: s.begun,
 	})
-	lost := errors.Join(stdout.Close(), stderr.Close())
+	lost := errors.Join(stdout.Close(), stderr.Close(), after.Close())
 	s.screen.clearStatus()
 	if lost != nil {
 		s.warn(&result, fmt.Sprintf("not all of the analysis' output could be passed on: %v; what is kept is in the logs", lost))

@@ -75,6 +75,7 @@ func (t table) show(r runner.Result, attempts []catalog.Run) {
 	t.rejected(r)
 	t.audit(r)
 	t.logs(r)
+	t.postProcess(r)
 	for _, warning := range r.Warnings {
 		t.row("warning", t.palette.yellow(escape(warning)))
 	}

@@ -30,6 +30,7 @@ func (t table) summary(r runner.Result, hint string) {
 	t.outputs(r)
 	t.rejected(r)
 	t.audit(r)
+	t.postProcess(r)
 	t.row("unenforced", strings.Join(unenforced(r.Enforced), ", "))
 	for _, warning := range r.Warnings {
 		t.row("warning", t.palette.yellow(escape(warning)))

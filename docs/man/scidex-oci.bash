@@ -35,6 +35,9 @@ _scidex_oci() {
         --limits) COMPREPLY=($(compgen -W "enforce outer best-effort" -- "$current")); return ;;
         --network) COMPREPLY=($(compgen -W "none" -- "$current")); return ;;
         --keep) COMPREPLY=($(compgen -W "never failed always" -- "$current")); return ;;
+        --post-process) COMPREPLY=($(compgen -f -- "$current")); return ;;
+        --post-process-timeout) COMPREPLY=($(compgen -f -- "$current")); return ;;
+        --post-process-on) COMPREPLY=($(compgen -W "complete always" -- "$current")); return ;;
         --file|-f) COMPREPLY=($(compgen -f -- "$current")); return ;;
         --again) COMPREPLY=($(compgen -f -- "$current")); return ;;
         --audit) COMPREPLY=($(compgen -f -- "$current")); return ;;
@@ -43,7 +46,7 @@ _scidex_oci() {
         --since) COMPREPLY=($(compgen -f -- "$current")); return ;;
         --until) COMPREPLY=($(compgen -f -- "$current")); return ;;
         --state) COMPREPLY=($(compgen -W "queued running complete failed canceled error lost" -- "$current")); return ;;
-        --reason) COMPREPLY=($(compgen -W "exit signal timeout out_of_memory pids_limit work_full host_full output_missing not_found not_invocable stopped supervisor_lost harvest commit export sandbox request" -- "$current")); return ;;
+        --reason) COMPREPLY=($(compgen -W "exit signal timeout out_of_memory pids_limit work_full host_full output_missing not_found not_invocable stopped supervisor_lost harvest commit export post_process sandbox request" -- "$current")); return ;;
         --limit) COMPREPLY=($(compgen -f -- "$current")); return ;;
         --from) COMPREPLY=($(compgen -f -- "$current")); return ;;
         --to) COMPREPLY=($(compgen -f -- "$current")); return ;;
@@ -67,6 +70,7 @@ _scidex_oci() {
             "outputs cat") path="outputs cat" ;;
             "outputs export") path="outputs export" ;;
             "outputs find") path="outputs find" ;;
+            "post-process") path="post-process" ;;
             "rm") path="rm" ;;
             "pin") path="pin" ;;
             "unpin") path="unpin" ;;
@@ -81,9 +85,9 @@ _scidex_oci() {
         esac
     done
     case "$path" in
-        "") words="run spec ls show logs outputs rm pin unpin catalog gc doctor selftest completion --root --db --blobs --tmp --log-level --config --help -h --version -v" ;;
-        "run") words="--id --data --docs --project --input --script --stage --export --env --secret --label --output --exclude --rootfs --ids --memory --cpus --pids --timeout --grace --log-size --work-size --work-files --work-storage --limits --network --keep --file -f --again --audit --min-free --overwrite --json --quiet -q --help -h --root --db --blobs --tmp --log-level --config --help -h --version -v" ;;
-        "spec") words="--id --data --docs --project --input --script --stage --export --env --secret --label --output --exclude --rootfs --ids --memory --cpus --pids --timeout --grace --log-size --work-size --work-files --work-storage --limits --network --keep --file -f --again --audit --min-free --bundle --help -h --root --db --blobs --tmp --log-level --config --help -h --version -v" ;;
+        "") words="run spec ls show logs outputs post-process rm pin unpin catalog gc doctor selftest completion --root --db --blobs --tmp --log-level --config --help -h --version -v" ;;
+        "run") words="--id --data --docs --project --input --script --stage --export --env --secret --label --output --exclude --rootfs --ids --memory --cpus --pids --timeout --grace --log-size --work-size --work-files --work-storage --limits --network --keep --post-process --post-process-timeout --post-process-on --file -f --again --audit --min-free --overwrite --json --quiet -q --help -h --root --db --blobs --tmp --log-level --config --help -h --version -v" ;;
+        "spec") words="--id --data --docs --project --input --script --stage --export --env --secret --label --output --exclude --rootfs --ids --memory --cpus --pids --timeout --grace --log-size --work-size --work-files --work-storage --limits --network --keep --post-process --post-process-timeout --post-process-on --file -f --again --audit --min-free --bundle --help -h --root --db --blobs --tmp --log-level --config --help -h --version -v" ;;
         "ls") words="--since --until --state --reason --label --limit --json --quiet -q --help -h --root --db --blobs --tmp --log-level --config --help -h --version -v" ;;
         "show") words="--json --help -h --root --db --blobs --tmp --log-level --config --help -h --version -v" ;;
         "logs") words="--stdout --stderr --help -h --root --db --blobs --tmp --log-level --config --help -h --version -v" ;;
@@ -92,6 +96,7 @@ _scidex_oci() {
         "outputs cat") words="--help -h --root --db --blobs --tmp --log-level --config --help -h --version -v" ;;
         "outputs export") words="--overwrite --help -h --root --db --blobs --tmp --log-level --config --help -h --version -v" ;;
         "outputs find") words="--since --limit --json --help -h --root --db --blobs --tmp --log-level --config --help -h --version -v" ;;
+        "post-process") words="--post-process --post-process-timeout --again --json --help -h --root --db --blobs --tmp --log-level --config --help -h --version -v" ;;
         "rm") words="--help -h --root --db --blobs --tmp --log-level --config --help -h --version -v" ;;
         "pin") words="--help -h --root --db --blobs --tmp --log-level --config --help -h --version -v" ;;
         "unpin") words="--help -h --root --db --blobs --tmp --log-level --config --help -h --version -v" ;;

@@ -30,6 +30,9 @@ _scidex_oci_run() {
         '*--limits=[enforce|outer|best-effort\: refuse where the kernel cannot hold a limit (default), leave memory, CPUs and processes to the control groups that this command is in (a batch system, a container), or hold what can be held; the result says what held]:enforce|outer|best-effort:(enforce outer best-effort)' \
         '*--network=[none, the only value\: a run never gets a network]:none:(none)' \
         '*--keep=[keep the working directory\: never|failed|always (default\: never)]:never|failed|always:(never failed always)' \
+        '*--post-process=[after the commit call COMMAND on the host with your own rights\: the result is its standard input, SCIDEX_OUTPUT_DIR a directory of copies of the outputs; split as a shell does, without one; it may be called more than once for an id and attempt]:command:_files' \
+        '*--post-process-timeout=[end the --post-process command after DURATION (default\: 10m)]:duration:_files' \
+        '*--post-process-on=[call the --post-process command after complete|always\: runs that are complete (default), or all]:complete|always:(complete always)' \
         '*--file=[read the request from the manifest FILE (YAML or JSON, - for standard input); flags override it]:file:_files' \
         '*-f[read the request from the manifest FILE (YAML or JSON, - for standard input); flags override it]:file:_files' \
         '*--again=[run the recorded request of ID once more, as its next attempt; flags override it]:id:_files' \
@@ -73,6 +76,9 @@ _scidex_oci_spec() {
         '*--limits=[enforce|outer|best-effort\: refuse where the kernel cannot hold a limit (default), leave memory, CPUs and processes to the control groups that this command is in (a batch system, a container), or hold what can be held; the result says what held]:enforce|outer|best-effort:(enforce outer best-effort)' \
         '*--network=[none, the only value\: a run never gets a network]:none:(none)' \
         '*--keep=[keep the working directory\: never|failed|always (default\: never)]:never|failed|always:(never failed always)' \
+        '*--post-process=[after the commit call COMMAND on the host with your own rights\: the result is its standard input, SCIDEX_OUTPUT_DIR a directory of copies of the outputs; split as a shell does, without one; it may be called more than once for an id and attempt]:command:_files' \
+        '*--post-process-timeout=[end the --post-process command after DURATION (default\: 10m)]:duration:_files' \
+        '*--post-process-on=[call the --post-process command after complete|always\: runs that are complete (default), or all]:complete|always:(complete always)' \
         '*--file=[read the request from the manifest FILE (YAML or JSON, - for standard input); flags override it]:file:_files' \
         '*-f[read the request from the manifest FILE (YAML or JSON, - for standard input); flags override it]:file:_files' \
         '*--again=[run the recorded request of ID once more, as its next attempt; flags override it]:id:_files' \
@@ -89,7 +95,7 @@ _scidex_oci_ls() {
         '*--since=[created at or after TIME\: RFC 3339, a date, or how long ago, as 7d or 12h]:time:_files' \
         '*--until=[created before TIME]:time:_files' \
         '*--state=[in this STATE; repeatable]:state:(queued running complete failed canceled error lost)' \
-        '*--reason=[ended for this REASON; repeatable]:reason:(exit signal timeout out_of_memory pids_limit work_full host_full output_missing not_found not_invocable stopped supervisor_lost harvest commit export sandbox request)' \
+        '*--reason=[ended for this REASON; repeatable]:reason:(exit signal timeout out_of_memory pids_limit work_full host_full output_missing not_found not_invocable stopped supervisor_lost harvest commit export post_process sandbox request)' \
         '*--label=[with this label K=V; repeatable, all must match]:k=v:_files' \
         '*--limit=[at most N runs, 0 for all (default\: 50)]:n:_files' \
         '*--json[one JSON object a line]' \
@@ -156,6 +162,17 @@ _scidex_oci_outputs_find() {
         '*--since=[of runs created at or after TIME\: RFC 3339, a date, or how long ago, as 7d or 12h]:time:_files' \
         '*--limit=[at most N outputs, 0 for all (default\: 0)]:n:_files' \
         '*--json[one JSON object a line]' \
+        '*--help[show help]' \
+        '*-h[show help]' \
+        '*:argument:_files'
+}
+_scidex_oci_post-process() {
+    local line state
+    _arguments -C \
+        '*--post-process=[after the commit call COMMAND on the host with your own rights\: the result is its standard input, SCIDEX_OUTPUT_DIR a directory of copies of the outputs; split as a shell does, without one; it may be called more than once for an id and attempt]:command:_files' \
+        '*--post-process-timeout=[end the --post-process command after DURATION (default\: 10m)]:duration:_files' \
+        '*--again[also where it has succeeded before, or none was called]' \
+        '*--json[print the result as run --json does]' \
         '*--help[show help]' \
         '*-h[show help]' \
         '*:argument:_files'
@@ -316,7 +333,7 @@ _scidex_oci() {
         '*-v[print the version and what it was built with]' \
         '1: :->command' '*:: :->rest'
     case $state in
-    command) _values command 'run[run an analysis, harvest and commit its outputs]' 'spec[print the OCI config.json that run would use, or write a bundle]' 'ls[list runs, the newest first]' 'show[show the result of a run]' 'logs[print the kept standard output and standard error of a run]' 'outputs[list, print, export and find outputs]' 'rm[remove runs that have ended, their rows and kept directories]' 'pin[keep runs from rm and from the retention of gc]' 'unpin[take pins back]' 'catalog[migrate, check and copy the catalog]' 'gc[remove what killed runs left, blobs that nothing names, and by retention old runs]' 'doctor[find out whether runs work on this host, and what cures it where not]' 'selftest[prove on this host that an analysis reaches nothing]' 'completion[print the completion script of a shell]' ;;
+    command) _values command 'run[run an analysis, harvest and commit its outputs]' 'spec[print the OCI config.json that run would use, or write a bundle]' 'ls[list runs, the newest first]' 'show[show the result of a run]' 'logs[print the kept standard output and standard error of a run]' 'outputs[list, print, export and find outputs]' 'post-process[call the post-process command of a run again, not its analysis]' 'rm[remove runs that have ended, their rows and kept directories]' 'pin[keep runs from rm and from the retention of gc]' 'unpin[take pins back]' 'catalog[migrate, check and copy the catalog]' 'gc[remove what killed runs left, blobs that nothing names, and by retention old runs]' 'doctor[find out whether runs work on this host, and what cures it where not]' 'selftest[prove on this host that an analysis reaches nothing]' 'completion[print the completion script of a shell]' ;;
     rest) (( $+functions[_scidex_oci_$line[1]] )) && _scidex_oci_$line[1] ;;
     esac
 }

@@ -92,7 +92,7 @@ type result struct {
 	Pinned           bool       `json:"pinned"`
 	OutputsRemovedAt *time.Time `json:"outputs_removed_at,omitempty"`
 
-	PostProcess *struct{}         `json:"post_process"`
+	PostProcess *postProcess      `json:"post_process"`
 	Labels      map[string]string `json:"labels,omitempty"`
 	Host        string            `json:"host"`
 	BootID      string            `json:"boot_id"`
@@ -148,6 +148,16 @@ type log struct {
 	Bytes     int64  `json:"bytes"`
 	Truncated bool   `json:"truncated"`
 	SHA256    string `json:"sha256"`
+}
+
+type postProcess struct {
+	Command   []string   `json:"command"`
+	ExitCode  *int       `json:"exit_code"`
+	Signal    *string    `json:"signal"`
+	TimedOut  bool       `json:"timed_out"`
+	StartedAt *time.Time `json:"started_at"`
+	WallMS    int64      `json:"wall_ms"`
+	Stderr    string     `json:"stderr"`
 }
 
 // request is the `analysis` of a result: the manifest as it was run.
@@ -259,7 +269,7 @@ var reasonsOf = map[string][]string{
 	"complete": {"exit"},
 	"failed":   {"exit", "signal", "timeout", "out_of_memory", "pids_limit", "work_full", "host_full", "output_missing", "not_found", "not_invocable"},
 	"canceled": {"stopped"},
-	"error":    {"harvest", "commit", "export", "sandbox", "request"},
+	"error":    {"harvest", "commit", "export", "post_process", "sandbox", "request"},
 	"lost":     {"supervisor_lost"},
 	"running":  {""},
 }

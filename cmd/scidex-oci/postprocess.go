@@ -1,0 +1,210 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v2"
+	"mvdan.cc/sh/v3/expand"
+	"mvdan.cc/sh/v3/syntax"
+
+	"github.com/scidex-ai/scidex-oci/runner"
+	"github.com/scidex-ai/scidex-oci/spec"
+)
+
+// hookTimeout is the default of --post-process-timeout.
+const hookTimeout = 10 * time.Minute
+
+// hookFlags say what is called with a result; run, spec and post-process share them.
+func hookFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.StringFlag{Name: "post-process", Usage: "after the commit call `COMMAND` on the host with your own rights: the result is its standard input, SCIDEX_OUTPUT_DIR a directory of copies of the outputs; split as a shell does, without one; it may be called more than once for an id and attempt"},
+		&cli.StringFlag{Name: "post-process-timeout", Usage: "end the --post-process command after `DURATION` (default: 10m)"},
+	}
+}
+
+func newPostProcessCommand(p *program) *cli.Command {
+	return &cli.Command{
+		Name:      "post-process",
+		Usage:     "call the post-process command of a run again, not its analysis",
+		UsageText: "scidex-oci post-process ID [--post-process COMMAND] [--again] [--json]",
+		ArgsUsage: "ID",
+		Description: `For a run whose post-process command has not succeeded, or whose scidex-oci was killed while it ran. The
+command is that of the flag, its variable or the config file; what the catalog says of an earlier one is never
+called. Its environment has SCIDEX_ANALYSIS_ID and SCIDEX_ATTEMPT, and whatever it writes should replace what it
+has written for these two before. Exit code 0 where it has succeeded, else 125.`,
+		Flags: append(hookFlags(),
+			&cli.BoolFlag{Name: "again", Usage: "also where it has succeeded before, or none was called", DisableDefaultText: true},
+			&cli.BoolFlag{Name: "json", Usage: "print the result as run --json does", DisableDefaultText: true},
+		),
+		Action: func(c *cli.Context) error {
+			given, err := words(c, 1, 1)
+			if err != nil {
+				return err
+			}
+			return p.visit(c, func(h *house, from layers) error { return runPostProcess(c.Context, p, h, from, given[0]) })
+		},
+	}
+}
+
+func runPostProcess(ctx context.Context, p *program, h *house, from layers, name string) error {
+	asJSON, err := from.on("json")
+	if err != nil {
+		return err
+	}
+	again, err := from.on("again")
+	if err != nil {
+		return err
+	}
+	run, err := h.find(ctx, name)
+	if err != nil {
+		return err
+	}
+	hook, err := from.hook(p.env)
+	if err != nil {
+		return err
+	}
+	if hook == nil {
+		return fmt.Errorf("no command to call: give --post-process COMMAND, or set it in the config file%s", called(run.Report))
+	}
+	output := newStream(p.stderr, newConsole(p.stderr, p.env))
+	hook.Output = output
+	stop, done := stops()
+	defer done()
+	result, err := h.runner.PostProcess(ctx, run.Key, *hook, again, stop)
+	err = errors.Join(err, output.Close())
+	if asJSON && result.ID != "" {
+		err = errors.Join(err, writeJSON(p.stdout, result))
+	}
+	return err
+}
+
+// called names the command that a report says was called.
+func called(report []byte) string {
+	var past runner.Report
+	if json.Unmarshal(report, &past) != nil || past.PostProcess == nil {
+		return ""
+	}
+	return "; the last one was " + commandLine(past.PostProcess.Command)
+}
+
+// hook is what is to be called with a result, or nil.
+func (l layers) hook(env lookup) (*runner.Hook, error) {
+	from, ok := l.given("post-process")
+	if !ok {
+		return nil, nil
+	}
+	h := &runner.Hook{Timeout: hookTimeout, Grace: time.Duration(spec.Analysis{}.WithDefaults().Grace)}
+	var err error
+	if h.Command, err = splitCommand(from.text("post-process"), env); err == nil {
+		h.Command[0], err = executable(from.dir, h.Command[0])
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s %q: %w", from.label("post-process"), from.text("post-process"), err)
+	}
+	if in, ok := l.given("post-process-timeout"); ok {
+		timeout, err := spec.ParseDuration(in.text("post-process-timeout"))
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", in.label("post-process-timeout"), err)
+		}
+		h.Timeout = time.Duration(timeout)
+	}
+	if in, ok := l.given("post-process-on"); ok {
+		if on := in.text("post-process-on"); on != "complete" && on != "always" {
+			return nil, fmt.Errorf("%s %q: give complete or always", in.label("post-process-on"), on)
+		}
+		h.Always = in.text("post-process-on") == "always"
+	}
+	return h, nil
+}
+
+// executable is the absolute path of a command: one with a slash is relative to the place that names it, any
+// other is looked up in PATH.
+func executable(dir, name string) (string, error) {
+	if strings.Contains(name, "/") {
+		name = absolute(dir, name)
+	}
+	path, err := exec.LookPath(name)
+	switch {
+	case errors.Is(err, exec.ErrNotFound):
+		return "", fmt.Errorf("%q is not in PATH; give its path", name)
+	case err != nil:
+		return "", fmt.Errorf("%w; give a file that can be executed", err)
+	}
+	return filepath.Abs(path)
+}
+
+// splitCommand makes an argument vector as a shell does: quotes, backslashes, comments, ~ and {a,b}. What would need
+// a shell is refused rather than passed on as text; * and ? stay what they are.
+func splitCommand(line string, env lookup) ([]string, error) {
+	file, err := syntax.NewParser(syntax.Variant(syntax.LangPOSIX)).Parse(strings.NewReader(line), "")
+	if err != nil {
+		return nil, fmt.Errorf("not a command by the rules of a shell (line:column %w)", err)
+	}
+	if len(file.Stmts) == 0 {
+		return nil, errors.New("is empty; give a command or leave it out")
+	}
+	statement := file.Stmts[0]
+	call, ok := statement.Cmd.(*syntax.CallExpr)
+	plain := ok && len(file.Stmts) == 1 && len(call.Args) > 0 && len(call.Assigns)+len(statement.Redirs) == 0 &&
+		!statement.Background && !statement.Negated
+	if !plain {
+		return nil, errors.New(`not one plain command, and no shell runs it; quote it, or give sh -c '...'`)
+	}
+	var words []string
+	for _, word := range call.Args {
+		if !literal(word) {
+			return nil, errors.New(`it has an expansion such as $NAME, and no shell runs it; quote it with '...', or give sh -c '...'`)
+		}
+		fields, err := expand.Fields(&expand.Config{Env: expand.FuncEnviron(env.text)}, word)
+		if err != nil {
+			return nil, err
+		}
+		words = append(words, fields...)
+	}
+	if words[0] == "" {
+		return nil, errors.New("the name of the command is empty")
+	}
+	return words, nil
+}
+
+// literal reports whether a word holds text and quotes only.
+func literal(word *syntax.Word) bool {
+	plain := true
+	syntax.Walk(word, func(node syntax.Node) bool {
+		switch node.(type) {
+		case nil, *syntax.Word, *syntax.Lit, *syntax.SglQuoted, *syntax.DblQuoted:
+		default:
+			plain = false
+		}
+		return plain
+	})
+	return plain
+}
+
+// postProcess tells how a hook ended.
+func (t table) postProcess(r runner.Result) {
+	p := r.PostProcess
+	if p == nil {
+		return
+	}
+	how := "has not ended"
+	switch {
+	case p.TimedOut:
+		how = "timed out"
+	case p.Signal != nil:
+		how = "killed by " + *p.Signal
+	case p.ExitCode != nil:
+		how = fmt.Sprintf("exit %d", *p.ExitCode)
+	}
+	if p.StartedAt != nil {
+		how += ", " + span(p.WallMS)
+	}
+	t.row("post", escape(how)+": "+commandLine(p.Command))
+}

@@ -1,0 +1,211 @@
+package runner
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+)
+
+// Hook is a command of the caller's own that gets the result of a run after its commit. It runs outside of the
+// sandbox with the caller's rights, so it comes from the command line, the environment or the config file, and
+// never from a manifest or the catalog, where others may write.
+type Hook struct {
+	Command []string      // the first is the path of a file that can be executed
+	Always  bool          // also after a run that is not complete
+	Timeout time.Duration // then SIGTERM
+	Grace   time.Duration // from SIGTERM to SIGKILL
+	Output  io.Writer     // receives standard output and standard error as they come
+}
+
+// PostProcess is how a hook ended. ExitCode is nil while it has not, and for good where the command was killed
+// with the launcher or could not be started.
+type PostProcess struct {
+	Command   []string   `json:"command"`
+	ExitCode  *int       `json:"exit_code"` // 128 and the signal's number where one killed it
+	Signal    *string    `json:"signal"`
+	TimedOut  bool       `json:"timed_out"`
+	StartedAt *time.Time `json:"started_at"`
+	WallMS    int64      `json:"wall_ms"`
+	Stderr    string     `json:"stderr"` // its last 64 KiB
+}
+
+// owed reports whether the hook of an ended run has not succeeded.
+func (p *PostProcess) owed() bool {
+	return p != nil && (p.ExitCode == nil || *p.ExitCode != 0 || p.TimedOut)
+}
+
+// owing is what the catalog says of a run until its hook has ended: whoever reads `complete` relies on what the
+// hook does.
+func (v verdict) owing(key catalog.Key) verdict {
+	if v.state != catalog.Complete {
+		return v
+	}
+	return verdict{
+		catalog.Error, ReasonPostProcess, exitError, "",
+		"the post-process command has not ended; if scidex-oci was killed meanwhile, " + repeatHook(key),
+	}
+}
+
+// hooked is the verdict after a hook. The analysis' own bad end wins.
+func (v verdict) hooked(key catalog.Key, failure error) verdict {
+	if failure == nil || v.state != catalog.Complete {
+		return v
+	}
+	return verdict{
+		catalog.Error, ReasonPostProcess, exitError, "",
+		failure.Error() + "; the outputs are committed: " + repeatHook(key),
+	}
+}
+
+func repeatHook(key catalog.Key) string {
+	return fmt.Sprintf(`repeat it alone with "scidex-oci post-process %s"`, groupName(key))
+}
+
+// due notes the hook of a run that is to be committed with v, and returns what the catalog is to say meanwhile.
+func (e *execution) due(v verdict) verdict {
+	h := e.request.Hook
+	if h == nil || v.state != catalog.Complete && !h.Always {
+		return v
+	}
+	e.report.PostProcess = &PostProcess{Command: h.Command}
+	return v.owing(e.run.Key)
+}
+
+// postProcess calls the hook of a run that was committed, and amends the catalog. The working directory goes
+// by what came of it.
+func (e *execution) postProcess(ctx context.Context, v verdict, failed Reason, keep bool) (verdict, bool) {
+	if e.report.PostProcess == nil {
+		return v, keep
+	}
+	if e.ingest != nil { // all of it is committed, and gc waits for its lock
+		e.tell(e.ingest.Close())
+		e.ingest = nil
+	}
+	result := e.result(v)
+	done, failure := e.callHook(ctx, *e.request.Hook, result, e.request.Stop)
+	after := v.hooked(e.run.Key, failure)
+	e.report.PostProcess = &done
+	if keep = keep && e.keeps(after, failed); !keep {
+		e.report.Kept = ""
+	}
+	if err := e.amend(ctx, &e.run, after, e.report); err != nil {
+		err = fmt.Errorf("the post-process command has ended, which could not be recorded: %w", err)
+		return completed.hooked(e.run.Key, err), keep
+	}
+	return after, keep
+}
+
+// amend records what came of a run after its commit.
+func (r *Runner) amend(ctx context.Context, run *catalog.Run, v verdict, report Report) (err error) {
+	run.State, run.Reason, run.Message, run.ExitCode = v.state, string(v.reason), v.message, v.exitCode
+	if run.Report, err = json.Marshal(report); err != nil {
+		return err
+	}
+	return r.Catalog.Amend(ctx, *run)
+}
+
+// callHook gives a run's result and copies of its outputs to a hook. The error says why the hook has not
+// succeeded.
+func (r *Runner) callHook(ctx context.Context, h Hook, result Result, stop <-chan StopSignal) (_ PostProcess, err error) {
+	unborn := PostProcess{Command: h.Command}
+	result.PostProcess = nil
+	raw, err := json.Marshal(result)
+	if err != nil {
+		return unborn, err
+	}
+	key := catalog.Key{ID: result.ID, Attempt: result.Attempt}
+	view, err := r.openView(ctx, key)
+	if err != nil {
+		return unborn, fmt.Errorf("the outputs could not be laid out for the post-process command: %w", err)
+	}
+	done, failure := h.call(key, raw, view.path, stop)
+	if err := view.remove(ctx); err != nil {
+		r.Log.Warn("run "+result.ID+": the copies of the outputs could not be removed; gc tries again", "error", err)
+	}
+	return done, failure
+}
+
+// PostProcess calls the hook of a run that has ended, and never its analysis: of one whose hook has not
+// succeeded, or of any with again. The result is what the catalog then says; its exit code is that of the run.
+func (r *Runner) PostProcess(ctx context.Context, key catalog.Key, h Hook, again bool, stop <-chan StopSignal) (_ Result, err error) {
+	if err := r.match(ctx); err != nil {
+		return Result{}, err
+	}
+	release, err := r.idle(key)
+	if err != nil {
+		return Result{}, err
+	}
+	defer func() { err = errors.Join(err, release()) }()
+	run, err := r.Catalog.Get(ctx, key)
+	if err != nil {
+		return Result{}, err
+	}
+	result, err := r.Show(ctx, run)
+	if err != nil {
+		return result, err
+	}
+	if err := mayRepeat(result, again); err != nil {
+		return result, err
+	}
+	return r.repeat(ctx, run, h, result, stop)
+}
+
+// mayRepeat refuses a run that has no result to give, or whose hook need not be repeated.
+func mayRepeat(result Result, again bool) error {
+	name := groupName(catalog.Key{ID: result.ID, Attempt: result.Attempt})
+	failed := result.Reason == ReasonPostProcess
+	switch {
+	case !result.State.Final():
+		return fmt.Errorf("run %q is %s; wait for its end", name, result.State)
+	case (result.State == catalog.Error || result.State == catalog.Lost) && !failed && !result.PostProcess.owed():
+		return fmt.Errorf("run %q ended as %s (%s); its result is not whole, so run the analysis again with \"scidex-oci run --again %s\"",
+			name, result.State, result.Reason, result.ID)
+	case failed || result.PostProcess.owed() || again:
+		return nil
+	case result.PostProcess == nil:
+		return fmt.Errorf("run %q had no post-process command; add --again to call one all the same", name)
+	}
+	return fmt.Errorf("the post-process command of run %q has succeeded; add --again to repeat it", name)
+}
+
+// repeat calls the hook, with the catalog saying meanwhile that it is owed.
+func (r *Runner) repeat(ctx context.Context, run catalog.Run, h Hook, result Result, stop <-chan StopSignal) (Result, error) {
+	v := verdict{run.State, Reason(run.Reason), run.ExitCode, run.Signal, run.Message}
+	if v.reason == ReasonPostProcess { // only a complete run becomes one
+		v = completed
+	}
+	report := result.Report
+	report.PostProcess = &PostProcess{Command: h.Command}
+	if err := r.amend(ctx, &run, v.owing(run.Key), report); err != nil {
+		return result, err
+	}
+	result.State, result.Reason, result.Message, result.ExitCode = v.state, v.reason, v.message, v.exitCode
+	done, failure := r.callHook(ctx, h, result, stop)
+	report.PostProcess = &done
+	if err := r.amend(ctx, &run, v.hooked(run.Key, failure), report); err != nil {
+		return result, errors.Join(failure, err)
+	}
+	result, err := r.Show(ctx, run)
+	return result, errors.Join(failure, err)
+}
+
+// idle takes the lock of an ended run, which its launcher holds until its hook has ended and it is cleaned.
+// What gc has to clean stays recorded.
+func (r *Runner) idle(key catalog.Key) (release func() error, err error) {
+	t, err := take(r.Root, key)
+	if errors.Is(err, errAlive) {
+		return nil, fmt.Errorf("run %q is still at work: its post-process command or its cleaning has not ended; wait for it", groupName(key))
+	}
+	if err != nil {
+		return nil, err
+	}
+	if t.read(Place{}).Dir == "" {
+		return t.end, nil
+	}
+	return t.close, nil
+}

@@ -1,0 +1,122 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/scidex-ai/scidex-oci/outputs"
+	"github.com/scidex-ai/scidex-oci/outputs/blob"
+	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/runner/claim"
+)
+
+// view is a directory of copies of a run's outputs: whatever a hook does to them, the blobs stay as they are.
+type view struct {
+	path string
+	dir  *os.File // its lock tells gc that it is in use
+}
+
+// viewsDir is where views are made: beside the blobs, where a file system that can shares their data.
+func viewsDir(root string) string { return filepath.Join(root, "post-process") }
+
+// openView lays the outputs of a run out, read-only by mode and verified. Remove it.
+func (r *Runner) openView(ctx context.Context, key catalog.Key) (_ *view, err error) {
+	if err := os.MkdirAll(viewsDir(r.Root), 0o700); err != nil {
+		return nil, err
+	}
+	v := &view{path: filepath.Join(viewsDir(r.Root), groupName(key))}
+	if v.dir, err = claim.Make(v.path); err != nil {
+		return nil, err
+	}
+	err = outputs.Empty(ctx, v.dir) // what a killed launcher has left
+	if err == nil {
+		err = r.fillView(ctx, key, v)
+	}
+	if err == nil {
+		err = outputs.Protect(ctx, v.dir)
+	}
+	if err != nil {
+		return nil, errors.Join(err, v.remove(ctx))
+	}
+	return v, nil
+}
+
+func (r *Runner) fillView(ctx context.Context, key catalog.Key, v *view) (err error) {
+	target, err := outputs.OpenTarget(v.path, false)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, target.Close()) }()
+	var failed error
+	err = r.Catalog.Outputs(ctx, key, func(e outputs.Entry) bool {
+		if e.Rejected == "" {
+			failed = putCopy(target, r.Blobs, e)
+		}
+		return failed == nil
+	})
+	return errors.Join(err, failed)
+}
+
+func putCopy(target *outputs.Target, blobs *blob.Store, e outputs.Entry) (err error) {
+	verified, err := blobs.Open(e.SHA256)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, verified.Close()) }()
+	path, err := blobs.Path(e.SHA256)
+	if err != nil {
+		return err
+	}
+	source, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer source.Close()
+	return target.Put(e.Path, fs.FileMode(e.Mode), cloned{verified, source})
+}
+
+// cloned is a blob that is read, or shared where the file system can (FICLONE, ioctl_ficlonerange(2)); it is
+// verified in either case.
+type cloned struct {
+	io.Reader
+	source *os.File
+}
+
+// WriteTo is what io.Copy calls.
+func (c cloned) WriteTo(w io.Writer) (int64, error) {
+	if f, ok := w.(*os.File); ok && unix.IoctlFileClone(int(f.Fd()), int(c.source.Fd())) == nil {
+		return io.Copy(io.Discard, c.Reader)
+	}
+	return io.Copy(w, c.Reader)
+}
+
+// remove removes the copies, whatever the hook has made of them.
+func (v *view) remove(ctx context.Context) error {
+	err := outputs.Empty(ctx, v.dir)
+	if err == nil {
+		err = os.Remove(v.path)
+	}
+	return errors.Join(err, v.dir.Close())
+}
+
+// sweepViews removes what killed launchers have left of views.
+func (c *collector) sweepViews(ctx context.Context) {
+	removed, err := claim.Sweep(viewsDir(c.Root), "", c.dry, func(path string) (err error) {
+		dir, err := os.OpenFile(path, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW, 0)
+		if err != nil {
+			return err
+		}
+		return errors.Join(outputs.Empty(ctx, dir), dir.Close())
+	})
+	c.report.Removed = append(c.report.Removed, removed...)
+	if err != nil {
+		c.report.Errors = append(c.report.Errors, fmt.Errorf("copies for post-process commands: %w", err))
+	}
+}
