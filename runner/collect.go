@@ -10,6 +10,7 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/outputs"
 	"github.com/scidex-ai/scidex-oci/runner/sandbox"
+	"github.com/scidex-ai/scidex-oci/spec"
 )
 
 // emptyWait is how long the processes of a control group may take to vanish after the last one was
@@ -129,6 +130,7 @@ func (e *execution) gather() error {
 		Bounds:  e.plan.bounds(),
 		Exclude: e.plan.analysis.Exclude,
 		Partial: e.partial(),
+		Link:    e.plan.analysis.Keep == spec.KeepNever,
 	}, func(entry outputs.Entry) error {
 		if unchanged(entry) {
 			return nil

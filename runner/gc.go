@@ -67,6 +67,7 @@ func (r *Runner) GC(ctx context.Context, dryRun bool) (GCReport, error) {
 	if err != nil {
 		return c.report, err
 	}
+	c.sweepIngests() // first, so that a directory that is kept shares no file with them
 	for _, run := range runs {
 		c.known[placeOf(run).Dir] = true
 		if err := c.reap(ctx, run); err != nil {
@@ -75,7 +76,6 @@ func (r *Runner) GC(ctx context.Context, dryRun bool) (GCReport, error) {
 	}
 	c.sweepStates(ctx)
 	c.findForeign(ctx)
-	c.sweepIngests()
 	if err := c.sweepBlobs(ctx); err != nil {
 		c.report.Errors = append(c.report.Errors, err)
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -32,7 +33,7 @@ func (i *Ingest) Publish(name, sha256 string) error {
 }
 
 func (i *Ingest) publish(name, sha256 string) error {
-	f, to, err := i.prepare(name, sha256)
+	f, to, err := i.prepare(name, sha256, 1)
 	if f == nil || err != nil {
 		return err
 	}
@@ -44,7 +45,8 @@ func (i *Ingest) publish(name, sha256 string) error {
 }
 
 // Gather is Publish for one of many files: the blob is there, and durable, only after Sync. Whoever does not
-// come to Sync has published an unknown part of them.
+// come to Sync has published an unknown part of them. The file may have a second name, in a working directory
+// that is removed after the commit, or is given a copy.
 func (i *Ingest) Gather(name, sha256 string) error {
 	if err := i.gather(name, sha256); err != nil {
 		return fmt.Errorf("publish %q as %s: %w", clip(name), clip(sha256), err)
@@ -62,7 +64,7 @@ func (i *Ingest) gather(name, sha256 string) error {
 		}
 		return i.drop(name)
 	}
-	f, _, err := i.prepare(name, sha256)
+	f, _, err := i.prepare(name, sha256, 2)
 	if f == nil || err != nil {
 		return err
 	}
@@ -103,7 +105,7 @@ func (i *Ingest) syncGathered() error {
 		return unix.Syncfs(int(i.dir.Fd()))
 	}
 	for _, name := range i.gathered {
-		f, _, err := i.open(name)
+		f, _, err := i.open(name, 2)
 		if err != nil {
 			return err
 		}
@@ -116,7 +118,7 @@ func (i *Ingest) syncGathered() error {
 
 // prepare opens an ingest file and makes it what a blob is, but for its name and durability. It returns no file
 // where the store has the blob already.
-func (i *Ingest) prepare(name, sha256 string) (_ *os.File, to string, err error) {
+func (i *Ingest) prepare(name, sha256 string, names uint64) (_ *os.File, to string, err error) {
 	to, err = i.store.Path(sha256)
 	if err == nil {
 		err = checkName(name)
@@ -128,7 +130,7 @@ func (i *Ingest) prepare(name, sha256 string) (_ *os.File, to string, err error)
 		return nil, "", err
 	}
 	i.dirty = true
-	f, size, err := i.open(name)
+	f, size, err := i.open(name, names)
 	if errors.Is(err, fs.ErrNotExist) {
 		if has, failed := i.store.Has(sha256); has && failed == nil {
 			return nil, to, nil
@@ -180,8 +182,8 @@ func (i *Ingest) hold() error {
 	return nil
 }
 
-// open opens an ingest file and checks that nobody can change it under another name.
-func (i *Ingest) open(name string) (*os.File, int64, error) {
+// open opens an ingest file and checks that it has no more than so many names.
+func (i *Ingest) open(name string, names uint64) (*os.File, int64, error) {
 	flags := unix.O_RDONLY | unix.O_NOFOLLOW | unix.O_NONBLOCK | unix.O_CLOEXEC
 	fd, err := unix.Openat(int(i.dir.Fd()), name, flags, 0)
 	if err != nil {
@@ -193,14 +195,14 @@ func (i *Ingest) open(name string) (*os.File, int64, error) {
 		f.Close()
 		return nil, 0, err
 	}
-	if st.Mode&unix.S_IFMT != unix.S_IFREG || st.Nlink != 1 {
+	if st.Mode&unix.S_IFMT != unix.S_IFREG || uint64(st.Nlink) > names {
 		f.Close()
-		return nil, 0, errors.New("not a regular file with one name")
+		return nil, 0, errors.New("not a regular file, or one that has other names")
 	}
 	return f, st.Size, nil
 }
 
-// known reports whether the store has a blob of this size at path, and makes it look new, so that a
+// known reports whether the store has a blob of this size at path that nobody can change under another name, and makes it look new, so that a
 // removal that goes by age leaves it alone.
 func (s *Store) known(path string, size int64) (bool, error) {
 	info, err := os.Lstat(path)
@@ -210,7 +212,8 @@ func (s *Store) known(path string, size int64) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	if !info.Mode().IsRegular() || info.Size() != size {
+	st, ok := info.Sys().(*syscall.Stat_t)
+	if !ok || st.Nlink != 1 || !info.Mode().IsRegular() || info.Size() != size {
 		return false, nil
 	}
 	now := time.Now()
