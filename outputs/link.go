@@ -22,6 +22,10 @@ func (h *harvest) linkIn(name string, src int, st *unix.Stat_t) (into, sum strin
 		return "", "", err
 	}
 	sum, err = h.adopted(into, src, st)
+	if errors.Is(err, errOpen) {
+		h.drop(into)
+		return "", "", nil
+	}
 	if err != nil {
 		h.drop(into) // the error that counts is the one before
 		return "", "", err
@@ -47,6 +51,22 @@ func (h *harvest) linkName(name string) (into string, err error) {
 	}
 }
 
+// errOpen says that somebody may still write to a file.
+var errOpen = errors.New("the file is open for writing")
+
+// unopened asks the kernel for a lease, which it gives only where no descriptor and no mapping lets anybody write to
+// the file (fcntl(2), F_SETLEASE): one that got out of the sandbox would change a blob that is no copy
+// (CVE-2024-27297). Where leases are not to be had the answer is the same.
+func unopened(fd int) error {
+	if _, err := unix.FcntlInt(uintptr(fd), unix.F_SETLEASE, unix.F_RDLCK); err != nil {
+		return errOpen
+	}
+	if _, err := unix.FcntlInt(uintptr(fd), unix.F_SETLEASE, unix.F_UNLCK); err != nil {
+		return fmt.Errorf("give the lease back: %w", err)
+	}
+	return nil
+}
+
 // adopted makes the file root's, so that no id of an analysis has any right to it, and reads it.
 func (h *harvest) adopted(into string, src int, st *unix.Stat_t) (sum string, err error) {
 	linked, err := lstatAt(int(h.opts.Ingest.Fd()), into)
@@ -61,6 +81,9 @@ func (h *harvest) adopted(into string, src int, st *unix.Stat_t) (sum string, er
 	}
 	if err := unix.Fchmod(src, 0o400); err != nil {
 		return "", fmt.Errorf("ingest: own: %w", err)
+	}
+	if err := unopened(src); err != nil {
+		return "", err
 	}
 	var now unix.Stat_t
 	if err := unix.Fstat(src, &now); err != nil {

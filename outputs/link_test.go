@@ -2,6 +2,7 @@ package outputs
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -30,10 +31,19 @@ func TestHarvestLinks(t *testing.T) {
 	must(t, os.Link(dir+"/pair", dir+"/pair2"))
 	write0(t, dir+"/attributes", "attributes")
 	must(t, unix.Setxattr(dir+"/attributes", "user.x", []byte("1"), 0))
+	write0(t, dir+"/open", "open")
+	writer, err := os.OpenFile(dir+"/open", os.O_WRONLY, 0)
+	must(t, err)
+	defer writer.Close()
+	write0(t, dir+"/mapped", "mapped")
+	mapped, err := os.OpenFile(dir+"/mapped", os.O_RDWR, 0)
+	must(t, err)
+	memory, err := unix.Mmap(int(mapped.Fd()), 0, 6, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
+	must(t, errors.Join(err, mapped.Close()))
+	defer func() { must(t, unix.Munmap(memory)) }()
 	h := reap(t, dir, Options{Link: true})
-	h.check()
-	h.only("one", "sub/setid", "pair", "pair2", "attributes")
-	for path, linked := range map[string]bool{"one": true, "sub/setid": true, "pair": false, "pair2": false, "attributes": false} {
+	h.only("one", "sub/setid", "pair", "pair2", "attributes", "open", "mapped")
+	for path, linked := range map[string]bool{"one": true, "sub/setid": true, "pair": false, "pair2": false, "attributes": false, "open": false, "mapped": false} {
 		into := filepath.Join(h.ingest, h.is(path, "").Ingest)
 		if got := sameFile(t, filepath.Join(dir, path), into); got != linked {
 			t.Errorf("%s is one file with its ingest file: %v, want %v", path, got, linked)
