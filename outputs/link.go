@@ -24,7 +24,7 @@ func (h *harvest) linkIn(name string, src int, st *unix.Stat_t) (into, sum strin
 	sum, err = h.adopted(into, src, st)
 	if errors.Is(err, errOpen) {
 		h.drop(into)
-		return "", "", nil
+		return "", "", touched(src, st)
 	}
 	if err != nil {
 		h.drop(into) // the error that counts is the one before
@@ -64,6 +64,16 @@ func unopened(fd int) error {
 	if _, err := unix.FcntlInt(uintptr(fd), unix.F_SETLEASE, unix.F_UNLCK); err != nil {
 		return fmt.Errorf("give the lease back: %w", err)
 	}
+	return nil
+}
+
+// touched takes note of our own changes to a file that is to be copied after all.
+func touched(src int, st *unix.Stat_t) error {
+	var now unix.Stat_t
+	if err := unix.Fstat(src, &now); err != nil {
+		return fmt.Errorf("ingest: %w", err)
+	}
+	st.Ctim = now.Ctim
 	return nil
 }
 
