@@ -28,8 +28,8 @@ func newCopier() *copier {
 	return &copier{buf: make([]byte, copyBytes), zero: make([]byte, copyBytes), head: make([]byte, 0, headBytes)}
 }
 
-// copy copies the file that st describes from src to the empty file dst and returns its digest. Holes
-// stay holes. Exactly st.Size bytes are taken: a file that is longer or shorter, or whose inode was
+// copy copies the file that st describes from src to the empty file dst and returns its digest. Without
+// dst it only reads. Holes stay holes. Exactly st.Size bytes are taken: a file that is longer or shorter, or whose inode was
 // touched meanwhile, is refused as changed.
 func (c *copier) copy(ctx context.Context, src int, st *unix.Stat_t, dst *os.File) (string, error) {
 	sum := sha256.New()
@@ -49,7 +49,7 @@ func (c *copier) copy(ctx context.Context, src int, st *unix.Stat_t, dst *os.Fil
 		}
 		off = hole
 	}
-	if sparse {
+	if sparse && dst != nil {
 		if err := dst.Truncate(st.Size); err != nil {
 			return "", err
 		}
@@ -108,8 +108,10 @@ func (c *copier) data(ctx context.Context, src int, dst *os.File, sum hash.Hash,
 			copy(c.head[off:], c.buf[:n])
 		}
 		sum.Write(c.buf[:n])
-		if _, err := dst.WriteAt(c.buf[:n], off); err != nil {
-			return fmt.Errorf("copy: %w", err)
+		if dst != nil {
+			if _, err := dst.WriteAt(c.buf[:n], off); err != nil {
+				return fmt.Errorf("copy: %w", err)
+			}
 		}
 		off += int64(n)
 	}

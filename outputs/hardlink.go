@@ -29,7 +29,8 @@ func (h *harvest) link(name string, st *unix.Stat_t, output bool) error {
 	id := identity(st)
 	l := h.links[id]
 	if l == nil {
-		l = &linked{seq: len(h.links), want: uint64(st.Nlink)}
+		h.linkeds++
+		l = &linked{seq: h.linkeds, want: uint64(st.Nlink)}
 		h.links[id] = l
 	}
 	l.found++
@@ -40,7 +41,7 @@ func (h *harvest) link(name string, st *unix.Stat_t, output bool) error {
 		return nil
 	}
 	places := l.outputs
-	l.outputs = nil
+	delete(h.links, id) // memory is for those that are not complete
 	if len(places) == 0 {
 		return nil
 	}

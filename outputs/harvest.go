@@ -23,6 +23,10 @@ type Options struct {
 	// Links are symlinks in the top directory, name to exact target, that are ours and pass without a
 	// verdict, for instance "data" to "/data".
 	Links map[string]string
+	// Link takes files into the ingest directory by a second name in place of a copy, where that is possible
+	// and safe. They become root's, mode 0400. Who sets it removes the tree afterwards, or gives it files of its
+	// own again, as Own does: until then it shares them with the ingest directory.
+	Link bool
 	// Partial marks every output: what was open for writing when the run ended is not known.
 	Partial bool
 }
@@ -83,8 +87,9 @@ type harvest struct {
 	yield   func(Entry) error
 	exclude globs
 	copier  *copier
-	links   map[fileID]*linked
-	names   int // ingest names given out
+	links   map[fileID]*linked // not complete yet
+	linkeds int                // inodes with several names that were met
+	names   int                // ingest names given out
 	totals  Totals
 }
 
@@ -141,21 +146,38 @@ func (h *harvest) ingest(name string, st *unix.Stat_t) (Entry, error) {
 		return Entry{}, asRefusal(err)
 	}
 	defer unix.Close(src)
+	into, sum, err := h.takeIn(name, src, st)
+	if err != nil {
+		return Entry{}, err
+	}
+	h.totals.Bytes += st.Size
+	return Entry{Size: st.Size, SHA256: sum, Mode: st.Mode & 0o777, Ingest: into, Partial: h.opts.Partial}, nil
+}
+
+// takeIn puts an open file into the ingest directory under the name that it returns, with the digest.
+func (h *harvest) takeIn(name string, src int, st *unix.Stat_t) (into, sum string, err error) {
+	if h.opts.Link && st.Nlink == 1 {
+		if into, sum, err = h.linkIn(name, src, st); into != "" || err != nil {
+			return into, sum, err
+		}
+	}
 	dst, err := h.create()
 	if err != nil {
-		return Entry{}, fmt.Errorf("ingest: %w", err)
+		return "", "", fmt.Errorf("ingest: %w", err)
 	}
-	sum, err := h.copier.copy(h.ctx, src, st, dst)
+	sum, err = h.copier.copy(h.ctx, src, st, dst)
 	if closed := dst.Close(); err == nil && closed != nil {
 		err = fmt.Errorf("ingest: %w", closed)
 	}
 	if err != nil {
-		_ = unix.Unlinkat(int(h.opts.Ingest.Fd()), dst.Name(), 0) // the error that counts is the one before
-		return Entry{}, err
+		h.drop(dst.Name()) // the error that counts is the one before
+		return "", "", err
 	}
-	h.totals.Bytes += st.Size
-	return Entry{Size: st.Size, SHA256: sum, Mode: st.Mode & 0o777, Ingest: dst.Name(), Partial: h.opts.Partial}, nil
+	return dst.Name(), sum, nil
 }
+
+// drop removes a name of the ingest directory again.
+func (h *harvest) drop(into string) { _ = unix.Unlinkat(int(h.opts.Ingest.Fd()), into, 0) }
 
 // create makes the next file of the ingest directory. Its Name is relative to that directory.
 func (h *harvest) create() (*os.File, error) {

@@ -7,6 +7,7 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -176,4 +177,34 @@ func TestHarvestOfAGrowingFile(t *testing.T) {
 	}
 	cancel()
 	<-done
+}
+
+// What is not as it was described is changed, whether it is copied or only read.
+func TestCopierNoticesAChange(t *testing.T) {
+	for name, change := range map[string]func(path string) error{
+		"longer":  func(path string) error { return os.WriteFile(path, []byte("0123456789x"), 0) },
+		"shorter": func(path string) error { return os.Truncate(path, 3) },
+		"touched": func(path string) error { return os.Chtimes(path, time.Unix(1, 0), time.Unix(1, 0)) },
+		"mode":    func(path string) error { return os.Chmod(path, 0o640) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := newTree(t)
+			write0(t, dir+"/f", "0123456789")
+			src, err := os.Open(dir + "/f")
+			must(t, err)
+			defer src.Close()
+			var st unix.Stat_t
+			must(t, unix.Fstat(int(src.Fd()), &st))
+			must(t, change(dir+"/f"))
+			dst, err := os.Create(t.TempDir() + "/copy")
+			must(t, err)
+			defer dst.Close()
+			for _, to := range []*os.File{dst, nil} {
+				var r *refusal
+				if _, err := newCopier().copy(context.Background(), int(src.Fd()), &st, to); !errors.As(err, &r) || r.reason != Changed {
+					t.Errorf("%v, want changed", err)
+				}
+			}
+		})
+	}
 }

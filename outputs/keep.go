@@ -12,7 +12,7 @@ import (
 
 // Own makes every entry below dir, but not dir itself, an ordinary file of uid and gid: set-id and
 // sticky bits go, u+rw (for directories u+rwx) comes. Symlinks change their owner and are not followed.
-// A file that has names outside of dir is left as it is, for it is not only ours to change. Every
+// A file that has names outside of dir is not only ours to change: a copy takes its place. Every other
 // owner that occurs must be one that the caller may change.
 func Own(ctx context.Context, dir *os.File, uid, gid int) error {
 	w, err := newWalk(dir)
@@ -21,7 +21,17 @@ func Own(ctx context.Context, dir *os.File, uid, gid int) error {
 	}
 	defer w.close()
 	o := &owning{walk: w, owner: Owner{uid, gid}, mode: keptMode, names: make(map[fileID]uint64)}
-	if err := o.run(ctx); err != nil {
+	if err := o.run(ctx, o.entry); err != nil {
+		return fmt.Errorf("own: %w", err)
+	}
+	if !o.shared() {
+		return nil
+	}
+	if err := o.walk.rewind(); err != nil {
+		return fmt.Errorf("own: %w", err)
+	}
+	o.copier = newCopier()
+	if err := o.run(ctx, func(name string) error { return o.part(ctx, name) }); err != nil {
 		return fmt.Errorf("own: %w", err)
 	}
 	return nil
@@ -36,7 +46,7 @@ func Protect(ctx context.Context, dir *os.File) error {
 	}
 	defer w.close()
 	o := &owning{walk: w, owner: Owner{os.Geteuid(), os.Getegid()}, mode: readOnlyMode, names: make(map[fileID]uint64)}
-	if err := o.run(ctx); err != nil {
+	if err := o.run(ctx, o.entry); err != nil {
 		return fmt.Errorf("protect: %w", err)
 	}
 	if err := unix.Fchmod(int(dir.Fd()), 0o500); err != nil {
@@ -52,10 +62,12 @@ type owning struct {
 	walk  *walk
 	owner Owner
 	mode  func(*unix.Stat_t) uint32
-	names map[fileID]uint64 // names found so far of inodes that have several
+	names map[fileID]uint64 // names that are still to be found of inodes that have several
+	// copier is of the second walk, which parts files from their names outside.
+	copier *copier
 }
 
-func (o *owning) run(ctx context.Context) error {
+func (o *owning) run(ctx context.Context, entry func(name string) error) error {
 	for {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -65,7 +77,7 @@ func (o *owning) run(ctx context.Context) error {
 		case err != nil:
 			return fmt.Errorf("read \"%s\": %w", Escape(o.walk.path), err)
 		case ok:
-			if err := o.entry(name); err != nil {
+			if err := entry(name); err != nil {
 				return fmt.Errorf("\"%s\": %w", Escape(o.walk.join(name)), err)
 			}
 		case o.walk.depth() == 0:
@@ -109,9 +121,20 @@ func (o *owning) inside(st *unix.Stat_t) bool {
 		return true
 	}
 	id := identity(st)
-	o.names[id]++
-	return o.names[id] >= uint64(st.Nlink)
+	left, seen := o.names[id]
+	if !seen {
+		left = uint64(st.Nlink)
+	}
+	if left > 1 {
+		o.names[id] = left - 1
+		return false
+	}
+	delete(o.names, id)
+	return true
 }
+
+// shared reports, after the first walk, whether there are files with names outside.
+func (o *owning) shared() bool { return len(o.names) > 0 }
 
 func keptMode(st *unix.Stat_t) uint32 {
 	if kind(st) == unix.S_IFDIR {

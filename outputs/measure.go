@@ -35,13 +35,13 @@ type Ruler struct {
 	root  *os.File
 	links map[string]string
 	still bool
-	seen  map[fileID]struct{}
+	seen  inodes
 }
 
 // NewRuler returns a ruler for the tree below root. Symlinks of links (name to exact target) at its top do
 // not count. A tree that is still, because nobody writes to it any more, is measured with less memory.
 func NewRuler(root *os.File, links map[string]string, still bool) *Ruler {
-	return &Ruler{root: root, links: links, still: still, seen: make(map[fileID]struct{})}
+	return &Ruler{root: root, links: links, still: still, seen: make(inodes)}
 }
 
 // Measure counts what is below the root, without the root itself, and the unnamed inodes. It ends early, with
@@ -133,11 +133,7 @@ func (m *measuring) entry(name string) error {
 }
 
 // first reports whether an inode has not been seen before.
-func (m *measuring) first(id fileID) bool {
-	_, known := m.seen[id]
-	m.seen[id] = struct{}{}
-	return !known
-}
+func (m *measuring) first(id fileID) bool { return m.seen.add(id) }
 
 func (m *measuring) ours(name string, st *unix.Stat_t) bool {
 	want, ok := m.links[name]

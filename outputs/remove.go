@@ -35,7 +35,7 @@ func grantDir(dir *os.File) error {
 	if err := unix.Fstat(int(dir.Fd()), &st); err != nil {
 		return err
 	}
-	if st.Mode&0o700 == 0o700 {
+	if st.Mode&0o1700 == 0o700 {
 		return nil
 	}
 	return unix.Fchmod(int(dir.Fd()), st.Mode&0o777|0o700)
@@ -110,7 +110,7 @@ func (e *emptying) enter(name string) error {
 	if err != nil {
 		return err
 	}
-	if st.Mode&0o700 != 0o700 {
+	if st.Mode&0o1700 != 0o700 { // a sticky directory keeps what is not our own
 		// Where this fails, so will the removal, and that error says more.
 		_ = chmodSame(e.walk.fd(), name, st, st.Mode&0o777|0o700)
 	}

@@ -1,18 +1,17 @@
 package runner
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
-	"slices"
+	"os"
 	"time"
 
 	"github.com/scidex-ai/scidex-oci/outputs"
 	"github.com/scidex-ai/scidex-oci/runner/sandbox"
+	"github.com/scidex-ai/scidex-oci/spec"
 	"golang.org/x/sys/unix"
 )
 
@@ -127,29 +126,49 @@ func (e *execution) wall() time.Duration {
 }
 
 // harvest reads the working directory, publishes what it holds, the logs and the script, and makes all
-// of it durable.
+// of it durable. Where it ends early, what it has published by then is committed.
 func (e *execution) harvest() (err error) {
 	e.place.Ended = !e.plan.inMemory() // what is in memory does not outlive us
 	if err := e.tenure.record(e.place); err != nil {
 		return err
 	}
+	err = errors.Join(e.gather(), e.publishLogs(), e.publishScript())
+	if failed := e.ingest.Sync(); failed != nil {
+		err = errors.Join(err, failed)
+		e.disown() // their blobs may not outlive a power cut, or not be there
+		e.run.Blobs, e.report.Script = nil, nil
+		e.report.Logs.Stdout.SHA256, e.report.Logs.Stderr.SHA256 = "", ""
+	}
+	return err
+}
+
+// gather takes every entry of the working directory but what was staged and is as it was.
+func (e *execution) gather() error {
+	e.entries.create = func() (*os.File, error) { return e.ingest.Scratch() }
 	unchanged := outputs.Unchanged(e.staged)
-	_, err = e.supervisor.Harvest(sandbox.Harvest{
+	_, err := e.supervisor.Harvest(sandbox.Harvest{
 		Bounds:  e.harvestBounds(),
 		Exclude: e.plan.analysis.Exclude,
 		Partial: e.partial(),
+		Link:    e.plan.analysis.Keep == spec.KeepNever,
 	}, func(entry outputs.Entry) error {
 		if unchanged(entry) {
 			return nil
 		}
 		return e.take(entry)
 	})
-	if err != nil {
-		return err
+	if failed := e.entries.end(); failed != nil {
+		e.disown()
+		return errors.Join(err, failed)
 	}
-	// The walk comes in the directory's order; the catalog lists by path.
-	slices.SortFunc(e.entries, func(a, b outputs.Entry) int { return bytes.Compare(a.Path, b.Path) })
-	return errors.Join(e.publishLogs(), e.publishScript(), e.ingest.Sync())
+	return err
+}
+
+// disown leaves every entry out of the commit: the working directory is kept, and it is complete.
+func (e *execution) disown() {
+	e.entries.forget()
+	e.excerpt = excerpt{}
+	e.run.OutputsTotal, e.run.RejectedTotal = 0, 0
 }
 
 // partial reports whether files may have been open for writing when the run ended: whenever it did not
@@ -158,19 +177,24 @@ func (e *execution) partial() bool {
 	return e.stopped != nil || e.exit.TimedOut || !e.exit.Ended || e.report.Evidence.OOMKills > 0 || e.ranFull()
 }
 
-// take publishes one entry's file and keeps its verdict for the commit.
+// take publishes one entry's file and keeps its verdict for the commit and for the result.
 func (e *execution) take(entry outputs.Entry) error {
-	if entry.Rejected != "" {
-		e.run.RejectedTotal++
-	} else {
-		if err := e.ingest.Publish(entry.Ingest, entry.SHA256); err != nil {
+	if entry.Rejected == "" {
+		if err := e.ingest.Gather(entry.Ingest, entry.SHA256); err != nil {
 			return err
 		}
 		entry.Ingest = ""
-		e.run.OutputsTotal++
-		e.plan.declared.Seen(entry.Path)
 	}
-	e.entries = append(e.entries, entry)
+	if err := e.entries.add(entry); err != nil {
+		return err
+	}
+	e.excerpt.add(entry)
+	if entry.Rejected != "" {
+		e.run.RejectedTotal++
+		return nil
+	}
+	e.run.OutputsTotal++
+	e.plan.declared.Seen(entry.Path)
 	return nil
 }
 
@@ -204,12 +228,9 @@ func (e *execution) commit(ctx context.Context, v verdict) error {
 	if e.run.Place, err = json.Marshal(e.place); err != nil {
 		return err
 	}
-	next := 0
-	return e.Catalog.Commit(ctx, e.run, func() (outputs.Entry, error) {
-		if next == len(e.entries) {
-			return outputs.Entry{}, io.EOF
-		}
-		next++
-		return e.entries[next-1], nil
-	})
+	next, err := e.entries.read()
+	if err != nil {
+		return err
+	}
+	return e.Catalog.Commit(ctx, e.run, next)
 }

@@ -43,7 +43,8 @@ type execution struct {
 	exit     sandbox.Exit
 	recorder recorder
 	report   Report
-	entries  []outputs.Entry
+	entries  spool   // of the harvest, for the commit
+	excerpt  excerpt // the part of them that the result lists
 }
 
 // do takes the run through its phases. What it returns is why the run is an error of ours; the run is
@@ -264,6 +265,7 @@ func (e *execution) release() error {
 	if e.dir != nil {
 		errs = append(errs, e.dir.close())
 	}
+	errs = append(errs, e.entries.close())
 	if e.ingest != nil {
 		errs = append(errs, e.ingest.Close())
 	}

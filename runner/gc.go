@@ -80,6 +80,7 @@ func (r *Runner) GC(ctx context.Context, dryRun bool, retention Retention) (GCRe
 	if err != nil {
 		return c.report, err
 	}
+	c.sweepIngests() // first, so that a directory that is kept shares no file with them
 	for _, run := range runs {
 		c.known[placeOf(run).Dir] = true
 		if err := c.reap(ctx, run); err != nil {
@@ -93,7 +94,6 @@ func (r *Runner) GC(ctx context.Context, dryRun bool, retention Retention) (GCRe
 		}
 	}
 	c.findForeign(ctx)
-	c.sweepIngests()
 	c.sweepViews(ctx)
 	if err := c.sweepBlobs(ctx); err != nil {
 		c.report.Errors = append(c.report.Errors, err)

@@ -46,10 +46,7 @@ func (e *execution) result(v verdict) Result {
 	e.tell(err)
 	result.Report = e.report
 	result.listEvents(run.Events)
-	for _, entry := range e.entries {
-		if len(result.Outputs)+len(result.Rejected) == listingMax {
-			break
-		}
+	for _, entry := range e.excerpt.first() {
 		result.list(entry)
 	}
 	return result

@@ -86,6 +86,9 @@ type listedRejected struct {
 	runner.Rejected
 }
 
+// rowsAligned is how many rows of outputs ls have common columns: a table is held in memory until it is aligned.
+const rowsAligned = 1000
+
 func runOutputsList(ctx context.Context, p *program, h *house, from layers, name string) error {
 	asJSON, err := from.on("json")
 	if err != nil {
@@ -95,10 +98,15 @@ func runOutputsList(ctx context.Context, p *program, h *house, from layers, name
 	if err != nil {
 		return err
 	}
-	tw := tabwriter.NewWriter(p.stdout, 0, 8, 2, ' ', 0)
+	rows, tw := 0, tabwriter.NewWriter(p.stdout, 0, 8, 2, ' ', 0)
 	print := func(e outputs.Entry) error {
 		if asJSON {
 			return writeJSON(p.stdout, lineOf(e))
+		}
+		if rows++; rows%rowsAligned == 0 {
+			if err := tw.Flush(); err != nil {
+				return err
+			}
 		}
 		_, err := fmt.Fprintln(tw, rowOf(e))
 		return err

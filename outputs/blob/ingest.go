@@ -18,6 +18,8 @@ type Ingest struct {
 	dir   *os.File
 	blobs *os.File // the directory of blobs, locked from the first publication on
 	dirty bool     // something was published since the last Sync
+	// gathered are files that are to become blobs, by digest.
+	gathered map[string]string
 }
 
 // NewIngest makes an ingest directory, ingest/<run>-<random>, for its owner only. The run's name is
@@ -67,6 +69,19 @@ func (i *Ingest) Create() (name string, f *os.File, err error) {
 		return "", nil, fmt.Errorf("ingest: create: %w", err)
 	}
 	return name, os.NewFile(uintptr(fd), filepath.Join(i.path, name)), nil
+}
+
+// Scratch makes a file without a name, for what the launcher itself does not hold in memory.
+func (i *Ingest) Scratch() (*os.File, error) {
+	name, f, err := i.Create()
+	if err != nil {
+		return nil, err
+	}
+	if err := unix.Unlinkat(int(i.dir.Fd()), name, 0); err != nil {
+		f.Close()
+		return nil, fmt.Errorf("ingest: %w", err)
+	}
+	return f, nil
 }
 
 // Close removes the directory with what was not published, and lets unreferenced blobs be removed

@@ -5,9 +5,19 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
+)
+
+// The bounds of what Gather leaves for later.
+const (
+	// gatherMost files wait before their blobs are made, so that memory does not depend on their number.
+	gatherMost = 16384
+	// fewFiles are made durable one by one. For more of them one syncfs(2) is cheaper, although it waits for
+	// what others write to the file system as well.
+	fewFiles = 16
 )
 
 // Publish turns the ingest file name into the blob of the given digest, which whoever wrote the file
@@ -23,41 +33,140 @@ func (i *Ingest) Publish(name, sha256 string) error {
 }
 
 func (i *Ingest) publish(name, sha256 string) error {
-	to, err := i.store.Path(sha256)
-	if err != nil {
-		return err
-	}
-	if err := checkName(name); err != nil {
-		return err
-	}
-	if err := i.hold(); err != nil {
-		return err
-	}
-	f, size, err := i.open(name)
-	if errors.Is(err, fs.ErrNotExist) {
-		if has, failed := i.store.Has(sha256); has && failed == nil {
-			i.dirty = true
-			return nil
-		}
-	}
-	if err != nil {
+	f, to, err := i.prepare(name, sha256, 1)
+	if f == nil || err != nil {
 		return err
 	}
 	defer f.Close()
-	known, err := i.store.known(to, size)
-	if err != nil {
+	if err := f.Sync(); err != nil {
 		return err
+	}
+	return i.rename(name, to)
+}
+
+// Gather is Publish for one of many files: the blob is there, and durable, only after Sync. Whoever does not
+// come to Sync has published an unknown part of them. The file may have a second name, in a working directory
+// that is removed after the commit, or is given a copy.
+func (i *Ingest) Gather(name, sha256 string) error {
+	if err := i.gather(name, sha256); err != nil {
+		return fmt.Errorf("publish %q as %s: %w", clip(name), clip(sha256), err)
+	}
+	if len(i.gathered) < gatherMost {
+		return nil
+	}
+	return i.settleGathered()
+}
+
+func (i *Ingest) gather(name, sha256 string) error {
+	if first, ok := i.gathered[sha256]; ok {
+		if first == name { // outputs that are names of one inode share one copy
+			return nil
+		}
+		return i.drop(name)
+	}
+	f, _, err := i.prepare(name, sha256, 2)
+	if f == nil || err != nil {
+		return err
+	}
+	if err := f.Close(); err != nil {
+		return err
+	}
+	if i.gathered == nil {
+		i.gathered = make(map[string]string)
+	}
+	i.gathered[sha256] = name
+	return nil
+}
+
+// settleGathered makes blobs of what was gathered. Their contents are durable before they have the names of
+// blobs, so that no crash leaves a blob that is not whole.
+func (i *Ingest) settleGathered() error {
+	if len(i.gathered) == 0 {
+		return nil
+	}
+	if err := i.syncGathered(); err != nil {
+		return fmt.Errorf("make blobs durable: %w", err)
+	}
+	for sha256, name := range i.gathered {
+		to, err := i.store.Path(sha256)
+		if err == nil {
+			err = i.rename(name, to)
+		}
+		if err != nil {
+			return fmt.Errorf("publish %q as %s: %w", clip(name), clip(sha256), err)
+		}
+		delete(i.gathered, sha256)
+	}
+	return nil
+}
+
+func (i *Ingest) syncGathered() error {
+	if len(i.gathered) > fewFiles {
+		return unix.Syncfs(int(i.dir.Fd()))
+	}
+	for _, name := range i.gathered {
+		f, _, err := i.open(name, 2)
+		if err != nil {
+			return err
+		}
+		if err := errors.Join(f.Sync(), f.Close()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// prepare opens an ingest file and makes it what a blob is, but for its name and durability. It returns no file
+// where the store has the blob already.
+func (i *Ingest) prepare(name, sha256 string, names uint64) (_ *os.File, to string, err error) {
+	to, err = i.store.Path(sha256)
+	if err == nil {
+		err = checkName(name)
+	}
+	if err == nil {
+		err = i.hold()
+	}
+	if err != nil {
+		return nil, "", err
 	}
 	i.dirty = true
-	if known {
-		return unix.Unlinkat(int(i.dir.Fd()), name, 0)
+	f, size, err := i.open(name, names)
+	if errors.Is(err, fs.ErrNotExist) {
+		if has, failed := i.store.Has(sha256); has && failed == nil {
+			return nil, to, nil
+		}
 	}
-	if err := settle(f); err != nil {
+	if err != nil {
+		return nil, "", err
+	}
+	known, err := i.store.known(to, size)
+	if err == nil && known {
+		return nil, to, errors.Join(i.drop(name), f.Close())
+	}
+	if err == nil {
+		err = settle(f)
+	}
+	if err != nil {
+		return nil, "", errors.Join(err, f.Close())
+	}
+	return f, to, nil
+}
+
+// rename gives a file the name of its blob. A blob of this name may have come meanwhile, or be a damaged one of
+// another size: replacing it by the same content is right for either.
+func (i *Ingest) rename(name, to string) error {
+	return unix.Renameat(int(i.dir.Fd()), name, unix.AT_FDCWD, to)
+}
+
+// drop removes a file whose content the store has.
+func (i *Ingest) drop(name string) error {
+	if err := checkName(name); err != nil {
 		return err
 	}
-	// A blob of this name may have come meanwhile, or be a damaged one of another size: replacing it
-	// by the same content is right for either.
-	return unix.Renameat(int(i.dir.Fd()), name, unix.AT_FDCWD, to)
+	if err := unix.Unlinkat(int(i.dir.Fd()), name, 0); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
 }
 
 // hold takes the shared lock that keeps blobs from being removed.
@@ -73,8 +182,8 @@ func (i *Ingest) hold() error {
 	return nil
 }
 
-// open opens an ingest file and checks that nobody can change it under another name.
-func (i *Ingest) open(name string) (*os.File, int64, error) {
+// open opens an ingest file and checks that it has no more than so many names.
+func (i *Ingest) open(name string, names uint64) (*os.File, int64, error) {
 	flags := unix.O_RDONLY | unix.O_NOFOLLOW | unix.O_NONBLOCK | unix.O_CLOEXEC
 	fd, err := unix.Openat(int(i.dir.Fd()), name, flags, 0)
 	if err != nil {
@@ -86,14 +195,14 @@ func (i *Ingest) open(name string) (*os.File, int64, error) {
 		f.Close()
 		return nil, 0, err
 	}
-	if st.Mode&unix.S_IFMT != unix.S_IFREG || st.Nlink != 1 {
+	if st.Mode&unix.S_IFMT != unix.S_IFREG || uint64(st.Nlink) > names {
 		f.Close()
-		return nil, 0, errors.New("not a regular file with one name")
+		return nil, 0, errors.New("not a regular file, or one that has other names")
 	}
 	return f, st.Size, nil
 }
 
-// known reports whether the store has a blob of this size at path, and makes it look new, so that a
+// known reports whether the store has a blob of this size at path that nobody can change under another name, and makes it look new, so that a
 // removal that goes by age leaves it alone.
 func (s *Store) known(path string, size int64) (bool, error) {
 	info, err := os.Lstat(path)
@@ -103,7 +212,8 @@ func (s *Store) known(path string, size int64) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	if !info.Mode().IsRegular() || info.Size() != size {
+	st, ok := info.Sys().(*syscall.Stat_t)
+	if !ok || st.Nlink != 1 || !info.Mode().IsRegular() || info.Size() != size {
 		return false, nil
 	}
 	now := time.Now()
@@ -116,7 +226,7 @@ func (s *Store) known(path string, size int64) (bool, error) {
 	return true, nil
 }
 
-// settle makes a file the caller's, read-only and durable.
+// settle makes a file the caller's and read-only.
 func settle(f *os.File) error {
 	var st unix.Stat_t
 	if err := unix.Fstat(int(f.Fd()), &st); err != nil {
@@ -127,18 +237,20 @@ func settle(f *os.File) error {
 			return err
 		}
 	}
-	if err := f.Chmod(0o444); err != nil {
-		return err
-	}
-	return f.Sync()
+	return f.Chmod(0o444)
 }
 
-// Sync makes all blobs durable that were published so far. Where none was, it does nothing.
+// Sync makes blobs of what was gathered, and all blobs durable that were published so far. Where none was, it
+// does nothing.
 func (i *Ingest) Sync() error {
 	if !i.dirty {
 		return nil
 	}
-	if err := i.blobs.Sync(); err != nil {
+	err := i.settleGathered()
+	if err == nil {
+		err = i.blobs.Sync()
+	}
+	if err != nil {
 		return fmt.Errorf("blob store: %w", err)
 	}
 	i.dirty = false

@@ -147,6 +147,8 @@ type Harvest struct {
 	Bounds  outputs.Bounds `json:"bounds"`
 	Exclude []string       `json:"exclude,omitempty"`
 	Partial bool           `json:"partial"`
+	// Link says that the working directory is to be removed afterwards, so that its files need no copy.
+	Link bool `json:"link"`
 }
 
 // clean says what becomes of the working directory's contents: removed, or kept as the caller's own.

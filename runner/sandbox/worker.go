@@ -277,6 +277,7 @@ func (w *worker) harvest(ctx context.Context, h Harvest) error {
 		Exclude: h.Exclude,
 		Links:   w.job.Links,
 		Partial: h.Partial,
+		Link:    h.Link,
 	}, func(e outputs.Entry) error {
 		batch = append(batch, e)
 		if len(batch) < batchSize {

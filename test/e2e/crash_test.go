@@ -250,24 +250,30 @@ func TestKilledBeforeTheCommit(t *testing.T) {
 	}
 }
 
-// TestKilledWhileItHarvests kills the supervisor when it reads 3,000 files: they are kept for the caller.
+// TestKilledWhileItHarvests kills the supervisor when it reads 20,000 files: they are kept for the caller.
 func TestKilledWhileItHarvests(t *testing.T) {
 	h := newHouse(t)
 	id, end := h.fresh(), h.flag()
-	l := h.launch(id, "--input", end.input(), "--", "sh", "-c",
-		"i=0; while [ $i -lt 3000 ]; do echo $i >$i; i=$((i+1)); done; echo ready; "+awaited)
+	l := h.launch(id, "--input", end.input(), "--", "python3", "-c", `
+import os, time
+for i in range(20000):
+    with open(str(i), "w") as f: f.write(f"{i}\\n")
+print("ready", flush=True)
+while not os.stat("/inputs/flag").st_size: time.sleep(0.01)
+`)
 	l.await("ready")
 	all := l.family()
 	supervisor := l.supervisor()
 	end.raise()
-	until(t, patience, "the analysis has ended", func() bool { return h.analysisEnded(id) })
+	until(t, patience, "a part is harvested", func() bool { return len(matches(filepath.Join(h.root, "blobs/ingest/*/*"))) > 2000 })
 	supervisor.kill(t)
 	r := l.wait()
 	r.expect(t, "error", "harvest", 125)
 	expectGone(t, all, id)
-	if r.Kept == "" || len(matches(r.Kept+"/*")) != 3000 {
-		t.Errorf("kept %q with %d files, want 3000: %q", r.Kept, len(matches(r.Kept+"/*")), r.Warnings)
+	if r.Kept == "" || len(matches(r.Kept+"/*")) != 20000 {
+		t.Errorf("kept %q with %d files, want 20000: %q", r.Kept, len(matches(r.Kept+"/*")), r.Warnings)
 	}
+	ofTheirOwn(t, r.Kept)
 	if err := os.RemoveAll(r.Kept); err != nil {
 		t.Error(err)
 	}

@@ -1,0 +1,154 @@
+package outputs
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// linkIn takes a file by a second name, which costs no second write of its contents and leaves the tree whole
+// should the harvest not come to its end. It takes no file with extended attributes, an access control list
+// among them: they would go with it. It returns no name where the file must be copied.
+func (h *harvest) linkIn(name string, src int, st *unix.Stat_t) (into, sum string, err error) {
+	if n, err := unix.Flistxattr(src, nil); n != 0 || err != nil && !errors.Is(err, unix.EOPNOTSUPP) {
+		return "", "", nil
+	}
+	into, err = h.linkName(name)
+	if into == "" || err != nil {
+		return "", "", err
+	}
+	sum, err = h.adopted(into, src, st)
+	if errors.Is(err, errOpen) {
+		h.drop(into)
+		return "", "", touched(src, st)
+	}
+	if err != nil {
+		h.drop(into) // the error that counts is the one before
+		return "", "", err
+	}
+	return into, sum, nil
+}
+
+// linkName gives a file of the current directory its name in the ingest directory.
+func (h *harvest) linkName(name string) (into string, err error) {
+	for {
+		h.names++
+		into = fmt.Sprintf("%06d", h.names)
+		err = unix.Linkat(h.walk.fd(), name, int(h.opts.Ingest.Fd()), into, 0)
+		switch {
+		case err == nil:
+			return into, nil
+		case errors.Is(err, unix.EEXIST): // an earlier, interrupted harvest
+			continue
+		case errors.Is(err, unix.EXDEV):
+			h.opts.Link = false // nor will it be for the next
+		}
+		return "", nil
+	}
+}
+
+// errOpen says that somebody may still write to a file.
+var errOpen = errors.New("the file is open for writing")
+
+// unopened asks the kernel for a lease, which it gives only where no descriptor and no mapping lets anybody write to
+// the file (fcntl(2), F_SETLEASE): one that got out of the sandbox would change a blob that is no copy
+// (CVE-2024-27297). Where leases are not to be had the answer is the same.
+func unopened(fd int) error {
+	if _, err := unix.FcntlInt(uintptr(fd), unix.F_SETLEASE, unix.F_RDLCK); err != nil {
+		return errOpen
+	}
+	if _, err := unix.FcntlInt(uintptr(fd), unix.F_SETLEASE, unix.F_UNLCK); err != nil {
+		return fmt.Errorf("give the lease back: %w", err)
+	}
+	return nil
+}
+
+// touched takes note of our own changes to a file that is to be copied after all.
+func touched(src int, st *unix.Stat_t) error {
+	var now unix.Stat_t
+	if err := unix.Fstat(src, &now); err != nil {
+		return fmt.Errorf("ingest: %w", err)
+	}
+	st.Ctim = now.Ctim
+	return nil
+}
+
+// adopted makes the file root's, so that no id of an analysis has any right to it, and reads it.
+func (h *harvest) adopted(into string, src int, st *unix.Stat_t) (sum string, err error) {
+	linked, err := lstatAt(int(h.opts.Ingest.Fd()), into)
+	if err != nil {
+		return "", fmt.Errorf("ingest: %w", err)
+	}
+	if identity(linked) != identity(st) {
+		return "", refuse(Changed, "was exchanged while it was read")
+	}
+	if err := unix.Fchown(src, 0, 0); err != nil {
+		return "", fmt.Errorf("ingest: own: %w", err)
+	}
+	if err := unix.Fchmod(src, 0o400); err != nil {
+		return "", fmt.Errorf("ingest: own: %w", err)
+	}
+	if err := unopened(src); err != nil {
+		return "", err
+	}
+	var now unix.Stat_t
+	if err := unix.Fstat(src, &now); err != nil {
+		return "", fmt.Errorf("ingest: %w", err)
+	}
+	if now.Size != st.Size || now.Mtim != st.Mtim || now.Nlink != 2 {
+		return "", refuse(Changed, "was written while it was read")
+	}
+	return h.copier.copy(h.ctx, src, &now, nil)
+}
+
+// part puts a copy in the place of a file that has names outside.
+func (o *owning) part(ctx context.Context, name string) error {
+	dir := o.walk.fd()
+	st, err := lstatAt(dir, name)
+	if err != nil {
+		return err
+	}
+	if kind(st) == unix.S_IFDIR {
+		return o.walk.enter(name, st)
+	}
+	if _, shared := o.names[identity(st)]; !shared || kind(st) != unix.S_IFREG {
+		return nil
+	}
+	src, err := openSame(dir, name, st, unix.O_RDONLY)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(src)
+	aside := ".own-" + rand.Text()
+	if err = o.copyTo(ctx, src, st, aside); err == nil {
+		err = unix.Renameat(dir, aside, dir, name)
+	}
+	if err != nil {
+		_ = unix.Unlinkat(dir, aside, 0) // the error that counts is the one before
+	}
+	return err
+}
+
+// copyTo copies an open file to a new one of the owner's in the current directory.
+func (o *owning) copyTo(ctx context.Context, src int, st *unix.Stat_t, name string) error {
+	fd, err := openat2(o.walk.fd(), name, unix.O_WRONLY|unix.O_CREAT|unix.O_EXCL|quiet, 0o600, beneath)
+	if err != nil {
+		return err
+	}
+	dst := os.NewFile(uintptr(fd), name)
+	defer dst.Close()
+	if _, err := o.copier.copy(ctx, src, st, dst); err != nil {
+		return err
+	}
+	if err := unix.Fchown(fd, o.owner.UID, o.owner.GID); err != nil {
+		return err
+	}
+	if err := unix.Fchmod(fd, o.mode(st)); err != nil {
+		return err
+	}
+	return dst.Close()
+}

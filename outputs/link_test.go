@@ -1,0 +1,107 @@
+package outputs
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// sameFile reports whether two paths are names of one inode.
+func sameFile(t *testing.T, a, b string) bool {
+	t.Helper()
+	one, err := os.Stat(a)
+	must(t, err)
+	other, err := os.Stat(b)
+	must(t, err)
+	return os.SameFile(one, other)
+}
+
+// A file of one name is taken without a copy and stays where it is; what would take more along is copied.
+func TestHarvestLinks(t *testing.T) {
+	dir := newTree(t)
+	write0(t, dir+"/one", "one")
+	write0(t, dir+"/sub/setid", "setid")
+	must(t, unix.Chmod(dir+"/sub/setid", 0o6755))
+	write0(t, dir+"/pair", "pair")
+	must(t, os.Link(dir+"/pair", dir+"/pair2"))
+	write0(t, dir+"/attributes", "attributes")
+	must(t, unix.Setxattr(dir+"/attributes", "user.x", []byte("1"), 0))
+	write0(t, dir+"/open", "open")
+	writer, err := os.OpenFile(dir+"/open", os.O_WRONLY, 0)
+	must(t, err)
+	defer writer.Close()
+	write0(t, dir+"/mapped", "mapped")
+	mapped, err := os.OpenFile(dir+"/mapped", os.O_RDWR, 0)
+	must(t, err)
+	memory, err := unix.Mmap(int(mapped.Fd()), 0, 6, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
+	must(t, errors.Join(err, mapped.Close()))
+	defer func() { must(t, unix.Munmap(memory)) }()
+	h := reap(t, dir, Options{Link: true})
+	h.only("one", "sub/setid", "pair", "pair2", "attributes", "open", "mapped")
+	for path, linked := range map[string]bool{"one": true, "sub/setid": true, "pair": false, "pair2": false, "attributes": false, "open": false, "mapped": false} {
+		into := filepath.Join(h.ingest, h.is(path, "").Ingest)
+		if got := sameFile(t, filepath.Join(dir, path), into); got != linked {
+			t.Errorf("%s is one file with its ingest file: %v, want %v", path, got, linked)
+		}
+		if info, err := os.Stat(into); linked && (err != nil || info.Mode() != 0o400) {
+			t.Errorf("%s is ingested with mode %v, %v", path, info.Mode(), err)
+		}
+	}
+	if e := h.is("sub/setid", ""); e.Mode != 0o755 {
+		t.Errorf("mode %o", e.Mode)
+	}
+}
+
+// On another file system everything is copied.
+func TestHarvestLinksNothingAcross(t *testing.T) {
+	dir := newTree(t)
+	write0(t, dir+"/a", "a")
+	write0(t, dir+"/b", "b")
+	shm, err := os.MkdirTemp("/dev/shm", "harvest-")
+	must(t, err)
+	defer os.RemoveAll(shm)
+	var got []Entry
+	_, err = Harvest(context.Background(), openDir(t, dir), Options{Link: true, Ingest: openDir(t, shm)}, func(e Entry) error {
+		got = append(got, e)
+		return nil
+	})
+	must(t, err)
+	if len(got) != 2 || got[0].Rejected != "" || got[1].Rejected != "" {
+		t.Errorf("%+v", got)
+	}
+}
+
+// A directory that is kept after all shares no file with the ingest directory, whatever its owner does to it.
+func TestOwnPartsFromTheIngest(t *testing.T) {
+	dir := newTree(t)
+	for _, path := range []string{"/a", "/sub/b", "/sub/deep/c"} {
+		write0(t, dir+path, path)
+	}
+	must(t, os.Link(dir+"/a", dir+"/a2"))
+	must(t, unix.Chmod(dir+"/sub/b", 0o750))
+	h := reap(t, dir, Options{Link: true})
+	b := filepath.Join(h.ingest, h.is("sub/b", "").Ingest)
+	must(t, Own(context.Background(), openDir(t, dir), os.Getuid(), os.Getgid()))
+	if sameFile(t, dir+"/sub/b", b) {
+		t.Error("the kept file is that of the ingest directory")
+	}
+	if !sameFile(t, dir+"/a", dir+"/a2") {
+		t.Error("names of one inode inside were parted")
+	}
+	must(t, os.WriteFile(dir+"/sub/b", []byte("changed"), 0))
+	if got, err := os.ReadFile(b); err != nil || string(got) != "/sub/b" {
+		t.Errorf("the ingest file holds %q, %v", got, err)
+	}
+	entries, err := os.ReadDir(dir + "/sub")
+	must(t, err)
+	for _, e := range entries {
+		if strings.HasPrefix(e.Name(), ".own-") {
+			t.Errorf("left: %s", e.Name())
+		}
+	}
+}
