@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"os/signal"
 	"os/user"
 	"path/filepath"
 	"strconv"
@@ -45,6 +46,11 @@ var theHost host
 
 func TestMain(m *testing.M) {
 	unix.Umask(0o022) // what a script makes must be readable by ids of a run
+	// A shell starts what it puts into the background with SIGINT ignored, and that is inherited; what is handled
+	// is not (execve(2)).
+	if signal.Ignored(os.Interrupt) {
+		signal.Notify(make(chan os.Signal, 1), os.Interrupt)
+	}
 	// What outlives its launcher becomes a child of this process and is found by orphans.
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
 		fail(err)
