@@ -61,7 +61,7 @@ func TestSettings(t *testing.T) {
 		"AppArmor off":             {files: map[string]string{appArmor: "0\n"}, hurt: true, judge: host.appArmor, status: OK},
 		"no AppArmor":              {hurt: true, judge: host.appArmor, status: OK, words: flags("restricts no")},
 		"no clone":                 {files: map[string]string{clone: "0\n"}, hurt: true, judge: host.unprivileged, status: Fail, words: flags("sysctl kernel.unprivileged_userns_clone=1")},
-		"no clone and root":        {files: map[string]string{clone: "0\n"}, hurt: true, admin: true, judge: host.unprivileged, status: OK},
+		"no clone and root":        {files: map[string]string{clone: "0\n"}, hurt: true, admin: true, judge: host.unprivileged, status: Fail},
 		"clone":                    {files: map[string]string{clone: "1\n"}, hurt: true, judge: host.unprivileged, status: OK},
 		"no switch":                {hurt: true, judge: host.unprivileged, status: OK, words: flags("no such switch")},
 		"no namespaces":            {files: map[string]string{namespaces: "0\n"}, admin: true, judge: host.maxNamespaces, status: Fail, words: flags("sysctl user.max_user_namespaces=")},

@@ -102,8 +102,8 @@ func (h host) unprivileged() Finding {
 	if value == "" {
 		f.Seen = "the kernel has no such switch"
 	}
-	if value == "0" && !h.admin {
-		return h.blamed(f, sandbox.UnprivilegedRemedy, "no run of an ordinary user can start")
+	if value == "0" {
+		return h.blamed(f, sandbox.UnprivilegedRemedy, "no run can start: root's supervisor is nobody on the host, too")
 	}
 	return f
 }

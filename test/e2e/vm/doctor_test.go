@@ -117,7 +117,7 @@ func TestDoctorCures(t *testing.T) {
 		r := ada.examine(false)
 		r.expect(t, "fail", "userns.unshare", "sysctl.unprivileged_userns_clone", "run.true")
 		r.expect(t, "skipped", "mount.proc")
-		root.examine(true)
+		root.examine(false).expect(t, "fail", "userns.nested", "sysctl.unprivileged_userns_clone", "run.true")
 		root.do("sh", "-c", r.of("userns.unshare").Command)
 		ada.examine(true)
 	})
