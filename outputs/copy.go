@@ -29,8 +29,8 @@ func newCopier() *copier {
 }
 
 // copy copies the file that st describes from src to the empty file dst and returns its digest. Without
-// dst it only reads. Holes stay holes. Exactly st.Size bytes are taken: a file that is longer or shorter, or whose inode was
-// touched meanwhile, is refused as changed.
+// dst it only reads. Holes stay holes. Exactly st.Size bytes are taken: a file that is longer or shorter, or
+// whose inode was touched meanwhile, is refused as changed.
 func (c *copier) copy(ctx context.Context, src int, st *unix.Stat_t, dst *os.File) (string, error) {
 	sum := sha256.New()
 	c.head = c.head[:min(st.Size, headBytes)]

@@ -202,8 +202,8 @@ func (i *Ingest) open(name string, names uint64) (*os.File, int64, error) {
 	return f, st.Size, nil
 }
 
-// known reports whether the store has a blob of this size at path that nobody can change under another name, and makes it look new, so that a
-// removal that goes by age leaves it alone.
+// known reports whether the store has a blob of this size at path that nobody can change under another name, and
+// makes it look new, so that a removal that goes by age leaves it alone.
 func (s *Store) known(path string, size int64) (bool, error) {
 	info, err := os.Lstat(path)
 	if errors.Is(err, fs.ErrNotExist) {
