@@ -64,6 +64,15 @@ func TestMediaType(t *testing.T) {
 		{"d.parquet", "PAR1", "application/vnd.apache.parquet"},
 		{"empty", "", unknownType},
 		{"bin", "\x00\x01\x02\x03", unknownType},
+		{"noext", `{"rows": [1, 2]}`, "text/plain"}, // told by parsing only
+		{"noext", "1,2\n3,4\n", "text/plain"},
+		{"noext", `{\rtf1\ansi}`, "text/rtf"},
+		{"noext", " <?xml version=\"1.0\"?><a/>", "text/xml"},
+		{"noext", "<svg xmlns=\"http://www.w3.org/2000/svg\"/>", "image/svg+xml"},
+		{"noext", "#!/bin/sh\n", "text/x-shellscript"},
+		{"noext", "gr\u00fc\u00df dich", "text/plain"},
+		{"split", strings.Repeat("x", headBytes-1) + "\u00fc"[:1], "text/plain"},
+		{"latin1", "gr\xfc\xdf dich", "text/plain"},
 		{"a/b.json", "{", "application/json"},
 	} {
 		if got := mediaType([]byte(tc.path), []byte(tc.head)); got != tc.want {

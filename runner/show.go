@@ -22,6 +22,19 @@ const resultVersion = 1
 
 // Show makes the result of a run in the catalog.
 func (r *Runner) Show(ctx context.Context, run catalog.Run) (Result, error) {
+	return r.show(ctx, run, func(Result) bool { return true })
+}
+
+// Summary is Show for a person: it lists up to so many outputs, and as many rejected entries where they come
+// among the first of all.
+func (r *Runner) Summary(ctx context.Context, run catalog.Run, most int64) (Result, error) {
+	return r.show(ctx, run, func(listed Result) bool {
+		return int64(len(listed.Outputs)) < min(most, run.OutputsTotal) || int64(len(listed.Rejected)) < min(most, run.RejectedTotal)
+	})
+}
+
+// show lists entries for as long as more says so, and never more than listingMax.
+func (r *Runner) show(ctx context.Context, run catalog.Run, more func(listed Result) bool) (Result, error) {
 	result, err := newResult(run)
 	if err != nil {
 		return result, err
@@ -33,7 +46,7 @@ func (r *Runner) Show(ctx context.Context, run catalog.Run) (Result, error) {
 	result.listEvents(events)
 	return result, r.Catalog.Outputs(ctx, run.Key, func(e outputs.Entry) bool {
 		result.list(e)
-		return len(result.Outputs)+len(result.Rejected) < listingMax
+		return len(result.Outputs)+len(result.Rejected) < listingMax && more(result)
 	})
 }
 

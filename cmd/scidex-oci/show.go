@@ -40,12 +40,16 @@ func runShow(ctx context.Context, p *program, h *house, from layers, name string
 	if err != nil {
 		return err
 	}
-	result, err := h.runner.Show(ctx, run)
+	if asJSON {
+		result, err := h.runner.Show(ctx, run)
+		if err != nil {
+			return err
+		}
+		return writeJSON(p.stdout, result)
+	}
+	result, err := h.runner.Summary(ctx, run, shownEntries)
 	if err != nil {
 		return err
-	}
-	if asJSON {
-		return writeJSON(p.stdout, result)
 	}
 	attempts, err := h.catalog.List(ctx, catalog.Filter{ID: run.ID})
 	if err != nil {
