@@ -218,4 +218,3 @@ func catalogs(t *testing.T, test func(t *testing.T, h *house)) {
 		t.Run(c.name, func(t *testing.T) { test(t, c.open(t)) })
 	}
 }
-

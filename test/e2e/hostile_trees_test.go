@@ -4,11 +4,17 @@ import (
 	"crypto/sha512"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"maps"
+	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // hostileTree is a program of testdata/trees, and what is to become of what it leaves.
@@ -219,6 +225,44 @@ func treeOfStayers(t *testing.T, h *house, r result) tree {
 		t.Errorf("the lure leads to %q", target)
 	}
 	return want
+}
+
+// TestStayersWorkOutside shows what they do where nobody kills them: each of them changes the tree after the program
+// has ended.
+func TestStayersWorkOutside(t *testing.T) {
+	dir := t.TempDir()
+	cmd := exec.Command("/usr/bin/python3", testdata(t, "trees/stays.py"), "/etc")
+	cmd.Dir = dir
+	var stdout strings.Builder
+	cmd.Stdout = &stdout
+	// Their standard output is a pipe that stays open: it is not waited for.
+	cmd.WaitDelay = time.Nanosecond
+	if err := cmd.Run(); err != nil && !errors.Is(err, exec.ErrWaitDelay) {
+		t.Fatal(err)
+	}
+	var pids []int
+	for _, word := range strings.Fields(stdout.String()) {
+		pid, err := strconv.Atoi(word)
+		if err != nil {
+			t.Fatal(err)
+		}
+		pids = append(pids, pid)
+		defer unix.Wait4(pid, nil, 0, nil) // this process is their parent now
+		defer unix.Kill(pid, unix.SIGKILL)
+	}
+	if len(pids) != 3 {
+		t.Fatalf("they said %q", stdout.String())
+	}
+	if err := unix.Kill(pids[0], unix.SIGCONT); err != nil {
+		t.Fatal(err)
+	}
+	until(t, patience, "the stopped process has swapped", func() bool { return exists(dir + "/went-on") && exists(dir + "/stopped-lure/file") })
+	swapped := func() bool { return exists(dir + "/swapped-lure/file") }
+	until(t, patience, "the other swaps to", swapped)
+	until(t, patience, "and fro", func() bool { return !swapped() })
+	size := func() int { return len(readFile(t, dir+"/log")) }
+	before := size()
+	until(t, patience, "the log changes", func() bool { return size() != before })
 }
 
 // TestStayersAreCut ends the run while they are at work: what they have written is partial.

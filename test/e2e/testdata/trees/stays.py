@@ -1,5 +1,6 @@
 """Leaves processes that would change the tree when they are read: a writer, a swapper, and a swapper that is
-stopped and knows what to do when it goes on. The argument is what they wait for."""
+stopped and knows what to do when it goes on. It says their process ids. The argument is where the lures lead; with
+another one it stays too."""
 
 import ctypes
 import os
@@ -14,6 +15,9 @@ AT_FDCWD, RENAME_EXCHANGE = -100, 2
 def exchange(one, other):
     if libc.renameat2(AT_FDCWD, one.encode(), AT_FDCWD, other.encode(), RENAME_EXCHANGE) != 0:
         raise OSError(ctypes.get_errno(), "renameat2")
+
+
+top = os.getcwd()
 
 
 def file(path, content):
@@ -40,30 +44,30 @@ def child(work):
 
 
 def stopped():
-    for name in sorted(os.listdir("/work/stopped")):
-        os.open("/work/stopped/" + name, os.O_RDONLY)  # and holds them
-    file("/work/ready-stopped", str(os.getpid()))
+    for name in sorted(os.listdir(top + "/stopped")):
+        os.open(top + "/stopped/" + name, os.O_RDONLY)  # and holds them
+    file(top + "/ready-stopped", str(os.getpid()))
     os.kill(os.getpid(), signal.SIGSTOP)
-    exchange("/work/stopped", "/work/stopped-lure")
-    file("/work/went-on", "")
+    exchange(top + "/stopped", top + "/stopped-lure")
+    file(top + "/went-on", "")
 
 
 def swapping():
-    exchange("/work/swapped", "/work/swapped-lure")
-    file("/work/ready-swapping", "")
+    exchange(top + "/swapped", top + "/swapped-lure")
+    file(top + "/ready-swapping", str(os.getpid()))
     while True:
-        exchange("/work/swapped", "/work/swapped-lure")
+        exchange(top + "/swapped", top + "/swapped-lure")
 
 
 def writing():
     ready = False
-    with open("/work/log", "ab", buffering=0) as f:
+    with open(top + "/log", "ab", buffering=0) as f:
         while True:
             f.write(b"0123456789abcde\n")
             if f.tell() >= 64 << 20:
                 f.truncate(0)
             if not ready:
-                file("/work/ready-writing", "")
+                file(top + "/ready-writing", str(os.getpid()))
                 ready = True
 
 
@@ -71,15 +75,15 @@ pair("stopped")
 pair("swapped")
 for work in stopped, swapping, writing:
     child(work)
+pids = []
 for name in "stopped", "swapping", "writing":
-    while not os.path.exists("ready-" + name):
+    while not os.path.exists("ready-" + name) or not open("ready-" + name).read():
         time.sleep(0.01)
-with open("ready-stopped") as f:
-    pid = f.read()
-while open(f"/proc/{pid}/stat").read().rsplit(")")[1].split()[0] != "T":
-    time.sleep(0.01)
-for name in "stopped", "swapping", "writing":
+    pids.append(open("ready-" + name).read())
     os.remove("ready-" + name)
+while open(f"/proc/{pids[0]}/stat").read().rsplit(")")[1].split()[0] != "T":
+    time.sleep(0.01)
+print(" ".join(pids), flush=True)
 print("ready", file=sys.stderr, flush=True)
 if len(sys.argv) > 2:  # to be ended
     time.sleep(1000000)
