@@ -256,7 +256,7 @@ func TestStayersWorkOutside(t *testing.T) {
 	if err := unix.Kill(pids[0], unix.SIGCONT); err != nil {
 		t.Fatal(err)
 	}
-	until(t, patience, "the stopped process has swapped", func() bool { return exists(dir + "/went-on") && exists(dir + "/stopped-lure/file") })
+	until(t, patience, "the stopped process has swapped", func() bool { return exists(dir+"/went-on") && exists(dir+"/stopped-lure/file") })
 	swapped := func() bool { return exists(dir + "/swapped-lure/file") }
 	until(t, patience, "the other swaps to", swapped)
 	until(t, patience, "and fro", func() bool { return !swapped() })
