@@ -1,5 +1,11 @@
 package outputs
 
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
 // The default bounds of a walk.
 const (
 	DefaultMaxEntries = 100_000
@@ -7,6 +13,9 @@ const (
 	DefaultMaxDepth   = 256
 	DefaultMaxPath    = 4096
 )
+
+// aCentury is as long as MaxTime gets, in seconds: a time.Duration ends after less than three.
+const aCentury = 100 * 365 * 24 * 3600
 
 // Bounds limit what is taken from a tree. A zero field means its default.
 type Bounds struct {
@@ -18,6 +27,10 @@ type Bounds struct {
 	MaxDepth int
 	// MaxPath is the length of a path in bytes.
 	MaxPath int
+	// MaxTime is how long a harvest may take; other walks do not look at it. By default it is an hour, a second for
+	// every 16 MiB of MaxBytes and one for every 1,000 of MaxEntries: far more than a slow disk needs, and an end for
+	// a file system that does not answer or a file that is all hole.
+	MaxTime time.Duration
 }
 
 func (b Bounds) withDefaults() Bounds {
@@ -33,5 +46,15 @@ func (b Bounds) withDefaults() Bounds {
 	if b.MaxPath == 0 {
 		b.MaxPath = DefaultMaxPath
 	}
+	if b.MaxTime == 0 {
+		seconds := 3600 + b.MaxBytes>>24 + b.MaxEntries/1000
+		b.MaxTime = time.Duration(min(seconds, aCentury)) * time.Second
+	}
 	return b
+}
+
+// timed ends when the harvest has taken as long as it may; its cause then says so.
+func (b Bounds) timed(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeoutCause(ctx, b.MaxTime, fmt.Errorf(
+		"it took longer than %v, which is what bounds of %d bytes and %d entries give it", b.MaxTime, b.MaxBytes, b.MaxEntries))
 }

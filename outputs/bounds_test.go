@@ -1,12 +1,62 @@
 package outputs
 
 import (
+	"context"
+	"errors"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 )
+
+// TestHarvestEndsInTime harvests by a clock that stands still but where the test sleeps.
+func TestHarvestEndsInTime(t *testing.T) {
+	for _, c := range []struct {
+		bounds Bounds
+		limit  time.Duration
+	}{
+		{Bounds{MaxTime: time.Minute}, time.Minute},
+		{Bounds{MaxBytes: 160 << 20, MaxEntries: 5000}, time.Hour + 15*time.Second},
+		{Bounds{}, time.Hour + (64+100)*time.Second},
+		{Bounds{MaxBytes: math.MaxInt64, MaxEntries: math.MaxInt64}, aCentury * time.Second},
+	} {
+		for late, took := range map[bool]time.Duration{false: c.limit - time.Nanosecond, true: c.limit} {
+			dir, ingest := newTree(t), openDir(t, t.TempDir())
+			manyFiles(t, dir, 3)
+			work, seen := openDir(t, dir), 0
+			synctest.Test(t, func(t *testing.T) {
+				_, err := Harvest(t.Context(), work, Options{Bounds: c.bounds, Ingest: ingest}, func(Entry) error {
+					if seen++; seen == 2 {
+						time.Sleep(took)
+						synctest.Wait()
+					}
+					return nil
+				})
+				if late != (err != nil && strings.Contains(err.Error(), "harvest: it took longer than "+c.limit.String())) {
+					t.Errorf("after %v of %v: %v", took, c.limit, err)
+				}
+			})
+			if want := map[bool]int{false: 3, true: 2}[late]; seen != want {
+				t.Errorf("%d entries after %v, want %d", seen, took, want)
+			}
+		}
+	}
+}
+
+// TestHarvestSaysWhyItEnded: who ends it himself is told that, and not that it took long.
+func TestHarvestSaysWhyItEnded(t *testing.T) {
+	dir := newTree(t)
+	manyFiles(t, dir, 3)
+	ctx, cancel := context.WithCancel(t.Context())
+	_, err := Harvest(ctx, openDir(t, dir), Options{Ingest: openDir(t, t.TempDir())}, func(Entry) error { cancel(); return nil })
+	if !errors.Is(err, context.Canceled) || strings.Contains(err.Error(), "longer") {
+		t.Error(err)
+	}
+}
 
 func TestHarvestSparseFile(t *testing.T) {
 	dir := newTree(t)

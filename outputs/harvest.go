@@ -50,8 +50,8 @@ type Totals struct {
 // directory's own; names of an inode with several names come when the last of them is found.
 //
 // A bound that is passed, an unreadable file, a lost race is an entry with a reason and no error. An
-// error of Harvest means that the harvest is incomplete: of ctx, of yield, of a full disk, of the
-// ingest directory. The ingest directory may then hold copies that no entry names.
+// error of Harvest means that the harvest is incomplete: of ctx, of MaxTime, of yield, of a full disk, of
+// the ingest directory. The ingest directory may then hold copies that no entry names.
 func Harvest(ctx context.Context, work *os.File, opts Options, yield func(Entry) error) (Totals, error) {
 	exclude, err := compile(opts.Exclude)
 	if err != nil {
@@ -63,16 +63,22 @@ func Harvest(ctx context.Context, work *os.File, opts Options, yield func(Entry)
 	}
 	defer w.close()
 	defer runtime.KeepAlive(opts.Ingest)
+	bounds := opts.withDefaults()
+	ctx, cancel := bounds.timed(ctx)
+	defer cancel()
 	h := &harvest{
 		ctx: ctx, opts: opts, yield: yield, exclude: exclude,
 		copier: newCopier(), links: make(map[fileID]*linked),
 	}
-	h.survey = survey{walk: w, bounds: opts.withDefaults(), pass: h.passes, skip: h.excludes, take: h, record: h.reject, special: special}
+	h.survey = survey{walk: w, bounds: bounds, pass: h.passes, skip: h.excludes, take: h, record: h.reject, special: special}
 	err = h.run(ctx)
 	if err == nil {
 		err = h.leftLinks()
 	}
 	h.totals.Entries = h.entries
+	if ended := ctx.Err(); ended != nil && errors.Is(err, ended) {
+		err = context.Cause(ctx)
+	}
 	if err != nil {
 		return h.totals, fmt.Errorf("harvest: %w", err)
 	}

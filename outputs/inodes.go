@@ -11,3 +11,15 @@ func (s inodes) add(id fileID) bool {
 	s[block] = before | bit
 	return before&bit == 0
 }
+
+func (s inodes) has(id fileID) bool {
+	return s[fileID{id.dev, id.ino / 64}]&(1<<(id.ino%64)) != 0
+}
+
+// remove takes one out that is in.
+func (s inodes) remove(id fileID) {
+	block := fileID{id.dev, id.ino / 64}
+	if s[block] &^= 1 << (id.ino % 64); s[block] == 0 {
+		delete(s, block)
+	}
+}

@@ -20,7 +20,7 @@ func Own(ctx context.Context, dir *os.File, uid, gid int) error {
 		return fmt.Errorf("own: %w", err)
 	}
 	defer w.close()
-	o := &owning{walk: w, owner: Owner{uid, gid}, mode: keptMode, names: make(map[fileID]uint64)}
+	o := newOwning(w, Owner{uid, gid}, keptMode)
 	if err := o.run(ctx, o.entry); err != nil {
 		return fmt.Errorf("own: %w", err)
 	}
@@ -45,7 +45,7 @@ func Protect(ctx context.Context, dir *os.File) error {
 		return fmt.Errorf("protect: %w", err)
 	}
 	defer w.close()
-	o := &owning{walk: w, owner: Owner{os.Geteuid(), os.Getegid()}, mode: readOnlyMode, names: make(map[fileID]uint64)}
+	o := newOwning(w, Owner{os.Geteuid(), os.Getegid()}, readOnlyMode)
 	if err := o.run(ctx, o.entry); err != nil {
 		return fmt.Errorf("protect: %w", err)
 	}
@@ -62,9 +62,16 @@ type owning struct {
 	walk  *walk
 	owner Owner
 	mode  func(*unix.Stat_t) uint32
-	names map[fileID]uint64 // names that are still to be found of inodes that have several
+	// once are the inodes of two names of which one was found, and names how many are still to be found of those that
+	// have more. After a harvest that failed each file can have a second one, that of its blob.
+	once  inodes
+	names map[fileID]uint64
 	// copier is of the second walk, which parts files from their names outside.
 	copier *copier
+}
+
+func newOwning(w *walk, owner Owner, mode func(*unix.Stat_t) uint32) *owning {
+	return &owning{walk: w, owner: owner, mode: mode, once: make(inodes), names: make(map[fileID]uint64)}
 }
 
 func (o *owning) run(ctx context.Context, entry func(name string) error) error {
@@ -121,6 +128,13 @@ func (o *owning) inside(st *unix.Stat_t) bool {
 		return true
 	}
 	id := identity(st)
+	if st.Nlink == 2 {
+		if o.once.add(id) {
+			return false
+		}
+		o.once.remove(id)
+		return true
+	}
 	left, seen := o.names[id]
 	if !seen {
 		left = uint64(st.Nlink)
@@ -134,7 +148,13 @@ func (o *owning) inside(st *unix.Stat_t) bool {
 }
 
 // shared reports, after the first walk, whether there are files with names outside.
-func (o *owning) shared() bool { return len(o.names) > 0 }
+func (o *owning) shared() bool { return len(o.once) > 0 || len(o.names) > 0 }
+
+// outside reports, after the first walk, whether a file has names outside.
+func (o *owning) outside(st *unix.Stat_t) bool {
+	_, several := o.names[identity(st)]
+	return several || o.once.has(identity(st))
+}
 
 func keptMode(st *unix.Stat_t) uint32 {
 	if kind(st) == unix.S_IFDIR {

@@ -115,7 +115,7 @@ func (o *owning) part(ctx context.Context, name string) error {
 	if kind(st) == unix.S_IFDIR {
 		return o.walk.enter(name, st)
 	}
-	if _, shared := o.names[identity(st)]; !shared || kind(st) != unix.S_IFREG {
+	if kind(st) != unix.S_IFREG || !o.outside(st) {
 		return nil
 	}
 	src, err := openSame(dir, name, st, unix.O_RDONLY)

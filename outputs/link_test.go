@@ -105,3 +105,49 @@ func TestOwnPartsFromTheIngest(t *testing.T) {
 		}
 	}
 }
+
+// Files of two names, one of them outside, are told from those of which both are inside, whatever number of names
+// they have.
+func TestOwnPartsByNames(t *testing.T) {
+	dir, outside := newTree(t), t.TempDir()
+	for name, at := range map[string][]string{
+		"two inside": {"/d/1"}, "three inside": {"/1", "/d/2"}, "one outside": {"O/a"}, "two outside": {"O/b", "O/c"}, "one of three outside": {"/d/3", "O/d"},
+	} {
+		write0(t, dir+"/d/"+name, name)
+		for _, to := range at {
+			if to, out := strings.CutPrefix(to, "O"); out {
+				must(t, os.Link(dir+"/d/"+name, outside+to))
+			} else {
+				must(t, os.Link(dir+"/d/"+name, dir+to))
+			}
+		}
+	}
+	must(t, Own(context.Background(), openDir(t, dir), os.Getuid(), os.Getgid()))
+	for name, want := range map[string]uint64{"two inside": 2, "three inside": 3, "one outside": 1, "two outside": 1, "one of three outside": 1} {
+		var st unix.Stat_t
+		must(t, unix.Stat(dir+"/d/"+name, &st))
+		if content, err := os.ReadFile(dir + "/d/" + name); st.Nlink != want || string(content) != name || err != nil {
+			t.Errorf("%s has %d names and holds %q (%v), want %d", name, st.Nlink, content, err, want)
+		}
+	}
+}
+
+// TestOwnIsFrugal keeps a tree in which every file has a name outside: what is remembered of a million must be small.
+func TestOwnIsFrugal(t *testing.T) {
+	const n = 4096
+	dir, outside := newTree(t), t.TempDir()
+	manyFiles(t, dir, n)
+	entries, err := os.ReadDir(dir)
+	must(t, err)
+	for _, e := range entries {
+		must(t, os.Link(dir+"/"+e.Name(), outside+"/"+e.Name()))
+	}
+	w, err := newWalk(openDir(t, dir))
+	must(t, err)
+	defer w.close()
+	o := newOwning(w, Owner{os.Getuid(), os.Getgid()}, keptMode)
+	must(t, o.run(context.Background(), o.entry))
+	if !o.shared() || len(o.once) > n/8 || len(o.names) > 0 {
+		t.Errorf("%d and %d entries for %d files", len(o.once), len(o.names), n)
+	}
+}

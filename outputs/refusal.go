@@ -30,7 +30,9 @@ func asRefusal(err error) error {
 	switch errno {
 	case unix.EMFILE, unix.ENFILE, unix.ENOMEM, unix.ENOSYS, unix.EBADF:
 		return err
-	case unix.ENOENT, unix.ENOTDIR, unix.ELOOP, unix.ESTALE, unix.EAGAIN:
+	case unix.EAGAIN: // also from a lease of somebody outside (fcntl(2), F_SETLEASE)
+		return refuse(Changed, "exchanged, removed or held by another process during the harvest (EAGAIN)")
+	case unix.ENOENT, unix.ENOTDIR, unix.ELOOP, unix.ESTALE:
 		return refuse(Changed, "exchanged or removed during the harvest (%s)", unix.ErrnoName(errno))
 	case unix.EXDEV:
 		return refuse(Unreadable, "another file system is mounted here (EXDEV)")

@@ -235,7 +235,7 @@ func (h *house) collectOwed() (ids []string) {
 // Whatever a hook does to its copies, the blobs are what they were.
 func TestPostProcessTampers(t *testing.T) {
 	h := newHouse(t)
-	h.hook(`cd "$SCIDEX_OUTPUT_DIR"; chmod -R u+w .; echo changed >file; rm other; ln -s /etc/passwd other
+	h.hook(`cd "$SCIDEX_OUTPUT_DIR"; chmod -R u+w .; truncate -s 1 file; echo changed >file; rm other; ln -s /etc/passwd other
 mkdir -p more/deep; echo x >more/deep/file; chmod 0 more; cat file >&2`)
 	r := h.start("--id", h.id("tampers"), "--post-process", "./hook.sh", "--", "sh", "-c", "echo content >file; echo another >other")
 	r.expect(t, "complete", "exit", 0)

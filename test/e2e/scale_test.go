@@ -43,7 +43,7 @@ func TestScale(t *testing.T) {
 	n := scaleFiles()
 	pipes := n / 10
 	id, r := h.id("many"), result{}
-	h.fillInBoundedMemory(id, n, &r)
+	h.fillInBoundedMemory(leaving{id: id, program: fill, n: n, blobs: n}, &r)
 	r.expect(t, "complete", "exit", 0)
 	if r.OutputsTotal != int64(n) || r.RejectedTotal != int64(pipes) || !r.ListingTruncated || len(r.Outputs)+len(r.Rejected) != 10_000 {
 		t.Errorf("totals %d and %d, %d and %d listed, truncated: %v", r.OutputsTotal, r.RejectedTotal, len(r.Outputs), len(r.Rejected), r.ListingTruncated)
@@ -69,13 +69,19 @@ func TestScale(t *testing.T) {
 	}
 }
 
-// fillInBoundedMemory runs fill. The supervisor is looked at when it has harvested everything and the commit
+// leaving is a run of a program that leaves as many files as its argument says.
+type leaving struct {
+	id, program string
+	n, blobs    int // its argument, and how many different files it leaves
+}
+
+// fillInBoundedMemory runs it. The supervisor is looked at when it has harvested everything and the commit
 // waits for a lock, the launcher when it has made the result and waits for somebody to read it.
-func (h *house) fillInBoundedMemory(id string, n int, r *result) {
+func (h *house) fillInBoundedMemory(f leaving, r *result) {
 	t, end := h.t, h.flag()
-	h.write("fill.py", fill, 0o644)
-	script := fmt.Sprintf("python3 /inputs/fill.py %d && echo ready >&2; %s", n, awaited)
-	cmd := exec.CommandContext(t.Context(), theHost.bin, append(flags("run", "--json", "--id", id, "--work-files=1000000", "--timeout=1h",
+	h.write("fill.py", f.program, 0o644)
+	script := fmt.Sprintf("python3 /inputs/fill.py %d && echo ready >&2; %s", f.n, awaited)
+	cmd := exec.CommandContext(t.Context(), theHost.bin, append(flags("run", "--json", "--id", f.id, "--work-files=2000000", "--timeout=1h",
 		"--data=none", "--docs=none", "--input", h.path("fill.py"), "--input", end.input()), shell(script)...)...)
 	cmd.Dir, cmd.Env = h.dir, h.env
 	stdout, err := cmd.StdoutPipe()
@@ -96,7 +102,7 @@ func (h *house) fillInBoundedMemory(id string, n int, r *result) {
 	supervisor := (&flooding{cmd: cmd}).supervisor(t)
 	release := h.lockCatalog()
 	end.raise()
-	until(t, time.Hour, "all files are published", func() bool { return h.blobs() >= n })
+	until(t, time.Hour, "all files are published", func() bool { return h.blobs() >= f.blobs })
 	boundedMemory(t, "supervisor", supervisor)
 	release()
 	first := make([]byte, 1)
