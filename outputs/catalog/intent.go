@@ -3,7 +3,6 @@ package catalog
 import (
 	"errors"
 	"fmt"
-	"strings"
 	"unicode/utf8"
 )
 
@@ -38,26 +37,4 @@ func (r Run) ValidateEnd() error {
 		}
 	}
 	return nil
-}
-
-// MostIDs is how many ids that begin with a prefix OneID needs.
-const MostIDs = shown + 1
-
-// shown is how many ids an ambiguous prefix is answered with.
-const shown = 5
-
-// OneID returns the one id that is prefix or begins with it, of the first MostIDs ids that do, in order. It returns
-// ErrNotFound, or ErrAmbiguous with some of the ids.
-func OneID(prefix string, ids []string) (string, error) {
-	switch {
-	case len(ids) == 0:
-		return "", ErrNotFound
-	case ids[0] == prefix || len(ids) == 1: // a prefix sorts before all that begin with it
-		return ids[0], nil
-	}
-	more := ""
-	if len(ids) > shown {
-		ids, more = ids[:shown], " and more"
-	}
-	return "", fmt.Errorf("%w: it begins %s%s", ErrAmbiguous, strings.Join(ids, ", "), more)
 }
