@@ -15,8 +15,9 @@ func (r Run) ValidateIntent() error {
 		return errors.New("attempts count from 1")
 	case r.CreatedAt.IsZero():
 		return errors.New("the time of creation is missing")
-	case r.State.Final():
-		return fmt.Errorf("state %q is final; only a commit ends a run", r.State)
+	}
+	if _, err := Created(r); err != nil {
+		return err
 	}
 	for key, value := range r.Labels {
 		if !utf8.ValidString(key) || !utf8.ValidString(value) {
@@ -28,9 +29,6 @@ func (r Run) ValidateIntent() error {
 
 // ValidateEnd returns why Commit cannot keep r, or nil, as far as that can be told without a database.
 func (r Run) ValidateEnd() error {
-	if !r.State.Final() {
-		return fmt.Errorf("state %q is not final", r.State)
-	}
 	for i, event := range r.Events {
 		if err := event.Validate(); err != nil {
 			return fmt.Errorf("event %d: %w", i+1, err)

@@ -29,8 +29,15 @@ func (c *Catalog) commit(ctx context.Context, run catalog.Run, next func() (outp
 		return err
 	}
 	err := c.writePatiently(ctx, func(ctx context.Context, tx pgx.Tx) error {
-		ended, err := hasEnded(ctx, tx, run)
-		if err != nil || ended {
+		was, err := standing(ctx, tx, run.Key)
+		if err != nil {
+			return err
+		}
+		if was.State.Final() {
+			return sameEnd(ctx, tx, run)
+		}
+		move, err := catalog.Ended(was, run)
+		if err != nil {
 			return err
 		}
 		counted, err := insertEntries(ctx, tx, run.Key, next)
@@ -43,7 +50,7 @@ func (c *Catalog) commit(ctx context.Context, run catalog.Run, next func() (outp
 		if err := insertEvents(ctx, tx, run); err != nil {
 			return err
 		}
-		return end(ctx, tx, run, counted)
+		return end(ctx, tx, run, move, counted)
 	})
 	var unknown *outcomeUnknown
 	if errors.As(err, &unknown) {
@@ -57,9 +64,12 @@ func (c *Catalog) commit(ctx context.Context, run catalog.Run, next func() (outp
 func (c *Catalog) look(ctx context.Context, run catalog.Run, unknown *outcomeUnknown) error {
 	var ended bool
 	err := retry(ctx, c.patience, func() error {
-		return c.write(ctx, func(ctx context.Context, tx pgx.Tx) (err error) {
-			ended, err = hasEnded(ctx, tx, run)
-			return err
+		return c.write(ctx, func(ctx context.Context, tx pgx.Tx) error {
+			was, err := standing(ctx, tx, run.Key)
+			if ended = was.State.Final(); err != nil || !ended {
+				return err
+			}
+			return sameEnd(ctx, tx, run)
 		})
 	})
 	switch {
@@ -74,14 +84,14 @@ func (c *Catalog) look(ctx context.Context, run catalog.Run, unknown *outcomeUnk
 }
 
 // end writes what is known of a run only when it is over.
-func end(ctx context.Context, tx pgx.Tx, run catalog.Run, counted row.Totals) error {
+func end(ctx context.Context, tx pgx.Tx, run catalog.Run, move catalog.Move, counted row.Totals) error {
 	_, err := tx.Exec(ctx, `UPDATE scidex_oci.analysis_run
 		SET state = $3, reason = $4, message = $5, exit_code = $6, signal = $7,
 			started_at = coalesce($8, started_at), finished_at = $9,
 			place = coalesce($10::json, place), report = coalesce($11::json, report),
 			outputs_total = $12, rejected_total = $13, outputs_removed_at = coalesce($14, outputs_removed_at)
 		WHERE id = $1 AND attempt = $2`,
-		run.ID, run.Attempt, string(run.State), orNull(run.Reason), orNull(run.Message), run.ExitCode, orNull(run.Signal),
+		run.ID, run.Attempt, string(move.State()), orNull(run.Reason), orNull(run.Message), run.ExitCode, orNull(run.Signal),
 		moment(run.StartedAt), moment(run.FinishedAt), jsonOrNull(run.Place), jsonOrNull(run.Report),
 		counted.Outputs, counted.Rejected, moment(run.OutputsRemovedAt))
 	return err

@@ -27,8 +27,15 @@ func (c *Catalog) commit(ctx context.Context, run catalog.Run, next func() (outp
 	}
 	cancelled := ctx.Err
 	return c.write(ctx, func(ctx context.Context, tx *sql.Conn) error {
-		ended, err := hasEnded(ctx, tx, run)
-		if err != nil || ended {
+		was, err := standing(ctx, tx, run.Key)
+		if err != nil {
+			return err
+		}
+		if was.State.Final() {
+			return sameEnd(ctx, tx, run)
+		}
+		move, err := catalog.Ended(was, run)
+		if err != nil {
 			return err
 		}
 		counted, err := insertEntries(ctx, tx, run.Key, func() (outputs.Entry, error) {
@@ -46,19 +53,19 @@ func (c *Catalog) commit(ctx context.Context, run catalog.Run, next func() (outp
 		if err := insertEvents(ctx, tx, run); err != nil {
 			return err
 		}
-		return end(ctx, tx, run, counted)
+		return end(ctx, tx, run, move, counted)
 	})
 }
 
 // end writes what is known of a run only when it is over.
-func end(ctx context.Context, tx *sql.Conn, run catalog.Run, counted row.Totals) error {
+func end(ctx context.Context, tx *sql.Conn, run catalog.Run, move catalog.Move, counted row.Totals) error {
 	_, err := tx.ExecContext(ctx, `UPDATE analysis_run
 		SET state = ?, reason = ?, message = ?, exit_code = ?, signal = ?,
 			started_at = coalesce(?, started_at), finished_at = ?,
 			place = coalesce(?, place), report = coalesce(?, report),
 			outputs_total = ?, rejected_total = ?, outputs_removed_at = coalesce(?, outputs_removed_at)
 		WHERE id = ? AND attempt = ?`,
-		string(run.State), orNull(run.Reason), orNull(run.Message), run.ExitCode, orNull(run.Signal),
+		string(move.State()), orNull(run.Reason), orNull(run.Message), run.ExitCode, orNull(run.Signal),
 		timeText(run.StartedAt), timeText(run.FinishedAt),
 		jsonOrNull(run.Place), jsonOrNull(run.Report),
 		counted.Outputs, counted.Rejected, timeText(run.OutputsRemovedAt),
