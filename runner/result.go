@@ -28,7 +28,7 @@ const (
 	ReasonHarvest        Reason = "harvest"
 	ReasonCommit         Reason = "commit"
 	ReasonExport         Reason = "export"
-	ReasonPostProcess    Reason = "post_process"
+	ReasonPostProcess    Reason = catalog.ReasonHookOwed
 	ReasonSandbox        Reason = "sandbox"
 	ReasonRequest        Reason = "request"
 )

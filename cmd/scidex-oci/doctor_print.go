@@ -45,17 +45,9 @@ func (l findingLines) more(word, text string) {
 	}
 }
 
-// word is a status in a column of its own.
+// word is a status in a column of its own, as wide as the longest.
 func (l findingLines) word(s doctor.Status) string {
-	const width = 7 // of the longest
-	switch s {
-	case doctor.OK:
-		return l.palette.paint("32", fmt.Sprintf("%-*s", width, "ok"))
-	case doctor.Fail:
-		return l.palette.paint("31", fmt.Sprintf("%-*s", width, "FAIL"))
-	case doctor.Warn, doctor.Skipped:
-	}
-	return l.palette.yellow(fmt.Sprintf("%-*s", width, escape(string(s))))
+	return l.palette.outcome(string(s), string(doctor.OK), string(doctor.Fail), 7)
 }
 
 // summary says what it comes to for runs.

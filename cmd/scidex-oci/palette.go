@@ -1,7 +1,9 @@
 package main
 
 import (
+	"fmt"
 	"os"
+	"strings"
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 )
@@ -23,6 +25,18 @@ func (p palette) paint(code, text string) string {
 
 func (p palette) bold(text string) string   { return p.paint("1", text) }
 func (p palette) yellow(text string) string { return p.paint("33", text) }
+
+// outcome shows a word of a report in a column of its own: the good one in green, the bad one in red and capitals,
+// any other in yellow.
+func (p palette) outcome(word, good, bad string, width int) string {
+	switch word {
+	case good:
+		return p.paint("32", fmt.Sprintf("%-*s", width, word))
+	case bad:
+		return p.paint("31", fmt.Sprintf("%-*s", width, strings.ToUpper(word)))
+	}
+	return p.yellow(fmt.Sprintf("%-*s", width, escape(word)))
+}
 
 // state colours text by how a run ended.
 func (p palette) state(state catalog.State, text string) string {

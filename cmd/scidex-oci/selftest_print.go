@@ -50,17 +50,9 @@ func (l checkLines) check(c selftest.Check) {
 	fmt.Fprintf(l.w, "%s  %-12s %s: %s\n", l.word(c.Result), escape(c.Check), escape(c.Target), escape(detail))
 }
 
-// word is a result in a column of its own.
+// word is a result in a column of its own, as wide as the longest.
 func (l checkLines) word(result selftest.Result) string {
-	const width = 12 // of the longest
-	switch result {
-	case selftest.Pass:
-		return l.palette.paint("32", fmt.Sprintf("%-*s", width, "pass"))
-	case selftest.Fail:
-		return l.palette.paint("31", fmt.Sprintf("%-*s", width, "FAIL"))
-	case selftest.Inconclusive, selftest.Accepted:
-	}
-	return l.palette.yellow(fmt.Sprintf("%-*s", width, escape(string(result))))
+	return l.palette.outcome(string(result), string(selftest.Pass), string(selftest.Fail), 12)
 }
 
 // end prints the notes and what it comes to.

@@ -180,6 +180,23 @@ func TestPalette(t *testing.T) {
 	}
 }
 
+func TestPaletteOutcome(t *testing.T) {
+	tests := []struct{ word, want string }{
+		{"ok", "\x1b[32mok    \x1b[0m"},
+		{"fail", "\x1b[31mFAIL  \x1b[0m"},
+		{"warn", "\x1b[33mwarn  \x1b[0m"},
+		{"\x1b[2J", "\x1b[33m" + fmt.Sprintf("%-6s", escape("\x1b[2J")) + "\x1b[0m"},
+	}
+	for _, test := range tests {
+		if got := (palette{on: true}).outcome(test.word, "ok", "fail", 6); got != test.want {
+			t.Errorf("%q: got %q, want %q", test.word, got, test.want)
+		}
+	}
+	if got := (palette{}).outcome("fail", "ok", "fail", 6); got != "FAIL  " {
+		t.Errorf("plain: %q", got)
+	}
+}
+
 func TestWriteJSON(t *testing.T) {
 	var got bytes.Buffer
 	if err := writeJSON(&got, map[string]string{"a": "\x1b\x7f\u009b\u202e<&>é\n"}); err != nil {

@@ -48,23 +48,6 @@ var (
 	ErrEnded = errors.New("ended already, with another outcome")
 )
 
-// State of a run. The state machine is drawn in docs/ARCHITECTURE.md.
-type State string
-
-// The states; queued and running are not final.
-const (
-	Queued   State = "queued"
-	Running  State = "running"
-	Complete State = "complete"
-	Failed   State = "failed"
-	Canceled State = "canceled"
-	Error    State = "error"
-	Lost     State = "lost"
-)
-
-// Final reports whether the run has ended.
-func (s State) Final() bool { return s != Queued && s != Running }
-
 // Key names one run: the attempt-th execution (from 1) of an analysis.
 type Key struct {
 	ID      string
@@ -132,14 +115,15 @@ type FoundOutput struct {
 }
 
 // Catalog is the database of runs and outputs. All methods may be used by several goroutines, and
-// several processes may use one database.
+// several processes may use one database. Create, Update, Commit and Amend return ErrTransition for a change of state
+// that the machine (state.go) does not have, and leave the run as it is.
 type Catalog interface {
 	// Create writes the intent row before the first side effect of a run: state running (or queued).
 	// Attempt and CreatedAt must be set. It returns ErrExists where id and attempt are taken.
 	Create(ctx context.Context, run Run) error
 	// Update replaces State, Place and StartedAt of a run that has not ended; an empty Place or
-	// StartedAt leaves what is there, and a final State is refused: only Commit ends a run. A run that
-	// has ended is left alone and ErrNotFound is returned.
+	// StartedAt leaves what is there. Only Commit ends a run: one that has ended is left alone and ErrNotFound
+	// is returned.
 	Update(ctx context.Context, run Run) error
 	// Commit writes the final state of a run, its events and all its outputs in one transaction. An event
 	// that is not valid (Event.Validate) is refused before anything is written. Commit is idempotent

@@ -47,3 +47,25 @@ func (n Name) String() string {
 		return n.ID + "@" + strconv.Itoa(n.Attempt)
 	}
 }
+
+// shown is how many ids an ambiguous name is answered with.
+const shown = 5
+
+// Key resolves the ID, whole or its beginning, by beginWith, which returns up to limit ids that begin with prefix, in
+// order. It returns ErrNotFound, or ErrAmbiguous with some of the ids.
+func (n Name) Key(beginWith func(prefix string, limit int) ([]string, error)) (Key, error) {
+	ids, err := beginWith(n.ID, shown+1)
+	switch {
+	case err != nil:
+		return Key{}, err
+	case len(ids) == 0:
+		return Key{}, ErrNotFound
+	case ids[0] == n.ID || len(ids) == 1: // a prefix sorts before all that begin with it
+		return Key{ID: ids[0], Attempt: n.Attempt}, nil
+	}
+	more := ""
+	if len(ids) > shown {
+		ids, more = ids[:shown], " and more"
+	}
+	return Key{}, fmt.Errorf("%w: it begins %s%s", ErrAmbiguous, strings.Join(ids, ", "), more)
+}

@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"errors"
+	"strings"
 	"testing"
 )
 
@@ -40,6 +41,40 @@ func TestParseName(t *testing.T) {
 			}
 			if got != tt.want {
 				t.Errorf("ParseName(%q) = %+v, want %+v", tt.text, got, tt.want)
+			}
+		})
+	}
+}
+
+func TestNameKey(t *testing.T) {
+	broken := errors.New("broken")
+	tests := []struct {
+		name string
+		ids  []string
+		err  error
+		want Key
+		says error
+	}{
+		{"none", nil, nil, Key{}, ErrNotFound},
+		{"one that begins so", []string{"abc"}, nil, Key{"abc", 2}, nil},
+		{"spelled out beside longer ones", []string{"ab", "abc", "abd"}, nil, Key{"ab", 2}, nil},
+		{"several", []string{"abc", "abd"}, nil, Key{}, ErrAmbiguous},
+		{"more than are shown", []string{"ab1", "ab2", "ab3", "ab4", "ab5", "ab6"}, nil, Key{}, ErrAmbiguous},
+		{"no answer", nil, broken, Key{}, broken},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			got, err := Name{ID: "ab", Attempt: 2}.Key(func(prefix string, limit int) ([]string, error) {
+				if prefix != "ab" || limit != 6 {
+					t.Errorf("asked for %d that begin with %q", limit, prefix)
+				}
+				return tt.ids, tt.err
+			})
+			if got != tt.want || !errors.Is(err, tt.says) {
+				t.Errorf("Key = %+v, %v, want %+v, %v", got, err, tt.want, tt.says)
+			}
+			if len(tt.ids) == 6 && (!strings.HasSuffix(err.Error(), "ab5 and more")) {
+				t.Errorf("the error %q names not five of more", err)
 			}
 		})
 	}

@@ -18,8 +18,9 @@ const RunPrefix = "scidex-analysis-"
 // ErrLives refuses the directory of a living run.
 var ErrLives = errors.New("it is the working directory of a run that has not ended; wait for its end, or choose another")
 
-// HoldRun locks a run's directory until the file is closed. Where the file system has no locks for
-// directories (NFS), nobody is told.
+// HoldRun locks a run's directory until the file is closed. The lock is exclusive: systemd-tmpfiles, which takes one
+// of its own on every directory (tmpfiles.d(5), "Age"), then leaves the directory alone with all that is in it, however
+// old. Where the file system has no locks for directories (NFS), nobody is told.
 func HoldRun(dir *os.File) error {
 	for {
 		err := unix.Flock(int(dir.Fd()), unix.LOCK_EX) // whoever looks lets go at once

@@ -8,6 +8,13 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 )
 
+// over is a run as Commit gets it that ended well.
+func over(run catalog.Run) catalog.Run {
+	run = ended(run)
+	run.State, run.Reason, run.Message, run.ExitCode, run.Signal = catalog.Complete, "exit", "", 0, ""
+	return run
+}
+
 func testAmend(t *testing.T, d Driver) {
 	c := fresh(t, d)
 	running := create(t, c, intent("running", 1))
@@ -15,7 +22,8 @@ func testAmend(t *testing.T, d Driver) {
 	wantError(t, "Amend of a run that has not ended", c.Amend(t.Context(), running), catalog.ErrNotFound)
 	wantError(t, "Amend of a run that is not there", c.Amend(t.Context(), ended(intent("none", 1))), catalog.ErrNotFound)
 
-	want := finish(t, c, intent("a", 1), file("first"))
+	want := over(create(t, c, intent("a", 1)))
+	must(t, c.Commit(t.Context(), want, from(file("first"))))
 	want.OutputsTotal = 1
 	want.State, want.Reason, want.Message, want.ExitCode = catalog.Error, "export", "no room", 125
 	want.Report = json.RawMessage(`{"warnings":["no room"]}`)
@@ -25,6 +33,6 @@ func testAmend(t *testing.T, d Driver) {
 
 	back := want
 	back.State = catalog.Running
-	wantError(t, "Amend back to running", c.Amend(t.Context(), back), catalog.ErrNotFound)
+	wantError(t, "Amend back to running", c.Amend(t.Context(), back), catalog.ErrTransition)
 	wantRun(t, get(t, c, "a", 1), want)
 }

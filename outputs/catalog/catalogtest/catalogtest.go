@@ -36,6 +36,7 @@ func Run(t *testing.T, d Driver) {
 		{"CommitAllOrNothing", testCommitAllOrNothing},
 		{"CommitCancelled", testCommitCancelled},
 		{"Amend", testAmend},
+		{"States", testStates},
 		{"Get", testGet},
 		{"Find", testFind},
 		{"FindAmbiguous", testFindAmbiguous},

@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/scidex-ai/scidex-oci/outputs"
+	"github.com/scidex-ai/scidex-oci/outputs/catalog/row"
 )
 
 // BenchmarkCommit100000 commits 100,000 rows beside a bare COPY of the same rows into a table with the same columns,
@@ -61,7 +62,7 @@ func copyBare(ctx context.Context, conn *pgx.Conn, id string, next func() (outpu
 		if err == io.EOF { //nolint:errorlint // many returns it bare
 			return nil, nil
 		}
-		return []any{id, 1, e.Path, e.Size, e.SHA256, e.MediaType, int64(e.Mode), verdictOutput, nil, e.Partial}, err
+		return []any{id, 1, e.Path, e.Size, e.SHA256, e.MediaType, int64(e.Mode), row.Output, nil, e.Partial}, err
 	}))
 	return err
 }

@@ -10,10 +10,8 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/outputs"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/catalog/row"
 )
-
-// verdictOutput is the verdict of an entry that was not rejected.
-const verdictOutput = "output"
 
 // Commit writes the final state of a run, its events and its outputs in one transaction. A server that cannot be
 // reached is tried for a minute, before the first entry is asked for; so is it after a COMMIT whose reply was
@@ -31,8 +29,15 @@ func (c *Catalog) commit(ctx context.Context, run catalog.Run, next func() (outp
 		return err
 	}
 	err := c.writePatiently(ctx, func(ctx context.Context, tx pgx.Tx) error {
-		ended, err := hasEnded(ctx, tx, run)
-		if err != nil || ended {
+		was, err := standing(ctx, tx, run.Key)
+		if err != nil {
+			return err
+		}
+		if was.State.Final() {
+			return sameEnd(ctx, tx, run)
+		}
+		move, err := catalog.Ended(was, run)
+		if err != nil {
 			return err
 		}
 		counted, err := insertEntries(ctx, tx, run.Key, next)
@@ -45,7 +50,7 @@ func (c *Catalog) commit(ctx context.Context, run catalog.Run, next func() (outp
 		if err := insertEvents(ctx, tx, run); err != nil {
 			return err
 		}
-		return end(ctx, tx, run, counted)
+		return end(ctx, tx, run, move, counted)
 	})
 	var unknown *outcomeUnknown
 	if errors.As(err, &unknown) {
@@ -59,9 +64,12 @@ func (c *Catalog) commit(ctx context.Context, run catalog.Run, next func() (outp
 func (c *Catalog) look(ctx context.Context, run catalog.Run, unknown *outcomeUnknown) error {
 	var ended bool
 	err := retry(ctx, c.patience, func() error {
-		return c.write(ctx, func(ctx context.Context, tx pgx.Tx) (err error) {
-			ended, err = hasEnded(ctx, tx, run)
-			return err
+		return c.write(ctx, func(ctx context.Context, tx pgx.Tx) error {
+			was, err := standing(ctx, tx, run.Key)
+			if ended = was.State.Final(); err != nil || !ended {
+				return err
+			}
+			return sameEnd(ctx, tx, run)
 		})
 	})
 	switch {
@@ -75,27 +83,24 @@ func (c *Catalog) look(ctx context.Context, run catalog.Run, unknown *outcomeUnk
 	return nil
 }
 
-// totals counts the entries of a run.
-type totals struct{ outputs, rejected int64 }
-
 // end writes what is known of a run only when it is over.
-func end(ctx context.Context, tx pgx.Tx, run catalog.Run, counted totals) error {
+func end(ctx context.Context, tx pgx.Tx, run catalog.Run, move catalog.Move, counted row.Totals) error {
 	_, err := tx.Exec(ctx, `UPDATE scidex_oci.analysis_run
 		SET state = $3, reason = $4, message = $5, exit_code = $6, signal = $7,
 			started_at = coalesce($8, started_at), finished_at = $9,
 			place = coalesce($10::json, place), report = coalesce($11::json, report),
 			outputs_total = $12, rejected_total = $13, outputs_removed_at = coalesce($14, outputs_removed_at)
 		WHERE id = $1 AND attempt = $2`,
-		run.ID, run.Attempt, string(run.State), orNull(run.Reason), orNull(run.Message), run.ExitCode, orNull(run.Signal),
+		run.ID, run.Attempt, string(move.State()), orNull(run.Reason), orNull(run.Message), run.ExitCode, orNull(run.Signal),
 		moment(run.StartedAt), moment(run.FinishedAt), jsonOrNull(run.Place), jsonOrNull(run.Report),
-		counted.outputs, counted.rejected, moment(run.OutputsRemovedAt))
+		counted.Outputs, counted.Rejected, moment(run.OutputsRemovedAt))
 	return err
 }
 
 var outputColumns = []string{"id", "attempt", "path", "size", "sha256", "media_type", "mode", "verdict", "detail", "partial"}
 
 // insertEntries copies what next returns until io.EOF.
-func insertEntries(ctx context.Context, tx pgx.Tx, key catalog.Key, next func() (outputs.Entry, error)) (totals, error) {
+func insertEntries(ctx context.Context, tx pgx.Tx, key catalog.Key, next func() (outputs.Entry, error)) (row.Totals, error) {
 	source := &entrySource{ctx: ctx, key: key, next: next}
 	_, err := tx.CopyFrom(ctx, pgx.Identifier{"scidex_oci", "analysis_output"}, outputColumns, source)
 	if source.panicked != nil {
@@ -114,7 +119,7 @@ type entrySource struct {
 	key      catalog.Key
 	next     func() (outputs.Entry, error)
 	entry    outputs.Entry
-	counted  totals
+	counted  row.Totals
 	err      error
 	panicked any
 }
@@ -137,27 +142,12 @@ func (s *entrySource) Next() (more bool) {
 	if s.err != nil {
 		return false
 	}
-	if s.entry.Rejected == "" {
-		s.counted.outputs++
-	} else {
-		s.counted.rejected++
-	}
+	s.counted.Add(s.entry)
 	return true
 }
 
-// Values are the columns of the entry. Only an output has a digest: gc keeps what a digest names.
-func (s *entrySource) Values() ([]any, error) {
-	e := s.entry
-	values := []any{
-		s.key.ID, s.key.Attempt, notNull(e.Path), e.Size, text(e.SHA256), orNull(e.MediaType), int64(e.Mode), verdictOutput,
-		bytesOrNull(e.Detail), e.Partial,
-	}
-	if e.Rejected != "" {
-		values[3], values[4] = numberOrNull(e.Size), nil
-		values[6], values[7] = numberOrNull(int64(e.Mode)), text(string(e.Rejected))
-	}
-	return values, nil
-}
+// Values are the columns of the entry.
+func (s *entrySource) Values() ([]any, error) { return row.Entry(s.key, s.entry, text), nil }
 
 // Err is why there is no next entry, where that is not their end.
 func (s *entrySource) Err() error { return s.err }

@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/catalog/row"
 )
 
 // text replaces what PostgreSQL's text cannot hold, NUL and what is not UTF-8: a message must not keep a run from
@@ -18,12 +19,7 @@ func text(s string) string {
 // isText reports whether text leaves s as it is. Nothing in the catalog is equal to other strings.
 func isText(s string) bool { return utf8.ValidString(s) && !strings.Contains(s, "\x00") }
 
-func orNull(s string) any {
-	if s == "" {
-		return nil
-	}
-	return text(s)
-}
+func orNull(s string) any { return row.TextOrNull(s, text) }
 
 // jsonOrNull leaves the checking of the document to PostgreSQL. A character that is not UTF-8 is replaced, as
 // Go's reader does.
@@ -32,28 +28,6 @@ func jsonOrNull(document json.RawMessage) any {
 		return nil
 	}
 	return strings.ToValidUTF8(string(document), "\uFFFD")
-}
-
-func bytesOrNull(b []byte) any {
-	if len(b) == 0 {
-		return nil
-	}
-	return b
-}
-
-// notNull returns an empty value for nil, which would be NULL.
-func notNull(b []byte) []byte {
-	if b == nil {
-		return []byte{}
-	}
-	return b
-}
-
-func numberOrNull(n int64) any {
-	if n == 0 {
-		return nil
-	}
-	return n
 }
 
 // moment returns NULL for the zero time, and otherwise cuts below the millisecond, where PostgreSQL would round.
@@ -72,11 +46,11 @@ func momentOf(t *time.Time) time.Time {
 	return t.UTC()
 }
 
-func document(text *string) json.RawMessage {
+func documentOf(text *string) json.RawMessage {
 	if text == nil {
 		return nil
 	}
-	return json.RawMessage(*text)
+	return row.Document(*text)
 }
 
 // label is how a person names a run: ID@ATTEMPT.

@@ -7,6 +7,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/catalog/row"
 )
 
 const selectEvents = `SELECT ts, kind, path_or_addr, severity, allowed, blocked, count
@@ -40,14 +41,14 @@ func insertEvents(ctx context.Context, tx pgx.Tx, run catalog.Run) error {
 	if len(run.Events) == 0 {
 		return nil
 	}
-	row := func(i int) ([]any, error) {
+	values := func(i int) ([]any, error) {
 		e := run.Events[i]
 		return []any{
-			run.ID, run.Attempt, moment(e.At), i, text(e.Kind), bytesOrNull(e.Address), e.Severity, e.Allowed, e.Blocked, e.Count,
+			run.ID, run.Attempt, moment(e.At), i, text(e.Kind), row.BytesOrNull(e.Address), e.Severity, e.Allowed, e.Blocked, e.Count,
 		}, nil
 	}
 	_, err := tx.CopyFrom(ctx, pgx.Identifier{"scidex_oci", "sandbox_audit_event"}, eventColumns,
-		pgx.CopyFromSlice(len(run.Events), row))
+		pgx.CopyFromSlice(len(run.Events), values))
 	if err != nil {
 		return fmt.Errorf("events: %w", err)
 	}

@@ -20,12 +20,12 @@ func (c *Catalog) Get(ctx context.Context, key catalog.Key) (catalog.Run, error)
 
 // get takes the newest attempt where none is named.
 func (c *Catalog) get(ctx context.Context, key catalog.Key) (catalog.Run, error) {
-	where := &clause{}
-	where.add(`id = %s`, key.ID)
+	where := newWhere()
+	where.Add(`id = %s`, key.ID)
 	if key.Attempt != 0 {
-		where.add(`attempt = %s`, key.Attempt)
+		where.Add(`attempt = %s`, key.Attempt)
 	}
-	return c.one(ctx, selectRun+where.String()+` ORDER BY attempt DESC LIMIT 1`, where.args...)
+	return c.one(ctx, selectRun+where.String()+` ORDER BY attempt DESC LIMIT 1`, where.Args...)
 }
 
 // Find resolves what a person typed.
@@ -45,20 +45,11 @@ func (c *Catalog) find(ctx context.Context, name catalog.Name) (catalog.Run, err
 	if name.Last {
 		return c.one(ctx, selectRun+newestFirst+` LIMIT 1`)
 	}
-	id, err := c.resolve(ctx, name.ID)
+	key, err := name.Key(func(prefix string, limit int) ([]string, error) { return c.beginWith(ctx, prefix, limit) })
 	if err != nil {
 		return catalog.Run{}, err
 	}
-	return c.get(ctx, catalog.Key{ID: id, Attempt: name.Attempt})
-}
-
-// resolve returns the one id that is prefix or begins with it.
-func (c *Catalog) resolve(ctx context.Context, prefix string) (string, error) {
-	ids, err := c.beginWith(ctx, prefix, catalog.MostIDs)
-	if err != nil {
-		return "", err
-	}
-	return catalog.OneID(prefix, ids)
+	return c.get(ctx, key)
 }
 
 // selectIDs is a range of the primary key, which knows no wildcards; the upper end is the prefix and the last

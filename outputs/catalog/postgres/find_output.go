@@ -16,19 +16,19 @@ const selectFound = `SELECT r.id, r.attempt, r.created_at, r.outputs_removed_at,
 
 // FindOutputs streams the outputs of any run. The server sorts, on its disk where they are many.
 func (c *Catalog) FindOutputs(ctx context.Context, query catalog.OutputQuery, yield func(catalog.FoundOutput) bool) error {
-	where := &clause{}
-	where.add(`o.verdict = 'output'`)
+	where := newWhere()
+	where.Add(`o.verdict = 'output'`)
 	if query.Digest != "" {
-		where.add(`o.sha256 >= %s`, query.Digest)
-		where.add(`o.sha256 < %s`, query.Digest+"g") // after every digit
+		where.Add(`o.sha256 >= %s`, query.Digest)
+		where.Add(`o.sha256 < %s`, query.Digest+"g") // after every digit
 	}
 	if !query.Since.IsZero() {
-		where.add(`r.created_at >= %s`, moment(query.Since))
+		where.Add(`r.created_at >= %s`, moment(query.Since))
 	}
 	err := c.readAll(ctx, func(row pgx.Row) (bool, error) {
 		found, err := scanFound(row)
 		return err == nil && yield(found), err
-	}, selectFound+where.String()+` ORDER BY r.created_at DESC, r.id DESC, r.attempt DESC, o.path`, where.args...)
+	}, selectFound+where.String()+` ORDER BY r.created_at DESC, r.id DESC, r.attempt DESC, o.path`, where.Args...)
 	if err != nil {
 		return fmt.Errorf("find outputs: %w", c.explain(err))
 	}

@@ -7,12 +7,13 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
+	"strconv"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/catalog/row"
 )
 
 // selectRun reads a whole run, with its labels and blobs, in one row.
@@ -32,84 +33,31 @@ func (c *Catalog) List(ctx context.Context, filter catalog.Filter) ([]catalog.Ru
 	where := conditions(filter)
 	sql := selectRun + where.String() + newestFirst
 	if filter.Limit > 0 {
-		sql += ` LIMIT ` + where.bind(filter.Limit)
+		sql += ` LIMIT ` + where.Bind(filter.Limit)
 	}
 	err := c.readAll(ctx, func(row pgx.Row) (bool, error) {
 		run, err := scanRun(row)
 		runs = append(runs, run)
 		return true, err
-	}, sql, where.args...)
+	}, sql, where.Args...)
 	if err != nil {
 		return nil, fmt.Errorf("list runs: %w", c.explain(err))
 	}
 	return runs, nil
 }
 
-// clause collects what a row must satisfy.
-type clause struct {
-	terms []string
-	args  []any
+// newWhere is a clause without terms. The parameters are counted ($1), and nothing in the catalog has what text
+// replaces.
+func newWhere() *row.Where {
+	return &row.Where{Parameter: func(n int) string { return "$" + strconv.Itoa(n) }, Moment: moment, Holds: isText}
 }
 
-// bind adds an argument and returns its name.
-func (c *clause) bind(arg any) string {
-	c.args = append(c.args, arg)
-	return fmt.Sprintf("$%d", len(c.args))
-}
-
-// add adds a term whose %s are the arguments. Strings that cannot be in the catalog are equal to nothing there.
-func (c *clause) add(term string, args ...any) {
-	names := make([]any, len(args))
-	for i, arg := range args {
-		if s, ok := arg.(string); ok && !isText(s) {
-			c.terms = append(c.terms, "false")
-			return
-		}
-		names[i] = c.bind(arg)
-	}
-	c.terms = append(c.terms, fmt.Sprintf(term, names...))
-}
-
-// in adds that a column has one of some values, where there are any.
-func in[T ~string](c *clause, column string, values []T) {
-	if len(values) == 0 {
-		return
-	}
-	var known []string
-	for _, value := range values {
-		if isText(string(value)) {
-			known = append(known, string(value))
-		}
-	}
-	c.add(column+` = ANY (%s::text[])`, known)
-}
-
-func (c *clause) String() string {
-	if len(c.terms) == 0 {
-		return ""
-	}
-	return ` WHERE ` + strings.Join(c.terms, ` AND `)
-}
-
-func conditions(filter catalog.Filter) *clause {
-	where := &clause{}
-	if !filter.Since.IsZero() {
-		where.add(`created_at >= %s`, moment(filter.Since))
-	}
-	if !filter.Until.IsZero() {
-		where.add(`created_at < %s`, moment(filter.Until))
-	}
-	if filter.Host != "" {
-		where.add(`host = %s`, filter.Host)
-	}
-	if filter.ID != "" {
-		where.add(`id = %s`, filter.ID)
-	}
-	in(where, `state`, filter.States)
-	in(where, `reason`, filter.Reasons)
+func conditions(filter catalog.Filter) *row.Where {
+	where := newWhere()
+	where.Runs(filter)
 	for _, key := range slices.Sorted(maps.Keys(filter.Labels)) {
 		value := filter.Labels[key]
-		where.add(`(id, attempt) IN (SELECT id, attempt FROM scidex_oci.run_label
+		where.Add(`(id, attempt) IN (SELECT id, attempt FROM scidex_oci.run_label
 			WHERE key = %s AND left(value, 500) = left(%s, 500) AND value = %s)`, key, value, value)
 	}
 	return where
@@ -132,6 +80,6 @@ func scanRun(row pgx.Row) (catalog.Run, error) {
 	}
 	run.CreatedAt, run.StartedAt, run.FinishedAt = momentOf(created), momentOf(started), momentOf(finished)
 	run.OutputsRemovedAt = momentOf(removed)
-	run.Request, run.Place, run.Report = document(request), document(place), document(report)
+	run.Request, run.Place, run.Report = documentOf(request), documentOf(place), documentOf(report)
 	return run, json.Unmarshal([]byte(labels), &run.Labels)
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/outputs"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/catalog/row"
 )
 
 const selectEntry = `SELECT path, coalesce(size, 0), coalesce(sha256, ''), coalesce(media_type, ''), coalesce(mode, 0),
@@ -50,7 +51,7 @@ func (c *Catalog) Output(ctx context.Context, key catalog.Key, path []byte) (out
 		if err != nil {
 			return err
 		}
-		entry, err = scanEntry(tx.QueryRow(ctx, selectEntry+withPath+` AND verdict = 'output'`, key.ID, key.Attempt, notNull(path)))
+		entry, err = scanEntry(tx.QueryRow(ctx, selectEntry+withPath+` AND verdict = 'output'`, key.ID, key.Attempt, row.NotNull(path)))
 		return notFound(err)
 	})
 	if err != nil {
@@ -82,14 +83,12 @@ func resolveAttempt(ctx context.Context, tx pgx.Tx, key catalog.Key) (catalog.Ke
 	return key, notFound(err)
 }
 
-func scanEntry(row pgx.Row) (outputs.Entry, error) {
+func scanEntry(from pgx.Row) (outputs.Entry, error) {
 	var entry outputs.Entry
 	var verdict string
 	var mode int32
-	err := row.Scan(&entry.Path, &entry.Size, &entry.SHA256, &entry.MediaType, &mode, &verdict, &entry.Detail, &entry.Partial)
+	err := from.Scan(&entry.Path, &entry.Size, &entry.SHA256, &entry.MediaType, &mode, &verdict, &entry.Detail, &entry.Partial)
 	entry.Mode = uint32(mode)
-	if verdict != verdictOutput {
-		entry.Rejected = outputs.Reason(verdict)
-	}
+	entry.Rejected = row.Reason(verdict)
 	return entry, err
 }

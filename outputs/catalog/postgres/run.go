@@ -97,17 +97,19 @@ func insertBlobs(ctx context.Context, tx pgx.Tx, run catalog.Run) error {
 
 // Update changes a run that has not ended.
 func (c *Catalog) Update(ctx context.Context, run catalog.Run) error {
-	if run.State.Final() {
-		return fmt.Errorf("update run %q: state %q is final; only a commit ends a run", label(run.Key), run.State)
-	}
 	err := c.write(ctx, func(ctx context.Context, tx pgx.Tx) error {
-		done, err := tx.Exec(ctx, `UPDATE scidex_oci.analysis_run
-			SET state = $3, place = coalesce($4::json, place), started_at = coalesce($5, started_at)
-			WHERE id = $1 AND attempt = $2 AND state IN ('queued', 'running')`,
-			text(run.ID), run.Attempt, string(run.State), jsonOrNull(run.Place), moment(run.StartedAt))
-		if err == nil && done.RowsAffected() == 0 {
-			return catalog.ErrNotFound
+		was, err := standing(ctx, tx, run.Key)
+		if err != nil {
+			return err
 		}
+		move, err := catalog.Updated(was, run)
+		if err != nil {
+			return err
+		}
+		_, err = tx.Exec(ctx, `UPDATE scidex_oci.analysis_run
+			SET state = $3, place = coalesce($4::json, place), started_at = coalesce($5, started_at)
+			WHERE id = $1 AND attempt = $2`,
+			run.ID, run.Attempt, string(move.State()), jsonOrNull(run.Place), moment(run.StartedAt))
 		return err
 	})
 	if err != nil {
@@ -119,17 +121,18 @@ func (c *Catalog) Update(ctx context.Context, run catalog.Run) error {
 // Amend replaces what an ended run says of its end.
 func (c *Catalog) Amend(ctx context.Context, run catalog.Run) error {
 	err := c.write(ctx, func(ctx context.Context, tx pgx.Tx) error {
-		state, err := stateOf(ctx, tx, run.Key)
+		was, err := standing(ctx, tx, run.Key)
 		if err != nil {
 			return err
 		}
-		if !state.Final() || !run.State.Final() {
-			return catalog.ErrNotFound
+		move, err := catalog.Amended(was, run)
+		if err != nil {
+			return err
 		}
 		_, err = tx.Exec(ctx, `UPDATE scidex_oci.analysis_run
 			SET state = $3, reason = $4, message = $5, exit_code = $6, report = coalesce($7::json, report)
 			WHERE id = $1 AND attempt = $2`,
-			run.ID, run.Attempt, string(run.State), orNull(run.Reason), orNull(run.Message), run.ExitCode, jsonOrNull(run.Report))
+			run.ID, run.Attempt, string(move.State()), orNull(run.Reason), orNull(run.Message), run.ExitCode, jsonOrNull(run.Report))
 		return err
 	})
 	if err != nil {
@@ -166,26 +169,22 @@ func (c *Catalog) MayDelete(ctx context.Context) error {
 	return nil
 }
 
-// stateOf reads the state of a run and keeps others from changing it until the transaction ends.
-func stateOf(ctx context.Context, tx pgx.Tx, key catalog.Key) (catalog.State, error) {
-	var state catalog.State
-	err := tx.QueryRow(ctx, `SELECT state FROM scidex_oci.analysis_run WHERE id = $1 AND attempt = $2 FOR UPDATE`,
-		text(key.ID), key.Attempt).Scan(&state)
-	return state, notFound(err)
+// standing reads where a run stands, its state and reason, and keeps others from changing it until the transaction
+// ends.
+func standing(ctx context.Context, tx pgx.Tx, key catalog.Key) (was catalog.Run, err error) {
+	err = tx.QueryRow(ctx, `SELECT state, coalesce(reason, '') FROM scidex_oci.analysis_run
+		WHERE id = $1 AND attempt = $2 FOR UPDATE`, text(key.ID), key.Attempt).Scan(&was.State, &was.Reason)
+	return was, notFound(err)
 }
 
-// hasEnded reports whether a run has ended as run says; with another outcome it is catalog.ErrEnded.
-func hasEnded(ctx context.Context, tx pgx.Tx, run catalog.Run) (bool, error) {
-	state, err := stateOf(ctx, tx, run.Key)
-	if err != nil || !state.Final() {
-		return false, err
-	}
+// sameEnd returns nil where a run that has ended did so as run says, else catalog.ErrEnded.
+func sameEnd(ctx context.Context, tx pgx.Tx, run catalog.Run) error {
 	var same bool
-	err = tx.QueryRow(ctx, `SELECT state = $3 AND finished_at IS NOT DISTINCT FROM $4
+	err := tx.QueryRow(ctx, `SELECT state = $3 AND finished_at IS NOT DISTINCT FROM $4
 		FROM scidex_oci.analysis_run WHERE id = $1 AND attempt = $2`,
 		run.ID, run.Attempt, string(run.State), moment(run.FinishedAt)).Scan(&same)
 	if err == nil && !same {
-		err = catalog.ErrEnded
+		return catalog.ErrEnded
 	}
-	return true, err
+	return err
 }

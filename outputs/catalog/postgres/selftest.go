@@ -39,7 +39,7 @@ func (c *Catalog) Selftests(ctx context.Context, limit int) ([]catalog.Selftest,
 		var s catalog.Selftest
 		var report string
 		err := row.Scan(&s.At, &s.Host, &s.ToolVersion, &s.Passed, &report)
-		s.At, s.Report = s.At.UTC(), document(&report)
+		s.At, s.Report = s.At.UTC(), documentOf(&report)
 		reports = append(reports, s)
 		return true, err
 	}, sql, args...)

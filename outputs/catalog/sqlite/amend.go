@@ -11,17 +11,18 @@ import (
 // Amend replaces what an ended run says of its end.
 func (c *Catalog) Amend(ctx context.Context, run catalog.Run) error {
 	err := c.write(ctx, func(ctx context.Context, tx *sql.Conn) error {
-		state, err := stateOf(ctx, tx, run.Key)
+		was, err := standing(ctx, tx, run.Key)
 		if err != nil {
 			return err
 		}
-		if !state.Final() || !run.State.Final() {
-			return catalog.ErrNotFound
+		move, err := catalog.Amended(was, run)
+		if err != nil {
+			return err
 		}
 		_, err = tx.ExecContext(ctx, `UPDATE analysis_run
 			SET state = ?, reason = ?, message = ?, exit_code = ?, report = coalesce(?, report)
 			WHERE id = ? AND attempt = ?`,
-			string(run.State), orNull(run.Reason), orNull(run.Message), run.ExitCode, jsonOrNull(run.Report),
+			string(move.State()), orNull(run.Reason), orNull(run.Message), run.ExitCode, jsonOrNull(run.Report),
 			run.ID, run.Attempt)
 		return err
 	})

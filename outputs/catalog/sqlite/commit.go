@@ -9,10 +9,8 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/outputs"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/catalog/row"
 )
-
-// verdictOutput is the verdict of an entry that was not rejected.
-const verdictOutput = "output"
 
 // Commit writes the final state of a run, its events and its outputs in one transaction.
 func (c *Catalog) Commit(ctx context.Context, run catalog.Run, next func() (outputs.Entry, error)) error {
@@ -29,8 +27,15 @@ func (c *Catalog) commit(ctx context.Context, run catalog.Run, next func() (outp
 	}
 	cancelled := ctx.Err
 	return c.write(ctx, func(ctx context.Context, tx *sql.Conn) error {
-		ended, err := hasEnded(ctx, tx, run)
-		if err != nil || ended {
+		was, err := standing(ctx, tx, run.Key)
+		if err != nil {
+			return err
+		}
+		if was.State.Final() {
+			return sameEnd(ctx, tx, run)
+		}
+		move, err := catalog.Ended(was, run)
+		if err != nil {
 			return err
 		}
 		counted, err := insertEntries(ctx, tx, run.Key, func() (outputs.Entry, error) {
@@ -48,31 +53,28 @@ func (c *Catalog) commit(ctx context.Context, run catalog.Run, next func() (outp
 		if err := insertEvents(ctx, tx, run); err != nil {
 			return err
 		}
-		return end(ctx, tx, run, counted)
+		return end(ctx, tx, run, move, counted)
 	})
 }
 
-// totals counts the entries of a run.
-type totals struct{ outputs, rejected int64 }
-
 // end writes what is known of a run only when it is over.
-func end(ctx context.Context, tx *sql.Conn, run catalog.Run, counted totals) error {
+func end(ctx context.Context, tx *sql.Conn, run catalog.Run, move catalog.Move, counted row.Totals) error {
 	_, err := tx.ExecContext(ctx, `UPDATE analysis_run
 		SET state = ?, reason = ?, message = ?, exit_code = ?, signal = ?,
 			started_at = coalesce(?, started_at), finished_at = ?,
 			place = coalesce(?, place), report = coalesce(?, report),
 			outputs_total = ?, rejected_total = ?, outputs_removed_at = coalesce(?, outputs_removed_at)
 		WHERE id = ? AND attempt = ?`,
-		string(run.State), orNull(run.Reason), orNull(run.Message), run.ExitCode, orNull(run.Signal),
+		string(move.State()), orNull(run.Reason), orNull(run.Message), run.ExitCode, orNull(run.Signal),
 		timeText(run.StartedAt), timeText(run.FinishedAt),
 		jsonOrNull(run.Place), jsonOrNull(run.Report),
-		counted.outputs, counted.rejected, timeText(run.OutputsRemovedAt),
+		counted.Outputs, counted.Rejected, timeText(run.OutputsRemovedAt),
 		run.ID, run.Attempt)
 	return err
 }
 
 // insertEntries writes what next returns until io.EOF.
-func insertEntries(ctx context.Context, tx *sql.Conn, key catalog.Key, next func() (outputs.Entry, error)) (counted totals, err error) {
+func insertEntries(ctx context.Context, tx *sql.Conn, key catalog.Key, next func() (outputs.Entry, error)) (counted row.Totals, err error) {
 	insert, err := tx.PrepareContext(ctx, `INSERT INTO analysis_output
 		(id, attempt, path, size, sha256, media_type, mode, verdict, detail, partial)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`)
@@ -88,27 +90,9 @@ func insertEntries(ctx context.Context, tx *sql.Conn, key catalog.Key, next func
 		if err != nil {
 			return counted, err
 		}
-		if _, err := insert.ExecContext(ctx, entryValues(key, entry)...); err != nil {
+		if _, err := insert.ExecContext(ctx, row.Entry(key, entry, text)...); err != nil {
 			return counted, fmt.Errorf("output %q: %w", entry.Path, err)
 		}
-		if entry.Rejected == "" {
-			counted.outputs++
-		} else {
-			counted.rejected++
-		}
+		counted.Add(entry)
 	}
-}
-
-// entryValues are the columns of an entry in the order of the INSERT. Only an output has a digest: gc
-// keeps what a digest names.
-func entryValues(key catalog.Key, entry outputs.Entry) []any {
-	values := []any{
-		key.ID, key.Attempt, notNull(entry.Path), entry.Size, entry.SHA256,
-		orNull(entry.MediaType), int64(entry.Mode), verdictOutput, bytesOrNull(entry.Detail), entry.Partial,
-	}
-	if entry.Rejected != "" {
-		values[3], values[4] = numberOrNull(entry.Size), nil
-		values[6], values[7] = numberOrNull(int64(entry.Mode)), string(entry.Rejected)
-	}
-	return values
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/catalog/row"
 )
 
 // layout has one width and is always UTC, so that the order of the texts is the order of the times.
@@ -32,43 +33,17 @@ func parseTime(text string) (time.Time, error) {
 	return t, nil
 }
 
-// orNull returns NULL for an empty text. What is not UTF-8 is replaced: the columns are text in every
-// dialect, and a message must not keep a run from being committed.
-func orNull(text string) any {
-	if text == "" {
-		return nil
-	}
-	return strings.ToValidUTF8(text, "\uFFFD")
-}
+// text replaces what is not UTF-8: the columns are text in every dialect, and a message must not keep a run from being
+// committed.
+func text(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
+
+func orNull(s string) any { return row.TextOrNull(s, text) }
 
 func jsonOrNull(document json.RawMessage) any {
 	if len(document) == 0 {
 		return nil
 	}
 	return string(document)
-}
-
-// bytesOrNull returns NULL for no bytes.
-func bytesOrNull(b []byte) any {
-	if len(b) == 0 {
-		return nil
-	}
-	return b
-}
-
-// notNull returns an empty value for nil, which the driver would store as NULL.
-func notNull(b []byte) []byte {
-	if b == nil {
-		return []byte{}
-	}
-	return b
-}
-
-func numberOrNull(n int64) any {
-	if n == 0 {
-		return nil
-	}
-	return n
 }
 
 // label is how a person names a run: ID@ATTEMPT.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/catalog/row"
 )
 
 // selectEvents reads the events of a run. The rowids of a run grow in the order of insertion: one
@@ -71,7 +72,7 @@ func insertEvents(ctx context.Context, tx *sql.Conn, run catalog.Run) (err error
 	}
 	defer func() { err = errors.Join(err, insert.Close()) }()
 	for i, event := range run.Events {
-		_, err := insert.ExecContext(ctx, run.ID, run.Attempt, timeText(event.At), event.Kind, bytesOrNull(event.Address),
+		_, err := insert.ExecContext(ctx, run.ID, run.Attempt, timeText(event.At), event.Kind, row.BytesOrNull(event.Address),
 			event.Severity, event.Allowed, event.Blocked, event.Count)
 		if err != nil {
 			return fmt.Errorf("event %d: %w", i+1, err)

@@ -45,20 +45,11 @@ func (c *Catalog) find(ctx context.Context, name catalog.Name) (catalog.Run, err
 	if name.Last {
 		return one(c.db.QueryRowContext(ctx, selectRun+newestFirst+` LIMIT 1`))
 	}
-	id, err := c.resolve(ctx, name.ID)
+	key, err := name.Key(func(prefix string, limit int) ([]string, error) { return c.beginWith(ctx, prefix, limit) })
 	if err != nil {
 		return catalog.Run{}, err
 	}
-	return c.get(ctx, catalog.Key{ID: id, Attempt: name.Attempt})
-}
-
-// resolve returns the one id that is prefix or begins with it.
-func (c *Catalog) resolve(ctx context.Context, prefix string) (string, error) {
-	ids, err := c.beginWith(ctx, prefix, catalog.MostIDs)
-	if err != nil {
-		return "", err
-	}
-	return catalog.OneID(prefix, ids)
+	return c.get(ctx, key)
 }
 
 // beginWith returns up to limit ids that begin with prefix, in order. A range of the primary key knows

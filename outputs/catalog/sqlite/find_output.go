@@ -31,16 +31,16 @@ func (c *Catalog) FindOutputs(ctx context.Context, query catalog.OutputQuery, yi
 }
 
 func (c *Catalog) findOutputs(ctx context.Context, query catalog.OutputQuery, yield func(catalog.FoundOutput) bool) (err error) {
-	from, where := byRun, &clause{}
-	where.add(`o.verdict = 'output'`)
+	from, where := byRun, newWhere()
+	where.Add(`o.verdict = 'output'`)
 	if query.Digest != "" {
 		from = byDigest
-		where.add(`o.sha256 >= ? AND o.sha256 < ?`, query.Digest, query.Digest+"g") // after every digit
+		where.Add(`o.sha256 >= %s AND o.sha256 < %s`, query.Digest, query.Digest+"g") // after every digit
 	}
 	if !query.Since.IsZero() {
-		where.add(`r.created_at >= ?`, timeText(query.Since))
+		where.Add(`r.created_at >= %s`, timeText(query.Since))
 	}
-	rows, err := c.db.QueryContext(ctx, selectFound+from+where.String()+newestOutputsFirst, where.args...)
+	rows, err := c.db.QueryContext(ctx, selectFound+from+where.String()+newestOutputsFirst, where.Args...)
 	if err != nil {
 		return err
 	}

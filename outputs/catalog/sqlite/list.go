@@ -7,9 +7,9 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/catalog/row"
 )
 
 // selectRun reads a whole run, with its labels and blobs, in one row.
@@ -37,9 +37,9 @@ func (c *Catalog) list(ctx context.Context, filter catalog.Filter) (runs []catal
 	where := conditions(filter)
 	query := selectRun + where.String() + newestFirst
 	if filter.Limit > 0 {
-		query, where.args = query+` LIMIT ?`, append(where.args, filter.Limit)
+		query += ` LIMIT ` + where.Bind(filter.Limit)
 	}
-	rows, err := c.db.QueryContext(ctx, query, where.args...)
+	rows, err := c.db.QueryContext(ctx, query, where.Args...)
 	if err != nil {
 		return nil, err
 	}
@@ -54,68 +54,34 @@ func (c *Catalog) list(ctx context.Context, filter catalog.Filter) (runs []catal
 	return runs, rows.Err()
 }
 
-// clause collects what a row must satisfy.
-type clause struct {
-	terms []string
-	args  []any
+// newWhere is a clause without terms.
+func newWhere() *row.Where {
+	return &row.Where{
+		Parameter: func(int) string { return "?" }, Moment: timeText,
+		Holds: func(string) bool { return true }, // it compares any bytes
+	}
 }
 
-func (c *clause) add(term string, args ...any) {
-	c.terms, c.args = append(c.terms, term), append(c.args, args...)
-}
-
-// in adds that a column has one of some values, where there are any.
-func in[T ~string](c *clause, column string, values []T) {
-	if len(values) == 0 {
-		return
-	}
-	args := make([]any, len(values))
-	for i, value := range values {
-		args[i] = string(value)
-	}
-	c.add(column+` IN (?`+strings.Repeat(`, ?`, len(values)-1)+`)`, args...)
-}
-
-func (c *clause) String() string {
-	if len(c.terms) == 0 {
-		return ""
-	}
-	return ` WHERE ` + strings.Join(c.terms, ` AND `)
-}
-
-func conditions(filter catalog.Filter) *clause {
-	where := &clause{}
-	if !filter.Since.IsZero() {
-		where.add(`created_at >= ?`, timeText(filter.Since))
-	}
-	if !filter.Until.IsZero() {
-		where.add(`created_at < ?`, timeText(filter.Until))
-	}
-	if filter.Host != "" {
-		where.add(`host = ?`, filter.Host)
-	}
-	if filter.ID != "" {
-		where.add(`id = ?`, filter.ID)
-	}
-	in(where, `state`, filter.States)
-	in(where, `reason`, filter.Reasons)
+func conditions(filter catalog.Filter) *row.Where {
+	where := newWhere()
+	where.Runs(filter)
 	for _, key := range slices.Sorted(maps.Keys(filter.Labels)) {
-		where.add(`(id, attempt) IN (SELECT id, attempt FROM run_label WHERE key = ? AND value = ?)`, key, filter.Labels[key])
+		where.Add(`(id, attempt) IN (SELECT id, attempt FROM run_label WHERE key = %s AND value = %s)`, key, filter.Labels[key])
 	}
 	return where
 }
 
 // scanRun reads a row of selectRun.
-func scanRun(row interface{ Scan(...any) error }) (catalog.Run, error) {
+func scanRun(from interface{ Scan(...any) error }) (catalog.Run, error) {
 	var run catalog.Run
 	var created, started, finished, request, place, report, labels, blobs, removed string
-	err := row.Scan(&run.ID, &run.Attempt, &run.State, &run.Reason, &run.Message, &run.ExitCode, &run.Signal,
+	err := from.Scan(&run.ID, &run.Attempt, &run.State, &run.Reason, &run.Message, &run.ExitCode, &run.Signal,
 		&created, &started, &finished, &request, &place, &report,
 		&run.Host, &run.BootID, &run.ToolVersion, &run.OutputsTotal, &run.RejectedTotal, &run.Pinned, &removed, &labels, &blobs)
 	if err != nil {
 		return run, err
 	}
-	run.Request, run.Place, run.Report = document(request), document(place), document(report)
+	run.Request, run.Place, run.Report = row.Document(request), row.Document(place), row.Document(report)
 	var errs [6]error
 	run.CreatedAt, errs[0] = parseTime(created)
 	run.StartedAt, errs[1] = parseTime(started)
@@ -125,11 +91,4 @@ func scanRun(row interface{ Scan(...any) error }) (catalog.Run, error) {
 	run.OutputsRemovedAt, errs[5] = parseTime(removed)
 	slices.Sort(run.Blobs)
 	return run, errors.Join(errs[:]...)
-}
-
-func document(text string) json.RawMessage {
-	if text == "" {
-		return nil
-	}
-	return json.RawMessage(text)
 }

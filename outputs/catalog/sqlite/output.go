@@ -8,6 +8,7 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/outputs"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/catalog/row"
 )
 
 const selectEntry = `SELECT path, coalesce(size, 0), coalesce(sha256, ''), coalesce(media_type, ''), coalesce(mode, 0),
@@ -60,8 +61,8 @@ func (c *Catalog) Output(ctx context.Context, key catalog.Key, path []byte) (out
 		if err != nil {
 			return err
 		}
-		row := tx.QueryRowContext(ctx, selectEntry+` AND path = ? AND verdict = 'output'`, key.ID, key.Attempt, notNull(path))
-		entry, err = scanEntry(row)
+		entry, err = scanEntry(tx.QueryRowContext(ctx, selectEntry+` AND path = ? AND verdict = 'output'`,
+			key.ID, key.Attempt, row.NotNull(path)))
 		return notFound(err)
 	})
 	if err != nil {
@@ -120,12 +121,10 @@ func notFound(err error) error {
 	return err
 }
 
-func scanEntry(row interface{ Scan(...any) error }) (outputs.Entry, error) {
+func scanEntry(from interface{ Scan(...any) error }) (outputs.Entry, error) {
 	var entry outputs.Entry
 	var verdict string
-	err := row.Scan(&entry.Path, &entry.Size, &entry.SHA256, &entry.MediaType, &entry.Mode, &verdict, &entry.Detail, &entry.Partial)
-	if verdict != verdictOutput {
-		entry.Rejected = outputs.Reason(verdict)
-	}
+	err := from.Scan(&entry.Path, &entry.Size, &entry.SHA256, &entry.MediaType, &entry.Mode, &verdict, &entry.Detail, &entry.Partial)
+	entry.Rejected = row.Reason(verdict)
 	return entry, err
 }

@@ -3,7 +3,6 @@ package sqlite
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
@@ -64,18 +63,20 @@ func insertBlobs(ctx context.Context, tx *sql.Conn, run catalog.Run) error {
 
 // Update changes a run that has not ended.
 func (c *Catalog) Update(ctx context.Context, run catalog.Run) error {
-	if run.State.Final() {
-		return fmt.Errorf("update run %q: state %q is final; only a commit ends a run", label(run.Key), run.State)
-	}
 	err := c.write(ctx, func(ctx context.Context, tx *sql.Conn) error {
-		result, err := tx.ExecContext(ctx, `UPDATE analysis_run
-			SET state = ?, place = coalesce(?, place), started_at = coalesce(?, started_at)
-			WHERE id = ? AND attempt = ? AND state IN ('queued', 'running')`,
-			string(run.State), jsonOrNull(run.Place), timeText(run.StartedAt), run.ID, run.Attempt)
+		was, err := standing(ctx, tx, run.Key)
 		if err != nil {
 			return err
 		}
-		return oneRow(result, catalog.ErrNotFound)
+		move, err := catalog.Updated(was, run)
+		if err != nil {
+			return err
+		}
+		_, err = tx.ExecContext(ctx, `UPDATE analysis_run
+			SET state = ?, place = coalesce(?, place), started_at = coalesce(?, started_at)
+			WHERE id = ? AND attempt = ?`,
+			string(move.State()), jsonOrNull(run.Place), timeText(run.StartedAt), run.ID, run.Attempt)
+		return err
 	})
 	if err != nil {
 		return fmt.Errorf("update run %q: %w", label(run.Key), explain(err))
@@ -98,28 +99,22 @@ func (c *Catalog) Delete(ctx context.Context, key catalog.Key) error {
 	return nil
 }
 
-func stateOf(ctx context.Context, tx *sql.Conn, key catalog.Key) (catalog.State, error) {
-	var state catalog.State
-	err := tx.QueryRowContext(ctx, `SELECT state FROM analysis_run WHERE id = ? AND attempt = ?`, key.ID, key.Attempt).Scan(&state)
-	if errors.Is(err, sql.ErrNoRows) {
-		return "", catalog.ErrNotFound
-	}
-	return state, err
+// standing reads where a run stands: its state and reason.
+func standing(ctx context.Context, tx *sql.Conn, key catalog.Key) (was catalog.Run, err error) {
+	err = tx.QueryRowContext(ctx, `SELECT state, coalesce(reason, '') FROM analysis_run WHERE id = ? AND attempt = ?`,
+		key.ID, key.Attempt).Scan(&was.State, &was.Reason)
+	return was, notFound(err)
 }
 
-// hasEnded reports whether a run has ended as run says; with another outcome it is catalog.ErrEnded.
-func hasEnded(ctx context.Context, tx *sql.Conn, run catalog.Run) (bool, error) {
-	state, err := stateOf(ctx, tx, run.Key)
-	if err != nil || !state.Final() {
-		return false, err
-	}
+// sameEnd returns nil where a run that has ended did so as run says, else catalog.ErrEnded.
+func sameEnd(ctx context.Context, tx *sql.Conn, run catalog.Run) error {
 	var same bool
-	err = tx.QueryRowContext(ctx, `SELECT state = ? AND finished_at IS ? FROM analysis_run WHERE id = ? AND attempt = ?`,
+	err := tx.QueryRowContext(ctx, `SELECT state = ? AND finished_at IS ? FROM analysis_run WHERE id = ? AND attempt = ?`,
 		string(run.State), timeText(run.FinishedAt), run.ID, run.Attempt).Scan(&same)
 	if err == nil && !same {
-		err = catalog.ErrEnded
+		return catalog.ErrEnded
 	}
-	return true, err
+	return err
 }
 
 // oneRow returns none where a statement touched no row.

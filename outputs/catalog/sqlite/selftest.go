@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/catalog/row"
 )
 
 const selectSelftests = `SELECT ts, host, tool_version, passed, report FROM selftest_report ORDER BY ts DESC, id DESC`
@@ -52,7 +53,7 @@ func (c *Catalog) selftests(ctx context.Context, limit int) (reports []catalog.S
 		if err := rows.Scan(&at, &report.Host, &report.ToolVersion, &report.Passed, &text); err != nil {
 			return nil, err
 		}
-		report.Report = document(text)
+		report.Report = row.Document(text)
 		if report.At, err = parseTime(at); err != nil {
 			return nil, err
 		}

@@ -90,7 +90,7 @@ func TestQueryPlans(t *testing.T) {
 		never       string
 	}{
 		{"newest", selectRun + newestFirst, nil, "analysis_run_created", "B-TREE"},
-		{"label", selectRun + labels.String(), labels.args, "run_label_value", "SCAN r"},
+		{"label", selectRun + labels.String(), labels.Args, "run_label_value", "SCAN r"},
 		{"entries", selectEntry + ` ORDER BY path`, []any{"a", 1}, "PRIMARY KEY", "B-TREE"},
 		{"prefix", `SELECT DISTINCT id FROM analysis_run WHERE id >= ? AND id < ? ORDER BY id`, []any{"a", "b"}, "id>? AND id<?", "B-TREE"},
 		{

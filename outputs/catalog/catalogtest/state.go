@@ -1,0 +1,96 @@
+package catalogtest
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+)
+
+// standing is where a run can stand, with a reason of its own each.
+type standing struct {
+	state  catalog.State
+	reason string
+}
+
+// standings are all of them.
+var standings = []standing{
+	{catalog.Queued, ""},
+	{catalog.Running, ""},
+	{catalog.Complete, "exit"},
+	{catalog.Failed, "timeout"},
+	{catalog.Canceled, "stopped"},
+	{catalog.Error, "sandbox"},
+	{catalog.Error, catalog.ReasonHookOwed},
+	{catalog.Lost, "supervisor_lost"},
+}
+
+// A change of state that the machine has is made, and any other leaves the run as it is.
+func testStates(t *testing.T, d Driver) {
+	c := fresh(t, d)
+	n := 0
+	for _, from := range standings {
+		for _, to := range append(standings, standing{"asleep", ""}) {
+			for _, change := range changes(c) {
+				n++
+				run := bring(t, c, fmt.Sprint("run-", n), from)
+				want := run
+				want.State, want.Reason, want.FinishedAt = to.state, to.reason, created().Add(time.Hour)
+				want.Place, want.Report = json.RawMessage(`{"new":1}`), json.RawMessage(`{"new":2}`)
+				_, legal := change.move(run, want)
+				err := change.apply(t, want)
+				switch got := get(t, c, run.ID, 1); {
+				case legal == nil && (err != nil || got.State != to.state):
+					t.Errorf("%s from %v to %v: %v, and the state is %s", change.name, from, to, err, got.State)
+				case legal != nil && err == nil:
+					t.Errorf("%s from %v to %v was made", change.name, from, to)
+				case legal != nil:
+					wantError(t, fmt.Sprintf("%s from %v to %v", change.name, from, to), err, kind(legal))
+					wantRun(t, got, run)
+				}
+			}
+		}
+	}
+}
+
+// change is one method that changes a state.
+type change struct {
+	name  string
+	move  func(was, is catalog.Run) (catalog.Move, error)
+	apply func(t *testing.T, run catalog.Run) error
+}
+
+func changes(c catalog.Catalog) []change {
+	return []change{
+		{"Update", catalog.Updated, func(t *testing.T, run catalog.Run) error { return c.Update(t.Context(), run) }},
+		{"Commit", catalog.Ended, func(t *testing.T, run catalog.Run) error { return c.Commit(t.Context(), run, from(file("f"))) }},
+		{"Amend", catalog.Amended, func(t *testing.T, run catalog.Run) error { return c.Amend(t.Context(), run) }},
+	}
+}
+
+// bring makes a run that stands somewhere.
+func bring(t *testing.T, c catalog.Catalog, id string, at standing) catalog.Run {
+	t.Helper()
+	run := catalog.Run{Key: catalog.Key{ID: id, Attempt: 1}, State: catalog.Running, CreatedAt: created()}
+	if !at.state.Final() {
+		run.State = at.state
+		return create(t, c, run)
+	}
+	create(t, c, run)
+	run.State, run.Reason, run.FinishedAt = at.state, at.reason, created().Add(time.Minute)
+	must(t, c.Commit(t.Context(), run, from()))
+	return run
+}
+
+// kind is the sentinel of an error of the machine.
+func kind(err error) error {
+	for _, sentinel := range []error{catalog.ErrNotFound, catalog.ErrEnded, catalog.ErrTransition} {
+		if errors.Is(err, sentinel) {
+			return sentinel
+		}
+	}
+	return err
+}

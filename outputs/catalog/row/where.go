@@ -1,0 +1,86 @@
+package row
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+)
+
+// Where collects what a row must satisfy, as SQL and its arguments.
+type Where struct {
+	// Parameter is how the database spells the n-th parameter of a query, from 1.
+	Parameter func(n int) string
+	// Moment is a time as a column has it.
+	Moment func(time.Time) any
+	// Holds reports whether the database can hold a string. Nothing there is equal to one that it cannot.
+	Holds func(string) bool
+
+	// Args are the arguments, in the order of their parameters.
+	Args  []any
+	terms []string
+}
+
+// Bind adds an argument and returns its parameter.
+func (w *Where) Bind(arg any) string {
+	w.Args = append(w.Args, arg)
+	return w.Parameter(len(w.Args))
+}
+
+// Add adds a term; each %s of it is one of args.
+func (w *Where) Add(term string, args ...any) {
+	parameters := make([]any, len(args))
+	for i, arg := range args {
+		if s, ok := arg.(string); ok && !w.Holds(s) {
+			w.terms = append(w.terms, "1 = 0")
+			return
+		}
+		parameters[i] = w.Bind(arg)
+	}
+	w.terms = append(w.terms, fmt.Sprintf(term, parameters...))
+}
+
+// Runs adds what filter says of the columns of a run. Labels have a table of their own, and are not among them.
+func (w *Where) Runs(filter catalog.Filter) {
+	if !filter.Since.IsZero() {
+		w.Add(`created_at >= %s`, w.Moment(filter.Since))
+	}
+	if !filter.Until.IsZero() {
+		w.Add(`created_at < %s`, w.Moment(filter.Until))
+	}
+	if filter.Host != "" {
+		w.Add(`host = %s`, filter.Host)
+	}
+	if filter.ID != "" {
+		w.Add(`id = %s`, filter.ID)
+	}
+	in(w, `state`, filter.States)
+	in(w, `reason`, filter.Reasons)
+}
+
+// in adds that a column has one of some values, where there are any.
+func in[T ~string](w *Where, column string, values []T) {
+	if len(values) == 0 {
+		return
+	}
+	var parameters []string
+	for _, value := range values {
+		if w.Holds(string(value)) {
+			parameters = append(parameters, w.Bind(string(value)))
+		}
+	}
+	if parameters == nil {
+		w.Add(`1 = 0`)
+		return
+	}
+	w.Add(column + ` IN (` + strings.Join(parameters, `, `) + `)`)
+}
+
+// String is the clause, empty where every row satisfies it.
+func (w *Where) String() string {
+	if len(w.terms) == 0 {
+		return ""
+	}
+	return ` WHERE ` + strings.Join(w.terms, ` AND `)
+}

@@ -1,0 +1,52 @@
+package row_test
+
+import (
+	"fmt"
+	"reflect"
+	"testing"
+	"time"
+
+	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/catalog/row"
+)
+
+func TestWhere(t *testing.T) {
+	at := time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)
+	tests := []struct {
+		name   string
+		filter catalog.Filter
+		want   string
+		args   []any
+	}{
+		{"nothing", catalog.Filter{Labels: map[string]string{"k": "v"}, Limit: 3}, "", nil},
+		{
+			"times",
+			catalog.Filter{Since: at, Until: at.Add(time.Hour)},
+			" WHERE created_at >= $1 AND created_at < $2",
+			[]any{at.Unix(), at.Add(time.Hour).Unix()},
+		},
+		{"names", catalog.Filter{Host: "h", ID: "a"}, " WHERE host = $1 AND id = $2", []any{"h", "a"}},
+		{
+			"sets",
+			catalog.Filter{States: []catalog.State{"failed", "lost"}, Reasons: []string{"exit"}},
+			" WHERE state IN ($1, $2) AND reason IN ($3)",
+			[]any{"failed", "lost", "exit"},
+		},
+		{"a string that is in no row", catalog.Filter{ID: "unheld", Host: "h"}, " WHERE host = $1 AND 1 = 0", []any{"h"}},
+		{"one of two that is in no row", catalog.Filter{Reasons: []string{"unheld", "exit"}}, " WHERE reason IN ($1)", []any{"exit"}},
+		{"a set of which none is in a row", catalog.Filter{Reasons: []string{"unheld"}}, " WHERE 1 = 0", nil},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			where := &row.Where{
+				Parameter: func(n int) string { return fmt.Sprintf("$%d", n) },
+				Moment:    func(t time.Time) any { return t.Unix() },
+				Holds:     func(s string) bool { return s != "unheld" },
+			}
+			where.Runs(tt.filter)
+			if got := where.String(); got != tt.want || !reflect.DeepEqual(where.Args, tt.args) {
+				t.Errorf("%q with %v, want %q with %v", got, where.Args, tt.want, tt.args)
+			}
+		})
+	}
+}

@@ -1,0 +1,131 @@
+package catalog
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+)
+
+// State of a run. How it changes is the machine below.
+type State string
+
+// The states; queued and running are not final.
+const (
+	Queued   State = "queued"
+	Running  State = "running"
+	Complete State = "complete"
+	Failed   State = "failed"
+	Canceled State = "canceled"
+	Error    State = "error"
+	Lost     State = "lost"
+)
+
+// ReasonHookOwed is the reason of an error in which the run's result is committed and whole, and only its hook has not
+// succeeded. It is the one error that a run leaves again.
+const ReasonHookOwed = "post_process"
+
+// Final reports whether the run has ended.
+func (s State) Final() bool { return s != Queued && s != Running }
+
+// ErrTransition is returned for a change of state that the machine does not have.
+var ErrTransition = errors.New("no such change of state")
+
+// Move is a change of state that the machine has. Only Created, Updated, Ended and Amended make one, so a dialect that
+// writes what State says cannot write an illegal one; the tables refuse the empty state of the zero Move.
+type Move struct{ to State }
+
+// State is the state after the move.
+func (m Move) State() State { return m.to }
+
+// Created is the move of Create, which writes the intent.
+func Created(run Run) (Move, error) { return move(create, Run{}, run) }
+
+// Updated is the move of Update from what the catalog has of a run. A run that has ended is ErrNotFound.
+func Updated(was, is Run) (Move, error) {
+	if was.State.Final() {
+		return Move{}, ErrNotFound
+	}
+	return move(update, was, is)
+}
+
+// Ended is the move of Commit from what the catalog has of a run. A run that has ended before is ErrEnded.
+func Ended(was, is Run) (Move, error) {
+	if was.State.Final() {
+		return Move{}, ErrEnded
+	}
+	return move(commit, was, is)
+}
+
+// Amended is the move of Amend from what the catalog has of a run. A run that has not ended is ErrNotFound.
+func Amended(was, is Run) (Move, error) {
+	if !was.State.Final() {
+		return Move{}, ErrNotFound
+	}
+	return move(amend, was, is)
+}
+
+func move(by method, was, is Run) (Move, error) {
+	from, to := pointOf(was), pointOf(is)
+	for _, t := range machine {
+		if t.by == by && slices.Contains(t.from, from) && slices.Contains(t.to, to) {
+			return Move{is.State}, nil
+		}
+	}
+	return Move{}, fmt.Errorf("%w: %s does not make a run that is %s one that is %s", ErrTransition, by, from, to)
+}
+
+// method is one of the Catalog's that change a state.
+type method string
+
+const (
+	create method = "Create"
+	update method = "Update"
+	commit method = "Commit"
+	amend  method = "Amend"
+)
+
+// point is where a run stands in the machine: its state, with what it waits for.
+type point string
+
+const (
+	nowhere  point = "nowhere" // not created
+	queued         = point(Queued)
+	running        = point(Running)
+	complete       = point(Complete)
+	failed         = point(Failed)
+	canceled       = point(Canceled)
+	broken         = point(Error)
+	owing          = point(Error + "/" + ReasonHookOwed)
+	lost           = point(Lost)
+)
+
+func pointOf(run Run) point {
+	switch {
+	case run.State == "":
+		return nowhere
+	case run.State == Error && run.Reason == ReasonHookOwed:
+		return owing
+	}
+	return point(run.State)
+}
+
+type points = []point
+
+// machine is all that can happen to the state of a run: what no line has cannot happen. docs/ARCHITECTURE.md, "States
+// of a run", draws it and says why each line is there.
+var machine = []struct {
+	by       method
+	from, to points
+}{
+	{create, points{nowhere}, points{queued, running}},
+	{update, points{queued}, points{queued, running}},
+	{update, points{running}, points{running}},
+	{commit, points{queued}, points{canceled, broken, lost}},
+	{commit, points{running}, points{complete, owing, failed, canceled, broken, lost}},
+	{amend, points{complete}, points{complete, owing, broken}},
+	{amend, points{owing}, points{owing, complete}},
+	{amend, points{failed}, points{failed}},
+	{amend, points{canceled}, points{canceled}},
+	{amend, points{broken}, points{broken}},
+	{amend, points{lost}, points{lost}},
+}
