@@ -60,6 +60,9 @@ func (e *execution) begin(ctx context.Context) (err error) {
 	if e.place.Catalog, err = e.Catalog.CatalogID(ctx); err != nil {
 		return errors.Join(err, e.tenure.end())
 	}
+	if e.place.Launcher, err = thisLauncher(); err != nil {
+		return errors.Join(err, e.tenure.end())
+	}
 	if e.plan.parent != nil {
 		e.place.Groups = e.plan.parent.Plan(groupName(e.plan.key))
 	}

@@ -65,6 +65,7 @@ type Request struct {
 type StopSignal struct {
 	ExitCode int    // 130 for SIGINT, 143 for SIGTERM, 129 for SIGHUP
 	Name     string // "SIGINT"
+	Now      bool   // without a grace period
 }
 
 // Progress is the state of a run that goes on.

@@ -14,7 +14,7 @@ func (e *execution) supervise(created *sandbox.Created) error {
 	ended, drained, cut := make(chan struct{}), make(chan struct{}), make(chan struct{})
 	var streams sync.WaitGroup
 	limit := int64(e.plan.analysis.LogSize)
-	e.sinks = [2]*logSink{{ingest: e.ingest, limit: limit}, {ingest: e.ingest, limit: limit}}
+	e.sinks = [2]*logSink{{ingest: e.ingest, limit: limit, name: logNames[0]}, {ingest: e.ingest, limit: limit, name: logNames[1]}}
 	for i, stream := range []struct {
 		from io.Reader
 		to   io.Writer
@@ -51,14 +51,15 @@ func (e *execution) listen(ended, drained <-chan struct{}, cut func()) {
 				continue
 			default:
 			}
+			signal = e.tenure.attribute(signal)
 			e.mu.Lock()
 			first := e.stopped == nil
 			if first {
 				e.stopped, e.stoppedAt = &signal, time.Now()
 			}
-			e.insisted = !first
+			e.insisted = !first || signal.Now
 			e.mu.Unlock()
-			if first {
+			if first && !signal.Now {
 				e.tell(e.supervisor.Stop())
 			} else {
 				cut()
