@@ -98,13 +98,22 @@ func killed(key catalog.Key) error {
 
 // tellStopped waits for the end of a run and says what came of it.
 func (p *program) tellStopped(ctx context.Context, h *house, key catalog.Key) error {
-	run, err := h.runner.Await(ctx, key)
-	if errors.Is(err, runner.ErrDead) {
-		return killed(key)
-	}
+	run, err := h.await(ctx, key)
 	if err != nil {
-		return fmt.Errorf("wait for run %q: %w", attempt(key), err)
+		return err
 	}
 	_, err = fmt.Fprintf(p.stdout, "%s  %s (%d): %s\n", escape(attempt(key)), run.State, run.ExitCode, escape(run.Message))
 	return err
+}
+
+// await waits for the end of a run.
+func (h *house) await(ctx context.Context, key catalog.Key) (catalog.Run, error) {
+	run, err := h.runner.Await(ctx, key)
+	if errors.Is(err, runner.ErrDead) {
+		return run, killed(key)
+	}
+	if err != nil {
+		return run, fmt.Errorf("wait for run %q: %w", attempt(key), err)
+	}
+	return run, nil
 }
