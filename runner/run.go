@@ -96,6 +96,9 @@ func (e *execution) newRun() (catalog.Run, error) {
 		return catalog.Run{}, err
 	}
 	e.report.Warnings = append(inheritedWarnings(), e.plan.warnings...)
+	if e.request.Detached {
+		e.report.Warnings = append(e.report.Warnings, logoutWarnings(e.place.Groups)...)
+	}
 	e.report.Sandbox = e.plan.sandbox()
 	return catalog.Run{
 		Key: e.plan.key, State: catalog.Running, CreatedAt: time.Now().UTC(),

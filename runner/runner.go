@@ -53,6 +53,10 @@ type Request struct {
 	Stdout, Stderr io.Writer
 	// Progress, where not nil, is called about once a second while the analysis runs.
 	Progress func(Progress)
+	// Started, where not nil, is called when the analysis begins, with the result as it is then.
+	Started func(Result)
+	// Detached runs are to outlive the session of their caller: the result warns of what would end them with it.
+	Detached bool
 	// Scanning, where not nil, is called about twice a second while the directory of a flag is being
 	// looked through before the start, where that takes longer than two seconds; entries are those so far.
 	Scanning func(flag string, entries int64)

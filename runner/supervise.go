@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/runner/cgroup"
 	"github.com/scidex-ai/scidex-oci/runner/sandbox"
 )
@@ -69,7 +70,12 @@ func (e *execution) listen(ended, drained <-chan struct{}, cut func()) {
 	}
 }
 
-func (e *execution) started(at time.Time) { e.run.StartedAt = at.UTC() }
+func (e *execution) started(at time.Time) {
+	e.run.StartedAt = at.UTC()
+	if e.request.Started != nil {
+		e.request.Started(e.result(verdict{state: catalog.Running}))
+	}
+}
 
 // progress records a sample and passes it on, but for the one of the start.
 func (e *execution) progress(u sandbox.Usage) {

@@ -72,7 +72,7 @@ func runList(ctx context.Context, p *program, h *house, from layers) error {
 	case quiet:
 		return listNames(ctx, p.stdout, h.catalog, runs)
 	}
-	return listTable(p.stdout, runs, h.life)
+	return listTable(ctx, p.stdout, runs, h)
 }
 
 // listed is a line of ls --json; the fields are those of a result.
@@ -148,14 +148,13 @@ func listNames(ctx context.Context, w io.Writer, cat catalog.Catalog, runs []cat
 // attempt names one attempt of an analysis.
 func attempt(key catalog.Key) string { return key.ID + "@" + strconv.Itoa(key.Attempt) }
 
-// listTable prints runs for a person; life says of one that has not ended whether it lives, and for how long.
-func listTable(w io.Writer, runs []catalog.Run, life func(catalog.Run) (state, wall string)) error {
+func listTable(ctx context.Context, w io.Writer, runs []catalog.Run, h *house) error {
 	tw := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
 	fmt.Fprintln(tw, "ID\tATTEMPT\tSTATE\tREASON\tCREATED\tWALL\tOUTPUTS\tLABELS")
 	for _, r := range runs {
 		state, wall := string(r.State), span(usageOf(r).WallMS)
 		if !r.State.Final() {
-			state, wall = life(r)
+			state, wall = h.life(ctx, r)
 		}
 		fmt.Fprintf(tw, "%s\t%d\t%s\t%s\t%s\t%s\t%d\t%s\n", escape(r.ID), r.Attempt, escape(state), escape(r.Reason),
 			localTime(r.CreatedAt), wall, r.OutputsTotal, labels(r.Labels))

@@ -28,7 +28,7 @@ the manifest's command or script. Lists given by flags replace the manifest's; v
 labels are added to it.
 
 ` + exitCodes,
-		Flags:  runFlags(),
+		Flags:  append(runFlags(), detachFlag()),
 		Action: func(c *cli.Context) error { return runRun(c, p) },
 	}
 }
@@ -39,6 +39,9 @@ func runRun(c *cli.Context, p *program) error {
 	s := &session{program: p, clerk: p.clerk(c, from), screen: newConsole(p.stderr, p.env)}
 	s.order, s.err = s.clerk.options()
 	s.err = cmp.Or(err, s.err)
+	if s.order.detach && s.err == nil && p.tether == nil {
+		return p.detach()
+	}
 	result, err := s.run(c.Context)
 	return s.report(result, err)
 }
@@ -81,11 +84,15 @@ func (s *session) run(ctx context.Context) (runner.Result, error) {
 	if s.order.hook != nil {
 		s.order.hook.Output = after
 	}
-	result, err := s.house.runner.Run(ctx, runner.Request{
+	request := runner.Request{
 		Analysis: s.order.analysis, Again: s.order.again, Overwrite: s.order.overwrite, NoAudit: s.order.noAudit,
 		Stdout: stdout, Stderr: io.MultiWriter(stderr, &s.stderr),
 		Hook: s.order.hook, Progress: s.progress(), Scanning: s.scanning(), Stop: stop, Begun: s.begun,
-	})
+	}
+	if s.order.detach {
+		s.loosen(&request)
+	}
+	result, err := s.house.runner.Run(ctx, request)
 	lost := errors.Join(stdout.Close(), stderr.Close(), after.Close())
 	s.screen.clearStatus()
 	if lost != nil {

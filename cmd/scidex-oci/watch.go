@@ -16,7 +16,7 @@ import (
 
 // life says of a run that has not ended whether it lives, and since when. "running (dead)" is one that gc has to
 // record; of other hosts and roots nothing is known here but where they are.
-func (h *house) life(run catalog.Run) (state, wall string) {
+func (h *house) life(ctx context.Context, run catalog.Run) (state, wall string) {
 	state, wall = string(run.State), clock(time.Since(run.CreatedAt).Milliseconds())
 	live, err := h.runner.Attach(run)
 	var elsewhere *runner.ElsewhereError
@@ -24,6 +24,9 @@ func (h *house) life(run catalog.Run) (state, wall string) {
 	case err == nil:
 		_ = live.Close() // nothing was done with it
 	case errors.Is(err, runner.ErrDead):
+		if now, err := h.catalog.Get(ctx, run.Key); err == nil && now.State.Final() { // it has just ended
+			return string(now.State), span(usageOf(now).WallMS)
+		}
 		return state + " (dead)", ""
 	case errors.As(err, &elsewhere):
 		state += " (on " + run.Host + ")"
@@ -49,7 +52,7 @@ func (p *program) watchList(ctx context.Context, h *house, from layers, otherwis
 			return err
 		}
 		var list bytes.Buffer
-		if err := listTable(&list, runs, h.life); err != nil {
+		if err := listTable(ctx, &list, runs, h); err != nil {
 			return err
 		}
 		if _, err := p.stdout.WriteString(clear + frame(list.String(), p.stdout)); err != nil {
