@@ -118,25 +118,25 @@ func (l *Live) held() (bool, error) {
 
 // Ended waits until the run's launcher has let go of it, at most for the time given, and reports whether it has.
 func (l *Live) Ended(within time.Duration) (bool, error) {
-	fds := []unix.PollFd{{Fd: int32(l.process.Fd()), Events: unix.POLLIN}}
-	n, err := unix.Poll(fds, int(within.Milliseconds()))
-	if err != nil && !errors.Is(err, unix.EINTR) || n > 0 {
-		return n > 0, err
+	const pause = 100 * time.Millisecond // a launcher may let go and live on
+	for deadline := time.Now().Add(within); ; {
+		left := max(0, min(time.Until(deadline), pause))
+		fds := []unix.PollFd{{Fd: int32(l.process.Fd()), Events: unix.POLLIN}}
+		n, err := unix.Poll(fds, int(left.Milliseconds()))
+		if err != nil && !errors.Is(err, unix.EINTR) || n > 0 {
+			return n > 0, err
+		}
+		if held, err := l.held(); !held || err != nil || left == 0 {
+			return !held, err
+		}
 	}
-	held, err := l.held()
-	return !held, err
 }
 
 // Stop asks the launcher to end the run as SIGTERM does, and says by a lock on the state file that it was
 // stop who asked; with now the analysis gets no grace period. A second call cuts it likewise. A launcher that
 // was suspended goes on, so that it hears.
 func (l *Live) Stop(now bool) error {
-	sign := int64(stopSign)
-	if now {
-		sign = stopNowSign
-	}
-	// Where the file system has no such locks the result says SIGTERM.
-	_ = unix.FcntlFlock(l.state.Fd(), unix.F_OFD_SETLK, &unix.Flock_t{Type: unix.F_RDLCK, Start: sign, Len: 1})
+	l.sign(now)
 	err := unix.PidfdSendSignal(int(l.process.Fd()), unix.SIGTERM, nil, 0)
 	switch {
 	case errors.Is(err, unix.ESRCH):
@@ -148,6 +148,15 @@ func (l *Live) Stop(now bool) error {
 	}
 	_ = unix.PidfdSendSignal(int(l.process.Fd()), unix.SIGCONT, nil, 0) // one that has ended needs none
 	return nil
+}
+
+func (l *Live) sign(now bool) {
+	sign := int64(stopSign)
+	if now {
+		sign = stopNowSign
+	}
+	// Where the file system has no such locks the result says SIGTERM, and there is a grace period.
+	_ = unix.FcntlFlock(l.state.Fd(), unix.F_OFD_SETLK, &unix.Flock_t{Type: unix.F_RDLCK, Start: sign, Len: 1})
 }
 
 func (l *Live) owner() string {
