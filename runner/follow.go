@@ -54,7 +54,7 @@ type follower struct {
 // follow copies until the run has ended, or once.
 func (f *follower) follow(ctx context.Context, on bool) (err error) {
 	if f.live, err = f.Attach(f.run); err != nil {
-		return f.ended(ctx, err)
+		return errors.Join(f.ended(ctx, err), f.salvage())
 	}
 	for looked := time.Now(); ; {
 		within := time.Duration(0)
@@ -63,7 +63,7 @@ func (f *follower) follow(ctx context.Context, on bool) (err error) {
 		}
 		ended, err := f.live.Ended(within)
 		if err == nil {
-			err = f.copy() // after the look: what was written before the end is there
+			err = f.copyLive() // after the look: what was written before the end is there
 		}
 		switch {
 		case err != nil || ctx.Err() != nil:
@@ -98,11 +98,31 @@ func (f *follower) ended(ctx context.Context, otherwise error) error {
 	return otherwise
 }
 
-// copy passes on what has been added to the logs.
-func (f *follower) copy() error {
+// copyLive passes on what has been added to the logs.
+func (f *follower) copyLive() error {
 	place, err := f.live.read()
-	if err != nil || len(place.Logs) != len(f.tails) {
+	if err != nil {
 		return ignore(err, ErrDead)
+	}
+	return f.copy(place)
+}
+
+// salvage passes on what a killed launcher has left of the logs.
+func (f *follower) salvage() error {
+	if host, err := os.Hostname(); f.run.State.Final() || err != nil || f.run.Host != host {
+		return err
+	}
+	raw, err := os.ReadFile(statePath(f.Root, f.run.Key))
+	var place Place
+	if err != nil || json.Unmarshal(raw, &place) != nil {
+		return nil // then nothing is left
+	}
+	return f.copy(place)
+}
+
+func (f *follower) copy(place Place) error {
+	if len(place.Logs) != len(f.tails) {
+		return nil // they were not named yet
 	}
 	for i := range f.tails {
 		if err := f.tails[i].copy(place.Logs[i]); err != nil {
