@@ -154,6 +154,9 @@ func TestDetachedHoldsNothing(t *testing.T) {
 			t.Errorf("descriptor %s is %s, %v", fd, got, err)
 		}
 	}
+	if sid, err := unix.Getsid(h.launcher(id).pid); err != nil || sid != h.launcher(id).pid {
+		t.Errorf("the launcher is in session %d, not in one of its own: %v", sid, err)
+	}
 	f.raise()
 	h.good("show", "--wait", id)
 }
