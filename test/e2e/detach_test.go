@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -27,10 +28,20 @@ func (h *house) detach(id string, args ...string) {
 	}
 }
 
-// endDetached kills what a test that failed has left; the house tells of the rest.
+// endDetached ends and removes what a test that failed has left.
 func (h *house) endDetached(id string) {
-	if len(matches(h.state(id))) > 0 {
-		h.launcher(id).kill(h.t)
+	if len(matches(h.state(id))) == 0 {
+		return
+	}
+	h.t.Errorf("run %s has not ended", id)
+	launcher := h.launcher(id)
+	all := familyOf(h.t, launcher.pid)
+	launcher.kill(h.t)
+	until(h.t, gone, "its processes end", func() bool { return !slices.ContainsFunc(all, watched.alive) })
+	cmd := exec.Command(theHost.bin, "gc") // the context of the test has ended
+	cmd.Env = h.env
+	if out, err := cmd.CombinedOutput(); err != nil {
+		h.t.Errorf("gc: %v: %s", err, out)
 	}
 }
 
@@ -267,6 +278,7 @@ func TestDetachedKilled(t *testing.T) {
 	h.logged(id, "ready")
 	follower, waiting := h.begin("logs", "-f", id), h.begin("show", "--wait", id)
 	launcher := h.launcher(id)
+	all := familyOf(t, launcher.pid)
 	launcher.kill(t)
 	for name, b := range map[string]*begun{"logs -f": follower, "show --wait": waiting} {
 		out := b.end()
@@ -282,6 +294,7 @@ func TestDetachedKilled(t *testing.T) {
 		t.Errorf("ls: %s", out)
 	}
 	h.bad([]string{"stop", id}, id+"@1", "was killed", "scidex-oci gc")
+	expectGone(t, all, id)
 	h.expectLost(id)
 	h.bad([]string{"stop", id}, "has ended already", "lost")
 }
