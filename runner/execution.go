@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"strings"
 	"sync"
 	"time"
@@ -157,6 +158,12 @@ func (e *execution) makeDirectories(ctx context.Context) (err error) {
 		return err
 	}
 	if e.ingest, err = e.Blobs.NewIngest(e.run.ID); err != nil {
+		return err
+	}
+	for _, name := range logNames {
+		e.place.Logs = append(e.place.Logs, filepath.Join(e.ingest.Dir().Name(), name))
+	}
+	if err := e.tenure.record(e.place); err != nil {
 		return err
 	}
 	if account.Root() {

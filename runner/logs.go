@@ -11,13 +11,16 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/blob"
 )
 
+// logNames are the files of standard output and standard error in the ingest directory.
+var logNames = [2]string{"log-stdout", "log-stderr"}
+
 // logSink keeps the first bytes of one stream as a file of the ingest directory and counts the rest. It
 // makes the file with the first byte: most runs write nothing to one of the streams.
 type logSink struct {
 	ingest *blob.Ingest
 	limit  int64 // bytes kept
 
-	name  string
+	name  string // of the file; "": one is made up
 	file  *os.File
 	hash  hash.Hash
 	kept  int64
@@ -38,7 +41,7 @@ func (s *logSink) keep(p []byte) (err error) {
 		return nil
 	}
 	if s.file == nil {
-		if s.name, s.file, err = s.ingest.Create(); err != nil {
+		if err := s.open(); err != nil {
 			return err
 		}
 		s.hash = sha256.New()
@@ -46,6 +49,15 @@ func (s *logSink) keep(p []byte) (err error) {
 	n, err := s.file.Write(p)
 	s.hash.Write(p[:n])
 	s.kept += int64(n)
+	return err
+}
+
+func (s *logSink) open() (err error) {
+	if s.name != "" {
+		s.file, err = s.ingest.CreateAs(s.name)
+		return err
+	}
+	s.name, s.file, err = s.ingest.Create()
 	return err
 }
 

@@ -28,6 +28,11 @@ type Place struct {
 	Groups []string `json:"groups,omitempty"`
 	// Ended is true once the analysis has ended: what is in Dir then is its result.
 	Ended bool `json:"ended,omitempty"`
+	// Launcher is the process that holds the run.
+	Launcher *Launcher `json:"launcher,omitempty"`
+	// Logs are the files in which standard output and standard error grow until they become blobs. Each is
+	// there with its first byte.
+	Logs []string `json:"logs,omitempty"`
 }
 
 // workName is the part of a run's directory that is /work.

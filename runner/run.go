@@ -60,6 +60,9 @@ func (e *execution) begin(ctx context.Context) (err error) {
 	if e.place.Catalog, err = e.Catalog.CatalogID(ctx); err != nil {
 		return errors.Join(err, e.tenure.end())
 	}
+	if e.place.Launcher, err = thisLauncher(); err != nil {
+		return errors.Join(err, e.tenure.end())
+	}
 	if e.plan.parent != nil {
 		e.place.Groups = e.plan.parent.Plan(groupName(e.plan.key))
 	}
@@ -93,6 +96,9 @@ func (e *execution) newRun() (catalog.Run, error) {
 		return catalog.Run{}, err
 	}
 	e.report.Warnings = append(inheritedWarnings(), e.plan.warnings...)
+	if e.request.Detached {
+		e.report.Warnings = append(e.report.Warnings, logoutWarnings(e.place.Groups)...)
+	}
 	e.report.Sandbox = e.plan.sandbox()
 	return catalog.Run{
 		Key: e.plan.key, State: catalog.Running, CreatedAt: time.Now().UTC(),

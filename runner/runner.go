@@ -53,6 +53,10 @@ type Request struct {
 	Stdout, Stderr io.Writer
 	// Progress, where not nil, is called about once a second while the analysis runs.
 	Progress func(Progress)
+	// Started, where not nil, is called when the analysis begins, with the result as it is then.
+	Started func(Result)
+	// Detached runs are to outlive the session of their caller: the result warns of what would end them with it.
+	Detached bool
 	// Scanning, where not nil, is called about twice a second while the directory of a flag is being
 	// looked through before the start, where that takes longer than two seconds; entries are those so far.
 	Scanning func(flag string, entries int64)
@@ -65,6 +69,7 @@ type Request struct {
 type StopSignal struct {
 	ExitCode int    // 130 for SIGINT, 143 for SIGTERM, 129 for SIGHUP
 	Name     string // "SIGINT"
+	Now      bool   // without a grace period
 }
 
 // Progress is the state of a run that goes on.

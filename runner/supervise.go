@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/runner/cgroup"
 	"github.com/scidex-ai/scidex-oci/runner/sandbox"
 )
@@ -14,7 +15,7 @@ func (e *execution) supervise(created *sandbox.Created) error {
 	ended, drained, cut := make(chan struct{}), make(chan struct{}), make(chan struct{})
 	var streams sync.WaitGroup
 	limit := int64(e.plan.analysis.LogSize)
-	e.sinks = [2]*logSink{{ingest: e.ingest, limit: limit}, {ingest: e.ingest, limit: limit}}
+	e.sinks = [2]*logSink{{ingest: e.ingest, limit: limit, name: logNames[0]}, {ingest: e.ingest, limit: limit, name: logNames[1]}}
 	for i, stream := range []struct {
 		from io.Reader
 		to   io.Writer
@@ -51,14 +52,15 @@ func (e *execution) listen(ended, drained <-chan struct{}, cut func()) {
 				continue
 			default:
 			}
+			signal = e.tenure.attribute(signal)
 			e.mu.Lock()
 			first := e.stopped == nil
 			if first {
 				e.stopped, e.stoppedAt = &signal, time.Now()
 			}
-			e.insisted = !first
+			e.insisted = !first || signal.Now
 			e.mu.Unlock()
-			if first {
+			if first && !signal.Now {
 				e.tell(e.supervisor.Stop())
 			} else {
 				cut()
@@ -68,7 +70,12 @@ func (e *execution) listen(ended, drained <-chan struct{}, cut func()) {
 	}
 }
 
-func (e *execution) started(at time.Time) { e.run.StartedAt = at.UTC() }
+func (e *execution) started(at time.Time) {
+	e.run.StartedAt = at.UTC()
+	if e.request.Started != nil {
+		e.request.Started(e.result(verdict{state: catalog.Running}))
+	}
+}
 
 // progress records a sample and passes it on, but for the one of the start.
 func (e *execution) progress(u sandbox.Usage) {

@@ -46,7 +46,7 @@ func TestArrangeRefuses(t *testing.T) {
 		"run --memry 2g x":      `unknown flag "--memry"; did you mean "--memory"?`,
 		"run --memry=2g x":      `unknown flag "--memry"; did you mean "--memory"?`,
 		"run --rot /r x":        `unknown flag "--rot"; did you mean "--root"?`,
-		"run --detach x":        `unknown flag "--detach"`,
+		"run --network2 x":      `unknown flag "--network2"; did you mean "--network"?`,
 		"show a --zzzzzzzzzzzz": `unknown flag "--zzzzzzzzzzzz"`,
 		"run --memory":          `flag "--memory" needs a value`,
 		"run --json=maybe x":    `flag "--json" takes true or false, not "maybe"`,

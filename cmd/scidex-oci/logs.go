@@ -3,22 +3,25 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/runner"
 )
 
 func newLogsCommand(p *program) *cli.Command {
 	return &cli.Command{
 		Name:      "logs",
-		Usage:     "print the kept standard output and standard error of a run",
-		UsageText: "scidex-oci logs ID [--stdout|--stderr]",
+		Usage:     "print the kept standard output and standard error of a run, also while it goes on",
+		UsageText: "scidex-oci logs ID [--stdout|--stderr] [--follow]",
 		ArgsUsage: "ID",
 		Flags: []cli.Flag{
+			&cli.BoolFlag{Name: "follow", Aliases: []string{"f"}, Usage: "from the start, and go on until the run has ended", DisableDefaultText: true},
 			&cli.BoolFlag{Name: "stdout", Usage: "standard output only", DisableDefaultText: true},
 			&cli.BoolFlag{Name: "stderr", Usage: "standard error only", DisableDefaultText: true},
 		},
@@ -32,12 +35,23 @@ func newLogsCommand(p *program) *cli.Command {
 	}
 }
 
-func runLogs(ctx context.Context, p *program, h *house, from layers, name string) error {
-	stdout, err := from.on("stdout")
-	if err != nil {
-		return err
+// wanted are the switches of logs.
+type wanted struct{ stdout, stderr, follow bool }
+
+func wantedOf(from layers) (w wanted, err error) {
+	for name, on := range map[string]*bool{"stdout": &w.stdout, "stderr": &w.stderr, "follow": &w.follow} {
+		if *on, err = from.on(name); err != nil {
+			return w, err
+		}
 	}
-	stderr, err := from.on("stderr")
+	if w.stdout == w.stderr {
+		w.stdout, w.stderr = true, true
+	}
+	return w, nil
+}
+
+func runLogs(ctx context.Context, p *program, h *house, from layers, name string) error {
+	w, err := wantedOf(from)
 	if err != nil {
 		return err
 	}
@@ -45,52 +59,68 @@ func runLogs(ctx context.Context, p *program, h *house, from layers, name string
 	if err != nil {
 		return err
 	}
+	stdout, closeStdout := display(p.stdout)
+	stderr, closeStderr := display(p.stderr)
+	var to runner.Streams
+	if w.stdout {
+		to[0] = stdout
+	}
+	if w.stderr {
+		to[1] = stderr
+	}
+	run, err = h.runner.CopyLogs(ctx, run, to, w.follow)
+	err = errors.Join(err, closeStdout(), closeStderr())
+	if err != nil {
+		return noLogs(run, err)
+	}
+	return p.tellTruncated(run, to)
+}
+
+func noLogs(run catalog.Run, err error) error {
+	var elsewhere *runner.ElsewhereError
+	switch {
+	case errors.As(err, &elsewhere):
+		return fmt.Errorf("run %q is %s and its logs cannot be read from here before it has ended: %w", attempt(run.Key), run.State, elsewhere)
+	case errors.Is(err, runner.ErrDead):
+		return killed(run.Key)
+	}
+	return err
+}
+
+// tellTruncated says on standard error which streams were not kept whole.
+func (p *program) tellTruncated(run catalog.Run, to runner.Streams) error {
 	if !run.State.Final() {
-		return fmt.Errorf("run %q is %s; its logs are here when it has ended", attempt(run.Key), run.State)
+		return nil
 	}
 	var report runner.Report
 	if err := json.Unmarshal(run.Report, &report); err != nil {
 		return fmt.Errorf("report of run %q: %w", attempt(run.Key), err)
 	}
-	if stdout || !stderr {
-		if err := p.printLog(h, "stdout", report.Logs.Stdout, p.stdout); err != nil {
-			return err
+	for i, log := range []runner.Log{report.Logs.Stdout, report.Logs.Stderr} {
+		if to[i] != nil && log.Truncated {
+			fmt.Fprintf(p.stderr, "scidex-oci: %s is truncated: the analysis wrote %s; see --log-size of run\n", []string{"stdout", "stderr"}[i], size(log.Bytes))
 		}
-	}
-	if stderr || !stdout {
-		return p.printLog(h, "stderr", report.Logs.Stderr, p.stderr)
 	}
 	return nil
 }
 
-// printLog writes one stream as it was kept, and says so on standard error where it is not all.
-func (p *program) printLog(h *house, name string, log runner.Log, to *os.File) error {
-	if log.SHA256 != "" {
-		if err := p.printBlob(h, log.SHA256, to); err != nil {
-			return fmt.Errorf("%s: %w", name, err)
-		}
+// display makes the way to f: untouched to a file or pipe, escaped to a terminal.
+func display(f *os.File) (to io.Writer, done func() error) {
+	if !isTerminal(f) {
+		return f, func() error { return nil }
 	}
-	if log.Truncated {
-		fmt.Fprintf(p.stderr, "scidex-oci: %s is truncated: the analysis wrote %s; see --log-size of run\n", name, size(log.Bytes))
-	}
-	return nil
+	e := &escaper{to: f}
+	return e, e.Close
 }
 
-// printBlob writes a blob, untouched to a file or pipe and escaped to a terminal.
-func (p *program) printBlob(h *house, sha256 string, to *os.File) (err error) {
+// printBlob writes a blob.
+func (p *program) printBlob(h *house, sha256 string, f *os.File) error {
 	from, err := h.blobs.Open(sha256)
 	if err != nil {
 		return err
 	}
 	defer from.Close()
-	if !isTerminal(to) {
-		_, err = io.Copy(to, from)
-		return err
-	}
-	e := &escaper{to: to}
-	_, err = io.Copy(e, from)
-	if closed := e.Close(); err == nil {
-		err = closed
-	}
-	return err
+	to, done := display(f)
+	_, err = io.Copy(to, from)
+	return errors.Join(err, done())
 }

@@ -30,6 +30,7 @@ func newListCommand(p *program) *cli.Command {
 			&cli.StringSliceFlag{Name: "reason", Usage: "ended for this `REASON`; repeatable"},
 			&cli.StringSliceFlag{Name: "label", Usage: "with this label `K=V`; repeatable, all must match"},
 			&cli.StringFlag{Name: "limit", Usage: "at most `N` runs, 0 for all (default: 50)"},
+			&cli.BoolFlag{Name: "watch", Aliases: []string{"w"}, Usage: "on a terminal: show the list anew every second, until Ctrl-C", DisableDefaultText: true},
 			&cli.BoolFlag{Name: "json", Usage: "one JSON object a line", DisableDefaultText: true},
 			&cli.BoolFlag{Name: "quiet", Aliases: []string{"q"}, Usage: "names only, for other commands: ID, or ID@ATTEMPT where it is not the last attempt", DisableDefaultText: true},
 		},
@@ -55,6 +56,13 @@ func runList(ctx context.Context, p *program, h *house, from layers) error {
 	if err != nil {
 		return err
 	}
+	watch, err := from.on("watch")
+	if err != nil {
+		return err
+	}
+	if watch {
+		return p.watchList(ctx, h, from, asJSON || quiet)
+	}
 	runs, err := h.catalog.List(ctx, filter)
 	switch {
 	case err != nil:
@@ -64,7 +72,7 @@ func runList(ctx context.Context, p *program, h *house, from layers) error {
 	case quiet:
 		return listNames(ctx, p.stdout, h.catalog, runs)
 	}
-	return listTable(p.stdout, runs)
+	return listTable(ctx, p.stdout, runs, h)
 }
 
 // listed is a line of ls --json; the fields are those of a result.
@@ -140,15 +148,15 @@ func listNames(ctx context.Context, w io.Writer, cat catalog.Catalog, runs []cat
 // attempt names one attempt of an analysis.
 func attempt(key catalog.Key) string { return key.ID + "@" + strconv.Itoa(key.Attempt) }
 
-func listTable(w io.Writer, runs []catalog.Run) error {
+func listTable(ctx context.Context, w io.Writer, runs []catalog.Run, h *house) error {
 	tw := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
 	fmt.Fprintln(tw, "ID\tATTEMPT\tSTATE\tREASON\tCREATED\tWALL\tOUTPUTS\tLABELS")
 	for _, r := range runs {
-		wall := ""
-		if r.State.Final() {
-			wall = span(usageOf(r).WallMS)
+		state, wall := string(r.State), span(usageOf(r).WallMS)
+		if !r.State.Final() {
+			state, wall = h.life(ctx, r)
 		}
-		fmt.Fprintf(tw, "%s\t%d\t%s\t%s\t%s\t%s\t%d\t%s\n", escape(r.ID), r.Attempt, r.State, escape(r.Reason),
+		fmt.Fprintf(tw, "%s\t%d\t%s\t%s\t%s\t%s\t%d\t%s\n", escape(r.ID), r.Attempt, escape(state), escape(r.Reason),
 			localTime(r.CreatedAt), wall, r.OutputsTotal, labels(r.Labels))
 	}
 	return tw.Flush()

@@ -31,15 +31,20 @@ type program struct {
 	stdout, stderr *os.File
 	env            lookup
 	build          build
+	args           []string
+	tether         *tether // nil but in the launcher of a detached run
 }
 
 func system() *program {
-	return &program{stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr, env: os.LookupEnv, build: buildInfo()}
+	return &program{stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr, env: os.LookupEnv, build: buildInfo(), args: os.Args}
 }
 
 // execute runs one command line and returns the exit code.
 func execute(args []string, p *program) int {
-	err := perform(args, p)
+	var err error
+	if p.tether, err = newTether(args); err == nil {
+		err = perform(args, p)
+	}
 	var unread *usageError
 	var ours *bug
 	if (errors.As(err, &unread) || errors.As(err, &ours)) && wantsJSON(args, p.env) {

@@ -21,6 +21,7 @@ import (
 type order struct {
 	analysis                      spec.Analysis
 	again, overwrite, json, quiet bool
+	detach                        bool
 	noAudit                       bool
 	hook                          *runner.Hook // nil: none
 }
@@ -41,7 +42,7 @@ type clerk struct {
 // options reads the switches, which are known even where the rest is refused.
 func (k clerk) options() (order, error) {
 	o := order{again: k.layers.text("again", "") != ""}
-	for name, on := range map[string]*bool{"overwrite": &o.overwrite, "json": &o.json, "quiet": &o.quiet} {
+	for name, on := range map[string]*bool{"overwrite": &o.overwrite, "json": &o.json, "quiet": &o.quiet, "detach": &o.detach} {
 		var err error
 		if *on, err = k.layers.on(name); err != nil {
 			return o, err

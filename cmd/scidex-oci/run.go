@@ -27,8 +27,12 @@ scidex-oci run [flags] --again ID`,
 the manifest's command or script. Lists given by flags replace the manifest's; variables, secrets and
 labels are added to it.
 
+--detach waits until the analysis has begun or is refused; its exit code is 0 then, and the result has the run's. The
+analysis' output is in the logs alone, what a post-process command says is in the result. The current directory, the
+environment and the umask are those of this command; of a hangup (SIGHUP) nothing is heard any more.
+
 ` + exitCodes,
-		Flags:  runFlags(),
+		Flags:  append(runFlags(), detachFlag()),
 		Action: func(c *cli.Context) error { return runRun(c, p) },
 	}
 }
@@ -39,6 +43,9 @@ func runRun(c *cli.Context, p *program) error {
 	s := &session{program: p, clerk: p.clerk(c, from), screen: newConsole(p.stderr, p.env)}
 	s.order, s.err = s.clerk.options()
 	s.err = cmp.Or(err, s.err)
+	if s.order.detach && s.err == nil && p.tether == nil {
+		return p.detach()
+	}
 	result, err := s.run(c.Context)
 	return s.report(result, err)
 }
@@ -81,11 +88,15 @@ func (s *session) run(ctx context.Context) (runner.Result, error) {
 	if s.order.hook != nil {
 		s.order.hook.Output = after
 	}
-	result, err := s.house.runner.Run(ctx, runner.Request{
+	request := runner.Request{
 		Analysis: s.order.analysis, Again: s.order.again, Overwrite: s.order.overwrite, NoAudit: s.order.noAudit,
 		Stdout: stdout, Stderr: io.MultiWriter(stderr, &s.stderr),
 		Hook: s.order.hook, Progress: s.progress(), Scanning: s.scanning(), Stop: stop, Begun: s.begun,
-	})
+	}
+	if s.order.detach {
+		s.loosen(&request)
+	}
+	result, err := s.house.runner.Run(ctx, request)
 	lost := errors.Join(stdout.Close(), stderr.Close(), after.Close())
 	s.screen.clearStatus()
 	if lost != nil {

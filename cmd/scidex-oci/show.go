@@ -18,9 +18,14 @@ func newShowCommand(p *program) *cli.Command {
 	return &cli.Command{
 		Name:      "show",
 		Usage:     "show the result of a run",
-		UsageText: "scidex-oci show ID [--json]",
+		UsageText: "scidex-oci show ID [--json] [--wait]",
 		ArgsUsage: "ID",
-		Flags:     []cli.Flag{&cli.BoolFlag{Name: "json", Usage: "print the result as run --json does", DisableDefaultText: true}},
+		Description: `The exit code is 0 however the run has ended, with --wait too: the result has its own. --wait ends with 125 where the
+run's scidex-oci was killed, so that it will never end.`,
+		Flags: []cli.Flag{
+			&cli.BoolFlag{Name: "json", Usage: "print the result as run --json does", DisableDefaultText: true},
+			&cli.BoolFlag{Name: "wait", Usage: "wait first until the run has ended", DisableDefaultText: true},
+		},
 		Action: func(c *cli.Context) error {
 			given, err := words(c, 1, 1)
 			if err != nil {
@@ -36,7 +41,14 @@ func runShow(ctx context.Context, p *program, h *house, from layers, name string
 	if err != nil {
 		return err
 	}
+	wait, err := from.on("wait")
+	if err != nil {
+		return err
+	}
 	run, err := h.find(ctx, name)
+	if err == nil && wait {
+		run, err = h.await(ctx, run.Key)
+	}
 	if err != nil {
 		return err
 	}

@@ -65,6 +65,7 @@ _scidex_oci() {
             "ls") path="ls" ;;
             "show") path="show" ;;
             "logs") path="logs" ;;
+            "stop") path="stop" ;;
             "outputs") path="outputs" ;;
             "outputs ls") path="outputs ls" ;;
             "outputs cat") path="outputs cat" ;;
@@ -85,12 +86,13 @@ _scidex_oci() {
         esac
     done
     case "$path" in
-        "") words="run spec ls show logs outputs post-process rm pin unpin catalog gc doctor selftest completion --root --db --blobs --tmp --log-level --config --help -h --version -v" ;;
-        "run") words="--id --data --docs --project --input --script --stage --export --env --secret --label --output --exclude --rootfs --ids --memory --cpus --pids --timeout --grace --log-size --work-size --work-files --work-storage --limits --network --keep --post-process --post-process-timeout --post-process-on --file -f --again --audit --min-free --overwrite --json --quiet -q --help -h --root --db --blobs --tmp --log-level --config --help -h --version -v" ;;
+        "") words="run spec ls show logs stop outputs post-process rm pin unpin catalog gc doctor selftest completion --root --db --blobs --tmp --log-level --config --help -h --version -v" ;;
+        "run") words="--id --data --docs --project --input --script --stage --export --env --secret --label --output --exclude --rootfs --ids --memory --cpus --pids --timeout --grace --log-size --work-size --work-files --work-storage --limits --network --keep --post-process --post-process-timeout --post-process-on --file -f --again --audit --min-free --overwrite --json --quiet -q --detach -d --help -h --root --db --blobs --tmp --log-level --config --help -h --version -v" ;;
         "spec") words="--id --data --docs --project --input --script --stage --export --env --secret --label --output --exclude --rootfs --ids --memory --cpus --pids --timeout --grace --log-size --work-size --work-files --work-storage --limits --network --keep --post-process --post-process-timeout --post-process-on --file -f --again --audit --min-free --bundle --help -h --root --db --blobs --tmp --log-level --config --help -h --version -v" ;;
-        "ls") words="--since --until --state --reason --label --limit --json --quiet -q --help -h --root --db --blobs --tmp --log-level --config --help -h --version -v" ;;
-        "show") words="--json --help -h --root --db --blobs --tmp --log-level --config --help -h --version -v" ;;
-        "logs") words="--stdout --stderr --help -h --root --db --blobs --tmp --log-level --config --help -h --version -v" ;;
+        "ls") words="--since --until --state --reason --label --limit --watch -w --json --quiet -q --help -h --root --db --blobs --tmp --log-level --config --help -h --version -v" ;;
+        "show") words="--json --wait --help -h --root --db --blobs --tmp --log-level --config --help -h --version -v" ;;
+        "logs") words="--follow -f --stdout --stderr --help -h --root --db --blobs --tmp --log-level --config --help -h --version -v" ;;
+        "stop") words="--now --help -h --root --db --blobs --tmp --log-level --config --help -h --version -v" ;;
         "outputs") words="ls cat export find --help -h --root --db --blobs --tmp --log-level --config --help -h --version -v" ;;
         "outputs ls") words="--json --help -h --root --db --blobs --tmp --log-level --config --help -h --version -v" ;;
         "outputs cat") words="--help -h --root --db --blobs --tmp --log-level --config --help -h --version -v" ;;

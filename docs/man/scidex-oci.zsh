@@ -42,6 +42,8 @@ _scidex_oci_run() {
         '*--json[print the result as one JSON object on standard output; the analysis'\'' own output goes to standard error]' \
         '*--quiet[leave the status line and the closing table out]' \
         '*-q[leave the status line and the closing table out]' \
+        '*--detach[print the id as soon as the analysis has begun, and let the run go on without this command and its terminal; see show --wait, logs --follow and stop]' \
+        '*-d[print the id as soon as the analysis has begun, and let the run go on without this command and its terminal; see show --wait, logs --follow and stop]' \
         '*--help[show help]' \
         '*-h[show help]' \
         '*:argument:_files'
@@ -98,6 +100,8 @@ _scidex_oci_ls() {
         '*--reason=[ended for this REASON; repeatable]:reason:(exit signal timeout out_of_memory pids_limit work_full host_full output_missing not_found not_invocable stopped supervisor_lost harvest commit export post_process sandbox request)' \
         '*--label=[with this label K=V; repeatable, all must match]:k=v:_files' \
         '*--limit=[at most N runs, 0 for all (default\: 50)]:n:_files' \
+        '*--watch[on a terminal\: show the list anew every second, until Ctrl-C]' \
+        '*-w[on a terminal\: show the list anew every second, until Ctrl-C]' \
         '*--json[one JSON object a line]' \
         '*--quiet[names only, for other commands\: ID, or ID@ATTEMPT where it is not the last attempt]' \
         '*-q[names only, for other commands\: ID, or ID@ATTEMPT where it is not the last attempt]' \
@@ -109,6 +113,7 @@ _scidex_oci_show() {
     local line state
     _arguments -C \
         '*--json[print the result as run --json does]' \
+        '*--wait[wait first until the run has ended]' \
         '*--help[show help]' \
         '*-h[show help]' \
         '*:argument:_files'
@@ -116,8 +121,18 @@ _scidex_oci_show() {
 _scidex_oci_logs() {
     local line state
     _arguments -C \
+        '*--follow[from the start, and go on until the run has ended]' \
+        '*-f[from the start, and go on until the run has ended]' \
         '*--stdout[standard output only]' \
         '*--stderr[standard error only]' \
+        '*--help[show help]' \
+        '*-h[show help]' \
+        '*:argument:_files'
+}
+_scidex_oci_stop() {
+    local line state
+    _arguments -C \
+        '*--now[leave no grace period\: SIGKILL at once]' \
         '*--help[show help]' \
         '*-h[show help]' \
         '*:argument:_files'
@@ -333,7 +348,7 @@ _scidex_oci() {
         '*-v[print the version and what it was built with]' \
         '1: :->command' '*:: :->rest'
     case $state in
-    command) _values command 'run[run an analysis, harvest and commit its outputs]' 'spec[print the OCI config.json that run would use, or write a bundle]' 'ls[list runs, the newest first]' 'show[show the result of a run]' 'logs[print the kept standard output and standard error of a run]' 'outputs[list, print, export and find outputs]' 'post-process[call the post-process command of a run again, not its analysis]' 'rm[remove runs that have ended, their rows and kept directories]' 'pin[keep runs from rm and from the retention of gc]' 'unpin[take pins back]' 'catalog[migrate, check and copy the catalog]' 'gc[remove what killed runs left, blobs that nothing names, and by retention old runs]' 'doctor[find out whether runs work on this host, and what cures it where not]' 'selftest[prove on this host that an analysis reaches nothing]' 'completion[print the completion script of a shell]' ;;
+    command) _values command 'run[run an analysis, harvest and commit its outputs]' 'spec[print the OCI config.json that run would use, or write a bundle]' 'ls[list runs, the newest first]' 'show[show the result of a run]' 'logs[print the kept standard output and standard error of a run, also while it goes on]' 'stop[end runs that go on, as SIGTERM to their run command does]' 'outputs[list, print, export and find outputs]' 'post-process[call the post-process command of a run again, not its analysis]' 'rm[remove runs that have ended, their rows and kept directories]' 'pin[keep runs from rm and from the retention of gc]' 'unpin[take pins back]' 'catalog[migrate, check and copy the catalog]' 'gc[remove what killed runs left, blobs that nothing names, and by retention old runs]' 'doctor[find out whether runs work on this host, and what cures it where not]' 'selftest[prove on this host that an analysis reaches nothing]' 'completion[print the completion script of a shell]' ;;
     rest) (( $+functions[_scidex_oci_$line[1]] )) && _scidex_oci_$line[1] ;;
     esac
 }

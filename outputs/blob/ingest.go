@@ -63,12 +63,18 @@ func (i *Ingest) Chown(uid, gid int) error {
 // The caller closes it.
 func (i *Ingest) Create() (name string, f *os.File, err error) {
 	name = "own-" + rand.Text()
+	f, err = i.CreateAs(name)
+	return name, f, err
+}
+
+// CreateAs is Create for a name that others know before.
+func (i *Ingest) CreateAs(name string) (*os.File, error) {
 	flags := unix.O_RDWR | unix.O_CREAT | unix.O_EXCL | unix.O_NOFOLLOW | unix.O_CLOEXEC
 	fd, err := unix.Openat(int(i.dir.Fd()), name, flags, 0o600)
 	if err != nil {
-		return "", nil, fmt.Errorf("ingest: create: %w", err)
+		return nil, fmt.Errorf("ingest: create %q: %w", clip(name), err)
 	}
-	return name, os.NewFile(uintptr(fd), filepath.Join(i.path, name)), nil
+	return os.NewFile(uintptr(fd), filepath.Join(i.path, name)), nil
 }
 
 // Scratch makes a file without a name, for what the launcher itself does not hold in memory.

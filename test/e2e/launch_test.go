@@ -129,7 +129,12 @@ type watched struct {
 // family returns all processes below the launcher and the launcher itself.
 func (l *launch) family() []watched {
 	l.h.t.Helper()
-	pids := []int{l.cmd.Process.Pid}
+	return familyOf(l.h.t, l.cmd.Process.Pid)
+}
+
+func familyOf(t *testing.T, launcher int) []watched {
+	t.Helper()
+	pids := []int{launcher}
 	for grown := true; grown; {
 		grown = false
 		processes(func(p process) bool {
@@ -142,7 +147,7 @@ func (l *launch) family() []watched {
 	var all []watched
 	for _, pid := range pids {
 		if fd, err := unix.PidfdOpen(pid, 0); err == nil {
-			l.h.t.Cleanup(func() { unix.Close(fd) })
+			t.Cleanup(func() { unix.Close(fd) })
 			p, _ := readProcess(filepath.Join("/proc", strconv.Itoa(pid)))
 			all = append(all, watched{pid, string(p.command), fd})
 		}

@@ -1,0 +1,220 @@
+package runner
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+)
+
+// alive is a run that this process holds, by a runner and its row.
+func alive(t *testing.T) (*Runner, catalog.Run, *tenure, Place) {
+	t.Helper()
+	r := &Runner{Root: t.TempDir()}
+	host, err := os.Hostname()
+	if err != nil {
+		t.Fatal(err)
+	}
+	run := catalog.Run{Key: catalog.Key{ID: "a", Attempt: 1}, State: catalog.Running, Host: host}
+	held, err := hold(r.Root, run.Key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = held.end() }) // it may have been ended
+	place := Place{Dir: "/tmp/scidex-analysis-a", State: held.path}
+	if place.Launcher, err = thisLauncher(); err != nil {
+		t.Fatal(err)
+	}
+	if err := held.record(place); err != nil {
+		t.Fatal(err)
+	}
+	if run.Place, err = json.Marshal(place); err != nil {
+		t.Fatal(err)
+	}
+	return r, run, held, place
+}
+
+func attach(t *testing.T, r *Runner, run catalog.Run) *Live {
+	t.Helper()
+	live, err := r.Attach(run)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = live.Close() })
+	return live
+}
+
+// Whoever looks whether a run lives leaves its lock as it is, and sees its end.
+func TestAttach(t *testing.T) {
+	r, run, held, _ := alive(t)
+	live, other := attach(t, r, run), attach(t, r, run)
+	for _, l := range []*Live{live, other} {
+		if ended, err := l.Ended(0); ended || err != nil {
+			t.Errorf("a run that lives has ended: %v, %v", ended, err)
+		}
+	}
+	if _, err := hold(r.Root, run.Key); !errors.Is(err, errAlive) {
+		t.Errorf("beside those who look the run can be held: %v", err)
+	}
+	if err := held.end(); err != nil {
+		t.Fatal(err)
+	}
+	if ended, err := live.Ended(time.Minute); !ended || err != nil {
+		t.Errorf("a run that has ended lives: %v", err)
+	}
+	if _, err := r.Attach(run); !errors.Is(err, ErrDead) {
+		t.Errorf("%v, want ErrDead", err)
+	}
+}
+
+// A process that is not the very one that was recorded is none, even where somebody has the lock.
+func TestAttachToAnother(t *testing.T) {
+	innocent := exec.Command("sleep", "1000")
+	if err := innocent.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = innocent.Process.Kill(); _ = innocent.Wait() }()
+	ticks, err := startTicks(innocent.Process.Pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		change func(l *Launcher)
+		dead   bool
+	}{
+		"itself":         {func(l *Launcher) { l.PID, l.StartTicks = innocent.Process.Pid, ticks }, false},
+		"reused number":  {func(l *Launcher) { l.PID = innocent.Process.Pid; l.StartTicks = ticks - 1 }, true},
+		"another boot":   {func(l *Launcher) { l.BootID = "another" }, true},
+		"no such number": {func(l *Launcher) { l.PID = 1 << 30 }, true},
+		"no number":      {func(l *Launcher) { l.PID = 0 }, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r, run, held, place := alive(t)
+			c.change(place.Launcher)
+			if err := held.record(place); err != nil {
+				t.Fatal(err)
+			}
+			live, err := r.Attach(run)
+			if err == nil {
+				defer live.Close()
+			}
+			if errors.Is(err, ErrDead) != c.dead || !c.dead && err != nil {
+				t.Errorf("%v, want dead: %v", err, c.dead)
+			}
+		})
+	}
+}
+
+// What cannot be told from here is said to be elsewhere; where nobody has the lock it is dead all the same.
+func TestAttachElsewhere(t *testing.T) {
+	r, run, held, place := alive(t)
+	refuses := func(run catalog.Run, words string) {
+		t.Helper()
+		_, err := r.Attach(run)
+		if elsewhere := new(ElsewhereError); !errors.As(err, &elsewhere) || !strings.Contains(err.Error(), words) {
+			t.Errorf("%v, want %q", err, words)
+		}
+	}
+	host, root := run, run
+	host.Host = "another.example.org"
+	refuses(host, `on host "another.example.org"`)
+	root.Place = json.RawMessage(`{"dir":"/tmp/x","state":"/else/where/runs/a@1.json"}`)
+	refuses(root, `--root "/else/where"`)
+	place.Launcher.PIDNamespace++
+	if err := held.record(place); err != nil {
+		t.Fatal(err)
+	}
+	refuses(run, "another PID namespace")
+	if err := held.close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.Attach(run); !errors.Is(err, ErrDead) {
+		t.Errorf("%v, want ErrDead", err)
+	}
+}
+
+// SIGTERM is said to be stop's where stop has left its sign, and stop's only.
+func TestAttribute(t *testing.T) {
+	r, run, held, _ := alive(t)
+	live := attach(t, r, run)
+	term, interrupt := StopSignal{143, "SIGTERM", false}, StopSignal{130, "SIGINT", false}
+	if got := held.attribute(term); got != term {
+		t.Errorf("without a sign: %+v", got)
+	}
+	for _, now := range []bool{false, true} {
+		live.sign(now)
+		if got := held.attribute(term); got != (StopSignal{143, "scidex-oci stop", now}) {
+			t.Errorf("now %v: %+v", now, got)
+		}
+		if got := held.attribute(interrupt); got != interrupt {
+			t.Errorf("%+v", got)
+		}
+	}
+	if err := live.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if got := held.attribute(term); got != term {
+		t.Errorf("after stop has gone: %+v", got)
+	}
+}
+
+// rows is a catalog whose Get gives one row after the other, the last one for good.
+type rows struct {
+	catalog.Catalog
+	left []catalog.Run
+}
+
+func (c *rows) Get(context.Context, catalog.Key) (catalog.Run, error) {
+	run := c.left[0]
+	if len(c.left) > 1 {
+		c.left = c.left[1:]
+	}
+	return run, nil
+}
+
+func TestAwait(t *testing.T) {
+	r, run, held, _ := alive(t)
+	ended, far := run, run
+	ended.State, far.Host = catalog.Complete, "another.example.org"
+	farEnded := far
+	farEnded.State = catalog.Failed
+
+	// Of another host only the row tells.
+	r.Catalog = &rows{left: []catalog.Run{far, far, far, farEnded}}
+	if got, err := r.Await(t.Context(), run.Key); err != nil || got.State != catalog.Failed {
+		t.Errorf("%s, %v", got.State, err)
+	}
+	// Here the row may be first, as while the post-process command runs.
+	r.Catalog = &rows{left: []catalog.Run{ended}}
+	done := make(chan error)
+	go func() {
+		_, err := r.Await(t.Context(), run.Key)
+		done <- err
+	}()
+	select {
+	case err := <-done:
+		t.Errorf("it did not wait for the launcher: %v", err)
+	case <-time.After(100 * time.Millisecond):
+	}
+	if err := held.end(); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+	// A row that nobody will ever end is waited for no more; one that was just being ended is no such.
+	r.Catalog = &rows{left: []catalog.Run{run}}
+	if _, err := r.Await(t.Context(), run.Key); !errors.Is(err, ErrDead) {
+		t.Errorf("%v, want ErrDead", err)
+	}
+	r.Catalog = &rows{left: []catalog.Run{run, ended}}
+	if got, err := r.Await(t.Context(), run.Key); err != nil || got.State != catalog.Complete {
+		t.Errorf("%s, %v", got.State, err)
+	}
+}

@@ -1,0 +1,353 @@
+package e2e
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// detach starts a detached run and is back when its analysis has begun. A launcher that holds one of the pipes of
+// this command keeps it from coming back.
+func (h *house) detach(id string, args ...string) {
+	h.t.Helper()
+	h.t.Cleanup(func() { h.endDetached(id) })
+	out := h.good(append(flags("run", "--detach", "--id", id), args...)...)
+	if out.stdout != id+"\n" || out.stderr != "" {
+		h.t.Errorf("run --detach printed %q and %q", out.stdout, out.stderr)
+	}
+}
+
+// endDetached ends and removes what a test that failed has left.
+func (h *house) endDetached(id string) {
+	if len(matches(h.state(id))) == 0 {
+		return
+	}
+	h.t.Errorf("run %s has not ended", id)
+	launcher := h.launcher(id)
+	all := familyOf(h.t, launcher.pid)
+	launcher.kill(h.t)
+	until(h.t, gone, "its processes end", func() bool { return !slices.ContainsFunc(all, watched.alive) })
+	cmd := exec.Command(theHost.bin, "gc") // the context of the test has ended
+	cmd.Env = h.env
+	if out, err := cmd.CombinedOutput(); err != nil {
+		h.t.Errorf("gc: %v: %s", err, out)
+	}
+}
+
+// state is the state file of the first attempt of a run that goes on.
+func (h *house) state(id string) string { return filepath.Join(h.root, "runs", id+"@1.json") }
+
+// launcher opens the process that the state file of a run names.
+func (h *house) launcher(id string) watched {
+	h.t.Helper()
+	var place struct{ Launcher struct{ PID int } }
+	if err := json.Unmarshal([]byte(readFile(h.t, h.state(id))), &place); err != nil {
+		h.t.Fatal(err)
+	}
+	fd, err := unix.PidfdOpen(place.Launcher.PID, 0)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	h.t.Cleanup(func() { unix.Close(fd) })
+	return watched{pid: place.Launcher.PID, fd: fd}
+}
+
+func (w watched) signal(t *testing.T, s syscall.Signal) {
+	t.Helper()
+	if err := unix.PidfdSendSignal(w.fd, s, nil, 0); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// begun is a command that is under way beside others.
+type begun struct {
+	h              *house
+	cmd            *exec.Cmd
+	stdout, stderr bytes.Buffer
+	done           chan error
+}
+
+func (h *house) begin(args ...string) *begun {
+	h.t.Helper()
+	b := &begun{h: h, cmd: h.command(theHost.bin, args...), done: make(chan error, 1)}
+	b.cmd.Stdout, b.cmd.Stderr = &b.stdout, &b.stderr
+	if err := b.cmd.Start(); err != nil {
+		h.t.Fatal(err)
+	}
+	go func() { b.done <- b.cmd.Wait() }()
+	return b
+}
+
+// end waits for the end and returns it.
+func (b *begun) end() outcome {
+	<-b.done
+	return outcome{b.cmd.ProcessState.ExitCode(), b.stdout.String(), b.stderr.String()}
+}
+
+// logged waits until the logs of a run that goes on have the line.
+func (h *house) logged(id, line string) {
+	h.t.Helper()
+	until(h.t, patience, "the log has "+line, func() bool {
+		return strings.Contains("\n"+h.do("logs", id).stdout, "\n"+line+"\n")
+	})
+}
+
+// TestDetached follows a run that nobody has waited for from its start to its end: whoever began to follow it early or
+// late, or reads it afterwards, has the same bytes.
+func TestDetached(t *testing.T) {
+	h := newHouse(t)
+	id, f := h.fresh(), h.flag()
+	script := `seq 1 30000; echo first >&2; ` + awaited + `; seq 30001 60000; echo second >&2; echo x >out`
+	h.detach(id, "--input", f.input(), "--export", h.path("export"), "--", "sh", "-c", script)
+	early := h.begin("logs", "-f", id)
+	h.logged(id, "30000")
+	if r := h.show(id); r.State != "running" {
+		t.Errorf("it is %s", r.State)
+	}
+	if out := h.good("ls").stdout; !strings.Contains(out, " running ") {
+		t.Errorf("ls: %s", out)
+	}
+	waiting := h.begin("show", "--wait", "--json", id)
+	late := h.begin("logs", "--follow", id)
+	errs := h.begin("logs", "--follow", "--stderr", id)
+	f.raise()
+	out := waiting.end()
+	r, err := parseResult([]byte(out.stdout))
+	if err != nil || out.code != 0 {
+		t.Fatalf("show --wait: %d, %v, %s", out.code, err, out.stderr)
+	}
+	r.expect(t, "complete", "exit", 0)
+	if len(r.Outputs) != 1 || readFile(t, h.path("export/out")) != "x\n" {
+		t.Errorf("outputs %+v", r.Outputs)
+	}
+	var want strings.Builder
+	for i := range 60000 {
+		fmt.Fprintln(&want, i+1)
+	}
+	after := h.begin("logs", "-f", id)
+	for name, b := range map[string]*begun{"early": early, "late": late, "after": after} {
+		out := b.end()
+		if out.code != 0 || out.stdout != want.String() || out.stderr != "first\nsecond\n" {
+			t.Errorf("%s: exit code %d, %d bytes of %d, stderr %q", name, out.code, len(out.stdout), want.Len(), out.stderr)
+		}
+	}
+	if out := errs.end(); out.code != 0 || out.stdout != "" || out.stderr != "first\nsecond\n" {
+		t.Errorf("stderr alone: %+v", out)
+	}
+}
+
+// TestDetachedHoldsNothing: neither $(...) nor the reader of another pipe of the caller's waits for the run.
+func TestDetachedHoldsNothing(t *testing.T) {
+	h := newHouse(t)
+	id, f := h.fresh(), h.flag()
+	cmd := h.command("/bin/sh", "-c", `exec 7>&1 8>&2; id=$(scidex-oci run --detach "$@"); echo "<$id>"`, "sh",
+		"--id", id, "--input", f.input(), "--", "sh", "-c", "echo ready; "+awaited)
+	out := h.finish(cmd)
+	if out.code != 0 || out.stdout != "<"+id+">\n" {
+		t.Errorf("%+v", out)
+	}
+	if r := h.show(id); r.State != "running" {
+		t.Errorf("it is %s", r.State)
+	}
+	for fd, want := range map[string]string{"0": "/dev/null", "1": "/dev/null", "2": "/dev/null"} {
+		if got, err := os.Readlink(filepath.Join("/proc", h.launcher(id).id(), "fd", fd)); err != nil || got != want {
+			t.Errorf("descriptor %s is %s, %v", fd, got, err)
+		}
+	}
+	if sid, err := unix.Getsid(h.launcher(id).pid); err != nil || sid != h.launcher(id).pid {
+		t.Errorf("the launcher is in session %d, not in one of its own: %v", sid, err)
+	}
+	f.raise()
+	h.good("show", "--wait", id)
+}
+
+// TestDetachedRefuses what a plain run refuses, as it does, and prints an object for --json.
+func TestDetachedRefuses(t *testing.T) {
+	h := newHouse(t)
+	h.bad([]string{"run", "--detach", "--data", "nowhere", "--", "true"}, "nowhere")
+	h.bad([]string{"run", "--detach"}, "nothing to run")
+	h.bad([]string{"run", "--detach=maybe", "--", "true"}, "maybe")
+	h.start("--detach", "--memory", "1", "--", "true").expect(t, "error", "request", 125)
+	if out := h.good("ls", "-q", "--limit", "0").stdout; out != "" {
+		t.Errorf("a refused run is listed: %s", out)
+	}
+	f := h.flag()
+	id := h.fresh()
+	out := h.good(append(flags("run", "--detach", "--json", "--id", id), "--input", f.input(), "--", "sh", "-c", awaited)...)
+	r, err := parseResult([]byte(out.stdout))
+	if err != nil || r.ID != id || r.Attempt != 1 || r.State != "running" {
+		t.Errorf("%v: %s", err, out.stdout)
+	}
+	h.bad([]string{"run", "--detach", "--id", id, "--", "true"}, "in use")
+	f.raise()
+	h.good("show", "--wait", id)
+	h.bad([]string{"show", "--wait", h.id("none")}, "no run")
+}
+
+// TestDetachedFromStandardInput: the launcher reads the manifest before it lets go.
+func TestDetachedFromStandardInput(t *testing.T) {
+	h := newHouse(t)
+	id := h.fresh()
+	cmd := h.command(theHost.bin, flags("run", "--detach", "--id", id, "-f", "-")...)
+	cmd.Stdin = strings.NewReader(`{"command": ["sh", "-c", "echo from the manifest"]}`)
+	if out := h.finish(cmd); out.code != 0 {
+		t.Fatalf("%+v", out)
+	}
+	if out := h.good("logs", "-f", id); out.stdout != "from the manifest\n" {
+		t.Errorf("%+v", out)
+	}
+}
+
+// onTerminal is what somebody does at a terminal that then closes: a detached run, and one that is not.
+const onTerminal = `scidex-oci run --detach --id "$1" --input "$3" -- sh -c "$4" && exec scidex-oci run --id "$2" --input "$3" -- sh -c "$4"`
+
+// TestDetachedSurvivesItsTerminal closes a pseudoterminal by killing the program behind it. The run that is not
+// detached ends, which shows that the hangup comes.
+func TestDetachedSurvivesItsTerminal(t *testing.T) {
+	h := newHouse(t)
+	detached, plain, f := h.fresh(), h.fresh(), h.flag()
+	emulator := h.command("/usr/bin/python3", "-c", `
+import os, pty, sys
+pid, master = pty.fork()
+if pid == 0:
+    os.execvp(sys.argv[1], sys.argv[1:])
+while True:
+    os.write(2, os.read(master, 4096))
+`, "/bin/sh", "-c", onTerminal, "sh", detached, plain, f.input(), "echo ready; "+awaited)
+	t.Cleanup(func() { h.endDetached(detached) })
+	var screen bytes.Buffer
+	emulator.Stderr = &screen
+	if err := emulator.Start(); err != nil {
+		t.Fatal(err)
+	}
+	until(t, patience, "both run", func() bool { return len(matches(h.state(detached))) > 0 && len(matches(h.state(plain))) > 0 })
+	h.logged(plain, "ready")
+	h.launcher(detached).signal(t, syscall.SIGHUP) // it does not listen to that itself either
+	if err := emulator.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = emulator.Wait()
+	h.good("show", "--wait", plain)
+	h.show(plain).expect(t, "canceled", "stopped", 129)
+	if r := h.show(detached); r.State != "running" {
+		t.Errorf("the detached run is %s (%s)\n%s", r.State, r.Message, screen.String())
+	}
+	f.raise()
+	h.good("show", "--wait", detached)
+	h.show(detached).expect(t, "complete", "exit", 0)
+}
+
+// TestDetachedFrontKilled kills the command that waits for the beginning: nobody has heard of the run, and it ends.
+func TestDetachedFrontKilled(t *testing.T) {
+	h := newHouse(t)
+	h.good("ls") // the catalog is there
+	id := h.fresh()
+	release := h.lockCatalog()
+	front := h.begin(append(flags("run", "--detach", "--id", id), "--", "sh", "-c", "sleep 1000")...)
+	until(t, patience, "the launcher is at its row", func() bool { return len(matches(h.state(id))) > 0 })
+	if err := front.cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	release()
+	until(t, patience, "the run is in the catalog", func() bool { return h.do("show", id).code == 0 })
+	h.good("show", "--wait", id)
+	r := h.show(id)
+	r.expect(t, "canceled", "stopped", 143)
+	if !strings.Contains(r.Message, "the command that started it") {
+		t.Errorf("message %q", r.Message)
+	}
+	front.end()
+}
+
+// TestDetachedKilled: the launcher of a detached run takes the run with it, as any other, and who waits is told.
+func TestDetachedKilled(t *testing.T) {
+	h := newHouse(t)
+	id := h.fresh()
+	h.detach(id, "--", "sh", "-c", "echo ready; sleep 1000")
+	h.logged(id, "ready")
+	follower, waiting := h.begin("logs", "-f", id), h.begin("show", "--wait", id)
+	launcher := h.launcher(id)
+	all := familyOf(t, launcher.pid)
+	launcher.kill(t)
+	for name, b := range map[string]*begun{"logs -f": follower, "show --wait": waiting} {
+		out := b.end()
+		if out.code != 125 {
+			t.Errorf("%s: %+v", name, out)
+		}
+		checkSentence(t, out.stderr, id+"@1", "was killed", "scidex-oci gc")
+	}
+	if out := follower.stdout.String(); out != "ready\n" {
+		t.Errorf("followed: %q", out)
+	}
+	if out := h.good("ls").stdout; !strings.Contains(out, "running (dead)") {
+		t.Errorf("ls: %s", out)
+	}
+	h.bad([]string{"stop", id}, id+"@1", "was killed", "scidex-oci gc")
+	expectGone(t, all, id)
+	h.expectLost(id)
+	h.bad([]string{"stop", id}, "has ended already", "lost")
+}
+
+// TestDetachedAtOnce starts five, and stops three of them with one command.
+func TestDetachedAtOnce(t *testing.T) {
+	h := newHouse(t)
+	f := h.flag()
+	var ids []string
+	var all sync.WaitGroup
+	for range 5 {
+		id := h.fresh()
+		ids = append(ids, id)
+		all.Go(func() { h.detach(id, "--input", f.input(), "--", "sh", "-c", "echo ready; "+awaited) })
+	}
+	all.Wait()
+	h.gc() // touches none of them
+	out := h.good(append([]string{"stop"}, ids[:3]...)...)
+	if strings.Count(out.stdout, "canceled (143)") != 3 {
+		t.Errorf("stop: %+v", out)
+	}
+	f.raise()
+	for i, id := range ids {
+		h.good("show", "--wait", id)
+		if i < 3 {
+			h.show(id).expect(t, "canceled", "stopped", 143)
+		} else {
+			h.show(id).expect(t, "complete", "exit", 0)
+		}
+	}
+}
+
+// TestWaitForTheHook: a run whose post-process command has not ended is waited for.
+func TestWaitForTheHook(t *testing.T) {
+	h := newHouse(t)
+	id, f := h.fresh(), h.flag()
+	h.detach(id, "--post-process", `sh -c 'until [ -s `+f.path+` ]; do sleep 0.05; done; echo kept >&2'`, "--", "true")
+	until(t, patience, "the run is committed", func() bool { return h.show(id).State != "running" })
+	h.show(id).expect(t, "error", "post_process", 125)
+	waiting := h.begin("show", "--wait", "--json", id)
+	select {
+	case <-waiting.done:
+		t.Errorf("it did not wait: %s%s", waiting.stdout.String(), waiting.stderr.String())
+		waiting.done <- nil
+	case <-time.After(300 * time.Millisecond): // can only let a fault pass, never find one
+	}
+	f.raise()
+	r, err := parseResult([]byte(waiting.end().stdout))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.expect(t, "complete", "exit", 0)
+	if r.PostProcess == nil || r.PostProcess.Stderr != "kept\n" {
+		t.Errorf("post_process %+v", r.PostProcess)
+	}
+}

@@ -1,0 +1,56 @@
+package vm
+
+import (
+	"bytes"
+	"os"
+	"strings"
+	"testing"
+)
+
+// TestLogout starts detached runs in sessions that then end. What is said to end with them does, and what is not
+// goes on; so does what was started as the warning says.
+func TestLogout(t *testing.T) {
+	root := as(t, "root")
+	const conf = "/etc/systemd/logind.conf.d"
+	t.Cleanup(func() { _ = os.RemoveAll(conf); root.do("systemctl", "restart", "systemd-logind") })
+	scope := []string{"systemd-run", "--user", "--scope", "--quiet"}
+	for _, c := range []struct {
+		name, person string
+		kill         string // KillUserProcesses
+		prefix       []string
+		warning      string
+		state        string // after the session
+	}{
+		{"lingers", "ada", "no", nil, "", "running"},
+		{"does not linger", "bob", "no", nil, "loginctl enable-linger bob", "lost"},
+		{"is killed", "ada", "yes", nil, "systemd-run --user --scope", "canceled"},
+		{"is spared", "ada", "yes", scope, "", "running"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			root, p := as(t, "root"), as(t, c.person)
+			root.do("sh", "-c", "mkdir -p "+conf+" && printf '[Login]\\nKillUserProcesses="+c.kill+"\\n' >"+conf+"/a.conf && systemctl restart systemd-logind")
+			id := "vm-logout-" + strings.ReplaceAll(c.name, " ", "-")
+			argv := []string{"systemd-run", "--quiet", "--wait", "--pipe", "--property=User=" + p.name, "--property=PAMName=login"}
+			argv = append(append(argv, c.prefix...), "env", "HOME="+p.home, bin, "run", "--detach", "--id", id, "--data=none", "--docs=none", "--", "sleep", "10000")
+			var stderr bytes.Buffer
+			cmd := root.command(argv...)
+			cmd.Stderr = &stderr
+			if out, err := cmd.Output(); err != nil || string(out) != id+"\n" {
+				t.Fatalf("%v: %s%s", err, out, stderr.String())
+			}
+			if got := stderr.String(); c.warning == "" && got != "" || !strings.Contains(got, c.warning) {
+				t.Errorf("it said %q, want %q", got, c.warning)
+			}
+			if c.state != "running" {
+				p.do(bin, "show", "--wait", id)
+			}
+			until(t, "the session has ended", func() bool { return !strings.Contains(root.do("loginctl", "list-sessions"), p.name) })
+			if r := p.decode(p.command(bin, "show", "--json", id).Output()); r.State != c.state {
+				t.Errorf("it is %s (%s), want %s", r.State, r.Message, c.state)
+			}
+			if c.state == "running" {
+				p.do(bin, "stop", id)
+			}
+		})
+	}
+}
