@@ -30,6 +30,8 @@ func asRefusal(err error) error {
 	switch errno {
 	case unix.EMFILE, unix.ENFILE, unix.ENOMEM, unix.ENOSYS, unix.EBADF:
 		return err
+	case unix.EIO, unix.EUCLEAN, unix.EBADMSG: // of a device, or of damage that ext4, XFS or btrfs has found
+		return err
 	case unix.ENOENT, unix.ENOTDIR, unix.ELOOP, unix.ESTALE, unix.EAGAIN:
 		return refuse(Changed, "exchanged or removed during the harvest (%s)", unix.ErrnoName(errno))
 	case unix.EXDEV:

@@ -68,7 +68,7 @@ var fileCalls = func() map[uintptr]fileCall {
 		unix.SYS_COPY_FILE_RANGE: to("copy_file_range", 2, -1), unix.SYS_SENDFILE: onFile("sendfile").writing(),
 		unix.SYS_FSYNC: onFile("fsync"), unix.SYS_FDATASYNC: onFile("fdatasync"), unix.SYS_SYNCFS: onFile("syncfs"),
 		unix.SYS_FLOCK: onFile("flock"),
-		unix.SYS_KILL: {name: "kill"}, // the mark
+		unix.SYS_KILL:  {name: "kill"}, // the mark
 	}
 	for number, call := range oldFileCalls {
 		calls[number] = call

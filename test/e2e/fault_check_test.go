@@ -83,13 +83,15 @@ func (h *house) workOf(id, path string) string {
 	return filepath.Join(dir, path)
 }
 
-// expectSound checks the whole catalog against itself and against the blobs, byte by byte.
+// expectSound checks the whole catalog against itself and against the blobs, byte by byte. Constraints are left
+// out: before SQLite 3.45 json_valid(NULL) was false, and Python may have such a one.
 func (h *house) expectSound() {
 	h.t.Helper()
 	h.good("catalog", "check", "--digests")
 	out := h.finish(h.command("/usr/bin/python3", "-c", `
 import sqlite3, sys
 catalog = sqlite3.connect(sys.argv[1])
+catalog.execute("PRAGMA ignore_check_constraints = on")
 for question in (
     "PRAGMA integrity_check",
     "PRAGMA foreign_key_check",
@@ -115,9 +117,9 @@ func (o *observed) expectAftermath(h *house) {
 	h.expectRetry(o.id)
 }
 
-// excused reports a run of which nothing has to be there: a process of ours was killed before the launcher knew the
-// analysis to have ended.
-func (o *observed) excused() bool { return o.fault.kind == isKilled && o.hit != "" && !o.proven }
+// excused reports a run of which nothing has to be there: a process of ours was killed, or nothing could be written
+// any more, before it was on the disk that the analysis has ended.
+func (o *observed) excused() bool { return o.fault.kind != failsOnce && o.hit != "" && !o.proven }
 
 // expectHonest checks what the command said against what the catalog has.
 func (o *observed) expectHonest(h *house, r result, found bool) {
