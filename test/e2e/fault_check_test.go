@@ -67,20 +67,14 @@ func (h *house) expectPreserved(id string, r result) {
 		if r.holds(path, content) {
 			continue
 		}
-		got, err := os.ReadFile(h.workOf(id, path))
-		if err != nil || string(got) != content {
-			h.t.Errorf("%s is lost: the run is %s, %s (%s), the file %q (%v)", path, r.State, r.Reason, r.Message, got, err)
+		// In /work, or where it is moved when a directory is kept.
+		dir := "/tmp/scidex-analysis-" + id
+		inWork, _ := os.ReadFile(filepath.Join(dir, "work", path))
+		moved, err := os.ReadFile(filepath.Join(dir, path))
+		if string(inWork) != content && string(moved) != content {
+			h.t.Errorf("%s is lost: the run is %s, %s (%s), the files %q and %q (%v)", path, r.State, r.Reason, r.Message, inWork, moved, err)
 		}
 	}
-}
-
-// workOf is a file of a working directory, which is the run's directory itself once that is kept.
-func (h *house) workOf(id, path string) string {
-	dir := "/tmp/scidex-analysis-" + id
-	if inner := filepath.Join(dir, "work", path); len(matches(filepath.Join(dir, "work"))) > 0 {
-		return inner
-	}
-	return filepath.Join(dir, path)
 }
 
 // expectSound checks the whole catalog against itself and against the blobs, byte by byte. Constraints are left

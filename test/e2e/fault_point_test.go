@@ -2,11 +2,10 @@ package e2e
 
 import (
 	"bytes"
-	"fmt"
+	"cmp"
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -24,18 +23,27 @@ const (
 	isKilled    faultKind = "killed"         // SIGKILL for the process, before the call
 )
 
-// fault is a kind and where it begins: at the nth point of the kind, from 1, whose name has the text in it.
+// fault is a kind and where it begins.
 type fault struct {
-	kind faultKind
-	nth  int
-	at   *regexp.Regexp // nil: any
+	kind  faultKind
+	nth   int            // of the points that count, from 1
+	at    *regexp.Regexp // those whose name it matches; nil: any
+	after bool           // at the next point of the same process: when the one that counts has been passed
+}
+
+// name is short.
+func (f fault) name() string {
+	if f.at == nil {
+		return strconv.Itoa(f.nth)
+	}
+	return strings.Trim(f.at.String(), "^$") + " " + strconv.Itoa(f.nth)
 }
 
 func (f fault) String() string {
-	if f.at != nil {
-		return fmt.Sprintf("%s at %q %d", f.kind, f.at, f.nth)
+	if f.after {
+		return string(f.kind) + " after " + f.name()
 	}
-	return fmt.Sprintf("%s at %d", f.kind, f.nth)
+	return string(f.kind) + " at " + f.name()
 }
 
 // observed is a command that is watched, and disturbed by one fault.
@@ -47,6 +55,7 @@ type observed struct {
 	roles  map[int]string // by process
 	points []string       // what was asked for, in order
 	seen   int            // of the points that the fault counts
+	passed string         // the process that has come to the last of them, for a fault after it
 	hit    string         // where the fault began
 	ended  bool           // the analysis has done its last act
 	proven bool           // the launcher has recorded that the analysis has ended
@@ -79,7 +88,8 @@ func (o *observed) judge(n notification) *answer {
 	}
 	point := role + " " + call.name + " " + o.anonymous(file)
 	o.points = append(o.points, point)
-	if o.strikes(call, n, point) {
+	if o.counts(call, n) && o.strikes(role, point) {
+		o.hit = cmp.Or(o.hit, point)
 		if o.fault.kind == isKilled {
 			_ = unix.Kill(pid, unix.SIGKILL) // it waits for us: the pid is its own
 			return nil
@@ -95,22 +105,28 @@ func (o *observed) judge(n notification) *answer {
 	return goOn
 }
 
-// strikes reports whether the fault is to hit the call.
-func (o *observed) strikes(call fileCall, n notification, point string) bool {
-	if o.fault.kind == undisturbed || o.fault.kind == diskFull && !call.refusedByFullDisk(n) {
-		return false
-	}
-	if o.hit != "" && (o.fault.kind == failsOn || o.fault.kind == diskFull) {
-		return true
-	}
-	if o.fault.at != nil && !o.fault.at.MatchString(point) {
+// counts reports whether the fault is of the kind that can hit the call.
+func (o *observed) counts(call fileCall, n notification) bool {
+	return o.fault.kind != undisturbed && (o.fault.kind != diskFull || call.refusedByFullDisk(n))
+}
+
+// strikes reports whether the fault hits this point.
+func (o *observed) strikes(role, point string) bool {
+	switch {
+	case o.hit != "":
+		return o.fault.kind == failsOn || o.fault.kind == diskFull
+	case o.passed != "":
+		return o.passed == role
+	case o.fault.at != nil && !o.fault.at.MatchString(point):
 		return false
 	}
 	if o.seen++; o.seen != o.fault.nth {
 		return false
 	}
-	o.hit = point
-	return true
+	if o.fault.after {
+		o.passed = role
+	}
+	return !o.fault.after
 }
 
 // concerns reports whether a file is of the store, the catalog, or the run's own.
@@ -160,9 +176,4 @@ func (o *observed) anonymous(file string) string {
 	}
 	file = strings.TrimPrefix(file, o.root+"/")
 	return digestPart.ReplaceAllString(randomPart.ReplaceAllString(file, "RANDOM"), "DIGEST")
-}
-
-// has reports whether a point matches.
-func (o *observed) has(step string) bool {
-	return slices.ContainsFunc(o.points, regexp.MustCompile(step).MatchString)
 }
