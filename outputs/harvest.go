@@ -49,9 +49,9 @@ type Totals struct {
 // Directories themselves are not recorded, so an empty one leaves no trace. The order is the
 // directory's own; names of an inode with several names come when the last of them is found.
 //
-// A bound that is passed, an unreadable file, a lost race is an entry with a reason and no error. An
-// error of Harvest means that the harvest is incomplete: of ctx, of MaxTime, of yield, of a full disk, of
-// the ingest directory. The ingest directory may then hold copies that no entry names.
+// A bound that is passed, a file without the right to read it, a lost race is an entry with a reason and
+// no error. An error of Harvest means that the harvest is incomplete: of ctx, of MaxTime, of yield, of a full or
+// failing disk, of the ingest directory. The ingest directory may then hold copies that no entry names.
 func Harvest(ctx context.Context, work *os.File, opts Options, yield func(Entry) error) (Totals, error) {
 	exclude, err := compile(opts.Exclude)
 	if err != nil {

@@ -187,8 +187,9 @@ func TestHarvestUnreadable(t *testing.T) {
 
 func TestHarvestVerdictOfErrno(t *testing.T) {
 	for errno, want := range map[unix.Errno]Reason{
-		unix.EACCES: Unreadable, unix.EIO: Unreadable, unix.EXDEV: Unreadable, unix.ELOOP: Changed,
+		unix.EACCES: Unreadable, unix.EPERM: Unreadable, unix.EXDEV: Unreadable, unix.ELOOP: Changed,
 		unix.ESTALE: Changed, unix.ENOENT: Changed, unix.EMFILE: "", unix.ENOSYS: "", unix.ENOMEM: "",
+		unix.EIO: "", unix.EUCLEAN: "", unix.EBADMSG: "",
 	} {
 		var r *refusal
 		got := Reason("")

@@ -30,6 +30,8 @@ func asRefusal(err error) error {
 	switch errno {
 	case unix.EMFILE, unix.ENFILE, unix.ENOMEM, unix.ENOSYS, unix.EBADF:
 		return err
+	case unix.EIO, unix.EUCLEAN, unix.EBADMSG: // of a device, or of damage that ext4, XFS or btrfs has found
+		return err
 	case unix.EAGAIN: // also from a lease of somebody outside (fcntl(2), F_SETLEASE)
 		return refuse(Changed, "exchanged, removed or held by another process during the harvest (EAGAIN)")
 	case unix.ENOENT, unix.ENOTDIR, unix.ELOOP, unix.ESTALE:

@@ -45,6 +45,9 @@ func (h host) condition(name string) (bool, error) {
 var theHost host
 
 func TestMain(m *testing.M) {
+	if len(os.Args) > 2 && os.Args[1] == underListener {
+		fail(startUnderListener(os.Args[2:]))
+	}
 	unix.Umask(0o022) // what a script makes must be readable by ids of a run
 	// A shell starts what it puts into the background with SIGINT ignored, and that is inherited; what is handled
 	// is not (execve(2)).

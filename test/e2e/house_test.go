@@ -86,8 +86,18 @@ func (h *house) command(name string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// finish runs a command.
+// finish runs a command, which must not be killed.
 func (h *house) finish(cmd *exec.Cmd) outcome {
+	h.t.Helper()
+	out := h.end(cmd)
+	if out.code < 0 {
+		h.t.Fatalf("%q: %v\n%s", cmd.Args, cmd.ProcessState, out.stderr)
+	}
+	return out
+}
+
+// end runs a command. The exit code of one that was killed is -1.
+func (h *house) end(cmd *exec.Cmd) outcome {
 	h.t.Helper()
 	var stdout, stderr bytes.Buffer
 	if cmd.Stdout == nil {
@@ -98,7 +108,7 @@ func (h *house) finish(cmd *exec.Cmd) outcome {
 	}
 	err := cmd.Run()
 	var exit *exec.ExitError
-	if err != nil && !errors.As(err, &exit) || cmd.ProcessState.ExitCode() < 0 {
+	if err != nil && !errors.As(err, &exit) {
 		h.t.Fatalf("%q: %v\n%s", cmd.Args, err, stderr.String())
 	}
 	return outcome{code: cmd.ProcessState.ExitCode(), stdout: stdout.String(), stderr: stderr.String()}

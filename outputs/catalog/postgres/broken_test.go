@@ -1,0 +1,152 @@
+package postgres
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+)
+
+// breakable is a write whose connection is broken at every message of it.
+type breakable struct {
+	before func(t *testing.T, c *Catalog, run catalog.Run) // what the write needs to be there
+	do     func(t *testing.T, c *Catalog, run catalog.Run) error
+	// done reports whether the write came about, after it has checked that it did so as a whole or not at all.
+	done func(t *testing.T, c *Catalog, run catalog.Run) bool
+	// again are errors of a second try where the first one came about.
+	again error
+}
+
+const brokenOutputs = 3
+
+func theBreakable() map[string]breakable {
+	create := func(t *testing.T, c *Catalog, run catalog.Run) { must(t, c.Create(t.Context(), run)) }
+	ended := func(t *testing.T, c *Catalog, run catalog.Run) {
+		create(t, c, run)
+		must(t, c.Commit(t.Context(), over(run), many(brokenOutputs)))
+	}
+	return map[string]breakable{
+		"Create": {
+			before: func(*testing.T, *Catalog, catalog.Run) {},
+			do:     func(t *testing.T, c *Catalog, run catalog.Run) error { return c.Create(t.Context(), run) },
+			done: func(t *testing.T, c *Catalog, run catalog.Run) bool {
+				return wantWhole(t, c, run, catalog.Running, 0)
+			},
+			again: catalog.ErrExists,
+		},
+		"Commit": {
+			before: create,
+			do: func(t *testing.T, c *Catalog, run catalog.Run) error {
+				return c.Commit(t.Context(), over(run), many(brokenOutputs))
+			},
+			done: func(t *testing.T, c *Catalog, run catalog.Run) bool {
+				got, err := c.Get(t.Context(), run.Key)
+				must(t, err)
+				if got.State == catalog.Running {
+					wantOpen(t, c, run.ID)
+					return false
+				}
+				return wantWhole(t, c, run, catalog.Complete, brokenOutputs)
+			},
+		},
+		"DropOutputs": {
+			before: ended,
+			do: func(t *testing.T, c *Catalog, run catalog.Run) error {
+				return c.DropOutputs(t.Context(), run.Key, run.CreatedAt)
+			},
+			done: func(t *testing.T, c *Catalog, run catalog.Run) bool {
+				wantWhole(t, c, run, catalog.Complete, brokenOutputs)
+				got, err := c.Get(t.Context(), run.Key)
+				must(t, err)
+				return !got.OutputsRemovedAt.IsZero()
+			},
+		},
+		"Delete": {
+			before: ended,
+			do:     func(t *testing.T, c *Catalog, run catalog.Run) error { return c.Delete(t.Context(), run.Key) },
+			done: func(t *testing.T, c *Catalog, run catalog.Run) bool {
+				return !wantWhole(t, c, run, catalog.Complete, brokenOutputs)
+			},
+			again: catalog.ErrNotFound,
+		},
+	}
+}
+
+// wantWhole reports whether the run is there, and checks that it is there with all that belongs to it, or nothing of it.
+func wantWhole(t *testing.T, c *Catalog, run catalog.Run, state catalog.State, entries int) bool {
+	t.Helper()
+	parts := map[string]int{"run_label": len(run.Labels), "analysis_output": entries}
+	got, err := c.Get(t.Context(), run.Key)
+	if errors.Is(err, catalog.ErrNotFound) {
+		parts = map[string]int{"run_label": 0, "analysis_output": 0}
+	} else {
+		must(t, err)
+		if got.State != state {
+			t.Errorf("run %s is %s, want %s", run.ID, got.State, state)
+		}
+	}
+	for table, want := range parts {
+		var n int
+		must(t, c.pool.QueryRow(t.Context(), `SELECT count(*) FROM scidex_oci.`+table+` WHERE id = $1`, run.ID).Scan(&n))
+		if n != want {
+			t.Errorf("run %s has %d rows in %s, want %d", run.ID, n, table, want)
+		}
+	}
+	return err == nil
+}
+
+// TestBrokenAnywhere breaks the connection in the place of every message of either side, once and for good: the
+// write came about as a whole or not at all, it is not reported where it did not, and a second try ends well.
+func TestBrokenAnywhere(t *testing.T) {
+	server := theCluster(t)
+	name := migrated(t, server)
+	direct := opened(t, server.url("boss", name))
+	b := newBreaker(t, server)
+	through := b.url(t, server.tcp("boss", "boss-password", name))
+	for what, write := range theBreakable() {
+		for _, side := range []string{fromClient, fromServer} {
+			for _, forGood := range []bool{false, true} {
+				t.Run(fmt.Sprintf("%s/%s/%v", what, side, forGood), func(t *testing.T) {
+					n := 1
+					for write.breakAt(t, direct, b, through, side, n, forGood) {
+						n++
+					}
+					t.Logf("%d messages", n-1)
+					if n < 8 { // BEGIN, statements and COMMIT
+						t.Errorf("only %d messages were seen", n-1)
+					}
+				})
+			}
+		}
+	}
+}
+
+// breakAt reports whether there was an nth message.
+func (w breakable) breakAt(t *testing.T, direct *Catalog, b *breaker, url, side string, n int, forGood bool) bool {
+	t.Helper()
+	c := opened(t, url)
+	c.patience = 50 * time.Millisecond
+	run := sample(fmt.Sprintf("%s-%d", t.Name(), n))
+	w.before(t, direct, run)
+	b.arm(side, n, forGood)
+	err := w.do(t, c, run)
+	broken := b.disarm()
+	done := w.done(t, direct, run)
+	if err == nil && !done {
+		t.Errorf("message %d: nothing came of it, and no error was returned", n)
+	}
+	if !broken && err != nil {
+		t.Errorf("undisturbed: %v", err)
+	}
+	c.patience = patience
+	if err := w.do(t, c, run); err != nil && (!done || !errors.Is(err, w.again) || w.again == nil) {
+		t.Errorf("message %d: the second try: %v", n, err)
+	}
+	if !w.done(t, direct, run) {
+		t.Errorf("message %d: nothing came of the second try", n)
+	}
+	must(t, c.Close())
+	return broken
+}

@@ -1,0 +1,179 @@
+package e2e
+
+import (
+	"bytes"
+	"cmp"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// faultKind is what happens at a point.
+type faultKind string
+
+const (
+	undisturbed faultKind = "undisturbed"
+	failsOnce   faultKind = "fails once"     // with EIO
+	failsOn     faultKind = "fails for good" // as do all after it
+	diskFull    faultKind = "full disk"      // ENOSPC for this and all after it that ask for room
+	isKilled    faultKind = "killed"         // SIGKILL for the process, before the call
+)
+
+// fault is a kind and where it begins.
+type fault struct {
+	kind  faultKind
+	nth   int            // of the points that count, from 1
+	at    *regexp.Regexp // those whose name it matches; nil: any
+	after bool           // at the next point of the same process: when the one that counts has been passed
+}
+
+// name is short.
+func (f fault) name() string {
+	if f.at == nil {
+		return strconv.Itoa(f.nth)
+	}
+	return strings.Trim(f.at.String(), "^$") + " " + strconv.Itoa(f.nth)
+}
+
+func (f fault) String() string {
+	if f.after {
+		return string(f.kind) + " after " + f.name()
+	}
+	return string(f.kind) + " at " + f.name()
+}
+
+// observed is a command that is watched, and disturbed by one fault.
+type observed struct {
+	fault fault
+	id    string // of the run
+	root  string
+
+	roles  map[int]string // by process
+	points []string       // what was asked for, in order
+	seen   int            // of the points that the fault counts
+	passed string         // the process that has come to the last of them, for a fault after it
+	hit    string         // where the fault began
+	ended  bool           // the analysis has done its last act
+	proven bool           // the launcher has recorded that the analysis has ended
+	out    outcome
+}
+
+// disturb runs scidex-oci with one fault.
+func (h *house) disturb(f fault, id string, args ...string) *observed {
+	h.t.Helper()
+	o := &observed{fault: f, id: id, root: h.root, roles: map[int]string{}}
+	o.out = h.listen(h.command(theHost.bin, args...), o.judge)
+	return o
+}
+
+// judge answers one notification: it counts the points and lets the fault come about.
+func (o *observed) judge(n notification) *answer {
+	goOn := &answer{Flags: unix.SECCOMP_USER_NOTIF_FLAG_CONTINUE}
+	call := fileCalls[uintptr(n.Nr)]
+	if call.name == "kill" {
+		o.ended = o.ended || n.Args[0] == endOfAnalysis
+		return goOn
+	}
+	file := call.file(n)
+	if !o.concerns(file) {
+		return goOn
+	}
+	pid, role := o.role(int(n.Pid))
+	if role == "" {
+		return goOn
+	}
+	point := role + " " + call.name + " " + o.anonymous(file)
+	o.points = append(o.points, point)
+	if o.counts(call, n) && o.strikes(role, point) {
+		o.hit = cmp.Or(o.hit, point)
+		if o.fault.kind == isKilled {
+			_ = unix.Kill(pid, unix.SIGKILL) // it waits for us: the pid is its own
+			return nil
+		}
+		if o.fault.kind == diskFull {
+			return &answer{Error: -int32(unix.ENOSPC)}
+		}
+		return &answer{Error: -int32(unix.EIO)}
+	}
+	if o.ended && point == "launcher pwrite64 runs/ID@1.json" {
+		o.proven = true
+	}
+	return goOn
+}
+
+// counts reports whether the fault is of the kind that can hit the call.
+func (o *observed) counts(call fileCall, n notification) bool {
+	return o.fault.kind != undisturbed && (o.fault.kind != diskFull || call.refusedByFullDisk(n))
+}
+
+// strikes reports whether the fault hits this point.
+func (o *observed) strikes(role, point string) bool {
+	switch {
+	case o.hit != "":
+		return o.fault.kind == failsOn || o.fault.kind == diskFull
+	case o.passed != "":
+		return o.passed == role
+	case o.fault.at != nil && !o.fault.at.MatchString(point):
+		return false
+	}
+	if o.seen++; o.seen != o.fault.nth {
+		return false
+	}
+	if o.fault.after {
+		o.passed = role
+	}
+	return !o.fault.after
+}
+
+// concerns reports whether a file is of the store, the catalog, or the run's own.
+func (o *observed) concerns(file string) bool {
+	return file == o.root || strings.HasPrefix(file, o.root+"/") || strings.HasPrefix(file, "/tmp/scidex-analysis-"+o.id)
+}
+
+// role tells launcher and supervisor, whose notifications are points, from the container. It takes a thread.
+func (o *observed) role(thread int) (pid int, role string) {
+	proc := filepath.Join("/proc", strconv.Itoa(thread))
+	status, err := os.ReadFile(filepath.Join(proc, "status"))
+	if err != nil {
+		return 0, ""
+	}
+	for line := range strings.Lines(string(status)) {
+		if text, ok := strings.CutPrefix(line, "Tgid:"); ok {
+			pid, _ = strconv.Atoi(strings.TrimSpace(text))
+			break
+		}
+	}
+	if role, ok := o.roles[pid]; ok {
+		return pid, role
+	}
+	p, _ := readProcess(proc)
+	switch {
+	case bytes.HasPrefix(p.command, []byte("scidex-oci: supervisor")):
+		role = "supervisor"
+	case p.parent == os.Getpid():
+		role = "launcher"
+	default:
+		return pid, ""
+	}
+	o.roles[pid] = role
+	return pid, role
+}
+
+var (
+	randomPart = regexp.MustCompile(`[A-Z2-7]{26}`)
+	digestPart = regexp.MustCompile(`[0-9a-f]{64}`)
+)
+
+// anonymous is a file's name without what differs from one run to the next.
+func (o *observed) anonymous(file string) string {
+	file = strings.ReplaceAll(file, o.id, "ID")
+	if file == o.root {
+		return "."
+	}
+	file = strings.TrimPrefix(file, o.root+"/")
+	return digestPart.ReplaceAllString(randomPart.ReplaceAllString(file, "RANDOM"), "DIGEST")
+}
