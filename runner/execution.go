@@ -40,6 +40,10 @@ type execution struct {
 	stoppedAt time.Time
 	insisted  bool // with SIGKILL
 
+	suspender *Suspender
+	clock     sandbox.Stopwatch // as the launcher sees it
+	last      Progress
+
 	exit     sandbox.Exit
 	recorder recorder
 	report   Report

@@ -59,6 +59,8 @@ type Request struct {
 	// Stop ends the analysis: the first receive sends SIGTERM and grants the grace period, the second
 	// ends it at once.
 	Stop <-chan StopSignal
+	// Suspender, where not nil, can suspend the analysis while it runs.
+	Suspender *Suspender
 }
 
 // StopSignal is why a run is to be stopped.
@@ -74,6 +76,7 @@ type Progress struct {
 	CPUMS       int64 // used so far; -1 where nothing measures it
 	MemoryBytes int64 // -1 where nothing measures it
 	Processes   int64 // -1 where nothing measures it
+	Suspended   bool
 }
 
 // RequestError is a request that was refused before anything was created. Its message is one sentence

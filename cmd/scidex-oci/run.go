@@ -76,6 +76,8 @@ func (s *session) run(ctx context.Context) (runner.Result, error) {
 	}
 	stop, done := stops()
 	defer done()
+	suspender := &runner.Suspender{}
+	defer suspends(suspender)()
 	s.stderr.limit = tailSize
 	after := newStream(s.program.stderr, s.screen)
 	if s.order.hook != nil {
@@ -84,7 +86,7 @@ func (s *session) run(ctx context.Context) (runner.Result, error) {
 	result, err := s.house.runner.Run(ctx, runner.Request{
 		Analysis: s.order.analysis, Again: s.order.again, Overwrite: s.order.overwrite, NoAudit: s.order.noAudit,
 		Stdout: stdout, Stderr: io.MultiWriter(stderr, &s.stderr),
-		Hook: s.order.hook, Progress: s.progress(), Scanning: s.scanning(), Stop: stop, Begun: s.begun,
+		Hook: s.order.hook, Progress: s.progress(), Scanning: s.scanning(), Stop: stop, Suspender: suspender, Begun: s.begun,
 	})
 	lost := errors.Join(stdout.Close(), stderr.Close(), after.Close())
 	s.screen.clearStatus()
