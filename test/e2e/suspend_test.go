@@ -316,7 +316,7 @@ echo "ended with $?"`, "sh", theHost.bin, h.id("z"), begin.input(), again.path, 
 		t.Fatal(err)
 	}
 	term.await(fmt.Sprint("stopped with ", 128+int(unix.SIGTSTP)))
-	expectStill(t, cmd.Process.Pid)
+	expectStill(t, childOf(t, cmd.Process.Pid, h.id("z")))
 	term.await("  suspended")
 	again.raise()
 	begin.raise()
@@ -329,6 +329,21 @@ echo "ended with $?"`, "sh", theHost.bin, h.id("z"), begin.input(), again.path, 
 	if r.Usage.SuspendedMS == 0 {
 		t.Errorf("usage %+v", r.Usage)
 	}
+}
+
+// childOf is the child of a process with the text among its arguments.
+func childOf(t *testing.T, parent int, text string) (child int) {
+	t.Helper()
+	processes(func(p process) bool {
+		if p.parent == parent && strings.Contains(string(p.command), text) {
+			child = p.pid
+		}
+		return false
+	})
+	if child == 0 {
+		t.Fatalf("process %d has no child with %q", parent, text)
+	}
+	return child
 }
 
 // await waits until a text was shown.
