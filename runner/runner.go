@@ -4,6 +4,7 @@
 package runner
 
 import (
+	"fmt"
 	"io"
 	"log/slog"
 
@@ -67,6 +68,13 @@ type Request struct {
 type StopSignal struct {
 	ExitCode int    // 130 for SIGINT, 143 for SIGTERM, 129 for SIGHUP
 	Name     string // "SIGINT"
+}
+
+// StoppedError is a wish to stop that came before the analysis began.
+type StoppedError struct{ Signal StopSignal }
+
+func (e *StoppedError) Error() string {
+	return fmt.Sprintf("stopped by %s before anything was run", e.Signal.Name)
 }
 
 // Progress is the state of a run that goes on.
