@@ -82,6 +82,7 @@ func (e *execution) measure(last sample, source string) {
 	u := &e.report.Usage
 	last.at = e.wall()
 	u.WallMS, u.CPUMS = last.at.Milliseconds(), last.cpu.Milliseconds()
+	u.SuspendedMS = max(e.exit.Suspended, e.clock.Stood()).Milliseconds()
 	if e.run.StartedAt.IsZero() {
 		return
 	}
@@ -113,13 +114,13 @@ func (e *execution) removeGroup() error {
 	return err
 }
 
-// wall is how long the analysis ran. Where its supervisor has not lived to tell, it is until the launcher knew.
+// wall is how long the analysis ran, without the time in which it was suspended. Where its supervisor has not lived to tell, it is until the launcher knew.
 func (e *execution) wall() time.Duration {
 	switch {
 	case !e.exit.Started.IsZero():
-		return e.exit.Finished.Sub(e.exit.Started)
+		return max(0, e.exit.Finished.Sub(e.exit.Started)-e.exit.Suspended)
 	case !e.run.StartedAt.IsZero():
-		return max(0, time.Since(e.run.StartedAt))
+		return max(0, e.clock.Ran())
 	default:
 		return 0
 	}

@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -41,6 +42,10 @@ type execution struct {
 	stoppedAt time.Time
 	insisted  bool // with SIGKILL
 
+	suspender *Suspender
+	clock     sandbox.Stopwatch // as the launcher sees it
+	last      Progress
+
 	exit     sandbox.Exit
 	recorder recorder
 	report   Report
@@ -56,6 +61,11 @@ func (e *execution) do(ctx context.Context) (reason Reason, err error) {
 			e.tell(e.supervisor.Close()) // whatever still runs: nothing is cleaned under a living process
 		}
 		e.tell(e.salvageEvidence())
+		var stopped *StoppedError
+		if errors.As(err, &stopped) {
+			e.stopped, e.stoppedAt = &stopped.Signal, time.Now()
+			return ReasonStopped, nil
+		}
 		if errors.Is(err, sandbox.ErrLost) {
 			return ReasonSupervisorLost, err
 		}
@@ -69,20 +79,14 @@ func (e *execution) do(ctx context.Context) (reason Reason, err error) {
 
 // sandbox runs the analysis until every process of it is dead and its control group is gone.
 func (e *execution) sandbox(ctx context.Context) error {
-	err := e.makeDirectories(ctx)
-	var launchError error
-	e.supervisor, launchError = e.launched.wait()
-	if err = errors.Join(launchError, err); err != nil {
+	waiting, release := untilStop(ctx, e.request.Stop, 0)
+	created, err := e.ready(waiting)
+	if created != nil {
+		defer created.Close()
+	}
+	if err = cmp.Or(release(), err); err != nil {
 		return err
 	}
-	if err := e.makeGroup(); err != nil {
-		return err
-	}
-	created, err := e.create()
-	if err != nil {
-		return err
-	}
-	defer created.Close()
 	e.noteWalls(created.Walls)
 	unwatch, err := e.confine(created)
 	e.launched.cool()
@@ -102,6 +106,20 @@ func (e *execution) sandbox(ctx context.Context) error {
 	}
 	defer e.noteSpace()
 	return e.collectEvidence()
+}
+
+// ready makes everything up to the container at its gate.
+func (e *execution) ready(ctx context.Context) (*sandbox.Created, error) {
+	err := e.makeDirectories(ctx)
+	var launchError error
+	e.supervisor, launchError = e.launched.wait()
+	if err = errors.Join(launchError, err); err != nil {
+		return nil, err
+	}
+	if err := e.makeGroup(); err != nil {
+		return nil, err
+	}
+	return e.create()
 }
 
 func (e *execution) noteWalls(walls sandbox.Walls) {

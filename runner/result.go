@@ -92,7 +92,9 @@ type Report struct {
 
 // Usage is what a run used.
 type Usage struct {
+	// WallMS is without SuspendedMS, for which the analysis was suspended.
 	WallMS          int64 `json:"wall_ms"`
+	SuspendedMS     int64 `json:"suspended_ms,omitempty"`
 	CPUMS           int64 `json:"cpu_ms"`
 	MemoryPeakBytes int64 `json:"memory_peak_bytes"`
 	PidsPeak        int64 `json:"pids_peak"`

@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -44,8 +45,8 @@ func (r *Runner) accept(ctx context.Context, req Request, launched *launching) (
 	if err != nil {
 		return nil, &RequestError{err}
 	}
-	e := &execution{Runner: r, plan: p, request: req, launched: launched}
-	return e, p.orClose(e.begin(ctx))
+	e := &execution{Runner: r, plan: p, request: req, launched: launched, suspender: cmp.Or(req.Suspender, &Suspender{})}
+	return e, p.orClose(e.suspender.steady(func() error { return e.begin(ctx) }))
 }
 
 // begin takes the run's lock and writes the intent row: the first trace of the run.
@@ -145,7 +146,7 @@ func (e *execution) finish(ctx context.Context) (Result, error) {
 	if keep && e.dir != nil {
 		e.report.Kept = e.place.Dir
 	}
-	err := e.commit(ctx, committed)
+	err := e.suspender.steady(func() error { return e.commit(ctx, committed) })
 	if err != nil {
 		v = verdict{catalog.Error, ReasonCommit, exitError, v.signal, "the result could not be committed: " + err.Error()}
 		e.tell(e.release())

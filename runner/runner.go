@@ -4,6 +4,7 @@
 package runner
 
 import (
+	"fmt"
 	"io"
 	"log/slog"
 
@@ -63,6 +64,8 @@ type Request struct {
 	// Stop ends the analysis: the first receive sends SIGTERM and grants the grace period, the second
 	// ends it at once.
 	Stop <-chan StopSignal
+	// Suspender, where not nil, can suspend the analysis while it runs.
+	Suspender *Suspender
 }
 
 // StopSignal is why a run is to be stopped.
@@ -72,6 +75,13 @@ type StopSignal struct {
 	Now      bool   // without a grace period
 }
 
+// StoppedError is a wish to stop that came before the analysis began.
+type StoppedError struct{ Signal StopSignal }
+
+func (e *StoppedError) Error() string {
+	return fmt.Sprintf("stopped by %s before anything was run", e.Signal.Name)
+}
+
 // Progress is the state of a run that goes on.
 type Progress struct {
 	ID          string
@@ -79,6 +89,7 @@ type Progress struct {
 	CPUMS       int64 // used so far; -1 where nothing measures it
 	MemoryBytes int64 // -1 where nothing measures it
 	Processes   int64 // -1 where nothing measures it
+	Suspended   bool
 }
 
 // RequestError is a request that was refused before anything was created. Its message is one sentence

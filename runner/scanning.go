@@ -57,7 +57,7 @@ func untilStop(ctx context.Context, stop <-chan StopSignal, after time.Duration)
 		select {
 		case <-done:
 		case signal := <-stop:
-			cancel(fmt.Errorf("stopped by %s before anything was run", signal.Name))
+			cancel(&StoppedError{signal})
 		}
 	}()
 	return ctx, func() error {

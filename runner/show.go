@@ -138,13 +138,18 @@ func Refused(a spec.Analysis, err error, version string) Result {
 	if errors.As(err, &refused) {
 		reason = ReasonRequest
 	}
+	state, code := catalog.Error, exitError
+	var stopped *StoppedError
+	if errors.As(err, &stopped) {
+		state, reason, code = catalog.Canceled, ReasonStopped, stopped.Signal.ExitCode
+	}
 	request, marshalError := json.Marshal(a)
 	if marshalError != nil {
 		request = []byte("null")
 	}
 	now := time.Now()
 	return Result{
-		V: resultVersion, ID: a.ID, State: catalog.Error, Reason: reason, Message: err.Error(), ExitCode: exitError,
+		V: resultVersion, ID: a.ID, State: state, Reason: reason, Message: err.Error(), ExitCode: code,
 		CreatedAt: moment(now), FinishedAt: moment(now), Report: Report{Enforced: []Enforcement{}},
 		Outputs: []Output{}, Rejected: []Rejected{}, Audit: []AuditEvent{},
 		BootID: bootID(), ToolVersion: version, Analysis: request,

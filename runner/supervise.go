@@ -22,13 +22,16 @@ func (e *execution) supervise(created *sandbox.Created) error {
 	}{{created.Stdout, e.request.Stdout}, {created.Stderr, e.request.Stderr}} {
 		streams.Go(func() { e.tell(drain(stream.from, e.sinks[i], stream.to, cut)) })
 	}
-	err := e.supervisor.Start()
+	err := e.suspender.start(e.supervisor)
 	// A stop that comes before the gate is open would kill the container's init and read as an error.
 	var heard sync.WaitGroup
 	heard.Go(func() { e.listen(ended, drained, sync.OnceFunc(func() { close(cut) })) })
 	if err == nil {
-		e.exit, err = e.supervisor.Wait(sandbox.Watch{Started: e.started, Usage: e.progress})
+		e.exit, err = e.supervisor.Wait(sandbox.Watch{
+			Started: e.started, Usage: e.progress, Suspended: e.suspended, Resumed: e.resumed,
+		})
 	}
+	e.suspender.end()
 	close(ended)
 	if err == nil {
 		streams.Wait() // every writer is dead: both streams end
@@ -72,14 +75,35 @@ func (e *execution) listen(ended, drained <-chan struct{}, cut func()) {
 
 func (e *execution) started(at time.Time) {
 	e.run.StartedAt = at.UTC()
+	e.clock.Start(at)
 	if e.request.Started != nil {
 		e.request.Started(e.result(verdict{state: catalog.Running}))
 	}
 }
 
+// suspended tells the user before the launcher stands still itself.
+func (e *execution) suspended(failure error) {
+	e.tell(failure)
+	e.clock.Pause()
+	if e.request.Progress != nil {
+		last := e.last
+		last.Suspended = true
+		e.request.Progress(last)
+	}
+	e.suspender.answered()
+}
+
+func (e *execution) resumed() {
+	e.clock.Resume()
+	if e.request.Progress != nil {
+		e.request.Progress(e.last)
+	}
+	e.suspender.answered()
+}
+
 // progress records a sample and passes it on, but for the one of the start.
 func (e *execution) progress(u sandbox.Usage) {
-	s := sample{at: time.Since(e.run.StartedAt), memory: u.Memory, pids: u.Processes, cpu: u.CPU}
+	s := sample{at: e.clock.Ran(), memory: u.Memory, pids: u.Processes, cpu: u.CPU}
 	if e.group != nil {
 		if usage, err := e.group.Usage(); err == nil {
 			s = groupSample(s.at, usage)
@@ -87,13 +111,14 @@ func (e *execution) progress(u sandbox.Usage) {
 	}
 	first := len(e.recorder.series.TMS) == 0
 	e.recorder.add(s)
+	e.last = Progress{
+		ID: e.run.ID, ElapsedMS: s.at.Milliseconds(),
+		CPUMS: s.cpu.Milliseconds(), MemoryBytes: s.memory, Processes: s.pids,
+	}
 	if first || e.request.Progress == nil {
 		return
 	}
-	e.request.Progress(Progress{
-		ID: e.run.ID, ElapsedMS: s.at.Milliseconds(),
-		CPUMS: s.cpu.Milliseconds(), MemoryBytes: s.memory, Processes: s.pids,
-	})
+	e.request.Progress(e.last)
 }
 
 // groupSample is what the control group says, which knows more than the supervisor's sums.

@@ -3,6 +3,8 @@ package main
 import (
 	"errors"
 	"fmt"
+
+	"github.com/scidex-ai/scidex-oci/runner"
 )
 
 // exitTrouble is the exit code of everything that is scidex-oci's own trouble or the caller's mistake.
@@ -40,11 +42,14 @@ func usagef(format string, args ...any) error {
 // exitCode is what the process ends with after err.
 func exitCode(err error) int {
 	var status exitStatus
+	var stopped *runner.StoppedError
 	switch {
 	case err == nil:
 		return 0
 	case errors.As(err, &status):
 		return int(status)
+	case errors.As(err, &stopped):
+		return stopped.Signal.ExitCode
 	}
 	return exitTrouble
 }

@@ -119,6 +119,7 @@ func TestExitCode(t *testing.T) {
 		{errors.New("x"), 125, false},
 		{usagef("x"), 125, false},
 		{&runner.RequestError{Err: errors.New("x")}, 125, false},
+		{&runner.RequestError{Err: &runner.StoppedError{Signal: runner.StopSignal{ExitCode: 143}}}, 143, false},
 	}
 	for _, test := range tests {
 		if got := exitCode(test.err); got != test.code || silent(test.err) != test.silent {

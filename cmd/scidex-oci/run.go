@@ -83,6 +83,8 @@ func (s *session) run(ctx context.Context) (runner.Result, error) {
 	}
 	stop, done := stops()
 	defer done()
+	suspender := &runner.Suspender{}
+	defer suspends(suspender)()
 	s.stderr.limit = tailSize
 	after := newStream(s.program.stderr, s.screen)
 	if s.order.hook != nil {
@@ -91,7 +93,7 @@ func (s *session) run(ctx context.Context) (runner.Result, error) {
 	request := runner.Request{
 		Analysis: s.order.analysis, Again: s.order.again, Overwrite: s.order.overwrite, NoAudit: s.order.noAudit,
 		Stdout: stdout, Stderr: io.MultiWriter(stderr, &s.stderr),
-		Hook: s.order.hook, Progress: s.progress(), Scanning: s.scanning(), Stop: stop, Begun: s.begun,
+		Hook: s.order.hook, Progress: s.progress(), Scanning: s.scanning(), Stop: stop, Suspender: suspender, Begun: s.begun,
 	}
 	if s.order.detach {
 		s.loosen(&request)

@@ -21,6 +21,9 @@ func statusLine(p runner.Progress) string {
 	if p.Processes >= 0 {
 		line += fmt.Sprintf("  processes %d", p.Processes)
 	}
+	if p.Suspended {
+		line += "  suspended"
+	}
 	return line
 }
 

@@ -88,12 +88,21 @@ func (t table) usage(r runner.Result) {
 	if r.StartedAt == nil {
 		return
 	}
-	t.row("time", fmt.Sprintf("wall %s, cpu %s", span(r.Usage.WallMS), span(r.Usage.CPUMS)))
+	t.row("time", spent(r.Usage))
 	memory := measured(size(r.Usage.MemoryPeakBytes), r.Usage.MemoryPeakBytes) + sizeOf(limit(r, "memory"))
 	if slices.Contains(r.Usage.Sampled, "memory_peak_bytes") {
 		memory += " (sampled)"
 	}
 	t.row("memory", memory)
+}
+
+// spent is the time of a run, and for how long that stood still.
+func spent(u runner.Usage) string {
+	text := fmt.Sprintf("wall %s, cpu %s", span(u.WallMS), span(u.CPUMS))
+	if u.SuspendedMS > 0 {
+		text += fmt.Sprintf(", suspended %s", span(u.SuspendedMS))
+	}
+	return text
 }
 
 // measured says so where nothing measured a peak: it is never really zero.

@@ -134,6 +134,9 @@ func newProcess(cfg Config, reports *os.File) *libcontainer.Process {
 // Pidfd of the container's first process; the container keeps it.
 func (c *Container) Pidfd() *os.File { return c.pidfd }
 
+// Pid of the container's first process in this process' PID namespace.
+func (c *Container) Pid() (int, error) { return c.process.Pid() }
+
 // Start opens the gate.
 func (c *Container) Start() error {
 	if err := c.inner.Exec(); err != nil {
@@ -142,8 +145,8 @@ func (c *Container) Start() error {
 	return nil
 }
 
-// Signal sends sig to the container's init, which passes all but SIGKILL on to every process; SIGKILL
-// ends the PID namespace and so all of them. A container that has ended is no error.
+// Signal sends sig to the container's init, which passes all but SIGKILL on to every process, SIGTSTP as
+// SIGSTOP; SIGKILL ends the PID namespace and so all of them. A container that has ended is no error.
 func (c *Container) Signal(sig syscall.Signal) error {
 	err := unix.PidfdSendSignal(int(c.pidfd.Fd()), sig, nil, 0)
 	if err != nil && !errors.Is(err, unix.ESRCH) {

@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"errors"
 	"io/fs"
 	"os"
 	"syscall"
@@ -13,8 +14,10 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/audit"
 )
 
-// The messages, in the order in which a run has them. The launcher sends job, start, stop, kill, harvest
-// and clean; the supervisor answers each but stop and kill with its past participle, or with failed.
+// The messages, in the order in which a run has them. The launcher sends job, start, suspend, resume, stop,
+// kill, harvest and clean; the supervisor answers each but stop and kill with its past participle, or with
+// failed. What has been told to end is not suspended: then suspend is answered with resumed. After exited
+// neither is answered.
 const (
 	msgReady     = "ready"
 	msgJob       = "job"
@@ -22,6 +25,10 @@ const (
 	msgStart     = "start"
 	msgStarted   = "started"
 	msgUsage     = "usage"
+	msgSuspend   = "suspend"
+	msgSuspended = "suspended" // with an error where something still runs
+	msgResume    = "resume"
+	msgResumed   = "resumed"
 	msgStop      = "stop"
 	msgKill      = "kill"
 	msgExited    = "exited"
@@ -48,6 +55,14 @@ type message struct {
 	Walls Walls `json:"walls,omitzero"`
 
 	files []*os.File
+}
+
+// failure is what went wrong, where something did.
+func (m message) failure() error {
+	if m.Error == "" {
+		return nil
+	}
+	return errors.New(m.Error)
 }
 
 // Job is one run as the supervisor needs it. Descriptors are named by their place among the files that
@@ -132,6 +147,8 @@ type Exit struct {
 	WatchError string    `json:"watch_error,omitempty"`
 	Started    time.Time `json:"started"`
 	Finished   time.Time `json:"finished"`
+	// Suspended is for how long it was suspended between Started and Finished.
+	Suspended time.Duration `json:"suspended,omitempty"`
 }
 
 // Usage is what the supervisor sees of a run in its own /proc, where no control group tells more.

@@ -74,6 +74,12 @@ func (s *Supervisor) Start() error {
 	return nil
 }
 
+// Suspend asks for every process of the analysis to be stopped, and its clock with them.
+func (s *Supervisor) Suspend() error { return s.conn.send(message{Type: msgSuspend}) }
+
+// Resume asks for what Suspend has stopped to go on.
+func (s *Supervisor) Resume() error { return s.conn.send(message{Type: msgResume}) }
+
 // Stop asks the analysis to end: SIGTERM now, SIGKILL after the job's grace period.
 func (s *Supervisor) Stop() error { return s.conn.send(message{Type: msgStop}) }
 
@@ -84,6 +90,10 @@ func (s *Supervisor) Kill() error { return s.conn.send(message{Type: msgKill}) }
 type Watch struct {
 	Started func(at time.Time)
 	Usage   func(Usage)
+	// Suspended and Resumed are told in answer to Suspend and Resume, and Resumed also where the analysis is
+	// told to end. The error says what could not be stopped.
+	Suspended func(error)
+	Resumed   func()
 }
 
 // Wait blocks until every process of the container is dead.
@@ -98,6 +108,10 @@ func (s *Supervisor) Wait(watch Watch) (Exit, error) {
 			watch.Started(m.At)
 		case msgUsage:
 			watch.Usage(*m.Usage)
+		case msgSuspended:
+			watch.Suspended(m.failure())
+		case msgResumed:
+			watch.Resumed()
 		case msgExited:
 			return *m.Exit, nil
 		case msgFailed:

@@ -26,6 +26,7 @@ type worker struct {
 	container *container.Container
 	audit     *audit.Watch // nil: none
 	watchdog  *watchdog    // nil until the analysis has begun
+	pause     *pause
 	stopping  sync.Once
 	timedOut  chan struct{} // closed when the clock ended the run
 	executed  chan struct{} // closed when the analysis has begun
@@ -39,6 +40,12 @@ func (w *worker) handle(ctx context.Context, m message) error {
 		return w.create(ctx, m)
 	case msgStart:
 		return w.start(ctx)
+	case msgSuspend:
+		w.pause.suspend()
+		return nil
+	case msgResume:
+		w.pause.resume()
+		return nil
 	case msgStop, msgKill:
 		return w.end(m.Type)
 	case msgHarvest:
@@ -65,6 +72,7 @@ func (w *worker) end(how string) error {
 func (w *worker) create(ctx context.Context, m message) error {
 	w.job = m.Job
 	w.timedOut, w.executed, w.ended = make(chan struct{}), make(chan struct{}), make(chan struct{})
+	w.pause = newPause(w)
 	if len(m.files) < 2 {
 		return fmt.Errorf("job %q came with %d descriptors", w.job.ID, len(m.files))
 	}
@@ -153,6 +161,7 @@ func (w *worker) watch(ctx context.Context) {
 		Audited: func(notifications *os.File) { w.audit = audit.Start(notifications, w.kill) },
 		Executed: func() {
 			exit.Started = time.Now()
+			w.pause.ran.Start(exit.Started)
 			close(w.executed)
 			w.watchdog = w.release(ctx)
 			w.tell(message{Type: msgStarted, At: exit.Started})
@@ -163,8 +172,9 @@ func (w *worker) watch(ctx context.Context) {
 	if err != nil {
 		w.kill() // it may live on, and the audit with it
 	}
-	exit.Finished = time.Now()
+	exit.Finished, exit.Suspended = time.Now(), w.pause.ran.Stood()
 	close(w.ended)
+	w.pause.close()
 	if !exit.Started.IsZero() {
 		<-clock
 		samples.Wait() // no sample comes after exited
@@ -213,20 +223,33 @@ func (w *worker) tell(m message) { _ = w.conn.send(m) }
 func (w *worker) clock() {
 	deadline := time.NewTimer(w.job.Timeout)
 	defer deadline.Stop()
-	select {
-	case <-w.ended:
-	case <-deadline.C:
-		close(w.timedOut)
-		w.stop()
+	for {
+		select {
+		case <-w.ended:
+			return
+		case <-w.pause.changed:
+		case <-deadline.C:
+		}
+		left := w.job.Timeout - w.pause.ran.Ran()
+		if left <= 0 {
+			close(w.timedOut)
+			w.stop()
+			return
+		}
+		deadline.Stop()
+		if !w.pause.ran.Standing() {
+			deadline.Reset(left)
+		}
 	}
 }
 
-// sample tells the use of the run when it begins and once a second from then on.
+// sample tells the use of the run when it begins and once a second from then on, but not while it is
+// suspended: a launcher that stands still does not read.
 func (w *worker) sample() {
 	next := time.NewTicker(time.Second)
 	defer next.Stop()
 	for {
-		if usage, err := readUsage("/proc"); err == nil {
+		if usage, err := readUsage("/proc"); err == nil && !w.pause.ran.Standing() {
 			w.tell(message{Type: msgUsage, Usage: &usage})
 		}
 		select {
@@ -246,6 +269,7 @@ func (w *worker) terminate() {
 	select {
 	case <-w.executed: // what comes before our init listens would be lost
 		_ = w.container.Signal(syscall.SIGTERM) // SIGKILL follows where it does not arrive
+		go w.pause.end()                        // which waits where the launcher does not listen
 	case <-w.ended:
 	case <-grace.Done():
 	}

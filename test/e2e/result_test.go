@@ -32,6 +32,7 @@ type result struct {
 
 	Usage struct {
 		WallMS          int64 `json:"wall_ms"`
+		SuspendedMS     int64 `json:"suspended_ms,omitempty"`
 		CPUMS           int64 `json:"cpu_ms"`
 		MemoryPeakBytes int64 `json:"memory_peak_bytes"`
 		PidsPeak        int64 `json:"pids_peak"`

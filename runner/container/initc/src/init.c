@@ -206,6 +206,6 @@ int main(int argc, char **argv, char **envp)
 		}
 		/* si_pid is 0 for a sender outside of this namespace: the supervisor, and nobody else. */
 		if (sig > 0 && sig != SIGCHLD && info.si_pid == 0 && info.si_code == SI_USER)
-			kill(-1, sig);
+			kill(-1, sig == SIGTSTP ? SIGSTOP : sig); /* that of a terminal could be ignored */
 	}
 }

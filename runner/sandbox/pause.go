@@ -1,0 +1,190 @@
+package sandbox
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+)
+
+// pause suspends an analysis: every process of it by SIGSTOP, which none can catch, and its clock.
+//
+// The container's init sends it with kill(-1), which reaches every process of the namespace at once; what is
+// being forked then is either among them or begins again after the stop (fork fails with a signal pending).
+// init itself goes on: it is the one that SIGCONT and SIGTERM come through.
+type pause struct {
+	worker  *worker
+	ran     Stopwatch     // of the analysis
+	changed chan struct{} // tells the clock
+	wanted  atomic.Bool
+
+	mu     sync.Mutex // one change at a time, and its answer
+	ending bool       // the analysis is told to end: it is not suspended any more
+	closed bool       // nothing is answered any more
+}
+
+func newPause(w *worker) *pause { return &pause{worker: w, changed: make(chan struct{}, 1)} }
+
+// suspend stops the analysis and tells the launcher when all of it stands still. It comes back at once.
+func (p *pause) suspend() {
+	p.wanted.Store(true)
+	go func() {
+		select {
+		case <-p.worker.executed: // what comes before our init listens would be lost
+		case <-p.worker.ended:
+			return
+		}
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		if p.ending {
+			p.answer(message{Type: msgResumed})
+			return
+		}
+		if !p.wanted.Load() {
+			return // the answer to resume is on its way
+		}
+		if p.ran.Pause() {
+			p.tellClock()
+		}
+		answer := message{Type: msgSuspended}
+		if err := p.stopAll(); err != nil {
+			answer.Error = err.Error()
+		}
+		p.answer(answer)
+	}()
+}
+
+// resume lets a suspended analysis go on, and tells the launcher that it runs.
+func (p *pause) resume() {
+	p.wanted.Store(false)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.goOn()
+	p.answer(message{Type: msgResumed})
+}
+
+// end lets a suspended analysis go on for good: it has been told to end.
+func (p *pause) end() {
+	p.wanted.Store(false)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.ending = true
+	if p.goOn() {
+		p.answer(message{Type: msgResumed})
+	}
+}
+
+// close ends the answers: none comes after exited.
+func (p *pause) close() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.closed = true
+}
+
+func (p *pause) goOn() bool {
+	if !p.ran.Resume() {
+		return false
+	}
+	p.tellClock()
+	_ = p.worker.container.Signal(syscall.SIGCONT) // fails only where the container is gone
+	return true
+}
+
+func (p *pause) answer(m message) {
+	if !p.closed {
+		p.worker.tell(m)
+	}
+}
+
+func (p *pause) tellClock() {
+	select {
+	case p.changed <- struct{}{}:
+	default: // it has yet to look
+	}
+}
+
+// Stopping takes as long as the processes need to come out of the kernel.
+const (
+	stopWait = 5 * time.Second
+	stopLook = time.Millisecond
+)
+
+// stopAll sends the signal until two looks in a row find nothing that runs.
+func (p *pause) stopAll() error {
+	init, err := p.worker.container.Pid()
+	if err != nil {
+		return err
+	}
+	deadline := time.Now().Add(stopWait)
+	for still := 0; still < 2; time.Sleep(stopLook) {
+		if err := p.worker.container.Signal(syscall.SIGTSTP); err != nil {
+			return err
+		}
+		running, err := countRunning("/proc", init)
+		switch {
+		case err != nil:
+			return fmt.Errorf("see that the analysis stands still: %w", err)
+		case running == 0:
+			still++
+			continue
+		case !p.wanted.Load() || p.hasEnded():
+			return nil
+		case time.Now().After(deadline):
+			return fmt.Errorf("%d threads of the analysis could not be stopped within %v", running, stopWait)
+		}
+		still = 0
+	}
+	return nil
+}
+
+func (p *pause) hasEnded() bool {
+	select {
+	case <-p.worker.ended:
+		return true
+	default:
+		return false
+	}
+}
+
+// countRunning counts the threads of the namespace that run or wait to be woken, but for those of the
+// supervisor and of the container's init. One that the kernel holds (state D, as the parent of a vfork is held)
+// stops before it runs again.
+func countRunning(proc string, init int) (running int, err error) {
+	tasks, err := filepath.Glob(filepath.Join(proc, "[0-9]*", "task", "[0-9]*", "stat"))
+	if err != nil {
+		return 0, err
+	}
+	own := []string{filepath.Join(proc, "1") + "/", filepath.Join(proc, strconv.Itoa(init)) + "/"}
+	for _, task := range tasks {
+		if strings.HasPrefix(task, own[0]) || strings.HasPrefix(task, own[1]) {
+			continue
+		}
+		raw, err := os.ReadFile(task)
+		if err != nil {
+			continue // it has ended meanwhile
+		}
+		state, err := stateOf(string(raw))
+		if err != nil {
+			return 0, fmt.Errorf("%s: %w", task, err)
+		}
+		if state == "R" || state == "S" {
+			running++
+		}
+	}
+	return running, nil
+}
+
+// stateOf reads the state of proc_pid_stat(5), which stands behind the name.
+func stateOf(stat string) (string, error) {
+	fields := strings.Fields(stat[strings.LastIndexByte(stat, ')')+1:])
+	if len(fields) == 0 {
+		return "", errors.New("it has too few fields")
+	}
+	return fields[0], nil
+}

@@ -1,0 +1,123 @@
+package e2e
+
+import (
+	"bytes"
+	"context"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// TestStoppedAtAnyMoment sends SIGTERM at moments between the start of the command and its end: while the
+// request is checked, the sandbox set up, the outputs harvested and committed, the hook called, copies exported.
+// Wherever it comes the command says how it ended, the catalog says the same, and nothing is left.
+func TestStoppedAtAnyMoment(t *testing.T) {
+	h := newHouse(t)
+	hook := h.write("hook", "#!/bin/sh\nexit 0\n", 0o755)
+	ends := map[string]int{}
+	for moment := time.Duration(0); moment < 600*time.Millisecond; moment += 15 * time.Millisecond {
+		id := h.fresh()
+		cmd := h.command(theHost.bin, "run", "--json", "--id", id, "--grace=10m", "--export", filepath.Join(h.dir, "out-"+id),
+			"--post-process", hook, "--", "sh", "-c", "for i in 1 2 3 4 5 6 7 8 9; do head -c 300000 /dev/urandom >$i; done")
+		ends[h.stopAt(t, cmd, id, moment)]++
+		if left := leftovers(id, h.root); len(left) > 0 {
+			t.Errorf("stopped after %v, left are %q", moment, left)
+		}
+	}
+	t.Logf("stopped in 15 ms steps: %v", ends)
+}
+
+// stopAt sends SIGTERM after a while and returns how the run ended, in a word.
+func (h *house) stopAt(t *testing.T, cmd *exec.Cmd, id string, after time.Duration) string {
+	t.Helper()
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(after) // whatever it is at then
+	_ = cmd.Process.Signal(unix.SIGTERM)
+	_ = cmd.Wait()
+	if ctx.Err() != nil {
+		t.Fatalf("stopped after %v, it did not end", after)
+	}
+	if status := cmd.ProcessState.Sys().(syscall.WaitStatus); status.Signaled() {
+		if status.Signal() != unix.SIGTERM || stdout.Len() > 0 || h.do("show", id).code == 0 {
+			t.Errorf("after %v: died of %v, with a run or a result of it: %s", after, status.Signal(), stdout.String())
+		}
+		return "killed before the request was read"
+	}
+	r, err := parseResult(stdout.Bytes())
+	if err != nil {
+		t.Fatalf("after %v: %v\n%s", after, err, stderr.String())
+	}
+	code := cmd.ProcessState.ExitCode()
+	if shown := h.show(id); shown.State != r.State || shown.Reason != r.Reason || shown.ExitCode != code {
+		t.Errorf("after %v: exit code %d, %s/%s; shown is %+v", after, code, r.State, r.Reason, shown)
+	}
+	switch {
+	case r.State == "complete":
+		r.expect(t, "complete", "exit", 0)
+		outputsAre("1", "2", "3", "4", "5", "6", "7", "8", "9")(t, r)
+		return "complete"
+	case r.State == "error":
+		r.expect(t, "error", "post_process", 125)
+		return "hook stopped"
+	}
+	r.expect(t, "canceled", "stopped", 143)
+	if r.StartedAt == nil {
+		return "stopped before the analysis began"
+	}
+	return "stopped"
+}
+
+// TestStoppedBeforeStart: of a run that is stopped while its sandbox is being made nothing begins, however long
+// its grace. The supervisor is held up until the launcher has been told.
+func TestStoppedBeforeStart(t *testing.T) {
+	h := newHouse(t)
+	for range 20 {
+		id := h.fresh()
+		l := h.launch(id, never, "--", "sh", "-c", "trap '' TERM; echo ready; while [ -e /work ]; do sleep 0.1; done", id+"-marker")
+		var supervisor watched
+		until(t, patience, "there is a supervisor", func() bool {
+			for _, w := range l.family() {
+				if strings.HasPrefix(w.command, "scidex-oci: ") {
+					supervisor = w
+				}
+			}
+			return supervisor.pid != 0
+		})
+		if err := unix.PidfdSendSignal(supervisor.fd, unix.SIGSTOP, nil, 0); err != nil {
+			t.Fatal(err)
+		}
+		begun := len(tasks(l.cmd.Process.Pid)) > 0 // too late: next time
+		if !begun {
+			until(t, patience, "the run is in the catalog", func() bool { return h.do("show", id).code == 0 })
+			l.signal(unix.SIGTERM)
+			time.Sleep(time.Second) // to be heard
+		}
+		if err := unix.PidfdSendSignal(supervisor.fd, unix.SIGCONT, nil, 0); err != nil {
+			t.Fatal(err)
+		}
+		if begun {
+			l.signal(unix.SIGKILL)
+			continue
+		}
+		all := l.family()
+		r := l.wait()
+		r.expect(t, "canceled", "stopped", 143)
+		if r.StartedAt != nil || r.Logs.Stdout.Bytes > 0 {
+			t.Errorf("it began at %v: %s", r.StartedAt, l.said.String())
+		}
+		expectGone(t, all, id)
+		return
+	}
+	t.Error("the supervisor was never held up in time")
+}
