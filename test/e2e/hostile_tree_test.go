@@ -154,7 +154,12 @@ func (h *house) catTree(id string, outputs tree) tree {
 	h.t.Helper()
 	all := tree{}
 	for path := range outputs {
-		all.put(path, ofText(h.good("outputs", "cat", "--", id, path).stdout))
+		out := h.do("outputs", "cat", "--", id, path)
+		if out.code != 0 {
+			all.put(path, leaf{reason: out.stderr})
+			continue
+		}
+		all.put(path, ofText(out.stdout))
 	}
 	return all
 }
