@@ -97,6 +97,11 @@ func (l *launch) goOn() {
 	before := tasks(l.cmd.Process.Pid)
 	l.signal(unix.SIGCONT)
 	until(l.h.t, patience, "the analysis goes on", func() bool {
+		select {
+		case <-l.ended: // its result says why
+			return true
+		default:
+		}
 		now := tasks(l.cmd.Process.Pid)
 		return !maps.Equal(before, now) && !slices.ContainsFunc(slices.Collect(maps.Values(now)), func(s string) bool { return s[0] == 'T' })
 	})
