@@ -112,12 +112,8 @@ func (f *follower) salvage() error {
 	if host, err := os.Hostname(); f.run.State.Final() || err != nil || f.run.Host != host {
 		return err
 	}
-	raw, err := os.ReadFile(statePath(f.Root, f.run.Key))
-	var place Place
-	if err != nil || json.Unmarshal(raw, &place) != nil {
-		return nil // then nothing is left
-	}
-	return f.copy(place)
+	left := tenure{path: statePath(f.Root, f.run.Key)}
+	return f.copy(left.read(Place{}))
 }
 
 func (f *follower) copy(place Place) error {
