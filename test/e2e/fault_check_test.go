@@ -139,6 +139,8 @@ func (o *observed) expectHonest(h *house, r result, found bool) {
 		h.t.Errorf("the process ended with %d, the result says %d", o.out.code, told.ExitCode)
 	}
 	switch {
+	case told.State == "complete" && strings.HasPrefix(o.hit, "launcher fsync blobs/"):
+		h.t.Errorf("told to be complete after a failed %s", o.hit)
 	case told.State == "complete" && r.State != "complete":
 		h.t.Errorf("told to be complete, and the catalog says %q, %q", r.State, r.Message)
 	case found && told.State != r.State && (told.State != "error" || r.State != "running" && told.Reason != "commit"):

@@ -67,7 +67,20 @@ func (h *house) disturb(f fault, id string, args ...string) *observed {
 	h.t.Helper()
 	o := &observed{fault: f, id: id, root: h.root, roles: map[int]string{}}
 	o.out = h.listen(h.command(theHost.bin, args...), o.judge)
+	o.awaitEnd(h)
 	return o
+}
+
+// awaitEnd waits until the supervisor of a killed launcher, our child since then, has let go of its files: a dying
+// process gives its filter back before them.
+func (o *observed) awaitEnd(h *house) {
+	h.t.Helper()
+	for pid := range o.roles {
+		until(h.t, patience, "the supervisor ends", func() bool {
+			p, alive := readProcess(filepath.Join("/proc", strconv.Itoa(pid)))
+			return !alive || p.parent != os.Getpid()
+		})
+	}
 }
 
 // judge answers one notification: it counts the points and lets the fault come about.
