@@ -55,6 +55,20 @@ func newConn(f *os.File) (*conn, error) {
 
 func (c *conn) Close() error { return c.sock.Close() }
 
+// hungUp reports whether the other side is gone, without reading.
+func (c *conn) hungUp() (gone bool) {
+	raw, err := c.sock.SyscallConn()
+	if err != nil {
+		return true
+	}
+	err = raw.Control(func(fd uintptr) {
+		fds := []unix.PollFd{{Fd: int32(fd)}} // POLLHUP is always told (poll(2))
+		n, err := unix.Poll(fds, 0)
+		gone = err == nil && n == 1
+	})
+	return gone || err != nil
+}
+
 func (c *conn) send(m message, files ...*os.File) error {
 	body, err := json.Marshal(m)
 	if err != nil {

@@ -50,9 +50,10 @@ func Launch(ctx context.Context, account Account) (*Supervisor, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer child.Close()
 	s := &Supervisor{account: account, conn: c, done: make(chan struct{}), last: &tail{}}
-	if err := s.start(child); err != nil {
+	err = s.start(child)
+	child.Close() // now only the supervisor has it, so that its death before it is ready is heard at once
+	if err != nil {
 		return nil, errors.Join(launchError(err), c.Close())
 	}
 	if err := s.prepare(ctx); err != nil {
@@ -151,6 +152,9 @@ func (a Account) HostGID(outer int) int {
 func (s *Supervisor) prepare(ctx context.Context) error {
 	if s.account.HasRange() && !s.account.Root() {
 		if err := s.account.WriteMaps(ctx, s.process.Pid); err != nil {
+			if s.conn.hungUp() { // it has no ids because it is dead
+				err = s.lost(io.EOF)
+			}
 			return err
 		}
 		if err := s.conn.send(message{Type: msgStart}); err != nil {

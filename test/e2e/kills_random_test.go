@@ -139,6 +139,7 @@ type casualty struct {
 	supervisorFirst bool
 	family          []watched
 	ended           bool // the analysis had ended before the kill, by the state file
+	stored          bool // and right after it every output was a blob
 	tooLate         bool // the launcher had
 }
 
@@ -173,6 +174,7 @@ func (k *casualty) strike(moment time.Duration) {
 	for _, kill := range kills {
 		kill()
 	}
+	k.stored = k.published()
 	<-l.ended
 	expectGone(t, k.family, k.id)
 	until(t, gone, "nothing is left below this process", func() bool { return len(k.strangers()) == 0 })
@@ -279,16 +281,18 @@ func (k *casualty) expectTold(told result, spoke bool, stored result, written bo
 	}
 }
 
-// phase says where the kill fell, by what is left of the run before gc.
+// phase says where the kill fell, by what was there at that moment and what is left before gc. A launcher that lives
+// on leaves no trace of how far it was: whether its commit had ended already is not known.
 func (k *casualty) phase(begun bool, before result, written bool) string {
+	survived := k.launch.cmd.ProcessState.Exited()
 	switch {
-	case k.tooLate || written && before.State == "complete":
+	case k.tooLate || !survived && written && before.State == "complete":
 		return "after the commit"
 	case !written || !begun:
 		return "set-up"
 	case !k.ended:
 		return "running"
-	case k.published():
+	case k.stored:
 		return "commit"
 	default:
 		return "harvest"
