@@ -1,8 +1,6 @@
 package runner
 
 import (
-	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -212,25 +210,4 @@ func (e *execution) publishLogs() error {
 		}
 	}
 	return nil
-}
-
-// commit writes the run's end and its outputs in one transaction.
-func (e *execution) commit(ctx context.Context, v verdict) error {
-	e.run.State, e.run.Reason, e.run.Message = v.state, string(v.reason), v.message
-	e.run.ExitCode, e.run.Signal = v.exitCode, v.signal
-	e.run.FinishedAt = time.Now().UTC()
-	e.run.Events = e.events(v)
-	report, err := json.Marshal(e.report)
-	if err != nil {
-		return err
-	}
-	e.run.Report = report
-	if e.run.Place, err = json.Marshal(e.place); err != nil {
-		return err
-	}
-	next, err := e.entries.read()
-	if err != nil {
-		return err
-	}
-	return e.Catalog.Commit(ctx, e.run, next)
 }

@@ -22,6 +22,9 @@ const resultVersion = 1
 
 // Show makes the result of a run in the catalog.
 func (r *Runner) Show(ctx context.Context, run catalog.Run) (Result, error) {
+	if run, waits := r.told(run); waits {
+		return r.showWaiting(run)
+	}
 	result, err := newResult(run)
 	if err != nil {
 		return result, err

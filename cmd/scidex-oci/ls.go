@@ -55,7 +55,7 @@ func runList(ctx context.Context, p *program, h *house, from layers) error {
 	if err != nil {
 		return err
 	}
-	runs, err := h.catalog.List(ctx, filter)
+	runs, err := h.runner.List(ctx, filter)
 	switch {
 	case err != nil:
 		return err

@@ -47,7 +47,7 @@ func runShow(ctx context.Context, p *program, h *house, from layers, name string
 	if asJSON {
 		return writeJSON(p.stdout, result)
 	}
-	attempts, err := h.catalog.List(ctx, catalog.Filter{ID: run.ID})
+	attempts, err := h.runner.List(ctx, catalog.Filter{ID: run.ID})
 	if err != nil {
 		return err
 	}
