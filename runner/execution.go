@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 	"sync"
 	"time"
@@ -39,6 +40,8 @@ type execution struct {
 	stopped   *StopSignal
 	stoppedAt time.Time
 	insisted  bool // with SIGKILL
+
+	recovered bool // by gc, after its launcher was killed
 
 	exit     sandbox.Exit
 	recorder recorder
@@ -231,7 +234,11 @@ func (e *execution) clean(ctx context.Context, keep bool) error {
 		}
 		return e.dir.remove()
 	}
-	lost, err := supervisor.Clean(e.dir.work, keep)
+	var ingest *os.File
+	if e.ingest != nil {
+		ingest = e.ingest.Dir()
+	}
+	lost, err := supervisor.Clean(e.dir.work, keep, ingest)
 	if err != nil {
 		return err
 	}

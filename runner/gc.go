@@ -78,6 +78,11 @@ func (r *Runner) GC(ctx context.Context, dryRun bool, retention Retention) (GCRe
 	if err != nil {
 		return c.report, err
 	}
+	for _, run := range runs {
+		if err := c.recover(ctx, run); err != nil {
+			c.report.Errors = append(c.report.Errors, fmt.Errorf("run %s@%d: %w", run.ID, run.Attempt, err))
+		}
+	}
 	c.sweepIngests() // first, so that a directory that is kept shares no file with them
 	for _, run := range runs {
 		c.known[placeOf(run).Dir] = true
@@ -117,7 +122,7 @@ func (c *collector) sweepIngests() {
 	if c.dry {
 		act = c.Blobs.DeadIngests
 	}
-	removed, err := act(nil)
+	removed, err := act(c.resumable)
 	c.report.Removed = append(c.report.Removed, removed...)
 	if err != nil {
 		c.report.Errors = append(c.report.Errors, err)
@@ -138,7 +143,7 @@ func (c *collector) reap(ctx context.Context, run catalog.Run) error {
 	}
 	// It may have ended between the listing and the lock; its state file is then looked at by itself.
 	if run, err = c.Catalog.Get(ctx, run.Key); err != nil || run.State.Final() {
-		return errors.Join(err, t.close())
+		return errors.Join(err, t.leave())
 	}
 	place := t.read(placeOf(run))
 	c.known[place.Dir] = true

@@ -67,7 +67,7 @@ open("plain", "w").write("plain\n")
 open(b"a\n\xff", "w").write("odd\n")
 os.symlink("/etc/passwd", "link")
 os.makedirs("deep/er")
-for i in range(3000):
+for i in range(500):
     open("deep/er/%d" % i, "w").write(str(i))
 os.chmod("plain", 0o640)
 print("said")
@@ -91,10 +91,10 @@ func (h *house) walledOut(w wall, args ...string) (id string) {
 func (h *house) expectOdd(id string) {
 	h.t.Helper()
 	r := h.show(id)
-	if r.OutputsTotal != 3002 || r.RejectedTotal != 1 || r.output("plain").Mode != "0640" {
+	if r.OutputsTotal != 502 || r.RejectedTotal != 1 || r.output("plain").Mode != "0640" {
 		h.t.Errorf("%d outputs, %d rejected, plain is %+v", r.OutputsTotal, r.RejectedTotal, r.output("plain"))
 	}
-	for path, want := range map[string]string{"plain": "plain\n", `a\n\xff`: "odd\n", "deep/er/2999": "2999"} {
+	for path, want := range map[string]string{"plain": "plain\n", `a\n\xff`: "odd\n", "deep/er/499": "499"} {
 		if got := h.good("outputs", "cat", id, path).stdout; got != want {
 			h.t.Errorf("%s is %q, want %q", path, got, want)
 		}
@@ -141,7 +141,7 @@ func TestOutcomeWaits(t *testing.T) {
 			t.Fatal(err)
 		}
 		r.expect(t, "error", "commit", 125)
-		if r.OutputsTotal != 3002 || len(r.Outputs) != 3002 || len(r.Rejected) != 1 || r.Usage.WallMS == 0 {
+		if r.OutputsTotal != 502 || len(r.Outputs) != 502 || len(r.Rejected) != 1 || r.Usage.WallMS == 0 {
 			t.Errorf("%d outputs of %d, %d rejected, usage %+v", len(r.Outputs), r.OutputsTotal, len(r.Rejected), r.Usage)
 		}
 		if !strings.Contains(out.stderr, "waits to be committed") || !strings.Contains(r.Message, h.outcome(id)) {
