@@ -27,6 +27,9 @@ type Options struct {
 	// and safe. They become root's, mode 0400. Who sets it removes the tree afterwards, or gives it files of its
 	// own again, as Own does: until then it shares them with the ingest directory.
 	Link bool
+	// Resumed says that Ingest is that of a harvest of the same tree that was killed. What it had taken is taken
+	// anew, with the modes that the analysis had set.
+	Resumed bool
 	// Partial marks every output: what was open for writing when the run ended is not known.
 	Partial bool
 }
@@ -70,6 +73,12 @@ func Harvest(ctx context.Context, work *os.File, opts Options, yield func(Entry)
 		ctx: ctx, opts: opts, yield: yield, exclude: exclude,
 		copier: newCopier(), links: make(map[fileID]*linked),
 	}
+	defer h.closeNotes()
+	if opts.Resumed {
+		if err := h.resume(); err != nil {
+			return h.totals, fmt.Errorf("harvest: %w", err)
+		}
+	}
 	h.survey = survey{walk: w, bounds: bounds, pass: h.passes, skip: h.excludes, take: h, record: h.reject, special: special}
 	err = h.run(ctx)
 	if err == nil {
@@ -97,6 +106,8 @@ type harvest struct {
 	linkeds int                // inodes with several names that were met
 	names   int                // ingest names given out
 	totals  Totals
+	noted   *os.File // modes of files that were linked; nil before the first
+	before  modes    // those that an earlier harvest has noted
 }
 
 // passes knows the links that are ours.
@@ -114,7 +125,7 @@ func (h *harvest) excludes(name string, path []byte, st *unix.Stat_t) error {
 	if !ok {
 		return nil
 	}
-	if kind(st) == unix.S_IFREG && st.Nlink > 1 {
+	if kind(st) == unix.S_IFREG && st.Nlink > 1 && !h.before.original(st) {
 		if err := h.link(name, st, false); err != nil {
 			return err
 		}
@@ -128,7 +139,8 @@ func (h *harvest) leave(int) error { return nil }
 
 // file takes one regular file: at once, or, when its inode has several names, with the last of them.
 func (h *harvest) file(name string, path []byte, st *unix.Stat_t) error {
-	if st.Nlink > 1 {
+	ours := h.before.original(st)
+	if st.Nlink > 1 && !ours {
 		return h.link(name, st, true)
 	}
 	e, err := h.ingest(name, st)

@@ -13,14 +13,27 @@ import (
 // Own makes every entry below dir, but not dir itself, an ordinary file of uid and gid: set-id and
 // sticky bits go, u+rw (for directories u+rwx) comes. Symlinks change their owner and are not followed.
 // A file that has names outside of dir is not only ours to change: a copy takes its place. Every other
-// owner that occurs must be one that the caller may change.
-func Own(ctx context.Context, dir *os.File, uid, gid int) error {
+// owner that occurs must be one that the caller may change. Where ingest is not nil it is the directory that dir was
+// harvested into: files have the modes of before the harvest.
+func Own(ctx context.Context, dir *os.File, uid, gid int, ingest *os.File) error {
+	mode := keptMode
+	if ingest != nil {
+		noted, err := readModes(ingest)
+		if err != nil {
+			return fmt.Errorf("own: %w", err)
+		}
+		mode = func(st *unix.Stat_t) uint32 {
+			before := *st
+			noted.original(&before)
+			return keptMode(&before)
+		}
+	}
 	w, err := newWalk(dir)
 	if err != nil {
 		return fmt.Errorf("own: %w", err)
 	}
 	defer w.close()
-	o := newOwning(w, Owner{uid, gid}, keptMode)
+	o := newOwning(w, Owner{uid, gid}, mode)
 	if err := o.run(ctx, o.entry); err != nil {
 		return fmt.Errorf("own: %w", err)
 	}

@@ -29,7 +29,7 @@ func TestOwn(t *testing.T) {
 	if uid == 0 {
 		uid, gid = 12345, 12346
 	}
-	must(t, Own(context.Background(), openDir(t, dir), uid, gid))
+	must(t, Own(context.Background(), openDir(t, dir), uid, gid, nil))
 	for path, mode := range map[string]uint32{
 		"/sub": 0o750, "/sub/setid": 0o755, "/locked": 0o700, "/locked/in": 0o600, "/pair": 0o600, "/pair2": 0o600,
 		"/fifo": 0o600, "/link": 0o777,

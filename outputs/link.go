@@ -86,6 +86,9 @@ func (h *harvest) adopted(into string, src int, st *unix.Stat_t) (sum string, er
 	if identity(linked) != identity(st) {
 		return "", refuse(Changed, "was exchanged while it was read")
 	}
+	if err := h.note(st); err != nil {
+		return "", err
+	}
 	if err := unix.Fchown(src, 0, 0); err != nil {
 		return "", fmt.Errorf("ingest: own: %w", err)
 	}

@@ -3,8 +3,10 @@ package outputs
 import (
 	"context"
 	"errors"
+	"maps"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -86,7 +88,7 @@ func TestOwnPartsFromTheIngest(t *testing.T) {
 	must(t, unix.Chmod(dir+"/sub/b", 0o750))
 	h := reap(t, dir, Options{Link: true})
 	b := filepath.Join(h.ingest, h.is("sub/b", "").Ingest)
-	must(t, Own(context.Background(), openDir(t, dir), os.Getuid(), os.Getgid()))
+	must(t, Own(context.Background(), openDir(t, dir), os.Getuid(), os.Getgid(), nil))
 	if sameFile(t, dir+"/sub/b", b) {
 		t.Error("the kept file is that of the ingest directory")
 	}
@@ -122,7 +124,7 @@ func TestOwnPartsByNames(t *testing.T) {
 			}
 		}
 	}
-	must(t, Own(context.Background(), openDir(t, dir), os.Getuid(), os.Getgid()))
+	must(t, Own(context.Background(), openDir(t, dir), os.Getuid(), os.Getgid(), nil))
 	for name, want := range map[string]uint64{"two inside": 2, "three inside": 3, "one outside": 1, "two outside": 1, "one of three outside": 1} {
 		var st unix.Stat_t
 		must(t, unix.Stat(dir+"/d/"+name, &st))
@@ -149,5 +151,50 @@ func TestOwnIsFrugal(t *testing.T) {
 	must(t, o.run(context.Background(), o.entry))
 	if !o.shared() || len(o.once) > n/8 || len(o.names) > 0 {
 		t.Errorf("%d and %d entries for %d files", len(o.once), len(o.names), n)
+	}
+}
+
+// TestResumed kills a harvest in its middle, at every place, by an error of who takes the entries: the next one finds
+// the tree with the modes that it had, also of files that have become blobs.
+func TestResumed(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root makes the files of others its own, as a supervisor does")
+	}
+	for stop := range 6 {
+		dir, ingest := t.TempDir(), t.TempDir()
+		for i, mode := range []os.FileMode{0o644, 0o600, 0o444, 0o755, 0o000, 0o051} {
+			path := filepath.Join(dir, strconv.Itoa(i))
+			must(t, os.WriteFile(path, []byte(strconv.Itoa(i)), 0o644))
+			must(t, os.Chmod(path, mode))
+		}
+		broken := errors.New("broken")
+		into := openDir(t, ingest)
+		_, err := Harvest(t.Context(), openDir(t, dir), Options{Ingest: into, Link: true}, func(e Entry) error {
+			if stop == 0 {
+				return broken
+			}
+			stop--
+			must(t, os.Chmod(filepath.Join(ingest, e.Ingest), 0o444))
+			return os.Rename(filepath.Join(ingest, e.Ingest), filepath.Join(ingest, "blob-"+e.SHA256))
+		})
+		if !errors.Is(err, broken) {
+			t.Fatal(err)
+		}
+		got := map[string]uint32{}
+		_, err = Harvest(t.Context(), openDir(t, dir), Options{Ingest: into, Link: true, Resumed: true}, func(e Entry) error {
+			got[string(e.Path)+" "+string(e.Rejected)] = e.Mode
+			return nil
+		})
+		must(t, err)
+		want := map[string]uint32{"0 ": 0o644, "1 ": 0o600, "2 ": 0o444, "3 ": 0o755, "4 ": 0, "5 ": 0o051}
+		if !maps.Equal(got, want) {
+			t.Errorf("resumed: %v, want %v", got, want)
+		}
+		must(t, Own(t.Context(), openDir(t, dir), os.Getuid(), os.Getgid(), into))
+		info, err := os.Stat(filepath.Join(dir, "3"))
+		must(t, err)
+		if info.Mode() != 0o755 {
+			t.Errorf("kept with %v, want 0755", info.Mode())
+		}
 	}
 }

@@ -22,7 +22,7 @@ func (c *collector) sweepBlobs(ctx context.Context) (err error) {
 	defer func() { err = errors.Join(err, release()) }()
 	named, err := c.needed(ctx)
 	if err != nil {
-		return fmt.Errorf("read the catalog's digests: %w", err)
+		return fmt.Errorf("read the digests that runs name: %w", err)
 	}
 	var failed error
 	err = c.Blobs.Walk(func(sha256 string, info fs.FileInfo) bool {

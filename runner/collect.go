@@ -1,8 +1,6 @@
 package runner
 
 import (
-	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -129,7 +127,10 @@ func (e *execution) wall() time.Duration {
 // harvest reads the working directory, publishes what it holds, the logs and the script, and makes all
 // of it durable. Where it ends early, what it has published by then is committed.
 func (e *execution) harvest() (err error) {
-	e.place.Ended = !e.plan.inMemory() // what is in memory does not outlive us
+	if !e.plan.inMemory() && !e.recovered { // what is in memory does not outlive us
+		e.tell(e.keepAftermath()) // without it gc keeps the directory and does not harvest it
+		e.place.Ended = true
+	}
 	if err := e.tenure.record(e.place); err != nil {
 		return err
 	}
@@ -146,23 +147,32 @@ func (e *execution) harvest() (err error) {
 // gather takes every entry of the working directory but what was staged and is as it was.
 func (e *execution) gather() error {
 	e.entries.create = func() (*os.File, error) { return e.ingest.Scratch() }
-	unchanged := outputs.Unchanged(e.staged)
-	_, err := e.supervisor.Harvest(sandbox.Harvest{
+	_, err := e.harvestTree(sandbox.Harvest{
 		Bounds:  e.harvestBounds(),
 		Exclude: e.plan.analysis.Exclude,
 		Partial: e.partial(),
 		Link:    e.plan.analysis.Keep == spec.KeepNever,
-	}, func(entry outputs.Entry) error {
-		if unchanged(entry) {
-			return nil
-		}
-		return e.take(entry)
-	})
+	}, outputs.Unchanged(e.staged))
 	if failed := e.entries.end(); failed != nil {
 		e.disown()
 		return errors.Join(err, failed)
 	}
 	return err
+}
+
+// harvestTree takes the entries that are not unchanged.
+func (e *execution) harvestTree(h sandbox.Harvest, unchanged func(outputs.Entry) bool) (outputs.Totals, error) {
+	take := func(entry outputs.Entry) error {
+		if unchanged(entry) {
+			return nil
+		}
+		return e.take(entry)
+	}
+	if !e.recovered {
+		return e.supervisor.Harvest(h, take)
+	}
+	h.Resumed, h.Links = true, e.plan.links()
+	return e.supervisor.HarvestOf(e.dir.work, e.ingest.Dir(), h, take)
 }
 
 // disown leaves every entry out of the commit: the working directory is kept, and it is complete.
@@ -213,25 +223,4 @@ func (e *execution) publishLogs() error {
 		}
 	}
 	return nil
-}
-
-// commit writes the run's end and its outputs in one transaction.
-func (e *execution) commit(ctx context.Context, v verdict) error {
-	e.run.State, e.run.Reason, e.run.Message = v.state, string(v.reason), v.message
-	e.run.ExitCode, e.run.Signal = v.exitCode, v.signal
-	e.run.FinishedAt = time.Now().UTC()
-	e.run.Events = e.events(v)
-	report, err := json.Marshal(e.report)
-	if err != nil {
-		return err
-	}
-	e.run.Report = report
-	if e.run.Place, err = json.Marshal(e.place); err != nil {
-		return err
-	}
-	next, err := e.entries.read()
-	if err != nil {
-		return err
-	}
-	return e.Catalog.Commit(ctx, e.run, next)
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -45,6 +46,8 @@ type execution struct {
 	suspender *Suspender
 	clock     sandbox.Stopwatch // as the launcher sees it
 	last      Progress
+
+	recovered bool // by gc, after its launcher was killed
 
 	exit     sandbox.Exit
 	recorder recorder
@@ -256,7 +259,11 @@ func (e *execution) clean(ctx context.Context, keep bool) error {
 		}
 		return e.dir.remove()
 	}
-	lost, err := supervisor.Clean(e.dir.work, keep)
+	var ingest *os.File
+	if e.ingest != nil {
+		ingest = e.ingest.Dir()
+	}
+	lost, err := supervisor.Clean(e.dir.work, keep, ingest)
 	if err != nil {
 		return err
 	}

@@ -10,7 +10,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -24,9 +23,10 @@ import (
 
 // GCReport is what gc did or, dry, would do.
 type GCReport struct {
-	Lost    []catalog.Key // runs that were marked lost
-	Removed []string      // directories and control groups removed
-	Expired []ExpiredRun  // runs that retention took, or their outputs
+	Committed []catalog.Key // runs that had ended and were committed by gc
+	Lost      []catalog.Key // runs that were marked lost
+	Removed   []string      // directories and control groups removed
+	Expired   []ExpiredRun  // runs that retention took, or their outputs
 	// PostProcess are runs whose launcher was killed before their hook had ended.
 	PostProcess []catalog.Key
 	// Blobs and BlobBytes count the blobs removed that no run names.
@@ -46,6 +46,7 @@ type collector struct {
 	report     GCReport
 	known      map[string]bool // directories that a record of this root names
 	retention  Retention
+	hurried    bool                 // not to wait long for the catalog
 	expired    map[catalog.Key]bool // what retention took, or would take
 }
 
@@ -66,19 +67,21 @@ func (r *Runner) GC(ctx context.Context, dryRun bool, retention Retention) (GCRe
 	if err != nil {
 		return GCReport{}, err
 	}
-	account, err := sandbox.ReadAccount()
+	c, err := r.newCollector(ctx)
 	if err != nil {
 		return GCReport{}, err
 	}
-	catalogID, err := r.Catalog.CatalogID(ctx)
-	if err != nil {
-		return GCReport{}, err
-	}
-	c := &collector{Runner: r, dry: dryRun, catalogID: catalogID, account: account, known: map[string]bool{}, retention: retention, expired: map[catalog.Key]bool{}}
 	defer c.close()
+	c.dry, c.retention = dryRun, retention
+	c.commitOutcomes(ctx)
 	runs, err := r.Catalog.List(ctx, catalog.Filter{States: []catalog.State{catalog.Running, catalog.Queued}, Host: host})
 	if err != nil {
 		return c.report, err
+	}
+	for _, run := range runs {
+		if err := c.recover(ctx, run); err != nil {
+			c.report.Errors = append(c.report.Errors, fmt.Errorf("run %s@%d: %w", run.ID, run.Attempt, err))
+		}
 	}
 	c.sweepIngests() // first, so that a directory that is kept shares no file with them
 	for _, run := range runs {
@@ -101,13 +104,25 @@ func (r *Runner) GC(ctx context.Context, dryRun bool, retention Retention) (GCRe
 	return c.report, nil
 }
 
+func (r *Runner) newCollector(ctx context.Context) (*collector, error) {
+	account, err := sandbox.ReadAccount()
+	if err != nil {
+		return nil, err
+	}
+	catalogID, _, err := r.Match(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &collector{Runner: r, catalogID: catalogID, account: account, known: map[string]bool{}, expired: map[catalog.Key]bool{}}, nil
+}
+
 // sweepIngests removes the ingest directories of dead launchers.
 func (c *collector) sweepIngests() {
 	act := c.Blobs.CleanIngests
 	if c.dry {
 		act = c.Blobs.DeadIngests
 	}
-	removed, err := act()
+	removed, err := act(c.resumable)
 	c.report.Removed = append(c.report.Removed, removed...)
 	if err != nil {
 		c.report.Errors = append(c.report.Errors, err)
@@ -128,10 +143,13 @@ func (c *collector) reap(ctx context.Context, run catalog.Run) error {
 	}
 	// It may have ended between the listing and the lock; its state file is then looked at by itself.
 	if run, err = c.Catalog.Get(ctx, run.Key); err != nil || run.State.Final() {
-		return errors.Join(err, t.close())
+		return errors.Join(err, t.leave())
 	}
 	place := t.read(placeOf(run))
 	c.known[place.Dir] = true
+	if c.waits(run.Key) {
+		return t.close() // commitOutcome has said what is the matter
+	}
 	if c.dry {
 		c.report.Lost = append(c.report.Lost, run.Key)
 		return errors.Join(c.sweep(ctx, place), t.close())
@@ -188,6 +206,15 @@ func (c *collector) sweepState(ctx context.Context, key catalog.Key) error {
 	if err != nil && !errors.Is(err, catalog.ErrNotFound) || err == nil && !run.State.Final() {
 		return errors.Join(err, t.close()) // reap has said what is wrong with it
 	}
+	if c.waits(key) {
+		c.known[t.read(placeOf(run)).Dir] = true
+		return t.leave()
+	}
+	return c.sweepEnded(ctx, t, run)
+}
+
+// sweepEnded removes what an ended run has left, or keeps its directory where that is wanted, and gives its lock back.
+func (c *collector) sweepEnded(ctx context.Context, t *tenure, run catalog.Run) error {
 	place := t.read(placeOf(run))
 	c.known[place.Dir] = true
 	if place.Catalog != "" && place.Catalog != c.catalogID {
@@ -197,7 +224,7 @@ func (c *collector) sweepState(ctx context.Context, key catalog.Key) error {
 	// taken for lost, when its launcher could not commit any more, is the only copy.
 	kept := keptDir(run) == place.Dir && place.Dir != ""
 	if result, err := newResult(run); err == nil && result.PostProcess != nil && result.PostProcess.ExitCode == nil {
-		c.report.PostProcess = append(c.report.PostProcess, key)
+		c.report.PostProcess = append(c.report.PostProcess, run.Key)
 	}
 	place.Ended = kept || run.State == catalog.Lost && place.Ended
 	if err := c.sweep(ctx, place); err != nil || c.dry {
@@ -209,12 +236,10 @@ func (c *collector) sweepState(ctx context.Context, key catalog.Key) error {
 // keyOfState reads the name of a state file: <id>@<attempt>.json.
 func keyOfState(name string) (key catalog.Key, ok bool) {
 	base, ok := strings.CutSuffix(name, ".json")
-	id, attempt, cut := strings.Cut(base, "@")
-	n, err := strconv.Atoi(attempt)
-	if !ok || !cut || err != nil || n < 1 || strconv.Itoa(n) != attempt {
+	if !ok {
 		return catalog.Key{}, false
 	}
-	return catalog.Key{ID: id, Attempt: n}, true
+	return keyOfName(base)
 }
 
 // findForeign names directories of this user that look like a run's and that no record names: another

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"hash"
 	"io"
+	"io/fs"
 	"os"
 
 	"github.com/scidex-ai/scidex-oci/outputs/blob"
@@ -25,7 +26,8 @@ type logSink struct {
 	hash  hash.Hash
 	kept  int64
 	total int64
-	err   error // the first error of writing; the stream is drained all the same
+	left  *heard // what a killed launcher has left, in place of the fields above
+	err   error  // the first error of writing; the stream is drained all the same
 }
 
 func (s *logSink) Write(p []byte) (int, error) {
@@ -64,11 +66,28 @@ func (s *logSink) open() (err error) {
 // publish moves what was kept into the blob store.
 func (s *logSink) publish() (Log, error) {
 	log := Log{Bytes: s.total, Truncated: s.total > s.kept}
+	if s.left != nil {
+		return s.publishLeft(log)
+	}
 	if s.file == nil {
 		return log, s.err
 	}
 	log.SHA256 = hex.EncodeToString(s.hash.Sum(nil))
 	return log, errors.Join(s.err, s.file.Close(), s.ingest.Publish(s.name, log.SHA256))
+}
+
+// publishLeft publishes what a killed launcher has kept; it may have been published by it.
+func (s *logSink) publishLeft(log Log) (Log, error) {
+	if s.left.SHA256 == "" {
+		return log, nil
+	}
+	err := s.ingest.Publish(s.left.Name, s.left.SHA256)
+	if errors.Is(err, fs.ErrNotExist) {
+		log.Truncated = true
+		return log, nil // the directory was gone, of which there is a warning
+	}
+	log.SHA256 = s.left.SHA256
+	return log, err
 }
 
 // chunk is how much of a stream is read at once: what a pipe holds (pipe(7)).

@@ -133,11 +133,16 @@ func (t *tenure) record(p Place) error {
 
 // end removes the state file of a run that has left nothing, and the lock with it.
 func (t *tenure) end() error {
-	err := os.Remove(t.path)
-	if errors.Is(err, fs.ErrNotExist) {
-		err = nil
-	}
+	err := errors.Join(ignore(os.Remove(aftermathPath(t.path)), fs.ErrNotExist), ignore(os.Remove(t.path), fs.ErrNotExist))
 	return errors.Join(err, t.file.Close())
+}
+
+// leave gives the lock back, and removes a file that records nothing.
+func (t *tenure) leave() error {
+	if t.read(Place{}).Dir == "" {
+		return t.end()
+	}
+	return t.close()
 }
 
 // close gives the lock back and leaves the file to gc.

@@ -204,8 +204,5 @@ func (r *Runner) idle(key catalog.Key) (release func() error, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if t.read(Place{}).Dir == "" {
-		return t.end, nil
-	}
-	return t.close, nil
+	return t.leave, nil
 }

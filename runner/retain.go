@@ -165,6 +165,10 @@ func (c *collector) needed(ctx context.Context) (map[string]bool, error) {
 		named[sha256] = true
 		return true
 	}
+	// Before the catalog is read: what is committed in between is in one of the two.
+	if err := c.outcomeDigests(note); err != nil {
+		return nil, err
+	}
 	if !c.dry || len(c.expired) == 0 {
 		return named, c.Catalog.Digests(ctx, note)
 	}

@@ -137,26 +137,31 @@ func (e *execution) finish(ctx context.Context) (Result, error) {
 	// The wish to stop comes through the request; what is half done is to be finished.
 	ctx = context.WithoutCancel(ctx)
 	reason, failure := e.do(ctx)
-	if e.outer == nil {
-		e.report.Warnings = append(e.report.Warnings, limitWarnings(e.report.Enforced)...)
-	}
-	v := e.verdict(reason, failure)
-	committed := e.due(v)
-	keep := e.keeps(committed, reason)
-	if keep && e.dir != nil {
-		e.report.Kept = e.place.Dir
-	}
-	err := e.suspender.steady(func() error { return e.commit(ctx, committed) })
+	v, keep, err := e.conclude(ctx, reason, failure)
 	if err != nil {
-		v = verdict{catalog.Error, ReasonCommit, exitError, v.signal, "the result could not be committed: " + err.Error()}
+		err = e.keepOutcome(err)
 		e.tell(e.release())
 		e.tell(e.tenure.close()) // gc finds the directory, whole, by the state file
-		return e.result(v), err
+		return e.result(verdict{catalog.Error, ReasonCommit, exitError, v.signal, err.Error()}), err
 	}
 	v, keep = e.postProcess(ctx, v, reason, keep)
 	v = e.export(ctx, v)
 	e.cleanUp(ctx, keep)
 	return e.result(v), nil
+}
+
+// conclude judges a run and commits its end. keep says whether its working directory stays.
+func (e *execution) conclude(ctx context.Context, reason Reason, failure error) (v verdict, keep bool, err error) {
+	if e.outer == nil {
+		e.report.Warnings = append(e.report.Warnings, limitWarnings(e.report.Enforced)...)
+	}
+	v = e.verdict(reason, failure)
+	committed := e.due(v)
+	keep = e.keeps(committed, reason)
+	if keep && e.dir != nil {
+		e.report.Kept = e.place.Dir
+	}
+	return v, keep, e.suspender.steady(func() error { return e.commit(ctx, committed) })
 }
 
 // verdict says how the run ended. A bad end of the analysis wins over a failure of the harvest; a failure

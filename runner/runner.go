@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"time"
 
 	"github.com/scidex-ai/scidex-oci/outputs/blob"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
@@ -32,6 +33,9 @@ type Runner struct {
 	Database string
 	// AllowBinds restrict what may be bound; all of them must allow it. Nil: everything may.
 	AllowBinds []binds.Allowed
+
+	// CommitPatience is how long a commit is tried again where what stands in its way may pass; 0 is 60 s.
+	CommitPatience time.Duration
 
 	Version string
 	Log     *slog.Logger

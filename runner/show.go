@@ -35,6 +35,9 @@ func (r *Runner) Summary(ctx context.Context, run catalog.Run, most int64) (Resu
 
 // show lists entries for as long as more says so, and never more than listingMax.
 func (r *Runner) show(ctx context.Context, run catalog.Run, more func(listed Result) bool) (Result, error) {
+	if run, waits := r.told(run); waits {
+		return r.showWaiting(run)
+	}
 	result, err := newResult(run)
 	if err != nil {
 		return result, err

@@ -58,9 +58,9 @@ func (s *spool) end() error {
 	return s.spill()
 }
 
-// read returns what hands out the entries from the first to io.EOF. It comes after end, and once.
+// read returns what hands out the entries from the first to io.EOF, each time anew. It comes after end.
 func (s *spool) read() (next func() (outputs.Entry, error), err error) {
-	from := io.Reader(&s.memory)
+	from := io.Reader(bytes.NewReader(s.memory.Bytes()))
 	if s.file != nil {
 		if _, err := s.file.Seek(0, io.SeekStart); err != nil {
 			return nil, fmt.Errorf("read the verdicts: %w", err)

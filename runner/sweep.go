@@ -84,7 +84,7 @@ func (c *collector) own(ctx context.Context, place Place) error {
 	if err != nil {
 		return err
 	}
-	_, err = supervisor.Clean(dir, true)
+	_, err = supervisor.Clean(dir, true, nil)
 	return err
 }
 
@@ -153,7 +153,7 @@ func (c *collector) emptyThroughSupervisor(ctx context.Context, dir *os.File) er
 	if err != nil {
 		return err
 	}
-	_, err = supervisor.Clean(dir, false)
+	_, err = supervisor.Clean(dir, false, nil)
 	return err
 }
 

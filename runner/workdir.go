@@ -126,7 +126,7 @@ func (w *workdir) remove() error {
 // caller's and stands directly in the run's directory.
 func (w *workdir) keep(ctx context.Context, account sandbox.Account, links map[string]string) error {
 	if account.Root() {
-		if err := outputs.Own(ctx, w.work, account.UID, account.GID); err != nil {
+		if err := outputs.Own(ctx, w.work, account.UID, account.GID, nil); err != nil {
 			return err
 		}
 		if err := w.work.Chown(account.UID, account.GID); err != nil {

@@ -32,7 +32,7 @@ is the only copy of what was not committed never goes. A blob goes when it is an
 			if _, err := words(c, 0, 0); err != nil {
 				return err
 			}
-			return p.visit(c, func(h *house, from layers) error { return runGC(c.Context, p, h, from) })
+			return p.enter(c, func(h *house, from layers) error { return runGC(c.Context, p, h, from) })
 		},
 	}
 }
@@ -78,7 +78,10 @@ func runGC(ctx context.Context, p *program, h *house, from layers) error {
 
 // collected is what gc --json prints.
 type collected struct {
-	DryRun  bool           `json:"dry_run"`
+	DryRun bool `json:"dry_run"`
+	// Committed runs had ended, and their results waited.
+	Committed []collectedRun `json:"committed"`
+
 	Lost    []collectedRun `json:"lost"`
 	Removed []string       `json:"removed"`
 	// Expired runs are those that retention took, where OutputsOnly only what their outputs held.
@@ -107,10 +110,13 @@ type expiredRun struct {
 
 func collectedOf(report runner.GCReport, dryRun bool, retention runner.Retention) collected {
 	all := collected{
-		DryRun: dryRun, Lost: []collectedRun{}, PostProcess: []collectedRun{}, Errors: []string{},
+		DryRun: dryRun, Committed: []collectedRun{}, Lost: []collectedRun{}, PostProcess: []collectedRun{}, Errors: []string{},
 		Expired: []expiredRun{}, OutputsOnly: retention.OutputsOnly,
 		Removed: append([]string{}, report.Removed...), Kept: append([]string{}, report.Kept...),
 		Foreign: append([]string{}, report.Foreign...), Blobs: report.Blobs, BlobBytes: report.BlobBytes,
+	}
+	for _, key := range report.Committed {
+		all.Committed = append(all.Committed, collectedRun(key))
 	}
 	for _, key := range report.Lost {
 		all.Lost = append(all.Lost, collectedRun(key))
@@ -128,9 +134,12 @@ func collectedOf(report runner.GCReport, dryRun bool, retention runner.Retention
 }
 
 func printGC(w io.Writer, report runner.GCReport, dryRun bool, retention runner.Retention) {
-	lost, removed := "lost     ", "removed  "
+	committed, lost, removed := "committed ", "lost     ", "removed  "
 	if dryRun {
-		lost, removed = "would mark lost  ", "would remove     "
+		committed, lost, removed = "would commit     ", "would mark lost  ", "would remove     "
+	}
+	for _, key := range report.Committed {
+		fmt.Fprintf(w, "%s%s: it had ended, and its result waited\n", committed, escape(attempt(key)))
 	}
 	for _, key := range report.Lost {
 		fmt.Fprintln(w, lost+escape(attempt(key)))
@@ -158,7 +167,7 @@ func printGC(w io.Writer, report runner.GCReport, dryRun bool, retention runner.
 	for _, what := range report.Foreign {
 		fmt.Fprintf(w, "left     %s: no run of this catalog names it\n", escape(what))
 	}
-	if len(report.Lost)+len(report.Expired)+len(report.Removed)+len(report.Kept)+len(report.Foreign)+len(report.Errors)+len(report.PostProcess) == 0 && report.Blobs == 0 {
+	if len(report.Committed)+len(report.Lost)+len(report.Expired)+len(report.Removed)+len(report.Kept)+len(report.Foreign)+len(report.Errors)+len(report.PostProcess) == 0 && report.Blobs == 0 {
 		fmt.Fprintln(w, "nothing to remove")
 	}
 }

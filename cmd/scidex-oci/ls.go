@@ -63,7 +63,7 @@ func runList(ctx context.Context, p *program, h *house, from layers) error {
 	if watch {
 		return p.watchList(ctx, h, from, asJSON || quiet)
 	}
-	runs, err := h.catalog.List(ctx, filter)
+	runs, err := h.runner.List(ctx, filter)
 	switch {
 	case err != nil:
 		return err

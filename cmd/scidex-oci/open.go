@@ -38,8 +38,16 @@ func (p *program) layers(c *cli.Context) (layers, error) {
 	return append(above, file), err // above is good even where the file is not
 }
 
-// visit opens catalog and blob store for a command and closes them after it.
+// visit opens catalog and blob store for a command, with what waited to be committed, and closes them after it.
 func (p *program) visit(c *cli.Context, command func(h *house, from layers) error) error {
+	return p.enter(c, func(h *house, from layers) error {
+		h.runner.CommitOutcomes(c.Context)
+		return command(h, from)
+	})
+}
+
+// enter is visit for a command that sees to what waits itself.
+func (p *program) enter(c *cli.Context, command func(h *house, from layers) error) error {
 	from, err := p.layers(c)
 	if err != nil {
 		return err

@@ -141,7 +141,9 @@ func (s *session) find(ctx context.Context, name string) (catalog.Run, error) {
 
 func (s *session) open(ctx context.Context) (err error) {
 	if s.house == nil {
-		s.house, err = s.program.open(ctx, s.clerk.layers, s.screen)
+		if s.house, err = s.program.open(ctx, s.clerk.layers, s.screen); err == nil {
+			s.house.runner.CommitOutcomes(ctx)
+		}
 	}
 	return err
 }

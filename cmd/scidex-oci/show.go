@@ -63,7 +63,7 @@ func runShow(ctx context.Context, p *program, h *house, from layers, name string
 	if err != nil {
 		return err
 	}
-	attempts, err := h.catalog.List(ctx, catalog.Filter{ID: run.ID})
+	attempts, err := h.runner.List(ctx, catalog.Filter{ID: run.ID})
 	if err != nil {
 		return err
 	}

@@ -2,6 +2,7 @@ package blob
 
 import (
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -47,6 +48,34 @@ func (s *Store) NewIngest(run string) (*Ingest, error) {
 	}
 	return &Ingest{store: s, path: path, dir: dir}, nil
 }
+
+// AdoptIngest takes over what a dead owner has left under a name (Name). It returns ErrOwned where the owner lives,
+// and fs.ErrNotExist where nothing is left.
+func (s *Store) AdoptIngest(name string) (*Ingest, error) {
+	if err := checkName(name); err != nil {
+		return nil, fmt.Errorf("ingest: %w", err)
+	}
+	path := filepath.Join(s.dir, ingestDir, name)
+	dir, err := os.OpenFile(path, os.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW, 0)
+	if err != nil {
+		return nil, fmt.Errorf("ingest: %w", err)
+	}
+	err = flock(dir, unix.LOCK_EX|unix.LOCK_NB)
+	if errors.Is(err, unix.EWOULDBLOCK) {
+		err = ErrOwned
+	}
+	if err != nil {
+		dir.Close()
+		return nil, fmt.Errorf("ingest: lock %s: %w", path, err)
+	}
+	return &Ingest{store: s, path: path, dir: dir}, nil
+}
+
+// ErrOwned is returned by AdoptIngest for the directory of a living owner.
+var ErrOwned = errors.New("its owner lives")
+
+// Name is what AdoptIngest takes.
+func (i *Ingest) Name() string { return filepath.Base(i.path) }
 
 // Dir is the directory, for the supervisor to harvest into. It stays the Ingest's to close.
 func (i *Ingest) Dir() *os.File { return i.dir }
@@ -94,15 +123,20 @@ func (i *Ingest) Scratch() (*os.File, error) {
 // again. It comes after the commit.
 func (i *Ingest) Close() error {
 	err := os.RemoveAll(i.path)
+	i.Leave()
+	if err != nil {
+		return fmt.Errorf("ingest: %w", err)
+	}
+	return nil
+}
+
+// Leave gives the directory up as it is, as a killed owner would.
+func (i *Ingest) Leave() {
 	if i.blobs != nil {
 		i.blobs.Close()
 		i.blobs = nil
 	}
 	i.dir.Close()
-	if err != nil {
-		return fmt.Errorf("ingest: %w", err)
-	}
-	return nil
 }
 
 // checkName accepts one component of a path.

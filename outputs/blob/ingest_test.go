@@ -169,7 +169,7 @@ func TestCleanIngestsRemovesOnlyTheDead(t *testing.T) {
 	kept, lost := fill(t, alive, "1"), fill(t, dead, "2")
 	must(t, os.WriteFile(filepath.Join(s.dir, ingestDir, "catalog_id-x"), nil, 0o400))
 	must(t, dead.dir.Close()) // what the kernel does when a process dies
-	listed, err := s.DeadIngests()
+	listed, err := s.DeadIngests(nil)
 	must(t, err)
 	if len(listed) != 2 {
 		t.Errorf("%v", listed)
@@ -177,7 +177,7 @@ func TestCleanIngestsRemovesOnlyTheDead(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(dead.path, lost)); err != nil {
 		t.Errorf("listing removed: %v", err)
 	}
-	cleaned, err := s.CleanIngests()
+	cleaned, err := s.CleanIngests(nil)
 	must(t, err)
 	if len(cleaned) != 2 || !strings.Contains(strings.Join(cleaned, " "), dead.path) {
 		t.Errorf("%v", cleaned)
@@ -199,7 +199,7 @@ func TestIngestsWhileCleaning(t *testing.T) {
 				return
 			default:
 			}
-			if _, err := s.CleanIngests(); err != nil {
+			if _, err := s.CleanIngests(nil); err != nil {
 				t.Error(err)
 			}
 		}

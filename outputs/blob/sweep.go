@@ -70,17 +70,17 @@ func (s *Store) Remove(sha256 string) error {
 	return nil
 }
 
-// DeadIngests returns the ingest directories whose owners are gone.
-func (s *Store) DeadIngests() ([]string, error) {
-	return s.deadIngests(func(string) error { return nil })
+// DeadIngests returns the ingest directories whose owners are gone, but for those that spare names; nil spares none.
+func (s *Store) DeadIngests(spare func(name string) bool) ([]string, error) {
+	return s.deadIngests(spare, func(string) error { return nil })
 }
 
-// CleanIngests removes the ingest directories whose owners are gone and returns their paths.
-func (s *Store) CleanIngests() ([]string, error) {
-	return s.deadIngests(os.RemoveAll)
+// CleanIngests removes the ingest directories that DeadIngests returns, and returns their paths.
+func (s *Store) CleanIngests(spare func(name string) bool) ([]string, error) {
+	return s.deadIngests(spare, os.RemoveAll)
 }
 
-func (s *Store) deadIngests(do func(path string) error) ([]string, error) {
+func (s *Store) deadIngests(spare func(name string) bool, do func(path string) error) ([]string, error) {
 	gate, err := s.lock(ingestDir, unix.LOCK_EX)
 	if err != nil {
 		return nil, err
@@ -88,6 +88,9 @@ func (s *Store) deadIngests(do func(path string) error) ([]string, error) {
 	defer gate.Close()
 	var dead []string
 	err = list(gate.Name(), func(e fs.DirEntry) (bool, error) {
+		if spare != nil && spare(e.Name()) {
+			return true, nil
+		}
 		path := filepath.Join(gate.Name(), e.Name())
 		gone, err := ifDead(path, e, do)
 		if gone {

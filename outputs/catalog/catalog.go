@@ -48,6 +48,20 @@ var (
 	ErrEnded = errors.New("ended already, with another outcome")
 )
 
+// passing marks an error without changing what it says.
+type passing struct{ error }
+
+func (p passing) Unwrap() error { return p.error }
+
+// Passing marks an error that may pass by itself: a lock that others hold, a full disk, a server that is gone.
+func Passing(err error) error { return passing{err} }
+
+// MayPass reports whether an error was marked by Passing: whoever must not lose what was to be written tries again.
+func MayPass(err error) bool {
+	var p passing
+	return errors.As(err, &p)
+}
+
 // Key names one run: the attempt-th execution (from 1) of an analysis.
 type Key struct {
 	ID      string
@@ -131,7 +145,8 @@ type Catalog interface {
 	// end are those of run (a retry after a lost reply), else ErrEnded. Entries
 	// are pulled until next returns io.EOF; any other error of next undoes everything and is returned.
 	// The transaction is open meanwhile, so next must not wait for anything slow nor write to the
-	// catalog. Paths must be distinct.
+	// catalog. Paths must be distinct. An error that MayPass may be gone when the same is committed once more, with a
+	// next that begins anew.
 	//
 	// What Create wrote about the request stays (CreatedAt, Labels, Request, Host, BootID,
 	// ToolVersion); Blobs are added to those there are; an empty StartedAt, Place or Report leaves what

@@ -47,7 +47,7 @@ func TestKilledSupervisorIsLost(t *testing.T) {
 	if err := s.process.Kill(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.Clean(os.Stdout, false); !errors.Is(err, ErrLost) {
+	if _, err := s.Clean(os.Stdout, false, nil); !errors.Is(err, ErrLost) {
 		t.Errorf("after a kill Clean says %v, want ErrLost", err)
 	}
 }

@@ -166,6 +166,9 @@ type Harvest struct {
 	Partial bool           `json:"partial"`
 	// Link says that the working directory is to be removed afterwards, so that its files need no copy.
 	Link bool `json:"link"`
+	// Resumed and Links are of a run whose own supervisor is dead: see outputs.Options.
+	Resumed bool              `json:"resumed,omitempty"`
+	Links   map[string]string `json:"links,omitempty"`
 }
 
 // clean says what becomes of the working directory's contents: removed, or kept as the caller's own.

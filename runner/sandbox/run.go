@@ -125,7 +125,16 @@ func (s *Supervisor) Wait(watch Watch) (Exit, error) {
 // Harvest walks the working directory into the ingest directory and yields every entry. The first error
 // of yield is returned; the rest is then received and passed over.
 func (s *Supervisor) Harvest(h Harvest, yield func(outputs.Entry) error) (outputs.Totals, error) {
-	if err := s.conn.send(message{Type: msgHarvest, Harvest: &h}); err != nil {
+	return s.harvest(h, yield)
+}
+
+// HarvestOf is Harvest for a run whose own supervisor is dead. It needs no job.
+func (s *Supervisor) HarvestOf(work, ingest *os.File, h Harvest, yield func(outputs.Entry) error) (outputs.Totals, error) {
+	return s.harvest(h, yield, work, ingest)
+}
+
+func (s *Supervisor) harvest(h Harvest, yield func(outputs.Entry) error, files ...*os.File) (outputs.Totals, error) {
+	if err := s.conn.send(message{Type: msgHarvest, Harvest: &h}, files...); err != nil {
 		return outputs.Totals{}, s.lost(err)
 	}
 	var failed error
@@ -151,9 +160,14 @@ func (s *Supervisor) Harvest(h Harvest, yield func(outputs.Entry) error) (output
 
 // Clean removes everything below a working directory, or, keep, makes it root's of the outer namespace:
 // the caller's own, where the caller is an ordinary user. It needs no job. What it returns was in a tmpfs and
-// could not be kept; at most a few hundred entries of it.
-func (s *Supervisor) Clean(dir *os.File, keep bool) ([]outputs.Entry, error) {
-	if err := s.conn.send(message{Type: msgClean, Clean: &clean{Keep: keep}}, dir); err != nil {
+// could not be kept; at most a few hundred entries of it. Where ingest is not nil, what is kept has the modes of
+// before its harvest into it.
+func (s *Supervisor) Clean(dir *os.File, keep bool, ingest *os.File) ([]outputs.Entry, error) {
+	files := []*os.File{dir}
+	if ingest != nil {
+		files = append(files, ingest)
+	}
+	if err := s.conn.send(message{Type: msgClean, Clean: &clean{Keep: keep}}, files...); err != nil {
 		return nil, s.lost(err)
 	}
 	m, err := s.expect(msgCleaned)

@@ -49,7 +49,7 @@ func (w *worker) handle(ctx context.Context, m message) error {
 	case msgStop, msgKill:
 		return w.end(m.Type)
 	case msgHarvest:
-		return w.harvest(ctx, *m.Harvest)
+		return w.harvest(ctx, m)
 	case msgClean:
 		return w.clean(ctx, m)
 	default:
@@ -117,7 +117,7 @@ func (w *worker) place(ctx context.Context, files []*os.File) (_ []*os.File, err
 
 // ownWork gives the working directory and what was staged in it to the analysis, and makes its links.
 func (w *worker) ownWork(ctx context.Context) error {
-	if err := outputs.Own(ctx, w.work, w.job.Owner, w.job.Owner); err != nil {
+	if err := outputs.Own(ctx, w.work, w.job.Owner, w.job.Owner, nil); err != nil {
 		return fmt.Errorf("own the working directory: %w", err)
 	}
 	fd := int(w.work.Fd())
@@ -285,7 +285,14 @@ func (w *worker) terminate() {
 // bytes, base64).
 const batchSize = 256
 
-func (w *worker) harvest(ctx context.Context, h Harvest) error {
+func (w *worker) harvest(ctx context.Context, m message) error {
+	h, links := *m.Harvest, m.Harvest.Links
+	if len(m.files) == 2 { // those of a run whose own supervisor is dead
+		defer discard(m.files)
+		w.work, w.ingest = m.files[0], m.files[1]
+	} else {
+		links = w.job.Links
+	}
 	var batch []outputs.Entry
 	flush := func() error {
 		if len(batch) == 0 {
@@ -299,7 +306,8 @@ func (w *worker) harvest(ctx context.Context, h Harvest) error {
 		Bounds:  h.Bounds,
 		Ingest:  w.ingest,
 		Exclude: h.Exclude,
-		Links:   w.job.Links,
+		Links:   links,
+		Resumed: h.Resumed,
 		Partial: h.Partial,
 		Link:    h.Link,
 	}, func(e outputs.Entry) error {
@@ -316,21 +324,22 @@ func (w *worker) harvest(ctx context.Context, h Harvest) error {
 }
 
 // own makes a directory and all that is in it root's, whatever mode the analysis left it with.
-func own(ctx context.Context, dir *os.File) error {
-	return errors.Join(outputs.Own(ctx, dir, 0, 0), dir.Chown(0, 0), dir.Chmod(0o700))
+func own(ctx context.Context, dir, ingest *os.File) error {
+	return errors.Join(outputs.Own(ctx, dir, 0, 0, ingest), dir.Chown(0, 0), dir.Chmod(0o700))
 }
 
 // clean empties a working directory or makes it root's: that is the caller for an ordinary user; a root
 // launcher takes the files over from there.
 func (w *worker) clean(ctx context.Context, m message) error {
 	defer discard(m.files)
-	if len(m.files) != 1 {
+	if len(m.files) != 1 && len(m.files) != 2 {
 		return fmt.Errorf("clean came with %d descriptors", len(m.files))
 	}
 	act := outputs.Empty
 	var lost []outputs.Entry
 	if m.Clean.Keep {
-		act = own
+		ingest := append(m.files, nil)[1]
+		act = func(ctx context.Context, dir *os.File) error { return own(ctx, dir, ingest) }
 		var err error
 		if lost, err = w.keepOnDisk(ctx, m.files[0]); err != nil {
 			return err

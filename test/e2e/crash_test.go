@@ -21,7 +21,9 @@ const endless = `echo kept >partial; (sh -c 'while :; do sleep 1; done' backgrou
 
 // collected is what `gc --json` prints.
 type collected struct {
-	DryRun  bool                  `json:"dry_run"`
+	DryRun    bool                  `json:"dry_run"`
+	Committed []struct{ ID string } `json:"committed"`
+
 	Lost    []struct{ ID string } `json:"lost"`
 	Removed []string              `json:"removed"`
 	Expired []struct {
@@ -209,9 +211,9 @@ func TestKilledAtTheStart(t *testing.T) {
 	}
 }
 
-// TestKilledBeforeTheCommit kills the launcher when the analysis has ended and the catalog cannot be
-// written: what the analysis wrote is not lost.
-func TestKilledBeforeTheCommit(t *testing.T) {
+// TestKilledAndNothingNoted kills the launcher when the analysis has ended and the catalog cannot be written, and
+// takes what it had noted for recovery, as a power cut would: what the analysis wrote is kept.
+func TestKilledAndNothingNoted(t *testing.T) {
 	h := newHouse(t)
 	id, end := h.fresh(), h.flag()
 	l := h.launch(id, "--input", end.input(), "--", "sh", "-c", "echo precious >result; echo ready; "+awaited)
@@ -224,6 +226,9 @@ func TestKilledBeforeTheCommit(t *testing.T) {
 	<-l.ended
 	release()
 	expectGone(t, all, id)
+	if err := os.Truncate(filepath.Join(h.root, "runs", id+"@1.aftermath"), 100); err != nil {
+		t.Fatal(err)
+	}
 	dir := "/tmp/scidex-analysis-" + id
 	c := h.gc()
 	if !slices.Equal(c.Kept, []string{dir}) {

@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 )
 
 // Codes of PostgreSQL's errors (PostgreSQL, appendix A).
@@ -46,24 +48,32 @@ func gone(err error) bool {
 func (c *Catalog) explain(err error) error {
 	var unknown *outcomeUnknown
 	if errors.As(err, &unknown) { // it says itself what is to be known
-		return err
+		return catalog.Passing(err)
 	}
 	var connecting *pgconn.ConnectError
 	if errors.As(err, &connecting) && !errors.Is(err, context.Canceled) {
-		return c.explainConnecting(err)
+		return markPassing(err, c.explainConnecting(err))
 	}
 	switch code := codeOf(err); {
 	case code == codeNotAllowed:
 		return fmt.Errorf("the role %q may not do this (%w); let one do it who is a member of scidex_admin", c.to.user, err)
 	case code == codeLockTimeout:
-		return fmt.Errorf("another process has held the row for %s; try again when it is done: %w", patience, err)
+		return fmt.Errorf("another process has held the row for %s; try again when it is done: %w", patience, catalog.Passing(err))
 	case code == codeDiskFull:
-		return fmt.Errorf("the server's disk is full; free some space and try again: %w", err)
+		return fmt.Errorf("the server's disk is full; free some space and try again: %w", catalog.Passing(err))
 	case gone(err):
-		return fmt.Errorf("the connection to PostgreSQL at %s was lost; try again: %w", c.to, err)
+		return fmt.Errorf("the connection to PostgreSQL at %s was lost; try again: %w", c.to, catalog.Passing(err))
 	default:
 		return err
 	}
+}
+
+// markPassing marks what is said of a server that a retry may find.
+func markPassing(err, said error) error {
+	if gone(err) {
+		return catalog.Passing(said)
+	}
+	return said
 }
 
 func (c *Catalog) explainConnecting(err error) error {

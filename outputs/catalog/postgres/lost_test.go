@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -120,6 +121,48 @@ func TestLostReply(t *testing.T) {
 			wantOpen(t, direct, run.ID)
 		} else {
 			wantCommitted(t, direct, run.ID, 10)
+		}
+	}
+}
+
+// A row whose reply was lost is told from that of somebody else, who was faster.
+func TestLostReplyOfCreate(t *testing.T) {
+	server := theCluster(t)
+	name := migrated(t, server)
+	direct := opened(t, server.url("runner", name))
+	p := newProxy(t, server)
+	c := opened(t, p.url(t, server.tcp("runner", "runner-password", name)))
+	full := func(id string) catalog.Run {
+		run := sample(id)
+		run.Host, run.BootID = "here", "boot"
+		run.Request, run.Place = json.RawMessage(`{"id": "x"}`), json.RawMessage(`{"state":"/root/runs/x@1.json"}`)
+		return run
+	}
+	for i, f := range []fault{dropReply, dropAsk, hangUp, hangUp, hangUp} {
+		run := full(fmt.Sprint("ours-", i))
+		p.next(f)
+		must(t, c.Create(t.Context(), run))
+		got, err := direct.Get(t.Context(), run.Key)
+		must(t, err)
+		if got.State != catalog.Running || got.Labels["k"] != "v" {
+			t.Errorf("the row is %+v", got)
+		}
+		if err := c.Create(t.Context(), run); !errors.Is(err, catalog.ErrExists) {
+			t.Errorf("the same once more: error = %v, want ErrExists", err)
+		}
+	}
+	for what, differ := range map[string]func(*catalog.Run){
+		"time":    func(r *catalog.Run) { r.CreatedAt = r.CreatedAt.Add(time.Millisecond) },
+		"host":    func(r *catalog.Run) { r.Host = "there" },
+		"boot":    func(r *catalog.Run) { r.BootID = "other" },
+		"request": func(r *catalog.Run) { r.Request = json.RawMessage(`{"id":"y"}`) },
+		"place":   func(r *catalog.Run) { r.Place = nil },
+	} {
+		run, theirs := full("theirs-"+what), full("theirs-"+what)
+		differ(&theirs)
+		p.meanwhile(dropAsk, func() { must(t, direct.Create(t.Context(), theirs)) })
+		if err := c.Create(t.Context(), run); !errors.Is(err, catalog.ErrExists) {
+			t.Errorf("a row with another %s: error = %v, want ErrExists", what, err)
 		}
 	}
 }

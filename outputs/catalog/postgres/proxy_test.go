@@ -17,7 +17,8 @@ type proxy struct {
 
 	mu    sync.Mutex
 	fault fault
-	seen  int // connections
+	then  func() // called when the fault happens
+	seen  int    // connections
 }
 
 // fault is what happens to the next COMMIT; it happens once.
@@ -59,11 +60,21 @@ func (p *proxy) next(f fault) {
 	p.fault = f
 }
 
+// meanwhile is next with something that happens at that moment.
+func (p *proxy) meanwhile(f fault, then func()) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.fault, p.then = f, then
+}
+
 func (p *proxy) take() fault {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	f := p.fault
-	p.fault = none
+	f, then := p.fault, p.then
+	p.fault, p.then = none, nil
+	if then != nil {
+		then()
+	}
 	return f
 }
 

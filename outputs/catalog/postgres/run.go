@@ -18,19 +18,48 @@ func (c *Catalog) Create(ctx context.Context, run catalog.Run) error {
 	if err := checkNew(run); err != nil {
 		return fmt.Errorf("create run %q: %w", label(run.Key), err)
 	}
-	err := c.write(ctx, func(ctx context.Context, tx pgx.Tx) error {
-		if err := insertRun(ctx, tx, run); err != nil {
-			return err
-		}
-		if err := insertLabels(ctx, tx, run); err != nil {
-			return err
-		}
-		return insertBlobs(ctx, tx, run)
-	})
+	insert := func(ctx context.Context, tx pgx.Tx) error { return insertIntent(ctx, tx, run) }
+	err := c.write(ctx, insert)
+	var unknown *outcomeUnknown
+	if errors.As(err, &unknown) {
+		err = retry(ctx, c.patience, func() error { return c.write(ctx, orOurs(run, insert)) })
+	}
 	if err != nil {
 		return fmt.Errorf("create run %q: %w", label(run.Key), c.explain(err))
 	}
 	return nil
+}
+
+func insertIntent(ctx context.Context, tx pgx.Tx, run catalog.Run) error {
+	if err := insertRun(ctx, tx, run); err != nil {
+		return err
+	}
+	if err := insertLabels(ctx, tx, run); err != nil {
+		return err
+	}
+	return insertBlobs(ctx, tx, run)
+}
+
+// orOurs is insert after a COMMIT whose reply was lost: the row that is there may be the one of that transaction,
+// for which the insertion waits where it has not ended. Nobody else writes the same of another run: its place is a
+// file below one root of one host.
+func orOurs(run catalog.Run, insert func(ctx context.Context, tx pgx.Tx) error) func(ctx context.Context, tx pgx.Tx) error {
+	return func(ctx context.Context, tx pgx.Tx) error {
+		err := insert(ctx, tx)
+		if !errors.Is(err, catalog.ErrExists) {
+			return err
+		}
+		var ours bool
+		failed := tx.QueryRow(ctx, `SELECT state = $3 AND created_at = $4 AND host = $5 AND boot_id = $6
+			AND request::text IS NOT DISTINCT FROM $7::text AND place::text IS NOT DISTINCT FROM $8::text
+			FROM scidex_oci.analysis_run WHERE id = $1 AND attempt = $2`,
+			run.ID, run.Attempt, string(run.State), moment(run.CreatedAt), text(run.Host), text(run.BootID),
+			jsonOrNull(run.Request), jsonOrNull(run.Place)).Scan(&ours)
+		if failed != nil || ours {
+			return failed
+		}
+		return err
+	}
 }
 
 // checkNew refuses NUL too, which PostgreSQL's text cannot hold.

@@ -5,6 +5,8 @@ import (
 	"fmt"
 
 	"github.com/mattn/go-sqlite3"
+
+	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 )
 
 // busy reports whether err is SQLite's word for a lock that another connection holds.
@@ -25,11 +27,13 @@ func explain(err error) error {
 	case sqlite3.ErrCorrupt:
 		return fmt.Errorf("the database is damaged; restore it from a backup: %w", err)
 	case sqlite3.ErrFull:
-		return fmt.Errorf("the file system is full; free some space and try again: %w", err)
+		return fmt.Errorf("the file system is full; free some space and try again: %w", catalog.Passing(err))
 	case sqlite3.ErrReadonly, sqlite3.ErrPerm, sqlite3.ErrCantOpen:
 		return fmt.Errorf("the file or its directory cannot be written; make them writable for you: %w", err)
 	case sqlite3.ErrBusy:
-		return fmt.Errorf("another process has held the lock for %s; try again when it is done: %w", patience, err)
+		return fmt.Errorf("another process has held the lock for %s; try again when it is done: %w", patience, catalog.Passing(err))
+	case sqlite3.ErrIoErr:
+		return catalog.Passing(err)
 	default:
 		return err
 	}

@@ -1,0 +1,108 @@
+package runner
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+)
+
+// commitPatience is how long a commit is tried again where what stands in its way may pass by itself.
+const commitPatience = 60 * time.Second
+
+// commit writes the run's end and its outputs in one transaction. A second signal of the user's ends its patience.
+func (e *execution) commit(ctx context.Context, v verdict) error {
+	if err := e.end(v); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	defer e.allowGivingUp(cancel)()
+	patience := e.CommitPatience
+	if patience == 0 {
+		patience = commitPatience
+	}
+	return insist(ctx, patience, func() error {
+		next, err := e.entries.read() // a listing that was handed out is gone
+		if err != nil {
+			return err
+		}
+		return e.Catalog.Commit(ctx, e.run, next)
+	})
+}
+
+// end notes in the run how it ended.
+func (e *execution) end(v verdict) (err error) {
+	e.run.State, e.run.Reason, e.run.Message = v.state, string(v.reason), v.message
+	e.run.ExitCode, e.run.Signal = v.exitCode, v.signal
+	if e.run.FinishedAt.IsZero() {
+		e.run.FinishedAt = time.Now().UTC()
+	}
+	e.run.Events = e.events(v)
+	if e.run.Report, err = json.Marshal(e.report); err != nil {
+		return err
+	}
+	e.run.Place, err = json.Marshal(e.place)
+	return err
+}
+
+// insist calls commit until it succeeds, fails for good, or patience or ctx ends.
+func insist(ctx context.Context, patience time.Duration, commit func() error) error {
+	deadline := time.Now().Add(patience)
+	var last error
+	for wait := 10 * time.Millisecond; ; wait = min(2*wait, time.Second) {
+		err := commit()
+		if ctx.Err() != nil && err != nil {
+			return givenUp(ctx, last)
+		}
+		if err == nil || !catalog.MayPass(err) || time.Now().After(deadline) {
+			return err
+		}
+		last = err
+		select {
+		case <-time.After(wait):
+		case <-ctx.Done():
+			return givenUp(ctx, last)
+		}
+	}
+}
+
+func givenUp(ctx context.Context, last error) error {
+	if last == nil {
+		return context.Cause(ctx)
+	}
+	return fmt.Errorf("%w: %w", context.Cause(ctx), last)
+}
+
+// slowCommit is when a commit takes so long that signals are its own: what comes before is the hook's to hear.
+const slowCommit = time.Second
+
+// allowGivingUp lets the user end the wait for a catalog: the first signal after a run says what will be, the second
+// gives up. What it returns ends the listening.
+func (e *execution) allowGivingUp(giveUp context.CancelCauseFunc) (done func()) {
+	finished := make(chan struct{})
+	var heard sync.WaitGroup
+	heard.Go(func() {
+		select {
+		case <-finished:
+			return
+		case <-time.After(slowCommit):
+		}
+		for asked := false; ; asked = true {
+			select {
+			case <-finished:
+				return
+			case s := <-e.request.Stop:
+				if asked {
+					giveUp(fmt.Errorf("given up at %s", s.Name))
+					return
+				}
+				e.Log.Warn("run " + e.run.ID + " has ended and its result is being committed; a second signal keeps it for a later command")
+			}
+		}
+	})
+	return func() { close(finished); heard.Wait() }
+}

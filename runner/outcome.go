@@ -1,0 +1,301 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/scidex-ai/scidex-oci/outputs"
+	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+)
+
+// outcomesDir is where, below the root, outcomes wait that could not be committed: a record for each run.
+const outcomesDir = "outcomes"
+
+// refused ends the name of an outcome that can never be committed, because the run has ended otherwise.
+const refused = ".refused"
+
+// outcome is the head of such a record. Its entries are those of the harvest.
+type outcome struct {
+	V       int         `json:"v"` // 1
+	Catalog string      `json:"catalog"`
+	Message string      `json:"message"` // what the caller was told
+	Run     catalog.Run `json:"run"`     // as it was to be committed
+}
+
+func (r *Runner) outcomePath(key catalog.Key) string {
+	return filepath.Join(r.Root, outcomesDir, groupName(key))
+}
+
+// waits reports whether the outcome of a run waits to be committed.
+func (r *Runner) waits(key catalog.Key) bool {
+	_, err := os.Lstat(r.outcomePath(key))
+	return !errors.Is(err, fs.ErrNotExist) // where that cannot be told, nobody takes the run for another
+}
+
+// keepOutcome keeps for later what could not be committed, and returns what the user is to know.
+func (e *execution) keepOutcome(why error) error {
+	path, then := e.outcomePath(e.run.Key), `the next command or "scidex-oci gc" commits it`
+	if errors.Is(why, catalog.ErrEnded) {
+		path, then = path+refused, "and stays there"
+	}
+	told := fmt.Errorf("the result could not be committed: %w; it is kept in %q, %s", why, path, then)
+	next, err := e.entries.read()
+	if err == nil {
+		err = keepRecord(path, outcome{V: 1, Catalog: e.place.Catalog, Message: told.Error(), Run: e.run}, next)
+	}
+	if err == nil {
+		return told
+	}
+	if e.ingest != nil { // what is in it is not to be had again
+		e.ingest.Leave()
+		e.ingest = nil
+	}
+	return fmt.Errorf("the result could not be committed: %w; nor could it be kept for later: %w; what the analysis wrote stays in %q",
+		why, err, e.place.Dir)
+}
+
+// outcomes lists the records of outcomes that wait, and those that are kept aside.
+func (r *Runner) outcomes() (waiting []catalog.Key, aside []string, err error) {
+	entries, err := os.ReadDir(filepath.Join(r.Root, outcomesDir))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil, nil
+	}
+	for _, entry := range entries {
+		if strings.HasSuffix(entry.Name(), refused) {
+			aside = append(aside, filepath.Join(r.Root, outcomesDir, entry.Name()))
+		} else if key, ok := keyOfName(strings.TrimSuffix(entry.Name(), unfinished)); ok {
+			waiting = append(waiting, key)
+		}
+	}
+	return waiting, aside, err
+}
+
+// keyOfName reads <id>@<attempt>.
+func keyOfName(name string) (key catalog.Key, ok bool) {
+	id, attempt, cut := strings.Cut(name, "@")
+	n, err := strconv.Atoi(attempt)
+	if !cut || err != nil || n < 1 || strconv.Itoa(n) != attempt {
+		return catalog.Key{}, false
+	}
+	return catalog.Key{ID: id, Attempt: n}, true
+}
+
+// CommitOutcomes commits what runs of this root could not commit at their end, and returns those runs. What cannot be
+// committed now either is logged and stays.
+func (r *Runner) CommitOutcomes(ctx context.Context) []catalog.Key {
+	waiting, _, err := r.outcomes()
+	if len(waiting) == 0 {
+		if err != nil {
+			r.Log.Warn("results that wait to be committed", "error", err)
+		}
+		return nil
+	}
+	c, err := r.newCollector(ctx)
+	if err != nil {
+		r.Log.Warn("results that wait to be committed", "error", err)
+		return nil
+	}
+	defer c.close()
+	c.hurried = true
+	c.commitOutcomes(ctx)
+	for _, err := range c.report.Errors {
+		r.Log.Warn("a result waits to be committed", "error", err)
+	}
+	return c.report.Committed
+}
+
+// commitOutcomes commits what waits.
+func (c *collector) commitOutcomes(ctx context.Context) {
+	waiting, aside, err := c.outcomes()
+	if err != nil {
+		c.report.Errors = append(c.report.Errors, err)
+	}
+	c.report.Kept = append(c.report.Kept, aside...)
+	for _, key := range waiting {
+		if err := c.commitOutcome(ctx, key); err != nil {
+			c.report.Errors = append(c.report.Errors, fmt.Errorf("run %s: %w", groupName(key), err))
+		}
+	}
+}
+
+// commitOutcome commits one outcome, with the lock of its run, and removes what the run has left.
+func (c *collector) commitOutcome(ctx context.Context, key catalog.Key) error {
+	t, err := hold(c.Root, key)
+	if errors.Is(err, errAlive) {
+		return nil // its launcher, or another command that commits it
+	}
+	if err != nil {
+		return err
+	}
+	run, err := c.commitRecord(ctx, key)
+	if err != nil || run.ID == "" {
+		return errors.Join(err, t.leave())
+	}
+	c.report.Committed = append(c.report.Committed, key)
+	if c.dry {
+		return t.leave()
+	}
+	return c.sweepEnded(ctx, t, run)
+}
+
+// commitRecord returns the run that was committed; one without an id where there was nothing to commit.
+func (c *collector) commitRecord(ctx context.Context, key catalog.Key) (none catalog.Run, err error) {
+	path := c.outcomePath(key)
+	if !c.dry {
+		_ = os.Remove(path + unfinished) // of a launcher that was killed
+	}
+	var o outcome
+	content, err := openRecord(path, &o)
+	if errors.Is(err, fs.ErrNotExist) {
+		return none, nil // another command was faster
+	}
+	if errors.Is(err, errDamaged) {
+		return none, fmt.Errorf("its result, kept in %q, cannot be read: %w; the run and its directory stay as they are until you remove that file", path, err)
+	}
+	if err != nil {
+		return none, err
+	}
+	defer content.close()
+	if o.Catalog != c.catalogID {
+		return none, nil // of another catalog that shares the root
+	}
+	if c.dry {
+		return o.Run, nil
+	}
+	ctx, begun, done := c.hurry(ctx)
+	defer done()
+	err = c.Catalog.Commit(ctx, o.Run, func() (outputs.Entry, error) { begun(); return content.next() })
+	if errors.Is(err, catalog.ErrEnded) {
+		return none, errors.Join(fmt.Errorf("%w: what it was to commit is in %q and stays there", err, path+refused), os.Rename(path, path+refused))
+	}
+	if err != nil {
+		return none, fmt.Errorf("its result, kept in %q, could not be committed now: %w", path, err)
+	}
+	if err := errors.Join(os.Remove(path), syncDir(filepath.Dir(path))); err != nil {
+		return none, err
+	}
+	return c.Catalog.Get(context.WithoutCancel(ctx), key)
+}
+
+// hurriedWait is how long a command that is about something else waits for a catalog that others write to.
+const hurriedWait = 5 * time.Second
+
+// hurry bounds the wait for the catalog until begun is called, but not the commit itself.
+func (c *collector) hurry(ctx context.Context) (_ context.Context, begun, done func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	if !c.hurried {
+		return ctx, func() {}, cancel
+	}
+	timer := time.AfterFunc(hurriedWait, cancel)
+	return ctx, func() { timer.Stop() }, cancel
+}
+
+// told returns a run as it is to be shown: one whose outcome waits has ended as its launcher said. Its entries are
+// those of its record.
+func (r *Runner) told(run catalog.Run) (_ catalog.Run, waits bool) {
+	if run.State.Final() || placeOf(run).State != statePath(r.Root, run.Key) || !r.waits(run.Key) {
+		return run, false
+	}
+	var o outcome
+	err := peekRecord(r.outcomePath(run.Key), &o)
+	if errors.Is(err, fs.ErrNotExist) {
+		return run, false // it has just been committed
+	}
+	if err != nil {
+		o.Message = fmt.Sprintf("the result could not be committed, and what was kept of it in %q cannot be read: %v", r.outcomePath(run.Key), err)
+	}
+	run.State, run.Reason, run.Message, run.ExitCode = catalog.Error, string(ReasonCommit), o.Message, exitError
+	run.StartedAt, run.FinishedAt, run.Signal = o.Run.StartedAt, o.Run.FinishedAt, o.Run.Signal
+	run.Report, run.Events = o.Run.Report, o.Run.Events
+	run.OutputsTotal, run.RejectedTotal = o.Run.OutputsTotal, o.Run.RejectedTotal
+	return run, true
+}
+
+// showWaiting is Show for a run whose outcome waits.
+func (r *Runner) showWaiting(run catalog.Run) (Result, error) {
+	result, err := newResult(run)
+	if err != nil {
+		return result, err
+	}
+	result.listEvents(run.Events)
+	content, err := openRecord(r.outcomePath(run.Key), &outcome{})
+	if err != nil {
+		result.OutputsTotal, result.RejectedTotal, result.ListingTruncated = 0, 0, false
+		result.Message = fmt.Sprintf("the result could not be committed, and what was kept of it in %q cannot be read: %v", r.outcomePath(run.Key), err)
+		return result, ignore(err, errDamaged)
+	}
+	defer content.close()
+	var first excerpt
+	if err := content.each(first.add); err != nil {
+		return result, err
+	}
+	for _, entry := range first.first() {
+		result.list(entry)
+	}
+	return result, nil
+}
+
+// List is that of the catalog, with runs whose outcome waits as they are to be shown.
+func (r *Runner) List(ctx context.Context, filter catalog.Filter) ([]catalog.Run, error) {
+	waiting, _, err := r.outcomes()
+	if err != nil || len(waiting) == 0 {
+		runs, failed := r.Catalog.List(ctx, filter)
+		return runs, errors.Join(err, failed)
+	}
+	all := filter
+	all.States, all.Reasons, all.Limit = nil, nil, 0
+	runs, err := r.Catalog.List(ctx, all)
+	var shown []catalog.Run
+	for _, run := range runs {
+		run, _ = r.told(run)
+		fits := (len(filter.States) == 0 || slices.Contains(filter.States, run.State)) &&
+			(len(filter.Reasons) == 0 || slices.Contains(filter.Reasons, run.Reason))
+		if fits && (filter.Limit == 0 || len(shown) < filter.Limit) {
+			shown = append(shown, run)
+		}
+	}
+	return shown, err
+}
+
+// outcomeDigests calls note for each digest that an outcome names which is not in the catalog. One that cannot be
+// read is an error: nobody knows what it names.
+func (r *Runner) outcomeDigests(note func(sha256 string) bool) error {
+	waiting, aside, err := r.outcomes()
+	if err != nil {
+		return err
+	}
+	for _, key := range waiting {
+		aside = append(aside, r.outcomePath(key))
+	}
+	for _, path := range aside {
+		if err := recordDigests(path, note); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("no blob is removed while %q cannot be read, which names some: %w", path, err)
+		}
+	}
+	return nil
+}
+
+func recordDigests(path string, note func(sha256 string) bool) error {
+	var o outcome
+	content, err := openRecord(path, &o)
+	if err != nil {
+		return err
+	}
+	defer content.close()
+	for _, sha256 := range o.Run.Blobs {
+		note(sha256)
+	}
+	return content.each(func(entry outputs.Entry) {
+		if entry.Rejected == "" {
+			note(entry.SHA256)
+		}
+	})
+}

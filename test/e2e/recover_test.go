@@ -1,0 +1,222 @@
+package e2e
+
+import (
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// various makes files with all that a harvest tells of them, and waits.
+const various = `import os, sys, time
+os.umask(0)
+for i in range(1200):
+    mode = (0o644, 0o600, 0o444, 0o755, 0o000, 0o700, 0o666, 0o051)[i % 8]
+    os.makedirs("d%d" % (i % 7), exist_ok=True)
+    name = "d%d/f%d.csv" % (i % 7, i)
+    open(name, "w").write("%d,%d\n" % (i // 3, i // 3))
+    os.chmod(name, mode)
+open("two", "w").write("names"); os.link("two", "names")
+os.symlink("/etc/shadow", "link")
+os.mkfifo("pipe")
+open(b"odd\n\xff", "w").write("odd")
+open("x.pyc", "w").write("excluded")
+open("changed", "a").write("more")
+os.chmod("d3", 0o300)
+print("said"); print("complained", file=sys.stderr)
+print("ready", file=sys.stderr, flush=True)
+while not os.stat("/inputs/flag").st_size: time.sleep(0.01)
+sys.exit(int(sys.argv[1]))
+`
+
+// murder is a run of various that ends with code, undisturbed where kill is nil.
+func (h *house) murder(code string, args []string, kill func(l *launch, end flag)) (id string, undisturbed result) {
+	h.t.Helper()
+	h.write("various.py", various, 0o644)
+	h.write("staged/same", "same", 0o644)
+	h.write("staged/changed", "staged", 0o644)
+	id = h.fresh()
+	end := h.flag()
+	l := h.launch(id, append(append(flags("--input", end.input(), "--stage", "staged", "--output", "d1/*.csv"), args...), "--script", "various.py", code)...)
+	l.await("ready")
+	if kill == nil {
+		end.raise()
+		return id, l.wait()
+	}
+	all := l.family()
+	kill(l, end)
+	l.signal(syscall.SIGKILL)
+	<-l.ended
+	expectGone(h.t, all, id)
+	h.show(id).expect(h.t, "running", "", 0)
+	return id, result{}
+}
+
+// beforeTheCommit is a moment at which everything is harvested and published and nothing is committed.
+func (h *house) beforeTheCommit(code string, args ...string) (id string) {
+	h.t.Helper()
+	var release func()
+	id, _ = h.murder(code, args, func(l *launch, end flag) {
+		release = h.lockCatalog()
+		end.raise()
+		until(h.t, patience, "all blobs are there", func() bool { return len(matches(h.blobPath("*"))) >= 401 })
+	})
+	release()
+	return id
+}
+
+// expectRecovered checks that gc commits a run as it would have been committed.
+func (h *house) expectRecovered(id string, want result) {
+	h.t.Helper()
+	c := h.gc()
+	if !slices.Equal(c.committed(), []string{id}) || len(c.Lost) > 0 {
+		h.t.Errorf("gc committed %v and marked %v lost", c.Committed, c.Lost)
+	}
+	got := h.show(id)
+	got.expect(h.t, want.State, want.Reason, want.ExitCode)
+	if got.Message != want.Message || got.OutputsTotal != want.OutputsTotal || got.RejectedTotal != want.RejectedTotal {
+		h.t.Errorf("%q with %d outputs and %d rejected, want %q with %d and %d", got.Message, got.OutputsTotal, got.RejectedTotal,
+			want.Message, want.OutputsTotal, want.RejectedTotal)
+	}
+	if !reflect.DeepEqual(got.Outputs, want.Outputs) {
+		for i, o := range got.Outputs {
+			if i < len(want.Outputs) && !reflect.DeepEqual(o, want.Outputs[i]) {
+				h.t.Errorf("the first other output is %+v, want %+v", o, want.Outputs[i])
+				break
+			}
+		}
+	}
+	if !reflect.DeepEqual(got.Rejected, want.Rejected) || !reflect.DeepEqual(got.Logs, want.Logs) || !reflect.DeepEqual(got.Script, want.Script) {
+		h.t.Errorf("rejected %v, logs %+v, script %+v; want %v, %+v, %+v", got.Rejected, got.Logs, got.Script, want.Rejected, want.Logs, want.Script)
+	}
+	if !strings.Contains(strings.Join(got.Warnings, "\n"), "committed by recovery") || got.StartedAt == nil || got.Usage.WallMS == 0 {
+		h.t.Errorf("warnings %q, started %v, usage %+v", got.Warnings, got.StartedAt, got.Usage)
+	}
+	if out := h.good("logs", id).stdout; out != "said\n" {
+		h.t.Errorf("the log is %q", out)
+	}
+	h.good("catalog", "check", "--digests")
+	if left := leftovers(id, h.root); len(left) > 0 {
+		h.t.Errorf("after gc: %v", left)
+	}
+	if c := h.gc(); len(c.Removed)+len(c.Committed) > 0 {
+		h.t.Errorf("a second gc found %+v", c)
+	}
+}
+
+func (c collected) committed() (ids []string) {
+	for _, run := range c.Committed {
+		ids = append(ids, run.ID)
+	}
+	return ids
+}
+
+// TestRecovery kills launchers after the analysis has ended: gc does what they would have done.
+func TestRecovery(t *testing.T) {
+	h := newHouse(t)
+	_, want := h.murder("0", nil, nil)
+	want.expect(t, "complete", "exit", 0)
+	t.Run("before the commit", func(t *testing.T) {
+		h := h.in(t)
+		h.expectRecovered(h.emptied().beforeTheCommit("0"), want)
+	})
+	t.Run("in the harvest", func(t *testing.T) {
+		h := h.in(t).emptied()
+		id, _ := h.murder("0", nil, func(_ *launch, end flag) {
+			end.raise()
+			until(t, patience, "a part is harvested", func() bool { return len(matches(filepath.Join(h.root, "blobs/ingest/*/*"))) > 300 })
+		})
+		h.expectRecovered(id, want)
+	})
+	t.Run("and gc as well", func(t *testing.T) {
+		h := h.in(t).emptied()
+		id := h.beforeTheCommit("0")
+		release := h.lockCatalog()
+		h.ageBlobs()
+		gc := h.command(theHost.bin, "gc")
+		if err := gc.Start(); err != nil {
+			t.Fatal(err)
+		}
+		until(t, patience, "gc has harvested", func() bool { return h.held(id) && h.young() > 100 })
+		if err := gc.Process.Kill(); err != nil {
+			t.Fatal(err)
+		}
+		_ = gc.Wait() // it was killed
+		release()
+		h.expectRecovered(id, want)
+	})
+	t.Run("of a run that fails", func(t *testing.T) {
+		h := h.in(t).emptied()
+		want := want
+		want.State, want.ExitCode, want.Message = "failed", 3, "the analysis exited with 3"
+		h.expectRecovered(h.beforeTheCommit("3"), want)
+	})
+}
+
+// emptied gives the house another root.
+func (h *house) emptied() *house {
+	h.root = filepath.Join(h.t.TempDir(), "root")
+	h.env = append(slices.Clone(h.env), "SCIDEX_OCI_ROOT="+h.root)
+	h.t.Cleanup(func() {
+		for _, left := range leftovers(h.run, h.root) {
+			h.t.Errorf("left behind: %s", left)
+		}
+	})
+	return h
+}
+
+// young is how many blobs were published since ageBlobs.
+func (h *house) young() (count int) {
+	for _, blob := range matches(h.blobPath("*")) {
+		if info, err := os.Lstat(blob); err == nil && time.Since(info.ModTime()) < 24*time.Hour {
+			count++
+		}
+	}
+	return count
+}
+
+// TestRecoveryLeavesTheHook: what was to be called after the commit is owed.
+func TestRecoveryLeavesTheHook(t *testing.T) {
+	h := newHouse(t)
+	h.hook(`test "$(cat "$SCIDEX_OUTPUT_DIR/two")" = names`)
+	id := h.beforeTheCommit("0", "--post-process", "./hook.sh", "--keep", "failed")
+	if c := h.collectOwed(); !slices.Equal(c, []string{id}) {
+		t.Errorf("gc tells of %q", c)
+	}
+	r := h.show(id)
+	r.expect(t, "error", "post_process", 125)
+	if r.Kept == "" || readFile(t, filepath.Join(r.Kept, "two")) != "names" {
+		t.Errorf("kept %q", r.Kept)
+	}
+	h.good("post-process", id, "--post-process", "./hook.sh")
+	h.show(id).expect(t, "complete", "exit", 0)
+	h.good("rm", id)
+}
+
+// TestNeitherCommittedNorKept has no room for the outcome either: gc harvests the directory once more.
+func TestNeitherCommittedNorKept(t *testing.T) {
+	h := newHouse(t)
+	_, want := h.murder("0", nil, nil)
+	h.emptied().good("ls")
+	if err := os.WriteFile(filepath.Join(h.root, "outcomes"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	w := h.sqliteWall()
+	w.raise()
+	id, r := h.murder("0", nil, nil)
+	r.expect(t, "error", "commit", 125)
+	for _, word := range flags("a wall", "nor could it be kept", "/tmp/scidex-analysis-"+id) {
+		if !strings.Contains(r.Message, word) {
+			t.Errorf("no %q in %q", word, r.Message)
+		}
+	}
+	w.tear()
+	if err := os.Remove(filepath.Join(h.root, "outcomes")); err != nil {
+		t.Fatal(err)
+	}
+	h.expectRecovered(id, want)
+}
