@@ -247,8 +247,12 @@ func TestStayersWorkOutside(t *testing.T) {
 			t.Fatal(err)
 		}
 		pids = append(pids, pid)
-		defer unix.Wait4(pid, nil, 0, nil) // this process is their parent now
-		defer unix.Kill(pid, unix.SIGKILL)
+		t.Cleanup(func() { // this process is their parent now
+			killed := unix.Kill(pid, unix.SIGKILL)
+			if _, err := unix.Wait4(pid, nil, 0, nil); err != nil || killed != nil {
+				t.Errorf("end process %d: %v, %v", pid, killed, err)
+			}
+		})
 	}
 	if len(pids) != 3 {
 		t.Fatalf("they said %q", stdout.String())
