@@ -23,7 +23,11 @@ func (r *Runner) Await(ctx context.Context, key catalog.Key) (catalog.Run, error
 		case ctx.Err() != nil:
 			return run, ctx.Err()
 		case errors.Is(err, ErrDead):
-			if run, err = r.Catalog.Get(ctx, key); err == nil && !run.State.Final() {
+			if run, err = r.Catalog.Get(ctx, key); err != nil || run.State.Final() {
+				return run, err
+			}
+			run, waits := r.told(run)
+			if !waits {
 				err = ErrDead
 			}
 			return run, err

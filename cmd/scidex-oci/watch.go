@@ -47,7 +47,7 @@ func (p *program) watchList(ctx context.Context, h *house, from layers, otherwis
 		if err != nil {
 			return err
 		}
-		runs, err := h.catalog.List(ctx, filter)
+		runs, err := h.runner.List(ctx, filter)
 		if err != nil {
 			return err
 		}
