@@ -25,8 +25,9 @@ func at(p point) Run {
 		return Run{State: Error, Reason: ReasonHookOwed}
 	case broken:
 		return Run{State: Error, Reason: "export"}
+	default:
+		return Run{State: State(p)}
 	}
-	return Run{State: State(p)}
 }
 
 func try(s step) (Move, error) {
