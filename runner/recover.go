@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io/fs"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/scidex-ai/scidex-oci/outputs"
 	"github.com/scidex-ai/scidex-oci/outputs/blob"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
@@ -56,7 +58,7 @@ func (c *collector) recover(ctx context.Context, run catalog.Run) (judged bool, 
 func (c *collector) recoverHeld(ctx context.Context, t *tenure, run catalog.Run, left remains) (judged bool, err error) {
 	place := t.read(placeOf(run))
 	c.known[place.Dir] = true
-	dir, err := openWorkdir(place)
+	dir, err := openUnowned(place)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && !place.Ended {
 		return false, errors.Join(dir.close(), t.close())
 	}
@@ -77,6 +79,19 @@ func (c *collector) recoverHeld(ctx context.Context, t *tenure, run catalog.Run,
 	}
 	c.report.Committed = append(c.report.Committed, run.Key)
 	return true, errors.Join(dir.close(), c.sweepEnded(ctx, t, e.run))
+}
+
+// openUnowned opens a run's directory. What is /work of it may be out of the caller's reach: the supervisor opens it.
+func openUnowned(place Place) (_ *workdir, err error) {
+	w := &workdir{path: place.Dir}
+	if w.dir, err = openInode(place.Dir, place); err != nil {
+		return nil, err
+	}
+	var st unix.Stat_t
+	if err := unix.Fstatat(int(w.dir.Fd()), workName, &st, unix.AT_SYMLINK_NOFOLLOW); err != nil {
+		return nil, errors.Join(&fs.PathError{Op: "stat", Path: workName, Err: err}, w.close())
+	}
+	return w, nil
 }
 
 // adopt takes over the ingest directory, or makes another where it is gone.
