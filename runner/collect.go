@@ -172,7 +172,8 @@ func (e *execution) harvestTree(h sandbox.Harvest, unchanged func(outputs.Entry)
 		return e.supervisor.Harvest(h, take)
 	}
 	h.Resumed, h.Links = true, e.plan.links()
-	return e.supervisor.HarvestOf(e.dir.work, e.ingest.Dir(), h, take)
+	h.Below = workName
+	return e.supervisor.HarvestOf(e.dir.dir, e.ingest.Dir(), h, take)
 }
 
 // disown leaves every entry out of the commit: the working directory is kept, and it is complete.

@@ -78,11 +78,13 @@ func (r *Runner) GC(ctx context.Context, dryRun bool, retention Retention) (GCRe
 	if err != nil {
 		return c.report, err
 	}
-	for _, run := range runs {
-		if err := c.recover(ctx, run); err != nil {
+	runs = slices.DeleteFunc(runs, func(run catalog.Run) bool {
+		judged, err := c.recover(ctx, run)
+		if err != nil {
 			c.report.Errors = append(c.report.Errors, fmt.Errorf("run %s@%d: %w", run.ID, run.Attempt, err))
 		}
-	}
+		return judged
+	})
 	c.sweepIngests() // first, so that a directory that is kept shares no file with them
 	for _, run := range runs {
 		c.known[placeOf(run).Dir] = true

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io/fs"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/scidex-ai/scidex-oci/outputs"
 	"github.com/scidex-ai/scidex-oci/outputs/blob"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
@@ -17,74 +19,89 @@ import (
 // recoveredWarning is said of every run whose end gc has committed.
 const recoveredWarning = "committed by recovery: scidex-oci was killed after the analysis had ended and before its result was committed"
 
-// recover harvests and commits a run whose launcher was killed after the analysis had ended. Where it cannot be known
-// that the working directory is whole it does nothing: reap judges.
-func (c *collector) recover(ctx context.Context, run catalog.Run) error {
+// remains are what a killed launcher has left of a run whose analysis had ended.
+type remains struct {
+	aftermath
+	staged []outputs.Entry
+	ingest *blob.Ingest
+	lost   bool // the ingest directory was gone, and this one is empty
+}
+
+// recover harvests and commits a run whose launcher was killed after the analysis had ended. It reports false, and
+// does nothing, where it cannot be known that the working directory is whole: then reap judges.
+func (c *collector) recover(ctx context.Context, run catalog.Run) (judged bool, err error) {
 	state := statePath(c.Root, run.Key)
 	if placeOf(run).State != state || c.waits(run.Key) {
-		return nil
+		return false, nil
 	}
-	a, staged, err := readAftermath(state)
-	if err != nil || a.BootID == "" || a.BootID != bootID() {
-		return ignoreAbsent(err)
+	var left remains
+	left.aftermath, left.staged, err = readAftermath(state)
+	if err != nil || left.BootID == "" || left.BootID != bootID() {
+		return false, ignore(ignore(err, fs.ErrNotExist), errDamaged)
 	}
-	// Its lock first: another gc would remove it as soon as the run is committed.
-	ingest, err := c.Blobs.AdoptIngest(a.Ingest)
-	if errors.Is(err, blob.ErrOwned) {
-		return nil // its launcher, or another gc
+	// Its lock first: another gc removes the directory once the run is committed.
+	if err := c.adopt(&left, run.ID); err != nil {
+		return true, ignore(err, blob.ErrOwned) // the launcher lives, or another gc is at it
 	}
-	lost := errors.Is(err, fs.ErrNotExist)
-	if lost && !c.dry {
-		ingest, err = c.newIngest(run.ID)
-	}
-	if err != nil && !(lost && c.dry) {
-		return err
-	}
-	if ingest != nil {
-		defer ingest.Leave() // after its end it is closed, and this does nothing
-	}
+	defer left.ingest.Leave() // where it is closed by then, this does nothing
 	t, err := hold(c.Root, run.Key)
-	if errors.Is(err, errAlive) {
-		return nil
-	}
 	if err != nil {
-		return err
+		return true, ignore(err, errAlive)
 	}
 	if run, err = c.Catalog.Get(ctx, run.Key); err != nil || run.State.Final() {
-		return errors.Join(err, t.leave())
+		return true, errors.Join(err, t.leave())
 	}
+	return c.recoverHeld(ctx, t, run, left)
+}
+
+// recoverHeld is recover with the locks of the run and of its ingest directory.
+func (c *collector) recoverHeld(ctx context.Context, t *tenure, run catalog.Run, left remains) (judged bool, err error) {
 	place := t.read(placeOf(run))
 	c.known[place.Dir] = true
-	dir, err := openWorkdir(place)
-	if err != nil || !place.Ended || c.dry {
-		return errors.Join(c.wouldRecover(run, place, err), t.close())
+	dir, err := openUnowned(place)
+	if errors.Is(err, fs.ErrNotExist) || err == nil && !place.Ended {
+		return false, errors.Join(dir.close(), t.close())
 	}
-	e, err := c.resume(ctx, run, a, staged)
 	if err != nil {
-		return errors.Join(err, dir.close(), t.close())
+		return true, errors.Join(err, t.close())
 	}
-	e.tenure, e.place, e.dir, e.ingest = t, place, dir, ingest
-	if lost {
-		e.report.Warnings = append(e.report.Warnings, "the logs are lost: the directory that held them was gone")
+	if c.dry {
+		c.report.Committed = append(c.report.Committed, run.Key)
+		return true, errors.Join(dir.close(), t.close())
 	}
-	if err := e.finishRecovered(ctx); err != nil {
-		return errors.Join(err, dir.close(), t.close())
+	e, err := c.resume(ctx, run, left)
+	if err == nil {
+		e.tenure, e.place, e.dir = t, place, dir
+		err = e.finishRecovered(ctx)
+	}
+	if err != nil {
+		return true, errors.Join(err, dir.close(), t.close())
 	}
 	c.report.Committed = append(c.report.Committed, run.Key)
-	return errors.Join(dir.close(), c.sweepEnded(ctx, t, e.run))
+	return true, errors.Join(dir.close(), c.sweepEnded(ctx, t, e.run))
 }
 
-// wouldRecover notes, dry, what recover would commit.
-func (c *collector) wouldRecover(run catalog.Run, place Place, err error) error {
-	if err == nil && place.Ended {
-		c.report.Committed = append(c.report.Committed, run.Key)
+// openUnowned opens a run's directory. What is /work of it may be out of the caller's reach: the supervisor opens it.
+func openUnowned(place Place) (_ *workdir, err error) {
+	w := &workdir{path: place.Dir}
+	if w.dir, err = openInode(place.Dir, place); err != nil {
+		return nil, err
 	}
-	return ignoreAbsent(err)
+	var st unix.Stat_t
+	if err := unix.Fstatat(int(w.dir.Fd()), workName, &st, unix.AT_SYMLINK_NOFOLLOW); err != nil {
+		return nil, errors.Join(&fs.PathError{Op: "stat", Path: workName, Err: err}, w.close())
+	}
+	return w, nil
 }
 
-// ignoreAbsent leaves to reap what is not there or not whole.
-func ignoreAbsent(err error) error {
-	return ignore(ignore(err, fs.ErrNotExist), errDamaged)
+// adopt takes over the ingest directory, or makes another where it is gone.
+func (c *collector) adopt(left *remains, id string) (err error) {
+	left.ingest, err = c.Blobs.AdoptIngest(left.Ingest)
+	if errors.Is(err, fs.ErrNotExist) {
+		left.lost = true
+		left.ingest, err = c.newIngest(id)
+	}
+	return err
 }
 
 // newIngest is an ingest directory that the supervisor may write to.
@@ -97,7 +114,7 @@ func (c *collector) newIngest(id string) (*blob.Ingest, error) {
 }
 
 // resume is the execution as it was when its launcher had noted the end.
-func (c *collector) resume(ctx context.Context, run catalog.Run, a aftermath, staged []outputs.Entry) (*execution, error) {
+func (c *collector) resume(ctx context.Context, run catalog.Run, a remains) (*execution, error) {
 	var analysis spec.Analysis
 	if err := json.Unmarshal(run.Request, &analysis); err != nil {
 		return nil, fmt.Errorf("read the recorded request: %w", err)
@@ -111,7 +128,7 @@ func (c *collector) resume(ctx context.Context, run catalog.Run, a aftermath, st
 		return nil, err
 	}
 	e := &execution{
-		Runner: c.Runner, recovered: true, suspender: &Suspender{}, supervisor: supervisor, run: run, staged: staged,
+		Runner: c.Runner, recovered: true, suspender: &Suspender{}, supervisor: supervisor, run: run, staged: a.staged, ingest: a.ingest,
 		plan: &plan{
 			key: run.Key, analysis: analysis, account: c.account, declared: declared, audit: a.Audit, command: a.Command,
 			inputs: &inputSet{hasData: a.HasData, hasDocs: a.HasDocs, script: &script{inside: a.Inside}},
@@ -130,7 +147,10 @@ func (c *collector) resume(ctx context.Context, run catalog.Run, a aftermath, st
 		e.report.Warnings = append(e.report.Warnings, fmt.Sprintf("nothing was exported to %q; do it with \"scidex-oci outputs export %s DIR\"",
 			analysis.Export, groupName(run.Key)))
 	}
-	e.recorded(a)
+	if a.lost {
+		e.report.Warnings = append(e.report.Warnings, "the logs are lost: the directory that held them was gone")
+	}
+	e.recorded(a.aftermath)
 	return e, nil
 }
 

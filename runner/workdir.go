@@ -140,6 +140,9 @@ func (w *workdir) keep(ctx context.Context, account sandbox.Account, links map[s
 }
 
 func (w *workdir) close() error {
+	if w == nil {
+		return nil
+	}
 	return errors.Join(closeFile(w.base), closeFile(w.dir), closeFile(w.work))
 }
 

@@ -166,7 +166,9 @@ type Harvest struct {
 	Partial bool           `json:"partial"`
 	// Link says that the working directory is to be removed afterwards, so that its files need no copy.
 	Link bool `json:"link"`
-	// Resumed and Links are of a run whose own supervisor is dead: see outputs.Options.
+	// Resumed and Links are of a run whose own supervisor is dead: see outputs.Options. Below is the name of its
+	// working directory, which may be out of the launcher's reach.
+	Below   string            `json:"below,omitempty"`
 	Resumed bool              `json:"resumed,omitempty"`
 	Links   map[string]string `json:"links,omitempty"`
 }

@@ -128,9 +128,9 @@ func (s *Supervisor) Harvest(h Harvest, yield func(outputs.Entry) error) (output
 	return s.harvest(h, yield)
 }
 
-// HarvestOf is Harvest for a run whose own supervisor is dead. It needs no job.
-func (s *Supervisor) HarvestOf(work, ingest *os.File, h Harvest, yield func(outputs.Entry) error) (outputs.Totals, error) {
-	return s.harvest(h, yield, work, ingest)
+// HarvestOf is Harvest for a run whose own supervisor is dead: of what is h.Below in dir. It needs no job.
+func (s *Supervisor) HarvestOf(dir, ingest *os.File, h Harvest, yield func(outputs.Entry) error) (outputs.Totals, error) {
+	return s.harvest(h, yield, dir, ingest)
 }
 
 func (s *Supervisor) harvest(h Harvest, yield func(outputs.Entry) error, files ...*os.File) (outputs.Totals, error) {

@@ -289,7 +289,12 @@ func (w *worker) harvest(ctx context.Context, m message) error {
 	h, links := *m.Harvest, m.Harvest.Links
 	if len(m.files) == 2 { // those of a run whose own supervisor is dead
 		defer discard(m.files)
-		w.work, w.ingest = m.files[0], m.files[1]
+		work, err := unix.Openat(int(m.files[0].Fd()), h.Below, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+		if err != nil {
+			return fmt.Errorf("open the working directory: %w", err)
+		}
+		w.work, w.ingest = os.NewFile(uintptr(work), h.Below), m.files[1]
+		defer w.work.Close()
 	} else {
 		links = w.job.Links
 	}

@@ -279,6 +279,11 @@ while not os.stat("/inputs/flag").st_size: time.sleep(0.01)
 		t.Errorf("kept %q with %d files, want 20000: %q", r.Kept, len(matches(r.Kept+"/*")), r.Warnings)
 	}
 	ofTheirOwn(t, r.Kept)
+	for _, path := range matches(r.Kept + "/*") {
+		if info, err := os.Stat(path); err != nil || info.Mode() != 0o640 {
+			t.Fatalf("%s has mode %v, want that of the analysis, 0640 (%v)", path, info.Mode(), err)
+		}
+	}
 	if err := os.RemoveAll(r.Kept); err != nil {
 		t.Error(err)
 	}

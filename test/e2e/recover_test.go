@@ -149,6 +149,21 @@ func TestRecovery(t *testing.T) {
 		release()
 		h.expectRecovered(id, want)
 	})
+	t.Run("and the commit fails again", func(t *testing.T) {
+		h := h.in(t).emptied()
+		id := h.beforeTheCommit("0")
+		if out := h.good("gc", "--dry-run").stdout; !strings.Contains(out, "would commit     "+id) || strings.Contains(out, "lost") {
+			t.Errorf("gc --dry-run: %s", out)
+		}
+		w := h.sqliteWall()
+		w.raise()
+		if out := h.do("gc"); out.code != 125 || !strings.Contains(out.stderr, "a wall") {
+			t.Errorf("gc: %d, %s%s", out.code, out.stdout, out.stderr)
+		}
+		h.show(id).expect(t, "running", "", 0)
+		w.tear()
+		h.expectRecovered(id, want)
+	})
 	t.Run("of a run that fails", func(t *testing.T) {
 		h := h.in(t).emptied()
 		want := want
