@@ -62,12 +62,12 @@ func (h *house) stopAt(t *testing.T, cmd *exec.Cmd, id string, after time.Durati
 	if shown := h.show(id); shown.State != r.State || shown.Reason != r.Reason || shown.ExitCode != code {
 		t.Errorf("after %v: exit code %d, %s/%s; shown is %+v", after, code, r.State, r.Reason, shown)
 	}
-	switch {
-	case r.State == "complete":
+	switch r.State {
+	case "complete":
 		r.expect(t, "complete", "exit", 0)
 		outputsAre("1", "2", "3", "4", "5", "6", "7", "8", "9")(t, r)
 		return "complete"
-	case r.State == "error":
+	case "error":
 		r.expect(t, "error", "post_process", 125)
 		return "hook stopped"
 	}
