@@ -173,7 +173,17 @@ func (e *execution) harvestTree(h sandbox.Harvest, unchanged func(outputs.Entry)
 	}
 	h.Resumed, h.Links = true, e.plan.links()
 	h.Below = workName
-	return e.supervisor.HarvestOf(e.dir.dir, e.ingest.Dir(), h, take)
+	if !e.plan.account.Root() {
+		return e.supervisor.HarvestOf(e.dir.dir, e.ingest.Dir(), h, take)
+	}
+	// The host's root may open everything, and what is above /work is root's and not the supervisor's.
+	work, err := openDir(int(e.dir.dir.Fd()), workName)
+	if err != nil {
+		return outputs.Totals{}, err
+	}
+	defer work.Close()
+	h.Below = "."
+	return e.supervisor.HarvestOf(work, e.ingest.Dir(), h, take)
 }
 
 // disown leaves every entry out of the commit: the working directory is kept, and it is complete.

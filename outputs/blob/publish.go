@@ -232,12 +232,14 @@ func settle(f *os.File) error {
 	if err := unix.Fstat(int(f.Fd()), &st); err != nil {
 		return err
 	}
-	if int(st.Uid) != os.Geteuid() || int(st.Gid) != os.Getegid() {
-		if err := f.Chown(os.Geteuid(), os.Getegid()); err != nil {
-			return err
-		}
+	// The mode first: a supervisor that resumes after a kill in between must read what is not its own any more.
+	if err := f.Chmod(0o444); err != nil {
+		return err
 	}
-	return f.Chmod(0o444)
+	if int(st.Uid) == os.Geteuid() && int(st.Gid) == os.Getegid() {
+		return nil
+	}
+	return f.Chown(os.Geteuid(), os.Getegid())
 }
 
 // Sync makes blobs of what was gathered, and all blobs durable that were published so far. Where none was, it
