@@ -25,6 +25,8 @@ type execution struct {
 	plan    *plan
 	request Request
 
+	noted sync.WaitGroup // the start, in the catalog
+
 	launched   *launching
 	tenure     *tenure
 	place      Place
@@ -96,7 +98,7 @@ func (e *execution) sandbox(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	err = e.supervise(created)
+	err = e.supervise(ctx, created)
 	e.tell(unwatch())
 	if err == nil && e.exit.WatchError != "" {
 		err = fmt.Errorf("the bounds of /work could not be watched: %s", e.exit.WatchError)

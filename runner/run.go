@@ -161,6 +161,7 @@ func (e *execution) conclude(ctx context.Context, reason Reason, failure error) 
 	if keep && e.dir != nil {
 		e.report.Kept = e.place.Dir
 	}
+	e.noted.Wait()
 	return v, keep, e.suspender.steady(func() error { return e.commit(ctx, committed) })
 }
 

@@ -1,6 +1,8 @@
 package runner
 
 import (
+	"context"
+	"encoding/json"
 	"io"
 	"sync"
 	"time"
@@ -11,7 +13,7 @@ import (
 )
 
 // supervise opens the gate, passes the streams and the user's wish to stop on, and waits for the end.
-func (e *execution) supervise(created *sandbox.Created) error {
+func (e *execution) supervise(ctx context.Context, created *sandbox.Created) error {
 	ended, drained, cut := make(chan struct{}), make(chan struct{}), make(chan struct{})
 	var streams sync.WaitGroup
 	limit := int64(e.plan.analysis.LogSize)
@@ -28,7 +30,7 @@ func (e *execution) supervise(created *sandbox.Created) error {
 	heard.Go(func() { e.listen(ended, drained, sync.OnceFunc(func() { close(cut) })) })
 	if err == nil {
 		e.exit, err = e.supervisor.Wait(sandbox.Watch{
-			Started: e.started, Usage: e.progress, Suspended: e.suspended, Resumed: e.resumed,
+			Started: func(at time.Time) { e.started(ctx, at) }, Usage: e.progress, Suspended: e.suspended, Resumed: e.resumed,
 		})
 	}
 	e.suspender.end()
@@ -73,12 +75,25 @@ func (e *execution) listen(ended, drained <-chan struct{}, cut func()) {
 	}
 }
 
-func (e *execution) started(at time.Time) {
+func (e *execution) started(ctx context.Context, at time.Time) {
 	e.run.StartedAt = at.UTC()
+	e.noteStart(ctx)
 	e.clock.Start(at)
 	if e.request.Started != nil {
 		e.request.Started(e.result(verdict{state: catalog.Running}))
 	}
+}
+
+// noteStart lets the row know when the analysis began, and by its inode the directory that gc may remove where the
+// state file is damaged. Nobody waits for it but the commit.
+func (e *execution) noteStart(ctx context.Context) {
+	place, err := json.Marshal(e.place)
+	if err != nil {
+		e.tell(err)
+		return
+	}
+	run := catalog.Run{Key: e.run.Key, State: catalog.Running, StartedAt: e.run.StartedAt, Place: place}
+	e.noted.Go(func() { e.tell(e.Catalog.Update(ctx, run)) })
 }
 
 // suspended tells the user before the launcher stands still itself.

@@ -16,6 +16,7 @@ func (h *house) killed() string {
 	id := h.fresh()
 	l := h.launch(id, "--", "sh", "-c", endless, id+"-marker")
 	l.await("ready")
+	until(h.t, patience, "the catalog knows of the start", func() bool { return h.show(id).StartedAt != nil })
 	all := l.family()
 	l.signal(syscall.SIGKILL)
 	<-l.ended
