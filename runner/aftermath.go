@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"context"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -119,8 +120,8 @@ func readAftermath(state string) (a aftermath, staged []outputs.Entry, err error
 	return a, staged, err
 }
 
-// resumable reports whether an ingest directory is that of a run that recovery is to see first.
-func (c *collector) resumable(ingest string) bool {
+// resumable reports whether an ingest directory is that of a run that recovery is to see first: one that has not ended.
+func (c *collector) resumable(ctx context.Context, ingest string) bool {
 	cut := strings.LastIndexByte(ingest, '-') // <id>-<random>
 	if cut < 0 {
 		return false
@@ -129,10 +130,20 @@ func (c *collector) resumable(ingest string) bool {
 	for _, path := range found {
 		var a aftermath
 		if peekRecord(path, &a) == nil && a.Ingest == ingest && a.BootID == bootID() {
-			return true
+			return !c.ended(ctx, strings.TrimSuffix(filepath.Base(path), ".aftermath"))
 		}
 	}
 	return false
+}
+
+// ended reports whether a run has ended for certain.
+func (c *collector) ended(ctx context.Context, name string) bool {
+	key, ok := keyOfName(name)
+	if !ok {
+		return false
+	}
+	run, err := c.Catalog.Get(ctx, key)
+	return err == nil && run.State.Final()
 }
 
 // globEscape is text as a pattern that matches only itself.

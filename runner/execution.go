@@ -25,7 +25,7 @@ type execution struct {
 	plan    *plan
 	request Request
 
-	noted sync.WaitGroup // the start, in the catalog
+	noted sync.WaitGroup // the place, in the catalog
 
 	launched   *launching
 	tenure     *tenure

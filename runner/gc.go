@@ -85,7 +85,7 @@ func (r *Runner) GC(ctx context.Context, dryRun bool, retention Retention) (GCRe
 		}
 		return judged
 	})
-	c.sweepIngests() // first, so that a directory that is kept shares no file with them
+	c.sweepIngests(ctx) // first, so that a directory that is kept shares no file with them
 	for _, run := range runs {
 		c.known[placeOf(run).Dir] = true
 		if err := c.reap(ctx, run); err != nil {
@@ -119,12 +119,12 @@ func (r *Runner) newCollector(ctx context.Context) (*collector, error) {
 }
 
 // sweepIngests removes the ingest directories of dead launchers.
-func (c *collector) sweepIngests() {
+func (c *collector) sweepIngests(ctx context.Context) {
 	act := c.Blobs.CleanIngests
 	if c.dry {
 		act = c.Blobs.DeadIngests
 	}
-	removed, err := act(c.resumable)
+	removed, err := act(func(name string) bool { return c.resumable(ctx, name) })
 	c.report.Removed = append(c.report.Removed, removed...)
 	if err != nil {
 		c.report.Errors = append(c.report.Errors, err)

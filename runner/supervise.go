@@ -77,22 +77,22 @@ func (e *execution) listen(ended, drained <-chan struct{}, cut func()) {
 
 func (e *execution) started(ctx context.Context, at time.Time) {
 	e.run.StartedAt = at.UTC()
-	e.noteStart(ctx)
+	e.notePlace(ctx)
 	e.clock.Start(at)
 	if e.request.Started != nil {
 		e.request.Started(e.result(verdict{state: catalog.Running}))
 	}
 }
 
-// noteStart lets the row know when the analysis began, and by its inode the directory that gc may remove where the
-// state file is damaged. Nobody waits for it but the commit.
-func (e *execution) noteStart(ctx context.Context) {
+// notePlace lets the row know by its inode the directory that gc may remove where the state file is damaged. Nobody
+// waits for it but the commit.
+func (e *execution) notePlace(ctx context.Context) {
 	place, err := json.Marshal(e.place)
 	if err != nil {
 		e.tell(err)
 		return
 	}
-	run := catalog.Run{Key: e.run.Key, State: catalog.Running, StartedAt: e.run.StartedAt, Place: place}
+	run := catalog.Run{Key: e.run.Key, State: catalog.Running, Place: place}
 	e.noted.Go(func() { e.tell(e.Catalog.Update(ctx, run)) })
 }
 

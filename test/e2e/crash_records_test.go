@@ -93,6 +93,9 @@ func TestDamagedRecords(t *testing.T) {
 			if c := h.gc(); len(matches(dir)) != 1 || !slices.Contains(c.Foreign, dir) {
 				t.Errorf("gc does not leave %s and name it: %+v", dir, c)
 			}
+			if err := os.Remove(dir); err != nil {
+				t.Fatal(err)
+			}
 			h.restore(exchanged, records)
 		})
 	}

@@ -3,6 +3,7 @@ package e2e
 import (
 	"maps"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -16,12 +17,27 @@ func (h *house) killed() string {
 	id := h.fresh()
 	l := h.launch(id, "--", "sh", "-c", endless, id+"-marker")
 	l.await("ready")
-	until(h.t, patience, "the catalog knows of the start", func() bool { return h.show(id).StartedAt != nil })
+	until(h.t, patience, "the row names the directory", func() bool { return h.placed(id) })
 	all := l.family()
 	l.signal(syscall.SIGKILL)
 	<-l.ended
 	expectGone(h.t, all, id)
 	return id
+}
+
+// placed reports whether the row of a run has the inode of its directory.
+func (h *house) placed(id string) bool {
+	h.t.Helper()
+	out, err := exec.Command("/usr/bin/python3", "-c", `
+import json, sqlite3, sys
+with sqlite3.connect(sys.argv[1]) as catalog:
+    place, = catalog.execute("SELECT place FROM analysis_run WHERE id = ?", (sys.argv[2],)).fetchone()
+print(json.loads(place).get("ino", 0))
+`, filepath.Join(h.root, "catalog.db"), id).CombinedOutput()
+	if err != nil {
+		h.t.Fatalf("%v: %s", err, out)
+	}
+	return string(out) != "0\n"
 }
 
 // everything describes what gc could change.
