@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/scidex-ai/scidex-oci/outputs"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 )
@@ -151,18 +153,34 @@ func TestLostReplyOfCreate(t *testing.T) {
 			t.Errorf("the same once more: error = %v, want ErrExists", err)
 		}
 	}
+	run, theirs := full("theirs"), full("theirs")
+	theirs.Host = "there"
+	p.meanwhile(dropAsk, func() { must(t, direct.Create(t.Context(), theirs)) }) // as long as the server lets the lost one live
+	if err := c.Create(t.Context(), run); !errors.Is(err, catalog.ErrExists) {
+		t.Errorf("a row of somebody else: error = %v, want ErrExists", err)
+	}
+}
+
+// What is told apart when the row is there already.
+func TestOrOurs(t *testing.T) {
+	c := opened(t, theCluster(t).url("runner", migrated(t, theCluster(t))))
+	run := sample("x")
+	run.Host, run.BootID = "here", "boot"
+	run.Request, run.Place = json.RawMessage(`{"id": "x"}`), json.RawMessage(`{"state":"/root/runs/x@1.json"}`)
+	must(t, c.Create(t.Context(), run))
 	for what, differ := range map[string]func(*catalog.Run){
+		"nothing": func(*catalog.Run) {},
 		"time":    func(r *catalog.Run) { r.CreatedAt = r.CreatedAt.Add(time.Millisecond) },
 		"host":    func(r *catalog.Run) { r.Host = "there" },
 		"boot":    func(r *catalog.Run) { r.BootID = "other" },
 		"request": func(r *catalog.Run) { r.Request = json.RawMessage(`{"id":"y"}`) },
 		"place":   func(r *catalog.Run) { r.Place = nil },
 	} {
-		run, theirs := full("theirs-"+what), full("theirs-"+what)
-		differ(&theirs)
-		p.meanwhile(dropAsk, func() { must(t, direct.Create(t.Context(), theirs)) })
-		if err := c.Create(t.Context(), run); !errors.Is(err, catalog.ErrExists) {
-			t.Errorf("a row with another %s: error = %v, want ErrExists", what, err)
+		is := run
+		differ(&is)
+		err := c.write(t.Context(), orOurs(is, func(context.Context, pgx.Tx) error { return catalog.ErrExists }))
+		if ours := err == nil; ours != (what == "nothing") || !ours && !errors.Is(err, catalog.ErrExists) {
+			t.Errorf("a row with another %s: error = %v", what, err)
 		}
 	}
 }
