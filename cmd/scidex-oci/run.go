@@ -81,8 +81,8 @@ func (s *session) run(ctx context.Context) (runner.Result, error) {
 	if s.order.json {
 		stdout = newStream(s.program.stderr, s.screen)
 	}
-	stop, done := stops()
-	defer done()
+	stop, _ := stops() // to the end of this process
+	defer outlast(stop)
 	suspender := &runner.Suspender{}
 	defer suspends(suspender)()
 	s.stderr.limit = tailSize

@@ -35,6 +35,16 @@ func stops() (stop <-chan runner.StopSignal, done func()) {
 	return out, func() { signal.Stop(signals); close(finished) }
 }
 
+// outlast is for when there is nothing left to stop, and only the result to print: the first signal that comes now
+// would take that from the caller of a run that is committed. The second ends the wait for a reader of it.
+func outlast(stop <-chan runner.StopSignal) {
+	signal.Reset(syscall.SIGPIPE)
+	go func() {
+		<-stop
+		os.Exit((<-stop).ExitCode)
+	}()
+}
+
 // forward passes a signal on; more than the two that the runner acts on are dropped.
 func forward(s os.Signal, out chan<- runner.StopSignal) {
 	stop, ok := stopOf(s)
