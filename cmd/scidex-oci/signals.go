@@ -36,9 +36,16 @@ func stops() (stop <-chan runner.StopSignal, done func()) {
 }
 
 // outlast is for when there is nothing left to stop, and only the result to print: the first signal that comes now
-// would take that from the caller of a run that is committed. The second ends the wait for a reader of it.
+// would take that from the caller of a run that is committed. The second ends the wait for a reader of it. Those that
+// came before are answered with the result.
 func outlast(stop <-chan runner.StopSignal) {
 	signal.Reset(syscall.SIGPIPE)
+	for range cap(stop) {
+		select {
+		case <-stop:
+		default:
+		}
+	}
 	go func() {
 		<-stop
 		os.Exit((<-stop).ExitCode)
