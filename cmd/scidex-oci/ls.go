@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -131,6 +132,9 @@ func usageOf(r catalog.Run) runner.Usage {
 func listNames(ctx context.Context, w io.Writer, cat catalog.Catalog, runs []catalog.Run) error {
 	for _, r := range runs {
 		last, err := cat.Get(ctx, catalog.Key{ID: r.ID})
+		if errors.Is(err, catalog.ErrNotFound) {
+			continue // it was removed since it was listed
+		}
 		if err != nil {
 			return err
 		}
