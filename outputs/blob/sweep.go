@@ -124,5 +124,10 @@ func ifDead(path string, e fs.DirEntry, do func(string) error) (bool, error) {
 	case err != nil:
 		return false, err
 	}
+	if there, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
+		return false, nil // its owner has removed it since it was opened
+	} else if err != nil || !there.IsDir() {
+		return false, err
+	}
 	return true, do(path)
 }
