@@ -74,10 +74,14 @@ func (r *Runner) removeKept(ctx context.Context, run catalog.Run) error {
 	c := &collector{Runner: r, account: account}
 	defer c.close()
 	for _, path := range []string{place.Dir, asidePath(place.Dir, run.Attempt)} {
-		if !isInode(path, place) {
+		is, err := lookInode(path, place)
+		if err == nil && !is {
 			continue
 		}
-		if err := c.removeDir(ctx, path, place); err != nil {
+		if err == nil {
+			err = c.removeDir(ctx, path, place)
+		}
+		if err != nil {
 			return fmt.Errorf("its kept directory %q, or a part of it, is still there, and its record too: %w; "+
 				"put right what stands in the way and run rm again", path, err)
 		}

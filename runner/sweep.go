@@ -49,8 +49,8 @@ func (c *collector) remove(what string, do func() error) error {
 
 // keepDir makes the result of a run that was not committed readable for the caller, as --keep does.
 func (c *collector) keepDir(ctx context.Context, place Place) error {
-	if !isInode(place.Dir, place) {
-		return nil
+	if is, err := lookInode(place.Dir, place); err != nil || !is {
+		return err
 	}
 	c.report.Kept = append(c.report.Kept, place.Dir)
 	if c.dry {
@@ -92,8 +92,11 @@ func (c *collector) own(ctx context.Context, place Place) error {
 // was killed in between) only if it is empty and the user's own.
 func (c *collector) sweepDir(ctx context.Context, place Place) error {
 	var st unix.Stat_t
-	if gone := place.Dir == "" || unix.Lstat(place.Dir, &st) != nil; gone {
+	if place.Dir == "" {
 		return nil
+	}
+	if err := unix.Lstat(place.Dir, &st); err != nil {
+		return ignore(&fs.PathError{Op: "lstat", Path: place.Dir, Err: err}, fs.ErrNotExist)
 	}
 	if place.Ino == 0 && int(st.Uid) == c.account.UID && st.Mode&unix.S_IFMT == unix.S_IFDIR {
 		return c.removeEmpty(place.Dir)

@@ -195,11 +195,23 @@ func openInode(path string, place Place) (*os.File, error) {
 	return dir, nil
 }
 
-// isInode reports whether path is the directory that a place recorded.
+// isInode reports whether path is the directory that a place recorded, as far as that can be seen.
 func isInode(path string, place Place) bool {
+	is, err := lookInode(path, place)
+	return err == nil && is
+}
+
+// lookInode is isInode for who removes a record with the directory: an error says that nobody knows what is there.
+func lookInode(path string, place Place) (bool, error) {
 	var st unix.Stat_t
-	return place.Ino != 0 && unix.Lstat(path, &st) == nil &&
-		st.Mode&unix.S_IFMT == unix.S_IFDIR && st.Dev == place.Dev && st.Ino == place.Ino
+	err := unix.Lstat(path, &st)
+	if errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ENOTDIR) {
+		return false, nil
+	}
+	if err != nil {
+		return false, &fs.PathError{Op: "lstat", Path: path, Err: err}
+	}
+	return place.Ino != 0 && st.Mode&unix.S_IFMT == unix.S_IFDIR && st.Dev == place.Dev && st.Ino == place.Ino, nil
 }
 
 // placeOf reads a run's place; a row without one gives the zero Place, which names nothing.
