@@ -112,7 +112,8 @@ func (e *execution) removeGroup() error {
 	return err
 }
 
-// wall is how long the analysis ran, without the time in which it was suspended. Where its supervisor has not lived to tell, it is until the launcher knew.
+// wall is how long the analysis ran, without the time in which it was suspended. Where its supervisor has not lived
+// to tell, it is until the launcher knew.
 func (e *execution) wall() time.Duration {
 	switch {
 	case !e.exit.Started.IsZero():
