@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"os/exec"
+	"os/signal"
 	"syscall"
 	"testing"
 
@@ -11,6 +12,8 @@ import (
 )
 
 func TestStops(t *testing.T) {
+	// A shell starts what it puts into the background with SIGINT ignored, nohup with SIGHUP; what is handled is not.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGINT, syscall.SIGHUP)
 	stop, done := stops()
 	defer done()
 	for _, test := range []struct {
