@@ -60,6 +60,27 @@ func (c *copier) copy(ctx context.Context, src int, st *unix.Stat_t, dst *os.Fil
 	return hex.EncodeToString(sum.Sum(nil)), nil
 }
 
+// whole reads the small file that st describes into room, which is longer than the file, and returns its contents. It
+// refuses what copy refuses.
+func (c *copier) whole(src int, st *unix.Stat_t, room []byte) ([]byte, error) {
+	size := int(st.Size)
+	for read := 0; ; {
+		n, err := pread(src, room[read:size+1], int64(read))
+		if err != nil {
+			return nil, asRefusal(err)
+		}
+		if read += n; read > size {
+			return nil, refuse(Changed, "became longer while it was read")
+		}
+		if read == size {
+			return room[:size], sameInode(src, st)
+		}
+		if n == 0 {
+			return nil, refuse(Changed, "became shorter while it was read")
+		}
+	}
+}
+
 // extent returns where the next data at or after off begins and ends (lseek(2), SEEK_DATA). Where the
 // file system cannot say, everything is data.
 func extent(fd int, off, size int64) (data, hole int64) {
@@ -128,6 +149,10 @@ func (c *copier) unchanged(src int, st *unix.Stat_t) error {
 	if n > 0 {
 		return refuse(Changed, "became longer while it was read")
 	}
+	return sameInode(src, st)
+}
+
+func sameInode(src int, st *unix.Stat_t) error {
 	var now unix.Stat_t
 	if err := unix.Fstat(src, &now); err != nil {
 		return asRefusal(err)

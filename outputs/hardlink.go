@@ -45,7 +45,7 @@ func (h *harvest) link(name string, st *unix.Stat_t, output bool) error {
 	if len(places) == 0 {
 		return nil
 	}
-	e, err := h.ingest(name, st)
+	e, _, err := h.ingest(name, st) // copied, as it has several names: there is a digest
 	return h.linkedVerdict(places, e, err)
 }
 
@@ -60,7 +60,7 @@ func (h *harvest) linkedVerdict(places []place, e Entry, err error) error {
 		if r != nil {
 			err = h.reject(path, r)
 		} else {
-			err = h.output(e, path)
+			err = h.output(e, path, nil)
 		}
 		if err != nil {
 			return err

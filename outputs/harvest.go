@@ -70,7 +70,7 @@ func Harvest(ctx context.Context, work *os.File, opts Options, yield func(Entry)
 	ctx, cancel := bounds.timed(ctx)
 	defer cancel()
 	h := &harvest{
-		ctx: ctx, opts: opts, yield: yield, exclude: exclude,
+		ctx: ctx, opts: opts, exclude: exclude,
 		copier: newCopier(), links: make(map[fileID]*linked),
 	}
 	defer h.closeNotes()
@@ -80,9 +80,13 @@ func Harvest(ctx context.Context, work *os.File, opts Options, yield func(Entry)
 		}
 	}
 	h.survey = survey{walk: w, bounds: bounds, pass: h.passes, skip: h.excludes, take: h, record: h.reject, special: special}
+	h.queue = newQueue(ctx, yield)
 	err = h.run(ctx)
 	if err == nil {
 		err = h.leftLinks()
+	}
+	if failed := h.queue.end(); err == nil {
+		err = failed
 	}
 	h.totals.Entries = h.entries
 	if ended := ctx.Err(); ended != nil && errors.Is(err, ended) {
@@ -99,7 +103,7 @@ type harvest struct {
 	survey
 	ctx     context.Context // of this one call
 	opts    Options
-	yield   func(Entry) error
+	queue   *queue
 	exclude globs
 	copier  *copier
 	links   map[fileID]*linked // not complete yet
@@ -143,55 +147,77 @@ func (h *harvest) file(name string, path []byte, st *unix.Stat_t) error {
 	if st.Nlink > 1 && !ours {
 		return h.link(name, st, true)
 	}
-	e, err := h.ingest(name, st)
+	e, contents, err := h.ingest(name, st)
 	if err != nil {
 		return err
 	}
-	return h.output(e, path)
+	return h.output(e, path, contents)
 }
 
-// ingest copies the file name of the current directory and returns the entry without its path.
-func (h *harvest) ingest(name string, st *unix.Stat_t) (Entry, error) {
+// ingest takes the file name of the current directory and returns the entry without its path, and without its
+// digest where it returns the contents.
+func (h *harvest) ingest(name string, st *unix.Stat_t) (Entry, []byte, error) {
 	if st.Size > h.bounds.MaxBytes {
-		return Entry{}, refuse(TooLarge, "%d bytes; the bound is %d", st.Size, h.bounds.MaxBytes)
+		return Entry{}, nil, refuse(TooLarge, "%d bytes; the bound is %d", st.Size, h.bounds.MaxBytes)
 	}
 	if st.Size > h.bounds.MaxBytes-h.totals.Bytes {
-		return Entry{}, refuse(TooLarge, "%d bytes; of the bound of %d bytes in all, %d are left",
+		return Entry{}, nil, refuse(TooLarge, "%d bytes; of the bound of %d bytes in all, %d are left",
 			st.Size, h.bounds.MaxBytes, h.bounds.MaxBytes-h.totals.Bytes)
 	}
 	src, err := openSame(h.walk.fd(), name, st, unix.O_RDONLY)
 	if err != nil {
-		return Entry{}, asRefusal(err)
+		return Entry{}, nil, asRefusal(err)
 	}
 	defer unix.Close(src)
-	into, sum, err := h.takeIn(name, src, st)
+	into, read, err := h.takeIn(name, src, st)
 	if err != nil {
-		return Entry{}, err
+		return Entry{}, nil, err
 	}
 	h.totals.Bytes += st.Size
-	return Entry{Size: st.Size, SHA256: sum, Mode: st.Mode & 0o777, Ingest: into, Partial: h.opts.Partial}, nil
+	e := Entry{Size: st.Size, SHA256: read.sha256, Mode: st.Mode & 0o777, Ingest: into, Partial: h.opts.Partial}
+	return e, read.contents, nil
 }
 
-// takeIn puts an open file into the ingest directory under the name that it returns, with the digest.
-func (h *harvest) takeIn(name string, src int, st *unix.Stat_t) (into, sum string, err error) {
+// takeIn puts an open file into the ingest directory under the name that it returns.
+func (h *harvest) takeIn(name string, src int, st *unix.Stat_t) (into string, read reading, err error) {
 	if h.opts.Link && st.Nlink == 1 {
-		if into, sum, err = h.linkIn(name, src, st); into != "" || err != nil {
-			return into, sum, err
+		if into, read, err = h.linkIn(name, src, st); into != "" || err != nil {
+			return into, read, err
 		}
 	}
 	dst, err := h.create()
 	if err != nil {
-		return "", "", fmt.Errorf("ingest: %w", err)
+		return "", reading{}, fmt.Errorf("ingest: %w", err)
 	}
-	sum, err = h.copier.copy(h.ctx, src, st, dst)
+	read.sha256, err = h.copier.copy(h.ctx, src, st, dst)
 	if closed := dst.Close(); err == nil && closed != nil {
 		err = fmt.Errorf("ingest: %w", closed)
 	}
 	if err != nil {
 		h.drop(dst.Name()) // the error that counts is the one before
-		return "", "", err
+		return "", reading{}, err
 	}
-	return dst.Name(), sum, nil
+	return dst.Name(), read, nil
+}
+
+// reading is what came of reading a file: its digest, or the contents of a small one, which are in the queue's room.
+type reading struct {
+	sha256   string
+	contents []byte
+}
+
+// read reads a file that stays where it is.
+func (h *harvest) read(src int, st *unix.Stat_t) (reading, error) {
+	if st.Size > smallBytes {
+		sum, err := h.copier.copy(h.ctx, src, st, nil)
+		return reading{sha256: sum}, err
+	}
+	room, err := h.queue.room(st.Size)
+	if err != nil {
+		return reading{}, err
+	}
+	contents, err := h.copier.whole(src, st, room)
+	return reading{contents: contents}, err
 }
 
 // drop removes a name of the ingest directory again.
@@ -214,12 +240,14 @@ func (h *harvest) create() (*os.File, error) {
 	}
 }
 
-// output yields e, the last file that was copied, under path.
-func (h *harvest) output(e Entry, path []byte) error {
+// output passes on e, the last file that was taken, under path.
+func (h *harvest) output(e Entry, path, contents []byte) error {
 	e.Path = path
-	e.MediaType = mediaType(path, h.copier.head)
+	if e.SHA256 != "" {
+		e.MediaType = mediaType(path, h.copier.head)
+	}
 	h.totals.Outputs++
-	return h.yield(e)
+	return h.queue.add(e, contents)
 }
 
 func (h *harvest) reject(path []byte, r *refusal) error {
@@ -228,5 +256,5 @@ func (h *harvest) reject(path []byte, r *refusal) error {
 	if r.detail != "" {
 		e.Detail = []byte(r.detail)
 	}
-	return h.yield(e)
+	return h.queue.add(e, nil)
 }

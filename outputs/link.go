@@ -13,24 +13,24 @@ import (
 // linkIn takes a file by a second name, which costs no second write of its contents and leaves the tree whole
 // should the harvest not come to its end. It takes no file with extended attributes, an access control list
 // among them: they would go with it. It returns no name where the file must be copied.
-func (h *harvest) linkIn(name string, src int, st *unix.Stat_t) (into, sum string, err error) {
+func (h *harvest) linkIn(name string, src int, st *unix.Stat_t) (into string, read reading, err error) {
 	if n, err := unix.Flistxattr(src, nil); n != 0 || err != nil && !errors.Is(err, unix.EOPNOTSUPP) {
-		return "", "", nil
+		return "", reading{}, nil
 	}
 	into, err = h.linkName(name)
 	if into == "" || err != nil {
-		return "", "", err
+		return "", reading{}, err
 	}
-	sum, err = h.adopted(into, src, st)
+	read, err = h.adopted(into, src, st)
 	if errors.Is(err, errOpen) {
 		h.drop(into)
-		return "", "", touched(src, st)
+		return "", reading{}, touched(src, st)
 	}
 	if err != nil {
 		h.drop(into) // the error that counts is the one before
-		return "", "", err
+		return "", reading{}, err
 	}
-	return into, sum, nil
+	return into, read, nil
 }
 
 // linkName gives a file of the current directory its name in the ingest directory.
@@ -56,13 +56,10 @@ var errOpen = errors.New("the file is open for writing")
 
 // unopened asks the kernel for a lease, which it gives only where no descriptor and no mapping lets anybody write to
 // the file (fcntl(2), F_SETLEASE): one that got out of the sandbox would change a blob that is no copy
-// (CVE-2024-27297). Where leases are not to be had the answer is the same.
+// (CVE-2024-27297). Where leases are not to be had the answer is the same. Closing the file gives the lease back.
 func unopened(fd int) error {
 	if _, err := unix.FcntlInt(uintptr(fd), unix.F_SETLEASE, unix.F_RDLCK); err != nil {
 		return errOpen
-	}
-	if _, err := unix.FcntlInt(uintptr(fd), unix.F_SETLEASE, unix.F_UNLCK); err != nil {
-		return fmt.Errorf("give the lease back: %w", err)
 	}
 	return nil
 }
@@ -78,34 +75,30 @@ func touched(src int, st *unix.Stat_t) error {
 }
 
 // adopted makes the file root's, so that no id of an analysis has any right to it, and reads it.
-func (h *harvest) adopted(into string, src int, st *unix.Stat_t) (sum string, err error) {
-	linked, err := lstatAt(int(h.opts.Ingest.Fd()), into)
-	if err != nil {
-		return "", fmt.Errorf("ingest: %w", err)
-	}
-	if identity(linked) != identity(st) {
-		return "", refuse(Changed, "was exchanged while it was read")
-	}
+func (h *harvest) adopted(into string, src int, st *unix.Stat_t) (reading, error) {
 	if err := h.note(st); err != nil {
-		return "", err
+		return reading{}, err
 	}
 	if err := unix.Fchown(src, 0, 0); err != nil {
-		return "", fmt.Errorf("ingest: own: %w", err)
+		return reading{}, fmt.Errorf("ingest: own: %w", err)
 	}
 	if err := unix.Fchmod(src, 0o400); err != nil {
-		return "", fmt.Errorf("ingest: own: %w", err)
+		return reading{}, fmt.Errorf("ingest: own: %w", err)
 	}
 	if err := unopened(src); err != nil {
-		return "", err
+		return reading{}, err
 	}
-	var now unix.Stat_t
-	if err := unix.Fstat(src, &now); err != nil {
-		return "", fmt.Errorf("ingest: %w", err)
+	now, err := lstatAt(int(h.opts.Ingest.Fd()), into)
+	if err != nil {
+		return reading{}, fmt.Errorf("ingest: %w", err)
+	}
+	if identity(now) != identity(st) {
+		return reading{}, refuse(Changed, "was exchanged while it was read")
 	}
 	if now.Size != st.Size || now.Mtim != st.Mtim || now.Nlink != 2 {
-		return "", refuse(Changed, "was written while it was read")
+		return reading{}, refuse(Changed, "was written while it was read")
 	}
-	return h.copier.copy(h.ctx, src, &now, nil)
+	return h.read(src, now)
 }
 
 // part puts a copy in the place of a file that has names outside.

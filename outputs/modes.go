@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"strconv"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -65,7 +66,9 @@ func (h *harvest) note(st *unix.Stat_t) error {
 		}
 		h.noted = os.NewFile(uintptr(fd), modesFile)
 	}
-	if _, err := fmt.Fprintf(h.noted, "%d %o\n", st.Ino, st.Mode&0o7777); err != nil {
+	line := strconv.AppendUint(nil, st.Ino, 10)
+	line = strconv.AppendUint(append(line, ' '), uint64(st.Mode&0o7777), 8)
+	if _, err := h.noted.Write(append(line, '\n')); err != nil {
 		return fmt.Errorf("ingest: %w", err)
 	}
 	return nil

@@ -13,8 +13,9 @@ import (
 
 // The bounds of what Gather leaves for later.
 const (
-	// gatherMost files wait before their blobs are made, so that memory does not depend on their number.
-	gatherMost = 16384
+	// gatherMost files wait before their blobs are made, so that memory does not depend on their number, and so that
+	// most of them get their names while the supervisor harvests the next ones.
+	gatherMost = 4096
 	// fewFiles are made durable one by one. For more of them one syncfs(2) is cheaper, although it waits for
 	// what others write to the file system as well.
 	fewFiles = 16
@@ -33,12 +34,12 @@ func (i *Ingest) Publish(name, sha256 string) error {
 }
 
 func (i *Ingest) publish(name, sha256 string) error {
-	f, to, err := i.prepare(name, sha256, 1)
-	if f == nil || err != nil {
+	fd, to, err := i.prepare(name, sha256, 1)
+	if fd < 0 || err != nil {
 		return err
 	}
-	defer f.Close()
-	if err := f.Sync(); err != nil {
+	f := os.NewFile(uintptr(fd), name)
+	if err := errors.Join(f.Sync(), f.Close()); err != nil {
 		return err
 	}
 	return i.rename(name, to)
@@ -64,11 +65,11 @@ func (i *Ingest) gather(name, sha256 string) error {
 		}
 		return i.drop(name)
 	}
-	f, _, err := i.prepare(name, sha256, 2)
-	if f == nil || err != nil {
+	fd, _, err := i.prepare(name, sha256, 2)
+	if fd < 0 || err != nil {
 		return err
 	}
-	if err := f.Close(); err != nil {
+	if err := unix.Close(fd); err != nil {
 		return err
 	}
 	if i.gathered == nil {
@@ -105,10 +106,11 @@ func (i *Ingest) syncGathered() error {
 		return unix.Syncfs(int(i.dir.Fd()))
 	}
 	for _, name := range i.gathered {
-		f, _, err := i.open(name, 2)
+		fd, _, err := i.open(name, 2)
 		if err != nil {
 			return err
 		}
+		f := os.NewFile(uintptr(fd), name)
 		if err := errors.Join(f.Sync(), f.Close()); err != nil {
 			return err
 		}
@@ -116,9 +118,9 @@ func (i *Ingest) syncGathered() error {
 	return nil
 }
 
-// prepare opens an ingest file and makes it what a blob is, but for its name and durability. It returns no file
-// where the store has the blob already.
-func (i *Ingest) prepare(name, sha256 string, names uint64) (_ *os.File, to string, err error) {
+// prepare opens an ingest file and makes it what a blob is, but for its name and durability. It returns -1 where the
+// store has the blob already. An os.File would cost every file two system calls more, to ask whether it can be polled.
+func (i *Ingest) prepare(name, sha256 string, names uint64) (fd int, to string, err error) {
 	to, err = i.store.Path(sha256)
 	if err == nil {
 		err = checkName(name)
@@ -127,29 +129,29 @@ func (i *Ingest) prepare(name, sha256 string, names uint64) (_ *os.File, to stri
 		err = i.hold()
 	}
 	if err != nil {
-		return nil, "", err
+		return -1, "", err
 	}
 	i.dirty = true
-	f, size, err := i.open(name, names)
+	fd, st, err := i.open(name, names)
 	if errors.Is(err, fs.ErrNotExist) {
 		if has, failed := i.store.Has(sha256); has && failed == nil {
-			return nil, to, nil
+			return -1, to, nil
 		}
 	}
 	if err != nil {
-		return nil, "", err
+		return -1, "", err
 	}
-	known, err := i.store.known(to, size)
+	known, err := i.store.known(to, st.Size)
 	if err == nil && known {
-		return nil, to, errors.Join(i.drop(name), f.Close())
+		return -1, to, errors.Join(i.drop(name), unix.Close(fd))
 	}
 	if err == nil {
-		err = settle(f)
+		err = settle(fd, st)
 	}
 	if err != nil {
-		return nil, "", errors.Join(err, f.Close())
+		return -1, "", errors.Join(err, unix.Close(fd))
 	}
-	return f, to, nil
+	return fd, to, nil
 }
 
 // rename gives a file the name of its blob. A blob of this name may have come meanwhile, or be a damaged one of
@@ -183,23 +185,21 @@ func (i *Ingest) hold() error {
 }
 
 // open opens an ingest file and checks that it has no more than so many names.
-func (i *Ingest) open(name string, names uint64) (*os.File, int64, error) {
+func (i *Ingest) open(name string, names uint64) (fd int, st *unix.Stat_t, err error) {
 	flags := unix.O_RDONLY | unix.O_NOFOLLOW | unix.O_NONBLOCK | unix.O_CLOEXEC
-	fd, err := unix.Openat(int(i.dir.Fd()), name, flags, 0)
+	fd, err = unix.Openat(int(i.dir.Fd()), name, flags, 0)
 	if err != nil {
-		return nil, 0, err
+		return -1, nil, err
 	}
-	f := os.NewFile(uintptr(fd), name)
-	var st unix.Stat_t
-	if err := unix.Fstat(fd, &st); err != nil {
-		f.Close()
-		return nil, 0, err
+	st = new(unix.Stat_t)
+	err = unix.Fstat(fd, st)
+	if err == nil && (st.Mode&unix.S_IFMT != unix.S_IFREG || uint64(st.Nlink) > names) {
+		err = errors.New("not a regular file, or one that has other names")
 	}
-	if st.Mode&unix.S_IFMT != unix.S_IFREG || uint64(st.Nlink) > names {
-		f.Close()
-		return nil, 0, errors.New("not a regular file, or one that has other names")
+	if err != nil {
+		return -1, nil, errors.Join(err, unix.Close(fd))
 	}
-	return f, st.Size, nil
+	return fd, st, nil
 }
 
 // known reports whether the store has a blob of this size at path that nobody can change under another name, and
@@ -227,19 +227,15 @@ func (s *Store) known(path string, size int64) (bool, error) {
 }
 
 // settle makes a file the caller's and read-only.
-func settle(f *os.File) error {
-	var st unix.Stat_t
-	if err := unix.Fstat(int(f.Fd()), &st); err != nil {
-		return err
-	}
+func settle(fd int, st *unix.Stat_t) error {
 	// The mode first: a supervisor that resumes after a kill in between must read what is not its own any more.
-	if err := f.Chmod(0o444); err != nil {
+	if err := unix.Fchmod(fd, 0o444); err != nil {
 		return err
 	}
 	if int(st.Uid) == os.Geteuid() && int(st.Gid) == os.Getegid() {
 		return nil
 	}
-	return f.Chown(os.Geteuid(), os.Getegid())
+	return unix.Fchown(fd, os.Geteuid(), os.Getegid())
 }
 
 // Sync makes blobs of what was gathered, and all blobs durable that were published so far. Where none was, it

@@ -1,0 +1,118 @@
+package outputs
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+)
+
+const (
+	smallBytes = 64 << 10  // a file of at most so many goes through the queue whole
+	queueBytes = 256 << 10 // contents in one batch
+	queueFiles = 256       // entries in one batch
+	batches    = 3         // one is filled, one waits, one is passed on
+)
+
+// queue passes entries on in their order, on a goroutine of its own that takes the digests of small files: the walk
+// spends its time in system calls meanwhile.
+type queue struct {
+	yield      func(Entry) error
+	now        *batch
+	free, full chan *batch
+	failed     chan error // the first error of yield, or of the context
+}
+
+// batch is what goes over to the other goroutine at once, so that neither wakes the other for every file.
+type batch struct {
+	contents []byte
+	queued   []queued
+}
+
+// queued is an entry; size bytes of its batch are its contents, if it has no digest yet.
+type queued struct {
+	entry Entry
+	size  int
+}
+
+func newQueue(ctx context.Context, yield func(Entry) error) *queue {
+	q := &queue{yield: yield, free: make(chan *batch, batches), full: make(chan *batch, batches), failed: make(chan error, 1)}
+	for range batches {
+		q.free <- &batch{contents: make([]byte, 0, queueBytes), queued: make([]queued, 0, queueFiles)}
+	}
+	q.now = <-q.free
+	go q.pass(ctx)
+	return q
+}
+
+// room is where the contents of a small file and one byte more may be read to, for the next add.
+func (q *queue) room(size int64) ([]byte, error) {
+	if cap(q.now.contents)-len(q.now.contents) <= int(size) {
+		if err := q.hand(); err != nil {
+			return nil, err
+		}
+	}
+	return q.now.contents[len(q.now.contents):cap(q.now.contents)], nil
+}
+
+// add queues an entry. One without a digest has its contents in the first bytes of the last room.
+func (q *queue) add(e Entry, contents []byte) error {
+	q.now.contents = q.now.contents[:len(q.now.contents)+len(contents)]
+	q.now.queued = append(q.now.queued, queued{e, len(contents)})
+	if len(q.now.queued) < queueFiles {
+		return nil
+	}
+	return q.hand()
+}
+
+// hand gives the batch to the other goroutine. It returns what went wrong there.
+func (q *queue) hand() error {
+	q.full <- q.now
+	q.now = <-q.free
+	select {
+	case err := <-q.failed:
+		return err
+	default:
+		return nil
+	}
+}
+
+// end passes on what is left, waits for the other goroutine and returns what went wrong there.
+func (q *queue) end() error {
+	q.full <- q.now
+	close(q.full)
+	return <-q.failed
+}
+
+func (q *queue) pass(ctx context.Context) {
+	defer close(q.failed)
+	var failed error
+	for b := range q.full {
+		contents := b.contents
+		for _, next := range b.queued {
+			if failed != nil {
+				break
+			}
+			if failed = ctx.Err(); failed == nil {
+				failed = q.yield(next.complete(contents[:next.size]))
+			}
+			if failed != nil {
+				q.failed <- failed
+			}
+			contents = contents[next.size:]
+		}
+		b.contents, b.queued = b.contents[:0], b.queued[:0]
+		q.free <- b
+	}
+}
+
+// complete returns the entry with what its contents tell.
+func (n queued) complete(contents []byte) Entry {
+	e := n.entry
+	if e.Rejected != "" || e.SHA256 != "" {
+		return e
+	}
+	sum := sha256.Sum256(contents)
+	e.SHA256 = hex.EncodeToString(sum[:])
+	e.MediaType = mediaType(e.Path, contents[:min(len(contents), headBytes)])
+	return e
+}
