@@ -95,7 +95,11 @@ func readProcess(dir string) (p process, ok bool) {
 		return p, false
 	}
 	fields := strings.Fields(string(stat[end+1:]))
-	if len(fields) < 2 || strings.ContainsAny(fields[0], "ZX") {
+	if len(fields) < 2 {
+		return p, false
+	}
+	dead := strings.ContainsAny(fields[0], "ZX")
+	if dead && len(matches(dir+"/task/*")) <= 1 { // else its first thread is, and another one has its files yet
 		return p, false
 	}
 	p.pid, _ = strconv.Atoi(filepath.Base(dir))
