@@ -30,7 +30,7 @@ func (e *execution) collectEvidence() error {
 		return err
 	}
 	if err := e.group.Check(); err != nil {
-		e.report.Warnings = append(e.report.Warnings, "the limits did not hold to the end: "+err.Error())
+		e.report.Warnings = append(e.report.Warnings, "the limits did not hold to the end: "+sentence(err))
 	}
 	if err := e.readCounters(); err != nil {
 		return err

@@ -58,7 +58,7 @@ func (v verdict) hooked(key catalog.Key, failure error) verdict {
 	}
 	return verdict{
 		catalog.Error, ReasonPostProcess, exitError, "",
-		failure.Error() + "; the outputs are committed: " + repeatHook(key),
+		sentence(failure) + "; the outputs are committed: " + repeatHook(key),
 	}
 }
 

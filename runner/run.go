@@ -142,7 +142,7 @@ func (e *execution) finish(ctx context.Context) (Result, error) {
 		err = e.keepOutcome(err)
 		e.tell(e.release())
 		e.tell(e.tenure.close()) // gc finds the directory, whole, by the state file
-		return e.result(verdict{catalog.Error, ReasonCommit, exitError, v.signal, err.Error()}), err
+		return e.result(verdict{catalog.Error, ReasonCommit, exitError, v.signal, sentence(err)}), err
 	}
 	v, keep = e.postProcess(ctx, v, reason, keep)
 	v = e.export(ctx, v)
@@ -170,7 +170,7 @@ func (e *execution) conclude(ctx context.Context, reason Reason, failure error) 
 func (e *execution) verdict(reason Reason, failure error) verdict {
 	v := verdict{catalog.Error, reason, exitError, "", ""}
 	if failure != nil {
-		v.message = failure.Error()
+		v.message = sentence(failure)
 		if reason != ReasonHarvest {
 			if reason == ReasonSupervisorLost {
 				v.state = catalog.Lost
@@ -189,7 +189,7 @@ func (e *execution) verdict(reason Reason, failure error) verdict {
 		return v
 	}
 	if failure != nil {
-		e.report.Warnings = append(e.report.Warnings, "the harvest is not complete: "+failure.Error())
+		e.report.Warnings = append(e.report.Warnings, "the harvest is not complete: "+sentence(failure))
 	}
 	e.report.Warnings = append(e.report.Warnings, e.memoryWarnings(judged)...)
 	return judged
@@ -222,12 +222,12 @@ func (e *execution) export(ctx context.Context, v verdict) verdict {
 	}
 	if v.state == catalog.Complete {
 		v.state, v.reason, v.exitCode = catalog.Error, ReasonExport, exitError
-		v.message = err.Error()
+		v.message = sentence(err)
 		e.run.State, e.run.Reason, e.run.Message, e.run.ExitCode = v.state, string(v.reason), v.message, v.exitCode
 		e.tell(e.Catalog.Amend(ctx, e.run))
 		return v
 	}
-	e.report.Warnings = append(e.report.Warnings, "the export is not complete: "+err.Error())
+	e.report.Warnings = append(e.report.Warnings, "the export is not complete: "+sentence(err))
 	return v
 }
 
@@ -243,7 +243,7 @@ func (e *execution) left() string {
 func (e *execution) cleanUp(ctx context.Context, keep bool) {
 	err := errors.Join(e.clean(ctx, keep), e.release())
 	if err != nil {
-		e.report.Warnings = append(e.report.Warnings, e.left()+"; `scidex-oci gc` tries again: "+err.Error())
+		e.report.Warnings = append(e.report.Warnings, e.left()+"; `scidex-oci gc` tries again: "+sentence(err))
 		e.tell(e.tenure.close())
 		return
 	}

@@ -152,7 +152,7 @@ func Refused(a spec.Analysis, err error, version string) Result {
 	}
 	now := time.Now()
 	return Result{
-		V: resultVersion, ID: a.ID, State: state, Reason: reason, Message: err.Error(), ExitCode: code,
+		V: resultVersion, ID: a.ID, State: state, Reason: reason, Message: sentence(err), ExitCode: code,
 		CreatedAt: moment(now), FinishedAt: moment(now), Report: Report{Enforced: []Enforcement{}},
 		Outputs: []Output{}, Rejected: []Rejected{}, Audit: []AuditEvent{},
 		BootID: bootID(), ToolVersion: version, Analysis: request,

@@ -205,3 +205,6 @@ func count(n int64, one, many string) string {
 	}
 	return fmt.Sprintf("%d %s", n, many)
 }
+
+// sentence is an error for a person and for one line: errors.Join puts each of its errors on one of its own.
+func sentence(err error) string { return strings.ReplaceAll(err.Error(), "\n", "; ") }

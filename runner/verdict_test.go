@@ -1,6 +1,8 @@
 package runner
 
 import (
+	"errors"
+	"fmt"
 	"strings"
 	"syscall"
 	"testing"
@@ -155,5 +157,12 @@ func TestMissingIsQuoted(t *testing.T) {
 	v := judge(ending{exit: exited(0), missing: []string{"a, b", "\x1b[2J*"}})
 	if want := `nothing in /work matches the declared output "a, b", "\x1b[2J*"`; v.message != want {
 		t.Errorf("%s, want %s", v.message, want)
+	}
+}
+
+func TestSentenceIsOneLine(t *testing.T) {
+	err := fmt.Errorf("harvest: %w", errors.Join(errors.New("no space left"), errors.New("the log is lost")))
+	if got := sentence(err); got != "harvest: no space left; the log is lost" {
+		t.Error(got)
 	}
 }
