@@ -45,11 +45,16 @@ var sessionScope = regexp.MustCompile(`/session-[^/\n]+\.scope(/|\n|$)`)
 
 func (l logout) warnings() []string {
 	var all []string
-	if strings.Contains(l.groups, "/user@"+l.user.Uid+".service") && !l.linger() {
+	inSession := sessionScope.MatchString(l.groups)
+	killed := inSession && l.kill()
+	// A session whose processes are not killed is there, closing, for as long as they live, and keeps the user's manager
+	// (user_may_gc() in systemd's logind-user.c).
+	kept := inSession && !killed
+	if strings.Contains(l.groups, "/user@"+l.user.Uid+".service") && !kept && !l.linger() {
 		all = append(all, fmt.Sprintf("logging out for good ends this run, because systemd then ends all services of user %s; "+
 			"\"loginctl enable-linger %s\" keeps them", l.user.Username, l.user.Username))
 	}
-	if sessionScope.MatchString(l.groups) && l.kill() {
+	if killed {
 		all = append(all, "logging out ends this run, because systemd kills what the session has started (KillUserProcesses); "+
 			"start it with \"systemd-run --user --scope scidex-oci run --detach ...\"")
 	}

@@ -21,6 +21,7 @@ func TestLogoutWarnings(t *testing.T) {
 		{manager, true, true, nil},
 		{session, false, false, nil},
 		{session, false, true, []string{"systemd-run --user --scope"}},
+		{session + manager, false, false, nil},
 		{session + manager, false, true, []string{"loginctl enable-linger ada", "systemd-run --user --scope"}},
 		{strings.ReplaceAll(manager, "1000", "1001"), false, true, nil},
 		{"0::/system.slice/cron.service\n", false, true, nil},
