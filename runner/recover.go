@@ -38,7 +38,7 @@ func (c *collector) recover(ctx context.Context, run catalog.Run) (judged bool, 
 	if err := c.adopt(&left, run.ID); err != nil {
 		return true, ignore(err, blob.ErrOwned) // the launcher lives, or another gc is at it
 	}
-	defer left.ingest.Leave() // where it is closed by then, this does nothing
+	defer left.ingest.Leave()       // where it is closed by then, this does nothing
 	t, err := take(c.Root, run.Key) // a command that tidies may have the lock for a moment, and leaves the rest to gc
 	if err != nil {
 		return true, ignore(err, errAlive)
