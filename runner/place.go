@@ -64,7 +64,14 @@ func hold(root string, key catalog.Key) (*tenure, error) {
 		return nil, err
 	}
 	t.file = f
-	named, err := t.lock()
+	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
+		if errors.Is(err, unix.EWOULDBLOCK) {
+			err = errAlive
+		}
+		return nil, errors.Join(err, f.Close())
+	}
+	// Whoever had the lock before may have removed the file: a lock on a file without a name holds nothing.
+	named, err := sameFile(f, t.path)
 	if err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
@@ -75,19 +82,6 @@ func hold(root string, key catalog.Key) (*tenure, error) {
 		return hold(root, key)
 	}
 	return t, nil
-}
-
-// lock locks the open file, or returns errAlive. Whoever had the lock before may have removed the file: a lock on a file
-// without a name holds nothing.
-func (t *tenure) lock() (named bool, err error) {
-	err = unix.Flock(int(t.file.Fd()), unix.LOCK_EX|unix.LOCK_NB)
-	if errors.Is(err, unix.EWOULDBLOCK) {
-		return false, errAlive
-	}
-	if err != nil {
-		return false, err
-	}
-	return sameFile(t.file, t.path)
 }
 
 func sameFile(f *os.File, path string) (bool, error) {

@@ -84,22 +84,29 @@ func stateFiles(root string) (keys []catalog.Key, err error) {
 
 // holdDead locks the state file of a run that is dead; it returns nil for any other. An empty file is passed over without
 // trying its lock: it is most likely of a run that begins, and has nothing to remove. So is one of another user.
-func holdDead(root string, key catalog.Key) (_ *tenure, err error) {
-	t := &tenure{path: statePath(root, key)}
-	t.file, err = os.OpenFile(t.path, os.O_RDWR|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
+func holdDead(root string, key catalog.Key) (*tenure, error) {
+	path := statePath(root, key)
+	// As plain calls, of which there are four for each live run.
+	fd, err := unix.Open(path, unix.O_RDWR|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 	if err != nil {
-		return nil, ignore(ignore(err, fs.ErrNotExist), fs.ErrPermission)
+		return nil, ignore(ignore(&fs.PathError{Op: "open", Path: path, Err: err}, fs.ErrNotExist), fs.ErrPermission)
 	}
 	var st unix.Stat_t
-	err = unix.Fstat(int(t.file.Fd()), &st)
-	if err == nil && st.Size > 0 && int(st.Uid) == os.Geteuid() {
-		named, err := t.lock()
-		if named && err == nil {
-			return t, nil
-		}
-		return nil, errors.Join(ignore(err, errAlive), t.close())
+	err = unix.Fstat(fd, &st)
+	if err == nil && (st.Size == 0 || int(st.Uid) != os.Geteuid()) {
+		return nil, unix.Close(fd)
 	}
-	return nil, errors.Join(err, t.close())
+	if err == nil {
+		err = unix.Flock(fd, unix.LOCK_EX|unix.LOCK_NB)
+	}
+	if err != nil {
+		return nil, errors.Join(ignore(err, unix.EWOULDBLOCK), unix.Close(fd))
+	}
+	t := &tenure{path: path, file: os.NewFile(uintptr(fd), path)}
+	if named, err := sameFile(t.file, path); err != nil || !named {
+		return nil, errors.Join(err, t.close()) // its launcher has ended it meanwhile
+	}
+	return t, nil
 }
 
 // run sees to one dead run, whose lock it gives back.
