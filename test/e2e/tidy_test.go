@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"bytes"
 	"maps"
 	"os"
 	"path/filepath"
@@ -213,6 +214,92 @@ func TestTidyLeavesTheHarvest(t *testing.T) {
 		t.Errorf("before %q, after %q", before, after)
 	}
 	h.expectRecovered(id, want)
+}
+
+// TestTidyKeepsTheOnlyCopy: where nobody can harvest it any more, what an ended analysis wrote is kept and named.
+func TestTidyKeepsTheOnlyCopy(t *testing.T) {
+	h := newHouse(t)
+	h = h.emptied()
+	id := h.beforeTheCommit("0")
+	h.cutAftermath(id, func(whole int64) int64 { return whole - 1 })
+	dir := "/tmp/scidex-analysis-" + id
+	out := h.good("run", "--quiet", "--id", h.fresh(), "--", "true")
+	if out.stdout != "" || strings.Count(out.stderr, "\n") != 1 || !strings.Contains(out.stderr, dir) {
+		t.Errorf("run said %q and %q", out.stdout, out.stderr)
+	}
+	r := h.show(id)
+	r.expect(t, "lost", "supervisor_lost", 125)
+	if r.Kept != dir || readFile(t, dir+"/two") != "names" {
+		t.Errorf("kept %q", r.Kept)
+	}
+	ofTheirOwn(t, dir+"/d1")
+	if left := h.possessions(id); !slices.Equal(left, []string{dir}) {
+		t.Errorf("left are %q, want %s alone", left, dir)
+	}
+	h.good("rm", id)
+	if left := h.possessions(id); len(left) > 0 {
+		t.Errorf("left behind: %q", left)
+	}
+}
+
+// TestTidyGivesUp: a catalog that lets nobody write holds up no command that does not write to it itself.
+func TestTidyGivesUp(t *testing.T) {
+	h := newHouse(t)
+	done := h.fresh()
+	h.start("--id", done, "--", "true").expect(t, "complete", "exit", 0)
+	dead := h.killed()
+	release := h.lockCatalog()
+	out := h.do("stop", done)
+	if out.code != 125 || !strings.Contains(out.stderr, "has ended already") || !strings.Contains(out.stderr, "not done within") {
+		t.Errorf("stop said %d, %q", out.code, out.stderr)
+	}
+	release()
+	h.show(dead).expect(t, "running", "", 0)
+	h.good("pin", done)
+	h.expectTidied(dead)
+}
+
+// TestTidyGivesUpOnItsSupervisor stops (SIGSTOP) the supervisor that is to remove a directory for a user: the command
+// ends all the same, and the supervisor with it.
+func TestTidyGivesUpOnItsSupervisor(t *testing.T) {
+	if theHost.root {
+		t.Log("not covered here: root removes by itself; the tests as a user do")
+		return
+	}
+	h := newHouse(t)
+	done := h.fresh()
+	h.start("--id", done, "--", "true").expect(t, "complete", "exit", 0)
+	for range 20 {
+		dead := h.killed()
+		pin := h.begin("pin", done)
+		held := pin.holdSupervisor()
+		out := pin.end()
+		if out.code != 0 {
+			t.Errorf("pin: %+v", out)
+		}
+		if h.show(dead).State == "running" && strings.Contains(out.stderr, "not done within") {
+			h.good("pin", done)
+			h.expectTidied(dead)
+			return
+		}
+		t.Logf("held up %q, and too late or too early: %q", held, out.stderr)
+	}
+	t.Error("no supervisor could be held up")
+}
+
+// holdSupervisor stops the supervisor of a command as soon as it has one.
+func (b *begun) holdSupervisor() (held []string) {
+	for len(held) == 0 {
+		select {
+		case <-b.done:
+			return nil
+		default:
+		}
+		held = processes(func(p process) bool {
+			return p.parent == b.cmd.Process.Pid && bytes.HasPrefix(p.command, []byte("scidex-oci: supervisor")) && syscall.Kill(p.pid, syscall.SIGSTOP) == nil
+		})
+	}
+	return held
 }
 
 // TestTidyTellsOfTheHook: what was killed in its hook is committed and cleaned, and its hook is owed.
