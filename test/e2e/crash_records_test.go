@@ -75,7 +75,7 @@ func TestDamagedRecords(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := newHouse(t)
-			dead := h.killedAtOnce(2)
+			dead := h.killedAtOnce(2, endless)
 			whole, exchanged := dead[0], dead[1]
 			records := h.setAside(exchanged)
 			for _, id := range []string{whole, exchanged} {

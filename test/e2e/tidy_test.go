@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"bytes"
+	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
@@ -266,34 +267,60 @@ func TestTidyGivesUpOnItsSupervisor(t *testing.T) {
 		t.Log("not covered here: root removes by itself; the tests as a user do")
 		return
 	}
-	h := newHouse(t)
-	done := h.fresh()
-	h.start("--id", done, "--", "true").expect(t, "complete", "exit", 0)
-	for range 20 {
-		dead := h.killed()
-		pin := h.begin("pin", done)
-		held := pin.holdSupervisor()
-		out := pin.end()
-		if out.code != 0 {
-			t.Errorf("pin: %+v", out)
-		}
-		if h.show(dead).State == "running" && strings.Contains(out.stderr, "not done within") {
-			h.good("pin", done)
-			h.expectTidied(dead)
-			return
-		}
-		t.Logf("held up %q, and too late or too early: %q", held, out.stderr)
+	for name, begun := range map[string]func(files int) bool{
+		"at its start": func(int) bool { return true },
+		"at its work":  func(files int) bool { return files < manyFiles },
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := newHouse(t)
+			done := h.fresh()
+			h.start("--id", done, "--", "true").expect(t, "complete", "exit", 0)
+			for range 20 {
+				if h.heldUp(done, begun) {
+					return
+				}
+			}
+			t.Error("no supervisor could be held up")
+		})
 	}
-	t.Error("no supervisor could be held up")
 }
 
-// holdSupervisor stops the supervisor of a command as soon as it has one.
-func (b *begun) holdSupervisor() (held []string) {
+// manyFiles are enough to be met while they are removed.
+const manyFiles = 3000
+
+// heldUp has pin tidy, with a supervisor that does not go on when so many files are left, and reports whether that was
+// in time.
+func (h *house) heldUp(done string, begun func(files int) bool) bool {
+	h.t.Helper()
+	dead := h.killedDoing(fmt.Sprintf("chmod 755 .; seq %d | xargs touch; %s", manyFiles, endless))
+	pin := h.begin("pin", done)
+	held := pin.holdSupervisor(func() bool {
+		entries, err := os.ReadDir("/tmp/scidex-analysis-" + dead + "/work")
+		return err == nil && begun(len(entries))
+	})
+	out := pin.end()
+	if out.code != 0 {
+		h.t.Errorf("pin: %+v", out)
+	}
+	if h.show(dead).State != "running" || !strings.Contains(out.stderr, "not done within") {
+		h.t.Logf("held up %q, and too late or too early: %q", held, out.stderr)
+		return false
+	}
+	h.good("pin", done)
+	h.expectTidied(dead)
+	return true
+}
+
+// holdSupervisor stops the supervisor of a command as soon as it has one that has begun.
+func (b *begun) holdSupervisor(begun func() bool) (held []string) {
 	for len(held) == 0 {
 		select {
 		case <-b.done:
 			return nil
 		default:
+		}
+		if !begun() {
+			continue
 		}
 		held = processes(func(p process) bool {
 			return p.parent == b.cmd.Process.Pid && bytes.HasPrefix(p.command, []byte("scidex-oci: supervisor")) && syscall.Kill(p.pid, syscall.SIGSTOP) == nil
@@ -332,7 +359,7 @@ func TestTidyTellsOfTheHook(t *testing.T) {
 // TestTidyAtOnce: of many commands that meet dead runs at once none fails, and nothing is left.
 func TestTidyAtOnce(t *testing.T) {
 	h := newHouse(t)
-	dead := h.killedAtOnce(4)
+	dead := h.killedAtOnce(4, endless)
 	var launches []*launch
 	for range 6 {
 		launches = append(launches, h.launch(h.fresh(), "--", "sh", "-c", "echo hi >o"))
