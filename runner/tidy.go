@@ -21,6 +21,7 @@ const tidyTime = 5 * time.Second
 // tidying is one Tidy. Its collector is made for the first dead run.
 type tidying struct {
 	*Runner
+	uid       int
 	collector *collector
 	host      string
 }
@@ -34,7 +35,7 @@ type tidying struct {
 func (r *Runner) Tidy(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, tidyTime)
 	defer cancel()
-	y := &tidying{Runner: r}
+	y := &tidying{Runner: r, uid: os.Geteuid()}
 	defer y.close(ctx)
 	names, err := stateFiles(r.Root)
 	if err != nil {
@@ -56,7 +57,7 @@ func (r *Runner) Tidy(ctx context.Context) {
 
 // look sees to a run if it is dead.
 func (y *tidying) look(ctx context.Context, key catalog.Key) error {
-	t, err := holdDead(y.Root, key)
+	t, err := holdDead(y.Root, key, y.uid)
 	if err != nil || t == nil {
 		return err
 	}
@@ -84,7 +85,7 @@ func stateFiles(root string) (keys []catalog.Key, err error) {
 
 // holdDead locks the state file of a run that is dead; it returns nil for any other. An empty file is passed over without
 // trying its lock: it is most likely of a run that begins, and has nothing to remove. So is one of another user.
-func holdDead(root string, key catalog.Key) (*tenure, error) {
+func holdDead(root string, key catalog.Key, uid int) (*tenure, error) {
 	path := statePath(root, key)
 	// As plain calls, of which there are four for each live run.
 	fd, err := unix.Open(path, unix.O_RDWR|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
@@ -93,7 +94,7 @@ func holdDead(root string, key catalog.Key) (*tenure, error) {
 	}
 	var st unix.Stat_t
 	err = unix.Fstat(fd, &st)
-	if err == nil && (st.Size == 0 || int(st.Uid) != os.Geteuid()) {
+	if err == nil && (st.Size == 0 || int(st.Uid) != uid) {
 		return nil, unix.Close(fd)
 	}
 	if err == nil {

@@ -75,7 +75,7 @@ func TestHoldDead(t *testing.T) {
 				t.Fatal(err)
 			}
 			before, _ := os.Lstat(statePath(root, key))
-			held, err := holdDead(root, key)
+			held, err := holdDead(root, key, os.Geteuid())
 			if held == nil == tt.dead || err != nil && name != "a symbolic link" {
 				t.Fatalf("%v, %v", held, err)
 			}
@@ -85,7 +85,7 @@ func TestHoldDead(t *testing.T) {
 			if held == nil {
 				return
 			}
-			if other, err := holdDead(root, key); other != nil || err != nil {
+			if other, err := holdDead(root, key, os.Geteuid()); other != nil || err != nil {
 				t.Errorf("a second one gets %v, %v", other, err)
 			}
 			if err := held.end(); err != nil {
