@@ -122,18 +122,32 @@ func readAftermath(state string) (a aftermath, staged []outputs.Entry, err error
 
 // resumable reports whether an ingest directory is that of a run that recovery is to see first: one that has not ended.
 func (c *collector) resumable(ctx context.Context, ingest string) bool {
-	cut := strings.LastIndexByte(ingest, '-') // <id>-<random>
-	if cut < 0 {
+	id, ok := idOfIngest(ingest)
+	if !ok {
 		return false
 	}
-	found, _ := filepath.Glob(filepath.Join(globEscape(c.Root), "runs", globEscape(ingest[:cut])+"@*.aftermath")) // the pattern is good
+	found, _ := filepath.Glob(filepath.Join(globEscape(c.Root), "runs", globEscape(id)+"@*.aftermath")) // the pattern is good
 	for _, path := range found {
 		var a aftermath
-		if peekRecord(path, &a) == nil && a.Ingest == ingest && a.BootID == bootID() {
+		content, err := openRecord(path, &a)
+		if err != nil {
+			continue // a damaged one is of no use
+		}
+		_ = content.close() // it was only read
+		if a.Ingest == ingest && a.BootID == bootID() {
 			return !c.ended(ctx, strings.TrimSuffix(filepath.Base(path), ".aftermath"))
 		}
 	}
 	return false
+}
+
+// idOfIngest reads the name of an ingest directory: <id>-<random>.
+func idOfIngest(name string) (id string, ok bool) {
+	cut := strings.LastIndexByte(name, '-')
+	if cut < 0 {
+		return "", false
+	}
+	return name[:cut], true
 }
 
 // ended reports whether a run has ended for certain.

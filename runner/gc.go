@@ -85,7 +85,7 @@ func (r *Runner) GC(ctx context.Context, dryRun bool, retention Retention) (GCRe
 		}
 		return judged
 	})
-	c.sweepIngests(ctx) // first, so that a directory that is kept shares no file with them
+	c.sweepIngests(func(name string) bool { return c.resumable(ctx, name) }) // first, so that a directory that is kept shares no file with them
 	for _, run := range runs {
 		c.known[placeOf(run).Dir] = true
 		if err := c.reap(ctx, run); err != nil {
@@ -118,23 +118,29 @@ func (r *Runner) newCollector(ctx context.Context) (*collector, error) {
 	return &collector{Runner: r, catalogID: catalogID, account: account, known: map[string]bool{}, expired: map[catalog.Key]bool{}}, nil
 }
 
-// sweepIngests removes the ingest directories of dead launchers.
-func (c *collector) sweepIngests(ctx context.Context) {
+// sweepIngests removes the ingest directories of dead launchers, but for those that spare names.
+func (c *collector) sweepIngests(spare func(name string) bool) {
 	act := c.Blobs.CleanIngests
 	if c.dry {
 		act = c.Blobs.DeadIngests
 	}
-	removed, err := act(func(name string) bool { return c.resumable(ctx, name) })
+	removed, err := act(spare)
 	c.report.Removed = append(c.report.Removed, removed...)
 	if err != nil {
 		c.report.Errors = append(c.report.Errors, err)
 	}
 }
 
+// elsewhere reports whether a run is of another root, whose lock says whether it is alive.
+func (c *collector) elsewhere(run catalog.Run) bool {
+	recorded := placeOf(run).State
+	return recorded != "" && recorded != statePath(c.Root, run.Key)
+}
+
 // reap ends the record of a run whose launcher is dead and removes what it left.
 func (c *collector) reap(ctx context.Context, run catalog.Run) error {
-	if recorded := placeOf(run).State; recorded != "" && recorded != statePath(c.Root, run.Key) {
-		return nil // of another root, whose lock says whether it is alive
+	if c.elsewhere(run) {
+		return nil
 	}
 	t, err := hold(c.Root, run.Key)
 	if errors.Is(err, errAlive) {
@@ -147,6 +153,11 @@ func (c *collector) reap(ctx context.Context, run catalog.Run) error {
 	if run, err = c.Catalog.Get(ctx, run.Key); err != nil || run.State.Final() {
 		return errors.Join(err, t.leave())
 	}
+	return c.reapHeld(ctx, t, run)
+}
+
+// reapHeld is reap with the lock of the run, which it gives back.
+func (c *collector) reapHeld(ctx context.Context, t *tenure, run catalog.Run) (err error) {
 	place := t.read(placeOf(run))
 	c.known[place.Dir] = true
 	if c.waits(run.Key) {

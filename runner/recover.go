@@ -30,21 +30,16 @@ type remains struct {
 // recover harvests and commits a run whose launcher was killed after the analysis had ended. It reports false, and
 // does nothing, where it cannot be known that the working directory is whole: then reap judges.
 func (c *collector) recover(ctx context.Context, run catalog.Run) (judged bool, err error) {
-	state := statePath(c.Root, run.Key)
-	if placeOf(run).State != state || c.waits(run.Key) {
-		return false, nil
-	}
-	var left remains
-	left.aftermath, left.staged, err = readAftermath(state)
-	if err != nil || left.BootID == "" || left.BootID != bootID() {
-		return false, ignore(ignore(err, fs.ErrNotExist), errDamaged)
+	left, whole, err := c.remainsOf(run)
+	if !whole {
+		return false, err
 	}
 	// Its lock first: another gc removes the directory once the run is committed.
 	if err := c.adopt(&left, run.ID); err != nil {
 		return true, ignore(err, blob.ErrOwned) // the launcher lives, or another gc is at it
 	}
-	defer left.ingest.Leave() // where it is closed by then, this does nothing
-	t, err := hold(c.Root, run.Key)
+	defer left.ingest.Leave()       // where it is closed by then, this does nothing
+	t, err := take(c.Root, run.Key) // a command that tidies may have the lock for a moment, and leaves the rest to gc
 	if err != nil {
 		return true, ignore(err, errAlive)
 	}
@@ -52,6 +47,20 @@ func (c *collector) recover(ctx context.Context, run catalog.Run) (judged bool, 
 		return true, errors.Join(err, t.leave())
 	}
 	return c.recoverHeld(ctx, t, run, left)
+}
+
+// remainsOf reads what was noted at the end of a run's analysis. It is not whole where there is none, or where nobody knows
+// whether the working directory is.
+func (c *collector) remainsOf(run catalog.Run) (left remains, whole bool, err error) {
+	state := statePath(c.Root, run.Key)
+	if placeOf(run).State != state || c.waits(run.Key) {
+		return left, false, nil
+	}
+	left.aftermath, left.staged, err = readAftermath(state)
+	if err != nil || left.BootID == "" || left.BootID != bootID() {
+		return left, false, ignore(ignore(err, fs.ErrNotExist), errDamaged)
+	}
+	return left, true, nil
 }
 
 // recoverHeld is recover with the locks of the run and of its ingest directory.

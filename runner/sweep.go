@@ -162,10 +162,16 @@ func (c *collector) emptyThroughSupervisor(ctx context.Context, dir *os.File) er
 
 // launch returns the collector's supervisor, started when it is first needed.
 func (c *collector) launch(ctx context.Context) (_ *sandbox.Supervisor, err error) {
-	if c.supervisor == nil {
-		c.supervisor, err = sandbox.Launch(ctx, c.account)
+	if c.supervisor != nil {
+		return c.supervisor, nil
 	}
-	return c.supervisor, err
+	supervisor, err := sandbox.Launch(ctx, c.account)
+	if err != nil {
+		return nil, err
+	}
+	context.AfterFunc(ctx, func() { _ = supervisor.Close() }) // nobody waits for it any longer
+	c.supervisor = supervisor
+	return supervisor, nil
 }
 
 func (c *collector) close() {

@@ -46,6 +46,14 @@ func (p *program) visit(c *cli.Context, command func(h *house, from layers) erro
 	})
 }
 
+// change is visit for a command that writes to the catalog: before it, what killed runs of this root left is removed.
+func (p *program) change(c *cli.Context, command func(h *house, from layers) error) error {
+	return p.visit(c, func(h *house, from layers) error {
+		h.runner.Tidy(c.Context)
+		return command(h, from)
+	})
+}
+
 // enter is visit for a command that sees to what waits itself.
 func (p *program) enter(c *cli.Context, command func(h *house, from layers) error) error {
 	from, err := p.layers(c)

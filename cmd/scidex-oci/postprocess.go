@@ -48,7 +48,7 @@ has written for these two before. Exit code 0 where it has succeeded, else 125.`
 			if err != nil {
 				return err
 			}
-			return p.visit(c, func(h *house, from layers) error { return runPostProcess(c.Context, p, h, from, given[0]) })
+			return p.change(c, func(h *house, from layers) error { return runPostProcess(c.Context, p, h, from, given[0]) })
 		},
 	}
 }

@@ -143,6 +143,7 @@ func (s *session) open(ctx context.Context) (err error) {
 	if s.house == nil {
 		if s.house, err = s.program.open(ctx, s.clerk.layers, s.screen); err == nil {
 			s.house.runner.CommitOutcomes(ctx)
+			s.house.runner.Tidy(ctx) // before the run: its id may be that of a dead one
 		}
 	}
 	return err

@@ -26,7 +26,10 @@ anything is stopped. A run is stopped by its owner, on its host and with the --r
 			if err != nil {
 				return err
 			}
-			return p.visit(c, func(h *house, from layers) error { return runStop(c.Context, p, h, from, given) })
+			return p.visit(c, func(h *house, from layers) error {
+				defer h.runner.Tidy(c.Context) // after it: whoever stops a run is in a hurry
+				return runStop(c.Context, p, h, from, given)
+			})
 		},
 	}
 }

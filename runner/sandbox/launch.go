@@ -165,6 +165,7 @@ func (s *Supervisor) prepare(ctx context.Context) error {
 	if err := s.conn.sock.SetReadDeadline(time.Now().Add(readyWait)); err != nil {
 		return err
 	}
+	defer context.AfterFunc(ctx, func() { _ = s.conn.sock.SetReadDeadline(time.Now()) })()
 	if _, err := s.expect(msgReady); err != nil {
 		return err
 	}

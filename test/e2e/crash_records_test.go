@@ -75,7 +75,8 @@ func TestDamagedRecords(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := newHouse(t)
-			whole, exchanged := h.killed(), h.killed()
+			dead := h.killedAtOnce(2, endless)
+			whole, exchanged := dead[0], dead[1]
 			records := h.setAside(exchanged)
 			for _, id := range []string{whole, exchanged} {
 				if err := damage(h.recordPath(id)); err != nil {

@@ -214,7 +214,17 @@ func TestKilledAtTheStart(t *testing.T) {
 // TestKilledAndNothingNoted kills the launcher when the analysis has ended and the catalog cannot be written, and
 // takes what it had noted for recovery, as a power cut would: what the analysis wrote is kept.
 func TestKilledAndNothingNoted(t *testing.T) {
-	h := newHouse(t)
+	for name, size := range map[string]func(whole int64) int64{
+		"a part":             func(int64) int64 { return 100 },
+		"all but its digest": func(whole int64) int64 { return whole - 1 },
+	} {
+		t.Run(name, func(t *testing.T) { newHouse(t).keepsWhatNobodyNoted(size) })
+	}
+}
+
+func (h *house) keepsWhatNobodyNoted(size func(whole int64) int64) {
+	h.t.Helper()
+	t := h.t
 	id, end := h.fresh(), h.flag()
 	l := h.launch(id, "--input", end.input(), "--", "sh", "-c", "echo precious >result; echo ready; "+awaited)
 	l.await("ready")
@@ -226,9 +236,7 @@ func TestKilledAndNothingNoted(t *testing.T) {
 	<-l.ended
 	release()
 	expectGone(t, all, id)
-	if err := os.Truncate(filepath.Join(h.root, "runs", id+"@1.aftermath"), 100); err != nil {
-		t.Fatal(err)
-	}
+	h.cutAftermath(id, size)
 	dir := "/tmp/scidex-analysis-" + id
 	c := h.gc()
 	if !slices.Equal(c.Kept, []string{dir}) {
@@ -252,6 +260,19 @@ func TestKilledAndNothingNoted(t *testing.T) {
 	h.good("rm", id+"@1")
 	if left := leftovers(id, h.root); len(left) > 0 {
 		t.Errorf("after rm: %v", left)
+	}
+}
+
+// cutAftermath leaves so much of what the launcher has noted for recovery.
+func (h *house) cutAftermath(id string, size func(whole int64) int64) {
+	h.t.Helper()
+	path := filepath.Join(h.root, "runs", id+"@1.aftermath")
+	info, err := os.Stat(path)
+	if err == nil {
+		err = os.Truncate(path, size(info.Size()))
+	}
+	if err != nil {
+		h.t.Fatal(err)
 	}
 }
 

@@ -293,9 +293,12 @@ func TestDetachedKilled(t *testing.T) {
 	if out := h.good("ls").stdout; !strings.Contains(out, "running (dead)") {
 		t.Errorf("ls: %s", out)
 	}
-	h.bad([]string{"stop", id}, id+"@1", "was killed", "scidex-oci gc")
 	expectGone(t, all, id)
-	h.expectLost(id)
+	h.bad([]string{"stop", id}, id+"@1", "was killed", "scidex-oci gc")
+	h.expectTidied(id) // by stop
+	if c := h.gc(); len(c.Lost)+len(c.Removed) > 0 {
+		t.Errorf("gc found %+v", c)
+	}
 	h.bad([]string{"stop", id}, "has ended already", "lost")
 }
 

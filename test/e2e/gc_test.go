@@ -14,15 +14,33 @@ import (
 // killed leaves a run whose launcher was killed while it ran.
 func (h *house) killed() string {
 	h.t.Helper()
-	id := h.fresh()
-	l := h.launch(id, "--", "sh", "-c", endless, id+"-marker")
-	l.await("ready")
-	until(h.t, patience, "the row names the directory", func() bool { return h.placed(id) })
-	all := l.family()
-	l.signal(syscall.SIGKILL)
-	<-l.ended
-	expectGone(h.t, all, id)
-	return id
+	return h.killedDoing(endless)
+}
+
+// killedDoing is killed with a script that says when it is ready.
+func (h *house) killedDoing(script string) string {
+	h.t.Helper()
+	return h.killedAtOnce(1, script)[0]
+}
+
+// killedAtOnce leaves several: the start of one would remove what another has left.
+func (h *house) killedAtOnce(n int, script string) (ids []string) {
+	h.t.Helper()
+	var launches []*launch
+	for range n {
+		id := h.fresh()
+		l := h.launch(id, "--", "sh", "-c", script, id+"-marker")
+		l.await("ready")
+		until(h.t, patience, "the row names the directory", func() bool { return h.placed(id) })
+		launches, ids = append(launches, l), append(ids, id)
+	}
+	for _, l := range launches {
+		all := l.family()
+		l.signal(syscall.SIGKILL)
+		<-l.ended
+		expectGone(h.t, all, l.id)
+	}
+	return ids
 }
 
 // placed reports whether the row of a run has the inode of its directory.

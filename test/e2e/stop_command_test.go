@@ -96,18 +96,16 @@ func TestStopHitsNobodyElse(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer lock.Close()
-	for _, held := range []bool{false, true} {
-		if held {
-			if err := unix.Flock(int(lock.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
-				t.Fatal(err)
-			}
-		}
-		h.bad([]string{"stop", id}, "was killed")
-	}
-	if err := lock.Close(); err != nil { // and gc is told of the same process
+	if err := unix.Flock(int(lock.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
 		t.Fatal(err)
 	}
-	h.expectLost(id)
+	h.bad([]string{"stop", id}, "was killed")
+	h.show(id).expect(t, "running", "", 0)
+	if err := lock.Close(); err != nil {
+		t.Fatal(err)
+	}
+	h.bad([]string{"stop", id}, "was killed")
+	h.expectTidied(id) // by stop, which was told of the same process
 	select {
 	case <-ended:
 		t.Fatalf("the innocent process ended: %v", innocent.ProcessState)
