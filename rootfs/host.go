@@ -80,6 +80,17 @@ func addUsrDirs(tree *Tree, root string) error {
 	return nil
 }
 
+// HostShows reports whether the root filesystem of the host has a path of it, absolute and clean, at the same
+// place: among its programs, or as one of the alternatives that lead to them.
+func HostShows(path string) bool {
+	for _, name := range append([]string{"usr", "etc/alternatives"}, usrDirs[:]...) {
+		if strings.HasPrefix(path+"/", "/"+name+"/") {
+			return true
+		}
+	}
+	return false
+}
+
 func leadsIntoUsr(target string) bool {
 	return strings.HasPrefix(path.Join("/", target), "/usr/")
 }

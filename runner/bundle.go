@@ -124,6 +124,7 @@ func (p *plan) forCaller(place *spec.Placement) error {
 	place.UIDMappings, place.GIDMappings = uids, gids
 	tree, err := rootfs.Host("/", place.UID)
 	p.tree = tree
+	p.linkRuntime()
 	return err
 }
 

@@ -115,6 +115,9 @@ func (p *plan) placement(init string) spec.Placement {
 		HasData: p.inputs.hasData, HasDocs: p.inputs.hasDocs,
 		NoFile: noFile(), Audit: p.audit,
 	}
+	if r := p.inputs.runtime; r != nil {
+		place.Runtime, place.RuntimeVariable = r.dir, r.variable
+	}
 	for _, b := range p.tree.Binds {
 		place.Binds = append(place.Binds, spec.Bind{Source: b.Source, Destination: b.Destination})
 	}

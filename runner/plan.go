@@ -226,6 +226,7 @@ func (p *plan) resolveCommand() (err error) {
 	if p.tree, err = rootfs.Host("/", p.uid()); err != nil {
 		return err
 	}
+	p.linkRuntime()
 	p.command = p.analysis.Command
 	if p.inputs.script == nil {
 		return nil

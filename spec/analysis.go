@@ -46,6 +46,9 @@ type Analysis struct {
 
 	// Rootfs names the root filesystem; "host" is the only one so far.
 	Rootfs string `json:"rootfs,omitempty"`
+	// Runtime is a directory whose bin comes first in PATH, bound read-only at its own path: a conda
+	// environment, a venv or such. A manifest may have the name of one in the config file; "none" is none.
+	Runtime string `json:"runtime,omitempty"`
 	// IDs is "range" (ids of the run's own) or "self" (the caller's id).
 	IDs string `json:"ids,omitempty"`
 

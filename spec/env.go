@@ -22,6 +22,7 @@ var reservedEnv = [...]string{"SCIDEX_ANALYSIS_ID", "SCIDEX_DATA_DIR", "SCIDEX_D
 func withEnv(a Analysis, place Placement, s *specs.Spec) error {
 	env := baseEnv()
 	maps.Copy(env, threadEnv(a.CPUs))
+	runtimeEnv(env, place)
 	maps.Copy(env, a.Env)
 	for _, name := range a.Secrets {
 		value, ok := place.Secrets[name]

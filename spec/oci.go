@@ -40,6 +40,10 @@ type Placement struct {
 	// HasData and HasDocs say that something is bound at /data and /docs.
 	HasData, HasDocs bool
 
+	// Runtime is the directory whose bin comes first in PATH, as it is inside; empty: none. RuntimeVariable
+	// is the variable that holds it, VIRTUAL_ENV or CONDA_PREFIX; empty: no such variable.
+	Runtime, RuntimeVariable string
+
 	// NoFile is RLIMIT_NOFILE, soft and hard; 0 means 65536. It must not be above the caller's own
 	// hard limit, which nobody in a user namespace can raise.
 	NoFile uint64

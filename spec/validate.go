@@ -81,7 +81,7 @@ func checkWords(a Analysis) error {
 
 func checkPaths(a Analysis) error {
 	for _, p := range []struct{ field, path string }{
-		{"script", a.Script}, {"data", a.Data}, {"docs", a.Docs}, {"project", a.Project}, {"stage", a.Stage}, {"export", a.Export},
+		{"script", a.Script}, {"data", a.Data}, {"docs", a.Docs}, {"project", a.Project}, {"stage", a.Stage}, {"export", a.Export}, {"runtime", a.Runtime},
 	} {
 		if err := checkText(p.field, p.path); err != nil {
 			return err
