@@ -82,6 +82,8 @@ func (k clerk) analysis(ctx context.Context, find finder) (spec.Analysis, error)
 		}
 	}
 	a, err = k.command(a)
+	problem = cmp.Or(problem, err)
+	a.Runtime, err = k.layers.runtime(a.Runtime)
 	return a, cmp.Or(problem, err, k.missingSecret(a))
 }
 
@@ -181,6 +183,7 @@ func merge(base, over spec.Analysis) spec.Analysis {
 		{&a.Stage, &over.Stage},
 		{&a.Export, &over.Export},
 		{&a.Rootfs, &over.Rootfs},
+		{&a.Runtime, &over.Runtime},
 		{&a.IDs, &over.IDs},
 		{&a.WorkStorage, &over.WorkStorage},
 		{&a.Limits, &over.Limits},

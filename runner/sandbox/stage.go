@@ -61,11 +61,15 @@ func stage(job *Job, files []*os.File) (walls Walls, err error) {
 	if err := populate(root, job, files); err != nil {
 		return walls, err
 	}
-	if walls, err = bindAll(root, job, files); err != nil {
+	stages := stagesOf(job)
+	if err := makeStages(job, stages); err != nil {
+		return walls, err
+	}
+	if walls, err = bindAll(root, job, stages, files); err != nil {
 		return walls, err
 	}
 	job.Spec.Root.Path = root
-	job.Spec.Mounts = ownMounts(job.Spec.Mounts)
+	job.Spec.Mounts = ownMounts(job.Spec.Mounts, stages)
 	return walls, nil
 }
 
@@ -73,7 +77,7 @@ func rootOf(job *Job) string { return filepath.Join(stageDir, "run-"+job.ID) }
 
 // unstage drops the root filesystem of a container that has ended with all that is bound into it.
 func unstage(job *Job) error {
-	if err := unmount(rootOf(job)); err != nil {
+	if err := errors.Join(dropStages(job, stagesOf(job)), unmount(rootOf(job))); err != nil {
 		return err
 	}
 	return os.Remove(rootOf(job))
@@ -97,11 +101,15 @@ func populate(root string, job *Job, files []*os.File) error {
 	return nil
 }
 
-// ownMounts keeps the mounts that have no source on the host, and the init.
-func ownMounts(mounts []specs.Mount) []specs.Mount {
+// ownMounts keeps the mounts that have no source on the host, those that lie in one of them, and the init.
+func ownMounts(mounts []specs.Mount, stages map[string]string) []specs.Mount {
 	var own []specs.Mount
 	for _, m := range mounts {
-		if m.Type != "bind" || m.Source == InitPath {
+		stage, staged := stages[m.Destination]
+		if staged {
+			m.Source = stage
+		}
+		if m.Type != "bind" || m.Source == InitPath || staged {
 			own = append(own, m)
 		}
 	}

@@ -91,7 +91,7 @@ func (w *worker) create(ctx context.Context, m message) error {
 		return err
 	}
 	defer discard(streams.child())
-	w.container, err = container.Create(container.Config{
+	w.container, err = createContainer(w.job, container.Config{
 		ID: w.job.ID, StateDir: stateDir, Spec: w.job.Spec, Audit: w.job.Audit,
 		Stdin: streams.null, Stdout: streams.stdout[1], Stderr: streams.stderr[1],
 	})
