@@ -107,7 +107,7 @@ var onCommandLine = map[string]refusal{
 	"empty command":      {args: flags("--", ""), words: flags("empty")},
 	"unknown flag":       {args: flags("--memroy", "1GiB", "--", "true"), words: flags(`"--memroy"`, `did you mean "--memory"?`)},
 	"unknown flag =":     {args: flags("--tiemout=5s", "--", "true"), words: flags(`"--tiemout"`, `did you mean "--timeout"?`)},
-	"flag of later":      {args: flags("--runtime", "science", "--", "true"), words: flags(`unknown flag "--runtime"`)},
+	"runtime unknown":    {args: flags("--runtime", "science", "--", "true"), words: flags(`"science"`, "no config file names runtimes", "./science")},
 	"flag without value": {args: flags("--memory"), words: flags("--memory", "needs a value")},
 	"file missing":       {args: flags("-f", "nowhere.yaml"), words: flags("manifest", "nowhere.yaml", "no such file")},
 	"file twice":         {args: flags("-f", "nowhere.yaml", "--again", "$ID"), words: flags("--file", "--again")},

@@ -179,6 +179,7 @@ type request struct {
 	Outputs []string          `json:"outputs,omitempty"`
 	Exclude []string          `json:"exclude,omitempty"`
 	Rootfs  string            `json:"rootfs,omitempty"`
+	Runtime string            `json:"runtime,omitempty"`
 	IDs     string            `json:"ids,omitempty"`
 	Memory  int64             `json:"memory,omitempty"`
 	CPUs    float64           `json:"cpus,omitempty"`
