@@ -1,7 +1,7 @@
 package runner
 
 import (
-	"errors"
+	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -44,6 +44,9 @@ func (o opener) openRuntime(set *inputSet, a spec.Analysis) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", in, inode.Plain(err))
 	}
+	if strings.Contains(real+a.Runtime, ":") {
+		return fmt.Errorf("%s has a colon in its path, which PATH cannot hold; rename it", in)
+	}
 	set.runtime = &toolchain{dir: a.Runtime}
 	if shownByRoot(a.Runtime, a) {
 		set.runtime.dir = real // a link in /usr may lead through others that are not shown
@@ -73,7 +76,7 @@ func (o opener) openRuntime(set *inputSet, a spec.Analysis) error {
 func kindOfRuntime(in input) (variable string, err error) {
 	within := func(name string) string { return filepath.Join(inode.ProcPath(in.file), name) }
 	if info, err := os.Stat(inode.ProcPath(in.file)); err != nil || !info.IsDir() {
-		return "", errors.Join(fmt.Errorf("%s is not a directory; give that of a venv, a conda environment, or another with programs in its bin", in), err)
+		return "", fmt.Errorf("%s is not a directory; give that of a venv, of a conda environment, or another with programs in its bin", in)
 	}
 	if info, err := os.Stat(within("bin")); err != nil || !info.IsDir() {
 		return "", fmt.Errorf("%s has no bin directory with programs; give the directory of a venv, of a conda environment, or another that has one", in)
@@ -101,11 +104,7 @@ func arrange(shelves []shelf, a spec.Analysis) (rows []shelf, err error) {
 		if shownByRoot(s.path, a) || covered(s.path, all[:i], all[i+1:]) {
 			continue
 		}
-		err := errors.Join(spec.CheckOwnPath(s.path), refuseHome(s.path))
-		if err == nil {
-			err = a.CheckBeside(s.path)
-		}
-		if err != nil {
+		if err := cmp.Or(spec.CheckOwnPath(s.path), refuseHome(s.path), a.CheckBeside(s.path)); err != nil {
 			return nil, fmt.Errorf("%s %q: %w", s.flag, s.path, err)
 		}
 		rows = append(rows, s)

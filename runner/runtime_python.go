@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -166,11 +167,11 @@ func linksTo(hops []string, rows []shelf, a spec.Analysis) (links []rootfs.Link,
 		if i == len(hops)-1 || shownByRoot(path, a) || covered(path, rows, nil) {
 			continue
 		}
-		err := errors.Join(spec.CheckOwnPath(path), a.CheckBeside(path))
-		if err == nil && spec.OnScratch(path) {
-			err = errors.New("nothing but directories can be shown there")
+		var hidden error
+		if spec.OnScratch(path) {
+			hidden = errors.New("nothing but directories can be shown there")
 		}
-		if err != nil {
+		if err := cmp.Or(spec.CheckOwnPath(path), a.CheckBeside(path), hidden); err != nil {
 			return nil, fmt.Errorf("its interpreter leads through the link %q: %w; or make the environment anew with %q", path, err, hops[len(hops)-1])
 		}
 		links = append(links, rootfs.Link{Path: path, Target: hops[i+1]})

@@ -288,7 +288,7 @@ func TestRuntimeLink(t *testing.T) {
 // TestRuntimeRefused: what cannot be shown is refused in a sentence that says why.
 func TestRuntimeRefused(t *testing.T) {
 	h := newHouse(t)
-	for _, dir := range []string{"nothing", "odd/bin", "good/bin", "socket/bin", "fifo/bin", "gone/bin", "unhomed/bin", "strange/bin", "stray/bin", "loop/bin"} {
+	for _, dir := range []string{"nothing", "odd/bin", "good/bin", "socket/bin", "fifo/bin", "gone/bin", "unhomed/bin", "strange/bin", "stray/bin", "loop/bin", "co:lon/bin"} {
 		h.write(dir+"/.keep", "", 0o644)
 	}
 	h.write("file", "", 0o644)
@@ -327,13 +327,19 @@ func TestRuntimeRefused(t *testing.T) {
 		{"./loop", flags("loop/bin/python3", "more than 40 links")},
 		{"./fifo", flags("a FIFO", `"bin/f"`, "remove it")},
 		{"./socket", flags("a unix socket", `"bin/s"`, "remove it")},
+		{"./co:lon", flags("colon", "rename it")},
 		{"/", flags("all of the host")},
 		{"/etc/alternatives/..", flags("no bin directory")},
 		{h.root, flags("no bin directory")},
 	} {
 		h.bad([]string{"run", "--id", h.fresh(), "--runtime", c.runtime, "--", "true"}, append(c.words, "--runtime")...)
 	}
-	h.bad([]string{"run", "--runtime", "./good", "--input", "nothing:" + h.path("good") + "/x", "--", "true"}, "has its own use")
+	for _, place := range h.runtimePlaces()[1:] { // below /tmp no input can be
+		h.tool("mkdir", "-p", place+"/good/bin")
+		for _, at := range []string{place, place + "/good", place + "/good/bin/x"} {
+			h.bad([]string{"run", "--runtime", place + "/good", "--input", "nothing:" + at, "--", "true"}, "--runtime", "one would hide the other", "SRC:/inputs/NAME")
+		}
+	}
 	h.bad([]string{"run", "--runtime", "", "--", "true"}, "--runtime", "is empty")
 	h.write("home-bin/x", "", 0o644)
 	h.setenv("HOME", h.path("good"))
