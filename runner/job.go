@@ -37,6 +37,10 @@ func (p *plan) job(dir *workdir, ingest, script *os.File) (sandbox.Job, jobFiles
 	for _, in := range p.inputs.inputs {
 		job.Binds = append(job.Binds, in.bind)
 	}
+	if p.base != nil {
+		bind := p.base.bind
+		job.Base = &bind
+	}
 	if s := p.inputs.script; s != nil && s.alone != nil {
 		job.Script = &sandbox.Script{Path: s.inside, Mode: s.mode, File: len(files.all)}
 		files.all, files.mounts = append(files.all, script), files.mounts+1
@@ -82,6 +86,13 @@ func (p *plan) detach(job *sandbox.Job, files *jobFiles) error {
 		if mount, err := detachParent(in.bind); err == nil { // else the supervisor tries
 			job.Binds[i].ParentMount = files.add(mount)
 		}
+	}
+	if p.base != nil {
+		mount, err := sandbox.DetachReadOnly(p.base.file)
+		if err != nil {
+			return fmt.Errorf("%s: %w", p.base, err)
+		}
+		job.Base.Mount = files.add(mount)
 	}
 	mount, err := sandbox.DetachReadWrite(files.all[0])
 	if err != nil {
