@@ -7,11 +7,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/opencontainers/go-digest"
 	specs "github.com/opencontainers/image-spec/specs-go"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
-	"slices"
 
 	"github.com/scidex-ai/scidex-oci/rootfs/layout"
 )
@@ -48,9 +48,9 @@ func (s dockerSource) fetch(ctx context.Context, to *layout.Layout, progress fun
 	if err := ours(config.Platform); err != nil { // before layers are copied for nothing
 		return ocispec.Descriptor{}, err
 	}
-	if len(config.RootFS.DiffIDs) != len(chosen.Layers) || len(chosen.Layers) > maxLayers {
-		return ocispec.Descriptor{}, fmt.Errorf("%s names %d layers and the config %d; an image has at most %d, and both agree",
-			dockerIndexFile, len(chosen.Layers), len(config.RootFS.DiffIDs), maxLayers)
+	if len(config.RootFS.DiffIDs) != len(chosen.Layers) {
+		return ocispec.Descriptor{}, fmt.Errorf("%s names %d layers and the config %d",
+			dockerIndexFile, len(chosen.Layers), len(config.RootFS.DiffIDs))
 	}
 	manifest := ocispec.Manifest{Versioned: specs.Versioned{SchemaVersion: 2}, MediaType: ocispec.MediaTypeImageManifest}
 	manifest.Config = ocispec.Descriptor{MediaType: ocispec.MediaTypeImageConfig, Digest: digest.FromBytes(text), Size: int64(len(text))}
@@ -64,7 +64,7 @@ func (s dockerSource) fetch(ctx context.Context, to *layout.Layout, progress fun
 		}
 		manifest.Layers = append(manifest.Layers, layer)
 	}
-	return putManifest(ctx, to, manifest)
+	return putJSON(ctx, to, ocispec.MediaTypeImageManifest, manifest)
 }
 
 // choose finds the one image that is meant.
@@ -141,13 +141,4 @@ func (s dockerSource) sum(name string) (digest.Digest, error) {
 	}
 	defer r.Close()
 	return digest.SHA256.FromReader(r)
-}
-
-// putManifest writes the manifest of an image whose other blobs are there.
-func putManifest(ctx context.Context, to *layout.Layout, manifest ocispec.Manifest) (ocispec.Descriptor, error) {
-	desc, data, err := encode(ocispec.MediaTypeImageManifest, manifest)
-	if err != nil {
-		return desc, err
-	}
-	return desc, to.Put(ctx, desc, bytes.NewReader(data))
 }

@@ -113,7 +113,10 @@ func indexed(ctx context.Context, f *os.File) (*archive, error) {
 
 func (a *archive) add(header *tar.Header, offset int64) error {
 	name := path.Clean(header.Name)
-	if name != "." && !ofArchive(name) {
+	if header.Typeflag == tar.TypeXGlobalHeader || name == "." || name == "/" {
+		return nil
+	}
+	if !ofArchive(name) {
 		return errRootTar
 	}
 	switch header.Typeflag {

@@ -1,19 +1,21 @@
 package image
 
 import (
+	"archive/tar"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
+	"path"
 	"strings"
 
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 	"golang.org/x/sys/unix"
 
 	"github.com/scidex-ai/scidex-oci/rootfs/layout"
+	"github.com/scidex-ai/scidex-oci/rootfs/unpack"
 )
 
 // source is something on disk that an image is in.
@@ -24,27 +26,27 @@ type source interface {
 
 // Import makes what lies at a path an image: an OCI image layout in a directory or a tar, what "docker save" or
 // "podman save" writes, or a tar of a root filesystem; the tars as they are, or compressed by gzip or zstd.
-func (s *Store) Import(ctx context.Context, path string, o Options) (Imported, error) {
+func (s *Store) Import(ctx context.Context, from string, o Options) (Imported, error) {
 	if err := CheckName(o.Name); err != nil {
 		return Imported{}, err
 	}
-	from, done, err := s.source(ctx, path, o.Tag)
+	src, done, err := s.source(ctx, from, o.Tag)
 	if err != nil {
-		return Imported{}, fmt.Errorf("import %q: %w", path, err)
+		return Imported{}, fmt.Errorf("import %q: %w", from, err)
 	}
 	defer done()
 	added, err := s.Add(ctx, o, func(ctx context.Context, to *layout.Layout) (ocispec.Descriptor, error) {
-		return from.fetch(ctx, to, o.Progress)
+		return src.fetch(ctx, to, o.Progress)
 	})
 	if err != nil {
-		return Imported{}, fmt.Errorf("import %q: %w", path, err)
+		return Imported{}, fmt.Errorf("import %q: %w", from, err)
 	}
 	return added, nil
 }
 
 // source finds out what lies at a path. Call done at the end.
-func (s *Store) source(ctx context.Context, path, tag string) (from source, done func() error, err error) {
-	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_NONBLOCK|unix.O_NOCTTY, 0)
+func (s *Store) source(ctx context.Context, name, tag string) (from source, done func() error, err error) {
+	f, err := os.OpenFile(name, os.O_RDONLY|unix.O_NONBLOCK|unix.O_NOCTTY, 0)
 	if err != nil {
 		return nil, nil, errors.Unwrap(err) // the path is in the message already
 	}
@@ -87,7 +89,7 @@ func (s *Store) inFile(ctx context.Context, f *os.File, tag string) (source, *os
 		from, err := inArchive(ctx, f, tag)
 		return from, f, err
 	}
-	first, err := firstEntry(f, kind)
+	first, err := firstEntry(f)
 	if err != nil {
 		return nil, f, notATar(err)
 	}
@@ -99,7 +101,7 @@ func (s *Store) inFile(ctx context.Context, f *os.File, tag string) (source, *os
 
 // inCompressed is inFile for what may be a compressed archive of an image.
 func (s *Store) inCompressed(ctx context.Context, f *os.File, kind compression, tag string) (source, *os.File, error) {
-	spool, err := s.spool(ctx, f, kind)
+	spool, err := s.spool(ctx, f)
 	if err != nil {
 		return nil, f, err
 	}
@@ -131,35 +133,44 @@ func notATar(err error) error {
 	return fmt.Errorf("it is no tar of an OCI layout, of docker save or of a root filesystem (plain, gzip or zstd): %w", err)
 }
 
-// firstEntry is the name of the first entry that is not the top directory itself.
-func firstEntry(f *os.File, kind compression) (string, error) {
+// firstEntry is the name of the first entry of a compressed tar that is not the top directory itself.
+func firstEntry(f *os.File) (string, error) {
 	if _, err := f.Seek(0, io.SeekStart); err != nil {
 		return "", err
 	}
-	r, err := decompress(f, kind)
+	r, err := unpack.Decompress(f, unpack.DefaultBounds())
 	if err != nil {
 		return "", err
 	}
 	defer r.Close()
-	return firstName(r)
+	for headers := tar.NewReader(r); ; {
+		header, err := headers.Next()
+		if err != nil {
+			return "", err
+		}
+		if name := path.Clean(header.Name); name != "." && name != "/" && header.Typeflag != tar.TypeXGlobalHeader {
+			return name, nil
+		}
+	}
 }
 
 // spool decompresses a file into one that has no name and goes with its descriptor.
-func (s *Store) spool(ctx context.Context, f *os.File, kind compression) (*os.File, error) {
+func (s *Store) spool(ctx context.Context, f *os.File) (*os.File, error) {
 	if _, err := f.Seek(0, io.SeekStart); err != nil {
 		return nil, err
 	}
-	r, err := decompress(interruptible{ctx, f}, kind)
+	bounds := unpack.DefaultBounds()
+	r, err := unpack.Decompress(interruptible{ctx, f}, bounds)
 	if err != nil {
 		return nil, err
 	}
 	defer r.Close()
-	spool, err := os.OpenFile(filepath.Join(s.layout.Dir(), rootsDir), unix.O_TMPFILE|os.O_RDWR, 0o600)
+	spool, err := os.OpenFile(s.roots, unix.O_TMPFILE|os.O_RDWR, 0o600)
 	if err != nil {
 		return nil, err
 	}
-	if _, err := io.Copy(spool, &bounded{r, maxUnpacked}); err != nil {
-		return nil, errors.Join(fmt.Errorf("decompress: %w", err), spool.Close())
+	if _, err := io.Copy(spool, &bounded{r, bounds.Bytes}); err != nil {
+		return nil, errors.Join(err, spool.Close())
 	}
 	return spool, nil
 }

@@ -2,11 +2,11 @@ package image
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"runtime"
 	"strings"
 
@@ -17,20 +17,10 @@ import (
 	"github.com/scidex-ai/scidex-oci/rootfs/layout"
 )
 
-// Media types of Docker's image manifest, version 2, schema 2, which registries still serve. They say the same as
-// those of OCI.
+// Media types of Docker's layers (image manifest version 2, schema 2), which say the same as those of OCI.
 const (
-	dockerManifest = "application/vnd.docker.distribution.manifest.v2+json"
-	dockerIndex    = "application/vnd.docker.distribution.manifest.list.v2+json"
-	dockerLayer    = "application/vnd.docker.image.rootfs.diff.tar"
-	dockerLayerGz  = "application/vnd.docker.image.rootfs.diff.tar.gzip"
-)
-
-const (
-	// maxJSON bounds manifests, indexes and configs in bytes, as registries do.
-	maxJSON = 4 << 20
-	// maxLayers bounds the layers of an image; container runtimes take 127 or less.
-	maxLayers = 500
+	dockerLayer   = "application/vnd.docker.image.rootfs.diff.tar"
+	dockerLayerGz = "application/vnd.docker.image.rootfs.diff.tar.gzip"
 )
 
 // contents is what a manifest and its config say of an image.
@@ -43,55 +33,33 @@ type contents struct {
 // read reads and checks the manifest that desc names, and its config. That the layers are there is not looked at.
 func read(l *layout.Layout, desc ocispec.Descriptor) (*contents, error) {
 	c := &contents{desc: desc}
-	if err := readJSON(l, desc, &c.manifest); err != nil {
+	data, err := l.Document(desc)
+	if err != nil {
 		return nil, fmt.Errorf("manifest: %w", err)
+	}
+	if c.manifest, err = layout.ParseManifest(desc.MediaType, data); err != nil {
+		return nil, err
 	}
 	if err := c.checkManifest(); err != nil {
 		return nil, fmt.Errorf("manifest %s: %w", desc.Digest, err)
 	}
-	if err := readJSON(l, c.manifest.Config, &c.config); err != nil {
+	if data, err = l.Document(c.manifest.Config); err != nil {
 		return nil, fmt.Errorf("config: %w", err)
 	}
-	if err := c.checkConfig(); err != nil {
+	if err = json.Unmarshal(data, &c.config); err == nil {
+		err = c.checkConfig()
+	}
+	if err != nil {
 		return nil, fmt.Errorf("config %s: %w", c.manifest.Config.Digest, err)
 	}
 	return c, nil
 }
 
-// readJSON reads a blob to its end, by which it is verified.
-func readJSON(l *layout.Layout, desc ocispec.Descriptor, into any) error {
-	if desc.Size > maxJSON {
-		return fmt.Errorf("%s has %d bytes; at most %d are read", desc.Digest, desc.Size, maxJSON)
-	}
-	r, err := l.Blob(desc)
-	if err != nil {
-		return err
-	}
-	defer r.Close()
-	data, err := io.ReadAll(r)
-	if err != nil {
-		return err
-	}
-	if err := json.Unmarshal(data, into); err != nil {
-		return fmt.Errorf("%s is no JSON of an image: %w", desc.Digest, err)
-	}
-	return nil
-}
-
 func (c *contents) checkManifest() error {
-	m := c.manifest
-	if m.SchemaVersion != 2 || m.Config.Digest == "" {
-		return errors.New("it is not the manifest of an image (schema version 2)")
+	if len(c.manifest.Layers) == 0 {
+		return errors.New("the image has no layer, and so no root filesystem")
 	}
-	if len(m.Layers) == 0 || len(m.Layers) > maxLayers {
-		return fmt.Errorf("it has %d layers; an image has 1 to %d", len(m.Layers), maxLayers)
-	}
-	for _, blob := range append([]ocispec.Descriptor{m.Config}, m.Layers...) {
-		if err := layout.Check(blob); err != nil {
-			return err
-		}
-	}
-	for _, layer := range m.Layers {
+	for _, layer := range c.manifest.Layers {
 		if !isLayer(layer.MediaType) {
 			return fmt.Errorf("layer %s has the media type %q, which is no tar of a root filesystem", layer.Digest, layer.MediaType)
 		}
@@ -128,7 +96,11 @@ func ours(p ocispec.Platform) error {
 	if p.OS == runtime.GOOS && p.Architecture == runtime.GOARCH {
 		return nil
 	}
-	return fmt.Errorf("it is for %s and this host is %s/%s; get the image for this platform", platform(p), runtime.GOOS, runtime.GOARCH)
+	return foreign(platform(p))
+}
+
+func foreign(platforms string) error {
+	return fmt.Errorf("the image is for %s and this host is %s/%s; get the image for this platform", platforms, runtime.GOOS, runtime.GOARCH)
 }
 
 // platform writes one as "linux/arm64/v8".
@@ -157,26 +129,15 @@ func (c *contents) size() int64 {
 	return total
 }
 
-// complete refuses an image of which a blob is missing.
-func (c *contents) complete(l *layout.Layout) error {
-	for _, blob := range append([]ocispec.Descriptor{c.manifest.Config}, c.manifest.Layers...) {
-		if has, err := l.Has(blob); err != nil {
-			return err
-		} else if !has {
-			return fmt.Errorf("blob %s: %w", blob.Digest, fs.ErrNotExist)
-		}
-	}
-	return nil
-}
-
-// encode writes the JSON of an image. It is the same for the same value: a plain tar has the same digest wherever
-// it is imported.
-func encode(mediaType string, v any) (ocispec.Descriptor, []byte, error) {
+// putJSON writes a manifest or a config. It is the same for the same value: a plain tar has the same digest
+// wherever it is imported.
+func putJSON(ctx context.Context, to *layout.Layout, mediaType string, v any) (ocispec.Descriptor, error) {
 	data, err := json.Marshal(v)
 	if err != nil {
-		return ocispec.Descriptor{}, nil, err
+		return ocispec.Descriptor{}, err
 	}
-	return ocispec.Descriptor{MediaType: mediaType, Digest: digest.FromBytes(data), Size: int64(len(data))}, data, nil
+	desc := ocispec.Descriptor{MediaType: mediaType, Digest: digest.FromBytes(data), Size: int64(len(data))}
+	return desc, to.Put(ctx, desc, bytes.NewReader(data))
 }
 
 // readAll reads a small file of JSON from a source.
@@ -186,12 +147,8 @@ func readAll(from files, name string) ([]byte, error) {
 		return nil, err
 	}
 	defer r.Close()
-	if size > maxJSON {
-		return nil, fmt.Errorf("%s has %d bytes; at most %d are read", name, size, maxJSON)
+	if size > layout.MaxManifest {
+		return nil, fmt.Errorf("%s has %d bytes; at most %d are read", name, size, layout.MaxManifest)
 	}
-	data, err := io.ReadAll(io.LimitReader(r, maxJSON+1))
-	if err == nil && len(bytes.TrimSpace(data)) == 0 {
-		err = fmt.Errorf("%s is empty", name)
-	}
-	return data, err
+	return io.ReadAll(io.LimitReader(r, layout.MaxManifest))
 }

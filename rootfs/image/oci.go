@@ -1,13 +1,13 @@
 package image
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"path"
-	"runtime"
 	"slices"
 	"strings"
 
@@ -31,26 +31,39 @@ func (s ociSource) fetch(ctx context.Context, to *layout.Layout, progress func(P
 	if err != nil {
 		return desc, err
 	}
-	var manifest ocispec.Manifest
-	data, err := s.json(desc)
-	if err == nil {
-		err = json.Unmarshal(data, &manifest)
-	}
-	if err != nil {
-		return desc, fmt.Errorf("manifest %s: %w", desc.Digest, err)
-	}
 	// What a layout says of a manifest beyond these three is about the layout: its names for it.
 	desc = ocispec.Descriptor{MediaType: desc.MediaType, Digest: desc.Digest, Size: desc.Size}
-	blobs := append([]ocispec.Descriptor{desc, manifest.Config}, manifest.Layers...)
-	if len(manifest.Layers) > maxLayers {
-		return desc, fmt.Errorf("manifest %s has %d layers; at most %d are taken", desc.Digest, len(manifest.Layers), maxLayers)
+	data, err := s.json(desc)
+	if err != nil {
+		return desc, err
 	}
+	manifest, err := layout.ParseManifest(desc.MediaType, data)
+	if err != nil {
+		return desc, err
+	}
+	blobs := append([]ocispec.Descriptor{manifest.Config}, manifest.Layers...)
 	for _, blob := range blobs {
 		if err := s.copy(ctx, to, blob, progress); err != nil {
 			return desc, err
 		}
 	}
-	return desc, nil
+	return desc, to.Put(ctx, desc, bytes.NewReader(data))
+}
+
+// checkMarker refuses a layout of another version than ours. One that is none is fs.ErrNotExist.
+func (s ociSource) checkMarker() error {
+	data, err := readAll(s.files, ocispec.ImageLayoutFile)
+	if err != nil {
+		return err
+	}
+	var found ocispec.ImageLayout
+	if err := json.Unmarshal(data, &found); err != nil {
+		return fmt.Errorf("%s: %w", ocispec.ImageLayoutFile, err)
+	}
+	if found.Version != ocispec.ImageLayoutVersion {
+		return fmt.Errorf("it is an OCI image layout of the version %q; %q can be read", found.Version, ocispec.ImageLayoutVersion)
+	}
+	return nil
 }
 
 // choose finds the one image that is meant.
@@ -64,28 +77,24 @@ func (s ociSource) choose() (ocispec.Descriptor, error) {
 		return ocispec.Descriptor{}, fmt.Errorf("%s: %w", ocispec.ImageIndexFile, err)
 	}
 	desc, err := s.named(index.Manifests)
-	for range maxIndexes {
-		if err != nil || !isIndex(desc.MediaType) {
-			return desc, err
+	for depth := 0; err == nil && layout.IsIndex(desc.MediaType); depth++ {
+		if depth == maxIndexes {
+			return desc, fmt.Errorf("index %s: indexes lie in it more than %d deep", desc.Digest, maxIndexes)
 		}
 		desc, err = s.inside(desc)
 	}
-	return desc, errors.Join(err, fmt.Errorf("index %s: indexes lie in it more than %d deep", desc.Digest, maxIndexes))
-}
-
-func isIndex(mediaType string) bool {
-	return mediaType == ocispec.MediaTypeImageIndex || mediaType == dockerIndex
+	return desc, err
 }
 
 // inside is the image for our platform in an index.
 func (s ociSource) inside(desc ocispec.Descriptor) (ocispec.Descriptor, error) {
-	var index ocispec.Index
 	data, err := s.json(desc)
-	if err == nil {
-		err = json.Unmarshal(data, &index)
-	}
 	if err != nil {
-		return desc, fmt.Errorf("index %s: %w", desc.Digest, err)
+		return desc, err
+	}
+	index, err := layout.ParseIndex(desc.MediaType, data)
+	if err != nil {
+		return desc, err
 	}
 	return forUs(index.Manifests)
 }
@@ -100,13 +109,10 @@ func (s ociSource) json(desc ocispec.Descriptor) ([]byte, error) {
 		return nil, missing(desc, err)
 	}
 	if got := desc.Digest.Algorithm().FromBytes(data); got != desc.Digest || int64(len(data)) != desc.Size {
-		return nil, fmt.Errorf("%w: its %d bytes have the digest %s", errWrong, len(data), got)
+		return nil, fmt.Errorf("blob %s is damaged: its %d bytes have the digest %s", desc.Digest, len(data), got)
 	}
 	return data, nil
 }
-
-// errWrong is returned for contents that are not what their descriptor promises.
-var errWrong = errors.New("it is damaged")
 
 // missing says what it means that a blob is not there.
 func missing(desc ocispec.Descriptor, err error) error {
@@ -142,7 +148,7 @@ func (s ociSource) named(all []ocispec.Descriptor) (ocispec.Descriptor, error) {
 	var found []ocispec.Descriptor
 	for _, desc := range all {
 		name := desc.Annotations[ocispec.AnnotationRefName]
-		if s.tag == "" || name == s.tag || strings.HasSuffix(name, ":"+s.tag) {
+		if s.tag == "" || isTag(name, s.tag) {
 			found = append(found, desc)
 		}
 		if name != "" && !slices.Contains(names, name) {
@@ -189,5 +195,5 @@ func forUs(all []ocispec.Descriptor) (ocispec.Descriptor, error) {
 		}
 		others = append(others, platform(*desc.Platform))
 	}
-	return ocispec.Descriptor{}, fmt.Errorf("it is for %s and this host is %s/%s; get the image for this platform", listed(others), runtime.GOOS, runtime.GOARCH)
+	return ocispec.Descriptor{}, foreign(listed(others))
 }

@@ -1,10 +1,7 @@
 package image
 
 import (
-	"bytes"
 	"context"
-	"errors"
-	"fmt"
 	"io"
 	"os"
 	"runtime"
@@ -14,6 +11,7 @@ import (
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
 	"github.com/scidex-ai/scidex-oci/rootfs/layout"
+	"github.com/scidex-ai/scidex-oci/rootfs/unpack"
 )
 
 // tarSource is a tar of a root filesystem. It becomes the only layer of an image, whose config is made up of what
@@ -34,17 +32,14 @@ func (s tarSource) fetch(ctx context.Context, to *layout.Layout, progress func(P
 	if err := to.Put(ctx, layer, watched(s.file, Progress{Phase: Copying, Digest: layer.Digest, Total: layer.Size}, progress)); err != nil {
 		return layer, err
 	}
-	config, text, err := encode(ocispec.MediaTypeImageConfig, ocispec.Image{
+	config, err := putJSON(ctx, to, ocispec.MediaTypeImageConfig, ocispec.Image{
 		Platform: ocispec.Platform{OS: runtime.GOOS, Architecture: runtime.GOARCH},
 		RootFS:   ocispec.RootFS{Type: "layers", DiffIDs: []digest.Digest{diffID}},
 	})
 	if err != nil {
 		return config, err
 	}
-	if err := to.Put(ctx, config, bytes.NewReader(text)); err != nil {
-		return config, err
-	}
-	return putManifest(ctx, to, ocispec.Manifest{
+	return putJSON(ctx, to, ocispec.MediaTypeImageManifest, ocispec.Manifest{
 		Versioned: specs.Versioned{SchemaVersion: 2}, MediaType: ocispec.MediaTypeImageManifest,
 		Config: config, Layers: []ocispec.Descriptor{layer},
 	})
@@ -61,26 +56,18 @@ func (s tarSource) sums(ctx context.Context, progress func(Progress)) (ocispec.D
 	}
 	stored, inside := digest.SHA256.Digester(), digest.SHA256.Digester()
 	from := io.TeeReader(watched(interruptible{ctx, s.file}, Progress{Phase: Reading, Total: info.Size()}, progress), stored.Hash())
-	r, err := decompress(from, s.kind)
+	bounds := unpack.DefaultBounds()
+	r, err := unpack.Decompress(from, bounds)
 	if err != nil {
 		return ocispec.Descriptor{}, "", err
 	}
 	defer r.Close()
-	if _, err := io.Copy(inside.Hash(), &bounded{r, maxUnpacked}); err != nil {
-		return ocispec.Descriptor{}, "", fmt.Errorf("decompress: %w", err)
-	}
-	if _, err := io.Copy(io.Discard, from); err != nil { // what follows the compressed data
+	if _, err := io.Copy(inside.Hash(), &bounded{r, bounds.Bytes}); err != nil {
 		return ocispec.Descriptor{}, "", err
 	}
 	layer := ocispec.Descriptor{MediaType: s.kind.mediaType(), Digest: stored.Digest(), Size: info.Size()}
 	return layer, inside.Digest(), nil
 }
-
-// maxUnpacked bounds what a compressed file may hold in bytes: no image for analyses is near it.
-const maxUnpacked = 64 << 30
-
-// errTooMuch is returned for what holds more than a bound.
-var errTooMuch = errors.New("it holds more than an image may")
 
 // bounded fails where more than left bytes come.
 type bounded struct {
@@ -91,7 +78,7 @@ type bounded struct {
 func (b *bounded) Read(p []byte) (int, error) {
 	n, err := b.r.Read(p)
 	if b.left -= int64(n); b.left < 0 {
-		return 0, fmt.Errorf("%w: %d bytes", errTooMuch, int64(maxUnpacked))
+		return 0, unpack.ErrBound
 	}
 	return n, err
 }
