@@ -84,13 +84,7 @@ func (s *Store) Get(name string) (Image, error) {
 
 // resolve finds what a name stands for.
 func (s *Store) resolve(name string) (*contents, error) {
-	if err := CheckName(name); err != nil {
-		return nil, err
-	}
-	desc, err := s.layout.Resolve(name)
-	if errors.Is(err, layout.ErrUnknown) {
-		return nil, &UnknownError{name}
-	}
+	desc, err := s.find(name)
 	if err != nil {
 		return nil, err
 	}
@@ -99,6 +93,20 @@ func (s *Store) resolve(name string) (*contents, error) {
 		return nil, fmt.Errorf("image %q: %w", name, err)
 	}
 	return c, nil
+}
+
+// Known returns an *UnknownError for a name that no image has. The image may be damaged.
+func (s *Store) Known(name string) error {
+	_, err := s.find(name)
+	return err
+}
+
+func (s *Store) find(name string) (ocispec.Descriptor, error) {
+	desc, err := s.layout.Resolve(name)
+	if errors.Is(err, layout.ErrUnknown) {
+		err = &UnknownError{name}
+	}
+	return desc, err
 }
 
 // List returns all images by name, sorted. What cannot be read of one is among the errors.
@@ -152,17 +160,14 @@ func (s *Store) Remove(ctx context.Context, name string) (inUse bool, err error)
 	if unknown := new(UnknownError); errors.As(err, &unknown) {
 		return false, err
 	}
-	if err := CheckName(name); err != nil {
-		return false, err
-	}
-	// An image whose manifest is damaged must go too.
+	damaged := err != nil // it goes all the same
 	if err := s.layout.Untag(name); errors.Is(err, layout.ErrUnknown) {
 		return false, &UnknownError{name}
 	} else if err != nil {
 		return false, err
 	}
 	swept, err := s.Sweep(ctx, false)
-	if c == nil || err != nil {
+	if damaged || err != nil {
 		return false, err
 	}
 	return swept.used(s.root(c)), nil
