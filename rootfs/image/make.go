@@ -104,7 +104,7 @@ func (s *Store) build(ctx context.Context, c *contents, fresh *os.File, tell fun
 	if err != nil {
 		return err
 	}
-	return s.finish(ctx, tree, root)
+	return finish(ctx, tree, root)
 }
 
 // layers are those of an image, the lowest first, with readers that verify them.
