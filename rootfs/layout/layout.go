@@ -133,11 +133,12 @@ func private(path string) error {
 // Check refuses a descriptor that names no blob a layout can hold: another digest than sha256, a size below 0 or
 // above a TiB.
 func Check(desc ocispec.Descriptor) error {
-	if err := desc.Digest.Validate(); err != nil {
-		return fmt.Errorf("digest %q: %w", clip(desc.Digest.String()), err)
+	err := desc.Digest.Validate()
+	if errors.Is(err, digest.ErrDigestUnsupported) || err == nil && desc.Digest.Algorithm() != algorithm {
+		return fmt.Errorf("digest %s: only sha256 is supported; have the image pushed with sha256 digests", clip(desc.Digest.String()))
 	}
-	if desc.Digest.Algorithm() != algorithm {
-		return fmt.Errorf("digest %s: only sha256 is supported; ask for the image under its sha256 digest", desc.Digest)
+	if err != nil {
+		return fmt.Errorf("digest %q: %w", clip(desc.Digest.String()), err)
 	}
 	if desc.Size < 0 || desc.Size > maxBlob {
 		return fmt.Errorf("%s: a size of %d bytes is not between 0 and %d", desc.Digest, desc.Size, int64(maxBlob))
