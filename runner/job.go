@@ -45,6 +45,9 @@ func (p *plan) job(dir *workdir, ingest, script *os.File) (sandbox.Job, jobFiles
 		job.Script = &sandbox.Script{Path: s.inside, Mode: s.mode, File: len(files.all)}
 		files.all, files.mounts = append(files.all, script), files.mounts+1
 	}
+	if err := p.hold(&job, &files); err != nil {
+		return job, files, err
+	}
 	if p.account.Root() {
 		if err := p.detach(&job, &files); err != nil {
 			return job, files, errors.Join(err, files.closeMounts())
@@ -125,6 +128,7 @@ func (p *plan) placement(init string) spec.Placement {
 		Secrets: p.secrets,
 		HasData: p.inputs.hasData, HasDocs: p.inputs.hasDocs,
 		NoFile: noFile(), Audit: p.audit,
+		ImageEnv: p.base.environment(),
 	}
 	for _, b := range p.tree.Binds {
 		place.Binds = append(place.Binds, spec.Bind{Source: b.Source, Destination: b.Destination})

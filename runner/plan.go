@@ -2,6 +2,7 @@ package runner
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -35,7 +36,7 @@ type plan struct {
 	slot     sandbox.Slot
 	inputs   *inputSet
 	stage    *os.File // --stage, nil where not asked for
-	base     *input   // what shows as "/"; nil: the host's programs
+	base     *base    // nil: the host's programs
 	tree     rootfs.Tree
 	command  []string
 	parent   *cgroup.Parent // nil: no control group (best effort)
@@ -46,7 +47,7 @@ type plan struct {
 }
 
 func (p *plan) close() error {
-	return errors.Join(p.inputs.close(), p.closeRoot(), closeFile(p.stage), p.slot.Release())
+	return errors.Join(p.inputs.close(), p.base.close(), closeFile(p.stage), p.slot.Release())
 }
 
 // reader is who is to read the inputs.
@@ -94,12 +95,16 @@ func (r *Runner) prepare(ctx context.Context, req Request, launched *launching) 
 	if err != nil {
 		return nil, err
 	}
-	p, err := r.resolve(ctx, analysis, key, source, launched.account)
-	if err != nil {
-		return nil, err
+	resolving, release := untilStop(ctx, req.Stop, scan.TellAfter) // an image may have to be unpacked
+	p, err := r.resolve(resolving, analysis, key, source, launched.account)
+	if stopped := release(); err != nil {
+		return nil, cmp.Or(stopped, err)
+	} else if stopped != nil {
+		return nil, p.orClose(stopped)
 	}
 	p.audit, p.floor = !req.NoAudit, r.MinFree
 	return p, p.orClose(first(
+		func() error { return r.checkPinned(ctx, p, req) },
 		func() error { return checkExport(analysis.Export, req.Overwrite) },
 		func() error { return r.checkDirectory(ctx, key) },
 		func() error { return r.checkSpace(p) },

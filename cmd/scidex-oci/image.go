@@ -16,7 +16,7 @@ import (
 )
 
 // imagesDir is where images are kept, below the root.
-const imagesDir = "images"
+const imagesDir = runner.ImagesDir
 
 func newImageCommand(p *program) *cli.Command {
 	return &cli.Command{

@@ -26,11 +26,13 @@ func TestRootfsDirectories(t *testing.T) {
 		"alpine": {alpine(nil), []string{"sh"}, "NAME=image\n"},
 		"merged": {
 			withApplets("usr/bin", map[string]string{"usr/bin/busybox": "busybox", "bin": "->usr/bin", "usr/lib/os-release": "NAME=image\n", "etc/os-release": "->../usr/lib/os-release"}),
-			[]string{"/usr/bin/sh"}, "NAME=image\n",
+			[]string{"/usr/bin/sh"},
+			"NAME=image\n",
 		},
 		"usr is a link": {
 			withApplets("system/bin", map[string]string{"system/bin/busybox": "busybox", "usr": "->system", "bin": "->/usr/bin", "etc/os-release": "x"}),
-			[]string{"/usr/bin/sh"}, "x",
+			[]string{"/usr/bin/sh"},
+			"x",
 		},
 		"no usr, no etc":      {withApplets("bin", map[string]string{"bin/busybox": "busybox"}), []string{"sh"}, ""},
 		"one file":            {map[string]string{"busybox": "busybox"}, []string{"/busybox", "sh"}, ""},
