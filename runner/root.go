@@ -20,8 +20,10 @@ type base struct {
 	input
 	image *image.Root // nil: a directory for which nobody vouches
 
-	// The image's root is checked while the run is being started.
+	// The image's root is checked while the run is being started: at a glance and, where that raises a doubt, by
+	// reading everything.
 	cancel  context.CancelFunc
+	doubted chan struct{} // closed when there is a doubt
 	checked chan struct{} // closed when damage is known
 	damaged chan struct{} // closed when there is some
 	damage  error
@@ -98,26 +100,39 @@ func (p *plan) hold(job *sandbox.Job, files *jobFiles) error {
 // check looks at every file of the image's root, which the start of the analysis does not wait for.
 func (b *base) check() {
 	ctx, cancel := context.WithCancel(context.Background()) // not the request's, which ends before the run
-	b.cancel, b.checked, b.damaged, b.damage = cancel, make(chan struct{}), make(chan struct{}), nil
+	b.cancel, b.damage = cancel, nil
+	b.doubted, b.checked, b.damaged = make(chan struct{}), make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(b.checked)
+		if b.image.Glance(ctx) == nil {
+			return
+		}
+		close(b.doubted)
 		if b.damage = b.image.Check(ctx); b.damage != nil {
 			close(b.damaged)
 		}
 	}()
 }
 
-// mend makes a damaged root anew as long as nothing of it is mounted, where the check has come to an end by then.
+// mend makes a damaged root anew as long as nothing of it is mounted. Only where there is a doubt by then does it
+// wait for the check.
 func (b *base) mend(ctx context.Context) (mended bool, err error) {
 	if b == nil || b.image == nil {
 		return false, nil
 	}
 	select {
-	case <-b.damaged:
+	case <-b.doubted:
 	default:
 		return false, nil
 	}
-	<-b.checked
+	select {
+	case <-b.checked:
+	case <-ctx.Done():
+		return false, context.Cause(ctx)
+	}
+	if b.damage == nil {
+		return false, nil
+	}
 	if err := b.repair(ctx); err != nil {
 		return false, err
 	}
