@@ -321,10 +321,12 @@ func (r result) check() (wrong []error) {
 func (r result) checkRootfs() (wrong []error) {
 	s := r.Sandbox
 	image := s.Rootfs != "host" && !strings.HasPrefix(s.Rootfs, "/")
-	for name, value := range map[string]*string{"rootfs_digest": s.RootfsDigest, "rootfs_reference": s.Reference} {
-		if (value != nil) != image || value != nil && *value == "" {
-			wrong = append(wrong, fmt.Errorf("%s of the root filesystem %q: %v", name, s.Rootfs, value))
-		}
+	if (s.Reference != nil) != image || s.Reference != nil && *s.Reference == "" {
+		wrong = append(wrong, fmt.Errorf("rootfs_reference of the root filesystem %q: %v", s.Rootfs, s.Reference))
+	}
+	// Nobody vouches for the root of a run that was ended before the check was.
+	if vouched := s.RootfsDigest != nil; vouched && !image || !vouched && image && (r.State == "complete" || r.State == "failed") {
+		wrong = append(wrong, fmt.Errorf("%s on the root filesystem %q: rootfs_digest %v", r.State, s.Rootfs, s.RootfsDigest))
 	}
 	for name, value := range map[string]*string{"rootfs_digest": s.RootfsDigest, "packages_digest": s.Packages} {
 		if value != nil && !digestForm.MatchString(strings.TrimPrefix(*value, "sha256:")) {
