@@ -378,14 +378,33 @@ func TestRuntimeBundle(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	root := h.pythonTree("tree")
 	for _, place := range h.runtimePlaces() {
-		env := h.venv("/usr/bin/python3", place+"/env")
-		id := h.fresh()
-		bundle := h.path("bundle-" + id)
-		h.good("spec", "--bundle", bundle, "--id", id, "--runtime", env, "--", "count-whales")
-		out := h.finish(h.command("runc", "--root", h.path("state-"+id), "run", "--bundle", bundle, id))
-		if want := "94 of " + env + "\n"; out.code != 0 || out.stdout != want {
-			t.Errorf("runc: exit code %d, standard output %q, want %q\n%s", out.code, out.stdout, want, out.stderr)
+		base := h.ownPython(place + "/pythons/3.x")
+		env := h.venv(base+"/bin/python3", place+"/env")
+		for _, rootfs := range []string{"host", root} {
+			id := h.fresh()
+			bundle := h.path("bundle-" + id)
+			h.good("spec", "--bundle", bundle, "--id", id, "--rootfs", rootfs, "--runtime", env, "--", "count-whales")
+			out := h.finish(h.command("runc", "--root", h.path("state-"+id), "run", "--bundle", bundle, id))
+			if want := "94 of " + env + "\n"; out.code != 0 || out.stdout != want {
+				t.Errorf("runc on %s: exit code %d, standard output %q, want %q\n%s", rootfs, out.code, out.stdout, want, out.stderr)
+			}
 		}
 	}
+}
+
+// TestRuntimeOnRootfs: a runtime comes to a root filesystem that is not the host's, with the Python that it was
+// made with; where that is the host's own, which is not there, it is refused.
+func TestRuntimeOnRootfs(t *testing.T) {
+	h := newHouse(t)
+	h.write("probe.py", probe, 0o644)
+	root := h.pythonTree("tree")
+	for _, place := range h.runtimePlaces() {
+		base := h.ownPython(place + "/pythons/3.x")
+		env := h.venv(base+"/bin/python3", place+"/env")
+		h.probeIn(env, probed(env, base, env, "None"), "--rootfs", root)
+	}
+	own := h.venv("/usr/bin/python3", h.path("own"))
+	h.bad([]string{"run", "--rootfs", root, "--runtime", own, "--", "true"}, "base interpreter of --runtime", `"/usr"`, "the root filesystem's programs are there", "make it anew")
 }
