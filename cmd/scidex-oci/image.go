@@ -23,7 +23,7 @@ func newImageCommand(p *program) *cli.Command {
 		Name:        "image",
 		Usage:       "pull, import, list and remove images of root filesystems",
 		UsageText:   "scidex-oci image pull|import|ls|rm",
-		Subcommands: []*cli.Command{newImageImport(p), newImageList(p), newImageRemove(p)},
+		Subcommands: []*cli.Command{newImagePull(p), newImageImport(p), newImageList(p), newImageRemove(p)},
 	}
 }
 

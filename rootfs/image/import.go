@@ -21,7 +21,7 @@ import (
 // source is something on disk that an image is in.
 type source interface {
 	// fetch puts the blobs of the image into a layout, verified, and returns its manifest.
-	fetch(ctx context.Context, to *layout.Layout, progress func(Progress)) (ocispec.Descriptor, error)
+	fetch(ctx context.Context, to *layout.Layout, tell func(Progress)) (ocispec.Descriptor, error)
 }
 
 // Import makes what lies at a path an image: an OCI image layout in a directory or a tar, what "docker save" or

@@ -21,6 +21,7 @@ import (
 const (
 	dockerLayer   = "application/vnd.docker.image.rootfs.diff.tar"
 	dockerLayerGz = "application/vnd.docker.image.rootfs.diff.tar.gzip"
+	dockerLayerZs = "application/vnd.docker.image.rootfs.diff.tar.zstd"
 )
 
 // contents is what a manifest and its config say of an image.
@@ -70,7 +71,7 @@ func (c *contents) checkManifest() error {
 // isLayer knows the media types of layers; how one is compressed is told by its first bytes.
 func isLayer(mediaType string) bool {
 	switch mediaType {
-	case ocispec.MediaTypeImageLayer, ocispec.MediaTypeImageLayerGzip, ocispec.MediaTypeImageLayerZstd, dockerLayer, dockerLayerGz:
+	case ocispec.MediaTypeImageLayer, ocispec.MediaTypeImageLayerGzip, ocispec.MediaTypeImageLayerZstd, dockerLayer, dockerLayerGz, dockerLayerZs:
 		return true
 	}
 	return false

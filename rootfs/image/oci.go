@@ -26,7 +26,7 @@ type ociSource struct {
 }
 
 // fetch copies one image and returns its manifest.
-func (s ociSource) fetch(ctx context.Context, to *layout.Layout, progress func(Progress)) (ocispec.Descriptor, error) {
+func (s ociSource) fetch(ctx context.Context, to *layout.Layout, tell func(Progress)) (ocispec.Descriptor, error) {
 	desc, err := s.choose()
 	if err != nil {
 		return desc, err
@@ -43,7 +43,7 @@ func (s ociSource) fetch(ctx context.Context, to *layout.Layout, progress func(P
 	}
 	blobs := append([]ocispec.Descriptor{manifest.Config}, manifest.Layers...)
 	for _, blob := range blobs {
-		if err := s.copy(ctx, to, blob, progress); err != nil {
+		if err := s.copy(ctx, to, blob, tell); err != nil {
 			return desc, err
 		}
 	}
@@ -127,7 +127,7 @@ func blobPath(desc ocispec.Descriptor) string {
 }
 
 // copy verifies a blob while it is copied.
-func (s ociSource) copy(ctx context.Context, to *layout.Layout, desc ocispec.Descriptor, progress func(Progress)) error {
+func (s ociSource) copy(ctx context.Context, to *layout.Layout, desc ocispec.Descriptor, tell func(Progress)) error {
 	if err := layout.Check(desc); err != nil {
 		return err
 	}
@@ -139,7 +139,7 @@ func (s ociSource) copy(ctx context.Context, to *layout.Layout, desc ocispec.Des
 	if size != desc.Size {
 		return fmt.Errorf("blob %s has %d bytes and not the %d of its descriptor", desc.Digest, size, desc.Size)
 	}
-	return to.Put(ctx, desc, watched(r, Progress{Phase: Copying, Digest: desc.Digest, Total: desc.Size}, progress))
+	return to.Put(ctx, desc, watched(r, Progress{Phase: Copying, Digest: desc.Digest, Total: desc.Size}, tell))
 }
 
 // named is the image that a tag names, the only one, or the one for our platform where no other name is there.

@@ -139,7 +139,7 @@ func (s *Store) image(c *contents) (Image, error) {
 		Platform: platform(c.config.Platform), Created: c.config.Created, Size: c.size(),
 	}
 	if one.Reference == "" {
-		one.Reference = name + "@" + c.desc.Digest.String()
+		one.Reference = pinned(name, c.desc.Digest)
 	}
 	about, err := readRecord(s.root(c))
 	if errors.Is(err, fs.ErrNotExist) {
