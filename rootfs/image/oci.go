@@ -96,7 +96,7 @@ func (s ociSource) inside(desc ocispec.Descriptor) (ocispec.Descriptor, error) {
 	if err != nil {
 		return desc, err
 	}
-	return forUs(index.Manifests)
+	return layout.Choose(index.Manifests, host)
 }
 
 // json reads a blob of JSON, whose digest is verified.
@@ -165,7 +165,7 @@ func (s ociSource) named(all []ocispec.Descriptor) (ocispec.Descriptor, error) {
 	case s.tag == "" && len(names) > 1:
 		return ocispec.Descriptor{}, fmt.Errorf("%d images are in it; choose one by --tag: %s", len(all), listed(names))
 	}
-	return forUs(found)
+	return layout.Choose(found, host)
 }
 
 // listed are the first of some names.
@@ -178,22 +178,4 @@ func listed(names []string) string {
 		return strings.Join(names[:shown], ", ") + fmt.Sprintf(" and %d more", len(names)-shown)
 	}
 	return strings.Join(names, ", ")
-}
-
-// forUs is the first image for our platform. One that tells none is taken where it is alone: its config will tell.
-func forUs(all []ocispec.Descriptor) (ocispec.Descriptor, error) {
-	var others []string
-	for _, desc := range all {
-		if desc.Platform == nil {
-			if len(all) == 1 {
-				return desc, nil
-			}
-			continue
-		}
-		if ours(*desc.Platform) == nil {
-			return desc, nil
-		}
-		others = append(others, platform(*desc.Platform))
-	}
-	return ocispec.Descriptor{}, foreign(listed(others))
 }

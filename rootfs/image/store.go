@@ -136,7 +136,7 @@ func (s *Store) image(c *contents) (Image, error) {
 	name := c.desc.Annotations[ocispec.AnnotationRefName]
 	one := Image{
 		Name: name, Reference: c.desc.Annotations[referenceKey], Digest: c.desc.Digest,
-		Platform: platform(c.config.Platform), Created: c.config.Created, Size: c.size(),
+		Platform: layout.PlatformName(c.config.Platform), Created: c.config.Created, Size: c.size(),
 	}
 	if one.Reference == "" {
 		one.Reference = pinned(name, c.desc.Digest)
