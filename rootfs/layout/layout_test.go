@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -195,6 +196,28 @@ func TestNames(t *testing.T) {
 		if err := l.Tag(name, two); err == nil {
 			t.Errorf("%q became a name", name)
 		}
+	}
+}
+
+func TestNoNameIsLost(t *testing.T) {
+	dir := t.TempDir()
+	desc, err := putImage(open(t, dir), "image-0")
+	must(t, err)
+	var group sync.WaitGroup
+	for i := range 40 {
+		group.Go(func() {
+			l, err := Open(dir)
+			if err == nil {
+				err = l.Tag(fmt.Sprintf("image-%d", i), desc)
+			}
+			if err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	group.Wait()
+	if names, err := open(t, dir).Names(); len(names) != 40 || err != nil {
+		t.Errorf("%d names are left: %v", len(names), err)
 	}
 }
 

@@ -36,6 +36,7 @@ func TestThroughProxy(t *testing.T) {
 		"WrongContents":                     testWrongContents,
 		"DamagedBlobIsFetchedAgain":         testDamagedBlobIsFetchedAgain,
 		"Redirects":                         testRedirects,
+		"AnotherManifest":                   testAnotherManifest,
 		"HostileManifests":                  testHostileManifests,
 		"IndexesInIndexesEnd":               testIndexesInIndexesEnd,
 		"ErrorsOfARegistryArePrintable":     testErrorsOfARegistryArePrintable,
@@ -347,7 +348,7 @@ func testHostileManifests(t *testing.T, s *site) {
 		{"escapes", manifest, change(func(m *ocispec.Manifest) { m.Layers[0].MediaType = "\x1b[31m\n" }), "no layer"},
 	} {
 		l := empty(t)
-		s.Fail(on("/manifests/", always, func(w http.ResponseWriter, r *http.Request, _ http.Handler) {
+		s.Fail(on("/manifests/", always, func(w http.ResponseWriter, _ *http.Request, _ http.Handler) {
 			w.Header().Set("Content-Type", c.mediaType)
 			w.Header().Set("Docker-Content-Digest", digest.FromString(c.body).String())
 			w.Header().Set("Content-Length", fmt.Sprint(len(c.body)))
@@ -358,11 +359,25 @@ func testHostileManifests(t *testing.T, s *site) {
 			t.Errorf("%s: got %v, want %q in it", c.name, err, c.want)
 		}
 		expectNothing(t, l, s.big(), s.desc)
-		// Another manifest than the one that a digest names is never even parsed.
-		_, err = pull(t, s.Address+"/image@"+s.desc.Digest.String(), l, options())
-		if err == nil {
-			t.Errorf("%s: taken for %s", c.name, s.desc.Digest)
-		}
+	}
+}
+
+// testAnotherManifest has the registry give a good manifest in place of the one that was asked for.
+func testAnotherManifest(t *testing.T, s *site) {
+	other := s.manifest
+	other.Annotations = map[string]string{"other": "yes"}
+	body, err := json.Marshal(other)
+	must(t, err)
+	for _, claimed := range []string{"", s.desc.Digest.String(), digest.FromBytes(body).String()} {
+		s.Fail(on("/manifests/", always, func(w http.ResponseWriter, _ *http.Request, _ http.Handler) {
+			w.Header().Set("Content-Type", s.desc.MediaType)
+			if claimed != "" {
+				w.Header().Set("Docker-Content-Digest", claimed)
+			}
+			_, _ = w.Write(body)
+		}))
+		_, err = pull(t, s.Address+"/image@"+s.desc.Digest.String(), empty(t), options())
+		expectRefusal(t, err, "mismatch")
 	}
 }
 
