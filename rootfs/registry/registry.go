@@ -105,7 +105,7 @@ func (p *puller) pull(ctx context.Context) (ocispec.Descriptor, error) {
 		if err != nil {
 			return desc, err
 		}
-		if desc, err = choose(index.Manifests, p.Platform); err != nil {
+		if desc, err = layout.Choose(index.Manifests, p.Platform); err != nil {
 			return desc, err
 		}
 		if data, err = p.manifest(ctx, desc); err != nil {
