@@ -203,5 +203,5 @@ func (p *puller) blob(ctx context.Context, desc ocispec.Descriptor) error {
 		return err
 	}
 	defer w.Close()
-	return (&download{puller: p, desc: desc, to: w}).run(ctx)
+	return (&download{puller: p, desc: desc, to: w, spliced: w.Offset() > 0}).run(ctx)
 }
