@@ -62,7 +62,7 @@ func (r *Record) stamps() ([]byte, error) {
 	if _, err := f.ReadAt(b, at); err != nil {
 		return nil, err
 	}
-	if crc32.Checksum(b, castagnoli) != r.header.StampSum {
+	if crc32.Checksum(b, castagnoli()) != r.header.StampSum {
 		return nil, fmt.Errorf("%s: %w: the checksum of its stamps is wrong", r.path, ErrRecord)
 	}
 	return b, nil

@@ -23,7 +23,7 @@ import (
 // it would miss is no danger, since stamps that are wrong do not fit the root.
 
 // castagnoli is the polynomial that processors know.
-var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+func castagnoli() *crc32.Table { return crc32.MakeTable(crc32.Castagnoli) }
 
 // header is the beginning of a record, little-endian.
 type header struct {
@@ -132,7 +132,7 @@ func newWriter(path string) (*writer, error) {
 	if err != nil {
 		return nil, errors.Join(err, file.Close(), os.Remove(file.Name()))
 	}
-	w := &writer{file: file, stamps: stamps, list: newPart(file, sha256.New()), stamp: newPart(stamps, crc32.New(castagnoli))}
+	w := &writer{file: file, stamps: stamps, list: newPart(file, sha256.New()), stamp: newPart(stamps, crc32.New(castagnoli()))}
 	err = os.Remove(stamps.Name())
 	if err == nil {
 		_, err = file.Seek(headerBytes, io.SeekStart)
