@@ -37,7 +37,8 @@ func (l *layer) parentOf(dir string, mtime time.Time) (place, error) {
 	if err != nil {
 		return place{}, fmt.Errorf("its directory: %w", err)
 	}
-	if err := l.keepTime(p); err != nil {
+	// Through links the entry may be deeper than its name says.
+	if err := errors.Join(l.bounds.depth(join(p.real, "entry")), l.keepTime(p)); err != nil {
 		unix.Close(p.fd)
 		return place{}, err
 	}
