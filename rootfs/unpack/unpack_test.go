@@ -7,6 +7,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"io"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -55,20 +56,10 @@ func TestModesOwnersTimes(t *testing.T) {
 			t.Errorf("%s has mode %o and owner %d", name, st.Mode&0o7777, st.Uid)
 		}
 	}
-	for _, name := range append(slices.Collect(keys(want)), "link", "closed/made") {
+	for _, name := range append(slices.Collect(maps.Keys(want)), "link", "closed/made") {
 		st := s.lstat(filepath.Join(s.root.Name(), name))
 		if is := time.Unix(st.Mtim.Unix()); !is.Equal(stamp) {
 			t.Errorf("%s has the time %v", name, is)
-		}
-	}
-}
-
-func keys(m map[string]uint32) func(func(string) bool) {
-	return func(yield func(string) bool) {
-		for k := range m {
-			if !yield(k) {
-				return
-			}
 		}
 	}
 }
