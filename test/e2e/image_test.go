@@ -40,8 +40,8 @@ func (h *house) rootTar(name string) string {
 	return h.write(name, buffer.String(), 0o644)
 }
 
-// images are the names that the store has.
-func (h *house) images() []string {
+// imageNames are the names that the store has.
+func (h *house) imageNames() []string {
 	h.t.Helper()
 	return strings.Fields(h.good("image", "ls", "-q").stdout)
 }
@@ -104,7 +104,7 @@ func TestImageStopped(t *testing.T) {
 				if code > 0 && !strings.HasPrefix(out.stderr, "scidex-oci: stopped by SIG") {
 					t.Errorf("it said %q", out.stderr)
 				}
-				if names := h.images(); len(names) != 0 {
+				if names := h.imageNames(); len(names) != 0 {
 					t.Errorf("images %q", names)
 				}
 				if signal == syscall.SIGKILL {
@@ -149,7 +149,7 @@ func TestImageTogether(t *testing.T) {
 		}
 		digests[one.Digest] = true
 	}
-	if names := h.images(); len(digests) != 1 || !slices.Equal(names, []string{"same-0", "same-1"}) || len(h.stored()) != 4 {
+	if names := h.imageNames(); len(digests) != 1 || !slices.Equal(names, []string{"same-0", "same-1"}) || len(h.stored()) != 4 {
 		t.Errorf("digests %v, names %q, stored %q", digests, names, h.stored())
 	}
 }
