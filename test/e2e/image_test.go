@@ -206,3 +206,24 @@ func TestImageUnreadable(t *testing.T) {
 	h.bad([]string{"image", "ls"}, "permission denied")
 }
 
+
+// TestImageLines holds every line of JSON against the schema.
+func TestImageLines(t *testing.T) {
+	h := newHouse(t)
+	path := h.rootTar("root.tar")
+	types := map[string]int{}
+	for _, args := range [][]string{{"import", path, "--name", "x"}, {"import", path, "--name", "x"}, {"ls"}} {
+		for line := range strings.Lines(h.good(append([]string{"image"}, append(args, "--json")...)...).stdout) {
+			var one struct{ Type, Phase string }
+			if err := decode("image.json", []byte(line), &one); err != nil {
+				t.Error(err)
+			}
+			types[one.Type+one.Phase]++
+		}
+	}
+	for _, want := range []string{"progressread", "progresscopy", "progressunpack", "image", ""} {
+		if types[want] == 0 {
+			t.Errorf("no line of %q among %v", want, types)
+		}
+	}
+}
