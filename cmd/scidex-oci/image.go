@@ -15,15 +15,12 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner"
 )
 
-// imagesDir is where images are kept, below the root.
-const imagesDir = runner.ImagesDir
-
 func newImageCommand(p *program) *cli.Command {
 	return &cli.Command{
 		Name:        "image",
 		Usage:       "pull, import, list and remove images of root filesystems",
 		UsageText:   "scidex-oci image pull|import|ls|rm",
-		Subcommands: []*cli.Command{newImageImport(p), newImageList(p), newImageRemove(p)},
+		Subcommands: []*cli.Command{newImagePull(p), newImageImport(p), newImageList(p), newImageRemove(p)},
 	}
 }
 
@@ -45,12 +42,12 @@ func (p *program) store(from layers) (*image.Store, error) {
 	if err := os.MkdirAll(s.root, 0o700); err != nil {
 		return nil, fmt.Errorf("%w; give another place with --root DIR", err)
 	}
-	return image.Open(filepath.Join(s.root, imagesDir))
+	return image.Open(filepath.Join(s.root, runner.ImagesDir))
 }
 
 // sweepImages removes what no image needs, for gc; the place of images is not made.
 func sweepImages(ctx context.Context, root string, dry bool) ([]string, error) {
-	dir := filepath.Join(root, imagesDir)
+	dir := filepath.Join(root, runner.ImagesDir)
 	if _, err := os.Lstat(dir); errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

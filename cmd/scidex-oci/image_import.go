@@ -51,14 +51,14 @@ func (p *program) importImage(ctx context.Context, from layers, path string) err
 	if err := image.CheckName(o.Name); err != nil {
 		return usagef("--name: %s", err)
 	}
-	return p.add(ctx, from, func(ctx context.Context, s *image.Store, progress func(image.Progress)) (image.Imported, error) {
-		o.Progress = progress
+	return p.add(ctx, from, func(ctx context.Context, s *image.Store, view progressView) (image.Imported, error) {
+		o.Progress = view.show
 		return s.Import(ctx, path, o)
 	})
 }
 
 // add gets an image into the store, showing how far it is, and prints it.
-func (p *program) add(ctx context.Context, from layers, get func(context.Context, *image.Store, func(image.Progress)) (image.Imported, error)) error {
+func (p *program) add(ctx context.Context, from layers, get func(context.Context, *image.Store, progressView) (image.Imported, error)) error {
 	asJSON, err := from.on("json")
 	if err != nil {
 		return err
@@ -68,9 +68,9 @@ func (p *program) add(ctx context.Context, from layers, get func(context.Context
 		if err != nil {
 			return err
 		}
-		shown := p.progress(asJSON)
-		added, err := get(ctx, s, shown.show)
-		shown.end(err == nil)
+		view := p.progress(asJSON)
+		added, err := get(ctx, s, view)
+		view.end(err == nil)
 		if err != nil {
 			return err
 		}

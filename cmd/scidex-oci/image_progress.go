@@ -14,6 +14,8 @@ import (
 
 // progressView shows how far blobs have come.
 type progressView interface {
+	// Writer takes messages for standard error.
+	io.Writer
 	// show may be called by several goroutines.
 	show(p image.Progress)
 	// end is called once, after the last show.
@@ -24,14 +26,14 @@ type progressView interface {
 func (p *program) progress(asJSON bool) progressView {
 	switch {
 	case asJSON:
-		return &progressLines{to: p.stdout, told: map[stage]time.Time{}}
+		return &progressLines{Writer: p.stderr, to: p.stdout, told: map[stage]time.Time{}}
 	case isTerminal(p.stderr) && p.env.text("TERM") != "dumb":
 		return newBars(p.stderr)
 	}
-	return noProgress{}
+	return noProgress{p.stderr}
 }
 
-type noProgress struct{}
+type noProgress struct{ io.Writer }
 
 func (noProgress) show(image.Progress) {}
 func (noProgress) end(bool)            {}
@@ -46,6 +48,7 @@ const lineEvery = 500 * time.Millisecond
 
 // progressLines tells each stage now and then, and its end.
 type progressLines struct {
+	io.Writer
 	mu   sync.Mutex
 	to   io.Writer
 	told map[stage]time.Time
@@ -81,6 +84,9 @@ type bars struct {
 func newBars(terminal *os.File) *bars {
 	return &bars{all: mpb.New(mpb.WithOutput(terminal), mpb.WithWidth(72)), each: map[stage]*mpb.Bar{}}
 }
+
+// Write shows messages above the bars.
+func (b *bars) Write(p []byte) (int, error) { return b.all.Write(p) }
 
 func (b *bars) show(p image.Progress) {
 	b.mu.Lock()

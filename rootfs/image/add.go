@@ -3,6 +3,7 @@ package image
 import (
 	"context"
 	"errors"
+	"strings"
 
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
@@ -13,7 +14,8 @@ import (
 // Options say how an image gets into the store.
 type Options struct {
 	Name string
-	// Reference is where it was pulled from, for Image.Reference; "" where nobody pulled it.
+	// Reference is where it was pulled from, for Image.Reference, which has the digest of the manifest behind it
+	// where this has none; "" where nobody pulled it.
 	Reference string
 	// Tag chooses one of several images in an archive or a layout.
 	Tag string
@@ -64,7 +66,7 @@ func (s *Store) add(ctx context.Context, o Options, fetch func(context.Context, 
 	desc = ocispec.Descriptor{MediaType: desc.MediaType, Digest: desc.Digest, Size: desc.Size}
 	desc.Annotations = map[string]string{ocispec.AnnotationRefName: o.Name}
 	if o.Reference != "" {
-		desc.Annotations[referenceKey] = o.Reference
+		desc.Annotations[referenceKey] = pinned(o.Reference, desc.Digest)
 	}
 	c, err := read(s.layout, desc)
 	if err != nil {
@@ -85,6 +87,14 @@ func (s *Store) add(ctx context.Context, o Options, fetch func(context.Context, 
 	}
 	added.Image, err = s.image(c)
 	return added, err
+}
+
+// pinned is a reference that can name this manifest alone.
+func pinned(reference string, manifest digest.Digest) string {
+	if strings.Contains(reference, "@") {
+		return reference
+	}
+	return reference + "@" + manifest.String()
 }
 
 // heal repairs a root that is damaged.

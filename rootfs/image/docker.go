@@ -32,7 +32,7 @@ type dockerImage struct {
 	Layers   []string
 }
 
-func (s dockerSource) fetch(ctx context.Context, to *layout.Layout, progress func(Progress)) (ocispec.Descriptor, error) {
+func (s dockerSource) fetch(ctx context.Context, to *layout.Layout, tell func(Progress)) (ocispec.Descriptor, error) {
 	chosen, err := s.choose()
 	if err != nil {
 		return ocispec.Descriptor{}, err
@@ -58,7 +58,7 @@ func (s dockerSource) fetch(ctx context.Context, to *layout.Layout, progress fun
 		return ocispec.Descriptor{}, err
 	}
 	for i, name := range chosen.Layers {
-		layer, err := s.layer(ctx, to, name, config.RootFS.DiffIDs[i], progress)
+		layer, err := s.layer(ctx, to, name, config.RootFS.DiffIDs[i], tell)
 		if err != nil {
 			return ocispec.Descriptor{}, fmt.Errorf("layer %s: %w", name, err)
 		}
@@ -97,7 +97,7 @@ func (s dockerSource) choose() (dockerImage, error) {
 }
 
 // layer copies a layer as it is stored, which is most often without compression: then its digest is its diff id.
-func (s dockerSource) layer(ctx context.Context, to *layout.Layout, name string, diffID digest.Digest, progress func(Progress)) (ocispec.Descriptor, error) {
+func (s dockerSource) layer(ctx context.Context, to *layout.Layout, name string, diffID digest.Digest, tell func(Progress)) (ocispec.Descriptor, error) {
 	desc := ocispec.Descriptor{Digest: diffID}
 	kind, size, err := s.look(name)
 	if err != nil {
@@ -117,7 +117,7 @@ func (s dockerSource) layer(ctx context.Context, to *layout.Layout, name string,
 		return desc, err
 	}
 	defer r.Close()
-	return desc, to.Put(ctx, desc, watched(r, Progress{Phase: Copying, Digest: desc.Digest, Total: size}, progress))
+	return desc, to.Put(ctx, desc, watched(r, Progress{Phase: Copying, Digest: desc.Digest, Total: size}, tell))
 }
 
 func (s dockerSource) look(name string) (compression, int64, error) {

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path"
 	"strings"
+	"time"
 
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 	"golang.org/x/sys/unix"
@@ -21,7 +22,7 @@ import (
 // source is something on disk that an image is in.
 type source interface {
 	// fetch puts the blobs of the image into a layout, verified, and returns its manifest.
-	fetch(ctx context.Context, to *layout.Layout, progress func(Progress)) (ocispec.Descriptor, error)
+	fetch(ctx context.Context, to *layout.Layout, tell func(Progress)) (ocispec.Descriptor, error)
 }
 
 // Import makes what lies at a path an image: an OCI image layout in a directory or a tar, what "docker save" or
@@ -35,13 +36,25 @@ func (s *Store) Import(ctx context.Context, from string, o Options) (Imported, e
 		return Imported{}, fmt.Errorf("import %q: %w", from, err)
 	}
 	defer done()
+	tidy := s.tidy(ctx)
 	added, err := s.Add(ctx, o, func(ctx context.Context, to *layout.Layout) (ocispec.Descriptor, error) {
 		return src.fetch(ctx, to, o.Progress)
 	})
 	if err != nil {
+		tidy()
 		return Imported{}, fmt.Errorf("import %q: %w", from, err)
 	}
 	return added, nil
+}
+
+// tidy returns what removes the blobs of an import that has failed. Where blobs of others wait for a name, as those
+// of a pull that was interrupted, all are left to gc.
+func (s *Store) tidy(ctx context.Context) func() {
+	garbage, err := s.layout.Garbage(ctx, time.Now())
+	if err != nil || len(garbage) > 0 {
+		return func() {}
+	}
+	return func() { _, _ = s.layout.Sweep(context.WithoutCancel(ctx), time.Now()) }
 }
 
 // source finds out what lies at a path. Call done at the end.

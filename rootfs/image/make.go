@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/scidex-ai/scidex-oci/outputs"
+	"github.com/scidex-ai/scidex-oci/rootfs/layout"
 	"github.com/scidex-ai/scidex-oci/rootfs/unpack"
 )
 
@@ -102,7 +103,7 @@ func (s *Store) build(ctx context.Context, c *contents, fresh *os.File, tell fun
 	defer tree.Close()
 	root, err := unpack.Image(ctx, tree, s.layers(c, tell), unpack.DefaultBounds())
 	if err != nil {
-		return err
+		return s.corrupt(ctx, c, err)
 	}
 	return finish(ctx, tree, root)
 }
@@ -122,6 +123,22 @@ func (s *Store) layers(c *contents, tell func(Progress)) []unpack.Source {
 		all = append(all, unpack.Source{Open: open, DiffID: c.config.RootFS.DiffIDs[i]})
 	}
 	return all
+}
+
+// corrupt is the damaged layer that is why an image could not be unpacked, or err where all are whole: a damaged
+// one may fail in any way before its end is reached, where its digest is compared.
+func (s *Store) corrupt(ctx context.Context, c *contents, err error) error {
+	for _, desc := range c.manifest.Layers {
+		r, failed := s.layout.Blob(desc)
+		if failed == nil {
+			_, failed = io.Copy(io.Discard, interruptible{ctx, r})
+			r.Close()
+		}
+		if errors.Is(failed, layout.ErrCorrupt) {
+			return failed
+		}
+	}
+	return err
 }
 
 type readCloser struct {

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"runtime"
-	"strings"
 
 	"github.com/opencontainers/go-digest"
 	"github.com/opencontainers/image-spec/identity"
@@ -21,6 +20,7 @@ import (
 const (
 	dockerLayer   = "application/vnd.docker.image.rootfs.diff.tar"
 	dockerLayerGz = "application/vnd.docker.image.rootfs.diff.tar.gzip"
+	dockerLayerZs = "application/vnd.docker.image.rootfs.diff.tar.zstd"
 )
 
 // contents is what a manifest and its config say of an image.
@@ -70,7 +70,7 @@ func (c *contents) checkManifest() error {
 // isLayer knows the media types of layers; how one is compressed is told by its first bytes.
 func isLayer(mediaType string) bool {
 	switch mediaType {
-	case ocispec.MediaTypeImageLayer, ocispec.MediaTypeImageLayerGzip, ocispec.MediaTypeImageLayerZstd, dockerLayer, dockerLayerGz:
+	case ocispec.MediaTypeImageLayer, ocispec.MediaTypeImageLayerGzip, ocispec.MediaTypeImageLayerZstd, dockerLayer, dockerLayerGz, dockerLayerZs:
 		return true
 	}
 	return false
@@ -91,30 +91,16 @@ func (c *contents) checkConfig() error {
 	return nil
 }
 
-// ours refuses an image of another platform than this program's.
+// host is the platform of this program, and so of all images.
+var host = ocispec.Platform{OS: runtime.GOOS, Architecture: runtime.GOARCH}
+
+// ours refuses an image of another platform.
 func ours(p ocispec.Platform) error {
-	if p.OS == runtime.GOOS && p.Architecture == runtime.GOARCH {
+	if p.OS == host.OS && p.Architecture == host.Architecture {
 		return nil
 	}
-	return foreign(platform(p))
-}
-
-func foreign(platforms string) error {
-	return fmt.Errorf("the image is for %s and this host is %s/%s; get the image for this platform", platforms, runtime.GOOS, runtime.GOARCH)
-}
-
-// platform writes one as "linux/arm64/v8".
-func platform(p ocispec.Platform) string {
-	words := []string{p.OS, p.Architecture}
-	for i, word := range words {
-		if word == "" {
-			words[i] = "unknown"
-		}
-	}
-	if p.Variant != "" {
-		words = append(words, p.Variant)
-	}
-	return strings.Join(words, "/")
+	return fmt.Errorf("the image is for %s and this host is %s; get the image for this platform",
+		layout.PlatformName(p), layout.PlatformName(host))
 }
 
 // chain names the root filesystem that the layers make (image-spec, config.md, "ChainID").

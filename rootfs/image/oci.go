@@ -26,7 +26,7 @@ type ociSource struct {
 }
 
 // fetch copies one image and returns its manifest.
-func (s ociSource) fetch(ctx context.Context, to *layout.Layout, progress func(Progress)) (ocispec.Descriptor, error) {
+func (s ociSource) fetch(ctx context.Context, to *layout.Layout, tell func(Progress)) (ocispec.Descriptor, error) {
 	desc, err := s.choose()
 	if err != nil {
 		return desc, err
@@ -43,7 +43,7 @@ func (s ociSource) fetch(ctx context.Context, to *layout.Layout, progress func(P
 	}
 	blobs := append([]ocispec.Descriptor{manifest.Config}, manifest.Layers...)
 	for _, blob := range blobs {
-		if err := s.copy(ctx, to, blob, progress); err != nil {
+		if err := s.copy(ctx, to, blob, tell); err != nil {
 			return desc, err
 		}
 	}
@@ -96,7 +96,7 @@ func (s ociSource) inside(desc ocispec.Descriptor) (ocispec.Descriptor, error) {
 	if err != nil {
 		return desc, err
 	}
-	return forUs(index.Manifests)
+	return layout.Choose(index.Manifests, host)
 }
 
 // json reads a blob of JSON, whose digest is verified.
@@ -127,7 +127,7 @@ func blobPath(desc ocispec.Descriptor) string {
 }
 
 // copy verifies a blob while it is copied.
-func (s ociSource) copy(ctx context.Context, to *layout.Layout, desc ocispec.Descriptor, progress func(Progress)) error {
+func (s ociSource) copy(ctx context.Context, to *layout.Layout, desc ocispec.Descriptor, tell func(Progress)) error {
 	if err := layout.Check(desc); err != nil {
 		return err
 	}
@@ -139,7 +139,7 @@ func (s ociSource) copy(ctx context.Context, to *layout.Layout, desc ocispec.Des
 	if size != desc.Size {
 		return fmt.Errorf("blob %s has %d bytes and not the %d of its descriptor", desc.Digest, size, desc.Size)
 	}
-	return to.Put(ctx, desc, watched(r, Progress{Phase: Copying, Digest: desc.Digest, Total: desc.Size}, progress))
+	return to.Put(ctx, desc, watched(r, Progress{Phase: Copying, Digest: desc.Digest, Total: desc.Size}, tell))
 }
 
 // named is the image that a tag names, the only one, or the one for our platform where no other name is there.
@@ -165,7 +165,7 @@ func (s ociSource) named(all []ocispec.Descriptor) (ocispec.Descriptor, error) {
 	case s.tag == "" && len(names) > 1:
 		return ocispec.Descriptor{}, fmt.Errorf("%d images are in it; choose one by --tag: %s", len(all), listed(names))
 	}
-	return forUs(found)
+	return layout.Choose(found, host)
 }
 
 // listed are the first of some names.
@@ -178,22 +178,4 @@ func listed(names []string) string {
 		return strings.Join(names[:shown], ", ") + fmt.Sprintf(" and %d more", len(names)-shown)
 	}
 	return strings.Join(names, ", ")
-}
-
-// forUs is the first image for our platform. One that tells none is taken where it is alone: its config will tell.
-func forUs(all []ocispec.Descriptor) (ocispec.Descriptor, error) {
-	var others []string
-	for _, desc := range all {
-		if desc.Platform == nil {
-			if len(all) == 1 {
-				return desc, nil
-			}
-			continue
-		}
-		if ours(*desc.Platform) == nil {
-			return desc, nil
-		}
-		others = append(others, platform(*desc.Platform))
-	}
-	return ocispec.Descriptor{}, foreign(listed(others))
 }

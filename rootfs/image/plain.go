@@ -9,6 +9,7 @@ import (
 	"github.com/opencontainers/go-digest"
 	specs "github.com/opencontainers/image-spec/specs-go"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/scidex-ai/scidex-oci/rootfs/layout"
 	"github.com/scidex-ai/scidex-oci/rootfs/unpack"
@@ -21,15 +22,13 @@ type tarSource struct {
 	kind compression
 }
 
-func (s tarSource) fetch(ctx context.Context, to *layout.Layout, progress func(Progress)) (ocispec.Descriptor, error) {
-	layer, diffID, err := s.sums(ctx, progress)
+func (s tarSource) fetch(ctx context.Context, to *layout.Layout, tell func(Progress)) (ocispec.Descriptor, error) {
+	layer, diffID, err := s.sums(ctx, tell)
 	if err != nil {
 		return layer, err
 	}
-	if _, err := s.file.Seek(0, io.SeekStart); err != nil {
-		return layer, err
-	}
-	if err := to.Put(ctx, layer, watched(s.file, Progress{Phase: Copying, Digest: layer.Digest, Total: layer.Size}, progress)); err != nil {
+	copying := Progress{Phase: Copying, Digest: layer.Digest, Total: layer.Size}
+	if err := to.Put(ctx, layer, watched(s.open(ctx, layer.Size), copying, tell)); err != nil {
 		return layer, err
 	}
 	config, err := putJSON(ctx, to, ocispec.MediaTypeImageConfig, ocispec.Image{
@@ -45,28 +44,48 @@ func (s tarSource) fetch(ctx context.Context, to *layout.Layout, progress func(P
 	})
 }
 
-// sums reads the file once for the digests of what is stored and of the tar in it.
-func (s tarSource) sums(ctx context.Context, progress func(Progress)) (ocispec.Descriptor, digest.Digest, error) {
+// sums are the digest of the file, as the descriptor of a layer, and that of the tar in it. They are found side by
+// side, as hashing is most of it.
+func (s tarSource) sums(ctx context.Context, tell func(Progress)) (layer ocispec.Descriptor, diffID digest.Digest, err error) {
 	info, err := s.file.Stat()
-	if err == nil {
-		_, err = s.file.Seek(0, io.SeekStart)
-	}
 	if err != nil {
-		return ocispec.Descriptor{}, "", err
+		return layer, "", err
 	}
-	stored, inside := digest.SHA256.Digester(), digest.SHA256.Digester()
-	from := io.TeeReader(watched(interruptible{ctx, s.file}, Progress{Phase: Reading, Total: info.Size()}, progress), stored.Hash())
+	layer.MediaType, layer.Size = s.kind.mediaType(), info.Size()
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() (err error) {
+		layer.Digest, err = digest.SHA256.FromReader(watched(s.open(ctx, layer.Size), Progress{Phase: Reading, Total: layer.Size}, tell))
+		return err
+	})
+	if s.kind != plainTar {
+		group.Go(func() (err error) {
+			diffID, err = sumInside(s.open(ctx, layer.Size))
+			return err
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return layer, "", err
+	}
+	if s.kind == plainTar {
+		diffID = layer.Digest
+	}
+	return layer, diffID, nil
+}
+
+// open reads the file from its beginning, whoever else reads it.
+func (s tarSource) open(ctx context.Context, size int64) io.Reader {
+	return interruptible{ctx, io.NewSectionReader(s.file, 0, size)}
+}
+
+// sumInside is the digest of what is compressed.
+func sumInside(r io.Reader) (digest.Digest, error) {
 	bounds := unpack.DefaultBounds()
-	r, err := unpack.Decompress(from, bounds)
+	inside, err := unpack.Decompress(r, bounds)
 	if err != nil {
-		return ocispec.Descriptor{}, "", err
+		return "", err
 	}
-	defer r.Close()
-	if _, err := io.Copy(inside.Hash(), &bounded{r, bounds.Bytes}); err != nil {
-		return ocispec.Descriptor{}, "", err
-	}
-	layer := ocispec.Descriptor{MediaType: s.kind.mediaType(), Digest: stored.Digest(), Size: info.Size()}
-	return layer, inside.Digest(), nil
+	defer inside.Close()
+	return digest.SHA256.FromReader(&bounded{inside, bounds.Bytes})
 }
 
 // bounded fails where more than left bytes come.

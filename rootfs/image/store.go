@@ -136,10 +136,10 @@ func (s *Store) image(c *contents) (Image, error) {
 	name := c.desc.Annotations[ocispec.AnnotationRefName]
 	one := Image{
 		Name: name, Reference: c.desc.Annotations[referenceKey], Digest: c.desc.Digest,
-		Platform: platform(c.config.Platform), Created: c.config.Created, Size: c.size(),
+		Platform: layout.PlatformName(c.config.Platform), Created: c.config.Created, Size: c.size(),
 	}
 	if one.Reference == "" {
-		one.Reference = name + "@" + c.desc.Digest.String()
+		one.Reference = pinned(name, c.desc.Digest)
 	}
 	about, err := readRecord(s.root(c))
 	if errors.Is(err, fs.ErrNotExist) {

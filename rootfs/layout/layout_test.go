@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -165,6 +166,36 @@ func TestSecondWriterWaitsAndFindsTheBlob(t *testing.T) {
 	}
 }
 
+// A partial file is removed while a second writer waits for it, as Sweep may do.
+func TestWriterOfARemovedPartial(t *testing.T) {
+	l := open(t, t.TempDir())
+	desc := describe("", []byte("x"))
+	first, err := l.Writer(t.Context(), desc)
+	must(t, err)
+	second := make(chan error)
+	go func() { second <- l.Put(t.Context(), desc, strings.NewReader("x")) }()
+	for descriptors(t, first.file.Name()) < 2 {
+		time.Sleep(time.Millisecond)
+	}
+	must(t, os.Remove(first.file.Name()), first.Close(), <-second)
+	if got, err := read(l, desc); got != "x" || err != nil {
+		t.Errorf("%q %v", got, err)
+	}
+}
+
+// descriptors counts those of this process that are open for a file.
+func descriptors(t *testing.T, path string) (n int) {
+	t.Helper()
+	entries, err := os.ReadDir("/proc/self/fd")
+	must(t, err)
+	for _, e := range entries {
+		if to, err := os.Readlink("/proc/self/fd/" + e.Name()); err == nil && to == path {
+			n++
+		}
+	}
+	return n
+}
+
 func TestNames(t *testing.T) {
 	l := open(t, t.TempDir())
 	one, err := putImage(l, "python:3.12")
@@ -195,6 +226,33 @@ func TestNames(t *testing.T) {
 		if err := l.Tag(name, two); err == nil {
 			t.Errorf("%q became a name", name)
 		}
+	}
+}
+
+// Nobody who reads waits for those who name, and nobody sees half of a change.
+func TestNoNameIsLost(t *testing.T) {
+	dir := t.TempDir()
+	desc, err := putImage(open(t, dir), "image-0")
+	must(t, err)
+	var group sync.WaitGroup
+	for i := range 40 {
+		group.Go(func() {
+			l, err := Open(dir)
+			if err == nil {
+				err = l.Tag(fmt.Sprintf("image-%d", i), desc)
+			}
+			for range 30 {
+				_, reading := l.Resolve("image-0")
+				err = errors.Join(err, reading)
+			}
+			if err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	group.Wait()
+	if names, err := open(t, dir).Names(); len(names) != 40 || err != nil {
+		t.Errorf("%d names are left: %v", len(names), err)
 	}
 }
 

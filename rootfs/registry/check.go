@@ -90,7 +90,7 @@ func checkConfig(data []byte, layers int, want ocispec.Platform) error {
 		return fmt.Errorf("config: %w", err)
 	}
 	if config.OS != want.OS || config.Architecture != want.Architecture {
-		return fmt.Errorf("the image is for %s; this machine needs %s", show(config.Platform), show(want))
+		return fmt.Errorf("the image is for %s; this machine needs %s", layout.PlatformName(config.Platform), layout.PlatformName(want))
 	}
 	if config.RootFS.Type != "layers" || len(config.RootFS.DiffIDs) != layers {
 		return fmt.Errorf("config: it describes %d layers of type %q, the manifest %d", len(config.RootFS.DiffIDs), config.RootFS.Type, layers)

@@ -98,6 +98,8 @@ func (d *download) receive(ctx context.Context) error {
 		switch {
 		case errors.Is(context.Cause(ctx), errStalled):
 			return &brokenError{errStalled}
+		case ctx.Err() != nil:
+			return context.Cause(ctx)
 		case errors.Is(err, io.EOF) && d.to.Offset() < d.desc.Size:
 			return &brokenError{fmt.Errorf("blob %s: the server sent %d of %d bytes", d.desc.Digest, d.to.Offset(), d.desc.Size)}
 		case errors.Is(err, io.EOF):

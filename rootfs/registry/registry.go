@@ -105,7 +105,7 @@ func (p *puller) pull(ctx context.Context) (ocispec.Descriptor, error) {
 		if err != nil {
 			return desc, err
 		}
-		if desc, err = choose(index.Manifests, p.Platform); err != nil {
+		if desc, err = layout.Choose(index.Manifests, p.Platform); err != nil {
 			return desc, err
 		}
 		if data, err = p.manifest(ctx, desc); err != nil {
@@ -203,5 +203,5 @@ func (p *puller) blob(ctx context.Context, desc ocispec.Descriptor) error {
 		return err
 	}
 	defer w.Close()
-	return (&download{puller: p, desc: desc, to: w}).run(ctx)
+	return (&download{puller: p, desc: desc, to: w, spliced: w.Offset() > 0}).run(ctx)
 }

@@ -416,3 +416,46 @@ func TestRootfsAgain(t *testing.T) {
 	}
 	h.start("--again", id).expect(t, "complete", "exit", 0)
 }
+
+// TestRootfsHeld: the supervisor too holds the root, which may live a moment longer than its launcher; of a run that
+// was killed nothing does.
+func TestRootfsHeld(t *testing.T) {
+	h := newHouse(t)
+	h.importImage("small", h.tree("tree", alpine(nil)), imageConfig{})
+	id := h.fresh()
+	h.detach(id, "--rootfs", "small", "--", "sh", "-c", "echo ready; sleep 1000")
+	h.logged(id, "ready")
+	launcher := h.launcher(id)
+	all := familyOf(t, launcher.pid)
+	root := filepath.Dir(h.roots()[0])
+	held := map[bool]int{} // by whether it is the launcher
+	for _, w := range all {
+		open, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", w.pid))
+		if errors.Is(err, fs.ErrPermission) && !theHost.root {
+			continue // another id's
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, fd := range open {
+			if target, err := os.Readlink(fmt.Sprintf("/proc/%d/fd/%s", w.pid, fd.Name())); err == nil && target == root {
+				held[w.pid == launcher.pid]++
+				if w.pid != launcher.pid && !strings.HasPrefix(w.command, "scidex-oci: supervisor") {
+					t.Errorf("%q has the root open", w.command)
+				}
+			}
+		}
+	}
+	if held[true] != 1 || held[false] != 1 {
+		t.Errorf("open in launcher and others: %v", held)
+	}
+	launcher.kill(t)
+	expectGone(t, all, id)
+	h.expectLost(id)
+	if out := h.good("image", "rm", "small").stdout; strings.Contains(out, "in use") {
+		t.Errorf("rm when the run was killed: %q", out)
+	}
+	if left := h.roots(); len(left) > 0 {
+		t.Errorf("roots %q", left)
+	}
+}

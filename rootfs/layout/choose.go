@@ -1,4 +1,4 @@
-package registry
+package layout
 
 import (
 	"errors"
@@ -16,8 +16,8 @@ var baseline = map[string][]string{
 	"arm64": {"", "v8"},
 }
 
-// choose returns the manifest that an index lists for a platform, the first where there are several.
-func choose(manifests []ocispec.Descriptor, want ocispec.Platform) (ocispec.Descriptor, error) {
+// Choose returns the manifest that an index lists for a platform, the first where there are several.
+func Choose(manifests []ocispec.Descriptor, want ocispec.Platform) (ocispec.Descriptor, error) {
 	var others []string
 	for _, m := range manifests {
 		if m.Platform == nil {
@@ -27,13 +27,13 @@ func choose(manifests []ocispec.Descriptor, want ocispec.Platform) (ocispec.Desc
 			return m, nil
 		}
 		// Build attestations lie beside images under a platform that is none.
-		if name := show(*m.Platform); m.Platform.OS != "unknown" && !slices.Contains(others, name) {
+		if name := PlatformName(*m.Platform); m.Platform.OS != "unknown" && !slices.Contains(others, name) {
 			others = append(others, name)
 		}
 	}
 	switch {
 	case len(others) > 0:
-		return ocispec.Descriptor{}, fmt.Errorf("there is no image for %s; there is one for %s", show(want), strings.Join(others, ", "))
+		return ocispec.Descriptor{}, fmt.Errorf("there is no image for %s; there is one for %s", PlatformName(want), strings.Join(others, ", "))
 	case len(manifests) == 1 && manifests[0].Platform == nil: // its config will tell
 		return manifests[0], nil
 	}
@@ -51,7 +51,8 @@ func fits(have, want ocispec.Platform) bool {
 	return slices.Contains(variants, have.Variant)
 }
 
-func show(p ocispec.Platform) string {
+// PlatformName writes a platform as "linux/arm64/v8".
+func PlatformName(p ocispec.Platform) string {
 	name := p.OS + "/" + p.Architecture
 	if p.Variant != "" {
 		name += "/" + p.Variant
