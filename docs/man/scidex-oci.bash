@@ -22,6 +22,7 @@ _scidex_oci() {
         --output) COMPREPLY=($(compgen -f -- "$current")); return ;;
         --exclude) COMPREPLY=($(compgen -f -- "$current")); return ;;
         --rootfs) COMPREPLY=($(compgen -W "host" -- "$current")); return ;;
+        --runtime) COMPREPLY=($(compgen -f -- "$current")); return ;;
         --ids) COMPREPLY=($(compgen -W "range self" -- "$current")); return ;;
         --memory) COMPREPLY=($(compgen -f -- "$current")); return ;;
         --cpus) COMPREPLY=($(compgen -f -- "$current")); return ;;
@@ -94,8 +95,8 @@ _scidex_oci() {
     done
     case "$path" in
         "") words="run spec ls show logs stop outputs post-process rm pin unpin image catalog gc doctor selftest completion --root --db --blobs --tmp --log-level --config --help -h --version -v" ;;
-        "run") words="--id --data --docs --project --input --script --stage --export --env --secret --label --output --exclude --rootfs --ids --memory --cpus --pids --timeout --grace --log-size --work-size --work-files --work-storage --limits --network --keep --post-process --post-process-timeout --post-process-on --file -f --again --audit --min-free --overwrite --json --quiet -q --detach -d --help -h --root --db --blobs --tmp --log-level --config --help -h --version -v" ;;
-        "spec") words="--id --data --docs --project --input --script --stage --export --env --secret --label --output --exclude --rootfs --ids --memory --cpus --pids --timeout --grace --log-size --work-size --work-files --work-storage --limits --network --keep --post-process --post-process-timeout --post-process-on --file -f --again --audit --min-free --bundle --help -h --root --db --blobs --tmp --log-level --config --help -h --version -v" ;;
+        "run") words="--id --data --docs --project --input --script --stage --export --env --secret --label --output --exclude --rootfs --runtime --ids --memory --cpus --pids --timeout --grace --log-size --work-size --work-files --work-storage --limits --network --keep --post-process --post-process-timeout --post-process-on --file -f --again --audit --min-free --overwrite --json --quiet -q --detach -d --help -h --root --db --blobs --tmp --log-level --config --help -h --version -v" ;;
+        "spec") words="--id --data --docs --project --input --script --stage --export --env --secret --label --output --exclude --rootfs --runtime --ids --memory --cpus --pids --timeout --grace --log-size --work-size --work-files --work-storage --limits --network --keep --post-process --post-process-timeout --post-process-on --file -f --again --audit --min-free --bundle --help -h --root --db --blobs --tmp --log-level --config --help -h --version -v" ;;
         "ls") words="--since --until --state --reason --label --limit --watch -w --json --quiet -q --help -h --root --db --blobs --tmp --log-level --config --help -h --version -v" ;;
         "show") words="--json --wait --help -h --root --db --blobs --tmp --log-level --config --help -h --version -v" ;;
         "logs") words="--follow -f --stdout --stderr --help -h --root --db --blobs --tmp --log-level --config --help -h --version -v" ;;
@@ -119,8 +120,8 @@ _scidex_oci() {
         "catalog check") words="--digests --json --help -h --root --db --blobs --tmp --log-level --config --help -h --version -v" ;;
         "catalog copy") words="--from --to --from-blobs --to-blobs --json --help -h --root --db --blobs --tmp --log-level --config --help -h --version -v" ;;
         "gc") words="--older-than --keep-last --outputs-only --dry-run --json --help -h --root --db --blobs --tmp --log-level --config --help -h --version -v" ;;
-        "doctor") words="--data --docs --project --input --env --secret --label --rootfs --ids --memory --cpus --pids --timeout --grace --log-size --work-size --work-files --work-storage --limits --network --audit --min-free --json --help -h --root --db --blobs --tmp --log-level --config --help -h --version -v" ;;
-        "selftest") words="--data --docs --project --input --env --secret --label --rootfs --ids --memory --cpus --pids --timeout --grace --log-size --work-size --work-files --work-storage --limits --network --audit --min-free --target --last --json --help -h --root --db --blobs --tmp --log-level --config --help -h --version -v" ;;
+        "doctor") words="--data --docs --project --input --env --secret --label --rootfs --runtime --ids --memory --cpus --pids --timeout --grace --log-size --work-size --work-files --work-storage --limits --network --audit --min-free --json --help -h --root --db --blobs --tmp --log-level --config --help -h --version -v" ;;
+        "selftest") words="--data --docs --project --input --env --secret --label --rootfs --runtime --ids --memory --cpus --pids --timeout --grace --log-size --work-size --work-files --work-storage --limits --network --audit --min-free --target --last --json --help -h --root --db --blobs --tmp --log-level --config --help -h --version -v" ;;
         "completion") words="--help -h --root --db --blobs --tmp --log-level --config --help -h --version -v" ;;
     esac
     if [[ "$current" == -* || -z "$path" || "$path" == outputs ]]; then

@@ -17,6 +17,7 @@ _scidex_oci_run() {
         '*--output=[require that GLOB matches an output, else the run fails; repeatable]:glob:_files' \
         '*--exclude=[do not harvest what matches GLOB (default\: __pycache__, *.pyc); repeatable]:glob:_files' \
         '*--rootfs=[run on host|NAME|DIR\: the programs of the host (default), an image (see image ls), or an unpacked root filesystem, /DIR or ./DIR]:host|name|dir:(host)' \
+        '*--runtime=[bind the environment or programs in NAME|DIR read-only at their own path, bin first in PATH\: a name of the config file'\''s runtimes, the directory of a venv (with its base interpreter), of a conda environment, or another with a bin, or none]:name|dir:_files' \
         '*--ids=[range|self\: user ids of the run'\''s own (the default where there is a range), or the caller'\''s id]:range|self:(range self)' \
         '*--memory=[memory limit SIZE; swap is none (default\: 2GiB)]:size:_files' \
         '*--cpus=[processor limit, a NUMBER of cores (default\: 1)]:number:_files' \
@@ -65,6 +66,7 @@ _scidex_oci_spec() {
         '*--output=[require that GLOB matches an output, else the run fails; repeatable]:glob:_files' \
         '*--exclude=[do not harvest what matches GLOB (default\: __pycache__, *.pyc); repeatable]:glob:_files' \
         '*--rootfs=[run on host|NAME|DIR\: the programs of the host (default), an image (see image ls), or an unpacked root filesystem, /DIR or ./DIR]:host|name|dir:(host)' \
+        '*--runtime=[bind the environment or programs in NAME|DIR read-only at their own path, bin first in PATH\: a name of the config file'\''s runtimes, the directory of a venv (with its base interpreter), of a conda environment, or another with a bin, or none]:name|dir:_files' \
         '*--ids=[range|self\: user ids of the run'\''s own (the default where there is a range), or the caller'\''s id]:range|self:(range self)' \
         '*--memory=[memory limit SIZE; swap is none (default\: 2GiB)]:size:_files' \
         '*--cpus=[processor limit, a NUMBER of cores (default\: 1)]:number:_files' \
@@ -323,6 +325,7 @@ _scidex_oci_doctor() {
         '*--secret=[pass the variable K of this command on; only its name is stored and shown; repeatable]:k:_files' \
         '*--label=[keep the label K=V with the run; repeatable]:k=v:_files' \
         '*--rootfs=[run on host|NAME|DIR\: the programs of the host (default), an image (see image ls), or an unpacked root filesystem, /DIR or ./DIR]:host|name|dir:(host)' \
+        '*--runtime=[bind the environment or programs in NAME|DIR read-only at their own path, bin first in PATH\: a name of the config file'\''s runtimes, the directory of a venv (with its base interpreter), of a conda environment, or another with a bin, or none]:name|dir:_files' \
         '*--ids=[range|self\: user ids of the run'\''s own (the default where there is a range), or the caller'\''s id]:range|self:(range self)' \
         '*--memory=[memory limit SIZE; swap is none (default\: 2GiB)]:size:_files' \
         '*--cpus=[processor limit, a NUMBER of cores (default\: 1)]:number:_files' \
@@ -353,6 +356,7 @@ _scidex_oci_selftest() {
         '*--secret=[pass the variable K of this command on; only its name is stored and shown; repeatable]:k:_files' \
         '*--label=[keep the label K=V with the run; repeatable]:k=v:_files' \
         '*--rootfs=[run on host|NAME|DIR\: the programs of the host (default), an image (see image ls), or an unpacked root filesystem, /DIR or ./DIR]:host|name|dir:(host)' \
+        '*--runtime=[bind the environment or programs in NAME|DIR read-only at their own path, bin first in PATH\: a name of the config file'\''s runtimes, the directory of a venv (with its base interpreter), of a conda environment, or another with a bin, or none]:name|dir:_files' \
         '*--ids=[range|self\: user ids of the run'\''s own (the default where there is a range), or the caller'\''s id]:range|self:(range self)' \
         '*--memory=[memory limit SIZE; swap is none (default\: 2GiB)]:size:_files' \
         '*--cpus=[processor limit, a NUMBER of cores (default\: 1)]:number:_files' \
@@ -389,7 +393,7 @@ _scidex_oci() {
         '*--blobs=[use the blob store at URL (default\: file\://ROOT/blobs)]:url:_files' \
         '*--tmp=[make working directories in DIR (default\: /tmp)]:dir:_files' \
         '*--log-level=[write messages of LEVEL debug, info, warn or error and above (default\: warn)]:level:(debug info warn error)' \
-        '*--config=[read defaults from the YAML FILE, keys as flags with underscores (default\: $XDG_CONFIG_HOME/scidex-oci/config.yaml or /etc/scidex-oci/config.yaml, where they exist); its list allow_binds restricts what may be bound, that of /etc/scidex-oci/config.yaml always]:file:_files' \
+        '*--config=[read defaults from the YAML FILE, keys as flags with underscores (default\: $XDG_CONFIG_HOME/scidex-oci/config.yaml or /etc/scidex-oci/config.yaml, where they exist); its list allow_binds restricts what may be bound, that of /etc/scidex-oci/config.yaml always; its mapping runtimes gives directories the names that --runtime takes]:file:_files' \
         '*--help[show help]' \
         '*-h[show help]' \
         '*--version[print the version and what it was built with]' \
