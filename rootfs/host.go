@@ -14,11 +14,21 @@ import (
 var usrDirs = [...]string{"bin", "sbin", "lib", "lib32", "lib64", "libx32"}
 
 // etcDirs are the parts of /etc that programs in /usr need and that hold nothing of the host's own:
-// Debian finds BLAS through alternatives, and R and Python keep parts of themselves there.
-var etcDirs = [...]string{"etc/alternatives", "etc/ssl/certs", "etc/fonts", "etc/R", "etc/python3*"}
+// Debian finds BLAS through alternatives, and R and Python keep parts of themselves there. What certificates
+// lead to is elsewhere on Fedora (pki), where OpenSSL reads its policy too, and on Arch (ca-certificates).
+var etcDirs = [...]string{
+	"etc/alternatives", "etc/ssl/certs", "etc/fonts", "etc/R", "etc/python3*",
+	"etc/pki/tls/certs", "etc/pki/ca-trust/extracted", "etc/crypto-policies/back-ends", "etc/ca-certificates/extracted",
+}
+
+// etcLinks are links to certificates, which are made anew: OpenSSL looks there first on Fedora and Arch.
+var etcLinks = [...]string{"etc/ssl/cert.pem", "etc/pki/tls/cert.pem"}
 
 // etcFiles are copied: a mount each would cost more.
 var etcFiles = [...]string{"etc/ld.so.cache", "etc/matplotlibrc"}
+
+// etcSources are where the parts of /etc may lie that are links; openSUSE has certificates in /var.
+var etcSources = [...]string{"etc", "usr", "var/lib/ca-certificates"}
 
 // maxCopy bounds a copied file in bytes; the largest known ld.so.cache is a hundredth of it.
 const maxCopy = 16 << 20
@@ -31,7 +41,7 @@ const maxCopy = 16 << 20
 // The time zone is UTC whatever the host's, so that results repeat.
 func Host(root string, uid uint32) (Tree, error) {
 	tree := Tree{Dirs: mountPoints(), Files: madeUp(uid), Links: []Link{{"/var/tmp", "/tmp"}}}
-	for _, add := range []func(*Tree, string) error{addUsr, addUsrDirs, addEtcDirs, addEtcFiles, addTimeZone} {
+	for _, add := range []func(*Tree, string) error{addUsr, addUsrDirs, addEtcDirs, addEtcLinks, addEtcFiles, addTimeZone} {
 		if err := add(&tree, root); err != nil {
 			return Tree{}, fmt.Errorf("root filesystem of the host: %w", err)
 		}
@@ -53,15 +63,26 @@ func mountPoints() []Dir {
 
 func addUsr(tree *Tree, root string) error {
 	source := filepath.Join(root, "usr")
-	info, err := os.Stat(source)
-	if err != nil {
-		return err
-	}
-	if !info.IsDir() {
-		return fmt.Errorf("%s is no directory", source)
+	if !isDir(source, "bin") || !isDir(source, "lib") && !isDir(source, "lib64") {
+		return fmt.Errorf("this host does not keep its programs and libraries in %s%s; give another root filesystem with --rootfs", source, store(root))
 	}
 	tree.Binds = append(tree.Binds, Bind{Source: source, Destination: "/usr", IsDir: true})
 	return nil
+}
+
+// store is where NixOS and Guix have programs, for a message.
+func store(root string) string {
+	for _, name := range []string{"nix/store", "gnu/store"} {
+		if isDir(root, name) {
+			return " but in " + filepath.Join(root, name)
+		}
+	}
+	return ""
+}
+
+func isDir(dir, name string) bool {
+	info, err := os.Stat(filepath.Join(dir, name))
+	return err == nil && info.IsDir()
 }
 
 // addUsrDirs adds /bin and its like as the host has them: as the same link into /usr, else bound.
@@ -80,6 +101,17 @@ func addUsrDirs(tree *Tree, root string) error {
 	return nil
 }
 
+// HostShows reports whether the root filesystem of the host has a path of it, absolute and clean, at the same
+// place: among its programs, or as one of the alternatives that lead to them.
+func HostShows(path string) bool {
+	for _, name := range append([]string{"usr", "etc/alternatives"}, usrDirs[:]...) {
+		if strings.HasPrefix(path+"/", "/"+name+"/") {
+			return true
+		}
+	}
+	return false
+}
+
 func leadsIntoUsr(target string) bool {
 	return strings.HasPrefix(path.Join("/", target), "/usr/")
 }
@@ -95,12 +127,30 @@ func addEtcDirs(tree *Tree, root string) error {
 			if err != nil {
 				return err
 			}
+			if !holdsNoSecret(root, source) {
+				continue
+			}
 			if err := addDir(tree, source, "/"+inside); err != nil {
 				return err
 			}
 		}
 	}
 	return nil
+}
+
+// holdsNoSecret keeps out what a link of the host's administrator leads to elsewhere, and a directory in which
+// private keys have theirs, as in /etc/ssl and /etc/pki/tls.
+func holdsNoSecret(root, source string) bool {
+	real, err := filepath.EvalSymlinks(source)
+	if err != nil || isDir(real, "private") {
+		return false
+	}
+	for _, name := range etcSources {
+		if strings.HasPrefix(real, filepath.Join(root, name)+"/") {
+			return true
+		}
+	}
+	return false
 }
 
 // addDir binds source if it is a directory; what is missing or no directory is passed over. The source
@@ -118,6 +168,15 @@ func addDir(tree *Tree, source, destination string) error {
 		return err
 	}
 	tree.Binds = append(tree.Binds, Bind{Source: source, Destination: destination, IsDir: true})
+	return nil
+}
+
+func addEtcLinks(tree *Tree, root string) error {
+	for _, name := range etcLinks {
+		if target, err := os.Readlink(filepath.Join(root, name)); err == nil {
+			tree.Links = append(tree.Links, Link{Path: "/" + name, Target: target})
+		}
+	}
 	return nil
 }
 
@@ -143,10 +202,12 @@ func addEtcFiles(tree *Tree, root string) error {
 	return nil
 }
 
+// utc is the zone of every run, whatever the host's, so that results repeat.
+const utc = "/usr/share/zoneinfo/Etc/UTC"
+
 // addTimeZone points the local time at UTC for programs that do not look at TZ. Without zone files the
 // C library takes UTC by itself.
 func addTimeZone(tree *Tree, root string) error {
-	const utc = "/usr/share/zoneinfo/Etc/UTC"
 	if _, err := os.Stat(filepath.Join(root, utc)); err == nil {
 		tree.Links = append(tree.Links, Link{Path: "/etc/localtime", Target: utc})
 	}

@@ -52,14 +52,39 @@ var debian = map[string]string{
 }
 
 var unmerged = map[string]string{
-	"usr/bin/": "", "bin/sh": "", "sbin/": "", "lib/": "", "lib64/": "", "etc/": "",
+	"usr/bin/": "", "usr/lib/": "", "bin/sh": "", "sbin/": "", "lib/": "", "lib64/": "", "etc/": "",
 }
 
 var fedora = map[string]string{
 	"usr/bin/": "", "usr/lib/": "", "usr/lib64/": "", "usr/sbin": "->bin",
 	"bin": "->usr/bin", "sbin": "->usr/sbin", "lib": "->usr/lib", "lib64": "->usr/lib64",
-	"etc/ssl/certs": "->../pki/tls/certs", "etc/pki/tls/certs/ca-bundle.crt": "", "etc/pki/tls/private/key": "secret",
-	"etc/ld.so.cache": "cache",
+	"etc/ssl/certs": "->../pki/tls/certs", "etc/pki/tls/certs/ca-bundle.crt": "->/etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem",
+	"etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem": "certificates", "etc/pki/ca-trust/source/anchors/own.pem": "secret",
+	"etc/pki/tls/cert.pem": "->certs/ca-bundle.crt", "etc/pki/tls/private/key": "secret",
+	"etc/crypto-policies/back-ends/openssl.config": "policy", "etc/crypto-policies/local.d/own": "secret",
+	"etc/ld.so.cache": "cache", "home/alice/key": "secret", "root/key": "secret", "var/lib/key": "secret", "run/key": "secret", "srv/key": "secret",
+}
+
+var arch = map[string]string{
+	"usr/bin/": "", "usr/lib/": "", "usr/lib64": "->lib", "usr/sbin": "->bin",
+	"bin": "->usr/bin", "sbin": "->usr/bin", "lib": "->usr/lib", "lib64": "->usr/lib",
+	"etc/ssl/certs/ca-certificates.crt": "->../../ca-certificates/extracted/tls-ca-bundle.pem", "etc/ssl/private/key": "secret",
+	"etc/ssl/cert.pem": "->../ca-certificates/extracted/tls-ca-bundle.pem",
+	"etc/ca-certificates/extracted/tls-ca-bundle.pem": "certificates", "etc/ca-certificates/trust-source/own": "secret",
+	"etc/ld.so.cache": "cache", "etc/shadow": "secret",
+}
+
+var suse = map[string]string{
+	"usr/bin/": "", "usr/lib64/": "", "bin": "->usr/bin", "lib64": "->usr/lib64",
+	"etc/ssl/certs": "->../../var/lib/ca-certificates/pem", "var/lib/ca-certificates/pem/a.pem": "certificates", "var/lib/key": "secret",
+	"etc/ssl/private/key": "secret",
+}
+
+// careless are links of an administrator's that lead to what is not to be shown.
+var careless = map[string]string{
+	"usr/bin/": "", "usr/lib/": "",
+	"etc/ssl/certs": "->.", "etc/ssl/private/key": "secret", "etc/fonts": "->../home/alice", "etc/R": "->../root/R", "etc/python3": "->.",
+	"etc/alternatives": "->../var/lib/alternatives", "var/lib/alternatives/": "", "home/alice/key": "secret", "root/R/key": "secret", "etc/shadow": "secret",
 }
 
 func TestHost(t *testing.T) {
@@ -87,13 +112,32 @@ func TestHost(t *testing.T) {
 		},
 		{
 			"fedora", fedora,
-			[]string{"/usr=usr", "/etc/ssl/certs=etc/pki/tls/certs"},
-			[]string{"/var/tmp=/tmp", "/bin=usr/bin", "/sbin=usr/sbin", "/lib=usr/lib", "/lib64=usr/lib64"},
+			[]string{
+				"/usr=usr", "/etc/ssl/certs=etc/pki/tls/certs", "/etc/pki/tls/certs=etc/pki/tls/certs",
+				"/etc/pki/ca-trust/extracted=etc/pki/ca-trust/extracted", "/etc/crypto-policies/back-ends=etc/crypto-policies/back-ends",
+			},
+			[]string{"/var/tmp=/tmp", "/bin=usr/bin", "/sbin=usr/sbin", "/lib=usr/lib", "/lib64=usr/lib64", "/etc/pki/tls/cert.pem=certs/ca-bundle.crt"},
 			[]string{"/etc/ld.so.cache"},
 		},
 		{
+			"arch", arch,
+			[]string{"/usr=usr", "/etc/ssl/certs=etc/ssl/certs", "/etc/ca-certificates/extracted=etc/ca-certificates/extracted"},
+			[]string{
+				"/var/tmp=/tmp", "/bin=usr/bin", "/sbin=usr/bin", "/lib=usr/lib", "/lib64=usr/lib",
+				"/etc/ssl/cert.pem=../ca-certificates/extracted/tls-ca-bundle.pem",
+			},
+			[]string{"/etc/ld.so.cache"},
+		},
+		{
+			"suse", suse,
+			[]string{"/usr=usr", "/etc/ssl/certs=var/lib/ca-certificates/pem"},
+			[]string{"/var/tmp=/tmp", "/bin=usr/bin", "/lib64=usr/lib64"},
+			nil,
+		},
+		{"careless", careless, []string{"/usr=usr"}, []string{"/var/tmp=/tmp"}, nil},
+		{
 			"links elsewhere",
-			map[string]string{"usr/": "", "bin": "->nix/bin", "nix/bin/": "", "lib": "->usr/../nix/gone", "sbin": "->usr"},
+			map[string]string{"usr/bin/": "", "usr/lib/": "", "bin": "->nix/bin", "nix/bin/": "", "lib": "->usr/../nix/gone", "sbin": "->usr"},
 			[]string{"/usr=usr", "/bin=nix/bin", "/sbin=usr"},
 			[]string{"/var/tmp=/tmp"},
 			nil,
@@ -135,8 +179,9 @@ func TestHostRefuses(t *testing.T) {
 	for name, entries := range map[string]map[string]string{
 		"no usr":         {"bin/": ""},
 		"usr is a file":  {"usr": "x"},
-		"cache is a dir": {"usr/": "", "etc/ld.so.cache/x": ""},
-		"huge cache":     {"usr/": "", "etc/ld.so.cache": strings.Repeat("x", maxCopy+1)},
+		"guix":           {"gnu/store/x": "", "bin/sh": "->/gnu/store/x", "usr/bin/": ""},
+		"cache is a dir": {"usr/bin/": "", "usr/lib/": "", "etc/ld.so.cache/x": ""},
+		"huge cache":     {"usr/bin/": "", "usr/lib/": "", "etc/ld.so.cache": strings.Repeat("x", maxCopy+1)},
 	} {
 		if _, err := Host(fixture(t, entries), 1000); err == nil || !strings.HasPrefix(err.Error(), "root filesystem of the host: ") {
 			t.Errorf("%s: %v", name, err)
@@ -144,9 +189,33 @@ func TestHostRefuses(t *testing.T) {
 	}
 }
 
+// TestHostWithoutUsr: where programs are not in /usr, one sentence says what else there is.
+func TestHostWithoutUsr(t *testing.T) {
+	root := fixture(t, map[string]string{"nix/store/x": "", "bin/sh": "->/nix/store/x", "usr/bin/env": "->/nix/store/x", "lib64/": ""})
+	_, err := Host(root, 1000)
+	want := "root filesystem of the host: this host does not keep its programs and libraries in " + root + "/usr but in " + root +
+		"/nix/store; give another root filesystem with --rootfs"
+	if err == nil || err.Error() != want {
+		t.Errorf("got %v, want %s", err, want)
+	}
+}
+
+func TestHostShows(t *testing.T) {
+	for path, want := range map[string]bool{
+		"/usr": true, "/usr/local/env": true, "/bin": true, "/bin/python3": true, "/lib64/x": true, "/etc/alternatives/python3": true,
+		"/": false, "/opt/x": false, "/usr2/x": false, "/etc": false, "/etc/R": false, "/home/me/usr/bin": false, "/binary": false,
+	} {
+		if got := HostShows(path); got != want {
+			t.Errorf("%s: %v", path, got)
+		}
+	}
+}
+
 func TestPopulate(t *testing.T) {
 	defer syscall.Umask(syscall.Umask(0o077)) // it must have no part in the modes
-	for name, entries := range map[string]map[string]string{"debian": debian, "unmerged": unmerged, "fedora": fedora} {
+	for name, entries := range map[string]map[string]string{
+		"debian": debian, "unmerged": unmerged, "fedora": fedora, "arch": arch, "suse": suse, "careless": careless,
+	} {
 		t.Run(name, func(t *testing.T) {
 			tree, err := Host(fixture(t, entries), 1000)
 			if err != nil {

@@ -28,6 +28,7 @@ type inputSet struct {
 	inputs           []input
 	hasData, hasDocs bool
 	script           *script
+	runtime          *toolchain // nil: none
 }
 
 func (s *inputSet) close() error {
@@ -88,6 +89,9 @@ func (o opener) open(a spec.Analysis, scriptSource string) (_ *inputSet, err err
 		if err != nil {
 			return nil, err
 		}
+	}
+	if err := o.openRuntime(set, a); err != nil {
+		return nil, err
 	}
 	if a.Script != "" {
 		return set, o.openScript(set, a, scriptSource)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/scidex-ai/scidex-oci/runner/breach"
@@ -22,8 +23,8 @@ func (r *Runner) scan(ctx context.Context, p *plan, req Request) error {
 
 // scan looks for sockets and the like in all directories that are bound.
 func (s *inputSet) scan(ctx context.Context, by scan.Scanner, tell func(flag string, entries int64)) error {
-	for _, in := range s.inputs {
-		if !in.bind.Directory {
+	for i, in := range s.inputs {
+		if !in.bind.Directory || shownTwice(in, s.inputs[:i]) {
 			continue
 		}
 		var progress func(int64)
@@ -40,6 +41,13 @@ func (s *inputSet) scan(ctx context.Context, by scan.Scanner, tell func(flag str
 		}
 	}
 	return nil
+}
+
+// shownTwice reports whether one of those before is the same directory, at another place.
+func shownTwice(in input, before []input) bool {
+	return slices.ContainsFunc(before, func(other input) bool {
+		return other.bind.Dev == in.bind.Dev && other.bind.Ino == in.bind.Ino
+	})
 }
 
 // untilStop returns a context that the first wish to stop ends after a while. Of a scan that is over

@@ -10,7 +10,7 @@ import (
 
 // Words of the fields that take one of a few.
 const (
-	None = "none" // data, docs: bind nothing
+	None = "none" // data, docs, runtime: bind nothing
 
 	RootfsHost = "host"
 
@@ -69,6 +69,10 @@ func (a Analysis) ResolvePaths(dir string) Analysis {
 			*path = resolve(dir, *path)
 		}
 	}
+	if a.RootfsDirectory() {
+		a.Rootfs = resolve(dir, a.Rootfs)
+	}
+	a.Runtime = runtimePath(dir, a.Runtime)
 	a.Inputs = slices.Clone(a.Inputs)
 	for i, input := range a.Inputs {
 		a.Inputs[i] = resolveInput(dir, input)

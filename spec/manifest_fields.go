@@ -35,6 +35,7 @@ func manifestFields(a *Analysis) []field {
 		{"outputs", list(&a.Outputs)},
 		{"exclude", list(&a.Exclude)},
 		{"rootfs", text(&a.Rootfs)},
+		{"runtime", text(&a.Runtime)},
 		{"ids", text(&a.IDs)},
 		{"memory", parsed(&a.Memory, ParseSize)},
 		{"cpus", number(&a.CPUs, ParseCPUs)},
@@ -50,10 +51,6 @@ func manifestFields(a *Analysis) []field {
 	}
 }
 
-// laterFields are fields of the manifest's design that this version does not have. They are refused:
-// a bound that is not enforced must not look as if it were.
-var laterFields = [...]string{"runtime"}
-
 func findField(fields []field, key *yaml.Node) (setter, error) {
 	names := make([]string, 0, len(fields))
 	for _, f := range fields {
@@ -61,11 +58,6 @@ func findField(fields []field, key *yaml.Node) (setter, error) {
 			return named(f), nil
 		}
 		names = append(names, f.name)
-	}
-	for _, later := range laterFields {
-		if key.Value == later {
-			return nil, wrong(key, "field %q: this version does not have it yet; take it out", key.Value)
-		}
 	}
 	return nil, wrong(key, "unknown field %s%s", quote(key.Value), suggestion(key.Value, names))
 }

@@ -34,11 +34,18 @@ type Placement struct {
 	// Interpreter.
 	Command []string
 
+	// ImageEnv is the environment that the root filesystem's image asks for, "NAME=VALUE"; of what else its
+	// configuration says (entry point, command, user, working directory, volumes) nothing counts.
+	ImageEnv []string
 	// Secrets holds the values of the variables that Analysis.Secrets names. One without a value here
 	// is left out, as in a spec that is shown or exported.
 	Secrets map[string]string
 	// HasData and HasDocs say that something is bound at /data and /docs.
 	HasData, HasDocs bool
+
+	// Runtime is the directory whose bin comes first in PATH, as it is inside; empty: none. RuntimeVariable
+	// is the variable that holds it, VIRTUAL_ENV or CONDA_PREFIX; empty: no such variable.
+	Runtime, RuntimeVariable string
 
 	// NoFile is RLIMIT_NOFILE, soft and hard; 0 means 65536. It must not be above the caller's own
 	// hard limit, which nobody in a user namespace can raise.

@@ -34,11 +34,13 @@ func configPlaces(env lookup) []string {
 // operatorConfig is the config file of all users.
 const operatorConfig = "/etc/scidex-oci/config.yaml"
 
-// allowBinds is the one key that is no flag: who may choose flags is whom it restricts.
+// allowBinds is no flag: who may choose flags is whom it restricts.
 const allowBinds = "allow-binds"
 
 // configKeys are what a config file may hold.
-func configKeys() []cli.Flag { return append(configFlags(), &cli.StringSliceFlag{Name: allowBinds}) }
+func configKeys() []cli.Flag {
+	return append(configFlags(), &cli.StringSliceFlag{Name: allowBinds}, &cli.StringSliceFlag{Name: runtimesKey})
+}
 
 // allowances are the restrictions of the config file in use and of the operator's: a file of the caller's
 // own takes the place of the operator's defaults, and of nothing else.
@@ -161,7 +163,7 @@ func readMapping(root *yaml.Node, flags []cli.Flag, values map[string][]string) 
 		if _, twice := values[flag.Names()[0]]; twice {
 			return fmt.Errorf("line %d: key %q is given twice", name.Line, name.Value)
 		}
-		list, err := configValues(node, repeatable(flag))
+		list, err := readValues(name.Value, node, repeatable(flag))
 		if err != nil {
 			return fmt.Errorf("line %d: %s: %w", node.Line, name.Value, err)
 		}
@@ -173,6 +175,13 @@ func readMapping(root *yaml.Node, flags []cli.Flag, values map[string][]string) 
 // section returns the flags of a key that is a section of a whole config file.
 func section(name string, flags []cli.Flag) ([]cli.Flag, bool) {
 	return retentionFlags(), name == gcSection && lookupFlag(flags, allowBinds) != nil
+}
+
+func readValues(name string, node *yaml.Node, several bool) ([]string, error) {
+	if name == runtimesKey {
+		return runtimeValues(node)
+	}
+	return configValues(node, several)
 }
 
 func configValues(node *yaml.Node, several bool) ([]string, error) {

@@ -18,7 +18,7 @@ func (l layer) analysis(env lookup) (spec.Analysis, error) {
 		Data: r.text("data"), Docs: r.text("docs"), Project: r.text("project"), Script: r.text("script"),
 		Stage: r.text("stage"), Export: r.text("export"),
 
-		Rootfs: r.text("rootfs"), IDs: r.text("ids"), Limits: r.text("limits"), Keep: r.text("keep"),
+		Rootfs: r.text("rootfs"), Runtime: r.text("runtime"), IDs: r.text("ids"), Limits: r.text("limits"), Keep: r.text("keep"),
 		WorkStorage: r.text("work-storage"),
 
 		Inputs: r.list("input"), Outputs: r.list("output"), Exclude: r.list("exclude"), Secrets: r.list("secret"),

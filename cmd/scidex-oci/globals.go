@@ -19,7 +19,7 @@ func globalFlags() []cli.Flag {
 		&cli.StringFlag{Name: "blobs", Usage: "use the blob store at `URL` (default: file://ROOT/blobs)"},
 		&cli.StringFlag{Name: "tmp", Usage: "make working directories in `DIR` (default: /tmp)"},
 		&cli.StringFlag{Name: "log-level", Usage: "write messages of `LEVEL` debug, info, warn or error and above (default: warn)"},
-		&cli.StringFlag{Name: "config", Usage: "read defaults from the YAML `FILE`, keys as flags with underscores (default: $XDG_CONFIG_HOME/scidex-oci/config.yaml or /etc/scidex-oci/config.yaml, where they exist); its list allow_binds restricts what may be bound, that of /etc/scidex-oci/config.yaml always"},
+		&cli.StringFlag{Name: "config", Usage: "read defaults from the YAML `FILE`, keys as flags with underscores (default: $XDG_CONFIG_HOME/scidex-oci/config.yaml or /etc/scidex-oci/config.yaml, where they exist); its list allow_binds restricts what may be bound, that of /etc/scidex-oci/config.yaml always; its mapping runtimes gives directories the names that --runtime takes"},
 	}
 }
 

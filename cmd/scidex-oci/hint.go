@@ -105,8 +105,11 @@ func hintModule(module string, a spec.Analysis) string {
 	if a.Project != "" {
 		own = "if it is a module of your own, it is not next to the script in --project"
 	}
-	return fmt.Sprintf("Python has no module %q: only the host's packages are there (virtual environments and images are not in this version): "+
-		"install it on the host, or \"pip install --target DIR %s\" and add --input DIR:/inputs/site --env PYTHONPATH=/inputs/site; %s", top, top, own)
+	if a.Runtime != "" {
+		return fmt.Sprintf("Python has no module %q: install it in the environment %s on the host; %s", top, shellWord(a.Runtime), own)
+	}
+	return fmt.Sprintf("Python has no module %q: only the host's packages are there: install it in a virtual environment or a conda environment, "+
+		"and add --runtime DIR; %s", top, own)
 }
 
 func hintAccess(name string, c circumstances) string {

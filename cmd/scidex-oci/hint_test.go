@@ -46,7 +46,7 @@ func TestHint(t *testing.T) {
 		{
 			"module",
 			circumstances{result: exit(1), stderr: "Traceback\nModuleNotFoundError: No module named 'scipy.stats'\n"},
-			[]string{`"scipy"`, "not in this version", "PYTHONPATH", "--project DIR"},
+			[]string{`"scipy"`, "virtual environment", "--runtime DIR", "--project DIR"},
 		},
 		{
 			"module with project",

@@ -22,7 +22,7 @@ type order struct {
 	analysis                      spec.Analysis
 	again, overwrite, json, quiet bool
 	detach                        bool
-	noAudit                       bool
+	noAudit, anyRoot              bool
 	hook                          *runner.Hook // nil: none
 }
 
@@ -52,6 +52,8 @@ func (k clerk) options() (order, error) {
 	if o.hook, err = k.layers.hook(k.env); err != nil {
 		return o, err
 	}
+	// Who names an image here means what it is now; a config file does not say what a repeated run had.
+	_, o.anyRoot = k.layers[:min(2, len(k.layers))].given("rootfs")
 	o.noAudit, err = k.noAudit()
 	return o, err
 }
@@ -82,6 +84,8 @@ func (k clerk) analysis(ctx context.Context, find finder) (spec.Analysis, error)
 		}
 	}
 	a, err = k.command(a)
+	problem = cmp.Or(problem, err)
+	a.Runtime, err = k.layers.runtime(a.Runtime)
 	return a, cmp.Or(problem, err, k.missingSecret(a))
 }
 
@@ -181,6 +185,7 @@ func merge(base, over spec.Analysis) spec.Analysis {
 		{&a.Stage, &over.Stage},
 		{&a.Export, &over.Export},
 		{&a.Rootfs, &over.Rootfs},
+		{&a.Runtime, &over.Runtime},
 		{&a.IDs, &over.IDs},
 		{&a.WorkStorage, &over.WorkStorage},
 		{&a.Limits, &over.Limits},

@@ -22,6 +22,7 @@ _scidex_oci() {
         --output) COMPREPLY=($(compgen -f -- "$current")); return ;;
         --exclude) COMPREPLY=($(compgen -f -- "$current")); return ;;
         --rootfs) COMPREPLY=($(compgen -W "host" -- "$current")); return ;;
+        --runtime) COMPREPLY=($(compgen -f -- "$current")); return ;;
         --ids) COMPREPLY=($(compgen -W "range self" -- "$current")); return ;;
         --memory) COMPREPLY=($(compgen -f -- "$current")); return ;;
         --cpus) COMPREPLY=($(compgen -f -- "$current")); return ;;
@@ -48,6 +49,8 @@ _scidex_oci() {
         --state) COMPREPLY=($(compgen -W "queued running complete failed canceled error lost" -- "$current")); return ;;
         --reason) COMPREPLY=($(compgen -W "exit signal timeout out_of_memory pids_limit work_full host_full output_missing not_found not_invocable stopped supervisor_lost harvest commit export post_process sandbox request" -- "$current")); return ;;
         --limit) COMPREPLY=($(compgen -f -- "$current")); return ;;
+        --name) COMPREPLY=($(compgen -f -- "$current")); return ;;
+        --tag) COMPREPLY=($(compgen -f -- "$current")); return ;;
         --from) COMPREPLY=($(compgen -f -- "$current")); return ;;
         --to) COMPREPLY=($(compgen -f -- "$current")); return ;;
         --from-blobs) COMPREPLY=($(compgen -f -- "$current")); return ;;
@@ -75,6 +78,11 @@ _scidex_oci() {
             "rm") path="rm" ;;
             "pin") path="pin" ;;
             "unpin") path="unpin" ;;
+            "image") path="image" ;;
+            "image pull") path="image pull" ;;
+            "image import") path="image import" ;;
+            "image ls") path="image ls" ;;
+            "image rm") path="image rm" ;;
             "catalog") path="catalog" ;;
             "catalog migrate") path="catalog migrate" ;;
             "catalog check") path="catalog check" ;;
@@ -86,9 +94,9 @@ _scidex_oci() {
         esac
     done
     case "$path" in
-        "") words="run spec ls show logs stop outputs post-process rm pin unpin catalog gc doctor selftest completion --root --db --blobs --tmp --log-level --config --help -h --version -v" ;;
-        "run") words="--id --data --docs --project --input --script --stage --export --env --secret --label --output --exclude --rootfs --ids --memory --cpus --pids --timeout --grace --log-size --work-size --work-files --work-storage --limits --network --keep --post-process --post-process-timeout --post-process-on --file -f --again --audit --min-free --overwrite --json --quiet -q --detach -d --help -h --root --db --blobs --tmp --log-level --config --help -h --version -v" ;;
-        "spec") words="--id --data --docs --project --input --script --stage --export --env --secret --label --output --exclude --rootfs --ids --memory --cpus --pids --timeout --grace --log-size --work-size --work-files --work-storage --limits --network --keep --post-process --post-process-timeout --post-process-on --file -f --again --audit --min-free --bundle --help -h --root --db --blobs --tmp --log-level --config --help -h --version -v" ;;
+        "") words="run spec ls show logs stop outputs post-process rm pin unpin image catalog gc doctor selftest completion --root --db --blobs --tmp --log-level --config --help -h --version -v" ;;
+        "run") words="--id --data --docs --project --input --script --stage --export --env --secret --label --output --exclude --rootfs --runtime --ids --memory --cpus --pids --timeout --grace --log-size --work-size --work-files --work-storage --limits --network --keep --post-process --post-process-timeout --post-process-on --file -f --again --audit --min-free --overwrite --json --quiet -q --detach -d --help -h --root --db --blobs --tmp --log-level --config --help -h --version -v" ;;
+        "spec") words="--id --data --docs --project --input --script --stage --export --env --secret --label --output --exclude --rootfs --runtime --ids --memory --cpus --pids --timeout --grace --log-size --work-size --work-files --work-storage --limits --network --keep --post-process --post-process-timeout --post-process-on --file -f --again --audit --min-free --bundle --help -h --root --db --blobs --tmp --log-level --config --help -h --version -v" ;;
         "ls") words="--since --until --state --reason --label --limit --watch -w --json --quiet -q --help -h --root --db --blobs --tmp --log-level --config --help -h --version -v" ;;
         "show") words="--json --wait --help -h --root --db --blobs --tmp --log-level --config --help -h --version -v" ;;
         "logs") words="--follow -f --stdout --stderr --help -h --root --db --blobs --tmp --log-level --config --help -h --version -v" ;;
@@ -102,13 +110,18 @@ _scidex_oci() {
         "rm") words="--help -h --root --db --blobs --tmp --log-level --config --help -h --version -v" ;;
         "pin") words="--help -h --root --db --blobs --tmp --log-level --config --help -h --version -v" ;;
         "unpin") words="--help -h --root --db --blobs --tmp --log-level --config --help -h --version -v" ;;
+        "image") words="pull import ls rm --help -h --root --db --blobs --tmp --log-level --config --help -h --version -v" ;;
+        "image pull") words="--name --plain-http --json --help -h --root --db --blobs --tmp --log-level --config --help -h --version -v" ;;
+        "image import") words="--name --tag --json --help -h --root --db --blobs --tmp --log-level --config --help -h --version -v" ;;
+        "image ls") words="--json --quiet -q --help -h --root --db --blobs --tmp --log-level --config --help -h --version -v" ;;
+        "image rm") words="--help -h --root --db --blobs --tmp --log-level --config --help -h --version -v" ;;
         "catalog") words="migrate check copy --help -h --root --db --blobs --tmp --log-level --config --help -h --version -v" ;;
         "catalog migrate") words="--help -h --root --db --blobs --tmp --log-level --config --help -h --version -v" ;;
         "catalog check") words="--digests --json --help -h --root --db --blobs --tmp --log-level --config --help -h --version -v" ;;
         "catalog copy") words="--from --to --from-blobs --to-blobs --json --help -h --root --db --blobs --tmp --log-level --config --help -h --version -v" ;;
         "gc") words="--older-than --keep-last --outputs-only --dry-run --json --help -h --root --db --blobs --tmp --log-level --config --help -h --version -v" ;;
-        "doctor") words="--data --docs --project --input --env --secret --label --rootfs --ids --memory --cpus --pids --timeout --grace --log-size --work-size --work-files --work-storage --limits --network --audit --min-free --json --help -h --root --db --blobs --tmp --log-level --config --help -h --version -v" ;;
-        "selftest") words="--data --docs --project --input --env --secret --label --rootfs --ids --memory --cpus --pids --timeout --grace --log-size --work-size --work-files --work-storage --limits --network --audit --min-free --target --last --json --help -h --root --db --blobs --tmp --log-level --config --help -h --version -v" ;;
+        "doctor") words="--data --docs --project --input --env --secret --label --rootfs --runtime --ids --memory --cpus --pids --timeout --grace --log-size --work-size --work-files --work-storage --limits --network --audit --min-free --json --help -h --root --db --blobs --tmp --log-level --config --help -h --version -v" ;;
+        "selftest") words="--data --docs --project --input --env --secret --label --rootfs --runtime --ids --memory --cpus --pids --timeout --grace --log-size --work-size --work-files --work-storage --limits --network --audit --min-free --target --last --json --help -h --root --db --blobs --tmp --log-level --config --help -h --version -v" ;;
         "completion") words="--help -h --root --db --blobs --tmp --log-level --config --help -h --version -v" ;;
     esac
     if [[ "$current" == -* || -z "$path" || "$path" == outputs ]]; then

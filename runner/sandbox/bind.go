@@ -14,8 +14,8 @@ import (
 // What is bound is opened once, checked on the descriptor and mounted from that, so that a path swapped
 // in between wins nothing (open_tree(2), mount_setattr(2), move_mount(2)).
 
-// bindAll mounts everything of the host that a job binds below root.
-func bindAll(root string, job *Job, files []*os.File) (walls Walls, err error) {
+// bindAll mounts everything of the host that a job binds below root, or in its stage.
+func bindAll(root string, job *Job, stages map[string]string, files []*os.File) (walls Walls, err error) {
 	for _, b := range job.Tree.Binds {
 		wall, err := bindTree(filepath.Join(root, b.Destination), b.Source)
 		if err != nil {
@@ -24,7 +24,11 @@ func bindAll(root string, job *Job, files []*os.File) (walls Walls, err error) {
 		walls.note(wall, b.Source)
 	}
 	for _, b := range job.Binds {
-		wall, err := bindInput(filepath.Join(root, b.Destination), b, files)
+		target, staged := stages[b.Destination]
+		if !staged {
+			target = filepath.Join(root, b.Destination)
+		}
+		wall, err := bindInput(target, b, files)
 		if err != nil {
 			return walls, fmt.Errorf("bind %s: %w", b.Source, err)
 		}

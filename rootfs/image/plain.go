@@ -1,0 +1,116 @@
+package image
+
+import (
+	"context"
+	"io"
+	"os"
+	"runtime"
+
+	"github.com/opencontainers/go-digest"
+	specs "github.com/opencontainers/image-spec/specs-go"
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/scidex-ai/scidex-oci/rootfs/layout"
+	"github.com/scidex-ai/scidex-oci/rootfs/unpack"
+)
+
+// tarSource is a tar of a root filesystem. It becomes the only layer of an image, whose config is made up of what
+// is known: our platform, and no environment, working directory or entrypoint.
+type tarSource struct {
+	file *os.File
+	kind compression
+}
+
+func (s tarSource) fetch(ctx context.Context, to *layout.Layout, tell func(Progress)) (ocispec.Descriptor, error) {
+	layer, diffID, err := s.sums(ctx, tell)
+	if err != nil {
+		return layer, err
+	}
+	copying := Progress{Phase: Copying, Digest: layer.Digest, Total: layer.Size}
+	if err := to.Put(ctx, layer, watched(s.open(ctx, layer.Size), copying, tell)); err != nil {
+		return layer, err
+	}
+	config, err := putJSON(ctx, to, ocispec.MediaTypeImageConfig, ocispec.Image{
+		Platform: ocispec.Platform{OS: runtime.GOOS, Architecture: runtime.GOARCH},
+		RootFS:   ocispec.RootFS{Type: "layers", DiffIDs: []digest.Digest{diffID}},
+	})
+	if err != nil {
+		return config, err
+	}
+	return putJSON(ctx, to, ocispec.MediaTypeImageManifest, ocispec.Manifest{
+		Versioned: specs.Versioned{SchemaVersion: 2}, MediaType: ocispec.MediaTypeImageManifest,
+		Config: config, Layers: []ocispec.Descriptor{layer},
+	})
+}
+
+// sums are the digest of the file, as the descriptor of a layer, and that of the tar in it. They are found side by
+// side, as hashing is most of it.
+func (s tarSource) sums(ctx context.Context, tell func(Progress)) (layer ocispec.Descriptor, diffID digest.Digest, err error) {
+	info, err := s.file.Stat()
+	if err != nil {
+		return layer, "", err
+	}
+	layer.MediaType, layer.Size = s.kind.mediaType(), info.Size()
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() (err error) {
+		layer.Digest, err = digest.SHA256.FromReader(watched(s.open(ctx, layer.Size), Progress{Phase: Reading, Total: layer.Size}, tell))
+		return err
+	})
+	if s.kind != plainTar {
+		group.Go(func() (err error) {
+			diffID, err = sumInside(s.open(ctx, layer.Size))
+			return err
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return layer, "", err
+	}
+	if s.kind == plainTar {
+		diffID = layer.Digest
+	}
+	return layer, diffID, nil
+}
+
+// open reads the file from its beginning, whoever else reads it.
+func (s tarSource) open(ctx context.Context, size int64) io.Reader {
+	return interruptible{ctx, io.NewSectionReader(s.file, 0, size)}
+}
+
+// sumInside is the digest of what is compressed.
+func sumInside(r io.Reader) (digest.Digest, error) {
+	bounds := unpack.DefaultBounds()
+	inside, err := unpack.Decompress(r, bounds)
+	if err != nil {
+		return "", err
+	}
+	defer inside.Close()
+	return digest.SHA256.FromReader(&bounded{inside, bounds.Bytes})
+}
+
+// bounded fails where more than left bytes come.
+type bounded struct {
+	r    io.Reader
+	left int64
+}
+
+func (b *bounded) Read(p []byte) (int, error) {
+	n, err := b.r.Read(p)
+	if b.left -= int64(n); b.left < 0 {
+		return 0, unpack.ErrBound
+	}
+	return n, err
+}
+
+// interruptible ends reading when a context does.
+type interruptible struct {
+	ctx context.Context
+	r   io.Reader
+}
+
+func (i interruptible) Read(p []byte) (int, error) {
+	if i.ctx.Err() != nil {
+		return 0, context.Cause(i.ctx)
+	}
+	return i.r.Read(p)
+}

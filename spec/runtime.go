@@ -1,0 +1,121 @@
+package spec
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+)
+
+// runtimeForm is what a config file may call a runtime.
+var runtimeForm = pattern(`^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$`)
+
+// IsRuntimeName tells the name of a runtime from a directory, which has a '/' in it or is a dot or two.
+func IsRuntimeName(runtime string) bool {
+	return runtime != "" && runtime != "." && runtime != ".." && !strings.Contains(runtime, "/")
+}
+
+// ValidateRuntimeName refuses what cannot name a runtime.
+func ValidateRuntimeName(name string) error {
+	if name == None || !runtimeForm().MatchString(name) {
+		return fmt.Errorf("runtime %s is not allowed: it must be 1 to 63 letters, digits, '.', '_' or '-', begin with a letter or digit, and not be none", quote(name))
+	}
+	return nil
+}
+
+// ownPlaces are directories of the container where nothing of the host's can be at its own path, and why.
+// What lies on /tmp and the home directory is mounted on those.
+var ownPlaces = [...]struct{ dir, why string }{
+	{"/analysis", "the script or project is there"},
+	{"/bin", "the root filesystem's programs are there"},
+	{"/boot", "nothing is shown there"},
+	{"/data", "the data is there"},
+	{"/dev", "the run's own devices are there"},
+	{"/docs", "the documents are there"},
+	{"/etc", "the run's own settings are there"},
+	{"/inputs", "the inputs are there"},
+	{"/lib", "the root filesystem's libraries are there"},
+	{"/lib32", "the root filesystem's libraries are there"},
+	{"/lib64", "the root filesystem's libraries are there"},
+	{"/libx32", "the root filesystem's libraries are there"},
+	{"/proc", "the run's own processes are there"},
+	{"/run", "nothing of the host's is shown there"},
+	{"/sbin", "the root filesystem's programs are there"},
+	{"/sys", "nothing is shown there"},
+	{"/usr", "the root filesystem's programs are there"},
+	{"/var/tmp", "that is /tmp"},
+	{"/work", "the working directory is there"},
+}
+
+// scratchDirs are tmpfs of the run, on which directories of the host can be mounted.
+var scratchDirs = [...]string{"/tmp", homeDir}
+
+// OnScratch reports whether a path lies in a tmpfs of the run, which hides what a root filesystem has there.
+func OnScratch(path string) bool {
+	for _, dir := range scratchDirs {
+		if within(path, dir) {
+			return true
+		}
+	}
+	return false
+}
+
+// CheckOwnPath refuses a directory of the host that cannot be shown at its own path, as programs that were
+// installed there need it. path is absolute and clean.
+func CheckOwnPath(path string) error {
+	if strings.ContainsFunc(path, isControl) {
+		return fmt.Errorf("%s has a control character: rename it", quote(path))
+	}
+	if path == "/" {
+		return errors.New("that is all of the host: choose the directory that has the programs in its bin")
+	}
+	for _, scratch := range scratchDirs {
+		if within(scratch, path) {
+			return fmt.Errorf("it would have to be at its own path inside, and %s would hide %s there: choose the directory that has it as its bin", quote(path), scratch)
+		}
+	}
+	for _, own := range ownPlaces {
+		switch {
+		case within(path, own.dir):
+			return fmt.Errorf("it would have to be at its own path inside, %s, and %s: make it anew elsewhere, such as below /opt or in your home directory", quote(path), own.why)
+		case within(own.dir, path):
+			return fmt.Errorf("it would have to be at its own path inside, and %s would hide %s there: choose the directory that has it as its bin", quote(path), own.dir)
+		}
+	}
+	return nil
+}
+
+// CheckBeside refuses a directory that is to be shown at its own path and one of the inputs of which one would
+// hide the other.
+func (a Analysis) CheckBeside(path string) error {
+	inputs, err := a.ParseInputs()
+	if err != nil {
+		return err
+	}
+	for _, in := range inputs {
+		if within(in.Destination, path) || within(path, in.Destination) {
+			return fmt.Errorf("it is shown at its own path, %s, and input %s at %s, so that one would hide the other: give the input another place, as SRC:/inputs/NAME",
+				quote(path), quote(in.Source), quote(in.Destination))
+		}
+	}
+	return nil
+}
+
+// runtimePath makes the directory of a runtime absolute. A name stays one.
+func runtimePath(dir, runtime string) string {
+	if runtime == "" || IsRuntimeName(runtime) {
+		return runtime
+	}
+	return resolve(dir, runtime)
+}
+
+// runtimeEnv puts the runtime's programs first and tells them where they are.
+func runtimeEnv(env map[string]string, place Placement) {
+	if place.Runtime == "" {
+		return
+	}
+	env["PATH"] = filepath.Join(place.Runtime, "bin") + ":" + env["PATH"]
+	if place.RuntimeVariable != "" {
+		env[place.RuntimeVariable] = place.Runtime
+	}
+}
