@@ -287,6 +287,17 @@ func TestCopiedRootIsRecordedAnew(t *testing.T) {
 	}
 }
 
+// A time alone is no part of what a root is, but nobody knows that without reading.
+func TestTouched(t *testing.T) {
+	s := newSealed(t)
+	must(t, os.Chtimes(s.path("a/x"), time.Unix(1, 0), time.Unix(1, 0)))
+	if err := s.record.Check(context.Background(), s.root); !errors.Is(err, ErrChanged) {
+		t.Errorf("Check: %v", err)
+	}
+	must(t, s.record.Confirm(context.Background(), s.root))
+	must(t, s.record.Check(context.Background(), s.root))
+}
+
 // Any byte of a record that is not what was written is noticed, as is one that is missing or too much. A
 // wrong checksum of stamps alone is no harm: they are made anew.
 func TestDamagedRecord(t *testing.T) {
