@@ -67,6 +67,7 @@ func (l *layer) top(h *tar.Header) error {
 }
 
 func (l *layer) skip(name string) {
+	l.names += int64(len(name))
 	l.skipped[name] = struct{}{}
 	l.totals.Skipped++
 }
@@ -239,8 +240,10 @@ func (l *layer) vacate(dir, base string) error {
 
 // note remembers that an entry is of this layer. Below the lowest there is nothing to tell it from.
 func (l *layer) note(p place, base string) {
+	real := join(p.real, base)
+	l.names += int64(len(real))
 	if !l.empty {
-		l.fresh[join(p.real, base)] = struct{}{}
+		l.fresh[real] = struct{}{}
 	}
 }
 

@@ -64,6 +64,7 @@ func (l *layer) keepTime(p place) error {
 	if err := unix.Fstatat(p.fd, "", &st, unix.AT_EMPTY_PATH); err != nil {
 		return fmt.Errorf("look at its directory: %w", err)
 	}
+	l.names += int64(len(p.real))
 	l.times[p.real] = unix.Timespec(st.Mtim)
 	return nil
 }

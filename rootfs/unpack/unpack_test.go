@@ -150,6 +150,7 @@ func TestBounds(t *testing.T) {
 		"more than 100B in one file":              {func(b *Bounds) { b.FileBytes = 100 }, []tar.Header{file("a", strings.Repeat("x", 101))}},
 		"more than 8KiB of files":                 {func(b *Bounds) { b.Bytes = 8 << 10 }, []tar.Header{file("a", strings.Repeat("x", 8200))}},
 		"more than 4KiB without compression":      {func(b *Bounds) { b.Bytes = 4 << 10 }, []tar.Header{dir("a"), dir("b"), dir("c"), dir("d"), dir("e")}},
+		"more than 12B of names":                  {func(b *Bounds) { b.Names = 12 }, []tar.Header{dir("aaaa"), dir("aaaa/bbbb")}},
 		"more than 10 bytes in a path":            {func(b *Bounds) { b.Path = 10 }, []tar.Header{dir("aaaaa/bbbbb")}},
 		"more than 3 directories in a path":       {func(b *Bounds) { b.Depth = 3 }, []tar.Header{dir("a/b/c/d")}},
 		"to \"a/b/c/d\": the image is beyond the": {func(b *Bounds) { b.Depth = 3 }, []tar.Header{link("a", "a/b/c/d")}},

@@ -53,6 +53,7 @@ func (l *layer) whiteout(dir, mark string) error {
 	if _, done := l.hidden[real]; done {
 		return nil
 	}
+	l.names += int64(len(real))
 	l.hidden[real] = struct{}{}
 	if err := l.keepTime(p); err != nil {
 		return err
