@@ -14,6 +14,8 @@ import (
 
 	"golang.org/x/sync/errgroup"
 	"golang.org/x/sys/unix"
+
+	"github.com/scidex-ai/scidex-oci/rootfs/beneath"
 )
 
 // maxDepth bounds the directories that are open at a time.
@@ -104,7 +106,7 @@ func (w *walk) all(ctx context.Context) error {
 	if err := send(ctx, w.order, &pending{entry: entry{st: w.top}}); err != nil {
 		return err
 	}
-	fd, err := openBeneath(int(w.root.Fd()), ".", unix.O_RDONLY|unix.O_DIRECTORY)
+	fd, err := beneath.Open(int(w.root.Fd()), ".", unix.O_RDONLY|unix.O_DIRECTORY)
 	if err != nil {
 		return err
 	}
@@ -149,7 +151,7 @@ func names(entries []fs.DirEntry) []string {
 }
 
 func (w *walk) descend(ctx context.Context, dir *os.File, path, name string, depth int) error {
-	fd, err := openBeneath(int(dir.Fd()), name, unix.O_RDONLY|unix.O_DIRECTORY)
+	fd, err := beneath.Open(int(dir.Fd()), name, unix.O_RDONLY|unix.O_DIRECTORY)
 	if err != nil {
 		return fmt.Errorf("open directory %q: %w", path, err)
 	}
@@ -195,7 +197,7 @@ func (w *walk) file(ctx context.Context, p *pending, dir int, name string) error
 		p.same, p.ready = first, first.ready
 		return nil
 	}
-	fd, err := openBeneath(dir, name, unix.O_RDONLY|unix.O_NONBLOCK|unix.O_NOCTTY)
+	fd, err := beneath.Open(dir, name, unix.O_RDONLY|unix.O_NONBLOCK|unix.O_NOCTTY)
 	if err != nil {
 		return fmt.Errorf("open: %w", err)
 	}
@@ -275,18 +277,4 @@ func readlink(dir int, name string) (string, error) {
 		return "", fmt.Errorf("read link: %w", err)
 	}
 	return string(buf[:n]), nil
-}
-
-// openBeneath opens a name below dir: never through a link, nor in another mount (openat2(2)).
-func openBeneath(dir int, name string, flags uint64) (int, error) {
-	how := unix.OpenHow{
-		Flags:   flags | unix.O_NOFOLLOW | unix.O_CLOEXEC,
-		Resolve: unix.RESOLVE_BENEATH | unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_NO_MAGICLINKS | unix.RESOLVE_NO_XDEV,
-	}
-	for {
-		fd, err := unix.Openat2(dir, name, &how)
-		if err != unix.EINTR && err != unix.EAGAIN {
-			return fd, err
-		}
-	}
 }

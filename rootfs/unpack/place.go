@@ -8,6 +8,8 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/scidex-ai/scidex-oci/rootfs/beneath"
 )
 
 // place is an open directory of the root.
@@ -89,24 +91,7 @@ func (l *layer) existing(name string) (place, error) {
 
 // open opens a directory by a path that is free of links. The kernel holds it below the root.
 func (l *layer) open(real string) (int, error) {
-	return openBeneath(l.root, real, unix.O_PATH)
-}
-
-func openBeneath(dir int, name string, flags uint64) (int, error) {
-	if name == "" {
-		name = "."
-	}
-	how := unix.OpenHow{
-		Flags: flags | unix.O_DIRECTORY | unix.O_CLOEXEC, // with O_NOFOLLOW a link would be ENOTDIR
-		Resolve: unix.RESOLVE_BENEATH | unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_NO_MAGICLINKS |
-			unix.RESOLVE_NO_XDEV,
-	}
-	for {
-		fd, err := unix.Openat2(dir, name, &how)
-		if err != unix.EINTR && err != unix.EAGAIN {
-			return fd, err
-		}
-	}
+	return beneath.Open(l.root, real, unix.O_PATH|unix.O_DIRECTORY)
 }
 
 // resolve returns the path without links that a name stands for. What is missing stands for itself.
@@ -186,7 +171,7 @@ func (l *layer) makeDirs(name string, mtime time.Time) (place, error) {
 // step opens a directory of another, and makes it where it is missing.
 func (l *layer) step(at place, base string, mtime time.Time) (place, error) {
 	real := join(at.real, base)
-	fd, err := openBeneath(at.fd, base, unix.O_PATH)
+	fd, err := beneath.Open(at.fd, base, unix.O_PATH|unix.O_DIRECTORY)
 	if err == nil || err != unix.ENOENT {
 		return place{real, real, fd}, err
 	}
@@ -197,14 +182,14 @@ func (l *layer) step(at place, base string, mtime time.Time) (place, error) {
 		return place{}, err
 	}
 	l.times[real] = timespec(mtime)
-	fd, err = openBeneath(at.fd, base, unix.O_PATH)
+	fd, err = beneath.Open(at.fd, base, unix.O_PATH|unix.O_DIRECTORY)
 	return place{real, real, fd}, err
 }
 
 // restoreTimes gives the directories the times that their entries have, or had in lower layers.
 func (l *layer) restoreTimes() error {
 	for real, mtime := range l.times {
-		fd, err := openBeneath(l.root, real, unix.O_RDONLY)
+		fd, err := beneath.Open(l.root, real, unix.O_RDONLY|unix.O_DIRECTORY)
 		if isMissing(err) || err == unix.ELOOP { // removed or replaced later
 			continue
 		}

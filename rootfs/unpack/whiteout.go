@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/scidex-ai/scidex-oci/rootfs/beneath"
 )
 
 // The marks of a layer that hide what lower layers have (image-spec, layer.md, "Whiteouts"): one entry
@@ -80,7 +82,7 @@ func (l *layer) remove(p place, base string, keep func(real string) bool) error 
 			return removed(real, err)
 		}
 	}
-	fd, err := openBeneath(p.fd, base, unix.O_PATH)
+	fd, err := beneath.Open(p.fd, base, unix.O_PATH|unix.O_DIRECTORY)
 	if kept && (isMissing(err) || err == unix.ELOOP) {
 		return nil // no directory
 	}
@@ -101,7 +103,7 @@ func (l *layer) remove(p place, base string, keep func(real string) bool) error 
 
 // removeAll removes what is in a directory, but for what is to be kept.
 func (l *layer) removeAll(p place, keep func(real string) bool) error {
-	fd, err := openBeneath(p.fd, ".", unix.O_RDONLY)
+	fd, err := beneath.Open(p.fd, ".", unix.O_RDONLY|unix.O_DIRECTORY)
 	if err != nil {
 		return removed(p.real, err)
 	}
