@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"hash"
 	"io"
 	"io/fs"
 	"os"
@@ -239,13 +240,13 @@ func readFiles(ctx context.Context, files <-chan *pending) error {
 }
 
 // read reads a file that must stay what it was when the walk looked at it.
-func (p *pending) read(ctx context.Context, to io.Writer, buf []byte) error {
+func (p *pending) read(ctx context.Context, to hash.Hash, buf []byte) error {
 	for {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
 		n, err := p.file.Read(buf)
-		to.Write(buf[:n]) // a hash has no errors
+		to.Write(buf[:n])
 		if err == io.EOF {
 			break
 		}

@@ -213,7 +213,7 @@ func (l *layer) hardLink(h *tar.Header, dir, base string) error {
 // put makes an entry, in place of what has its name.
 func (l *layer) put(p place, base string, make func() error) error {
 	err := make()
-	if err == unix.EEXIST {
+	if errors.Is(err, unix.EEXIST) {
 		if err := l.remove(p, base, nil); err != nil {
 			return err
 		}
@@ -254,7 +254,7 @@ func timespec(t time.Time) unix.Timespec {
 func writeAll(fd int, p []byte) error {
 	for len(p) > 0 {
 		n, err := unix.Write(fd, p)
-		if err == unix.EINTR {
+		if errors.Is(err, unix.EINTR) {
 			continue
 		}
 		if err != nil {

@@ -78,7 +78,7 @@ func (l *layer) existing(name string) (place, error) {
 	if err == nil {
 		return place{name, name, fd}, nil
 	}
-	if err != unix.ELOOP {
+	if !errors.Is(err, unix.ELOOP) {
 		return place{}, err
 	}
 	real, err := l.resolve(name)
@@ -140,7 +140,7 @@ func (l *layer) readlink(real, base string) (string, error) {
 	defer unix.Close(fd)
 	buf := make([]byte, unix.PathMax)
 	n, err := unix.Readlinkat(fd, base, buf)
-	if err == unix.EINVAL || isMissing(err) {
+	if errors.Is(err, unix.EINVAL) || isMissing(err) {
 		return "", nil
 	}
 	return string(buf[:max(n, 0)]), err
@@ -172,7 +172,7 @@ func (l *layer) makeDirs(name string, mtime time.Time) (place, error) {
 func (l *layer) step(at place, base string, mtime time.Time) (place, error) {
 	real := join(at.real, base)
 	fd, err := beneath.Open(at.fd, base, unix.O_PATH|unix.O_DIRECTORY)
-	if err == nil || err != unix.ENOENT {
+	if !errors.Is(err, unix.ENOENT) {
 		return place{real, real, fd}, err
 	}
 	if err := l.keepTime(at); err != nil {
@@ -190,7 +190,7 @@ func (l *layer) step(at place, base string, mtime time.Time) (place, error) {
 func (l *layer) restoreTimes() error {
 	for real, mtime := range l.times {
 		fd, err := beneath.Open(l.root, real, unix.O_RDONLY|unix.O_DIRECTORY)
-		if isMissing(err) || err == unix.ELOOP { // removed or replaced later
+		if isMissing(err) || errors.Is(err, unix.ELOOP) { // removed or replaced later
 			continue
 		}
 		if err != nil {

@@ -123,7 +123,7 @@ type layer struct {
 func (l *layer) entries() error {
 	for {
 		h, err := l.tar.Next()
-		if errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+		if errors.Is(err, io.EOF) {
 			return nil
 		}
 		if err != nil {

@@ -78,12 +78,12 @@ func (l *layer) remove(p place, base string, keep func(real string) bool) error 
 	real := join(p.real, base)
 	kept := keep != nil && keep(real)
 	if !kept {
-		if err := unix.Unlinkat(p.fd, base, 0); err != unix.EISDIR {
+		if err := unix.Unlinkat(p.fd, base, 0); !errors.Is(err, unix.EISDIR) {
 			return removed(real, err)
 		}
 	}
 	fd, err := beneath.Open(p.fd, base, unix.O_PATH|unix.O_DIRECTORY)
-	if kept && (isMissing(err) || err == unix.ELOOP) {
+	if kept && (isMissing(err) || errors.Is(err, unix.ELOOP)) {
 		return nil // no directory
 	}
 	if err != nil {
@@ -95,7 +95,7 @@ func (l *layer) remove(p place, base string, keep func(real string) bool) error 
 		return err
 	}
 	err = unix.Unlinkat(p.fd, base, unix.AT_REMOVEDIR)
-	if keep != nil && err == unix.ENOTEMPTY {
+	if keep != nil && errors.Is(err, unix.ENOTEMPTY) {
 		return nil
 	}
 	return removed(real, err)
@@ -122,7 +122,7 @@ func (l *layer) removeAll(p place, keep func(real string) bool) error {
 }
 
 func removed(real string, err error) error {
-	if err == nil || err == unix.ENOENT {
+	if err == nil || errors.Is(err, unix.ENOENT) {
 		return nil
 	}
 	return fmt.Errorf("remove %q of a lower layer: %w", real, err)
