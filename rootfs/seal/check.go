@@ -11,6 +11,8 @@ import (
 
 	"golang.org/x/sync/errgroup"
 	"golang.org/x/sys/unix"
+
+	"github.com/scidex-ai/scidex-oci/rootfs/beneath"
 )
 
 // chunk is how many stamps are checked between two looks at what is left.
@@ -154,7 +156,7 @@ func (t *trail) open(path []byte) (int, error) {
 	if len(rest) == 0 {
 		return above, nil
 	}
-	fd, err := openBeneath(above, string(rest), unix.O_PATH|unix.O_DIRECTORY)
+	fd, err := beneath.Open(above, string(rest), unix.O_PATH|unix.O_DIRECTORY)
 	if err != nil {
 		return -1, err
 	}

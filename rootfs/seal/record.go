@@ -2,7 +2,6 @@ package seal
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
@@ -45,9 +44,8 @@ var (
 
 func (h *header) encode() []byte {
 	h.Magic = magic
-	b := new(bytes.Buffer)
-	binary.Write(b, binary.LittleEndian, h) // to memory, of a fixed size
-	before := b.Bytes()[:headerBytes-sha256.Size]
+	b, _ := binary.Append(nil, binary.LittleEndian, h) // which has a fixed size
+	before := b[:headerBytes-sha256.Size]
 	h.Sum = sha256.Sum256(before)
 	return append(before, h.Sum[:]...)
 }

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"hash"
 	"io"
 	"io/fs"
 	"os"
@@ -14,6 +15,8 @@ import (
 
 	"golang.org/x/sync/errgroup"
 	"golang.org/x/sys/unix"
+
+	"github.com/scidex-ai/scidex-oci/rootfs/beneath"
 )
 
 // maxDepth bounds the directories that are open at a time.
@@ -104,7 +107,7 @@ func (w *walk) all(ctx context.Context) error {
 	if err := send(ctx, w.order, &pending{entry: entry{st: w.top}}); err != nil {
 		return err
 	}
-	fd, err := openBeneath(int(w.root.Fd()), ".", unix.O_RDONLY|unix.O_DIRECTORY)
+	fd, err := beneath.Open(int(w.root.Fd()), ".", unix.O_RDONLY|unix.O_DIRECTORY)
 	if err != nil {
 		return err
 	}
@@ -149,7 +152,7 @@ func names(entries []fs.DirEntry) []string {
 }
 
 func (w *walk) descend(ctx context.Context, dir *os.File, path, name string, depth int) error {
-	fd, err := openBeneath(int(dir.Fd()), name, unix.O_RDONLY|unix.O_DIRECTORY)
+	fd, err := beneath.Open(int(dir.Fd()), name, unix.O_RDONLY|unix.O_DIRECTORY)
 	if err != nil {
 		return fmt.Errorf("open directory %q: %w", path, err)
 	}
@@ -195,7 +198,7 @@ func (w *walk) file(ctx context.Context, p *pending, dir int, name string) error
 		p.same, p.ready = first, first.ready
 		return nil
 	}
-	fd, err := openBeneath(dir, name, unix.O_RDONLY|unix.O_NONBLOCK|unix.O_NOCTTY)
+	fd, err := beneath.Open(dir, name, unix.O_RDONLY|unix.O_NONBLOCK|unix.O_NOCTTY)
 	if err != nil {
 		return fmt.Errorf("open: %w", err)
 	}
@@ -237,13 +240,13 @@ func readFiles(ctx context.Context, files <-chan *pending) error {
 }
 
 // read reads a file that must stay what it was when the walk looked at it.
-func (p *pending) read(ctx context.Context, to io.Writer, buf []byte) error {
+func (p *pending) read(ctx context.Context, to hash.Hash, buf []byte) error {
 	for {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
 		n, err := p.file.Read(buf)
-		to.Write(buf[:n]) // a hash has no errors
+		to.Write(buf[:n])
 		if err == io.EOF {
 			break
 		}
@@ -275,18 +278,4 @@ func readlink(dir int, name string) (string, error) {
 		return "", fmt.Errorf("read link: %w", err)
 	}
 	return string(buf[:n]), nil
-}
-
-// openBeneath opens a name below dir: never through a link, nor in another mount (openat2(2)).
-func openBeneath(dir int, name string, flags uint64) (int, error) {
-	how := unix.OpenHow{
-		Flags:   flags | unix.O_NOFOLLOW | unix.O_CLOEXEC,
-		Resolve: unix.RESOLVE_BENEATH | unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_NO_MAGICLINKS | unix.RESOLVE_NO_XDEV,
-	}
-	for {
-		fd, err := unix.Openat2(dir, name, &how)
-		if err != unix.EINTR && err != unix.EAGAIN {
-			return fd, err
-		}
-	}
 }

@@ -165,8 +165,9 @@ func describe(t testing.TB, path, name string, e fs.DirEntry) string {
 		target, err := os.Readlink(path)
 		must(t, err)
 		return fmt.Sprintf("l %s -> %s", name, target)
+	default:
+		return "special " + name
 	}
-	return "special " + name
 }
 
 func must(t testing.TB, err error) {

@@ -13,6 +13,7 @@ type Bounds struct {
 	Bytes     int64 // of the layers without compression, and of the files that they unfold to
 	FileBytes int64 // of one file
 	Entries   int64 // of the archives, with those that are skipped
+	Names     int64 // bytes of the paths of all entries: some are kept in memory
 	Path      int   // bytes of a path
 	Depth     int   // directories and name in a path
 	Ratio     int64 // bytes without compression for each byte read, beyond the first RatioFree bytes
@@ -25,7 +26,10 @@ const RatioFree = 1 << 30
 // DefaultBounds leave room for the largest images that science uses and end a bomb before a usual disk
 // is full. Path is one less than PATH_MAX of Linux.
 func DefaultBounds() Bounds {
-	return Bounds{Bytes: 128 << 30, FileBytes: 64 << 30, Entries: 2_000_000, Path: 4095, Depth: 128, Ratio: 100}
+	return Bounds{
+		Bytes: 128 << 30, FileBytes: 64 << 30, Entries: 2_000_000, Names: 256 << 20,
+		Path: 4095, Depth: 128, Ratio: 100,
+	}
 }
 
 // ErrBound is what an image that takes more than its bounds is refused with.

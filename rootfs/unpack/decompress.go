@@ -67,7 +67,7 @@ func (d *decompressed) Read(p []byte) (int, error) {
 	if d.out > RatioFree && d.out/d.ratio > d.in.n {
 		return 0, beyond("times its compressed size", d.ratio)
 	}
-	if err == io.EOF {
+	if errors.Is(err, io.EOF) {
 		if _, err := io.Copy(io.Discard, d.rest); err != nil {
 			return n, err
 		}

@@ -67,6 +67,7 @@ func (l *layer) top(h *tar.Header) error {
 }
 
 func (l *layer) skip(name string) {
+	l.names += int64(len(name))
 	l.skipped[name] = struct{}{}
 	l.totals.Skipped++
 }
@@ -212,7 +213,7 @@ func (l *layer) hardLink(h *tar.Header, dir, base string) error {
 // put makes an entry, in place of what has its name.
 func (l *layer) put(p place, base string, make func() error) error {
 	err := make()
-	if err == unix.EEXIST {
+	if errors.Is(err, unix.EEXIST) {
 		if err := l.remove(p, base, nil); err != nil {
 			return err
 		}
@@ -239,8 +240,10 @@ func (l *layer) vacate(dir, base string) error {
 
 // note remembers that an entry is of this layer. Below the lowest there is nothing to tell it from.
 func (l *layer) note(p place, base string) {
+	real := join(p.real, base)
+	l.names += int64(len(real))
 	if !l.empty {
-		l.fresh[join(p.real, base)] = struct{}{}
+		l.fresh[real] = struct{}{}
 	}
 }
 
@@ -251,7 +254,7 @@ func timespec(t time.Time) unix.Timespec {
 func writeAll(fd int, p []byte) error {
 	for len(p) > 0 {
 		n, err := unix.Write(fd, p)
-		if err == unix.EINTR {
+		if errors.Is(err, unix.EINTR) {
 			continue
 		}
 		if err != nil {

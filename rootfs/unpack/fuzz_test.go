@@ -61,7 +61,7 @@ func FuzzStream(f *testing.F) {
 }
 
 func fuzzBounds() Bounds {
-	return Bounds{Bytes: 1 << 20, FileBytes: 1 << 19, Entries: 1000, Path: 1000, Depth: 16, Ratio: 100}
+	return Bounds{Bytes: 1 << 20, FileBytes: 1 << 19, Entries: 1000, Names: 1 << 16, Path: 1000, Depth: 16, Ratio: 100}
 }
 
 func (s *site) layers(ops []byte) [][]tar.Header {

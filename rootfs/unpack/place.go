@@ -8,6 +8,8 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/scidex-ai/scidex-oci/rootfs/beneath"
 )
 
 // place is an open directory of the root.
@@ -64,6 +66,7 @@ func (l *layer) keepTime(p place) error {
 	if err := unix.Fstatat(p.fd, "", &st, unix.AT_EMPTY_PATH); err != nil {
 		return fmt.Errorf("look at its directory: %w", err)
 	}
+	l.names += int64(len(p.real))
 	l.times[p.real] = unix.Timespec(st.Mtim)
 	return nil
 }
@@ -75,7 +78,7 @@ func (l *layer) existing(name string) (place, error) {
 	if err == nil {
 		return place{name, name, fd}, nil
 	}
-	if err != unix.ELOOP {
+	if !errors.Is(err, unix.ELOOP) {
 		return place{}, err
 	}
 	real, err := l.resolve(name)
@@ -88,24 +91,7 @@ func (l *layer) existing(name string) (place, error) {
 
 // open opens a directory by a path that is free of links. The kernel holds it below the root.
 func (l *layer) open(real string) (int, error) {
-	return openBeneath(l.root, real, unix.O_PATH)
-}
-
-func openBeneath(dir int, name string, flags uint64) (int, error) {
-	if name == "" {
-		name = "."
-	}
-	how := unix.OpenHow{
-		Flags: flags | unix.O_DIRECTORY | unix.O_CLOEXEC, // with O_NOFOLLOW a link would be ENOTDIR
-		Resolve: unix.RESOLVE_BENEATH | unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_NO_MAGICLINKS |
-			unix.RESOLVE_NO_XDEV,
-	}
-	for {
-		fd, err := unix.Openat2(dir, name, &how)
-		if err != unix.EINTR && err != unix.EAGAIN {
-			return fd, err
-		}
-	}
+	return beneath.Open(l.root, real, unix.O_PATH|unix.O_DIRECTORY)
 }
 
 // resolve returns the path without links that a name stands for. What is missing stands for itself.
@@ -154,7 +140,7 @@ func (l *layer) readlink(real, base string) (string, error) {
 	defer unix.Close(fd)
 	buf := make([]byte, unix.PathMax)
 	n, err := unix.Readlinkat(fd, base, buf)
-	if err == unix.EINVAL || isMissing(err) {
+	if errors.Is(err, unix.EINVAL) || isMissing(err) {
 		return "", nil
 	}
 	return string(buf[:max(n, 0)]), err
@@ -185,8 +171,8 @@ func (l *layer) makeDirs(name string, mtime time.Time) (place, error) {
 // step opens a directory of another, and makes it where it is missing.
 func (l *layer) step(at place, base string, mtime time.Time) (place, error) {
 	real := join(at.real, base)
-	fd, err := openBeneath(at.fd, base, unix.O_PATH)
-	if err == nil || err != unix.ENOENT {
+	fd, err := beneath.Open(at.fd, base, unix.O_PATH|unix.O_DIRECTORY)
+	if !errors.Is(err, unix.ENOENT) {
 		return place{real, real, fd}, err
 	}
 	if err := l.keepTime(at); err != nil {
@@ -196,15 +182,15 @@ func (l *layer) step(at place, base string, mtime time.Time) (place, error) {
 		return place{}, err
 	}
 	l.times[real] = timespec(mtime)
-	fd, err = openBeneath(at.fd, base, unix.O_PATH)
+	fd, err = beneath.Open(at.fd, base, unix.O_PATH|unix.O_DIRECTORY)
 	return place{real, real, fd}, err
 }
 
 // restoreTimes gives the directories the times that their entries have, or had in lower layers.
 func (l *layer) restoreTimes() error {
 	for real, mtime := range l.times {
-		fd, err := openBeneath(l.root, real, unix.O_RDONLY)
-		if isMissing(err) || err == unix.ELOOP { // removed or replaced later
+		fd, err := beneath.Open(l.root, real, unix.O_RDONLY|unix.O_DIRECTORY)
+		if isMissing(err) || errors.Is(err, unix.ELOOP) { // removed or replaced later
 			continue
 		}
 		if err != nil {

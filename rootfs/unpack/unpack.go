@@ -40,7 +40,8 @@ type Root struct {
 	bounds Bounds
 	totals Totals
 	sums   *Sums
-	empty  bool // no layer was applied yet
+	names  int64 // bytes
+	empty  bool  // no layer was applied yet
 }
 
 // NewRoot prepares dir, which must be empty and the caller's, and stays the caller's to close.
@@ -122,7 +123,7 @@ type layer struct {
 func (l *layer) entries() error {
 	for {
 		h, err := l.tar.Next()
-		if errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+		if errors.Is(err, io.EOF) {
 			return nil
 		}
 		if err != nil {
@@ -134,6 +135,9 @@ func (l *layer) entries() error {
 		}
 		if err := l.entry(h); err != nil {
 			return fmt.Errorf("layer entry %q: %w", h.Name, err)
+		}
+		if l.names > l.bounds.Names {
+			return beyondBytes("of names", l.bounds.Names)
 		}
 	}
 }

@@ -150,6 +150,7 @@ func TestBounds(t *testing.T) {
 		"more than 100B in one file":              {func(b *Bounds) { b.FileBytes = 100 }, []tar.Header{file("a", strings.Repeat("x", 101))}},
 		"more than 8KiB of files":                 {func(b *Bounds) { b.Bytes = 8 << 10 }, []tar.Header{file("a", strings.Repeat("x", 8200))}},
 		"more than 4KiB without compression":      {func(b *Bounds) { b.Bytes = 4 << 10 }, []tar.Header{dir("a"), dir("b"), dir("c"), dir("d"), dir("e")}},
+		"more than 12B of names":                  {func(b *Bounds) { b.Names = 12 }, []tar.Header{dir("aaaa"), dir("aaaa/bbbb")}},
 		"more than 10 bytes in a path":            {func(b *Bounds) { b.Path = 10 }, []tar.Header{dir("aaaaa/bbbbb")}},
 		"more than 3 directories in a path":       {func(b *Bounds) { b.Depth = 3 }, []tar.Header{dir("a/b/c/d")}},
 		"to \"a/b/c/d\": the image is beyond the": {func(b *Bounds) { b.Depth = 3 }, []tar.Header{link("a", "a/b/c/d")}},
@@ -247,13 +248,25 @@ func TestSumsAreOfWhatIsThere(t *testing.T) {
 
 func TestErrorsOfTheStream(t *testing.T) {
 	whole := archive(t, file("a", strings.Repeat("x", 1<<20)), file("b", "y"))
-	broken := errors.New("the disk is broken")
-	for _, at := range []int{0, 100, 1 << 19, 1 << 20, len(whole)} {
-		s := newSite(t)
-		r := io.MultiReader(bytes.NewReader(whole[:at]), iotest.ErrReader(broken))
-		if _, err := Layer(context.Background(), s.root, r, DefaultBounds()); !errors.Is(err, broken) {
-			t.Errorf("after %d bytes: error %v", at, err)
+	// The second is how a compressed stream ends that is cut off, also behind the archive's end.
+	for _, broken := range []error{errors.New("the disk is broken"), io.ErrUnexpectedEOF} {
+		for _, at := range []int{0, 100, 1 << 19, 1 << 20, len(whole)} {
+			s := newSite(t)
+			r := io.MultiReader(bytes.NewReader(whole[:at]), iotest.ErrReader(broken))
+			if _, err := Layer(context.Background(), s.root, r, DefaultBounds()); !errors.Is(err, broken) {
+				t.Errorf("after %d bytes: error %v", at, err)
+			}
 		}
+	}
+}
+
+// The directory of the last entry is kept open, but not beyond its removal.
+func TestDirectoryThatWasRemoved(t *testing.T) {
+	s := newSite(t)
+	_, err := s.apply(archive(t, file("d/x", "1"), special(tar.TypeFifo, "d"), file("d/y", "2")), DefaultBounds())
+	must(t, err)
+	if is := tree(t, s.root.Name()); !slices.Equal(is, []string{"d d", "f d/y 2"}) {
+		t.Errorf("tree %q", is)
 	}
 }
 

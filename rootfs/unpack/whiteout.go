@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/scidex-ai/scidex-oci/rootfs/beneath"
 )
 
 // The marks of a layer that hide what lower layers have (image-spec, layer.md, "Whiteouts"): one entry
@@ -53,6 +55,7 @@ func (l *layer) whiteout(dir, mark string) error {
 	if _, done := l.hidden[real]; done {
 		return nil
 	}
+	l.names += int64(len(real))
 	l.hidden[real] = struct{}{}
 	if err := l.keepTime(p); err != nil {
 		return err
@@ -75,12 +78,12 @@ func (l *layer) remove(p place, base string, keep func(real string) bool) error 
 	real := join(p.real, base)
 	kept := keep != nil && keep(real)
 	if !kept {
-		if err := unix.Unlinkat(p.fd, base, 0); err != unix.EISDIR {
+		if err := unix.Unlinkat(p.fd, base, 0); !errors.Is(err, unix.EISDIR) {
 			return removed(real, err)
 		}
 	}
-	fd, err := openBeneath(p.fd, base, unix.O_PATH)
-	if kept && (isMissing(err) || err == unix.ELOOP) {
+	fd, err := beneath.Open(p.fd, base, unix.O_PATH|unix.O_DIRECTORY)
+	if kept && (isMissing(err) || errors.Is(err, unix.ELOOP)) {
 		return nil // no directory
 	}
 	if err != nil {
@@ -92,7 +95,7 @@ func (l *layer) remove(p place, base string, keep func(real string) bool) error 
 		return err
 	}
 	err = unix.Unlinkat(p.fd, base, unix.AT_REMOVEDIR)
-	if keep != nil && err == unix.ENOTEMPTY {
+	if keep != nil && errors.Is(err, unix.ENOTEMPTY) {
 		return nil
 	}
 	return removed(real, err)
@@ -100,7 +103,7 @@ func (l *layer) remove(p place, base string, keep func(real string) bool) error 
 
 // removeAll removes what is in a directory, but for what is to be kept.
 func (l *layer) removeAll(p place, keep func(real string) bool) error {
-	fd, err := openBeneath(p.fd, ".", unix.O_RDONLY)
+	fd, err := beneath.Open(p.fd, ".", unix.O_RDONLY|unix.O_DIRECTORY)
 	if err != nil {
 		return removed(p.real, err)
 	}
@@ -119,7 +122,7 @@ func (l *layer) removeAll(p place, keep func(real string) bool) error {
 }
 
 func removed(real string, err error) error {
-	if err == nil || err == unix.ENOENT {
+	if err == nil || errors.Is(err, unix.ENOENT) {
 		return nil
 	}
 	return fmt.Errorf("remove %q of a lower layer: %w", real, err)
