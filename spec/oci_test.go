@@ -162,6 +162,31 @@ func TestOCIEnv(t *testing.T) {
 	if _, ok := got["SCIDEX_DATA_DIR"]; ok || got["SCIDEX_DOCS_DIR"] != "/docs" || got["OMP_NUM_THREADS"] != "1" {
 		t.Errorf("env %v; want docs, no data and one thread", got)
 	}
+	place.ImageEnv = []string{
+		"PATH=/opt/bin", "PATH=/opt/conda/bin:/bin", "HOME=/root", "TZ=Asia/Tokyo", "MODE=slow", "OWN=a=b", "USER=root", "LANG=de_DE",
+		"SCIDEX_WORK_DIR=/", "SCIDEX_DATA_DIR=/x", "SCIDEX_ANALYSIS_ID=x", "1BAD=x", "NONE", "=x", "NUL=a\x00b", "LATIN=\xff", "API_KEY=theirs",
+		"LONG=" + strings.Repeat("x", maxWord), "OMP_NUM_THREADS=99",
+	}
+	got = env(a, place)
+	for name, want := range map[string]string{
+		"PATH": "/opt/conda/bin:/bin", "HOME": "/work", "TZ": "Europe/Oslo", "MODE": "fast", "OWN": "a=b", "USER": "analysis", "LANG": "C.UTF-8",
+		"SCIDEX_WORK_DIR": "/work", "SCIDEX_ANALYSIS_ID": "penguins", "API_KEY": "s3cret", "OMP_NUM_THREADS": "1",
+	} {
+		if got[name] != want {
+			t.Errorf("with an image: %s = %q; want %q", name, got[name], want)
+		}
+	}
+	for _, name := range []string{"SCIDEX_DATA_DIR", "1BAD", "NONE", "", "NUL", "LATIN", "LONG"} {
+		if value, ok := got[name]; ok {
+			t.Errorf("with an image: %s = %q; want it absent", name, value)
+		}
+	}
+	for range 20 { // more than execve(2) takes
+		place.ImageEnv = append(place.ImageEnv, "FILL="+strings.Repeat("x", maxWord-5))
+	}
+	if got := env(a, place); got["OWN"] != "" || got["PATH"] != "/usr/local/bin:/usr/bin:/bin" {
+		t.Errorf("of an endless list counts %q, %q", got["OWN"], got["PATH"])
+	}
 }
 
 func TestOCIRlimits(t *testing.T) {

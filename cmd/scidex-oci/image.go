@@ -15,9 +15,6 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner"
 )
 
-// imagesDir is where images are kept, below the root.
-const imagesDir = "images"
-
 func newImageCommand(p *program) *cli.Command {
 	return &cli.Command{
 		Name:        "image",
@@ -45,12 +42,12 @@ func (p *program) store(from layers) (*image.Store, error) {
 	if err := os.MkdirAll(s.root, 0o700); err != nil {
 		return nil, fmt.Errorf("%w; give another place with --root DIR", err)
 	}
-	return image.Open(filepath.Join(s.root, imagesDir))
+	return image.Open(filepath.Join(s.root, runner.ImagesDir))
 }
 
 // sweepImages removes what no image needs, for gc; the place of images is not made.
 func sweepImages(ctx context.Context, root string, dry bool) ([]string, error) {
-	dir := filepath.Join(root, imagesDir)
+	dir := filepath.Join(root, runner.ImagesDir)
 	if _, err := os.Lstat(dir); errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"hash"
+	"hash/crc32"
 	"io"
 	"os"
 	"path/filepath"
@@ -17,19 +18,23 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A record is a header, the list and the stamps. Each has a digest in the header, the header has its own.
+// A record is a header, the list and the stamps. The header has the digest of itself and of the list, and a
+// checksum of the stamps: that is ten times as fast, at the start of every run, and finds what a disk does. What
+// it would miss is no danger, since stamps that are wrong do not fit the root.
+
+// castagnoli is the polynomial that processors know.
+func castagnoli() *crc32.Table { return crc32.MakeTable(crc32.Castagnoli) }
 
 // header is the beginning of a record, little-endian.
 type header struct {
 	Magic      [16]byte
 	ListSum    [sha256.Size]byte // the rootfs digest
-	StampSum   [sha256.Size]byte
 	ListBytes  int64
 	StampBytes int64
 	Entries    int64
 	Bytes      int64
 	Owner      uint32
-	_          uint32
+	StampSum   uint32            // CRC-32C
 	Sum        [sha256.Size]byte // of all before
 }
 
@@ -81,8 +86,7 @@ type part struct {
 	n   int64
 }
 
-func newPart(to io.Writer) *part {
-	sum := sha256.New()
+func newPart(to io.Writer, sum hash.Hash) *part {
 	return &part{Writer: bufio.NewWriterSize(io.MultiWriter(to, sum), 64<<10), sum: sum}
 }
 
@@ -128,7 +132,7 @@ func newWriter(path string) (*writer, error) {
 	if err != nil {
 		return nil, errors.Join(err, file.Close(), os.Remove(file.Name()))
 	}
-	w := &writer{file: file, stamps: stamps, list: newPart(file), stamp: newPart(stamps)}
+	w := &writer{file: file, stamps: stamps, list: newPart(file, sha256.New()), stamp: newPart(stamps, crc32.New(castagnoli()))}
 	err = os.Remove(stamps.Name())
 	if err == nil {
 		_, err = file.Seek(headerBytes, io.SeekStart)
@@ -175,7 +179,7 @@ func (w *writer) publish(path string) error {
 	}
 	w.ListBytes, w.StampBytes = w.list.n, w.stamp.n
 	w.list.sum.Sum(w.ListSum[:0])
-	w.stamp.sum.Sum(w.StampSum[:0])
+	w.StampSum = binary.BigEndian.Uint32(w.stamp.sum.Sum(nil))
 	if _, err := w.file.WriteAt(w.encode(), 0); err != nil {
 		return err
 	}

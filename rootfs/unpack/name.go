@@ -32,10 +32,16 @@ func (b Bounds) clean(name string) (string, error) {
 			steps = append(steps, step)
 		}
 	}
-	if len(steps) > b.Depth {
-		return "", beyond("directories in a path", b.Depth)
+	clean := strings.Join(steps, "/")
+	return clean, b.depth(clean)
+}
+
+// depth bounds the parts of a clean path.
+func (b Bounds) depth(clean string) error {
+	if strings.Count(clean, "/") >= b.Depth {
+		return beyond("directories in a path", b.Depth)
 	}
-	return strings.Join(steps, "/"), nil
+	return nil
 }
 
 // cut splits a clean name into its directory, "" for the root, and its last part.

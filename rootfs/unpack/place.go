@@ -27,7 +27,7 @@ const (
 // parentOf opens the directory of an entry and makes it, with those above, where it is missing: with
 // the time of the entry, so that the same layers make the same root. It stays open for the next entry.
 func (l *layer) parentOf(dir string, mtime time.Time) (place, error) {
-	if l.parent.fd >= 0 && l.parent.name == dir {
+	if l.parent.fd >= 0 && l.parent.name == dir && !l.stale {
 		return l.parent, nil
 	}
 	p, err := l.existing(dir)
@@ -37,21 +37,22 @@ func (l *layer) parentOf(dir string, mtime time.Time) (place, error) {
 	if err != nil {
 		return place{}, fmt.Errorf("its directory: %w", err)
 	}
-	if err := l.keepTime(p); err != nil {
+	// Through links the entry may be deeper than its name says.
+	if err := errors.Join(l.bounds.depth(join(p.real, "entry")), l.keepTime(p)); err != nil {
 		unix.Close(p.fd)
 		return place{}, err
 	}
 	l.forget()
-	l.parent = p
+	l.parent, l.stale = p, false
 	return p, nil
 }
 
-// forget closes the last parent. It has to be forgotten whenever something was removed.
+// forget closes the last parent.
 func (l *layer) forget() {
 	if l.parent.fd >= 0 {
 		unix.Close(l.parent.fd)
 	}
-	l.parent = place{fd: -1}
+	l.parent.fd = -1
 }
 
 // keepTime remembers the modification time of a directory that is about to change.
@@ -95,7 +96,7 @@ func openBeneath(dir int, name string, flags uint64) (int, error) {
 		name = "."
 	}
 	how := unix.OpenHow{
-		Flags: flags | unix.O_DIRECTORY | unix.O_NOFOLLOW | unix.O_CLOEXEC,
+		Flags: flags | unix.O_DIRECTORY | unix.O_CLOEXEC, // with O_NOFOLLOW a link would be ENOTDIR
 		Resolve: unix.RESOLVE_BENEATH | unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_NO_MAGICLINKS |
 			unix.RESOLVE_NO_XDEV,
 	}

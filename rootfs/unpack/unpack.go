@@ -116,6 +116,7 @@ type layer struct {
 	times                  map[string]unix.Timespec
 
 	parent place // of the last entry, for the next
+	stale  bool  // something was removed since: its name may stand for another directory
 }
 
 func (l *layer) entries() error {

@@ -71,7 +71,7 @@ func (l *layer) isFresh(real string) bool {
 // remove removes an entry with all that is below, but for what is to be kept and the directories above
 // that.
 func (l *layer) remove(p place, base string, keep func(real string) bool) error {
-	l.forget()
+	l.stale = true
 	real := join(p.real, base)
 	kept := keep != nil && keep(real)
 	if !kept {
