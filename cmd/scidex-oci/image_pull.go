@@ -22,8 +22,9 @@ func newImagePull(p *program) *cli.Command {
 digest pins the image: the registry cannot give another one for it. Of an image for several platforms that
 for this host is taken. What an interrupted pull has left is gone on with, for a day.
 
-The registry is asked with what "docker login" has stored for it (DOCKER_CONFIG or ~/.docker/config.json, and
-the credential helpers named there), else anonymously.
+The registry is asked with what "docker login" has stored for it ($REGISTRY_AUTH_FILE, $DOCKER_CONFIG/config.json
+or ~/.docker/config.json, and the credential helpers named there), else anonymously. Its certificate is checked
+by the system's authorities, or those in SSL_CERT_FILE.
 
 ` + aboutImport + `
 

@@ -114,6 +114,27 @@ func TestImportRefuses(t *testing.T) {
 	}
 }
 
+// TestLayoutHasNoWayOut follows no link out of a layout, and waits for no FIFO in it.
+func TestLayoutHasNoWayOut(t *testing.T) {
+	m := python(t)
+	for name, replace := range map[string]func(layer, outside string) error{
+		"inside": func(layer, _ string) error { // which is no way out
+			return errors.Join(os.Rename(layer, layer+".x"), os.Symlink(filepath.Base(layer)+".x", layer))
+		},
+		"out":    func(layer, outside string) error { return errors.Join(os.Remove(layer), os.Symlink(outside, layer)) },
+		"parent": func(layer, _ string) error { return errors.Join(os.Rename(layer, layer+".x"), os.Symlink("../../../"+filepath.Base(layer), layer)) },
+		"fifo":   func(layer, _ string) error { return errors.Join(os.Remove(layer), unix.Mkfifo(layer, 0o600)) },
+	} {
+		dir := write(t, oci(t, map[string]*made{"": m}))
+		layer := filepath.Join(dir, "blobs", "sha256", digest.FromBytes(m.layers[0]).Encoded())
+		must(t, replace(layer, file(t, m.layers[0])))
+		_, err := newStore(t).Import(t.Context(), dir, Options{Name: "x"})
+		if (err == nil) != (name == "inside") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
 // TestImportUnreadable names what may not be read; root may read everything, and other tests see to it.
 func TestImportUnreadable(t *testing.T) {
 	path := file(t, tarOf(t, tree{"etc/": ""}))

@@ -22,7 +22,7 @@ func explain(err error, ref Reference) error {
 	case errors.Is(err, auth.ErrBasicCredentialNotFound):
 		return fmt.Errorf("%s wants a user name and a password; store them with: docker login %s: %w", host, host, err)
 	case errors.As(err, &certificate):
-		return fmt.Errorf("the certificate of %s is not trusted; name its authority's file in SSL_CERT_FILE: %w", host, err)
+		return fmt.Errorf("the certificate of %s is not trusted; name its authority's file in SSL_CERT_FILE: %w", host, certificate.Err)
 	case errors.Is(err, http.ErrSchemeMismatch):
 		return fmt.Errorf("%s speaks no TLS: %w", host, err)
 	case errors.Is(err, errdef.ErrNotFound):

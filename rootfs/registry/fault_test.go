@@ -93,7 +93,7 @@ func testLaterPullGoesOn(t *testing.T, s *site) {
 			cancel()
 		}
 	}
-	if _, err := Pull(ctx, parse(t, s.ref), l, o); err == nil {
+	if _, err := Pull(ctx, mustParse(t, s.ref), l, o); err == nil {
 		t.Fatal("a canceled pull did succeed")
 	}
 	expectNothing(t, l, s.big(), s.desc)
@@ -261,7 +261,7 @@ func testRedirects(t *testing.T, s *site) {
 			t.Errorf("the other server was told the password: %s", r.URL)
 		}
 		l := empty(t)
-		direct := parse(t, s.server.Address+"/image:1")
+		direct := mustParse(t, s.server.Address+"/image:1")
 		p := &puller{Options: options(), into: l}
 		p.applyDefaults()
 		defer p.connect(direct)()

@@ -62,7 +62,7 @@ func must(t *testing.T, errs ...error) {
 	}
 }
 
-func parse(t *testing.T, given string) Reference {
+func mustParse(t *testing.T, given string) Reference {
 	t.Helper()
 	ref, err := Parse(given)
 	must(t, err)
@@ -71,7 +71,7 @@ func parse(t *testing.T, given string) Reference {
 
 func pull(t *testing.T, ref string, into *layout.Layout, o Options) (ocispec.Descriptor, error) {
 	t.Helper()
-	return Pull(t.Context(), parse(t, ref), into, o)
+	return Pull(t.Context(), mustParse(t, ref), into, o)
 }
 
 // site is a registry with one image "image:1" of three layers, and a proxy before it.

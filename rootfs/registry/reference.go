@@ -1,59 +1,87 @@
 package registry
 
 import (
+	"errors"
 	"fmt"
+	"strings"
 
-	"github.com/distribution/reference"
+	"github.com/google/go-containerregistry/pkg/name"
 	"github.com/opencontainers/go-digest"
 	"oras.land/oras-go/v2/registry"
 )
 
 // Reference names an image in a registry: HOST[:PORT]/PATH[:TAG][@DIGEST].
 type Reference struct {
-	named  reference.Named
-	digest digest.Digest // "" where there is none
-	tag    string        // "" where there is a digest alone
+	host, path string
+	tag        string        // "" where there is a digest alone
+	digest     digest.Digest // "" where there is none
+	given      string
 }
 
 // Parse reads a reference by Docker's rules, as every tool for images does: without a host it means Docker Hub,
 // "python" being docker.io/library/python; without tag and digest, "latest".
 func Parse(given string) (Reference, error) {
-	const maxReference = 512
-	if len(given) > maxReference {
-		return Reference{}, fmt.Errorf("the reference of an image has %d bytes; at most %d are allowed", len(given), maxReference)
+	const most = 512
+	if len(given) > most {
+		return Reference{}, fmt.Errorf("the reference of an image has %d bytes; at most %d are allowed", len(given), most)
 	}
-	named, err := reference.ParseNormalizedNamed(given)
+	r, err := parse(given)
+	if err == nil {
+		err = r.remote().Validate()
+	}
 	if err != nil {
 		return Reference{}, fmt.Errorf("%q is no reference of an image (%w); write HOST/PATH:TAG or HOST/PATH@sha256:DIGEST", given, err)
 	}
-	r := Reference{named: reference.TagNameOnly(named)}
-	if tagged, ok := r.named.(reference.Tagged); ok {
-		r.tag = tagged.Tag()
+	return r, nil
+}
+
+func parse(given string) (Reference, error) {
+	base, sum, pinned := strings.Cut(given, "@")
+	if strings.HasSuffix(base, ":") {
+		return Reference{}, errors.New("the tag is empty")
 	}
-	if digested, ok := r.named.(reference.Digested); ok {
-		r.digest = digested.Digest()
-		if r.digest.Algorithm() != digest.SHA256 {
-			return Reference{}, fmt.Errorf("%q: only sha256 digests are supported", given)
-		}
+	tag, err := name.NewTag(base)
+	if err != nil {
+		return Reference{}, err
 	}
-	if err := r.remote().Validate(); err != nil {
-		return Reference{}, fmt.Errorf("%q: %w", given, err)
+	r := Reference{host: tag.RegistryStr(), path: tag.RepositoryStr(), tag: tag.TagStr(), given: given}
+	if r.host == name.DefaultRegistry {
+		r.host = "docker.io" // what oras and "docker login" know it by
+	}
+	if !pinned {
+		return r, nil
+	}
+	r.digest = digest.Digest(sum)
+	if err := r.digest.Validate(); err != nil {
+		return r, err
+	}
+	if r.digest.Algorithm() != digest.SHA256 {
+		return r, errors.New("only sha256 digests are supported")
+	}
+	if !strings.HasSuffix(base, ":"+r.tag) {
+		r.tag = ""
 	}
 	return r, nil
 }
 
 // String is the whole reference, with the host.
-func (r Reference) String() string { return r.named.String() }
-
-// Familiar is the reference as people write it: without Docker Hub's host.
-func (r Reference) Familiar() string { return reference.FamiliarString(r.named) }
+func (r Reference) String() string {
+	whole := r.host + "/" + r.path
+	if r.tag != "" {
+		whole += ":" + r.tag
+	}
+	if r.digest != "" {
+		whole += "@" + r.digest.String()
+	}
+	return whole
+}
 
 // Digest is what the image is pinned to, or "".
 func (r Reference) Digest() digest.Digest { return r.digest }
 
 // remote is what is asked for. A digest says all: its tag may have moved on since.
 func (r Reference) remote() registry.Reference {
-	to := registry.Reference{Registry: reference.Domain(r.named), Repository: reference.Path(r.named), Reference: r.tag}
+	to := registry.Reference{Registry: r.host, Repository: r.path, Reference: r.tag}
 	if r.digest != "" {
 		to.Reference = r.digest.String()
 	}

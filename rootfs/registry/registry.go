@@ -87,7 +87,7 @@ func Pull(ctx context.Context, ref Reference, into *layout.Layout, o Options) (o
 	defer p.connect(ref)()
 	desc, err := p.pull(ctx)
 	if err != nil {
-		return ocispec.Descriptor{}, fmt.Errorf("pull %s: %w", ref.Familiar(), printable{explain(err, ref)})
+		return ocispec.Descriptor{}, fmt.Errorf("pull %s: %w", ref.given, printable{explain(err, ref)})
 	}
 	return desc, nil
 }
