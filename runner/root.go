@@ -19,14 +19,7 @@ import (
 type base struct {
 	input
 	image *image.Root // nil: a directory for which nobody vouches
-
-	// The image's root is checked while the run is being started: at a glance and, where that raises a doubt, by
-	// reading everything.
-	cancel  context.CancelFunc
-	doubted chan struct{} // closed when there is a doubt
-	checked chan struct{} // closed when damage is known
-	damaged chan struct{} // closed when there is some
-	damage  error
+	check *rootCheck  // of the image's root
 }
 
 // ImagesDir is where images are kept, below Runner.Root.
@@ -66,7 +59,7 @@ func (r *Runner) openImage(ctx context.Context, name string) (*base, error) {
 	if err := b.open(); err != nil {
 		return nil, errors.Join(err, root.Close())
 	}
-	b.check()
+	b.check = checkRoot(root)
 	return b, nil
 }
 
@@ -97,59 +90,32 @@ func (p *plan) hold(job *sandbox.Job, files *jobFiles) error {
 	return nil
 }
 
-// check looks at every file of the image's root, which the start of the analysis does not wait for.
-func (b *base) check() {
-	ctx, cancel := context.WithCancel(context.Background()) // not the request's, which ends before the run
-	b.cancel, b.damage = cancel, nil
-	b.doubted, b.checked, b.damaged = make(chan struct{}), make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(b.checked)
-		if b.image.Glance(ctx) == nil {
-			return
-		}
-		close(b.doubted)
-		if b.damage = b.image.Check(ctx); b.damage != nil {
-			close(b.damaged)
-		}
-	}()
-}
-
-// mend makes a damaged root anew as long as nothing of it is mounted. Only where there is a doubt by then does it
-// wait for the check.
+// mend makes a damaged root anew as long as nothing of it is mounted.
 func (b *base) mend(ctx context.Context) (mended bool, err error) {
 	if b == nil || b.image == nil {
 		return false, nil
 	}
-	select {
-	case <-b.doubted:
-	default:
-		return false, nil
+	damage, err := b.check.settled(ctx)
+	if damage == nil {
+		return false, err
 	}
-	select {
-	case <-b.checked:
-	case <-ctx.Done():
-		return false, context.Cause(ctx)
-	}
-	if b.damage == nil {
-		return false, nil
-	}
-	if err := b.repair(ctx); err != nil {
+	if err := b.repair(ctx, damage); err != nil {
 		return false, err
 	}
 	if err := errors.Join(b.file.Close(), b.open()); err != nil {
 		return false, err
 	}
-	b.check()
+	b.check = checkRoot(b.image)
 	return true, nil
 }
 
 // repair makes a damaged root anew. The error is why it could not be, with what was wrong with it.
-func (b *base) repair(ctx context.Context) error {
-	if !errors.Is(b.damage, image.ErrDamaged) {
-		return b.damage
+func (b *base) repair(ctx context.Context, damage error) error {
+	if !errors.Is(damage, image.ErrDamaged) {
+		return damage
 	}
 	if err := b.image.Repair(ctx); err != nil {
-		return fmt.Errorf("%w, and it could not be made anew: %w", b.damage, err)
+		return fmt.Errorf("%w, and it could not be made anew: %w", damage, err)
 	}
 	return nil
 }
@@ -159,16 +125,15 @@ func (b *base) sound() error {
 	if b == nil || b.image == nil {
 		return nil
 	}
-	<-b.checked
-	return b.damage
+	return b.check.wait()
 }
 
 // alarm is closed when damage is found; nil where nobody looks.
 func (b *base) alarm() <-chan struct{} {
-	if b == nil {
+	if b == nil || b.image == nil {
 		return nil
 	}
-	return b.damaged
+	return b.check.damaged
 }
 
 func (b *base) close() error {
@@ -177,8 +142,7 @@ func (b *base) close() error {
 	}
 	err := b.file.Close()
 	if b.image != nil {
-		b.cancel()
-		<-b.checked
+		b.check.stop()
 		err = errors.Join(err, b.image.Close())
 	}
 	return err
@@ -258,27 +222,24 @@ func (e *execution) vouch() error {
 	return nil
 }
 
-// mendRoot repairs what the analysis is to run on.
+// mendRoot repairs what the analysis is to run on, and says so.
 func (e *execution) mendRoot(ctx context.Context) error {
 	mended, err := e.plan.base.mend(ctx)
 	if mended {
-		e.plan.base.noteMended(&e.report)
+		e.report.Warnings = append(e.report.Warnings, fmt.Sprintf(
+			"the root filesystem of image %q had been changed, and was made anew from its layers before the start", e.plan.base.image.Image.Name))
 	}
 	return err
-}
-
-func (b *base) noteMended(report *Report) {
-	report.Warnings = append(report.Warnings,
-		fmt.Sprintf("the root filesystem of image %q had been changed, and was made anew from its layers before the start", b.image.Image.Name))
 }
 
 // aftercare makes a root anew that was found damaged when the analysis had begun, for the runs to come. err is why
 // this one ended.
 func (b *base) aftercare(ctx context.Context, err error) error {
-	if b == nil || b.image == nil || !errors.Is(err, image.ErrDamaged) {
+	if b == nil || b.image == nil || !errors.Is(err, image.ErrDamaged) ||
+		err != b.check.damage { //nolint:errorlint // what mend has wrapped was tried already
 		return err
 	}
-	if failed := b.repair(ctx); failed != nil {
+	if failed := b.repair(ctx, err); failed != nil {
 		return failed
 	}
 	return fmt.Errorf("%w; it has been made anew from its layers, so run this again", err)

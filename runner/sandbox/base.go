@@ -38,8 +38,11 @@ func stageBase(top string, job *Job, files []*os.File) (root string, err error) 
 	if err == nil {
 		err = overlayBelow(root, mount, made, veil)
 	}
+	if errors.Is(err, errNoOverlay) {
+		err = fmt.Errorf("%w; put it on a file system that overlayfs takes, such as ext4", err)
+	}
 	if err != nil {
-		err = fmt.Errorf("root filesystem %s: %w", job.Base.Source, err)
+		err = fmt.Errorf("root filesystem %q: %w", job.Base.Source, err)
 	}
 	return root, err
 }
