@@ -20,6 +20,8 @@ func (p *puller) connect(ref Reference) (done func()) {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.ResponseHeaderTimeout = p.Stall
 	transport.DisableCompression = true // sizes and digests are of what is stored
+	// One connection of HTTP/2 carries all: if it is dead, another try must not go by it again.
+	transport.HTTP2 = &http.HTTP2Config{SendPingTimeout: p.Stall / 2, PingTimeout: p.Stall / 2}
 	transport.MaxResponseHeaderBytes = 1 << 20
 	client := &http.Client{
 		Transport: &retry.Transport{
