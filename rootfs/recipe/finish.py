@@ -21,7 +21,7 @@ STATUS = Path("/var/lib/dpkg/status")
 INFO = Path("/var/lib/dpkg/info")
 SPDX = Path("/usr/share/scidex/packages.spdx.json")
 # Made by the installation, or of use to nothing but another one.
-REFUSE = "/etc/apt /etc/dpkg /etc/hostname /etc/resolv.conf /usr/share/debconf /var/backups /var/cache /var/lib /var/log"
+REFUSE = "/etc/apt /etc/dpkg /etc/hostname /etc/machine-id /etc/resolv.conf /usr/share/debconf /var/backups /var/cache /var/lib /var/log"
 EMPTY = "/boot /home /media /mnt /opt /run /srv /tmp /var/tmp"
 CHUNKS = 4
 
@@ -61,7 +61,7 @@ def needed(installed, roots, without):
         keep.add(name)
         fields = installed[name]
         for group in [*names(fields.get("Pre-Depends", "")), *names(fields.get("Depends", ""))]:
-            here = [one for one in group if one in installed or one in without]
+            here = [one for one in group if one in installed]
             here += [provider for one in group for provider in provided[one]]
             if not here:
                 raise SystemExit(f"{name} needs {' or '.join(group)}, which is not installed")
@@ -220,7 +220,7 @@ def main():
     image, roots, without = sys.argv[1], sys.argv[2].split(), set(sys.argv[3].split())
     everything = {fields["Package"]: fields for fields in paragraphs(STATUS.read_text())}
     known = checksums()
-    keep = needed({name: f for name, f in everything.items() if name not in without}, roots, without)
+    keep = needed(everything, roots, without)
     remove_others(everything, keep)
     remove_refuse()
     remove_matching(sys.argv[4].split())
