@@ -83,7 +83,7 @@ func TestNotebook(t *testing.T) {
 	r := h.runNotebook(text)
 	r.expect(t, "complete", "exit", 0)
 	n := h.executedNotebook(r, "study.ipynb")
-	for number, want := range []string{"/work", "image/png", "from a child", `"text/plain":"42"`} {
+	for number, want := range []string{"/work", "image/png", "from a child", `"text/plain":["42"]`} {
 		if got := n.cell(number); !strings.Contains(got, want) {
 			t.Errorf("cell %d put out %.300s; want %s", number+1, got, want)
 		}
@@ -141,7 +141,8 @@ func TestNotebookKernels(t *testing.T) {
 		"another language": {notebook(t, "ir", "R", "1"), nil, 127, "there is no kernel ir here, only: python3"},
 		"no notebook":      {"{", nil, 1, "study.ipynb: this is no notebook"},
 		"without nbclient": {
-			notebook(t, "python3", "python", "1"), []string{"--input", h.path("none"), "--env", "PYTHONPATH=/inputs/none"},
+			notebook(t, "python3", "python", "1"),
+			[]string{"--input", h.path("none"), "--env", "PYTHONPATH=/inputs/none"},
 			127, "Python here cannot run notebooks (no module nbformat)",
 		},
 	} {
