@@ -19,9 +19,9 @@ BLOCK = 1 << 20
 
 
 def compress(source, target):
-    """Compress a stream; return the digest and the size of what came. As many threads as there are: zstd writes
-    the same with any number of them but one."""
-    zstd = subprocess.Popen(["zstd", "-q", "-9", "-T2"], stdin=subprocess.PIPE, stdout=target)
+    """Compress a stream; return the digest and the size of what came. zstd writes the same with
+    any number of threads but one."""
+    zstd = subprocess.Popen(["zstd", "-q", "-6", "-T2"], stdin=subprocess.PIPE, stdout=target)
     digest, size = hashlib.sha256(), 0
     while block := source.read(BLOCK):
         digest.update(block)

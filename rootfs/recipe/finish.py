@@ -21,7 +21,11 @@ STATUS = Path("/var/lib/dpkg/status")
 INFO = Path("/var/lib/dpkg/info")
 SPDX = Path("/usr/share/scidex/packages.spdx.json")
 # Made by the installation, or of use to nothing but another one.
-REFUSE = "/etc/apt /etc/dpkg /etc/hostname /etc/machine-id /etc/resolv.conf /usr/share/debconf /var/backups /var/cache /var/lib /var/log"
+REFUSE = (
+    "/etc/.pwd.lock /etc/X11 /etc/apt /etc/cron.d /etc/cron.daily /etc/dpkg /etc/fstab /etc/group- /etc/gshadow "
+    "/etc/hostname /etc/init.d /etc/machine-id /etc/pam.d /etc/passwd- /etc/resolv.conf /etc/security /etc/shadow "
+    "/etc/shadow- /etc/subgid /etc/subuid /etc/systemd /usr/share/debconf /var/backups /var/cache /var/lib /var/log"
+)
 EMPTY = "/boot /home /media /mnt /opt /run /srv /tmp /var/tmp"
 CHUNKS = 4
 
@@ -110,8 +114,8 @@ def remove_matching(patterns):
 
 
 def remove_dangling():
-    """Alternatives of programs that are gone, and the links to them."""
-    for top in ("/etc/alternatives", "/usr/bin", "/usr/sbin", "/usr/share/man", "/usr/lib"):
+    """Links to what is gone: alternatives, and what led to them."""
+    for top in ("/etc", "/usr"):
         for directory, directories, files in os.walk(top):
             for name in directories + files:
                 path = os.path.join(directory, name)
