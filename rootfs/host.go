@@ -143,10 +143,12 @@ func addEtcFiles(tree *Tree, root string) error {
 	return nil
 }
 
+// utc is the zone of every run, whatever the host's, so that results repeat.
+const utc = "/usr/share/zoneinfo/Etc/UTC"
+
 // addTimeZone points the local time at UTC for programs that do not look at TZ. Without zone files the
 // C library takes UTC by itself.
 func addTimeZone(tree *Tree, root string) error {
-	const utc = "/usr/share/zoneinfo/Etc/UTC"
 	if _, err := os.Stat(filepath.Join(root, utc)); err == nil {
 		tree.Links = append(tree.Links, Link{Path: "/etc/localtime", Target: utc})
 	}

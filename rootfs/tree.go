@@ -1,5 +1,5 @@
 // Package rootfs makes root filesystems for runs. A Tree says what is in one; Host makes the tree
-// that shows the programs of the host and nothing else of it.
+// that shows the programs of the host and nothing else of it, Directory that of an unpacked image.
 package rootfs
 
 import (
@@ -21,6 +21,10 @@ type Tree struct {
 	Dirs  []Dir
 	Links []Link
 	Files []File
+	// Base is a directory of the host that shows, read-only, wherever the tree has nothing of its own; empty:
+	// none. Of its Hidden directories, which Dirs has too, nothing shows.
+	Base   string   `json:",omitempty"`
+	Hidden []string `json:",omitempty"`
 }
 
 // Bind shows a file or directory of the host.

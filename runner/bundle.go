@@ -46,9 +46,9 @@ func (r *Runner) prepareSpec(ctx context.Context, a spec.Analysis) (*plan, error
 			return nil, err
 		}
 	}
-	p, err := r.resolve(a, key, a.Script, account)
+	p, err := r.resolve(ctx, a, key, a.Script, account)
 	if err == nil {
-		err = p.orClose(r.scan(ctx, p, Request{}))
+		err = p.orClose(first(func() error { return r.scan(ctx, p, Request{}) }, p.spread))
 	}
 	if err != nil {
 		return nil, &RequestError{err}
@@ -122,9 +122,7 @@ func (p *plan) forCaller(place *spec.Placement) error {
 		}
 	}
 	place.UIDMappings, place.GIDMappings = uids, gids
-	tree, err := rootfs.Host("/", place.UID)
-	p.tree = tree
-	return err
+	return first(func() error { return p.plant(place.UID) }, p.spread)
 }
 
 // layOut makes the root filesystem's directories and the working directory.

@@ -66,6 +66,7 @@ func (e *execution) do(ctx context.Context) (reason Reason, err error) {
 			e.tell(e.supervisor.Close()) // whatever still runs: nothing is cleaned under a living process
 		}
 		e.tell(e.salvageEvidence())
+		err = e.plan.base.aftercare(ctx, err)
 		var stopped *StoppedError
 		if errors.As(err, &stopped) {
 			e.stopped, e.stoppedAt = &stopped.Signal, time.Now()
@@ -110,7 +111,10 @@ func (e *execution) sandbox(ctx context.Context) error {
 		return err
 	}
 	defer e.noteSpace()
-	return e.collectEvidence()
+	if err := e.collectEvidence(); err != nil {
+		return err
+	}
+	return e.vouch()
 }
 
 // ready makes everything up to the container at its gate.
@@ -124,7 +128,7 @@ func (e *execution) ready(ctx context.Context) (*sandbox.Created, error) {
 	if err := e.makeGroup(); err != nil {
 		return nil, err
 	}
-	return e.create()
+	return e.create(ctx)
 }
 
 func (e *execution) noteWalls(walls sandbox.Walls) {
@@ -239,7 +243,10 @@ func (e *execution) makeGroup() error {
 
 func groupName(key catalog.Key) string { return fmt.Sprintf("%s@%d", key.ID, key.Attempt) }
 
-func (e *execution) create() (*sandbox.Created, error) {
+func (e *execution) create(ctx context.Context) (*sandbox.Created, error) {
+	if err := e.mendRoot(ctx); err != nil {
+		return nil, err
+	}
 	job, files, err := e.plan.job(e.dir, e.ingest.Dir(), e.keptScript())
 	if err != nil {
 		return nil, err

@@ -37,9 +37,16 @@ func (p *plan) job(dir *workdir, ingest, script *os.File) (sandbox.Job, jobFiles
 	for _, in := range p.inputs.inputs {
 		job.Binds = append(job.Binds, in.bind)
 	}
+	if p.base != nil {
+		bind := p.base.bind
+		job.Base = &bind
+	}
 	if s := p.inputs.script; s != nil && s.alone != nil {
 		job.Script = &sandbox.Script{Path: s.inside, Mode: s.mode, File: len(files.all)}
 		files.all, files.mounts = append(files.all, script), files.mounts+1
+	}
+	if err := p.hold(&job, &files); err != nil {
+		return job, files, err
 	}
 	if p.account.Root() {
 		if err := p.detach(&job, &files); err != nil {
@@ -83,6 +90,13 @@ func (p *plan) detach(job *sandbox.Job, files *jobFiles) error {
 			job.Binds[i].ParentMount = files.add(mount)
 		}
 	}
+	if p.base != nil {
+		mount, err := sandbox.DetachReadOnly(p.base.file)
+		if err != nil {
+			return fmt.Errorf("%s: %w", p.base, err)
+		}
+		job.Base.Mount = files.add(mount)
+	}
 	mount, err := sandbox.DetachReadWrite(files.all[0])
 	if err != nil {
 		return fmt.Errorf("%s: %w", job.WorkPath, err)
@@ -114,6 +128,7 @@ func (p *plan) placement(init string) spec.Placement {
 		Secrets: p.secrets,
 		HasData: p.inputs.hasData, HasDocs: p.inputs.hasDocs,
 		NoFile: noFile(), Audit: p.audit,
+		ImageEnv: p.base.environment(),
 	}
 	for _, b := range p.tree.Binds {
 		place.Binds = append(place.Binds, spec.Bind{Source: b.Source, Destination: b.Destination})

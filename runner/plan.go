@@ -2,6 +2,7 @@ package runner
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -35,6 +36,7 @@ type plan struct {
 	slot     sandbox.Slot
 	inputs   *inputSet
 	stage    *os.File // --stage, nil where not asked for
+	base     *base    // nil: the host's programs
 	tree     rootfs.Tree
 	command  []string
 	parent   *cgroup.Parent // nil: no control group (best effort)
@@ -45,7 +47,7 @@ type plan struct {
 }
 
 func (p *plan) close() error {
-	return errors.Join(p.inputs.close(), closeFile(p.stage), p.slot.Release())
+	return errors.Join(p.inputs.close(), p.base.close(), closeFile(p.stage), p.slot.Release())
 }
 
 // reader is who is to read the inputs.
@@ -93,12 +95,16 @@ func (r *Runner) prepare(ctx context.Context, req Request, launched *launching) 
 	if err != nil {
 		return nil, err
 	}
-	p, err := r.resolve(analysis, key, source, launched.account)
-	if err != nil {
-		return nil, err
+	resolving, release := untilStop(ctx, req.Stop, scan.TellAfter) // an image may have to be unpacked
+	p, err := r.resolve(resolving, analysis, key, source, launched.account)
+	if stopped := release(); err != nil {
+		return nil, cmp.Or(stopped, err)
+	} else if stopped != nil {
+		return nil, p.orClose(stopped)
 	}
 	p.audit, p.floor = !req.NoAudit, r.MinFree
 	return p, p.orClose(first(
+		func() error { return r.checkPinned(ctx, p, req) },
 		func() error { return checkExport(analysis.Export, req.Overwrite) },
 		func() error { return r.checkDirectory(ctx, key) },
 		func() error { return r.checkSpace(p) },
@@ -108,7 +114,7 @@ func (r *Runner) prepare(ctx context.Context, req Request, launched *launching) 
 }
 
 // resolve opens and looks up everything that an analysis names.
-func (r *Runner) resolve(a spec.Analysis, key catalog.Key, scriptSource string, account sandbox.Account) (p *plan, err error) {
+func (r *Runner) resolve(ctx context.Context, a spec.Analysis, key catalog.Key, scriptSource string, account sandbox.Account) (p *plan, err error) {
 	a.ID = key.ID
 	p = &plan{analysis: a, key: key, account: account, inputs: &inputSet{}}
 	if p.secrets, err = readSecrets(a.Secrets); err != nil {
@@ -128,7 +134,12 @@ func (r *Runner) resolve(a spec.Analysis, key catalog.Key, scriptSource string, 
 		return nil, p.orClose(err)
 	}
 	p.inputs = inputs
-	return p, p.orClose(first(func() error { return p.openStage(o) }, p.resolveCommand))
+	return p, p.orClose(first(
+		func() error { return p.openStage(o) },
+		func() error { return r.openRoot(ctx, p, o) },
+		func() error { return p.plant(p.uid()) },
+		p.resolveCommand,
+	))
 }
 
 // host is what no bind may show of it. uid is the caller's.
@@ -221,11 +232,8 @@ func checkExport(dir string, overwrite bool) error {
 	return nil
 }
 
-// resolveCommand makes the argument vector as it is inside, and the root filesystem.
-func (p *plan) resolveCommand() (err error) {
-	if p.tree, err = rootfs.Host("/", p.uid()); err != nil {
-		return err
-	}
+// resolveCommand makes the argument vector as it is inside.
+func (p *plan) resolveCommand() error {
 	p.command = p.analysis.Command
 	if p.inputs.script == nil {
 		return nil

@@ -150,12 +150,17 @@ type Enforcement struct {
 
 // Sandbox says what the analysis ran in.
 type Sandbox struct {
-	UserNamespace bool    `json:"user_namespace"`
-	Network       string  `json:"network"` // "none"
-	Seccomp       string  `json:"seccomp"` // "enforced"
-	Rootfs        string  `json:"rootfs"`
-	RootfsDigest  *string `json:"rootfs_digest"`
-	UIDOnHost     int     `json:"uid_on_host"`
+	UserNamespace bool   `json:"user_namespace"`
+	Network       string `json:"network"` // "none"
+	Seccomp       string `json:"seccomp"` // "enforced"
+	// Rootfs is "host", the name of an image or the path of a directory. The other three are an image's:
+	// the digest of its root filesystem as it was checked, where the image came from, with the digest of its
+	// manifest, and the digest of its list of packages where it has one.
+	Rootfs          string  `json:"rootfs"`
+	RootfsDigest    *string `json:"rootfs_digest"`
+	RootfsReference *string `json:"rootfs_reference"`
+	PackagesDigest  *string `json:"packages_digest"`
+	UIDOnHost       int     `json:"uid_on_host"`
 	// IDs is "range" where the host ids were the run's own, "self" where they were the caller's.
 	IDs string `json:"ids"`
 	// SocketWall is what keeps sockets and FIFOs in bound directories out of reach: "overlay", also those

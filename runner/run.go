@@ -113,6 +113,7 @@ func (p *plan) sandbox() Sandbox {
 		UserNamespace: true, Network: "none", Seccomp: "enforced", Rootfs: p.analysis.Rootfs,
 		UIDOnHost: p.account.HostUID(p.slot.Analysis), IDs: p.analysis.IDs, Audit: "on",
 	}
+	p.base.origin(&s)
 	if !p.audit {
 		s.Audit = "off"
 	}

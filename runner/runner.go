@@ -46,6 +46,8 @@ type Request struct {
 	Analysis spec.Analysis
 	// Again runs a further attempt of an id that may be complete or failed; Analysis.ID names it.
 	Again bool
+	// AnyRoot lets a further attempt run on what its image is now; else it must be what the last one ran on.
+	AnyRoot bool
 	// Begun is what was begun for this run before it; nil: Run begins it itself. Run takes it over.
 	Begun *Begun
 	// NoAudit leaves the analysis' connections to the kernel alone: nothing is noted of what was refused.

@@ -27,6 +27,7 @@ func (e *execution) supervise(ctx context.Context, created *sandbox.Created) err
 	err := e.suspender.start(e.supervisor)
 	// A stop that comes before the gate is open would kill the container's init and read as an error.
 	var heard sync.WaitGroup
+	heard.Go(func() { e.heed(ended) })
 	heard.Go(func() { e.listen(ended, drained, sync.OnceFunc(func() { close(cut) })) })
 	if err == nil {
 		e.exit, err = e.supervisor.Wait(sandbox.Watch{
@@ -41,6 +42,15 @@ func (e *execution) supervise(ctx context.Context, created *sandbox.Created) err
 	close(drained)
 	heard.Wait()
 	return err
+}
+
+// heed ends an analysis whose root filesystem turns out to be damaged.
+func (e *execution) heed(ended <-chan struct{}) {
+	select {
+	case <-e.plan.base.alarm():
+		e.tell(e.supervisor.Kill())
+	case <-ended:
+	}
 }
 
 // listen passes the user's wish to stop on: the first asks, the second insists.

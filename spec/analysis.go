@@ -44,7 +44,7 @@ type Analysis struct {
 	// list excludes nothing and is kept as such in JSON.
 	Exclude []string `json:"exclude,omitzero"`
 
-	// Rootfs names the root filesystem; "host" is the only one so far.
+	// Rootfs is the root filesystem: "host", the name of an image, or a directory: "/DIR" or "./DIR".
 	Rootfs string `json:"rootfs,omitempty"`
 	// IDs is "range" (ids of the run's own) or "self" (the caller's id).
 	IDs string `json:"ids,omitempty"`

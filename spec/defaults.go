@@ -69,6 +69,9 @@ func (a Analysis) ResolvePaths(dir string) Analysis {
 			*path = resolve(dir, *path)
 		}
 	}
+	if a.RootfsDirectory() {
+		a.Rootfs = resolve(dir, a.Rootfs)
+	}
 	a.Inputs = slices.Clone(a.Inputs)
 	for i, input := range a.Inputs {
 		a.Inputs[i] = resolveInput(dir, input)

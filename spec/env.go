@@ -17,10 +17,15 @@ const homeDir = "/home/analysis"
 // reservedEnv are the variables that no analysis may set: programs rely on them to find their way.
 var reservedEnv = [...]string{"SCIDEX_ANALYSIS_ID", "SCIDEX_DATA_DIR", "SCIDEX_DOCS_DIR", "SCIDEX_WORK_DIR"}
 
-// withEnv makes the environment from scratch: nothing of the caller's is inherited. The user's
-// variables and secrets override ours but the reserved ones.
+// withEnv makes the environment from scratch: nothing of the caller's is inherited. Ours overrides the
+// image's but for PATH, the user's variables and secrets override both, and nothing the reserved ones.
 func withEnv(a Analysis, place Placement, s *specs.Spec) error {
-	env := baseEnv()
+	env := imageEnv(place.ImageEnv)
+	path, hasPath := env["PATH"]
+	maps.Copy(env, baseEnv())
+	if hasPath {
+		env["PATH"] = path
+	}
 	maps.Copy(env, threadEnv(a.CPUs))
 	maps.Copy(env, a.Env)
 	for _, name := range a.Secrets {
@@ -38,6 +43,24 @@ func withEnv(a Analysis, place Placement, s *specs.Spec) error {
 		s.Process.Env = append(s.Process.Env, name+"="+env[name])
 	}
 	return nil
+}
+
+// imageEnv are the variables of an image's configuration, "NAME=VALUE", that a variable may be. Of a list that
+// execve(2) could not take with what else there is nothing counts.
+func imageEnv(list []string) map[string]string {
+	const most = 1 << 20 // bytes; Linux takes a quarter of the stack's limit, 2 MiB, for arguments and environment
+	env, size := map[string]string{}, 0
+	for _, pair := range list {
+		name, value, ok := strings.Cut(pair, "=")
+		size += len(pair) + 1
+		if ok && len(pair) <= maxWord && checkEnvName("env", name) == nil && checkText("env", value) == nil {
+			env[name] = value
+		}
+	}
+	if size > most {
+		return map[string]string{}
+	}
+	return env
 }
 
 func baseEnv() map[string]string {

@@ -34,6 +34,9 @@ type Placement struct {
 	// Interpreter.
 	Command []string
 
+	// ImageEnv is the environment that the root filesystem's image asks for, "NAME=VALUE"; of what else its
+	// configuration says (entry point, command, user, working directory, volumes) nothing counts.
+	ImageEnv []string
 	// Secrets holds the values of the variables that Analysis.Secrets names. One without a value here
 	// is left out, as in a spec that is shown or exported.
 	Secrets map[string]string

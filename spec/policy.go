@@ -63,6 +63,9 @@ func policyPlacement(a Analysis) (Placement, error) {
 		Command: []string{"policy"},
 		HasData: given(a.Data), HasDocs: given(a.Docs),
 	}
+	if a.Rootfs != "" && a.Rootfs != RootfsHost {
+		place.Binds = nil // it is "/" itself
+	}
 	for _, bound := range []struct {
 		source, destination string
 	}{{a.Data, "/data"}, {a.Docs, "/docs"}, {a.Project, "/analysis"}} {

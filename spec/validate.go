@@ -37,7 +37,7 @@ func ValidateID(id string) error {
 func (a Analysis) Validate() error {
 	checks := []func(Analysis) error{
 		checkID, checkProgram, checkPaths, checkEnv, checkSecrets, checkLabels, checkGlobs,
-		checkInputs, checkLimits, checkChoices,
+		checkInputs, checkRootfs, checkLimits, checkChoices,
 	}
 	for _, check := range checks {
 		if err := check(a); err != nil {
@@ -203,7 +203,6 @@ func checkInputs(a Analysis) error {
 
 func checkChoices(a Analysis) error {
 	for _, err := range []error{
-		oneOf("rootfs", a.Rootfs, RootfsHost),
 		oneOf("ids", a.IDs, IDsRange, IDsSelf),
 		oneOf("work_storage", a.WorkStorage, WorkDisk, WorkTmpfs),
 		oneOf("limits", a.Limits, LimitsEnforce, LimitsOuter, LimitsBestEffort),

@@ -102,7 +102,7 @@ func TestValidateRefuses(t *testing.T) {
 		{"limits", func(a *Analysis) { a.Limits = "enforced" }, `limits "enforced" is not known, it must be enforce or outer or best-effort; did you mean "enforce"?`},
 		{"keep", func(a *Analysis) { a.Keep = "allways" }, `it must be never or failed or always; did you mean "always"?`},
 		{"ids", func(a *Analysis) { a.IDs = "root" }, `ids "root" is not known, it must be range or self`},
-		{"rootfs", func(a *Analysis) { a.Rootfs = "debian" }, `rootfs "debian" is not known, it must be host`},
+		{"rootfs", func(a *Analysis) { a.Rootfs = "a b" }, `rootfs "a b" is neither host, nor the name of an image, nor a directory`},
 		{"little memory", func(a *Analysis) { a.Memory = 4*MiB - 1 }, "memory 4194303B is out of bounds: it must be at least 4MiB and at most 1PiB"},
 		{"much memory", func(a *Analysis) { a.Memory = PiB + 1 }, "memory"},
 		{"negative memory", func(a *Analysis) { a.Memory = -GiB }, "memory -1GiB is out of bounds"},

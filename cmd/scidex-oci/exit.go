@@ -43,6 +43,7 @@ func usagef(format string, args ...any) error {
 func exitCode(err error) int {
 	var status exitStatus
 	var stopped *runner.StoppedError
+	var interrupted *interruptedError
 	switch {
 	case err == nil:
 		return 0
@@ -50,6 +51,8 @@ func exitCode(err error) int {
 		return int(status)
 	case errors.As(err, &stopped):
 		return stopped.Signal.ExitCode
+	case errors.As(err, &interrupted):
+		return interrupted.by.ExitCode
 	}
 	return exitTrouble
 }

@@ -32,7 +32,7 @@ func analysisFlags() []cli.Flag {
 		&cli.StringSliceFlag{Name: "label", Usage: "keep the label `K=V` with the run; repeatable"},
 		&cli.StringSliceFlag{Name: "output", Usage: "require that `GLOB` matches an output, else the run fails; repeatable"},
 		&cli.StringSliceFlag{Name: "exclude", Usage: "do not harvest what matches `GLOB` (default: __pycache__, *.pyc); repeatable"},
-		&cli.StringFlag{Name: "rootfs", Usage: "root filesystem `NAME`; the only one in this version is host, the host's own"},
+		&cli.StringFlag{Name: "rootfs", Usage: "run on `host|NAME|DIR`: the programs of the host (default), an image (see image ls), or an unpacked root filesystem, /DIR or ./DIR"},
 		&cli.StringFlag{Name: "ids", Usage: "`range|self`: user ids of the run's own (the default where there is a range), or the caller's id"},
 		&cli.StringFlag{Name: "memory", Usage: "memory limit `SIZE`; swap is none (default: 2GiB)"},
 		&cli.StringFlag{Name: "cpus", Usage: "processor limit, a `NUMBER` of cores (default: 1)"},

@@ -60,6 +60,7 @@ func runGC(ctx context.Context, p *program, h *house, from layers) error {
 	}
 	for _, sweep := range []func() ([]string, error){
 		func() ([]string, error) { return selftest.Sweep(h.runner.Tmp, dryRun) },
+		func() ([]string, error) { return sweepImages(ctx, h.runner.Root, dryRun) },
 		func() ([]string, error) { return doctor.Sweep(ctx, h.runner.Root, dryRun, examination.Open) },
 	} {
 		swept, err := sweep()

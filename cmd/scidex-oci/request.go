@@ -22,7 +22,7 @@ type order struct {
 	analysis                      spec.Analysis
 	again, overwrite, json, quiet bool
 	detach                        bool
-	noAudit                       bool
+	noAudit, anyRoot              bool
 	hook                          *runner.Hook // nil: none
 }
 
@@ -52,6 +52,8 @@ func (k clerk) options() (order, error) {
 	if o.hook, err = k.layers.hook(k.env); err != nil {
 		return o, err
 	}
+	// Who names an image here means what it is now; a config file does not say what a repeated run had.
+	_, o.anyRoot = k.layers[:min(2, len(k.layers))].given("rootfs")
 	o.noAudit, err = k.noAudit()
 	return o, err
 }

@@ -91,7 +91,7 @@ func (s *session) run(ctx context.Context) (runner.Result, error) {
 		s.order.hook.Output = after
 	}
 	request := runner.Request{
-		Analysis: s.order.analysis, Again: s.order.again, Overwrite: s.order.overwrite, NoAudit: s.order.noAudit,
+		Analysis: s.order.analysis, Again: s.order.again, AnyRoot: s.order.anyRoot, Overwrite: s.order.overwrite, NoAudit: s.order.noAudit,
 		Stdout: stdout, Stderr: io.MultiWriter(stderr, &s.stderr),
 		Hook: s.order.hook, Progress: s.progress(), Scanning: s.scanning(), Stop: stop, Suspender: suspender, Begun: s.begun,
 	}

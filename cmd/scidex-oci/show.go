@@ -201,6 +201,24 @@ func (t table) sandbox(r runner.Result) {
 		text += fmt.Sprintf(", with the caller's groups %v", r.Sandbox.Groups)
 	}
 	t.row("sandbox", text)
+	t.image(r.Sandbox)
+}
+
+// image tells about the image that is the root filesystem.
+func (t table) image(s runner.Sandbox) {
+	if s.RootfsReference == nil {
+		return
+	}
+	digest := "not checked to the end"
+	if s.RootfsDigest != nil {
+		digest = escape(*s.RootfsDigest)
+	}
+	cells := [][]string{{"reference", escape(*s.RootfsReference)}, {"root filesystem", digest}}
+	if s.PackagesDigest != nil {
+		cells = append(cells, []string{"list of packages", escape(*s.PackagesDigest)})
+	}
+	t.row("image", escape(s.Rootfs))
+	t.rows(cells)
 }
 
 func (t table) logs(r runner.Result) {

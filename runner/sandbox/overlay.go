@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"golang.org/x/sys/unix"
 
@@ -111,21 +112,26 @@ var errNoOverlay = errors.New("no overlay can be had")
 // overlayfs takes its layers from this mount namespace only, and by path; it then has a mount of its own of
 // the layer.
 func overlay(target string, mount *os.File) error {
+	return overlayBelow(target, mount, emptyDir)
+}
+
+// overlayBelow is overlay with something above the directory: layers of which the first is the uppermost.
+func overlayBelow(target string, mount *os.File, above ...string) error {
 	if err := attach(mount, lowerDir); err != nil {
 		return err
 	}
-	if err := mountOverlay(target); err != nil {
+	if err := mountOverlay(target, append(above, lowerDir)); err != nil {
 		return fmt.Errorf("%w: %w", errNoOverlay, err)
 	}
 	return unmount(lowerDir)
 }
 
-// mountOverlay shows lowerDir on target. A read-only overlay needs two layers, the upper of which is
+// mountOverlay shows layers on target. A read-only overlay needs two, the upper of which may be
 // empty; in a user namespace its own marks are user.* attributes (userxattr); files keep the numbers of
 // their inodes (xino=off; kernel's overlayfs.rst).
-func mountOverlay(target string) error {
+func mountOverlay(target string, layers []string) error {
 	const flags = unix.MS_RDONLY | unix.MS_NOSUID | unix.MS_NODEV
-	return unix.Mount("overlay", target, "overlay", flags, "userxattr,xino=off,lowerdir="+emptyDir+":"+lowerDir)
+	return unix.Mount("overlay", target, "overlay", flags, "userxattr,xino=off,lowerdir="+strings.Join(layers, ":"))
 }
 
 func unmount(dir string) error {

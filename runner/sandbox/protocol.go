@@ -71,8 +71,11 @@ type Job struct {
 	ID string `json:"id"`
 	// Spec is the OCI specification; the supervisor makes its binds itself and fills in the sources.
 	Spec *specs.Spec `json:"spec"`
-	// Tree is the root filesystem.
+	// Tree is the root filesystem, and Base what its Base was when it was opened; nil where it has none.
 	Tree rootfs.Tree `json:"tree"`
+	Base *Bind       `json:"base,omitempty"`
+	// Hold is a file that is to stay open for as long as anything of the run lives; 0: none.
+	Hold int `json:"hold,omitempty"`
 	// Binds are the read-only binds of the run's own, beside the tree's.
 	Binds []Bind `json:"binds,omitempty"`
 	// Script is put into the root filesystem, which the analysis only reads; nil: none.

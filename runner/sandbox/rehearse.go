@@ -53,7 +53,7 @@ func RehearseOverlay() error {
 	if err := os.Mkdir(target, 0o700); err != nil {
 		return err
 	}
-	if err := mountOverlay(target); err != nil {
+	if err := mountOverlay(target, []string{emptyDir, lowerDir}); err != nil {
 		return fmt.Errorf("mount an overlay: %w", err)
 	}
 	c, err := net.Dial("unix", filepath.Join(target, "socket"))

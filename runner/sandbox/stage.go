@@ -51,14 +51,20 @@ func mountTmpfs(dir string) error {
 // stage builds the root filesystem of a job with everything the host binds into it, and leaves in the
 // OCI specification what is libcontainer's: the mounts of the container's own namespaces.
 func stage(job *Job, files []*os.File) (walls Walls, err error) {
-	root := rootOf(job)
-	if err := os.Mkdir(root, 0o755); err != nil {
+	top := topOf(job)
+	if err := os.Mkdir(top, 0o755); err != nil {
 		return walls, err
 	}
-	if err := mountTmpfs(root); err != nil {
+	if err := mountTmpfs(top); err != nil {
 		return walls, fmt.Errorf("tmpfs: %w", err)
 	}
-	if err := populate(root, job, files); err != nil {
+	root := top
+	if job.Base == nil {
+		err = populate(root, job, files)
+	} else {
+		root, err = stageBase(top, job, files)
+	}
+	if err != nil {
 		return walls, err
 	}
 	if walls, err = bindAll(root, job, files); err != nil {
@@ -69,14 +75,15 @@ func stage(job *Job, files []*os.File) (walls Walls, err error) {
 	return walls, nil
 }
 
-func rootOf(job *Job) string { return filepath.Join(stageDir, "run-"+job.ID) }
+// topOf is the tmpfs in which a job's root filesystem is made.
+func topOf(job *Job) string { return filepath.Join(stageDir, "run-"+job.ID) }
 
 // unstage drops the root filesystem of a container that has ended with all that is bound into it.
 func unstage(job *Job) error {
-	if err := unmount(rootOf(job)); err != nil {
+	if err := unmount(topOf(job)); err != nil {
 		return err
 	}
-	return os.Remove(rootOf(job))
+	return os.Remove(topOf(job))
 }
 
 func populate(root string, job *Job, files []*os.File) error {

@@ -23,6 +23,7 @@ type worker struct {
 	work      *os.File // what is /work
 	disk      *os.File // the working directory where /work is a tmpfs, else nil
 	ingest    *os.File
+	hold      *os.File // never closed: it goes with this process, and so with all that lives in here
 	container *container.Container
 	audit     *audit.Watch // nil: none
 	watchdog  *watchdog    // nil until the analysis has begun
@@ -78,9 +79,12 @@ func (w *worker) create(ctx context.Context, m message) error {
 	}
 	w.work, w.ingest = m.files[0], m.files[1]
 	files, err := w.place(ctx, m.files)
-	defer discard(files[2:])
+	defer func() { discard(files[2:]) }()
 	if err != nil {
 		return err
+	}
+	if i := w.job.Hold; given(files, i) != nil {
+		w.hold, files[i] = files[i], nil
 	}
 	walls, err := stage(w.job, files)
 	if err != nil {

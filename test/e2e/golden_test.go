@@ -150,6 +150,7 @@ func (p posture) lines(t *testing.T) []string {
 var (
 	// The root of its namespace, or its own group: that differs with the version and hierarchy.
 	groupName = regexp.MustCompile(`^/(scidex-oci-e2e-[^/]*)?$`)
+	staged    = regexp.MustCompile(`/run-[^/:,]*/`)
 	numbers   = regexp.MustCompile(`\b(size|nr_inodes|uid|gid)=\d+k?`)
 )
 
@@ -228,7 +229,7 @@ func mountLine(line string) string {
 		return fmt.Sprintf("%s %s bind", place, strings.Join(options, ","))
 	}
 	super := slices.DeleteFunc(strings.Split(kind[2], ","), func(option string) bool { return option == "inode64" })
-	return fmt.Sprintf("%s %s %s %s", place, strings.Join(options, ","), kind[0], numbers.ReplaceAllString(strings.Join(super, ","), "$1=N"))
+	return fmt.Sprintf("%s %s %s %s", place, strings.Join(options, ","), kind[0], staged.ReplaceAllString(numbers.ReplaceAllString(strings.Join(super, ","), "$1=N"), "/run-ID/"))
 }
 
 // hardFiles is the caller's own hard limit of descriptors, above which only the host's root comes.

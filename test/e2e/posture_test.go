@@ -89,6 +89,9 @@ var ways = []struct {
 		}
 		return h.postureOf("--ids", "self", "--project", testdata(h.t, "."), "--", "python3", "-B", "/analysis/posture.py")
 	}},
+	{"rootfs", func(h *house) posture {
+		return h.postureOf("--rootfs", h.pythonTree("tree"), "--project", testdata(h.t, "."), "--", "python3", "-B", "/analysis/posture.py")
+	}},
 	{"closed", func(h *house) posture { return h.carelessly(`exec "$@" <&- >&- 2>&-`) }},
 	{"careless", func(h *house) posture {
 		checkCareless(h)

@@ -90,7 +90,7 @@ var onCommandLine = map[string]refusal{
 	"limits unknown":    {args: flags("--limits", "enforced", "--", "true"), words: flags("limits", `"enforced"`, `did you mean "enforce"?`)},
 	"keep unknown":      {args: flags("--keep", "alway", "--", "true"), words: flags("keep", `"alway"`, `did you mean "always"?`)},
 	"ids unknown":       {args: flags("--ids", "me", "--", "true"), words: flags("ids", `"me"`, "range or self")},
-	"rootfs unknown":    {args: flags("--rootfs", "debian", "--", "true"), words: flags("rootfs", `"debian"`, "host")},
+	"rootfs unknown":    {args: flags("--rootfs", "debian", "--", "true"), words: flags("rootfs", `"debian"`, "image ls")},
 	"network":           {args: flags("--network", "host", "--", "true"), words: flags("--network", `"host"`, "never gets a network")},
 	"output absolute":   {args: flags("--output", "/etc/passwd", "--", "true"), words: flags("/etc/passwd", "relative to /work")},
 	"output upwards":    {args: flags("--output", "../x", "--", "true"), words: flags("../x")},

@@ -64,6 +64,8 @@ type result struct {
 		Seccomp       string  `json:"seccomp"`
 		Rootfs        string  `json:"rootfs"`
 		RootfsDigest  *string `json:"rootfs_digest"`
+		Reference     *string `json:"rootfs_reference"`
+		Packages      *string `json:"packages_digest"`
 		UIDOnHost     int     `json:"uid_on_host"`
 		IDs           string  `json:"ids"`
 		Groups        []int   `json:"groups,omitempty"`
@@ -315,12 +317,32 @@ func (r result) check() (wrong []error) {
 	return wrong
 }
 
+// checkRootfs holds what is told of the root filesystem to what it is: only an image has digests.
+func (r result) checkRootfs() (wrong []error) {
+	s := r.Sandbox
+	image := s.Rootfs != "host" && !strings.HasPrefix(s.Rootfs, "/")
+	if (s.Reference != nil) != image || s.Reference != nil && *s.Reference == "" {
+		wrong = append(wrong, fmt.Errorf("rootfs_reference of the root filesystem %q: %v", s.Rootfs, s.Reference))
+	}
+	// Nobody vouches for the root of a run that was ended before the check was.
+	if vouched := s.RootfsDigest != nil; vouched && !image || !vouched && image && (r.State == "complete" || r.State == "failed") {
+		wrong = append(wrong, fmt.Errorf("%s on the root filesystem %q: rootfs_digest %v", r.State, s.Rootfs, s.RootfsDigest))
+	}
+	for name, value := range map[string]*string{"rootfs_digest": s.RootfsDigest, "packages_digest": s.Packages} {
+		if value != nil && !digestForm.MatchString(strings.TrimPrefix(*value, "sha256:")) {
+			wrong = append(wrong, fmt.Errorf("%s %q is no digest", name, *value))
+		}
+	}
+	return wrong
+}
+
 // checkSandbox holds the promises about every run that came as far as its first instruction.
 func (r result) checkSandbox() (wrong []error) {
 	s := r.Sandbox
-	if !s.UserNamespace || s.Network != "none" || s.Seccomp != "enforced" || s.Rootfs != "host" || s.UIDOnHost <= 0 {
+	if !s.UserNamespace || s.Network != "none" || s.Seccomp != "enforced" || s.Rootfs != r.Analysis.Rootfs || s.UIDOnHost <= 0 {
 		wrong = append(wrong, fmt.Errorf("sandbox %+v", s))
 	}
+	wrong = append(wrong, r.checkRootfs()...)
 	if theHost.bin != "" && (s.IDs == "range") != theHost.ranged && r.Analysis.IDs != "self" {
 		wrong = append(wrong, fmt.Errorf("ids %q", s.IDs))
 	}

@@ -1,0 +1,118 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/scidex-ai/scidex-oci/rootfs/image"
+	"github.com/scidex-ai/scidex-oci/runner"
+)
+
+// imagesDir is where images are kept, below the root.
+const imagesDir = runner.ImagesDir
+
+func newImageCommand(p *program) *cli.Command {
+	return &cli.Command{
+		Name:        "image",
+		Usage:       "pull, import, list and remove images of root filesystems",
+		UsageText:   "scidex-oci image pull|import|ls|rm",
+		Subcommands: []*cli.Command{newImageImport(p), newImageList(p), newImageRemove(p)},
+	}
+}
+
+// aboutImport is what pull and import have in common.
+const aboutImport = `The image is verified and unpacked before it gets its name: one that is damaged, hostile or for another
+platform is refused, and whatever had the name keeps it. Runs share the unpacked root, which they cannot
+change. The same image once more changes nothing, but repairs a root that was damaged.
+
+On a terminal bars on standard error show how far it is. With --json a line {"type":"progress", ...} tells
+it for every blob, phase and half second, with bytes in "done" and "total"; the last line, {"type":"image",
+...}, is the image.`
+
+// store opens the images of the root, and makes their place where it is missing.
+func (p *program) store(from layers) (*image.Store, error) {
+	s, err := settingsOf(from, p.env)
+	if err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(s.root, 0o700); err != nil {
+		return nil, fmt.Errorf("%w; give another place with --root DIR", err)
+	}
+	return image.Open(filepath.Join(s.root, imagesDir))
+}
+
+// sweepImages removes what no image needs, for gc; the place of images is not made.
+func sweepImages(ctx context.Context, root string, dry bool) ([]string, error) {
+	dir := filepath.Join(root, imagesDir)
+	if _, err := os.Lstat(dir); errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	s, err := image.Open(dir)
+	if err != nil {
+		return nil, err
+	}
+	swept, err := s.Sweep(ctx, dry)
+	return swept.Removed, err
+}
+
+// interruptedError is a command that a signal has ended, with nothing left of it.
+type interruptedError struct{ by runner.StopSignal }
+
+func (e *interruptedError) Error() string { return "stopped by " + e.by.Name }
+
+// untilStopped calls do with a context that ends with a signal, which then is the error.
+func untilStopped(ctx context.Context, do func(context.Context) error) error {
+	stop, done := stops()
+	defer done()
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	go func() {
+		select {
+		case signal := <-stop:
+			cancel(&interruptedError{signal})
+		case <-ctx.Done():
+		}
+	}()
+	err := do(ctx)
+	if stopped := new(interruptedError); err != nil && errors.As(context.Cause(ctx), &stopped) {
+		return stopped
+	}
+	return err
+}
+
+// shownImage is an image as --json tells it: what is not known is null.
+type shownImage struct {
+	Name           string     `json:"name"`
+	Reference      string     `json:"reference"`
+	Digest         string     `json:"digest"`
+	Platform       string     `json:"platform"`
+	CreatedAt      *time.Time `json:"created_at"`
+	Size           int64      `json:"size"`
+	RootfsDigest   *string    `json:"rootfs_digest"`
+	RootfsSize     int64      `json:"rootfs_size"`
+	RootfsFiles    int64      `json:"rootfs_files"`
+	PackagesDigest *string    `json:"packages_digest"`
+}
+
+func shownOf(one image.Image) shownImage {
+	return shownImage{
+		Name: one.Name, Reference: one.Reference, Digest: one.Digest.String(), Platform: one.Platform, CreatedAt: one.Created,
+		Size: one.Size, RootfsDigest: known(one.RootDigest.String()), RootfsSize: one.RootSize, RootfsFiles: one.RootFiles,
+		PackagesDigest: known(one.PackagesDigest.String()),
+	}
+}
+
+// known is nil for what is not known.
+func known(text string) *string {
+	if text == "" {
+		return nil
+	}
+	return &text
+}

@@ -1,0 +1,106 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/scidex-ai/scidex-oci/rootfs/image"
+)
+
+func newImageImport(p *program) *cli.Command {
+	return &cli.Command{
+		Name:      "import",
+		Usage:     "make an OCI layout, an archive of an image or a tar of a root filesystem an image",
+		UsageText: "scidex-oci image import PATH --name NAME [--tag TAG] [--json]",
+		ArgsUsage: "PATH",
+		Description: `PATH is the directory of an OCI image layout, the same as a tar, what "docker save" or "podman save" writes,
+or a tar of a root filesystem, as mmdebstrap makes it. Tars may be compressed by gzip or zstd. What it is is
+told by what is in it. A tar of a root filesystem becomes an image of one layer.
+
+` + aboutImport + `
+
+  scidex-oci image import scientific.tar.zst --name scientific
+  skopeo copy docker-archive:python.tar oci:python:3 && scidex-oci image import python --name python`,
+		Flags: []cli.Flag{
+			&cli.StringFlag{Name: "name", Usage: "the `NAME` of the image for --rootfs: a-z, 0-9, '.', '_', '-', or a reference; \"host\" is taken"},
+			&cli.StringFlag{Name: "tag", Usage: "import the image `TAG` of several that are in PATH"},
+			&cli.BoolFlag{Name: "json", Usage: "print progress and the image as JSON lines", DisableDefaultText: true},
+		},
+		Action: func(c *cli.Context) error {
+			given, err := words(c, 1, 1)
+			if err != nil {
+				return err
+			}
+			from, err := p.layers(c)
+			if err != nil {
+				return err
+			}
+			return p.importImage(c.Context, from, given[0])
+		},
+	}
+}
+
+func (p *program) importImage(ctx context.Context, from layers, path string) error {
+	o := image.Options{Name: from.text("name", ""), Tag: from.text("tag", "")}
+	if o.Name == "" {
+		return usagef("image import needs --name NAME")
+	}
+	if err := image.CheckName(o.Name); err != nil {
+		return usagef("--name: %s", err)
+	}
+	return p.add(ctx, from, func(ctx context.Context, s *image.Store, progress func(image.Progress)) (image.Imported, error) {
+		o.Progress = progress
+		return s.Import(ctx, path, o)
+	})
+}
+
+// add gets an image into the store, showing how far it is, and prints it.
+func (p *program) add(ctx context.Context, from layers, get func(context.Context, *image.Store, func(image.Progress)) (image.Imported, error)) error {
+	asJSON, err := from.on("json")
+	if err != nil {
+		return err
+	}
+	return untilStopped(ctx, func(ctx context.Context) error {
+		s, err := p.store(from)
+		if err != nil {
+			return err
+		}
+		shown := p.progress(asJSON)
+		added, err := get(ctx, s, shown.show)
+		shown.end(err == nil)
+		if err != nil {
+			return err
+		}
+		if asJSON {
+			return writeJSON(p.stdout, struct {
+				Type string `json:"type"`
+				shownImage
+				Unchanged bool    `json:"unchanged"`
+				Repaired  bool    `json:"repaired"`
+				Replaced  *string `json:"replaced"`
+			}{"image", shownOf(added.Image), added.Unchanged, added.Repaired, known(added.Replaced.String())})
+		}
+		printImported(p.stdout, added)
+		return nil
+	})
+}
+
+func printImported(w io.Writer, added image.Imported) {
+	t := table{w: w}
+	t.row("image", escape(added.Name))
+	t.row("reference", escape(added.Reference))
+	t.row("rootfs", added.RootDigest.String())
+	t.row("packages", added.PackagesDigest.String())
+	t.row("size", fmt.Sprintf("%s, unpacked %s in %d files and directories", size(added.Size), size(added.RootSize), added.RootFiles))
+	switch {
+	case added.Unchanged:
+		t.row("note", "the image was there already; nothing was changed")
+	case added.Repaired:
+		t.row("note", "the unpacked root was damaged or missing and has been made anew")
+	case added.Replaced != "":
+		t.row("note", "the name stood for "+added.Replaced.String()+" before")
+	}
+}

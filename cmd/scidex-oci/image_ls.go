@@ -1,0 +1,98 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"text/tabwriter"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/scidex-ai/scidex-oci/rootfs/image"
+)
+
+func newImageList(p *program) *cli.Command {
+	return &cli.Command{
+		Name:      "ls",
+		Usage:     "list images by name",
+		UsageText: "scidex-oci image ls [--json] [--quiet]",
+		Description: `SIZE is what the image takes as it was pulled or imported; what two images have in common is stored once.
+UNPACKED is what its root filesystem takes. With --json a line is an object with the name, the "reference"
+and manifest "digest" of the image, its platform, "created_at", "size" and "rootfs_size" in bytes,
+"rootfs_files", and the "rootfs_digest" and "packages_digest" that results of runs have; what is not known
+is null.`,
+		Flags: []cli.Flag{
+			&cli.BoolFlag{Name: "json", Usage: "one JSON object a line", DisableDefaultText: true},
+			&cli.BoolFlag{Name: "quiet", Aliases: []string{"q"}, Usage: "names only, for other commands", DisableDefaultText: true},
+		},
+		Action: func(c *cli.Context) error {
+			if _, err := words(c, 0, 0); err != nil {
+				return err
+			}
+			from, err := p.layers(c)
+			if err != nil {
+				return err
+			}
+			return p.listImages(from)
+		},
+	}
+}
+
+func (p *program) listImages(from layers) error {
+	asJSON, err := from.on("json")
+	if err != nil {
+		return err
+	}
+	quiet, err := from.on("quiet")
+	if err != nil {
+		return err
+	}
+	s, err := p.store(from)
+	if err != nil {
+		return err
+	}
+	images, unread := s.List()
+	switch {
+	case asJSON:
+		err = imageLines(p.stdout, images)
+	case quiet:
+		err = imageNames(p.stdout, images)
+	default:
+		err = imageTable(p.stdout, images)
+	}
+	return errors.Join(err, unread)
+}
+
+func imageLines(w io.Writer, images []image.Image) error {
+	for _, one := range images {
+		if err := writeJSON(w, shownOf(one)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func imageNames(w io.Writer, images []image.Image) error {
+	for _, one := range images {
+		if _, err := fmt.Fprintln(w, escape(one.Name)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func imageTable(w io.Writer, images []image.Image) error {
+	tw := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
+	fmt.Fprintln(tw, "NAME\tDIGEST\tCREATED\tSIZE\tUNPACKED\tFILES")
+	for _, one := range images {
+		created, unpacked := "-", "-"
+		if one.Created != nil {
+			created = localTime(*one.Created)
+		}
+		if one.RootDigest != "" {
+			unpacked = size(one.RootSize)
+		}
+		fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%s\t%d\n", escape(one.Name), short(one.Digest.Encoded()), created, size(one.Size), unpacked, one.RootFiles)
+	}
+	return tw.Flush()
+}

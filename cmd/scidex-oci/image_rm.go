@@ -1,0 +1,55 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/urfave/cli/v2"
+)
+
+func newImageRemove(p *program) *cli.Command {
+	return &cli.Command{
+		Name:      "rm",
+		Usage:     "remove images",
+		UsageText: "scidex-oci image rm NAME...",
+		ArgsUsage: "NAME...",
+		Description: `All names are looked up before anything is removed. What another image has too stays. A run that uses the
+image goes on: then only the name goes at once, and the rest with the next gc after the end of the run.`,
+		Action: func(c *cli.Context) error {
+			given, err := words(c, 1, -1)
+			if err != nil {
+				return err
+			}
+			from, err := p.layers(c)
+			if err != nil {
+				return err
+			}
+			return p.removeImages(c.Context, from, given)
+		},
+	}
+}
+
+func (p *program) removeImages(ctx context.Context, from layers, given []string) error {
+	s, err := p.store(from)
+	if err != nil {
+		return err
+	}
+	slices.Sort(given)
+	given = slices.Compact(given)
+	for _, name := range given {
+		if err := s.Known(name); err != nil {
+			return err
+		}
+	}
+	var all error
+	for _, name := range given {
+		inUse, err := s.Remove(ctx, name)
+		if inUse {
+			fmt.Fprintf(p.stdout, "%s is in use: its files go with the first \"scidex-oci gc\" after the runs that use it\n", escape(name))
+		}
+		all = errors.Join(all, err)
+	}
+	return all
+}

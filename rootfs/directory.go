@@ -1,0 +1,90 @@
+package rootfs
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"slices"
+	"strings"
+)
+
+// ownDirs belong to every run, whatever a root filesystem has in their place.
+var ownDirs = [...]string{
+	"/analysis", "/data", "/dev", "/docs", "/home", "/inputs", "/proc", "/run", "/sys", "/tmp", "/work",
+}
+
+// Directory plans a root filesystem that shows what is unpacked in a directory: an image, or what
+// debootstrap(8) makes. It is an absolute path. Everything in it shows but what every run has of its own:
+// ownDirs, /var/tmp, and the files of /etc that name accounts, hosts and the time zone. uid is what the
+// user and group "analysis" have inside.
+//
+// Nothing in the directory is followed or read here: what is made lies above it, so that a link in it can
+// neither lead what is made elsewhere nor what is mounted.
+func Directory(dir string, uid uint32) (Tree, error) {
+	info, err := os.Lstat(dir)
+	if err != nil {
+		return Tree{}, fmt.Errorf("root filesystem: %w", err)
+	}
+	if !info.IsDir() {
+		return Tree{}, fmt.Errorf("root filesystem: %s is a %s and no directory", dir, kind(info))
+	}
+	tree := Tree{
+		Base: dir, Hidden: ownDirs[:], Files: madeUp(uid),
+		// Without zone files the C library takes UTC, as for a link that leads nowhere.
+		Links: []Link{{"/var/tmp", "/tmp"}, {"/etc/localtime", utc}},
+	}
+	for _, p := range slices.Concat(ownDirs[:], []string{"/etc", "/home/analysis", "/var"}) {
+		tree.Dirs = append(tree.Dirs, Dir{Path: p, Mode: dirMode})
+	}
+	return tree, nil
+}
+
+// Veil makes in dir, an existing and empty directory, the layer that lies between what Populate makes and
+// the Base of an overlay (kernel's overlayfs.rst): a file for each Hidden directory. overlayfs merges a
+// directory with those below it as far as the first layer that has something else of that name.
+func (t Tree) Veil(dir string) error {
+	veil := Tree{}
+	for _, p := range t.Hidden {
+		veil.Files = append(veil.Files, File{Path: p, Mode: fileMode})
+	}
+	return veil.Populate(dir)
+}
+
+// CheckMountPoint refuses a destination where the Base has something else than what is to be mounted:
+// a mount point hides what lies under it, and a link that others in the root filesystem rely on must not be.
+func (t Tree) CheckMountPoint(destination string, isDir bool) error {
+	if t.Base == "" || t.hides(destination) {
+		return nil
+	}
+	name, err := inside(destination)
+	if err != nil {
+		return err
+	}
+	base, err := os.OpenRoot(t.Base)
+	if err != nil {
+		return err
+	}
+	defer base.Close()
+	steps := strings.Split(name, "/")
+	for i := range steps {
+		step := path.Join(steps[:i+1]...)
+		info, err := base.Lstat(step)
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if wantDir := isDir || i < len(steps)-1; wantDir && !info.IsDir() || !wantDir && !info.Mode().IsRegular() {
+			return fmt.Errorf("the root filesystem has a %s at /%s", kind(info), step)
+		}
+	}
+	return nil
+}
+
+// hides reports whether the Base shows nothing at p.
+func (t Tree) hides(p string) bool {
+	return slices.ContainsFunc(t.Hidden, func(dir string) bool { return p == dir || strings.HasPrefix(p, dir+"/") })
+}

@@ -1,0 +1,41 @@
+package image
+
+import (
+	"bytes"
+
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+)
+
+// compression is how a layer is stored.
+type compression int
+
+const (
+	plainTar compression = iota
+	gzipped
+	zstandard
+)
+
+// sniffed is how many bytes are looked at to tell a compression.
+const sniffed = 16
+
+// sniff tells the compression of what begins with head (RFC 1952, RFC 8878).
+func sniff(head []byte) compression {
+	switch {
+	case bytes.HasPrefix(head, []byte{0x1f, 0x8b}):
+		return gzipped
+	case bytes.HasPrefix(head, []byte{0x28, 0xb5, 0x2f, 0xfd}):
+		return zstandard
+	}
+	return plainTar
+}
+
+// mediaType is that of a layer so stored (image-spec, layer.md).
+func (c compression) mediaType() string {
+	switch c {
+	case gzipped:
+		return ocispec.MediaTypeImageLayerGzip
+	case zstandard:
+		return ocispec.MediaTypeImageLayerZstd
+	}
+	return ocispec.MediaTypeImageLayer
+}

@@ -1,0 +1,143 @@
+package image
+
+import (
+	"archive/tar"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// maxEntries bounds how many entries of an archive are remembered; an image has a few for each of its layers.
+const maxEntries = 100_000
+
+// files is a directory or an archive that an image is read from.
+type files interface {
+	// open opens a regular file, whose size in bytes it tells; one that is not there is fs.ErrNotExist.
+	open(name string) (io.ReadCloser, int64, error)
+}
+
+// directory is an OCI image layout on disk. No name leads out of it, and none is waited for.
+type directory struct{ at *os.File }
+
+func (d directory) open(name string) (io.ReadCloser, int64, error) {
+	fd, err := unix.Openat2(int(d.at.Fd()), name, &unix.OpenHow{
+		Flags:   unix.O_RDONLY | unix.O_CLOEXEC | unix.O_NONBLOCK | unix.O_NOCTTY,
+		Resolve: unix.RESOLVE_BENEATH | unix.RESOLVE_NO_MAGICLINKS,
+	})
+	if err != nil {
+		return nil, 0, &os.PathError{Op: "open", Path: name, Err: err}
+	}
+	f := os.NewFile(uintptr(fd), path.Join(d.at.Name(), name))
+	info, err := f.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = fmt.Errorf("%s is no regular file", f.Name())
+	}
+	if err != nil {
+		return nil, 0, errors.Join(err, f.Close())
+	}
+	return f, info.Size(), nil
+}
+
+// archive is a tar that can be read at any place: its entries are known by where their contents lie.
+type archive struct {
+	at      io.ReaderAt
+	entries map[string]entry
+}
+
+type entry struct {
+	offset, size int64
+	link         string // of a link, the entry that it leads to
+}
+
+func (a *archive) open(name string) (io.ReadCloser, int64, error) {
+	clean := path.Clean(name)
+	for range 8 { // a link may lead to a link: docker save once wrote them for layers that are alike
+		e, ok := a.entries[clean]
+		if !ok {
+			break
+		}
+		if e.link == "" {
+			return io.NopCloser(io.NewSectionReader(a.at, e.offset, e.size)), e.size, nil
+		}
+		clean = e.link
+	}
+	return nil, 0, &os.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
+}
+
+func (a *archive) has(name string) bool {
+	r, _, err := a.open(name)
+	if err == nil {
+		r.Close()
+	}
+	return err == nil
+}
+
+// errRootTar is returned for a tar that holds the files of a root filesystem, and not those of an image.
+var errRootTar = errors.New("it holds a root filesystem")
+
+// indexed reads the headers of a tar, up to the first one that no archive of an image has: then the error is
+// errRootTar.
+func indexed(ctx context.Context, f *os.File) (*archive, error) {
+	if _, err := f.Seek(0, io.SeekStart); err != nil {
+		return nil, err
+	}
+	a := &archive{at: f, entries: map[string]entry{}}
+	for headers := tar.NewReader(f); ; {
+		header, err := headers.Next()
+		if errors.Is(err, io.EOF) {
+			return a, ctx.Err()
+		}
+		if err != nil {
+			return nil, err
+		}
+		// The reader of headers reads no byte ahead: the contents begin where the file stands.
+		offset, err := f.Seek(0, io.SeekCurrent)
+		if err != nil {
+			return nil, err
+		}
+		if err := a.add(header, offset); err != nil {
+			return nil, err
+		}
+		if len(a.entries) > maxEntries {
+			return nil, fmt.Errorf("it has more than %d entries, which no image has", maxEntries)
+		}
+	}
+}
+
+func (a *archive) add(header *tar.Header, offset int64) error {
+	name := path.Clean(header.Name)
+	if header.Typeflag == tar.TypeXGlobalHeader || name == "." || name == "/" {
+		return nil
+	}
+	if !ofArchive(name) {
+		return errRootTar
+	}
+	switch header.Typeflag {
+	case tar.TypeReg:
+		a.entries[name] = entry{offset: offset, size: header.Size}
+	case tar.TypeSymlink:
+		a.entries[name] = entry{link: path.Join(path.Dir(name), header.Linkname)}
+	case tar.TypeLink:
+		a.entries[name] = entry{link: path.Clean(header.Linkname)}
+	}
+	return nil
+}
+
+// ofArchive reports whether an archive of an image may have an entry of this name. Layers and configs of Docker
+// archives are named by a digest.
+func ofArchive(name string) bool {
+	first, _, _ := strings.Cut(name, "/")
+	switch first {
+	case "blobs", "index.json", "oci-layout", "manifest.json", "repositories", "ingest":
+		return true
+	}
+	hex, _, _ := strings.Cut(strings.TrimPrefix(first, "sha256:"), ".")
+	return len(hex) == 64 && strings.Trim(hex, "0123456789abcdef") == ""
+}

@@ -1,0 +1,105 @@
+package image
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/opencontainers/go-digest"
+	"golang.org/x/sync/errgroup"
+	"golang.org/x/sys/unix"
+
+	"github.com/scidex-ai/scidex-oci/rootfs/seal"
+	"github.com/scidex-ai/scidex-oci/rootfs/unpack"
+)
+
+// finish seals a tree that was unpacked, makes it durable, and writes the record, with which the root is whole.
+func finish(ctx context.Context, tree *os.File, root *unpack.Root) error {
+	dir := filepath.Dir(tree.Name())
+	written := new(errgroup.Group)
+	// The kernel writes while the seal is made.
+	written.Go(func() error { return unix.Syncfs(int(tree.Fd())) })
+	sealed, err := seal.Seal(ctx, tree, filepath.Join(dir, sealFile), root.Sums())
+	if err := errors.Join(err, written.Wait()); err != nil {
+		return err
+	}
+	packages, err := packagesOf(tree)
+	if err != nil {
+		return err
+	}
+	text, err := json.Marshal(record{
+		Version: recordVersion, Digest: sealed.Digest(), Packages: packages, Bytes: sealed.Bytes(), Entries: sealed.Entries(),
+	})
+	if err != nil {
+		return err
+	}
+	return writeDurably(filepath.Join(dir, recordFile), text)
+}
+
+// packagesOf is the digest of the list of packages in a tree, "" where it has none. The path is looked up as an
+// analysis would see it: no link leads out of the tree.
+func packagesOf(tree *os.File) (digest.Digest, error) {
+	fd, err := unix.Openat2(int(tree.Fd()), packagesFile, &unix.OpenHow{
+		Flags: unix.O_RDONLY | unix.O_CLOEXEC | unix.O_NONBLOCK, Resolve: unix.RESOLVE_IN_ROOT | unix.RESOLVE_NO_MAGICLINKS,
+	})
+	if err != nil {
+		return "", nil //nolint:nilerr // whatever stands in the way in an image, it has no such file
+	}
+	f := os.NewFile(uintptr(fd), packagesFile)
+	defer f.Close()
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+		return "", err
+	}
+	return digest.SHA256.FromReader(f)
+}
+
+func writeDurably(path string, data []byte) error {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	return errors.Join(err, f.Sync(), f.Close())
+}
+
+// ErrDamaged is returned by Check for a root that is not what was unpacked.
+var ErrDamaged = errors.New("the unpacked root filesystem is damaged")
+
+// Check looks whether the root is still what was unpacked: at every entry by lstat(2), in some milliseconds, and
+// only where that does not fit, as in a store that was copied, by reading everything. A root that is not what it was
+// is ErrDamaged; see Repair.
+func (r *Root) Check(ctx context.Context) error {
+	if err := r.check(ctx); err != nil {
+		return fmt.Errorf("image %q: %w", r.Image.Name, err)
+	}
+	return nil
+}
+
+func (r *Root) check(ctx context.Context) error {
+	sealed, err := seal.Open(filepath.Join(r.lock.Name(), sealFile))
+	if err != nil {
+		return damaged(err)
+	}
+	if sealed.Digest() != r.Digest {
+		return fmt.Errorf("%w: it was sealed with the digest %s and its record says %s", ErrDamaged, sealed.Digest(), r.Digest)
+	}
+	tree, err := openDir(r.Dir)
+	if err != nil {
+		return damaged(err)
+	}
+	defer tree.Close()
+	return damaged(sealed.Confirm(ctx, tree))
+}
+
+// damaged tells what can be mended by making the root anew from what cannot, as a disk that fails to read.
+func damaged(err error) error {
+	for _, is := range []error{seal.ErrChanged, seal.ErrRecord, os.ErrNotExist, unix.ENOTDIR, unix.ELOOP} {
+		if errors.Is(err, is) {
+			return fmt.Errorf("%w: %w", ErrDamaged, err)
+		}
+	}
+	return err
+}

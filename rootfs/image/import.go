@@ -1,0 +1,179 @@
+package image
+
+import (
+	"archive/tar"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"strings"
+
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+	"golang.org/x/sys/unix"
+
+	"github.com/scidex-ai/scidex-oci/rootfs/layout"
+	"github.com/scidex-ai/scidex-oci/rootfs/unpack"
+)
+
+// source is something on disk that an image is in.
+type source interface {
+	// fetch puts the blobs of the image into a layout, verified, and returns its manifest.
+	fetch(ctx context.Context, to *layout.Layout, progress func(Progress)) (ocispec.Descriptor, error)
+}
+
+// Import makes what lies at a path an image: an OCI image layout in a directory or a tar, what "docker save" or
+// "podman save" writes, or a tar of a root filesystem; the tars as they are, or compressed by gzip or zstd.
+func (s *Store) Import(ctx context.Context, from string, o Options) (Imported, error) {
+	if err := CheckName(o.Name); err != nil {
+		return Imported{}, err
+	}
+	src, done, err := s.source(ctx, from, o.Tag)
+	if err != nil {
+		return Imported{}, fmt.Errorf("import %q: %w", from, err)
+	}
+	defer done()
+	added, err := s.Add(ctx, o, func(ctx context.Context, to *layout.Layout) (ocispec.Descriptor, error) {
+		return src.fetch(ctx, to, o.Progress)
+	})
+	if err != nil {
+		return Imported{}, fmt.Errorf("import %q: %w", from, err)
+	}
+	return added, nil
+}
+
+// source finds out what lies at a path. Call done at the end.
+func (s *Store) source(ctx context.Context, name, tag string) (from source, done func() error, err error) {
+	f, err := os.OpenFile(name, os.O_RDONLY|unix.O_NONBLOCK|unix.O_NOCTTY, 0)
+	if err != nil {
+		return nil, nil, errors.Unwrap(err) // the path is in the message already
+	}
+	info, err := f.Stat()
+	switch {
+	case err != nil:
+	case info.IsDir():
+		from, err = layoutIn(f, tag)
+	case info.Mode().IsRegular():
+		from, f, err = s.inFile(ctx, f, tag)
+	default:
+		err = errors.New("it is neither a directory nor a regular file")
+	}
+	if err != nil {
+		return nil, nil, errors.Join(err, f.Close())
+	}
+	return from, f.Close, nil
+}
+
+func layoutIn(dir *os.File, tag string) (source, error) {
+	from := ociSource{directory{dir}, tag}
+	err := from.checkMarker()
+	if errors.Is(err, fs.ErrNotExist) {
+		err = fmt.Errorf("the directory has no file %s, so that it is no OCI image layout; to run in a directory as it is, give it to --rootfs",
+			ocispec.ImageLayoutFile)
+	}
+	return from, err
+}
+
+// inFile finds out what a file holds. What is compressed and no tar of a root filesystem is read from a copy
+// without compression, which is returned in place of f.
+func (s *Store) inFile(ctx context.Context, f *os.File, tag string) (source, *os.File, error) {
+	head := make([]byte, sniffed)
+	n, err := io.ReadFull(f, head)
+	if err != nil && !errors.Is(err, io.ErrUnexpectedEOF) && !errors.Is(err, io.EOF) {
+		return nil, f, err
+	}
+	kind := sniff(head[:n])
+	if kind == plainTar {
+		from, err := inArchive(ctx, f, tag)
+		return from, f, err
+	}
+	first, err := firstEntry(f)
+	if err != nil {
+		return nil, f, notATar(err)
+	}
+	if !ofArchive(first) {
+		return tarSource{f, kind}, f, nil
+	}
+	return s.inCompressed(ctx, f, kind, tag)
+}
+
+// inCompressed is inFile for what may be a compressed archive of an image.
+func (s *Store) inCompressed(ctx context.Context, f *os.File, kind compression, tag string) (source, *os.File, error) {
+	spool, err := s.spool(ctx, f)
+	if err != nil {
+		return nil, f, err
+	}
+	from, err := inArchive(ctx, spool, tag)
+	if _, isRoot := from.(tarSource); isRoot || err != nil {
+		return tarSource{f, kind}, f, errors.Join(err, spool.Close())
+	}
+	return from, spool, f.Close()
+}
+
+// inArchive finds out what a tar without compression holds.
+func inArchive(ctx context.Context, f *os.File, tag string) (source, error) {
+	a, err := indexed(ctx, f)
+	switch {
+	case errors.Is(err, errRootTar):
+		return tarSource{f, plainTar}, nil
+	case err != nil:
+		return nil, notATar(err)
+	case a.has(ocispec.ImageLayoutFile):
+		from := ociSource{a, tag}
+		return from, from.checkMarker()
+	case a.has(dockerIndexFile):
+		return dockerSource{a, tag}, nil
+	}
+	return nil, notATar(errors.New("it has neither " + ocispec.ImageLayoutFile + " nor " + dockerIndexFile + " nor files of a root"))
+}
+
+func notATar(err error) error {
+	return fmt.Errorf("it is no tar of an OCI layout, of docker save or of a root filesystem (plain, gzip or zstd): %w", err)
+}
+
+// firstEntry is the name of the first entry of a compressed tar that is not the top directory itself.
+func firstEntry(f *os.File) (string, error) {
+	if _, err := f.Seek(0, io.SeekStart); err != nil {
+		return "", err
+	}
+	r, err := unpack.Decompress(f, unpack.DefaultBounds())
+	if err != nil {
+		return "", err
+	}
+	defer r.Close()
+	for headers := tar.NewReader(r); ; {
+		header, err := headers.Next()
+		if err != nil {
+			return "", err
+		}
+		if name := path.Clean(header.Name); name != "." && name != "/" && header.Typeflag != tar.TypeXGlobalHeader {
+			return name, nil
+		}
+	}
+}
+
+// spool decompresses a file into one that has no name and goes with its descriptor.
+func (s *Store) spool(ctx context.Context, f *os.File) (*os.File, error) {
+	if _, err := f.Seek(0, io.SeekStart); err != nil {
+		return nil, err
+	}
+	bounds := unpack.DefaultBounds()
+	r, err := unpack.Decompress(interruptible{ctx, f}, bounds)
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	spool, err := os.OpenFile(s.roots, unix.O_TMPFILE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := io.Copy(spool, &bounded{r, bounds.Bytes}); err != nil {
+		return nil, errors.Join(err, spool.Close())
+	}
+	return spool, nil
+}
+
+// isTag reports whether a full name, as HOST/PATH:TAG, is meant by what was typed.
+func isTag(name, typed string) bool { return name == typed || strings.HasSuffix(name, ":"+typed) }

@@ -1,0 +1,130 @@
+package image
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/scidex-ai/scidex-oci/outputs"
+	"github.com/scidex-ai/scidex-oci/rootfs/unpack"
+)
+
+// make unpacks an image into its root, where nobody else has done it meanwhile.
+func (s *Store) make(ctx context.Context, c *contents, tell func(Progress)) error {
+	return s.beside(ctx, c, func(fresh *os.File) error {
+		_, err := readRecord(s.root(c))
+		switch {
+		case err == nil:
+			return discard(ctx, fresh) // somebody else was first
+		case !errors.Is(err, fs.ErrNotExist):
+			return err
+		}
+		if err := s.build(ctx, c, fresh, tell); err != nil {
+			return err
+		}
+		// What is there without a good record, of another version of this program, is exchanged.
+		old, err := idle(s.root(c))
+		if errors.Is(err, fs.ErrNotExist) {
+			return os.Rename(fresh.Name(), s.root(c))
+		}
+		if err != nil {
+			return err
+		}
+		defer old.Close()
+		return swap(ctx, old, fresh)
+	})
+}
+
+// exchange unpacks an image anew in place of a root whose exclusive lock the caller has.
+func (s *Store) exchange(ctx context.Context, c *contents, old *os.File) error {
+	return s.beside(ctx, c, func(fresh *os.File) error {
+		if err := s.build(ctx, c, fresh, nil); err != nil {
+			return err
+		}
+		return swap(ctx, old, fresh)
+	})
+}
+
+// beside calls do with an empty directory in which the root of an image can be made, by one at a time. Where do
+// fails, nothing of it is left.
+func (s *Store) beside(ctx context.Context, c *contents, do func(fresh *os.File) error) error {
+	release, err := s.layout.Hold(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = release() }() // a lock that was only read under
+	fresh, err := claimed(ctx, s.root(c)+newSuffix)
+	if err != nil {
+		return err
+	}
+	defer fresh.Close()
+	err = outputs.Empty(ctx, fresh) // a killed maker may have left it full
+	if err == nil {
+		err = do(fresh)
+	}
+	if err != nil {
+		return errors.Join(err, discard(context.WithoutCancel(ctx), fresh))
+	}
+	return nil
+}
+
+// swap exchanges a root for another and removes the old one. The caller has the locks of both.
+func swap(ctx context.Context, old, fresh *os.File) error {
+	if err := unix.Renameat2(unix.AT_FDCWD, fresh.Name(), unix.AT_FDCWD, old.Name(), unix.RENAME_EXCHANGE); err != nil {
+		return fmt.Errorf("exchange %s: %w", old.Name(), err)
+	}
+	// The old one now has the name of what is being made, which a Sweep removes where this does not.
+	if outputs.Empty(ctx, old) == nil {
+		_ = os.Remove(fresh.Name())
+	}
+	return nil
+}
+
+// build makes the tree of an image, its seal and its record in an empty directory.
+func (s *Store) build(ctx context.Context, c *contents, fresh *os.File, tell func(Progress)) error {
+	dir := filepath.Join(fresh.Name(), treeDir)
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		return err
+	}
+	if err := os.Chmod(dir, 0o755); err != nil { // whatever the umask
+		return err
+	}
+	tree, err := openDir(dir)
+	if err != nil {
+		return err
+	}
+	defer tree.Close()
+	root, err := unpack.Image(ctx, tree, s.layers(c, tell), unpack.DefaultBounds())
+	if err != nil {
+		return err
+	}
+	return finish(ctx, tree, root)
+}
+
+// layers are those of an image, the lowest first, with readers that verify them.
+func (s *Store) layers(c *contents, tell func(Progress)) []unpack.Source {
+	var all []unpack.Source
+	for i, desc := range c.manifest.Layers {
+		open := func() (io.ReadCloser, error) {
+			r, err := s.layout.Blob(desc)
+			if err != nil {
+				return nil, err
+			}
+			told := watched(r, Progress{Phase: Unpacking, Digest: desc.Digest, Total: desc.Size}, tell)
+			return readCloser{told, r}, nil
+		}
+		all = append(all, unpack.Source{Open: open, DiffID: c.config.RootFS.DiffIDs[i]})
+	}
+	return all
+}
+
+type readCloser struct {
+	io.Reader
+	io.Closer
+}

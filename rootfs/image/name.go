@@ -1,0 +1,38 @@
+package image
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+)
+
+// maxName bounds a name in bytes, as references of registries are bounded.
+const maxName = 255
+
+// wellFormed is a short name, or a reference as distribution-spec writes one:
+// [HOST[:PORT]/]PATH[:TAG][@DIGEST].
+var wellFormed = regexp.MustCompile(`^(([a-zA-Z0-9.-]+|\[[0-9a-fA-F:]+\])(:[0-9]{1,5})?/)?` +
+	`[a-z0-9][a-z0-9._-]*(/[a-z0-9][a-z0-9._-]*)*` +
+	`(:[A-Za-z0-9_][A-Za-z0-9._-]{0,127})?(@sha256:[0-9a-f]{64})?$`)
+
+// CheckName refuses what cannot be the name of an image: one word of [a-z0-9._-], or a reference as "image pull"
+// takes it. "host" is the root filesystem of the host, and what begins with "/" or "." is a directory.
+func CheckName(name string) error {
+	switch {
+	case name == "":
+		return fmt.Errorf("an image needs a name; give one of a-z, 0-9, '.', '_' and '-'")
+	case name == "host":
+		return fmt.Errorf(`the name "host" means the root filesystem of the host; give another`)
+	case len(name) > maxName:
+		return fmt.Errorf("the name of an image has %d characters; give at most %d", len(name), maxName)
+	case IsPath(name) || !wellFormed.MatchString(name):
+		return fmt.Errorf("%q is no name of an image; give one of a-z, 0-9, '.', '_' and '-' that begins with a letter or digit, or a reference HOST/PATH:TAG", name)
+	}
+	return nil
+}
+
+// IsPath reports whether what was given for a root filesystem is a directory and no name.
+func IsPath(given string) bool {
+	return strings.HasPrefix(given, "/") || given == "." || given == ".." ||
+		strings.HasPrefix(given, "./") || strings.HasPrefix(given, "../")
+}

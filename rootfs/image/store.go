@@ -1,0 +1,224 @@
+package image
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/opencontainers/go-digest"
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+
+	"github.com/scidex-ai/scidex-oci/rootfs/layout"
+)
+
+// rootsDir holds the unpacked roots, beside the parts of the OCI image layout.
+const rootsDir = "roots"
+
+// referenceKey is the annotation of index.json that keeps where an image was pulled from.
+const referenceKey = "org.scidex.reference"
+
+// Store keeps images and their unpacked roots in a directory of the caller's. Any number of the caller's processes
+// may use it at once, and any of them may be killed at any moment.
+type Store struct {
+	layout *layout.Layout
+	roots  string
+}
+
+// Image is what the store has under a name.
+type Image struct {
+	Name string `json:"name"`
+	// Reference says which image it is: as it was pulled, or its name, and the digest.
+	Reference string `json:"reference"`
+	// Digest is that of the manifest.
+	Digest   digest.Digest `json:"digest"`
+	Platform string        `json:"platform"` // "linux/amd64"
+	// Created is when the image was made, as it says itself; nil where it does not.
+	Created *time.Time `json:"created"`
+	// Size is that of all blobs in bytes, as they are stored. Another image may have some of them too.
+	Size int64 `json:"size"`
+	// RootDigest is that of the unpacked root filesystem; "" while there is none.
+	RootDigest digest.Digest `json:"rootfs_digest"`
+	RootSize   int64         `json:"rootfs_size"`  // bytes in its files
+	RootFiles  int64         `json:"rootfs_files"` // entries of any kind
+	// PackagesDigest is that of the list of its packages; "" where it has none.
+	PackagesDigest digest.Digest `json:"packages_digest"`
+}
+
+// UnknownError is returned for a name that no image has. It is fs.ErrNotExist.
+type UnknownError struct{ Name string }
+
+func (e *UnknownError) Error() string {
+	return fmt.Sprintf("no image %q; see \"scidex-oci image ls\", or get it by \"scidex-oci image pull\" or \"image import\"", e.Name)
+}
+
+// Unwrap returns fs.ErrNotExist.
+func (e *UnknownError) Unwrap() error { return fs.ErrNotExist }
+
+// Open opens the store in dir and makes what is missing of it, for its owner only. A directory of somebody else, or
+// one that others may write to, is refused.
+func Open(dir string) (*Store, error) {
+	l, err := layout.Open(dir)
+	if err != nil {
+		return nil, err
+	}
+	s := &Store{layout: l, roots: filepath.Join(l.Dir(), rootsDir)}
+	if err := os.Mkdir(s.roots, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+		return nil, fmt.Errorf("images: %w", err)
+	}
+	return s, nil
+}
+
+// Get returns the image of a name, or an *UnknownError.
+func (s *Store) Get(name string) (Image, error) {
+	c, err := s.resolve(name)
+	if err != nil {
+		return Image{}, err
+	}
+	return s.image(c)
+}
+
+// resolve finds what a name stands for.
+func (s *Store) resolve(name string) (*contents, error) {
+	desc, err := s.find(name)
+	if err != nil {
+		return nil, err
+	}
+	c, err := read(s.layout, desc)
+	if err != nil {
+		return nil, fmt.Errorf("image %q: %w", name, err)
+	}
+	return c, nil
+}
+
+// Known returns an *UnknownError for a name that no image has. The image may be damaged.
+func (s *Store) Known(name string) error {
+	_, err := s.find(name)
+	return err
+}
+
+func (s *Store) find(name string) (ocispec.Descriptor, error) {
+	desc, err := s.layout.Resolve(name)
+	if errors.Is(err, layout.ErrUnknown) {
+		err = &UnknownError{name}
+	}
+	return desc, err
+}
+
+// List returns all images by name, sorted. What cannot be read of one is among the errors.
+func (s *Store) List() ([]Image, error) {
+	names, err := s.layout.Names()
+	if err != nil {
+		return nil, err
+	}
+	var all []Image
+	var errs []error
+	for _, name := range names {
+		one, err := s.Get(name)
+		if unknown := new(UnknownError); errors.As(err, &unknown) { // it was removed meanwhile
+			continue
+		}
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		all = append(all, one)
+	}
+	return all, errors.Join(errs...)
+}
+
+// image tells about an image that has a name.
+func (s *Store) image(c *contents) (Image, error) {
+	name := c.desc.Annotations[ocispec.AnnotationRefName]
+	one := Image{
+		Name: name, Reference: c.desc.Annotations[referenceKey], Digest: c.desc.Digest,
+		Platform: platform(c.config.Platform), Created: c.config.Created, Size: c.size(),
+	}
+	if one.Reference == "" {
+		one.Reference = name + "@" + c.desc.Digest.String()
+	}
+	about, err := readRecord(s.root(c))
+	if errors.Is(err, fs.ErrNotExist) {
+		return one, nil
+	}
+	if err != nil {
+		return one, fmt.Errorf("image %q: %w", name, err)
+	}
+	one.RootDigest, one.RootSize, one.RootFiles = about.Digest, about.Bytes, about.Entries
+	one.PackagesDigest = about.packages(c)
+	return one, nil
+}
+
+// Remove takes a name away. The blobs and the root go with it where nothing else needs them; what a run uses stays
+// until the next Sweep after its end, and inUse tells that.
+func (s *Store) Remove(ctx context.Context, name string) (inUse bool, err error) {
+	c, err := s.resolve(name)
+	if unknown := new(UnknownError); errors.As(err, &unknown) {
+		return false, err
+	}
+	damaged := err != nil // it goes all the same
+	if err := s.layout.Untag(name); errors.Is(err, layout.ErrUnknown) {
+		return false, &UnknownError{name}
+	} else if err != nil {
+		return false, err
+	}
+	swept, err := s.Sweep(ctx, false)
+	if damaged || err != nil {
+		return false, err
+	}
+	return swept.used(s.root(c)), nil
+}
+
+// root is where the unpacked root of an image is or will be: images of the same layers share it.
+func (s *Store) root(c *contents) string { return filepath.Join(s.roots, c.chain().Encoded()) }
+
+// record is the small file beside an unpacked root: what a run and a list want to know at once.
+type record struct {
+	Version  int           `json:"v"`
+	Digest   digest.Digest `json:"digest"`
+	Packages digest.Digest `json:"packages"` // of the list that is in the root
+	Bytes    int64         `json:"bytes"`
+	Entries  int64         `json:"entries"`
+}
+
+// recordVersion is that of the way in which roots are made; one of another version is made anew.
+const recordVersion = 1
+
+// packagesKey is the annotation of a manifest, or the label of a config, that holds the digest of the list of
+// packages.
+const packagesKey = "org.scidex.packages"
+
+// packagesFile is where a root has that list, in SPDX.
+const packagesFile = "usr/share/scidex/packages.spdx.json"
+
+// packages is the digest of the list of packages: of the file in the root, else what the image says.
+func (r record) packages(c *contents) digest.Digest {
+	if r.Packages != "" {
+		return r.Packages
+	}
+	for _, said := range []string{c.manifest.Annotations[packagesKey], c.config.Config.Labels[packagesKey]} {
+		if d := digest.Digest(said); d.Validate() == nil {
+			return d
+		}
+	}
+	return ""
+}
+
+func readRecord(root string) (record, error) {
+	var r record
+	text, err := os.ReadFile(filepath.Join(root, recordFile))
+	if err != nil {
+		return r, err
+	}
+	if err := json.Unmarshal(text, &r); err != nil {
+		return r, fmt.Errorf("%s: %w", filepath.Join(root, recordFile), err)
+	}
+	if r.Version != recordVersion || r.Digest.Validate() != nil {
+		return r, &os.PathError{Op: "read", Path: root, Err: fs.ErrNotExist}
+	}
+	return r, nil
+}

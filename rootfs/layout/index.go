@@ -1,0 +1,221 @@
+package layout
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"regexp"
+	"slices"
+
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+	"golang.org/x/sys/unix"
+)
+
+// ErrUnknown is returned for a name that no image has.
+var ErrUnknown = fmt.Errorf("no image has this name: %w", fs.ErrNotExist)
+
+// The bounds of index.json.
+const (
+	maxIndex  = 16 << 20 // bytes
+	maxImages = 10_000
+	maxName   = 512 // bytes
+)
+
+// nameForm is a little wider than what the image specification wants of org.opencontainers.image.ref.name, and
+// takes every reference of a registry.
+var nameForm = regexp.MustCompile(`^[A-Za-z0-9](?:[A-Za-z0-9._:@/+-]*[A-Za-z0-9])?$`)
+
+// CheckName refuses what cannot be an image's name.
+func CheckName(name string) error {
+	if len(name) > maxName || !nameForm.MatchString(name) {
+		return fmt.Errorf("%q cannot be an image's name: up to %d letters, digits and . _ : @ / + - in between are allowed",
+			clip(name), maxName)
+	}
+	return nil
+}
+
+// Tag gives an image, a manifest or an index, a name, durably. The name moves to it where another image has it. What
+// the image consists of must be in the layout, in full size. The descriptor's annotations are kept with the name.
+func (l *Layout) Tag(name string, desc ocispec.Descriptor) error {
+	if err := l.tag(name, desc); err != nil {
+		return fmt.Errorf("name image %q: %w", clip(name), err)
+	}
+	return nil
+}
+
+func (l *Layout) tag(name string, desc ocispec.Descriptor) error {
+	if err := CheckName(name); err != nil {
+		return err
+	}
+	if !IsManifest(desc.MediaType) && !IsIndex(desc.MediaType) {
+		return fmt.Errorf("a %q is no image", clip(desc.MediaType))
+	}
+	lock, err := flockDir(l.blobs(""), unix.LOCK_SH) // no Sweep between looking and naming
+	if err != nil {
+		return err
+	}
+	defer lock.Close()
+	err = l.walk([]ocispec.Descriptor{desc}, func(d ocispec.Descriptor) error {
+		has, err := l.Has(d)
+		if err == nil && !has {
+			err = fmt.Errorf("blob %s: %w", d.Digest, fs.ErrNotExist)
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	desc.Annotations = maps.Clone(desc.Annotations)
+	if desc.Annotations == nil {
+		desc.Annotations = make(map[string]string)
+	}
+	desc.Annotations[ocispec.AnnotationRefName] = name
+	return l.change(func(images []ocispec.Descriptor) ([]ocispec.Descriptor, error) {
+		return append(without(images, name), desc), nil
+	})
+}
+
+// Untag takes a name away, durably. A name that no image has is ErrUnknown. The blobs stay until Sweep.
+func (l *Layout) Untag(name string) error {
+	err := l.change(func(images []ocispec.Descriptor) ([]ocispec.Descriptor, error) {
+		left := without(images, name)
+		if len(left) == len(images) {
+			return nil, ErrUnknown
+		}
+		return left, nil
+	})
+	if err != nil {
+		return fmt.Errorf("remove image %q: %w", clip(name), err)
+	}
+	return nil
+}
+
+// Resolve returns the image of a name, with the annotations that Tag was given; ErrUnknown where there is none.
+func (l *Layout) Resolve(name string) (ocispec.Descriptor, error) {
+	images, err := l.Images()
+	if err != nil {
+		return ocispec.Descriptor{}, err
+	}
+	at := slices.IndexFunc(images, func(d ocispec.Descriptor) bool { return nameOf(d) == name })
+	if at < 0 {
+		return ocispec.Descriptor{}, fmt.Errorf("image %q: %w", clip(name), ErrUnknown)
+	}
+	return images[at], nil
+}
+
+// Names returns the names of all images, sorted.
+func (l *Layout) Names() ([]string, error) {
+	images, err := l.Images()
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for _, image := range images {
+		if name := nameOf(image); name != "" {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names, nil
+}
+
+// Images returns what index.json lists: the images with their names, and those that another tool put there
+// without one.
+func (l *Layout) Images() ([]ocispec.Descriptor, error) {
+	data, err := readBounded(l.index(), maxIndex)
+	var index ocispec.Index
+	if err == nil {
+		index, err = parseIndex(data)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("image layout: %s: %w", l.index(), err)
+	}
+	return index.Manifests, nil
+}
+
+// change rewrites index.json under its lock.
+func (l *Layout) change(do func([]ocispec.Descriptor) ([]ocispec.Descriptor, error)) error {
+	lock, err := flockDir(l.dir, unix.LOCK_EX)
+	if err != nil {
+		return err
+	}
+	defer lock.Close()
+	data, err := readBounded(l.index(), maxIndex)
+	if err != nil {
+		return err
+	}
+	index, err := parseIndex(data)
+	if err != nil {
+		return fmt.Errorf("%s: %w", l.index(), err)
+	}
+	if index.Manifests, err = do(index.Manifests); err != nil {
+		return err
+	}
+	if data, err = json.Marshal(index); err != nil {
+		return err
+	}
+	if _, err := parseIndex(data); err != nil { // nothing is written that could not be read again
+		return err
+	}
+	if err := replace(l.index(), data); err != nil {
+		return err
+	}
+	return lock.Sync()
+}
+
+// parseIndex is strict, as the index is written anew from what was understood of it.
+func parseIndex(data []byte) (ocispec.Index, error) {
+	var index ocispec.Index
+	if len(data) > maxIndex {
+		return index, fmt.Errorf("it would have %d bytes, more than %d", len(data), maxIndex)
+	}
+	if err := decode(data, &index); err != nil {
+		return index, err
+	}
+	switch {
+	case index.SchemaVersion != 2:
+		return index, fmt.Errorf("it has the schema version %d, not 2", index.SchemaVersion)
+	case index.MediaType != "" && index.MediaType != ocispec.MediaTypeImageIndex:
+		return index, fmt.Errorf("it calls itself a %q", clip(index.MediaType))
+	case index.Manifests == nil:
+		return index, errors.New("it has no list of manifests")
+	case len(index.Manifests) > maxImages:
+		return index, fmt.Errorf("it lists %d images, more than %d", len(index.Manifests), maxImages)
+	}
+	return index, checkImages(index.Manifests)
+}
+
+func checkImages(images []ocispec.Descriptor) error {
+	seen := make(map[string]bool)
+	for _, image := range images {
+		if err := Check(image); err != nil {
+			return err
+		}
+		if !IsManifest(image.MediaType) && !IsIndex(image.MediaType) {
+			return fmt.Errorf("%s: a %q is no image", image.Digest, clip(image.MediaType))
+		}
+		if image.Size > MaxManifest {
+			return fmt.Errorf("%s: a size of %d bytes is more than %d", image.Digest, image.Size, MaxManifest)
+		}
+		name, named := image.Annotations[ocispec.AnnotationRefName]
+		if !named {
+			continue
+		}
+		if err := CheckName(name); err != nil {
+			return err
+		}
+		if seen[name] {
+			return fmt.Errorf("two images have the name %q", name)
+		}
+		seen[name] = true
+	}
+	return nil
+}
+
+func without(images []ocispec.Descriptor, name string) []ocispec.Descriptor {
+	return slices.DeleteFunc(slices.Clone(images), func(d ocispec.Descriptor) bool { return nameOf(d) == name })
+}
+
+func nameOf(d ocispec.Descriptor) string { return d.Annotations[ocispec.AnnotationRefName] }

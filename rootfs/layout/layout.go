@@ -1,0 +1,154 @@
+// Package layout keeps images in a directory that is an OCI image layout (image-layout.md of the image
+// specification): oci-layout, index.json, blobs/sha256/<hex>, so that skopeo and its like can read it. Beside
+// these, ingest/ holds the partial files of downloads.
+//
+// A layout belongs to one user; any number of that user's processes may use it at once, and any of them may be
+// killed at any moment: a blob is there whole or not at all, and a name leads to an image that is all there.
+package layout
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+
+	_ "crypto/sha256" // what digests are checked by
+
+	"github.com/opencontainers/go-digest"
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+	"golang.org/x/sys/unix"
+)
+
+// ErrCorrupt is returned for a blob whose contents are not what its descriptor promises.
+var ErrCorrupt = errors.New("the blob is damaged")
+
+// The parts of a layout; those that the image specification names are constants of it.
+const (
+	ingestDir  = "ingest"
+	algorithm  = digest.SHA256
+	dirMode    = 0o700
+	blobMode   = 0o444
+	marker     = `{"imageLayoutVersion":"` + ocispec.ImageLayoutVersion + `"}`
+	emptyIndex = `{"schemaVersion":2,"mediaType":"` + ocispec.MediaTypeImageIndex + `","manifests":[]}`
+)
+
+// maxBlob bounds the size in bytes that a descriptor may state, so that no sum of sizes overflows.
+const maxBlob = 1 << 40
+
+// Layout is an OCI image layout in a directory of the caller's.
+type Layout struct {
+	dir string
+}
+
+// Open opens the layout in dir and makes what is missing of it, for its owner only. It refuses a directory that
+// belongs to somebody else or that others may write to, and a layout of another version.
+func Open(dir string) (*Layout, error) {
+	abs, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, fmt.Errorf("image layout %s: %w", dir, err)
+	}
+	l := &Layout{abs}
+	if err := l.open(); err != nil {
+		return nil, fmt.Errorf("image layout %s: %w", dir, err)
+	}
+	return l, nil
+}
+
+// Dir is the layout's directory, absolute.
+func (l *Layout) Dir() string { return l.dir }
+
+func (l *Layout) open() error {
+	if err := os.MkdirAll(l.dir, dirMode); err != nil {
+		return err
+	}
+	for _, dir := range []string{l.dir, l.blobs(""), filepath.Join(l.dir, ingestDir)} {
+		if err := os.MkdirAll(dir, dirMode); err != nil {
+			return err
+		}
+		if err := private(dir); err != nil {
+			return err
+		}
+	}
+	found, err := readBounded(filepath.Join(l.dir, ocispec.ImageLayoutFile), 4096)
+	if errors.Is(err, fs.ErrNotExist) {
+		return l.initialize()
+	}
+	if err != nil {
+		return err
+	}
+	return checkMarker(found)
+}
+
+// initialize writes the two files of an empty layout. The marker comes last: with it, all is there.
+func (l *Layout) initialize() error {
+	lock, err := flockDir(l.dir, unix.LOCK_EX)
+	if err != nil {
+		return err
+	}
+	defer lock.Close()
+	_, err = os.Lstat(l.index())
+	if errors.Is(err, fs.ErrNotExist) {
+		err = replace(l.index(), []byte(emptyIndex))
+	}
+	if err != nil {
+		return err
+	}
+	if err := replace(filepath.Join(l.dir, ocispec.ImageLayoutFile), []byte(marker)); err != nil {
+		return err
+	}
+	return errors.Join(syncDir(l.dir), syncDir(filepath.Dir(l.dir)))
+}
+
+func (l *Layout) index() string { return filepath.Join(l.dir, ocispec.ImageIndexFile) }
+
+// blobs is where the blob of a hexadecimal digest is, or their directory for "".
+func (l *Layout) blobs(hex string) string {
+	return filepath.Join(l.dir, ocispec.ImageBlobsDir, algorithm.String(), hex)
+}
+
+func (l *Layout) partial(hex string) string {
+	return filepath.Join(l.dir, ingestDir, algorithm.String()+"-"+hex)
+}
+
+// private refuses what others than the caller could change.
+func private(path string) error {
+	info, err := os.Stat(path) // a symlink is the user's own way to put images elsewhere
+	if err != nil {
+		return err
+	}
+	st, ok := info.Sys().(*syscall.Stat_t)
+	switch {
+	case !info.IsDir():
+		return fmt.Errorf("%s is no directory; move it away", path)
+	case !ok || int(st.Uid) != os.Geteuid():
+		return fmt.Errorf("%s does not belong to the calling user (uid %d); name a root directory of your own", path, os.Geteuid())
+	case info.Mode().Perm()&0o022 != 0:
+		return fmt.Errorf("%s may be written to by others (mode %04o); run: chmod go-w %s", path, info.Mode().Perm(), path)
+	}
+	return nil
+}
+
+// Check refuses a descriptor that names no blob a layout can hold: another digest than sha256, a size below 0 or
+// above a TiB.
+func Check(desc ocispec.Descriptor) error {
+	err := desc.Digest.Validate()
+	if errors.Is(err, digest.ErrDigestUnsupported) || err == nil && desc.Digest.Algorithm() != algorithm {
+		return fmt.Errorf("digest %s: only sha256 is supported; have the image pushed with sha256 digests", clip(desc.Digest.String()))
+	}
+	if err != nil {
+		return fmt.Errorf("digest %q: %w", clip(desc.Digest.String()), err)
+	}
+	if desc.Size < 0 || desc.Size > maxBlob {
+		return fmt.Errorf("%s: a size of %d bytes is not between 0 and %d", desc.Digest, desc.Size, int64(maxBlob))
+	}
+	return nil
+}
+
+func clip(s string) string {
+	if len(s) > 100 {
+		return s[:100] + "..."
+	}
+	return s
+}

@@ -1,0 +1,215 @@
+package layout
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+
+	"github.com/opencontainers/go-digest"
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+	"golang.org/x/sys/unix"
+)
+
+// What a Writer's caller decides by.
+var (
+	// ErrExists is returned by Writer for a blob that is there already and whole.
+	ErrExists = errors.New("the blob is there already")
+	// ErrIncomplete is returned by Commit while bytes are missing.
+	ErrIncomplete = errors.New("the blob is not complete")
+	// ErrMismatch is returned where what was written is not what the descriptor promised.
+	ErrMismatch = errors.New("the contents are not what the descriptor promises")
+)
+
+// Writer makes one blob in a partial file that outlives it, so that a later Writer goes on where this one
+// stopped. It is not for several goroutines.
+type Writer struct {
+	layout *Layout
+	desc   ocispec.Descriptor
+	file   *os.File
+	sum    digest.Digester
+	offset int64
+}
+
+// Writer waits until nobody else writes this blob, in this or another process, and goes on with what they left.
+// It returns ErrExists where the blob is there, which is verified by reading it; a damaged one is replaced at
+// Commit. Between looking for a blob and naming it, Hold keeps it.
+func (l *Layout) Writer(ctx context.Context, desc ocispec.Descriptor) (*Writer, error) {
+	if err := Check(desc); err != nil {
+		return nil, err
+	}
+	w, err := l.writer(ctx, desc)
+	if err != nil {
+		return nil, fmt.Errorf("blob %s: %w", desc.Digest, err)
+	}
+	return w, nil
+}
+
+func (l *Layout) writer(ctx context.Context, desc ocispec.Descriptor) (*Writer, error) {
+	f, err := lockPartial(ctx, l.partial(desc.Digest.Encoded()))
+	if err != nil {
+		return nil, err
+	}
+	w := &Writer{layout: l, desc: desc, file: f}
+	there, err := l.whole(ctx, desc)
+	if err == nil && there {
+		err = errors.Join(ErrExists, os.Remove(f.Name()))
+	}
+	if err == nil {
+		err = w.resume(ctx)
+	}
+	if err == nil {
+		err = w.room()
+	}
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	return w, nil
+}
+
+// lockPartial opens and locks a partial file. Whoever had the lock before may have removed or renamed the file:
+// then it is another one that is to be locked.
+func lockPartial(ctx context.Context, path string) (*os.File, error) {
+	for {
+		f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0o600)
+		if err != nil {
+			return nil, err
+		}
+		if err := await(ctx, f, unix.LOCK_EX); err != nil {
+			f.Close()
+			return nil, fmt.Errorf("wait for another writer of it: %w", err)
+		}
+		mine, err := same(f, path)
+		if mine {
+			return f, nil
+		}
+		f.Close()
+		if err != nil {
+			return nil, err
+		}
+	}
+}
+
+// same reports whether path still is the regular file that is open as f.
+func same(f *os.File, path string) (bool, error) {
+	opened, err := f.Stat()
+	if err != nil {
+		return false, err
+	}
+	named, err := os.Lstat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err == nil && !named.Mode().IsRegular() {
+		err = fmt.Errorf("%s is no regular file; remove it", path)
+	}
+	return err == nil && os.SameFile(opened, named), err
+}
+
+// resume hashes what an earlier writer left. What is longer than the blob cannot be a part of it.
+func (w *Writer) resume(ctx context.Context) error {
+	info, err := w.file.Stat()
+	if err != nil {
+		return err
+	}
+	if info.Size() > w.desc.Size {
+		return w.Reset()
+	}
+	w.sum = algorithm.Digester()
+	w.offset, err = io.Copy(w.sum.Hash(), interruptible{ctx, w.file})
+	return err
+}
+
+// room refuses early what the file system cannot hold.
+func (w *Writer) room() error {
+	var st unix.Statfs_t
+	if err := unix.Fstatfs(int(w.file.Fd()), &st); err != nil {
+		return err
+	}
+	free, need := uint64(st.Bsize)*st.Bavail, uint64(w.desc.Size-w.offset)
+	if need > free {
+		return fmt.Errorf("%d bytes are to come and %d are free in %s: %w", need, free, w.layout.dir, unix.ENOSPC)
+	}
+	return nil
+}
+
+// Offset is how many bytes of the blob are there already; the next Write takes the one after them.
+func (w *Writer) Offset() int64 { return w.offset }
+
+// Write appends to the blob. More bytes than the descriptor promises are ErrMismatch, and none of p is written.
+func (w *Writer) Write(p []byte) (int, error) {
+	if int64(len(p)) > w.desc.Size-w.offset {
+		return 0, fmt.Errorf("blob %s: %w: more than its %d bytes came", w.desc.Digest, ErrMismatch, w.desc.Size)
+	}
+	n, err := w.file.Write(p)
+	w.sum.Hash().Write(p[:n])
+	w.offset += int64(n)
+	if err != nil {
+		return n, fmt.Errorf("blob %s: %w", w.desc.Digest, err)
+	}
+	return n, nil
+}
+
+// Reset drops what was written, by this writer and those before it.
+func (w *Writer) Reset() error {
+	w.sum, w.offset = algorithm.Digester(), 0
+	if err := w.file.Truncate(0); err != nil {
+		return err
+	}
+	_, err := w.file.Seek(0, io.SeekStart)
+	return err
+}
+
+// Commit makes the blob, durably. It returns ErrIncomplete while bytes are missing, and ErrMismatch where they
+// have another digest: then all of them are dropped, as nobody knows which are wrong.
+func (w *Writer) Commit() error {
+	if err := w.commit(); err != nil {
+		return fmt.Errorf("blob %s: %w", w.desc.Digest, err)
+	}
+	return nil
+}
+
+func (w *Writer) commit() error {
+	if w.offset < w.desc.Size {
+		return fmt.Errorf("%w: it has %d of %d bytes", ErrIncomplete, w.offset, w.desc.Size)
+	}
+	if got := w.sum.Digest(); got != w.desc.Digest {
+		return errors.Join(fmt.Errorf("%w: their digest is %s", ErrMismatch, got), w.Reset())
+	}
+	if err := w.file.Sync(); err != nil {
+		return err
+	}
+	if err := os.Rename(w.file.Name(), w.layout.blobs(w.desc.Digest.Encoded())); err != nil {
+		return err
+	}
+	// Not before: a partial file that is read-only could not be resumed after a kill in between.
+	if err := w.file.Chmod(blobMode); err != nil {
+		return err
+	}
+	return syncDir(w.layout.blobs(""))
+}
+
+// Close lets other writers of this blob go on. What was written and not committed stays for them.
+func (w *Writer) Close() error { return w.file.Close() }
+
+// Put writes the whole blob from r, which must hold exactly its contents. A blob that is there already is no error.
+func (l *Layout) Put(ctx context.Context, desc ocispec.Descriptor, r io.Reader) error {
+	w, err := l.Writer(ctx, desc)
+	if errors.Is(err, ErrExists) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer w.Close()
+	if err := w.Reset(); err != nil {
+		return fmt.Errorf("blob %s: %w", desc.Digest, err)
+	}
+	if _, err := io.Copy(w, interruptible{ctx, r}); err != nil {
+		return err
+	}
+	return w.Commit()
+}

@@ -1,0 +1,77 @@
+package registry
+
+import (
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+
+	"oras.land/oras-go/v2/registry/remote"
+	"oras.land/oras-go/v2/registry/remote/auth"
+	"oras.land/oras-go/v2/registry/remote/retry"
+
+	"github.com/scidex-ai/scidex-oci/rootfs/layout"
+)
+
+// connect makes the client for a registry. Certificates are checked against the system's authorities, or those in
+// SSL_CERT_FILE (crypto/x509). Nothing is sent before the first request. Call done at the end.
+func (p *puller) connect(ref Reference) (done func()) {
+	transport := http.DefaultTransport.(*http.Transport).Clone()
+	transport.ResponseHeaderTimeout = p.Stall
+	transport.DisableCompression = true // sizes and digests are of what is stored
+	transport.MaxResponseHeaderBytes = 1 << 20
+	client := &http.Client{
+		Transport: &retry.Transport{
+			Base:   transport,
+			Policy: func() retry.Policy { return again{first: p.Backoff, log: p.Log} },
+		},
+		CheckRedirect: checkRedirect,
+	}
+	p.repo = &remote.Repository{
+		Reference:          ref.remote(),
+		PlainHTTP:          p.PlainHTTP,
+		ManifestMediaTypes: manifestTypes,
+		MaxMetadataBytes:   layout.MaxManifest,
+		Client: &auth.Client{
+			Client:     client,
+			Header:     http.Header{"User-Agent": {p.UserAgent}},
+			Cache:      auth.NewCache(),
+			Credential: auth.CredentialFunc(p.Credentials),
+		},
+	}
+	return transport.CloseIdleConnections
+}
+
+// checkRedirect comes after oras has taken the credentials out of a request that leaves the registry's own address.
+func checkRedirect(to *http.Request, via []*http.Request) error {
+	const most = 10
+	if len(via) >= most {
+		return fmt.Errorf("stopped after %d redirects", most)
+	}
+	if via[0].URL.Scheme == "https" && to.URL.Scheme != "https" {
+		return fmt.Errorf("the registry leads away from TLS, to %s", to.URL.Redacted())
+	}
+	return nil
+}
+
+// speaksPlainHTTP reports whether a registry on this very machine has answered a TLS handshake in plain HTTP. On
+// any other, somebody in between could have.
+func (p *puller) speaksPlainHTTP(err error) bool {
+	var record tls.RecordHeaderError
+	plain := errors.Is(err, http.ErrSchemeMismatch) || errors.As(err, &record)
+	return plain && !p.repo.PlainHTTP && isLoopback(p.repo.Reference.Registry)
+}
+
+// isLoopback reports whether host[:port] is this machine by its name: nothing is looked up.
+func isLoopback(address string) bool {
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		host = address
+	}
+	if len(host) > 2 && host[0] == '[' {
+		host = host[1 : len(host)-1]
+	}
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
+}

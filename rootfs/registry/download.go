@@ -1,0 +1,155 @@
+package registry
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"syscall"
+	"time"
+
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+
+	"github.com/scidex-ai/scidex-oci/rootfs/layout"
+)
+
+// A download is tried again after so many failures without progress, the bytes that count as such apart.
+const (
+	maxFailures = 5
+	progressed  = 1 << 20
+)
+
+// download fetches one blob, on as many connections as it takes.
+type download struct {
+	*puller
+	desc ocispec.Descriptor
+	to   *layout.Writer
+	// spliced is true where the bytes come from several connections, the earliest perhaps from before a power cut:
+	// then they are fetched once more, and only once, if their digest is wrong.
+	spliced, anew bool
+}
+
+func (d *download) run(ctx context.Context) error {
+	pause := d.Backoff
+	for failures, from := 0, d.to.Offset(); ; failures++ {
+		err := d.attempt(ctx)
+		if err == nil {
+			return nil
+		}
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		if d.to.Offset()-from >= progressed {
+			failures, from, pause = 0, d.to.Offset(), d.Backoff
+		}
+		var broken *brokenError
+		if !errors.As(err, &broken) || failures >= maxFailures {
+			return err
+		}
+		d.Log.Warn("a download broke off and goes on", "blob", d.desc.Digest, "at", d.to.Offset(), "of", d.desc.Size, "error", err)
+		if err := sleep(ctx, pause); err != nil {
+			return err
+		}
+		pause *= 2
+	}
+}
+
+// attempt downloads what is missing on one connection, and makes the blob where nothing is missing any more.
+func (d *download) attempt(ctx context.Context) error {
+	if d.to.Offset() < d.desc.Size || d.desc.Size == 0 {
+		if err := d.receive(ctx); err != nil {
+			return err
+		}
+	}
+	err := d.to.Commit()
+	if errors.Is(err, layout.ErrMismatch) && d.spliced && !d.anew {
+		d.spliced, d.anew = false, true // Commit has dropped everything
+		return &brokenError{err}
+	}
+	return err
+}
+
+func (d *download) receive(ctx context.Context) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	body, err := d.repo.Blobs().Fetch(ctx, d.desc)
+	if err != nil {
+		return refused(err)
+	}
+	defer body.Close()
+	if err := d.seek(body); err != nil {
+		return refused(err)
+	}
+	d.Progress(d.desc, d.to.Offset())
+	watch := time.AfterFunc(d.Stall, func() { cancel(errStalled) })
+	defer watch.Stop()
+	buffer := make([]byte, 128<<10)
+	for {
+		watch.Reset(d.Stall)
+		n, err := body.Read(buffer)
+		watch.Stop()
+		if _, err := d.to.Write(buffer[:n]); err != nil {
+			return err
+		}
+		if n > 0 {
+			d.Progress(d.desc, d.to.Offset())
+		}
+		switch {
+		case errors.Is(context.Cause(ctx), errStalled):
+			return &brokenError{errStalled}
+		case errors.Is(err, io.EOF) && d.to.Offset() < d.desc.Size:
+			return &brokenError{fmt.Errorf("blob %s: the server sent %d of %d bytes", d.desc.Digest, d.to.Offset(), d.desc.Size)}
+		case errors.Is(err, io.EOF):
+			return nil
+		case err != nil:
+			return &brokenError{err}
+		}
+	}
+}
+
+// seek goes to where the partial file ends. Where the server cannot, everything is fetched anew.
+func (d *download) seek(body io.Reader) error {
+	if d.to.Offset() == 0 {
+		return nil
+	}
+	seeker, can := body.(io.Seeker)
+	if !can {
+		return d.to.Reset()
+	}
+	_, err := seeker.Seek(d.to.Offset(), io.SeekStart)
+	var connection *url.Error
+	if err == nil || errors.As(err, &connection) {
+		d.spliced = true
+		return err
+	}
+	// Another status than 206, or one that was tried again in vain.
+	return errors.Join(&brokenError{err}, d.to.Reset())
+}
+
+// brokenError is one after which the same may work on another connection.
+type brokenError struct{ error }
+
+func (e *brokenError) Unwrap() error { return e.error }
+
+var errStalled = errors.New("nothing came from the server for too long")
+
+// refused tells a registry that is not there for a moment from one that never was: its manifest did come. What
+// else is worth another try, the client has tried.
+func refused(err error) error {
+	if errors.Is(err, syscall.ECONNREFUSED) {
+		return &brokenError{err}
+	}
+	return err
+}
+
+func sleep(ctx context.Context, pause time.Duration) error {
+	timer := time.NewTimer(pause)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-timer.C:
+		return nil
+	}
+}

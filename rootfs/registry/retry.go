@@ -1,0 +1,89 @@
+package registry
+
+import (
+	"crypto/tls"
+	"errors"
+	"io"
+	"log/slog"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"strconv"
+	"syscall"
+	"time"
+)
+
+// The bounds of trying one request again.
+const (
+	maxTries     = 5
+	maxWait      = 15 * time.Second // between two tries, where the server does not say
+	maxRetryWait = 2 * time.Minute  // what a server may ask for; a longer wait is the user's to decide on
+)
+
+// again is the policy (retry.Policy of oras) for requests: what a busy or restarting server answers is tried again,
+// and its Retry-After (RFC 9110, 10.2.3) is honoured.
+type again struct {
+	first time.Duration
+	log   *slog.Logger
+}
+
+// Retry returns how long to wait before the next try, or a negative duration for none.
+func (a again) Retry(attempt int, resp *http.Response, err error) (time.Duration, error) {
+	if attempt >= maxTries || err != nil && !retryable(err) || err == nil && !busy(resp.StatusCode) {
+		return -1, nil
+	}
+	wait := min(a.first<<attempt, maxWait)
+	wait += rand.N(wait/4 + 1) // so that many pulls do not come back at one moment
+	if err == nil {
+		if asked, ok := retryAfter(resp.Header.Get("Retry-After"), time.Now()); ok {
+			wait = max(asked, 0)
+		}
+	}
+	if wait > maxRetryWait {
+		return -1, nil
+	}
+	a.log.Warn("a request is tried again", "in", wait.Round(time.Millisecond), "status", status(resp), "error", err)
+	return wait, nil
+}
+
+func status(resp *http.Response) string {
+	if resp == nil {
+		return ""
+	}
+	return resp.Status
+}
+
+func busy(code int) bool {
+	switch code {
+	case http.StatusRequestTimeout, http.StatusTooManyRequests, http.StatusInternalServerError,
+		http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
+		return true
+	}
+	return false
+}
+
+// retryable reports whether a connection broke off. One that is refused, a name that is unknown and a certificate
+// that is wrong will not be different in a second.
+func retryable(err error) bool {
+	var network net.Error
+	var certificate *tls.CertificateVerificationError
+	switch {
+	case errors.As(err, &certificate):
+		return false
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF),
+		errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE):
+		return true
+	}
+	return errors.As(err, &network) && network.Timeout()
+}
+
+// retryAfter reads seconds or a date.
+func retryAfter(value string, now time.Time) (time.Duration, bool) {
+	if seconds, err := strconv.ParseUint(value, 10, 31); err == nil {
+		return time.Duration(seconds) * time.Second, true
+	}
+	if at, err := http.ParseTime(value); err == nil {
+		return at.Sub(now), true
+	}
+	return 0, false
+}

@@ -1,0 +1,227 @@
+package seal
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// A record is a header, the list and the stamps. Each has a digest in the header, the header has its own.
+
+// header is the beginning of a record, little-endian.
+type header struct {
+	Magic      [16]byte
+	ListSum    [sha256.Size]byte // the rootfs digest
+	StampSum   [sha256.Size]byte
+	ListBytes  int64
+	StampBytes int64
+	Entries    int64
+	Bytes      int64
+	Owner      uint32
+	_          uint32
+	Sum        [sha256.Size]byte // of all before
+}
+
+var (
+	magic       = [16]byte([]byte("scidex-oci seal1"))
+	headerBytes = int64(binary.Size(header{}))
+)
+
+func (h *header) encode() []byte {
+	h.Magic = magic
+	b := new(bytes.Buffer)
+	binary.Write(b, binary.LittleEndian, h) // to memory, of a fixed size
+	before := b.Bytes()[:headerBytes-sha256.Size]
+	h.Sum = sha256.Sum256(before)
+	return append(before, h.Sum[:]...)
+}
+
+func readHeader(r io.ReaderAt) (header, error) {
+	var h header
+	b := make([]byte, headerBytes)
+	if _, err := r.ReadAt(b, 0); err != nil {
+		return h, fmt.Errorf("%w: read its header: %w", ErrRecord, err)
+	}
+	if _, err := binary.Decode(b, binary.LittleEndian, &h); err != nil {
+		return h, fmt.Errorf("%w: %w", ErrRecord, err)
+	}
+	if h.Magic != magic {
+		return h, fmt.Errorf("%w: it is no record, or of another version", ErrRecord)
+	}
+	if h.Sum != sha256.Sum256(b[:headerBytes-sha256.Size]) {
+		return h, fmt.Errorf("%w: the digest of its header is wrong", ErrRecord)
+	}
+	return h, nil
+}
+
+// writer makes a record: the list in a file beside the record's path, the stamps in one without a name.
+type writer struct {
+	header
+	file, stamps *os.File
+	list, stamp  *part
+	settled      time.Time // what changed later is not as it was read
+	buf          []byte
+}
+
+// part is a section of a record, while it is written.
+type part struct {
+	*bufio.Writer
+	sum hash.Hash
+	n   int64
+}
+
+func newPart(to io.Writer) *part {
+	sum := sha256.New()
+	return &part{Writer: bufio.NewWriterSize(io.MultiWriter(to, sum), 64<<10), sum: sum}
+}
+
+func (p *part) add(b []byte) error {
+	p.n += int64(len(b))
+	_, err := p.Write(b)
+	return err
+}
+
+// write lists root into a record at path, in place of one that may be there. If want is not nil, root
+// must be as it says.
+func write(ctx context.Context, root *os.File, path string, sums Sums, want *list) (header, error) {
+	w, err := newWriter(path)
+	if err != nil {
+		return header{}, err
+	}
+	defer w.discard()
+	if w.settled, err = settle(ctx, w.stamps); err != nil {
+		return header{}, err
+	}
+	walk, err := newWalk(root, sums)
+	if err != nil {
+		return header{}, err
+	}
+	w.Owner = walk.top.Uid
+	if want == nil {
+		err = walk.run(ctx, w.add)
+	} else {
+		err = want.holds(ctx, walk, w.add)
+	}
+	if err == nil {
+		err = w.publish(path)
+	}
+	return w.header, err
+}
+
+func newWriter(path string) (*writer, error) {
+	file, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*") // mode 0600
+	if err != nil {
+		return nil, err
+	}
+	stamps, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
+	if err != nil {
+		return nil, errors.Join(err, file.Close(), os.Remove(file.Name()))
+	}
+	w := &writer{file: file, stamps: stamps, list: newPart(file), stamp: newPart(stamps)}
+	err = os.Remove(stamps.Name())
+	if err == nil {
+		_, err = file.Seek(headerBytes, io.SeekStart)
+	}
+	if err != nil {
+		w.discard()
+		return nil, err
+	}
+	return w, nil
+}
+
+func (w *writer) discard() {
+	w.file.Close()
+	w.stamps.Close()
+	os.Remove(w.file.Name()) // which is gone if it was published
+}
+
+func (w *writer) add(e *entry) error {
+	if time.Unix(e.st.Ctim.Unix()).After(w.settled) {
+		return fmt.Errorf("%w: %q while it was sealed", ErrChanged, name(e.path))
+	}
+	w.Entries++
+	if e.st.Mode&unix.S_IFMT == unix.S_IFREG {
+		w.Bytes += e.st.Size
+	}
+	w.buf = e.line(w.buf[:0])
+	if err := w.list.add(w.buf); err != nil {
+		return err
+	}
+	w.buf = appendStamp(w.buf[:0], e)
+	return w.stamp.add(w.buf)
+}
+
+// publish makes the record durable and gives it its name.
+func (w *writer) publish(path string) error {
+	if err := errors.Join(w.list.Flush(), w.stamp.Flush()); err != nil {
+		return err
+	}
+	if _, err := w.stamps.Seek(0, io.SeekStart); err != nil {
+		return err
+	}
+	if _, err := io.Copy(w.file, w.stamps); err != nil {
+		return err
+	}
+	w.ListBytes, w.StampBytes = w.list.n, w.stamp.n
+	w.list.sum.Sum(w.ListSum[:0])
+	w.stamp.sum.Sum(w.StampSum[:0])
+	if _, err := w.file.WriteAt(w.encode(), 0); err != nil {
+		return err
+	}
+	if err := w.file.Sync(); err != nil {
+		return err
+	}
+	if err := os.Rename(w.file.Name(), path); err != nil {
+		return err
+	}
+	return syncDir(filepath.Dir(path))
+}
+
+func syncDir(path string) error {
+	dir, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	return dir.Sync()
+}
+
+// settle waits until the file system's clock has moved on, and returns what it said before: what changed
+// until then has that change time at most, and whatever changes later has a later one. File systems stamp
+// by a clock of a few milliseconds, some of a second; without this a change right after the seal could
+// bear the same time as the one before.
+func settle(ctx context.Context, f *os.File) (time.Time, error) {
+	before, err := touch(f)
+	for now := before; err == nil && !now.After(before); now, err = touch(f) {
+		select {
+		case <-ctx.Done():
+			return before, ctx.Err()
+		case <-time.After(time.Millisecond):
+		}
+	}
+	return before, err
+}
+
+// touch returns the change time that the file system gives to a file now.
+func touch(f *os.File) (time.Time, error) {
+	// Not by futimens(3): the times would be the caller's clock.
+	if err := f.Chmod(0o600); err != nil {
+		return time.Time{}, err
+	}
+	var st unix.Stat_t
+	if err := unix.Fstat(int(f.Fd()), &st); err != nil {
+		return time.Time{}, err
+	}
+	return time.Unix(st.Ctim.Unix()), nil
+}

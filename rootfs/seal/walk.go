@@ -1,0 +1,292 @@
+package seal
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"runtime"
+	"slices"
+	"strings"
+
+	"golang.org/x/sync/errgroup"
+	"golang.org/x/sys/unix"
+)
+
+// maxDepth bounds the directories that are open at a time.
+const maxDepth = 256
+
+// ahead is how many entries are under way between the walk, those that read files, and the list.
+const ahead = 64
+
+// walk goes through a root in the order of the list. It enters each directory by its name from the one
+// above, never through a link or into another mount. Files are read on all cores.
+type walk struct {
+	root  *os.File
+	top   unix.Stat_t
+	sums  Sums
+	links map[uint64]*pending // files with more than one name are read once
+
+	order chan *pending // all entries
+	reads chan *pending // files to be read
+}
+
+// pending is an entry whose digest may still be wanting.
+type pending struct {
+	entry
+	file  *os.File // to be read
+	same  *pending // another name of the same file
+	ready chan struct{}
+}
+
+func newWalk(root *os.File, sums Sums) (*walk, error) {
+	w := &walk{
+		root: root, sums: sums, links: map[uint64]*pending{},
+		order: make(chan *pending, ahead), reads: make(chan *pending, ahead),
+	}
+	if err := unix.Fstat(int(root.Fd()), &w.top); err != nil {
+		return nil, err
+	}
+	if w.top.Mode&unix.S_IFMT != unix.S_IFDIR {
+		return nil, errors.New("it is no directory")
+	}
+	return w, nil
+}
+
+// run calls visit for each entry in order.
+func (w *walk) run(ctx context.Context, visit func(*entry) error) error {
+	g, ctx := errgroup.WithContext(ctx)
+	g.Go(func() error {
+		defer close(w.order)
+		defer close(w.reads)
+		return w.all(ctx)
+	})
+	for range runtime.GOMAXPROCS(0) {
+		g.Go(func() error { return readFiles(ctx, w.reads) })
+	}
+	g.Go(func() error {
+		for p := range w.order {
+			if err := p.wait(ctx); err != nil {
+				return err
+			}
+			if err := visit(&p.entry); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	err := g.Wait()
+	for p := range w.reads { // what nobody took
+		p.file.Close()
+	}
+	return err
+}
+
+func (p *pending) wait(ctx context.Context) error {
+	if p.ready == nil {
+		return nil
+	}
+	select {
+	case <-p.ready:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	if p.same != nil {
+		p.sum = p.same.sum
+	}
+	return nil
+}
+
+func (w *walk) all(ctx context.Context) error {
+	if err := send(ctx, w.order, &pending{entry: entry{st: w.top}}); err != nil {
+		return err
+	}
+	fd, err := openBeneath(int(w.root.Fd()), ".", unix.O_RDONLY|unix.O_DIRECTORY)
+	if err != nil {
+		return err
+	}
+	return w.directory(ctx, os.NewFile(uintptr(fd), "."), "", 0)
+}
+
+// directory lists what is in an open directory and closes it. A directory's own line comes before the
+// lines of all names that begin with its name, its contents after those whose next byte is below "/".
+func (w *walk) directory(ctx context.Context, dir *os.File, path string, depth int) error {
+	defer dir.Close()
+	if depth > maxDepth {
+		return fmt.Errorf("%q: more than %d directories deep", path, maxDepth)
+	}
+	entries, err := dir.ReadDir(-1)
+	if err != nil {
+		return fmt.Errorf("read directory: %w", err)
+	}
+	for _, name := range names(entries) {
+		if name, contents := strings.CutSuffix(name, "/"); contents {
+			err = w.descend(ctx, dir, join(path, name), name, depth)
+		} else {
+			err = w.entry(ctx, int(dir.Fd()), join(path, name), name)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// names are sorted; what is in a directory has its place with a "/" at the end.
+func names(entries []fs.DirEntry) []string {
+	names := make([]string, 0, len(entries))
+	for _, e := range entries {
+		names = append(names, e.Name())
+		if e.IsDir() {
+			names = append(names, e.Name()+"/")
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+func (w *walk) descend(ctx context.Context, dir *os.File, path, name string, depth int) error {
+	fd, err := openBeneath(int(dir.Fd()), name, unix.O_RDONLY|unix.O_DIRECTORY)
+	if err != nil {
+		return fmt.Errorf("open directory %q: %w", path, err)
+	}
+	return w.directory(ctx, os.NewFile(uintptr(fd), path), path, depth+1)
+}
+
+func (w *walk) entry(ctx context.Context, dir int, path, name string) error {
+	p := &pending{entry: entry{path: path}}
+	err := unix.Fstatat(dir, name, &p.st, unix.AT_SYMLINK_NOFOLLOW)
+	if err == nil {
+		err = w.content(ctx, p, dir, name)
+	}
+	if err == nil && p.st.Uid != w.top.Uid {
+		err = fmt.Errorf("%w: it belongs to the user %d, the root to %d", errUnfit, p.st.Uid, w.top.Uid)
+	}
+	if err != nil {
+		return fmt.Errorf("%q: %w", path, err)
+	}
+	return send(ctx, w.order, p)
+}
+
+func (w *walk) content(ctx context.Context, p *pending, dir int, name string) (err error) {
+	switch p.st.Mode & unix.S_IFMT {
+	case unix.S_IFDIR:
+		return nil
+	case unix.S_IFLNK:
+		p.target, err = readlink(dir, name)
+		return err
+	case unix.S_IFREG:
+		return w.file(ctx, p, dir, name)
+	}
+	return fmt.Errorf("%w: it is no file, directory or link", errUnfit)
+}
+
+func (w *walk) file(ctx context.Context, p *pending, dir int, name string) error {
+	if w.sums != nil {
+		if sum, known := w.sums.Of(p.st.Ino); known {
+			p.sum = sum
+			return nil
+		}
+	}
+	if first := w.links[p.st.Ino]; first != nil {
+		p.same, p.ready = first, first.ready
+		return nil
+	}
+	fd, err := openBeneath(dir, name, unix.O_RDONLY|unix.O_NONBLOCK|unix.O_NOCTTY)
+	if err != nil {
+		return fmt.Errorf("open: %w", err)
+	}
+	p.file, p.ready = os.NewFile(uintptr(fd), p.path), make(chan struct{})
+	if p.st.Nlink > 1 {
+		w.links[p.st.Ino] = p
+	}
+	if err := send(ctx, w.reads, p); err != nil {
+		p.file.Close()
+		return err
+	}
+	return nil
+}
+
+func send(ctx context.Context, to chan<- *pending, p *pending) error {
+	select {
+	case to <- p:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// readFiles takes the digests of files.
+func readFiles(ctx context.Context, files <-chan *pending) error {
+	buf := make([]byte, 256<<10)
+	h := sha256.New()
+	for p := range files {
+		h.Reset()
+		err := p.read(ctx, h, buf)
+		p.file.Close()
+		if err != nil {
+			return fmt.Errorf("%q: %w", p.path, err)
+		}
+		h.Sum(p.sum[:0])
+		close(p.ready)
+	}
+	return nil
+}
+
+// read reads a file that must stay what it was when the walk looked at it.
+func (p *pending) read(ctx context.Context, to io.Writer, buf []byte) error {
+	for {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		n, err := p.file.Read(buf)
+		to.Write(buf[:n]) // a hash has no errors
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return err
+		}
+	}
+	var now unix.Stat_t
+	if err := unix.Fstat(int(p.file.Fd()), &now); err != nil {
+		return err
+	}
+	if stampOf(&now) != stampOf(&p.st) {
+		return fmt.Errorf("%w while it was read", ErrChanged)
+	}
+	return nil
+}
+
+func join(dir, base string) string {
+	if dir == "" {
+		return base
+	}
+	return dir + "/" + base
+}
+
+func readlink(dir int, name string) (string, error) {
+	buf := make([]byte, unix.PathMax)
+	n, err := unix.Readlinkat(dir, name, buf)
+	if err != nil {
+		return "", fmt.Errorf("read link: %w", err)
+	}
+	return string(buf[:n]), nil
+}
+
+// openBeneath opens a name below dir: never through a link, nor in another mount (openat2(2)).
+func openBeneath(dir int, name string, flags uint64) (int, error) {
+	how := unix.OpenHow{
+		Flags:   flags | unix.O_NOFOLLOW | unix.O_CLOEXEC,
+		Resolve: unix.RESOLVE_BENEATH | unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_NO_MAGICLINKS | unix.RESOLVE_NO_XDEV,
+	}
+	for {
+		fd, err := unix.Openat2(dir, name, &how)
+		if err != unix.EINTR && err != unix.EAGAIN {
+			return fd, err
+		}
+	}
+}

@@ -1,0 +1,112 @@
+package rootfs
+
+import (
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+)
+
+// Spread returns a tree without a Base that shows the same by binds, for runtimes that make no overlay:
+// what lies beside something of the tree's own is bound by itself. Links are made anew, and so are small
+// files; FIFOs, sockets and devices are left out.
+func (t Tree) Spread() (Tree, error) {
+	if t.Base == "" {
+		return t, nil
+	}
+	base, err := os.OpenRoot(t.Base)
+	if err != nil {
+		return Tree{}, fmt.Errorf("root filesystem: %w", err)
+	}
+	defer base.Close()
+	s := spreading{from: t, to: t, base: base}
+	s.to.Base, s.to.Hidden = "", nil
+	s.to.Links, s.to.Files = slices.Clone(t.Links), slices.Clone(t.Files)
+	if err := s.directory("/"); err != nil {
+		return Tree{}, fmt.Errorf("root filesystem %s: %w", t.Base, err)
+	}
+	return s.to, nil
+}
+
+// spreading is one call of Spread.
+type spreading struct {
+	from, to Tree
+	base     *os.Root
+}
+
+// directory shows what is in a directory of the base, an absolute path in it, that the tree has too.
+func (s *spreading) directory(dir string) error {
+	entries, err := fs.ReadDir(s.base.FS(), path.Join(".", dir))
+	if err != nil {
+		return err
+	}
+	for _, entry := range entries {
+		p := path.Join(dir, entry.Name())
+		switch {
+		case s.taken(p):
+		case !s.holds(p):
+			err = s.show(p, entry)
+		case entry.IsDir():
+			err = s.directory(p)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// taken reports whether the tree has something of its own at p, or shows nothing there.
+func (s *spreading) taken(p string) bool {
+	return slices.Contains(s.from.Hidden, p) ||
+		slices.ContainsFunc(s.from.Files, func(f File) bool { return f.Path == p }) ||
+		slices.ContainsFunc(s.from.Links, func(l Link) bool { return l.Path == p })
+}
+
+// holds reports whether the tree has the directory p.
+func (s *spreading) holds(p string) bool {
+	return slices.ContainsFunc(s.from.Dirs, func(d Dir) bool { return d.Path == p })
+}
+
+// show shows an entry of the base that the tree has nothing of its own in.
+func (s *spreading) show(p string, entry fs.DirEntry) error {
+	name := path.Join(".", p)
+	switch entry.Type() {
+	case fs.ModeDir:
+		s.to.Binds = append(s.to.Binds, Bind{Source: filepath.Join(s.from.Base, name), Destination: p, IsDir: true})
+	case fs.ModeSymlink:
+		target, err := s.base.Readlink(name)
+		if err != nil {
+			return err
+		}
+		s.to.Links = append(s.to.Links, Link{Path: p, Target: target})
+	case 0:
+		return s.file(name, p)
+	}
+	return nil
+}
+
+// smallFile is what is copied in place of a mount, in bytes.
+const smallFile = 256 << 10
+
+func (s *spreading) file(name, p string) error {
+	f, err := s.base.Open(name)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	if info.Size() > smallFile {
+		s.to.Binds = append(s.to.Binds, Bind{Source: filepath.Join(s.from.Base, name), Destination: p})
+		return nil
+	}
+	data, err := io.ReadAll(io.LimitReader(f, smallFile))
+	s.to.Files = append(s.to.Files, File{Path: p, Data: data, Mode: info.Mode().Perm() & 0o555})
+	return err
+}

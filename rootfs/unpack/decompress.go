@@ -1,0 +1,92 @@
+package unpack
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zstd"
+)
+
+// zstdWindow is the most memory that a zstd frame may ask for: that of "zstd --ultra --long=27".
+const zstdWindow = 128 << 20
+
+// The first bytes of compressed streams.
+var (
+	gzipMagic  = []byte{0x1f, 0x8b}
+	zstdMagic  = []byte{0x28, 0xb5, 0x2f, 0xfd}
+	xzMagic    = []byte{0xfd, '7', 'z', 'X', 'Z', 0}
+	bzip2Magic = []byte{'B', 'Z', 'h'}
+)
+
+// Decompress returns what a gzip or zstd stream holds, told by its first bytes, and any other as it is.
+// A stream that unfolds to more than bounds.Ratio allows ends in ErrBound. It ends with an error of r
+// where r has one, so that a digest that r verifies is verified.
+func Decompress(r io.Reader, bounds Bounds) (io.ReadCloser, error) {
+	in := &counted{r: r}
+	buffered := bufio.NewReaderSize(in, 256<<10)
+	magic, err := buffered.Peek(len(xzMagic))
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, err
+	}
+	var plain io.ReadCloser
+	switch {
+	case bytes.HasPrefix(magic, gzipMagic):
+		plain, err = gzip.NewReader(buffered)
+	case bytes.HasPrefix(magic, zstdMagic):
+		var d *zstd.Decoder
+		d, err = zstd.NewReader(buffered, zstd.WithDecoderMaxWindow(zstdWindow), zstd.WithDecoderConcurrency(1))
+		if err == nil {
+			plain = d.IOReadCloser()
+		}
+	case bytes.HasPrefix(magic, xzMagic), bytes.HasPrefix(magic, bzip2Magic):
+		err = errors.New("only gzip and zstd are known to images, and this is xz or bzip2: compress it anew")
+	default:
+		return io.NopCloser(buffered), nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("decompress: %w", err)
+	}
+	return &decompressed{plain: plain, in: in, rest: buffered, ratio: bounds.Ratio}, nil
+}
+
+type decompressed struct {
+	plain io.ReadCloser
+	in    *counted
+	rest  io.Reader
+	out   int64
+	ratio int64
+}
+
+func (d *decompressed) Read(p []byte) (int, error) {
+	n, err := d.plain.Read(p)
+	d.out += int64(n)
+	if d.out > RatioFree && d.out/d.ratio > d.in.n {
+		return 0, beyond("times its compressed size", d.ratio)
+	}
+	if err == io.EOF {
+		if _, err := io.Copy(io.Discard, d.rest); err != nil {
+			return n, err
+		}
+	} else if err != nil {
+		err = fmt.Errorf("decompress: %w", err)
+	}
+	return n, err
+}
+
+func (d *decompressed) Close() error { return d.plain.Close() }
+
+// counted counts what was read.
+type counted struct {
+	r io.Reader
+	n int64
+}
+
+func (c *counted) Read(p []byte) (int, error) {
+	n, err := c.r.Read(p)
+	c.n += int64(n)
+	return n, err
+}

@@ -1,0 +1,263 @@
+package unpack
+
+import (
+	"archive/tar"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+const (
+	dirMode        = 0o755
+	fileMode       = 0o644
+	executableMode = 0o755
+)
+
+func (l *layer) entry(h *tar.Header) error {
+	name, err := l.bounds.clean(h.Name)
+	if err != nil {
+		return err
+	}
+	if name == "" {
+		return l.top(h)
+	}
+	dir, base := cut(name)
+	switch leftover, err := reserved(dir, base); {
+	case err != nil:
+		return err
+	case leftover:
+		l.skip(name)
+		return nil
+	case strings.HasPrefix(base, whiteout):
+		return l.whiteout(dir, base)
+	}
+	delete(l.skipped, name)
+	switch h.Typeflag {
+	case tar.TypeReg, '\x00', tar.TypeCont, tar.TypeGNUSparse:
+		return l.file(h, dir, base)
+	case tar.TypeDir:
+		return l.directory(h, dir, base)
+	case tar.TypeSymlink:
+		return l.symlink(h, dir, base)
+	case tar.TypeLink:
+		return l.hardLink(h, dir, base)
+	case tar.TypeChar, tar.TypeBlock, tar.TypeFifo:
+		l.skip(name)
+		return l.vacate(dir, base)
+	case tar.TypeXGlobalHeader:
+		return nil
+	}
+	return fmt.Errorf("it is of the unknown type %q", h.Typeflag)
+}
+
+// top takes the entry of the root itself, which is a directory whatever a layer says.
+func (l *layer) top(h *tar.Header) error {
+	switch h.Typeflag {
+	case tar.TypeDir:
+		l.times[""] = timespec(h.ModTime)
+		return nil
+	case tar.TypeXGlobalHeader:
+		return nil
+	}
+	return errors.New("it would replace the root")
+}
+
+func (l *layer) skip(name string) {
+	l.skipped[name] = struct{}{}
+	l.totals.Skipped++
+}
+
+func (l *layer) file(h *tar.Header, dir, base string) error {
+	if h.Size > l.bounds.FileBytes {
+		return beyondBytes("in one file", l.bounds.FileBytes)
+	}
+	if l.totals.Bytes += h.Size; l.totals.Bytes > l.bounds.Bytes {
+		return beyondBytes("of files", l.bounds.Bytes)
+	}
+	p, err := l.parentOf(dir, h.ModTime)
+	if err != nil {
+		return err
+	}
+	var fd int
+	err = l.put(p, base, func() (err error) {
+		const flags = unix.O_WRONLY | unix.O_CREAT | unix.O_EXCL | unix.O_NOFOLLOW | unix.O_CLOEXEC
+		fd, err = unix.Openat(p.fd, base, flags, 0o600)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("create file: %w", err)
+	}
+	err = l.fill(fd, h)
+	return errors.Join(err, unix.Close(fd))
+}
+
+// fill writes an open and empty file, and notes its digest.
+func (l *layer) fill(fd int, h *tar.Header) error {
+	l.sum.Reset()
+	for {
+		n, err := l.tar.Read(l.buf)
+		l.sum.Write(l.buf[:n])
+		if err := writeAll(fd, l.buf[:n]); err != nil {
+			return fmt.Errorf("write file: %w", err)
+		}
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return fmt.Errorf("read layer: %w", err)
+		}
+	}
+	mode := uint32(fileMode)
+	if h.Mode&0o111 != 0 {
+		mode = executableMode
+	}
+	if err := unix.Fchmod(fd, mode); err != nil {
+		return fmt.Errorf("set the mode: %w", err)
+	}
+	if err := setTime(fd, timespec(h.ModTime)); err != nil {
+		return err
+	}
+	var st unix.Stat_t
+	if err := unix.Fstat(fd, &st); err != nil {
+		return fmt.Errorf("look at what was written: %w", err)
+	}
+	l.sums.add(st.Ino, l.sum)
+	return nil
+}
+
+func (l *layer) directory(h *tar.Header, dir, base string) error {
+	p, err := l.parentOf(dir, h.ModTime)
+	if err != nil {
+		return err
+	}
+	if err := l.mkdir(p, base); err != nil {
+		return err
+	}
+	l.times[join(p.real, base)] = timespec(h.ModTime)
+	return nil
+}
+
+// mkdir makes a directory in place of anything but a directory.
+func (l *layer) mkdir(p place, base string) error {
+	var st unix.Stat_t
+	if unix.Fstatat(p.fd, base, &st, unix.AT_SYMLINK_NOFOLLOW) == nil && st.Mode&unix.S_IFMT == unix.S_IFDIR {
+		l.note(p, base)
+		return nil
+	}
+	err := l.put(p, base, func() error { return unix.Mkdirat(p.fd, base, dirMode) })
+	if err != nil {
+		return fmt.Errorf("make directory: %w", err)
+	}
+	// The umask had its part. What was just made is no link that this could follow.
+	if err := unix.Fchmodat(p.fd, base, dirMode, 0); err != nil {
+		return fmt.Errorf("set the mode of a directory: %w", err)
+	}
+	return nil
+}
+
+func (l *layer) symlink(h *tar.Header, dir, base string) error {
+	p, err := l.parentOf(dir, h.ModTime)
+	if err != nil {
+		return err
+	}
+	if h.Linkname == "" {
+		return errors.New("it is a symbolic link to nothing")
+	}
+	err = l.put(p, base, func() error { return unix.Symlinkat(h.Linkname, p.fd, base) })
+	if err != nil {
+		return fmt.Errorf("make symbolic link: %w", err)
+	}
+	times := []unix.Timespec{timespec(h.ModTime), timespec(h.ModTime)}
+	if err := unix.UtimesNanoAt(p.fd, base, times, unix.AT_SYMLINK_NOFOLLOW); err != nil {
+		return fmt.Errorf("set the time of a symbolic link: %w", err)
+	}
+	return nil
+}
+
+// hardLink gives an entry of this or a lower layer one more name. linkat(2) follows no link in the
+// last part of a name, and all before it is resolved inside the root.
+func (l *layer) hardLink(h *tar.Header, dir, base string) error {
+	name, err := l.bounds.clean(h.Linkname)
+	if err != nil {
+		return fmt.Errorf("hard link to %q: %w", h.Linkname, err)
+	}
+	if _, skipped := l.skipped[name]; skipped {
+		l.skip(join(dir, base))
+		return l.vacate(dir, base)
+	}
+	targetDir, targetBase := cut(name)
+	target, err := l.existing(targetDir)
+	if err != nil {
+		return fmt.Errorf("hard link to %q: %w", h.Linkname, err)
+	}
+	defer unix.Close(target.fd)
+	p, err := l.parentOf(dir, h.ModTime)
+	if err != nil {
+		return err
+	}
+	if target.real == p.real && targetBase == base {
+		return errors.New("it is a hard link to itself")
+	}
+	err = l.put(p, base, func() error { return unix.Linkat(target.fd, targetBase, p.fd, base, 0) })
+	if err != nil {
+		return fmt.Errorf("hard link to %q: %w", h.Linkname, err)
+	}
+	return nil
+}
+
+// put makes an entry, in place of what has its name.
+func (l *layer) put(p place, base string, make func() error) error {
+	err := make()
+	if err == unix.EEXIST {
+		if err := l.remove(p, base, nil); err != nil {
+			return err
+		}
+		err = make()
+	}
+	if err == nil {
+		l.note(p, base)
+	}
+	return err
+}
+
+// vacate removes what an entry that is left out would have replaced.
+func (l *layer) vacate(dir, base string) error {
+	p, err := l.existing(dir)
+	if isMissing(err) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer unix.Close(p.fd)
+	return l.remove(p, base, nil)
+}
+
+// note remembers that an entry is of this layer. Below the lowest there is nothing to tell it from.
+func (l *layer) note(p place, base string) {
+	if !l.empty {
+		l.fresh[join(p.real, base)] = struct{}{}
+	}
+}
+
+func timespec(t time.Time) unix.Timespec {
+	return unix.Timespec{Sec: t.Unix(), Nsec: int64(t.Nanosecond())}
+}
+
+func writeAll(fd int, p []byte) error {
+	for len(p) > 0 {
+		n, err := unix.Write(fd, p)
+		if err == unix.EINTR {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		p = p[n:]
+	}
+	return nil
+}

@@ -1,0 +1,158 @@
+// Package unpack applies the layers of a container image, OCI's or Docker's, to a directory: as any
+// user, in the calling process, with nothing in a layer trusted. What an entry names is reached from
+// the directory's descriptor, and the kernel never follows a symbolic link for it.
+//
+// The root that comes of it is for analyses under other ids, read-only: it has files, directories and
+// symbolic links and nothing else. Everything belongs to the caller. Modes are 0755 for directories and
+// for files that anybody may execute, 0644 for all others: the analysis can read it all, and nobody but
+// the caller can write. Set-id and sticky bits, extended attributes (file capabilities among them) and
+// owners are dropped. Devices and FIFOs are left out and counted: no user can make the first, /dev is
+// mounted in every run, and a FIFO would be a channel between runs that share the root. Modification
+// times are kept: Python compares them with those in its compiled files.
+package unpack
+
+import (
+	"archive/tar"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"os"
+	"runtime"
+
+	digest "github.com/opencontainers/go-digest"
+	"golang.org/x/sys/unix"
+)
+
+// Totals is what was met in layers.
+type Totals struct {
+	Entries int64 // of the archives
+	Bytes   int64 // of the contents of files, with holes
+	Read    int64 // of the archives, without compression
+	Skipped int64 // devices, FIFOs, what AUFS left, and hard links to them
+}
+
+// Root is a directory to which layers are applied, the lowest first.
+type Root struct {
+	dir    *os.File
+	bounds Bounds
+	totals Totals
+	sums   *Sums
+	empty  bool // no layer was applied yet
+}
+
+// NewRoot prepares dir, which must be empty and the caller's, and stays the caller's to close.
+func NewRoot(dir *os.File, bounds Bounds) *Root {
+	return &Root{dir: dir, bounds: bounds, sums: new(Sums), empty: true}
+}
+
+// Totals is what was met in all layers so far.
+func (r *Root) Totals() Totals { return r.totals }
+
+// Sums are the digests of all files that were written and are still there.
+func (r *Root) Sums() *Sums { return r.sums }
+
+// Layer applies one layer, a tar stream without compression, to dir, which may hold lower layers.
+// After an error dir is of no use.
+func Layer(ctx context.Context, dir *os.File, layer io.Reader, bounds Bounds) (Totals, error) {
+	r := NewRoot(dir, bounds)
+	r.empty = false
+	_, err := r.Layer(ctx, layer)
+	return r.totals, err
+}
+
+// Layer applies one more layer, a tar stream without compression, and returns the digest of the whole
+// stream, which is the layer's diff id. The stream is read to its end, also behind the end of the
+// archive. After an error the directory is of no use.
+func (r *Root) Layer(ctx context.Context, stream io.Reader) (digest.Digest, error) {
+	ahead := readAhead(stream)
+	defer ahead.stop()
+	if err := r.apply(ctx, ahead); err != nil {
+		return "", err
+	}
+	r.empty = false
+	return ahead.digest(), nil
+}
+
+func (r *Root) apply(ctx context.Context, stream io.Reader) error {
+	defer runtime.KeepAlive(r.dir)
+	in := &metered{ctx: ctx, r: stream, root: r}
+	l := &layer{
+		Root:    r,
+		root:    int(r.dir.Fd()),
+		tar:     tar.NewReader(in),
+		sum:     sha256.New(),
+		buf:     make([]byte, 256<<10),
+		fresh:   map[string]struct{}{},
+		hidden:  map[string]struct{}{},
+		skipped: map[string]struct{}{},
+		times:   map[string]unix.Timespec{},
+		parent:  place{fd: -1},
+	}
+	defer l.forget()
+	if err := l.entries(); err != nil {
+		return err
+	}
+	if _, err := io.Copy(io.Discard, in); err != nil {
+		return fmt.Errorf("read layer: %w", err)
+	}
+	return l.restoreTimes()
+}
+
+// layer is one layer while it is applied.
+type layer struct {
+	*Root
+	root int // descriptor
+	tar  *tar.Reader
+	sum  hash.Hash
+	buf  []byte
+
+	// Paths from the root, free of links. Those that this layer made, which its whiteouts do not
+	// hide; those that its whiteouts were applied to; names of entries that were left out; the
+	// modification times that directories get when all else is done.
+	fresh, hidden, skipped map[string]struct{}
+	times                  map[string]unix.Timespec
+
+	parent place // of the last entry, for the next
+}
+
+func (l *layer) entries() error {
+	for {
+		h, err := l.tar.Next()
+		if errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("read layer: %w", err)
+		}
+		l.totals.Entries++
+		if l.totals.Entries > l.bounds.Entries {
+			return beyond("entries", l.bounds.Entries)
+		}
+		if err := l.entry(h); err != nil {
+			return fmt.Errorf("layer entry %q: %w", h.Name, err)
+		}
+	}
+}
+
+// metered counts what is read of a layer and ends where its bounds or the context do. It has no Seek:
+// what an archive's reader skips would be missing in the digest.
+type metered struct {
+	ctx  context.Context
+	r    io.Reader
+	root *Root
+}
+
+func (m *metered) Read(p []byte) (int, error) {
+	if err := m.ctx.Err(); err != nil {
+		return 0, err
+	}
+	n, err := m.r.Read(p)
+	m.root.totals.Read += int64(n)
+	if m.root.totals.Read > m.root.bounds.Bytes {
+		return 0, beyondBytes("without compression", m.root.bounds.Bytes)
+	}
+	return n, err
+}

@@ -1,0 +1,291 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/rootfs"
+	"github.com/scidex-ai/scidex-oci/rootfs/image"
+	"github.com/scidex-ai/scidex-oci/runner/sandbox"
+)
+
+// base is the directory that an analysis has as "/" in place of the host's programs.
+type base struct {
+	input
+	image *image.Root // nil: a directory for which nobody vouches
+
+	// The image's root is checked while the run is being started: at a glance and, where that raises a doubt, by
+	// reading everything.
+	cancel  context.CancelFunc
+	doubted chan struct{} // closed when there is a doubt
+	checked chan struct{} // closed when damage is known
+	damaged chan struct{} // closed when there is some
+	damage  error
+}
+
+// ImagesDir is where images are kept, below Runner.Root.
+const ImagesDir = "images"
+
+// openRoot opens what the analysis is to have as "/" where that is not the host's.
+func (r *Runner) openRoot(ctx context.Context, p *plan, o opener) error {
+	switch {
+	case p.analysis.RootfsDirectory():
+		in, err := openInput("--rootfs", p.analysis.Rootfs, "/")
+		if err != nil {
+			return err
+		}
+		p.base = &base{input: in}
+		return o.checkDirectory(&p.base.input)
+	case p.analysis.RootfsImage():
+		b, err := r.openImage(ctx, p.analysis.Rootfs)
+		if err != nil {
+			return fmt.Errorf("--rootfs: %w", err)
+		}
+		p.base = b
+	}
+	return nil
+}
+
+// openImage opens the root of an image, which is unpacked where it is not yet, and begins to check it.
+func (r *Runner) openImage(ctx context.Context, name string) (*base, error) {
+	store, err := image.Open(filepath.Join(r.Root, ImagesDir))
+	if err != nil {
+		return nil, err
+	}
+	root, err := store.Root(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	b := &base{image: root}
+	if err := b.open(); err != nil {
+		return nil, errors.Join(err, root.Close())
+	}
+	b.check()
+	return b, nil
+}
+
+// open opens what the image has as its root now.
+func (b *base) open() (err error) {
+	if b.input, err = openInput("--rootfs", b.image.Dir, "/"); err != nil {
+		return err
+	}
+	var st unix.Stat_t
+	if err := unix.Fstat(int(b.file.Fd()), &st); err != nil {
+		return errors.Join(err, b.file.Close())
+	}
+	b.bind.Directory, b.bind.Dev, b.bind.Ino = true, st.Dev, st.Ino
+	return nil
+}
+
+// hold lets the supervisor keep an image's root in use: it may live on for a moment when this process has died, and
+// what its analysis sees is not to be removed under it.
+func (p *plan) hold(job *sandbox.Job, files *jobFiles) error {
+	if p.base == nil || p.base.image == nil {
+		return nil
+	}
+	fd, err := unix.FcntlInt(p.base.image.Hold().Fd(), unix.F_DUPFD_CLOEXEC, 0)
+	if err != nil {
+		return err
+	}
+	job.Hold = files.add(os.NewFile(uintptr(fd), p.base.bind.Source))
+	return nil
+}
+
+// check looks at every file of the image's root, which the start of the analysis does not wait for.
+func (b *base) check() {
+	ctx, cancel := context.WithCancel(context.Background()) // not the request's, which ends before the run
+	b.cancel, b.damage = cancel, nil
+	b.doubted, b.checked, b.damaged = make(chan struct{}), make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(b.checked)
+		if b.image.Glance(ctx) == nil {
+			return
+		}
+		close(b.doubted)
+		if b.damage = b.image.Check(ctx); b.damage != nil {
+			close(b.damaged)
+		}
+	}()
+}
+
+// mend makes a damaged root anew as long as nothing of it is mounted. Only where there is a doubt by then does it
+// wait for the check.
+func (b *base) mend(ctx context.Context) (mended bool, err error) {
+	if b == nil || b.image == nil {
+		return false, nil
+	}
+	select {
+	case <-b.doubted:
+	default:
+		return false, nil
+	}
+	select {
+	case <-b.checked:
+	case <-ctx.Done():
+		return false, context.Cause(ctx)
+	}
+	if b.damage == nil {
+		return false, nil
+	}
+	if err := b.repair(ctx); err != nil {
+		return false, err
+	}
+	if err := errors.Join(b.file.Close(), b.open()); err != nil {
+		return false, err
+	}
+	b.check()
+	return true, nil
+}
+
+// repair makes a damaged root anew. The error is why it could not be, with what was wrong with it.
+func (b *base) repair(ctx context.Context) error {
+	if !errors.Is(b.damage, image.ErrDamaged) {
+		return b.damage
+	}
+	if err := b.image.Repair(ctx); err != nil {
+		return fmt.Errorf("%w, and it could not be made anew: %w", b.damage, err)
+	}
+	return nil
+}
+
+// sound waits for the check.
+func (b *base) sound() error {
+	if b == nil || b.image == nil {
+		return nil
+	}
+	<-b.checked
+	return b.damage
+}
+
+// alarm is closed when damage is found; nil where nobody looks.
+func (b *base) alarm() <-chan struct{} {
+	if b == nil {
+		return nil
+	}
+	return b.damaged
+}
+
+func (b *base) close() error {
+	if b == nil {
+		return nil
+	}
+	err := b.file.Close()
+	if b.image != nil {
+		b.cancel()
+		<-b.checked
+		err = errors.Join(err, b.image.Close())
+	}
+	return err
+}
+
+// plant plans the root filesystem for an analysis that is uid inside.
+func (p *plan) plant(uid uint32) (err error) {
+	if p.base == nil {
+		p.tree, err = rootfs.Host("/", uid)
+		return err
+	}
+	if p.tree, err = rootfs.Directory(p.base.bind.Source, uid); err != nil {
+		return fmt.Errorf("%s: %w", p.base, err)
+	}
+	for _, b := range p.inputs.binds() {
+		if err := p.tree.CheckMountPoint(b.Destination, b.Directory); err != nil {
+			return fmt.Errorf("%q cannot be shown at %s: %w; choose another destination", b.Source, b.Destination, err)
+		}
+	}
+	return nil
+}
+
+// spread is for another runtime, which makes no overlay as the supervisor does.
+func (p *plan) spread() (err error) {
+	if err := p.base.sound(); err != nil {
+		return err
+	}
+	p.tree, err = p.tree.Spread()
+	return err
+}
+
+// checkPinned refuses a repeated run on another root filesystem than it had, unless the image was named anew.
+func (r *Runner) checkPinned(ctx context.Context, p *plan, req Request) error {
+	if !req.Again || req.AnyRoot || p.base == nil || p.base.image == nil {
+		return nil
+	}
+	last, err := r.Catalog.Get(ctx, catalog.Key{ID: p.key.ID, Attempt: p.key.Attempt - 1})
+	if err != nil {
+		return err
+	}
+	before, err := newResult(last)
+	if err != nil {
+		return err
+	}
+	name, had, has := p.analysis.Rootfs, before.Sandbox.RootfsDigest, p.base.image.Digest.String()
+	if before.Sandbox.Rootfs != name || had == nil || *had == has {
+		return nil
+	}
+	return fmt.Errorf("--again %s: image %q is not what attempt %d ran on: its root filesystem was %s and is %s; get that one back, or add --rootfs %s to run on what it is now",
+		p.key.ID, name, last.Attempt, *had, has, name)
+}
+
+// origin is what the result says of an image before its root was checked.
+func (b *base) origin(s *Sandbox) {
+	if b == nil || b.image == nil {
+		return
+	}
+	reference := b.image.Image.Reference
+	s.RootfsReference = &reference
+	if packages := b.image.Image.PackagesDigest.String(); packages != "" {
+		s.PackagesDigest = &packages
+	}
+}
+
+// vouch puts the digest of a root filesystem that was checked into the result.
+func (e *execution) vouch() error {
+	b := e.plan.base
+	if err := b.sound(); err != nil {
+		return err
+	}
+	if b != nil && b.image != nil {
+		digest := b.image.Digest.String()
+		e.report.Sandbox.RootfsDigest = &digest
+	}
+	return nil
+}
+
+// mendRoot repairs what the analysis is to run on.
+func (e *execution) mendRoot(ctx context.Context) error {
+	mended, err := e.plan.base.mend(ctx)
+	if mended {
+		e.plan.base.noteMended(&e.report)
+	}
+	return err
+}
+
+func (b *base) noteMended(report *Report) {
+	report.Warnings = append(report.Warnings,
+		fmt.Sprintf("the root filesystem of image %q had been changed, and was made anew from its layers before the start", b.image.Image.Name))
+}
+
+// aftercare makes a root anew that was found damaged when the analysis had begun, for the runs to come. err is why
+// this one ended.
+func (b *base) aftercare(ctx context.Context, err error) error {
+	if b == nil || b.image == nil || !errors.Is(err, image.ErrDamaged) {
+		return err
+	}
+	if failed := b.repair(ctx); failed != nil {
+		return failed
+	}
+	return fmt.Errorf("%w; it has been made anew from its layers, so run this again", err)
+}
+
+// environment is what an analysis' environment takes from its image.
+func (b *base) environment() []string {
+	if b == nil || b.image == nil {
+		return nil
+	}
+	return b.image.Config.Env
+}

@@ -1,0 +1,27 @@
+package spec
+
+import (
+	"fmt"
+	"strings"
+)
+
+// imageForm is what can name an image: a word, or a reference to a registry as HOST/PATH:TAG.
+var imageForm = pattern(`^[A-Za-z0-9][A-Za-z0-9._:@/+-]{0,254}$`)
+
+// RootfsDirectory reports whether the root filesystem is a directory of the host: what is given begins with
+// "/" or ".", which no name of an image does.
+func (a Analysis) RootfsDirectory() bool {
+	return strings.HasPrefix(a.Rootfs, "/") || strings.HasPrefix(a.Rootfs, ".")
+}
+
+// RootfsImage reports whether the root filesystem is an image.
+func (a Analysis) RootfsImage() bool {
+	return a.Rootfs != "" && a.Rootfs != RootfsHost && !a.RootfsDirectory()
+}
+
+func checkRootfs(a Analysis) error {
+	if a.RootfsImage() && !imageForm().MatchString(a.Rootfs) {
+		return fmt.Errorf("rootfs %s is neither host, nor the name of an image, nor a directory: write a directory as /DIR or ./DIR", quote(a.Rootfs))
+	}
+	return checkText("rootfs", a.Rootfs)
+}
