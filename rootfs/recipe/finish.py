@@ -226,6 +226,7 @@ def main():
     known = checksums()
     keep = needed(everything, roots, without)
     remove_others(everything, keep)
+    subprocess.run(["/usr/sbin/ldconfig", "-X"], check=True)  # its auxiliary cache goes with /var/cache
     remove_refuse()
     remove_matching(sys.argv[4].split())
     remove_dangling()
@@ -234,8 +235,6 @@ def main():
     SPDX.parent.mkdir(parents=True)
     SPDX.write_text(spdx(image, kept, known))
     compile_modules()
-    subprocess.run(["/usr/sbin/ldconfig", "-X"] if os.path.exists("/usr/sbin/ldconfig") else ["true"], check=True)
-    shutil.rmtree("/var/cache/ldconfig", ignore_errors=True)
 
 
 main()

@@ -95,7 +95,7 @@ func TestSmallPython(t *testing.T) {
 	h := newHouse(t)
 	h.recipeImage("python")
 	r := h.start("--id", h.fresh(), "--rootfs", "python", "--", "python3", "-W", "ignore", "-c", `
-import importlib, os, subprocess, sys, zoneinfo
+import importlib.util, os, subprocess, sys, zoneinfo
 gone = {"nis", "_dbm", "idlelib", "lib2to3", "turtle", "turtledemo", "tkinter", "_tkinter", "pydoc_data", "ensurepip"}
 other = {"antigravity", "this", "msilib", "winreg", "winsound", "msvcrt", "nt", "ntpath"}
 for name in sorted(sys.stdlib_module_names - gone - other):
