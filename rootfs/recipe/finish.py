@@ -204,20 +204,33 @@ def spdx(image, fields_of_all, known):
 def compile_modules():
     """Write the compiled form of all modules. It is never compared with the source, whose time an image may change.
 
-    What is written depends on what the same process compiled before it, so each process has its fixed share.
+    What Python writes depends on what the same process did before, and on whether it had its own modules from a
+    source or compiled: each process has its fixed share, and sees nothing that another one writes.
     """
     for cache in sorted(Path("/usr").rglob("__pycache__")):
         shutil.rmtree(cache)
     modules = sorted(str(path) for path in Path("/usr").glob("lib/python3*/**/*.py"))
-    workers = []
-    for number in range(CHUNKS):
-        command = [sys.executable, "-m", "compileall", "-q", "--invalidation-mode", "unchecked-hash", "-i", "-"]
-        worker = subprocess.Popen(command, stdin=subprocess.PIPE, text=True, stdout=subprocess.DEVNULL)
-        worker.stdin.write("\n".join(modules[number::CHUNKS]))
-        worker.stdin.close()
-        workers.append(worker)
-    for worker in workers:
+    shares = [(Path(f"/tmp/compiled.{number}"), modules[number::CHUNKS]) for number in range(CHUNKS)]
+    for worker in [compiler(aside, share) for aside, share in shares]:
         worker.wait()  # a module that is a template or for another Python cannot be compiled: it stays a source
+    for aside, share in shares:
+        for module in map(Path, share):
+            name = f"{module.stem}.{sys.implementation.cache_tag}.pyc"
+            compiled = aside / module.parent.relative_to("/") / name
+            if compiled.exists():
+                (module.parent / "__pycache__").mkdir(exist_ok=True)
+                shutil.move(compiled, module.parent / "__pycache__" / name)
+        shutil.rmtree(aside)
+
+
+def compiler(aside, modules):
+    """Start a process that compiles the modules to a directory aside."""
+    words = "/usr/bin/python3 -B -s -m compileall -q --invalidation-mode unchecked-hash -i -".split()
+    env = {"LC_ALL": "C.UTF-8", "PYTHONHASHSEED": "0", "PYTHONPYCACHEPREFIX": str(aside)}
+    process = subprocess.Popen(words, env=env, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True)
+    process.stdin.write("\n".join(modules))
+    process.stdin.close()
+    return process
 
 
 def main():
