@@ -1,10 +1,16 @@
 package spec
 
 import (
+	_ "embed"
 	"fmt"
 	"path"
 	"strings"
 )
+
+// notebook is the Python program that executes a notebook, whose path is its one argument.
+//
+//go:embed notebook.py
+var notebook string
 
 // Interpreter returns the words to put before a script's path: those of its shebang, split as the
 // kernel does it (execve(2): the interpreter and at most one argument), else by the extension of its
@@ -24,7 +30,7 @@ func Interpreter(script, firstLine string) ([]string, error) {
 	case ".sh":
 		return []string{"sh"}, nil
 	case ".ipynb":
-		return nil, fmt.Errorf("script %s: this version does not run notebooks: convert it with jupyter nbconvert --to script", quote(script))
+		return []string{"python3", "-c", notebook}, nil
 	default:
 		return nil, fmt.Errorf("script %s: nothing says what runs it: give it a first line such as #!/usr/bin/env python3, name it .py, .R, .jl or .sh, or pass a command", quote(script))
 	}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"path"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -63,6 +64,8 @@ func checkProgram(a Analysis) error {
 		return errors.New("the command's first word is empty: it must name a program")
 	case len(a.Args) > 0 && a.Script == "":
 		return fmt.Errorf("args (%s) belong to a script: add them to the command itself", quote(a.Args[0]))
+	case len(a.Args) > 0 && path.Ext(a.Script) == ".ipynb":
+		return fmt.Errorf("a notebook takes no argument (%s): give it a variable with --env", quote(a.Args[0]))
 	}
 	return checkWords(a)
 }

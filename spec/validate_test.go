@@ -70,6 +70,7 @@ func TestValidateRefuses(t *testing.T) {
 		{"empty word", func(a *Analysis) { a.Script, a.Command = "", []string{"", "a"} }, "first word is empty"},
 		{"args", func(a *Analysis) { a.Script, a.Command, a.Args = "", []string{"true"}, []string{"-x"} }, `args ("-x") belong to a script`},
 		{"NUL in command", func(a *Analysis) { a.Script, a.Command = "", []string{"a\x00"} }, `argument "a\x00" has a NUL byte`},
+		{"args of a notebook", func(a *Analysis) { a.Script, a.Command, a.Args = "a.ipynb", nil, []string{"-x"} }, `takes no argument ("-x")`},
 		{"NUL in args", func(a *Analysis) { a.Args = []string{"\x00"} }, "NUL"},
 		{"NUL in script", func(a *Analysis) { a.Script = "a\x00" }, `script "a\x00" has a NUL byte`},
 		{"NUL in data", func(a *Analysis) { a.Data = "a\x00" }, "data"},
@@ -288,6 +289,7 @@ func TestInterpreter(t *testing.T) {
 		{"a", "#!/bin/sh\n", []string{"/bin/sh"}},
 		{"a.py", "#! /usr/bin/env  python3 -u \n", []string{"/usr/bin/env", "python3 -u"}},
 		{"a", "#!\t/usr/bin/perl\t-w", []string{"/usr/bin/perl", "-w"}},
+		{"a.ipynb", "{", []string{"python3", "-c", notebook}},
 		{"a.ipynb", "#!/bin/sh", []string{"/bin/sh"}},
 	} {
 		if got, err := Interpreter(c.script, c.line); err != nil || !reflect.DeepEqual(got, c.want) {
@@ -295,7 +297,6 @@ func TestInterpreter(t *testing.T) {
 		}
 	}
 	for _, c := range []struct{ script, line, want string }{
-		{"a.ipynb", "{", "does not run notebooks"},
 		{"a", "print(1)", "nothing says what runs it"},
 		{"a.txt", "", "nothing says what runs it"},
 		{"a", "#!", "names no interpreter by an absolute path"},

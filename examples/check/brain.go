@@ -13,7 +13,7 @@ type series struct {
 }
 
 // BrainNetworks compares nodes.csv and networks.csv in outDir with correlations computed from
-// brain_networks.csv in dataDir, and looks at heatmap.svg.
+// brain_networks.csv in dataDir, and looks at heatmap.svg or heatmap.png.
 func BrainNetworks(dataDir, outDir string) error {
 	all, err := readSeries(filepath.Join(dataDir, "brain_networks.csv"))
 	if err != nil {
@@ -35,7 +35,7 @@ func BrainNetworks(dataDir, outDir string) error {
 	if err := compare(filepath.Join(outDir, "networks.csv"), header, 1, networks); err != nil {
 		return err
 	}
-	return picture(filepath.Join(outDir, "heatmap.svg"), 20)
+	return figure(outDir, "heatmap", 20)
 }
 
 func readSeries(path string) ([]series, error) {

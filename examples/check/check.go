@@ -8,6 +8,8 @@ import (
 	"encoding/xml"
 	"errors"
 	"fmt"
+	"image/color"
+	"image/png"
 	"io"
 	"math"
 	"os"
@@ -70,6 +72,43 @@ func compareRow(got []string, want []float64) error {
 		if !(math.Abs(number-want[i]) <= max(absolute, relative*math.Abs(want[i]))) {
 			return fmt.Errorf("%d: %s, want %.12g", i+1, text, want[i])
 		}
+	}
+	return nil
+}
+
+// figure looks at the picture of this name in a directory, which is an SVG file or a PNG file.
+func figure(dir, name string, shapes int) error {
+	if path := filepath.Join(dir, name+".png"); exists(path) {
+		return raster(path, shapes)
+	}
+	return picture(filepath.Join(dir, name+".svg"), shapes)
+}
+
+func exists(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
+}
+
+// raster demands a whole PNG file that is large enough for a person and has at least so many colours.
+func raster(path string, colours int) error {
+	file, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	drawn, err := png.Decode(file)
+	if err != nil {
+		return fmt.Errorf("%s: %w", filepath.Base(path), err)
+	}
+	seen := map[color.Color]bool{}
+	size := drawn.Bounds()
+	for x := size.Min.X; x < size.Max.X; x++ {
+		for y := size.Min.Y; y < size.Max.Y; y++ {
+			seen[drawn.At(x, y)] = true
+		}
+	}
+	if size.Dx() < 600 || size.Dy() < 400 || len(seen) < colours {
+		return fmt.Errorf("%s: %v with %d colours, want at least 600 by 400 with %d", filepath.Base(path), size.Size(), len(seen), colours)
 	}
 	return nil
 }

@@ -8,7 +8,7 @@ import (
 )
 
 // FMRI compares timecourses.csv in outDir with means and 95 % confidence intervals computed from
-// fmri.csv in dataDir, and looks at timecourses.svg.
+// fmri.csv in dataDir, and looks at timecourses.svg or timecourses.png.
 func FMRI(dataDir, outDir string) error {
 	rows, err := readCSV(filepath.Join(dataDir, "fmri.csv"))
 	if err != nil {
@@ -38,7 +38,7 @@ func FMRI(dataDir, outDir string) error {
 	if err := compare(filepath.Join(outDir, "timecourses.csv"), header, 3, want); err != nil {
 		return err
 	}
-	return picture(filepath.Join(outDir, "timecourses.svg"), 8)
+	return figure(outDir, "timecourses", 8)
 }
 
 // tQuantile finds t with P(T <= t) = p > 1/2 by Newton's method on the integral of the density.

@@ -10,7 +10,7 @@ import (
 )
 
 // Penguins compares measurements.csv in outDir with statistics computed from penguins.csv in dataDir,
-// and looks at boxplot.svg.
+// and looks at boxplot.svg or boxplot.png.
 func Penguins(dataDir, outDir string) error {
 	rows, err := readCSV(filepath.Join(dataDir, "penguins.csv"))
 	if err != nil {
@@ -43,7 +43,7 @@ func Penguins(dataDir, outDir string) error {
 	if err := compare(filepath.Join(outDir, "measurements.csv"), header, 3, want); err != nil {
 		return err
 	}
-	return picture(filepath.Join(outDir, "boxplot.svg"), 24)
+	return figure(outDir, "boxplot", 24)
 }
 
 func statistics(values []float64, missing float64) []float64 {
