@@ -18,7 +18,7 @@ func newImagePull(p *program) *cli.Command {
 		Usage:     "get an image from a registry",
 		UsageText: "scidex-oci image pull REF [--name NAME] [--plain-http] [--json]",
 		ArgsUsage: "REF",
-		Description: `REF is HOST/PATH:TAG or HOST/PATH@sha256:DIGEST; without a host it means Docker Hub, without a tag "latest". A
+		Description: `REF is HOST/PATH:TAG or HOST/PATH@sha256:DIGEST; without a tag it means "latest". A
 digest pins the image: the registry cannot give another one for it. Of an image for several platforms that
 for this host is taken. What an interrupted pull has left is gone on with, for a day.
 
@@ -28,7 +28,7 @@ by the system's authorities, or those in SSL_CERT_FILE.
 
 ` + aboutImport + `
 
-  scidex-oci image pull python:3.12-slim --name python
+  scidex-oci image pull registry.example/python:3.12-slim --name python
   scidex-oci run --rootfs python -- python3 --version`,
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "name", Usage: "the `NAME` of the image for --rootfs (default: REF as it is given)"},

@@ -18,8 +18,8 @@ type Reference struct {
 	given      string
 }
 
-// Parse reads a reference by Docker's rules, as every tool for images does: without a host it means Docker Hub,
-// "python" being docker.io/library/python; without tag and digest, "latest".
+// Parse reads a reference by Docker's rules, without tag and digest "latest", but for one: it must name its registry. What
+// other tools put in the place of a missing host is a guess whose image is meant.
 func Parse(given string) (Reference, error) {
 	const most = 512
 	if len(given) > most {
@@ -40,13 +40,17 @@ func parse(given string) (Reference, error) {
 	if strings.HasSuffix(base, ":") {
 		return Reference{}, errors.New("the tag is empty")
 	}
+	host, _, _ := strings.Cut(base, "/")
+	if host == base || host != "localhost" && !strings.ContainsAny(host, ".:") {
+		return Reference{}, errors.New("it names no registry")
+	}
 	tag, err := name.NewTag(base)
 	if err != nil {
 		return Reference{}, err
 	}
 	r := Reference{host: tag.RegistryStr(), path: tag.RepositoryStr(), tag: tag.TagStr(), given: given}
-	if r.host == name.DefaultRegistry {
-		r.host = "docker.io" // what oras and "docker login" know it by
+	if r.host == name.DefaultRegistry { // oras and "docker login" know it by the other of its names
+		r.host = host
 	}
 	if !pinned {
 		return r, nil
