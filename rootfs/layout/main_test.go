@@ -77,7 +77,7 @@ func putImage(l *Layout, name string) (ocispec.Descriptor, error) {
 	if err != nil {
 		return ocispec.Descriptor{}, err
 	}
-	defer release()
+	defer func() { _ = release() }()
 	m := ocispec.Manifest{MediaType: ocispec.MediaTypeImageManifest}
 	m.SchemaVersion = 2
 	for range 3 {
