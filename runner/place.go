@@ -131,9 +131,13 @@ func (t *tenure) record(p Place) error {
 	return t.file.Truncate(int64(len(raw)))
 }
 
-// end removes the state file of a run that has left nothing, and the lock with it.
+// end removes the state file of a run that has left nothing, and the lock with it. It is the last to go: by it gc finds
+// what could not be removed.
 func (t *tenure) end() error {
-	err := errors.Join(ignore(os.Remove(aftermathPath(t.path)), fs.ErrNotExist), ignore(os.Remove(t.path), fs.ErrNotExist))
+	err := ignore(os.Remove(aftermathPath(t.path)), fs.ErrNotExist)
+	if err == nil {
+		err = ignore(os.Remove(t.path), fs.ErrNotExist)
+	}
 	return errors.Join(err, t.file.Close())
 }
 

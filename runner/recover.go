@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 
 	"golang.org/x/sys/unix"
 
@@ -68,8 +69,8 @@ func (c *collector) recoverHeld(ctx context.Context, t *tenure, run catalog.Run,
 	place := t.read(placeOf(run))
 	c.known[place.Dir] = true
 	dir, err := openUnowned(place)
-	if errors.Is(err, fs.ErrNotExist) || err == nil && !place.Ended {
-		return false, errors.Join(dir.close(), t.close())
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, errors.Join(c.leaveUnharvested(t, place), dir.close(), t.close())
 	}
 	if err != nil {
 		return true, errors.Join(err, t.close())
@@ -80,6 +81,7 @@ func (c *collector) recoverHeld(ctx context.Context, t *tenure, run catalog.Run,
 	}
 	e, err := c.resume(ctx, run, left)
 	if err == nil {
+		place.Ended = true // the aftermath says so, also where the launcher did not come to record it
 		e.tenure, e.place, e.dir = t, place, dir
 		err = e.finishRecovered(ctx)
 	}
@@ -88,6 +90,23 @@ func (c *collector) recoverHeld(ctx context.Context, t *tenure, run catalog.Run,
 	}
 	c.report.Committed = append(c.report.Committed, run.Key)
 	return true, errors.Join(dir.close(), c.sweepEnded(ctx, t, e.run))
+}
+
+// leaveUnharvested is for a run whose /work is not there to be harvested. Its directory is gone, or has been kept by a launcher that
+// could not record so; the record of the end would only hold up the removal of the ingest directory.
+func (c *collector) leaveUnharvested(t *tenure, place Place) error {
+	if c.dry {
+		return nil
+	}
+	is, err := lookInode(place.Dir, place)
+	if err == nil && is && !place.Ended {
+		place.Ended = true
+		err = t.record(place)
+	}
+	if err != nil {
+		return err
+	}
+	return ignore(os.Remove(aftermathPath(t.path)), fs.ErrNotExist)
 }
 
 // openUnowned opens a run's directory. What is /work of it may be out of the caller's reach: the supervisor opens it.
