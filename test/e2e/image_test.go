@@ -206,7 +206,6 @@ func TestImageUnreadable(t *testing.T) {
 	h.bad([]string{"image", "ls"}, "permission denied")
 }
 
-
 // TestImageLines holds every line of JSON against the schema.
 func TestImageLines(t *testing.T) {
 	h := newHouse(t)
@@ -225,5 +224,33 @@ func TestImageLines(t *testing.T) {
 		if types[want] == 0 {
 			t.Errorf("no line of %q among %v", want, types)
 		}
+	}
+}
+
+// TestImageInUse removes an image under a run: the name goes at once, the root when the run has ended.
+func TestImageInUse(t *testing.T) {
+	h := newHouse(t)
+	h.importImage("small", h.tree("tree", alpine(nil)), imageConfig{})
+	id, data := h.fresh(), filepath.Dir(h.write("data/x", "", 0o644))
+	h.detach(id, "--rootfs", "small", "--data", data, "--", "sh", "-c", "echo ready; until [ -e /data/go ]; do sleep 0.1; done; cat /etc/os-release")
+	h.logged(id, "ready")
+	if out := h.good("image", "rm", "small").stdout; !strings.HasPrefix(out, "small is in use: ") {
+		t.Errorf("rm said %q", out)
+	}
+	h.bad([]string{"run", "--rootfs", "small", "--", "true"}, `no image "small"`)
+	h.good("gc")
+	if len(h.roots()) != 1 {
+		t.Errorf("roots %q while the run goes on", h.roots())
+	}
+	h.write("data/go", "", 0o644)
+	out := h.good("show", "--wait", "--json", id).stdout
+	r, err := parseResult([]byte(out))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.expect(t, "complete", "exit", 0)
+	h.good("gc")
+	if len(h.roots()) != 0 || len(h.stored()) != 0 {
+		t.Errorf("left behind: %q", h.stored())
 	}
 }
