@@ -39,6 +39,7 @@ func (c compression) mediaType() string {
 		return ocispec.MediaTypeImageLayerGzip
 	case zstandard:
 		return ocispec.MediaTypeImageLayerZstd
+	default:
+		return ocispec.MediaTypeImageLayer
 	}
-	return ocispec.MediaTypeImageLayer
 }

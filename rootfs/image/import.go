@@ -35,7 +35,7 @@ func (s *Store) Import(ctx context.Context, from string, o Options) (Imported, e
 	if err != nil {
 		return Imported{}, fmt.Errorf("import %q: %w", from, err)
 	}
-	defer done()
+	defer func() { _ = done() }() // it was only read
 	tidy := s.tidy(ctx)
 	added, err := s.Add(ctx, o, func(ctx context.Context, to *layout.Layout) (ocispec.Descriptor, error) {
 		return src.fetch(ctx, to, o.Progress)

@@ -41,9 +41,9 @@ func TestImportRefuses(t *testing.T) {
 	fewer := python(t)
 	fewer.config.RootFS.DiffIDs = fewer.config.RootFS.DiffIDs[:1]
 	other := python(t)
-	other.config.Platform.Architecture = foreignArch
+	other.config.Architecture = foreignArch
 	windows := python(t)
-	windows.config.Platform.OS = "windows"
+	windows.config.OS = "windows"
 	hostile := imageOf(t, tree{"a": "x"}, tree{"../out": "x"})
 	docker := m.docker(t)
 	noLayer := tree{}
@@ -121,9 +121,11 @@ func TestLayoutHasNoWayOut(t *testing.T) {
 		"inside": func(layer, _ string) error { // which is no way out
 			return errors.Join(os.Rename(layer, layer+".x"), os.Symlink(filepath.Base(layer)+".x", layer))
 		},
-		"out":    func(layer, outside string) error { return errors.Join(os.Remove(layer), os.Symlink(outside, layer)) },
-		"parent": func(layer, _ string) error { return errors.Join(os.Rename(layer, layer+".x"), os.Symlink("../../../"+filepath.Base(layer), layer)) },
-		"fifo":   func(layer, _ string) error { return errors.Join(os.Remove(layer), unix.Mkfifo(layer, 0o600)) },
+		"out": func(layer, outside string) error { return errors.Join(os.Remove(layer), os.Symlink(outside, layer)) },
+		"parent": func(layer, _ string) error {
+			return errors.Join(os.Rename(layer, layer+".x"), os.Symlink("../../../"+filepath.Base(layer), layer))
+		},
+		"fifo": func(layer, _ string) error { return errors.Join(os.Remove(layer), unix.Mkfifo(layer, 0o600)) },
 	} {
 		dir := write(t, oci(t, map[string]*made{"": m}))
 		layer := filepath.Join(dir, "blobs", "sha256", digest.FromBytes(m.layers[0]).Encoded())
@@ -149,7 +151,7 @@ func TestImportUnreadable(t *testing.T) {
 // TestChoose finds the image for this platform, or that which a tag names.
 func TestChoose(t *testing.T) {
 	python, other, second := python(t), python(t), imageOf(t, tree{"second": "x"})
-	other.config.Platform.Architecture = foreignArch
+	other.config.Architecture = foreignArch
 	files := tree{}
 	for name, data := range oci(t, map[string]*made{"example/python:3": python, "second": second}) {
 		files[name] = data
@@ -180,7 +182,7 @@ func TestChoose(t *testing.T) {
 // TestPlatforms takes ours of an image for several, also where indexes lie in indexes.
 func TestPlatforms(t *testing.T) {
 	mine, other, newer := python(t), python(t), imageOf(t, tree{"v3": "x"})
-	other.config.Platform.Architecture = foreignArch
+	other.config.Architecture = foreignArch
 	for depth := 1; depth <= maxIndexes+1; depth++ {
 		files := tree{"oci-layout": `{"imageLayoutVersion":"1.0.0"}`}
 		want := mine.into(t, files)

@@ -73,7 +73,6 @@ func zstdOf(t *testing.T, data []byte) []byte {
 // made is an image that a test makes, as files of an OCI layout and as what may be changed before they are.
 type made struct {
 	layers   [][]byte // as they are stored
-	diffIDs  []digest.Digest
 	config   ocispec.Image
 	manifest ocispec.Manifest
 }

@@ -37,7 +37,9 @@ func TestSkopeo(t *testing.T) {
 	from := write(t, oci(t, map[string]*made{"3": python(t)}))
 	policy := filepath.Join(dir, "policy.json")
 	must(t, os.WriteFile(policy, []byte(`{"default":[{"type":"insecureAcceptAnything"}]}`), 0o600))
-	skopeo := func(args ...string) { tool(t, dir, append([]string{"skopeo", "--policy", policy, "copy", "-q"}, args...)...) }
+	skopeo := func(args ...string) {
+		tool(t, dir, append([]string{"skopeo", "--policy", policy, "copy", "-q"}, args...)...)
+	}
 	for _, form := range []string{"oci:layout:3", "oci-archive:oci.tar:3", "docker-archive:docker.tar:python:3"} {
 		skopeo("oci:"+from+":3", form)
 	}

@@ -206,7 +206,6 @@ func TestImageUnreadable(t *testing.T) {
 	h.bad([]string{"image", "ls"}, "permission denied")
 }
 
-
 // TestImageLines holds every line of JSON against the schema.
 func TestImageLines(t *testing.T) {
 	h := newHouse(t)
@@ -225,5 +224,32 @@ func TestImageLines(t *testing.T) {
 		if types[want] == 0 {
 			t.Errorf("no line of %q among %v", want, types)
 		}
+	}
+}
+
+// TestImageInUse removes an image under a run: the name goes at once, the root when the run has ended.
+func TestImageInUse(t *testing.T) {
+	h := newHouse(t)
+	h.importImage("small", h.tree("tree", alpine(nil)), imageConfig{})
+	id := h.fresh()
+	h.detach(id, "--rootfs", "small", "--", "sh", "-c", "trap 'cat /etc/os-release; exit 3' TERM; echo ready; sleep 1000 & wait")
+	h.logged(id, "ready")
+	if out := h.good("image", "rm", "small").stdout; !strings.HasPrefix(out, "small is in use: ") {
+		t.Errorf("rm said %q", out)
+	}
+	h.bad([]string{"run", "--rootfs", "small", "--", "true"}, `no image "small"`)
+	h.good("gc")
+	if len(h.roots()) != 1 {
+		t.Errorf("roots %q while the run goes on", h.roots())
+	}
+	h.good("stop", id)
+	r := h.show(id)
+	r.expect(t, "canceled", "stopped", 143)
+	if got := h.stdoutOf(r); got != "ready\nNAME=image\n" {
+		t.Errorf("when its image had been removed, the run read %q", got)
+	}
+	h.good("gc")
+	if len(h.roots()) != 0 || len(h.stored()) != 0 {
+		t.Errorf("left behind: %q", h.stored())
 	}
 }
