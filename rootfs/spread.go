@@ -74,16 +74,16 @@ func (s *spreading) holds(p string) bool {
 // show shows an entry of the base that the tree has nothing of its own in.
 func (s *spreading) show(p string, entry fs.DirEntry) error {
 	name := path.Join(".", p)
-	switch entry.Type() {
-	case fs.ModeDir:
+	switch kind := entry.Type(); {
+	case kind == fs.ModeDir:
 		s.to.Binds = append(s.to.Binds, Bind{Source: filepath.Join(s.from.Base, name), Destination: p, IsDir: true})
-	case fs.ModeSymlink:
+	case kind == fs.ModeSymlink:
 		target, err := s.base.Readlink(name)
 		if err != nil {
 			return err
 		}
 		s.to.Links = append(s.to.Links, Link{Path: p, Target: target})
-	case 0:
+	case kind.IsRegular():
 		return s.file(name, p)
 	}
 	return nil

@@ -59,7 +59,7 @@ func (r *Runner) openImage(ctx context.Context, name string) (*base, error) {
 	if err := b.open(); err != nil {
 		return nil, errors.Join(err, root.Close())
 	}
-	b.check = checkRoot(root)
+	b.check = checkRoot(ctx, root)
 	return b, nil
 }
 
@@ -105,7 +105,7 @@ func (b *base) mend(ctx context.Context) (mended bool, err error) {
 	if err := errors.Join(b.file.Close(), b.open()); err != nil {
 		return false, err
 	}
-	b.check = checkRoot(b.image)
+	b.check = checkRoot(ctx, b.image)
 	return true, nil
 }
 

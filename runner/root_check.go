@@ -16,8 +16,9 @@ type rootCheck struct {
 	damage  error
 }
 
-func checkRoot(root *image.Root) *rootCheck {
-	ctx, cancel := context.WithCancel(context.Background()) // not the request's, which ends before the run
+// checkRoot begins a check, which goes on when ctx has ended: a request is checked before its run is over.
+func checkRoot(ctx context.Context, root *image.Root) *rootCheck {
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	c := &rootCheck{cancel: cancel, doubted: make(chan struct{}), damaged: make(chan struct{}), done: make(chan struct{})}
 	go c.look(ctx, root)
 	return c

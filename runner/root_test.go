@@ -58,7 +58,7 @@ func (b *base) spoil(t *testing.T) (ino uint64) {
 	if err := os.WriteFile(filepath.Join(b.image.Dir, "etc/file"), []byte("other"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	b.check = checkRoot(b.image)
+	b.check = checkRoot(t.Context(), b.image)
 	if err := b.sound(); !errors.Is(err, image.ErrDamaged) {
 		t.Fatalf("damage: %v", err)
 	}
