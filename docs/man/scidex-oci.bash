@@ -48,6 +48,8 @@ _scidex_oci() {
         --state) COMPREPLY=($(compgen -W "queued running complete failed canceled error lost" -- "$current")); return ;;
         --reason) COMPREPLY=($(compgen -W "exit signal timeout out_of_memory pids_limit work_full host_full output_missing not_found not_invocable stopped supervisor_lost harvest commit export post_process sandbox request" -- "$current")); return ;;
         --limit) COMPREPLY=($(compgen -f -- "$current")); return ;;
+        --name) COMPREPLY=($(compgen -f -- "$current")); return ;;
+        --tag) COMPREPLY=($(compgen -f -- "$current")); return ;;
         --from) COMPREPLY=($(compgen -f -- "$current")); return ;;
         --to) COMPREPLY=($(compgen -f -- "$current")); return ;;
         --from-blobs) COMPREPLY=($(compgen -f -- "$current")); return ;;
@@ -75,6 +77,10 @@ _scidex_oci() {
             "rm") path="rm" ;;
             "pin") path="pin" ;;
             "unpin") path="unpin" ;;
+            "image") path="image" ;;
+            "image import") path="image import" ;;
+            "image ls") path="image ls" ;;
+            "image rm") path="image rm" ;;
             "catalog") path="catalog" ;;
             "catalog migrate") path="catalog migrate" ;;
             "catalog check") path="catalog check" ;;
@@ -86,7 +92,7 @@ _scidex_oci() {
         esac
     done
     case "$path" in
-        "") words="run spec ls show logs stop outputs post-process rm pin unpin catalog gc doctor selftest completion --root --db --blobs --tmp --log-level --config --help -h --version -v" ;;
+        "") words="run spec ls show logs stop outputs post-process rm pin unpin image catalog gc doctor selftest completion --root --db --blobs --tmp --log-level --config --help -h --version -v" ;;
         "run") words="--id --data --docs --project --input --script --stage --export --env --secret --label --output --exclude --rootfs --ids --memory --cpus --pids --timeout --grace --log-size --work-size --work-files --work-storage --limits --network --keep --post-process --post-process-timeout --post-process-on --file -f --again --audit --min-free --overwrite --json --quiet -q --detach -d --help -h --root --db --blobs --tmp --log-level --config --help -h --version -v" ;;
         "spec") words="--id --data --docs --project --input --script --stage --export --env --secret --label --output --exclude --rootfs --ids --memory --cpus --pids --timeout --grace --log-size --work-size --work-files --work-storage --limits --network --keep --post-process --post-process-timeout --post-process-on --file -f --again --audit --min-free --bundle --help -h --root --db --blobs --tmp --log-level --config --help -h --version -v" ;;
         "ls") words="--since --until --state --reason --label --limit --watch -w --json --quiet -q --help -h --root --db --blobs --tmp --log-level --config --help -h --version -v" ;;
@@ -102,6 +108,10 @@ _scidex_oci() {
         "rm") words="--help -h --root --db --blobs --tmp --log-level --config --help -h --version -v" ;;
         "pin") words="--help -h --root --db --blobs --tmp --log-level --config --help -h --version -v" ;;
         "unpin") words="--help -h --root --db --blobs --tmp --log-level --config --help -h --version -v" ;;
+        "image") words="import ls rm --help -h --root --db --blobs --tmp --log-level --config --help -h --version -v" ;;
+        "image import") words="--name --tag --json --help -h --root --db --blobs --tmp --log-level --config --help -h --version -v" ;;
+        "image ls") words="--json --quiet -q --help -h --root --db --blobs --tmp --log-level --config --help -h --version -v" ;;
+        "image rm") words="--help -h --root --db --blobs --tmp --log-level --config --help -h --version -v" ;;
         "catalog") words="migrate check copy --help -h --root --db --blobs --tmp --log-level --config --help -h --version -v" ;;
         "catalog migrate") words="--help -h --root --db --blobs --tmp --log-level --config --help -h --version -v" ;;
         "catalog check") words="--digests --json --help -h --root --db --blobs --tmp --log-level --config --help -h --version -v" ;;

@@ -8,7 +8,7 @@ _scidex_oci_run() {
         '*--docs=[bind the directory DIR read-only at /docs, or none (default\: ./docs where it exists)]:dir:_files' \
         '*--project=[bind the directory DIR read-only at /analysis, so that a script inside finds its modules]:dir:_files' \
         '*--input=[bind SRC\[\:DST\] read-only too, at /inputs/NAME unless DST says otherwise; repeatable]:src\[\:dst\]:_files' \
-        '*--script=[run FILE by its shebang or extension (.py, .R, .jl, .sh); arguments that follow are the script'\''s]:file:_files' \
+        '*--script=[run FILE by its shebang or extension (.py, .R, .jl, .sh, .ipynb); arguments that follow are the script'\''s]:file:_files' \
         '*--stage=[copy the regular files of DIR into /work before the start]:dir:_files' \
         '*--export=[write outputs and scidex-result.json to DIR after the commit, whatever the state]:dir:_files' \
         '*--env=[set a variable\: K=V, or K alone for this command'\''s value; repeatable]:k=v:_files' \
@@ -16,7 +16,7 @@ _scidex_oci_run() {
         '*--label=[keep the label K=V with the run; repeatable]:k=v:_files' \
         '*--output=[require that GLOB matches an output, else the run fails; repeatable]:glob:_files' \
         '*--exclude=[do not harvest what matches GLOB (default\: __pycache__, *.pyc); repeatable]:glob:_files' \
-        '*--rootfs=[root filesystem NAME; the only one in this version is host, the host'\''s own]:name:(host)' \
+        '*--rootfs=[run on host|NAME|DIR\: the programs of the host (default), an image (see image ls), or an unpacked root filesystem, /DIR or ./DIR]:host|name|dir:(host)' \
         '*--ids=[range|self\: user ids of the run'\''s own (the default where there is a range), or the caller'\''s id]:range|self:(range self)' \
         '*--memory=[memory limit SIZE; swap is none (default\: 2GiB)]:size:_files' \
         '*--cpus=[processor limit, a NUMBER of cores (default\: 1)]:number:_files' \
@@ -56,7 +56,7 @@ _scidex_oci_spec() {
         '*--docs=[bind the directory DIR read-only at /docs, or none (default\: ./docs where it exists)]:dir:_files' \
         '*--project=[bind the directory DIR read-only at /analysis, so that a script inside finds its modules]:dir:_files' \
         '*--input=[bind SRC\[\:DST\] read-only too, at /inputs/NAME unless DST says otherwise; repeatable]:src\[\:dst\]:_files' \
-        '*--script=[run FILE by its shebang or extension (.py, .R, .jl, .sh); arguments that follow are the script'\''s]:file:_files' \
+        '*--script=[run FILE by its shebang or extension (.py, .R, .jl, .sh, .ipynb); arguments that follow are the script'\''s]:file:_files' \
         '*--stage=[copy the regular files of DIR into /work before the start]:dir:_files' \
         '*--export=[write outputs and scidex-result.json to DIR after the commit, whatever the state]:dir:_files' \
         '*--env=[set a variable\: K=V, or K alone for this command'\''s value; repeatable]:k=v:_files' \
@@ -64,7 +64,7 @@ _scidex_oci_spec() {
         '*--label=[keep the label K=V with the run; repeatable]:k=v:_files' \
         '*--output=[require that GLOB matches an output, else the run fails; repeatable]:glob:_files' \
         '*--exclude=[do not harvest what matches GLOB (default\: __pycache__, *.pyc); repeatable]:glob:_files' \
-        '*--rootfs=[root filesystem NAME; the only one in this version is host, the host'\''s own]:name:(host)' \
+        '*--rootfs=[run on host|NAME|DIR\: the programs of the host (default), an image (see image ls), or an unpacked root filesystem, /DIR or ./DIR]:host|name|dir:(host)' \
         '*--ids=[range|self\: user ids of the run'\''s own (the default where there is a range), or the caller'\''s id]:range|self:(range self)' \
         '*--memory=[memory limit SIZE; swap is none (default\: 2GiB)]:size:_files' \
         '*--cpus=[processor limit, a NUMBER of cores (default\: 1)]:number:_files' \
@@ -213,6 +213,44 @@ _scidex_oci_unpin() {
         '*-h[show help]' \
         '*:argument:_files'
 }
+_scidex_oci_image() {
+    local line state
+    _arguments -C \
+        '*--help[show help]' \
+        '*-h[show help]' \
+        '1: :->command' '*:: :->rest'
+    case $state in
+    command) _values command 'import[make an OCI layout, an archive of an image or a tar of a root filesystem an image]' 'ls[list images by name]' 'rm[remove images]' ;;
+    rest) (( $+functions[_scidex_oci_image_$line[1]] )) && _scidex_oci_image_$line[1] ;;
+    esac
+}
+_scidex_oci_image_import() {
+    local line state
+    _arguments -C \
+        '*--name=[the NAME of the image for --rootfs\: a-z, 0-9, '\''.'\'', '\''_'\'', '\''-'\'', or a reference; "host" is taken]:name:_files' \
+        '*--tag=[import the image TAG of several that are in PATH]:tag:_files' \
+        '*--json[print progress and the image as JSON lines]' \
+        '*--help[show help]' \
+        '*-h[show help]' \
+        '*:argument:_files'
+}
+_scidex_oci_image_ls() {
+    local line state
+    _arguments -C \
+        '*--json[one JSON object a line]' \
+        '*--quiet[names only, for other commands]' \
+        '*-q[names only, for other commands]' \
+        '*--help[show help]' \
+        '*-h[show help]' \
+        '*:argument:_files'
+}
+_scidex_oci_image_rm() {
+    local line state
+    _arguments -C \
+        '*--help[show help]' \
+        '*-h[show help]' \
+        '*:argument:_files'
+}
 _scidex_oci_catalog() {
     local line state
     _arguments -C \
@@ -274,7 +312,7 @@ _scidex_oci_doctor() {
         '*--env=[set a variable\: K=V, or K alone for this command'\''s value; repeatable]:k=v:_files' \
         '*--secret=[pass the variable K of this command on; only its name is stored and shown; repeatable]:k:_files' \
         '*--label=[keep the label K=V with the run; repeatable]:k=v:_files' \
-        '*--rootfs=[root filesystem NAME; the only one in this version is host, the host'\''s own]:name:(host)' \
+        '*--rootfs=[run on host|NAME|DIR\: the programs of the host (default), an image (see image ls), or an unpacked root filesystem, /DIR or ./DIR]:host|name|dir:(host)' \
         '*--ids=[range|self\: user ids of the run'\''s own (the default where there is a range), or the caller'\''s id]:range|self:(range self)' \
         '*--memory=[memory limit SIZE; swap is none (default\: 2GiB)]:size:_files' \
         '*--cpus=[processor limit, a NUMBER of cores (default\: 1)]:number:_files' \
@@ -304,7 +342,7 @@ _scidex_oci_selftest() {
         '*--env=[set a variable\: K=V, or K alone for this command'\''s value; repeatable]:k=v:_files' \
         '*--secret=[pass the variable K of this command on; only its name is stored and shown; repeatable]:k:_files' \
         '*--label=[keep the label K=V with the run; repeatable]:k=v:_files' \
-        '*--rootfs=[root filesystem NAME; the only one in this version is host, the host'\''s own]:name:(host)' \
+        '*--rootfs=[run on host|NAME|DIR\: the programs of the host (default), an image (see image ls), or an unpacked root filesystem, /DIR or ./DIR]:host|name|dir:(host)' \
         '*--ids=[range|self\: user ids of the run'\''s own (the default where there is a range), or the caller'\''s id]:range|self:(range self)' \
         '*--memory=[memory limit SIZE; swap is none (default\: 2GiB)]:size:_files' \
         '*--cpus=[processor limit, a NUMBER of cores (default\: 1)]:number:_files' \
@@ -348,7 +386,7 @@ _scidex_oci() {
         '*-v[print the version and what it was built with]' \
         '1: :->command' '*:: :->rest'
     case $state in
-    command) _values command 'run[run an analysis, harvest and commit its outputs]' 'spec[print the OCI config.json that run would use, or write a bundle]' 'ls[list runs, the newest first]' 'show[show the result of a run]' 'logs[print the kept standard output and standard error of a run, also while it goes on]' 'stop[end runs that go on, as SIGTERM to their run command does]' 'outputs[list, print, export and find outputs]' 'post-process[call the post-process command of a run again, not its analysis]' 'rm[remove runs that have ended, their rows and kept directories]' 'pin[keep runs from rm and from the retention of gc]' 'unpin[take pins back]' 'catalog[migrate, check and copy the catalog]' 'gc[remove what killed runs left, blobs that nothing names, and by retention old runs]' 'doctor[find out whether runs work on this host, and what cures it where not]' 'selftest[prove on this host that an analysis reaches nothing]' 'completion[print the completion script of a shell]' ;;
+    command) _values command 'run[run an analysis, harvest and commit its outputs]' 'spec[print the OCI config.json that run would use, or write a bundle]' 'ls[list runs, the newest first]' 'show[show the result of a run]' 'logs[print the kept standard output and standard error of a run, also while it goes on]' 'stop[end runs that go on, as SIGTERM to their run command does]' 'outputs[list, print, export and find outputs]' 'post-process[call the post-process command of a run again, not its analysis]' 'rm[remove runs that have ended, their rows and kept directories]' 'pin[keep runs from rm and from the retention of gc]' 'unpin[take pins back]' 'image[pull, import, list and remove images of root filesystems]' 'catalog[migrate, check and copy the catalog]' 'gc[remove what killed runs left, blobs that nothing names, and by retention old runs]' 'doctor[find out whether runs work on this host, and what cures it where not]' 'selftest[prove on this host that an analysis reaches nothing]' 'completion[print the completion script of a shell]' ;;
     rest) (( $+functions[_scidex_oci_$line[1]] )) && _scidex_oci_$line[1] ;;
     esac
 }
