@@ -32,7 +32,7 @@ func Interpreter(script, firstLine string) ([]string, error) {
 	case ".ipynb":
 		return []string{"python3", "-c", notebook}, nil
 	default:
-		return nil, fmt.Errorf("script %s: nothing says what runs it: give it a first line such as #!/usr/bin/env python3, name it .py, .R, .jl or .sh, or pass a command", quote(script))
+		return nil, fmt.Errorf("script %s: nothing says what runs it: give it a first line such as #!/usr/bin/env python3, name it .py, .R, .jl, .sh or .ipynb, or pass a command", quote(script))
 	}
 }
 

@@ -24,7 +24,7 @@ func analysisFlags() []cli.Flag {
 		&cli.StringFlag{Name: "docs", Usage: "bind the directory `DIR` read-only at /docs, or none (default: ./docs where it exists)"},
 		&cli.StringFlag{Name: "project", Usage: "bind the directory `DIR` read-only at /analysis, so that a script inside finds its modules"},
 		&cli.StringSliceFlag{Name: "input", Usage: "bind `SRC[:DST]` read-only too, at /inputs/NAME unless DST says otherwise; repeatable"},
-		&cli.StringFlag{Name: "script", Usage: "run `FILE` by its shebang or extension (.py, .R, .jl, .sh); arguments that follow are the script's"},
+		&cli.StringFlag{Name: "script", Usage: "run `FILE` by its shebang or extension (.py, .R, .jl, .sh, .ipynb); arguments that follow are the script's"},
 		&cli.StringFlag{Name: "stage", Usage: "copy the regular files of `DIR` into /work before the start"},
 		&cli.StringFlag{Name: "export", Usage: "write outputs and scidex-result.json to `DIR` after the commit, whatever the state"},
 		&cli.StringSliceFlag{Name: "env", Usage: "set a variable: `K=V`, or K alone for this command's value; repeatable"},

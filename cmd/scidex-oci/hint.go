@@ -96,7 +96,7 @@ func hintLocal(c circumstances) string {
 }
 
 func isScript(name string) bool {
-	return slices.Contains([]string{".py", ".R", ".r", ".jl", ".sh"}, path.Ext(name))
+	return slices.Contains([]string{".py", ".R", ".r", ".jl", ".sh", ".ipynb"}, path.Ext(name))
 }
 
 func hintModule(module string, a spec.Analysis) string {

@@ -8,7 +8,7 @@ _scidex_oci_run() {
         '*--docs=[bind the directory DIR read-only at /docs, or none (default\: ./docs where it exists)]:dir:_files' \
         '*--project=[bind the directory DIR read-only at /analysis, so that a script inside finds its modules]:dir:_files' \
         '*--input=[bind SRC\[\:DST\] read-only too, at /inputs/NAME unless DST says otherwise; repeatable]:src\[\:dst\]:_files' \
-        '*--script=[run FILE by its shebang or extension (.py, .R, .jl, .sh); arguments that follow are the script'\''s]:file:_files' \
+        '*--script=[run FILE by its shebang or extension (.py, .R, .jl, .sh, .ipynb); arguments that follow are the script'\''s]:file:_files' \
         '*--stage=[copy the regular files of DIR into /work before the start]:dir:_files' \
         '*--export=[write outputs and scidex-result.json to DIR after the commit, whatever the state]:dir:_files' \
         '*--env=[set a variable\: K=V, or K alone for this command'\''s value; repeatable]:k=v:_files' \
@@ -57,7 +57,7 @@ _scidex_oci_spec() {
         '*--docs=[bind the directory DIR read-only at /docs, or none (default\: ./docs where it exists)]:dir:_files' \
         '*--project=[bind the directory DIR read-only at /analysis, so that a script inside finds its modules]:dir:_files' \
         '*--input=[bind SRC\[\:DST\] read-only too, at /inputs/NAME unless DST says otherwise; repeatable]:src\[\:dst\]:_files' \
-        '*--script=[run FILE by its shebang or extension (.py, .R, .jl, .sh); arguments that follow are the script'\''s]:file:_files' \
+        '*--script=[run FILE by its shebang or extension (.py, .R, .jl, .sh, .ipynb); arguments that follow are the script'\''s]:file:_files' \
         '*--stage=[copy the regular files of DIR into /work before the start]:dir:_files' \
         '*--export=[write outputs and scidex-result.json to DIR after the commit, whatever the state]:dir:_files' \
         '*--env=[set a variable\: K=V, or K alone for this command'\''s value; repeatable]:k=v:_files' \
