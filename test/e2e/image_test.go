@@ -202,7 +202,7 @@ func TestImageUnreadable(t *testing.T) {
 	if err := os.Chmod(h.root, 0o500); err != nil {
 		t.Fatal(err)
 	}
-	defer os.Chmod(h.root, 0o700)
+	defer func() { _ = os.Chmod(h.root, 0o700) }()
 	h.bad([]string{"image", "ls"}, "permission denied")
 }
 
