@@ -47,7 +47,11 @@ func (r *Runner) openRoot(ctx context.Context, p *plan, o opener) error {
 
 // openImage opens the root of an image, which is unpacked where it is not yet, and begins to check it.
 func (r *Runner) openImage(ctx context.Context, name string) (*base, error) {
-	store, err := image.Open(filepath.Join(r.Root, ImagesDir))
+	dir := filepath.Join(r.Root, ImagesDir)
+	if !exists(dir) { // a run makes no store
+		return nil, &image.UnknownError{Name: name}
+	}
+	store, err := image.Open(dir)
 	if err != nil {
 		return nil, err
 	}

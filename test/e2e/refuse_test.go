@@ -124,7 +124,7 @@ var onCommandLine = map[string]refusal{
 // inManifest are refusals of manifests; the sentence begins with the file's name and the line.
 var inManifest = map[string]refusal{
 	"unknown field":      {manifest: "command: [true]\nmemroy: 1GiB\n", words: flags("manifest.yaml:2:", `"memroy"`, `did you mean "memory"?`)},
-	"field of later":     {manifest: "command: [true]\nruntime: science\n", words: flags("manifest.yaml:2:", "runtime")},
+	"unknown runtime":    {manifest: "command: [true]\nruntime: science\n", words: flags(`"science"`, "no config file names runtimes")},
 	"post_process":       {manifest: "command: [true]\npost_process: rm\n", words: flags("manifest.yaml:2:", `"post_process"`)},
 	"field twice":        {manifest: "command: [true]\npids: 3\npids: 4\n", words: flags("manifest.yaml:3:", `"pids"`, "twice")},
 	"negative memory":    {manifest: "command: [true]\nmemory: -1\n", words: flags("manifest.yaml:2:", "memory", `"-1"`)},
