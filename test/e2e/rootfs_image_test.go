@@ -327,23 +327,27 @@ func (h *house) holdCheck() (resume func()) {
 	h.t.Helper()
 	seal := filepath.Join(filepath.Dir(h.roots()[0]), "seal")
 	whole := []byte(readFile(h.t, seal))
-	if err := os.Rename(seal, seal+".aside"); err != nil {
-		h.t.Fatal(err)
+	pipe := seal + ".pipe"
+	mkfifo(h.t, pipe)
+	exchange := func() {
+		if err := unix.Renameat2(unix.AT_FDCWD, seal, unix.AT_FDCWD, pipe, unix.RENAME_EXCHANGE); err != nil {
+			h.t.Fatal(err)
+		}
 	}
-	mkfifo(h.t, seal)
+	exchange()
 	return func() {
 		h.t.Helper()
 		var writer *os.File
-		until(h.t, patience, "the seal is being read", func() (ok bool) {
+		until(h.t, patience, "the seal is being read", func() bool {
+			exchange() // whoever goes on reads the true seal when it looks again
 			var err error
-			writer, err = os.OpenFile(seal, os.O_WRONLY|unix.O_NONBLOCK, 0)
+			if writer, err = os.OpenFile(pipe, os.O_WRONLY|unix.O_NONBLOCK, 0); err != nil {
+				exchange()
+			}
 			return err == nil
 		})
-		if err := os.Rename(seal+".aside", seal); err != nil {
-			h.t.Fatal(err)
-		}
 		_, err := writer.Write(whole)
-		if err := errors.Join(err, writer.Close()); err != nil && !errors.Is(err, syscall.EPIPE) {
+		if err := errors.Join(err, writer.Close(), os.Remove(pipe)); err != nil && !errors.Is(err, syscall.EPIPE) {
 			h.t.Fatal(err)
 		}
 	}
