@@ -234,12 +234,13 @@ func (c *collector) sweepEnded(ctx context.Context, t *tenure, run catalog.Run) 
 		return t.close() // a run of another catalog that shares the root
 	}
 	// A committed run's directory is no result any more, unless it was to be kept; that of a run that was
-	// taken for lost, when its launcher could not commit any more, is the only copy.
+	// taken for lost, when its launcher could not commit any more, is the only copy, and so is that of a run whose row
+	// the catalog has lost (rm removes the directory before the row).
 	kept := keptDir(run) == place.Dir && place.Dir != ""
 	if result, err := newResult(run); err == nil && result.PostProcess != nil && result.PostProcess.ExitCode == nil {
 		c.report.PostProcess = append(c.report.PostProcess, run.Key)
 	}
-	place.Ended = kept || run.State == catalog.Lost && place.Ended
+	place.Ended = kept || place.Ended && (run.State == catalog.Lost || run.ID == "")
 	if err := c.sweep(ctx, place); err != nil || c.dry {
 		return errors.Join(err, t.close())
 	}
