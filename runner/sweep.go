@@ -101,8 +101,8 @@ func (c *collector) sweepDir(ctx context.Context, place Place) error {
 	if place.Ino == 0 && int(st.Uid) == c.account.UID && st.Mode&unix.S_IFMT == unix.S_IFDIR {
 		return c.removeEmpty(place.Dir)
 	}
-	if !isInode(place.Dir, place) {
-		return nil // somebody else's by now
+	if is, err := lookInode(place.Dir, place); err != nil || !is {
+		return err // nil: somebody else's by now
 	}
 	return c.remove(place.Dir, func() error { return c.removeDir(ctx, place.Dir, place) })
 }

@@ -41,9 +41,15 @@ func (c fileCall) opening(flags int) fileCall {
 	return c
 }
 
-// refusedByFullDisk reports whether the waiting call asks for room.
+// refusedByFullDisk reports whether the waiting call asks for room. To open a file that is there takes none, whatever the
+// flags (open(2), ENOSPC): SQLite, which then takes an index that it may only read, would remove its log with all that
+// is in it.
 func (c fileCall) refusedByFullDisk(n notification) bool {
-	return c.writes || c.flags >= 0 && n.Args[c.flags]&unix.O_CREAT != 0
+	if c.flags < 0 || n.Args[c.flags]&unix.O_CREAT == 0 {
+		return c.writes
+	}
+	_, err := os.Lstat(c.file(n))
+	return err != nil
 }
 
 // endOfAnalysis is a pid beyond the kernel's greatest (PID_MAX_LIMIT): the analysis signals it as its last act.
