@@ -134,8 +134,9 @@ func (i *Ingest) prepare(name, sha256 string, names uint64) (fd int, to string, 
 	i.dirty = true
 	fd, st, err := i.open(name, names)
 	if errors.Is(err, fs.ErrNotExist) {
-		if has, failed := i.store.Has(sha256); has && failed == nil {
-			return -1, to, nil
+		has, failed := i.store.Has(sha256)
+		if has || failed != nil { // of which the error is not that there is none
+			return -1, to, failed
 		}
 	}
 	if err != nil {
