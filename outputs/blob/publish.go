@@ -135,7 +135,7 @@ func (i *Ingest) prepare(name, sha256 string, names uint64) (fd int, to string, 
 	fd, st, err := i.open(name, names)
 	if errors.Is(err, fs.ErrNotExist) {
 		has, failed := i.store.Has(sha256)
-		if has || failed != nil { // of which the error is not that there is none
+		if has || failed != nil {
 			return -1, to, failed
 		}
 	}
