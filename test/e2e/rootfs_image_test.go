@@ -182,23 +182,30 @@ func TestRootfsImage(t *testing.T) {
 	}
 }
 
+// reachable lets the ids of root's containers come as far as the bundles and the roots of images.
+func (h *house) reachable() {
+	h.t.Helper()
+	modes := map[string]os.FileMode{h.dir: 0o755}
+	for dir := h.root; dir != "/tmp"; dir = filepath.Dir(dir) {
+		modes[dir] = 0o755
+	}
+	for _, root := range h.roots() {
+		for dir := filepath.Dir(root); dir != h.root; dir = filepath.Dir(dir) {
+			modes[dir] = 0o711
+		}
+	}
+	for dir, mode := range modes {
+		if err := os.Chmod(dir, mode); err != nil {
+			h.t.Fatal(err)
+		}
+	}
+}
+
 // TestRootfsImageBundle: a bundle of an image does under the distribution's runc what the run does.
 func TestRootfsImageBundle(t *testing.T) {
 	h := newHouse(t)
 	h.importImage("small", h.tree("tree", alpine(nil)), imageConfig{Env: []string{"PATH=/bin", "GREETING=hello"}})
-	for dir := h.root; dir != "/tmp"; dir = filepath.Dir(dir) { // for the ids of root's container
-		if err := os.Chmod(dir, 0o755); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for dir := filepath.Dir(h.roots()[0]); dir != h.root; dir = filepath.Dir(dir) {
-		if err := os.Chmod(dir, 0o711); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := os.Chmod(h.dir, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	h.reachable()
 	request := []string{"--rootfs", "small", "--", "sh", "-c", "cat /etc/os-release; echo $GREETING $PATH; grep analysis /etc/passwd | cat >/dev/null; ls -A /"}
 	r := h.start(append([]string{"--id", h.fresh()}, request...)...)
 	r.expect(t, "complete", "exit", 0)
@@ -224,7 +231,7 @@ func TestRootfsShared(t *testing.T) {
 	var all sync.WaitGroup
 	for _, id := range ids {
 		all.Go(func() {
-			h.do("run", "--detach", "--id", id, "--rootfs", "small", "--", "sh", "-c", "cat /etc/os-release; sleep 1000")
+			h.do("run", "--detach", "--id", id, "--rootfs", "small", "--", "sh", "-c", "stat -c 'inode %i' /bin/busybox; cat /etc/os-release; sleep 1000")
 		})
 	}
 	all.Wait()
@@ -234,8 +241,20 @@ func TestRootfsShared(t *testing.T) {
 			t.Errorf("%s is %s", id, state)
 		}
 	}
-	if roots := h.roots(); len(roots) != 1 {
-		t.Errorf("roots %q", roots)
+	roots := h.roots()
+	if len(roots) != 1 {
+		t.Fatalf("roots %q", roots)
+	}
+	var shared unix.Stat_t
+	if err := unix.Stat(roots[0]+"/bin/busybox", &shared); err != nil {
+		t.Fatal(err)
+	}
+	for _, id := range ids {
+		// overlayfs shows the number that the file has below, and may put one of the layer into its upper bits (xino).
+		var inode uint64
+		if _, err := fmt.Sscanf(h.good("logs", id).stdout, "inode %d\n", &inode); err != nil || uint32(inode) != uint32(shared.Ino) {
+			t.Errorf("%s has inode %d in place of %d: %v", id, inode, shared.Ino, err)
+		}
 	}
 	if out := h.good("image", "rm", "small").stdout; !strings.Contains(out, "in use") {
 		t.Errorf("rm of an image that %d runs use: %q", runs, out)
