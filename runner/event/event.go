@@ -1,0 +1,123 @@
+// Package event holds what `--events` writes while runs go on: one Event a line, as JSON. docs/schema/events.json
+// describes the lines.
+package event
+
+import (
+	"encoding/json"
+	"time"
+	"unicode/utf8"
+)
+
+// version is an event's `v`.
+const version = 1
+
+// Type says what an event tells, and with it what its data are.
+type Type string
+
+// The types, in the order in which a run has them. A run that does not come as far as its first instruction has no
+// Started, Exited and Harvested, and one whose end nobody saw, or whose harvest failed, lacks the one of it. Every
+// run, and every request that is refused, ends with Finished.
+const (
+	TypeCreated   Type = "run.created"   // Created: the run is in the catalog
+	TypeStarted   Type = "run.started"   // the result as it is then: the analysis has begun
+	TypeUsage     Type = "usage"         // Usage, about once a second
+	TypeLog       Type = "log"           // Log: what the analysis wrote
+	TypeExited    Type = "run.exited"    // Exited: every process of the analysis is dead
+	TypeHarvested Type = "run.harvested" // Harvested: the working directory is read
+	TypeFinished  Type = "run.finished"  // the result: committed, exported and cleaned, or refused
+)
+
+// Event is something that happened to a run. Readers ignore types and fields that they do not know; both are only
+// added.
+type Event struct {
+	V    int       `json:"v"` // 1
+	Type Type      `json:"type"`
+	ID   string    `json:"id"`   // of the run; empty where a refused request has none
+	Time time.Time `json:"time"` // UTC, in milliseconds
+	Data any       `json:"data"`
+	// Dropped is what of this run was left out since the event before, because nobody took it.
+	Dropped *Dropped `json:"dropped,omitempty"`
+}
+
+// Dropped counts events.
+type Dropped struct {
+	Log   int64 `json:"log"`
+	Usage int64 `json:"usage"`
+}
+
+// New makes an event of now.
+func New(t Type, id string, data any) Event {
+	return Event{V: version, Type: t, ID: id, Time: time.Now().UTC().Truncate(time.Millisecond), Data: data}
+}
+
+// Optional reports whether an event may be left out where nobody takes it: what it tells comes again, or is kept
+// elsewhere.
+func (e Event) Optional() bool { return e.Type == TypeUsage || e.Type == TypeLog }
+
+// Created are the data of TypeCreated.
+type Created struct {
+	Attempt  int               `json:"attempt"`
+	Labels   map[string]string `json:"labels,omitempty"`
+	Analysis json.RawMessage   `json:"analysis"` // the request with its defaults filled in, as in the result
+}
+
+// Usage are the data of TypeUsage. While the analysis is suspended it is used up to then.
+type Usage struct {
+	Attempt     int   `json:"attempt"`
+	ElapsedMS   int64 `json:"elapsed_ms"` // since the start, without the time in which it was suspended
+	CPUMS       int64 `json:"cpu_ms"`     // used so far
+	MemoryBytes int64 `json:"memory_bytes"`
+	Processes   int64 `json:"processes"` // and threads
+	Suspended   bool  `json:"suspended"`
+}
+
+// Exited are the data of TypeExited. What comes later can make it another end: an output that is missing, a harvest
+// that fails.
+type Exited struct {
+	Attempt  int       `json:"attempt"`
+	Reason   string    `json:"reason"`    // as far as it is known
+	ExitCode int       `json:"exit_code"` // that the command would have
+	Signal   *string   `json:"signal"`    // that ended it: "SIGSEGV"
+	ExitedAt time.Time `json:"exited_at"`
+}
+
+// Harvested are the data of TypeHarvested.
+type Harvested struct {
+	Attempt  int   `json:"attempt"`
+	Outputs  int64 `json:"outputs"`
+	Rejected int64 `json:"rejected"`
+	Bytes    int64 `json:"bytes"` // of all outputs together
+}
+
+// LogMax is how many bytes of a stream one event holds at most.
+const LogMax = 16 << 10
+
+// Log are the data of TypeLog: a part of one of the analysis' streams, cut anywhere but inside a character. What is
+// beyond --log-size is in no event, as it is in no log.
+type Log struct {
+	Attempt int     `json:"attempt"`
+	Stream  string  `json:"stream"` // "stdout", "stderr"
+	Offset  int64   `json:"offset"` // of the first byte in the stream
+	Text    *string `json:"text,omitempty"`
+	Base64  []byte  `json:"base64,omitempty"` // in place of Text, where that would not be UTF-8
+}
+
+// NewLog makes the data of a part of a stream.
+func NewLog(attempt int, stream string, offset int64, part []byte) Log {
+	l := Log{Attempt: attempt, Stream: stream, Offset: offset}
+	if utf8.Valid(part) {
+		text := string(part)
+		l.Text = &text
+	} else {
+		l.Base64 = part
+	}
+	return l
+}
+
+// Size is how many bytes of the stream it holds.
+func (l Log) Size() int {
+	if l.Text != nil {
+		return len(*l.Text)
+	}
+	return len(l.Base64)
+}

@@ -1,0 +1,94 @@
+package runner
+
+import (
+	"sync"
+	"time"
+
+	"github.com/scidex-ai/scidex-oci/runner/event"
+)
+
+// observer is what a run knows of the caller's Observe.
+type observer struct {
+	begun chan struct{} // closed when the caller knows that the analysis has begun, or never will
+
+	mu    sync.Mutex
+	err   error // the first
+	ended bool  // the analysis has: what is still read of its streams is in the logs
+}
+
+func (o *observer) fail(err error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.err == nil {
+		o.err = err
+	}
+}
+
+func (o *observer) warnings() []string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.err == nil {
+		return nil
+	}
+	return []string{sentence(o.err)}
+}
+
+// silence ends the events of the streams: those that nobody waited for would come after the end.
+func (o *observer) silence() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.ended = true
+}
+
+func (o *observer) silent() bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.ended
+}
+
+// observe tells the caller.
+func (e *execution) observe(t event.Type, data any) {
+	if e.request.Observe == nil {
+		return
+	}
+	if err := e.request.Observe(event.New(t, e.run.ID, data)); err != nil {
+		e.observer.fail(err)
+	}
+}
+
+// observed is where a stream's bytes become events.
+func (e *execution) observed(stream string) *event.Stream {
+	s := &event.Stream{Tell: func(offset int64, part []byte) {
+		<-e.observer.begun
+		if !e.observer.silent() {
+			e.observe(event.TypeLog, event.NewLog(e.run.Attempt, stream, offset, part))
+		}
+	}}
+	if e.request.Observe != nil {
+		s.Limit = int64(e.plan.analysis.LogSize)
+	}
+	return s
+}
+
+func (e *execution) observeCreation() {
+	e.observe(event.TypeCreated, event.Created{Attempt: e.run.Attempt, Labels: e.run.Labels, Analysis: e.run.Request})
+}
+
+// observeExit tells how the analysis ended, as far as that is known before its outputs are.
+func (e *execution) observeExit() {
+	v := judge(e.ending(nil))
+	exited := event.Exited{
+		Attempt: e.run.Attempt, Reason: string(v.reason), ExitCode: v.exitCode,
+		ExitedAt: e.exit.Finished.UTC().Truncate(time.Millisecond),
+	}
+	if v.signal != "" {
+		exited.Signal = &v.signal
+	}
+	e.observe(event.TypeExited, exited)
+}
+
+func (e *execution) observeHarvest() {
+	e.observe(event.TypeHarvested, event.Harvested{
+		Attempt: e.run.Attempt, Outputs: e.run.OutputsTotal, Rejected: e.run.RejectedTotal, Bytes: e.gathered,
+	})
+}
