@@ -33,10 +33,20 @@ func (r *Runner) nextAttempt(ctx context.Context, id string, again bool) (catalo
 	case !last.State.Final():
 		return catalog.Key{}, fmt.Errorf("id %s is in use: attempt %d is %s; stop it, or run gc if it was killed", id, last.Attempt, last.State)
 	case !again && (last.State == catalog.Complete || last.State == catalog.Failed):
-		return catalog.Key{}, fmt.Errorf("id %s was used before and is %s; choose another id, or repeat it with --again %s", id, last.State, id)
+		return catalog.Key{}, &UsedError{ID: id, State: last.State}
 	default:
 		return catalog.Key{ID: id, Attempt: last.Attempt + 1}, nil
 	}
+}
+
+// UsedError says that an id has an end already, and was not to be repeated.
+type UsedError struct {
+	ID    string
+	State catalog.State
+}
+
+func (e *UsedError) Error() string {
+	return fmt.Sprintf("id %s was used before and is %s; choose another id, or repeat it with --again %s", e.ID, e.State, e.ID)
 }
 
 func newID() (string, error) {

@@ -217,6 +217,7 @@ func (e *execution) take(entry outputs.Entry) error {
 		return nil
 	}
 	e.run.OutputsTotal++
+	e.gathered += entry.Size
 	e.plan.declared.Seen(entry.Path)
 	return nil
 }

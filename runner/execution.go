@@ -15,6 +15,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/blob"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/runner/cgroup"
+	"github.com/scidex-ai/scidex-oci/runner/event"
 	"github.com/scidex-ai/scidex-oci/runner/sandbox"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
@@ -33,7 +34,7 @@ type execution struct {
 	run        catalog.Run
 	dir        *workdir
 	ingest     *blob.Ingest
-	supervisor *sandbox.Supervisor
+	supervisor *sandbox.Session
 	group      *cgroup.Group
 	outer      *outerHold // --limits outer
 	staged     []outputs.Entry
@@ -47,7 +48,8 @@ type execution struct {
 
 	suspender *Suspender
 	clock     sandbox.Stopwatch // as the launcher sees it
-	last      Progress
+	last      event.Usage
+	observer  observer
 
 	recovered bool // by gc, after its launcher was killed
 
@@ -55,6 +57,7 @@ type execution struct {
 	recorder recorder
 	report   Report
 	entries  spool   // of the harvest, for the commit
+	gathered int64   // bytes of outputs
 	excerpt  excerpt // the part of them that the result lists
 }
 
@@ -62,6 +65,7 @@ type execution struct {
 // committed in either case.
 func (e *execution) do(ctx context.Context) (reason Reason, err error) {
 	if err := e.sandbox(ctx); err != nil {
+		err = e.underlying(err)
 		if e.supervisor != nil {
 			e.tell(e.supervisor.Close()) // whatever still runs: nothing is cleaned under a living process
 		}
@@ -77,10 +81,22 @@ func (e *execution) do(ctx context.Context) (reason Reason, err error) {
 		}
 		return ReasonSandbox, err
 	}
+	e.observeExit()
 	if err := e.harvest(); err != nil {
 		return ReasonHarvest, err
 	}
+	e.observeHarvest()
 	return "", nil
+}
+
+// underlying is ErrLost where the supervisor is dead: then whatever else failed is a consequence, such as a process
+// that is no longer there to be put into its control group.
+func (e *execution) underlying(err error) error {
+	var stopped *StoppedError
+	if e.supervisor == nil || e.supervisor.Alive() || errors.Is(err, sandbox.ErrLost) || errors.As(err, &stopped) {
+		return err
+	}
+	return fmt.Errorf("%w: %w", sandbox.ErrLost, err)
 }
 
 // sandbox runs the analysis until every process of it is dead and its control group is gone.
@@ -287,13 +303,16 @@ func (e *execution) clean(ctx context.Context, keep bool) error {
 
 // living returns the supervisor, or a new one where that is gone: files of the analysis' id are out of
 // the launcher's reach.
-func (e *execution) living(ctx context.Context) (*sandbox.Supervisor, error) {
+func (e *execution) living(ctx context.Context) (*sandbox.Session, error) {
 	if e.supervisor != nil && e.supervisor.Alive() {
 		return e.supervisor, nil
 	}
-	var err error
-	e.supervisor, err = sandbox.Launch(ctx, e.plan.account)
-	return e.supervisor, err
+	supervisor, err := sandbox.Launch(ctx, e.plan.account)
+	if err != nil {
+		return nil, err
+	}
+	e.supervisor = supervisor.Session
+	return e.supervisor, nil
 }
 
 // release gives back what the launcher holds of the run.

@@ -73,10 +73,29 @@ func (r *Runner) GC(ctx context.Context, dryRun bool, retention Retention) (GCRe
 	}
 	defer c.close()
 	c.dry, c.retention = dryRun, retention
-	c.commitOutcomes(ctx)
-	runs, err := r.Catalog.List(ctx, catalog.Filter{States: []catalog.State{catalog.Running, catalog.Queued}, Host: host})
-	if err != nil {
+	if err := c.settle(ctx, host); err != nil {
 		return c.report, err
+	}
+	c.sweepStates(ctx)
+	if retention.Asked() {
+		if err := c.retain(ctx, host); err != nil {
+			return c.report, err
+		}
+	}
+	c.findForeign(ctx)
+	c.sweepViews(ctx)
+	if err := c.sweepBlobs(ctx); err != nil {
+		c.report.Errors = append(c.report.Errors, err)
+	}
+	return c.report, nil
+}
+
+// settle sees to the runs of this host whose launcher is dead: what has ended is committed, the rest marked lost.
+func (c *collector) settle(ctx context.Context, host string) error {
+	c.commitOutcomes(ctx)
+	runs, err := c.Catalog.List(ctx, catalog.Filter{States: []catalog.State{catalog.Running, catalog.Queued}, Host: host})
+	if err != nil {
+		return err
 	}
 	runs = slices.DeleteFunc(runs, func(run catalog.Run) bool {
 		judged, err := c.recover(ctx, run)
@@ -92,18 +111,29 @@ func (r *Runner) GC(ctx context.Context, dryRun bool, retention Retention) (GCRe
 			c.report.Errors = append(c.report.Errors, fmt.Errorf("run %s@%d: %w", run.ID, run.Attempt, err))
 		}
 	}
-	c.sweepStates(ctx)
-	if retention.Asked() {
-		if err := c.retain(ctx, host); err != nil {
-			return c.report, err
-		}
+	return nil
+}
+
+// Recover does of GC what settles the runs that killed launchers have left, so that each can be judged by its row, and
+// nothing else of it. What could not be done is logged.
+func (r *Runner) Recover(ctx context.Context) error {
+	if err := r.match(ctx); err != nil {
+		return err
 	}
-	c.findForeign(ctx)
-	c.sweepViews(ctx)
-	if err := c.sweepBlobs(ctx); err != nil {
-		c.report.Errors = append(c.report.Errors, err)
+	host, err := os.Hostname()
+	if err != nil {
+		return err
 	}
-	return c.report, nil
+	c, err := r.newCollector(ctx)
+	if err != nil {
+		return err
+	}
+	defer c.close()
+	err = c.settle(ctx, host)
+	for _, err := range c.report.Errors {
+		r.Log.Warn("left to scidex-oci gc", "error", err)
+	}
+	return err
 }
 
 func (r *Runner) newCollector(ctx context.Context) (*collector, error) {

@@ -7,20 +7,111 @@ import (
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
-// launching is what is begun while a request is still being checked, because it takes as long as the
-// checks and the intent row do: a supervisor is started, a place for its control groups found, and the kernel
-// made ready to move a process.
-type launching struct {
+// station is what is begun before a request is known to be good, because it takes as long as the checks and the
+// intent row do: a supervisor is started, and a place for control groups found.
+type station struct {
 	account sandbox.Account
 	abandon context.CancelFunc // of the search for control groups
 
-	done       chan struct{}
+	started    chan struct{}
 	supervisor *sandbox.Supervisor
 	err        error
 
 	placed chan struct{}
 	found  groups
-	chill  func() // ends the making ready; it may be called again
+}
+
+// launch makes nothing that outlives this process. With limits "outer" the supervisor stays in the control group that
+// the caller is in.
+func launch(ctx context.Context, account sandbox.Account, limits string) *station {
+	searching, abandon := context.WithCancel(ctx)
+	s := &station{account: account, abandon: abandon, started: make(chan struct{}), placed: make(chan struct{})}
+	// Before the supervisor starts: a control group of which this is the only process can be made ready.
+	if limits != spec.LimitsOuter {
+		s.found = findGroups(searching, account)
+	}
+	scope := s.found.wantScope()
+	if !scope {
+		close(s.placed)
+	}
+	go func() {
+		s.supervisor, s.err = sandbox.Launch(ctx, account)
+		close(s.started)
+		if scope {
+			s.found = s.found.scope(searching, account, s.supervisor)
+			close(s.placed)
+		}
+	}()
+	return s
+}
+
+// groups waits for systemd where that is asked.
+func (s *station) groups() groups {
+	<-s.placed
+	return s.found
+}
+
+// lost reports whether it has no supervisor, or none any more.
+func (s *station) lost() bool {
+	select {
+	case <-s.started:
+		return s.err != nil || !s.supervisor.Alive()
+	default:
+		return false
+	}
+}
+
+// close ends the supervisor, and the search for its control groups.
+func (s *station) close() {
+	s.abandon()
+	if <-s.started; s.err == nil {
+		_ = s.supervisor.Close() // what it runs is told by those who wait for that
+	}
+}
+
+// launching is a station as one run uses it, and the kernel made ready to move a process of the run.
+type launching struct {
+	*station
+	own bool // no other run uses it
+
+	warm  chan struct{}
+	chill func() // ends the making ready; it may be called again
+}
+
+func (s *station) enlist(own bool) *launching {
+	l := &launching{station: s, own: own, warm: make(chan struct{})}
+	go func() {
+		l.chill = s.groups().warm()
+		close(l.warm)
+	}()
+	return l
+}
+
+// cool ends the making ready; it may be called again.
+func (l *launching) cool() {
+	<-l.warm
+	l.chill()
+}
+
+// wait returns a session for the run, which is then the caller's to close.
+func (l *launching) wait() (*sandbox.Session, error) {
+	<-l.started
+	switch {
+	case l.err != nil:
+		return nil, l.err
+	case l.own:
+		return l.supervisor.Session, nil
+	default:
+		return l.supervisor.Open()
+	}
+}
+
+// drop ends what no run has needed.
+func (l *launching) drop() {
+	if l.own {
+		l.close()
+	}
+	l.cool()
 }
 
 // Begun is what Begin has begun. It is given to Run by its request, or dropped.
@@ -33,63 +124,8 @@ func Begin(ctx context.Context, limits string) (*Begun, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Begun{launch(ctx, account, limits)}, nil
+	return &Begun{launch(ctx, account, limits).enlist(true)}, nil
 }
 
 // Drop ends what no run has needed.
-func (b *Begun) Drop() {
-	b.launching.drop()
-}
-
-func launch(ctx context.Context, account sandbox.Account, limits string) *launching {
-	searching, abandon := context.WithCancel(ctx)
-	l := &launching{account: account, abandon: abandon, done: make(chan struct{}), placed: make(chan struct{})}
-	// Before the supervisor starts: a control group of which this is the only process can be made ready.
-	var found groups
-	if limits != spec.LimitsOuter {
-		found = findGroups(searching, account)
-	}
-	if !found.wantScope() {
-		l.place(found)
-	}
-	go func() {
-		l.supervisor, l.err = sandbox.Launch(ctx, account)
-		close(l.done)
-		if found.wantScope() {
-			l.place(found.scope(searching, account, l.supervisor))
-		}
-	}()
-	return l
-}
-
-func (l *launching) place(found groups) {
-	l.found, l.chill = found, found.warm()
-	close(l.placed)
-}
-
-// groups waits for systemd where that is asked.
-func (l *launching) groups() groups {
-	<-l.placed
-	return l.found
-}
-
-// cool ends the making ready; it may be called again.
-func (l *launching) cool() {
-	<-l.placed
-	l.chill()
-}
-
-// wait returns the supervisor, which is then the caller's to close.
-func (l *launching) wait() (*sandbox.Supervisor, error) {
-	<-l.done
-	return l.supervisor, l.err
-}
-
-// drop ends a supervisor that nobody needs, and the search for its control groups.
-func (l *launching) drop() {
-	l.abandon()
-	if supervisor, err := l.wait(); err == nil {
-		_ = supervisor.Close() // it has run nothing
-	}
-	l.cool()
-}
+func (b *Begun) Drop() { b.launching.drop() }

@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"math/rand/v2"
 	"os"
 	"os/user"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"time"
 
@@ -137,6 +139,9 @@ func (l *Live) Ended(within time.Duration) (bool, error) {
 // was suspended goes on, so that it hears.
 func (l *Live) Stop(now bool) error {
 	l.sign(now)
+	if held, err := l.held(); err == nil && !held { // its launcher may live on, with others
+		return ErrDead
+	}
 	err := unix.PidfdSendSignal(int(l.process.Fd()), unix.SIGTERM, nil, 0)
 	switch {
 	case errors.Is(err, unix.ESRCH):
@@ -156,7 +161,9 @@ func (l *Live) sign(now bool) {
 		sign = stopNowSign
 	}
 	// Where the file system has no such locks the result says SIGTERM, and there is a grace period.
-	_ = unix.FcntlFlock(l.state.Fd(), unix.F_OFD_SETLK, &unix.Flock_t{Type: unix.F_RDLCK, Start: sign, Len: 1})
+	for _, at := range []int64{sign, firstAsker + rand.Int64N(askers)} {
+		_ = unix.FcntlFlock(l.state.Fd(), unix.F_OFD_SETLK, &unix.Flock_t{Type: unix.F_RDLCK, Start: at, Len: 1})
+	}
 }
 
 func (l *Live) owner() string {
@@ -185,6 +192,10 @@ func (l *Live) Close() error {
 const (
 	stopSign    = 1 << 40
 	stopNowSign = stopSign + 1
+
+	// One of these, by chance, tells apart those who ask at the same time.
+	firstAsker = 1 << 41
+	askers     = 1 << 60
 )
 
 // attribute says of SIGTERM whether `stop` has sent it, and whether that is in haste.
@@ -203,4 +214,31 @@ func (t *tenure) shows(sign int64) bool {
 	lock := unix.Flock_t{Type: unix.F_WRLCK, Start: sign, Len: 1}
 	err := unix.FcntlFlock(t.file.Fd(), unix.F_OFD_GETLK, &lock)
 	return err == nil && lock.Type != unix.F_UNLCK
+}
+
+// AskedToStop returns a number for each `scidex-oci stop` that asks at this moment for the run of an id to end. It tells a
+// launcher of several runs, which gets one signal for each, whom that is for.
+func (r *Runner) AskedToStop(id string) (who []int64) {
+	states, _ := filepath.Glob(filepath.Join(globEscape(r.Root), "runs", globEscape(id)+"@*.json")) // the pattern is good
+	for _, path := range states {
+		state, err := os.Open(path)
+		if err != nil {
+			continue // it has ended meanwhile
+		}
+		who = append(who, locked(state, firstAsker, firstAsker+askers)...)
+		state.Close()
+	}
+	return who
+}
+
+// locked returns the bytes between two of a file that others have a lock on. The kernel tells of any one of them.
+func locked(f *os.File, from, to int64) []int64 {
+	if from >= to {
+		return nil
+	}
+	lock := unix.Flock_t{Type: unix.F_WRLCK, Start: from, Len: to - from}
+	if err := unix.FcntlFlock(f.Fd(), unix.F_OFD_GETLK, &lock); err != nil || lock.Type == unix.F_UNLCK || lock.Start < from || lock.Start >= to {
+		return nil
+	}
+	return slices.Concat(locked(f, from, lock.Start), []int64{lock.Start}, locked(f, lock.Start+1, to))
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -161,6 +162,39 @@ func TestAttribute(t *testing.T) {
 	}
 	if got := held.attribute(term); got != term {
 		t.Errorf("after stop has gone: %+v", got)
+	}
+}
+
+// A launcher of many runs gets one signal for each stop, and must know them apart.
+func TestAskedToStop(t *testing.T) {
+	r, run, held, _ := alive(t)
+	first, second := attach(t, r, run), attach(t, r, run)
+	count := func(want int) []int64 {
+		t.Helper()
+		who := r.AskedToStop(run.ID)
+		if len(who) != want || len(slices.Compact(slices.Sorted(slices.Values(who)))) != want {
+			t.Fatalf("%v ask, want %d", who, want)
+		}
+		return who
+	}
+	count(0)
+	first.sign(false)
+	one := count(1)
+	second.sign(false)
+	if both := count(2); !slices.Contains(both, one[0]) {
+		t.Errorf("%v has lost %v", both, one)
+	}
+	first.sign(true)
+	count(3)
+	if err := first.Close(); err != nil {
+		t.Fatal(err)
+	}
+	count(1)
+	if err := held.close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := second.Stop(false); !errors.Is(err, ErrDead) {
+		t.Errorf("a stop of what has just ended: %v, want ErrDead and no signal", err)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -41,11 +42,11 @@ type logout struct {
 	kill   func() bool // what a session has started is killed at its end (logind.conf(5), KillUserProcesses)
 }
 
-var sessionScope = regexp.MustCompile(`/session-[^/\n]+\.scope(/|\n|$)`)
+var sessionScope = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`/session-[^/\n]+\.scope(/|\n|$)`) })
 
 func (l logout) warnings() []string {
 	var all []string
-	inSession := sessionScope.MatchString(l.groups)
+	inSession := sessionScope().MatchString(l.groups)
 	killed := inSession && l.kill()
 	// A session whose processes are not killed is there, closing, for as long as they live, and keeps the user's manager
 	// (user_may_gc() in systemd's logind-user.c).

@@ -93,10 +93,10 @@ func (s *logSink) publishLeft(log Log) (Log, error) {
 // chunk is how much of a stream is read at once: what a pipe holds (pipe(7)).
 const chunk = 64 << 10
 
-// drain reads a stream to its end into the sink and through to the user. A user's end that is closed
+// drain reads a stream to its end into kept, which never fails, and through to the user. A user's end that is closed
 // never ends the run: the rest is kept all the same. One that is not read holds the analysis up, but
 // once cut is closed nobody waits for it any more. Two buffers go around, so that a flood makes no garbage.
-func drain(stream io.Reader, sink *logSink, through io.Writer, cut <-chan struct{}) error {
+func drain(stream io.Reader, kept, through io.Writer, cut <-chan struct{}) error {
 	parts, read, passed := make(chan []byte), make(chan []byte, 1), make(chan struct{})
 	read <- make([]byte, chunk)
 	go func() {
@@ -114,7 +114,7 @@ func drain(stream io.Reader, sink *logSink, through io.Writer, cut <-chan struct
 	for {
 		n, err := stream.Read(buf)
 		if n > 0 {
-			_, _ = sink.Write(buf[:n]) // never fails: see logSink.err
+			_, _ = kept.Write(buf[:n])
 			select {
 			case other := <-read: // the one before has passed
 				parts <- buf[:n]

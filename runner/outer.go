@@ -25,7 +25,11 @@ func (e *execution) holdOuter(pid int) {
 	e.report.Enforced = outerEnforced(e.plan.analysis, e.outer.held)
 	e.report.Warnings = append(e.report.Warnings, outerWarnings(e.plan.analysis, e.outer.held)...)
 	sandbox.ReserveThreads()
-	groups.Watch(os.Getpid())
+	launcher := os.Getpid()
+	if !e.launched.own { // whose other runs are its descendants, too
+		launcher = cgroup.Nobody
+	}
+	groups.Watch(launcher)
 }
 
 // outerEnforced is enforced for a run whose memory, CPUs and processes someone else's groups hold, or nobody.

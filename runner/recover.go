@@ -156,7 +156,7 @@ func (c *collector) resume(ctx context.Context, run catalog.Run, a remains) (*ex
 		return nil, err
 	}
 	e := &execution{
-		Runner: c.Runner, recovered: true, suspender: &Suspender{}, supervisor: supervisor, run: run, staged: a.staged, ingest: a.ingest,
+		Runner: c.Runner, recovered: true, suspender: &Suspender{}, supervisor: supervisor.Session, run: run, staged: a.staged, ingest: a.ingest,
 		plan: &plan{
 			key: run.Key, analysis: analysis, account: c.account, declared: declared, audit: a.Audit, command: a.Command,
 			inputs: &inputSet{hasData: a.HasData, hasDocs: a.HasDocs, script: &script{inside: a.Inside}},

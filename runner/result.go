@@ -148,6 +148,9 @@ type Enforcement struct {
 	By        string `json:"by"`
 }
 
+// Held reports whether anything holds the limit.
+func (e Enforcement) Held() bool { return e.By != byNone }
+
 // Sandbox says what the analysis ran in.
 type Sandbox struct {
 	UserNamespace bool   `json:"user_namespace"`

@@ -31,6 +31,7 @@ func (r *Runner) Run(ctx context.Context, req Request) (Result, error) {
 		begun.Drop()
 		return Refused(req.Analysis, err, r.Version), err
 	}
+	e.observeCreation()
 	defer begun.launching.cool()
 	defer func() { e.tell(e.plan.close()) }()
 	return e.finish(ctx)
@@ -96,6 +97,7 @@ func (e *execution) newRun() (catalog.Run, error) {
 	if err != nil {
 		return catalog.Run{}, err
 	}
+	e.report.Enforced = []Enforcement{} // until the limits are set
 	e.report.Warnings = append(inheritedWarnings(), e.plan.warnings...)
 	if e.request.Detached {
 		e.report.Warnings = append(e.report.Warnings, logoutWarnings(e.place.Groups)...)
@@ -156,6 +158,7 @@ func (e *execution) conclude(ctx context.Context, reason Reason, failure error) 
 	if e.outer == nil {
 		e.report.Warnings = append(e.report.Warnings, limitWarnings(e.report.Enforced)...)
 	}
+	e.report.Warnings = append(e.report.Warnings, e.observer.warnings()...)
 	v = e.verdict(reason, failure)
 	committed := e.due(v)
 	keep = e.keeps(committed, reason)
@@ -179,13 +182,7 @@ func (e *execution) verdict(reason Reason, failure error) verdict {
 			return v
 		}
 	}
-	judged := judge(ending{
-		exit: e.exit, evidence: e.report.Evidence, stopped: e.endedByStop(),
-		timeout: time.Duration(e.plan.analysis.Timeout), memory: int64(e.plan.analysis.Memory), pids: e.pidsLimit(),
-		usage: e.report.Usage, outer: e.outer != nil,
-		bound:   e.plan.bound(),
-		command: e.plan.command[0], missing: e.plan.declared.Missing(),
-	})
+	judged := judge(e.ending(e.plan.declared.Missing()))
 	if failure != nil && (judged.exitCode == 0 || judged.reason == ReasonOutputMissing) {
 		return v
 	}
@@ -194,6 +191,17 @@ func (e *execution) verdict(reason Reason, failure error) verdict {
 	}
 	e.report.Warnings = append(e.report.Warnings, e.memoryWarnings(judged)...)
 	return judged
+}
+
+// ending is how the analysis ended, with the declared outputs that are missing.
+func (e *execution) ending(missing []string) ending {
+	return ending{
+		exit: e.exit, evidence: e.report.Evidence, stopped: e.endedByStop(),
+		timeout: time.Duration(e.plan.analysis.Timeout), memory: int64(e.plan.analysis.Memory), pids: e.pidsLimit(),
+		usage: e.report.Usage, outer: e.outer != nil,
+		bound:   e.plan.bound(),
+		command: e.plan.command[0], missing: missing,
+	}
 }
 
 // keeps reports whether the working directory stays: because that was asked for, or because what is in

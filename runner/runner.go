@@ -12,6 +12,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/blob"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/runner/binds"
+	"github.com/scidex-ai/scidex-oci/runner/event"
 	"github.com/scidex-ai/scidex-oci/runner/sandbox"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
@@ -58,10 +59,10 @@ type Request struct {
 	Overwrite bool
 	// Stdout and Stderr receive the analysis' streams as they come.
 	Stdout, Stderr io.Writer
-	// Progress, where not nil, is called about once a second while the analysis runs.
-	Progress func(Progress)
-	// Started, where not nil, is called when the analysis begins, with the result as it is then.
-	Started func(Result)
+	// Observe, where not nil, is told what happens, by several goroutines, but for the end: event.TypeFinished is the
+	// caller's to tell, of the result. The data of event.TypeStarted are a Result. It must not wait for long. Its first
+	// error becomes a warning of the result, and changes nothing else.
+	Observe func(event.Event) error
 	// Detached runs are to outlive the session of their caller: the result warns of what would end them with it.
 	Detached bool
 	// Scanning, where not nil, is called about twice a second while the directory of a flag is being
@@ -86,16 +87,6 @@ type StoppedError struct{ Signal StopSignal }
 
 func (e *StoppedError) Error() string {
 	return fmt.Sprintf("stopped by %s before anything was run", e.Signal.Name)
-}
-
-// Progress is the state of a run that goes on.
-type Progress struct {
-	ID          string
-	ElapsedMS   int64
-	CPUMS       int64 // used so far; -1 where nothing measures it
-	MemoryBytes int64 // -1 where nothing measures it
-	Processes   int64 // -1 where nothing measures it
-	Suspended   bool
 }
 
 // RequestError is a request that was refused before anything was created. Its message is one sentence

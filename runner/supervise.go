@@ -9,20 +9,28 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/runner/cgroup"
+	"github.com/scidex-ai/scidex-oci/runner/event"
 	"github.com/scidex-ai/scidex-oci/runner/sandbox"
 )
 
 // supervise opens the gate, passes the streams and the user's wish to stop on, and waits for the end.
 func (e *execution) supervise(ctx context.Context, created *sandbox.Created) error {
 	ended, drained, cut := make(chan struct{}), make(chan struct{}), make(chan struct{})
+	e.observer.begun = make(chan struct{})
+	begun := sync.OnceFunc(func() { close(e.observer.begun) })
 	var streams sync.WaitGroup
 	limit := int64(e.plan.analysis.LogSize)
 	e.sinks = [2]*logSink{{ingest: e.ingest, limit: limit, name: logNames[0]}, {ingest: e.ingest, limit: limit, name: logNames[1]}}
 	for i, stream := range []struct {
 		from io.Reader
 		to   io.Writer
-	}{{created.Stdout, e.request.Stdout}, {created.Stderr, e.request.Stderr}} {
-		streams.Go(func() { e.tell(drain(stream.from, e.sinks[i], stream.to, cut)) })
+		name string
+	}{{created.Stdout, e.request.Stdout, "stdout"}, {created.Stderr, e.request.Stderr, "stderr"}} {
+		streams.Go(func() {
+			told := e.observed(stream.name)
+			e.tell(drain(stream.from, io.MultiWriter(e.sinks[i], told), stream.to, cut))
+			told.End()
+		})
 	}
 	err := e.suspender.start(e.supervisor)
 	// A stop that comes before the gate is open would kill the container's init and read as an error.
@@ -31,9 +39,10 @@ func (e *execution) supervise(ctx context.Context, created *sandbox.Created) err
 	heard.Go(func() { e.listen(ended, drained, sync.OnceFunc(func() { close(cut) })) })
 	if err == nil {
 		e.exit, err = e.supervisor.Wait(sandbox.Watch{
-			Started: func(at time.Time) { e.started(ctx, at) }, Usage: e.progress, Suspended: e.suspended, Resumed: e.resumed,
+			Started: func(at time.Time) { e.started(ctx, at); begun() }, Usage: e.progress, Suspended: e.suspended, Resumed: e.resumed,
 		})
 	}
+	begun()
 	e.suspender.end()
 	close(ended)
 	if err == nil {
@@ -41,6 +50,7 @@ func (e *execution) supervise(ctx context.Context, created *sandbox.Created) err
 	}
 	close(drained)
 	heard.Wait()
+	e.observer.silence()
 	return err
 }
 
@@ -89,8 +99,8 @@ func (e *execution) started(ctx context.Context, at time.Time) {
 	e.run.StartedAt = at.UTC()
 	e.notePlace(ctx)
 	e.clock.Start(at)
-	if e.request.Started != nil {
-		e.request.Started(e.result(verdict{state: catalog.Running}))
+	if e.request.Observe != nil {
+		e.observe(event.TypeStarted, e.result(verdict{state: catalog.Running}))
 	}
 }
 
@@ -110,19 +120,15 @@ func (e *execution) notePlace(ctx context.Context) {
 func (e *execution) suspended(failure error) {
 	e.tell(failure)
 	e.clock.Pause()
-	if e.request.Progress != nil {
-		last := e.last
-		last.Suspended = true
-		e.request.Progress(last)
-	}
+	last := e.last
+	last.Suspended = true
+	e.observe(event.TypeUsage, last)
 	e.suspender.answered()
 }
 
 func (e *execution) resumed() {
 	e.clock.Resume()
-	if e.request.Progress != nil {
-		e.request.Progress(e.last)
-	}
+	e.observe(event.TypeUsage, e.last)
 	e.suspender.answered()
 }
 
@@ -136,14 +142,13 @@ func (e *execution) progress(u sandbox.Usage) {
 	}
 	first := len(e.recorder.series.TMS) == 0
 	e.recorder.add(s)
-	e.last = Progress{
-		ID: e.run.ID, ElapsedMS: s.at.Milliseconds(),
+	e.last = event.Usage{
+		Attempt: e.run.Attempt, ElapsedMS: s.at.Milliseconds(),
 		CPUMS: s.cpu.Milliseconds(), MemoryBytes: s.memory, Processes: s.pids,
 	}
-	if first || e.request.Progress == nil {
-		return
+	if !first {
+		e.observe(event.TypeUsage, e.last)
 	}
-	e.request.Progress(e.last)
 }
 
 // groupSample is what the control group says, which knows more than the supervisor's sums.

@@ -20,6 +20,9 @@ type family struct {
 // alone says of each group of a chain whether nobody else is in it or below it.
 func (f family) alone(c chain) []bool {
 	flags := make([]bool, len(c.dirs))
+	if f.head == Nobody {
+		return flags
+	}
 	for i, dir := range c.dirs {
 		if flags[i] = f.owns(dir); !flags[i] {
 			break // nor is it in what is above

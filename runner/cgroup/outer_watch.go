@@ -12,7 +12,11 @@ type counters struct {
 	reached, denied, throttled []int64
 }
 
-// Watch takes the counters just before the run starts. The launcher is the process whose descendants a run is.
+// Nobody is the launcher of a run that cannot be told from others by its processes: then all is shared.
+const Nobody = 0
+
+// Watch takes the counters just before the run starts. The launcher is the process whose descendants a run is, where
+// they are nobody else's: a launcher of several runs at once is Nobody.
 func (o *Outer) Watch(launcher int) {
 	o.family = family{o.proc, launcher}
 	o.before, o.alone = o.count(), o.census()
@@ -25,8 +29,7 @@ func (o *Outer) Watch(launcher int) {
 // (memcg_memory_event_mm), and whoever is in a group is a child of a member or was put there. Where the members
 // were all the launcher's descendants before the start and are again at the end, the killed one was such a
 // descendant, unless somebody with the right to write to the group's cgroup.procs has put a process there and
-// lost it to the kernel in between. Launcher and supervisor live, else nobody would ask. A launcher of several
-// runs at once must not ask: they are all its descendants.
+// lost it to the kernel in between. Launcher and supervisor live, else nobody would ask.
 func (o *Outer) Evidence() (ours, shared Evidence) {
 	now, alone := o.count(), o.census()
 	for i := range alone {

@@ -75,8 +75,10 @@ func findV1(sys System, mounts mounts, own map[string]string) (*Parent, error) {
 	}
 	for _, controller := range []string{"memory", "pids"} {
 		if p.dirs[controller] == "" {
-			reason := fmt.Sprintf("the %s controller of cgroup v1 is missing or not writable", controller)
-			return nil, &MissingError{Reason: reason, Remedy: mountV1(controller) + " or " + remedyContainer}
+			if mounts.has(controller) { // as containers have it
+				return nil, &MissingError{Reason: fmt.Sprintf("the %s controller of cgroup v1 is not writable", controller), Remedy: remedyContainer}
+			}
+			return nil, &MissingError{Reason: fmt.Sprintf("the %s controller of cgroup v1 is missing", controller), Remedy: mountV1(controller) + " or " + remedyContainer}
 		}
 	}
 	p.CPU = p.dirs["cpu"] != ""

@@ -31,7 +31,7 @@ const (
 	// remedyRoot helps a user where no control group can be had.
 	remedyRoot = "run as root" + orBestEffort
 	// remedyContainer helps where there is no systemd to ask.
-	remedyContainer = "start the container that this is in with writable control groups" + orBestEffort
+	remedyContainer = "start the container that this is in with writable control groups, or run with `--limits outer` (what the control groups around it hold) or `--limits best-effort` (rlimits and the clock only)"
 )
 
 // mountV1 says how a controller of cgroup v1 is mounted; Find takes it from wherever it is.

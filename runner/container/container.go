@@ -161,12 +161,15 @@ func (c *Container) Destroy() error {
 	return errors.Join(c.reports.Close(), c.inner.Destroy())
 }
 
+// Close gives back the pidfd of a container that has been destroyed. Nothing is signaled after it.
+func (c *Container) Close() { _ = c.pidfd.Close() }
+
 // Silence drops libcontainer's own log lines: what matters of them comes back as errors.
 func Silence() { logrus.SetOutput(io.Discard) }
 
-// RunInit turns the process into libcontainer's init where libcontainer started it as such; it does
-// not return then. Call it first in main, and in TestMain of every test that starts containers.
-func RunInit() {
+// A process that libcontainer started becomes its init, and does not return. Here and not in main, it does so before the
+// packages are initialised that come later: the registry's, the catalog's and the command line's.
+func init() {
 	if len(os.Args) > 1 && os.Args[1] == "init" && os.Getenv("_LIBCONTAINER_INITPIPE") != "" {
 		libcontainer.Init()
 	}

@@ -46,7 +46,8 @@ func (c *Container) Wait(watch Watch) (Exit, error) {
 			break
 		}
 		if err != nil {
-			return exit, err
+			unheard = errors.Join(err, c.Signal(syscall.SIGKILL)) // it may have more to say, and nobody would hear it
+			break
 		}
 		switch r.kind {
 		case reportAudited:

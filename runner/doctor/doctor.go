@@ -11,6 +11,7 @@ package doctor
 import (
 	"context"
 	"errors"
+	"os"
 
 	"github.com/scidex-ai/scidex-oci/runner"
 	"github.com/scidex-ai/scidex-oci/runner/sandbox"
@@ -51,6 +52,8 @@ type examination struct {
 	options  Options
 	analysis spec.Analysis // the flags, with their defaults
 	account  sandbox.Account
+	host     host
+	around   around
 	report   Report
 	stop     chan runner.StopSignal // of the run
 	home     home
@@ -63,6 +66,8 @@ func Run(ctx context.Context, options Options) (report Report, err error) {
 	if e.account, err = sandbox.ReadAccount(); err != nil {
 		return e.report, err
 	}
+	e.host = host{root: "/", getenv: os.Getenv, admin: e.account.Root()}
+	e.around = e.host.lookAround()
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	done := make(chan struct{})

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -49,6 +50,7 @@ const (
 func TestSettings(t *testing.T) {
 	for name, c := range map[string]struct {
 		files  map[string]string
+		env    string // NAME of a variable that is true
 		admin  bool
 		hurt   bool
 		judge  func(host) Finding
@@ -72,12 +74,83 @@ func TestSettings(t *testing.T) {
 		"docker without walls":     {files: map[string]string{".dockerenv": "", status: "Seccomp:\t0\n"}, hurt: true, judge: host.container, status: OK, words: flags("docker")},
 		"podman":                   {files: map[string]string{"run/.containerenv": "", mountinfo: mask}, hurt: true, judge: host.container, status: Fail, words: flags("podman, with 1 mounts", "podman run --security-opt unmask=ALL")},
 		"Kubernetes":               {files: map[string]string{"run/secrets/kubernetes.io/x": "", ".dockerenv": "", status: "Seccomp:\t2\n"}, hurt: true, judge: host.container, status: Fail, words: flags("Kubernetes", "hostUsers: false", "procMount: Unmasked")},
+		"GitHub":                   {env: "GITHUB_ACTIONS", files: map[string]string{appArmor: "1\n"}, hurt: true, judge: host.appArmor, status: Fail, words: flags("step of the job", "sudo sysctl -w kernel.apparmor_restrict_unprivileged_userns=0")},
+		"GitHub, not hurt":         {env: "GITHUB_ACTIONS", files: map[string]string{status: "Seccomp:\t0\n"}, judge: host.container, status: OK, words: flags("a GitHub job")},
+		"GitHub in docker":         {env: "GITHUB_ACTIONS", files: map[string]string{".dockerenv": "", mountinfo: mask}, hurt: true, judge: host.container, status: Fail, words: flags("a GitHub job in docker, with 1 mounts", "options: --security-opt seccomp=unconfined")},
+		"GitLab in docker":         {env: "GITLAB_CI", files: map[string]string{".dockerenv": "", mountinfo: mask}, hurt: true, judge: host.container, status: Fail, words: flags("a GitLab job in docker", "config.toml", "privileged = true", "unmask=ALL")},
+		"GitLab in podman":         {env: "GITLAB_CI", files: map[string]string{"run/.containerenv": "", mountinfo: mask}, hurt: true, judge: host.container, status: Fail, words: flags("a GitLab job in podman", "config.toml", `security_opt = ["seccomp=unconfined", "apparmor=unconfined", "unmask=ALL"]`)},
+		"GitLab in Kubernetes":     {env: "GITLAB_CI", files: map[string]string{"run/secrets/kubernetes.io/x": "", mountinfo: mask}, hurt: true, judge: host.container, status: Fail, words: flags("a GitLab job in Kubernetes", "procMount: Unmasked", "pod_spec", "hostUsers: false")},
+		"LXC":                      {files: map[string]string{"run/systemd/container": "lxc\n", mountinfo: mask}, hurt: true, judge: host.container, status: Fail, words: flags("LXC, with 1 mounts", "security.nesting true")},
 		"a filter of nobody's":     {files: map[string]string{status: "Seccomp:\t2\n"}, hurt: true, judge: host.container, status: Fail, words: flags("no known container, with a seccomp filter")},
 		"a plain host":             {files: map[string]string{status: "Seccomp:\t0\n", mountinfo: "1 2 0:5 / /proc rw - proc proc rw\n"}, hurt: true, judge: host.container, status: OK, words: flags("no container")},
 	} {
 		t.Run(name, func(t *testing.T) {
-			check(t, c.judge(host{root: tree(t, c.files), admin: c.admin, hurt: c.hurt}), c.status, c.words...)
+			check(t, c.judge(made(t, c.files, c.env, c.admin, c.hurt)), c.status, c.words...)
 		})
+	}
+}
+
+// made is a host of files, in whose environment one variable is true.
+func made(t *testing.T, files map[string]string, env string, admin, hurt bool) host {
+	t.Helper()
+	getenv := func(name string) string { return map[string]string{env: "true"}[name] }
+	return host{root: tree(t, files), getenv: getenv, admin: admin, hurt: hurt}
+}
+
+// TestAround wants the failure of a trial cured by the setting of the very engine or job, and what is the kernel's own
+// by the kernel's.
+func TestAround(t *testing.T) {
+	kubernetes := map[string]string{"run/secrets/kubernetes.io/x": ""}
+	with := func(name, text string, files map[string]string) map[string]string {
+		files = maps.Clone(files)
+		files[name] = text
+		return files
+	}
+	denied := fmt.Errorf("mount: %w", unix.EPERM)
+	for name, c := range map[string]struct {
+		files map[string]string
+		env   string
+		admin bool
+		trial trial
+		err   error
+		words []string
+	}{
+		"docker, proc":              {files: map[string]string{".dockerenv": ""}, trial: trial{cure: cureProc}, err: denied, words: flags("docker run", "systempaths=unconfined")},
+		"Kubernetes, proc":          {files: kubernetes, trial: trial{cure: cureProc}, err: denied, words: flags("hostUsers: false", "procMount: Unmasked", "kubectl")},
+		"GitHub, tmpfs":             {files: map[string]string{".dockerenv": ""}, env: "GITHUB_ACTIONS", trial: trial{cure: cureKernel}, err: denied, words: flags("workflow", "options: --security-opt")},
+		"GitLab, proc":              {files: map[string]string{"run/.containerenv": ""}, env: "GITLAB_CI", trial: trial{cure: cureProc}, err: denied, words: flags("config.toml", "security_opt")},
+		"Kubernetes, out of them":   {files: kubernetes, trial: trial{cure: cureNamespace}, err: unix.ENOSPC, words: flags("sysctl user.max_user_namespaces=15000")},
+		"no_new_privs":              {files: map[string]string{status: "NoNewPrivs:\t1\n"}, trial: trial{code: CodeRange, cure: cureMaps}, err: errors.New("newuidmap: no"), words: flags("no_new_privs", "/etc/subuid")},
+		"no_new_privs in docker":    {files: map[string]string{".dockerenv": "", status: "NoNewPrivs:\t1\n"}, trial: trial{code: CodeRange, cure: cureMaps}, err: errors.New("newuidmap: no"), words: flags("docker run --security-opt no-new-privileges=false")},
+		"no_new_privs in a pod":     {files: with(status, "NoNewPrivs:\t1\n", kubernetes), trial: trial{code: CodeRange, cure: cureMaps}, err: errors.New("newuidmap: no"), words: flags("allowPrivilegeEscalation: true")},
+		"no_new_privs in GitLab":    {files: map[string]string{".dockerenv": "", status: "NoNewPrivs:\t1\n"}, env: "GITLAB_CI", trial: trial{code: CodeRange, cure: cureMaps}, err: errors.New("newuidmap: no"), words: flags("[runners.docker]", `security_opt = ["no-new-privileges=false"]`)},
+		"privileges, and newuidmap": {files: map[string]string{status: "NoNewPrivs:\t0\n"}, trial: trial{code: CodeRange, cure: cureMaps}, err: errors.New("newuidmap: no"), words: flags("apt-get install --reinstall uidmap")},
+		"root with few powers":      {files: map[string]string{".dockerenv": "", status: "CapEff:\t0000000000000001\n"}, admin: true, trial: trial{code: CodeRange, cure: cureMaps}, err: denied, words: flags("--cap-add SETUID")},
+		"root of a pod":             {files: with(status, "CapEff:\t0\n", kubernetes), admin: true, trial: trial{code: CodeRange, cure: cureMaps}, err: denied, words: flags("capabilities: {add: [SETUID")},
+		"root with all":             {files: map[string]string{".dockerenv": "", status: "CapEff:\t000001ffffffffff\n"}, admin: true, trial: trial{code: CodeRange, cure: cureProc}, err: denied, words: flags("systempaths=unconfined")},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := &examination{host: made(t, c.files, c.env, c.admin, true)}
+			e.around = e.host.lookAround()
+			c.trial.fails = "no run can start"
+			if c.trial.code == "" {
+				c.trial.code = CodeProc
+			}
+			check(t, e.judge(c.trial, c.err), Fail, c.words...)
+		})
+	}
+}
+
+// Where control groups are read-only, those of the container around this hold, by its own settings.
+func TestPlacelessInContainers(t *testing.T) {
+	missing := &cgroup.MissingError{Reason: "nobody gives one", Remedy: "ask with `please`"}
+	for file, want := range map[string]string{
+		".dockerenv": "docker run --memory", "run/.containerenv": "podman run --memory", "run/secrets/kubernetes.io/x": "resources.limits",
+	} {
+		e := &examination{analysis: spec.Analysis{Limits: spec.LimitsEnforce}, host: made(t, map[string]string{file: ""}, "", false, false)}
+		e.around = e.host.lookAround()
+		e.placeless(missing)
+		check(t, e.report.of(CodePlace), Fail, "nobody gives one", want, "scidex-oci run --limits outer COMMAND")
 	}
 }
 
@@ -228,6 +301,14 @@ func TestSettle(t *testing.T) {
 				t.Errorf("%+v", r.of(c.failed))
 			}
 		})
+	}
+}
+
+func TestSettleTellsOfWhatNobodyHolds(t *testing.T) {
+	r := Report{Findings: []Finding{{Code: CodeRun, Status: OK}}, unheld: []string{"memory", "pids"}}
+	r.settle()
+	if want := "run works with the defaults, but no control group around it that can be seen holds a limit of memory, pids"; r.Summary.Run != want {
+		t.Errorf("%q", r.Summary.Run)
 	}
 }
 

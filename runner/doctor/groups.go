@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 	"syscall"
 
 	"github.com/scidex-ai/scidex-oci/runner/cgroup"
@@ -80,6 +81,10 @@ func (e *examination) placeless(err error) {
 	if errors.As(err, &missing) {
 		f.Seen, f.Cure, f.Command = missing.Reason, missing.Remedy, command(missing.Remedy, bestEffort)
 	}
+	if e.around.limits != "" {
+		remedy := e.around.outer()
+		f.Cure, f.Command = remedy.Sentence, remedy.Command
+	}
 	if limits := e.analysis.Limits; limits != spec.LimitsEnforce {
 		f.Status, f.Means = Warn, "the limits of runs are held as --limits "+limits+" says"
 		e.report.Summary.Limits = Rung(limits)
@@ -93,11 +98,11 @@ func (e *examination) placeless(err error) {
 }
 
 // quoted is a command in a sentence.
-var quoted = regexp.MustCompile("`([^`]+)`")
+var quoted = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile("`([^`]+)`") })
 
 // command is the first that a remedy names, or otherwise.
 func command(remedy, otherwise string) string {
-	found := quoted.FindStringSubmatch(remedy)
+	found := quoted().FindStringSubmatch(remedy)
 	switch {
 	case found == nil:
 		return otherwise

@@ -69,6 +69,8 @@ type Report struct {
 	ToolVersion string    `json:"tool_version"`
 	Summary     Summary   `json:"summary"`
 	Findings    []Finding `json:"findings"`
+
+	unheld []string // limits that the run left to control groups around it, and that none holds
 }
 
 // of returns the finding of a code; the zero one before it is known.
@@ -123,6 +125,9 @@ func (r *Report) settle() {
 	first, failed := r.failed()
 	r.Works = !failed && r.status(CodeRun) == OK
 	r.Summary.Run = "run works with the defaults"
+	if len(r.unheld) > 0 {
+		r.Summary.Run += ", but no control group around it that can be seen holds a limit of " + strings.Join(r.unheld, ", ")
+	}
 	if !r.Works {
 		r.Summary.Run = "run does not work with the defaults: " + first.Code + ": " + first.Seen
 	}

@@ -154,6 +154,16 @@ func (e *examination) sum(r runner.Result) {
 	if e.report.status(CodeOverlay) == OK {
 		s.SocketWall = "overlay"
 	}
+	if e.options.Analysis.Limits != spec.LimitsOuter {
+		return
+	}
+	// Such a run makes no control group, also where it could.
+	s.Limits = RungOuter
+	for _, limit := range r.Enforced {
+		if !limit.Held() {
+			e.report.unheld = append(e.report.unheld, limit.Limit)
+		}
+	}
 }
 
 // python asks the interpreter that analyses find first.

@@ -16,14 +16,15 @@ import (
 // host is what the system says of itself, below "/". A setting alone fails nobody: it is told together with what
 // the trials came to.
 type host struct {
-	root  string // "/"
-	admin bool   // the caller is root
-	hurt  bool   // a trial in namespaces has failed
+	root   string // "/"
+	getenv func(name string) string
+	admin  bool // the caller is root
+	hurt   bool // a trial in namespaces has failed
 }
 
 // settings are why trials fail.
 func (e *examination) settings(context.Context) {
-	h := host{root: "/", admin: e.account.Root()}
+	h := e.host
 	for _, t := range trials() {
 		h.hurt = h.hurt || e.report.status(t.code) == Fail
 	}
@@ -115,37 +116,20 @@ func (h host) appArmor() Finding {
 		f.Seen = "AppArmor restricts no user namespaces here"
 	}
 	if value == "1" && !h.admin {
-		return h.blamed(f, sandbox.AppArmorRemedy, "no run of an ordinary user can start but under an AppArmor profile with userns for this program's own path")
+		remedy := sandbox.AppArmorRemedy
+		if h.lookAround().name == gitHubJob {
+			remedy = gitHubRemedy
+		}
+		return h.blamed(f, remedy, "no run of an ordinary user can start but under an AppArmor profile with userns for this program's own path")
 	}
 	return f
-}
-
-// engines of containers, by the files that they leave.
-var engines = []struct {
-	file, name string
-	remedy     sandbox.Remedy
-}{
-	{"run/secrets/kubernetes.io", "Kubernetes", sandbox.Remedy{
-		Sentence: "the pod must have hostUsers: false, and its container the securityContext procMount: Unmasked and seccompProfile type: Unconfined",
-		Command:  "kubectl replace --force -f POD.yaml",
-	}},
-	{"run/.containerenv", "podman", sandbox.Remedy{
-		Sentence: "the container must be started with more rights",
-		Command:  "podman run --security-opt unmask=ALL --security-opt seccomp=unconfined IMAGE",
-	}},
-	{".dockerenv", "docker", sandbox.ContainerRemedy},
 }
 
 // container tells what a container around this takes away: a seccomp filter, and mounts over parts of /proc, which
 // forbid a fresh one.
 func (h host) container() Finding {
-	name, remedy := "", sandbox.ContainerRemedy
-	for _, engine := range engines {
-		if h.has(engine.file) {
-			name, remedy = engine.name, engine.remedy
-			break
-		}
-	}
+	in := h.lookAround()
+	name, remedy := in.name, in.here(sandbox.ContainerRemedy)
 	var walls []string
 	if h.filtered() {
 		walls = append(walls, "a seccomp filter")
@@ -169,14 +153,17 @@ func (h host) container() Finding {
 	return h.blamed(f, remedy, "a container around this takes from runs what they need")
 }
 
-// filtered reports whether this process is under a seccomp filter (proc_pid_status(5)).
-func (h host) filtered() bool {
+// filtered reports whether this process is under a seccomp filter.
+func (h host) filtered() bool { return h.status("Seccomp") == "2" }
+
+// status is a field of proc_pid_status(5), "" where there is none.
+func (h host) status(field string) string {
 	for line := range strings.Lines(h.text("proc/self/status")) {
-		if name, value, _ := strings.Cut(line, ":"); name == "Seccomp" {
-			return strings.TrimSpace(value) == "2"
+		if name, value, _ := strings.Cut(line, ":"); name == field {
+			return strings.TrimSpace(value)
 		}
 	}
-	return false
+	return ""
 }
 
 // masked counts the mounts over parts of /proc. binfmt_misc is systemd's, and on every host.

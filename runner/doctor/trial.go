@@ -130,7 +130,10 @@ func (e *examination) try(ctx context.Context, t trial) {
 // judge says what the failure of a trial means for runs with these flags.
 func (e *examination) judge(t trial, err error) Finding {
 	f := Finding{Code: t.code, Status: Fail, Seen: err.Error(), Means: t.fails}
-	remedy := t.cure(err)
+	remedy := e.around.here(t.cure(err))
+	if ids, ok := e.host.ids(e.around); ok && t.code == CodeRange {
+		remedy = ids
+	}
 	if starved(f.Seen) {
 		remedy = sandbox.ProcessesRemedy
 	}

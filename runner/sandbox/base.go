@@ -20,7 +20,7 @@ const (
 //
 // A directory of which no overlay can be had is refused. Bound as it is, its sockets and FIFOs would be the
 // host's, and what the run has of its own would have nowhere to be mounted.
-func stageBase(top string, job *Job, files []*os.File) (root string, err error) {
+func (a area) stageBase(top string, job *Job, files []*os.File) (root string, err error) {
 	made, veil, root := filepath.Join(top, madeLayer), filepath.Join(top, veilLayer), filepath.Join(top, wholeRoot)
 	for _, dir := range []string{made, veil, root} {
 		if err := os.Mkdir(dir, 0o755); err != nil {
@@ -36,7 +36,7 @@ func stageBase(top string, job *Job, files []*os.File) (root string, err error) 
 		err = check(mount, job.Base.Dev, job.Base.Ino)
 	}
 	if err == nil {
-		err = overlayBelow(root, mount, made, veil)
+		err = a.overlayBelow(root, mount, made, veil)
 	}
 	if errors.Is(err, errNoOverlay) {
 		err = fmt.Errorf("%w; put it on a file system that overlayfs takes, such as ext4", err)

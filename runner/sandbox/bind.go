@@ -15,9 +15,9 @@ import (
 // in between wins nothing (open_tree(2), mount_setattr(2), move_mount(2)).
 
 // bindAll mounts everything of the host that a job binds below root, or in its stage.
-func bindAll(root string, job *Job, stages map[string]string, files []*os.File) (walls Walls, err error) {
+func (a area) bindAll(root string, job *Job, stages map[string]string, files []*os.File) (walls Walls, err error) {
 	for _, b := range job.Tree.Binds {
-		wall, err := bindTree(filepath.Join(root, b.Destination), b.Source)
+		wall, err := a.bindTree(filepath.Join(root, b.Destination), b.Source)
 		if err != nil {
 			return walls, fmt.Errorf("bind %s: %w", b.Source, err)
 		}
@@ -28,7 +28,7 @@ func bindAll(root string, job *Job, stages map[string]string, files []*os.File) 
 		if !staged {
 			target = filepath.Join(root, b.Destination)
 		}
-		wall, err := bindInput(target, b, files)
+		wall, err := a.bindInput(target, b, files)
 		if err != nil {
 			return walls, fmt.Errorf("bind %s: %w", b.Source, err)
 		}
@@ -54,7 +54,7 @@ func given(files []*os.File, i int) *os.File {
 // bindTree mounts a part of the root filesystem. Where something is mounted below it, an overlay cannot
 // be had: it would show what the mounts hide, which a user namespace may not look at (EINVAL;
 // mount_namespaces(7), locked mounts).
-func bindTree(target, path string) (SocketWall, error) {
+func (a area) bindTree(target, path string) (SocketWall, error) {
 	source, err := inode.Open(path)
 	if err != nil {
 		return "", err
@@ -63,7 +63,7 @@ func bindTree(target, path string) (SocketWall, error) {
 	mount, err := detach(source, readOnly, 0)
 	if err == nil {
 		defer mount.Close()
-		return bindDirectory(target, mount)
+		return a.bindDirectory(target, mount)
 	}
 	if !errors.Is(err, unix.EINVAL) {
 		return "", err
@@ -76,7 +76,7 @@ func bindTree(target, path string) (SocketWall, error) {
 }
 
 // bindInput mounts one of the run's own read-only binds.
-func bindInput(target string, b Bind, files []*os.File) (SocketWall, error) {
+func (a area) bindInput(target string, b Bind, files []*os.File) (SocketWall, error) {
 	mount, err := givenOr(files, b.Mount, b.Source)
 	if err != nil {
 		return "", err
@@ -86,9 +86,9 @@ func bindInput(target string, b Bind, files []*os.File) (SocketWall, error) {
 		return "", err
 	}
 	if b.Directory {
-		return bindDirectory(target, mount)
+		return a.bindDirectory(target, mount)
 	}
-	return bindFile(target, b, mount, files)
+	return a.bindFile(target, b, mount, files)
 }
 
 // givenOr is the detached mount that the launcher sent as file i, or one of what is at path.

@@ -101,7 +101,7 @@ func (c *conn) send(m message, files ...*os.File) error {
 func (c *conn) receive() (m message, err error) {
 	var length [8]byte
 	oob := make([]byte, unix.CmsgSpace(maxFiles*4))
-	n, oobn, _, _, err := c.sock.ReadMsgUnix(length[:], oob)
+	n, oobn, flags, _, err := c.sock.ReadMsgUnix(length[:], oob)
 	if err != nil {
 		return m, err
 	}
@@ -110,6 +110,10 @@ func (c *conn) receive() (m message, err error) {
 	}
 	if m.files, err = parseRights(oob[:oobn]); err != nil {
 		return m, err
+	}
+	if m.torn = flags&unix.MSG_CTRUNC != 0; m.torn {
+		discard(m.files)
+		m.files = nil
 	}
 	if _, err := io.ReadFull(c.sock, length[n:]); err != nil {
 		return m, err

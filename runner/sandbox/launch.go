@@ -28,19 +28,25 @@ const (
 )
 
 // outerNamespaces of a supervisor.
-const outerNamespaces = unix.CLONE_NEWUSER | unix.CLONE_NEWNS | unix.CLONE_NEWPID | unix.CLONE_NEWNET | unix.CLONE_NEWIPC
+const outerNamespaces = unix.CLONE_NEWUSER | unix.CLONE_NEWNS | unix.CLONE_NEWPID | unix.CLONE_NEWNET | unix.CLONE_NEWIPC |
+	unix.CLONE_NEWUTS
 
 // ErrLost is returned when the supervisor died under the launcher.
 var ErrLost = errors.New("the supervisor is gone")
 
-// Supervisor is the launcher's side of a supervisor.
+// Supervisor is the launcher's side of a supervisor, and of the run that it serves on its own connection: the
+// embedded Session.
 type Supervisor struct {
-	account Account
-	conn    *conn
-	done    chan struct{}
+	*Session
+	account  Account
+	refusals sync.Mutex // of sessions: one message for each
+}
+
+// host is the process of a supervisor.
+type host struct {
 	process *os.Process
+	done    chan struct{} // closed when it has ended, and with it all that was below it
 	last    *tail
-	once    sync.Once // of Close
 }
 
 // Launch starts a supervisor and waits until it is ready. It ends with Close, with the launcher, or with
@@ -50,7 +56,7 @@ func Launch(ctx context.Context, account Account) (*Supervisor, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Supervisor{account: account, conn: c, done: make(chan struct{}), last: &tail{}}
+	s := &Supervisor{Session: newSession(c, &host{done: make(chan struct{}), last: &tail{}}, true), account: account}
 	err = s.start(child)
 	child.Close() // now only the supervisor has it, so that its death before it is ready is heard at once
 	if err != nil {
@@ -69,7 +75,7 @@ func (s *Supervisor) start(child *os.File) error {
 	cmd.Args = []string{supervisorName}
 	cmd.Env = []string{}
 	cmd.Dir = "/"
-	cmd.Stderr = s.last
+	cmd.Stderr = s.host.last
 	cmd.ExtraFiles = []*os.File{child}
 	cmd.SysProcAttr = &syscall.SysProcAttr{
 		Cloneflags: outerNamespaces,
@@ -80,9 +86,9 @@ func (s *Supervisor) start(child *os.File) error {
 	started := make(chan error)
 	go func() {
 		runtime.LockOSThread()
-		defer close(s.done)
+		defer close(s.host.done)
 		err := cmd.Start()
-		s.process = cmd.Process
+		s.host.process = cmd.Process
 		started <- err
 		if err == nil {
 			_ = cmd.Wait() // why it ended is in what it wrote
@@ -151,7 +157,7 @@ func (a Account) HostGID(outer int) int {
 
 func (s *Supervisor) prepare(ctx context.Context) error {
 	if s.account.HasRange() && !s.account.Root() {
-		if err := s.account.WriteMaps(ctx, s.process.Pid); err != nil {
+		if err := s.account.WriteMaps(ctx, s.Pid()); err != nil {
 			if s.conn.hungUp() { // it has no ids because it is dead
 				err = s.lost(io.EOF)
 			}
@@ -199,47 +205,8 @@ func (a Account) WriteMaps(ctx context.Context, pid int) error {
 	return errors.Join(<-errs, <-errs)
 }
 
-// expect receives the next message, which must be of the type.
-func (s *Supervisor) expect(kind string) (message, error) {
-	m, err := s.conn.receive()
-	switch {
-	case err != nil:
-		return m, s.lost(err)
-	case m.Type == msgFailed:
-		return m, errors.New(m.Error)
-	case m.Type != kind:
-		return m, fmt.Errorf("the supervisor said %q where %q was due", m.Type, kind)
-	}
-	return m, nil
-}
-
-// lost turns the end of the connection into ErrLost with the supervisor's last words.
-func (s *Supervisor) lost(err error) error {
-	if !errors.Is(err, io.EOF) && !errors.Is(err, unix.EPIPE) && !errors.Is(err, unix.ECONNRESET) {
-		return err
-	}
-	<-s.done
-	if words := s.last.String(); words != "" {
-		return fmt.Errorf("%w: %s", ErrLost, words)
-	}
-	return ErrLost
-}
-
 // Pid is the supervisor's process id as the launcher sees it.
-func (s *Supervisor) Pid() int { return s.process.Pid }
-
-// Close ends the supervisor and with it every process below it, and waits until they are gone. Further
-// calls do nothing.
-func (s *Supervisor) Close() (err error) {
-	s.once.Do(func() {
-		err = s.conn.Close()
-		if s.process != nil {
-			_ = s.process.Kill() // it may be gone already
-		}
-	})
-	<-s.done
-	return err
-}
+func (s *Supervisor) Pid() int { return s.host.process.Pid }
 
 // tail keeps the last bytes that a supervisor wrote to its standard error.
 type tail struct {

@@ -4,12 +4,9 @@ import (
 	"errors"
 	"os"
 	"testing"
-
-	"github.com/scidex-ai/scidex-oci/runner/container"
 )
 
 func TestMain(m *testing.M) {
-	container.RunInit()
 	Main()
 	os.Exit(m.Run())
 }
@@ -44,7 +41,7 @@ func TestKilledSupervisorIsLost(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	if err := s.process.Kill(); err != nil {
+	if err := s.host.process.Kill(); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := s.Clean(os.Stdout, false, nil); !errors.Is(err, ErrLost) {

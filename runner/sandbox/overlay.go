@@ -51,11 +51,11 @@ func (w SocketWall) and(other SocketWall) SocketWall {
 // bindDirectory mounts a directory on target as a read-only overlay, or as it is where the kernel or the
 // directory's file system allows none (before Linux 5.11; some network file systems; overlays stacked
 // twice already).
-func bindDirectory(target string, mount *os.File) (SocketWall, error) {
+func (a area) bindDirectory(target string, mount *os.File) (SocketWall, error) {
 	if breach.Open {
 		return WallScan, attach(mount, target)
 	}
-	err := overlay(target, mount)
+	err := a.overlay(target, mount)
 	if errors.Is(err, errNoOverlay) {
 		return WallScan, attach(mount, target) // what is attached can be moved on
 	}
@@ -64,11 +64,11 @@ func bindDirectory(target string, mount *os.File) (SocketWall, error) {
 
 // bindFile mounts a single file on target: out of an overlay of its directory, or as it is where there can
 // be none, as where only the host's root can search that directory.
-func bindFile(target string, b Bind, mount *os.File, files []*os.File) (SocketWall, error) {
+func (a area) bindFile(target string, b Bind, mount *os.File, files []*os.File) (SocketWall, error) {
 	directory, err := givenOr(files, b.ParentMount, filepath.Dir(b.Place))
 	if err == nil {
 		defer directory.Close()
-		err = overlayFile(target, b, directory)
+		err = a.overlayFile(target, b, directory)
 	}
 	if err == nil {
 		return WallOverlay, nil
@@ -77,16 +77,16 @@ func bindFile(target string, b Bind, mount *os.File, files []*os.File) (SocketWa
 }
 
 // overlayFile fails with nothing left mounted.
-func overlayFile(target string, b Bind, directory *os.File) error {
-	if err := overlay(shownDir, directory); err != nil {
-		return errors.Join(err, unmount(lowerDir))
+func (a area) overlayFile(target string, b Bind, directory *os.File) error {
+	if err := a.overlay(a.shown(), directory); err != nil {
+		return errors.Join(err, unmount(a.lower()))
 	}
-	err := attachShown(target, b)
-	return errors.Join(err, unmount(shownDir))
+	err := a.attachShown(target, b)
+	return errors.Join(err, unmount(a.shown()))
 }
 
-func attachShown(target string, b Bind) error {
-	file, err := inode.Open(filepath.Join(shownDir, filepath.Base(b.Place)))
+func (a area) attachShown(target string, b Bind) error {
+	file, err := inode.Open(filepath.Join(a.shown(), filepath.Base(b.Place)))
 	if err != nil {
 		return err
 	}
@@ -108,22 +108,22 @@ func attachShown(target string, b Bind) error {
 
 var errNoOverlay = errors.New("no overlay can be had")
 
-// overlay shows a directory on target. It fails with errNoOverlay where it has only come to lowerDir.
+// overlay shows a directory on target. It fails with errNoOverlay where it has only come to lower.
 // overlayfs takes its layers from this mount namespace only, and by path; it then has a mount of its own of
 // the layer.
-func overlay(target string, mount *os.File) error {
-	return overlayBelow(target, mount, emptyDir)
+func (a area) overlay(target string, mount *os.File) error {
+	return a.overlayBelow(target, mount, emptyDir)
 }
 
 // overlayBelow is overlay with something above the directory: layers of which the first is the uppermost.
-func overlayBelow(target string, mount *os.File, above ...string) error {
-	if err := attach(mount, lowerDir); err != nil {
+func (a area) overlayBelow(target string, mount *os.File, above ...string) error {
+	if err := attach(mount, a.lower()); err != nil {
 		return err
 	}
-	if err := mountOverlay(target, append(above, lowerDir)); err != nil {
+	if err := mountOverlay(target, append(above, a.lower())); err != nil {
 		return fmt.Errorf("%w: %w", errNoOverlay, err)
 	}
-	return unmount(lowerDir)
+	return unmount(a.lower())
 }
 
 // mountOverlay shows layers on target. A read-only overlay needs two, the upper of which may be

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -34,7 +33,7 @@ func newPause(w *worker) *pause { return &pause{worker: w, changed: make(chan st
 // suspend stops the analysis and tells the launcher when all of it stands still. It comes back at once.
 func (p *pause) suspend() {
 	p.wanted.Store(true)
-	go func() {
+	p.worker.tasks.Go(func() {
 		select {
 		case <-p.worker.executed: // what comes before our init listens would be lost
 		case <-p.worker.ended:
@@ -57,7 +56,7 @@ func (p *pause) suspend() {
 			answer.Error = err.Error()
 		}
 		p.answer(answer)
-	}()
+	})
 }
 
 // resume lets a suspended analysis go on, and tells the launcher that it runs.
@@ -117,16 +116,12 @@ const (
 
 // stopAll sends the signal until two looks in a row find nothing that runs.
 func (p *pause) stopAll() error {
-	init, err := p.worker.container.Pid()
-	if err != nil {
-		return err
-	}
 	deadline := time.Now().Add(stopWait)
 	for still := 0; still < 2; time.Sleep(stopLook) {
 		if err := p.worker.container.Signal(syscall.SIGTSTP); err != nil {
 			return err
 		}
-		running, err := countRunning("/proc", init)
+		running, err := countRunning(p.worker.proc.Name())
 		switch {
 		case err != nil:
 			return fmt.Errorf("see that the analysis stands still: %w", err)
@@ -152,17 +147,16 @@ func (p *pause) hasEnded() bool {
 	}
 }
 
-// countRunning counts the threads of the namespace that run or wait to be woken, but for those of the
-// supervisor and of the container's init. One that the kernel holds (state D, as the parent of a vfork is held)
+// countRunning counts the threads of a container that run or wait to be woken, but for its init's. One that the kernel holds (state D, as the parent of a vfork is held)
 // stops before it runs again.
-func countRunning(proc string, init int) (running int, err error) {
+func countRunning(proc string) (running int, err error) {
 	tasks, err := filepath.Glob(filepath.Join(proc, "[0-9]*", "task", "[0-9]*", "stat"))
 	if err != nil {
 		return 0, err
 	}
-	own := []string{filepath.Join(proc, "1") + "/", filepath.Join(proc, strconv.Itoa(init)) + "/"}
+	own := filepath.Join(proc, "1") + "/"
 	for _, task := range tasks {
-		if strings.HasPrefix(task, own[0]) || strings.HasPrefix(task, own[1]) {
+		if strings.HasPrefix(task, own) {
 			continue
 		}
 		raw, err := os.ReadFile(task)

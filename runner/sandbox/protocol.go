@@ -14,7 +14,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/audit"
 )
 
-// The messages, in the order in which a run has them. The launcher sends job, start, suspend, resume, stop,
+// The messages, in the order in which a run has them on its connection. The launcher sends job, start, suspend, resume, stop,
 // kill, harvest and clean; the supervisor answers each but stop and kill with its past participle, or with
 // failed. What has been told to end is not suspended: then suspend is answered with resumed. After exited
 // neither is answered.
@@ -37,6 +37,8 @@ const (
 	msgHarvested = "harvested"
 	msgClean     = "clean" // with the working directory
 	msgCleaned   = "cleaned"
+	msgSession   = "session" // with the supervisor's end of another run's connection; answered there with ready
+	msgEnded     = "ended"   // the last of a session, once the launcher has shut down its side
 	msgFailed    = "failed"
 )
 
@@ -55,6 +57,7 @@ type message struct {
 	Walls Walls `json:"walls,omitzero"`
 
 	files []*os.File
+	torn  bool // this process had no room for the descriptors that came with it (recvmsg(2), MSG_CTRUNC)
 }
 
 // failure is what went wrong, where something did.
@@ -154,7 +157,7 @@ type Exit struct {
 	Suspended time.Duration `json:"suspended,omitempty"`
 }
 
-// Usage is what the supervisor sees of a run in its own /proc, where no control group tells more.
+// Usage is what the supervisor sees of a run in the container's /proc, where no control group tells more.
 type Usage struct {
 	Memory    int64 `json:"memory"`    // bytes, sum of resident sets: shared pages count more than once
 	Processes int64 `json:"processes"` // with their threads, as a limit counts them

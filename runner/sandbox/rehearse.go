@@ -16,6 +16,13 @@ import (
 // RehearseTmpfs makes the staging area.
 func RehearseTmpfs() error { return mountStage() }
 
+func rehearseArea() (area, error) {
+	if err := mountStage(); err != nil {
+		return area{}, err
+	}
+	return newArea("rehearsal")
+}
+
 // RehearseProc mounts a /proc of its own. It takes a PID namespace too.
 func RehearseProc() error { return mountProc() }
 
@@ -41,19 +48,17 @@ var errConnected = errors.New("a unix socket below the overlay could be connecte
 
 // RehearseOverlay shows a directory with a unix socket as directories are bound, and tries the socket.
 func RehearseOverlay() error {
-	if err := mountStage(); err != nil {
+	a, err := rehearseArea()
+	if err != nil {
 		return err
 	}
-	l, err := net.Listen("unix", filepath.Join(lowerDir, "socket"))
+	l, err := net.Listen("unix", filepath.Join(a.lower(), "socket"))
 	if err != nil {
 		return err
 	}
 	defer l.Close()
-	target := filepath.Join(stageDir, "target")
-	if err := os.Mkdir(target, 0o700); err != nil {
-		return err
-	}
-	if err := mountOverlay(target, []string{emptyDir, lowerDir}); err != nil {
+	target := a.shown()
+	if err := mountOverlay(target, []string{emptyDir, a.lower()}); err != nil {
 		return fmt.Errorf("mount an overlay: %w", err)
 	}
 	c, err := net.Dial("unix", filepath.Join(target, "socket"))
@@ -72,10 +77,11 @@ var errWritten = errors.New("a read-only mount could be written to")
 // RehearseBind binds a directory read-only from its descriptor (open_tree(2), mount_setattr(2), move_mount(2)), and
 // tries to write there.
 func RehearseBind() error {
-	if err := mountStage(); err != nil {
+	a, err := rehearseArea()
+	if err != nil {
 		return err
 	}
-	mount, err := open(lowerDir, readOnly)
+	mount, err := open(a.lower(), readOnly)
 	if err != nil {
 		return err
 	}

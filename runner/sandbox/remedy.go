@@ -34,11 +34,25 @@ var (
 		"inside a container, that must be started with all of /proc",
 		"docker run --security-opt systempaths=unconfined IMAGE (podman: --security-opt unmask=ALL)",
 	}
+	// PodmanRemedy is for both in a container of podman's.
+	PodmanRemedy = Remedy{
+		"the podman container must be started with all of /proc and without podman's seccomp filter",
+		"podman run --security-opt unmask=ALL --security-opt seccomp=unconfined IMAGE",
+	}
 	// ProcessesRemedy is for RLIMIT_NPROC.
 	ProcessesRemedy = Remedy{"the caller has as many processes as its limit allows", "ulimit -u unlimited"}
 	// ExecutableRemedy is for a supervisor of root's, which has an id without rights.
 	ExecutableRemedy = Remedy{"the program must be executable by everyone when root starts it", "chmod a+rx"}
 )
+
+// InContainer returns PodmanRemedy in place of another where the container that has its root at dir ("/") is podman's,
+// which leaves a file there (podman-run(1)).
+func InContainer(dir string, otherwise Remedy) Remedy {
+	if _, err := os.Stat(filepath.Join(dir, "run/.containerenv")); err != nil {
+		return otherwise
+	}
+	return PodmanRemedy
+}
 
 // NamespaceRemedy explains why a host refuses new namespaces, by what it says of itself below proc ("/proc").
 // It returns false where it knows nothing.
@@ -55,7 +69,7 @@ func NamespaceRemedy(proc string, err error) (Remedy, bool) {
 	case setting(filepath.Join(proc, "sys/kernel/unprivileged_userns_clone")) == "0":
 		return UnprivilegedRemedy, true
 	case errors.Is(err, unix.EPERM):
-		return ContainerRemedy, true
+		return InContainer(filepath.Dir(proc), ContainerRemedy), true
 	case errors.Is(err, unix.EACCES):
 		return ExecutableRemedy, true
 	}

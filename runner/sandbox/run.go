@@ -27,7 +27,7 @@ func (c *Created) Close() error {
 }
 
 // Create makes the container of a job up to its first instruction.
-func (s *Supervisor) Create(job Job, files []*os.File) (*Created, error) {
+func (s *Session) Create(job Job, files []*os.File) (*Created, error) {
 	if err := s.conn.send(message{Type: msgJob, Job: &job}, files...); err != nil {
 		return nil, s.lost(err)
 	}
@@ -67,7 +67,7 @@ func pidOf(pidfd *os.File) (int, error) {
 }
 
 // Start opens the gate.
-func (s *Supervisor) Start() error {
+func (s *Session) Start() error {
 	if err := s.conn.send(message{Type: msgStart}); err != nil {
 		return s.lost(err)
 	}
@@ -75,16 +75,16 @@ func (s *Supervisor) Start() error {
 }
 
 // Suspend asks for every process of the analysis to be stopped, and its clock with them.
-func (s *Supervisor) Suspend() error { return s.conn.send(message{Type: msgSuspend}) }
+func (s *Session) Suspend() error { return s.conn.send(message{Type: msgSuspend}) }
 
 // Resume asks for what Suspend has stopped to go on.
-func (s *Supervisor) Resume() error { return s.conn.send(message{Type: msgResume}) }
+func (s *Session) Resume() error { return s.conn.send(message{Type: msgResume}) }
 
 // Stop asks the analysis to end: SIGTERM now, SIGKILL after the job's grace period.
-func (s *Supervisor) Stop() error { return s.conn.send(message{Type: msgStop}) }
+func (s *Session) Stop() error { return s.conn.send(message{Type: msgStop}) }
 
 // Kill ends the analysis at once.
-func (s *Supervisor) Kill() error { return s.conn.send(message{Type: msgKill}) }
+func (s *Session) Kill() error { return s.conn.send(message{Type: msgKill}) }
 
 // Watch is told what happens while an analysis runs.
 type Watch struct {
@@ -97,9 +97,9 @@ type Watch struct {
 }
 
 // Wait blocks until every process of the container is dead.
-func (s *Supervisor) Wait(watch Watch) (Exit, error) {
+func (s *Session) Wait(watch Watch) (Exit, error) {
 	for {
-		m, err := s.conn.receive()
+		m, err := s.receive()
 		if err != nil {
 			return Exit{}, s.lost(err)
 		}
@@ -124,22 +124,22 @@ func (s *Supervisor) Wait(watch Watch) (Exit, error) {
 
 // Harvest walks the working directory into the ingest directory and yields every entry. The first error
 // of yield is returned; the rest is then received and passed over.
-func (s *Supervisor) Harvest(h Harvest, yield func(outputs.Entry) error) (outputs.Totals, error) {
+func (s *Session) Harvest(h Harvest, yield func(outputs.Entry) error) (outputs.Totals, error) {
 	return s.harvest(h, yield)
 }
 
 // HarvestOf is Harvest for a run whose own supervisor is dead: of what is h.Below in dir. It needs no job.
-func (s *Supervisor) HarvestOf(dir, ingest *os.File, h Harvest, yield func(outputs.Entry) error) (outputs.Totals, error) {
+func (s *Session) HarvestOf(dir, ingest *os.File, h Harvest, yield func(outputs.Entry) error) (outputs.Totals, error) {
 	return s.harvest(h, yield, dir, ingest)
 }
 
-func (s *Supervisor) harvest(h Harvest, yield func(outputs.Entry) error, files ...*os.File) (outputs.Totals, error) {
+func (s *Session) harvest(h Harvest, yield func(outputs.Entry) error, files ...*os.File) (outputs.Totals, error) {
 	if err := s.conn.send(message{Type: msgHarvest, Harvest: &h}, files...); err != nil {
 		return outputs.Totals{}, s.lost(err)
 	}
 	var failed error
 	for {
-		m, err := s.conn.receive()
+		m, err := s.receive()
 		switch {
 		case err != nil:
 			return outputs.Totals{}, s.lost(err)
@@ -162,7 +162,7 @@ func (s *Supervisor) harvest(h Harvest, yield func(outputs.Entry) error, files .
 // the caller's own, where the caller is an ordinary user. It needs no job. What it returns was in a tmpfs and
 // could not be kept; at most a few hundred entries of it. Where ingest is not nil, what is kept has the modes of
 // before its harvest into it.
-func (s *Supervisor) Clean(dir *os.File, keep bool, ingest *os.File) ([]outputs.Entry, error) {
+func (s *Session) Clean(dir *os.File, keep bool, ingest *os.File) ([]outputs.Entry, error) {
 	files := []*os.File{dir}
 	if ingest != nil {
 		files = append(files, ingest)
@@ -172,14 +172,4 @@ func (s *Supervisor) Clean(dir *os.File, keep bool, ingest *os.File) ([]outputs.
 	}
 	m, err := s.expect(msgCleaned)
 	return m.Entries, err
-}
-
-// Alive reports whether the supervisor's process has not ended.
-func (s *Supervisor) Alive() bool {
-	select {
-	case <-s.done:
-		return false
-	default:
-		return true
-	}
 }

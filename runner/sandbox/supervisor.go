@@ -1,7 +1,6 @@
 package sandbox
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -87,7 +86,7 @@ func supervise() error {
 	if err := c.send(message{Type: msgReady}); err != nil {
 		return err
 	}
-	return serve(c)
+	return (&worker{conn: c}).serve(admit)
 }
 
 // settle makes the outer namespaces habitable.
@@ -98,7 +97,7 @@ func settle() error {
 	if err := os.Chdir("/"); err != nil {
 		return err
 	}
-	unix.Umask(0o077)
+	unix.Umask(0o022) // what is made for an analysis is for it to read; what is not has a mode that says so
 	steps := []struct {
 		what string
 		do   func() error
@@ -107,11 +106,12 @@ func settle() error {
 		{"mount /proc", mountProc},
 		{"make control groups read-only", protectCgroups},
 		{"mount the staging area", mountStage},
+		{"set the host name", func() error { return unix.Sethostname([]byte("scidex")) }}, // runs do: refused early it is explained
 		{"bring up loopback", loopbackUp},
 	}
 	for _, step := range steps {
 		if err := step.do(); err != nil {
-			return fmt.Errorf("outer namespaces: %s: %w%s", step.what, err, containerHint(step.what))
+			return fmt.Errorf("outer namespaces: %s: %w%s", step.what, err, containerHint(step.what, err))
 		}
 	}
 	return nil
@@ -122,11 +122,16 @@ func mountProc() error {
 }
 
 // containerHint helps where we are in a container ourselves.
-func containerHint(what string) string {
-	if what == "mount /proc" {
-		return fmt.Sprintf(" (%s: %s)", ProcRemedy.Sentence, ProcRemedy.Command)
+func containerHint(what string, err error) string {
+	remedy := ContainerRemedy
+	switch {
+	case what == "mount /proc":
+		remedy = ProcRemedy
+	case !errors.Is(err, unix.EPERM) && !errors.Is(err, unix.EACCES):
+		return ""
 	}
-	return ""
+	remedy = InContainer("/", remedy)
+	return fmt.Sprintf(" (%s: %s)", remedy.Sentence, remedy.Command)
 }
 
 // dropGroups clears the launcher's supplementary groups; a single-id mapping cannot (setgroups is
@@ -166,22 +171,4 @@ func loopbackUp() error {
 		return errno
 	}
 	return nil
-}
-
-// serve answers the launcher until it is gone.
-func serve(c *conn) error {
-	ctx, cancel := context.WithCancel(context.Background())
-	defer cancel()
-	work := &worker{conn: c}
-	for {
-		m, err := c.receive()
-		if err != nil {
-			return err
-		}
-		if err := work.handle(ctx, m); err != nil {
-			if err := c.send(message{Type: msgFailed, Error: err.Error()}); err != nil {
-				return err
-			}
-		}
-	}
 }

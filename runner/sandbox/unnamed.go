@@ -14,8 +14,7 @@ import (
 )
 
 // unnamed finds the files on the mount at work, as the processes see it, that have no name any more and that a
-// process of the run has open: by what /proc shows of the descriptors of every process of this PID namespace but
-// the supervisor. It ends early when more than most were found. A file that is only mapped, or only on its way through a socket, is not seen.
+// process of the run has open: by what its /proc shows of the descriptors of every process but its init. It ends early when more than most were found. A file that is only mapped, or only on its way through a socket, is not seen.
 func unnamed(proc, work string, most int64) ([]outputs.Inode, error) {
 	pids, err := os.ReadDir(proc)
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 // knows (USER_HZ, times(2)).
 const clockTick = time.Second / 100
 
-// readUsage adds up the processes of the supervisor's PID namespace but the supervisor.
+// readUsage adds up the processes of a container, its init among them, which has waited for others.
 func readUsage(proc string) (Usage, error) {
 	entries, err := os.ReadDir(proc)
 	if err != nil {
@@ -21,8 +21,7 @@ func readUsage(proc string) (Usage, error) {
 	}
 	var sum Usage
 	for _, e := range entries {
-		pid, err := strconv.Atoi(e.Name())
-		if err != nil || pid == 1 {
+		if _, err := strconv.Atoi(e.Name()); err != nil {
 			continue
 		}
 		raw, err := os.ReadFile(filepath.Join(proc, e.Name(), "stat"))
@@ -31,7 +30,7 @@ func readUsage(proc string) (Usage, error) {
 		}
 		one, err := parseStat(string(raw))
 		if err != nil {
-			return Usage{}, fmt.Errorf("%s/%d/stat: %w", proc, pid, err)
+			return Usage{}, fmt.Errorf("%s/%s/stat: %w", proc, e.Name(), err)
 		}
 		sum.Processes += one.Processes
 		sum.Memory += one.Memory

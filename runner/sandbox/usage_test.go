@@ -42,7 +42,7 @@ func TestReadUsage(t *testing.T) {
 	if err := os.Mkdir(filepath.Join(proc, "13"), 0o700); err != nil { // it has ended meanwhile
 		t.Fatal(err)
 	}
-	want := Usage{Memory: 12 * int64(os.Getpagesize()), Processes: 6, CPU: 2200 * time.Millisecond}
+	want := Usage{Memory: 18 * int64(os.Getpagesize()), Processes: 9, CPU: 3300 * time.Millisecond}
 	if got, err := readUsage(proc); err != nil || got != want {
 		t.Errorf("%+v (%v), want %+v", got, err, want)
 	}

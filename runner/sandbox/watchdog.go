@@ -60,7 +60,7 @@ type finding struct {
 // release sets a watchdog on the run.
 func (w *worker) release(ctx context.Context) *watchdog {
 	d := &watchdog{
-		bound: w.job.Bound, floor: w.job.Floor, links: w.job.Links, proc: "/proc", path: "/work",
+		bound: w.job.Bound, floor: w.job.Floor, links: w.job.Links, proc: w.proc.Name(), path: "/work",
 		kill: func() error { return w.container.Signal(syscall.SIGKILL) },
 		kept: []kept{{w.ingest, "the blob store"}},
 	}

@@ -19,11 +19,13 @@ import (
 // worker is the supervisor's part of one run.
 type worker struct {
 	conn      *conn
+	area      area
 	job       *Job
 	work      *os.File // what is /work
 	disk      *os.File // the working directory where /work is a tmpfs, else nil
 	ingest    *os.File
-	hold      *os.File // never closed: it goes with this process, and so with all that lives in here
+	hold      *os.File // open for as long as anything of the run lives
+	proc      *os.File // the container's own /proc
 	container *container.Container
 	audit     *audit.Watch // nil: none
 	watchdog  *watchdog    // nil until the analysis has begun
@@ -32,6 +34,9 @@ type worker struct {
 	timedOut  chan struct{} // closed when the clock ended the run
 	executed  chan struct{} // closed when the analysis has begun
 	ended     chan struct{} // closed when every process is dead
+
+	watched bool           // the container has begun, and watch sees to its end
+	tasks   sync.WaitGroup // every goroutine of the run
 }
 
 // handle answers one message. An error is told to the launcher as failed.
@@ -75,6 +80,7 @@ func (w *worker) create(ctx context.Context, m message) error {
 	w.timedOut, w.executed, w.ended = make(chan struct{}), make(chan struct{}), make(chan struct{})
 	w.pause = newPause(w)
 	if len(m.files) < 2 {
+		discard(m.files)
 		return fmt.Errorf("job %q came with %d descriptors", w.job.ID, len(m.files))
 	}
 	w.work, w.ingest = m.files[0], m.files[1]
@@ -86,7 +92,10 @@ func (w *worker) create(ctx context.Context, m message) error {
 	if i := w.job.Hold; given(files, i) != nil {
 		w.hold, files[i] = files[i], nil
 	}
-	walls, err := stage(w.job, files)
+	if w.area, err = newArea(w.job.ID); err != nil {
+		return fmt.Errorf("stage the file systems: %w", err)
+	}
+	walls, err := w.area.stage(w.job, files)
 	if err != nil {
 		return fmt.Errorf("stage the file systems: %w", err)
 	}
@@ -95,8 +104,8 @@ func (w *worker) create(ctx context.Context, m message) error {
 		return err
 	}
 	defer discard(streams.child())
-	w.container, err = createContainer(w.job, container.Config{
-		ID: w.job.ID, StateDir: stateDir, Spec: w.job.Spec, Audit: w.job.Audit,
+	w.container, err = container.Create(container.Config{
+		ID: w.job.ID, StateDir: w.area.state(), Spec: w.job.Spec, Audit: w.job.Audit,
 		Stdin: streams.null, Stdout: streams.stdout[1], Stderr: streams.stderr[1],
 	})
 	if err != nil {
@@ -104,6 +113,9 @@ func (w *worker) create(ctx context.Context, m message) error {
 	}
 	if w.job.Crowded {
 		ReserveThreads()
+	}
+	if w.proc, err = openProc(w.container); err != nil {
+		return errors.Join(err, closeAll(streams.parent()))
 	}
 	return w.created(streams, walls)
 }
@@ -153,7 +165,8 @@ func (w *worker) start(ctx context.Context) error {
 	if err := w.container.Start(); err != nil {
 		return err
 	}
-	go w.watch(ctx)
+	w.watched = true
+	w.tasks.Go(func() { w.watch(ctx) })
 	return nil
 }
 
@@ -173,9 +186,6 @@ func (w *worker) watch(ctx context.Context) {
 			samples.Go(w.sample)
 		},
 	})
-	if err != nil {
-		w.kill() // it may live on, and the audit with it
-	}
 	exit.Finished, exit.Suspended = time.Now(), w.pause.ran.Stood()
 	close(w.ended)
 	w.pause.close()
@@ -183,17 +193,13 @@ func (w *worker) watch(ctx context.Context) {
 		<-clock
 		samples.Wait() // no sample comes after exited
 	}
-	if lost := w.audited(&exit); lost != nil { // the launcher ends this process, and what is left goes with it
-		w.tell(message{Type: msgFailed, Error: lost.Error()})
-		return
-	}
-	if err = errors.Join(err, w.container.Destroy(), unstage(w.job)); err != nil {
-		w.tell(message{Type: msgFailed, Error: err.Error()})
+	w.measure(ctx, &exit)
+	if err = errors.Join(err, w.audited(&exit), w.container.Destroy(), w.area.remove()); err != nil {
+		w.answer(err)
 		return
 	}
 	exit.Executed, exit.Errno, exit.Ended, exit.Status = got.Executed, got.Errno, got.Ended, got.Status
 	exit.CPU, exit.MemoryPeak = got.CPU, got.MemoryPeak
-	w.measure(ctx, &exit)
 	select {
 	case <-w.timedOut:
 		exit.TimedOut = true
@@ -253,7 +259,7 @@ func (w *worker) sample() {
 	next := time.NewTicker(time.Second)
 	defer next.Stop()
 	for {
-		if usage, err := readUsage("/proc"); err == nil && !w.pause.ran.Standing() {
+		if usage, err := readUsage(w.proc.Name()); err == nil && !w.pause.ran.Standing() {
 			w.tell(message{Type: msgUsage, Usage: &usage})
 		}
 		select {
@@ -265,7 +271,7 @@ func (w *worker) sample() {
 }
 
 // stop asks the analysis to end and sees to it that it does, once.
-func (w *worker) stop() { w.stopping.Do(func() { go w.terminate() }) }
+func (w *worker) stop() { w.stopping.Do(func() { w.tasks.Go(w.terminate) }) }
 
 func (w *worker) terminate() {
 	grace, cancel := context.WithTimeout(context.Background(), w.job.Grace)
@@ -273,7 +279,7 @@ func (w *worker) terminate() {
 	select {
 	case <-w.executed: // what comes before our init listens would be lost
 		_ = w.container.Signal(syscall.SIGTERM) // SIGKILL follows where it does not arrive
-		go w.pause.end()                        // which waits where the launcher does not listen
+		w.tasks.Go(w.pause.end)                 // which waits where the launcher does not listen
 	case <-w.ended:
 	case <-grace.Done():
 	}

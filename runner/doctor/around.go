@@ -1,0 +1,187 @@
+package doctor
+
+import (
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/scidex-ai/scidex-oci/runner/sandbox"
+)
+
+// around is what this process is in: an engine of containers, a CI job, both, or neither.
+type around struct {
+	name string // "docker", "a GitLab job in docker"; empty for neither
+	// open starts it so that runs work in it; empty where nothing is known to.
+	open sandbox.Remedy
+	// privileges lets newuidmap have those of its file, which no_new_privs takes away.
+	privileges sandbox.Remedy
+	// limits gives it the control groups that --limits outer relies on.
+	limits string
+}
+
+// engines of containers, by the files that they leave. Where Kubernetes starts docker, it is Kubernetes that is told.
+var engines = []struct {
+	file   string
+	around around
+}{
+	{"run/secrets/kubernetes.io", around{
+		name: "Kubernetes",
+		open: sandbox.Remedy{
+			Sentence: "the pod must have hostUsers: false, and its container the securityContext procMount: Unmasked, seccompProfile: {type: Unconfined} and appArmorProfile: {type: Unconfined}",
+			Command:  "kubectl replace --force -f POD.yaml",
+		},
+		privileges: sandbox.Remedy{
+			Sentence: "the container's securityContext must have allowPrivilegeEscalation: true, which newuidmap needs",
+			Command:  "kubectl replace --force -f POD.yaml",
+		},
+		limits: "resources.limits of the container",
+	}},
+	{"run/.containerenv", around{
+		name:       "podman",
+		open:       sandbox.PodmanRemedy,
+		privileges: engineOptions("podman"),
+		limits:     "podman run --memory --cpus --pids-limit",
+	}},
+	{".dockerenv", around{
+		name:       "docker",
+		open:       sandbox.ContainerRemedy,
+		privileges: engineOptions("docker"),
+		limits:     "docker run --memory --cpus --pids-limit",
+	}},
+}
+
+func engineOptions(engine string) sandbox.Remedy {
+	return sandbox.Remedy{
+		Sentence: "the container must be started without --security-opt no-new-privileges, which keeps newuidmap from its privileges",
+		Command:  engine + " run --security-opt no-new-privileges=false IMAGE",
+	}
+}
+
+// gitHubJob is one that is in no container: on a runner of Ubuntu's, with sudo.
+const gitHubJob = "a GitHub job"
+
+var gitHubRemedy = sandbox.Remedy{
+	Sentence: "AppArmor restricts user namespaces, which a step of the job can lift",
+	Command:  "sudo sysctl -w kernel.apparmor_restrict_unprivileged_userns=0",
+}
+
+// lookAround tells what h is in, by files of engines and by the variables that CI sets.
+func (h host) lookAround() around {
+	var found around
+	for _, engine := range engines {
+		if h.has(engine.file) {
+			found = engine.around
+			break
+		}
+	}
+	if found.name == "" && (h.getenv("container") == "lxc" || h.text("run/systemd/container") == "lxc") {
+		found = around{name: "LXC", open: sandbox.Remedy{
+			Sentence: "the LXC container must be allowed to nest others", Command: "lxc config set CONTAINER security.nesting true",
+		}}
+	}
+	switch {
+	case h.getenv("GITLAB_CI") == "true":
+		return gitLab(found)
+	case h.getenv("GITHUB_ACTIONS") == "true":
+		return gitHub(found)
+	}
+	return found
+}
+
+// gitLab is about what the runner's config.toml says. systempaths=unconfined is an option of docker's command line:
+// the daemon, to which a runner speaks, has none such; podman's has one.
+func gitLab(in around) around {
+	switch in.name {
+	case "":
+		in.name = "a GitLab job"
+		return in
+	case "docker":
+		in.open = sandbox.Remedy{
+			Sentence: "in the runner's config.toml, [runners.docker] must name a socket of podman's as host, with this line (or, with docker itself, have privileged = true)",
+			Command:  `security_opt = ["seccomp=unconfined", "apparmor=unconfined", "unmask=ALL"]`,
+		}
+		in.limits = "memory, cpus and pids_limit in [runners.docker] of the runner's config.toml"
+	case "podman":
+		in.open = sandbox.Remedy{
+			Sentence: "in the runner's config.toml, [runners.docker] must have this line",
+			Command:  `security_opt = ["seccomp=unconfined", "apparmor=unconfined", "unmask=ALL"]`,
+		}
+		in.limits = "memory, cpus and pids_limit in [runners.docker] of the runner's config.toml"
+	case "Kubernetes":
+		in.open = sandbox.Remedy{
+			Sentence: "in the runner's config.toml, [[runners.kubernetes.pod_spec]] must patch the pod with hostUsers: false, and its container build with this line",
+			Command:  "securityContext: {procMount: Unmasked, seccompProfile: {type: Unconfined}, appArmorProfile: {type: Unconfined}}",
+		}
+		in.limits = "memory_limit and cpu_limit in [runners.kubernetes] of the runner's config.toml"
+	}
+	if in.privileges.Sentence != "" && in.name != "Kubernetes" {
+		in.privileges = sandbox.Remedy{
+			Sentence: "in the runner's config.toml, [runners.docker] must not have no-new-privileges, which keeps newuidmap from its privileges",
+			Command:  `security_opt = ["no-new-privileges=false"]`,
+		}
+	}
+	in.name = "a GitLab job in " + in.name
+	return in
+}
+
+// gitHub is about what a workflow says.
+func gitHub(in around) around {
+	switch in.name {
+	case "":
+		in.name = gitHubJob
+		return in
+	case "docker":
+		in.open = sandbox.Remedy{
+			Sentence: "the job's container in the workflow must have this line",
+			Command:  "options: --security-opt seccomp=unconfined --security-opt apparmor=unconfined --security-opt systempaths=unconfined",
+		}
+		in.limits = "options: --memory --cpus --pids-limit of the job's container"
+	}
+	in.name = gitHubJob + " in " + in.name
+	return in
+}
+
+// here puts the setting of this very engine or job in place of what is said of containers in general, which is docker's.
+func (a around) here(remedy sandbox.Remedy) sandbox.Remedy {
+	general := strings.HasPrefix(remedy.Command, "docker run ") || strings.HasPrefix(remedy.Command, "podman run ")
+	if !general || a.open.Sentence == "" || a.open == sandbox.ContainerRemedy {
+		return remedy
+	}
+	return a.open
+}
+
+// outer is what to do where no control groups can be had in here: those of a container are mostly read-only.
+func (a around) outer() sandbox.Remedy {
+	return sandbox.Remedy{
+		Sentence: "let the limits of " + a.name + " hold (" + a.limits + ") and run with --limits outer, or hold them by rlimits and the clock with --limits best-effort",
+		Command:  "scidex-oci run --limits outer COMMAND",
+	}
+}
+
+// toMap is what root needs to map ids: CAP_SETGID, CAP_SETUID and, for root's own, CAP_SETFCAP (user_namespaces(7)).
+const toMap = 1<<unix.CAP_SETGID | 1<<unix.CAP_SETUID | 1<<unix.CAP_SETFCAP
+
+// ids is what gives this process the ids that it may not map, where it is known.
+func (h host) ids(a around) (sandbox.Remedy, bool) {
+	switch effective, err := strconv.ParseUint(h.status("CapEff"), 16, 64); {
+	case h.admin && err == nil && effective&toMap != toMap:
+		remedy := sandbox.Remedy{
+			Sentence: "root must keep the capabilities SETUID, SETGID and SETFCAP, which give runs their ids",
+			Command:  "docker run --cap-add SETUID --cap-add SETGID --cap-add SETFCAP IMAGE",
+		}
+		if strings.HasSuffix(a.name, "Kubernetes") {
+			remedy.Command = "capabilities: {add: [SETUID, SETGID, SETFCAP]}"
+		}
+		return remedy, true
+	case !h.admin && h.status("NoNewPrivs") == "1":
+		if a.privileges.Sentence != "" {
+			return a.privileges, true
+		}
+		return sandbox.Remedy{
+			Sentence: "no_new_privs keeps newuidmap from its privileges: start this without (NoNewPrivileges= of a systemd unit), or let runs have the caller's own id for want of a range",
+			Command:  `sed -i "/^$(id -un):/d" /etc/subuid /etc/subgid`,
+		}, true
+	}
+	return sandbox.Remedy{}, false
+}

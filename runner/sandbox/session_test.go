@@ -1,0 +1,433 @@
+package sandbox
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/opencontainers/runtime-spec/specs-go"
+	"golang.org/x/sys/unix"
+
+	"github.com/scidex-ai/scidex-oci/outputs"
+	"github.com/scidex-ai/scidex-oci/rootfs"
+	"github.com/scidex-ai/scidex-oci/spec"
+)
+
+// TestSessionEndsAlone ends runs in all that they can be at; another goes on.
+func TestSessionEndsAlone(t *testing.T) {
+	s := launched(t)
+	stays := newRun(t, s, "stays", "trap 'exit 7' TERM; sleep 1000 & echo up; wait", time.Hour)
+	stays.begin()
+	before := settled(t, s)
+
+	bare := newRun(t, s, "bare", "true", 0)
+	waited := make(chan error)
+	go func() {
+		_, err := bare.session.Wait(Watch{})
+		waited <- err
+	}()
+	bare.end()
+	if err := <-waited; !errors.Is(err, errLeft) {
+		t.Errorf("who waits for a run whose session is closed hears %v", err)
+	}
+	gated := newRun(t, s, "gated", "echo up", 0)
+	gated.create()
+	gated.end()
+	running := newRun(t, s, "running", "trap '' TERM; echo up; sleep 1000", 0)
+	running.begin()
+	running.end()
+	suspended := newRun(t, s, "suspended", "echo up; sleep 1000", 0)
+	suspended.begin()
+	suspended.good(suspended.session.Suspend())
+	suspended.end()
+	stopping := newRun(t, s, "stopping", "trap '' TERM; echo up; sleep 1000", time.Hour)
+	stopping.begin()
+	stopping.good(stopping.session.Stop())
+	stopping.end()
+
+	untilEqual(t, before, func() string { return traces(t, s) })
+	if !stays.session.Alive() {
+		t.Fatal("a session has ended with another")
+	}
+	stays.good(stays.session.Stop())
+	if exit := stays.wait(); exit.Status.ExitStatus() != 7 {
+		t.Errorf("the run that went on ended with %d, want 7", exit.Status.ExitStatus())
+	}
+}
+
+// TestSessionGivesBackWhatItTook runs many in one supervisor, some at the same time.
+func TestSessionGivesBackWhatItTook(t *testing.T) {
+	s := launched(t)
+	through := func(from, to int) {
+		var all sync.WaitGroup
+		for worker := range 4 {
+			all.Go(func() {
+				for i := from + worker; i < to; i += 4 {
+					r := newRun(t, s, fmt.Sprint("many-", i), "echo up >file; echo up", 0)
+					r.begin()
+					if exit := r.wait(); exit.Status.ExitStatus() != 0 {
+						t.Errorf("run %d ended with %d", i, exit.Status.ExitStatus())
+					}
+					r.harvest()
+					r.end()
+				}
+			})
+		}
+		all.Wait()
+	}
+	through(0, 4)
+	before := settled(t, s)
+	through(4, 40)
+	untilEqual(t, before, func() string { return traces(t, s) })
+}
+
+// TestSessionsOfAKilledSupervisor are lost, all of them, and their end does not wait for anything.
+func TestSessionsOfAKilledSupervisor(t *testing.T) {
+	s := launched(t)
+	var runs []*testRun
+	for i := range 4 {
+		r := newRun(t, s, fmt.Sprint("lost-", i), "echo up; sleep 1000", 0)
+		r.begin()
+		runs = append(runs, r)
+	}
+	if err := s.host.process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range runs {
+		if _, err := r.session.Wait(Watch{Started: func(time.Time) {}, Usage: func(Usage) {}}); !errors.Is(err, ErrLost) {
+			t.Errorf("after a kill Wait says %v, want ErrLost", err)
+		}
+		r.end()
+		if unix.Kill(r.pid, 0) == nil {
+			t.Errorf("process %d of a run lives after its supervisor", r.pid)
+		}
+	}
+	if s, err := s.Open(); !errors.Is(err, ErrLost) {
+		t.Errorf("a session in a dead supervisor: %v, %v", s, err)
+	}
+}
+
+// TestSessionWithoutDescriptors opens sessions in a supervisor that has few descriptors left, so that it fails at one
+// place after the other: each is told, and the run beside goes on.
+func TestSessionWithoutDescriptors(t *testing.T) {
+	s := launched(t)
+	stays := newRun(t, s, "stays", "trap 'exit 7' TERM; sleep 1000 & echo up; wait", time.Hour)
+	stays.begin()
+	before := settled(t, s)
+	var limit unix.Rlimit
+	if err := unix.Prlimit(s.Pid(), unix.RLIMIT_NOFILE, nil, &limit); err != nil {
+		t.Fatal(err)
+	}
+	failed := 0
+	for spare := range 12 {
+		few := unix.Rlimit{Cur: leaving(t, s.Pid(), spare), Max: limit.Max}
+		if err := unix.Prlimit(s.Pid(), unix.RLIMIT_NOFILE, &few, nil); err != nil {
+			t.Fatal(err)
+		}
+		told := make(chan error, 1)
+		var session *Session
+		var err error
+		go func() {
+			var err error
+			if session, err = s.Open(); err == nil {
+				err = ask(t, session)
+			}
+			told <- err
+		}()
+		select {
+		case err = <-told:
+		case <-time.After(time.Minute):
+			t.Fatalf("%d spare: a run waits for what never comes", spare)
+		}
+		if err != nil {
+			failed++
+			t.Logf("%d spare: %v", spare, err)
+		}
+		if errors.Is(err, ErrLost) {
+			t.Fatalf("%d spare: %v", spare, err)
+		}
+		if err := unix.Prlimit(s.Pid(), unix.RLIMIT_NOFILE, &limit, nil); err != nil {
+			t.Fatal(err)
+		}
+		if session != nil {
+			if err := session.Close(); err != nil || !stays.session.Alive() {
+				t.Fatalf("%d spare: closing it: %v, or the end of another", spare, err)
+			}
+		}
+	}
+	if failed < 3 {
+		t.Errorf("%d sessions have failed", failed)
+	}
+	untilEqual(t, before, func() string { return traces(t, s) })
+	stays.good(stays.session.Stop())
+	if exit := stays.wait(); exit.Status.ExitStatus() != 7 {
+		t.Errorf("the run that went on ended with %d, want 7", exit.Status.ExitStatus())
+	}
+}
+
+// leaving is the limit of descriptors that leaves a process so many more.
+func leaving(t *testing.T, pid, spare int) (limit uint64) {
+	for ; ; limit++ {
+		_, err := os.Readlink(fmt.Sprintf("/proc/%d/fd/%d", pid, limit))
+		switch {
+		case err == nil:
+		case !errors.Is(err, fs.ErrNotExist):
+			t.Fatal(err)
+		case spare == 0:
+			return limit
+		default:
+			spare--
+		}
+	}
+}
+
+// ask asks for something that comes with descriptors.
+func ask(t *testing.T, session *Session) error {
+	dir, err := os.Open(t.TempDir())
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	_, err = session.HarvestOf(dir, dir, Harvest{Below: "missing"}, func(outputs.Entry) error { return nil })
+	if err != nil && strings.Contains(err.Error(), unix.ENOENT.Error()) {
+		return nil // it came as far as that
+	}
+	return err
+}
+
+// TestUsageIsOfOneRun: what is counted, or found to be open, is not that of a run beside it.
+func TestUsageIsOfOneRun(t *testing.T) {
+	s := launched(t)
+	const many = "exec 3>gone; rm gone; head -c 1000000 /dev/zero >&3; for i in 1 2 3 4 5 6 7 8 9; do sleep 1000 & done; echo up; wait"
+	crowd := newRun(t, s, "crowd", many, 0)
+	crowd.begin()
+	crowd.sample(11)
+	alone := newRun(t, s, "alone", "echo up; exec sleep 1000", 0)
+	alone.begin()
+	if got := alone.sample(1); got.Processes != 2 {
+		t.Errorf("a run beside another has %d processes, want its init and one", got.Processes)
+	}
+	if os.Geteuid() == 0 || !s.account.HasRange() { // else only the supervisor may look
+		for r, want := range map[*testRun]int{crowd: 1, alone: 0} {
+			list, err := unnamed(fmt.Sprintf("/proc/%d/root/proc", r.pid), "/work", 10)
+			if err != nil || len(list) != want {
+				t.Errorf("%s: %d unnamed files are open (%v), want %d", r.id, len(list), err, want)
+			}
+		}
+	}
+	crowd.end() // while somebody waits for what comes next
+	if !alone.session.Alive() {
+		t.Error("the end of a run was the supervisor's")
+	}
+	alone.end()
+}
+
+// sample waits until the supervisor counts so many processes; then the run can only be ended.
+func (r *testRun) sample(least int64) Usage {
+	counted := make(chan Usage, 1000)
+	go func() {
+		defer close(counted)
+		_, _ = r.session.Wait(Watch{Started: func(time.Time) {}, Usage: func(u Usage) { counted <- u }}) // until it is closed
+	}()
+	for u := range counted {
+		if u.Processes >= least {
+			return u
+		}
+	}
+	r.good(errors.New("no sample came"))
+	return Usage{}
+}
+
+func launched(t *testing.T) *Supervisor {
+	t.Helper()
+	account, err := ReadAccount()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := Launch(t.Context(), account)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	return s
+}
+
+// testRun is a shell script in a session.
+type testRun struct {
+	t            *testing.T
+	session      *Session
+	id           string
+	job          Job
+	work, ingest *os.File
+	created      *Created
+	pid          int
+}
+
+func newRun(t *testing.T, s *Supervisor, id, script string, grace time.Duration) *testRun {
+	t.Helper()
+	r := &testRun{t: t, id: id}
+	var err error
+	r.session, err = s.Open()
+	r.good(err)
+	t.Cleanup(func() { r.session.Close() })
+	r.work, r.ingest = r.directory(s.account), r.directory(s.account)
+	slot, err := s.account.AcquireSlot(false)
+	r.good(err)
+	t.Cleanup(func() { discard([]*os.File{slot.lock}) })
+	tree, err := rootfs.Host("/", 1000)
+	r.good(err)
+	maps, uid := []specs.LinuxIDMapping{{Size: 1}}, uint32(0)
+	if s.account.HasRange() {
+		uid = 1000
+		maps = []specs.LinuxIDMapping{{HostID: uint32(slot.Container), Size: 1}, {ContainerID: 1000, HostID: uint32(slot.Analysis), Size: 1}}
+	}
+	place := spec.Placement{
+		Root: "/", Work: "/work", UIDMappings: maps, GIDMappings: maps, UID: uid, GID: uid, NoFile: 1024,
+		Init: []string{"/dev/scidex-init"}, InitSource: InitPath, Command: []string{"/bin/sh", "-c", script},
+	}
+	for _, b := range tree.Binds {
+		place.Binds = append(place.Binds, spec.Bind{Source: b.Source, Destination: b.Destination})
+	}
+	r.job = Job{
+		ID: id, Tree: tree, WorkPath: r.work.Name(), WorkMount: 2, Owner: slot.Analysis,
+		Bound: outputs.Extent{Files: 1000, Bytes: 1 << 30}, Timeout: time.Hour, Grace: grace,
+	}
+	r.job.Spec, err = spec.OCI(spec.Analysis{ID: id, Command: place.Command}, place)
+	r.good(err)
+	return r
+}
+
+func (r *testRun) good(err error) {
+	if err != nil {
+		_, _, line, _ := runtime.Caller(1)
+		r.t.Fatalf("%s, line %d: %v", r.id, line, err)
+	}
+}
+
+// directory is one that the supervisor may do anything with.
+func (r *testRun) directory(a Account) *os.File {
+	r.t.Helper()
+	dir, err := os.Open(r.t.TempDir())
+	r.good(err)
+	r.good(dir.Chown(a.HostUID(0), a.HostGID(0)))
+	r.t.Cleanup(func() { dir.Close() })
+	return dir
+}
+
+func (r *testRun) create() {
+	r.t.Helper()
+	files := []*os.File{r.work, r.ingest}
+	if os.Geteuid() == 0 { // whose supervisor cannot pass the directories above
+		mount, err := DetachReadWrite(r.work)
+		r.good(err)
+		defer mount.Close()
+		files = append(files, mount)
+	} else {
+		r.job.WorkMount = 0
+	}
+	var err error
+	r.created, err = r.session.Create(r.job, files)
+	r.good(err)
+	r.pid = r.created.Pid
+}
+
+// begin waits until the script has said that it is up.
+func (r *testRun) begin() {
+	r.t.Helper()
+	r.create()
+	r.good(r.session.Start())
+	line, err := bufio.NewReader(r.created.Stdout).ReadString('\n')
+	r.good(err)
+	if line != "up\n" {
+		r.good(fmt.Errorf("it said %q", line))
+	}
+}
+
+func (r *testRun) wait() Exit {
+	exit, err := r.session.Wait(Watch{Started: func(time.Time) {}, Usage: func(Usage) {}})
+	r.good(err)
+	return exit
+}
+
+func (r *testRun) harvest() {
+	bounds := outputs.Bounds{MaxEntries: 10, MaxBytes: 1 << 20}
+	totals, err := r.session.Harvest(Harvest{Bounds: bounds}, func(outputs.Entry) error { return nil })
+	r.good(err)
+	if totals.Outputs != 1 {
+		r.good(fmt.Errorf("%+v was harvested", totals))
+	}
+	_, err = r.session.Clean(r.work, false, nil)
+	r.good(err)
+}
+
+// end ends the session; no process may live after it.
+func (r *testRun) end() {
+	r.t.Helper()
+	r.good(r.session.Close())
+	if r.created != nil {
+		r.good(r.created.Close())
+		if unix.Kill(r.pid, 0) == nil {
+			r.t.Errorf("%s: process %d lives after the end of its session", r.id, r.pid)
+		}
+	}
+	if r.session.Alive() {
+		r.t.Errorf("%s is alive after its end", r.id)
+	}
+}
+
+// traces are what runs may leave in a supervisor: descriptors, mounts and children.
+func traces(t *testing.T, s *Supervisor) string {
+	t.Helper()
+	proc := fmt.Sprintf("/proc/%d", s.Pid())
+	fds, err := os.ReadDir(proc + "/fd")
+	if err != nil {
+		t.Fatal(err)
+	}
+	mounts, err := os.ReadFile(proc + "/mountinfo")
+	if err != nil {
+		t.Fatal(err)
+	}
+	area, err := os.ReadDir(proc + "/root" + stageDir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	children, err := filepath.Glob(proc + "/root/proc/[0-9]*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return fmt.Sprintf("%d descriptors, %d mounts, %d places for runs, %d processes",
+		len(fds), strings.Count(string(mounts), "\n"), len(area), len(children))
+}
+
+// settled are the traces once they have stayed the same for a while: what a start has opened is closed by then.
+func settled(t *testing.T, s *Supervisor) string {
+	t.Helper()
+	last := traces(t, s)
+	for same := 0; same < 30; same++ {
+		time.Sleep(10 * time.Millisecond)
+		if now := traces(t, s); now != last {
+			last, same = now, 0
+		}
+	}
+	return last
+}
+
+// untilEqual waits for what the Go runtime or the kernel closes a moment later.
+func untilEqual(t *testing.T, want string, find func() string) {
+	t.Helper()
+	got := find()
+	for deadline := time.Now().Add(20 * time.Second); got != want && time.Now().Before(deadline); got = find() {
+		time.Sleep(10 * time.Millisecond)
+	}
+	if got != want {
+		t.Errorf("the supervisor has %s; before it had %s", got, want)
+	}
+}
