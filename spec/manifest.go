@@ -2,9 +2,11 @@ package spec
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"unicode/utf8"
 
 	"go.yaml.in/yaml/v3"
@@ -22,6 +24,38 @@ func ParseManifest(data []byte, name string) (Analysis, error) {
 		return Analysis{}, fmt.Errorf("%s:%w", name, err)
 	}
 	return a, nil
+}
+
+// ParseLine reads one analysis from one line of JSON, as strictly as ParseManifest. The error names the place as
+// "name:number: ".
+func ParseLine(data []byte, name string, number int) (Analysis, error) {
+	a, err := Analysis{}, jsonObject(data)
+	if err == nil {
+		a, err = parseManifest(data)
+	}
+	if err == nil {
+		return a, nil
+	}
+	text := strings.TrimPrefix(err.Error(), " ")
+	var at *lineError
+	if errors.As(err, &at) {
+		text = at.text // its line is the first, the only one
+	}
+	return Analysis{}, fmt.Errorf("%s:%d: %s", name, number, text)
+}
+
+// jsonObject refuses what YAML would take and JSON does not.
+func jsonObject(data []byte) error {
+	var object map[string]json.RawMessage
+	err := json.Unmarshal(data, &object)
+	var syntax *json.SyntaxError
+	switch {
+	case errors.As(err, &syntax):
+		return fmt.Errorf("malformed JSON: %w (byte %d); give one JSON object a line", err, syntax.Offset)
+	case err != nil || object == nil:
+		return errors.New(`not a JSON object; give one a line, such as {"id": "a", "command": ["true"]}`)
+	}
+	return nil
 }
 
 func parseManifest(data []byte) (a Analysis, err error) {

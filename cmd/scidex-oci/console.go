@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"strings"
@@ -12,19 +13,24 @@ import (
 	"golang.org/x/term"
 )
 
-// eraseLine returns the cursor to the first column and erases the line (ECMA-48 EL).
-const eraseLine = "\r\x1b[K"
+// eraseLine returns the cursor to the first column and erases the line (ECMA-48 EL), eraseBelow what comes after it
+// too (ED).
+const (
+	eraseLine  = "\r\x1b[K"
+	eraseBelow = "\r\x1b[J"
+)
 
-// console orders what is printed on a terminal: the analysis' output, our own lines and one status line
+// console orders what is printed on a terminal: the analysis' output, our own lines and a status of one line or more
 // that is always the last and is redrawn after the others. A zero width means that there is no terminal
-// and that no status line is drawn.
+// and that no status is drawn.
 type console struct {
 	mu     sync.Mutex
 	to     io.Writer // standard error
 	width  int       // columns of the terminal
-	status string
-	drawn  bool // the status line is on the screen
-	middle bool // what was printed last did not end its line
+	height int       // its lines
+	status string    // lines, without the end of the last
+	drawn  int       // so many lines of the status are on the screen
+	middle bool      // what was printed last did not end its line
 }
 
 // newConsole makes the console of standard error.
@@ -33,9 +39,9 @@ func newConsole(stderr *os.File, env lookup) *console {
 	if !isTerminal(stderr) || env.text("TERM") == "dumb" {
 		return c
 	}
-	c.width = 80
-	if width, _, err := term.GetSize(int(stderr.Fd())); err == nil && width > 0 {
-		c.width = width
+	c.width, c.height = 80, 24
+	if width, height, err := term.GetSize(int(stderr.Fd())); err == nil && width > 0 && height > 0 {
+		c.width, c.height = width, height
 	}
 	return c
 }
@@ -88,18 +94,25 @@ func (c *console) write(w io.Writer, p []byte) (int, error) {
 }
 
 func (c *console) erase() {
-	if c.drawn {
+	switch {
+	case c.drawn == 1:
 		c.print(eraseLine)
-		c.drawn = false
+	case c.drawn > 1:
+		c.print(fmt.Sprintf("\x1b[%dA", c.drawn-1) + eraseBelow) // CUU
 	}
+	c.drawn = 0
 }
 
 func (c *console) draw() {
 	if c.status == "" || c.middle || c.width == 0 {
 		return
 	}
-	c.print(cut(c.status, c.width-1))
-	c.drawn = true
+	lines := strings.Split(c.status, "\n")
+	for i, line := range lines {
+		lines[i] = cut(line, c.width-1)
+	}
+	c.print(strings.Join(lines, "\r\n"))
+	c.drawn = len(lines)
 }
 
 // print writes decoration; a terminal that is gone is found by the writes that matter.

@@ -8,7 +8,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/scidex-ai/scidex-oci/runner"
+	"github.com/scidex-ai/scidex-oci/runner/event"
 )
 
 func TestConsoleKeepsTheStatusLast(t *testing.T) {
@@ -84,15 +84,16 @@ func TestTail(t *testing.T) {
 
 func TestStatusLine(t *testing.T) {
 	tests := []struct {
-		progress runner.Progress
-		want     string
+		id    string
+		usage event.Usage
+		want  string
 	}{
-		{runner.Progress{ID: "a", ElapsedMS: 61_500, CPUMS: 95_000, MemoryBytes: 53 << 20, Processes: 3}, "a  1:01  cpu 1:35  memory 53MiB  processes 3"},
-		{runner.Progress{ID: "a", ElapsedMS: 3_601_000, CPUMS: -1, MemoryBytes: -1, Processes: -1}, "a  1:00:01"},
-		{runner.Progress{ID: "a\x1b[2J", MemoryBytes: 0, Processes: 0}, `a\x1b[2J  0:00  cpu 0:00  memory 0B  processes 0`},
+		{"a", event.Usage{ElapsedMS: 61_500, CPUMS: 95_000, MemoryBytes: 53 << 20, Processes: 3}, "a  1:01  cpu 1:35  memory 53MiB  processes 3"},
+		{"a", event.Usage{ElapsedMS: 3_601_000, Suspended: true}, "a  1:00:01  cpu 0:00  memory 0B  processes 0  suspended"},
+		{"a\x1b[2J", event.Usage{}, `a\x1b[2J  0:00  cpu 0:00  memory 0B  processes 0`},
 	}
 	for _, test := range tests {
-		if got := statusLine(test.progress); got != test.want {
+		if got := statusLine(test.id, test.usage); got != test.want {
 			t.Errorf("got %q, want %q", got, test.want)
 		}
 	}

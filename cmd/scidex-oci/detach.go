@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/scidex-ai/scidex-oci/runner"
+	"github.com/scidex-ai/scidex-oci/spec"
 )
 
 // A detached run has a launcher of its own: this program once more, with the same command line, in a session that
@@ -24,22 +25,34 @@ import (
 // detachedName is the first argument by which the launcher of a detached run knows what it is.
 const detachedName = "scidex-oci (detached)"
 
-// tetherFD is the launcher's end of the socket between the two.
-const tetherFD = 3
+// tetherFD is the launcher's end of the socket between the two, eventsFD the descriptor of --events.
+const (
+	tetherFD = 3
+	eventsFD = 4
+)
 
 func detachFlag() cli.Flag {
 	return &cli.BoolFlag{Name: "detach", Aliases: []string{"d"}, Usage: "print the id as soon as the analysis has begun, and let the run go on without this command and its terminal; see show --wait, logs --follow and stop", DisableDefaultText: true}
 }
 
+// detach does that. What the launcher could not tell itself is told here.
+func (s *session) detach(events eventsTarget) error {
+	err := s.program.detach(events)
+	if err == nil || silent(err) {
+		return err
+	}
+	return s.end(runner.Refused(spec.Analysis{}, err, s.program.build.version), err)
+}
+
 // detach starts the launcher and waits until it has let go, or has ended with a refusal or a failure.
-func (p *program) detach() error {
+func (p *program) detach(events eventsTarget) error {
 	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
 		return fmt.Errorf("detach: %w", err)
 	}
 	ours, theirs := os.NewFile(uintptr(pair[0]), "tether"), os.NewFile(uintptr(pair[1]), "tether")
 	defer ours.Close()
-	launcher, err := p.startLauncher(theirs)
+	launcher, err := p.startLauncher(theirs, events)
 	if err = errors.Join(err, theirs.Close()); err != nil {
 		return fmt.Errorf("detach: %w", err)
 	}
@@ -56,7 +69,7 @@ func (p *program) detach() error {
 	return exitStatus(exit.ExitCode())
 }
 
-func (p *program) startLauncher(tether *os.File) (*exec.Cmd, error) {
+func (p *program) startLauncher(tether *os.File, events eventsTarget) (*exec.Cmd, error) {
 	if err := keepDescriptors(); err != nil {
 		return nil, err
 	}
@@ -64,6 +77,9 @@ func (p *program) startLauncher(tether *os.File) (*exec.Cmd, error) {
 	cmd.Args = append([]string{detachedName}, p.args[1:]...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = p.stdin, p.stdout, p.stderr
 	cmd.ExtraFiles = []*os.File{tether}
+	if events.fd > 0 {
+		cmd.ExtraFiles = append(cmd.ExtraFiles, os.NewFile(uintptr(events.fd), events.text))
+	}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	return cmd, cmd.Start()
 }
@@ -157,17 +173,19 @@ func (t *tether) stops(signals <-chan runner.StopSignal) <-chan runner.StopSigna
 // loosen makes a request one that goes on without its caller.
 func (s *session) loosen(request *runner.Request) {
 	request.Detached = true
-	request.Stdout, request.Stderr, request.Progress = nil, nil, nil
+	request.Stdout, request.Stderr = nil, nil
 	if request.Hook != nil {
 		request.Hook.Output = io.Discard // its end is in the result
 	}
 	request.Stop = s.program.tether.stops(request.Stop)
-	request.Started = func(result runner.Result) {
-		s.screen.clearStatus()
-		s.announce(result)
-		if err := s.program.tether.letGo(); err != nil {
-			s.program.tether.snap() // nobody has heard of the run
-		}
+}
+
+// letGo gives the caller's streams up when the analysis has begun.
+func (s *session) letGo(begun runner.Result) {
+	s.screen.clearStatus()
+	s.announce(begun)
+	if err := s.program.tether.letGo(); err != nil {
+		s.program.tether.snap() // nobody has heard of the run
 	}
 }
 

@@ -65,7 +65,7 @@ var rungs = map[doctor.Rung]string{
 	doctor.RungSystemd:    "the kernel's, in a scope that systemd gives (cgroup v2)",
 	doctor.RungDelegated:  "the kernel's, in a delegated subtree (cgroup v2)",
 	doctor.RungV1:         "the kernel's, as root (cgroup v1)",
-	doctor.RungOuter:      "those of a control group around this",
+	doctor.RungOuter:      "left to the control groups around this",
 	doctor.RungBestEffort: "best effort, by rlimits and the clock",
 	doctor.RungNone:       "nobody can hold them",
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"time"
@@ -93,7 +92,7 @@ func timeOf(from layers, name string, now time.Time) (time.Time, error) {
 	return t, nil
 }
 
-var days = regexp.MustCompile(`^([0-9]{1,5})([dw])$`)
+var days = pattern(`^([0-9]{1,5})([dw])$`)
 
 // parseTime reads RFC 3339, a date of the zone that now is in, or a length of time before now.
 func parseTime(text string, now time.Time) (time.Time, bool) {
@@ -103,7 +102,7 @@ func parseTime(text string, now time.Time) (time.Time, bool) {
 	if t, err := time.ParseInLocation(time.DateOnly, text, now.Location()); err == nil {
 		return t, true
 	}
-	if m := days.FindStringSubmatch(text); m != nil {
+	if m := days().FindStringSubmatch(text); m != nil {
 		n, _ := strconv.Atoi(m[1]) // the expression admits digits only
 		if m[2] == "w" {
 			n *= 7

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -67,7 +66,7 @@ func runOutputsFind(ctx context.Context, w io.Writer, h *house, from layers, wha
 	return errors.Join(err, printed)
 }
 
-var digestPrefix = regexp.MustCompile(`^[0-9a-fA-F]{8,64}$`)
+var digestPrefix = pattern(`^[0-9a-fA-F]{8,64}$`)
 
 func searchOf(from layers, what string, now time.Time) (s search, err error) {
 	if s.query.Since, err = timeOf(from, "since", now); err != nil {
@@ -81,7 +80,7 @@ func searchOf(from layers, what string, now time.Time) (s search, err error) {
 	if s.asJSON, err = from.on("json"); err != nil {
 		return s, err
 	}
-	if digest := strings.TrimPrefix(what, "sha256:"); digestPrefix.MatchString(digest) {
+	if digest := strings.TrimPrefix(what, "sha256:"); digestPrefix().MatchString(digest) {
 		s.query.Digest = strings.ToLower(digest)
 		s.matches = func([]byte) bool { return true }
 		return s, nil

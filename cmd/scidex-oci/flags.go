@@ -12,6 +12,7 @@ func runFlags() []cli.Flag {
 		&cli.StringFlag{Name: "min-free", Usage: "end runs and start none while the file system of /work or of the blobs has less free than `SIZE|PERCENT%`; 0 for no such floor (default: 5%)"},
 		&cli.BoolFlag{Name: "overwrite", Usage: "let --export write into a directory that is not empty", DisableDefaultText: true},
 		&cli.BoolFlag{Name: "json", Usage: "print the result as one JSON object on standard output; the analysis' own output goes to standard error", DisableDefaultText: true},
+		&cli.StringFlag{Name: "events", Usage: "write what happens as JSON lines to `FILE|fd:N`: a file (appended to), a FIFO that is read, or a descriptor that this command was started with; see docs/schema/events.json"},
 		&cli.BoolFlag{Name: "quiet", Aliases: []string{"q"}, Usage: "leave the status line and the closing table out", DisableDefaultText: true},
 	)
 }

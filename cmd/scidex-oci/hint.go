@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -26,9 +25,9 @@ type circumstances struct {
 }
 
 var (
-	noModule = regexp.MustCompile(`ModuleNotFoundError: No module named '([^'\n]+)'`)
-	noAccess = regexp.MustCompile(`(?:PermissionError: .*|Permission denied: )'((?:/(?:data|docs|inputs|analysis)|data|docs)(?:/[^'\n]*)?)'`)
-	readOnly = regexp.MustCompile(`Read-only file system: '([^'\n]+)'`)
+	noModule = pattern(`ModuleNotFoundError: No module named '([^'\n]+)'`)
+	noAccess = pattern(`(?:PermissionError: .*|Permission denied: )'((?:/(?:data|docs|inputs|analysis)|data|docs)(?:/[^'\n]*)?)'`)
+	readOnly = pattern(`Read-only file system: '([^'\n]+)'`)
 )
 
 // askDoctor is where to go with what the host does not give.
@@ -73,13 +72,13 @@ func hintOfExit(c circumstances) string {
 	if len(c.local) > 0 && c.result.ExitCode != 0 {
 		return hintLocal(c)
 	}
-	if m := noModule.FindStringSubmatch(c.stderr); m != nil {
+	if m := noModule().FindStringSubmatch(c.stderr); m != nil {
 		return hintModule(m[1], c.analysis)
 	}
-	if m := noAccess.FindStringSubmatch(c.stderr); m != nil {
+	if m := noAccess().FindStringSubmatch(c.stderr); m != nil {
 		return hintAccess(m[1], c)
 	}
-	if m := readOnly.FindStringSubmatch(c.stderr); m != nil {
+	if m := readOnly().FindStringSubmatch(c.stderr); m != nil {
 		return fmt.Sprintf("%s cannot be written: write to the current directory, /work, or to /tmp", m[1])
 	}
 	return ""

@@ -14,6 +14,7 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/runner"
 	"github.com/scidex-ai/scidex-oci/runner/doctor"
+	_ "github.com/scidex-ai/scidex-oci/runner/regain"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 

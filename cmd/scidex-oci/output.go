@@ -11,28 +11,39 @@ import (
 // writeJSON writes v as one line of JSON in which every character that a terminal might act on is
 // escaped: the value stays the same.
 func writeJSON(w io.Writer, v any) error {
+	line, err := jsonLine(v)
+	if err == nil {
+		_, err = w.Write(line)
+	}
+	return err
+}
+
+// jsonLine makes that line, with its end.
+func jsonLine(v any) ([]byte, error) {
 	var buffer bytes.Buffer
 	encoder := json.NewEncoder(&buffer)
 	encoder.SetEscapeHTML(false)
 	if err := encoder.Encode(v); err != nil {
-		return err
+		return nil, err
 	}
-	_, err := w.Write(append(harmlessJSON(bytes.TrimSuffix(buffer.Bytes(), []byte("\n"))), '\n'))
-	return err
+	return append(harmlessJSON(bytes.TrimSuffix(buffer.Bytes(), []byte("\n"))), '\n'), nil
 }
 
 // harmlessJSON escapes DEL, C1 and bidirectional controls, which JSON leaves alone. In a JSON text they
 // stand inside strings only.
 func harmlessJSON(text []byte) []byte {
-	var out []byte
+	out := make([]byte, 0, len(text))
+	kept := 0 // from here on nothing is copied yet
 	for i := 0; i < len(text); {
-		r, size := utf8.DecodeRune(text[i:])
+		r, size := rune(text[i]), 1
+		if r >= utf8.RuneSelf {
+			r, size = utf8.DecodeRune(text[i:])
+		}
 		if r >= 0x20 && unsafeRune(r) {
-			out = fmt.Appendf(out, `\u%04x`, r)
-		} else {
-			out = append(out, text[i:i+size]...)
+			out = fmt.Appendf(append(out, text[kept:i]...), `\u%04x`, r)
+			kept = i + size
 		}
 		i += size
 	}
-	return out
+	return append(out, text[kept:]...)
 }

@@ -39,14 +39,20 @@ type clerk struct {
 	env    lookup
 }
 
-// options reads the switches, which are known even where the rest is refused.
+// options reads the switches, which are known even where the rest is refused, and one of them is.
 func (k clerk) options() (order, error) {
 	o := order{again: k.layers.text("again", "") != ""}
-	for name, on := range map[string]*bool{"overwrite": &o.overwrite, "json": &o.json, "quiet": &o.quiet, "detach": &o.detach} {
+	var problem error
+	for _, flag := range []struct {
+		name string
+		on   *bool
+	}{{"json", &o.json}, {"quiet", &o.quiet}, {"detach", &o.detach}, {"overwrite", &o.overwrite}} {
 		var err error
-		if *on, err = k.layers.on(name); err != nil {
-			return o, err
-		}
+		*flag.on, err = k.layers.on(flag.name)
+		problem = cmp.Or(problem, err)
+	}
+	if problem != nil {
+		return o, problem
 	}
 	var err error
 	if o.hook, err = k.layers.hook(k.env); err != nil {
@@ -71,22 +77,27 @@ func (k clerk) noAudit() (bool, error) {
 
 // analysis makes the request. With an error, the first, it is as far as it is known.
 func (k clerk) analysis(ctx context.Context, find finder) (spec.Analysis, error) {
-	var a spec.Analysis
-	problem := k.refuseNetwork()
-	base, err := k.base(ctx, find)
+	base, problem := k.base(ctx, find)
+	a, err := k.layered(base)
+	problem = cmp.Or(err, problem)
+	a, err = k.command(a)
 	problem = cmp.Or(problem, err)
+	a.Runtime, err = k.layers.runtime(a.Runtime)
+	return a, cmp.Or(problem, err, k.missingSecret(a))
+}
+
+// layered lays what the layers say over base, which is above the config file, the last layer.
+func (k clerk) layered(base spec.Analysis) (a spec.Analysis, problem error) {
+	problem = k.refuseNetwork()
 	for i, from := range slices.Backward(k.layers) {
 		over, err := from.analysis(k.env)
 		problem = cmp.Or(problem, err)
 		a = merge(a, over.ResolvePaths(from.dir))
 		if i == len(k.layers)-1 {
-			a = merge(a, base) // above the config file, which is the last layer
+			a = merge(a, base)
 		}
 	}
-	a, err = k.command(a)
-	problem = cmp.Or(problem, err)
-	a.Runtime, err = k.layers.runtime(a.Runtime)
-	return a, cmp.Or(problem, err, k.missingSecret(a))
+	return a, problem
 }
 
 // base is the manifest or the recorded request, or nothing.

@@ -7,12 +7,14 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/runner"
+	"github.com/scidex-ai/scidex-oci/runner/event"
 )
 
 func newRunCommand(p *program) *cli.Command {
@@ -42,11 +44,21 @@ func runRun(c *cli.Context, p *program) error {
 	from, err := p.layers(c)
 	s := &session{program: p, clerk: p.clerk(c, from), screen: newConsole(p.stderr, p.env)}
 	s.order, s.err = s.clerk.options()
-	s.err = cmp.Or(err, s.err)
+	to, bad := from.events(p.tether != nil)
+	s.err = cmp.Or(err, s.err, bad)
 	if s.order.detach && s.err == nil && p.tether == nil {
-		return p.detach()
+		return s.detach(to)
 	}
-	result, err := s.run(c.Context)
+	if bad == nil {
+		s.events, bad = p.openEvents(to)
+		s.err = cmp.Or(s.err, bad)
+	}
+	return s.end(s.run(c.Context))
+}
+
+// end tells how it ended, in the events and in the result.
+func (s *session) end(result runner.Result, err error) error {
+	s.finish(&result)
 	return s.report(result, err)
 }
 
@@ -64,7 +76,8 @@ type session struct {
 	err     error // of the command line
 	begun   *runner.Begun
 	house   *house
-	stderr  tail // the end of the analysis' standard error
+	events  *sink // nil: none
+	stderr  tail  // the end of the analysis' standard error
 }
 
 // run makes the request and runs it. The result is complete also with an error.
@@ -93,7 +106,7 @@ func (s *session) run(ctx context.Context) (runner.Result, error) {
 	request := runner.Request{
 		Analysis: s.order.analysis, Again: s.order.again, AnyRoot: s.order.anyRoot, Overwrite: s.order.overwrite, NoAudit: s.order.noAudit,
 		Stdout: stdout, Stderr: io.MultiWriter(stderr, &s.stderr),
-		Hook: s.order.hook, Progress: s.progress(), Scanning: s.scanning(), Stop: stop, Suspender: suspender, Begun: s.begun,
+		Hook: s.order.hook, Observe: s.observe, Scanning: s.scanning(), Stop: stop, Suspender: suspender, Begun: s.begun,
 	}
 	if s.order.detach {
 		s.loosen(&request)
@@ -156,11 +169,29 @@ func (s *session) close() error {
 	return s.house.Close()
 }
 
-func (s *session) progress() func(runner.Progress) {
-	if s.order.quiet {
+// observe shows what happens and passes it on.
+func (s *session) observe(e event.Event) error {
+	if usage, ok := e.Data.(event.Usage); ok && !s.order.quiet && !s.order.detach {
+		s.screen.setStatus(statusLine(e.ID, usage))
+	}
+	if begun, ok := e.Data.(runner.Result); ok && s.order.detach {
+		s.letGo(begun)
+	}
+	if s.events == nil {
 		return nil
 	}
-	return func(p runner.Progress) { s.screen.setStatus(statusLine(p)) }
+	return s.events.put(e)
+}
+
+// finish tells the end and waits until all events are passed on.
+func (s *session) finish(result *runner.Result) {
+	if s.events == nil {
+		return
+	}
+	_ = s.events.finish(*result) // close has its error
+	if err := s.events.close(); err != nil && !slices.Contains(result.Warnings, err.Error()) {
+		s.warn(result, err.Error())
+	}
 }
 
 func (s *session) scanning() func(flag string, entries int64) {

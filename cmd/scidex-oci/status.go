@@ -6,22 +6,13 @@ import (
 
 	"github.com/docker/go-units"
 
-	"github.com/scidex-ai/scidex-oci/runner"
+	"github.com/scidex-ai/scidex-oci/runner/event"
 )
 
-// statusLine is what stands on the terminal while a run goes on. What nothing measures is left out.
-func statusLine(p runner.Progress) string {
-	line := escape(p.ID) + "  " + clock(p.ElapsedMS)
-	if p.CPUMS >= 0 {
-		line += "  cpu " + clock(p.CPUMS)
-	}
-	if p.MemoryBytes >= 0 {
-		line += "  memory " + size(p.MemoryBytes)
-	}
-	if p.Processes >= 0 {
-		line += fmt.Sprintf("  processes %d", p.Processes)
-	}
-	if p.Suspended {
+// statusLine is what stands on the terminal while a run goes on.
+func statusLine(id string, u event.Usage) string {
+	line := fmt.Sprintf("%s  %s  cpu %s  memory %s  processes %d", escape(id), clock(u.ElapsedMS), clock(u.CPUMS), size(u.MemoryBytes), u.Processes)
+	if u.Suspended {
 		line += "  suspended"
 	}
 	return line

@@ -8,13 +8,11 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
-
-	"github.com/scidex-ai/scidex-oci/runner"
 )
 
 // suspends lets SIGTSTP (Ctrl-Z) stop the analysis and then this process, and SIGCONT both go on, until done is
 // called.
-func suspends(analysis *runner.Suspender) (done func()) {
+func suspends(analysis suspendable) (done func()) {
 	if ignored(unix.SIGTSTP) {
 		return func() {} // as a shell without job control has set it; os/signal does not tell
 	}

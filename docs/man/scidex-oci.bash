@@ -43,6 +43,11 @@ _scidex_oci() {
         --again) COMPREPLY=($(compgen -f -- "$current")); return ;;
         --audit) COMPREPLY=($(compgen -f -- "$current")); return ;;
         --min-free) COMPREPLY=($(compgen -f -- "$current")); return ;;
+        --events) COMPREPLY=($(compgen -f -- "$current")); return ;;
+        --jobs|-j) COMPREPLY=($(compgen -f -- "$current")); return ;;
+        --max-failures) COMPREPLY=($(compgen -f -- "$current")); return ;;
+        --retries) COMPREPLY=($(compgen -f -- "$current")); return ;;
+        --junit) COMPREPLY=($(compgen -f -- "$current")); return ;;
         --bundle) COMPREPLY=($(compgen -f -- "$current")); return ;;
         --since) COMPREPLY=($(compgen -f -- "$current")); return ;;
         --until) COMPREPLY=($(compgen -f -- "$current")); return ;;
@@ -64,6 +69,7 @@ _scidex_oci() {
         [[ "$word" == -- ]] && { COMPREPLY=($(compgen -f -- "$current")); return; }
         case "${path:+$path }$word" in
             "run") path="run" ;;
+            "batch") path="batch" ;;
             "spec") path="spec" ;;
             "ls") path="ls" ;;
             "show") path="show" ;;
@@ -94,9 +100,10 @@ _scidex_oci() {
         esac
     done
     case "$path" in
-        "") words="run spec ls show logs stop outputs post-process rm pin unpin image catalog gc doctor selftest completion --root --db --blobs --tmp --log-level --config --help -h --version -v" ;;
-        "run") words="--id --data --docs --project --input --script --stage --export --env --secret --label --output --exclude --rootfs --runtime --ids --memory --cpus --pids --timeout --grace --log-size --work-size --work-files --work-storage --limits --network --keep --post-process --post-process-timeout --post-process-on --file -f --again --audit --min-free --overwrite --json --quiet -q --detach -d --help -h --root --db --blobs --tmp --log-level --config --help -h --version -v" ;;
-        "spec") words="--id --data --docs --project --input --script --stage --export --env --secret --label --output --exclude --rootfs --runtime --ids --memory --cpus --pids --timeout --grace --log-size --work-size --work-files --work-storage --limits --network --keep --post-process --post-process-timeout --post-process-on --file -f --again --audit --min-free --bundle --help -h --root --db --blobs --tmp --log-level --config --help -h --version -v" ;;
+        "") words="run batch spec ls show logs stop outputs post-process rm pin unpin image catalog gc doctor selftest completion --root --db --blobs --tmp --log-level --config --help -h --version -v" ;;
+        "run") words="--id --data --docs --project --input --script --stage --export --env --secret --label --output --exclude --rootfs --runtime --ids --memory --cpus --pids --timeout --grace --log-size --work-size --work-files --work-storage --limits --network --keep --post-process --post-process-timeout --post-process-on --file -f --again --audit --min-free --overwrite --json --events --quiet -q --detach -d --help -h --root --db --blobs --tmp --log-level --config --help -h --version -v" ;;
+        "batch") words="--data --docs --project --input --script --stage --env --secret --label --output --exclude --rootfs --runtime --ids --memory --cpus --pids --timeout --grace --log-size --work-size --work-files --work-storage --limits --network --keep --post-process --post-process-timeout --post-process-on --audit --min-free --overwrite --json --events --quiet -q --jobs -j --resume --fail-fast --max-failures --retries --junit --help -h --root --db --blobs --tmp --log-level --config --help -h --version -v" ;;
+        "spec") words="--id --data --docs --project --input --script --stage --export --env --secret --label --output --exclude --rootfs --runtime --ids --memory --cpus --pids --timeout --grace --log-size --work-size --work-files --work-storage --limits --network --keep --post-process --post-process-timeout --post-process-on --file -f --again --audit --min-free --events --bundle --help -h --root --db --blobs --tmp --log-level --config --help -h --version -v" ;;
         "ls") words="--since --until --state --reason --label --limit --watch -w --json --quiet -q --help -h --root --db --blobs --tmp --log-level --config --help -h --version -v" ;;
         "show") words="--json --wait --help -h --root --db --blobs --tmp --log-level --config --help -h --version -v" ;;
         "logs") words="--follow -f --stdout --stderr --help -h --root --db --blobs --tmp --log-level --config --help -h --version -v" ;;

@@ -41,10 +41,61 @@ _scidex_oci_run() {
         '*--min-free=[end runs and start none while the file system of /work or of the blobs has less free than SIZE|PERCENT%; 0 for no such floor (default\: 5%)]:size|percent%:_files' \
         '*--overwrite[let --export write into a directory that is not empty]' \
         '*--json[print the result as one JSON object on standard output; the analysis'\'' own output goes to standard error]' \
+        '*--events=[write what happens as JSON lines to FILE|fd\:N\: a file (appended to), a FIFO that is read, or a descriptor that this command was started with; see docs/schema/events.json]:file|fd\:n:_files' \
         '*--quiet[leave the status line and the closing table out]' \
         '*-q[leave the status line and the closing table out]' \
         '*--detach[print the id as soon as the analysis has begun, and let the run go on without this command and its terminal; see show --wait, logs --follow and stop]' \
         '*-d[print the id as soon as the analysis has begun, and let the run go on without this command and its terminal; see show --wait, logs --follow and stop]' \
+        '*--help[show help]' \
+        '*-h[show help]' \
+        '*:argument:_files'
+}
+_scidex_oci_batch() {
+    local line state
+    _arguments -C \
+        '*--data=[bind the directory DIR read-only at /data, or none (default\: ./data where it exists)]:dir:_files' \
+        '*--docs=[bind the directory DIR read-only at /docs, or none (default\: ./docs where it exists)]:dir:_files' \
+        '*--project=[bind the directory DIR read-only at /analysis, so that a script inside finds its modules]:dir:_files' \
+        '*--input=[bind SRC\[\:DST\] read-only too, at /inputs/NAME unless DST says otherwise; repeatable]:src\[\:dst\]:_files' \
+        '*--script=[run FILE by its shebang or extension (.py, .R, .jl, .sh, .ipynb); arguments that follow are the script'\''s]:file:_files' \
+        '*--stage=[copy the regular files of DIR into /work before the start]:dir:_files' \
+        '*--env=[set a variable\: K=V, or K alone for this command'\''s value; repeatable]:k=v:_files' \
+        '*--secret=[pass the variable K of this command on; only its name is stored and shown; repeatable]:k:_files' \
+        '*--label=[keep the label K=V with the run; repeatable]:k=v:_files' \
+        '*--output=[require that GLOB matches an output, else the run fails; repeatable]:glob:_files' \
+        '*--exclude=[do not harvest what matches GLOB (default\: __pycache__, *.pyc); repeatable]:glob:_files' \
+        '*--rootfs=[run on host|NAME|DIR\: the programs of the host (default), an image (see image ls), or an unpacked root filesystem, /DIR or ./DIR]:host|name|dir:(host)' \
+        '*--runtime=[bind the environment or programs in NAME|DIR read-only at their own path, bin first in PATH\: a name of the config file'\''s runtimes, the directory of a venv (with its base interpreter), of a conda environment, or another with a bin, or none]:name|dir:_files' \
+        '*--ids=[range|self\: user ids of the run'\''s own (the default where there is a range), or the caller'\''s id]:range|self:(range self)' \
+        '*--memory=[memory limit SIZE; swap is none (default\: 2GiB)]:size:_files' \
+        '*--cpus=[processor limit, a NUMBER of cores (default\: 1)]:number:_files' \
+        '*--pids=[limit N of processes and threads (default\: 100)]:n:_files' \
+        '*--timeout=[limit DURATION of the wall clock (default\: 30m)]:duration:_files' \
+        '*--grace=[wait DURATION from SIGTERM to SIGKILL (default\: 5s)]:duration:_files' \
+        '*--log-size=[keep SIZE of each of standard output and standard error (default\: 16MiB)]:size:_files' \
+        '*--work-size=[bound /work to SIZE on its file system (default\: 1GiB)]:size:_files' \
+        '*--work-files=[bound /work to N names, directories among them (default\: 100000)]:n:_files' \
+        '*--work-storage=[disk|tmpfs\: /work is a directory of the host and a run that passes its bounds is ended (default), or it is memory of the run and cannot pass them]:disk|tmpfs:(disk tmpfs)' \
+        '*--limits=[enforce|outer|best-effort\: refuse where the kernel cannot hold a limit (default), leave memory, CPUs and processes to the control groups that this command is in (a batch system, a container), or hold what can be held; the result says what held]:enforce|outer|best-effort:(enforce outer best-effort)' \
+        '*--network=[none, the only value\: a run never gets a network]:none:(none)' \
+        '*--keep=[keep the working directory\: never|failed|always (default\: never)]:never|failed|always:(never failed always)' \
+        '*--post-process=[after the commit call COMMAND on the host with your own rights\: the result is its standard input, SCIDEX_OUTPUT_DIR a directory of copies of the outputs; split as a shell does, without one; it may be called more than once for an id and attempt]:command:_files' \
+        '*--post-process-timeout=[end the --post-process command after DURATION (default\: 10m)]:duration:_files' \
+        '*--post-process-on=[call the --post-process command after complete|always\: runs that are complete (default), or all]:complete|always:(complete always)' \
+        '*--audit=[on|off\: note in the result what the analysis tries to reach and may not (default\: on); off only where the kernel lacks seccomp user notification]:on|off:_files' \
+        '*--min-free=[end runs and start none while the file system of /work or of the blobs has less free than SIZE|PERCENT%; 0 for no such floor (default\: 5%)]:size|percent%:_files' \
+        '*--overwrite[let --export write into a directory that is not empty]' \
+        '*--json[print results as JSON lines also where standard output is a terminal]' \
+        '*--events=[write what happens as JSON lines to FILE|fd\:N\: a file (appended to), a FIFO that is read, or a descriptor that this command was started with; see docs/schema/events.json]:file|fd\:n:_files' \
+        '*--quiet[leave the status lines and the summary out]' \
+        '*-q[leave the status lines and the summary out]' \
+        '*--jobs=[run N analyses at once (default\: as many as memory and CPUs have room for, by the largest limits of the lines)]:n:_files' \
+        '*-j[run N analyses at once (default\: as many as memory and CPUs have room for, by the largest limits of the lines)]:n:_files' \
+        '*--resume[go on with a batch\: pass over each line whose id is complete or failed already, run the others]' \
+        '*--fail-fast[start no more once a line has not ended as complete; the same as --max-failures 1]' \
+        '*--max-failures=[start no more once N lines have not ended as complete; those that run come to their end]:n:_files' \
+        '*--retries=[repeat a line up to N times, after 1 s, 2 s, 4 s and so on, where scidex-oci or the host failed and not the analysis (default\: 0)]:n:_files' \
+        '*--junit=[write what came of the lines to FILE as JUnit XML, at the end]:file:_files' \
         '*--help[show help]' \
         '*-h[show help]' \
         '*:argument:_files'
@@ -88,6 +139,7 @@ _scidex_oci_spec() {
         '*--again=[run the recorded request of ID once more, as its next attempt; flags override it]:id:_files' \
         '*--audit=[on|off\: note in the result what the analysis tries to reach and may not (default\: on); off only where the kernel lacks seccomp user notification]:on|off:_files' \
         '*--min-free=[end runs and start none while the file system of /work or of the blobs has less free than SIZE|PERCENT%; 0 for no such floor (default\: 5%)]:size|percent%:_files' \
+        '*--events=[write what happens as JSON lines to FILE|fd\:N\: a file (appended to), a FIFO that is read, or a descriptor that this command was started with; see docs/schema/events.json]:file|fd\:n:_files' \
         '*--bundle=[write a bundle into the directory DIR that runc can run, in place of printing]:dir:_files' \
         '*--help[show help]' \
         '*-h[show help]' \
@@ -400,7 +452,7 @@ _scidex_oci() {
         '*-v[print the version and what it was built with]' \
         '1: :->command' '*:: :->rest'
     case $state in
-    command) _values command 'run[run an analysis, harvest and commit its outputs]' 'spec[print the OCI config.json that run would use, or write a bundle]' 'ls[list runs, the newest first]' 'show[show the result of a run]' 'logs[print the kept standard output and standard error of a run, also while it goes on]' 'stop[end runs that go on, as SIGTERM to their run command does]' 'outputs[list, print, export and find outputs]' 'post-process[call the post-process command of a run again, not its analysis]' 'rm[remove runs that have ended, their rows and kept directories]' 'pin[keep runs from rm and from the retention of gc]' 'unpin[take pins back]' 'image[pull, import, list and remove images of root filesystems]' 'catalog[migrate, check and copy the catalog]' 'gc[remove what killed runs left, blobs that nothing names, and by retention old runs]' 'doctor[find out whether runs work on this host, and what cures it where not]' 'selftest[prove on this host that an analysis reaches nothing]' 'completion[print the completion script of a shell]' ;;
+    command) _values command 'run[run an analysis, harvest and commit its outputs]' 'batch[run many analyses, a line of JSON each]' 'spec[print the OCI config.json that run would use, or write a bundle]' 'ls[list runs, the newest first]' 'show[show the result of a run]' 'logs[print the kept standard output and standard error of a run, also while it goes on]' 'stop[end runs that go on, as SIGTERM to their run command does]' 'outputs[list, print, export and find outputs]' 'post-process[call the post-process command of a run again, not its analysis]' 'rm[remove runs that have ended, their rows and kept directories]' 'pin[keep runs from rm and from the retention of gc]' 'unpin[take pins back]' 'image[pull, import, list and remove images of root filesystems]' 'catalog[migrate, check and copy the catalog]' 'gc[remove what killed runs left, blobs that nothing names, and by retention old runs]' 'doctor[find out whether runs work on this host, and what cures it where not]' 'selftest[prove on this host that an analysis reaches nothing]' 'completion[print the completion script of a shell]' ;;
     rest) (( $+functions[_scidex_oci_$line[1]] )) && _scidex_oci_$line[1] ;;
     esac
 }

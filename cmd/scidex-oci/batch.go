@@ -1,0 +1,252 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/scidex-ai/scidex-oci/runner"
+	"github.com/scidex-ai/scidex-oci/runner/batch"
+)
+
+const batchExitCodes = `Exit codes of batch:
+  0    all lines are complete
+  1    some have failed, or were stopped one by one
+  125  some ended in an error of scidex-oci or the host, or the batch could not be run
+  130, 143, 129  it was drained by SIGINT, SIGTERM or SIGHUP`
+
+func newBatchCommand(p *program) *cli.Command {
+	return &cli.Command{
+		Name:      "batch",
+		Usage:     "run many analyses, a line of JSON each",
+		UsageText: "scidex-oci batch [flags of run] [--jobs N] [--resume] FILE|-",
+		ArgsUsage: "FILE, or - for standard input",
+		Description: `Each line of FILE is one JSON object: a manifest as that of run --file, of which the flags of this command are the
+defaults. Blank lines are passed over; relative paths are relative to the file. A file is looked at whole before the
+first start: if a line is bad, all bad lines are named and nothing is run. Standard input is read as it comes; there
+a bad line becomes a result, error (request), and the others run.
+
+Each line has one result on standard output, in the order in which they end: the JSON object of run --json, or on a
+terminal without --json a line for a person. What analyses write is in their logs alone (scidex-oci logs ID).
+
+The first SIGINT, SIGTERM or SIGHUP drains: nothing is started any more, and what runs is ended with its grace, which
+the second cuts. scidex-oci stop ID ends one run alone. With --fail-fast or --max-failures nothing more is started, and
+what runs comes to its end.
+
+--resume needs an "id" on each line. What a batch before has completed, or has seen fail, is not run again: its recorded
+result is printed and counts for the exit code. A run that ended in an error, was canceled or lost is run again as the
+next attempt; of one whose post-process command has failed that command alone is called again. A line whose request is
+not the recorded one is refused, with what has changed.
+
+` + batchExitCodes,
+		Flags:  batchFlags(),
+		Action: func(c *cli.Context) error { return runBatch(c, p) },
+	}
+}
+
+// batchSession is one batch from the command line to the summary.
+type batchSession struct {
+	program *program
+	order   order
+	options batchOptions
+	lines   *lines
+	house   *house
+	crew    *runner.Crew
+	screen  *console
+	board   *board
+	herd    herd
+	report  *batchReport
+	junit   *junitReport // nil: none
+	to      eventsTarget
+	events  *sink // nil: none
+}
+
+func runBatch(c *cli.Context, p *program) (err error) {
+	given, err := words(c, 1, 1)
+	if err != nil {
+		return err
+	}
+	from, err := p.layers(c)
+	if err != nil {
+		return err
+	}
+	b := &batchSession{program: p, screen: newConsole(p.stderr, p.env)}
+	if b.options, err = batchOptionsOf(from); err != nil {
+		return err
+	}
+	if b.to, err = from.events(false); err != nil {
+		return err
+	}
+	k := p.clerk(c, from)
+	if b.order, err = k.options(); err != nil {
+		return err
+	}
+	if b.lines, err = openLines(k, given[0]); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, b.lines.close()) }()
+	b.report = newBatchReport(p, b.screen, b.order)
+	return b.run(c.Context, from)
+}
+
+// run looks at the lines, and runs them if they are good.
+func (b *batchSession) run(ctx context.Context, from layers) (err error) {
+	survey, err := b.lines.survey(b.check, b.report.bad)
+	if err != nil {
+		return err
+	}
+	if survey.Bad > 0 {
+		return fmt.Errorf("batch: %s of %d cannot be run, see above; nothing was started", counted(survey.Bad, "line"), survey.Lines)
+	}
+	if b.options.jobs == 0 {
+		b.options.jobs = runner.ReadCapacity().Runs(survey.Memory, survey.CPUs)
+	}
+	if b.crew, err = runner.Muster(ctx, b.lines.under.Limits); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, b.crew.Close()) }()
+	if b.events, err = b.program.openEvents(b.to); err != nil {
+		return err
+	}
+	defer b.closeEvents()
+	if err := b.openJUnit(); err != nil {
+		return err
+	}
+	if err := b.open(ctx, from); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, b.house.Close()) }()
+	source, err := b.lines.source()
+	if err != nil {
+		return err
+	}
+	b.board = newBoard(b.status(), survey.Lines, b.options.jobs)
+	return b.close(b.perform(ctx, named{source}), survey.Lines)
+}
+
+// open opens catalog and blob store, with all settled that killed launchers have left, where that is to be judged by.
+func (b *batchSession) open(ctx context.Context, from layers) (err error) {
+	if b.house, err = b.program.open(ctx, from, b.screen); err != nil {
+		return err
+	}
+	b.house.runner.CommitOutcomes(ctx)
+	if b.options.resume {
+		err = b.house.runner.Recover(ctx)
+	}
+	if err != nil {
+		return errors.Join(err, b.house.Close())
+	}
+	b.house.runner.Tidy(ctx)
+	return nil
+}
+
+// status is where the lines of the board go: nowhere with --quiet.
+func (b *batchSession) status() *console {
+	if b.order.quiet {
+		return &console{}
+	}
+	return b.screen
+}
+
+// perform runs the lines.
+func (b *batchSession) perform(ctx context.Context, source batch.Source) batch.Summary {
+	signals, _ := stops() // to the end of this process
+	defer outlast(signals)
+	defer suspends(&b.herd)()
+	defer b.screen.clearStatus()
+	all := batch.Batch{
+		Work: b.work(), Jobs: b.options.jobs, MaxFailures: b.options.maxFailures,
+		Asked: b.house.runner.AskedToStop, Draining: b.board.drain, Ended: b.ended,
+		Abandon: func(s runner.StopSignal) { os.Exit(s.ExitCode) },
+	}
+	return all.Run(ctx, source, signals)
+}
+
+// work is what is done for a line.
+func (b *batchSession) work() batch.Work {
+	w := batch.Work(batch.Retrying{Work: work{b}, Retries: b.options.retries, Pause: batch.Doubling, Tell: b.tellRetry})
+	if b.options.resume {
+		w = batch.Resuming{Work: w, Past: past{work{b}}}
+	}
+	return w
+}
+
+func (b *batchSession) tellRetry(line batch.Line, o batch.Outcome, retry int, pause time.Duration) {
+	b.say(fmt.Sprintf("%s: %s; retry %d of %d in %s", line.Analysis.ID, o.Result.Message, retry, b.options.retries, pause))
+}
+
+// say prints a line on standard error.
+func (b *batchSession) say(text string) {
+	if !b.order.quiet {
+		fmt.Fprintf(b.screen, "scidex-oci: %s\n", escape(text))
+	}
+}
+
+// closeEvents waits until all is passed on, and says where it was not.
+func (b *batchSession) closeEvents() {
+	if b.events == nil {
+		return
+	}
+	if err := b.events.close(); err != nil {
+		b.say(err.Error())
+	}
+}
+
+// check refuses what one line alone does not show.
+func (b *batchSession) check(line batch.Line) error {
+	if b.options.resume && line.Analysis.ID == "" {
+		return batch.ErrNoID
+	}
+	return nil
+}
+
+// ended tells what came of a line.
+func (b *batchSession) ended(line batch.Line, o batch.Outcome) {
+	b.report.line(line, o)
+	b.addJUnit(line, o)
+	b.annotate(line, o)
+	b.board.end(line, func(c *counts) {
+		switch exitOf(o.Result) {
+		case 0:
+			c.complete++
+		case 1:
+			c.failed++
+		default:
+			c.errors++
+		}
+		if o.Passed {
+			c.passed++
+		}
+	})
+}
+
+// close tells what came of all, and returns what the process is to end with.
+func (b *batchSession) close(s batch.Summary, total int) error {
+	if !b.order.quiet {
+		fmt.Fprintf(b.program.stderr, "scidex-oci: %s\n", escape(b.summary(s, total)))
+	}
+	if err := errors.Join(s.Err, b.closeJUnit(s), b.report.lost()); err != nil {
+		return err
+	}
+	if code := batchExit(s); code != 0 {
+		return exitStatus(code)
+	}
+	return nil
+}
+
+// batchExit is the exit code of a batch.
+func batchExit(s batch.Summary) int {
+	switch {
+	case s.Signal != nil:
+		return s.Signal.ExitCode
+	case s.Errors > 0:
+		return exitTrouble
+	case s.Failed+s.Canceled > 0:
+		return 1
+	}
+	return 0
+}

@@ -1,0 +1,128 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"time"
+
+	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/runner"
+	"github.com/scidex-ai/scidex-oci/runner/batch"
+	"github.com/scidex-ai/scidex-oci/runner/batch/junit"
+)
+
+// logTail is how much of the end of a log is shown where there is no room for all, in bytes.
+const logTail = 8 << 10
+
+// junitReport is the --junit of a batch.
+type junitReport struct {
+	mu     sync.Mutex
+	writer *junit.Writer
+	began  time.Time
+}
+
+// junitClass is the class of all cases, by which CI systems group them.
+const junitClass = "scidex-oci.batch"
+
+// openJUnit begins the report, where one is asked for.
+func (b *batchSession) openJUnit() error {
+	if b.options.junit == "" {
+		return nil
+	}
+	w, err := junit.Create(b.options.junit)
+	if err != nil {
+		return fmt.Errorf("--junit %q: %w", b.options.junit, err)
+	}
+	b.junit = &junitReport{writer: w, began: time.Now()}
+	return nil
+}
+
+// addJUnit tells what came of a line.
+func (b *batchSession) addJUnit(line batch.Line, o batch.Outcome) {
+	if b.junit == nil {
+		return
+	}
+	r := o.Result
+	c := junit.Case{Name: nameOf(line), Class: junitClass, Took: time.Duration(r.Usage.WallMS) * time.Millisecond}
+	why := &junit.Reason{Type: string(r.Reason), Message: r.Message}
+	switch r.State {
+	case catalog.Complete:
+	case catalog.Failed:
+		c.Failure = why
+	case catalog.Canceled:
+		c.Skipped = why
+	default:
+		c.Error = why
+	}
+	if r.State != catalog.Complete {
+		c.Output, c.ErrorOutput = b.house.logEnd(r.Logs.Stdout), b.house.logEnd(r.Logs.Stderr)
+	}
+	b.junit.mu.Lock()
+	defer b.junit.mu.Unlock()
+	b.junit.writer.Add(c)
+}
+
+// nameOf is what a line is called: its id, or its number where it has none.
+func nameOf(line batch.Line) string {
+	if line.Analysis.ID != "" {
+		return line.Analysis.ID
+	}
+	return fmt.Sprintf("line %d", line.Number)
+}
+
+// closeJUnit tells of the lines that were not started, and writes the report.
+func (b *batchSession) closeJUnit(s batch.Summary) error {
+	if b.junit == nil {
+		return nil
+	}
+	err := b.skipped(s)
+	err = errors.Join(err, b.junit.writer.Close("scidex-oci batch "+b.lines.name, b.junit.began, time.Since(b.junit.began)))
+	if err != nil {
+		return fmt.Errorf("--junit %q: %w", b.options.junit, err)
+	}
+	return nil
+}
+
+// skipped reads the lines of a file once more for those behind the last that was started.
+func (b *batchSession) skipped(s batch.Summary) error {
+	if b.lines.file == nil || s.Signal == nil && !s.Full {
+		return nil
+	}
+	source, err := b.lines.source()
+	if err != nil {
+		return err
+	}
+	for {
+		line, err := source.Next()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if line.Number > s.Last {
+			b.junit.writer.Add(junit.Case{Name: nameOf(line), Class: junitClass, Skipped: &junit.Reason{
+				Type: "not_started", Message: "not started, because the batch ended before; --resume takes it up",
+			}})
+		}
+	}
+}
+
+// logEnd is the end of a log; nothing of one that cannot be read, which the result tells.
+func (h *house) logEnd(log runner.Log) string {
+	if log.SHA256 == "" {
+		return ""
+	}
+	f, err := h.blobs.Open(log.SHA256)
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	end := tail{limit: logTail}
+	if _, err := io.Copy(&end, f); err != nil {
+		return ""
+	}
+	return end.String()
+}

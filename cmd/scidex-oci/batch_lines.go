@@ -1,0 +1,139 @@
+package main
+
+import (
+	"cmp"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/scidex-ai/scidex-oci/runner/batch"
+	"github.com/scidex-ai/scidex-oci/spec"
+)
+
+// lines is where the lines of a batch come from.
+type lines struct {
+	name  string // for messages
+	from  io.Reader
+	file  *os.File // nil where the lines can be read only once
+	dir   string   // relative paths start here
+	clerk clerk
+	under spec.Analysis // what the flags say for all lines
+}
+
+// openLines opens the file of a batch, or standard input for "-". What cannot be read twice, such as a FIFO, is like
+// standard input.
+func openLines(k clerk, name string) (*lines, error) {
+	l := &lines{name: "standard input", from: k.stdin, dir: k.dir, clerk: k}
+	if name != "-" {
+		path := absolute(k.dir, name)
+		f, err := os.Open(path)
+		if err != nil {
+			return nil, fmt.Errorf("batch: %w; give a file of JSON lines, or - for standard input", err)
+		}
+		l.name, l.from, l.dir = name, f, filepath.Dir(path)
+		info, err := f.Stat()
+		switch {
+		case err != nil:
+			return nil, errors.Join(err, f.Close())
+		case info.IsDir():
+			return nil, errors.Join(fmt.Errorf("batch: %q is a directory; give a file of JSON lines, or - for standard input", name), f.Close())
+		case info.Mode().IsRegular():
+			l.file = f
+		}
+	}
+	var err error
+	l.under, err = k.layered(spec.Analysis{})
+	return l, err
+}
+
+func (l *lines) close() error {
+	if f, ok := l.from.(*os.File); ok && l.name != "standard input" {
+		return f.Close()
+	}
+	return nil
+}
+
+// source reads the lines from the start.
+func (l *lines) source() (batch.Source, error) {
+	if l.file != nil {
+		if _, err := l.file.Seek(0, io.SeekStart); err != nil {
+			return nil, fmt.Errorf("batch: %w", err)
+		}
+	}
+	return batch.NewReader(l.from, l.name, l.parse), nil
+}
+
+// parse makes a request of a line: what it says goes over what the flags say.
+func (l *lines) parse(text []byte, number int) batch.Line {
+	line := batch.Line{Number: number}
+	own, err := spec.ParseLine(text, l.name, number)
+	if err != nil {
+		line.Err = err
+		return line
+	}
+	line.Analysis, err = l.request(own)
+	if err == nil {
+		err = line.Analysis.Validate()
+	}
+	line.Err = l.at(number, err)
+	return line
+}
+
+// at says in which line a request is refused.
+func (l *lines) at(number int, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s:%d: %w", l.name, number, err)
+}
+
+// request lays a line over the defaults. A program of its own takes the place of theirs, arguments of its own follow
+// their script.
+func (l *lines) request(own spec.Analysis) (spec.Analysis, error) {
+	under := l.under
+	switch {
+	case len(own.Command) > 0:
+		under.Script, under.Args = "", nil
+	case own.Script != "":
+		under.Args = nil
+	}
+	a := merge(under, own.ResolvePaths(l.dir))
+	var err error
+	a.Runtime, err = l.clerk.layers.runtime(a.Runtime)
+	return a, cmp.Or(err, l.clerk.missingSecret(a))
+}
+
+// named is a source whose lines all have an id, so that whoever asks for the end of one run can be told.
+type named struct{ batch.Source }
+
+// Next makes an id where a line has none.
+func (n named) Next() (batch.Line, error) {
+	line, err := n.Source.Next()
+	if err != nil || line.Err != nil || line.Analysis.ID != "" {
+		return line, err
+	}
+	var random [4]byte
+	if _, err := rand.Read(random[:]); err != nil {
+		return line, err
+	}
+	line.Analysis.ID = spec.NewID(time.Now(), random)
+	return line, nil
+}
+
+// survey looks at all lines of a file before the first is run, and tells of each that is bad. There is none of what can
+// be read only once.
+func (l *lines) survey(check func(batch.Line) error, bad func(batch.Line)) (batch.Survey, error) {
+	if l.file == nil {
+		a := l.under.WithDefaults()
+		return batch.Survey{Lines: -1, Memory: int64(a.Memory), CPUs: a.CPUs}, nil
+	}
+	source, err := l.source()
+	if err != nil {
+		return batch.Survey{}, err
+	}
+	return batch.Look(source, check, l.at, bad)
+}

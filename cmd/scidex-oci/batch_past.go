@@ -1,0 +1,48 @@
+package main
+
+import (
+	"context"
+
+	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/runner"
+	"github.com/scidex-ai/scidex-oci/runner/batch"
+)
+
+// past is what the catalog has of the lines of a batch that is resumed.
+type past struct {
+	work
+}
+
+// Last returns the last attempt of a line's id.
+func (p past) Last(ctx context.Context, line batch.Line) (runner.Result, []string, error) {
+	run, err := p.house.catalog.Get(ctx, catalog.Key{ID: line.Analysis.ID})
+	if err != nil {
+		return runner.Result{}, nil, err
+	}
+	changes, err := runner.Changes(run, line.Analysis)
+	if err != nil {
+		return runner.Result{}, nil, err
+	}
+	result, err := p.house.runner.Show(ctx, run)
+	return result, changes, err
+}
+
+// Refuse is the outcome of a line that cannot be run.
+func (p past) Refuse(line batch.Line, err error) batch.Outcome {
+	return p.refuse(line, p.placed(line, err))
+}
+
+// PostProcess calls the hook of a run that is committed.
+func (p past) PostProcess(ctx context.Context, line batch.Line, last runner.Result, stop <-chan runner.StopSignal) (batch.Outcome, bool) {
+	if p.order.hook == nil {
+		return batch.Outcome{}, false
+	}
+	p.board.begin(line)
+	hook, done := p.hook(line)
+	defer done()
+	result, err := p.house.runner.PostProcess(ctx, catalog.Key{ID: last.ID, Attempt: last.Attempt}, *hook, false, stop)
+	if result.ID == "" {
+		return p.refuse(line, err), true
+	}
+	return batch.Outcome{Result: result, Err: err}, true
+}

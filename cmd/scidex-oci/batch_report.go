@@ -1,0 +1,130 @@
+package main
+
+import (
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/runner"
+	"github.com/scidex-ai/scidex-oci/runner/batch"
+)
+
+// batchReport prints what comes of the lines of a batch: JSON lines, or on a terminal a line for a person.
+type batchReport struct {
+	mu      sync.Mutex
+	program *program
+	screen  *console
+	stdout  *patient
+	human   bool
+	palette palette
+	since   time.Time
+}
+
+func newBatchReport(p *program, screen *console, o order) *batchReport {
+	r := &batchReport{program: p, screen: screen, since: time.Now()}
+	r.stdout = &patient{to: p.stdout}
+	if isTerminal(p.stdout) {
+		r.stdout.to = screen.beside(p.stdout)
+		r.human = !o.json
+	}
+	r.palette = newPalette(p.stdout, p.env)
+	return r
+}
+
+// bad tells of a line because of which nothing is run.
+func (r *batchReport) bad(line batch.Line) {
+	refused := runner.Refused(line.Analysis, &runner.RequestError{Err: line.Err}, r.program.build.version)
+	fmt.Fprintf(r.program.stderr, "scidex-oci: %s\n", escape(line.Err.Error()))
+	if !r.human {
+		_ = writeJSON(r.stdout, refused) // a patient writer does not fail
+	}
+}
+
+// line tells what came of one.
+func (r *batchReport) line(line batch.Line, o batch.Outcome) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !r.human {
+		if err := writeJSON(r.stdout, o.Result); err != nil {
+			fmt.Fprintf(r.screen, "scidex-oci: result of line %d: %s\n", line.Number, escape(err.Error()))
+		}
+		return
+	}
+	_, _ = r.stdout.Write([]byte(r.sentence(o) + "\n"))
+}
+
+// sentence is the line for a person.
+func (r *batchReport) sentence(o batch.Outcome) string {
+	result := o.Result
+	text := r.palette.state(result.State, fmt.Sprintf("%-8s", result.State)) + "  " + runName(result)
+	if result.StartedAt != nil {
+		text += "  " + span(result.Usage.WallMS)
+	}
+	if result.State == catalog.Complete {
+		text += fmt.Sprintf("  %s", counted(int(result.OutputsTotal), "output"))
+	} else {
+		text += "  " + escape(result.Message)
+	}
+	if o.Passed {
+		text += "  (of an earlier batch)"
+	}
+	return text
+}
+
+// lost is why results could not be printed, or nil.
+func (r *batchReport) lost() error {
+	if err := r.stdout.lost(); err != nil {
+		return fmt.Errorf("not all results could be printed: %w; they are in the catalog, see \"scidex-oci ls\"", err)
+	}
+	return nil
+}
+
+// summary is the last line on standard error. total is how many lines there are, -1 where nobody knows.
+func (b *batchSession) summary(s batch.Summary, total int) string {
+	took := time.Since(b.board.since)
+	text := fmt.Sprintf("batch: %d complete, %d failed, %s", s.Complete, s.Failed, counted(s.Errors, "error"))
+	if s.Canceled > 0 {
+		text += fmt.Sprintf(", %d canceled", s.Canceled)
+	}
+	if s.Passed > 0 {
+		text += fmt.Sprintf(", %d of them of an earlier batch", s.Passed)
+	}
+	if ran := s.Done() - s.Passed; ran > 0 && took > 0 {
+		text += fmt.Sprintf("; %s by %s, %s", span(took.Milliseconds()), counted(b.options.jobs, "job"), perSecond(float64(ran)/took.Seconds()))
+	}
+	return text + left(s, total)
+}
+
+// left tells what was not started, and why.
+func left(s batch.Summary, total int) string {
+	var why string
+	switch {
+	case s.Signal != nil:
+		why = "ended by " + s.Signal.Name
+	case s.Full:
+		why = "enough have failed"
+	case s.Err != nil:
+		why = "not all could be read"
+	default:
+		return ""
+	}
+	switch n := total - s.Done(); {
+	case total < 0:
+		return "; " + why + ": what is still to come on standard input was not started"
+	case n > 0:
+		be := "were"
+		if n == 1 {
+			be = "was"
+		}
+		return fmt.Sprintf("; %s: %s %s not started, which --resume takes up", why, counted(n, "line"), be)
+	}
+	return "; " + why
+}
+
+// exitOf is what one result makes of the exit code.
+func exitOf(r runner.Result) int {
+	s := batch.Summary{}
+	s.Add(batch.Outcome{Result: r})
+	return batchExit(s)
+}

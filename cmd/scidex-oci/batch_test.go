@@ -1,0 +1,206 @@
+package main
+
+import (
+	"errors"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/runner"
+	"github.com/scidex-ai/scidex-oci/runner/batch"
+	"github.com/scidex-ai/scidex-oci/runner/event"
+	"github.com/scidex-ai/scidex-oci/spec"
+)
+
+// A line's own values go over the defaults, and its program takes the place of theirs with its arguments.
+func TestBatchRequest(t *testing.T) {
+	under := spec.Analysis{Script: "/at/default.py", Args: []string{"-v"}, Memory: 8 << 20, Labels: map[string]string{"a": "1", "b": "1"}}
+	l := &lines{name: "f", dir: "/dir", under: under, clerk: clerk{env: func(string) (string, bool) { return "", false }}}
+	for text, want := range map[string]spec.Analysis{
+		`{"args":["x"]}`:                       {Script: "/at/default.py", Args: []string{"x"}},
+		`{"id":"a"}`:                           {ID: "a", Script: "/at/default.py", Args: []string{"-v"}},
+		`{"command":["true"],"memory":"4MiB"}`: {Command: []string{"true"}, Memory: 4 << 20},
+		`{"script":"own.py"}`:                  {Script: "/dir/own.py"},
+		`{"labels":{"b":"2"}}`:                 {Script: "/at/default.py", Args: []string{"-v"}, Labels: map[string]string{"a": "1", "b": "2"}},
+	} {
+		got := l.parse([]byte(text), 1)
+		a := got.Analysis
+		if want.Memory == 0 {
+			want.Memory = 8 << 20
+		}
+		if want.Labels == nil {
+			want.Labels = under.Labels
+		}
+		if got.Err != nil || a.ID != want.ID || a.Script != want.Script || !slices.Equal(a.Args, want.Args) || !slices.Equal(a.Command, want.Command) ||
+			a.Memory != want.Memory || !maps.Equal(a.Labels, want.Labels) {
+			t.Errorf("%s: %+v, %v; want %+v", text, a, got.Err, want)
+		}
+	}
+	if line := l.parse([]byte(`{"secrets":["NOSUCH"]}`), 7); line.Err == nil || !strings.HasPrefix(line.Err.Error(), `f:7: secret "NOSUCH"`) {
+		t.Errorf("%v", line.Err)
+	}
+}
+
+func TestBatchOptions(t *testing.T) {
+	for _, test := range []struct {
+		given map[string]string
+		want  batchOptions
+		words string
+	}{
+		{given: nil},
+		{given: map[string]string{"jobs": "3", "retries": "0", "resume": "true"}, want: batchOptions{jobs: 3, resume: true}},
+		{given: map[string]string{"fail-fast": "true"}, want: batchOptions{maxFailures: 1}},
+		{given: map[string]string{"max-failures": "4"}, want: batchOptions{maxFailures: 4}},
+		{given: map[string]string{"max-failures": "0"}, words: "at least 1"},
+		{given: map[string]string{"jobs": "many"}, words: "whole number"},
+		{given: map[string]string{"retries": "-1"}, words: "at least 0"},
+		{given: map[string]string{"fail-fast": "true", "max-failures": "2"}, words: "contradict"},
+		{given: map[string]string{"id": "a"}, words: "give each line"},
+		{given: map[string]string{"detach": "true"}, words: "setsid"},
+		{given: map[string]string{"detach": "false"}},
+		{given: map[string]string{"again": "a"}, words: "--resume"},
+		{given: map[string]string{"file": "a"}, words: "argument"},
+		{given: map[string]string{"export": "a"}, words: "each line"},
+	} {
+		values := map[string][]string{}
+		for name, value := range test.given {
+			values[name] = []string{value}
+		}
+		got, err := batchOptionsOf(layers{{values: values, label: func(name string) string { return "--" + name }}})
+		if test.words == "" && (err != nil || got != test.want) {
+			t.Errorf("%v: %+v, %v", test.given, got, err)
+		}
+		if test.words != "" && (err == nil || !strings.Contains(err.Error(), test.words)) {
+			t.Errorf("%v: %v, want %q", test.given, err, test.words)
+		}
+	}
+}
+
+func TestBatchExit(t *testing.T) {
+	for want, s := range map[int]batch.Summary{
+		0:   {Complete: 3},
+		1:   {Complete: 3, Failed: 1},
+		125: {Failed: 1, Errors: 1},
+		130: {Errors: 1, Signal: &runner.StopSignal{ExitCode: 130, Name: "SIGINT"}},
+	} {
+		if got := batchExit(s); got != want {
+			t.Errorf("%+v: %d, want %d", s, got, want)
+		}
+	}
+	if got := batchExit(batch.Summary{Canceled: 1}); got != 1 {
+		t.Errorf("one that was stopped: %d", got)
+	}
+}
+
+// What a hostile message holds begins no command of its own.
+func TestAnnotation(t *testing.T) {
+	got := annotation("a:b,c\n::set-output", "100%\r\n::stop-commands::x\x1b[2J")
+	want := `::error title=a%3Ab%2Cc%0A%3A%3Aset-output::100%25%0D%0A::stop-commands::x\x1b[2J`
+	if got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+func TestNamed(t *testing.T) {
+	bad := errors.New("bad")
+	given := []batch.Line{{Number: 1}, {Number: 2, Analysis: spec.Analysis{ID: "mine"}}, {Number: 3, Err: bad}}
+	n := named{&linesOf{given}}
+	first, err := n.Next()
+	if err != nil || spec.ValidateID(first.Analysis.ID) != nil {
+		t.Errorf("%+v, %v", first, err)
+	}
+	if second, _ := n.Next(); second.Analysis.ID != "mine" {
+		t.Errorf("%+v", second)
+	}
+	if third, _ := n.Next(); third.Analysis.ID != "" || !errors.Is(third.Err, bad) {
+		t.Errorf("%+v", third)
+	}
+	if _, err := n.Next(); !errors.Is(err, io.EOF) {
+		t.Errorf("%v", err)
+	}
+}
+
+// linesOf is a source of these lines.
+type linesOf struct{ left []batch.Line }
+
+func (l *linesOf) Next() (batch.Line, error) {
+	if len(l.left) == 0 {
+		return batch.Line{}, io.EOF
+	}
+	line := l.left[0]
+	l.left = l.left[1:]
+	return line, nil
+}
+
+func TestBoard(t *testing.T) {
+	var shown strings.Builder
+	b := newBoard(&console{to: &shown, width: 100, height: 5}, 100, 4)
+	now := b.since
+	for number := range 4 {
+		b.begin(batch.Line{Number: number + 1, Analysis: spec.Analysis{ID: "id\x1b", Timeout: spec.Duration(time.Minute)}})
+	}
+	for _, r := range b.running {
+		r.since = now
+	}
+	b.observe(batch.Line{Number: 1})(event.New(event.TypeUsage, "one", event.Usage{ElapsedMS: 30_000, CPUMS: 4_000, MemoryBytes: 1 << 20, Processes: 2, Suspended: true}))
+	b.end(batch.Line{Number: 2}, func(c *counts) { c.failed++ })
+	got := b.text(now.Add(2 * time.Second))
+	want := `[##########..........] one  0:30  cpu 0:04  memory 1MiB  processes 2  suspended
+[....................] id\x1b  0:02
+and one more
+1 of 100 done  1 failed  0 errors  4 jobs  0:02  30.0/min  99 left, about 3:18`
+	if got != strings.ReplaceAll(want, "one more", "1 more") {
+		t.Errorf("%s\nwant\n%s", got, want)
+	}
+	b.drain()
+	if got, want := b.totals(now.Add(2*time.Second)), "1 of 100 done  1 failed  0 errors  4 jobs  0:02  nothing more is started"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if strings.Contains(shown.String(), "id\x1b") {
+		t.Errorf("%q", shown.String())
+	}
+}
+
+// A status of several lines is erased whole before anything else is printed.
+func TestConsoleOfSeveralLines(t *testing.T) {
+	var shown strings.Builder
+	c := &console{to: &shown, width: 20, height: 10}
+	c.setStatus("a\nb\nc")
+	_, _ = c.Write([]byte("line\n"))
+	c.clearStatus()
+	const up = "\x1b[2A\r\x1b[J"
+	if want := "a\r\nb\r\nc" + up + "line\na\r\nb\r\nc" + up; shown.String() != want {
+		t.Errorf("%q, want %q", shown.String(), want)
+	}
+}
+
+func TestLeft(t *testing.T) {
+	signal := &runner.StopSignal{Name: "SIGINT"}
+	for _, test := range []struct {
+		s     batch.Summary
+		total int
+		want  string
+	}{
+		{batch.Summary{Complete: 2}, 2, ""},
+		{batch.Summary{Complete: 2, Signal: signal}, 2, "; ended by SIGINT"},
+		{batch.Summary{Complete: 2, Signal: signal}, 3, "; ended by SIGINT: one line was not started, which --resume takes up"},
+		{batch.Summary{Failed: 2, Full: true}, 9, "; enough have failed: 7 lines were not started, which --resume takes up"},
+		{batch.Summary{Failed: 2, Full: true}, -1, "; enough have failed: what is still to come on standard input was not started"},
+	} {
+		if got := left(test.s, test.total); got != test.want {
+			t.Errorf("%q, want %q", got, test.want)
+		}
+	}
+}
+
+func TestSentence(t *testing.T) {
+	r := batchReport{}
+	o := batch.Outcome{Passed: true, Result: runner.Result{ID: "a", State: catalog.Failed, Message: "bad\x1b"}}
+	if got, want := r.sentence(o), `failed    a  bad\x1b  (of an earlier batch)`; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}

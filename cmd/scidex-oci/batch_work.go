@@ -1,0 +1,101 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/scidex-ai/scidex-oci/runner"
+	"github.com/scidex-ai/scidex-oci/runner/batch"
+	"github.com/scidex-ai/scidex-oci/runner/event"
+)
+
+// work runs a line as run does.
+type work struct {
+	*batchSession
+}
+
+// Do makes one attempt, and tells its end.
+func (w work) Do(ctx context.Context, line batch.Line, stop <-chan runner.StopSignal) batch.Outcome {
+	outcome := w.attempt(ctx, line, stop)
+	if w.events != nil {
+		_ = w.events.finish(outcome.Result) // why it fails is told at the end of the batch
+	}
+	return outcome
+}
+
+func (w work) attempt(ctx context.Context, line batch.Line, stop <-chan runner.StopSignal) batch.Outcome {
+	if line.Err != nil {
+		return w.refuse(line, &runner.RequestError{Err: line.Err})
+	}
+	suspender, left := w.herd.join()
+	defer left()
+	hook, done := w.hook(line)
+	defer done()
+	w.board.begin(line)
+	request := runner.Request{
+		Analysis: line.Analysis, AnyRoot: w.order.anyRoot, Overwrite: w.order.overwrite, NoAudit: w.order.noAudit,
+		Stop: stop, Suspender: suspender, Observe: w.observe(line), Hook: hook,
+	}
+	result, err := w.start(ctx, request)
+	var refused *runner.RequestError
+	if errors.As(err, &refused) {
+		return w.refuse(line, w.placed(line, err))
+	}
+	return batch.Outcome{Result: result, Err: err}
+}
+
+// observe shows what happens and passes it on.
+func (w work) observe(line batch.Line) func(event.Event) error {
+	show := w.board.observe(line)
+	return func(e event.Event) error {
+		show(e)
+		if w.events == nil {
+			return nil
+		}
+		return w.events.put(e)
+	}
+}
+
+// start runs a request with the supervisor that all share.
+func (w work) start(ctx context.Context, request runner.Request) (runner.Result, error) {
+	var err error
+	if request.Begun, err = w.crew.Begin(request.Analysis.Limits); err != nil {
+		return runner.Refused(request.Analysis, err, w.program.build.version), err
+	}
+	return w.house.runner.Run(ctx, request)
+}
+
+// hook is what is called with the result of a line, nil for nothing; what it writes goes to standard error until done.
+func (w work) hook(line batch.Line) (hook *runner.Hook, done func()) {
+	if w.order.hook == nil {
+		return nil, func() {}
+	}
+	output := newStream(w.program.stderr, w.screen)
+	own := *w.order.hook
+	own.Output = output
+	return &own, func() {
+		if err := output.Close(); err != nil {
+			w.say(fmt.Sprintf("%s: not all that the post-process command wrote could be passed on: %v", line.Analysis.ID, err))
+		}
+	}
+}
+
+// placed says in which line a request was refused; any other error stays what it is.
+func (w work) placed(line batch.Line, err error) error {
+	var refused *runner.RequestError
+	if !errors.As(err, &refused) {
+		return err
+	}
+	reason := refused.Err
+	var used *runner.UsedError
+	if errors.As(err, &used) { // a batch has no --again
+		reason = fmt.Errorf("id %s was used before and is %s; choose another id, or pass over what is done with --resume", used.ID, used.State)
+	}
+	return &runner.RequestError{Err: w.lines.at(line.Number, reason)}
+}
+
+// refuse is the outcome of a line that did not become a run.
+func (w work) refuse(line batch.Line, err error) batch.Outcome {
+	return batch.Outcome{Result: runner.Refused(line.Analysis, err, w.program.build.version), Err: err}
+}

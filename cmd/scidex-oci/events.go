@@ -1,0 +1,114 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// eventsTarget is what --events names: a file, or a descriptor that this command was started with. The zero value
+// is none.
+type eventsTarget struct {
+	label, text string // for messages
+	path        string
+	fd          int
+}
+
+// events reads the flag; detached says that this is the launcher of a detached run.
+func (l layers) events(detached bool) (t eventsTarget, err error) {
+	from, ok := l.given("events")
+	if !ok {
+		return t, nil
+	}
+	t.label, t.text = from.label("events"), from.text("events")
+	if t.text == "" {
+		return t, t.refuse("is empty; give a file or fd:N, or leave it out")
+	}
+	number, isFD := strings.CutPrefix(t.text, "fd:")
+	if !isFD {
+		t.path = absolute(from.dir, t.text)
+		return t, nil
+	}
+	if t.fd, err = strconv.Atoi(number); err != nil || t.fd < 0 {
+		return t, t.refuse("not a descriptor; give its number, as in fd:3")
+	}
+	if t.fd <= 2 {
+		return t, t.refuse("standard input, output and error are taken; give a descriptor from 3 on, as in fd:3 with 3>FILE in a shell")
+	}
+	if detached {
+		t.fd = eventsFD
+	}
+	return t, t.inherited()
+}
+
+func (t eventsTarget) refuse(format string, args ...any) error {
+	return fmt.Errorf("%s %q: "+format, append([]any{t.label, t.text}, args...)...)
+}
+
+// inherited refuses a descriptor that the caller has not given to this command, or that cannot be written to. Those
+// that this process has opened itself are the ones that close at exec (execve(2)).
+func (t eventsTarget) inherited() error {
+	flags, err := unix.FcntlInt(uintptr(t.fd), unix.F_GETFD, 0)
+	if err != nil || flags&unix.FD_CLOEXEC != 0 {
+		return t.refuse("this command was started without that descriptor; open it, as with %d>FILE in a shell or pass_fds in Python", t.fd)
+	}
+	status, err := unix.FcntlInt(uintptr(t.fd), unix.F_GETFL, 0)
+	if err != nil || status&unix.O_PATH != 0 || status&unix.O_ACCMODE == unix.O_RDONLY {
+		return t.refuse("that descriptor cannot be written to")
+	}
+	return nil
+}
+
+// openEvents makes the sink of a target, nil where there is none.
+func (p *program) openEvents(t eventsTarget) (*sink, error) {
+	if t.text == "" {
+		return nil, nil //nolint:nilnil // events are not asked for
+	}
+	file, err := t.open()
+	if err != nil {
+		return nil, err
+	}
+	if err := p.unshared(file, t); err != nil {
+		return nil, errors.Join(err, file.Close())
+	}
+	return newSink(file), nil
+}
+
+// open opens what no child of this process gets. A file that is there is appended to.
+func (t eventsTarget) open() (*os.File, error) {
+	if t.path == "" {
+		unix.CloseOnExec(t.fd)
+		return os.NewFile(uintptr(t.fd), t.text), nil
+	}
+	// Without O_NONBLOCK the open of a FIFO waits for a reader (fifo(7)).
+	file, err := os.OpenFile(t.path, os.O_WRONLY|os.O_APPEND|os.O_CREATE|unix.O_NONBLOCK|unix.O_NOCTTY, 0o600)
+	if errors.Is(err, unix.ENXIO) {
+		return nil, t.refuse("nobody reads from it; start its reader first")
+	}
+	var why *os.PathError
+	if errors.As(err, &why) {
+		return nil, t.refuse("%w; give a file that can be written to", why.Err)
+	}
+	return file, err
+}
+
+// unshared refuses what one of our own streams goes to: events are never mixed with the analysis' output.
+func (p *program) unshared(file *os.File, t eventsTarget) error {
+	its, err := file.Stat()
+	if err != nil {
+		return err
+	}
+	if null, err := os.Stat(os.DevNull); err == nil && os.SameFile(its, null) {
+		return nil
+	}
+	for name, stream := range map[string]*os.File{"output": p.stdout, "error": p.stderr} {
+		if info, err := stream.Stat(); err == nil && os.SameFile(its, info) {
+			return t.refuse("that is where standard %s goes; give another file or descriptor", name)
+		}
+	}
+	return nil
+}

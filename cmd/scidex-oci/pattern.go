@@ -1,0 +1,11 @@
+package main
+
+import (
+	"regexp"
+	"sync"
+)
+
+// pattern compiles a regular expression when it is first used: this program starts several times for every run.
+func pattern(expression string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expression) })
+}

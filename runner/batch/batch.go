@@ -1,0 +1,272 @@
+// Package batch runs many analyses: it reads lines, starts as many of them at once as it may, repeats what failed
+// for no fault of the analysis, and drains when it is to end. What a line does is the business of a Work.
+package batch
+
+import (
+	"context"
+	"errors"
+	"io"
+	"slices"
+
+	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/runner"
+	"github.com/scidex-ai/scidex-oci/spec"
+)
+
+// Line is one request of a batch.
+type Line struct {
+	Number   int // from 1
+	Analysis spec.Analysis
+	Err      error // why it cannot be run
+}
+
+// Outcome is what came of a line.
+type Outcome struct {
+	Result runner.Result
+	// Err is why the result is not in the catalog as it says.
+	Err error
+	// Passed says that the result is of an earlier batch, and nothing was run.
+	Passed bool
+}
+
+// bad reports whether an outcome counts against MaxFailures: a new one that is not complete.
+func (o Outcome) bad() bool { return !o.Passed && o.Result.State != catalog.Complete }
+
+// Work does what a line asks for, and returns when that has ended. stop is as that of a runner.Request. Do is called by
+// several goroutines.
+type Work interface {
+	Do(ctx context.Context, line Line, stop <-chan runner.StopSignal) Outcome
+}
+
+// Source gives one line after the other, and io.EOF after the last. Next is called by one goroutine.
+type Source interface {
+	Next() (Line, error)
+}
+
+// Batch says how lines are run.
+type Batch struct {
+	Work Work
+	Jobs int // at once; at least 1
+	// MaxFailures is how many lines may end otherwise than complete before no other is started; 0: any number.
+	MaxFailures int
+	// Asked, where not nil, returns who wants this one run to end (`scidex-oci stop`): a number for each time that
+	// somebody asks, who then sends one signal.
+	Asked func(id string) []int64
+	// Abandon, where not nil, is called with the third signal that is for all: whoever sends it waits no more for runs
+	// that do not end, or for a result that nobody reads.
+	Abandon func(runner.StopSignal)
+	// Draining, where not nil, is called once no other line is started though there may be more.
+	Draining func()
+	// Ended, where not nil, is called for each line that has ended, by the goroutine that ran it.
+	Ended func(Line, Outcome)
+}
+
+// Summary is what came of a batch.
+type Summary struct {
+	Complete, Failed, Canceled, Errors int // lines by their end; lost runs are errors
+	Passed                             int // of these, those of an earlier batch
+	Last                               int // number of the last line that was started; none before it was not
+	// Signal is the first that asked the batch to end.
+	Signal *runner.StopSignal
+	// Full says that MaxFailures was reached, and lines may not have been started.
+	Full bool
+	// Err is why not all lines could be read.
+	Err error
+}
+
+// Done is how many lines have ended.
+func (s Summary) Done() int { return s.Complete + s.Failed + s.Canceled + s.Errors }
+
+// Add counts an outcome.
+func (s *Summary) Add(o Outcome) {
+	if o.Passed {
+		s.Passed++
+	}
+	switch o.Result.State {
+	case catalog.Complete:
+		s.Complete++
+	case catalog.Failed:
+		s.Failed++
+	case catalog.Canceled:
+		s.Canceled++
+	default:
+		s.Errors++
+	}
+}
+
+// Run runs the lines of a source. The first of signals ends those that run as their own stop does and starts no other,
+// and so does each further one to those that still run. It returns when nothing runs any more; a line that source still
+// waits for is left to it.
+func (b *Batch) Run(ctx context.Context, source Source, signals <-chan runner.StopSignal) Summary {
+	d := &dispatch{Batch: b, ended: make(chan ending), running: map[int]*job{}}
+	quit := make(chan struct{})
+	defer close(quit)
+	lines := feed(source, quit)
+	for {
+		next := lines
+		if d.closed() || len(d.running) >= max(b.Jobs, 1) {
+			next = nil
+		}
+		if d.closed() && len(d.running) == 0 {
+			return d.summary
+		}
+		select {
+		case item := <-next:
+			d.take(ctx, item)
+		case e := <-d.ended:
+			d.finish(e)
+		case s := <-signals:
+			d.heed(s)
+		}
+	}
+}
+
+// item is a line or the end of all.
+type item struct {
+	line Line
+	err  error
+}
+
+// feed reads ahead by one line. It ends with the lines, or once quit is closed and its read is answered.
+func feed(source Source, quit <-chan struct{}) <-chan item {
+	items := make(chan item)
+	go func() {
+		for {
+			line, err := source.Next()
+			select {
+			case items <- item{line, err}:
+			case <-quit:
+				return
+			}
+			if err != nil {
+				return
+			}
+		}
+	}()
+	return items
+}
+
+// dispatch is one Run. Only the goroutine of Run touches it.
+type dispatch struct {
+	*Batch
+	summary Summary
+	read    bool // there are no more lines
+	running map[int]*job
+	ended   chan ending
+	bad     int
+	heard   int // signals for all
+}
+
+// job is a line that runs.
+type job struct {
+	line Line
+	stop chan runner.StopSignal
+	// heard are those who have asked for this very run to end, and ahead how many of them were heard before their
+	// signal.
+	heard []int64
+	ahead int
+}
+
+type ending struct {
+	job     *job
+	outcome Outcome
+}
+
+// closed reports whether no line is started any more.
+func (d *dispatch) closed() bool { return d.read || d.summary.Signal != nil || d.summary.Full }
+
+func (d *dispatch) take(ctx context.Context, next item) {
+	if next.err != nil {
+		d.read = true
+		if !errors.Is(next.err, io.EOF) {
+			d.summary.Err = next.err
+		}
+		return
+	}
+	j := &job{line: next.line, stop: make(chan runner.StopSignal, 2)}
+	d.running[j.line.Number], d.summary.Last = j, j.line.Number
+	go func() {
+		outcome := d.Work.Do(ctx, j.line, j.stop)
+		if d.Ended != nil {
+			d.Ended(j.line, outcome)
+		}
+		d.ended <- ending{j, outcome}
+	}()
+}
+
+func (d *dispatch) finish(e ending) {
+	delete(d.running, e.job.line.Number)
+	d.summary.Add(e.outcome)
+	if e.outcome.bad() {
+		d.bad++
+	}
+	if d.MaxFailures > 0 && d.bad >= d.MaxFailures && !d.summary.Full {
+		d.drain()
+		d.summary.Full = true
+	}
+}
+
+// drain tells that no other line is started, the first time.
+func (d *dispatch) drain() {
+	if !d.closed() && d.Draining != nil {
+		d.Draining()
+	}
+}
+
+// heed passes a signal on: to the runs that somebody wants to end one by one, or else to all. `stop` sends the signal to
+// this process, which a run shares with the others.
+func (d *dispatch) heed(s runner.StopSignal) {
+	if d.Asked != nil && s.Name == "SIGTERM" && d.address(s) {
+		return
+	}
+	if d.summary.Signal == nil {
+		d.drain()
+		d.summary.Signal = &s
+	}
+	if d.heard++; d.heard > 2 && d.Abandon != nil {
+		d.Abandon(s)
+	}
+	for _, j := range d.running {
+		j.send(s)
+	}
+}
+
+// address passes a signal on to the runs that are asked to end by somebody who was not heard before, and reports whether
+// it is for them. Where several are, the signals of the others are still to come, and are theirs. Any other signal is
+// for the batch, also while a run that was asked goes on.
+func (d *dispatch) address(s runner.StopSignal) bool {
+	first := true
+	for _, j := range d.running {
+		for _, who := range d.Asked(j.line.Analysis.ID) {
+			if slices.Contains(j.heard, who) {
+				continue
+			}
+			j.heard = append(j.heard, who)
+			j.send(s)
+			if !first {
+				j.ahead++
+			}
+			first = false
+		}
+	}
+	return !first || d.answered()
+}
+
+// answered reports whether a signal is of somebody who was heard before it came.
+func (d *dispatch) answered() bool {
+	for _, j := range d.running {
+		if j.ahead > 0 {
+			j.ahead--
+			return true
+		}
+	}
+	return false
+}
+
+// send drops what is more than a run acts on.
+func (j *job) send(s runner.StopSignal) {
+	select {
+	case j.stop <- s:
+	default:
+	}
+}

@@ -1,0 +1,460 @@
+package batch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/runner"
+	"github.com/scidex-ai/scidex-oci/spec"
+)
+
+// workFunc makes a function a Work.
+type workFunc func(line Line, stop <-chan runner.StopSignal) Outcome
+
+func (f workFunc) Do(_ context.Context, line Line, stop <-chan runner.StopSignal) Outcome {
+	return f(line, stop)
+}
+
+// few is a source of so many lines, named by their numbers.
+type few struct{ next, last int }
+
+func (s *few) Next() (Line, error) {
+	if s.next++; s.next > s.last {
+		return Line{}, io.EOF
+	}
+	return Line{Number: s.next, Analysis: spec.Analysis{ID: fmt.Sprint(s.next)}}, nil
+}
+
+func ended(state catalog.State) Outcome { return Outcome{Result: runner.Result{State: state}} }
+
+// always is a work of which each line ends alike.
+func always(state catalog.State) Work {
+	return workFunc(func(Line, <-chan runner.StopSignal) Outcome { return ended(state) })
+}
+
+var (
+	term      = runner.StopSignal{ExitCode: 143, Name: "SIGTERM"}
+	interrupt = runner.StopSignal{ExitCode: 130, Name: "SIGINT"}
+)
+
+func TestRunStartsAsManyAsItMay(t *testing.T) {
+	const jobs, lines = 3, 50
+	var mu sync.Mutex
+	now, most := 0, 0
+	crowd := make(chan struct{})
+	b := Batch{Jobs: jobs, Work: workFunc(func(line Line, _ <-chan runner.StopSignal) Outcome {
+		mu.Lock()
+		now++
+		most = max(most, now)
+		if now == jobs && line.Number <= jobs {
+			close(crowd)
+		}
+		mu.Unlock()
+		<-crowd // the first lines run beside each other, or never end
+		mu.Lock()
+		defer mu.Unlock()
+		now--
+		return ended(catalog.Complete)
+	})}
+	s := b.Run(t.Context(), &few{last: lines}, nil)
+	if s.Complete != lines || s.Last != lines || most != jobs {
+		t.Errorf("%+v with %d at once, want %d complete with %d at once", s, most, lines, jobs)
+	}
+}
+
+func TestRunCounts(t *testing.T) {
+	states := []catalog.State{catalog.Complete, catalog.Failed, catalog.Canceled, catalog.Error, catalog.Lost, catalog.Failed}
+	var mu sync.Mutex
+	var told []int
+	b := Batch{
+		Jobs: 2,
+		Work: workFunc(func(line Line, _ <-chan runner.StopSignal) Outcome {
+			o := ended(states[line.Number-1])
+			o.Passed = line.Number == 1
+			return o
+		}),
+		Ended: func(line Line, _ Outcome) { mu.Lock(); defer mu.Unlock(); told = append(told, line.Number) },
+	}
+	s := b.Run(t.Context(), &few{last: len(states)}, nil)
+	want := Summary{Complete: 1, Failed: 2, Canceled: 1, Errors: 2, Passed: 1, Last: 6}
+	if s != want {
+		t.Errorf("%+v, want %+v", s, want)
+	}
+	if slices.Sort(told); !slices.Equal(told, []int{1, 2, 3, 4, 5, 6}) {
+		t.Errorf("told of %v", told)
+	}
+}
+
+func TestRunStopsAfterFailures(t *testing.T) {
+	for _, test := range []struct {
+		most, started int
+		passed        bool
+	}{{0, 10, false}, {1, 1, false}, {3, 3, false}, {1, 10, true}} {
+		b := Batch{Jobs: 1, MaxFailures: test.most, Work: workFunc(func(Line, <-chan runner.StopSignal) Outcome {
+			o := ended(catalog.Failed)
+			o.Passed = test.passed
+			return o
+		})}
+		s := b.Run(t.Context(), &few{last: 10}, nil)
+		if s.Failed != test.started || s.Last != test.started || s.Full != (test.started < 10) {
+			t.Errorf("at most %d failures, of an earlier batch %v: %+v, want %d started", test.most, test.passed, s, test.started)
+		}
+	}
+}
+
+// Of two that run when the first fails the other is not ended.
+func TestRunLetsOthersEndAfterAFailure(t *testing.T) {
+	failed := make(chan struct{})
+	b := Batch{
+		Jobs: 2, MaxFailures: 1,
+		Work: workFunc(func(line Line, stop <-chan runner.StopSignal) Outcome {
+			if line.Number == 1 {
+				return ended(catalog.Failed)
+			}
+			<-failed
+			select {
+			case <-stop:
+				return ended(catalog.Canceled)
+			default:
+				return ended(catalog.Complete)
+			}
+		}),
+		Ended: func(line Line, _ Outcome) {
+			if line.Number == 1 {
+				close(failed)
+			}
+		},
+	}
+	if s := b.Run(t.Context(), &few{last: 9}, nil); s.Failed != 1 || s.Canceled > 0 || !s.Full || s.Last > 3 {
+		t.Errorf("%+v", s)
+	}
+}
+
+// stubborn ends with the second signal, and tells of each.
+func stubborn(began chan<- int, heard chan<- runner.StopSignal) Work {
+	return workFunc(func(line Line, stop <-chan runner.StopSignal) Outcome {
+		began <- line.Number
+		heard <- <-stop
+		heard <- <-stop
+		return ended(catalog.Canceled)
+	})
+}
+
+func TestRunDrains(t *testing.T) {
+	began, heard := make(chan int, 2), make(chan runner.StopSignal, 4)
+	signals := make(chan runner.StopSignal)
+	done := make(chan Summary)
+	var abandoned []runner.StopSignal
+	drains := 0
+	b := Batch{
+		Jobs: 2, Work: stubborn(began, heard), Draining: func() { drains++ },
+		Abandon: func(s runner.StopSignal) { abandoned = append(abandoned, s) },
+	}
+	go func() { done <- b.Run(t.Context(), &few{last: 9}, signals) }()
+	<-began
+	<-began
+	signals <- interrupt
+	for range 2 {
+		if s := <-heard; s != interrupt {
+			t.Errorf("a run heard %+v", s)
+		}
+	}
+	signals <- term
+	s := <-done
+	if s.Signal == nil || *s.Signal != interrupt || s.Canceled != 2 || s.Last != 2 || len(abandoned) > 0 {
+		t.Errorf("%+v, abandoned by %v", s, abandoned)
+	}
+	if drains != 1 {
+		t.Errorf("%d drains were told, want one", drains)
+	}
+}
+
+func TestRunAbandonsWithTheThirdSignal(t *testing.T) {
+	began, release := make(chan int, 1), make(chan struct{})
+	signals := make(chan runner.StopSignal)
+	b := Batch{
+		Jobs: 1,
+		Work: workFunc(func(line Line, _ <-chan runner.StopSignal) Outcome {
+			began <- line.Number
+			<-release
+			return ended(catalog.Canceled)
+		}),
+		Abandon: func(runner.StopSignal) { close(release) },
+	}
+	go func() {
+		<-began
+		for range 3 {
+			signals <- interrupt
+		}
+	}()
+	b.Run(t.Context(), &few{last: 1}, signals)
+}
+
+// What reads the lines may wait for ever: a drain does not.
+func TestRunDrainsWhileItsSourceWaits(t *testing.T) {
+	pipe, to := io.Pipe()
+	defer to.Close()
+	signals := make(chan runner.StopSignal, 1)
+	signals <- term
+	b := Batch{Jobs: 1, Work: always(catalog.Complete)}
+	s := b.Run(t.Context(), NewReader(pipe, "pipe", nil), signals)
+	if s.Signal == nil || s.Done() != 0 {
+		t.Errorf("%+v", s)
+	}
+}
+
+// stop asks one run of many to end.
+func TestRunStopsOneAlone(t *testing.T) {
+	began, heard := make(chan int, 2), make(chan runner.StopSignal, 4)
+	signals := make(chan runner.StopSignal)
+	finish := make(chan struct{})
+	asked := func(id string) []int64 { return map[string][]int64{"2": {1}}[id] }
+	b := Batch{Jobs: 2, Asked: asked, Work: workFunc(func(line Line, stop <-chan runner.StopSignal) Outcome {
+		began <- line.Number
+		select {
+		case s := <-stop:
+			heard <- s
+			return ended(catalog.Canceled)
+		case <-finish:
+			return ended(catalog.Complete)
+		}
+	})}
+	done := make(chan Summary)
+	go func() { done <- b.Run(t.Context(), &few{last: 2}, signals) }()
+	<-began
+	<-began
+	signals <- term
+	<-heard
+	close(finish)
+	if s := <-done; s.Signal != nil || s.Canceled != 1 || s.Complete != 1 {
+		t.Errorf("%+v", s)
+	}
+}
+
+// Each stop sends a signal, and two that ask may be seen with the first: then the second has its answer already.
+func TestHeedTellsStopsApart(t *testing.T) {
+	type asks map[string][]int64
+	for name, test := range map[string]struct {
+		signals []asks // who asks for which run when each is heard
+		want    []int  // how often each run is told
+		drains  bool
+	}{
+		"one after the other":    {[]asks{{"1": {7}}, {"1": {7}, "2": {8}}}, []int{1, 1, 0}, false},
+		"two at once":            {[]asks{{"1": {7}, "2": {8}}, {"1": {7}, "2": {8}}}, []int{1, 1, 0}, false},
+		"one again":              {[]asks{{"1": {7}}, {"1": {7, 8}}}, []int{2, 0, 0}, false},
+		"one twice at once":      {[]asks{{"1": {7, 8}}, {"1": {7, 8}}}, []int{2, 0, 0}, false},
+		"one, and then all":      {[]asks{{"1": {7}}, {"1": {7}}}, []int{2, 1, 1}, true},
+		"two at once, then all":  {[]asks{{"1": {7}, "2": {8}}, {"1": {7}, "2": {8}}, {"1": {7}, "2": {8}}}, []int{2, 2, 1}, true},
+		"all, and nobody is one": {[]asks{{}}, []int{1, 1, 1}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			round := 0
+			d := &dispatch{running: map[int]*job{}, Batch: &Batch{Asked: func(id string) []int64 { return test.signals[round][id] }}}
+			for n := range test.want {
+				line := Line{Number: n + 1, Analysis: spec.Analysis{ID: fmt.Sprint(n + 1)}}
+				d.running[line.Number] = &job{line: line, stop: make(chan runner.StopSignal, 2)}
+			}
+			for round = range test.signals {
+				d.heed(term)
+			}
+			for n, want := range test.want {
+				if got := len(d.running[n+1].stop); got != want {
+					t.Errorf("run %d was told %d times, want %d", n+1, got, want)
+				}
+			}
+			if drains := d.summary.Signal != nil; drains != test.drains {
+				t.Errorf("it drains: %v", drains)
+			}
+		})
+	}
+}
+
+// What a run that has ended was still to be told by is nobody's answer.
+func TestHeedForgetsWithTheRun(t *testing.T) {
+	d := &dispatch{running: map[int]*job{}, Batch: &Batch{Asked: func(id string) []int64 { return map[string][]int64{"1": {7, 8}}[id] }}}
+	for n := range 2 {
+		line := Line{Number: n + 1, Analysis: spec.Analysis{ID: fmt.Sprint(n + 1)}}
+		d.running[n+1] = &job{line: line, stop: make(chan runner.StopSignal, 2)}
+	}
+	d.heed(term)
+	d.finish(ending{job: d.running[1]})
+	d.heed(term)
+	if d.summary.Signal == nil {
+		t.Error("a signal for all was taken for one of a run that has ended")
+	}
+}
+
+// A further signal is for all, also while the run that was asked first has not ended.
+func TestRunDrainsThoughOneWasAskedAlone(t *testing.T) {
+	began, heard := make(chan int, 2), make(chan runner.StopSignal, 4)
+	signals := make(chan runner.StopSignal)
+	b := Batch{Jobs: 2, Asked: func(id string) []int64 { return map[string][]int64{"2": {1}}[id] }, Work: workFunc(func(line Line, stop <-chan runner.StopSignal) Outcome {
+		began <- line.Number
+		for range line.Number { // the second line ends with the second signal
+			heard <- <-stop
+		}
+		return ended(catalog.Canceled)
+	})}
+	done := make(chan Summary)
+	go func() { done <- b.Run(t.Context(), &few{last: 9}, signals) }()
+	<-began
+	<-began
+	signals <- term
+	<-heard
+	signals <- term
+	select {
+	case s := <-done:
+		if s.Signal == nil || s.Canceled != 2 {
+			t.Errorf("%+v", s)
+		}
+	case <-time.After(time.Minute):
+		t.Fatal("the batch does not drain")
+	}
+}
+
+func TestRunTellsWhyLinesEnd(t *testing.T) {
+	broken := errors.New("broken")
+	b := Batch{Jobs: 1, Work: always(catalog.Complete)}
+	from := io.MultiReader(strings.NewReader("{}\n"), &failing{broken})
+	s := b.Run(t.Context(), NewReader(from, "x", func([]byte, int) Line { return Line{Number: 1} }), nil)
+	if !errors.Is(s.Err, broken) || s.Complete != 1 {
+		t.Errorf("%+v", s)
+	}
+}
+
+type failing struct{ err error }
+
+func (f *failing) Read([]byte) (int, error) { return 0, f.err }
+
+func TestRetrying(t *testing.T) {
+	refused := &runner.RequestError{Err: errors.New("no")}
+	with := func(state catalog.State, reason runner.Reason, err error) Outcome {
+		return Outcome{Result: runner.Result{State: state, Reason: reason}, Err: err}
+	}
+	for name, test := range map[string]struct {
+		outcomes []Outcome
+		calls    int
+	}{
+		"complete":       {[]Outcome{with(catalog.Complete, "", nil)}, 1},
+		"failed":         {[]Outcome{with(catalog.Failed, runner.ReasonExit, nil)}, 1},
+		"canceled":       {[]Outcome{with(catalog.Canceled, runner.ReasonStopped, nil)}, 1},
+		"refused":        {[]Outcome{with(catalog.Error, runner.ReasonSandbox, refused)}, 1},
+		"request":        {[]Outcome{with(catalog.Error, runner.ReasonRequest, nil)}, 1},
+		"commit":         {[]Outcome{with(catalog.Error, runner.ReasonCommit, nil)}, 1},
+		"hook":           {[]Outcome{with(catalog.Error, runner.ReasonPostProcess, nil)}, 1},
+		"passed over":    {[]Outcome{{Passed: true, Result: runner.Result{State: catalog.Error}}}, 1},
+		"error for good": {slices.Repeat([]Outcome{with(catalog.Error, runner.ReasonSandbox, nil)}, 3), 3},
+		"error once":     {[]Outcome{with(catalog.Error, runner.ReasonHarvest, nil), with(catalog.Complete, "", nil)}, 2},
+		"lost once":      {[]Outcome{with(catalog.Lost, runner.ReasonSupervisorLost, nil), with(catalog.Failed, "", nil)}, 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			calls := 0
+			var pauses []int
+			r := Retrying{
+				Retries: 2,
+				Work: workFunc(func(Line, <-chan runner.StopSignal) Outcome {
+					calls++
+					return test.outcomes[calls-1]
+				}),
+				Pause: func(n int) time.Duration { pauses = append(pauses, n); return 0 },
+			}
+			o := r.Do(t.Context(), Line{}, nil)
+			if calls != test.calls || o.Result.State != test.outcomes[calls-1].Result.State {
+				t.Errorf("%d attempts, the last %s", calls, o.Result.State)
+			}
+			if !slices.Equal(pauses, []int{1, 2}[:calls-1]) {
+				t.Errorf("pauses %v", pauses)
+			}
+		})
+	}
+}
+
+// A stop while it waits ends the waiting, and there is no other attempt.
+func TestRetryingStops(t *testing.T) {
+	stop := make(chan runner.StopSignal, 1)
+	stop <- term
+	r := Retrying{Retries: 1, Work: always(catalog.Error), Pause: func(int) time.Duration { return time.Hour }}
+	if o := r.Do(t.Context(), Line{}, stop); o.Result.State != catalog.Error {
+		t.Errorf("%+v", o)
+	}
+}
+
+func TestDoubling(t *testing.T) {
+	for retry, want := range map[int]time.Duration{1: time.Second, 2: 2 * time.Second, 4: 8 * time.Second, 7: time.Minute, 1000: time.Minute} {
+		if got := Doubling(retry); got != want {
+			t.Errorf("before retry %d: %v, want %v", retry, got, want)
+		}
+	}
+}
+
+// pastOf is a Past of one run.
+type pastOf struct {
+	last    runner.Result
+	changes []string
+	err     error
+	hook    bool
+}
+
+func (p pastOf) Last(context.Context, Line) (runner.Result, []string, error) {
+	return p.last, p.changes, p.err
+}
+
+func (p pastOf) Refuse(_ Line, err error) Outcome {
+	return Outcome{Result: runner.Result{State: catalog.Error, Message: err.Error()}, Err: err}
+}
+
+func (p pastOf) PostProcess(context.Context, Line, runner.Result, <-chan runner.StopSignal) (Outcome, bool) {
+	return Outcome{Result: runner.Result{State: catalog.Complete, Message: "hook"}}, p.hook
+}
+
+func TestResuming(t *testing.T) {
+	was := func(state catalog.State) pastOf { return pastOf{last: runner.Result{State: state}} }
+	owed := runner.Result{State: catalog.Error, Reason: runner.ReasonPostProcess}
+	for name, test := range map[string]struct {
+		past          pastOf
+		ran, passed   bool
+		state         catalog.State
+		message, noID string
+	}{
+		"never run":     {past: pastOf{err: catalog.ErrNotFound}, ran: true, state: catalog.Complete},
+		"complete":      {past: was(catalog.Complete), passed: true, state: catalog.Complete},
+		"failed":        {past: was(catalog.Failed), passed: true, state: catalog.Failed},
+		"error":         {past: was(catalog.Error), ran: true, state: catalog.Complete},
+		"lost":          {past: was(catalog.Lost), ran: true, state: catalog.Complete},
+		"canceled":      {past: was(catalog.Canceled), ran: true, state: catalog.Complete},
+		"hook":          {past: pastOf{last: owed, hook: true}, state: catalog.Complete, message: "hook"},
+		"hook not told": {past: pastOf{last: owed}, passed: true, state: catalog.Error},
+		"changed": {
+			past:  pastOf{last: runner.Result{State: catalog.Complete}, changes: []string{"pids was 1 and is 2"}},
+			state: catalog.Error, message: "pids was 1 and is 2",
+		},
+		"broken": {past: pastOf{err: errors.New("no catalog")}, state: catalog.Error, message: "no catalog"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ran := false
+			r := Resuming{Past: test.past, Work: workFunc(func(Line, <-chan runner.StopSignal) Outcome {
+				ran = true
+				return ended(catalog.Complete)
+			})}
+			o := r.Do(t.Context(), Line{Analysis: spec.Analysis{ID: "a"}}, nil)
+			if ran != test.ran || o.Passed != test.passed || o.Result.State != test.state || !strings.Contains(o.Result.Message, test.message) {
+				t.Errorf("run: %v, %+v", ran, o)
+			}
+		})
+	}
+}
+
+func TestResumingNeedsAnID(t *testing.T) {
+	r := Resuming{Work: workFunc(func(line Line, _ <-chan runner.StopSignal) Outcome { return Outcome{Err: line.Err} })}
+	if o := r.Do(t.Context(), Line{}, nil); !errors.Is(o.Err, ErrNoID) {
+		t.Errorf("%+v", o)
+	}
+}

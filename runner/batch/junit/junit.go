@@ -1,0 +1,178 @@
+// Package junit writes what came of a batch as JUnit XML, the form that CI systems show as tests. Memory does not grow with
+// the batch: each case goes to a file first, because the counts of all stand before them.
+package junit
+
+import (
+	"bufio"
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+// Case is one line of a batch.
+type Case struct {
+	Name  string
+	Class string
+	Took  time.Duration
+	// Failure, Error and Skipped say why a case is not good; at most one is set.
+	Failure, Error, Skipped *Reason
+	Output                  string // the end of its standard output
+	ErrorOutput             string // the end of its standard error
+}
+
+// Reason is why a case is not good.
+type Reason struct {
+	Type    string // one word
+	Message string // one sentence
+}
+
+// Writer collects cases and writes the report at the end.
+type Writer struct {
+	path                           string
+	cases                          *os.File // without a name
+	buffer                         *bufio.Writer
+	tests, failed, errors, skipped int
+	err                            error // the first
+}
+
+// Create begins a report that Close is to write to path. The directory must be there; the file is touched at the end
+// alone.
+func Create(path string) (*Writer, error) {
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%q is no regular file; name one, or one that is not there yet", path)
+	}
+	f, err := os.CreateTemp(filepath.Dir(path), ".junit-*")
+	if failed := new(fs.PathError); errors.As(err, &failed) {
+		return nil, fmt.Errorf("no file can be made in %q: %w; name a directory that you can write to", filepath.Dir(path), failed.Err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := os.Remove(f.Name()); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return &Writer{path: path, cases: f, buffer: bufio.NewWriter(f)}, nil
+}
+
+// xmlReason is the element of a Reason.
+type xmlReason struct {
+	Type    string `xml:"type,attr,omitempty"`
+	Message string `xml:"message,attr"`
+	Text    string `xml:",chardata"`
+}
+
+type xmlCase struct {
+	XMLName   xml.Name   `xml:"testcase"`
+	Name      string     `xml:"name,attr"`
+	Class     string     `xml:"classname,attr"`
+	Time      string     `xml:"time,attr"`
+	Failure   *xmlReason `xml:"failure"`
+	Error     *xmlReason `xml:"error"`
+	Skipped   *xmlReason `xml:"skipped"`
+	SystemOut string     `xml:"system-out,omitempty"`
+	SystemErr string     `xml:"system-err,omitempty"`
+}
+
+// Add adds a case. Its error is told by Close.
+func (w *Writer) Add(c Case) {
+	w.tests++
+	raw := xmlCase{
+		Name: text(c.Name), Class: text(c.Class), Time: seconds(c.Took),
+		SystemOut: text(c.Output), SystemErr: text(c.ErrorOutput),
+	}
+	for _, one := range []struct {
+		from  *Reason
+		to    **xmlReason
+		count *int
+		log   string
+	}{
+		{c.Failure, &raw.Failure, &w.failed, c.ErrorOutput},
+		{c.Error, &raw.Error, &w.errors, c.ErrorOutput},
+		{c.Skipped, &raw.Skipped, &w.skipped, ""},
+	} {
+		if one.from != nil {
+			*one.count++
+			*one.to = &xmlReason{text(one.from.Type), text(one.from.Message), text(one.log)}
+		}
+	}
+	content, err := xml.MarshalIndent(raw, "    ", "  ")
+	if err == nil {
+		_, err = w.buffer.Write(append(content, '\n'))
+	}
+	if w.err == nil {
+		w.err = err
+	}
+}
+
+// Close writes the report at once: whoever reads path sees the one that was there before, or all of this one.
+func (w *Writer) Close(suite string, began time.Time, took time.Duration) (err error) {
+	defer func() { err = errors.Join(err, w.cases.Close()) }()
+	if err := errors.Join(w.err, w.buffer.Flush()); err != nil {
+		return err
+	}
+	if _, err := w.cases.Seek(0, io.SeekStart); err != nil {
+		return err
+	}
+	to, err := os.CreateTemp(filepath.Dir(w.path), ".junit-*")
+	if err != nil {
+		return err
+	}
+	err = w.write(to, suite, began, took)
+	if err = errors.Join(err, to.Close()); err == nil {
+		err = os.Rename(to.Name(), w.path)
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(to.Name()))
+	}
+	return nil
+}
+
+func (w *Writer) write(to *os.File, suite string, began time.Time, took time.Duration) error {
+	head := fmt.Sprintf(`tests="%d" failures="%d" errors="%d" skipped="%d" time="%s"`, w.tests, w.failed, w.errors, w.skipped, seconds(took))
+	var name strings.Builder
+	if err := xml.EscapeText(&name, []byte(text(suite))); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintf(to, "%s<testsuites %s>\n  <testsuite name=\"%s\" %s timestamp=\"%s\">\n",
+		xml.Header, head, name.String(), head, began.UTC().Format("2006-01-02T15:04:05"))
+	if err != nil {
+		return err
+	}
+	if _, err := io.Copy(to, w.cases); err != nil {
+		return err
+	}
+	if _, err := io.WriteString(to, "  </testsuite>\n</testsuites>\n"); err != nil {
+		return err
+	}
+	return errors.Join(to.Chmod(0o644), to.Sync())
+}
+
+func seconds(d time.Duration) string { return fmt.Sprintf("%.3f", d.Seconds()) }
+
+// text makes visible what XML 1.0 has no character for, even escaped (section 2.2): most control characters, bytes that
+// are not UTF-8, U+FFFE and U+FFFF. So are those that a terminal or a reader's eye may be fooled by.
+func text(s string) string {
+	var b strings.Builder
+	for i := 0; i < len(s); {
+		r, n := utf8.DecodeRuneInString(s[i:])
+		switch {
+		case r == utf8.RuneError && n == 1:
+			fmt.Fprintf(&b, `\x%02x`, s[i])
+		case r < ' ' && r != '\n' && r != '\t', r == 0x7f:
+			fmt.Fprintf(&b, `\x%02x`, r)
+		case r >= 0x80 && r < 0xa0, r >= 0x202a && r <= 0x202e, r >= 0x2066 && r <= 0x2069, r == 0xfffe, r == 0xffff:
+			fmt.Fprintf(&b, `\u%04x`, r)
+		default:
+			b.WriteString(s[i : i+n])
+		}
+		i += n
+	}
+	return b.String()
+}

@@ -1,0 +1,86 @@
+package junit
+
+import (
+	"encoding/xml"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// report is a reader of its own.
+type report struct {
+	XMLName  xml.Name `xml:"testsuites"`
+	Tests    int      `xml:"tests,attr"`
+	Failures int      `xml:"failures,attr"`
+	Suite    struct {
+		Name    string `xml:"name,attr"`
+		Errors  int    `xml:"errors,attr"`
+		Skipped int    `xml:"skipped,attr"`
+		Cases   []struct {
+			Name    string `xml:"name,attr"`
+			Failure *struct {
+				Message string `xml:"message,attr"`
+				Text    string `xml:",chardata"`
+			} `xml:"failure"`
+			Error   *struct{} `xml:"error"`
+			Skipped *struct{} `xml:"skipped"`
+			Err     string    `xml:"system-err"`
+		} `xml:"testcase"`
+	} `xml:"testsuite"`
+}
+
+const hostile = "a<b>&\"'\x1b[31m\x00\xff]]>\u202e\ufffe\r\n<!-- "
+
+func TestWriter(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "junit.xml")
+	if err := os.WriteFile(path, []byte("the one before"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	w, err := Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.Add(Case{Name: "good", Took: time.Second})
+	w.Add(Case{Name: hostile, Failure: &Reason{Type: "exit", Message: hostile}, ErrorOutput: hostile})
+	w.Add(Case{Name: "error", Error: &Reason{Message: "m"}})
+	w.Add(Case{Name: "skipped", Skipped: &Reason{Message: "m"}})
+	if before, err := os.ReadFile(path); err != nil || string(before) != "the one before" {
+		t.Errorf("before the end %q is there, %v", before, err)
+	}
+	if err := w.Close("suite "+hostile, time.Now(), time.Second); err != nil {
+		t.Fatal(err)
+	}
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got report
+	if err := xml.Unmarshal(raw, &got); err != nil {
+		t.Fatalf("%v in %q", err, raw)
+	}
+	s := got.Suite
+	if got.Tests != 4 || got.Failures != 1 || s.Errors != 1 || s.Skipped != 1 || len(s.Cases) != 4 {
+		t.Fatalf("%+v", got)
+	}
+	seen := strings.NewReplacer("\x1b", `\x1b`, "\x00", `\x00`, "\xff", `\xff`, "\u202e", `\u202e`, "\ufffe", `\ufffe`, "\r", `\x0d`).Replace(hostile)
+	if c := s.Cases[1]; c.Name != seen || c.Failure == nil || c.Failure.Message != seen || c.Failure.Text != seen || c.Err != seen {
+		t.Errorf("%+v, want %q", c, seen)
+	}
+	if s.Cases[2].Error == nil || s.Cases[3].Skipped == nil || s.Name != "suite "+seen {
+		t.Errorf("%+v", s)
+	}
+	if left, err := os.ReadDir(dir); err != nil || len(left) != 1 {
+		t.Errorf("%v, %v", left, err)
+	}
+}
+
+func TestCreateRefuses(t *testing.T) {
+	for _, path := range []string{t.TempDir(), "/nosuch/junit.xml", "/dev/null"} {
+		if _, err := Create(path); err == nil {
+			t.Errorf("%s was taken", path)
+		}
+	}
+}

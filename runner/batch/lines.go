@@ -1,0 +1,74 @@
+package batch
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+)
+
+// maxLine bounds a line in bytes: that of a manifest, with room for its end.
+const maxLine = 1<<20 + 2
+
+// Reader reads the lines of a batch one by one; blank ones are passed over.
+type Reader struct {
+	from   *bufio.Reader
+	name   string
+	parse  Parse
+	number int
+}
+
+// Parse makes a line of its text; the text is good until it returns. Its error names the place.
+type Parse func(text []byte, number int) Line
+
+// NewReader reads from a file or stream, which messages call name.
+func NewReader(from io.Reader, name string, parse Parse) *Reader {
+	return &Reader{from: bufio.NewReaderSize(from, 64<<10), name: name, parse: parse}
+}
+
+// mark is the byte order mark that editors of Windows begin a file of UTF-8 with; RFC 8259, section 8.1, lets it be
+// ignored.
+var mark = []byte("\ufeff")
+
+// Next returns the next line, with its Err where it is none; an error of its own where the stream cannot be read.
+func (r *Reader) Next() (Line, error) {
+	for {
+		text, whole, err := r.read()
+		if err != nil {
+			return Line{}, err
+		}
+		r.number++
+		if !whole {
+			return Line{Number: r.number, Err: fmt.Errorf("%s:%d: the line has more than %d bytes; what is so large belongs into an input", r.name, r.number, maxLine-2)}, nil
+		}
+		if r.number == 1 {
+			text = bytes.TrimPrefix(text, mark)
+		}
+		if text = bytes.TrimSpace(text); len(text) > 0 {
+			return r.parse(text, r.number), nil
+		}
+	}
+}
+
+// read takes a line of which no more than maxLine bytes are kept. The last one need not end.
+func (r *Reader) read() (text []byte, whole bool, err error) {
+	whole = true
+	for {
+		part, err := r.from.ReadSlice('\n')
+		if whole = whole && len(text)+len(part) <= maxLine; whole {
+			text = append(text, part...)
+		} else {
+			text = text[:0]
+		}
+		switch {
+		case err == nil, errors.Is(err, io.EOF) && len(text) > 0, errors.Is(err, io.EOF) && !whole:
+			return text, whole, nil
+		case errors.Is(err, bufio.ErrBufferFull):
+		case errors.Is(err, io.EOF):
+			return nil, whole, err
+		default:
+			return nil, whole, fmt.Errorf("%s: after line %d: %w", r.name, r.number, err)
+		}
+	}
+}

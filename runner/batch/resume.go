@@ -1,0 +1,62 @@
+package batch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/runner"
+)
+
+// Past is what came of the lines in batches before.
+type Past interface {
+	// Last returns the last attempt of the line's id as it was recorded, and how the request that it was made for
+	// differs from the line's. It returns catalog.ErrNotFound where there was none.
+	Last(ctx context.Context, line Line) (result runner.Result, changes []string, err error)
+	// Refuse makes the outcome of a line that cannot be run.
+	Refuse(line Line, err error) Outcome
+	// PostProcess calls the hook of a run again, and nothing else of it. It returns false where the caller gives none.
+	PostProcess(ctx context.Context, line Line, last runner.Result, stop <-chan runner.StopSignal) (Outcome, bool)
+}
+
+// Resuming is a Work that does only what batches before have left to do.
+type Resuming struct {
+	Work
+	Past Past
+}
+
+// Do passes over a line that is complete or has failed, with its recorded result. An id stands for one request: a line
+// that asks for something else under the same is refused.
+func (r Resuming) Do(ctx context.Context, line Line, stop <-chan runner.StopSignal) Outcome {
+	if line.Err == nil && line.Analysis.ID == "" {
+		line.Err = ErrNoID
+	}
+	if line.Err != nil {
+		return r.Work.Do(ctx, line, stop)
+	}
+	last, changes, err := r.Past.Last(ctx, line)
+	switch {
+	case errors.Is(err, catalog.ErrNotFound):
+		return r.Work.Do(ctx, line, stop)
+	case err != nil:
+		return r.Past.Refuse(line, fmt.Errorf("look up %q to resume: %w", line.Analysis.ID, err))
+	case len(changes) > 0:
+		return r.Past.Refuse(line, &runner.RequestError{Err: fmt.Errorf(
+			"the request of %q has changed since it was run: %s; take that back, or give the line another id", line.Analysis.ID, strings.Join(changes, "; "))})
+	}
+	switch {
+	case last.State == catalog.Complete, last.State == catalog.Failed:
+		return Outcome{Result: last, Passed: true}
+	case last.State == catalog.Error && last.Reason == runner.ReasonPostProcess:
+		if o, called := r.Past.PostProcess(ctx, line, last, stop); called {
+			return o
+		}
+		return Outcome{Result: last, Passed: true}
+	}
+	return r.Work.Do(ctx, line, stop)
+}
+
+// ErrNoID refuses a line that cannot be known again.
+var ErrNoID = errors.New(`--resume needs an "id" on each line, by which its run is known; add the one that it had in the batch before`)

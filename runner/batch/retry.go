@@ -1,0 +1,62 @@
+package batch
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/runner"
+)
+
+// Retrying is a Work that repeats a line, each time as the next attempt of its id, while it ends for no fault of the
+// analysis, so that another attempt may end otherwise. A failed one is never repeated.
+type Retrying struct {
+	Work
+	Retries int
+	// Pause is how long to wait before the retry of that number, from 1.
+	Pause func(retry int) time.Duration
+	// Tell, where not nil, hears of each retry before the pause.
+	Tell func(line Line, o Outcome, retry int, pause time.Duration)
+}
+
+// Do returns what the last attempt came to.
+func (r Retrying) Do(ctx context.Context, line Line, stop <-chan runner.StopSignal) Outcome {
+	for retry := 1; ; retry++ {
+		o := r.Work.Do(ctx, line, stop)
+		if retry > r.Retries || !repeatable(o) {
+			return o
+		}
+		pause := r.Pause(retry)
+		if r.Tell != nil {
+			r.Tell(line, o, retry, pause)
+		}
+		wait := time.NewTimer(pause)
+		select {
+		case <-wait.C:
+		case <-stop:
+			wait.Stop()
+			return o // it has ended: there is nothing to stop
+		}
+	}
+}
+
+// repeatable reports whether another attempt may end otherwise: not that of a request that was refused, nor of a run
+// whose end waits to be committed, or whose hook alone is to be repeated.
+func repeatable(o Outcome) bool {
+	var refused *runner.RequestError
+	if o.Passed || errors.As(o.Err, &refused) {
+		return false
+	}
+	switch o.Result.Reason {
+	case runner.ReasonRequest, runner.ReasonCommit, runner.ReasonPostProcess:
+		return false
+	default:
+		return o.Result.State == catalog.Error || o.Result.State == catalog.Lost
+	}
+}
+
+// Doubling waits a second before the first retry and twice as long before each other, at most a minute.
+func Doubling(retry int) time.Duration {
+	return min(time.Second<<min(retry-1, 6), time.Minute)
+}

@@ -1,0 +1,59 @@
+package batch
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+)
+
+// Survey is what is known of lines that were all looked at before the first is run.
+type Survey struct {
+	Lines, Bad int
+	// Memory in bytes and CPUs are the most that a line asks for.
+	Memory int64
+	CPUs   float64
+}
+
+// Look reads a source to its end and tells bad of each line that cannot be run: by its Err, because its id is that of
+// an earlier line, or by check, whose error like that gets its place from at. Of each line it keeps a digest of the id,
+// 16 bytes.
+func Look(source Source, check func(Line) error, at func(number int, err error) error, bad func(Line)) (s Survey, err error) {
+	seen := map[[16]byte]int32{}
+	for {
+		line, err := source.Next()
+		if errors.Is(err, io.EOF) {
+			return s, nil
+		}
+		if err != nil {
+			return s, err
+		}
+		s.Lines++
+		if line.Err == nil {
+			line.Err = at(line.Number, cmp.Or(check(line), repeated(line, seen)))
+		}
+		if line.Err != nil {
+			s.Bad++
+			bad(line)
+			continue
+		}
+		a := line.Analysis.WithDefaults()
+		s.Memory, s.CPUs = max(s.Memory, int64(a.Memory)), max(s.CPUs, a.CPUs)
+	}
+}
+
+// repeated refuses an id that an earlier line has.
+func repeated(line Line, seen map[[16]byte]int32) error {
+	id := line.Analysis.ID
+	if id == "" {
+		return nil
+	}
+	digest := sha256.Sum256([]byte(id))
+	key := [16]byte(digest[:16])
+	if first, twice := seen[key]; twice {
+		return fmt.Errorf("id %q is that of line %d already; give each line an id of its own", id, first)
+	}
+	seen[key] = int32(line.Number)
+	return nil
+}
