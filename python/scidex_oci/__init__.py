@@ -1,0 +1,22 @@
+"""Runs analyses that nobody has reviewed in rootless containers, by calling scidex-oci.
+
+    result = scidex_oci.run(script="fit.py", data="measurements", memory="1GiB")
+    print(result.completion_notes)
+"""
+
+from .batch import Batch
+from .errors import (AnalysisCanceled, AnalysisError, AnalysisFailed, CommandError, Interrupted, NotFound, NotInstalled,
+                     RequestError, ResultError, ScidexError)
+from .executor import Executor
+from .manifest import Manifest
+from .result import Result, Status
+from .running import run
+from .staging import StagingError, cleanup_analysis_temp_dir, create_analysis_temp_dir, run_python_script
+from .tool import RunLogs, Tool
+from .aio import run as arun
+
+__all__ = [
+    "AnalysisCanceled", "AnalysisError", "AnalysisFailed", "Batch", "CommandError", "Executor", "Interrupted", "Manifest",
+    "NotFound", "NotInstalled", "RequestError", "Result", "ResultError", "RunLogs", "ScidexError", "StagingError", "Status",
+    "Tool", "arun", "cleanup_analysis_temp_dir", "create_analysis_temp_dir", "run", "run_python_script",
+]

@@ -1,0 +1,122 @@
+"""Batch: many analyses through one ``scidex-oci batch``."""
+
+from __future__ import annotations
+
+import collections
+import json
+import os
+import signal
+import threading
+from typing import TYPE_CHECKING, Any, Deque, Iterable, Iterator, List, Mapping, Optional, Sequence, Union
+
+from .manifest import encode
+from .result import Result, Status
+from .tool import Tool
+
+if TYPE_CHECKING:
+    from .tool import StrPath
+
+_AHEAD = 1000  # results that wait to be taken; beyond, the tool waits
+
+
+class Batch:
+    """An iterator over the results of many analyses, in the order in which they end.
+
+        with Batch(({"id": p.stem, "script": p} for p in scripts), jobs=4, resume=True) as batch:
+            for result in batch:
+                print(result.completion_notes)
+
+    ``manifests`` is an iterable of manifest fields, read as results come and in another thread, so that it may be endless or
+    depend on results; or the path of a file of JSON lines, which is looked at whole before the first start. ``flags`` are
+    further flags of ``scidex-oci batch``, defaults for all lines among them. A line that is refused has a result too.
+
+    Leaving the ``with`` early, by an exception, by Ctrl-C or otherwise, and ``stop`` end the batch: nothing more is started, and what runs is
+    ended with its grace and committed; ``resume`` takes up what was not run. Raises CommandError, at the end of the results,
+    where the batch itself could not be run to its end, and what the iterable raised.
+    """
+
+    def __init__(self, manifests: Union[StrPath, Iterable[Mapping[str, Any]]], *, jobs: Optional[int] = None,
+                 resume: bool = False, fail_fast: bool = False, max_failures: Optional[int] = None, retries: int = 0,
+                 flags: Sequence[str] = (), tool: Optional[Tool] = None) -> None:
+        self._changed = threading.Condition()
+        self._results: Deque[Result] = collections.deque()
+        self._rest = b""  # of a line that has not come whole
+        self._discard = self._stopped = self._troubled = False
+        self.tool = tool or Tool()
+        words: List[str] = ["batch", "--json", "--quiet"]
+        words += [f"--jobs={jobs}"] if jobs is not None else []
+        words += [f"--max-failures={max_failures}"] if max_failures is not None else []
+        words += [f"--retries={retries}"] if retries else []
+        words += [f"--{name}" for name, on in (("resume", resume), ("fail-fast", fail_fast)) if on]
+        words += flags
+        if isinstance(manifests, (str, os.PathLike)):
+            self._call = self.tool.start(*words, "--", os.fspath(manifests), stdout=self._take)
+        else:
+            lines = (encode(fields) for fields in manifests)
+            self._call = self.tool.start(*words, "--", "-", stdin=lines, stdout=self._take)
+        self._call.process.ends_with_main = True
+        self._call.process.when_done(self._wake)
+
+    def __iter__(self) -> Iterator[Result]:
+        return self
+
+    def __next__(self) -> Result:
+        try:
+            with self._changed:
+                self._changed.wait_for(lambda: self._results or self._call.process.wait(0))
+                if self._results:
+                    self._changed.notify_all()  # there is room for one more
+                    return self._results.popleft()
+        except BaseException:
+            self.close()
+            raise
+        self._check()
+        raise StopIteration
+
+    def stop(self) -> None:
+        """Starts no more analyses and ends those that run, with their grace; what comes of them is still iterated over.
+
+        Called again, it cuts the grace.
+        """
+        self._stopped = True
+        self._call.process.signal(signal.SIGTERM)
+
+    def close(self) -> None:
+        """Ends the batch and waits; results that were not taken are in the catalog."""
+        with self._changed:
+            self._discard = True
+            self._results.clear()
+            self._changed.notify_all()
+        if not self._call.process.wait(0):
+            self.stop()
+        self._call.wait()
+
+    def __enter__(self) -> Batch:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _take(self, chunk: bytes) -> None:
+        """Called in the thread of the command. Where nobody takes results it waits, and the tool with it."""
+        *lines, self._rest = (self._rest + chunk).split(b"\n")
+        for line in lines:
+            result = Result.from_json(json.loads(line), self.tool)
+            with self._changed:
+                self._troubled |= result.state in (Status.ERROR, Status.LOST)
+                while not self._changed.wait_for(lambda: self._discard or len(self._results) < _AHEAD, timeout=1):
+                    self._discard = not threading.main_thread().is_alive()  # nobody is left who could take them
+                if not self._discard:
+                    self._results.append(result)
+                    self._changed.notify_all()
+
+    def _wake(self) -> None:
+        with self._changed:
+            self._changed.notify_all()
+
+    def _check(self) -> None:
+        """125 is also the exit code of a batch that was run, and in which something was an error."""
+        process = self._call.process
+        explained = self._stopped or process.returncode == 1 or (process.returncode == 125 and self._troubled)
+        if process.error is not None or not explained:
+            self._call.check()

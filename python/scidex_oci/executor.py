@@ -1,0 +1,103 @@
+"""SciDEX' Executor: runs that go on without their caller."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from typing import TYPE_CHECKING, Any, List, Mapping, Optional
+
+from .errors import CommandError, error_of
+from .result import Result, Status
+from .running import start
+from .tool import RunLogs, Tool
+
+if TYPE_CHECKING:
+    from .tool import StrPath
+
+
+class Executor:
+    """Starts analyses and asks for them by their run id; several threads, and several processes, may use one catalog.
+
+    Nothing about a run is kept in Python: after a restart, another Executor on the same catalog knows all of them. Runs go on
+    when Python ends. ``defaults`` are manifest fields for every analysis, which its spec overrides.
+
+    ``lock`` is a file for an orchestrator that may be killed and started again. One Executor at a time has it, and the next
+    waits until what a killed one was just about to start has begun or is refused: no run begins behind its back.
+    """
+
+    def __init__(self, tool: Optional[Tool] = None, *, lock: Optional[StrPath] = None, **defaults: Any) -> None:
+        self.tool = tool or Tool()
+        self.defaults = defaults
+        # Commands that start a run inherit the descriptor, and with it the lock; runs do not.
+        self._lock: List[int] = [] if lock is None else [_locked(lock)]
+
+    def close(self) -> None:
+        """Gives the lock up, once what is just about to start has begun."""
+        while self._lock:
+            os.close(self._lock.pop())
+
+    def __enter__(self) -> Executor:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def run_analysis(self, spec: Mapping[str, Any]) -> str:
+        """Starts an analysis, ``spec`` being the fields of its manifest, and returns its run id once it has begun.
+
+        Give an ``id``: the catalog lets it run once only, so that an orchestrator which was killed between the start and
+        its own note of it can start it again without a second run. The refusal is a RequestError, and ``check_status(id)``
+        tells how the first is. The run id is ``ID@ATTEMPT``. An analysis that could not begin, because there is no such
+        command, has one too; what scidex-oci refuses or fails at is raised: RequestError, AnalysisError.
+        """
+        call = start(self.tool, {**self.defaults, **spec}, flags=["--detach"], pass_fds=self._lock)
+        call.wait()
+        result = self.tool.outcome(call)
+        error = None if result.attempt and result.state is not Status.ERROR else error_of(result)
+        if error is not None:
+            raise error
+        return result.run_id
+
+    def check_status(self, run_id: str) -> Status:
+        """The state of a run; ``.final`` says whether it has ended, ``.tes`` is its name in GA4GH TES."""
+        return self.result(run_id).state
+
+    def kill(self, run_id: str, now: bool = False) -> Status:
+        """Ends a run and returns its state, once its outputs are committed; one that has ended already is left as it is.
+
+        The analysis has its grace period, unless ``now``.
+        """
+        result = self.result(run_id)
+        if result.state.final:
+            return result.state
+        try:
+            self.tool.call("stop", *(["--now"] if now else []), "--", result.run_id)
+        except CommandError:
+            # It has ended meanwhile, or its scidex-oci was killed and nobody has recorded that yet.
+            if not self.check_status(result.run_id).final:
+                self.recover()
+            if not self.check_status(result.run_id).final:
+                raise
+        return self.check_status(result.run_id)
+
+    def get_logs(self, run_id: str) -> RunLogs:
+        """What the run has written so far, standard output and standard error, as bytes."""
+        return self.tool.logs(self.result(run_id).run_id)
+
+    def result(self, run_id: str) -> Result:
+        """The result of a run, as far as it has come. Raises NotFound."""
+        return self.tool.show(run_id)
+
+    def wait(self, run_id: str) -> Result:
+        """The result of a run, once it has ended. Raises CommandError where its scidex-oci was killed: see recover."""
+        return self.tool.show(run_id, wait=True)
+
+    def recover(self) -> None:
+        """Records the end of runs whose scidex-oci was killed, as after a crash of the host, and harvests what they left."""
+        self.tool.call("gc")
+
+
+def _locked(path: StrPath) -> int:
+    fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    fcntl.flock(fd, fcntl.LOCK_EX)
+    return fd

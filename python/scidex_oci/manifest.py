@@ -1,0 +1,73 @@
+"""A request: the fields of a manifest."""
+
+from __future__ import annotations
+
+import json
+import os
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any, Dict, Mapping, Sequence, TypedDict, Union
+
+if TYPE_CHECKING:
+    from .tool import StrPath
+
+    Text = Union[str, int, float, bool]
+    Size = Union[int, str]
+    Duration = Union[int, float, str, timedelta]
+
+
+class Manifest(TypedDict, total=False):
+    """The fields of a manifest; scidex-oci checks them, and docs/schema/manifest.json describes them.
+
+    A size is a number of bytes or text as ``"512MiB"``, a duration a number of seconds, text as ``"30m"``, or a timedelta.
+    """
+
+    id: str
+    labels: Mapping[str, Text]
+    command: Sequence[Union[str, "os.PathLike[str]"]]
+    script: StrPath
+    args: Sequence[Union[str, "os.PathLike[str]"]]
+    env: Mapping[str, Text]
+    secrets: Sequence[str]
+    data: StrPath
+    docs: StrPath
+    project: StrPath
+    inputs: Sequence[StrPath]
+    stage: StrPath
+    export: StrPath
+    outputs: Sequence[str]
+    exclude: Sequence[str]
+    rootfs: StrPath
+    runtime: StrPath
+    ids: str
+    memory: Size
+    cpus: float
+    pids: int
+    timeout: Duration
+    grace: Duration
+    log_size: Size
+    work_size: Size
+    work_files: int
+    work_storage: str
+    limits: str
+    keep: str
+
+
+def encode(fields: Mapping[str, Any]) -> bytes:
+    """The manifest as one line of JSON. A field that is None is left out."""
+    return json.dumps({name: _plain(value) for name, value in fields.items() if value is not None},
+                      ensure_ascii=True, allow_nan=False).encode() + b"\n"
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, (str, int, float)):
+        return value
+    if isinstance(value, os.PathLike):
+        return os.fspath(value)
+    if isinstance(value, timedelta):
+        return value.total_seconds()
+    if isinstance(value, Mapping):
+        plain: Dict[str, Any] = {name: _plain(item) for name, item in value.items()}
+        return plain
+    if isinstance(value, Sequence) and not isinstance(value, (bytes, bytearray)):
+        return [_plain(item) for item in value]
+    raise TypeError(f"a manifest cannot hold {value!r} ({type(value).__name__})")

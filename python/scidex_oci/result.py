@@ -1,0 +1,372 @@
+"""The result of a run, as ``scidex-oci run --json`` and ``show --json`` print it."""
+
+from __future__ import annotations
+
+import base64
+import os
+from dataclasses import dataclass, field, fields
+from datetime import datetime, timezone
+from enum import Enum
+from typing import TYPE_CHECKING, Any, Dict, Iterator, List, Mapping, Optional, Type, TypeVar
+
+if TYPE_CHECKING:
+    from .tool import StrPath, Tool
+
+T = TypeVar("T")
+
+
+class Status(str, Enum):
+    """State of a run. Each is equal to its word in the JSON: ``status == "complete"``."""
+
+    QUEUED = "queued"
+    RUNNING = "running"
+    COMPLETE = "complete"
+    FAILED = "failed"  # by the analysis' own doing, or by a limit
+    CANCELED = "canceled"
+    ERROR = "error"  # scidex-oci or the host failed, or the request was refused
+    LOST = "lost"  # killed with its scidex-oci, before its outputs were committed
+    UNKNOWN = "unknown"  # a state of a newer scidex-oci
+
+    @classmethod
+    def _missing_(cls, value: object) -> Status:
+        return cls.UNKNOWN
+
+    def __str__(self) -> str:
+        return self.value
+
+    @property
+    def final(self) -> bool:
+        """Whether the run has ended: nothing of it changes any more."""
+        return self not in (Status.QUEUED, Status.RUNNING, Status.UNKNOWN)
+
+    @property
+    def tes(self) -> str:
+        """The state as GA4GH TES names it."""
+        return _TES[self]
+
+
+_TES = {
+    Status.QUEUED: "QUEUED",
+    Status.RUNNING: "RUNNING",
+    Status.COMPLETE: "COMPLETE",
+    Status.FAILED: "EXECUTOR_ERROR",
+    Status.CANCELED: "CANCELED",
+    Status.ERROR: "SYSTEM_ERROR",
+    Status.LOST: "SYSTEM_ERROR",
+    Status.UNKNOWN: "UNKNOWN",
+}
+
+
+def _nested(cls: Type[T]) -> T:
+    return field(default_factory=cls, metadata={"one": cls})
+
+
+def _list(cls: Type[T]) -> List[T]:
+    return field(default_factory=list, metadata={"many": cls})
+
+
+def _time() -> Optional[datetime]:
+    return field(default=None, metadata={"time": True})
+
+
+@dataclass(frozen=True)
+class Usage:
+    """What a run used."""
+
+    wall_ms: int = 0  # without suspended_ms
+    suspended_ms: int = 0
+    cpu_ms: int = 0
+    memory_peak_bytes: int = 0
+    pids_peak: int = 0
+    work_bytes: int = 0  # the most that was seen in /work
+    work_files: int = 0
+    sampled: List[str] = field(default_factory=list)  # fields that are the greatest of samples
+
+
+@dataclass(frozen=True)
+class OOMLimit:
+    """Whose memory ran out when the kernel killed: ``cgroup``, ``outer``, ``either`` or ``unknown``."""
+
+    by: str = ""
+    bytes: int = 0
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """The kernel's own counters, and what the watchdog saw where it ended the run."""
+
+    oom_kills: int = 0
+    pids_denied: int = 0
+    throttled_ms: int = 0
+    throttled_periods: int = 0
+    periods: int = 0
+    work_bytes: int = 0
+    work_files: int = 0
+    host_free_bytes: int = 0
+    host_floor_bytes: int = 0
+    oom_limit: Optional[OOMLimit] = field(default=None, metadata={"one": OOMLimit})
+
+
+@dataclass(frozen=True)
+class Enforcement:
+    """What held a limit: ``cgroup``, ``outer``, ``rlimit``, ``tmpfs``, ``watchdog`` or ``none``."""
+
+    limit: str = ""
+    asked: str = ""
+    effective: str = ""
+    by: str = ""
+
+
+@dataclass(frozen=True)
+class Sandbox:
+    """What the analysis ran in."""
+
+    user_namespace: bool = False
+    network: str = ""
+    seccomp: str = ""
+    rootfs: str = ""
+    rootfs_digest: Optional[str] = None
+    rootfs_reference: Optional[str] = None
+    packages_digest: Optional[str] = None
+    uid_on_host: int = 0
+    ids: str = ""
+    socket_wall: str = ""
+    audit: str = ""
+    groups: List[int] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Log:
+    """One stream: ``bytes`` were written by the analysis, at most ``log_size`` of them are kept."""
+
+    bytes: int = 0
+    truncated: bool = False
+    sha256: str = ""
+
+
+@dataclass(frozen=True)
+class Logs:
+    """The two streams."""
+
+    stdout: Log = _nested(Log)
+    stderr: Log = _nested(Log)
+
+
+@dataclass(frozen=True)
+class Script:
+    """The script of the run, as kept."""
+
+    name: str = ""
+    sha256: str = ""
+
+
+@dataclass(frozen=True)
+class PostProcess:
+    """The end of the post-process command."""
+
+    command: List[str] = field(default_factory=list)
+    exit_code: Optional[int] = None
+    signal: Optional[str] = None
+    timed_out: bool = False
+    started_at: Optional[datetime] = _time()
+    wall_ms: int = 0
+    stderr: str = ""
+
+
+@dataclass(frozen=True)
+class AuditEvent:
+    """What the analysis tried and was refused, ``count`` times."""
+
+    at: Optional[datetime] = _time()
+    kind: str = ""
+    address: str = ""
+    address_b64: Optional[str] = None
+    severity: str = ""
+    allowed: bool = False
+    blocked: bool = False
+    count: int = 0
+
+
+def _exact(path: str, path_b64: Optional[str]) -> bytes:
+    return path.encode() if path_b64 is None else base64.b64decode(path_b64)
+
+
+@dataclass(frozen=True)
+class Output:
+    """One harvested file. ``path`` is escaped where the name is not UTF-8; ``name`` is exact."""
+
+    path: str = ""
+    path_b64: Optional[str] = None
+    size: int = 0
+    sha256: str = ""
+    media_type: str = ""
+    mode: str = ""
+    partial: bool = False  # open for writing when the run was ended, or that could not be known
+
+    @property
+    def name(self) -> bytes:
+        """The path as the bytes that it is."""
+        return _exact(self.path, self.path_b64)
+
+
+@dataclass(frozen=True)
+class Rejected:
+    """An entry of the working directory that is no output."""
+
+    path: str = ""
+    path_b64: Optional[str] = None
+    reason: str = ""
+    detail: str = ""
+
+    @property
+    def name(self) -> bytes:
+        """The path as the bytes that it is."""
+        return _exact(self.path, self.path_b64)
+
+
+@dataclass(frozen=True)
+class Result:
+    """One run. Fields are those of the JSON; what this version does not know is in ``raw`` all the same."""
+
+    v: int = 1
+    id: str = ""
+    attempt: int = 0  # 0: refused, the catalog has nothing of it
+    state: Status = Status.UNKNOWN
+    reason: str = ""
+    message: str = ""
+    exit_code: int = 0
+    signal: Optional[str] = None
+    created_at: Optional[datetime] = _time()
+    started_at: Optional[datetime] = _time()
+    finished_at: Optional[datetime] = _time()
+    usage: Usage = _nested(Usage)
+    evidence: Evidence = _nested(Evidence)
+    series: Optional[Dict[str, Any]] = None  # use over time
+    enforced: List[Enforcement] = _list(Enforcement)
+    sandbox: Sandbox = _nested(Sandbox)
+    logs: Logs = _nested(Logs)
+    script: Optional[Script] = field(default=None, metadata={"one": Script})
+    post_process: Optional[PostProcess] = field(default=None, metadata={"one": PostProcess})
+    kept: Optional[str] = None  # the working directory, where it was kept
+    warnings: List[str] = field(default_factory=list)
+    outputs: List[Output] = _list(Output)  # at most 10,000; all_outputs() has the rest
+    rejected: List[Rejected] = _list(Rejected)
+    outputs_total: int = 0
+    rejected_total: int = 0
+    listing_truncated: bool = False
+    audit: List[AuditEvent] = _list(AuditEvent)
+    audit_total: int = 0
+    pinned: bool = False
+    outputs_removed_at: Optional[datetime] = _time()
+    labels: Dict[str, str] = field(default_factory=dict)
+    host: str = ""
+    boot_id: str = ""
+    tool_version: str = ""
+    analysis: Dict[str, Any] = field(default_factory=dict)
+    raw: Dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
+    tool: Optional[Tool] = field(default=None, repr=False, compare=False)
+
+    @classmethod
+    def from_json(cls, raw: Mapping[str, Any], tool: Optional[Tool] = None) -> Result:
+        """The result in a decoded JSON object; ``tool`` is asked for outputs and logs."""
+        values = _values(cls, raw)
+        values.update(state=Status(raw.get("state")), raw=dict(raw), tool=tool)
+        return cls(**values)
+
+    @property
+    def run_id(self) -> str:
+        """``ID@ATTEMPT``: this very run, also when there are later attempts."""
+        return f"{self.id}@{self.attempt}"
+
+    @property
+    def ok(self) -> bool:
+        """Whether the run is complete: it ended well, and its outputs are committed."""
+        return self.state is Status.COMPLETE
+
+    @property
+    def completion_notes(self) -> str:
+        """A paragraph for people: how the run ended and why, what it left and what to beware of."""
+        sentences = [f"{self.state}{f' ({self.reason})' if self.reason else ''}: {_sentence(self.message)}"]
+        if self.started_at is not None and self.state.final:
+            sentences.append(f"Exit code {self.exit_code} after {self.usage.wall_ms / 1000:g} s.")
+        if self.attempt:
+            sentences.append(_outputs_sentence(self))
+        if self.rejected_total:
+            shown = ", ".join(f"{r.path} ({r.reason})" for r in self.rejected[:5])
+            sentences.append(f"Not kept: {self.rejected_total}, {shown}{_more(self.rejected_total - 5)}.")
+        if self.kept:
+            sentences.append(f"The working directory is kept: {self.kept}.")
+        sentences += [f"Warning: {_sentence(warning)}" for warning in self.warnings]
+        return " ".join(sentences)
+
+    def read(self, path: StrPath) -> bytes:
+        """What an output holds. Bytes that are no UTF-8 stand in ``path`` as ``os.fsdecode`` makes them."""
+        return self._tool().call("outputs", "cat", "--", self.run_id, os.fspath(path))
+
+    def export(self, directory: StrPath, overwrite: bool = False) -> None:
+        """Writes the outputs and ``scidex-result.json`` there; ``overwrite`` where it is not empty."""
+        switches = ["--overwrite"] if overwrite else []
+        self._tool().call("outputs", "export", *switches, "--", self.run_id, os.path.abspath(directory))
+
+    def all_outputs(self) -> Iterator[Output]:
+        """All outputs, also where ``outputs`` is cut off at 10,000."""
+        if not self.listing_truncated:
+            yield from self.outputs
+            return
+        for entry in self._tool().lines("outputs", "ls", "--json", "--", self.run_id):
+            if entry.get("verdict") == "output":
+                yield Output(**_values(Output, entry))
+
+    def stdout(self) -> bytes:
+        """What is kept of the analysis' standard output."""
+        return self._tool().logs(self.run_id).stdout
+
+    def stderr(self) -> bytes:
+        """What is kept of the analysis' standard error."""
+        return self._tool().logs(self.run_id).stderr
+
+    def _tool(self) -> Tool:
+        if self.tool is None:
+            raise ValueError("this result was not made by a scidex-oci that could be asked; see Result.from_json")
+        if not self.attempt:
+            raise ValueError(f"this run was refused and has neither outputs nor logs: {self.message}")
+        return self.tool
+
+
+def _sentence(text: str) -> str:
+    return text if text.endswith((".", "!", "?")) else text + "."
+
+
+def _more(count: int) -> str:
+    return f" and {count} more" if count > 0 else ""
+
+
+def _outputs_sentence(result: Result) -> str:
+    if not result.outputs_total:
+        return "No outputs." if result.state.final else "No outputs yet."
+    shown = ", ".join(o.path + (" (partial)" if o.partial else "") for o in result.outputs[:5])
+    return f"Outputs: {result.outputs_total}, {shown}{_more(result.outputs_total - 5)}."
+
+
+def _values(cls: Type[Any], raw: Mapping[str, Any]) -> Dict[str, Any]:
+    """The fields of cls that raw has; null where no null is meant is as if it were missing."""
+    values: Dict[str, Any] = {}
+    for one in fields(cls):
+        value = raw.get(one.name)
+        if value is None:
+            continue
+        if "one" in one.metadata:
+            value = one.metadata["one"](**_values(one.metadata["one"], value))
+        elif "many" in one.metadata:
+            value = [one.metadata["many"](**_values(one.metadata["many"], item)) for item in value]
+        elif "time" in one.metadata:
+            value = parse_time(value)
+        values[one.name] = value
+    return values
+
+
+def parse_time(text: str) -> datetime:
+    """RFC 3339 in UTC with any number of digits, of which a datetime keeps six."""
+    whole, _, fraction = text.rstrip("Z").partition(".")
+    moment = datetime.strptime(whole, "%Y-%m-%dT%H:%M:%S")
+    return moment.replace(microsecond=int((fraction + "000000")[:6]), tzinfo=timezone.utc)

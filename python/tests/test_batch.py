@@ -1,0 +1,106 @@
+"""Batch, against the real scidex-oci."""
+
+import threading
+from typing import Any, Dict, Iterator, List
+
+from scidex_oci import Batch, CommandError
+
+from .support import PATIENT, Case, children, descriptors, only_thread
+
+
+class BatchTest(Case):
+    def batch(self, manifests: Any, **options: Any) -> Batch:
+        return Batch(manifests, tool=self.tool, **options)
+
+    def test_results(self) -> None:
+        before = descriptors()
+        lines: List[Dict[str, Any]] = [{"id": f"b{i}", "command": ["sh", "-c", f"echo {i} >f; exit {i % 2}"]} for i in range(6)]
+        with self.batch(lines + [{"id": "b6", "bogus": 1}], jobs=2) as batch:
+            ended = {r.id or "refused": r for r in batch}
+        self.assertEqual({name: r.exit_code for name, r in ended.items()},
+                         {"b0": 0, "b1": 1, "b2": 0, "b3": 1, "b4": 0, "b5": 1, "refused": 125})
+        self.assertEqual(ended["b4"].read("f"), b"4\n")
+        self.assertEqual((descriptors(), children(), only_thread()), (before, [], True))
+        with self.batch(lines, resume=True) as batch:
+            self.assertEqual(sorted(r.run_id for r in batch), [f"b{i}@1" for i in range(6)])
+
+    def test_the_next_line_depends_on_a_result(self) -> None:
+        ended: "List[str]" = []
+        first = threading.Event()
+
+        def lines() -> Iterator[Dict[str, Any]]:
+            yield {"id": "first", "command": ["true"]}
+            first.wait()
+            yield {"id": "second", "command": ["true"]}
+
+        for result in self.batch(lines(), jobs=1):
+            ended.append(result.id)
+            first.set()
+        self.assertEqual(ended, ["first", "second"])
+
+    def test_file(self) -> None:
+        (self.dir / "good").write_text('{"command": ["true"]}\n' * 2)
+        self.assertEqual([r.state for r in self.batch(self.dir / "good")], ["complete", "complete"])
+        (self.dir / "bad").write_text('{"command": ["true"]}\n{"bogus": 1}\n')
+        self.assertEqual([r.reason for r in self.batch(self.dir / "bad")], ["request"])
+        with self.assertRaisesRegex(CommandError, "no such file"):
+            list(self.batch(self.dir / "none"))
+
+    def test_flags_that_are_refused(self) -> None:
+        with self.assertRaisesRegex(CommandError, "whole number"):
+            list(self.batch([{"command": ["true"]}], jobs=-1))
+
+    def test_fail_fast(self) -> None:
+        lines = [{"command": ["false"]}] + [{"command": ["true"]}] * 20
+        ended = [r.state for r in self.batch(lines, jobs=1, fail_fast=True)]
+        self.assertEqual(ended[0], "failed")
+        self.assertLess(len(ended), 20)
+
+    def test_leaving_early_ends_what_runs(self) -> None:
+        def lines() -> Iterator[Dict[str, Any]]:
+            yield {"id": "patient", "command": PATIENT, "grace": "1h"}
+            self.wait_for_output("patient")
+            yield {"id": "quick", "command": ["true"]}
+            idle.wait()  # as one that has nothing to do now
+
+        idle = threading.Event()
+        self.addCleanup(idle.set)
+        with self.batch(lines(), jobs=2) as batch:
+            self.assertEqual(next(batch).id, "quick")
+        self.assertEqual(children(), [])
+        result = self.tool.show("patient")
+        self.assertEqual((result.state, [o.path for o in result.outputs]), ("canceled", ["bye.txt"]))
+
+    def test_iterable_that_raises(self) -> None:
+        def lines() -> Iterator[Dict[str, Any]]:
+            yield {"id": "one", "command": PATIENT}
+            raise LookupError("no more")
+
+        with self.assertRaisesRegex(LookupError, "no more"):
+            list(self.batch(lines()))
+        self.assertEqual(children(), [])
+
+    def test_interrupt(self) -> None:
+        child = self.python(f"""
+            import json, os, scidex_oci, signal
+            lines = [{{"id": "p", "command": {PATIENT!r}, "grace": "1h"}}, {{"id": "q", "command": ["true"]}}]
+            try:
+                with scidex_oci.Batch(lines, jobs=2) as batch:
+                    for result in batch:
+                        os.kill(os.getpid(), signal.SIGINT)
+            except KeyboardInterrupt:
+                print("interrupted")
+        """)
+        out, _ = child.communicate()
+        self.assertEqual((out, child.returncode), ("interrupted\n", 0))
+        self.assertEqual(self.tool.show("p").state, "canceled")
+
+    def test_abandoned(self) -> None:
+        child = self.python(f"""
+            import scidex_oci
+            for result in scidex_oci.Batch([{{"command": ["true"]}}, {{"id": "p", "command": {PATIENT!r}}}], jobs=1):
+                break
+        """)
+        child.communicate()
+        self.assertEqual(child.returncode, 0)
+        self.assertIn([run["state"] for run in self.tool.ls() if run["id"] == "p"], ([], ["canceled"]))

@@ -1,0 +1,72 @@
+"""Results as they are read, without running anything."""
+
+import unittest
+from dataclasses import fields, is_dataclass
+from datetime import datetime, timezone
+from typing import Any, Dict
+
+from scidex_oci import (AnalysisCanceled, AnalysisError, AnalysisFailed, RequestError, Result, Status)
+from scidex_oci.errors import error_of
+
+RAW: Dict[str, Any] = {
+    "v": 1, "id": "a", "attempt": 2, "state": "failed", "reason": "out_of_memory", "message": "more than its 4MiB of memory",
+    "exit_code": 137, "signal": "SIGKILL", "created_at": "2026-11-21T23:56:38.428123456Z", "started_at": "2026-11-21T23:56:39Z",
+    "finished_at": None, "usage": {"wall_ms": 1500, "of_tomorrow": 1},
+    "evidence": {"oom_kills": 1, "oom_limit": {"by": "cgroup", "bytes": 4194304}},
+    "outputs": [{"path": "a.csv", "size": 3, "mode": "0640", "partial": True}, {"path": "b\\xff", "path_b64": "Yv8="}],
+    "outputs_total": 9, "rejected": [{"path": "l", "reason": "symlink", "detail": "-> /etc"}], "rejected_total": 1,
+    "warnings": ["beware"], "enforced": None, "post_process": None, "of_tomorrow": {"x": 1},
+}
+
+
+class ResultTest(unittest.TestCase):
+    def test_fields(self) -> None:
+        r = Result.from_json(RAW)
+        self.assertEqual((r.run_id, r.state, r.reason, r.exit_code), ("a@2", Status.FAILED, "out_of_memory", 137))
+        self.assertEqual(r.state, "failed")
+        self.assertEqual(r.created_at, datetime(2026, 11, 21, 23, 56, 38, 428123, timezone.utc))
+        self.assertEqual(r.started_at, datetime(2026, 11, 21, 23, 56, 39, 0, timezone.utc))
+        self.assertIsNone(r.finished_at)
+        self.assertEqual((r.usage.wall_ms, r.usage.cpu_ms), (1500, 0))
+        assert r.evidence.oom_limit is not None
+        self.assertEqual(r.evidence.oom_limit.by, "cgroup")
+        self.assertEqual([o.name for o in r.outputs], [b"a.csv", b"b\xff"])
+        self.assertEqual(r.enforced, [])
+        self.assertEqual(r.raw["of_tomorrow"], {"x": 1})
+
+    def test_notes(self) -> None:
+        self.assertEqual(
+            Result.from_json(RAW).completion_notes,
+            "failed (out_of_memory): more than its 4MiB of memory. Exit code 137 after 1.5 s. "
+            "Outputs: 9, a.csv (partial), b\\xff and 4 more. Not kept: 1, l (symlink). Warning: beware.")
+
+    def test_state_of_tomorrow(self) -> None:
+        r = Result.from_json({**RAW, "state": "paused"})
+        self.assertEqual((r.state, r.state.final, r.state.tes), (Status.UNKNOWN, False, "UNKNOWN"))
+        self.assertIsNone(error_of(r))
+
+    def test_errors(self) -> None:
+        for state, reason, want in (("failed", "exit", AnalysisFailed), ("canceled", "stopped", AnalysisCanceled),
+                                    ("error", "commit", AnalysisError), ("error", "request", RequestError),
+                                    ("lost", "supervisor_lost", AnalysisError), ("complete", "exit", type(None)),
+                                    ("running", "", type(None))):
+            with self.subTest(state=state, reason=reason):
+                self.assertIs(type(error_of(Result.from_json({"state": state, "reason": reason}))), want)
+
+    def test_no_tool(self) -> None:
+        with self.assertRaisesRegex(ValueError, "not made by a scidex-oci"):
+            Result.from_json(RAW).read("a.csv")
+
+
+def unknown(kind: Any, raw: Dict[str, Any], where: str = "") -> "list[str]":
+    """The names in raw that a dataclass lacks, below it too."""
+    known = {one.name: one for one in fields(kind)}
+    found = [where + name for name in raw if name not in known]
+    for name, one in known.items():
+        below = one.metadata.get("one") or one.metadata.get("many")
+        if below is None or not raw.get(name):
+            continue
+        assert is_dataclass(below)
+        for item in raw[name] if "many" in one.metadata else [raw[name]]:
+            found += unknown(below, item, where + name + ".")
+    return found
