@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -20,37 +21,96 @@ func TestSupervisorKilledBeforeItIsReady(t *testing.T) {
 		id := h.fresh()
 		l := h.launch(id, "--", "true")
 		killed += killFirstChild(l)
-		r := l.wait()
-		switch why := r.State + "/" + r.Reason; {
-		case why == "complete/exit": // it was seen too late
-		case why == "lost/supervisor_lost" && r.ExitCode == 125:
-		default:
-			t.Errorf("the run ended as %s, %d: %s", why, r.ExitCode, r.Message)
-		}
-		if c := h.gc(); len(c.Lost)+len(c.Removed) > 0 {
-			t.Errorf("gc found %+v", c)
-		}
+		l.expectLostOrTooLate()
 	}
 	if killed == 0 {
 		t.Error("no launcher was seen with a child")
 	}
 }
 
-// killFirstChild kills the first process that the launcher starts and returns 1, or 0 where the launcher was faster.
-func killFirstChild(l *launch) int {
+// TestSupervisorKilledAtTheGate kills the supervisor while the launcher, which is stopped meanwhile, has a container to
+// put into its control group: a process that is not there then is no error of the sandbox.
+func TestSupervisorKilledAtTheGate(t *testing.T) {
+	h := newHouse(t)
+	h.good("ls") // makes the catalog
+	killed := 0
+	for i := range 20 {
+		id := h.fresh()
+		l := h.launch(id, "--", "true")
+		killed += killAboveContainer(l, time.Duration(10*i)*time.Millisecond)
+		l.expectLostOrTooLate()
+	}
+	if killed == 0 {
+		t.Error("no supervisor was seen with a child")
+	}
+}
+
+// expectLostOrTooLate waits for the end of a run whose supervisor was killed, or had ended by then.
+func (l *launch) expectLostOrTooLate() {
+	t := l.h.t
+	t.Helper()
+	r := l.wait()
+	switch why := r.State + "/" + r.Reason; {
+	case why == "complete/exit":
+	case why == "lost/supervisor_lost" && r.ExitCode == 125:
+	default:
+		t.Errorf("the run ended as %s, %d: %s", why, r.ExitCode, r.Message)
+	}
+	if c := l.h.gc(); len(c.Lost)+len(c.Removed) > 0 {
+		t.Errorf("gc found %+v", c)
+	}
+}
+
+// killAboveContainer stops the launcher when the supervisor has a child, kills the supervisor some time later, and returns 1, or 0 where the run was faster.
+func killAboveContainer(l *launch, after time.Duration) int {
 	l.h.t.Helper()
-	lists := fmt.Sprintf("/proc/%d/task/*/children", l.cmd.Process.Pid)
 	for {
 		select {
 		case <-l.ended:
 			return 0
 		default:
 		}
-		for _, list := range matches(lists) { // no pause: the moment is short
-			raw, _ := os.ReadFile(list) // the thread may have ended
-			first, _, _ := strings.Cut(string(raw), " ")
-			pid, err := strconv.Atoi(first)
-			if err == nil && unix.Kill(pid, unix.SIGKILL) == nil {
+		for _, child := range children(l.cmd.Process.Pid) {
+			if len(children(child)) == 0 {
+				continue
+			}
+			if unix.Kill(l.cmd.Process.Pid, unix.SIGSTOP) != nil {
+				return 0
+			}
+			time.Sleep(after) // another moment each time
+			dead := unix.Kill(child, unix.SIGKILL)
+			_ = unix.Kill(l.cmd.Process.Pid, unix.SIGCONT)
+			if dead == nil {
+				return 1
+			}
+		}
+	}
+}
+
+// children are the processes that a process has started.
+func children(pid int) (found []int) {
+	for _, list := range matches(fmt.Sprintf("/proc/%d/task/*/children", pid)) { // no pause: the moment is short
+		raw, _ := os.ReadFile(list) // the thread may have ended
+		for _, word := range strings.Fields(string(raw)) {
+			if child, err := strconv.Atoi(word); err == nil {
+				found = append(found, child)
+			}
+		}
+	}
+	return found
+}
+
+// killFirstChild kills the first process that the launcher starts and returns 1, or 0 where the launcher was faster.
+func killFirstChild(l *launch) int {
+	l.h.t.Helper()
+	for {
+		select {
+		case <-l.ended:
+			return 0
+		default:
+		}
+		for _, child := range children(l.cmd.Process.Pid) {
+			if unix.Kill(child, unix.SIGKILL) == nil {
 				return 1
 			}
 		}

@@ -15,7 +15,7 @@ func TestMemoryBelowTheLimit(t *testing.T) {
 func TestForkBomb(t *testing.T) {
 	h := newHouse(t)
 	r := h.start(append(flags("--id", h.id("b"), "--pids=20", "--timeout=2s", "--grace=100ms"),
-		shell("b() { b | b & }; b; exec sleep 10000")...)...)
+		shell("b() { b | b & }; (b); exec sleep 10000")...)...)
 	r.expect(t, "failed", "timeout", 124)
 	if theHost.cgroup && (r.Evidence.PidsDenied < 1 || r.Usage.PidsPeak != 20) {
 		t.Errorf("evidence %+v, usage %+v", r.Evidence, r.Usage)

@@ -205,13 +205,25 @@ func parseResult(stdout []byte) (result, error) {
 	if !ended || len(rest) > 0 {
 		return r, fmt.Errorf("standard output is not one line: %q", stdout)
 	}
-	if err := strict(line, &r); err != nil {
-		return r, fmt.Errorf("%w in %s", err, line)
-	}
-	if err := errors.Join(r.check()...); err != nil {
+	if err := r.read(line); err != nil {
 		return r, fmt.Errorf("%w in %s", err, line)
 	}
 	return r, nil
+}
+
+// read reads a result that says neither more nor less than the documents and their schemas promise.
+func (r *result) read(line []byte) error {
+	if err := errors.Join(validate("result.json", line), strict(line, r)); err != nil {
+		return err
+	}
+	wrong := r.check()
+	if r.Attempt > 0 {
+		var raw struct {
+			Analysis json.RawMessage `json:"analysis"`
+		}
+		wrong = append(wrong, json.Unmarshal(line, &raw), validate("manifest.json", raw.Analysis))
+	}
+	return errors.Join(wrong...)
 }
 
 // strict decodes one JSON value that has all fields of v that are not omitempty, and no others.
@@ -307,7 +319,8 @@ func (r result) check() (wrong []error) {
 		must(unkept && r.State == "error" || (l.Bytes == 0) == (l.SHA256 == ""), "log %+v", l)
 		must(l.SHA256 == "" || digestForm.MatchString(l.SHA256), "log %+v", l)
 	}
-	if r.Reason == "request" || r.State == "running" {
+	refused := r.Attempt == 0 && r.StartedAt == nil && r.Reason == "sandbox" // by a host that could not be asked
+	if r.Reason == "request" || refused || r.State == "running" {
 		return wrong
 	}
 	must(r.ID != "" && r.Attempt > 0 && r.Analysis.ID == r.ID, "id %q, attempt %d, of the request %q", r.ID, r.Attempt, r.Analysis.ID)

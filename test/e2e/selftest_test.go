@@ -2,7 +2,6 @@ package e2e
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"net"
 	"os"
@@ -12,8 +11,6 @@ import (
 	"syscall"
 	"testing"
 	"time"
-
-	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
 // selftestReport is what `selftest --json` prints, as docs/schema/selftest.json promises it.
@@ -92,22 +89,6 @@ func (h *house) checkGone(runs []string) {
 func parseSelftest(raw []byte) (r selftestReport, err error) {
 	err = decode("selftest.json", raw, &r)
 	return r, err
-}
-
-// decode reads what a schema of docs/schema describes into v.
-func decode(schema string, raw []byte, v any) error {
-	rules, err := jsonschema.NewCompiler().Compile("../../docs/schema/" + schema)
-	if err != nil {
-		return err
-	}
-	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(raw))
-	if err != nil {
-		return err
-	}
-	if err := rules.Validate(value); err != nil {
-		return err
-	}
-	return json.Unmarshal(raw, v)
 }
 
 // TestSelftestPasses has a real PostgreSQL on its addresses and sockets, and everything out of reach.

@@ -1,0 +1,431 @@
+package e2e
+
+import (
+	"bufio"
+	"encoding/json"
+	"encoding/xml"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// manifest is a line of a batch.
+type manifest map[string]any
+
+// sh is a line that runs a script of the shell.
+func sh(id, script string) manifest {
+	return manifest{"id": id, "command": []string{"sh", "-c", script}}
+}
+
+// lines writes the file of a batch and returns its path.
+func (h *house) lines(all ...manifest) string {
+	h.t.Helper()
+	var text strings.Builder
+	for _, m := range all {
+		raw, err := json.Marshal(m)
+		if err != nil {
+			h.t.Fatal(err)
+		}
+		text.Write(append(raw, '\n'))
+	}
+	return h.write("lines.jsonl", text.String(), 0o644)
+}
+
+// results reads JSON lines of results, by their ids.
+func (h *house) results(stdout string) map[string]result {
+	h.t.Helper()
+	all := map[string]result{}
+	for line := range strings.Lines(stdout) {
+		r, err := parseResult([]byte(line))
+		if err != nil {
+			h.t.Fatalf("%v in %q", err, line)
+		}
+		if _, twice := all[r.ID]; twice {
+			h.t.Errorf("two results of %q", r.ID)
+		}
+		all[r.ID] = r
+	}
+	return all
+}
+
+// batch runs one to its end, with the exit code.
+func (h *house) batch(code int, args ...string) (map[string]result, outcome) {
+	h.t.Helper()
+	out := h.do(append([]string{"batch"}, args...)...)
+	if out.code != code {
+		h.t.Fatalf("batch %q: exit code %d, want %d\n%s%s", args, out.code, code, out.stdout, out.stderr)
+	}
+	return h.results(out.stdout), out
+}
+
+// expectStates checks how the runs of a batch ended: "complete@1" by id.
+func (h *house) expectStates(got map[string]result, want map[string]string) {
+	h.t.Helper()
+	states := map[string]string{}
+	for id, r := range got {
+		states[id] = fmt.Sprintf("%s@%d", r.State, r.Attempt)
+	}
+	if !maps.Equal(states, want) {
+		h.t.Errorf("%v, want %v", states, want)
+	}
+}
+
+// A batch has one result for each line, with what the flags say for all and the lines for themselves.
+func TestBatch(t *testing.T) {
+	h := newHouse(t)
+	h.write("sub/say.sh", "echo \"$1\" >said; echo $COLOUR >>said\n", 0o644)
+	file := h.lines(
+		manifest{"id": h.id("script"), "script": "say.sh", "args": []string{"hi"}, "labels": map[string]string{"n": "1"}, "env": map[string]string{"COLOUR": "red"}},
+		sh(h.id("command"), "echo $COLOUR >said"),
+		sh(h.id("failed"), "echo oh >&2; exit 3"),
+		manifest{"id": h.id("refused"), "script": "nosuch.sh"},
+		manifest{"command": []string{"true"}},
+	)
+	if err := os.Rename(file, h.path("sub/lines.jsonl")); err != nil {
+		t.Fatal(err)
+	}
+	got, out := h.batch(125, "--env", "COLOUR=blue", "--label", "of=all", "--jobs", "3", "sub/lines.jsonl")
+	if len(got) != 5 {
+		t.Fatalf("%d results\n%s", len(got), out.stdout)
+	}
+	for id, r := range got {
+		switch id {
+		case h.id("script"):
+			r.expect(t, "complete", "exit", 0)
+			if text := readFile(t, h.blobPath(r.output("said").SHA256)); text != "hi\nred\n" || r.Labels["n"] != "1" || r.Labels["of"] != "all" {
+				t.Errorf("%q, %v", text, r.Labels)
+			}
+		case h.id("command"):
+			r.expect(t, "complete", "exit", 0)
+			if text := readFile(t, h.blobPath(r.output("said").SHA256)); text != "blue\n" {
+				t.Errorf("%q", text)
+			}
+		case h.id("failed"):
+			r.expect(t, "failed", "exit", 3)
+		case h.id("refused"):
+			r.expect(t, "error", "request", 125)
+			if !strings.HasPrefix(r.Message, "sub/lines.jsonl:4: ") {
+				t.Errorf("%q", r.Message)
+			}
+		default: // an id that was made
+			r.expect(t, "complete", "exit", 0)
+			h.good("rm", id)
+		}
+	}
+	checkSentence(t, out.stderr, "3 complete, 1 failed, one error", "3 jobs")
+}
+
+// The runs of a batch share one file of events, and each has its own from first to last.
+func TestBatchTells(t *testing.T) {
+	h := newHouse(t)
+	first, second, refused := h.id("first"), h.id("second"), h.id("refused")
+	file := h.lines(sh(first, "echo out; echo said >f"), sh(second, "exit 3"), manifest{"id": refused, "script": "nosuch.sh"})
+	got, _ := h.batch(125, "--jobs", "2", "--events", "events.jsonl", file)
+	all, err := parseEvents([]byte(readFile(t, h.path("events.jsonl"))))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, id := range []string{first, second} {
+		all.of(id).expect(t, "created started exited harvested finished", got[id])
+	}
+	if text, _, err := all.of(first).stream("stdout"); text != "out\n" || err != nil {
+		t.Errorf("%q, %v", text, err)
+	}
+	if types := all.of(refused).lifecycle(); types != "finished" {
+		t.Errorf("of the refused line %q", types)
+	}
+}
+
+// Of a file with a bad line nothing is run, and each bad one is told.
+func TestBatchIsValidatedWhole(t *testing.T) {
+	h := newHouse(t)
+	file := h.write("bad.jsonl", strings.Join([]string{
+		`{"id":"` + h.id("good") + `","command":["true"]}`, ``, `{"id":"x","comand":["true"]}`, `{"command":["true"],"memory":"much"}`, `id: yaml`,
+		`{"id":"` + h.id("good") + `","command":["true"]}`, `{"command":["true"]} {}`,
+	}, "\n"), 0o644)
+	out := h.do("batch", file)
+	if out.code != 125 || strings.Count(out.stdout, "\n") != 5 {
+		t.Fatalf("exit code %d\n%s", out.code, out.stdout)
+	}
+	for _, words := range []string{
+		`:3: unknown field "comand"`, `:4: memory: "much"`, ":5: malformed JSON", fmt.Sprintf(":6: id %q is that of line 1 already", h.id("good")), ":7: malformed JSON",
+		"5 lines of 6 cannot be run",
+	} {
+		if !strings.Contains(out.stderr, words) {
+			t.Errorf("no %q in %q", words, out.stderr)
+		}
+	}
+	if listed := h.good("ls", "--quiet").stdout; listed != "" {
+		t.Errorf("the catalog has %q", listed)
+	}
+}
+
+// A bad line on standard input is a result, and the others run.
+func TestBatchFromStandardInput(t *testing.T) {
+	h := newHouse(t)
+	cmd := h.command(theHost.bin, "batch", "-")
+	cmd.Stdin = strings.NewReader(`{"id":"` + h.id("a") + `","command":["true"]}` + "\n\nno JSON\n" + `{"id":"` + h.id("b") + `","command":["true"]}`)
+	out := h.finish(cmd)
+	got := h.results(out.stdout)
+	h.expectStates(got, map[string]string{h.id("a"): "complete@1", h.id("b"): "complete@1", "": "error@0"})
+	if r := got[""]; out.code != 125 || r.Reason != "request" || !strings.HasPrefix(r.Message, "standard input:3: malformed JSON") {
+		t.Errorf("exit code %d, %q", out.code, r.Message)
+	}
+}
+
+// begunBatch starts a batch and is back when the runs have begun, each of which says "ready".
+func (h *house) begunBatch(stdout io.Writer, ids []string, args ...string) *exec.Cmd {
+	h.t.Helper()
+	cmd := h.command(theHost.bin, append([]string{"batch"}, args...)...)
+	cmd.Stdout = stdout
+	if err := cmd.Start(); err != nil {
+		h.t.Fatal(err)
+	}
+	for _, id := range ids {
+		until(h.t, patience, id+" begins", func() bool { return strings.Contains(h.do("logs", id).stdout, "ready") })
+	}
+	return cmd
+}
+
+// tell sends a signal to a batch.
+func (h *house) tell(cmd *exec.Cmd, s syscall.Signal) {
+	h.t.Helper()
+	if err := cmd.Process.Signal(s); err != nil {
+		h.t.Fatal(err)
+	}
+}
+
+// ended waits for a batch, with the exit code; -1 is that of one that was killed.
+func (h *house) ended(cmd *exec.Cmd, code int) {
+	h.t.Helper()
+	_ = cmd.Wait() // the exit code tells
+	if got := cmd.ProcessState.ExitCode(); got != code {
+		h.t.Fatalf("batch: exit code %d, want %d", got, code)
+	}
+}
+
+// waits is a script that says "ready" and ends when it is asked to.
+const waits = `trap 'echo asked >asked; exit 0' TERM; echo ready; while :; do sleep 0.05; done`
+
+// What SIGINT or SIGTERM drains is whole, told as what it is, and taken up by --resume.
+func TestBatchDrains(t *testing.T) {
+	for signal, code := range map[syscall.Signal]int{unix.SIGINT: 130, unix.SIGTERM: 143} {
+		t.Run(signal.String(), func(t *testing.T) {
+			h := newHouse(t)
+			done, one, two, never := h.id("done"), h.id("one"), h.id("two"), h.id("never")
+			file := h.lines(sh(done, "exit 0"), sh(one, waits), sh(two, waits), sh(never, "true"))
+			var stdout, stderr strings.Builder
+			cmd := h.command(theHost.bin, "batch", "--jobs=2", "--junit", "junit.xml", file)
+			cmd.Stdout, cmd.Stderr = &stdout, &stderr
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			for _, id := range flags(one, two) {
+				until(t, patience, id+" begins", func() bool { return strings.Contains(h.do("logs", id).stdout, "ready") })
+			}
+			h.tell(cmd, signal)
+			h.ended(cmd, code)
+			got := h.results(stdout.String())
+			h.expectStates(got, map[string]string{done: "complete@1", one: "canceled@1", two: "canceled@1"})
+			if got[one].output("asked").SHA256 == "" || got[one].ExitCode != code {
+				t.Errorf("it was not asked to end: %+v", got[one])
+			}
+			if !strings.Contains(stderr.String(), "one line was not started, which --resume takes up") {
+				t.Errorf("%q", stderr.String())
+			}
+			h.expectCases("junit.xml", map[string]string{done: "", one: "skipped", two: "skipped", never: "skipped"})
+			resumed := strings.ReplaceAll(readFile(t, file), "while :", "while false")
+			h.write("lines.jsonl", resumed, 0o644)
+			if _, out := h.batch(125, "--resume", file); !strings.Contains(out.stdout, "has changed since it was run: command was") {
+				t.Errorf("a changed request: %s", out.stdout)
+			}
+			h.drainAgain(file, never)
+		})
+	}
+}
+
+// drainAgain resumes a batch of which one line was not started, and ends its others one by one.
+func (h *house) drainAgain(file, never string) {
+	h.t.Helper()
+	one, two := h.id("one"), h.id("two")
+	h.lines(sh(h.id("done"), "exit 0"), sh(one, waits), sh(two, waits), sh(never, "true"))
+	var stdout strings.Builder
+	cmd := h.command(theHost.bin, "batch", "--resume", "--jobs=4", file)
+	cmd.Stdout = &stdout
+	if err := cmd.Start(); err != nil {
+		h.t.Fatal(err)
+	}
+	for _, id := range flags(one, two) {
+		until(h.t, patience, id+" begins again", func() bool { return strings.Contains(h.do("logs", id+"@2").stdout, "ready") })
+		h.good("stop", id)
+	}
+	h.ended(cmd, 1)
+	h.expectStates(h.results(stdout.String()), map[string]string{
+		h.id("done"): "complete@1", one: "canceled@2", two: "canceled@2", never: "complete@1",
+	})
+}
+
+// A second signal cuts the grace of what does not want to end.
+func TestBatchIsEndedBySecondSignal(t *testing.T) {
+	h := newHouse(t)
+	id := h.id("stubborn")
+	file := h.lines(sh(id, `trap 'echo asked >&2' TERM; echo ready; while :; do sleep 0.05; done`))
+	var stdout strings.Builder
+	cmd := h.begunBatch(&stdout, flags(id), "--grace=1h", file)
+	h.tell(cmd, unix.SIGTERM)
+	until(t, patience, "it is asked to end", func() bool { return strings.Contains(h.do("logs", "--stderr", id).stderr, "asked") })
+	h.tell(cmd, unix.SIGTERM)
+	h.ended(cmd, 143)
+	h.expectStates(h.results(stdout.String()), map[string]string{id: "canceled@1"})
+}
+
+// What a killed batch has left is settled by --resume: nothing is run twice that had ended, and nothing is lost.
+func TestBatchResumesAfterItWasKilled(t *testing.T) {
+	h := newHouse(t)
+	end := h.flag()
+	once := `echo ready; [ -s /inputs/flag ] || sleep 1000; echo "$0" >own`
+	ids := flags(h.id("a"), h.id("b"))
+	lines := []manifest{sh(h.id("bad"), "exit 1"), sh(h.id("good"), "echo x >x")}
+	for _, id := range append(ids, h.id("c")) {
+		m := sh(id, once)
+		m["inputs"] = flags(end.input())
+		lines = append(lines, m)
+	}
+	file := h.lines(lines...)
+	cmd := h.begunBatch(io.Discard, ids, "--jobs=2", file)
+	h.tell(cmd, unix.SIGKILL)
+	h.ended(cmd, -1)
+	end.raise()
+	got, _ := h.batch(1, "--resume", "--junit=junit.xml", file)
+	h.expectStates(got, map[string]string{
+		h.id("bad"): "failed@1", h.id("good"): "complete@1", h.id("a"): "complete@2", h.id("b"): "complete@2", h.id("c"): "complete@1",
+	})
+	h.expectCases("junit.xml", map[string]string{h.id("bad"): "failure", h.id("good"): "", h.id("a"): "", h.id("b"): "", h.id("c"): ""})
+	if r := h.show(h.id("a") + "@1"); r.State != "lost" {
+		t.Errorf("the attempt that was killed is %s", r.State)
+	}
+	again, _ := h.batch(1, "--resume", file)
+	h.expectStates(again, map[string]string{
+		h.id("bad"): "failed@1", h.id("good"): "complete@1", h.id("a"): "complete@2", h.id("b"): "complete@2", h.id("c"): "complete@1",
+	})
+	h.touched(h.gc())
+}
+
+// --fail-fast starts nothing more, and lets what runs come to its end.
+func TestBatchFailsFast(t *testing.T) {
+	h := newHouse(t)
+	h.setenv("GITHUB_ACTIONS", "true")
+	file := h.lines(sh(h.id("good"), "true"), sh(h.id("bad"), "exit 4"), sh(h.id("never"), "true"))
+	got, out := h.batch(1, "--fail-fast", "--jobs=1", file)
+	h.expectStates(got, map[string]string{h.id("good"): "complete@1", h.id("bad"): "failed@1"})
+	if want := "::error title=" + h.id("bad") + "::the analysis exited with 4\n"; !strings.HasPrefix(out.stderr, want) {
+		t.Errorf("no %q in %q", want, out.stderr)
+	}
+	if !strings.Contains(out.stderr, "enough have failed: one line was not started") {
+		t.Errorf("%q", out.stderr)
+	}
+}
+
+// --resume calls the hook alone of a run whose hook has failed.
+func TestBatchResumesHooks(t *testing.T) {
+	h := newHouse(t)
+	file := h.lines(sh(h.id("a"), "echo x >x"))
+	got, _ := h.batch(125, "--post-process=false", file)
+	h.expectStates(got, map[string]string{h.id("a"): "error@1"})
+	got, _ = h.batch(0, "--resume", "--post-process=true", file)
+	h.expectStates(got, map[string]string{h.id("a"): "complete@1"})
+}
+
+// cases is what the tests read of JUnit XML.
+type cases struct {
+	XMLName xml.Name `xml:"testsuites"`
+	Suite   struct {
+		Tests int `xml:"tests,attr"`
+		Cases []struct {
+			Name    string    `xml:"name,attr"`
+			Failure *struct{} `xml:"failure"`
+			Error   *struct{} `xml:"error"`
+			Skipped *struct{} `xml:"skipped"`
+		} `xml:"testcase"`
+	} `xml:"testsuite"`
+}
+
+// expectCases checks a report: why each case is not good, "" where it is.
+func (h *house) expectCases(name string, want map[string]string) {
+	h.t.Helper()
+	var read cases
+	if err := xml.Unmarshal([]byte(readFile(h.t, h.path(name))), &read); err != nil {
+		h.t.Fatal(err)
+	}
+	got := map[string]string{}
+	for _, c := range read.Suite.Cases {
+		got[c.Name] = map[bool]string{true: "failure"}[c.Failure != nil] + map[bool]string{true: "error"}[c.Error != nil] + map[bool]string{true: "skipped"}[c.Skipped != nil]
+	}
+	if !maps.Equal(got, want) || read.Suite.Tests != len(want) {
+		h.t.Errorf("%v of %d, want %v", got, read.Suite.Tests, want)
+	}
+}
+
+// batchGrowth is how much the launcher may grow between the first quarter of a batch and its end: what the garbage
+// collector leaves, and not what a batch is long.
+const batchGrowth = 12 << 20
+
+// TestBatchOfMany runs 1,000 analyses from standard input, 100 in CI: none is lost and memory does not grow.
+func TestBatchOfMany(t *testing.T) {
+	h, n := newHouse(t), soaked(1000)
+	cmd := h.command(theHost.bin, "batch", "--jobs=4", "-")
+	to, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	from, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		for i := range n {
+			fmt.Fprintf(to, "{\"id\":%q,\"command\":[\"true\"]}\n", h.id(fmt.Sprint(i))) // a batch that ends early is told below
+		}
+	}()
+	var ids []string
+	early := int64(0)
+	for lines := bufio.NewReader(from); len(ids) < n; {
+		line, err := lines.ReadString('\n')
+		if err != nil {
+			t.Fatalf("after %d results: %v", len(ids), err)
+		}
+		r, err := parseResult([]byte(line))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.expect(t, "complete", "exit", 0)
+		if ids = append(ids, r.ID); len(ids) == n/4 {
+			early = residentMost(t, cmd.Process.Pid)
+		}
+	}
+	late := residentMost(t, cmd.Process.Pid)
+	if err := to.Close(); err != nil {
+		t.Fatal(err)
+	}
+	h.ended(cmd, 0)
+	t.Logf("the launcher had %d MiB at a quarter, %d MiB at the end", early>>20, late>>20)
+	if late > early+batchGrowth {
+		t.Errorf("the launcher has grown by %d bytes", late-early)
+	}
+	slices.Sort(ids)
+	if distinct := len(slices.Compact(ids)); distinct != n {
+		t.Errorf("%d ids, want %d", distinct, n)
+	}
+	h.touched(h.gc())
+}

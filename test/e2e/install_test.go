@@ -1,0 +1,233 @@
+package e2e
+
+import (
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const installer = "../../scripts/install"
+
+// release is a directory as scripts/release makes one, for this architecture, of the program under test.
+func (h *house) release(dir string) string {
+	h.t.Helper()
+	program, err := os.ReadFile(theHost.bin)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	script, err := os.ReadFile(installer)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	h.write(dir+"/install", string(script), 0o755)
+	h.write(dir+"/scidex-oci-v1.2.3-linux-"+runtime.GOARCH, string(program), 0o755)
+	docs := exec.Command("tar", "-czf", h.path(dir+"/scidex-oci-v1.2.3-docs.tar.gz"), "-C", "../../docs", "man")
+	if out, err := docs.CombinedOutput(); err != nil {
+		h.t.Fatalf("%v: %s", err, out)
+	}
+	var sums strings.Builder
+	for _, path := range matches(h.path(dir + "/scidex-oci-*")) {
+		content, err := os.ReadFile(path)
+		if err != nil {
+			h.t.Fatal(err)
+		}
+		fmt.Fprintf(&sums, "%x  %s\n", sha256.Sum256(content), filepath.Base(path))
+	}
+	h.write(dir+"/SHA256SUMS", sums.String(), 0o644)
+	return h.path(dir + "/install")
+}
+
+// below lists what is below a directory, directories with a slash.
+func below(t *testing.T, dir string) (names []string) {
+	t.Helper()
+	err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+		if err == nil && path != dir {
+			name := strings.TrimPrefix(path, dir+"/")
+			if entry.IsDir() {
+				name += "/"
+			}
+			names = append(names, name)
+		}
+		return err
+	})
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		t.Fatal(err)
+	}
+	return names
+}
+
+// install runs an installer, which must end with the code and say the words.
+func (h *house) install(code int, script string, args []string, words ...string) {
+	h.t.Helper()
+	out := h.finish(h.command(script, args...))
+	if out.code != code {
+		h.t.Fatalf("install %q: exit code %d, want %d\n%s%s", args, out.code, code, out.stdout, out.stderr)
+	}
+	for _, word := range words {
+		if !strings.Contains(out.stderr, word) {
+			h.t.Errorf("install %q: no %q in %s", args, word, out.stderr)
+		}
+	}
+}
+
+// TestInstall installs from a clone and from a release, twice, and takes away what was installed and nothing else.
+func TestInstall(t *testing.T) {
+	absolute, err := filepath.Abs(installer)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, script := range map[string]func(h *house) string{
+		"a clone":   func(*house) string { return absolute },
+		"a release": func(h *house) string { return h.release("release") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := newHouse(t)
+			install := script(h)
+			prefix := h.path("prefix")
+			h.write("prefix/share/man/man1/other.1", "somebody else's\n", 0o644)
+			before := below(t, prefix)
+			h.install(0, install, []string{"--prefix", prefix}, "installed scidex-oci", prefix)
+			for _, file := range []string{
+				"bin/scidex-oci", "share/man/man1/scidex-oci-run.1", "share/bash-completion/completions/scidex-oci",
+				"share/fish/vendor_completions.d/scidex-oci.fish", "share/zsh/site-functions/_scidex-oci",
+			} {
+				if _, err := os.Stat(filepath.Join(prefix, file)); err != nil {
+					t.Error(err)
+				}
+			}
+			if out := h.finish(h.command(filepath.Join(prefix, "bin/scidex-oci"), "--version")); out.code != 0 {
+				t.Errorf("%+v", out)
+			}
+			installed := below(t, prefix)
+			h.install(0, install, []string{"--prefix=prefix"})
+			if again := below(t, prefix); !slices.Equal(again, installed) {
+				t.Errorf("the second time: %q, the first: %q", again, installed)
+			}
+			h.install(0, install, []string{"--prefix", prefix, "--uninstall"}, "removed")
+			if after := below(t, prefix); !slices.Equal(after, before) {
+				t.Errorf("left: %q, before: %q", after, before)
+			}
+			h.install(1, install, []string{"--uninstall", "--prefix", prefix}, "nothing was installed below "+prefix)
+		})
+	}
+}
+
+// TestInstallAtHome takes ~/.local for everyone but root.
+func TestInstallAtHome(t *testing.T) {
+	h := newHouse(t)
+	if theHost.root {
+		return // root's place is the host's own, /usr/local: not for a test
+	}
+	h.setenv("HOME", h.path("me"))
+	h.install(0, h.release("release"), nil, h.path("me/.local/bin")+" is not in PATH")
+	if _, err := os.Stat(h.path("me/.local/bin/scidex-oci")); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestInstallHelps tells how it is called, and does nothing.
+func TestInstallHelps(t *testing.T) {
+	h := newHouse(t)
+	h.setenv("HOME", h.path("me"))
+	out := h.finish(h.command(h.release("release"), "--help"))
+	if out.code != 0 || !strings.HasPrefix(out.stdout, "install [--prefix DIR] [--uninstall]: ") || strings.Contains(out.stdout, "set -eu") {
+		t.Errorf("%+v", out)
+	}
+	if left := below(t, h.path("me")); len(left) > 0 {
+		t.Errorf("installed: %q", left)
+	}
+}
+
+// TestInstallUpdates takes away what a newer version has no more, and what an installation that was killed has left.
+func TestInstallUpdates(t *testing.T) {
+	h := newHouse(t)
+	install, prefix := h.release("release"), h.path("prefix")
+	h.install(0, install, []string{"--prefix", prefix})
+	old := h.write("prefix/share/man/man1/scidex-oci-old.1", "old\n", 0o644)
+	record, err := os.ReadFile(h.path("prefix/share/scidex-oci/installed"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.write("prefix/share/scidex-oci/installed", fmt.Sprintf("%s%x  share/man/man1/scidex-oci-old.1\n", record, sha256.Sum256([]byte("old\n"))), 0o644)
+	h.install(0, install, []string{"--prefix", prefix})
+	if _, err := os.Stat(old); !os.IsNotExist(err) {
+		t.Errorf("%s: %v", old, err)
+	}
+}
+
+// TestInstallKeepsChanges neither replaces nor removes what somebody else has written.
+func TestInstallKeepsChanges(t *testing.T) {
+	h := newHouse(t)
+	install, prefix := h.release("release"), h.path("prefix")
+	theirs := h.write("prefix/bin/scidex-oci", "#!/bin/sh\n", 0o755)
+	h.install(1, install, []string{"--prefix", prefix}, theirs+" is there and was not installed by this")
+	if left := below(t, prefix); !slices.Equal(left, []string{"bin/", "bin/scidex-oci"}) {
+		t.Errorf("left: %q", left)
+	}
+	if err := os.Remove(theirs); err != nil {
+		t.Fatal(err)
+	}
+	h.install(0, install, []string{"--prefix", prefix})
+	changed := h.write("prefix/share/man/man1/scidex-oci.1", "mine\n", 0o644)
+	h.install(1, install, []string{"--prefix", prefix}, changed, "changed since")
+	h.install(0, install, []string{"--prefix", prefix, "--uninstall"}, changed+" was changed since it was installed: it is left")
+	if left := below(t, prefix); !slices.Equal(left, []string{"bin/", "share/", "share/man/", "share/man/man1/", "share/man/man1/scidex-oci.1"}) {
+		t.Errorf("left: %q", left)
+	}
+}
+
+// TestInstallRefuses wants nothing installed of a release that is not what SHA256SUMS says.
+func TestInstallRefuses(t *testing.T) {
+	for name, c := range map[string]struct {
+		harm  func(h *house)
+		args  []string
+		words []string
+	}{
+		"another program": {
+			harm:  func(h *house) { h.write("release/scidex-oci-v1.2.3-linux-"+runtime.GOARCH, "#!/bin/sh\n", 0o755) },
+			words: []string{"linux-" + runtime.GOARCH + " is not what SHA256SUMS says"},
+		},
+		"no sums of it": {
+			harm:  func(h *house) { h.write("release/SHA256SUMS", "\n", 0o644) },
+			words: []string{"SHA256SUMS says nothing of"},
+		},
+		"two releases": {
+			harm:  func(h *house) { h.write("release/scidex-oci-v1.2.4-linux-"+runtime.GOARCH, "", 0o755) },
+			words: []string{"must hold one release"},
+		},
+		"no such architecture": {
+			harm:  func(h *house) { _ = os.Remove(h.path("release/scidex-oci-v1.2.3-linux-" + runtime.GOARCH)) },
+			words: []string{"must hold one release"},
+		},
+		"no release": {
+			harm:  func(h *house) { _ = os.Remove(h.path("release/SHA256SUMS")) },
+			words: []string{"no SHA256SUMS", "scripts/build"},
+		},
+		"a word":    {args: []string{"please"}, words: []string{"unknown argument please"}},
+		"no prefix": {args: []string{"--prefix"}, words: []string{"--prefix takes a directory"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := newHouse(t)
+			install := h.release("release")
+			if c.harm != nil {
+				c.harm(h)
+			}
+			args := c.args
+			if args == nil {
+				args = []string{"--prefix", h.path("prefix")}
+			}
+			h.install(1, install, args, c.words...)
+			if left := below(t, h.path("prefix")); len(left) > 0 {
+				t.Errorf("installed: %q", left)
+			}
+		})
+	}
+}
