@@ -24,8 +24,8 @@ const recoveredWarning = "committed by recovery: scidex-oci was killed after the
 type remains struct {
 	aftermath
 	staged []outputs.Entry
-	ingest *blob.Ingest
-	lost   bool // the ingest directory was gone, and this one is empty
+	ingest *blob.Ingest // nil as long as it is lost and no other is made
+	lost   bool         // the ingest directory was gone
 }
 
 // recover harvests and commits a run whose launcher was killed after the analysis had ended. It reports false, and
@@ -36,10 +36,12 @@ func (c *collector) recover(ctx context.Context, run catalog.Run) (judged bool, 
 		return false, err
 	}
 	// Its lock first: another gc removes the directory once the run is committed.
-	if err := c.adopt(&left, run.ID); err != nil {
+	if err := c.adopt(&left); err != nil {
 		return true, ignore(err, blob.ErrOwned) // the launcher lives, or another gc is at it
 	}
-	defer left.ingest.Leave()       // where it is closed by then, this does nothing
+	if !left.lost {
+		defer left.ingest.Leave() // where it is closed by then, this does nothing
+	}
 	t, err := take(c.Root, run.Key) // a command that tidies may have the lock for a moment, and leaves the rest to gc
 	if err != nil {
 		return true, ignore(err, errAlive)
@@ -78,6 +80,13 @@ func (c *collector) recoverHeld(ctx context.Context, t *tenure, run catalog.Run,
 	if c.dry {
 		c.report.Committed = append(c.report.Committed, run.Key)
 		return true, errors.Join(dir.close(), t.close())
+	}
+	// Not before: a directory that is gone may mean that the run has come to its end since its row was read.
+	if left.lost {
+		if left.ingest, err = c.newIngest(run.ID); err != nil {
+			return true, errors.Join(err, dir.close(), t.close())
+		}
+		defer left.ingest.Leave()
 	}
 	e, err := c.resume(ctx, run, left)
 	if err == nil {
@@ -122,14 +131,11 @@ func openUnowned(place Place) (_ *workdir, err error) {
 	return w, nil
 }
 
-// adopt takes over the ingest directory, or makes another where it is gone.
-func (c *collector) adopt(left *remains, id string) (err error) {
+// adopt takes over the ingest directory, or notes that it is gone.
+func (c *collector) adopt(left *remains) (err error) {
 	left.ingest, err = c.Blobs.AdoptIngest(left.Ingest)
-	if errors.Is(err, fs.ErrNotExist) {
-		left.lost = true
-		left.ingest, err = c.newIngest(id)
-	}
-	return err
+	left.lost = errors.Is(err, fs.ErrNotExist)
+	return ignore(err, fs.ErrNotExist)
 }
 
 // newIngest is an ingest directory that the supervisor may write to.

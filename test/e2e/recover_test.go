@@ -172,6 +172,36 @@ func TestRecovery(t *testing.T) {
 	})
 }
 
+// TestRecoveryWithoutItsIngest has lost what was harvested: gc makes another directory for it where it commits the run,
+// and none where it only looks.
+func TestRecoveryWithoutItsIngest(t *testing.T) {
+	h := newHouse(t)
+	id := h.beforeTheCommit("0")
+	ingests := filepath.Join(h.root, "blobs/ingest/*")
+	for _, dir := range matches(ingests) {
+		if err := os.RemoveAll(dir); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if out := h.good("gc", "--dry-run").stdout; !strings.Contains(out, "would commit     "+id) {
+		t.Errorf("gc --dry-run: %s", out)
+	}
+	if made := matches(ingests); len(made) > 0 {
+		t.Errorf("gc --dry-run made %v", made)
+	}
+	if c := h.gc(); !slices.Equal(c.committed(), []string{id}) || len(c.Lost) > 0 {
+		t.Errorf("gc: %+v", c)
+	}
+	r := h.show(id)
+	r.expect(t, "complete", "exit", 0)
+	if !strings.Contains(strings.Join(r.Warnings, "\n"), "the logs are lost") {
+		t.Errorf("warnings %q", r.Warnings)
+	}
+	if made := matches(ingests); len(made) > 0 {
+		t.Errorf("gc left %v", made)
+	}
+}
+
 // emptied gives the house another root.
 func (h *house) emptied() *house {
 	h.root = filepath.Join(h.t.TempDir(), "root")
