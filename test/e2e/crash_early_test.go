@@ -53,6 +53,10 @@ func (l *launch) expectLostOrTooLate() {
 	switch why := r.State + "/" + r.Reason; {
 	case why == "complete/exit":
 	case why == "lost/supervisor_lost" && r.ExitCode == 125:
+	case why == "error/harvest" && r.ExitCode == 125 && r.Kept != "": // the analysis had ended
+		if err := os.RemoveAll(r.Kept); err != nil {
+			t.Error(err)
+		}
 	default:
 		t.Errorf("the run ended as %s, %d: %s", why, r.ExitCode, r.Message)
 	}
