@@ -49,10 +49,12 @@ func TestMain(m *testing.M) {
 		fail(startUnderListener(os.Args[2:]))
 	}
 	unix.Umask(0o022) // what a script makes must be readable by ids of a run
-	// A shell starts what it puts into the background with SIGINT ignored, and that is inherited; what is handled
+	// A shell starts what it puts into the background with SIGINT ignored, and nohup(1) with SIGHUP, and that is inherited; what is handled
 	// is not (execve(2)).
-	if signal.Ignored(os.Interrupt) {
-		signal.Notify(make(chan os.Signal, 1), os.Interrupt)
+	for _, ignored := range []os.Signal{os.Interrupt, unix.SIGHUP} {
+		if signal.Ignored(ignored) {
+			signal.Notify(make(chan os.Signal, 1), ignored)
+		}
 	}
 	// What outlives its launcher becomes a child of this process and is found by orphans.
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
