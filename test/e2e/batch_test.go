@@ -319,6 +319,41 @@ func TestBatchResumesAfterItWasKilled(t *testing.T) {
 	h.touched(h.gc())
 }
 
+// What had ended when a batch was killed, and was not committed, is committed by --resume as it ended, and not run again.
+func TestBatchResumesBeforeTheCommit(t *testing.T) {
+	h := newHouse(t)
+	good, bad := h.id("good"), h.id("bad")
+	end := h.flag()
+	var lines []manifest
+	for id, code := range map[string]string{good: "0", bad: "3"} {
+		m := sh(id, "echo ready; "+awaited+"; echo "+id+" >own; exit "+code)
+		m["inputs"] = flags(end.input())
+		lines = append(lines, m)
+	}
+	file := h.lines(lines...)
+	cmd := h.begunBatch(io.Discard, flags(good, bad), "--jobs=2", file)
+	release := h.lockCatalog()
+	end.raise()
+	until(t, patience, "both outputs and the log are published", func() bool { return len(matches(h.blobPath("*"))) >= 3 })
+	h.tell(cmd, unix.SIGKILL)
+	h.ended(cmd, -1)
+	release()
+	for _, id := range flags(good, bad) {
+		h.show(id).expect(t, "running", "", 0)
+	}
+	got, _ := h.batch(1, "--resume", file)
+	h.expectStates(got, map[string]string{good: "complete@1", bad: "failed@1"})
+	for id, r := range got {
+		if text := readFile(t, h.blobPath(r.output("own").SHA256)); text != id+"\n" {
+			t.Errorf("the output of %s is %q", id, text)
+		}
+		if !strings.Contains(strings.Join(r.Warnings, "\n"), "committed by recovery") {
+			t.Errorf("warnings of %s: %q", id, r.Warnings)
+		}
+	}
+	h.touched(h.gc())
+}
+
 // --fail-fast starts nothing more, and lets what runs come to its end.
 func TestBatchFailsFast(t *testing.T) {
 	h := newHouse(t)
