@@ -29,7 +29,7 @@ func (p past) Last(ctx context.Context, line batch.Line) (runner.Result, []strin
 
 // Refuse is the outcome of a line that cannot be run.
 func (p past) Refuse(line batch.Line, err error) batch.Outcome {
-	return p.refuse(line, p.placed(line, err))
+	return p.told(p.refuse(line, p.placed(line, err)))
 }
 
 // PostProcess calls the hook of a run that is committed.
@@ -42,7 +42,7 @@ func (p past) PostProcess(ctx context.Context, line batch.Line, last runner.Resu
 	defer done()
 	result, err := p.house.runner.PostProcess(ctx, catalog.Key{ID: last.ID, Attempt: last.Attempt}, *hook, false, stop)
 	if result.ID == "" {
-		return p.refuse(line, err), true
+		return p.told(p.refuse(line, err)), true
 	}
-	return batch.Outcome{Result: result, Err: err}, true
+	return p.told(batch.Outcome{Result: result, Err: err}), true
 }

@@ -17,11 +17,15 @@ type work struct {
 
 // Do makes one attempt, and tells its end.
 func (w work) Do(ctx context.Context, line batch.Line, stop <-chan runner.StopSignal) batch.Outcome {
-	outcome := w.attempt(ctx, line, stop)
+	return w.told(w.attempt(ctx, line, stop))
+}
+
+// told tells an end in the events.
+func (w work) told(o batch.Outcome) batch.Outcome {
 	if w.events != nil {
-		_ = w.events.finish(outcome.Result) // why it fails is told at the end of the batch
+		_ = w.events.finish(o.Result) // why it fails is told at the end of the batch
 	}
-	return outcome
+	return o
 }
 
 func (w work) attempt(ctx context.Context, line batch.Line, stop <-chan runner.StopSignal) batch.Outcome {

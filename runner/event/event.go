@@ -16,7 +16,7 @@ type Type string
 
 // The types, in the order in which a run has them. A run that does not come as far as its first instruction has no
 // Started, Exited and Harvested, and one whose end nobody saw, or whose harvest failed, lacks the one of it. Every
-// run, and every request that is refused, ends with Finished.
+// run, and every request that is refused, ends with Finished; it is all that there is of the latter.
 const (
 	TypeCreated   Type = "run.created"   // Created: the run is in the catalog
 	TypeStarted   Type = "run.started"   // the result as it is then: the analysis has begun

@@ -369,14 +369,35 @@ func TestBatchFailsFast(t *testing.T) {
 	}
 }
 
-// --resume calls the hook alone of a run whose hook has failed.
+// --resume calls the hook alone of a run whose hook has failed, and events tell of that end, and of a refusal.
 func TestBatchResumesHooks(t *testing.T) {
 	h := newHouse(t)
-	file := h.lines(sh(h.id("a"), "echo x >x"))
+	id := h.id("a")
+	file := h.lines(sh(id, "echo x >x"))
 	got, _ := h.batch(125, "--post-process=false", file)
-	h.expectStates(got, map[string]string{h.id("a"): "error@1"})
-	got, _ = h.batch(0, "--resume", "--post-process=true", file)
-	h.expectStates(got, map[string]string{h.id("a"): "complete@1"})
+	h.expectStates(got, map[string]string{id: "error@1"})
+	got, _ = h.batch(0, "--resume", "--post-process=true", "--events=hook.jsonl", file)
+	h.expectStates(got, map[string]string{id: "complete@1"})
+	h.expectFinished("hook.jsonl", id, "complete")
+	h.lines(sh(id, "echo y >x"))
+	h.batch(125, "--resume", "--events=changed.jsonl", file)
+	h.expectFinished("changed.jsonl", id, "error")
+}
+
+// expectFinished checks a file of events that tells of an end and nothing else.
+func (h *house) expectFinished(name, id, state string) {
+	h.t.Helper()
+	all, err := parseEvents([]byte(readFile(h.t, h.path(name))))
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	var told result
+	if err := all.read("run.finished", &told); err != nil {
+		h.t.Fatal(err)
+	}
+	if len(all) != 1 || told.ID != id || told.State != state {
+		h.t.Errorf("%d events, the end of %q is %q", len(all), told.ID, told.State)
+	}
 }
 
 // cases is what the tests read of JUnit XML.
