@@ -227,7 +227,7 @@ func (d *dispatch) heed(s runner.StopSignal) {
 		d.Abandon(s)
 	}
 	for _, j := range d.running {
-		j.send(s)
+		send(j.stop, s)
 	}
 }
 
@@ -242,7 +242,7 @@ func (d *dispatch) address(s runner.StopSignal) bool {
 				continue
 			}
 			j.heard = append(j.heard, who)
-			j.send(s)
+			send(j.stop, s)
 			if !first {
 				j.ahead++
 			}
@@ -264,9 +264,9 @@ func (d *dispatch) answered() bool {
 }
 
 // send drops what is more than a run acts on.
-func (j *job) send(s runner.StopSignal) {
+func send(stop chan<- runner.StopSignal, s runner.StopSignal) {
 	select {
-	case j.stop <- s:
+	case stop <- s:
 	default:
 	}
 }

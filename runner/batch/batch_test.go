@@ -387,6 +387,29 @@ func TestRetryingStops(t *testing.T) {
 	}
 }
 
+// Nor is there another attempt of what was asked to end and heard it, however it ended.
+func TestRetryingEndsWithAnAttemptThatWasStopped(t *testing.T) {
+	stop := make(chan runner.StopSignal, 1)
+	stop <- term
+	attempts := 0
+	r := Retrying{
+		Retries: 1, Pause: func(int) time.Duration { return 0 },
+		Work: workFunc(func(_ Line, stop <-chan runner.StopSignal) Outcome {
+			if attempts++; attempts == 1 {
+				if s := <-stop; s != term {
+					t.Errorf("it heard %+v", s)
+				}
+			}
+			return ended(catalog.Lost)
+		}),
+		Tell: func(Line, Outcome, int, time.Duration) { t.Error("a retry is told") },
+	}
+	r.Do(t.Context(), Line{}, stop)
+	if attempts != 1 {
+		t.Errorf("%d attempts", attempts)
+	}
+}
+
 func TestDoubling(t *testing.T) {
 	for retry, want := range map[int]time.Duration{1: time.Second, 2: 2 * time.Second, 4: 8 * time.Second, 7: time.Minute, 1000: time.Minute} {
 		if got := Doubling(retry); got != want {

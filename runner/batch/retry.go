@@ -3,6 +3,7 @@ package batch
 import (
 	"context"
 	"errors"
+	"sync"
 	"time"
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
@@ -10,7 +11,7 @@ import (
 )
 
 // Retrying is a Work that repeats a line, each time as the next attempt of its id, while it ends for no fault of the
-// analysis, so that another attempt may end otherwise. A failed one is never repeated.
+// analysis, so that another attempt may end otherwise. A failed one is never repeated, nor one that was asked to end.
 type Retrying struct {
 	Work
 	Retries int
@@ -22,10 +23,17 @@ type Retrying struct {
 
 // Do returns what the last attempt came to.
 func (r Retrying) Do(ctx context.Context, line Line, stop <-chan runner.StopSignal) Outcome {
+	passed, asked, done := relay(stop)
+	defer done()
 	for retry := 1; ; retry++ {
-		o := r.Work.Do(ctx, line, stop)
+		o := r.Work.Do(ctx, line, passed)
 		if retry > r.Retries || !repeatable(o) {
 			return o
+		}
+		select {
+		case <-asked:
+			return o
+		default:
 		}
 		pause := r.Pause(retry)
 		if r.Tell != nil {
@@ -34,11 +42,29 @@ func (r Retrying) Do(ctx context.Context, line Line, stop <-chan runner.StopSign
 		wait := time.NewTimer(pause)
 		select {
 		case <-wait.C:
-		case <-stop:
+		case <-asked:
 			wait.Stop()
-			return o // it has ended: there is nothing to stop
+			return o
 		}
 	}
+}
+
+// relay passes signals on until done is called. asked is closed before the first is.
+func relay(stop <-chan runner.StopSignal) (passed <-chan runner.StopSignal, asked <-chan struct{}, done func()) {
+	to, first, over := make(chan runner.StopSignal, cap(stop)), make(chan struct{}), make(chan struct{})
+	go func() {
+		ask := sync.OnceFunc(func() { close(first) })
+		for {
+			select {
+			case s := <-stop:
+				ask()
+				send(to, s)
+			case <-over:
+				return
+			}
+		}
+	}()
+	return to, first, func() { close(over) }
 }
 
 // repeatable reports whether another attempt may end otherwise: not that of a request that was refused, nor of a run
