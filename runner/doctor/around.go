@@ -170,8 +170,11 @@ func (h host) ids(a around) (sandbox.Remedy, bool) {
 			Sentence: "root must keep the capabilities SETUID, SETGID and SETFCAP, which give runs their ids",
 			Command:  "docker run --cap-add SETUID --cap-add SETGID --cap-add SETFCAP IMAGE",
 		}
-		if strings.HasSuffix(a.name, "Kubernetes") {
+		switch {
+		case strings.HasSuffix(a.name, "Kubernetes"):
 			remedy.Command = "capabilities: {add: [SETUID, SETGID, SETFCAP]}"
+		case strings.HasSuffix(a.name, "podman"):
+			remedy.Command = "podman" + strings.TrimPrefix(remedy.Command, "docker")
 		}
 		return remedy, true
 	case !h.admin && h.status("NoNewPrivs") == "1":

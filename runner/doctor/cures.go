@@ -50,14 +50,14 @@ func cureMount(err error) sandbox.Remedy {
 
 func cureProc(err error) sandbox.Remedy {
 	if errors.Is(err, unix.EPERM) || errors.Is(err, unix.EACCES) {
-		return sandbox.InContainer("/", sandbox.ProcRemedy)
+		return sandbox.ProcRemedy
 	}
 	return cureKernel(err)
 }
 
 func cureBind(err error) sandbox.Remedy {
 	if errors.Is(err, unix.ENOSYS) {
-		return sandbox.Remedy{Sentence: "the kernel must have mount_setattr (Linux 5.12), and a container's seccomp profile must let it through", Command: containerCommand()}
+		return sandbox.Remedy{Sentence: "the kernel must have mount_setattr (Linux 5.12), and a container's seccomp profile must let it through", Command: sandbox.ContainerRemedy.Command}
 	}
 	return cureMount(err)
 }
@@ -75,8 +75,5 @@ func cureNotify(error) sandbox.Remedy {
 
 // cureKernel is for what every kernel has that runs were ever tried on.
 func cureKernel(error) sandbox.Remedy {
-	return sandbox.Remedy{Sentence: "the kernel, or the seccomp profile of a container around this, must allow it", Command: containerCommand()}
+	return sandbox.Remedy{Sentence: "the kernel, or the seccomp profile of a container around this, must allow it", Command: sandbox.ContainerRemedy.Command}
 }
-
-// containerCommand starts a container around this with more rights.
-func containerCommand() string { return sandbox.InContainer("/", sandbox.ContainerRemedy).Command }

@@ -116,6 +116,7 @@ func TestAround(t *testing.T) {
 		words []string
 	}{
 		"docker, proc":              {files: map[string]string{".dockerenv": ""}, trial: trial{cure: cureProc}, err: denied, words: flags("docker run", "systempaths=unconfined")},
+		"podman, proc":              {files: map[string]string{"run/.containerenv": ""}, trial: trial{cure: cureProc}, err: denied, words: flags("podman run", "unmask=ALL", "seccomp=unconfined")},
 		"Kubernetes, proc":          {files: kubernetes, trial: trial{cure: cureProc}, err: denied, words: flags("hostUsers: false", "procMount: Unmasked", "kubectl")},
 		"GitHub, tmpfs":             {files: map[string]string{".dockerenv": ""}, env: "GITHUB_ACTIONS", trial: trial{cure: cureKernel}, err: denied, words: flags("workflow", "options: --security-opt")},
 		"GitLab, proc":              {files: map[string]string{"run/.containerenv": ""}, env: "GITLAB_CI", trial: trial{cure: cureProc}, err: denied, words: flags("config.toml", "security_opt")},
@@ -126,6 +127,7 @@ func TestAround(t *testing.T) {
 		"no_new_privs in GitLab":    {files: map[string]string{".dockerenv": "", status: "NoNewPrivs:\t1\n"}, env: "GITLAB_CI", trial: trial{code: CodeRange, cure: cureMaps}, err: errors.New("newuidmap: no"), words: flags("[runners.docker]", `security_opt = ["no-new-privileges=false"]`)},
 		"privileges, and newuidmap": {files: map[string]string{status: "NoNewPrivs:\t0\n"}, trial: trial{code: CodeRange, cure: cureMaps}, err: errors.New("newuidmap: no"), words: flags("apt-get install --reinstall uidmap")},
 		"root with few powers":      {files: map[string]string{".dockerenv": "", status: "CapEff:\t0000000000000001\n"}, admin: true, trial: trial{code: CodeRange, cure: cureMaps}, err: denied, words: flags("--cap-add SETUID")},
+		"and in podman":             {files: map[string]string{"run/.containerenv": "", status: "CapEff:\t0000000000000001\n"}, admin: true, trial: trial{code: CodeRange, cure: cureMaps}, err: denied, words: flags("podman run --cap-add SETUID")},
 		"root of a pod":             {files: with(status, "CapEff:\t0\n", kubernetes), admin: true, trial: trial{code: CodeRange, cure: cureMaps}, err: denied, words: flags("capabilities: {add: [SETUID")},
 		"root with all":             {files: map[string]string{".dockerenv": "", status: "CapEff:\t000001ffffffffff\n"}, admin: true, trial: trial{code: CodeRange, cure: cureProc}, err: denied, words: flags("systempaths=unconfined")},
 	} {
