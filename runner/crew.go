@@ -13,11 +13,11 @@ import (
 // place for control groups (docs/adr/0014). With limits "outer" that is another supervisor, which stays in the control
 // group that the caller is in.
 type Crew struct {
-	begin   func(limits string) *station
-	mu      sync.Mutex
-	outer   *station // nil: not needed yet
-	inner   *station
-	dismiss bool
+	begin  func(limits string) *station
+	mu     sync.Mutex
+	outer  *station // nil: not needed yet
+	inner  *station
+	closed bool
 }
 
 var errDismissed = errors.New("the crew of this run has ended")
@@ -49,7 +49,7 @@ func (c *Crew) Begin(limits string) (*Begun, error) {
 func (c *Crew) station(limits string) (*station, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.dismiss {
+	if c.closed {
 		return nil, errDismissed
 	}
 	s := &c.inner
@@ -67,14 +67,13 @@ func (c *Crew) station(limits string) (*station, error) {
 }
 
 // Close ends the crew, and every run of it that still goes on as lost. Further calls do nothing.
-func (c *Crew) Close() error {
+func (c *Crew) Close() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.dismiss = true
+	c.closed = true
 	for _, s := range []*station{c.inner, c.outer} {
 		if s != nil {
 			s.close()
 		}
 	}
-	return nil
 }

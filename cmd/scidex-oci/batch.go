@@ -108,7 +108,7 @@ func (b *batchSession) run(ctx context.Context, from layers) (err error) {
 	if b.crew, err = runner.Muster(ctx, b.lines.under.Limits); err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, b.crew.Close()) }()
+	defer b.crew.Close()
 	if b.events, err = b.program.openEvents(b.to); err != nil {
 		return err
 	}
@@ -133,11 +133,9 @@ func (b *batchSession) open(ctx context.Context, from layers) (err error) {
 	if b.house, err = b.program.open(ctx, from, b.screen); err != nil {
 		return err
 	}
-	b.house.runner.CommitOutcomes(ctx)
-	if b.options.resume {
-		err = b.house.runner.Recover(ctx)
-	}
-	if err != nil {
+	if !b.options.resume {
+		b.house.runner.CommitOutcomes(ctx)
+	} else if err := b.house.runner.Recover(ctx); err != nil {
 		return errors.Join(err, b.house.Close())
 	}
 	b.house.runner.Tidy(ctx)

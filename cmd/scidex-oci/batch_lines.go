@@ -22,39 +22,36 @@ type lines struct {
 	dir   string   // relative paths start here
 	clerk clerk
 	under spec.Analysis // what the flags say for all lines
+	close func() error
 }
 
 // openLines opens the file of a batch, or standard input for "-". What cannot be read twice, such as a FIFO, is like
 // standard input.
 func openLines(k clerk, name string) (*lines, error) {
-	l := &lines{name: "standard input", from: k.stdin, dir: k.dir, clerk: k}
-	if name != "-" {
-		path := absolute(k.dir, name)
-		f, err := os.Open(path)
-		if err != nil {
-			return nil, fmt.Errorf("batch: %w; give a file of JSON lines, or - for standard input", err)
-		}
-		l.name, l.from, l.dir = name, f, filepath.Dir(path)
-		info, err := f.Stat()
-		switch {
-		case err != nil:
-			return nil, errors.Join(err, f.Close())
-		case info.IsDir():
-			return nil, errors.Join(fmt.Errorf("batch: %q is a directory; give a file of JSON lines, or - for standard input", name), f.Close())
-		case info.Mode().IsRegular():
-			l.file = f
-		}
+	under, err := k.layered(spec.Analysis{})
+	if err != nil {
+		return nil, err
 	}
-	var err error
-	l.under, err = k.layered(spec.Analysis{})
-	return l, err
-}
-
-func (l *lines) close() error {
-	if f, ok := l.from.(*os.File); ok && l.name != "standard input" {
-		return f.Close()
+	l := &lines{name: "standard input", from: k.stdin, dir: k.dir, clerk: k, under: under, close: func() error { return nil }}
+	if name == "-" {
+		return l, nil
 	}
-	return nil
+	path := absolute(k.dir, name)
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("batch: %w; give a file of JSON lines, or - for standard input", err)
+	}
+	l.name, l.from, l.dir, l.close = name, f, filepath.Dir(path), f.Close
+	info, err := f.Stat()
+	switch {
+	case err != nil:
+		return nil, errors.Join(err, f.Close())
+	case info.IsDir():
+		return nil, errors.Join(fmt.Errorf("batch: %q is a directory; give a file of JSON lines, or - for standard input", name), f.Close())
+	case info.Mode().IsRegular():
+		l.file = f
+	}
+	return l, nil
 }
 
 // source reads the lines from the start.

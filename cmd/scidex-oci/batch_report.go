@@ -18,17 +18,14 @@ type batchReport struct {
 	stdout  *patient
 	human   bool
 	palette palette
-	since   time.Time
 }
 
 func newBatchReport(p *program, screen *console, o order) *batchReport {
-	r := &batchReport{program: p, screen: screen, since: time.Now()}
-	r.stdout = &patient{to: p.stdout}
+	r := &batchReport{program: p, screen: screen, stdout: &patient{to: p.stdout}, palette: newPalette(p.stdout, p.env)}
 	if isTerminal(p.stdout) {
 		r.stdout.to = screen.beside(p.stdout)
 		r.human = !o.json
 	}
-	r.palette = newPalette(p.stdout, p.env)
 	return r
 }
 
