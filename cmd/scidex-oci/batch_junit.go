@@ -45,23 +45,29 @@ func (b *batchSession) addJUnit(line batch.Line, o batch.Outcome) {
 		return
 	}
 	r := o.Result
-	c := junit.Case{Name: nameOf(line), Class: junitClass, Took: time.Duration(r.Usage.WallMS) * time.Millisecond}
-	why := &junit.Reason{Type: string(r.Reason), Message: r.Message}
-	switch r.State {
-	case catalog.Complete:
-	case catalog.Failed:
-		c.Failure = why
-	case catalog.Canceled:
-		c.Skipped = why
-	default:
-		c.Error = why
+	c := junit.Case{
+		Name: nameOf(line), Class: junitClass, Took: time.Duration(r.Usage.WallMS) * time.Millisecond,
+		End: junitEnd(r.State), Reason: string(r.Reason), Message: r.Message,
 	}
-	if r.State != catalog.Complete {
+	if c.End != junit.Good {
 		c.Output, c.ErrorOutput = b.house.logEnd(r.Logs.Stdout), b.house.logEnd(r.Logs.Stderr)
 	}
 	b.junit.mu.Lock()
 	defer b.junit.mu.Unlock()
 	b.junit.writer.Add(c)
+}
+
+func junitEnd(state catalog.State) junit.End {
+	switch state {
+	case catalog.Complete:
+		return junit.Good
+	case catalog.Failed:
+		return junit.Failure
+	case catalog.Canceled:
+		return junit.Skipped
+	default:
+		return junit.Error
+	}
 }
 
 // nameOf is what a line is called: its id, or its number where it has none.
@@ -103,9 +109,10 @@ func (b *batchSession) skipped(s batch.Summary) error {
 			return err
 		}
 		if line.Number > s.Last {
-			b.junit.writer.Add(junit.Case{Name: nameOf(line), Class: junitClass, Skipped: &junit.Reason{
-				Type: "not_started", Message: "not started, because the batch ended before; --resume takes it up",
-			}})
+			b.junit.writer.Add(junit.Case{
+				Name: nameOf(line), Class: junitClass, End: junit.Skipped,
+				Reason: "not_started", Message: "not started, because the batch ended before; --resume takes it up",
+			})
 		}
 	}
 }

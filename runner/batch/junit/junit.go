@@ -21,25 +21,31 @@ type Case struct {
 	Name  string
 	Class string
 	Took  time.Duration
-	// Failure, Error and Skipped say why a case is not good; at most one is set.
-	Failure, Error, Skipped *Reason
-	Output                  string // the end of its standard output
-	ErrorOutput             string // the end of its standard error
+	End   End
+	// Why it is not Good, in a word and in a sentence.
+	Reason, Message string
+	Output          string // the end of its standard output
+	ErrorOutput     string // the end of its standard error
 }
 
-// Reason is why a case is not good.
-type Reason struct {
-	Type    string // one word
-	Message string // one sentence
-}
+// End is how a case ended.
+type End int
+
+// The ends that JUnit knows.
+const (
+	Good End = iota
+	Failure
+	Error
+	Skipped
+)
 
 // Writer collects cases and writes the report at the end.
 type Writer struct {
-	path                           string
-	cases                          *os.File // without a name
-	buffer                         *bufio.Writer
-	tests, failed, errors, skipped int
-	err                            error // the first
+	path   string
+	cases  *os.File // without a name
+	buffer *bufio.Writer
+	count  [Skipped + 1]int // cases by their ends
+	err    error            // the first
 }
 
 // Create begins a report that Close is to write to path. The directory must be there; the file is touched at the end
@@ -61,9 +67,9 @@ func Create(path string) (*Writer, error) {
 	return &Writer{path: path, cases: f, buffer: bufio.NewWriter(f)}, nil
 }
 
-// xmlReason is the element of a Reason.
+// xmlReason is why a case is not good.
 type xmlReason struct {
-	Type    string `xml:"type,attr,omitempty"`
+	Type    string `xml:"type,attr"`
 	Message string `xml:"message,attr"`
 	Text    string `xml:",chardata"`
 }
@@ -82,25 +88,20 @@ type xmlCase struct {
 
 // Add adds a case. Its error is told by Close.
 func (w *Writer) Add(c Case) {
-	w.tests++
+	w.count[c.End]++
 	raw := xmlCase{
 		Name: text(c.Name), Class: text(c.Class), Time: seconds(c.Took),
 		SystemOut: text(c.Output), SystemErr: text(c.ErrorOutput),
 	}
-	for _, one := range []struct {
-		from  *Reason
-		to    **xmlReason
-		count *int
-		log   string
-	}{
-		{c.Failure, &raw.Failure, &w.failed, c.ErrorOutput},
-		{c.Error, &raw.Error, &w.errors, c.ErrorOutput},
-		{c.Skipped, &raw.Skipped, &w.skipped, ""},
-	} {
-		if one.from != nil {
-			*one.count++
-			*one.to = &xmlReason{text(one.from.Type), text(one.from.Message), text(one.log)}
-		}
+	why := &xmlReason{Type: text(c.Reason), Message: text(c.Message)}
+	switch c.End {
+	case Good:
+	case Failure:
+		raw.Failure, why.Text = why, raw.SystemErr
+	case Error:
+		raw.Error, why.Text = why, raw.SystemErr
+	case Skipped:
+		raw.Skipped = why
 	}
 	content, err := xml.MarshalIndent(raw, "    ", "  ")
 	if err == nil {
@@ -135,7 +136,9 @@ func (w *Writer) Close(suite string, began time.Time, took time.Duration) (err e
 }
 
 func (w *Writer) write(to *os.File, suite string, began time.Time, took time.Duration) error {
-	head := fmt.Sprintf(`tests="%d" failures="%d" errors="%d" skipped="%d" time="%s"`, w.tests, w.failed, w.errors, w.skipped, seconds(took))
+	n := w.count
+	head := fmt.Sprintf(`tests="%d" failures="%d" errors="%d" skipped="%d" time="%s"`,
+		n[Good]+n[Failure]+n[Error]+n[Skipped], n[Failure], n[Error], n[Skipped], seconds(took))
 	var name strings.Builder
 	if err := xml.EscapeText(&name, []byte(text(suite))); err != nil {
 		return err

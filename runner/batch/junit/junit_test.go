@@ -44,9 +44,9 @@ func TestWriter(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.Add(Case{Name: "good", Took: time.Second})
-	w.Add(Case{Name: hostile, Failure: &Reason{Type: "exit", Message: hostile}, ErrorOutput: hostile})
-	w.Add(Case{Name: "error", Error: &Reason{Message: "m"}})
-	w.Add(Case{Name: "skipped", Skipped: &Reason{Message: "m"}})
+	w.Add(Case{Name: hostile, End: Failure, Reason: "exit", Message: hostile, ErrorOutput: hostile})
+	w.Add(Case{Name: "error", End: Error, Message: "m"})
+	w.Add(Case{Name: "skipped", End: Skipped, Message: "m"})
 	if before, err := os.ReadFile(path); err != nil || string(before) != "the one before" {
 		t.Errorf("before the end %q is there, %v", before, err)
 	}
