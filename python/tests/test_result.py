@@ -1,12 +1,16 @@
 """Results as they are read, without running anything."""
 
+import json
 import unittest
 from dataclasses import fields, is_dataclass
 from datetime import datetime, timezone
+from pathlib import Path
 from typing import Any, Dict
 
-from scidex_oci import (AnalysisCanceled, AnalysisError, AnalysisFailed, RequestError, Result, Status)
+from scidex_oci import (AnalysisCanceled, AnalysisError, AnalysisFailed, Manifest, RequestError, Result, Status)
 from scidex_oci.errors import error_of
+
+SCHEMAS = Path(__file__).parent.parent.parent / "docs/schema"
 
 RAW: Dict[str, Any] = {
     "v": 1, "id": "a", "attempt": 2, "state": "failed", "reason": "out_of_memory", "message": "more than its 4MiB of memory",
@@ -56,6 +60,32 @@ class ResultTest(unittest.TestCase):
     def test_no_tool(self) -> None:
         with self.assertRaisesRegex(ValueError, "not made by a scidex-oci"):
             Result.from_json(RAW).read("a.csv")
+
+
+class SchemaTest(unittest.TestCase):
+    def test_result(self) -> None:
+        schema = json.loads((SCHEMAS / "result.json").read_text())
+        ours = {"raw", "tool"}  # not of the JSON
+        self.assertEqual(set(differences(Result, schema, schema)), ours)
+        self.assertEqual({str(state) for state in Status} - {"unknown"}, set(schema["properties"]["state"]["enum"]))
+
+    def test_manifest(self) -> None:
+        schema = json.loads((SCHEMAS / "manifest.json").read_text())
+        self.assertEqual(Manifest.__annotations__.keys(), schema["properties"].keys())
+
+
+def differences(kind: Any, node: Dict[str, Any], schema: Dict[str, Any], where: str = "") -> "list[str]":
+    """The names that either a dataclass or what a schema says of its object lacks, below it too."""
+    while "properties" not in node:  # a reference, or an object or null
+        node = schema["$defs"][node["$ref"].split("/")[-1]] if "$ref" in node else node["anyOf"][0]
+    described, known = node["properties"], {one.name: one for one in fields(kind)}
+    found = [where + name for name in described.keys() ^ known.keys()]
+    for name in described.keys() & known.keys():
+        below = known[name].metadata.get("one") or known[name].metadata.get("many")
+        if below is not None:
+            item = described[name].get("items", described[name])
+            found += differences(below, item, schema, where + name + ".")
+    return found
 
 
 def unknown(kind: Any, raw: Dict[str, Any], where: str = "") -> "list[str]":
