@@ -31,7 +31,7 @@ func recipes(t *testing.T) map[string]string {
 	return texts
 }
 
-// ours are commands of this program in a recipe, to the end of the line.
+// oursIn finds commands of this program in a recipe, to the end of the line.
 var oursIn = regexp.MustCompile(`(?m)(?:^\s*(?:- |run: |IMAGE )?|sh -ec ')(scidex-oci (?:run|batch|doctor) .*)$|^\s*run: (scidex-oci doctor)$`)
 
 // TestRecipesOfCI executes each command of docs/ci in a directory that has what the recipes speak of. Where a recipe
