@@ -120,12 +120,8 @@ func (b *batchSession) run(ctx context.Context, from layers) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, b.house.Close()) }()
-	source, err := b.lines.source()
-	if err != nil {
-		return err
-	}
 	b.board = newBoard(b.status(), survey.Lines, b.options.jobs)
-	return b.close(b.perform(ctx, named{source}), survey.Lines)
+	return b.close(b.perform(ctx, named{b.lines.source()}), survey.Lines)
 }
 
 // open opens catalog and blob store, with all settled that killed launchers have left, where that is to be judged by.

@@ -96,11 +96,7 @@ func (b *batchSession) skipped(s batch.Summary) error {
 	if b.lines.file == nil || s.Signal == nil && !s.Full {
 		return nil
 	}
-	source, err := b.lines.source()
-	if err != nil {
-		return err
-	}
-	for {
+	for source := b.lines.source(); ; {
 		line, err := source.Next()
 		if errors.Is(err, io.EOF) {
 			return nil

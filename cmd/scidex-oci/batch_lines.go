@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
 	"time"
@@ -54,14 +55,13 @@ func openLines(k clerk, name string) (*lines, error) {
 	return l, nil
 }
 
-// source reads the lines from the start.
-func (l *lines) source() (batch.Source, error) {
+// source reads the lines, of a file from its start, also while another source of it is read.
+func (l *lines) source() batch.Source {
+	from := l.from
 	if l.file != nil {
-		if _, err := l.file.Seek(0, io.SeekStart); err != nil {
-			return nil, fmt.Errorf("batch: %w", err)
-		}
+		from = io.NewSectionReader(l.file, 0, math.MaxInt64)
 	}
-	return batch.NewReader(l.from, l.name, l.parse), nil
+	return batch.NewReader(from, l.name, l.parse)
 }
 
 // parse makes a request of a line: what it says goes over what the flags say.
@@ -128,9 +128,5 @@ func (l *lines) survey(check func(batch.Line) error, bad func(batch.Line)) (batc
 		a := l.under.WithDefaults()
 		return batch.Survey{Lines: -1, Memory: int64(a.Memory), CPUs: a.CPUs}, nil
 	}
-	source, err := l.source()
-	if err != nil {
-		return batch.Survey{}, err
-	}
-	return batch.Look(source, check, l.at, bad)
+	return batch.Look(l.source(), check, l.at, bad)
 }

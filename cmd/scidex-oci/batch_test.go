@@ -1,9 +1,12 @@
 package main
 
 import (
+	"bytes"
 	"errors"
 	"io"
 	"maps"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -42,6 +45,32 @@ func TestBatchRequest(t *testing.T) {
 	}
 	if line := l.parse([]byte(`{"secrets":["NOSUCH"]}`), 7); line.Err == nil || !strings.HasPrefix(line.Err.Error(), `f:7: secret "NOSUCH"`) {
 		t.Errorf("%v", line.Err)
+	}
+}
+
+// Whoever reads the lines of a file once more is not in the way of whoever still reads them.
+func TestBatchSourcesAreApart(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "lines.jsonl")
+	const n = 5000 // more than one read takes
+	if err := os.WriteFile(path, bytes.Repeat([]byte(`{"command":["true"]}`+"\n"), n), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	l, err := openLines(clerk{env: func(string) (string, bool) { return "", false }, dir: "/"}, path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := l.close(); err != nil {
+			t.Error(err)
+		}
+	})
+	one, other := l.source(), l.source()
+	for i := range n {
+		for _, source := range []batch.Source{one, other} {
+			if line, err := source.Next(); err != nil || line.Err != nil || line.Number != i+1 {
+				t.Fatalf("line %d is %d: %v, %v", i+1, line.Number, err, line.Err)
+			}
+		}
 	}
 }
 
