@@ -20,6 +20,12 @@ import (
 // manifest is a line of a batch.
 type manifest map[string]any
 
+// and sets a field of a line.
+func (m manifest) and(field string, value any) manifest {
+	m[field] = value
+	return m
+}
+
 // sh is a line that runs a script of the shell.
 func sh(id, script string) manifest {
 	return manifest{"id": id, "command": []string{"sh", "-c", script}}
@@ -295,9 +301,7 @@ func TestBatchResumesAfterItWasKilled(t *testing.T) {
 	ids := flags(h.id("a"), h.id("b"))
 	lines := []manifest{sh(h.id("bad"), "exit 1"), sh(h.id("good"), "echo x >x")}
 	for _, id := range append(ids, h.id("c")) {
-		m := sh(id, once)
-		m["inputs"] = flags(end.input())
-		lines = append(lines, m)
+		lines = append(lines, sh(id, once).and("inputs", flags(end.input())))
 	}
 	file := h.lines(lines...)
 	cmd := h.begunBatch(io.Discard, ids, "--jobs=2", file)
@@ -326,9 +330,7 @@ func TestBatchResumesBeforeTheCommit(t *testing.T) {
 	end := h.flag()
 	var lines []manifest
 	for id, code := range map[string]string{good: "0", bad: "3"} {
-		m := sh(id, "echo ready; "+awaited+"; echo "+id+" >own; exit "+code)
-		m["inputs"] = flags(end.input())
-		lines = append(lines, m)
+		lines = append(lines, sh(id, "echo ready; "+awaited+"; echo "+id+" >own; exit "+code).and("inputs", flags(end.input())))
 	}
 	file := h.lines(lines...)
 	cmd := h.begunBatch(io.Discard, flags(good, bad), "--jobs=2", file)

@@ -2,7 +2,6 @@ package e2e
 
 import (
 	"bufio"
-	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
@@ -22,30 +21,19 @@ type crew struct {
 	got     map[string]result
 }
 
-// line is one of its analyses: a script that an argument names it by.
-func (h *house) line(id, script string, more ...string) string {
-	h.t.Helper()
-	fields := map[string]any{"id": id, "command": flags("sh", "-c", script, id+"-marker"), "data": "none", "docs": "none", "memory": "64MiB"}
-	for i := 0; i < len(more); i += 2 {
-		fields[more[i]] = more[i+1]
-	}
-	raw, err := json.Marshal(fields)
-	if err != nil {
-		h.t.Fatal(err)
-	}
-	return string(raw)
+// marked is one of its analyses: a script that an argument names it by.
+func marked(id, script string) manifest {
+	return manifest{"id": id, "command": flags("sh", "-c", script, id+"-marker"), "data": "none", "docs": "none", "memory": "64MiB"}
 }
 
-// heldLine is one that stands by when its flag is not raised.
-func (h *house) heldLine(id string, end flag, before, after string) string {
-	h.t.Helper()
-	script := before + "\nsh -c '" + awaited + `' "$0-up"` + "\n" + after
-	return strings.Replace(h.line(id, script), "{", fmt.Sprintf(`{"inputs":[%q],`, end.input()), 1)
+// standingBy is one that does so until its flag is raised.
+func standingBy(id string, end flag, before, after string) manifest {
+	return marked(id, before+"\nsh -c '"+awaited+`' "$0-up"`+"\n"+after).and("inputs", flags(end.input()))
 }
 
-func (h *house) crew(jobs int, lines ...string) *crew {
+func (h *house) crew(jobs int, lines ...manifest) *crew {
 	h.t.Helper()
-	file := h.write(h.fresh()+".jsonl", strings.Join(lines, "\n")+"\n", 0o644)
+	file := h.lines(lines...)
 	c := &crew{h: h, results: make(chan result, len(lines)), got: map[string]result{}}
 	c.cmd = exec.CommandContext(h.t.Context(), theHost.bin, "batch", "--jobs", strconv.Itoa(jobs), file)
 	c.cmd.Dir, c.cmd.Env = h.dir, h.env
@@ -139,9 +127,9 @@ for n in user pid mnt net ipc uts cgroup; do readlink /proc/self/ns/$n; done >na
 func TestCrewApart(t *testing.T) {
 	h := newHouse(t)
 	end, ids := h.flag(), h.freshIDs(4)
-	var lines []string
+	var lines []manifest
 	for _, id := range ids {
-		lines = append(lines, h.heldLine(id, end, apart,
+		lines = append(lines, standingBy(id, end, apart,
 			`for p in /proc/[0-9]*; do tr '\0' ' ' <$p/cmdline; echo; done >seen; touch /tmp/$0; ls /tmp /dev/shm >>seen; kill -9 -1; kill -9 $$`))
 	}
 	c := h.crew(4, lines...)
@@ -179,10 +167,10 @@ func TestCrewOneEnds(t *testing.T) {
 	h := newHouse(t)
 	end, ids := h.flag(), h.freshIDs(4)
 	c := h.crew(4,
-		h.heldLine(ids[0], end, "", "echo whole >out"),
-		h.line(ids[1], "trap '' TERM; sleep 1000", "timeout", "200ms", "grace", "100ms"),
-		h.line(ids[2], "kill -9 -1; kill -9 $$"),
-		h.line(ids[3], "for i in $(seq 200); do sleep 1000 & done; exit 3"),
+		standingBy(ids[0], end, "", "echo whole >out"),
+		marked(ids[1], "trap '' TERM; sleep 1000").and("timeout", "200ms").and("grace", "100ms"),
+		marked(ids[2], "kill -9 -1; kill -9 $$"),
+		marked(ids[3], "for i in $(seq 200); do sleep 1000 & done; exit 3"),
 	)
 	c.await(ids[0])
 	supervisor := c.supervisor()
@@ -206,14 +194,12 @@ func TestCrewOneEnds(t *testing.T) {
 func TestCrewStopped(t *testing.T) {
 	h := newHouse(t)
 	end, ids := h.flag(), h.freshIDs(4)
-	patient := func(id string) string {
-		return strings.Replace(h.heldLine(id, end, "trap '' TERM", ""), "{", `{"grace":"1h",`, 1)
-	}
+	patient := func(id string) manifest { return standingBy(id, end, "trap '' TERM", "").and("grace", "1h") }
 	c := h.crew(3,
-		h.heldLine(ids[0], end, "", "echo whole >out"),
+		standingBy(ids[0], end, "", "echo whole >out"),
 		patient(ids[1]),
 		patient(ids[2]),
-		h.line(ids[3], "true"),
+		marked(ids[3], "true"),
 	)
 	c.await(ids[:3]...)
 	first := exec.CommandContext(t.Context(), theHost.bin, "stop", ids[1], ids[2])
@@ -238,11 +224,11 @@ func TestCrewStopped(t *testing.T) {
 func TestCrewSupervisorKilled(t *testing.T) {
 	h := newHouse(t)
 	end, ids := h.flag(), h.freshIDs(5)
-	var lines []string
+	var lines []manifest
 	for _, id := range ids[:4] {
-		lines = append(lines, h.heldLine(id, end, "", ""))
+		lines = append(lines, standingBy(id, end, "", ""))
 	}
-	c := h.crew(4, append(lines, h.line(ids[4], "echo late >out"))...)
+	c := h.crew(4, append(lines, marked(ids[4], "echo late >out"))...)
 	c.await(ids[:4]...)
 	all := familyOf(t, c.cmd.Process.Pid)[1:]
 	c.supervisor().kill(t)
@@ -259,9 +245,9 @@ func TestCrewSupervisorKilled(t *testing.T) {
 func TestCrewKilled(t *testing.T) {
 	h := newHouse(t)
 	end, ids := h.flag(), h.freshIDs(4)
-	var lines []string
+	var lines []manifest
 	for _, id := range ids {
-		lines = append(lines, h.heldLine(id, end, "echo kept >partial", ""))
+		lines = append(lines, standingBy(id, end, "echo kept >partial", ""))
 	}
 	c := h.crew(4, lines...)
 	c.await(ids...)
@@ -291,14 +277,14 @@ func TestCrewDoesNotGrow(t *testing.T) {
 	h, n := newHouse(t), soaked(2000)
 	end, early, late := h.flag(), h.flag(), h.flag()
 	held, passing := h.freshIDs(5), append(h.freshIDs(20), h.freshIDs(n)...)
-	lines := []string{h.heldLine(held[0], end, "", "")}
+	lines := []manifest{standingBy(held[0], end, "", "")}
 	for i, id := range passing {
 		if i == 20 {
-			lines = append(lines, h.heldLine(held[1], early, "", ""), h.heldLine(held[2], early, "", ""))
+			lines = append(lines, standingBy(held[1], early, "", ""), standingBy(held[2], early, "", ""))
 		}
-		lines = append(lines, h.line(id, "echo out >out"))
+		lines = append(lines, marked(id, "echo out >out"))
 	}
-	lines = append(lines, h.heldLine(held[3], late, "", ""), h.heldLine(held[4], late, "", ""))
+	lines = append(lines, standingBy(held[3], late, "", ""), standingBy(held[4], late, "", ""))
 	c := h.crew(3, lines...)
 	c.ends(passing[:20]...)
 	c.await(held[:3]...)
