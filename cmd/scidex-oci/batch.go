@@ -220,9 +220,7 @@ func (b *batchSession) ended(line batch.Line, o batch.Outcome) {
 
 // close tells what came of all, and returns what the process is to end with.
 func (b *batchSession) close(s batch.Summary, total int) error {
-	if !b.order.quiet {
-		fmt.Fprintf(b.program.stderr, "scidex-oci: %s\n", escape(b.summary(s, total)))
-	}
+	b.say(b.summary(s, total))
 	if err := errors.Join(s.Err, b.closeJUnit(s), b.report.lost()); err != nil {
 		return err
 	}
