@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"slices"
 )
 
 const (
@@ -37,7 +38,7 @@ type queued struct {
 func newQueue(ctx context.Context, yield func(Entry) error) *queue {
 	q := &queue{yield: yield, free: make(chan *batch, batches), full: make(chan *batch, batches), failed: make(chan error, 1)}
 	for range batches {
-		q.free <- &batch{contents: make([]byte, 0, queueBytes), queued: make([]queued, 0, queueFiles)}
+		q.free <- new(batch)
 	}
 	q.now = <-q.free
 	go q.pass(ctx)
@@ -46,11 +47,12 @@ func newQueue(ctx context.Context, yield func(Entry) error) *queue {
 
 // room is where the contents of a small file and one byte more may be read to, for the next add.
 func (q *queue) room(size int64) ([]byte, error) {
-	if cap(q.now.contents)-len(q.now.contents) <= int(size) {
+	if len(q.now.contents)+int(size) >= queueBytes {
 		if err := q.hand(); err != nil {
 			return nil, err
 		}
 	}
+	q.now.contents = slices.Grow(q.now.contents, int(size)+1) // most runs have few files, and need no more
 	return q.now.contents[len(q.now.contents):cap(q.now.contents)], nil
 }
 
