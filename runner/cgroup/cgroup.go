@@ -235,21 +235,6 @@ func pidsOf(dir string) ([]int, error) {
 	return pids, nil
 }
 
-func write(dir, file, value string) error {
-	// Without O_TRUNC and O_CREAT: these are the kernel's files, and one that is missing is an error.
-	f, err := os.OpenFile(filepath.Join(dir, file), os.O_WRONLY, 0)
-	if err != nil {
-		return err
-	}
-	_, err = f.WriteString(value)
-	return errors.Join(err, f.Close())
-}
-
-func read(dir, file string) (string, error) {
-	raw, err := os.ReadFile(filepath.Join(dir, file))
-	return strings.TrimSpace(string(raw)), err
-}
-
 func readInt(dir, file string) (int64, error) {
 	text, err := read(dir, file)
 	if err != nil {
