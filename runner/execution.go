@@ -267,6 +267,9 @@ func (e *execution) create(ctx context.Context) (*sandbox.Created, error) {
 	if err != nil {
 		return nil, err
 	}
+	if job.Filter, err = e.launched.filters.Take(job.Spec); err != nil {
+		return nil, errors.Join(err, files.closeMounts())
+	}
 	created, err := e.supervisor.Create(job, files.all)
 	return created, errors.Join(err, files.closeMounts())
 }

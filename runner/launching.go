@@ -3,6 +3,7 @@ package runner
 import (
 	"context"
 
+	"github.com/scidex-ai/scidex-oci/runner/filter"
 	"github.com/scidex-ai/scidex-oci/runner/sandbox"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
@@ -19,6 +20,8 @@ type station struct {
 
 	placed chan struct{}
 	found  groups
+
+	filters filter.Compiler
 }
 
 // launch makes nothing that outlives this process. With limits "outer" the supervisor stays in the control group that

@@ -27,8 +27,10 @@ import (
 // Config of one container.
 type Config struct {
 	ID       string
-	StateDir string // libcontainer keeps its state below it
-	Spec     *specs.Spec
+	StateDir string      // libcontainer keeps its state below it
+	Spec     *specs.Spec // without a filter of system calls
+	// Filter is the program of that filter (runner/filter), which our init loads before all else.
+	Filter []byte
 	// Stdin, Stdout and Stderr become descriptors 0 to 2 of the analysis.
 	Stdin, Stdout, Stderr *os.File
 	// Audit asks before connections, datagrams with an address and sockets of families that Spec traces; see
@@ -46,6 +48,9 @@ type Container struct {
 
 // Create makes the container up to the gate: everything is set up but the command, which Start lets go.
 func Create(cfg Config) (*Container, error) {
+	if len(cfg.Filter) == 0 || cfg.Spec.Linux.Seccomp != nil {
+		return nil, errors.New("a container needs its filter of system calls as a program, and only so")
+	}
 	config, err := configure(cfg)
 	if err != nil {
 		return nil, err
@@ -63,6 +68,9 @@ func Create(cfg Config) (*Container, error) {
 		return nil, errors.Join(err, inner.Destroy())
 	}
 	defer write.Close()
+	if err := read.filter(cfg.Filter); err != nil {
+		return nil, errors.Join(err, read.Close(), inner.Destroy())
+	}
 	process := newProcess(cfg, write)
 	process.Rlimits = limits
 	if cfg.Audit {

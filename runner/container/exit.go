@@ -39,21 +39,23 @@ type Watch struct {
 // has killed the rest of the namespace (pid_namespaces(7)).
 func (c *Container) Wait(watch Watch) (Exit, error) {
 	var exit Exit
-	var unheard error
+	var refused error
 	for {
 		r, err := c.reports.next()
 		if errors.Is(err, io.EOF) {
 			break
 		}
 		if err != nil {
-			unheard = errors.Join(err, c.Signal(syscall.SIGKILL)) // it may have more to say, and nobody would hear it
+			refused = errors.Join(err, c.Signal(syscall.SIGKILL)) // it may have more to say, and nobody would hear it
 			break
 		}
 		switch r.kind {
 		case reportAudited:
 			watch.Audited(r.file)
 		case reportUnheard:
-			unheard = fmt.Errorf("the kernel does not ask about calls (seccomp user notification): %w; use --audit off", syscall.Errno(r.value))
+			refused = fmt.Errorf("the kernel does not ask about calls (seccomp user notification): %w; use --audit off", syscall.Errno(r.value))
+		case reportOpen:
+			refused = fmt.Errorf("the kernel does not take the filter of system calls: %w", syscall.Errno(r.value))
 		case reportExecuted:
 			exit.Executed = true
 			watch.Executed()
@@ -64,10 +66,10 @@ func (c *Container) Wait(watch Watch) (Exit, error) {
 	// The error of a process that did not exit with 0 says nothing that the reports do not say.
 	state, err := c.process.Wait()
 	if state == nil {
-		return exit, errors.Join(unheard, err)
+		return exit, errors.Join(refused, err)
 	}
 	exit.CPU = max(exit.CPU, state.UserTime()+state.SystemTime())
-	return exit, unheard
+	return exit, refused
 }
 
 func (e *Exit) note(r report) {

@@ -20,6 +20,7 @@ const (
 	reportCPU      = 5
 	reportAudited  = 6
 	reportUnheard  = 7
+	reportOpen     = 8
 )
 
 // report is one of our init.
@@ -29,7 +30,7 @@ type report struct {
 	file  *os.File // of reportAudited, else nil
 }
 
-// reports is our end of the socket that a container's init reports on.
+// reports is our end of the socket on which a container's init gets its filter, and reports.
 type reports struct{ sock *net.UnixConn }
 
 // newReports returns both ends; the other is init's.
@@ -47,6 +48,14 @@ func newReports() (*reports, *os.File, error) {
 	return &reports{c.(*net.UnixConn)}, inits, nil
 }
 
+// filter sends what init reads first; it waits in the socket until there is one.
+func (r *reports) filter(program []byte) error {
+	if _, err := r.sock.Write(program); err != nil {
+		return fmt.Errorf("send the filter of system calls: %w", err)
+	}
+	return nil
+}
+
 func (r *reports) Close() error { return r.sock.Close() }
 
 // next returns io.EOF when init has ended.
@@ -54,7 +63,8 @@ func (r *reports) next() (report, error) {
 	var raw [8]byte
 	rights := make([]byte, unix.CmsgSpace(4))
 	n, n2, _, _, err := r.sock.ReadMsgUnix(raw[:], rights)
-	if err == nil && n == 0 {
+	// A reset is the end of an init that was killed before it had read its filter (unix(7)).
+	if err == nil && n == 0 || errors.Is(err, unix.ECONNRESET) {
 		err = io.EOF
 	}
 	if err != nil {

@@ -19,8 +19,10 @@ const (
 	maxFiles = 253
 )
 
-// conn carries messages and descriptors between launcher and supervisor: each frame is its length (8
-// bytes) and a JSON message; descriptors travel with the length.
+const headerSize = 16 // bytes: how long the message is, and how long its bulk
+
+// conn carries messages and descriptors between launcher and supervisor: each frame is a header, a JSON message and the
+// bulk of its job; descriptors travel with the header.
 type conn struct {
 	sock  *net.UnixConn
 	write sync.Mutex
@@ -70,12 +72,21 @@ func (c *conn) hungUp() (gone bool) {
 }
 
 func (c *conn) send(m message, files ...*os.File) error {
+	var parts [][]byte
+	bulk := 0
+	if m.Job != nil {
+		m.Job, parts = m.Job.stripped()
+	}
+	for _, part := range parts {
+		m.Bulk = append(m.Bulk, len(part))
+		bulk += len(part)
+	}
 	body, err := json.Marshal(m)
 	if err != nil {
 		return fmt.Errorf("send %s: %w", m.Type, err)
 	}
-	if len(body) > maxFrame || len(files) > maxFiles {
-		return fmt.Errorf("send %s: %d bytes and %d descriptors are too much", m.Type, len(body), len(files))
+	if len(body)+bulk > maxFrame || len(files) > maxFiles {
+		return fmt.Errorf("send %s: %d bytes and %d descriptors are too much", m.Type, len(body)+bulk, len(files))
 	}
 	var rights []byte
 	if len(files) > 0 {
@@ -87,11 +98,13 @@ func (c *conn) send(m message, files ...*os.File) error {
 	}
 	c.write.Lock()
 	defer c.write.Unlock()
-	length := binary.NativeEndian.AppendUint64(nil, uint64(len(body)))
-	if _, _, err := c.sock.WriteMsgUnix(length, rights, nil); err != nil {
+	header := binary.NativeEndian.AppendUint64(nil, uint64(len(body)))
+	header = binary.NativeEndian.AppendUint64(header, uint64(bulk))
+	if _, _, err := c.sock.WriteMsgUnix(header, rights, nil); err != nil {
 		return fmt.Errorf("send %s: %w", m.Type, err)
 	}
-	if _, err := c.sock.Write(body); err != nil {
+	all := net.Buffers(append([][]byte{body}, parts...))
+	if _, err := all.WriteTo(c.sock); err != nil {
 		return fmt.Errorf("send %s: %w", m.Type, err)
 	}
 	return nil
@@ -99,15 +112,20 @@ func (c *conn) send(m message, files ...*os.File) error {
 
 // receive returns io.EOF when the other side is gone.
 func (c *conn) receive() (m message, err error) {
-	var length [8]byte
+	var header [headerSize]byte
 	oob := make([]byte, unix.CmsgSpace(maxFiles*4))
-	n, oobn, flags, _, err := c.sock.ReadMsgUnix(length[:], oob)
+	n, oobn, flags, _, err := c.sock.ReadMsgUnix(header[:], oob)
 	if err != nil {
 		return m, err
 	}
 	if n == 0 {
 		return m, io.EOF
 	}
+	defer func() {
+		if err != nil {
+			discard(m.files)
+		}
+	}()
 	if m.files, err = parseRights(oob[:oobn]); err != nil {
 		return m, err
 	}
@@ -115,18 +133,22 @@ func (c *conn) receive() (m message, err error) {
 		discard(m.files)
 		m.files = nil
 	}
-	if _, err := io.ReadFull(c.sock, length[n:]); err != nil {
+	if _, err := io.ReadFull(c.sock, header[n:]); err != nil {
 		return m, err
 	}
-	size := binary.NativeEndian.Uint64(length[:])
-	if size > maxFrame {
-		return m, fmt.Errorf("a frame of %d bytes is too much", size)
+	size, bulk := binary.NativeEndian.Uint64(header[:8]), binary.NativeEndian.Uint64(header[8:])
+	if size > maxFrame || bulk > maxFrame {
+		return m, fmt.Errorf("a frame of %d and %d bytes is too much", size, bulk)
 	}
-	body := make([]byte, size)
+	body := make([]byte, size+bulk)
 	if _, err := io.ReadFull(c.sock, body); err != nil {
 		return m, err
 	}
-	if err := json.Unmarshal(body, &m); err != nil {
+	err = json.Unmarshal(body[:size], &m)
+	if err == nil && m.Job != nil {
+		err = m.Job.restore(m.Bulk, body[size:])
+	}
+	if err != nil {
 		return m, fmt.Errorf("receive: %w", err)
 	}
 	return m, nil

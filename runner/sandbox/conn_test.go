@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/scidex-ai/scidex-oci/outputs"
+	"github.com/scidex-ai/scidex-oci/rootfs"
 )
 
 // pair returns both ends of a connection.
@@ -22,6 +23,39 @@ func pair(t *testing.T) (a, b *conn) {
 	}
 	t.Cleanup(func() { _, _ = a.Close(), b.Close() })
 	return a, b
+}
+
+func TestConnCarriesTheBulkOfAJob(t *testing.T) {
+	a, b := pair(t)
+	job := Job{ID: "x", Filter: []byte("program"), Tree: rootfs.Tree{Files: []rootfs.File{
+		{Path: "/one", Data: []byte(strings.Repeat("\xff", 1<<20))}, {Path: "/empty"}, {Path: "/two", Data: []byte("two")},
+	}}}
+	sent := make(chan error, 1)
+	go func() { sent <- errors.Join(a.send(message{Type: msgJob, Job: &job}), a.send(message{Type: "next"})) }()
+	got, err := b.receive()
+	if err != nil || string(got.Job.Filter) != "program" {
+		t.Fatalf("got %+v (%v)", got.Job, err)
+	}
+	for i, f := range got.Job.Tree.Files {
+		if want := job.Tree.Files[i]; f.Path != want.Path || string(f.Data) != string(want.Data) {
+			t.Errorf("%s has %d bytes, want %d", f.Path, len(f.Data), len(want.Data))
+		}
+	}
+	if next, err := b.receive(); err != nil || next.Type != "next" {
+		t.Errorf("then came %q (%v)", next.Type, err)
+	}
+	if err := <-sent; err != nil || len(job.Tree.Files[0].Data) != 1<<20 {
+		t.Errorf("the sender's job has changed (%v)", err)
+	}
+}
+
+func TestRestoreRefuses(t *testing.T) {
+	for name, sizes := range map[string][]int{"too few": {1}, "too many": {1, 1, 1}, "too long": {1, 5}, "negative": {-1, 1}} {
+		job := Job{Tree: rootfs.Tree{Files: []rootfs.File{{Path: "/one"}}}}
+		if err := job.restore(sizes, []byte("1234")); err == nil {
+			t.Errorf("%s: no error", name)
+		}
+	}
 }
 
 func TestConnCarriesMessagesAndDescriptors(t *testing.T) {

@@ -46,6 +46,7 @@ type message struct {
 	Type    string          `json:"type"`
 	Error   string          `json:"error,omitempty"`
 	Job     *Job            `json:"job,omitempty"`
+	Bulk    []int           `json:"bulk,omitempty"` // of the job
 	Exit    *Exit           `json:"exit,omitempty"`
 	Usage   *Usage          `json:"usage,omitempty"`
 	Harvest *Harvest        `json:"harvest,omitempty"`
@@ -72,8 +73,11 @@ func (m message) failure() error {
 // travel with it.
 type Job struct {
 	ID string `json:"id"`
-	// Spec is the OCI specification; the supervisor makes its binds itself and fills in the sources.
+	// Spec is the OCI specification but for its filter of system calls; the supervisor makes its binds itself and fills
+	// in the sources.
 	Spec *specs.Spec `json:"spec"`
+	// Filter is that filter's program (runner/filter).
+	Filter []byte `json:"filter"`
 	// Tree is the root filesystem, and Base what its Base was when it was opened; nil where it has none.
 	Tree rootfs.Tree `json:"tree"`
 	Base *Bind       `json:"base,omitempty"`

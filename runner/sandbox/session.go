@@ -122,6 +122,8 @@ func (s *Session) expect(kind string) (message, error) {
 		return m, s.lost(err)
 	case m.Type == msgFailed:
 		return m, errors.New(m.Error)
+	case m.torn:
+		return m, fmt.Errorf("this process has no room for what a run needs: %w; see \"ulimit -n\"", unix.EMFILE)
 	case m.Type != kind:
 		discard(m.files)
 		return m, fmt.Errorf("the supervisor said %q where %q was due", m.Type, kind)

@@ -18,6 +18,7 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/outputs"
 	"github.com/scidex-ai/scidex-oci/rootfs"
+	"github.com/scidex-ai/scidex-oci/runner/filter"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
@@ -302,6 +303,8 @@ func newRun(t *testing.T, s *Supervisor, id, script string, grace time.Duration)
 	}
 	r.job.Spec, err = spec.OCI(spec.Analysis{ID: id, Command: place.Command}, place)
 	r.good(err)
+	r.job.Filter, err = new(filter.Compiler).Take(r.job.Spec)
+	r.good(err)
 	return r
 }
 
@@ -324,6 +327,11 @@ func (r *testRun) directory(a Account) *os.File {
 
 func (r *testRun) create() {
 	r.t.Helper()
+	r.good(r.tryCreate())
+	r.pid = r.created.Pid
+}
+
+func (r *testRun) tryCreate() (err error) {
 	files := []*os.File{r.work, r.ingest}
 	if os.Geteuid() == 0 { // whose supervisor cannot pass the directories above
 		mount, err := DetachReadWrite(r.work)
@@ -333,10 +341,8 @@ func (r *testRun) create() {
 	} else {
 		r.job.WorkMount = 0
 	}
-	var err error
 	r.created, err = r.session.Create(r.job, files)
-	r.good(err)
-	r.pid = r.created.Pid
+	return err
 }
 
 // begin waits until the script has said that it is up.

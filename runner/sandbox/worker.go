@@ -105,7 +105,7 @@ func (w *worker) create(ctx context.Context, m message) error {
 	}
 	defer discard(streams.child())
 	w.container, err = container.Create(container.Config{
-		ID: w.job.ID, StateDir: w.area.state(), Spec: w.job.Spec, Audit: w.job.Audit,
+		ID: w.job.ID, StateDir: w.area.state(), Spec: w.job.Spec, Filter: w.job.Filter, Audit: w.job.Audit,
 		Stdin: streams.null, Stdout: streams.stdout[1], Stderr: streams.stderr[1],
 	})
 	if err != nil {

@@ -10,8 +10,9 @@
  * whose own init would run under them too and needs more than an analysis may have. With --audit the
  * supervisor is asked before certain calls (audit.c).
  *
- * The analysis cannot report: the socket is closed in the child before execve(2), and this process is not
- * dumpable, so that /proc/1/fd and ptrace(2) are closed to it.
+ * Before all else it loads the analysis' filter of system calls, under which it is then itself (filter.c). The
+ * analysis cannot report: the socket is closed in the child before execve(2), and this process is not dumpable, so that
+ * /proc/1/fd and ptrace(2) are closed to it.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -170,6 +171,10 @@ int main(int argc, char **argv, char **envp)
 		return 125;
 	if (prctl(PR_SET_DUMPABLE, 0) < 0 || fcntl(REPORT_FD, F_SETFD, FD_CLOEXEC) < 0)
 		return 125;
+	if (load_filter() < 0) {
+		report(OPEN, errno);
+		return 125;
+	}
 	sigfillset(&all);
 	if (sigprocmask(SIG_SETMASK, &all, NULL) < 0 || pipe2(failed, O_CLOEXEC) < 0)
 		return 125;

@@ -1,4 +1,7 @@
-/* What scidex-init tells the supervisor, on a socket (SOCK_SEQPACKET): one struct report in each message. */
+/*
+ * What scidex-init and the supervisor tell each other, on a socket (SOCK_SEQPACKET): first the supervisor, in one message,
+ * the program of the filter of system calls; then scidex-init, one struct report in each message.
+ */
 #ifndef REPORT_H
 #define REPORT_H
 
@@ -14,6 +17,7 @@ enum report_kind {
 	CPU = 5,      /* value: user and system time of what was reaped, in milliseconds */
 	AUDITED = 6,  /* with the descriptor of the audit's notifications; value: 0 */
 	UNHEARD = 7,  /* value: errno of what the audit needs */
+	OPEN = 8,     /* value: errno; there is no filter, and nothing is run */
 };
 
 struct report {
@@ -22,6 +26,9 @@ struct report {
 };
 
 void report(uint32_t kind, int32_t value);
+
+/* filter gives this process and its children the filter of system calls, for good. It returns -1 with errno. */
+int load_filter(void);
 
 /* audit has the supervisor asked before certain calls of this process and its children, for good. It
  * returns -1 with errno. */
