@@ -153,11 +153,17 @@ func (b *batchSession) perform(ctx context.Context, source batch.Source) batch.S
 	defer suspends(&b.herd)()
 	defer b.screen.clearStatus()
 	all := batch.Batch{
-		Work: b.work(), Jobs: b.options.jobs, MaxFailures: b.options.maxFailures,
+		Work: b.work(), Jobs: b.options.jobs, MaxFailures: b.options.maxFailures, Overlap: b.overlap(),
 		Asked: b.house.runner.AskedToStop, Draining: b.board.drain, Ended: b.ended,
 		Abandon: func(s runner.StopSignal) { os.Exit(s.ExitCode) },
 	}
 	return all.Run(ctx, source, signals)
+}
+
+// overlap reports whether a line may begin while another, whose analysis has ended, is read and committed: not where
+// what comes of that one says whether it may, nor where a hook is part of the work.
+func (b *batchSession) overlap() bool {
+	return b.options.maxFailures == 0 && b.options.retries == 0 && b.order.hook == nil
 }
 
 // work is what is done for a line.

@@ -49,11 +49,14 @@ func (w work) attempt(ctx context.Context, line batch.Line, stop <-chan runner.S
 	return batch.Outcome{Result: result, Err: err}
 }
 
-// observe shows what happens and passes it on.
+// observe shows what happens and passes it on. Once an analysis has ended the next may begin.
 func (w work) observe(line batch.Line) func(event.Event) error {
 	show := w.board.observe(line)
 	return func(e event.Event) error {
 		show(e)
+		if e.Type == event.TypeExited && line.Vacate != nil {
+			line.Vacate()
+		}
 		if w.events == nil {
 			return nil
 		}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"slices"
+	"sync"
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/runner"
@@ -18,6 +19,9 @@ type Line struct {
 	Number   int // from 1
 	Analysis spec.Analysis
 	Err      error // why it cannot be run
+	// Vacate, where not nil, is for the Work to call once nothing of the line's analysis runs any more: the next line may
+	// begin, while this one's outputs are read and committed.
+	Vacate func()
 }
 
 // Outcome is what came of a line.
@@ -47,6 +51,9 @@ type Source interface {
 type Batch struct {
 	Work Work
 	Jobs int // at once; at least 1
+	// Overlap says that a line whose analysis has ended gives its place to the next. As many as Jobs may be on
+	// their way from there to their end.
+	Overlap bool
 	// MaxFailures is how many lines may end otherwise than complete before no other is started; 0: any number.
 	MaxFailures int
 	// Asked, where not nil, returns who wants this one run to end (`scidex-oci stop`): a number for each time that
@@ -98,13 +105,13 @@ func (s *Summary) Add(o Outcome) {
 // and so does each further one to those that still run. It returns when nothing runs any more; a line that source still
 // waits for is left to it.
 func (b *Batch) Run(ctx context.Context, source Source, signals <-chan runner.StopSignal) Summary {
-	d := &dispatch{Batch: b, ended: make(chan ending), running: map[int]*job{}}
 	quit := make(chan struct{})
 	defer close(quit)
+	d := &dispatch{Batch: b, ended: make(chan ending), vacated: make(chan *job), quit: quit, running: map[int]*job{}}
 	lines := feed(source, quit)
 	for {
 		next := lines
-		if d.closed() || len(d.running) >= max(b.Jobs, 1) {
+		if d.closed() || d.full() {
 			next = nil
 		}
 		if d.closed() && len(d.running) == 0 {
@@ -113,6 +120,9 @@ func (b *Batch) Run(ctx context.Context, source Source, signals <-chan runner.St
 		select {
 		case item := <-next:
 			d.take(ctx, item)
+		case j := <-d.vacated:
+			j.vacant = true
+			d.vacant++
 		case e := <-d.ended:
 			d.finish(e)
 		case s := <-signals:
@@ -152,7 +162,10 @@ type dispatch struct {
 	summary Summary
 	read    bool // there are no more lines
 	running map[int]*job
+	vacant  int // of them, those that have given their place to others
+	vacated chan *job
 	ended   chan ending
+	quit    <-chan struct{}
 	bad     int
 	heard   int // signals for all
 }
@@ -163,8 +176,9 @@ type job struct {
 	stop chan runner.StopSignal
 	// heard are those who have asked for this very run to end, and ahead how many of them were heard before their
 	// signal.
-	heard []int64
-	ahead int
+	heard  []int64
+	ahead  int
+	vacant bool
 }
 
 type ending struct {
@@ -174,6 +188,12 @@ type ending struct {
 
 // closed reports whether no line is started any more.
 func (d *dispatch) closed() bool { return d.read || d.summary.Signal != nil || d.summary.Full }
+
+// full reports whether a line has to wait for others.
+func (d *dispatch) full() bool {
+	jobs := max(d.Jobs, 1)
+	return len(d.running)-d.vacant >= jobs || len(d.running) >= 2*jobs
+}
 
 func (d *dispatch) take(ctx context.Context, next item) {
 	if next.err != nil {
@@ -185,6 +205,14 @@ func (d *dispatch) take(ctx context.Context, next item) {
 	}
 	j := &job{line: next.line, stop: make(chan runner.StopSignal, 2)}
 	d.running[j.line.Number], d.summary.Last = j, j.line.Number
+	if d.Overlap {
+		j.line.Vacate = sync.OnceFunc(func() {
+			select {
+			case d.vacated <- j:
+			case <-d.quit:
+			}
+		})
+	}
 	go func() {
 		outcome := d.Work.Do(ctx, j.line, j.stop)
 		if d.Ended != nil {
@@ -196,6 +224,9 @@ func (d *dispatch) take(ctx context.Context, next item) {
 
 func (d *dispatch) finish(e ending) {
 	delete(d.running, e.job.line.Number)
+	if e.job.vacant {
+		d.vacant--
+	}
 	d.summary.Add(e.outcome)
 	if e.outcome.bad() {
 		d.bad++

@@ -70,6 +70,42 @@ func TestRunStartsAsManyAsItMay(t *testing.T) {
 	}
 }
 
+// TestRunOverlaps has lines that give up their places: the next begin, but no more than twice as many as may run are
+// on their way.
+func TestRunOverlaps(t *testing.T) {
+	const jobs, lines = 2, 20
+	for _, overlap := range []bool{true, false} {
+		var mu sync.Mutex
+		now, most := 0, jobs
+		crowd := make(chan struct{})
+		if overlap {
+			most = 2 * jobs
+		}
+		b := Batch{Jobs: jobs, Overlap: overlap, Work: workFunc(func(line Line, _ <-chan runner.StopSignal) Outcome {
+			mu.Lock()
+			if now++; now > most {
+				t.Errorf("%d are on their way, want at most %d", now, most)
+			}
+			if now == most && line.Number <= most {
+				close(crowd)
+			}
+			mu.Unlock()
+			if line.Vacate != nil {
+				line.Vacate()
+				line.Vacate() // changes nothing
+			}
+			<-crowd // never ends where the others do not begin
+			mu.Lock()
+			defer mu.Unlock()
+			now--
+			return ended(catalog.Complete)
+		})}
+		if s := b.Run(t.Context(), &few{last: lines}, nil); s.Complete != lines {
+			t.Errorf("%+v, want %d complete", s, lines)
+		}
+	}
+}
+
 func TestRunCounts(t *testing.T) {
 	states := []catalog.State{catalog.Complete, catalog.Failed, catalog.Canceled, catalog.Error, catalog.Lost, catalog.Failed}
 	var mu sync.Mutex
