@@ -90,15 +90,19 @@ func (s *logSink) publishLeft(log Log) (Log, error) {
 	return log, err
 }
 
-// chunk is how much of a stream is read at once: what a pipe holds (pipe(7)).
-const chunk = 64 << 10
+// How much of a stream is read at once: at most what a pipe holds (pipe(7)).
+const (
+	smallChunk = 4 << 10
+	chunk      = 64 << 10
+)
 
 // drain reads a stream to its end into kept, which never fails, and through to the user. A user's end that is closed
 // never ends the run: the rest is kept all the same. One that is not read holds the analysis up, but
-// once cut is closed nobody waits for it any more. Two buffers go around, so that a flood makes no garbage.
+// once cut is closed nobody waits for it any more. Two buffers go around, so that a flood makes no garbage; they
+// are small as long as little comes.
 func drain(stream io.Reader, kept, through io.Writer, cut <-chan struct{}) error {
 	parts, read, passed := make(chan []byte), make(chan []byte, 1), make(chan struct{})
-	read <- make([]byte, chunk)
+	read <- nil
 	go func() {
 		defer close(passed)
 		pass(parts, read, through)
@@ -110,9 +114,16 @@ func drain(stream io.Reader, kept, through io.Writer, cut <-chan struct{}) error
 		case <-cut:
 		}
 	}()
-	buf := make([]byte, chunk)
+	var buf []byte
+	size := smallChunk
 	for {
+		if len(buf) < size {
+			buf = make([]byte, size)
+		}
 		n, err := stream.Read(buf)
+		if n == size {
+			size = chunk
+		}
 		if n > 0 {
 			_, _ = kept.Write(buf[:n])
 			select {

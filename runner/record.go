@@ -28,7 +28,7 @@ func lastLine(sum hash.Hash) string { return fmt.Sprintf("{\"sha256\":\"%x\"}\n"
 // writeRecord writes a record to an open file.
 func writeRecord(f *os.File, head any, next func() (outputs.Entry, error)) error {
 	sum := sha256.New()
-	out := bufio.NewWriterSize(io.MultiWriter(f, sum), chunk)
+	out := bufio.NewWriterSize(io.MultiWriter(f, sum), smallChunk)
 	lines := json.NewEncoder(out)
 	if err := lines.Encode(head); err != nil {
 		return err
