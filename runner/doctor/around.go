@@ -162,22 +162,20 @@ func (a around) outer() sandbox.Remedy {
 // toMap is what root needs to map ids: CAP_SETGID, CAP_SETUID and, for root's own, CAP_SETFCAP (user_namespaces(7)).
 const toMap = 1<<unix.CAP_SETGID | 1<<unix.CAP_SETUID | 1<<unix.CAP_SETFCAP
 
+// toMapFor is what newuidmap and newgidmap need at the least; as programs that are set-uid root, CAP_SYS_ADMIN besides.
+const toMapFor = 1<<unix.CAP_SETGID | 1<<unix.CAP_SETUID
+
 // ids is what gives this process the ids that it may not map, where it is known.
 func (h host) ids(a around) (sandbox.Remedy, bool) {
-	switch effective, err := strconv.ParseUint(h.status("CapEff"), 16, 64); {
-	case h.admin && err == nil && effective&toMap != toMap:
-		remedy := sandbox.Remedy{
+	switch {
+	case h.admin && h.lacks("CapEff", toMap):
+		return sandbox.Remedy{
 			Sentence: "root must keep the capabilities SETUID, SETGID and SETFCAP, which give runs their ids",
-			Command:  "docker run --cap-add SETUID --cap-add SETGID --cap-add SETFCAP IMAGE",
-		}
-		switch {
-		case strings.HasSuffix(a.name, "Kubernetes"):
-			remedy.Command = "capabilities: {add: [SETUID, SETGID, SETFCAP]}"
-		case strings.HasSuffix(a.name, "podman"):
-			remedy.Command = "podman" + strings.TrimPrefix(remedy.Command, "docker")
-		}
-		return remedy, true
-	case !h.admin && h.status("NoNewPrivs") == "1":
+			Command:  a.capabilities("SETUID", "SETGID", "SETFCAP"),
+		}, true
+	case h.admin:
+		return sandbox.Remedy{}, false
+	case h.status("NoNewPrivs") == "1":
 		if a.privileges.Sentence != "" {
 			return a.privileges, true
 		}
@@ -185,6 +183,34 @@ func (h host) ids(a around) (sandbox.Remedy, bool) {
 			Sentence: "no_new_privs keeps newuidmap from its privileges: start this without (NoNewPrivileges= of a systemd unit), or let runs have the caller's own id for want of a range",
 			Command:  `sed -i "/^$(id -un):/d" /etc/subuid /etc/subgid`,
 		}, true
+	case h.lacks("CapBnd", toMapFor):
+		return sandbox.Remedy{
+			Sentence: "newuidmap and newgidmap must be left the capabilities SETUID and SETGID, with which they give runs their ids",
+			Command:  a.capabilities("SETUID", "SETGID"),
+		}, true
+	case h.lacks("CapBnd", 1<<unix.CAP_SYS_ADMIN) && h.setUID("usr/bin/newuidmap"):
+		return sandbox.Remedy{
+			Sentence: "newuidmap and newgidmap that are set-uid root need CAP_SYS_ADMIN, which is not to be had here; with capabilities of their files, set where the image is built (package libcap2-bin), they do without",
+			Command:  "chmod u-s /usr/bin/newuidmap /usr/bin/newgidmap && setcap cap_setuid=ep /usr/bin/newuidmap && setcap cap_setgid=ep /usr/bin/newgidmap",
+		}, true
 	}
 	return sandbox.Remedy{}, false
+}
+
+// lacks reports whether one of these capabilities is not in a set of this process'.
+func (h host) lacks(set string, capabilities uint64) bool {
+	has, err := strconv.ParseUint(h.status(set), 16, 64)
+	return err == nil && has&capabilities != capabilities
+}
+
+// capabilities starts the container around this with these besides.
+func (a around) capabilities(names ...string) string {
+	if strings.HasSuffix(a.name, "Kubernetes") {
+		return "capabilities: {add: [" + strings.Join(names, ", ") + "]}"
+	}
+	engine := "docker"
+	if strings.HasSuffix(a.name, "podman") {
+		engine = "podman"
+	}
+	return engine + " run --cap-add " + strings.Join(names, " --cap-add ") + " IMAGE"
 }

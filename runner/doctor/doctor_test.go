@@ -34,11 +34,18 @@ func tree(t *testing.T, files map[string]string) string {
 		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o644)); err != nil {
 			t.Fatal(err)
 		}
+		if text != setUID {
+			continue
+		}
+		if err := os.Chmod(path, 0o755|fs.ModeSetuid); err != nil {
+			t.Fatal(err)
+		}
 	}
 	return root
 }
 
 const (
+	setUID     = "a program that is run as its owner"
 	appArmor   = "proc/sys/kernel/apparmor_restrict_unprivileged_userns"
 	clone      = "proc/sys/kernel/unprivileged_userns_clone"
 	namespaces = "proc/sys/user/max_user_namespaces"
@@ -128,6 +135,9 @@ func TestAround(t *testing.T) {
 		"privileges, and newuidmap": {files: map[string]string{status: "NoNewPrivs:\t0\n"}, trial: trial{code: CodeRange, cure: cureMaps}, err: errors.New("newuidmap: no"), words: flags("apt-get install --reinstall uidmap")},
 		"root with few powers":      {files: map[string]string{".dockerenv": "", status: "CapEff:\t0000000000000001\n"}, admin: true, trial: trial{code: CodeRange, cure: cureMaps}, err: denied, words: flags("--cap-add SETUID")},
 		"and in podman":             {files: map[string]string{"run/.containerenv": "", status: "CapEff:\t0000000000000001\n"}, admin: true, trial: trial{code: CodeRange, cure: cureMaps}, err: denied, words: flags("podman run --cap-add SETUID")},
+		"a user left no powers":     {files: map[string]string{"run/.containerenv": "", status: "CapBnd:\t0\n"}, trial: trial{code: CodeRange, cure: cureMaps}, err: errors.New("newuidmap: no"), words: flags("podman run --cap-add SETUID --cap-add SETGID IMAGE")},
+		"newuidmap is set-uid":      {files: map[string]string{"run/.containerenv": "", "usr/bin/newuidmap": setUID, status: "CapBnd:\t00000000a80425fb\n"}, trial: trial{code: CodeRange, cure: cureMaps}, err: errors.New("newuidmap: no"), words: flags("chmod u-s", "setcap cap_setuid=ep /usr/bin/newuidmap")},
+		"newuidmap is not":          {files: map[string]string{"run/.containerenv": "", "usr/bin/newuidmap": "", status: "CapBnd:\t00000000a80425fb\n"}, trial: trial{code: CodeRange, cure: cureMaps}, err: errors.New("newuidmap: no"), words: flags("apt-get install --reinstall uidmap")},
 		"root of a pod":             {files: with(status, "CapEff:\t0\n", kubernetes), admin: true, trial: trial{code: CodeRange, cure: cureMaps}, err: denied, words: flags("capabilities: {add: [SETUID")},
 		"root with all":             {files: map[string]string{".dockerenv": "", status: "CapEff:\t000001ffffffffff\n"}, admin: true, trial: trial{code: CodeRange, cure: cureProc}, err: denied, words: flags("systempaths=unconfined")},
 	} {

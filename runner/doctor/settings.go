@@ -3,6 +3,7 @@ package doctor
 import (
 	"context"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -50,6 +51,12 @@ func (h host) text(name string) string {
 func (h host) has(name string) bool {
 	_, err := os.Stat(filepath.Join(h.root, name))
 	return err == nil
+}
+
+// setUID reports whether a program is run as its owner.
+func (h host) setUID(name string) bool {
+	info, err := os.Stat(filepath.Join(h.root, name))
+	return err == nil && info.Mode()&fs.ModeSetuid != 0
 }
 
 // blamed is Fail where the setting may be the cause of one.

@@ -133,6 +133,27 @@ func TestInstallAtHome(t *testing.T) {
 	}
 }
 
+// TestInstallMakesItsPrefix takes the prefix away too where it has made it, and leaves it where it lay there before.
+func TestInstallMakesItsPrefix(t *testing.T) {
+	h := newHouse(t)
+	install, prefix := h.release("release"), h.path("new")
+	h.install(0, install, []string{"--prefix", prefix})
+	h.install(0, install, []string{"--prefix", prefix})
+	h.install(0, install, []string{"--prefix", prefix, "--uninstall"})
+	if _, err := os.Stat(prefix); !os.IsNotExist(err) {
+		t.Errorf("%s: %v", prefix, err)
+	}
+	h.write("theirs/empty", "", 0o644)
+	if err := os.Remove(h.path("theirs/empty")); err != nil {
+		t.Fatal(err)
+	}
+	h.install(0, install, []string{"--prefix", h.path("theirs")})
+	h.install(0, install, []string{"--prefix", h.path("theirs"), "--uninstall"})
+	if _, err := os.Stat(h.path("theirs")); err != nil {
+		t.Error(err)
+	}
+}
+
 // TestInstallHelps tells how it is called, and does nothing.
 func TestInstallHelps(t *testing.T) {
 	h := newHouse(t)
