@@ -81,10 +81,13 @@ func (b *build) refuses(t *testing.T, words ...string) {
 	}
 }
 
-// left is all that there is of a build but its image.
+// left is all that there is of a build but its image. A process that was killed has no command line while it ends.
 func (b *build) left() []string {
 	top := filepath.Dir(b.temporary)
 	left := processes(func(p process) bool {
+		if len(p.command) == 0 {
+			return false
+		}
 		return bytes.Contains(p.environ, []byte(top)) || bytes.Contains(p.command, []byte(top)) || p.parent == os.Getpid()
 	})
 	left = append(left, mountsOf(top)...)
