@@ -194,7 +194,8 @@ func (w *worker) watch(ctx context.Context) {
 		samples.Wait() // no sample comes after exited
 	}
 	w.measure(ctx, &exit)
-	if err = errors.Join(err, w.audited(&exit), w.container.Destroy(), w.area.remove()); err != nil {
+	// Its mounts go with the session: the kernel takes its time for each, and nobody has to wait for that.
+	if err = errors.Join(err, w.audited(&exit), w.container.Destroy()); err != nil {
 		w.answer(err)
 		return
 	}
