@@ -38,8 +38,8 @@ func newArea(id string) (area, error) {
 	return a, nil
 }
 
-// remove drops whatever is mounted there, and then the directories, which are empty but for libcontainer's. It may be
-// called again.
+// remove drops whatever is mounted there, and then the directories, which are empty but for libcontainer's. The
+// kernel takes its time for each mount: this is for the end of a session, when nobody waits for the run any more.
 func (a area) remove() error {
 	if a.dir == "" {
 		return nil

@@ -27,7 +27,7 @@ struct report {
 
 void report(uint32_t kind, int32_t value);
 
-/* filter gives this process and its children the filter of system calls, for good. It returns -1 with errno. */
+/* load_filter gives this process and its children the filter of system calls, for good. It returns -1 with errno. */
 int load_filter(void);
 
 /* audit has the supervisor asked before certain calls of this process and its children, for good. It
