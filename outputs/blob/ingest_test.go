@@ -146,7 +146,7 @@ func TestManyPublishTheSame(t *testing.T) {
 	}
 	all.Wait()
 	n := 0
-	must(t, s.Walk(func(sum string, info fs.FileInfo) bool {
+	must(t, s.Walk(nil, func(sum string, info fs.FileInfo) bool {
 		if _, err := read(t, s, sum); err != nil {
 			t.Error(err)
 		}
@@ -274,7 +274,7 @@ func TestPublishMakesAKnownBlobLookNew(t *testing.T) {
 	past := time.Unix(1_000_000_000, 0)
 	must(t, os.Chtimes(path, past, past))
 	put(t, s, "1")
-	must(t, s.Walk(func(got string, info fs.FileInfo) bool {
+	must(t, s.Walk(nil, func(got string, info fs.FileInfo) bool {
 		if got != sum || !info.ModTime().After(past) || info.Size() != 1 {
 			t.Errorf("%s %v", got, info)
 		}
@@ -289,12 +289,12 @@ func TestWalkPassesOverWhatIsNoBlob(t *testing.T) {
 	must(t, os.WriteFile(filepath.Join(s.dir, "sha256", "README"), nil, 0o600))
 	must(t, os.Symlink("/etc/passwd", filepath.Join(s.dir, "sha256", digest("3"))))
 	n := 0
-	must(t, s.Walk(func(string, fs.FileInfo) bool { n++; return true }))
+	must(t, s.Walk(nil, func(string, fs.FileInfo) bool { n++; return true }))
 	if n != 2 {
 		t.Errorf("%d", n)
 	}
 	n = 0
-	must(t, s.Walk(func(string, fs.FileInfo) bool { n++; return false }))
+	must(t, s.Walk(nil, func(string, fs.FileInfo) bool { n++; return false }))
 	if n != 1 {
 		t.Errorf("%d", n)
 	}

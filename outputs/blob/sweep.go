@@ -11,27 +11,30 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Walk calls yield for each blob, in no particular order, until it returns false. The info's size is
-// that of the file; its modification time is when the blob was last published. What is no blob is
-// passed over.
-func (s *Store) Walk(yield func(sha256 string, info fs.FileInfo) bool) error {
-	err := list(filepath.Join(s.dir, blobsDir), func(e fs.DirEntry) (bool, error) {
-		if isBlob := checkDigest(e.Name()) == nil; !isBlob {
-			return true, nil
-		}
-		info, err := e.Info()
-		if errors.Is(err, fs.ErrNotExist) || err == nil && !info.Mode().IsRegular() {
-			return true, nil
-		}
-		if err != nil {
-			return false, err
-		}
-		return yield(e.Name(), info), nil
-	})
+// Walk calls yield for each blob that spare does not name, in no particular order, until it returns false; a nil spare
+// names none. The info's size is that of the file; its modification time is when the blob was last published. What is
+// no blob is passed over.
+func (s *Store) Walk(spare func(sha256 string) bool, yield func(sha256 string, info fs.FileInfo) bool) error {
+	err := list(filepath.Join(s.dir, blobsDir), func(e fs.DirEntry) (bool, error) { return look(e, spare, yield) })
 	if err != nil {
 		return fmt.Errorf("blob store: %w", err)
 	}
 	return nil
+}
+
+// look is Walk of one entry. Of what is spared not even the inode is read.
+func look(e fs.DirEntry, spare func(string) bool, yield func(string, fs.FileInfo) bool) (bool, error) {
+	if isBlob := checkDigest(e.Name()) == nil; !isBlob || spare != nil && spare(e.Name()) {
+		return true, nil
+	}
+	info, err := e.Info()
+	if errors.Is(err, fs.ErrNotExist) || err == nil && !info.Mode().IsRegular() {
+		return true, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	return yield(e.Name(), info), nil
 }
 
 // list reads a directory in parts, so that memory does not depend on its size.

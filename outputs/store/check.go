@@ -186,7 +186,7 @@ func (c *checker) orphans(ctx context.Context) error {
 
 func (c *checker) stored() ([]stored, error) {
 	var all []stored
-	err := c.Blobs.Walk(func(sha256 string, info fs.FileInfo) bool {
+	err := c.Blobs.Walk(nil, func(sha256 string, info fs.FileInfo) bool {
 		one := stored{size: info.Size()}
 		if n, err := hex.Decode(one.digest[:], []byte(sha256)); err == nil && n == len(one.digest) {
 			all = append(all, one)

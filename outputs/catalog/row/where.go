@@ -2,6 +2,7 @@ package row
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -41,6 +42,10 @@ func (w *Where) Add(term string, args ...any) {
 	w.terms = append(w.terms, fmt.Sprintf(term, parameters...))
 }
 
+// open is the condition of the index of runs that have not ended, word for word: a database that sees only parameters
+// could not tell that the index has all that is asked for.
+const open = `state IN ('queued', 'running')`
+
 // Runs adds what filter says of the columns of a run. Labels have a table of their own, and are not among them.
 func (w *Where) Runs(filter catalog.Filter) {
 	if !filter.Since.IsZero() {
@@ -56,6 +61,9 @@ func (w *Where) Runs(filter catalog.Filter) {
 		w.Add(`id = %s`, filter.ID)
 	}
 	in(w, `state`, filter.States)
+	if len(filter.States) > 0 && !slices.ContainsFunc(filter.States, catalog.State.Final) {
+		w.Add(open)
+	}
 	in(w, `reason`, filter.Reasons)
 }
 

@@ -32,6 +32,18 @@ func TestWhere(t *testing.T) {
 			" WHERE state IN ($1, $2) AND reason IN ($3)",
 			[]any{"failed", "lost", "exit"},
 		},
+		{
+			"what has not ended",
+			catalog.Filter{States: []catalog.State{catalog.Running}},
+			" WHERE state IN ($1) AND state IN ('queued', 'running')",
+			[]any{"running"},
+		},
+		{
+			"what may have ended",
+			catalog.Filter{States: []catalog.State{catalog.Running, catalog.Lost}},
+			" WHERE state IN ($1, $2)",
+			[]any{"running", "lost"},
+		},
 		{"a string that is in no row", catalog.Filter{ID: "unheld", Host: "h"}, " WHERE host = $1 AND 1 = 0", []any{"h"}},
 		{"one of two that is in no row", catalog.Filter{Reasons: []string{"unheld", "exit"}}, " WHERE reason IN ($1)", []any{"exit"}},
 		{"a set of which none is in a row", catalog.Filter{Reasons: []string{"unheld"}}, " WHERE 1 = 0", nil},

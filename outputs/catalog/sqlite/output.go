@@ -15,9 +15,10 @@ const selectEntry = `SELECT path, coalesce(size, 0), coalesce(sha256, ''), coale
 	verdict, detail, partial
 	FROM analysis_output WHERE id = ? AND attempt = ?`
 
-// selectDigests asks for each output whether its run is one of the few whose contents were dropped.
+// selectDigests asks for each output whether its run is one of the few whose contents were dropped. By itself SQLite
+// would look each run up in the table, which is as large as all documents of all runs.
 const selectDigests = `SELECT sha256 FROM analysis_output o WHERE sha256 IS NOT NULL AND NOT EXISTS (
-		SELECT 1 FROM analysis_run r WHERE r.id = o.id AND r.attempt = o.attempt AND r.outputs_removed_at IS NOT NULL)
+		SELECT 1 FROM analysis_run r INDEXED BY analysis_run_outputs_removed WHERE r.id = o.id AND r.attempt = o.attempt AND r.outputs_removed_at IS NOT NULL)
 	UNION SELECT sha256 FROM run_blob ORDER BY sha256`
 
 // Outputs streams the entries of a run. It reads as of the moment of the call, without the write lock.

@@ -79,50 +79,6 @@ func TestQueueInOneHandle(t *testing.T) {
 	}))
 }
 
-// Whatever a filter or a name asks for is found through an index.
-func TestQueryPlans(t *testing.T) {
-	c := opened(t, filepath.Join(t.TempDir(), "catalog.db"))
-	labels := conditions(catalog.Filter{Labels: map[string]string{"k": "v"}})
-	tests := []struct {
-		name, query string
-		args        []any
-		want        string
-		never       string
-	}{
-		{"newest", selectRun + newestFirst, nil, "analysis_run_created", "B-TREE"},
-		{"label", selectRun + labels.String(), labels.Args, "run_label_value", "SCAN r"},
-		{"entries", selectEntry + ` ORDER BY path`, []any{"a", 1}, "PRIMARY KEY", "B-TREE"},
-		{"prefix", `SELECT DISTINCT id FROM analysis_run WHERE id >= ? AND id < ? ORDER BY id`, []any{"a", "b"}, "id>? AND id<?", "B-TREE"},
-		{
-			"digests", selectDigests,
-			nil, "analysis_output_sha256", "B-TREE",
-		},
-		{"find outputs", selectFound + byRun + newestOutputsFirst, nil, "analysis_run_created", "B-TREE FOR ORDER BY"},
-		{"find outputs of a digest", selectFound + byDigest + ` WHERE o.sha256 >= ? AND o.sha256 < ?`, []any{"a", "b"}, "analysis_output_sha256", "SCAN"},
-		{"events", selectEvents, []any{"a", 1}, "sandbox_audit_event_run", "B-TREE"},
-		{"selftests", selectSelftests, nil, "selftest_report_ts", "B-TREE"},
-		{"who names a blob", `SELECT id FROM analysis_output WHERE sha256 = ?`, []any{"x"}, "analysis_output_sha256", "SCAN"},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			rows, err := c.db.QueryContext(t.Context(), `EXPLAIN QUERY PLAN `+tt.query, tt.args...)
-			must(t, err)
-			defer func() { must(t, rows.Close()) }()
-			var plan strings.Builder
-			for rows.Next() {
-				var id, parent, unused int
-				var detail string
-				must(t, rows.Scan(&id, &parent, &unused, &detail))
-				fmt.Fprintln(&plan, detail)
-			}
-			must(t, rows.Err())
-			if !strings.Contains(plan.String(), tt.want) || strings.Contains(plan.String(), tt.never) {
-				t.Errorf("want %q and no %q in the plan\n%s", tt.want, tt.never, plan.String())
-			}
-		})
-	}
-}
-
 func BenchmarkOpen(b *testing.B) {
 	path := filepath.Join(b.TempDir(), "catalog.db")
 	keep, err := Open(b.Context(), path)

@@ -1,0 +1,136 @@
+package sqlite
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+)
+
+// plan is how SQLite answers a query (sqlite.org/eqp.html), a line for each step.
+func plan(t *testing.T, c *Catalog, query string, args ...any) string {
+	t.Helper()
+	rows, err := c.db.QueryContext(t.Context(), `EXPLAIN QUERY PLAN `+query, args...)
+	must(t, err)
+	defer rows.Close()
+	var steps []string
+	for rows.Next() {
+		var id, parent, unused int
+		var step string
+		must(t, rows.Scan(&id, &parent, &unused, &step))
+		steps = append(steps, step)
+	}
+	must(t, rows.Err())
+	return strings.Join(steps, "\n")
+}
+
+// Whatever a name asks for is found through an index.
+func TestQueryPlans(t *testing.T) {
+	c := opened(t, filepath.Join(t.TempDir(), "catalog.db"))
+	tests := []struct {
+		name, query string
+		args        []any
+		want        string
+		never       string
+	}{
+		{"newest", selectRun + newestFirst, nil, "analysis_run_created", "B-TREE"},
+		{"entries", selectEntry + ` ORDER BY path`, []any{"a", 1}, "PRIMARY KEY", "B-TREE"},
+		{"prefix", `SELECT DISTINCT id FROM analysis_run WHERE id >= ? AND id < ? ORDER BY id`, []any{"a", "b"}, "id>? AND id<?", "B-TREE"},
+		{"find outputs", selectFound + byRun + newestOutputsFirst, nil, "analysis_run_created", "B-TREE FOR ORDER BY"},
+		{"find outputs of a digest", selectFound + byDigest + ` WHERE o.sha256 >= ? AND o.sha256 < ?`, []any{"a", "b"}, "analysis_output_sha256", "SCAN"},
+		{"events", selectEvents, []any{"a", 1}, "sandbox_audit_event_run", "B-TREE"},
+		{"selftests", selectSelftests, nil, "selftest_report_ts", "B-TREE"},
+		{"who names a blob", `SELECT id FROM analysis_output WHERE sha256 = ?`, []any{"x"}, "analysis_output_sha256", "SCAN"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			if got := plan(t, c, tt.query, tt.args...); !strings.Contains(got, tt.want) || strings.Contains(got, tt.never) {
+				t.Errorf("want %q and no %q in the plan:\n%s", tt.want, tt.never, got)
+			}
+		})
+	}
+}
+
+// labelled writes runs past the catalog: of each label so many.
+func labelled(t *testing.T, path string, counts map[string]int) {
+	t.Helper()
+	for key, count := range counts {
+		execute(t, path, fmt.Sprintf(`WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < %d)
+			INSERT INTO analysis_run (id, attempt, state, created_at, host, boot_id, tool_version)
+			SELECT '%s-' || i, 1, 'lost', '2026-03-04T05:06:07.000Z', '', '', '' FROM n`, count, key))
+		execute(t, path, fmt.Sprintf(`INSERT INTO run_label SELECT id, 1, '%s', 'v' FROM analysis_run WHERE id LIKE '%s-%%'`, key, key))
+	}
+}
+
+// What a listing reads does not depend on how many runs there are, where it need not: SQLite's plans depend on the schema
+// and the query alone, as long as nobody runs ANALYZE.
+func TestListingPlans(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "catalog.db")
+	c := opened(t, path)
+	labelled(t, path, map[string]int{"rare": few, "common": few + 1})
+	const sorted = "USE TEMP B-TREE FOR ORDER BY"
+	tests := []struct {
+		name        string
+		filter      catalog.Filter
+		want, never string
+	}{
+		{"the newest", catalog.Filter{Limit: 50}, "SCAN r USING INDEX analysis_run_created", sorted},
+		{"what has not ended", catalog.Filter{States: []catalog.State{catalog.Running, catalog.Queued}, Host: "h"}, "SCAN r USING INDEX analysis_run_open", sorted},
+		{"a rare label", catalog.Filter{Labels: map[string]string{"rare": "v"}}, "SEARCH r USING INDEX sqlite_autoindex_analysis_run_1 (id=? AND attempt=?)", "analysis_run_created"},
+		{"a common label", catalog.Filter{Labels: map[string]string{"common": "v"}, Limit: 50}, "SCAN r USING INDEX analysis_run_created", sorted},
+		{"both", catalog.Filter{Labels: map[string]string{"common": "v", "rare": "v"}}, "SEARCH r USING INDEX sqlite_autoindex_analysis_run_1 (id=? AND attempt=?)", "analysis_run_created"},
+		{"an id", catalog.Filter{ID: "a"}, "SEARCH r USING INDEX sqlite_autoindex_analysis_run_1 (id=?)", "analysis_run_created"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			query, args, err := c.listing(t.Context(), tt.filter)
+			must(t, err)
+			if got := plan(t, c, query, args...); !strings.Contains(got, tt.want) || strings.Contains(got, tt.never) {
+				t.Errorf("want %q and no %q in the plan:\n%s", tt.want, tt.never, got)
+			}
+		})
+	}
+}
+
+// gc reads the digests of a million outputs from indexes alone, and no row of their runs.
+func TestDigestsPlan(t *testing.T) {
+	c := opened(t, filepath.Join(t.TempDir(), "catalog.db"))
+	got := plan(t, c, selectDigests)
+	for _, want := range []string{
+		"SEARCH o USING COVERING INDEX analysis_output_sha256", "SEARCH r USING INDEX analysis_run_outputs_removed (id=? AND attempt=?)",
+		"SCAN run_blob USING COVERING INDEX run_blob_sha256",
+	} {
+		if !strings.Contains(got, want) {
+			t.Errorf("want %q in the plan:\n%s", want, got)
+		}
+	}
+	if strings.Contains(got, "TEMP B-TREE") {
+		t.Errorf("it sorts:\n%s", got)
+	}
+}
+
+// Both ways of a label find the same.
+func TestListByCommonLabel(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "catalog.db")
+	c := opened(t, path)
+	labelled(t, path, map[string]int{"rare": 3, "common": few + 1})
+	execute(t, path, `INSERT INTO run_label SELECT id, attempt, 'common', 'other' FROM analysis_run WHERE id LIKE 'rare-%'`)
+	execute(t, path, `UPDATE run_label SET value = 'w' WHERE id = 'common-7'`)
+	execute(t, path, `INSERT INTO analysis_run (id, attempt, state, created_at, host, boot_id, tool_version)
+		VALUES ('common-8', 2, 'lost', '2026-03-04T05:06:07.000Z', '', '', '')`)
+	execute(t, path, `INSERT INTO run_label VALUES ('common-8', 2, 'common', 'v')`)
+	for label, want := range map[string]int{"common": few + 1, "rare": 3} {
+		runs, err := c.List(t.Context(), catalog.Filter{Labels: map[string]string{label: "v"}})
+		must(t, err)
+		for _, run := range runs {
+			if run.Labels[label] != "v" {
+				t.Errorf("%s@%d has the labels %v", run.ID, run.Attempt, run.Labels)
+			}
+		}
+		if len(runs) != want {
+			t.Errorf("%d runs with the label %s, want %d", len(runs), label, want)
+		}
+	}
+}
