@@ -49,6 +49,7 @@ func (c *Container) Wait(watch Watch) (Exit, error) {
 			refused = errors.Join(err, c.Signal(syscall.SIGKILL)) // it may have more to say, and nobody would hear it
 			break
 		}
+		c.steps.hear(r)
 		switch r.kind {
 		case reportAudited:
 			watch.Audited(r.file)
@@ -65,6 +66,7 @@ func (c *Container) Wait(watch Watch) (Exit, error) {
 	}
 	// The error of a process that did not exit with 0 says nothing that the reports do not say.
 	state, err := c.process.Wait()
+	c.steps.end()
 	if state == nil {
 		return exit, errors.Join(refused, err)
 	}

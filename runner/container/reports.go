@@ -21,12 +21,15 @@ const (
 	reportAudited  = 6
 	reportUnheard  = 7
 	reportOpen     = 8
+	reportBegun    = 9
+	reportFiltered = 10
 )
 
 // report is one of our init.
 type report struct {
 	kind  uint32
 	value int32
+	at    int64    // nanoseconds of CLOCK_MONOTONIC
 	file  *os.File // of reportAudited, else nil
 }
 
@@ -60,7 +63,7 @@ func (r *reports) Close() error { return r.sock.Close() }
 
 // next returns io.EOF when init has ended.
 func (r *reports) next() (report, error) {
-	var raw [8]byte
+	var raw [16]byte
 	rights := make([]byte, unix.CmsgSpace(4))
 	n, n2, _, _, err := r.sock.ReadMsgUnix(raw[:], rights)
 	// A reset is the end of an init that was killed before it had read its filter (unix(7)).
@@ -73,7 +76,11 @@ func (r *reports) next() (report, error) {
 	if n != len(raw) {
 		return report{}, fmt.Errorf("init reported %d bytes where %d were due", n, len(raw))
 	}
-	got := report{kind: binary.NativeEndian.Uint32(raw[:4]), value: int32(binary.NativeEndian.Uint32(raw[4:]))}
+	got := report{
+		kind:  binary.NativeEndian.Uint32(raw[:4]),
+		value: int32(binary.NativeEndian.Uint32(raw[4:8])),
+		at:    int64(binary.NativeEndian.Uint64(raw[8:])),
+	}
 	if got.kind == reportAudited {
 		got.file, err = descriptor(rights[:n2])
 	}

@@ -10,17 +10,11 @@
  * question (seccomp(2)); calls of other architectures are among it. Families it traces, over which the question takes
  * precedence: where nobody asks, they fail with ENOSYS.
  */
-#define _GNU_SOURCE
-#include <errno.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
-#include <stddef.h>
-#include <string.h>
-#include <sys/socket.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include "report.h"
+#include "sys.h"
 
 #ifndef SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV
 #define SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV (1UL << 5)
@@ -40,12 +34,12 @@
 
 enum { ADDRESS = 5, FAMILY = 9, PAIR = 15, ASK = 19, ALLOW = 20 };
 
-static struct sock_filter filter[] = {
+static const struct sock_filter filter[] = {
 	LOAD(offsetof(struct seccomp_data, nr)),
-	IF(1, SYS_connect, ASK, 2),
-	IF(2, SYS_sendto, ADDRESS, 3),
-	IF(3, SYS_socket, FAMILY, 4),
-	IF(4, SYS_socketpair, PAIR, ALLOW),
+	IF(1, __NR_connect, ASK, 2),
+	IF(2, __NR_sendto, ADDRESS, 3),
+	IF(3, __NR_socket, FAMILY, 4),
+	IF(4, __NR_socketpair, PAIR, ALLOW),
 	[ADDRESS] = LOAD(LOW(4)),
 	IF(6, 0, 7, ASK),
 	LOAD(HIGH(4)),
@@ -66,42 +60,44 @@ static struct sock_filter filter[] = {
 
 static int install(void)
 {
-	struct sock_fprog program = { sizeof filter / sizeof *filter, filter };
+	struct sock_fprog program = { sizeof filter / sizeof *filter, (struct sock_filter *)filter };
 	/* SPEC_ALLOW as libcontainer has it: before Linux 5.16 a filter without made its processes slow. */
 	unsigned long flags = SECCOMP_FILTER_FLAG_NEW_LISTENER | SECCOMP_FILTER_FLAG_SPEC_ALLOW;
-	long fd = syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags | SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV, &program);
+	long fd = seccomp(SECCOMP_SET_MODE_FILTER, flags | SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV, &program);
 
-	if (fd < 0 && errno == EINVAL)
-		fd = syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, &program);
+	if (fd == -EINVAL)
+		fd = seccomp(SECCOMP_SET_MODE_FILTER, flags, &program);
 	return (int)fd;
 }
 
 /* report_descriptor reports with a descriptor (unix(7), SCM_RIGHTS), which the kernel holds on its way. */
 static int report_descriptor(uint32_t kind, int fd)
 {
-	struct report r = { kind, 0 };
+	struct report r = { kind, 0, now() };
 	struct iovec part = { &r, sizeof r };
-	union {
+	struct {
 		struct cmsghdr header;
-		char space[CMSG_SPACE(sizeof(int))];
-	} rights = { .header = { .cmsg_len = CMSG_LEN(sizeof(int)), .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS } };
+		int fd;
+	} rights = { { offsetof(__typeof__(rights), fd) + sizeof fd, SOL_SOCKET, SCM_RIGHTS }, fd };
 	struct msghdr message = {
-		.msg_iov = &part, .msg_iovlen = 1, .msg_control = &rights, .msg_controllen = sizeof rights.space,
+		.msg_iov = &part, .msg_iovlen = 1, .msg_control = &rights, .msg_controllen = sizeof rights,
 	};
 	ssize_t n;
 
-	memcpy(CMSG_DATA(&rights.header), &fd, sizeof fd);
-	while ((n = sendmsg(REPORT_FD, &message, 0)) < 0 && errno == EINTR)
+	while ((n = sendmsg(REPORT_FD, &message, 0)) == -EINTR)
 		;
-	return n < 0 ? -1 : 0;
+	return n < 0 ? (int)n : 0;
 }
 
 int audit(void)
 {
-	int fd = install();
+	int err, fd = install();
 
-	if (fd < 0 || report_descriptor(AUDITED, fd) < 0)
-		return -1;
+	if (fd < 0)
+		return fd;
+	err = report_descriptor(AUDITED, fd);
+	if (err)
+		return err;
 	/* The supervisor's is now the only one: when it is gone, the kernel answers ENOSYS. */
-	return close(fd);
+	return (int)close(fd);
 }

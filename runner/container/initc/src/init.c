@@ -4,35 +4,56 @@
  * and has no handler for, pid_namespaces(7)), reaps whatever is orphaned, passes signals of the
  * supervisor on, and reports what became of execve(2) and of the child (report.h).
  *
- *   scidex-init [--audit] [--data=BYTES] [--nproc=COUNT] -- COMMAND [ARG...]
+ *   scidex-init [--audit] [--trace] [--data=BYTES] [--nproc=COUNT] -- COMMAND [ARG...]
  *
  * --data and --nproc are rlimits of the analysis (getrlimit(2)). They are set here and not by libcontainer,
  * whose own init would run under them too and needs more than an analysis may have. With --audit the
- * supervisor is asked before certain calls (audit.c).
+ * supervisor is asked before certain calls (audit.c). With --trace it reports how far it is before the analysis begins.
  *
  * Before all else it loads the analysis' filter of system calls, under which it is then itself (filter.c). The
  * analysis cannot report: the socket is closed in the child before execve(2), and this process is not dumpable, so that
  * /proc/1/fd and ptrace(2) are closed to it.
+ *
+ * It has no C library (sys.h): the start of one takes longer than all that is done here (docs/adr/0021).
  */
-#define _GNU_SOURCE
-#include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
-#include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/prctl.h>
-#include <sys/resource.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include "report.h"
+#include "sys.h"
+
+/* after returns what follows the prefix in s, or NULL where s begins otherwise. */
+static const char *after(const char *s, const char *prefix)
+{
+	for (; *prefix; s++, prefix++)
+		if (*s != *prefix)
+			return NULL;
+	return s;
+}
+
+static const char *path_of(char **envp)
+{
+	const char *path = NULL;
+
+	for (; *envp && !path; envp++)
+		path = after(*envp, "PATH=");
+	return path;
+}
 
 /* Every error execve(2) may give for one directory of PATH while another may still have the command. */
 static int try_next(int err)
 {
 	return err == ENOENT || err == ENOTDIR || err == EACCES || err == ELOOP || err == ENAMETOOLONG;
+}
+
+/* join makes directory/name, and returns 0 where no path may be so long. len is the directory's. */
+static int join(char full[PATH_MAX], const char *directory, size_t len, const char *name)
+{
+	size_t rest = strlen(name) + 1;
+
+	if (len + 1 + rest > PATH_MAX)
+		return 0;
+	memcpy(full, directory, len);
+	full[len] = '/';
+	memcpy(full + len + 1, name, rest);
+	return 1;
 }
 
 /*
@@ -41,22 +62,20 @@ static int try_next(int err)
  */
 static int search(char **argv, char **envp)
 {
-	const char *path = getenv("PATH");
+	const char *path = path_of(envp);
 	char full[PATH_MAX];
 	int err = ENOENT;
 
-	if (strchr(argv[0], '/')) {
-		execve(argv[0], argv, envp);
-		return errno;
-	}
+	if (strchr(argv[0], '/'))
+		return (int)-execve(argv[0], argv, envp);
 	while (path && *path) {
-		size_t len = strcspn(path, ":");
-		int n = snprintf(full, sizeof full, "%.*s/%s", (int)len, path, argv[0]);
-		if (len > 0 && n > 0 && (size_t)n < sizeof full) {
-			execve(full, argv, envp);
-			if (!try_next(errno))
-				return errno;
-			if (errno == EACCES)
+		const char *colon = strchr(path, ':');
+		size_t len = colon ? (size_t)(colon - path) : strlen(path);
+		if (len > 0 && join(full, path, len, argv[0])) {
+			int now = (int)-execve(full, argv, envp);
+			if (!try_next(now))
+				return now;
+			if (now == EACCES)
 				err = EACCES;
 		}
 		path += len + (path[len] == ':');
@@ -76,58 +95,78 @@ static void usage(void)
 			      (u.ru_utime.tv_usec + u.ru_stime.tv_usec) / 1000));
 }
 
-/* options of the command line; a limit is NULL where it is not given. */
-struct options {
-	const char *data, *nproc;
-	int audit;
+/* bound is a limit of the command line. */
+struct bound {
+	int given;
+	uint64_t value; /* RLIM64_INFINITY is the greatest */
 };
 
-static int limit(int resource, const char *value)
-{
-	struct rlimit l;
+struct options {
+	struct bound data, nproc;
+	int audit, trace;
+};
 
-	if (!value)
-		return 0;
-	l.rlim_cur = l.rlim_max = strtoull(value, NULL, 10); /* RLIM_INFINITY is the greatest */
-	return setrlimit(resource, &l);
+/* read_bound returns 0 where text is no decimal number of 64 bits. */
+static int read_bound(const char *text, struct bound *b)
+{
+	const char *digit = text;
+	uint64_t n = 0;
+
+	for (; *digit >= '0' && *digit <= '9'; digit++)
+		if (__builtin_mul_overflow(n, 10, &n) || __builtin_add_overflow(n, *digit - '0', &n))
+			return 0;
+	b->given = 1;
+	b->value = n;
+	return digit > text && !*digit;
 }
 
 /* read_options reads argv up to "--" and returns the index of the command, or 0. */
 static int read_options(int argc, char **argv, struct options *o)
 {
+	const char *text;
 	int i;
 
-	o->data = o->nproc = NULL;
-	o->audit = 0;
 	for (i = 1; i < argc && strcmp(argv[i], "--"); i++)
-		if (!strncmp(argv[i], "--data=", 7))
-			o->data = argv[i] + 7;
-		else if (!strncmp(argv[i], "--nproc=", 8))
-			o->nproc = argv[i] + 8;
-		else if (!strcmp(argv[i], "--audit"))
+		if ((text = after(argv[i], "--data="))) {
+			if (!read_bound(text, &o->data))
+				return 0;
+		} else if ((text = after(argv[i], "--nproc="))) {
+			if (!read_bound(text, &o->nproc))
+				return 0;
+		} else if (!strcmp(argv[i], "--audit")) {
 			o->audit = 1;
-		else
+		} else if (!strcmp(argv[i], "--trace")) {
+			o->trace = 1;
+		} else {
 			return 0;
+		}
 	return i + 1 < argc ? i + 1 : 0;
+}
+
+/* limit sets a bound for this process, where one is given. It returns 0 or an errno. */
+static int limit(int resource, const struct bound *b)
+{
+	struct rlimit64 l = { b->value, b->value };
+
+	return b->given ? (int)-setrlimit(resource, &l) : 0;
 }
 
 /* child becomes the analysis: its limits, default signals, a session of its own, descriptors 0 to 2. */
 static void child(int failed, const struct options *o, char **argv, char **envp)
 {
-	sigset_t none;
-	int sig, err = 0;
+	int sig, err;
 
-	for (sig = 1; sig < NSIG; sig++)
-		signal(sig, SIG_DFL);
-	sigemptyset(&none);
-	sigprocmask(SIG_SETMASK, &none, NULL);
+	for (sig = 1; sig <= LAST_SIGNAL; sig++)
+		sigdefault(sig);
+	sigsetmask(NO_SIGNALS);
 	setsid();
 	close(REPORT_FD);
-	if (limit(RLIMIT_DATA, o->data) < 0 || limit(RLIMIT_NPROC, o->nproc) < 0)
-		err = errno;
+	err = limit(RLIMIT_DATA, &o->data);
+	if (!err)
+		err = limit(RLIMIT_NPROC, &o->nproc);
 	if (!err)
 		err = search(argv, envp);
-	while (write(failed, &err, sizeof err) < 0 && errno == EINTR)
+	while (write(failed, &err, sizeof err) == -EINTR)
 		;
 	_exit(127);
 }
@@ -138,17 +177,17 @@ static int started(int failed)
 	int err = 0;
 	ssize_t n;
 
-	while ((n = read(failed, &err, sizeof err)) < 0 && errno == EINTR)
+	while ((n = read(failed, &err, sizeof err)) == -EINTR)
 		;
 	close(failed);
 	return n == (ssize_t)sizeof err ? err : 0;
 }
 
 /* reap collects every dead child and returns 1 with the status once the analysis is among them. */
-static int reap(pid_t analysis, int *status)
+static int reap(long analysis, int *status)
 {
 	int s, ended = 0;
-	pid_t pid;
+	long pid;
 
 	while ((pid = waitpid(-1, &s, WNOHANG | __WALL)) > 0)
 		if (pid == analysis) {
@@ -161,30 +200,34 @@ static int reap(pid_t analysis, int *status)
 int main(int argc, char **argv, char **envp)
 {
 	int failed[2], status = 0, command, err;
-	struct options o;
-	sigset_t all;
+	struct options o = { 0 };
 	siginfo_t info;
-	pid_t analysis;
+	long analysis;
 
 	command = read_options(argc, argv, &o);
 	if (!command)
 		return 125;
 	if (prctl(PR_SET_DUMPABLE, 0) < 0 || fcntl(REPORT_FD, F_SETFD, FD_CLOEXEC) < 0)
 		return 125;
-	if (load_filter() < 0) {
-		report(OPEN, errno);
+	if (o.trace)
+		report(BEGUN, 0);
+	err = load_filter();
+	if (err) {
+		report(OPEN, -err);
 		return 125;
 	}
-	sigfillset(&all);
-	if (sigprocmask(SIG_SETMASK, &all, NULL) < 0 || pipe2(failed, O_CLOEXEC) < 0)
+	if (o.trace)
+		report(FILTERED, 0);
+	if (sigsetmask(ALL_SIGNALS) < 0 || pipe2(failed, O_CLOEXEC) < 0)
 		return 125;
-	if (o.audit && audit() < 0) {
-		report(UNHEARD, errno);
+	err = o.audit ? audit() : 0;
+	if (err) {
+		report(UNHEARD, -err);
 		return 125;
 	}
 	analysis = fork();
 	if (analysis < 0) {
-		report(REFUSED, errno);
+		report(REFUSED, (int32_t)-analysis);
 		return 125;
 	}
 	if (analysis == 0) {
@@ -203,7 +246,7 @@ int main(int argc, char **argv, char **envp)
 	report(EXECUTED, 0);
 
 	for (;;) {
-		int sig = sigwaitinfo(&all, &info);
+		long sig = sigwaitinfo(ALL_SIGNALS, &info);
 		if (sig == SIGCHLD && reap(analysis, &status)) {
 			usage();
 			report(ENDED, status);
@@ -211,6 +254,6 @@ int main(int argc, char **argv, char **envp)
 		}
 		/* si_pid is 0 for a sender outside of this namespace: the supervisor, and nobody else. */
 		if (sig > 0 && sig != SIGCHLD && info.si_pid == 0 && info.si_code == SI_USER)
-			kill(-1, sig == SIGTSTP ? SIGSTOP : sig); /* that of a terminal could be ignored */
+			kill(-1, sig == SIGTSTP ? SIGSTOP : (int)sig); /* that of a terminal could be ignored */
 	}
 }

@@ -1,11 +1,17 @@
-#include <errno.h>
-#include <unistd.h>
-
 #include "report.h"
+#include "sys.h"
+
+int64_t now(void)
+{
+	struct timespec t = { 0, 0 };
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
 
 void report(uint32_t kind, int32_t value)
 {
-	struct report r = { kind, value };
-	while (write(REPORT_FD, &r, sizeof r) < 0 && errno == EINTR)
+	struct report r = { kind, value, now() };
+	while (write(REPORT_FD, &r, sizeof r) == -EINTR)
 		;
 }

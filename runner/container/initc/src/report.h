@@ -18,20 +18,27 @@ enum report_kind {
 	AUDITED = 6,  /* with the descriptor of the audit's notifications; value: 0 */
 	UNHEARD = 7,  /* value: errno of what the audit needs */
 	OPEN = 8,     /* value: errno; there is no filter, and nothing is run */
+	BEGUN = 9,    /* value: 0; only with --trace, as is FILTERED */
+	FILTERED = 10,
 };
 
 struct report {
 	uint32_t kind;
 	int32_t value;
+	int64_t at; /* CLOCK_MONOTONIC, in nanoseconds */
 };
+
+/* now is the time of a report. */
+int64_t now(void);
 
 void report(uint32_t kind, int32_t value);
 
-/* load_filter gives this process and its children the filter of system calls, for good. It returns -1 with errno. */
+/* load_filter gives this process and its children the filter of system calls, for good. It returns 0 or
+ * -errno. */
 int load_filter(void);
 
 /* audit has the supervisor asked before certain calls of this process and its children, for good. It
- * returns -1 with errno. */
+ * returns 0 or -errno. */
 int audit(void);
 
 #endif
