@@ -56,6 +56,9 @@ type Placement struct {
 	// there is none: they fail with ENOSYS, unless somebody is asked first.
 	Audit bool
 
+	// Unfiltered leaves the filter of system calls out, for a caller who has compiled it (Filter).
+	Unfiltered bool
+
 	// Portable makes a spec that older runtimes take too (Debian 12's runc 1.1.5): without what they
 	// do not know, and with paths that may be relative to the bundle.
 	Portable bool

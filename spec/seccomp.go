@@ -25,13 +25,21 @@ var forbidden = [...]string{
 	"socketcall",
 }
 
-// withSeccomp sets the system call filter: the default of moby narrowed to what an analysis needs.
-func withSeccomp(_ Analysis, place Placement, s *specs.Spec) error {
+func withSeccomp(_ Analysis, place Placement, s *specs.Spec) (err error) {
+	if !place.Unfiltered {
+		s.Linux.Seccomp, err = Filter(place.Audit)
+	}
+	return err
+}
+
+// Filter is the filter of system calls that every analysis has: the default of moby narrowed to what one needs. With
+// audit it is for an init that installs a filter of its own, too: see Placement.Audit.
+func Filter(audit bool) (*specs.LinuxSeccomp, error) {
 	// The base asks the kernel's version for one rule, of ptrace, which is forbidden here anyway: the
 	// result depends on nothing but the architecture.
-	profile, err := seccomp.GetDefaultProfile(s)
+	profile, err := seccomp.GetDefaultProfile(&specs.Spec{Process: &specs.Process{Capabilities: &specs.LinuxCapabilities{}}})
 	if err != nil {
-		return fmt.Errorf("seccomp: default profile: %w", err)
+		return nil, fmt.Errorf("seccomp: default profile: %w", err)
 	}
 	// The native architecture alone is the stricter choice and compiles in half the time; calls of
 	// another (int 0x80, x32) kill the thread.
@@ -39,7 +47,7 @@ func withSeccomp(_ Analysis, place Placement, s *specs.Spec) error {
 		profile.Architectures = profile.Architectures[:1]
 	}
 	refused := refuse(eafnosupport)
-	if place.Audit {
+	if audit {
 		refused = specs.LinuxSyscall{Action: specs.ActTrace}
 	}
 	narrower := slices.Concat(socketRules(refused), optionRules(), setIDRules(), ownLimitsRules(), hugePageRules(), unsupportedRules())
@@ -48,8 +56,7 @@ func withSeccomp(_ Analysis, place Placement, s *specs.Spec) error {
 		replaced = append(replaced, rule.Names...)
 	}
 	profile.Syscalls = append(without(profile.Syscalls, replaced), narrower...)
-	s.Linux.Seccomp = profile
-	return nil
+	return profile, nil
 }
 
 // without removes the named system calls from all rules, and rules that are left with none.

@@ -22,6 +22,8 @@ import (
 
 	_ "github.com/opencontainers/cgroups/devices"           // libcontainer refuses every configuration without it
 	_ "github.com/opencontainers/runc/libcontainer/nsenter" // the C part of libcontainer's init
+
+	"github.com/scidex-ai/scidex-oci/runner/trace"
 )
 
 // Config of one container.
@@ -36,6 +38,8 @@ type Config struct {
 	// Audit asks before connections, datagrams with an address and sockets of families that Spec traces; see
 	// Watch.
 	Audit bool
+	// Trace is told the steps of the container's start and end; nil: none.
+	Trace *trace.Tracer
 }
 
 // Container is one container whose PID 1 is our init.
@@ -44,6 +48,7 @@ type Container struct {
 	process *libcontainer.Process
 	reports *reports
 	pidfd   *os.File
+	steps   *steps // nil: nothing is traced
 }
 
 // Create makes the container up to the gate: everything is set up but the command, which Start lets go.
@@ -51,10 +56,13 @@ func Create(cfg Config) (*Container, error) {
 	if len(cfg.Filter) == 0 || cfg.Spec.Linux.Seccomp != nil {
 		return nil, errors.New("a container needs its filter of system calls as a program, and only so")
 	}
+	translated := cfg.Trace.Span(trace.Supervisor, "translate the specification")
 	config, err := configure(cfg)
+	translated()
 	if err != nil {
 		return nil, err
 	}
+	steps := newSteps(cfg.Trace, config)
 	limits, options, err := rlimits(cfg.Spec.Process.Rlimits)
 	if err != nil {
 		return nil, err
@@ -76,8 +84,11 @@ func Create(cfg Config) (*Container, error) {
 	if cfg.Audit {
 		options = append(options, "--audit")
 	}
+	if cfg.Trace != nil {
+		options = append(options, "--trace")
+	}
 	process.Args = slices.Concat(process.Args[:1], options, []string{"--"}, process.Args[1:])
-	if err := inner.Start(process); err != nil {
+	if err := steps.start(inner, process); err != nil {
 		return nil, errors.Join(fmt.Errorf("start container: %w", err), read.Close(), inner.Destroy())
 	}
 	// The process is a child that only Wait reaps: its pid is still its own.
@@ -85,7 +96,7 @@ func Create(cfg Config) (*Container, error) {
 	if err != nil {
 		return nil, errors.Join(err, read.Close(), inner.Signal(unix.SIGKILL), inner.Destroy())
 	}
-	return &Container{inner: inner, process: process, reports: read, pidfd: pidfd}, nil
+	return &Container{inner: inner, process: process, reports: read, pidfd: pidfd, steps: steps}, nil
 }
 
 func openPidfd(process *libcontainer.Process) (*os.File, error) {
@@ -147,6 +158,7 @@ func (c *Container) Pid() (int, error) { return c.process.Pid() }
 
 // Start opens the gate.
 func (c *Container) Start() error {
+	c.steps.open()
 	if err := c.inner.Exec(); err != nil {
 		return fmt.Errorf("open the container's gate: %w", err)
 	}

@@ -8,41 +8,18 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"reflect"
-	"sync"
 
 	"github.com/opencontainers/runtime-spec/specs-go"
 	libseccomp "github.com/seccomp/libseccomp-golang"
 )
 
-// Compiler compiles profiles, each once. Its zero value is ready; it may be used by several goroutines.
-type Compiler struct {
-	mu       sync.Mutex
-	compiled []compiled // as many as there are kinds of runs: one with the audit and one without
-}
-
-type compiled struct {
-	profile *specs.LinuxSeccomp
-	program []byte
-}
-
-// Take takes the filter out of a specification and returns its program: struct sock_filter after struct sock_filter, in the
-// machine's byte order. It says of every call what libcontainer's program says.
-func (c *Compiler) Take(s *specs.Spec) ([]byte, error) {
-	profile := s.Linux.Seccomp
-	s.Linux.Seccomp = nil
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for _, known := range c.compiled {
-		if reflect.DeepEqual(known.profile, profile) {
-			return known.program, nil
-		}
-	}
+// Compile returns the program of a profile: struct sock_filter after struct sock_filter, in the machine's byte order. It
+// says of every call what libcontainer's program says.
+func Compile(profile *specs.LinuxSeccomp) ([]byte, error) {
 	program, err := compile(profile)
 	if err != nil {
 		return nil, fmt.Errorf("compile the filter of system calls: %w", err)
 	}
-	c.compiled = append(c.compiled, compiled{profile, program})
 	return program, nil
 }
 

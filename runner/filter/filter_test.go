@@ -14,16 +14,13 @@ import (
 )
 
 // profileOf is what runs have.
-func profileOf(t *testing.T, audit bool) *specs.Spec {
+func profileOf(t *testing.T, audit bool) *specs.LinuxSeccomp {
 	t.Helper()
-	maps := []specs.LinuxIDMapping{{Size: 1}, {ContainerID: 1000, HostID: 1, Size: 1}}
-	s, err := spec.OCI(spec.Analysis{ID: "a", Command: []string{"true"}}, spec.Placement{
-		Root: "/", Work: "/work", UIDMappings: maps, GIDMappings: maps, UID: 1000, GID: 1000, Command: []string{"true"}, Audit: audit,
-	})
+	profile, err := spec.Filter(audit)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return s
+	return profile
 }
 
 // call is struct seccomp_data (seccomp(2)).
@@ -96,7 +93,7 @@ func TestProgram(t *testing.T) {
 		{"another architecture", false, call{unix.SYS_READ, unix.AUDIT_ARCH_PPC64LE, [6]uint64{}}, killed},
 		{"another architecture's newer call", false, call{9999, unix.AUDIT_ARCH_PPC64LE, [6]uint64{}}, killed},
 	} {
-		program, err := new(Compiler).Take(profileOf(t, test.audit))
+		program, err := Compile(profileOf(t, test.audit))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -111,7 +108,7 @@ func TestX32(t *testing.T) {
 	if runtime.GOARCH != "amd64" {
 		t.Skip("only amd64 has x32")
 	}
-	program, err := new(Compiler).Take(profileOf(t, false))
+	program, err := Compile(profileOf(t, false))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -123,24 +120,8 @@ func TestX32(t *testing.T) {
 	}
 }
 
-func TestTake(t *testing.T) {
-	var c Compiler
-	plain, asking := profileOf(t, false), profileOf(t, true)
-	first, err := c.Take(plain)
-	if err != nil || plain.Linux.Seccomp != nil {
-		t.Fatal(err, plain.Linux.Seccomp)
-	}
-	second, err := c.Take(profileOf(t, false))
-	if err != nil || &first[0] != &second[0] {
-		t.Errorf("compiled again (%v)", err)
-	}
-	if other, err := c.Take(asking); err != nil || slices.Equal(first, other) {
-		t.Errorf("the audit's is the same (%v)", err)
-	}
-}
-
-// TestTakeRefuses has profiles of which no program may come.
-func TestTakeRefuses(t *testing.T) {
+// TestCompileRefuses has profiles of which no program may come.
+func TestCompileRefuses(t *testing.T) {
 	for name, spoil := range map[string]func(*specs.Linux){
 		"none":                 func(l *specs.Linux) { l.Seccomp = nil },
 		"no architecture":      func(l *specs.Linux) { l.Seccomp.Architectures = nil },
@@ -154,9 +135,9 @@ func TestTakeRefuses(t *testing.T) {
 		},
 		"two of one argument": func(l *specs.Linux) { l.Seccomp.Syscalls[0].Args = []specs.LinuxSeccompArg{eq(1), eq(2)} },
 	} {
-		s := profileOf(t, false)
-		spoil(s.Linux)
-		if program, err := new(Compiler).Take(s); err == nil {
+		l := &specs.Linux{Seccomp: profileOf(t, false)}
+		spoil(l)
+		if program, err := Compile(l.Seccomp); err == nil {
 			t.Errorf("%s: a program of %d bytes", name, len(program))
 		}
 	}
@@ -168,8 +149,7 @@ func eq(value uint64) specs.LinuxSeccompArg {
 
 func nativeArch(t *testing.T) uint32 {
 	t.Helper()
-	s := profileOf(t, false)
-	arch, err := native(s.Linux.Seccomp.Architectures)
+	arch, err := native(profileOf(t, false).Architectures)
 	if err != nil {
 		t.Fatal(err)
 	}

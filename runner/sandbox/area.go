@@ -18,10 +18,10 @@ func (a area) state() string { return filepath.Join(a.dir, "state") } // libcont
 func (a area) lower() string { return filepath.Join(a.dir, "lower") } // where the lower layer of an overlay is mounted meanwhile
 func (a area) shown() string { return filepath.Join(a.dir, "shown") } // where an overlay is mounted of which a single file is wanted
 func (a area) tree() string  { return filepath.Join(a.dir, "tree") }  // the tmpfs in which the root filesystem is made
-func (a area) above() string { return filepath.Join(a.dir, "above") } // a tmpfs for what lies in one of the container's own
+func (a area) dev() string   { return filepath.Join(a.dir, "dev") }   // the container's /dev
 
 // mountPoints are all at which something is mounted.
-func (a area) mountPoints() []string { return []string{a.lower(), a.shown(), a.tree(), a.above()} }
+func (a area) mountPoints() []string { return []string{a.lower(), a.shown(), a.tree(), a.dev()} }
 
 // newArea makes one for a run whose id no other has meanwhile. An analysis sees the path, which says nothing but its
 // id, as the layer of its overlays.
@@ -38,16 +38,25 @@ func newArea(id string) (area, error) {
 	return a, nil
 }
 
-// remove drops whatever is mounted there, and then the directories, which are empty but for libcontainer's. The
-// kernel takes its time for each mount: this is for the end of a session, when nobody waits for the run any more.
-func (a area) remove() error {
-	if a.dir == "" {
-		return nil
-	}
+// unmount drops whatever is mounted there.
+func (a area) unmount() error {
 	for _, dir := range a.mountPoints() {
 		if err := unmountAll(dir); err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+// remove drops what is left of it: mounts, and then the directories, which are empty but for libcontainer's.
+func (a area) remove() error {
+	if a.dir == "" {
+		return nil
+	}
+	if err := a.unmount(); err != nil {
+		return err
+	}
+	for _, dir := range a.mountPoints() {
 		if err := os.Remove(dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}

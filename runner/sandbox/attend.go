@@ -79,7 +79,7 @@ var errTorn = fmt.Errorf("the supervisor has no room for more runs: %w; see \"ul
 // answer tells the launcher what has failed.
 func (w *worker) answer(err error) {
 	if err != nil {
-		w.tell(message{Type: msgFailed, Error: err.Error()})
+		w.tell(message{Type: msgFailed, Error: err.Error(), Spans: w.trace.Take()})
 	}
 }
 

@@ -5,17 +5,20 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 
+	"github.com/opencontainers/runtime-spec/specs-go"
 	"golang.org/x/sys/unix"
 
+	"github.com/scidex-ai/scidex-oci/rootfs"
 	"github.com/scidex-ai/scidex-oci/runner/inode"
 )
 
 // What is bound is opened once, checked on the descriptor and mounted from that, so that a path swapped
 // in between wins nothing (open_tree(2), mount_setattr(2), move_mount(2)).
 
-// bindAll mounts everything of the host that a job binds below root, or in its stage.
-func (a area) bindAll(root string, job *Job, stages map[string]string, files []*os.File) (walls Walls, err error) {
+// bindAll mounts everything of the host that a job binds below root.
+func (a area) bindAll(root string, job *Job, files []*os.File) (walls Walls, err error) {
 	for _, b := range job.Tree.Binds {
 		wall, err := a.bindTree(filepath.Join(root, b.Destination), b.Source)
 		if err != nil {
@@ -24,11 +27,7 @@ func (a area) bindAll(root string, job *Job, stages map[string]string, files []*
 		walls.note(wall, b.Source)
 	}
 	for _, b := range job.Binds {
-		target, staged := stages[b.Destination]
-		if !staged {
-			target = filepath.Join(root, b.Destination)
-		}
-		wall, err := a.bindInput(target, b, files)
+		wall, err := a.bindInput(root, b, job.Spec.Mounts, files)
 		if err != nil {
 			return walls, fmt.Errorf("bind %s: %w", b.Source, err)
 		}
@@ -75,8 +74,12 @@ func (a area) bindTree(target, path string) (SocketWall, error) {
 	return WallScan, attach(mount, target)
 }
 
-// bindInput mounts one of the run's own read-only binds.
-func (a area) bindInput(target string, b Bind, files []*os.File) (SocketWall, error) {
+// bindInput mounts one of the run's own read-only binds below root.
+func (a area) bindInput(root string, b Bind, own []specs.Mount, files []*os.File) (SocketWall, error) {
+	target := filepath.Join(root, b.Destination)
+	if err := pointIn(root, b, own); err != nil {
+		return "", err
+	}
 	mount, err := givenOr(files, b.Mount, b.Source)
 	if err != nil {
 		return "", err
@@ -89,6 +92,17 @@ func (a area) bindInput(target string, b Bind, files []*os.File) (SocketWall, er
 		return a.bindDirectory(target, mount)
 	}
 	return a.bindFile(target, b, mount, files)
+}
+
+// pointIn makes the mount point of what lies in a tmpfs of the container's own, such as a runtime below /tmp, which
+// hides the one that was made in the root.
+func pointIn(root string, b Bind, own []specs.Mount) error {
+	for _, m := range own {
+		if below, is := strings.CutPrefix(b.Destination, m.Destination+"/"); is && m.Type == "tmpfs" {
+			return rootfs.MountPoint(filepath.Join(root, m.Destination), "/"+below, b.Directory)
+		}
+	}
+	return nil
 }
 
 // givenOr is the detached mount that the launcher sent as file i, or one of what is at path.

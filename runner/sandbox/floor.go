@@ -3,12 +3,8 @@ package sandbox
 import (
 	"fmt"
 	"os"
-	"regexp"
-	"strconv"
 
 	"golang.org/x/sys/unix"
-
-	"github.com/scidex-ai/scidex-oci/spec"
 )
 
 // Floor is the least free space that a file system is to keep: a share of its size, or bytes. The zero Floor
@@ -16,33 +12,6 @@ import (
 type Floor struct {
 	Percent float64 `json:"percent,omitempty"`
 	Bytes   int64   `json:"bytes,omitempty"`
-}
-
-// ParseFloor reads "5%", a size such as "2GiB", or "0" for no floor.
-func ParseFloor(s string) (Floor, error) {
-	if s == "0" || s == "0%" {
-		return Floor{}, nil
-	}
-	if form := regexp.MustCompile(`^([0-9]+(?:\.[0-9]+)?)%$`).FindStringSubmatch(s); form != nil {
-		percent, err := strconv.ParseFloat(form[1], 64)
-		if err == nil && percent > 0 && percent < 100 {
-			return Floor{Percent: percent}, nil
-		}
-	} else if size, err := spec.ParseSize(s); err == nil {
-		return Floor{Bytes: int64(size)}, nil
-	}
-	return Floor{}, fmt.Errorf("%q is no free space to keep: write a percentage below 100 such as 5%%, a size such as 2GiB, or 0 for none", s)
-}
-
-// String is the form that ParseFloor reads.
-func (f Floor) String() string {
-	switch {
-	case f.Percent > 0:
-		return strconv.FormatFloat(f.Percent, 'g', -1, 64) + "%"
-	case f.Bytes > 0:
-		return spec.Size(f.Bytes).String()
-	}
-	return "0"
 }
 
 // Shortage is a file system that has less free than its floor; both in bytes.

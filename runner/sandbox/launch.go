@@ -19,13 +19,13 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/scidex-ai/scidex-oci/runner/trace"
+	"github.com/scidex-ai/scidex-oci/runner/unmapped"
 )
 
-// The names of argv[0] by which Main knows its part.
-const (
-	mapperName     = "scidex-oci: waiting for id maps"
-	supervisorName = "scidex-oci: supervisor"
-)
+// supervisorName is the argv[0] by which Main knows its part.
+const supervisorName = "scidex-oci: supervisor"
 
 // outerNamespaces of a supervisor.
 const outerNamespaces = unix.CLONE_NEWUSER | unix.CLONE_NEWNS | unix.CLONE_NEWPID | unix.CLONE_NEWNET | unix.CLONE_NEWIPC |
@@ -40,7 +40,12 @@ type Supervisor struct {
 	*Session
 	account  Account
 	refusals sync.Mutex // of sessions: one message for each
+	slow     error      // see Slow
 }
+
+// Slow is why the supervisor is this program once more, although one of its own lies beside it (docs/adr/0019); nil where
+// that is as it should be. Nothing but time is lost by it.
+func (s *Supervisor) Slow() error { return s.slow }
 
 // host is the process of a supervisor.
 type host struct {
@@ -57,7 +62,8 @@ func Launch(ctx context.Context, account Account) (*Supervisor, error) {
 		return nil, err
 	}
 	s := &Supervisor{Session: newSession(c, &host{done: make(chan struct{}), last: &tail{}}, true), account: account}
-	err = s.start(child)
+	s.trace = trace.From(ctx)
+	err = s.trace.Do(trace.Start, "execute it", func() error { return s.start(child) })
 	child.Close() // now only the supervisor has it, so that its death before it is ready is heard at once
 	if err != nil {
 		return nil, errors.Join(launchError(err), c.Close())
@@ -71,8 +77,16 @@ func Launch(ctx context.Context, account Account) (*Supervisor, error) {
 // start executes the supervisor. Its parent-death signal belongs to the thread that started it
 // (PR_SET_PDEATHSIG(2const)), so this thread waits for it and does nothing else.
 func (s *Supervisor) start(child *os.File) error {
-	cmd := exec.Command("/proc/self/exe")
-	cmd.Args = []string{supervisorName}
+	program := chooseProgram()
+	defer program.close()
+	s.slow = program.slow
+	child, err := program.after(child)
+	if err != nil {
+		return err
+	}
+	defer child.Close()
+	cmd := exec.Command(program.path)
+	cmd.Args = append([]string{supervisorName}, traceArgs(s.trace != nil)...)
 	cmd.Env = []string{}
 	cmd.Dir = "/"
 	cmd.Stderr = s.host.last
@@ -101,7 +115,7 @@ func (s *Supervisor) start(child *os.File) error {
 // that itself, by newuidmap(1) and newgidmap(1) while a first program waits where it may not.
 func (a Account) configure(cmd *exec.Cmd) {
 	if !a.MapDirectly(cmd.SysProcAttr) {
-		cmd.Args = []string{mapperName}
+		cmd.Args = append([]string{unmapped.Name}, cmd.Args...)
 	}
 }
 
@@ -157,16 +171,17 @@ func (a Account) HostGID(outer int) int {
 
 func (s *Supervisor) prepare(ctx context.Context) error {
 	if s.account.HasRange() && !s.account.Root() {
-		if err := s.account.WriteMaps(ctx, s.Pid()); err != nil {
+		if err := s.trace.Do(trace.Start, "map its ids", func() error { return s.account.WriteMaps(ctx, s.Pid()) }); err != nil {
 			if s.conn.hungUp() { // it has no ids because it is dead
 				err = s.lost(io.EOF)
 			}
 			return err
 		}
-		if err := s.conn.send(message{Type: msgStart}); err != nil {
+		if _, err := s.conn.sock.Write([]byte{1}); err != nil {
 			return s.lost(err)
 		}
 	}
+	defer s.trace.Span(trace.Start, "wait until it is ready")()
 	// Without a bound a supervisor that hangs would hang the launcher, before it listens to anybody.
 	if err := s.conn.sock.SetReadDeadline(time.Now().Add(readyWait)); err != nil {
 		return err
@@ -185,7 +200,8 @@ const readyWait = time.Minute
 // newuidmap(1) and newgidmap(1).
 func (a Account) WriteMaps(ctx context.Context, pid int) error {
 	errs := make(chan error, 2)
-	run := func(tool string, own int, ids IDRange) {
+	run := func(lane trace.Lane, tool string, own int, ids IDRange) {
+		defer trace.From(ctx).Span(lane, tool)()
 		path, err := findTool(tool)
 		if err != nil {
 			errs <- err
@@ -200,8 +216,8 @@ func (a Account) WriteMaps(ctx context.Context, pid int) error {
 		}
 		errs <- err
 	}
-	go run("newuidmap", a.UID, a.UIDs)
-	go run("newgidmap", a.GID, a.GIDs)
+	go run(trace.UserIDs, "newuidmap", a.UID, a.UIDs)
+	go run(trace.GroupIDs, "newgidmap", a.GID, a.GIDs)
 	return errors.Join(<-errs, <-errs)
 }
 

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"strings"
 
 	"golang.org/x/sys/unix"
 
@@ -15,7 +14,7 @@ import (
 // workInMemory puts a tmpfs in the place of the working directory, with what was staged there. It goes when the
 // last descriptor of it is closed, and so with the supervisor at the latest.
 func (w *worker) workInMemory(ctx context.Context, files []*os.File) ([]*os.File, error) {
-	mount, err := newTmpfs(w.job.WorkTmpfs)
+	mount, err := newMount("tmpfs", readWrite, w.job.WorkTmpfs)
 	if err != nil {
 		return files, fmt.Errorf("tmpfs for /work: %w", err)
 	}
@@ -66,27 +65,4 @@ func (w *worker) noSpace() (bool, error) {
 	var st unix.Statfs_t
 	err := statfs(w.work, &st)
 	return st.Bfree == 0 || st.Ffree == 0, err
-}
-
-// newTmpfs makes a tmpfs that is mounted nowhere yet.
-func newTmpfs(options []string) (*os.File, error) {
-	fs, err := unix.Fsopen("tmpfs", unix.FSOPEN_CLOEXEC)
-	if err != nil {
-		return nil, fmt.Errorf("fsopen: %w", err)
-	}
-	defer unix.Close(fs)
-	for _, option := range options {
-		key, value, _ := strings.Cut(option, "=")
-		if err := unix.FsconfigSetString(fs, key, value); err != nil {
-			return nil, fmt.Errorf("option %s: %w", option, err)
-		}
-	}
-	if err := unix.FsconfigCreate(fs); err != nil {
-		return nil, fmt.Errorf("fsconfig: %w", err)
-	}
-	mount, err := unix.Fsmount(fs, unix.FSMOUNT_CLOEXEC, readWrite)
-	if err != nil {
-		return nil, fmt.Errorf("fsmount: %w", err)
-	}
-	return os.NewFile(uintptr(mount), "tmpfs"), nil
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs"
 	"github.com/scidex-ai/scidex-oci/rootfs"
 	"github.com/scidex-ai/scidex-oci/runner/audit"
+	"github.com/scidex-ai/scidex-oci/runner/trace"
 )
 
 // The messages, in the order in which a run has them on its connection. The launcher sends job, start, suspend, resume, stop,
@@ -56,6 +57,8 @@ type message struct {
 	At      time.Time       `json:"at,omitzero"`
 	// Walls comes with created.
 	Walls Walls `json:"walls,omitzero"`
+	// Spans are what the supervisor has traced since its message before.
+	Spans []trace.Span `json:"spans,omitempty"`
 
 	files []*os.File
 	torn  bool // this process had no room for the descriptors that came with it (recvmsg(2), MSG_CTRUNC)

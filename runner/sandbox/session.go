@@ -7,6 +7,8 @@ import (
 	"sync"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/scidex-ai/scidex-oci/runner/trace"
 )
 
 // Session is the launcher's side of one run in a supervisor. What it does to the run is in run.go.
@@ -16,6 +18,7 @@ type Session struct {
 	own   bool          // the supervisor's: its end is that of all
 	ended chan struct{} // closed by Close
 	once  sync.Once     // of Close
+	trace *trace.Tracer // nil: nothing is traced
 
 	reading sync.Mutex
 	left    bool // the supervisor has nothing of the run any more
@@ -32,6 +35,7 @@ func (s *Session) receive() (message, error) {
 		return message{}, errLeft
 	}
 	m, err := s.conn.receive()
+	s.trace.Add(m.Spans...)
 	if err == nil && m.Type == msgEnded {
 		s.left = true
 		return m, errLeft

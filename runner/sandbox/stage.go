@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"os"
 
-	"github.com/opencontainers/runtime-spec/specs-go"
 	"golang.org/x/sys/unix"
 
 	"github.com/scidex-ai/scidex-oci/rootfs"
@@ -38,8 +37,8 @@ func mountTmpfs(dir string) error {
 	return unix.Mount("tmpfs", dir, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, "mode=0755")
 }
 
-// stage builds the root filesystem of a job with everything the host binds into it, and leaves in the
-// OCI specification what is libcontainer's: the mounts of the container's own namespaces.
+// stage builds the root filesystem of a job with everything that is mounted in it, and leaves in the OCI
+// specification what is libcontainer's.
 func (a area) stage(job *Job, files []*os.File) (walls Walls, err error) {
 	top := a.tree()
 	if err := mountTmpfs(top); err != nil {
@@ -54,15 +53,14 @@ func (a area) stage(job *Job, files []*os.File) (walls Walls, err error) {
 	if err != nil {
 		return walls, err
 	}
-	stages := a.stagesOf(job)
-	if err := a.makeStages(stages); err != nil {
+	if err := furnish(root, a.dev(), job); err != nil {
 		return walls, err
 	}
-	if walls, err = a.bindAll(root, job, stages, files); err != nil {
+	if walls, err = a.bindAll(root, job, files); err != nil {
 		return walls, err
 	}
 	job.Spec.Root.Path = root
-	job.Spec.Mounts = ownMounts(job.Spec.Mounts, stages)
+	job.Spec.Mounts = ownMounts(a.dev(), job.Spec.Mounts)
 	return walls, nil
 }
 
@@ -79,19 +77,4 @@ func populate(root string, job *Job, files []*os.File) error {
 		return putScript(root, *job.Script, files[job.Script.File])
 	}
 	return nil
-}
-
-// ownMounts keeps the mounts that have no source on the host, those that lie in one of them, and the init.
-func ownMounts(mounts []specs.Mount, stages map[string]string) []specs.Mount {
-	var own []specs.Mount
-	for _, m := range mounts {
-		stage, staged := stages[m.Destination]
-		if staged {
-			m.Source = stage
-		}
-		if m.Type != "bind" || m.Source == InitPath || staged {
-			own = append(own, m)
-		}
-	}
-	return own
 }

@@ -15,7 +15,7 @@ type streams struct {
 // newStreams makes the pipes the analysis' own: opening /dev/stderr anew is refused to it otherwise.
 func newStreams(owner int) (_ *streams, err error) {
 	s := &streams{}
-	if s.null, err = os.Open(os.DevNull); err != nil {
+	if s.null, err = os.OpenFile(os.DevNull, os.O_RDWR, 0); err != nil {
 		return nil, err
 	}
 	for _, pipe := range []*[2]*os.File{&s.stdout, &s.stderr} {

@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/scidex-ai/scidex-oci/runner/container"
+	"github.com/scidex-ai/scidex-oci/runner/trace"
 )
 
 // socketFD is where the launcher leaves the supervisor's end of the connection.
@@ -23,10 +24,7 @@ const socketFD = 3
 // Main takes over the process where Launch started it as a supervisor; it does not return then. Call it
 // first in main, and in TestMain of every test that launches one.
 func Main() {
-	switch os.Args[0] {
-	case mapperName:
-		exit(waitForMaps())
-	case supervisorName:
+	if os.Args[0] == supervisorName {
 		exit(supervise())
 	}
 }
@@ -43,23 +41,6 @@ func exit(err error) {
 	os.Exit(0)
 }
 
-// waitForMaps waits until the launcher has had the id maps written and executes the program once more:
-// only an execve as a mapped root gives the capabilities (user_namespaces(7)).
-func waitForMaps() error {
-	c, err := connect()
-	if err != nil {
-		return err
-	}
-	if m, err := c.receive(); err != nil || m.Type != msgStart {
-		return fmt.Errorf("wait for id maps: %q: %w", m.Type, err)
-	}
-	// connect has duplicated the descriptor: socketFD itself is still open, and must survive the execve.
-	if _, err := unix.FcntlInt(socketFD, unix.F_SETFD, 0); err != nil {
-		return fmt.Errorf("keep the connection: %w", err)
-	}
-	return syscall.Exec("/proc/self/exe", []string{supervisorName}, nil)
-}
-
 func connect() (*conn, error) {
 	fd, err := unix.FcntlInt(socketFD, unix.F_DUPFD_CLOEXEC, socketFD+1)
 	if err != nil {
@@ -74,6 +55,7 @@ func connect() (*conn, error) {
 func supervise() error {
 	// The parent-death signal is this thread's; the execve that gained capabilities cleared the one that
 	// the launcher had set.
+	tracer := newTracer()
 	runtime.LockOSThread()
 	if err := unix.Prctl(unix.PR_SET_PDEATHSIG, uintptr(unix.SIGKILL), 0, 0, 0); err != nil {
 		return fmt.Errorf("arm the parent-death signal: %w", err)
@@ -90,21 +72,22 @@ func supervise() error {
 	// What ends a whole control group (systemctl stop) is the launcher's to handle. Caught and not ignored:
 	// that would be inherited.
 	signal.Notify(make(chan os.Signal, 1), unix.SIGTERM, unix.SIGINT, unix.SIGHUP)
-	if err := settle(); err != nil {
+	if err := settle(tracer); err != nil {
 		return errors.Join(err, c.send(message{Type: msgFailed, Error: err.Error()}))
 	}
 	if err := c.send(message{Type: msgReady}); err != nil {
 		return err
 	}
 	var many sync.Once
-	return (&worker{conn: c}).serve(func(m message) error {
+	return (&worker{conn: c, trace: tracer}).serve(func(m message) error {
 		many.Do(func() { debug.SetGCPercent(manyRunsGC) })
 		return admit(m)
 	})
 }
 
 // settle makes the outer namespaces habitable.
-func settle() error {
+func settle(tracer *trace.Tracer) error {
+	defer tracer.Span(trace.Supervisor, "settle")()
 	if err := dropGroups(); err != nil {
 		return err
 	}
@@ -124,7 +107,7 @@ func settle() error {
 		{"bring up loopback", loopbackUp},
 	}
 	for _, step := range steps {
-		if err := step.do(); err != nil {
+		if err := tracer.Do(trace.Supervisor, step.what, step.do); err != nil {
 			return fmt.Errorf("outer namespaces: %s: %w%s", step.what, err, containerHint(step.what, err))
 		}
 	}

@@ -147,12 +147,12 @@ func TestConfirmLooksAgain(t *testing.T) {
 	}
 }
 
-func TestNewTmpfs(t *testing.T) {
+func TestNewMount(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root mounts here; TestWorkTmpfs of the end-to-end suite does in every tier")
 	}
 	options := []string{"size=1048576", "nr_inodes=3", "mode=0700", "uid=12", "gid=13"}
-	mount, err := newTmpfs(options)
+	mount, err := newMount("tmpfs", readWrite, options)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -171,7 +171,7 @@ func TestNewTmpfs(t *testing.T) {
 	if fs.Flags&unix.ST_NOSUID == 0 || fs.Flags&unix.ST_NODEV == 0 {
 		t.Errorf("flags %#x", fs.Flags)
 	}
-	if _, err := newTmpfs(slices.Concat(options, []string{"nonsense=1"})); err == nil {
+	if _, err := newMount("tmpfs", readWrite, slices.Concat(options, []string{"nonsense=1"})); err == nil {
 		t.Error("an option that there is not was taken")
 	}
 }

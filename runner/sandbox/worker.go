@@ -14,6 +14,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs"
 	"github.com/scidex-ai/scidex-oci/runner/audit"
 	"github.com/scidex-ai/scidex-oci/runner/container"
+	"github.com/scidex-ai/scidex-oci/runner/trace"
 )
 
 // worker is the supervisor's part of one run.
@@ -37,6 +38,8 @@ type worker struct {
 
 	watched bool           // the container has begun, and watch sees to its end
 	tasks   sync.WaitGroup // every goroutine of the run
+
+	trace *trace.Tracer // nil: nothing is traced
 }
 
 // handle answers one message. An error is told to the launcher as failed.
@@ -84,7 +87,9 @@ func (w *worker) create(ctx context.Context, m message) error {
 		return fmt.Errorf("job %q came with %d descriptors", w.job.ID, len(m.files))
 	}
 	w.work, w.ingest = m.files[0], m.files[1]
+	placed := w.span("make /work ready")
 	files, err := w.place(ctx, m.files)
+	placed()
 	defer func() { discard(files[2:]) }()
 	if err != nil {
 		return err
@@ -92,10 +97,12 @@ func (w *worker) create(ctx context.Context, m message) error {
 	if i := w.job.Hold; given(files, i) != nil {
 		w.hold, files[i] = files[i], nil
 	}
+	staged := w.span("stage the root filesystem and the binds")
 	if w.area, err = newArea(w.job.ID); err != nil {
 		return fmt.Errorf("stage the file systems: %w", err)
 	}
 	walls, err := w.area.stage(w.job, files)
+	staged()
 	if err != nil {
 		return fmt.Errorf("stage the file systems: %w", err)
 	}
@@ -104,13 +111,20 @@ func (w *worker) create(ctx context.Context, m message) error {
 		return err
 	}
 	defer discard(streams.child())
+	created := w.span("create the container")
 	w.container, err = container.Create(container.Config{
 		ID: w.job.ID, StateDir: w.area.state(), Spec: w.job.Spec, Filter: w.job.Filter, Audit: w.job.Audit,
 		Stdin: streams.null, Stdout: streams.stdout[1], Stderr: streams.stderr[1],
+		Trace: w.trace,
 	})
+	created()
 	if err != nil {
 		return errors.Join(err, closeAll(streams.parent()))
 	}
+	// The container has mounts of its own of all that. Here they would be copied into the mount namespace of every container
+	// that comes, and keep what is in a /tmp. The kernel takes its time for each; what fails does so at the session's end too,
+	// and is told then.
+	w.tasks.Go(func() { _ = w.area.unmount() })
 	if w.job.Crowded {
 		ReserveThreads()
 	}
@@ -156,13 +170,13 @@ func (w *worker) ownWork(ctx context.Context) error {
 }
 
 func (w *worker) created(streams *streams, walls Walls) error {
-	err := w.conn.send(message{Type: msgCreated, Walls: walls}, w.container.Pidfd(), streams.stdout[0], streams.stderr[0])
+	err := w.conn.send(message{Type: msgCreated, Walls: walls, Spans: w.trace.Take()}, w.container.Pidfd(), streams.stdout[0], streams.stderr[0])
 	return errors.Join(err, closeAll(streams.parent()))
 }
 
 // start opens the gate and watches from another goroutine, so that stop and kill are heard.
 func (w *worker) start(ctx context.Context) error {
-	if err := w.container.Start(); err != nil {
+	if err := w.trace.Do(trace.Supervisor, "open the gate", w.container.Start); err != nil {
 		return err
 	}
 	w.watched = true
@@ -174,6 +188,7 @@ func (w *worker) watch(ctx context.Context) {
 	exit := Exit{}
 	clock := make(chan struct{})
 	var samples sync.WaitGroup
+	waited := w.span("watch the container")
 	got, err := w.container.Wait(container.Watch{
 		Audited: func(notifications *os.File) { w.audit = audit.Start(notifications, w.kill) },
 		Executed: func() {
@@ -186,6 +201,7 @@ func (w *worker) watch(ctx context.Context) {
 			samples.Go(w.sample)
 		},
 	})
+	waited()
 	exit.Finished, exit.Suspended = time.Now(), w.pause.ran.Stood()
 	close(w.ended)
 	w.pause.close()
@@ -193,9 +209,11 @@ func (w *worker) watch(ctx context.Context) {
 		<-clock
 		samples.Wait() // no sample comes after exited
 	}
+	ended := w.span("end the audit, look at /work")
 	w.measure(ctx, &exit)
-	// Its mounts go with the session: the kernel takes its time for each, and nobody has to wait for that.
-	if err = errors.Join(err, w.audited(&exit), w.container.Destroy()); err != nil {
+	err = errors.Join(err, w.audited(&exit), w.container.Destroy())
+	ended()
+	if err != nil {
 		w.answer(err)
 		return
 	}
@@ -206,7 +224,7 @@ func (w *worker) watch(ctx context.Context) {
 		exit.TimedOut = true
 	default:
 	}
-	w.tell(message{Type: msgExited, Exit: &exit})
+	w.tell(message{Type: msgExited, Exit: &exit, Spans: w.trace.Take()})
 }
 
 // audited notes what the audit saw. An error means that it ended first, and the analysis was killed for it.
@@ -318,6 +336,7 @@ func (w *worker) harvest(ctx context.Context, m message) error {
 		batch = batch[:0]
 		return err
 	}
+	harvested := w.span("harvest")
 	totals, err := outputs.Harvest(ctx, w.work, outputs.Options{
 		Bounds:  h.Bounds,
 		Ingest:  w.ingest,
@@ -333,10 +352,12 @@ func (w *worker) harvest(ctx context.Context, m message) error {
 		}
 		return flush()
 	})
-	if err = errors.Join(err, flush()); err != nil {
+	err = errors.Join(err, flush())
+	harvested()
+	if err != nil {
 		return err
 	}
-	return w.conn.send(message{Type: msgHarvested, Totals: &totals})
+	return w.conn.send(message{Type: msgHarvested, Totals: &totals, Spans: w.trace.Take()})
 }
 
 // own makes a directory and all that is in it root's, whatever mode the analysis left it with.
@@ -361,8 +382,8 @@ func (w *worker) clean(ctx context.Context, m message) error {
 			return err
 		}
 	}
-	if err := act(ctx, m.files[0]); err != nil {
+	if err := w.trace.Do(trace.Supervisor, "clean", func() error { return act(ctx, m.files[0]) }); err != nil {
 		return fmt.Errorf("clean the working directory: %w", err)
 	}
-	return w.conn.send(message{Type: msgCleaned, Entries: lost[:min(len(lost), batchSize)]})
+	return w.conn.send(message{Type: msgCleaned, Entries: lost[:min(len(lost), batchSize)], Spans: w.trace.Take()})
 }

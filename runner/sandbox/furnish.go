@@ -1,0 +1,129 @@
+package sandbox
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/opencontainers/runtime-spec/specs-go"
+	"golang.org/x/sys/unix"
+)
+
+// The container's own file systems are mounted here and not by libcontainer, which looks up each path some ten times
+// (docs/adr/0018). It binds the root with what is mounted below it. The container cannot take that apart, since its
+// mount namespace is less privileged (mount_namespaces(7), locked mounts). /proc stays libcontainer's: it is of the
+// container's own PID namespace, which there is none of yet.
+
+const devDir = "/dev"
+
+// furnish mounts a job's own file systems below root, in the order of its specification, and /dev at dev.
+func furnish(root, dev string, job *Job) error {
+	for _, m := range job.Spec.Mounts {
+		if !furnished(m) {
+			continue
+		}
+		top, below := root, m.Destination
+		if name, is := strings.CutPrefix(m.Destination+"/", devDir+"/"); is {
+			top, below = dev, name
+		}
+		if err := mountOwn(top, below, m, job.Spec); err != nil {
+			return fmt.Errorf("%s: %w", m.Destination, err)
+		}
+	}
+	return nil
+}
+
+// furnished reports whether furnish mounts it.
+func furnished(m specs.Mount) bool { return m.Type == "tmpfs" || m.Type == "devpts" }
+
+func mountOwn(top, below string, m specs.Mount, container *specs.Spec) error {
+	attributes, options := split(m.Options)
+	if m.Type == "tmpfs" { // as it would be, were it mounted in the container's user namespace
+		options = append([]string{"uid=0", "gid=0"}, options...)
+	}
+	options = append(outside(options, container.Linux), "source="+m.Source)
+	mount, err := newMount(m.Type, attributes&^unix.MOUNT_ATTR_RDONLY, options)
+	if err != nil {
+		return err
+	}
+	defer mount.Close()
+	if err := attachBelow(top, below, mount); err != nil {
+		return err
+	}
+	if m.Destination == devDir {
+		if err := fillDev(mount, container.Mounts); err != nil {
+			return err
+		}
+	}
+	attr := unix.MountAttr{Attr_set: attributes & unix.MOUNT_ATTR_RDONLY}
+	if attr.Attr_set == 0 {
+		return nil
+	}
+	return os.NewSyscallError("mount_setattr", unix.MountSetattr(int(mount.Fd()), "", unix.AT_EMPTY_PATH, &attr))
+}
+
+// split takes the flags of the mount out of the options of mount(8).
+func split(options []string) (attributes uint64, rest []string) {
+	for _, option := range options {
+		switch option {
+		case "ro":
+			attributes |= unix.MOUNT_ATTR_RDONLY
+		case "nosuid":
+			attributes |= unix.MOUNT_ATTR_NOSUID
+		case "nodev":
+			attributes |= unix.MOUNT_ATTR_NODEV
+		case "noexec":
+			attributes |= unix.MOUNT_ATTR_NOEXEC
+		case "strictatime":
+			attributes |= unix.MOUNT_ATTR_STRICTATIME
+		default:
+			rest = append(rest, option)
+		}
+	}
+	return attributes, rest
+}
+
+// outside has the ids of the container that options name as the supervisor's user namespace knows them. One that is
+// not mapped stays as it is, and is refused or nobody.
+func outside(options []string, linux *specs.Linux) []string {
+	out := make([]string, len(options))
+	for i, option := range options {
+		out[i] = option
+		key, value, _ := strings.Cut(option, "=")
+		switch key {
+		case "uid":
+			out[i] = key + "=" + outerID(linux.UIDMappings, value)
+		case "gid":
+			out[i] = key + "=" + outerID(linux.GIDMappings, value)
+		}
+	}
+	return out
+}
+
+func outerID(mappings []specs.LinuxIDMapping, id string) string {
+	n, err := strconv.ParseUint(id, 10, 32)
+	if err != nil {
+		return id
+	}
+	for _, m := range mappings {
+		if first := uint64(m.ContainerID); n >= first && n < first+uint64(m.Size) {
+			return strconv.FormatUint(uint64(m.HostID)+n-first, 10)
+		}
+	}
+	return id
+}
+
+// ownMounts is what is left to libcontainer: /proc, and /dev, of which it makes nothing where that is bound.
+func ownMounts(dev string, mounts []specs.Mount) []specs.Mount {
+	var own []specs.Mount
+	for _, m := range mounts {
+		switch {
+		case m.Type == "proc":
+			own = append(own, m)
+		case m.Destination == devDir:
+			own = append(own, specs.Mount{Destination: devDir, Type: "bind", Source: dev, Options: []string{"rbind"}})
+		}
+	}
+	return own
+}

@@ -1,0 +1,62 @@
+package sandbox
+
+import (
+	"fmt"
+	"os"
+	"path"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// newMount makes a file system that is mounted nowhere yet. An option is "KEY=VALUE" or a word.
+func newMount(kind string, attributes uint64, options []string) (*os.File, error) {
+	fs, err := unix.Fsopen(kind, unix.FSOPEN_CLOEXEC)
+	if err != nil {
+		return nil, fmt.Errorf("fsopen: %w", err)
+	}
+	defer unix.Close(fs)
+	for _, option := range options {
+		key, value, valued := strings.Cut(option, "=")
+		if valued {
+			err = unix.FsconfigSetString(fs, key, value)
+		} else {
+			err = unix.FsconfigSetFlag(fs, key)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("option %s: %w", option, err)
+		}
+	}
+	if err := unix.FsconfigCreate(fs); err != nil {
+		return nil, fmt.Errorf("fsconfig: %w", err)
+	}
+	mount, err := unix.Fsmount(fs, unix.FSMOUNT_CLOEXEC, int(attributes))
+	if err != nil {
+		return nil, fmt.Errorf("fsmount: %w", err)
+	}
+	return os.NewFile(uintptr(mount), kind), nil
+}
+
+// attachBelow mounts on a directory below top. No link on the way is followed: it may be an image's.
+func attachBelow(top, below string, mount *os.File) error {
+	dir, err := unix.Open(top, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(dir)
+	target, err := unix.Openat2(dir, path.Join(".", below), &unix.OpenHow{
+		Flags:   unix.O_PATH | unix.O_DIRECTORY | unix.O_CLOEXEC,
+		Resolve: unix.RESOLVE_BENEATH | unix.RESOLVE_NO_SYMLINKS,
+	})
+	if err != nil {
+		return os.NewSyscallError("openat2", err)
+	}
+	defer unix.Close(target)
+	return attachOn(target, mount)
+}
+
+// attachOn mounts on what a descriptor is of.
+func attachOn(target int, mount *os.File) error {
+	const descriptors = unix.MOVE_MOUNT_F_EMPTY_PATH | unix.MOVE_MOUNT_T_EMPTY_PATH
+	return os.NewSyscallError("move_mount", unix.MoveMount(int(mount.Fd()), "", target, "", descriptors))
+}

@@ -1,0 +1,36 @@
+package sandbox
+
+import (
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/scidex-ai/scidex-oci/runner/trace"
+)
+
+// traced is the argument of a supervisor whose launcher traces; the number behind it is when it was executed
+// (trace.Now).
+const traced = "trace="
+
+// traceArgs are the arguments of a supervisor that is executed now; none where nothing is traced.
+func traceArgs(asked bool) []string {
+	if !asked {
+		return nil
+	}
+	return []string{traced + strconv.FormatInt(trace.Now(), 10)}
+}
+
+// newTracer is the supervisor's, nil where its launcher does not trace.
+func newTracer() *trace.Tracer {
+	if len(os.Args) < 2 || !strings.HasPrefix(os.Args[1], traced) {
+		return nil
+	}
+	t := &trace.Tracer{}
+	if executed, err := strconv.ParseInt(os.Args[1][len(traced):], 10, 64); err == nil {
+		t.Add(trace.Span{Lane: trace.Supervisor, Name: "execute the supervisor", Start: executed, End: trace.Now()})
+	}
+	return t
+}
+
+// span begins a phase of the supervisor.
+func (w *worker) span(name string) (end func()) { return w.trace.Span(trace.Supervisor, name) }
