@@ -13,6 +13,7 @@ var notOfBatch = map[string]string{
 	"file":   "the manifests of a batch are the lines of its file; give that as the argument",
 	"again":  "a batch repeats no recorded run; give --resume to go on with a batch, or run --again ID",
 	"export": `it is the place of one run; give each line its own "export"`,
+	"trace":  "it is of one run; trace a run of one of the lines",
 	"detach": "a batch stays with its caller, who reads its results; start it with setsid or nohup, or in the background",
 }
 

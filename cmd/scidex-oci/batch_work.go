@@ -36,10 +36,9 @@ func (w work) attempt(ctx context.Context, line batch.Line, stop <-chan runner.S
 	defer left()
 	hook, done := w.hook(line)
 	defer done()
-	w.board.begin(line)
 	request := runner.Request{
 		Analysis: line.Analysis, AnyRoot: w.order.anyRoot, Overwrite: w.order.overwrite, NoAudit: w.order.noAudit,
-		Stop: stop, Suspender: suspender, Observe: w.observe(line), Hook: hook,
+		Stop: stop, Suspender: suspender, Observe: w.observe(line), Hook: hook, Admit: w.admit(line),
 	}
 	result, err := w.start(ctx, request)
 	var refused *runner.RequestError
@@ -47,6 +46,19 @@ func (w work) attempt(ctx context.Context, line batch.Line, stop <-chan runner.S
 		return w.refuse(line, w.placed(line, err))
 	}
 	return batch.Outcome{Result: result, Err: err}
+}
+
+// admit waits for the turn of a line's analysis, and shows it from then on.
+func (w work) admit(line batch.Line) func(context.Context) error {
+	return func(ctx context.Context) error {
+		if line.Admit != nil {
+			if err := line.Admit(ctx); err != nil {
+				return err
+			}
+		}
+		w.board.begin(line)
+		return nil
+	}
 }
 
 // observe shows what happens and passes it on. Once an analysis has ended the next may begin.

@@ -19,7 +19,10 @@ type Line struct {
 	Number   int // from 1
 	Analysis spec.Analysis
 	Err      error // why it cannot be run
-	// Vacate, where not nil, is for the Work to call once nothing of the line's analysis runs any more: the next line may
+	// Admit, where not nil, is for the Work to call once all is ready but for the analysis' first instruction, and returns
+	// when that may begin.
+	Admit func(context.Context) error
+	// Vacate, where not nil, is for the Work to call once nothing of the line's analysis runs any more: the next one may
 	// begin, while this one's outputs are read and committed.
 	Vacate func()
 }
@@ -51,8 +54,8 @@ type Source interface {
 type Batch struct {
 	Work Work
 	Jobs int // at once; at least 1
-	// Overlap says that a line whose analysis has ended gives its place to the next. As many as Jobs may be on
-	// their way from there to their end.
+	// Overlap says that a line whose analysis has ended gives its place to the next. As many as Jobs may be on their
+	// way from there to their end; and as many are made ready while others run, where those are short (ahead.go).
 	Overlap bool
 	// MaxFailures is how many lines may end otherwise than complete before no other is started; 0: any number.
 	MaxFailures int
@@ -107,7 +110,10 @@ func (s *Summary) Add(o Outcome) {
 func (b *Batch) Run(ctx context.Context, source Source, signals <-chan runner.StopSignal) Summary {
 	quit := make(chan struct{})
 	defer close(quit)
-	d := &dispatch{Batch: b, ended: make(chan ending), vacated: make(chan *job), quit: quit, running: map[int]*job{}}
+	d := &dispatch{
+		Batch: b, ended: make(chan ending), vacated: make(chan *job), quit: quit, running: map[int]*job{},
+		turns: turns{jobs: max(b.Jobs, 1)},
+	}
 	lines := feed(source, quit)
 	for {
 		next := lines
@@ -163,6 +169,8 @@ type dispatch struct {
 	read    bool // there are no more lines
 	running map[int]*job
 	vacant  int // of them, those that have given their place to others
+	turns   turns
+	short   streak
 	vacated chan *job
 	ended   chan ending
 	quit    <-chan struct{}
@@ -191,8 +199,12 @@ func (d *dispatch) closed() bool { return d.read || d.summary.Signal != nil || d
 
 // full reports whether a line has to wait for others.
 func (d *dispatch) full() bool {
-	jobs := max(d.Jobs, 1)
-	return len(d.running)-d.vacant >= jobs || len(d.running) >= 2*jobs
+	jobs := d.turns.jobs
+	ready := 0
+	if d.Overlap && d.short.lasts() {
+		ready = jobs
+	}
+	return len(d.running)-d.vacant >= jobs+ready || len(d.running) >= 2*jobs+ready
 }
 
 func (d *dispatch) take(ctx context.Context, next item) {
@@ -205,8 +217,11 @@ func (d *dispatch) take(ctx context.Context, next item) {
 	}
 	j := &job{line: next.line, stop: make(chan runner.StopSignal, 2)}
 	d.running[j.line.Number], d.summary.Last = j, j.line.Number
+	turn := d.turns.next()
 	if d.Overlap {
+		j.line.Admit = turn.wait
 		j.line.Vacate = sync.OnceFunc(func() {
+			turn.end()
 			select {
 			case d.vacated <- j:
 			case <-d.quit:
@@ -215,6 +230,7 @@ func (d *dispatch) take(ctx context.Context, next item) {
 	}
 	go func() {
 		outcome := d.Work.Do(ctx, j.line, j.stop)
+		turn.end()
 		if d.Ended != nil {
 			d.Ended(j.line, outcome)
 		}
@@ -228,6 +244,7 @@ func (d *dispatch) finish(e ending) {
 		d.vacant--
 	}
 	d.summary.Add(e.outcome)
+	d.short.add(e.outcome)
 	if e.outcome.bad() {
 		d.bad++
 	}

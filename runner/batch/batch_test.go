@@ -73,7 +73,7 @@ func TestRunStartsAsManyAsItMay(t *testing.T) {
 // TestRunOverlaps has lines that give up their places: the next begin, but no more than twice as many as may run are
 // on their way.
 func TestRunOverlaps(t *testing.T) {
-	const jobs, lines = 2, 20
+	const jobs, lines = 2, shortInRow
 	for _, overlap := range []bool{true, false} {
 		var mu sync.Mutex
 		now, most := 0, jobs

@@ -1,0 +1,149 @@
+package batch
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/runner"
+)
+
+// gated is a work whose lines wait at a gate. It ends them only when as many as are wanted are on their way.
+type gated struct {
+	t     *testing.T
+	lines int
+	crowd func(line int) int // how many are to be on their way before the analysis of a line ends
+	wall  int64              // milliseconds that each is told to take
+
+	mu               sync.Mutex
+	changed          *sync.Cond
+	started, ended   int
+	within, mostWith int // analyses that run
+	mostAhead        int // lines on their way
+}
+
+func (g *gated) Do(ctx context.Context, line Line, _ <-chan runner.StopSignal) Outcome {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.started++
+	g.mostAhead = max(g.mostAhead, g.started-g.ended)
+	g.changed.Broadcast()
+	g.mu.Unlock()
+	err := line.Admit(ctx)
+	g.mu.Lock()
+	if err != nil {
+		g.t.Errorf("line %d: %v", line.Number, err)
+	}
+	g.within++
+	g.mostWith = max(g.mostWith, g.within)
+	for g.started < g.lines && g.started-g.ended < g.crowd(line.Number) {
+		g.changed.Wait()
+	}
+	g.within--
+	g.ended++
+	g.changed.Broadcast()
+	return Outcome{Result: runner.Result{State: catalog.Complete, Report: runner.Report{Usage: runner.Usage{WallMS: g.wall}}}}
+}
+
+// TestRunMakesReadyAhead has as many lines again on their way as may run, once enough of them were short. It hangs where
+// they do not come.
+func TestRunMakesReadyAhead(t *testing.T) {
+	const jobs, lines = 2, 50
+	for wall, most := range map[int64]int{999: 2 * jobs, 1000: jobs} {
+		g := &gated{t: t, lines: lines, wall: wall, crowd: func(line int) int {
+			if line > shortInRow+jobs {
+				return most
+			}
+			return 1
+		}}
+		g.changed = sync.NewCond(&g.mu)
+		b := Batch{Jobs: jobs, Overlap: true, Work: g}
+		if s := b.Run(t.Context(), &few{last: lines}, nil); s.Complete != lines {
+			t.Errorf("%+v, want %d complete", s, lines)
+		}
+		if g.mostWith > jobs || g.mostAhead != most {
+			t.Errorf("of %d ms each, %d ran at once and %d were on their way, want %d and %d", wall, g.mostWith, g.mostAhead, jobs, most)
+		}
+	}
+}
+
+func TestStreak(t *testing.T) {
+	var s streak
+	short, long := Outcome{}, Outcome{Result: runner.Result{Report: runner.Report{Usage: runner.Usage{WallMS: 1000}}}}
+	for i := range shortInRow {
+		if s.lasts() {
+			t.Errorf("%d are enough", i)
+		}
+		s.add(short)
+	}
+	if !s.lasts() {
+		t.Errorf("%d are not enough", shortInRow)
+	}
+	if s.add(long); s.lasts() {
+		t.Error("a long one changes nothing")
+	}
+}
+
+// TestTurns has three lines and two jobs: the third begins when one of the two before it has ended, and the order in which
+// they are ready is nothing.
+func TestTurns(t *testing.T) {
+	over, cancel := context.WithCancelCause(t.Context())
+	why := errors.New("why")
+	cancel(why)
+	all := turns{jobs: 2}
+	first, second, third, fourth := all.next(), all.next(), all.next(), all.next()
+	if err := third.wait(over); !errors.Is(err, why) {
+		t.Errorf("%v, want %v", err, why)
+	}
+	for _, line := range []*turn{second, first, first} {
+		if err := line.wait(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}
+	second.end()
+	second.end() // changes nothing
+	if err := fourth.wait(over); !errors.Is(err, why) {
+		t.Errorf("it has overtaken the third: %v", err)
+	}
+	if err := third.wait(t.Context()); err != nil {
+		t.Error(err)
+	}
+	third.end()
+	if err := fourth.wait(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestRunRepeatsWhatHasItsTurn: a supervisor that dies takes all analyses with it, and none of them has ended its turn
+// before its next attempt wants one.
+func TestRunRepeatsWhatHasItsTurn(t *testing.T) {
+	const jobs = 2
+	var ready sync.WaitGroup // all have their turn before the first attempt of any ends
+	ready.Add(jobs)
+	var mu sync.Mutex
+	attempts := map[int]int{}
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	lost := workFunc(func(line Line, _ <-chan runner.StopSignal) Outcome {
+		if err := line.Admit(ctx); err != nil {
+			t.Errorf("line %d: %v", line.Number, err)
+		}
+		mu.Lock()
+		attempts[line.Number]++
+		first := attempts[line.Number] == 1
+		mu.Unlock()
+		if first {
+			ready.Done()
+			ready.Wait()
+			return Outcome{Result: runner.Result{State: catalog.Lost}}
+		}
+		return Outcome{Result: runner.Result{State: catalog.Complete}}
+	})
+	b := Batch{Jobs: jobs, Overlap: true, Work: Retrying{Work: lost, Retries: 1, Pause: func(int) time.Duration { return 0 }}}
+	if s := b.Run(t.Context(), &few{last: jobs}, nil); s.Complete != jobs {
+		t.Errorf("%+v, want %d complete", s, jobs)
+	}
+}
