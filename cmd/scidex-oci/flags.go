@@ -13,6 +13,7 @@ func runFlags() []cli.Flag {
 		&cli.BoolFlag{Name: "overwrite", Usage: "let --export write into a directory that is not empty", DisableDefaultText: true},
 		&cli.BoolFlag{Name: "json", Usage: "print the result as one JSON object on standard output; the analysis' own output goes to standard error", DisableDefaultText: true},
 		&cli.StringFlag{Name: "events", Usage: "write what happens as JSON lines to `FILE|fd:N`: a file (appended to), a FIFO that is read, or a descriptor that this command was started with; see docs/schema/events.json"},
+		&cli.StringFlag{Name: "trace", Usage: "write how long each phase of the run takes to `FILE` as Chrome trace events, for chrome://tracing or Perfetto; see docs/trace.md"},
 		&cli.BoolFlag{Name: "quiet", Aliases: []string{"q"}, Usage: "leave the status line and the closing table out", DisableDefaultText: true},
 	)
 }
@@ -56,7 +57,7 @@ func configFlags() []cli.Flag {
 	var allowed []cli.Flag
 	for _, flag := range append(globalFlags(), runFlags()...) {
 		switch flag.Names()[0] {
-		case "config", "id", "file", "again", "script":
+		case "config", "id", "file", "again", "script", "trace":
 		default:
 			allowed = append(allowed, flag)
 		}

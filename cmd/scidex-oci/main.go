@@ -15,15 +15,19 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner"
 	"github.com/scidex-ai/scidex-oci/runner/doctor"
 	_ "github.com/scidex-ai/scidex-oci/runner/regain"
+	"github.com/scidex-ai/scidex-oci/runner/trace"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
 func main() {
 	runner.Reexec()
 	doctor.Main()
+	began, now := trace.Birth()
 	// A umask that takes the user's own rights would make directories that this program cannot enter.
 	syscall.Umask(syscall.Umask(0) &^ 0o700)
-	os.Exit(execute(os.Args, system()))
+	p := system()
+	p.began, p.main = began, now
+	os.Exit(execute(os.Args, p))
 }
 
 // program is what the commands have of the system.
@@ -34,6 +38,7 @@ type program struct {
 	build          build
 	args           []string
 	tether         *tether // nil but in the launcher of a detached run
+	began, main    int64   // when the process and its main began (trace.Birth)
 }
 
 func system() *program {

@@ -147,7 +147,7 @@ func floorOf(from layers) (sandbox.Floor, error) {
 	if !ok {
 		return sandbox.Floor{Percent: 5}, nil
 	}
-	floor, err := sandbox.ParseFloor(given.text("min-free"))
+	floor, err := runner.ParseFloor(given.text("min-free"))
 	if err != nil {
 		return floor, fmt.Errorf("%s: %w", given.label("min-free"), err)
 	}

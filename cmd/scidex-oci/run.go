@@ -53,11 +53,17 @@ func runRun(c *cli.Context, p *program) error {
 		s.events, bad = p.openEvents(to)
 		s.err = cmp.Or(s.err, bad)
 	}
-	return s.end(s.run(c.Context))
+	s.trace, bad = from.trace(p.began, p.main)
+	s.err = cmp.Or(s.err, bad)
+	return s.end(s.run(s.trace.with(c.Context)))
 }
 
 // end tells how it ended, in the events and in the result.
 func (s *session) end(result runner.Result, err error) error {
+	about := map[string]string{"id": result.ID, "state": string(result.State), "version": s.program.build.version}
+	if lost := s.trace.write(about); lost != nil {
+		s.warn(&result, lost.Error())
+	}
 	s.finish(&result)
 	return s.report(result, err)
 }
@@ -76,8 +82,9 @@ type session struct {
 	err     error // of the command line
 	begun   *runner.Begun
 	house   *house
-	events  *sink // nil: none
-	stderr  tail  // the end of the analysis' standard error
+	events  *sink      // nil: none
+	trace   *traceFile // nil: none
+	stderr  tail       // the end of the analysis' standard error
 }
 
 // run makes the request and runs it. The result is complete also with an error.
@@ -90,6 +97,7 @@ func (s *session) run(ctx context.Context) (runner.Result, error) {
 		}
 		return runner.Refused(s.order.analysis, err, s.program.build.version), err
 	}
+	ready := s.trace.span("take up streams and signals")
 	stdout, stderr := newStream(s.program.stdout, s.screen), newStream(s.program.stderr, s.screen)
 	if s.order.json {
 		stdout = newStream(s.program.stderr, s.screen)
@@ -111,9 +119,12 @@ func (s *session) run(ctx context.Context) (runner.Result, error) {
 	if s.order.detach {
 		s.loosen(&request)
 	}
+	ready()
 	result, err := s.house.runner.Run(ctx, request)
+	closed := s.trace.span("close the streams")
 	lost := errors.Join(stdout.Close(), stderr.Close(), after.Close())
 	s.screen.clearStatus()
+	closed()
 	if lost != nil {
 		s.warn(&result, fmt.Sprintf("not all of the analysis' output could be passed on: %v; what is kept is in the logs", lost))
 	}
@@ -139,6 +150,7 @@ func (s *session) prepare(ctx context.Context) error {
 	if err != nil {
 		return &runner.RequestError{Err: err}
 	}
+	s.trace.read()
 	if s.begun, err = runner.Begin(ctx, a.Limits); err != nil {
 		return err
 	}
@@ -154,7 +166,11 @@ func (s *session) find(ctx context.Context, name string) (catalog.Run, error) {
 
 func (s *session) open(ctx context.Context) (err error) {
 	if s.house == nil {
-		if s.house, err = s.program.open(ctx, s.clerk.layers, s.screen); err == nil {
+		opened := s.trace.span("open the catalog")
+		s.house, err = s.program.open(ctx, s.clerk.layers, s.screen)
+		opened()
+		if err == nil {
+			defer s.trace.span("see to what killed runs left")()
 			s.house.runner.CommitOutcomes(ctx)
 			s.house.runner.Tidy(ctx) // before the run: its id may be that of a dead one
 		}
@@ -166,6 +182,7 @@ func (s *session) close() error {
 	if s.house == nil {
 		return nil
 	}
+	defer s.trace.span("close the catalog")()
 	return s.house.Close()
 }
 

@@ -44,6 +44,7 @@ _scidex_oci() {
         --audit) COMPREPLY=($(compgen -f -- "$current")); return ;;
         --min-free) COMPREPLY=($(compgen -f -- "$current")); return ;;
         --events) COMPREPLY=($(compgen -f -- "$current")); return ;;
+        --trace) COMPREPLY=($(compgen -f -- "$current")); return ;;
         --jobs|-j) COMPREPLY=($(compgen -f -- "$current")); return ;;
         --max-failures) COMPREPLY=($(compgen -f -- "$current")); return ;;
         --retries) COMPREPLY=($(compgen -f -- "$current")); return ;;
@@ -101,9 +102,9 @@ _scidex_oci() {
     done
     case "$path" in
         "") words="run batch spec ls show logs stop outputs post-process rm pin unpin image catalog gc doctor selftest completion --root --db --blobs --tmp --log-level --config --help -h --version -v" ;;
-        "run") words="--id --data --docs --project --input --script --stage --export --env --secret --label --output --exclude --rootfs --runtime --ids --memory --cpus --pids --timeout --grace --log-size --work-size --work-files --work-storage --limits --network --keep --post-process --post-process-timeout --post-process-on --file -f --again --audit --min-free --overwrite --json --events --quiet -q --detach -d --help -h --root --db --blobs --tmp --log-level --config --help -h --version -v" ;;
+        "run") words="--id --data --docs --project --input --script --stage --export --env --secret --label --output --exclude --rootfs --runtime --ids --memory --cpus --pids --timeout --grace --log-size --work-size --work-files --work-storage --limits --network --keep --post-process --post-process-timeout --post-process-on --file -f --again --audit --min-free --overwrite --json --events --trace --quiet -q --detach -d --help -h --root --db --blobs --tmp --log-level --config --help -h --version -v" ;;
         "batch") words="--data --docs --project --input --script --stage --env --secret --label --output --exclude --rootfs --runtime --ids --memory --cpus --pids --timeout --grace --log-size --work-size --work-files --work-storage --limits --network --keep --post-process --post-process-timeout --post-process-on --audit --min-free --overwrite --json --events --quiet -q --jobs -j --resume --fail-fast --max-failures --retries --junit --help -h --root --db --blobs --tmp --log-level --config --help -h --version -v" ;;
-        "spec") words="--id --data --docs --project --input --script --stage --export --env --secret --label --output --exclude --rootfs --runtime --ids --memory --cpus --pids --timeout --grace --log-size --work-size --work-files --work-storage --limits --network --keep --post-process --post-process-timeout --post-process-on --file -f --again --audit --min-free --events --bundle --help -h --root --db --blobs --tmp --log-level --config --help -h --version -v" ;;
+        "spec") words="--id --data --docs --project --input --script --stage --export --env --secret --label --output --exclude --rootfs --runtime --ids --memory --cpus --pids --timeout --grace --log-size --work-size --work-files --work-storage --limits --network --keep --post-process --post-process-timeout --post-process-on --file -f --again --audit --min-free --events --trace --bundle --help -h --root --db --blobs --tmp --log-level --config --help -h --version -v" ;;
         "ls") words="--since --until --state --reason --label --limit --watch -w --json --quiet -q --help -h --root --db --blobs --tmp --log-level --config --help -h --version -v" ;;
         "show") words="--json --wait --help -h --root --db --blobs --tmp --log-level --config --help -h --version -v" ;;
         "logs") words="--follow -f --stdout --stderr --help -h --root --db --blobs --tmp --log-level --config --help -h --version -v" ;;

@@ -42,6 +42,7 @@ _scidex_oci_run() {
         '*--overwrite[let --export write into a directory that is not empty]' \
         '*--json[print the result as one JSON object on standard output; the analysis'\'' own output goes to standard error]' \
         '*--events=[write what happens as JSON lines to FILE|fd\:N\: a file (appended to), a FIFO that is read, or a descriptor that this command was started with; see docs/schema/events.json]:file|fd\:n:_files' \
+        '*--trace=[write how long each phase of the run takes to FILE as Chrome trace events, for chrome\://tracing or Perfetto; see docs/trace.md]:file:_files' \
         '*--quiet[leave the status line and the closing table out]' \
         '*-q[leave the status line and the closing table out]' \
         '*--detach[print the id as soon as the analysis has begun, and let the run go on without this command and its terminal; see show --wait, logs --follow and stop]' \
@@ -140,6 +141,7 @@ _scidex_oci_spec() {
         '*--audit=[on|off\: note in the result what the analysis tries to reach and may not (default\: on); off only where the kernel lacks seccomp user notification]:on|off:_files' \
         '*--min-free=[end runs and start none while the file system of /work or of the blobs has less free than SIZE|PERCENT%; 0 for no such floor (default\: 5%)]:size|percent%:_files' \
         '*--events=[write what happens as JSON lines to FILE|fd\:N\: a file (appended to), a FIFO that is read, or a descriptor that this command was started with; see docs/schema/events.json]:file|fd\:n:_files' \
+        '*--trace=[write how long each phase of the run takes to FILE as Chrome trace events, for chrome\://tracing or Perfetto; see docs/trace.md]:file:_files' \
         '*--bundle=[write a bundle into the directory DIR that runc can run, in place of printing]:dir:_files' \
         '*--help[show help]' \
         '*-h[show help]' \

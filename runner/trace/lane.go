@@ -1,0 +1,53 @@
+package trace
+
+// Lane is a row of the trace. What is in one lane follows one another or is nested. Launcher and supervisor, which are
+// one program, tell them each other by number.
+type Lane int
+
+// The lanes.
+const (
+	Run        Lane = iota // the launcher, what everything else waits for
+	Start                  // the launcher, the start of the supervisor
+	UserIDs                // newuidmap
+	GroupIDs               // newgidmap
+	Filter                 // the launcher, the filter of system calls
+	Groups                 // the launcher, what makes the move into a control group quick
+	Catalog                // the launcher, what it does with the catalog beside its run
+	Supervisor             // the supervisor
+	Init                   // the container's first process: libcontainer's init, then ours
+	Analysis               // the analysis
+	lanes                  // their number
+)
+
+// The processes, by the numbers that a trace has for them.
+const (
+	launcher   = 1
+	supervisor = 2
+	container  = 3
+)
+
+// row says which process a lane is of, and its name.
+func (l Lane) row() (process int, name string) {
+	switch l {
+	case Run:
+		return launcher, "run"
+	case Start:
+		return launcher, "start of the supervisor"
+	case UserIDs:
+		return launcher, "newuidmap"
+	case GroupIDs:
+		return launcher, "newgidmap"
+	case Filter:
+		return launcher, "filter"
+	case Groups:
+		return launcher, "control groups"
+	case Catalog:
+		return launcher, "catalog"
+	case Supervisor:
+		return supervisor, "supervisor"
+	case Init:
+		return container, "init"
+	default:
+		return container, "analysis"
+	}
+}
