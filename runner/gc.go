@@ -13,11 +13,8 @@ import (
 	"strings"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/scidex-ai/scidex-oci/outputs"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
-	"github.com/scidex-ai/scidex-oci/runner/claim"
 	"github.com/scidex-ai/scidex-oci/runner/sandbox"
 )
 
@@ -284,34 +281,4 @@ func keyOfState(name string) (key catalog.Key, ok bool) {
 		return catalog.Key{}, false
 	}
 	return keyOfName(base)
-}
-
-// findForeign names directories of this user that look like a run's and that no record names: another
-// root's, or the platform's own. They are never removed.
-func (c *collector) findForeign(ctx context.Context) {
-	paths, err := filepath.Glob(filepath.Join(c.Tmp, claim.RunPrefix+"*"))
-	if err != nil {
-		c.report.Errors = append(c.report.Errors, err)
-	}
-	for _, path := range paths {
-		var st unix.Stat_t
-		if unix.Lstat(path, &st) == nil && int(st.Uid) == c.account.UID && !c.recorded(ctx, path) {
-			c.report.Foreign = append(c.report.Foreign, path)
-		}
-	}
-}
-
-// recorded reports whether a directory is that of a live run or the kept one of a run of this catalog.
-func (c *collector) recorded(ctx context.Context, path string) bool {
-	id, _, _ := strings.Cut(strings.TrimPrefix(filepath.Base(path), claim.RunPrefix), "@")
-	if c.known[path] {
-		return true
-	}
-	runs, err := c.Catalog.List(ctx, catalog.Filter{ID: id})
-	if err != nil {
-		c.report.Errors = append(c.report.Errors, err)
-	}
-	return slices.ContainsFunc(runs, func(run catalog.Run) bool {
-		return !run.State.Final() || isInode(path, placeOf(run))
-	})
 }
