@@ -25,8 +25,9 @@ func (c *collector) sweepBlobs(ctx context.Context) (err error) {
 		return fmt.Errorf("read the digests that runs name: %w", err)
 	}
 	var failed error
-	err = c.Blobs.Walk(func(sha256 string, info fs.FileInfo) bool {
-		if !named[sha256] && time.Since(info.ModTime()) > blobGrace {
+	spare := func(sha256 string) bool { return named[sha256] }
+	err = c.Blobs.Walk(spare, func(sha256 string, info fs.FileInfo) bool {
+		if time.Since(info.ModTime()) > blobGrace {
 			failed = c.removeBlob(sha256, info.Size())
 		}
 		return failed == nil

@@ -9,6 +9,7 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/outputs"
 	"github.com/scidex-ai/scidex-oci/runner/sandbox"
+	"github.com/scidex-ai/scidex-oci/runner/trace"
 	"github.com/scidex-ai/scidex-oci/spec"
 	"golang.org/x/sys/unix"
 )
@@ -128,6 +129,7 @@ func (e *execution) wall() time.Duration {
 // harvest reads the working directory, publishes what it holds, the logs and the script, and makes all
 // of it durable. Where it ends early, what it has published by then is committed.
 func (e *execution) harvest() (err error) {
+	defer e.span("harvest")()
 	if !e.plan.inMemory() && !e.recovered { // what is in memory does not outlive us
 		e.tell(e.keepAftermath()) // without it gc keeps the directory and does not harvest it
 		e.place.Ended = true
@@ -135,7 +137,9 @@ func (e *execution) harvest() (err error) {
 	if err := e.tenure.record(e.place); err != nil {
 		return err
 	}
-	err = errors.Join(e.gather(), e.publishLogs(), e.publishScript())
+	err = e.trace.Do(trace.Run, "read the working directory", e.gather)
+	defer e.span("publish")()
+	err = errors.Join(err, e.publishLogs(), e.publishScript())
 	if failed := e.ingest.Sync(); failed != nil {
 		err = errors.Join(err, failed)
 		e.disown() // their blobs may not outlive a power cut, or not be there

@@ -17,6 +17,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/cgroup"
 	"github.com/scidex-ai/scidex-oci/runner/event"
 	"github.com/scidex-ai/scidex-oci/runner/sandbox"
+	"github.com/scidex-ai/scidex-oci/runner/trace"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
@@ -26,6 +27,7 @@ type execution struct {
 	plan    *plan
 	request Request
 
+	trace *trace.Tracer  // nil: nothing is traced
 	noted sync.WaitGroup // the place, in the catalog
 
 	launched   *launching
@@ -110,12 +112,18 @@ func (e *execution) sandbox(ctx context.Context) error {
 		return err
 	}
 	e.noteWalls(created.Walls)
+	confined := e.span("move it into the control group")
 	unwatch, err := e.confine(created)
 	e.launched.cool()
+	confined()
 	if err != nil {
 		return err
 	}
-	err = e.supervise(ctx, created)
+	if err = e.admitted(ctx); err == nil {
+		supervised := e.span("run the analysis")
+		err = e.supervise(ctx, created)
+		supervised()
+	}
 	e.tell(unwatch())
 	if err == nil && e.exit.WatchError != "" {
 		err = fmt.Errorf("the bounds of /work could not be watched: %s", e.exit.WatchError)
@@ -127,21 +135,29 @@ func (e *execution) sandbox(ctx context.Context) error {
 		return err
 	}
 	defer e.noteSpace()
-	if err := e.collectEvidence(); err != nil {
+	if err := e.trace.Do(trace.Run, "prove the control group empty, read its counters", e.collectEvidence); err != nil {
 		return err
 	}
-	return e.vouch()
+	return e.trace.Do(trace.Run, "wait for the check of the root filesystem", e.vouch)
 }
 
 // ready makes everything up to the container at its gate.
 func (e *execution) ready(ctx context.Context) (*sandbox.Created, error) {
+	made := e.span("make the directories")
 	err := e.makeDirectories(ctx)
+	made()
+	waited := e.span("wait for the supervisor")
 	var launchError error
 	e.supervisor, launchError = e.launched.wait()
+	waited()
 	if err = errors.Join(launchError, err); err != nil {
 		return nil, err
 	}
-	if err := e.makeGroup(); err != nil {
+	if slow := e.launched.supervisor.Slow(); slow != nil {
+		e.report.Warnings = append(e.report.Warnings, "runs start slower than they could, with scidex-oci as its own supervisor: "+
+			outputs.Escape([]byte(slow.Error()))+"; install both programs of one release")
+	}
+	if err := e.trace.Do(trace.Run, "set the limits and read them back", e.makeGroup); err != nil {
 		return nil, err
 	}
 	return e.create(ctx)
@@ -178,6 +194,16 @@ func (e *execution) confine(created *sandbox.Created) (unwatch func() error, err
 		return nil, fmt.Errorf("watch for out of memory: %w", err)
 	}
 	return unwatch, nil
+}
+
+// admitted waits at the gate for as long as the request wants that.
+func (e *execution) admitted(ctx context.Context) error {
+	if e.request.Admit == nil {
+		return nil
+	}
+	waiting, release := untilStop(ctx, e.request.Stop, 0)
+	err := e.request.Admit(waiting)
+	return cmp.Or(release(), err)
 }
 
 // tell logs an error that changes nothing about the run.
@@ -260,16 +286,23 @@ func (e *execution) makeGroup() error {
 func groupName(key catalog.Key) string { return fmt.Sprintf("%s@%d", key.ID, key.Attempt) }
 
 func (e *execution) create(ctx context.Context) (*sandbox.Created, error) {
+	defer e.span("create the container")()
 	if err := e.mendRoot(ctx); err != nil {
 		return nil, err
 	}
+	made := e.span("make the job")
 	job, files, err := e.plan.job(e.dir, e.ingest.Dir(), e.keptScript())
+	made()
 	if err != nil {
 		return nil, err
 	}
-	if job.Filter, err = e.launched.filters.Take(job.Spec); err != nil {
+	compiled := e.span("wait for the filter of system calls")
+	job.Filter, err = e.launched.filter(e.plan.audit)
+	compiled()
+	if err != nil {
 		return nil, errors.Join(err, files.closeMounts())
 	}
+	defer e.span("send the job, wait for the container")()
 	created, err := e.supervisor.Create(job, files.all)
 	return created, errors.Join(err, files.closeMounts())
 }
@@ -322,7 +355,7 @@ func (e *execution) living(ctx context.Context) (*sandbox.Session, error) {
 func (e *execution) release() error {
 	var errs []error
 	if e.supervisor != nil {
-		errs = append(errs, e.supervisor.Close())
+		errs = append(errs, e.trace.Do(trace.Run, "end the supervisor", e.supervisor.Close))
 	}
 	errs = append(errs, e.removeGroup())
 	if e.dir != nil {

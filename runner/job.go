@@ -54,7 +54,9 @@ func (p *plan) job(dir *workdir, ingest, script *os.File) (sandbox.Job, jobFiles
 		}
 	}
 	var err error
-	job.Spec, err = spec.OCI(p.analysis, p.placement(sandbox.InitPath))
+	place := p.placement(sandbox.InitPath)
+	place.Unfiltered = true
+	job.Spec, err = spec.OCI(p.analysis, place)
 	if err != nil {
 		return job, files, errors.Join(err, files.closeMounts())
 	}

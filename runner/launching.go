@@ -2,9 +2,11 @@ package runner
 
 import (
 	"context"
+	"sync"
 
 	"github.com/scidex-ai/scidex-oci/runner/filter"
 	"github.com/scidex-ai/scidex-oci/runner/sandbox"
+	"github.com/scidex-ai/scidex-oci/runner/trace"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
@@ -21,27 +23,58 @@ type station struct {
 	placed chan struct{}
 	found  groups
 
-	filters filter.Compiler
+	plain, audited program // filters of system calls
+	trace          *trace.Tracer
+}
+
+// program compiles a filter of system calls, once for all who want it.
+type program func() ([]byte, error)
+
+func newProgram(audit bool) program {
+	return sync.OnceValues(func() ([]byte, error) {
+		profile, err := spec.Filter(audit)
+		if err != nil {
+			return nil, err
+		}
+		return filter.Compile(profile)
+	})
+}
+
+// filter is the one of runs with the audit, or without.
+func (s *station) filter(audit bool) ([]byte, error) {
+	if audit {
+		return s.audited()
+	}
+	return s.plain()
 }
 
 // launch makes nothing that outlives this process. With limits "outer" the supervisor stays in the control group that
 // the caller is in.
 func launch(ctx context.Context, account sandbox.Account, limits string) *station {
 	searching, abandon := context.WithCancel(ctx)
-	s := &station{account: account, abandon: abandon, started: make(chan struct{}), placed: make(chan struct{})}
+	s := &station{account: account, abandon: abandon, started: make(chan struct{}), placed: make(chan struct{}), trace: trace.From(ctx)}
+	s.plain, s.audited = newProgram(false), newProgram(true)
 	// Before the supervisor starts: a control group of which this is the only process can be made ready.
 	if limits != spec.LimitsOuter {
+		found := s.trace.Span(trace.Run, "find a place for control groups")
 		s.found = findGroups(searching, account)
+		found()
 	}
 	scope := s.found.wantScope()
 	if !scope {
 		close(s.placed)
 	}
 	go func() {
+		defer s.trace.Span(trace.Filter, "compile the filter of system calls")()
+		_, _ = s.audited() // which most have; an error is told to who wants it
+	}()
+	go func() {
 		s.supervisor, s.err = sandbox.Launch(ctx, account)
 		close(s.started)
 		if scope {
+			given := s.trace.Span(trace.Start, "have systemd make a scope")
 			s.found = s.found.scope(searching, account, s.supervisor)
+			given()
 			close(s.placed)
 		}
 	}()
@@ -84,7 +117,10 @@ type launching struct {
 func (s *station) enlist(own bool) *launching {
 	l := &launching{station: s, own: own, warm: make(chan struct{})}
 	go func() {
-		l.chill = s.groups().warm()
+		found := s.groups()
+		warmed := s.trace.Span(trace.Groups, "prepare the move")
+		l.chill = found.warm()
+		warmed()
 		close(l.warm)
 	}()
 	return l
@@ -123,6 +159,7 @@ type Begun struct{ launching *launching }
 // Begin starts what every run needs and what takes long, before the catalog is opened. It makes nothing
 // that outlives this process. With limits "outer" the supervisor stays in the control group that the caller is in.
 func Begin(ctx context.Context, limits string) (*Begun, error) {
+	defer trace.From(ctx).Span(trace.Run, "begin the supervisor's start")()
 	account, err := sandbox.ReadAccount()
 	if err != nil {
 		return nil, err

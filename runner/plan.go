@@ -23,6 +23,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/inode"
 	"github.com/scidex-ai/scidex-oci/runner/sandbox"
 	"github.com/scidex-ai/scidex-oci/runner/scan"
+	"github.com/scidex-ai/scidex-oci/runner/trace"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
@@ -108,8 +109,11 @@ func (r *Runner) prepare(ctx context.Context, req Request, launched *launching) 
 		func() error { return checkExport(analysis.Export, req.Overwrite) },
 		func() error { return r.checkDirectory(ctx, key) },
 		func() error { return r.checkSpace(p) },
-		func() error { return p.chooseLimits(launched.groups(), req.Analysis.CPUs != 0) }, // it may wait
-		func() error { return r.scan(ctx, p, req) },                                       // last: it takes longest
+		func() error { // it may wait
+			defer trace.From(ctx).Span(trace.Run, "choose the limits")()
+			return p.chooseLimits(launched.groups(), req.Analysis.CPUs != 0)
+		},
+		func() error { return r.scan(ctx, p, req) }, // last: it takes longest
 	))
 }
 
@@ -129,15 +133,19 @@ func (r *Runner) resolve(ctx context.Context, a spec.Analysis, key catalog.Key, 
 	o := opener{p.reader(), sync.OnceValues(func() (*binds.Boundary, error) {
 		return binds.New(r.host(account.UID), r.AllowBinds, r.Log)
 	})}
+	opened := trace.From(ctx).Span(trace.Run, "open the inputs")
 	inputs, err := o.open(p.analysis, scriptSource)
+	opened()
 	if err != nil {
 		return nil, p.orClose(err)
 	}
 	p.inputs = inputs
 	return p, p.orClose(first(
 		func() error { return p.openStage(o) },
-		func() error { return r.openRoot(ctx, p, o) },
-		func() error { return p.plant(p.uid()) },
+		func() error {
+			defer trace.From(ctx).Span(trace.Run, "root filesystem")()
+			return first(func() error { return r.openRoot(ctx, p, o) }, func() error { return p.plant(p.uid()) })
+		},
 		p.resolveCommand,
 	))
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/runner/trace"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
@@ -33,20 +34,28 @@ func (r *Runner) Run(ctx context.Context, req Request) (Result, error) {
 	}
 	e.observeCreation()
 	defer begun.launching.cool()
-	defer func() { e.tell(e.plan.close()) }()
+	defer func() {
+		defer e.span("close the inputs")()
+		e.tell(e.plan.close())
+	}()
 	return e.finish(ctx)
 }
 
 // accept checks a request and writes its intent.
 func (r *Runner) accept(ctx context.Context, req Request, launched *launching) (*execution, error) {
-	if err := r.match(ctx); err != nil {
+	tracer := trace.From(ctx)
+	checked := tracer.Span(trace.Run, "check the request")
+	err := r.match(ctx)
+	if err != nil {
 		return nil, err
 	}
 	p, err := r.prepare(ctx, req, launched)
+	checked()
 	if err != nil {
 		return nil, &RequestError{err}
 	}
-	e := &execution{Runner: r, plan: p, request: req, launched: launched, suspender: cmp.Or(req.Suspender, &Suspender{})}
+	e := &execution{Runner: r, plan: p, request: req, launched: launched, suspender: cmp.Or(req.Suspender, &Suspender{}), trace: tracer}
+	defer e.span("write the intent")()
 	return e, p.orClose(e.suspender.steady(func() error { return e.begin(ctx) }))
 }
 
@@ -140,15 +149,19 @@ func (e *execution) finish(ctx context.Context) (Result, error) {
 	// The wish to stop comes through the request; what is half done is to be finished.
 	ctx = context.WithoutCancel(ctx)
 	reason, failure := e.do(ctx)
+	concluded := e.span("commit")
 	v, keep, err := e.conclude(ctx, reason, failure)
+	concluded()
 	if err != nil {
 		err = e.keepOutcome(err)
 		e.tell(e.release())
 		e.tell(e.tenure.close()) // gc finds the directory, whole, by the state file
 		return e.result(verdict{catalog.Error, ReasonCommit, exitError, v.signal, sentence(err)}), err
 	}
+	delivered := e.span("hook and export")
 	v, keep = e.postProcess(ctx, v, reason, keep)
 	v = e.export(ctx, v)
+	delivered()
 	e.cleanUp(ctx, keep)
 	return e.result(v), nil
 }
@@ -240,6 +253,9 @@ func (e *execution) export(ctx context.Context, v verdict) verdict {
 	return v
 }
 
+// span begins a phase of what the run waits for.
+func (e *execution) span(name string) (end func()) { return e.trace.Span(trace.Run, name) }
+
 // left says what a run could not remove, and where it is.
 func (e *execution) left() string {
 	if isInode(e.place.Dir, e.place) {
@@ -250,7 +266,11 @@ func (e *execution) left() string {
 
 // cleanUp removes what is left on the host. What cannot be removed now is gc's: the state file stays.
 func (e *execution) cleanUp(ctx context.Context, keep bool) {
-	err := errors.Join(e.clean(ctx, keep), e.release())
+	cleaned := e.span("clean")
+	err := e.clean(ctx, keep)
+	cleaned()
+	defer e.span("release")()
+	err = errors.Join(err, e.release())
 	if err != nil {
 		e.report.Warnings = append(e.report.Warnings, e.left()+"; `scidex-oci gc` tries again: "+sentence(err))
 		e.tell(e.tenure.close())

@@ -4,6 +4,7 @@
 package runner
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"log/slog"
@@ -73,6 +74,9 @@ type Request struct {
 	Stop <-chan StopSignal
 	// Suspender, where not nil, can suspend the analysis while it runs.
 	Suspender *Suspender
+	// Admit, where not nil, is called once all is ready but for the analysis' first instruction, and returns when that
+	// may begin. Its context ends with a wish to stop.
+	Admit func(context.Context) error
 }
 
 // StopSignal is why a run is to be stopped.

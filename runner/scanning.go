@@ -11,10 +11,12 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/breach"
 	"github.com/scidex-ai/scidex-oci/runner/inode"
 	"github.com/scidex-ai/scidex-oci/runner/scan"
+	"github.com/scidex-ai/scidex-oci/runner/trace"
 )
 
 // scan looks through everything that a run binds. Where that takes long, the first wish to stop ends it.
 func (r *Runner) scan(ctx context.Context, p *plan, req Request) error {
+	defer trace.From(ctx).Span(trace.Run, "look through the inputs")()
 	ctx, release := untilStop(ctx, req.Stop, scan.TellAfter)
 	s := scan.Scanner{Dir: filepath.Join(r.Root, "scans"), Reader: p.reader(), Log: r.Log}
 	err := p.inputs.scan(ctx, s, req.Scanning)

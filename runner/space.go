@@ -71,7 +71,7 @@ func (r *Runner) checkSpace(p *plan) error {
 			return err
 		}
 		if short != nil {
-			return fmt.Errorf("%s, which --min-free %s keeps: make room, for instance with `scidex-oci --root %s gc`, or lower --min-free", short, r.MinFree, r.Root)
+			return fmt.Errorf("%s, which --min-free %s keeps: make room, for instance with `scidex-oci --root %s gc`, or lower --min-free", short, FormatFloor(r.MinFree), r.Root)
 		}
 	}
 	return nil

@@ -11,6 +11,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/cgroup"
 	"github.com/scidex-ai/scidex-oci/runner/event"
 	"github.com/scidex-ai/scidex-oci/runner/sandbox"
+	"github.com/scidex-ai/scidex-oci/runner/trace"
 )
 
 // supervise opens the gate, passes the streams and the user's wish to stop on, and waits for the end.
@@ -113,7 +114,10 @@ func (e *execution) notePlace(ctx context.Context) {
 		return
 	}
 	run := catalog.Run{Key: e.run.Key, State: catalog.Running, Place: place}
-	e.noted.Go(func() { e.tell(e.Catalog.Update(ctx, run)) })
+	e.noted.Go(func() {
+		defer e.trace.Span(trace.Catalog, "note the place in the row")()
+		e.tell(e.Catalog.Update(ctx, run))
+	})
 }
 
 // suspended tells the user before the launcher stands still itself.

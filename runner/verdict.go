@@ -48,13 +48,21 @@ type verdict struct {
 	message  string
 }
 
+// stoppedBy says who stopped it, and whether that was before the analysis had begun.
+func (e ending) stoppedBy() string {
+	if e.exit.Started.IsZero() {
+		return "stopped by " + e.stopped.Name + " before anything was run"
+	}
+	return "stopped by " + e.stopped.Name
+}
+
 // judge names the first reason that fits, in the order of docs/ARCHITECTURE.md. It never guesses: out
 // of memory is said only on the kernel's counter.
 func judge(e ending) verdict {
 	space, short := e.outOfSpace()
 	switch {
 	case e.stopped != nil:
-		return verdict{catalog.Canceled, ReasonStopped, e.stopped.ExitCode, e.signal(), "stopped by " + e.stopped.Name}
+		return verdict{catalog.Canceled, ReasonStopped, e.stopped.ExitCode, e.signal(), e.stoppedBy()}
 	case e.exit.TimedOut:
 		return verdict{catalog.Failed, ReasonTimeout, exitTimeout, e.signal(), fmt.Sprintf("timed out after %v", e.timeout)}
 	case !e.exit.Executed:
