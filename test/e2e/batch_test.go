@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/json"
 	"encoding/xml"
 	"fmt"
@@ -277,6 +278,43 @@ func (h *house) drainAgain(file, never string) {
 	h.expectStates(h.results(stdout.String()), map[string]string{
 		h.id("done"): "complete@1", one: "canceled@2", two: "canceled@2", never: "complete@1",
 	})
+}
+
+// What stands ready when a batch is drained has begun nothing: it is canceled, and --resume runs it. What comes after it
+// was not started.
+func TestBatchDrainsWhatIsReady(t *testing.T) {
+	h := newHouse(t)
+	one, ready, never := h.id("one"), h.id("ready"), h.id("never")
+	var lines []manifest
+	for i := range 20 {
+		lines = append(lines, sh(h.id(fmt.Sprint("short", i)), "true"))
+	}
+	file := h.lines(append(lines, sh(one, waits), sh(ready, "touch began"), sh(never, "true"))...)
+	var stdout strings.Builder
+	cmd := h.command(theHost.bin, "batch", "--jobs=1", file)
+	cmd.Stdout = &stdout
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	until(t, patience, one+" begins", func() bool { return strings.Contains(h.do("logs", one).stdout, "ready") })
+	until(t, patience, ready+" has its directory", func() bool { return len(matches("/tmp/scidex-analysis-"+ready+"/work")) > 0 })
+	until(t, patience, "a container stands at its gate", func() bool {
+		return len(processes(func(p process) bool { return bytes.HasSuffix(p.command, []byte("\x00init\x00")) })) > 0
+	})
+	h.tell(cmd, unix.SIGINT)
+	h.ended(cmd, 130)
+	got := h.results(stdout.String())
+	if _, told := got[never]; told || len(got) != 22 {
+		t.Errorf("%d results, want 22, and none of %s", len(got), never)
+	}
+	h.expectStates(map[string]result{one: got[one], ready: got[ready]}, map[string]string{one: "canceled@1", ready: "canceled@1"})
+	if r := got[ready]; r.StartedAt != nil || r.Reason != "stopped" || len(r.Outputs) > 0 || !strings.Contains(r.Message, "before anything was run") {
+		t.Errorf("it had not begun: %+v", r)
+	}
+	file = h.lines(sh(ready, "touch began"), sh(never, "true"))
+	resumed, _ := h.batch(0, "--resume", file)
+	h.expectStates(resumed, map[string]string{ready: "complete@2", never: "complete@1"})
+	h.touched(h.gc())
 }
 
 // A second signal cuts the grace of what does not want to end.

@@ -19,16 +19,15 @@ const installer = "../../scripts/install"
 // release is a directory as scripts/release makes one, for this architecture, of the program under test.
 func (h *house) release(dir string) string {
 	h.t.Helper()
-	program, err := os.ReadFile(theHost.bin)
-	if err != nil {
-		h.t.Fatal(err)
-	}
 	script, err := os.ReadFile(installer)
 	if err != nil {
 		h.t.Fatal(err)
 	}
 	h.write(dir+"/install", string(script), 0o755)
-	h.write(dir+"/scidex-oci-v1.2.3-linux-"+runtime.GOARCH, string(program), 0o755)
+	for _, name := range []string{"scidex-oci", supervisorProgram} {
+		program := readFile(h.t, filepath.Join(filepath.Dir(theHost.bin), name))
+		h.write(dir+"/"+name+"-v1.2.3-linux-"+runtime.GOARCH, program, 0o755)
+	}
 	docs := exec.Command("tar", "-czf", h.path(dir+"/scidex-oci-v1.2.3-docs.tar.gz"), "-C", "../../docs", "man")
 	if out, err := docs.CombinedOutput(); err != nil {
 		h.t.Fatalf("%v: %s", err, out)
@@ -96,7 +95,7 @@ func TestInstall(t *testing.T) {
 			before := below(t, prefix)
 			h.install(0, install, []string{"--prefix", prefix}, "installed scidex-oci", prefix)
 			for _, file := range []string{
-				"bin/scidex-oci", "share/man/man1/scidex-oci-run.1", "share/bash-completion/completions/scidex-oci",
+				"bin/scidex-oci", "bin/scidex-oci-supervisor", "share/man/man1/scidex-oci-run.1", "share/bash-completion/completions/scidex-oci",
 				"share/fish/vendor_completions.d/scidex-oci.fish", "share/zsh/site-functions/_scidex-oci",
 			} {
 				if _, err := os.Stat(filepath.Join(prefix, file)); err != nil {
@@ -106,6 +105,7 @@ func TestInstall(t *testing.T) {
 			if out := h.finish(h.command(filepath.Join(prefix, "bin/scidex-oci"), "--version")); out.code != 0 {
 				t.Errorf("%+v", out)
 			}
+			h.supervises(filepath.Join(prefix, "bin/scidex-oci"), filepath.Join(prefix, "bin", supervisorProgram))
 			installed := below(t, prefix)
 			h.install(0, install, []string{"--prefix=prefix"})
 			if again := below(t, prefix); !slices.Equal(again, installed) {
@@ -215,6 +215,18 @@ func TestInstallRefuses(t *testing.T) {
 		"another program": {
 			harm:  func(h *house) { h.write("release/scidex-oci-v1.2.3-linux-"+runtime.GOARCH, "#!/bin/sh\n", 0o755) },
 			words: []string{"linux-" + runtime.GOARCH + " is not what SHA256SUMS says"},
+		},
+		"another supervisor": {
+			harm: func(h *house) {
+				h.write("release/"+supervisorProgram+"-v1.2.3-linux-"+runtime.GOARCH, "#!/bin/sh\n", 0o755)
+			},
+			words: []string{supervisorProgram + "-v1.2.3-linux-" + runtime.GOARCH + " is not what SHA256SUMS says"},
+		},
+		"no supervisor": {
+			harm: func(h *house) {
+				_ = os.Remove(h.path("release/" + supervisorProgram + "-v1.2.3-linux-" + runtime.GOARCH))
+			},
+			words: []string{"must hold one release"},
 		},
 		"no sums of it": {
 			harm:  func(h *house) { h.write("release/SHA256SUMS", "\n", 0o644) },

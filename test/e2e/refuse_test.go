@@ -103,6 +103,15 @@ var onCommandLine = map[string]refusal{
 	"secret and env":    {args: flags("--env", "HOME=/x", "--secret", "HOME", "--", "true"), words: flags("HOME", "secret")},
 	"secret with value": {args: flags("--secret", "K=V", "--", "true"), words: flags("K=V")},
 
+	"trace nowhere":       {args: flags("--trace", "nowhere/t.json", "--", "true"), words: flags("--trace", "nowhere/t.json", "no such file or directory", "give a file")},
+	"trace a directory":   {args: flags("--trace", "good", "--", "true"), words: flags("--trace", `"good"`, "no regular file")},
+	"trace a link":        {args: flags("--trace", "link", "--", "true"), words: flags("--trace", `"link"`, "no regular file")},
+	"trace a device":      {args: flags("--trace", "/dev/null", "--", "true"), words: flags("--trace", `"/dev/null"`, "no regular file")},
+	"trace a stream":      {args: flags("--trace", "-", "--", "true"), words: flags("--trace", `"-"`, "./-")},
+	"trace a descriptor":  {args: flags("--trace", "fd:3", "--", "true"), words: flags("--trace", `"fd:3"`, "file alone")},
+	"trace in a variable": {args: flags("SCIDEX_OCI_TRACE=nowhere/t.json", "--", "true"), words: flags("SCIDEX_OCI_TRACE", "nowhere/t.json")},
+	"trace empty":         {args: flags("--trace", "", "--", "true"), words: flags("--trace", "is empty")},
+
 	"nothing to run":     {args: flags(), words: flags("nothing to run", "COMMAND", "--script")},
 	"empty command":      {args: flags("--", ""), words: flags("empty")},
 	"unknown flag":       {args: flags("--memroy", "1GiB", "--", "true"), words: flags(`"--memroy"`, `did you mean "--memory"?`)},
