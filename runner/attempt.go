@@ -30,6 +30,8 @@ func (r *Runner) nextAttempt(ctx context.Context, id string, again bool) (catalo
 		return catalog.Key{}, fmt.Errorf("look up %s: %w", id, err)
 	case !last.State.Final() && r.waits(last.Key):
 		return catalog.Key{}, fmt.Errorf("id %s is in use: the result of attempt %d waits in %q to be committed; see \"scidex-oci gc\"", id, last.Attempt, r.outcomePath(last.Key))
+	case last.State == catalog.Queued:
+		return catalog.Key{}, fmt.Errorf("id %s is in use: attempt %d waits in the queue; choose another id, or cancel it with \"scidex-oci queue cancel %s\"", id, last.Attempt, id)
 	case !last.State.Final():
 		return catalog.Key{}, fmt.Errorf("id %s is in use: attempt %d is %s; stop it, or run gc if it was killed", id, last.Attempt, last.State)
 	case !again && (last.State == catalog.Complete || last.State == catalog.Failed):

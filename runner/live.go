@@ -37,6 +37,9 @@ type Live struct {
 // Attach finds the launcher of a run and proves by its lock that the run lives. It returns ErrDead where it
 // does not, and an ElsewhereError for a run of another host, root or PID namespace.
 func (r *Runner) Attach(run catalog.Run) (*Live, error) {
+	if run.State == catalog.Queued {
+		return nil, &ElsewhereError{"it waits in the queue; see \"scidex-oci queue\""}
+	}
 	host, err := os.Hostname()
 	if err != nil {
 		return nil, err

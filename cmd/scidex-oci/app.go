@@ -34,7 +34,7 @@ func newApp(p *program) *cli.App {
 		DisableSliceFlagSeparator: true,
 		ExitErrHandler:            func(*cli.Context, error) {}, // execute maps errors to exit codes
 		Commands: []*cli.Command{
-			newRunCommand(p), newBatchCommand(p), newSpecCommand(p), newListCommand(p), newShowCommand(p), newLogsCommand(p), newStopCommand(p),
+			newRunCommand(p), newBatchCommand(p), newSubmitCommand(p), newWorkerCommand(p), newQueueCommand(p), newSpecCommand(p), newListCommand(p), newShowCommand(p), newLogsCommand(p), newStopCommand(p),
 			newOutputsCommand(p), newPostProcessCommand(p), newRemoveCommand(p), newPinCommand(p), newUnpinCommand(p), newImageCommand(p), newCatalogCommand(p), newGCCommand(p), newDoctorCommand(p), newSelftestCommand(p), newCanaryCommand(p), newCompletionCommand(p), newDocsCommand(p),
 		},
 	}

@@ -42,7 +42,7 @@ func arrange(app *cli.App, args []string) ([]string, error) {
 
 // runsAnother reports whether the arguments of a command are another command with flags of its own.
 func runsAnother(command *cli.Command) bool {
-	return slices.Contains([]string{"run", "spec"}, command.Name)
+	return slices.Contains([]string{"run", "spec", "submit"}, command.Name)
 }
 
 // parser takes a command line apart.

@@ -31,7 +31,8 @@ func newCatalogMigrate(p *program) *cli.Command {
 		Usage:     "bring the schema of the catalog to the version of this program",
 		UsageText: "scidex-oci catalog migrate",
 		Description: `Every command does so by itself where it may. A PostgreSQL role that may not change the schema needs
-this, run by a member of scidex_admin. SQLite is backed up before; PostgreSQL is yours to back up.`,
+this, run by a member of scidex_admin. SQLite is backed up before; PostgreSQL is yours to back up. In PostgreSQL the
+tables of the queue (submit, worker) are made and migrated with it.`,
 		Action: func(c *cli.Context) error {
 			if _, err := words(c, 0, 0); err != nil {
 				return err
@@ -67,7 +68,7 @@ func (p *program) migrate(ctx context.Context, from layers) error {
 	} else {
 		fmt.Fprintf(p.stdout, "migrated the catalog from version %d to %d\n", before, after)
 	}
-	return nil
+	return p.migrateQueue(ctx, s.db)
 }
 
 func newCatalogCheck(p *program) *cli.Command {

@@ -88,7 +88,7 @@ func perform(args []string, p *program) (err error) {
 	return app.RunContext(context.Background(), line)
 }
 
-// wantsJSON guesses whether a command line that could not be understood asks run for JSON.
+// wantsJSON guesses whether a command line that could not be understood asks run or submit for JSON.
 func wantsJSON(args []string, env lookup) bool {
 	if end := slices.Index(args, "--"); end >= 0 {
 		args = args[:end]
@@ -97,5 +97,5 @@ func wantsJSON(args []string, env lookup) bool {
 	for _, arg := range args {
 		asked = asked || arg == "--json" || arg == "-json" || arg == "--json=true"
 	}
-	return asked && slices.Contains(args, "run")
+	return asked && (slices.Contains(args, "run") || slices.Contains(args, "submit"))
 }

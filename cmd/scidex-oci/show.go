@@ -96,7 +96,11 @@ func (t table) show(r runner.Result, attempts []catalog.Run) {
 		t.row("warning", t.palette.yellow(escape(warning)))
 	}
 	t.row("kept", escape(r.Kept))
-	t.row("by", escape(strings.TrimSpace("scidex-oci "+r.ToolVersion)+" on "+r.Host))
+	by := strings.TrimSpace("scidex-oci " + r.ToolVersion)
+	if r.Host != "" { // one that is queued has none yet
+		by += " on " + r.Host
+	}
+	t.row("by", escape(by))
 }
 
 // attemptsOf lists attempts, the first first: "1 failed, 2 complete".

@@ -18,6 +18,9 @@ import (
 // record; of other hosts and roots nothing is known here but where they are.
 func (h *house) life(ctx context.Context, run catalog.Run) (state, wall string) {
 	state, wall = string(run.State), clock(time.Since(run.CreatedAt).Milliseconds())
+	if run.State == catalog.Queued { // it is nowhere yet
+		return state, wall
+	}
 	live, err := h.runner.Attach(run)
 	var elsewhere *runner.ElsewhereError
 	switch {

@@ -49,12 +49,17 @@ _scidex_oci() {
         --max-failures) COMPREPLY=($(compgen -f -- "$current")); return ;;
         --retries) COMPREPLY=($(compgen -f -- "$current")); return ;;
         --junit) COMPREPLY=($(compgen -f -- "$current")); return ;;
+        --batch) COMPREPLY=($(compgen -f -- "$current")); return ;;
+        --total-memory) COMPREPLY=($(compgen -f -- "$current")); return ;;
+        --total-cpus) COMPREPLY=($(compgen -f -- "$current")); return ;;
+        --drain) COMPREPLY=($(compgen -f -- "$current")); return ;;
+        --rescue-after) COMPREPLY=($(compgen -f -- "$current")); return ;;
+        --limit) COMPREPLY=($(compgen -f -- "$current")); return ;;
         --bundle) COMPREPLY=($(compgen -f -- "$current")); return ;;
         --since) COMPREPLY=($(compgen -f -- "$current")); return ;;
         --until) COMPREPLY=($(compgen -f -- "$current")); return ;;
         --state) COMPREPLY=($(compgen -W "queued running complete failed canceled error lost" -- "$current")); return ;;
         --reason) COMPREPLY=($(compgen -W "exit signal timeout out_of_memory pids_limit work_full host_full output_missing not_found not_invocable stopped supervisor_lost harvest commit export post_process sandbox request" -- "$current")); return ;;
-        --limit) COMPREPLY=($(compgen -f -- "$current")); return ;;
         --name) COMPREPLY=($(compgen -f -- "$current")); return ;;
         --tag) COMPREPLY=($(compgen -f -- "$current")); return ;;
         --from) COMPREPLY=($(compgen -f -- "$current")); return ;;
@@ -71,6 +76,12 @@ _scidex_oci() {
         case "${path:+$path }$word" in
             "run") path="run" ;;
             "batch") path="batch" ;;
+            "submit") path="submit" ;;
+            "worker") path="worker" ;;
+            "queue") path="queue" ;;
+            "queue ls") path="queue ls" ;;
+            "queue show") path="queue show" ;;
+            "queue cancel") path="queue cancel" ;;
             "spec") path="spec" ;;
             "ls") path="ls" ;;
             "show") path="show" ;;
@@ -101,9 +112,15 @@ _scidex_oci() {
         esac
     done
     case "$path" in
-        "") words="run batch spec ls show logs stop outputs post-process rm pin unpin image catalog gc doctor selftest completion --root --db --blobs --tmp --log-level --config --help -h --version -v" ;;
+        "") words="run batch submit worker queue spec ls show logs stop outputs post-process rm pin unpin image catalog gc doctor selftest completion --root --db --blobs --tmp --log-level --config --help -h --version -v" ;;
         "run") words="--id --data --docs --project --input --script --stage --export --env --secret --label --output --exclude --rootfs --runtime --ids --memory --cpus --pids --timeout --grace --log-size --work-size --work-files --work-storage --limits --network --keep --post-process --post-process-timeout --post-process-on --file -f --again --audit --min-free --overwrite --json --events --trace --quiet -q --detach -d --help -h --root --db --blobs --tmp --log-level --config --help -h --version -v" ;;
         "batch") words="--data --docs --project --input --script --stage --env --secret --label --output --exclude --rootfs --runtime --ids --memory --cpus --pids --timeout --grace --log-size --work-size --work-files --work-storage --limits --network --keep --post-process --post-process-timeout --post-process-on --audit --min-free --overwrite --json --events --quiet -q --jobs -j --resume --fail-fast --max-failures --retries --junit --help -h --root --db --blobs --tmp --log-level --config --help -h --version -v" ;;
+        "submit") words="--id --data --docs --project --input --script --stage --env --secret --label --output --exclude --rootfs --runtime --ids --memory --cpus --pids --timeout --grace --log-size --work-size --work-files --work-storage --limits --network --keep --file -f --audit --json --batch --retries --help -h --root --db --blobs --tmp --log-level --config --help -h --version -v" ;;
+        "worker") words="--jobs -j --total-memory --total-cpus --drain --rescue-after --limits --min-free --json --help -h --root --db --blobs --tmp --log-level --config --help -h --version -v" ;;
+        "queue") words="ls show cancel --help -h --root --db --blobs --tmp --log-level --config --help -h --version -v" ;;
+        "queue ls") words="--all -a --limit --json --help -h --root --db --blobs --tmp --log-level --config --help -h --version -v" ;;
+        "queue show") words="--json --help -h --root --db --blobs --tmp --log-level --config --help -h --version -v" ;;
+        "queue cancel") words="--help -h --root --db --blobs --tmp --log-level --config --help -h --version -v" ;;
         "spec") words="--id --data --docs --project --input --script --stage --export --env --secret --label --output --exclude --rootfs --runtime --ids --memory --cpus --pids --timeout --grace --log-size --work-size --work-files --work-storage --limits --network --keep --post-process --post-process-timeout --post-process-on --file -f --again --audit --min-free --events --trace --bundle --help -h --root --db --blobs --tmp --log-level --config --help -h --version -v" ;;
         "ls") words="--since --until --state --reason --label --limit --watch -w --json --quiet -q --help -h --root --db --blobs --tmp --log-level --config --help -h --version -v" ;;
         "show") words="--json --wait --help -h --root --db --blobs --tmp --log-level --config --help -h --version -v" ;;

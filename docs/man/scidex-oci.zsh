@@ -101,6 +101,99 @@ _scidex_oci_batch() {
         '*-h[show help]' \
         '*:argument:_files'
 }
+_scidex_oci_submit() {
+    local line state
+    _arguments -C \
+        '*--id=[name the analysis ID\: \[A-Za-z0-9\]\[A-Za-z0-9._-\]{0,127} (default\: generated)]:id:_files' \
+        '*--data=[bind the directory DIR read-only at /data, or none (default\: ./data where it exists)]:dir:_files' \
+        '*--docs=[bind the directory DIR read-only at /docs, or none (default\: ./docs where it exists)]:dir:_files' \
+        '*--project=[bind the directory DIR read-only at /analysis, so that a script inside finds its modules]:dir:_files' \
+        '*--input=[bind SRC\[\:DST\] read-only too, at /inputs/NAME unless DST says otherwise; repeatable]:src\[\:dst\]:_files' \
+        '*--script=[run FILE by its shebang or extension (.py, .R, .jl, .sh, .ipynb); arguments that follow are the script'\''s]:file:_files' \
+        '*--stage=[copy the regular files of DIR into /work before the start]:dir:_files' \
+        '*--env=[set a variable\: K=V, or K alone for this command'\''s value; repeatable]:k=v:_files' \
+        '*--secret=[pass the variable K of this command on; only its name is stored and shown; repeatable]:k:_files' \
+        '*--label=[keep the label K=V with the run; repeatable]:k=v:_files' \
+        '*--output=[require that GLOB matches an output, else the run fails; repeatable]:glob:_files' \
+        '*--exclude=[do not harvest what matches GLOB (default\: __pycache__, *.pyc); repeatable]:glob:_files' \
+        '*--rootfs=[run on host|NAME|DIR\: the programs of the host (default), an image (see image ls), or an unpacked root filesystem, /DIR or ./DIR]:host|name|dir:(host)' \
+        '*--runtime=[bind the environment or programs in NAME|DIR read-only at their own path, bin first in PATH\: a name of the config file'\''s runtimes, the directory of a venv (with its base interpreter), of a conda environment, or another with a bin, or none]:name|dir:_files' \
+        '*--ids=[range|self\: user ids of the run'\''s own (the default where there is a range), or the caller'\''s id]:range|self:(range self)' \
+        '*--memory=[memory limit SIZE; swap is none (default\: 2GiB)]:size:_files' \
+        '*--cpus=[processor limit, a NUMBER of cores (default\: 1)]:number:_files' \
+        '*--pids=[limit N of processes and threads (default\: 100)]:n:_files' \
+        '*--timeout=[limit DURATION of the wall clock (default\: 30m)]:duration:_files' \
+        '*--grace=[wait DURATION from SIGTERM to SIGKILL (default\: 5s)]:duration:_files' \
+        '*--log-size=[keep SIZE of each of standard output and standard error (default\: 16MiB)]:size:_files' \
+        '*--work-size=[bound /work to SIZE on its file system (default\: 1GiB)]:size:_files' \
+        '*--work-files=[bound /work to N names, directories among them (default\: 100000)]:n:_files' \
+        '*--work-storage=[disk|tmpfs\: /work is a directory of the host and a run that passes its bounds is ended (default), or it is memory of the run and cannot pass them]:disk|tmpfs:(disk tmpfs)' \
+        '*--limits=[enforce|outer|best-effort\: refuse where the kernel cannot hold a limit (default), leave memory, CPUs and processes to the control groups that this command is in (a batch system, a container), or hold what can be held; the result says what held]:enforce|outer|best-effort:(enforce outer best-effort)' \
+        '*--network=[none, the only value\: a run never gets a network]:none:(none)' \
+        '*--keep=[keep the working directory\: never|failed|always (default\: never)]:never|failed|always:(never failed always)' \
+        '*--file=[read the request from the manifest FILE (YAML or JSON, - for standard input); flags override it]:file:_files' \
+        '*-f[read the request from the manifest FILE (YAML or JSON, - for standard input); flags override it]:file:_files' \
+        '*--audit=[on|off\: note in the result what the analysis tries to reach and may not (default\: on); off only where the kernel lacks seccomp user notification]:on|off:_files' \
+        '*--json[print one JSON object for each analysis]' \
+        '*--batch=[submit a line of JSON each of FILE, or - for standard input; flags are their defaults]:file:_files' \
+        '*--retries=[let up to N attempts follow that end in an error of scidex-oci or a host, after 1 s, 2 s, 4 s and so on (default\: 3)]:n:_files' \
+        '*--help[show help]' \
+        '*-h[show help]' \
+        '*:argument:_files'
+}
+_scidex_oci_worker() {
+    local line state
+    _arguments -C \
+        '*--jobs=[take up to N analyses at once (default\: as many with the limits that an analysis has by default as there is room for)]:n:_files' \
+        '*-j[take up to N analyses at once (default\: as many with the limits that an analysis has by default as there is room for)]:n:_files' \
+        '*--total-memory=[grant all analyses together SIZE (default\: the memory that is free at the start, or the less that control groups leave)]:size:_files' \
+        '*--total-cpus=[grant all analyses together a NUMBER of cores (default\: those that there are, or the less that control groups leave)]:number:_files' \
+        '*--drain=[let what runs go on for DURATION after the first signal, 0 for not at all (default\: 1m)]:duration:_files' \
+        '*--rescue-after=[take an analysis for stuck DURATION after its timeout and grace (default\: 10m)]:duration:_files' \
+        '*--limits=[enforce|outer|best-effort\: what is made ready before the first analysis is known; each has limits of its own]:enforce|outer|best-effort:(enforce outer best-effort)' \
+        '*--min-free=[end runs and start none while the file system of /work or of the blobs has less free than SIZE|PERCENT%; 0 for no such floor (default\: 5%)]:size|percent%:_files' \
+        '*--json[print results as JSON lines also where standard output is a terminal]' \
+        '*--help[show help]' \
+        '*-h[show help]' \
+        '*:argument:_files'
+}
+_scidex_oci_queue() {
+    local line state
+    _arguments -C \
+        '*--help[show help]' \
+        '*-h[show help]' \
+        '1: :->command' '*:: :->rest'
+    case $state in
+    command) _values command 'ls[list what waits and runs, that submitted last first]' 'show[show where an analysis stands in the queue]' 'cancel[cancel analyses that wait or run]' ;;
+    rest) (( $+functions[_scidex_oci_queue_$line[1]] )) && _scidex_oci_queue_$line[1] ;;
+    esac
+}
+_scidex_oci_queue_ls() {
+    local line state
+    _arguments -C \
+        '*--all[what the queue is through with too; it forgets that after a day]' \
+        '*-a[what the queue is through with too; it forgets that after a day]' \
+        '*--limit=[at most N, 0 for all (default\: 50)]:n:_files' \
+        '*--json[one JSON object a line]' \
+        '*--help[show help]' \
+        '*-h[show help]' \
+        '*:argument:_files'
+}
+_scidex_oci_queue_show() {
+    local line state
+    _arguments -C \
+        '*--json[print one JSON object]' \
+        '*--help[show help]' \
+        '*-h[show help]' \
+        '*:argument:_files'
+}
+_scidex_oci_queue_cancel() {
+    local line state
+    _arguments -C \
+        '*--help[show help]' \
+        '*-h[show help]' \
+        '*:argument:_files'
+}
 _scidex_oci_spec() {
     local line state
     _arguments -C \
@@ -454,7 +547,7 @@ _scidex_oci() {
         '*-v[print the version and what it was built with]' \
         '1: :->command' '*:: :->rest'
     case $state in
-    command) _values command 'run[run an analysis, harvest and commit its outputs]' 'batch[run many analyses, a line of JSON each]' 'spec[print the OCI config.json that run would use, or write a bundle]' 'ls[list runs, the newest first]' 'show[show the result of a run]' 'logs[print the kept standard output and standard error of a run, also while it goes on]' 'stop[end runs that go on, as SIGTERM to their run command does]' 'outputs[list, print, export and find outputs]' 'post-process[call the post-process command of a run again, not its analysis]' 'rm[remove runs that have ended, their rows and kept directories]' 'pin[keep runs from rm and from the retention of gc]' 'unpin[take pins back]' 'image[pull, import, list and remove images of root filesystems]' 'catalog[migrate, check and copy the catalog]' 'gc[remove what killed runs left, blobs that nothing names, and by retention old runs]' 'doctor[find out whether runs work on this host, and what cures it where not]' 'selftest[prove on this host that an analysis reaches nothing]' 'completion[print the completion script of a shell]' ;;
+    command) _values command 'run[run an analysis, harvest and commit its outputs]' 'batch[run many analyses, a line of JSON each]' 'submit[put an analysis, or a batch of them, into the queue for workers]' 'worker[take analyses from the queue and run them]' 'queue[look at the queue of submit and cancel what is in it]' 'spec[print the OCI config.json that run would use, or write a bundle]' 'ls[list runs, the newest first]' 'show[show the result of a run]' 'logs[print the kept standard output and standard error of a run, also while it goes on]' 'stop[end runs that go on, as SIGTERM to their run command does]' 'outputs[list, print, export and find outputs]' 'post-process[call the post-process command of a run again, not its analysis]' 'rm[remove runs that have ended, their rows and kept directories]' 'pin[keep runs from rm and from the retention of gc]' 'unpin[take pins back]' 'image[pull, import, list and remove images of root filesystems]' 'catalog[migrate, check and copy the catalog]' 'gc[remove what killed runs left, blobs that nothing names, and by retention old runs]' 'doctor[find out whether runs work on this host, and what cures it where not]' 'selftest[prove on this host that an analysis reaches nothing]' 'completion[print the completion script of a shell]' ;;
     rest) (( $+functions[_scidex_oci_$line[1]] )) && _scidex_oci_$line[1] ;;
     esac
 }

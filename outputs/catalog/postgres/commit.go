@@ -17,46 +17,58 @@ import (
 // reached is tried for a minute, before the first entry is asked for; so is it after a COMMIT whose reply was
 // lost, to see whether it was committed.
 func (c *Catalog) Commit(ctx context.Context, run catalog.Run, next func() (outputs.Entry, error)) error {
-	err := c.commit(ctx, run, next)
+	err := c.commit(ctx, run, next, nil)
 	if err != nil {
 		return fmt.Errorf("commit run %q: %w", label(run.Key), c.explain(err))
 	}
 	return nil
 }
 
-func (c *Catalog) commit(ctx context.Context, run catalog.Run, next func() (outputs.Entry, error)) error {
+// commit calls also, where not nil, in the transaction that ends the run, and not where it has ended so before.
+func (c *Catalog) commit(
+	ctx context.Context, run catalog.Run, next func() (outputs.Entry, error), also func(ctx context.Context, tx pgx.Tx) error,
+) error {
 	if err := run.ValidateEnd(); err != nil {
 		return err
 	}
 	err := c.writePatiently(ctx, func(ctx context.Context, tx pgx.Tx) error {
-		was, err := standing(ctx, tx, run.Key)
-		if err != nil {
+		ended, err := commitIn(ctx, tx, run, next)
+		if err != nil || !ended || also == nil {
 			return err
 		}
-		if was.State.Final() {
-			return sameEnd(ctx, tx, run)
-		}
-		move, err := catalog.Ended(was, run)
-		if err != nil {
-			return err
-		}
-		counted, err := insertEntries(ctx, tx, run.Key, next)
-		if err != nil {
-			return err
-		}
-		if err := insertBlobs(ctx, tx, run); err != nil {
-			return err
-		}
-		if err := insertEvents(ctx, tx, run); err != nil {
-			return err
-		}
-		return end(ctx, tx, run, move, counted)
+		return also(ctx, tx)
 	})
 	var unknown *outcomeUnknown
 	if errors.As(err, &unknown) {
 		return c.look(ctx, run, unknown)
 	}
 	return err
+}
+
+// commitIn is a commit in a transaction. ended is false where the run has ended so before.
+func commitIn(ctx context.Context, tx pgx.Tx, run catalog.Run, next func() (outputs.Entry, error)) (ended bool, err error) {
+	was, err := standing(ctx, tx, run.Key)
+	if err != nil {
+		return false, err
+	}
+	if was.State.Final() {
+		return false, sameEnd(ctx, tx, run)
+	}
+	move, err := catalog.Ended(was, run)
+	if err != nil {
+		return false, err
+	}
+	counted, err := insertEntries(ctx, tx, run.Key, next)
+	if err != nil {
+		return false, err
+	}
+	if err := insertBlobs(ctx, tx, run); err != nil {
+		return false, err
+	}
+	if err := insertEvents(ctx, tx, run); err != nil {
+		return false, err
+	}
+	return true, end(ctx, tx, run, move, counted)
 }
 
 // look tells whether a commit came about whose reply was lost. The lock of the row waits for the server's end of

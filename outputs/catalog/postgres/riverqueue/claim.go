@@ -1,0 +1,117 @@
+package riverqueue
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/riverqueue/river"
+	"github.com/riverqueue/river/riverdriver/riverpgxv5"
+	"github.com/riverqueue/river/rivertype"
+
+	"github.com/scidex-ai/scidex-oci/outputs"
+	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/catalog/postgres"
+	"github.com/scidex-ai/scidex-oci/outputs/catalog/queue"
+)
+
+// claim is a job in a worker's hands. The contexts of its methods are River's, which knows its client by them.
+type claim struct {
+	queue *Queue
+	job   *river.Job[args]
+}
+
+var _ queue.Claim = (*claim)(nil)
+
+func (c *claim) Job() queue.Job {
+	job := c.job.Args.job()
+	job.LastTry = c.job.Attempt >= c.job.MaxAttempts
+	return job
+}
+
+// Settle finds or makes the row that is to be filled in.
+func (c *claim) Settle(ctx context.Context) (run catalog.Run, failures int, err error) {
+	done := false
+	err = c.queue.catalog.Within(ctx, func(ctx context.Context, tx pgx.Tx) error {
+		var err error
+		if run, err = postgres.Last(ctx, tx, c.job.Args.ID); err != nil {
+			return err
+		}
+		switch run.State {
+		case catalog.Complete, catalog.Failed, catalog.Canceled:
+			done = true
+			return c.finish(ctx, tx)
+		case catalog.Running:
+			run.State, run.Reason, run.ExitCode = catalog.Lost, "supervisor_lost", lostExit
+			run.Message = fmt.Sprintf("its worker on host %q was not heard of in time; the queue has given the analysis to another", run.Host)
+			run.FinishedAt = time.Now().UTC()
+			if err := postgres.End(ctx, tx, run); err != nil {
+				return err
+			}
+			run, err = c.requeue(ctx, tx, run)
+		case catalog.Queued:
+		default:
+			run, err = c.requeue(ctx, tx, run)
+		}
+		if err != nil {
+			return err
+		}
+		return tx.QueryRow(ctx, `SELECT count(*)::int FROM scidex_oci.analysis_run
+			WHERE id = $1 AND attempt >= $2 AND state = 'error'`, run.ID, c.job.Args.First).Scan(&failures)
+	})
+	if err == nil && done {
+		err = queue.ErrDone
+	}
+	if err != nil {
+		return run, failures, fmt.Errorf("look at %q: %w", c.job.Args.ID, err)
+	}
+	return run, failures, nil
+}
+
+const lostExit = 125
+
+// Begin writes the intent of a run into its row. After a COMMIT whose reply was lost it is an error, and the row ends as
+// one.
+func (c *claim) Begin(ctx context.Context, run catalog.Run) error {
+	return c.queue.catalog.Within(ctx, func(ctx context.Context, tx pgx.Tx) error { return postgres.Begin(ctx, tx, run) })
+}
+
+// Commit ends a run, and says what becomes of the job.
+func (c *claim) Commit(ctx context.Context, run catalog.Run, next func() (outputs.Entry, error), then queue.Then) error {
+	return c.queue.catalog.CommitWith(ctx, run, next, func(ctx context.Context, tx pgx.Tx) error {
+		if then == queue.Finish {
+			return c.finish(ctx, tx)
+		}
+		_, err := c.requeue(ctx, tx, run)
+		return err
+	})
+}
+
+// finish completes the job. One that was taken for stuck meanwhile, and waits to be brought again, stays as it is: whom it
+// is brought to finds that the run has ended.
+func (c *claim) finish(ctx context.Context, tx pgx.Tx) error {
+	_, err := river.JobCompleteTx[*riverpgxv5.Driver](ctx, tx, c.job)
+	return err
+}
+
+// requeue writes the row of the attempt after a run that has ended.
+func (c *claim) requeue(ctx context.Context, tx pgx.Tx, run catalog.Run) (catalog.Run, error) {
+	next := catalog.Run{
+		Key:   catalog.Key{ID: run.ID, Attempt: run.Attempt + 1},
+		State: catalog.Queued, CreatedAt: time.Now().UTC(), Labels: run.Labels,
+		Request: c.job.Args.Request, ToolVersion: run.ToolVersion,
+	}
+	return next, postgres.Insert(ctx, tx, next)
+}
+
+// has reports whether a job is still this worker's. The time of the taking tells it from one that the same worker has
+// been brought again.
+func (q *Queue) has(ctx context.Context, job *rivertype.JobRow) (ours bool, err error) {
+	err = q.catalog.Reading(ctx, func(tx pgx.Tx) error {
+		return tx.QueryRow(ctx, `SELECT count(*) > 0 FROM scidex_oci.river_job
+			WHERE id = $1 AND state = 'running' AND attempted_at = $2 AND attempted_by[array_upper(attempted_by, 1)] = $3`,
+			job.ID, job.AttemptedAt, job.AttemptedBy[len(job.AttemptedBy)-1]).Scan(&ours)
+	})
+	return ours, err
+}

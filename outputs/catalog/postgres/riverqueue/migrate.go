@@ -1,0 +1,101 @@
+package riverqueue
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/riverqueue/river/riverdriver/riverpgxv5"
+	"github.com/riverqueue/river/rivermigrate"
+
+	"github.com/scidex-ai/scidex-oci/outputs/catalog/postgres"
+)
+
+// Migrate brings River's tables to the version that this program has, each step in a transaction, and returns the versions
+// before and after. Where they have it already it costs a read.
+func Migrate(ctx context.Context, c *postgres.Catalog) (before, after int, err error) {
+	migrator, err := rivermigrate.New(riverpgxv5.New(nil), &rivermigrate.Config{Schema: schema})
+	if err != nil {
+		return 0, 0, fmt.Errorf("migrate the queue: %w", err)
+	}
+	for _, m := range migrator.AllVersions() {
+		after = max(after, m.Version)
+	}
+	err = c.Reading(ctx, func(tx pgx.Tx) error {
+		before, err = version(ctx, tx, migrator)
+		return err
+	})
+	switch {
+	case err != nil:
+		return before, before, fmt.Errorf("look at the queue: %w", err)
+	case before > after:
+		return before, before, fmt.Errorf("the queue's tables have version %d and this program knows versions up to %d; use the newer scidex-oci that made them", before, after)
+	case before == after:
+		return before, after, nil
+	}
+	for now := before; err == nil && now < after; {
+		err = c.Within(ctx, func(ctx context.Context, tx pgx.Tx) (err error) {
+			now, err = step(ctx, tx, migrator, after)
+			return err
+		})
+	}
+	if err == nil {
+		return before, after, nil
+	}
+	if postgres.NotAllowed(err) {
+		return before, before, fmt.Errorf("the queue's tables have version %d, this program needs %d, and this role may not change them; let a member of scidex_admin run: scidex-oci --db URL catalog migrate", before, after)
+	}
+	return before, before, fmt.Errorf("migrate the queue: %w", err)
+}
+
+// version is the newest of River's migrations that was applied; 0 where there is none.
+func version(ctx context.Context, tx pgx.Tx, migrator *rivermigrate.Migrator[pgx.Tx]) (n int, err error) {
+	applied, err := migrator.ExistingVersionsTx(ctx, tx)
+	for _, m := range applied {
+		n = max(n, m.Version)
+	}
+	return n, err
+}
+
+// step applies the next migration while no other process applies any, and returns the version after it. The sixth uses a
+// value of an enumeration that the fourth has added, which PostgreSQL allows only in another transaction. What is made
+// belongs to whom the catalog's tables belong to.
+func step(ctx context.Context, tx pgx.Tx, migrator *rivermigrate.Migrator[pgx.Tx], latest int) (now int, err error) {
+	if _, err := tx.Exec(ctx, `SELECT pg_advisory_xact_lock(hashtext('scidex_oci'), hashtext('migrate'))`); err != nil {
+		return 0, err
+	}
+	if now, err = version(ctx, tx, migrator); err != nil || now >= latest {
+		return now, err
+	}
+	if _, err = tx.Exec(ctx, asAdmin); err != nil {
+		return now, err
+	}
+	if _, err := migrator.MigrateTx(ctx, tx, rivermigrate.DirectionUp, &rivermigrate.MigrateOpts{MaxSteps: 1}); err != nil {
+		return now, err
+	}
+	if now, err = version(ctx, tx, migrator); err == nil && now == latest {
+		_, err = tx.Exec(ctx, grants)
+	}
+	return now, err
+}
+
+const asAdmin = `DO $$
+	BEGIN
+		IF EXISTS (SELECT FROM pg_roles WHERE rolname = 'scidex_admin' AND pg_has_role(oid, 'MEMBER')) THEN
+			SET LOCAL ROLE scidex_admin;
+		END IF;
+	END
+	$$`
+
+// grants are what runs need: jobs, the lease of River's leader and the like pass, and who runs may delete them, but
+// nothing of the catalog.
+const grants = `DO $$
+	BEGIN
+		IF EXISTS (SELECT FROM pg_roles WHERE rolname = 'scidex_run') THEN
+			GRANT SELECT ON scidex_oci.river_migration TO scidex_run;
+			GRANT SELECT, INSERT, UPDATE, DELETE ON scidex_oci.river_job, scidex_oci.river_queue,
+				scidex_oci.river_leader, scidex_oci.river_notification TO scidex_run;
+			GRANT USAGE ON SEQUENCE scidex_oci.river_job_id_seq, scidex_oci.river_notification_id_seq TO scidex_run;
+		END IF;
+	END
+	$$`

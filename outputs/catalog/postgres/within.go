@@ -1,0 +1,115 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/scidex-ai/scidex-oci/outputs"
+	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+)
+
+// What a queue in the same database does in one transaction with rows of the catalog (riverqueue). A transaction that
+// locks rows of runs and of jobs takes those of runs first.
+
+// Within runs do in one transaction that writes. do's error undoes it.
+func (c *Catalog) Within(ctx context.Context, do func(ctx context.Context, tx pgx.Tx) error) error {
+	return c.Explain(c.write(ctx, do))
+}
+
+// Reading runs do on the database as it is at do's first query.
+func (c *Catalog) Reading(ctx context.Context, do func(tx pgx.Tx) error) error {
+	return c.Explain(c.read(ctx, do))
+}
+
+// Explain says what a person can do about an error of PostgreSQL's; nil stays nil.
+func (c *Catalog) Explain(err error) error {
+	if err == nil {
+		return nil
+	}
+	return c.explain(err)
+}
+
+// NotAllowed reports whether err is that the role may not do what was tried.
+func NotAllowed(err error) bool { return codeOf(err) == codeNotAllowed }
+
+// Connections makes a pool for who uses the database all the time and listens: unlike the catalog's own it keeps
+// connections, for as long as a minute.
+func (c *Catalog) Connections(ctx context.Context) (*pgxpool.Pool, error) {
+	config := c.pool.Config().Copy()
+	config.MaxConns, config.MaxConnIdleTime, config.HealthCheckPeriod = 4, time.Minute, 15*time.Second
+	pool, err := pgxpool.NewWithConfig(ctx, config)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", c.to, err)
+	}
+	return pool, nil
+}
+
+// Insert is Create in a transaction.
+func Insert(ctx context.Context, tx pgx.Tx, run catalog.Run) error {
+	if err := checkNew(run); err != nil {
+		return fmt.Errorf("create run %q: %w", label(run.Key), err)
+	}
+	if err := insertIntent(ctx, tx, run); err != nil {
+		return fmt.Errorf("create run %q: %w", label(run.Key), err)
+	}
+	return nil
+}
+
+// Last reads the last attempt of an id, and keeps others from changing it until the transaction ends.
+func Last(ctx context.Context, tx pgx.Tx, id string) (catalog.Run, error) {
+	return scanRun(tx.QueryRow(ctx, selectRun+` WHERE id = $1 ORDER BY attempt DESC LIMIT 1 FOR UPDATE OF r`, text(id)))
+}
+
+// Begin makes a queued run a running one, on the host and with the request of run. It returns catalog.ErrExists for
+// one that is not queued.
+func Begin(ctx context.Context, tx pgx.Tx, run catalog.Run) error {
+	was, err := standing(ctx, tx, run.Key)
+	if err != nil {
+		return err
+	}
+	if was.State != catalog.Queued {
+		return catalog.ErrExists
+	}
+	run.State = catalog.Running
+	move, err := catalog.Updated(was, run)
+	if err != nil {
+		return err
+	}
+	_, err = tx.Exec(ctx, `UPDATE scidex_oci.analysis_run
+		SET state = $3, place = $4::json, request = $5::json, host = $6, boot_id = $7, tool_version = $8
+		WHERE id = $1 AND attempt = $2`,
+		run.ID, run.Attempt, string(move.State()), jsonOrNull(run.Place), jsonOrNull(run.Request),
+		text(run.Host), text(run.BootID), text(run.ToolVersion))
+	return err
+}
+
+// End is Commit in a transaction, of a run without outputs.
+func End(ctx context.Context, tx pgx.Tx, run catalog.Run) error {
+	if err := run.ValidateEnd(); err != nil {
+		return err
+	}
+	_, err := commitIn(ctx, tx, run, func() (outputs.Entry, error) { return outputs.Entry{}, io.EOF })
+	return err
+}
+
+// CommitWith is Commit; where it ends the run, also runs in the same transaction.
+func (c *Catalog) CommitWith(
+	ctx context.Context, run catalog.Run, next func() (outputs.Entry, error), also func(ctx context.Context, tx pgx.Tx) error,
+) error {
+	if err := c.commit(ctx, run, next, also); err != nil {
+		return fmt.Errorf("commit run %q: %w", label(run.Key), c.explain(err))
+	}
+	return nil
+}
+
+// Unknown reports whether err is that the reply to COMMIT was lost, so that what was to be written may be there.
+func Unknown(err error) bool {
+	var unknown *outcomeUnknown
+	return errors.As(err, &unknown)
+}

@@ -1,0 +1,57 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"io"
+
+	"github.com/scidex-ai/scidex-oci/outputs"
+	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/catalog/queue"
+)
+
+// ledger is the catalog as the run of one job sees it. The row that was queued for it is not there until it is created,
+// and its end goes with that of the job.
+type ledger struct {
+	catalog.Catalog
+	claim queue.Claim
+	row   catalog.Run
+	then  func(catalog.Run) queue.Then
+
+	begun      bool
+	superseded bool       // another worker's run has taken the place of this one
+	told       queue.Then // with the commit
+}
+
+// Get leaves out the queued row, whose place the run is to take: the attempt before is the last.
+func (l *ledger) Get(ctx context.Context, key catalog.Key) (catalog.Run, error) {
+	if key.ID != l.row.ID || key.Attempt != 0 || l.begun {
+		return l.Catalog.Get(ctx, key)
+	}
+	if l.row.Attempt == 1 {
+		return catalog.Run{}, catalog.ErrNotFound
+	}
+	return l.Catalog.Get(ctx, catalog.Key{ID: key.ID, Attempt: l.row.Attempt - 1})
+}
+
+// Create writes the intent into the queued row.
+func (l *ledger) Create(ctx context.Context, run catalog.Run) error {
+	err := l.claim.Begin(ctx, run)
+	l.begun = err == nil
+	return err
+}
+
+// Commit ends the run and says what becomes of the job. A run that has ended otherwise, because the job was taken from
+// this worker, is reported as committed: so the runner removes all that it has made, and keeps no result for later.
+func (l *ledger) Commit(ctx context.Context, run catalog.Run, next func() (outputs.Entry, error)) error {
+	l.told = l.then(run)
+	err := l.claim.Commit(ctx, run, next, l.told)
+	if errors.Is(err, catalog.ErrEnded) {
+		l.superseded = true
+		return nil
+	}
+	return err
+}
+
+// nothing are the entries of a run that made none.
+func nothing() (outputs.Entry, error) { return outputs.Entry{}, io.EOF }

@@ -1,0 +1,91 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+
+	"github.com/scidex-ai/scidex-oci/runner"
+)
+
+// room is the memory and the CPUs that the analyses of a worker may be granted together. They are let in in the order in
+// which they came, so that a large one is not passed for ever by small ones.
+type room struct {
+	mu      sync.Mutex
+	whole   runner.Capacity // 0 of something: nobody knows, and it is not counted
+	free    runner.Capacity
+	waiting []*guest
+}
+
+type guest struct {
+	memory int64
+	cpus   float64
+	in     chan struct{} // closed when it is let in
+}
+
+var errTooLarge = errors.New("larger than the whole")
+
+// slack is what a sum of fractions such as 0.1 may be off.
+const slack = 1e-9
+
+func newRoom(whole runner.Capacity) *room { return &room{whole: whole, free: whole} }
+
+// enter waits for room until ctx ends. leave gives it back; further calls do nothing.
+func (r *room) enter(ctx context.Context, memory int64, cpus float64) (leave func(), err error) {
+	if r.whole.Memory == 0 {
+		memory = 0
+	}
+	if r.whole.CPUs == 0 {
+		cpus = 0
+	}
+	if memory > r.whole.Memory || cpus > r.whole.CPUs+slack {
+		return nil, errTooLarge
+	}
+	g := &guest{memory, cpus, make(chan struct{})}
+	r.mu.Lock()
+	r.waiting = append(r.waiting, g)
+	r.admit()
+	r.mu.Unlock()
+	select {
+	case <-g.in:
+		return sync.OnceFunc(func() { r.leave(g) }), nil
+	case <-ctx.Done():
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	select {
+	case <-g.in: // at the same moment
+		r.giveBack(g)
+	default:
+		r.waiting = slices.DeleteFunc(r.waiting, func(other *guest) bool { return other == g })
+	}
+	r.admit() // those behind it
+	return nil, context.Cause(ctx)
+}
+
+func (r *room) leave(g *guest) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.giveBack(g)
+	r.admit()
+}
+
+func (r *room) giveBack(g *guest) {
+	r.free.Memory += g.memory
+	r.free.CPUs += g.cpus
+}
+
+// admit lets those in for whom there is room, up to the first for whom there is none.
+func (r *room) admit() {
+	for len(r.waiting) > 0 {
+		g := r.waiting[0]
+		if g.memory > r.free.Memory || g.cpus > r.free.CPUs+slack {
+			return
+		}
+		r.free.Memory -= g.memory
+		r.free.CPUs -= g.cpus
+		r.waiting = r.waiting[1:]
+		close(g.in)
+	}
+}

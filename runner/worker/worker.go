@@ -1,0 +1,251 @@
+// Package worker runs the analyses of a queue, as many at once as there is room for. Each is a run like any other, of
+// runner.Run, whose catalog is a ledger: its intent is the row that was queued, and its end says in the same transaction
+// what becomes of the job.
+package worker
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/catalog/queue"
+	"github.com/scidex-ai/scidex-oci/runner"
+	"github.com/scidex-ai/scidex-oci/runner/event"
+	"github.com/scidex-ai/scidex-oci/spec"
+)
+
+// Worker works on a queue.
+type Worker struct {
+	Runner *runner.Runner
+	Queue  queue.Queue
+	// Begin begins a run with such limits (runner.Crew).
+	Begin func(limits string) (*runner.Begun, error)
+	// Capacity is what all analyses together may be granted.
+	Capacity runner.Capacity
+	Options  queue.Options
+	// Told hears of each run that has ended, by several goroutines, and why its result is not in the catalog.
+	Told func(runner.Result, error)
+	Log  *slog.Logger
+
+	room     *room
+	draining <-chan struct{}
+	settling sync.Mutex
+}
+
+const (
+	// patience is how long a job waits here for room before it is given back for others.
+	patience = 10 * time.Second
+	// soon is when a job is tried again that found no room, and never when one is tried that has none here at all.
+	soon  = time.Second
+	never = 30 * time.Second
+)
+
+// Work takes jobs until ctx ends, and returns when none runs any more.
+func (w *Worker) Work(ctx context.Context) error {
+	w.room, w.draining = newRoom(w.Capacity), ctx.Done()
+	return w.Queue.Work(ctx, w.Options, w.do)
+}
+
+// do does one job.
+func (w *Worker) do(ctx context.Context, claim queue.Claim) error {
+	leave, err := w.enter(ctx, claim.Job())
+	if err != nil {
+		return err
+	}
+	defer leave()
+	if err := w.recover(ctx, claim.Job().ID); err != nil {
+		return err
+	}
+	row, failures, err := claim.Settle(ctx)
+	if errors.Is(err, queue.ErrDone) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	j := &job{Worker: w, ctx: ctx, leave: leave}
+	j.ledger = &ledger{Catalog: w.Runner.Catalog, claim: claim, row: row, then: func(run catalog.Run) queue.Then { return j.then(run, failures) }}
+	return j.run()
+}
+
+// enter waits for room.
+func (w *Worker) enter(ctx context.Context, job queue.Job) (leave func(), err error) {
+	waiting, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	go func() {
+		select {
+		case <-w.draining: // what has not begun goes back at once
+			cancel()
+		case <-waiting.Done():
+		}
+	}()
+	leave, err = w.room.enter(waiting, job.Memory, job.CPUs)
+	switch {
+	case errors.Is(err, errTooLarge):
+		w.Log.Warn("an analysis is larger than this worker, and is left to others", "id", job.ID, "memory", job.Memory, "cpus", job.CPUs)
+		return nil, &queue.Later{After: never}
+	case ctx.Err() != nil && !errors.Is(context.Cause(ctx), queue.ErrCanceled):
+		leaveAny(leave)
+		return nil, context.Cause(ctx)
+	case err != nil && ctx.Err() == nil:
+		return nil, &queue.Later{After: soon}
+	case err != nil: // canceled: its row is to say so
+		return func() {}, nil
+	}
+	return leave, nil
+}
+
+func leaveAny(leave func()) {
+	if leave != nil {
+		leave()
+	}
+}
+
+// recover settles what a killed worker of this host and root has left of an analysis, which may be its result, before its
+// row is judged; and what waits here to be committed.
+func (w *Worker) recover(ctx context.Context, id string) error {
+	w.settling.Lock()
+	defer w.settling.Unlock()
+	w.Runner.CommitOutcomes(ctx)
+	last, err := w.Runner.Catalog.Get(ctx, catalog.Key{ID: id})
+	if err != nil {
+		return err
+	}
+	host, err := os.Hostname()
+	if err != nil || last.Host != host || last.State == catalog.Queued || last.State == catalog.Complete || last.State == catalog.Failed {
+		return err
+	}
+	if last.State == catalog.Running {
+		err = w.Runner.Recover(ctx)
+	}
+	w.Runner.Tidy(ctx)
+	return err
+}
+
+// job is one attempt at a job.
+type job struct {
+	*Worker
+	ctx    context.Context
+	ledger *ledger
+	leave  func() // gives the room back; it may be called again
+}
+
+// run runs it.
+func (j *job) run() error {
+	var a spec.Analysis
+	row := j.ledger.row
+	err := json.Unmarshal(row.Request, &a)
+	if err != nil {
+		return j.refuse(runner.Refused(a, &runner.RequestError{Err: fmt.Errorf("the request of %q: %w", row.ID, err)}, j.Runner.Version), err)
+	}
+	a.ID = row.ID
+	stop := make(chan runner.StopSignal, 2)
+	defer context.AfterFunc(j.ctx, func() { stop <- signalOf(context.Cause(j.ctx)) })()
+	own := *j.Runner
+	own.Catalog = j.ledger
+	begun, err := j.Begin(a.Limits)
+	if err != nil {
+		return j.refuse(runner.Refused(a, err, j.Runner.Version), err)
+	}
+	result, err := own.Run(context.WithoutCancel(j.ctx), runner.Request{ // what is half done is to be finished: Stop ends it
+		Analysis: a, Begun: begun, NoAudit: j.ledger.claim.Job().NoAudit, Stop: stop, Observe: j.observe,
+	})
+	if !j.ledger.begun {
+		return j.refuse(result, err)
+	}
+	return j.ended(result, err)
+}
+
+// observe lets others in once nothing of the analysis runs any more.
+func (j *job) observe(e event.Event) error {
+	if e.Type == event.TypeExited {
+		j.leave()
+	}
+	return nil
+}
+
+// ended says to the queue what came of a run.
+func (j *job) ended(result runner.Result, err error) error {
+	l := j.ledger
+	result.CreatedAt = &l.row.CreatedAt // as the catalog has it
+	switch {
+	case l.superseded:
+		j.Log.Warn("another worker has the analysis; what this one made of it is gone", "run", fmt.Sprintf("%s@%d", l.row.ID, l.row.Attempt))
+		return errSuperseded
+	case err != nil:
+		j.Told(result, err)
+		return fmt.Errorf("%w: %w", queue.ErrOpen, err)
+	}
+	j.Told(result, nil)
+	return j.outcome(result)
+}
+
+var errSuperseded = errors.New("another worker has it")
+
+// outcome is what the queue is told of an end that is committed.
+func (j *job) outcome(result runner.Result) error {
+	if j.ledger.told == queue.Finish {
+		return nil
+	}
+	if cause := context.Cause(j.ctx); result.State == catalog.Canceled && cause != nil {
+		return cause
+	}
+	return errors.New(result.Message)
+}
+
+// refuse ends a row of which nothing was begun. One that a drain has met is as it was.
+func (j *job) refuse(result runner.Result, err error) error {
+	if cause := context.Cause(j.ctx); cause != nil && !errors.Is(cause, queue.ErrCanceled) {
+		return cause
+	}
+	l := j.ledger
+	run := l.row
+	run.State, run.Reason, run.Message, run.ExitCode = result.State, string(result.Reason), result.Message, result.ExitCode
+	run.FinishedAt = time.Now().UTC()
+	if lost := l.Commit(context.WithoutCancel(j.ctx), run, nothing); lost != nil {
+		return errors.Join(err, lost)
+	}
+	if l.superseded {
+		return errSuperseded
+	}
+	result.Attempt, result.CreatedAt = run.Attempt, &l.row.CreatedAt
+	j.Told(result, nil)
+	return j.outcome(result)
+}
+
+// then says what becomes of the job with an end of its run. Only what is no fault of the analysis comes again.
+func (j *job) then(run catalog.Run, failures int) queue.Then {
+	cause, job := context.Cause(j.ctx), j.ledger.claim.Job()
+	switch {
+	case errors.Is(cause, queue.ErrCanceled), job.LastTry && !errors.Is(cause, queue.ErrDrained):
+		return queue.Finish
+	case run.State == catalog.Canceled && cause != nil: // by a drain, or because it took too long
+		return queue.Requeue
+	}
+	switch run.State {
+	case catalog.Error, catalog.Lost:
+		if failures < job.Retries {
+			return queue.Requeue
+		}
+	default:
+	}
+	return queue.Finish
+}
+
+// signalOf is how a run is told why it ends.
+func signalOf(cause error) runner.StopSignal {
+	s := runner.StopSignal{ExitCode: 143, Name: "the drain of its worker"}
+	switch {
+	case errors.Is(cause, queue.ErrCanceled):
+		s.Name = "scidex-oci queue cancel"
+	case errors.Is(cause, queue.ErrOverdue):
+		s.Name = "its worker, because another may have it by now"
+	}
+	return s
+}
