@@ -1,0 +1,357 @@
+package e2e
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// hosted is a scidex-oci worker with a root and a place for working directories of its own, as on a host of its own.
+type hosted struct {
+	*house
+	cmd   *exec.Cmd
+	out   string // file of its results
+	log   string
+	tmp   string
+	ended chan struct{}
+}
+
+// worker starts one. What it has left at the end of the test is an error.
+func (h *house) worker(args ...string) *hosted {
+	h.t.Helper()
+	own := newHouse(h.t)
+	own.run = h.run // the ids are those of who submits
+	tmp := own.path("tmp")
+	if err := os.Mkdir(tmp, 0o755); err != nil {
+		h.t.Fatal(err)
+	}
+	own.env = append(own.env, h.env[len(h.env)-1]) // the database
+	own.setenv("SCIDEX_OCI_TMP", tmp)
+	w := &hosted{house: own, out: own.path("results"), log: own.path("log"), tmp: tmp, ended: make(chan struct{})}
+	w.cmd = own.command(theHost.bin, append([]string{"worker", "--log-level", "info"}, args...)...)
+	stdout, err := os.Create(w.out)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	stderr, err := os.Create(w.log)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	w.cmd.Stdout, w.cmd.Stderr = stdout, stderr
+	if err := w.cmd.Start(); err != nil {
+		h.t.Fatal(err)
+	}
+	go func() {
+		_ = w.cmd.Wait() // end looks at its code
+		close(w.ended)
+	}()
+	h.t.Cleanup(func() {
+		w.signal(syscall.SIGKILL)
+		<-w.ended
+		if left := matches(filepath.Join(tmp, "*")); len(left) > 0 {
+			h.t.Errorf("left behind: %q", left)
+		}
+		if h.t.Failed() {
+			h.t.Logf("worker %d said:\n%s", w.cmd.Process.Pid, readFile(h.t, w.log))
+		}
+	})
+	return w
+}
+
+func (w *hosted) signal(s syscall.Signal) { _ = w.cmd.Process.Signal(s) } // it may have ended
+
+// end drains a worker, which must succeed.
+func (w *hosted) end() {
+	w.t.Helper()
+	w.signal(syscall.SIGTERM)
+	<-w.ended
+	if code := w.cmd.ProcessState.ExitCode(); code != 0 {
+		w.t.Errorf("the worker ended with %d:\n%s", code, readFile(w.t, w.log))
+	}
+}
+
+// killed is SIGKILL for a worker.
+func (w *hosted) killed() {
+	w.signal(syscall.SIGKILL)
+	<-w.ended
+}
+
+// results are those that it has printed.
+func (w *hosted) results() int { return strings.Count(readFile(w.t, w.out), "\n") }
+
+// queued is a line of `queue show --json`.
+type queued struct {
+	Attempt  int      `json:"attempt"`
+	State    string   `json:"state"`
+	RunState string   `json:"run_state"`
+	Worker   string   `json:"worker"`
+	Tries    int      `json:"tries"`
+	Errors   []string `json:"errors"`
+}
+
+func (h *house) queued(id string) (q queued) {
+	h.t.Helper()
+	out := h.good("queue", "show", "--json", id).stdout
+	if err := json.Unmarshal([]byte(out), &q); err != nil {
+		h.t.Fatalf("%v: %s", err, out)
+	}
+	return q
+}
+
+// comes waits until the last attempt of an analysis is in a state.
+func (h *house) comes(db database, id, state string) {
+	h.t.Helper()
+	within := 30 * time.Second
+	sql := fmt.Sprintf("SELECT attempt || ' ' || state FROM scidex_oci.runs_v1 WHERE id = '%s' AND latest", id)
+	for deadline := time.Now().Add(within); ; time.Sleep(50 * time.Millisecond) {
+		last := db.query(h.t, "", sql)
+		if strings.HasSuffix(last, " "+state) {
+			return
+		}
+		if time.Now().After(deadline) {
+			h.t.Fatalf("%s is %q and not %s after %v", id, last, state, within)
+		}
+	}
+}
+
+// attempts are the states of all attempts of an analysis.
+func (h *house) attempts(db database, id string) string {
+	h.t.Helper()
+	return db.query(h.t, "", fmt.Sprintf("SELECT string_agg(state, ' ' ORDER BY attempt) FROM scidex_oci.runs_v1 WHERE id = '%s'", id))
+}
+
+// jobs is what River has of an analysis, in its own table.
+func jobs(t *testing.T, db database, id string) string {
+	t.Helper()
+	return db.query(t, "", fmt.Sprintf("SELECT string_agg(state::text, ' ') FROM scidex_oci.river_job WHERE args ->> 'id' = '%s'", id))
+}
+
+// inQueue is a house whose catalog has a queue. What it shows is the same for every user: the suite as root is enough.
+func inQueue(t *testing.T) (*house, database) {
+	t.Helper()
+	if !theHost.root {
+		t.Skip("how a job comes to a worker does not depend on the user; the tests as root cover it")
+	}
+	h, db := inPostgres(t)
+	h.good("catalog", "migrate")
+	return h, db
+}
+
+// submit puts a script of the shell into the queue.
+func (h *house) submit(name, script string, args ...string) (id string) {
+	h.t.Helper()
+	id = h.id(name)
+	if out := h.good(append(append([]string{"submit", "--id", id}, args...), "--", "sh", "-c", script)...).stdout; out != id+"\n" {
+		h.t.Errorf("submit says %q, want %q", out, id)
+	}
+	return id
+}
+
+// What is submitted has a row at once, is run by a worker as by run, and its job ends with it.
+func TestQueue(t *testing.T) {
+	h, db := inQueue(t)
+	h.bad([]string{"--db", "sqlite://" + h.path("c.db"), "submit", "--", "true"}, "PostgreSQL", "--db postgres://")
+	h.bad([]string{"submit", "--memory", "none", "--", "true"}, "--memory")
+	h.bad([]string{"submit", "--script", "missing.py"}, "missing.py", "does not exist")
+	h.bad([]string{"submit", "--export", "out", "--", "true"}, "--export", "outputs export")
+	h.bad([]string{"submit", "--post-process", "true", "--", "true"}, "--post-process")
+	if out := h.good("queue", "ls").stdout; strings.Count(out, "\n") != 1 {
+		t.Errorf("what was refused is in the queue:\n%s", out)
+	}
+
+	good := h.submit("good", "echo hi >out; echo said", "--label", "k=v", "--secret", "NOT_SET_HERE_BUT_THERE")
+	plain := h.submit("plain", "echo hi >out; echo said", "--label", "k=v")
+	bad := h.submit("bad", "exit 3")
+	if got := h.attempts(db, plain); got != "queued" {
+		t.Errorf("what was submitted is %q", got)
+	}
+	h.bad([]string{"run", "--id", plain, "--", "true"}, "waits in the queue")
+	h.bad([]string{"submit", "--id", plain, "--", "true"}, "waits in the queue")
+	h.bad([]string{"stop", plain}, "waits in the queue")
+	h.good("gc") // a row in the queue is nobody's
+	lost := h.submit("lost", "test -e /data/there && cp /data/there got", "--data", filepath.Dir(h.write("data/there", "x", 0o644)))
+	away := h.path("away")
+	if err := os.Rename(h.path("data"), away); err != nil {
+		t.Fatal(err)
+	}
+
+	w := h.worker("--jobs", "2")
+	h.comes(db, plain, "complete")
+	h.comes(db, bad, "failed")
+	r := w.show(plain)
+	r.expect(t, "complete", "exit", 0)
+	if r.OutputsTotal != 1 || w.good("logs", plain).stdout != "said\n" || w.good("outputs", "cat", plain, "out").stdout != "hi\n" {
+		t.Errorf("its outputs are not there: %+v", r.Outputs)
+	}
+	h.show(bad).expect(t, "failed", "exit", 3)
+	for _, id := range []string{plain, bad} {
+		if got := jobs(t, db, id); got != "completed" {
+			t.Errorf("the job of %s is %q", id, got)
+		}
+	}
+	if got := h.attempts(db, bad); got != "failed" {
+		t.Errorf("what has failed has the attempts %q", got)
+	}
+
+	// Only an error is tried again, and it ends well once its cause is gone.
+	until(t, patience, "a refused analysis is to come again", func() bool { return len(h.queued(lost).Errors) > 0 })
+	if err := os.Rename(away, h.path("data")); err != nil {
+		t.Fatal(err)
+	}
+	h.comes(db, lost, "complete")
+	if got := h.attempts(db, lost); !strings.HasPrefix(got, "error ") {
+		t.Errorf("attempts %q, want an error first", got)
+	}
+	if q := h.queued(good); q.RunState == "complete" {
+		t.Errorf("without its secret it is %+v", q)
+	}
+	h.good("queue", "cancel", good)
+	h.comes(db, good, "canceled")
+	w.end()
+	w.good("catalog", "check", "--digests")
+}
+
+// A job that is canceled ends within two seconds, wherever it is; one that a drain meets ends, or is handed back.
+func TestQueueCancelAndDrain(t *testing.T) {
+	h, db := inQueue(t)
+	waits := h.submit("waits", "true")
+	h.good("queue", "cancel", waits)
+	if got := jobs(t, db, waits) + " " + h.attempts(db, waits); got != "cancelled canceled" {
+		t.Errorf("job and run are %q", got)
+	}
+	h.bad([]string{"queue", "cancel", waits}, "ended already")
+	h.bad([]string{"queue", "cancel", h.id("never")}, "no run")
+
+	runs := h.submit("runs", "sleep 1000")
+	w := h.worker("--jobs", "2", "--drain", "300ms")
+	h.comes(db, runs, "running")
+	until(t, patience, "it has begun", func() bool { return w.show(runs).StartedAt != nil || len(processesOf(h.run)) > 2 })
+	asked := time.Now()
+	h.good("queue", "cancel", runs)
+	h.comes(db, runs, "canceled")
+	if took := time.Since(asked); took > 2*time.Second {
+		t.Errorf("the cancellation took %v", took)
+	}
+	if got := jobs(t, db, runs) + " " + h.attempts(db, runs); got != "completed canceled" {
+		t.Errorf("job and run are %q", got)
+	}
+
+	ends, stays := h.submit("ends", "sleep 0.2; echo x >x"), h.submit("stays", "echo x >x; sleep 1000")
+	h.comes(db, ends, "running")
+	h.comes(db, stays, "running")
+	time.Sleep(100 * time.Millisecond)
+	w.end()
+	h.show(ends).expect(t, "complete", "exit", 0)
+	h.show(stays+"@1").expect(t, "canceled", "stopped", 143)
+	if q := h.queued(stays); q.State != "waiting" || q.RunState != "queued" || q.Attempt != 2 || q.Tries != 0 || len(q.Errors) != 0 {
+		t.Errorf("what was handed back is %+v", q)
+	}
+	again := h.worker("--drain", "0")
+	h.comes(db, stays, "running")
+	again.end()
+	h.show(stays+"@2").expect(t, "canceled", "stopped", 143)
+	h.good("queue", "cancel", stays)
+}
+
+// Two workers do 40 analyses, each once, and let in no more than they have room for.
+func TestQueueTwoWorkers(t *testing.T) {
+	h, db := inQueue(t)
+	const n = 40
+	var all []manifest
+	for i := range n {
+		all = append(all, manifest{
+			"id": h.id(strconv.Itoa(i)), "command": flags("sh", "-c", "echo $0 >out", strconv.Itoa(i)),
+			"data": "none", "docs": "none", "memory": "64MiB", "cpus": 0.5,
+		})
+	}
+	file := h.lines(all...)
+	if err := os.WriteFile(file+".bad", []byte(readFile(t, file)+`{"command":["true"],"pids":"many"}`+"\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if out := h.do("submit", "--batch", file+".bad"); out.code != 125 || !strings.Contains(out.stderr, "nothing was enqueued") {
+		t.Errorf("a batch with a bad line: %d, %s", out.code, out.stderr)
+	}
+	if out := h.good("submit", "--json", "--batch", file).stdout; strings.Count(out, `"state":"queued"`) != n {
+		t.Errorf("submit says\n%s", out)
+	}
+	workers := []*hosted{h.worker("--jobs", "3", "--total-cpus", "1"), h.worker("--jobs", "3", "--total-memory", "128MiB")}
+	until(t, patience, "all of them are done", func() bool {
+		return db.query(t, "", "SELECT count(*) FROM scidex_oci.river_job WHERE state <> 'completed'") == "0"
+	})
+	if got := db.query(t, "", "SELECT count(*) || ' ' || count(DISTINCT id) || ' ' || sum(outputs_total) || ' ' || max(attempt) || ' ' || max(state) || ' ' || min(state) FROM scidex_oci.runs_v1"); got != "40 40 40 1 complete complete" {
+		t.Errorf("the catalog has %q", got)
+	}
+	total := 0
+	for i, w := range workers {
+		w.end()
+		if w.results() == 0 {
+			t.Errorf("worker %d got nothing", i)
+		}
+		total += w.results()
+	}
+	if total != n {
+		t.Errorf("%d results, want %d", total, n)
+	}
+}
+
+// A worker that is killed, and one that is not heard of, lose their analyses to another. Each ends once; the one that
+// comes back too late leaves nothing, and does not disturb the other.
+func TestQueueRescue(t *testing.T) {
+	h, db := inQueue(t)
+	end := h.flag()
+	limits := flags("--timeout", "3s", "--grace", "1s", "--input", end.input())
+	second := awaited + "; echo $SCIDEX_ANALYSIS_ID >out"
+	dies, silent := h.submit("dies", "echo begun >begun; "+second, limits...), h.submit("silent", second, limits...)
+	flags := flags("--jobs", "1", "--rescue-after", "1s", "--total-memory", "4GiB")
+	first, other := h.worker(flags...), h.worker(flags...)
+	for _, id := range []string{dies, silent} {
+		h.comes(db, id, "running")
+	}
+	if strings.Contains(h.queued(dies).Worker, fmt.Sprintf("/%d/", other.cmd.Process.Pid)) {
+		first, other = other, first // first has the one that dies
+	}
+	time.Sleep(300 * time.Millisecond) // they are under way
+	taken := time.Now()
+	other.signal(syscall.SIGSTOP)
+	first.killed()
+	// River elects another leader when the lease of the last is over, in some 15 s, and that looks for stuck jobs at once and
+	// then every 30 s. That is River's own: the test need not wait for it.
+	time.Sleep(time.Until(taken.Add(5 * time.Second)))
+	db.query(t, "", "DELETE FROM scidex_oci.river_leader")
+	rescuer := h.worker(append(flags, "--jobs", "2")...)
+	for _, id := range []string{dies, silent} {
+		until(t, patience, "another worker has it", func() bool { return h.attempts(db, id) == "lost running" })
+	}
+	other.signal(syscall.SIGCONT) // while the rescuer's runs go on
+	until(t, patience, "it knows that it is too late", func() bool { return strings.Contains(readFile(t, other.log), "another worker has the analysis") })
+	if got := jobs(t, db, silent) + " " + h.attempts(db, silent); got != "running lost running" {
+		t.Errorf("the one that came too late has made of job and run %q", got)
+	}
+	end.raise()
+	for _, id := range []string{dies, silent} {
+		h.comes(db, id, "complete")
+		until(t, patience, "the job is through", func() bool { return jobs(t, db, id) == "completed" })
+		if got := h.attempts(db, id); got != "lost complete" {
+			t.Errorf("%s has the attempts %q", id, got)
+		}
+		if got := rescuer.good("outputs", "cat", id, "out").stdout; got != id+"\n" {
+			t.Errorf("its output is %q", got)
+		}
+	}
+	rescuer.end()
+	other.end()
+	if left := matches(filepath.Join(other.root, "outcomes", "*")); len(left) > 0 {
+		t.Errorf("the one that came too late has kept %q", left)
+	}
+	first.good("gc") // on the host of the killed one
+	if n := db.query(t, "", "SELECT count(*) FROM scidex_oci.analysis_output"); n != "3" {
+		t.Errorf("%s outputs in the catalog, want 3", n)
+	}
+}
