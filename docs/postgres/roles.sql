@@ -5,7 +5,8 @@
 --
 -- It can be run again, and before or after the tables are made.
 --
---   scidex_run    what runs need: SELECT, INSERT and UPDATE on runs, SELECT and INSERT elsewhere. It deletes nothing.
+--   scidex_run    what runs need: SELECT, INSERT and UPDATE on runs, SELECT and INSERT elsewhere. It deletes nothing but
+--                 jobs of the queue and what workers note beside them, which pass.
 --   scidex_admin  owns the schema: also DELETE (rm) and changes of the schema (catalog migrate).
 --
 -- Both are groups that nobody logs in as: GRANT scidex_run TO somebody.
@@ -42,6 +43,12 @@ BEGIN
     LOOP
         EXECUTE format('ALTER FUNCTION %s OWNER TO scidex_admin', name);
     END LOOP;
+    IF to_regclass('scidex_oci.river_job') IS NOT NULL THEN -- the queue's, which are River's
+        ALTER TYPE scidex_oci.river_job_state OWNER TO scidex_admin;
+        GRANT SELECT, INSERT, UPDATE, DELETE ON scidex_oci.river_job, scidex_oci.river_queue,
+            scidex_oci.river_leader, scidex_oci.river_notification TO scidex_run;
+        GRANT USAGE ON SEQUENCE scidex_oci.river_job_id_seq, scidex_oci.river_notification_id_seq TO scidex_run;
+    END IF;
     IF to_regclass('scidex_oci.analysis_run') IS NOT NULL THEN
         GRANT INSERT, UPDATE ON scidex_oci.analysis_run TO scidex_run;
         GRANT INSERT ON scidex_oci.run_label, scidex_oci.run_blob, scidex_oci.analysis_output,

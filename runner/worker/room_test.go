@@ -1,0 +1,105 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/scidex-ai/scidex-oci/runner"
+)
+
+// Guests are let in in their order, and only those that can never be are turned away.
+func TestRoom(t *testing.T) {
+	r := newRoom(runner.Capacity{Memory: 4, CPUs: 1})
+	first, err := r.enter(t.Context(), 2, 0.7)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, large := range []struct {
+		memory int64
+		cpus   float64
+	}{{5, 0.1}, {1, 1.1}} {
+		if _, err := r.enter(t.Context(), large.memory, large.cpus); !errors.Is(err, errTooLarge) {
+			t.Errorf("%+v: %v", large, err)
+		}
+	}
+	in := make(chan string, 2)
+	enter := func(name string, memory int64, cpus float64) {
+		go func() {
+			leave, err := r.enter(t.Context(), memory, cpus)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			in <- name
+			leave()
+		}()
+		for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
+			r.mu.Lock()
+			n := len(r.waiting)
+			r.mu.Unlock()
+			if name == "large" && n == 1 || name == "small" && n == 2 {
+				return
+			}
+		}
+		t.Fatalf("%s does not wait", name)
+	}
+	enter("large", 4, 0.3)
+	enter("small", 1, 0.1) // has room, and does not pass the large one
+	impatient, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+	defer cancel()
+	if _, err := r.enter(impatient, 1, 0.1); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("who waits no longer: %v", err)
+	}
+	first()
+	first() // once is enough
+	if got := <-in; got != "large" {
+		t.Errorf("%s came in first", got)
+	}
+	<-in
+}
+
+// Never is more granted than there is, and all is given back.
+func TestRoomAmongMany(t *testing.T) {
+	whole := runner.Capacity{Memory: 10, CPUs: 1}
+	r := newRoom(whole)
+	var guests sync.WaitGroup
+	var mu sync.Mutex
+	var memory int64
+	var cpus float64
+	change := func(m int64, c float64) {
+		mu.Lock()
+		defer mu.Unlock()
+		if memory, cpus = memory+m, cpus+c; memory > whole.Memory || cpus > whole.CPUs+slack {
+			t.Errorf("granted %d and %v", memory, cpus)
+		}
+	}
+	for range 200 {
+		guests.Go(func() {
+			m, c := rand.Int64N(10)+1, 0.1*float64(rand.IntN(10)+1)
+			ctx, cancel := context.WithTimeout(t.Context(), rand.N(20*time.Millisecond))
+			defer cancel()
+			leave, err := r.enter(ctx, m, c)
+			if err != nil {
+				return
+			}
+			change(m, c)
+			time.Sleep(rand.N(time.Millisecond))
+			change(-m, -c)
+			leave()
+		})
+	}
+	guests.Wait()
+	if r.free.Memory != whole.Memory || r.free.CPUs < whole.CPUs-slack || len(r.waiting) != 0 {
+		t.Errorf("in the end %+v are free, and %d wait", r.free, len(r.waiting))
+	}
+	if newRoom(runner.Capacity{}).whole.Memory != 0 {
+		t.Error("a room of unknown size has one")
+	}
+	if _, err := newRoom(runner.Capacity{}).enter(t.Context(), 1<<40, 100); err != nil {
+		t.Errorf("where nobody knows the size: %v", err)
+	}
+}

@@ -1,0 +1,55 @@
+package worker
+
+import (
+	"context"
+	"testing"
+
+	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/catalog/queue"
+)
+
+// brought is a claim of which only the job is asked.
+type brought struct {
+	queue.Claim
+	job queue.Job
+}
+
+func (b brought) Job() queue.Job { return b.job }
+
+// Only what is no fault of the analysis comes again, and nothing that somebody has canceled.
+func TestThen(t *testing.T) {
+	for _, c := range []struct {
+		state    catalog.State
+		cause    error
+		failures int
+		last     bool
+		want     queue.Then
+	}{
+		{state: catalog.Complete, want: queue.Finish},
+		{state: catalog.Complete, cause: queue.ErrDrained, want: queue.Finish},
+		{state: catalog.Failed, want: queue.Finish},
+		{state: catalog.Failed, cause: queue.ErrDrained, want: queue.Finish},
+		{state: catalog.Error, want: queue.Requeue},
+		{state: catalog.Error, failures: 1, want: queue.Requeue},
+		{state: catalog.Error, failures: 2, want: queue.Finish},
+		{state: catalog.Error, last: true, want: queue.Finish},
+		{state: catalog.Error, cause: queue.ErrCanceled, want: queue.Finish},
+		{state: catalog.Lost, want: queue.Requeue},
+		{state: catalog.Canceled, want: queue.Finish}, // by scidex-oci stop
+		{state: catalog.Canceled, cause: queue.ErrCanceled, want: queue.Finish},
+		{state: catalog.Canceled, cause: queue.ErrDrained, want: queue.Requeue},
+		{state: catalog.Canceled, cause: queue.ErrDrained, last: true, want: queue.Requeue}, // the try does not count
+		{state: catalog.Canceled, cause: queue.ErrOverdue, want: queue.Requeue},
+		{state: catalog.Canceled, cause: queue.ErrOverdue, last: true, want: queue.Finish},
+	} {
+		ctx, cancel := context.WithCancelCause(t.Context())
+		if c.cause != nil {
+			cancel(c.cause)
+		}
+		j := &job{ctx: ctx, ledger: &ledger{claim: brought{job: queue.Job{Retries: 2, LastTry: c.last}}}}
+		if got := j.then(catalog.Run{State: c.state}, c.failures); got != c.want {
+			t.Errorf("%+v: %v", c, got)
+		}
+		cancel(nil)
+	}
+}
