@@ -85,7 +85,6 @@ type submission struct {
 	clerk   clerk
 	order   order
 	retries int
-	house   *house
 }
 
 // submitted is what submit prints.

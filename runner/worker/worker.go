@@ -69,9 +69,9 @@ func (w *Worker) do(ctx context.Context, claim queue.Claim) error {
 	if err != nil {
 		return err
 	}
-	j := &job{Worker: w, ctx: ctx, leave: leave}
+	j := &job{Worker: w, cause: func() error { return context.Cause(ctx) }, leave: leave}
 	j.ledger = &ledger{Catalog: w.Runner.Catalog, claim: claim, row: row, then: func(run catalog.Run) queue.Then { return j.then(run, failures) }}
-	return j.run()
+	return j.run(ctx)
 }
 
 // enter waits for room.
@@ -131,33 +131,33 @@ func (w *Worker) recover(ctx context.Context, id string) error {
 // job is one attempt at a job.
 type job struct {
 	*Worker
-	ctx    context.Context
+	cause  func() error // why it is to end; nil while it is not
 	ledger *ledger
 	leave  func() // gives the room back; it may be called again
 }
 
 // run runs it.
-func (j *job) run() error {
+func (j *job) run(ctx context.Context) error {
 	var a spec.Analysis
 	row := j.ledger.row
 	err := json.Unmarshal(row.Request, &a)
 	if err != nil {
-		return j.refuse(runner.Refused(a, &runner.RequestError{Err: fmt.Errorf("the request of %q: %w", row.ID, err)}, j.Runner.Version), err)
+		return j.refuse(ctx, runner.Refused(a, &runner.RequestError{Err: fmt.Errorf("the request of %q: %w", row.ID, err)}, j.Runner.Version), err)
 	}
 	a.ID = row.ID
 	stop := make(chan runner.StopSignal, 2)
-	defer context.AfterFunc(j.ctx, func() { stop <- signalOf(context.Cause(j.ctx)) })()
+	defer context.AfterFunc(ctx, func() { stop <- signalOf(j.cause()) })()
 	own := *j.Runner
 	own.Catalog = j.ledger
 	begun, err := j.Begin(a.Limits)
 	if err != nil {
-		return j.refuse(runner.Refused(a, err, j.Runner.Version), err)
+		return j.refuse(ctx, runner.Refused(a, err, j.Runner.Version), err)
 	}
-	result, err := own.Run(context.WithoutCancel(j.ctx), runner.Request{ // what is half done is to be finished: Stop ends it
+	result, err := own.Run(context.WithoutCancel(ctx), runner.Request{ // what is half done is to be finished: Stop ends it
 		Analysis: a, Begun: begun, NoAudit: j.ledger.claim.Job().NoAudit, Stop: stop, Observe: j.observe,
 	})
 	if !j.ledger.begun {
-		return j.refuse(result, err)
+		return j.refuse(ctx, result, err)
 	}
 	return j.ended(result, err)
 }
@@ -193,22 +193,22 @@ func (j *job) outcome(result runner.Result) error {
 	if j.ledger.told == queue.Finish {
 		return nil
 	}
-	if cause := context.Cause(j.ctx); result.State == catalog.Canceled && cause != nil {
+	if cause := j.cause(); result.State == catalog.Canceled && cause != nil {
 		return cause
 	}
 	return errors.New(result.Message)
 }
 
 // refuse ends a row of which nothing was begun. One that a drain has met is as it was.
-func (j *job) refuse(result runner.Result, err error) error {
-	if cause := context.Cause(j.ctx); cause != nil && !errors.Is(cause, queue.ErrCanceled) {
+func (j *job) refuse(ctx context.Context, result runner.Result, err error) error {
+	if cause := j.cause(); cause != nil && !errors.Is(cause, queue.ErrCanceled) {
 		return cause
 	}
 	l := j.ledger
 	run := l.row
 	run.State, run.Reason, run.Message, run.ExitCode = result.State, string(result.Reason), result.Message, result.ExitCode
 	run.FinishedAt = time.Now().UTC()
-	if lost := l.Commit(context.WithoutCancel(j.ctx), run, nothing); lost != nil {
+	if lost := l.Commit(context.WithoutCancel(ctx), run, nothing); lost != nil {
 		return errors.Join(err, lost)
 	}
 	if l.superseded {
@@ -221,7 +221,7 @@ func (j *job) refuse(result runner.Result, err error) error {
 
 // then says what becomes of the job with an end of its run. Only what is no fault of the analysis comes again.
 func (j *job) then(run catalog.Run, failures int) queue.Then {
-	cause, job := context.Cause(j.ctx), j.ledger.claim.Job()
+	cause, job := j.cause(), j.ledger.claim.Job()
 	switch {
 	case errors.Is(cause, queue.ErrCanceled), job.LastTry && !errors.Is(cause, queue.ErrDrained):
 		return queue.Finish

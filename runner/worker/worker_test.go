@@ -1,7 +1,6 @@
 package worker
 
 import (
-	"context"
 	"testing"
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
@@ -42,14 +41,9 @@ func TestThen(t *testing.T) {
 		{state: catalog.Canceled, cause: queue.ErrOverdue, want: queue.Requeue},
 		{state: catalog.Canceled, cause: queue.ErrOverdue, last: true, want: queue.Finish},
 	} {
-		ctx, cancel := context.WithCancelCause(t.Context())
-		if c.cause != nil {
-			cancel(c.cause)
-		}
-		j := &job{ctx: ctx, ledger: &ledger{claim: brought{job: queue.Job{Retries: 2, LastTry: c.last}}}}
+		j := &job{cause: func() error { return c.cause }, ledger: &ledger{claim: brought{job: queue.Job{Retries: 2, LastTry: c.last}}}}
 		if got := j.then(catalog.Run{State: c.state}, c.failures); got != c.want {
 			t.Errorf("%+v: %v", c, got)
 		}
-		cancel(nil)
 	}
 }

@@ -95,9 +95,9 @@ type Claim interface {
 type Then int
 
 const (
-	// Finish: the queue is through with the job.
+	// Finish says that the queue is through with the job.
 	Finish Then = iota
-	// Requeue: the job comes again, and a further attempt is queued for it.
+	// Requeue says that the job comes again, and queues a further attempt for it.
 	Requeue
 )
 

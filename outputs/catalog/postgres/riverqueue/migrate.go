@@ -70,7 +70,8 @@ func step(ctx context.Context, tx pgx.Tx, migrator *rivermigrate.Migrator[pgx.Tx
 	if _, err = tx.Exec(ctx, asAdmin); err != nil {
 		return now, err
 	}
-	if _, err := migrator.MigrateTx(ctx, tx, rivermigrate.DirectionUp, &rivermigrate.MigrateOpts{MaxSteps: 1}); err != nil {
+	one := &rivermigrate.MigrateOpts{MaxSteps: 1}
+	if _, err := migrator.MigrateTx(ctx, tx, rivermigrate.DirectionUp, one); err != nil { //nolint:staticcheck // advised against for several in one transaction
 		return now, err
 	}
 	if now, err = version(ctx, tx, migrator); err == nil && now == latest {
