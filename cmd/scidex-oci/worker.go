@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/urfave/cli/v2"
@@ -72,8 +74,7 @@ func (p *program) work(ctx context.Context, q queue.Queue, h *house, from layers
 		return err
 	}
 	h.runner.Tidy(ctx)
-	limits := from.text("limits", spec.LimitsEnforce)
-	crew, err := runner.Muster(ctx, limits)
+	crew, err := runner.Muster(ctx, from.text("limits", spec.LimitsEnforce))
 	if err != nil {
 		return err
 	}
@@ -118,6 +119,11 @@ func workerOf(from layers) (w *worker.Worker, err error) {
 	if in, given := from.given("total-cpus"); given {
 		if w.Capacity.CPUs, err = spec.ParseCPUs(in.text("total-cpus")); err != nil {
 			return w, fmt.Errorf("%s: %w", in.label("total-cpus"), err)
+		}
+	}
+	if in, given := from.given("limits"); given {
+		if known := []string{spec.LimitsEnforce, spec.LimitsOuter, spec.LimitsBestEffort}; !slices.Contains(known, in.text("limits")) {
+			return w, fmt.Errorf("%s %q: give one of %s", in.label("limits"), in.text("limits"), strings.Join(known, ", "))
 		}
 	}
 	usual := spec.Analysis{}.WithDefaults()

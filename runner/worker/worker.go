@@ -59,10 +59,11 @@ func (w *Worker) do(ctx context.Context, claim queue.Claim) error {
 		return err
 	}
 	defer leave()
-	if err := w.recover(ctx, claim.Job().ID); err != nil {
+	whole := context.WithoutCancel(ctx) // a job that is to end has to end its row, too
+	if err := w.recover(whole, claim.Job().ID); err != nil {
 		return err
 	}
-	row, failures, err := claim.Settle(ctx)
+	row, failures, err := claim.Settle(whole)
 	if errors.Is(err, queue.ErrDone) {
 		return nil
 	}

@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -25,9 +26,15 @@ type queued struct {
 	execute func(sql string, args ...any)
 }
 
+// making is held while a database is made, whose roles are those of all.
+var making sync.Mutex
+
 func newQueued(t *testing.T) *queued {
 	t.Helper()
+	t.Parallel()
+	making.Lock()
 	admin, runner, execute := postgres.Roled(t)
+	making.Unlock()
 	log := slog.New(slog.NewTextHandler(io.Discard, nil))
 	boss := opening(t, admin)
 	c := opening(t, runner)
@@ -279,6 +286,14 @@ func TestQueueHandedBack(t *testing.T) {
 		t.Errorf("the cause is %v", err)
 	}
 	q.want("a", queue.Ended, catalog.Canceled, catalog.Canceled)
+
+	q.submit("b")
+	q.want("b", queue.Running, catalog.Running)
+	q.execute(`UPDATE scidex_oci.river_job SET state = 'cancelled', finalized_at = now() WHERE state = 'running'`) // as the rescuer does
+	if _, err := q.Cancel(t.Context(), "b"); err != nil {
+		t.Error(err)
+	}
+	q.want("b", queue.Ended, catalog.Canceled)
 	if _, err := q.Cancel(t.Context(), "a"); !errors.Is(err, catalog.ErrEnded) {
 		t.Errorf("canceled twice: %v", err)
 	}

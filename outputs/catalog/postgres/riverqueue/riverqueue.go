@@ -113,13 +113,18 @@ func (q *Queue) Cancel(ctx context.Context, id string) (was queue.Entry, err err
 		if was, err = get(ctx, tx, id); err != nil {
 			return err
 		}
-		if last.State == catalog.Queued && was.State != queue.Running {
-			last.State, last.Reason, last.ExitCode = catalog.Canceled, "stopped", canceledExit
-			last.Message, last.FinishedAt = "canceled in the queue before anything was run", time.Now().UTC()
+		switch {
+		case was.State == queue.Running:
+		case !last.State.Final(): // no worker has it, or none that was heard of in time
+			last.Message = "canceled in the queue before anything was run"
+			if last.State == catalog.Running {
+				last.Message = fmt.Sprintf("canceled in the queue; its worker on host %q was not heard of", last.Host)
+			}
+			last.State, last.Reason, last.ExitCode, last.FinishedAt = catalog.Canceled, "stopped", canceledExit, time.Now().UTC()
 			if err := postgres.End(ctx, tx, last); err != nil {
 				return err
 			}
-		} else if was.State == queue.Ended {
+		case was.State == queue.Ended:
 			return catalog.ErrEnded
 		}
 		_, err = q.insert.JobCancelTx(ctx, tx, was.Job) // it tells the worker of a running job, with the commit
