@@ -260,7 +260,7 @@ func TestQueueCancelAndDrain(t *testing.T) {
 	h.good("queue", "cancel", stays)
 }
 
-// Two workers do 40 analyses, each once, with room for two and for two at once. Of a batch all lines are submitted or none.
+// Two workers do 40 analyses, each once, though neither has room for more than two at a time. Of a batch all lines are submitted or none.
 func TestQueueTwoWorkers(t *testing.T) {
 	h, db := inQueue(t)
 	const n = 40
