@@ -177,7 +177,7 @@ func (p *program) cancelQueued(ctx context.Context, q queue.Queue, h *house, giv
 			err = fmt.Errorf("%q has ended already: it is %s", run.ID, run.State)
 		case err != nil:
 			err = notQueued(run.ID, err)
-		case was.State == queue.Running:
+		case was.State == queue.Running && was.RunState != catalog.Queued:
 			_, err = fmt.Fprintf(p.stdout, "%s  its worker %s was asked to end it\n", escape(run.ID), escape(was.Worker))
 		default:
 			_, err = fmt.Fprintf(p.stdout, "%s  canceled\n", escape(run.ID))

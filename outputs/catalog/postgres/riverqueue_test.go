@@ -4,12 +4,15 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"strings"
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/jackc/pgx/v5"
 
 	"github.com/scidex-ai/scidex-oci/outputs"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
@@ -296,5 +299,78 @@ func TestQueueHandedBack(t *testing.T) {
 	q.want("b", queue.Ended, catalog.Canceled)
 	if _, err := q.Cancel(t.Context(), "a"); !errors.Is(err, catalog.ErrEnded) {
 		t.Errorf("canceled twice: %v", err)
+	}
+}
+
+// A job that is canceled in the moment in which it is to come again does not, and no row waits for it for ever.
+func TestQueueCanceledBetween(t *testing.T) {
+	for _, before := range []bool{false, true} {
+		t.Run(fmt.Sprintf("before the commit %v", before), func(t *testing.T) {
+			q := newQueued(t)
+			q.submit("a")
+			cancel := func() {
+				if _, err := q.Cancel(context.WithoutCancel(t.Context()), "a"); err != nil {
+					t.Error(err)
+				}
+			}
+			q.work(func(ctx context.Context, c queue.Claim) error {
+				ctx = context.WithoutCancel(ctx)
+				run, err := began(ctx, c)
+				if err != nil {
+					return err
+				}
+				if before {
+					cancel()
+				}
+				err = over(ctx, c, run, catalog.Error, queue.Requeue)
+				if !before {
+					cancel()
+				}
+				return errors.Join(errors.New("no disk"), err)
+			})
+			if before {
+				q.want("a", queue.Ended, catalog.Error)
+			} else {
+				q.want("a", queue.Ended, catalog.Error, catalog.Canceled)
+			}
+		})
+	}
+}
+
+// Whoever waits for the last row of an analysis gets the one that was written meanwhile.
+func TestQueueLast(t *testing.T) {
+	q := newQueued(t)
+	q.submit("a")
+	held, let, got := make(chan bool), make(chan bool), make(chan int)
+	go func() {
+		err := q.catalog.Within(context.WithoutCancel(t.Context()), func(ctx context.Context, tx pgx.Tx) error {
+			run, err := postgres.Last(ctx, tx, "a")
+			if err != nil {
+				return err
+			}
+			close(held)
+			<-let
+			run.Attempt++
+			return postgres.Insert(ctx, tx, run)
+		})
+		if err != nil {
+			t.Error(err)
+		}
+	}()
+	<-held
+	go func() {
+		err := q.catalog.Within(context.WithoutCancel(t.Context()), func(ctx context.Context, tx pgx.Tx) error {
+			run, err := postgres.Last(ctx, tx, "a")
+			got <- run.Attempt
+			return err
+		})
+		if err != nil {
+			t.Error(err)
+		}
+	}()
+	time.Sleep(300 * time.Millisecond) // it waits
+	close(let)
+	if n := <-got; n != 2 {
+		t.Errorf("the last attempt is %d", n)
 	}
 }

@@ -61,9 +61,20 @@ func Insert(ctx context.Context, tx pgx.Tx, run catalog.Run) error {
 	return nil
 }
 
-// Last reads the last attempt of an id, and keeps others from changing it until the transaction ends.
-func Last(ctx context.Context, tx pgx.Tx, id string) (catalog.Run, error) {
-	return scanRun(tx.QueryRow(ctx, selectRun+` WHERE id = $1 ORDER BY attempt DESC LIMIT 1 FOR UPDATE OF r`, text(id)))
+// Last reads the last attempt of an id, and keeps others from changing it until the transaction ends. Who holds the row
+// meanwhile may write the next attempt, which the statement that waited for it does not see: then it is read again.
+func Last(ctx context.Context, tx pgx.Tx, id string) (run catalog.Run, err error) {
+	for later := true; later; {
+		run, err = scanRun(tx.QueryRow(ctx, selectRun+` WHERE id = $1 ORDER BY attempt DESC LIMIT 1 FOR UPDATE OF r`, text(id)))
+		if err != nil {
+			return run, err
+		}
+		err = tx.QueryRow(ctx, `SELECT EXISTS (SELECT FROM scidex_oci.analysis_run WHERE id = $1 AND attempt > $2)`, text(id), run.Attempt).Scan(&later)
+		if err != nil {
+			return run, err
+		}
+	}
+	return run, nil
 }
 
 // Begin makes a queued run a running one, on the host and with the request of run. It returns catalog.ErrExists for

@@ -80,10 +80,14 @@ func (c *claim) Begin(ctx context.Context, run catalog.Run) error {
 // Commit ends a run, and says what becomes of the job.
 func (c *claim) Commit(ctx context.Context, run catalog.Run, next func() (outputs.Entry, error), then queue.Then) error {
 	return c.queue.catalog.CommitWith(ctx, run, next, func(ctx context.Context, tx pgx.Tx) error {
-		if then == queue.Finish {
+		canceled, err := c.canceled(ctx, tx)
+		if err != nil {
+			return err
+		}
+		if then == queue.Finish || canceled {
 			return c.finish(ctx, tx)
 		}
-		_, err := c.requeue(ctx, tx, run)
+		_, err = c.requeue(ctx, tx, run)
 		return err
 	})
 }
@@ -93,6 +97,13 @@ func (c *claim) Commit(ctx context.Context, run catalog.Run, next func() (output
 func (c *claim) finish(ctx context.Context, tx pgx.Tx) error {
 	_, err := river.JobCompleteTx[*riverpgxv5.Driver](ctx, tx, c.job)
 	return err
+}
+
+// canceled reports whether somebody has canceled the job, which River does not bring again then. Cancel holds the row of
+// the run: either this sees what it has written, or it ends the row that is queued here.
+func (c *claim) canceled(ctx context.Context, tx pgx.Tx) (yes bool, err error) {
+	err = tx.QueryRow(ctx, `SELECT coalesce(bool_or(metadata ? 'cancel_attempted_at'), false) FROM scidex_oci.river_job WHERE id = $1`, c.job.ID).Scan(&yes)
+	return yes, err
 }
 
 // requeue writes the row of the attempt after a run that has ended.

@@ -114,8 +114,8 @@ func (q *Queue) Cancel(ctx context.Context, id string) (was queue.Entry, err err
 			return err
 		}
 		switch {
-		case was.State == queue.Running:
-		case !last.State.Final(): // no worker has it, or none that was heard of in time
+		case was.State == queue.Running && last.State != catalog.Queued:
+		case !last.State.Final(): // no worker has begun it, or none that was heard of in time
 			last.Message = "canceled in the queue before anything was run"
 			if last.State == catalog.Running {
 				last.Message = fmt.Sprintf("canceled in the queue; its worker on host %q was not heard of", last.Host)
