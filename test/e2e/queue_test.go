@@ -232,7 +232,7 @@ func TestQueueCancelAndDrain(t *testing.T) {
 	runs := h.submit("runs", "sleep 1000")
 	w := h.worker("--jobs", "2", "--drain", "300ms")
 	h.comes(db, runs, "running")
-	until(t, patience, "it has begun", func() bool { return w.show(runs).StartedAt != nil || len(processesOf(h.run)) > 2 })
+	until(t, patience, "it has begun", func() bool { return len(processesOf(h.run)) > 0 })
 	asked := time.Now()
 	h.good("queue", "cancel", runs)
 	h.comes(db, runs, "canceled")
