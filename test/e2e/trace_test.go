@@ -174,7 +174,7 @@ func TestTrace(t *testing.T) {
 			t.Errorf("a trace of %v, the run is %s", of, r.ID)
 		}
 		all.inOrder(t, "launcher: run", launchersPhases)
-		all.inOrder(t, "launcher: start of the supervisor", []string{"execute it", "wait until it is ready"})
+		all.inOrder(t, "launcher: start of the supervisor", []string{"clone it", "map its ids", "execute it", "wait until it is ready"})
 		all.inOrder(t, "supervisor: supervisor", supervisorsPhases)
 		all.inOrder(t, "container: init", containersPhases)
 		all.inOrder(t, "container: analysis", []string{"analysis"})
