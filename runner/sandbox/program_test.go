@@ -156,12 +156,3 @@ func TestOpenBesideTakes(t *testing.T) {
 }
 
 func replace(path, content string) error { return os.WriteFile(path, []byte(content), 0o755) }
-
-func opened(t *testing.T, path string) *os.File {
-	t.Helper()
-	file, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return file
-}
