@@ -25,8 +25,7 @@ func (c *collector) sweepBlobs(ctx context.Context) (err error) {
 		return fmt.Errorf("read the digests that runs name: %w", err)
 	}
 	var failed error
-	spare := func(sha256 string) bool { return named[sha256] }
-	err = c.Blobs.Walk(spare, func(sha256 string, info fs.FileInfo) bool {
+	err = c.Blobs.Walk(named.has, func(sha256 string, info fs.FileInfo) bool {
 		if time.Since(info.ModTime()) > blobGrace {
 			failed = c.removeBlob(sha256, info.Size())
 		}

@@ -296,12 +296,6 @@ func (e *execution) create(ctx context.Context) (*sandbox.Created, error) {
 	if err != nil {
 		return nil, err
 	}
-	compiled := e.span("wait for the filter of system calls")
-	job.Filter, err = e.launched.filter(e.plan.audit)
-	compiled()
-	if err != nil {
-		return nil, errors.Join(err, files.closeMounts())
-	}
 	defer e.span("send the job, wait for the container")()
 	created, err := e.supervisor.Create(job, files.all)
 	return created, errors.Join(err, files.closeMounts())

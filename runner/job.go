@@ -12,6 +12,7 @@ import (
 	"github.com/opencontainers/runtime-spec/specs-go"
 	"golang.org/x/sys/unix"
 
+	"github.com/scidex-ai/scidex-oci/runner/filter"
 	"github.com/scidex-ai/scidex-oci/runner/inode"
 	"github.com/scidex-ai/scidex-oci/runner/sandbox"
 	"github.com/scidex-ai/scidex-oci/spec"
@@ -53,15 +54,22 @@ func (p *plan) job(dir *workdir, ingest, script *os.File) (sandbox.Job, jobFiles
 			return job, files, errors.Join(err, files.closeMounts())
 		}
 	}
-	var err error
-	place := p.placement(sandbox.InitPath)
-	place.Unfiltered = true
-	job.Spec, err = spec.OCI(p.analysis, place)
-	if err != nil {
+	if err := p.specify(&job); err != nil {
 		return job, files, errors.Join(err, files.closeMounts())
 	}
-	job.Spec.Process.OOMScoreAdj = likelier(*job.Spec.Process.OOMScoreAdj)
 	return job, files, nil
+}
+
+// specify adds the OCI specification, and the filter of system calls, which that leaves out.
+func (p *plan) specify(job *sandbox.Job) (err error) {
+	place := p.placement(sandbox.InitPath)
+	place.Unfiltered = true
+	if job.Spec, err = spec.OCI(p.analysis, place); err != nil {
+		return err
+	}
+	job.Spec.Process.OOMScoreAdj = likelier(*job.Spec.Process.OOMScoreAdj)
+	job.Filter, err = filter.Program(p.audit)
+	return err
 }
 
 // likelier raises an out-of-memory score to the launcher's own, below which only the host's root can go

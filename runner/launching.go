@@ -2,9 +2,7 @@ package runner
 
 import (
 	"context"
-	"sync"
 
-	"github.com/scidex-ai/scidex-oci/runner/filter"
 	"github.com/scidex-ai/scidex-oci/runner/sandbox"
 	"github.com/scidex-ai/scidex-oci/runner/trace"
 	"github.com/scidex-ai/scidex-oci/spec"
@@ -23,29 +21,7 @@ type station struct {
 	placed chan struct{}
 	found  groups
 
-	plain, audited program // filters of system calls
-	trace          *trace.Tracer
-}
-
-// program compiles a filter of system calls, once for all who want it.
-type program func() ([]byte, error)
-
-func newProgram(audit bool) program {
-	return sync.OnceValues(func() ([]byte, error) {
-		profile, err := spec.Filter(audit)
-		if err != nil {
-			return nil, err
-		}
-		return filter.Compile(profile)
-	})
-}
-
-// filter is the one of runs with the audit, or without.
-func (s *station) filter(audit bool) ([]byte, error) {
-	if audit {
-		return s.audited()
-	}
-	return s.plain()
+	trace *trace.Tracer
 }
 
 // launch makes nothing that outlives this process. With limits "outer" the supervisor stays in the control group that
@@ -53,7 +29,6 @@ func (s *station) filter(audit bool) ([]byte, error) {
 func launch(ctx context.Context, account sandbox.Account, limits string) *station {
 	searching, abandon := context.WithCancel(ctx)
 	s := &station{account: account, abandon: abandon, started: make(chan struct{}), placed: make(chan struct{}), trace: trace.From(ctx)}
-	s.plain, s.audited = newProgram(false), newProgram(true)
 	// Before the supervisor starts: a control group of which this is the only process can be made ready.
 	if limits != spec.LimitsOuter {
 		found := s.trace.Span(trace.Run, "find a place for control groups")
@@ -64,10 +39,6 @@ func launch(ctx context.Context, account sandbox.Account, limits string) *statio
 	if !scope {
 		close(s.placed)
 	}
-	go func() {
-		defer s.trace.Span(trace.Filter, "compile the filter of system calls")()
-		_, _ = s.audited() // which most have; an error is told to who wants it
-	}()
 	go func() {
 		s.supervisor, s.err = sandbox.Launch(ctx, account)
 		close(s.started)

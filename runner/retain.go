@@ -159,10 +159,10 @@ func (c *collector) drop(ctx context.Context, run catalog.Run) error {
 }
 
 // needed returns the digests that runs name, in a dry run as they would be named afterwards.
-func (c *collector) needed(ctx context.Context) (map[string]bool, error) {
-	named := map[string]bool{}
+func (c *collector) needed(ctx context.Context) (*digests, error) {
+	named := &digests{}
 	note := func(sha256 string) bool {
-		named[sha256] = true
+		named.add(sha256)
 		return true
 	}
 	// Before the catalog is read: what is committed in between is in one of the two.

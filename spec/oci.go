@@ -56,7 +56,7 @@ type Placement struct {
 	// there is none: they fail with ENOSYS, unless somebody is asked first.
 	Audit bool
 
-	// Unfiltered leaves the filter of system calls out, for a caller who has compiled it (Filter).
+	// Unfiltered leaves the filter of system calls out, for a caller who has it as a program (runner/filter).
 	Unfiltered bool
 
 	// Portable makes a spec that older runtimes take too (Debian 12's runc 1.1.5): without what they

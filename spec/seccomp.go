@@ -1,10 +1,9 @@
 package spec
 
 import (
-	"fmt"
+	"runtime"
 	"slices"
 
-	"github.com/moby/profiles/seccomp"
 	"github.com/opencontainers/runtime-spec/specs-go"
 )
 
@@ -27,24 +26,17 @@ var forbidden = [...]string{
 
 func withSeccomp(_ Analysis, place Placement, s *specs.Spec) (err error) {
 	if !place.Unfiltered {
-		s.Linux.Seccomp, err = Filter(place.Audit)
+		s.Linux.Seccomp, err = Filter(runtime.GOARCH, place.Audit)
 	}
 	return err
 }
 
-// Filter is the filter of system calls that every analysis has: the default of moby narrowed to what one needs. With
-// audit it is for an init that installs a filter of its own, too: see Placement.Audit.
-func Filter(audit bool) (*specs.LinuxSeccomp, error) {
-	// The base asks the kernel's version for one rule, of ptrace, which is forbidden here anyway: the
-	// result depends on nothing but the architecture.
-	profile, err := seccomp.GetDefaultProfile(&specs.Spec{Process: &specs.Process{Capabilities: &specs.LinuxCapabilities{}}})
+// Filter is the filter of system calls that every analysis has on an architecture (GOARCH): the default of moby narrowed
+// to what one needs. With audit it is for an init that installs a filter of its own, too: see Placement.Audit.
+func Filter(arch string, audit bool) (*specs.LinuxSeccomp, error) {
+	profile, err := base(arch)
 	if err != nil {
-		return nil, fmt.Errorf("seccomp: default profile: %w", err)
-	}
-	// The native architecture alone is the stricter choice and compiles in half the time; calls of
-	// another (int 0x80, x32) kill the thread.
-	if len(profile.Architectures) > 1 {
-		profile.Architectures = profile.Architectures[:1]
+		return nil, err
 	}
 	refused := refuse(eafnosupport)
 	if audit {

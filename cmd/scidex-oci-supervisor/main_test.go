@@ -14,7 +14,6 @@ func TestImports(t *testing.T) {
 		"github.com/seccomp/libseccomp-golang", "github.com/mattn/go-sqlite3", "github.com/jackc/pgx", "github.com/google/go-containerregistry",
 		"oras.land/oras-go", "go.yaml.in/yaml", "github.com/moby/profiles",
 	}
-	// Without the tag seccomp, as scripts/build builds it: the launcher compiles the filter.
 	list := exec.Command("go", "list", "-deps", "-tags", "runc_nocriu,netgo,osusergo", ".")
 	list.Stderr = os.Stderr
 	out, err := list.Output()

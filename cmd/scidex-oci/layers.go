@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -81,9 +82,10 @@ func (l layer) text(name string) string {
 // fromFlags reads what stands on the command line.
 func fromFlags(c *cli.Context, dir string) layer {
 	values := map[string][]string{}
+	set := c.FlagNames() // not IsSet of each, which asks a regular expression for the names of all
 	for _, flag := range flagsOf(c) {
 		name := flag.Names()[0]
-		if !c.IsSet(name) {
+		if !slices.Contains(set, name) {
 			continue
 		}
 		switch value := c.Value(name).(type) {

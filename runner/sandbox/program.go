@@ -48,21 +48,6 @@ func chooseProgram() program {
 	return program{path: inode.ProcPath(file), file: file}
 }
 
-// after returns a duplicate of a file that is passed on to the program, which has a greater descriptor than the program's
-// own. In the child, Go moves what is in the way to right behind the greatest that is passed on, and closes what is there
-// (syscall.forkAndExecInChild1): the program, where lower descriptors became free after it was opened.
-func (p program) after(file *os.File) (*os.File, error) {
-	last := socketFD
-	if p.file != nil {
-		last = int(p.file.Fd())
-	}
-	fd, err := unix.FcntlInt(file.Fd(), unix.F_DUPFD_CLOEXEC, last+1)
-	if err != nil {
-		return nil, os.NewSyscallError("fcntl", err)
-	}
-	return os.NewFile(uintptr(fd), file.Name()), nil
-}
-
 func (p program) close() {
 	if p.file != nil {
 		p.file.Close()

@@ -4,14 +4,11 @@ import (
 	"errors"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"golang.org/x/sys/unix"
-
-	"github.com/scidex-ai/scidex-oci/runner/inode"
 )
 
 // programs makes the two programs in a directory and returns a link to the first, as the kernel has one, and the second's path.
@@ -159,41 +156,3 @@ func TestOpenBesideTakes(t *testing.T) {
 }
 
 func replace(path, content string) error { return os.WriteFile(path, []byte(content), 0o755) }
-
-// TestProgramIsPassedOver has room below the program's descriptor for all that Go opens to start it, so that what is passed
-// on to the program comes right before it.
-func TestProgramIsPassedOver(t *testing.T) {
-	var below []*os.File
-	for range 16 {
-		below = append(below, opened(t, os.DevNull))
-	}
-	child, file := opened(t, os.DevNull), opened(t, "/bin/true")
-	defer child.Close()
-	defer file.Close()
-	if file.Fd() != child.Fd()+1 {
-		t.Skip("another test opens files meanwhile")
-	}
-	p := program{path: inode.ProcPath(file), file: file}
-	passed, err := p.after(child)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer passed.Close()
-	for _, f := range below {
-		f.Close()
-	}
-	cmd := exec.Command(p.path)
-	cmd.ExtraFiles = []*os.File{passed}
-	if err := cmd.Run(); err != nil {
-		t.Error(err)
-	}
-}
-
-func opened(t *testing.T, path string) *os.File {
-	t.Helper()
-	file, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return file
-}

@@ -10,7 +10,6 @@ const (
 	Start                  // the launcher, the start of the supervisor
 	UserIDs                // newuidmap
 	GroupIDs               // newgidmap
-	Filter                 // the launcher, the filter of system calls
 	Groups                 // the launcher, what makes the move into a control group quick
 	Catalog                // the launcher, what it does with the catalog beside its run
 	Supervisor             // the supervisor
@@ -37,8 +36,6 @@ func (l Lane) row() (process int, name string) {
 		return launcher, "newuidmap"
 	case GroupIDs:
 		return launcher, "newgidmap"
-	case Filter:
-		return launcher, "filter"
 	case Groups:
 		return launcher, "control groups"
 	case Catalog:

@@ -3,8 +3,10 @@ package e2e
 import (
 	"bytes"
 	"context"
+	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -79,12 +81,22 @@ func (h *house) stopAt(t *testing.T, cmd *exec.Cmd, id string, after time.Durati
 }
 
 // TestStoppedBeforeStart: of a run that is stopped while its sandbox is being made nothing begins, however long
-// its grace. The supervisor is held up until the launcher has been told.
+// its grace. The supervisor is held up until the launcher has been told. It is there before the request is checked, and
+// there is much to check, but less than what is remembered.
 func TestStoppedBeforeStart(t *testing.T) {
 	h := newHouse(t)
+	data := h.path("many")
+	if err := os.Mkdir(data, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 9000 {
+		if err := os.WriteFile(filepath.Join(data, strconv.Itoa(i)), nil, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
 	for range 20 {
 		id := h.fresh()
-		l := h.launch(id, never, "--", "sh", "-c", "trap '' TERM; echo ready; while [ -e /work ]; do sleep 0.1; done", id+"-marker")
+		l := h.launch(id, never, "--data", data, "--", "sh", "-c", "trap '' TERM; echo ready; while [ -e /work ]; do sleep 0.1; done", id+"-marker")
 		var supervisor watched
 		until(t, patience, "there is a supervisor", func() bool {
 			for _, w := range l.family() {
@@ -98,6 +110,7 @@ func TestStoppedBeforeStart(t *testing.T) {
 			t.Fatal(err)
 		}
 		begun := len(tasks(l.cmd.Process.Pid)) > 0 // too late: next time
+		t.Logf("too late: %v", begun)
 		if !begun {
 			until(t, patience, "the run is in the catalog", func() bool { return h.do("show", id).code == 0 })
 			l.signal(unix.SIGTERM)

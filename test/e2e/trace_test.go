@@ -120,7 +120,7 @@ var launchersPhases = []string{
 	"start of the process", "read the command line", "begin the supervisor's start", "open the catalog",
 	"see to what killed runs left", "take up streams and signals", "check the request", "open the inputs", "root filesystem",
 	"choose the limits", "look through the inputs", "write the intent", "make the directories", "wait for the supervisor",
-	"set the limits and read them back", "create the container", "make the job", "wait for the filter of system calls",
+	"set the limits and read them back", "create the container", "make the job",
 	"send the job, wait for the container", "move it into the control group", "run the analysis",
 	"prove the control group empty, read its counters", "harvest", "read the working directory", "publish", "commit",
 	"hook and export", "clean", "release", "end the supervisor", "close the inputs", "close the streams", "close the catalog",
@@ -174,7 +174,7 @@ func TestTrace(t *testing.T) {
 			t.Errorf("a trace of %v, the run is %s", of, r.ID)
 		}
 		all.inOrder(t, "launcher: run", launchersPhases)
-		all.inOrder(t, "launcher: start of the supervisor", []string{"execute it", "wait until it is ready"})
+		all.inOrder(t, "launcher: start of the supervisor", []string{"clone it", "map its ids", "execute it", "wait until it is ready"})
 		all.inOrder(t, "supervisor: supervisor", supervisorsPhases)
 		all.inOrder(t, "container: init", containersPhases)
 		all.inOrder(t, "container: analysis", []string{"analysis"})

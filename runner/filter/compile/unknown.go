@@ -1,37 +1,6 @@
-package filter
+package main
 
-import (
-	"encoding/binary"
-	"fmt"
-	"runtime"
-
-	"github.com/opencontainers/runtime-spec/specs-go"
-	"golang.org/x/sys/unix"
-)
-
-// architecture is one whose calls the filter lets through at all.
-type architecture struct {
-	name  specs.Arch
-	audit uint32 // AUDIT_ARCH_* (seccomp(2))
-	x32   bool   // its calls have a second set of numbers
-}
-
-// native is this machine's architecture, which has to be the only one that a profile names.
-func native(named []specs.Arch) (architecture, error) {
-	var arch architecture
-	switch runtime.GOARCH {
-	case "amd64":
-		arch = architecture{specs.ArchX86_64, unix.AUDIT_ARCH_X86_64, true}
-	case "arm64":
-		arch = architecture{specs.ArchAARCH64, unix.AUDIT_ARCH_AARCH64, false}
-	case "riscv64":
-		arch = architecture{specs.ArchRISCV64, unix.AUDIT_ARCH_RISCV64, false}
-	}
-	if len(named) != 1 || named[0] != arch.name {
-		return arch, fmt.Errorf("it is for the architectures %v and not for %s alone", named, runtime.GOARCH)
-	}
-	return arch, nil
-}
+import "golang.org/x/sys/unix"
 
 // The offsets of struct seccomp_data, and the bit of x32's numbers (seccomp(2)).
 const (
@@ -58,9 +27,9 @@ func unknown(arch architecture, newest uint32) []byte {
 	}
 	var raw []byte
 	for _, step := range program {
-		raw = binary.NativeEndian.AppendUint16(raw, step.Code)
+		raw = byteOrder.AppendUint16(raw, step.Code)
 		raw = append(raw, step.Jt, step.Jf)
-		raw = binary.NativeEndian.AppendUint32(raw, step.K)
+		raw = byteOrder.AppendUint32(raw, step.K)
 	}
 	return raw
 }

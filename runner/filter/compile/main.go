@@ -1,0 +1,100 @@
+// Compile makes the programs that runner/filter embeds:
+//
+//	compile ARCHITECTURE DIRECTORY
+//
+// The architecture is Go's name of the one that scidex-oci is built for; it need not be this machine's. A file that is
+// there and right is left alone, for Go's cache; programs for other architectures are taken away.
+package main
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+
+	"github.com/scidex-ai/scidex-oci/spec"
+)
+
+func main() {
+	if err := run(os.Args[1:]); err != nil {
+		fmt.Fprintln(os.Stderr, "compile the filter of system calls:", err)
+		os.Exit(1)
+	}
+}
+
+func run(args []string) error {
+	if len(args) != 2 {
+		return errors.New("say an architecture and a directory")
+	}
+	arch, directory := args[0], args[1]
+	files := map[string][]byte{}
+	for name, audit := range map[string]bool{"plain": false, "audited": true} {
+		some, err := filesOf(name+"-"+arch, arch, audit)
+		if err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+		maps.Copy(files, some)
+	}
+	return replace(directory, files)
+}
+
+// filesOf are the program and the digest of its profile, by which tests see whether that has changed since.
+func filesOf(name, arch string, audit bool) (map[string][]byte, error) {
+	profile, err := spec.Filter(arch, audit)
+	if err != nil {
+		return nil, err
+	}
+	program, err := compile(profile)
+	if err != nil {
+		return nil, err
+	}
+	text, err := json.Marshal(profile)
+	if err != nil {
+		return nil, err
+	}
+	return map[string][]byte{
+		name + ".bpf":     program,
+		name + ".profile": fmt.Appendf(nil, "%x\n", sha256.Sum256(text)),
+	}, nil
+}
+
+// replace makes these files the only ones of their kinds in the directory.
+func replace(directory string, files map[string][]byte) error {
+	for _, pattern := range []string{"*.bpf", "*.profile"} {
+		there, err := filepath.Glob(filepath.Join(directory, pattern))
+		if err != nil {
+			return err
+		}
+		for _, path := range there {
+			if files[filepath.Base(path)] != nil {
+				continue
+			}
+			if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return err
+			}
+		}
+	}
+	for name, content := range files {
+		if err := write(filepath.Join(directory, name), content); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// write lets nobody see half a file: Go embeds all that lies there but what begins with a dot.
+func write(path string, content []byte) error {
+	if old, err := os.ReadFile(path); err == nil && bytes.Equal(old, content) {
+		return nil
+	}
+	aside := filepath.Join(filepath.Dir(path), fmt.Sprintf(".%s.%d", filepath.Base(path), os.Getpid()))
+	if err := os.WriteFile(aside, content, 0o644); err != nil {
+		return err
+	}
+	return os.Rename(aside, path)
+}

@@ -1,0 +1,116 @@
+package sandbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"github.com/scidex-ai/scidex-oci/runner/trace"
+)
+
+// WriteMaps writes the id maps of the outer user namespace, which process pid is in: itself where the caller may, and
+// by newuidmap(1) and newgidmap(1) where it has a range that only they may give. The caller is root there, or the first
+// id of root's range.
+func (a Account) WriteMaps(ctx context.Context, pid int) error {
+	switch {
+	case a.Root() && a.HasRange():
+		return writeMaps(pid, a.UIDs, a.GIDs, "allow")
+	case a.HasRange():
+		return a.delegateMaps(ctx, pid)
+	default:
+		return writeMaps(pid, IDRange{a.UID, 1}, IDRange{a.GID, 1}, "deny")
+	}
+}
+
+// writeMaps maps the ids from 0 on. What is said of setgroups comes before the groups: user_namespaces(7).
+func writeMaps(pid int, uids, gids IDRange, setgroups string) error {
+	for _, file := range [][2]string{
+		{"uid_map", fmt.Sprintf("0 %d %d", uids.Start, uids.Count)},
+		{"setgroups", setgroups},
+		{"gid_map", fmt.Sprintf("0 %d %d", gids.Start, gids.Count)},
+	} {
+		if err := os.WriteFile(fmt.Sprintf("/proc/%d/%s", pid, file[0]), []byte(file[1]), 0); err != nil {
+			return launchError(err)
+		}
+	}
+	return nil
+}
+
+// delegateMaps maps the caller to root and its range behind that.
+func (a Account) delegateMaps(ctx context.Context, pid int) error {
+	errs := make(chan error, 2)
+	run := func(lane trace.Lane, tool string, own int, ids IDRange) {
+		defer trace.From(ctx).Span(lane, tool)()
+		path, err := findTool(tool)
+		if err != nil {
+			errs <- err
+			return
+		}
+		out, err := exec.CommandContext(ctx, path, strconv.Itoa(pid),
+			"0", strconv.Itoa(own), "1",
+			"1", strconv.Itoa(ids.Start), strconv.Itoa(ids.Count)).CombinedOutput()
+		if err != nil {
+			err = fmt.Errorf("%s: %w: %s (is the range in /etc/subuid and /etc/subgid right?)",
+				tool, err, strings.TrimSpace(string(out)))
+		}
+		errs <- err
+	}
+	go run(trace.UserIDs, "newuidmap", a.UID, a.UIDs)
+	go run(trace.GroupIDs, "newgidmap", a.GID, a.GIDs)
+	return errors.Join(<-errs, <-errs)
+}
+
+// MapDirectly asks for the id maps of the outer user namespace as part of starting a process, where the
+// caller may write them itself. Where it may not, it returns false: then WriteMaps writes them while the
+// process waits.
+func (a Account) MapDirectly(attr *syscall.SysProcAttr) bool {
+	switch {
+	case a.Root() && a.HasRange():
+		attr.UidMappings = []syscall.SysProcIDMap{{HostID: a.UIDs.Start, Size: a.UIDs.Count}}
+		attr.GidMappings = []syscall.SysProcIDMap{{HostID: a.GIDs.Start, Size: a.GIDs.Count}}
+		attr.GidMappingsEnableSetgroups = true
+		attr.Credential = &syscall.Credential{}
+		return true
+	case a.HasRange():
+		return false
+	default:
+		a.MapSelf(attr)
+		return true
+	}
+}
+
+// MapSelf asks for the maps that everybody may write: the caller is root of the outer namespace, and nobody
+// else is in it.
+func (a Account) MapSelf(attr *syscall.SysProcAttr) {
+	attr.UidMappings = []syscall.SysProcIDMap{{HostID: a.UID, Size: 1}}
+	attr.GidMappings = []syscall.SysProcIDMap{{HostID: a.GID, Size: 1}}
+}
+
+// HostUID returns the host's id of an id of the outer namespace.
+func (a Account) HostUID(outer int) int {
+	switch {
+	case a.Root() && a.HasRange():
+		return a.UIDs.Start + outer
+	case outer == 0:
+		return a.UID
+	default:
+		return a.UIDs.Start + outer - 1
+	}
+}
+
+// HostGID returns the host's group of a group of the outer namespace.
+func (a Account) HostGID(outer int) int {
+	switch {
+	case a.Root() && a.HasRange():
+		return a.GIDs.Start + outer
+	case outer == 0:
+		return a.GID
+	default:
+		return a.GIDs.Start + outer - 1
+	}
+}
