@@ -121,7 +121,7 @@ func (s *Supervisor) begin(ctx context.Context, child *spawn.Child, program prog
 	}
 	err := s.trace.Do(trace.Start, "execute it", func() error {
 		args := append([]string{supervisorName}, traceArgs(s.trace != nil)...)
-		return child.Execute(program.path, args, s.account.Root() && s.account.HasRange())
+		return program.named(child.Execute(program.path, args, s.account.Root() && s.account.HasRange()))
 	})
 	if err != nil {
 		return launchError(s.lost(err))
