@@ -448,7 +448,7 @@ func TestManyWait(t *testing.T) {
 				for _, other := range all {
 					_ = other.Process.Kill()
 				}
-				<-closed
+				t.Log(<-closed)
 			}
 			_, _ = child.Process.Wait()
 			if t.Failed() {
