@@ -148,7 +148,7 @@ func (e *execution) ready(ctx context.Context) (*sandbox.Created, error) {
 	made()
 	waited := e.span("wait for the supervisor")
 	var launchError error
-	e.supervisor, launchError = e.launched.wait()
+	e.supervisor, launchError = e.launched.wait(ctx)
 	waited()
 	if err = errors.Join(launchError, err); err != nil {
 		return nil, err
@@ -306,13 +306,13 @@ func (e *execution) clean(ctx context.Context, keep bool) error {
 	if e.dir == nil {
 		return nil
 	}
+	// Where there never was a supervisor none has run anything: what is there is our own.
+	if e.supervisor == nil && !keep && outputs.Empty(ctx, e.dir.work) == nil {
+		return e.dir.remove()
+	}
 	supervisor, err := e.living(ctx)
 	if err != nil {
-		// Where no supervisor can be started none has run anything: what is there is our own.
-		if keep || outputs.Empty(ctx, e.dir.work) != nil {
-			return err
-		}
-		return e.dir.remove()
+		return err
 	}
 	var ingest *os.File
 	if e.ingest != nil {

@@ -12,7 +12,7 @@ import (
 // intent row do: a supervisor is started, and a place for control groups found.
 type station struct {
 	account sandbox.Account
-	abandon context.CancelFunc // of the search for control groups
+	abandon context.CancelFunc // of the search for control groups, and of the start
 
 	started    chan struct{}
 	supervisor *sandbox.Supervisor
@@ -27,12 +27,12 @@ type station struct {
 // launch makes nothing that outlives this process. With limits "outer" the supervisor stays in the control group that
 // the caller is in.
 func launch(ctx context.Context, account sandbox.Account, limits string) *station {
-	searching, abandon := context.WithCancel(ctx)
+	ctx, abandon := context.WithCancel(ctx)
 	s := &station{account: account, abandon: abandon, started: make(chan struct{}), placed: make(chan struct{}), trace: trace.From(ctx)}
 	// Before the supervisor starts: a control group of which this is the only process can be made ready.
 	if limits != spec.LimitsOuter {
 		found := s.trace.Span(trace.Run, "find a place for control groups")
-		s.found = findGroups(searching, account)
+		s.found = findGroups(ctx, account)
 		found()
 	}
 	scope := s.found.wantScope()
@@ -44,7 +44,7 @@ func launch(ctx context.Context, account sandbox.Account, limits string) *statio
 		close(s.started)
 		if scope {
 			given := s.trace.Span(trace.Start, "have systemd make a scope")
-			s.found = s.found.scope(searching, account, s.supervisor)
+			s.found = s.found.scope(ctx, account, s.supervisor)
 			given()
 			close(s.placed)
 		}
@@ -68,7 +68,7 @@ func (s *station) lost() bool {
 	}
 }
 
-// close ends the supervisor, and the search for its control groups.
+// close ends the supervisor, or its start, and the search for its control groups.
 func (s *station) close() {
 	s.abandon()
 	if <-s.started; s.err == nil {
@@ -103,9 +103,17 @@ func (l *launching) cool() {
 	l.chill()
 }
 
-// wait returns a session for the run, which is then the caller's to close.
-func (l *launching) wait() (*sandbox.Session, error) {
-	<-l.started
+// wait returns a session for the run, which is then the caller's to close. ctx ends the waiting: the start may have to do with
+// other programs, and those with other hosts, such as newuidmap with a directory of users.
+func (l *launching) wait(ctx context.Context) (*sandbox.Session, error) {
+	select {
+	case <-l.started:
+	case <-ctx.Done():
+		if l.own {
+			l.close()
+		}
+		return nil, context.Cause(ctx)
+	}
 	switch {
 	case l.err != nil:
 		return nil, l.err

@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"runtime"
@@ -109,6 +110,9 @@ func (s *Supervisor) clone(end *os.File) (child *spawn.Child, err error) {
 
 // begin lets the process be a supervisor, and waits until it is one that is ready.
 func (s *Supervisor) begin(ctx context.Context, child *spawn.Child, program program) error {
+	// Without a bound one that hangs, or newuidmap, would hang the launcher, before it listens to anybody.
+	ctx, cancel := context.WithTimeoutCause(ctx, readyWait, errNotReady)
+	defer cancel()
 	if err := s.trace.Do(trace.Start, "map its ids", func() error { return s.account.WriteMaps(ctx, s.Pid()) }); err != nil {
 		if s.conn.hungUp() { // it has no ids because it is dead
 			err = s.lost(io.EOF)
@@ -117,7 +121,7 @@ func (s *Supervisor) begin(ctx context.Context, child *spawn.Child, program prog
 	}
 	err := s.trace.Do(trace.Start, "execute it", func() error {
 		args := append([]string{supervisorName}, traceArgs(s.trace != nil)...)
-		return child.Execute(program.path, args, s.account.Root() && s.account.HasRange())
+		return program.named(child.Execute(program.path, args, s.account.Root() && s.account.HasRange()))
 	})
 	if err != nil {
 		return launchError(s.lost(err))
@@ -128,19 +132,18 @@ func (s *Supervisor) begin(ctx context.Context, child *spawn.Child, program prog
 // await waits for its first word.
 func (s *Supervisor) await(ctx context.Context) error {
 	defer s.trace.Span(trace.Start, "wait until it is ready")()
-	// Without a bound a supervisor that hangs would hang the launcher, before it listens to anybody.
-	if err := s.conn.sock.SetReadDeadline(time.Now().Add(readyWait)); err != nil {
-		return err
+	cut := context.AfterFunc(ctx, func() { _ = s.conn.sock.SetReadDeadline(time.Now()) })
+	_, err := s.expect(msgReady)
+	if !cut() { // the deadline may have come after the word, and before it is of no use any more
+		return context.Cause(ctx)
 	}
-	defer context.AfterFunc(ctx, func() { _ = s.conn.sock.SetReadDeadline(time.Now()) })()
-	if _, err := s.expect(msgReady); err != nil {
-		return err
-	}
-	return s.conn.sock.SetReadDeadline(time.Time{})
+	return err
 }
 
 // readyWait is how long a supervisor may take to get ready: a thousand times what it takes.
 const readyWait = time.Minute
+
+var errNotReady = fmt.Errorf("the supervisor was not ready within %v", readyWait)
 
 // Pid is the supervisor's process id as the launcher sees it.
 func (s *Supervisor) Pid() int { return s.host.process.Pid }

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/scidex-ai/scidex-oci/runner/trace"
 )
@@ -51,10 +52,15 @@ func (a Account) delegateMaps(ctx context.Context, pid int) error {
 			errs <- err
 			return
 		}
-		out, err := exec.CommandContext(ctx, path, strconv.Itoa(pid),
+		cmd := exec.CommandContext(ctx, path, strconv.Itoa(pid),
 			"0", strconv.Itoa(own), "1",
-			"1", strconv.Itoa(ids.Start), strconv.Itoa(ids.Count)).CombinedOutput()
-		if err != nil {
+			"1", strconv.Itoa(ids.Start), strconv.Itoa(ids.Count))
+		cmd.WaitDelay = 100 * time.Millisecond // for what it may have started, and what has its output too
+		out, err := cmd.CombinedOutput()
+		switch {
+		case ctx.Err() != nil:
+			err = fmt.Errorf("%s: %w", tool, context.Cause(ctx))
+		case err != nil:
 			err = fmt.Errorf("%s: %w: %s (is the range in /etc/subuid and /etc/subgid right?)",
 				tool, err, strings.TrimSpace(string(out)))
 		}

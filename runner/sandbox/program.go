@@ -54,6 +54,17 @@ func (p program) close() {
 	}
 }
 
+// named says of an error of executing it which file that was, so that it can be mended.
+func (p program) named(err error) error {
+	var failed *fs.PathError
+	if errors.As(err, &failed) && failed.Path == p.path {
+		if name, err := os.Readlink(p.path); err == nil {
+			failed.Path = name
+		}
+	}
+	return err
+}
+
 // openBeside opens the supervisor's program that lies beside the program of which link is the kernel's link. It must be
 // of the build, and be open for writing to nobody who could not write that other program: they may share a directory
 // such as /tmp, where anybody makes files.

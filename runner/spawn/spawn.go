@@ -14,6 +14,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"sync"
 	"syscall"
 	"unsafe"
 
@@ -35,38 +36,59 @@ func Clone(namespaces uintptr, files ...*os.File) (_ *Child, err error) {
 	if len(files) > C.SPAWN_FILES {
 		return nil, fmt.Errorf("clone: %d files", len(files))
 	}
-	ends, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
-	if err != nil {
-		return nil, os.NewSyscallError("socketpair", err)
-	}
-	defer unix.Close(ends[1]) // the child has its own
-	gate := os.NewFile(uintptr(ends[0]), "gate")
 	shared := (*C.struct_spawn)(C.calloc(1, C.sizeof_struct_spawn))
-	shared.caller, shared.gate, shared.n = C.int(ends[0]), C.int(ends[1]), C.int(len(files))
+	shared.n = C.int(len(files))
 	defer func() {
 		if err != nil {
 			C.spawn_free(shared)
-			err = errors.Join(err, gate.Close())
 		}
 	}()
 	for i, file := range files {
-		// Out of the way of what the child puts into its places.
-		fd, err := unix.FcntlInt(file.Fd(), unix.F_DUPFD_CLOEXEC, len(files))
+		fd, err := aside(int(file.Fd()), len(files))
 		if err != nil {
-			return nil, os.NewSyscallError("fcntl", err)
+			return nil, err
 		}
 		defer unix.Close(fd)
 		shared.files[i] = C.int(fd)
 	}
-	syscall.ForkLock.Lock() // whoever opens what it cannot at once mark as close-on-exec
-	pid := C.spawn_clone(shared, C.ulong(namespaces))
-	syscall.ForkLock.Unlock()
-	if pid < 0 {
-		return nil, os.NewSyscallError("clone", syscall.Errno(-pid))
+	gate, pid, err := start(shared, namespaces)
+	if err != nil {
+		return nil, err
 	}
-	process, err := os.FindProcess(int(pid)) // it is ours, and so its number nobody else's until it is waited for
-	return &Child{Process: process, gate: gate, shared: shared}, err
+	process, _ := os.FindProcess(pid) // always one; it is ours, and so its number nobody else's until it is waited for
+	return &Child{Process: process, gate: gate, shared: shared}, nil
 }
+
+// aside copies a descriptor out of the way of the first n, which the child puts others into.
+func aside(fd, n int) (int, error) {
+	fd, err := unix.FcntlInt(uintptr(fd), unix.F_DUPFD_CLOEXEC, n)
+	return fd, os.NewSyscallError("fcntl", err)
+}
+
+// start clones the process, and returns the caller's end of its gate. Of that and of what the process has no other process
+// that starts meanwhile gets a copy, which might wait for long itself, and by which the end of either would not be heard: one
+// that is cloned later has a copy of this end alone, and so the last of them hears of the end of the caller, and all others then.
+func start(s *C.struct_spawn, namespaces uintptr) (gate *os.File, pid int, err error) {
+	syscall.ForkLock.Lock() // also for whoever opens what it cannot at once mark as close-on-exec
+	defer syscall.ForkLock.Unlock()
+	ends, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return nil, 0, os.NewSyscallError("socketpair", err)
+	}
+	defer unix.Close(ends[1])
+	theirs, err := aside(ends[1], int(s.n))
+	if err != nil {
+		return nil, 0, errors.Join(err, unix.Close(ends[0]))
+	}
+	defer unix.Close(theirs)
+	s.caller, s.gate = C.int(ends[0]), C.int(theirs)
+	if pid = int(C.spawn_clone(s, C.ulong(namespaces))); pid < 0 {
+		return nil, 0, errors.Join(os.NewSyscallError("clone", syscall.Errno(-pid)), unix.Close(ends[0]))
+	}
+	return os.NewFile(uintptr(ends[0]), "gate"), pid, nil
+}
+
+var becomingRoot sync.Mutex
 
 // Execute lets it execute a program, without an environment and in "/"; with root it becomes root of its user namespace
 // before that, in no other group. What keeps it from that is returned, but not that it was killed. Call it, or Close, once.
@@ -79,6 +101,9 @@ func (c *Child) Execute(path string, args []string, root bool) error {
 	if root {
 		s.root = 1
 		// Other ids make what it shares with us not dumpable (prctl(2)); with its own memory it is rid of that, and we are not.
+		// One at a time: it must be so until the last of them has its own, and again as it was afterwards.
+		becomingRoot.Lock()
+		defer becomingRoot.Unlock()
 		defer keepDumpable()()
 	}
 	_, err := c.gate.Write([]byte{1})

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -19,6 +20,7 @@ import (
 const (
 	tell = "tell what you are"
 	wait = "clone, and wait"
+	fill = "clone, with as many files as there may be"
 )
 
 // TestMain is also what the tests execute.
@@ -28,6 +30,8 @@ func TestMain(m *testing.M) {
 		tellAll()
 	case wait:
 		cloneAndWait()
+	case fill:
+		cloneAndFill()
 	default:
 		os.Exit(m.Run())
 	}
@@ -42,6 +46,27 @@ func cloneAndWait() {
 	}
 	fmt.Println(child.Process.Pid)
 	select {}
+}
+
+// cloneAndFill has hardly a descriptor of its own yet, so that the lowest are free.
+func cloneAndFill() {
+	runtime.LockOSThread()
+	files := slices.Repeat([]*os.File{os.Stderr}, 8)
+	for range 100 { // what goes wrong is a race
+		child, err := Clone(unix.CLONE_NEWUSER, files...)
+		if errors.Is(err, unix.EPERM) || errors.Is(err, unix.ENOSPC) {
+			os.Exit(0)
+		}
+		if err != nil {
+			panic(err)
+		}
+		if err := child.Execute("/no/such/program", []string{tell}, false); !errors.Is(err, unix.ENOENT) {
+			fmt.Fprintf(os.Stderr, "%v, want %v\n", err, unix.ENOENT)
+			os.Exit(1)
+		}
+		_, _ = child.Process.Wait()
+	}
+	os.Exit(0)
 }
 
 // tellAll tells of this process on its descriptor 1, and ends it with the end of descriptor 0.
@@ -340,6 +365,98 @@ func TestCallerKilled(t *testing.T) {
 	if n, err := unix.Poll(polled, 20_000); n != 1 || err != nil {
 		_ = unix.PidfdSendSignal(waiting, unix.SIGKILL, nil, 0)
 		t.Errorf("it lives on: %d, %v", n, err)
+	}
+}
+
+// TestFilesWhereItsOwnWouldBe: where low descriptors are free, its gate must not become one of them. What it puts into the
+// gate's place would be taken for its having executed, and the memory that it still uses would be freed.
+func TestFilesWhereItsOwnWouldBe(t *testing.T) {
+	caller := exec.Command(self)
+	caller.Args = []string{fill}
+	if out, err := caller.CombinedOutput(); err != nil {
+		t.Errorf("%v: %s", err, out)
+	}
+}
+
+// TestManyAsRoot: those that take other ids at the same time leave this process as it was.
+func TestManyAsRoot(t *testing.T) {
+	if os.Getuid() != 0 {
+		t.Skip("only root has other ids to give")
+	}
+	for range 20 {
+		var families []*family
+		for range 4 {
+			f := clone(t, unix.CLONE_NEWUSER)
+			f.mapIDs(t, 2_000_000_000)
+			families = append(families, f)
+		}
+		errs := make(chan error)
+		for _, f := range families {
+			go func() { errs <- f.Execute("/bin/true", []string{"true"}, true) }()
+		}
+		for range families {
+			if err := <-errs; err != nil {
+				t.Error(err)
+			}
+		}
+		for _, f := range families {
+			<-f.done
+			close(f.end)
+		}
+		if dumpable, err := unix.PrctlRetInt(unix.PR_GET_DUMPABLE, 0, 0, 0, 0); dumpable != 1 || err != nil {
+			_ = unix.Prctl(unix.PR_SET_DUMPABLE, 1, 0, 0, 0)
+			t.Fatalf("this process is left dumpable: %d, %v", dumpable, err)
+		}
+	}
+}
+
+// TestManyWait: the end of one is heard while others wait, which were cloned at the same time and have copies of what we have.
+func TestManyWait(t *testing.T) {
+	for range 100 {
+		children := make(chan *Child, 4)
+		end := make(chan struct{})
+		for range cap(children) {
+			go func() {
+				runtime.LockOSThread()
+				child, err := Clone(unix.CLONE_NEWUSER)
+				if err != nil {
+					child = nil
+				}
+				children <- child
+				<-end
+			}()
+		}
+		var all []*Child
+		for range cap(children) {
+			if child := <-children; child != nil {
+				all = append(all, child)
+			}
+		}
+		if len(all) < cap(children) {
+			t.Skip("no user namespaces")
+		}
+		for i, child := range all {
+			closed := make(chan error, 1)
+			go func() { closed <- child.Close() }()
+			select {
+			case err := <-closed:
+				if err != nil {
+					t.Error(err)
+				}
+			case <-time.After(5 * time.Second):
+				t.Errorf("the end of %d is not heard", i)
+				for _, other := range all {
+					_ = other.Process.Kill()
+				}
+				t.Log(<-closed)
+			}
+			_, _ = child.Process.Wait()
+			if t.Failed() {
+				close(end)
+				return
+			}
+		}
+		close(end)
 	}
 }
 

@@ -3,6 +3,7 @@ package e2e
 import (
 	"bytes"
 	"context"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -116,7 +117,8 @@ func TestStoppedBeforeStart(t *testing.T) {
 			l.signal(unix.SIGTERM)
 			time.Sleep(time.Second) // to be heard
 		}
-		if err := unix.PidfdSendSignal(supervisor.fd, unix.SIGCONT, nil, 0); err != nil {
+		// A launcher that was told waits for it no more.
+		if err := unix.PidfdSendSignal(supervisor.fd, unix.SIGCONT, nil, 0); err != nil && !errors.Is(err, unix.ESRCH) {
 			t.Fatal(err)
 		}
 		if begun {
@@ -133,4 +135,41 @@ func TestStoppedBeforeStart(t *testing.T) {
 		return
 	}
 	t.Error("the supervisor was never held up in time")
+}
+
+// TestStoppedWhileItsIDsAreMapped: newuidmap may ask other hosts whose ids are whose, and wait for them. Who waits for it
+// is heard at once, and a directory that nothing was run in is removed without it.
+func TestStoppedWhileItsIDsAreMapped(t *testing.T) {
+	if theHost.root || !theHost.ranged {
+		t.Skip("newuidmap maps the ids of users with a range alone")
+	}
+	h := newHouse(t)
+	id := h.fresh()
+	there := h.path("there")
+	h.write("bin/newuidmap", "#!/bin/sh\n>'"+there+"'\nexec sleep 300\n", 0o755)
+	h.setenv("PATH", h.path("bin")+":"+os.Getenv("PATH"))
+	cmd := h.command(theHost.bin, "run", "--json", "--id", id, "--", "true")
+	var stdout bytes.Buffer
+	cmd.Stdout = &stdout
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	until(t, patience, "newuidmap has been started, and the run is in the catalog", func() bool {
+		_, err := os.Stat(there)
+		return err == nil && h.do("show", id).code == 0
+	})
+	told := time.Now()
+	_ = cmd.Process.Signal(unix.SIGTERM)
+	_ = cmd.Wait()
+	if took := time.Since(told); took > 10*time.Second {
+		t.Errorf("it took %v", took)
+	}
+	r, err := parseResult(stdout.Bytes())
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.expect(t, "canceled", "stopped", 143)
+	if left := leftovers(id, h.root); len(left) > 0 {
+		t.Errorf("left are %q", left)
+	}
 }
