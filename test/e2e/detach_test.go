@@ -207,6 +207,7 @@ func TestDetachedFromStandardInput(t *testing.T) {
 	if out := h.good("logs", "-f", id); out.stdout != "from the manifest\n" {
 		t.Errorf("%+v", out)
 	}
+	h.good("show", "--wait", id) // its output is over before its launcher is
 }
 
 // onTerminal is what somebody does at a terminal that then closes: a detached run, and one that is not.
