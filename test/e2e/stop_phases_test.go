@@ -110,20 +110,20 @@ func TestStoppedBeforeStart(t *testing.T) {
 		if err := unix.PidfdSendSignal(supervisor.fd, unix.SIGSTOP, nil, 0); err != nil {
 			t.Fatal(err)
 		}
-		begun := len(tasks(l.cmd.Process.Pid)) > 0 // too late: next time
-		t.Logf("too late: %v", begun)
-		if !begun {
-			until(t, patience, "the run is in the catalog", func() bool { return h.do("show", id).code == 0 })
-			l.signal(unix.SIGTERM)
-			time.Sleep(time.Second) // to be heard
+		until(t, patience, "the run is in the catalog", func() bool { return h.do("show", id).code == 0 })
+		time.Sleep(time.Second) // what it let begin before it was held up begins now, and nothing else
+		if len(tasks(l.cmd.Process.Pid)) > 0 {
+			t.Log("too late: next time")
+			l.signal(unix.SIGKILL)
+			<-l.ended
+			h.good("gc")
+			continue
 		}
+		l.signal(unix.SIGTERM)
+		time.Sleep(time.Second) // to be heard
 		// A launcher that was told waits for it no more.
 		if err := unix.PidfdSendSignal(supervisor.fd, unix.SIGCONT, nil, 0); err != nil && !errors.Is(err, unix.ESRCH) {
 			t.Fatal(err)
-		}
-		if begun {
-			l.signal(unix.SIGKILL)
-			continue
 		}
 		all := l.family()
 		r := l.wait()
