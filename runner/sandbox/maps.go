@@ -57,6 +57,9 @@ func (a Account) delegateMaps(ctx context.Context, pid int) error {
 			"1", strconv.Itoa(ids.Start), strconv.Itoa(ids.Count))
 		cmd.WaitDelay = 100 * time.Millisecond // for what it may have started, and what has its output too
 		out, err := cmd.CombinedOutput()
+		if errors.Is(err, exec.ErrWaitDelay) {
+			err = nil // it has ended, and well; its output is somebody else's too, such as of a supervisor that waits meanwhile
+		}
 		switch {
 		case ctx.Err() != nil:
 			err = fmt.Errorf("%s: %w", tool, context.Cause(ctx))

@@ -3,6 +3,7 @@ package e2e
 import (
 	"fmt"
 	"os"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
@@ -104,7 +105,10 @@ func children(pid int) (found []int) {
 	return found
 }
 
-// killFirstChild kills the first process that the launcher starts and returns 1, or 0 where the launcher was faster.
+// innerNumber tells a supervisor from newuidmap and newgidmap: it has a number in a PID namespace of its own, too.
+var innerNumber = regexp.MustCompile(`(?m)^NSpid:\t\d+\t\d`)
+
+// killFirstChild kills the supervisor as soon as the launcher has one and returns 1, or 0 where the launcher was faster.
 func killFirstChild(l *launch) int {
 	l.h.t.Helper()
 	for {
@@ -114,7 +118,8 @@ func killFirstChild(l *launch) int {
 		default:
 		}
 		for _, child := range children(l.cmd.Process.Pid) {
-			if unix.Kill(child, unix.SIGKILL) == nil {
+			status, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", child))
+			if innerNumber.Match(status) && unix.Kill(child, unix.SIGKILL) == nil {
 				return 1
 			}
 		}
