@@ -108,6 +108,17 @@ func children(pid int) (found []int) {
 // innerNumber tells a supervisor from newuidmap and newgidmap: it has a number in a PID namespace of its own, too.
 var innerNumber = regexp.MustCompile(`(?m)^NSpid:\t\d+\t\d`)
 
+// early is the launcher's supervisor from the moment on that it was cloned, long before it is known by its name; 0 where there is
+// none.
+func (l *launch) early() int {
+	for _, child := range children(l.cmd.Process.Pid) {
+		if status, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", child)); innerNumber.Match(status) {
+			return child
+		}
+	}
+	return 0
+}
+
 // killFirstChild kills the supervisor as soon as the launcher has one and returns 1, or 0 where the launcher was faster.
 func killFirstChild(l *launch) int {
 	l.h.t.Helper()
@@ -117,11 +128,8 @@ func killFirstChild(l *launch) int {
 			return 0
 		default:
 		}
-		for _, child := range children(l.cmd.Process.Pid) {
-			status, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", child))
-			if innerNumber.Match(status) && unix.Kill(child, unix.SIGKILL) == nil {
-				return 1
-			}
+		if child := l.early(); child != 0 && unix.Kill(child, unix.SIGKILL) == nil {
+			return 1
 		}
 	}
 }
