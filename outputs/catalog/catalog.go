@@ -177,6 +177,9 @@ type Catalog interface {
 	// a run in the order of the path's bytes, as of one moment, until yield returns false. Memory does not
 	// depend on how many there are.
 	FindOutputs(ctx context.Context, query OutputQuery, yield func(FoundOutput) bool) error
+	// Usage calls yield for each run that has ended and that filter selects, in no order, as of one moment, with the value
+	// that label has for it, until yield returns false; an empty label is that of no run. filter.Limit is ignored.
+	Usage(ctx context.Context, filter Filter, label string, yield func(Usage) bool) error
 	// Digests calls yield for every sha256 that an output, log or script of any run needs, each once,
 	// sorted, as of one moment, until yield returns false. Those of dropped outputs are not among them.
 	Digests(ctx context.Context, yield func(sha256 string) bool) error

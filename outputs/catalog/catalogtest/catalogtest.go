@@ -60,6 +60,8 @@ func Run(t *testing.T, d Driver) {
 		{"DropOutputs", testDropOutputs},
 		{"FindOutputs", testFindOutputs},
 		{"FindManyOutputs", testFindManyOutputs},
+		{"Usage", testUsage},
+		{"UsageOfAnything", testUsageOfAnything},
 		{"Selftests", testSelftests},
 		{"SelftestRefuses", testSelftestRefuses},
 		{"CatalogID", testCatalogID},

@@ -42,9 +42,12 @@ func (w *Where) Add(term string, args ...any) {
 	w.terms = append(w.terms, fmt.Sprintf(term, parameters...))
 }
 
-// open is the condition of the index of runs that have not ended, word for word: a database that sees only parameters
-// could not tell that the index has all that is asked for.
-const open = `state IN ('queued', 'running')`
+// The conditions of the indexes of runs that have not ended, and of those that ended other than complete, word for word: a
+// database that sees only parameters could not tell that an index has all that is asked for.
+const (
+	open       = `state IN ('queued', 'running')`
+	incomplete = `state IN ('failed', 'canceled', 'error', 'lost')`
+)
 
 // Runs adds what filter says of the columns of a run. Labels have a table of their own, and are not among them.
 func (w *Where) Runs(filter catalog.Filter) {
@@ -64,7 +67,20 @@ func (w *Where) Runs(filter catalog.Filter) {
 	if len(filter.States) > 0 && !slices.ContainsFunc(filter.States, catalog.State.Final) {
 		w.Add(open)
 	}
+	if ofState(filter) {
+		w.Add(incomplete)
+	}
 	in(w, `reason`, filter.Reasons)
+}
+
+// ofState reports whether the index by state has what filter asks for in the order of a listing: of several states it would
+// have to be sorted, and an id or a label finds fewer.
+func ofState(filter catalog.Filter) bool {
+	if len(filter.States) != 1 || filter.ID != "" || len(filter.Labels) > 0 {
+		return false
+	}
+	state := filter.States[0]
+	return state.Final() && state != catalog.Complete
 }
 
 // in adds that a column has one of some values, where there are any.

@@ -75,22 +75,30 @@ const (
 func (c *Catalog) listing(ctx context.Context, filter catalog.Filter) (string, []any, error) {
 	where := newWhere()
 	where.Runs(filter)
-	for _, key := range slices.Sorted(maps.Keys(filter.Labels)) {
-		value, term := filter.Labels[key], ofFew
-		many, err := c.many(ctx, key, value)
-		if err != nil {
-			return "", nil, err
-		}
-		if many {
-			term = ofMany
-		}
-		where.Add(term, key, value)
+	if err := c.addLabels(ctx, where, filter.Labels); err != nil {
+		return "", nil, err
 	}
 	query := selectRun + where.String() + newestFirst
 	if filter.Limit > 0 {
 		query += ` LIMIT ` + where.Bind(filter.Limit)
 	}
 	return query, where.Args, nil
+}
+
+// addLabels adds that a run has all of some labels.
+func (c *Catalog) addLabels(ctx context.Context, where *row.Where, labels map[string]string) error {
+	for _, key := range slices.Sorted(maps.Keys(labels)) {
+		value, term := labels[key], ofFew
+		many, err := c.many(ctx, key, value)
+		if err != nil {
+			return err
+		}
+		if many {
+			term = ofMany
+		}
+		where.Add(term, key, value)
+	}
+	return nil
 }
 
 // many reports whether more than a few runs have a label.

@@ -25,7 +25,10 @@ type migration struct {
 // migrate brings the database to the latest version while no other process does. Who waited for the
 // lock finds the work done.
 func migrate(ctx context.Context, m migration) error {
-	unlock, err := lock(ctx, m.path+".lock")
+	unlock, err := lock(ctx, m.path, patience)
+	if errors.Is(err, errHeld) {
+		return fmt.Errorf("another process has been writing to it or migrating it for %s (%w); try again when it is done", patience, err)
+	}
 	if err != nil {
 		return err
 	}
@@ -54,7 +57,7 @@ func migrate(ctx context.Context, m migration) error {
 // useLog sets the journal mode, which stays with the file. It needs the file for itself for a moment
 // and does not wait for it by itself.
 func (m migration) useLog(ctx context.Context) error {
-	return retryBusy(ctx, patience, func() error {
+	return retryBusy(ctx, time.Now().Add(patience), func() error {
 		var mode string
 		if err := m.db.QueryRowContext(ctx, `PRAGMA journal_mode = WAL`).Scan(&mode); err != nil {
 			return err
@@ -113,33 +116,4 @@ func syncDirectory(path string) error {
 		return err
 	}
 	return errors.Join(dir.Sync(), dir.Close())
-}
-
-// lock takes an exclusive flock(2) on a file that stays: removing it would let two processes hold
-// locks on two files of one name.
-func lock(ctx context.Context, path string) (unlock func(), err error) {
-	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|unix.O_NOFOLLOW, 0o600)
-	if err != nil {
-		return nil, err
-	}
-	deadline := time.Now().Add(patience)
-	for {
-		err = unix.Flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB)
-		switch {
-		case err == nil:
-			return func() { _ = file.Close() }, nil
-		case errors.Is(err, unix.EINTR):
-			continue
-		case !errors.Is(err, unix.EWOULDBLOCK):
-			err = fmt.Errorf("lock %q: %w", path, err)
-		case time.Now().After(deadline):
-			err = fmt.Errorf("another process has been migrating it for %s (it holds %q); try again when it is done", patience, path)
-		default:
-			err = pause(ctx, 5*time.Millisecond)
-		}
-		if err != nil {
-			_ = file.Close()
-			return nil, err
-		}
-	}
 }

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 )
@@ -81,6 +82,11 @@ func TestListingPlans(t *testing.T) {
 		{"a rare label", catalog.Filter{Labels: map[string]string{"rare": "v"}}, "SEARCH r USING INDEX sqlite_autoindex_analysis_run_1 (id=? AND attempt=?)", "analysis_run_created"},
 		{"a common label", catalog.Filter{Labels: map[string]string{"common": "v"}, Limit: 50}, "SCAN r USING INDEX analysis_run_created", sorted},
 		{"both", catalog.Filter{Labels: map[string]string{"common": "v", "rare": "v"}}, "SEARCH r USING INDEX sqlite_autoindex_analysis_run_1 (id=? AND attempt=?)", "analysis_run_created"},
+		{"one state", catalog.Filter{States: []catalog.State{catalog.Lost}, Since: time.Now(), Limit: 50}, "SEARCH r USING INDEX analysis_run_state (state=? AND created_at>?)", sorted},
+		{"several states", catalog.Filter{States: []catalog.State{catalog.Lost, catalog.Error}, Limit: 50}, "SCAN r USING INDEX analysis_run_created", sorted},
+		{"complete", catalog.Filter{States: []catalog.State{catalog.Complete}, Limit: 50}, "SCAN r USING INDEX analysis_run_created", sorted},
+		{"one state of an id", catalog.Filter{States: []catalog.State{catalog.Lost}, ID: "a"}, "SEARCH r USING INDEX sqlite_autoindex_analysis_run_1 (id=?)", "analysis_run_state"},
+		{"one state with a rare label", catalog.Filter{States: []catalog.State{catalog.Lost}, Labels: map[string]string{"rare": "v"}}, "SEARCH r USING INDEX sqlite_autoindex_analysis_run_1 (id=? AND attempt=?)", "analysis_run_state"},
 		{"an id", catalog.Filter{ID: "a"}, "SEARCH r USING INDEX sqlite_autoindex_analysis_run_1 (id=?)", "analysis_run_created"},
 	}
 	for _, tt := range tests {
@@ -132,5 +138,36 @@ func TestListByCommonLabel(t *testing.T) {
 		if len(runs) != want {
 			t.Errorf("%d runs with the label %s, want %d", len(runs), label, want)
 		}
+	}
+}
+
+// stats reads a million runs from an index alone, and sorts nothing.
+func TestUsagePlan(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "catalog.db")
+	c := opened(t, path)
+	labelled(t, path, map[string]int{"rare": few, "common": few + 1})
+	const covered = "r USING COVERING INDEX analysis_run_usage"
+	tests := []struct {
+		name, label string
+		filter      catalog.Filter
+		want        string
+	}{
+		{"all", "", catalog.Filter{}, covered},
+		{"by a label", "common", catalog.Filter{}, covered},
+		{"since then", "", catalog.Filter{Since: time.Now(), Until: time.Now()}, "SEARCH " + covered + " (<expr>>?)"},
+		{"of states and reasons", "", catalog.Filter{States: []catalog.State{catalog.Complete, catalog.Failed}, Reasons: []string{"exit"}}, covered},
+		{"of one state", "", catalog.Filter{States: []catalog.State{catalog.Failed}}, covered},
+		{"of a common label", "common", catalog.Filter{Labels: map[string]string{"common": "v"}}, covered},
+		{"of a rare label", "", catalog.Filter{Labels: map[string]string{"rare": "v"}}, "SEARCH r USING INDEX sqlite_autoindex_analysis_run_1 (id=? AND attempt=?)"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			query, args, err := c.usageQuery(t.Context(), tt.filter, tt.label)
+			must(t, err)
+			got := plan(t, c, query, args...)
+			if !strings.Contains(got, tt.want) || strings.Contains(got, "B-TREE") && strings.Contains(tt.want, covered) {
+				t.Errorf("want %q and no sort in the plan:\n%s", tt.want, got)
+			}
+		})
 	}
 }

@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"path/filepath"
@@ -144,15 +145,27 @@ func wantEvents(t *testing.T, c *Catalog, key catalog.Key, want []catalog.Event)
 	}
 }
 
-// A catalog of version 2 keeps what it has too.
-func TestUpgradeFromVersion2(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "catalog.db")
-	old, err := open(t.Context(), path, released(t, "00002"))
+// So does one of any version since.
+func TestUpgradeFromEveryVersion(t *testing.T) {
+	all, err := migrations.SQLite()
 	must(t, err)
-	must(t, old.Close())
-	execute(t, path, version1)
-	c := opened(t, path)
-	wantVersion1(t, c)
-	wantNews(t, c)
-	wantRetention(t, c)
+	latest, err := migrations.Latest(all)
+	must(t, err)
+	for version := int64(2); version < latest; version++ {
+		t.Run(fmt.Sprint(version), func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "catalog.db")
+			old, err := open(t.Context(), path, released(t, fmt.Sprintf("%05d", version)))
+			must(t, err)
+			must(t, old.Close())
+			execute(t, path, version1)
+			c := opened(t, path)
+			wantVersion1(t, c)
+			wantNews(t, c)
+			wantRetention(t, c)
+			runs, err := c.List(t.Context(), catalog.Filter{States: []catalog.State{catalog.Failed}})
+			if err != nil || len(runs) != 1 || runs[0].ID != "old" {
+				t.Errorf("failed runs %+v, %v", runs, err)
+			}
+		})
+	}
 }

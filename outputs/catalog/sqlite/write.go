@@ -25,6 +25,7 @@ func (c *Catalog) write(ctx context.Context, do func(ctx context.Context, tx *sq
 		return err
 	}
 	defer func() { _ = conn.Close() }() // back to the pool
+	defer c.turn(ctx)()
 	if err := c.begin(ctx, conn); err != nil {
 		return err
 	}
@@ -48,6 +49,17 @@ func (c *Catalog) write(ctx context.Context, do func(ctx context.Context, tx *sq
 	return nil
 }
 
+// turn waits until it is this process' turn to write, and returns what gives it to the next. It is a matter of fairness
+// alone: who cannot have the lock, because the file is another user's or somebody stands still with it, asks SQLite
+// without it.
+func (c *Catalog) turn(ctx context.Context) (over func()) {
+	over, err := lock(ctx, c.path, c.patience)
+	if err != nil {
+		return func() {}
+	}
+	return over
+}
+
 // begin takes the write lock. SQLite's own waiting cannot be cancelled and favours who came last, so
 // it is turned off for this one statement.
 func (c *Catalog) begin(ctx context.Context, conn *sql.Conn) error {
@@ -60,7 +72,7 @@ func (c *Catalog) begin(ctx context.Context, conn *sql.Conn) error {
 			discard(conn)
 		}
 	}()
-	return retryBusy(ctx, c.patience, func() error {
+	return retryBusy(ctx, time.Now().Add(c.patience), func() error {
 		_, err := conn.ExecContext(detached, `BEGIN IMMEDIATE`)
 		return err
 	})
@@ -78,11 +90,10 @@ func discard(conn *sql.Conn) {
 	_ = conn.Raw(func(any) error { return driver.ErrBadConn }) // makes the pool close it
 }
 
-// retryBusy calls do until its error is not that a lock is held, for patience at most. The pauses are
-// random, so that many waiting processes do not wake together.
-func retryBusy(ctx context.Context, patience time.Duration, do func() error) error {
+// retryBusy calls do until its error is not that a lock is held, once at least and until the deadline at most. The pauses
+// are random, so that many waiting processes do not wake together.
+func retryBusy(ctx context.Context, deadline time.Time, do func() error) error {
 	const longest = 20 * time.Millisecond
-	deadline := time.Now().Add(patience)
 	for bound := time.Millisecond; ; bound = min(2*bound, longest) {
 		err := do()
 		if err == nil || !busy(err) || time.Now().After(deadline) {

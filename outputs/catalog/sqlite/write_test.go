@@ -92,14 +92,20 @@ func BenchmarkOpen(b *testing.B) {
 }
 
 // BenchmarkRun is what the catalog adds to one run of its own process.
-func BenchmarkRun(b *testing.B) {
+func BenchmarkRun(b *testing.B) { benchmarkRun(b, catalog.Complete) }
+
+// BenchmarkFailedRun is the same of a run that has an entry in the index by state.
+func BenchmarkFailedRun(b *testing.B) { benchmarkRun(b, catalog.Failed) }
+
+func benchmarkRun(b *testing.B, state catalog.State) {
+	b.Helper()
 	path := filepath.Join(b.TempDir(), "catalog.db")
 	for i := 0; b.Loop(); i++ {
 		c, err := Open(b.Context(), path)
 		must(b, err)
 		run := sample(fmt.Sprint("run-", i))
 		must(b, c.Create(b.Context(), run))
-		run.State = catalog.Complete
+		run.State = state
 		must(b, c.Commit(b.Context(), run, many(10)))
 		must(b, c.Close())
 	}

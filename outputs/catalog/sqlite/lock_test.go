@@ -1,0 +1,108 @@
+package sqlite
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// Whoever writes waits for its turn, asleep, while another process has it; that SQLite's lock is free does not matter.
+func TestTurn(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "catalog.db")
+	c := opened(t, path)
+	over, err := lock(t.Context(), path, patience)
+	must(t, err)
+	result := make(chan error, 1)
+	go func() { result <- c.Create(t.Context(), sample("a")) }()
+	awaitWaiter(t, path+".lock")
+	over()
+	must(t, <-result)
+}
+
+// The turn is a courtesy: a lock that is never given back holds nobody up for longer than patience.
+func TestTurnNotGiven(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "catalog.db")
+	c := opened(t, path)
+	over, err := lock(t.Context(), path, patience)
+	must(t, err)
+	defer over()
+	c.patience = time.Millisecond
+	must(t, c.Create(t.Context(), sample("a")))
+	must(t, os.Remove(path+".lock"))
+	must(t, os.Mkdir(path+".lock", 0o700)) // what cannot be opened
+	must(t, c.Create(t.Context(), sample("b")))
+}
+
+// Patience is counted from the last turn of anybody, here one that is to come.
+func TestTurnOfOthers(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "catalog.db")
+	opened(t, path)
+	over, err := lock(t.Context(), path, patience)
+	must(t, err)
+	defer over()
+	last := time.Now().Add(300 * time.Millisecond)
+	must(t, os.Chtimes(path+".lock", last, last))
+	if _, err := lock(t.Context(), path, time.Millisecond); !errors.Is(err, errHeld) || time.Now().Before(last) {
+		t.Errorf("given up before %v with %v", last, err)
+	}
+}
+
+func TestTurnIsTold(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "catalog.db")
+	opened(t, path)
+	old := time.Now().Add(-time.Hour)
+	must(t, os.Chtimes(path+".lock", old, old))
+	over, err := lock(t.Context(), path, patience)
+	must(t, err)
+	over()
+	if info, err := os.Stat(path + ".lock"); err != nil || info.ModTime().Before(old.Add(time.Minute)) {
+		t.Errorf("the last turn is told as of %v, %v", info.ModTime(), err)
+	}
+}
+
+// A wait that was given up takes the lock from nobody.
+func TestLockGivenUp(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "catalog.db")
+	over, err := lock(t.Context(), path, patience)
+	must(t, err)
+	ctx, cancel := context.WithCancel(t.Context())
+	result := make(chan error, 1)
+	go func() {
+		_, err := lock(ctx, path, patience)
+		result <- err
+	}()
+	awaitWaiter(t, path+".lock")
+	cancel()
+	if err := <-result; err == nil || !strings.Contains(err.Error(), "canceled") {
+		t.Errorf("given up: error = %v", err)
+	}
+	over()
+	again, err := lock(t.Context(), path, patience)
+	must(t, err)
+	again()
+}
+
+// awaitWaiter returns once somebody sleeps for the lock of a file, which the kernel tells by "->" (proc_locks(5)).
+func awaitWaiter(t *testing.T, path string) {
+	t.Helper()
+	var st unix.Stat_t
+	must(t, unix.Stat(path, &st))
+	file := fmt.Sprintf("%02x:%02x:%d ", unix.Major(st.Dev), unix.Minor(st.Dev), st.Ino)
+	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
+		locks, err := os.ReadFile("/proc/locks")
+		must(t, err)
+		for line := range strings.Lines(string(locks)) {
+			if strings.Contains(line, "-> FLOCK") && strings.Contains(line, file) {
+				return
+			}
+		}
+	}
+	t.Fatal("nobody waits")
+}

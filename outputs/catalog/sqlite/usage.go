@@ -1,0 +1,112 @@
+package sqlite
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/catalog/row"
+)
+
+// Expression and condition of the index analysis_run_usage, word for word: else whole rows are read, and their
+// documents parsed.
+const (
+	hourCreated = `substr(created_at, 1, 13)`
+	hasEnded    = `state IN ('complete', 'failed', 'canceled', 'error', 'lost')`
+)
+
+// packedUsage is what Usage reads of a run, in one text: numbers, and the hexadecimal digits of texts, with blanks between.
+const packedUsage = `iif(typeof(json_extract(report, '$.usage.wall_ms')) = 'integer', json_extract(report, '$.usage.wall_ms'), 0)
+	|| ' ' || iif(typeof(json_extract(report, '$.usage.cpu_ms')) = 'integer', json_extract(report, '$.usage.cpu_ms'), 0)
+	|| ' ' || iif(typeof(json_extract(report, '$.usage.memory_peak_bytes')) = 'integer', json_extract(report, '$.usage.memory_peak_bytes'), 0)
+	|| ' ' || iif(typeof(json_extract(request, '$.memory')) = 'integer', json_extract(request, '$.memory'), 0)
+	|| ' ' || iif(typeof(json_extract(request, '$.cpus')) IN ('integer', 'real'), json_extract(request, '$.cpus'), 0)
+	|| ' ' || hex(coalesce(json_extract(request, '$.timeout'), ''))
+	|| ' ' || hex(coalesce(reason, ''))`
+
+// Usage streams what runs that have ended asked for and used. database/sql takes some microseconds for a row, so that a
+// row is all runs of an hour.
+func (c *Catalog) Usage(ctx context.Context, filter catalog.Filter, label string, yield func(catalog.Usage) bool) error {
+	if err := c.usage(ctx, filter, label, yield); err != nil {
+		return fmt.Errorf("usage of runs: %w", explain(err))
+	}
+	return nil
+}
+
+func (c *Catalog) usage(ctx context.Context, filter catalog.Filter, label string, yield func(catalog.Usage) bool) (err error) {
+	query, args, err := c.usageQuery(ctx, filter, label)
+	if err != nil {
+		return err
+	}
+	rows, err := c.db.QueryContext(ctx, query, args...)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	decoded := texts{}
+	for rows.Next() {
+		var packed string
+		if err := rows.Scan(&packed); err != nil {
+			return err
+		}
+		for run := range strings.SplitSeq(packed, ",") {
+			if !yield(decoded.usage(run)) {
+				return nil
+			}
+		}
+	}
+	return rows.Err()
+}
+
+// usageQuery is the query of Usage, and its arguments.
+func (c *Catalog) usageQuery(ctx context.Context, filter catalog.Filter, label string) (string, []any, error) {
+	where, value := newWhere(), `''`
+	if label != "" {
+		value = `coalesce((SELECT '=' || hex(value) FROM run_label n WHERE n.id = r.id AND n.attempt = r.attempt AND n.key = ` + where.Bind(label) + `), '')`
+	}
+	where.Add(hasEnded)
+	if !filter.Since.IsZero() {
+		where.Add(hourCreated+` >= substr(%s, 1, 13)`, timeText(filter.Since))
+	}
+	where.Runs(filter)
+	if err := c.addLabels(ctx, where, filter.Labels); err != nil {
+		return "", nil, err
+	}
+	from := ` FROM analysis_run r`
+	if len(filter.Labels) == 0 { // else it may be by the label that the least is read
+		from += ` INDEXED BY analysis_run_usage`
+	}
+	return `SELECT group_concat(` + packedUsage + ` || ' ' || ` + value + `, ',')` + from + where.String() + ` GROUP BY ` + hourCreated, where.Args, nil
+}
+
+// texts are those that hexadecimal digits stand for: few are many runs'.
+type texts map[string]string
+
+func (t texts) decode(digits string) string {
+	text, ok := t[digits]
+	if !ok {
+		bytes, _ := hex.DecodeString(digits) // SQLite's hex wrote them
+		text = string(bytes)
+		t[strings.Clone(digits)] = text
+	}
+	return text
+}
+
+// usage reads what packedUsage makes.
+func (t texts) usage(packed string) catalog.Usage {
+	var fields [8]string
+	for i := range fields {
+		fields[i], packed, _ = strings.Cut(packed, " ")
+	}
+	u := row.UsageTexts{
+		WallMS: fields[0], CPUMS: fields[1], MemoryPeak: fields[2],
+		Memory: fields[3], CPUs: fields[4], Timeout: t.decode(fields[5]), Reason: t.decode(fields[6]),
+	}.Usage()
+	if digits, ok := strings.CutPrefix(fields[7], "="); ok {
+		u.Label, u.Labelled = t.decode(digits), true
+	}
+	return u
+}
