@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -27,7 +28,7 @@ func (r *Runner) Queued(ctx context.Context, a spec.Analysis) (catalog.Run, erro
 	a.Data = defaultInput(a.Data, filepath.Join(cwd, "data"))
 	a.Docs = defaultInput(a.Docs, filepath.Join(cwd, "docs"))
 	a = a.ResolvePaths(cwd)
-	if err := first(a.WithDefaults().Validate, func() error { return checkThere(a) }); err != nil {
+	if err := first(a.WithDefaults().Validate, func() error { return r.checkThere(ctx, a) }); err != nil {
 		return catalog.Run{}, &RequestError{err}
 	}
 	key, err := r.nextAttempt(ctx, a.ID, false)
@@ -39,31 +40,123 @@ func (r *Runner) Queued(ctx context.Context, a spec.Analysis) (catalog.Run, erro
 	if err != nil {
 		return catalog.Run{}, err
 	}
+	if err := checkSize(request); err != nil {
+		return catalog.Run{}, &RequestError{err}
+	}
 	return catalog.Run{
 		Key: key, State: catalog.Queued, CreatedAt: time.Now().UTC(), Labels: a.Labels, Request: request, ToolVersion: r.Version,
 	}, nil
 }
 
-// checkThere refuses what would be refused everywhere: a name that was mistyped.
-func checkThere(a spec.Analysis) error {
-	type named struct{ flag, path string }
-	all := []named{{"script", a.Script}, {"project", a.Project}, {"stage", a.Stage}, {"data", a.Data}, {"docs", a.Docs}}
-	if a.RootfsDirectory() {
-		all = append(all, named{"rootfs", a.Rootfs})
+// Brought reads the request of a queued row for the worker that runs it. Others than Queued write such rows, too, by SQL:
+// what this version does not know, an export, and paths that mean something else on each host are refused. Data and docs
+// that are not named are none, whatever stands in the worker's directory.
+func Brought(request json.RawMessage) (a spec.Analysis, err error) {
+	if err := checkSize(request); err != nil {
+		return spec.Analysis{}, err
 	}
+	decoder := json.NewDecoder(bytes.NewReader(request))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(&a); err != nil {
+		return spec.Analysis{}, err
+	}
+	or := func(path *string) {
+		if *path == "" {
+			*path = spec.None
+		}
+	}
+	or(&a.Data)
+	or(&a.Docs)
+	if a.Export != "" {
+		return a, fmt.Errorf("export %q: a worker exports nothing; the outputs are in the catalog", a.Export)
+	}
+	named, err := pathsOf(a)
+	if err != nil {
+		return a, err
+	}
+	for _, n := range named {
+		if !filepath.IsAbs(n.path) {
+			return a, fmt.Errorf("%s %q: a worker opens it by the same path; give one that begins with /", n.field, n.path)
+		}
+	}
+	return a, nil
+}
+
+// maxQueued bounds a request in the queue in bytes: that of a manifest, with room for escapes and for paths written out.
+const maxQueued = 4 << 20
+
+func checkSize(request json.RawMessage) error {
+	if len(request) > maxQueued {
+		return fmt.Errorf("the request has %d bytes, and the queue takes at most %d; what is larger is data and belongs into an input", len(request), maxQueued)
+	}
+	return nil
+}
+
+// named is a path of the host and the field that names it.
+type named struct{ field, path string }
+
+// pathsOf are those that an analysis names.
+func pathsOf(a spec.Analysis) (all []named, err error) {
+	inputs, err := a.ParseInputs()
+	if err != nil {
+		return nil, err
+	}
+	fields := []named{
+		{"script", a.Script}, {"project", a.Project}, {"stage", a.Stage}, {"data", a.Data}, {"docs", a.Docs}, {"runtime", a.Runtime},
+	}
+	if a.RootfsDirectory() {
+		fields = append(fields, named{"rootfs", a.Rootfs})
+	}
+	for _, input := range inputs {
+		if _, blob := input.Digest(); !blob {
+			fields = append(fields, named{"input", input.Source})
+		}
+	}
+	for _, n := range fields {
+		if n.path != "" && n.path != spec.None {
+			all = append(all, n)
+		}
+	}
+	return all, nil
+}
+
+// checkThere refuses what would be refused everywhere: a name that was mistyped. A runtime may be on the workers only.
+func (r *Runner) checkThere(ctx context.Context, a spec.Analysis) error {
+	all, err := pathsOf(a)
+	if err != nil {
+		return err
+	}
+	if err := r.checkBlobs(ctx, a); err != nil {
+		return err
+	}
+	for _, n := range all {
+		if n.field == "runtime" {
+			continue
+		}
+		if _, err := os.Stat(n.path); err != nil {
+			return fmt.Errorf("--%s %q: %w; a worker opens it by the same path", n.field, n.path, inode.Plain(err))
+		}
+	}
+	return nil
+}
+
+// checkBlobs refuses inputs by digest that the blob store does not have.
+func (r *Runner) checkBlobs(ctx context.Context, a spec.Analysis) error {
 	inputs, err := a.ParseInputs()
 	if err != nil {
 		return err
 	}
 	for _, input := range inputs {
-		all = append(all, named{"input", input.Source})
-	}
-	for _, n := range all {
-		if n.path == "" || n.path == spec.None {
+		digest, blob := input.Digest()
+		if !blob {
 			continue
 		}
-		if _, err := os.Stat(n.path); err != nil {
-			return fmt.Errorf("--%s %q: %w; a worker opens it by the same path", n.flag, n.path, inode.Plain(err))
+		has, err := r.Blobs.Has(ctx, digest)
+		if err == nil && !has {
+			err = fmt.Errorf("it is not in the blob store %s; a worker takes it from there", r.Blobs)
+		}
+		if err != nil {
+			return fmt.Errorf("--input %q: %w", input.Source, err)
 		}
 	}
 	return nil

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -17,9 +19,9 @@ import (
 func newQueueCommand(p *program) *cli.Command {
 	return &cli.Command{
 		Name:        "queue",
-		Usage:       "look at the queue of submit and cancel what is in it",
-		UsageText:   "scidex-oci queue ls|show|cancel",
-		Subcommands: []*cli.Command{newQueueList(p), newQueueShow(p), newQueueCancel(p)},
+		Usage:       "look at the queue of submit, cancel and retry what is in it, pause it",
+		UsageText:   "scidex-oci queue ls|show|cancel|retry|rescue|pause|resume",
+		Subcommands: []*cli.Command{newQueueList(p), newQueueShow(p), newQueueCancel(p), newQueueRetry(p), newQueueRescue(p), newQueuePause(p), newQueueResume(p)},
 	}
 }
 
@@ -69,10 +71,14 @@ func (p *program) listQueue(ctx context.Context, q queue.Queue, from layers) err
 		}
 		return nil
 	}
+	if err := p.tellPaused(ctx, q); err != nil {
+		return err
+	}
 	tw := tabwriter.NewWriter(p.stdout, 0, 8, 2, ' ', 0)
-	fmt.Fprintln(tw, "ID\tATTEMPT\tSTATE\tSUBMITTED\tWORKER\tERRORS")
+	fmt.Fprintln(tw, "ID\tATTEMPT\tSTATE\tCLASS\tSUBMITTED\tWORKER\tERRORS\tWHY")
 	for _, e := range entries {
-		fmt.Fprintf(tw, "%s\t%d\t%s\t%s\t%s\t%d\n", escape(e.ID), e.Attempt, queueState(e), localTime(e.SubmittedAt), escape(e.Worker), len(e.Errors))
+		fmt.Fprintf(tw, "%s\t%d\t%s\t%s\t%s\t%s\t%d\t%s\n",
+			escape(e.ID), e.Attempt, queueState(e), escape(e.Class), localTime(e.SubmittedAt), escape(e.Worker), len(e.Errors), escape(e.Why))
 	}
 	return tw.Flush()
 }
@@ -128,6 +134,13 @@ func (p *program) showQueued(ctx context.Context, q queue.Queue, h *house, from 
 	t := table{w: p.stdout, palette: newPalette(p.stdout, p.env), program: again(from[0])}
 	t.row("analysis", fmt.Sprintf("%s (attempt %d, %s)", escape(e.ID), e.Attempt, e.RunState))
 	t.row("queue", queueState(e))
+	if e.Why != "" {
+		t.row("waits", escape(e.Why))
+	}
+	t.row("class", fmt.Sprintf("%s, priority %d", escape(e.Class), e.Priority))
+	for _, key := range slices.Sorted(maps.Keys(e.Require)) {
+		t.row("requires", escape(key+"="+e.Require[key]))
+	}
 	t.row("submitted", localTime(e.SubmittedAt))
 	if e.TakenAt != nil {
 		t.row("taken", fmt.Sprintf("%s by %s", localTime(*e.TakenAt), escape(e.Worker)))
@@ -144,45 +157,4 @@ func notQueued(id string, err error) error {
 		return fmt.Errorf("%q was not submitted, or the queue is through with it and has forgotten it; see \"scidex-oci show\"", id)
 	}
 	return err
-}
-
-func newQueueCancel(p *program) *cli.Command {
-	return &cli.Command{
-		Name:      "cancel",
-		Usage:     "cancel analyses that wait or run",
-		UsageText: "scidex-oci queue cancel ID...",
-		ArgsUsage: "ID...",
-		Description: `What waits is canceled at once. The worker of what runs is asked to end it, as "scidex-oci stop" does: with its grace,
-harvested and committed as canceled. Whoever wants to wait for that: scidex-oci show ID --wait.`,
-		Action: func(c *cli.Context) error {
-			given, err := words(c, 1, -1)
-			if err != nil {
-				return err
-			}
-			return p.withQueue(c, func(q queue.Queue, h *house, _ layers) error { return p.cancelQueued(c.Context, q, h, given) })
-		},
-	}
-}
-
-func (p *program) cancelQueued(ctx context.Context, q queue.Queue, h *house, given []string) (all error) {
-	for _, name := range given {
-		run, err := h.find(ctx, name)
-		if err != nil {
-			all = errors.Join(all, err)
-			continue
-		}
-		was, err := q.Cancel(ctx, run.ID)
-		switch {
-		case errors.Is(err, catalog.ErrEnded):
-			err = fmt.Errorf("%q has ended already: it is %s", run.ID, run.State)
-		case err != nil:
-			err = notQueued(run.ID, err)
-		case was.State == queue.Running && was.RunState != catalog.Queued:
-			_, err = fmt.Fprintf(p.stdout, "%s  its worker %s was asked to end it\n", escape(run.ID), escape(was.Worker))
-		default:
-			_, err = fmt.Fprintf(p.stdout, "%s  canceled\n", escape(run.ID))
-		}
-		all = errors.Join(all, err)
-	}
-	return all
 }

@@ -3,11 +3,8 @@ package main
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"time"
 
 	"github.com/urfave/cli/v2"
 
@@ -29,9 +26,6 @@ var notOfSubmit = map[string]string{
 	"trace":           "the analysis runs elsewhere; trace a run of it",
 }
 
-// defaultRetries is how often an analysis is tried again for which a host or scidex-oci itself has failed.
-const defaultRetries = 3
-
 func newSubmitCommand(p *program) *cli.Command {
 	return &cli.Command{
 		Name:  "submit",
@@ -46,6 +40,9 @@ images and runtimes have to be there under the same name, secrets in the worker'
 
 Prints the id, or with --json an object with id and attempt, for each analysis. Its run is in the catalog at once,
 queued. A line of --batch is one of "scidex-oci batch"; either all of them are enqueued or, where one is bad, none.
+
+A worker takes what has waited longest in the highest priority. With --unique nothing is queued where the very same analysis
+waits or runs already: then its id is printed, and standard error says so.
 
 An attempt that ends in an error of scidex-oci or the host, or whose worker dies, is followed by another. An analysis that
 has failed is never repeated.
@@ -75,7 +72,12 @@ func submitFlags() []cli.Flag {
 	}
 	return append(flags,
 		&cli.StringFlag{Name: "batch", Usage: "submit a line of JSON each of `FILE`, or - for standard input; flags are their defaults"},
-		&cli.StringFlag{Name: "retries", Usage: fmt.Sprintf("let up to `N` attempts follow that end in an error of scidex-oci or a host, after 1 s, 2 s, 4 s and so on (default: %d)", defaultRetries)},
+		&cli.StringFlag{Name: "class", Usage: "for workers of this class `NAME` (default: default)"},
+		&cli.StringSliceFlag{Name: "require", Usage: "for workers that have the label `K=V`; repeatable, all must match"},
+		&cli.StringFlag{Name: "priority", Usage: "`1|2|3|4`: those of 1 are taken first, then those of 2, and so on; within one in their order (default: 1)"},
+		&cli.StringFlag{Name: "at", Usage: "not to begin before `TIME|+DURATION`, as 2026-01-31T12:00:00Z, a date as 2026-01-31, +2h or +7d"},
+		&cli.BoolFlag{Name: "unique", Usage: "where an analysis waits or runs that asks for the very same, but for id and labels, answer with that one and queue nothing", DisableDefaultText: true},
+		&cli.StringFlag{Name: "retries", Usage: fmt.Sprintf("let up to `N` attempts follow that end in an error of scidex-oci or a host, after 1 s, 2 s, 4 s and so on (default: %d)", queue.DefaultRetries)},
 	)
 }
 
@@ -84,14 +86,15 @@ type submission struct {
 	program *program
 	clerk   clerk
 	order   order
-	retries int
+	terms   queue.Submission // what the flags say of all jobs
 }
 
-// submitted is what submit prints.
+// submitted is what submit prints; docs/schema/submit.json describes it.
 type submitted struct {
 	ID      string        `json:"id"`
 	Attempt int           `json:"attempt"`
-	State   catalog.State `json:"state"` // queued
+	State   catalog.State `json:"state"`           // queued; of another one also running
+	Other   bool          `json:"other,omitempty"` // one that asks for the same was there already
 }
 
 func runSubmit(c *cli.Context, p *program) error {
@@ -124,11 +127,8 @@ func (s *submission) options() (err error) {
 			return usagef("%s is not for submit: %s", in.label(name), why)
 		}
 	}
-	s.retries = defaultRetries
-	if _, given := from.given("retries"); given {
-		if s.retries, err = from.count("retries", 0); err != nil {
-			return err
-		}
+	if s.terms, err = termsOf(from); err != nil {
+		return err
 	}
 	if in, given := from.given("batch"); given && len(s.clerk.words) > 0 {
 		return usagef("%s and a command both say what to run; give one of them", in.label("batch"))
@@ -161,36 +161,18 @@ func (s *submission) batch(ctx context.Context, name string) error {
 		return s.refuse(spec.Analysis{}, err)
 	}
 	defer lines.close() //nolint:errcheck // it was only read
-	var all []spec.Analysis
-	var numbers []int
-	bad := 0
-	seen := map[string]int{}
-	for source := (named{lines.source()}); ; {
-		line, err := source.Next()
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil {
-			return s.refuse(spec.Analysis{}, err)
-		}
-		if first, twice := seen[line.Analysis.ID]; line.Err == nil && twice {
-			line.Err = lines.at(line.Number, fmt.Errorf("id %q is that of line %d already; give each line an id of its own", line.Analysis.ID, first))
-		}
-		if line.Err == nil {
-			line.Err = lines.at(line.Number, exportRefused(line.Analysis))
-		}
-		if line.Err != nil {
-			bad++
-			s.tellBad(line)
-			continue
-		}
-		seen[line.Analysis.ID] = line.Number
-		all, numbers = append(all, line.Analysis), append(numbers, line.Number)
+	good, bad, err := lines.gather(exportRefused, s.tellBad)
+	if err != nil {
+		return s.refuse(spec.Analysis{}, err)
 	}
 	if bad > 0 {
-		return fmt.Errorf("submit: %s of %d cannot be run, see above; nothing was enqueued", counted(bad, "line"), bad+len(all))
+		return fmt.Errorf("submit: %s of %d cannot be run, see above; nothing was enqueued", counted(bad, "line"), bad+len(good))
 	}
-	at := func(i int, err error) error { return lines.at(numbers[i], err) }
+	all := make([]spec.Analysis, len(good))
+	for i, line := range good {
+		all[i] = line.Analysis
+	}
+	at := func(i int, err error) error { return lines.at(good[i].Number, err) }
 	if err := s.submit(ctx, all, at); err != nil {
 		return s.refuse(spec.Analysis{}, err)
 	}
@@ -238,14 +220,14 @@ func (s *submission) submit(ctx context.Context, all []spec.Analysis, at func(i 
 			return err
 		}
 	}
-	err = q.Submit(ctx, jobs)
+	placed, err := q.Submit(ctx, jobs)
 	if errors.Is(err, catalog.ErrExists) {
 		return &runner.RequestError{Err: fmt.Errorf("%w: its id was taken by another run at the same moment; choose another", err)}
 	}
 	if err != nil {
 		return err
 	}
-	return s.tell(jobs)
+	return s.tell(jobs, placed)
 }
 
 // job is an analysis as the queue takes it.
@@ -254,23 +236,20 @@ func (s *submission) job(ctx context.Context, h *house, a spec.Analysis) (queue.
 	if err != nil {
 		return queue.Submission{}, err
 	}
-	var request spec.Analysis
-	if err := json.Unmarshal(row.Request, &request); err != nil {
-		return queue.Submission{}, err
-	}
-	request = request.WithDefaults()
-	return queue.Submission{Run: row, Job: queue.Job{
-		ID: row.ID, Request: row.Request, Memory: int64(request.Memory), CPUs: request.CPUs,
-		Limit: time.Duration(request.Timeout) + time.Duration(request.Grace), Retries: s.retries, NoAudit: s.order.noAudit,
-	}}, nil
+	job := s.terms
+	job.Run, job.NoAudit = row, s.order.noAudit
+	return job, nil
 }
 
-func (s *submission) tell(jobs []queue.Submission) (err error) {
-	for _, j := range jobs {
+func (s *submission) tell(jobs []queue.Submission, placed []queue.Placed) (err error) {
+	for i, p := range placed {
+		if p.Other {
+			fmt.Fprintf(s.program.stderr, "scidex-oci: what was to be %s is in the queue as %s already\n", escape(jobs[i].Run.ID), escape(p.Key.ID))
+		}
 		if s.order.json {
-			err = writeJSON(s.program.stdout, submitted{j.Run.ID, j.Run.Attempt, j.Run.State})
+			err = writeJSON(s.program.stdout, submitted{p.Key.ID, p.Key.Attempt, p.State, p.Other})
 		} else {
-			_, err = fmt.Fprintln(s.program.stdout, escape(j.Run.ID))
+			_, err = fmt.Fprintln(s.program.stdout, escape(p.Key.ID))
 		}
 		if err != nil {
 			return fmt.Errorf("all of it is in the queue, but: %w", err)

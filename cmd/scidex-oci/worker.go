@@ -27,12 +27,12 @@ func newWorkerCommand(p *program) *cli.Command {
 	return &cli.Command{
 		Name:      "worker",
 		Usage:     "take analyses from the queue and run them",
-		UsageText: "scidex-oci worker [--jobs N] [--total-memory SIZE] [--total-cpus N] [--drain DURATION]",
+		UsageText: "scidex-oci worker [--jobs N] [--total-memory SIZE] [--total-cpus N] [--class NAME]... [--labels K=V]... [--metrics ADDRESS]",
 		Description: `Runs until a signal ends it. Each analysis is a run like any other, with a line on standard output when it has ended: the
 JSON object of run --json, or on a terminal without --json a line for a person.
 
 Analyses are let in while their limits together are within --total-memory and --total-cpus. One that finds no room here
-goes back for other workers.
+goes back for other workers, and so does one that asks for a label, an image or a runtime that is not here.
 
 The first SIGINT, SIGTERM or SIGHUP drains: nothing is taken any more, and what runs may go on for --drain. Then, or with
 the second signal, it is ended with its grace, and the queue has it again. The third ends this process at once.
@@ -40,15 +40,23 @@ the second signal, it is ended with its grace, and the queue has it again. The t
 A worker that died has its analyses given to others once their timeout, their grace and --rescue-after are over. All
 workers of a queue should have the same --rescue-after; it has to cover the start, the harvest and the commit of a run.
 
+With --metrics, GET /metrics answers in the text format of Prometheus, and GET /healthz 200 while analyses are taken, 503 while
+the worker drains. Whoever comes there is answered, without TLS: give 127.0.0.1:PORT, or close the port to others.
+
+With --log-level info there is a line of the log when an analysis is taken, and one when it has ended.
+
 Exit codes of worker: 0 drained, 125 it could not work.`,
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "jobs", Aliases: []string{"j"}, Usage: "take up to `N` analyses at once (default: as many with the limits that an analysis has by default as there is room for)"},
 			&cli.StringFlag{Name: "total-memory", Usage: "grant all analyses together `SIZE` (default: the memory that is free at the start, or the less that control groups leave)"},
 			&cli.StringFlag{Name: "total-cpus", Usage: "grant all analyses together a `NUMBER` of cores (default: those that there are, or the less that control groups leave)"},
+			&cli.StringSliceFlag{Name: "class", Usage: "take analyses of this class `NAME`, and not those of others; repeatable (default: default)"},
+			&cli.StringSliceFlag{Name: "labels", Usage: "have the label `K=V`, for analyses that ask for it with --require; repeatable"},
 			&cli.StringFlag{Name: "drain", Usage: "let what runs go on for `DURATION` after the first signal, 0 for not at all (default: 1m)"},
 			&cli.StringFlag{Name: "rescue-after", Usage: "take an analysis for stuck `DURATION` after its timeout and grace (default: 10m)"},
 			&cli.StringFlag{Name: "limits", Usage: "`enforce|outer|best-effort`: what is made ready before the first analysis is known; each has limits of its own"},
 			&cli.StringFlag{Name: "min-free", Usage: "end runs and start none while the file system of /work or of the blobs has less free than `SIZE|PERCENT%`; 0 for no such floor (default: 5%)"},
+			&cli.StringFlag{Name: "metrics", Usage: "serve metrics at `ADDRESS`, HOST:PORT; :PORT is every address of this host, and port 0 any that is free, which the log tells at info (default: none)"},
 			&cli.BoolFlag{Name: "json", Usage: "print results as JSON lines also where standard output is a terminal", DisableDefaultText: true},
 		},
 		Action: func(c *cli.Context) error {
@@ -70,6 +78,11 @@ func (p *program) work(ctx context.Context, q queue.Queue, h *house, from layers
 	if err != nil {
 		return err
 	}
+	scraped, err := listen(from)
+	if err != nil {
+		return err
+	}
+	defer scraped.close()
 	if err := h.runner.Recover(ctx); err != nil { // what a worker before has left may be results
 		return err
 	}
@@ -86,7 +99,8 @@ func (p *program) work(ctx context.Context, q queue.Queue, h *house, from layers
 	}
 	working, now := drains(ctx)
 	w.Options.Now = now
-	return errors.Join(w.Work(working), report.lost())
+	unserve := scraped.serve(working, w, p.build)
+	return errors.Join(w.Work(working), unserve(), report.lost())
 }
 
 // drains returns a context that ends with the first signal, and what is closed with the second. The third ends the
@@ -126,6 +140,12 @@ func workerOf(from layers) (w *worker.Worker, err error) {
 			return w, fmt.Errorf("%s %q: give one of %s", in.label("limits"), in.text("limits"), strings.Join(known, ", "))
 		}
 	}
+	if w.Options.Classes, err = classesOf(from); err != nil {
+		return w, err
+	}
+	if w.Labels, err = labelsOf(from, "labels"); err != nil {
+		return w, err
+	}
 	usual := spec.Analysis{}.WithDefaults()
 	if w.Options.Jobs, err = from.count("jobs", 1); err != nil {
 		return w, err
@@ -138,6 +158,28 @@ func workerOf(from layers) (w *worker.Worker, err error) {
 	}
 	w.Options.RescueAfter, err = from.duration("rescue-after", defaultRescue, time.Second)
 	return w, err
+}
+
+// classesOf are those that a worker takes.
+func classesOf(from layers) (classes []string, err error) {
+	in, _ := from.given("class")
+	for _, class := range in.values["class"] {
+		if err := queue.ValidateClass(class); err != nil {
+			return nil, fmt.Errorf("%s: %w", in.label("class"), err)
+		}
+		classes = append(classes, class)
+	}
+	return classes, nil
+}
+
+// labelsOf are the K=V of a flag.
+func labelsOf(from layers, name string) (map[string]string, error) {
+	in, given := from.given(name)
+	if !given {
+		return nil, nil
+	}
+	r := reader{layer: in}
+	return r.pairs(name, nil), r.err
 }
 
 // duration is the value of a flag that takes one.

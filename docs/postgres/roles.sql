@@ -5,8 +5,8 @@
 --
 -- It can be run again, and before or after the tables are made.
 --
---   scidex_run    what runs need: SELECT, INSERT and UPDATE on runs, SELECT and INSERT elsewhere. It deletes nothing but
---                 jobs of the queue and what workers note beside them, which pass.
+--   scidex_run    what runs need: SELECT, INSERT and UPDATE on runs, SELECT and INSERT elsewhere, and to call submit. It
+--                 deletes nothing but jobs of the queue and what workers note beside them, which pass.
 --   scidex_admin  owns the schema: also DELETE (rm) and changes of the schema (catalog migrate).
 --
 -- Both are groups that nobody logs in as: GRANT scidex_run TO somebody.
@@ -48,6 +48,9 @@ BEGIN
         GRANT SELECT, INSERT, UPDATE, DELETE ON scidex_oci.river_job, scidex_oci.river_queue,
             scidex_oci.river_leader, scidex_oci.river_notification TO scidex_run;
         GRANT USAGE ON SEQUENCE scidex_oci.river_job_id_seq, scidex_oci.river_notification_id_seq TO scidex_run;
+    END IF;
+    IF to_regprocedure('scidex_oci.submit(jsonb, integer)') IS NOT NULL THEN
+        GRANT EXECUTE ON FUNCTION scidex_oci.submit(jsonb, integer) TO scidex_run;
     END IF;
     IF to_regclass('scidex_oci.analysis_run') IS NOT NULL THEN
         GRANT INSERT, UPDATE ON scidex_oci.analysis_run TO scidex_run;

@@ -12,11 +12,13 @@ from .manifest import Manifest
 from .result import Result, Status
 from .running import run
 from .staging import StagingError, cleanup_analysis_temp_dir, create_analysis_temp_dir, run_python_script
+from .submission import enqueue, wait
 from .tool import RunLogs, Tool
 from .aio import run as arun
 
 __all__ = [
     "AnalysisCanceled", "AnalysisError", "AnalysisFailed", "Batch", "CommandError", "Executor", "Interrupted", "Manifest",
     "NotFound", "NotInstalled", "RequestError", "Result", "ResultError", "RunLogs", "ScidexError", "StagingError", "Status",
-    "Tool", "arun", "cleanup_analysis_temp_dir", "create_analysis_temp_dir", "run", "run_python_script",
+    "Tool", "arun", "cleanup_analysis_temp_dir", "create_analysis_temp_dir", "enqueue", "run", "run_python_script",
+    "wait",
 ]

@@ -17,6 +17,8 @@ type ledger struct {
 	claim queue.Claim
 	row   catalog.Run
 	then  func(catalog.Run) queue.Then
+	// committed hears that the end of the run is in the catalog.
+	committed func()
 
 	begun      bool
 	superseded bool       // another worker's run has taken the place of this one
@@ -49,6 +51,9 @@ func (l *ledger) Commit(ctx context.Context, run catalog.Run, next func() (outpu
 	if errors.Is(err, catalog.ErrEnded) {
 		l.superseded = true
 		return nil
+	}
+	if err == nil {
+		l.committed()
 	}
 	return err
 }

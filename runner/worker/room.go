@@ -15,6 +15,7 @@ type room struct {
 	mu      sync.Mutex
 	whole   runner.Capacity // 0 of something: nobody knows, and it is not counted
 	free    runner.Capacity
+	places  int // that are free
 	waiting []*guest
 }
 
@@ -29,7 +30,15 @@ var errTooLarge = errors.New("larger than the whole")
 // slack is what a sum of fractions such as 0.1 may be off.
 const slack = 1e-9
 
-func newRoom(whole runner.Capacity) *room { return &room{whole: whole, free: whole} }
+// newRoom is one for as many guests at once as there are places.
+func newRoom(whole runner.Capacity, places int) *room {
+	return &room{whole: whole, free: whole, places: places}
+}
+
+// tooLarge reports whether there is never room for a guest.
+func (r *room) tooLarge(memory int64, cpus float64) bool {
+	return r.whole.Memory > 0 && memory > r.whole.Memory || r.whole.CPUs > 0 && cpus > r.whole.CPUs+slack
+}
 
 // enter waits for room until ctx ends. leave gives it back; further calls do nothing.
 func (r *room) enter(ctx context.Context, memory int64, cpus float64) (leave func(), err error) {
@@ -39,7 +48,7 @@ func (r *room) enter(ctx context.Context, memory int64, cpus float64) (leave fun
 	if r.whole.CPUs == 0 {
 		cpus = 0
 	}
-	if memory > r.whole.Memory || cpus > r.whole.CPUs+slack {
+	if r.tooLarge(memory, cpus) {
 		return nil, errTooLarge
 	}
 	g := &guest{memory, cpus, make(chan struct{})}
@@ -64,6 +73,13 @@ func (r *room) enter(ctx context.Context, memory int64, cpus float64) (leave fun
 	return nil, context.Cause(ctx)
 }
 
+// left is what may be granted yet.
+func (r *room) left() runner.Capacity {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.free
+}
+
 func (r *room) leave(g *guest) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -74,17 +90,19 @@ func (r *room) leave(g *guest) {
 func (r *room) giveBack(g *guest) {
 	r.free.Memory += g.memory
 	r.free.CPUs += g.cpus
+	r.places++
 }
 
 // admit lets those in for whom there is room, up to the first for whom there is none.
 func (r *room) admit() {
 	for len(r.waiting) > 0 {
 		g := r.waiting[0]
-		if g.memory > r.free.Memory || g.cpus > r.free.CPUs+slack {
+		if r.places == 0 || g.memory > r.free.Memory || g.cpus > r.free.CPUs+slack {
 			return
 		}
 		r.free.Memory -= g.memory
 		r.free.CPUs -= g.cpus
+		r.places--
 		r.waiting = r.waiting[1:]
 		close(g.in)
 	}

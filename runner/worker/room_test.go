@@ -13,7 +13,7 @@ import (
 
 // Guests are let in in their order, and only those that can never be are turned away.
 func TestRoom(t *testing.T) {
-	r := newRoom(runner.Capacity{Memory: 4, CPUs: 1})
+	r := newRoom(runner.Capacity{Memory: 4, CPUs: 1}, 2)
 	first, err := r.enter(t.Context(), 2, 0.7)
 	if err != nil {
 		t.Fatal(err)
@@ -65,41 +65,43 @@ func TestRoom(t *testing.T) {
 // Never is more granted than there is, and all is given back.
 func TestRoomAmongMany(t *testing.T) {
 	whole := runner.Capacity{Memory: 10, CPUs: 1}
-	r := newRoom(whole)
+	const places = 3
+	r := newRoom(whole, places)
 	var guests sync.WaitGroup
 	var mu sync.Mutex
 	var memory int64
 	var cpus float64
-	change := func(m int64, c float64) {
+	in := 0
+	change := func(n int, m int64, c float64) {
 		mu.Lock()
 		defer mu.Unlock()
-		if memory, cpus = memory+m, cpus+c; memory > whole.Memory || cpus > whole.CPUs+slack {
-			t.Errorf("granted %d and %v", memory, cpus)
+		if in, memory, cpus = in+n, memory+m, cpus+c; in > places || memory > whole.Memory || cpus > whole.CPUs+slack {
+			t.Errorf("granted %d and %v to %d", memory, cpus, in)
 		}
 	}
 	for range 200 {
 		guests.Go(func() {
-			m, c := rand.Int64N(10)+1, 0.1*float64(rand.IntN(10)+1)
+			m, c := rand.Int64N(5)+1, 0.1*float64(rand.IntN(5)+1)
 			ctx, cancel := context.WithTimeout(t.Context(), rand.N(20*time.Millisecond))
 			defer cancel()
 			leave, err := r.enter(ctx, m, c)
 			if err != nil {
 				return
 			}
-			change(m, c)
+			change(1, m, c)
 			time.Sleep(rand.N(time.Millisecond))
-			change(-m, -c)
+			change(-1, -m, -c)
 			leave()
 		})
 	}
 	guests.Wait()
-	if r.free.Memory != whole.Memory || r.free.CPUs < whole.CPUs-slack || len(r.waiting) != 0 {
-		t.Errorf("in the end %+v are free, and %d wait", r.free, len(r.waiting))
+	if r.free.Memory != whole.Memory || r.free.CPUs < whole.CPUs-slack || len(r.waiting) != 0 || r.places != places {
+		t.Errorf("in the end %+v and %d places are free, and %d wait", r.free, r.places, len(r.waiting))
 	}
-	if newRoom(runner.Capacity{}).whole.Memory != 0 {
+	if newRoom(runner.Capacity{}, 1).whole.Memory != 0 {
 		t.Error("a room of unknown size has one")
 	}
-	if _, err := newRoom(runner.Capacity{}).enter(t.Context(), 1<<40, 100); err != nil {
+	if _, err := newRoom(runner.Capacity{}, 1).enter(t.Context(), 1<<40, 100); err != nil {
 		t.Errorf("where nobody knows the size: %v", err)
 	}
 }

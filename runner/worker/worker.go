@@ -5,19 +5,17 @@ package worker
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
 	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog/queue"
 	"github.com/scidex-ai/scidex-oci/runner"
-	"github.com/scidex-ai/scidex-oci/runner/event"
-	"github.com/scidex-ai/scidex-oci/spec"
 )
 
 // Worker works on a queue.
@@ -28,12 +26,18 @@ type Worker struct {
 	Begin func(limits string) (*runner.Begun, error)
 	// Capacity is what all analyses together may be granted.
 	Capacity runner.Capacity
-	Options  queue.Options
+	// Labels are what jobs may ask of it.
+	Labels  map[string]string
+	Options queue.Options
 	// Told hears of each run that has ended, by several goroutines, and why its result is not in the catalog.
 	Told func(runner.Result, error)
-	Log  *slog.Logger
+	// Watch, where not nil, hears of each step of each attempt when it is done, by several goroutines. It must not wait.
+	Watch func(Progress)
+	Log   *slog.Logger
 
+	opened   sync.Once
 	room     *room
+	running  atomic.Int64
 	draining <-chan struct{}
 	settling sync.Mutex
 }
@@ -41,24 +45,57 @@ type Worker struct {
 const (
 	// patience is how long a job waits here for room before it is given back for others.
 	patience = 10 * time.Second
-	// soon is when a job is tried again that found no room, and never when one is tried that has none here at all.
+	// soon is when a job is tried again that found no room, and never the longest pause of one that cannot run here at all.
 	soon  = time.Second
 	never = 30 * time.Second
+	// often is how often it is looked whether a result waits to be committed, which costs a listing of a directory.
+	often = 10 * time.Second
 )
 
 // Work takes jobs until ctx ends, and returns when none runs any more.
 func (w *Worker) Work(ctx context.Context) error {
-	w.room, w.draining = newRoom(w.Capacity), ctx.Done()
-	return w.Queue.Work(ctx, w.Options, w.do)
+	done, err := w.enroll(context.WithoutCancel(ctx))
+	if err != nil {
+		return err
+	}
+	w.open()
+	w.draining = ctx.Done()
+	latest, stop := context.WithCancel(ctx)
+	var late sync.WaitGroup
+	late.Go(func() { w.commitLate(latest) })
+	err = w.Queue.Work(ctx, w.Options, w.do)
+	stop()
+	late.Wait()
+	return errors.Join(err, done())
+}
+
+// commitLate commits what could not be committed when it ended, once PostgreSQL is there again, also where no job comes here meanwhile.
+func (w *Worker) commitLate(ctx context.Context) {
+	for again := time.NewTicker(often); ; {
+		select {
+		case <-ctx.Done():
+			again.Stop()
+			return
+		case <-again.C:
+		}
+		w.settling.Lock()
+		w.Runner.CommitOutcomes(context.WithoutCancel(ctx)) // a drain does not leave what it has begun half done
+		w.settling.Unlock()
+	}
 }
 
 // do does one job.
 func (w *Worker) do(ctx context.Context, claim queue.Claim) error {
+	if lacks := w.lacks(claim.Job()); lacks != "" && ctx.Err() == nil {
+		return w.elsewhere(claim.Job(), lacks)
+	}
 	leave, err := w.enter(ctx, claim.Job())
 	if err != nil {
 		return err
 	}
 	defer leave()
+	w.running.Add(1)
+	defer w.running.Add(-1)
 	whole := context.WithoutCancel(ctx) // a job that is to end has to end its row, too
 	if err := w.recover(whole, claim.Job().ID); err != nil {
 		return err
@@ -72,6 +109,8 @@ func (w *Worker) do(ctx context.Context, claim queue.Claim) error {
 	}
 	j := &job{Worker: w, cause: func() error { return context.Cause(ctx) }, leave: leave}
 	j.ledger = &ledger{Catalog: w.Runner.Catalog, claim: claim, row: row, then: func(run catalog.Run) queue.Then { return j.then(run, failures) }}
+	j.ledger.committed = func() { j.pass(Committed) }
+	j.take()
 	return j.run(ctx)
 }
 
@@ -88,14 +127,11 @@ func (w *Worker) enter(ctx context.Context, job queue.Job) (leave func(), err er
 	}()
 	leave, err = w.room.enter(waiting, job.Memory, job.CPUs)
 	switch {
-	case errors.Is(err, errTooLarge):
-		w.Log.Warn("an analysis is larger than this worker, and is left to others", "id", job.ID, "memory", job.Memory, "cpus", job.CPUs)
-		return nil, &queue.Later{After: never}
 	case ctx.Err() != nil && !errors.Is(context.Cause(ctx), queue.ErrCanceled):
 		leaveAny(leave)
 		return nil, context.Cause(ctx)
 	case err != nil && ctx.Err() == nil:
-		return nil, &queue.Later{After: soon}
+		return nil, &queue.Later{After: soon, Why: fmt.Sprintf("worker %s had no room for it", w.Options.Name)}
 	case err != nil: // canceled: its row is to say so
 		return func() {}, nil
 	}
@@ -135,17 +171,19 @@ type job struct {
 	cause  func() error // why it is to end; nil while it is not
 	ledger *ledger
 	leave  func() // gives the room back; it may be called again
+
+	mu       sync.Mutex
+	progress Progress
 }
 
 // run runs it.
 func (j *job) run(ctx context.Context) error {
-	var a spec.Analysis
 	row := j.ledger.row
-	err := json.Unmarshal(row.Request, &a)
+	a, err := runner.Brought(row.Request)
+	a.ID = row.ID
 	if err != nil {
 		return j.refuse(ctx, runner.Refused(a, &runner.RequestError{Err: fmt.Errorf("the request of %q: %w", row.ID, err)}, j.Runner.Version), err)
 	}
-	a.ID = row.ID
 	stop := make(chan runner.StopSignal, 2)
 	defer context.AfterFunc(ctx, func() { stop <- signalOf(j.cause()) })()
 	own := *j.Runner
@@ -163,27 +201,20 @@ func (j *job) run(ctx context.Context) error {
 	return j.ended(result, err)
 }
 
-// observe lets others in once nothing of the analysis runs any more.
-func (j *job) observe(e event.Event) error {
-	if e.Type == event.TypeExited {
-		j.leave()
-	}
-	return nil
-}
-
 // ended says to the queue what came of a run.
 func (j *job) ended(result runner.Result, err error) error {
 	l := j.ledger
 	result.CreatedAt = &l.row.CreatedAt // as the catalog has it
 	switch {
 	case l.superseded:
+		j.pass(Superseded)
 		j.Log.Warn("another worker has the analysis; what this one made of it is gone", "run", fmt.Sprintf("%s@%d", l.row.ID, l.row.Attempt))
 		return errSuperseded
 	case err != nil:
-		j.Told(result, err)
+		j.tell(result, err)
 		return fmt.Errorf("%w: %w", queue.ErrOpen, err)
 	}
-	j.Told(result, nil)
+	j.tell(result, nil)
 	return j.outcome(result)
 }
 
@@ -213,10 +244,11 @@ func (j *job) refuse(ctx context.Context, result runner.Result, err error) error
 		return errors.Join(err, lost)
 	}
 	if l.superseded {
+		j.pass(Superseded)
 		return errSuperseded
 	}
 	result.Attempt, result.CreatedAt = run.Attempt, &l.row.CreatedAt
-	j.Told(result, nil)
+	j.tell(result, nil)
 	return j.outcome(result)
 }
 
@@ -241,12 +273,12 @@ func (j *job) then(run catalog.Run, failures int) queue.Then {
 
 // signalOf is how a run is told why it ends.
 func signalOf(cause error) runner.StopSignal {
-	s := runner.StopSignal{ExitCode: 143, Name: "the drain of its worker"}
+	s := runner.StopSignal{ExitCode: 143, Name: queue.ByDrain}
 	switch {
 	case errors.Is(cause, queue.ErrCanceled):
 		s.Name = "scidex-oci queue cancel"
 	case errors.Is(cause, queue.ErrOverdue):
-		s.Name = "its worker, because another may have it by now"
+		s.Name = queue.ByOverdue
 	}
 	return s
 }

@@ -100,6 +100,7 @@ func wantWhole(t *testing.T, c *Catalog, run catalog.Run, state catalog.State, e
 // TestBrokenAnywhere breaks the connection in the place of every message of either side, once and for good: the
 // write came about as a whole or not at all, it is not reported where it did not, and a second try ends well.
 func TestBrokenAnywhere(t *testing.T) {
+	t.Parallel() // it waits
 	server := theCluster(t)
 	name := migrated(t, server)
 	direct := opened(t, server.url("boss", name))

@@ -30,6 +30,7 @@ type cluster struct {
 	as       *syscall.Credential // whom the server runs as; nil for the caller
 	server   *exec.Cmd
 	died     chan error
+	making   sync.Mutex // a database: its roles are those of the whole cluster
 }
 
 // shared is the cluster of all tests of this process that need not stop it; every test has databases of its own.
@@ -257,6 +258,8 @@ const logins = `
 // database makes an empty database with the roles and the schema that the documented script makes.
 func (c *cluster) database(t testing.TB) string {
 	t.Helper()
+	c.making.Lock()
+	defer c.making.Unlock()
 	name := fmt.Sprintf("catalog_%d", databases.Add(1))
 	c.execute(t, "postgres", "CREATE DATABASE "+name)
 	c.roles(t, name)

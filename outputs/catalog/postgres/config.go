@@ -45,6 +45,7 @@ func configOf(text string) (*pgxpool.Config, error) {
 	if !strings.Contains(text, "connect_timeout=") && conn.ConnectTimeout > connectTimeout {
 		conn.ConnectTimeout = connectTimeout
 	}
+	conn.DialFunc = dialer(conn.ConnectTimeout)
 	if conn.RuntimeParams["application_name"] == "" {
 		conn.RuntimeParams["application_name"] = "scidex-oci"
 	}

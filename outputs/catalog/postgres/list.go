@@ -30,20 +30,26 @@ const newestFirst = ` ORDER BY created_at DESC, id DESC, attempt DESC`
 // List returns runs, the newest first.
 func (c *Catalog) List(ctx context.Context, filter catalog.Filter) ([]catalog.Run, error) {
 	var runs []catalog.Run
-	where := conditions(filter)
-	sql := selectRun + where.String() + newestFirst
-	if filter.Limit > 0 {
-		sql += ` LIMIT ` + where.Bind(filter.Limit)
-	}
+	sql, args := listing(filter)
 	err := c.readAll(ctx, func(row pgx.Row) (bool, error) {
 		run, err := scanRun(row)
 		runs = append(runs, run)
 		return true, err
-	}, sql, where.Args...)
+	}, sql, args...)
 	if err != nil {
 		return nil, fmt.Errorf("list runs: %w", c.explain(err))
 	}
 	return runs, nil
+}
+
+// listing is the query for what filter selects, and its arguments.
+func listing(filter catalog.Filter) (sql string, args []any) {
+	where := conditions(filter)
+	sql = selectRun + where.String() + newestFirst
+	if filter.Limit > 0 {
+		sql += ` LIMIT ` + where.Bind(filter.Limit)
+	}
+	return sql, where.Args
 }
 
 // newWhere is a clause without terms. The parameters are counted ($1), and nothing in the catalog has what text

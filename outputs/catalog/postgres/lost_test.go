@@ -129,6 +129,7 @@ func TestLostReply(t *testing.T) {
 
 // A row whose reply was lost is told from that of somebody else, who was faster.
 func TestLostReplyOfCreate(t *testing.T) {
+	t.Parallel() // it waits
 	server := theCluster(t)
 	name := migrated(t, server)
 	direct := opened(t, server.url("runner", name))

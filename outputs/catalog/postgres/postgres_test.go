@@ -78,6 +78,10 @@ func TestMain(m *testing.M) {
 }
 
 func TestConformance(t *testing.T) {
-	t.Run("admin", func(t *testing.T) { catalogtest.Run(t, asAdmin()) })
-	t.Run("runner", func(t *testing.T) { catalogtest.Run(t, asRunner()) })
+	for name, driver := range map[string]catalogtest.Driver{"admin": asAdmin(), "runner": asRunner()} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			catalogtest.Run(t, driver)
+		})
+	}
 }

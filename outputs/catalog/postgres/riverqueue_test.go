@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"math/rand/v2"
+	"reflect"
 	"strings"
 	"sync"
 	"testing"
@@ -26,18 +28,14 @@ type queued struct {
 	*testing.T
 	catalog *postgres.Catalog
 	*riverqueue.Queue
+	url     string // as the role of runs
 	execute func(sql string, args ...any)
 }
-
-// making is held while a database is made, whose roles are those of all.
-var making sync.Mutex
 
 func newQueued(t *testing.T) *queued {
 	t.Helper()
 	t.Parallel()
-	making.Lock()
 	admin, runner, execute := postgres.Roled(t)
-	making.Unlock()
 	log := slog.New(slog.NewTextHandler(io.Discard, nil))
 	boss := opening(t, admin)
 	c := opening(t, runner)
@@ -55,7 +53,7 @@ func newQueued(t *testing.T) *queued {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &queued{t, c, q, execute}
+	return &queued{t, c, q, runner, execute}
 }
 
 func opening(t *testing.T, url string) *postgres.Catalog {
@@ -68,25 +66,35 @@ func opening(t *testing.T, url string) *postgres.Catalog {
 	return c
 }
 
-func (q *queued) submit(id string) queue.Submission {
+func (q *queued) submit(id string, with ...func(*queue.Submission)) queue.Submission {
 	q.Helper()
 	s := queue.Submission{
-		Job: queue.Job{ID: id, Request: json.RawMessage(`{"command": ["true"]}`), Memory: 1, CPUs: 1, Limit: time.Hour, Retries: 1},
-		Run: catalog.Run{Key: catalog.Key{ID: id, Attempt: 1}, State: catalog.Queued, CreatedAt: time.Now(), Request: json.RawMessage(`{}`)},
+		Retries: 1,
+		Run: catalog.Run{
+			Key: catalog.Key{ID: id, Attempt: 1}, State: catalog.Queued, CreatedAt: time.Now(),
+			Request: json.RawMessage(`{"command": ["true"]}`),
+		},
 	}
-	if err := q.Submit(q.Context(), []queue.Submission{s}); err != nil {
+	for _, set := range with {
+		set(&s)
+	}
+	placed, err := q.Submit(q.Context(), []queue.Submission{s})
+	if err != nil {
 		q.Fatal(err)
+	}
+	if want := (queue.Placed{Key: s.Run.Key, State: catalog.Queued}); len(placed) != 1 || placed[0] != want {
+		q.Errorf("placed %+v, want %+v", placed, want)
 	}
 	return s
 }
 
 // work starts a worker that ends with the test.
-func (q *queued) work(handle queue.Handler) (drain func()) {
+func (q *queued) work(handle queue.Handler, classes ...string) (drain func()) {
 	q.Helper()
 	ctx, cancel := context.WithCancel(q.Context())
 	ended := make(chan error, 1)
 	go func() {
-		ended <- q.Work(ctx, queue.Options{Jobs: 2, Drain: 100 * time.Millisecond, RescueAfter: time.Hour}, handle)
+		ended <- q.Work(ctx, queue.Options{Name: fmt.Sprintf("host/1/%d", rand.Int()), Classes: classes, Jobs: 2, Drain: 100 * time.Millisecond, RescueAfter: time.Hour}, handle)
 	}()
 	waited := false
 	drain = func() {
@@ -154,7 +162,7 @@ func over(ctx context.Context, c queue.Claim, run catalog.Run, state catalog.Sta
 func TestQueueOnceMore(t *testing.T) {
 	q := newQueued(t)
 	s := q.submit("a")
-	if err := q.Submit(t.Context(), []queue.Submission{s}); !errors.Is(err, catalog.ErrExists) {
+	if _, err := q.Submit(t.Context(), []queue.Submission{s}); !errors.Is(err, catalog.ErrExists) {
 		t.Errorf("submitted twice: %v", err)
 	}
 	tries := 0
@@ -176,6 +184,46 @@ func TestQueueOnceMore(t *testing.T) {
 	q.want("a", queue.Ended, catalog.Error, catalog.Complete)
 	if e, err := q.Get(t.Context(), "a"); err != nil || e.Tries != 2 || len(e.Errors) != 1 || e.Errors[0] != "no disk" {
 		t.Errorf("%+v, %v", e, err)
+	}
+}
+
+// A job that was written by SQL, with no more than the analysis' id and request, is one like any other: what it asks for is
+// in the request, and what it may be tried again is counted from the attempt that was queued with it.
+func TestQueueBySQL(t *testing.T) {
+	q := newQueued(t)
+	request := `{"command": ["true"], "memory": "64MiB", "timeout": "1m"}`
+	for attempt, state := range []string{"error", "queued"} {
+		q.execute(`INSERT INTO scidex_oci.analysis_run (id, attempt, state, created_at, request, host, boot_id, tool_version)
+			VALUES ('a', $1, $2, now(), '{}', '', '', '')`, attempt+1, state)
+	}
+	q.execute(`INSERT INTO scidex_oci.river_job (kind, queue, max_attempts, args) VALUES ('scidex_analysis', 'analyses', 25,
+		jsonb_build_object('v', 1, 'id', 'a', 'request', $1::jsonb))`, request)
+	want := queue.Job{ID: "a", Memory: 64 << 20, CPUs: 1, Limit: 65 * time.Second, Retries: queue.DefaultRetries}
+	before := make(chan int, 3)
+	q.work(func(ctx context.Context, c queue.Claim) error {
+		job := c.Job()
+		run, failures, err := c.Settle(ctx)
+		if err == nil {
+			err = c.Begin(ctx, run)
+		}
+		if err != nil {
+			return err
+		}
+		before <- failures
+		if string(run.Request) != string(job.Request) {
+			t.Errorf("it runs %s, and the job asks for %s", run.Request, job.Request)
+		}
+		if job.Request = nil; !reflect.DeepEqual(job, want) {
+			t.Errorf("brought %+v, want %+v", job, want)
+		}
+		if failures == 0 {
+			return errors.Join(errors.New("no disk"), over(ctx, c, run, catalog.Error, queue.Requeue))
+		}
+		return over(ctx, c, run, catalog.Complete, queue.Finish)
+	})
+	q.want("a", queue.Ended, catalog.Error, catalog.Error, catalog.Complete)
+	if first, second := <-before, <-before; first != 0 || second != 1 {
+		t.Errorf("%d failures before the first, %d before the second; want 0 and 1", first, second)
 	}
 }
 
@@ -372,5 +420,395 @@ func TestQueueLast(t *testing.T) {
 	close(let)
 	if n := <-got; n != 2 {
 		t.Errorf("the last attempt is %d", n)
+	}
+}
+
+// What has ended in an error, was lost or canceled gets a further attempt and runs; what has come to an end of its own,
+// or is in the queue, does not. Of several who ask at once one has it.
+func TestQueueRetry(t *testing.T) {
+	q := newQueued(t)
+	for _, id := range []string{"error", "failed", "canceled", "waits"} {
+		q.submit(id)
+	}
+	if _, err := q.Cancel(t.Context(), "canceled"); err != nil {
+		t.Fatal(err)
+	}
+	q.execute(`UPDATE scidex_oci.river_job SET scheduled_at = now() + interval '1h' WHERE args ->> 'id' = 'waits'`)
+	again := false
+	work := func() (drain func()) {
+		return q.work(func(ctx context.Context, c queue.Claim) error {
+			run, err := began(ctx, c)
+			if err != nil {
+				return err
+			}
+			state := catalog.State(run.ID)
+			if again {
+				state = catalog.Complete
+			}
+			if run.ID == "canceled" && !again {
+				t.Error("what was canceled runs")
+			}
+			return over(ctx, c, run, state, queue.Finish)
+		})
+	}
+	drain := work()
+	q.want("error", queue.Ended, catalog.Error)
+	q.want("failed", queue.Ended, catalog.Failed)
+	drain()
+	for id, want := range map[string]error{"failed": queue.ErrNoRetry, "waits": queue.ErrInQueue, "never": catalog.ErrNotFound} {
+		if _, err := q.Retry(t.Context(), id); !errors.Is(err, want) {
+			t.Errorf("retry %s: %v, want %v", id, err, want)
+		}
+	}
+	for _, id := range []string{"error", "canceled"} {
+		const askers = 4
+		got := make(chan error, askers)
+		for range askers {
+			go func() {
+				_, err := q.Retry(context.WithoutCancel(t.Context()), id)
+				got <- err
+			}()
+		}
+		good := 0
+		for range askers {
+			switch err := <-got; {
+			case err == nil:
+				good++
+			case !errors.Is(err, queue.ErrInQueue):
+				t.Errorf("retry %s: %v", id, err)
+			}
+		}
+		if good != 1 {
+			t.Errorf("%d of %d who asked at once got a further attempt at %s", good, askers, id)
+		}
+	}
+	again = true
+	work()
+	q.want("error", queue.Ended, catalog.Error, catalog.Complete)
+	q.want("canceled", queue.Ended, catalog.Canceled, catalog.Complete)
+}
+
+// Whoever retries and cancels at the same moment leaves an analysis that is to run, with its job, or one that is not, without.
+func TestQueueRetryAndCancel(t *testing.T) {
+	q := newQueued(t)
+	q.submit("a")
+	if _, err := q.Cancel(t.Context(), "a"); err != nil {
+		t.Fatal(err)
+	}
+	ctx := context.WithoutCancel(t.Context())
+	for range 10 {
+		var both sync.WaitGroup
+		both.Go(func() {
+			if _, err := q.Retry(ctx, "a"); err != nil && !errors.Is(err, queue.ErrInQueue) {
+				t.Error(err)
+			}
+		})
+		both.Go(func() {
+			if _, err := q.Cancel(ctx, "a"); err != nil && !errors.Is(err, catalog.ErrEnded) {
+				t.Error(err)
+			}
+		})
+		both.Wait()
+		e, err := q.Get(ctx, "a")
+		if err != nil || (e.RunState == catalog.Queued) != (e.State == queue.Waiting) || e.RunState != catalog.Queued && e.RunState != catalog.Canceled {
+			t.Fatalf("%+v, %v", e, err)
+		}
+	}
+}
+
+// While the queue is paused nothing is taken, by workers of before and of later; what runs goes on.
+func TestQueuePause(t *testing.T) {
+	q := newQueued(t)
+	paused := func(want bool) {
+		t.Helper()
+		if since, err := q.Paused(t.Context()); err != nil || (since != nil) != want {
+			t.Errorf("paused since %v, want %v: %v", since, want, err)
+		}
+	}
+	turn := func(turns ...func(context.Context) error) {
+		t.Helper()
+		for _, turn := range turns {
+			if err := turn(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	paused(false)
+	turn(q.Pause, q.Pause) // before any worker
+	paused(true)
+	let := make(chan bool)
+	handle := func(ctx context.Context, c queue.Claim) error {
+		run, err := began(ctx, c)
+		if err == nil && run.ID == "runs" {
+			<-let
+		}
+		if err != nil {
+			return err
+		}
+		return over(ctx, c, run, catalog.Complete, queue.Finish)
+	}
+	q.work(handle)
+	q.submit("runs")
+	time.Sleep(1500 * time.Millisecond) // it would have polled
+	q.want("runs", queue.Waiting, catalog.Queued)
+	turn(q.Resume, q.Resume)
+	paused(false)
+	q.want("runs", queue.Running, catalog.Running)
+	q.execute(`UPDATE scidex_oci.river_queue SET paused_at = now()`) // of which no worker hears
+	q.submit("waits")
+	close(let)
+	q.want("runs", queue.Ended, catalog.Complete)
+	q.work(handle, "later", "default") // another one, of a class of its own too
+	q.submit("late", func(s *queue.Submission) { s.Class = "later" })
+	time.Sleep(1500 * time.Millisecond)
+	for _, id := range []string{"waits", "late"} {
+		q.want(id, queue.Waiting, catalog.Queued)
+		if e, err := q.Get(t.Context(), id); err != nil || e.Why != "the queue is paused" {
+			t.Errorf("%+v, %v", e, err)
+		}
+	}
+	turn(q.Resume)
+	q.want("waits", queue.Ended, catalog.Complete)
+	q.want("late", queue.Ended, catalog.Complete)
+}
+
+// A worker takes those of its classes, by priority and then in their order, and none before its time.
+func TestQueueOrder(t *testing.T) {
+	q := newQueued(t)
+	const soon = 1500 * time.Millisecond
+	for _, j := range []struct {
+		id       string
+		class    string
+		priority int
+		after    time.Duration
+	}{
+		{"last", "", 4, 0},
+		{"first", "", 0, 0},
+		{"second", "default", 1, 0},
+		{"third", "", 2, 0},
+		{"other", "gpu", 1, 0},
+		{"soon", "", 1, soon},
+		{"never", "", 1, 24 * time.Hour},
+	} {
+		q.submit(j.id, func(s *queue.Submission) { s.Class, s.Priority, s.After = j.class, j.priority, j.after })
+	}
+	q.submit("at", func(s *queue.Submission) { s.At = time.Now().Add(time.Hour) })
+	q.submit("past", func(s *queue.Submission) { s.At = time.Now().Add(-time.Hour) })
+	if e, err := q.Get(t.Context(), "other"); err != nil || e.Class != "gpu" || e.Why != `no worker of class "gpu" is known` {
+		t.Errorf("%+v, %v", e, err)
+	}
+	began, taken := time.Now(), make(chan string, 20)
+	one := make(chan bool, 1)
+	handle := func(ctx context.Context, c queue.Claim) error {
+		one <- true // of the two that a worker takes at once, one at a time
+		defer func() { <-one }()
+		run, _, err := c.Settle(ctx)
+		if err == nil {
+			err = c.Begin(ctx, run)
+		}
+		if err != nil {
+			return err
+		}
+		taken <- run.ID
+		return over(ctx, c, run, catalog.Complete, queue.Finish)
+	}
+	q.work(handle)
+	q.want("soon", queue.Ended, catalog.Complete)
+	if took := time.Since(began); took < soon-100*time.Millisecond {
+		t.Errorf("it was taken %v before its time", soon-took)
+	}
+	place := map[string]int{}
+	for i := range 6 {
+		place[<-taken] = i
+	}
+	// Two are taken at once, so that one may be passed by the next.
+	for want, id := range []string{"first", "second", "past", "third", "last", "soon"} {
+		if got, ok := place[id]; !ok || got < want-1 || got > want+1 {
+			t.Errorf("%s was not taken as number %d: %v", id, want, place)
+		}
+	}
+	for _, id := range []string{"other", "never", "at"} {
+		q.want(id, queue.Waiting, catalog.Queued)
+	}
+	q.work(handle, "gpu")
+	q.want("other", queue.Ended, catalog.Complete)
+	if e, err := q.Get(t.Context(), "never"); err != nil || e.NextAt == nil || time.Until(*e.NextAt) < 23*time.Hour {
+		t.Errorf("%+v, %v", e, err)
+	}
+}
+
+// Of submissions that ask for the same one is queued, whoever comes first and however many come at once; what has ended, or
+// is to, is not the same.
+func TestQueueUnique(t *testing.T) {
+	q := newQueued(t)
+	ctx := context.WithoutCancel(t.Context())
+	asking := func(id, request string) queue.Submission {
+		return queue.Submission{Unique: true, Run: catalog.Run{
+			Key: catalog.Key{ID: id, Attempt: 1}, State: catalog.Queued, CreatedAt: time.Now(), Request: json.RawMessage(request),
+		}}
+	}
+	const n = 8
+	got := make(chan string, n)
+	for i := range n {
+		go func() {
+			request := fmt.Sprintf(`{"command": ["true"], "id": "%d", "labels": {"n": "%d"}}`, i, i)
+			if i%2 == 0 {
+				request = `{"memory": "2GiB", "command": ["true"]}` // the default
+			}
+			other := asking(fmt.Sprintf("other-%d", i), fmt.Sprintf(`{"command": ["false", "%d"]}`, i%2))
+			placed, err := q.Submit(ctx, []queue.Submission{asking(fmt.Sprint(i), request), other, asking(fmt.Sprintf("twin-%d", i), request)})
+			if err != nil || len(placed) != 3 || placed[0].Key != placed[2].Key || !placed[2].Other {
+				t.Errorf("%d: %+v, %v", i, placed, err)
+				got <- ""
+				return
+			}
+			got <- placed[0].Key.ID
+		}()
+	}
+	id := <-got
+	for range n - 1 {
+		if other := <-got; other != id {
+			t.Errorf("both %q and %q stand for the same", id, other)
+		}
+	}
+	if all, err := q.List(ctx, true, 0); err != nil || len(all) != 3 {
+		t.Errorf("%d in the queue, want 3: %v", len(all), err)
+	}
+	if _, err := q.Cancel(ctx, id); err != nil {
+		t.Fatal(err)
+	}
+	placed, err := q.Submit(ctx, []queue.Submission{asking("next", `{"command": ["true"]}`)})
+	if err != nil || placed[0].Other {
+		t.Errorf("after the end of the first: %+v, %v", placed, err)
+	}
+	q.submit("alike") // without being asked for it does not matter
+}
+
+// What a worker gives back costs no try, waits for longer each time, and tells why until somebody has it.
+func TestQueueReturned(t *testing.T) {
+	q := newQueued(t)
+	q.submit("a", func(s *queue.Submission) { s.Require = map[string]string{"gpu": "a100"} })
+	times := 0
+	let := make(chan bool)
+	q.work(func(ctx context.Context, c queue.Claim) error {
+		job := c.Job()
+		if job.Returned != min(times, 2) || job.Require["gpu"] != "a100" {
+			t.Errorf("returned %d times, and the job says %+v", times, job)
+		}
+		if times++; times < 3 {
+			return &queue.Later{After: 600 * time.Millisecond, Why: "no gpu " + fmt.Sprint(times)}
+		}
+		run, err := began(ctx, c)
+		if err != nil {
+			return err
+		}
+		<-let
+		return over(ctx, c, run, catalog.Complete, queue.Finish)
+	})
+	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+		e, err := q.Get(t.Context(), "a")
+		if err == nil && e.State == queue.Waiting && e.Why == "no gpu 2" && e.Tries == 0 && e.NextAt != nil {
+			break
+		}
+		if err != nil || time.Now().After(deadline) {
+			t.Fatalf("%+v, %v", e, err)
+		}
+	}
+	q.want("a", queue.Running, catalog.Running)
+	if e, err := q.Get(t.Context(), "a"); err != nil || e.Why != "" {
+		t.Errorf("%+v, %v", e, err)
+	}
+	close(let)
+	q.want("a", queue.Ended, catalog.Complete)
+}
+
+// A job that cannot be read ends, with the row that waits for it; one without a row is canceled; one that a newer
+// scidex-oci has written waits for such a worker. None of them hides the others.
+func TestQueueGarbage(t *testing.T) {
+	q := newQueued(t)
+	for _, id := range []string{"bad", "newer"} {
+		q.execute(`INSERT INTO scidex_oci.analysis_run (id, attempt, state, created_at, request, host, boot_id, tool_version)
+			VALUES ($1, 1, 'queued', now(), '{}', '', '', '')`, id)
+	}
+	for _, args := range []string{
+		`{"v": 1, "id": "bad", "request": {}, "retries": "many", "require": "all"}`, `{"v": 2, "id": "newer", "request": {}}`,
+		`{"v": 1, "id": "gone", "request": {}}`, `[]`, `{}`, `{"id": 7, "v": "x"}`,
+	} {
+		q.execute(`INSERT INTO scidex_oci.river_job (kind, queue, max_attempts, args) VALUES ('scidex_analysis', 'analyses', 25, $1::jsonb)`, args)
+	}
+	q.work(func(ctx context.Context, c queue.Claim) error {
+		_, err := began(ctx, c)
+		return err
+	})
+	q.want("bad", queue.Ended, catalog.Error)
+	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+		open, err := q.List(t.Context(), false, 0)
+		if err == nil && len(open) == 1 && open[0].ID == "newer" && strings.Contains(open[0].Why, "version 2") && open[0].RunState == catalog.Queued {
+			break
+		}
+		if err != nil || time.Now().After(deadline) {
+			t.Fatalf("%+v, %v", open, err)
+		}
+	}
+	if all, err := q.List(t.Context(), true, 0); err != nil || len(all) != 6 {
+		t.Errorf("%d jobs, %v", len(all), err)
+	}
+}
+
+// What a dead worker had is another's at once, also what it had not begun; what was canceled meanwhile ends, and is not.
+func TestQueueRescued(t *testing.T) {
+	q := newQueued(t)
+	ids := []string{"begun", "taken", "canceled"}
+	for _, id := range ids {
+		q.submit(id)
+	}
+	die := make(chan error)
+	q.work(func(ctx context.Context, c queue.Claim) error {
+		if c.Job().ID != "taken" {
+			if _, err := began(ctx, c); err != nil {
+				t.Error(err)
+			}
+		}
+		return <-die
+	})
+	q.want("begun", queue.Running, catalog.Running)
+	q.want("taken", queue.Running, catalog.Queued)
+	again := make(chan string, len(ids))
+	q.work(func(ctx context.Context, c queue.Claim) error {
+		run, err := began(ctx, c)
+		if errors.Is(err, queue.ErrDone) {
+			return nil
+		}
+		again <- run.ID
+		return errors.Join(err, over(ctx, c, run, catalog.Complete, queue.Finish))
+	}, "other")
+	e, err := q.Get(t.Context(), "begun")
+	if err != nil {
+		t.Fatal(err)
+	}
+	die <- queue.ErrOpen // one place is free for the third
+	q.want("canceled", queue.Running, catalog.Running)
+	if _, err := q.Cancel(t.Context(), "canceled"); err != nil {
+		t.Fatal(err)
+	}
+	q.execute(`UPDATE scidex_oci.river_job SET queue = 'analyses-other'`) // for the other
+	if n, err := q.Rescue(t.Context(), "host/1/nobody"); n != 0 || err != nil {
+		t.Errorf("rescued %d of nobody: %v", n, err)
+	}
+	if n, err := q.Rescue(t.Context(), e.Worker); n != 3 || err != nil {
+		t.Errorf("rescued %d, want 3: %v", n, err)
+	}
+	q.want("taken", queue.Ended, catalog.Complete)
+	q.want("begun", queue.Ended, catalog.Lost, catalog.Complete)
+	q.want("canceled", queue.Ended, catalog.Canceled)
+	if e, err := q.Get(t.Context(), "begun"); err != nil || e.Tries != 2 || len(e.Errors) != 1 || !strings.Contains(e.Errors[0], "is dead") {
+		t.Errorf("%+v, %v", e, err)
+	}
+	close(die)
+	time.Sleep(300 * time.Millisecond) // the dead one writes nothing of them
+	for _, id := range ids {
+		if e, err := q.Get(t.Context(), id); err != nil || e.State != queue.Ended {
+			t.Errorf("%s: %+v, %v", id, e, err)
+		}
 	}
 }

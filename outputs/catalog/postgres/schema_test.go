@@ -272,7 +272,9 @@ func rights(t *testing.T, c *cluster, database string) string {
 	t.Helper()
 	return value[string](t, c, database, `SELECT string_agg(r, ' ' ORDER BY r) FROM (
 		SELECT grantee || ' ' || table_name || ' ' || privilege_type AS r FROM information_schema.role_table_grants
-		WHERE table_schema = 'scidex_oci' AND grantee LIKE 'scidex%') g`)
+		WHERE table_schema = 'scidex_oci' AND grantee LIKE 'scidex%'
+		UNION ALL SELECT r.grantee || ' ' || r.routine_name || ' ' || r.privilege_type FROM information_schema.role_routine_grants r
+		WHERE r.routine_schema = 'scidex_oci' AND (r.grantee LIKE 'scidex%' OR r.grantee = 'PUBLIC')) g`)
 }
 
 // No connection is left after a moment, and none is there before the first use.

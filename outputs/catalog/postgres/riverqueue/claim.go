@@ -2,7 +2,9 @@ package riverqueue
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -27,6 +29,10 @@ var _ queue.Claim = (*claim)(nil)
 func (c *claim) Job() queue.Job {
 	job := c.job.Args.job()
 	job.LastTry = c.job.Attempt >= c.job.MaxAttempts
+	var counted struct{ Snoozes int } // by River
+	if json.Unmarshal(c.job.Metadata, &counted) == nil {
+		job.Returned = counted.Snoozes
+	}
 	return job
 }
 
@@ -38,10 +44,23 @@ func (c *claim) Settle(ctx context.Context) (run catalog.Run, failures int, err 
 		if run, err = postgres.Last(ctx, tx, c.job.Args.ID); err != nil {
 			return err
 		}
-		switch run.State {
-		case catalog.Complete, catalog.Failed, catalog.Canceled:
+		canceled, paused, err := c.told(ctx, tx)
+		if err != nil {
+			return err
+		}
+		if canceled && !run.State.Final() { // its worker died before it could heed that
+			if err := postgres.End(ctx, tx, endedByCancel(run)); err != nil {
+				return err
+			}
+		}
+		if canceled || run.State == catalog.Complete || run.State == catalog.Failed || run.State == catalog.Canceled && !givenBack(run) {
 			done = true
 			return c.finish(ctx, tx)
+		}
+		if paused { // which River has not told this worker yet, or not at all
+			return &queue.Later{After: pausedFor, Why: "the queue is paused"}
+		}
+		switch run.State {
 		case catalog.Running:
 			run.State, run.Reason, run.ExitCode = catalog.Lost, "supervisor_lost", lostExit
 			run.Message = fmt.Sprintf("its worker on host %q was not heard of in time; the queue has given the analysis to another", run.Host)
@@ -51,8 +70,12 @@ func (c *claim) Settle(ctx context.Context) (run catalog.Run, failures int, err 
 			}
 			run, err = c.requeue(ctx, tx, run)
 		case catalog.Queued:
+			run.Request = c.job.Args.Request // whose limits the worker has room for
 		default:
 			run, err = c.requeue(ctx, tx, run)
+		}
+		if err == nil {
+			err = c.keepFirst(ctx, tx, run)
 		}
 		if err != nil {
 			return err
@@ -71,6 +94,22 @@ func (c *claim) Settle(ctx context.Context) (run catalog.Run, failures int, err 
 
 const lostExit = 125
 
+// keepFirst notes in a job without it which attempt was queued with it: the one that its first worker finds queued.
+func (c *claim) keepFirst(ctx context.Context, tx pgx.Tx, queued catalog.Run) error {
+	if c.job.Args.First > 0 {
+		return nil
+	}
+	c.job.Args.First = queued.Attempt
+	_, err := tx.Exec(ctx, `UPDATE scidex_oci.river_job SET args = args || jsonb_build_object('first', $2::int) WHERE id = $1`, c.job.ID, queued.Attempt)
+	return err
+}
+
+// givenBack reports whether the worker of a canceled run was to give its job back, and could not say so with the end of the run: its
+// network was away, or it was killed in between.
+func givenBack(run catalog.Run) bool {
+	return strings.Contains(run.Message, queue.ByDrain) || strings.Contains(run.Message, queue.ByOverdue)
+}
+
 // Begin writes the intent of a run into its row. After a COMMIT whose reply was lost it is an error, and the row ends as
 // one.
 func (c *claim) Begin(ctx context.Context, run catalog.Run) error {
@@ -80,7 +119,7 @@ func (c *claim) Begin(ctx context.Context, run catalog.Run) error {
 // Commit ends a run, and says what becomes of the job.
 func (c *claim) Commit(ctx context.Context, run catalog.Run, next func() (outputs.Entry, error), then queue.Then) error {
 	return c.queue.catalog.CommitWith(ctx, run, next, func(ctx context.Context, tx pgx.Tx) error {
-		canceled, err := c.canceled(ctx, tx)
+		canceled, _, err := c.told(ctx, tx)
 		if err != nil {
 			return err
 		}
@@ -99,21 +138,30 @@ func (c *claim) finish(ctx context.Context, tx pgx.Tx) error {
 	return err
 }
 
-// canceled reports whether somebody has canceled the job, which River does not bring again then. Cancel holds the row of
-// the run: either this sees what it has written, or it ends the row that is queued here.
-func (c *claim) canceled(ctx context.Context, tx pgx.Tx) (yes bool, err error) {
-	err = tx.QueryRow(ctx, `SELECT coalesce(bool_or(metadata ? 'cancel_attempted_at'), false) FROM scidex_oci.river_job WHERE id = $1`, c.job.ID).Scan(&yes)
-	return yes, err
+// pausedFor is when a job comes again that was taken in a pause.
+const pausedFor = 3 * time.Second
+
+// told reports whether somebody has canceled the job, which River does not bring again then, and whether its queue is paused.
+// Cancel holds the row of the run: either this sees what it has written, or it ends the row that is queued here.
+func (c *claim) told(ctx context.Context, tx pgx.Tx) (canceled, paused bool, err error) {
+	err = tx.QueryRow(ctx, `SELECT coalesce(bool_or(j.metadata ? 'cancel_attempted_at'), false), coalesce(bool_or(q.paused_at IS NOT NULL), false)
+		FROM scidex_oci.river_job j LEFT JOIN scidex_oci.river_queue q ON q.name = j.queue WHERE j.id = $1`, c.job.ID).Scan(&canceled, &paused)
+	return canceled, paused, err
 }
 
 // requeue writes the row of the attempt after a run that has ended.
 func (c *claim) requeue(ctx context.Context, tx pgx.Tx, run catalog.Run) (catalog.Run, error) {
-	next := catalog.Run{
+	next := attemptAfter(run, c.job.Args.Request)
+	return next, postgres.Insert(ctx, tx, next)
+}
+
+// attemptAfter is the row, queued, of the attempt after a run.
+func attemptAfter(run catalog.Run, request json.RawMessage) catalog.Run {
+	return catalog.Run{
 		Key:   catalog.Key{ID: run.ID, Attempt: run.Attempt + 1},
 		State: catalog.Queued, CreatedAt: time.Now().UTC(), Labels: run.Labels,
-		Request: c.job.Args.Request, ToolVersion: run.ToolVersion,
+		Request: request, ToolVersion: run.ToolVersion,
 	}
-	return next, postgres.Insert(ctx, tx, next)
 }
 
 // has reports whether a job is still this worker's. The time of the taking tells it from one that the same worker has

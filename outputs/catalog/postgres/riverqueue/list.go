@@ -12,20 +12,35 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/catalog/queue"
 )
 
-// selectEntry reads a job and the last attempt of its analysis.
-const selectEntry = `SELECT j.id, j.args ->> 'id', j.state::text, j.attempt::int, j.created_at, j.scheduled_at, j.attempted_at,
+// open are the states of jobs that River is not through with.
+const open = `'available', 'pending', 'retryable', 'running', 'scheduled'`
+
+// selectEntry reads a job, the last attempt of its analysis, and what is known of why it waits: whether its queue is
+// paused, whether any worker has had that within three of River's reports, and what the worker said that gave it back last.
+// The times are the database's, whose clock River goes by.
+const selectEntry = `SELECT j.id, coalesce(j.args ->> 'id', ''), j.queue, j.priority, j.state::text, j.attempt::int,
+	j.created_at, CASE WHEN j.state = 'retryable' OR j.scheduled_at > now() THEN j.scheduled_at END, j.attempted_at,
 	coalesce(j.attempted_by[array_upper(j.attempted_by, 1)], ''), j.metadata ? 'cancel_attempted_at',
-	ARRAY(SELECT e ->> 'error' FROM unnest(j.errors) AS e),
-	coalesce(r.attempt, 0), coalesce(r.state, '')
-	FROM scidex_oci.river_job j LEFT JOIN LATERAL (SELECT attempt, state FROM scidex_oci.analysis_run
+	ARRAY(SELECT coalesce(e ->> 'error', '') FROM unnest(j.errors) AS e),
+	CASE WHEN jsonb_typeof(j.args -> 'require') = 'object' THEN j.args -> 'require' END,
+	coalesce(r.attempt, 0), coalesce(r.state, ''),
+	coalesce(q.paused_at IS NOT NULL, false), coalesce(q.updated_at > now() - interval '30 min', false),
+	CASE WHEN (j.metadata -> '` + returned + `' ->> 'taken') = extract(epoch FROM j.attempted_at)::text
+		THEN j.metadata -> '` + returned + `' ->> 'why' END
+	FROM scidex_oci.river_job j
+	LEFT JOIN scidex_oci.river_queue q ON q.name = j.queue
+	LEFT JOIN LATERAL (SELECT attempt, state FROM scidex_oci.analysis_run
 		WHERE analysis_run.id = j.args ->> 'id' ORDER BY attempt DESC LIMIT 1) r ON true
 	WHERE j.kind = '` + kind + `'`
+
+// returned is the key of a job's metadata that says why a worker has given it back.
+const returned = "scidex_returned"
 
 // List returns jobs.
 func (q *Queue) List(ctx context.Context, ended bool, limit int) (entries []queue.Entry, err error) {
 	sql := selectEntry
 	if !ended {
-		sql += ` AND j.state IN ('available', 'pending', 'retryable', 'running', 'scheduled')`
+		sql += ` AND j.state IN (` + open + `)`
 	}
 	sql += ` ORDER BY j.id DESC`
 	if limit > 0 {
@@ -67,21 +82,37 @@ func get(ctx context.Context, tx pgx.Tx, id string) (queue.Entry, error) {
 }
 
 func scan(row pgx.Row) (e queue.Entry, err error) {
-	var state string
-	var next time.Time
-	err = row.Scan(&e.Job, &e.ID, &state, &e.Tries, &e.SubmittedAt, &next, &e.TakenAt, &e.Worker, &e.Canceling, &e.Errors, &e.Attempt, &e.RunState)
+	var name, state string
+	var why *string
+	var paused, served bool
+	err = row.Scan(&e.Job, &e.ID, &name, &e.Priority, &state, &e.Tries, &e.SubmittedAt, &e.NextAt, &e.TakenAt, &e.Worker,
+		&e.Canceling, &e.Errors, &e.Require, &e.Attempt, &e.RunState, &paused, &served, &why)
+	e.Class = classOf(name)
+	e.SubmittedAt = e.SubmittedAt.UTC()
+	for _, at := range []*time.Time{e.NextAt, e.TakenAt} {
+		if at != nil {
+			*at = at.UTC()
+		}
+	}
 	switch state {
 	case "running":
-		e.State = queue.Running
+		e.State, e.NextAt = queue.Running, nil
+		return e, err
 	case "cancelled", "completed", "discarded":
-		e.State = queue.Ended
+		e.State, e.NextAt = queue.Ended, nil
+		return e, err
 	case "retryable":
-		e.State, e.NextAt = queue.Retrying, &next
+		e.State = queue.Retrying
 	default:
 		e.State = queue.Waiting
-		if next.After(time.Now()) {
-			e.NextAt = &next
-		}
+	}
+	switch {
+	case paused:
+		e.Why = "the queue is paused"
+	case why != nil:
+		e.Why = *why
+	case !served:
+		e.Why = fmt.Sprintf("no worker of class %q is known", e.Class)
 	}
 	return e, err
 }

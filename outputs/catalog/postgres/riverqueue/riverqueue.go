@@ -4,7 +4,6 @@ package riverqueue
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -21,9 +20,8 @@ import (
 
 const (
 	schema = "scidex_oci"
-	// kind and queueName are what River's tables have of our jobs.
-	kind      = "scidex_analysis"
-	queueName = "analyses"
+	// kind is what River's tables have of our jobs.
+	kind = "scidex_analysis"
 	// maxTries bounds how often River brings a job. Retries after errors are counted by their rows; what is left are
 	// workers that die, and an analysis that kills each of them must not go round for ever.
 	maxTries = 25
@@ -51,58 +49,6 @@ func Open(ctx context.Context, c *postgres.Catalog, log *slog.Logger) (*Queue, e
 	return &Queue{catalog: c, insert: insert, log: log}, nil
 }
 
-// args is a job as River keeps it, in jsonb. Fields are only added.
-type args struct {
-	V       int             `json:"v"` // 1
-	ID      string          `json:"id"`
-	Request json.RawMessage `json:"request"`
-	Memory  int64           `json:"memory"` // bytes
-	CPUs    float64         `json:"cpus"`
-	LimitMS int64           `json:"limit_ms"` // timeout and grace
-	First   int             `json:"first"`    // attempt; those before it are of other submissions
-	Retries int             `json:"retries"`
-	NoAudit bool            `json:"no_audit,omitempty"`
-}
-
-// Kind is how River tells these jobs from others.
-func (args) Kind() string { return kind }
-
-func argsOf(j queue.Submission) args {
-	return args{
-		V: 1, ID: j.ID, Request: j.Request, Memory: j.Memory, CPUs: j.CPUs, First: j.Run.Attempt,
-		LimitMS: j.Limit.Milliseconds(), Retries: j.Retries, NoAudit: j.NoAudit,
-	}
-}
-
-func (a args) job() queue.Job {
-	return queue.Job{
-		ID: a.ID, Request: a.Request, Memory: a.Memory, CPUs: a.CPUs,
-		Limit: time.Duration(a.LimitMS) * time.Millisecond, Retries: a.Retries, NoAudit: a.NoAudit,
-	}
-}
-
-// Submit enqueues jobs with their rows.
-func (q *Queue) Submit(ctx context.Context, jobs []queue.Submission) error {
-	err := q.catalog.Within(ctx, func(ctx context.Context, tx pgx.Tx) error {
-		params := make([]river.InsertManyParams, len(jobs))
-		for i, j := range jobs {
-			if err := postgres.Insert(ctx, tx, j.Run); err != nil {
-				return err
-			}
-			params[i] = river.InsertManyParams{Args: argsOf(j), InsertOpts: &river.InsertOpts{Queue: queueName, MaxAttempts: maxTries}}
-		}
-		_, err := q.insert.InsertManyTx(ctx, tx, params)
-		return err
-	})
-	if postgres.Unknown(err) {
-		return fmt.Errorf("submit: %w; all of it is in the queue or nothing, see \"scidex-oci queue ls\"", err)
-	}
-	if err != nil {
-		return fmt.Errorf("submit: %w", err)
-	}
-	return nil
-}
-
 // Cancel cancels a job.
 func (q *Queue) Cancel(ctx context.Context, id string) (was queue.Entry, err error) {
 	err = q.catalog.Within(ctx, func(ctx context.Context, tx pgx.Tx) error {
@@ -116,12 +62,7 @@ func (q *Queue) Cancel(ctx context.Context, id string) (was queue.Entry, err err
 		switch {
 		case was.State == queue.Running && last.State != catalog.Queued:
 		case !last.State.Final(): // no worker has begun it, or none that was heard of in time
-			last.Message = "canceled in the queue before anything was run"
-			if last.State == catalog.Running {
-				last.Message = fmt.Sprintf("canceled in the queue; its worker on host %q was not heard of", last.Host)
-			}
-			last.State, last.Reason, last.ExitCode, last.FinishedAt = catalog.Canceled, "stopped", canceledExit, time.Now().UTC()
-			if err := postgres.End(ctx, tx, last); err != nil {
+			if err := postgres.End(ctx, tx, endedByCancel(last)); err != nil {
 				return err
 			}
 		case was.State == queue.Ended:
@@ -134,6 +75,16 @@ func (q *Queue) Cancel(ctx context.Context, id string) (was queue.Entry, err err
 		err = fmt.Errorf("cancel %q: %w", id, err)
 	}
 	return was, err
+}
+
+// endedByCancel is a run, queued or of a worker that is not heard of, as its cancellation ends it.
+func endedByCancel(run catalog.Run) catalog.Run {
+	run.Message = "canceled in the queue before anything was run"
+	if run.State == catalog.Running {
+		run.Message = fmt.Sprintf("canceled in the queue; its worker on host %q was not heard of", run.Host)
+	}
+	run.State, run.Reason, run.ExitCode, run.FinishedAt = catalog.Canceled, "stopped", canceledExit, time.Now().UTC()
+	return run
 }
 
 // canceledExit is the exit code of what was stopped: that of SIGTERM.

@@ -2,17 +2,20 @@ package riverqueue
 
 import (
 	"context"
-	"crypto/rand"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"os"
+	"maps"
+	"slices"
+	"sync"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/riverqueue/river"
 	"github.com/riverqueue/river/riverdriver/riverpgxv5"
 	"github.com/riverqueue/river/rivertype"
 
+	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/catalog/postgres"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog/queue"
 )
 
@@ -20,24 +23,33 @@ import (
 const (
 	fetchCooldown = 10 * time.Millisecond
 	fetchPoll     = time.Second
+	// strayLook is how often it is looked for jobs that were lost on their way here.
+	strayLook = 5 * time.Second
 )
 
 // Work takes jobs until ctx ends.
 func (q *Queue) Work(ctx context.Context, o queue.Options, handle queue.Handler) error {
-	pool, err := q.catalog.Connections(ctx)
+	whole := context.WithoutCancel(ctx) // the end of ctx is a drain, also at the beginning
+	pool, err := q.catalog.Connections(whole)
 	if err != nil {
 		return fmt.Errorf("work on the queue: %w", err)
 	}
-	defer pool.Close()
-	name, err := workerName()
-	if err != nil {
-		return fmt.Errorf("work on the queue: %w", err)
+	closing := pool.Close
+	defer func() { closing() }()
+	classes := o.Classes
+	if len(classes) == 0 {
+		classes = []string{queue.DefaultClass}
+	}
+	queues := map[string]river.QueueConfig{}
+	for _, class := range classes {
+		queues[queueOf(class)] = river.QueueConfig{MaxWorkers: o.Jobs}
 	}
 	workers := river.NewWorkers()
-	river.AddWorker(workers, &worker{queue: q, rescueAfter: o.RescueAfter, handle: handle})
+	w := &worker{queue: q, rescueAfter: o.RescueAfter, handle: handle, active: map[int64]bool{}}
+	river.AddWorker(workers, w)
 	client, err := river.NewClient(riverpgxv5.New(pool), &river.Config{
-		ID: name, Schema: schema, Logger: q.log, Workers: workers,
-		Queues:        map[string]river.QueueConfig{queueName: {MaxWorkers: o.Jobs}},
+		ID: o.Name, Schema: schema, Logger: q.log, Workers: workers,
+		Queues:        queues,
 		FetchCooldown: fetchCooldown, FetchPollInterval: fetchPoll,
 		JobTimeout:           -1, // each job has its own
 		RescueStuckJobsAfter: o.RescueAfter,
@@ -47,11 +59,24 @@ func (q *Queue) Work(ctx context.Context, o queue.Options, handle queue.Handler)
 	if err != nil {
 		return fmt.Errorf("work on the queue: %w", err)
 	}
-	whole := context.WithoutCancel(ctx) // the end of ctx is a drain
+	if err := q.checkClock(whole, o.RescueAfter/2); err != nil {
+		return fmt.Errorf("work on the queue: %w", err)
+	}
+	nothing := func(context.Context, pgx.Tx) error { return nil }
+	if err := q.queues(whole, slices.Sorted(maps.Keys(queues)), nothing); err != nil {
+		return fmt.Errorf("work on the queue: %w", err)
+	}
 	if err := client.Start(whole); err != nil {
 		return fmt.Errorf("work on the queue: %w", q.catalog.Explain(err))
 	}
-	<-ctx.Done()
+	w.handBack(ctx, o.Name)
+	bounded, giveUp := context.WithCancel(whole)
+	defer giveUp()
+	go func() {
+		if w.idle(bounded, farewell) {
+			giveUp()
+		}
+	}()
 	if o.Drain > 0 {
 		go func() {
 			select {
@@ -60,21 +85,75 @@ func (q *Queue) Work(ctx context.Context, o queue.Options, handle queue.Handler)
 			case <-client.Stopped():
 			}
 		}()
-		return client.Stop(whole)
+		err = client.Stop(bounded)
+	} else {
+		err = client.StopAndCancel(bounded)
 	}
-	return client.StopAndCancel(whole)
+	if err != nil {
+		closing = func() { go pool.Close() } // it would wait for connections that River still asks
+		return fmt.Errorf("PostgreSQL did not hear within %v that this worker ends; a job that it was about to be given comes to another when its time is over", farewell)
+	}
+	return nil
 }
 
-// workerName tells a person where a worker is, and no two have the same.
-func workerName() (string, error) {
-	host, err := os.Hostname()
-	if err != nil {
-		return "", err
+// farewell is how long a worker that has no job any more waits for River to take its leave, which waits for PostgreSQL: some 20 s for
+// what was asked, and as long for the rest, one after the other.
+const farewell = 15 * time.Second
+
+// idle reports whether no job was worked on for so long, or false where ctx ends before.
+func (w *worker) idle(ctx context.Context, long time.Duration) bool {
+	const often = 100 * time.Millisecond
+	for since := time.Now(); ; {
+		select {
+		case <-ctx.Done():
+			return false
+		case <-time.After(often):
+		}
+		if len(w.known()) > 0 {
+			since = time.Now()
+		}
+		if time.Since(since) > long {
+			return true
+		}
 	}
-	var random [4]byte
-	_, err = rand.Read(random[:])
-	return fmt.Sprintf("%.60s/%d/%s", host, os.Getpid(), hex.EncodeToString(random[:])), err
 }
+
+// handBack makes jobs available again that were given to this worker and that it does not work on, since a reply was lost with its
+// connection; until ctx ends. One counts as such at the second look in turn. Where a run of it is running its result may wait here to be
+// committed, and it is left alone. Where it comes after all, the row decides.
+func (w *worker) handBack(ctx context.Context, name string) {
+	look := time.NewTicker(strayLook)
+	defer look.Stop()
+	var strays []int64
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-look.C:
+		}
+		known := w.known()
+		err := w.queue.catalog.Within(ctx, func(ctx context.Context, tx pgx.Tx) error {
+			_, err := tx.Exec(ctx, `UPDATE scidex_oci.river_job j SET state = 'available', scheduled_at = now(), attempt = greatest(attempt - 1, 0)
+				WHERE id = ANY($3) AND `+stray, name, known, strays)
+			if err != nil {
+				return err
+			}
+			rows, err := tx.Query(ctx, `SELECT id FROM scidex_oci.river_job j WHERE `+stray, name, known)
+			if err != nil {
+				return err
+			}
+			strays, err = pgx.CollectRows(rows, pgx.RowTo[int64])
+			return err
+		})
+		if err != nil {
+			w.queue.log.Debug("look for jobs that were not heard of", "error", err)
+		}
+	}
+}
+
+// stray is a job of worker $1 that is none of $2.
+const stray = `j.state = 'running' AND j.id <> ALL($2) AND j.attempted_by[array_upper(j.attempted_by, 1)] = $1
+	AND NOT EXISTS (SELECT FROM scidex_oci.analysis_run r WHERE r.id = j.args ->> 'id' AND r.state = 'running')`
 
 // worker is what River calls.
 type worker struct {
@@ -82,6 +161,25 @@ type worker struct {
 	queue       *Queue
 	rescueAfter time.Duration
 	handle      queue.Handler
+
+	mu     sync.Mutex
+	active map[int64]bool // numbers of the jobs that are worked on
+}
+
+// known are the numbers of the jobs that are worked on.
+func (w *worker) known() []int64 {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.AppendSeq([]int64{}, maps.Keys(w.active))
+}
+
+// has notes that a job is worked on, or not any more.
+func (w *worker) has(id int64, yes bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.active[id] = true; !yes {
+		delete(w.active, id)
+	}
 }
 
 // Timeout is when a job ends here, and when River may bring it to another worker.
@@ -96,13 +194,18 @@ func (w *worker) NextRetry(job *river.Job[args]) time.Time {
 
 // Work does one job.
 func (w *worker) Work(ctx context.Context, job *river.Job[args]) error {
-	if job.Args.V != 1 {
-		return fmt.Errorf("a job of version %d; this program knows version 1", job.Args.V)
+	w.has(job.ID, true)
+	defer w.has(job.ID, false)
+	if job.Args.unread != nil {
+		return w.refuse(context.WithoutCancel(ctx), job)
 	}
 	working, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer cancel(nil)
 	defer context.AfterFunc(ctx, func() { cancel(causeOf(ctx)) })()
-	err := w.handle(working, &claim{queue: w.queue, job: job})
+	var err error = &queue.Later{After: newer, Why: fmt.Sprintf("a job of version %d, and worker %s knows version %d", job.Args.V, by(job), argsVersion)}
+	if job.Args.V == argsVersion {
+		err = w.handle(working, &claim{queue: w.queue, job: job})
+	}
 	// What this returns River writes of the job whoever has it by then (JobSetStateIfRunning asks for no attempt).
 	ours, lookErr := w.queue.has(context.WithoutCancel(ctx), job.JobRow)
 	if lookErr != nil {
@@ -113,11 +216,51 @@ func (w *worker) Work(ctx context.Context, job *river.Job[args]) error {
 	case errors.Is(err, queue.ErrOpen), lookErr != nil, !ours:
 		return silence{}
 	case errors.As(err, &later):
+		w.queue.returned(context.WithoutCancel(ctx), job, later.Why)
 		return river.JobSnooze(later.After)
+	case errors.Is(err, catalog.ErrNotFound): // its run was removed
+		return river.JobCancel(err)
 	case errors.Is(err, queue.ErrDrained):
 		return fmt.Errorf("%w: %w", err, context.Canceled) // River gives it back as it was, with ErrStop as the cause
 	}
 	return err
+}
+
+// newer is how long a job that a newer scidex-oci has written is left to newer workers.
+const newer = 30 * time.Second
+
+// by is the name of the worker that has a job.
+func by(job *river.Job[args]) string { return job.AttemptedBy[len(job.AttemptedBy)-1] }
+
+// refuse ends a job whose arguments cannot be read, and the row that waits for it.
+func (w *worker) refuse(ctx context.Context, job *river.Job[args]) error {
+	unread := fmt.Errorf("its job in the queue cannot be read: %w", job.Args.unread)
+	err := w.queue.catalog.Within(ctx, func(ctx context.Context, tx pgx.Tx) error {
+		run, err := postgres.Last(ctx, tx, job.Args.ID)
+		if err != nil || run.State != catalog.Queued {
+			return err
+		}
+		run.State, run.Reason, run.ExitCode, run.FinishedAt = catalog.Error, "request", lostExit, time.Now().UTC()
+		run.Message = unread.Error()
+		return postgres.End(ctx, tx, run)
+	})
+	if err != nil && !errors.Is(err, catalog.ErrNotFound) {
+		return err
+	}
+	return river.JobCancel(unread)
+}
+
+// returned notes why a job is given back. Without the note nothing is lost but the answer to who asks.
+func (q *Queue) returned(ctx context.Context, job *river.Job[args], why string) {
+	err := q.catalog.Within(ctx, func(ctx context.Context, tx pgx.Tx) error {
+		_, err := tx.Exec(ctx, `UPDATE scidex_oci.river_job SET metadata = metadata || jsonb_build_object('`+returned+`',
+				jsonb_build_object('why', $2::text, 'taken', extract(epoch FROM attempted_at)::text))
+			WHERE id = $1 AND state = 'running' AND attempted_at = $3`, job.ID, why, job.AttemptedAt)
+		return err
+	})
+	if err != nil {
+		q.log.Warn("job "+job.Args.ID, "error", err)
+	}
 }
 
 // causeOf says in the queue's words why River ends a job.

@@ -1,0 +1,53 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/catalog/queue"
+)
+
+func newQueueCancel(p *program) *cli.Command {
+	return &cli.Command{
+		Name:      "cancel",
+		Usage:     "cancel analyses that wait or run",
+		UsageText: "scidex-oci queue cancel ID...",
+		ArgsUsage: "ID...",
+		Description: `What waits is canceled at once. The worker of what runs is asked to end it, as "scidex-oci stop" does: with its grace,
+harvested and committed as canceled. Whoever wants to wait for that: scidex-oci show ID --wait.`,
+		Action: func(c *cli.Context) error {
+			given, err := words(c, 1, -1)
+			if err != nil {
+				return err
+			}
+			return p.withQueue(c, func(q queue.Queue, h *house, _ layers) error { return p.cancelQueued(c.Context, q, h, given) })
+		},
+	}
+}
+
+func (p *program) cancelQueued(ctx context.Context, q queue.Queue, h *house, given []string) (all error) {
+	for _, name := range given {
+		run, err := h.find(ctx, name)
+		if err != nil {
+			all = errors.Join(all, err)
+			continue
+		}
+		was, err := q.Cancel(ctx, run.ID)
+		switch {
+		case errors.Is(err, catalog.ErrEnded):
+			err = fmt.Errorf("%q has ended already: it is %s", run.ID, run.State)
+		case err != nil:
+			err = notQueued(run.ID, err)
+		case was.State == queue.Running && was.RunState != catalog.Queued:
+			_, err = fmt.Fprintf(p.stdout, "%s  its worker %s was asked to end it\n", escape(run.ID), escape(was.Worker))
+		default:
+			_, err = fmt.Fprintf(p.stdout, "%s  canceled\n", escape(run.ID))
+		}
+		all = errors.Join(all, err)
+	}
+	return all
+}

@@ -1,0 +1,44 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/scidex-ai/scidex-oci/outputs/catalog/queue"
+)
+
+func newQueueRescue(p *program) *cli.Command {
+	return &cli.Command{
+		Name:      "rescue",
+		Usage:     "give what workers have that are gone for good to others, at once",
+		UsageText: "scidex-oci queue rescue WORKER...",
+		ArgsUsage: "WORKER...",
+		Description: `For a host that does not come back: without it, its analyses are others' after their timeout, their grace and the
+--rescue-after of worker. A worker that is started again on the same host and root does it for those before it.
+WORKER is as in "scidex-oci queue ls".
+
+If the worker lives all the same nothing is wrong but its time lost: what it has begun ends as lost, and it removes what it
+has made.`,
+		Action: func(c *cli.Context) error {
+			given, err := words(c, 1, -1)
+			if err != nil {
+				return err
+			}
+			return p.withQueue(c, func(q queue.Queue, _ *house, _ layers) (all error) {
+				for _, worker := range given {
+					n, err := q.Rescue(c.Context, worker)
+					if err == nil && n == 0 {
+						err = fmt.Errorf("no worker %q has anything; see \"scidex-oci queue ls\"", worker)
+					}
+					if err == nil {
+						_, err = fmt.Fprintf(p.stdout, "%s  %s in the queue again\n", escape(worker), counted(n, "job"))
+					}
+					all = errors.Join(all, err)
+				}
+				return all
+			})
+		},
+	}
+}

@@ -1,0 +1,56 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"syscall"
+
+	"github.com/scidex-ai/scidex-oci/runner/worker"
+	"github.com/scidex-ai/scidex-oci/runner/worker/metrics"
+)
+
+// scraped is where a worker's metrics are asked for; without a listener they are not kept.
+type scraped struct{ listener net.Listener }
+
+// listen takes the address of --metrics. Who comes before the worker serves has to wait.
+func listen(from layers) (s scraped, err error) {
+	in, given := from.given("metrics")
+	if !given {
+		return s, nil
+	}
+	address := in.text("metrics")
+	if _, _, err := net.SplitHostPort(address); err != nil {
+		return s, fmt.Errorf("%s %q: give HOST:PORT, as 127.0.0.1:9090, or :9090 for every address of this host", in.label("metrics"), address)
+	}
+	s.listener, err = net.Listen("tcp", address)
+	switch {
+	case errors.Is(err, syscall.EADDRINUSE):
+		err = fmt.Errorf("%s %q: another program has this port; give another one, or 0 for any that is free", in.label("metrics"), address)
+	case err != nil:
+		err = fmt.Errorf("%s %q: %w; give an address of this host and a free port", in.label("metrics"), address, err)
+	}
+	return s, err
+}
+
+func (s scraped) close() {
+	if s.listener != nil {
+		_ = s.listener.Close() // the server may have
+	}
+}
+
+// serve answers for a worker, which is healthy until working ends.
+func (s scraped) serve(working context.Context, w *worker.Worker, b build) (unserve func() error) {
+	if s.listener == nil {
+		return func() error { return nil }
+	}
+	draining := func() bool { return working.Err() != nil }
+	m := metrics.New(metrics.Source{
+		Capacity: w.Capacity, Jobs: w.Options.Jobs, Load: w.Load, Depth: w.Queue.Depth, Waiting: w.Runner.Waiting, Draining: draining,
+		Version: b.version, Commit: b.commit, GoVersion: b.goVersion,
+	})
+	w.Watch = m.Watch
+	w.Log.Info("serving metrics", "address", s.listener.Addr().String())
+	return m.Serve(s.listener, func() bool { return !draining() }, w.Log).Close
+}

@@ -1,0 +1,63 @@
+package postgres
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+)
+
+// plan is how PostgreSQL answers a listing (EXPLAIN), a line for each step.
+func plan(t *testing.T, c *Catalog, filter catalog.Filter) string {
+	t.Helper()
+	sql, args := listing(filter)
+	var steps []string
+	must(t, c.readAll(t.Context(), func(row pgx.Row) (bool, error) {
+		var step string
+		err := row.Scan(&step)
+		steps = append(steps, step)
+		return true, err
+	}, `EXPLAIN (COSTS OFF) `+sql, args...))
+	return strings.Join(steps, "\n")
+}
+
+// What a listing reads does not depend on how many runs there are, where it need not: of many, of which one in ten has
+// failed and hardly any has ended otherwise, the newest fifty are read by an index that has them in their order.
+func TestListingPlans(t *testing.T) {
+	server := theCluster(t)
+	name := migrated(t, server)
+	server.execute(t, name, `INSERT INTO scidex_oci.analysis_run (id, attempt, state, created_at, host, boot_id, tool_version, report)
+		SELECT 'run-' || i, 1, CASE WHEN i % 5000 = 4 THEN 'error' WHEN i % 10 = 9 THEN 'failed' ELSE 'complete' END,
+			'2026-01-01'::timestamptz + i * interval '30 s', 'h', '', '', json_build_object('x', repeat('x', 500))
+		FROM generate_series(1, 20000) i`)
+	server.execute(t, name, `ANALYZE scidex_oci.analysis_run`)
+	c := opened(t, server.url("runner", name))
+	of := func(states ...catalog.State) catalog.Filter { return catalog.Filter{States: states, Limit: 50} }
+	since := of(catalog.Failed)
+	since.Since = time.Date(2026, 1, 2, 0, 0, 0, 0, time.UTC)
+	const byTime, byState = "Backward using analysis_run_created", "Backward using analysis_run_state"
+	tests := []struct {
+		name, want string
+		filter     catalog.Filter
+	}{
+		{"the newest", byTime, catalog.Filter{Limit: 50}},
+		{"complete", byTime, of(catalog.Complete)},
+		{"a state that none has", byState, of(catalog.Lost)},
+		{"one that some have", byState, of(catalog.Failed)},
+		{"one that some have, since then", byState, since},
+		{"several", byTime, of(catalog.Failed, catalog.Error)},
+		{"all that have ended", byTime, of(catalog.Complete, catalog.Failed, catalog.Canceled, catalog.Error, catalog.Lost)},
+		{"what has not ended", "analysis_run_open", of(catalog.Queued, catalog.Running)},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			got := plan(t, c, tt.filter)
+			if sorted := strings.Contains(got, "Sort") && tt.want != "analysis_run_open"; !strings.Contains(got, tt.want) || sorted {
+				t.Errorf("want %q and no sort in the plan:\n%s", tt.want, got)
+			}
+		})
+	}
+}

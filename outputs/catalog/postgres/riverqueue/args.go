@@ -1,0 +1,92 @@
+package riverqueue
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/scidex-ai/scidex-oci/outputs/catalog/queue"
+	"github.com/scidex-ai/scidex-oci/spec"
+)
+
+// args is a job as River keeps it, in jsonb. Fields are only added. The first three are enough, since others write jobs,
+// too, by SQL.
+type args struct {
+	V       int             `json:"v"` // 1
+	ID      string          `json:"id"`
+	Request json.RawMessage `json:"request"`
+	// First is the attempt that was queued with the job; those before it are of other submissions. Without it that is the
+	// one which is queued when the job is brought to its first worker.
+	First   int  `json:"first,omitempty"`
+	Retries *int `json:"retries,omitempty"` // nil: queue.DefaultRetries
+	NoAudit bool `json:"no_audit,omitempty"`
+	// Require are labels that its worker has to have.
+	Require map[string]string `json:"require,omitempty"`
+	// Digest is that of what is asked for, without id and labels.
+	Digest string `json:"digest,omitempty"`
+
+	unread error // why they could not be read
+}
+
+const argsVersion = 1
+
+// Kind is how River tells these jobs from others.
+func (args) Kind() string { return kind }
+
+// UnmarshalJSON reads what it can, and keeps why it could not read the rest: River would try such a job again and again, and
+// its row would wait for ever.
+func (a *args) UnmarshalJSON(raw []byte) error {
+	type plain args
+	err := json.Unmarshal(raw, (*plain)(a))
+	if err == nil && a.V < 1 {
+		err = fmt.Errorf("version %d", a.V)
+	}
+	if err != nil {
+		var id struct{ ID string }
+		_ = json.Unmarshal(raw, &id) // without it nobody waits
+		*a = args{ID: id.ID, unread: err}
+	}
+	return nil
+}
+
+func argsOf(s queue.Submission) (args, error) {
+	digest, err := digestOf(s.Run.Request)
+	return args{
+		V: argsVersion, ID: s.Run.ID, Request: s.Run.Request, First: s.Run.Attempt, Retries: &s.Retries, NoAudit: s.NoAudit,
+		Require: s.Require, Digest: digest,
+	}, err
+}
+
+// digestOf is the same for requests that ask for the same under other ids and labels, and with defaults written out.
+func digestOf(request json.RawMessage) (string, error) {
+	var asked spec.Analysis
+	if err := json.Unmarshal(request, &asked); err != nil {
+		return "", fmt.Errorf("the request: %w", err)
+	}
+	asked = asked.WithDefaults()
+	asked.ID, asked.Labels = "", nil
+	plain, err := json.Marshal(asked)
+	sum := sha256.Sum256(plain)
+	return hex.EncodeToString(sum[:]), err
+}
+
+// job is what the args ask for. A request that cannot be read asks for what an analysis has by default; whoever runs it
+// refuses it.
+func (a args) job() queue.Job {
+	var asked spec.Analysis
+	if json.Unmarshal(a.Request, &asked) != nil {
+		asked = spec.Analysis{}
+	}
+	asked = asked.WithDefaults()
+	job := queue.Job{
+		ID: a.ID, Request: a.Request, Memory: int64(asked.Memory), CPUs: asked.CPUs,
+		Limit: time.Duration(asked.Timeout) + time.Duration(asked.Grace), Require: a.Require,
+		Retries: queue.DefaultRetries, NoAudit: a.NoAudit,
+	}
+	if a.Retries != nil {
+		job.Retries = *a.Retries
+	}
+	return job
+}

@@ -1,0 +1,69 @@
+package riverqueue
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// allQueues is River's word for each queue of its tables.
+const allQueues = "*"
+
+// River pauses queues that it has a row of. So the row of the default class is made before a pause, and a worker makes those
+// of its classes before it begins, paused where another is: a pause is that of all, also of classes that nobody had.
+
+// oneAtATime keeps a worker's rows from being made beside a pause that does not see them.
+const oneAtATime = `SELECT pg_advisory_xact_lock(hashtext('scidex_oci'), hashtext('river_queue'))`
+
+const makeRow = `INSERT INTO scidex_oci.river_queue (name, paused_at)
+	VALUES ($1, (SELECT min(paused_at) FROM scidex_oci.river_queue)) ON CONFLICT (name) DO NOTHING`
+
+// Pause has no worker take anything more.
+func (q *Queue) Pause(ctx context.Context) error {
+	err := q.queues(ctx, []string{defaultQueue}, func(ctx context.Context, tx pgx.Tx) error {
+		return q.insert.QueuePauseTx(ctx, tx, allQueues, nil)
+	})
+	if err != nil {
+		return fmt.Errorf("pause the queue: %w", err)
+	}
+	return nil
+}
+
+// Resume ends a pause.
+func (q *Queue) Resume(ctx context.Context) error {
+	err := q.queues(ctx, []string{defaultQueue}, func(ctx context.Context, tx pgx.Tx) error {
+		return q.insert.QueueResumeTx(ctx, tx, allQueues, nil)
+	})
+	if err != nil {
+		return fmt.Errorf("resume the queue: %w", err)
+	}
+	return nil
+}
+
+// queues makes the rows of queues where they are missing, and then does what is to be done.
+func (q *Queue) queues(ctx context.Context, names []string, do func(ctx context.Context, tx pgx.Tx) error) error {
+	return q.catalog.Within(ctx, func(ctx context.Context, tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, oneAtATime); err != nil {
+			return err
+		}
+		for _, name := range names {
+			if _, err := tx.Exec(ctx, makeRow, name); err != nil {
+				return err
+			}
+		}
+		return do(ctx, tx)
+	})
+}
+
+// Paused returns since when the queue is paused; nil where it is not.
+func (q *Queue) Paused(ctx context.Context) (since *time.Time, err error) {
+	err = q.catalog.Reading(ctx, func(tx pgx.Tx) error {
+		return tx.QueryRow(ctx, `SELECT min(paused_at) FROM scidex_oci.river_queue`).Scan(&since)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("look whether the queue is paused: %w", err)
+	}
+	return since, nil
+}

@@ -1,0 +1,120 @@
+package riverqueue
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/riverqueue/river"
+
+	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/catalog/postgres"
+	"github.com/scidex-ai/scidex-oci/outputs/catalog/queue"
+)
+
+// Submit enqueues jobs with their rows.
+func (q *Queue) Submit(ctx context.Context, jobs []queue.Submission) (placed []queue.Placed, err error) {
+	err = q.catalog.Within(ctx, func(ctx context.Context, tx pgx.Tx) error {
+		placed, err = q.submit(ctx, tx, jobs)
+		return err
+	})
+	if postgres.Unknown(err) {
+		return nil, fmt.Errorf("submit: %w; all of it is in the queue or nothing, see \"scidex-oci queue ls\"", err)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("submit: %w", err)
+	}
+	return placed, nil
+}
+
+func (q *Queue) submit(ctx context.Context, tx pgx.Tx, jobs []queue.Submission) (placed []queue.Placed, err error) {
+	var now time.Time // the database's, since hosts may disagree
+	if err := tx.QueryRow(ctx, `SELECT now()`).Scan(&now); err != nil {
+		return nil, err
+	}
+	all := make([]args, len(jobs))
+	for i, j := range jobs {
+		if all[i], err = argsOf(j); err != nil {
+			return nil, err
+		}
+	}
+	if err := alone(ctx, tx, jobs, all); err != nil {
+		return nil, err
+	}
+	var params []river.InsertManyParams
+	here := map[string]queue.Placed{} // by digest
+	for i, j := range jobs {
+		stands := queue.Placed{Key: j.Run.Key, State: catalog.Queued}
+		if j.Unique {
+			other, found := here[all[i].Digest]
+			if !found {
+				other, found, err = same(ctx, tx, all[i].Digest)
+			}
+			if err != nil {
+				return nil, err
+			}
+			if found {
+				other.Other = true
+				placed = append(placed, other)
+				continue
+			}
+			here[all[i].Digest] = stands
+		}
+		if err := postgres.Insert(ctx, tx, j.Run); err != nil {
+			return nil, err
+		}
+		placed = append(placed, stands)
+		params = append(params, river.InsertManyParams{Args: all[i], InsertOpts: optionsOf(j, now)})
+	}
+	if len(params) > 0 {
+		_, err = q.insert.InsertManyTx(ctx, tx, params)
+	}
+	return placed, err
+}
+
+// optionsOf are River's of a job.
+func optionsOf(j queue.Submission, now time.Time) *river.InsertOpts {
+	o := &river.InsertOpts{Queue: queueOf(j.Class), Priority: j.Priority, MaxAttempts: maxTries}
+	if j.At.After(now) {
+		o.ScheduledAt = j.At
+	}
+	if at := now.Add(j.After); j.After > 0 && at.After(o.ScheduledAt) {
+		o.ScheduledAt = at
+	}
+	return o
+}
+
+// alone lets no other submission of the same unique analyses pass until the transaction ends. All take these locks in one
+// order.
+func alone(ctx context.Context, tx pgx.Tx, jobs []queue.Submission, all []args) error {
+	var digests []string
+	for i, j := range jobs {
+		if j.Unique {
+			digests = append(digests, all[i].Digest)
+		}
+	}
+	slices.Sort(digests)
+	for _, digest := range slices.Compact(digests) {
+		if _, err := tx.Exec(ctx, `SELECT pg_advisory_xact_lock(hashtextextended('scidex_oci/unique/' || $1::text, 0))`, digest); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// same finds an analysis of a digest that waits or runs, and is not to end.
+func same(ctx context.Context, tx pgx.Tx, digest string) (p queue.Placed, found bool, err error) {
+	err = tx.QueryRow(ctx, `SELECT r.id, r.attempt, r.state
+		FROM scidex_oci.river_job j CROSS JOIN LATERAL (SELECT id, attempt, state FROM scidex_oci.analysis_run
+			WHERE analysis_run.id = j.args ->> 'id' ORDER BY attempt DESC LIMIT 1) r
+		WHERE j.kind = '`+kind+`' AND j.state IN (`+open+`) AND j.args @> jsonb_build_object('digest', $1::text)
+			AND NOT j.metadata ? 'cancel_attempted_at' AND r.state IN ('queued', 'running')
+		ORDER BY j.id LIMIT 1`, digest).Scan(&p.Key.ID, &p.Key.Attempt, &p.State)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return p, false, nil
+	}
+	return p, err == nil, err
+}

@@ -1,0 +1,150 @@
+"""enqueue: an analysis into the queue of workers, in a transaction of the caller's own; wait: what came of it."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import os
+import secrets
+from datetime import datetime, timezone
+from typing import TYPE_CHECKING, Any, Dict, List, Mapping, Optional, Union
+
+from .manifest import Manifest, encode
+from .result import Result, Status
+from .running import finish
+from .tool import Tool
+
+if TYPE_CHECKING:
+    from typing import Protocol
+
+    from typing_extensions import Unpack
+
+    class Cursor(Protocol):
+        """Of a DB-API 2 cursor what is used here."""
+
+        def execute(self, operation: Any, parameters: Any, /) -> Any: ...
+        def close(self) -> Any: ...
+
+    class Connection(Protocol):
+        """Of a DB-API 2 connection what is used here."""
+
+        def cursor(self) -> Any: ...
+
+_SUBMIT = "SELECT scidex_oci.submit(%s::jsonb, %s::integer)"
+
+
+def enqueue(database: Union[Connection, Cursor], *, retries: Optional[int] = None, **fields: Unpack[Manifest]) -> str:
+    """Puts an analysis into the queue in the caller's transaction, and returns its id.
+
+    ``database`` is a connection to the catalog's PostgreSQL, or a cursor of one, of psycopg, psycopg2 or another DB-API 2
+    driver that takes ``%s``. Nothing is committed here: with the caller's commit the analysis is queued, without it there is
+    none. ``fields`` are those of ``run`` but ``export``. Relative paths start at Python's own directory, and are the same for
+    every worker; data and docs that are not given are none. ``retries`` attempts may follow one that ends in an error of
+    scidex-oci or a host, by default 3.
+
+    Raises TypeError and ValueError for what is no request; the driver's own exception for an id that is not allowed
+    (SQLSTATE 22023) or taken (23505), and without tables of the queue (55000). What only a worker can tell ends the analysis
+    as an error.
+    """
+    request = _request(fields)
+    parameters = (json.dumps(request, allow_nan=False), retries)
+    if not hasattr(database, "cursor"):
+        _execute(database, parameters)
+        return str(request["id"])
+    cursor = database.cursor()
+    try:
+        _execute(cursor, parameters)
+    finally:
+        closed = cursor.close()
+        if inspect.iscoroutine(closed):
+            closed.close()
+    return str(request["id"])
+
+
+def _execute(cursor: Any, parameters: Any) -> None:
+    executed = cursor.execute(_SUBMIT, parameters)
+    if inspect.iscoroutine(executed):
+        executed.close()
+        raise TypeError("an asynchronous connection is not taken; call scidex_oci.submit(request) by SQL, or enqueue in a thread")
+
+
+def wait(run_id: str, *, check: bool = False, tool: Optional[Tool] = None) -> Result:
+    """The result of an analysis, once it has ended: also of one that is queued, wherever a worker runs it.
+
+    ``ID`` is the analysis with all its attempts, ``ID@ATTEMPT`` one of them. With ``check``, a result that is not complete is
+    raised, as by ``run``. Raises NotFound.
+    """
+    tool = tool or Tool()
+    result = tool.show(run_id, wait=True)
+    while result.state in (Status.ERROR, Status.LOST, Status.CANCELED):
+        last = tool.show(run_id)  # with the end of an attempt the next one is queued
+        if last.run_id == result.run_id:
+            break
+        result = tool.show(run_id, wait=True)
+    return finish(result, check)
+
+
+_PATHS = ("script", "data", "docs", "project", "stage")
+
+
+def _request(fields: Mapping[str, Any]) -> Dict[str, Any]:
+    """The manifest as the queue takes it: each field of its one type, with absolute paths and an id."""
+    unknown = sorted(set(fields) - set(Manifest.__annotations__))
+    if unknown:
+        raise ValueError(f"a manifest has no field {', '.join(unknown)}")
+    if fields.get("export") is not None:
+        raise ValueError("a worker exports nothing: take the outputs from the result, or by Result.export")
+    request: Dict[str, Any] = json.loads(encode(fields))
+    for name in _PATHS:
+        if name in request and request[name] != "none":
+            request[name] = _absolute(name, request[name])
+    for name in ("id", "rootfs", "runtime"):
+        if name in request:
+            request[name] = _text(name, request[name])
+    if request.get("rootfs", "").startswith("."):
+        request["rootfs"] = _absolute("rootfs", request["rootfs"])
+    if "/" in request.get("runtime", ""):
+        request["runtime"] = _absolute("runtime", request["runtime"])
+    elif request.get("runtime", "none") != "none":
+        raise ValueError(f"runtime {request['runtime']!r} is a name of a config file, which only scidex-oci reads: give its directory")
+    for name in ("command", "args", "inputs", "secrets", "outputs", "exclude"):
+        if name in request:
+            request[name] = _texts(name, request[name])
+    if "inputs" in request:
+        request["inputs"] = [_absolute("inputs", source) for source in request["inputs"]]  # "SRC:DST" begins with SRC
+    for name in ("labels", "env"):
+        if name in request:
+            request[name] = _dictionary(name, request[name])
+    request.setdefault("id", _new_id())
+    return request
+
+
+def _absolute(name: str, value: Any) -> str:
+    path = _text(name, value)
+    return os.path.join(os.getcwd(), path) if path else path
+
+
+def _text(name: str, value: Any) -> str:
+    """A text as a manifest would have it."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, (int, float)):
+        return json.dumps(value)
+    raise TypeError(f"{name}: {value!r} is not text")
+
+
+def _texts(name: str, value: Any) -> List[str]:
+    if not isinstance(value, list):
+        raise TypeError(f"{name}: {value!r} is not a list")
+    return [_text(name, item) for item in value]
+
+
+def _dictionary(name: str, value: Any) -> Dict[str, str]:
+    if not isinstance(value, dict):
+        raise TypeError(f"{name}: {value!r} is not a mapping")
+    return {key: _text(f"{name} {key}", item) for key, item in value.items()}
+
+
+def _new_id() -> str:
+    """As scidex-oci makes one: ids of different seconds sort by time."""
+    return f"{datetime.now(timezone.utc):%Y%m%dT%H%M%S}-{secrets.token_hex(4)}"

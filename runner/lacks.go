@@ -1,0 +1,47 @@
+package runner
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/scidex-ai/scidex-oci/rootfs/image"
+	"github.com/scidex-ai/scidex-oci/spec"
+)
+
+// Lacks names the programs that an analysis asks for and that are not on this host: an image, or the directory of a root
+// filesystem or of a runtime. What is there may be damaged all the same.
+func (r *Runner) Lacks(a spec.Analysis) (all []string) {
+	a = a.WithDefaults()
+	switch dir := filepath.Join(r.Root, ImagesDir); {
+	case a.RootfsDirectory():
+		if missing(a.Rootfs) {
+			all = append(all, fmt.Sprintf("rootfs %s", a.Rootfs))
+		}
+	case a.Rootfs != spec.RootfsHost && !hasImage(dir, a.Rootfs):
+		all = append(all, fmt.Sprintf("image %s", a.Rootfs))
+	}
+	if a.Runtime != "" && a.Runtime != spec.None && missing(a.Runtime) {
+		all = append(all, fmt.Sprintf("runtime %s", a.Runtime))
+	}
+	return all
+}
+
+func missing(path string) bool {
+	_, err := os.Stat(path)
+	return errors.Is(err, os.ErrNotExist)
+}
+
+// hasImage reports whether a name is an image's. What cannot be told is left to the run, which says why.
+func hasImage(dir, name string) bool {
+	if !exists(dir) {
+		return false
+	}
+	store, err := image.Open(dir)
+	if err != nil {
+		return true
+	}
+	var unknown *image.UnknownError
+	return !errors.As(store.Known(name), &unknown)
+}

@@ -1,0 +1,39 @@
+package worker
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/scidex-ai/scidex-oci/outputs/catalog/queue"
+	"github.com/scidex-ai/scidex-oci/runner"
+	"github.com/scidex-ai/scidex-oci/spec"
+)
+
+// lacks is what this worker lacks that a job asks for; empty where it lacks nothing. What cannot be read asks for nothing,
+// and is refused when it is run.
+func (w *Worker) lacks(job queue.Job) string {
+	var all []string
+	for _, key := range slices.Sorted(maps.Keys(job.Require)) {
+		if has, ok := w.Labels[key]; !ok || has != job.Require[key] {
+			all = append(all, fmt.Sprintf("label %s=%s", key, job.Require[key]))
+		}
+	}
+	if a, err := runner.Brought(job.Request); err == nil {
+		all = append(all, w.Runner.Lacks(a)...)
+	}
+	if w.room.tooLarge(job.Memory, job.CPUs) {
+		all = append(all, fmt.Sprintf("room for %v and %v CPUs", spec.Size(job.Memory), job.CPUs))
+	}
+	return strings.Join(all, ", ")
+}
+
+// elsewhere gives a job back that this worker cannot run, for longer each time: the first to take it again may be this one.
+func (w *Worker) elsewhere(job queue.Job, lacks string) error {
+	after := min(soon<<min(job.Returned, 10), never)
+	w.Log.Warn("an analysis is left to other workers", "id", job.ID, "lacks", lacks, "again", after)
+	return &queue.Later{After: after, Why: fmt.Sprintf("no worker with %s has taken it yet; the last that could not was %s at %s",
+		lacks, w.Options.Name, time.Now().UTC().Format(time.RFC3339))}
+}

@@ -1,0 +1,67 @@
+package metrics
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/scidex-ai/scidex-oci/outputs/catalog/queue"
+)
+
+const (
+	// fresh is for how long a count of the queue is not asked for again, whoever scrapes.
+	fresh = 5 * time.Second
+	// depthPatience is for how long a scrape waits for the count.
+	depthPatience = 2 * time.Second
+)
+
+// depth is the count of the queue, of a moment ago.
+type depth struct {
+	ask func(context.Context) (queue.Depth, error)
+
+	mu    sync.Mutex
+	asked time.Time
+	known bool
+	last  queue.Depth
+}
+
+// refresh asks anew where the last answer is not fresh any more. Who comes meanwhile waits for the same answer.
+func (d *depth) refresh(ctx context.Context) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if !d.asked.IsZero() && time.Since(d.asked) < fresh {
+		return
+	}
+	asking, cancel := context.WithTimeout(ctx, depthPatience)
+	defer cancel()
+	last, err := d.ask(asking)
+	if err != nil && ctx.Err() != nil {
+		return // the one who asked has gone; that says nothing of the queue
+	}
+	d.last, d.known, d.asked = last, err == nil, time.Now()
+}
+
+func (d *depth) read() (last queue.Depth, known bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.last, d.known
+}
+
+func (m *Metrics) ofQueue() {
+	m.gauge("scidex_oci_queue_up", "Whether the queue could be counted.", func() float64 {
+		_, known := m.depth.read()
+		return truth(known)
+	})
+	by := func(state string, jobs func(queue.Depth) int64) metric {
+		return level{labeled("state", state), func() (float64, bool) {
+			last, known := m.depth.read()
+			return float64(jobs(last)), known
+		}}
+	}
+	m.add(gauge, "scidex_oci_queue_jobs", "Jobs of the whole queue that have not ended, by state.",
+		by("waiting", func(d queue.Depth) int64 { return d.Waiting }),
+		by("retrying", func(d queue.Depth) int64 { return d.Retrying }),
+		by("scheduled", func(d queue.Depth) int64 { return d.Scheduled }),
+		by("running", func(d queue.Depth) int64 { return d.Running }),
+	)
+}

@@ -1,0 +1,206 @@
+package metrics
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
+
+	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/catalog/queue"
+	"github.com/scidex-ai/scidex-oci/runner"
+	"github.com/scidex-ai/scidex-oci/runner/worker"
+)
+
+var update = flag.Bool("update", false, "write the golden file anew")
+
+// source is a worker that has half of its memory left, and a queue.
+func source() Source {
+	return Source{
+		Capacity: runner.Capacity{Memory: 4 << 30, CPUs: 2}, Jobs: 3,
+		Load: func() worker.Load { return worker.Load{Free: runner.Capacity{Memory: 2 << 30, CPUs: 0.5}, Running: 2} },
+		Depth: func(context.Context) (queue.Depth, error) {
+			return queue.Depth{Waiting: 7, Retrying: 1, Scheduled: 2, Running: 3}, nil
+		},
+		Waiting: func() (int, error) { return 1, nil }, Draining: func() bool { return true },
+		Version: "v1.2.3", Commit: "0123abc", GoVersion: "go1",
+	}
+}
+
+// written are the metrics without those of the process, which differ each time.
+func (m *Metrics) written(t *testing.T) string {
+	t.Helper()
+	var own strings.Builder
+	for line := range strings.Lines(string(m.Text(t.Context()))) {
+		if strings.Contains(line, "scidex_oci_") {
+			own.WriteString(line)
+		}
+	}
+	return own.String()
+}
+
+// attempt passes the steps of an attempt, a second each, after it was queued for as long.
+func (m *Metrics) attempt(result runner.Result, err error, through ...worker.Step) {
+	queued := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	p := worker.Progress{Queued: queued, Files: 2, Bytes: 300, Result: result, Err: err}
+	for i, step := range through {
+		p.Step, p.At[step] = step, queued.Add(time.Duration(i+1)*time.Second)
+		m.Watch(p)
+	}
+}
+
+// Everything that there is, as Prometheus reads it, and by its conventions.
+func TestExposition(t *testing.T) {
+	m := New(source())
+	m.attempt(runner.Result{State: catalog.Complete, Reason: runner.ReasonExit}, nil,
+		worker.Taken, worker.Started, worker.Exited, worker.Harvested, worker.Committed, worker.Ended)
+	m.attempt(runner.Result{State: catalog.Error, Reason: runner.ReasonCommit}, errors.New("away"), worker.Taken, worker.Started, worker.Exited, worker.Ended)
+	m.attempt(runner.Result{}, nil, worker.Taken, worker.Started, worker.Superseded)
+	got := m.written(t)
+	const golden = "testdata/metrics.txt"
+	if *update {
+		if err := os.WriteFile(golden, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(golden)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got != string(want) {
+		t.Errorf("the metrics are not those of %s; -update writes it anew:\n%s", golden, got)
+	}
+	problems, err := promlint.New(bytes.NewReader(m.Text(t.Context()))).Lint()
+	if err != nil || len(problems) > 0 {
+		t.Errorf("lint: %v, %v", problems, err)
+	}
+}
+
+// Of the process there is what is known of every other, too, and it is true.
+func TestProcess(t *testing.T) {
+	text := string(New(source()).Text(t.Context()))
+	for name, least := range map[string]float64{
+		"go_goroutines": 2, "go_memstats_heap_alloc_bytes": 10_000, "process_cpu_seconds_total": 0.0001, "process_resident_memory_bytes": 1 << 20,
+		"process_open_fds": 3, "process_max_fds": 10, "process_start_time_seconds": float64(time.Now().Add(-time.Hour).Unix()),
+	} {
+		_, after, _ := strings.Cut(text, "\n"+name+" ")
+		value, _, _ := strings.Cut(after, "\n")
+		if got, err := strconv.ParseFloat(value, 64); err != nil || got < least {
+			t.Errorf("%s is %q", name, value)
+		}
+	}
+}
+
+// Values of labels are quoted as the format wants it.
+func TestLabels(t *testing.T) {
+	s := source()
+	s.Version = "a\\b\"c\nd"
+	m := New(s)
+	if got := m.written(t); !strings.Contains(got, `{version="a\\b\"c\nd",commit=`) {
+		t.Error(got)
+	}
+	if _, err := promlint.New(bytes.NewReader(m.Text(t.Context()))).Lint(); err != nil {
+		t.Error(err)
+	}
+}
+
+// What nobody knows is left out, and no answer is taken for none.
+func TestUnknown(t *testing.T) {
+	s := source()
+	s.Capacity = runner.Capacity{}
+	s.Waiting = func() (int, error) { return 0, errors.New("unreadable") }
+	s.Depth = func(context.Context) (queue.Depth, error) { return queue.Depth{}, errors.New("away") }
+	got := New(s).written(t)
+	for _, name := range []string{"memory_bytes", "cpus", "results_waiting", "queue_jobs"} {
+		if strings.Contains(got, name) {
+			t.Errorf("%s is there", name)
+		}
+	}
+	if !strings.Contains(got, "scidex_oci_queue_up 0\n") {
+		t.Error("the queue is up")
+	}
+}
+
+// The queue is asked once for all who scrape within seconds, anew after these, and not again for one who has gone.
+func TestDepth(t *testing.T) {
+	asked, away := int64(0), false
+	d := &depth{ask: func(ctx context.Context) (queue.Depth, error) {
+		asked++
+		if away {
+			return queue.Depth{}, errors.New("away")
+		}
+		return queue.Depth{Waiting: asked}, ctx.Err()
+	}}
+	want := func(what string, waiting int64, up bool) {
+		t.Helper()
+		if last, known := d.read(); known != up || last.Waiting != waiting {
+			t.Errorf("%s: %+v, %v, asked %d times", what, last, known, asked)
+		}
+	}
+	want("at first", 0, false)
+	d.refresh(t.Context())
+	want("asked", 1, true)
+	d.asked = time.Now().Add(time.Hour) // it is fresh, however slow this machine is
+	d.refresh(t.Context())
+	want("fresh", 1, true)
+	d.asked = time.Now().Add(-fresh)
+	gone, cancel := context.WithCancel(t.Context())
+	cancel()
+	d.refresh(gone)
+	want("asked by one who has gone", 1, true)
+	d.refresh(t.Context())
+	want("asked anew", 3, true)
+	d.asked, away = time.Now().Add(-fresh), true
+	d.refresh(t.Context())
+	want("away", 0, false)
+}
+
+// Every end that a result may have is counted as itself, and what is not known as another, so that labels stay few.
+func TestEnds(t *testing.T) {
+	raw, err := os.ReadFile("../../../docs/schema/result.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var schema struct {
+		Properties struct {
+			Reason struct{ Enum []runner.Reason }
+		}
+	}
+	if err := json.Unmarshal(raw, &schema); err != nil {
+		t.Fatal(err)
+	}
+	known := map[runner.Reason]bool{
+		"":             true, // it has not ended
+		"memory_limit": true, // kept for a watchdog that there is not
+	}
+	for _, e := range ends() {
+		known[e.reason] = true
+	}
+	if len(schema.Properties.Reason.Enum) < 10 {
+		t.Fatalf("the schema has the reasons %q", schema.Properties.Reason.Enum)
+	}
+	for _, reason := range schema.Properties.Reason.Enum {
+		if !known[reason] {
+			t.Errorf("%s is counted as another reason", reason)
+		}
+	}
+	for result, want := range map[end]end{
+		{catalog.Complete, runner.ReasonExit}:       {catalog.Complete, runner.ReasonExit},
+		{catalog.Failed, "made up"}:                 {catalog.Failed, other},
+		{catalog.Complete, runner.ReasonStopped}:    {catalog.Complete, other},
+		{catalog.Running, ""}:                       {catalog.Error, other},
+		{catalog.Lost, runner.ReasonSupervisorLost}: {catalog.Lost, runner.ReasonSupervisorLost},
+	} {
+		if got := endOf(runner.Result{State: result.state, Reason: result.reason}); got != want {
+			t.Errorf("%v is counted as %v, want %v", result, got, want)
+		}
+	}
+}

@@ -1,0 +1,65 @@
+package metrics
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"time"
+
+	"golang.org/x/net/netutil"
+)
+
+// What a server grants its clients. Nobody has to prove who they are.
+const (
+	connections   = 32 // at once
+	headerBytes   = 16 << 10
+	requestTime   = 5 * time.Second
+	responseTime  = 10 * time.Second
+	idleTime      = time.Minute
+	shutdownGrace = time.Second
+)
+
+// Server answers GET /metrics and GET /healthz.
+type Server struct {
+	http  *http.Server
+	ended chan error
+}
+
+// Serve answers those who come to a listener, which it closes at its end. /healthz is 200 while healthy is true, else 503.
+func (m *Metrics) Serve(l net.Listener, healthy func() bool, log *slog.Logger) *Server {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /metrics", func(w http.ResponseWriter, r *http.Request) {
+		text := m.Text(r.Context())
+		w.Header().Set("Content-Type", contentType)
+		_, _ = w.Write(text) // a client that has gone
+	})
+	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
+		if !healthy() {
+			http.Error(w, "draining", http.StatusServiceUnavailable)
+			return
+		}
+		_, _ = io.WriteString(w, "ok\n")
+	})
+	s := &Server{ended: make(chan error, 1), http: &http.Server{
+		Handler: mux, MaxHeaderBytes: headerBytes, ReadTimeout: requestTime, WriteTimeout: responseTime, IdleTimeout: idleTime,
+		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug),
+	}}
+	go func() { s.ended <- s.http.Serve(netutil.LimitListener(l, connections)) }()
+	return s
+}
+
+// Close ends the server, with what it is answering after a moment. Its error is that it has ended before.
+func (s *Server) Close() error {
+	ctx, cancel := context.WithTimeout(context.Background(), shutdownGrace)
+	defer cancel()
+	if s.http.Shutdown(ctx) != nil {
+		_ = s.http.Close() // ends their contexts, too
+	}
+	if err := <-s.ended; !errors.Is(err, http.ErrServerClosed) {
+		return err
+	}
+	return nil
+}

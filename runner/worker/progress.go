@@ -1,0 +1,124 @@
+package worker
+
+import (
+	"time"
+
+	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/runner"
+	"github.com/scidex-ai/scidex-oci/runner/event"
+)
+
+// Step is a point that an attempt at an analysis comes to.
+type Step int
+
+// The steps, in their order. An attempt that fails leaves some out; each that is Taken here is Ended or Superseded, but
+// where the worker is drained before anything was begun, or PostgreSQL does not answer.
+const (
+	Taken      Step = iota // there is room for it on this worker, and its row is there
+	Started                // its first instruction
+	Exited                 // its last process is dead
+	Harvested              // its working directory is read
+	Committed              // its end is in the catalog
+	Ended                  // nothing is left of it here
+	Superseded             // in place of the last two: another worker has it
+	// Steps is how many there are.
+	Steps
+)
+
+// Progress is how far a worker is with one attempt at an analysis.
+type Progress struct {
+	Key    catalog.Key
+	Step   Step             // the last
+	Queued time.Time        // when its row was written, by the clock of whoever did
+	At     [Steps]time.Time // when it came to each step; zero where it has not
+
+	Files, Bytes int64 // its outputs, once it is Harvested
+
+	// Of one that has Ended. Err is why its result is not in the catalog.
+	Result runner.Result
+	Err    error
+}
+
+// Wait is for how long it was queued. Clocks of two hosts differ: it is never less than nothing.
+func (p Progress) Wait() time.Duration { return max(0, p.At[Taken].Sub(p.Queued)) }
+
+// Took is how long it was from one step to another; ok is false where it did not come to both.
+func (p Progress) Took(from, to Step) (d time.Duration, ok bool) {
+	if p.At[from].IsZero() || p.At[to].IsZero() {
+		return 0, false
+	}
+	return max(0, p.At[to].Sub(p.At[from])), true
+}
+
+// Load is what a worker has at the moment.
+type Load struct {
+	// Free is what may be granted yet; what of the worker's Capacity is 0 is 0 here, too.
+	Free runner.Capacity
+	// Running are the attempts that it has in hand, from their taking to their end.
+	Running int64
+}
+
+// Load may be called at any time.
+func (w *Worker) Load() Load { return Load{Free: w.open().left(), Running: w.running.Load()} }
+
+func (w *Worker) open() *room {
+	w.opened.Do(func() { w.room = newRoom(w.Capacity, w.Options.Jobs) })
+	return w.room
+}
+
+// take is the first step.
+func (j *job) take() {
+	row := j.ledger.row
+	j.progress = Progress{Key: row.Key, Queued: row.CreatedAt}
+	p := j.pass(Taken)
+	j.Log.Info("taken", "id", p.Key.ID, "attempt", p.Key.Attempt, "wait", p.Wait())
+}
+
+// pass notes a step and tells of it.
+func (j *job) pass(s Step) Progress {
+	j.mu.Lock()
+	j.progress.Step, j.progress.At[s] = s, time.Now()
+	p := j.progress
+	j.mu.Unlock()
+	if j.Watch != nil {
+		j.Watch(p)
+	}
+	return p
+}
+
+// observe takes the steps that the runner tells of, and lets others in once nothing of the analysis runs any more.
+func (j *job) observe(e event.Event) error {
+	switch e.Type {
+	case event.TypeStarted:
+		j.pass(Started)
+	case event.TypeExited:
+		j.leave()
+		j.pass(Exited)
+	case event.TypeHarvested:
+		if h, ok := e.Data.(event.Harvested); ok {
+			j.mu.Lock()
+			j.progress.Files, j.progress.Bytes = h.Outputs, h.Bytes
+			j.mu.Unlock()
+		}
+		j.pass(Harvested)
+	default:
+	}
+	return nil
+}
+
+// tell is the last step.
+func (j *job) tell(result runner.Result, err error) {
+	j.mu.Lock()
+	j.progress.Result, j.progress.Err = result, err
+	j.mu.Unlock()
+	p := j.pass(Ended)
+	about := []any{
+		"id", p.Key.ID, "attempt", p.Key.Attempt, "state", result.State, "reason", result.Reason,
+		"wait", p.Wait(), "duration", p.At[Ended].Sub(p.At[Taken]),
+	}
+	if err != nil {
+		about = append(about, "error", err)
+	}
+	j.Log.Info("ended", about...)
+	j.Told(result, err)
+}
