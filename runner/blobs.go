@@ -4,41 +4,165 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
+	"io"
+	"path/filepath"
+	"sync/atomic"
 	"time"
+
+	"github.com/scidex-ai/scidex-oci/outputs"
+	"github.com/scidex-ai/scidex-oci/outputs/blob"
+	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/record"
 )
 
-// blobGrace is how long a blob that nothing names stays: what was removed a moment ago may be run again.
-const blobGrace = time.Hour
+// keepBlobs sees to it that what a run names is where its row may name it. Patience is how long it may take until one
+// blob more is there.
+func (r *Runner) keepBlobs(ctx context.Context, patience time.Duration, run catalog.Run, next func() (outputs.Entry, error)) error {
+	if !r.Blobs.Shared() {
+		return nil
+	}
+	named, err := namedBy(run, next)
+	if err != nil {
+		return err
+	}
+	most, moved := int64(0), time.Now()
+	patient := func() bool { return time.Since(moved) < patience }
+	return insist(ctx, patient, func() error {
+		var kept atomic.Int64
+		err := r.Blobs.Keep(ctx, named, func() { kept.Add(1) })
+		if n := kept.Load(); n > most {
+			most, moved = n, time.Now()
+		}
+		return err
+	})
+}
+
+// namedBy are the digests that a run names, each once.
+func namedBy(run catalog.Run, next func() (outputs.Entry, error)) (named []string, err error) {
+	seen := map[string]bool{}
+	note := func(sha256 string) {
+		if !seen[sha256] {
+			seen[sha256] = true
+			named = append(named, sha256)
+		}
+	}
+	for _, sha256 := range run.Blobs {
+		note(sha256)
+	}
+	for {
+		entry, err := next()
+		if errors.Is(err, io.EOF) {
+			return named, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		if entry.Rejected == "" {
+			note(entry.SHA256)
+		}
+	}
+}
+
+// awaited reads what is to be committed yet of runs that have ended: copies of it on this host may be the only ones.
+func (r *Runner) awaited() (func(sha256 string) bool, error) {
+	named := &digests{}
+	err := r.outcomeDigests(func(sha256 string) bool {
+		named.add(sha256)
+		return true
+	})
+	if err != nil {
+		return nil, err
+	}
+	found, err := filepath.Glob(filepath.Join(globEscape(r.Root), "runs", "*.aftermath"))
+	for _, path := range found {
+		var a aftermath
+		content, err := record.Open(path, &a)
+		if err != nil {
+			continue // a damaged one is of no use
+		}
+		_ = content.Close() // it was only read
+		for _, kept := range append(a.Logs[:], a.Script) {
+			if kept != nil {
+				named.add(kept.SHA256)
+			}
+		}
+	}
+	return named.has, err
+}
 
 // sweepBlobs removes blobs that no run of this catalog names: those of removed runs, and those of runs
-// that were killed before their commit. The store's lock keeps every run from standing between its
-// publication and its commit meanwhile.
+// that were killed before their commit. In a directory the store's lock keeps every run from standing between its
+// publication and its commit meanwhile; what keeps other hosts of a shared store safe is told in docs/adr/0025.
 func (c *collector) sweepBlobs(ctx context.Context) (err error) {
+	if c.Blobs.Shared() {
+		return errors.Join(c.removeUnnamed(ctx), c.cleanUploads(ctx), c.emptyCache())
+	}
 	release, err := c.Blobs.Sweep()
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, release()) }()
+	return errors.Join(c.removeUnnamed(ctx), release())
+}
+
+// removeUnnamed goes by an age of before the catalog is read.
+func (c *collector) removeUnnamed(ctx context.Context) error {
+	before := time.Now().Add(-c.Blobs.Grace())
 	named, err := c.needed(ctx)
 	if err != nil {
 		return fmt.Errorf("read the digests that runs name: %w", err)
 	}
+	var old []blob.Found
 	var failed error
-	err = c.Blobs.Walk(named.has, func(sha256 string, info fs.FileInfo) bool {
-		if time.Since(info.ModTime()) > blobGrace {
-			failed = c.removeBlob(sha256, info.Size())
+	err = c.Blobs.Walk(ctx, named.has, func(f blob.Found) bool {
+		if f.Modified.Before(before) {
+			old = append(old, f)
+		}
+		if len(old) == removeMost {
+			failed, old = c.removeBlobs(ctx, old, before), nil
 		}
 		return failed == nil
 	})
-	return errors.Join(err, failed)
+	if err = errors.Join(err, failed); err != nil || len(old) == 0 {
+		return err
+	}
+	return c.removeBlobs(ctx, old, before)
 }
 
-func (c *collector) removeBlob(sha256 string, size int64) error {
-	c.report.Blobs++
-	c.report.BlobBytes += size
+// removeMost blobs are removed at once.
+const removeMost = 1000
+
+func (c *collector) removeBlobs(ctx context.Context, blobs []blob.Found, before time.Time) (err error) {
+	if !c.dry {
+		blobs, err = c.Blobs.Remove(ctx, blobs, before)
+	}
+	for _, f := range blobs {
+		c.report.Blobs++
+		c.report.BlobBytes += f.Size
+	}
+	return err
+}
+
+// cleanUploads gives up what killed hosts have begun to put into a shared store.
+func (c *collector) cleanUploads(ctx context.Context) error {
+	n, err := c.Blobs.CleanUploads(ctx, time.Now().Add(-c.Blobs.Grace()), c.dry)
+	if n > 0 {
+		c.report.Removed = append(c.report.Removed, fmt.Sprintf("%d unfinished uploads to %s", n, c.Blobs))
+	}
+	return err
+}
+
+// emptyCache removes the copies of a shared store's blobs on this host.
+func (c *collector) emptyCache() error {
 	if c.dry {
 		return nil
 	}
-	return c.Blobs.Remove(sha256)
+	release, err := c.Blobs.Sweep()
+	if err != nil {
+		return err
+	}
+	needed, err := c.awaited()
+	if err == nil {
+		err = c.Blobs.EmptyCache(needed)
+	}
+	return errors.Join(err, release())
 }

@@ -19,7 +19,7 @@ import (
 // openAndScan opens inputs as a run with an id of its own does, where no place is out of bounds.
 func openAndScan(t *testing.T, a spec.Analysis) (*inputSet, error) {
 	t.Helper()
-	open := opener{scan.Reader{}, func() (*binds.Boundary, error) { return &binds.Boundary{}, nil }}
+	open := opener{scan.Reader{}, nil, func() (*binds.Boundary, error) { return &binds.Boundary{}, nil }}
 	set, err := open.open(a, a.Script)
 	if err != nil {
 		return nil, err

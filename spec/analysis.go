@@ -31,7 +31,7 @@ type Analysis struct {
 	Docs string `json:"docs,omitempty"`
 	// Project is bound read-only at /analysis.
 	Project string `json:"project,omitempty"`
-	// Inputs are further read-only binds, "SRC" or "SRC:DST".
+	// Inputs are further read-only binds, "SRC" or "SRC:DST"; "sha256:HEX" is a blob of the blob store.
 	Inputs []string `json:"inputs,omitempty"`
 	// Stage is a directory whose regular files are copied into /work before the start.
 	Stage string `json:"stage,omitempty"`

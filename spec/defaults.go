@@ -83,10 +83,12 @@ func (a Analysis) ResolvePaths(dir string) Analysis {
 // resolveInput leaves alone what Validate is to refuse as it was written.
 func resolveInput(dir, input string) string {
 	source, destination, explicit := splitInput(input)
-	if source == "" || !explicit && strings.HasSuffix(source, ":") {
+	if source == "" || !explicit && (strings.HasSuffix(source, ":") || strings.HasPrefix(source, digestPrefix)) {
 		return input
 	}
-	source = resolve(dir, source)
+	if !strings.HasPrefix(source, digestPrefix) {
+		source = resolve(dir, source)
+	}
 	if !explicit {
 		destination = defaultDestination(source)
 	}

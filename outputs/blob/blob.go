@@ -2,10 +2,12 @@
 // blobs/sha256/<hex>. Files get in through an ingest directory beside them, by rename, and are never
 // changed afterwards; they are verified whenever they are read to their end.
 //
-// A store belongs to one user; any number of that user's processes may use it at once.
+// A directory belongs to one user; any number of that user's processes may use it at once. The blobs themselves may be
+// elsewhere (Remote), for several hosts: then the directory is where they are made before they are put there.
 package blob
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -26,9 +28,10 @@ const (
 	idFile    = "catalog_id"
 )
 
-// Store is a blob store in a directory of the caller's.
+// Store is a blob store in a directory of the caller's, or elsewhere with a directory for what is on its way there.
 type Store struct {
-	dir string
+	dir    string
+	remote Remote // nil: the blobs are in dir
 }
 
 // Open opens the store in dir, the "blobs" directory itself, and makes what is missing of it, for its
@@ -42,7 +45,7 @@ func Open(dir string) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("blob store %s: %w", dir, err)
 	}
-	return &Store{abs}, nil
+	return &Store{dir: abs}, nil
 }
 
 // Dir is the store's directory, absolute.
@@ -96,7 +99,7 @@ func private(path string, info fs.FileInfo) error {
 	return nil
 }
 
-// Path returns where the blob is or would be. A digest that is none is an error.
+// Path returns where the blob's file is or would be on this host. A digest that is none is an error.
 func (s *Store) Path(sha256 string) (string, error) {
 	if err := checkDigest(sha256); err != nil {
 		return "", err
@@ -105,7 +108,17 @@ func (s *Store) Path(sha256 string) (string, error) {
 }
 
 // Size returns the size of a blob in bytes, or an error that is fs.ErrNotExist.
-func (s *Store) Size(sha256 string) (int64, error) {
+func (s *Store) Size(ctx context.Context, sha256 string) (int64, error) {
+	if err := checkDigest(sha256); err != nil {
+		return 0, err
+	}
+	if s.remote != nil {
+		return s.remote.Size(ctx, sha256)
+	}
+	return s.sizeHere(sha256)
+}
+
+func (s *Store) sizeHere(sha256 string) (int64, error) {
 	path, err := s.Path(sha256)
 	if err != nil {
 		return 0, err
@@ -121,8 +134,18 @@ func (s *Store) Size(sha256 string) (int64, error) {
 }
 
 // Has reports whether the store has the blob; it does not read it.
-func (s *Store) Has(sha256 string) (bool, error) {
-	_, err := s.Size(sha256)
+func (s *Store) Has(ctx context.Context, sha256 string) (bool, error) {
+	_, err := s.Size(ctx, sha256)
+	return there(err)
+}
+
+// hasHere reports whether the blob's file is on this host.
+func (s *Store) hasHere(sha256 string) (bool, error) {
+	_, err := s.sizeHere(sha256)
+	return there(err)
+}
+
+func there(err error) (bool, error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
 	}

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 	"testing/iotest"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -64,13 +65,18 @@ func fill(t testing.TB, i *Ingest, content string) string {
 
 func read(t testing.TB, s *Store, sum string) (string, error) {
 	t.Helper()
-	r, err := s.Open(sum)
+	r, err := s.Open(t.Context(), sum)
 	if err != nil {
 		return "", err
 	}
 	defer r.Close()
 	content, err := io.ReadAll(r)
 	return string(content), err
+}
+
+func remove(t testing.TB, s *Store, sum string) error {
+	_, err := s.Remove(t.Context(), []Found{{SHA256: sum}}, time.Now())
+	return err
 }
 
 func TestLayout(t *testing.T) {
@@ -138,11 +144,11 @@ func TestBadDigestsBecomeNoPath(t *testing.T) {
 		strings.Repeat("g", 64), "/" + strings.Repeat("a", 63), strings.Repeat("a", 63) + "\n", strings.Repeat("../", 21) + "a",
 	} {
 		_, pathErr := s.Path(bad)
-		_, openErr := s.Open(bad)
-		_, sizeErr := s.Size(bad)
-		_, hasErr := s.Has(bad)
+		_, openErr := s.Open(t.Context(), bad)
+		_, sizeErr := s.Size(t.Context(), bad)
+		_, hasErr := s.Has(t.Context(), bad)
 		for what, err := range map[string]error{
-			"Path": pathErr, "Open": openErr, "Size": sizeErr, "Has": hasErr, "Remove": s.Remove(bad),
+			"Path": pathErr, "Open": openErr, "Size": sizeErr, "Has": hasErr, "Remove": remove(t, s, bad),
 			"Publish": i.Publish(fill(t, i, "x"), bad),
 		} {
 			if err == nil || !strings.Contains(err.Error(), "no sha256 digest") {
@@ -155,21 +161,21 @@ func TestBadDigestsBecomeNoPath(t *testing.T) {
 func TestHasSizeRemove(t *testing.T) {
 	s := newStore(t)
 	sum := put(t, s, "12345")
-	if has, err := s.Has(sum); !has || err != nil {
+	if has, err := s.Has(t.Context(), sum); !has || err != nil {
 		t.Errorf("%v %v", has, err)
 	}
-	if size, err := s.Size(sum); size != 5 || err != nil {
+	if size, err := s.Size(t.Context(), sum); size != 5 || err != nil {
 		t.Errorf("%v %v", size, err)
 	}
-	must(t, s.Remove(sum))
-	must(t, s.Remove(sum))
-	if has, err := s.Has(sum); has || err != nil {
+	must(t, remove(t, s, sum))
+	must(t, remove(t, s, sum))
+	if has, err := s.Has(t.Context(), sum); has || err != nil {
 		t.Errorf("%v %v", has, err)
 	}
-	if _, err := s.Open(sum); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := s.Open(t.Context(), sum); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("%v", err)
 	}
-	if _, err := s.Size(sum); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := s.Size(t.Context(), sum); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("%v", err)
 	}
 }
@@ -189,7 +195,7 @@ func TestReadVerifies(t *testing.T) {
 			must(t, err)
 			must(t, os.Chmod(path, 0o600))
 			must(t, os.WriteFile(path, damage([]byte(content)), 0o600))
-			r, err := s.Open(sum)
+			r, err := s.Open(t.Context(), sum)
 			must(t, err)
 			defer r.Close()
 			if _, err := io.Copy(io.Discard, r); !errors.Is(err, ErrCorrupt) {
@@ -202,14 +208,14 @@ func TestReadVerifies(t *testing.T) {
 	}
 	s := newStore(t)
 	sum := put(t, s, content)
-	r, err := s.Open(sum)
+	r, err := s.Open(t.Context(), sum)
 	must(t, err)
 	if err := iotest.TestReader(r, []byte(content)); err != nil {
 		t.Error(err)
 	}
 	must(t, r.Close())
 	must(t, os.Symlink("/etc/passwd", filepath.Join(s.dir, "sha256", digest("link"))))
-	if _, err := s.Open(digest("link")); !errors.Is(err, unix.ELOOP) {
+	if _, err := s.Open(t.Context(), digest("link")); !errors.Is(err, unix.ELOOP) {
 		t.Errorf("%v", err)
 	}
 }

@@ -1,6 +1,7 @@
 package blob
 
 import (
+	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
@@ -14,7 +15,21 @@ import (
 
 // CatalogID returns the identity of the catalog that the store belongs to, or "" where it belongs to
 // none yet.
-func (s *Store) CatalogID() (string, error) {
+func (s *Store) CatalogID(ctx context.Context) (string, error) {
+	if s.remote == nil {
+		return s.idHere()
+	}
+	id, err := s.remote.CatalogID(ctx)
+	if err == nil && id != "" {
+		err = checkID(id)
+	}
+	if err != nil {
+		return "", fmt.Errorf("blob store: %w", err)
+	}
+	return id, nil
+}
+
+func (s *Store) idHere() (string, error) {
 	content, err := os.ReadFile(filepath.Join(s.dir, idFile))
 	if errors.Is(err, fs.ErrNotExist) {
 		return "", nil
@@ -31,34 +46,42 @@ func (s *Store) CatalogID() (string, error) {
 
 // SetCatalogID binds the store to a catalog, once and for good. The same identity again is no error;
 // another one is.
-func (s *Store) SetCatalogID(id string) error {
+func (s *Store) SetCatalogID(ctx context.Context, id string) error {
 	if err := checkID(id); err != nil {
 		return fmt.Errorf("blob store: %w", err)
 	}
-	if err := s.writeID(id); err != nil && !errors.Is(err, fs.ErrExist) {
+	set := func() error { return s.writeID(id) }
+	if s.remote != nil {
+		set = func() error { return s.remote.SetCatalogID(ctx, id) }
+	}
+	if err := set(); err != nil && !errors.Is(err, fs.ErrExist) {
 		return fmt.Errorf("blob store: catalog id: %w", err)
 	}
-	got, err := s.CatalogID()
+	got, err := s.CatalogID(ctx)
 	if err == nil && got != id {
-		err = fmt.Errorf("blob store %s belongs to the catalog %s, not to %s; give each catalog its own with --blobs", s.dir, got, id)
+		err = fmt.Errorf("blob store %s belongs to the catalog %s, not to %s; give each catalog its own with --blobs", s, got, id)
 	}
 	return err
 }
 
 // ChangeCatalogID gives the store of one catalog to another, which has a row for all that the first has rows for.
 // The same call again is no error. It is for the holder of Sweep.
-func (s *Store) ChangeCatalogID(from, to string) error {
+func (s *Store) ChangeCatalogID(ctx context.Context, from, to string) error {
 	if err := checkID(to); err != nil {
 		return fmt.Errorf("blob store: %w", err)
 	}
-	got, err := s.CatalogID()
+	got, err := s.CatalogID(ctx)
 	switch {
 	case err != nil || got == to:
 		return err
 	case got != "" && got != from:
-		return fmt.Errorf("blob store %s belongs to the catalog %s, not to %s", s.dir, got, from)
+		return fmt.Errorf("blob store %s belongs to the catalog %s, not to %s", s, got, from)
 	}
-	if err := s.replaceID(to); err != nil {
+	change := func() error { return s.replaceID(to) }
+	if s.remote != nil {
+		change = func() error { return s.remote.ChangeCatalogID(ctx, to) }
+	}
+	if err := change(); err != nil {
 		return fmt.Errorf("blob store: catalog id: %w", err)
 	}
 	return nil
@@ -66,6 +89,9 @@ func (s *Store) ChangeCatalogID(from, to string) error {
 
 // Same reports whether two stores are one.
 func Same(a, b *Store) (bool, error) {
+	if a.remote != nil || b.remote != nil {
+		return a.String() == b.String(), nil
+	}
 	ours, err := os.Stat(a.dir)
 	if err != nil {
 		return false, fmt.Errorf("blob store: %w", err)

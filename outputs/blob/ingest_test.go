@@ -60,7 +60,7 @@ func TestPublishRefuses(t *testing.T) {
 			t.Errorf("%q was published", name)
 		}
 	}
-	if has, err := s.Has(digest("x")); has || err != nil {
+	if has, err := s.Has(t.Context(), digest("x")); has || err != nil {
 		t.Errorf("%v %v", has, err)
 	}
 	if info, err := os.Stat(outside); err != nil || info.Mode() != 0o600 {
@@ -146,8 +146,8 @@ func TestManyPublishTheSame(t *testing.T) {
 	}
 	all.Wait()
 	n := 0
-	must(t, s.Walk(nil, func(sum string, info fs.FileInfo) bool {
-		if _, err := read(t, s, sum); err != nil {
+	must(t, s.Walk(t.Context(), nil, func(f Found) bool {
+		if _, err := read(t, s, f.SHA256); err != nil {
 			t.Error(err)
 		}
 		n++
@@ -274,9 +274,9 @@ func TestPublishMakesAKnownBlobLookNew(t *testing.T) {
 	past := time.Unix(1_000_000_000, 0)
 	must(t, os.Chtimes(path, past, past))
 	put(t, s, "1")
-	must(t, s.Walk(nil, func(got string, info fs.FileInfo) bool {
-		if got != sum || !info.ModTime().After(past) || info.Size() != 1 {
-			t.Errorf("%s %v", got, info)
+	must(t, s.Walk(t.Context(), nil, func(f Found) bool {
+		if f.SHA256 != sum || !f.Modified.After(past) || f.Size != 1 {
+			t.Errorf("%+v", f)
 		}
 		return true
 	}))
@@ -289,12 +289,12 @@ func TestWalkPassesOverWhatIsNoBlob(t *testing.T) {
 	must(t, os.WriteFile(filepath.Join(s.dir, "sha256", "README"), nil, 0o600))
 	must(t, os.Symlink("/etc/passwd", filepath.Join(s.dir, "sha256", digest("3"))))
 	n := 0
-	must(t, s.Walk(nil, func(string, fs.FileInfo) bool { n++; return true }))
+	must(t, s.Walk(t.Context(), nil, func(Found) bool { n++; return true }))
 	if n != 2 {
 		t.Errorf("%d", n)
 	}
 	n = 0
-	must(t, s.Walk(nil, func(string, fs.FileInfo) bool { n++; return false }))
+	must(t, s.Walk(t.Context(), nil, func(Found) bool { n++; return false }))
 	if n != 1 {
 		t.Errorf("%d", n)
 	}
@@ -302,20 +302,20 @@ func TestWalkPassesOverWhatIsNoBlob(t *testing.T) {
 
 func TestCatalogID(t *testing.T) {
 	s := newStore(t)
-	if id, err := s.CatalogID(); id != "" || err != nil {
+	if id, err := s.CatalogID(t.Context()); id != "" || err != nil {
 		t.Errorf("%q %v", id, err)
 	}
 	for _, bad := range []string{"", "a b", "a\n", "ü", strings.Repeat("x", 129)} {
-		if err := s.SetCatalogID(bad); err == nil {
+		if err := s.SetCatalogID(t.Context(), bad); err == nil {
 			t.Errorf("%q was set", bad)
 		}
 	}
-	must(t, s.SetCatalogID("one"))
-	must(t, s.SetCatalogID("one"))
-	if err := s.SetCatalogID("two"); err == nil || !strings.Contains(err.Error(), "belongs to the catalog one") {
+	must(t, s.SetCatalogID(t.Context(), "one"))
+	must(t, s.SetCatalogID(t.Context(), "one"))
+	if err := s.SetCatalogID(t.Context(), "two"); err == nil || !strings.Contains(err.Error(), "belongs to the catalog one") {
 		t.Errorf("%v", err)
 	}
-	if id, err := s.CatalogID(); id != "one" || err != nil {
+	if id, err := s.CatalogID(t.Context()); id != "one" || err != nil {
 		t.Errorf("%q %v", id, err)
 	}
 	left, err := os.ReadDir(filepath.Join(s.dir, ingestDir))
@@ -331,14 +331,14 @@ func TestOneCatalogIDWins(t *testing.T) {
 	for g := range 16 {
 		all.Go(func() {
 			id := fmt.Sprint("id-", g)
-			if s.SetCatalogID(id) == nil {
+			if s.SetCatalogID(t.Context(), id) == nil {
 				won <- id
 			}
 		})
 	}
 	all.Wait()
 	close(won)
-	id, err := s.CatalogID()
+	id, err := s.CatalogID(t.Context())
 	must(t, err)
 	if first := <-won; first != id || len(won) != 0 {
 		t.Errorf("%s was told yes, %d more were, the store says %s", first, len(won), id)

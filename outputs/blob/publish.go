@@ -134,7 +134,7 @@ func (i *Ingest) prepare(name, sha256 string, names uint64) (fd int, to string, 
 	i.dirty = true
 	fd, st, err := i.open(name, names)
 	if errors.Is(err, fs.ErrNotExist) {
-		has, failed := i.store.Has(sha256)
+		has, failed := i.store.hasHere(sha256)
 		if has || failed != nil {
 			return -1, to, failed
 		}

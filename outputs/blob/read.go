@@ -1,6 +1,7 @@
 package blob
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -14,8 +15,37 @@ import (
 
 // Open opens a blob for reading. Where its contents turn out not to be the promised ones, the read that
 // reaches its end returns ErrCorrupt in place of io.EOF; whoever stops earlier has verified nothing. A
-// blob that the store does not have is fs.ErrNotExist.
-func (s *Store) Open(sha256 string) (io.ReadCloser, error) {
+// blob that the store does not have is fs.ErrNotExist. A copy on this host of a shared store's blob is read in its
+// place, once it is verified.
+func (s *Store) Open(ctx context.Context, sha256 string) (io.ReadCloser, error) {
+	if s.remote != nil {
+		if f, err := s.verifiedHere(sha256); err == nil {
+			return newVerified(f, sha256), nil
+		}
+	}
+	return s.openKept(ctx, sha256)
+}
+
+// openKept opens a blob where it is kept.
+func (s *Store) openKept(ctx context.Context, sha256 string) (io.ReadCloser, error) {
+	if err := checkDigest(sha256); err != nil {
+		return nil, err
+	}
+	var f io.ReadCloser
+	var err error
+	if s.remote != nil {
+		f, err = s.remote.Open(ctx, sha256)
+	} else {
+		f, err = s.openHere(sha256)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return newVerified(f, sha256), nil
+}
+
+// openHere opens the file of a blob on this host.
+func (s *Store) openHere(sha256 string) (*os.File, error) {
 	path, err := s.Path(sha256)
 	if err != nil {
 		return nil, err
@@ -32,7 +62,7 @@ func (s *Store) Open(sha256 string) (io.ReadCloser, error) {
 		f.Close()
 		return nil, fmt.Errorf("blob %s: %w", sha256, err)
 	}
-	return newVerified(f, sha256), nil
+	return f, nil
 }
 
 // verified hashes what it reads and compares at the end. It is an io.ReadCloser and nothing more, so

@@ -1,20 +1,29 @@
 package blob
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
 
 // Walk calls yield for each blob that spare does not name, in no particular order, until it returns false; a nil spare
-// names none. The info's size is that of the file; its modification time is when the blob was last published. What is
-// no blob is passed over.
-func (s *Store) Walk(spare func(sha256 string) bool, yield func(sha256 string, info fs.FileInfo) bool) error {
+// names none. A blob's modification time is when it was last published. What is no blob is passed over.
+func (s *Store) Walk(ctx context.Context, spare func(sha256 string) bool, yield func(Found) bool) error {
+	if s.remote == nil {
+		return s.walkHere(spare, yield)
+	}
+	return s.remote.Walk(ctx, func(f Found) bool { return checkDigest(f.SHA256) != nil || spare != nil && spare(f.SHA256) || yield(f) })
+}
+
+// walkHere is Walk of the blobs' files on this host.
+func (s *Store) walkHere(spare func(sha256 string) bool, yield func(Found) bool) error {
 	err := list(filepath.Join(s.dir, blobsDir), func(e fs.DirEntry) (bool, error) { return look(e, spare, yield) })
 	if err != nil {
 		return fmt.Errorf("blob store: %w", err)
@@ -22,8 +31,8 @@ func (s *Store) Walk(spare func(sha256 string) bool, yield func(sha256 string, i
 	return nil
 }
 
-// look is Walk of one entry. Of what is spared not even the inode is read.
-func look(e fs.DirEntry, spare func(string) bool, yield func(string, fs.FileInfo) bool) (bool, error) {
+// look is walkHere of one entry. Of what is spared not even the inode is read.
+func look(e fs.DirEntry, spare func(string) bool, yield func(Found) bool) (bool, error) {
 	if isBlob := checkDigest(e.Name()) == nil; !isBlob || spare != nil && spare(e.Name()) {
 		return true, nil
 	}
@@ -34,7 +43,7 @@ func look(e fs.DirEntry, spare func(string) bool, yield func(string, fs.FileInfo
 	if err != nil {
 		return false, err
 	}
-	return yield(e.Name(), info), nil
+	return yield(Found{e.Name(), info.Size(), info.ModTime()}), nil
 }
 
 // list reads a directory in parts, so that memory does not depend on its size.
@@ -60,9 +69,23 @@ func list(dir string, yield func(fs.DirEntry) (bool, error)) error {
 	}
 }
 
-// Remove deletes a blob; one that the store does not have is no error. Only whoever knows that no
-// catalog names it may call it, and only inside of Sweep.
-func (s *Store) Remove(sha256 string) error {
+// Remove deletes blobs that were not published since before, and returns them; one that the store does not have is no
+// error. Only whoever has read, after before, that no catalog names them may call it; where the store is a directory, only
+// inside of Sweep.
+func (s *Store) Remove(ctx context.Context, blobs []Found, before time.Time) ([]Found, error) {
+	if s.remote != nil {
+		return s.remote.Remove(ctx, blobs, before)
+	}
+	for i, f := range blobs {
+		if err := s.forget(f.SHA256); err != nil {
+			return blobs[:i], err
+		}
+	}
+	return blobs, nil
+}
+
+// forget removes the file of a blob on this host.
+func (s *Store) forget(sha256 string) error {
 	path, err := s.Path(sha256)
 	if err != nil {
 		return err
@@ -71,6 +94,14 @@ func (s *Store) Remove(sha256 string) error {
 		return fmt.Errorf("blob %s: %w", sha256, err)
 	}
 	return nil
+}
+
+// CleanUploads gives up what killed hosts have begun to put into a shared store before a time, and counts it.
+func (s *Store) CleanUploads(ctx context.Context, before time.Time, dry bool) (int, error) {
+	if s.remote == nil {
+		return 0, nil
+	}
+	return s.remote.CleanUploads(ctx, before, dry)
 }
 
 // DeadIngests returns the ingest directories whose owners are gone, but for those that spare names; nil spares none.

@@ -19,7 +19,7 @@ func (u unread) Info() (fs.FileInfo, error) { return nil, errRead }
 
 // gc spares nearly all blobs, and reads the inodes of the others alone.
 func TestWalkReadsNoInodeOfWhatIsSpared(t *testing.T) {
-	never := func(string, fs.FileInfo) bool {
+	never := func(Found) bool {
 		t.Error("yielded")
 		return true
 	}

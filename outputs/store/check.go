@@ -15,7 +15,7 @@ import (
 
 // Options of a check.
 type Options struct {
-	// Host is this one's name. Blobs of other hosts' runs may be in the stores of those hosts.
+	// Host is this one's name. Blobs of other hosts' runs may be in the stores of those hosts, unless this one is shared.
 	Host string
 	// Digests asks for every blob to be read and verified, and not only to be there with the right size.
 	Digests bool
@@ -62,7 +62,7 @@ func (s Store) matching(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	theirs, err := s.Blobs.CatalogID()
+	theirs, err := s.Blobs.CatalogID(ctx)
 	if err != nil {
 		return "", err
 	}
@@ -94,7 +94,7 @@ func (c *checker) rows(ctx context.Context) error {
 		c.report.Runs++
 		err := c.references(ctx, run, func(r reference) error {
 			c.report.References++
-			problem, err := c.problem(r)
+			problem, err := c.problem(ctx, r)
 			switch {
 			case err != nil:
 				return err
@@ -102,7 +102,7 @@ func (c *checker) rows(ctx context.Context) error {
 				return nil
 			}
 			c.gone[r.sha256] = true
-			if problem == "missing" && run.Host != c.Host {
+			if problem == "missing" && run.Host != c.Host && !c.Blobs.Shared() {
 				c.report.Elsewhere++
 				return nil
 			}
@@ -133,7 +133,7 @@ func (c *checker) contents(ctx context.Context) error {
 		if c.gone[sha256] {
 			return true
 		}
-		switch err := c.read(sha256); {
+		switch err := c.Blobs.Verify(ctx, sha256); {
 		case errors.Is(err, fs.ErrNotExist): // its run was removed meanwhile, or has just been told of
 			return true
 		case errors.Is(err, blob.ErrCorrupt):
@@ -155,7 +155,7 @@ type stored struct {
 
 // orphans counts the blobs that no run names. Both lists are walked in the order of the digests.
 func (c *checker) orphans(ctx context.Context) error {
-	all, err := c.stored()
+	all, err := c.stored(ctx)
 	if err != nil {
 		return err
 	}
@@ -184,11 +184,11 @@ func (c *checker) orphans(ctx context.Context) error {
 	return nil
 }
 
-func (c *checker) stored() ([]stored, error) {
+func (c *checker) stored(ctx context.Context) ([]stored, error) {
 	var all []stored
-	err := c.Blobs.Walk(nil, func(sha256 string, info fs.FileInfo) bool {
-		one := stored{size: info.Size()}
-		if n, err := hex.Decode(one.digest[:], []byte(sha256)); err == nil && n == len(one.digest) {
+	err := c.Blobs.Walk(ctx, nil, func(f blob.Found) bool {
+		one := stored{size: f.Size}
+		if n, err := hex.Decode(one.digest[:], []byte(f.SHA256)); err == nil && n == len(one.digest) {
 			all = append(all, one)
 		}
 		return true

@@ -76,7 +76,7 @@ func (c *copier) prepare(ctx context.Context) (err error) {
 	if c.shared, err = blob.Same(c.from.Blobs, c.to.Blobs); err != nil {
 		return err
 	}
-	owner, err := c.from.Blobs.CatalogID()
+	owner, err := c.from.Blobs.CatalogID(ctx)
 	switch {
 	case err != nil:
 		return err
@@ -85,7 +85,7 @@ func (c *copier) prepare(ctx context.Context) (err error) {
 		return fmt.Errorf("the blob store belongs to catalog %s and that of --from is %s: give the blob store of --from", owner, c.fromID)
 	}
 	if !c.shared {
-		return c.to.Blobs.SetCatalogID(c.toID)
+		return c.to.Blobs.SetCatalogID(ctx, c.toID)
 	}
 	return nil
 }
@@ -160,12 +160,12 @@ func (c *copier) transfer(ctx context.Context, run catalog.Run, create bool) err
 		return err
 	}
 	if create {
-		if err := c.to.Catalog.Create(ctx, intentOf(run)); err != nil {
+		if err := c.to.Catalog.Create(ctx, Intent(run)); err != nil {
 			return err
 		}
 	}
 	run.Events = events
-	next, stop := entries(ctx, c.from.Catalog, run.Key)
+	next, stop := Entries(ctx, c.from.Catalog, run.Key)
 	defer stop()
 	if err := c.to.Catalog.Commit(ctx, run, next); err != nil {
 		return err
@@ -174,8 +174,8 @@ func (c *copier) transfer(ctx context.Context, run catalog.Run, create bool) err
 	return nil
 }
 
-// intentOf is a run as it was created.
-func intentOf(run catalog.Run) catalog.Run {
+// Intent is a run as it was created.
+func Intent(run catalog.Run) catalog.Run {
 	return catalog.Run{
 		Key: run.Key, State: catalog.Running, CreatedAt: run.CreatedAt, StartedAt: run.StartedAt,
 		Labels: run.Labels, Request: run.Request, Place: run.Place, Report: run.Report,
@@ -185,12 +185,14 @@ func intentOf(run catalog.Run) catalog.Run {
 
 // blobs copies those of a run that the other store does not have. Reading verifies them.
 func (c *copier) blobs(ctx context.Context, run catalog.Run, ingest *blob.Ingest) error {
+	var named []string
 	err := c.from.references(ctx, run, func(r reference) error {
-		problem, err := c.to.problem(r)
+		named = append(named, r.sha256)
+		problem, err := c.to.problem(ctx, r)
 		if err != nil || problem == "" {
 			return err
 		}
-		n, err := copyBlob(c.from.Blobs, ingest, r.sha256)
+		n, err := copyBlob(ctx, c.from.Blobs, ingest, r.sha256)
 		if errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("%s: the blob store of --from has no blob %s; if the run is of another host (%s), copy there", r.what, r.sha256, run.Host)
 		}
@@ -204,11 +206,14 @@ func (c *copier) blobs(ctx context.Context, run catalog.Run, ingest *blob.Ingest
 	if err != nil {
 		return err
 	}
-	return ingest.Sync()
+	if err := ingest.Sync(); err != nil {
+		return err
+	}
+	return c.to.Blobs.Keep(ctx, named, func() {})
 }
 
-func copyBlob(from *blob.Store, to *blob.Ingest, sha256 string) (int64, error) {
-	in, err := from.Open(sha256)
+func copyBlob(ctx context.Context, from *blob.Store, to *blob.Ingest, sha256 string) (int64, error) {
+	in, err := from.Open(ctx, sha256)
 	if err != nil {
 		return 0, err
 	}
@@ -266,15 +271,15 @@ func (c *copier) handOver(ctx context.Context) (err error) {
 	if int64(len(runs)) != c.done.Runs+c.done.Already {
 		return errors.New("runs have ended in the old catalog meanwhile; copy again")
 	}
-	if err := c.from.Blobs.ChangeCatalogID(c.fromID, c.toID); err != nil {
+	if err := c.from.Blobs.ChangeCatalogID(ctx, c.fromID, c.toID); err != nil {
 		return err
 	}
 	c.done.TookOver = true
 	return nil
 }
 
-// entries turns a listing that calls into one that is called.
-func entries(ctx context.Context, from catalog.Catalog, key catalog.Key) (next func() (outputs.Entry, error), stop func()) {
+// Entries turns a listing that calls into one that is called. Call stop after it.
+func Entries(ctx context.Context, from catalog.Catalog, key catalog.Key) (next func() (outputs.Entry, error), stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	found, ended := make(chan outputs.Entry), make(chan error, 1)
 	go func() {

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 
 	"github.com/scidex-ai/scidex-oci/outputs"
@@ -48,8 +47,8 @@ func (s Store) references(ctx context.Context, run catalog.Run, yield func(refer
 }
 
 // problem is what is wrong with the blob of a reference, by its name and size, or "".
-func (s Store) problem(r reference) (string, error) {
-	size, err := s.Blobs.Size(r.sha256)
+func (s Store) problem(ctx context.Context, r reference) (string, error) {
+	size, err := s.Blobs.Size(ctx, r.sha256)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return "missing", nil
@@ -61,15 +60,4 @@ func (s Store) problem(r reference) (string, error) {
 		return fmt.Sprintf("has %d bytes, not %d", size, r.size), nil
 	}
 	return "", nil
-}
-
-// read reads a blob to its end, which verifies it.
-func (s Store) read(sha256 string) error {
-	f, err := s.Blobs.Open(sha256)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	_, err = io.Copy(io.Discard, f)
-	return err
 }

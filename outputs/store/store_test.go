@@ -46,7 +46,7 @@ func fresh(t *testing.T) Store {
 	s := Store{Catalog: openCatalog(t), Blobs: openBlobs(t)}
 	id, err := s.Catalog.CatalogID(t.Context())
 	must(t, err)
-	must(t, s.Blobs.SetCatalogID(id))
+	must(t, s.Blobs.SetCatalogID(t.Context(), id))
 	return s
 }
 
@@ -250,7 +250,7 @@ func ended(run catalog.Run) catalog.Run {
 func TestCopyGoesOn(t *testing.T) {
 	from, to := fresh(t), Store{Catalog: openCatalog(t), Blobs: openBlobs(t)}
 	run := finish(t, from, "a", 1, "one")
-	must(t, to.Catalog.Create(t.Context(), intentOf(run)))
+	must(t, to.Catalog.Create(t.Context(), Intent(run)))
 	copied, err := Copy(t.Context(), from, to)
 	if err != nil || copied.Runs != 1 {
 		t.Fatalf("copied %+v, %v", copied, err)

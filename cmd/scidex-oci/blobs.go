@@ -1,0 +1,78 @@
+package main
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+
+	"github.com/scidex-ai/scidex-oci/outputs/blob"
+	"github.com/scidex-ai/scidex-oci/outputs/blob/s3"
+	"github.com/scidex-ai/scidex-oci/runner"
+)
+
+// blobPlace says where a blob store is: in a directory, or in a bucket with a directory for what is on its way there.
+type blobPlace struct {
+	dir    string
+	bucket s3.Location // none: in dir
+}
+
+// remote reports whether it is a bucket.
+func (p blobPlace) remote() bool { return p.bucket.Bucket != "" }
+
+// blobsFor is the store that the global flags name.
+func blobsFor(from layers, root string) (blobPlace, error) {
+	in, ok := from.given("blobs")
+	if !ok {
+		return blobPlace{dir: filepath.Join(root, "blobs")}, nil
+	}
+	return blobsAt(in, "blobs", root)
+}
+
+// blobsAt is the store that a flag names.
+func blobsAt(in layer, flag, root string) (blobPlace, error) {
+	given := in.text(flag)
+	scheme, rest, _ := strings.Cut(given, "://")
+	switch {
+	case scheme == "file" && rest != "":
+		return blobPlace{dir: absolute(in.dir, rest)}, nil
+	case scheme == "s3" && rest != "":
+		l, err := s3.ParseLocation(given)
+		if err != nil {
+			return blobPlace{}, fmt.Errorf("%s %q: %w", in.label(flag), redacted(given), err)
+		}
+		return blobPlace{dir: staging(root, l), bucket: l}, nil
+	}
+	return blobPlace{}, fmt.Errorf("%s %q: give file://DIR or s3://BUCKET/PREFIX", in.label(flag), redacted(given))
+}
+
+// staging is a directory for each bucket: what waits there is for that bucket alone.
+func staging(root string, l s3.Location) string {
+	sum := sha256.Sum256([]byte(l.Endpoint + "\n" + l.String()))
+	return filepath.Join(root, "staging", hex.EncodeToString(sum[:8]))
+}
+
+// open makes what is missing of the directory, and asks no server anything.
+func (p blobPlace) open() (*blob.Store, error) {
+	if !p.remote() {
+		return blob.Open(p.dir)
+	}
+	bucket, err := s3.Open(p.bucket)
+	if err != nil {
+		return nil, &runner.RequestError{Err: err}
+	}
+	return blob.OpenShared(p.dir, bucket)
+}
+
+// opener opens blobs.
+type opener func(sha256 string) (io.ReadCloser, error)
+
+func (o opener) Open(sha256 string) (io.ReadCloser, error) { return o(sha256) }
+
+// reading is the store for those who read it until ctx ends.
+func (h *house) reading(ctx context.Context) opener {
+	return func(sha256 string) (io.ReadCloser, error) { return h.blobs.Open(ctx, sha256) }
+}

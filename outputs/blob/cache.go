@@ -1,0 +1,104 @@
+package blob
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// The copies of a shared store's blobs that Trim leaves here, in bytes, and how often it looks.
+const (
+	cacheMost = 4 << 30
+	trimEvery = time.Minute
+)
+
+// trimFile is changed whenever Trim has looked.
+const trimFile = "trimmed"
+
+// Trim removes the oldest copies of a shared store's blobs where there are more than 4 GiB of them, but for those that
+// needed names. It does nothing within a minute of the last time, nor while a run of this host is between publication
+// and commit.
+func (s *Store) Trim(needed func() (func(sha256 string) bool, error)) error {
+	if s.remote == nil {
+		return nil
+	}
+	mark := filepath.Join(s.dir, trimFile)
+	info, err := os.Stat(mark)
+	if err == nil && time.Since(info.ModTime()) < trimEvery || err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if err := os.WriteFile(mark, nil, 0o600); err != nil {
+		return err
+	}
+	now := time.Now()
+	return errors.Join(os.Chtimes(mark, now, now), s.trim(cacheMost, needed))
+}
+
+func (s *Store) trim(most int64, needed func() (func(sha256 string) bool, error)) error {
+	lock, err := s.tryLock(blobsDir)
+	if lock == nil || err != nil {
+		return err
+	}
+	defer lock.Close()
+	var all []Found
+	total := int64(0)
+	err = s.walkHere(nil, func(f Found) bool {
+		all, total = append(all, f), total+f.Size
+		return true
+	})
+	if err != nil || total <= most {
+		return err
+	}
+	keep, err := needed()
+	if err != nil {
+		return err
+	}
+	slices.SortFunc(all, func(a, b Found) int { return a.Modified.Compare(b.Modified) })
+	for _, f := range all {
+		if total <= most/2 { // so that not every run has to
+			break
+		}
+		if keep(f.SHA256) {
+			continue
+		}
+		if err := s.forget(f.SHA256); err != nil {
+			return err
+		}
+		total -= f.Size
+	}
+	return nil
+}
+
+// tryLock is lock, exclusive; nil where somebody has it.
+func (s *Store) tryLock(name string) (*os.File, error) {
+	f, err := os.OpenFile(filepath.Join(s.dir, name), os.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW, 0)
+	if err != nil {
+		return nil, err
+	}
+	if err := flock(f, unix.LOCK_EX|unix.LOCK_NB); err != nil {
+		f.Close()
+		if errors.Is(err, unix.EWOULDBLOCK) {
+			err = nil
+		}
+		return nil, err
+	}
+	return f, nil
+}
+
+// EmptyCache removes all copies of a shared store's blobs, but for those that needed names. It is for the holder of Sweep.
+func (s *Store) EmptyCache(needed func(sha256 string) bool) error {
+	if s.remote == nil {
+		return nil
+	}
+	var failed error
+	err := s.walkHere(needed, func(f Found) bool {
+		failed = s.forget(f.SHA256)
+		return failed == nil
+	})
+	return errors.Join(err, failed)
+}

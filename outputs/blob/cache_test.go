@@ -1,0 +1,62 @@
+package blob
+
+import (
+	"errors"
+	"os"
+	"testing"
+	"time"
+)
+
+// elsewhere is a remote that nobody asks anything.
+type elsewhere struct{ Remote }
+
+// The oldest copies go until there is half of what may be there, but for those that are needed, and none while a run
+// stands between publication and commit.
+func TestTrim(t *testing.T) {
+	s, err := OpenShared(t.TempDir()+"/staging", elsewhere{})
+	must(t, err)
+	sums := make([]string, 10) // the first is the oldest
+	for i := range sums {
+		sums[i] = put(t, s, string(rune('a'+i)))
+		then := time.Now().Add(time.Duration(i-20) * time.Minute)
+		path, err := s.Path(sums[i])
+		must(t, errors.Join(err, os.Chtimes(path, then, then)))
+	}
+	needed := func() (func(string) bool, error) {
+		return func(sum string) bool { return sum == sums[1] }, nil
+	}
+	count := func() (n int) {
+		must(t, s.walkHere(nil, func(Found) bool { n++; return true }))
+		return n
+	}
+	must(t, s.trim(10, needed))
+	if n := count(); n != 10 {
+		t.Errorf("%d copies of 10 that may be there", n)
+	}
+	i := newIngest(t, s)
+	must(t, i.Publish(fill(t, i, "!"), digest("!")))
+	must(t, s.trim(4, needed))
+	if n := count(); n != 11 {
+		t.Errorf("%d copies while a run publishes", n)
+	}
+	must(t, i.Close())
+	must(t, s.trim(8, needed))
+	if n := count(); n != 4 {
+		t.Errorf("%d copies, want 4", n)
+	}
+	for _, i := range []int{1, 8, 9} {
+		if has, err := s.hasHere(sums[i]); !has || err != nil {
+			t.Errorf("copy %d: %v, %v", i, has, err)
+		}
+	}
+	must(t, s.Trim(needed)) // looks
+	asked := func() (func(string) bool, error) {
+		t.Error("it looked again within a minute")
+		return needed()
+	}
+	must(t, s.Trim(asked))
+	must(t, s.EmptyCache(func(sum string) bool { return sum == sums[9] }))
+	if n := count(); n != 1 {
+		t.Errorf("%d copies, want 1", n)
+	}
+}

@@ -1,0 +1,200 @@
+// Package s3 keeps the blobs of a store in a bucket, of which several hosts may be users at once. A blob is the object
+// <prefix>/sha256/<hex>; catalog_id names the catalog that the bucket belongs to; what is below gc/ tells of removals
+// (docs/adr/0025).
+package s3
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/minio/minio-go/v7"
+
+	"github.com/scidex-ai/scidex-oci/outputs/blob"
+)
+
+// Bucket is a blob.Remote.
+type Bucket struct {
+	Location
+	client minio.Core
+}
+
+var _ blob.Remote = (*Bucket)(nil)
+
+// tries is how often a request is made that fails in a way that may pass, 0.2 to 1 s apart.
+const tries = 3
+
+// Open makes a client of a bucket. It asks the server nothing.
+func Open(l Location) (*Bucket, error) {
+	c, err := configFor(l)
+	if err != nil {
+		return nil, fmt.Errorf("blob store %s: %w", l, err)
+	}
+	client, err := minio.NewCore(c.host, &minio.Options{
+		Creds: c.creds, Secure: c.secure, Region: c.region, MaxRetries: tries, Transport: transport(),
+	})
+	if err != nil {
+		return nil, fmt.Errorf("blob store %s: %w", l, err)
+	}
+	return &Bucket{l, *client}, nil
+}
+
+// How long a server may take. An answer may wait until the server has written all of a large object.
+const (
+	dialMost   = 5 * time.Second
+	answerMost = 30 * time.Second
+	stallMost  = 30 * time.Second
+)
+
+// transport gives up connections on which nothing moves.
+func transport() *http.Transport {
+	dialer := &net.Dialer{Timeout: dialMost}
+	return &http.Transport{
+		Proxy: http.ProxyFromEnvironment,
+		DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
+			c, err := dialer.DialContext(ctx, network, address)
+			if err != nil {
+				return nil, err
+			}
+			return moving{c}, nil
+		},
+		TLSHandshakeTimeout: 2 * dialMost, ResponseHeaderTimeout: answerMost, ExpectContinueTimeout: time.Second,
+		MaxIdleConnsPerHost: parallel, IdleConnTimeout: answerMost, DisableCompression: true,
+	}
+}
+
+// moving is a connection that breaks when a write, or a read while one is wanted, takes too long.
+type moving struct{ net.Conn }
+
+func (m moving) Read(p []byte) (int, error) {
+	if err := m.SetReadDeadline(time.Now().Add(answerMost)); err != nil {
+		return 0, err
+	}
+	return m.Conn.Read(p)
+}
+
+func (m moving) Write(p []byte) (int, error) {
+	if err := m.SetWriteDeadline(time.Now().Add(stallMost)); err != nil {
+		return 0, err
+	}
+	return m.Conn.Write(p)
+}
+
+// blobsBelow is where blobs are.
+const blobsBelow = "sha256/"
+
+func (b *Bucket) blobKey(sha256 string) string { return b.key(blobsBelow + sha256) }
+
+// String names the bucket and its server.
+func (b *Bucket) String() string { return b.Location.String() + " at " + b.client.EndpointURL().Host }
+
+// Open reads a blob.
+func (b *Bucket) Open(ctx context.Context, sha256 string) (io.ReadCloser, error) {
+	body, _, _, err := b.client.GetObject(ctx, b.Bucket, b.blobKey(sha256), minio.GetObjectOptions{})
+	if err != nil {
+		return nil, b.explain("blob "+sha256, err)
+	}
+	return reading{b, sha256, body}, nil
+}
+
+// reading explains what breaks a read off.
+type reading struct {
+	*Bucket
+	sha256 string
+	io.ReadCloser
+}
+
+func (r reading) Read(p []byte) (int, error) {
+	n, err := r.ReadCloser.Read(p)
+	if err != nil && !errors.Is(err, io.EOF) {
+		err = r.explain("blob "+r.sha256, err)
+	}
+	return n, err
+}
+
+// Size asks for the size of a blob.
+func (b *Bucket) Size(ctx context.Context, sha256 string) (int64, error) {
+	info, err := b.stat(ctx, sha256)
+	return info.Size, err
+}
+
+func (b *Bucket) stat(ctx context.Context, sha256 string) (blob.Found, error) {
+	info, err := b.client.StatObject(ctx, b.Bucket, b.blobKey(sha256), minio.StatObjectOptions{})
+	if err != nil {
+		return blob.Found{}, b.explain("blob "+sha256, err)
+	}
+	return blob.Found{SHA256: sha256, Size: info.Size, Modified: info.LastModified}, nil
+}
+
+// Walk lists what may be blobs.
+func (b *Bucket) Walk(ctx context.Context, yield func(blob.Found) bool) error {
+	return b.list(ctx, blobsBelow, func(name string, o minio.ObjectInfo) bool {
+		return yield(blob.Found{SHA256: name, Size: o.Size, Modified: o.LastModified})
+	})
+}
+
+// list yields the objects below the prefix whose names begin with below, and what follows it in their names.
+func (b *Bucket) list(ctx context.Context, below string, yield func(name string, o minio.ObjectInfo) bool) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	for o := range b.client.ListObjectsIter(ctx, b.Bucket, minio.ListObjectsOptions{Prefix: b.key(below), Recursive: true}) {
+		if o.Err != nil {
+			return b.explain("list "+below, o.Err)
+		}
+		if !yield(strings.TrimPrefix(o.Key, b.key(below)), o) {
+			return nil
+		}
+	}
+	if err := ctx.Err(); err != nil {
+		return b.explain("list "+below, err)
+	}
+	return nil
+}
+
+// CatalogID reads the object catalog_id.
+func (b *Bucket) CatalogID(ctx context.Context) (string, error) {
+	content, err := b.read(ctx, idName)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", nil
+	}
+	return strings.TrimSuffix(string(content), "\n"), err
+}
+
+const idName = "catalog_id"
+
+// SetCatalogID writes the object catalog_id where there is none. Of several who do so at once a server that knows
+// If-None-Match lets one win; the caller reads what has become of it.
+func (b *Bucket) SetCatalogID(ctx context.Context, id string) error {
+	there, err := b.CatalogID(ctx)
+	if err != nil || there != "" {
+		return err
+	}
+	var only minio.PutObjectOptions
+	only.SetMatchETagExcept("*")
+	err = b.write(ctx, idName, []byte(id+"\n"), only)
+	var answer minio.ErrorResponse
+	if errors.As(err, &answer) && (answer.StatusCode == http.StatusPreconditionFailed || answer.StatusCode == http.StatusConflict) {
+		return again(ctx, func() error { return b.haveCatalogID(ctx) })
+	}
+	return err
+}
+
+// haveCatalogID fails for a moment while the one that another host writes is not to be read yet.
+func (b *Bucket) haveCatalogID(ctx context.Context) error {
+	id, err := b.CatalogID(ctx)
+	if err == nil && id == "" {
+		err = &failure{fmt.Sprintf("blob store %s: another host is about to say which catalog it belongs to; try again", b), fs.ErrNotExist, blob.ErrPasses}
+	}
+	return err
+}
+
+// ChangeCatalogID writes another identity over the one that is there.
+func (b *Bucket) ChangeCatalogID(ctx context.Context, id string) error {
+	return b.write(ctx, idName, []byte(id+"\n"), minio.PutObjectOptions{})
+}

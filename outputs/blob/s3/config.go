@@ -1,0 +1,81 @@
+package s3
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/minio/minio-go/v7/pkg/credentials"
+	"gopkg.in/ini.v1"
+)
+
+// config is what the environment and the shared files of AWS say, and the URL before them.
+type config struct {
+	host   string
+	secure bool
+	region string
+	creds  *credentials.Credentials
+}
+
+// defaultRegion is what servers take that know no regions.
+const defaultRegion = "us-east-1"
+
+func configFor(l Location) (c config, err error) {
+	profile, err := sharedProfile()
+	if err != nil {
+		return c, err
+	}
+	c.region = cmp.Or(l.Region, os.Getenv("AWS_REGION"), os.Getenv("AWS_DEFAULT_REGION"), profile("region"), defaultRegion)
+	endpoint := cmp.Or(l.Endpoint, os.Getenv("AWS_ENDPOINT_URL_S3"), os.Getenv("AWS_ENDPOINT_URL"), profile("endpoint_url"))
+	if endpoint == "" {
+		endpoint = "https://s3." + c.region + ".amazonaws.com"
+	}
+	if c.host, c.secure, err = splitEndpoint(endpoint); err != nil {
+		return c, err
+	}
+	c.creds, err = credentialsOf()
+	return c, err
+}
+
+// credentialsOf looks where AWS' own tools look, but asks no service on the network unless the environment names one.
+func credentialsOf() (*credentials.Credentials, error) {
+	providers := []credentials.Provider{&credentials.EnvAWS{}, &credentials.FileAWSCredentials{}}
+	for _, name := range []string{"AWS_WEB_IDENTITY_TOKEN_FILE", "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI", "AWS_CONTAINER_CREDENTIALS_FULL_URI"} {
+		if os.Getenv(name) != "" {
+			providers = append(providers, &credentials.IAM{})
+			break
+		}
+	}
+	creds := credentials.NewChainCredentials(providers)
+	got, err := creds.GetWithContext(nil)
+	if err != nil || got.AccessKeyID == "" || got.SecretAccessKey == "" {
+		return nil, errors.New("there are no credentials: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE for one of ~/.aws/credentials")
+	}
+	return creds, nil
+}
+
+// sharedProfile reads the profile of the shared config file. A file that is not there has none.
+func sharedProfile() (func(key string) string, error) {
+	path := os.Getenv("AWS_CONFIG_FILE")
+	if path == "" {
+		path = filepath.Join(os.Getenv("HOME"), ".aws", "config")
+	}
+	file, err := ini.Load(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return func(string) string { return "" }, nil
+	}
+	if err != nil { // its text is not shown: it may hold secrets
+		return nil, fmt.Errorf("%s: it cannot be read as a configuration of AWS", path)
+	}
+	name := cmp.Or(os.Getenv("AWS_PROFILE"), "default")
+	for _, section := range []string{"profile " + name, name} {
+		if file.HasSection(section) {
+			return func(key string) string { return strings.TrimSpace(file.Section(section).Key(key).String()) }, nil
+		}
+	}
+	return func(string) string { return "" }, nil
+}

@@ -1,0 +1,115 @@
+package s3
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net"
+	"net/http"
+
+	"github.com/minio/minio-go/v7"
+
+	"github.com/scidex-ai/scidex-oci/outputs/blob"
+)
+
+// failure is what went wrong with a request, in a sentence. It wraps the cause, and what that means: fs.ErrNotExist for
+// an object that is not there, blob.ErrPasses where another try may help.
+type failure struct {
+	text  string
+	cause error
+	means error
+}
+
+func (f *failure) Error() string   { return f.text }
+func (f *failure) Unwrap() []error { return []error{f.cause, f.means} }
+
+// explain says what an error of a request about something means.
+func (b *Bucket) explain(about string, err error) error {
+	if errors.Is(err, context.Canceled) {
+		return fmt.Errorf("blob store %s: %s: %w", b, about, err)
+	}
+	var answer minio.ErrorResponse
+	if !errors.As(err, &answer) || answer.StatusCode == 0 && answer.Code == "" {
+		return b.unreachable(about, err)
+	}
+	what, means := meaning(answer)
+	if errors.Is(means, fs.ErrNotExist) {
+		return &failure{fmt.Sprintf("%s is not in the blob store %s", about, b), err, means}
+	}
+	return &failure{fmt.Sprintf("blob store %s: %s: %s", b, about, what(b, answer)), err, means}
+}
+
+// explained is explain for what may have gone well.
+func (b *Bucket) explained(about string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return b.explain(about, err)
+}
+
+// unreachable is for what came of no answer. The text of a network error names hosts and ports, and no secrets.
+func (b *Bucket) unreachable(about string, err error) error {
+	var network net.Error
+	if errors.As(err, &network) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) || errors.Is(err, context.DeadlineExceeded) {
+		return &failure{fmt.Sprintf("blob store %s: %s: %s did not answer as it should: %v", b, about, b.client.EndpointURL().Host, plain(err)), err, blob.ErrPasses}
+	}
+	return fmt.Errorf("blob store %s: %s: %w", b, about, err)
+}
+
+// plain leaves out the URL of a request, which is signed where an object has a policy of its own.
+func plain(err error) error {
+	for {
+		inner := errors.Unwrap(err)
+		var network *net.OpError
+		if inner == nil || errors.As(err, &network) {
+			if network != nil {
+				return network
+			}
+			return err
+		}
+		err = inner
+	}
+}
+
+type wording func(b *Bucket, answer minio.ErrorResponse) string
+
+func says(format string) wording {
+	return func(b *Bucket, answer minio.ErrorResponse) string {
+		return fmt.Sprintf(format, b.Bucket) + fmt.Sprintf(" (%s, HTTP %d)", answer.Code, answer.StatusCode)
+	}
+}
+
+// meaning tells an answer's sentence and what it is.
+func meaning(answer minio.ErrorResponse) (wording, error) {
+	switch answer.Code {
+	case minio.NoSuchKey:
+		return nil, fs.ErrNotExist
+	case minio.NoSuchBucket:
+		return says("there is no bucket %q here; make it, or correct --blobs, the endpoint or the region"), nil
+	case "InvalidAccessKeyId", "SignatureDoesNotMatch", "InvalidToken", "ExpiredToken", "ExpiredTokenException", "InvalidSecurity", "XAdminUserNotFound":
+		return says("the server does not accept the credentials for bucket %q; see AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN and AWS_PROFILE"), nil
+	case "RequestTimeTooSkewed":
+		return says("the clock of this host is too far from that of the server of bucket %q; set it"), nil
+	case "PermanentRedirect", "AuthorizationHeaderMalformed", "InvalidRegion":
+		return says("bucket %q is in another region; set AWS_REGION, or give ?region=NAME"), nil
+	case "QuotaExceeded", "XMinioStorageFull", "XMinioAdminBucketQuotaExceeded", "EntityTooLarge":
+		return says("bucket %q takes no more; make room in it"), nil
+	}
+	switch answer.StatusCode {
+	case http.StatusForbidden, http.StatusUnauthorized:
+		return says("these credentials may not do that in bucket %q; grant s3:GetObject, s3:PutObject, s3:DeleteObject, s3:ListBucket and s3:AbortMultipartUpload"), nil
+	case http.StatusInsufficientStorage:
+		return says("bucket %q takes no more; make room in it"), nil
+	}
+	if answer.StatusCode == http.StatusTooManyRequests || answer.StatusCode >= http.StatusInternalServerError {
+		return says("the server of bucket %q is not ready"), blob.ErrPasses
+	}
+	if answer.Code == "XAmzContentSHA256Mismatch" || answer.Code == "BadDigest" {
+		return says("what arrived for bucket %q is not what was sent"), blob.ErrPasses
+	}
+	return func(_ *Bucket, answer minio.ErrorResponse) string {
+		return fmt.Sprintf("%s (%s, HTTP %d)", answer.Message, answer.Code, answer.StatusCode)
+	}, nil
+}

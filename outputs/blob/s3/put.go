@@ -1,0 +1,229 @@
+package s3
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"time"
+
+	"github.com/minio/minio-go/v7"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/scidex-ai/scidex-oci/outputs/blob"
+)
+
+const (
+	// parallel requests are made at once.
+	parallel = 16
+	// partSize is the size of the parts, in bytes, in which an object is put that is larger. With 10,000 parts, which is
+	// the most, an object may have 640 GB.
+	partSize = 64 << 20
+	// partsAtOnce are put in parallel.
+	partsAtOnce = 4
+	// smallBlob is the size, in bytes, up to which a blob is put without asking for it first.
+	smallBlob = 128 << 10
+	// young is how old an object may be that is relied on as it is. Nothing is removed that has not twice this age.
+	young = 12 * time.Hour
+)
+
+// Keep puts what is missing, or so old that another host may be about to remove it.
+func (b *Bucket) Keep(ctx context.Context, digests []string, local func(string) (*os.File, error), kept func()) error {
+	for {
+		before, err := b.sweeps(ctx)
+		if err != nil {
+			return err
+		}
+		if err := b.keepEach(ctx, digests, local, kept); err != nil {
+			return err
+		}
+		after, err := b.sweeps(ctx)
+		if err != nil {
+			return err
+		}
+		if before.last == after.last {
+			return b.spared(ctx, after, digests)
+		}
+		// A removal ended meanwhile, which may have taken what was still there when it was looked for.
+	}
+}
+
+func (b *Bucket) keepEach(ctx context.Context, digests []string, local func(string) (*os.File, error), kept func()) error {
+	group, each := errgroup.WithContext(ctx)
+	group.SetLimit(parallel)
+	for _, digest := range digests {
+		if each.Err() != nil {
+			break
+		}
+		group.Go(func() error { return b.keep(each, digest, local, kept) })
+	}
+	return cmp.Or(group.Wait(), ctx.Err())
+}
+
+// keep puts what is small without a question, which takes as long, and leaves a larger object alone that is young and has
+// the size of the file here.
+func (b *Bucket) keep(ctx context.Context, digest string, local func(string) (*os.File, error), kept func()) error {
+	f, err := local(digest)
+	if errors.Is(err, fs.ErrNotExist) {
+		return b.refresh(ctx, digest)
+	}
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	if size := info.Size(); size > smallBlob {
+		there, err := b.stat(ctx, digest)
+		if err == nil && there.Size == size && time.Since(there.Modified) < young {
+			return nil
+		}
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	if err := b.put(ctx, digest, f, info.Size()); err != nil {
+		return err
+	}
+	kept()
+	return nil
+}
+
+// refresh makes an object young of which there is no file here: the server copies it onto itself.
+func (b *Bucket) refresh(ctx context.Context, digest string) error {
+	there, err := b.stat(ctx, digest)
+	if err != nil || time.Since(there.Modified) < young {
+		return err
+	}
+	key := b.blobKey(digest)
+	_, err = b.client.ComposeObject(ctx,
+		minio.CopyDestOptions{Bucket: b.Bucket, Object: key, ReplaceMetadata: true, UserMetadata: map[string]string{"kept": time.Now().UTC().Format(time.RFC3339)}},
+		minio.CopySrcOptions{Bucket: b.Bucket, Object: key})
+	if err != nil {
+		return b.explain("copy blob "+digest+" onto itself", err)
+	}
+	if there, err = b.stat(ctx, digest); err == nil && time.Since(there.Modified) >= young {
+		err = fmt.Errorf("blob store %s: the server does not make the blob %s new when it is copied onto itself", b, digest)
+	}
+	return err
+}
+
+// put writes an object; the server verifies its digest.
+func (b *Bucket) put(ctx context.Context, digest string, f *os.File, size int64) error {
+	if size <= partSize {
+		return b.putWhole(ctx, digest, f, size)
+	}
+	return b.putParts(ctx, digest, f, size)
+}
+
+// checksumHeader is kept with the object by servers that know it.
+const checksumHeader = "x-amz-checksum-sha256"
+
+func (b *Bucket) putWhole(ctx context.Context, digest string, f *os.File, size int64) error {
+	sum, err := hex.DecodeString(digest)
+	if err != nil {
+		return err
+	}
+	options := minio.PutObjectOptions{UserMetadata: map[string]string{checksumHeader: base64.StdEncoding.EncodeToString(sum)}}
+	return again(ctx, func() error {
+		_, err := b.client.PutObject(ctx, b.Bucket, b.blobKey(digest), once(io.NewSectionReader(f, 0, size), size), size, "", digest, options)
+		return b.explained("put blob "+digest, err)
+	})
+}
+
+// putParts writes a large object. The file is read once more before it, since the server verifies only parts.
+func (b *Bucket) putParts(ctx context.Context, digest string, f *os.File, size int64) (err error) {
+	if got, err := sumOf(f, 0, size); err != nil || got != digest {
+		return errors.Join(fmt.Errorf("%w: the contents of %s have the digest %s", blob.ErrCorrupt, f.Name(), got), err)
+	}
+	key := b.blobKey(digest)
+	about := "put blob " + digest
+	upload, err := b.client.NewMultipartUpload(ctx, b.Bucket, key, minio.PutObjectOptions{})
+	if err != nil {
+		return b.explain(about, err)
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, b.abort(ctx, key, upload))
+		}
+	}()
+	parts := make([]minio.CompletePart, (size+partSize-1)/partSize)
+	group, each := errgroup.WithContext(ctx)
+	group.SetLimit(partsAtOnce)
+	for i := range parts {
+		group.Go(func() (err error) {
+			part := io.NewSectionReader(f, int64(i)*partSize, min(partSize, size-int64(i)*partSize))
+			return again(each, func() (err error) {
+				parts[i], err = b.putPart(each, key, upload, i+1, part)
+				return b.explained(about, err)
+			})
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return err
+	}
+	_, err = b.client.CompleteMultipartUpload(ctx, b.Bucket, key, upload, parts, minio.PutObjectOptions{})
+	return b.explained(about, err)
+}
+
+func (b *Bucket) putPart(ctx context.Context, key, upload string, n int, part *io.SectionReader) (done minio.CompletePart, err error) {
+	if err := ctx.Err(); err != nil {
+		return done, err
+	}
+	sum, err := sumOf(part, 0, part.Size())
+	if err != nil {
+		return done, err
+	}
+	put, err := b.client.PutObjectPart(ctx, b.Bucket, key, upload, n, once(io.NewSectionReader(part, 0, part.Size()), part.Size()), part.Size(), minio.PutObjectPartOptions{Sha256Hex: sum})
+	return minio.CompletePart{PartNumber: n, ETag: put.ETag}, err
+}
+
+// abortMost bounds giving an upload up; gc does it later.
+const abortMost = 10 * time.Second
+
+func (b *Bucket) abort(ctx context.Context, key, upload string) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), abortMost)
+	defer cancel()
+	return b.client.AbortMultipartUpload(ctx, b.Bucket, key, upload)
+}
+
+func sumOf(r io.ReaderAt, from, size int64) (string, error) {
+	sum := sha256.New()
+	_, err := io.Copy(sum, io.NewSectionReader(r, from, size))
+	return hex.EncodeToString(sum.Sum(nil)), err
+}
+
+// read reads a small object of ours.
+func (b *Bucket) read(ctx context.Context, name string) ([]byte, error) {
+	body, _, _, err := b.client.GetObject(ctx, b.Bucket, b.key(name), minio.GetObjectOptions{})
+	if err != nil {
+		return nil, b.explain(name, err)
+	}
+	defer body.Close()
+	content, err := io.ReadAll(io.LimitReader(body, smallMost))
+	if err != nil {
+		return nil, b.explain(name, err)
+	}
+	return content, nil
+}
+
+// smallMost bounds, in bytes, what is read into memory.
+const smallMost = 1 << 20
+
+// write writes a small object of ours.
+func (b *Bucket) write(ctx context.Context, name string, content []byte, options minio.PutObjectOptions) error {
+	sum := sha256.Sum256(content)
+	return again(ctx, func() error {
+		_, err := b.client.PutObject(ctx, b.Bucket, b.key(name), once(bytes.NewReader(content), int64(len(content))), int64(len(content)), "", hex.EncodeToString(sum[:]), options)
+		return b.explained("write "+name, err)
+	})
+}

@@ -1,0 +1,105 @@
+package s3
+
+import (
+	"errors"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/minio/minio-go/v7"
+
+	"github.com/scidex-ai/scidex-oci/outputs/blob"
+	"github.com/scidex-ai/scidex-oci/outputs/blob/blobtest"
+)
+
+// An open removal holds up those whose blobs it names, until it is taken for dead.
+func TestOpenRemoval(t *testing.T) {
+	bucket := newBucket(t)
+	b, s := openBucket(t, "s3://"+bucket), open(t, "s3://"+bucket)
+	name := sweepBelow + openBelow + "x"
+	blobtest.Must(t, b.write(t.Context(), name, []byte(strings.Join(blobtest.Digests("b", "a", "c"), "\n")), minio.PutObjectOptions{}))
+	blobtest.Must(t, keep(t, s, "other"))
+	for _, content := range []string{"a", "b", "c"} {
+		if err := keep(t, s, "other", content); !errors.Is(err, blob.ErrPasses) {
+			t.Errorf("%s: %v", content, err)
+		}
+	}
+	age(t, object(bucket, name), deadAfter+time.Minute)
+	blobtest.Must(t, keep(t, s, "a", "b", "c"))
+}
+
+// A removal that has looked at a blob before it was put again, and removes it afterwards, is found out: also where it
+// begins and ends while blobs are put.
+func TestRemovalWhileBlobsArePut(t *testing.T) {
+	bucket := newBucket(t)
+	b := openBucket(t, "s3://"+bucket)
+	sum := blobtest.Digest("content")
+	var once sync.Once
+	endpoint := between(t, func(_ http.ResponseWriter, r *http.Request) bool {
+		if r.Method == http.MethodGet && strings.Contains(r.URL.RawQuery, "prefix=gc") {
+			if has, err := b.stat(t.Context(), sum); err == nil && has.Size > 0 { // it is put, and looked for removals now
+				once.Do(func() {
+					blobtest.Must(t, errors.Join(b.remove(t.Context(), blobsBelow+sum),
+						b.write(t.Context(), sweepBelow+lastName, []byte("another"), minio.PutObjectOptions{})))
+				})
+			}
+		}
+		return false
+	})
+	s := open(t, "s3://"+bucket+"?endpoint="+endpoint)
+	blobtest.Must(t, keep(t, s, "content"))
+	if _, err := b.stat(t.Context(), sum); err != nil {
+		t.Errorf("what was vouched for is gone: %v", err)
+	}
+}
+
+// A blob that is there and old is made young, small or large, with a file of it here or without.
+func TestOldBlobsAreMadeYoung(t *testing.T) {
+	bucket := newBucket(t)
+	s := open(t, "s3://"+bucket)
+	small, large := "small", strings.Repeat("large", smallBlob)
+	for _, here := range []bool{true, false} {
+		i := blobtest.Publish(t, s, small, large)
+		blobtest.Must(t, s.Keep(t.Context(), blobtest.Digests(small, large), func() {}))
+		for _, sum := range blobtest.Digests(small, large) {
+			age(t, object(bucket, "sha256/"+sum), 48*time.Hour)
+		}
+		if !here {
+			blobtest.Must(t, i.Close())
+			blobtest.Forget(t, s)
+		}
+		blobtest.Must(t, s.Keep(t.Context(), blobtest.Digests(small, large), func() {}))
+		blobtest.Must(t, s.Walk(t.Context(), nil, func(f blob.Found) bool {
+			if old := time.Since(f.Modified); old > young {
+				t.Errorf("here %v: %d bytes are %v old", here, f.Size, old)
+			}
+			return true
+		}))
+		if here {
+			blobtest.Must(t, i.Close())
+		}
+		for _, sum := range blobtest.Digests(small, large) {
+			blobtest.Must(t, s.Verify(t.Context(), sum))
+		}
+	}
+}
+
+// A young blob that is large is not sent again.
+func TestYoungBlobsAreNotSentAgain(t *testing.T) {
+	puts := 0
+	endpoint := between(t, func(_ http.ResponseWriter, r *http.Request) bool {
+		if isPut(r) {
+			puts++
+		}
+		return false
+	})
+	s := open(t, "s3://"+newBucket(t)+"?endpoint="+endpoint)
+	for range 3 {
+		blobtest.Must(t, keep(t, s, strings.Repeat("large", smallBlob)))
+	}
+	if puts != 1 {
+		t.Errorf("it was put %d times", puts)
+	}
+}

@@ -1,0 +1,109 @@
+// Command s3 is an S3 server for tests, versitygw on a directory: it serves until its standard input ends, at a free port of
+// loopback or of the address that is its argument. When it answers it prints one line of JSON: endpoint, access_key, secret_key, and dir, in which a bucket is a directory and an
+// object a file.
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+
+	"github.com/versity/versitygw/auth"
+	"github.com/versity/versitygw/backend/meta"
+	"github.com/versity/versitygw/backend/posix"
+	"github.com/versity/versitygw/s3api"
+	"github.com/versity/versitygw/s3api/middlewares"
+)
+
+// What a server of tests has; the secret opens nothing else.
+const (
+	accessKey = "test-access"
+	secretKey = "test-secret-canary"
+	region    = "us-east-1"
+)
+
+// started is what is printed.
+type started struct {
+	Endpoint  string `json:"endpoint"`
+	AccessKey string `json:"access_key"`
+	SecretKey string `json:"secret_key"`
+	Region    string `json:"region"`
+	Dir       string `json:"dir"`
+}
+
+func main() {
+	if err := run(); err != nil {
+		fmt.Fprintln(os.Stderr, "s3:", err)
+		os.Exit(1)
+	}
+}
+
+func run() (err error) {
+	out := os.Stdout
+	os.Stdout = os.Stderr // the server has things to say
+	dir, err := os.MkdirTemp("", "scidex-s3.")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	address, err := freeAddress(append(os.Args[1:], "127.0.0.1")[0])
+	if err != nil {
+		return err
+	}
+	up := make(chan struct{})
+	server, err := newServer(dir, func() { close(up) })
+	if err != nil {
+		return err
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- server.ServeMultiPort([]string{address}) }()
+	select {
+	case <-up:
+	case err := <-ended:
+		return err
+	}
+	line := started{"http://" + address, accessKey, secretKey, region, objects(dir)}
+	if err := json.NewEncoder(out).Encode(line); err != nil {
+		return err
+	}
+	go func() {
+		_, err := io.Copy(io.Discard, os.Stdin)
+		ended <- err
+	}()
+	return <-ended
+}
+
+func objects(dir string) string { return filepath.Join(dir, "objects") }
+
+// newServer keeps metadata beside the objects, so that any file system will do.
+func newServer(dir string, up func()) (*s3api.S3ApiServer, error) {
+	beside := filepath.Join(dir, "metadata")
+	if err := errors.Join(os.Mkdir(objects(dir), 0o755), os.Mkdir(beside, 0o755)); err != nil {
+		return nil, err
+	}
+	store, err := meta.NewSideCar(beside)
+	if err != nil {
+		return nil, err
+	}
+	backend, err := posix.New(objects(dir), store, posix.PosixOpts{SideCarDir: beside, ForceNoTmpFile: true, Concurrency: 64, CopyObjectThreshold: 5 << 30})
+	if err != nil {
+		return nil, err
+	}
+	users := auth.NewIAMServiceSingle(auth.Account{Access: accessKey, Secret: secretKey, Role: auth.RoleAdmin})
+	root := middlewares.RootUserConfig{Access: accessKey, Secret: secretKey}
+	return s3api.New(backend, root, region, users, nil, nil, nil, nil, s3api.WithQuiet(), s3api.WithKeepAlive(),
+		s3api.WithConcurrencyLimiter(8192, 8192), s3api.WithMpMaxParts(10000), s3api.WithOnListen(up))
+}
+
+// freeAddress is a port of a host that is free now.
+func freeAddress(host string) (string, error) {
+	l, err := net.Listen("tcp", net.JoinHostPort(host, "0"))
+	if err != nil {
+		return "", err
+	}
+	return l.Addr().String(), l.Close()
+}
