@@ -1,17 +1,20 @@
-package runner
+package record
 
 import (
-	"context"
 	"errors"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"testing"
-	"time"
 
 	"github.com/scidex-ai/scidex-oci/outputs"
-	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 )
+
+type head struct {
+	V       int
+	Catalog string
+}
 
 func listing(paths ...string) func() (outputs.Entry, error) {
 	return func() (outputs.Entry, error) {
@@ -27,20 +30,20 @@ func listing(paths ...string) func() (outputs.Entry, error) {
 // TestRecord damages a record at every byte and cuts it at every length.
 func TestRecord(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "below", "record")
-	var got outcome
-	if err := keepRecord(path, outcome{V: 1, Catalog: "c"}, listing("a", "b\n\xff")); err != nil {
+	var got head
+	if err := Keep(path, head{V: 1, Catalog: "c"}, listing("a", "b\n\xff")); err != nil {
 		t.Fatal(err)
 	}
-	r, err := openRecord(path, &got)
+	r, err := Open(path, &got)
 	if err != nil {
 		t.Fatal(err)
 	}
 	var paths []string
-	err = r.each(func(e outputs.Entry) { paths = append(paths, string(e.Path)) })
+	err = r.Each(func(e outputs.Entry) { paths = append(paths, string(e.Path)) })
 	if err != nil || got.Catalog != "c" || len(paths) != 2 || paths[1] != "b\n\xff" {
 		t.Errorf("head %+v, entries %q, %v", got, paths, err)
 	}
-	r.close()
+	r.Close()
 	whole, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
@@ -50,7 +53,7 @@ func TestRecord(t *testing.T) {
 		if err := os.WriteFile(path, content, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := openRecord(path, &got); !errors.Is(err, errDamaged) {
+		if _, err := Open(path, &got); !errors.Is(err, ErrDamaged) {
 			t.Fatalf("a damaged record: %v: %q", err, content)
 		}
 	}
@@ -67,35 +70,34 @@ func TestRecord(t *testing.T) {
 func TestRecordThatCannotBeWritten(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "record")
 	broken := errors.New("broken")
-	err := keepRecord(path, outcome{}, func() (outputs.Entry, error) { return outputs.Entry{}, broken })
+	err := Keep(path, head{}, func() (outputs.Entry, error) { return outputs.Entry{}, broken })
 	if left, _ := filepath.Glob(path + "*"); !errors.Is(err, broken) || len(left) > 0 {
 		t.Errorf("error %v, left %q", err, left)
 	}
 }
 
-func TestInsist(t *testing.T) {
-	final := errors.New("final")
-	passing := catalog.Passing(errors.New("passing"))
-	for _, tt := range []struct {
-		name     string
-		patience time.Duration
-		answers  []error
-		want     error
-	}{
-		{"at once", time.Hour, []error{nil}, nil},
-		{"what passes", time.Hour, []error{passing, passing, nil}, nil},
-		{"what does not", time.Hour, []error{passing, final, nil}, final},
-		{"no patience", 0, []error{passing, nil}, passing},
-	} {
-		calls := 0
-		err := insist(t.Context(), tt.patience, func() error { calls++; return tt.answers[calls-1] })
-		if !errors.Is(err, tt.want) {
-			t.Errorf("%s: %v, want %v", tt.name, err, tt.want)
+// TestKeepFirst has many give one name at once: one gives it, and what the others wrote is gone.
+func TestKeepFirst(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "record")
+	errs := make(chan error)
+	for i := range 16 {
+		go func() { errs <- KeepFirst(path, head{V: i}, listing("a")) }()
+	}
+	won := 0
+	for range 16 {
+		switch err := <-errs; {
+		case err == nil:
+			won++
+		case !errors.Is(err, fs.ErrExist):
+			t.Error(err)
 		}
 	}
-	ctx, cancel := context.WithCancelCause(t.Context())
-	err := insist(ctx, time.Hour, func() error { cancel(final); return passing })
-	if !errors.Is(err, final) {
-		t.Errorf("given up: %v", err)
+	if left, _ := filepath.Glob(path + "*"); won != 1 || len(left) != 1 {
+		t.Errorf("%d have given the name, left %q", won, left)
+	}
+	if r, err := Open(path, &head{}); err != nil {
+		t.Error(err)
+	} else {
+		r.Close()
 	}
 }

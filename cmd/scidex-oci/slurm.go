@@ -1,0 +1,82 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/scidex-ai/scidex-oci/runner/slurm"
+)
+
+func newSlurmCommand(p *program) *cli.Command {
+	return &cli.Command{
+		Name:      "slurm",
+		Usage:     "run a batch of analyses as job arrays of Slurm",
+		UsageText: "scidex-oci slurm submit|status|collect|cancel",
+		Subcommands: []*cli.Command{
+			newSlurmSubmit(p), newSlurmStatus(p), newSlurmCollect(p), newSlurmCancel(p), newSlurmTask(p),
+		},
+	}
+}
+
+// withSpool opens the spool that the one argument names, and calls command until a signal comes.
+func (p *program) withSpool(c *cli.Context, command func(ctx context.Context, s slurm.Spool, from layers) error) error {
+	given, err := words(c, 1, 1)
+	if err != nil {
+		return err
+	}
+	from, err := p.layers(c)
+	if err != nil {
+		return err
+	}
+	s, err := slurm.Open(absolute(from[0].dir, given[0]))
+	if err != nil {
+		return err
+	}
+	return untilStopped(c.Context, func(ctx context.Context) error { return command(ctx, s, from) })
+}
+
+func newSlurmCancel(p *program) *cli.Command {
+	return &cli.Command{
+		Name:      "cancel",
+		Usage:     "end what is left of a submission",
+		UsageText: "scidex-oci slurm cancel [--now] SPOOL",
+		ArgsUsage: "SPOOL",
+		Description: `What has not begun never begins. An analysis that runs gets SIGTERM and has its grace; what it has written is harvested,
+and "scidex-oci slurm collect" commits it as canceled. With --now the jobs are canceled in Slurm, which kills what is still there
+after its KillWait (30 s by default): what is not delivered by then is told as canceled, without outputs.`,
+		Flags: []cli.Flag{
+			&cli.BoolFlag{Name: "now", Usage: "cancel the jobs in Slurm: what does not end within its KillWait is killed", DisableDefaultText: true},
+		},
+		Action: func(c *cli.Context) error {
+			return p.withSpool(c, func(ctx context.Context, s slurm.Spool, from layers) error { return p.cancelSlurm(ctx, s, from) })
+		},
+	}
+}
+
+func (p *program) cancelSlurm(ctx context.Context, s slurm.Spool, from layers) error {
+	now, err := from.on("now")
+	if err != nil {
+		return err
+	}
+	tasks, err := s.Tasks(ctx)
+	if err != nil {
+		return err
+	}
+	waiting, running := 0, 0
+	for _, t := range tasks {
+		switch {
+		case t.Waits():
+			waiting++
+		case !t.Ended():
+			running++
+		}
+	}
+	if err := s.Cancel(ctx, tasks, now); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(p.stdout, "%s that waited canceled, %s that ran asked to end; \"scidex-oci slurm collect\" tells what came of them\n",
+		counted(waiting, "task"), counted(running, "task"))
+	return err
+}

@@ -1,0 +1,246 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/scidex-ai/scidex-oci/outputs/spool"
+	"github.com/scidex-ai/scidex-oci/outputs/store"
+	"github.com/scidex-ai/scidex-oci/runner"
+	"github.com/scidex-ai/scidex-oci/runner/batch"
+	"github.com/scidex-ai/scidex-oci/runner/slurm"
+)
+
+// defaultPoll is how often collect --wait looks, which costs Slurm's controller one call.
+const defaultPoll = 15 * time.Second
+
+func newSlurmCollect(p *program) *cli.Command {
+	return &cli.Command{
+		Name:      "collect",
+		Usage:     "commit the results of a submission to the catalog",
+		UsageText: "scidex-oci slurm collect [--wait] [--poll DURATION] [--json] SPOOL",
+		ArgsUsage: "SPOOL",
+		Description: `Results that tasks have delivered are committed with their outputs; of a task that Slurm says has ended without one, a
+run is committed that says so: canceled, lost or error. Each line gets exactly one result, however often and at whatever time this
+is called, also by several at once and after a kill. What is under way is left for the next call. Once all are collected, SPOOL may
+be removed. It works on the catalog of the submission and its blob store (--root, --db, --blobs).
+
+Prints what it has committed as batch does: the object of run --json for each, or on a terminal without --json a line.
+
+Exit codes, of all lines that have ended so far: 0 all are complete, 1 some have failed or were canceled, 125 some are lost or an
+error, or could not be committed; 130, 143, 129 this command was ended by SIGINT, SIGTERM or SIGHUP.`,
+		Flags: []cli.Flag{
+			&cli.BoolFlag{Name: "wait", Usage: "go on until all lines are collected", DisableDefaultText: true},
+			&cli.StringFlag{Name: "poll", Usage: "look again after `DURATION` with --wait (default: 15s)"},
+			&cli.BoolFlag{Name: "json", Usage: "print results as JSON lines also where standard output is a terminal", DisableDefaultText: true},
+		},
+		Action: func(c *cli.Context) error {
+			return p.withSpool(c, func(ctx context.Context, s slurm.Spool, from layers) error {
+				return p.collectSlurm(ctx, c, s, from)
+			})
+		},
+	}
+}
+
+// collection is one call of collect.
+type collection struct {
+	spool   slurm.Spool
+	house   *house
+	report  *batchReport
+	program *program
+	said    map[int]bool // lines whose trouble was told
+}
+
+// round is what one look at the spool came to.
+type round struct {
+	summary batch.Summary
+	left    int // lines that are under way
+	trouble int // lines that could not be committed
+}
+
+func (p *program) collectSlurm(ctx context.Context, c *cli.Context, s slurm.Spool, from layers) error {
+	asJSON, err := from.on("json")
+	if err != nil {
+		return err
+	}
+	wait, err := from.on("wait")
+	if err != nil {
+		return err
+	}
+	poll, err := from.duration("poll", defaultPoll, 100*time.Millisecond)
+	if err != nil {
+		return err
+	}
+	return p.change(c, func(h *house, _ layers) error {
+		if err := belongs(ctx, s, h); err != nil {
+			return err
+		}
+		k := &collection{spool: s, house: h, program: p, said: map[int]bool{}}
+		k.report = newBatchReport(p, newConsole(p.stderr, p.env), order{json: asJSON})
+		for {
+			done, err := k.round(ctx)
+			if err != nil {
+				return errors.Join(err, k.report.lost())
+			}
+			if done.left == 0 || !wait {
+				return errors.Join(k.report.lost(), k.end(done))
+			}
+			select {
+			case <-time.After(poll):
+			case <-ctx.Done():
+				return context.Cause(ctx)
+			}
+		}
+	})
+}
+
+// belongs refuses another catalog than that of the submission, and one whose submission is still under way.
+func belongs(ctx context.Context, s slurm.Spool, h *house) error {
+	id, _, err := h.runner.Match(ctx)
+	if err != nil {
+		return err
+	}
+	if id != s.Submission.CatalogID {
+		return fmt.Errorf("spool %q is of catalog %s and this one is %s: give the --root, --db and --blobs that it was submitted with", s.Dir, s.Submission.CatalogID, id)
+	}
+	submitted, err := s.Submitted()
+	if err != nil {
+		return err
+	}
+	canceled, err := s.Canceled()
+	if err == nil && !submitted && !canceled {
+		err = fmt.Errorf("the submission of %q is still under way, or was killed; then end it with \"scidex-oci slurm cancel\"", s.Dir)
+	}
+	return err
+}
+
+// round asks Slurm first and looks at the results then, so that one that comes meanwhile is not missed. Where Slurm cannot be
+// asked, what is delivered is committed all the same.
+func (k *collection) round(ctx context.Context) (round, error) {
+	var r round
+	tasks, unasked := k.spool.Tasks(ctx)
+	for array, a := range k.spool.Submission.Arrays {
+		for task, n := range a.Lines {
+			if ctx.Err() != nil {
+				return r, context.Cause(ctx)
+			}
+			id := slurm.TaskID{Array: array, Task: task}
+			has, err := k.spool.Has(n)
+			if err != nil {
+				return r, err
+			}
+			if !has && (unasked != nil || !tasks[id].Ended()) {
+				r.left++
+				continue
+			}
+			err = k.line(ctx, id, n, has, tasks[id])
+			if ctx.Err() != nil {
+				return r, context.Cause(ctx)
+			}
+			if err != nil {
+				r.trouble++
+				k.tell(n, err)
+				continue
+			}
+			run, err := k.spool.Peek(n)
+			if err != nil {
+				return r, err
+			}
+			r.summary.Add(batch.Outcome{Result: runner.Result{State: run.State}})
+		}
+	}
+	if r.left == 0 {
+		unasked = nil // nobody had to know
+	}
+	return r, unasked
+}
+
+// line commits one line, whose task has ended or has delivered.
+func (k *collection) line(ctx context.Context, id slurm.TaskID, n int, has bool, status slurm.Status) error {
+	collected, err := k.spool.Collected(n)
+	if err != nil || collected {
+		return err
+	}
+	line, err := k.spool.Line(n)
+	if err != nil {
+		return err
+	}
+	if !has {
+		if err := k.conclude(id, line, status); err != nil {
+			return err
+		}
+	}
+	if err := k.spool.Commit(ctx, n, line.Key(), store.Store{Catalog: k.house.catalog, Blobs: k.house.blobs}); err != nil {
+		return err
+	}
+	run, err := k.house.catalog.Get(ctx, line.Key())
+	if err != nil {
+		return err
+	}
+	result, err := k.house.runner.Show(ctx, run)
+	if err != nil {
+		return err
+	}
+	k.report.line(batch.Line{Number: n}, batch.Outcome{Result: result})
+	return nil
+}
+
+// conclude writes the result of a line whose task left none. A task that is not dead after all, and delivers after this, finds
+// its place taken.
+func (k *collection) conclude(id slurm.TaskID, line slurm.Line, status slurm.Status) error {
+	began, err := k.spool.Began(line.Number)
+	if err != nil {
+		return err
+	}
+	canceled, err := k.spool.Canceled()
+	if err != nil {
+		return err
+	}
+	ending := slurm.Ending{Status: status, Began: began, Canceled: canceled, Log: k.spool.LogPath(id.Array, id.Task)}
+	_, err = os.Lstat(ending.Log)
+	ending.Logged = err == nil
+	run := ending.Verdict(line)
+	run.ToolVersion = k.program.build.version
+	if run.Host == "" { // then it is said by this host
+		if run.Host, err = os.Hostname(); err != nil {
+			return err
+		}
+		run.BootID = runner.BootID()
+	}
+	err = k.spool.Conclude(line.Number, run)
+	if errors.Is(err, spool.ErrTaken) {
+		return nil // it has just been delivered, or another collect was faster
+	}
+	return err
+}
+
+// tell tells of a line that could not be committed, once.
+func (k *collection) tell(n int, err error) {
+	if !k.said[n] {
+		fmt.Fprintf(k.program.stderr, "scidex-oci: line %d: %s\n", n, escape(err.Error()))
+	}
+	k.said[n] = true
+}
+
+// end prints the summary and returns the exit code.
+func (k *collection) end(r round) error {
+	s := r.summary
+	text := fmt.Sprintf("slurm: %d complete, %d failed, %d canceled, %s", s.Complete, s.Failed, s.Canceled, counted(s.Errors, "error"))
+	if r.left > 0 {
+		text += fmt.Sprintf("; %s under way", counted(r.left, "line"))
+	}
+	if r.trouble > 0 {
+		text += fmt.Sprintf("; %s could not be committed", counted(r.trouble, "line"))
+	}
+	fmt.Fprintln(k.program.stderr, text)
+	s.Errors += r.trouble
+	if code := batchExit(s); code != 0 {
+		return exitStatus(code)
+	}
+	return nil
+}

@@ -1,0 +1,287 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/scidex-ai/scidex-oci/runner"
+	"github.com/scidex-ai/scidex-oci/runner/batch"
+	"github.com/scidex-ai/scidex-oci/runner/slurm"
+	"github.com/scidex-ai/scidex-oci/spec"
+)
+
+// notOfSlurm are flags of run that mean nothing on a node, and why slurm submit refuses them.
+var notOfSlurm = map[string]string{
+	"id":              `it names one run; give each line its own "id"`,
+	"file":            "the manifests are the lines of the file; give that as the argument",
+	"again":           "it repeats no recorded run; submit the request under another id",
+	"export":          `the outputs are in the catalog after "scidex-oci slurm collect"; export them with "scidex-oci outputs export ID DIR"`,
+	"overwrite":       "there is no export",
+	"secret":          "its value would lie in a file of Slurm's with the environment of the job",
+	"post-process":    "a node calls nobody's command; call it for what \"scidex-oci slurm collect\" prints",
+	"post-process-on": "a node calls nobody's command",
+	"events":          `the analyses run elsewhere; see "scidex-oci slurm status SPOOL"`,
+	"trace":           "the analyses run elsewhere; trace a run of one of the lines",
+}
+
+func newSlurmSubmit(p *program) *cli.Command {
+	return &cli.Command{
+		Name:      "submit",
+		Usage:     "submit the lines of a file as job arrays",
+		UsageText: "scidex-oci slurm submit --spool DIR [flags of run] FILE|-",
+		ArgsUsage: "FILE, or - for standard input",
+		Description: `The lines are those of "scidex-oci batch", and flags are their defaults. All are looked at first: if one is bad, nothing is
+submitted. Each becomes a task of a job array; lines with the same needs share one. A task gets --mem of the memory limit and
+128 MiB for scidex-oci itself, --cpus-per-task of the CPU limit, rounded up, and --time of timeout and grace, with room for start
+and harvest. Slurm's SIGTERM comes before its time limit, so that a run ends with its harvest. Limits are those of Slurm's own
+control groups (--limits outer) unless the lines say otherwise; the result says what held.
+
+DIR is made. It has to be on a file system that the nodes see by the same path, as all files that the lines name. A node needs
+scidex-oci at the same path, and neither catalog nor database: tasks write their results to DIR, from which
+"scidex-oci slurm collect DIR" commits them. Nothing of this command's environment gets to the nodes. See docs/slurm.md.
+
+Prints DIR, or with --json what status --json prints. Exit codes: 0 Slurm has all lines, 125 it has none.`,
+		Flags:  slurmSubmitFlags(),
+		Action: func(c *cli.Context) error { return runSlurmSubmit(c, p) },
+	}
+}
+
+func slurmSubmitFlags() []cli.Flag {
+	var flags []cli.Flag
+	for _, flag := range runFlags() {
+		name := flag.Names()[0]
+		_, refused := notOfSlurm[name]
+		refused = refused || name == "post-process-timeout" || name == "min-free" || name == "quiet"
+		switch f := flag.(type) {
+		case *cli.StringFlag:
+			f.Hidden = f.Hidden || refused
+			if f.Name == "limits" {
+				f.Usage = "`outer|enforce|best-effort`: leave memory, CPUs and processes to Slurm's control groups (default), or refuse or hold as run does"
+			}
+		case *cli.StringSliceFlag:
+			f.Hidden = f.Hidden || refused
+		case *cli.BoolFlag:
+			f.Hidden = f.Hidden || refused
+			if f.Name == "json" {
+				f.Usage = "print one JSON object"
+			}
+		}
+		flags = append(flags, flag)
+	}
+	return append(flags,
+		&cli.StringFlag{Name: "spool", Usage: "make `DIR` for scripts, requests and results, on a file system that the nodes share"},
+		&cli.BoolFlag{Name: "dry-run", Usage: "print the scripts and submit nothing", DisableDefaultText: true},
+		&cli.StringFlag{Name: "program", Usage: "call scidex-oci at `PATH` on the nodes (default: where this one is)"},
+		&cli.StringFlag{Name: "partition", Usage: "submit to the partition `NAME`"},
+		&cli.StringFlag{Name: "account", Usage: "charge the account `NAME`"},
+		&cli.StringSliceFlag{Name: "sbatch", Usage: "give sbatch the option `ARG` too, one word, as --sbatch=--constraint=avx2; repeatable"},
+	)
+}
+
+// slurmSubmission is one call of slurm submit.
+type slurmSubmission struct {
+	program *program
+	clerk   clerk
+	order   order
+	call    slurm.Call
+	sbatch  []string
+	dry     bool
+}
+
+func runSlurmSubmit(c *cli.Context, p *program) error {
+	given, err := words(c, 1, 1)
+	if err != nil {
+		return err
+	}
+	from, err := p.layers(c)
+	if err != nil {
+		return err
+	}
+	s := &slurmSubmission{program: p, clerk: p.clerk(c, from)}
+	s.clerk.words, s.clerk.elsewhere = nil, true
+	if s.order, err = s.clerk.options(); err != nil {
+		return err
+	}
+	if err := s.options(); err != nil {
+		return err
+	}
+	if !s.dry {
+		if err := slurm.Available(); err != nil {
+			return err
+		}
+	}
+	lines, err := openLines(s.clerk, given[0])
+	if err != nil {
+		return err
+	}
+	defer lines.close() //nolint:errcheck // it was only read
+	good, bad, err := lines.gather(checkSlurm, s.tellBad)
+	if err != nil {
+		return err
+	}
+	if bad > 0 {
+		return fmt.Errorf("slurm submit: %s of %d cannot be run, see above; nothing was submitted", counted(bad, "line"), bad+len(good))
+	}
+	if len(good) == 0 {
+		return fmt.Errorf("slurm submit: %s has no line to submit", lines.name)
+	}
+	for i := range good {
+		good[i].Analysis.Limits = cmp.Or(good[i].Analysis.Limits, spec.LimitsOuter)
+	}
+	if s.dry {
+		return s.print(good)
+	}
+	return untilStopped(c.Context, func(ctx context.Context) error { return s.submit(ctx, lines, good) })
+}
+
+// options reads the flags of slurm submit itself.
+func (s *slurmSubmission) options() (err error) {
+	from := s.clerk.layers
+	for name, why := range notOfSlurm {
+		if in, given := from.given(name); given && in.text(name) != "false" {
+			return usagef("%s is not for slurm submit: %s", in.label(name), why)
+		}
+	}
+	if s.dry, err = from.on("dry-run"); err != nil {
+		return err
+	}
+	s.call = slurm.Call{Program: from.path("program", ""), Spool: from.path("spool", ""), Tmp: from.path("tmp", "/tmp")}
+	if s.call.Spool == "" {
+		return usagef("slurm submit needs --spool DIR, a directory to be made on a file system that the nodes share")
+	}
+	if s.call.Program == "" {
+		if s.call.Program, err = os.Executable(); err != nil {
+			return fmt.Errorf("%w; give --program PATH", err)
+		}
+	}
+	for _, name := range []string{"partition", "account"} {
+		if value := from.text(name, ""); value != "" {
+			s.sbatch = append(s.sbatch, "--"+name+"="+value)
+		}
+	}
+	if in, given := from.given("sbatch"); given {
+		for _, arg := range in.values["sbatch"] {
+			if err := slurm.CheckArgument(arg); err != nil {
+				return usagef("%s: %s", in.label("sbatch"), err)
+			}
+			s.sbatch = append(s.sbatch, arg)
+		}
+	}
+	return s.call.Validate()
+}
+
+// checkSlurm refuses what no node could do.
+func checkSlurm(a spec.Analysis) error {
+	switch {
+	case a.Export != "":
+		return fmt.Errorf("export %q is not for slurm submit: %s", a.Export, notOfSlurm["export"])
+	case len(a.Secrets) > 0:
+		return fmt.Errorf("secret %q is not for slurm submit: %s", a.Secrets[0], notOfSlurm["secret"])
+	case a.Rootfs != "" && a.Rootfs != "host" && !a.RootfsDirectory():
+		return fmt.Errorf("rootfs %q: a node has no images; give the directory of an unpacked root filesystem that the nodes share", a.Rootfs)
+	}
+	return nil
+}
+
+func (s *slurmSubmission) tellBad(line batch.Line) {
+	fmt.Fprintf(s.program.stderr, "scidex-oci: %s\n", escape(line.Err.Error()))
+	if s.order.json {
+		_ = writeJSON(s.program.stdout, runner.Refused(line.Analysis, &runner.RequestError{Err: line.Err}, s.program.build.version))
+	}
+}
+
+// arrays puts the lines into arrays.
+func arraysOf(good []batch.Line) []slurm.Array {
+	sized := make([]slurm.Sized, len(good))
+	for i, line := range good {
+		sized[i] = slurm.Sized{Number: line.Number, Size: slurm.SizeOf(line.Analysis)}
+	}
+	return slurm.Arrays(sized)
+}
+
+// print prints the scripts. It touches nothing.
+func (s *slurmSubmission) print(good []batch.Line) error {
+	of := slurm.Submission{Name: "scidex-oci-dry-run", Arrays: arraysOf(good)}
+	for k := range of.Arrays {
+		if _, err := fmt.Fprint(s.program.stdout, of.Script(k, s.call)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// submit makes the spool and gives its arrays to Slurm. Where that fails nothing is left of either.
+func (s *slurmSubmission) submit(ctx context.Context, from *lines, good []batch.Line) (err error) {
+	of := slurm.Submission{
+		Name: "scidex-oci-" + rand.Text()[:10], SubmittedAt: time.Now().UTC(), UID: os.Geteuid(), NoAudit: s.order.noAudit, Arrays: arraysOf(good),
+	}
+	rows, err := s.rows(ctx, &of, from, good)
+	if err != nil {
+		return err
+	}
+	spool, err := slurm.Create(s.call.Spool, of, rows)
+	if err != nil {
+		return fmt.Errorf("slurm submit: %w; nothing was submitted", err)
+	}
+	for k := range of.Arrays {
+		err = errors.Join(err, os.WriteFile(spool.ScriptPath(k), []byte(of.Script(k, s.call)), 0o600))
+	}
+	if err == nil {
+		err = spool.Submit(ctx, s.sbatch)
+	}
+	if err != nil {
+		return errors.Join(fmt.Errorf("slurm submit: %w; nothing was submitted", err), os.RemoveAll(spool.Dir))
+	}
+	if !s.order.json {
+		_, err = fmt.Fprintln(s.program.stdout, escape(spool.Dir))
+		return err
+	}
+	status, err := slurmStatusOf(ctx, spool)
+	if err != nil {
+		return fmt.Errorf("all of it is submitted, but: %w", err)
+	}
+	return writeJSON(s.program.stdout, status)
+}
+
+// rows are the lines as the spool keeps them, each under the attempt that the catalog has free.
+func (s *slurmSubmission) rows(ctx context.Context, of *slurm.Submission, from *lines, good []batch.Line) (rows []slurm.Line, err error) {
+	h, err := s.program.open(ctx, s.clerk.layers, s.program.stderr)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, h.Close()) }()
+	if of.CatalogID, _, err = h.runner.Match(ctx); err != nil {
+		return nil, err
+	}
+	var bad error
+	for _, line := range good {
+		row, err := h.runner.Queued(ctx, line.Analysis)
+		if err != nil {
+			bad = errors.Join(bad, from.at(line.Number, err))
+			continue
+		}
+		rows = append(rows, slurm.Line{
+			Number: line.Number, ID: row.ID, Attempt: row.Attempt, CreatedAt: row.CreatedAt.Truncate(time.Millisecond), Labels: row.Labels, Request: row.Request,
+		})
+	}
+	if bad != nil {
+		return nil, fmt.Errorf("%w; nothing was submitted", bad)
+	}
+	return rows, nil
+}
+
+// inSpool is the absolute path of a spool without links, as it is for whoever binds it.
+func inSpool(dir string) string {
+	if real, err := filepath.EvalSymlinks(dir); err == nil {
+		return real
+	}
+	return dir
+}

@@ -1,0 +1,220 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+	"syscall"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/spool"
+	"github.com/scidex-ai/scidex-oci/outputs/store"
+	"github.com/scidex-ai/scidex-oci/runner"
+	"github.com/scidex-ai/scidex-oci/runner/claim"
+	"github.com/scidex-ai/scidex-oci/runner/slurm"
+	"github.com/scidex-ai/scidex-oci/spec"
+)
+
+func newSlurmTask(p *program) *cli.Command {
+	return &cli.Command{
+		Name:      "task",
+		Hidden:    true, // what the script of an array calls
+		Usage:     "run one line of a submission on a node and deliver its result",
+		UsageText: "scidex-oci slurm task SPOOL ARRAY TASK",
+		ArgsUsage: "SPOOL ARRAY TASK",
+		Action:    func(c *cli.Context) error { return runSlurmTask(c, p) },
+	}
+}
+
+// slurmTask is one task on its node.
+type slurmTask struct {
+	program *program
+	from    layers
+	spool   slurm.Spool
+	line    slurm.Line
+	stop    <-chan runner.StopSignal
+	root    string // the node's own, for this task alone
+}
+
+func runSlurmTask(c *cli.Context, p *program) error {
+	stop, _ := stops() // before all else: Slurm's signal may come at once
+	given, err := words(c, 3, 3)
+	if err != nil {
+		return err
+	}
+	t := &slurmTask{program: p, stop: stop}
+	if t.from, err = p.layers(c); err != nil {
+		return err
+	}
+	array, err1 := strconv.Atoi(given[1])
+	task, err2 := strconv.Atoi(given[2])
+	if err1 != nil || err2 != nil {
+		return usagef("slurm task: %q and %q are to be the numbers of an array and of its task", given[1], given[2])
+	}
+	if t.spool, err = slurm.Open(given[0]); err != nil {
+		return err
+	}
+	if t.line, err = t.spool.LineOf(array, task); err != nil {
+		return err
+	}
+	name := fmt.Sprintf("%s%s-%d-%d", taskPrefix(), t.spool.Submission.Name, array, task)
+	return t.perform(c.Context, filepath.Join(t.from.path("tmp", "/tmp"), name))
+}
+
+// taskPrefix begins the names of the roots of this user's tasks.
+func taskPrefix() string { return fmt.Sprintf("scidex-oci-slurm-%d-", os.Geteuid()) }
+
+// perform runs the line with a root of its own, which it removes once the result is delivered.
+func (t *slurmTask) perform(ctx context.Context, root string) (err error) {
+	if has, err := t.spool.Has(t.line.Number); err != nil || has {
+		return errors.Join(err, t.say("has a result already", ""))
+	}
+	if canceled, err := t.spool.Canceled(); err != nil || canceled {
+		return errors.Join(err, errors.New("the submission was canceled before this task began"))
+	}
+	host, err := os.Hostname()
+	if err != nil {
+		return err
+	}
+	if err := t.spool.Begin(t.line.Number, slurm.Began{Host: host, BootID: runner.BootID(), At: time.Now().UTC()}); err != nil {
+		return err
+	}
+	t.sweep(ctx, filepath.Dir(root))
+	held, err := claim.Make(root)
+	if err != nil {
+		return err
+	}
+	defer held.Close()
+	if err := ours(held); err != nil {
+		return err
+	}
+	t.root = root
+	return t.run(ctx, host)
+}
+
+// ours refuses a directory in /tmp that somebody else has made under the name of ours.
+func ours(dir *os.File) error {
+	info, err := dir.Stat()
+	if err != nil {
+		return err
+	}
+	if st, ok := info.Sys().(*syscall.Stat_t); !ok || int(st.Uid) != os.Geteuid() || info.Mode().Perm() != 0o700 {
+		return fmt.Errorf("%s is not a directory of this user alone; remove it", dir.Name())
+	}
+	return nil
+}
+
+// sweep removes what killed tasks of this user have left on the node. Their lines are told by collect.
+func (t *slurmTask) sweep(ctx context.Context, tmp string) {
+	_, err := claim.Sweep(tmp, taskPrefix(), false, func(root string) error {
+		h, err := t.open(ctx, root)
+		if err != nil {
+			return err
+		}
+		_, err = h.runner.GC(ctx, false, runner.Retention{})
+		return errors.Join(err, h.Close())
+	})
+	if err != nil {
+		fmt.Fprintf(t.program.stderr, "scidex-oci: what a killed task left on this node: %s\n", escape(err.Error()))
+	}
+}
+
+// open opens a root of the node's own. Nothing of a user's settings is about it but the place.
+func (t *slurmTask) open(ctx context.Context, root string) (*house, error) {
+	given, err := policyOf(t.from)
+	if err != nil {
+		return nil, err
+	}
+	s := settings{root: root, blobs: blobPlace{dir: filepath.Join(root, "blobs")}, tmp: filepath.Dir(root), db: database{file: filepath.Join(root, "catalog.db")}}
+	if s.level, err = level(t.from); err != nil {
+		return nil, err
+	}
+	h, err := t.program.openAt(ctx, s, given, t.program.stderr)
+	if err == nil {
+		h.runner.Private = append(h.runner.Private, t.spool.Dir, inSpool(t.spool.Dir))
+	}
+	return h, err
+}
+
+func (t *slurmTask) run(ctx context.Context, host string) error {
+	var a spec.Analysis
+	if err := json.Unmarshal(t.line.Request, &a); err != nil {
+		return err
+	}
+	h, err := t.open(ctx, t.root)
+	if err != nil {
+		return t.refuse(runner.Refused(a, err, t.program.build.version), host)
+	}
+	result, failed := h.runner.Run(ctx, runner.Request{
+		Analysis: a, NoAudit: t.spool.Submission.NoAudit, Stdout: io.Discard, Stderr: io.Discard, Stop: t.stop,
+	})
+	outlast(t.stop) // what is made is delivered, whoever signals
+	if failed != nil {
+		err = t.refuse(result, host)
+	} else {
+		from := spool.Source{Store: store.Store{Catalog: h.catalog, Blobs: h.blobs}, Key: catalog.Key{ID: result.ID, Attempt: result.Attempt}}
+		err = t.deliver(func() error { return t.spool.Deliver(ctx, t.line.Number, from, t.line.Key()) })
+	}
+	err = errors.Join(err, h.Close())
+	if result.Reason == runner.ReasonCommit && failed != nil || err != nil && !errors.Is(err, spool.ErrTaken) {
+		err = errors.Join(failed, err, t.keep())
+	} else {
+		err = errors.Join(err, os.RemoveAll(t.root))
+	}
+	if err != nil {
+		return err
+	}
+	if err := t.say(string(result.State), result.Message); err != nil || result.ExitCode == 0 {
+		return err
+	}
+	return exitStatus(result.ExitCode)
+}
+
+// refuse delivers what did not become a run, or could not be committed on this node.
+func (t *slurmTask) refuse(result runner.Result, host string) error {
+	run, err := slurm.Refused(t.line, result, host)
+	if err != nil {
+		return err
+	}
+	return t.deliver(func() error { return t.spool.Conclude(t.line.Number, run) })
+}
+
+// deliverPatience is for how long a delivery is tried again: a file server may be away for a while.
+const deliverPatience = time.Minute
+
+// deliver tries until the result is in the spool, or another has its place.
+func (t *slurmTask) deliver(try func() error) error {
+	for deadline := time.Now().Add(deliverPatience); ; time.Sleep(time.Second) {
+		err := try()
+		switch {
+		case err == nil:
+			return nil
+		case errors.Is(err, spool.ErrTaken):
+			return fmt.Errorf("%s: %w: the task was told as ended before it delivered; what it made is in %s", t.line.ID, err, t.spool.LatePath(t.line.Number))
+		case time.Now().After(deadline):
+			return fmt.Errorf("the result could not be delivered to the spool: %w", err)
+		}
+	}
+}
+
+// keep sets a root with an undelivered result aside, so that no other task sweeps it.
+func (t *slurmTask) keep() error {
+	aside := filepath.Join(filepath.Dir(t.root), "undelivered-"+filepath.Base(t.root))
+	if err := os.Rename(t.root, aside); err != nil {
+		return err
+	}
+	return fmt.Errorf("what the node has of it is kept in %s", aside)
+}
+
+func (t *slurmTask) say(what, message string) error {
+	_, err := fmt.Fprintf(t.program.stdout, "line %d  %s@%d  %s  %s\n", t.line.Number, escape(t.line.ID), t.line.Attempt, what, escape(message))
+	return err
+}

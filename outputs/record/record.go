@@ -1,0 +1,219 @@
+// Package record keeps files that outlive the process that wrote them: lines of JSON, the first one a head, then one for
+// each entry, and the digest of all these, so that a record that was cut short or damaged is told from a whole one.
+package record
+
+import (
+	"bufio"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/scidex-ai/scidex-oci/outputs"
+)
+
+// ErrDamaged is the error of a record that is not as it was written.
+var ErrDamaged = errors.New("the file is damaged")
+
+// lastLine ends a record: its length is the same for every digest.
+func lastLine(sum hash.Hash) string { return fmt.Sprintf("{\"sha256\":\"%x\"}\n", sum.Sum(nil)) }
+
+// Write writes a record to an open file.
+func Write(f *os.File, head any, next func() (outputs.Entry, error)) error {
+	sum := sha256.New()
+	out := bufio.NewWriterSize(io.MultiWriter(f, sum), 4<<10)
+	lines := json.NewEncoder(out)
+	if err := lines.Encode(head); err != nil {
+		return err
+	}
+	for {
+		entry, err := next()
+		if err == io.EOF { //nolint:errorlint // a wrapped EOF is a listing that was cut short
+			break
+		}
+		if err == nil {
+			err = lines.Encode(entry)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if err := out.Flush(); err != nil {
+		return err
+	}
+	_, err := f.WriteString(lastLine(sum))
+	return err
+}
+
+// Unfinished ends the name of a record that is being written.
+const Unfinished = ".tmp"
+
+// Keep writes a record that outlives a power cut. It is there whole or not at all.
+func Keep(path string, head any, next func() (outputs.Entry, error)) (err error) {
+	if err := makeDurable(filepath.Dir(path)); err != nil {
+		return err
+	}
+	f, err := Create(path + Unfinished)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			_ = os.Remove(path + Unfinished) // the error that counts is the one before
+		}
+	}()
+	if err := errors.Join(Write(f, head, next), f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	if err := os.Rename(path+Unfinished, path); err != nil {
+		return err
+	}
+	return SyncDir(filepath.Dir(path))
+}
+
+// KeepFirst is Keep for a name that several may want to give, on any machines that share the file system: the first gives
+// it, and the others' error is fs.ErrExist. It needs no lock, only that link(2) is atomic, as it is over NFS.
+func KeepFirst(path string, head any, next func() (outputs.Entry, error)) error {
+	own := path + "." + rand.Text() + Unfinished
+	if err := Keep(own, head, next); err != nil {
+		return err
+	}
+	defer os.Remove(own) // its other name stays
+	err := os.Link(own, path)
+	if errors.Is(err, fs.ErrExist) && same(own, path) {
+		err = nil // over NFS the answer to a call that was made twice is that of the second
+	}
+	return errors.Join(err, SyncDir(filepath.Dir(path)))
+}
+
+func same(a, b string) bool {
+	one, err := os.Lstat(a)
+	other, failed := os.Lstat(b)
+	return err == nil && failed == nil && os.SameFile(one, other)
+}
+
+// Create makes the file of a record for Write, or empties it.
+func Create(path string) (*os.File, error) {
+	return os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC|unix.O_NOFOLLOW, 0o600)
+}
+
+// makeDurable makes a directory and its name in the one above, which exists.
+func makeDurable(dir string) error {
+	err := os.Mkdir(dir, 0o700)
+	if errors.Is(err, os.ErrExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return SyncDir(filepath.Dir(dir))
+}
+
+// SyncDir makes the names in a directory durable (fsync(2)).
+func SyncDir(path string) error {
+	dir, err := os.OpenFile(path, os.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW, 0)
+	if err != nil {
+		return err
+	}
+	return errors.Join(dir.Sync(), dir.Close())
+}
+
+// Record is one that is read.
+type Record struct {
+	file  *os.File
+	lines *json.Decoder // after the head
+}
+
+// Open opens a whole record and reads its head; any other is ErrDamaged. Close it.
+func Open(path string, head any) (_ *Record, err error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	r := &Record{file: f}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, r.Close())
+		}
+	}()
+	content, err := r.content()
+	if err != nil {
+		return nil, err
+	}
+	r.lines = json.NewDecoder(bufio.NewReaderSize(content, 64<<10))
+	if err := r.lines.Decode(head); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrDamaged, err)
+	}
+	return r, nil
+}
+
+// content is what the digest is of, verified.
+func (r *Record) content() (io.Reader, error) {
+	info, err := r.file.Stat()
+	if err != nil {
+		return nil, err
+	}
+	sum := sha256.New()
+	size := info.Size() - int64(len(lastLine(sum)))
+	if size < 0 {
+		return nil, ErrDamaged
+	}
+	if _, err := io.Copy(sum, io.NewSectionReader(r.file, 0, size)); err != nil {
+		return nil, err
+	}
+	last, err := io.ReadAll(io.NewSectionReader(r.file, size, info.Size()-size))
+	if err != nil {
+		return nil, err
+	}
+	if string(last) != lastLine(sum) {
+		return nil, ErrDamaged
+	}
+	return io.NewSectionReader(r.file, 0, size), nil
+}
+
+// Peek reads the head of a record and does not look at the rest.
+func Peek(path string, head any) error {
+	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	if err := json.NewDecoder(bufio.NewReader(f)).Decode(head); err != nil {
+		return fmt.Errorf("%w: %w", ErrDamaged, err)
+	}
+	return nil
+}
+
+// Next returns the entries up to io.EOF.
+func (r *Record) Next() (entry outputs.Entry, err error) {
+	err = r.lines.Decode(&entry)
+	if err == nil || err == io.EOF { //nolint:errorlint // as it comes
+		return entry, err
+	}
+	return entry, fmt.Errorf("%w: %w", ErrDamaged, err)
+}
+
+// Each calls do for every entry.
+func (r *Record) Each(do func(outputs.Entry)) error {
+	for {
+		entry, err := r.Next()
+		if err == io.EOF { //nolint:errorlint // as it comes
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		do(entry)
+	}
+}
+
+// Close closes the file.
+func (r *Record) Close() error { return r.file.Close() }

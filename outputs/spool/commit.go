@@ -1,0 +1,139 @@
+package spool
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/scidex-ai/scidex-oci/outputs"
+	"github.com/scidex-ai/scidex-oci/outputs/blob"
+	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/record"
+	"github.com/scidex-ai/scidex-oci/outputs/store"
+)
+
+// Commit puts the n-th result into a catalog and its blob store, as the run of this key, and notes that. It may be called
+// again, by several at once, and after a kill at any moment: the run is there once. A result that is not whole, or of another
+// run, is an error and stays as it is, and so is one whose run the catalog has with another end.
+func (s Spool) Commit(ctx context.Context, n int, key catalog.Key, to store.Store) error {
+	if err := s.commit(ctx, n, key, to); err != nil {
+		return fmt.Errorf("result %s: %w", s.Path(n), err)
+	}
+	f, err := os.OpenFile(s.collectedPath(n), os.O_WRONLY|os.O_CREATE, 0o600)
+	if err != nil {
+		return err
+	}
+	return f.Close()
+}
+
+func (s Spool) commit(ctx context.Context, n int, key catalog.Key, to store.Store) error {
+	run, err := s.read(n, func(outputs.Entry) error { return nil })
+	if err != nil {
+		return err
+	}
+	if run.Key != key || !run.State.Final() {
+		return fmt.Errorf("it is of run %s@%d in state %s, not of the end of %s@%d", run.ID, run.Attempt, run.State, key.ID, key.Attempt)
+	}
+	there, err := to.Catalog.Get(ctx, key)
+	if errors.Is(err, catalog.ErrNotFound) {
+		return s.transfer(ctx, n, run, to)
+	}
+	if err != nil {
+		return err
+	}
+	if !there.CreatedAt.Equal(run.CreatedAt.Truncate(time.Millisecond)) || there.Host != run.Host {
+		return fmt.Errorf("the catalog has another run %s@%d, of host %q; choose another id for this analysis and submit it again", key.ID, key.Attempt, there.Host)
+	}
+	return s.transfer(ctx, n, run, to) // a commit was cut short, or this one is done
+}
+
+// transfer copies the blobs first: no row is without its blob, also where this is interrupted.
+func (s Spool) transfer(ctx context.Context, n int, run catalog.Run, to store.Store) (err error) {
+	ingest, err := to.Blobs.NewIngest("slurm")
+	if err != nil {
+		return err
+	}
+	// Its lock keeps the blobs from being removed until the row names them.
+	defer func() { err = errors.Join(err, ingest.Close()) }()
+	named := slices.Clone(run.Blobs)
+	for _, digest := range named {
+		if err := s.fetch(to.Blobs, ingest, digest); err != nil {
+			return err
+		}
+	}
+	_, err = s.read(n, func(e outputs.Entry) error {
+		if e.Rejected != "" {
+			return nil
+		}
+		named = append(named, e.SHA256)
+		return s.fetch(to.Blobs, ingest, e.SHA256)
+	})
+	if err != nil {
+		return err
+	}
+	if err := ingest.Sync(); err != nil {
+		return err
+	}
+	if err := to.Blobs.Keep(ctx, named, func() {}); err != nil {
+		return err
+	}
+	if err := to.Catalog.Create(ctx, store.Intent(run)); err != nil && !errors.Is(err, catalog.ErrExists) {
+		return err
+	}
+	content, err := record.Open(s.Path(n), &head{})
+	if err != nil {
+		return err
+	}
+	defer content.Close()
+	return to.Catalog.Commit(ctx, run, content.Next)
+}
+
+// read reads the n-th result to its end.
+func (s Spool) read(n int, each func(outputs.Entry) error) (catalog.Run, error) {
+	var h head
+	content, err := record.Open(s.Path(n), &h)
+	if errors.Is(err, record.ErrDamaged) {
+		return h.Run, fmt.Errorf("%w and is not committed; remove it, and the line is told as lost", err)
+	}
+	if err != nil {
+		return h.Run, err
+	}
+	defer content.Close()
+	var failed error
+	err = content.Each(func(e outputs.Entry) {
+		if failed == nil {
+			failed = each(e)
+		}
+	})
+	return h.Run, errors.Join(err, failed)
+}
+
+// fetch copies one blob into the store, and verifies it.
+func (s Spool) fetch(to *blob.Store, ingest *blob.Ingest, digest string) error {
+	if _, err := to.Path(digest); err != nil {
+		return err // it may be no file name
+	}
+	in, err := os.OpenFile(filepath.Join(s.dir, blobsDir, digest), os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	name, out, err := ingest.Create()
+	if err != nil {
+		return err
+	}
+	got, err := digestOf(out, in)
+	if err := errors.Join(err, out.Close()); err != nil {
+		return err
+	}
+	if got != digest {
+		return fmt.Errorf("blob %s is damaged: its digest is %s", digest, got)
+	}
+	return ingest.Publish(name, digest)
+}

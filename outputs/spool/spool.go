@@ -1,0 +1,198 @@
+// Package spool is a directory in which machines that have no database leave results, for one that has to commit them. It
+// needs a file system that all share and nothing else: a name is given by link(2) or rename(2) after its content is durable,
+// nobody waits for a lock, and each result has one name that the first gives and nobody changes.
+//
+//	results/N         a record (outputs/record): the run, its events and the entries of its working directory
+//	results/N.late    one that came when the name was taken, for a person to look at
+//	blobs/HEX         a file, by its SHA-256
+//	collected/N       empty: the result is in the catalog
+package spool
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+
+	"github.com/scidex-ai/scidex-oci/outputs"
+	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/record"
+	"github.com/scidex-ai/scidex-oci/outputs/store"
+)
+
+// ErrTaken is returned for a result whose place has another one.
+var ErrTaken = errors.New("another result has its place")
+
+const (
+	resultsDir   = "results"
+	blobsDir     = "blobs"
+	collectedDir = "collected"
+	lateSuffix   = ".late"
+)
+
+// Spool is such a directory of the caller's.
+type Spool struct{ dir string }
+
+// head is the first line of a record.
+type head struct {
+	V   int         `json:"v"` // 1
+	Run catalog.Run `json:"run"`
+}
+
+// Make makes what a spool needs in a directory that exists.
+func Make(dir string) (Spool, error) {
+	for _, name := range []string{resultsDir, blobsDir, collectedDir} {
+		if err := os.Mkdir(filepath.Join(dir, name), 0o700); err != nil {
+			return Spool{}, err
+		}
+	}
+	return Spool{dir}, record.SyncDir(dir)
+}
+
+// At is the spool in a directory, where Make was called before.
+func At(dir string) Spool { return Spool{dir} }
+
+// Path is where the n-th result is or would be.
+func (s Spool) Path(n int) string { return filepath.Join(s.dir, resultsDir, strconv.Itoa(n)) }
+
+// LatePath is where a second n-th result is, if one came.
+func (s Spool) LatePath(n int) string { return s.Path(n) + lateSuffix }
+
+// Source is where a run that has ended is delivered from.
+type Source struct {
+	store.Store
+	Key catalog.Key
+}
+
+// Deliver writes a run with its outputs as the n-th result, under the key that it is to have in the catalog. When it returns nil
+// the result is durable. Where another is there already, it is kept beside that, and the error is ErrTaken.
+func (s Spool) Deliver(ctx context.Context, n int, from Source, key catalog.Key) error {
+	run, err := from.Catalog.Get(ctx, from.Key)
+	if err != nil {
+		return err
+	}
+	if !run.State.Final() {
+		return fmt.Errorf("run %s has not ended", run.ID)
+	}
+	if run.Events, err = from.Catalog.Events(ctx, from.Key); err != nil {
+		return err
+	}
+	if err := s.putBlobs(ctx, run, from); err != nil {
+		return err
+	}
+	run.Key = key
+	return s.put(n, run, func() (next func() (outputs.Entry, error), stop func()) {
+		return store.Entries(ctx, from.Catalog, from.Key)
+	})
+}
+
+// Conclude writes a run that has no outputs as the n-th result, as Deliver does.
+func (s Spool) Conclude(n int, run catalog.Run) error {
+	return s.put(n, run, func() (next func() (outputs.Entry, error), stop func()) { return nothing, func() {} })
+}
+
+func nothing() (outputs.Entry, error) { return outputs.Entry{}, io.EOF }
+
+// put gives a result its name, or the other one where that is taken.
+func (s Spool) put(n int, run catalog.Run, entries func() (next func() (outputs.Entry, error), stop func())) error {
+	next, stop := entries()
+	err := record.KeepFirst(s.Path(n), head{1, run}, next)
+	stop()
+	if !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	if run.OutputsTotal+run.RejectedTotal > 0 || run.State == catalog.Complete || run.State == catalog.Failed {
+		next, stop = entries()
+		defer stop()
+		if err := record.Keep(s.LatePath(n), head{1, run}, next); err != nil {
+			return fmt.Errorf("another result has its place, and this one cannot be kept beside it: %w", err)
+		}
+	}
+	return ErrTaken
+}
+
+// putBlobs makes all that a run names durable.
+func (s Spool) putBlobs(ctx context.Context, run catalog.Run, from Source) (err error) {
+	for _, digest := range run.Blobs {
+		err = errors.Join(err, s.putBlob(ctx, from, digest))
+	}
+	var failed error
+	err = errors.Join(err, from.Catalog.Outputs(ctx, from.Key, func(e outputs.Entry) bool {
+		if e.Rejected == "" {
+			failed = s.putBlob(ctx, from, e.SHA256)
+		}
+		return failed == nil
+	}), failed)
+	if err != nil {
+		return err
+	}
+	return record.SyncDir(filepath.Join(s.dir, blobsDir))
+}
+
+// putBlob copies one blob. It has its name once it is durable; the same content under it twice is no harm.
+func (s Spool) putBlob(ctx context.Context, from Source, digest string) error {
+	in, err := from.Blobs.Open(ctx, digest)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	path := filepath.Join(s.dir, blobsDir, digest)
+	if _, err := os.Lstat(path); err == nil {
+		return nil
+	}
+	own := path + "." + rand.Text() + record.Unfinished
+	out, err := os.OpenFile(own, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(out, in)
+	if err = errors.Join(err, out.Sync(), out.Close()); err == nil {
+		err = os.Rename(own, path)
+	}
+	if err != nil {
+		_ = os.Remove(own) // the error that counts is the one before
+	}
+	return err
+}
+
+// Has reports whether the n-th result is there, whole or not.
+func (s Spool) Has(n int) (bool, error) { return exists(s.Path(n)) }
+
+// Late reports whether a second n-th result is there.
+func (s Spool) Late(n int) (bool, error) { return exists(s.LatePath(n)) }
+
+// Collected reports whether the n-th result was committed.
+func (s Spool) Collected(n int) (bool, error) { return exists(s.collectedPath(n)) }
+
+func (s Spool) collectedPath(n int) string {
+	return filepath.Join(s.dir, collectedDir, strconv.Itoa(n))
+}
+
+func exists(path string) (bool, error) {
+	_, err := os.Lstat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// Peek is the run of the n-th result, as it says itself: its digest is not looked at.
+func (s Spool) Peek(n int) (catalog.Run, error) {
+	var h head
+	err := record.Peek(s.Path(n), &h)
+	return h.Run, err
+}
+
+// digestOf copies what is read and returns its SHA-256.
+func digestOf(to io.Writer, from io.Reader) (string, error) {
+	sum := sha256.New()
+	_, err := io.Copy(io.MultiWriter(to, sum), from)
+	return hex.EncodeToString(sum.Sum(nil)), err
+}

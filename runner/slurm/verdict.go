@@ -1,0 +1,123 @@
+package slurm
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/runner"
+	"github.com/scidex-ai/scidex-oci/spec"
+)
+
+// exitTrouble and exitStopped are the exit codes of runs that scidex-oci or a host failed, and that were stopped.
+const (
+	exitTrouble = 125
+	exitStopped = 143
+)
+
+// Ending is all that is known of a task that has ended and left no result.
+type Ending struct {
+	Status   Status
+	Began    *Began // nil: it never took its line up
+	Canceled bool   // "slurm cancel" was called
+	Log      string // the file with what the task said
+	Logged   bool   // that is there: Slurm has begun the task's script
+}
+
+// Verdict is the run of a line whose task left none. What Slurm says is believed: a task whose job was canceled is `canceled`;
+// one that had begun is `lost`, since its launcher was ended by somebody else, and nobody saw the end of its analysis; one that
+// never began is an `error` of the host. A task that Slurm has never begun and does not know any more was canceled while it waited:
+// without accounting nothing else is left of it. Out of memory is no reason here: that word is kept for an analysis whose own end
+// was seen. started_at stays empty, since nobody knows whether the analysis itself had begun.
+func (e Ending) Verdict(line Line) catalog.Run {
+	run := catalog.Run{
+		Key: line.Key(), State: catalog.Error, Reason: string(runner.ReasonSandbox), ExitCode: exitTrouble, Message: e.message(),
+		CreatedAt: line.CreatedAt, FinishedAt: time.Now().UTC(), Labels: line.Labels, Request: filled(line.Request),
+		Report: json.RawMessage(`{"enforced":[]}`),
+	}
+	if e.Began != nil {
+		run.Host, run.BootID = e.Began.Host, e.Began.BootID
+	}
+	switch {
+	case e.Status.State == "CANCELLED", e.Canceled && !e.broke(), e.vanished():
+		run.State, run.Reason, run.ExitCode = catalog.Canceled, string(runner.ReasonStopped), exitStopped
+	case e.Began != nil, e.broke():
+		run.State, run.Reason = catalog.Lost, string(runner.ReasonSupervisorLost)
+	}
+	return run
+}
+
+// vanished reports whether Slurm has forgotten a task that it has never begun.
+func (e Ending) vanished() bool { return e.Status.State == "" && e.Began == nil && !e.Logged }
+
+// broke reports whether the node or a limit of Slurm's ended the task, whatever else was asked for.
+func (e Ending) broke() bool {
+	switch e.Status.State {
+	case "NODE_FAIL", "OUT_OF_MEMORY", "TIMEOUT", "PREEMPTED":
+		return true
+	}
+	return false
+}
+
+var meanings = map[string]string{
+	"BOOT_FAIL":     "its node did not boot",
+	"CANCELLED":     "its job was canceled in Slurm",
+	"COMPLETED":     "Slurm says that it completed",
+	"DEADLINE":      "its deadline passed in Slurm",
+	"FAILED":        "its script failed",
+	"NODE_FAIL":     "its node failed",
+	"OUT_OF_MEMORY": "the job's memory ran out, and the kernel killed scidex-oci with the analysis",
+	"PREEMPTED":     "another job took its place",
+	"TIMEOUT":       "Slurm's time limit ended it before its result was there",
+}
+
+func (e Ending) message() string {
+	text := "the task left no result: "
+	switch {
+	case e.Status.State != "":
+		meaning, known := meanings[e.Status.State]
+		if !known {
+			meaning = "it ended"
+		}
+		text += fmt.Sprintf("%s (%s", meaning, e.Status.State)
+		if e.Status.Node != "" {
+			text += " on " + e.Status.Node
+		}
+		text += ")"
+	case e.Canceled:
+		text += "the submission was canceled"
+	case e.vanished():
+		return text + "it never began, and Slurm does not know it any more, as after scancel of a task that waits"
+	default:
+		text += "Slurm does not know it any more, nor why it ended"
+	}
+	if e.Began == nil {
+		return text + "; the analysis never began; see " + e.Log
+	}
+	return text + fmt.Sprintf("; it had begun on %s; see %s", e.Began.Host, e.Log)
+}
+
+// filled is a request with its defaults, as a run has it; as it is where it cannot be read.
+func filled(request json.RawMessage) json.RawMessage {
+	var a spec.Analysis
+	if json.Unmarshal(request, &a) != nil {
+		return request
+	}
+	all, err := json.Marshal(a.WithDefaults())
+	if err != nil {
+		return request
+	}
+	return all
+}
+
+// Refused is the run of a line that a node refused, or that did not get as far as to a run.
+func Refused(line Line, r runner.Result, host string) (catalog.Run, error) {
+	report, err := json.Marshal(r.Report)
+	run := catalog.Run{
+		Key: line.Key(), State: r.State, Reason: string(r.Reason), Message: r.Message, ExitCode: r.ExitCode,
+		CreatedAt: line.CreatedAt, FinishedAt: time.Now().UTC(), Labels: line.Labels, Request: filled(line.Request),
+		Report: report, Host: host, BootID: r.BootID, ToolVersion: r.ToolVersion,
+	}
+	return run, err
+}
