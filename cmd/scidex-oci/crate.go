@@ -1,0 +1,291 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/scidex-ai/scidex-oci/outputs"
+	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/crate"
+	"github.com/scidex-ai/scidex-oci/runner"
+	"github.com/scidex-ai/scidex-oci/spec"
+)
+
+func newCrateCommand(p *program) *cli.Command {
+	return &cli.Command{
+		Name:      "crate",
+		Usage:     "write a run with its outputs as an RO-Crate, or check one",
+		UsageText: "scidex-oci crate ID -o DIR|FILE.zip [flags]\n   scidex-oci crate verify DIR|FILE.zip",
+		ArgsUsage: "ID",
+		Description: `A Process Run Crate 0.5 has the outputs, the logs, the script and the result of a run, and says in ro-crate-metadata.json
+what was executed, when, on which image, with what environment, and what it used. Inputs are named, not contained;
+secrets are left out. What nobody knows is left out too: say --license and --agent.`,
+		Flags: []cli.Flag{
+			&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "write to `DIR`, new or empty, or to a new FILE.zip"},
+			&cli.StringFlag{Name: "title", Usage: "the `NAME` of the crate (default: the run's)"},
+			&cli.StringFlag{Name: "license", Usage: "the `URI` of the license of all that is in it"},
+			&cli.StringFlag{Name: "agent", Usage: "who had the analysis run: `NAME`, or \"NAME <URI>\", as of an ORCID"},
+		},
+		Action: func(c *cli.Context) error {
+			given, err := words(c, 1, 1)
+			if err != nil {
+				return err
+			}
+			return p.visit(c, func(h *house, from layers) error { return runCrate(c.Context, h, from, given[0]) })
+		},
+		Subcommands: []*cli.Command{{
+			Name:      "verify",
+			Usage:     "check that a crate has all that it names, unchanged, and nothing else",
+			UsageText: "scidex-oci crate verify DIR|FILE.zip",
+			ArgsUsage: "DIR|FILE.zip",
+			Description: `Any RO-Crate can be checked whose files have contentSize and sha256. The exit code is 0 where all is right and 1 where not.
+The metadata itself is not signed: who changes it with the files is not noticed.`,
+			Action: func(c *cli.Context) error {
+				given, err := words(c, 1, 1)
+				if err != nil {
+					return err
+				}
+				return runCrateVerify(c.Context, p, given[0])
+			},
+		}},
+	}
+}
+
+func runCrate(ctx context.Context, h *house, from layers, name string) error {
+	to := from.path("output", "")
+	if to == "" {
+		return usagef("crate: where to? Give -o DIR or -o FILE.zip")
+	}
+	run, err := h.find(ctx, name)
+	if err != nil {
+		return err
+	}
+	if !run.State.Final() {
+		return fmt.Errorf("run %q is %s; it can be a crate when it has ended", attempt(run.Key), run.State)
+	}
+	if err := runner.OutputsRemoved(run); err != nil {
+		return err
+	}
+	described, source, err := h.crateOf(ctx, run)
+	if err != nil {
+		return err
+	}
+	if err := addStatements(&described, from); err != nil {
+		return err
+	}
+	made, err := crate.Describe(described)
+	if err != nil {
+		return err
+	}
+	if strings.HasSuffix(to, ".zip") {
+		return made.WriteZip(ctx, to, source)
+	}
+	return made.WriteDir(ctx, to, source)
+}
+
+// addStatements adds what only the caller knows.
+func addStatements(c *crate.Run, from layers) error {
+	c.Name = from.text("title", c.Name)
+	if in, ok := from.given("license"); ok {
+		c.License = in.text("license")
+		if u, err := url.Parse(c.License); err != nil || !u.IsAbs() {
+			return fmt.Errorf("%s %q: give a URI, as https://creativecommons.org/licenses/by/4.0/", in.label("license"), c.License)
+		}
+	}
+	if in, ok := from.given("agent"); ok {
+		name, id, _ := strings.Cut(strings.TrimSuffix(in.text("agent"), ">"), "<")
+		c.Agent = &crate.Agent{Name: strings.TrimSpace(name), ID: id}
+		if u, err := url.Parse(id); c.Agent.Name == "" || err != nil || id != "" && !u.IsAbs() {
+			return fmt.Errorf("%s %q: give NAME, or \"NAME <URI>\"", in.label("agent"), in.text("agent"))
+		}
+	}
+	return nil
+}
+
+// crateSource has the blobs, and the result, which is none.
+type crateSource struct {
+	blobs  crate.Source
+	digest string
+	result []byte
+}
+
+func (s crateSource) Open(sha256 string) (io.ReadCloser, error) {
+	if sha256 == s.digest {
+		return io.NopCloser(bytes.NewReader(s.result)), nil
+	}
+	return s.blobs.Open(sha256)
+}
+
+const scriptType = "text/plain"
+
+// crateOf is what the catalog knows of a run.
+func (h *house) crateOf(ctx context.Context, run catalog.Run) (crate.Run, crateSource, error) {
+	result, err := h.runner.Show(ctx, run)
+	if err != nil {
+		return crate.Run{}, crateSource{}, err
+	}
+	raw, err := json.MarshalIndent(result, "", "  ")
+	if err != nil {
+		return crate.Run{}, crateSource{}, err
+	}
+	sum := sha256.Sum256(raw)
+	source := crateSource{blobs: h.reading(ctx), digest: hex.EncodeToString(sum[:]), result: raw}
+	var asked spec.Analysis
+	_ = json.Unmarshal(run.Request, &asked) // a request of another version; the result has it as it is
+	name := attempt(run.Key)
+	c := crate.Run{
+		ID: name, Name: "Run " + name,
+		Description: "The outputs, logs and result of one run of an analysis, made by scidex-oci. " + ending(result) + ".",
+		Completed:   run.State == catalog.Complete, Error: run.Message,
+		StartedAt: run.StartedAt, FinishedAt: run.FinishedAt,
+		Command: asked.Command, Environment: asked.Env, Inputs: crateInputs(asked),
+		Image: crateImage(result.Sandbox), Usage: crateUsage(result.Usage),
+		Result: &crate.File{
+			Path: []byte("scidex-result.json"), Description: "The result as scidex-oci show --json prints it.",
+			Size: int64(len(raw)), SHA256: source.digest, MediaType: "application/json",
+		},
+		Engine: crate.Software{Name: "scidex-oci", URL: "https://github.com/scidex-ai/scidex-oci", Version: run.ToolVersion},
+	}
+	if asked.Script != "" {
+		c.Command = append([]string{asked.Script}, asked.Args...)
+	}
+	if c.Script, err = h.crateScript(ctx, result.Script); err != nil {
+		return c, source, err
+	}
+	if c.Logs, err = h.crateLogs(ctx, result.Logs); err != nil {
+		return c, source, err
+	}
+	c.Outputs, err = h.crateOutputs(ctx, run.Key)
+	return c, source, err
+}
+
+func (h *house) crateOutputs(ctx context.Context, key catalog.Key) (all []crate.File, err error) {
+	err = h.catalog.Outputs(ctx, key, func(e outputs.Entry) bool {
+		if e.Rejected == "" {
+			f := crate.File{Path: e.Path, Size: e.Size, SHA256: e.SHA256, MediaType: e.MediaType}
+			if e.Partial {
+				f.Description = "It may be incomplete: the run was ended while it was open for writing, or that could not be known."
+			}
+			all = append(all, f)
+		}
+		return true
+	})
+	return all, err
+}
+
+func (h *house) crateScript(ctx context.Context, s *runner.Script) (*crate.File, error) {
+	if s == nil || s.SHA256 == "" {
+		return nil, nil //nolint:nilnil // there is none, which is no error
+	}
+	size, err := h.blobs.Size(ctx, s.SHA256)
+	name := s.Name[strings.LastIndexByte(s.Name, '/')+1:]
+	return &crate.File{
+		Path: []byte(name), Description: "The script as it was executed.", Size: size, SHA256: s.SHA256, MediaType: scriptType,
+	}, err
+}
+
+func (h *house) crateLogs(ctx context.Context, logs runner.Logs) (all []crate.File, err error) {
+	for _, one := range []struct {
+		name string
+		log  runner.Log
+	}{{"stdout", logs.Stdout}, {"stderr", logs.Stderr}} {
+		if one.log.SHA256 == "" {
+			continue // nothing was written
+		}
+		size, failed := h.blobs.Size(ctx, one.log.SHA256)
+		err = errors.Join(err, failed)
+		f := crate.File{Path: []byte(one.name + ".txt"), Description: "What the analysis wrote to " + one.name + ".", Size: size, SHA256: one.log.SHA256, MediaType: "text/plain"}
+		if one.log.Truncated {
+			f.Description += fmt.Sprintf(" Not all of it was kept: it wrote %d bytes.", one.log.Bytes)
+		}
+		all = append(all, f)
+	}
+	return all, err
+}
+
+func crateInputs(a spec.Analysis) (all []crate.Input) {
+	for _, one := range []crate.Input{{Place: "/data", Host: a.Data}, {Place: "/docs", Host: a.Docs}, {Place: "/analysis", Host: a.Project}, {Place: "/work", Host: a.Stage}} {
+		if one.Host != "" && one.Host != spec.None {
+			all = append(all, one)
+		}
+	}
+	for _, text := range a.Inputs {
+		if in, err := spec.ParseInput(text); err == nil {
+			all = append(all, crate.Input{Place: in.Destination, Host: in.Source})
+		}
+	}
+	return all
+}
+
+// crateImage reads HOST/PATH:TAG@sha256:DIGEST.
+func crateImage(s runner.Sandbox) *crate.Image {
+	if s.RootfsReference == nil {
+		return nil
+	}
+	i := crate.Image{Name: *s.RootfsReference}
+	if s.RootfsDigest != nil {
+		i.RootDigest = *s.RootfsDigest
+	}
+	i.Name, i.SHA256, _ = strings.Cut(i.Name, "@sha256:")
+	if host, rest, ok := strings.Cut(i.Name, "/"); ok && strings.ContainsAny(host, ".:") {
+		i.Registry, i.Name = host, rest
+	}
+	if name, tag, ok := strings.Cut(i.Name, ":"); ok && !strings.Contains(tag, "/") {
+		i.Name, i.Tag = name, tag
+	}
+	return &i
+}
+
+// crateUsage tells what was measured; docs/crate.md says what the quantities are.
+func crateUsage(u runner.Usage) (all []crate.Measure) {
+	const about, unit = "https://github.com/scidex-ai/scidex-oci/blob/main/docs/crate.md#", "https://qudt.org/vocab/unit/"
+	for _, m := range []struct {
+		name, unit string
+		value      int64
+	}{
+		{"wall_ms", "MilliSEC", u.WallMS},
+		{"cpu_ms", "MilliSEC", u.CPUMS},
+		{"memory_peak_bytes", "BYTE", u.MemoryPeakBytes},
+		{"pids_peak", "", u.PidsPeak},
+		{"work_bytes", "BYTE", u.WorkBytes},
+		{"work_files", "", u.WorkFiles},
+	} {
+		if m.value <= 0 {
+			continue // not measured
+		}
+		one := crate.Measure{Name: m.name, About: about + m.name, Value: m.value}
+		if m.unit != "" {
+			one.Unit = unit + m.unit
+		}
+		all = append(all, one)
+	}
+	return all
+}
+
+func runCrateVerify(ctx context.Context, p *program, path string) error {
+	check, err := crate.Verify(ctx, path)
+	if err != nil {
+		return err
+	}
+	for _, one := range check.Problems {
+		if _, err := fmt.Fprintf(p.stdout, "%s: %s\n", escape(one.Path), escape(one.What)); err != nil {
+			return err
+		}
+	}
+	if len(check.Problems) > 0 {
+		fmt.Fprintf(p.stderr, "%s; %s as named\n", counted(len(check.Problems), "problem"), counted(check.Files, "file"))
+		return exitStatus(1)
+	}
+	_, err = fmt.Fprintf(p.stdout, "%s, %s: all as named\n", counted(check.Files, "file"), size(check.Bytes))
+	return err
+}

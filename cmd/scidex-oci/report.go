@@ -1,0 +1,154 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/urfave/cli/v2"
+	"golang.org/x/sys/unix"
+
+	"github.com/scidex-ai/scidex-oci/outputs/report"
+)
+
+func newReportCommand(p *program) *cli.Command {
+	return &cli.Command{
+		Name:      "report",
+		Usage:     "write a page about a run that has ended: one HTML file for people",
+		UsageText: "scidex-oci report ID --out FILE [--against ID] [--overwrite]",
+		ArgsUsage: "ID",
+		Description: `The page has the figures, tables and texts among the outputs, what was asked for, how the run ended, what it used
+beside its limits, its logs and its files. It loads nothing and executes nothing, whatever the outputs hold. With --against
+the page has two runs beside each other: what differs in what was asked for, in what they ran in, used and made.`,
+		Flags: []cli.Flag{
+			&cli.StringFlag{Name: "out", Aliases: []string{"o"}, Usage: "write to `FILE`; - is standard output"},
+			&cli.StringFlag{Name: "against", Usage: "compare with the run `ID`, which comes second"},
+			&cli.BoolFlag{Name: "overwrite", Usage: "replace FILE where it exists", DisableDefaultText: true},
+		},
+		Action: func(c *cli.Context) error {
+			given, err := words(c, 1, 1)
+			if err != nil {
+				return err
+			}
+			return p.visit(c, func(h *house, from layers) error { return runReport(c.Context, p, h, from, given[0]) })
+		},
+	}
+}
+
+func runReport(ctx context.Context, p *program, h *house, from layers, name string) error {
+	to, err := newPageFile(from)
+	if err != nil {
+		return err
+	}
+	write, err := h.page(ctx, name, from.text("against", ""))
+	if err != nil {
+		return err
+	}
+	if to == nil {
+		return write(p.stdout)
+	}
+	return to.put(write)
+}
+
+// page is what writes the page of a run, or of two where another is named.
+func (h *house) page(ctx context.Context, name, another string) (func(io.Writer) error, error) {
+	run, err := h.reported(ctx, name)
+	if err != nil || another == "" {
+		return func(w io.Writer) error { return report.Write(w, run, h.reading(ctx)) }, err
+	}
+	second, err := h.reported(ctx, another)
+	return func(w io.Writer) error { return report.Compare(w, run, second, h.reading(ctx)) }, err
+}
+
+// reported is what a page tells of a run.
+func (h *house) reported(ctx context.Context, name string) (report.Run, error) {
+	run, err := h.find(ctx, name)
+	if err != nil {
+		return report.Run{}, err
+	}
+	if !run.State.Final() {
+		return report.Run{}, fmt.Errorf("run %q is %s; a page is made of a run that has ended: wait for it with \"scidex-oci show --wait %s\"", attempt(run.Key), run.State, run.ID)
+	}
+	result, err := h.runner.Show(ctx, run)
+	if err != nil {
+		return report.Run{}, err
+	}
+	raw, err := json.Marshal(result)
+	if err != nil {
+		return report.Run{}, err
+	}
+	return report.Parse(raw)
+}
+
+// pageFile is where a page is written to.
+type pageFile struct {
+	path    string
+	replace bool
+}
+
+// newPageFile is nil for standard output. A place that is taken is refused before anything is read.
+func newPageFile(from layers) (*pageFile, error) {
+	in, ok := from.given("out")
+	if !ok || in.text("out") == "" {
+		return nil, usagef("report: no file to write to; give --out FILE, or --out - for standard output")
+	}
+	if in.text("out") == "-" {
+		return nil, nil //nolint:nilnil // standard output is no file to make
+	}
+	replace, err := from.on("overwrite")
+	if err != nil {
+		return nil, err
+	}
+	to := &pageFile{absolute(in.dir, in.text("out")), replace}
+	info, err := os.Lstat(to.path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return to, nil
+	case err != nil:
+		return nil, err
+	case !info.Mode().IsRegular():
+		return nil, fmt.Errorf("%s exists and is no regular file; name another", to.path)
+	case !replace:
+		return nil, to.taken()
+	}
+	return to, nil
+}
+
+func (f *pageFile) taken() error {
+	return fmt.Errorf("%s exists already; name another file, or use --overwrite", f.path)
+}
+
+// put makes the file, whole or not at all: beside its place, and then it is given its name.
+func (f *pageFile) put(write func(io.Writer) error) error {
+	name := filepath.Join(filepath.Dir(f.path), ".scidex-oci-report-"+rand.Text())
+	beside, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666) //nolint:gosec // the caller's umask says who may read it
+	if err != nil {
+		return fmt.Errorf("the page is not written: %w", err)
+	}
+	defer os.Remove(name) // where it has not become the page
+	if err = errors.Join(write(beside), beside.Close()); err == nil {
+		err = f.name(name)
+	}
+	if err != nil {
+		return fmt.Errorf("the page is not written: %w", err)
+	}
+	return nil
+}
+
+// name gives the finished file its name, which may have been taken meanwhile.
+func (f *pageFile) name(finished string) error {
+	if f.replace {
+		return os.Rename(finished, f.path)
+	}
+	err := unix.Renameat2(unix.AT_FDCWD, finished, unix.AT_FDCWD, f.path, unix.RENAME_NOREPLACE)
+	if errors.Is(err, fs.ErrExist) {
+		return f.taken()
+	}
+	return err
+}

@@ -1,0 +1,190 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"strconv"
+	"text/tabwriter"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/stats"
+)
+
+func newStatsCommand(p *program) *cli.Command {
+	return &cli.Command{
+		Name:      "stats",
+		Usage:     "show what runs used of what they asked for, and limits that would have been enough",
+		UsageText: "scidex-oci stats [--by LABEL] [flags]",
+		Description: `Of runs that began and have ended: memory at its peak, cores (CPU time by wall time) and wall time, by nearest rank: of
+100 runs 99 used at most P99. ASKED is what 50 in 100 asked for at most, and the most. AT LIMIT counts runs that the limit has ended.
+
+SUGGESTED is, for memory, P99 and a quarter, up to a multiple of 64MiB; for cpus, P99 and a quarter, up to a multiple of
+0.25; for the time, twice P99, up to a minute. Where the limit has ended more than one run in a hundred there is none:
+what they would have used is not known.`,
+		Flags: []cli.Flag{
+			&cli.StringFlag{Name: "by", Usage: "group runs by the value of this `LABEL`"},
+			&cli.StringFlag{Name: "since", Usage: "created at or after `TIME`: RFC 3339, a date, or how long ago, as 7d or 12h"},
+			&cli.StringFlag{Name: "until", Usage: "created before `TIME`"},
+			&cli.StringSliceFlag{Name: "state", Usage: "in this `STATE`; repeatable"},
+			&cli.StringSliceFlag{Name: "reason", Usage: "ended for this `REASON`; repeatable"},
+			&cli.StringSliceFlag{Name: "label", Usage: "with this label `K=V`; repeatable, all must match"},
+			&cli.StringFlag{Name: "limit", Usage: "at most `N` groups, those of the most runs, 0 for all (default: 50)"},
+			&cli.BoolFlag{Name: "json", Usage: "print one JSON object (docs/schema/stats.json)", DisableDefaultText: true},
+			&cli.StringFlag{Name: "plot", Usage: "also draw the groups into `FILE`, as SVG"},
+		},
+		Action: func(c *cli.Context) error {
+			if _, err := words(c, 0, 0); err != nil {
+				return err
+			}
+			return p.visit(c, func(h *house, from layers) error { return runStats(c.Context, p.stdout, h, from) })
+		},
+	}
+}
+
+// statistics is the object of stats --json.
+type statistics struct {
+	V           int           `json:"v"`  // 1
+	By          *string       `json:"by"` // the label, nil where none was asked for
+	Runs        int           `json:"runs"`
+	GroupsTotal int           `json:"groups_total"`
+	Groups      []stats.Group `json:"groups"`
+	Rules       stats.Rules   `json:"rules"`
+}
+
+func runStats(ctx context.Context, w io.Writer, h *house, from layers) error {
+	asJSON, err := from.on("json")
+	if err != nil {
+		return err
+	}
+	s, err := gather(ctx, h.catalog, from)
+	if err != nil {
+		return err
+	}
+	if plot := from.path("plot", ""); plot != "" {
+		if err := drawStats(plot, s); err != nil {
+			return fmt.Errorf("--plot: %w", err)
+		}
+	}
+	if asJSON {
+		return writeJSON(w, s)
+	}
+	return s.table(w)
+}
+
+// gather reads the catalog.
+func gather(ctx context.Context, cat catalog.Catalog, from layers) (statistics, error) {
+	s := statistics{V: 1, Groups: []stats.Group{}, Rules: stats.DefaultRules()}
+	filter, err := filterOf(from, time.Now())
+	if err != nil {
+		return s, err
+	}
+	by := from.text("by", "")
+	if in, ok := from.given("by"); ok {
+		if by == "" {
+			return s, fmt.Errorf("%s %q: give the name of a label", in.label("by"), by)
+		}
+		s.By = &by
+	}
+	var collector stats.Collector
+	err = cat.Usage(ctx, filter, by, func(u catalog.Usage) bool {
+		collector.Add(u)
+		return ctx.Err() == nil
+	})
+	if err != nil {
+		return s, err
+	}
+	if err := ctx.Err(); err != nil {
+		return s, err
+	}
+	groups := collector.Groups(s.Rules)
+	s.GroupsTotal = len(groups)
+	for _, group := range groups {
+		s.Runs += group.Runs
+	}
+	if filter.Limit > 0 {
+		groups = groups[:min(len(groups), filter.Limit)]
+	}
+	s.Groups = append(s.Groups, groups...)
+	return s, nil
+}
+
+func (s statistics) table(w io.Writer) error {
+	tw := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
+	fmt.Fprintln(tw, "GROUP\tRUNS\tFIGURE\tP50\tP90\tP99\tMAX\tASKED\tAT LIMIT\tSUGGESTED")
+	for _, g := range s.Groups {
+		name, runs := s.name(g), strconv.Itoa(g.Runs)
+		for _, f := range []struct {
+			word string
+			of   stats.Figure
+			show func(float64) string
+		}{{"memory", g.Memory, showBytes}, {"cpus", g.CPUs, showCores}, {"time", g.Time, showTime}} {
+			fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%s\t%d\t%s\n", name, runs, f.word, showQuantiles(f.of.Used, f.show), showAsked(f.of.Asked, f.show), f.of.AtLimit, showLimit(f.of, f.show))
+			name, runs = "", ""
+		}
+		fmt.Fprintf(tw, "\t\tcpu time\t%s\t\t\t\n", showQuantiles(g.CPUTime, showTime))
+	}
+	if err := tw.Flush(); err != nil {
+		return err
+	}
+	if left := s.GroupsTotal - len(s.Groups); left > 0 {
+		_, err := fmt.Fprintf(w, "and %s with fewer runs; see --limit\n", counted(left, "more group"))
+		return err
+	}
+	return nil
+}
+
+// name is what a group is called.
+func (s statistics) name(g stats.Group) string {
+	switch {
+	case s.By == nil:
+		return "all"
+	case g.Label == nil:
+		return "(no " + escape(*s.By) + ")"
+	}
+	return escape(*s.By + "=" + *g.Label)
+}
+
+func showQuantiles(q stats.Quantiles, show func(float64) string) string {
+	if q.Count == 0 {
+		return "-\t-\t-\t-"
+	}
+	return show(q.P50) + "\t" + show(q.P90) + "\t" + show(q.P99) + "\t" + show(q.Max)
+}
+
+func showAsked(q stats.Quantiles, show func(float64) string) string {
+	switch {
+	case q.Count == 0:
+		return "-"
+	case q.P50 == q.Max:
+		return show(q.Max)
+	}
+	return show(q.P50) + ", " + show(q.Max)
+}
+
+func showLimit(f stats.Figure, show func(float64) string) string {
+	if f.Suggested == nil {
+		return "-"
+	}
+	return show(*f.Suggested)
+}
+
+func showBytes(x float64) string { return size(int64(x)) }
+func showTime(ms float64) string { return span(int64(ms)) }
+
+func showCores(x float64) string { return strconv.FormatFloat(math.Round(x*1000)/1000, 'g', -1, 64) }
+
+// drawStats writes a chart of the groups.
+func drawStats(path string, s statistics) error {
+	chart := stats.Chart{Title: "What runs used of what they asked for"}
+	for _, g := range s.Groups {
+		chart.Names = append(chart.Names, fmt.Sprintf("%s: %s", s.name(g), counted(g.Runs, "run")))
+		chart.Groups = append(chart.Groups, g)
+	}
+	return os.WriteFile(path, chart.SVG(), 0o644)
+}

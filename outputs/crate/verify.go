@@ -1,0 +1,238 @@
+package crate
+
+import (
+	"archive/zip"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// metadataMax bounds the metadata that is read, in bytes: a million files have some 500 MB.
+const metadataMax = 1 << 30
+
+// Problem is what is not as the metadata says.
+type Problem struct {
+	Path string
+	What string // "missing", "changed: ...", "not named", ...
+}
+
+// Check is what came of Verify.
+type Check struct {
+	Files    int // that are as they are named
+	Bytes    int64
+	Problems []Problem // by path
+}
+
+// Verify compares a crate, a directory or a zip archive from anybody, with its metadata: that all files that it names are
+// there, with their sizes and digests, and no others. It only reads, and of each file no more than its size and one byte,
+// so that an archive cannot make it read without end. The metadata itself is not signed: whoever changes it with the files is
+// not noticed.
+func Verify(ctx context.Context, path string) (Check, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return Check{}, fmt.Errorf("verify: %w", err)
+	}
+	open := openZip
+	if info.IsDir() {
+		open = openDir
+	}
+	c, err := open(path)
+	if err != nil {
+		return Check{}, fmt.Errorf("verify %q: %w", path, err)
+	}
+	defer func() { _ = c.close() }() // it was read only
+	check, err := c.verify(ctx)
+	if err != nil {
+		return check, fmt.Errorf("verify %q: %w", path, err)
+	}
+	slices.SortStableFunc(check.Problems, func(a, b Problem) int { return strings.Compare(a.Path, b.Path) })
+	return check, nil
+}
+
+// contents are the files that a crate has.
+type contents struct {
+	open  map[string]func() (io.ReadCloser, error)
+	odd   []Problem // entries that are no files, or not the only ones of their name
+	close func() error
+}
+
+func openZip(path string) (*contents, error) {
+	archive, err := zip.OpenReader(path)
+	if errors.Is(err, zip.ErrInsecurePath) {
+		err = nil // such a name is only compared
+	}
+	if err != nil {
+		return nil, err
+	}
+	c := &contents{open: map[string]func() (io.ReadCloser, error){}, close: archive.Close}
+	for _, file := range archive.File {
+		switch {
+		case file.Mode().IsDir():
+		case !file.Mode().IsRegular():
+			c.odd = append(c.odd, Problem{file.Name, "no regular file"})
+		case c.open[file.Name] != nil:
+			c.odd = append(c.odd, Problem{file.Name, "there more than once"})
+		default:
+			c.open[file.Name] = file.Open
+		}
+	}
+	return c, nil
+}
+
+func openDir(dir string) (*contents, error) {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, err
+	}
+	c := &contents{open: map[string]func() (io.ReadCloser, error){}, close: root.Close}
+	err = fs.WalkDir(os.DirFS(dir), ".", func(name string, entry fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case entry.IsDir():
+		case !entry.Type().IsRegular():
+			c.odd = append(c.odd, Problem{name, "no regular file"})
+		default:
+			c.open[name] = func() (io.ReadCloser, error) {
+				return root.OpenFile(filepath.FromSlash(name), os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, errors.Join(err, root.Close())
+	}
+	return c, nil
+}
+
+func (c *contents) verify(ctx context.Context) (Check, error) {
+	check := Check{Problems: c.odd}
+	all, err := c.named()
+	if err != nil {
+		return check, err
+	}
+	for _, path := range slices.Sorted(maps.Keys(all)) {
+		if err := ctx.Err(); err != nil {
+			return check, err
+		}
+		n := all[path]
+		open := c.open[path]
+		delete(c.open, path)
+		if what := n.compare(open); what != "" {
+			check.Problems = append(check.Problems, Problem{path, what})
+			continue
+		}
+		check.Files++
+		check.Bytes += n.size
+	}
+	for path := range c.open {
+		if path != MetadataFile {
+			check.Problems = append(check.Problems, Problem{path, "not named in the metadata"})
+		}
+	}
+	return check, nil
+}
+
+// named is a file as the metadata has it.
+type named struct {
+	size   int64
+	sha256 string
+	wrong  string // what is wrong with the metadata
+}
+
+// named reads the files that the metadata names.
+func (c *contents) named() (map[string]named, error) {
+	open := c.open[MetadataFile]
+	if open == nil {
+		return nil, fmt.Errorf("it has no %s: this is no RO-Crate", MetadataFile)
+	}
+	file, err := open()
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	var document struct {
+		Graph []struct {
+			ID          string `json:"@id"`
+			Type        any    `json:"@type"`
+			ContentSize any    `json:"contentSize"`
+			SHA256      string `json:"sha256"`
+		} `json:"@graph"`
+	}
+	bounded := &io.LimitedReader{R: file, N: metadataMax}
+	if err := json.NewDecoder(bounded).Decode(&document); err != nil {
+		return nil, fmt.Errorf("%s: %w", MetadataFile, err)
+	}
+	all := map[string]named{}
+	for _, e := range document.Graph {
+		if !isFile(e.Type) || isElsewhere(e.ID) {
+			continue
+		}
+		path, err := url.PathUnescape(strings.TrimPrefix(e.ID, "./"))
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", MetadataFile, err)
+		}
+		n := named{sha256: e.SHA256}
+		if n.size, err = strconv.ParseInt(fmt.Sprint(e.ContentSize), 10, 64); err != nil || n.sha256 == "" {
+			n.wrong = "named without its size or digest"
+		}
+		if _, twice := all[path]; twice {
+			n.wrong = "named twice"
+		}
+		all[path] = n
+	}
+	return all, nil
+}
+
+func isFile(kind any) bool {
+	several, ok := kind.([]any)
+	return kind == "File" || ok && slices.Contains(several, any("File"))
+}
+
+// isElsewhere reports whether a file is on the web, and so not in the crate.
+func isElsewhere(id string) bool {
+	u, err := url.Parse(id)
+	return err == nil && u.IsAbs()
+}
+
+// compare returns what is wrong with a file, empty where it is as it is named.
+func (n named) compare(open func() (io.ReadCloser, error)) string {
+	switch {
+	case n.wrong != "":
+		return n.wrong
+	case open == nil:
+		return "missing"
+	}
+	file, err := open()
+	if err != nil {
+		return "unreadable: " + err.Error()
+	}
+	defer file.Close()
+	sum := sha256.New()
+	size, err := io.Copy(sum, io.LimitReader(file, n.size+1))
+	switch {
+	case err != nil:
+		return "unreadable: " + err.Error()
+	case size > n.size:
+		return fmt.Sprintf("changed: it has more than the %d bytes it is to have", n.size)
+	case size < n.size:
+		return fmt.Sprintf("changed: it has %d bytes of %d", size, n.size)
+	case hex.EncodeToString(sum.Sum(nil)) != n.sha256:
+		return "changed: its digest is another"
+	}
+	return ""
+}

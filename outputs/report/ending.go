@@ -1,0 +1,61 @@
+package report
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// pairs shows a map: "a=1  b=2".
+func pairs(all map[string]string) string {
+	var list []string
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		list = append(list, shellWord(name+"="+all[name]))
+	}
+	return strings.Join(list, "  ")
+}
+
+// ending says in one line how the run ended.
+func (r Run) ending() string {
+	switch {
+	case r.Reason == "":
+		return r.State
+	case r.Reason == "exit":
+		return fmt.Sprintf("%s: exit %d", r.State, r.ExitCode)
+	case r.Signal != nil:
+		return fmt.Sprintf("%s: %s %s (exit code %d)", r.State, plain(r.Reason), *r.Signal, r.ExitCode)
+	}
+	return fmt.Sprintf("%s: %s (exit code %d)", r.State, plain(r.Reason), r.ExitCode)
+}
+
+// plain is a word of the result for people: "out_of_memory" is "out of memory".
+func plain(word string) string { return strings.ReplaceAll(word, "_", " ") }
+
+// how are the facts of the end.
+func how(r Run) facts {
+	var f facts
+	f.add("State", r.State)
+	f.add("Reason", plain(r.Reason))
+	f.add("Exit code", fmt.Sprint(r.ExitCode))
+	f.add("Signal", given(r.Signal))
+	f.add("Created", utc(r.CreatedAt))
+	f.add("Started", utc(r.StartedAt))
+	f.add("Finished", utc(r.FinishedAt))
+	f.code("Labels", pairs(r.Labels))
+	if p := r.PostProcess; p != nil {
+		f.code("Post-processing", words(p.Command))
+		f.add("It ended with", hookEnd(*p))
+	}
+	return f
+}
+
+func hookEnd(p PostProcess) string {
+	switch {
+	case p.TimedOut:
+		return "its timeout"
+	case p.ExitCode == nil:
+		return "no exit code: it has not run, or its end is not known"
+	}
+	return fmt.Sprintf("exit code %d after %s", *p.ExitCode, span(p.WallMS))
+}

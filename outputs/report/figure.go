@@ -1,0 +1,119 @@
+package report
+
+import (
+	"bytes"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"html/template"
+	"image"
+	"image/gif"
+	"image/jpeg"
+	"image/png"
+	"io"
+	"strings"
+)
+
+// What is embedded of the images of a run, in bytes and pixels. A browser takes four bytes for each pixel.
+const (
+	figureMax    = 4 << 20
+	figuresMax   = 12 << 20
+	pixelsMax    = 25_000_000
+	allPixelsMax = 100_000_000
+)
+
+// errNoImage is for what is none of the formats that are embedded, whatever its name says.
+var errNoImage = errors.New("its contents are no PNG, JPEG, GIF or SVG image")
+
+// figure is one image among the outputs.
+type figure struct {
+	Path, Size    string
+	Source        template.URL // data:, of contents that were looked at; empty where the image is not shown
+	Width, Height int          // pixels; 0 for SVG
+	Why           string       // it is not shown
+}
+
+// Alt is what the figure is for those who do not see it: of what it shows nobody knows.
+func (f figure) Alt() string {
+	if f.Width == 0 {
+		return "Figure " + visible(f.Path)
+	}
+	return fmt.Sprintf("Figure %s, %d by %d pixels", visible(f.Path), f.Width, f.Height)
+}
+
+// gallery embeds images for as long as they are not too much together.
+type gallery struct {
+	blobs         Blobs
+	bytes, pixels int64
+}
+
+func (g *gallery) figure(o Output) figure {
+	shown := figure{Path: o.Path, Size: size(o.Size)}
+	if o.Size > figureMax {
+		shown.Why = fmt.Sprintf("Not shown: it has more than %s.", size(figureMax))
+		return shown
+	}
+	content, err := whole(g.blobs, o.SHA256, figureMax)
+	if err != nil {
+		shown.Why = unread(err)
+		return shown
+	}
+	media, width, height, err := examine(content)
+	if err == nil {
+		err = g.admit(len(content), width, height)
+	}
+	if err != nil {
+		shown.Why = "Not shown: " + err.Error() + "."
+		return shown
+	}
+	shown.Width, shown.Height = width, height
+	shown.Source = template.URL("data:" + media + ";base64," + base64.StdEncoding.EncodeToString(content)) //nolint:gosec // two words of ours and an alphabet without meaning
+	return shown
+}
+
+func (g *gallery) admit(bytes, width, height int) error {
+	if g.bytes+int64(bytes) > figuresMax || g.pixels+int64(width)*int64(height) > allPixelsMax {
+		return errors.New("the figures before it are as much as a page has")
+	}
+	g.bytes, g.pixels = g.bytes+int64(bytes), g.pixels+int64(width)*int64(height)
+	return nil
+}
+
+// examine tells by its contents alone what an image is, and its size in pixels, which SVG has not.
+func examine(content []byte) (media string, width, height int, err error) {
+	if media, width, height, err = raster(content); media != "" || err != nil {
+		return media, width, height, err
+	}
+	if !strings.HasPrefix(strings.TrimLeft(strings.TrimPrefix(string(content[:min(len(content), 512)]), "\xef\xbb\xbf"), " \t\r\n"), "<") {
+		return "", 0, 0, errNoImage
+	}
+	return "image/svg+xml", 0, 0, checkSVG(content)
+}
+
+// raster tells what an image of pixels is by its first bytes, and its size by its header. What begins as none is "".
+func raster(content []byte) (media string, width, height int, err error) {
+	for _, format := range []struct {
+		magic, media string
+		decode       func(io.Reader) (image.Config, error)
+	}{
+		{"\x89PNG\r\n\x1a\n", "image/png", png.DecodeConfig},
+		{"\xff\xd8\xff", "image/jpeg", jpeg.DecodeConfig},
+		{"GIF87a", "image/gif", gif.DecodeConfig},
+		{"GIF89a", "image/gif", gif.DecodeConfig},
+	} {
+		if !bytes.HasPrefix(content, []byte(format.magic)) {
+			continue
+		}
+		c, err := format.decode(bytes.NewReader(content))
+		switch {
+		case err != nil:
+			return "", 0, 0, fmt.Errorf("its header cannot be read (%w)", err)
+		case c.Width < 1 || c.Height < 1:
+			return "", 0, 0, errors.New("it has no pixels")
+		case int64(c.Width)*int64(c.Height) > pixelsMax:
+			return "", 0, 0, fmt.Errorf("it has %d by %d pixels, and %d million are the most", c.Width, c.Height, pixelsMax/1_000_000)
+		}
+		return format.media, c.Width, c.Height, nil
+	}
+	return "", 0, 0, nil
+}

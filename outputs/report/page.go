@@ -1,0 +1,182 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+)
+
+// How much of each kind a page has.
+const (
+	figuresShown   = 24
+	tablesShown    = 8
+	documentsShown = 8
+	outputsShown   = 200
+	rejectedShown  = 100
+)
+
+// page is all that the page of a run tells.
+type page struct {
+	Title, State, Ending, Message string
+	Key                           facts // what a reader wants to know first
+	Results                       results
+	Request, Around, How          facts
+	Script                        *code
+	Evidence, Warnings            []string
+	Uses                          []use
+	Curves                        []curve
+	NoCurves                      string // why there are none
+	Phases                        []phase
+	Logs                          []log
+	Outputs                       listing[outputRow]
+	Rejected                      listing[Rejected]
+	Audit                         listing[eventRow]
+	AuditOff                      bool
+}
+
+// results are the outputs that can be looked at.
+type results struct {
+	Figures   []figure
+	Tables    []table
+	Documents []document
+	Note      string
+}
+
+// None reports whether there is nothing to look at.
+func (r results) None() bool { return len(r.Figures)+len(r.Tables)+len(r.Documents) == 0 }
+
+// listing is the beginning of a list.
+type listing[T any] struct {
+	Rows []T
+	More int64 // that are not in Rows
+}
+
+func list[T any](rows []T, most int, total int64) listing[T] {
+	rows = rows[:min(len(rows), most)]
+	return listing[T]{rows, max(total-int64(len(rows)), 0)}
+}
+
+// outputRow is an output in the list.
+type outputRow struct {
+	Path, Size, Type, SHA256 string
+	Partial                  bool
+}
+
+// eventRow is an audit event in the list.
+type eventRow struct {
+	At, Kind, Address, Severity, Verdict string
+	Count                                int64
+}
+
+func newPage(r Run, blobs Blobs) page {
+	p := page{
+		Title: r.name(), State: r.State, Ending: r.ending(), Message: r.Message, Key: key(r), Results: newResults(r, blobs),
+		Request: request(r), Around: surroundings(r), How: how(r), Script: newCode(r.Script, blobs),
+		Evidence: evidence(r), Warnings: r.Warnings, Uses: newUses(r), Curves: newCurves(r), Phases: newPhases(r),
+		Logs: []log{newLog("Standard output", r.Logs.Stdout, blobs), newLog("Standard error", r.Logs.Stderr, blobs)},
+
+		Outputs:  list(outputRows(r.Outputs), outputsShown, r.OutputsTotal),
+		Rejected: list(r.Rejected, rejectedShown, r.RejectedTotal),
+		Audit:    list(eventRows(r.Audit), len(r.Audit), int64(r.AuditTotal)),
+		AuditOff: r.Sandbox.Audit == "off",
+	}
+	if len(p.Curves) == 0 {
+		p.NoCurves = noCurves(r)
+	}
+	return p
+}
+
+// key is what stands at the top of the page.
+func key(r Run) facts {
+	var f facts
+	f.add("Started", utc(r.StartedAt))
+	if r.StartedAt != nil {
+		f.add("Ran for", span(r.Usage.WallMS))
+		f.add("CPU time", span(r.Usage.CPUMS))
+		if r.Usage.MemoryPeakBytes > 0 {
+			f.add("Memory, at most", size(r.Usage.MemoryPeakBytes))
+		}
+	}
+	f.add("Outputs", fmt.Sprint(r.OutputsTotal))
+	if r.RejectedTotal > 0 {
+		f.add("Rejected", fmt.Sprint(r.RejectedTotal))
+	}
+	return f
+}
+
+func noCurves(r Run) string {
+	if r.Series == nil {
+		return "There is no curve over time: of this run no samples are recorded."
+	}
+	return fmt.Sprintf("There is no curve over time: the run was over after %s.", counted(len(r.Series.TMS), "sample"))
+}
+
+// newResults looks at the outputs that are listed. Their recorded type says what is tried, their contents what is shown.
+func newResults(r Run, blobs Blobs) results {
+	if r.OutputsRemovedAt != nil {
+		return results{Note: "The contents of the outputs were removed by retention, at " + utc(r.OutputsRemovedAt) + ". The list below still has their digests."}
+	}
+	var shown results
+	var left int64
+	g := gallery{blobs: blobs}
+	for _, o := range r.Outputs {
+		switch comma := separator(o.MediaType); {
+		case comma != 0 && len(shown.Tables) < tablesShown:
+			shown.Tables = append(shown.Tables, newTable(o, comma, blobs))
+		case comma != 0:
+			left++
+		case strings.HasPrefix(o.MediaType, "image/") && len(shown.Figures) < figuresShown:
+			shown.Figures = append(shown.Figures, g.figure(o))
+		case strings.HasPrefix(o.MediaType, "image/"):
+			left++
+		case textual(o.MediaType) && len(shown.Documents) < documentsShown:
+			shown.Documents = append(shown.Documents, newDocument(o, blobs))
+		case textual(o.MediaType):
+			left++
+		}
+	}
+	if left > 0 {
+		shown.Note = fmt.Sprintf("Of each kind the first are shown; there are %d more.", left)
+	}
+	return shown
+}
+
+// separator is what stands between the columns of a table of some type, 0 for what is none.
+func separator(media string) rune {
+	switch media {
+	case "text/csv":
+		return ','
+	case "text/tab-separated-values":
+		return '\t'
+	}
+	return 0
+}
+
+// textual reports whether a type is text that says something to people. What is text inside and more than that, such as
+// HTML, is shown as its text.
+func textual(media string) bool {
+	switch media {
+	case "application/json", "application/yaml", "application/toml", "application/x-ndjson", "application/xml":
+		return true
+	}
+	return strings.HasPrefix(media, "text/")
+}
+
+func outputRows(all []Output) []outputRow {
+	rows := make([]outputRow, 0, min(len(all), outputsShown))
+	for _, o := range all[:min(len(all), outputsShown)] {
+		rows = append(rows, outputRow{o.Path, size(o.Size), o.MediaType, o.SHA256, o.Partial})
+	}
+	return rows
+}
+
+func eventRows(all []Event) []eventRow {
+	var rows []eventRow
+	for _, e := range all {
+		verdict := "seen"
+		if e.Blocked {
+			verdict = "refused"
+		}
+		rows = append(rows, eventRow{e.At.UTC().Format("15:04:05.000"), e.Kind, e.Address, e.Severity, verdict, e.Count})
+	}
+	return rows
+}

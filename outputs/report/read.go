@@ -1,0 +1,113 @@
+package report
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+)
+
+// verifyMax is up to which size, in bytes, a blob is read to its end, where the store compares its digest, although only
+// its beginning is shown.
+const verifyMax = 16 << 20
+
+// unread says in the page why contents are not shown.
+func unread(err error) string {
+	if errors.Is(err, fs.ErrNotExist) {
+		return "Not shown: its contents are not in the blob store."
+	}
+	return "Not shown: " + err.Error() + "."
+}
+
+// whole reads a blob that has most bytes at most.
+func whole(blobs Blobs, sha256 string, most int64) (content []byte, err error) {
+	return content, with(blobs, sha256, func(r io.Reader) error {
+		content, err = io.ReadAll(io.LimitReader(r, most+1))
+		if err == nil && int64(len(content)) > most {
+			err = fmt.Errorf("it has more than %s", size(most))
+		}
+		return err
+	})
+}
+
+// start reads the first bytes of a blob. It is verified where it has no more than verifyMax bytes.
+func start(blobs Blobs, sha256 string, most int64) (content []byte, err error) {
+	return content, with(blobs, sha256, func(r io.Reader) error {
+		if content, err = io.ReadAll(io.LimitReader(r, most)); err != nil {
+			return err
+		}
+		_, err := io.CopyN(io.Discard, r, verifyMax)
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		return err
+	})
+}
+
+func with(blobs Blobs, sha256 string, read func(io.Reader) error) (err error) {
+	r, err := blobs.Open(sha256)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, r.Close()) }()
+	return read(r)
+}
+
+// ends are the two ends of a text.
+type ends struct {
+	Head, Tail string
+	Omitted    int64  // bytes between them
+	Why        string // a sentence, where nothing is shown
+}
+
+// bothEnds reads a blob to its end and keeps the first and the last bytes. The cuts are made between lines where there
+// are such.
+func bothEnds(blobs Blobs, sha256 string, head, tail int) ends {
+	var first, last []byte
+	var total int64
+	err := with(blobs, sha256, func(r io.Reader) error {
+		first = make([]byte, head)
+		n, err := io.ReadFull(r, first)
+		first, total = first[:n], int64(n)
+		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		rest, n64, err := lastOf(r, tail)
+		last, total = rest, total+n64
+		return err
+	})
+	if err != nil {
+		return ends{Why: unread(err)}
+	}
+	return join(first, last, total)
+}
+
+// lastOf reads r to its end and returns its last bytes and how many it had.
+func lastOf(r io.Reader, most int) (last []byte, total int64, err error) {
+	buffer := make([]byte, 32<<10)
+	for {
+		n, err := r.Read(buffer)
+		total += int64(n)
+		last = append(last, buffer[:n]...)
+		if over := len(last) - most; over > 0 {
+			last = append(last[:0], last[over:]...)
+		}
+		if errors.Is(err, io.EOF) {
+			return last, total, nil
+		}
+		if err != nil {
+			return nil, total, err
+		}
+	}
+}
+
+func join(first, last []byte, total int64) ends {
+	if int64(len(first)+len(last)) == total {
+		return ends{Head: string(first) + string(last)}
+	}
+	head, tail := wholeLines(string(first)), afterLine(string(last))
+	return ends{Head: head, Tail: tail, Omitted: total - int64(len(head)+len(tail))}
+}

@@ -1,0 +1,198 @@
+package report
+
+import (
+	"encoding/json"
+	"errors"
+	"image"
+	"image/png"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/net/html/atom"
+)
+
+func picture(t testing.TB, width, height int) string {
+	t.Helper()
+	var b strings.Builder
+	must(t, png.Encode(&b, image.NewGray(image.Rect(0, 0, width, height))))
+	return b.String()
+}
+
+const drawn = `<?xml version="1.0"?><svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"><rect width="9" height="9"/></svg>`
+
+// ordinary is a run as most are, of an analysis that failed in the end.
+func ordinary(t testing.TB, s shelf) Run {
+	t.Helper()
+	created := time.Date(2026, 11, 22, 10, 0, 0, 0, time.UTC)
+	started, finished := created.Add(80*time.Millisecond), created.Add(10*time.Second)
+	request, err := json.Marshal(map[string]any{"script": "/home/me/fit.py", "args": []string{"--order", "2 3"}, "data": "/data/penguins", "docs": "none", "env": map[string]string{"A": "b c"}, "secrets": []string{"TOKEN"}})
+	must(t, err)
+	return Run{
+		ID: "fit", Attempt: 2, State: "failed", Reason: "out_of_memory", Message: "the kernel killed the analysis for lack of memory", ExitCode: 137,
+		CreatedAt: &created, StartedAt: &started, FinishedAt: &finished,
+		Usage:    Usage{WallMS: 9000, CPUMS: 4500, MemoryPeakBytes: 64 << 20, PidsPeak: 3, WorkBytes: 4096, WorkFiles: 2},
+		Evidence: Evidence{OOMKills: 1, OOMLimit: &OOMLimit{By: "cgroup", Bytes: 64 << 20}},
+		Series:   &Series{Source: "cgroup", TMS: []int64{0, 3000, 6000, 9000}, MemoryBytes: []int64{1 << 20, 32 << 20, 64 << 20, 0}, CPUMS: []int64{0, 1000, 2500, 4500}},
+		Enforced: []Enforcement{
+			{"memory", "67108864", "67108864", "cgroup"},
+			{"cpus", "1", "", "none"},
+			{"timeout", "30m0s", "30m0s", "watchdog"},
+		},
+		Sandbox:       Sandbox{Rootfs: "host", Network: "none", Seccomp: "enforced", UIDOnHost: 100001, IDs: "range", Audit: "on"},
+		Logs:          Logs{Stdout: Log{Bytes: 6, SHA256: s.put(t, "hello\n")}, Stderr: Log{}},
+		Script:        &Script{Name: "/analysis/fit.py", SHA256: s.put(t, "import numpy\n\nprint('hello')\n")},
+		Outputs:       []Output{s.output(t, "a/plot.png", "image/png", picture(t, 30, 20)), s.output(t, "b.svg", "image/svg+xml", drawn), s.output(t, "t.csv", "text/csv", "name,x\n\"a, b\",1.5\n"), s.output(t, "n.md", "text/markdown", "# Notes\n")},
+		Rejected:      []Rejected{{"link", "symlink", "-> /etc/shadow"}},
+		OutputsTotal:  4,
+		RejectedTotal: 1,
+		Audit:         []Event{{At: started, Kind: "connect", Address: "tcp 192.0.2.1:5432", Severity: "high", Blocked: true, Count: 3}},
+		AuditTotal:    1,
+		Analysis:      request,
+		ToolVersion:   "1.0", Host: "box",
+	}
+}
+
+func TestPage(t *testing.T) {
+	s := newShelf(t)
+	page := rendered(t, ordinary(t, s), s)
+	root := inspect(t, page)
+	if len(page) > 60<<10 {
+		t.Errorf("the page of a small run has %d bytes", len(page))
+	}
+	for part, wants := range map[string][]string{
+		"results": {"a/plot.png", "b.svg", "t.csv", "a, b", "1.5", "# Notes"},
+		"asked":   {"/home/me/fit.py --order '2 3'", "/data/penguins", "'A=b c'", "TOKEN", "host", "100001 on the host (range)"},
+		"ended":   {"out of memory", "137", "killed for lack of memory: 1 time", "own memory that ran out: 64MiB", "2026-11-22 10:00:00 UTC"},
+		"use":     {"64MiB", "100 %", "the kernel: control group", "nothing", "30m", "9s", "harvest, up to the commit 920ms", "The limit is 64MiB. It is the dashed line."},
+		"logs":    {"hello", "Nothing was written."},
+		"script":  {"import numpy", "print('hello')"},
+		"files":   {"image/png", "link", "-> /etc/shadow"},
+		"audit":   {"tcp 192.0.2.1:5432", "high", "refused"},
+	} {
+		text := content(section(t, root, part))
+		for _, want := range wants {
+			if !strings.Contains(text, want) {
+				t.Errorf("%s has no %q: %q", part, want, text)
+			}
+		}
+	}
+	if n := len(all(root, atom.Img)); n != 2 {
+		t.Errorf("%d images, want 2", n)
+	}
+	if n := len(all(section(t, root, "script"), atom.Li)); n != 3 {
+		t.Errorf("%d lines of the script, want 3", n)
+	}
+}
+
+// TestPageOfLittle: a run may have ended before anything is known of it.
+func TestPageOfLittle(t *testing.T) {
+	run, err := Parse([]byte(`{"v":1,"id":"x","attempt":1,"state":"lost","reason":"supervisor_lost","exit_code":125,"outputs":[],"rejected":[],"enforced":[],"analysis":null,"future":[1]}`))
+	must(t, err)
+	root := inspect(t, rendered(t, run, newShelf(t)))
+	for part, want := range map[string]string{"results": "None of the outputs is", "use": "no samples are recorded", "files": "There are none.", "ended": "supervisor lost"} {
+		if text := content(section(t, root, part)); !strings.Contains(text, want) {
+			t.Errorf("%s has no %q: %q", part, want, text)
+		}
+	}
+}
+
+// TestCurvesAreOfSamples: where too few are recorded there is no curve, and the page says so.
+func TestCurvesAreOfSamples(t *testing.T) {
+	run := ordinary(t, newShelf(t))
+	for name, s := range map[string]*Series{
+		"none": nil, "few": {TMS: []int64{0, 1}, MemoryBytes: []int64{1, 1}, CPUMS: []int64{0, 1}},
+		"uneven": {TMS: []int64{0, 1, 2, 3}, MemoryBytes: []int64{1}, CPUMS: []int64{0, 1, 2, 3}},
+	} {
+		run.Series = s
+		if curves := newCurves(run); len(curves) != 0 {
+			t.Errorf("%s: %d curves", name, len(curves))
+		}
+	}
+	run.Series = &Series{TMS: []int64{0, 0, 0, 0}, MemoryBytes: []int64{0, 0, 0, 0}, CPUMS: []int64{0, 0, 0, 0}}
+	for _, c := range newCurves(run) {
+		if c.Line != "" || c.Note != "Nothing was measured." {
+			t.Errorf("%+v", c)
+		}
+	}
+}
+
+// TestBlobsThatAreNotThere: what is missing or damaged is told where it would have been.
+func TestBlobsThatAreNotThere(t *testing.T) {
+	s := newShelf(t)
+	run := ordinary(t, s)
+	for i, o := range run.Outputs {
+		path, err := s.store.Path(o.SHA256)
+		must(t, err)
+		if i%2 == 0 {
+			must(t, os.Remove(path))
+			continue
+		}
+		must(t, os.Chmod(path, 0o600))
+		must(t, os.WriteFile(path, []byte("<svg>other"), 0o600))
+	}
+	for _, digest := range []string{run.Logs.Stdout.SHA256, run.Script.SHA256} {
+		path, err := s.store.Path(digest)
+		must(t, err)
+		must(t, os.Remove(path))
+	}
+	root := inspect(t, rendered(t, run, s))
+	results := content(section(t, root, "results"))
+	if n := strings.Count(results, "not in the blob store"); n != 2 {
+		t.Errorf("%d outputs are told as missing, want 2: %q", n, results)
+	}
+	if n := strings.Count(results, "corrupt"); n != 2 {
+		t.Errorf("%d outputs are told as damaged, want 2: %q", n, results)
+	}
+	for _, part := range []string{"logs", "script"} {
+		if text := content(section(t, root, part)); !strings.Contains(text, "not in the blob store") {
+			t.Errorf("%s: %q", part, text)
+		}
+	}
+}
+
+func TestRemovedOutputs(t *testing.T) {
+	s := newShelf(t)
+	run := ordinary(t, s)
+	at := time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC)
+	run.OutputsRemovedAt = &at
+	root := inspect(t, rendered(t, run, s))
+	if text := content(section(t, root, "results")); !strings.Contains(text, "removed by retention, at 2027-01-01") || len(all(root, atom.Img)) != 0 {
+		t.Errorf("%q", text)
+	}
+}
+
+// TestManyOutputs: a list has an end and says how much is behind it.
+func TestManyOutputs(t *testing.T) {
+	s := newShelf(t)
+	run := ordinary(t, s)
+	o := s.output(t, "x.csv", "text/csv", "a\n1\n")
+	run.Outputs, run.OutputsTotal = nil, 50_000
+	for range 10_000 {
+		run.Outputs = append(run.Outputs, o)
+	}
+	page := rendered(t, run, s)
+	root := inspect(t, page)
+	if text := content(section(t, root, "files")); !strings.Contains(text, "And 49800 more") {
+		t.Error(text[:min(len(text), 400)])
+	}
+	if text := content(section(t, root, "results")); !strings.Contains(text, "there are 9992 more") {
+		t.Error(text)
+	}
+	if len(page) > 200<<10 {
+		t.Errorf("the page has %d bytes", len(page))
+	}
+}
+
+// full has no room.
+type full struct{}
+
+func (full) Write([]byte) (int, error) { return 0, errors.New("no space left") }
+
+func TestWriteFails(t *testing.T) {
+	s := newShelf(t)
+	if err := Write(full{}, ordinary(t, s), s); err == nil || !strings.Contains(err.Error(), "no space left") {
+		t.Errorf("got %v", err)
+	}
+}

@@ -1,0 +1,251 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/scidex-ai/scidex-oci/spec"
+)
+
+// use is one limit of a run, and what the run used of it.
+type use struct {
+	Limit, Asked, Effective, By string
+	Used, Share                 string // empty where nobody measures it
+	Width                       string // of the bar, of 100; empty where there is none
+	Full                        bool   // the limit was reached
+	Unheld                      bool   // nothing holds it
+}
+
+// newUses goes through the limits in the order in which the result has them.
+func newUses(r Run) []use {
+	var all []use
+	for _, e := range r.Enforced {
+		u := use{
+			Limit: limitName(e.Limit), Asked: amount(e.Limit, e.Asked), Effective: amount(e.Limit, e.Effective),
+			By: holder(e.By), Unheld: e.By == "none",
+		}
+		if used, text := spent(r, e.Limit); used > 0 {
+			u.Used = text
+			u.beside(used, quantity(e.Limit, e.Effective))
+		}
+		all = append(all, u)
+	}
+	return all
+}
+
+func (u *use) beside(used, limit float64) {
+	if limit <= 0 {
+		return
+	}
+	share := used / limit
+	u.Share, u.Width, u.Full = percent(share), number(100*min(share, 1)), share >= 0.995
+}
+
+// number is a number of an SVG attribute.
+func number(x float64) string { return strconv.FormatFloat(x, 'f', -1, 32) }
+
+func limitName(limit string) string {
+	switch limit {
+	case "memory":
+		return "memory"
+	case "cpus":
+		return "CPUs"
+	case "pids":
+		return "processes"
+	case "work_size":
+		return "size of /work"
+	case "work_files":
+		return "entries in /work"
+	case "timeout":
+		return "time"
+	case "log_size":
+		return "each log"
+	case "tmp":
+		return "/tmp, /dev/shm, each"
+	}
+	return limit
+}
+
+func holder(by string) string {
+	switch by {
+	case "cgroup":
+		return "the kernel: control group"
+	case "outer":
+		return "the kernel: a control group around it"
+	case "rlimit":
+		return "the kernel: rlimit, for each process"
+	case "tmpfs":
+		return "the kernel: size of the tmpfs"
+	case "watchdog":
+		return "scidex-oci, watching"
+	case "none":
+		return "nothing"
+	}
+	return by
+}
+
+// amount shows the value of a limit.
+func amount(limit, value string) string {
+	if n, err := strconv.ParseInt(value, 10, 64); err == nil && slices.Contains([]string{"memory", "work_size", "log_size", "tmp"}, limit) {
+		return size(n)
+	}
+	if d, err := time.ParseDuration(value); err == nil {
+		return spec.Duration(d).String()
+	}
+	return value
+}
+
+// quantity is the value of a limit as a number, 0 where it is none.
+func quantity(limit, value string) float64 {
+	if limit == "timeout" {
+		d, err := time.ParseDuration(value)
+		if err != nil {
+			return 0
+		}
+		return float64(d.Milliseconds())
+	}
+	n, err := strconv.ParseFloat(value, 64)
+	if err != nil {
+		return 0
+	}
+	return n
+}
+
+// spent is what the run used of what a limit bounds, 0 where nobody knows.
+func spent(r Run, limit string) (used float64, text string) {
+	u := r.Usage
+	switch limit {
+	case "memory":
+		return float64(u.MemoryPeakBytes), size(u.MemoryPeakBytes) + sampled(u, "memory_peak_bytes")
+	case "cpus":
+		if u.WallMS == 0 {
+			return 0, ""
+		}
+		cores := float64(u.CPUMS) / float64(u.WallMS)
+		return cores, fmt.Sprintf("%.2f on average", cores)
+	case "pids":
+		return float64(u.PidsPeak), strconv.FormatInt(u.PidsPeak, 10) + sampled(u, "pids_peak")
+	case "work_size":
+		return float64(u.WorkBytes), size(u.WorkBytes)
+	case "work_files":
+		return float64(u.WorkFiles), strconv.FormatInt(u.WorkFiles, 10)
+	case "timeout":
+		return float64(u.WallMS), span(u.WallMS)
+	case "log_size":
+		most := max(r.Logs.Stdout.Bytes, r.Logs.Stderr.Bytes)
+		return float64(most), size(most)
+	}
+	return 0, ""
+}
+
+// sampled says that a peak is the greatest of samples and no counter of the kernel.
+func sampled(u Usage, field string) string {
+	if slices.Contains(u.Sampled, field) {
+		return " (sampled)"
+	}
+	return ""
+}
+
+// evidence is what was counted that explains an end.
+func evidence(r Run) []string {
+	var all []string
+	e := r.Evidence
+	say := func(count int64, format string, args ...any) {
+		if count > 0 {
+			all = append(all, fmt.Sprintf(format, args...))
+		}
+	}
+	say(e.OOMKills, "The kernel killed for lack of memory: %s.", counted(int(e.OOMKills), "time"))
+	if e.OOMLimit != nil {
+		all = append(all, oomLimit(*e.OOMLimit))
+	}
+	say(e.PidsDenied, "The kernel denied %s more than the limit.", counted(int(e.PidsDenied), "process"))
+	say(e.ThrottledPeriods, "The CPU limit held it back in %d of %d periods of 100 ms, for %s in all.", e.ThrottledPeriods, e.Periods, span(e.ThrottledMS))
+	say(e.WorkBytes+e.WorkFiles, "When /work passed its bound there were %s and %d entries in it.", size(e.WorkBytes), e.WorkFiles)
+	say(e.HostFloor, "The host's file system had %s free, and %s are to stay free.", size(e.HostFree), size(e.HostFloor))
+	return all
+}
+
+func oomLimit(l OOMLimit) string {
+	switch l.By {
+	case "cgroup":
+		return "It was the run's own memory that ran out: " + size(l.Bytes) + "."
+	case "outer":
+		return "It was the memory of a control group around the run that ran out: " + size(l.Bytes) + "."
+	case "either":
+		return "It was the run's own memory that ran out, or that of a control group around it: the kernel does not tell which."
+	}
+	return "Whose memory ran out is not known: the host's, or that of a group that cannot be seen."
+}
+
+// facts are words with what they mean.
+type fact struct {
+	Name, Value string
+	Code        bool // a name, path, command or digest
+}
+
+type facts []fact
+
+func (f *facts) add(name, value string) {
+	if value != "" {
+		*f = append(*f, fact{Name: name, Value: value})
+	}
+}
+
+func (f *facts) code(name, value string) {
+	if value != "" && value != spec.None {
+		*f = append(*f, fact{name, value, true})
+	}
+}
+
+// given is what a reference to a value says, "" without one.
+func given(s *string) string {
+	if s == nil {
+		return ""
+	}
+	return *s
+}
+
+// request is what was asked for.
+func request(r Run) facts {
+	var f facts
+	a := r.request()
+	if a.Script != "" {
+		f.code("Script", words(append([]string{a.Script}, a.Args...)))
+	} else {
+		f.code("Command", words(a.Command))
+	}
+	for _, place := range []struct{ name, path string }{
+		{"Data", a.Data}, {"Docs", a.Docs}, {"Project", a.Project}, {"Staged into /work", a.Stage}, {"Runtime", a.Runtime},
+	} {
+		f.code(place.name, place.path)
+	}
+	for _, input := range a.Inputs {
+		f.code("Input", input)
+	}
+	f.code("Required outputs", strings.Join(a.Outputs, "  "))
+	f.code("Environment", pairs(a.Env))
+	f.code("Secrets, by name", strings.Join(a.Secrets, "  "))
+	return f
+}
+
+// surroundings are what the analysis ran in.
+func surroundings(r Run) facts {
+	var f facts
+	s := r.Sandbox
+	f.code("Root filesystem", s.Rootfs)
+	f.code("Image", given(s.RootfsReference))
+	f.code("Digest of the root", given(s.RootfsDigest))
+	f.code("Digest of its packages", given(s.PackagesDigest))
+	f.add("Network", s.Network)
+	f.add("System calls", s.Seccomp)
+	if s.Rootfs != "" {
+		f.add("Ids", fmt.Sprintf("%d on the host (%s)", s.UIDOnHost, s.IDs))
+	}
+	f.add("Host", r.Host)
+	f.add("Tool", "scidex-oci "+r.ToolVersion)
+	return f
+}

@@ -1,0 +1,71 @@
+package report
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/docker/go-units"
+)
+
+func size(bytes int64) string { return units.BytesSize(float64(bytes)) }
+
+// span shows milliseconds.
+func span(ms int64) string {
+	d := time.Duration(ms) * time.Millisecond
+	switch {
+	case d < time.Second:
+		return d.String()
+	case d < time.Minute:
+		return d.Round(10 * time.Millisecond).String()
+	}
+	return d.Round(time.Second).String()
+}
+
+func counted(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+// short is the beginning of a digest that a person compares by.
+func short(sha256 string) string { return sha256[:min(len(sha256), 12)] }
+
+// utc shows a time in words that mean the same to every reader.
+func utc(t *time.Time) string {
+	if t == nil || t.IsZero() {
+		return ""
+	}
+	return t.UTC().Format("2006-01-02 15:04:05 UTC")
+}
+
+// words shows a command line as a POSIX shell would take it.
+func words(list []string) string {
+	var quoted []string
+	for _, word := range list {
+		quoted = append(quoted, shellWord(word))
+	}
+	return strings.Join(quoted, " ")
+}
+
+func shellWord(text string) string {
+	const safe = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=:,./@%"
+	if text != "" && strings.Trim(text, safe) == "" {
+		return text
+	}
+	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
+}
+
+// percent shows a share of one.
+func percent(share float64) string {
+	switch p := 100 * share; {
+	case p > 0 && p < 0.1:
+		return "< 0.1 %"
+	case p < 10:
+		return strconv.FormatFloat(p, 'f', 1, 64) + " %"
+	default:
+		return strconv.FormatFloat(p, 'f', 0, 64) + " %"
+	}
+}
