@@ -55,6 +55,7 @@ type batchSession struct {
 	options batchOptions
 	lines   *lines
 	house   *house
+	logs    opener // of what was committed, for the report
 	crew    *runner.Crew
 	screen  *console
 	board   *board
@@ -129,6 +130,7 @@ func (b *batchSession) open(ctx context.Context, from layers) (err error) {
 	if b.house, err = b.program.open(ctx, from, b.screen); err != nil {
 		return err
 	}
+	b.logs = b.house.reading(ctx)
 	if !b.options.resume {
 		b.house.runner.CommitOutcomes(ctx)
 	} else if err := b.house.runner.Recover(ctx); err != nil {

@@ -50,7 +50,7 @@ func (b *batchSession) addJUnit(line batch.Line, o batch.Outcome) {
 		End: junitEnd(r.State), Reason: string(r.Reason), Message: r.Message,
 	}
 	if c.End != junit.Good {
-		c.Output, c.ErrorOutput = b.house.logEnd(r.Logs.Stdout), b.house.logEnd(r.Logs.Stderr)
+		c.Output, c.ErrorOutput = b.logEnd(r.Logs.Stdout), b.logEnd(r.Logs.Stderr)
 	}
 	b.junit.mu.Lock()
 	defer b.junit.mu.Unlock()
@@ -114,11 +114,11 @@ func (b *batchSession) skipped(s batch.Summary) error {
 }
 
 // logEnd is the end of a log; nothing of one that cannot be read, which the result tells.
-func (h *house) logEnd(log runner.Log) string {
+func (b *batchSession) logEnd(log runner.Log) string {
 	if log.SHA256 == "" {
 		return ""
 	}
-	f, err := h.blobs.Open(log.SHA256)
+	f, err := b.logs(log.SHA256)
 	if err != nil {
 		return ""
 	}
