@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/scidex-ai/scidex-oci/outputs"
+	"github.com/scidex-ai/scidex-oci/outputs/record"
 	"github.com/scidex-ai/scidex-oci/runner/sandbox"
 )
 
@@ -58,10 +59,10 @@ func aftermathPath(state string) string { return strings.TrimSuffix(state, ".jso
 
 // keepAftermath writes the record.
 func (e *execution) keepAftermath() error {
-	f, err := createRecord(aftermathPath(e.tenure.path))
+	f, err := record.Create(aftermathPath(e.tenure.path))
 	if err == nil {
 		staged := e.staged
-		err = writeRecord(f, e.aftermath(), func() (entry outputs.Entry, err error) {
+		err = record.Write(f, e.aftermath(), func() (entry outputs.Entry, err error) {
 			if len(staged) == 0 {
 				return entry, io.EOF
 			}
@@ -78,7 +79,7 @@ func (e *execution) keepAftermath() error {
 
 func (e *execution) aftermath() aftermath {
 	a := aftermath{
-		V: 1, BootID: bootID(), StartedAt: e.run.StartedAt, Exit: e.exit,
+		V: 1, BootID: BootID(), StartedAt: e.run.StartedAt, Exit: e.exit,
 		Stopped: e.stopped, StoppedAt: e.stoppedAt, Insisted: e.insisted,
 		Report: e.report, Outer: e.outer != nil, PidsLimit: e.pidsLimit(), Audit: e.plan.audit, Command: e.plan.command,
 		HasData: e.plan.inputs.hasData, HasDocs: e.plan.inputs.hasDocs,
@@ -111,12 +112,12 @@ func (s *logSink) heard() *heard {
 // readAftermath reads the record of a run. There is none where the launcher was killed before, and a damaged one where
 // it was killed while it wrote.
 func readAftermath(state string) (a aftermath, staged []outputs.Entry, err error) {
-	content, err := openRecord(aftermathPath(state), &a)
+	content, err := record.Open(aftermathPath(state), &a)
 	if err != nil {
 		return a, nil, err
 	}
-	defer content.close()
-	err = content.each(func(entry outputs.Entry) { staged = append(staged, entry) })
+	defer content.Close()
+	err = content.Each(func(entry outputs.Entry) { staged = append(staged, entry) })
 	return a, staged, err
 }
 
@@ -129,12 +130,12 @@ func (c *collector) resumable(ctx context.Context, ingest string) bool {
 	found, _ := filepath.Glob(filepath.Join(globEscape(c.Root), "runs", globEscape(id)+"@*.aftermath")) // the pattern is good
 	for _, path := range found {
 		var a aftermath
-		content, err := openRecord(path, &a)
+		content, err := record.Open(path, &a)
 		if err != nil {
 			continue // a damaged one is of no use
 		}
-		_ = content.close() // it was only read
-		if a.Ingest == ingest && a.BootID == bootID() {
+		_ = content.Close() // it was only read
+		if a.Ingest == ingest && a.BootID == BootID() {
 			return !c.ended(ctx, strings.TrimSuffix(filepath.Base(path), ".aftermath"))
 		}
 	}

@@ -78,7 +78,19 @@ func (r *Runner) scriptSource(ctx context.Context, a spec.Analysis, key catalog.
 	if result.Script == nil || result.Script.SHA256 == "" || before.Script != a.Script {
 		return a.Script, nil
 	}
-	return r.Blobs.Path(result.Script.SHA256)
+	return r.fetch(ctx, result.Script.SHA256)
+}
+
+// fetch is the path of a file that holds a blob, which was verified.
+func (r *Runner) fetch(ctx context.Context, sha256 string) (string, error) {
+	f, err := r.Blobs.Fetch(ctx, sha256)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", fmt.Errorf("there is no blob sha256:%s in the blob store %s; \"scidex-oci outputs find\" lists outputs with their digests", sha256, r.Blobs)
+	}
+	if err != nil {
+		return "", err
+	}
+	return f.Name(), f.Close()
 }
 
 // checkDirectory refuses an id whose directory exists already, unless it is the kept one of the

@@ -3,10 +3,12 @@ package runner
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
 
+	"github.com/scidex-ai/scidex-oci/outputs/blob"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 )
 
@@ -25,7 +27,14 @@ func (e *execution) commit(ctx context.Context, v verdict) error {
 	if patience == 0 {
 		patience = commitPatience
 	}
-	return insist(ctx, patience, func() error {
+	next, err := e.entries.read()
+	if err == nil {
+		err = e.keepBlobs(ctx, patience, e.run, next)
+	}
+	if err != nil {
+		return err
+	}
+	return insist(ctx, until(time.Now().Add(patience)), func() error {
 		next, err := e.entries.read() // a listing that was handed out is gone
 		if err != nil {
 			return err
@@ -49,16 +58,20 @@ func (e *execution) end(v verdict) (err error) {
 	return err
 }
 
+// until is patience up to a deadline.
+func until(deadline time.Time) (patient func() bool) {
+	return func() bool { return time.Now().Before(deadline) }
+}
+
 // insist calls commit until it succeeds, fails for good, or patience or ctx ends.
-func insist(ctx context.Context, patience time.Duration, commit func() error) error {
-	deadline := time.Now().Add(patience)
+func insist(ctx context.Context, patient func() bool, commit func() error) error {
 	var last error
 	for wait := 10 * time.Millisecond; ; wait = min(2*wait, time.Second) {
 		err := commit()
 		if ctx.Err() != nil && err != nil {
 			return givenUp(ctx, last)
 		}
-		if err == nil || !catalog.MayPass(err) || time.Now().After(deadline) {
+		if err == nil || !mayPass(err) || !patient() {
 			return err
 		}
 		last = err
@@ -69,6 +82,9 @@ func insist(ctx context.Context, patience time.Duration, commit func() error) er
 		}
 	}
 }
+
+// mayPass reports whether another try may help against an error of the catalog or of the blob store.
+func mayPass(err error) bool { return catalog.MayPass(err) || errors.Is(err, blob.ErrPasses) }
 
 func givenUp(ctx context.Context, last error) error {
 	if last == nil {

@@ -33,7 +33,7 @@ func (r *Runner) Export(ctx context.Context, run catalog.Run, dir string, overwr
 	err = r.Catalog.Outputs(ctx, run.Key, func(e outputs.Entry) bool {
 		// An analysis may have made a file or directory of that name; the result's place is the result's.
 		if name, _, _ := bytes.Cut(e.Path, []byte("/")); e.Rejected == "" && string(name) != resultFile {
-			failed = r.exportOne(target, e)
+			failed = r.exportOne(ctx, target, e)
 		}
 		return failed == nil
 	})
@@ -54,8 +54,8 @@ func (r *Runner) Export(ctx context.Context, run catalog.Run, dir string, overwr
 	return nil
 }
 
-func (r *Runner) exportOne(target *outputs.Target, e outputs.Entry) (err error) {
-	content, err := r.Blobs.Open(e.SHA256)
+func (r *Runner) exportOne(ctx context.Context, target *outputs.Target, e outputs.Entry) (err error) {
+	content, err := r.Blobs.Open(ctx, e.SHA256)
 	if err != nil {
 		return err
 	}

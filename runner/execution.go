@@ -357,7 +357,7 @@ func (e *execution) release() error {
 	}
 	errs = append(errs, e.entries.close())
 	if e.ingest != nil {
-		errs = append(errs, e.ingest.Close())
+		errs = append(errs, e.ingest.Close(), e.Blobs.Trim(e.awaited))
 	}
 	return errors.Join(errs...)
 }

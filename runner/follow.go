@@ -34,11 +34,11 @@ func (r *Runner) CopyLogs(ctx context.Context, run catalog.Run, to Streams, foll
 		f.tails[i].to = w
 	}
 	if run.State.Final() {
-		return f.run, f.finish()
+		return f.run, f.finish(ctx)
 	}
 	err := f.follow(ctx, follow)
 	if err == nil && f.run.State.Final() {
-		err = f.finish()
+		err = f.finish(ctx)
 	}
 	return f.run, err
 }
@@ -129,7 +129,7 @@ func (f *follower) copy(place Place) error {
 }
 
 // finish copies to the end: of the file that was open when it became a blob, or else of the blob.
-func (f *follower) finish() error {
+func (f *follower) finish(ctx context.Context) error {
 	var report Report
 	if err := json.Unmarshal(f.run.Report, &report); err != nil {
 		return fmt.Errorf("report of run %q: %w", groupName(f.run.Key), err)
@@ -141,7 +141,7 @@ func (f *follower) finish() error {
 		case g.file != nil:
 			_, err = io.Copy(g.to, g.file)
 		case log.SHA256 != "":
-			err = f.copyBlob(g.to, log.SHA256)
+			err = f.copyBlob(ctx, g.to, log.SHA256)
 		}
 		if err != nil {
 			return fmt.Errorf("%s: %w", logNames[i], err)
@@ -150,8 +150,8 @@ func (f *follower) finish() error {
 	return nil
 }
 
-func (f *follower) copyBlob(to io.Writer, sha256 string) error {
-	blob, err := f.Blobs.Open(sha256)
+func (f *follower) copyBlob(ctx context.Context, to io.Writer, sha256 string) error {
+	blob, err := f.Blobs.Open(ctx, sha256)
 	if err != nil {
 		return err
 	}

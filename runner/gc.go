@@ -164,10 +164,26 @@ func (c *collector) elsewhere(run catalog.Run) bool {
 	return recorded != "" && recorded != statePath(c.Root, run.Key)
 }
 
+// ofNamesake reports whether a run is of another machine that has the name of this one and its root at the same place, as two of
+// the name "localhost" have. A machine-id may be another after each start of a container; then the root that it kept has the run's
+// state file.
+func (c *collector) ofNamesake(run catalog.Run) (bool, error) {
+	theirs, ours := placeOf(run).Machine, machine()
+	if theirs == "" || ours == "" || theirs == ours {
+		return false, nil
+	}
+	_, err := os.Lstat(statePath(c.Root, run.Key))
+	return errors.Is(err, fs.ErrNotExist), ignore(err, fs.ErrNotExist)
+}
+
 // reap ends the record of a run whose launcher is dead and removes what it left.
 func (c *collector) reap(ctx context.Context, run catalog.Run) error {
 	if c.elsewhere(run) {
 		return nil
+	}
+	namesake, err := c.ofNamesake(run)
+	if err != nil || namesake {
+		return err
 	}
 	t, err := hold(c.Root, run.Key)
 	if errors.Is(err, errAlive) {
@@ -262,16 +278,30 @@ func (c *collector) sweepEnded(ctx context.Context, t *tenure, run catalog.Run) 
 	}
 	// A committed run's directory is no result any more, unless it was to be kept; that of a run that was
 	// taken for lost, when its launcher could not commit any more, is the only copy, and so is that of a run whose row
-	// the catalog has lost (rm removes the directory before the row).
+	// the catalog has lost (rm removes the directory before the row). One that another worker has run since is not.
 	kept := keptDir(run) == place.Dir && place.Dir != ""
+	again, err := c.superseded(ctx, run)
+	if err != nil {
+		return errors.Join(err, t.close())
+	}
 	if result, err := newResult(run); err == nil && result.PostProcess != nil && result.PostProcess.ExitCode == nil {
 		c.report.PostProcess = append(c.report.PostProcess, run.Key)
 	}
-	place.Ended = kept || place.Ended && (run.State == catalog.Lost || run.ID == "")
+	place.Ended = kept || place.Ended && !again && (run.State == catalog.Lost || run.ID == "")
 	if err := c.sweep(ctx, place); err != nil || c.dry {
 		return errors.Join(err, t.close())
 	}
 	return t.end()
+}
+
+// superseded reports whether a run was taken for lost and the queue has given its analysis to another worker. What it has made
+// since then is nothing to anybody, as the worker itself would have found, had it lived.
+func (c *collector) superseded(ctx context.Context, run catalog.Run) (bool, error) {
+	if run.State != catalog.Lost || keptDir(run) != "" {
+		return false, nil
+	}
+	last, err := c.Catalog.Get(ctx, catalog.Key{ID: run.ID})
+	return last.Attempt > run.Attempt, ignore(err, catalog.ErrNotFound)
 }
 
 // keyOfState reads the name of a state file: <id>@<attempt>.json.

@@ -35,13 +35,13 @@ func thisLauncher() (*Launcher, error) {
 		return nil, err
 	}
 	namespace, err := pidNamespace()
-	return &Launcher{PID: os.Getpid(), StartTicks: ticks, BootID: bootID(), PIDNamespace: namespace}, err
+	return &Launcher{PID: os.Getpid(), StartTicks: ticks, BootID: BootID(), PIDNamespace: namespace}, err
 }
 
 // open returns a pidfd of the very process, or errGone. What the number stands for is looked at after it was
 // opened: a process that started when the launcher did had the number then already.
 func (l Launcher) open() (*os.File, error) {
-	if l.BootID != bootID() {
+	if l.BootID != BootID() {
 		return nil, errGone
 	}
 	namespace, err := pidNamespace()

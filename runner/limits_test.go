@@ -75,7 +75,7 @@ func TestDrainKeepsTheBeginning(t *testing.T) {
 	if err != nil || log.Bytes != 1_000_000 || !log.Truncated {
 		t.Fatalf("got %+v (%v)", log, err)
 	}
-	kept, err := store.Open(log.SHA256)
+	kept, err := store.Open(t.Context(), log.SHA256)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,7 +10,7 @@ import (
 func (r *Runner) match(ctx context.Context) error {
 	ours, theirs, err := r.Match(ctx)
 	if err == nil && theirs == "" {
-		return r.Blobs.SetCatalogID(ours)
+		return r.Blobs.SetCatalogID(ctx, ours)
 	}
 	return err
 }
@@ -22,7 +22,7 @@ func (r *Runner) Match(ctx context.Context) (ours, theirs string, err error) {
 	if ours, err = r.Catalog.CatalogID(ctx); err != nil {
 		return "", "", err
 	}
-	if theirs, err = r.Blobs.CatalogID(); err != nil {
+	if theirs, err = r.Blobs.CatalogID(ctx); err != nil {
 		return ours, "", err
 	}
 	if theirs != "" && theirs != ours {

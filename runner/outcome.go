@@ -14,6 +14,7 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/outputs"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/record"
 )
 
 // outcomesDir is where, below the root, outcomes wait that could not be committed: a record for each run.
@@ -49,7 +50,7 @@ func (e *execution) keepOutcome(why error) error {
 	told := fmt.Errorf("the result could not be committed: %w; it is kept in %q, %s", why, path, then)
 	next, err := e.entries.read()
 	if err == nil {
-		err = keepRecord(path, outcome{V: 1, Catalog: e.place.Catalog, Message: told.Error(), Run: e.run}, next)
+		err = record.Keep(path, outcome{V: 1, Catalog: e.place.Catalog, Message: told.Error(), Run: e.run}, next)
 	}
 	if err == nil {
 		return told
@@ -71,11 +72,17 @@ func (r *Runner) outcomes() (waiting []catalog.Key, aside []string, err error) {
 	for _, entry := range entries {
 		if strings.HasSuffix(entry.Name(), refused) {
 			aside = append(aside, filepath.Join(r.Root, outcomesDir, entry.Name()))
-		} else if key, ok := keyOfName(strings.TrimSuffix(entry.Name(), unfinished)); ok {
+		} else if key, ok := keyOfName(strings.TrimSuffix(entry.Name(), record.Unfinished)); ok {
 			waiting = append(waiting, key)
 		}
 	}
 	return waiting, aside, err
+}
+
+// Waiting is how many results wait below the root to be committed.
+func (r *Runner) Waiting() (int, error) {
+	waiting, _, err := r.outcomes()
+	return len(waiting), err
 }
 
 // keyOfName reads <id>@<attempt>.
@@ -139,51 +146,114 @@ func (c *collector) commitOutcome(ctx context.Context, key catalog.Key) error {
 	if err != nil || run.ID == "" {
 		return errors.Join(err, t.leave())
 	}
-	c.report.Committed = append(c.report.Committed, key)
+	if run.State != catalog.Lost {
+		c.report.Committed = append(c.report.Committed, key)
+	}
 	if c.dry {
 		return t.leave()
 	}
 	return c.sweepEnded(ctx, t, run)
 }
 
-// commitRecord returns the run that was committed; one without an id where there was nothing to commit.
+// commitRecord returns the run that was committed, or a lost one that is superseded; one without an id where there was
+// nothing to commit.
 func (c *collector) commitRecord(ctx context.Context, key catalog.Key) (none catalog.Run, err error) {
 	path := c.outcomePath(key)
 	if !c.dry {
-		_ = os.Remove(path + unfinished) // of a launcher that was killed
+		_ = os.Remove(path + record.Unfinished) // of a launcher that was killed
 	}
 	var o outcome
-	content, err := openRecord(path, &o)
+	content, err := record.Open(path, &o)
 	if errors.Is(err, fs.ErrNotExist) {
 		return none, nil // another command was faster
 	}
-	if errors.Is(err, errDamaged) {
+	if errors.Is(err, record.ErrDamaged) {
 		return none, fmt.Errorf("its result, kept in %q, cannot be read: %w; the run and its directory stay as they are until you remove that file", path, err)
 	}
 	if err != nil {
 		return none, err
 	}
-	defer content.close()
+	defer content.Close()
 	if o.Catalog != c.catalogID {
 		return none, nil // of another catalog that shares the root
 	}
 	if c.dry {
 		return o.Run, nil
 	}
+	if err := c.keepAwaited(ctx, path); err != nil {
+		return none, fmt.Errorf("its result, kept in %q, could not be committed now: %w", path, err)
+	}
 	ctx, begun, done := c.hurry(ctx)
 	defer done()
-	err = c.Catalog.Commit(ctx, o.Run, func() (outputs.Entry, error) { begun(); return content.next() })
+	err = c.Catalog.Commit(ctx, o.Run, func() (outputs.Entry, error) { begun(); return content.Next() })
 	if errors.Is(err, catalog.ErrEnded) {
+		run, lost := c.Catalog.Get(context.WithoutCancel(ctx), key)
+		again, failed := c.superseded(context.WithoutCancel(ctx), run)
+		if lost = errors.Join(lost, failed); lost != nil {
+			return none, lost
+		}
+		if again {
+			c.Log.Warn("another worker has the analysis; what this one made of it is removed", "run", groupName(key))
+			return run, errors.Join(os.Remove(path), record.SyncDir(filepath.Dir(path)))
+		}
 		return none, errors.Join(fmt.Errorf("%w: what it was to commit is in %q and stays there", err, path+refused), os.Rename(path, path+refused))
 	}
 	if err != nil {
 		return none, fmt.Errorf("its result, kept in %q, could not be committed now: %w", path, err)
 	}
-	if err := errors.Join(os.Remove(path), syncDir(filepath.Dir(path))); err != nil {
+	if err := errors.Join(os.Remove(path), record.SyncDir(filepath.Dir(path))); err != nil {
 		return none, err
 	}
 	return c.Catalog.Get(context.WithoutCancel(ctx), key)
 }
+
+// keepAwaited is keepBlobs for the record of an outcome.
+func (c *collector) keepAwaited(ctx context.Context, path string) error {
+	var o outcome
+	content, err := record.Open(path, &o)
+	if err != nil {
+		return err
+	}
+	defer content.Close()
+	if !c.Blobs.Shared() {
+		return c.stillThere(ctx, o.Run, content.Next)
+	}
+	patience := commitPatience
+	if c.hurried {
+		patience = 0
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, hurriedUpload)
+		defer cancel()
+	}
+	return c.keepBlobs(ctx, patience, o.Run, content.Next)
+}
+
+// stillThere looks for what a run names: the gc of another host that has the same directory knows nothing of what waits here. A run that
+// has ended otherwise is for Commit to tell.
+func (c *collector) stillThere(ctx context.Context, run catalog.Run, next func() (outputs.Entry, error)) error {
+	named, err := namedBy(run, next)
+	if err != nil {
+		return err
+	}
+	for _, sha256 := range named {
+		there, err := c.Blobs.Has(ctx, sha256)
+		if err != nil {
+			return err
+		}
+		if there {
+			continue
+		}
+		now, err := c.Catalog.Get(ctx, run.Key)
+		if err == nil && !now.State.Final() {
+			err = fmt.Errorf("the blob store has not %s any more, which it names; put the blob back, or remove the record and the run is lost", sha256)
+		}
+		return err
+	}
+	return nil
+}
+
+// hurriedUpload is how long a command that is about something else puts blobs of an outcome where they belong.
+const hurriedUpload = 20 * time.Second
 
 // hurriedWait is how long a command that is about something else waits for a catalog that others write to.
 const hurriedWait = 5 * time.Second
@@ -205,7 +275,7 @@ func (r *Runner) told(run catalog.Run) (_ catalog.Run, waits bool) {
 		return run, false
 	}
 	var o outcome
-	err := peekRecord(r.outcomePath(run.Key), &o)
+	err := record.Peek(r.outcomePath(run.Key), &o)
 	if errors.Is(err, fs.ErrNotExist) {
 		return run, false // it has just been committed
 	}
@@ -226,15 +296,15 @@ func (r *Runner) showWaiting(run catalog.Run) (Result, error) {
 		return result, err
 	}
 	result.listEvents(run.Events)
-	content, err := openRecord(r.outcomePath(run.Key), &outcome{})
+	content, err := record.Open(r.outcomePath(run.Key), &outcome{})
 	if err != nil {
 		result.OutputsTotal, result.RejectedTotal, result.ListingTruncated = 0, 0, false
 		result.Message = fmt.Sprintf("the result could not be committed, and what was kept of it in %q cannot be read: %v", r.outcomePath(run.Key), err)
-		return result, ignore(err, errDamaged)
+		return result, ignore(err, record.ErrDamaged)
 	}
-	defer content.close()
+	defer content.Close()
 	var first excerpt
-	if err := content.each(first.add); err != nil {
+	if err := content.Each(first.add); err != nil {
 		return result, err
 	}
 	for _, entry := range first.first() {
@@ -285,15 +355,15 @@ func (r *Runner) outcomeDigests(note func(sha256 string) bool) error {
 
 func recordDigests(path string, note func(sha256 string) bool) error {
 	var o outcome
-	content, err := openRecord(path, &o)
+	content, err := record.Open(path, &o)
 	if err != nil {
 		return err
 	}
-	defer content.close()
+	defer content.Close()
 	for _, sha256 := range o.Run.Blobs {
 		note(sha256)
 	}
-	return content.each(func(entry outputs.Entry) {
+	return content.Each(func(entry outputs.Entry) {
 		if entry.Rejected == "" {
 			note(entry.SHA256)
 		}

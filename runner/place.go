@@ -16,6 +16,8 @@ import (
 
 // Place is where a run lives on its host: what gc needs to find and remove what a killed run left.
 type Place struct {
+	// Machine tells which machine of the host's name it is; empty where nobody knows.
+	Machine string `json:"machine,omitempty"`
 	// Dir is the run's directory, <tmp>/scidex-analysis-<id>; Dev and Ino are 0 until it is made.
 	Dir string `json:"dir"`
 	// State is the run's state file, below the root that it was started with.

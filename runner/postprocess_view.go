@@ -57,15 +57,15 @@ func (r *Runner) fillView(ctx context.Context, key catalog.Key, v *view) (err er
 	var failed error
 	err = r.Catalog.Outputs(ctx, key, func(e outputs.Entry) bool {
 		if e.Rejected == "" {
-			failed = putCopy(target, r.Blobs, e)
+			failed = putCopy(ctx, target, r.Blobs, e)
 		}
 		return failed == nil
 	})
 	return errors.Join(err, failed)
 }
 
-func putCopy(target *outputs.Target, blobs *blob.Store, e outputs.Entry) (err error) {
-	verified, err := blobs.Open(e.SHA256)
+func putCopy(ctx context.Context, target *outputs.Target, blobs *blob.Store, e outputs.Entry) (err error) {
+	verified, err := blobs.Open(ctx, e.SHA256)
 	if err != nil {
 		return err
 	}
@@ -75,6 +75,9 @@ func putCopy(target *outputs.Target, blobs *blob.Store, e outputs.Entry) (err er
 		return err
 	}
 	source, err := os.Open(path)
+	if blobs.Shared() && errors.Is(err, fs.ErrNotExist) {
+		return target.Put(e.Path, fs.FileMode(e.Mode), verified)
+	}
 	if err != nil {
 		return err
 	}

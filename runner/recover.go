@@ -13,6 +13,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs"
 	"github.com/scidex-ai/scidex-oci/outputs/blob"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/record"
 	"github.com/scidex-ai/scidex-oci/runner/cgroup"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
@@ -60,8 +61,8 @@ func (c *collector) remainsOf(run catalog.Run) (left remains, whole bool, err er
 		return left, false, nil
 	}
 	left.aftermath, left.staged, err = readAftermath(state)
-	if err != nil || left.BootID == "" || left.BootID != bootID() {
-		return left, false, ignore(ignore(err, fs.ErrNotExist), errDamaged)
+	if err != nil || left.BootID == "" || left.BootID != BootID() {
+		return left, false, ignore(ignore(err, fs.ErrNotExist), record.ErrDamaged)
 	}
 	return left, true, nil
 }

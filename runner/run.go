@@ -67,7 +67,7 @@ func (e *execution) begin(ctx context.Context) (err error) {
 		}
 		return err
 	}
-	e.place = Place{Dir: runDir(e.Tmp, e.plan.key.ID), State: e.tenure.path}
+	e.place = Place{Machine: machine(), Dir: runDir(e.Tmp, e.plan.key.ID), State: e.tenure.path}
 	if e.place.Catalog, err = e.Catalog.CatalogID(ctx); err != nil {
 		return errors.Join(err, e.tenure.end())
 	}
@@ -115,7 +115,7 @@ func (e *execution) newRun() (catalog.Run, error) {
 	return catalog.Run{
 		Key: e.plan.key, State: catalog.Running, CreatedAt: time.Now().UTC(),
 		Labels: e.plan.analysis.Labels, Request: request, Place: place,
-		Host: host, BootID: bootID(), ToolVersion: e.Version,
+		Host: host, BootID: BootID(), ToolVersion: e.Version,
 	}, nil
 }
 
@@ -134,8 +134,8 @@ func (p *plan) sandbox() Sandbox {
 	return s
 }
 
-// bootID is random_boot_id of the kernel (proc_sys_kernel(5)); empty where there is none.
-func bootID() string {
+// BootID is random_boot_id of the kernel (proc_sys_kernel(5)); empty where there is none.
+func BootID() string {
 	raw, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	if err != nil {
 		return ""

@@ -155,6 +155,6 @@ func Refused(a spec.Analysis, err error, version string) Result {
 		V: resultVersion, ID: a.ID, State: state, Reason: reason, Message: sentence(err), ExitCode: code,
 		CreatedAt: moment(now), FinishedAt: moment(now), Report: Report{Enforced: []Enforcement{}},
 		Outputs: []Output{}, Rejected: []Rejected{}, Audit: []AuditEvent{},
-		BootID: bootID(), ToolVersion: version, Analysis: request,
+		BootID: BootID(), ToolVersion: version, Analysis: request,
 	}
 }

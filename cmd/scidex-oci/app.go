@@ -34,8 +34,11 @@ func newApp(p *program) *cli.App {
 		DisableSliceFlagSeparator: true,
 		ExitErrHandler:            func(*cli.Context, error) {}, // execute maps errors to exit codes
 		Commands: []*cli.Command{
-			newRunCommand(p), newBatchCommand(p), newSubmitCommand(p), newWorkerCommand(p), newQueueCommand(p), newSpecCommand(p), newListCommand(p), newShowCommand(p), newLogsCommand(p), newStopCommand(p),
-			newOutputsCommand(p), newPostProcessCommand(p), newRemoveCommand(p), newPinCommand(p), newUnpinCommand(p), newImageCommand(p), newCatalogCommand(p), newGCCommand(p), newDoctorCommand(p), newSelftestCommand(p), newCanaryCommand(p), newCompletionCommand(p), newDocsCommand(p),
+			newRunCommand(p), newBatchCommand(p), newSubmitCommand(p), newWorkerCommand(p), newQueueCommand(p), newSlurmCommand(p),
+			newSpecCommand(p), newListCommand(p), newStatsCommand(p), newShowCommand(p), newLogsCommand(p), newStopCommand(p),
+			newOutputsCommand(p), newReportCommand(p), newCrateCommand(p), newPostProcessCommand(p), newRemoveCommand(p),
+			newPinCommand(p), newUnpinCommand(p), newImageCommand(p), newCatalogCommand(p), newGCCommand(p), newDoctorCommand(p),
+			newSelftestCommand(p), newCanaryCommand(p), newCompletionCommand(p), newDocsCommand(p),
 		},
 	}
 	app.Flags = append(app.Flags, cli.HelpFlag,

@@ -27,14 +27,19 @@ func arrange(app *cli.App, args []string) ([]string, error) {
 		if word == nil {
 			return p.line(), nil
 		}
-		command = find(commands, *word)
+		below := find(commands, *word)
+		if below == nil && command != nil && command.Action != nil { // it takes words of its own as well
+			p.rest = append([]string{*word}, p.rest...)
+			break
+		}
+		command = below
 		if command == nil {
 			return nil, usagef("unknown command %q%s", *word, didYouMean(*word, names(commands), ""))
 		}
 		p.enter(command)
 		commands = command.Subcommands
 	}
-	if err := p.arguments(!runsAnother(command)); err != nil {
+	if err := p.arguments(!slices.Contains(app.Commands, command) || !runsAnother(command)); err != nil {
 		return nil, err
 	}
 	return p.line(), nil

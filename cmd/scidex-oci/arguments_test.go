@@ -29,6 +29,9 @@ func TestArrange(t *testing.T) {
 		{"help run", "scidex-oci run --help"},
 		{"help", "scidex-oci --help"},
 		{"outputs", "scidex-oci outputs"},
+		{"crate a -o d --root /r", "scidex-oci --root=/r crate --output=d -- a"},
+		{"crate verify d", "scidex-oci crate verify -- d"},
+		{"crate", "scidex-oci crate"},
 	}
 	for _, test := range tests {
 		got, err := arrange(newApp(&program{}), strings.Fields(test.in))

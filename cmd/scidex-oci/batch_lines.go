@@ -121,6 +121,34 @@ func (n named) Next() (batch.Line, error) {
 	return line, nil
 }
 
+// gather reads all lines, for a command that begins with none before it has seen the last, and gives each an id. check may
+// refuse one; bad is told of each that is refused, and their number is returned.
+func (l *lines) gather(check func(spec.Analysis) error, bad func(batch.Line)) (good []batch.Line, refused int, err error) {
+	seen := map[string]int{}
+	for source := (named{l.source()}); ; {
+		line, err := source.Next()
+		if errors.Is(err, io.EOF) {
+			return good, refused, nil
+		}
+		if err != nil {
+			return good, refused, err
+		}
+		if first, twice := seen[line.Analysis.ID]; line.Err == nil && twice {
+			line.Err = l.at(line.Number, fmt.Errorf("id %q is that of line %d already; give each line an id of its own", line.Analysis.ID, first))
+		}
+		if line.Err == nil {
+			line.Err = l.at(line.Number, check(line.Analysis))
+		}
+		if line.Err != nil {
+			refused++
+			bad(line)
+			continue
+		}
+		seen[line.Analysis.ID] = line.Number
+		good = append(good, line)
+	}
+}
+
 // survey looks at all lines of a file before the first is run, and tells of each that is bad. There is none of what can
 // be read only once.
 func (l *lines) survey(check func(batch.Line) error, bad func(batch.Line)) (batch.Survey, error) {

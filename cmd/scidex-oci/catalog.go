@@ -10,7 +10,6 @@ import (
 	"github.com/docker/go-units"
 	"github.com/urfave/cli/v2"
 
-	"github.com/scidex-ai/scidex-oci/outputs/blob"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog/postgres"
 	"github.com/scidex-ai/scidex-oci/outputs/store"
@@ -177,12 +176,12 @@ func runCatalogCopy(ctx context.Context, p *program, flags layers) error {
 	if err != nil {
 		return err
 	}
-	source, err := openStore(ctx, flags, "from", s.blobs)
+	source, err := openStore(ctx, flags, "from", s)
 	if err != nil {
 		return err
 	}
 	defer source.Catalog.Close()
-	target, err := openStore(ctx, flags, "to", source.dir)
+	target, err := openStore(ctx, flags, "to", settings{root: s.root, blobs: source.place})
 	if err != nil {
 		return err
 	}
@@ -203,11 +202,11 @@ func runCatalogCopy(ctx context.Context, p *program, flags layers) error {
 // openedStore is a catalog and blob store of a copy.
 type openedStore struct {
 	store.Store
-	dir string
+	place blobPlace
 }
 
 // openStore opens the catalog that a flag names and the blob store of the flag beside it.
-func openStore(ctx context.Context, flags layers, name, blobs string) (openedStore, error) {
+func openStore(ctx context.Context, flags layers, name string, otherwise settings) (openedStore, error) {
 	in, ok := flags.given(name)
 	if !ok {
 		return openedStore{}, usagef("catalog copy needs --from URL and --to URL")
@@ -216,12 +215,13 @@ func openStore(ctx context.Context, flags layers, name, blobs string) (openedSto
 	if err != nil {
 		return openedStore{}, err
 	}
+	place := otherwise.blobs
 	if in, ok := flags.given(name + "-blobs"); ok {
-		if blobs, err = blobsAt(in, name+"-blobs"); err != nil {
+		if place, err = blobsAt(in, name+"-blobs", otherwise.root); err != nil {
 			return openedStore{}, err
 		}
 	}
-	s, err := blob.Open(blobs)
+	s, err := place.open()
 	if err != nil {
 		return openedStore{}, err
 	}
@@ -229,7 +229,7 @@ func openStore(ctx context.Context, flags layers, name, blobs string) (openedSto
 	if err != nil {
 		return openedStore{}, err
 	}
-	return openedStore{Store: store.Store{Catalog: c, Blobs: s}, dir: blobs}, nil
+	return openedStore{Store: store.Store{Catalog: c, Blobs: s}, place: place}, nil
 }
 
 func printCopied(w io.Writer, c store.Copied) {

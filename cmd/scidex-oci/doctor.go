@@ -91,7 +91,7 @@ func (p *program) examination(from layers) (doctor.Options, error) {
 func (p *program) throwAway(s settings, given policy) func(context.Context, string) (*runner.Runner, error) {
 	return func(ctx context.Context, root string) (*runner.Runner, error) {
 		own := s
-		own.root, own.db, own.blobs = root, database{file: filepath.Join(root, "catalog.db")}, filepath.Join(root, "blobs")
+		own.root, own.db, own.blobs = root, database{file: filepath.Join(root, "catalog.db")}, blobPlace{dir: filepath.Join(root, "blobs")}
 		h, err := p.openAt(ctx, own, given, p.stderr)
 		if err != nil {
 			return nil, err
@@ -103,7 +103,11 @@ func (p *program) throwAway(s settings, given policy) func(context.Context, stri
 // lookAt opens the catalog and the blob store where both are there, and makes sure that they belong together. A
 // schema in PostgreSQL is made or migrated by it as by any command.
 func (p *program) lookAt(ctx context.Context, s settings) (string, error) {
-	missing, err := firstMissing(s.db.file, s.blobs)
+	blobs := s.blobs.dir
+	if s.blobs.remote() { // it is asked itself
+		blobs = ""
+	}
+	missing, err := firstMissing(s.db.file, blobs)
 	if err != nil {
 		return "", err
 	}

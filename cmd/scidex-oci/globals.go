@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"log/slog"
 	"net/url"
 	"os"
@@ -16,18 +17,30 @@ func globalFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringFlag{Name: "root", Usage: "keep catalog, blobs and locks in `DIR` (default: $XDG_DATA_HOME/scidex-oci or ~/.local/share/scidex-oci, for root /var/lib/scidex-oci)"},
 		&cli.StringFlag{Name: "db", Usage: "use the catalog at `URL`, sqlite://PATH or postgres://USER@HOST:PORT/DATABASE (default: sqlite://ROOT/catalog.db)"},
-		&cli.StringFlag{Name: "blobs", Usage: "use the blob store at `URL` (default: file://ROOT/blobs)"},
+		&cli.StringFlag{Name: "blobs", Usage: "use the blob store at `URL`, file://DIR or s3://BUCKET/PREFIX?endpoint=URL (default: file://ROOT/blobs); credentials, region and endpoint of S3 also by AWS_* and ~/.aws"},
 		&cli.StringFlag{Name: "tmp", Usage: "make working directories in `DIR` (default: /tmp)"},
 		&cli.StringFlag{Name: "log-level", Usage: "write messages of `LEVEL` debug, info, warn or error and above (default: warn)"},
+		&cli.StringFlag{Name: "log-format", Usage: "write messages as `text|json`, one a line (default: text)"},
 		&cli.StringFlag{Name: "config", Usage: "read defaults from the YAML `FILE`, keys as flags with underscores (default: $XDG_CONFIG_HOME/scidex-oci/config.yaml or /etc/scidex-oci/config.yaml, where they exist); its list allow_binds restricts what may be bound, that of /etc/scidex-oci/config.yaml always; its mapping runtimes gives directories the names that --runtime takes"},
 	}
 }
 
 // settings are the global flags, worked out. All paths are absolute.
 type settings struct {
-	root, blobs, tmp string
-	db               database
-	level            slog.Level
+	root, tmp string
+	blobs     blobPlace
+	db        database
+	level     slog.Level
+	logJSON   bool
+}
+
+// logTo makes the log that writes to w.
+func (s settings) logTo(w io.Writer) *slog.Logger {
+	o := &slog.HandlerOptions{Level: s.level}
+	if s.logJSON {
+		return slog.New(slog.NewJSONHandler(w, o))
+	}
+	return slog.New(slog.NewTextHandler(w, o))
 }
 
 // settingsOf works the global flags out. It touches nothing.
@@ -42,10 +55,17 @@ func settingsOf(from layers, env lookup) (settings, error) {
 	if s.db, err = databaseFor(from, s.root); err != nil {
 		return s, err
 	}
-	if s.blobs, err = blobsPath(from, s.root); err != nil {
+	if s.blobs, err = blobsFor(from, s.root); err != nil {
 		return s, err
 	}
-	s.level, err = level(from)
+	if s.level, err = level(from); err != nil {
+		return s, err
+	}
+	if in, given := from.given("log-format"); given {
+		if s.logJSON = in.text("log-format") == "json"; !s.logJSON && in.text("log-format") != "text" {
+			err = fmt.Errorf("%s %q: give text or json", in.label("log-format"), in.text("log-format"))
+		}
+	}
 	return s, err
 }
 
@@ -61,23 +81,6 @@ func defaultRoot(uid int, env lookup) (string, error) {
 		return filepath.Join(home, ".local", "share", "scidex-oci"), nil
 	}
 	return "", fmt.Errorf("no place for catalog and blobs: HOME is not set; give --root DIR or set SCIDEX_OCI_ROOT")
-}
-
-func blobsPath(from layers, root string) (string, error) {
-	in, ok := from.given("blobs")
-	if !ok {
-		return filepath.Join(root, "blobs"), nil
-	}
-	return blobsAt(in, "blobs")
-}
-
-// blobsAt is the directory that a flag names.
-func blobsAt(in layer, flag string) (string, error) {
-	given := in.text(flag)
-	if rest, ok := strings.CutPrefix(given, "file://"); ok && rest != "" {
-		return absolute(in.dir, rest), nil
-	}
-	return "", fmt.Errorf("%s %q: give file://DIR; no other blob store is in this version", in.label(flag), redacted(given))
 }
 
 // redacted is a URL without what may be secret: the password and the query. A plain file name is shown;

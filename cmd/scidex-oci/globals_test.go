@@ -9,6 +9,8 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/runner"
+
+	"github.com/scidex-ai/scidex-oci/outputs/blob/s3"
 )
 
 func given(values map[string]string) layers {
@@ -25,20 +27,44 @@ func TestSettings(t *testing.T) {
 		flags map[string]string
 		want  settings
 	}{
-		{map[string]string{"root": "r"}, settings{"/here/r", "/here/r/blobs", "/tmp", database{file: "/here/r/catalog.db"}, slog.LevelWarn}},
+		{map[string]string{"root": "r"}, settings{"/here/r", "/tmp", blobPlace{dir: "/here/r/blobs"}, database{file: "/here/r/catalog.db"}, slog.LevelWarn, false}},
 		{
-			map[string]string{"root": "/r", "db": "sqlite:///c.db", "blobs": "file://b", "tmp": "/var/tmp", "log-level": "debug"},
-			settings{"/r", "/here/b", "/var/tmp", database{file: "/c.db"}, slog.LevelDebug},
+			map[string]string{"root": "/r", "db": "sqlite:///c.db", "blobs": "file://b", "tmp": "/var/tmp", "log-level": "debug", "log-format": "json"},
+			settings{"/r", "/var/tmp", blobPlace{dir: "/here/b"}, database{file: "/c.db"}, slog.LevelDebug, true},
+		},
+		{
+			map[string]string{"root": "/r", "blobs": "s3://bucket/a?endpoint=http://h"},
+			settings{
+				"/r", "/tmp",
+				blobPlace{"/r/staging/072a63ddb7835467", s3.Location{Bucket: "bucket", Prefix: "a", Endpoint: "http://h"}},
+				database{file: "/r/catalog.db"},
+				slog.LevelWarn, false,
+			},
 		},
 		{
 			map[string]string{"root": "/r", "db": "postgres://u:p@h/d"},
-			settings{"/r", "/r/blobs", "/tmp", database{url: "postgres://u:p@h/d"}, slog.LevelWarn},
+			settings{"/r", "/tmp", blobPlace{dir: "/r/blobs"}, database{url: "postgres://u:p@h/d"}, slog.LevelWarn, false},
 		},
 	}
 	for _, test := range tests {
 		if got, err := settingsOf(given(test.flags), env); err != nil || got != test.want {
 			t.Errorf("%v: %+v, %v, want %+v", test.flags, got, err, test.want)
 		}
+	}
+}
+
+func TestLogFormat(t *testing.T) {
+	for format, want := range map[string]string{"text": "level=WARN msg=\"a b\"", "json": `"level":"WARN","msg":"a b"}`} {
+		s, err := settingsOf(given(map[string]string{"root": "/r", "log-format": format}), variables(nil))
+		var to strings.Builder
+		s.logTo(&to).Info("not this")
+		s.logTo(&to).Warn("a b")
+		if got := to.String(); err != nil || !strings.HasSuffix(got, want+"\n") || strings.Count(got, "\n") != 1 {
+			t.Errorf("%s: %q, %v", format, got, err)
+		}
+	}
+	if _, err := settingsOf(given(map[string]string{"root": "/r", "log-format": "xml"}), variables(nil)); err == nil || !strings.Contains(err.Error(), `"xml": give text or json`) {
+		t.Errorf("xml: %v", err)
 	}
 }
 

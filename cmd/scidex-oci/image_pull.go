@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"log/slog"
 
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 	"github.com/urfave/cli/v2"
@@ -75,7 +74,7 @@ func (p *program) pullImage(ctx context.Context, from layers, given string) erro
 	}
 	o := registry.Options{Credentials: credentials, PlainHTTP: plain, UserAgent: "scidex-oci/" + p.build.version}
 	return p.add(ctx, from, func(ctx context.Context, to *image.Store, view progressView) (image.Imported, error) {
-		o.Log = slog.New(slog.NewTextHandler(view, &slog.HandlerOptions{Level: s.level}))
+		o.Log = s.logTo(view)
 		o.Progress = func(blob ocispec.Descriptor, done int64) {
 			view.show(image.Progress{Phase: pulling, Digest: blob.Digest, Done: done, Total: blob.Size})
 		}

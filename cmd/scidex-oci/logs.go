@@ -114,8 +114,8 @@ func display(f *os.File) (to io.Writer, done func() error) {
 }
 
 // printBlob writes a blob.
-func (p *program) printBlob(h *house, sha256 string, f *os.File) error {
-	from, err := h.blobs.Open(sha256)
+func (p *program) printBlob(ctx context.Context, h *house, sha256 string, f *os.File) error {
+	from, err := h.blobs.Open(ctx, sha256)
 	if err != nil {
 		return err
 	}

@@ -50,7 +50,7 @@ func TestErrorsAreOneLine(t *testing.T) {
 	for _, line := range []string{
 		"rnu", "run", "run --memry 2g x", "run --id .. x", "run --memory 2Q x", "run -f none.yaml", "run --again none",
 		"run --config none.yaml x", "run --log-level loud x", "ls --state faild", "show", "show a b", "show none", "logs none",
-		"outputs ls none", "outputs cat none a", "outputs export none d", "rm none", "rm", "gc x", "completion csh", "completion",
+		"outputs ls none", "outputs cat none a", "outputs export none d", "report", "report none", "report none -o -", "report none -o .", "rm none", "rm", "gc x", "completion csh", "completion",
 		"docs", "spec", "--db postgres://h/d ls", "--blobs s3://b ls",
 	} {
 		code, stdout, stderr := runProgram(t, strings.Fields(line)...)

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"os"
 
 	"github.com/urfave/cli/v2"
@@ -97,12 +96,12 @@ func policyOf(from layers) (given policy, err error) {
 
 // openAt opens what settings name, and makes it where it is missing.
 func (p *program) openAt(ctx context.Context, s settings, given policy, log io.Writer) (*house, error) {
-	for _, dir := range []string{s.root, s.blobs} {
+	for _, dir := range []string{s.root, s.blobs.dir} {
 		if err := os.MkdirAll(dir, 0o700); err != nil {
 			return nil, fmt.Errorf("%w; give another place with --root DIR", err)
 		}
 	}
-	blobs, err := blob.Open(s.blobs)
+	blobs, err := s.blobs.open()
 	if err != nil {
 		return nil, err
 	}
@@ -112,9 +111,9 @@ func (p *program) openAt(ctx context.Context, s settings, given policy, log io.W
 	}
 	return &house{catalog: cat, blobs: blobs, runner: &runner.Runner{
 		Catalog: cat, Blobs: blobs, Root: s.root, Tmp: s.tmp, MinFree: given.floor, Version: p.build.version,
-		Private:  append(s.db.private(), s.blobs),
+		Private:  append(s.db.private(), s.blobs.dir),
 		Database: s.db.listens(), AllowBinds: given.allowed,
-		Log: slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: s.level})),
+		Log: s.logTo(log),
 	}}, nil
 }
 

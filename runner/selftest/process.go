@@ -84,7 +84,8 @@ func status() outcome {
 	return found
 }
 
-// openDescriptors lists the open descriptors of this process without opening more than the one that lists.
+// openDescriptors lists the descriptors that this process was given: one that came through execve(2) is not marked to be closed
+// by it, and all that Go and the packages of this program open themselves are.
 func openDescriptors() outcome {
 	found := outcome{Got: map[string]string{}}
 	fd, err := unix.Open("/proc/self/fd", unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
@@ -103,12 +104,21 @@ func openDescriptors() outcome {
 		}
 		_, _, names := unix.ParseDirent(buf[:n], -1, nil)
 		for _, name := range names {
-			if name != strconv.Itoa(fd) {
+			if given(name) {
 				target, _ := os.Readlink("/proc/self/fd/" + name) // a name for the reader; the number counts
 				found.list(name, target)
 			}
 		}
 	}
+}
+
+func given(descriptor string) bool {
+	fd, err := strconv.Atoi(descriptor)
+	if err != nil {
+		return false // "." and ".."
+	}
+	marks, err := unix.FcntlInt(uintptr(fd), unix.F_GETFD, 0)
+	return err != nil || marks&unix.FD_CLOEXEC == 0
 }
 
 // environment lists the names of the variables, and marks those whose value holds the text.

@@ -19,7 +19,7 @@ class Crowd:
     def __init__(self, tool, count, scratch, each):
         self.tool, self.count = tool, count
         # Longer than all take to begin, of which fewer took so many seconds each, and to be looked at.
-        self.seconds = int(10 + IDLE + 3 * each * count)
+        self.seconds = int(10 + IDLE + 6 * each * count)
         self.read, self.write = os.pipe()
         self.lines = scratch / "crowd.jsonl"
         self.told = b""
