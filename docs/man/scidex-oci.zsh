@@ -7,7 +7,7 @@ _scidex_oci_run() {
         '*--data=[bind the directory DIR read-only at /data, or none (default\: ./data where it exists)]:dir:_files' \
         '*--docs=[bind the directory DIR read-only at /docs, or none (default\: ./docs where it exists)]:dir:_files' \
         '*--project=[bind the directory DIR read-only at /analysis, so that a script inside finds its modules]:dir:_files' \
-        '*--input=[bind SRC\[\:DST\] read-only too, at /inputs/NAME unless DST says otherwise; repeatable]:src\[\:dst\]:_files' \
+        '*--input=[bind SRC\[\:DST\] read-only too, at /inputs/NAME unless DST says otherwise; sha256\:HEX\[\:NAME\] is a blob of the blob store, such as an output of another run; repeatable]:src\[\:dst\]:_files' \
         '*--script=[run FILE by its shebang or extension (.py, .R, .jl, .sh, .ipynb); arguments that follow are the script'\''s]:file:_files' \
         '*--stage=[copy the regular files of DIR into /work before the start]:dir:_files' \
         '*--export=[write outputs and scidex-result.json to DIR after the commit, whatever the state]:dir:_files' \
@@ -57,7 +57,7 @@ _scidex_oci_batch() {
         '*--data=[bind the directory DIR read-only at /data, or none (default\: ./data where it exists)]:dir:_files' \
         '*--docs=[bind the directory DIR read-only at /docs, or none (default\: ./docs where it exists)]:dir:_files' \
         '*--project=[bind the directory DIR read-only at /analysis, so that a script inside finds its modules]:dir:_files' \
-        '*--input=[bind SRC\[\:DST\] read-only too, at /inputs/NAME unless DST says otherwise; repeatable]:src\[\:dst\]:_files' \
+        '*--input=[bind SRC\[\:DST\] read-only too, at /inputs/NAME unless DST says otherwise; sha256\:HEX\[\:NAME\] is a blob of the blob store, such as an output of another run; repeatable]:src\[\:dst\]:_files' \
         '*--script=[run FILE by its shebang or extension (.py, .R, .jl, .sh, .ipynb); arguments that follow are the script'\''s]:file:_files' \
         '*--stage=[copy the regular files of DIR into /work before the start]:dir:_files' \
         '*--env=[set a variable\: K=V, or K alone for this command'\''s value; repeatable]:k=v:_files' \
@@ -108,7 +108,7 @@ _scidex_oci_submit() {
         '*--data=[bind the directory DIR read-only at /data, or none (default\: ./data where it exists)]:dir:_files' \
         '*--docs=[bind the directory DIR read-only at /docs, or none (default\: ./docs where it exists)]:dir:_files' \
         '*--project=[bind the directory DIR read-only at /analysis, so that a script inside finds its modules]:dir:_files' \
-        '*--input=[bind SRC\[\:DST\] read-only too, at /inputs/NAME unless DST says otherwise; repeatable]:src\[\:dst\]:_files' \
+        '*--input=[bind SRC\[\:DST\] read-only too, at /inputs/NAME unless DST says otherwise; sha256\:HEX\[\:NAME\] is a blob of the blob store, such as an output of another run; repeatable]:src\[\:dst\]:_files' \
         '*--script=[run FILE by its shebang or extension (.py, .R, .jl, .sh, .ipynb); arguments that follow are the script'\''s]:file:_files' \
         '*--stage=[copy the regular files of DIR into /work before the start]:dir:_files' \
         '*--env=[set a variable\: K=V, or K alone for this command'\''s value; repeatable]:k=v:_files' \
@@ -136,6 +136,11 @@ _scidex_oci_submit() {
         '*--audit=[on|off\: note in the result what the analysis tries to reach and may not (default\: on); off only where the kernel lacks seccomp user notification]:on|off:_files' \
         '*--json[print one JSON object for each analysis]' \
         '*--batch=[submit a line of JSON each of FILE, or - for standard input; flags are their defaults]:file:_files' \
+        '*--class=[for workers of this class NAME (default\: default)]:name:_files' \
+        '*--require=[for workers that have the label K=V; repeatable, all must match]:k=v:_files' \
+        '*--priority=[1|2|3|4\: those of 1 are taken first, then those of 2, and so on; within one in their order (default\: 1)]:1|2|3|4:_files' \
+        '*--at=[not to begin before TIME|+DURATION, as 2026-01-31T12\:00\:00Z, a date as 2026-01-31, +2h or +7d]:time|+duration:_files' \
+        '*--unique[where an analysis waits or runs that asks for the very same, but for id and labels, answer with that one and queue nothing]' \
         '*--retries=[let up to N attempts follow that end in an error of scidex-oci or a host, after 1 s, 2 s, 4 s and so on (default\: 3)]:n:_files' \
         '*--help[show help]' \
         '*-h[show help]' \
@@ -148,10 +153,13 @@ _scidex_oci_worker() {
         '*-j[take up to N analyses at once (default\: as many with the limits that an analysis has by default as there is room for)]:n:_files' \
         '*--total-memory=[grant all analyses together SIZE (default\: the memory that is free at the start, or the less that control groups leave)]:size:_files' \
         '*--total-cpus=[grant all analyses together a NUMBER of cores (default\: those that there are, or the less that control groups leave)]:number:_files' \
+        '*--class=[take analyses of this class NAME, and not those of others; repeatable (default\: default)]:name:_files' \
+        '*--labels=[have the label K=V, for analyses that ask for it with --require; repeatable]:k=v:_files' \
         '*--drain=[let what runs go on for DURATION after the first signal, 0 for not at all (default\: 1m)]:duration:_files' \
         '*--rescue-after=[take an analysis for stuck DURATION after its timeout and grace (default\: 10m)]:duration:_files' \
         '*--limits=[enforce|outer|best-effort\: what is made ready before the first analysis is known; each has limits of its own]:enforce|outer|best-effort:(enforce outer best-effort)' \
         '*--min-free=[end runs and start none while the file system of /work or of the blobs has less free than SIZE|PERCENT%; 0 for no such floor (default\: 5%)]:size|percent%:_files' \
+        '*--metrics=[serve metrics at ADDRESS, HOST\:PORT; \:PORT is every address of this host, and port 0 any that is free, which the log tells at info (default\: none)]:address:_files' \
         '*--json[print results as JSON lines also where standard output is a terminal]' \
         '*--help[show help]' \
         '*-h[show help]' \
@@ -164,7 +172,7 @@ _scidex_oci_queue() {
         '*-h[show help]' \
         '1: :->command' '*:: :->rest'
     case $state in
-    command) _values command 'ls[list what waits and runs, that submitted last first]' 'show[show where an analysis stands in the queue]' 'cancel[cancel analyses that wait or run]' ;;
+    command) _values command 'ls[list what waits and runs, that submitted last first]' 'show[show where an analysis stands in the queue]' 'cancel[cancel analyses that wait or run]' 'retry[queue a further attempt at analyses that ended in an error or were canceled]' 'rescue[give what workers have that are gone for good to others, at once]' 'pause[have no worker take anything more]' 'resume[end a pause]' ;;
     rest) (( $+functions[_scidex_oci_queue_$line[1]] )) && _scidex_oci_queue_$line[1] ;;
     esac
 }
@@ -194,6 +202,111 @@ _scidex_oci_queue_cancel() {
         '*-h[show help]' \
         '*:argument:_files'
 }
+_scidex_oci_queue_retry() {
+    local line state
+    _arguments -C \
+        '*--help[show help]' \
+        '*-h[show help]' \
+        '*:argument:_files'
+}
+_scidex_oci_queue_rescue() {
+    local line state
+    _arguments -C \
+        '*--help[show help]' \
+        '*-h[show help]' \
+        '*:argument:_files'
+}
+_scidex_oci_queue_pause() {
+    local line state
+    _arguments -C \
+        '*--help[show help]' \
+        '*-h[show help]' \
+        '*:argument:_files'
+}
+_scidex_oci_queue_resume() {
+    local line state
+    _arguments -C \
+        '*--help[show help]' \
+        '*-h[show help]' \
+        '*:argument:_files'
+}
+_scidex_oci_slurm() {
+    local line state
+    _arguments -C \
+        '*--help[show help]' \
+        '*-h[show help]' \
+        '1: :->command' '*:: :->rest'
+    case $state in
+    command) _values command 'submit[submit the lines of a file as job arrays]' 'status[show where the lines of a submission stand]' 'collect[commit the results of a submission to the catalog]' 'cancel[end what is left of a submission]' ;;
+    rest) (( $+functions[_scidex_oci_slurm_$line[1]] )) && _scidex_oci_slurm_$line[1] ;;
+    esac
+}
+_scidex_oci_slurm_submit() {
+    local line state
+    _arguments -C \
+        '*--data=[bind the directory DIR read-only at /data, or none (default\: ./data where it exists)]:dir:_files' \
+        '*--docs=[bind the directory DIR read-only at /docs, or none (default\: ./docs where it exists)]:dir:_files' \
+        '*--project=[bind the directory DIR read-only at /analysis, so that a script inside finds its modules]:dir:_files' \
+        '*--input=[bind SRC\[\:DST\] read-only too, at /inputs/NAME unless DST says otherwise; sha256\:HEX\[\:NAME\] is a blob of the blob store, such as an output of another run; repeatable]:src\[\:dst\]:_files' \
+        '*--script=[run FILE by its shebang or extension (.py, .R, .jl, .sh, .ipynb); arguments that follow are the script'\''s]:file:_files' \
+        '*--stage=[copy the regular files of DIR into /work before the start]:dir:_files' \
+        '*--env=[set a variable\: K=V, or K alone for this command'\''s value; repeatable]:k=v:_files' \
+        '*--label=[keep the label K=V with the run; repeatable]:k=v:_files' \
+        '*--output=[require that GLOB matches an output, else the run fails; repeatable]:glob:_files' \
+        '*--exclude=[do not harvest what matches GLOB (default\: __pycache__, *.pyc); repeatable]:glob:_files' \
+        '*--rootfs=[run on host|NAME|DIR\: the programs of the host (default), an image (see image ls), or an unpacked root filesystem, /DIR or ./DIR]:host|name|dir:(host)' \
+        '*--runtime=[bind the environment or programs in NAME|DIR read-only at their own path, bin first in PATH\: a name of the config file'\''s runtimes, the directory of a venv (with its base interpreter), of a conda environment, or another with a bin, or none]:name|dir:_files' \
+        '*--ids=[range|self\: user ids of the run'\''s own (the default where there is a range), or the caller'\''s id]:range|self:(range self)' \
+        '*--memory=[memory limit SIZE; swap is none (default\: 2GiB)]:size:_files' \
+        '*--cpus=[processor limit, a NUMBER of cores (default\: 1)]:number:_files' \
+        '*--pids=[limit N of processes and threads (default\: 100)]:n:_files' \
+        '*--timeout=[limit DURATION of the wall clock (default\: 30m)]:duration:_files' \
+        '*--grace=[wait DURATION from SIGTERM to SIGKILL (default\: 5s)]:duration:_files' \
+        '*--log-size=[keep SIZE of each of standard output and standard error (default\: 16MiB)]:size:_files' \
+        '*--work-size=[bound /work to SIZE on its file system (default\: 1GiB)]:size:_files' \
+        '*--work-files=[bound /work to N names, directories among them (default\: 100000)]:n:_files' \
+        '*--work-storage=[disk|tmpfs\: /work is a directory of the host and a run that passes its bounds is ended (default), or it is memory of the run and cannot pass them]:disk|tmpfs:(disk tmpfs)' \
+        '*--limits=[outer|enforce|best-effort\: leave memory, CPUs and processes to Slurm'\''s control groups (default), or refuse or hold as run does]:outer|enforce|best-effort:(enforce outer best-effort)' \
+        '*--network=[none, the only value\: a run never gets a network]:none:(none)' \
+        '*--keep=[keep the working directory\: never|failed|always (default\: never)]:never|failed|always:(never failed always)' \
+        '*--audit=[on|off\: note in the result what the analysis tries to reach and may not (default\: on); off only where the kernel lacks seccomp user notification]:on|off:_files' \
+        '*--json[print one JSON object]' \
+        '*--spool=[make DIR for scripts, requests and results, on a file system that the nodes share]:dir:_files' \
+        '*--dry-run[print the scripts and submit nothing]' \
+        '*--program=[call scidex-oci at PATH on the nodes (default\: where this one is)]:path:_files' \
+        '*--partition=[submit to the partition NAME]:name:_files' \
+        '*--account=[charge the account NAME]:name:_files' \
+        '*--sbatch=[give sbatch the option ARG too, one word, as --sbatch=--constraint=avx2; repeatable]:arg:_files' \
+        '*--help[show help]' \
+        '*-h[show help]' \
+        '*:argument:_files'
+}
+_scidex_oci_slurm_status() {
+    local line state
+    _arguments -C \
+        '*--json[print one JSON object]' \
+        '*--help[show help]' \
+        '*-h[show help]' \
+        '*:argument:_files'
+}
+_scidex_oci_slurm_collect() {
+    local line state
+    _arguments -C \
+        '*--wait[go on until all lines are collected]' \
+        '*--poll=[look again after DURATION with --wait (default\: 15s)]:duration:_files' \
+        '*--json[print results as JSON lines also where standard output is a terminal]' \
+        '*--help[show help]' \
+        '*-h[show help]' \
+        '*:argument:_files'
+}
+_scidex_oci_slurm_cancel() {
+    local line state
+    _arguments -C \
+        '*--now[cancel the jobs in Slurm\: what does not end within its KillWait is killed]' \
+        '*--help[show help]' \
+        '*-h[show help]' \
+        '*:argument:_files'
+}
 _scidex_oci_spec() {
     local line state
     _arguments -C \
@@ -201,7 +314,7 @@ _scidex_oci_spec() {
         '*--data=[bind the directory DIR read-only at /data, or none (default\: ./data where it exists)]:dir:_files' \
         '*--docs=[bind the directory DIR read-only at /docs, or none (default\: ./docs where it exists)]:dir:_files' \
         '*--project=[bind the directory DIR read-only at /analysis, so that a script inside finds its modules]:dir:_files' \
-        '*--input=[bind SRC\[\:DST\] read-only too, at /inputs/NAME unless DST says otherwise; repeatable]:src\[\:dst\]:_files' \
+        '*--input=[bind SRC\[\:DST\] read-only too, at /inputs/NAME unless DST says otherwise; sha256\:HEX\[\:NAME\] is a blob of the blob store, such as an output of another run; repeatable]:src\[\:dst\]:_files' \
         '*--script=[run FILE by its shebang or extension (.py, .R, .jl, .sh, .ipynb); arguments that follow are the script'\''s]:file:_files' \
         '*--stage=[copy the regular files of DIR into /work before the start]:dir:_files' \
         '*--export=[write outputs and scidex-result.json to DIR after the commit, whatever the state]:dir:_files' \
@@ -254,6 +367,22 @@ _scidex_oci_ls() {
         '*--json[one JSON object a line]' \
         '*--quiet[names only, for other commands\: ID, or ID@ATTEMPT where it is not the last attempt]' \
         '*-q[names only, for other commands\: ID, or ID@ATTEMPT where it is not the last attempt]' \
+        '*--help[show help]' \
+        '*-h[show help]' \
+        '*:argument:_files'
+}
+_scidex_oci_stats() {
+    local line state
+    _arguments -C \
+        '*--by=[group runs by the value of this LABEL]:label:_files' \
+        '*--since=[created at or after TIME\: RFC 3339, a date, or how long ago, as 7d or 12h]:time:_files' \
+        '*--until=[created before TIME]:time:_files' \
+        '*--state=[in this STATE; repeatable]:state:(queued running complete failed canceled error lost)' \
+        '*--reason=[ended for this REASON; repeatable]:reason:(exit signal timeout out_of_memory pids_limit work_full host_full output_missing not_found not_invocable stopped supervisor_lost harvest commit export post_process sandbox request)' \
+        '*--label=[with this label K=V; repeatable, all must match]:k=v:_files' \
+        '*--limit=[at most N groups, those of the most runs, 0 for all (default\: 50)]:n:_files' \
+        '*--json[print one JSON object (docs/schema/stats.json)]' \
+        '*--plot=[also draw the groups into FILE, as SVG]:file:_files' \
         '*--help[show help]' \
         '*-h[show help]' \
         '*:argument:_files'
@@ -326,6 +455,40 @@ _scidex_oci_outputs_find() {
         '*--since=[of runs created at or after TIME\: RFC 3339, a date, or how long ago, as 7d or 12h]:time:_files' \
         '*--limit=[at most N outputs, 0 for all (default\: 0)]:n:_files' \
         '*--json[one JSON object a line]' \
+        '*--help[show help]' \
+        '*-h[show help]' \
+        '*:argument:_files'
+}
+_scidex_oci_report() {
+    local line state
+    _arguments -C \
+        '*--out=[write to FILE; - is standard output]:file:_files' \
+        '*-o[write to FILE; - is standard output]:file:_files' \
+        '*--against=[compare with the run ID, which comes second]:id:_files' \
+        '*--overwrite[replace FILE where it exists]' \
+        '*--help[show help]' \
+        '*-h[show help]' \
+        '*:argument:_files'
+}
+_scidex_oci_crate() {
+    local line state
+    _arguments -C \
+        '*--output=[write to DIR, new or empty, or to a new FILE.zip]:dir:_files' \
+        '*-o[write to DIR, new or empty, or to a new FILE.zip]:dir:_files' \
+        '*--title=[the NAME of the crate (default\: the run'\''s)]:name:_files' \
+        '*--license=[the URI of the license of all that is in it]:uri:_files' \
+        '*--agent=[who had the analysis run\: NAME, or "NAME <URI>", as of an ORCID]:name:_files' \
+        '*--help[show help]' \
+        '*-h[show help]' \
+        '1: :->command' '*:: :->rest'
+    case $state in
+    command) _values command 'verify[check that a crate has all that it names, unchanged, and nothing else]' ;;
+    rest) (( $+functions[_scidex_oci_crate_$line[1]] )) && _scidex_oci_crate_$line[1] ;;
+    esac
+}
+_scidex_oci_crate_verify() {
+    local line state
+    _arguments -C \
         '*--help[show help]' \
         '*-h[show help]' \
         '*:argument:_files'
@@ -467,7 +630,7 @@ _scidex_oci_doctor() {
         '*--data=[bind the directory DIR read-only at /data, or none (default\: ./data where it exists)]:dir:_files' \
         '*--docs=[bind the directory DIR read-only at /docs, or none (default\: ./docs where it exists)]:dir:_files' \
         '*--project=[bind the directory DIR read-only at /analysis, so that a script inside finds its modules]:dir:_files' \
-        '*--input=[bind SRC\[\:DST\] read-only too, at /inputs/NAME unless DST says otherwise; repeatable]:src\[\:dst\]:_files' \
+        '*--input=[bind SRC\[\:DST\] read-only too, at /inputs/NAME unless DST says otherwise; sha256\:HEX\[\:NAME\] is a blob of the blob store, such as an output of another run; repeatable]:src\[\:dst\]:_files' \
         '*--env=[set a variable\: K=V, or K alone for this command'\''s value; repeatable]:k=v:_files' \
         '*--secret=[pass the variable K of this command on; only its name is stored and shown; repeatable]:k:_files' \
         '*--label=[keep the label K=V with the run; repeatable]:k=v:_files' \
@@ -498,7 +661,7 @@ _scidex_oci_selftest() {
         '*--data=[bind the directory DIR read-only at /data, or none (default\: ./data where it exists)]:dir:_files' \
         '*--docs=[bind the directory DIR read-only at /docs, or none (default\: ./docs where it exists)]:dir:_files' \
         '*--project=[bind the directory DIR read-only at /analysis, so that a script inside finds its modules]:dir:_files' \
-        '*--input=[bind SRC\[\:DST\] read-only too, at /inputs/NAME unless DST says otherwise; repeatable]:src\[\:dst\]:_files' \
+        '*--input=[bind SRC\[\:DST\] read-only too, at /inputs/NAME unless DST says otherwise; sha256\:HEX\[\:NAME\] is a blob of the blob store, such as an output of another run; repeatable]:src\[\:dst\]:_files' \
         '*--env=[set a variable\: K=V, or K alone for this command'\''s value; repeatable]:k=v:_files' \
         '*--secret=[pass the variable K of this command on; only its name is stored and shown; repeatable]:k:_files' \
         '*--label=[keep the label K=V with the run; repeatable]:k=v:_files' \
@@ -537,9 +700,10 @@ _scidex_oci() {
     _arguments -C \
         '*--root=[keep catalog, blobs and locks in DIR (default\: $XDG_DATA_HOME/scidex-oci or ~/.local/share/scidex-oci, for root /var/lib/scidex-oci)]:dir:_files' \
         '*--db=[use the catalog at URL, sqlite\://PATH or postgres\://USER@HOST\:PORT/DATABASE (default\: sqlite\://ROOT/catalog.db)]:url:_files' \
-        '*--blobs=[use the blob store at URL (default\: file\://ROOT/blobs)]:url:_files' \
+        '*--blobs=[use the blob store at URL, file\://DIR or s3\://BUCKET/PREFIX?endpoint=URL (default\: file\://ROOT/blobs); credentials, region and endpoint of S3 also by AWS_* and ~/.aws]:url:_files' \
         '*--tmp=[make working directories in DIR (default\: /tmp)]:dir:_files' \
         '*--log-level=[write messages of LEVEL debug, info, warn or error and above (default\: warn)]:level:(debug info warn error)' \
+        '*--log-format=[write messages as text|json, one a line (default\: text)]:text|json:_files' \
         '*--config=[read defaults from the YAML FILE, keys as flags with underscores (default\: $XDG_CONFIG_HOME/scidex-oci/config.yaml or /etc/scidex-oci/config.yaml, where they exist); its list allow_binds restricts what may be bound, that of /etc/scidex-oci/config.yaml always; its mapping runtimes gives directories the names that --runtime takes]:file:_files' \
         '*--help[show help]' \
         '*-h[show help]' \
@@ -547,7 +711,7 @@ _scidex_oci() {
         '*-v[print the version and what it was built with]' \
         '1: :->command' '*:: :->rest'
     case $state in
-    command) _values command 'run[run an analysis, harvest and commit its outputs]' 'batch[run many analyses, a line of JSON each]' 'submit[put an analysis, or a batch of them, into the queue for workers]' 'worker[take analyses from the queue and run them]' 'queue[look at the queue of submit and cancel what is in it]' 'spec[print the OCI config.json that run would use, or write a bundle]' 'ls[list runs, the newest first]' 'show[show the result of a run]' 'logs[print the kept standard output and standard error of a run, also while it goes on]' 'stop[end runs that go on, as SIGTERM to their run command does]' 'outputs[list, print, export and find outputs]' 'post-process[call the post-process command of a run again, not its analysis]' 'rm[remove runs that have ended, their rows and kept directories]' 'pin[keep runs from rm and from the retention of gc]' 'unpin[take pins back]' 'image[pull, import, list and remove images of root filesystems]' 'catalog[migrate, check and copy the catalog]' 'gc[remove what killed runs left, blobs that nothing names, and by retention old runs]' 'doctor[find out whether runs work on this host, and what cures it where not]' 'selftest[prove on this host that an analysis reaches nothing]' 'completion[print the completion script of a shell]' ;;
+    command) _values command 'run[run an analysis, harvest and commit its outputs]' 'batch[run many analyses, a line of JSON each]' 'submit[put an analysis, or a batch of them, into the queue for workers]' 'worker[take analyses from the queue and run them]' 'queue[look at the queue of submit, cancel and retry what is in it, pause it]' 'slurm[run a batch of analyses as job arrays of Slurm]' 'spec[print the OCI config.json that run would use, or write a bundle]' 'ls[list runs, the newest first]' 'stats[show what runs used of what they asked for, and limits that would have been enough]' 'show[show the result of a run]' 'logs[print the kept standard output and standard error of a run, also while it goes on]' 'stop[end runs that go on, as SIGTERM to their run command does]' 'outputs[list, print, export and find outputs]' 'report[write a page about a run that has ended\: one HTML file for people]' 'crate[write a run with its outputs as an RO-Crate, or check one]' 'post-process[call the post-process command of a run again, not its analysis]' 'rm[remove runs that have ended, their rows and kept directories]' 'pin[keep runs from rm and from the retention of gc]' 'unpin[take pins back]' 'image[pull, import, list and remove images of root filesystems]' 'catalog[migrate, check and copy the catalog]' 'gc[remove what killed runs left, blobs that nothing names, and by retention old runs]' 'doctor[find out whether runs work on this host, and what cures it where not]' 'selftest[prove on this host that an analysis reaches nothing]' 'completion[print the completion script of a shell]' ;;
     rest) (( $+functions[_scidex_oci_$line[1]] )) && _scidex_oci_$line[1] ;;
     esac
 }

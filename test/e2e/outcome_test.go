@@ -127,6 +127,30 @@ func (h *house) expectBlobs(count int) {
 	}
 }
 
+// What waits is not committed where a blob has gone that it names, as by a gc of another host with the same blob store.
+func TestOutcomeWithoutItsBlob(t *testing.T) {
+	h := newHouse(t)
+	h.good("ls")
+	w := h.sqliteWall()
+	id := h.walledOut(w)
+	w.tear()
+	blob := filepath.Join(h.root, "blobs", "sha256", digest([]byte("plain\n")))
+	if err := os.Rename(blob, h.path("blob")); err != nil {
+		t.Fatal(err)
+	}
+	if out := h.do("gc"); out.code == 0 || !strings.Contains(out.stderr, filepath.Base(blob)) {
+		t.Errorf("gc: %d %s", out.code, out.stderr)
+	}
+	if r := h.show(id); r.State == "complete" {
+		t.Error("the run is complete without an output")
+	}
+	if err := os.Rename(h.path("blob"), blob); err != nil {
+		t.Fatal(err)
+	}
+	h.good("gc")
+	h.expectOdd(id)
+}
+
 // What could not be committed waits, is shown, keeps its blobs, and is committed by the next command.
 func TestOutcomeWaits(t *testing.T) {
 	walls(t, func(t *testing.T, h *house, w wall) {

@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/json"
 	"io"
 	"net"
@@ -16,6 +17,7 @@ import (
 // database is a real PostgreSQL of the host, on every address and on sockets, with a canary in its table
 // "secret": what scripts/postgres prints.
 type database struct {
+	Host     string   `json:"-"` // an address or a directory of sockets; empty for loopback
 	Port     int      `json:"port"`
 	User     string   `json:"user"`
 	Database string   `json:"database"`
@@ -30,7 +32,7 @@ func theDatabase(t *testing.T) database {
 	t.Helper()
 	line := os.Getenv("SCIDEX_OCI_TEST_POSTGRES")
 	if line == "" {
-		line = startDatabase(t)
+		line = startServer(t, "../../scripts/postgres")
 	}
 	var db database
 	if err := json.Unmarshal([]byte(line), &db); err != nil {
@@ -39,11 +41,11 @@ func theDatabase(t *testing.T) database {
 	return db
 }
 
-// startDatabase starts a server that ends with the test, or with this process, whose end of the pipe is
-// the only one.
-func startDatabase(t *testing.T) string {
+// startServer starts a server that ends with the test, or with this process, whose end of the pipe is the only one, and
+// returns the line that it prints when it answers.
+func startServer(t *testing.T, command ...string) string {
 	t.Helper()
-	cmd := exec.Command("../../scripts/postgres")
+	cmd := exec.Command(command[0], command[1:]...)
 	cmd.Stderr = os.Stderr
 	stdin, err := cmd.StdinPipe()
 	if err != nil {
@@ -54,17 +56,17 @@ func startDatabase(t *testing.T) string {
 		err = cmd.Start()
 	}
 	if err != nil {
-		t.Fatalf("start PostgreSQL: %v; scripts/test starts it, or copy scripts/ too", err)
+		t.Fatalf("start %s: %v; copy scripts/ too", command, err)
 	}
 	t.Cleanup(func() {
 		stdin.Close()
 		if err := cmd.Wait(); err != nil {
-			t.Errorf("stop PostgreSQL: %v", err)
+			t.Errorf("stop %s: %v", command, err)
 		}
 	})
 	line, err := bufio.NewReader(stdout).ReadString('\n')
 	if err != nil {
-		t.Fatalf("start PostgreSQL: %v", err)
+		t.Fatalf("start %s: %v", command, err)
 	}
 	return line
 }
@@ -94,13 +96,17 @@ func (db database) clients(t *testing.T) string {
 // query asks as a client of the name.
 func (db database) query(t *testing.T, name, sql string) string {
 	t.Helper()
-	cmd := exec.Command(db.Psql, "-XAtq", "-h", "127.0.0.1", "-p", db.port(), "-U", db.User, "-d", db.Database, "-c", sql)
-	cmd.Env = []string{"PGAPPNAME=" + name}
-	out, err := cmd.Output()
+	out, err := db.asking(name, sql).Output()
 	if err != nil {
 		t.Fatalf("%s: %v: %s", sql, err, stderrOf(err))
 	}
 	return strings.TrimSpace(string(out))
+}
+
+func (db database) asking(name, sql string) *exec.Cmd {
+	cmd := exec.Command(db.Psql, "-XAtq", "-h", cmp.Or(db.Host, "127.0.0.1"), "-p", db.port(), "-U", db.User, "-d", db.Database, "-c", sql)
+	cmd.Env = []string{"PGAPPNAME=" + name}
+	return cmd
 }
 
 // relay listens and passes what it is told on to the database: whoever connects reaches that.

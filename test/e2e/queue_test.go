@@ -1,7 +1,6 @@
 package e2e
 
 import (
-	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
@@ -34,8 +33,17 @@ func (h *house) worker(args ...string) *hosted {
 	}
 	own.env = append(own.env, h.env[len(h.env)-1]) // the database
 	own.setenv("SCIDEX_OCI_TMP", tmp)
-	w := &hosted{house: own, out: own.path("results"), log: own.path("log"), tmp: tmp, ended: make(chan struct{})}
-	w.cmd = own.command(theHost.bin, append([]string{"worker", "--log-level", "info"}, args...)...)
+	return own.worksOn(tmp, args...)
+}
+
+// again starts a worker on the host and root of one that has ended.
+func (w *hosted) again(args ...string) *hosted { return w.worksOn(w.tmp, args...) }
+
+func (h *house) worksOn(tmp string, args ...string) *hosted {
+	h.t.Helper()
+	n := len(matches(h.path("log*")))
+	w := &hosted{house: h, out: h.path(fmt.Sprint("results", n)), log: h.path(fmt.Sprint("log", n)), tmp: tmp, ended: make(chan struct{})}
+	w.cmd = h.command(theHost.bin, append([]string{"worker", "--log-level", "info"}, args...)...)
 	stdout, err := os.Create(w.out)
 	if err != nil {
 		h.t.Fatal(err)
@@ -67,9 +75,16 @@ func (h *house) worker(args ...string) *hosted {
 
 func (w *hosted) signal(s syscall.Signal) { _ = w.cmd.Process.Signal(s) } // it may have ended
 
-// end drains a worker, which must succeed.
+// end drains a worker, which must succeed and have printed results.
 func (w *hosted) end() {
 	w.t.Helper()
+	defer func() {
+		for line := range strings.Lines(readFile(w.t, w.out)) {
+			if err := validate("result.json", []byte(line)); err != nil {
+				w.t.Errorf("a line of the worker: %v: %s", err, line)
+			}
+		}
+	}()
 	w.signal(syscall.SIGTERM)
 	<-w.ended
 	if code := w.cmd.ProcessState.ExitCode(); code != 0 {
@@ -88,6 +103,9 @@ func (w *hosted) results() int { return strings.Count(readFile(w.t, w.out), "\n"
 
 // queued is a line of `queue show --json`.
 type queued struct {
+	ID       string   `json:"id"`
+	Class    string   `json:"class"`
+	Why      string   `json:"why"`
 	Attempt  int      `json:"attempt"`
 	State    string   `json:"state"`
 	RunState string   `json:"run_state"`
@@ -99,10 +117,23 @@ type queued struct {
 func (h *house) queued(id string) (q queued) {
 	h.t.Helper()
 	out := h.good("queue", "show", "--json", id).stdout
-	if err := json.Unmarshal([]byte(out), &q); err != nil {
+	if err := decode("queue.json", []byte(out), &q); err != nil {
 		h.t.Fatalf("%v: %s", err, out)
 	}
 	return q
+}
+
+// inQueue are the lines of `queue ls --json`.
+func (h *house) inQueue(args ...string) (all []queued) {
+	h.t.Helper()
+	for line := range strings.Lines(h.good(append([]string{"queue", "ls", "--json"}, args...)...).stdout) {
+		var q queued
+		if err := decode("queue.json", []byte(line), &q); err != nil {
+			h.t.Fatalf("%v: %s", err, line)
+		}
+		all = append(all, q)
+	}
+	return all
 }
 
 // comes waits until the last attempt of an analysis is in a state.
@@ -209,6 +240,11 @@ func TestQueue(t *testing.T) {
 	if got := h.attempts(db, lost); !strings.HasPrefix(got, "error ") {
 		t.Errorf("attempts %q, want an error first", got)
 	}
+	for _, q := range h.inQueue("--all") {
+		if q.ID == plain && (q.State != "ended" || q.RunState != "complete" || q.Class != "default") {
+			t.Errorf("queue ls has %+v", q)
+		}
+	}
 	if q := h.queued(good); q.RunState == "complete" {
 		t.Errorf("without its secret it is %+v", q)
 	}
@@ -258,6 +294,60 @@ func TestQueueCancelAndDrain(t *testing.T) {
 	again.end()
 	h.show(stays+"@2").expect(t, "canceled", "stopped", 143)
 	h.good("queue", "cancel", stays)
+	if out := h.good("queue", "retry", stays, runs).stdout; out != stays+"  queued as attempt 4\n"+runs+"  queued as attempt 2\n" {
+		t.Errorf("retry says %q", out)
+	}
+	h.bad([]string{"queue", "retry", stays}, "is in the queue")
+	h.bad([]string{"queue", "retry", ends}, "never repeated")
+	h.good("queue", "cancel", stays, runs)
+}
+
+// A job goes to a worker of its class that has the labels and the images it asks for; until then the queue says why it
+// waits. The same analysis is submitted once.
+func TestQueueClasses(t *testing.T) {
+	h, db := inQueue(t)
+	w := h.worker("--class", "gpu", "--class", "default", "--labels", "gpu=a100")
+	fits := h.submit("fits", "echo $0", "--class", "gpu", "--require", "gpu=a100")
+	h.comes(db, fits, "complete")
+	for name, want := range map[string]string{
+		"label": "label gpu=h100", "image": "image nowhere", "class": `no worker of class "large"`, "size": "room for 9TiB",
+	} {
+		id := h.submit(name, "true", map[string][]string{
+			"label": flags("--require", "gpu=h100"), "image": flags("--rootfs", "nowhere"), "class": flags("--class", "large"),
+			"size": flags("--memory", "9TiB", "--limits", "best-effort"),
+		}[name]...)
+		until(t, patience, "the queue says why it waits", func() bool {
+			q := h.queued(id)
+			if q.State == "waiting" && (q.Tries != 0 || len(q.Errors) != 0) {
+				t.Errorf("%s: %+v", name, q)
+			}
+			return q.State == "waiting" && strings.Contains(q.Why, want)
+		})
+	}
+	until(t, patience, "queue ls says why, too", func() bool { // while a worker looks at one, it is running
+		out := h.good("queue", "ls").stdout
+		return strings.Contains(out, "no worker with label gpu=h100 has taken it yet") && strings.Contains(out, "large")
+	})
+	first := h.submit("first", "sleep 1000", "--at", "+1h", "--priority", "4")
+	second := h.do("submit", "--json", "--unique", "--id", h.id("second"), "--", "sh", "-c", "sleep 1000")
+	if err := validate("submit.json", []byte(second.stdout)); err != nil || !strings.Contains(second.stdout, fmt.Sprintf(`"id":%q`, first)) || !strings.Contains(second.stderr, "already") {
+		t.Errorf("what is there already is submitted with %+v: %v", second, err)
+	}
+	for _, bad := range [][]string{{"--class", "GPU"}, {"--priority", "5"}, {"--at", "2h"}, {"--require", "gpu"}} {
+		out := h.do(append(append([]string{"submit", "--json"}, bad...), "--", "true")...)
+		if err := validate("submit.json", []byte(out.stdout)); out.code != 125 || err != nil || !strings.Contains(out.stderr, bad[0]) {
+			t.Errorf("%q: %d, %v, %s", bad, out.code, err, out.stderr)
+		}
+	}
+	h.good("queue", "pause")
+	waits := h.submit("waits", "true")
+	if out := h.good("queue", "ls"); !strings.Contains(out.stderr, "paused since") {
+		t.Errorf("while it is paused, queue ls says %+v", out)
+	}
+	until(t, patience, "it waits for the end of the pause", func() bool { return h.queued(waits).Why == "the queue is paused" })
+	h.good("queue", "resume")
+	h.comes(db, waits, "complete")
+	w.end()
 }
 
 // Two workers do 40 analyses, each once, though neither has room for more than two at a time. Of a batch all lines are submitted or none.
@@ -278,8 +368,14 @@ func TestQueueTwoWorkers(t *testing.T) {
 	if out := h.do("submit", "--batch", file+".bad"); out.code != 125 || !strings.Contains(out.stderr, "nothing was enqueued") {
 		t.Errorf("a batch with a bad line: %d, %s", out.code, out.stderr)
 	}
-	if out := h.good("submit", "--json", "--batch", file).stdout; strings.Count(out, `"state":"queued"`) != n {
+	out := h.good("submit", "--json", "--batch", file).stdout
+	if strings.Count(out, `"state":"queued"`) != n {
 		t.Errorf("submit says\n%s", out)
+	}
+	for line := range strings.Lines(out) {
+		if err := validate("submit.json", []byte(line)); err != nil {
+			t.Error(err)
+		}
 	}
 	workers := []*hosted{h.worker("--jobs", "3", "--total-cpus", "1"), h.worker("--jobs", "3", "--total-memory", "128MiB")}
 	until(t, patience, "all of them are done", func() bool {
@@ -353,5 +449,54 @@ func TestQueueRescue(t *testing.T) {
 	first.good("gc") // on the host of the killed one
 	if n := db.query(t, "", "SELECT count(*) FROM scidex_oci.analysis_output"); n != "3" {
 		t.Errorf("%s outputs in the catalog, want 3", n)
+	}
+}
+
+// A worker that is killed and started again on the same host and root has what it had before in the queue at once, though
+// its analyses may run for half an hour. What was canceled meanwhile is not begun again.
+func TestQueueRestart(t *testing.T) {
+	h, db := inQueue(t)
+	end := h.flag()
+	dies := h.submit("dies", "echo begun >begun; "+awaited+"; echo out >out", "--input", end.input())
+	canceled := h.submit("canceled", "sleep 1000")
+	w := h.worker("--jobs", "2", "--total-memory", "4GiB", "--total-cpus", "2")
+	h.comes(db, dies, "running")
+	h.comes(db, canceled, "running")
+	w.killed()
+	h.good("queue", "cancel", canceled)
+	h.bad([]string{"queue", "rescue", "nobody/1/x"}, "nobody/1/x")
+	started := time.Now()
+	again := w.again("--jobs", "2", "--total-memory", "4GiB", "--total-cpus", "2")
+	until(t, patience, "its analysis is begun again", func() bool { return h.attempts(db, dies) == "lost running" })
+	t.Logf("begun again %v after the start of the worker", time.Since(started))
+	until(t, patience, "what was canceled is through", func() bool { return jobs(t, db, canceled) == "completed" })
+	if got := h.attempts(db, canceled); got != "lost" {
+		t.Errorf("what was canceled has the attempts %q", got)
+	}
+	end.raise()
+	h.comes(db, dies, "complete")
+	if r := again.show(dies); r.OutputsTotal != 2 {
+		t.Errorf("its outputs are %+v", r.Outputs)
+	}
+
+	gone := h.submit("gone", "test $SCIDEX_ANALYSIS_ID; sleep 1000")
+	h.comes(db, gone, "running")
+	again.killed()
+	other := h.worker() // on another host, whose operator knows
+	if out := h.good("queue", "rescue", h.queued(gone).Worker).stdout; !strings.Contains(out, "one job in the queue again") {
+		t.Errorf("queue rescue says %q", out)
+	}
+	until(t, patience, "another host has it", func() bool { return h.attempts(db, gone) == "lost running" })
+	h.good("queue", "cancel", gone)
+	h.comes(db, gone, "canceled")
+	other.end()
+	last := again.again()
+	until(t, patience, "it works", func() bool {
+		all := matches(filepath.Join(last.root, "workers", "*"))
+		return len(all) == 1 && strings.Contains(all[0], fmt.Sprintf("%%2F%d%%2F", last.cmd.Process.Pid))
+	})
+	last.end()
+	if left := matches(filepath.Join(last.root, "workers", "*")); len(left) > 0 {
+		t.Errorf("workers that are there no more: %q", left)
 	}
 }

@@ -126,7 +126,8 @@ var onCommandLine = map[string]refusal{
 	"config unknown key": {args: flags("--config", "config.yaml", "--", "true"), words: flags("config.yaml", "line 2", `"memroy"`, `did you mean "memory"?`)},
 	"db bad URL":         {args: flags("--db", "postgres://me:geheim@127.0.0.1:x/scidex", "--", "true"), words: flags("postgres://USER@HOST:PORT/DATABASE")},
 	"db unknown":         {args: flags("--db", "mysql://x", "--", "true"), words: flags("mysql://x", "sqlite://PATH")},
-	"blobs unknown":      {args: flags("--blobs", "s3://bucket", "--", "true"), words: flags("s3://bucket", "file://DIR")},
+	"blobs unknown":      {args: flags("--blobs", "gs://bucket", "--", "true"), words: flags("gs://bucket", "file://DIR", "s3://BUCKET")},
+	"blobs without keys": {args: flags("--blobs", "s3://bucket", "--", "true"), words: flags("s3://bucket", "AWS_ACCESS_KEY_ID")},
 	"not a switch":       {args: flags("--quiet=maybe", "--", "true"), words: flags("--quiet", `"maybe"`, "true or false")},
 }
 

@@ -1,0 +1,177 @@
+package e2e
+
+import (
+	"encoding/json"
+	"io"
+	"net"
+	"net/http"
+	"regexp"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
+)
+
+// asked is the answer to a GET.
+func asked(t *testing.T, url string) (code int, body string) {
+	t.Helper()
+	r, err := http.Get(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Body.Close()
+	raw, err := io.ReadAll(r.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r.StatusCode, string(raw)
+}
+
+// metric is the value of one in an exposition; -1 where it is not there.
+func metric(t *testing.T, text, name string) float64 {
+	t.Helper()
+	_, after, found := strings.Cut("\n"+text, "\n"+name+" ")
+	if !found {
+		return -1
+	}
+	value, _, _ := strings.Cut(after, "\n")
+	v, err := strconv.ParseFloat(value, 64)
+	if err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	return v
+}
+
+// serving waits for where a worker serves its metrics.
+func (w *hosted) serving() (url string) {
+	w.t.Helper()
+	address := regexp.MustCompile(`"serving metrics","address":"([^"]+)"`)
+	until(w.t, patience, "it serves its metrics", func() bool {
+		found := address.FindStringSubmatch(readFile(w.t, w.log))
+		if found != nil {
+			url = "http://" + found[1]
+		}
+		return found != nil
+	})
+	return url
+}
+
+// The metrics of a worker have right what it does, and its log a line for each attempt.
+func TestQueueMetrics(t *testing.T) {
+	h, db := inQueue(t)
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken.Close()
+	good := h.submit("good", "echo hello >out; echo x >y")
+	h.bad([]string{"worker", "--metrics", taken.Addr().String()}, "--metrics", taken.Addr().String(), "another program has this port", "give another one")
+	h.bad([]string{"worker", "--metrics", "9090"}, "HOST:PORT")
+	if got := h.attempts(db, good); got != "queued" {
+		t.Errorf("a worker that could not serve its metrics has taken an analysis: %q", got)
+	}
+	bad := h.submit("bad", "exit 3")
+	refused := h.submit("refused", "true", "--secret", "NOT_SET_ANYWHERE", "--retries", "0")
+	end := h.flag()
+	runs := h.submit("runs", awaited, "--input", end.input(), "--memory", "64MiB", "--cpus", "0.5")
+
+	w := h.worker("--jobs", "4", "--total-memory", "16GiB", "--total-cpus", "4", "--metrics", "127.0.0.1:0", "--log-format", "json")
+	url := w.serving()
+	for id, state := range map[string]string{good: "complete", bad: "failed", refused: "error", runs: "running"} {
+		h.comes(db, id, state)
+	}
+	const ended = "scidex_oci_worker_runs_total"
+	var text string
+	until(t, patience, "all that has ended is counted", func() bool {
+		_, text = asked(t, url+"/metrics")
+		return metric(t, text, ended+`{state="complete",reason="exit"}`) == 1 && metric(t, text, ended+`{state="failed",reason="exit"}`) == 1 &&
+			metric(t, text, ended+`{state="error",reason="request"}`) == 1 && metric(t, text, `scidex_oci_worker_phase_seconds_count{phase="start"}`) == 3 &&
+			metric(t, text, `scidex_oci_queue_jobs{state="running"}`) == 1
+	})
+	for name, want := range map[string]float64{
+		"scidex_oci_queue_up":                                    1,
+		`scidex_oci_queue_jobs{state="waiting"}`:                 0,
+		`scidex_oci_queue_jobs{state="retrying"}`:                0,
+		`scidex_oci_queue_jobs{state="scheduled"}`:               0,
+		"scidex_oci_worker_draining":                             0,
+		"scidex_oci_worker_capacity_jobs":                        4,
+		"scidex_oci_worker_running_jobs":                         1,
+		"scidex_oci_worker_capacity_memory_bytes":                16 << 30,
+		"scidex_oci_worker_granted_memory_bytes":                 64 << 20,
+		"scidex_oci_worker_capacity_cpus":                        4,
+		"scidex_oci_worker_granted_cpus":                         0.5,
+		"scidex_oci_worker_results_waiting":                      0,
+		"scidex_oci_worker_queue_wait_seconds_count":             4,
+		`scidex_oci_worker_phase_seconds_count{phase="run"}`:     2,
+		`scidex_oci_worker_phase_seconds_count{phase="harvest"}`: 2,
+		`scidex_oci_worker_phase_seconds_count{phase="commit"}`:  2,
+		`scidex_oci_worker_phase_seconds_count{phase="clean"}`:   3, // of the refused one, too
+		"scidex_oci_worker_harvest_files_total":                  2,
+		"scidex_oci_worker_harvest_bytes_total":                  8,
+		"scidex_oci_worker_superseded_total":                     0,
+		"scidex_oci_worker_commit_failures_total":                0,
+	} {
+		if got := metric(t, text, name); got != want {
+			t.Errorf("%s is %v, want %v", name, got, want)
+		}
+	}
+	if problems, err := promlint.New(strings.NewReader(text)).Lint(); err != nil || len(problems) > 0 {
+		t.Errorf("lint: %v, %v", problems, err)
+	}
+	for _, id := range []string{good, bad, h.run} {
+		if strings.Contains(text, id) {
+			t.Errorf("the metrics have %q", id)
+		}
+	}
+	if code, body := asked(t, url+"/healthz"); code != 200 {
+		t.Errorf("healthz: %d %s", code, body)
+	}
+	w.signal(syscall.SIGTERM)
+	until(t, patience, "it is not healthy while it drains", func() bool {
+		code, _ := asked(t, url+"/healthz")
+		return code == 503
+	})
+	if _, text := asked(t, url+"/metrics"); metric(t, text, "scidex_oci_worker_draining") != 1 {
+		t.Error("its metrics do not say that it drains")
+	}
+	end.raise()
+	<-w.ended
+	if code := w.cmd.ProcessState.ExitCode(); code != 0 {
+		t.Errorf("it ended with %d", code)
+	}
+	h.show(runs).expect(t, "complete", "exit", 0)
+	w.expectLines(map[string]string{good: "complete exit", bad: "failed exit", refused: "error request", runs: "complete exit"})
+}
+
+// expectLines are those of a worker's log of the attempts that have ended, with their states and reasons.
+func (w *hosted) expectLines(want map[string]string) {
+	w.t.Helper()
+	got := map[string]string{}
+	for text := range strings.Lines(readFile(w.t, w.log)) {
+		var line struct {
+			Message       string `json:"msg"`
+			ID            string
+			Attempt       int
+			State, Reason string
+			Wait          *int64
+			Duration      int64
+		}
+		if err := json.Unmarshal([]byte(text), &line); err != nil {
+			w.t.Errorf("%v: %s", err, text)
+		}
+		if line.Message != "ended" {
+			continue
+		}
+		if _, twice := got[line.ID]; twice || line.Attempt != 1 || line.Wait == nil || *line.Wait <= 0 || line.Duration <= 0 {
+			w.t.Errorf("the log has %s", text)
+		}
+		got[line.ID] = line.State + " " + line.Reason
+	}
+	for id, end := range want {
+		if got[id] != end {
+			w.t.Errorf("the log has %q of %s, want %q", got[id], id, end)
+		}
+	}
+}

@@ -1,0 +1,334 @@
+package e2e
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// bucket is a bucket of a real S3 server, which scripts/s3 runs, with somebody between it and its clients.
+type bucket struct {
+	t         *testing.T
+	objects   string // where an object is a file
+	url       string
+	accessKey string
+	secretKey string
+	meddle    atomic.Pointer[func(w http.ResponseWriter, r *http.Request) bool] // reports whether it has answered
+}
+
+// newBucket starts a server, which ends with the test.
+func newBucket(t *testing.T) *bucket {
+	t.Helper()
+	b, endpoint := bareBucket(t, "../../scripts/s3")
+	target, err := url.Parse(endpoint)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pass := &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) {
+		r.SetURL(target)
+		r.Out.Host = r.In.Host // it is signed
+	}}
+	between := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if meddle := b.meddle.Load(); meddle == nil || !(*meddle)(w, r) {
+			pass.ServeHTTP(w, r)
+		}
+	}))
+	t.Cleanup(between.Close)
+	b.url = "s3://bucket/some%20where?endpoint=" + between.URL
+	return b
+}
+
+// bareBucket is one with nobody between it and its clients, of a server that a command starts.
+func bareBucket(t *testing.T, command ...string) (b *bucket, endpoint string) {
+	t.Helper()
+	var s struct {
+		Endpoint  string `json:"endpoint"`
+		AccessKey string `json:"access_key"`
+		SecretKey string `json:"secret_key"`
+		Dir       string `json:"dir"`
+	}
+	if err := json.Unmarshal([]byte(startServer(t, command...)), &s); err != nil {
+		t.Fatal(err)
+	}
+	b = &bucket{t: t, objects: filepath.Join(s.Dir, "bucket"), accessKey: s.AccessKey, secretKey: s.SecretKey}
+	b.url = "s3://bucket/some%20where?endpoint=" + s.Endpoint
+	if err := os.Mkdir(b.objects, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return b, s.Endpoint
+}
+
+// inS3 is a house whose blobs are in a bucket.
+func inS3(t *testing.T) (*house, *bucket) {
+	t.Helper()
+	b := newBucket(t)
+	h := newHouse(t)
+	b.furnish(h)
+	return h, b
+}
+
+// furnish gives a house the bucket and its credentials.
+func (b *bucket) furnish(h *house) {
+	h.setenv("SCIDEX_OCI_BLOBS", b.url)
+	h.setenv("AWS_ACCESS_KEY_ID", b.accessKey)
+	h.setenv("AWS_SECRET_ACCESS_KEY", b.secretKey)
+}
+
+// do lets somebody answer in the server's place; nil: nobody.
+func (b *bucket) do(meddle func(w http.ResponseWriter, r *http.Request) bool) {
+	if meddle == nil {
+		b.meddle.Store(nil)
+		return
+	}
+	b.meddle.Store(&meddle)
+}
+
+// refusePuts answers each new blob with an error of S3's.
+func refusePuts(status int, code string) func(http.ResponseWriter, *http.Request) bool {
+	return func(w http.ResponseWriter, r *http.Request) bool {
+		if !putsBlob(r) {
+			return false
+		}
+		w.WriteHeader(status)
+		fmt.Fprintf(w, "<Error><Code>%s</Code></Error>", code)
+		return true
+	}
+}
+
+func putsBlob(r *http.Request) bool {
+	return r.Method == http.MethodPut && strings.Contains(r.URL.Path, "/sha256/")
+}
+
+// blob is the file of a content's object.
+func (b *bucket) blob(content string) string {
+	sum := sha256.Sum256([]byte(content))
+	return filepath.Join(b.objects, "some%20where", "sha256", hex.EncodeToString(sum[:]))
+}
+
+func (b *bucket) blobs() []string {
+	return matches(filepath.Join(b.objects, "some%20where", "sha256", "*"))
+}
+
+// age makes all blobs so old that a gc removes those that nothing names.
+func (b *bucket) age() {
+	b.t.Helper()
+	for _, path := range b.blobs() {
+		if err := os.Chtimes(path, time.Now(), time.Now().Add(-48*time.Hour)); err != nil {
+			b.t.Fatal(err)
+		}
+	}
+}
+
+// smallAndLarge makes as many small files as its second argument says, and a large one.
+const smallAndLarge = `import sys
+for i in range(int(sys.argv[2])):
+    open("f%d" % i, "w").write("%s %d\n" % (sys.argv[1], i))
+open("large", "w").write(sys.argv[1] * 1000000)
+print("said")
+`
+
+// What a run writes is in the bucket, whole, and every command reads it there, also from another root.
+func TestS3(t *testing.T) {
+	h, b := inS3(t)
+	h.write("numbers.py", smallAndLarge, 0o644)
+	h.hook(`test "$(cat "$SCIDEX_OUTPUT_DIR/f7")" = "a 7"`)
+	id, files := h.fresh(), soaked(1000)
+	h.start("--id", id, "--post-process", "./hook.sh", "--script", "numbers.py", "a", strconv.Itoa(files)).expect(t, "complete", "exit", 0)
+	last := fmt.Sprintf("a %d\n", files-1)
+	if content, err := os.ReadFile(b.blob(last)); err != nil || string(content) != last {
+		t.Errorf("%q, %v", content, err)
+	}
+	if n := len(b.blobs()); n != files+3 { // with the log and the script
+		t.Errorf("%d objects", n)
+	}
+	h.good("gc") // empties what is kept here
+	if left := matches(filepath.Join(h.root, "staging", "*", "sha256", "*")); len(left) > 0 {
+		t.Errorf("%d copies are left", len(left))
+	}
+	other := newHouse(t)
+	b.furnish(other)
+	other.setenv("SCIDEX_OCI_DB", "sqlite://"+filepath.Join(h.root, "catalog.db"))
+	for _, reader := range []*house{h, other} {
+		if got := reader.good("outputs", "cat", id, "f42").stdout; got != "a 42\n" {
+			t.Errorf("%q", got)
+		}
+		if got := reader.good("logs", id).stdout; got != "said\n" {
+			t.Errorf("%q", got)
+		}
+		reader.good("outputs", "export", id, "out")
+		if got, err := os.ReadFile(reader.path("out/large")); err != nil || string(got) != strings.Repeat("a", 1000000) {
+			t.Errorf("%d bytes, %v", len(got), err)
+		}
+		if got := reader.good("outputs", "find", "f4?").stdout; strings.Count(got, "\n") < 10 {
+			t.Errorf("%q", got)
+		}
+		reader.good("catalog", "check", "--digests")
+	}
+	h.start("--again", id, "--post-process", "./hook.sh").expect(t, "complete", "exit", 0) // its script comes from the bucket
+	h.expectExchangedFound(b, id)
+}
+
+// expectExchangedFound exchanges an object.
+func (h *house) expectExchangedFound(b *bucket, id string) {
+	h.t.Helper()
+	h.good("gc")
+	if err := os.WriteFile(b.blob("a 1\n"), []byte("b 1\n"), 0o644); err != nil {
+		h.t.Fatal(err)
+	}
+	if out := h.do("outputs", "cat", id, "f1"); out.code != 125 || !strings.Contains(out.stderr, "corrupt") {
+		h.t.Errorf("what was exchanged is read: %d %q %s", out.code, out.stdout, out.stderr)
+	}
+	if out := h.do("catalog", "check", "--digests"); out.code != 125 || !strings.Contains(out.stderr, "corrupt") {
+		h.t.Errorf("check: %d %s", out.code, out.stderr)
+	}
+}
+
+// Several roots remove what nothing names while others need it again: nothing that is named is lost.
+func TestS3Collected(t *testing.T) {
+	h, b := inS3(t)
+	other := newHouse(t)
+	b.furnish(other)
+	other.setenv("SCIDEX_OCI_DB", "sqlite://"+filepath.Join(h.root, "catalog.db"))
+	h.write("numbers.py", smallAndLarge, 0o644)
+	kept, gone := h.fresh(), h.fresh()
+	h.start("--id", kept, "--script", "numbers.py", "kept", "100").expect(t, "complete", "exit", 0)
+	h.start("--id", gone, "--script", "numbers.py", "gone", "100").expect(t, "complete", "exit", 0)
+	h.good("rm", gone)
+	h.good("gc")
+	if n := len(b.blobs()); n != 204 { // still young
+		t.Errorf("%d objects", n)
+	}
+	b.age()
+	if out := h.good("gc", "--dry-run").stdout; !strings.Contains(out, "would remove     101 blobs") {
+		t.Errorf("%s", out)
+	}
+	again := h.fresh()
+	var all sync.WaitGroup
+	for _, collector := range []*house{h, other} {
+		all.Go(func() { collector.good("gc") })
+	}
+	all.Go(func() {
+		h.start("--id", again, "--script", "numbers.py", "gone", "100").expect(t, "complete", "exit", 0)
+	})
+	all.Wait()
+	h.good("gc")
+	h.good("catalog", "check", "--digests")
+	h.good("rm", again)
+	b.age()
+	for _, collector := range []*house{h, other} {
+		all.Go(func() { collector.good("gc") })
+	}
+	all.Wait()
+	if n := len(b.blobs()); n != 103 {
+		t.Errorf("%d objects", n)
+	}
+	h.good("catalog", "check", "--digests")
+	if left := matches(filepath.Join(b.objects, "some%20where", "gc", "open-*")); len(left) > 0 {
+		t.Errorf("left behind: %v", left)
+	}
+}
+
+// A bucket that takes nothing: the result waits, with its blobs here, and is committed later, also when all copies
+// that are not needed are removed meanwhile.
+func TestS3Full(t *testing.T) {
+	h, b := inS3(t)
+	h.write("numbers.py", smallAndLarge, 0o644)
+	h.good("ls")
+	for status, code := range map[int]string{507: "XMinioStorageFull", 403: "AccessDenied"} {
+		b.do(refusePuts(status, code))
+		id := h.fresh()
+		r := h.start("--id", id, "--script", "numbers.py", code, "100")
+		r.expect(t, "error", "commit", 125)
+		if !strings.Contains(r.Message, h.outcome(id)) || !strings.Contains(r.Message, "s3://bucket/some%20where") {
+			t.Errorf("%s", r.Message)
+		}
+		if out := h.do("gc"); out.code != 125 || !strings.Contains(out.stderr, code) {
+			t.Errorf("gc: %d, %s%s", out.code, out.stdout, out.stderr)
+		}
+		b.do(nil)
+		if out := h.good("gc").stdout; !strings.Contains(out, "committed "+id+"@1") {
+			t.Errorf("%s", out)
+		}
+		h.show(id).expect(t, "complete", "exit", 0)
+		if got := h.good("outputs", "cat", id, "f5").stdout; got != code+" 5\n" {
+			t.Errorf("%q", got)
+		}
+	}
+	h.good("catalog", "check", "--digests")
+}
+
+// A launcher that is killed while it puts a blob leaves no half of it, and gc does the rest.
+func TestS3Killed(t *testing.T) {
+	h, b := inS3(t)
+	h.write("numbers.py", smallAndLarge, 0o644)
+	h.good("ls")
+	begun, end := make(chan struct{}), make(chan struct{})
+	defer close(end)
+	var once sync.Once
+	b.do(func(_ http.ResponseWriter, r *http.Request) bool {
+		if putsBlob(r) && r.ContentLength > 100000 {
+			_, _ = r.Body.Read(make([]byte, 1000))
+			once.Do(func() { close(begun) })
+			select {
+			case <-end:
+			case <-r.Context().Done():
+			}
+			panic(http.ErrAbortHandler)
+		}
+		return false
+	})
+	id := h.fresh()
+	l := h.launch(id, "--script", "numbers.py", "k", "100")
+	<-begun
+	all := l.family()
+	if err := l.cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	<-l.ended
+	expectGone(t, all, id)
+	h.show(id).expect(t, "running", "", 0)
+	b.do(nil)
+	if out := h.good("gc").stdout; !strings.Contains(out, "committed "+id+"@1") {
+		t.Errorf("%s", out)
+	}
+	h.show(id).expect(t, "complete", "exit", 0)
+	if got := h.good("logs", id).stdout; got != "said\n" {
+		t.Errorf("the log is %q", got)
+	}
+	h.good("catalog", "check", "--digests")
+}
+
+// What is wrong with the bucket is said before anything is begun, without a secret.
+func TestS3Refused(t *testing.T) {
+	h, b := inS3(t)
+	const canary = "s3cr3t-canary"
+	for _, tc := range []struct{ url, key, secret, want string }{
+		{b.url, b.accessKey, canary, "AWS_SECRET_ACCESS_KEY"},
+		{b.url, "nobody", canary, "AWS_ACCESS_KEY_ID"},
+		{b.url, "", "", "no credentials"},
+		{strings.Replace(b.url, "//bucket", "//another", 1), b.accessKey, b.secretKey, `no bucket "another"`},
+		{"s3://key:" + canary + "@bucket/a", b.accessKey, b.secretKey, "holds no credentials"},
+		{"s3://bucket?token=" + canary, b.accessKey, b.secretKey, "not known"},
+	} {
+		h.setenv("SCIDEX_OCI_BLOBS", tc.url)
+		h.setenv("AWS_ACCESS_KEY_ID", tc.key)
+		h.setenv("AWS_SECRET_ACCESS_KEY", tc.secret)
+		out := h.bad([]string{"run", "--", "true"}, tc.want)
+		if tc.secret != "" && strings.Contains(out.stderr, tc.secret) || strings.Contains(out.stderr, canary) {
+			t.Errorf("a secret is shown: %s", out.stderr)
+		}
+	}
+}
