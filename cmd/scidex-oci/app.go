@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/urfave/cli/v2"
 )
@@ -76,7 +77,8 @@ func words(c *cli.Context, least, most int) ([]string, error) {
 		if c.Command.ArgsUsage == "" {
 			what = "it takes none"
 		}
-		return nil, usagef("%s: %s; %s", c.Command.HelpName, counted(len(given), "argument"), what)
+		name := strings.TrimPrefix(c.Command.HelpName, c.App.HelpName+" ") // every message begins with ours
+		return nil, usagef("%s: %s; %s", name, counted(len(given), "argument"), what)
 	}
 	return given, nil
 }

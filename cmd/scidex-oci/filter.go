@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
@@ -74,7 +75,11 @@ func oneOf(from layers, name string, known []string) ([]string, error) {
 	}
 	for _, value := range in.values[name] {
 		if !slices.Contains(known, value) {
-			return nil, fmt.Errorf("%s %q: there is no such %s%s", in.label(name), value, name, didYouMean(value, known, ""))
+			way := didYouMean(value, known, "")
+			if way == "" {
+				way = "; there are " + strings.Join(known, ", ")
+			}
+			return nil, fmt.Errorf("%s %q: there is no such %s%s", in.label(name), value, name, way)
 		}
 	}
 	return in.values[name], nil
