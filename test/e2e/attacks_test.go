@@ -51,6 +51,12 @@ func (p attack) excused(try, outside string) string {
 	return ""
 }
 
+// lacking reports whether a try ends inside as it does outside, because this kernel has no such way: where it emulates no
+// 32-bit calls, int 0x80 is a fault before any filter is asked.
+func (p attack) lacking(try, outside, inside string) bool {
+	return inside == outside && p.excused(try, outside) == "kernel"
+}
+
 // tally counts the tries of all programs, and those whose control shows nothing here, by the reason.
 type tally map[string]int
 
@@ -88,7 +94,7 @@ func (p attack) judge(t *testing.T, outside, inside verdicts, sum tally) {
 			t.Errorf("%s: %s inside: it is no longer open, so take it out of the head comment", try, got)
 		} else if got == "ok" {
 			t.Errorf("%s: it succeeded inside", try)
-		} else if len(want) > 0 && !slices.Contains(want, got) {
+		} else if len(want) > 0 && !slices.Contains(want, got) && !p.lacking(try, outside[try], got) {
 			t.Errorf("%s: %s inside, want %s", try, got, strings.Join(want, " or "))
 		}
 	}
