@@ -31,12 +31,15 @@ func (e *execution) events(v verdict) []catalog.Event {
 	if !e.plan.audit {
 		return nil
 	}
-	all := e.exit.Audit
+	all, at := e.exit.Audit, e.exit.Finished.UTC()
+	if e.exit.Finished.IsZero() { // nothing says when, as where the supervisor was lost
+		at = e.run.FinishedAt
+	}
 	for _, name := range e.reached(v) {
-		all = append(all, audit.Event{At: e.exit.Finished.UTC(), Kind: audit.Limit, Address: []byte(name), Severity: audit.Low, Count: 1})
+		all = append(all, audit.Event{At: at, Kind: audit.Limit, Address: []byte(name), Severity: audit.Low, Count: 1})
 	}
 	if v.reason == ReasonSignal && v.signal == unix.SignalName(unix.SIGSYS) {
-		all = append(all, audit.Event{At: e.exit.Finished.UTC(), Kind: audit.Architecture, Severity: audit.High, Count: 1})
+		all = append(all, audit.Event{At: at, Kind: audit.Architecture, Severity: audit.High, Count: 1})
 	}
 	var events []catalog.Event
 	for _, one := range all {
