@@ -78,6 +78,13 @@ func (w *hosted) signal(s syscall.Signal) { _ = w.cmd.Process.Signal(s) } // it 
 // end drains a worker, which must succeed and have printed results.
 func (w *hosted) end() {
 	w.t.Helper()
+	w.signal(syscall.SIGTERM)
+	w.drained()
+}
+
+// drained waits until a worker has ended well that was told to.
+func (w *hosted) drained() {
+	w.t.Helper()
 	defer func() {
 		for line := range strings.Lines(readFile(w.t, w.out)) {
 			if err := validate("result.json", []byte(line)); err != nil {
@@ -85,7 +92,6 @@ func (w *hosted) end() {
 			}
 		}
 	}()
-	w.signal(syscall.SIGTERM)
 	<-w.ended
 	if code := w.cmd.ProcessState.ExitCode(); code != 0 {
 		w.t.Errorf("the worker ended with %d:\n%s", code, readFile(w.t, w.log))
@@ -266,7 +272,7 @@ func TestQueueCancelAndDrain(t *testing.T) {
 	h.bad([]string{"queue", "cancel", h.id("never")}, "no run")
 
 	runs := h.submit("runs", "sleep 1000")
-	w := h.worker("--jobs", "2", "--drain", "300ms")
+	w := h.worker("--jobs", "2", "--drain", "3s")
 	h.comes(db, runs, "running")
 	until(t, patience, "it has begun", func() bool { return len(processesOf(h.run)) > 0 })
 	asked := time.Now()
@@ -279,11 +285,19 @@ func TestQueueCancelAndDrain(t *testing.T) {
 		t.Errorf("job and run are %q", got)
 	}
 
-	ends, stays := h.submit("ends", "sleep 0.2; echo x >x"), h.submit("stays", "echo x >x; sleep 1000")
+	gate := h.path("gate")
+	if err := os.WriteFile(gate, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	ends := h.submit("ends", "until [ -s /inputs/gate ]; do sleep 0.05; done; echo x >x", "--input", gate)
+	stays := h.submit("stays", "echo x >x; sleep 1000")
 	h.comes(db, ends, "running")
 	h.comes(db, stays, "running")
-	time.Sleep(100 * time.Millisecond)
-	w.end()
+	w.signal(syscall.SIGTERM)
+	if err := os.WriteFile(gate, []byte("open"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	w.drained()
 	h.show(ends).expect(t, "complete", "exit", 0)
 	h.show(stays+"@1").expect(t, "canceled", "stopped", 143)
 	if q := h.queued(stays); q.State != "waiting" || q.RunState != "queued" || q.Attempt != 2 || q.Tries != 0 || len(q.Errors) != 0 {
