@@ -174,15 +174,21 @@ func write(dir *os.File, temp string, mode fs.FileMode, r io.Reader) error {
 	return err
 }
 
+// Publish gives a finished file of a directory (AT_FDCWD for paths) its name, which must be free: else it is fs.ErrExist.
+func Publish(dir int, temp, name string) error {
+	err := unix.Renameat2(dir, temp, dir, name, unix.RENAME_NOREPLACE)
+	if !errors.Is(err, unix.EINVAL) { // a file system without RENAME_NOREPLACE, as NFS
+		return err
+	}
+	if err := unix.Linkat(dir, temp, dir, name, 0); err != nil {
+		return err
+	}
+	return unix.Unlinkat(dir, temp, 0)
+}
+
 // publish gives the finished file its name.
 func (t *Target) publish(dir int, temp, name string) error {
-	err := unix.Renameat2(dir, temp, dir, name, unix.RENAME_NOREPLACE)
-	if errors.Is(err, unix.EINVAL) { // a file system without RENAME_NOREPLACE
-		err = unix.Linkat(dir, temp, dir, name, 0)
-		if err == nil {
-			return unix.Unlinkat(dir, temp, 0)
-		}
-	}
+	err := Publish(dir, temp, name)
 	if !errors.Is(err, unix.EEXIST) || !t.overwrite {
 		return err
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/urfave/cli/v2"
 	"golang.org/x/sys/unix"
 
+	"github.com/scidex-ai/scidex-oci/outputs"
 	"github.com/scidex-ai/scidex-oci/outputs/report"
 )
 
@@ -146,7 +147,7 @@ func (f *pageFile) name(finished string) error {
 	if f.replace {
 		return os.Rename(finished, f.path)
 	}
-	err := unix.Renameat2(unix.AT_FDCWD, finished, unix.AT_FDCWD, f.path, unix.RENAME_NOREPLACE)
+	err := outputs.Publish(unix.AT_FDCWD, finished, f.path)
 	if errors.Is(err, fs.ErrExist) {
 		return f.taken()
 	}

@@ -288,7 +288,7 @@ func TestHostileNames(t *testing.T) {
 		path, err := url.PathUnescape(ids[i])
 		must(t, err)
 		content, err := os.ReadFile(filepath.Join(dir, path))
-		if err != nil || string(content) != fmt.Sprint("content ", i) || !strings.HasPrefix(path, "outputs/") || !fs.ValidPath(path) {
+		if err != nil || string(content) != fmt.Sprint("content ", i) || !strings.HasPrefix(path, "outputs/") && !strings.HasPrefix(path, "outputs-renamed/") || !fs.ValidPath(path) {
 			t.Errorf("%q is at %q: %q, %v", name, path, content, err)
 		}
 		if changed := path != "outputs/"+name; changed != (values(nodes[ids[i]], schema+"alternateName") != nil) {
@@ -382,6 +382,11 @@ func TestVerify(t *testing.T) {
 	must(t, os.Symlink("/etc/passwd", filepath.Join(dir, "link")))
 	wantProblem(t, dir, "link", "no regular file")
 	must(t, os.Remove(filepath.Join(dir, "link")))
+	must(t, os.WriteFile(filepath.Join(dir, "d\xff"), nil, 0o600))
+	wantProblem(t, dir, "d\xff", "not named")
+	must(t, os.Remove(filepath.Join(dir, "d\xff")))
+	must(t, os.Symlink(dir, dir+"-link"))
+	wantGood(t, dir+"-link", 5)
 	must(t, os.Remove(filepath.Join(dir, crate.MetadataFile)))
 	if _, err := crate.Verify(t.Context(), dir); err == nil || !strings.Contains(err.Error(), "no RO-Crate") {
 		t.Errorf("without metadata: %v", err)
@@ -418,6 +423,17 @@ func TestVerifyHostileArchive(t *testing.T) {
 	wantProblem(t, archive(t, metadata(`{"@id": "a", "@type": "File"}`), [2]string{"a", "a"}), "a", "without its size")
 	wantProblem(t, archive(t, metadata(one+","+one), [2]string{"a", "a"}), "a", "twice")
 	wantGood(t, archive(t, metadata(`{"@id": "https://example.org/x", "@type": "File"}`)), 0)
+	wantProblem(t, archive(t, metadata(`{"@id": "a", "@type": "File", "contentSize": 2000001, "sha256": "x"}`), [2]string{"a", "a"}), "a", "1 bytes of 2000001")
+	wantProblem(t, archive(t, [2]string{crate.MetadataFile, `{"@context": [{}], "@graph": [` + one + `], "@id": {"@graph": []}}`}), "a", "missing")
+	for _, odd := range []string{`[]`, `{"@graph": {}}`, `{"@graph": [`, `{"@graph": [1]}`, `{"@graph": [{"@id": "%x", "@type": "File"}]}`, ``} {
+		if _, err := crate.Verify(t.Context(), archive(t, [2]string{crate.MetadataFile, odd})); err == nil {
+			t.Errorf("%s is a crate", odd)
+		}
+	}
+	huge := archive(t, metadata(`{"description": "`+strings.Repeat("x", 17<<20)+`"}`))
+	if _, err := crate.Verify(t.Context(), huge); err == nil || !strings.Contains(err.Error(), "bytes that are read for 1 files") {
+		t.Errorf("17 MiB of metadata: %v", err)
+	}
 	for _, bad := range []string{"", "{", `{"@graph": 7}`} {
 		if _, err := crate.Verify(t.Context(), archive(t, [2]string{crate.MetadataFile, bad})); err == nil {
 			t.Errorf("metadata %q are taken", bad)

@@ -17,27 +17,26 @@ const (
 	outputsDir = "outputs"
 	logsDir    = "logs"
 	scriptDir  = "script"
+	renamed    = "-renamed" // ends the name of the directory for what lies in one of them under another name
 )
 
 // componentMax is how long a name may be on the file systems of others, in bytes.
 const componentMax = 200
 
-// safePath returns a path below dir for a name of any bytes: relative, UTF-8, with no component that any system takes for
-// something else. A name that had to be changed gets some of its digest, so that two never become one.
+// safePath returns a path for a name of any bytes: relative, UTF-8, with no component that any system takes for something
+// else, below dir. A name that cannot stay as it is gets one with its digest in a directory beside that, where nobody else
+// names anything, so that two never become one.
 func safePath(dir string, original []byte) (path string, changed bool) {
-	var parts []string
+	var last string
 	for part := range strings.SplitSeq(string(original), "/") {
-		safe := safeComponent(part)
-		changed = changed || safe != part
-		parts = append(parts, safe)
+		last = safeComponent(part)
+		changed = changed || last != part
 	}
-	path = strings.Join(parts, "/")
-	if changed {
-		sum := sha256.Sum256(original)
-		parts[len(parts)-1] = "renamed-" + hex.EncodeToString(sum[:8]) + "-" + parts[len(parts)-1]
-		path = strings.Join(parts, "/")
+	if !changed {
+		return dir + "/" + string(original), false
 	}
-	return dir + "/" + path, changed
+	sum := sha256.Sum256(original)
+	return dir + renamed + "/" + hex.EncodeToString(sum[:16]) + "-" + last, true
 }
 
 // safeComponent replaces what is not safe by an underscore.

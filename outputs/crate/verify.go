@@ -11,18 +11,19 @@ import (
 	"io"
 	"io/fs"
 	"maps"
-	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 
 	"golang.org/x/sys/unix"
 )
 
-// metadataMax bounds the metadata that is read, in bytes: a million files have some 500 MB.
-const metadataMax = 1 << 30
+// The metadata that is read is bounded by what the crate has, in bytes: a file takes some 500.
+const (
+	metadataBase = 16 << 20
+	metadataEach = 4 << 10
+)
 
 // Problem is what is not as the metadata says.
 type Problem struct {
@@ -99,7 +100,8 @@ func openDir(dir string) (*contents, error) {
 		return nil, err
 	}
 	c := &contents{open: map[string]func() (io.ReadCloser, error){}, close: root.Close}
-	err = fs.WalkDir(os.DirFS(dir), ".", func(name string, entry fs.DirEntry, err error) error {
+	err = filepath.WalkDir(dir+"/.", func(path string, entry fs.DirEntry, err error) error { // also where dir is a link
+		name, _ := filepath.Rel(dir, path) // both have the same beginning
 		switch {
 		case err != nil:
 			return err
@@ -108,7 +110,7 @@ func openDir(dir string) (*contents, error) {
 			c.odd = append(c.odd, Problem{name, "no regular file"})
 		default:
 			c.open[name] = func() (io.ReadCloser, error) {
-				return root.OpenFile(filepath.FromSlash(name), os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
+				return root.OpenFile(name, os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
 			}
 		}
 		return nil
@@ -147,14 +149,7 @@ func (c *contents) verify(ctx context.Context) (Check, error) {
 	return check, nil
 }
 
-// named is a file as the metadata has it.
-type named struct {
-	size   int64
-	sha256 string
-	wrong  string // what is wrong with the metadata
-}
-
-// named reads the files that the metadata names.
+// named reads the files that the metadata names, an entity at a time: an archive of a few kilobytes may hold millions.
 func (c *contents) named() (map[string]named, error) {
 	open := c.open[MetadataFile]
 	if open == nil {
@@ -165,48 +160,15 @@ func (c *contents) named() (map[string]named, error) {
 		return nil, err
 	}
 	defer file.Close()
-	var document struct {
-		Graph []struct {
-			ID          string `json:"@id"`
-			Type        any    `json:"@type"`
-			ContentSize any    `json:"contentSize"`
-			SHA256      string `json:"sha256"`
-		} `json:"@graph"`
-	}
-	bounded := &io.LimitedReader{R: file, N: metadataMax}
-	if err := json.NewDecoder(bounded).Decode(&document); err != nil {
+	all := graphFiles{}
+	most := metadataBase + metadataEach*int64(len(c.open))
+	bounded := &io.LimitedReader{R: file, N: most}
+	if err := eachEntity(json.NewDecoder(bounded), all.add); bounded.N == 0 {
+		return nil, fmt.Errorf("%s: it has more than the %d bytes that are read for %d files", MetadataFile, most, len(c.open))
+	} else if err != nil {
 		return nil, fmt.Errorf("%s: %w", MetadataFile, err)
 	}
-	all := map[string]named{}
-	for _, e := range document.Graph {
-		if !isFile(e.Type) || isElsewhere(e.ID) {
-			continue
-		}
-		path, err := url.PathUnescape(strings.TrimPrefix(e.ID, "./"))
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", MetadataFile, err)
-		}
-		n := named{sha256: e.SHA256}
-		if n.size, err = strconv.ParseInt(fmt.Sprint(e.ContentSize), 10, 64); err != nil || n.sha256 == "" {
-			n.wrong = "named without its size or digest"
-		}
-		if _, twice := all[path]; twice {
-			n.wrong = "named twice"
-		}
-		all[path] = n
-	}
 	return all, nil
-}
-
-func isFile(kind any) bool {
-	several, ok := kind.([]any)
-	return kind == "File" || ok && slices.Contains(several, any("File"))
-}
-
-// isElsewhere reports whether a file is on the web, and so not in the crate.
-func isElsewhere(id string) bool {
-	u, err := url.Parse(id)
-	return err == nil && u.IsAbs()
 }
 
 // compare returns what is wrong with a file, empty where it is as it is named.

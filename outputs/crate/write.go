@@ -18,8 +18,11 @@ import (
 
 // WriteDir writes the crate into a directory that does not exist or is empty, whole or not at all.
 func (c *Crate) WriteDir(ctx context.Context, dir string, from Source) (err error) {
-	if inside, err := os.ReadDir(dir); len(inside) > 0 || err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return taken(dir) // before all is copied
+	switch inside, err := os.ReadDir(dir); { // before all is copied
+	case len(inside) > 0 || errors.Is(err, unix.ENOTDIR):
+		return taken(dir)
+	case err != nil && !errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("crate: %w", err)
 	}
 	temp, err := os.MkdirTemp(filepath.Dir(dir), ".scidex-crate-")
 	if err != nil {
@@ -65,7 +68,11 @@ func (c *Crate) WriteZip(ctx context.Context, file string, from Source) (err err
 	if err != nil {
 		return fmt.Errorf("crate: %w", err)
 	}
-	defer func() { err = errors.Join(err, os.Remove(temp.Name())) }()
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, os.Remove(temp.Name()))
+		}
+	}()
 	w := zip.NewWriter(temp)
 	err = c.each(ctx, from, func(path string, _ int64, r io.Reader) error {
 		entry := &zip.FileHeader{Name: path, Method: zip.Deflate, Modified: c.modified}
@@ -81,11 +88,11 @@ func (c *Crate) WriteZip(ctx context.Context, file string, from Source) (err err
 	if err != nil {
 		return fmt.Errorf("crate: %w", err)
 	}
-	if err := os.Link(temp.Name(), file); err != nil { // never over another's file
-		if errors.Is(err, fs.ErrExist) {
-			return fmt.Errorf("crate: %q exists; name another file", file)
-		}
-		return fmt.Errorf("crate: %w", err)
+	switch err := outputs.Publish(unix.AT_FDCWD, temp.Name(), file); { // never over another's file
+	case errors.Is(err, fs.ErrExist):
+		return fmt.Errorf("crate: %q exists; name another file", file)
+	case err != nil:
+		return fmt.Errorf("crate: rename to %q: %w", file, err)
 	}
 	return nil
 }

@@ -36,6 +36,8 @@ var describing = []string{
 const (
 	svgSpace   = "http://www.w3.org/2000/svg"
 	xlinkSpace = "http://www.w3.org/1999/xlink"
+
+	styleElement = "style"
 )
 
 // checkSVG returns why an SVG file is not embedded.
@@ -68,6 +70,7 @@ type svgCheck struct {
 type svgElement struct {
 	name, id    string
 	first, last int
+	css         []byte // the text of a style
 }
 
 // svgReference draws another element at the place of one.
@@ -87,9 +90,10 @@ func (c *svgCheck) take(token xml.Token) error {
 			last.last = c.count
 			c.named[last.id] = last
 		}
+		return checkStyle(string(last.css))
 	case xml.CharData:
-		if n := len(c.open); n > 0 && c.open[n-1].name == "style" {
-			return checkCSS(string(t))
+		if n := len(c.open); n > 0 && c.open[n-1].name == styleElement {
+			c.open[n-1].css = append(c.open[n-1].css, t...) // a browser joins what comments and CDATA part
 		}
 	case xml.ProcInst:
 		if t.Target != "xml" {
@@ -114,6 +118,8 @@ func (c *svgCheck) start(t xml.StartElement) error {
 		return fmt.Errorf("it has an element <%s>", name)
 	case t.Name.Space != svgSpace && !slices.Contains(describing, t.Name.Space):
 		return fmt.Errorf("it has an element <%s> that is not SVG's", name)
+	case len(c.open) > 0 && c.open[len(c.open)-1].name == styleElement:
+		return fmt.Errorf("it has an element <%s> in a style", name)
 	}
 	e := svgElement{name: t.Name.Local, first: c.count}
 	for _, a := range t.Attr {
@@ -180,6 +186,17 @@ func (c *svgCheck) href(e svgElement, value string) error {
 		return nil
 	}
 	return errors.New("it refers to something outside of it")
+}
+
+// checkStyle is checkCSS of a style sheet. What one of its rules draws by reference cannot be counted here.
+func checkStyle(text string) error {
+	if err := checkCSS(text); err != nil {
+		return err
+	}
+	if strings.Contains(strings.ToLower(text), "url(") {
+		return errors.New("it refers to something in a style sheet")
+	}
+	return nil
 }
 
 // checkCSS looks for what loads something, and for what could hide that.
