@@ -81,6 +81,24 @@ func (r *Runner) scriptSource(ctx context.Context, a spec.Analysis, key catalog.
 	return r.fetch(ctx, result.Script.SHA256)
 }
 
+// fetchInput is fetch of an input that is a blob.
+func (r *Runner) fetchInput(ctx context.Context, in spec.Input) (string, error) {
+	if err := r.inStore(in); err != nil {
+		return "", err
+	}
+	sha256, _ := in.Digest()
+	return r.fetch(ctx, sha256)
+}
+
+// inStore refuses a blob that is named by the URL of another store. Nothing else is fetched for an analysis: what a URL may name,
+// and with whose credentials, is the operator's to say, by --blobs.
+func (r *Runner) inStore(in spec.Input) error {
+	if store := in.Store(); store != "" && store != r.Blobs.URL() {
+		return fmt.Errorf("it does not lie in the blob store %s; give --blobs for another one, or fetch the blob and give the file", r.Blobs.URL())
+	}
+	return nil
+}
+
 // fetch is the path of a file that holds a blob, which was verified.
 func (r *Runner) fetch(ctx context.Context, sha256 string) (string, error) {
 	f, err := r.Blobs.Fetch(ctx, sha256)

@@ -45,8 +45,8 @@ func (s *inputSet) close() error {
 // opener opens what an analysis names, and refuses what must not or cannot be bound.
 type opener struct {
 	reader   scan.Reader
-	fetch    func(sha256 string) (path string, err error) // of a blob, verified
-	boundary func() (*binds.Boundary, error)              // called for what is opened only: it takes 0.1 ms
+	fetch    func(blob spec.Input) (path string, err error) // verified
+	boundary func() (*binds.Boundary, error)                // called for what is opened only: it takes 0.1 ms
 }
 
 // open opens all inputs of an analysis. scriptSource is the file of the script: the named one, or its
@@ -98,11 +98,11 @@ func (o opener) open(a spec.Analysis, scriptSource string) (_ *inputSet, err err
 
 // openOne opens an input. A blob is ours to show, wherever it lies.
 func (o opener) openOne(set *inputSet, p spec.Input) error {
-	digest, blob := p.Digest()
+	_, blob := p.Digest()
 	source := p.Source
 	if blob {
 		var err error
-		if source, err = o.fetch(digest); err != nil {
+		if source, err = o.fetch(p); err != nil {
 			return fmt.Errorf("--input %q: %w", p.Source, err)
 		}
 	}

@@ -130,7 +130,7 @@ func (r *Runner) resolve(ctx context.Context, a spec.Analysis, key catalog.Key, 
 	if err := p.chooseIDs(); err != nil {
 		return nil, err
 	}
-	o := opener{p.reader(), func(sha256 string) (string, error) { return r.fetch(ctx, sha256) }, sync.OnceValues(func() (*binds.Boundary, error) {
+	o := opener{p.reader(), func(in spec.Input) (string, error) { return r.fetchInput(ctx, in) }, sync.OnceValues(func() (*binds.Boundary, error) {
 		return binds.New(r.host(account.UID), r.AllowBinds, r.Log)
 	})}
 	opened := trace.From(ctx).Span(trace.Run, "open the inputs")

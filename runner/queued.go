@@ -151,13 +151,17 @@ func (r *Runner) checkBlobs(ctx context.Context, a spec.Analysis) error {
 		if !blob {
 			continue
 		}
-		has, err := r.Blobs.Has(ctx, digest)
-		if err == nil && !has {
-			err = fmt.Errorf("it is not in the blob store %s; a worker takes it from there", r.Blobs)
-		}
-		if err != nil {
+		if err := first(func() error { return r.inStore(input) }, func() error { return r.checkBlob(ctx, digest) }); err != nil {
 			return fmt.Errorf("--input %q: %w", input.Source, err)
 		}
 	}
 	return nil
+}
+
+func (r *Runner) checkBlob(ctx context.Context, digest string) error {
+	has, err := r.Blobs.Has(ctx, digest)
+	if err == nil && !has {
+		err = fmt.Errorf("it is not in the blob store %s; a worker takes it from there", r.Blobs)
+	}
+	return err
 }

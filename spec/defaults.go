@@ -83,12 +83,10 @@ func (a Analysis) ResolvePaths(dir string) Analysis {
 // resolveInput leaves alone what Validate is to refuse as it was written.
 func resolveInput(dir, input string) string {
 	source, destination, explicit := splitInput(input)
-	if source == "" || !explicit && (strings.HasSuffix(source, ":") || strings.HasPrefix(source, digestPrefix)) {
+	if source == "" || !explicit && (strings.HasSuffix(source, ":") || isBlob(source)) {
 		return input
 	}
-	if !strings.HasPrefix(source, digestPrefix) {
-		source = resolve(dir, source)
-	}
+	source = resolveSource(dir, source)
 	if !explicit {
 		destination = defaultDestination(source)
 	}

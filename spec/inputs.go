@@ -10,18 +10,12 @@ import (
 
 // Input is one read-only bind that the user asked for.
 type Input struct {
-	Source      string // file or directory of the host, or sha256:HEX for a blob of the blob store
+	Source      string // file or directory of the host; or a blob, by sha256:HEX or the URL of one in the blob store
 	Destination string // absolute and clean path inside
 }
 
 // String returns the form that ParseInput reads, with the destination written out.
 func (i Input) String() string { return i.Source + ":" + i.Destination }
-
-// digestPrefix begins the source of an input that is a blob. A file of such a name is written ./sha256:NAME.
-const digestPrefix = "sha256:"
-
-// Digest is the SHA-256, in lower-case hexadecimal digits, of an input that is a blob of the blob store.
-func (i Input) Digest() (sha256 string, ok bool) { return strings.CutPrefix(i.Source, digestPrefix) }
 
 // inputsDir is where inputs without a destination appear.
 const inputsDir = "/inputs"
@@ -35,14 +29,14 @@ var taken = [...]string{
 
 // ParseInput reads "SRC" or "SRC:DST". DST starts at the last ":/", so that a source may hold colons;
 // without DST the input appears as /inputs/ and the last name of SRC. A blob is "sha256:HEX", "sha256:HEX:DST" or
-// "sha256:HEX:NAME" for /inputs/NAME.
+// "sha256:HEX:NAME" for /inputs/NAME; in place of sha256:HEX there may be the URL of a blob in the blob store.
 func ParseInput(s string) (Input, error) {
 	source, destination, explicit := splitInput(s)
 	if err := checkText("input", s); err != nil {
 		return Input{}, err
 	}
-	if hex, ok := strings.CutPrefix(source, digestPrefix); ok && !isDigest(hex) {
-		return Input{}, fmt.Errorf("input %s is no digest: write sha256: and 64 digits 0-9, a-f, then :NAME if it is to have one; a file of that name is ./%s", quote(s), s)
+	if err := checkBlob(source); err != nil {
+		return Input{}, err
 	}
 	switch {
 	case source == "":
@@ -62,29 +56,13 @@ func ParseInput(s string) (Input, error) {
 }
 
 func splitInput(s string) (source, destination string, explicit bool) {
-	if rest, ok := strings.CutPrefix(s, digestPrefix); ok {
-		return splitDigest(rest)
+	if isBlob(s) {
+		return splitBlob(s)
 	}
 	if i := strings.LastIndex(s, ":/"); i >= 0 {
 		return s[:i], s[i+1:], true
 	}
 	return s, "", false
-}
-
-// splitDigest splits what follows sha256: in an input.
-func splitDigest(rest string) (source, destination string, explicit bool) {
-	hex, destination, explicit := strings.Cut(rest, ":")
-	if explicit && destination != "" && !strings.HasPrefix(destination, "/") {
-		destination = inputsDir + "/" + destination
-	}
-	if !explicit {
-		destination = inputsDir + "/" + hex
-	}
-	return digestPrefix + hex, destination, explicit || isDigest(hex)
-}
-
-func isDigest(hex string) bool {
-	return len(hex) == 64 && strings.Trim(hex, "0123456789abcdef") == ""
 }
 
 // defaultDestination is "" for a source such as "." or "/" that has no name.

@@ -202,7 +202,7 @@ func TestParseInput(t *testing.T) {
 }
 
 func FuzzParseInput(f *testing.F) {
-	for _, seed := range []string{"a", "a:/models", "a:b:/inputs/c", ":/x", ".", "/", "a:/work/x", "a:/inputs/../work"} {
+	for _, seed := range []string{"a", "a:/models", "a:b:/inputs/c", ":/x", ".", "/", "a:/work/x", "a:/inputs/../work", "sha256:" + strings.Repeat("0", 64), "s3://b/sha256/" + strings.Repeat("a", 64) + ":x"} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {

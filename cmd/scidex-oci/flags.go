@@ -25,7 +25,7 @@ func analysisFlags() []cli.Flag {
 		&cli.StringFlag{Name: "data", Usage: "bind the directory `DIR` read-only at /data, or none (default: ./data where it exists)"},
 		&cli.StringFlag{Name: "docs", Usage: "bind the directory `DIR` read-only at /docs, or none (default: ./docs where it exists)"},
 		&cli.StringFlag{Name: "project", Usage: "bind the directory `DIR` read-only at /analysis, so that a script inside finds its modules"},
-		&cli.StringSliceFlag{Name: "input", Usage: "bind `SRC[:DST]` read-only too, at /inputs/NAME unless DST says otherwise; sha256:HEX[:NAME] is a blob of the blob store, such as an output of another run; repeatable"},
+		&cli.StringSliceFlag{Name: "input", Usage: "bind `SRC[:DST]` read-only too, at /inputs/NAME unless DST says otherwise; sha256:HEX[:NAME], or a URL in it, s3://BUCKET/PREFIX/sha256/HEX[:NAME] or file://DIR/sha256/HEX[:NAME], is a blob of the blob store, such as an output of another run; repeatable"},
 		&cli.StringFlag{Name: "script", Usage: "run `FILE` by its shebang or extension (.py, .R, .jl, .sh, .ipynb); arguments that follow are the script's"},
 		&cli.StringFlag{Name: "stage", Usage: "copy the regular files of `DIR` into /work before the start"},
 		&cli.StringFlag{Name: "export", Usage: "write outputs and scidex-result.json to `DIR` after the commit, whatever the state"},

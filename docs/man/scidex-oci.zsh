@@ -7,7 +7,7 @@ _scidex_oci_run() {
         '*--data=[bind the directory DIR read-only at /data, or none (default\: ./data where it exists)]:dir:_files' \
         '*--docs=[bind the directory DIR read-only at /docs, or none (default\: ./docs where it exists)]:dir:_files' \
         '*--project=[bind the directory DIR read-only at /analysis, so that a script inside finds its modules]:dir:_files' \
-        '*--input=[bind SRC\[\:DST\] read-only too, at /inputs/NAME unless DST says otherwise; sha256\:HEX\[\:NAME\] is a blob of the blob store, such as an output of another run; repeatable]:src\[\:dst\]:_files' \
+        '*--input=[bind SRC\[\:DST\] read-only too, at /inputs/NAME unless DST says otherwise; sha256\:HEX\[\:NAME\], or a URL in it, s3\://BUCKET/PREFIX/sha256/HEX\[\:NAME\] or file\://DIR/sha256/HEX\[\:NAME\], is a blob of the blob store, such as an output of another run; repeatable]:src\[\:dst\]:_files' \
         '*--script=[run FILE by its shebang or extension (.py, .R, .jl, .sh, .ipynb); arguments that follow are the script'\''s]:file:_files' \
         '*--stage=[copy the regular files of DIR into /work before the start]:dir:_files' \
         '*--export=[write outputs and scidex-result.json to DIR after the commit, whatever the state]:dir:_files' \
@@ -57,7 +57,7 @@ _scidex_oci_batch() {
         '*--data=[bind the directory DIR read-only at /data, or none (default\: ./data where it exists)]:dir:_files' \
         '*--docs=[bind the directory DIR read-only at /docs, or none (default\: ./docs where it exists)]:dir:_files' \
         '*--project=[bind the directory DIR read-only at /analysis, so that a script inside finds its modules]:dir:_files' \
-        '*--input=[bind SRC\[\:DST\] read-only too, at /inputs/NAME unless DST says otherwise; sha256\:HEX\[\:NAME\] is a blob of the blob store, such as an output of another run; repeatable]:src\[\:dst\]:_files' \
+        '*--input=[bind SRC\[\:DST\] read-only too, at /inputs/NAME unless DST says otherwise; sha256\:HEX\[\:NAME\], or a URL in it, s3\://BUCKET/PREFIX/sha256/HEX\[\:NAME\] or file\://DIR/sha256/HEX\[\:NAME\], is a blob of the blob store, such as an output of another run; repeatable]:src\[\:dst\]:_files' \
         '*--script=[run FILE by its shebang or extension (.py, .R, .jl, .sh, .ipynb); arguments that follow are the script'\''s]:file:_files' \
         '*--stage=[copy the regular files of DIR into /work before the start]:dir:_files' \
         '*--env=[set a variable\: K=V, or K alone for this command'\''s value; repeatable]:k=v:_files' \
@@ -108,7 +108,7 @@ _scidex_oci_submit() {
         '*--data=[bind the directory DIR read-only at /data, or none (default\: ./data where it exists)]:dir:_files' \
         '*--docs=[bind the directory DIR read-only at /docs, or none (default\: ./docs where it exists)]:dir:_files' \
         '*--project=[bind the directory DIR read-only at /analysis, so that a script inside finds its modules]:dir:_files' \
-        '*--input=[bind SRC\[\:DST\] read-only too, at /inputs/NAME unless DST says otherwise; sha256\:HEX\[\:NAME\] is a blob of the blob store, such as an output of another run; repeatable]:src\[\:dst\]:_files' \
+        '*--input=[bind SRC\[\:DST\] read-only too, at /inputs/NAME unless DST says otherwise; sha256\:HEX\[\:NAME\], or a URL in it, s3\://BUCKET/PREFIX/sha256/HEX\[\:NAME\] or file\://DIR/sha256/HEX\[\:NAME\], is a blob of the blob store, such as an output of another run; repeatable]:src\[\:dst\]:_files' \
         '*--script=[run FILE by its shebang or extension (.py, .R, .jl, .sh, .ipynb); arguments that follow are the script'\''s]:file:_files' \
         '*--stage=[copy the regular files of DIR into /work before the start]:dir:_files' \
         '*--env=[set a variable\: K=V, or K alone for this command'\''s value; repeatable]:k=v:_files' \
@@ -247,7 +247,7 @@ _scidex_oci_slurm_submit() {
         '*--data=[bind the directory DIR read-only at /data, or none (default\: ./data where it exists)]:dir:_files' \
         '*--docs=[bind the directory DIR read-only at /docs, or none (default\: ./docs where it exists)]:dir:_files' \
         '*--project=[bind the directory DIR read-only at /analysis, so that a script inside finds its modules]:dir:_files' \
-        '*--input=[bind SRC\[\:DST\] read-only too, at /inputs/NAME unless DST says otherwise; sha256\:HEX\[\:NAME\] is a blob of the blob store, such as an output of another run; repeatable]:src\[\:dst\]:_files' \
+        '*--input=[bind SRC\[\:DST\] read-only too, at /inputs/NAME unless DST says otherwise; sha256\:HEX\[\:NAME\], or a URL in it, s3\://BUCKET/PREFIX/sha256/HEX\[\:NAME\] or file\://DIR/sha256/HEX\[\:NAME\], is a blob of the blob store, such as an output of another run; repeatable]:src\[\:dst\]:_files' \
         '*--script=[run FILE by its shebang or extension (.py, .R, .jl, .sh, .ipynb); arguments that follow are the script'\''s]:file:_files' \
         '*--stage=[copy the regular files of DIR into /work before the start]:dir:_files' \
         '*--env=[set a variable\: K=V, or K alone for this command'\''s value; repeatable]:k=v:_files' \
@@ -314,7 +314,7 @@ _scidex_oci_spec() {
         '*--data=[bind the directory DIR read-only at /data, or none (default\: ./data where it exists)]:dir:_files' \
         '*--docs=[bind the directory DIR read-only at /docs, or none (default\: ./docs where it exists)]:dir:_files' \
         '*--project=[bind the directory DIR read-only at /analysis, so that a script inside finds its modules]:dir:_files' \
-        '*--input=[bind SRC\[\:DST\] read-only too, at /inputs/NAME unless DST says otherwise; sha256\:HEX\[\:NAME\] is a blob of the blob store, such as an output of another run; repeatable]:src\[\:dst\]:_files' \
+        '*--input=[bind SRC\[\:DST\] read-only too, at /inputs/NAME unless DST says otherwise; sha256\:HEX\[\:NAME\], or a URL in it, s3\://BUCKET/PREFIX/sha256/HEX\[\:NAME\] or file\://DIR/sha256/HEX\[\:NAME\], is a blob of the blob store, such as an output of another run; repeatable]:src\[\:dst\]:_files' \
         '*--script=[run FILE by its shebang or extension (.py, .R, .jl, .sh, .ipynb); arguments that follow are the script'\''s]:file:_files' \
         '*--stage=[copy the regular files of DIR into /work before the start]:dir:_files' \
         '*--export=[write outputs and scidex-result.json to DIR after the commit, whatever the state]:dir:_files' \
@@ -630,7 +630,7 @@ _scidex_oci_doctor() {
         '*--data=[bind the directory DIR read-only at /data, or none (default\: ./data where it exists)]:dir:_files' \
         '*--docs=[bind the directory DIR read-only at /docs, or none (default\: ./docs where it exists)]:dir:_files' \
         '*--project=[bind the directory DIR read-only at /analysis, so that a script inside finds its modules]:dir:_files' \
-        '*--input=[bind SRC\[\:DST\] read-only too, at /inputs/NAME unless DST says otherwise; sha256\:HEX\[\:NAME\] is a blob of the blob store, such as an output of another run; repeatable]:src\[\:dst\]:_files' \
+        '*--input=[bind SRC\[\:DST\] read-only too, at /inputs/NAME unless DST says otherwise; sha256\:HEX\[\:NAME\], or a URL in it, s3\://BUCKET/PREFIX/sha256/HEX\[\:NAME\] or file\://DIR/sha256/HEX\[\:NAME\], is a blob of the blob store, such as an output of another run; repeatable]:src\[\:dst\]:_files' \
         '*--env=[set a variable\: K=V, or K alone for this command'\''s value; repeatable]:k=v:_files' \
         '*--secret=[pass the variable K of this command on; only its name is stored and shown; repeatable]:k:_files' \
         '*--label=[keep the label K=V with the run; repeatable]:k=v:_files' \
@@ -661,7 +661,7 @@ _scidex_oci_selftest() {
         '*--data=[bind the directory DIR read-only at /data, or none (default\: ./data where it exists)]:dir:_files' \
         '*--docs=[bind the directory DIR read-only at /docs, or none (default\: ./docs where it exists)]:dir:_files' \
         '*--project=[bind the directory DIR read-only at /analysis, so that a script inside finds its modules]:dir:_files' \
-        '*--input=[bind SRC\[\:DST\] read-only too, at /inputs/NAME unless DST says otherwise; sha256\:HEX\[\:NAME\] is a blob of the blob store, such as an output of another run; repeatable]:src\[\:dst\]:_files' \
+        '*--input=[bind SRC\[\:DST\] read-only too, at /inputs/NAME unless DST says otherwise; sha256\:HEX\[\:NAME\], or a URL in it, s3\://BUCKET/PREFIX/sha256/HEX\[\:NAME\] or file\://DIR/sha256/HEX\[\:NAME\], is a blob of the blob store, such as an output of another run; repeatable]:src\[\:dst\]:_files' \
         '*--env=[set a variable\: K=V, or K alone for this command'\''s value; repeatable]:k=v:_files' \
         '*--secret=[pass the variable K of this command on; only its name is stored and shown; repeatable]:k:_files' \
         '*--label=[keep the label K=V with the run; repeatable]:k=v:_files' \

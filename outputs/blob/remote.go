@@ -31,7 +31,8 @@ type Remote interface {
 	CatalogID(ctx context.Context) (string, error)
 	SetCatalogID(ctx context.Context, id string) error
 	ChangeCatalogID(ctx context.Context, id string) error
-	// String is for people: without anything that is secret.
+	// URL names it, without what is needed to reach it. String is for people: without anything that is secret.
+	URL() string
 	String() string
 }
 
@@ -78,6 +79,14 @@ func (s *Store) String() string {
 		return s.remote.String()
 	}
 	return s.dir
+}
+
+// URL is what names the store, as file://DIR or that of its Remote; below it, /sha256/ and a digest name a blob.
+func (s *Store) URL() string {
+	if s.remote != nil {
+		return s.remote.URL()
+	}
+	return "file://" + s.dir
 }
 
 // Keep makes sure that blobs are where rows may name them. It comes after Sync and before the commit, and again before

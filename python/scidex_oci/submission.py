@@ -111,12 +111,20 @@ def _request(fields: Mapping[str, Any]) -> Dict[str, Any]:
         if name in request:
             request[name] = _texts(name, request[name])
     if "inputs" in request:
-        request["inputs"] = [_absolute("inputs", source) for source in request["inputs"]]  # "SRC:DST" begins with SRC
+        request["inputs"] = [_source(source) for source in request["inputs"]]
     for name in ("labels", "env"):
         if name in request:
             request[name] = _dictionary(name, request[name])
     request.setdefault("id", _new_id())
     return request
+
+
+def _source(text: str) -> str:
+    """An input, "SRC" or "SRC:DST". A blob is the same everywhere, unless it is named by the directory of its store."""
+    if text.startswith(("sha256:", "s3://")):
+        return text
+    scheme = "file://" if text.startswith("file://") else ""
+    return scheme + _absolute("inputs", text[len(scheme) :])
 
 
 def _absolute(name: str, value: Any) -> str:

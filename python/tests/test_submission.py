@@ -143,12 +143,13 @@ class RequestTest(unittest.TestCase):
 
     def test_written(self) -> None:
         cursor = mock.Mock(spec=["execute", "close"])
-        scidex_oci.enqueue(cursor, id="a", args=[1, "x"], script=Path("a.py"), inputs=["b:/inputs/c", "/d"], docs="none",
+        blobs = ["sha256:e:name", "s3://bucket/prefix/sha256/e"]
+        scidex_oci.enqueue(cursor, id="a", args=[1, "x"], script=Path("a.py"), inputs=["b:/inputs/c", "/d", *blobs, "file://blobs/sha256/e"], docs="none",
                            rootfs="./root", runtime="venv/", env={"N": 2.5}, timeout=60, stage=None)
         cwd = os.getcwd()
         (_, (request, retries)), _ = cursor.execute.call_args
         self.assertEqual(json.loads(request), {
-            "id": "a", "args": ["1", "x"], "script": f"{cwd}/a.py", "inputs": [f"{cwd}/b:/inputs/c", "/d"], "docs": "none",
+            "id": "a", "args": ["1", "x"], "script": f"{cwd}/a.py", "inputs": [f"{cwd}/b:/inputs/c", "/d", *blobs, f"file://{cwd}/blobs/sha256/e"], "docs": "none",
             "rootfs": f"{cwd}/./root", "runtime": f"{cwd}/venv/", "env": {"N": "2.5"}, "timeout": 60})
         self.assertIsNone(retries)
         cursor.close.assert_not_called()  # it is the caller's

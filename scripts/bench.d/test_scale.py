@@ -7,6 +7,7 @@ from pathlib import Path
 
 sys.path.append(str(Path(__file__).parent / "scale"))
 
+from bucket import KINDS, kind, table  # noqa: E402
 from counts import between  # noqa: E402
 from listeners import split  # noqa: E402
 
@@ -60,3 +61,27 @@ class Messages(unittest.TestCase):
 
 if __name__ == "__main__":
     unittest.main()
+
+
+class Requests(unittest.TestCase):
+    def test_kinds(self):
+        for request, want in {
+            "PUT /bucket/bench/sha256/00": "PUT blob",
+            "HEAD /bucket/bench/sha256/00": "HEAD blob",
+            "PUT /bucket/bench/sha256/00?partNumber=1&uploadId=x": "PUT blob",
+            "POST /bucket/bench/sha256/00?uploads=": "POST blob",
+            "DELETE /bucket/bench/sha256/00": "DELETE blob",
+            "GET /bucket/bench/catalog_id": "GET catalog_id",
+            "PUT /bucket/bench/gc/last": "PUT gc",
+            "GET /bucket/?list-type=2&prefix=bench%2Fgc%2F": "LIST gc/",
+            "GET /bucket/?list-type=2&prefix=bench%2Fgc%2Fopen-": "LIST gc/",
+            "GET /bucket/?list-type=2&prefix=bench%2Fsha256%2F": "LIST sha256/",
+            "GET /bucket/?uploads=&prefix=bench%2Fsha256%2F": "LIST uploads",
+            "GET /another": "other",
+        }.items():
+            self.assertEqual(kind(*request.split()), want, request)
+            self.assertIn(want, KINDS)
+
+    def test_table(self):
+        self.assertEqual(table({"run": {"PUT blob": 1.0, "LIST gc/": 2.5}, "gc": {"LIST gc/": 1}}),
+                         "|  | PUT blob | LIST gc/ | in all |\n| --- | --- | --- | --- |\n| run | 1 | 2.5 | 3.5 |\n| gc | 0 | 1 | 1 |")

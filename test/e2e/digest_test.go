@@ -7,34 +7,38 @@ import (
 	"testing"
 )
 
-// An output of one run is the input of another, by its digest alone: verified, and refused where it is not there or not
-// what it was.
+// An output of one run is the input of another, by its digest alone or by its URL in the blob store: verified, and refused
+// where it is not there or not what it was.
 func TestInputByDigest(t *testing.T) {
 	t.Run("directory", func(t *testing.T) {
 		h := newHouse(t)
-		h.inputByDigest(h, func(sum string) string { return filepath.Join(h.root, "blobs", "sha256", sum) })
+		h.inputByDigest(h, "file://"+filepath.Join(h.root, "blobs"), func(sum string) string { return filepath.Join(h.root, "blobs", "sha256", sum) })
 	})
 	t.Run("S3", func(t *testing.T) {
 		h, b := inS3(t)
 		other := newHouse(t)
 		b.furnish(other)
 		other.setenv("SCIDEX_OCI_DB", "sqlite://"+filepath.Join(h.root, "catalog.db"))
-		h.inputByDigest(other, func(sum string) string { return filepath.Join(b.objects, "some%20where", "sha256", sum) })
+		h.inputByDigest(other, b.store(), func(sum string) string { return filepath.Join(b.objects, "some%20where", "sha256", sum) })
 	})
 }
 
-// inputByDigest makes an output here and takes it as an input there; blob is where it is kept.
-func (h *house) inputByDigest(there *house, blob func(sum string) string) {
+// inputByDigest makes an output here and takes it as an input there, where the blob store is at a URL; blob is where it is kept.
+func (h *house) inputByDigest(there *house, store string, blob func(sum string) string) {
 	t := h.t
 	r := h.start("--id", h.fresh(), "--", "sh", "-c", "echo an output >out")
 	r.expect(t, "complete", "exit", 0)
 	digest := "sha256:" + r.output("out").SHA256
+	url := store + "/sha256/" + r.output("out").SHA256
 	there.write("manifest.yaml", "inputs: ['"+digest+":from/manifest']\ncommand: [cat, /inputs/from/manifest]\n", 0o644)
 	for _, args := range [][]string{
 		{"--input", digest, "--", "cat", "/inputs/" + r.output("out").SHA256},
 		{"--input", digest + ":name", "--", "cat", "/inputs/name"},
 		{"--input", digest + ":/models/m", "--", "cat", "/models/m"},
 		{"-f", "manifest.yaml"},
+		{"--input", url, "--", "cat", "/inputs/" + r.output("out").SHA256},
+		{"--input", url + ":name", "--", "cat", "/inputs/name"},
+		{"--input", url + ":/models/m", "--", "cat", "/models/m"},
 	} {
 		id := there.fresh()
 		there.start(append(flags("--id", id), args...)...).expect(t, "complete", "exit", 0)
@@ -44,6 +48,11 @@ func (h *house) inputByDigest(there *house, blob func(sum string) string) {
 	}
 	there.bad([]string{"run", "--input", "sha256:" + strings.Repeat("0", 64), "--", "true"}, "there is no blob sha256:000")
 	there.bad([]string{"run", "--input", "sha256:0", "--", "true"}, "is no digest")
+	there.bad([]string{"run", "--input", store + "/sha256/" + strings.Repeat("0", 64), "--", "true"}, "there is no blob sha256:000")
+	there.bad([]string{"run", "--input", store + "/data.csv", "--", "true"}, "names no digest", "give the file")
+	for _, another := range []string{"s3://another/some%20where", "s3://bucket", store + "/below", "file:///another", "file:///"} {
+		there.bad([]string{"run", "--input", another + "/sha256/" + r.output("out").SHA256, "--", "true"}, "does not lie in the blob store "+store+";", "--blobs")
+	}
 	there.good("gc")
 	path := blob(r.output("out").SHA256)
 	if err := os.Remove(path); err != nil {
@@ -53,4 +62,33 @@ func (h *house) inputByDigest(there *house, blob func(sum string) string) {
 		t.Fatal(err)
 	}
 	there.bad([]string{"run", "--input", digest, "--", "true"}, "corrupt")
+	there.bad([]string{"run", "--input", url, "--", "true"}, "corrupt")
+}
+
+// A worker with nothing but the catalog and the bucket takes what another has made, by the URL of its blob; submit refuses what
+// no worker would find.
+func TestQueueInputByURL(t *testing.T) {
+	h, db := inQueue(t)
+	b := newBucket(t)
+	b.furnish(h)
+	first := h.worker("--class", "first")
+	made := h.submit("made", "echo an output >out", "--class", "first")
+	h.comes(db, made, "complete")
+	first.end()
+
+	url := b.store() + "/sha256/" + h.show(made).output("out").SHA256
+	h.bad([]string{"submit", "--input", strings.Replace(url, "//bucket/", "//another/", 1), "--", "true"}, "does not lie in the blob store "+b.store())
+	h.bad([]string{"submit", "--input", b.store() + "/sha256/" + strings.Repeat("0", 64), "--", "true"}, "is not in the blob store "+b.store())
+	taken := h.submit("taken", "cat /inputs/name", "--input", url+":name")
+	another := db.query(t, "", `SELECT scidex_oci.submit('{"id": "`+h.id("another")+`", "command": ["true"], "inputs": ["file:///etc/sha256/`+strings.Repeat("0", 64)+`"]}', 0)`)
+	second := h.worker()
+	h.comes(db, taken, "complete")
+	if got := second.good("logs", taken).stdout; got != "an output\n" {
+		t.Errorf("it has read %q", got)
+	}
+	h.comes(db, another, "error")
+	if r := h.show(another); !strings.Contains(r.Message, "does not lie in the blob store "+b.store()) {
+		t.Errorf("%s", r.Message)
+	}
+	second.end()
 }

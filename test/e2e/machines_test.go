@@ -31,8 +31,8 @@ const (
 	nobodysMAC    = "02:00:00:00:00:ff"
 )
 
-// newNetwork makes one. It says why where it cannot be made.
-func newNetwork(t *testing.T) *network {
+// newNetwork makes one, whose PostgreSQL has such settings. It says why where it cannot be made.
+func newNetwork(t *testing.T, settings ...string) *network {
 	t.Helper()
 	if !theHost.root {
 		t.Skip("only root can make network namespaces that are joined; the tests as root cover it")
@@ -49,7 +49,7 @@ func newNetwork(t *testing.T) *network {
 	n.ip("-n", space, "link", "set", "lo", "up")
 	n.ip("-n", space, "link", "set", "switch", "up")
 	n.ip("-n", space, "address", "add", serverAddress+"/24", "dev", "switch")
-	n.server = newServer(t, inSpace(space))
+	n.server = newServer(t, inSpace(space), settings...)
 	n.setenv("SCIDEX_OCI_DB", n.server.url())
 	n.good("catalog", "migrate")
 	return n

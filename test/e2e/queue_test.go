@@ -31,7 +31,11 @@ func (h *house) worker(args ...string) *hosted {
 	if err := os.Mkdir(tmp, 0o755); err != nil {
 		h.t.Fatal(err)
 	}
-	own.env = append(own.env, h.env[len(h.env)-1]) // the database
+	for _, setting := range h.env {
+		if name, _, _ := strings.Cut(setting, "="); name == "SCIDEX_OCI_DB" || name == "SCIDEX_OCI_BLOBS" || strings.HasPrefix(name, "AWS_") {
+			own.env = append(own.env, setting) // all hosts have one catalog, and may have one bucket
+		}
+	}
 	own.setenv("SCIDEX_OCI_TMP", tmp)
 	return own.worksOn(tmp, args...)
 }

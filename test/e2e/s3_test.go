@@ -87,6 +87,12 @@ func (b *bucket) furnish(h *house) {
 	h.setenv("AWS_SECRET_ACCESS_KEY", b.secretKey)
 }
 
+// store is the URL of the bucket and the prefix, without how they are reached.
+func (b *bucket) store() string {
+	store, _, _ := strings.Cut(b.url, "?")
+	return store
+}
+
 // do lets somebody answer in the server's place; nil: nobody.
 func (b *bucket) do(meddle func(w http.ResponseWriter, r *http.Request) bool) {
 	if meddle == nil {

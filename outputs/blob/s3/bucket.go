@@ -91,6 +91,9 @@ const blobsBelow = "sha256/"
 
 func (b *Bucket) blobKey(sha256 string) string { return b.key(blobsBelow + sha256) }
 
+// URL names the bucket and the prefix.
+func (b *Bucket) URL() string { return b.Location.String() }
+
 // String names the bucket and its server.
 func (b *Bucket) String() string { return b.Location.String() + " at " + b.client.EndpointURL().Host }
 

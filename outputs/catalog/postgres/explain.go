@@ -20,6 +20,9 @@ const (
 	codeTooMany     = "53300" // too_many_connections
 	codeDiskFull    = "53100"
 	codeNoDatabase  = "3D000"
+	codeReadOnly    = "25006" // read_only_sql_transaction
+	codeIdle        = "25P03" // idle_in_transaction_session_timeout: this process was stopped for a while
+	codeUnsupported = "0A000" // feature_not_supported: what a standby says to BEGIN READ WRITE, and others to much else
 )
 
 // codeOf returns the code of a PostgreSQL error or "".
@@ -36,12 +39,18 @@ func gone(err error) bool {
 	var e *pgconn.PgError
 	if errors.As(err, &e) {
 		// 08: connection exceptions, PgBouncer's too. 57P: shutdown, crash, start-up.
-		return strings.HasPrefix(e.Code, "08") || strings.HasPrefix(e.Code, "57P") || e.Code == codeTooMany
+		return strings.HasPrefix(e.Code, "08") || strings.HasPrefix(e.Code, "57P") || e.Code == codeTooMany || e.Code == codeIdle
 	}
 	var network net.Error
 	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.As(err, &network) ||
 		errors.Is(err, net.ErrClosed) || errors.Is(err, pgconn.ErrConnClosed)
 }
+
+// standbyError is the answer of a standby to the beginning of a transaction that is to write.
+type standbyError struct{ err error }
+
+func (e *standbyError) Error() string { return e.err.Error() }
+func (e *standbyError) Unwrap() error { return e.err }
 
 // explain says what a person can do about those of PostgreSQL's errors where there is something to do. An error
 // of connecting, which names each try in a line of its own, becomes one sentence.
@@ -54,7 +63,11 @@ func (c *Catalog) explain(err error) error {
 	if errors.As(err, &connecting) && !errors.Is(err, context.Canceled) {
 		return markPassing(err, c.explainConnecting(err))
 	}
+	var standby *standbyError
 	switch code := codeOf(err); {
+	case errors.As(err, &standby), code == codeReadOnly:
+		return fmt.Errorf("PostgreSQL at %s can only be read, as a standby can; name the primary with --db, or several hosts and target_session_attrs=read-write: %w",
+			c.to, catalog.Passing(err))
 	case code == codeNotAllowed:
 		return fmt.Errorf("the role %q may not do this (%w); let one do it who is a member of scidex_admin", c.to.user, err)
 	case code == codeLockTimeout:

@@ -570,6 +570,41 @@ func TestQueuePause(t *testing.T) {
 	turn(q.Resume)
 	q.want("waits", queue.Ended, catalog.Complete)
 	q.want("late", queue.Ended, catalog.Complete)
+
+	// A worker that has heard of a pause, and not of its end, finds that out.
+	turn(q.Pause)
+	q.submit("unheard")
+	time.Sleep(200 * time.Millisecond)
+	q.want("unheard", queue.Waiting, catalog.Queued)
+	q.execute(`UPDATE scidex_oci.river_queue SET paused_at = NULL`)
+	q.want("unheard", queue.Ended, catalog.Complete)
+}
+
+// Workers hear of jobs by NOTIFY; one of which they do not hear they find all the same.
+func TestQueueHears(t *testing.T) {
+	q := newQueued(t)
+	q.work(func(ctx context.Context, c queue.Claim) error {
+		run, err := began(ctx, c)
+		if err != nil {
+			return err
+		}
+		return over(ctx, c, run, catalog.Complete, queue.Finish)
+	})
+	q.submit("first")
+	q.want("first", queue.Ended, catalog.Complete)
+	const jobs, poll = 20, 5 * time.Second // each would take half a poll on average, were it found by polling
+	start := time.Now()
+	for i := range jobs {
+		id := fmt.Sprint("told-", i)
+		q.submit(id)
+		q.want(id, queue.Ended, catalog.Complete)
+	}
+	if took := time.Since(start); took > jobs*poll/4 {
+		t.Errorf("%d jobs took %v", jobs, took)
+	}
+	q.submit("later", func(s *queue.Submission) { s.After = 24 * time.Hour })
+	q.execute(`UPDATE scidex_oci.river_job SET state = 'available', scheduled_at = now() WHERE state = 'scheduled'`) // of which no worker hears
+	q.want("later", queue.Ended, catalog.Complete)
 }
 
 // A worker takes those of its classes, by priority and then in their order, and none before its time.

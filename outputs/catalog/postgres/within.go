@@ -43,7 +43,7 @@ func NotAllowed(err error) bool { return codeOf(err) == codeNotAllowed }
 func (c *Catalog) Connections(ctx context.Context) (*pgxpool.Pool, error) {
 	config := c.pool.Config().Copy()
 	config.MaxConns, config.MaxConnIdleTime, config.HealthCheckPeriod = 4, time.Minute, 15*time.Second
-	config.AfterConnect = serverKeepsAlive
+	config.AfterConnect = serverGivesUp
 	pool, err := pgxpool.NewWithConfig(ctx, config)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", c.to, err)
@@ -51,10 +51,11 @@ func (c *Catalog) Connections(ctx context.Context) (*pgxpool.Pool, error) {
 	return pool, nil
 }
 
-// serverKeepsAlive has the server give up a connection whose worker's host is gone, as dialer does here: else it counts against
-// max_connections for two hours.
-func serverKeepsAlive(ctx context.Context, conn *pgx.Conn) error {
-	_, err := conn.Exec(ctx, fmt.Sprintf(`set tcp_keepalives_idle = '%ds'; set tcp_keepalives_interval = '%ds'; set tcp_keepalives_count = %d; set tcp_user_timeout = '%ds'`,
+// serverGivesUp has the server give up a connection whose worker's host is gone, as dialer does here: else it counts against
+// max_connections for two hours. It also gives up one of a worker that says nothing more in the midst of a transaction, such as one that
+// is stopped: that would hold rows of jobs, or the lead, for as long.
+func serverGivesUp(ctx context.Context, conn *pgx.Conn) error {
+	_, err := conn.Exec(ctx, fmt.Sprintf(`set idle_in_transaction_session_timeout = '30s'; set tcp_keepalives_idle = '%ds'; set tcp_keepalives_interval = '%ds'; set tcp_keepalives_count = %d; set tcp_user_timeout = '%ds'`,
 		int(probeAfter.Seconds()), int(probeEvery.Seconds()), probes, int(unacknowledged.Seconds())), pgx.QueryExecModeSimpleProtocol)
 	return err
 }

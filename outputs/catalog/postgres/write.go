@@ -93,6 +93,9 @@ func (c *Catalog) beginOn(ctx context.Context) (*pgxpool.Conn, pgx.Tx, error) {
 	tx, err := conn.BeginTx(ctx, pgx.TxOptions{BeginQuery: begin})
 	if err != nil {
 		conn.Release()
+		if codeOf(err) == codeUnsupported {
+			err = &standbyError{err}
+		}
 		return nil, nil, err
 	}
 	return conn, tx, nil

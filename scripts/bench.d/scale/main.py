@@ -9,12 +9,13 @@ import subprocess
 import time
 from pathlib import Path
 
+import bucket
 import fill
 import listeners
 from server import SETTLE, Server, pss, say
 from stage import IDLE, RUNS, Stage
 from tables import tables
-from tool import BAD, Tool, Worker
+from tool import BAD, Tool, Worker, limits
 
 LISTENERS = (0, 100, 500)
 WORKERS = 8
@@ -26,8 +27,11 @@ def main():
     parser.add_argument("--tool", help=argparse.SUPPRESS)
     parser.add_argument("--scratch", type=Path, help=argparse.SUPPRESS)
     parser.add_argument("--runs", type=int, metavar="N", default=1_000_000)
+    parser.add_argument("--s3", action="store_true", help="count what runs ask of a bucket, and nothing of PostgreSQL")
     parser.add_argument("--json", type=Path, metavar="FILE")
     given = parser.parse_args()
+    if given.s3:
+        return asked(given)
     server = Server(given.scratch, max_connections=LISTENERS[-1] + 100)
     told = {"where": where(given.tool, server), "runs": given.runs}
     try:
@@ -38,6 +42,17 @@ def main():
     finally:
         server.close()
     print(tables(told))
+
+
+def asked(given):
+    """Requests of runs to a bucket."""
+    told = {}
+    for name, counts in bucket.measure(given.tool, given.scratch, limits(given.tool, given.scratch)):
+        say(name)
+        told[name] = counts
+    if given.json:
+        given.json.write_text(json.dumps({"s3": told}, indent=1) + "\n")
+    print(bucket.table(told))
 
 
 def measure(server, tool, runs):

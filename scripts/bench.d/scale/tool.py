@@ -11,20 +11,21 @@ GOOD = ("sh", "-c", "echo made by a run > result.txt")
 BAD = ("sh", "-c", "echo made by a run > result.txt; exit 1")
 
 
+def limits(path, scratch):
+    """An ordinary user without a control group cannot enforce limits."""
+    env = {name: value for name, value in os.environ.items() if not name.startswith("SCIDEX_OCI_")}
+    probe = subprocess.run([path, "--root", str(scratch / "probe"), "run", "--quiet", *ANALYSIS, "--", "true"], stdout=subprocess.DEVNULL, env=env)
+    return [] if probe.returncode == 0 else ["--limits", "best-effort"]
+
+
 class Tool:
     def __init__(self, path, scratch, server):
         self.path, self.scratch = path, scratch
         self.env = {**os.environ, "SCIDEX_OCI_DB": server.url}
-        self.more = self.limits()
+        self.more = limits(path, scratch)
 
     def words(self, root, *words):
         return [self.path, "--root", str(self.scratch / root), *words]
-
-    def limits(self):
-        """An ordinary user without a control group cannot enforce limits."""
-        env = {name: value for name, value in os.environ.items() if name != "SCIDEX_OCI_DB"}
-        probe = subprocess.run(self.words("probe", "run", "--quiet", *ANALYSIS, "--", "true"), stdout=subprocess.DEVNULL, env=env)
-        return [] if probe.returncode == 0 else ["--limits", "best-effort"]
 
     def take(self, *words, text=None):
         """Run a command to its end and return what it printed."""

@@ -11,13 +11,21 @@ import (
 // job is left to River, which gives it up. One that was canceled is given, too: whoever is brought it ends its row.
 func (q *Queue) Rescue(ctx context.Context, worker string) (n int, err error) {
 	err = q.catalog.Within(ctx, func(ctx context.Context, tx pgx.Tx) error {
-		tag, err := tx.Exec(ctx, `UPDATE scidex_oci.river_job
+		rows, err := tx.Query(ctx, `UPDATE scidex_oci.river_job
 			SET state = 'available', scheduled_at = now(), errors = array_append(errors, jsonb_build_object(
 				'at', now(), 'attempt', attempt, 'error', 'worker ' || $1::text || ' is dead', 'trace', ''))
 			WHERE kind = '`+kind+`' AND state = 'running' AND attempt < max_attempts
-				AND attempted_by[array_upper(attempted_by, 1)] = $1::text`, worker)
-		n = int(tag.RowsAffected())
-		return err
+				AND attempted_by[array_upper(attempted_by, 1)] = $1::text
+			RETURNING queue`, worker)
+		if err != nil {
+			return err
+		}
+		queues, err := pgx.CollectRows(rows, pgx.RowTo[string])
+		if err != nil {
+			return err
+		}
+		n = len(queues)
+		return waken(ctx, tx, queues)
 	})
 	if err != nil {
 		return 0, fmt.Errorf("rescue what worker %q had: %w", worker, err)

@@ -42,7 +42,8 @@ func Open(ctx context.Context, c *postgres.Catalog, log *slog.Logger) (*Queue, e
 	if _, _, err := Migrate(ctx, c); err != nil {
 		return nil, err
 	}
-	insert, err := river.NewClient(riverpgxv5.New(nil), &river.Config{Schema: schema, Logger: log})
+	// A client of River's tells workers of what it inserts once in its FetchCooldown, and not at all of what comes within it.
+	insert, err := river.NewClient(riverpgxv5.New(nil), &river.Config{Schema: schema, Logger: log, FetchCooldown: river.FetchCooldownMin})
 	if err != nil {
 		return nil, fmt.Errorf("open the queue: %w", err)
 	}

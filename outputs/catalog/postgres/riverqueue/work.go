@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/riverqueue/river"
 	"github.com/riverqueue/river/riverdriver/riverpgxv5"
 	"github.com/riverqueue/river/rivertype"
@@ -19,12 +20,15 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/catalog/queue"
 )
 
-// How often River asks the database. A job that is submitted is told by NOTIFY; polling finds those that are given back.
+// How often River asks the database. Of a job that is submitted, or falls due, it is told by NOTIFY; polling finds those whose short
+// pause is over, and those of which this worker did not hear. It is most of what a worker costs that has nothing to do.
 const (
 	fetchCooldown = 10 * time.Millisecond
-	fetchPoll     = time.Second
-	// strayLook is how often it is looked for jobs that were lost on their way here.
+	fetchPoll     = 5 * time.Second
+	// strayLook is how often it is looked for jobs that were lost on their way here, and for a pause that was not heard of.
 	strayLook = 5 * time.Second
+	// lookMost is how long such a look may take.
+	lookMost = 20 * time.Second
 )
 
 // Work takes jobs until ctx ends.
@@ -63,13 +67,20 @@ func (q *Queue) Work(ctx context.Context, o queue.Options, handle queue.Handler)
 		return fmt.Errorf("work on the queue: %w", err)
 	}
 	nothing := func(context.Context, pgx.Tx) error { return nil }
-	if err := q.queues(whole, slices.Sorted(maps.Keys(queues)), nothing); err != nil {
+	names := slices.Sorted(maps.Keys(queues))
+	if err := q.queues(whole, names, nothing); err != nil {
 		return fmt.Errorf("work on the queue: %w", err)
 	}
+	if err := w.heard.begin(whole, q, names); err != nil {
+		return fmt.Errorf("work on the queue: %w", err)
+	}
+	events, unsubscribe := client.Subscribe(river.EventKindQueuePaused, river.EventKindQueueResumed)
+	defer unsubscribe()
+	go w.heard.follow(events)
 	if err := client.Start(whole); err != nil {
 		return fmt.Errorf("work on the queue: %w", q.catalog.Explain(err))
 	}
-	w.handBack(ctx, o.Name)
+	w.lookAround(ctx, pool, o.Name, names)
 	bounded, giveUp := context.WithCancel(whole)
 	defer giveUp()
 	go func() {
@@ -118,10 +129,9 @@ func (w *worker) idle(ctx context.Context, long time.Duration) bool {
 	}
 }
 
-// handBack makes jobs available again that were given to this worker and that it does not work on, since a reply was lost with its
-// connection; until ctx ends. One counts as such at the second look in turn. Where a run of it is running its result may wait here to be
-// committed, and it is left alone. Where it comes after all, the row decides.
-func (w *worker) handBack(ctx context.Context, name string) {
+// lookAround looks again and again, until ctx ends, for what was lost on its way to this worker. It does so by a connection that is kept:
+// a new one each time was most of what an idle worker cost.
+func (w *worker) lookAround(ctx context.Context, kept *pgxpool.Pool, name string, queues []string) {
 	look := time.NewTicker(strayLook)
 	defer look.Stop()
 	var strays []int64
@@ -131,24 +141,49 @@ func (w *worker) handBack(ctx context.Context, name string) {
 			return
 		case <-look.C:
 		}
-		known := w.known()
-		err := w.queue.catalog.Within(ctx, func(ctx context.Context, tx pgx.Tx) error {
-			_, err := tx.Exec(ctx, `UPDATE scidex_oci.river_job j SET state = 'available', scheduled_at = now(), attempt = greatest(attempt - 1, 0)
-				WHERE id = ANY($3) AND `+stray, name, known, strays)
-			if err != nil {
+		var missed []string
+		looking, done := context.WithTimeout(ctx, lookMost)
+		err := pgx.BeginFunc(looking, kept, func(tx pgx.Tx) (err error) {
+			if strays, err = w.handBack(looking, tx, name, strays); err != nil {
 				return err
 			}
-			rows, err := tx.Query(ctx, `SELECT id FROM scidex_oci.river_job j WHERE `+stray, name, known)
-			if err != nil {
-				return err
-			}
-			strays, err = pgx.CollectRows(rows, pgx.RowTo[int64])
+			missed, err = w.heard.missed(looking, tx, queues)
 			return err
 		})
+		done()
+		if err == nil && len(missed) > 0 {
+			err = w.queue.tellAgain(ctx, missed)
+		}
 		if err != nil {
-			w.queue.log.Debug("look for jobs that were not heard of", "error", err)
+			w.queue.log.Debug("look for what was not heard of", "error", err)
 		}
 	}
+}
+
+// handBack makes jobs available again that were given to this worker and that it does not work on, since a reply was lost with its
+// connection. One counts as such at the second look in turn: before are those of the first. Where a run of it is running its result may
+// wait here to be committed, and it is left alone. Where it comes after all, the row decides.
+func (w *worker) handBack(ctx context.Context, tx pgx.Tx, name string, before []int64) (strays []int64, err error) {
+	known := w.known()
+	if len(before) > 0 {
+		rows, err := tx.Query(ctx, `UPDATE scidex_oci.river_job j SET state = 'available', scheduled_at = now(), attempt = greatest(attempt - 1, 0)
+			WHERE id = ANY($3) AND `+stray+` RETURNING queue`, name, known, before)
+		if err != nil {
+			return nil, err
+		}
+		back, err := pgx.CollectRows(rows, pgx.RowTo[string])
+		if err == nil {
+			err = waken(ctx, tx, back)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	rows, err := tx.Query(ctx, `SELECT id FROM scidex_oci.river_job j WHERE `+stray, name, known)
+	if err != nil {
+		return nil, err
+	}
+	return pgx.CollectRows(rows, pgx.RowTo[int64])
 }
 
 // stray is a job of worker $1 that is none of $2.
@@ -161,6 +196,7 @@ type worker struct {
 	queue       *Queue
 	rescueAfter time.Duration
 	handle      queue.Handler
+	heard       heard
 
 	mu     sync.Mutex
 	active map[int64]bool // numbers of the jobs that are worked on
