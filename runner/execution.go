@@ -37,6 +37,7 @@ type execution struct {
 	dir        *workdir
 	ingest     *blob.Ingest
 	supervisor *sandbox.Session
+	prints     *fingerprints // nil: the analysis has not begun
 	group      *cgroup.Group
 	outer      *outerHold // --limits outer
 	staged     []outputs.Entry

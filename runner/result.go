@@ -82,6 +82,8 @@ type Report struct {
 	Sandbox  Sandbox       `json:"sandbox"`
 	Logs     Logs          `json:"logs"`
 	Script   *Script       `json:"script,omitempty"`
+	// Inputs are what the analysis could read; nil where it did not begin.
+	Inputs []Input `json:"inputs,omitempty"`
 	// PostProcess is nil where no hook was due.
 	PostProcess *PostProcess `json:"post_process"`
 	// Kept is the directory of a run whose working directory was kept.

@@ -149,6 +149,7 @@ func (e *execution) finish(ctx context.Context) (Result, error) {
 	// The wish to stop comes through the request; what is half done is to be finished.
 	ctx = context.WithoutCancel(ctx)
 	reason, failure := e.do(ctx)
+	e.noteInputs(ctx)
 	concluded := e.span("commit")
 	v, keep, err := e.conclude(ctx, reason, failure)
 	concluded()

@@ -67,6 +67,9 @@ type Analysis struct {
 
 	// Limits is the strictness of the ladder: "enforce", "outer" or "best-effort".
 	Limits string `json:"limits,omitempty"`
+	// DigestInputs says of what the result has digests: "script", "listing" (also single files, and directories by names, sizes
+	// and change times) or "full" (all that is in them).
+	DigestInputs string `json:"digest_inputs,omitempty"`
 	// Keep says when the working directory stays: "never", "failed" or "always".
 	Keep string `json:"keep,omitempty"`
 }

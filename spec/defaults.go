@@ -24,6 +24,10 @@ const (
 	LimitsOuter      = "outer"
 	LimitsBestEffort = "best-effort"
 
+	DigestScript  = "script"
+	DigestListing = "listing"
+	DigestFull    = "full"
+
 	KeepNever  = "never"
 	KeepFailed = "failed"
 	KeepAlways = "always"
@@ -42,6 +46,7 @@ func (a Analysis) WithDefaults() Analysis {
 	or(&a.WorkFiles, 100_000)
 	or(&a.WorkStorage, WorkDisk)
 	or(&a.Limits, LimitsEnforce)
+	or(&a.DigestInputs, DigestListing)
 	or(&a.Keep, KeepNever)
 	or(&a.Rootfs, RootfsHost)
 	if a.Exclude == nil {

@@ -47,6 +47,7 @@ func manifestFields(a *Analysis) []field {
 		{"work_files", number(&a.WorkFiles, ParseWorkFiles)},
 		{"work_storage", text(&a.WorkStorage)},
 		{"limits", text(&a.Limits)},
+		{"digest_inputs", text(&a.DigestInputs)},
 		{"keep", text(&a.Keep)},
 	}
 }

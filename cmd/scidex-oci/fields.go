@@ -19,7 +19,7 @@ func (l layer) analysis(env lookup) (spec.Analysis, error) {
 		Stage: r.text("stage"), Export: r.text("export"),
 
 		Rootfs: r.text("rootfs"), Runtime: r.text("runtime"), IDs: r.text("ids"), Limits: r.text("limits"), Keep: r.text("keep"),
-		WorkStorage: r.text("work-storage"),
+		WorkStorage: r.text("work-storage"), DigestInputs: r.text("digest-inputs"),
 
 		Inputs: r.list("input"), Outputs: r.list("output"), Exclude: r.list("exclude"), Secrets: r.list("secret"),
 

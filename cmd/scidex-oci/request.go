@@ -202,6 +202,7 @@ func merge(base, over spec.Analysis) spec.Analysis {
 		{&a.IDs, &over.IDs},
 		{&a.WorkStorage, &over.WorkStorage},
 		{&a.Limits, &over.Limits},
+		{&a.DigestInputs, &over.DigestInputs},
 		{&a.Keep, &over.Keep},
 	} {
 		replace(field.to, *field.from)

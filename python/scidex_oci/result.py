@@ -161,6 +161,21 @@ class Script:
 
 
 @dataclass(frozen=True)
+class Input:
+    """Something of the host that the analysis could read."""
+
+    flag: str = ""
+    source: str = ""
+    destination: str = ""
+    digested: str = "none"  # what the digest is of: content, listing, none
+    sha256: Optional[str] = None
+    files: int = 0
+    bytes: int = 0
+    changed: bool = False  # while the run went on
+    message: str = ""
+
+
+@dataclass(frozen=True)
 class PostProcess:
     """The end of the post-process command."""
 
@@ -246,6 +261,7 @@ class Result:
     sandbox: Sandbox = _nested(Sandbox)
     logs: Logs = _nested(Logs)
     script: Optional[Script] = field(default=None, metadata={"one": Script})
+    inputs: List[Input] = _list(Input)
     post_process: Optional[PostProcess] = field(default=None, metadata={"one": PostProcess})
     kept: Optional[str] = None  # the working directory, where it was kept
     warnings: List[str] = field(default_factory=list)

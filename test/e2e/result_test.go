@@ -87,6 +87,17 @@ type result struct {
 		Name   string `json:"name"`
 		SHA256 string `json:"sha256"`
 	} `json:"script,omitempty"`
+	Inputs []struct {
+		Flag        string  `json:"flag"`
+		Source      string  `json:"source"`
+		Destination string  `json:"destination"`
+		Digested    string  `json:"digested"`
+		SHA256      *string `json:"sha256"`
+		Files       int64   `json:"files"`
+		Bytes       int64   `json:"bytes"`
+		Changed     bool    `json:"changed,omitempty"`
+		Message     string  `json:"message,omitempty"`
+	} `json:"inputs,omitempty"`
 	Kept       string       `json:"kept,omitempty"`
 	Warnings   []string     `json:"warnings,omitempty"`
 	Audit      []auditEvent `json:"audit"`
@@ -193,6 +204,8 @@ type request struct {
 	WorkSize    int64  `json:"work_size,omitempty"`
 	WorkFiles   int64  `json:"work_files,omitempty"`
 	WorkStorage string `json:"work_storage,omitempty"`
+
+	DigestInputs string `json:"digest_inputs,omitempty"`
 
 	Limits string `json:"limits,omitempty"`
 	Keep   string `json:"keep,omitempty"`
