@@ -34,12 +34,6 @@ type Input struct {
 // noDigest is what an input without a digest is digested by.
 const noDigest = "none"
 
-// fixed reports whether the digest says what the analysis has read. The host's programs are known by a listing: only root
-// changes them, and never back.
-func (i Input) fixed() bool {
-	return i.SHA256 != nil && !i.Changed && (i.Digested == string(fingerprint.Content) || i.Source == spec.RootfsHost)
-}
-
 // errNotAwaited is why there is no digest when a signal came after the analysis had ended.
 var errNotAwaited = errors.New("a signal ended the wait for it")
 
@@ -186,6 +180,9 @@ func (e *execution) noteInputs(ctx context.Context) {
 	waiting, release := untilStop(ctx, e.request.Stop, 0)
 	e.report.Inputs = e.prints.settle(waiting, e.plan)
 	release() //nolint:errcheck // the wish is heard
+	id, err := e.plan.actionID(e.report)
+	e.report.ActionID = id
+	e.tell(err)
 	for _, in := range e.report.Inputs {
 		if in.Message != "" {
 			e.report.Warnings = append(e.report.Warnings, fmt.Sprintf("%s %q has no digest: %s", in.Flag, in.Source, in.Message))

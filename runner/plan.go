@@ -94,7 +94,7 @@ func (r *Runner) prepare(ctx context.Context, req Request, launched *launching) 
 	if err != nil {
 		return nil, err
 	}
-	source, err := r.scriptSource(ctx, analysis, key, req.Again)
+	source, err := r.scriptSource(ctx, analysis, req.model(key))
 	if err != nil {
 		return nil, err
 	}

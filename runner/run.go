@@ -27,10 +27,26 @@ func (r *Runner) Run(ctx context.Context, req Request) (Result, error) {
 			return Refused(req.Analysis, err, r.Version), err
 		}
 	}
+	var unused string
+	if req.Reuse {
+		result, found, why, err := r.reuse(ctx, req, begun.launching)
+		switch {
+		case found && err == nil:
+			begun.Drop()
+			return result, nil
+		case err != nil:
+			begun.Drop()
+			return Refused(req.Analysis, err, r.Version), err
+		}
+		unused = why
+	}
 	e, err := r.accept(ctx, req, begun.launching)
 	if err != nil {
 		begun.Drop()
 		return Refused(req.Analysis, err, r.Version), err
+	}
+	if unused != "" {
+		e.report.Warnings = append(e.report.Warnings, "no earlier run was looked for: "+unused)
 	}
 	e.observeCreation()
 	defer begun.launching.cool()

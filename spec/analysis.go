@@ -70,6 +70,9 @@ type Analysis struct {
 	// DigestInputs says of what the result has digests: "script", "listing" (also single files, and directories by names, sizes
 	// and change times) or "full" (all that is in them).
 	DigestInputs string `json:"digest_inputs,omitempty"`
+	// Deterministic takes away what makes two runs differ where that is in our hands: threads, the seeds of hashes and
+	// of whoever heeds SCIDEX_RNG_SEED, and the randomisation of addresses. Nil was not asked for.
+	Deterministic *bool `json:"deterministic,omitempty"`
 	// Keep says when the working directory stays: "never", "failed" or "always".
 	Keep string `json:"keep,omitempty"`
 }

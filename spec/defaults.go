@@ -55,6 +55,12 @@ func (a Analysis) WithDefaults() Analysis {
 	return a
 }
 
+// BindsSomething reports whether the analysis reads anything of the host but its script and its programs.
+func (a Analysis) BindsSomething() bool {
+	return a.Data != None && a.Data != "" || a.Docs != None && a.Docs != "" || a.Project != "" || len(a.Inputs) > 0 || a.Stage != "" ||
+		a.Runtime != None && a.Runtime != ""
+}
+
 func or[T comparable](field *T, value T) {
 	var zero T
 	if *field == zero {

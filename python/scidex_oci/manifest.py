@@ -50,6 +50,7 @@ class Manifest(TypedDict, total=False):
     work_storage: str
     limits: str
     digest_inputs: str
+    deterministic: bool
     keep: str
 
 

@@ -84,11 +84,12 @@ func TestInputDigests(t *testing.T) {
 func TestInputChangedMeanwhile(t *testing.T) {
 	h := newHouse(t)
 	h.write("tree/one.csv", "1\n", 0o644)
-	l := h.launch(h.fresh(), "--digest-inputs", "full", "--data", "tree", "--", "sh", "-c", "echo begun >&2; while [ ! -e /data/go ]; do sleep 0.05; done")
+	l := h.launch(h.fresh(), "--digest-inputs", "full", "--data", "tree", "--", "sh", "-c", "echo begun >&2; exec sleep 600")
 	l.await("begun")
-	h.write("tree/go", "", 0o644)
+	h.write("tree/two.csv", "", 0o644)
+	l.signal(syscall.SIGTERM)
 	r := l.wait()
-	r.expect(t, "complete", "exit", 0)
+	r.expect(t, "canceled", "stopped", 143)
 	if in := r.Inputs[0]; !in.Changed || !warns(r, "was changed while the run went on") {
 		t.Errorf("%+v, warnings %q", in, r.Warnings)
 	}

@@ -71,6 +71,7 @@ type result struct {
 		Groups        []int   `json:"groups,omitempty"`
 		SocketWall    string  `json:"socket_wall,omitempty"`
 		Audit         string  `json:"audit"`
+		Addresses     string  `json:"address_randomization,omitempty"`
 	} `json:"sandbox"`
 
 	Outputs          []output   `json:"outputs"`
@@ -87,7 +88,8 @@ type result struct {
 		Name   string `json:"name"`
 		SHA256 string `json:"sha256"`
 	} `json:"script,omitempty"`
-	Inputs []struct {
+	ActionID *string `json:"action_id"`
+	Inputs   []struct {
 		Flag        string  `json:"flag"`
 		Source      string  `json:"source"`
 		Destination string  `json:"destination"`
@@ -105,6 +107,8 @@ type result struct {
 
 	Pinned           bool       `json:"pinned"`
 	OutputsRemovedAt *time.Time `json:"outputs_removed_at,omitempty"`
+
+	ReusedFrom string `json:"reused_from,omitempty"`
 
 	PostProcess *postProcess      `json:"post_process"`
 	Labels      map[string]string `json:"labels,omitempty"`
@@ -205,7 +209,8 @@ type request struct {
 	WorkFiles   int64  `json:"work_files,omitempty"`
 	WorkStorage string `json:"work_storage,omitempty"`
 
-	DigestInputs string `json:"digest_inputs,omitempty"`
+	DigestInputs  string `json:"digest_inputs,omitempty"`
+	Deterministic *bool  `json:"deterministic,omitempty"`
 
 	Limits string `json:"limits,omitempty"`
 	Keep   string `json:"keep,omitempty"`
