@@ -57,13 +57,21 @@ func newID() (string, error) {
 	return spec.NewID(time.Now(), random), err
 }
 
+// model is the run that a request repeats; its ID is empty where there is none.
+func (req Request) model(key catalog.Key) catalog.Key {
+	if req.Again {
+		return catalog.Key{ID: key.ID, Attempt: key.Attempt - 1}
+	}
+	return req.Replay
+}
+
 // scriptSource is the script's file. A run that is repeated has the script as it was kept, unless another
 // one is named; a project shows its own.
-func (r *Runner) scriptSource(ctx context.Context, a spec.Analysis, key catalog.Key, again bool) (string, error) {
-	if !again || a.Script == "" || a.Project != "" {
+func (r *Runner) scriptSource(ctx context.Context, a spec.Analysis, model catalog.Key) (string, error) {
+	if model.ID == "" || a.Script == "" || a.Project != "" {
 		return a.Script, nil
 	}
-	last, err := r.Catalog.Get(ctx, catalog.Key{ID: key.ID, Attempt: key.Attempt - 1})
+	last, err := r.Catalog.Get(ctx, model)
 	if err != nil {
 		return "", err
 	}

@@ -37,6 +37,7 @@ type execution struct {
 	dir        *workdir
 	ingest     *blob.Ingest
 	supervisor *sandbox.Session
+	prints     *fingerprints // nil: the analysis has not begun
 	group      *cgroup.Group
 	outer      *outerHold // --limits outer
 	staged     []outputs.Entry
@@ -128,6 +129,7 @@ func (e *execution) sandbox(ctx context.Context) error {
 	if err == nil && e.exit.WatchError != "" {
 		err = fmt.Errorf("the bounds of /work could not be watched: %s", e.exit.WatchError)
 	}
+	e.noteAddresses()
 	if e.exit.AuditError != "" {
 		e.report.Warnings = append(e.report.Warnings, "the audit is not complete: "+e.exit.AuditError)
 	}
@@ -161,6 +163,18 @@ func (e *execution) ready(ctx context.Context) (*sandbox.Created, error) {
 		return nil, err
 	}
 	return e.create(ctx)
+}
+
+// noteAddresses says what the kernel said of a deterministic run.
+func (e *execution) noteAddresses() {
+	switch {
+	case !e.plan.analysis.Repeats() || e.run.StartedAt.IsZero():
+	case e.exit.FixedAddresses:
+		e.report.Sandbox.AddressRandomization = "off"
+	default:
+		e.report.Sandbox.AddressRandomization = "on"
+		e.report.Warnings = append(e.report.Warnings, "the kernel does not confirm that addresses were not randomised")
+	}
 }
 
 func (e *execution) noteWalls(walls sandbox.Walls) {

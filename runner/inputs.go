@@ -19,6 +19,7 @@ type input struct {
 	flag string // what the user calls it, for messages
 	bind sandbox.Bind
 	file *os.File // O_PATH
+	blob string   // its SHA-256 where it is one of the blob store
 }
 
 func (in input) String() string { return fmt.Sprintf("%s %q", in.flag, in.bind.Source) }
@@ -111,6 +112,7 @@ func (o opener) openOne(set *inputSet, p spec.Input) error {
 		return err
 	}
 	if blob {
+		in.blob = digest
 		return o.describe(in)
 	}
 	return o.check(in)

@@ -24,12 +24,13 @@ import (
 func (p *plan) job(dir *workdir, ingest, script *os.File) (sandbox.Job, jobFiles, error) {
 	files := jobFiles{all: []*os.File{dir.work, ingest}, mounts: 2}
 	job := sandbox.Job{
-		ID:       p.key.ID,
-		Tree:     p.tree,
-		WorkPath: filepath.Join(dir.path, workName),
-		Links:    p.links(),
-		Audit:    p.audit,
-		Bound:    p.bound(), WorkTmpfs: p.tmpfs(), Floor: p.floor,
+		ID:             p.key.ID,
+		FixedAddresses: p.analysis.Repeats(),
+		Tree:           p.tree,
+		WorkPath:       filepath.Join(dir.path, workName),
+		Links:          p.links(),
+		Audit:          p.audit,
+		Bound:          p.bound(), WorkTmpfs: p.tmpfs(), Floor: p.floor,
 		Owner:   p.slot.Analysis,
 		Timeout: time.Duration(p.analysis.Timeout),
 		Grace:   time.Duration(p.analysis.Grace),

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -35,6 +36,7 @@ type plan struct {
 
 	account  sandbox.Account
 	slot     sandbox.Slot
+	opened   time.Time // when the inputs were
 	inputs   *inputSet
 	stage    *os.File // --stage, nil where not asked for
 	base     *base    // nil: the host's programs
@@ -92,7 +94,7 @@ func (r *Runner) prepare(ctx context.Context, req Request, launched *launching) 
 	if err != nil {
 		return nil, err
 	}
-	source, err := r.scriptSource(ctx, analysis, key, req.Again)
+	source, err := r.scriptSource(ctx, analysis, req.model(key))
 	if err != nil {
 		return nil, err
 	}
@@ -120,7 +122,7 @@ func (r *Runner) prepare(ctx context.Context, req Request, launched *launching) 
 // resolve opens and looks up everything that an analysis names.
 func (r *Runner) resolve(ctx context.Context, a spec.Analysis, key catalog.Key, scriptSource string, account sandbox.Account) (p *plan, err error) {
 	a.ID = key.ID
-	p = &plan{analysis: a, key: key, account: account, inputs: &inputSet{}}
+	p = &plan{analysis: a, key: key, account: account, opened: time.Now(), inputs: &inputSet{}}
 	if p.secrets, err = readSecrets(a.Secrets); err != nil {
 		return nil, err
 	}

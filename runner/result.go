@@ -65,6 +65,9 @@ type Result struct {
 	Pinned           bool       `json:"pinned"`
 	OutputsRemovedAt *time.Time `json:"outputs_removed_at,omitempty"`
 
+	// ReusedFrom is "ID@ATTEMPT" of this run where it answers a request of the same action: nothing was run then.
+	ReusedFrom string `json:"reused_from,omitempty"`
+
 	Labels      map[string]string `json:"labels,omitempty"`
 	Host        string            `json:"host"`
 	BootID      string            `json:"boot_id"`
@@ -82,6 +85,10 @@ type Report struct {
 	Sandbox  Sandbox       `json:"sandbox"`
 	Logs     Logs          `json:"logs"`
 	Script   *Script       `json:"script,omitempty"`
+	// ActionID is the digest of all that decides what the analysis makes, nil where not all of that is known.
+	ActionID *string `json:"action_id"`
+	// Inputs are what the analysis could read; nil where it did not begin.
+	Inputs []Input `json:"inputs,omitempty"`
 	// PostProcess is nil where no hook was due.
 	PostProcess *PostProcess `json:"post_process"`
 	// Kept is the directory of a run whose working directory was kept.
@@ -171,6 +178,9 @@ type Sandbox struct {
 	SocketWall sandbox.SocketWall `json:"socket_wall,omitempty"`
 	// Audit is "on", or "off" where it was switched off: then the list of events says nothing.
 	Audit string `json:"audit"`
+	// AddressRandomization is "off" where the kernel confirmed it for a deterministic run, "on" where it did not; it is left
+	// out of others.
+	AddressRandomization string `json:"address_randomization,omitempty"`
 	// Groups are supplementary groups of the caller that a single-id mapping could not drop.
 	Groups []int `json:"groups,omitempty"`
 }

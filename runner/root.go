@@ -9,7 +9,6 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/rootfs"
 	"github.com/scidex-ai/scidex-oci/rootfs/image"
 	"github.com/scidex-ai/scidex-oci/runner/sandbox"
@@ -182,10 +181,11 @@ func (p *plan) spread() (err error) {
 
 // checkPinned refuses a repeated run on another root filesystem than it had, unless the image was named anew.
 func (r *Runner) checkPinned(ctx context.Context, p *plan, req Request) error {
-	if !req.Again || req.AnyRoot || p.base == nil || p.base.image == nil {
+	model := req.model(p.key)
+	if model.ID == "" || req.AnyRoot || p.base == nil || p.base.image == nil {
 		return nil
 	}
-	last, err := r.Catalog.Get(ctx, catalog.Key{ID: p.key.ID, Attempt: p.key.Attempt - 1})
+	last, err := r.Catalog.Get(ctx, model)
 	if err != nil {
 		return err
 	}
@@ -196,6 +196,9 @@ func (r *Runner) checkPinned(ctx context.Context, p *plan, req Request) error {
 	name, had, has := p.analysis.Rootfs, before.Sandbox.RootfsDigest, p.base.image.Digest.String()
 	if before.Sandbox.Rootfs != name || had == nil || *had == has {
 		return nil
+	}
+	if !req.Again {
+		return fmt.Errorf("image %q is not what %s ran on: its root filesystem was %s and is %s; get that one back", name, model.ID, *had, has)
 	}
 	return fmt.Errorf("--again %s: image %q is not what attempt %d ran on: its root filesystem was %s and is %s; get that one back, or add --rootfs %s to run on what it is now",
 		p.key.ID, name, last.Attempt, *had, has, name)

@@ -27,10 +27,26 @@ func (r *Runner) Run(ctx context.Context, req Request) (Result, error) {
 			return Refused(req.Analysis, err, r.Version), err
 		}
 	}
+	var unused string
+	if req.Reuse {
+		result, found, why, err := r.reuse(ctx, req, begun.launching)
+		switch {
+		case found && err == nil:
+			begun.Drop()
+			return result, nil
+		case err != nil:
+			begun.Drop()
+			return Refused(req.Analysis, err, r.Version), err
+		}
+		unused = why
+	}
 	e, err := r.accept(ctx, req, begun.launching)
 	if err != nil {
 		begun.Drop()
 		return Refused(req.Analysis, err, r.Version), err
+	}
+	if unused != "" {
+		e.report.Warnings = append(e.report.Warnings, "no earlier run was looked for: "+unused)
 	}
 	e.observeCreation()
 	defer begun.launching.cool()
@@ -149,6 +165,7 @@ func (e *execution) finish(ctx context.Context) (Result, error) {
 	// The wish to stop comes through the request; what is half done is to be finished.
 	ctx = context.WithoutCancel(ctx)
 	reason, failure := e.do(ctx)
+	e.noteInputs(ctx)
 	concluded := e.span("commit")
 	v, keep, err := e.conclude(ctx, reason, failure)
 	concluded()

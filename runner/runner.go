@@ -50,6 +50,10 @@ type Request struct {
 	Again bool
 	// AnyRoot lets a further attempt run on what its image is now; else it must be what the last one ran on.
 	AnyRoot bool
+	// Replay names the run whose script and root filesystem this one is to have; Analysis.ID is another then.
+	Replay catalog.Key
+	// Reuse answers with the result of a complete run of the same action, where there is one. DigestInputs must be full.
+	Reuse bool
 	// Begun is what was begun for this run before it; nil: Run begins it itself. Run takes it over.
 	Begun *Begun
 	// NoAudit leaves the analysis' connections to the kernel alone: nothing is noted of what was refused.

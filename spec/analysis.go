@@ -67,6 +67,12 @@ type Analysis struct {
 
 	// Limits is the strictness of the ladder: "enforce", "outer" or "best-effort".
 	Limits string `json:"limits,omitempty"`
+	// DigestInputs says of what the result has digests: "script", "listing" (also single files, and directories by names, sizes
+	// and change times) or "full" (all that is in them).
+	DigestInputs string `json:"digest_inputs,omitempty"`
+	// Deterministic takes away what makes two runs differ where that is in our hands: threads, the seeds of hashes and
+	// of whoever heeds SCIDEX_RNG_SEED, and the randomisation of addresses. Nil was not asked for.
+	Deterministic *bool `json:"deterministic,omitempty"`
 	// Keep says when the working directory stays: "never", "failed" or "always".
 	Keep string `json:"keep,omitempty"`
 }

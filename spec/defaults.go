@@ -24,6 +24,10 @@ const (
 	LimitsOuter      = "outer"
 	LimitsBestEffort = "best-effort"
 
+	DigestScript  = "script"
+	DigestListing = "listing"
+	DigestFull    = "full"
+
 	KeepNever  = "never"
 	KeepFailed = "failed"
 	KeepAlways = "always"
@@ -42,12 +46,19 @@ func (a Analysis) WithDefaults() Analysis {
 	or(&a.WorkFiles, 100_000)
 	or(&a.WorkStorage, WorkDisk)
 	or(&a.Limits, LimitsEnforce)
+	or(&a.DigestInputs, DigestListing)
 	or(&a.Keep, KeepNever)
 	or(&a.Rootfs, RootfsHost)
 	if a.Exclude == nil {
 		a.Exclude = []string{"__pycache__", "*.pyc"}
 	}
 	return a
+}
+
+// BindsSomething reports whether the analysis reads anything of the host but its script and its programs.
+func (a Analysis) BindsSomething() bool {
+	return a.Data != None && a.Data != "" || a.Docs != None && a.Docs != "" || a.Project != "" || len(a.Inputs) > 0 || a.Stage != "" ||
+		a.Runtime != None && a.Runtime != ""
 }
 
 func or[T comparable](field *T, value T) {

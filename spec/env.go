@@ -20,6 +20,19 @@ var reservedEnv = [...]string{"SCIDEX_ANALYSIS_ID", "SCIDEX_DATA_DIR", "SCIDEX_D
 // withEnv makes the environment from scratch: nothing of the caller's is inherited. Ours overrides the
 // image's but for PATH, the user's variables and secrets override both, and nothing the reserved ones.
 func withEnv(a Analysis, place Placement, s *specs.Spec) error {
+	env, err := Environment(a, place)
+	if err != nil {
+		return err
+	}
+	for _, name := range slices.Sorted(maps.Keys(env)) {
+		s.Process.Env = append(s.Process.Env, name+"="+env[name])
+	}
+	return nil
+}
+
+// Environment is that of the analysis, by name, with the values of secrets. The error names a secret that execve(2) does not
+// take.
+func Environment(a Analysis, place Placement) (map[string]string, error) {
 	env := imageEnv(place.ImageEnv)
 	path, hasPath := env["PATH"]
 	maps.Copy(env, baseEnv())
@@ -27,6 +40,10 @@ func withEnv(a Analysis, place Placement, s *specs.Spec) error {
 		env["PATH"] = path
 	}
 	maps.Copy(env, threadEnv(a.CPUs))
+	if a.Repeats() {
+		maps.Copy(env, threadEnv(1))
+		env["SCIDEX_RNG_SEED"] = "0"
+	}
 	runtimeEnv(env, place)
 	maps.Copy(env, a.Env)
 	for _, name := range a.Secrets {
@@ -35,16 +52,16 @@ func withEnv(a Analysis, place Placement, s *specs.Spec) error {
 			continue
 		}
 		if strings.ContainsRune(value, 0) || len(name)+1+len(value) > maxWord {
-			return fmt.Errorf("the value of secret %s has a NUL byte or more than the %d bytes the kernel takes", name, maxWord)
+			return nil, fmt.Errorf("the value of secret %s has a NUL byte or more than the %d bytes the kernel takes", name, maxWord)
 		}
 		env[name] = value
 	}
 	maps.Copy(env, scidexEnv(a, place))
-	for _, name := range slices.Sorted(maps.Keys(env)) {
-		s.Process.Env = append(s.Process.Env, name+"="+env[name])
-	}
-	return nil
+	return env, nil
 }
+
+// Repeats reports whether the analysis is to be deterministic.
+func (a Analysis) Repeats() bool { return a.Deterministic != nil && *a.Deterministic }
 
 // imageEnv are the variables of an image's configuration, "NAME=VALUE", that a variable may be. Of a list that
 // execve(2) could not take with what else there is nothing counts.

@@ -47,6 +47,8 @@ func manifestFields(a *Analysis) []field {
 		{"work_files", number(&a.WorkFiles, ParseWorkFiles)},
 		{"work_storage", text(&a.WorkStorage)},
 		{"limits", text(&a.Limits)},
+		{"digest_inputs", text(&a.DigestInputs)},
+		{"deterministic", boolean(&a.Deterministic)},
 		{"keep", text(&a.Keep)},
 	}
 }
@@ -143,6 +145,18 @@ func dictionary(to *map[string]string) setter {
 				return err
 			}
 		}
+		return nil
+	}
+}
+
+// boolean takes true or false, and not the other words that YAML once had for them.
+func boolean(to **bool) setter {
+	return func(node *yaml.Node) error {
+		if node.Kind != yaml.ScalarNode || node.Value != "true" && node.Value != "false" || node.ShortTag() != "!!bool" {
+			return wrong(node, "must be true or false, not %s", kindOf(node))
+		}
+		on := node.Value == "true"
+		*to = &on
 		return nil
 	}
 }

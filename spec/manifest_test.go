@@ -12,6 +12,7 @@ import (
 
 // everyField is testdata/manifests/every-field.yaml as it must be read.
 func everyField() Analysis {
+	yes := true
 	return Analysis{
 		ID: "penguins-2026", Labels: map[string]string{"project": "penguins", "seed": "007"},
 		Script: "penguins.py", Args: []string{"--bins", "1e3", "yes"},
@@ -20,7 +21,7 @@ func everyField() Analysis {
 		Outputs: []string{"*.csv", "plots/**/*.svg"}, Exclude: []string{}, Rootfs: "host", Runtime: "envs/science", IDs: "self",
 		Memory: 512 * MiB, CPUs: 0.5, Pids: 64, Timeout: Duration(90 * time.Minute), Grace: Duration(10 * time.Second), LogSize: MiB,
 		WorkSize: 3 * GiB, WorkFiles: 7000, WorkStorage: WorkTmpfs,
-		Limits: "best-effort", Keep: "failed",
+		Limits: "best-effort", DigestInputs: "full", Deterministic: &yes, Keep: "failed",
 	}
 }
 

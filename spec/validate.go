@@ -206,6 +206,7 @@ func checkChoices(a Analysis) error {
 		oneOf("ids", a.IDs, IDsRange, IDsSelf),
 		oneOf("work_storage", a.WorkStorage, WorkDisk, WorkTmpfs),
 		oneOf("limits", a.Limits, LimitsEnforce, LimitsOuter, LimitsBestEffort),
+		oneOf("digest_inputs", a.DigestInputs, DigestScript, DigestListing, DigestFull),
 		oneOf("keep", a.Keep, KeepNever, KeepFailed, KeepAlways),
 	} {
 		if err != nil {

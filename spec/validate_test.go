@@ -109,6 +109,7 @@ func TestValidateRefuses(t *testing.T) {
 		{"work_size", func(a *Analysis) { a.WorkSize = MiB - 1 }, "work_size 1048575B is out of bounds"},
 		{"work_files", func(a *Analysis) { a.WorkFiles = -1 }, "work_files: -1 is no number of files"},
 		{"work_storage", func(a *Analysis) { a.WorkStorage = "tmpf" }, `work_storage "tmpf" is not known, it must be disk or tmpfs; did you mean "tmpfs"?`},
+		{"digest_inputs", func(a *Analysis) { a.DigestInputs = "ful" }, `digest_inputs "ful" is not known, it must be script or listing or full; did you mean "full"?`},
 		{"log_size", func(a *Analysis) { a.LogSize = 1 }, "log_size 1B is out of bounds"},
 		{"few cpus", func(a *Analysis) { a.CPUs = 0.001 }, "cpus: 0.001 is no number of cores"},
 		{"many cpus", func(a *Analysis) { a.CPUs = 5000 }, "cpus: 5000 is no number of cores"},
@@ -251,7 +252,7 @@ func TestWithDefaults(t *testing.T) {
 	want := Analysis{
 		Memory: 2 * GiB, CPUs: 1, Pids: 100, Timeout: Duration(30 * time.Minute), Grace: Duration(5 * time.Second), LogSize: 16 * MiB,
 		WorkSize: GiB, WorkFiles: 100_000, WorkStorage: WorkDisk,
-		Limits: "enforce", Keep: "never", Rootfs: "host", Exclude: []string{"__pycache__", "*.pyc"},
+		Limits: "enforce", DigestInputs: "listing", Keep: "never", Rootfs: "host", Exclude: []string{"__pycache__", "*.pyc"},
 	}
 	if got := (Analysis{}).WithDefaults(); !reflect.DeepEqual(got, want) {
 		t.Errorf("got  %+v\nwant %+v", got, want)

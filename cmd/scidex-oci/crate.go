@@ -148,7 +148,7 @@ func (h *house) crateOf(ctx context.Context, run catalog.Run) (crate.Run, crateS
 		Description: "The outputs, logs and result of one run of an analysis, made by scidex-oci. " + ending(result) + ".",
 		Completed:   run.State == catalog.Complete, Error: run.Message,
 		StartedAt: run.StartedAt, FinishedAt: run.FinishedAt,
-		Command: asked.Command, Environment: asked.Env, Inputs: crateInputs(asked),
+		Command: asked.Command, Environment: asked.Env, Inputs: crateInputs(asked, result.Inputs),
 		Image: crateImage(result.Sandbox), Usage: crateUsage(result.Usage),
 		Result: &crate.File{
 			Path: []byte("scidex-result.json"), Description: "The result as scidex-oci show --json prints it.",
@@ -213,7 +213,7 @@ func (h *house) crateLogs(ctx context.Context, logs runner.Logs) (all []crate.Fi
 	return all, err
 }
 
-func crateInputs(a spec.Analysis) (all []crate.Input) {
+func crateInputs(a spec.Analysis, digested []runner.Input) (all []crate.Input) {
 	for _, one := range []crate.Input{{Place: "/data", Host: a.Data}, {Place: "/docs", Host: a.Docs}, {Place: "/analysis", Host: a.Project}, {Place: "/work", Host: a.Stage}} {
 		if one.Host != "" && one.Host != spec.None {
 			all = append(all, one)
@@ -222,6 +222,13 @@ func crateInputs(a spec.Analysis) (all []crate.Input) {
 	for _, text := range a.Inputs {
 		if in, err := spec.ParseInput(text); err == nil {
 			all = append(all, crate.Input{Place: in.Destination, Host: in.Source})
+		}
+	}
+	for i := range all {
+		for _, in := range digested {
+			if in.Destination == all[i].Place && in.SHA256 != nil {
+				all[i].Digested, all[i].SHA256 = in.Digested, *in.SHA256
+			}
 		}
 	}
 	return all

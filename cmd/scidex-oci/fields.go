@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"path/filepath"
+	"strconv"
 	"strings"
 
 	"github.com/scidex-ai/scidex-oci/spec"
@@ -19,7 +20,9 @@ func (l layer) analysis(env lookup) (spec.Analysis, error) {
 		Stage: r.text("stage"), Export: r.text("export"),
 
 		Rootfs: r.text("rootfs"), Runtime: r.text("runtime"), IDs: r.text("ids"), Limits: r.text("limits"), Keep: r.text("keep"),
-		WorkStorage: r.text("work-storage"),
+		WorkStorage: r.text("work-storage"), DigestInputs: r.text("digest-inputs"),
+
+		Deterministic: r.boolean("deterministic"),
 
 		Inputs: r.list("input"), Outputs: r.list("output"), Exclude: r.list("exclude"), Secrets: r.list("secret"),
 
@@ -52,6 +55,18 @@ func (r *reader) text(name string) string {
 		r.refuse(name, value, "is empty; give a value or leave it out")
 	}
 	return value
+}
+
+// boolean is nil where the layer does not say.
+func (r *reader) boolean(name string) *bool {
+	if len(r.layer.values[name]) == 0 {
+		return nil
+	}
+	on, err := strconv.ParseBool(r.layer.text(name))
+	if err != nil {
+		r.refuse(name, r.layer.text(name), "give true or false")
+	}
+	return &on
 }
 
 func (r *reader) id() string {

@@ -48,6 +48,8 @@ func analysisFlags() []cli.Flag {
 		&cli.StringFlag{Name: "work-storage", Usage: "`disk|tmpfs`: /work is a directory of the host and a run that passes its bounds is ended (default), or it is memory of the run and cannot pass them"},
 		&cli.StringFlag{Name: "limits", Usage: "`enforce|outer|best-effort`: refuse where the kernel cannot hold a limit (default), leave memory, CPUs and processes to the control groups that this command is in (a batch system, a container), or hold what can be held; the result says what held"},
 		&cli.StringFlag{Name: "network", Usage: "`none`, the only value: a run never gets a network"},
+		&cli.StringFlag{Name: "digest-inputs", Usage: "say in the result what was read, by digests that are made while the analysis runs: `script|listing|full`, of the script alone, also of single files and of what directories list (default), or of all that is in them; see docs/replay.md"},
+		&cli.BoolFlag{Name: "deterministic", Usage: "take away what makes two runs differ: one thread for numeric libraries, SCIDEX_RNG_SEED=0, no randomisation of addresses; see docs/replay.md", DisableDefaultText: true},
 		&cli.StringFlag{Name: "keep", Usage: "keep the working directory: `never|failed|always` (default: never)"},
 	}
 }

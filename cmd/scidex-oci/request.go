@@ -22,7 +22,7 @@ type order struct {
 	analysis                      spec.Analysis
 	again, overwrite, json, quiet bool
 	detach                        bool
-	noAudit, anyRoot              bool
+	noAudit, anyRoot, reuse       bool
 	hook                          *runner.Hook // nil: none
 }
 
@@ -48,7 +48,7 @@ func (k clerk) options() (order, error) {
 	for _, flag := range []struct {
 		name string
 		on   *bool
-	}{{"json", &o.json}, {"quiet", &o.quiet}, {"detach", &o.detach}, {"overwrite", &o.overwrite}} {
+	}{{"json", &o.json}, {"quiet", &o.quiet}, {"detach", &o.detach}, {"overwrite", &o.overwrite}, {"reuse", &o.reuse}} {
 		var err error
 		*flag.on, err = k.layers.on(flag.name)
 		problem = cmp.Or(problem, err)
@@ -202,10 +202,12 @@ func merge(base, over spec.Analysis) spec.Analysis {
 		{&a.IDs, &over.IDs},
 		{&a.WorkStorage, &over.WorkStorage},
 		{&a.Limits, &over.Limits},
+		{&a.DigestInputs, &over.DigestInputs},
 		{&a.Keep, &over.Keep},
 	} {
 		replace(field.to, *field.from)
 	}
+	replace(&a.Deterministic, over.Deterministic)
 	replace(&a.Memory, over.Memory)
 	replace(&a.LogSize, over.LogSize)
 	replace(&a.WorkSize, over.WorkSize)

@@ -34,7 +34,7 @@ analysis' output is in the logs alone, what a post-process command says is in th
 environment and the umask are those of this command; of a hangup (SIGHUP) nothing is heard any more.
 
 ` + exitCodes,
-		Flags:  append(runFlags(), detachFlag()),
+		Flags:  append(runFlags(), detachFlag(), reuseFlag()),
 		Action: func(c *cli.Context) error { return runRun(c, p) },
 	}
 }
@@ -112,7 +112,7 @@ func (s *session) run(ctx context.Context) (runner.Result, error) {
 		s.order.hook.Output = after
 	}
 	request := runner.Request{
-		Analysis: s.order.analysis, Again: s.order.again, AnyRoot: s.order.anyRoot, Overwrite: s.order.overwrite, NoAudit: s.order.noAudit,
+		Analysis: s.order.analysis, Again: s.order.again, Reuse: s.order.reuse, AnyRoot: s.order.anyRoot, Overwrite: s.order.overwrite, NoAudit: s.order.noAudit,
 		Stdout: stdout, Stderr: io.MultiWriter(stderr, &s.stderr),
 		Hook: s.order.hook, Observe: s.observe, Scanning: s.scanning(), Stop: stop, Suspender: suspender, Begun: s.begun,
 	}
@@ -144,7 +144,11 @@ func (s *session) warn(result *runner.Result, warning string) {
 func (s *session) prepare(ctx context.Context) error {
 	a, err := s.clerk.analysis(ctx, s.find)
 	s.order.analysis = a
-	if err = cmp.Or(s.err, err); err == nil {
+	if err = cmp.Or(s.err, err); err == nil && s.order.reuse {
+		a, err = s.order.reusing(a)
+		s.order.analysis = a
+	}
+	if err == nil {
 		err = a.Validate()
 	}
 	if err != nil {
@@ -224,6 +228,9 @@ func (s *session) report(result runner.Result, err error) error {
 		if err := writeJSON(s.program.stdout, result); err != nil {
 			return fmt.Errorf("result of %q: %w; see \"scidex-oci show\"", result.ID, err)
 		}
+	}
+	if result.ReusedFrom != "" {
+		fmt.Fprintf(s.program.stderr, "scidex-oci: reused: %s ran the same before and is complete; nothing was run\n", result.ReusedFrom)
 	}
 	tabled := !s.order.json && !s.order.quiet && (err == nil || result.StartedAt != nil)
 	if tabled {

@@ -70,7 +70,7 @@ func newCanaryCommand(p *program) *cli.Command {
 // confiningFlags are the flags of run that confine an analysis.
 func confiningFlags() []cli.Flag {
 	// What to run, its name and what becomes of its outputs are the selftest's own.
-	others := []string{"id", "script", "stage", "export", "output", "exclude", "keep"}
+	others := []string{"id", "script", "stage", "export", "output", "exclude", "digest-inputs", "deterministic", "keep"}
 	flags := slices.DeleteFunc(analysisFlags(), func(flag cli.Flag) bool { return slices.Contains(others, flag.Names()[0]) })
 	return append(flags, lookupFlag(runFlags(), "audit"), lookupFlag(runFlags(), "min-free"))
 }

@@ -36,6 +36,7 @@ _scidex_oci() {
         --work-storage) COMPREPLY=($(compgen -W "disk tmpfs" -- "$current")); return ;;
         --limits) COMPREPLY=($(compgen -W "enforce outer best-effort" -- "$current")); return ;;
         --network) COMPREPLY=($(compgen -W "none" -- "$current")); return ;;
+        --digest-inputs) COMPREPLY=($(compgen -W "script listing full" -- "$current")); return ;;
         --keep) COMPREPLY=($(compgen -W "never failed always" -- "$current")); return ;;
         --post-process) COMPREPLY=($(compgen -f -- "$current")); return ;;
         --post-process-timeout) COMPREPLY=($(compgen -f -- "$current")); return ;;
@@ -80,6 +81,8 @@ _scidex_oci() {
         --title) COMPREPLY=($(compgen -f -- "$current")); return ;;
         --license) COMPREPLY=($(compgen -f -- "$current")); return ;;
         --agent) COMPREPLY=($(compgen -f -- "$current")); return ;;
+        --times) COMPREPLY=($(compgen -f -- "$current")); return ;;
+        --keep-replays) COMPREPLY=($(compgen -W "never failed always" -- "$current")); return ;;
         --name) COMPREPLY=($(compgen -f -- "$current")); return ;;
         --tag) COMPREPLY=($(compgen -f -- "$current")); return ;;
         --from) COMPREPLY=($(compgen -f -- "$current")); return ;;
@@ -125,6 +128,7 @@ _scidex_oci() {
             "report") path="report" ;;
             "crate") path="crate" ;;
             "crate verify") path="crate verify" ;;
+            "replay") path="replay" ;;
             "post-process") path="post-process" ;;
             "rm") path="rm" ;;
             "pin") path="pin" ;;
@@ -145,10 +149,10 @@ _scidex_oci() {
         esac
     done
     case "$path" in
-        "") words="run batch submit worker queue slurm spec ls stats show logs stop outputs report crate post-process rm pin unpin image catalog gc doctor selftest completion --root --db --blobs --tmp --log-level --log-format --config --help -h --version -v" ;;
-        "run") words="--id --data --docs --project --input --script --stage --export --env --secret --label --output --exclude --rootfs --runtime --ids --memory --cpus --pids --timeout --grace --log-size --work-size --work-files --work-storage --limits --network --keep --post-process --post-process-timeout --post-process-on --file -f --again --audit --min-free --overwrite --json --events --trace --quiet -q --detach -d --help -h --root --db --blobs --tmp --log-level --log-format --config --help -h --version -v" ;;
-        "batch") words="--data --docs --project --input --script --stage --env --secret --label --output --exclude --rootfs --runtime --ids --memory --cpus --pids --timeout --grace --log-size --work-size --work-files --work-storage --limits --network --keep --post-process --post-process-timeout --post-process-on --audit --min-free --overwrite --json --events --quiet -q --jobs -j --resume --fail-fast --max-failures --retries --junit --help -h --root --db --blobs --tmp --log-level --log-format --config --help -h --version -v" ;;
-        "submit") words="--id --data --docs --project --input --script --stage --env --secret --label --output --exclude --rootfs --runtime --ids --memory --cpus --pids --timeout --grace --log-size --work-size --work-files --work-storage --limits --network --keep --file -f --audit --json --batch --class --require --priority --at --unique --retries --help -h --root --db --blobs --tmp --log-level --log-format --config --help -h --version -v" ;;
+        "") words="run batch submit worker queue slurm spec ls stats show logs stop outputs report crate replay post-process rm pin unpin image catalog gc doctor selftest completion --root --db --blobs --tmp --log-level --log-format --config --help -h --version -v" ;;
+        "run") words="--id --data --docs --project --input --script --stage --export --env --secret --label --output --exclude --rootfs --runtime --ids --memory --cpus --pids --timeout --grace --log-size --work-size --work-files --work-storage --limits --network --digest-inputs --deterministic --keep --post-process --post-process-timeout --post-process-on --file -f --again --audit --min-free --overwrite --json --events --trace --quiet -q --detach -d --reuse --help -h --root --db --blobs --tmp --log-level --log-format --config --help -h --version -v" ;;
+        "batch") words="--data --docs --project --input --script --stage --env --secret --label --output --exclude --rootfs --runtime --ids --memory --cpus --pids --timeout --grace --log-size --work-size --work-files --work-storage --limits --network --digest-inputs --deterministic --keep --post-process --post-process-timeout --post-process-on --audit --min-free --overwrite --json --events --quiet -q --jobs -j --resume --fail-fast --max-failures --retries --junit --help -h --root --db --blobs --tmp --log-level --log-format --config --help -h --version -v" ;;
+        "submit") words="--id --data --docs --project --input --script --stage --env --secret --label --output --exclude --rootfs --runtime --ids --memory --cpus --pids --timeout --grace --log-size --work-size --work-files --work-storage --limits --network --digest-inputs --deterministic --keep --file -f --audit --json --batch --class --require --priority --at --unique --retries --help -h --root --db --blobs --tmp --log-level --log-format --config --help -h --version -v" ;;
         "worker") words="--jobs -j --total-memory --total-cpus --class --labels --drain --rescue-after --limits --min-free --metrics --json --help -h --root --db --blobs --tmp --log-level --log-format --config --help -h --version -v" ;;
         "queue") words="ls show cancel retry rescue pause resume --help -h --root --db --blobs --tmp --log-level --log-format --config --help -h --version -v" ;;
         "queue ls") words="--all -a --limit --json --help -h --root --db --blobs --tmp --log-level --log-format --config --help -h --version -v" ;;
@@ -159,11 +163,11 @@ _scidex_oci() {
         "queue pause") words="--help -h --root --db --blobs --tmp --log-level --log-format --config --help -h --version -v" ;;
         "queue resume") words="--help -h --root --db --blobs --tmp --log-level --log-format --config --help -h --version -v" ;;
         "slurm") words="submit status collect cancel --help -h --root --db --blobs --tmp --log-level --log-format --config --help -h --version -v" ;;
-        "slurm submit") words="--data --docs --project --input --script --stage --env --label --output --exclude --rootfs --runtime --ids --memory --cpus --pids --timeout --grace --log-size --work-size --work-files --work-storage --limits --network --keep --audit --json --spool --dry-run --program --partition --account --sbatch --help -h --root --db --blobs --tmp --log-level --log-format --config --help -h --version -v" ;;
+        "slurm submit") words="--data --docs --project --input --script --stage --env --label --output --exclude --rootfs --runtime --ids --memory --cpus --pids --timeout --grace --log-size --work-size --work-files --work-storage --limits --network --digest-inputs --deterministic --keep --audit --json --spool --dry-run --program --partition --account --sbatch --help -h --root --db --blobs --tmp --log-level --log-format --config --help -h --version -v" ;;
         "slurm status") words="--json --help -h --root --db --blobs --tmp --log-level --log-format --config --help -h --version -v" ;;
         "slurm collect") words="--wait --poll --json --help -h --root --db --blobs --tmp --log-level --log-format --config --help -h --version -v" ;;
         "slurm cancel") words="--now --help -h --root --db --blobs --tmp --log-level --log-format --config --help -h --version -v" ;;
-        "spec") words="--id --data --docs --project --input --script --stage --export --env --secret --label --output --exclude --rootfs --runtime --ids --memory --cpus --pids --timeout --grace --log-size --work-size --work-files --work-storage --limits --network --keep --post-process --post-process-timeout --post-process-on --file -f --again --audit --min-free --events --trace --bundle --help -h --root --db --blobs --tmp --log-level --log-format --config --help -h --version -v" ;;
+        "spec") words="--id --data --docs --project --input --script --stage --export --env --secret --label --output --exclude --rootfs --runtime --ids --memory --cpus --pids --timeout --grace --log-size --work-size --work-files --work-storage --limits --network --digest-inputs --keep --post-process --post-process-timeout --post-process-on --file -f --again --audit --min-free --events --trace --bundle --help -h --root --db --blobs --tmp --log-level --log-format --config --help -h --version -v" ;;
         "ls") words="--since --until --state --reason --label --limit --watch -w --json --quiet -q --help -h --root --db --blobs --tmp --log-level --log-format --config --help -h --version -v" ;;
         "stats") words="--by --since --until --state --reason --label --limit --json --plot --help -h --root --db --blobs --tmp --log-level --log-format --config --help -h --version -v" ;;
         "show") words="--json --wait --help -h --root --db --blobs --tmp --log-level --log-format --config --help -h --version -v" ;;
@@ -177,6 +181,7 @@ _scidex_oci() {
         "report") words="--out -o --against --overwrite --help -h --root --db --blobs --tmp --log-level --log-format --config --help -h --version -v" ;;
         "crate") words="verify --output -o --title --license --agent --help -h --root --db --blobs --tmp --log-level --log-format --config --help -h --version -v" ;;
         "crate verify") words="--help -h --root --db --blobs --tmp --log-level --log-format --config --help -h --version -v" ;;
+        "replay") words="--times --keep-replays --json --help -h --root --db --blobs --tmp --log-level --log-format --config --help -h --version -v" ;;
         "post-process") words="--post-process --post-process-timeout --again --json --help -h --root --db --blobs --tmp --log-level --log-format --config --help -h --version -v" ;;
         "rm") words="--help -h --root --db --blobs --tmp --log-level --log-format --config --help -h --version -v" ;;
         "pin") words="--help -h --root --db --blobs --tmp --log-level --log-format --config --help -h --version -v" ;;

@@ -30,6 +30,8 @@ _scidex_oci_run() {
         '*--work-storage=[disk|tmpfs\: /work is a directory of the host and a run that passes its bounds is ended (default), or it is memory of the run and cannot pass them]:disk|tmpfs:(disk tmpfs)' \
         '*--limits=[enforce|outer|best-effort\: refuse where the kernel cannot hold a limit (default), leave memory, CPUs and processes to the control groups that this command is in (a batch system, a container), or hold what can be held; the result says what held]:enforce|outer|best-effort:(enforce outer best-effort)' \
         '*--network=[none, the only value\: a run never gets a network]:none:(none)' \
+        '*--digest-inputs=[say in the result what was read, by digests that are made while the analysis runs\: script|listing|full, of the script alone, also of single files and of what directories list (default), or of all that is in them; see docs/replay.md]:script|listing|full:(script listing full)' \
+        '*--deterministic[take away what makes two runs differ\: one thread for numeric libraries, SCIDEX_RNG_SEED=0, no randomisation of addresses; see docs/replay.md]' \
         '*--keep=[keep the working directory\: never|failed|always (default\: never)]:never|failed|always:(never failed always)' \
         '*--post-process=[after the commit call COMMAND on the host with your own rights\: the result is its standard input, SCIDEX_OUTPUT_DIR a directory of copies of the outputs; split as a shell does, without one; it may be called more than once for an id and attempt]:command:_files' \
         '*--post-process-timeout=[end the --post-process command after DURATION (default\: 10m)]:duration:_files' \
@@ -47,6 +49,7 @@ _scidex_oci_run() {
         '*-q[leave the status line and the closing table out]' \
         '*--detach[print the id as soon as the analysis has begun, and let the run go on without this command and its terminal; see show --wait, logs --follow and stop]' \
         '*-d[print the id as soon as the analysis has begun, and let the run go on without this command and its terminal; see show --wait, logs --follow and stop]' \
+        '*--reuse[answer with the result of an earlier complete run of the same action, where there is one whose outputs are there, and run nothing; takes --digest-inputs full for granted; see docs/replay.md]' \
         '*--help[show help]' \
         '*-h[show help]' \
         '*:argument:_files'
@@ -79,6 +82,8 @@ _scidex_oci_batch() {
         '*--work-storage=[disk|tmpfs\: /work is a directory of the host and a run that passes its bounds is ended (default), or it is memory of the run and cannot pass them]:disk|tmpfs:(disk tmpfs)' \
         '*--limits=[enforce|outer|best-effort\: refuse where the kernel cannot hold a limit (default), leave memory, CPUs and processes to the control groups that this command is in (a batch system, a container), or hold what can be held; the result says what held]:enforce|outer|best-effort:(enforce outer best-effort)' \
         '*--network=[none, the only value\: a run never gets a network]:none:(none)' \
+        '*--digest-inputs=[say in the result what was read, by digests that are made while the analysis runs\: script|listing|full, of the script alone, also of single files and of what directories list (default), or of all that is in them; see docs/replay.md]:script|listing|full:(script listing full)' \
+        '*--deterministic[take away what makes two runs differ\: one thread for numeric libraries, SCIDEX_RNG_SEED=0, no randomisation of addresses; see docs/replay.md]' \
         '*--keep=[keep the working directory\: never|failed|always (default\: never)]:never|failed|always:(never failed always)' \
         '*--post-process=[after the commit call COMMAND on the host with your own rights\: the result is its standard input, SCIDEX_OUTPUT_DIR a directory of copies of the outputs; split as a shell does, without one; it may be called more than once for an id and attempt]:command:_files' \
         '*--post-process-timeout=[end the --post-process command after DURATION (default\: 10m)]:duration:_files' \
@@ -130,6 +135,8 @@ _scidex_oci_submit() {
         '*--work-storage=[disk|tmpfs\: /work is a directory of the host and a run that passes its bounds is ended (default), or it is memory of the run and cannot pass them]:disk|tmpfs:(disk tmpfs)' \
         '*--limits=[enforce|outer|best-effort\: refuse where the kernel cannot hold a limit (default), leave memory, CPUs and processes to the control groups that this command is in (a batch system, a container), or hold what can be held; the result says what held]:enforce|outer|best-effort:(enforce outer best-effort)' \
         '*--network=[none, the only value\: a run never gets a network]:none:(none)' \
+        '*--digest-inputs=[say in the result what was read, by digests that are made while the analysis runs\: script|listing|full, of the script alone, also of single files and of what directories list (default), or of all that is in them; see docs/replay.md]:script|listing|full:(script listing full)' \
+        '*--deterministic[take away what makes two runs differ\: one thread for numeric libraries, SCIDEX_RNG_SEED=0, no randomisation of addresses; see docs/replay.md]' \
         '*--keep=[keep the working directory\: never|failed|always (default\: never)]:never|failed|always:(never failed always)' \
         '*--file=[read the request from the manifest FILE (YAML or JSON, - for standard input); flags override it]:file:_files' \
         '*-f[read the request from the manifest FILE (YAML or JSON, - for standard input); flags override it]:file:_files' \
@@ -268,6 +275,8 @@ _scidex_oci_slurm_submit() {
         '*--work-storage=[disk|tmpfs\: /work is a directory of the host and a run that passes its bounds is ended (default), or it is memory of the run and cannot pass them]:disk|tmpfs:(disk tmpfs)' \
         '*--limits=[outer|enforce|best-effort\: leave memory, CPUs and processes to Slurm'\''s control groups (default), or refuse or hold as run does]:outer|enforce|best-effort:(enforce outer best-effort)' \
         '*--network=[none, the only value\: a run never gets a network]:none:(none)' \
+        '*--digest-inputs=[say in the result what was read, by digests that are made while the analysis runs\: script|listing|full, of the script alone, also of single files and of what directories list (default), or of all that is in them; see docs/replay.md]:script|listing|full:(script listing full)' \
+        '*--deterministic[take away what makes two runs differ\: one thread for numeric libraries, SCIDEX_RNG_SEED=0, no randomisation of addresses; see docs/replay.md]' \
         '*--keep=[keep the working directory\: never|failed|always (default\: never)]:never|failed|always:(never failed always)' \
         '*--audit=[on|off\: note in the result what the analysis tries to reach and may not (default\: on); off only where the kernel lacks seccomp user notification]:on|off:_files' \
         '*--json[print one JSON object]' \
@@ -337,6 +346,7 @@ _scidex_oci_spec() {
         '*--work-storage=[disk|tmpfs\: /work is a directory of the host and a run that passes its bounds is ended (default), or it is memory of the run and cannot pass them]:disk|tmpfs:(disk tmpfs)' \
         '*--limits=[enforce|outer|best-effort\: refuse where the kernel cannot hold a limit (default), leave memory, CPUs and processes to the control groups that this command is in (a batch system, a container), or hold what can be held; the result says what held]:enforce|outer|best-effort:(enforce outer best-effort)' \
         '*--network=[none, the only value\: a run never gets a network]:none:(none)' \
+        '*--digest-inputs=[say in the result what was read, by digests that are made while the analysis runs\: script|listing|full, of the script alone, also of single files and of what directories list (default), or of all that is in them; see docs/replay.md]:script|listing|full:(script listing full)' \
         '*--keep=[keep the working directory\: never|failed|always (default\: never)]:never|failed|always:(never failed always)' \
         '*--post-process=[after the commit call COMMAND on the host with your own rights\: the result is its standard input, SCIDEX_OUTPUT_DIR a directory of copies of the outputs; split as a shell does, without one; it may be called more than once for an id and attempt]:command:_files' \
         '*--post-process-timeout=[end the --post-process command after DURATION (default\: 10m)]:duration:_files' \
@@ -489,6 +499,16 @@ _scidex_oci_crate() {
 _scidex_oci_crate_verify() {
     local line state
     _arguments -C \
+        '*--help[show help]' \
+        '*-h[show help]' \
+        '*:argument:_files'
+}
+_scidex_oci_replay() {
+    local line state
+    _arguments -C \
+        '*--times=[run it N times (default\: 1)]:n:_files' \
+        '*--keep-replays=[keep replays in the catalog\: never|failed|always; failed (default) keeps those that differ]:never|failed|always:(never failed always)' \
+        '*--json[print one JSON object; see docs/schema/replay.json]' \
         '*--help[show help]' \
         '*-h[show help]' \
         '*:argument:_files'
@@ -711,7 +731,7 @@ _scidex_oci() {
         '*-v[print the version and what it was built with]' \
         '1: :->command' '*:: :->rest'
     case $state in
-    command) _values command 'run[run an analysis, harvest and commit its outputs]' 'batch[run many analyses, a line of JSON each]' 'submit[put an analysis, or a batch of them, into the queue for workers]' 'worker[take analyses from the queue and run them]' 'queue[look at the queue of submit, cancel and retry what is in it, pause it]' 'slurm[run a batch of analyses as job arrays of Slurm]' 'spec[print the OCI config.json that run would use, or write a bundle]' 'ls[list runs, the newest first]' 'stats[show what runs used of what they asked for, and limits that would have been enough]' 'show[show the result of a run]' 'logs[print the kept standard output and standard error of a run, also while it goes on]' 'stop[end runs that go on, as SIGTERM to their run command does]' 'outputs[list, print, export and find outputs]' 'report[write a page about a run that has ended\: one HTML file for people]' 'crate[write a run with its outputs as an RO-Crate, or check one]' 'post-process[call the post-process command of a run again, not its analysis]' 'rm[remove runs that have ended, their rows and kept directories]' 'pin[keep runs from rm and from the retention of gc]' 'unpin[take pins back]' 'image[pull, import, list and remove images of root filesystems]' 'catalog[migrate, check and copy the catalog]' 'gc[remove what killed runs left, blobs that nothing names, and by retention old runs]' 'doctor[find out whether runs work on this host, and what cures it where not]' 'selftest[prove on this host that an analysis reaches nothing]' 'completion[print the completion script of a shell]' ;;
+    command) _values command 'run[run an analysis, harvest and commit its outputs]' 'batch[run many analyses, a line of JSON each]' 'submit[put an analysis, or a batch of them, into the queue for workers]' 'worker[take analyses from the queue and run them]' 'queue[look at the queue of submit, cancel and retry what is in it, pause it]' 'slurm[run a batch of analyses as job arrays of Slurm]' 'spec[print the OCI config.json that run would use, or write a bundle]' 'ls[list runs, the newest first]' 'stats[show what runs used of what they asked for, and limits that would have been enough]' 'show[show the result of a run]' 'logs[print the kept standard output and standard error of a run, also while it goes on]' 'stop[end runs that go on, as SIGTERM to their run command does]' 'outputs[list, print, export and find outputs]' 'report[write a page about a run that has ended\: one HTML file for people]' 'crate[write a run with its outputs as an RO-Crate, or check one]' 'replay[run a recorded analysis again and compare what it makes, byte by byte]' 'post-process[call the post-process command of a run again, not its analysis]' 'rm[remove runs that have ended, their rows and kept directories]' 'pin[keep runs from rm and from the retention of gc]' 'unpin[take pins back]' 'image[pull, import, list and remove images of root filesystems]' 'catalog[migrate, check and copy the catalog]' 'gc[remove what killed runs left, blobs that nothing names, and by retention old runs]' 'doctor[find out whether runs work on this host, and what cures it where not]' 'selftest[prove on this host that an analysis reaches nothing]' 'completion[print the completion script of a shell]' ;;
     rest) (( $+functions[_scidex_oci_$line[1]] )) && _scidex_oci_$line[1] ;;
     esac
 }

@@ -111,6 +111,7 @@ type Filter struct {
 	Labels       map[string]string // all of them, with exactly these values
 	Host         string
 	ID           string // exact id: all its attempts
+	ActionID     string // of the report; a digest
 	Limit        int    // 0: no limit
 }
 

@@ -49,7 +49,7 @@ func full(b blobs) crate.Run {
 	return crate.Run{
 		Name: "Run a@1", Description: "what it is", ID: "a@1", Error: "the analysis ended with exit code 3",
 		StartedAt: at, FinishedAt: at.Add(time.Minute), Command: []string{"fit.py", "a b"}, Script: &script,
-		Inputs:      []crate.Input{{Place: "/data", Host: "/home/me/data"}, {Place: "/inputs/x y", Host: "/srv/x"}},
+		Inputs:      []crate.Input{{Place: "/data", Host: "/home/me/data"}, {Place: "/inputs/x y", Host: "/srv/x", Digested: "content", SHA256: strings.Repeat("ab", 32)}},
 		Environment: map[string]string{"B": "", "A": "1"},
 		Image:       &crate.Image{Registry: "registry.example", Name: "python", Tag: "3.12", SHA256: strings.Repeat("ab", 32), RootDigest: "sha256:cd"},
 		Usage:       []crate.Measure{{Name: "cpu_ms", About: "https://example.org/#cpu_ms", Unit: "https://qudt.org/vocab/unit/MilliSEC", Value: 7}},

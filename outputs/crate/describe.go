@@ -167,10 +167,15 @@ func (d *description) instrument() ref {
 }
 
 func (d *description) input(in Input) ref {
-	return d.add(entity{
+	e := entity{
 		ID: "#input-" + url.PathEscape(strings.TrimPrefix(in.Place, "/")), Type: "CreativeWork", Name: in.Place, AlternateName: in.Host,
 		Description: "It was bound for the run to read only. Its contents are not recorded and not in this crate.",
-	})
+	}
+	if in.SHA256 != "" {
+		e.Identifier = in.Digested + ":sha256:" + in.SHA256
+		e.Description = "It was bound for the run to read only. Its contents are not in this crate; the identifier is their digest, or that of a listing of them, as scidex-oci computes it."
+	}
+	return d.add(e)
 }
 
 func (d *description) image(i Image) ref {

@@ -50,6 +50,8 @@ type File struct {
 type Input struct {
 	Place string // in the container: "/data"
 	Host  string // where it was on the host
+	// Digested says what SHA256 is the digest of: "content" or "listing"; empty where there is none.
+	Digested, SHA256 string
 }
 
 // Image is the image that was the root filesystem.

@@ -49,6 +49,8 @@ class Manifest(TypedDict, total=False):
     work_files: int
     work_storage: str
     limits: str
+    digest_inputs: str
+    deterministic: bool
     keep: str
 
 

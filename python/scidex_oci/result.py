@@ -132,6 +132,7 @@ class Sandbox:
     ids: str = ""
     socket_wall: str = ""
     audit: str = ""
+    address_randomization: str = ""  # off, on; empty where the run was not to be deterministic
     groups: List[int] = field(default_factory=list)
 
 
@@ -158,6 +159,21 @@ class Script:
 
     name: str = ""
     sha256: str = ""
+
+
+@dataclass(frozen=True)
+class Input:
+    """Something of the host that the analysis could read."""
+
+    flag: str = ""
+    source: str = ""
+    destination: str = ""
+    digested: str = "none"  # what the digest is of: content, listing, none
+    sha256: Optional[str] = None
+    files: int = 0
+    bytes: int = 0
+    changed: bool = False  # while the run went on
+    message: str = ""
 
 
 @dataclass(frozen=True)
@@ -246,6 +262,8 @@ class Result:
     sandbox: Sandbox = _nested(Sandbox)
     logs: Logs = _nested(Logs)
     script: Optional[Script] = field(default=None, metadata={"one": Script})
+    inputs: List[Input] = _list(Input)
+    action_id: Optional[str] = None
     post_process: Optional[PostProcess] = field(default=None, metadata={"one": PostProcess})
     kept: Optional[str] = None  # the working directory, where it was kept
     warnings: List[str] = field(default_factory=list)
@@ -258,6 +276,7 @@ class Result:
     audit_total: int = 0
     pinned: bool = False
     outputs_removed_at: Optional[datetime] = _time()
+    reused_from: str = ""  # ID@ATTEMPT of this run, where it answered another request
     labels: Dict[str, str] = field(default_factory=dict)
     host: str = ""
     boot_id: str = ""

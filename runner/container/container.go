@@ -38,6 +38,8 @@ type Config struct {
 	// Audit asks before connections, datagrams with an address and sockets of families that Spec traces; see
 	// Watch.
 	Audit bool
+	// FixedAddresses switches the randomisation of addresses off.
+	FixedAddresses bool
 	// Trace is told the steps of the container's start and end; nil: none.
 	Trace *trace.Tracer
 }
@@ -88,7 +90,11 @@ func Create(cfg Config) (*Container, error) {
 		options = append(options, "--trace")
 	}
 	process.Args = slices.Concat(process.Args[:1], options, []string{"--"}, process.Args[1:])
-	if err := steps.start(inner, process); err != nil {
+	start := func() error { return steps.start(inner, process) }
+	if cfg.FixedAddresses {
+		start = func() error { return withFixedAddresses(func() error { return steps.start(inner, process) }) }
+	}
+	if err := start(); err != nil {
 		return nil, errors.Join(fmt.Errorf("start container: %w", err), read.Close(), inner.Destroy())
 	}
 	// The process is a child that only Wait reaps: its pid is still its own.

@@ -62,6 +62,21 @@ func Of(st *unix.Statx_t) ID {
 	return ID{unix.Mkdev(st.Dev_major, st.Dev_minor), st.Ino}
 }
 
+// Timely reports whether a file system sets change times itself, by this kernel's clock, whenever something changes. Network
+// file systems and FUSE have other clocks, and caches; an overlay can be changed from below.
+func Timely(system *unix.Statfs_t) bool {
+	switch system.Type {
+	case unix.EXT4_SUPER_MAGIC, unix.XFS_SUPER_MAGIC, unix.BTRFS_SUPER_MAGIC, unix.F2FS_SUPER_MAGIC, unix.TMPFS_MAGIC:
+		return true
+	}
+	return false
+}
+
+// FileSystem is the number of a file system, since those of devices are used again.
+func FileSystem(system *unix.Statfs_t) uint64 {
+	return uint64(uint32(system.Fsid.Val[0]))<<32 | uint64(uint32(system.Fsid.Val[1]))
+}
+
 // Plain drops the path from an error whose message names it already.
 func Plain(err error) error {
 	var pathError *fs.PathError

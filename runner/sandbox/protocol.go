@@ -76,6 +76,8 @@ func (m message) failure() error {
 // travel with it.
 type Job struct {
 	ID string `json:"id"`
+	// FixedAddresses switches the randomisation of addresses off.
+	FixedAddresses bool `json:"fixed_addresses,omitempty"`
 	// Spec is the OCI specification but for its filter of system calls; the supervisor makes its binds itself and fills
 	// in the sources.
 	Spec *specs.Spec `json:"spec"`
@@ -142,7 +144,9 @@ type Exit struct {
 	Ended    bool               `json:"ended"`           // Status is the analysis' own
 	Status   syscall.WaitStatus `json:"status"`
 	TimedOut bool               `json:"timed_out"`
-	CPU      time.Duration      `json:"cpu"`
+	// FixedAddresses says that the kernel has confirmed what the job asks for.
+	FixedAddresses bool          `json:"fixed_addresses,omitempty"`
+	CPU            time.Duration `json:"cpu"`
 	// MemoryPeak is the greatest resident set of one process, in bytes.
 	MemoryPeak int64 `json:"memory_peak"`
 	// Audit is what the analysis tried to reach; AuditError says why that may not be all.

@@ -31,6 +31,7 @@ type worker struct {
 	audit     *audit.Watch // nil: none
 	watchdog  *watchdog    // nil until the analysis has begun
 	pause     *pause
+	fixed     bool // the addresses of its processes, as the kernel says
 	stopping  sync.Once
 	timedOut  chan struct{} // closed when the clock ended the run
 	executed  chan struct{} // closed when the analysis has begun
@@ -114,7 +115,8 @@ func (w *worker) create(ctx context.Context, m message) error {
 	created := w.span("create the container")
 	w.container, err = container.Create(container.Config{
 		ID: w.job.ID, StateDir: w.area.state(), Spec: w.job.Spec, Filter: w.job.Filter, Audit: w.job.Audit,
-		Stdin: streams.null, Stdout: streams.stdout[1], Stderr: streams.stderr[1],
+		FixedAddresses: w.job.FixedAddresses,
+		Stdin:          streams.null, Stdout: streams.stdout[1], Stderr: streams.stderr[1],
 		Trace: w.trace,
 	})
 	created()
@@ -130,6 +132,11 @@ func (w *worker) create(ctx context.Context, m message) error {
 	}
 	if w.proc, err = openProc(w.container); err != nil {
 		return errors.Join(err, closeAll(streams.parent()))
+	}
+	if w.job.FixedAddresses {
+		if w.fixed, err = w.container.FixedAddresses(); err != nil {
+			return errors.Join(err, closeAll(streams.parent()))
+		}
 	}
 	return w.created(streams, walls)
 }
@@ -218,6 +225,7 @@ func (w *worker) watch(ctx context.Context) {
 		return
 	}
 	exit.Executed, exit.Errno, exit.Ended, exit.Status = got.Executed, got.Errno, got.Ended, got.Status
+	exit.FixedAddresses = w.fixed
 	exit.CPU, exit.MemoryPeak = got.CPU, got.MemoryPeak
 	select {
 	case <-w.timedOut:

@@ -1,17 +1,13 @@
 package scan
 
 import (
-	"errors"
 	"fmt"
-	"io/fs"
-	"os"
+	"io"
 	"path/filepath"
-	"slices"
-	"strings"
-	"time"
 
 	"golang.org/x/sys/unix"
 
+	"github.com/scidex-ai/scidex-oci/runner/cachefile"
 	"github.com/scidex-ai/scidex-oci/runner/inode"
 )
 
@@ -23,16 +19,10 @@ type memoryFile struct {
 	fsid uint64 // of the file system: numbers of devices are used again
 }
 
-const (
-	// memoryFiles is how many trees are remembered; the one that was written longest ago is forgotten.
-	memoryFiles = 16
-	temporary   = ".new-"
-)
-
 // fileOf names the file for the tree below an open directory.
 func (s Scanner) fileOf(fd int) (f memoryFile, err error) {
 	var system unix.Statfs_t
-	if err := unix.Fstatfs(fd, &system); err != nil || s.Dir == "" || !timely(system.Type) {
+	if err := unix.Fstatfs(fd, &system); err != nil || s.Dir == "" || !inode.Timely(&system) {
 		return f, err
 	}
 	st, err := inode.Stat(fd, "")
@@ -41,19 +31,8 @@ func (s Scanner) fileOf(fd int) (f memoryFile, err error) {
 	}
 	id := inode.Of(st)
 	f.path = filepath.Join(s.Dir, fmt.Sprintf("%x-%x", id.Dev, id.Ino))
-	f.fsid = uint64(uint32(system.Fsid.Val[0]))<<32 | uint64(uint32(system.Fsid.Val[1]))
+	f.fsid = inode.FileSystem(&system)
 	return f, nil
-}
-
-// timely reports whether a file system of the kind sets a directory's change time itself, by this
-// kernel's clock, whenever a name in it changes. Network file systems and FUSE have other clocks, and
-// caches; an overlay can be changed from below. Their directories are looked through each time.
-func timely(kind int64) bool {
-	switch kind {
-	case unix.EXT4_SUPER_MAGIC, unix.XFS_SUPER_MAGIC, unix.BTRFS_SUPER_MAGIC, unix.F2FS_SUPER_MAGIC, unix.TMPFS_MAGIC:
-		return true
-	}
-	return false
 }
 
 // load reads what is remembered; nothing where the file is missing, damaged, of another version or not
@@ -79,72 +58,20 @@ func (f memoryFile) forget() *memory {
 }
 
 func (f memoryFile) read() ([]byte, error) {
-	file, err := os.OpenFile(f.path, os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
+	file, size, err := cachefile.Open(f.path, 2*memoryMax)
 	if err != nil {
 		return nil, err
 	}
 	defer file.Close()
-	var st unix.Stat_t
-	if err := unix.Fstat(int(file.Fd()), &st); err != nil {
-		return nil, err
-	}
-	if st.Mode&unix.S_IFMT != unix.S_IFREG || int(st.Uid) != os.Geteuid() || st.Mode&0o022 != 0 || st.Size > 2*memoryMax {
-		return nil, fs.ErrInvalid
-	}
-	raw := make([]byte, st.Size)
+	raw := make([]byte, size)
 	_, err = file.ReadAt(raw, 0)
 	return raw, err
 }
 
-// save replaces the file. It is not synced: what a power cut makes of it is found damaged and ignored.
-func (f memoryFile) save(m *memory) (err error) {
-	dir := filepath.Dir(f.path)
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+// save replaces the file. What a power cut makes of it is found damaged and ignored.
+func (f memoryFile) save(m *memory) error {
+	return cachefile.Replace(f.path, func(w io.Writer) error {
+		_, err := w.Write(m.encode(f.fsid))
 		return err
-	}
-	file, err := os.CreateTemp(dir, temporary) // with mode 0600
-	if err != nil {
-		return err
-	}
-	_, err = file.Write(m.encode(f.fsid))
-	if err = errors.Join(err, file.Close()); err == nil {
-		err = os.Rename(file.Name(), f.path)
-	}
-	if err != nil {
-		return errors.Join(err, os.Remove(file.Name()))
-	}
-	return prune(dir)
-}
-
-// prune removes the oldest files above the number that is kept, and what killed launchers left.
-func prune(dir string) error {
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		return err
-	}
-	var files []fs.FileInfo
-	var errs []error
-	for _, e := range entries {
-		info, err := e.Info()
-		switch {
-		case err != nil: // another launcher has removed it
-		case !strings.HasPrefix(e.Name(), temporary):
-			files = append(files, info)
-		case time.Since(info.ModTime()) > time.Hour:
-			errs = append(errs, remove(filepath.Join(dir, e.Name())))
-		}
-	}
-	slices.SortFunc(files, func(a, b fs.FileInfo) int { return b.ModTime().Compare(a.ModTime()) })
-	for _, info := range files[min(memoryFiles, len(files)):] {
-		errs = append(errs, remove(filepath.Join(dir, info.Name())))
-	}
-	return errors.Join(errs...)
-}
-
-// remove removes a file that another launcher may have removed.
-func remove(path string) error {
-	if err := os.Remove(path); !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	return nil
+	})
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"hash/crc32"
 	"log/slog"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -17,6 +16,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/scidex-ai/scidex-oci/runner/inode"
 	"github.com/scidex-ai/scidex-oci/runner/inode/inodetest"
 )
 
@@ -53,7 +53,7 @@ func timelyHere(t *testing.T, dir string) bool {
 	t.Helper()
 	var st unix.Statfs_t
 	inodetest.Try(t, unix.Statfs(dir, &st))
-	return timely(st.Type)
+	return inode.Timely(&st)
 }
 
 // scan scans as a launcher does.
@@ -298,47 +298,6 @@ func TestManyScansAtOnce(t *testing.T) {
 	}
 	if left, err := filepath.Glob(l.scanner.Dir + "/*"); err != nil || len(left) != 1 {
 		t.Errorf("left %q, %v", left, err)
-	}
-}
-
-func TestOldMemoriesGo(t *testing.T) {
-	dir := t.TempDir()
-	now := time.Now()
-	want := map[string]bool{}
-	for i := range memoryFiles + 5 {
-		name := fmt.Sprintf("%02d", i)
-		inodetest.Try(t, os.WriteFile(filepath.Join(dir, name), nil, 0o600), os.Chtimes(filepath.Join(dir, name), now, now.Add(-time.Duration(i)*time.Minute)))
-		if i < memoryFiles {
-			want[name] = true
-		}
-	}
-	for name, age := range map[string]time.Duration{temporary + "young": time.Minute, temporary + "old": 2 * time.Hour} {
-		path := filepath.Join(dir, name)
-		inodetest.Try(t, os.WriteFile(path, nil, 0o600), os.Chtimes(path, now, now.Add(-age)))
-		if age < time.Hour {
-			want[name] = true
-		}
-	}
-	inodetest.Try(t, prune(dir))
-	got := map[string]bool{}
-	entries, err := os.ReadDir(dir)
-	inodetest.Try(t, err)
-	for _, e := range entries {
-		got[e.Name()] = true
-	}
-	if !maps.Equal(got, want) {
-		t.Errorf("left %v, want %v", got, want)
-	}
-}
-
-func TestTimely(t *testing.T) {
-	for kind, want := range map[int64]bool{
-		unix.EXT4_SUPER_MAGIC: true, unix.TMPFS_MAGIC: true, unix.NFS_SUPER_MAGIC: false, unix.FUSE_SUPER_MAGIC: false,
-		unix.OVERLAYFS_SUPER_MAGIC: false, unix.PROC_SUPER_MAGIC: false, 0: false,
-	} {
-		if timely(kind) != want {
-			t.Errorf("%#x: %v", kind, !want)
-		}
 	}
 }
 

@@ -12,6 +12,7 @@ const (
 	GroupIDs               // newgidmap
 	Groups                 // the launcher, what makes the move into a control group quick
 	Catalog                // the launcher, what it does with the catalog beside its run
+	Digests                // the launcher, the digests of the inputs
 	Supervisor             // the supervisor
 	Init                   // the container's first process: libcontainer's init, then ours
 	Analysis               // the analysis
@@ -40,6 +41,8 @@ func (l Lane) row() (process int, name string) {
 		return launcher, "control groups"
 	case Catalog:
 		return launcher, "catalog"
+	case Digests:
+		return launcher, "digests"
 	case Supervisor:
 		return supervisor, "supervisor"
 	case Init:

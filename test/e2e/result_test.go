@@ -71,6 +71,7 @@ type result struct {
 		Groups        []int   `json:"groups,omitempty"`
 		SocketWall    string  `json:"socket_wall,omitempty"`
 		Audit         string  `json:"audit"`
+		Addresses     string  `json:"address_randomization,omitempty"`
 	} `json:"sandbox"`
 
 	Outputs          []output   `json:"outputs"`
@@ -87,6 +88,18 @@ type result struct {
 		Name   string `json:"name"`
 		SHA256 string `json:"sha256"`
 	} `json:"script,omitempty"`
+	ActionID *string `json:"action_id"`
+	Inputs   []struct {
+		Flag        string  `json:"flag"`
+		Source      string  `json:"source"`
+		Destination string  `json:"destination"`
+		Digested    string  `json:"digested"`
+		SHA256      *string `json:"sha256"`
+		Files       int64   `json:"files"`
+		Bytes       int64   `json:"bytes"`
+		Changed     bool    `json:"changed,omitempty"`
+		Message     string  `json:"message,omitempty"`
+	} `json:"inputs,omitempty"`
 	Kept       string       `json:"kept,omitempty"`
 	Warnings   []string     `json:"warnings,omitempty"`
 	Audit      []auditEvent `json:"audit"`
@@ -94,6 +107,8 @@ type result struct {
 
 	Pinned           bool       `json:"pinned"`
 	OutputsRemovedAt *time.Time `json:"outputs_removed_at,omitempty"`
+
+	ReusedFrom string `json:"reused_from,omitempty"`
 
 	PostProcess *postProcess      `json:"post_process"`
 	Labels      map[string]string `json:"labels,omitempty"`
@@ -193,6 +208,9 @@ type request struct {
 	WorkSize    int64  `json:"work_size,omitempty"`
 	WorkFiles   int64  `json:"work_files,omitempty"`
 	WorkStorage string `json:"work_storage,omitempty"`
+
+	DigestInputs  string `json:"digest_inputs,omitempty"`
+	Deterministic *bool  `json:"deterministic,omitempty"`
 
 	Limits string `json:"limits,omitempty"`
 	Keep   string `json:"keep,omitempty"`

@@ -60,6 +60,7 @@ func Run(t *testing.T, d Driver) {
 		{"DropOutputs", testDropOutputs},
 		{"FindOutputs", testFindOutputs},
 		{"FindManyOutputs", testFindManyOutputs},
+		{"Action", testAction},
 		{"Usage", testUsage},
 		{"UsageOfAnything", testUsageOfAnything},
 		{"Selftests", testSelftests},

@@ -50,6 +50,7 @@ func TestListingPlans(t *testing.T) {
 		{"one that some have, since then", byState, since},
 		{"several", byTime, of(catalog.Failed, catalog.Error)},
 		{"all that have ended", byTime, of(catalog.Complete, catalog.Failed, catalog.Canceled, catalog.Error, catalog.Lost)},
+		{"an action", "Backward using analysis_run_action", catalog.Filter{ActionID: "a", States: []catalog.State{catalog.Complete}, Limit: 10}},
 		{"what has not ended", "analysis_run_open", of(catalog.Queued, catalog.Running)},
 	}
 	for _, tt := range tests {

@@ -87,6 +87,7 @@ func TestListingPlans(t *testing.T) {
 		{"complete", catalog.Filter{States: []catalog.State{catalog.Complete}, Limit: 50}, "SCAN r USING INDEX analysis_run_created", sorted},
 		{"one state of an id", catalog.Filter{States: []catalog.State{catalog.Lost}, ID: "a"}, "SEARCH r USING INDEX sqlite_autoindex_analysis_run_1 (id=?)", "analysis_run_state"},
 		{"one state with a rare label", catalog.Filter{States: []catalog.State{catalog.Lost}, Labels: map[string]string{"rare": "v"}}, "SEARCH r USING INDEX sqlite_autoindex_analysis_run_1 (id=? AND attempt=?)", "analysis_run_state"},
+		{"an action", catalog.Filter{ActionID: "a", States: []catalog.State{catalog.Complete}, Limit: 10}, "SEARCH r USING INDEX analysis_run_action (<expr>=?)", sorted},
 		{"an id", catalog.Filter{ID: "a"}, "SEARCH r USING INDEX sqlite_autoindex_analysis_run_1 (id=?)", "analysis_run_created"},
 	}
 	for _, tt := range tests {

@@ -1,0 +1,108 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/scidex-ai/scidex-oci/runner"
+	"github.com/scidex-ai/scidex-oci/spec"
+)
+
+func newReplayCommand(p *program) *cli.Command {
+	return &cli.Command{
+		Name:      "replay",
+		Usage:     "run a recorded analysis again and compare what it makes, byte by byte",
+		UsageText: "scidex-oci replay ID [--times N] [--keep-replays WORD] [--json]",
+		ArgsUsage: "ID",
+		Description: `The recorded request is run again, with its own script, image, limits and environment, from the inputs that it had: where
+one is missing or not what it was, by its digest, that is said and nothing is run. A replay is a run of its own with the label
+replay-of=ID@ATTEMPT; it is removed again once it has been found identical. What differs is listed with a first hint.
+
+Exit codes: 0 all replays are identical; 1 something differs, is missing or has changed; 125 scidex-oci failed.`,
+		Flags: []cli.Flag{
+			&cli.StringFlag{Name: "times", Usage: "run it `N` times (default: 1)"},
+			&cli.StringFlag{Name: "keep-replays", Usage: "keep replays in the catalog: `never|failed|always`; failed (default) keeps those that differ"},
+			&cli.BoolFlag{Name: "json", Usage: "print one JSON object; see docs/schema/replay.json", DisableDefaultText: true},
+		},
+		Action: func(c *cli.Context) error {
+			given, err := words(c, 1, 1)
+			if err != nil {
+				return err
+			}
+			return p.change(c, func(h *house, from layers) error { return runReplay(c.Context, p, h, from, given[0]) })
+		},
+	}
+}
+
+func runReplay(ctx context.Context, p *program, h *house, from layers, name string) error {
+	how, asJSON, err := replayingOf(from)
+	if err != nil {
+		return err
+	}
+	run, err := h.find(ctx, name)
+	if err != nil {
+		return err
+	}
+	stop, _ := stops()
+	defer outlast(stop)
+	how.Stop = stop
+	told, err := h.runner.Replay(ctx, run, how)
+	if err != nil {
+		return err
+	}
+	if asJSON {
+		err = writeJSON(p.stdout, told)
+	} else {
+		err = printReplay(p, told)
+	}
+	if err != nil || told.Identical {
+		return err
+	}
+	return exitStatus(1)
+}
+
+func replayingOf(from layers) (how runner.Replaying, asJSON bool, err error) {
+	if asJSON, err = from.on("json"); err != nil {
+		return how, asJSON, err
+	}
+	if how.Times, err = from.count("times", 1); err != nil {
+		return how, asJSON, err
+	}
+	how.Times = max(how.Times, 1)
+	how.Keep = from.text("keep-replays", spec.KeepFailed)
+	switch how.Keep {
+	case spec.KeepNever, spec.KeepFailed, spec.KeepAlways:
+		return how, asJSON, nil
+	}
+	return how, asJSON, fmt.Errorf("--keep-replays %q: give never, failed or always", how.Keep)
+}
+
+// printReplay tells a person.
+func printReplay(p *program, told runner.Replayed) error {
+	w := table{w: p.stdout, palette: newPalette(p.stdout, p.env)}
+	w.row("run", fmt.Sprintf("%s@%d", told.ID, told.Attempt))
+	w.row("replay", escape(told.Message))
+	for _, in := range told.Changed {
+		w.row("changed", escape(fmt.Sprintf("%s %q: %s", in.Flag, in.Source, in.Message)))
+	}
+	for _, in := range told.Unknown {
+		w.row("unknown", escape(fmt.Sprintf("%s %q: %s", in.Flag, in.Source, in.Message)))
+	}
+	for _, one := range told.Replays {
+		if one.Message != "" {
+			w.row(one.ID, escape(one.Message))
+		}
+		for _, d := range one.Differences {
+			w.row("differs", escape(fmt.Sprintf("%s  %s: %s", d.Path, d.Hint, d.Detail)))
+		}
+		if more := one.DifferencesTotal - len(one.Differences); more > 0 {
+			w.row("differs", fmt.Sprintf("and %d more", more))
+		}
+		if one.Kept {
+			w.row("kept", one.ID)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,30 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/scidex-ai/scidex-oci/spec"
+)
+
+func reuseFlag() cli.Flag {
+	return &cli.BoolFlag{Name: "reuse", Usage: "answer with the result of an earlier complete run of the same action, where there is one whose outputs are there, and run nothing; takes --digest-inputs full for granted; see docs/replay.md", DisableDefaultText: true}
+}
+
+// reusing is the analysis as it is looked for: with digests of all that it reads.
+func (o order) reusing(a spec.Analysis) (spec.Analysis, error) {
+	switch {
+	case o.again:
+		return a, errors.New("--reuse and --again contradict each other: give one of them")
+	case o.detach:
+		return a, errors.New("--reuse answers at once or runs here: leave --detach out")
+	case o.hook != nil:
+		return a, errors.New("--reuse calls no command for a run that is not made: leave --post-process out")
+	case a.DigestInputs != "" && a.DigestInputs != spec.DigestFull:
+		return a, fmt.Errorf("--reuse needs digests of all that is read, and --digest-inputs is %s: leave that out, or give full", a.DigestInputs)
+	}
+	a.DigestInputs = spec.DigestFull
+	return a, nil
+}

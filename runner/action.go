@@ -1,0 +1,113 @@
+package runner
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"maps"
+	"runtime"
+	"slices"
+
+	"github.com/scidex-ai/scidex-oci/runner/fingerprint"
+	"github.com/scidex-ai/scidex-oci/spec"
+)
+
+// action is all that decides what an analysis makes, as far as it is in the hands of whoever asks for it. It leaves out what
+// names or watches a run: its id, labels, the clock's limits, how limits are held. The form is that of the digest: a change
+// to it makes every recorded one another's, and takes another version.
+type action struct {
+	V           int               `json:"v"` // 1
+	Arch        string            `json:"arch"`
+	Command     []string          `json:"command"` // as it is executed
+	Script      string            `json:"script"`  // SHA-256
+	Environment map[string]string `json:"environment"`
+	Secrets     []string          `json:"secrets"` // names
+	UID         uint32            `json:"uid"`
+	Outputs     []string          `json:"outputs"`
+	Exclude     []string          `json:"exclude"`
+	Memory      spec.Size         `json:"memory"`
+	CPUs        float64           `json:"cpus"`
+	Pids        int64             `json:"pids"`
+	WorkSize    spec.Size         `json:"work_size"`
+	WorkFiles   int64             `json:"work_files"`
+	WorkStorage string            `json:"work_storage"`
+	Fixed       bool              `json:"deterministic"`
+	Rootfs      string            `json:"rootfs"` // digest of an image; others are among the inputs
+	Inputs      []actionInput     `json:"inputs"`
+}
+
+type actionInput struct {
+	Destination string `json:"destination"`
+	Digested    string `json:"digested"`
+	SHA256      string `json:"sha256"`
+}
+
+// actionID is the SHA-256 of the action, nil where the report does not say all that belongs to it.
+func (p *plan) actionID(report Report) (*string, error) {
+	a := action{
+		V: 1, Arch: runtime.GOARCH, Command: p.command, Secrets: slices.Sorted(slices.Values(p.analysis.Secrets)), UID: p.uid(),
+		Outputs: p.analysis.Outputs, Exclude: p.analysis.Exclude,
+		Memory: p.analysis.Memory, CPUs: p.analysis.CPUs, Pids: p.analysis.Pids,
+		WorkSize: p.analysis.WorkSize, WorkFiles: p.analysis.WorkFiles, WorkStorage: p.analysis.WorkStorage, Fixed: p.analysis.Repeats(),
+	}
+	if report.Script != nil {
+		a.Script = report.Script.SHA256
+	}
+	var known bool
+	if a.Inputs, known = fixedInputs(report.Inputs); !known {
+		return nil, nil //nolint:nilnil // it is not known, which is no error
+	}
+	switch {
+	case p.base != nil && p.base.image != nil:
+		if report.Sandbox.RootfsDigest == nil {
+			return nil, nil //nolint:nilnil // the same
+		}
+		a.Rootfs = *report.Sandbox.RootfsDigest
+	case !slices.ContainsFunc(a.Inputs, func(in actionInput) bool { return in.Destination == "/" }):
+		return nil, nil //nolint:nilnil // the same
+	}
+	var err error
+	if a.Environment, err = p.visibleEnvironment(); err != nil {
+		return nil, err
+	}
+	text, err := json.Marshal(a)
+	if err != nil {
+		return nil, err
+	}
+	sum := sha256.Sum256(text)
+	id := hex.EncodeToString(sum[:])
+	return &id, nil
+}
+
+// fixedInputs are those of a report in the order of their places; known is false where one may have been something else.
+func fixedInputs(inputs []Input) (fixed []actionInput, known bool) {
+	for _, in := range inputs {
+		if !in.fixed() {
+			return nil, false
+		}
+		fixed = append(fixed, actionInput{in.Destination, in.Digested, *in.SHA256})
+	}
+	slices.SortFunc(fixed, func(x, y actionInput) int { return cmp.Compare(x.Destination, y.Destination) })
+	return fixed, true
+}
+
+// fixed reports whether the digest says what the analysis has read. The host's programs are known by a listing: a change time
+// cannot be set back, and only root changes them at all.
+func (i Input) fixed() bool {
+	return i.SHA256 != nil && !i.Changed && (i.Digested == string(fingerprint.Content) || i.Source == spec.RootfsHost)
+}
+
+// visibleEnvironment is the analysis' environment without the values of secrets and the name of the run.
+func (p *plan) visibleEnvironment() (map[string]string, error) {
+	env, err := spec.Environment(p.analysis, p.placement(""))
+	if err != nil {
+		return nil, err
+	}
+	env = maps.Clone(env)
+	delete(env, "SCIDEX_ANALYSIS_ID")
+	for _, name := range p.analysis.Secrets {
+		delete(env, name)
+	}
+	return env, nil
+}

@@ -1,0 +1,103 @@
+// Package cachefile keeps what can be found out again: files that are replaced as a whole, not synced, and dropped when
+// others have been written more recently.
+package cachefile
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+const (
+	// kept is how many files of one directory are kept; the one that was written longest ago goes.
+	kept      = 16
+	temporary = ".new-"
+)
+
+// Open opens a file that is the caller's alone to write, for reading, and returns its size in bytes. Anything else at that
+// path, and what is larger than most bytes, is an error.
+func Open(path string, most int64) (*os.File, int64, error) {
+	file, err := os.OpenFile(path, os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, 0, err
+	}
+	var st unix.Stat_t
+	err = unix.Fstat(int(file.Fd()), &st)
+	if err == nil && (st.Mode&unix.S_IFMT != unix.S_IFREG || int(st.Uid) != os.Geteuid() || st.Mode&0o022 != 0 || st.Size > most) {
+		err = fs.ErrInvalid
+	}
+	if err != nil {
+		return nil, 0, errors.Join(err, file.Close())
+	}
+	return file, st.Size, nil
+}
+
+// Replace writes a file, with mode 0600, and its directory where that is missing. It is not synced: the reader tells by the
+// content what a power cut left of it.
+func Replace(path string, write func(io.Writer) error) (err error) {
+	file, err := Create(filepath.Dir(path))
+	if err != nil {
+		return err
+	}
+	err = write(file)
+	if err = errors.Join(err, file.Close()); err != nil {
+		return errors.Join(err, os.Remove(file.Name()))
+	}
+	return Publish(file.Name(), path)
+}
+
+// Create makes a new file in dir, for Publish, or to be removed.
+func Create(dir string) (*os.File, error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, err
+	}
+	return os.CreateTemp(dir, temporary) // with mode 0600
+}
+
+// Publish gives a file of Create its name, in the same directory.
+func Publish(created, path string) error {
+	if err := os.Rename(created, path); err != nil {
+		return errors.Join(err, os.Remove(created))
+	}
+	return prune(filepath.Dir(path))
+}
+
+// prune removes the oldest files above the number that is kept, and what killed launchers left.
+func prune(dir string) error {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return err
+	}
+	var files []fs.FileInfo
+	var errs []error
+	for _, e := range entries {
+		info, err := e.Info()
+		switch {
+		case err != nil: // another launcher has removed it
+		case !strings.HasPrefix(e.Name(), temporary):
+			files = append(files, info)
+		case time.Since(info.ModTime()) > time.Hour:
+			errs = append(errs, remove(filepath.Join(dir, e.Name())))
+		}
+	}
+	slices.SortFunc(files, func(a, b fs.FileInfo) int { return b.ModTime().Compare(a.ModTime()) })
+	for _, info := range files[min(kept, len(files)):] {
+		errs = append(errs, remove(filepath.Join(dir, info.Name())))
+	}
+	return errors.Join(errs...)
+}
+
+// remove removes a file that another launcher may have removed.
+func remove(path string) error {
+	if err := os.Remove(path); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}

@@ -1,0 +1,245 @@
+package fingerprint
+
+import (
+	"bufio"
+	"bytes"
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/scidex-ai/scidex-oci/runner/cachefile"
+	"github.com/scidex-ai/scidex-oci/runner/inode"
+)
+
+// The form of what is remembered of a tree: memoryMagic and the file system's number, 8 bytes; records in the order of the
+// walk, each the length of its path and the path, then device, inode, size, change time in seconds and nanoseconds, and the
+// SHA-256 of the file; a record of the path "/", which ends them; and SHA-256 of all before. Numbers are varints, the seconds
+// a signed one.
+const memoryMagic = "scidex-oci fingerprints 1\n"
+
+const (
+	// settled is how long a file must have been left alone for its digest to be remembered. Change times come from a clock
+	// that stands still for a tick of the kernel (10 ms at most), on file systems with small inodes for a second.
+	settled = 2 * time.Second
+	// endMark is no path of an entry.
+	endMark = "/"
+)
+
+// memory joins two lists of files by their paths: what was remembered, and what the walk sees, which is remembered then. So
+// neither is ever held in memory. A nil memory remembers nothing.
+type memory struct {
+	path  string // of the file
+	since time.Time
+
+	before *bufio.Reader // nil: at its end, or nothing is remembered
+	source *os.File
+	last   item // the first that was not passed yet
+
+	target *os.File
+	after  *bufio.Writer
+	digest hash.Hash
+	buf    []byte
+}
+
+// item is a file as it was at its change time.
+type item struct {
+	path   string
+	id     inode.ID
+	size   uint64
+	ctime  unix.StatxTimestamp
+	digest sum
+}
+
+// recall begins to read what is remembered of a tree, and to write it anew. Trees of file systems whose change times cannot
+// be trusted are not remembered.
+func (m Maker) recall(top *os.File, st *unix.Statx_t) *memory {
+	var system unix.Statfs_t
+	if m.Dir == "" || unix.Fstatfs(int(top.Fd()), &system) != nil || !inode.Timely(&system) {
+		return nil
+	}
+	id := inode.Of(st)
+	kept := &memory{path: filepath.Join(m.Dir, fmt.Sprintf("%x-%x", id.Dev, id.Ino)), since: time.Now().Add(-settled), digest: sha256.New()}
+	target, err := cachefile.Create(m.Dir)
+	if err != nil {
+		return nil // what cannot be remembered is read again
+	}
+	head := binary.LittleEndian.AppendUint64([]byte(memoryMagic), inode.FileSystem(&system))
+	kept.target, kept.after = target, bufio.NewWriter(io.MultiWriter(target, kept.digest))
+	kept.after.Write(head) //nolint:errcheck // keep has it
+	kept.open(head)
+	return kept
+}
+
+// open opens what was remembered, where that is whole.
+func (m *memory) open(head []byte) {
+	f, size, err := cachefile.Open(m.path, math.MaxInt64)
+	if err != nil {
+		return
+	}
+	if !whole(f, size, head) {
+		f.Close()
+		return
+	}
+	m.source = f
+	m.before = bufio.NewReaderSize(io.NewSectionReader(f, int64(len(head)), size-int64(len(head))-sha256.Size), 64<<10)
+	m.step()
+}
+
+// whole looks whether a file is what was written once, of this version and file system.
+func whole(f *os.File, size int64, head []byte) bool {
+	body := size - sha256.Size
+	if body < int64(len(head)) {
+		return false
+	}
+	begin, end, h := make([]byte, len(head)), make([]byte, sha256.Size), sha256.New()
+	if _, err := f.ReadAt(begin, 0); err != nil || !bytes.Equal(begin, head) {
+		return false
+	}
+	if _, err := f.ReadAt(end, body); err != nil {
+		return false
+	}
+	_, err := io.Copy(h, io.NewSectionReader(f, 0, body))
+	return err == nil && bytes.Equal(h.Sum(nil), end)
+}
+
+// find returns the digest of a file that has not changed. Paths come in the order of the walk.
+func (m *memory) find(path string, st *unix.Statx_t) (sum, bool) {
+	if m == nil {
+		return sum{}, false
+	}
+	for m.before != nil && before(m.last.path, path) {
+		m.step()
+	}
+	l := m.last
+	if m.before == nil || l.path != path || l.id != inode.Of(st) || l.size != st.Size || l.ctime != st.Ctime {
+		return sum{}, false
+	}
+	return l.digest, true
+}
+
+// before reports whether the walk comes to one path before the other: by its names, one after another.
+func before(a, b string) bool {
+	for {
+		x, restX, moreX := strings.Cut(a, "/")
+		y, restY, moreY := strings.Cut(b, "/")
+		if x != y || !moreX || !moreY {
+			return x < y || x == y && !moreX && moreY
+		}
+		a, b = restX, restY
+	}
+}
+
+// step goes on to the next record, or ends the reading.
+func (m *memory) step() {
+	r := numbers{from: m.before}
+	length := r.next()
+	if r.err == nil && length > 0 && length <= 1<<20 {
+		m.buf = append(m.buf[:0], make([]byte, length)...)
+		_, r.err = io.ReadFull(m.before, m.buf)
+	}
+	m.last = item{
+		path: string(m.buf[:min(uint64(len(m.buf)), length)]), id: inode.ID{Dev: r.next(), Ino: r.next()}, size: r.next(),
+		ctime: unix.StatxTimestamp{Sec: r.signed(), Nsec: uint32(r.next())},
+	}
+	if r.err == nil {
+		_, r.err = io.ReadFull(m.before, m.last.digest[:])
+	}
+	if r.err != nil || m.last.path == endMark {
+		m.before = nil
+	}
+}
+
+// note remembers a file, if it has been left alone for long enough.
+func (m *memory) note(path string, st *unix.Statx_t, digest sum) error {
+	if m == nil || !changed(st).Before(m.since) {
+		return nil
+	}
+	return m.write(item{path, inode.Of(st), st.Size, st.Ctime, digest})
+}
+
+func (m *memory) write(i item) error {
+	b := binary.AppendUvarint(m.buf[:0], uint64(len(i.path)))
+	b = append(b, i.path...)
+	for _, number := range []uint64{i.id.Dev, i.id.Ino, i.size} {
+		b = binary.AppendUvarint(b, number)
+	}
+	b = binary.AppendVarint(b, i.ctime.Sec)
+	b = binary.AppendUvarint(b, uint64(i.ctime.Nsec))
+	m.buf = append(b, i.digest[:]...)
+	_, err := m.after.Write(m.buf)
+	return err
+}
+
+// keep puts what the walk has seen in place of what was remembered.
+func (m *memory) keep() error {
+	if m == nil {
+		return nil
+	}
+	err := errors.Join(m.write(item{path: endMark}), m.after.Flush())
+	if err == nil {
+		_, err = m.target.Write(m.digest.Sum(nil))
+	}
+	if err = errors.Join(err, m.target.Close()); err != nil {
+		return err
+	}
+	name := m.target.Name()
+	m.target = nil
+	return cachefile.Publish(name, m.path)
+}
+
+// discard drops what was not kept.
+func (m *memory) discard() {
+	if m == nil {
+		return
+	}
+	if m.source != nil {
+		m.source.Close()
+	}
+	if m.target != nil {
+		m.target.Close() //nolint:errcheck // it is removed
+		os.Remove(m.target.Name())
+	}
+}
+
+// numbers reads varints up to the first error.
+type numbers struct {
+	from *bufio.Reader
+	err  error
+}
+
+func (n *numbers) next() (v uint64) {
+	if n.err == nil {
+		v, n.err = binary.ReadUvarint(n.from)
+	}
+	return v
+}
+
+func (n *numbers) signed() (v int64) {
+	if n.err == nil {
+		v, n.err = binary.ReadVarint(n.from)
+	}
+	return v
+}
+
+// spill makes a file that has no name.
+func (m Maker) spill() (*os.File, error) {
+	dir := m.Dir
+	if dir == "" {
+		dir = os.TempDir()
+	}
+	f, err := cachefile.Create(dir)
+	if err != nil {
+		return nil, err
+	}
+	return f, os.Remove(f.Name())
+}

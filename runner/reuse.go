@@ -1,0 +1,127 @@
+package runner
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/scidex-ai/scidex-oci/outputs"
+	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+)
+
+// candidates is how many runs of one action are looked at, the newest first: one whose outputs were given up may be
+// followed by one whose outputs are there.
+const candidates = 10
+
+// reuse looks for a complete run of the same action, whose outputs are there, and returns its result. found is false where
+// there is none; why says why none can be, where that is so.
+func (r *Runner) reuse(ctx context.Context, req Request, launched *launching) (_ Result, found bool, why string, err error) {
+	if err := r.match(ctx); err != nil {
+		return Result{}, false, "", err
+	}
+	p, err := r.prepare(ctx, req, launched)
+	if err != nil {
+		return Result{}, false, "", &RequestError{err}
+	}
+	defer func() { err = errors.Join(err, p.close()) }()
+	id, why, err := r.actionNow(ctx, p, req)
+	if err != nil || why != "" {
+		return Result{}, false, why, err
+	}
+	runs, err := r.Catalog.List(ctx, catalog.Filter{ActionID: id, States: []catalog.State{catalog.Complete}, Limit: candidates})
+	if err != nil {
+		return Result{}, false, "", err
+	}
+	for _, run := range runs {
+		whole, err := r.whole(ctx, run)
+		if err != nil {
+			return Result{}, false, "", err
+		}
+		if whole {
+			result, err := r.reused(ctx, run, p, req)
+			return result, true, "", err
+		}
+	}
+	return Result{}, false, "", nil
+}
+
+// actionNow is the ActionID of a plan whose inputs are digested now; why says why there is none.
+func (r *Runner) actionNow(ctx context.Context, p *plan, req Request) (id, why string, err error) {
+	if len(p.analysis.Secrets) > 0 {
+		return "", "the values of secrets are not kept, so that nobody can tell whether they are the same", nil
+	}
+	waiting, release := untilStop(ctx, req.Stop, 0)
+	report := Report{Inputs: r.fingerprint(waiting, p).settle(waiting, p)}
+	if err := release(); err != nil {
+		return "", "", &RequestError{err}
+	}
+	for _, in := range report.Inputs {
+		if !in.fixed() {
+			return "", fmt.Sprintf("no digest says what %s %q holds: %s", in.Flag, in.Source, orChanged(in)), nil
+		}
+	}
+	if p.base != nil && p.base.image != nil {
+		digest := p.base.image.Digest.String()
+		report.Sandbox.RootfsDigest = &digest
+	}
+	if report.Script, err = p.scriptNow(); err != nil {
+		return "", "", err
+	}
+	known, err := p.actionID(report)
+	if err != nil || known == nil {
+		return "", "its root filesystem has no digest", err
+	}
+	return *known, "", nil
+}
+
+func orChanged(in Input) string {
+	if in.Message != "" {
+		return in.Message
+	}
+	return "it was changed meanwhile"
+}
+
+// scriptNow is the script as the result has it.
+func (p *plan) scriptNow() (*Script, error) {
+	s := p.inputs.script
+	if s == nil {
+		return nil, nil //nolint:nilnil // there is none
+	}
+	h := sha256.New()
+	n, err := io.Copy(h, io.NewSectionReader(s.file, 0, scriptMax+1))
+	if err != nil || n == 0 {
+		return &Script{Name: s.inside}, err
+	}
+	return &Script{Name: s.inside, SHA256: hex.EncodeToString(h.Sum(nil))}, nil
+}
+
+// whole reports whether all outputs of a run are still there.
+func (r *Runner) whole(ctx context.Context, run catalog.Run) (whole bool, err error) {
+	if !run.OutputsRemovedAt.IsZero() {
+		return false, nil
+	}
+	whole = true
+	listed := r.Catalog.Outputs(ctx, run.Key, func(e outputs.Entry) bool {
+		if e.Rejected == "" {
+			whole, err = r.Blobs.Has(ctx, e.SHA256)
+		}
+		return whole && err == nil
+	})
+	return whole, errors.Join(listed, err)
+}
+
+// reused is the result of an earlier run, exported where that was asked for.
+func (r *Runner) reused(ctx context.Context, run catalog.Run, p *plan, req Request) (Result, error) {
+	result, err := r.Show(ctx, run)
+	if err != nil {
+		return result, err
+	}
+	result.ReusedFrom = groupName(run.Key)
+	if p.analysis.Export != "" {
+		err = r.Export(ctx, run, p.analysis.Export, req.Overwrite)
+	}
+	return result, err
+}
