@@ -99,7 +99,7 @@ func (o opener) open(a spec.Analysis, scriptSource string) (_ *inputSet, err err
 
 // openOne opens an input. A blob is ours to show, wherever it lies.
 func (o opener) openOne(set *inputSet, p spec.Input) error {
-	_, blob := p.Digest()
+	digest, blob := p.Digest()
 	source := p.Source
 	if blob {
 		var err error
