@@ -28,9 +28,9 @@ func Compare(w io.Writer, a, b Run, blobs Blobs) error {
 type comparison struct {
 	Title       string
 	A, B        side
-	Request     pairs // what differs
-	Around      pairs
-	Use         pairs
+	Request     pairing // what differs
+	Around      pairing
+	Use         pairing
 	Files       listing[filePair]
 	Counts      string
 	Note        string // where the lists are not whole
@@ -40,8 +40,8 @@ type comparison struct {
 // side is what heads one of the two.
 type side struct{ Name, State, Ending string }
 
-// pairs are a table of both runs.
-type pairs struct {
+// pairing is a table of both runs.
+type pairing struct {
 	Title string
 	Rows  []pair
 }
@@ -73,9 +73,9 @@ func newComparison(a, b Run, blobs Blobs) comparison {
 	c := comparison{
 		Title: a.name() + " and " + b.name(),
 		A:     side{a.name(), a.State, a.ending()}, B: side{b.name(), b.State, b.ending()},
-		Request: pairs{"Asked for", different(requested(a), requested(b))},
-		Around:  pairs{"Ran in", different(named(surroundings(a)), named(surroundings(b)))},
-		Use:     pairs{"Use", usePairs(a, b)},
+		Request: pairing{"Asked for", different(requested(a), requested(b))},
+		Around:  pairing{"Ran in", different(named(surroundings(a)), named(surroundings(b)))},
+		Use:     pairing{"Use", usePairs(a, b)},
 		Files:   list(files, outputsShown, int64(len(files))),
 		Counts:  counts(files),
 	}
