@@ -17,6 +17,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/runner/cgroup"
 )
 
 // ErrDead is returned for a run that nobody holds any more: it has ended, or its launcher was killed.
@@ -244,4 +245,13 @@ func locked(f *os.File, from, to int64) []int64 {
 		return nil
 	}
 	return slices.Concat(locked(f, from, lock.Start), []int64{lock.Start}, locked(f, lock.Start+1, to))
+}
+
+// Usage is what the run's control group counts at this moment; an error where none does, as under best effort.
+func (l *Live) Usage() (cgroup.Usage, error) {
+	place, err := l.read() // the groups are made after the intent
+	if err != nil {
+		return cgroup.Usage{}, err
+	}
+	return cgroup.UsageOf(place.Groups)
 }

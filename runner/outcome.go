@@ -321,7 +321,10 @@ func (r *Runner) List(ctx context.Context, filter catalog.Filter) ([]catalog.Run
 		return runs, errors.Join(err, failed)
 	}
 	all := filter
-	all.States, all.Reasons, all.Limit = nil, nil, 0
+	all.States, all.Reasons = nil, nil
+	if len(filter.States)+len(filter.Reasons) > 0 { // how many of them fit is seen below
+		all.Limit = 0
+	}
 	runs, err := r.Catalog.List(ctx, all)
 	var shown []catalog.Run
 	for _, run := range runs {

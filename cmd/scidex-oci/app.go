@@ -37,7 +37,7 @@ func newApp(p *program) *cli.App {
 		Commands: []*cli.Command{
 			newRunCommand(p), newBatchCommand(p), newSubmitCommand(p), newWorkerCommand(p), newQueueCommand(p), newSlurmCommand(p),
 			newSpecCommand(p), newListCommand(p), newStatsCommand(p), newShowCommand(p), newLogsCommand(p), newStopCommand(p),
-			newOutputsCommand(p), newReportCommand(p), newCrateCommand(p), newReplayCommand(p), newPostProcessCommand(p), newRemoveCommand(p),
+			newOutputsCommand(p), newReportCommand(p), newUICommand(p), newCrateCommand(p), newReplayCommand(p), newPostProcessCommand(p), newRemoveCommand(p),
 			newPinCommand(p), newUnpinCommand(p), newImageCommand(p), newCatalogCommand(p), newGCCommand(p), newDoctorCommand(p),
 			newSelftestCommand(p), newCanaryCommand(p), newCompletionCommand(p), newDocsCommand(p),
 		},

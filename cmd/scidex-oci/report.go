@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"crypto/rand"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -76,15 +75,7 @@ func (h *house) reported(ctx context.Context, name string) (report.Run, error) {
 	if !run.State.Final() {
 		return report.Run{}, fmt.Errorf("run %q is %s; a page is made of a run that has ended: wait for it with \"scidex-oci show --wait %s\"", attempt(run.Key), run.State, run.ID)
 	}
-	result, err := h.runner.Show(ctx, run)
-	if err != nil {
-		return report.Run{}, err
-	}
-	raw, err := json.Marshal(result)
-	if err != nil {
-		return report.Run{}, err
-	}
-	return report.Parse(raw)
+	return uiRuns{h}.Result(ctx, run)
 }
 
 // pageFile is where a page is written to.

@@ -78,6 +78,7 @@ _scidex_oci() {
         --plot) COMPREPLY=($(compgen -f -- "$current")); return ;;
         --out|-o) COMPREPLY=($(compgen -f -- "$current")); return ;;
         --against) COMPREPLY=($(compgen -f -- "$current")); return ;;
+        --listen) COMPREPLY=($(compgen -f -- "$current")); return ;;
         --title) COMPREPLY=($(compgen -f -- "$current")); return ;;
         --license) COMPREPLY=($(compgen -f -- "$current")); return ;;
         --agent) COMPREPLY=($(compgen -f -- "$current")); return ;;
@@ -126,6 +127,7 @@ _scidex_oci() {
             "outputs export") path="outputs export" ;;
             "outputs find") path="outputs find" ;;
             "report") path="report" ;;
+            "ui") path="ui" ;;
             "crate") path="crate" ;;
             "crate verify") path="crate verify" ;;
             "replay") path="replay" ;;
@@ -149,7 +151,7 @@ _scidex_oci() {
         esac
     done
     case "$path" in
-        "") words="run batch submit worker queue slurm spec ls stats show logs stop outputs report crate replay post-process rm pin unpin image catalog gc doctor selftest completion --root --db --blobs --tmp --log-level --log-format --config --help -h --version -v" ;;
+        "") words="run batch submit worker queue slurm spec ls stats show logs stop outputs report ui crate replay post-process rm pin unpin image catalog gc doctor selftest completion --root --db --blobs --tmp --log-level --log-format --config --help -h --version -v" ;;
         "run") words="--id --data --docs --project --input --script --stage --export --env --secret --label --output --exclude --rootfs --runtime --ids --memory --cpus --pids --timeout --grace --log-size --work-size --work-files --work-storage --limits --network --digest-inputs --deterministic --keep --post-process --post-process-timeout --post-process-on --file -f --again --audit --min-free --overwrite --json --events --trace --quiet -q --detach -d --reuse --help -h --root --db --blobs --tmp --log-level --log-format --config --help -h --version -v" ;;
         "batch") words="--data --docs --project --input --script --stage --env --secret --label --output --exclude --rootfs --runtime --ids --memory --cpus --pids --timeout --grace --log-size --work-size --work-files --work-storage --limits --network --digest-inputs --deterministic --keep --post-process --post-process-timeout --post-process-on --audit --min-free --overwrite --json --events --quiet -q --jobs -j --resume --fail-fast --max-failures --retries --junit --help -h --root --db --blobs --tmp --log-level --log-format --config --help -h --version -v" ;;
         "submit") words="--id --data --docs --project --input --script --stage --env --secret --label --output --exclude --rootfs --runtime --ids --memory --cpus --pids --timeout --grace --log-size --work-size --work-files --work-storage --limits --network --digest-inputs --deterministic --keep --file -f --audit --json --batch --class --require --priority --at --unique --retries --help -h --root --db --blobs --tmp --log-level --log-format --config --help -h --version -v" ;;
@@ -179,6 +181,7 @@ _scidex_oci() {
         "outputs export") words="--overwrite --help -h --root --db --blobs --tmp --log-level --log-format --config --help -h --version -v" ;;
         "outputs find") words="--since --limit --json --help -h --root --db --blobs --tmp --log-level --log-format --config --help -h --version -v" ;;
         "report") words="--out -o --against --overwrite --help -h --root --db --blobs --tmp --log-level --log-format --config --help -h --version -v" ;;
+        "ui") words="--listen --help -h --root --db --blobs --tmp --log-level --log-format --config --help -h --version -v" ;;
         "crate") words="verify --output -o --title --license --agent --help -h --root --db --blobs --tmp --log-level --log-format --config --help -h --version -v" ;;
         "crate verify") words="--help -h --root --db --blobs --tmp --log-level --log-format --config --help -h --version -v" ;;
         "replay") words="--times --keep-replays --json --help -h --root --db --blobs --tmp --log-level --log-format --config --help -h --version -v" ;;

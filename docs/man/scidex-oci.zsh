@@ -480,6 +480,14 @@ _scidex_oci_report() {
         '*-h[show help]' \
         '*:argument:_files'
 }
+_scidex_oci_ui() {
+    local line state
+    _arguments -C \
+        '*--listen=[listen at ADDRESS\:PORT, which must be of the loopback; port 0 is any that is free (default\: 127.0.0.1\:0)]:address\:port:_files' \
+        '*--help[show help]' \
+        '*-h[show help]' \
+        '*:argument:_files'
+}
 _scidex_oci_crate() {
     local line state
     _arguments -C \
@@ -731,7 +739,7 @@ _scidex_oci() {
         '*-v[print the version and what it was built with]' \
         '1: :->command' '*:: :->rest'
     case $state in
-    command) _values command 'run[run an analysis, harvest and commit its outputs]' 'batch[run many analyses, a line of JSON each]' 'submit[put an analysis, or a batch of them, into the queue for workers]' 'worker[take analyses from the queue and run them]' 'queue[look at the queue of submit, cancel and retry what is in it, pause it]' 'slurm[run a batch of analyses as job arrays of Slurm]' 'spec[print the OCI config.json that run would use, or write a bundle]' 'ls[list runs, the newest first]' 'stats[show what runs used of what they asked for, and limits that would have been enough]' 'show[show the result of a run]' 'logs[print the kept standard output and standard error of a run, also while it goes on]' 'stop[end runs that go on, as SIGTERM to their run command does]' 'outputs[list, print, export and find outputs]' 'report[write a page about a run that has ended\: one HTML file for people]' 'crate[write a run with its outputs as an RO-Crate, or check one]' 'replay[run a recorded analysis again and compare what it makes, byte by byte]' 'post-process[call the post-process command of a run again, not its analysis]' 'rm[remove runs that have ended, their rows and kept directories]' 'pin[keep runs from rm and from the retention of gc]' 'unpin[take pins back]' 'image[pull, import, list and remove images of root filesystems]' 'catalog[migrate, check and copy the catalog]' 'gc[remove what killed runs left, blobs that nothing names, and by retention old runs]' 'doctor[find out whether runs work on this host, and what cures it where not]' 'selftest[prove on this host that an analysis reaches nothing]' 'completion[print the completion script of a shell]' ;;
+    command) _values command 'run[run an analysis, harvest and commit its outputs]' 'batch[run many analyses, a line of JSON each]' 'submit[put an analysis, or a batch of them, into the queue for workers]' 'worker[take analyses from the queue and run them]' 'queue[look at the queue of submit, cancel and retry what is in it, pause it]' 'slurm[run a batch of analyses as job arrays of Slurm]' 'spec[print the OCI config.json that run would use, or write a bundle]' 'ls[list runs, the newest first]' 'stats[show what runs used of what they asked for, and limits that would have been enough]' 'show[show the result of a run]' 'logs[print the kept standard output and standard error of a run, also while it goes on]' 'stop[end runs that go on, as SIGTERM to their run command does]' 'outputs[list, print, export and find outputs]' 'report[write a page about a run that has ended\: one HTML file for people]' 'ui[show runs in a browser on this host, and what goes on]' 'crate[write a run with its outputs as an RO-Crate, or check one]' 'replay[run a recorded analysis again and compare what it makes, byte by byte]' 'post-process[call the post-process command of a run again, not its analysis]' 'rm[remove runs that have ended, their rows and kept directories]' 'pin[keep runs from rm and from the retention of gc]' 'unpin[take pins back]' 'image[pull, import, list and remove images of root filesystems]' 'catalog[migrate, check and copy the catalog]' 'gc[remove what killed runs left, blobs that nothing names, and by retention old runs]' 'doctor[find out whether runs work on this host, and what cures it where not]' 'selftest[prove on this host that an analysis reaches nothing]' 'completion[print the completion script of a shell]' ;;
     rest) (( $+functions[_scidex_oci_$line[1]] )) && _scidex_oci_$line[1] ;;
     esac
 }

@@ -112,7 +112,15 @@ type Filter struct {
 	Host         string
 	ID           string // exact id: all its attempts
 	ActionID     string // of the report; a digest
+	Text         string // what the id contains, as it is spelled
+	After        Mark   // what List would return after this run; the zero Mark is before all
 	Limit        int    // 0: no limit
+}
+
+// Mark is a place in the order of List: that of a run, whether or not it is still there.
+type Mark struct {
+	CreatedAt time.Time // to the millisecond
+	Key
 }
 
 // OutputQuery selects outputs for FindOutputs; zero fields select everything.

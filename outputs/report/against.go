@@ -28,9 +28,9 @@ func Compare(w io.Writer, a, b Run, blobs Blobs) error {
 type comparison struct {
 	Title       string
 	A, B        side
-	Request     []pair // what differs
-	Around      []pair
-	Use         []pair
+	Request     pairing // what differs
+	Around      pairing
+	Use         pairing
 	Files       listing[filePair]
 	Counts      string
 	Note        string // where the lists are not whole
@@ -39,6 +39,12 @@ type comparison struct {
 
 // side is what heads one of the two.
 type side struct{ Name, State, Ending string }
+
+// pairing is a table of both runs.
+type pairing struct {
+	Title string
+	Rows  []pair
+}
 
 // pair is one thing that both runs have, or one of them.
 type pair struct {
@@ -67,9 +73,9 @@ func newComparison(a, b Run, blobs Blobs) comparison {
 	c := comparison{
 		Title: a.name() + " and " + b.name(),
 		A:     side{a.name(), a.State, a.ending()}, B: side{b.name(), b.State, b.ending()},
-		Request: different(requested(a), requested(b)),
-		Around:  different(named(surroundings(a)), named(surroundings(b))),
-		Use:     usePairs(a, b),
+		Request: pairing{"Asked for", different(requested(a), requested(b))},
+		Around:  pairing{"Ran in", different(named(surroundings(a)), named(surroundings(b)))},
+		Use:     pairing{"Use", usePairs(a, b)},
 		Files:   list(files, outputsShown, int64(len(files))),
 		Counts:  counts(files),
 	}

@@ -17,7 +17,7 @@ import (
 // known are the elements of a page and their attributes, and no others.
 var known = map[string]string{
 	"html": "lang", "head": "", "meta": "charset http-equiv content name", "title": "", "style": "", "body": "",
-	"header": "", "main": "", "nav": "aria-label", "section": "id aria-labelledby",
+	"header": "", "main": "id", "nav": "aria-label", "section": "id aria-labelledby",
 	"h1": "", "h2": "id", "h3": "", "h4": "", "p": "class", "span": "class", "strong": "", "b": "", "i": "", "code": "class", "pre": "",
 	"ul": "class", "ol": "class", "li": "", "dl": "", "dt": "", "dd": "", "div": "class role tabindex aria-label",
 	"table": "", "caption": "", "thead": "", "tbody": "", "tr": "class", "th": "scope class", "td": "class",

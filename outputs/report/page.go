@@ -59,6 +59,7 @@ func list[T any](rows []T, most int, total int64) listing[T] {
 type outputRow struct {
 	Path, Size, Type, SHA256 string
 	Partial                  bool
+	Link                     string // where a site has its contents
 }
 
 // eventRow is an audit event in the list.
@@ -67,14 +68,14 @@ type eventRow struct {
 	Count                                int64
 }
 
-func newPage(r Run, blobs Blobs) page {
+func newPage(r Run, blobs Blobs, link func(Output) string) page {
 	p := page{
 		Title: r.name(), State: r.State, Ending: r.ending(), Message: r.Message, Key: key(r), Results: newResults(r, blobs),
 		Request: request(r), Around: surroundings(r), How: how(r), Script: newCode(r.Script, blobs),
 		Evidence: evidence(r), Warnings: r.Warnings, Uses: newUses(r), Curves: newCurves(r), Phases: newPhases(r),
 		Logs: []log{newLog("Standard output", r.Logs.Stdout, blobs), newLog("Standard error", r.Logs.Stderr, blobs)},
 
-		Outputs:  list(outputRows(r.Outputs), outputsShown, r.OutputsTotal),
+		Outputs:  list(outputRows(r, link), outputsShown, r.OutputsTotal),
 		Rejected: list(r.Rejected, rejectedShown, r.RejectedTotal),
 		Audit:    list(eventRows(r.Audit), len(r.Audit), int64(r.AuditTotal)),
 		AuditOff: r.Sandbox.Audit == "off",
@@ -161,10 +162,14 @@ func textual(media string) bool {
 	return strings.HasPrefix(media, "text/")
 }
 
-func outputRows(all []Output) []outputRow {
-	rows := make([]outputRow, 0, min(len(all), outputsShown))
-	for _, o := range all[:min(len(all), outputsShown)] {
-		rows = append(rows, outputRow{o.Path, size(o.Size), o.MediaType, o.SHA256, o.Partial})
+func outputRows(r Run, link func(Output) string) []outputRow {
+	rows := make([]outputRow, 0, min(len(r.Outputs), outputsShown))
+	for _, o := range r.Outputs[:min(len(r.Outputs), outputsShown)] {
+		row := outputRow{Path: o.Path, Size: size(o.Size), Type: o.MediaType, SHA256: o.SHA256, Partial: o.Partial}
+		if link != nil && r.OutputsRemovedAt == nil {
+			row.Link = link(o)
+		}
+		rows = append(rows, row)
 	}
 	return rows
 }

@@ -7,30 +7,40 @@ import (
 	"encoding/base64"
 	"html/template"
 	"io"
+	"io/fs"
 	"strings"
+	"time"
 )
 
 //go:embed *.html page.css
 var files embed.FS
 
 // sheet is the style of every page, and what the page forbids a browser: all but this very style and images that it
-// carries itself.
+// carries itself. Where the page is one of a site, its server forbids it.
 type sheet struct {
-	Style  template.CSS
-	Policy string
+	Style      template.CSS
+	Policy     string
+	Script     string
+	Top, Tools any
 }
 
 func newSheet() (sheet, error) {
-	css, err := files.ReadFile("page.css")
-	if err != nil {
-		return sheet{}, err
-	}
-	style := strings.TrimSpace(string(css))
-	sum := sha256.Sum256([]byte(style))
+	style, err := newStyle()
 	return sheet{
 		Style:  template.CSS(style), //nolint:gosec // ours
-		Policy: "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'; img-src data:; base-uri 'none'; form-action 'none'",
-	}, nil
+		Policy: "default-src 'none'; style-src " + digestOf(style) + "; img-src data:; base-uri 'none'; form-action 'none'",
+	}, err
+}
+
+func newStyle() (string, error) {
+	css, err := files.ReadFile("page.css")
+	return strings.TrimSpace(string(css)), err
+}
+
+// digestOf is a text as a policy names it (https://www.w3.org/TR/CSP3/#grammardef-hash-source).
+func digestOf(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
 }
 
 // render writes a page. No part of what it tells is trusted: html/template escapes it by where it stands.
@@ -39,15 +49,29 @@ func render(w io.Writer, name string, content any) error {
 	if err != nil {
 		return err
 	}
+	return write(w, name, content, nil, func() sheet { return s })
+}
+
+// write makes a page of the templates here, and of more where there are such.
+func write(w io.Writer, name string, content any, more fs.FS, sheet func() sheet) error {
 	page, err := template.New(name).Option("missingkey=error").Funcs(template.FuncMap{
-		"text":  func(s string) []piece { return pieces(s, true) },
-		"name":  func(s string) []piece { return pieces(s, false) },
+		"text":  func(s string) []Piece { return pieces(s, true) },
+		"name":  func(s string) []Piece { return pieces(s, false) },
 		"plain": visible,
 		"short": short,
-		"sheet": func() sheet { return s },
+		"size":  size,
+		"span":  span,
+		"asked": request,
+		"utc":   func(t time.Time) string { return utc(&t) },
+		"sheet": sheet,
 	}).ParseFS(files, "*.html")
 	if err != nil {
 		return err
+	}
+	if more != nil {
+		if page, err = page.ParseFS(more, "*.html"); err != nil {
+			return err
+		}
 	}
 	to := bufio.NewWriter(w)
 	if err := page.Execute(to, content); err != nil {

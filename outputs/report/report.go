@@ -159,6 +159,7 @@ type PostProcess struct {
 // Output is one harvested file.
 type Output struct {
 	Path      string `json:"path"`
+	PathB64   string `json:"path_b64"` // the exact bytes, where they are no UTF-8
 	Size      int64  `json:"size"`
 	SHA256    string `json:"sha256"`
 	MediaType string `json:"media_type"`
@@ -193,7 +194,7 @@ func Parse(result []byte) (Run, error) {
 
 // Write writes the page of a run. An error is that of w: what is missing or broken in the store is told in the page.
 func Write(w io.Writer, run Run, blobs Blobs) error {
-	return render(w, "run.html", newPage(run, blobs))
+	return render(w, "run.html", newPage(run, blobs, nil))
 }
 
 // name is what to type for the run.

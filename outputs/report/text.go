@@ -7,18 +7,21 @@ import (
 	"unicode/utf8"
 )
 
-// piece is a part of a text. A mark stands for a character that a reader would not see, or that would make others look
+// Piece is a part of a text. A mark stands for a character that a reader would not see, or that would make others look
 // otherwise than they are.
-type piece struct {
+type Piece struct {
 	Text string
 	Mark bool
 }
 
+// Pieces takes a text of several lines apart, for those who show it themselves.
+func Pieces(s string) []Piece { return pieces(s, true) }
+
 // pieces takes a text apart. Control characters (and with them terminal escapes), bytes that are not UTF-8, and characters
 // that do not print become marks, \xNN or \uNNNN: among the latter are those that reorder text (CVE-2021-42574) and
 // those without width. Newlines and tabs stay where the text may have lines.
-func pieces(s string, lines bool) []piece {
-	var all []piece
+func pieces(s string, lines bool) []Piece {
+	var all []Piece
 	kept := 0 // from here on nothing is in all yet
 	for i := 0; i < len(s); {
 		r, size := utf8.DecodeRuneInString(s[i:])
@@ -55,13 +58,13 @@ func mark(s string, r rune) string {
 }
 
 // add joins marks that follow each other: a log of control characters is not to become one element for each.
-func add(all []piece, text string, marked bool) []piece {
+func add(all []Piece, text string, marked bool) []Piece {
 	switch last := len(all) - 1; {
 	case text == "":
 	case last >= 0 && all[last].Mark == marked:
 		all[last].Text += text
 	default:
-		all = append(all, piece{text, marked})
+		all = append(all, Piece{text, marked})
 	}
 	return all
 }

@@ -31,7 +31,7 @@ func TestPieces(t *testing.T) {
 	}
 }
 
-func marked(all []piece) string {
+func marked(all []Piece) string {
 	var b strings.Builder
 	for _, p := range all {
 		if p.Mark {

@@ -9,6 +9,12 @@ import (
 	"github.com/docker/go-units"
 )
 
+// Size shows a number of bytes, as pages do.
+func Size(bytes int64) string { return size(bytes) }
+
+// Span shows a length of time, in milliseconds, as pages do.
+func Span(ms int64) string { return span(ms) }
+
 func size(bytes int64) string { return units.BytesSize(float64(bytes)) }
 
 // span shows milliseconds.

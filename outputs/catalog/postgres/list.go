@@ -55,7 +55,7 @@ func listing(filter catalog.Filter) (sql string, args []any) {
 // newWhere is a clause without terms. The parameters are counted ($1), and nothing in the catalog has what text
 // replaces.
 func newWhere() *row.Where {
-	return &row.Where{Parameter: func(n int) string { return "$" + strconv.Itoa(n) }, Moment: moment, Holds: isText}
+	return &row.Where{Parameter: func(n int) string { return "$" + strconv.Itoa(n) }, Moment: moment, Holds: isText, Contains: `strpos(id, %s) > 0`}
 }
 
 // ofAction has the expression and the condition of the index analysis_run_action, word for word.

@@ -17,6 +17,8 @@ type Where struct {
 	Moment func(time.Time) any
 	// Holds reports whether the database can hold a string. Nothing there is equal to one that it cannot.
 	Holds func(string) bool
+	// Contains is the term for an id that contains a text.
+	Contains string
 
 	// Args are the arguments, in the order of their parameters.
 	Args  []any
@@ -62,6 +64,12 @@ func (w *Where) Runs(filter catalog.Filter) {
 	}
 	if filter.ID != "" {
 		w.Add(`id = %s`, filter.ID)
+	}
+	if filter.Text != "" {
+		w.Add(w.Contains, filter.Text)
+	}
+	if after := filter.After; !after.CreatedAt.IsZero() {
+		w.Add(`(created_at, id, attempt) < (%s, %s, %s)`, w.Moment(after.CreatedAt), after.ID, after.Attempt)
 	}
 	in(w, `state`, filter.States)
 	if len(filter.States) > 0 && !slices.ContainsFunc(filter.States, catalog.State.Final) {

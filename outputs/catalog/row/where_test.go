@@ -63,6 +63,13 @@ func TestWhere(t *testing.T) {
 			" WHERE state IN ($1)",
 			[]any{"lost"},
 		},
+		{"a text of the id", catalog.Filter{Text: "a%"}, " WHERE has(id, $1)", []any{"a%"}},
+		{
+			"after a run",
+			catalog.Filter{After: catalog.Mark{CreatedAt: at, Key: catalog.Key{ID: "a", Attempt: 2}}},
+			" WHERE (created_at, id, attempt) < ($1, $2, $3)",
+			[]any{at.Unix(), "a", 2},
+		},
 		{"a string that is in no row", catalog.Filter{ID: "unheld", Host: "h"}, " WHERE host = $1 AND 1 = 0", []any{"h"}},
 		{"one of two that is in no row", catalog.Filter{Reasons: []string{"unheld", "exit"}}, " WHERE reason IN ($1)", []any{"exit"}},
 		{"a set of which none is in a row", catalog.Filter{Reasons: []string{"unheld"}}, " WHERE 1 = 0", nil},
@@ -73,6 +80,7 @@ func TestWhere(t *testing.T) {
 				Parameter: func(n int) string { return fmt.Sprintf("$%d", n) },
 				Moment:    func(t time.Time) any { return t.Unix() },
 				Holds:     func(s string) bool { return s != "unheld" },
+				Contains:  "has(id, %s)",
 			}
 			where.Runs(tt.filter)
 			if got := where.String(); got != tt.want || !reflect.DeepEqual(where.Args, tt.args) {

@@ -57,7 +57,8 @@ func (c *Catalog) list(ctx context.Context, filter catalog.Filter) (runs []catal
 func newWhere() *row.Where {
 	return &row.Where{
 		Parameter: func(int) string { return "?" }, Moment: timeText,
-		Holds: func(string) bool { return true }, // it compares any bytes
+		Holds:    func(string) bool { return true }, // it compares any bytes
+		Contains: `instr(id, %s) > 0`,
 	}
 }
 

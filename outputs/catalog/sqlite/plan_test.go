@@ -72,6 +72,7 @@ func TestListingPlans(t *testing.T) {
 	c := opened(t, path)
 	labelled(t, path, map[string]int{"rare": few, "common": few + 1})
 	const sorted = "USE TEMP B-TREE FOR ORDER BY"
+	page := catalog.Mark{CreatedAt: time.Now(), Key: catalog.Key{ID: "a", Attempt: 1}}
 	tests := []struct {
 		name        string
 		filter      catalog.Filter
@@ -88,6 +89,11 @@ func TestListingPlans(t *testing.T) {
 		{"one state of an id", catalog.Filter{States: []catalog.State{catalog.Lost}, ID: "a"}, "SEARCH r USING INDEX sqlite_autoindex_analysis_run_1 (id=?)", "analysis_run_state"},
 		{"one state with a rare label", catalog.Filter{States: []catalog.State{catalog.Lost}, Labels: map[string]string{"rare": "v"}}, "SEARCH r USING INDEX sqlite_autoindex_analysis_run_1 (id=? AND attempt=?)", "analysis_run_state"},
 		{"an action", catalog.Filter{ActionID: "a", States: []catalog.State{catalog.Complete}, Limit: 10}, "SEARCH r USING INDEX analysis_run_action (<expr>=?)", sorted},
+		{"a page", catalog.Filter{After: page, Limit: 50}, "SEARCH r USING INDEX analysis_run_created ((created_at,id,attempt)<(?,?,?))", sorted},
+		{"a page of one state", catalog.Filter{States: []catalog.State{catalog.Lost}, After: page, Limit: 50}, "SEARCH r USING INDEX analysis_run_state (state=? AND (created_at,id,attempt)<(?,?,?))", sorted},
+		{"a page of what has not ended", catalog.Filter{States: []catalog.State{catalog.Running}, After: page, Limit: 50}, "SEARCH r USING INDEX analysis_run_open ((created_at,id,attempt)<(?,?,?))", sorted},
+		{"a page of a common label", catalog.Filter{Labels: map[string]string{"common": "v"}, After: page, Limit: 50}, "SEARCH r USING INDEX analysis_run_created ((created_at,id,attempt)<(?,?,?))", sorted},
+		{"a text", catalog.Filter{Text: "a", Limit: 50}, "SCAN r USING INDEX analysis_run_created", sorted},
 		{"an id", catalog.Filter{ID: "a"}, "SEARCH r USING INDEX sqlite_autoindex_analysis_run_1 (id=?)", "analysis_run_created"},
 	}
 	for _, tt := range tests {

@@ -1,0 +1,85 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"time"
+
+	"github.com/scidex-ai/scidex-oci/outputs"
+	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/report"
+	"github.com/scidex-ai/scidex-oci/outputs/ui"
+	"github.com/scidex-ai/scidex-oci/runner"
+)
+
+// uiRuns, uiFiles and uiLife are a house as the web application takes it.
+type (
+	uiRuns  struct{ *house }
+	uiFiles struct{ *house }
+	uiLife  struct{ *house }
+)
+
+func (u uiRuns) List(ctx context.Context, filter catalog.Filter) ([]catalog.Run, error) {
+	return u.runner.List(ctx, filter)
+}
+
+func (u uiRuns) Find(ctx context.Context, name string) (catalog.Run, error) {
+	return u.catalog.Find(ctx, name)
+}
+
+func (u uiRuns) Result(ctx context.Context, run catalog.Run) (report.Run, error) {
+	result, err := u.runner.Show(ctx, run)
+	if err != nil {
+		return report.Run{}, err
+	}
+	raw, err := json.Marshal(result)
+	if err != nil {
+		return report.Run{}, err
+	}
+	return report.Parse(raw)
+}
+
+func (u uiFiles) Output(ctx context.Context, key catalog.Key, path []byte) (outputs.Entry, error) {
+	return u.catalog.Output(ctx, key, path)
+}
+
+func (u uiFiles) Open(ctx context.Context, sha256 string) (io.ReadCloser, error) {
+	return u.blobs.Open(ctx, sha256)
+}
+
+// Look is life with what the control group counts.
+func (u uiLife) Look(ctx context.Context, run catalog.Run) ui.Going {
+	state, _ := u.life(ctx, run)
+	going := ui.Going{State: state, ElapsedMS: time.Since(run.CreatedAt).Milliseconds()}
+	live, err := u.runner.Attach(run)
+	if err != nil {
+		return going // life has said why
+	}
+	defer live.Close()
+	going.Here = true
+	if use, err := live.Usage(); err == nil {
+		going.Use = &ui.Use{CPUMS: use.CPU.Milliseconds(), MemoryBytes: use.Memory, Processes: use.Pids}
+	}
+	return going
+}
+
+func (u uiLife) Logs(ctx context.Context, run catalog.Run, stdout, stderr io.Writer) error {
+	_, err := u.runner.CopyLogs(ctx, run, runner.Streams{stdout, stderr}, false)
+	if errors.Is(err, runner.ErrDead) {
+		return nil // what it has left was copied
+	}
+	return err
+}
+
+// Stop holds on to the run for as long as it waits: that says who has asked.
+func (u uiLife) Stop(ctx context.Context, run catalog.Run) error {
+	live, err := u.stop(ctx, run, false)
+	if err != nil {
+		return err
+	}
+	defer live.Close()
+	_, err = u.await(ctx, run.Key)
+	return err
+}

@@ -1,0 +1,54 @@
+package report
+
+import (
+	"html/template"
+	"io"
+	"io/fs"
+)
+
+// Site is a web application that pages are a part of. Its server says what a browser may do, by the policy of a header, in
+// which StyleDigest allows the style: such a page has no policy of its own.
+type Site struct {
+	// Templates are *.html of the application. They may use those of pages (head, name, text, facts) and define anew what is
+	// empty in a page that stands alone: "top", of which Top is the content, and "tools", of which Tools is.
+	Templates  fs.FS
+	Top, Tools any
+	// Style comes after that of pages.
+	Style string
+	// Script is the address of a script, if there is one.
+	Script string
+	// Output is where the contents of an output are; empty: nowhere.
+	Output func(Output) string
+}
+
+// StyleDigest is the style of all pages as a policy names it.
+func (s Site) StyleDigest() (string, error) {
+	style, err := s.style()
+	return digestOf(style), err
+}
+
+func (s Site) style() (string, error) {
+	style, err := newStyle()
+	return style + "\n" + s.Style, err
+}
+
+// Page writes a page of the application.
+func (s Site) Page(w io.Writer, name string, content any) error {
+	style, err := s.style()
+	if err != nil {
+		return err
+	}
+	return write(w, name, content, s.Templates, func() sheet {
+		return sheet{Style: template.CSS(style), Script: s.Script, Top: s.Top, Tools: s.Tools} //nolint:gosec // the application's own
+	})
+}
+
+// Run is Write for a page of the application.
+func (s Site) Run(w io.Writer, run Run, blobs Blobs) error {
+	return s.Page(w, "run.html", newPage(run, blobs, s.Output))
+}
+
+// Compare is that of the package for a page of the application.
+func (s Site) Compare(w io.Writer, a, b Run, blobs Blobs) error {
+	return s.Page(w, "against.html", newComparison(a, b, blobs))
+}

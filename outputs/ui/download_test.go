@@ -1,0 +1,104 @@
+package ui
+
+import (
+	"io"
+	"mime"
+	"net/http"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/report"
+)
+
+// TestDownload: what comes is a file to keep, with its own bytes, whatever it claims to be.
+func TestDownload(t *testing.T) {
+	s := started(t, seeded(t))
+	done := catalog.Run{Key: catalog.Key{ID: "done", Attempt: 1}}
+	for _, tt := range []struct{ path, content, disposition string }{
+		{"a/page.html", "<script>alert(1)</script>", `attachment; filename="page.html"; filename*=UTF-8''page.html`},
+		{"\xff\n.txt", "bytes", `attachment; filename="_xff_n.txt"; filename*=UTF-8''_xff_n.txt`},
+	} {
+		got := ask(t, s, http.MethodGet, s.linkToFile(done, report.Output{Path: tt.path}), "")
+		if got.status != http.StatusOK || got.body != tt.content {
+			t.Errorf("%q: %s", tt.path, got)
+		}
+		for header, want := range map[string]string{
+			"Content-Type": "application/octet-stream", "Content-Disposition": tt.disposition, "X-Content-Type-Options": "nosniff",
+			"Content-Security-Policy": "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; sandbox",
+		} {
+			if got.header.Get(header) != want {
+				t.Errorf("%q: %s: %q, want %q", tt.path, header, got.header.Get(header), want)
+			}
+		}
+	}
+	if got := ask(t, s, http.MethodGet, s.linkToFile(done, report.Output{Path: "none"}), ""); got.status != http.StatusNotFound {
+		t.Errorf("a file that is not there: %s", got)
+	}
+	if !strings.Contains(page(t, s, "run?id=done").body, "/download?attempt=1&amp;id=done&amp;path=a%2Fpage.html") {
+		t.Error("the page of the run has no link")
+	}
+}
+
+// TestDownloadDamaged: who gets bytes that are not those of the digest knows that the file is not whole.
+func TestDownloadDamaged(t *testing.T) {
+	h := newHome(t)
+	for _, size := range []int{10, 128 << 10, 300 << 10} {
+		content := strings.Repeat("x", size)
+		id := "run-" + strings.Repeat("i", size%97)
+		run := h.begin(t, id, at(1), nil)
+		h.end(t, run, catalog.Complete, [2]string{"file", content})
+		s := started(t, h)
+		link := s.linkToFile(run, report.Output{Path: "file"})
+		if got := ask(t, s, http.MethodGet, link, ""); got.err != nil || got.body != content {
+			t.Errorf("%d bytes: %s, %v", size, got, got.err)
+		}
+		path, err := h.blobs.Path(h.put(t, content))
+		must(t, err)
+		must(t, os.Chmod(path, 0o600))
+		must(t, os.WriteFile(path, []byte(content[1:]+"y"), 0o600))
+		got, err := http.Get("http://" + s.host + link)
+		if err != nil {
+			continue // broken off before the first byte
+		}
+		body, err := io.ReadAll(got.Body)
+		if err == nil || len(body) >= size {
+			t.Errorf("%d of %d damaged bytes came, and %v", len(body), size, err)
+		}
+		got.Body.Close()
+	}
+}
+
+func TestDisposition(t *testing.T) {
+	for path, want := range map[string]string{
+		"plain.csv":                         "plain.csv",
+		"dir/deep/x.png":                    "x.png",
+		"..":                                "_.",
+		"a/..":                              "_.",
+		".bashrc":                           "_bashrc",
+		"":                                  "output",
+		"  ":                                "output",
+		"a\"; filename=\"b.exe":             "a_; filename=_b.exe",
+		"a\r\nSet-Cookie: x":                "a__Set-Cookie_ x",
+		"C:\\x\\y.exe":                      "C__x_y.exe",
+		"\u202egnp.exe":                     "_gnp.exe",
+		"größe 100%.csv":                    "größe 100%.csv",
+		"名前.txt":                            "名前.txt",
+		strings.Repeat("ä", 200):            strings.Repeat("ä", 100),
+		"%2e%2e%2fpasswd":                   "%2e%2e%2fpasswd",
+		"nul\x00.txt":                       "nul_.txt",
+		"<img src=x onerror=alert(1)>.html": "_img src=x onerror=alert(1)_.html",
+	} {
+		header := disposition([]byte(path))
+		kind, parameters, err := mime.ParseMediaType(header) // RFC 2231 is what RFC 8187 profiles
+		if err != nil || kind != "attachment" || parameters["filename"] != want {
+			t.Errorf("%q: %q is read as %q %q, %v; want %q", path, header, kind, parameters, err, want)
+		}
+		for _, c := range header {
+			if c < ' ' || c > '~' {
+				t.Errorf("%q: %q has %q", path, header, c)
+			}
+		}
+	}
+}

@@ -1,0 +1,159 @@
+package ui
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/report"
+)
+
+// listed is how many runs a page has.
+const listed = 50
+
+// states are those that one may choose from.
+var states = []catalog.State{
+	catalog.Queued, catalog.Running, catalog.Complete, catalog.Failed, catalog.Canceled, catalog.Error, catalog.Lost,
+}
+
+// listing is the page of runs.
+type listing struct {
+	Text, State, Label string
+	States             []catalog.State
+	Rows               []listRow
+	Later              bool   // it does not begin with the newest
+	Newest, Older      string // addresses
+}
+
+type listRow struct {
+	Name, Link, State, Class, Reason, Took, Labels string
+
+	CreatedAt time.Time
+	Outputs   int64
+}
+
+// list is a page of runs, the newest first. The next begins after the last of them, wherever that is by then: nothing is
+// counted, and nothing is passed over.
+func (s *Server) list(ctx context.Context, r *http.Request) (m made, err error) {
+	values, err := query(r, "text", "state", "label", "after")
+	if err != nil {
+		return m, err
+	}
+	filter, err := filterOf(values)
+	if err != nil {
+		return m, err
+	}
+	filter.Limit = listed + 1
+	runs, err := s.house.Runs.List(ctx, filter)
+	if err != nil {
+		return m, err
+	}
+	page := listing{
+		Text: filter.Text, State: values.Get("state"), Label: values.Get("label"), States: states, Later: values.Get("after") != "",
+		Newest: address(values, ""),
+	}
+	if len(runs) > listed {
+		runs = runs[:listed]
+		page.Older = address(values, encodeMark(runs[listed-1]))
+	}
+	for _, run := range runs {
+		page.Rows = append(page.Rows, s.row(ctx, run))
+	}
+	m.name = "Runs"
+	m.write = func(site report.Site, to *bytes.Buffer) error { return site.Page(to, "list.html", page) }
+	return m, nil
+}
+
+func (s *Server) row(ctx context.Context, run catalog.Run) listRow {
+	row := listRow{
+		Name: nameOf(run.Key), Link: linkTo(run.Key), State: string(run.State), Class: string(run.State), Reason: run.Reason,
+		CreatedAt: run.CreatedAt, Outputs: run.OutputsTotal, Labels: labelsOf(run),
+	}
+	if !run.State.Final() {
+		going := s.house.Life.Look(ctx, run)
+		row.State, row.Took = going.State, report.Span(going.ElapsedMS)
+		return row
+	}
+	var told struct{ Usage report.Usage }
+	_ = json.Unmarshal(run.Report, &told) // of another version
+	row.Took = report.Span(told.Usage.WallMS)
+	return row
+}
+
+// filterOf reads what is to be listed.
+func filterOf(values url.Values) (f catalog.Filter, err error) {
+	f.Text = strings.TrimSpace(values.Get("text"))
+	if state := catalog.State(values.Get("state")); state != "" {
+		if !slices.Contains(states, state) {
+			return f, refuse(http.StatusBadRequest, fmt.Sprintf("There is no state %q.", string(state)))
+		}
+		f.States = []catalog.State{state}
+	}
+	if label := strings.TrimSpace(values.Get("label")); label != "" {
+		name, value, ok := strings.Cut(label, "=")
+		if !ok || name == "" {
+			return f, refuse(http.StatusBadRequest, fmt.Sprintf("The label %q is no NAME=VALUE.", label))
+		}
+		f.Labels = map[string]string{name: value}
+	}
+	f.After, err = decodeMark(values.Get("after"))
+	return f, err
+}
+
+// address is that of the list with what is asked for, after a mark.
+func address(values url.Values, after string) string {
+	next := url.Values{}
+	for name, given := range values {
+		if name != "after" && given[0] != "" {
+			next[name] = given
+		}
+	}
+	if after != "" {
+		next.Set("after", after)
+	}
+	return "./?" + next.Encode()
+}
+
+// encodeMark is where a listing stops: TIME,ATTEMPT,ID.
+func encodeMark(run catalog.Run) string {
+	return run.CreatedAt.UTC().Format(time.RFC3339Nano) + "," + strconv.Itoa(run.Attempt) + "," + run.ID
+}
+
+func decodeMark(text string) (mark catalog.Mark, err error) {
+	if text == "" {
+		return mark, nil
+	}
+	parts := strings.SplitN(text, ",", 3)
+	if len(parts) == 3 {
+		mark.ID = parts[2]
+		var errs [2]error
+		mark.CreatedAt, errs[0] = time.Parse(time.RFC3339Nano, parts[0])
+		mark.Attempt, errs[1] = strconv.Atoi(parts[1])
+		if errs[0] == nil && errs[1] == nil && mark.Attempt > 0 && !mark.CreatedAt.IsZero() {
+			return mark, nil
+		}
+	}
+	return mark, refuse(http.StatusBadRequest, fmt.Sprintf("%q is no place in the list; begin with the newest.", text))
+}
+
+func nameOf(key catalog.Key) string { return key.ID + "@" + strconv.Itoa(key.Attempt) }
+
+// linkTo is the address of a run's page, from any page.
+func linkTo(key catalog.Key) string { return runPage + "?id=" + url.QueryEscape(nameOf(key)) }
+
+func labelsOf(run catalog.Run) string {
+	var all []string
+	for _, name := range slices.Sorted(maps.Keys(run.Labels)) {
+		all = append(all, name+"="+run.Labels[name])
+	}
+	return strings.Join(all, ", ")
+}

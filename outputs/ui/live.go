@@ -1,0 +1,160 @@
+package ui
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+
+	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/report"
+)
+
+// goingShown is how many runs that have not ended are looked at.
+const goingShown = 100
+
+// board is what a page, or an event of its stream, tells of all runs that have not ended.
+type board struct {
+	Count string   `json:"count"`
+	Runs  []moving `json:"runs"`
+}
+
+// moving is one of them, in words.
+type moving struct {
+	Name      string `json:"name"`
+	Link      string `json:"link"`
+	State     string `json:"state"`
+	Elapsed   string `json:"elapsed"`
+	CPU       string `json:"cpu"`
+	Memory    string `json:"memory"`
+	Processes string `json:"processes"`
+	Labels    string `json:"labels"`
+}
+
+// live is the page of what goes on.
+func (s *Server) live(ctx context.Context, r *http.Request) (m made, err error) {
+	if _, err := query(r); err != nil {
+		return m, err
+	}
+	b, err := s.board(ctx)
+	if err != nil {
+		return m, err
+	}
+	m.name, m.events = "Going on", eventsPage
+	m.write = func(site report.Site, to *bytes.Buffer) error { return site.Page(to, "live.html", b) }
+	return m, nil
+}
+
+// board looks at what goes on.
+func (s *Server) board(ctx context.Context) (b board, err error) {
+	runs, err := s.house.Runs.List(ctx, catalog.Filter{States: []catalog.State{catalog.Running, catalog.Queued}, Limit: goingShown + 1})
+	if err != nil {
+		return b, err
+	}
+	b.Count = count(len(runs))
+	b.Runs = []moving{}
+	for _, run := range runs[:min(len(runs), goingShown)] {
+		b.Runs = append(b.Runs, newMoving(run, s.house.Life.Look(ctx, run)))
+	}
+	return b, nil
+}
+
+func count(n int) string {
+	switch {
+	case n == 0:
+		return "No run goes on."
+	case n == 1:
+		return "One run goes on."
+	case n > goingShown:
+		return fmt.Sprintf("More than %d runs go on; these are the newest.", goingShown)
+	}
+	return fmt.Sprintf("%d runs go on.", n)
+}
+
+func newMoving(run catalog.Run, going Going) moving {
+	m := moving{
+		Name: nameOf(run.Key), Link: linkTo(run.Key), State: going.State, Elapsed: report.Span(going.ElapsedMS / 1000 * 1000), Labels: labelsOf(run),
+		CPU: "–", Memory: "–", Processes: "–",
+	}
+	if use := going.Use; use != nil {
+		m.CPU, m.Memory, m.Processes = report.Span(use.CPUMS), report.Size(use.MemoryBytes), strconv.FormatInt(use.Processes, 10)
+	}
+	return m
+}
+
+// single is what a page, or an event of its stream, tells of one run that has not ended.
+type single struct {
+	moving
+	Stdout []report.Piece `json:"stdout"`
+	Stderr []report.Piece `json:"stderr"`
+}
+
+// unendedPage is the page of a run that has not ended.
+type unendedPage struct {
+	single
+	Class, Message, Events string
+	Result                 report.Run
+	CreatedAt              time.Time
+	Here                   bool   // its logs can be read
+	Proof                  string // of the form that stops it; empty where it cannot be stopped from here
+}
+
+// unended is the page of a run that has not ended.
+func (s *Server) unended(ctx context.Context, run catalog.Run, result report.Run) (m made, err error) {
+	going := s.house.Life.Look(ctx, run)
+	page := unendedPage{
+		Class: string(run.State), Message: result.Message, Result: result, CreatedAt: run.CreatedAt, Here: going.Here,
+		Events: eventsPage + "?" + url.Values{"id": {nameOf(run.Key)}, "here": {strconv.FormatBool(going.Here)}}.Encode(),
+	}
+	if page.single, err = s.single(ctx, run, going); err != nil {
+		return m, err
+	}
+	if going.Here {
+		page.Proof = s.key.sign(ending(run.Key)...)
+	}
+	m.events = page.Events
+	m.write = func(site report.Site, to *bytes.Buffer) error { return site.Page(to, "unended.html", page) }
+	return m, nil
+}
+
+// single looks at one run.
+func (s *Server) single(ctx context.Context, run catalog.Run, going Going) (single, error) {
+	one := single{moving: newMoving(run, going)}
+	if !going.Here {
+		return one, nil // what it writes is elsewhere, or nowhere
+	}
+	var stdout, stderr tail
+	if err := s.house.Life.Logs(ctx, run, &stdout, &stderr); err != nil {
+		return one, err
+	}
+	one.Stdout, one.Stderr = report.Pieces(stdout.String()), report.Pieces(stderr.String())
+	return one, nil
+}
+
+// tailMax is how much of a stream is shown while it grows, in bytes.
+const tailMax = 8 << 10
+
+// tail keeps the end of what is written to it.
+type tail struct {
+	kept []byte
+	cut  bool
+}
+
+func (t *tail) Write(p []byte) (int, error) {
+	t.kept = append(t.kept, p[max(0, len(p)-tailMax):]...)
+	if over := len(t.kept) - tailMax; over > 0 || len(p) > tailMax {
+		t.kept, t.cut = append(t.kept[:0], t.kept[max(0, over):]...), true
+	}
+	return len(p), nil
+}
+
+// String begins with a whole line where something was cut.
+func (t *tail) String() string {
+	if at := bytes.IndexByte(t.kept, '\n'); t.cut && at >= 0 {
+		return "…\n" + string(t.kept[at+1:])
+	}
+	return string(t.kept)
+}

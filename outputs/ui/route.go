@@ -1,0 +1,173 @@
+package ui
+
+import (
+	"bytes"
+	"context"
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/http"
+
+	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/report"
+)
+
+//go:embed *.html ui.css live.js
+var files embed.FS
+
+// The pages, as their addresses name them below the proof. There are no others: whatever else a path holds names nothing.
+const (
+	listPage     = ""
+	runPage      = "run"
+	againstPage  = "against"
+	livePage     = "live"
+	eventsPage   = "events"
+	scriptPage   = "live.js"
+	stopPage     = "stop"
+	downloadPage = "download"
+)
+
+// ServeHTTP answers one request.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	protect(w.Header())
+	for _, guard := range s.guards {
+		if err := guard.check(s, r); err != nil {
+			s.fail(w, r, err)
+			return
+		}
+	}
+	if err := s.answer(w, r); err != nil {
+		s.fail(w, r, err)
+	}
+}
+
+// answer calls what a page is made by. Nothing was written where it returns an error.
+func (s *Server) answer(w http.ResponseWriter, r *http.Request) error {
+	_, page := split(r)
+	switch page {
+	case listPage:
+		return s.page(w, r, s.list)
+	case runPage:
+		return s.page(w, r, s.run)
+	case againstPage:
+		return s.page(w, r, s.against)
+	case livePage:
+		return s.page(w, r, s.live)
+	case eventsPage:
+		return s.events(w, r)
+	case scriptPage:
+		return script(w)
+	case stopPage:
+		return s.stop(w, r)
+	case downloadPage:
+		return s.download(w, r)
+	}
+	return refuse(http.StatusNotFound, "There is no such page.")
+}
+
+// made is a page that was made: what of a site it uses, and how it is written.
+type made struct {
+	name   string // of the link that leads here, where every page has one
+	tools  any
+	events string // the stream that its script reads, if it has one
+	output func(report.Output) string
+	write  func(site report.Site, to *bytes.Buffer) error
+}
+
+// place is a link that every page has.
+type place struct {
+	Name, Address string
+	Here          bool // it is this very page
+}
+
+func (s *Server) top(page string) []place {
+	return []place{{"Runs", s.key.root(), page == "Runs"}, {"Going on", s.key.root() + livePage, page == "Going on"}}
+}
+
+// page makes a page, and answers with it once it is whole. There are a few at a time: a page has some megabytes at most.
+func (s *Server) page(w http.ResponseWriter, r *http.Request, make func(context.Context, *http.Request) (made, error)) error {
+	ctx, cancel := context.WithTimeout(r.Context(), pagePatience)
+	defer cancel()
+	select {
+	case s.pages <- struct{}{}:
+		defer func() { <-s.pages }()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	m, err := make(ctx, r)
+	if err != nil {
+		return err
+	}
+	return s.send(w, http.StatusOK, m)
+}
+
+// send writes a page and the policy that it needs.
+func (s *Server) send(w http.ResponseWriter, status int, m made) error {
+	css, err := fs.ReadFile(files, "ui.css")
+	if err != nil {
+		return err
+	}
+	site := report.Site{Templates: files, Style: string(css), Top: s.top(m.name), Tools: m.tools, Output: m.output}
+	if m.events != "" {
+		site.Script = s.key.root() + scriptPage
+	}
+	style, err := site.StyleDigest()
+	if err != nil {
+		return err
+	}
+	var page bytes.Buffer
+	if err := m.write(site, &page); err != nil {
+		return err
+	}
+	s.allow(w.Header(), style, m.events)
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.WriteHeader(status)
+	_, _ = page.WriteTo(w) // a client that is gone
+	return nil
+}
+
+// fail answers with a sentence. A request that has no proof gets no page, which would have the proof in its links.
+func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
+	status, why := s.explain(err)
+	if r.Context().Err() != nil {
+		return // it is gone, or we are
+	}
+	if proof, _ := split(r); r.Host != s.host || !s.key.proves(proof, "pages") {
+		http.Error(w, why, status)
+		return
+	}
+	m := made{write: func(site report.Site, to *bytes.Buffer) error { return site.Page(to, "message.html", why) }}
+	if err := s.send(w, status, m); err != nil {
+		s.log.Error("a page was not made", "page", "message", "error", err)
+		http.Error(w, why, status)
+	}
+}
+
+// explain is a status and a sentence for an error.
+func (s *Server) explain(err error) (int, string) {
+	var refused refusal
+	switch {
+	case errors.As(err, &refused):
+		return refused.status, refused.Error()
+	case errors.Is(err, catalog.ErrNotFound):
+		return http.StatusNotFound, "The catalog has no such run or output."
+	case errors.Is(err, catalog.ErrAmbiguous):
+		return http.StatusBadRequest, "Several ids begin like this; give more of it."
+	case errors.Is(err, context.DeadlineExceeded):
+		return http.StatusServiceUnavailable, fmt.Sprintf("This took longer than %s; ask for less, as with a label or a state.", pagePatience)
+	}
+	s.log.Error("a page was not made", "error", err)
+	return http.StatusInternalServerError, "This did not work: " + err.Error() + "."
+}
+
+// script is the one that a policy allows.
+func script(w http.ResponseWriter) error {
+	js, err := files.ReadFile("live.js")
+	if err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "text/javascript; charset=utf-8")
+	_, _ = w.Write(js) // a client that is gone
+	return nil
+}

@@ -1,0 +1,112 @@
+package ui
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+
+	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/report"
+)
+
+// tools are what the page of a run has besides those of a report.
+type tools struct {
+	Name     string
+	Attempts []link // the others
+}
+
+type link struct{ Name, Address string }
+
+// run is the page of a run: that of report where it has ended, else one that tells how it is doing.
+func (s *Server) run(ctx context.Context, r *http.Request) (m made, err error) {
+	values, err := query(r, "id")
+	if err != nil {
+		return m, err
+	}
+	run, err := s.house.Runs.Find(ctx, values.Get("id"))
+	if err != nil {
+		return m, err
+	}
+	result, err := s.house.Runs.Result(ctx, run)
+	if err != nil {
+		return m, err
+	}
+	if !catalog.State(result.State).Final() {
+		return s.unended(ctx, run, result)
+	}
+	attempts, err := s.attempts(ctx, run.Key)
+	if err != nil {
+		return m, err
+	}
+	m.tools = tools{nameOf(run.Key), attempts}
+	m.output = func(o report.Output) string { return s.linkToFile(run, o) }
+	m.write = func(site report.Site, to *bytes.Buffer) error { return site.Run(to, result, s.reading(ctx)) }
+	return m, nil
+}
+
+// attemptsShown is how many attempts of an analysis are linked, the newest first.
+const attemptsShown = 10
+
+func (s *Server) attempts(ctx context.Context, key catalog.Key) (others []link, err error) {
+	runs, err := s.house.Runs.List(ctx, catalog.Filter{ID: key.ID, Limit: attemptsShown})
+	for _, run := range runs {
+		if run.Key != key {
+			others = append(others, link{fmt.Sprintf("attempt %d: %s", run.Attempt, run.State), linkTo(run.Key)})
+		}
+	}
+	return others, err
+}
+
+// against is the page of two runs.
+func (s *Server) against(ctx context.Context, r *http.Request) (m made, err error) {
+	values, err := query(r, "id", "with")
+	if err != nil {
+		return m, err
+	}
+	var both [2]report.Run
+	for i, name := range []string{"id", "with"} {
+		if both[i], err = s.ended(ctx, values.Get(name)); err != nil {
+			return m, err
+		}
+	}
+	m.write = func(site report.Site, to *bytes.Buffer) error {
+		return site.Compare(to, both[0], both[1], s.reading(ctx))
+	}
+	return m, nil
+}
+
+func (s *Server) ended(ctx context.Context, name string) (report.Run, error) {
+	run, err := s.house.Runs.Find(ctx, name)
+	if err != nil {
+		return report.Run{}, fmt.Errorf("run %q: %w", name, err)
+	}
+	result, err := s.house.Runs.Result(ctx, run)
+	if err == nil && !catalog.State(result.State).Final() {
+		err = refuse(http.StatusConflict, fmt.Sprintf("Run %q is %s; runs are compared when both have ended.", nameOf(run.Key), result.State))
+	}
+	return result, err
+}
+
+// linkToFile is where an output can be had. The proof is for this file alone.
+func (s *Server) linkToFile(run catalog.Run, o report.Output) string {
+	path := o.Path
+	if exact, err := base64.StdEncoding.DecodeString(o.PathB64); err == nil && o.PathB64 != "" {
+		path = string(exact)
+	}
+	values := url.Values{"id": {run.ID}, "attempt": {strconv.Itoa(run.Attempt)}, "path": {path}}
+	return "/" + s.key.sign(one(run.Key, path)...) + "/" + downloadPage + "?" + values.Encode()
+}
+
+// reading are the blobs for those who read them until ctx ends.
+func (s *Server) reading(ctx context.Context) report.Blobs {
+	return reader(func(sha256 string) (io.ReadCloser, error) { return s.house.Files.Open(ctx, sha256) })
+}
+
+type reader func(sha256 string) (io.ReadCloser, error)
+
+func (r reader) Open(sha256 string) (io.ReadCloser, error) { return r(sha256) }
