@@ -105,7 +105,7 @@ func (b *Bucket) refresh(ctx context.Context, digest string) error {
 		return err
 	}
 	key := b.blobKey(digest)
-	_, err = b.client.ComposeObject(ctx,
+	_, err = b.slow.ComposeObject(ctx,
 		minio.CopyDestOptions{Bucket: b.Bucket, Object: key, ReplaceMetadata: true, UserMetadata: map[string]string{"kept": time.Now().UTC().Format(time.RFC3339)}},
 		minio.CopySrcOptions{Bucket: b.Bucket, Object: key})
 	if err != nil {
@@ -171,7 +171,7 @@ func (b *Bucket) putParts(ctx context.Context, digest string, f *os.File, size i
 	if err := group.Wait(); err != nil {
 		return err
 	}
-	_, err = b.client.CompleteMultipartUpload(ctx, b.Bucket, key, upload, parts, minio.PutObjectOptions{})
+	_, err = b.slow.CompleteMultipartUpload(ctx, b.Bucket, key, upload, parts, minio.PutObjectOptions{})
 	return b.explained(about, err)
 }
 
