@@ -37,14 +37,15 @@ const (
 // Keep puts what is missing, or so old that another host may be about to remove it.
 func (b *Bucket) Keep(ctx context.Context, digests []string, local func(string) (*os.File, error), kept func()) error {
 	for {
-		before, err := b.sweeps(ctx)
+		began := time.Now()
+		before, err := b.sweeps(ctx, began)
 		if err != nil {
 			return err
 		}
 		if err := b.keepEach(ctx, digests, local, kept); err != nil {
 			return err
 		}
-		after, err := b.sweeps(ctx)
+		after, err := b.sweeps(ctx, began)
 		if err != nil {
 			return err
 		}
