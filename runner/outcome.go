@@ -192,6 +192,13 @@ func (c *collector) commitRecord(ctx context.Context, key catalog.Key) (none cat
 	if c.dry {
 		return o.Run, nil
 	}
+	if !c.Blobs.Shared() { // from before the look for its blobs until they are committed: a gc of another root has the same store
+		release, err := c.Blobs.Hold()
+		if err != nil {
+			return none, err
+		}
+		defer func() { _ = release() }()
+	}
 	if err := c.keepAwaited(ctx, path); err != nil {
 		return none, fmt.Errorf("its result, kept in %q, could not be committed now: %w", path, err)
 	}

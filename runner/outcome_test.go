@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -131,5 +132,38 @@ func TestOutcomeWithoutItsBlob(t *testing.T) {
 		if told := fmt.Sprint(c.report.Errors); len(c.report.Errors) != 1 || !strings.Contains(told, "put the blob back, or remove the record") {
 			t.Errorf("%s: %s", name, told)
 		}
+	}
+}
+
+// No gc of another root removes from the same directory what an outcome is about to name.
+func TestOutcomeHoldsItsBlobs(t *testing.T) {
+	blobs, err := blob.Open(filepath.Join(t.TempDir(), "blobs"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	path, err := blobs.Path(sumOf("blob"))
+	if err == nil {
+		err = os.WriteFile(path, []byte("blob"), 0o400)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	sweep := func() error {
+		lock, err := os.Open(filepath.Dir(path))
+		if err != nil {
+			return err
+		}
+		defer lock.Close()
+		return syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+	}
+	var found error
+	stop := errors.New("not now")
+	c := waiting(t, 1, unended{commit: func() error { found = sweep(); return stop }}, blobs)
+	c.commitOutcomes(t.Context())
+	if !errors.Is(found, syscall.EWOULDBLOCK) || !errors.Is(errors.Join(c.report.Errors...), stop) {
+		t.Errorf("a gc during the commit: %v; %v", found, c.report.Errors)
+	}
+	if err := sweep(); err != nil {
+		t.Errorf("a gc afterwards: %v", err)
 	}
 }
