@@ -156,13 +156,5 @@ func (c *collector) emptyCache() error {
 	if c.dry {
 		return nil
 	}
-	release, err := c.Blobs.Sweep()
-	if err != nil {
-		return err
-	}
-	needed, err := c.awaited()
-	if err == nil {
-		err = c.Blobs.EmptyCache(needed)
-	}
-	return errors.Join(err, release())
+	return c.Blobs.EmptyCache(c.awaited)
 }

@@ -43,7 +43,7 @@ type collector struct {
 	report     GCReport
 	known      map[string]bool // directories that a record of this root names
 	retention  Retention
-	hurried    bool                 // not to wait long for the catalog
+	hurried    time.Time            // not to wait long for the catalog, nor for the blob store after this; zero: no hurry
 	expired    map[catalog.Key]bool // what retention took, or would take
 }
 

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/scidex-ai/scidex-oci/outputs"
+	"github.com/scidex-ai/scidex-oci/outputs/blob"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/record"
 )
@@ -111,7 +112,7 @@ func (r *Runner) CommitOutcomes(ctx context.Context) []catalog.Key {
 		return nil
 	}
 	defer c.close()
-	c.hurried = true
+	c.hurried = time.Now().Add(hurriedUpload)
 	c.commitOutcomes(ctx)
 	for _, err := range c.report.Errors {
 		r.Log.Warn("a result waits to be committed", "error", err)
@@ -126,11 +127,22 @@ func (c *collector) commitOutcomes(ctx context.Context) {
 		c.report.Errors = append(c.report.Errors, err)
 	}
 	c.report.Kept = append(c.report.Kept, aside...)
-	for _, key := range waiting {
-		if err := c.commitOutcome(ctx, key); err != nil {
+	for n, key := range waiting {
+		err := c.commitOutcome(ctx, key)
+		if err != nil {
 			c.report.Errors = append(c.report.Errors, fmt.Errorf("run %s: %w", groupName(key), err))
 		}
+		if left := len(waiting) - n - 1; left > 0 && c.late(err) {
+			c.report.Errors = append(c.report.Errors, fmt.Errorf("%d more wait as well; \"scidex-oci gc\" takes the time to commit them", left))
+			return
+		}
 	}
+}
+
+// late reports, after an outcome, whether a command that is about something else leaves the others: what one met they
+// would meet too.
+func (c *collector) late(err error) bool {
+	return !c.hurried.IsZero() && (errors.Is(err, blob.ErrPasses) || !time.Now().Before(c.hurried))
 }
 
 // commitOutcome commits one outcome, with the lock of its run, and removes what the run has left.
@@ -180,6 +192,13 @@ func (c *collector) commitRecord(ctx context.Context, key catalog.Key) (none cat
 	if c.dry {
 		return o.Run, nil
 	}
+	if !c.Blobs.Shared() { // from before the look for its blobs until they are committed: a gc of another root has the same store
+		release, err := c.Blobs.Hold()
+		if err != nil {
+			return none, err
+		}
+		defer func() { _ = release() }()
+	}
 	if err := c.keepAwaited(ctx, path); err != nil {
 		return none, fmt.Errorf("its result, kept in %q, could not be committed now: %w", path, err)
 	}
@@ -219,13 +238,18 @@ func (c *collector) keepAwaited(ctx context.Context, path string) error {
 		return c.stillThere(ctx, o.Run, content.Next)
 	}
 	patience := commitPatience
-	if c.hurried {
+	if !c.hurried.IsZero() {
 		patience = 0
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, hurriedUpload)
+		late := fmt.Errorf("the blob store %s did not take all of it within %v; \"scidex-oci gc\" waits longer", c.Blobs, hurriedUpload)
+		ctx, cancel = context.WithDeadlineCause(ctx, c.hurried, late)
 		defer cancel()
 	}
-	return c.keepBlobs(ctx, patience, o.Run, content.Next)
+	err = c.keepBlobs(ctx, patience, o.Run, content.Next)
+	if errors.Is(err, fs.ErrNotExist) {
+		return c.missing(ctx, o.Run, err)
+	}
+	return err
 }
 
 // stillThere looks for what a run names: the gc of another host that has the same directory knows nothing of what waits here. A run that
@@ -243,16 +267,21 @@ func (c *collector) stillThere(ctx context.Context, run catalog.Run, next func()
 		if there {
 			continue
 		}
-		now, err := c.Catalog.Get(ctx, run.Key)
-		if err == nil && !now.State.Final() {
-			err = fmt.Errorf("the blob store has not %s any more, which it names; put the blob back, or remove the record and the run is lost", sha256)
-		}
-		return err
+		return c.missing(ctx, run, fmt.Errorf("blob %s, which it names, is not in the blob store %s any more", sha256, c.Blobs))
 	}
 	return nil
 }
 
-// hurriedUpload is how long a command that is about something else puts blobs of an outcome where they belong.
+// missing says what to do about a blob that is nowhere.
+func (c *collector) missing(ctx context.Context, run catalog.Run, what error) error {
+	now, err := c.Catalog.Get(ctx, run.Key)
+	if err != nil || now.State.Final() {
+		return err
+	}
+	return fmt.Errorf("%w; put the blob back, or remove the record and the run is lost", what)
+}
+
+// hurriedUpload is how long a command that is about something else puts blobs of outcomes where they belong, of all together.
 const hurriedUpload = 20 * time.Second
 
 // hurriedWait is how long a command that is about something else waits for a catalog that others write to.
@@ -261,7 +290,7 @@ const hurriedWait = 5 * time.Second
 // hurry bounds the wait for the catalog until begun is called, but not the commit itself.
 func (c *collector) hurry(ctx context.Context) (_ context.Context, begun, done func()) {
 	ctx, cancel := context.WithCancel(ctx)
-	if !c.hurried {
+	if c.hurried.IsZero() {
 		return ctx, func() {}, cancel
 	}
 	timer := time.AfterFunc(hurriedWait, cancel)

@@ -90,7 +90,7 @@ func redacted(given string) string {
 		return given
 	}
 	u, err := url.Parse(given)
-	if err != nil || u.Opaque != "" || u.Scheme == "" {
+	if err != nil || u.Opaque != "" || u.Scheme == "" || secretBehind(u) {
 		return "***"
 	}
 	if _, set := u.User.Password(); set {
@@ -101,6 +101,11 @@ func redacted(given string) string {
 	}
 	u.Fragment = ""
 	return u.String()
+}
+
+// secretBehind reports whether what was read as host, path, query or fragment may be a password that was not escaped.
+func secretBehind(u *url.URL) bool {
+	return strings.Contains(u.Path+u.RawQuery+u.Fragment, "@") || u.Scheme == "s3" && strings.Contains(u.Host, ":")
 }
 
 func level(from layers) (slog.Level, error) {

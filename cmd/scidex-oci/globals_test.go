@@ -21,6 +21,26 @@ func given(values map[string]string) layers {
 	return layers{l}
 }
 
+// Nothing of a password is shown, also where it was not escaped and so read as something else.
+func TestRedacted(t *testing.T) {
+	for in, want := range map[string]string{
+		"catalog.db":                         "catalog.db",
+		"postgres://u:secret@h:1/d":          "postgres://u:xxxxx@h:1/d",
+		"postgres://u:12/secret@h/d":         "***",
+		"postgres://u:12?secret@h/d":         "***",
+		"postgres://u:12#secret@h/d":         "***",
+		"s3://bucket/a?endpoint=http://h":    "s3://bucket/a?xxxxx",
+		"s3://AKIA:secret/bucket":            "***",
+		"s3://AKIA:12/secret/bucket":         "***",
+		"s3://AKIA:12/secret@bucket":         "***",
+		"s3://AKIA:secret/and/more@bucket/a": "***",
+	} {
+		if got := redacted(in); got != want {
+			t.Errorf("%s: %s, want %s", in, got, want)
+		}
+	}
+}
+
 func TestSettings(t *testing.T) {
 	env := variables(map[string]string{"HOME": "/home/u", "XDG_DATA_HOME": "/xdg"})
 	tests := []struct {

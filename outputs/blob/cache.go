@@ -90,13 +90,23 @@ func (s *Store) tryLock(name string) (*os.File, error) {
 	return f, nil
 }
 
-// EmptyCache removes all copies of a shared store's blobs, but for those that needed names. It is for the holder of Sweep.
-func (s *Store) EmptyCache(needed func(sha256 string) bool) error {
+// EmptyCache removes all copies of a shared store's blobs, but for those that needed names. It does nothing while a run
+// of this host is between publication and commit: that may take as long as an upload, and the next run has begun by then.
+func (s *Store) EmptyCache(needed func() (func(sha256 string) bool, error)) error {
 	if s.remote == nil {
 		return nil
 	}
+	lock, err := s.tryLock(blobsDir)
+	if lock == nil || err != nil {
+		return err
+	}
+	defer lock.Close()
+	keep, err := needed()
+	if err != nil {
+		return err
+	}
 	var failed error
-	err := s.walkHere(needed, func(f Found) bool {
+	err = s.walkHere(keep, func(f Found) bool {
 		failed = s.forget(f.SHA256)
 		return failed == nil
 	})

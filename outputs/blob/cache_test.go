@@ -55,7 +55,17 @@ func TestTrim(t *testing.T) {
 		return needed()
 	}
 	must(t, s.Trim(asked))
-	must(t, s.EmptyCache(func(sum string) bool { return sum == sums[9] }))
+	needed = func() (func(string) bool, error) {
+		return func(sum string) bool { return sum == sums[9] }, nil
+	}
+	i = newIngest(t, s)
+	must(t, i.Publish(fill(t, i, "?"), digest("?")))
+	must(t, s.EmptyCache(needed)) // does not wait
+	if n := count(); n != 5 {
+		t.Errorf("%d copies while a run publishes, want 5", n)
+	}
+	must(t, i.Close())
+	must(t, s.EmptyCache(needed))
 	if n := count(); n != 1 {
 		t.Errorf("%d copies, want 1", n)
 	}

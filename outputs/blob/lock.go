@@ -10,11 +10,21 @@ import (
 
 // Two directories serve as locks (flock(2)), both held only shortly or by many at once:
 //
-//   - sha256: shared by whoever has published a blob and not yet committed it, exclusive for whoever
-//     compares the store with the catalog and removes. So no blob vanishes between its publication and
-//     the commit that names it.
+//   - sha256: shared by whoever has published or found a blob and not yet committed it, exclusive for whoever
+//     compares the store with the catalog and removes. So no blob vanishes between its publication, or the look that
+//     finds it, and the commit that names it.
 //   - ingest: shared by whoever makes a directory in it, exclusive for whoever looks for dead ones. So
 //     a directory is never seen between being made and being locked by its owner.
+
+// Hold keeps Sweep waiting until release is called. Whoever commits a row for a blob that was there already takes it
+// before it looks, and releases it after the commit.
+func (s *Store) Hold() (release func() error, err error) {
+	f, err := s.lock(blobsDir, unix.LOCK_SH)
+	if err != nil {
+		return nil, err
+	}
+	return f.Close, nil
+}
 
 // Sweep keeps others from publishing until release is called, and waits until none is between
 // publication and commit. The removal of unreferenced blobs reads the catalog and calls Remove inside

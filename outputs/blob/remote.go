@@ -106,7 +106,7 @@ func (s *Store) Fetch(ctx context.Context, sha256 string) (*os.File, error) {
 	if s.remote == nil || err == nil || !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, ErrCorrupt) {
 		return f, err
 	}
-	return s.download(ctx, sha256)
+	return s.download(ctx, sha256, errors.Is(err, ErrCorrupt))
 }
 
 // verifiedHere opens the file of a blob in the directory.
@@ -129,8 +129,9 @@ func (s *Store) verifiedHere(digest string) (*os.File, error) {
 	return f, nil
 }
 
-// download makes a copy in the directory. A damaged one of the same size would be kept: it goes first.
-func (s *Store) download(ctx context.Context, sha256 string) (_ *os.File, err error) {
+// download makes a copy in the directory. A damaged one of the same size would be kept: it goes first. One that is whole
+// stays: somebody else may have fetched it meanwhile, and be about to open it.
+func (s *Store) download(ctx context.Context, sha256 string, damaged bool) (_ *os.File, err error) {
 	from, err := s.remote.Open(ctx, sha256)
 	if err != nil {
 		return nil, err
@@ -149,7 +150,12 @@ func (s *Store) download(ctx context.Context, sha256 string) (_ *os.File, err er
 	if err := errors.Join(err, to.Close()); err != nil {
 		return nil, err
 	}
-	if err := errors.Join(s.forget(sha256), ingest.Publish(name, sha256)); err != nil {
+	if damaged {
+		if err := s.forget(sha256); err != nil {
+			return nil, err
+		}
+	}
+	if err := ingest.Publish(name, sha256); err != nil {
 		return nil, err
 	}
 	return s.verifiedHere(sha256)

@@ -146,11 +146,16 @@ func (c *copier) drop(ctx context.Context, run, there catalog.Run) error {
 // transfer copies the blobs first: no row is without its blob, also where this is interrupted.
 func (c *copier) transfer(ctx context.Context, run catalog.Run, create bool) error {
 	if !c.shared {
+		release, err := c.to.Blobs.Hold()
+		if err != nil {
+			return err
+		}
+		defer func() { _ = release() }() // keeps blobs from being removed until the rows name them, also those that are found
 		ingest, err := c.to.Blobs.NewIngest("copy")
 		if err != nil {
 			return err
 		}
-		defer ingest.Close() // keeps the blobs from being removed until the rows name them
+		defer ingest.Close()
 		if err := c.blobs(ctx, run, ingest); err != nil {
 			return err
 		}

@@ -327,6 +327,10 @@ func TestS3Refused(t *testing.T) {
 		{b.url, "", "", "no credentials"},
 		{strings.Replace(b.url, "//bucket", "//another", 1), b.accessKey, b.secretKey, `no bucket "another"`},
 		{"s3://key:" + canary + "@bucket/a", b.accessKey, b.secretKey, "holds no credentials"},
+		{"s3://AKIA:" + canary + "/bucket", b.accessKey, b.secretKey, "holds no credentials"},
+		{"s3://AKIA:" + canary + "/def@bucket", b.accessKey, b.secretKey, "holds no credentials"},
+		{"s3://AKIA:12/" + canary + "@bucket", b.accessKey, b.secretKey, "holds no credentials"},
+		{"s3://AKIA:12/" + canary + "/bucket", b.accessKey, b.secretKey, "holds no credentials"},
 		{"s3://bucket?token=" + canary, b.accessKey, b.secretKey, "not known"},
 	} {
 		h.setenv("SCIDEX_OCI_BLOBS", tc.url)

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"net"
 	"net/http"
 	"strings"
 	"time"
@@ -23,6 +22,7 @@ import (
 type Bucket struct {
 	Location
 	client minio.Core
+	slow   minio.Core // for requests that are answered when all of a large object is written
 }
 
 var _ blob.Remote = (*Bucket)(nil)
@@ -36,54 +36,22 @@ func Open(l Location) (*Bucket, error) {
 	if err != nil {
 		return nil, fmt.Errorf("blob store %s: %w", l, err)
 	}
-	client, err := minio.NewCore(c.host, &minio.Options{
-		Creds: c.creds, Secure: c.secure, Region: c.region, MaxRetries: tries, Transport: transport(),
-	})
+	client, err := c.client(answerMost)
 	if err != nil {
 		return nil, fmt.Errorf("blob store %s: %w", l, err)
 	}
-	return &Bucket{l, *client}, nil
+	slow, err := c.client(writeMost)
+	if err != nil {
+		return nil, fmt.Errorf("blob store %s: %w", l, err)
+	}
+	return &Bucket{l, *client, *slow}, nil
 }
 
-// How long a server may take. An answer may wait until the server has written all of a large object.
-const (
-	dialMost   = 5 * time.Second
-	answerMost = 30 * time.Second
-	stallMost  = 30 * time.Second
-)
-
-// transport gives up connections on which nothing moves.
-func transport() *http.Transport {
-	dialer := &net.Dialer{Timeout: dialMost}
-	return &http.Transport{
-		Proxy: http.ProxyFromEnvironment,
-		DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
-			c, err := dialer.DialContext(ctx, network, address)
-			if err != nil {
-				return nil, err
-			}
-			return moving{c}, nil
-		},
-		TLSHandshakeTimeout: 2 * dialMost, ResponseHeaderTimeout: answerMost, ExpectContinueTimeout: time.Second,
-		MaxIdleConnsPerHost: parallel, IdleConnTimeout: answerMost, DisableCompression: true,
-	}
-}
-
-// moving is a connection that breaks when a write, or a read while one is wanted, takes too long.
-type moving struct{ net.Conn }
-
-func (m moving) Read(p []byte) (int, error) {
-	if err := m.SetReadDeadline(time.Now().Add(answerMost)); err != nil {
-		return 0, err
-	}
-	return m.Conn.Read(p)
-}
-
-func (m moving) Write(p []byte) (int, error) {
-	if err := m.SetWriteDeadline(time.Now().Add(stallMost)); err != nil {
-		return 0, err
-	}
-	return m.Conn.Write(p)
+// client makes a client that waits so long for each answer.
+func (c config) client(answer time.Duration) (*minio.Core, error) {
+	return minio.NewCore(c.host, &minio.Options{
+		Creds: c.creds, Secure: c.secure, Region: c.region, MaxRetries: tries, Transport: transport(dial, answer),
+	})
 }
 
 // blobsBelow is where blobs are.

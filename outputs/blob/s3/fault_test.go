@@ -259,7 +259,7 @@ func TestCleanUploads(t *testing.T) {
 			t.Errorf("before %v, dry %v: %d, %v; want %d", tc.before, tc.dry, n, err, tc.want)
 		}
 	}
-	if s, err := b.sweeps(t.Context()); err != nil || len(s.open) > 0 {
+	if s, err := b.sweeps(t.Context(), time.Now()); err != nil || len(s.open) > 0 {
 		t.Errorf("%v, %v", s, err)
 	}
 }

@@ -31,11 +31,11 @@ func ParseLocation(text string) (l Location, err error) {
 	}
 	rest, query, _ := strings.Cut(rest, "?")
 	l.Bucket, l.Prefix, _ = strings.Cut(rest, "/")
-	if strings.Contains(l.Bucket, "@") {
+	if strings.ContainsAny(l.Bucket, "@:") { // with a secret that has a slash the @ may be far behind
 		return Location{}, errors.New("a URL of S3 holds no credentials: give them as AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or in a profile")
 	}
 	if err := s3utils.CheckValidBucketNameStrict(l.Bucket); err != nil {
-		return Location{}, fmt.Errorf("%q is no name of a bucket: %w", l.Bucket, err)
+		return Location{}, fmt.Errorf("what follows s3:// is no name of a bucket: %w", err)
 	}
 	l.Prefix = strings.TrimSuffix(l.Prefix, "/")
 	if err := checkPrefix(l.Prefix); err != nil {

@@ -37,14 +37,15 @@ const (
 // Keep puts what is missing, or so old that another host may be about to remove it.
 func (b *Bucket) Keep(ctx context.Context, digests []string, local func(string) (*os.File, error), kept func()) error {
 	for {
-		before, err := b.sweeps(ctx)
+		began := time.Now()
+		before, err := b.sweeps(ctx, began)
 		if err != nil {
 			return err
 		}
 		if err := b.keepEach(ctx, digests, local, kept); err != nil {
 			return err
 		}
-		after, err := b.sweeps(ctx)
+		after, err := b.sweeps(ctx, began)
 		if err != nil {
 			return err
 		}
@@ -105,7 +106,7 @@ func (b *Bucket) refresh(ctx context.Context, digest string) error {
 		return err
 	}
 	key := b.blobKey(digest)
-	_, err = b.client.ComposeObject(ctx,
+	_, err = b.slow.ComposeObject(ctx,
 		minio.CopyDestOptions{Bucket: b.Bucket, Object: key, ReplaceMetadata: true, UserMetadata: map[string]string{"kept": time.Now().UTC().Format(time.RFC3339)}},
 		minio.CopySrcOptions{Bucket: b.Bucket, Object: key})
 	if err != nil {
@@ -171,7 +172,7 @@ func (b *Bucket) putParts(ctx context.Context, digest string, f *os.File, size i
 	if err := group.Wait(); err != nil {
 		return err
 	}
-	_, err = b.client.CompleteMultipartUpload(ctx, b.Bucket, key, upload, parts, minio.PutObjectOptions{})
+	_, err = b.slow.CompleteMultipartUpload(ctx, b.Bucket, key, upload, parts, minio.PutObjectOptions{})
 	return b.explained(about, err)
 }
 

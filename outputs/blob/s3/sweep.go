@@ -37,6 +37,8 @@ const (
 	// sweepTime is how long after its first write a removal begins to remove an object.
 	sweepTime = 5 * time.Minute
 	// deadAfter is when an open removal is taken for that of a killed process, whose requests have come to their end.
+	// Whoever relies on blobs judges by when it began: a removal that was alive then, and has been killed since, may have
+	// taken what was put early on, and has left no other trace.
 	deadAfter = time.Hour
 )
 
@@ -46,12 +48,13 @@ type sweeps struct {
 	open []string // names of those that have not ended
 }
 
-func (b *Bucket) sweeps(ctx context.Context) (s sweeps, err error) {
+// sweeps leaves out those that were dead at a time.
+func (b *Bucket) sweeps(ctx context.Context, at time.Time) (s sweeps, err error) {
 	err = b.list(ctx, sweepBelow, func(name string, o minio.ObjectInfo) bool {
 		switch {
 		case name == lastName:
 			s.last = o.ETag
-		case strings.HasPrefix(name, openBelow) && time.Since(o.LastModified) < deadAfter:
+		case strings.HasPrefix(name, openBelow) && at.Sub(o.LastModified) < deadAfter:
 			s.open = append(s.open, name)
 		}
 		return true

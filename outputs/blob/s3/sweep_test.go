@@ -55,6 +55,36 @@ func TestRemovalWhileBlobsArePut(t *testing.T) {
 	}
 }
 
+// A removal that lives when Keep begins, removes what Keep has put, and is killed then, is not taken for dead because Keep
+// takes so long.
+func TestRemovalKilledWhileBlobsArePut(t *testing.T) {
+	bucket := newBucket(t)
+	b := openBucket(t, "s3://"+bucket)
+	sum := blobtest.Digest("content")
+	name := sweepBelow + openBelow + "x"
+	blobtest.Must(t, b.write(t.Context(), name, []byte(sum), minio.PutObjectOptions{}))
+	looks := 0
+	endpoint := between(t, func(_ http.ResponseWriter, r *http.Request) bool {
+		if isPut(r) {
+			time.Sleep(4 * time.Second)
+		}
+		if r.Method != http.MethodGet || !strings.Contains(r.URL.RawQuery, "prefix=gc") {
+			return false
+		}
+		switch looks++; looks {
+		case 1:
+			age(t, object(bucket, name), deadAfter-2*time.Second)
+		case 2:
+			blobtest.Must(t, b.remove(t.Context(), blobsBelow+sum))
+		}
+		return false
+	})
+	s := open(t, "s3://"+bucket+"?endpoint="+endpoint)
+	if err := keep(t, s, "content"); !errors.Is(err, blob.ErrPasses) || looks != 2 {
+		t.Errorf("%v, after %d looks; want ErrPasses: the blob is gone", err, looks)
+	}
+}
+
 // A blob that is there and old is made young, small or large, with a file of it here or without.
 func TestOldBlobsAreMadeYoung(t *testing.T) {
 	bucket := newBucket(t)

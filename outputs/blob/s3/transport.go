@@ -1,0 +1,63 @@
+package s3
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"time"
+)
+
+// How long a server may take.
+const (
+	dialMost   = 5 * time.Second
+	answerMost = 30 * time.Second
+	stallMost  = 30 * time.Second
+	// writeMost is for an answer that may come only when the server has written all of a large object: 5 GiB, the most that
+	// it copies in one request, at 9 MB/s.
+	writeMost = 10 * time.Minute
+)
+
+func dial(ctx context.Context, network, address string) (net.Conn, error) {
+	return (&net.Dialer{Timeout: dialMost}).DialContext(ctx, network, address)
+}
+
+// transport gives up connections on which nothing moves, and requests that have no answer so long after they were sent.
+func transport(dial func(ctx context.Context, network, address string) (net.Conn, error), answer time.Duration) *http.Transport {
+	return &http.Transport{
+		Proxy: http.ProxyFromEnvironment,
+		DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
+			c, err := dial(ctx, network, address)
+			if err != nil {
+				return nil, err
+			}
+			return moving{c, answer}, nil
+		},
+		TLSHandshakeTimeout: 2 * dialMost, ResponseHeaderTimeout: answer, ExpectContinueTimeout: time.Second,
+		MaxIdleConnsPerHost: parallel, IdleConnTimeout: answerMost, DisableCompression: true,
+	}
+}
+
+// moving is a connection that breaks when a write, or a read while nothing is written, takes too long.
+type moving struct {
+	net.Conn
+	answer time.Duration // stallMost at least
+}
+
+func (m moving) Read(p []byte) (int, error) {
+	if err := m.SetReadDeadline(time.Now().Add(m.answer)); err != nil {
+		return 0, err
+	}
+	return m.Conn.Read(p)
+}
+
+// Write gives the read more time as well: net/http waits in one for the answer from before it sends the body on.
+func (m moving) Write(p []byte) (int, error) {
+	now := time.Now()
+	if err := m.SetReadDeadline(now.Add(m.answer)); err != nil {
+		return 0, err
+	}
+	if err := m.SetWriteDeadline(now.Add(stallMost)); err != nil {
+		return 0, err
+	}
+	return m.Conn.Write(p)
+}
