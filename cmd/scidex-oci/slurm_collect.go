@@ -99,7 +99,8 @@ func (p *program) collectSlurm(ctx context.Context, c *cli.Context, s slurm.Spoo
 	})
 }
 
-// belongs refuses another catalog than that of the submission, and one whose submission is still under way.
+// belongs refuses another catalog than that of the submission, and a submission that is still under way. The blob store is the
+// catalog's from then on.
 func belongs(ctx context.Context, s slurm.Spool, h *house) error {
 	id, _, err := h.runner.Match(ctx)
 	if err != nil {
@@ -114,6 +115,9 @@ func belongs(ctx context.Context, s slurm.Spool, h *house) error {
 	}
 	canceled, err := s.Canceled()
 	if err == nil && !submitted && !canceled {
+	if err := h.runner.Bind(ctx); err != nil {
+		return err
+	}
 		err = fmt.Errorf("the submission of %q is still under way, or was killed; then end it with \"scidex-oci slurm cancel\"", s.Dir)
 	}
 	return err

@@ -276,6 +276,9 @@ func (s *slurmSubmission) rows(ctx context.Context, of *slurm.Submission, from *
 		return nil, fmt.Errorf("%w; nothing was submitted", bad)
 	}
 	return rows, nil
+	if err := h.runner.Bind(ctx); err != nil { // before there is anything to collect into it
+		return nil, err
+	}
 }
 
 // inSpool is the absolute path of a spool without links, as it is for whoever binds it.
