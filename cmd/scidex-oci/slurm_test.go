@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/catalog/sqlite"
+	"github.com/scidex-ai/scidex-oci/outputs/store"
 	"github.com/scidex-ai/scidex-oci/runner/slurm"
 )
 
@@ -145,5 +147,27 @@ func TestSlurmBindsTheBlobs(t *testing.T) {
 	}
 	if d.bound("root") != s.Submission.CatalogID {
 		t.Errorf("after collect the blob store belongs to %q, not to %q", d.bound("root"), s.Submission.CatalogID)
+	}
+}
+
+// TestSlurmKilledCollect has gc between the two writes of a collect that is killed there: the run is collect's to end.
+func TestSlurmKilledCollect(t *testing.T) {
+	d := newDesk(t, nil)
+	s := d.submit("spool", "a")
+	d.deliver(s, 1)
+	run, err := s.Peek(1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cat, err := sqlite.Open(t.Context(), d.path("root/catalog.db"))
+	if err == nil {
+		err = errors.Join(cat.Create(t.Context(), store.Intent(run)), cat.Close())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.good("gc")
+	if code, stdout, stderr := d.run("slurm", "collect", s.Dir); code != 1 || !strings.Contains(stdout, `"state":"failed"`) {
+		t.Errorf("code %d, %s%s", code, stdout, stderr)
 	}
 }
