@@ -190,6 +190,15 @@ func checkSlurm(a spec.Analysis) error {
 	}
 	return nil
 }
+	inputs, err := a.ParseInputs()
+	if err != nil {
+		return err
+	}
+	for _, input := range inputs {
+		if _, blob := input.Digest(); blob {
+			return fmt.Errorf(`input %q: a node takes files and directories alone; put it into one that the nodes share, with "scidex-oci outputs cat" or "scidex-oci outputs export", and name that`, input.Source)
+		}
+	}
 
 func (s *slurmSubmission) tellBad(line batch.Line) {
 	fmt.Fprintf(s.program.stderr, "scidex-oci: %s\n", escape(line.Err.Error()))
