@@ -153,7 +153,9 @@ func (k *collection) round(ctx context.Context) (round, error) {
 			}
 			run, err := k.spool.Peek(n)
 			if err != nil {
-				return r, err
+				r.trouble++
+				k.tell(n, err)
+				continue
 			}
 			r.summary.Add(batch.Outcome{Result: runner.Result{State: run.State}})
 		}

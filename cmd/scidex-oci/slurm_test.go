@@ -171,3 +171,22 @@ func TestSlurmKilledCollect(t *testing.T) {
 		t.Errorf("code %d, %s%s", code, stdout, stderr)
 	}
 }
+
+// A record that is damaged once it is collected is told with its path, and keeps no other from being collected.
+func TestSlurmDamagedRecord(t *testing.T) {
+	d := newDesk(t, nil)
+	d.write("queue", "", 0o644)
+	d.write("tools/squeue", "#!/bin/sh\ncat "+slurm.Quote(d.path("queue"))+"\n", 0o755)
+	s := d.submit("spool", "a", "b")
+	d.write("queue", "7|1|RUNNING|n1|None|"+s.Submission.JobName(0)+"\n", 0o644)
+	d.deliver(s, 1)
+	if code, _, stderr := d.run("slurm", "collect", s.Dir); code != 1 || !strings.Contains(stderr, "one line under way") {
+		t.Fatalf("code %d, %s", code, stderr)
+	}
+	d.write("spool/results/1", "", 0o600)
+	d.deliver(s, 2)
+	code, stdout, stderr := d.run("slurm", "collect", s.Dir)
+	if code != exitTrouble || !strings.Contains(stdout, `"id":"b"`) || !strings.Contains(stderr, "line 1: result "+s.Path(1)+": the file is damaged") {
+		t.Errorf("code %d, %s%s", code, stdout, stderr)
+	}
+}

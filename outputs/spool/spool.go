@@ -186,8 +186,10 @@ func exists(path string) (bool, error) {
 // Peek is the run of the n-th result, as it says itself: its digest is not looked at.
 func (s Spool) Peek(n int) (catalog.Run, error) {
 	var h head
-	err := record.Peek(s.Path(n), &h)
-	return h.Run, err
+	if err := record.Peek(s.Path(n), &h); err != nil {
+		return h.Run, fmt.Errorf("result %s: %w", s.Path(n), err)
+	}
+	return h.Run, nil
 }
 
 // digestOf copies what is read and returns its SHA-256.
