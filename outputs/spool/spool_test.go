@@ -245,6 +245,28 @@ func TestFirst(t *testing.T) {
 	})
 }
 
+// TestDeliverAgain: a delivery whose name was given, and which failed after that, is no other result when it is tried again.
+func TestDeliverAgain(t *testing.T) {
+	s, from := fill(t), node(t, "n1")
+	refused := catalog.Run{
+		Key: theKey, State: catalog.Error, Reason: "commit", OutputsTotal: 1, CreatedAt: time.Now().UTC(), FinishedAt: time.Now().UTC(), Host: "n1", BootID: "b",
+		Request: json.RawMessage(`{}`), Report: json.RawMessage(`{}`),
+	}
+	for range 2 {
+		must(t, s.Deliver(t.Context(), 1, from, theKey))
+		must(t, s.Conclude(2, refused))
+	}
+	refused.FinishedAt = refused.FinishedAt.Add(time.Second)
+	if err := s.Conclude(2, refused); !errors.Is(err, ErrTaken) {
+		t.Errorf("another: %v", err)
+	}
+	for n, want := range map[int]bool{1: false, 2: true} {
+		if late, err := s.Late(n); err != nil || late != want {
+			t.Errorf("late %d: %v, %v", n, late, err)
+		}
+	}
+}
+
 // TestUnwritable: what cannot be delivered is an error, and nothing stands under its name.
 func TestUnwritable(t *testing.T) {
 	s := fill(t)
