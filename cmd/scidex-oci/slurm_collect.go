@@ -54,13 +54,15 @@ type collection struct {
 	report  *batchReport
 	program *program
 	said    map[int]bool // lines whose trouble was told
+	unasked bool         // it was told that Slurm does not answer
 }
 
 // round is what one look at the spool came to.
 type round struct {
 	summary batch.Summary
-	left    int // lines that are under way
-	trouble int // lines that could not be committed
+	left    int   // lines that are under way
+	trouble int   // lines that could not be committed
+	unasked error // why Slurm could not be asked, where a line depends on it
 }
 
 func (p *program) collectSlurm(ctx context.Context, c *cli.Context, s slurm.Spool, from layers) error {
@@ -84,9 +86,13 @@ func (p *program) collectSlurm(ctx context.Context, c *cli.Context, s slurm.Spoo
 		k.report = newBatchReport(p, newConsole(p.stderr, p.env), order{json: asJSON})
 		for {
 			done, err := k.round(ctx)
+			if err == nil && (!wait || errors.Is(done.unasked, slurm.ErrMissing)) {
+				err = done.unasked
+			}
 			if err != nil {
 				return errors.Join(err, k.report.lost())
 			}
+			k.tellUnasked(done.unasked)
 			if done.left == 0 || !wait {
 				return errors.Join(k.report.lost(), k.end(done))
 			}
@@ -160,10 +166,10 @@ func (k *collection) round(ctx context.Context) (round, error) {
 			r.summary.Add(batch.Outcome{Result: runner.Result{State: run.State}})
 		}
 	}
-	if r.left == 0 {
-		unasked = nil // nobody had to know
+	if r.left > 0 { // else nobody had to know
+		r.unasked = unasked
 	}
-	return r, unasked
+	return r, nil
 }
 
 // line commits one line, whose task has ended or has delivered.
@@ -234,6 +240,14 @@ func (k *collection) tell(n int, err error) {
 }
 
 // end prints the summary and returns the exit code.
+// tellUnasked tells once that Slurm does not answer, until it does.
+func (k *collection) tellUnasked(why error) {
+	if why != nil && !k.unasked {
+		fmt.Fprintf(k.program.stderr, "scidex-oci: %s; it is asked again\n", escape(why.Error()))
+	}
+	k.unasked = why != nil
+}
+
 func (k *collection) end(r round) error {
 	s := r.summary
 	text := fmt.Sprintf("slurm: %d complete, %d failed, %d canceled, %s", s.Complete, s.Failed, s.Canceled, counted(s.Errors, "error"))

@@ -190,3 +190,25 @@ func TestSlurmDamagedRecord(t *testing.T) {
 		t.Errorf("code %d, %s%s", code, stdout, stderr)
 	}
 }
+
+// TestSlurmHiccup: whoever waits asks a controller that does not answer again, and is told so once.
+func TestSlurmHiccup(t *testing.T) {
+	d := newDesk(t, nil)
+	s := d.submit("spool", "a")
+	d.write("tools/squeue", "#!/bin/sh\necho >>"+slurm.Quote(d.path("asked"))+"\n[ $(wc -l <"+slurm.Quote(d.path("asked"))+") -gt 3 ] || { echo Socket timed out >&2; exit 1; }\n", 0o755)
+	if code, _, stderr := d.run("slurm", "collect", s.Dir); code != exitTrouble || !strings.Contains(stderr, "Socket timed out") {
+		t.Errorf("without --wait: code %d, %s", code, stderr)
+	}
+	code, stdout, stderr := d.run("slurm", "collect", "--wait", "--poll=100ms", s.Dir)
+	if code != 1 || !strings.Contains(stdout, `"state":"canceled"`) || strings.Count(stderr, "Socket timed out") != 1 {
+		t.Errorf("code %d, %s%s", code, stdout, stderr)
+	}
+	other := d.submit("other", "b")
+	if err := os.Remove(d.path("tools/squeue")); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", d.path("tools"))
+	if code, _, stderr := d.run("slurm", "collect", "--wait", "--poll=100ms", other.Dir); code != exitTrouble || !strings.Contains(stderr, "squeue was not found in PATH") {
+		t.Errorf("with no squeue: code %d, %s", code, stderr)
+	}
+}

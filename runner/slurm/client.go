@@ -14,13 +14,14 @@ import (
 	"time"
 )
 
-var errMissing = errors.New("was not found in PATH; call this where Slurm's commands are, such as on a login node")
+// ErrMissing is returned for a command of Slurm's that is not installed here.
+var ErrMissing = errors.New("was not found in PATH; call this where Slurm's commands are, such as on a login node")
 
 // Available refuses where Slurm's commands are not.
 func Available() error {
 	for _, name := range []string{"sbatch", "squeue", "scancel", "scontrol"} {
 		if _, err := exec.LookPath(name); err != nil {
-			return fmt.Errorf("%s %w", name, errMissing)
+			return fmt.Errorf("%s %w", name, ErrMissing)
 		}
 	}
 	return nil
@@ -40,7 +41,7 @@ func call(ctx context.Context, name string, args ...string) (string, error) {
 	case ctx.Err() != nil:
 		return "", context.Cause(ctx)
 	case errors.Is(err, exec.ErrNotFound):
-		return "", fmt.Errorf("%s %w", name, errMissing)
+		return "", fmt.Errorf("%s %w", name, ErrMissing)
 	}
 	what := strings.Join(strings.Fields(said.String()), " ")
 	if what == "" {
