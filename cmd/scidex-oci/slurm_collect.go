@@ -115,15 +115,15 @@ func belongs(ctx context.Context, s slurm.Spool, h *house) error {
 	if id != s.Submission.CatalogID {
 		return fmt.Errorf("spool %q is of catalog %s and this one is %s: give the --root, --db and --blobs that it was submitted with", s.Dir, s.Submission.CatalogID, id)
 	}
+	if err := h.runner.Bind(ctx); err != nil {
+		return err
+	}
 	submitted, err := s.Submitted()
 	if err != nil {
 		return err
 	}
 	canceled, err := s.Canceled()
 	if err == nil && !submitted && !canceled {
-	if err := h.runner.Bind(ctx); err != nil {
-		return err
-	}
 		err = fmt.Errorf("the submission of %q is still under way, or was killed; then end it with \"scidex-oci slurm cancel\"", s.Dir)
 	}
 	return err
@@ -187,10 +187,11 @@ func (k *collection) line(ctx context.Context, id slurm.TaskID, n int, has bool,
 			return err
 		}
 	}
-	if err := k.spool.Commit(ctx, n, line.Key(), store.Store{Catalog: k.house.catalog, Blobs: k.house.blobs}); err != nil {
+	key, err := k.spool.Commit(ctx, n, line.Key(), store.Store{Catalog: k.house.catalog, Blobs: k.house.blobs})
+	if err != nil {
 		return err
 	}
-	run, err := k.house.catalog.Get(ctx, line.Key())
+	run, err := k.house.catalog.Get(ctx, key)
 	if err != nil {
 		return err
 	}
@@ -239,7 +240,6 @@ func (k *collection) tell(n int, err error) {
 	k.said[n] = true
 }
 
-// end prints the summary and returns the exit code.
 // tellUnasked tells once that Slurm does not answer, until it does.
 func (k *collection) tellUnasked(why error) {
 	if why != nil && !k.unasked {
@@ -248,6 +248,7 @@ func (k *collection) tellUnasked(why error) {
 	k.unasked = why != nil
 }
 
+// end prints the summary and returns the exit code.
 func (k *collection) end(r round) error {
 	s := r.summary
 	text := fmt.Sprintf("slurm: %d complete, %d failed, %d canceled, %s", s.Complete, s.Failed, s.Canceled, counted(s.Errors, "error"))

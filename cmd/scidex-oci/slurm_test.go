@@ -212,3 +212,22 @@ func TestSlurmHiccup(t *testing.T) {
 		t.Errorf("with no squeue: code %d, %s", code, stderr)
 	}
 }
+
+// TestSlurmTwiceSubmitted: two submissions of one id are two attempts, whichever is collected first.
+func TestSlurmTwiceSubmitted(t *testing.T) {
+	d := newDesk(t, nil)
+	one := d.submit("one", "a")
+	two := d.submit("two", "a")
+	d.deliver(one, 1)
+	d.deliver(two, 1)
+	for _, s := range []slurm.Spool{two, one, two} {
+		if code, _, stderr := d.run("slurm", "collect", s.Dir); code != 1 {
+			t.Errorf("%s: code %d, %s", s.Dir, code, stderr)
+		}
+	}
+	if got := strings.Count(d.good("ls", "--json"), "\n"); got != 2 {
+		t.Errorf("%d runs, want 2", got)
+	}
+	d.good("show", "a@1")
+	d.good("show", "a@2")
+}
