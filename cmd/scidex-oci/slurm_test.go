@@ -231,3 +231,44 @@ func TestSlurmTwiceSubmitted(t *testing.T) {
 	d.good("show", "a@1")
 	d.good("show", "a@2")
 }
+
+// TestSlurmHalfSubmitted: a submission that fails or is stopped leaves no job, or says so.
+func TestSlurmHalfSubmitted(t *testing.T) {
+	const fails = `[ "$(echo "$@" | grep -c array-0)" = 1 ] && echo 7 || { echo no more >&2; exit 1; }`
+	const stopped = `kill -INT $PPID; sleep 0.3; echo made >>"$0.made"; echo 7`
+	for _, tt := range []struct {
+		name, sbatch, scancel string
+		code                  int
+		words                 []string
+		left                  bool
+	}{
+		{"one fails", fails, `echo "$@" >>"$0.called"`, exitTrouble, []string{"no more; nothing was submitted"}, false},
+		{"one fails, and they stay", fails, "echo no controller >&2; exit 1", exitTrouble, []string{"no more", "no controller", "slurm cancel"}, true},
+		{"stopped", stopped, `echo "$@" >>"$0.called"`, 130, []string{"stopped by SIGINT"}, false},
+		{"stopped, and it stays", stopped, "echo no controller >&2; exit 1", 130, []string{"stopped by SIGINT", "no controller", "slurm cancel"}, true},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			d := newDesk(t, map[string]string{"sbatch": tt.sbatch, "scancel": tt.scancel})
+			d.write("lines", sheet("a")+`{"id":"b","command":["true"],"memory":"1GiB"}`, 0o644)
+			code, stdout, stderr := d.run("slurm", "submit", "--spool", d.path("spool"), d.path("lines"))
+			if code != tt.code || stdout != "" || strings.Contains(stderr, "nothing was submitted") && tt.left {
+				t.Errorf("code %d, %s%s", code, stdout, stderr)
+			}
+			for _, word := range tt.words {
+				if !strings.Contains(stderr, word) {
+					t.Errorf("%s does not say %q", stderr, word)
+				}
+			}
+			if _, err := os.Lstat(d.path("spool")); (err == nil) != tt.left {
+				t.Errorf("the spool: %v", err)
+			}
+			if _, err := os.Lstat(d.path("tools/sbatch.made")); tt.sbatch == stopped && err != nil {
+				t.Errorf("sbatch was killed at work: %v", err)
+			}
+			called, _ := os.ReadFile(d.path("tools/scancel.called")) // none is ""
+			if !tt.left && !strings.Contains(string(called), "--name=scidex-oci-") {
+				t.Errorf("scancel %s", called)
+			}
+		})
+	}
+}
