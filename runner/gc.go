@@ -52,7 +52,7 @@ type collector struct {
 // result stays unless retention says otherwise; where the caller may not delete, that is refused before anything
 // is touched.
 func (r *Runner) GC(ctx context.Context, dryRun bool, retention Retention) (GCReport, error) {
-	if err := r.match(ctx); err != nil {
+	if err := r.Bind(ctx); err != nil {
 		return GCReport{}, err
 	}
 	if retention.Asked() {
@@ -114,7 +114,7 @@ func (c *collector) settle(ctx context.Context, host string) error {
 // Recover does of GC what settles the runs that killed launchers have left, so that each can be judged by its row, and
 // nothing else of it. What could not be done is logged.
 func (r *Runner) Recover(ctx context.Context) error {
-	if err := r.match(ctx); err != nil {
+	if err := r.Bind(ctx); err != nil {
 		return err
 	}
 	host, err := os.Hostname()

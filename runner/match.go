@@ -5,9 +5,9 @@ import (
 	"fmt"
 )
 
-// match makes sure that catalog and blob store belong together. A store that belongs to none yet is taken by
+// Bind makes sure that catalog and blob store belong together. A store that belongs to none yet is taken by
 // the first that writes.
-func (r *Runner) match(ctx context.Context) error {
+func (r *Runner) Bind(ctx context.Context) error {
 	ours, theirs, err := r.Match(ctx)
 	if err == nil && theirs == "" {
 		return r.Blobs.SetCatalogID(ctx, ours)

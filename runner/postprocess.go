@@ -133,7 +133,7 @@ func (r *Runner) callHook(ctx context.Context, h Hook, result Result, stop <-cha
 // PostProcess calls the hook of a run that has ended, and never its analysis: of one whose hook has not
 // succeeded, or of any with again. The result is what the catalog then says; its exit code is that of the run.
 func (r *Runner) PostProcess(ctx context.Context, key catalog.Key, h Hook, again bool, stop <-chan StopSignal) (_ Result, err error) {
-	if err := r.match(ctx); err != nil {
+	if err := r.Bind(ctx); err != nil {
 		return Result{}, err
 	}
 	release, err := r.idle(key)

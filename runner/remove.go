@@ -20,7 +20,7 @@ func keptDir(run catalog.Run) string {
 
 // Remove deletes an ended run: its kept directory and its rows. Blobs stay: another run may name them.
 func (r *Runner) Remove(ctx context.Context, key catalog.Key) (err error) {
-	if err := r.match(ctx); err != nil {
+	if err := r.Bind(ctx); err != nil {
 		return err
 	}
 	run, err := r.Catalog.Get(ctx, key)

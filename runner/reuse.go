@@ -19,7 +19,7 @@ const candidates = 10
 // reuse looks for a complete run of the same action, whose outputs are there, and returns its result. found is false where
 // there is none; why says why none can be, where that is so.
 func (r *Runner) reuse(ctx context.Context, req Request, launched *launching) (_ Result, found bool, why string, err error) {
-	if err := r.match(ctx); err != nil {
+	if err := r.Bind(ctx); err != nil {
 		return Result{}, false, "", err
 	}
 	p, err := r.prepare(ctx, req, launched)

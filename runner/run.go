@@ -61,7 +61,7 @@ func (r *Runner) Run(ctx context.Context, req Request) (Result, error) {
 func (r *Runner) accept(ctx context.Context, req Request, launched *launching) (*execution, error) {
 	tracer := trace.From(ctx)
 	checked := tracer.Span(trace.Run, "check the request")
-	err := r.match(ctx)
+	err := r.Bind(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -54,13 +54,15 @@ type collection struct {
 	report  *batchReport
 	program *program
 	said    map[int]bool // lines whose trouble was told
+	unasked bool         // it was told that Slurm does not answer
 }
 
 // round is what one look at the spool came to.
 type round struct {
 	summary batch.Summary
-	left    int // lines that are under way
-	trouble int // lines that could not be committed
+	left    int   // lines that are under way
+	trouble int   // lines that could not be committed
+	unasked error // why Slurm could not be asked, where a line depends on it
 }
 
 func (p *program) collectSlurm(ctx context.Context, c *cli.Context, s slurm.Spool, from layers) error {
@@ -84,9 +86,13 @@ func (p *program) collectSlurm(ctx context.Context, c *cli.Context, s slurm.Spoo
 		k.report = newBatchReport(p, newConsole(p.stderr, p.env), order{json: asJSON})
 		for {
 			done, err := k.round(ctx)
+			if err == nil && (!wait || errors.Is(done.unasked, slurm.ErrMissing)) {
+				err = done.unasked
+			}
 			if err != nil {
 				return errors.Join(err, k.report.lost())
 			}
+			k.tellUnasked(done.unasked)
 			if done.left == 0 || !wait {
 				return errors.Join(k.report.lost(), k.end(done))
 			}
@@ -99,7 +105,8 @@ func (p *program) collectSlurm(ctx context.Context, c *cli.Context, s slurm.Spoo
 	})
 }
 
-// belongs refuses another catalog than that of the submission, and one whose submission is still under way.
+// belongs refuses another catalog than that of the submission, and a submission that is still under way. The blob store is the
+// catalog's from then on.
 func belongs(ctx context.Context, s slurm.Spool, h *house) error {
 	id, _, err := h.runner.Match(ctx)
 	if err != nil {
@@ -107,6 +114,9 @@ func belongs(ctx context.Context, s slurm.Spool, h *house) error {
 	}
 	if id != s.Submission.CatalogID {
 		return fmt.Errorf("spool %q is of catalog %s and this one is %s: give the --root, --db and --blobs that it was submitted with", s.Dir, s.Submission.CatalogID, id)
+	}
+	if err := h.runner.Bind(ctx); err != nil {
+		return err
 	}
 	submitted, err := s.Submitted()
 	if err != nil {
@@ -149,15 +159,17 @@ func (k *collection) round(ctx context.Context) (round, error) {
 			}
 			run, err := k.spool.Peek(n)
 			if err != nil {
-				return r, err
+				r.trouble++
+				k.tell(n, err)
+				continue
 			}
 			r.summary.Add(batch.Outcome{Result: runner.Result{State: run.State}})
 		}
 	}
-	if r.left == 0 {
-		unasked = nil // nobody had to know
+	if r.left > 0 { // else nobody had to know
+		r.unasked = unasked
 	}
-	return r, unasked
+	return r, nil
 }
 
 // line commits one line, whose task has ended or has delivered.
@@ -175,10 +187,11 @@ func (k *collection) line(ctx context.Context, id slurm.TaskID, n int, has bool,
 			return err
 		}
 	}
-	if err := k.spool.Commit(ctx, n, line.Key(), store.Store{Catalog: k.house.catalog, Blobs: k.house.blobs}); err != nil {
+	key, err := k.spool.Commit(ctx, n, line.Key(), store.Store{Catalog: k.house.catalog, Blobs: k.house.blobs})
+	if err != nil {
 		return err
 	}
-	run, err := k.house.catalog.Get(ctx, line.Key())
+	run, err := k.house.catalog.Get(ctx, key)
 	if err != nil {
 		return err
 	}
@@ -225,6 +238,14 @@ func (k *collection) tell(n int, err error) {
 		fmt.Fprintf(k.program.stderr, "scidex-oci: line %d: %s\n", n, escape(err.Error()))
 	}
 	k.said[n] = true
+}
+
+// tellUnasked tells once that Slurm does not answer, until it does.
+func (k *collection) tellUnasked(why error) {
+	if why != nil && !k.unasked {
+		fmt.Fprintf(k.program.stderr, "scidex-oci: %s; it is asked again\n", escape(why.Error()))
+	}
+	k.unasked = why != nil
 }
 
 // end prints the summary and returns the exit code.

@@ -94,6 +94,7 @@ type slurmSubmission struct {
 	call    slurm.Call
 	sbatch  []string
 	dry     bool
+	left    error // what is left of a submission that failed
 }
 
 func runSlurmSubmit(c *cli.Context, p *program) error {
@@ -139,7 +140,8 @@ func runSlurmSubmit(c *cli.Context, p *program) error {
 	if s.dry {
 		return s.print(good)
 	}
-	return untilStopped(c.Context, func(ctx context.Context) error { return s.submit(ctx, lines, good) })
+	err = untilStopped(c.Context, func(ctx context.Context) error { return s.submit(ctx, lines, good) })
+	return cmp.Or(s.left, err)
 }
 
 // options reads the flags of slurm submit itself.
@@ -188,6 +190,15 @@ func checkSlurm(a spec.Analysis) error {
 	case a.Rootfs != "" && a.Rootfs != "host" && !a.RootfsDirectory():
 		return fmt.Errorf("rootfs %q: a node has no images; give the directory of an unpacked root filesystem that the nodes share", a.Rootfs)
 	}
+	inputs, err := a.ParseInputs()
+	if err != nil {
+		return err
+	}
+	for _, input := range inputs {
+		if _, blob := input.Digest(); blob {
+			return fmt.Errorf(`input %q: a node takes files and directories alone; put it into one that the nodes share, with "scidex-oci outputs cat" or "scidex-oci outputs export", and name that`, input.Source)
+		}
+	}
 	return nil
 }
 
@@ -218,7 +229,7 @@ func (s *slurmSubmission) print(good []batch.Line) error {
 	return nil
 }
 
-// submit makes the spool and gives its arrays to Slurm. Where that fails nothing is left of either.
+// submit makes the spool and gives its arrays to Slurm. Where that fails nothing is left of either, or it is noted.
 func (s *slurmSubmission) submit(ctx context.Context, from *lines, good []batch.Line) (err error) {
 	of := slurm.Submission{
 		Name: "scidex-oci-" + rand.Text()[:10], SubmittedAt: time.Now().UTC(), UID: os.Geteuid(), NoAudit: s.order.noAudit, Arrays: arraysOf(good),
@@ -236,6 +247,10 @@ func (s *slurmSubmission) submit(ctx context.Context, from *lines, good []batch.
 	}
 	if err == nil {
 		err = spool.Submit(ctx, s.sbatch)
+	}
+	if errors.Is(err, slurm.ErrLeft) {
+		s.left = fmt.Errorf("slurm submit: %w; end them with \"scidex-oci slurm cancel %s\" before you remove that", err, spool.Dir)
+		return context.Cause(ctx)
 	}
 	if err != nil {
 		return errors.Join(fmt.Errorf("slurm submit: %w; nothing was submitted", err), os.RemoveAll(spool.Dir))
@@ -259,6 +274,9 @@ func (s *slurmSubmission) rows(ctx context.Context, of *slurm.Submission, from *
 	}
 	defer func() { err = errors.Join(err, h.Close()) }()
 	if of.CatalogID, _, err = h.runner.Match(ctx); err != nil {
+		return nil, err
+	}
+	if err := h.runner.Bind(ctx); err != nil { // before there is anything to collect into it
 		return nil, err
 	}
 	var bad error

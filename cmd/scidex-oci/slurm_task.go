@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -97,6 +98,9 @@ func (t *slurmTask) perform(ctx context.Context, root string) (err error) {
 		return err
 	}
 	t.root = root
+	if err := os.Symlink(t.spool.LinePath(t.line.Number), filepath.Join(root, lineLink)); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
 	return t.run(ctx, host)
 }
 
@@ -112,7 +116,11 @@ func ours(dir *os.File) error {
 	return nil
 }
 
-// sweep removes what killed tasks of this user have left on the node. Their lines are told by collect.
+// lineLink is in the root of a task, a link to its line in the spool.
+const lineLink = "line"
+
+// sweep removes what killed tasks of this user have left on the node, once the result of one that had ended is delivered. The
+// others' lines are told by collect.
 func (t *slurmTask) sweep(ctx context.Context, tmp string) {
 	_, err := claim.Sweep(tmp, taskPrefix(), false, func(root string) error {
 		h, err := t.open(ctx, root)
@@ -120,11 +128,42 @@ func (t *slurmTask) sweep(ctx context.Context, tmp string) {
 			return err
 		}
 		_, err = h.runner.GC(ctx, false, runner.Retention{})
+		if err == nil {
+			err = deliverLeft(ctx, root, h)
+		}
 		return errors.Join(err, h.Close())
 	})
 	if err != nil {
 		fmt.Fprintf(t.program.stderr, "scidex-oci: what a killed task left on this node: %s\n", escape(err.Error()))
 	}
+}
+
+// deliverLeft delivers what a killed task has committed below its root, unless its spool is gone.
+func deliverLeft(ctx context.Context, root string, h *house) error {
+	path, err := os.Readlink(filepath.Join(root, lineLink))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil // it was killed before it began
+	}
+	if err != nil {
+		return err
+	}
+	runs, err := h.catalog.List(ctx, catalog.Filter{States: []catalog.State{catalog.Complete, catalog.Failed, catalog.Canceled}})
+	if err != nil || len(runs) == 0 {
+		return err
+	}
+	line, err := slurm.ReadLine(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	from := spool.Source{Store: store.Store{Catalog: h.catalog, Blobs: h.blobs}, Key: runs[0].Key}
+	err = slurm.Around(path).Deliver(ctx, line.Number, from, line.Key())
+	if errors.Is(err, spool.ErrTaken) {
+		return nil // it is beside the other one
+	}
+	return err
 }
 
 // open opens a root of the node's own. Nothing of a user's settings is about it but the place.
@@ -156,7 +195,7 @@ func (t *slurmTask) run(ctx context.Context, host string) error {
 	result, failed := h.runner.Run(ctx, runner.Request{
 		Analysis: a, NoAudit: t.spool.Submission.NoAudit, Stdout: io.Discard, Stderr: io.Discard, Stop: t.stop,
 	})
-	outlast(t.stop) // what is made is delivered, whoever signals
+	// Whoever signals from here on: what is made is delivered or set aside. Slurm has SIGKILL for who does not wait.
 	if failed != nil {
 		err = t.refuse(result, host)
 	} else {

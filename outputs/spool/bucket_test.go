@@ -53,7 +53,7 @@ func TestCommitIntoABucket(t *testing.T) {
 	var err error
 	to.Blobs, err = blob.OpenShared(t.TempDir(), kept)
 	must(t, err)
-	must(t, s.Commit(t.Context(), 1, theKey, to))
+	commit(t, s, 1, theKey, to)
 	elsewhere, err := blob.OpenShared(t.TempDir(), kept)
 	must(t, err)
 	for _, text := range []string{"output", "log"} {

@@ -18,53 +18,45 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/store"
 )
 
-// Commit puts the n-th result into a catalog and its blob store, as the run of this key, and notes that. It may be called
-// again, by several at once, and after a kill at any moment: the run is there once. A result that is not whole, or of another
-// run, is an error and stays as it is, and so is one whose run the catalog has with another end.
-func (s Spool) Commit(ctx context.Context, n int, key catalog.Key, to store.Store) error {
-	if err := s.commit(ctx, n, key, to); err != nil {
-		return fmt.Errorf("result %s: %w", s.Path(n), err)
+// Commit puts the n-th result into a catalog and its blob store and notes that. It has the key under which it was delivered, or,
+// where another run has taken that meanwhile, the next attempt that is free; the key is returned. It may be called again, by
+// several at once, and after a kill at any moment: the run is there once. A result that is not whole, or of another run, is an
+// error and stays as it is, and so is one whose run the catalog has with another end.
+func (s Spool) Commit(ctx context.Context, n int, key catalog.Key, to store.Store) (catalog.Key, error) {
+	key, err := s.commit(ctx, n, key, to)
+	if err != nil {
+		return key, fmt.Errorf("result %s: %w", s.Path(n), err)
 	}
 	f, err := os.OpenFile(s.collectedPath(n), os.O_WRONLY|os.O_CREATE, 0o600)
 	if err != nil {
-		return err
+		return key, err
 	}
-	return f.Close()
+	return key, f.Close()
 }
 
-func (s Spool) commit(ctx context.Context, n int, key catalog.Key, to store.Store) error {
+func (s Spool) commit(ctx context.Context, n int, key catalog.Key, to store.Store) (catalog.Key, error) {
 	run, err := s.read(n, func(outputs.Entry) error { return nil })
 	if err != nil {
-		return err
+		return key, err
 	}
 	if run.Key != key || !run.State.Final() {
-		return fmt.Errorf("it is of run %s@%d in state %s, not of the end of %s@%d", run.ID, run.Attempt, run.State, key.ID, key.Attempt)
+		return key, fmt.Errorf("it is of run %s@%d in state %s, not of the end of %s@%d", run.ID, run.Attempt, run.State, key.ID, key.Attempt)
 	}
-	there, err := to.Catalog.Get(ctx, key)
-	if errors.Is(err, catalog.ErrNotFound) {
-		return s.transfer(ctx, n, run, to)
-	}
-	if err != nil {
-		return err
-	}
-	if !there.CreatedAt.Equal(run.CreatedAt.Truncate(time.Millisecond)) || there.Host != run.Host {
-		return fmt.Errorf("the catalog has another run %s@%d, of host %q; choose another id for this analysis and submit it again", key.ID, key.Attempt, there.Host)
-	}
-	return s.transfer(ctx, n, run, to) // a commit was cut short, or this one is done
+	return s.transfer(ctx, n, run, to)
 }
 
 // transfer copies the blobs first: no row is without its blob, also where this is interrupted.
-func (s Spool) transfer(ctx context.Context, n int, run catalog.Run, to store.Store) (err error) {
+func (s Spool) transfer(ctx context.Context, n int, run catalog.Run, to store.Store) (key catalog.Key, err error) {
 	ingest, err := to.Blobs.NewIngest("slurm")
 	if err != nil {
-		return err
+		return key, err
 	}
 	// Its lock keeps the blobs from being removed until the row names them.
 	defer func() { err = errors.Join(err, ingest.Close()) }()
 	named := slices.Clone(run.Blobs)
 	for _, digest := range named {
 		if err := s.fetch(to.Blobs, ingest, digest); err != nil {
-			return err
+			return key, err
 		}
 	}
 	_, err = s.read(n, func(e outputs.Entry) error {
@@ -75,23 +67,48 @@ func (s Spool) transfer(ctx context.Context, n int, run catalog.Run, to store.St
 		return s.fetch(to.Blobs, ingest, e.SHA256)
 	})
 	if err != nil {
-		return err
+		return key, err
 	}
 	if err := ingest.Sync(); err != nil {
-		return err
+		return key, err
 	}
 	if err := to.Blobs.Keep(ctx, named, func() {}); err != nil {
-		return err
+		return key, err
 	}
-	if err := to.Catalog.Create(ctx, store.Intent(run)); err != nil && !errors.Is(err, catalog.ErrExists) {
-		return err
+	if run.Key, err = reserve(ctx, run, to.Catalog); err != nil {
+		return key, err
 	}
 	content, err := record.Open(s.Path(n), &head{})
 	if err != nil {
-		return err
+		return key, err
 	}
 	defer content.Close()
-	return to.Catalog.Commit(ctx, run, content.Next)
+	return run.Key, to.Catalog.Commit(ctx, run, content.Next)
+}
+
+// reserve writes the intent of a run under the first attempt from its own on that is not another run's, and returns its key. A
+// run that has a row already, of a commit that was cut short or of another process, keeps it: rows are written in the order of
+// attempts, so that two processes cannot write one run twice.
+func reserve(ctx context.Context, run catalog.Run, to catalog.Catalog) (catalog.Key, error) {
+	for {
+		attempts, err := to.List(ctx, catalog.Filter{ID: run.ID})
+		if err != nil {
+			return run.Key, err
+		}
+		taken, last := false, 0
+		for _, there := range attempts {
+			if there.CreatedAt.Equal(run.CreatedAt.Truncate(time.Millisecond)) && there.Host == run.Host {
+				return there.Key, nil
+			}
+			taken, last = taken || there.Attempt == run.Attempt, max(last, there.Attempt)
+		}
+		if taken {
+			run.Attempt = last + 1
+		}
+		if err := to.Create(ctx, store.Intent(run)); !errors.Is(err, catalog.ErrExists) {
+			return run.Key, err
+		}
+	}
 }
 
 // read reads the n-th result to its end.

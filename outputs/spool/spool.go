@@ -98,6 +98,11 @@ func (s Spool) Conclude(n int, run catalog.Run) error {
 	return s.put(n, run, func() (next func() (outputs.Entry, error), stop func()) { return nothing, func() {} })
 }
 
+// sameResult reports whether two results are one, written twice.
+func sameResult(a, b catalog.Run) bool {
+	return a.Key == b.Key && a.State == b.State && a.Host == b.Host && a.BootID == b.BootID && a.CreatedAt.Equal(b.CreatedAt) && a.FinishedAt.Equal(b.FinishedAt)
+}
+
 func nothing() (outputs.Entry, error) { return outputs.Entry{}, io.EOF }
 
 // put gives a result its name, or the other one where that is taken.
@@ -107,6 +112,9 @@ func (s Spool) put(n int, run catalog.Run, entries func() (next func() (outputs.
 	stop()
 	if !errors.Is(err, fs.ErrExist) {
 		return err
+	}
+	if there, err := s.Peek(n); err == nil && sameResult(there, run) {
+		return record.SyncDir(filepath.Dir(s.Path(n))) // an attempt before has given it the name, and did not come to its end
 	}
 	if run.OutputsTotal+run.RejectedTotal > 0 || run.State == catalog.Complete || run.State == catalog.Failed {
 		next, stop = entries()
@@ -186,8 +194,10 @@ func exists(path string) (bool, error) {
 // Peek is the run of the n-th result, as it says itself: its digest is not looked at.
 func (s Spool) Peek(n int) (catalog.Run, error) {
 	var h head
-	err := record.Peek(s.Path(n), &h)
-	return h.Run, err
+	if err := record.Peek(s.Path(n), &h); err != nil {
+		return h.Run, fmt.Errorf("result %s: %w", s.Path(n), err)
+	}
+	return h.Run, nil
 }
 
 // digestOf copies what is read and returns its SHA-256.

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -44,6 +45,14 @@ func fill(t *testing.T) Spool {
 	s, err := Make(t.TempDir())
 	must(t, err)
 	return s
+}
+
+// commit commits the n-th result, which must have the key then.
+func commit(t *testing.T, s Spool, n int, key catalog.Key, to store.Store) {
+	t.Helper()
+	if got, err := s.Commit(t.Context(), n, key, to); err != nil || got != key {
+		t.Fatalf("committed as %v, %v", got, err)
+	}
 }
 
 var theKey = catalog.Key{ID: "a", Attempt: 3} // in the catalog; on the node it is the first
@@ -107,12 +116,15 @@ func TestDeliverAndCommit(t *testing.T) {
 	must(t, s.Deliver(t.Context(), 7, from, theKey))
 	errs := make(chan error)
 	for range 4 {
-		go func() { errs <- s.Commit(t.Context(), 7, theKey, to) }()
+		go func() {
+			_, err := s.Commit(t.Context(), 7, theKey, to)
+			errs <- err
+		}()
 	}
 	for range 4 {
 		must(t, <-errs)
 	}
-	must(t, s.Commit(t.Context(), 7, theKey, to))
+	commit(t, s, 7, theKey, to)
 	want(t, to, catalog.Complete)
 	events, err := to.Catalog.Events(t.Context(), theKey)
 	if err != nil || len(events) != 1 {
@@ -158,13 +170,13 @@ func TestCommitCutShort(t *testing.T) {
 			s, to := fill(t), fresh(t)
 			must(t, s.Deliver(t.Context(), 1, node(t, "n1"), theKey))
 			c.Catalog, c.n = to.Catalog, new(int)
-			if err := s.Commit(t.Context(), 1, theKey, store.Store{Catalog: c, Blobs: to.Blobs}); !errors.Is(err, errKilled) {
+			if _, err := s.Commit(t.Context(), 1, theKey, store.Store{Catalog: c, Blobs: to.Blobs}); !errors.Is(err, errKilled) {
 				t.Fatalf("write %d: %v", n, err)
 			}
 			if done, _ := s.Collected(1); done {
 				t.Error("it is noted as collected")
 			}
-			must(t, s.Commit(t.Context(), 1, theKey, to))
+			commit(t, s, 1, theKey, to)
 			want(t, to, catalog.Complete)
 		}
 	}
@@ -178,7 +190,7 @@ func TestTorn(t *testing.T) {
 	must(t, err)
 	refused := func(what, word string) {
 		t.Helper()
-		if err := s.Commit(t.Context(), 1, theKey, to); err == nil || !strings.Contains(err.Error(), word) {
+		if _, err := s.Commit(t.Context(), 1, theKey, to); err == nil || !strings.Contains(err.Error(), word) {
 			t.Errorf("%s: %v", what, err)
 		}
 		if runs, err := to.Catalog.List(t.Context(), catalog.Filter{}); err != nil || len(runs) > 0 {
@@ -198,7 +210,7 @@ func TestTorn(t *testing.T) {
 	refused("a link", "symbolic links")
 	must(t, os.Remove(path))
 	refused("no blob", "no such file")
-	if err := s.Commit(t.Context(), 1, catalog.Key{ID: "b", Attempt: 1}, to); err == nil || !strings.Contains(err.Error(), "it is of run a@3") {
+	if _, err := s.Commit(t.Context(), 1, catalog.Key{ID: "b", Attempt: 1}, to); err == nil || !strings.Contains(err.Error(), "it is of run a@3") {
 		t.Errorf("of another run: %v", err)
 	}
 }
@@ -215,7 +227,7 @@ func TestFirst(t *testing.T) {
 		if err := s.Deliver(t.Context(), 1, node(t, "n1"), theKey); !errors.Is(err, ErrTaken) {
 			t.Errorf("a second result: %v", err)
 		}
-		must(t, s.Commit(t.Context(), 1, theKey, to))
+		commit(t, s, 1, theKey, to)
 		want(t, to, catalog.Lost)
 		if late, err := s.Late(1); err != nil || !late {
 			t.Errorf("late: %v, %v", late, err)
@@ -227,22 +239,65 @@ func TestFirst(t *testing.T) {
 		if err := s.Conclude(1, lost); !errors.Is(err, ErrTaken) {
 			t.Errorf("a verdict after it: %v", err)
 		}
-		must(t, s.Commit(t.Context(), 1, theKey, to))
+		commit(t, s, 1, theKey, to)
 		want(t, to, catalog.Complete)
 		if late, err := s.Late(1); err != nil || late {
 			t.Errorf("late: %v, %v", late, err)
 		}
 	})
-	t.Run("another run of the catalog", func(t *testing.T) {
+}
+
+// TestTakenAttempt: a result whose key another run has meanwhile is a later attempt, and one only, however often it is committed.
+func TestTakenAttempt(t *testing.T) {
+	for _, c := range []cut{{}, {before: 1}, {after: 1}, {before: 2}, {after: 2}} {
 		s, to := fill(t), fresh(t)
-		other := lost
-		other.CreatedAt = lost.CreatedAt.Add(-time.Hour)
-		must(t, to.Catalog.Create(t.Context(), store.Intent(other)))
-		must(t, s.Conclude(1, lost))
-		if err := s.Commit(t.Context(), 1, theKey, to); err == nil || !strings.Contains(err.Error(), "has another run a@3") {
-			t.Errorf("error %v", err)
+		must(t, s.Deliver(t.Context(), 1, node(t, "n1"), theKey))
+		other := catalog.Run{Key: theKey, State: catalog.Running, CreatedAt: time.Now().UTC().Add(-time.Hour), Host: "n1", Request: json.RawMessage(`{}`)}
+		must(t, to.Catalog.Create(t.Context(), other))
+		c.Catalog, c.n = to.Catalog, new(int)
+		if _, err := s.Commit(t.Context(), 1, theKey, store.Store{Catalog: c, Blobs: to.Blobs}); err != nil && !errors.Is(err, errKilled) {
+			t.Fatal(err)
 		}
-	})
+		errs := make(chan error)
+		for range 4 {
+			go func() {
+				key, err := s.Commit(t.Context(), 1, theKey, to)
+				if err == nil && key != (catalog.Key{ID: "a", Attempt: 4}) {
+					err = fmt.Errorf("committed as %v", key)
+				}
+				errs <- err
+			}()
+		}
+		for range 4 {
+			must(t, <-errs)
+		}
+		runs, err := to.Catalog.List(t.Context(), catalog.Filter{ID: "a"})
+		if err != nil || len(runs) != 2 || runs[0].Attempt != 4 || runs[0].State != catalog.Complete || runs[1].State != catalog.Running {
+			t.Errorf("%+v: the catalog has %+v, %v", c, runs, err)
+		}
+	}
+}
+
+// TestDeliverAgain: a delivery whose name was given, and which failed after that, is no other result when it is tried again.
+func TestDeliverAgain(t *testing.T) {
+	s, from := fill(t), node(t, "n1")
+	refused := catalog.Run{
+		Key: theKey, State: catalog.Error, Reason: "commit", OutputsTotal: 1, CreatedAt: time.Now().UTC(), FinishedAt: time.Now().UTC(), Host: "n1", BootID: "b",
+		Request: json.RawMessage(`{}`), Report: json.RawMessage(`{}`),
+	}
+	for range 2 {
+		must(t, s.Deliver(t.Context(), 1, from, theKey))
+		must(t, s.Conclude(2, refused))
+	}
+	refused.FinishedAt = refused.FinishedAt.Add(time.Second)
+	if err := s.Conclude(2, refused); !errors.Is(err, ErrTaken) {
+		t.Errorf("another: %v", err)
+	}
+	for n, want := range map[int]bool{1: false, 2: true} {
+		if late, err := s.Late(n); err != nil || late != want {
+			t.Errorf("late %d: %v, %v", n, late, err)
+		}
+	}
 }
 
 // TestUnwritable: what cannot be delivered is an error, and nothing stands under its name.

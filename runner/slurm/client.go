@@ -11,16 +11,18 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 )
 
-var errMissing = errors.New("was not found in PATH; call this where Slurm's commands are, such as on a login node")
+// ErrMissing is returned for a command of Slurm's that is not installed here.
+var ErrMissing = errors.New("was not found in PATH; call this where Slurm's commands are, such as on a login node")
 
 // Available refuses where Slurm's commands are not.
 func Available() error {
 	for _, name := range []string{"sbatch", "squeue", "scancel", "scontrol"} {
 		if _, err := exec.LookPath(name); err != nil {
-			return fmt.Errorf("%s %w", name, errMissing)
+			return fmt.Errorf("%s %w", name, ErrMissing)
 		}
 	}
 	return nil
@@ -30,6 +32,7 @@ func Available() error {
 func call(ctx context.Context, name string, args ...string) (string, error) {
 	c := exec.CommandContext(ctx, name, args...)
 	c.WaitDelay = time.Second
+	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // a terminal's SIGINT is for the caller, who ends it with ctx
 	c.Env = environment(os.Environ())
 	var out, said bytes.Buffer
 	c.Stdout, c.Stderr = &out, &said
@@ -40,7 +43,7 @@ func call(ctx context.Context, name string, args ...string) (string, error) {
 	case ctx.Err() != nil:
 		return "", context.Cause(ctx)
 	case errors.Is(err, exec.ErrNotFound):
-		return "", fmt.Errorf("%s %w", name, errMissing)
+		return "", fmt.Errorf("%s %w", name, ErrMissing)
 	}
 	what := strings.Join(strings.Fields(said.String()), " ")
 	if what == "" {
@@ -74,23 +77,42 @@ type saidError struct{ command, what string }
 
 func (e *saidError) Error() string { return fmt.Sprintf("%s failed: %s", e.command, e.what) }
 
+// ErrLeft is returned where jobs may be left of a submission that failed.
+var ErrLeft = errors.New("jobs of it may be left in Slurm")
+
 // Submit gives Slurm the arrays of a spool whose scripts are written: all of them, or none. Where there are several, none
-// begins before Slurm has all.
-func (s Spool) Submit(ctx context.Context, args []string) (err error) {
+// begins before Slurm has all. Where some may be left that is ErrLeft.
+func (s Spool) Submit(ctx context.Context, args []string) error {
+	asked := 0
+	err := s.submit(ctx, args, &asked)
+	if err == nil {
+		return nil
+	}
+	var left error
+	for k := range asked { // by name: of a call that failed nobody knows the job's number
+		left = errors.Join(left, scancel(context.WithoutCancel(ctx), "--user="+strconv.Itoa(s.Submission.UID), "--name="+s.Submission.JobName(k)))
+	}
+	if left != nil {
+		return fmt.Errorf("%w; %w: %w", err, ErrLeft, left)
+	}
+	return err
+}
+
+// submit counts the arrays of which Slurm was asked to take one.
+func (s Spool) submit(ctx context.Context, args []string, asked *int) error {
 	var jobs []string
-	defer func() {
-		if err != nil && len(jobs) > 0 {
-			_, failed := call(context.WithoutCancel(ctx), "scancel", jobs...)
-			err = errors.Join(err, failed)
-		}
-	}()
 	several := len(s.Submission.Arrays) > 1
 	for k := range s.Submission.Arrays {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
 		given := append([]string{"--parsable", "--chdir=" + s.Dir}, args...)
 		if several {
 			given = append(given, "--hold")
 		}
-		out, err := call(ctx, "sbatch", append(given, s.ScriptPath(k))...)
+		*asked++
+		// A call that is cut short may have made a job all the same.
+		out, err := call(context.WithoutCancel(ctx), "sbatch", append(given, s.ScriptPath(k))...)
 		if err != nil {
 			return err
 		}
@@ -103,12 +125,13 @@ func (s Spool) Submit(ctx context.Context, args []string) (err error) {
 			return err
 		}
 	}
-	if err := s.SetSubmitted(); err != nil {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if err := s.SetSubmitted(); err != nil || !several {
 		return err
 	}
-	if several {
-		_, err = call(ctx, "scontrol", "release", strings.Join(jobs, ","))
-	}
+	_, err := call(context.WithoutCancel(ctx), "scontrol", "release", strings.Join(jobs, ","))
 	return err
 }
 

@@ -115,10 +115,19 @@ func Open(dir string) (Spool, error) {
 }
 
 // Line reads the n-th line.
-func (s Spool) Line(n int) (line Line, err error) {
-	err = readFile(filepath.Join(s.Dir, linesDir, strconv.Itoa(n)+".json"), &line)
+func (s Spool) Line(n int) (Line, error) { return ReadLine(s.LinePath(n)) }
+
+// LinePath is where the n-th line is.
+func (s Spool) LinePath(n int) string { return filepath.Join(s.Dir, linesDir, strconv.Itoa(n)+".json") }
+
+// ReadLine reads the line at a LinePath.
+func ReadLine(path string) (line Line, err error) {
+	err = readFile(path, &line)
 	return line, err
 }
+
+// Around is where the results are of the spool with the line at a LinePath.
+func Around(path string) spool.Spool { return spool.At(filepath.Dir(filepath.Dir(path))) }
 
 // LineOf is the line of a task.
 func (s Spool) LineOf(array, task int) (Line, error) {

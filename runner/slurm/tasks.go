@@ -51,7 +51,7 @@ func (s Spool) Tasks(ctx context.Context) (map[TaskID]Status, error) {
 	}
 	out, err = call(ctx, "sacct", "--noheader", "--parsable2", "--allocations", "--jobs="+strings.Join(jobs, ","), "--format=JobID,State,NodeList,JobName")
 	var said *saidError
-	if errors.As(err, &said) && strings.Contains(said.what, "accounting storage is disabled") || errors.Is(err, errMissing) {
+	if errors.As(err, &said) && strings.Contains(said.what, "accounting storage is disabled") || errors.Is(err, ErrMissing) {
 		return all, nil
 	}
 	if err != nil {

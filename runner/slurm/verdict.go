@@ -111,6 +111,15 @@ func filled(request json.RawMessage) json.RawMessage {
 	return all
 }
 
+// Conclude writes a result without outputs, as Deliver does. No launcher has a record of such a run, by which gc tells that it is
+// of another root: it is told by the result itself, so that nobody takes the run for lost while collect commits it.
+func (s Spool) Conclude(n int, run catalog.Run) (err error) {
+	if run.Place, err = json.Marshal(runner.Place{State: s.Path(n)}); err != nil {
+		return err
+	}
+	return s.Spool.Conclude(n, run)
+}
+
 // Refused is the run of a line that a node refused, or that did not get as far as to a run.
 func Refused(line Line, r runner.Result, host string) (catalog.Run, error) {
 	report, err := json.Marshal(r.Report)

@@ -1,0 +1,274 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/catalog/sqlite"
+	"github.com/scidex-ai/scidex-oci/outputs/store"
+	"github.com/scidex-ai/scidex-oci/runner/slurm"
+)
+
+// desk is a login node. Slurm's commands there are scripts of the test, which do what no real controller does when asked to: fail
+// at one moment. scripts/test-slurm has the real ones.
+type desk struct {
+	t   *testing.T
+	dir string
+}
+
+// newDesk has a Slurm that takes every job and forgets it at once, but for the commands that are given.
+func newDesk(t *testing.T, commands map[string]string) desk {
+	t.Helper()
+	d := desk{t, t.TempDir()}
+	all := map[string]string{
+		"sbatch": "echo 7", "squeue": "", "scancel": "", "scontrol": "", "sacct": "echo Slurm accounting storage is disabled >&2; exit 1",
+	}
+	maps.Copy(all, commands)
+	if err := os.Mkdir(d.path("tools"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for name, script := range all {
+		d.write("tools/"+name, "#!/bin/sh\n"+script+"\n", 0o755)
+	}
+	t.Setenv("PATH", d.path("tools")+":"+os.Getenv("PATH"))
+	return d
+}
+
+func (d desk) path(name string) string { return filepath.Join(d.dir, name) }
+
+func (d desk) write(name, text string, mode os.FileMode) {
+	d.t.Helper()
+	if err := os.WriteFile(d.path(name), []byte(text), mode); err != nil {
+		d.t.Fatal(err)
+	}
+}
+
+// run runs one command line with the root of the desk.
+func (d desk) run(args ...string) (code int, stdout, stderr string) {
+	d.t.Helper()
+	return d.runWith("root", args...)
+}
+
+func (d desk) runWith(root string, args ...string) (code int, stdout, stderr string) {
+	d.t.Helper()
+	out, errs := file(d.t, filepath.Join(d.t.TempDir(), "stdout")), file(d.t, filepath.Join(d.t.TempDir(), "stderr"))
+	p := &program{stdin: strings.NewReader(""), stdout: out, stderr: errs, env: variables(map[string]string{
+		"SCIDEX_OCI_ROOT": d.path(root), "SCIDEX_OCI_TMP": d.dir, "XDG_CONFIG_HOME": d.dir,
+	})}
+	code = execute(append([]string{"scidex-oci"}, args...), p)
+	return code, read(d.t, out), read(d.t, errs)
+}
+
+// good is run for a command line that must succeed.
+func (d desk) good(args ...string) string {
+	d.t.Helper()
+	code, stdout, stderr := d.run(args...)
+	if code != 0 {
+		d.t.Fatalf("%q: code %d, %s", args, code, stderr)
+	}
+	return stdout
+}
+
+// submit submits a line for each id.
+func (d desk) submit(name string, ids ...string) slurm.Spool {
+	d.t.Helper()
+	d.write(name+".jsonl", sheet(ids...), 0o644)
+	d.good("slurm", "submit", "--spool", d.path(name), d.path(name+".jsonl"))
+	return d.open(name)
+}
+
+func sheet(ids ...string) (text string) {
+	for _, id := range ids {
+		text += fmt.Sprintf("{\"id\":%q,\"command\":[\"true\"]}\n", id)
+	}
+	return text
+}
+
+func (d desk) open(name string) slurm.Spool {
+	d.t.Helper()
+	s, err := slurm.Open(d.path(name))
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	return s
+}
+
+// deliver delivers a failure of the n-th line, as of a node.
+func (d desk) deliver(s slurm.Spool, n int) {
+	d.t.Helper()
+	line, err := s.Line(n)
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	host, err := os.Hostname() // the cluster has one machine
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	run := catalog.Run{
+		Key: line.Key(), State: catalog.Failed, Reason: "exit", ExitCode: 3, CreatedAt: line.CreatedAt, StartedAt: line.CreatedAt,
+		FinishedAt: time.Now().UTC(), Request: line.Request, Report: json.RawMessage(`{"enforced":[]}`), Host: host, BootID: "b",
+	}
+	if err := s.Conclude(n, run); err != nil {
+		d.t.Fatal(err)
+	}
+}
+
+// bound is the catalog that the blob store of a root belongs to, "" for none.
+func (d desk) bound(root string) string {
+	data, _ := os.ReadFile(filepath.Join(d.path(root), "blobs", "catalog_id")) // none is ""
+	return strings.TrimSpace(string(data))
+}
+
+// The blob store of a submission belongs to its catalog from the beginning, and no other catalog takes it.
+func TestSlurmBindsTheBlobs(t *testing.T) {
+	d := newDesk(t, nil)
+	s := d.submit("spool", "a")
+	if d.bound("root") != s.Submission.CatalogID {
+		t.Errorf("after submit the blob store belongs to %q, not to %q", d.bound("root"), s.Submission.CatalogID)
+	}
+	if err := os.Remove(d.path("root/blobs/catalog_id")); err != nil && !errors.Is(err, fs.ErrNotExist) { // as before it was bound here
+		t.Fatal(err)
+	}
+	d.deliver(s, 1)
+	if code, _, stderr := d.runWith("other", "slurm", "collect", s.Dir); code != exitTrouble || !strings.Contains(stderr, "is of catalog") || d.bound("other") != "" {
+		t.Errorf("another catalog: code %d, %s; its blob store belongs to %q", code, stderr, d.bound("other"))
+	}
+	if code, _, stderr := d.run("slurm", "collect", s.Dir); code != 1 {
+		t.Errorf("code %d, %s", code, stderr)
+	}
+	if d.bound("root") != s.Submission.CatalogID {
+		t.Errorf("after collect the blob store belongs to %q, not to %q", d.bound("root"), s.Submission.CatalogID)
+	}
+}
+
+// TestSlurmKilledCollect has gc between the two writes of a collect that is killed there: the run is collect's to end.
+func TestSlurmKilledCollect(t *testing.T) {
+	d := newDesk(t, nil)
+	s := d.submit("spool", "a")
+	d.deliver(s, 1)
+	run, err := s.Peek(1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cat, err := sqlite.Open(t.Context(), d.path("root/catalog.db"))
+	if err == nil {
+		err = errors.Join(cat.Create(t.Context(), store.Intent(run)), cat.Close())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.good("gc")
+	if code, stdout, stderr := d.run("slurm", "collect", s.Dir); code != 1 || !strings.Contains(stdout, `"state":"failed"`) {
+		t.Errorf("code %d, %s%s", code, stdout, stderr)
+	}
+}
+
+// A record that is damaged once it is collected is told with its path, and keeps no other from being collected.
+func TestSlurmDamagedRecord(t *testing.T) {
+	d := newDesk(t, nil)
+	d.write("queue", "", 0o644)
+	d.write("tools/squeue", "#!/bin/sh\ncat "+slurm.Quote(d.path("queue"))+"\n", 0o755)
+	s := d.submit("spool", "a", "b")
+	d.write("queue", "7|1|RUNNING|n1|None|"+s.Submission.JobName(0)+"\n", 0o644)
+	d.deliver(s, 1)
+	if code, _, stderr := d.run("slurm", "collect", s.Dir); code != 1 || !strings.Contains(stderr, "one line under way") {
+		t.Fatalf("code %d, %s", code, stderr)
+	}
+	d.write("spool/results/1", "", 0o600)
+	d.deliver(s, 2)
+	code, stdout, stderr := d.run("slurm", "collect", s.Dir)
+	if code != exitTrouble || !strings.Contains(stdout, `"id":"b"`) || !strings.Contains(stderr, "line 1: result "+s.Path(1)+": the file is damaged") {
+		t.Errorf("code %d, %s%s", code, stdout, stderr)
+	}
+}
+
+// TestSlurmHiccup: whoever waits asks a controller that does not answer again, and is told so once.
+func TestSlurmHiccup(t *testing.T) {
+	d := newDesk(t, nil)
+	s := d.submit("spool", "a")
+	d.write("tools/squeue", "#!/bin/sh\necho >>"+slurm.Quote(d.path("asked"))+"\n[ $(wc -l <"+slurm.Quote(d.path("asked"))+") -gt 3 ] || { echo Socket timed out >&2; exit 1; }\n", 0o755)
+	if code, _, stderr := d.run("slurm", "collect", s.Dir); code != exitTrouble || !strings.Contains(stderr, "Socket timed out") {
+		t.Errorf("without --wait: code %d, %s", code, stderr)
+	}
+	code, stdout, stderr := d.run("slurm", "collect", "--wait", "--poll=100ms", s.Dir)
+	if code != 1 || !strings.Contains(stdout, `"state":"canceled"`) || strings.Count(stderr, "Socket timed out") != 1 {
+		t.Errorf("code %d, %s%s", code, stdout, stderr)
+	}
+	other := d.submit("other", "b")
+	if err := os.Remove(d.path("tools/squeue")); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", d.path("tools"))
+	if code, _, stderr := d.run("slurm", "collect", "--wait", "--poll=100ms", other.Dir); code != exitTrouble || !strings.Contains(stderr, "squeue was not found in PATH") {
+		t.Errorf("with no squeue: code %d, %s", code, stderr)
+	}
+}
+
+// TestSlurmTwiceSubmitted: two submissions of one id are two attempts, whichever is collected first.
+func TestSlurmTwiceSubmitted(t *testing.T) {
+	d := newDesk(t, nil)
+	one := d.submit("one", "a")
+	two := d.submit("two", "a")
+	d.deliver(one, 1)
+	d.deliver(two, 1)
+	for _, s := range []slurm.Spool{two, one, two} {
+		if code, _, stderr := d.run("slurm", "collect", s.Dir); code != 1 {
+			t.Errorf("%s: code %d, %s", s.Dir, code, stderr)
+		}
+	}
+	if got := strings.Count(d.good("ls", "--json"), "\n"); got != 2 {
+		t.Errorf("%d runs, want 2", got)
+	}
+	d.good("show", "a@1")
+	d.good("show", "a@2")
+}
+
+// TestSlurmHalfSubmitted: a submission that fails or is stopped leaves no job, or says so.
+func TestSlurmHalfSubmitted(t *testing.T) {
+	const fails = `[ "$(echo "$@" | grep -c array-0)" = 1 ] && echo 7 || { echo no more >&2; exit 1; }`
+	const stopped = `kill -INT $PPID; sleep 0.3; echo made >>"$0.made"; echo 7`
+	for _, tt := range []struct {
+		name, sbatch, scancel string
+		code                  int
+		words                 []string
+		left                  bool
+	}{
+		{"one fails", fails, `echo "$@" >>"$0.called"`, exitTrouble, []string{"no more; nothing was submitted"}, false},
+		{"one fails, and they stay", fails, "echo no controller >&2; exit 1", exitTrouble, []string{"no more", "no controller", "slurm cancel"}, true},
+		{"stopped", stopped, `echo "$@" >>"$0.called"`, 130, []string{"stopped by SIGINT"}, false},
+		{"stopped, and it stays", stopped, "echo no controller >&2; exit 1", 130, []string{"stopped by SIGINT", "no controller", "slurm cancel"}, true},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			d := newDesk(t, map[string]string{"sbatch": tt.sbatch, "scancel": tt.scancel})
+			d.write("lines", sheet("a")+`{"id":"b","command":["true"],"memory":"1GiB"}`, 0o644)
+			code, stdout, stderr := d.run("slurm", "submit", "--spool", d.path("spool"), d.path("lines"))
+			if code != tt.code || stdout != "" || strings.Contains(stderr, "nothing was submitted") && tt.left {
+				t.Errorf("code %d, %s%s", code, stdout, stderr)
+			}
+			for _, word := range tt.words {
+				if !strings.Contains(stderr, word) {
+					t.Errorf("%s does not say %q", stderr, word)
+				}
+			}
+			if _, err := os.Lstat(d.path("spool")); (err == nil) != tt.left {
+				t.Errorf("the spool: %v", err)
+			}
+			if _, err := os.Lstat(d.path("tools/sbatch.made")); tt.sbatch == stopped && err != nil {
+				t.Errorf("sbatch was killed at work: %v", err)
+			}
+			called, _ := os.ReadFile(d.path("tools/scancel.called")) // none is ""
+			if !tt.left && !strings.Contains(string(called), "--name=scidex-oci-") {
+				t.Errorf("scancel %s", called)
+			}
+		})
+	}
+}
