@@ -72,14 +72,14 @@ func digestOf(request json.RawMessage) (string, error) {
 	return hex.EncodeToString(sum[:]), err
 }
 
-// job is what the args ask for. A request that cannot be read asks for what an analysis has by default; whoever runs it
-// refuses it.
+// job is what the args ask for. A request that cannot be read, or is not allowed, asks for what an analysis has by default;
+// whoever runs it refuses it.
 func (a args) job() queue.Job {
 	var asked spec.Analysis
-	if json.Unmarshal(a.Request, &asked) != nil {
-		asked = spec.Analysis{}
+	err := json.Unmarshal(a.Request, &asked)
+	if asked = asked.WithDefaults(); err != nil || asked.Validate() != nil {
+		asked = spec.Analysis{}.WithDefaults()
 	}
-	asked = asked.WithDefaults()
 	job := queue.Job{
 		ID: a.ID, Request: a.Request, Memory: int64(asked.Memory), CPUs: asked.CPUs,
 		Limit: time.Duration(asked.Timeout) + time.Duration(asked.Grace), Require: a.Require,
