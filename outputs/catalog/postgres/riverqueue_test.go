@@ -768,8 +768,12 @@ func TestQueueGarbage(t *testing.T) {
 	for _, args := range []string{
 		`{"v": 1, "id": "bad", "request": {}, "retries": "many", "require": "all"}`, `{"v": 2, "id": "newer", "request": {}}`,
 		`{"v": 1, "id": "gone", "request": {}}`, `[]`, `{}`, `{"id": 7, "v": "x"}`,
+		`{"v": 1, "id": "gone", "request": {}, "require": {"a": 1, "b": null}}`,
 	} {
 		q.execute(`INSERT INTO scidex_oci.river_job (kind, queue, max_attempts, args) VALUES ('scidex_analysis', 'analyses', 25, $1::jsonb)`, args)
+	}
+	if all, err := q.List(t.Context(), false, 0); err != nil || len(all) != 7 {
+		t.Errorf("%d jobs before any worker, %v", len(all), err)
 	}
 	q.work(func(ctx context.Context, c queue.Claim) error {
 		_, err := began(ctx, c)
@@ -785,7 +789,7 @@ func TestQueueGarbage(t *testing.T) {
 			t.Fatalf("%+v, %v", open, err)
 		}
 	}
-	if all, err := q.List(t.Context(), true, 0); err != nil || len(all) != 6 {
+	if all, err := q.List(t.Context(), true, 0); err != nil || len(all) != 7 {
 		t.Errorf("%d jobs, %v", len(all), err)
 	}
 }
