@@ -780,6 +780,9 @@ func TestQueueGarbage(t *testing.T) {
 		return err
 	})
 	q.want("bad", queue.Ended, catalog.Error)
+	if key, err := q.Retry(t.Context(), "bad"); err == nil || !strings.Contains(err.Error(), "cannot be read") {
+		t.Errorf("retried as %v: %v", key, err)
+	}
 	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(20 * time.Millisecond) {
 		open, err := q.List(t.Context(), false, 0)
 		if err == nil && len(open) == 1 && open[0].ID == "newer" && strings.Contains(open[0].Why, "version 2") && open[0].RunState == catalog.Queued {

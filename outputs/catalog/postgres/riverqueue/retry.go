@@ -56,6 +56,12 @@ func (q *Queue) further(ctx context.Context, tx pgx.Tx, last catalog.Run, old in
 	if err := json.Unmarshal(raw, &a); err != nil {
 		return key, fmt.Errorf("its job: %w", err)
 	}
+	if a.unread == nil && a.V != argsVersion {
+		a.unread = fmt.Errorf("version %d", a.V)
+	}
+	if a.unread != nil {
+		return key, fmt.Errorf("its job cannot be read: %w; submit it under another id", a.unread)
+	}
 	run := attemptAfter(last, a.Request)
 	if err := postgres.Insert(ctx, tx, run); err != nil {
 		return key, err
