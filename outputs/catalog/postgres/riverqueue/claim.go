@@ -22,6 +22,8 @@ import (
 type claim struct {
 	queue *Queue
 	job   *river.Job[args]
+	// begun says that the running row is this worker's, or may be. Another's is not to be ended by who did not get it.
+	begun bool
 }
 
 var _ queue.Claim = (*claim)(nil)
@@ -113,12 +115,18 @@ func givenBack(run catalog.Run) bool {
 // Begin writes the intent of a run into its row. After a COMMIT whose reply was lost it is an error, and the row ends as
 // one.
 func (c *claim) Begin(ctx context.Context, run catalog.Run) error {
-	return c.queue.catalog.Within(ctx, func(ctx context.Context, tx pgx.Tx) error { return postgres.Begin(ctx, tx, run) })
+	err := c.queue.catalog.Within(ctx, func(ctx context.Context, tx pgx.Tx) error { return postgres.Begin(ctx, tx, run) })
+	c.begun = err == nil || postgres.Unknown(err)
+	return err
 }
 
 // Commit ends a run, and says what becomes of the job.
 func (c *claim) Commit(ctx context.Context, run catalog.Run, next func() (outputs.Entry, error), then queue.Then) error {
-	return c.queue.catalog.CommitWith(ctx, run, next, func(ctx context.Context, tx pgx.Tx) error {
+	commit := c.queue.catalog.CommitQueued
+	if c.begun {
+		commit = c.queue.catalog.CommitWith
+	}
+	return commit(ctx, run, next, func(ctx context.Context, tx pgx.Tx) error {
 		canceled, _, err := c.told(ctx, tx)
 		if err != nil {
 			return err
