@@ -4,8 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"strings"
 	"testing"
+	"time"
 
+	"github.com/jackc/pgx/v5"
+
+	"github.com/scidex-ai/scidex-oci/outputs"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog/queue"
 )
@@ -70,4 +76,82 @@ func TestQueueLoser(t *testing.T) {
 			q.want("a", queue.Ended, catalog.Complete)
 		})
 	}
+}
+
+// While a job of an analysis is open, it gets no second one; once it is canceled it does.
+func TestQueueOneJob(t *testing.T) {
+	q := newQueued(t)
+	s := q.submit("a")
+	taken := q.inHand()
+	one := <-taken
+	run, err := began(one.ctx, one.claim)
+	if err != nil {
+		t.Fatal(err)
+	}
+	run.State, run.Reason, run.FinishedAt = catalog.Error, "host", time.Now()
+	if err := q.catalog.Commit(t.Context(), run, func() (outputs.Entry, error) { return outputs.Entry{}, io.EOF }); err != nil { // as recovery does
+		t.Fatal(err)
+	}
+	s.Run.Attempt = 2
+	if _, err := q.Submit(t.Context(), []queue.Submission{s}); err == nil || !strings.Contains(err.Error(), "queue cancel a") {
+		t.Errorf("submitted beside its job: %v", err)
+	}
+	said := q.raised(`SELECT scidex_oci.submit('{"id": "a", "command": ["true"]}')`)
+	if !strings.Contains(said, "its job is in the queue still") {
+		t.Errorf("enqueued beside its job: %s", said)
+	}
+	q.want("a", queue.Running, catalog.Error)
+	if _, err := q.Cancel(t.Context(), "a"); err != nil {
+		t.Fatal(err)
+	}
+	q.execute(`UPDATE scidex_oci.river_job SET state = 'cancelled', finalized_at = now()`) // as River does when its worker returns
+	q.submit("a", func(s *queue.Submission) { s.Run.Attempt = 2 })
+	one.end <- queue.ErrOpen
+}
+
+// raised is what the database says to a statement of the role of runs that it refuses.
+func (q *queued) raised(sql string) string {
+	q.Helper()
+	err := q.catalog.Within(q.Context(), func(ctx context.Context, tx pgx.Tx) error {
+		_, err := tx.Exec(ctx, sql)
+		return err
+	})
+	if err == nil {
+		q.Errorf("%s is not refused", sql)
+		return ""
+	}
+	return err.Error()
+}
+
+// An attempt that is none of the job's is left alone, and the job is through.
+func TestQueueAttemptOfAnother(t *testing.T) {
+	q := newQueued(t)
+	q.submit("a")
+	taken := q.inHand()
+	one := <-taken
+	run, err := began(one.ctx, one.claim)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := over(one.ctx, one.claim, run, catalog.Error, queue.Requeue); err != nil {
+		t.Fatal(err)
+	}
+	one.end <- errors.New("no disk")
+	two := <-taken
+	if run, err = began(two.ctx, two.claim); err != nil || run.Attempt != 2 {
+		t.Fatalf("attempt %d, %v", run.Attempt, err)
+	}
+	run.State, run.Reason, run.FinishedAt = catalog.Lost, "supervisor_lost", time.Now()
+	if err := q.catalog.Commit(t.Context(), run, func() (outputs.Entry, error) { return outputs.Entry{}, io.EOF }); err != nil {
+		t.Fatal(err)
+	}
+	q.execute(`INSERT INTO scidex_oci.analysis_run (id, attempt, state, created_at, request, host, boot_id, tool_version)
+		VALUES ('a', 3, 'running', now(), '{}', 'here', '', '')`) // run --again
+	two.end <- errors.New("lost")
+	three := <-taken
+	if _, _, err := three.claim.Settle(three.ctx); !errors.Is(err, queue.ErrDone) {
+		t.Errorf("settled: %v", err)
+	}
+	three.end <- nil
+	q.want("a", queue.Ended, catalog.Error, catalog.Lost, catalog.Running)
 }

@@ -19,7 +19,9 @@ type args struct {
 	Request json.RawMessage `json:"request"`
 	// First is the attempt that was queued with the job; those before it are of other submissions. Without it that is the
 	// one which is queued when the job is brought to its first worker.
-	First   int  `json:"first,omitempty"`
+	First int `json:"first,omitempty"`
+	// Last is the one that was queued last for the job, where that is not First. A later one is another's.
+	Last    int  `json:"last,omitempty"`
 	Retries *int `json:"retries,omitempty"` // nil: queue.DefaultRetries
 	NoAudit bool `json:"no_audit,omitempty"`
 	// Require are labels that its worker has to have.

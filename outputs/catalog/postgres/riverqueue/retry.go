@@ -66,7 +66,7 @@ func (q *Queue) further(ctx context.Context, tx pgx.Tx, last catalog.Run, old in
 	if err := postgres.Insert(ctx, tx, run); err != nil {
 		return key, err
 	}
-	a.First = run.Attempt
+	a.First, a.Last = run.Attempt, 0
 	_, err = q.insert.InsertTx(ctx, tx, a, opts)
 	return run.Key, err
 }
