@@ -155,3 +155,28 @@ func TestQueueAttemptOfAnother(t *testing.T) {
 	three.end <- nil
 	q.want("a", queue.Ended, catalog.Error, catalog.Lost, catalog.Running)
 }
+
+// Errors that were committed without the job are counted like others.
+func TestQueueRetriesOfRecovery(t *testing.T) {
+	q := newQueued(t)
+	q.submit("a") // with one retry
+	taken := q.inHand()
+	for attempt := range 2 {
+		one := <-taken
+		run, err := began(one.ctx, one.claim)
+		if err != nil {
+			t.Fatalf("attempt %d: %v", attempt+1, err)
+		}
+		run.State, run.Reason, run.FinishedAt = catalog.Error, "host", time.Now()
+		if err := q.catalog.Commit(t.Context(), run, func() (outputs.Entry, error) { return outputs.Entry{}, io.EOF }); err != nil {
+			t.Fatal(err)
+		}
+		one.end <- errors.New("its worker was killed")
+	}
+	last := <-taken
+	if _, _, err := last.claim.Settle(last.ctx); !errors.Is(err, queue.ErrDone) {
+		t.Errorf("settled: %v", err)
+	}
+	last.end <- nil
+	q.want("a", queue.Ended, catalog.Error, catalog.Error)
+}

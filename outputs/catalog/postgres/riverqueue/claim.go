@@ -63,6 +63,14 @@ func (c *claim) Settle(ctx context.Context) (run catalog.Run, failures int, err 
 			done = true
 			return c.finish(ctx, tx)
 		}
+		if run.State == catalog.Error && c.job.Args.First > 0 { // it may have been committed without the job, which counts the others only
+			if failures, err = c.failures(ctx, tx); err != nil {
+				return err
+			}
+			if done = failures > c.job.Args.job().Retries; done {
+				return c.finish(ctx, tx)
+			}
+		}
 		if told.paused { // which River has not told this worker yet, or not at all
 			return &queue.Later{After: pausedFor, Why: "the queue is paused"}
 		}
@@ -86,8 +94,8 @@ func (c *claim) Settle(ctx context.Context) (run catalog.Run, failures int, err 
 		if err != nil {
 			return err
 		}
-		return tx.QueryRow(ctx, `SELECT count(*)::int FROM scidex_oci.analysis_run
-			WHERE id = $1 AND attempt >= $2 AND state = 'error'`, run.ID, c.job.Args.First).Scan(&failures)
+		failures, err = c.failures(ctx, tx)
+		return err
 	})
 	if err == nil && done {
 		err = queue.ErrDone
@@ -99,6 +107,13 @@ func (c *claim) Settle(ctx context.Context) (run catalog.Run, failures int, err 
 }
 
 const lostExit = 125
+
+// failures counts the attempts of the job that have ended in an error.
+func (c *claim) failures(ctx context.Context, tx pgx.Tx) (n int, err error) {
+	err = tx.QueryRow(ctx, `SELECT count(*)::int FROM scidex_oci.analysis_run
+		WHERE id = $1 AND attempt >= $2 AND state = 'error'`, c.job.Args.ID, c.job.Args.First).Scan(&n)
+	return n, err
+}
 
 // keepFirst notes in a job without it which attempt was queued with it: the one that its first worker finds queued.
 func (c *claim) keepFirst(ctx context.Context, tx pgx.Tx, queued catalog.Run) error {
