@@ -180,3 +180,23 @@ func TestQueueRetriesOfRecovery(t *testing.T) {
 	last.end <- nil
 	q.want("a", queue.Ended, catalog.Error, catalog.Error)
 }
+
+// A row whose job River has given up ends, and may be queued again; one of a later job waits on.
+func TestQueueGivenUp(t *testing.T) {
+	q := newQueued(t)
+	for _, id := range []string{"a", "b"} {
+		q.submit(id)
+	}
+	q.execute(`UPDATE scidex_oci.river_job SET state = 'discarded', attempt = 25, finalized_at = now()`)
+	q.execute(`INSERT INTO scidex_oci.river_job (kind, queue, max_attempts, args, state, scheduled_at)
+		SELECT kind, queue, 25, args, 'scheduled', now() + interval '1h' FROM scidex_oci.river_job WHERE args ->> 'id' = 'b'`)
+	if _, err := q.Retry(t.Context(), "a"); !errors.Is(err, queue.ErrInQueue) || !strings.Contains(err.Error(), "queue cancel a") {
+		t.Errorf("there is no way out named: %v", err)
+	}
+	q.inHand()
+	q.want("a", queue.Ended, catalog.Lost)
+	q.want("b", queue.Waiting, catalog.Queued)
+	if _, err := q.Retry(t.Context(), "a"); err != nil {
+		t.Error(err)
+	}
+}

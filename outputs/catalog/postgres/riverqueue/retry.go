@@ -29,6 +29,8 @@ func (q *Queue) Retry(ctx context.Context, id string) (next catalog.Key, err err
 		switch {
 		case last.State == catalog.Complete, last.State == catalog.Failed:
 			return fmt.Errorf("it is %s: %w", last.State, queue.ErrNoRetry)
+		case !last.State.Final() && was.State == queue.Ended:
+			return fmt.Errorf("its job was given up and attempt %d is %s; \"scidex-oci queue cancel %s\" ends that: %w", last.Attempt, last.State, id, queue.ErrInQueue)
 		case !last.State.Final(), was.State != queue.Ended:
 			return fmt.Errorf("it is %s: %w", was.State, queue.ErrInQueue)
 		}
