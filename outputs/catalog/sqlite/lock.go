@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"time"
 
@@ -73,13 +74,18 @@ func await(ctx context.Context, file *os.File, patience time.Duration) error {
 	}
 }
 
-// age is for how long nobody has come to a turn, by the time of the file's last change.
+// age is for how long nobody has come to a turn, by the time of the file's last change. One that is to come is of before the clock was
+// set back: since then nobody has.
 func age(file *os.File) time.Duration {
 	info, err := file.Stat()
 	if err != nil {
 		return 0
 	}
-	return time.Since(info.ModTime())
+	since := time.Since(info.ModTime())
+	if since < -tick {
+		return math.MaxInt64
+	}
+	return since
 }
 
 // release unlocks before it closes: a child that is being started may have a copy of the descriptor, whose lock it is too.

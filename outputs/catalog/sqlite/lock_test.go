@@ -54,16 +54,35 @@ func TestTurnOfOthers(t *testing.T) {
 	}
 }
 
+// Whoever comes to a turn tells it, also after the clock was set back.
 func TestTurnIsTold(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "catalog.db")
 	opened(t, path)
-	old := time.Now().Add(-time.Hour)
-	must(t, os.Chtimes(path+".lock", old, old))
+	for _, by := range []time.Duration{-time.Hour, time.Hour} {
+		before := time.Now().Add(by)
+		must(t, os.Chtimes(path+".lock", before, before))
+		over, err := lock(t.Context(), path, patience)
+		must(t, err)
+		over()
+		if info, err := os.Stat(path + ".lock"); err != nil || time.Since(info.ModTime()).Abs() > time.Minute {
+			t.Errorf("the last turn is told as of %v, %v", info.ModTime(), err)
+		}
+	}
+}
+
+// A turn of before the clock was set back keeps nobody waiting.
+func TestTurnOfAnotherClock(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "catalog.db")
+	opened(t, path)
 	over, err := lock(t.Context(), path, patience)
 	must(t, err)
-	over()
-	if info, err := os.Stat(path + ".lock"); err != nil || info.ModTime().Before(old.Add(time.Minute)) {
-		t.Errorf("the last turn is told as of %v, %v", info.ModTime(), err)
+	defer over()
+	later := time.Now().Add(time.Hour)
+	must(t, os.Chtimes(path+".lock", later, later))
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	if _, err := lock(ctx, path, time.Millisecond); !errors.Is(err, errHeld) {
+		t.Errorf("it ended with %v", err)
 	}
 }
 
