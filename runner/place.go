@@ -98,6 +98,21 @@ func sameFile(f *os.File, path string) (bool, error) {
 	return err == nil && os.SameFile(open, named), err
 }
 
+// Alive reports whether a process of this host holds a run, whatever its root. Where that cannot be seen, as in the root of another
+// user, none does.
+func Alive(run catalog.Run) bool {
+	path := placeOf(run).State
+	if path == "" {
+		return false
+	}
+	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	return errors.Is(unix.Flock(int(f.Fd()), unix.LOCK_SH|unix.LOCK_NB), unix.EWOULDBLOCK)
+}
+
 // take is hold for a run that begins: gc may have the lock for a moment, because it saw the file and no row.
 func take(root string, key catalog.Key) (*tenure, error) {
 	const patience = time.Second

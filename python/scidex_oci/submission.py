@@ -5,10 +5,13 @@ from __future__ import annotations
 import inspect
 import json
 import os
+import re
 import secrets
+import time
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any, Dict, List, Mapping, Optional, Union
 
+from .errors import CommandError
 from .manifest import Manifest, encode
 from .result import Result, Status
 from .running import finish
@@ -75,13 +78,32 @@ def wait(run_id: str, *, check: bool = False, tool: Optional[Tool] = None) -> Re
     raised, as by ``run``. Raises NotFound.
     """
     tool = tool or Tool()
-    result = tool.show(run_id, wait=True)
-    while result.state in (Status.ERROR, Status.LOST, Status.CANCELED):
-        last = tool.show(run_id)  # with the end of an attempt the next one is queued
-        if last.run_id == result.run_id:
-            break
+    while True:
         result = tool.show(run_id, wait=True)
+        if run_id == result.run_id or result.state not in (Status.ERROR, Status.LOST, Status.CANCELED):
+            break
+        through = _through(result.id, tool)  # before the look: what the queue has made of it is there then
+        if tool.show(run_id).run_id == result.run_id:
+            if through:
+                break
+            time.sleep(_PAUSE)  # the job comes again, and the next attempt with it
     return finish(result, check)
+
+
+_PAUSE = 1.0  # seconds
+
+# What scidex-oci says of an analysis that has no job, and of a catalog without a queue.
+_NO_JOB = re.compile(r" was not submitted, or the queue is through with it|\Athe queue is in PostgreSQL, and this catalog is a SQLite file")
+
+
+def _through(analysis: str, tool: Tool) -> bool:
+    """Whether the queue does nothing more of an analysis."""
+    try:
+        return bool(json.loads(tool.call("queue", "show", "--json", "--", analysis))["state"] == "ended")
+    except CommandError as error:
+        if _NO_JOB.search(str(error)):
+            return True
+        raise
 
 
 _PATHS = ("script", "data", "docs", "project", "stage")

@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 import unittest
 from pathlib import Path
 from typing import Any, Dict, List, Tuple
@@ -99,6 +100,27 @@ class SubmissionTest(Case):
             result = scidex_oci.wait(f"{driver.__name__}-1", check=True, tool=self.tool)
             self.assertEqual((result.run_id, [o.path for o in result.outputs]), (f"{driver.__name__}-1@1", ["out.txt"]))
             self.assertEqual(result.labels, {"n": "1", "yes": "true"})
+
+    def test_lost_between(self) -> None:
+        """An attempt that is lost is no end while its job is in the queue."""
+        with contextlib.closing(DRIVERS[0].connect(self.url)) as connection:
+            scidex_oci.enqueue(connection, id="lost", command=["true"])
+            connection.commit()
+        self.execute("UPDATE scidex_oci.analysis_run SET state = 'lost', reason = 'supervisor_lost', exit_code = 125, finished_at = now()"
+                     " WHERE id = 'lost'")  # as recovery does on the host of a killed worker
+        looks: List[None] = []
+        sleep = time.sleep
+
+        def wake(_: float) -> None:
+            if not looks:
+                self.worker()
+            looks.append(None)
+            sleep(0.1)
+
+        with mock.patch("scidex_oci.submission.time.sleep", wake):
+            result = scidex_oci.wait("lost", tool=self.tool)
+        self.assertEqual((result.run_id, result.state), ("lost@2", "complete"))
+        self.assertEqual(scidex_oci.wait("lost@1", tool=self.tool).state, "lost")
 
     def commit_and_roll_back(self, driver: Any) -> None:
         connection = driver.connect(self.url)

@@ -40,12 +40,13 @@ func (r *room) tooLarge(memory int64, cpus float64) bool {
 	return r.whole.Memory > 0 && memory > r.whole.Memory || r.whole.CPUs > 0 && cpus > r.whole.CPUs+slack
 }
 
-// enter waits for room until ctx ends. leave gives it back; further calls do nothing.
+// enter waits for room until ctx ends. leave gives it back; further calls do nothing. Who asks for less than nothing gets
+// nothing: it would take the room of others when it leaves.
 func (r *room) enter(ctx context.Context, memory int64, cpus float64) (leave func(), err error) {
-	if r.whole.Memory == 0 {
+	if r.whole.Memory == 0 || memory < 0 {
 		memory = 0
 	}
-	if r.whole.CPUs == 0 {
+	if r.whole.CPUs == 0 || !(cpus > 0) { // or no number
 		cpus = 0
 	}
 	if r.tooLarge(memory, cpus) {

@@ -3,6 +3,7 @@ package worker
 import (
 	"context"
 	"errors"
+	"math"
 	"math/rand/v2"
 	"sync"
 	"testing"
@@ -103,5 +104,23 @@ func TestRoomAmongMany(t *testing.T) {
 	}
 	if _, err := newRoom(runner.Capacity{}, 1).enter(t.Context(), 1<<40, 100); err != nil {
 		t.Errorf("where nobody knows the size: %v", err)
+	}
+}
+
+// Who asks for less than nothing takes no room of others, neither while in nor by leaving.
+func TestRoomForLessThanNothing(t *testing.T) {
+	whole := runner.Capacity{Memory: 4, CPUs: 1}
+	for _, cpus := range []float64{-1e308, -1, math.Inf(-1), math.NaN()} {
+		r := newRoom(whole, 2)
+		leave, err := r.enter(t.Context(), -5, cpus)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.left() != whole {
+			t.Errorf("with a guest of %v CPUs %+v are free", cpus, r.left())
+		}
+		if leave(); r.left() != whole {
+			t.Errorf("after a guest of %v CPUs %+v are free", cpus, r.left())
+		}
 	}
 }

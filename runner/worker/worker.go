@@ -145,7 +145,8 @@ func leaveAny(leave func()) {
 }
 
 // recover settles what a killed worker of this host and root has left of an analysis, which may be its result, before its
-// row is judged; and what waits here to be committed.
+// row is judged; and what waits here to be committed. While a process of this host is at the last attempt there is no other: both
+// would have one directory.
 func (w *Worker) recover(ctx context.Context, id string) error {
 	w.settling.Lock()
 	defer w.settling.Unlock()
@@ -162,6 +163,12 @@ func (w *Worker) recover(ctx context.Context, id string) error {
 		err = w.Runner.Recover(ctx)
 	}
 	w.Runner.Tidy(ctx)
+	if err != nil || last.State != catalog.Running {
+		return err
+	}
+	if last, err = w.Runner.Catalog.Get(ctx, last.Key); err == nil && last.State == catalog.Running && runner.Alive(last) {
+		err = &queue.Later{After: soon, Why: fmt.Sprintf("host %s is still at attempt %d", host, last.Attempt)}
+	}
 	return err
 }
 

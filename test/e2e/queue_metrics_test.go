@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"encoding/json"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -83,14 +84,12 @@ func TestQueueMetrics(t *testing.T) {
 		h.comes(db, id, state)
 	}
 	const ended = "scidex_oci_worker_runs_total"
-	var text string
-	until(t, patience, "all that has ended is counted", func() bool {
-		_, text = asked(t, url+"/metrics")
-		return metric(t, text, ended+`{state="complete",reason="exit"}`) == 1 && metric(t, text, ended+`{state="failed",reason="exit"}`) == 1 &&
-			metric(t, text, ended+`{state="error",reason="request"}`) == 1 && metric(t, text, `scidex_oci_worker_phase_seconds_count{phase="start"}`) == 3 &&
-			metric(t, text, `scidex_oci_queue_jobs{state="running"}`) == 1
-	})
-	for name, want := range map[string]float64{
+	wants := map[string]float64{
+		ended + `{state="complete",reason="exit"}`:               1,
+		ended + `{state="failed",reason="exit"}`:                 1,
+		ended + `{state="error",reason="request"}`:               1,
+		`scidex_oci_worker_phase_seconds_count{phase="start"}`:   3,
+		`scidex_oci_queue_jobs{state="running"}`:                 1,
 		"scidex_oci_queue_up":                                    1,
 		`scidex_oci_queue_jobs{state="waiting"}`:                 0,
 		`scidex_oci_queue_jobs{state="retrying"}`:                0,
@@ -112,11 +111,24 @@ func TestQueueMetrics(t *testing.T) {
 		"scidex_oci_worker_harvest_bytes_total":                  8,
 		"scidex_oci_worker_superseded_total":                     0,
 		"scidex_oci_worker_commit_failures_total":                0,
-	} {
-		if got := metric(t, text, name); got != want {
-			t.Errorf("%s is %v, want %v", name, got, want)
-		}
 	}
+	var text string
+	var differ []string
+	defer func() {
+		if len(differ) > 0 {
+			t.Errorf("%q", differ)
+		}
+	}()
+	until(t, patience, "all that has ended is counted", func() bool { // the gauges come after the counters
+		_, text = asked(t, url+"/metrics")
+		differ = nil
+		for name, want := range wants {
+			if got := metric(t, text, name); got != want {
+				differ = append(differ, fmt.Sprintf("%s is %v, want %v", name, got, want))
+			}
+		}
+		return len(differ) == 0
+	})
 	if problems, err := promlint.New(strings.NewReader(text)).Lint(); err != nil || len(problems) > 0 {
 		t.Errorf("lint: %v, %v", problems, err)
 	}

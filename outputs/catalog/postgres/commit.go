@@ -17,26 +17,38 @@ import (
 // reached is tried for a minute, before the first entry is asked for; so is it after a COMMIT whose reply was
 // lost, to see whether it was committed.
 func (c *Catalog) Commit(ctx context.Context, run catalog.Run, next func() (outputs.Entry, error)) error {
-	err := c.commit(ctx, run, next, nil)
+	err := c.commit(ctx, run, next, beside{})
 	if err != nil {
 		return fmt.Errorf("commit run %q: %w", label(run.Key), c.explain(err))
 	}
 	return nil
 }
 
-// commit calls also, where not nil, in the transaction that ends the run, and not where it has ended so before.
-func (c *Catalog) commit(
-	ctx context.Context, run catalog.Run, next func() (outputs.Entry, error), also func(ctx context.Context, tx pgx.Tx) error,
-) error {
+// beside is what else is done in the transaction that ends a run, and not where it has ended so before.
+type beside struct {
+	also   func(ctx context.Context, tx pgx.Tx) error // where not nil, after the end
+	queued bool                                       // the run must be queued: else it is catalog.ErrEnded
+}
+
+func (c *Catalog) commit(ctx context.Context, run catalog.Run, next func() (outputs.Entry, error), b beside) error {
 	if err := run.ValidateEnd(); err != nil {
 		return err
 	}
 	err := c.writePatiently(ctx, func(ctx context.Context, tx pgx.Tx) error {
+		if b.queued {
+			was, err := standing(ctx, tx, run.Key)
+			if err != nil {
+				return err
+			}
+			if was.State == catalog.Running {
+				return catalog.ErrEnded
+			}
+		}
 		ended, err := commitIn(ctx, tx, run, next)
-		if err != nil || !ended || also == nil {
+		if err != nil || !ended || b.also == nil {
 			return err
 		}
-		return also(ctx, tx)
+		return b.also(ctx, tx)
 	})
 	var unknown *outcomeUnknown
 	if errors.As(err, &unknown) {

@@ -768,14 +768,21 @@ func TestQueueGarbage(t *testing.T) {
 	for _, args := range []string{
 		`{"v": 1, "id": "bad", "request": {}, "retries": "many", "require": "all"}`, `{"v": 2, "id": "newer", "request": {}}`,
 		`{"v": 1, "id": "gone", "request": {}}`, `[]`, `{}`, `{"id": 7, "v": "x"}`,
+		`{"v": 1, "id": "gone", "request": {}, "require": {"a": 1, "b": null}}`,
 	} {
 		q.execute(`INSERT INTO scidex_oci.river_job (kind, queue, max_attempts, args) VALUES ('scidex_analysis', 'analyses', 25, $1::jsonb)`, args)
+	}
+	if all, err := q.List(t.Context(), false, 0); err != nil || len(all) != 7 {
+		t.Errorf("%d jobs before any worker, %v", len(all), err)
 	}
 	q.work(func(ctx context.Context, c queue.Claim) error {
 		_, err := began(ctx, c)
 		return err
 	})
 	q.want("bad", queue.Ended, catalog.Error)
+	if key, err := q.Retry(t.Context(), "bad"); err == nil || !strings.Contains(err.Error(), "cannot be read") {
+		t.Errorf("retried as %v: %v", key, err)
+	}
 	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(20 * time.Millisecond) {
 		open, err := q.List(t.Context(), false, 0)
 		if err == nil && len(open) == 1 && open[0].ID == "newer" && strings.Contains(open[0].Why, "version 2") && open[0].RunState == catalog.Queued {
@@ -785,7 +792,7 @@ func TestQueueGarbage(t *testing.T) {
 			t.Fatalf("%+v, %v", open, err)
 		}
 	}
-	if all, err := q.List(t.Context(), true, 0); err != nil || len(all) != 6 {
+	if all, err := q.List(t.Context(), true, 0); err != nil || len(all) != 7 {
 		t.Errorf("%d jobs, %v", len(all), err)
 	}
 }

@@ -123,7 +123,18 @@ func End(ctx context.Context, tx pgx.Tx, run catalog.Run) error {
 func (c *Catalog) CommitWith(
 	ctx context.Context, run catalog.Run, next func() (outputs.Entry, error), also func(ctx context.Context, tx pgx.Tx) error,
 ) error {
-	if err := c.commit(ctx, run, next, also); err != nil {
+	return c.commitBeside(ctx, run, next, beside{also: also})
+}
+
+// CommitQueued is CommitWith of a run that nobody has begun. One that somebody has is theirs, and catalog.ErrEnded here.
+func (c *Catalog) CommitQueued(
+	ctx context.Context, run catalog.Run, next func() (outputs.Entry, error), also func(ctx context.Context, tx pgx.Tx) error,
+) error {
+	return c.commitBeside(ctx, run, next, beside{also: also, queued: true})
+}
+
+func (c *Catalog) commitBeside(ctx context.Context, run catalog.Run, next func() (outputs.Entry, error), b beside) error {
+	if err := c.commit(ctx, run, next, b); err != nil {
 		return fmt.Errorf("commit run %q: %w", label(run.Key), c.explain(err))
 	}
 	return nil

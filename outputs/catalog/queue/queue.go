@@ -158,7 +158,8 @@ type Claim interface {
 	// any more.
 	Begin(ctx context.Context, run catalog.Run) error
 	// Commit is that of the catalog and, in the same transaction, what then says of the job. A run that has ended
-	// otherwise is catalog.ErrEnded: another worker has taken the job.
+	// otherwise is catalog.ErrEnded: another worker has taken the job. So is one that is running, and not by this claim's
+	// Begin.
 	Commit(ctx context.Context, run catalog.Run, next func() (outputs.Entry, error), then Then) error
 }
 

@@ -54,16 +54,35 @@ func TestTurnOfOthers(t *testing.T) {
 	}
 }
 
+// Whoever comes to a turn tells it, also after the clock was set back.
 func TestTurnIsTold(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "catalog.db")
 	opened(t, path)
-	old := time.Now().Add(-time.Hour)
-	must(t, os.Chtimes(path+".lock", old, old))
+	for _, by := range []time.Duration{-time.Hour, time.Hour} {
+		before := time.Now().Add(by)
+		must(t, os.Chtimes(path+".lock", before, before))
+		over, err := lock(t.Context(), path, patience)
+		must(t, err)
+		over()
+		if info, err := os.Stat(path + ".lock"); err != nil || time.Since(info.ModTime()).Abs() > time.Minute {
+			t.Errorf("the last turn is told as of %v, %v", info.ModTime(), err)
+		}
+	}
+}
+
+// A turn of before the clock was set back keeps nobody waiting.
+func TestTurnOfAnotherClock(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "catalog.db")
+	opened(t, path)
 	over, err := lock(t.Context(), path, patience)
 	must(t, err)
-	over()
-	if info, err := os.Stat(path + ".lock"); err != nil || info.ModTime().Before(old.Add(time.Minute)) {
-		t.Errorf("the last turn is told as of %v, %v", info.ModTime(), err)
+	defer over()
+	later := time.Now().Add(time.Hour)
+	must(t, os.Chtimes(path+".lock", later, later))
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	if _, err := lock(ctx, path, time.Millisecond); !errors.Is(err, errHeld) {
+		t.Errorf("it ended with %v", err)
 	}
 }
 
@@ -87,6 +106,42 @@ func TestLockGivenUp(t *testing.T) {
 	again, err := lock(t.Context(), path, patience)
 	must(t, err)
 	again()
+}
+
+// However many turns were given up, one wait is left, and it takes the lock from nobody.
+func TestTurnsGivenUp(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "catalog.db")
+	c := opened(t, path)
+	over, err := lock(t.Context(), path, patience)
+	must(t, err)
+	c.patience = time.Millisecond
+	for i := range 5 {
+		must(t, c.Create(t.Context(), sample(fmt.Sprint(i))))
+	}
+	if n := len(descriptors(t, path+".lock")); n != 2 { // the holder's, and that of the wait
+		t.Errorf("%d descriptors of the lock are open, want 2", n)
+	}
+	over()
+	c.patience = patience
+	must(t, c.Create(t.Context(), sample("after")))
+	for deadline := time.Now().Add(time.Minute); len(descriptors(t, path+".lock")) > 0; time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("the lock stays open")
+		}
+	}
+}
+
+// descriptors are those of this process that are open for a file.
+func descriptors(t *testing.T, path string) (all []string) {
+	t.Helper()
+	links, err := filepath.Glob("/proc/self/fd/*")
+	must(t, err)
+	for _, link := range links {
+		if to, err := os.Readlink(link); err == nil && to == path {
+			all = append(all, link)
+		}
+	}
+	return all
 }
 
 // awaitWaiter returns once somebody sleeps for the lock of a file, which the kernel tells by "->" (proc_locks(5)).

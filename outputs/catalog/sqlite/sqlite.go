@@ -28,6 +28,7 @@ type Catalog struct {
 	// writing holds one token while a write of this handle is under way, so that its goroutines queue
 	// here and only processes contend for the file.
 	writing chan struct{}
+	turns   turns // of whoever has the token
 	// patience bounds the wait for the write lock of the file.
 	patience time.Duration
 }

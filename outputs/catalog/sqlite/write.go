@@ -53,7 +53,7 @@ func (c *Catalog) write(ctx context.Context, do func(ctx context.Context, tx *sq
 // alone: who cannot have the lock, because the file is another user's or somebody stands still with it, asks SQLite
 // without it.
 func (c *Catalog) turn(ctx context.Context) (over func()) {
-	over, err := lock(ctx, c.path, c.patience)
+	over, err := c.turns.lock(ctx, c.path, c.patience)
 	if err != nil {
 		return func() {}
 	}

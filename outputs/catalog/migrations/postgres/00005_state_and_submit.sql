@@ -62,6 +62,14 @@ BEGIN
         RAISE EXCEPTION 'scidex_oci.submit: id % was used before and is %', run_id, last.state USING ERRCODE = 'unique_violation',
             HINT = 'Choose another id.';
     END IF;
+    -- Each of two jobs would take the other's run for one of its own dead worker's.
+    IF last.attempt IS NOT NULL AND EXISTS (
+        SELECT FROM scidex_oci.river_job j WHERE j.kind = 'scidex_analysis' AND j.args @> jsonb_build_object('id', run_id)
+            AND j.state IN ('available', 'pending', 'retryable', 'running', 'scheduled')
+    ) THEN
+        RAISE EXCEPTION 'scidex_oci.submit: id % is in use: its job is in the queue still, and the next attempt comes by itself', run_id
+            USING ERRCODE = 'unique_violation', HINT = 'Choose another id, or end that: scidex-oci queue cancel ' || run_id;
+    END IF;
     next := coalesce(last.attempt, 0) + 1;
     request := request || jsonb_build_object('id', run_id);
 

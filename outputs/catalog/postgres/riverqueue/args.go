@@ -19,7 +19,9 @@ type args struct {
 	Request json.RawMessage `json:"request"`
 	// First is the attempt that was queued with the job; those before it are of other submissions. Without it that is the
 	// one which is queued when the job is brought to its first worker.
-	First   int  `json:"first,omitempty"`
+	First int `json:"first,omitempty"`
+	// Last is the one that was queued last for the job, where that is not First. A later one is another's.
+	Last    int  `json:"last,omitempty"`
 	Retries *int `json:"retries,omitempty"` // nil: queue.DefaultRetries
 	NoAudit bool `json:"no_audit,omitempty"`
 	// Require are labels that its worker has to have.
@@ -72,14 +74,14 @@ func digestOf(request json.RawMessage) (string, error) {
 	return hex.EncodeToString(sum[:]), err
 }
 
-// job is what the args ask for. A request that cannot be read asks for what an analysis has by default; whoever runs it
-// refuses it.
+// job is what the args ask for. A request that cannot be read, or is not allowed, asks for what an analysis has by default;
+// whoever runs it refuses it.
 func (a args) job() queue.Job {
 	var asked spec.Analysis
-	if json.Unmarshal(a.Request, &asked) != nil {
-		asked = spec.Analysis{}
+	err := json.Unmarshal(a.Request, &asked)
+	if asked = asked.WithDefaults(); err != nil || asked.Validate() != nil {
+		asked = spec.Analysis{}.WithDefaults()
 	}
-	asked = asked.WithDefaults()
 	job := queue.Job{
 		ID: a.ID, Request: a.Request, Memory: int64(asked.Memory), CPUs: asked.CPUs,
 		Limit: time.Duration(asked.Timeout) + time.Duration(asked.Grace), Require: a.Require,

@@ -22,6 +22,8 @@ import (
 type claim struct {
 	queue *Queue
 	job   *river.Job[args]
+	// begun says that the running row is this worker's, or may be. Another's is not to be ended by who did not get it.
+	begun bool
 }
 
 var _ queue.Claim = (*claim)(nil)
@@ -44,20 +46,32 @@ func (c *claim) Settle(ctx context.Context) (run catalog.Run, failures int, err 
 		if run, err = postgres.Last(ctx, tx, c.job.Args.ID); err != nil {
 			return err
 		}
-		canceled, paused, err := c.told(ctx, tx)
+		told, err := c.told(ctx, tx)
 		if err != nil {
 			return err
 		}
-		if canceled && !run.State.Final() { // its worker died before it could heed that
+		if told.last > 0 && run.Attempt > told.last { // of "run --again", or of another job
+			done = true
+			return c.finish(ctx, tx)
+		}
+		if told.canceled && !run.State.Final() { // its worker died before it could heed that
 			if err := postgres.End(ctx, tx, endedByCancel(run)); err != nil {
 				return err
 			}
 		}
-		if canceled || run.State == catalog.Complete || run.State == catalog.Failed || run.State == catalog.Canceled && !givenBack(run) {
+		if told.canceled || run.State == catalog.Complete || run.State == catalog.Failed || run.State == catalog.Canceled && !givenBack(run) {
 			done = true
 			return c.finish(ctx, tx)
 		}
-		if paused { // which River has not told this worker yet, or not at all
+		if run.State == catalog.Error && c.job.Args.First > 0 { // it may have been committed without the job, which counts the others only
+			if failures, err = c.failures(ctx, tx); err != nil {
+				return err
+			}
+			if done = failures > c.job.Args.job().Retries; done {
+				return c.finish(ctx, tx)
+			}
+		}
+		if told.paused { // which River has not told this worker yet, or not at all
 			return &queue.Later{After: pausedFor, Why: "the queue is paused"}
 		}
 		switch run.State {
@@ -80,8 +94,8 @@ func (c *claim) Settle(ctx context.Context) (run catalog.Run, failures int, err 
 		if err != nil {
 			return err
 		}
-		return tx.QueryRow(ctx, `SELECT count(*)::int FROM scidex_oci.analysis_run
-			WHERE id = $1 AND attempt >= $2 AND state = 'error'`, run.ID, c.job.Args.First).Scan(&failures)
+		failures, err = c.failures(ctx, tx)
+		return err
 	})
 	if err == nil && done {
 		err = queue.ErrDone
@@ -93,6 +107,13 @@ func (c *claim) Settle(ctx context.Context) (run catalog.Run, failures int, err 
 }
 
 const lostExit = 125
+
+// failures counts the attempts of the job that have ended in an error.
+func (c *claim) failures(ctx context.Context, tx pgx.Tx) (n int, err error) {
+	err = tx.QueryRow(ctx, `SELECT count(*)::int FROM scidex_oci.analysis_run
+		WHERE id = $1 AND attempt >= $2 AND state = 'error'`, c.job.Args.ID, c.job.Args.First).Scan(&n)
+	return n, err
+}
 
 // keepFirst notes in a job without it which attempt was queued with it: the one that its first worker finds queued.
 func (c *claim) keepFirst(ctx context.Context, tx pgx.Tx, queued catalog.Run) error {
@@ -113,17 +134,23 @@ func givenBack(run catalog.Run) bool {
 // Begin writes the intent of a run into its row. After a COMMIT whose reply was lost it is an error, and the row ends as
 // one.
 func (c *claim) Begin(ctx context.Context, run catalog.Run) error {
-	return c.queue.catalog.Within(ctx, func(ctx context.Context, tx pgx.Tx) error { return postgres.Begin(ctx, tx, run) })
+	err := c.queue.catalog.Within(ctx, func(ctx context.Context, tx pgx.Tx) error { return postgres.Begin(ctx, tx, run) })
+	c.begun = err == nil || postgres.Unknown(err)
+	return err
 }
 
 // Commit ends a run, and says what becomes of the job.
 func (c *claim) Commit(ctx context.Context, run catalog.Run, next func() (outputs.Entry, error), then queue.Then) error {
-	return c.queue.catalog.CommitWith(ctx, run, next, func(ctx context.Context, tx pgx.Tx) error {
-		canceled, _, err := c.told(ctx, tx)
+	commit := c.queue.catalog.CommitQueued
+	if c.begun {
+		commit = c.queue.catalog.CommitWith
+	}
+	return commit(ctx, run, next, func(ctx context.Context, tx pgx.Tx) error {
+		told, err := c.told(ctx, tx)
 		if err != nil {
 			return err
 		}
-		if then == queue.Finish || canceled {
+		if then == queue.Finish || told.canceled {
 			return c.finish(ctx, tx)
 		}
 		_, err = c.requeue(ctx, tx, run)
@@ -141,18 +168,29 @@ func (c *claim) finish(ctx context.Context, tx pgx.Tx) error {
 // pausedFor is when a job comes again that was taken in a pause.
 const pausedFor = 3 * time.Second
 
-// told reports whether somebody has canceled the job, which River does not bring again then, and whether its queue is paused.
-// Cancel holds the row of the run: either this sees what it has written, or it ends the row that is queued here.
-func (c *claim) told(ctx context.Context, tx pgx.Tx) (canceled, paused bool, err error) {
-	err = tx.QueryRow(ctx, `SELECT coalesce(bool_or(j.metadata ? 'cancel_attempted_at'), false), coalesce(bool_or(q.paused_at IS NOT NULL), false)
-		FROM scidex_oci.river_job j LEFT JOIN scidex_oci.river_queue q ON q.name = j.queue WHERE j.id = $1`, c.job.ID).Scan(&canceled, &paused)
-	return canceled, paused, err
+// told is what others have written of a job: whether somebody has canceled it, which River does not bring again then, whether its
+// queue is paused, and the attempt that was queued for it last, 0 where nobody has noted that.
+type told struct {
+	canceled, paused bool
+	last             int
 }
 
-// requeue writes the row of the attempt after a run that has ended.
+// told reads it. Cancel holds the row of the run: either this sees what it has written, or it ends the row that is queued here.
+func (c *claim) told(ctx context.Context, tx pgx.Tx) (t told, err error) {
+	err = tx.QueryRow(ctx, `SELECT coalesce(bool_or(j.metadata ? 'cancel_attempted_at'), false), coalesce(bool_or(q.paused_at IS NOT NULL), false),
+			coalesce(max(greatest((j.args ->> 'first')::int, (j.args ->> 'last')::int)), 0)
+		FROM scidex_oci.river_job j LEFT JOIN scidex_oci.river_queue q ON q.name = j.queue WHERE j.id = $1`, c.job.ID).Scan(&t.canceled, &t.paused, &t.last)
+	return t, err
+}
+
+// requeue writes the row of the attempt after a run that has ended, and notes in the job that it is its own.
 func (c *claim) requeue(ctx context.Context, tx pgx.Tx, run catalog.Run) (catalog.Run, error) {
 	next := attemptAfter(run, c.job.Args.Request)
-	return next, postgres.Insert(ctx, tx, next)
+	if err := postgres.Insert(ctx, tx, next); err != nil {
+		return next, err
+	}
+	_, err := tx.Exec(ctx, `UPDATE scidex_oci.river_job SET args = args || jsonb_build_object('last', $2::int) WHERE id = $1`, c.job.ID, next.Attempt)
+	return next, err
 }
 
 // attemptAfter is the row, queued, of the attempt after a run.

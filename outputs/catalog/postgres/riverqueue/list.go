@@ -22,7 +22,7 @@ const selectEntry = `SELECT j.id, coalesce(j.args ->> 'id', ''), j.queue, j.prio
 	j.created_at, CASE WHEN j.state = 'retryable' OR j.scheduled_at > now() THEN j.scheduled_at END, j.attempted_at,
 	coalesce(j.attempted_by[array_upper(j.attempted_by, 1)], ''), j.metadata ? 'cancel_attempted_at',
 	ARRAY(SELECT coalesce(e ->> 'error', '') FROM unnest(j.errors) AS e),
-	CASE WHEN jsonb_typeof(j.args -> 'require') = 'object' THEN j.args -> 'require' END,
+	(SELECT jsonb_object_agg(key, value) FROM jsonb_each_text(CASE jsonb_typeof(j.args -> 'require') WHEN 'object' THEN j.args -> 'require' END)),
 	coalesce(r.attempt, 0), coalesce(r.state, ''),
 	coalesce(q.paused_at IS NOT NULL, false), coalesce(q.updated_at > now() - interval '30 min', false),
 	CASE WHEN (j.metadata -> '` + returned + `' ->> 'taken') = extract(epoch FROM j.attempted_at)::text

@@ -29,6 +29,8 @@ func (q *Queue) Retry(ctx context.Context, id string) (next catalog.Key, err err
 		switch {
 		case last.State == catalog.Complete, last.State == catalog.Failed:
 			return fmt.Errorf("it is %s: %w", last.State, queue.ErrNoRetry)
+		case !last.State.Final() && was.State == queue.Ended:
+			return fmt.Errorf("its job was given up and attempt %d is %s; \"scidex-oci queue cancel %s\" ends that: %w", last.Attempt, last.State, id, queue.ErrInQueue)
 		case !last.State.Final(), was.State != queue.Ended:
 			return fmt.Errorf("it is %s: %w", was.State, queue.ErrInQueue)
 		}
@@ -56,11 +58,17 @@ func (q *Queue) further(ctx context.Context, tx pgx.Tx, last catalog.Run, old in
 	if err := json.Unmarshal(raw, &a); err != nil {
 		return key, fmt.Errorf("its job: %w", err)
 	}
+	if a.unread == nil && a.V != argsVersion {
+		a.unread = fmt.Errorf("version %d", a.V)
+	}
+	if a.unread != nil {
+		return key, fmt.Errorf("its job cannot be read: %w; submit it under another id", a.unread)
+	}
 	run := attemptAfter(last, a.Request)
 	if err := postgres.Insert(ctx, tx, run); err != nil {
 		return key, err
 	}
-	a.First = run.Attempt
+	a.First, a.Last = run.Attempt, 0
 	_, err = q.insert.InsertTx(ctx, tx, a, opts)
 	return run.Key, err
 }

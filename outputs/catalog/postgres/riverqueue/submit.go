@@ -63,6 +63,9 @@ func (q *Queue) submit(ctx context.Context, tx pgx.Tx, jobs []queue.Submission) 
 			}
 			here[all[i].Digest] = stands
 		}
+		if err := noneOpen(ctx, tx, j.Run.Key); err != nil {
+			return nil, err
+		}
 		if err := postgres.Insert(ctx, tx, j.Run); err != nil {
 			return nil, err
 		}
@@ -73,6 +76,21 @@ func (q *Queue) submit(ctx context.Context, tx pgx.Tx, jobs []queue.Submission) 
 		_, err = q.insert.InsertManyTx(ctx, tx, params)
 	}
 	return placed, err
+}
+
+// noneOpen refuses a further attempt at an analysis while a job of the one before is open: between two attempts, that is. Each of two
+// jobs would take the other's run for one of its own dead worker's. submit() in SQL does the same.
+func noneOpen(ctx context.Context, tx pgx.Tx, key catalog.Key) error {
+	if key.Attempt == 1 {
+		return nil
+	}
+	var is bool
+	err := tx.QueryRow(ctx, `SELECT EXISTS (SELECT FROM scidex_oci.river_job
+		WHERE kind = '`+kind+`' AND state IN (`+open+`) AND args @> jsonb_build_object('id', $1::text))`, key.ID).Scan(&is)
+	if err == nil && is {
+		err = fmt.Errorf("id %q: its job is in the queue still, and the next attempt comes by itself; \"scidex-oci queue cancel %s\" ends that", key.ID, key.ID)
+	}
+	return err
 }
 
 // optionsOf are River's of a job.

@@ -80,6 +80,7 @@ func (q *Queue) Work(ctx context.Context, o queue.Options, handle queue.Handler)
 	if err := client.Start(whole); err != nil {
 		return fmt.Errorf("work on the queue: %w", q.catalog.Explain(err))
 	}
+	go q.buryGivenUp(ctx)
 	w.lookAround(ctx, pool, o.Name, names)
 	bounded, giveUp := context.WithCancel(whole)
 	defer giveUp()

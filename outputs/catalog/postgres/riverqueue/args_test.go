@@ -1,0 +1,26 @@
+package riverqueue
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/scidex-ai/scidex-oci/spec"
+)
+
+// What is not allowed asks for what an analysis has by default, since it is refused where it is run.
+func TestJob(t *testing.T) {
+	usual := spec.Analysis{}.WithDefaults()
+	for request, want := range map[string]float64{
+		`{"command": ["true"], "cpus": 0.5}`:                      0.5,
+		`{"command": ["true"], "cpus": -1e308}`:                   usual.CPUs,
+		`{"command": ["true"], "cpus": 2, "memory": -5}`:          usual.CPUs,
+		`{"command": ["true"], "cpus": 2, "timeout": "-1h"}`:      usual.CPUs,
+		`{"command": "true", "cpus": 2}`:                          usual.CPUs,
+		`{"command": ["true"], "cpus": 1e308, "memory": "16TiB"}`: usual.CPUs,
+	} {
+		job := args{V: 1, ID: "a", Request: json.RawMessage(request)}.job()
+		if job.CPUs != want || job.Memory <= 0 || job.Limit <= 0 {
+			t.Errorf("%s: %+v, want %v CPUs", request, job, want)
+		}
+	}
+}
