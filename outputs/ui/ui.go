@@ -145,6 +145,8 @@ func (s *Server) Serve(ctx context.Context) error {
 	if errors.Is(err, context.DeadlineExceeded) {
 		err = server.Close()
 	}
-	<-served
+	if last := <-served; !errors.Is(last, http.ErrServerClosed) {
+		err = errors.Join(err, last)
+	}
 	return err
 }
