@@ -117,7 +117,7 @@ class SubmissionTest(Case):
             looks.append(None)
             sleep(0.1)
 
-        with mock.patch("scidex_oci.submission.time.sleep", wake):
+        with mock.patch("time.sleep", wake):
             result = scidex_oci.wait("lost", tool=self.tool)
         self.assertEqual((result.run_id, result.state), ("lost@2", "complete"))
         self.assertEqual(scidex_oci.wait("lost@1", tool=self.tool).state, "lost")
