@@ -18,6 +18,7 @@ func testAction(t *testing.T, d Driver) {
 	for i, report := range []string{
 		fmt.Sprintf(`{"action_id":%q}`, action), fmt.Sprintf(`{"x":1,"action_id":%q}`, action), fmt.Sprintf(`{"action_id":%q}`, digest("another")),
 		`{"action_id":null}`, `{}`, `{"action_id":7}`, `{"action_id":{"a":[1]}}`, `[]`, `null`, fmt.Sprintf(`{"action_id":%q}`, strings.Repeat("f", 10_000)),
+		fmt.Sprintf(`{"\u0000":"\u0000","action_id":%q}`, digest("odd")),
 	} {
 		using(t, c, fmt.Sprintf("run-%d", i), `{}`, report, "exit", func(r *catalog.Run) {
 			r.CreatedAt = r.CreatedAt.Add(time.Duration(i) * time.Minute)
@@ -37,6 +38,7 @@ func testAction(t *testing.T, d Driver) {
 		"[run-1 run-0]": {ActionID: action},
 		"[run-1]":       {ActionID: action, Limit: 1},
 		"[]":            {ActionID: action, States: []catalog.State{catalog.Complete}}, // these have failed
+		"[run-10]":      {ActionID: digest("odd")},
 		"[run-2]":       {ActionID: digest("another"), States: []catalog.State{catalog.Failed, catalog.Complete}},
 	} {
 		if got := fmt.Sprint(find(filter)); got != want {

@@ -113,11 +113,11 @@ func end(ctx context.Context, tx pgx.Tx, run catalog.Run, move catalog.Move, cou
 		SET state = $3, reason = $4, message = $5, exit_code = $6, signal = $7,
 			started_at = coalesce($8, started_at), finished_at = $9,
 			place = coalesce($10::json, place), report = coalesce($11::json, report),
-			outputs_total = $12, rejected_total = $13, outputs_removed_at = coalesce($14, outputs_removed_at)
+			action_id = CASE WHEN $11::json IS NULL THEN action_id ELSE $15 END, outputs_total = $12, rejected_total = $13, outputs_removed_at = coalesce($14, outputs_removed_at)
 		WHERE id = $1 AND attempt = $2`,
 		run.ID, run.Attempt, string(move.State()), orNull(run.Reason), orNull(run.Message), run.ExitCode, orNull(run.Signal),
 		moment(run.StartedAt), moment(run.FinishedAt), jsonOrNull(run.Place), jsonOrNull(run.Report),
-		counted.Outputs, counted.Rejected, moment(run.OutputsRemovedAt))
+		counted.Outputs, counted.Rejected, moment(run.OutputsRemovedAt), row.ActionID(run.Report))
 	return err
 }
 

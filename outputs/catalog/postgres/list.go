@@ -58,14 +58,11 @@ func newWhere() *row.Where {
 	return &row.Where{Parameter: func(n int) string { return "$" + strconv.Itoa(n) }, Moment: moment, Holds: isText, Contains: `strpos(id, %s) > 0`}
 }
 
-// ofAction has the expression and the condition of the index analysis_run_action, word for word.
-const ofAction = `left(report ->> 'action_id', 64) IS NOT NULL AND left(report ->> 'action_id', 64) = %s`
-
 func conditions(filter catalog.Filter) *row.Where {
 	where := newWhere()
 	where.Runs(filter)
 	if filter.ActionID != "" {
-		where.Add(ofAction, filter.ActionID)
+		where.Add(`action_id = %s`, filter.ActionID)
 	}
 	for _, key := range slices.Sorted(maps.Keys(filter.Labels)) {
 		value := filter.Labels[key]

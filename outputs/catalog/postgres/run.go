@@ -8,6 +8,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/catalog/row"
 )
 
 // Create writes the intent row.
@@ -80,11 +81,12 @@ func checkNew(run catalog.Run) error {
 
 func insertRun(ctx context.Context, tx pgx.Tx, run catalog.Run) error {
 	done, err := tx.Exec(ctx, `INSERT INTO scidex_oci.analysis_run
-		(id, attempt, state, reason, message, created_at, started_at, request, place, report, host, boot_id, tool_version, pinned)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8::json, $9::json, $10::json, $11, $12, $13, $14)
+		(id, attempt, state, reason, message, created_at, started_at, request, place, report, host, boot_id, tool_version, pinned, action_id)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8::json, $9::json, $10::json, $11, $12, $13, $14, $15)
 		ON CONFLICT (id, attempt) DO NOTHING`,
 		run.ID, run.Attempt, string(run.State), orNull(run.Reason), orNull(run.Message), moment(run.CreatedAt), moment(run.StartedAt),
-		jsonOrNull(run.Request), jsonOrNull(run.Place), jsonOrNull(run.Report), text(run.Host), text(run.BootID), text(run.ToolVersion), run.Pinned)
+		jsonOrNull(run.Request), jsonOrNull(run.Place), jsonOrNull(run.Report), text(run.Host), text(run.BootID), text(run.ToolVersion), run.Pinned,
+		row.ActionID(run.Report))
 	if err == nil && done.RowsAffected() == 0 {
 		return catalog.ErrExists
 	}
@@ -159,9 +161,10 @@ func (c *Catalog) Amend(ctx context.Context, run catalog.Run) error {
 			return err
 		}
 		_, err = tx.Exec(ctx, `UPDATE scidex_oci.analysis_run
-			SET state = $3, reason = $4, message = $5, exit_code = $6, report = coalesce($7::json, report)
+			SET state = $3, reason = $4, message = $5, exit_code = $6, report = coalesce($7::json, report),
+				action_id = CASE WHEN $7::json IS NULL THEN action_id ELSE $8 END
 			WHERE id = $1 AND attempt = $2`,
-			run.ID, run.Attempt, string(move.State()), orNull(run.Reason), orNull(run.Message), run.ExitCode, jsonOrNull(run.Report))
+			run.ID, run.Attempt, string(move.State()), orNull(run.Reason), orNull(run.Message), run.ExitCode, jsonOrNull(run.Report), row.ActionID(run.Report))
 		return err
 	})
 	if err != nil {

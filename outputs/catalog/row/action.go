@@ -1,0 +1,19 @@
+package row
+
+import (
+	"encoding/json"
+	"strings"
+)
+
+// ActionID is the action_id of a report, 64 hexadecimal digits; nil where it has none, or something else in its place.
+func ActionID(report json.RawMessage) *string {
+	var has struct {
+		ActionID any `json:"action_id"`
+	}
+	_ = json.Unmarshal(report, &has) // what is no object has none
+	id, ok := has.ActionID.(string)
+	if !ok || len(id) != 64 || strings.Trim(id, "0123456789abcdef") != "" {
+		return nil
+	}
+	return &id
+}
