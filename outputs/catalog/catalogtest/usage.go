@@ -110,7 +110,8 @@ func testUsageOfAnything(t *testing.T, d Driver) {
 	} {
 		using(t, c, fmt.Sprint("run-", i), documents[0], documents[1], "exit", nil)
 	}
-	want := []catalog.Usage{{}, {}, {}, {}, {WallMS: 1, TimeoutMS: 60_000}, {WallMS: 2}}
+	using(t, c, "escapes", `{"a":"\u0000"}`, `{"a":"\uD800","usage":{}}`, "exit", nil)
+	want := []catalog.Usage{{}, {}, {}, {}, {}, {WallMS: 1, TimeoutMS: 60_000}, {WallMS: 2}}
 	if got := usage(t, c, catalog.Filter{}, ""); !reflect.DeepEqual(got, want) {
 		t.Errorf("%+v, want\n%+v", got, want)
 	}

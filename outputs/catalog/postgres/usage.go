@@ -11,12 +11,16 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/catalog/row"
 )
 
-// selectUsage parses each document once, which is nearly all that it costs.
-const selectUsage = `SELECT coalesce((r.report -> 'usage')::text, ''),
+// selectUsage parses each document once, which is nearly all that it costs. Of a document with an escape that text cannot hold
+// PostgreSQL says nothing but an error, which would be the error of all.
+const selectUsage = `SELECT coalesce((CASE WHEN ` + parsed + ` THEN r.report END -> 'usage')::text, ''),
 	coalesce(q.memory, ''), coalesce(q.cpus, ''), coalesce(q.timeout, ''), coalesce(r.reason, ''), %s
 	FROM scidex_oci.analysis_run r
-	LEFT JOIN LATERAL json_to_record(CASE json_typeof(r.request) WHEN 'object' THEN r.request END)
+	LEFT JOIN LATERAL json_to_record(CASE WHEN json_typeof(r.request) = 'object' AND ` + parsed + ` THEN r.request END)
 		AS q(memory text, cpus text, timeout text) ON true`
+
+// parsed is true of runs whose documents have no NUL and no surrogates, which may be lone.
+const parsed = `strpos(lower(concat(r.report, r.request)), '\u0000') = 0 AND strpos(lower(concat(r.report, r.request)), '\ud') = 0`
 
 // Usage streams what runs that have ended asked for and used.
 func (c *Catalog) Usage(ctx context.Context, filter catalog.Filter, label string, yield func(catalog.Usage) bool) error {
