@@ -171,15 +171,15 @@ func (f *fingerprints) list(ctx context.Context, path string) (fingerprint.Print
 	return f.maker.Of(ctx, file, fingerprint.Listing)
 }
 
-// noteInputs waits for the digests; a wish to stop ends that.
+// noteInputs waits for the digests; a wish to stop ends that. One that comes before the wait is long is for the commit.
 func (e *execution) noteInputs(ctx context.Context) {
 	if e.prints == nil {
 		return
 	}
 	defer e.span("wait for the digests of the inputs")()
-	waiting, release := untilStop(ctx, e.request.Stop, 0)
+	waiting, release := untilStop(ctx, e.request.Stop, slowCommit)
 	e.report.Inputs = e.prints.settle(waiting, e.plan)
-	release() //nolint:errcheck // the wish is heard
+	release() //nolint:errcheck // the digests say it
 	id, err := e.plan.actionID(e.report)
 	e.report.ActionID = id
 	e.tell(err)
