@@ -98,11 +98,12 @@ func sameFile(f *os.File, path string) (bool, error) {
 	return err == nil && os.SameFile(open, named), err
 }
 
-// Alive reports whether a process of this host holds a run, whatever its root. Where that cannot be seen, as in the root of another
-// user, none does.
-func Alive(run catalog.Run) bool {
-	path := placeOf(run).State
-	if path == "" {
+// Occupies reports whether a process of this host holds a run, whatever its root, in the directory that a further attempt at its
+// analysis would have here. Where that cannot be seen, as in the root of another user, none does.
+func (r *Runner) Occupies(run catalog.Run) bool {
+	place := placeOf(run)
+	path := place.State
+	if path == "" || place.Dir != runDir(r.Tmp, run.ID) {
 		return false
 	}
 	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)

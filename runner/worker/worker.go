@@ -166,7 +166,7 @@ func (w *Worker) recover(ctx context.Context, id string) error {
 	if err != nil || last.State != catalog.Running {
 		return err
 	}
-	if last, err = w.Runner.Catalog.Get(ctx, last.Key); err == nil && last.State == catalog.Running && runner.Alive(last) {
+	if last, err = w.Runner.Catalog.Get(ctx, last.Key); err == nil && last.State == catalog.Running && w.Runner.Occupies(last) {
 		err = &queue.Later{After: soon, Why: fmt.Sprintf("host %s is still at attempt %d", host, last.Attempt)}
 	}
 	return err

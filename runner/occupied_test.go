@@ -8,28 +8,32 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 )
 
-// A run is alive while somebody holds its state file, wherever that is.
-func TestAlive(t *testing.T) {
+// A run is in the way while somebody holds its state file, wherever that is, and its directory is the one that we would have.
+func TestOccupies(t *testing.T) {
 	root, key := t.TempDir(), catalog.Key{ID: "a", Attempt: 2}
-	place, err := json.Marshal(Place{State: statePath(root, key)})
+	r := &Runner{Tmp: "/tmp"}
+	place, err := json.Marshal(Place{State: statePath(root, key), Dir: "/tmp/scidex-analysis-a"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	run := catalog.Run{Key: key, Place: place}
-	if Alive(run) || Alive(catalog.Run{Key: key}) {
+	if r.Occupies(run) || r.Occupies(catalog.Run{Key: key}) {
 		t.Error("alive before there is a state file")
 	}
 	held, err := hold(root, key)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !Alive(run) {
+	if !r.Occupies(run) {
 		t.Error("not alive while it is held")
+	}
+	if elsewhere := (&Runner{Tmp: "/var/tmp"}); elsewhere.Occupies(run) {
+		t.Error("in the way of who has another directory")
 	}
 	if err := held.close(); err != nil {
 		t.Fatal(err)
 	}
-	if Alive(run) {
+	if r.Occupies(run) {
 		t.Error("alive with nobody who holds it")
 	}
 	again, err := hold(root, key)
