@@ -98,6 +98,10 @@ func (s Spool) Submit(ctx context.Context, args []string) error {
 	return err
 }
 
+// unheard is in what sbatch says where it had no connection to the controller, which so has made no job
+// (SLURMCTLD_COMMUNICATIONS_CONNECTION_ERROR in Slurm's errno.h).
+const unheard = "connect failure"
+
 // submit counts the arrays of which Slurm was asked to take one.
 func (s Spool) submit(ctx context.Context, args []string, asked *int) error {
 	var jobs []string
@@ -113,6 +117,9 @@ func (s Spool) submit(ctx context.Context, args []string, asked *int) error {
 		*asked++
 		// A call that is cut short may have made a job all the same.
 		out, err := call(context.WithoutCancel(ctx), "sbatch", append(given, s.ScriptPath(k))...)
+		if err != nil && strings.Contains(err.Error(), unheard) {
+			*asked--
+		}
 		if err != nil {
 			return err
 		}

@@ -38,7 +38,8 @@ func (p person) launch(prefix []string, flags ...string) *waiting {
 		p.t.Fatal(err)
 	}
 	p.t.Cleanup(func() { _ = os.RemoveAll(w.dir) })
-	argv := append(slices.Clone(prefix), bin, "run", "--json", "--id", w.id, "--input", w.path("flag")+":/inputs/flag")
+	// The flag is changed while the run goes on, which a digest of it would tell.
+	argv := append(slices.Clone(prefix), bin, "run", "--json", "--digest-inputs", "script", "--id", w.id, "--input", w.path("flag")+":/inputs/flag")
 	argv = append(append(argv, flags...), "--", "sh", "-c", "echo ready; until [ -s /inputs/flag ]; do sleep 0.2; done")
 	w.cmd = p.command(argv...)
 	w.cmd.Stdout = &w.stdout
