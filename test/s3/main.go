@@ -95,7 +95,9 @@ func newServer(dir string, up func()) (*s3api.S3ApiServer, error) {
 	}
 	users := auth.NewIAMServiceSingle(auth.Account{Access: accessKey, Secret: secretKey, Role: auth.RoleAdmin})
 	root := middlewares.RootUserConfig{Access: accessKey, Secret: secretKey}
-	return s3api.New(backend, root, region, users, nil, nil, nil, nil, s3api.WithQuiet(), s3api.WithKeepAlive(),
+	// Each connection has one request, as is its default: after an object without bytes it takes the rest of the request for
+	// the next one, when that comes late, and answers it with 400.
+	return s3api.New(backend, root, region, users, nil, nil, nil, nil, s3api.WithQuiet(),
 		s3api.WithConcurrencyLimiter(8192, 8192), s3api.WithMpMaxParts(10000), s3api.WithOnListen(up))
 }
 
