@@ -1,0 +1,82 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+
+	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/record"
+)
+
+// told returns a run as it is to be shown: one whose outcome waits has ended as its launcher said. Its entries are
+// those of its record.
+func (r *Runner) told(run catalog.Run) (_ catalog.Run, waits bool) {
+	if run.State.Final() || placeOf(run).State != statePath(r.Root, run.Key) || !r.waits(run.Key) {
+		return run, false
+	}
+	var o outcome
+	err := record.Peek(r.outcomePath(run.Key), &o)
+	if errors.Is(err, fs.ErrNotExist) {
+		return run, false // it has just been committed
+	}
+	if err != nil {
+		o.Message = fmt.Sprintf("the result could not be committed, and what was kept of it in %q cannot be read: %v", r.outcomePath(run.Key), err)
+	}
+	run.State, run.Reason, run.Message, run.ExitCode = catalog.Error, string(ReasonCommit), o.Message, exitError
+	run.StartedAt, run.FinishedAt, run.Signal = o.Run.StartedAt, o.Run.FinishedAt, o.Run.Signal
+	run.Report, run.Events = o.Run.Report, o.Run.Events
+	run.OutputsTotal, run.RejectedTotal = o.Run.OutputsTotal, o.Run.RejectedTotal
+	return run, true
+}
+
+// showWaiting is Show for a run whose outcome waits.
+func (r *Runner) showWaiting(run catalog.Run) (Result, error) {
+	result, err := newResult(run)
+	if err != nil {
+		return result, err
+	}
+	result.listEvents(run.Events)
+	content, err := record.Open(r.outcomePath(run.Key), &outcome{})
+	if err != nil {
+		result.OutputsTotal, result.RejectedTotal, result.ListingTruncated = 0, 0, false
+		result.Message = fmt.Sprintf("the result could not be committed, and what was kept of it in %q cannot be read: %v", r.outcomePath(run.Key), err)
+		return result, ignore(err, record.ErrDamaged)
+	}
+	defer content.Close()
+	var first excerpt
+	if err := content.Each(first.add); err != nil {
+		return result, err
+	}
+	for _, entry := range first.first() {
+		result.list(entry)
+	}
+	return result, nil
+}
+
+// List is that of the catalog, with runs whose outcome waits as they are to be shown.
+func (r *Runner) List(ctx context.Context, filter catalog.Filter) ([]catalog.Run, error) {
+	waiting, _, err := r.outcomes()
+	if err != nil || len(waiting) == 0 {
+		runs, failed := r.Catalog.List(ctx, filter)
+		return runs, errors.Join(err, failed)
+	}
+	all := filter
+	all.States, all.Reasons = nil, nil
+	if len(filter.States)+len(filter.Reasons) > 0 { // how many of them fit is seen below
+		all.Limit = 0
+	}
+	runs, err := r.Catalog.List(ctx, all)
+	var shown []catalog.Run
+	for _, run := range runs {
+		run, _ = r.told(run)
+		fits := (len(filter.States) == 0 || slices.Contains(filter.States, run.State)) &&
+			(len(filter.Reasons) == 0 || slices.Contains(filter.Reasons, run.Reason))
+		if fits && (filter.Limit == 0 || len(shown) < filter.Limit) {
+			shown = append(shown, run)
+		}
+	}
+	return shown, err
+}
