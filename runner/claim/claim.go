@@ -14,23 +14,33 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// patience is for how long Make waits for another command that removes what it has taken for left. That is as long as its
+// undo takes: one that looks for runs that were left may take seconds on a busy host.
+const patience = 30 * time.Second
+
+var errRemoved = errors.New("another command removed it meanwhile")
+
 // Make makes a directory of the caller alone, where it is missing, and locks it until the file is closed.
 // Before it is locked another command may take it for one that was left, and remove it: then it is made again.
 func Make(path string) (f *os.File, err error) {
-	for range 100 {
+	for deadline := time.Now().Add(patience); time.Now().Before(deadline); {
 		if err := os.Mkdir(path, 0o700); err != nil && !errors.Is(err, os.ErrExist) {
 			return nil, err
 		}
-		if f, err = lock(path); err != nil {
-			time.Sleep(time.Millisecond)
+		f, err = lock(path)
+		if errors.Is(err, unix.EWOULDBLOCK) || errors.Is(err, os.ErrNotExist) {
+			time.Sleep(5 * time.Millisecond)
 			continue
+		}
+		if err != nil {
+			return nil, fmt.Errorf("make %s: %w", path, err)
 		}
 		locked, err1 := f.Stat()
 		named, err2 := os.Lstat(path)
 		if err1 == nil && err2 == nil && os.SameFile(locked, named) {
 			return f, nil
 		}
-		err = errors.Join(err1, err2, f.Close())
+		err = errors.Join(errRemoved, err1, err2, f.Close())
 	}
 	return nil, fmt.Errorf("make %s: %w", path, err)
 }

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+	"time"
 )
 
 // TestSweep removes what nobody holds, after what is left of it was undone.
@@ -52,5 +53,44 @@ func TestSweep(t *testing.T) {
 	}
 	if removed, err := Sweep(at("none"), "x-", false, nil); err != nil || removed != nil {
 		t.Errorf("%q, %v", removed, err)
+	}
+}
+
+// TestMakeWhileSwept: whoever makes a directory that another command has taken for left waits until that one has removed it.
+func TestMakeWhileSwept(t *testing.T) {
+	root := t.TempDir()
+	path := filepath.Join(root, "x-new")
+	if err := os.Mkdir(path, 0o700); err != nil { // made, and not locked yet
+		t.Fatal(err)
+	}
+	swept := make(chan error, 1)
+	undoing := make(chan struct{})
+	go func() {
+		_, err := Sweep(root, "x-", false, func(string) error {
+			close(undoing)
+			time.Sleep(300 * time.Millisecond)
+			return nil
+		})
+		swept <- err
+	}()
+	<-undoing
+	held, err := Make(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer held.Close()
+	if err := <-swept; err != nil {
+		t.Error(err)
+	}
+	if left, err := Sweep(root, "x-", true, nil); err != nil || len(left) > 0 {
+		t.Errorf("left %q, %v", left, err)
+	}
+	for _, other := range []string{"file", "link"} {
+		_ = os.WriteFile(filepath.Join(root, "file"), nil, 0o600)
+		_ = os.Symlink(root, filepath.Join(root, "link")) // both are there, or Make makes a directory
+		if f, err := Make(filepath.Join(root, other)); err == nil {
+			t.Errorf("a %s was taken for a directory", other)
+			f.Close()
+		}
 	}
 }
