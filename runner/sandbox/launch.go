@@ -47,6 +47,7 @@ func (s *Supervisor) Slow() error { return s.slow }
 type host struct {
 	process *os.Process
 	done    chan struct{} // closed when it has ended, and with it all that was below it
+	killed  bool          // then: by a signal
 	last    *tail
 }
 
@@ -101,8 +102,9 @@ func (s *Supervisor) clone(end *os.File) (child *spawn.Child, err error) {
 		}
 		s.host.process = child.Process
 		close(cloned)
-		_, _ = io.Copy(s.host.last, read) // to the end of all that have it
-		_, _ = child.Process.Wait()       // why it ended is in what it wrote
+		_, _ = io.Copy(s.host.last, read)  // to the end of all that have it
+		state, err := child.Process.Wait() // why it ended by itself is in what it wrote
+		s.host.killed = err == nil && !state.Exited()
 	}()
 	<-cloned
 	return child, err
@@ -114,10 +116,12 @@ func (s *Supervisor) begin(ctx context.Context, child *spawn.Child, program prog
 	ctx, cancel := context.WithTimeoutCause(ctx, readyWait, errNotReady)
 	defer cancel()
 	if err := s.trace.Do(trace.Start, "map its ids", func() error { return s.account.WriteMaps(ctx, s.Pid()) }); err != nil {
-		if s.conn.hungUp() { // it has no ids because it is dead
-			err = s.lost(io.EOF)
+		err = errors.Join(err, child.Close())
+		<-s.host.done
+		if s.host.killed { // it has no ids because it is dead
+			return s.lost(io.EOF)
 		}
-		return errors.Join(err, child.Close())
+		return err
 	}
 	err := s.trace.Do(trace.Start, "execute it", func() error {
 		args := append([]string{supervisorName}, traceArgs(s.trace != nil)...)
@@ -140,8 +144,9 @@ func (s *Supervisor) await(ctx context.Context) error {
 	return err
 }
 
-// readyWait is how long a supervisor may take to get ready: a thousand times what it takes.
-const readyWait = time.Minute
+// readyWait is how long a supervisor may take to get ready: ten thousand times what it takes on a host that has nothing else to
+// do. Of 500 that were started at once on two cores, 45 took longer than a minute.
+const readyWait = 10 * time.Minute
 
 var errNotReady = fmt.Errorf("the supervisor was not ready within %v", readyWait)
 

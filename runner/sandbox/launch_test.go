@@ -48,3 +48,32 @@ func TestKilledSupervisorIsLost(t *testing.T) {
 		t.Errorf("after a kill Clean says %v, want ErrLost", err)
 	}
 }
+
+// TestKilledBeforeItHasIDs: its death is told, and not that of its files in /proc, also where its end of the connection is
+// not closed yet.
+func TestKilledBeforeItHasIDs(t *testing.T) {
+	account, err := ReadAccount()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, end, err := socketPair()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer end.Close()
+	s := &Supervisor{Session: newSession(c, &host{done: make(chan struct{}), last: &tail{}}, true), account: account}
+	child, err := s.clone(end)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := child.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	<-s.host.done
+	if err := s.begin(t.Context(), child, program{path: itself}); !errors.Is(err, ErrLost) {
+		t.Errorf("it says %v, want ErrLost", err)
+	}
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+}
