@@ -2,9 +2,12 @@ package sandbox
 
 import (
 	"fmt"
+	"math"
 	"os"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/scidex-ai/scidex-oci/runner/lowwater"
 )
 
 // Floor is the least free space that a file system is to keep: a share of its size, or bytes. The zero Floor
@@ -28,14 +31,25 @@ func (s Shortage) String() string {
 // Short returns a shortage on the file system that dir is on, or nil. A file system that tells no size, as
 // some in user space do, is never short.
 func (f Floor) Short(dir *os.File, of string) (*Shortage, error) {
+	_, short, err := f.look(dir, of)
+	return short, err
+}
+
+// look is Short, with the mark that is reached when there is a shortage: never, on a file system that tells no size.
+func (f Floor) look(dir *os.File, of string) (lowwater.Mark, *Shortage, error) {
 	var st unix.Statfs_t
 	if err := statfs(dir, &st); err != nil {
-		return nil, fmt.Errorf("free space of %s: %w", of, err)
+		return lowwater.Mark{}, nil, fmt.Errorf("free space of %s: %w", of, err)
 	}
-	if !f.Above(&st) {
-		return nil, nil
+	var short *Shortage
+	if f.Above(&st) {
+		short = &Shortage{Of: of, Free: free(&st), Floor: f.of(&st)}
 	}
-	return &Shortage{Of: of, Free: free(&st), Floor: f.of(&st)}, nil
+	low := lowwater.Supply{Bytes: -1, Inodes: -1}
+	if st.Blocks > 0 {
+		low.Bytes = f.of(&st) - 1
+	}
+	return lowwater.Mark{Dir: dir, Low: low, High: lowwater.Supply{Bytes: math.MaxInt64, Inodes: math.MaxInt64}}, short, nil
 }
 
 // Above reports whether a file system has less free than the floor.

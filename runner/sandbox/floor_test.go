@@ -33,3 +33,18 @@ func TestFloorShort(t *testing.T) {
 		t.Errorf("a file system without a size: %v, %v", short, err)
 	}
 }
+
+// TestMarkOfTheFloor: a wait is over when there is one byte less than the floor, and never where no size is told.
+func TestMarkOfTheFloor(t *testing.T) {
+	for path, want := range map[string]int64{t.TempDir(): 4095, "/proc": -1} {
+		dir, err := os.Open(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer dir.Close()
+		mark, short, err := Floor{Bytes: 4096}.look(dir, "here")
+		if err != nil || short != nil || mark.Dir != dir || mark.Low.Bytes != want || mark.Low.Inodes != -1 {
+			t.Errorf("%s: %+v, %v, %v", path, mark, short, err)
+		}
+	}
+}

@@ -6,6 +6,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/scidex-ai/scidex-oci/outputs"
+	"github.com/scidex-ai/scidex-oci/runner/lowwater"
 )
 
 // A survey rests so many times as long as it took. There are two kinds, of names and of open files: together
@@ -23,46 +24,61 @@ const (
 type pacer struct {
 	ended time.Time
 	cost  time.Duration
-	room  outputs.Extent // what was left of the bound
-	high  supply         // the most that was free since
-	hurry bool           // the last one was not whole
-	links bool           // it counts names that take no inode
+	room  outputs.Extent  // what was left of the bound
+	high  lowwater.Supply // the most that was free since
+	hurry bool            // the last one was not whole, or the file system does not say what it has
+	links bool            // it counts names that take no inode
 }
 
 // supply is what a file system has left.
 type supply struct {
-	bytes, inodes int64
-	unknown       bool // it does not say
+	lowwater.Supply
+
+	unknown bool // it does not say
 }
 
 func supplyOf(st *unix.Statfs_t) supply {
-	return supply{bytes: int64(st.Bavail) * st.Bsize, inodes: int64(st.Ffree), unknown: st.Blocks == 0}
+	return supply{lowwater.Supply{Bytes: free(st), Inodes: int64(st.Ffree)}, st.Blocks == 0}
 }
 
 // due reports whether the next survey is.
 func (p *pacer) due(now time.Time, free supply) bool {
-	p.high.bytes, p.high.inodes = max(p.high.bytes, free.bytes), max(p.high.inodes, free.inodes)
-	rest := max(idle, restIdle*p.cost)
-	if p.hurry || free.unknown || p.drained(free) {
-		rest = restBusy * p.cost
-	}
-	return now.Sub(p.ended) >= rest
+	p.high.Bytes, p.high.Inodes = max(p.high.Bytes, free.Bytes), max(p.high.Inodes, free.Inodes)
+	low := p.low()
+	drained := free.Bytes <= low.Bytes || free.Inodes <= low.Inodes
+	return now.Sub(p.ended) >= p.rest(drained || free.unknown)
 }
 
-// drained reports whether what went could fill an eighth of the room. A hard link takes no inode: it is counted
+// rest is how long it lasts, until it is cut short by what is taken.
+func (p *pacer) rest(busy bool) time.Duration {
+	if busy || p.hurry {
+		return restBusy * p.cost
+	}
+	return max(idle, restIdle*p.cost)
+}
+
+// low is what is free when what went could fill an eighth of the room. A hard link takes no inode: it is counted
 // at the least that a directory has for a name (ext4: 8 bytes and the name, in fours).
-func (p *pacer) drained(free supply) bool {
+func (p *pacer) low() lowwater.Supply {
 	const nameBytes = 12
 	room := p.room.Bytes
 	if p.links {
 		room = min(room, nameBytes*p.room.Files)
 	}
-	return 8*(p.high.bytes-free.bytes) >= room || 8*(p.high.inodes-free.inodes) >= p.room.Files
+	return lowwater.Supply{Bytes: p.high.Bytes - eighth(room), Inodes: p.high.Inodes - eighth(p.room.Files)}
+}
+
+// eighth rounds up: less than that is less than an eighth.
+func eighth(n int64) int64 {
+	if n%8 > 0 {
+		return n/8 + 1
+	}
+	return n / 8
 }
 
 // done notes a survey that began when there was so much free.
 func (p *pacer) done(now time.Time, cost time.Duration, began supply, room outputs.Extent, whole bool) {
-	*p = pacer{ended: now, cost: cost, room: room, high: began, hurry: !whole, links: p.links}
+	*p = pacer{ended: now, cost: cost, room: room, high: began.Supply, hurry: !whole || began.unknown, links: p.links}
 }
 
 // threadTime is the processor time of the calling thread, to which the caller must be locked.

@@ -5,15 +5,16 @@ import (
 	"time"
 
 	"github.com/scidex-ai/scidex-oci/outputs"
+	"github.com/scidex-ai/scidex-oci/runner/lowwater"
 )
 
 func TestPacer(t *testing.T) {
 	const cost = 10 * time.Millisecond
 	start := time.Unix(1000, 0)
-	began := supply{bytes: 1 << 40, inodes: 1 << 20}
+	began := supplied(1<<40, 1<<20)
 	room := outputs.Extent{Files: 80_000, Bytes: 800 << 20}
 	lost := func(bytes, inodes int64) supply {
-		return supply{bytes: began.bytes - bytes, inodes: began.inodes - inodes}
+		return supplied(began.Bytes-bytes, began.Inodes-inodes)
 	}
 	for name, c := range map[string]struct {
 		looks []supply // the last one decides
@@ -59,13 +60,17 @@ func TestPacer(t *testing.T) {
 	}
 }
 
+func supplied(bytes, inodes int64) supply {
+	return supply{Supply: lowwater.Supply{Bytes: bytes, Inodes: inodes}}
+}
+
 // A survey that costs next to nothing is made at each look only while the file system fills up.
 func TestPacerIsLazy(t *testing.T) {
-	began := supply{bytes: 1 << 40, inodes: 1 << 20}
+	began := supplied(1<<40, 1<<20)
 	var p pacer
 	p.done(time.Unix(1000, 0), time.Microsecond, began, outputs.Extent{Files: 1000, Bytes: 1 << 20}, true)
 	soon, late := time.Unix(1000, 0).Add(look), time.Unix(1000, 0).Add(idle)
-	if p.due(soon, began) || !p.due(late, began) || !p.due(soon, supply{bytes: began.bytes - 1<<17, inodes: began.inodes}) {
+	if p.due(soon, began) || !p.due(late, began) || !p.due(soon, supplied(began.Bytes-1<<17, began.Inodes)) {
 		t.Error("it does not wait for something to happen")
 	}
 }

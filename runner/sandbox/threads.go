@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// spareThreads are more than the launcher and the supervisor are ever seen to block at once beside what they have.
-const spareThreads = 10
+// spareThreads are more than the launcher and the supervisor are ever seen to block at once beside what they have; one waits in a watchdog.
+const spareThreads = 11
 
 // ReserveThreads makes the Go runtime start threads that it then keeps. Where an analysis shares its limit of
 // processes with this program, a fork bomb would be the end of it: a runtime that cannot start a thread aborts.

@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/scidex-ai/scidex-oci/outputs"
+	"github.com/scidex-ai/scidex-oci/runner/lowwater"
 )
 
 // look is how often free space is read, and how often a survey may begin.
@@ -114,35 +115,67 @@ type survey struct {
 	do   func(context.Context) (room outputs.Extent, whole bool, err error)
 }
 
-// watch reads what is free, and begins the surveys that are due, until the run has ended.
+// watch looks at what is free, and begins the surveys that are due, until the run has ended.
 func (d *watchdog) watch(ctx context.Context) error {
-	ticker := time.NewTicker(look)
-	defer ticker.Stop()
+	var level lowwater.Watch
+	defer context.AfterFunc(ctx, level.Stop)()
+	var floors []lowwater.Mark
 	for {
-		select {
-		case <-ctx.Done():
+		d.rest(&level, floors)
+		if ctx.Err() != nil {
 			return nil
-		case <-ticker.C:
 		}
-		if err := errors.Join(d.checkFloor(), d.begin(ctx)); err != nil {
+		var err error
+		if floors, err = d.checkFloor(); err != nil {
+			return err
+		}
+		if err = d.begin(ctx); err != nil {
 			return err
 		}
 	}
 }
 
-// checkFloor ends the run where a file system does not keep its floor.
-func (d *watchdog) checkFloor() error {
+// rest is over when a look has found that there is something to do, or when the next survey is due.
+func (d *watchdog) rest(level *lowwater.Watch, floors []lowwater.Mark) {
+	resting, marks, looks := d.marks(time.Now())
+	if floors == nil { // nobody has looked yet
+		looks = 1
+	}
+	marks = append(marks, floors...)
+	level.Wait(look, looks, marks)
+	for i, s := range resting {
+		s.pace.high = marks[i].High
+	}
+}
+
+// marks are those at which the surveys that rest come before they are due, in so many looks.
+func (d *watchdog) marks(now time.Time) (resting []*survey, marks []lowwater.Mark, looks int) {
+	due := idle // the floors are reckoned anew then
+	for _, s := range d.surveys {
+		if s.busy.Load() {
+			due = look
+			continue
+		}
+		due = min(due, s.pace.rest(false)-now.Sub(s.pace.ended))
+		resting, marks = append(resting, s), append(marks, lowwater.Mark{Dir: d.work, Low: s.pace.low(), High: s.pace.high})
+	}
+	return resting, marks, max(1, int((due+look-1)/look))
+}
+
+// checkFloor ends the run where a file system does not keep its floor, and else returns the marks of all of them.
+func (d *watchdog) checkFloor() (marks []lowwater.Mark, err error) {
 	for _, k := range d.kept {
-		short, err := d.floor.Short(k.dir, k.of)
+		mark, short, err := d.floor.look(k.dir, k.of)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if short != nil {
 			d.end(finding{short: short})
-			return nil
+			return nil, nil
 		}
+		marks = append(marks, mark)
 	}
-	return nil
+	return marks, nil
 }
 
 // begin starts what is due, beside the watch: a survey may take long.

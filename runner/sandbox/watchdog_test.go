@@ -8,10 +8,12 @@ import (
 	"slices"
 	"sync"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/scidex-ai/scidex-oci/outputs"
+	"github.com/scidex-ai/scidex-oci/runner/lowwater"
 )
 
 func TestUnnamed(t *testing.T) {
@@ -127,6 +129,50 @@ func TestWatchdogThatCannotSee(t *testing.T) {
 	<-killed
 	if f := d.stop(); f.err == nil {
 		t.Errorf("%+v", f)
+	}
+}
+
+// TestMarks: between its surveys a watchdog sleeps through looks that find nothing, and no longer.
+func TestMarks(t *testing.T) {
+	now := time.Unix(1000, 0)
+	had := lowwater.Supply{Bytes: 1 << 40, Inodes: 1 << 20}
+	room := outputs.Extent{Files: 80, Bytes: 800}
+	done := func(ago time.Duration, whole bool) pacer {
+		var p pacer
+		p.done(now.Add(-ago), time.Microsecond, supply{Supply: had}, room, whole)
+		return p
+	}
+	for name, c := range map[string]struct {
+		names, open pacer
+		busy        bool
+		looks       int
+	}{
+		"both have just ended":  {done(0, true), done(0, true), false, int(idle / look)},
+		"one has longer":        {done(0, true), done(idle-3*look, true), false, 3},
+		"a part of a look left": {done(0, true), done(idle-3*look+1, true), false, 3},
+		"both are due":          {done(idle, true), done(2*idle, true), false, 1},
+		"one is in a hurry":     {done(0, false), done(0, true), false, 1},
+		"none was made":         {pacer{}, pacer{}, false, 1},
+		"one goes on":           {done(0, true), done(0, true), true, 1},
+	} {
+		d := &watchdog{work: os.Stdin, surveys: []*survey{{pace: c.names}, {pace: c.open}}}
+		d.surveys[1].busy.Store(c.busy)
+		resting, marks, looks := d.marks(now)
+		if looks != c.looks {
+			t.Errorf("%s: %d looks, want %d", name, looks, c.looks)
+		}
+		want := []lowwater.Mark{
+			{Dir: d.work, Low: c.names.low(), High: c.names.high}, {Dir: d.work, Low: c.open.low(), High: c.open.high},
+		}
+		if c.busy {
+			want = want[:1]
+		}
+		if !slices.Equal(marks, want) || len(resting) != len(marks) || resting[0] != d.surveys[0] {
+			t.Errorf("%s: %+v, want %+v", name, marks, want)
+		}
+	}
+	if low := (&pacer{high: had, room: room}).low(); low != (lowwater.Supply{Bytes: had.Bytes - 100, Inodes: had.Inodes - 10}) {
+		t.Errorf("an eighth less than %+v of %+v is %+v", had, room, low)
 	}
 }
 
