@@ -10,10 +10,9 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 )
 
-// plan is how PostgreSQL answers a listing (EXPLAIN), a line for each step.
-func plan(t *testing.T, c *Catalog, filter catalog.Filter) string {
+// plan is how PostgreSQL answers a query (EXPLAIN), a line for each step.
+func plan(t *testing.T, c *Catalog, sql string, args []any) string {
 	t.Helper()
-	sql, args := listing(filter)
 	var steps []string
 	must(t, c.readAll(t.Context(), func(row pgx.Row) (bool, error) {
 		var step string
@@ -55,10 +54,33 @@ func TestListingPlans(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			got := plan(t, c, tt.filter)
+			sql, args := listing(tt.filter)
+			got := plan(t, c, sql, args)
 			if sorted := strings.Contains(got, "Sort") && tt.want != "analysis_run_open"; !strings.Contains(got, tt.want) || sorted {
 				t.Errorf("want %q and no sort in the plan:\n%s", tt.want, got)
 			}
 		})
+	}
+}
+
+// Whatever stats asks of a million runs, it reads none of their documents.
+func TestUsagePlans(t *testing.T) {
+	server := theCluster(t)
+	name := migrated(t, server)
+	server.execute(t, name, `INSERT INTO scidex_oci.analysis_run (id, attempt, state, created_at, host, boot_id, tool_version, report)
+		SELECT 'run-' || i, 1, 'complete', '2026-01-01'::timestamptz + i * interval '30 s', 'h', '', '', json_build_object('x', repeat('x', 500))
+		FROM generate_series(1, 20000) i`)
+	server.execute(t, name, `VACUUM ANALYZE scidex_oci.analysis_run`)
+	c := opened(t, server.url("runner", name))
+	since := time.Date(2026, 1, 2, 0, 0, 0, 0, time.UTC)
+	for _, filter := range []catalog.Filter{
+		{}, {Since: since, Until: since.Add(time.Hour)}, {States: []catalog.State{catalog.Complete}}, {Reasons: []string{"exit"}, Host: "h"},
+	} {
+		for _, label := range []string{"", "project"} {
+			sql, args := usageQuery(filter, label)
+			if got := plan(t, c, sql, args); !strings.Contains(got, "Index Only Scan using analysis_run_usage") {
+				t.Errorf("%+v by label %q:\n%s", filter, label, got)
+			}
+		}
 	}
 }

@@ -1,7 +1,9 @@
 package row
 
 import (
+	"encoding/hex"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
@@ -13,20 +15,38 @@ const (
 	timedOut    = "timeout"
 )
 
-// UsageTexts is what a catalog has of the usage of a run, as text; empty where it has nothing.
-type UsageTexts struct {
-	WallMS, CPUMS, MemoryPeak string // of the report
-	Memory, CPUs, Timeout     string // of the request
-	Reason                    string
+// UsageReader reads what a catalog has of the usage of runs, each in one text with blanks between: wall_ms, cpu_ms and
+// memory_peak_bytes of the report, memory and cpus of the request, then the hexadecimal digits of its timeout and of the
+// reason, and last of the label, after a "=", or nothing. What is no number, as other programs may have written it, is not
+// known. It keeps the texts that it has read, of which few are many runs'.
+type UsageReader map[string]string
+
+// Usage reads the text of one run.
+func (r UsageReader) Usage(packed string) catalog.Usage {
+	var fields [8]string
+	for i := range fields {
+		fields[i], packed, _ = strings.Cut(packed, " ")
+	}
+	reason := r.decode(fields[6])
+	u := catalog.Usage{
+		WallMS: whole(fields[0]), CPUMS: whole(fields[1]), MemoryPeak: whole(fields[2]),
+		Memory: whole(fields[3]), CPUs: number(fields[4]), TimeoutMS: milliseconds(r.decode(fields[5])),
+		OutOfMemory: reason == outOfMemory, TimedOut: reason == timedOut,
+	}
+	if digits, ok := strings.CutPrefix(fields[7], "="); ok {
+		u.Label, u.Labelled = r.decode(digits), true
+	}
+	return u
 }
 
-// Usage reads texts. What is no number, as other programs may have written it, is not known.
-func (t UsageTexts) Usage() catalog.Usage {
-	return catalog.Usage{
-		WallMS: whole(t.WallMS), CPUMS: whole(t.CPUMS), MemoryPeak: whole(t.MemoryPeak),
-		Memory: whole(t.Memory), CPUs: number(t.CPUs), TimeoutMS: milliseconds(t.Timeout),
-		OutOfMemory: t.Reason == outOfMemory, TimedOut: t.Reason == timedOut,
+func (r UsageReader) decode(digits string) string {
+	text, ok := r[digits]
+	if !ok {
+		bytes, _ := hex.DecodeString(digits) // the database wrote them
+		text = string(bytes)
+		r[strings.Clone(digits)] = text
 	}
+	return text
 }
 
 func whole(text string) int64 {

@@ -9,23 +9,24 @@ import (
 
 func TestUsage(t *testing.T) {
 	tests := []struct {
-		name  string
-		texts row.UsageTexts
-		want  catalog.Usage
+		name, packed string
+		want         catalog.Usage
 	}{
-		{"nothing", row.UsageTexts{}, catalog.Usage{}},
+		{"nothing", "", catalog.Usage{}},
 		{
-			"all",
-			row.UsageTexts{WallMS: "1", CPUMS: "2", MemoryPeak: "9007199254740993", Memory: "4", CPUs: "0.5", Timeout: "1h0.5s", Reason: "exit"},
-			catalog.Usage{WallMS: 1, CPUMS: 2, MemoryPeak: 9007199254740993, Memory: 4, CPUs: 0.5, TimeoutMS: 3_600_500},
+			"all", "1 2 9007199254740993 4 0.5 3168302E3573 65786974 =6b", // 1h0.5s, exit, k
+			catalog.Usage{WallMS: 1, CPUMS: 2, MemoryPeak: 9007199254740993, Memory: 4, CPUs: 0.5, TimeoutMS: 3_600_500, Label: "k", Labelled: true},
 		},
-		{"out of memory", row.UsageTexts{Reason: "out_of_memory"}, catalog.Usage{OutOfMemory: true}},
-		{"timed out, after seconds", row.UsageTexts{Timeout: "90.5", Reason: "timeout"}, catalog.Usage{TimeoutMS: 90_500, TimedOut: true}},
-		{"another program's words", row.UsageTexts{WallMS: "x", Memory: "64MiB", CPUs: "many", Timeout: "soon"}, catalog.Usage{}},
+		{"no label", "1 0 0 0 0   ", catalog.Usage{WallMS: 1}},
+		{"an empty label", "1 0 0 0 0   =", catalog.Usage{WallMS: 1, Labelled: true}},
+		{"out of memory", "0 0 0 0 0  6f75745f6f665f6d656d6f7279 ", catalog.Usage{OutOfMemory: true}},
+		{"timed out, after seconds", "0 0 0 0 0 39302e35 74696d656f7574 ", catalog.Usage{TimeoutMS: 90_500, TimedOut: true}},
+		{"another program's words", "x 1.5 1e3 64MiB many 736f6f6e  ", catalog.Usage{}},
 	}
+	reader := row.UsageReader{}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			if got := tt.texts.Usage(); got != tt.want {
+			if got := reader.Usage(tt.packed); got != tt.want {
 				t.Errorf("%+v, want %+v", got, tt.want)
 			}
 		})

@@ -2,7 +2,6 @@ package sqlite
 
 import (
 	"context"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"strings"
@@ -18,7 +17,7 @@ const (
 	hasEnded    = `state IN ('complete', 'failed', 'canceled', 'error', 'lost')`
 )
 
-// packedUsage is what Usage reads of a run, in one text: numbers, and the hexadecimal digits of texts, with blanks between.
+// packedUsage is what row.UsageReader reads of a run, without its label.
 const packedUsage = `iif(typeof(json_extract(report, '$.usage.wall_ms')) = 'integer', json_extract(report, '$.usage.wall_ms'), 0)
 	|| ' ' || iif(typeof(json_extract(report, '$.usage.cpu_ms')) = 'integer', json_extract(report, '$.usage.cpu_ms'), 0)
 	|| ' ' || iif(typeof(json_extract(report, '$.usage.memory_peak_bytes')) = 'integer', json_extract(report, '$.usage.memory_peak_bytes'), 0)
@@ -46,14 +45,14 @@ func (c *Catalog) usage(ctx context.Context, filter catalog.Filter, label string
 		return err
 	}
 	defer func() { err = errors.Join(err, rows.Close()) }()
-	decoded := texts{}
+	unpack := row.UsageReader{}
 	for rows.Next() {
 		var packed string
 		if err := rows.Scan(&packed); err != nil {
 			return err
 		}
 		for run := range strings.SplitSeq(packed, ",") {
-			if !yield(decoded.usage(run)) {
+			if !yield(unpack.Usage(run)) {
 				return nil
 			}
 		}
@@ -80,33 +79,4 @@ func (c *Catalog) usageQuery(ctx context.Context, filter catalog.Filter, label s
 		from += ` INDEXED BY analysis_run_usage`
 	}
 	return `SELECT group_concat(` + packedUsage + ` || ' ' || ` + value + `, ',')` + from + where.String() + ` GROUP BY ` + hourCreated, where.Args, nil
-}
-
-// texts are those that hexadecimal digits stand for: few are many runs'.
-type texts map[string]string
-
-func (t texts) decode(digits string) string {
-	text, ok := t[digits]
-	if !ok {
-		bytes, _ := hex.DecodeString(digits) // SQLite's hex wrote them
-		text = string(bytes)
-		t[strings.Clone(digits)] = text
-	}
-	return text
-}
-
-// usage reads what packedUsage makes.
-func (t texts) usage(packed string) catalog.Usage {
-	var fields [8]string
-	for i := range fields {
-		fields[i], packed, _ = strings.Cut(packed, " ")
-	}
-	u := row.UsageTexts{
-		WallMS: fields[0], CPUMS: fields[1], MemoryPeak: fields[2],
-		Memory: fields[3], CPUs: fields[4], Timeout: t.decode(fields[5]), Reason: t.decode(fields[6]),
-	}.Usage()
-	if digits, ok := strings.CutPrefix(fields[7], "="); ok {
-		u.Label, u.Labelled = t.decode(digits), true
-	}
-	return u
 }
