@@ -41,6 +41,10 @@ func (u uiRuns) Result(ctx context.Context, run catalog.Run) (report.Run, error)
 	return report.Parse(raw)
 }
 
+func (u uiFiles) Outputs(ctx context.Context, key catalog.Key, yield func(outputs.Entry) bool) error {
+	return u.catalog.Outputs(ctx, key, yield)
+}
+
 func (u uiFiles) Output(ctx context.Context, key catalog.Key, path []byte) (outputs.Entry, error) {
 	return u.catalog.Output(ctx, key, path)
 }

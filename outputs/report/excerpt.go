@@ -33,16 +33,17 @@ type log struct {
 	Bytes string
 	Empty bool
 	Notes []string
+	Link  string // where a site has all of it
 	ends
 }
 
-func newLog(name string, l Log, blobs Blobs) log {
+func newLog(name string, l Log, blobs Blobs, link string) log {
 	shown := log{Name: name, Bytes: size(l.Bytes), Empty: l.Bytes == 0}
 	if l.Truncated {
 		shown.Notes = append(shown.Notes, "Not all of it was kept: the analysis wrote more than the limit log_size.")
 	}
 	if l.SHA256 != "" {
-		shown.ends = bothEnds(blobs, l.SHA256, logHead, logTail)
+		shown.ends, shown.Link = bothEnds(blobs, l.SHA256, logHead, logTail), link
 	}
 	return shown
 }
@@ -52,9 +53,10 @@ type code struct {
 	Name, SHA256 string
 	Lines        []string
 	Note         string
+	Link         string // where a site has all of it
 }
 
-func newCode(s *Script, blobs Blobs) *code {
+func newCode(s *Script, blobs Blobs, link string) *code {
 	if s == nil {
 		return nil
 	}
@@ -68,6 +70,7 @@ func newCode(s *Script, blobs Blobs) *code {
 		shown.Note = unread(err)
 		return shown
 	}
+	shown.Link = link
 	text := string(content)
 	if len(content) == scriptMax {
 		text = wholeLines(text)

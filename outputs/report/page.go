@@ -20,6 +20,7 @@ type page struct {
 	Key                           facts // what a reader wants to know first
 	Results                       results
 	Request, Around, How          facts
+	Inputs                        []inputRow
 	Script                        *code
 	Evidence, Warnings            []string
 	Uses                          []use
@@ -28,6 +29,7 @@ type page struct {
 	Phases                        []phase
 	Logs                          []log
 	Outputs                       listing[outputRow]
+	AllOutputs                    string // where a site has them
 	Rejected                      listing[Rejected]
 	Audit                         listing[eventRow]
 	AuditOff                      bool
@@ -55,6 +57,14 @@ func list[T any](rows []T, most int, total int64) listing[T] {
 	return listing[T]{rows, max(total-int64(len(rows)), 0)}
 }
 
+// inputRow is an input in the list.
+type inputRow struct {
+	Source, Destination, What, SHA256, Size string
+
+	Files int64
+	Notes []string
+}
+
 // outputRow is an output in the list.
 type outputRow struct {
 	Path, Size, Type, SHA256 string
@@ -68,14 +78,14 @@ type eventRow struct {
 	Count                                int64
 }
 
-func newPage(r Run, blobs Blobs, link func(Output) string) page {
+func newPage(r Run, blobs Blobs, links Links) page {
 	p := page{
 		Title: r.name(), State: r.State, Ending: r.ending(), Message: r.Message, Key: key(r), Results: newResults(r, blobs),
-		Request: request(r), Around: surroundings(r), How: how(r), Script: newCode(r.Script, blobs),
+		Request: request(r), Inputs: inputRows(r.Inputs), Around: surroundings(r), How: how(r), Script: newCode(r.Script, blobs, links.Script()),
 		Evidence: evidence(r), Warnings: r.Warnings, Uses: newUses(r), Curves: newCurves(r), Phases: newPhases(r),
-		Logs: []log{newLog("Standard output", r.Logs.Stdout, blobs), newLog("Standard error", r.Logs.Stderr, blobs)},
+		Logs: []log{newLog("Standard output", r.Logs.Stdout, blobs, links.Stdout()), newLog("Standard error", r.Logs.Stderr, blobs, links.Stderr())},
 
-		Outputs:  list(outputRows(r, link), outputsShown, r.OutputsTotal),
+		Outputs: list(outputRows(r, links), outputsShown, r.OutputsTotal), AllOutputs: links.Outputs(),
 		Rejected: list(r.Rejected, rejectedShown, r.RejectedTotal),
 		Audit:    list(eventRows(r.Audit), len(r.Audit), int64(r.AuditTotal)),
 		AuditOff: r.Sandbox.Audit == "off",
@@ -162,12 +172,35 @@ func textual(media string) bool {
 	return strings.HasPrefix(media, "text/")
 }
 
-func outputRows(r Run, link func(Output) string) []outputRow {
+func inputRows(all []Input) []inputRow {
+	var rows []inputRow
+	for _, in := range all {
+		row := inputRow{Source: in.Source, Destination: in.Destination, SHA256: in.SHA256, Files: in.Files, Size: size(in.Bytes)}
+		switch in.Digested {
+		case "content":
+			row.What = "all bytes"
+		case "listing":
+			row.What = "names, sizes and change times"
+		default:
+			row.What = "nothing"
+		}
+		if in.Changed {
+			row.Notes = append(row.Notes, "Something in it was changed while the analysis ran, which may have read either.")
+		}
+		if in.Message != "" {
+			row.Notes = append(row.Notes, in.Message)
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+func outputRows(r Run, links Links) []outputRow {
 	rows := make([]outputRow, 0, min(len(r.Outputs), outputsShown))
 	for _, o := range r.Outputs[:min(len(r.Outputs), outputsShown)] {
 		row := outputRow{Path: o.Path, Size: size(o.Size), Type: o.MediaType, SHA256: o.SHA256, Partial: o.Partial}
-		if link != nil && r.OutputsRemovedAt == nil {
-			row.Link = link(o)
+		if r.OutputsRemovedAt == nil {
+			row.Link = links.Output(o)
 		}
 		rows = append(rows, row)
 	}

@@ -52,6 +52,7 @@ type Run struct {
 	PostProcess *PostProcess  `json:"post_process"`
 	Warnings    []string      `json:"warnings"`
 
+	Inputs        []Input    `json:"inputs"`
 	Outputs       []Output   `json:"outputs"`
 	Rejected      []Rejected `json:"rejected"`
 	OutputsTotal  int64      `json:"outputs_total"`
@@ -156,6 +157,19 @@ type PostProcess struct {
 	WallMS    int64      `json:"wall_ms"`
 }
 
+// Input is something that the analysis could read.
+type Input struct {
+	Flag        string `json:"flag"`
+	Source      string `json:"source"`
+	Destination string `json:"destination"`
+	Digested    string `json:"digested"` // "content", "listing" or "none"
+	SHA256      string `json:"sha256"`
+	Files       int64  `json:"files"`
+	Bytes       int64  `json:"bytes"`
+	Changed     bool   `json:"changed"`
+	Message     string `json:"message"`
+}
+
 // Output is one harvested file.
 type Output struct {
 	Path      string `json:"path"`
@@ -194,7 +208,7 @@ func Parse(result []byte) (Run, error) {
 
 // Write writes the page of a run. An error is that of w: what is missing or broken in the store is told in the page.
 func Write(w io.Writer, run Run, blobs Blobs) error {
-	return render(w, "run.html", newPage(run, blobs, nil))
+	return render(w, "run.html", newPage(run, blobs, none{}))
 }
 
 // name is what to type for the run.

@@ -86,6 +86,25 @@ func TestPage(t *testing.T) {
 	}
 }
 
+// TestInputs: what an analysis could read is shown with its digests, and what is not known of it.
+func TestInputs(t *testing.T) {
+	run := ordinary(t, newShelf(t))
+	run.Inputs = []Input{
+		{Flag: "--data", Source: "/data/<img src=x>", Destination: "/data", Digested: "listing", SHA256: strings.Repeat("ab", 32), Files: 7, Bytes: 2048, Changed: true},
+		{Flag: "--input", Source: "/srv/x.csv", Destination: "/inputs/x.csv", Digested: "content", SHA256: strings.Repeat("cd", 32), Files: 1},
+		{Flag: "--rootfs", Source: "host", Destination: "/usr", Digested: "none", Message: "not <b>asked</b> for"},
+	}
+	text := content(section(t, inspect(t, rendered(t, run, newShelf(t))), "asked"))
+	for _, want := range []string{
+		"/data/<img src=x>", "names, sizes and change times", "which may have read either", strings.Repeat("ab", 32), "2KiB",
+		"/inputs/x.csv", "all bytes", strings.Repeat("cd", 32), "nothing", "not <b>asked</b> for",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %q in %q", want, text)
+		}
+	}
+}
+
 // TestPageOfLittle: a run may have ended before anything is known of it.
 func TestPageOfLittle(t *testing.T) {
 	run, err := Parse([]byte(`{"v":1,"id":"x","attempt":1,"state":"lost","reason":"supervisor_lost","exit_code":125,"outputs":[],"rejected":[],"enforced":[],"analysis":null,"future":[1]}`))

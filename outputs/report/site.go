@@ -17,9 +17,27 @@ type Site struct {
 	Style string
 	// Script is the address of a script, if there is one.
 	Script string
-	// Output is where the contents of an output are; empty: nowhere.
-	Output func(Output) string
+	// Links are where it has what is kept of the run that a page is about.
+	Links Links
 }
+
+// Links are addresses of what is kept of one run, whole; an empty one: it is not to be had.
+type Links interface {
+	Output(Output) string
+	Outputs() string // a page of all
+	Stdout() string
+	Stderr() string
+	Script() string
+}
+
+// none are the links of a page that stands alone.
+type none struct{}
+
+func (none) Output(Output) string { return "" }
+func (none) Outputs() string      { return "" }
+func (none) Stdout() string       { return "" }
+func (none) Stderr() string       { return "" }
+func (none) Script() string       { return "" }
 
 // StyleDigest is the style of all pages as a policy names it.
 func (s Site) StyleDigest() (string, error) {
@@ -45,7 +63,7 @@ func (s Site) Page(w io.Writer, name string, content any) error {
 
 // Run is Write for a page of the application.
 func (s Site) Run(w io.Writer, run Run, blobs Blobs) error {
-	return s.Page(w, "run.html", newPage(run, blobs, s.Output))
+	return s.Page(w, "run.html", newPage(run, blobs, s.Links))
 }
 
 // Compare is that of the package for a page of the application.

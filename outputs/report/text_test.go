@@ -101,12 +101,12 @@ func TestBothEnds(t *testing.T) {
 func TestScriptHasAnEnd(t *testing.T) {
 	s := newShelf(t)
 	for name, content := range map[string]string{"lines": strings.Repeat("pass\n", 3000), "bytes": strings.Repeat("x = 1 # "+strings.Repeat("y", 200)+"\r\n", 600)} {
-		got := newCode(&Script{Name: "x", SHA256: s.put(t, content)}, s)
+		got := newCode(&Script{Name: "x", SHA256: s.put(t, content)}, s, "")
 		if got.Note != "Only its beginning is shown." || len(got.Lines) > scriptLines || strings.Contains(got.Lines[1], "\r") {
 			t.Errorf("%s: %q, %d lines", name, got.Note, len(got.Lines))
 		}
 	}
-	if got := newCode(&Script{Name: "x"}, s); got.Note != "It is empty." {
+	if got := newCode(&Script{Name: "x"}, s, ""); got.Note != "It is empty." {
 		t.Errorf("%+v", got)
 	}
 }

@@ -12,47 +12,35 @@ import (
 	"unicode/utf8"
 
 	"github.com/scidex-ai/scidex-oci/outputs"
-	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 )
 
-// fileOf is the output that an address names.
-func fileOf(r *http.Request) (key catalog.Key, path string, err error) {
-	values, err := query(r, "id", "attempt", "path")
-	if err != nil {
-		return key, "", err
-	}
-	key.ID, path = values.Get("id"), values.Get("path")
-	if key.Attempt, err = strconv.Atoi(values.Get("attempt")); err != nil || key.Attempt < 1 {
-		return key, "", refuse(http.StatusNotFound, "There is no such file.")
-	}
-	return key, path, nil
-}
-
-// download sends the contents of an output, which are anything: as bytes to be kept, never as something to show.
+// download sends a file, which is anything: as bytes to be kept, never as something to show.
 func (s *Server) download(w http.ResponseWriter, r *http.Request) error {
-	key, path, err := fileOf(r)
+	f, err := fileOf(r)
 	if err != nil {
 		return err
 	}
-	entry, err := s.house.Files.Output(r.Context(), key, []byte(path))
+	k, err := s.look(r.Context(), f)
 	if err != nil {
 		return err
 	}
-	blob, err := s.house.Files.Open(r.Context(), entry.SHA256)
+	blob, err := s.house.Files.Open(r.Context(), k.sha256)
 	if err != nil {
 		return refuse(http.StatusGone, "The contents of this file are not in the blob store: "+err.Error()+".")
 	}
 	defer blob.Close()
 	h := w.Header()
 	h.Set("Content-Type", "application/octet-stream")
-	h.Set("Content-Disposition", disposition(entry.Path))
-	h.Set("Content-Length", strconv.FormatInt(entry.Size, 10))
+	h.Set("Content-Disposition", disposition([]byte(k.name)))
+	if k.size >= 0 {
+		h.Set("Content-Length", strconv.FormatInt(k.size, 10))
+	}
 	h.Set("Accept-Ranges", "none")
 	if r.Method == http.MethodHead {
 		return nil
 	}
 	if err := send(http.NewResponseController(w), w, blob); err != nil {
-		s.log.Warn("a download was broken off", "run", nameOf(key), "path", outputs.Escape(entry.Path), "error", err)
+		s.log.Warn("a download was broken off", "run", nameOf(f.run), "part", f.part, "path", outputs.Escape([]byte(f.path)), "error", err)
 		panic(http.ErrAbortHandler) // so that the browser knows that it has not all
 	}
 	return nil

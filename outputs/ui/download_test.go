@@ -15,12 +15,12 @@ import (
 // TestDownload: what comes is a file to keep, with its own bytes, whatever it claims to be.
 func TestDownload(t *testing.T) {
 	s := started(t, seeded(t))
-	done := catalog.Run{Key: catalog.Key{ID: "done", Attempt: 1}}
+	links := links{s, catalog.Key{ID: "done", Attempt: 1}}
 	for _, tt := range []struct{ path, content, disposition string }{
 		{"a/page.html", "<script>alert(1)</script>", `attachment; filename="page.html"; filename*=UTF-8''page.html`},
 		{"\xff\n.txt", "bytes", `attachment; filename="_xff_n.txt"; filename*=UTF-8''_xff_n.txt`},
 	} {
-		got := ask(t, s, http.MethodGet, s.linkToFile(done, report.Output{Path: tt.path}), "")
+		got := ask(t, s, http.MethodGet, links.Output(report.Output{Path: tt.path}), "")
 		if got.status != http.StatusOK || got.body != tt.content {
 			t.Errorf("%q: %s", tt.path, got)
 		}
@@ -33,11 +33,41 @@ func TestDownload(t *testing.T) {
 			}
 		}
 	}
-	if got := ask(t, s, http.MethodGet, s.linkToFile(done, report.Output{Path: "none"}), ""); got.status != http.StatusNotFound {
+	if got := ask(t, s, http.MethodGet, links.Output(report.Output{Path: "none"}), ""); got.status != http.StatusNotFound {
 		t.Errorf("a file that is not there: %s", got)
 	}
-	if !strings.Contains(page(t, s, "run?id=done").body, "/download?attempt=1&amp;id=done&amp;path=a%2Fpage.html") {
+	if !strings.Contains(page(t, s, "run?id=done").body, "/download?attempt=1&amp;id=done&amp;part=output&amp;path=a%2Fpage.html") {
 		t.Error("the page of the run has no link")
+	}
+}
+
+// TestDownloadKept: logs and script are had whole, of which a page has the ends.
+func TestDownloadKept(t *testing.T) {
+	h := seeded(t)
+	s := started(t, h)
+	links := links{s, catalog.Key{ID: "done", Attempt: 1}}
+	all := map[string]string{links.Stdout(): "done.stdout.txt", links.Stderr(): "done.stderr.txt", links.Script(): "fit.py"}
+	for link := range all {
+		if got := ask(t, s, http.MethodGet, link, ""); got.status != http.StatusNotFound {
+			t.Errorf("%s, which the run has not: %s", link, got)
+		}
+	}
+	if body := page(t, s, "run?id=done").body; strings.Contains(body, "part=stdout") || strings.Contains(body, "part=script") {
+		t.Error("the page links what the run has not")
+	}
+	long := strings.Repeat("line\n", 100_000) + "last"
+	digest := h.put(t, long)
+	h.logs = report.Logs{Stdout: report.Log{Bytes: int64(len(long)), SHA256: digest}, Stderr: report.Log{Bytes: int64(len(long)), SHA256: digest}}
+	h.script = &report.Script{Name: "fit.py", SHA256: digest}
+	body := page(t, s, "run?id=done").body
+	for link, name := range all {
+		got := ask(t, s, http.MethodGet, link, "")
+		if got.body != long || got.header.Get("Content-Type") != "application/octet-stream" || !strings.Contains(got.header.Get("Content-Disposition"), `"`+name+`"`) {
+			t.Errorf("%s: %d bytes, %v", link, len(got.body), got.header)
+		}
+		if !strings.Contains(body, strings.ReplaceAll(link, "&", "&amp;")) {
+			t.Errorf("the page of the run has no link to %s", name)
+		}
 	}
 }
 
@@ -50,7 +80,7 @@ func TestDownloadDamaged(t *testing.T) {
 		run := h.begin(t, id, at(1), nil)
 		h.end(t, run, catalog.Complete, [2]string{"file", content})
 		s := started(t, h)
-		link := s.linkToFile(run, report.Output{Path: "file"})
+		link := links{s, run.Key}.Output(report.Output{Path: "file"})
 		if got := ask(t, s, http.MethodGet, link, ""); got.err != nil || got.body != content {
 			t.Errorf("%d bytes: %s, %v", size, got, got.err)
 		}

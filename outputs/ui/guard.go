@@ -53,11 +53,11 @@ func checkProof(s *Server, r *http.Request) error {
 	proof, page := split(r)
 	purpose := []string{"pages"}
 	if page == downloadPage {
-		run, path, err := fileOf(r)
+		f, err := fileOf(r)
 		if err != nil {
 			return err
 		}
-		purpose = one(run, path)
+		purpose = f.purpose()
 	}
 	if !s.key.proves(proof, purpose...) {
 		return refuse(http.StatusNotFound, "There is no such page; open the address that scidex-oci ui has printed.")

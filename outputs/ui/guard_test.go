@@ -59,13 +59,20 @@ func TestAttacks(t *testing.T) {
 		{"a guessed proof", "proof", reads(func(*Server) string { return "/" + newKey().sign("pages") + "/" })},
 		{"no proof", "proof", reads(func(*Server) string { return "//" })},
 		{"the proof of a download", "proof", reads(func(s *Server) string {
-			return "/" + s.key.sign(one(catalog.Key{ID: "done", Attempt: 1}, "a/page.html")...) + "/"
+			return "/" + s.key.sign(file{catalog.Key{ID: "done", Attempt: 1}, outputPart, "a/page.html"}.purpose()...) + "/"
 		})},
 		{"one character more", "proof", reads(func(s *Server) string { return "/" + s.key.sign("pages") + "A/" })},
 		{"half of it", "proof", reads(func(s *Server) string { return "/" + s.key.sign("pages")[:21] + "/" })},
 		{"the download of another file", "proof", func(t *testing.T, s *Server, _ *home) bool {
-			target := "/" + s.key.sign(one(catalog.Key{ID: "done", Attempt: 1}, "other")...) + "/download?id=done&attempt=1&path=a%2Fpage.html"
+			other := file{catalog.Key{ID: "done", Attempt: 1}, outputPart, "other"}
+			target := "/" + s.key.sign(other.purpose()...) + "/download?id=done&attempt=1&part=output&path=a%2Fpage.html"
 			return strings.Contains(ask(t, s, http.MethodGet, target, "").body, "alert(1)")
+		}},
+		{"the log, by the proof of an output", "proof", func(t *testing.T, s *Server, h *home) bool {
+			h.logs.Stdout.SHA256 = h.put(t, "what it said")
+			output := file{catalog.Key{ID: "done", Attempt: 1}, outputPart, "stdout"}
+			target := "/" + s.key.sign(output.purpose()...) + "/download?id=done&attempt=1&part=stdout"
+			return ask(t, s, http.MethodGet, target, "").body == "what it said"
 		}},
 		{"a page of another site that knows the address", "site", reads(list, "Sec-Fetch-Site", "cross-site")},
 		{"one of another port", "site", reads(list, "Sec-Fetch-Site", "same-site", "Sec-Fetch-Mode", "no-cors")},

@@ -30,6 +30,9 @@ type home struct {
 	blobs  *blob.Store
 	ingest *blob.Ingest
 
+	logs   report.Logs    // of each run
+	script *report.Script // likewise
+
 	mu      sync.Mutex
 	going   Going
 	log     string
@@ -54,7 +57,7 @@ func (h *home) house() House { return House{Runs: h, Files: h, Life: h} }
 func (h *home) Result(ctx context.Context, run catalog.Run) (report.Run, error) {
 	told := report.Run{
 		ID: run.ID, Attempt: run.Attempt, State: string(run.State), Reason: run.Reason, Message: run.Message, Analysis: run.Request,
-		OutputsTotal: run.OutputsTotal, CreatedAt: &run.CreatedAt,
+		OutputsTotal: run.OutputsTotal, CreatedAt: &run.CreatedAt, Logs: h.logs, Script: h.script,
 	}
 	return told, h.Outputs(ctx, run.Key, func(e outputs.Entry) bool {
 		o := report.Output{Path: string(e.Path), Size: e.Size, SHA256: e.SHA256, MediaType: e.MediaType}

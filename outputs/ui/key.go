@@ -40,13 +40,6 @@ func (k key) proves(given string, purpose ...string) bool {
 // root is the path of the application: below it are all pages.
 func (k key) root() string { return "/" + k.sign("pages") + "/" }
 
-// The purposes that are not the pages.
-
-// one is a download: browsers keep the address of a file beside the file, and that must not open the rest.
-func one(run catalog.Key, path string) []string {
-	return []string{"download", run.ID, strconv.Itoa(run.Attempt), path}
-}
-
 // ending is the form that stops a run.
 func ending(run catalog.Key) []string { return []string{"stop", run.ID, strconv.Itoa(run.Attempt)} }
 

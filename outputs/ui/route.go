@@ -20,6 +20,7 @@ var files embed.FS
 const (
 	listPage     = ""
 	runPage      = "run"
+	outputsPage  = "outputs"
 	againstPage  = "against"
 	livePage     = "live"
 	eventsPage   = "events"
@@ -50,6 +51,8 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request) error {
 		return s.page(w, r, s.list)
 	case runPage:
 		return s.page(w, r, s.run)
+	case outputsPage:
+		return s.page(w, r, s.outputs)
 	case againstPage:
 		return s.page(w, r, s.against)
 	case livePage:
@@ -70,8 +73,8 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request) error {
 type made struct {
 	name   string // of the link that leads here, where every page has one
 	tools  any
-	events string // the stream that its script reads, if it has one
-	output func(report.Output) string
+	events string       // the stream that its script reads, if it has one
+	links  report.Links // of the run that it is about
 	write  func(site report.Site, to *bytes.Buffer) error
 }
 
@@ -108,7 +111,7 @@ func (s *Server) send(w http.ResponseWriter, status int, m made) error {
 	if err != nil {
 		return err
 	}
-	site := report.Site{Templates: files, Style: string(css), Top: s.top(m.name), Tools: m.tools, Output: m.output}
+	site := report.Site{Templates: files, Style: string(css), Top: s.top(m.name), Tools: m.tools, Links: m.links}
 	if m.events != "" {
 		site.Script = s.key.root() + scriptPage
 	}

@@ -3,12 +3,9 @@ package ui
 import (
 	"bytes"
 	"context"
-	"encoding/base64"
 	"fmt"
 	"io"
 	"net/http"
-	"net/url"
-	"strconv"
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/report"
@@ -44,7 +41,7 @@ func (s *Server) run(ctx context.Context, r *http.Request) (m made, err error) {
 		return m, err
 	}
 	m.tools = tools{nameOf(run.Key), attempts}
-	m.output = func(o report.Output) string { return s.linkToFile(run, o) }
+	m.links = links{s, run.Key}
 	m.write = func(site report.Site, to *bytes.Buffer) error { return site.Run(to, result, s.reading(ctx)) }
 	return m, nil
 }
@@ -90,16 +87,6 @@ func (s *Server) ended(ctx context.Context, name string) (report.Run, error) {
 		err = refuse(http.StatusConflict, fmt.Sprintf("Run %q is %s; runs are compared when both have ended.", nameOf(run.Key), result.State))
 	}
 	return result, err
-}
-
-// linkToFile is where an output can be had. The proof is for this file alone.
-func (s *Server) linkToFile(run catalog.Run, o report.Output) string {
-	path := o.Path
-	if exact, err := base64.StdEncoding.DecodeString(o.PathB64); err == nil && o.PathB64 != "" {
-		path = string(exact)
-	}
-	values := url.Values{"id": {run.ID}, "attempt": {strconv.Itoa(run.Attempt)}, "path": {path}}
-	return "/" + s.key.sign(one(run.Key, path)...) + "/" + downloadPage + "?" + values.Encode()
 }
 
 // reading are the blobs for those who read them until ctx ends.

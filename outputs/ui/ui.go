@@ -37,8 +37,10 @@ type Runs interface {
 	Result(ctx context.Context, run catalog.Run) (report.Run, error)
 }
 
-// Files are the contents of outputs.
+// Files are outputs and their contents.
 type Files interface {
+	// Outputs is that of the catalog.
+	Outputs(ctx context.Context, key catalog.Key, yield func(outputs.Entry) bool) error
 	// Output is that of the catalog.
 	Output(ctx context.Context, key catalog.Key, path []byte) (outputs.Entry, error)
 	// Open is that of a blob store: the read that reaches the end returns an error other than io.EOF where the contents are

@@ -86,6 +86,7 @@ const pages = () => ({
   "a run that goes on": `run?id=${ids.long}`,
   "a run that failed": `run?id=${ids.failed}`,
   "a hostile run": `run?id=${ids.hostile}`,
+  "its outputs": `outputs?id=${ids.hostile}`,
   comparison: `against?id=${ids.penguins}&with=${ids.again}`,
   "comparison of different runs": `against?id=${ids.fmri}&with=${ids.penguins}`,
   message: "run?id=nothing",
