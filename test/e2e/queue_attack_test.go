@@ -50,6 +50,18 @@ func (m *machine) awaits(f flag, args ...string) (id string) {
 	return id
 }
 
+// goesOn asks that the worker, which has run one analysis, runs one more, and that both were done once.
+func (n *network) goesOn(m *machine, stop func()) {
+	n.t.Helper()
+	after := n.id("after")
+	n.good("submit", "--id", after, "--memory", "64MiB", "--", "sh", "-c", "echo done >out")
+	n.becomes(after, "complete")
+	until(n.t, patience, "both jobs have ended", func() bool { return n.waiting() == "0" })
+	stop()
+	m.end()
+	n.doneOnce(2, m)
+}
+
 // left are transactions whose clients say nothing more.
 func (s *server) left() string {
 	s.t.Helper()
@@ -165,13 +177,7 @@ func TestQueueConnectionsUsedUp(t *testing.T) {
 	}
 	n.server.query("ALTER ROLE platform CONNECTION LIMIT -1; SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'others'")
 	n.becomes(id, "complete")
-	after := n.id("after")
-	n.good("submit", "--id", after, "--memory", "64MiB", "--", "sh", "-c", "echo done >out")
-	n.becomes(after, "complete")
-	until(t, patience, "both jobs have ended", func() bool { return n.waiting() == "0" })
-	stop()
-	m.end()
-	n.doneOnce(2, m)
+	n.goesOn(m, stop)
 }
 
 // A PostgreSQL that can only be read, as a standby does, takes no result; it is kept, and committed once it is the primary.
@@ -199,13 +205,7 @@ func TestQueueStandby(t *testing.T) {
 	}
 	n.server.query("SELECT pg_promote()")
 	n.becomes(id, "complete")
-	after := n.id("after")
-	n.good("submit", "--id", after, "--memory", "64MiB", "--", "sh", "-c", "echo done >out")
-	n.becomes(after, "complete")
-	until(t, patience, "both jobs have ended", func() bool { return n.waiting() == "0" })
-	stop()
-	m.end()
-	n.doneOnce(2, m)
+	n.goesOn(m, stop)
 }
 
 // Where transactions are read-only unless they say otherwise, results are committed, nothing more is taken, and afterwards it is.

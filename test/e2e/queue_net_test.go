@@ -338,11 +338,13 @@ func TestQueueDrainInBlackHole(t *testing.T) {
 	for i := range cuts {
 		busy[i].work("--jobs", "1")
 	}
-	for i := range cuts {
+	for i := range cuts { // each is with any of the workers
 		n.becomes(n.id(busy[i].host), "canceled running")
 		n.good("queue", "cancel", n.id(busy[i].host))
 		n.becomes(n.id(busy[i].host), "canceled canceled")
-		busy[i].end()
+	}
+	for _, m := range busy {
+		m.end()
 	}
 	n.nothingLeft(append(busy, idle...)...)
 }

@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -467,6 +468,43 @@ func TestQueueRescue(t *testing.T) {
 	first.good("gc") // on the host of the killed one
 	if n := db.query(t, "", "SELECT count(*) FROM scidex_oci.analysis_output"); n != "3" {
 		t.Errorf("%s outputs in the catalog, want 3", n)
+	}
+}
+
+// The job of a worker that lives, given by `queue rescue` to another on the same host that would use the same directory, waits there
+// while the first attempt goes on, and is done once: by that attempt.
+func TestQueueRescueBeside(t *testing.T) {
+	h, db := inQueue(t)
+	end := h.flag()
+	id := h.submit("slow", "echo begun >begun; "+awaited+"; echo $SCIDEX_ANALYSIS_ID >out", "--input", end.input())
+	flags := flags("--jobs", "1", "--total-memory", "4GiB")
+	first := h.worker(flags...)
+	h.comes(db, id, "running")
+	beside := h.in(t)
+	beside.env = slices.Clone(first.env)
+	beside.setenv("SCIDEX_OCI_ROOT", beside.path("another-root"))
+	second := beside.worksOn(first.tmp, flags...)
+	until(t, patience, "it works", func() bool { return strings.Contains(readFile(t, second.log), "River client started") })
+	h.good("queue", "rescue", h.queued(id).Worker)
+	until(t, patience, "it has asked for the directory", func() bool {
+		return db.query(t, "", "SELECT coalesce(max((metadata ->> 'snoozes')::int), 0) > 0 FROM scidex_oci.river_job") == "t"
+	})
+	if got := h.attempts(db, id); got != "running" {
+		t.Errorf("the attempts are %q while the first goes on", got)
+	}
+	end.raise()
+	h.comes(db, id, "complete")
+	until(t, patience, "the job is through", func() bool { return jobs(t, db, id) == "completed" })
+	first.end()
+	second.end()
+	if got := h.attempts(db, id); got != "complete" {
+		t.Errorf("the attempts are %q", got)
+	}
+	if got := first.good("outputs", "cat", id, "out").stdout; got != id+"\n" {
+		t.Errorf("its output is %q", got)
+	}
+	if n := db.query(t, "", "SELECT count(*) FROM scidex_oci.analysis_output"); n != "2" {
+		t.Errorf("%s outputs in the catalog, want 2", n)
 	}
 }
 
