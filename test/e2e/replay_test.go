@@ -72,6 +72,67 @@ func TestReplayExamples(t *testing.T) {
 	}
 }
 
+// TestReplayScientific: so do those that draw, on the image they draw with.
+func TestReplayScientific(t *testing.T) {
+	h := newHouse(t)
+	h.recipeImage("scientific")
+	examples, err := filepath.Abs("../../examples")
+	if err != nil {
+		t.Fatal(err)
+	}
+	times := 1
+	if soaking() {
+		times = 20
+	}
+	for _, name := range []string{"brain-networks", "penguins", "fmri"} {
+		id := h.fresh()
+		h.start("--id", id, "-f", filepath.Join(examples, name, "scientific.yaml")).expect(t, "complete", "exit", 0)
+		if got := h.replay(0, id, "--times", strconv.Itoa(times)); !got.Identical || len(got.Replays) != times || len(got.Changed)+len(got.Unknown) > 0 {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+}
+
+// TestAgainOnImage: a replay and --reuse take the image for what it is, and not for its name.
+func TestAgainOnImage(t *testing.T) {
+	h := newHouse(t)
+	h.recipeImage("python")
+	script := flags("--data", "none", "--docs", "none", "--", "python3", "-c", "open('out', 'w').write('made')")
+	reusing := func(image string) result {
+		t.Helper()
+		r := h.start(append(flags("--reuse", "--id", h.fresh(), "--rootfs", image), script...)...)
+		r.expect(t, "complete", "exit", 0)
+		return r
+	}
+	first := reusing("python")
+	if again := reusing("python"); again.ReusedFrom != first.ID+"@1" {
+		t.Errorf("on the same image: reused from %q", again.ReusedFrom)
+	}
+	h.good("image", "import", filepath.Join(os.Getenv("SCIDEX_OCI_TEST_IMAGES"), "python.oci.tar"), "--name", "same")
+	if again := reusing("same"); again.ReusedFrom != first.ID+"@1" {
+		t.Errorf("on the same image of another name: reused from %q", again.ReusedFrom)
+	}
+	h.recipeImage("scientific")
+	if other := reusing("scientific"); other.ReusedFrom != "" {
+		t.Errorf("on another image: reused from %q", other.ReusedFrom)
+	}
+	if got := h.replay(0, first.ID); !got.Identical || len(got.Unknown) > 0 {
+		t.Errorf("%+v", got)
+	}
+	if err := os.Mkdir(h.path("rootfs"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	h.importImage("python", h.path("rootfs"), imageConfig{})
+	got := h.replay(1, first.ID)
+	if len(got.Replays) > 0 || len(got.Changed) != 1 || got.Changed[0].Flag != "--rootfs" || got.Changed[0].Source != "python" {
+		t.Errorf("where the name is another image's: %+v", got)
+	}
+	h.good("image", "rm", "python")
+	if got = h.replay(1, first.ID); len(got.Replays) > 0 || len(got.Changed) != 1 || got.Changed[0].Flag != "--rootfs" {
+		t.Errorf("where the name is nobody's: %+v", got)
+	}
+}
+
 // TestReplayTellsWhy: what cannot be the same twice is caught, with the hint that fits.
 func TestReplayTellsWhy(t *testing.T) {
 	for hint, script := range map[string]string{
