@@ -1,7 +1,7 @@
 """Steers the kernel by the files of /proc, /sys and /dev, and looks for what they tell of it.
 
 item: 11
-control root: write*, address*, read /proc*, read /sys*, open /dev*
+control root: write*, address*, read /proc*, read /sys*, list /sys/kernel/*, open /dev*
 control kernel: write*, read*, open*, list*, address*
 """
 
