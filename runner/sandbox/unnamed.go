@@ -1,12 +1,12 @@
 package sandbox
 
 import (
+	"bytes"
 	"errors"
 	"io"
 	"os"
 	"path/filepath"
 	"strconv"
-	"strings"
 
 	"golang.org/x/sys/unix"
 
@@ -40,6 +40,8 @@ type fdSurvey struct {
 	most  int64
 	path  string // of /work, below a process' directory
 	work  uint64 // the mount there
+
+	target [unix.PathMax]byte // of a link; the kernel shows none that is longer
 }
 
 // process looks at one process, which may end meanwhile.
@@ -64,7 +66,7 @@ func (s *fdSurvey) process(dir string) error {
 			return gone(err)
 		}
 		for _, name := range names {
-			s.descriptor(filepath.Join(fds.Name(), name))
+			s.descriptor(int(fds.Fd()), name)
 		}
 	}
 	return nil
@@ -72,23 +74,23 @@ func (s *fdSurvey) process(dir string) error {
 
 // descriptor notes an unnamed file. Only what is shown as deleted is looked at more closely: to stat what is
 // on a network could take forever.
-func (s *fdSurvey) descriptor(link string) {
-	target, err := os.Readlink(link)
-	if err != nil || !strings.HasSuffix(target, " (deleted)") {
+func (s *fdSurvey) descriptor(fds int, name string) {
+	n, err := unix.Readlinkat(fds, name, s.target[:])
+	if err != nil || !bytes.HasSuffix(s.target[:n], []byte(" (deleted)")) {
 		return
 	}
 	var st unix.Statx_t
-	if err := unix.Statx(unix.AT_FDCWD, link, 0, unix.STATX_BASIC_STATS|unix.STATX_MNT_ID, &st); err != nil {
+	if err := unix.Statx(fds, name, 0, unix.STATX_BASIC_STATS|unix.STATX_MNT_ID, &st); err != nil {
 		return
 	}
 	if st.Mnt_id != s.work || st.Nlink > 0 {
 		return
 	}
-	bytes := int64(st.Blocks) * 512
+	size := int64(st.Blocks) * 512
 	if st.Mode&unix.S_IFMT == unix.S_IFREG {
-		bytes = outputs.Allocated(int64(st.Blocks), int64(st.Size))
+		size = outputs.Allocated(int64(st.Blocks), int64(st.Size))
 	}
-	s.found[[2]uint64{unix.Mkdev(st.Dev_major, st.Dev_minor), st.Ino}] = bytes
+	s.found[[2]uint64{unix.Mkdev(st.Dev_major, st.Dev_minor), st.Ino}] = size
 }
 
 // gone passes over what is said of a process that has ended, or is none of the run's.
