@@ -115,32 +115,31 @@ type survey struct {
 	do   func(context.Context) (room outputs.Extent, whole bool, err error)
 }
 
-// watch looks at what is free, and begins the surveys that are due, until the run has ended.
+// watch looks at what is free, and begins the surveys that are due, until the run has ended. The first time it waits in Go:
+// most of many short runs end before, and a thread would cost each more than it spares.
 func (d *watchdog) watch(ctx context.Context) error {
+	select {
+	case <-ctx.Done():
+	case <-time.After(look):
+	}
 	var level lowwater.Watch
 	defer context.AfterFunc(ctx, level.Stop)()
-	var floors []lowwater.Mark
-	for {
+	for ctx.Err() == nil {
+		floors, err := d.checkFloor()
+		if err != nil {
+			return err
+		}
+		if err := d.begin(ctx); err != nil {
+			return err
+		}
 		d.rest(&level, floors)
-		if ctx.Err() != nil {
-			return nil
-		}
-		var err error
-		if floors, err = d.checkFloor(); err != nil {
-			return err
-		}
-		if err = d.begin(ctx); err != nil {
-			return err
-		}
 	}
+	return nil
 }
 
 // rest is over when a look has found that there is something to do, or when the next survey is due.
 func (d *watchdog) rest(level *lowwater.Watch, floors []lowwater.Mark) {
 	resting, marks, looks := d.marks(time.Now())
-	if floors == nil { // nobody has looked yet
-		looks = 1
-	}
 	marks = append(marks, floors...)
 	level.Wait(look, looks, marks)
 	for i, s := range resting {
