@@ -128,8 +128,10 @@ func configure(cfg Config) (*configs.Config, error) {
 		return nil, fmt.Errorf("translate the OCI specification: %w", err)
 	}
 	// Rootless without a path: a control group that cannot be made is passed over. The supervisor sees
-	// control groups read-only, so none ever is.
+	// control groups read-only, so none ever is. Below an absolute parent, which nobody has, libcontainer need not
+	// read in /proc where the supervisor is, once for each controller.
 	config.Cgroups = &cgroups.Cgroup{
+		Parent:    "/scidex-oci-none",
 		Name:      cfg.ID,
 		Rootless:  true,
 		Resources: &cgroups.Resources{},
