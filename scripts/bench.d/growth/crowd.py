@@ -14,7 +14,7 @@ LIMITS = ("--memory", "16MiB", "--cpus", "0.01", "--data", "none")
 WAYS = ("batch", "launchers")
 IDLE = 4  # seconds in which nothing begins or ends
 PATIENCE = 600  # seconds in which all begin, or all end
-SLEEPER = ("sh", "-c", "sleep 3600; exit 0")  # which ends well when its sleep is killed
+SLEEPER = ("sh", "-c", "exec 2>/dev/null; sleep 3600; exit 0")  # which ends well when its sleep is killed, and says nothing of it
 
 
 class Crowd:
