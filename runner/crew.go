@@ -3,7 +3,6 @@ package runner
 import (
 	"context"
 	"errors"
-	"runtime/debug"
 	"sync"
 
 	"github.com/scidex-ai/scidex-oci/runner/sandbox"
@@ -23,14 +22,9 @@ type Crew struct {
 
 var errDismissed = errors.New("the crew of this run has ended")
 
-// crewGC is GOGC of a process that serves many runs: it has little that lives, and the collector took 5 % of what a batch of
-// short runs costs.
-const crewGC = 400
-
 // Muster begins what the runs of a crew need, before the first of them is known; limits are those that it is likely to
 // have. It makes nothing that outlives this process. ctx ends what is still being started, and Close the crew.
 func Muster(ctx context.Context, limits string) (*Crew, error) {
-	debug.SetGCPercent(crewGC)
 	account, err := sandbox.ReadAccount()
 	if err != nil {
 		return nil, err
