@@ -29,9 +29,9 @@ func Main() {
 	}
 }
 
-// manyRunsGC is GOGC of a supervisor that many runs share: it has little that lives, and 16 MiB for all of them save a
-// third of what the collector takes.
-const manyRunsGC = 400
+// manyRunsGC is GOGC of a supervisor that many runs share: it has little that lives, and 12 MiB for all of them save much of
+// what the collector takes.
+const manyRunsGC = 300
 
 func exit(err error) {
 	if err != nil && !errors.Is(err, io.EOF) {
