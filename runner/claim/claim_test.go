@@ -1,6 +1,7 @@
 package claim
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -85,9 +86,10 @@ func TestMakeWhileSwept(t *testing.T) {
 	if left, err := Sweep(root, "x-", true, nil); err != nil || len(left) > 0 {
 		t.Errorf("left %q, %v", left, err)
 	}
+	if err := errors.Join(os.WriteFile(filepath.Join(root, "file"), nil, 0o600), os.Symlink(root, filepath.Join(root, "link"))); err != nil {
+		t.Fatal(err)
+	}
 	for _, other := range []string{"file", "link"} {
-		_ = os.WriteFile(filepath.Join(root, "file"), nil, 0o600)
-		_ = os.Symlink(root, filepath.Join(root, "link")) // both are there, or Make makes a directory
 		if f, err := Make(filepath.Join(root, other)); err == nil {
 			t.Errorf("a %s was taken for a directory", other)
 			f.Close()

@@ -28,8 +28,8 @@ type Mark struct {
 // Watch waits, one call of Wait at a time. The zero Watch is ready.
 type Watch struct{ c C.struct_watch }
 
-// Wait looks so many times, each after so long from the last look on, and returns early where a mark is reached or its file system cannot be read, and
-// when Stop was called. It raises the marks. Marks of one directory follow each other.
+// Wait looks so many times, each after so long from the last look on, and returns early where a mark is reached or its file
+// system cannot be read, and when Stop was called. It raises the marks. Marks of one directory follow each other.
 func (w *Watch) Wait(each time.Duration, looks int, marks []Mark) {
 	list := make([]C.struct_mark, len(marks)+1) // never none, which has no address
 	for i, m := range marks {
