@@ -19,7 +19,7 @@ import (
 )
 
 // desk is a login node. Slurm's commands there are scripts of the test, which do what no real controller does when asked to: fail
-// at one moment. scripts/test-slurm has the real ones.
+// at one moment. scripts/test slurm has the real ones.
 type desk struct {
 	t   *testing.T
 	dir string

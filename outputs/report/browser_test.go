@@ -21,7 +21,7 @@ import (
 const patience = 2 * time.Minute
 
 // TestBrowser opens a page with each hostile output in Chromium, which tells over its own protocol what it loads and executes:
-// nothing. Then it opens each image that was embedded by itself, as a reader may. scripts/test-browser has the browser.
+// nothing. Then it opens each image that was embedded by itself, as a reader may. scripts/test browser has the browser.
 func TestBrowser(t *testing.T) {
 	b := newBrowser(t)
 	s := newShelf(t)
@@ -92,7 +92,7 @@ func newBrowser(t *testing.T) *browser {
 	t.Helper()
 	program := os.Getenv("SCIDEX_OCI_BROWSER")
 	if program == "" {
-		t.Skip("SCIDEX_OCI_BROWSER names no Chromium: scripts/test-browser runs this")
+		t.Skip("SCIDEX_OCI_BROWSER names no Chromium: scripts/test browser runs this")
 	}
 	theirs, to, err := os.Pipe()
 	must(t, err)

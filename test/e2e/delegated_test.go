@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestDelegated: in a unit that systemd has delegated, groups are made in that very unit (scripts/test-vm starts these
+// TestDelegated: in a unit that systemd has delegated, groups are made in that very unit (scripts/test vm starts these
 // tests in one).
 func TestDelegated(t *testing.T) {
 	if !unified() {

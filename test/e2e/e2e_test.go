@@ -48,6 +48,9 @@ func TestMain(m *testing.M) {
 	if len(os.Args) > 2 && os.Args[1] == underListener {
 		fail(startUnderListener(os.Args[2:]))
 	}
+	if len(os.Args) == 2 && os.Args[1] == "limits" {
+		printLimits()
+	}
 	unix.Umask(0o022) // what a script makes must be readable by ids of a run
 	// A shell starts what it puts into the background with SIGINT ignored, and nohup(1) with SIGHUP, and that is inherited; what is handled
 	// is not (execve(2)).
@@ -91,8 +94,8 @@ func findHost() (host, error) {
 	if h.ranged, err = hasRange(); err != nil {
 		return h, err
 	}
-	h.cgroup, err = enforces(h.bin)
-	// Of containers podman's root has none (scripts/test-podman).
+	h.cgroup, err = limitsOf(h.bin)
+	// Of containers podman's root has none (scripts/test podman).
 	if err == nil && h.root && !h.cgroup && os.Getenv("SCIDEX_OCI_TEST_CONTAINER") == "" {
 		err = fmt.Errorf("root cannot enforce limits here: mount the memory and pids control groups writable")
 	}
@@ -115,6 +118,28 @@ func hasRange() (bool, error) {
 		}
 	}
 	return true, nil
+}
+
+// printLimits answers for all tests that scripts/test starts one by one: the value of SCIDEX_OCI_TEST_LIMITS.
+func printLimits() {
+	enforced, err := enforces(os.Getenv("SCIDEX_OCI_BIN"))
+	if err != nil {
+		fail(err)
+	}
+	fmt.Println(map[bool]string{true: "enforce", false: "best-effort"}[enforced])
+	os.Exit(0)
+}
+
+// limitsOf is enforces, or what SCIDEX_OCI_TEST_LIMITS has of it.
+func limitsOf(bin string) (bool, error) {
+	switch known := os.Getenv("SCIDEX_OCI_TEST_LIMITS"); known {
+	case "":
+		return enforces(bin)
+	case "enforce", "best-effort":
+		return known == "enforce", nil
+	default:
+		return false, fmt.Errorf("SCIDEX_OCI_TEST_LIMITS=%s: it is enforce or best-effort", known)
+	}
 }
 
 // enforces asks the binary itself: a run with the default limits is refused where the kernel cannot hold

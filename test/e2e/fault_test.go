@@ -112,7 +112,7 @@ func (o *observed) find(t *testing.T, steps []string) []fault {
 
 // TestFaultsInRun disturbs the points of a run, by each kind of fault, until there is no further one.
 func TestFaultsInRun(t *testing.T) {
-	everyFault(t, faultStride(40), func(h *house, f fault) bool { return h.disturbOne(f) })
+	everyFault(t, faultStride(60), func(h *house, f fault) bool { return h.disturbOne(f) })
 }
 
 // everyFault has do come about each kind of fault, in a house of its own, at every stride-th point, until it reports
@@ -159,7 +159,7 @@ func (o *observed) tell(t *testing.T) {
 
 // TestFaultsInGC disturbs gc when it ends a run whose launcher was killed between the blobs and the transaction.
 func TestFaultsInGC(t *testing.T) {
-	everyFault(t, faultStride(60), func(h *house, f fault) (struck bool) {
+	everyFault(t, faultStride(90), func(h *house, f fault) (struck bool) {
 		h.t.Run(f.name(), func(t *testing.T) {
 			in := h.in(t)
 			o := in.disturbRun(fault{kind: isKilled, nth: 1, at: regexp.MustCompile(`^launcher fsync blobs/sha256$`)})
@@ -185,7 +185,7 @@ func TestFaultsInGC(t *testing.T) {
 
 // TestFaultsInRemoval disturbs rm of a run whose directory was kept.
 func TestFaultsInRemoval(t *testing.T) {
-	everyFault(t, faultStride(60), func(h *house, f fault) (struck bool) {
+	everyFault(t, faultStride(90), func(h *house, f fault) (struck bool) {
 		h.t.Run(f.name(), func(t *testing.T) {
 			in := h.in(t)
 			id := in.fresh()

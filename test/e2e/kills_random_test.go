@@ -21,12 +21,12 @@ import (
 // soaking reports whether scripts/soak asks for the full counts.
 func soaking() bool { return os.Getenv("SCIDEX_OCI_SOAK") != "" }
 
-// soaked is a number of scripts/soak; CI has a tenth of it.
+// soaked is a number of scripts/soak; CI has a twentieth of it.
 func soaked(n int) int {
 	if soaking() {
 		return n
 	}
-	return n / 10
+	return n / 20
 }
 
 // victims are what is killed, in turn.

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // database is a real PostgreSQL of the host, on every address and on sockets, with a canary in its table
@@ -38,7 +40,27 @@ func theDatabase(t *testing.T) database {
 	if err := json.Unmarshal([]byte(line), &db); err != nil {
 		t.Fatalf("coordinates of PostgreSQL: %v in %q", err, line)
 	}
+	lockDatabase(t, db.Log)
 	return db
+}
+
+// databaseLock is held by this process once it uses the server of scripts/test: tests count its connections.
+var databaseLock *os.File
+
+// lockDatabase waits until no other process uses the server, and keeps it for this process until it ends.
+func lockDatabase(t *testing.T, log string) {
+	t.Helper()
+	if databaseLock != nil && databaseLock.Name() == log {
+		return
+	}
+	file, err := os.Open(log)
+	if err == nil {
+		err = unix.Flock(int(file.Fd()), unix.LOCK_EX)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	databaseLock = file
 }
 
 // startServer starts a server that ends with the test, or with this process, whose end of the pipe is the only one, and

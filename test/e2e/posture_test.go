@@ -165,7 +165,7 @@ const ignoredByPython = "0000000001001000"
 // underRunc starts a bundle with the runc of the distribution.
 func (h *house) underRunc() posture {
 	h.t.Helper()
-	for dir := h.dir; dir != "/tmp"; dir = filepath.Dir(dir) {
+	for dir := h.dir; dir != os.TempDir(); dir = filepath.Dir(dir) {
 		if err := os.Chmod(dir, 0o755); err != nil { // for the ids of root's container
 			h.t.Fatal(err)
 		}

@@ -62,7 +62,7 @@ var onCommandLine = map[string]refusal{
 	"export a file":       {args: flags("--export", "file", "--", "true"), words: flags("--export", "file", "give a directory")},
 	"script missing":      {args: flags("--script", "nowhere.py"), words: flags("--script", "nowhere.py", "does not exist")},
 	"script a directory":  {args: flags("--script", "good"), words: flags("--script", "good", "regular file")},
-	"script unknown":      {args: flags("--script", "file"), words: flags("file", ".py")},
+	"script unknown":      {args: flags("--script", "file"), words: flags("nothing says what runs it", ".py")},
 	"script outside":      {args: flags("--project", "good", "--script", "a.py"), words: flags("a.py", "not inside --project")},
 
 	"memory negative":   {args: flags("--memory", "-1", "--", "true"), words: flags("--memory", `"-1"`, "such as 512MiB")},

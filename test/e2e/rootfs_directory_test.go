@@ -229,7 +229,7 @@ func TestRootfsBundle(t *testing.T) {
 	h.write("data/x", "given\n", 0o644)
 	dir := h.tree("tree", alpine(map[string]string{"etc/conf.d/x": "x\n", "init": "->bin/busybox", "notes": "notes\n", "work/IMAGE": "", "opt/a b/c": "c\n", "var/lib/x": "x\n"}))
 	mkfifo(t, filepath.Join(dir, "fifo"))
-	for dir := h.dir; dir != "/tmp"; dir = filepath.Dir(dir) { // for the ids of root's container
+	for dir := h.dir; dir != os.TempDir(); dir = filepath.Dir(dir) { // for the ids of root's container
 		if err := os.Chmod(dir, 0o755); err != nil {
 			t.Fatal(err)
 		}

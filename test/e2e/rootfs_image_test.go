@@ -186,7 +186,7 @@ func TestRootfsImage(t *testing.T) {
 func (h *house) reachable() {
 	h.t.Helper()
 	modes := map[string]os.FileMode{h.dir: 0o755}
-	for dir := h.root; dir != "/tmp"; dir = filepath.Dir(dir) {
+	for dir := h.root; dir != os.TempDir(); dir = filepath.Dir(dir) {
 		modes[dir] = 0o755
 	}
 	for _, root := range h.roots() {

@@ -373,7 +373,7 @@ func TestRuntimeBounds(t *testing.T) {
 // TestRuntimeBundle: a bundle has the runtime too.
 func TestRuntimeBundle(t *testing.T) {
 	h := newHouse(t)
-	for dir := h.dir; dir != "/tmp"; dir = filepath.Dir(dir) {
+	for dir := h.dir; dir != os.TempDir(); dir = filepath.Dir(dir) {
 		if err := os.Chmod(dir, 0o755); err != nil {
 			t.Fatal(err)
 		}

@@ -19,12 +19,12 @@ import (
 // many files the run leaves.
 const scaleMemory = 64 << 20
 
-// scaleFiles is how many files a run leaves, a tenth of what SCIDEX_OCI_SOAK asks for.
+// scaleFiles is how many files a run leaves, a twentieth of what SCIDEX_OCI_SOAK asks for.
 func scaleFiles() int {
 	if os.Getenv("SCIDEX_OCI_SOAK") != "" {
 		return 200_000
 	}
-	return 20_000
+	return 10_000
 }
 
 // fill makes files of different content, a thousand in each directory, and one FIFO for each ten files.

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// These tests use a real Slurm, which scripts/test-slurm starts and in whose network they run.
+// These tests use a real Slurm, which scripts/test slurm starts and in whose network they run.
 
 // cluster is what scripts/slurm prints.
 type cluster struct {
@@ -27,7 +27,7 @@ func onSlurm(t *testing.T) (*house, cluster) {
 	t.Helper()
 	line := os.Getenv("SCIDEX_OCI_TEST_SLURM")
 	if line == "" {
-		t.Skip("there is no Slurm here: scripts/test-slurm starts one")
+		t.Skip("there is no Slurm here: scripts/test slurm starts one")
 	}
 	var c cluster
 	if err := json.Unmarshal([]byte(line), &c); err != nil {

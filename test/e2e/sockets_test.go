@@ -133,9 +133,9 @@ func encode(t *testing.T, v any) string {
 	return string(raw)
 }
 
-// TestSocketPathsAreOutOfReach reads the canary by every path to a socket from outside: of the server's own,
+// TestSocketPaths reads the canary by every path to a socket from outside: of the server's own,
 // and of those that appear in a directory which the analysis sees, after it has looked. Inside it cannot.
-func TestSocketPathsAreOutOfReach(t *testing.T) {
+func TestSocketPaths(t *testing.T) {
 	h, db := newHouse(t), theDatabase(t)
 	plain := h.base("plain")
 	heard := db.plant(t, plain)

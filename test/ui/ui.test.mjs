@@ -1,5 +1,5 @@
 // The web application of scidex-oci in a real Chromium: that people with a keyboard or a screen reader can use it, that pages
-// keep themselves up to date, and that neither outputs nor other sites reach anything. scripts/test-ui has what it needs.
+// keep themselves up to date, and that neither outputs nor other sites reach anything. scripts/test browser has what it needs.
 import assert from "node:assert/strict";
 import { execFileSync, spawn } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";

@@ -1,5 +1,5 @@
 // Package vm holds the end-to-end tests that need a real systemd with cgroup v2, and root to disturb it. They
-// run in the virtual machine of scripts/test-vm, whose users are ada (with ids of her own and a user manager
+// run in the virtual machine of scripts/test vm, whose users are ada (with ids of her own and a user manager
 // that is always there) and bob (with neither).
 package vm
 
@@ -28,7 +28,7 @@ var bin = os.Getenv("SCIDEX_OCI_BIN")
 func TestMain(m *testing.M) {
 	_, err := os.Stat("/run/systemd/system")
 	if bin == "" || err != nil || os.Geteuid() != 0 {
-		fmt.Fprintln(os.Stderr, "these tests need a virtual machine that they may spoil: run scripts/test-vm")
+		fmt.Fprintln(os.Stderr, "these tests need a virtual machine that they may spoil: run scripts/test vm")
 		os.Exit(1)
 	}
 	os.Exit(m.Run())
