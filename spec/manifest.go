@@ -73,6 +73,9 @@ func parseManifest(data []byte) (a Analysis, err error) {
 		if key.Kind != yaml.ScalarNode {
 			return a, wrong(key, "a field name must be a word, not %s", kindOf(key))
 		}
+		if err := checkTags(key); err != nil {
+			return a, err
+		}
 		set, err := findField(fields, key)
 		if err != nil {
 			return a, err
@@ -105,7 +108,7 @@ func document(data []byte) (*yaml.Node, error) {
 	if err := decoder.Decode(&next); !errors.Is(err, io.EOF) {
 		return nil, wrong(&next, "a manifest must be one document; put further ones into files of their own")
 	}
-	return root, nil
+	return root, checkTags(&yaml.Node{Kind: root.Kind, Tag: root.Tag, Line: root.Line}) // its fields name themselves
 }
 
 // checkBytes refuses what no manifest has, before the parser sees it.

@@ -70,7 +70,10 @@ func named(f field) setter {
 		if node.Kind == yaml.ScalarNode && node.ShortTag() == "!!null" {
 			return wrong(node, "%s: has no value; give it one or take the line out", f.name)
 		}
-		err := f.set(node)
+		err := checkTags(node)
+		if err == nil {
+			err = f.set(node)
+		}
 		var at *lineError
 		if errors.As(err, &at) {
 			return &lineError{at.line, f.name + ": " + at.text}
@@ -88,12 +91,8 @@ func scalar(node *yaml.Node) (string, error) {
 	if node.Kind != yaml.ScalarNode {
 		return "", wrong(node, "must be text, not %s", kindOf(node))
 	}
-	switch node.ShortTag() {
-	case "!!str", "!!int", "!!float", "!!bool", "!!timestamp", "!!merge":
-	case "!!null":
+	if node.ShortTag() == "!!null" {
 		return "", wrong(node, "must be text, not nothing; write \"\" for an empty text")
-	default:
-		return "", wrong(node, "the tag %s is not known here", quote(node.Tag))
 	}
 	if strings.ContainsRune(node.Value, 0) {
 		return "", wrong(node, "%s has a NUL byte", quote(node.Value))

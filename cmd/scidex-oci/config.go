@@ -15,6 +15,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/scidex-ai/scidex-oci/runner/binds"
+	"github.com/scidex-ai/scidex-oci/spec"
 )
 
 // maxConfig bounds a config file or manifest that we read, in bytes.
@@ -136,6 +137,9 @@ func parseConfig(data []byte, flags []cli.Flag) (map[string][]string, error) {
 	root := document.Content[0]
 	if root.Kind != yaml.MappingNode {
 		return nil, fmt.Errorf("line %d: not a mapping of flags to values, as in \"memory: 4GiB\"", root.Line)
+	}
+	if unknown := spec.UnknownTag(root); unknown != nil {
+		return nil, fmt.Errorf("line %d: the tag %q is not known here; take it out", unknown.Line, unknown.Tag)
 	}
 	values := map[string][]string{}
 	return values, readMapping(root, flags, values)

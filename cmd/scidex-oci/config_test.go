@@ -19,6 +19,9 @@ func TestParseConfig(t *testing.T) {
 	if err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("got %q, %v, want %q", got, err, want)
 	}
+	if got, err := parseConfig([]byte("memory: !!str 4GiB\ninput: !!seq [a]\n"), configKeys()); err != nil || got["memory"][0] != "4GiB" {
+		t.Errorf("known tags: %q, %v", got, err)
+	}
 	if got, err := parseConfig([]byte("# nothing\n"), configKeys()); err != nil || len(got) != 0 {
 		t.Errorf("comments only: %q, %v", got, err)
 	}
@@ -38,6 +41,15 @@ func TestParseConfigRefuses(t *testing.T) {
 		"id: x\n":                     `unknown key "id"`,
 		"again: x\n":                  `unknown key "again"`,
 		"config: x\n":                 `unknown key "config"`,
+		"cpus: 1\nmemory: !x 4GiB\n":  `line 2: the tag "!x" is not known here`,
+		"memory: !!binary NEdpQg==\n": `line 1: the tag "!!binary"`,
+		"allow_binds: !none [/srv]\n": `line 1: the tag "!none"`,
+		"allow_binds:\n- !x /srv\n":   `line 2: the tag "!x"`,
+		"label: {!x a: b}\n":          `line 1: the tag "!x"`,
+		"runtimes: {a: !x /opt}\n":    `line 1: the tag "!x"`,
+		"gc:\n  keep_last: !x 3\n":    `line 2: the tag "!x"`,
+		"!x memory: 4GiB\n":           `line 1: the tag "!x"`,
+		"--- !x\nmemory: 4GiB\n":      `line 1: the tag "!x"`,
 	}
 	for text, want := range tests {
 		if _, err := parseConfig([]byte(text), configKeys()); err == nil || !strings.Contains(err.Error(), want) {
