@@ -13,6 +13,8 @@ import (
 	"os"
 	"slices"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
@@ -71,7 +73,7 @@ func sameScript(run catalog.Run, path string) (bool, error) {
 	if err != nil || result.Script == nil || result.Script.SHA256 == "" {
 		return true, err
 	}
-	f, err := os.Open(path)
+	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_NONBLOCK|unix.O_NOCTTY, 0) // by now it may be a FIFO
 	if errors.Is(err, fs.ErrNotExist) {
 		return true, nil
 	}
@@ -79,6 +81,9 @@ func sameScript(run catalog.Run, path string) (bool, error) {
 		return false, err
 	}
 	defer f.Close()
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+		return false, err
+	}
 	hash := sha256.New()
 	if _, err := io.Copy(hash, io.LimitReader(f, scriptMax)); err != nil {
 		return false, err

@@ -2,10 +2,13 @@ package runner
 
 import (
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/spec"
@@ -67,8 +70,16 @@ func TestChangesOfAScript(t *testing.T) {
 	if got, err := Changes(run, a); err != nil || len(got) > 0 {
 		t.Errorf("%q, %v", got, err)
 	}
-	write("true")
-	if got, err := Changes(run, a); err != nil || len(got) != 1 || !strings.HasSuffix(got[0], "has changed") {
-		t.Errorf("%q, %v", got, err)
+	changed := func() {
+		t.Helper()
+		if got, err := Changes(run, a); err != nil || len(got) != 1 || !strings.HasSuffix(got[0], "has changed") {
+			t.Errorf("%q, %v", got, err)
+		}
 	}
+	write("true")
+	changed()
+	if err := errors.Join(os.Remove(path), unix.Mkfifo(path, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	changed() // its open would wait for a writer
 }

@@ -38,18 +38,16 @@ func openLines(k clerk, name string) (*lines, error) {
 		return l, nil
 	}
 	path := absolute(k.dir, name)
-	f, err := os.Open(path)
+	f, all, err := openNamed(path, writerWait)
 	if err != nil {
 		return nil, fmt.Errorf("batch: %w; give a file of JSON lines, or - for standard input", err)
 	}
-	l.name, l.from, l.dir, l.close = name, f, filepath.Dir(path), f.Close
+	l.name, l.from, l.dir, l.close = name, all, filepath.Dir(path), f.Close
 	info, err := f.Stat()
-	switch {
-	case err != nil:
+	if err != nil {
 		return nil, errors.Join(err, f.Close())
-	case info.IsDir():
-		return nil, errors.Join(fmt.Errorf("batch: %q is a directory; give a file of JSON lines, or - for standard input", name), f.Close())
-	case info.Mode().IsRegular():
+	}
+	if info.Mode().IsRegular() {
 		l.file = f
 	}
 	return l, nil

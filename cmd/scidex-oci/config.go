@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -101,12 +100,12 @@ func readConfig(name string, flags []cli.Flag) (layer, error) {
 func readBounded(name string, stdin io.Reader) ([]byte, error) {
 	from := stdin
 	if name != "-" || stdin == nil {
-		f, err := os.Open(name)
+		f, all, err := openNamed(name, writerWait)
 		if err != nil {
 			return nil, err
 		}
 		defer f.Close()
-		from = f
+		from = all
 	}
 	data, err := io.ReadAll(io.LimitReader(from, maxConfig+1))
 	if err != nil {

@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"github.com/piprate/json-gold/ld"
+	"golang.org/x/sys/unix"
 
 	"github.com/scidex-ai/scidex-oci/outputs/crate"
 )
@@ -390,6 +391,11 @@ func TestVerify(t *testing.T) {
 	must(t, os.Remove(filepath.Join(dir, crate.MetadataFile)))
 	if _, err := crate.Verify(t.Context(), dir); err == nil || !strings.Contains(err.Error(), "no RO-Crate") {
 		t.Errorf("without metadata: %v", err)
+	}
+	fifo := dir + "-fifo"
+	must(t, unix.Mkfifo(fifo, 0o600))
+	if _, err := crate.Verify(t.Context(), fifo); err == nil || !strings.Contains(err.Error(), "neither a directory nor a regular file") {
+		t.Errorf("a FIFO: %v", err)
 	}
 }
 

@@ -48,8 +48,11 @@ func Verify(ctx context.Context, path string) (Check, error) {
 		return Check{}, fmt.Errorf("verify: %w", err)
 	}
 	open := openZip
-	if info.IsDir() {
+	switch {
+	case info.IsDir():
 		open = openDir
+	case !info.Mode().IsRegular(): // the open of a FIFO would wait for a writer
+		return Check{}, fmt.Errorf("verify %q: it is neither a directory nor a regular file", path)
 	}
 	c, err := open(path)
 	if err != nil {

@@ -1,0 +1,84 @@
+package main
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// writerWait is how long a FIFO that a user named may stay without a writer.
+const writerWait = 5 * time.Second
+
+// openNamed opens a file that a user named: a regular file, or a pipe or device to be read once. The open of a FIFO waits
+// for a writer, without end (fifo(7)), so that it is done without waiting; one that has no writer within wait is refused.
+// from has all that the file holds. The error names the path.
+func openNamed(path string, wait time.Duration) (f *os.File, from io.Reader, err error) {
+	f, err = os.OpenFile(path, os.O_RDONLY|unix.O_NONBLOCK|unix.O_NOCTTY, 0)
+	if err != nil {
+		return nil, nil, err
+	}
+	from, err = contentOf(f, wait)
+	if err != nil {
+		return nil, nil, errors.Join(err, f.Close())
+	}
+	return f, from, nil
+}
+
+func contentOf(f *os.File, wait time.Duration) (io.Reader, error) {
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	switch info.Mode() & os.ModeType {
+	case os.ModeDir:
+		return nil, fmt.Errorf("%q is a directory; give a file", f.Name())
+	case os.ModeNamedPipe:
+		return awaitWriter(f, wait)
+	}
+	return f, nil
+}
+
+// awaitWriter waits until a FIFO has or had a writer: a read reports the end of the file while it has none, and waits while
+// it has one. A pipe without a name has had its writer.
+func awaitWriter(f *os.File, wait time.Duration) (io.Reader, error) {
+	from := bufio.NewReader(f)
+	for end := time.Now().Add(wait); ; time.Sleep(20 * time.Millisecond) {
+		_, err := from.Peek(1)
+		if err == nil {
+			return from, nil
+		}
+		if !errors.Is(err, io.EOF) {
+			return nil, err
+		}
+		if had, err := hadWriter(f); had || err != nil {
+			return from, err
+		}
+		if time.Now().After(end) {
+			return nil, fmt.Errorf("%q is a FIFO, and nothing writes to it (waited %s); start its writer first", f.Name(), wait)
+		}
+	}
+}
+
+// hadWriter reports whether a FIFO that is at its end had a writer: the kernel reports a hangup only of those that came
+// after the FIFO was opened.
+func hadWriter(f *os.File) (had bool, err error) {
+	raw, err := f.SyscallConn()
+	if err != nil {
+		return false, err
+	}
+	outer := raw.Control(func(fd uintptr) {
+		var system unix.Statfs_t
+		if err = unix.Fstatfs(int(fd), &system); err != nil {
+			return
+		}
+		polled := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}} //nolint:gosec // descriptors are small
+		_, err = unix.Poll(polled, 0)
+		had = system.Type == unix.PIPEFS_MAGIC || polled[0].Revents&unix.POLLHUP != 0
+	})
+	return had, errors.Join(outer, err)
+}
