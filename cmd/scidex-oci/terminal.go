@@ -49,12 +49,13 @@ func visible(r rune) string {
 	return fmt.Sprintf(`\u%04x`, r)
 }
 
-// escaper passes a stream on to a terminal. Newline, tab, carriage return and colour sequences
-// (ESC [ digits and semicolons m) go through; whatever else a terminal might act on is made visible. It
-// gives the same result however the stream is cut into writes.
+// escaper passes a stream on to a terminal. Newline, tab and colour sequences (ESC [ digits and semicolons m) go through;
+// whatever else a terminal might act on is made visible. A carriage return ends the line, so that nothing overwrites what
+// was printed: as a newline alone where it belongs to one, else made visible too. It gives the same result however the
+// stream is cut into writes.
 type escaper struct {
 	to      io.Writer
-	pending []byte // the beginning of a colour sequence or of a rune
+	pending []byte // the beginning of a colour sequence, of the end of a line or of a rune
 	colour  bool   // a colour is set
 }
 
@@ -102,6 +103,8 @@ func (e *escaper) step(in []byte) (int, []byte) {
 	switch c := in[0]; {
 	case c == 0x1b:
 		return e.sequence(in)
+	case c == '\r':
+		return carriageReturn(in)
 	case c < utf8.RuneSelf:
 		return 1, []byte(escape(string(in[:1])))
 	case !utf8.FullRune(in):
@@ -111,10 +114,21 @@ func (e *escaper) step(in []byte) (int, []byte) {
 	return size, []byte(escape(string(in[:size])))
 }
 
+// carriageReturn takes a carriage return, with the newline that follows.
+func carriageReturn(in []byte) (int, []byte) {
+	switch {
+	case len(in) == 1:
+		return 0, nil
+	case in[1] == '\n':
+		return 2, []byte("\n")
+	}
+	return 1, []byte(`\r` + "\n")
+}
+
 // plain is how many bytes at the beginning of in may be printed as they are.
 func plain(in []byte) int {
 	for i, c := range in {
-		if (c < 0x20 || c >= 0x7f) && c != '\n' && c != '\t' && c != '\r' {
+		if (c < 0x20 || c >= 0x7f) && c != '\n' && c != '\t' {
 			return i
 		}
 	}
