@@ -123,6 +123,21 @@ func TestVersion(t *testing.T) {
 	}
 }
 
+// Results and crates have the version and no more.
+func TestVersionNamesTheCommit(t *testing.T) {
+	wasVersion, wasCommit := version, commit
+	t.Cleanup(func() { version, commit = wasVersion, wasCommit })
+	for _, c := range []struct{ version, commit, want string }{
+		{"", "0123456789ab-dirty", "devel-0123456789ab-dirty"},
+		{"v1.2.3", "0123456789ab", "v1.2.3"},
+	} {
+		version, commit = c.version, c.commit
+		if got := buildInfo().version; got != c.want {
+			t.Errorf("%q of %q: %q, want %q", c.version, c.commit, got, c.want)
+		}
+	}
+}
+
 func TestABugIsOneSentence(t *testing.T) {
 	p := &program{env: func(name string) (string, bool) {
 		if name == "SCIDEX_OCI_ROOT" {

@@ -21,8 +21,17 @@ func buildInfo() build {
 	if ok {
 		b.fill(info)
 	}
-	b.version = cmp.Or(b.version, "devel")
+	b.version = cmp.Or(b.version, b.unreleased())
 	return b
+}
+
+// unreleased is the version of a build between releases. Results and crates have the version alone, so that it names the
+// commit where that is known.
+func (b build) unreleased() string {
+	if b.commit == "" {
+		return "devel"
+	}
+	return "devel-" + b.commit
 }
 
 func (b *build) fill(info *debug.BuildInfo) {
