@@ -71,14 +71,28 @@ func hadWriter(f *os.File) (had bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	outer := raw.Control(func(fd uintptr) {
-		var system unix.Statfs_t
-		if err = unix.Fstatfs(int(fd), &system); err != nil {
-			return
-		}
-		polled := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}} //nolint:gosec // descriptors are small
-		_, err = unix.Poll(polled, 0)
-		had = system.Type == unix.PIPEFS_MAGIC || polled[0].Revents&unix.POLLHUP != 0
-	})
+	outer := raw.Control(func(fd uintptr) { had, err = hungUp(int(fd)) })
 	return had, errors.Join(outer, err)
+}
+
+func hungUp(fd int) (bool, error) {
+	var system unix.Statfs_t
+	if err := uninterrupted(func() error { return unix.Fstatfs(fd, &system) }); err != nil {
+		return false, err
+	}
+	polled := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}} //nolint:gosec // descriptors are small
+	err := uninterrupted(func() error {
+		_, err := unix.Poll(polled, 0)
+		return err
+	})
+	return system.Type == unix.PIPEFS_MAGIC || polled[0].Revents&unix.POLLHUP != 0, err
+}
+
+// uninterrupted repeats a call that a signal cut short; the Go runtime sends itself some.
+func uninterrupted(call func() error) error {
+	for {
+		if err := call(); !errors.Is(err, unix.EINTR) {
+			return err
+		}
+	}
 }
