@@ -10,7 +10,10 @@ import (
 	"os"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/runner/inode"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
@@ -27,7 +30,7 @@ func (r *Runner) nextAttempt(ctx context.Context, id string, again bool) (catalo
 	case errors.Is(err, catalog.ErrNotFound):
 		return catalog.Key{ID: id, Attempt: 1}, nil
 	case err != nil:
-		return catalog.Key{}, fmt.Errorf("look up %s: %w", id, err)
+		return catalog.Key{}, &CatalogError{fmt.Errorf("look up %s: %w", id, err)}
 	case !last.State.Final() && r.waits(last.Key):
 		return catalog.Key{}, fmt.Errorf("id %s is in use: the result of attempt %d waits in %q to be committed; see \"scidex-oci gc\"", id, last.Attempt, r.outcomePath(last.Key))
 	case last.State == catalog.Queued:
@@ -122,12 +125,31 @@ func (r *Runner) fetch(ctx context.Context, sha256 string) (string, error) {
 // checkDirectory refuses an id whose directory exists already, unless it is the kept one of the
 // attempt before.
 func (r *Runner) checkDirectory(ctx context.Context, key catalog.Key) error {
+	if err := checkTmp(r.Tmp); err != nil {
+		return err
+	}
 	path := runDir(r.Tmp, key.ID)
 	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
 		return nil
+	} else if err != nil {
+		return fmt.Errorf("look whether the working directory exists already: %w", err)
 	}
 	if kept, err := r.keptByUs(ctx, key); err != nil || kept {
 		return err
 	}
 	return fmt.Errorf("%s exists already and is not ours to use; choose another --id, or remove it", path)
+}
+
+// checkTmp refuses a place for working directories that cannot be one.
+func checkTmp(tmp string) error {
+	info, err := os.Stat(tmp)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("--tmp %q does not exist; make it, or give another directory", tmp)
+	case errors.Is(err, unix.ENOTDIR), err == nil && !info.IsDir():
+		return fmt.Errorf("--tmp %q is not a directory; give one", tmp)
+	case err != nil:
+		return fmt.Errorf("--tmp %q: %w; give another directory", tmp, inode.Plain(err))
+	}
+	return nil
 }

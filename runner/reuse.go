@@ -24,7 +24,7 @@ func (r *Runner) reuse(ctx context.Context, req Request, launched *launching) (_
 	}
 	p, err := r.prepare(ctx, req, launched)
 	if err != nil {
-		return Result{}, false, "", &RequestError{err}
+		return Result{}, false, "", refusal(err)
 	}
 	defer func() { err = errors.Join(err, p.close()) }()
 	id, why, err := r.actionNow(ctx, p, req)
@@ -33,7 +33,7 @@ func (r *Runner) reuse(ctx context.Context, req Request, launched *launching) (_
 	}
 	runs, err := r.Catalog.List(ctx, catalog.Filter{ActionID: id, States: []catalog.State{catalog.Complete}, Limit: candidates})
 	if err != nil {
-		return Result{}, false, "", err
+		return Result{}, false, "", &CatalogError{err}
 	}
 	for _, run := range runs {
 		whole, err := r.whole(ctx, run)

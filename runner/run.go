@@ -68,11 +68,20 @@ func (r *Runner) accept(ctx context.Context, req Request, launched *launching) (
 	p, err := r.prepare(ctx, req, launched)
 	checked()
 	if err != nil {
-		return nil, &RequestError{err}
+		return nil, refusal(err)
 	}
 	e := &execution{Runner: r, plan: p, request: req, launched: launched, suspender: cmp.Or(req.Suspender, &Suspender{}), trace: tracer}
 	defer e.span("write the intent")()
 	return e, p.orClose(e.suspender.steady(func() error { return e.begin(ctx) }))
+}
+
+// refusal is a RequestError, but for a catalog that could not be asked.
+func refusal(err error) error {
+	var unusable *CatalogError
+	if errors.As(err, &unusable) {
+		return err
+	}
+	return &RequestError{err}
 }
 
 // begin takes the run's lock and writes the intent row: the first trace of the run.
@@ -85,7 +94,7 @@ func (e *execution) begin(ctx context.Context) (err error) {
 	}
 	e.place = Place{Machine: machine(), Dir: runDir(e.Tmp, e.plan.key.ID), State: e.tenure.path}
 	if e.place.Catalog, err = e.Catalog.CatalogID(ctx); err != nil {
-		return errors.Join(err, e.tenure.end())
+		return errors.Join(&CatalogError{err}, e.tenure.end())
 	}
 	if e.place.Launcher, err = thisLauncher(); err != nil {
 		return errors.Join(err, e.tenure.end())
@@ -98,15 +107,23 @@ func (e *execution) begin(ctx context.Context) (err error) {
 		err = e.tenure.record(e.place)
 	}
 	if err == nil {
-		err = e.Catalog.Create(ctx, e.run)
+		err = e.insert(ctx)
 	}
 	if err == nil {
 		return nil
 	}
-	if errors.Is(err, catalog.ErrExists) {
-		err = &RequestError{fmt.Errorf("id %s was taken by another run at the same moment; choose another", e.plan.key.ID)}
-	}
 	return errors.Join(err, e.tenure.end())
+}
+
+// insert makes the row of the run.
+func (e *execution) insert(ctx context.Context) error {
+	switch err := e.Catalog.Create(ctx, e.run); {
+	case errors.Is(err, catalog.ErrExists):
+		return &RequestError{fmt.Errorf("id %s was taken by another run at the same moment; choose another", e.plan.key.ID)}
+	case err != nil:
+		return &CatalogError{err}
+	}
+	return nil
 }
 
 func (e *execution) newRun() (catalog.Run, error) {

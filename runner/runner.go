@@ -97,6 +97,14 @@ func (e *StoppedError) Error() string {
 	return fmt.Sprintf("stopped by %s before anything was run", e.Signal.Name)
 }
 
+// CatalogError is why a run was not begun: its catalog or blob store, to which it would be committed, cannot be used.
+type CatalogError struct{ Err error }
+
+func (e *CatalogError) Error() string { return e.Err.Error() }
+
+// Unwrap returns the cause.
+func (e *CatalogError) Unwrap() error { return e.Err }
+
 // RequestError is a request that was refused before anything was created. Its message is one sentence
 // with the value and the way out.
 type RequestError struct{ Err error }

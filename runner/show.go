@@ -138,7 +138,11 @@ func showPath(path []byte) (shown, exact string) {
 func Refused(a spec.Analysis, err error, version string) Result {
 	reason := ReasonSandbox
 	var refused *RequestError
-	if errors.As(err, &refused) {
+	var unusable *CatalogError
+	switch {
+	case errors.As(err, &unusable):
+		reason = ReasonCommit
+	case errors.As(err, &refused):
 		reason = ReasonRequest
 	}
 	state, code := catalog.Error, exitError

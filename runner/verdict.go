@@ -11,6 +11,7 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/outputs"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/inodes"
 	"github.com/scidex-ai/scidex-oci/runner/sandbox"
 )
 
@@ -215,4 +216,4 @@ func count(n int64, one, many string) string {
 }
 
 // sentence is an error for a person and for one line: errors.Join puts each of its errors on one of its own.
-func sentence(err error) string { return strings.ReplaceAll(err.Error(), "\n", "; ") }
+func sentence(err error) string { return strings.ReplaceAll(inodes.Explain(err).Error(), "\n", "; ") }

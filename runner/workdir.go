@@ -173,7 +173,7 @@ func (r *Runner) keptByUs(ctx context.Context, key catalog.Key) (bool, error) {
 	}
 	run, err := r.Catalog.Get(ctx, catalog.Key{ID: key.ID, Attempt: key.Attempt - 1})
 	if err != nil {
-		return false, fmt.Errorf("look up attempt %d of %s: %w", key.Attempt-1, key.ID, err)
+		return false, &CatalogError{fmt.Errorf("look up attempt %d of %s: %w", key.Attempt-1, key.ID, err)}
 	}
 	place := placeOf(run)
 	return place.Dir == runDir(r.Tmp, key.ID) && isInode(place.Dir, place), nil

@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"syscall"
 
+	"github.com/scidex-ai/scidex-oci/outputs/inodes"
 	"github.com/scidex-ai/scidex-oci/runner"
 	"github.com/scidex-ai/scidex-oci/runner/doctor"
 	_ "github.com/scidex-ai/scidex-oci/runner/regain"
@@ -58,7 +59,7 @@ func execute(args []string, p *program) int {
 		_ = writeJSON(p.stdout, refused) // the exit code tells too
 	}
 	if !silent(err) {
-		fmt.Fprintf(p.stderr, "scidex-oci: %s\n", escape(err.Error()))
+		fmt.Fprintf(p.stderr, "scidex-oci: %s\n", escape(inodes.Explain(err).Error()))
 	}
 	return exitCode(err)
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/outputs/blob"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/inodes"
 	"github.com/scidex-ai/scidex-oci/runner"
 	"github.com/scidex-ai/scidex-oci/runner/binds"
 	"github.com/scidex-ai/scidex-oci/runner/sandbox"
@@ -94,8 +95,16 @@ func policyOf(from layers) (given policy, err error) {
 	return given, err
 }
 
-// openAt opens what settings name, and makes it where it is missing.
+// openAt opens what settings name, and makes it where it is missing. Its errors are CatalogErrors.
 func (p *program) openAt(ctx context.Context, s settings, given policy, log io.Writer) (*house, error) {
+	h, err := p.openStores(ctx, s, given, log)
+	if err != nil {
+		return nil, &runner.CatalogError{Err: inodes.Explain(err)}
+	}
+	return h, nil
+}
+
+func (p *program) openStores(ctx context.Context, s settings, given policy, log io.Writer) (*house, error) {
 	for _, dir := range []string{s.root, s.blobs.dir} {
 		if err := os.MkdirAll(dir, 0o700); err != nil {
 			return nil, fmt.Errorf("%w; give another place with --root DIR", err)

@@ -203,7 +203,7 @@ func (t *slurmTask) run(ctx context.Context, host string) error {
 		err = t.deliver(func() error { return t.spool.Deliver(ctx, t.line.Number, from, t.line.Key()) })
 	}
 	err = errors.Join(err, h.Close())
-	if result.Reason == runner.ReasonCommit && failed != nil || err != nil && !errors.Is(err, spool.ErrTaken) {
+	if result.Reason == runner.ReasonCommit && result.Attempt > 0 && failed != nil || err != nil && !errors.Is(err, spool.ErrTaken) {
 		err = errors.Join(failed, err, t.keep())
 	} else {
 		err = errors.Join(err, os.RemoveAll(t.root))

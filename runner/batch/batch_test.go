@@ -385,6 +385,7 @@ func TestRetrying(t *testing.T) {
 		"refused":        {[]Outcome{with(catalog.Error, runner.ReasonSandbox, refused)}, 1},
 		"request":        {[]Outcome{with(catalog.Error, runner.ReasonRequest, nil)}, 1},
 		"commit":         {[]Outcome{with(catalog.Error, runner.ReasonCommit, nil)}, 1},
+		"no catalog":     {slices.Repeat([]Outcome{with(catalog.Error, runner.ReasonCommit, &runner.CatalogError{Err: errors.New("busy")})}, 3), 3},
 		"hook":           {[]Outcome{with(catalog.Error, runner.ReasonPostProcess, nil)}, 1},
 		"passed over":    {[]Outcome{{Passed: true, Result: runner.Result{State: catalog.Error}}}, 1},
 		"error for good": {slices.Repeat([]Outcome{with(catalog.Error, runner.ReasonSandbox, nil)}, 3), 3},

@@ -71,8 +71,12 @@ func relay(stop <-chan runner.StopSignal) (passed <-chan runner.StopSignal, aske
 // whose end waits to be committed, or whose hook alone is to be repeated.
 func repeatable(o Outcome) bool {
 	var refused *runner.RequestError
-	if o.Passed || errors.As(o.Err, &refused) {
+	var unusable *runner.CatalogError
+	switch {
+	case o.Passed || errors.As(o.Err, &refused):
 		return false
+	case errors.As(o.Err, &unusable):
+		return true
 	}
 	switch o.Result.Reason {
 	case runner.ReasonRequest, runner.ReasonCommit, runner.ReasonPostProcess:

@@ -69,7 +69,8 @@ func (c *Catalog) explain(err error) error {
 		return fmt.Errorf("PostgreSQL at %s can only be read, as a standby can; name the primary with --db, or several hosts and target_session_attrs=read-write: %w",
 			c.to, catalog.Passing(err))
 	case code == codeNotAllowed:
-		return fmt.Errorf("the role %q may not do this (%w); let one do it who is a member of scidex_admin", c.to.user, err)
+		return fmt.Errorf("the role %q may not do this (%w); grant it scidex_run, which is enough for all but removing runs and changing the schema: these take scidex_admin",
+			c.to.user, err)
 	case code == codeLockTimeout:
 		return fmt.Errorf("another process has held the row for %s; try again when it is done: %w", patience, catalog.Passing(err))
 	case code == codeDiskFull:
@@ -95,6 +96,9 @@ func (c *Catalog) explainConnecting(err error) error {
 	switch {
 	case errors.As(err, &refused) && refused.Code == codeNoDatabase:
 		return fmt.Errorf("PostgreSQL has no such database (%w); make it with createdb, or name another with --db", refused)
+	case errors.As(err, &refused) && refused.Code == codeTooMany:
+		return fmt.Errorf("PostgreSQL has no connection left for this role (%w); try again later, or let its administrator allow more: max_connections, or CONNECTION LIMIT of the role or database",
+			refused)
 	case errors.As(err, &refused):
 		return fmt.Errorf("PostgreSQL refused the connection: %w", refused)
 	case errors.As(err, &network):

@@ -16,7 +16,7 @@ import (
 func (c *Catalog) Commit(ctx context.Context, run catalog.Run, next func() (outputs.Entry, error)) error {
 	err := c.commit(ctx, run, next)
 	if err != nil {
-		return fmt.Errorf("commit run %q: %w", label(run.Key), explain(err))
+		return fmt.Errorf("commit run %q: %w", label(run.Key), explainAt(c.path, err))
 	}
 	return nil
 }

@@ -7,12 +7,22 @@ import (
 	"github.com/mattn/go-sqlite3"
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/inodes"
 )
 
 // busy reports whether err is SQLite's word for a lock that another connection holds.
 func busy(err error) bool {
 	var e sqlite3.Error
 	return errors.As(err, &e) && e.Code == sqlite3.ErrBusy
+}
+
+// explainAt is explain for the file at path. SQLite says of a file that it cannot make only that it cannot be opened.
+func explainAt(path string, err error) error {
+	var e sqlite3.Error
+	if errors.As(err, &e) && (e.Code == sqlite3.ErrCantOpen || e.Code == sqlite3.ErrFull) && inodes.UsedUp(path) {
+		return fmt.Errorf("%s, and try again: %w", inodes.Advice, catalog.Passing(err))
+	}
+	return explain(err)
 }
 
 // explain adds the way out to those of SQLite's errors that a person can do something about.

@@ -11,6 +11,8 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/scidex-ai/scidex-oci/outputs/inodes"
 )
 
 // How BEGIN locks: goose reads before it writes, so its transactions lock at once.
@@ -45,8 +47,11 @@ func prepareFile(path string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if err := makeFile(absolute); err != nil {
+	if err := checkLength(absolute); err != nil {
 		return "", err
+	}
+	if err := makeFile(absolute); err != nil {
+		return "", inodes.Explain(err)
 	}
 	info, err := os.Stat(absolute)
 	switch {
@@ -58,6 +63,21 @@ func prepareFile(path string) (string, error) {
 		return "", fmt.Errorf("this is no regular file (%s); name another", info.Mode().Type())
 	}
 	return absolute, checkWritable(absolute)
+}
+
+// maxPath is the longest path in bytes that SQLite opens: MAX_PATHNAME of its os_unix.c, less what it adds for its journal.
+const maxPath = 504
+
+// checkLength refuses a path that is too long for SQLite, which says no more of it than that it cannot be opened.
+func checkLength(absolute string) error {
+	resolved := absolute
+	if dir, err := filepath.EvalSymlinks(filepath.Dir(absolute)); err == nil {
+		resolved = filepath.Join(dir, filepath.Base(absolute))
+	}
+	if len(resolved) > maxPath {
+		return fmt.Errorf("its path has %d bytes, and SQLite takes at most %d; give a shorter one with --root or --db", len(resolved), maxPath)
+	}
+	return nil
 }
 
 // makeFile makes an empty file of mode 0600, which is a valid empty database.
@@ -76,7 +96,7 @@ func makeFile(absolute string) error {
 		}
 		return fmt.Errorf("a file cannot be made in %q (%w); choose another directory or make this one writable", dir, err)
 	default:
-		return fmt.Errorf("make the file: %w", err)
+		return fmt.Errorf("make the file: %w", &fs.PathError{Op: "mknod", Path: absolute, Err: err})
 	}
 }
 

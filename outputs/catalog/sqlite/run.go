@@ -30,7 +30,7 @@ func (c *Catalog) Create(ctx context.Context, run catalog.Run) error {
 		return insertBlobs(ctx, tx, run)
 	})
 	if err != nil {
-		return fmt.Errorf("create run %q: %w", label(run.Key), explain(err))
+		return fmt.Errorf("create run %q: %w", label(run.Key), explainAt(c.path, err))
 	}
 	return nil
 }

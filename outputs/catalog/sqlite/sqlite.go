@@ -57,7 +57,7 @@ func open(ctx context.Context, path string, schema fs.FS) (*Catalog, error) {
 	}
 	if err := upToDate(ctx, db, absolute, schema); err != nil {
 		_ = db.Close() // the first error is the one to tell
-		return nil, fmt.Errorf("open catalog %q: %w", path, explain(err))
+		return nil, fmt.Errorf("open catalog %q: %w", path, explainAt(absolute, err))
 	}
 	return &Catalog{db: db, path: path, writing: make(chan struct{}, 1), patience: patience}, nil
 }
@@ -67,7 +67,7 @@ func (c *Catalog) CatalogID(ctx context.Context) (string, error) {
 	var id string
 	err := c.db.QueryRowContext(ctx, `SELECT value FROM catalog_meta WHERE key = 'catalog_id'`).Scan(&id)
 	if err != nil {
-		return "", fmt.Errorf("catalog %q: read its id: %w", c.path, explain(err))
+		return "", fmt.Errorf("catalog %q: read its id: %w", c.path, explainAt(c.path, err))
 	}
 	return id, nil
 }

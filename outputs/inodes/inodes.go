@@ -1,0 +1,47 @@
+// Package inodes tells a file system that has no inode left for new files from one that has no space left: the kernel
+// says ENOSPC for both.
+package inodes
+
+import (
+	"errors"
+	"io/fs"
+	"path/filepath"
+
+	"golang.org/x/sys/unix"
+)
+
+// UsedUp reports whether the file system of path has no inode left. Of a path that does not exist, it is the directory
+// above that counts.
+func UsedUp(path string) bool {
+	for {
+		var st unix.Statfs_t
+		switch err := unix.Statfs(path, &st); {
+		case err == nil:
+			return st.Files > 0 && st.Ffree == 0 // some, as btrfs, count none
+		case errors.Is(err, unix.EINTR):
+		case filepath.Dir(path) == path:
+			return false
+		default:
+			path = filepath.Dir(path)
+		}
+	}
+}
+
+// Advice is what to do about it.
+const Advice = "the file system has no free inodes (df -i): remove files, or choose another file system"
+
+// usedUp is an error that was explained.
+type usedUp struct{ err error }
+
+func (e *usedUp) Error() string { return e.err.Error() + ": " + Advice }
+func (e *usedUp) Unwrap() error { return e.err }
+
+// Explain adds Advice, once, to the error of an operation on a path where that is why there was no room for it.
+func Explain(err error) error {
+	var explained *usedUp
+	var at *fs.PathError
+	if !errors.As(err, &explained) && errors.As(err, &at) && errors.Is(at.Err, unix.ENOSPC) && UsedUp(at.Path) {
+		return &usedUp{err}
+	}
+	return err
+}

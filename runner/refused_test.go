@@ -1,0 +1,42 @@
+package runner
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/scidex-ai/scidex-oci/spec"
+)
+
+// TestUnopened: what a run would be committed to and cannot be used is no fault of the sandbox, nor of the request.
+func TestUnopened(t *testing.T) {
+	unusable := &CatalogError{errors.New("connection refused")}
+	for name, c := range map[string]struct {
+		err  error
+		want Reason
+	}{
+		"the catalog":                  {unusable, ReasonCommit},
+		"the catalog, told further":    {fmt.Errorf("look up: %w", unusable), ReasonCommit},
+		"the catalog, by a request":    {refusal(unusable), ReasonCommit},
+		"the request":                  {refusal(errors.New("no such file")), ReasonRequest},
+		"the host, which is neither":   {errors.New("no user namespaces"), ReasonSandbox},
+		"the catalog, as a RequestErr": {&RequestError{unusable}, ReasonCommit},
+	} {
+		if got := Refused(spec.Analysis{}, c.err, "v1").Reason; got != c.want {
+			t.Errorf("%s: %s, want %s", name, got, c.want)
+		}
+	}
+}
+
+func TestCheckTmp(t *testing.T) {
+	for path, want := range map[string]string{
+		t.TempDir():     "",
+		"/etc/passwd":   `--tmp "/etc/passwd" is not a directory; give one`,
+		"/etc/passwd/a": `--tmp "/etc/passwd/a" is not a directory; give one`,
+		"/no/such/dir":  `--tmp "/no/such/dir" does not exist; make it, or give another directory`,
+	} {
+		if got := fmt.Sprint(checkTmp(path)); got != want && (want != "" || got != "<nil>") {
+			t.Errorf("%s: %s", path, got)
+		}
+	}
+}
