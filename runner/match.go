@@ -26,7 +26,7 @@ func (r *Runner) Match(ctx context.Context) (ours, theirs string, err error) {
 		return ours, "", err
 	}
 	if theirs != "" && theirs != ours {
-		return ours, theirs, fmt.Errorf("the blob store belongs to catalog %s and this catalog is %s: give the --db and --blobs that belong together", theirs, ours)
+		return ours, theirs, fmt.Errorf("the blob store belongs to catalog %s and this catalog is %s: give the --db and --blobs that belong together, or another --root for both", theirs, ours)
 	}
 	return ours, theirs, nil
 }

@@ -51,7 +51,7 @@ func (p *program) migrate(ctx context.Context, from layers) error {
 		return err
 	}
 	if s.db.url == "" {
-		c, err := s.db.open(ctx)
+		c, err := s.db.openIf(ctx, s.neverHad)
 		if err != nil {
 			return err
 		}
@@ -79,7 +79,7 @@ func newCatalogCheck(p *program) *cli.Command {
 the row. Runs of other hosts may have their blobs in stores of those hosts. Blobs that no run names are counted.
 It changes nothing.`,
 		Flags: []cli.Flag{
-			&cli.BoolFlag{Name: "digests", Usage: "read every blob and verify its digest", DisableDefaultText: true},
+			&cli.BoolFlag{Name: "digests", Usage: "read every blob and verify its digest, and check the structure of a SQLite file", DisableDefaultText: true},
 			&cli.BoolFlag{Name: "json", Usage: "print one JSON object", DisableDefaultText: true},
 		},
 		Action: func(c *cli.Context) error {

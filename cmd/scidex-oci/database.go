@@ -43,6 +43,11 @@ func databaseAt(in layer, flag string) (database, error) {
 
 // open opens the catalog and makes what is missing of it.
 func (d database) open(ctx context.Context) (catalog.Catalog, error) {
+	return d.openIf(ctx, func(context.Context) error { return nil })
+}
+
+// openIf is open, but asks allowNew before it makes a file.
+func (d database) openIf(ctx context.Context, allowNew func(context.Context) error) (catalog.Catalog, error) {
 	if d.url != "" {
 		c, err := postgres.Open(ctx, d.url)
 		if err != nil {
@@ -53,7 +58,7 @@ func (d database) open(ctx context.Context) (catalog.Catalog, error) {
 	if err := os.MkdirAll(filepath.Dir(d.file), 0o700); err != nil {
 		return nil, fmt.Errorf("%w; give another place with --root DIR", err)
 	}
-	c, err := sqlite.Open(ctx, d.file)
+	c, err := sqlite.OpenIf(ctx, d.file, allowNew)
 	if err != nil {
 		return nil, err
 	}

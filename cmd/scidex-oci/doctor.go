@@ -114,7 +114,10 @@ func (p *program) lookAt(ctx context.Context, s settings) (string, error) {
 	if missing != "" {
 		seen := missing + " is not there yet: the first run makes it"
 		if s.db.file != "" {
-			return seen, nil
+			if missing == s.db.file {
+				err = s.neverHad(ctx)
+			}
+			return seen, err
 		}
 		c, err := s.db.open(ctx)
 		if err != nil {

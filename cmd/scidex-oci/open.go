@@ -114,7 +114,7 @@ func (p *program) openStores(ctx context.Context, s settings, given policy, log 
 	if err != nil {
 		return nil, err
 	}
-	cat, err := s.db.open(ctx)
+	cat, err := s.db.openIf(ctx, s.neverHad)
 	if err != nil {
 		return nil, err
 	}

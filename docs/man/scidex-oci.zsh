@@ -622,7 +622,7 @@ _scidex_oci_catalog_migrate() {
 _scidex_oci_catalog_check() {
     local line state
     _arguments -C \
-        '*--digests[read every blob and verify its digest]' \
+        '*--digests[read every blob and verify its digest, and check the structure of a SQLite file]' \
         '*--json[print one JSON object]' \
         '*--help[show help]' \
         '*-h[show help]' \

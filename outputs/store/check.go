@@ -17,7 +17,8 @@ import (
 type Options struct {
 	// Host is this one's name. Blobs of other hosts' runs may be in the stores of those hosts, unless this one is shared.
 	Host string
-	// Digests asks for every blob to be read and verified, and not only to be there with the right size.
+	// Digests asks for every blob to be read and verified, and not only to be there with the right size, and for the structure
+	// of a catalog in a file.
 	Digests bool
 	// Problem is told of each thing that is wrong. A blob is named for each run that names it.
 	Problem func(key catalog.Key, what string)
@@ -45,6 +46,9 @@ func (s Store) Check(ctx context.Context, o Options) (Report, error) {
 	}
 	report.CatalogID = id
 	c := &checker{Store: s, Options: o, report: &report, gone: map[string]bool{}}
+	if err := c.database(ctx); err != nil {
+		return report, err
+	}
 	if err := c.rows(ctx); err != nil {
 		return report, err
 	}
@@ -67,7 +71,7 @@ func (s Store) matching(ctx context.Context) (string, error) {
 		return "", err
 	}
 	if theirs != "" && theirs != ours {
-		return "", fmt.Errorf("the blob store belongs to catalog %s and this catalog is %s: give the --db and --blobs that belong together", theirs, ours)
+		return "", fmt.Errorf("the blob store belongs to catalog %s and this catalog is %s: give the --db and --blobs that belong together, or another --root for both", theirs, ours)
 	}
 	return ours, nil
 }
@@ -82,6 +86,21 @@ type checker struct {
 func (c *checker) wrong(key catalog.Key, format string, args ...any) {
 	c.report.Problems++
 	c.Problem(key, fmt.Sprintf(format, args...))
+}
+
+// database looks whether a catalog in a file is whole, where all bytes are to be read. A server sees to its own.
+func (c *checker) database(ctx context.Context) error {
+	file, ok := c.Catalog.(interface {
+		QuickCheck(ctx context.Context) ([]string, error)
+	})
+	if !ok || !c.Digests {
+		return nil
+	}
+	damage, err := file.QuickCheck(ctx)
+	for _, line := range damage {
+		c.wrong(catalog.Key{}, "the database is damaged, restore it from a backup: %s", line)
+	}
+	return err
 }
 
 // rows looks whether what the runs name is there.

@@ -20,6 +20,8 @@ type migration struct {
 	path   string // absolute
 	schema fs.FS
 	latest int64
+	// allowNew says why no catalog may be made where there is none.
+	allowNew func(context.Context) error
 }
 
 // migrate brings the database to the latest version while no other process does. Who waited for the
@@ -39,6 +41,11 @@ func migrate(ctx context.Context, m migration) error {
 	}
 	if current, err := found.current(m.latest); err != nil || current {
 		return err
+	}
+	if found.version == 0 {
+		if err := m.allowNew(ctx); err != nil {
+			return err
+		}
 	}
 	if found.version > 0 && found.version < m.latest {
 		if err := m.backup(ctx, found.version); err != nil {

@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"io/fs"
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog/migrations"
 )
@@ -21,22 +20,21 @@ type inspection struct {
 	journal     string
 }
 
-// upToDate leaves db with the newest schema that fsys has. A database that has it already costs a few
+// upToDate leaves the database with the newest schema that m has. A database that has it already costs a few
 // reads and no lock.
-func upToDate(ctx context.Context, db *sql.DB, absolute string, fsys fs.FS) error {
-	latest, err := migrations.Latest(fsys)
+func upToDate(ctx context.Context, m migration) (err error) {
+	if m.latest, err = migrations.Latest(m.schema); err != nil {
+		return err
+	}
+	found, err := inspect(ctx, m.db)
 	if err != nil {
 		return err
 	}
-	found, err := inspect(ctx, db)
-	if err != nil {
-		return err
-	}
-	current, err := found.current(latest)
+	current, err := found.current(m.latest)
 	if err != nil || current {
 		return err
 	}
-	return migrate(ctx, migration{db: db, path: absolute, schema: fsys, latest: latest})
+	return migrate(ctx, m)
 }
 
 // inspect reads everything in one snapshot: another process may be migrating.

@@ -99,7 +99,7 @@ func TestMigrate(t *testing.T) {
 
 // useNext opens the database with the newer schema and uses what it adds.
 func useNext(ctx context.Context, path string, schema fs.FS, id string) error {
-	c, err := open(ctx, path, schema)
+	c, err := open(ctx, path, schema, anyone)
 	if err != nil {
 		return err
 	}
@@ -117,7 +117,7 @@ func TestMigrationThatBreaks(t *testing.T) {
 	must(t, opened(t, path).Create(t.Context(), sample("a")))
 	broken, version := next(t, "CREATE TABLE half (x INTEGER) STRICT;\nCREATE TABLE half (x INTEGER) STRICT;")
 	for range 2 {
-		c, err := open(t.Context(), path, broken)
+		c, err := open(t.Context(), path, broken, anyone)
 		if err == nil {
 			must(t, c.Close())
 			t.Fatal("a broken migration passed")
@@ -133,7 +133,7 @@ func TestMigrationThatBreaks(t *testing.T) {
 	}
 	// The migration mended, it goes through.
 	mended, _ := next(t, `CREATE TABLE half (x INTEGER) STRICT;`)
-	c, err := open(t.Context(), path, mended)
+	c, err := open(t.Context(), path, mended, anyone)
 	must(t, err)
 	must(t, c.Close())
 }

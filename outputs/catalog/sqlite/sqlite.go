@@ -7,8 +7,11 @@ package sqlite
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"io/fs"
+	"os"
+	"strings"
 	"time"
 
 	// The driver registers itself as "sqlite3".
@@ -39,14 +42,23 @@ var _ catalog.Catalog = (*Catalog)(nil)
 // exist. An older schema is migrated after a backup beside it (path + ".bak-v<version>"), a newer one
 // is refused. Several processes may open a path that does not exist yet at the same time.
 func Open(ctx context.Context, path string) (*Catalog, error) {
+	return OpenIf(ctx, path, func(context.Context) error { return nil })
+}
+
+// OpenIf is Open, but where there is no file, or none with a catalog in it, it asks allowNew first and returns its error.
+// Another process may make the catalog meanwhile; then that one is opened.
+func OpenIf(ctx context.Context, path string, allowNew func(context.Context) error) (*Catalog, error) {
 	schema, err := migrations.SQLite()
 	if err != nil {
 		return nil, fmt.Errorf("open catalog %q: %w", path, err)
 	}
-	return open(ctx, path, schema)
+	return open(ctx, path, schema, allowNew)
 }
 
-func open(ctx context.Context, path string, schema fs.FS) (*Catalog, error) {
+func open(ctx context.Context, path string, schema fs.FS, allowNew func(context.Context) error) (*Catalog, error) {
+	if err := checkNew(ctx, path, allowNew); err != nil {
+		return nil, fmt.Errorf("open catalog %q: %w", path, err)
+	}
 	absolute, err := prepareFile(path)
 	if err != nil {
 		return nil, fmt.Errorf("open catalog %q: %w", path, err)
@@ -55,11 +67,59 @@ func open(ctx context.Context, path string, schema fs.FS) (*Catalog, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open catalog %q: %w", path, err)
 	}
-	if err := upToDate(ctx, db, absolute, schema); err != nil {
+	if err := upToDate(ctx, migration{db: db, path: absolute, schema: schema, allowNew: allowNew}); err != nil {
 		_ = db.Close() // the first error is the one to tell
 		return nil, fmt.Errorf("open catalog %q: %w", path, explainAt(absolute, err))
 	}
 	return &Catalog{db: db, path: path, writing: make(chan struct{}, 1), patience: patience}, nil
+}
+
+// checkNew asks allowNew where path has no bytes yet. What allowNew looks at may be of a catalog that another process made
+// since, so its error counts only while that is still so.
+func checkNew(ctx context.Context, path string, allowNew func(context.Context) error) error {
+	if !vacant(path) {
+		return nil
+	}
+	if err := allowNew(ctx); err != nil && vacant(path) {
+		return err
+	}
+	return nil
+}
+
+// vacant reports whether nothing is at path, or an empty file. What else may be wrong with it, prepareFile says.
+func vacant(path string) bool {
+	info, err := os.Stat(path)
+	return errors.Is(err, fs.ErrNotExist) || err == nil && info.Mode().IsRegular() && info.Size() == 0
+}
+
+// QuickCheck reads the whole database and returns what is wrong with its structure, one line each, at most 100.
+func (c *Catalog) QuickCheck(ctx context.Context) (damage []string, err error) {
+	rows, err := c.db.QueryContext(ctx, `PRAGMA quick_check`)
+	if err != nil {
+		return nil, fmt.Errorf("catalog %q: check it: %w", c.path, explain(err))
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	for rows.Next() {
+		var line string
+		if err := rows.Scan(&line); err != nil {
+			return nil, fmt.Errorf("catalog %q: check it: %w", c.path, explain(err))
+		}
+		damage = append(damage, faults(line)...)
+	}
+	if err := rows.Err(); err != nil {
+		return damage, fmt.Errorf("catalog %q: check it: %w", c.path, explain(err))
+	}
+	return damage, nil
+}
+
+// faults are those in a row of PRAGMA quick_check, which may have several below a headline, or "ok".
+func faults(row string) (found []string) {
+	for line := range strings.SplitSeq(row, "\n") {
+		if line != "" && line != "ok" && !strings.HasPrefix(line, "***") {
+			found = append(found, line)
+		}
+	}
+	return found
 }
 
 // CatalogID returns the identity that was made with the database.

@@ -58,7 +58,7 @@ func released(t *testing.T, version string) fs.FS {
 // A catalog of version 1 keeps what it has and learns what is new, and its backup is of version 1.
 func TestUpgradeFromVersion1(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "catalog.db")
-	old, err := open(t.Context(), path, released(t, "00001"))
+	old, err := open(t.Context(), path, released(t, "00001"), anyone)
 	must(t, err)
 	id, err := old.CatalogID(t.Context())
 	must(t, errors.Join(err, old.Close()))
@@ -72,7 +72,7 @@ func TestUpgradeFromVersion1(t *testing.T) {
 	wantNews(t, c)
 	wantRetention(t, c)
 
-	backup, err := open(t.Context(), path+".bak-v1", released(t, "00001"))
+	backup, err := open(t.Context(), path+".bak-v1", released(t, "00001"), anyone)
 	must(t, err)
 	if _, err := backup.Events(t.Context(), catalog.Key{ID: "old"}); err == nil {
 		t.Error("the backup has the new column")
@@ -154,7 +154,7 @@ func TestUpgradeFromEveryVersion(t *testing.T) {
 	for version := int64(2); version < latest; version++ {
 		t.Run(fmt.Sprint(version), func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "catalog.db")
-			old, err := open(t.Context(), path, released(t, fmt.Sprintf("%05d", version)))
+			old, err := open(t.Context(), path, released(t, fmt.Sprintf("%05d", version)), anyone)
 			must(t, err)
 			must(t, old.Close())
 			execute(t, path, version1)
