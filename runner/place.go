@@ -24,8 +24,10 @@ type Place struct {
 	State string `json:"state,omitempty"`
 	// Catalog is the catalog that has the run.
 	Catalog string `json:"catalog,omitempty"`
-	Dev     uint64 `json:"dev,omitempty"`
-	Ino     uint64 `json:"ino,omitempty"`
+	// Blobs is the URL of the blob store that has the run's blobs, without what is needed to reach it.
+	Blobs string `json:"blobs,omitempty"`
+	Dev   uint64 `json:"dev,omitempty"`
+	Ino   uint64 `json:"ino,omitempty"`
 	// Groups are the directories of the control group.
 	Groups []string `json:"groups,omitempty"`
 	// Ended is true once the analysis has ended: what is in Dir then is its result.

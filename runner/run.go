@@ -92,7 +92,7 @@ func (e *execution) begin(ctx context.Context) (err error) {
 		}
 		return err
 	}
-	e.place = Place{Machine: machine(), Dir: runDir(e.Tmp, e.plan.key.ID), State: e.tenure.path}
+	e.place = Place{Machine: machine(), Dir: runDir(e.Tmp, e.plan.key.ID), State: e.tenure.path, Blobs: e.Blobs.URL()}
 	if e.place.Catalog, err = e.Catalog.CatalogID(ctx); err != nil {
 		return errors.Join(&CatalogError{err}, e.tenure.end())
 	}

@@ -76,8 +76,8 @@ func newCatalogCheck(p *program) *cli.Command {
 		Usage:     "compare the rows of the catalog with the blobs",
 		UsageText: "scidex-oci catalog check [--digests] [--json]",
 		Description: `Every blob that an output, log or script of a run names must be there, those of outputs with the size of
-the row. Runs of other hosts may have their blobs in stores of those hosts. Blobs that no run names are counted.
-It changes nothing.`,
+the row. Runs of other hosts, and of other roots of this one, may have their blobs in stores of those. Blobs that
+no run names are counted. It changes nothing.`,
 		Flags: []cli.Flag{
 			&cli.BoolFlag{Name: "digests", Usage: "read every blob and verify its digest, and check the structure of a SQLite file", DisableDefaultText: true},
 			&cli.BoolFlag{Name: "json", Usage: "print one JSON object", DisableDefaultText: true},
@@ -133,7 +133,7 @@ func printChecked(w io.Writer, r store.Report, digests bool) {
 		fmt.Fprintf(w, "verified   %d blobs\n", r.Verified)
 	}
 	if r.Elsewhere > 0 {
-		fmt.Fprintf(w, "elsewhere  %d references of other hosts' runs\n", r.Elsewhere)
+		fmt.Fprintf(w, "elsewhere  %d references of runs of other hosts or roots to blobs of theirs\n", r.Elsewhere)
 	}
 	fmt.Fprintf(w, "orphans    %d blobs that no run names, %s\n", r.Orphans, units.BytesSize(float64(r.OrphanBytes)))
 }

@@ -15,7 +15,7 @@ import (
 
 // Options of a check.
 type Options struct {
-	// Host is this one's name. Blobs of other hosts' runs may be in the stores of those hosts, unless this one is shared.
+	// Host is this one's name. Blobs of other hosts' runs may be in the stores of those hosts, and of other roots' in theirs.
 	Host string
 	// Digests asks for every blob to be read and verified, and not only to be there with the right size, and for the structure
 	// of a catalog in a file.
@@ -31,7 +31,7 @@ type Report struct {
 	References  int64  `json:"references"` // blobs that outputs, logs and scripts name, as often as they do
 	Verified    int64  `json:"verified"`   // blobs that were read
 	Problems    int64  `json:"problems"`
-	Elsewhere   int64  `json:"elsewhere"` // references of other hosts' runs to blobs that are not here
+	Elsewhere   int64  `json:"elsewhere"` // references of runs that have another store, of another host or root, to blobs that are not here
 	Orphans     int64  `json:"orphans"`   // blobs that no run names; gc removes them after a while
 	OrphanBytes int64  `json:"orphan_bytes"`
 }
@@ -121,7 +121,7 @@ func (c *checker) rows(ctx context.Context) error {
 				return nil
 			}
 			c.gone[r.sha256] = true
-			if problem == "missing" && run.Host != c.Host && !c.Blobs.Shared() {
+			if problem == "missing" && c.elsewhere(run) {
 				c.report.Elsewhere++
 				return nil
 			}
