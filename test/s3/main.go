@@ -1,6 +1,6 @@
 // Command s3 is an S3 server for tests, versitygw on a directory: it serves until its standard input ends, at a free port of
 // loopback or of the address that is its argument. When it answers it prints one line of JSON: endpoint, access_key, secret_key, and dir, in which a bucket is a directory and an
-// object a file.
+// object a file. With the argument gofakes3 it is that server, on loopback and in memory, with one bucket of the name bucket and no dir.
 package main
 
 import (
@@ -36,7 +36,11 @@ type started struct {
 }
 
 func main() {
-	if err := run(); err != nil {
+	serve := run
+	if len(os.Args) > 1 && os.Args[1] == "gofakes3" {
+		serve = runMemory
+	}
+	if err := serve(); err != nil {
 		fmt.Fprintln(os.Stderr, "s3:", err)
 		os.Exit(1)
 	}

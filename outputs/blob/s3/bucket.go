@@ -148,7 +148,7 @@ func (b *Bucket) SetCatalogID(ctx context.Context, id string) error {
 	}
 	var only minio.PutObjectOptions
 	only.SetMatchETagExcept("*")
-	err = b.write(ctx, idName, []byte(id+"\n"), only)
+	err = b.writeID(ctx, id, only)
 	var answer minio.ErrorResponse
 	if errors.As(err, &answer) && (answer.StatusCode == http.StatusPreconditionFailed || answer.StatusCode == http.StatusConflict) {
 		return again(ctx, func() error { return b.haveCatalogID(ctx) })
@@ -167,5 +167,21 @@ func (b *Bucket) haveCatalogID(ctx context.Context) error {
 
 // ChangeCatalogID writes another identity over the one that is there.
 func (b *Bucket) ChangeCatalogID(ctx context.Context, id string) error {
-	return b.write(ctx, idName, []byte(id+"\n"), minio.PutObjectOptions{})
+	return b.writeID(ctx, id, minio.PutObjectOptions{})
+}
+
+// writeID writes the object catalog_id and reads it back: a server that keeps something else of it would not keep blobs either.
+// What it has made of it is removed, so that the prefix is as it was before.
+func (b *Bucket) writeID(ctx context.Context, id string, options minio.PutObjectOptions) error {
+	if err := b.write(ctx, idName, []byte(id+"\n"), options); err != nil {
+		return err
+	}
+	content, err := b.read(ctx, idName)
+	got := string(content)
+	if err != nil || got == id+"\n" || !strings.Contains(got, id) { // of another id the caller says whose it is
+		return err
+	}
+	return errors.Join(
+		fmt.Errorf("blob store %s: the server does not keep what is put there: the object catalog_id was written as %q and reads as %q; use another server, or https in the endpoint", b, id+"\n", got),
+		b.remove(ctx, idName))
 }

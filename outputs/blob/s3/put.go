@@ -134,11 +134,18 @@ func (b *Bucket) putWhole(ctx context.Context, digest string, f *os.File, size i
 	if err != nil {
 		return err
 	}
-	options := minio.PutObjectOptions{UserMetadata: map[string]string{checksumHeader: base64.StdEncoding.EncodeToString(sum)}}
+	options := wholeBody(minio.PutObjectOptions{UserMetadata: map[string]string{checksumHeader: base64.StdEncoding.EncodeToString(sum)}})
 	return again(ctx, func() error {
 		_, err := b.client.PutObject(ctx, b.Bucket, b.blobKey(digest), once(io.NewSectionReader(f, 0, size), size), size, "", digest, options)
 		return b.explained("put blob "+digest, err)
 	})
+}
+
+// wholeBody has the body sent as it is, signed by its digest. Else the client signs it chunk by chunk over plain HTTP, and there
+// are servers that store what is between the chunks as content.
+func wholeBody(options minio.PutObjectOptions) minio.PutObjectOptions {
+	options.DisableContentSha256 = true
+	return options
 }
 
 // putParts writes a large object. The file is read once more before it, since the server verifies only parts.
@@ -184,7 +191,7 @@ func (b *Bucket) putPart(ctx context.Context, key, upload string, n int, part *i
 	if err != nil {
 		return done, err
 	}
-	put, err := b.client.PutObjectPart(ctx, b.Bucket, key, upload, n, once(io.NewSectionReader(part, 0, part.Size()), part.Size()), part.Size(), minio.PutObjectPartOptions{Sha256Hex: sum})
+	put, err := b.client.PutObjectPart(ctx, b.Bucket, key, upload, n, once(io.NewSectionReader(part, 0, part.Size()), part.Size()), part.Size(), minio.PutObjectPartOptions{Sha256Hex: sum, DisableContentSha256: true})
 	return minio.CompletePart{PartNumber: n, ETag: put.ETag}, err
 }
 
@@ -224,7 +231,7 @@ const smallMost = 1 << 20
 func (b *Bucket) write(ctx context.Context, name string, content []byte, options minio.PutObjectOptions) error {
 	sum := sha256.Sum256(content)
 	return again(ctx, func() error {
-		_, err := b.client.PutObject(ctx, b.Bucket, b.key(name), once(bytes.NewReader(content), int64(len(content))), int64(len(content)), "", hex.EncodeToString(sum[:]), options)
+		_, err := b.client.PutObject(ctx, b.Bucket, b.key(name), once(bytes.NewReader(content), int64(len(content))), int64(len(content)), "", hex.EncodeToString(sum[:]), wholeBody(options))
 		return b.explained("write "+name, err)
 	})
 }

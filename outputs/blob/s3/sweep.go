@@ -177,6 +177,9 @@ func (b *Bucket) CleanUploads(ctx context.Context, before time.Time, dry bool) (
 	key, upload := "", ""
 	for {
 		page, err := b.client.ListMultipartUploads(ctx, b.Bucket, b.key(blobsBelow), key, upload, "", 1000)
+		if minio.ToErrorResponse(err).Code == minio.NoSuchUpload {
+			break // some servers answer so where there is none
+		}
 		if err != nil {
 			return n, b.explain("list uploads", err)
 		}

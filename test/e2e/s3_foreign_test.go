@@ -1,0 +1,62 @@
+package e2e
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+)
+
+// foreignBucket is an empty bucket of a second, independent S3 server, over plain HTTP.
+func foreignBucket(t *testing.T) *bucket {
+	t.Helper()
+	var s struct {
+		Endpoint  string `json:"endpoint"`
+		AccessKey string `json:"access_key"`
+		SecretKey string `json:"secret_key"`
+	}
+	if err := json.Unmarshal([]byte(startServer(t, "../../scripts/s3", "gofakes3")), &s); err != nil {
+		t.Fatal(err)
+	}
+	return &bucket{t: t, accessKey: s.AccessKey, secretKey: s.SecretKey, url: "s3://bucket/some%20where?endpoint=" + s.Endpoint}
+}
+
+// TestForeignServer: what a run needs of S3 is not what one server happens to take. Outputs are empty, small, and larger than what
+// is put unasked.
+func TestForeignServer(t *testing.T) {
+	b, h, other := foreignBucket(t), newHouse(t), newHouse(t)
+	b.furnish(h)
+	b.furnish(other)
+	other.setenv("SCIDEX_OCI_DB", fmt.Sprintf("sqlite://%s/catalog.db", h.root))
+	h.write("files.py", `
+open("empty", "w")
+open("small", "w").write("small")
+open("large", "w").write("0123456789abcdef" * 20000)
+print("said")
+`, 0o644)
+	ids := []string{h.fresh(), h.fresh()} // the second finds all of it there
+	for _, id := range ids {
+		h.start("--id", id, "--script", "files.py").expect(t, "complete", "exit", 0)
+	}
+	h.good("gc") // empties what is kept here
+	for _, reader := range []*house{h, other} {
+		for name, want := range map[string]string{"empty": "", "small": "small", "large": strings.Repeat("0123456789abcdef", 20000)} {
+			if got := reader.good("outputs", "cat", ids[0], name).stdout; got != want {
+				t.Errorf("%s has %d bytes", name, len(got))
+			}
+		}
+		if got := reader.good("logs", ids[1]).stdout; got != "said\n" {
+			t.Errorf("the log is %q", got)
+		}
+		if out := reader.good("catalog", "check", "--digests").stdout; !strings.Contains(out, "verified   5 blobs") || !strings.Contains(out, "orphans    0 ") {
+			t.Errorf("%s", out)
+		}
+	}
+	other.good("outputs", "export", ids[0], "out")
+	if info, err := os.Stat(other.path("out/empty")); err != nil || info.Size() != 0 {
+		t.Errorf("%v, %v", info, err)
+	}
+	h.good("rm", ids[0])
+	h.good("gc")
+}
