@@ -142,7 +142,7 @@ func (i *Ingest) prepare(name, sha256 string, names uint64) (fd int, to string, 
 	if err != nil {
 		return -1, "", err
 	}
-	known, err := i.store.known(to, st.Size)
+	known, err := i.store.known(sha256, to, st.Size)
 	if err == nil && known {
 		return -1, to, errors.Join(i.drop(name), unix.Close(fd))
 	}
@@ -204,8 +204,9 @@ func (i *Ingest) open(name string, names uint64) (fd int, st *unix.Stat_t, err e
 }
 
 // known reports whether the store has a blob of this size at path that nobody can change under another name, and
-// makes it look new, so that a removal that goes by age leaves it alone.
-func (s *Store) known(path string, size int64) (bool, error) {
+// makes it look new, so that a removal that goes by age leaves it alone. A damaged one of the size is read to be told: the file
+// that is to be published takes its place.
+func (s *Store) known(sha256, path string, size int64) (bool, error) {
 	info, err := os.Lstat(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
@@ -216,6 +217,14 @@ func (s *Store) known(path string, size int64) (bool, error) {
 	st, ok := info.Sys().(*syscall.Stat_t)
 	if !ok || st.Nlink != 1 || !info.Mode().IsRegular() || info.Size() != size {
 		return false, nil
+	}
+	switch f, err := s.verifiedHere(sha256); {
+	case errors.Is(err, ErrCorrupt), errors.Is(err, fs.ErrNotExist):
+		return false, nil
+	case err != nil:
+		return false, err
+	default:
+		_ = f.Close() // it was only read
 	}
 	now := time.Now()
 	switch err := os.Chtimes(path, now, now); {

@@ -37,6 +37,7 @@ func Run(t *testing.T, fixture func(t testing.TB) Fixture) {
 		{"put and read", putAndRead},
 		{"missing", missing},
 		{"damaged", damaged},
+		{"damaged is replaced", replaced},
 		{"again", again},
 		{"many", many},
 		{"several at once", several},
@@ -168,6 +169,18 @@ func damaged(t *testing.T, f Fixture) {
 		}
 		if _, err := f.Store.Fetch(t.Context(), sum); !errors.Is(err, blob.ErrCorrupt) {
 			t.Errorf("%s: fetch: %v; want ErrCorrupt", name, err)
+		}
+	}
+}
+
+// replaced: who has the right content mends a blob with it.
+func replaced(t *testing.T, f Fixture) {
+	for name, content := range map[string]string{"same size": "another", "shorter": "a", "longer": "content and more"} {
+		Put(t, f.Store, "content")
+		f.Damage(t, Digest("content"), content)
+		Put(t, f.Store, "content")
+		if err := f.Store.Verify(t.Context(), Digest("content")); err != nil {
+			t.Errorf("%s: verify: %v", name, err)
 		}
 	}
 }

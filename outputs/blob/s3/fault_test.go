@@ -233,6 +233,9 @@ func TestLargeInParts(t *testing.T) {
 	if blobtest.Digest(string(got)) != sum {
 		t.Errorf("%d bytes came back", len(got))
 	}
+	if whole, err := b.whole(t.Context(), sum, file(t, content), int64(len(content))); !whole || err != nil {
+		t.Errorf("it would be put again: %v", err)
+	}
 	if err := b.put(t.Context(), sum, file(t, "!"+content[1:]), int64(len(content))); !errors.Is(err, blob.ErrCorrupt) {
 		t.Errorf("a file that was exchanged here: %v", err)
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"crypto/md5"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
@@ -12,6 +13,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/minio/minio-go/v7"
@@ -69,7 +71,7 @@ func (b *Bucket) keepEach(ctx context.Context, digests []string, local func(stri
 }
 
 // keep puts what is small without a question, which takes as long, and leaves a larger object alone that is young and has
-// the size of the file here.
+// the size and the checksum of the file here.
 func (b *Bucket) keep(ctx context.Context, digest string, local func(string) (*os.File, error), kept func()) error {
 	f, err := local(digest)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -83,12 +85,9 @@ func (b *Bucket) keep(ctx context.Context, digest string, local func(string) (*o
 	if err != nil {
 		return err
 	}
-	if size := info.Size(); size > smallBlob {
-		there, err := b.stat(ctx, digest)
-		if err == nil && there.Size == size && time.Since(there.Modified) < young {
-			return nil
-		}
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if info.Size() > smallBlob {
+		whole, err := b.whole(ctx, digest, f, info.Size())
+		if whole || err != nil {
 			return err
 		}
 	}
@@ -97,6 +96,44 @@ func (b *Bucket) keep(ctx context.Context, digest string, local func(string) (*o
 	}
 	kept()
 	return nil
+}
+
+// whole reports whether an object is young and, by what the server says of it, of the content of the file here.
+func (b *Bucket) whole(ctx context.Context, digest string, f *os.File, size int64) (bool, error) {
+	there, err := b.client.StatObject(ctx, b.Bucket, b.blobKey(digest), minio.StatObjectOptions{Checksum: true})
+	if err != nil {
+		if err = b.explain("blob "+digest, err); errors.Is(err, fs.ErrNotExist) {
+			err = nil
+		}
+		return false, err
+	}
+	if there.Size != size || time.Since(there.LastModified) >= young {
+		return false, nil
+	}
+	sum, err := hex.DecodeString(digest)
+	if err != nil || there.ChecksumSHA256 == base64.StdEncoding.EncodeToString(sum) {
+		return err == nil, err
+	}
+	tag, err := tagOf(f, size)
+	return err == nil && there.ChecksumSHA256 == "" && tag == strings.Trim(there.ETag, `"`), err
+}
+
+// tagOf is the ETag that S3 gives to what put writes, where it does not encrypt it with a key of its own.
+func tagOf(f io.ReaderAt, size int64) (string, error) {
+	all := md5.New() // it tells damage, not fraud
+	if size <= partSize {
+		_, err := io.Copy(all, io.NewSectionReader(f, 0, size))
+		return hex.EncodeToString(all.Sum(nil)), err
+	}
+	n := int64(0)
+	for ; n*partSize < size; n++ {
+		part := md5.New()
+		if _, err := io.Copy(part, io.NewSectionReader(f, n*partSize, min(partSize, size-n*partSize))); err != nil {
+			return "", err
+		}
+		all.Write(part.Sum(nil))
+	}
+	return fmt.Sprintf("%x-%d", all.Sum(nil), n), nil
 }
 
 // refresh makes an object young of which there is no file here: the server copies it onto itself.

@@ -1,6 +1,8 @@
 package s3
 
 import (
+	"encoding/base64"
+	"encoding/hex"
 	"errors"
 	"net/http"
 	"strings"
@@ -132,4 +134,33 @@ func TestYoungBlobsAreNotSentAgain(t *testing.T) {
 	if puts != 1 {
 		t.Errorf("it was put %d times", puts)
 	}
+}
+
+// TestDamagedObjectIsReplaced: a young object of the right size but of another content is put again.
+func TestDamagedObjectIsReplaced(t *testing.T) {
+	content := strings.Repeat("large", smallBlob)
+	damaged := "L" + content[1:]
+	for name, sum := range map[string]string{"with a checksum": blobtest.Digest(damaged), "without": ""} {
+		t.Run(name, func(t *testing.T) {
+			url := "s3://" + newBucket(t)
+			s, b := open(t, url), openBucket(t, url)
+			blobtest.Must(t, keep(t, s, content))
+			_, err := b.client.PutObject(t.Context(), b.Bucket, b.blobKey(blobtest.Digest(content)), strings.NewReader(damaged), int64(len(damaged)), "", sum, otherOptions(sum))
+			blobtest.Must(t, err)
+			if err := s.Verify(t.Context(), blobtest.Digest(content)); !errors.Is(err, blob.ErrCorrupt) {
+				t.Fatalf("before: %v; want ErrCorrupt", err)
+			}
+			blobtest.Must(t, keep(t, s, content))
+			blobtest.Must(t, s.Verify(t.Context(), blobtest.Digest(content)))
+		})
+	}
+}
+
+// otherOptions are those of a client that has the server keep this checksum; "": none.
+func otherOptions(sum string) minio.PutObjectOptions {
+	if sum == "" {
+		return minio.PutObjectOptions{}
+	}
+	raw, _ := hex.DecodeString(sum) // it is one of ours
+	return wholeBody(minio.PutObjectOptions{UserMetadata: map[string]string{checksumHeader: base64.StdEncoding.EncodeToString(raw)}})
 }
