@@ -218,6 +218,9 @@ func (c *collector) reapHeld(ctx context.Context, t *tenure, run catalog.Run) (e
 	run.Message = "scidex-oci was killed while the analysis ran"
 	if place.Ended {
 		run.Message = "scidex-oci was killed before the result was committed; what the analysis wrote is in " + place.Dir
+		if place.Promised {
+			run.Message = "the result could be neither committed nor kept for later; what the analysis wrote is in " + place.Dir
+		}
 		if run.Report, err = json.Marshal(Report{Kept: place.Dir}); err != nil {
 			return errors.Join(err, t.close())
 		}

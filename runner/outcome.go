@@ -42,7 +42,7 @@ func (r *Runner) waits(key catalog.Key) bool {
 }
 
 // keepOutcome keeps for later what could not be committed, and returns what the user is to know.
-func (e *execution) keepOutcome(why error) error {
+func (e *execution) keepOutcome(ctx context.Context, why error) error {
 	path, then := e.outcomePath(e.run.Key), `the next command or "scidex-oci gc" commits it`
 	if errors.Is(why, catalog.ErrEnded) {
 		path, then = path+refused, "and stays there"
@@ -55,12 +55,7 @@ func (e *execution) keepOutcome(why error) error {
 	if err == nil {
 		return told
 	}
-	if e.ingest != nil { // what is in it is not to be had again
-		e.ingest.Leave()
-		e.ingest = nil
-	}
-	return fmt.Errorf("the result could not be committed: %w; nor could it be kept for later: %w; what the analysis wrote stays in %q",
-		why, err, e.place.Dir)
+	return e.keepWork(ctx, fmt.Errorf("the result could not be committed: %w; nor could it be kept for later: %w", why, err))
 }
 
 // outcomes lists the records of outcomes that wait, and those that are kept aside.

@@ -32,6 +32,8 @@ type Place struct {
 	Groups []string `json:"groups,omitempty"`
 	// Ended is true once the analysis has ended: what is in Dir then is its result.
 	Ended bool `json:"ended,omitempty"`
+	// Promised is true where the user was told that Dir stays, because the result could be neither committed nor kept for later.
+	Promised bool `json:"-"`
 	// Launcher is the process that holds the run.
 	Launcher *Launcher `json:"launcher,omitempty"`
 	// Logs are the files in which standard output and standard error grow until they become blobs. Each is
@@ -127,14 +129,18 @@ func take(root string, key catalog.Key) (*tenure, error) {
 	}
 }
 
-// read returns the recorded Place; a file that is empty or damaged gives the fallback.
+// read returns the recorded Place; a file that is empty or damaged gives the fallback. A directory that was promised to stay holds
+// the result of an analysis that has ended, whatever is recorded.
 func (t *tenure) read(fallback Place) Place {
 	raw, err := os.ReadFile(t.path)
-	if err == nil && json.Unmarshal(raw, &t.place) == nil && t.place.Dir != "" {
-		return t.place
+	if err != nil || json.Unmarshal(raw, &t.place) != nil || t.place.Dir == "" {
+		t.place = fallback
 	}
-	t.place = fallback
-	return fallback
+	if place, is := isPromised(t.place, os.Geteuid()); is {
+		t.place = place
+		t.place.Ended, t.place.Promised = true, true
+	}
+	return t.place
 }
 
 // record writes the Place. It survives the death of every process; what a power cut takes of it, the

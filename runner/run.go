@@ -187,7 +187,7 @@ func (e *execution) finish(ctx context.Context) (Result, error) {
 	v, keep, err := e.conclude(ctx, reason, failure)
 	concluded()
 	if err != nil {
-		err = e.keepOutcome(err)
+		err = e.keepOutcome(ctx, err)
 		e.tell(e.release())
 		e.tell(e.tenure.close()) // gc finds the directory, whole, by the state file
 		return e.result(verdict{catalog.Error, ReasonCommit, exitError, v.signal, sentence(err)}), err

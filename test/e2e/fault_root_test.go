@@ -1,0 +1,112 @@
+package e2e
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// failingRoot is an ext4 of its own at the root directory of a caller.
+type failingRoot struct {
+	*house
+	loop string // its device, without /dev/
+}
+
+// onExt4 mounts an ext4 that turns read-only at its first error.
+func onExt4(t *testing.T) *failingRoot {
+	t.Helper()
+	r := &failingRoot{house: newHouse(t)}
+	if err := os.Mkdir(r.root, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	r.must("truncate", "--size=64M", "disk")
+	r.must("mkfs.ext4", "-q", "disk")
+	r.mount()
+	t.Cleanup(func() { _ = unix.Unmount(r.root, unix.MNT_DETACH) }) // where the test ended early
+	return r
+}
+
+func (r *failingRoot) must(name string, args ...string) {
+	r.t.Helper()
+	if out := r.finish(r.command(name, args...)); out.code != 0 {
+		r.t.Fatalf("%s %q: exit code %d\n%s%s", name, args, out.code, out.stdout, out.stderr)
+	}
+}
+
+func (r *failingRoot) mount() {
+	r.t.Helper()
+	r.must("mount", "-o", "loop,errors=remount-ro", "disk", r.root)
+	source, err := exec.Command("findmnt", "--noheadings", "--output", "SOURCE", r.root).Output()
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	r.loop = filepath.Base(strings.TrimSpace(string(source)))
+}
+
+// fail is an error that the kernel meets in the file system.
+func (r *failingRoot) fail() {
+	r.t.Helper()
+	if err := os.WriteFile(fmt.Sprintf("/sys/fs/ext4/%s/trigger_fs_error", r.loop), []byte("by a test"), 0o200); err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+// repair mounts the file system again, as an operator would.
+func (r *failingRoot) repair() {
+	r.t.Helper()
+	r.must("umount", r.root)
+	if out := r.finish(r.command("e2fsck", "-fy", "disk")); out.code > 1 {
+		r.t.Fatalf("e2fsck: exit code %d\n%s%s", out.code, out.stdout, out.stderr)
+	}
+	r.mount()
+}
+
+// TestFaultOfTheRoot: the file system of catalog, state file and outcomes fails under a run. What the caller was told to stay is not
+// removed by gc after the repair, which says why it is there.
+func TestFaultOfTheRoot(t *testing.T) {
+	if !theHost.root {
+		t.Log("not covered here: only root can mount a file system that fails; the tests as root do")
+		return
+	}
+	r := onExt4(t)
+	r.good("run", "--id", r.fresh(), "--", "true")
+	id, end := r.fresh(), r.flag()
+	l := r.launch(id, "--input", end.input(), "--", "sh", "-c", "echo result >a; echo ready >&2; "+awaited)
+	l.await("ready")
+	dir := filepath.Join("/tmp", "scidex-analysis-"+id)
+	t.Cleanup(func() {
+		if err := os.RemoveAll(dir); err != nil {
+			t.Error(err)
+		}
+	})
+	r.fail()
+	end.raise()
+	out := l.wait()
+	out.expect(t, "error", "commit", 125)
+	if !strings.Contains(out.Message, fmt.Sprintf("stays in %q", dir)) {
+		t.Fatalf("the message is %q", out.Message)
+	}
+	r.repair()
+	if said := r.good("gc"); !strings.Contains(said.stdout, dir) {
+		t.Errorf("gc does not name the directory that it keeps: %q", said.stdout)
+	}
+	for range 2 {
+		r.good("gc")
+		if got := readFile(t, filepath.Join(dir, "a")); got != "result\n" {
+			t.Errorf("what was promised to stay is %q", got)
+		}
+	}
+	if lost := r.show(id); lost.State != "lost" || !strings.Contains(lost.Message, "neither committed nor kept") || !strings.Contains(lost.Message, dir) {
+		t.Errorf("%s: %s", lost.State, lost.Message)
+	}
+	r.good("rm", id)
+	if exists(dir) {
+		t.Error("rm leaves the directory")
+	}
+	r.must("umount", r.root)
+}
