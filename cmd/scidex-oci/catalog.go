@@ -74,12 +74,17 @@ func newCatalogCheck(p *program) *cli.Command {
 	return &cli.Command{
 		Name:      "check",
 		Usage:     "compare the rows of the catalog with the blobs",
-		UsageText: "scidex-oci catalog check [--digests] [--json]",
+		UsageText: "scidex-oci catalog check [--digests] [--repair] [--json]",
 		Description: `Every blob that an output, log or script of a run names must be there, those of outputs with the size of
 the row. Runs of other hosts, and of other roots of this one, may have their blobs in stores of those. Blobs that
-no run names are counted. It changes nothing.`,
+no run names are counted. It changes nothing, unless it is to repair.
+
+--repair puts back what is damaged or missing from copies on this host whose digest is right: where the blob store is
+a bucket, from what is kept of it here, and of each run from the root that it was started with, its kept directory, its
+--export directory and its script. Logs have no other copy. What could not be put back is told as ever.`,
 		Flags: []cli.Flag{
 			&cli.BoolFlag{Name: "digests", Usage: "read every blob and verify its digest, and check the structure of a SQLite file", DisableDefaultText: true},
+			&cli.BoolFlag{Name: "repair", Usage: "replace what is damaged or missing from copies on this host", DisableDefaultText: true},
 			&cli.BoolFlag{Name: "json", Usage: "print one JSON object", DisableDefaultText: true},
 		},
 		Action: func(c *cli.Context) error {
@@ -96,6 +101,10 @@ func runCatalogCheck(ctx context.Context, p *program, h *house, from layers) err
 	if err != nil {
 		return err
 	}
+	repair, err := from.on("repair")
+	if err != nil {
+		return err
+	}
 	asJSON, err := from.on("json")
 	if err != nil {
 		return err
@@ -105,7 +114,10 @@ func runCatalogCheck(ctx context.Context, p *program, h *house, from layers) err
 		return err
 	}
 	report, err := store.Store{Catalog: h.catalog, Blobs: h.blobs}.Check(ctx, store.Options{
-		Host: host, Digests: digests,
+		Host: host, Digests: digests, Repair: repair,
+		Repaired: func(sha256, from string) {
+			fmt.Fprintf(p.stderr, "repaired blob %s from %s\n", sha256, escape(from))
+		},
 		Problem: func(key catalog.Key, what string) {
 			if key.ID != "" {
 				what = "run " + attempt(key) + ": " + what
@@ -119,7 +131,7 @@ func runCatalogCheck(ctx context.Context, p *program, h *house, from layers) err
 	if asJSON {
 		err = writeJSON(p.stdout, report)
 	} else {
-		printChecked(p.stdout, report, digests)
+		printChecked(p.stdout, report, digests, repair)
 	}
 	if report.Problems > 0 {
 		err = errors.Join(err, fmt.Errorf("%s found in the catalog; see above", counted(int(report.Problems), "problem")))
@@ -127,10 +139,13 @@ func runCatalogCheck(ctx context.Context, p *program, h *house, from layers) err
 	return err
 }
 
-func printChecked(w io.Writer, r store.Report, digests bool) {
+func printChecked(w io.Writer, r store.Report, digests, repair bool) {
 	fmt.Fprintf(w, "catalog    %s\nruns       %d\nreferences %d to blobs, %d problems\n", r.CatalogID, r.Runs, r.References, r.Problems)
 	if digests {
 		fmt.Fprintf(w, "verified   %d blobs\n", r.Verified)
+	}
+	if repair {
+		fmt.Fprintf(w, "repaired   %d blobs\n", r.Repaired)
 	}
 	if r.Elsewhere > 0 {
 		fmt.Fprintf(w, "elsewhere  %d references of runs of other hosts or roots to blobs of theirs\n", r.Elsewhere)

@@ -196,7 +196,7 @@ _scidex_oci() {
         "image rm") words="--help -h --root --db --blobs --tmp --log-level --log-format --config --help -h --version -v" ;;
         "catalog") words="migrate check copy --help -h --root --db --blobs --tmp --log-level --log-format --config --help -h --version -v" ;;
         "catalog migrate") words="--help -h --root --db --blobs --tmp --log-level --log-format --config --help -h --version -v" ;;
-        "catalog check") words="--digests --json --help -h --root --db --blobs --tmp --log-level --log-format --config --help -h --version -v" ;;
+        "catalog check") words="--digests --repair --json --help -h --root --db --blobs --tmp --log-level --log-format --config --help -h --version -v" ;;
         "catalog copy") words="--from --to --from-blobs --to-blobs --json --help -h --root --db --blobs --tmp --log-level --log-format --config --help -h --version -v" ;;
         "gc") words="--older-than --keep-last --outputs-only --dry-run --json --help -h --root --db --blobs --tmp --log-level --log-format --config --help -h --version -v" ;;
         "doctor") words="--data --docs --project --input --env --secret --label --rootfs --runtime --ids --memory --cpus --pids --timeout --grace --log-size --work-size --work-files --work-storage --limits --network --audit --min-free --json --help -h --root --db --blobs --tmp --log-level --log-format --config --help -h --version -v" ;;

@@ -375,6 +375,7 @@ complete -c scidex-oci -f -n '__fish_seen_subcommand_from catalog; and not __fis
 complete -c scidex-oci -n '__fish_seen_subcommand_from catalog; and not __fish_seen_subcommand_from migrate check copy' -l help -s h -d 'show help'
 complete -c scidex-oci -n '__fish_seen_subcommand_from catalog; and __fish_seen_subcommand_from migrate' -l help -s h -d 'show help'
 complete -c scidex-oci -n '__fish_seen_subcommand_from catalog; and __fish_seen_subcommand_from check' -l digests -d 'read every blob and verify its digest, and check the structure of a SQLite file'
+complete -c scidex-oci -n '__fish_seen_subcommand_from catalog; and __fish_seen_subcommand_from check' -l repair -d 'replace what is damaged or missing from copies on this host'
 complete -c scidex-oci -n '__fish_seen_subcommand_from catalog; and __fish_seen_subcommand_from check' -l json -d 'print one JSON object'
 complete -c scidex-oci -n '__fish_seen_subcommand_from catalog; and __fish_seen_subcommand_from check' -l help -s h -d 'show help'
 complete -c scidex-oci -n '__fish_seen_subcommand_from catalog; and __fish_seen_subcommand_from copy' -l from -r -d 'copy the catalog at URL'

@@ -623,6 +623,7 @@ _scidex_oci_catalog_check() {
     local line state
     _arguments -C \
         '*--digests[read every blob and verify its digest, and check the structure of a SQLite file]' \
+        '*--repair[replace what is damaged or missing from copies on this host]' \
         '*--json[print one JSON object]' \
         '*--help[show help]' \
         '*-h[show help]' \

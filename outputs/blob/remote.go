@@ -19,6 +19,8 @@ type Remote interface {
 	// Keep puts blobs there that are not, read by local, and sees to it that all of them stay for at least an hour; from
 	// then on rows have to name them. kept is told of each blob that had to be put, by several goroutines.
 	Keep(ctx context.Context, digests []string, local func(sha256 string) (*os.File, error), kept func()) error
+	// Replace puts a blob, whatever is there.
+	Replace(ctx context.Context, sha256 string, content *os.File) error
 	// Open is not verified. A blob that is not there is fs.ErrNotExist, here and for Size, which is in bytes.
 	Open(ctx context.Context, sha256 string) (io.ReadCloser, error)
 	Size(ctx context.Context, sha256 string) (int64, error)

@@ -20,6 +20,10 @@ type Options struct {
 	// Digests asks for every blob to be read and verified, and not only to be there with the right size, and for the structure
 	// of a catalog in a file.
 	Digests bool
+	// Repair asks for what is damaged or missing to be put back from copies on this host. Repaired is told of each, with where the
+	// copy was found; Problem only of what is wrong after that.
+	Repair   bool
+	Repaired func(sha256, from string)
 	// Problem is told of each thing that is wrong. A blob is named for each run that names it.
 	Problem func(key catalog.Key, what string)
 }
@@ -31,33 +35,47 @@ type Report struct {
 	References  int64  `json:"references"` // blobs that outputs, logs and scripts name, as often as they do
 	Verified    int64  `json:"verified"`   // blobs that were read
 	Problems    int64  `json:"problems"`
+	Repaired    int64  `json:"repaired"`  // blobs that were put back from copies
 	Elsewhere   int64  `json:"elsewhere"` // references of runs that have another store, of another host or root, to blobs that are not here
 	Orphans     int64  `json:"orphans"`   // blobs that no run names; gc removes them after a while
 	OrphanBytes int64  `json:"orphan_bytes"`
 }
 
-// Check compares the rows of a catalog with the blobs. It changes nothing. Runs may end meanwhile: what they
-// publish may be counted as an orphan.
+// Check compares the rows of a catalog with the blobs. It changes nothing unless it is to repair. Runs may end meanwhile: what
+// they publish may be counted as an orphan.
 func (s Store) Check(ctx context.Context, o Options) (Report, error) {
-	var report Report
 	id, err := s.matching(ctx)
 	if err != nil {
-		return report, err
+		return Report{}, err
 	}
-	report.CatalogID = id
-	c := &checker{Store: s, Options: o, report: &report, gone: map[string]bool{}}
+	c := s.checker(o, id)
+	var failed error
+	if o.Repair {
+		c.report.Repaired, failed = s.repair(ctx, o, id)
+	}
+	err = c.blobs(ctx)
+	if err == nil {
+		err = c.orphans(ctx)
+	}
+	return *c.report, errors.Join(failed, err)
+}
+
+func (s Store) checker(o Options, id string) *checker {
+	return &checker{Store: s, Options: o, report: &Report{CatalogID: id}, gone: map[string]bool{}, bad: map[string]bool{}}
+}
+
+// blobs looks at all but what no run names.
+func (c *checker) blobs(ctx context.Context) error {
 	if err := c.database(ctx); err != nil {
-		return report, err
+		return err
 	}
 	if err := c.rows(ctx); err != nil {
-		return report, err
+		return err
 	}
-	if o.Digests {
-		if err := c.contents(ctx); err != nil {
-			return report, err
-		}
+	if !c.Digests {
+		return nil
 	}
-	return report, c.orphans(ctx)
+	return c.contents(ctx)
 }
 
 // matching returns the identity of the catalog, which must be that of the blob store, if that has one.
@@ -81,6 +99,7 @@ type checker struct {
 	Options
 	report *Report
 	gone   map[string]bool // digests that rows have told of already
+	bad    map[string]bool // those of them that are not elsewhere, and those of damaged contents
 }
 
 func (c *checker) wrong(key catalog.Key, format string, args ...any) {
@@ -125,6 +144,7 @@ func (c *checker) rows(ctx context.Context) error {
 				c.report.Elsewhere++
 				return nil
 			}
+			c.bad[r.sha256] = true
 			c.wrong(run.Key, "%s: blob %s %s", r.what, r.sha256, wording(problem))
 			return nil
 		})
@@ -156,6 +176,7 @@ func (c *checker) contents(ctx context.Context) error {
 		case errors.Is(err, fs.ErrNotExist): // its run was removed meanwhile, or has just been told of
 			return true
 		case errors.Is(err, blob.ErrCorrupt):
+			c.bad[sha256] = true
 			c.wrong(catalog.Key{}, "%v", err)
 		case err != nil:
 			failed = err

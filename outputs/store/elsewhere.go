@@ -13,6 +13,7 @@ import (
 
 // home is what a run says of where it was made: a part of runner.Place.
 type home struct {
+	Dir     string `json:"dir"`     // its directory, where it was kept
 	State   string `json:"state"`   // <root>/runs/<name>
 	Catalog string `json:"catalog"` // whose the run was
 	Blobs   string `json:"blobs"`   // URL of its blob store; runs of older versions do not say it

@@ -22,6 +22,7 @@ type Store struct {
 type reference struct {
 	key    catalog.Key
 	what   string // the output's path, or what else it is
+	output string // the path of an output
 	sha256 string
 	size   int64 // -1 where the catalog does not know it
 }
@@ -29,7 +30,7 @@ type reference struct {
 // references calls yield for each blob that a run names.
 func (s Store) references(ctx context.Context, run catalog.Run, yield func(reference) error) error {
 	for _, digest := range run.Blobs {
-		if err := yield(reference{run.Key, "a log or the script", digest, -1}); err != nil {
+		if err := yield(reference{key: run.Key, what: "a log or the script", sha256: digest, size: -1}); err != nil {
 			return err
 		}
 	}
@@ -39,7 +40,7 @@ func (s Store) references(ctx context.Context, run catalog.Run, yield func(refer
 	var failed error
 	err := s.Catalog.Outputs(ctx, run.Key, func(e outputs.Entry) bool {
 		if e.Rejected == "" {
-			failed = yield(reference{run.Key, "output " + outputs.Escape(e.Path), e.SHA256, e.Size})
+			failed = yield(reference{run.Key, "output " + outputs.Escape(e.Path), string(e.Path), e.SHA256, e.Size})
 		}
 		return failed == nil
 	})

@@ -38,6 +38,7 @@ func Run(t *testing.T, fixture func(t testing.TB) Fixture) {
 		{"missing", missing},
 		{"damaged", damaged},
 		{"damaged is replaced", replaced},
+		{"repair", repair},
 		{"again", again},
 		{"many", many},
 		{"several at once", several},
@@ -183,6 +184,32 @@ func replaced(t *testing.T, f Fixture) {
 			t.Errorf("%s: verify: %v", name, err)
 		}
 	}
+}
+
+// repair mends what is damaged or missing from a copy, and from nothing else.
+func repair(t *testing.T, f Fixture) {
+	content := strings.Repeat("x", 200<<10)
+	sum := Digest(content)
+	Must(t, f.Store.Repair(t.Context(), sum, strings.NewReader(content))) // it is missing
+	Must(t, f.Store.Verify(t.Context(), sum))
+	f.Damage(t, sum, strings.Repeat("y", 200<<10))
+	Forget(t, f.Store)
+	if err := f.Store.Repair(t.Context(), sum, strings.NewReader("another")); !errors.Is(err, blob.ErrCorrupt) {
+		t.Errorf("from another content: %v; want ErrCorrupt", err)
+	}
+	if err := f.Store.Verify(t.Context(), sum); !errors.Is(err, blob.ErrCorrupt) {
+		t.Errorf("it became %v", err)
+	}
+	Must(t, f.Store.Repair(t.Context(), sum, strings.NewReader(content)))
+	Must(t, f.Store.Verify(t.Context(), sum))
+	if !f.Store.Shared() {
+		return
+	}
+	f.Damage(t, sum, "y")
+	if repaired, err := f.Store.RepairFromCache(t.Context(), sum); !repaired || err != nil {
+		t.Errorf("from the copy here: %v, %v", repaired, err)
+	}
+	Must(t, f.Store.Verify(t.Context(), sum))
 }
 
 func again(t *testing.T, f Fixture) {

@@ -155,6 +155,15 @@ func (b *Bucket) refresh(ctx context.Context, digest string) error {
 	return err
 }
 
+// Replace puts an object, whatever is there.
+func (b *Bucket) Replace(ctx context.Context, digest string, f *os.File) error {
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	return b.put(ctx, digest, f, info.Size())
+}
+
 // put writes an object; the server verifies its digest.
 func (b *Bucket) put(ctx context.Context, digest string, f *os.File, size int64) error {
 	if size <= partSize {

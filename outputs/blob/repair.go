@@ -1,0 +1,51 @@
+package blob
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+)
+
+// Repair puts a blob where it is kept from a copy of its content, whatever is there. It is ErrCorrupt where the copy is of another
+// content; then nothing has changed.
+func (s *Store) Repair(ctx context.Context, sha256 string, from io.Reader) (err error) {
+	ingest, err := s.NewIngest("repair")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, ingest.Close()) }() // until then no gc takes it
+	name, to, err := ingest.Create()
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(to, newVerified(io.NopCloser(from), sha256))
+	if err := errors.Join(err, to.Close()); err != nil {
+		return fmt.Errorf("repair blob %s: %w", clip(sha256), err)
+	}
+	if err := errors.Join(ingest.Publish(name, sha256), ingest.Sync()); err != nil {
+		return err
+	}
+	_, err = s.RepairFromCache(ctx, sha256)
+	return err
+}
+
+// RepairFromCache puts a blob of a shared store where it is kept from the copy in the directory, and reports whether there is one.
+func (s *Store) RepairFromCache(ctx context.Context, sha256 string) (repaired bool, err error) {
+	if s.remote == nil {
+		return false, nil
+	}
+	f, err := s.verifiedHere(sha256)
+	if errors.Is(err, os.ErrNotExist) || errors.Is(err, ErrCorrupt) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	defer f.Close()
+	if err := s.remote.Replace(ctx, sha256, f); err != nil {
+		return false, err
+	}
+	return true, nil
+}

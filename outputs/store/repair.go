@@ -1,0 +1,135 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/scidex-ai/scidex-oci/outputs/blob"
+	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+)
+
+// repair puts back what a check finds to be damaged or missing, as far as there are copies of it on this host, and counts it. Nothing
+// of a copy is believed but its digest. What cannot be put back for another reason keeps nothing else from it.
+func (s Store) repair(ctx context.Context, o Options, id string) (int64, error) {
+	o.Problem = func(catalog.Key, string) {}
+	c := s.checker(o, id)
+	if err := c.blobs(ctx); err != nil || len(c.bad) == 0 {
+		return 0, err
+	}
+	if err := c.fromCache(ctx); err != nil {
+		return c.report.Repaired, err
+	}
+	var failed error
+	runs, err := c.Catalog.List(ctx, catalog.Filter{})
+	if err != nil {
+		return c.report.Repaired, err
+	}
+	for _, run := range runs {
+		err := c.references(ctx, run, func(r reference) error {
+			if !c.bad[r.sha256] {
+				return nil
+			}
+			failed = errors.Join(failed, c.fromCopies(ctx, r, copies(run, r)))
+			return ctx.Err()
+		})
+		if err != nil && !errors.Is(err, catalog.ErrNotFound) {
+			return c.report.Repaired, errors.Join(failed, err)
+		}
+	}
+	return c.report.Repaired, failed
+}
+
+// mended takes a blob off the list.
+func (c *checker) mended(sha256, from string) {
+	delete(c.bad, sha256)
+	c.report.Repaired++
+	c.Repaired(sha256, from)
+}
+
+// fromCache takes what a shared store has of its blobs on this host.
+func (c *checker) fromCache(ctx context.Context) error {
+	for sha256 := range c.bad {
+		repaired, err := c.Blobs.RepairFromCache(ctx, sha256)
+		if err != nil {
+			return err
+		}
+		if repaired {
+			c.mended(sha256, c.Blobs.Dir())
+		}
+	}
+	return nil
+}
+
+// candidate is a file that may have the content of a blob: a name below a directory, which it must not lead out of.
+type candidate struct{ dir, name string }
+
+// fromCopies tries files until one is of the content.
+func (c *checker) fromCopies(ctx context.Context, r reference, from []candidate) error {
+	for _, one := range from {
+		f, err := one.open(r.size)
+		if err != nil {
+			continue // most are not there
+		}
+		err = errors.Join(c.Blobs.Repair(ctx, r.sha256, f), f.Close())
+		switch {
+		case errors.Is(err, blob.ErrCorrupt):
+		case err != nil:
+			return fmt.Errorf("repair blob %s from %s: %w", r.sha256, filepath.Join(one.dir, one.name), err)
+		default:
+			c.mended(r.sha256, filepath.Join(one.dir, one.name))
+			return nil
+		}
+	}
+	return nil
+}
+
+// open opens a regular file of a size; -1: of any. What is in the directory may be an analysis': nothing is followed out of it or waited for.
+func (c candidate) open(size int64) (*os.File, error) {
+	root, err := os.OpenRoot(c.dir)
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	f, err := root.OpenFile(c.name, os.O_RDONLY|unix.O_NONBLOCK|unix.O_NOCTTY, 0)
+	if err != nil {
+		return nil, err
+	}
+	info, err := f.Stat()
+	if err == nil && (!info.Mode().IsRegular() || size >= 0 && info.Size() != size) {
+		err = fs.ErrInvalid
+	}
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
+}
+
+// copies are where the content of a reference may be on this host: in other blob stores that the run may have had, in its kept
+// directory, in what was exported, and of the script in what was given.
+func copies(run catalog.Run, r reference) (all []candidate) {
+	var h home
+	_ = json.Unmarshal(run.Place, &h) // what is not known is not tried
+	var request struct{ Script, Export string }
+	_ = json.Unmarshal(run.Request, &request)
+	if dir, local := strings.CutPrefix(h.Blobs, "file://"); local {
+		all = append(all, candidate{dir, filepath.Join("sha256", r.sha256)})
+	}
+	if h.State != "" {
+		all = append(all, candidate{filepath.Join(filepath.Dir(filepath.Dir(h.State)), "blobs"), filepath.Join("sha256", r.sha256)})
+	}
+	if r.output == "" {
+		all = append(all, candidate{filepath.Dir(request.Script), filepath.Base(request.Script)})
+	} else {
+		all = append(all, candidate{h.Dir, r.output}, candidate{filepath.Join(h.Dir, "work"), r.output}, candidate{request.Export, r.output})
+	}
+	return slices.DeleteFunc(all, func(c candidate) bool { return !filepath.IsAbs(c.dir) })
+}
