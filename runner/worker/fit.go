@@ -34,6 +34,6 @@ func (w *Worker) lacks(job queue.Job) string {
 func (w *Worker) elsewhere(job queue.Job, lacks string) error {
 	after := min(soon<<min(job.Returned, 10), never)
 	w.Log.Warn("an analysis is left to other workers", "id", job.ID, "lacks", lacks, "again", after)
-	return &queue.Later{After: after, Why: fmt.Sprintf("no worker with %s has taken it yet; the last that could not was %s at %s",
+	return &queue.Later{After: after, Unfit: true, Why: fmt.Sprintf("no worker with %s has taken it yet; the last that could not was %s at %s",
 		lacks, w.Options.Name, time.Now().UTC().Format(time.RFC3339))}
 }

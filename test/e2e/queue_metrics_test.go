@@ -92,6 +92,7 @@ func TestQueueMetrics(t *testing.T) {
 		`scidex_oci_queue_jobs{state="running"}`:                 1,
 		"scidex_oci_queue_up":                                    1,
 		`scidex_oci_queue_jobs{state="waiting"}`:                 0,
+		`scidex_oci_queue_jobs{state="unplaced"}`:                0,
 		`scidex_oci_queue_jobs{state="retrying"}`:                0,
 		`scidex_oci_queue_jobs{state="scheduled"}`:               0,
 		"scidex_oci_worker_draining":                             0,

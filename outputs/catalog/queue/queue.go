@@ -138,10 +138,11 @@ const (
 // ErrDone is returned by Settle for a job of which nothing is left to do.
 var ErrDone = errors.New("done already")
 
-// Later says that a job cannot run here now, and why.
+// Later says that a job cannot run here now, and why. Unfit says that it can never run here, as its worker is.
 type Later struct {
 	After time.Duration
 	Why   string
+	Unfit bool
 }
 
 func (l *Later) Error() string { return fmt.Sprintf("%s; another try in %v", l.Why, l.After) }

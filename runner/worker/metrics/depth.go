@@ -60,6 +60,7 @@ func (m *Metrics) ofQueue() {
 	}
 	m.add(gauge, "scidex_oci_queue_jobs", "Jobs of the whole queue that have not ended, by state.",
 		by("waiting", func(d queue.Depth) int64 { return d.Waiting }),
+		by("unplaced", func(d queue.Depth) int64 { return d.Unplaced }),
 		by("retrying", func(d queue.Depth) int64 { return d.Retrying }),
 		by("scheduled", func(d queue.Depth) int64 { return d.Scheduled }),
 		by("running", func(d queue.Depth) int64 { return d.Running }),

@@ -28,7 +28,7 @@ func source() Source {
 		Capacity: runner.Capacity{Memory: 4 << 30, CPUs: 2}, Jobs: 3,
 		Load: func() worker.Load { return worker.Load{Free: runner.Capacity{Memory: 2 << 30, CPUs: 0.5}, Running: 2} },
 		Depth: func(context.Context) (queue.Depth, error) {
-			return queue.Depth{Waiting: 7, Retrying: 1, Scheduled: 2, Running: 3}, nil
+			return queue.Depth{Waiting: 7, Unplaced: 4, Retrying: 1, Scheduled: 2, Running: 3}, nil
 		},
 		Waiting: func() (int, error) { return 1, nil }, Draining: func() bool { return true },
 		Version: "v1.2.3", Commit: "0123abc", GoVersion: "go1",

@@ -239,7 +239,7 @@ func (w *worker) Work(ctx context.Context, job *river.Job[args]) error {
 	working, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer cancel(nil)
 	defer context.AfterFunc(ctx, func() { cancel(causeOf(ctx)) })()
-	var err error = &queue.Later{After: newer, Why: fmt.Sprintf("a job of version %d, and worker %s knows version %d", job.Args.V, by(job), argsVersion)}
+	var err error = &queue.Later{After: newer, Unfit: true, Why: fmt.Sprintf("a job of version %d, and worker %s knows version %d", job.Args.V, by(job), argsVersion)}
 	if job.Args.V == argsVersion {
 		err = w.handle(working, &claim{queue: w.queue, job: job})
 	}
@@ -253,7 +253,7 @@ func (w *worker) Work(ctx context.Context, job *river.Job[args]) error {
 	case errors.Is(err, queue.ErrOpen), lookErr != nil, !ours:
 		return silence{}
 	case errors.As(err, &later):
-		w.queue.returned(context.WithoutCancel(ctx), job, later.Why)
+		w.queue.returned(context.WithoutCancel(ctx), job, later)
 		return river.JobSnooze(later.After)
 	case errors.Is(err, catalog.ErrNotFound): // its run was removed
 		return river.JobCancel(err)
@@ -287,12 +287,14 @@ func (w *worker) refuse(ctx context.Context, job *river.Job[args]) error {
 	return river.JobCancel(unread)
 }
 
-// returned notes why a job is given back. Without the note nothing is lost but the answer to who asks.
-func (q *Queue) returned(ctx context.Context, job *river.Job[args], why string) {
+// returned notes why a job is given back, whether its worker can ever run it, and when one that can had it last. Without the note
+// nothing is lost but the answer to who asks.
+func (q *Queue) returned(ctx context.Context, job *river.Job[args], later *queue.Later) {
 	err := q.catalog.Within(ctx, func(ctx context.Context, tx pgx.Tx) error {
 		_, err := tx.Exec(ctx, `UPDATE scidex_oci.river_job SET metadata = metadata || jsonb_build_object('`+returned+`',
-				jsonb_build_object('why', $2::text, 'taken', extract(epoch FROM attempted_at)::text))
-			WHERE id = $1 AND state = 'running' AND attempted_at = $3`, job.ID, why, job.AttemptedAt)
+				jsonb_strip_nulls(jsonb_build_object('why', $2::text, 'taken', extract(epoch FROM attempted_at)::text, 'unfit', $4::boolean,
+					'fits', CASE WHEN $4 THEN metadata -> '`+returned+`' -> 'fits' ELSE to_jsonb(extract(epoch FROM now())) END)))
+			WHERE id = $1 AND state = 'running' AND attempted_at = $3`, job.ID, later.Why, job.AttemptedAt, later.Unfit)
 		return err
 	})
 	if err != nil {
