@@ -33,7 +33,8 @@ be removed. It works on the catalog of the submission and its blob store (--root
 Prints what it has committed as batch does: the object of run --json for each, or on a terminal without --json a line.
 
 Exit codes, of all lines that have ended so far: 0 all are complete, 1 some have failed or were canceled, 125 some are lost or an
-error, or could not be committed; 130, 143, 129 this command was ended by SIGINT, SIGTERM or SIGHUP.`,
+error, or could not be committed. A call that finds nothing new says so and ends with 0, whatever earlier calls have committed;
+"slurm status" tells of that. 130, 143, 129 this command was ended by SIGINT, SIGTERM or SIGHUP.`,
 		Flags: []cli.Flag{
 			&cli.BoolFlag{Name: "wait", Usage: "go on until all lines are collected", DisableDefaultText: true},
 			&cli.StringFlag{Name: "poll", Usage: "look again after `DURATION` with --wait (default: 15s)"},
@@ -53,6 +54,7 @@ type collection struct {
 	house   *house
 	report  *batchReport
 	program *program
+	new     int          // lines that this call has committed
 	said    map[int]bool // lines whose trouble was told
 	unasked bool         // it was told that Slurm does not answer
 }
@@ -199,6 +201,7 @@ func (k *collection) line(ctx context.Context, id slurm.TaskID, n int, has bool,
 	if err != nil {
 		return err
 	}
+	k.new++
 	k.report.line(batch.Line{Number: n}, batch.Outcome{Result: result})
 	return nil
 }
@@ -251,7 +254,12 @@ func (k *collection) tellUnasked(why error) {
 // end prints the summary and returns the exit code.
 func (k *collection) end(r round) error {
 	s := r.summary
-	text := fmt.Sprintf("slurm: %d complete, %d failed, %d canceled, %s", s.Complete, s.Failed, s.Canceled, counted(s.Errors, "error"))
+	old := k.new == 0 && r.trouble == 0
+	text := "slurm: "
+	if old {
+		text += "nothing new; so far "
+	}
+	text += fmt.Sprintf("%d complete, %d failed, %d canceled, %s", s.Complete, s.Failed, s.Canceled, counted(s.Errors, "error"))
 	if r.left > 0 {
 		text += fmt.Sprintf("; %s under way", counted(r.left, "line"))
 	}
@@ -259,6 +267,9 @@ func (k *collection) end(r round) error {
 		text += fmt.Sprintf("; %s could not be committed", counted(r.trouble, "line"))
 	}
 	fmt.Fprintln(k.program.stderr, text)
+	if old {
+		return nil
+	}
 	s.Errors += r.trouble
 	if code := batchExit(s); code != 0 {
 		return exitStatus(code)

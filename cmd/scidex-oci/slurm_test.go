@@ -220,9 +220,13 @@ func TestSlurmTwiceSubmitted(t *testing.T) {
 	two := d.submit("two", "a")
 	d.deliver(one, 1)
 	d.deliver(two, 1)
-	for _, s := range []slurm.Spool{two, one, two} {
-		if code, _, stderr := d.run("slurm", "collect", s.Dir); code != 1 {
-			t.Errorf("%s: code %d, %s", s.Dir, code, stderr)
+	for n, s := range []slurm.Spool{two, one, two} {
+		want := 1
+		if n == 2 { // nothing is new
+			want = 0
+		}
+		if code, _, stderr := d.run("slurm", "collect", s.Dir); code != want {
+			t.Errorf("%s: code %d, want %d, %s", s.Dir, code, want, stderr)
 		}
 	}
 	if got := strings.Count(d.good("ls", "--json"), "\n"); got != 2 {
@@ -270,5 +274,32 @@ func TestSlurmHalfSubmitted(t *testing.T) {
 				t.Errorf("scancel %s", called)
 			}
 		})
+	}
+}
+
+// TestSlurmNothingNew: a collect after the last one ends with 0 and says that there was nothing new, also beside lines that are lost
+// or under way; what cannot be committed is an error each time.
+func TestSlurmNothingNew(t *testing.T) {
+	d := newDesk(t, nil)
+	d.write("queue", "", 0o644)
+	d.write("tools/squeue", "#!/bin/sh\ncat "+slurm.Quote(d.path("queue"))+"\n", 0o755)
+	s := d.submit("spool", "a", "b", "c")
+	d.write("queue", "7|2|RUNNING|n1|None|"+s.Submission.JobName(0)+"\n", 0o644) // of the others Slurm knows nothing any more
+	d.deliver(s, 1)
+	collect := func(want int, said string) {
+		t.Helper()
+		code, stdout, stderr := d.run("slurm", "collect", s.Dir)
+		if code != want || !strings.Contains(stderr, said) || strings.Contains(stderr, "nothing new") != (stdout == "") {
+			t.Errorf("code %d, want %d, %s%s", code, want, stdout, stderr)
+		}
+	}
+	collect(1, "1 failed, 1 canceled")
+	collect(0, "nothing new; so far 0 complete, 1 failed, 1 canceled, no error; one line under way")
+	d.write("queue", "", 0o644)
+	collect(1, "1 failed, 2 canceled")
+	collect(0, "nothing new")
+	d.write("spool/results/1", "", 0o600)
+	if code, _, stderr := d.run("slurm", "collect", s.Dir); code != exitTrouble || strings.Contains(stderr, "nothing new") {
+		t.Errorf("a damaged record: code %d, %s", code, stderr)
 	}
 }
