@@ -86,7 +86,8 @@ func TestRepair(t *testing.T) {
 	must(t, unix.Mkfifo(filepath.Join(kept, name(7)), 0o600))
 	put(t, "script of a", top, "a.py")
 	s.Catalog = beside{
-		s.Catalog, map[string]string{"dir": kept, "state": filepath.Join(root, "runs", "a@1.json")},
+		s.Catalog,
+		map[string]string{"dir": kept, "state": filepath.Join(root, "runs", "a@1.json")},
 		map[string]string{"export": export, "script": filepath.Join(top, "a.py")},
 	}
 	spoil(t, s, "in the kept directory", "in its work", "exported", "beside", "by a link", "changed", "of a FIFO", "script of a")

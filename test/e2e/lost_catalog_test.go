@@ -14,8 +14,16 @@ import (
 // readers are commands that read the catalog, for a run of this id.
 func readers(id string) [][]string {
 	return [][]string{
-		{"ls"}, {"ls", "--json"}, {"show", id}, {"logs", id}, {"outputs", "ls", id}, {"outputs", "find", "*"}, {"stats"},
-		{"catalog", "check"}, {"catalog", "migrate"}, {"gc", "--dry-run"},
+		{"ls"},
+		{"ls", "--json"},
+		{"show", id},
+		{"logs", id},
+		{"outputs", "ls", id},
+		{"outputs", "find", "*"},
+		{"stats"},
+		{"catalog", "check"},
+		{"catalog", "migrate"},
+		{"gc", "--dry-run"},
 	}
 }
 
