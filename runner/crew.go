@@ -5,7 +5,6 @@ import (
 	"errors"
 	"sync"
 
-	"github.com/scidex-ai/scidex-oci/runner/sandbox"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
@@ -25,7 +24,7 @@ var errDismissed = errors.New("the crew of this run has ended")
 // Muster begins what the runs of a crew need, before the first of them is known; limits are those that it is likely to
 // have. It makes nothing that outlives this process. ctx ends what is still being started, and Close the crew.
 func Muster(ctx context.Context, limits string) (*Crew, error) {
-	account, err := sandbox.ReadAccount()
+	account, err := roomyAccount()
 	if err != nil {
 		return nil, err
 	}

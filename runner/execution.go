@@ -16,6 +16,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/runner/cgroup"
 	"github.com/scidex-ai/scidex-oci/runner/event"
+	"github.com/scidex-ai/scidex-oci/runner/room"
 	"github.com/scidex-ai/scidex-oci/runner/sandbox"
 	"github.com/scidex-ai/scidex-oci/runner/trace"
 	"github.com/scidex-ai/scidex-oci/spec"
@@ -79,7 +80,9 @@ func (e *execution) do(ctx context.Context) (reason Reason, err error) {
 			e.stopped, e.stoppedAt = &stopped.Signal, time.Now()
 			return ReasonStopped, nil
 		}
-		if errors.Is(err, sandbox.ErrLost) {
+		lost := errors.Is(err, sandbox.ErrLost)
+		err = room.Explain(err)
+		if lost {
 			return ReasonSupervisorLost, err
 		}
 		return ReasonSandbox, err

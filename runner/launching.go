@@ -1,8 +1,10 @@
 package runner
 
 import (
+	"cmp"
 	"context"
 
+	"github.com/scidex-ai/scidex-oci/runner/room"
 	"github.com/scidex-ai/scidex-oci/runner/sandbox"
 	"github.com/scidex-ai/scidex-oci/runner/trace"
 	"github.com/scidex-ai/scidex-oci/spec"
@@ -139,7 +141,7 @@ type Begun struct{ launching *launching }
 // that outlives this process. With limits "outer" the supervisor stays in the control group that the caller is in.
 func Begin(ctx context.Context, limits string) (*Begun, error) {
 	defer trace.From(ctx).Span(trace.Run, "begin the supervisor's start")()
-	account, err := sandbox.ReadAccount()
+	account, err := roomyAccount()
 	if err != nil {
 		return nil, err
 	}
@@ -148,3 +150,14 @@ func Begin(ctx context.Context, limits string) (*Begun, error) {
 
 // Drop ends what no run has needed.
 func (b *Begun) Drop() { b.launching.drop() }
+
+// roomyAccount is the caller's account, where that has room for a run.
+func roomyAccount() (sandbox.Account, error) {
+	account, err := sandbox.ReadAccount()
+	return account, cmp.Or(err, room.Check(userOf(account)))
+}
+
+// userOf is whose threads the kernel counts for runs of the account.
+func userOf(account sandbox.Account) room.User {
+	return room.User{UID: account.UID, Start: account.UIDs.Start, Count: account.UIDs.Count}
+}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -214,6 +215,14 @@ func (a Account) makeIDDir() (string, error) {
 	return "", errors.Join(errs...)
 }
 
+// Pairs is how many runs can have ids at once; without a range all have those of the caller.
+func (a Account) Pairs() int64 {
+	if !a.HasRange() {
+		return math.MaxInt64
+	}
+	return int64(min(a.UIDs.Count, a.GIDs.Count)-1) / 2
+}
+
 // AcquireSlot locks the first free pair of ids. The kernel drops the lock when the process ends.
 func (a Account) AcquireSlot(self bool) (Slot, error) {
 	if !a.HasRange() {
@@ -223,7 +232,7 @@ func (a Account) AcquireSlot(self bool) (Slot, error) {
 	if err != nil {
 		return Slot{}, fmt.Errorf("lock ids: %w", err)
 	}
-	pairs := (min(a.UIDs.Count, a.GIDs.Count) - 1) / 2
+	pairs := int(a.Pairs())
 	for k := range pairs {
 		lock, err := tryLock(fmt.Sprintf("%s/%d", dir, k))
 		if errors.Is(err, unix.EWOULDBLOCK) {

@@ -1,0 +1,74 @@
+package room
+
+import (
+	"errors"
+	"os"
+	"strings"
+	"testing"
+)
+
+func TestFit(t *testing.T) {
+	plenty := Room{Files: 1 << 20, Threads: Unlimited, Pairs: 32767}
+	with := func(change func(*Room)) Room {
+		r := plenty
+		change(&r)
+		return r
+	}
+	overlapping := Demand{Lines: 3}
+	for name, c := range map[string]struct {
+		room   Room
+		jobs   int64
+		demand Demand
+		want   int64
+		short  string
+	}{
+		"plenty":              {plenty, 60, overlapping, 60, ""},
+		"few files":           {with(func(r *Room) { r.Files = 256 }), 60, overlapping, 6, `open files (256, see "ulimit -n")`},
+		"few files, few jobs": {with(func(r *Room) { r.Files = 256 }), 6, overlapping, 6, ""},
+		"one after another":   {with(func(r *Room) { r.Files = 256 }), 60, Demand{Lines: 1}, 18, "open files"},
+		"many inputs":         {with(func(r *Room) { r.Files = 256 }), 60, Demand{Lines: 1, Inputs: 6}, 9, "open files"},
+		"no files":            {with(func(r *Room) { r.Files = 50 }), 60, Demand{Lines: 1}, 0, "open files (50,"},
+		"few threads":         {with(func(r *Room) { r.Threads, r.Others = 120, 6 }), 60, Demand{Lines: 1}, 10, "(120, of which others have 6, "},
+		"no threads":          {with(func(r *Room) { r.Threads, r.Others = 12, 20 }), 1, Demand{Lines: 1}, 0, "processes and threads"},
+		"few ids":             {with(func(r *Room) { r.Pairs = 16 }), 60, overlapping, 5, "ids for runs (16 pairs,"},
+		"the least counts":    {Room{Files: 256, Threads: 60, Others: 0, Pairs: 3}, 60, Demand{Lines: 1}, 3, "ids for runs"},
+		"nothing is limited":  {Room{Unlimited, Unlimited, 0, Unlimited}, 1000, overlapping, 1000, ""},
+	} {
+		got, short := c.room.Fit(c.jobs, c.demand)
+		if got != c.want || (c.short == "") != (short == "") || !strings.Contains(short, c.short) {
+			t.Errorf("%s: %d for want of %q, want %d, %q", name, got, short, c.want, c.short)
+		}
+	}
+}
+
+// Of this process there is at least one thread that counts.
+func TestThreadsAreCounted(t *testing.T) {
+	u := User{UID: os.Geteuid()}
+	own, err := os.ReadDir("/proc/self/task")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := u.all(); got < int64(len(own))/2 || got < 1 {
+		t.Errorf("%d threads of user %d, and this process alone has %d", got, u.UID, len(own))
+	}
+	if r := Read(u, 7); r.Files < 1 || r.Pairs != 7 || u.UID == 0 && r.Threads != Unlimited {
+		t.Errorf("got %+v", r)
+	}
+}
+
+func TestExplain(t *testing.T) {
+	for text, want := range map[string]bool{
+		"the supervisor is gone: runtime/cgo: pthread_create failed: Resource temporarily unavailable\nSIGABRT: abort\nPC=0x0": true,
+		"newuidmap: fork/exec /usr/bin/newuidmap: resource temporarily unavailable":                                            true,
+		"runtime: failed to create new OS thread (have 5 already; errno=11)":                                                   true,
+		"nsexec-1[11]: unable to spawn stage-2: Resource temporarily unavailable":                                              true,
+		"read the socket: resource temporarily unavailable":                                                                    false,
+		"the supervisor is gone": false,
+	} {
+		cause := errors.New(text)
+		got := Explain(cause)
+		if explained := got.Error() != text; explained != want || !errors.Is(got, cause) {
+			t.Errorf("%s: %v", text, got)
+		}
+	}
+}
