@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/scidex-ai/scidex-oci/runner/cgroup"
+	"github.com/scidex-ai/scidex-oci/runner/room"
+	"github.com/scidex-ai/scidex-oci/runner/sandbox"
 )
 
 // Capacity is what a machine, or the control groups that a process of it is in, have for runs. 0 is unknown.
@@ -49,6 +51,17 @@ func (c Capacity) Runs(memory int64, cpus float64) int {
 		}
 	}
 	return int(max(1, most))
+}
+
+// Fit is how many jobs of a batch this process and its user have room for, at most as many as asked for, and what there is
+// no more of.
+func Fit(jobs int, d room.Demand) (fits int, short string, err error) {
+	account, err := sandbox.ReadAccount()
+	if err != nil {
+		return 0, "", err
+	}
+	most, short := room.Read(userOf(account), account.Pairs()).Fit(int64(jobs), d)
+	return int(most), short, nil
 }
 
 // memoryAvailable is 0 where the kernel does not tell.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/runner"
 	"github.com/scidex-ai/scidex-oci/runner/batch"
+	"github.com/scidex-ai/scidex-oci/runner/room"
 )
 
 const batchExitCodes = `Exit codes of batch:
@@ -64,6 +65,7 @@ type batchSession struct {
 	junit   *junitReport // nil: none
 	to      eventsTarget
 	events  *sink // nil: none
+	apart   bool  // no two lines overlap
 }
 
 func runBatch(c *cli.Context, p *program) (err error) {
@@ -106,6 +108,9 @@ func (b *batchSession) run(ctx context.Context, from layers) (err error) {
 	if b.options.jobs == 0 {
 		b.options.jobs = runner.ReadCapacity().Runs(survey.Memory, survey.CPUs)
 	}
+	if err := b.fit(survey); err != nil {
+		return err
+	}
 	if b.crew, err = runner.Muster(ctx, b.lines.under.Limits); err != nil {
 		return err
 	}
@@ -123,6 +128,37 @@ func (b *batchSession) run(ctx context.Context, from layers) (err error) {
 	defer func() { err = errors.Join(err, b.house.Close()) }()
 	b.board = newBoard(b.status(), survey.Lines, b.options.jobs)
 	return b.close(b.perform(ctx, named{b.lines.source()}), survey.Lines)
+}
+
+// fit lowers the number of jobs to what the limits of this process and its user have room for, and says so.
+func (b *batchSession) fit(survey batch.Survey) error {
+	asked := min(b.options.jobs, max(survey.Lines, 1)) // there is no more to do at once
+	demand := room.Demand{Lines: 1, Inputs: int64(survey.Inputs)}
+	fits, short, err := runner.Fit(asked, demand)
+	if b.overlap() && fits < survey.Lines && err == nil {
+		fits, short, err = b.fitOverlapping(asked, demand)
+	}
+	switch {
+	case err != nil:
+		return err
+	case fits == 0:
+		return fmt.Errorf("batch: there is no room for even one job: %s", short)
+	case fits < asked:
+		b.say(fmt.Sprintf("%s in place of %d: there is no room for more: %s", counted(fits, "job"), b.options.jobs, short))
+		b.options.jobs = fits
+	}
+	return nil
+}
+
+// fitOverlapping has lines overlap where there is room for that.
+func (b *batchSession) fitOverlapping(asked int, demand room.Demand) (fits int, short string, err error) {
+	apart := demand
+	demand.Lines = batch.Overlapping
+	if fits, short, err = runner.Fit(asked, demand); fits > 0 || err != nil {
+		return fits, short, err
+	}
+	b.apart = true
+	return runner.Fit(asked, apart)
 }
 
 // open opens catalog and blob store, with all settled that killed launchers have left, where that is to be judged by.
@@ -163,9 +199,9 @@ func (b *batchSession) perform(ctx context.Context, source batch.Source) batch.S
 }
 
 // overlap reports whether a line may begin while another, whose analysis has ended, is read and committed: not where
-// what comes of that one says whether it may, nor where a hook is part of the work.
+// what comes of that one says whether it may, nor where a hook is part of the work, or there is no room for both.
 func (b *batchSession) overlap() bool {
-	return b.options.maxFailures == 0 && b.options.retries == 0 && b.order.hook == nil
+	return !b.apart && b.options.maxFailures == 0 && b.options.retries == 0 && b.order.hook == nil
 }
 
 // work is what is done for a line.

@@ -37,7 +37,7 @@ func batchFlags() []cli.Flag {
 		flags = append(flags, flag)
 	}
 	return append(flags,
-		&cli.StringFlag{Name: "jobs", Aliases: []string{"j"}, Usage: "run `N` analyses at once, while outputs of those before are committed (default: as many as memory and CPUs have room for, by the largest limits of the lines)"},
+		&cli.StringFlag{Name: "jobs", Aliases: []string{"j"}, Usage: "run `N` analyses at once, while outputs of those before are committed (default: as many as memory and CPUs have room for, by the largest limits of the lines); fewer, which is said, where open files, processes or ids have no room for N"},
 		&cli.BoolFlag{Name: "resume", Usage: "go on with a batch: pass over each line whose id is complete or failed already, run the others", DisableDefaultText: true},
 		&cli.BoolFlag{Name: "fail-fast", Usage: "start no more once a line has not ended as complete; the same as --max-failures 1", DisableDefaultText: true},
 		&cli.StringFlag{Name: "max-failures", Usage: "start no more once `N` lines have not ended as complete; those that run come to their end"},

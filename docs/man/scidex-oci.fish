@@ -117,7 +117,7 @@ complete -c scidex-oci -n '__fish_seen_subcommand_from batch' -l overwrite -d 'l
 complete -c scidex-oci -n '__fish_seen_subcommand_from batch' -l json -d 'print results as JSON lines also where standard output is a terminal'
 complete -c scidex-oci -n '__fish_seen_subcommand_from batch' -l events -r -d 'write what happens as JSON lines to FILE|fd:N: a file (appended to), a FIFO that is read, or a descriptor that this command was started with; see docs/schema/events.json'
 complete -c scidex-oci -n '__fish_seen_subcommand_from batch' -l quiet -s q -d 'leave the status lines and the summary out'
-complete -c scidex-oci -n '__fish_seen_subcommand_from batch' -l jobs -s j -r -d 'run N analyses at once, while outputs of those before are committed (default: as many as memory and CPUs have room for, by the largest limits of the lines)'
+complete -c scidex-oci -n '__fish_seen_subcommand_from batch' -l jobs -s j -r -d 'run N analyses at once, while outputs of those before are committed (default: as many as memory and CPUs have room for, by the largest limits of the lines); fewer, which is said, where open files, processes or ids have no room for N'
 complete -c scidex-oci -n '__fish_seen_subcommand_from batch' -l resume -d 'go on with a batch: pass over each line whose id is complete or failed already, run the others'
 complete -c scidex-oci -n '__fish_seen_subcommand_from batch' -l fail-fast -d 'start no more once a line has not ended as complete; the same as --max-failures 1'
 complete -c scidex-oci -n '__fish_seen_subcommand_from batch' -l max-failures -r -d 'start no more once N lines have not ended as complete; those that run come to their end'

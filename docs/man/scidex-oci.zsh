@@ -95,8 +95,8 @@ _scidex_oci_batch() {
         '*--events=[write what happens as JSON lines to FILE|fd\:N\: a file (appended to), a FIFO that is read, or a descriptor that this command was started with; see docs/schema/events.json]:file|fd\:n:_files' \
         '*--quiet[leave the status lines and the summary out]' \
         '*-q[leave the status lines and the summary out]' \
-        '*--jobs=[run N analyses at once, while outputs of those before are committed (default\: as many as memory and CPUs have room for, by the largest limits of the lines)]:n:_files' \
-        '*-j[run N analyses at once, while outputs of those before are committed (default\: as many as memory and CPUs have room for, by the largest limits of the lines)]:n:_files' \
+        '*--jobs=[run N analyses at once, while outputs of those before are committed (default\: as many as memory and CPUs have room for, by the largest limits of the lines); fewer, which is said, where open files, processes or ids have no room for N]:n:_files' \
+        '*-j[run N analyses at once, while outputs of those before are committed (default\: as many as memory and CPUs have room for, by the largest limits of the lines); fewer, which is said, where open files, processes or ids have no room for N]:n:_files' \
         '*--resume[go on with a batch\: pass over each line whose id is complete or failed already, run the others]' \
         '*--fail-fast[start no more once a line has not ended as complete; the same as --max-failures 1]' \
         '*--max-failures=[start no more once N lines have not ended as complete; those that run come to their end]:n:_files' \

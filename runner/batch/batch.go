@@ -50,6 +50,10 @@ type Source interface {
 	Next() (Line, error)
 }
 
+// Overlapping is how many lines are on their way at most for each job of a batch whose lines overlap: one is made ready,
+// one runs and one is committed.
+const Overlapping = 3
+
 // Batch says how lines are run.
 type Batch struct {
 	Work Work

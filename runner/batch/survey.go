@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+
+	"github.com/scidex-ai/scidex-oci/spec"
 )
 
 // Survey is what is known of lines that were all looked at before the first is run.
@@ -14,6 +16,7 @@ type Survey struct {
 	// Memory in bytes and CPUs are the most that a line asks for.
 	Memory int64
 	CPUs   float64
+	Inputs int // most files and directories that a line shows
 }
 
 // Look reads a source to its end and tells bad of each line that cannot be run: by its Err, because its id is that of
@@ -40,7 +43,19 @@ func Look(source Source, check func(Line) error, at func(number int, err error) 
 		}
 		a := line.Analysis.WithDefaults()
 		s.Memory, s.CPUs = max(s.Memory, int64(a.Memory)), max(s.CPUs, a.CPUs)
+		s.Inputs = max(s.Inputs, inputs(a))
 	}
+}
+
+// inputs is how many files and directories an analysis shows.
+func inputs(a spec.Analysis) int {
+	n := len(a.Inputs)
+	for _, one := range []string{a.Script, a.Data, a.Docs, a.Project, a.Stage, a.Runtime} {
+		if one != "" && one != spec.None {
+			n++
+		}
+	}
+	return n
 }
 
 // repeated refuses an id that an earlier line has.
