@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"time"
+	"unicode/utf8"
 
 	"golang.org/x/sys/unix"
 
@@ -125,7 +126,11 @@ func (r *Runner) fetch(ctx context.Context, sha256 string) (string, error) {
 // checkDirectory refuses an id whose directory exists already, unless it is the kept one of the
 // attempt before.
 func (r *Runner) checkDirectory(ctx context.Context, key catalog.Key) error {
-	if err := checkTmp(r.Tmp); err != nil {
+	if err := first(
+		func() error { return recordable("--root", r.Root) },
+		func() error { return recordable("--tmp", r.Tmp) },
+		func() error { return checkTmp(r.Tmp) },
+	); err != nil {
 		return err
 	}
 	path := runDir(r.Tmp, key.ID)
@@ -138,6 +143,14 @@ func (r *Runner) checkDirectory(ctx context.Context, key catalog.Key) error {
 		return err
 	}
 	return fmt.Errorf("%s exists already and is not ours to use; choose another --id, or remove it", path)
+}
+
+// recordable refuses a path that the records of a run, which are JSON, cannot hold: stop and gc would not find what is there.
+func recordable(flag, path string) error {
+	if utf8.ValidString(path) {
+		return nil
+	}
+	return fmt.Errorf("%s %q is not UTF-8, so it cannot be recorded: rename or recode it, or give another directory", flag, path)
 }
 
 // checkTmp refuses a place for working directories that cannot be one.

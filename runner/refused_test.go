@@ -40,3 +40,13 @@ func TestCheckTmp(t *testing.T) {
 		}
 	}
 }
+
+func TestRecordable(t *testing.T) {
+	if err := recordable("--tmp", "/tmp/größe/日本"); err != nil {
+		t.Error(err)
+	}
+	const want = `--tmp "/tmp/a\xff" is not UTF-8, so it cannot be recorded: rename or recode it, or give another directory`
+	if err := recordable("--tmp", "/tmp/a\xff"); err == nil || err.Error() != want {
+		t.Errorf("got %v", err)
+	}
+}
