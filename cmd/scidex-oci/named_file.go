@@ -34,10 +34,10 @@ func contentOf(f *os.File, wait time.Duration) (io.Reader, error) {
 	if err != nil {
 		return nil, err
 	}
-	switch info.Mode() & os.ModeType {
-	case os.ModeDir:
+	switch mode := info.Mode(); {
+	case mode.IsDir():
 		return nil, fmt.Errorf("%q is a directory; give a file", f.Name())
-	case os.ModeNamedPipe:
+	case mode&os.ModeNamedPipe != 0:
 		return awaitWriter(f, wait)
 	}
 	return f, nil

@@ -95,13 +95,15 @@ func policyOf(from layers) (given policy, err error) {
 	return given, err
 }
 
-// openAt opens what settings name, and makes it where it is missing. Its errors are CatalogErrors.
+// openAt opens what settings name, and makes it where it is missing. Its errors are CatalogErrors, but for
+// what was asked for wrongly.
 func (p *program) openAt(ctx context.Context, s settings, given policy, log io.Writer) (*house, error) {
 	h, err := p.openStores(ctx, s, given, log)
-	if err != nil {
-		return nil, &runner.CatalogError{Err: inodes.Explain(err)}
+	var refused *runner.RequestError
+	if err == nil || errors.As(err, &refused) {
+		return h, err
 	}
-	return h, nil
+	return nil, &runner.CatalogError{Err: inodes.Explain(err)}
 }
 
 func (p *program) openStores(ctx context.Context, s settings, given policy, log io.Writer) (*house, error) {
