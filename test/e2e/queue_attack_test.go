@@ -166,7 +166,7 @@ func TestQueueConnectionsUsedUp(t *testing.T) {
 		return was == n.server.query(others) && full()
 	})
 	stop := n.collecting(m)
-	n.bad(flags("submit", "--id", n.id("refused"), "--", "true"), "PostgreSQL refused the connection", "connection")
+	n.bad(flags("submit", "--id", n.id("refused"), "--", "true"), "has no connection left for this role", "try again later")
 	n.server.query("ALTER ROLE platform CONNECTION LIMIT 0") // also where others of the worker's end meanwhile
 	time.Sleep(2 * time.Second)                              // till the catalog's own have ended
 	end.raise()
