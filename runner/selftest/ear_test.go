@@ -4,6 +4,8 @@ import (
 	"net"
 	"path/filepath"
 	"slices"
+	"strconv"
+	"sync/atomic"
 	"testing"
 )
 
@@ -17,6 +19,15 @@ func open(t *testing.T, make func() (*ear, error)) *ear {
 	return e
 }
 
+// uniqueName is a name for what is the whole host's, such as an abstract socket: no other test process has it.
+func uniqueName(t *testing.T) string {
+	t.Helper()
+	return "selftest-" + filepath.Base(filepath.Dir(t.TempDir())) + "-" + strconv.FormatInt(names.Add(1), 10)
+}
+
+// names counts those of this process.
+var names atomic.Int64
+
 func TestEarsHear(t *testing.T) {
 	for _, c := range []struct {
 		do   string
@@ -24,7 +35,7 @@ func TestEarsHear(t *testing.T) {
 	}{
 		{"tcp", func() (*ear, error) { return listen("tcp", "127.0.0.1:0", "secret") }},
 		{"dns", func() (*ear, error) { return listenDNS("127.0.0.1:0", "secret") }},
-		{"socket", func() (*ear, error) { return listen("unix", "@selftest-"+filepath.Base(t.TempDir()), "secret") }},
+		{"socket", func() (*ear, error) { return listen("unix", "@"+uniqueName(t), "secret") }},
 	} {
 		e := open(t, c.open)
 		p := e.probe(probe{try: try{Do: c.do, At: e.address}, judge: func(outcome) (Result, string) { return Pass, "refused" }})

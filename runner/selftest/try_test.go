@@ -72,7 +72,7 @@ func TestTriesSucceedOutside(t *testing.T) {
 
 // Where a file may be changed on a file system without a bound of its own, the try changes nothing either.
 func TestChangeIsHarmlessOnTmpfs(t *testing.T) {
-	file := filepath.Join("/dev/shm", "selftest-"+filepath.Base(t.TempDir()))
+	file := filepath.Join("/dev/shm", uniqueName(t))
 	if err := os.WriteFile(file, []byte("precious"), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -124,7 +124,7 @@ func TestTriesAreRefused(t *testing.T) {
 
 // The marks that a canary leaves are found by the tries that look for them, and only those.
 func TestMarksAreFound(t *testing.T) {
-	m, err := newMarks("selftest-" + filepath.Base(t.TempDir()))
+	m, err := newMarks(uniqueName(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -138,7 +138,7 @@ func TestMarksAreFound(t *testing.T) {
 			_, _ = unix.SysvShmCtl(id, unix.IPC_RMID, nil)
 		}
 	}()
-	other, err := newMarks("selftest-other-" + filepath.Base(t.TempDir()))
+	other, err := newMarks("other-" + uniqueName(t))
 	if err != nil {
 		t.Fatal(err)
 	}
