@@ -12,7 +12,7 @@ import (
 // starved reports whether an error is that of a process that could not have one more process or thread: the kernel's,
 // or in the words of libcontainer's or Go's runtime in a child.
 func starved(text string) bool {
-	for _, words := range []string{unix.EAGAIN.Error(), "Resource temporarily unavailable", "failed to create new OS thread"} {
+	for _, words := range []string{unix.EAGAIN.Error(), "Resource temporarily unavailable", "failed to create new OS thread", "RLIMIT_NPROC"} {
 		if strings.Contains(text, words) {
 			return true
 		}

@@ -56,10 +56,14 @@ func (r *failingRoot) fail() {
 	}
 }
 
-// repair mounts the file system again, as an operator would.
+// repair mounts the file system again, as an operator would. It is a copy: another process may have a mount namespace that still
+// has the first one, which stays as it is until then.
 func (r *failingRoot) repair() {
 	r.t.Helper()
+	r.must("blockdev", "--flushbufs", "/dev/"+r.loop)
 	r.must("umount", r.root)
+	r.must("mv", "disk", "failed")
+	r.must("cp", "failed", "disk")
 	if out := r.finish(r.command("e2fsck", "-fy", "disk")); out.code > 1 {
 		r.t.Fatalf("e2fsck: exit code %d\n%s%s", out.code, out.stdout, out.stderr)
 	}
