@@ -31,6 +31,7 @@ type cluster struct {
 	server   *exec.Cmd
 	died     chan error
 	making   sync.Mutex // a database: its roles are those of the whole cluster
+	held     *os.File   // the directory, locked as long as this process lives
 }
 
 // shared is the cluster of all tests of this process that need not stop it; every test has databases of its own.
@@ -72,12 +73,13 @@ func newCluster() (c *cluster, err error) {
 	if c.programs, err = programs(); err != nil {
 		return nil, err
 	}
-	if c.dir, err = os.MkdirTemp("/tmp", "scidex-pg-"); err != nil { // a socket's path is short
+	removeAbandoned()
+	if err = c.makeDirectory(); err != nil {
 		return nil, err
 	}
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, os.RemoveAll(c.dir))
+			err = errors.Join(err, os.RemoveAll(c.dir), c.held.Close())
 		}
 	}()
 	if os.Geteuid() == 0 { // the server refuses to be root
@@ -96,6 +98,46 @@ func newCluster() (c *cluster, err error) {
 		return nil, err
 	}
 	return c, c.start()
+}
+
+// makeDirectory makes the directory and locks it. Another process may take it for abandoned before it is locked.
+func (c *cluster) makeDirectory() (err error) {
+	for range 10 {
+		if c.dir, err = os.MkdirTemp("/tmp", "scidex-pg-"); err != nil { // a socket's path is short
+			return err
+		}
+		if c.held, err = lockDirectory(c.dir); err == nil {
+			return nil
+		}
+	}
+	return err
+}
+
+// lockDirectory locks a directory, which must still be there afterwards.
+func lockDirectory(dir string) (*os.File, error) {
+	held, err := os.Open(dir)
+	if err != nil {
+		return nil, err
+	}
+	err = syscall.Flock(int(held.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+	if err == nil {
+		_, err = os.Stat(dir)
+	}
+	if err != nil {
+		return nil, errors.Join(err, held.Close())
+	}
+	return held, nil
+}
+
+// removeAbandoned removes the directories that tests left when they were killed: no process has them locked.
+func removeAbandoned() {
+	found, _ := filepath.Glob("/tmp/scidex-pg-*") // the pattern is good
+	for _, dir := range found {
+		if held, err := lockDirectory(dir); err == nil {
+			_ = os.RemoveAll(dir) // another user's stays
+			_ = held.Close()
+		}
+	}
 }
 
 // programs is where Debian keeps those of the newest version.
@@ -215,7 +257,7 @@ func (c *cluster) stop(signal syscall.Signal) error {
 }
 
 func (c *cluster) remove() error {
-	return errors.Join(c.stop(syscall.SIGINT), os.RemoveAll(c.dir))
+	return errors.Join(c.stop(syscall.SIGINT), os.RemoveAll(c.dir), c.held.Close())
 }
 
 // url names a database by the socket.
@@ -289,5 +331,21 @@ func must(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
+	}
+}
+
+// TestAbandonedDirectoriesAreRemoved: what killed tests left goes, what a living process has locked stays.
+func TestAbandonedDirectoriesAreRemoved(t *testing.T) {
+	var live cluster
+	must(t, live.makeDirectory())
+	t.Cleanup(func() { must(t, errors.Join(os.RemoveAll(live.dir), live.held.Close())) })
+	abandoned, err := os.MkdirTemp("/tmp", "scidex-pg-")
+	must(t, err)
+	removeAbandoned()
+	if _, err := os.Stat(abandoned); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("%s is left: %v", abandoned, err)
+	}
+	if _, err := os.Stat(live.dir); err != nil {
+		t.Error(err)
 	}
 }

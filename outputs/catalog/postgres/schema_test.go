@@ -170,13 +170,14 @@ func TestRefusedDatabases(t *testing.T) {
 	server := theCluster(t)
 	foreign := server.database(t)
 	server.execute(t, foreign, "CREATE TABLE scidex_oci.theirs (x integer)")
-	server.execute(t, "postgres", "CREATE DATABASE ascii ENCODING 'SQL_ASCII' TEMPLATE template0")
+	ascii := fmt.Sprintf("ascii_%d", databases.Add(1))
+	server.execute(t, "postgres", "CREATE DATABASE "+ascii+" ENCODING 'SQL_ASCII' TEMPLATE template0")
 	tests := map[string]struct {
 		url  string
 		want []string
 	}{
 		"another program's": {server.url("boss", foreign), []string{"tables of another program"}},
-		"encoding":          {server.url("postgres", "ascii"), []string{"SQL_ASCII", "createdb --encoding=UTF8"}},
+		"encoding":          {server.url("postgres", ascii), []string{"SQL_ASCII", "createdb --encoding=UTF8"}},
 		"no database":       {server.url("boss", "nowhere"), []string{"nowhere", "createdb"}},
 		"empty, runner":     {server.url("runner", server.database(t)), []string{"version 0", "scidex_admin", "catalog migrate"}},
 		"stranger":          {server.url("stranger", migrated(t, server)), []string{"stranger", "may not"}},
