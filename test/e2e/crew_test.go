@@ -272,7 +272,8 @@ func TestCrewKilled(t *testing.T) {
 	}
 }
 
-// TestCrewDoesNotGrow compares a supervisor early and late, with three runs each time.
+// TestCrewDoesNotGrow compares a supervisor early and late, with three runs each time. What each run left would be there n
+// times; the Go runtime has threads and memory of its own, and that of the memory only a soak is long enough to judge.
 func TestCrewDoesNotGrow(t *testing.T) {
 	h, n := newHouse(t), soaked(2000)
 	end, early, late := h.flag(), h.flag(), h.flag()
@@ -298,8 +299,8 @@ func TestCrewDoesNotGrow(t *testing.T) {
 	}
 	grown := eventually(func() (more []string) {
 		for what, now := range usedBy(t, supervisor) {
-			room := map[string]int{"threads": 8, "kB": 8 << 10}[what] // the Go runtime's own
-			if now > before[what]+room {
+			room := map[string]int{"threads": n / 4, "kB": 8 << 10}[what]
+			if (what != "kB" || soaking()) && now > before[what]+room {
 				more = append(more, fmt.Sprintf("%s: %d, and %d after %d more runs", what, before[what], now, n))
 			}
 		}
