@@ -14,7 +14,7 @@ import (
 )
 
 // gone is how soon after the death of a process of ours no process of the run may be left.
-const gone = 5 * time.Second
+const gone = hangTimeout
 
 // endless announces itself and goes on, in the background too, until it is killed.
 const endless = `echo kept >partial; (sh -c 'while :; do sleep 1; done' background "$0" & ) & echo ready; while :; do sleep 1; done`

@@ -12,9 +12,12 @@ import (
 	"time"
 )
 
-// patience is how long one command may take before it is taken to hang. It is far beyond what any of
-// them needs on a slow machine.
-const patience = 3 * time.Minute
+// hangTimeout is how long anything may take before it is taken to hang. It is far beyond what any step needs on a slow
+// and busy machine: no test fails because a machine is slow.
+const hangTimeout = 3 * time.Minute
+
+// patience is the same, of one command.
+const patience = hangTimeout
 
 // house is a caller with a home, a directory to work in and a root of its own. At the end of its test
 // nothing of its runs may be left on the host.

@@ -39,7 +39,7 @@ func matches(pattern string) []string {
 
 // eventually waits until find finds nothing, at most for twenty seconds, and returns what it found last.
 func eventually(find func() []string) []string {
-	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(hangTimeout); ; time.Sleep(20 * time.Millisecond) {
 		found := find()
 		if len(found) == 0 || time.Now().After(deadline) {
 			return found

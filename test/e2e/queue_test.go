@@ -150,7 +150,7 @@ func (h *house) inQueue(args ...string) (all []queued) {
 // comes waits until the last attempt of an analysis is in a state.
 func (h *house) comes(db database, id, state string) {
 	h.t.Helper()
-	within := 30 * time.Second
+	within := hangTimeout
 	sql := fmt.Sprintf("SELECT attempt || ' ' || state FROM scidex_oci.runs_v1 WHERE id = '%s' AND latest", id)
 	for deadline := time.Now().Add(within); ; time.Sleep(50 * time.Millisecond) {
 		last := db.query(h.t, "", sql)
@@ -420,36 +420,38 @@ func TestQueueTwoWorkers(t *testing.T) {
 // comes back too late leaves nothing, and does not disturb the other.
 func TestQueueRescue(t *testing.T) {
 	h, db := inQueue(t)
-	end := h.flag()
-	limits := flags("--timeout", "3s", "--grace", "1s", "--input", end.input())
-	second := awaited + "; echo $SCIDEX_ANALYSIS_ID >out"
-	dies, silent := h.submit("dies", "echo begun >begun; "+second, limits...), h.submit("silent", second, limits...)
-	flags := flags("--jobs", "1", "--rescue-after", "1s", "--total-memory", "4GiB")
+	turn, ends := h.write("turn", "1", 0o644), []flag{h.flag(), h.flag()}
+	inputs := flags("--timeout", "10m", "--grace", "1s", "--input", turn+":/inputs/turn",
+		"--input", ends[0].path+":/inputs/end1", "--input", ends[1].path+":/inputs/end2")
+	// An attempt ends with the flag of the turn in which it has begun.
+	waits := `n=$(cat /inputs/turn); exec sh -c "until [ -s /inputs/end$n ]; do sleep 0.05; done; echo \$SCIDEX_ANALYSIS_ID >out" $SCIDEX_ANALYSIS_ID-waits`
+	dies, silent := h.submit("dies", "echo begun >begun; "+waits, inputs...), h.submit("silent", waits, inputs...)
+	flags := flags("--jobs", "1", "--rescue-after", "10s", "--total-memory", "4GiB")
 	first, other := h.worker(flags...), h.worker(flags...)
 	for _, id := range []string{dies, silent} {
 		h.comes(db, id, "running")
+		until(t, hangTimeout, "it waits for its end", func() bool { return len(with(id+"-waits")) > 0 })
 	}
 	if strings.Contains(h.queued(dies).Worker, fmt.Sprintf("/%d/", other.cmd.Process.Pid)) {
 		first, other = other, first // first has the one that dies
 	}
-	time.Sleep(300 * time.Millisecond) // they are under way
-	taken := time.Now()
 	other.signal(syscall.SIGSTOP)
 	first.killed()
-	// River elects another leader when the lease of the last is over, in some 15 s, and that looks for stuck jobs at once and
-	// then every 30 s. That is River's own: the test need not wait for it.
-	time.Sleep(time.Until(taken.Add(5 * time.Second)))
-	db.query(t, "", "DELETE FROM scidex_oci.river_leader")
+	h.write("turn", "2", 0o644)
+	// To River both have run for a day. It elects another leader when the lease of the last is over, and that one looks for
+	// stuck jobs at once: the test need wait for neither.
+	db.query(t, "", "UPDATE scidex_oci.river_job SET attempted_at = attempted_at - interval '1 day' WHERE state = 'running'; DELETE FROM scidex_oci.river_leader")
 	rescuer := h.worker(append(flags, "--jobs", "2")...)
 	for _, id := range []string{dies, silent} {
 		until(t, patience, "another worker has it", func() bool { return h.attempts(db, id) == "lost running" })
 	}
+	ends[0].raise()
 	other.signal(syscall.SIGCONT) // while the rescuer's runs go on
 	until(t, patience, "it knows that it is too late", func() bool { return strings.Contains(readFile(t, other.log), "another worker has the analysis") })
 	if got := jobs(t, db, silent) + " " + h.attempts(db, silent); got != "running lost running" {
 		t.Errorf("the one that came too late has made of job and run %q", got)
 	}
-	end.raise()
+	ends[1].raise()
 	for _, id := range []string{dies, silent} {
 		h.comes(db, id, "complete")
 		until(t, patience, "the job is through", func() bool { return jobs(t, db, id) == "completed" })
