@@ -2,7 +2,6 @@ package runner
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -130,8 +129,8 @@ func (f *follower) copy(place Place) error {
 
 // finish copies to the end: of the file that was open when it became a blob, or else of the blob.
 func (f *follower) finish(ctx context.Context) error {
-	var report Report
-	if err := json.Unmarshal(f.run.Report, &report); err != nil {
+	report, err := ReportOf(f.run)
+	if err != nil {
 		return fmt.Errorf("report of run %q: %w", groupName(f.run.Key), err)
 	}
 	for i, log := range []Log{report.Logs.Stdout, report.Logs.Stderr} {

@@ -85,13 +85,19 @@ func newResult(run catalog.Run) (Result, error) {
 		result.Signal = &run.Signal
 	}
 	var err error
-	if len(run.Report) > 0 {
-		err = json.Unmarshal(run.Report, &result.Report)
-	}
+	result.Report, err = ReportOf(run)
 	if result.Enforced == nil {
 		result.Enforced = []Enforcement{}
 	}
 	return result, err
+}
+
+// ReportOf reads a row's report; that of a run whose launcher wrote none, such as a lost one, is empty.
+func ReportOf(run catalog.Run) (report Report, err error) {
+	if len(run.Report) > 0 {
+		err = json.Unmarshal(run.Report, &report)
+	}
+	return report, err
 }
 
 func moment(t time.Time) *time.Time {

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -87,14 +86,17 @@ func noLogs(run catalog.Run, err error) error {
 	return err
 }
 
-// tellTruncated says on standard error which streams were not kept whole.
+// tellTruncated says on standard error which streams were not kept, or not whole.
 func (p *program) tellTruncated(run catalog.Run, to runner.Streams) error {
 	if !run.State.Final() {
 		return nil
 	}
-	var report runner.Report
-	if err := json.Unmarshal(run.Report, &report); err != nil {
+	report, err := runner.ReportOf(run)
+	if err != nil {
 		return fmt.Errorf("report of run %q: %w", attempt(run.Key), err)
+	}
+	if run.State == catalog.Lost && report.Logs == (runner.Logs{}) {
+		fmt.Fprintf(p.stderr, "scidex-oci: run %q is lost, and its logs were not kept: %s\n", attempt(run.Key), run.Message)
 	}
 	for i, log := range []runner.Log{report.Logs.Stdout, report.Logs.Stderr} {
 		if to[i] != nil && log.Truncated {

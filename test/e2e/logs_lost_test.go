@@ -1,0 +1,17 @@
+package e2e
+
+import "testing"
+
+// TestLogsOfALostRun: a run that gc has marked lost has no report, and so no logs. That is said, and is no error.
+func TestLogsOfALostRun(t *testing.T) {
+	h := newHouse(t)
+	id := h.killed()
+	h.gc()
+	for _, args := range [][]string{{"logs", id}, {"logs", "--stderr", id}, {"logs", "--follow", id}} {
+		out := h.good(args...)
+		if out.stdout != "" {
+			t.Errorf("%q wrote %q", args, out.stdout)
+		}
+		checkSentence(t, out.stderr, id, "lost", "logs were not kept")
+	}
+}
