@@ -85,7 +85,7 @@ type Request struct {
 
 // StopSignal is why a run is to be stopped.
 type StopSignal struct {
-	ExitCode int    // 130 for SIGINT, 143 for SIGTERM, 129 for SIGHUP
+	ExitCode int    // 130 for SIGINT, 131 for SIGQUIT, 143 for SIGTERM, 129 for SIGHUP
 	Name     string // "SIGINT"
 	Now      bool   // without a grace period
 }

@@ -18,7 +18,7 @@ const batchExitCodes = `Exit codes of batch:
   0    all lines are complete
   1    some have failed, or were stopped one by one
   125  some ended in an error of scidex-oci or the host, or the batch could not be run
-  130, 143, 129  it was drained by SIGINT, SIGTERM or SIGHUP`
+  129, 130, 131, 143  it was drained by SIGHUP, SIGINT, SIGQUIT or SIGTERM`
 
 func newBatchCommand(p *program) *cli.Command {
 	return &cli.Command{
@@ -34,7 +34,7 @@ a bad line becomes a result, error (request), and the others run.
 Each line has one result on standard output, in the order in which they end: the JSON object of run --json, or on a
 terminal without --json a line for a person. What analyses write is in their logs alone (scidex-oci logs ID).
 
-The first SIGINT, SIGTERM or SIGHUP drains: nothing is started any more, and what runs is ended with its grace, which
+The first SIGINT, SIGQUIT, SIGTERM or SIGHUP drains: nothing is started any more, and what runs is ended with its grace, which
 the second cuts. scidex-oci stop ID ends one run alone. With --fail-fast or --max-failures nothing more is started, and
 what runs comes to its end.
 

@@ -32,8 +32,8 @@ Without flags it is about runs with the defaults, those of the environment and t
 
 Results: ok; warn, runs work and have less; FAIL; skipped, something before it failed.
 
-Exit codes: 0 a run with these flags works, 1 it does not, 125 bad flags, 129, 130 and 143 stopped by SIGHUP,
-SIGINT or SIGTERM.`,
+Exit codes: 0 a run with these flags works, 1 it does not, 125 bad flags, 129, 130, 131 and 143 stopped by
+SIGHUP, SIGINT, SIGQUIT or SIGTERM.`,
 		Flags: append(confiningFlags(),
 			&cli.BoolFlag{Name: "json", Usage: "print the report as one JSON object", DisableDefaultText: true}),
 		Action: func(c *cli.Context) error {

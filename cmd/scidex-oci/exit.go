@@ -18,8 +18,8 @@ const exitCodes = `Exit codes of run:
   125  scidex-oci or the host failed: bad request, sandbox, harvest, commit
   126  the command cannot be invoked
   127  the command was not found
-  128+N  killed by signal N (129, 130 and 143 also where SIGHUP, SIGINT or SIGTERM canceled the run, and 143
-       where stop did)
+  128+N  killed by signal N (129, 130, 131 and 143 also where SIGHUP, SIGINT, SIGQUIT or SIGTERM canceled
+       the run, and 143 where stop did)
   137  out of memory, or SIGKILL
 The analysis may exit with any of them itself: the state and reason of the result are what counts.
 

@@ -38,8 +38,8 @@ Results: pass; FAIL, it is within reach; inconclusive; accepted, you have asked 
   scidex-oci selftest --last
 
 Exit codes, those of the shown report with --last: 0 everything passed or was accepted, 1 something is
-within reach or inconclusive, 125 it could not be made, 129, 130 and 143 stopped by SIGHUP, SIGINT or
-SIGTERM.`,
+within reach or inconclusive, 125 it could not be made, 129, 130, 131 and 143 stopped by SIGHUP, SIGINT,
+SIGQUIT or SIGTERM.`,
 		Flags: selftestFlags(),
 		Action: func(c *cli.Context) error {
 			if _, err := words(c, 0, 0); err != nil {

@@ -14,8 +14,8 @@ import (
 func stops() (stop <-chan runner.StopSignal, done func()) {
 	signals := make(chan os.Signal, 4)
 	signal.Notify(signals, syscall.SIGPIPE)
-	for _, s := range []os.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP} {
-		// Notify would undo what nohup and a shell without job control have set.
+	for s := range stopNames {
+		// Notify would undo what nohup and a shell without job control have set. Package signal does not know that of SIGQUIT.
 		if !signal.Ignored(s) {
 			signal.Notify(signals, s)
 		}
@@ -64,15 +64,17 @@ func forward(s os.Signal, out chan<- runner.StopSignal) {
 	}
 }
 
+// stopNames are the signals that ask us to end: those of a terminal, of its end, and of kill(1).
+var stopNames = map[syscall.Signal]string{
+	syscall.SIGINT: "SIGINT", syscall.SIGQUIT: "SIGQUIT", syscall.SIGTERM: "SIGTERM", syscall.SIGHUP: "SIGHUP",
+}
+
 // stopOf is 128 and the signal's number, as a shell would say.
 func stopOf(s os.Signal) (runner.StopSignal, bool) {
-	switch s {
-	case syscall.SIGINT:
-		return runner.StopSignal{ExitCode: 130, Name: "SIGINT"}, true
-	case syscall.SIGTERM:
-		return runner.StopSignal{ExitCode: 143, Name: "SIGTERM"}, true
-	case syscall.SIGHUP:
-		return runner.StopSignal{ExitCode: 129, Name: "SIGHUP"}, true
+	number, _ := s.(syscall.Signal)
+	name, ok := stopNames[number]
+	if !ok {
+		return runner.StopSignal{}, false
 	}
-	return runner.StopSignal{}, false
+	return runner.StopSignal{ExitCode: 128 + int(number), Name: name}, true
 }

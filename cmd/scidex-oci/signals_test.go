@@ -21,6 +21,7 @@ func TestStops(t *testing.T) {
 		want   runner.StopSignal
 	}{
 		{syscall.SIGINT, runner.StopSignal{ExitCode: 130, Name: "SIGINT"}},
+		{syscall.SIGQUIT, runner.StopSignal{ExitCode: 131, Name: "SIGQUIT"}},
 		{syscall.SIGTERM, runner.StopSignal{ExitCode: 143, Name: "SIGTERM"}},
 		{syscall.SIGHUP, runner.StopSignal{ExitCode: 129, Name: "SIGHUP"}},
 	} {

@@ -34,7 +34,7 @@ Prints what it has committed as batch does: the object of run --json for each, o
 
 Exit codes, of all lines that have ended so far: 0 all are complete, 1 some have failed or were canceled, 125 some are lost or an
 error, or could not be committed. A call that finds nothing new says so and ends with 0, whatever earlier calls have committed;
-"slurm status" tells of that. 130, 143, 129 this command was ended by SIGINT, SIGTERM or SIGHUP.`,
+"slurm status" has the states. 129, 130, 131, 143 this command was ended by SIGHUP, SIGINT, SIGQUIT or SIGTERM.`,
 		Flags: []cli.Flag{
 			&cli.BoolFlag{Name: "wait", Usage: "go on until all lines are collected", DisableDefaultText: true},
 			&cli.StringFlag{Name: "poll", Usage: "look again after `DURATION` with --wait (default: 15s)"},

@@ -69,9 +69,9 @@ func supervise() error {
 	if err := os.Setenv("GOMAXPROCS", "1"); err != nil {
 		return err
 	}
-	// What ends a whole control group (systemctl stop) is the launcher's to handle. Caught and not ignored:
+	// What ends a whole control group (systemctl stop) or comes from a terminal is the launcher's to handle. Caught and not ignored:
 	// that would be inherited.
-	signal.Notify(make(chan os.Signal, 1), unix.SIGTERM, unix.SIGINT, unix.SIGHUP)
+	signal.Notify(make(chan os.Signal, 1), unix.SIGTERM, unix.SIGINT, unix.SIGQUIT, unix.SIGHUP)
 	if err := settle(tracer); err != nil {
 		return errors.Join(err, c.send(message{Type: msgFailed, Error: err.Error()}))
 	}

@@ -222,9 +222,9 @@ func (h *house) ended(cmd *exec.Cmd, code int) {
 // waits is a script that says "ready" and ends when it is asked to.
 const waits = `trap 'echo asked >asked; exit 0' TERM; echo ready; while :; do sleep 0.05; done`
 
-// What SIGINT or SIGTERM drains is whole, told as what it is, and taken up by --resume.
+// What SIGINT, SIGQUIT or SIGTERM drains is whole, told as what it is, and taken up by --resume.
 func TestBatchDrains(t *testing.T) {
-	for signal, code := range map[syscall.Signal]int{unix.SIGINT: 130, unix.SIGTERM: 143} {
+	for signal, code := range map[syscall.Signal]int{unix.SIGINT: 130, unix.SIGQUIT: 131, unix.SIGTERM: 143} {
 		t.Run(signal.String(), func(t *testing.T) {
 			h := newHouse(t)
 			done, one, two, never := h.id("done"), h.id("one"), h.id("two"), h.id("never")

@@ -17,6 +17,7 @@ func TestStopped(t *testing.T) {
 		outputs []string
 	}{
 		"SIGINT":           {syscall.SIGINT, "echo ready; exec sleep 1000", 130, "SIGTERM", []string{"before"}},
+		"SIGQUIT":          {syscall.SIGQUIT, "echo ready; exec sleep 1000", 131, "SIGTERM", []string{"before"}},
 		"SIGTERM":          {syscall.SIGTERM, "echo ready; exec sleep 1000", 143, "SIGTERM", []string{"before"}},
 		"SIGHUP":           {syscall.SIGHUP, "echo ready; exec sleep 1000", 129, "SIGTERM", []string{"before"}},
 		"SIGTERM, handled": {syscall.SIGTERM, "trap 'echo x >after; exit 0' TERM; echo ready; while :; do sleep 0.1; done", 143, "", []string{"after", "before"}},

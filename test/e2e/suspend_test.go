@@ -176,7 +176,7 @@ func TestSuspendedStorm(t *testing.T) {
 // its grace.
 func TestSuspendedAndStopped(t *testing.T) {
 	const handles = "trap 'echo x >after; exit 0' TERM; echo ready; while :; do sleep 0.1; done"
-	for _, signal := range []syscall.Signal{unix.SIGTERM, unix.SIGINT, unix.SIGHUP} {
+	for _, signal := range []syscall.Signal{unix.SIGTERM, unix.SIGINT, unix.SIGQUIT, unix.SIGHUP} {
 		t.Run(unix.SignalName(signal), func(t *testing.T) {
 			h := newHouse(t)
 			l := h.job(h.fresh(), append(flags(never), shell(handles)...)...)
