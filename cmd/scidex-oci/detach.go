@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -56,8 +57,9 @@ func (p *program) detach(events eventsTarget) error {
 	if err = errors.Join(err, theirs.Close()); err != nil {
 		return fmt.Errorf("detach: %w", err)
 	}
-	if n, _ := ours.Read(make([]byte, 1)); n == 1 {
-		return launcher.Process.Release()
+	answer := make([]byte, 1)
+	if n, _ := ours.Read(answer); n == 1 {
+		return cmp.Or(launcher.Process.Release(), announced(answer[0]))
 	}
 	var exit *exec.ExitError
 	if err := launcher.Wait(); !errors.As(err, &exit) {
@@ -128,8 +130,22 @@ func newTether(args []string) (*tether, error) {
 
 func (t *tether) snap() { t.once.Do(func() { close(t.broken) }) }
 
+// What the launcher answers when the analysis has begun: whether the caller could be told so.
+const (
+	wasTold = 1
+	notTold = 2
+)
+
+// announced is how the command ends that has this answer. Of a failure its launcher has said all.
+func announced(answer byte) error {
+	if answer == notTold {
+		return exitStatus(exitTrouble)
+	}
+	return nil
+}
+
 // letGo gives the caller's streams up and tells the command that it can end.
-func (t *tether) letGo() error {
+func (t *tether) letGo(answer byte) error {
 	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
 	if err != nil {
 		return err
@@ -141,7 +157,7 @@ func (t *tether) letGo() error {
 		}
 	}
 	t.loose.Store(true)
-	_, err = t.socket.Write([]byte{1})
+	_, err = t.socket.Write([]byte{answer})
 	return errors.Join(err, t.socket.Close())
 }
 
@@ -183,20 +199,24 @@ func (s *session) loosen(request *runner.Request) {
 // letGo gives the caller's streams up when the analysis has begun.
 func (s *session) letGo(begun runner.Result) {
 	s.screen.clearStatus()
-	s.announce(begun)
-	if err := s.program.tether.letGo(); err != nil {
+	answer := byte(wasTold)
+	if err := s.announce(begun); err != nil {
+		answer = notTold
+		fmt.Fprintf(s.screen, "scidex-oci: run %q goes on, and that could not be printed: %v; see \"scidex-oci show --wait %s\"\n", begun.ID, err, begun.ID)
+	}
+	if err := s.program.tether.letGo(answer); err != nil {
 		s.program.tether.snap() // nobody has heard of the run
 	}
 }
 
 // announce prints what there is to say of a run that has begun.
-func (s *session) announce(result runner.Result) {
+func (s *session) announce(result runner.Result) error {
 	for _, warning := range result.Warnings {
 		fmt.Fprintf(s.screen, "scidex-oci: %s\n", escape(warning))
 	}
 	if s.order.json {
-		_ = writeJSON(s.program.stdout, result) // a closed standard output never ends a run
-		return
+		return writeJSON(s.program.stdout, result)
 	}
-	fmt.Fprintln(s.program.stdout, escape(result.ID))
+	_, err := fmt.Fprintln(s.program.stdout, escape(result.ID))
+	return err
 }
