@@ -42,7 +42,7 @@ func Filter(arch string, audit bool) (*specs.LinuxSeccomp, error) {
 	if audit {
 		refused = specs.LinuxSyscall{Action: specs.ActTrace}
 	}
-	narrower := slices.Concat(socketRules(refused), optionRules(), setIDRules(), ownLimitsRules(), hugePageRules(), unsupportedRules())
+	narrower := slices.Concat(socketRules(refused), optionRules(), setIDRules(), ownLimitsRules(), spareInitRules(), hugePageRules(), unsupportedRules())
 	replaced := slices.Clone(forbidden[:])
 	for _, rule := range narrower {
 		replaced = append(replaced, rule.Names...)

@@ -31,6 +31,11 @@ const (
 	mapHugeTLB = 0x40000 // MAP_HUGETLB (mmap(2))
 	mfdHugeTLB = 4       // MFD_HUGETLB (memfd_create(2))
 
+	prioProcess   = 0         // PRIO_PROCESS (setpriority(2))
+	ioprioProcess = 1         // IOPRIO_WHO_PROCESS (ioprio_set(2))
+	low           = 1<<32 - 1 // what the kernel sees of an int
+	pidBits       = 22        // no kernel has a greater process id (PID_MAX_LIMIT)
+
 	setIDBits = 0o6000             // S_ISUID|S_ISGID (inode(7))
 	makesFile = 0o100 | 0o20000000 // O_CREAT|__O_TMPFILE: only with one of them open(2) has a mode
 )
@@ -115,6 +120,29 @@ func setIDRules() []specs.LinuxSyscall {
 // with a limit on its CPU time the kernel would end the run for it.
 func ownLimitsRules() []specs.LinuxSyscall {
 	return []specs.LinuxSyscall{allowIf(eq(0, 0), "prlimit64")}
+}
+
+// spareInitRules let a process be scheduled anew by its number, but not our init, which has the analysis' id: starved of
+// the processor it would pass no SIGTERM on, and die late. Nor all processes of an id or a group at once, among which it
+// would be. Threads have numbers too, so no other number can be refused.
+func spareInitRules() []specs.LinuxSyscall {
+	rules := allowOthers(0, nil, "sched_setscheduler", "sched_setparam", "sched_setattr", "sched_setaffinity")
+	process := func(number uint64) []specs.LinuxSeccompArg { return []specs.LinuxSeccompArg{masked(0, low, number)} }
+	return slices.Concat(rules,
+		allowOthers(1, process(prioProcess), "setpriority"),
+		allowOthers(1, process(ioprioProcess), "ioprio_set"))
+}
+
+// allowOthers allows calls whose argument is the number of any process but 1, where the conditions hold. A rule that refuses
+// 1 would contradict one that allows the rest, so each rule allows the numbers that differ from 1 in one bit. Bits
+// above those of process ids do not count: the kernel sees the lower 32, and with one of the others there is no process.
+func allowOthers(index uint, conditions []specs.LinuxSeccompArg, names ...string) []specs.LinuxSyscall {
+	var rules []specs.LinuxSyscall
+	for bit := range pidBits {
+		differs := masked(index, 1<<bit, 1<<bit&^1) // 1 has the lowest bit alone
+		rules = append(rules, specs.LinuxSyscall{Names: names, Action: specs.ActAllow, Args: append(slices.Clone(conditions), differs)})
+	}
+	return rules
 }
 
 // hugePageRules keep the machine's pool of huge pages for those that it was set aside for. Transparent ones

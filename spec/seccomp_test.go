@@ -169,6 +169,21 @@ func TestSeccomp(t *testing.T) {
 		{"prlimit64", []uint64{0}, yes},
 		{"prlimit64", []uint64{1}, eperm},
 		{"prlimit64", []uint64{high}, eperm},
+		{"setpriority", []uint64{0, 0}, yes}, // PRIO_PROCESS, itself
+		{"setpriority", []uint64{0, 1}, eperm},
+		{"setpriority", []uint64{0, high | 1}, eperm},
+		{"setpriority", []uint64{high, 1}, eperm},
+		{"setpriority", []uint64{0, 2}, yes},
+		{"setpriority", []uint64{1, 0}, eperm}, // PRIO_PGRP
+		{"setpriority", []uint64{high | 1, 1}, eperm},
+		{"setpriority", []uint64{2, 0}, eperm}, // PRIO_USER
+		{"setpriority", []uint64{high | 2, 1000}, eperm},
+		{"ioprio_set", []uint64{1, 0}, yes}, // IOPRIO_WHO_PROCESS, itself
+		{"ioprio_set", []uint64{1, 1}, eperm},
+		{"ioprio_set", []uint64{high | 1, high | 1}, eperm},
+		{"ioprio_set", []uint64{1, 3}, yes},
+		{"ioprio_set", []uint64{2, 0}, eperm}, // IOPRIO_WHO_PGRP
+		{"ioprio_set", []uint64{3, 0}, eperm}, // IOPRIO_WHO_USER
 		{"personality", []uint64{0}, yes},
 		{"personality", []uint64{0x40000}, eperm}, // ADDR_NO_RANDOMIZE
 		{"chmod", []uint64{9, 0o755}, yes},
@@ -206,6 +221,23 @@ func TestSeccomp(t *testing.T) {
 	} {
 		if got := verdict(t, profile, c.name, c.args...); got != c.want {
 			t.Errorf("%s%#o = %s; want %s", c.name, c.args, got, c.want)
+		}
+	}
+}
+
+// TestSeccompInit: every process can be scheduled anew but our init, whatever the bits hold that the kernel does not see.
+func TestSeccompInit(t *testing.T) {
+	profile := testProfile(t)
+	for _, name := range []string{"sched_setscheduler", "sched_setparam", "sched_setattr", "sched_setaffinity"} {
+		for _, high := range []uint64{0, 1 << 32, 1 << 63, 1<<64 - 1<<32} {
+			if got := verdict(t, profile, name, high|1); got != eperm {
+				t.Errorf("%s(%#x): %s", name, high|1, got)
+			}
+			for _, pid := range []uint64{0, 2, 3, 4, 5, 0x101, 1000, 32768, 32769, 1<<21 + 1, 1<<22 - 1, 1<<32 - 1} {
+				if got := verdict(t, profile, name, high|pid); got != yes {
+					t.Errorf("%s(%#x): %s", name, high|pid, got)
+				}
+			}
 		}
 	}
 }

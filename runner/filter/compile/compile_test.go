@@ -129,6 +129,13 @@ func TestProgram(t *testing.T) {
 		{"the same with a high bit", false, socket(1<<32 | unix.AF_UNIX), errno(unix.EAFNOSUPPORT)},
 		{"two conditions that hold", false, socket(unix.AF_INET, unix.SOCK_STREAM, unix.IPPROTO_TCP), allowed},
 		{"one of which does not", false, socket(unix.AF_INET, unix.SOCK_RAW, unix.IPPROTO_TCP), errno(unix.EPERM)},
+		{"itself", false, call{name: "sched_setscheduler"}, allowed},
+		{"a thread of its own", false, call{name: "sched_setaffinity", args: [6]uint64{4097}}, allowed},
+		{"the container's init", false, call{name: "sched_setaffinity", args: [6]uint64{1}}, errno(unix.EPERM)},
+		{"the same with a high bit", false, call{name: "sched_setattr", args: [6]uint64{1<<32 | 1}}, errno(unix.EPERM)},
+		{"its own priority", false, call{name: "setpriority"}, allowed},
+		{"that of its id", false, call{name: "setpriority", args: [6]uint64{unix.PRIO_USER}}, errno(unix.EPERM)},
+		{"that of a group", false, call{name: "ioprio_set", args: [6]uint64{2}}, errno(unix.EPERM)},
 		{"a family that the audit asks about", true, socket(unix.AF_VSOCK), unix.SECCOMP_RET_TRACE | uint32(unix.EPERM)},
 	} {
 		for name, known := range goarch {
