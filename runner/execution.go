@@ -206,7 +206,7 @@ func (e *execution) confine(created *sandbox.Created) (unwatch func() error, err
 	if err := e.group.Add(created.Pid); err != nil {
 		return nil, err
 	}
-	unwatch, err = e.group.WatchOOM(func() { e.tell(e.supervisor.Kill()) })
+	unwatch, err = e.group.WatchOOM(e.kill)
 	if err != nil {
 		return nil, fmt.Errorf("watch for out of memory: %w", err)
 	}

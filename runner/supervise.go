@@ -37,10 +37,12 @@ func (e *execution) supervise(ctx context.Context, created *sandbox.Created) err
 	// A stop that comes before the gate is open would kill the container's init and read as an error.
 	var heard sync.WaitGroup
 	heard.Go(func() { e.heed(ended) })
+	hit := func() { heard.Go(func() { e.killGroup() }) }
 	heard.Go(func() { e.listen(ended, drained, sync.OnceFunc(func() { close(cut) })) })
 	if err == nil {
 		e.exit, err = e.supervisor.Wait(sandbox.Watch{
 			Started: func(at time.Time) { e.started(ctx, at); begun() }, Usage: e.progress, Suspended: e.suspended, Resumed: e.resumed,
+			Killed: hit,
 		})
 	}
 	begun()
@@ -59,8 +61,21 @@ func (e *execution) supervise(ctx context.Context, created *sandbox.Created) err
 func (e *execution) heed(ended <-chan struct{}) {
 	select {
 	case <-e.plan.base.alarm():
-		e.tell(e.supervisor.Kill())
+		e.kill()
 	case <-ended:
+	}
+}
+
+// kill ends the analysis at once.
+func (e *execution) kill() {
+	e.tell(e.supervisor.Kill())
+	e.killGroup()
+}
+
+// killGroup kills every process of the control group, where there is one: nothing of it has to be scheduled first.
+func (e *execution) killGroup() {
+	if e.group != nil {
+		e.tell(e.group.Empty(emptyWait))
 	}
 }
 
@@ -90,7 +105,7 @@ func (e *execution) listen(ended, drained <-chan struct{}, cut func()) {
 				e.tell(e.supervisor.Stop())
 			} else {
 				cut()
-				e.tell(e.supervisor.Kill())
+				e.kill()
 			}
 		}
 	}

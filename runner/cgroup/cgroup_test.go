@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -284,5 +285,32 @@ func TestMountDir(t *testing.T) {
 		if got := (mount{root: c.root, point: "/cg"}).dir(c.group); got != c.want {
 			t.Errorf("group %s of a mount of %s is at %s, want %s", c.group, c.root, got, c.want)
 		}
+	}
+}
+
+// TestKillMembers lays out two groups: of a number that was read before, the process is killed only if the group still has it.
+func TestKillMembers(t *testing.T) {
+	start := func() *exec.Cmd {
+		cmd := exec.Command("sleep", "1000")
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
+		return cmd
+	}
+	member, stranger := start(), start()
+	h := newHost(t)
+	h.unified("group", "", "", member.Process.Pid)
+	dir := filepath.Join(h.dir, "group")
+	if err := killMembers(dir, []int{member.Process.Pid, stranger.Process.Pid, 1 << 22}); err != nil {
+		t.Fatal(err)
+	}
+	_ = member.Wait()
+	if err := stranger.Process.Signal(unix.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	_ = stranger.Wait()
+	if got, want := member.ProcessState.String()+", "+stranger.ProcessState.String(), "signal: killed, signal: terminated"; got != want {
+		t.Errorf("%s; want %s", got, want)
 	}
 }

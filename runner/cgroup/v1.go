@@ -4,9 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
-	"syscall"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // v1 is a group in the hierarchies of cgroup v1 (Documentation/admin-guide/cgroup-v1). A directory is
@@ -113,9 +115,44 @@ func (g v1) kill() error {
 	if err != nil {
 		return err
 	}
+	for some := range slices.Chunk(pids, killedAtOnce) {
+		if err := killMembers(g.pids, some); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// killedAtOnce is how many descriptors that takes: where a group is killed there may be few left.
+const killedAtOnce = 16
+
+// killMembers kills those processes that are in the group still when there is a descriptor of each: a number may be another's
+// by then.
+func killMembers(dir string, pids []int) error {
+	members := map[int]int{}
+	defer func() {
+		for _, fd := range members {
+			unix.Close(fd)
+		}
+	}()
 	for _, pid := range pids {
-		if err := syscall.Kill(pid, syscall.SIGKILL); err != nil && !errors.Is(err, syscall.ESRCH) {
-			return fmt.Errorf("kill process %d: %w", pid, err)
+		fd, err := unix.PidfdOpen(pid, 0)
+		switch {
+		case err == nil:
+			members[pid] = fd
+		case !errors.Is(err, unix.ESRCH):
+			return fmt.Errorf("open process %d of control group %s: %w", pid, dir, err)
+		}
+	}
+	still, err := pidsOf(dir)
+	if err != nil {
+		return err
+	}
+	for _, pid := range still {
+		if fd, ok := members[pid]; ok {
+			if err := unix.PidfdSendSignal(fd, unix.SIGKILL, nil, 0); err != nil && !errors.Is(err, unix.ESRCH) {
+				return fmt.Errorf("kill process %d: %w", pid, err)
+			}
 		}
 	}
 	return nil

@@ -101,7 +101,7 @@ func (w *worker) endContainer() error {
 	if w.container == nil {
 		return nil
 	}
-	if err := w.container.Signal(unix.SIGKILL); err != nil || w.watched {
+	if err := w.kill(); err != nil || w.watched {
 		return err
 	}
 	defer close(w.ended)

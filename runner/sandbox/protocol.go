@@ -16,7 +16,7 @@ import (
 )
 
 // The messages, in the order in which a run has them on its connection. The launcher sends job, start, suspend, resume, stop,
-// kill, harvest and clean; the supervisor answers each but stop and kill with its past participle, or with
+// kill, harvest and clean; the supervisor answers each but stop with its past participle, or with
 // failed. What has been told to end is not suspended: then suspend is answered with resumed. After exited
 // neither is answered.
 const (
@@ -32,6 +32,7 @@ const (
 	msgResumed   = "resumed"
 	msgStop      = "stop"
 	msgKill      = "kill"
+	msgKilled    = "killed" // the supervisor has killed the analysis, of itself or as asked; before exited
 	msgExited    = "exited"
 	msgHarvest   = "harvest"
 	msgEntries   = "entries"

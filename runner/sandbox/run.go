@@ -94,6 +94,8 @@ type Watch struct {
 	// told to end. The error says what could not be stopped.
 	Suspended func(error)
 	Resumed   func()
+	// Killed is told when the supervisor kills the analysis; nil: none. It is to return at once.
+	Killed func()
 }
 
 // Wait blocks until every process of the container is dead.
@@ -112,6 +114,10 @@ func (s *Session) Wait(watch Watch) (Exit, error) {
 			watch.Suspended(m.failure())
 		case msgResumed:
 			watch.Resumed()
+		case msgKilled:
+			if watch.Killed != nil {
+				watch.Killed()
+			}
 		case msgExited:
 			return *m.Exit, nil
 		case msgFailed:

@@ -9,7 +9,6 @@ import (
 	"runtime"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -62,7 +61,7 @@ type finding struct {
 func (w *worker) release(ctx context.Context) *watchdog {
 	d := &watchdog{
 		bound: w.job.Bound, floor: w.job.Floor, links: w.job.Links, proc: w.proc.Name(), path: "/work",
-		kill: func() error { return w.container.Signal(syscall.SIGKILL) },
+		kill: w.kill,
 		kept: []kept{{w.ingest, "the blob store"}},
 	}
 	if w.job.WorkTmpfs == nil {

@@ -33,6 +33,7 @@ type worker struct {
 	pause     *pause
 	fixed     bool // the addresses of its processes, as the kernel says
 	stopping  sync.Once
+	killing   sync.Once
 	timedOut  chan struct{} // closed when the clock ended the run
 	executed  chan struct{} // closed when the analysis has begun
 	ended     chan struct{} // closed when every process is dead
@@ -73,7 +74,7 @@ func (w *worker) end(how string) error {
 		return nil
 	}
 	if how == msgKill {
-		return w.container.Signal(syscall.SIGKILL)
+		return w.kill()
 	}
 	w.stop()
 	return nil
@@ -197,7 +198,7 @@ func (w *worker) watch(ctx context.Context) {
 	var samples sync.WaitGroup
 	waited := w.span("watch the container")
 	got, err := w.container.Wait(container.Watch{
-		Audited: func(notifications *os.File) { w.audit = audit.Start(notifications, w.kill) },
+		Audited: func(notifications *os.File) { w.audit = audit.Start(notifications, w.killNow) },
 		Executed: func() {
 			exit.Started = time.Now()
 			w.pause.ran.Start(exit.Started)
@@ -212,6 +213,7 @@ func (w *worker) watch(ctx context.Context) {
 	exit.Finished, exit.Suspended = time.Now(), w.pause.ran.Stood()
 	close(w.ended)
 	w.pause.close()
+	w.killing.Do(func() {}) // nor is anything told of a kill any more
 	if !exit.Started.IsZero() {
 		<-clock
 		samples.Wait() // no sample comes after exited
@@ -250,8 +252,8 @@ func (w *worker) audited(exit *Exit) (err error) {
 	return nil
 }
 
-// kill ends the analysis at once. Should the signal not arrive, the connection's end kills the namespace.
-func (w *worker) kill() { _ = w.container.Signal(syscall.SIGKILL) }
+// killNow is kill where nobody hears an error: should the signal not arrive, the connection's end kills the namespace.
+func (w *worker) killNow() { _ = w.kill() }
 
 // tell sends what nobody waits for. A launcher that is gone ends this process by the connection's end.
 func (w *worker) tell(m message) { _ = w.conn.send(m) }
@@ -315,7 +317,7 @@ func (w *worker) terminate() {
 		return
 	case <-grace.Done():
 	}
-	w.kill()
+	w.killNow()
 }
 
 // batchSize is how many entries travel in one message: each at most some 20 KiB (two paths of 4,096

@@ -1,0 +1,40 @@
+package e2e
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestStarvedInit: an analysis that keeps the processors busy cannot take them from its container's init, and a kill does not
+// wait for anything of the analysis to be scheduled.
+func TestStarvedInit(t *testing.T) {
+	h := newHouse(t)
+	for name, end := range map[string][]string{"now": {"stop", "--now"}, "after its grace": {"stop"}} {
+		t.Run(name, func(t *testing.T) {
+			h := h.in(t)
+			l := h.launch(h.fresh(), "--pids=200", "--grace=100ms", "--project", testdata(t, "."), "--script", testdata(t, "starve.py"))
+			l.await("ready")
+			h.good(append(end, l.id)...)
+			r := l.wait()
+			r.expect(t, "canceled", "stopped", 143)
+			line, _, _ := strings.Cut(h.stdoutOf(r), "\n")
+			for try, got := range decodeVerdicts(t, []byte(line)) {
+				if got != "EPERM" {
+					t.Errorf("%s: %s", try, got)
+				}
+			}
+		})
+	}
+}
+
+// TestSeccompSparesInit: what is refused of init is allowed of all else, as libraries need it.
+func TestSeccompSparesInit(t *testing.T) {
+	h := newHouse(t)
+	r := h.analysis("starve.py", nil, "itself")
+	r.expect(t, "complete", "exit", 0)
+	for try, got := range decodeVerdicts(t, []byte(h.stdoutOf(r))) {
+		if got != "ok" {
+			t.Errorf("%s: %s", try, got)
+		}
+	}
+}
