@@ -29,7 +29,8 @@ type Child struct {
 	shared *C.struct_spawn
 }
 
-// Clone starts a process in new namespaces (CLONE_NEW*), with files as its descriptors 0, 1, 2... and no others. It waits;
+// Clone starts a process in new namespaces (CLONE_NEW*), with files as its descriptors 0, 1, 2... and no others, whatever the
+// caller has open. It waits;
 // Execute, and nothing else, ends with it having executed. It dies with the thread that called Clone
 // (PR_SET_PDEATHSIG(2const)), which must do nothing else, but wait, until Execute has returned: they share errno.
 func Clone(namespaces uintptr, files ...*os.File) (_ *Child, err error) {
