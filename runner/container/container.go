@@ -98,18 +98,26 @@ func Create(cfg Config) (*Container, error) {
 		return nil, errors.Join(fmt.Errorf("start container: %w", err), read.Close(), inner.Destroy())
 	}
 	// The process is a child that only Wait reaps: its pid is still its own.
-	pidfd, err := openPidfd(process)
+	pidfd, err := prepare(process)
 	if err != nil {
 		return nil, errors.Join(err, read.Close(), inner.Signal(unix.SIGKILL), inner.Destroy())
 	}
 	return &Container{inner: inner, process: process, reports: read, pidfd: pidfd, steps: steps}, nil
 }
 
-func openPidfd(process *libcontainer.Process) (*os.File, error) {
+// prepare does what libcontainer does not for a process that waits at the gate.
+func prepare(process *libcontainer.Process) (*os.File, error) {
 	pid, err := process.Pid()
+	if err == nil {
+		err = keepCPUs(pid)
+	}
 	if err != nil {
 		return nil, err
 	}
+	return openPidfd(pid)
+}
+
+func openPidfd(pid int) (*os.File, error) {
 	fd, err := unix.PidfdOpen(pid, 0)
 	if err != nil {
 		return nil, fmt.Errorf("pidfd_open: %w", err)

@@ -7,11 +7,18 @@
 #include <sched.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/personality.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 enum { STACK = 64 << 10 };
+
+/* Nanoseconds; what the kernel gives its first process (PR_SET_TIMERSLACK(2const)). */
+enum { TIMER_SLACK = 50000 };
+
+/* personality(2) with this asks for what there is. */
+enum { AS_IS = 0xffffffff };
 
 /*
  * All that follows up to enter() is done by a process that shares the memory of another, which has threads: no lock, no
@@ -70,6 +77,16 @@ static int close_others(struct spawn *s)
 	return syscall(SYS_close_range, s->n, UINT_MAX, CLOSE_RANGE_CLOEXEC);
 }
 
+/* What of the caller's only the process itself can reset; the rest is in ordinary.go. A container may refuse personality(2). */
+static int reset_execution(void)
+{
+	int persona = personality(AS_IS);
+
+	if (persona != -1 && persona != PER_LINUX && personality(PER_LINUX) < 0)
+		return -1;
+	return prctl(PR_SET_TIMERSLACK, TIMER_SLACK, 0, 0, 0);
+}
+
 /* What of it fails is returned, with errno. */
 static const char *prepare(struct spawn *s)
 {
@@ -85,6 +102,8 @@ static const char *prepare(struct spawn *s)
 		return "dup2";
 	if (close_others(s))
 		return "close_range";
+	if (reset_execution())
+		return "personality";
 	if (sigprocmask(SIG_SETMASK, &s->mask, NULL))
 		return "sigprocmask";
 	return NULL;

@@ -32,7 +32,8 @@ type Child struct {
 // Clone starts a process in new namespaces (CLONE_NEW*), with files as its descriptors 0, 1, 2... and no others, whatever the
 // caller has open. It waits;
 // Execute, and nothing else, ends with it having executed. It dies with the thread that called Clone
-// (PR_SET_PDEATHSIG(2const)), which must do nothing else, but wait, until Execute has returned: they share errno.
+// (PR_SET_PDEATHSIG(2const)), which must do nothing else, but wait, until Execute has returned: they share errno. Of how the
+// caller is scheduled it keeps the set of CPUs, and a niceness that the caller may not lower.
 func Clone(namespaces uintptr, files ...*os.File) (_ *Child, err error) {
 	if len(files) > C.SPAWN_FILES {
 		return nil, fmt.Errorf("clone: %d files", len(files))
@@ -57,7 +58,18 @@ func Clone(namespaces uintptr, files ...*os.File) (_ *Child, err error) {
 		return nil, err
 	}
 	process, _ := os.FindProcess(pid) // always one; it is ours, and so its number nobody else's until it is waited for
-	return &Child{Process: process, gate: gate, shared: shared}, nil
+	child := &Child{Process: process, gate: gate, shared: shared}
+	if err := makeOrdinary(pid); err != nil {
+		return nil, errors.Join(err, child.discard())
+	}
+	return child, nil
+}
+
+// discard ends a process that Clone does not return, and leaves what they share to Clone.
+func (c *Child) discard() error {
+	err := errors.Join(unix.Shutdown(int(c.gate.Fd()), unix.SHUT_WR), c.await(), c.gate.Close())
+	_, waited := c.Process.Wait()
+	return errors.Join(err, waited)
 }
 
 // aside copies a descriptor out of the way of the first n, which the child puts others into.

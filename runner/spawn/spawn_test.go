@@ -86,6 +86,7 @@ func tellAll() {
 	sid, _ := unix.Getsid(0)
 	dumpable, err := unix.PrctlRetInt(unix.PR_GET_DUMPABLE, 0, 0, 0, 0)
 	fmt.Println("args", os.Args[1:], "env", os.Environ(), "dir", dir, "leads", sid == os.Getpid(), "dumpable", dumpable, err)
+	fmt.Println(scheduling())
 	for _, fd := range inherited() {
 		fmt.Println("descriptor", fd)
 	}
@@ -115,6 +116,12 @@ type family struct {
 
 func clone(t *testing.T, namespaces uintptr) *family {
 	t.Helper()
+	return cloneOn(t, namespaces, func() {})
+}
+
+// cloneOn clones on a thread that has prepared for it.
+func cloneOn(t *testing.T, namespaces uintptr, prepare func()) *family {
+	t.Helper()
 	in, toIn, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)
@@ -127,6 +134,7 @@ func clone(t *testing.T, namespaces uintptr) *family {
 	cloned := make(chan error)
 	go func() {
 		runtime.LockOSThread() // and it ends with this
+		prepare()
 		var err error
 		f.Child, err = Clone(namespaces, in, toOut, os.Stderr)
 		cloned <- err

@@ -101,15 +101,15 @@ func TestBroadcasts(t *testing.T) {
 	r := h.start("--id", h.fresh(), "--", "python3", "-c", `
 import os, signal, subprocess, time
 friend = subprocess.Popen(["sleep", "1000"])
-os.setpriority(os.PRIO_USER, 0, 7)
-os.setpriority(os.PRIO_PGRP, 0, 8)
+os.setpriority(os.PRIO_USER, 0, 18)
+os.setpriority(os.PRIO_PGRP, 0, 19)
 print(os.getpriority(os.PRIO_PROCESS, friend.pid), flush=True)
 os.kill(-1, signal.SIGSTOP)
 os.kill(-1, signal.SIGKILL)
 print(friend.wait())
 `)
 	r.expect(t, "complete", "exit", 0)
-	if got, want := h.stdoutOf(r), "8\n-9\n"; got != want {
+	if got, want := h.stdoutOf(r), "19\n-9\n"; got != want {
 		t.Errorf("control: in the run it gave %q, want %q", got, want)
 	}
 	if after := describe(t, pid); after != before {
