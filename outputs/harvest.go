@@ -32,6 +32,8 @@ type Options struct {
 	Resumed bool
 	// Partial marks every output: what was open for writing when the run ended is not known.
 	Partial bool
+	// Writing are the files that were open for writing then, where that is known. They are marked too.
+	Writing []Inode
 }
 
 // Totals count a harvest.
@@ -71,7 +73,10 @@ func Harvest(ctx context.Context, work *os.File, opts Options, yield func(Entry)
 	defer cancel()
 	h := &harvest{
 		ctx: ctx, opts: opts, exclude: exclude,
-		copier: newCopier(), links: make(map[fileID]*linked),
+		copier: newCopier(), links: make(map[fileID]*linked), writing: make(map[fileID]bool, len(opts.Writing)),
+	}
+	for _, inode := range opts.Writing {
+		h.writing[fileID{inode.Dev, inode.Ino}] = true
 	}
 	defer h.closeNotes()
 	if opts.Resumed {
@@ -107,6 +112,7 @@ type harvest struct {
 	exclude globs
 	copier  *copier
 	links   map[fileID]*linked // not complete yet
+	writing map[fileID]bool    // of Options.Writing
 	linkeds int                // inodes with several names that were met
 	names   int                // ingest names given out
 	totals  Totals
@@ -174,7 +180,7 @@ func (h *harvest) ingest(name string, st *unix.Stat_t) (Entry, []byte, error) {
 		return Entry{}, nil, err
 	}
 	h.totals.Bytes += st.Size
-	e := Entry{Size: st.Size, SHA256: read.sha256, Mode: st.Mode & 0o777, Ingest: into, Partial: h.opts.Partial}
+	e := Entry{Size: st.Size, SHA256: read.sha256, Mode: st.Mode & 0o777, Ingest: into, Partial: h.opts.Partial || h.writing[fileID{st.Dev, st.Ino}]}
 	return e, read.contents, nil
 }
 

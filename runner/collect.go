@@ -198,9 +198,12 @@ func (e *execution) disown() {
 	e.run.OutputsTotal, e.run.RejectedTotal = 0, 0
 }
 
-// partial reports whether files may have been open for writing when the run ended: whenever it did not
-// end by itself.
+// partial reports whether any file may have been open for writing when the run ended: whenever it did not end by itself, and
+// where it is not known which processes that it left had open. A supervisor knows that of its own run alone.
 func (e *execution) partial() bool {
+	if e.exit.Unseen || e.exit.Writers && e.recovered {
+		return true
+	}
 	return e.stopped != nil || e.exit.TimedOut || !e.exit.Ended || e.report.Evidence.OOMKills > 0 || e.ranFull()
 }
 

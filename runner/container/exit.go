@@ -33,6 +33,9 @@ type Watch struct {
 	Audited func(notifications *os.File)
 	// Executed is called when the command's execve has succeeded.
 	Executed func()
+	// Left is called when the analysis has ended and processes of it are left, which stand still until it returns and are killed
+	// then; nil: nobody looks at them.
+	Left func()
 }
 
 // Wait blocks until every process of the container is dead: its PID 1 is reaped only after the kernel
@@ -60,6 +63,11 @@ func (c *Container) Wait(watch Watch) (Exit, error) {
 		case reportExecuted:
 			exit.Executed = true
 			watch.Executed()
+		case reportLeft:
+			if watch.Left != nil {
+				watch.Left()
+			}
+			c.reports.answer()
 		default:
 			exit.note(r)
 		}

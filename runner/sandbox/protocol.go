@@ -145,6 +145,10 @@ type Exit struct {
 	Ended    bool               `json:"ended"`           // Status is the analysis' own
 	Status   syscall.WaitStatus `json:"status"`
 	TimedOut bool               `json:"timed_out"`
+	// Writers says that processes which the end of the analysis has killed had files of /work open for writing. The supervisor
+	// knows which; where it is Unseen, any of them may have been.
+	Writers bool `json:"writers,omitempty"`
+	Unseen  bool `json:"unseen,omitempty"`
 	// FixedAddresses says that the kernel has confirmed what the job asks for.
 	FixedAddresses bool          `json:"fixed_addresses,omitempty"`
 	CPU            time.Duration `json:"cpu"`

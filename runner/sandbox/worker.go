@@ -31,7 +31,8 @@ type worker struct {
 	audit     *audit.Watch // nil: none
 	watchdog  *watchdog    // nil until the analysis has begun
 	pause     *pause
-	fixed     bool // the addresses of its processes, as the kernel says
+	writers   []outputs.Inode // what processes had open for writing in /work when the analysis ended and they were killed
+	fixed     bool            // the addresses of its processes, as the kernel says
 	stopping  sync.Once
 	killing   sync.Once
 	timedOut  chan struct{} // closed when the clock ended the run
@@ -208,6 +209,7 @@ func (w *worker) watch(ctx context.Context) {
 			go func() { defer close(clock); w.clock() }()
 			samples.Go(w.sample)
 		},
+		Left: func() { exit.Unseen = w.writing() != nil; exit.Writers = len(w.writers) > 0 },
 	})
 	waited()
 	exit.Finished, exit.Suspended = time.Now(), w.pause.ran.Stood()
@@ -354,6 +356,7 @@ func (w *worker) harvest(ctx context.Context, m message) error {
 		Links:   links,
 		Resumed: h.Resumed,
 		Partial: h.Partial,
+		Writing: w.writers,
 		Link:    h.Link,
 	}, func(e outputs.Entry) error {
 		batch = append(batch, e)

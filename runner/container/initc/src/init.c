@@ -197,6 +197,15 @@ static int reap(long analysis, int *status)
 	return ended;
 }
 
+/*
+ * stop_rest stops whatever the analysis has left in the PID namespace, and returns 0 where that is nothing. Outside of one, in
+ * tests, others would be stopped.
+ */
+static int stop_rest(void)
+{
+	return getpid() == 1 && kill(-1, SIGSTOP) != -ESRCH;
+}
+
 int main(int argc, char **argv, char **envp)
 {
 	int failed[2], status = 0, command, err;
@@ -250,6 +259,10 @@ int main(int argc, char **argv, char **envp)
 		if (sig == SIGCHLD && reap(analysis, &status)) {
 			usage();
 			report(ENDED, status);
+			if (stop_rest()) {
+				report(LEFT, 0);
+				heard();
+			}
 			return 0; /* the kernel now kills what is left of the namespace */
 		}
 		/* si_pid is 0 for a sender outside of this namespace: the supervisor, and nobody else. */

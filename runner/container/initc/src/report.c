@@ -15,3 +15,11 @@ void report(uint32_t kind, int32_t value)
 	while (write(REPORT_FD, &r, sizeof r) == -EINTR)
 		;
 }
+
+void heard(void)
+{
+	char byte;
+
+	while (read(REPORT_FD, &byte, sizeof byte) == -EINTR)
+		;
+}

@@ -1,6 +1,7 @@
 /*
  * What scidex-init and the supervisor tell each other, on a socket (SOCK_SEQPACKET): first the supervisor, in one message,
- * the program of the filter of system calls; then scidex-init, one struct report in each message.
+ * the program of the filter of system calls; then scidex-init, one struct report in each message; and the supervisor one byte,
+ * in answer to LEFT.
  */
 #ifndef REPORT_H
 #define REPORT_H
@@ -20,6 +21,7 @@ enum report_kind {
 	OPEN = 8,     /* value: errno; there is no filter, and nothing is run */
 	BEGUN = 9,    /* value: 0; only with --trace, as is FILTERED */
 	FILTERED = 10,
+	LEFT = 11,    /* value: 0; processes are left, and stopped: the supervisor looks at them, and answers with a byte */
 };
 
 struct report {
@@ -32,6 +34,9 @@ struct report {
 int64_t now(void);
 
 void report(uint32_t kind, int32_t value);
+
+/* heard waits until the supervisor has answered a report, or is gone. */
+void heard(void);
 
 /* load_filter gives this process and its children the filter of system calls, for good. It returns 0 or
  * -errno. */

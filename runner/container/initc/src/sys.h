@@ -97,6 +97,7 @@ static inline ssize_t sendmsg(int fd, const struct msghdr *m, int flags) { retur
 /* Processes. */
 
 static inline long execve(const char *path, char **argv, char **envp) { return CALL(execve, path, argv, envp); }
+static inline long getpid(void) { return CALL(getpid); }
 static inline long getrusage(int who, struct rusage *u) { return CALL(getrusage, who, u); }
 static inline long kill(pid_t pid, int sig) { return CALL(kill, pid, sig); }
 static inline long prctl(int operation, long value) { return CALL(prctl, operation, value); }

@@ -1,0 +1,23 @@
+package e2e
+
+import "testing"
+
+// TestWritersLeftBehind: of files that what is left of an analysis has open for writing when it ends, and is killed, nobody
+// knows whether they are whole; of all others it is known.
+func TestWritersLeftBehind(t *testing.T) {
+	const leave = `echo whole >whole; mkfifo /tmp/never
+sh -c 'echo half >half; exec 3>>half 4<whole; : >ready; read -r x </tmp/never' &
+until [ -e ready ]; do sleep 0.01; done`
+	for name, flags := range map[string][]string{"disk": nil, "tmpfs": flags("--work-storage", "tmpfs")} {
+		t.Run(name, func(t *testing.T) {
+			h := newHouse(t)
+			r := h.start(append(append([]string{"--id", h.fresh()}, flags...), shell(leave)...)...)
+			r.expect(t, "complete", "exit", 0)
+			for path, partial := range map[string]bool{"whole": false, "half": true, "ready": false} {
+				if o := r.output(path); o.Path != path || o.Partial != partial {
+					t.Errorf("%+v, want partial: %v", o, partial)
+				}
+			}
+		})
+	}
+}
