@@ -125,7 +125,7 @@ func TestRunRepeatsWhatHasItsTurn(t *testing.T) {
 	ready.Add(jobs)
 	var mu sync.Mutex
 	attempts := map[int]int{}
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	lost := workFunc(func(line Line, _ <-chan runner.StopSignal) Outcome {
 		if err := line.Admit(ctx); err != nil {

@@ -431,7 +431,7 @@ func settled(t *testing.T, s *Supervisor) string {
 func untilEqual(t *testing.T, want string, find func() string) {
 	t.Helper()
 	got := find()
-	for deadline := time.Now().Add(20 * time.Second); got != want && time.Now().Before(deadline); got = find() {
+	for deadline := time.Now().Add(2 * time.Minute); got != want && time.Now().Before(deadline); got = find() {
 		time.Sleep(10 * time.Millisecond)
 	}
 	if got != want {

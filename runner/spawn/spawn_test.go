@@ -467,7 +467,7 @@ func TestManyWait(t *testing.T) {
 				if err != nil {
 					t.Error(err)
 				}
-			case <-time.After(5 * time.Second):
+			case <-time.After(2 * time.Minute):
 				t.Errorf("the end of %d is not heard", i)
 				for _, other := range all {
 					_ = other.Process.Kill()

@@ -38,7 +38,7 @@ func TestRoom(t *testing.T) {
 			in <- name
 			leave()
 		}()
-		for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
+		for deadline := time.Now().Add(2 * time.Minute); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
 			r.mu.Lock()
 			n := len(r.waiting)
 			r.mu.Unlock()

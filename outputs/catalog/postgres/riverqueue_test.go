@@ -114,7 +114,7 @@ func (q *queued) want(id, job string, attempts ...catalog.State) {
 	q.Helper()
 	var e queue.Entry
 	var states []catalog.State
-	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(2 * time.Minute); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
 		var err error
 		if e, err = q.Get(context.WithoutCancel(q.Context()), id); err != nil {
 			q.Fatal(err)
@@ -592,15 +592,18 @@ func TestQueueHears(t *testing.T) {
 	})
 	q.submit("first")
 	q.want("first", queue.Ended, catalog.Complete)
-	const jobs, poll = 20, 5 * time.Second // each would take half a poll on average, were it found by polling
-	start := time.Now()
+	const jobs, poll = 20, 5 * time.Second // half of them would take more than half a poll, were they found by polling
+	soon := 0
 	for i := range jobs {
-		id := fmt.Sprint("told-", i)
+		id, start := fmt.Sprint("told-", i), time.Now()
 		q.submit(id)
 		q.want(id, queue.Ended, catalog.Complete)
+		if time.Since(start) < poll/2 {
+			soon++
+		}
 	}
-	if took := time.Since(start); took > jobs*poll/4 {
-		t.Errorf("%d jobs took %v", jobs, took)
+	if soon < jobs*3/4 {
+		t.Errorf("%d of %d jobs were found before half a poll", soon, jobs)
 	}
 	q.submit("later", func(s *queue.Submission) { s.After = 24 * time.Hour })
 	q.execute(`UPDATE scidex_oci.river_job SET state = 'available', scheduled_at = now() WHERE state = 'scheduled'`) // of which no worker hears
@@ -611,6 +614,7 @@ func TestQueueHears(t *testing.T) {
 func TestQueueOrder(t *testing.T) {
 	q := newQueued(t)
 	const soon = 1500 * time.Millisecond
+	var submitted time.Time // soon
 	for _, j := range []struct {
 		id       string
 		class    string
@@ -625,6 +629,9 @@ func TestQueueOrder(t *testing.T) {
 		{"soon", "", 1, soon},
 		{"never", "", 1, 24 * time.Hour},
 	} {
+		if j.id == "soon" {
+			submitted = time.Now()
+		}
 		q.submit(j.id, func(s *queue.Submission) { s.Class, s.Priority, s.After = j.class, j.priority, j.after })
 	}
 	q.submit("at", func(s *queue.Submission) { s.At = time.Now().Add(time.Hour) })
@@ -632,7 +639,7 @@ func TestQueueOrder(t *testing.T) {
 	if e, err := q.Get(t.Context(), "other"); err != nil || e.Class != "gpu" || e.Why != `no worker of class "gpu" is known` {
 		t.Errorf("%+v, %v", e, err)
 	}
-	began, taken := time.Now(), make(chan string, 20)
+	taken := make(chan string, 20)
 	one := make(chan bool, 1)
 	handle := func(ctx context.Context, c queue.Claim) error {
 		one <- true // of the two that a worker takes at once, one at a time
@@ -649,15 +656,17 @@ func TestQueueOrder(t *testing.T) {
 	}
 	q.work(handle)
 	q.want("soon", queue.Ended, catalog.Complete)
-	if took := time.Since(began); took < soon-100*time.Millisecond {
+	if took := time.Since(submitted); took < soon {
 		t.Errorf("it was taken %v before its time", soon-took)
 	}
 	place := map[string]int{}
-	for i := range 6 {
-		place[<-taken] = i
+	for range 6 {
+		if id := <-taken; id != "soon" { // which may come at any place on a slow machine
+			place[id] = len(place)
+		}
 	}
 	// Two are taken at once, so that one may be passed by the next.
-	for want, id := range []string{"first", "second", "past", "third", "last", "soon"} {
+	for want, id := range []string{"first", "second", "past", "third", "last"} {
 		if got, ok := place[id]; !ok || got < want-1 || got > want+1 {
 			t.Errorf("%s was not taken as number %d: %v", id, want, place)
 		}
@@ -740,7 +749,7 @@ func TestQueueReturned(t *testing.T) {
 		<-let
 		return over(ctx, c, run, catalog.Complete, queue.Finish)
 	})
-	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(2 * time.Minute); ; time.Sleep(10 * time.Millisecond) {
 		e, err := q.Get(t.Context(), "a")
 		if err == nil && e.State == queue.Waiting && e.Why == "no gpu 2" && e.Tries == 0 && e.NextAt != nil {
 			break
@@ -783,7 +792,7 @@ func TestQueueGarbage(t *testing.T) {
 	if key, err := q.Retry(t.Context(), "bad"); err == nil || !strings.Contains(err.Error(), "cannot be read") {
 		t.Errorf("retried as %v: %v", key, err)
 	}
-	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(2 * time.Minute); ; time.Sleep(20 * time.Millisecond) {
 		open, err := q.List(t.Context(), false, 0)
 		if err == nil && len(open) == 1 && open[0].ID == "newer" && strings.Contains(open[0].Why, "version 2") && open[0].RunState == catalog.Queued {
 			break

@@ -110,7 +110,7 @@ func TestSubmitNotifies(t *testing.T) {
 		t.Fatal(err)
 	}
 	told := func() string {
-		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 		defer cancel()
 		heard, err := listening.Conn().WaitForNotification(ctx)
 		if err != nil {
@@ -212,7 +212,7 @@ func TestSubmitAtTheSameMoment(t *testing.T) {
 // waitsForALock waits until somebody in this database waits for another's transaction.
 func (q *queued) waitsForALock() {
 	q.Helper()
-	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(2 * time.Minute); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
 		var waits bool
 		err := q.catalog.Reading(q.Context(), func(tx pgx.Tx) error {
 			return tx.QueryRow(q.Context(), `SELECT EXISTS (SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock')`).Scan(&waits)

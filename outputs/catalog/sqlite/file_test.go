@@ -256,7 +256,7 @@ func TestNothingLeftOpen(t *testing.T) {
 	if got := descriptors(); got != base {
 		t.Errorf("%d descriptors are open, %d were at first", got, base)
 	}
-	for deadline := time.Now().Add(10 * time.Second); runtime.NumGoroutine() > goroutines; {
+	for deadline := time.Now().Add(2 * time.Minute); runtime.NumGoroutine() > goroutines; {
 		if time.Now().After(deadline) {
 			t.Fatalf("%d goroutines run, %d did at first", runtime.NumGoroutine(), goroutines)
 		}
