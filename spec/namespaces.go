@@ -24,8 +24,8 @@ func withIDMappings(_ Analysis, place Placement, s *specs.Spec) error {
 	return nil
 }
 
-// withHiddenPaths hides what runc's own example spec hides of /proc, and what tells the machine's devices and
-// how its kernel was started, which no library reads; where a path does not exist the runtime passes over it. All of /proc is read-only: beside the host's settings that also keeps an
+// withHiddenPaths hides what runc's own example spec hides of /proc, and what tells the machine's devices, drivers and swap, and
+// how its kernel was compiled and started, which no library reads; where a path does not exist the runtime passes over it. All of /proc is read-only: beside the host's settings that also keeps an
 // analysis from lowering its oom_score_adj. What is lost is little: a thread can name itself
 // (prctl(2)), and no other thread.
 func withHiddenPaths(_ Analysis, _ Placement, s *specs.Spec) error {
@@ -34,6 +34,8 @@ func withHiddenPaths(_ Analysis, _ Placement, s *specs.Spec) error {
 		"/proc/timer_stats", "/proc/sched_debug", "/sys/firmware", "/proc/scsi",
 		"/proc/cmdline", "/proc/interrupts", "/proc/iomem", "/proc/ioports", "/proc/irq", "/proc/partitions",
 		"/proc/schedstat", "/proc/softirqs",
+		"/proc/bus", "/proc/config.gz", "/proc/consoles", "/proc/crypto", "/proc/devices", "/proc/dma", "/proc/driver", "/proc/fs",
+		"/proc/mdstat", "/proc/misc", "/proc/swaps", "/proc/tty",
 	}
 	s.Linux.ReadonlyPaths = []string{"/proc"}
 	return nil

@@ -68,6 +68,8 @@ results["write anywhere in /proc"] = attempt(refused, "/proc", ("self", "thread-
 for name in (
     "kcore", "kmsg", "keys", "sched_debug", "timer_list", "timer_stats", "latency_stats", "vmallocinfo", "pagetypeinfo", "slabinfo",
     "acpi/wakeup", "scsi/scsi", "asound/cards", "vmcore", "self/stack", "page_owner", "kpagecount", "kpageflags",
+    "bus/pci/devices", "bus/input/devices", "cmdline", "config.gz", "consoles", "crypto", "devices", "dma", "driver/rtc", "fs/nfsd/exports",
+    "interrupts", "mdstat", "misc", "partitions", "schedstat", "softirqs", "swaps", "tty/drivers", "tty/ldiscs",
 ):
     results["read /proc/" + name] = attempt(read, "/proc/" + name)
 for name, pattern in {
@@ -76,6 +78,8 @@ for name, pattern in {
 }.items():
     results["address in /proc/" + name] = attempt(addresses, "/proc/" + name, pattern)
 
+for path in "/proc/bus", "/proc/driver", "/proc/fs", "/proc/irq", "/proc/tty":
+    results["list " + path] = attempt(listed, path)
 for path in (
     "/sys", "/sys/kernel", "/sys/class/net", "/sys/block", "/sys/devices", "/sys/module", "/sys/firmware", "/sys/fs/cgroup", "/sys/fs/bpf",
     "/sys/kernel/debug", "/sys/kernel/tracing", "/sys/kernel/security",
