@@ -138,7 +138,7 @@ func (p *plan) placement(init string) spec.Placement {
 		Command: p.command,
 		Secrets: p.secrets,
 		HasData: p.inputs.hasData, HasDocs: p.inputs.hasDocs,
-		NoFile: noFile(), Audit: p.audit,
+		NoFile: p.noFile(), Audit: p.audit,
 		ImageEnv: p.base.environment(),
 	}
 	if r := p.inputs.runtime; r != nil {
@@ -164,15 +164,32 @@ func (p *plan) mappings() []specs.LinuxIDMapping {
 	}
 }
 
-// noFile is the greatest RLIMIT_NOFILE that may be given, 0 where that is enough for the default: only
-// the host's root can raise a hard limit (getrlimit(2)).
-func noFile() uint64 {
-	const enough = 65536
+// noFile is the RLIMIT_NOFILE of the analysis, 0 for the default.
+func (p *plan) noFile() uint64 {
 	var limit unix.Rlimit
-	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &limit); err != nil || limit.Max >= enough {
+	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &limit); err != nil {
 		return 0
 	}
-	return limit.Max
+	return filesFor(limit.Max, p.analysis.IDs == spec.IDsSelf)
+}
+
+// filesFor is the greatest RLIMIT_NOFILE that may be given below the caller's hard limit, 0 where that is enough for the
+// default: only the host's root can raise a hard limit (getrlimit(2)).
+//
+// With a single id the account's descriptors that are under way in sockets count together, and each sender compares them with
+// its own limit (unix(7), ETOOMANYREFS). So that analyses of the account cannot take them from its launchers, which
+// have the hard limit, they get half of it at most; and not many where the caller has many, for what else the account
+// has in common, epoll watches and pipes, they reach by descriptors.
+func filesFor(hard uint64, single bool) uint64 {
+	const enough, few = 65536, 4096
+	switch {
+	case single:
+		return min(few, hard/2)
+	case hard >= enough:
+		return 0
+	default:
+		return hard
+	}
 }
 
 // fixOOMScore writes the score once more as the host's root, which makes it the least that the process

@@ -164,6 +164,7 @@ func TestInitRefusesOptions(t *testing.T) {
 		{"--data=1x", "--", "true"},
 		{"--data= 1", "--", "true"},
 		{"--data=-1", "--", "true"},
+		{"--nofile=", "--", "true"},
 		{"--nproc=+1", "--", "true"},
 		{"--nproc=0x10", "--", "true"},
 		{"--data=18446744073709551616", "--", "true"},
@@ -255,10 +256,10 @@ func TestInitSearch(t *testing.T) {
 func TestInitCleans(t *testing.T) {
 	c := newCall(t)
 	c.before = []string{"/usr/bin/env", "--ignore-signal=INT,TERM,PIPE,USR1,RTMAX", "--block-signal"}
-	e := c.run("--nproc=54321", "--data=1234567890", "--", "sh", "-c", `
+	e := c.run("--nproc=54321", "--nofile=123", "--data=1234567890", "--", "sh", "-c", `
 		read -r self _ _ _ _ session _ </proc/self/stat && [ "$self" = "$session" ] && echo leads
 		[ -e /proc/self/fd/2 ] && [ ! -e /proc/self/fd/3 ] && [ ! -e /proc/self/fd/4 ] && [ ! -e /proc/self/fd/5 ] && echo closed
-		exec awk '/^Sig(Blk|Ign)|Max (data|processes)/ {print $1, $2, $3, $4}' /proc/self/status /proc/self/limits`)
+		exec awk '/^Sig(Blk|Ign)|Max (data|open|processes)/ {print $1, $2, $3, $4}' /proc/self/status /proc/self/limits`)
 	e.expect(t, 0, 0, reportExecuted, reportEnded)
 	want := `leads
 closed
@@ -266,6 +267,7 @@ SigBlk: 0000000000000000
 SigIgn: 0000000000000000  
 Max data size 1234567890
 Max processes 54321 54321
+Max open files 123
 `
 	if e.stdout != want {
 		t.Errorf("it says\n%s\nand should say\n%s", e.stdout, want)

@@ -18,7 +18,6 @@ var resources = map[string]int{
 	"RLIMIT_MEMLOCK":    unix.RLIMIT_MEMLOCK,
 	"RLIMIT_MSGQUEUE":   unix.RLIMIT_MSGQUEUE,
 	"RLIMIT_NICE":       unix.RLIMIT_NICE,
-	"RLIMIT_NOFILE":     unix.RLIMIT_NOFILE,
 	"RLIMIT_RSS":        unix.RLIMIT_RSS,
 	"RLIMIT_RTPRIO":     unix.RLIMIT_RTPRIO,
 	"RLIMIT_RTTIME":     unix.RLIMIT_RTTIME,
@@ -27,13 +26,15 @@ var resources = map[string]int{
 }
 
 // initOptions are the rlimits that our init sets: libcontainer's own runs under those it is given, and
-// needs more memory and threads than an analysis may have.
+// needs more memory and threads than an analysis may have. Ours sends a descriptor, and other analyses of the account may
+// have as many under way as an analysis may open.
 var initOptions = map[string]struct {
 	resource int
 	option   string
 }{
-	"RLIMIT_DATA":  {unix.RLIMIT_DATA, "--data"},
-	"RLIMIT_NPROC": {unix.RLIMIT_NPROC, "--nproc"},
+	"RLIMIT_DATA":   {unix.RLIMIT_DATA, "--data"},
+	"RLIMIT_NOFILE": {unix.RLIMIT_NOFILE, "--nofile"},
+	"RLIMIT_NPROC":  {unix.RLIMIT_NPROC, "--nproc"},
 }
 
 // rlimits translates the specification's: for libcontainer, which takes them from the process alone, and
@@ -59,7 +60,8 @@ func rlimits(asked []specs.POSIXRlimit) (limits []configs.Rlimit, options []stri
 			return nil, nil, fmt.Errorf("unknown rlimit %q", l.Type)
 		}
 	}
-	return limits, options, nil
+	own, err := atMost(unix.RLIMIT_NOFILE, unix.RLIM_INFINITY) // the soft limit is what counts
+	return append(limits, configs.Rlimit{Type: unix.RLIMIT_NOFILE, Hard: own, Soft: own}), options, err
 }
 
 // atMost is the value under this process' own hard limit.

@@ -4,9 +4,9 @@
  * and has no handler for, pid_namespaces(7)), reaps whatever is orphaned, passes signals of the
  * supervisor on, and reports what became of execve(2) and of the child (report.h).
  *
- *   scidex-init [--audit] [--trace] [--data=BYTES] [--nproc=COUNT] -- COMMAND [ARG...]
+ *   scidex-init [--audit] [--trace] [--data=BYTES] [--nofile=COUNT] [--nproc=COUNT] -- COMMAND [ARG...]
  *
- * --data and --nproc are rlimits of the analysis (getrlimit(2)). They are set here and not by libcontainer,
+ * --data, --nofile and --nproc are rlimits of the analysis (getrlimit(2)). They are set here and not by libcontainer,
  * whose own init would run under them too and needs more than an analysis may have. With --audit the
  * supervisor is asked before certain calls (audit.c). With --trace it reports how far it is before the analysis begins.
  *
@@ -102,7 +102,7 @@ struct bound {
 };
 
 struct options {
-	struct bound data, nproc;
+	struct bound data, nofile, nproc;
 	int audit, trace;
 };
 
@@ -129,6 +129,9 @@ static int read_options(int argc, char **argv, struct options *o)
 	for (i = 1; i < argc && strcmp(argv[i], "--"); i++)
 		if ((text = after(argv[i], "--data="))) {
 			if (!read_bound(text, &o->data))
+				return 0;
+		} else if ((text = after(argv[i], "--nofile="))) {
+			if (!read_bound(text, &o->nofile))
 				return 0;
 		} else if ((text = after(argv[i], "--nproc="))) {
 			if (!read_bound(text, &o->nproc))
@@ -162,6 +165,8 @@ static void child(int failed, const struct options *o, char **argv, char **envp)
 	setsid();
 	close(REPORT_FD);
 	err = limit(RLIMIT_DATA, &o->data);
+	if (!err)
+		err = limit(RLIMIT_NOFILE, &o->nofile);
 	if (!err)
 		err = limit(RLIMIT_NPROC, &o->nproc);
 	if (!err)
