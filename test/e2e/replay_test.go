@@ -263,7 +263,7 @@ echo $OMP_NUM_THREADS $OPENBLAS_NUM_THREADS $MKL_NUM_THREADS $NUMEXPR_NUM_THREAD
 // TestReuse: the same action is answered from the catalog, and another one is run.
 func TestReuse(t *testing.T) {
 	h := newHouse(t)
-	inputs := h.asInputs()
+	inputs := append(h.asInputs(), "--rootfs", h.tree("rootfs", alpine(nil))) // small, and nobody changes it meanwhile
 	run := func(args ...string) result {
 		t.Helper()
 		r := h.start(append(append(flags("--reuse"), args...), inputs...)...)
@@ -312,21 +312,22 @@ func TestReuse(t *testing.T) {
 func TestReuseNever(t *testing.T) {
 	h := newHouse(t)
 	h.setenv("TOKEN", "s3cret")
+	rootfs := h.tree("rootfs", alpine(nil))
 	never := func(code int, args ...string) {
 		t.Helper()
 		for range 2 {
-			if r := h.start(append(flags("--reuse", "--id", h.fresh()), args...)...); r.ReusedFrom != "" || r.ExitCode != code {
+			if r := h.start(append(flags("--reuse", "--id", h.fresh(), "--rootfs", rootfs), args...)...); r.ReusedFrom != "" || r.ExitCode != code {
 				t.Errorf("%q: reused from %q, exit code %d", args, r.ReusedFrom, r.ExitCode)
 			}
 		}
 	}
 	never(3, "--", "sh", "-c", "echo 1 >out; exit 3")
 	never(0, "--secret", "TOKEN", "--", "sh", "-c", "echo 2 >out")
-	first := h.start("--reuse", "--id", h.fresh(), "--", "sh", "-c", "echo 3 >out")
+	first := h.start("--reuse", "--id", h.fresh(), "--rootfs", rootfs, "--", "sh", "-c", "echo 3 >out")
 	if err := os.Remove(h.blobPath(first.output("out").SHA256)); err != nil {
 		t.Fatal(err)
 	}
-	if r := h.start("--reuse", "--id", h.fresh(), "--", "sh", "-c", "echo 3 >out"); r.ReusedFrom != "" || !r.holds("out", "3\n") {
+	if r := h.start("--reuse", "--id", h.fresh(), "--rootfs", rootfs, "--", "sh", "-c", "echo 3 >out"); r.ReusedFrom != "" || !r.holds("out", "3\n") {
 		t.Errorf("an output that is gone: reused from %q", r.ReusedFrom)
 	}
 	h.bad([]string{"run", "--reuse", "--digest-inputs", "listing", "--", "true"}, "--digest-inputs is listing")

@@ -45,13 +45,14 @@ func report(o options, all []ended) int {
 	return 1
 }
 
-// reason returns why a test was skipped: the line below its verdict.
+// reason returns why a test was skipped: the line above its verdict.
 func reason(output []byte) string {
-	lines := strings.Split(string(output), "\n")
-	for i, line := range lines {
-		if strings.HasPrefix(line, "--- SKIP: ") && i+1 < len(lines) {
-			return strings.TrimSpace(lines[i+1])
+	before := ""
+	for line := range strings.Lines(string(output)) {
+		if strings.HasPrefix(line, "--- SKIP: ") && before != "" {
+			return strings.TrimSpace(before)
 		}
+		before = line
 	}
 	return "it does not say why"
 }
