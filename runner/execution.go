@@ -3,6 +3,7 @@ package runner
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"os"
@@ -39,6 +40,7 @@ type execution struct {
 	ingest     *blob.Ingest
 	supervisor *sandbox.Session
 	prints     *fingerprints // nil: the analysis has not begun
+	groupName  string        // of the control group, on this host
 	group      *cgroup.Group
 	outer      *outerHold // --limits outer
 	staged     []outputs.Entry
@@ -288,7 +290,7 @@ func (e *execution) makeGroup() error {
 		e.report.Enforced = enforced(e.plan.analysis, nil)
 		return nil
 	}
-	group, got, err := e.plan.parent.New(groupName(e.plan.key), limitsOf(e.plan.analysis, e.plan.parent))
+	group, got, err := e.plan.parent.New(e.groupName, limitsOf(e.plan.analysis, e.plan.parent))
 	if err != nil {
 		return err
 	}
@@ -301,6 +303,12 @@ func (e *execution) makeGroup() error {
 }
 
 func groupName(key catalog.Key) string { return fmt.Sprintf("%s@%d", key.ID, key.Attempt) }
+
+// uniqueGroup names the control group of a run: other roots of this host may have a run with the same key, and what is
+// left of a killed one is removed by the names that are recorded (Place.Groups).
+func uniqueGroup(key catalog.Key) string {
+	return groupName(key) + "-" + strings.ToLower(rand.Text()[:10])
+}
 
 func (e *execution) create(ctx context.Context) (*sandbox.Created, error) {
 	defer e.span("create the container")()

@@ -100,7 +100,8 @@ func (e *execution) begin(ctx context.Context) (err error) {
 		return errors.Join(err, e.tenure.end())
 	}
 	if e.plan.parent != nil {
-		e.place.Groups = e.plan.parent.Plan(groupName(e.plan.key))
+		e.groupName = uniqueGroup(e.plan.key)
+		e.place.Groups = e.plan.parent.Plan(e.groupName)
 	}
 	e.run, err = e.newRun()
 	if err == nil {

@@ -137,7 +137,7 @@ func (h *house) postureOf(args ...string) posture {
 func (h *house) carelessly(script string) posture {
 	h.t.Helper()
 	id := h.fresh()
-	out := h.finish(h.command("/bin/sh", "-c", script, "sh", theHost.bin, "run", "--json", "--id", id,
+	out := h.finish(h.command("/bin/sh", "-c", script, "sh", theHost.bin, "run", "--quiet", "--id", id,
 		"--project", testdata(h.t, "."), "--", "python3", "-B", "/analysis/posture.py"))
 	if out.code != 0 {
 		h.t.Fatal(out.stdout, out.stderr)

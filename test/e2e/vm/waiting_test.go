@@ -86,10 +86,10 @@ func (w *waiting) ended() result {
 	return w.decode(w.stdout.Bytes(), err)
 }
 
-// group is the directory of the run's control group.
+// group is the directory of the run's control group, whose name ends with a random word.
 func (w *waiting) group() string {
 	w.t.Helper()
-	found := dirs("scidex-oci-" + w.id + "@1")
+	found := dirs("scidex-oci-" + w.id + "@1-*")
 	if len(found) != 1 {
 		w.t.Fatalf("control groups of the run: %q", found)
 	}
