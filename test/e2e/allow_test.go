@@ -9,7 +9,7 @@ import (
 
 // TestAllowBinds: a config file restricts what may be bound, by what a path leads to.
 func TestAllowBinds(t *testing.T) {
-	h := newHouse(t)
+	h := newHarness(t)
 	for _, name := range []string{"allowed/sub/file", "allowed-not/file", "outside/file"} {
 		h.write(name, "text", 0o644)
 	}
@@ -22,43 +22,43 @@ func TestAllowBinds(t *testing.T) {
 	}
 	config := h.write("etc/config.yaml", "allow_binds: [../prefix, /nowhere/at/all]\n", 0o644)
 	run := func(args ...string) []string {
-		return append([]string{"--config", config, "run", "--id", h.fresh()}, args...)
+		return append([]string{"--config", config, "run", "--id", h.newID()}, args...)
 	}
 	for _, flag := range bindFlags {
 		for _, path := range []string{"allowed", "allowed/sub", "in"} {
-			h.good(run(flag, path, "--", "true")...)
+			h.mustRun(run(flag, path, "--", "true")...)
 		}
 		for _, path := range []string{"outside", "allowed-not", "allowed/out", "."} {
-			h.bad(run(flag, path+map[bool]string{true: ":/inputs/it"}[flag == "--input"], "--", "true"),
+			h.mustRefuse(run(flag, path+map[bool]string{true: ":/inputs/it"}[flag == "--input"], "--", "true"),
 				flag, "lies outside", config, "/nowhere/at/all", "choose another")
 		}
 	}
-	h.good(run("--script", "allowed/s.sh")...)
-	h.bad(run("--script", "outside/s.sh"), "--script", "lies outside", config)
-	h.good(run("--input", "allowed/sub/file", "--", "true")...)
-	h.bad(run("--input", "outside/file", "--", "true"), "--input", "lies outside")
+	h.mustRun(run("--script", "allowed/s.sh")...)
+	h.mustRefuse(run("--script", "outside/s.sh"), "--script", "lies outside", config)
+	h.mustRun(run("--input", "allowed/sub/file", "--", "true")...)
+	h.mustRefuse(run("--input", "outside/file", "--", "true"), "--input", "lies outside")
 	// What nobody named is bound by its usual name, and restricted alike.
-	h.good(run("--", "true")...)
+	h.mustRun(run("--", "true")...)
 	h.write("data/file", "text", 0o644)
-	h.bad(run("--", "true"), "--data", h.path("data"), "lies outside", "give none")
-	h.good(run("--data", "none", "--", "true")...)
+	h.mustRefuse(run("--", "true"), "--data", h.path("data"), "lies outside", "give none")
+	h.mustRun(run("--data", "none", "--", "true")...)
 	// Nor does what is kept of an allowed script lie there; it is ours.
-	r := h.start("--id", h.fresh(), "--data", "none", "--script", "allowed/s.sh")
-	h.good("--config", config, "run", "--again", r.ID)
+	r := h.start("--id", h.newID(), "--data", "none", "--script", "allowed/s.sh")
+	h.mustRun("--config", config, "run", "--again", r.ID)
 }
 
 // TestEmptyAllowBinds: an empty list allows nothing, and only a config file can say either.
 func TestEmptyAllowBinds(t *testing.T) {
-	h := newHouse(t)
+	h := newHarness(t)
 	h.write("good/file", "text", 0o644)
 	config := h.write("config.yaml", "allow_binds: []\n", 0o644)
-	h.bad([]string{"--config", config, "run", "--data", "good", "--", "true"}, "--data", config, "allows nothing", "give none")
-	h.start("--id", h.fresh(), "--", "true").expect(t, "complete", "exit", 0)
+	h.mustRefuse([]string{"--config", config, "run", "--data", "good", "--", "true"}, "--data", config, "allows nothing", "give none")
+	h.start("--id", h.newID(), "--", "true").expect(t, "complete", "exit", 0)
 	h.setenv("SCIDEX_OCI_ALLOW_BINDS", "/nowhere")
-	h.start("--id", h.fresh(), "--data", "good", "--", "true").expect(t, "complete", "exit", 0)
-	h.bad([]string{"run", "--allow-binds", "/", "--", "true"}, "unknown flag")
+	h.start("--id", h.newID(), "--data", "good", "--", "true").expect(t, "complete", "exit", 0)
+	h.mustRefuse([]string{"run", "--allow-binds", "/", "--", "true"}, "unknown flag")
 	h.write("m.yaml", "command: [true]\nallow_binds: [/]\n", 0o644)
-	h.bad([]string{"run", "-f", "m.yaml"}, "m.yaml:2:", "allow_binds")
+	h.mustRefuse([]string{"run", "-f", "m.yaml"}, "m.yaml:2:", "allow_binds")
 }
 
 // TestOperatorAllowsBinds: what /etc/scidex-oci/config.yaml allows holds also for those who have a config
@@ -68,7 +68,7 @@ func TestOperatorAllowsBinds(t *testing.T) {
 		t.Log("not covered here: only root can mount; the tests as root do, and those of cmd/scidex-oci")
 		return
 	}
-	h := newHouse(t)
+	h := newHarness(t)
 	h.write("allowed/file", "text", 0o644)
 	h.write("mine/file", "text", 0o644)
 	if out, err := exec.Command("cp", "-a", "/etc", h.path("etc")).CombinedOutput(); err != nil {
@@ -91,7 +91,7 @@ func TestOperatorAllowsBinds(t *testing.T) {
 		"mine, not his":  {flags("--config", mine, "run", "-q", "--data", "mine", "--", "true"), flags("/etc/scidex-oci/config.yaml", "lies outside")},
 		"no other":       {flags("--config", "/dev/null", "run", "-q", "--data", "mine", "--", "true"), flags("/etc/scidex-oci/config.yaml")},
 	} {
-		out := do(append(c.args[:len(c.args)-2:len(c.args)-2], "--id", h.fresh(), "--", "true")...)
+		out := do(append(c.args[:len(c.args)-2:len(c.args)-2], "--id", h.newID(), "--", "true")...)
 		if c.words == nil && out.code != 0 {
 			t.Errorf("%s: exit code %d: %s", name, out.code, out.stderr)
 		} else if c.words != nil {

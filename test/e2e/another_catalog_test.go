@@ -10,17 +10,17 @@ import (
 // and the other way about; both refusals name what to give.
 func TestPostgresAnotherCatalog(t *testing.T) {
 	h, db := inPostgres(t)
-	h.start("--id", h.fresh(), "--", "true").expect(t, "complete", "exit", 0)
+	h.start("--id", h.newID(), "--", "true").expect(t, "complete", "exit", 0)
 	file := filepath.Join(h.root, "catalog.db")
 	for _, words := range [][]string{{"run", "--", "true"}, {"ls"}} {
-		h.bad(append([]string{"--db", "sqlite://" + file}, words...), "blob store belongs to catalog", "--db URL", "another --root DIR")
+		h.mustRefuse(append([]string{"--db", "sqlite://" + file}, words...), "blob store belongs to catalog", "--db URL", "another --root DIR")
 	}
 	if _, err := os.Lstat(file); !os.IsNotExist(err) {
 		t.Errorf("a catalog was made: %v", err)
 	}
 
-	other := newHouse(t)
-	other.start("--id", other.fresh(), "--", "true").expect(t, "complete", "exit", 0)
-	other.bad([]string{"--db", db.url(), "run", "--", "true"}, "blob store belongs to catalog", "--db and --blobs", "another --root")
-	other.good("run", "--db", db.url(), "--root", other.path("root"), "--id", other.fresh(), "--", "true")
+	other := newHarness(t)
+	other.start("--id", other.newID(), "--", "true").expect(t, "complete", "exit", 0)
+	other.mustRefuse([]string{"--db", db.url(), "run", "--", "true"}, "blob store belongs to catalog", "--db and --blobs", "another --root")
+	other.mustRun("run", "--db", db.url(), "--root", other.path("root"), "--id", other.newID(), "--", "true")
 }

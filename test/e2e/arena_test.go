@@ -15,7 +15,7 @@ import (
 // arena is what an attack program is let loose on: directories, a process, and what its head comment says
 // that it needs besides. The control has one of its own.
 type arena struct {
-	h       *house
+	h       *harness
 	name    string
 	program func(there string) []string
 	told    map[string]any // to the program; the same for all languages
@@ -38,7 +38,7 @@ var needs = map[string]func(*arena){
 
 // newArena makes data, docs, input and project directories that everybody may change, a file that is an
 // input, and a directory that stands for / in the control.
-func newArena(h *house, name string, p attack) *arena {
+func newArena(h *harness, name string, p attack) *arena {
 	h.t.Helper()
 	a := &arena{h: h, name: name, told: map[string]any{"marker": newPrefix()}, within: map[string]any{}}
 	for _, dir := range []struct{ name, flag, there string }{
@@ -91,7 +91,7 @@ var devices = []string{
 }
 
 // standIn makes a small root filesystem for the control.
-func standIn(h *house, name string) string {
+func standIn(h *harness, name string) string {
 	h.t.Helper()
 	for _, file := range []string{"etc/passwd", "usr/bin/program", "var/lib/state", "run/pid", "opt/x", "dev/x"} {
 		h.write(name+"/"+file, "precious", 0o666)
@@ -155,7 +155,7 @@ func (a *arena) addVictim() {
 func victim(t *testing.T, marker string) int {
 	t.Helper()
 	pid := canaryProcess(t, marker)
-	until(t, patience, "the process is the one that was started", func() bool { return len(with("line\x00"+marker)) > 0 })
+	until(t, hangTimeout, "the process is the one that was started", func() bool { return len(with("line\x00"+marker)) > 0 })
 	return pid
 }
 
@@ -175,7 +175,7 @@ func describe(t *testing.T, pid int) string {
 }
 
 // spoilable makes a directory in which everyone may do everything.
-func spoilable(h *house, name string) string {
+func spoilable(h *harness, name string) string {
 	h.t.Helper()
 	for _, file := range []string{"kept", "spare", "sub/below"} {
 		h.write(name+"/"+file, "precious", 0o666)

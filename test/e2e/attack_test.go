@@ -29,14 +29,14 @@ func outside(t *testing.T, program string, args ...string) verdicts {
 }
 
 // analysis runs a program of testdata, which sees the others.
-func (h *house) analysis(program string, flags []string, args ...string) result {
+func (h *harness) analysis(program string, flags []string, args ...string) result {
 	h.t.Helper()
-	return h.start(slices.Concat([]string{"--id", h.fresh()}, flags,
+	return h.start(slices.Concat([]string{"--id", h.newID()}, flags,
 		[]string{"--project", testdata(h.t, "."), "--script", testdata(h.t, program)}, args)...)
 }
 
-// fresh makes an id that this house has not used.
-func (h *house) fresh() string { return h.id(strings.TrimPrefix(newPrefix(), "e2e-")) }
+// newID makes an id that this harness has not used.
+func (h *harness) newID() string { return h.id(strings.TrimPrefix(newPrefix(), "e2e-")) }
 
 func decodeVerdicts(t *testing.T, raw []byte) verdicts {
 	t.Helper()
@@ -66,7 +66,7 @@ func testdata(t *testing.T, name string) string {
 }
 
 // stdoutOf returns the standard output of a run, from the blob that is named by its digest.
-func (h *house) stdoutOf(r result) string {
+func (h *harness) stdoutOf(r result) string {
 	h.t.Helper()
 	if r.Logs.Stdout.SHA256 == "" {
 		return ""
@@ -74,7 +74,7 @@ func (h *house) stdoutOf(r result) string {
 	return h.blob(r.Logs.Stdout.SHA256)
 }
 
-func (h *house) stderrOf(r result) string {
+func (h *harness) stderrOf(r result) string {
 	h.t.Helper()
 	if r.Logs.Stderr.SHA256 == "" {
 		return ""
@@ -83,12 +83,12 @@ func (h *house) stderrOf(r result) string {
 }
 
 // blob reads a blob past the program.
-func (h *house) blob(digest string) string {
+func (h *harness) blob(digest string) string {
 	h.t.Helper()
 	return readFile(h.t, h.blobPath(digest))
 }
 
-func (h *house) blobPath(digest string) string {
+func (h *harness) blobPath(digest string) string {
 	return filepath.Join(h.root, "blobs", "sha256", digest)
 }
 

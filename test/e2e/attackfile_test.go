@@ -82,7 +82,7 @@ func fits(pattern, name string) bool {
 
 // put makes the program ready in the directory, compiled where it must be, and returns the command that
 // starts it from a directory of another name.
-func (p attack) put(h *house, dir string) func(there string) []string {
+func (p attack) put(h *harness, dir string) func(there string) []string {
 	h.t.Helper()
 	source, ending := filepath.Join("testdata", "attacks", p.name), filepath.Ext(p.name)
 	from := testdata(h.t, filepath.Join("attacks", "lib"))
@@ -108,7 +108,7 @@ func (p attack) put(h *house, dir string) func(there string) []string {
 }
 
 // compile makes a static program, which ids of a run may execute.
-func (h *house) compile(source, program string) {
+func (h *harness) compile(source, program string) {
 	h.t.Helper()
 	cmd := h.command("gcc", "-static", "-O1", "-Wall", "-Wextra", "-Werror", "-o", program, source)
 	if out := h.finish(cmd); out.code != 0 {

@@ -17,7 +17,7 @@ func TestAttacks(t *testing.T) {
 	for _, name := range attackPrograms(t) {
 		t.Run(name, func(t *testing.T) {
 			p := readAttack(t, name)
-			h := newHouse(t)
+			h := newHarness(t)
 			control := newArena(h, "control", p)
 			outside := control.outside(p)
 			control.inspect(true)
@@ -127,7 +127,7 @@ func (a *arena) outside(p attack) verdicts {
 // inside runs it in a run.
 func (a *arena) inside(p attack) verdicts {
 	a.h.t.Helper()
-	flags := slices.Concat([]string{"--id", a.h.fresh()}, a.flags, []string{"--"}, a.program("/analysis"))
+	flags := slices.Concat([]string{"--id", a.h.newID()}, a.flags, []string{"--"}, a.program("/analysis"))
 	r := a.h.start(append(flags, a.tell(a.within))...)
 	if r.State != "complete" {
 		a.h.t.Fatalf("%s inside: %s, %s: %s\n%s", p.name, r.State, r.Reason, r.Message, a.h.stderrOf(r))

@@ -17,7 +17,7 @@ import (
 
 // TestAuditKnowsItsOwn: what an analysis serves itself makes no event, by whatever road it is reached.
 func TestAuditKnowsItsOwn(t *testing.T) {
-	h := newHouse(t)
+	h := newHarness(t)
 	r := h.analysis("audit_own.py", nil)
 	if r.State != "complete" {
 		t.Error(h.stderrOf(r))
@@ -30,7 +30,7 @@ func TestAuditKnowsItsOwn(t *testing.T) {
 
 // TestAuditIsRaced changes an address after it was looked at. The walls are elsewhere: nothing is reached.
 func TestAuditIsRaced(t *testing.T) {
-	h := newHouse(t)
+	h := newHarness(t)
 	var greeted atomic.Int64
 	args := greeters(t, &greeted)
 	program := h.path("race")
@@ -46,7 +46,7 @@ func TestAuditIsRaced(t *testing.T) {
 		t.Fatalf("outside: %+v: it proves nothing", control)
 	}
 	greeted.Store(0)
-	r := h.start(append([]string{"--id", h.fresh(), "--input", program + ":/inputs/race", "--", "/inputs/race"}, args...)...)
+	r := h.start(append([]string{"--id", h.newID(), "--input", program + ":/inputs/race", "--", "/inputs/race"}, args...)...)
 	r.expect(t, "complete", "exit", 0)
 	got := race(h.stdoutOf(r))
 	if got.Reached > 0 || greeted.Load() > 0 {
@@ -91,8 +91,8 @@ func greeters(t *testing.T, greeted *atomic.Int64) (args []string) {
 // takes all of the time that a processor is free. What its other threads do is not the audit's.
 func TestAuditIsFlooded(t *testing.T) {
 	const seconds = 5
-	h := newHouse(t)
-	l := h.launch(h.fresh(), "--project", testdata(t, "."), "--work-size", "100TiB", "--work-files", "10000000",
+	h := newHarness(t)
+	l := h.launch(h.newID(), "--project", testdata(t, "."), "--work-size", "100TiB", "--work-files", "10000000",
 		"--", "python3", "/analysis/audit_flood.py", strconv.Itoa(seconds), "8", "5000")
 	l.await("ready")
 	supervisor := l.supervisor()
@@ -141,8 +141,8 @@ func threadTimes(t *testing.T, w watched) map[string]time.Duration {
 
 // TestAuditForks: processes that come, ask and go faster than answers do no harm, and the end ends them all.
 func TestAuditForks(t *testing.T) {
-	h := newHouse(t)
-	r := h.start("--id", h.fresh(), "--pids", "40", "--timeout", "3s", "--grace", "1ms", "--", "python3", "-c", `
+	h := newHarness(t)
+	r := h.start("--id", h.newID(), "--pids", "40", "--timeout", "3s", "--grace", "1ms", "--", "python3", "-c", `
 import os, socket
 while True:
     try:
@@ -173,8 +173,8 @@ func TestAuditOfTheKilled(t *testing.T) {
 		"supervisor": func(l *launch) { l.supervisor().kill(t) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			h := newHouse(t)
-			id := h.fresh()
+			h := newHarness(t)
+			id := h.newID()
 			l := h.launch(id, "--project", testdata(t, "."), "--", "python3", "/analysis/audit_flood.py", "600", "8", "0")
 			l.await("ready")
 			all := l.family()
@@ -192,8 +192,8 @@ func TestAuditOfTheKilled(t *testing.T) {
 // TestAuditIsLost makes the supervisor's audit fail while the analysis runs: poll(2) wants a limit of descriptors of 1
 // at least. The analysis must not live to make up for it with a listener of its own.
 func TestAuditIsLost(t *testing.T) {
-	h := newHouse(t)
-	id := h.fresh()
+	h := newHarness(t)
+	id := h.newID()
 	// A question that is answered under the limit may have another answer than the flood expects, which ends with it then.
 	l := h.launch(id, "--project", testdata(t, "."), "--", "sh", "-c", "python3 /analysis/audit_flood.py 600 2 0; sleep 600")
 	l.await("ready")
@@ -219,9 +219,9 @@ func TestAuditIsLost(t *testing.T) {
 
 // TestAuditOfWalls: a file of the host is named where it stands, and what cannot be read is no event.
 func TestAuditOfWalls(t *testing.T) {
-	h := newHouse(t)
+	h := newHarness(t)
 	h.write("data/x", "", 0o644)
-	r := h.start("--id", h.fresh(), "--", "python3", "-c", `
+	r := h.start("--id", h.newID(), "--", "python3", "-c", `
 import ctypes, errno, os, socket
 libc = ctypes.CDLL(None, use_errno=True)
 s = socket.socket(socket.AF_UNIX)
@@ -260,11 +260,11 @@ func TestAuditIsNeverSilentlyOff(t *testing.T) {
 		t.Log("such a filter keeps newuidmap from its privileges: root and users with one id show this")
 		return
 	}
-	h := newHouse(t)
+	h := newHarness(t)
 	program := h.path("listener")
 	h.compile(testdata(t, "audit_listener.c"), program)
 	below := func(flags ...string) result {
-		args := append([]string{theHost.bin, "run", "--json", "--id", h.fresh()}, flags...)
+		args := append([]string{theHost.bin, "run", "--json", "--id", h.newID()}, flags...)
 		out := h.finish(h.command(program, append(args, "--", "touch", "/work/ran")...))
 		r, err := parseResult([]byte(out.stdout))
 		if err != nil {

@@ -19,7 +19,7 @@ func (r result) said() (events []string) {
 // TestAudit tries to reach what is not there and finds it in the result and in the catalog; what it may do
 // it finds nothing of.
 func TestAudit(t *testing.T) {
-	h := newHouse(t)
+	h := newHarness(t)
 	r := h.analysis("audit.py", nil)
 	r.expect(t, "complete", "exit", 0)
 	if got := strings.TrimSpace(h.stdoutOf(r)); got != "as expected" {
@@ -47,7 +47,7 @@ func TestAudit(t *testing.T) {
 	if shown := h.show(r.ID); !slices.Equal(shown.said(), want) || shown.AuditTotal != len(want) {
 		t.Errorf("show says %q", shown.said())
 	}
-	table := h.good("show", r.ID).stdout
+	table := h.mustRun("show", r.ID).stdout
 	if !strings.Contains(table, "tcp 127.0.0.1:5432  2 times") || strings.Contains(table, "\x1b") || strings.Contains(table, "AF_NETLINK") {
 		t.Errorf("the table says\n%s", table)
 	}
@@ -55,7 +55,7 @@ func TestAudit(t *testing.T) {
 
 // TestAuditOff changes nothing but that nothing is noted.
 func TestAuditOff(t *testing.T) {
-	h := newHouse(t)
+	h := newHarness(t)
 	r := h.analysis("audit.py", []string{"--audit", "off"})
 	r.expect(t, "complete", "exit", 0)
 	if got := strings.TrimSpace(h.stdoutOf(r)); got != "as expected" {
@@ -64,17 +64,17 @@ func TestAuditOff(t *testing.T) {
 	if r.Sandbox.Audit != "off" || len(r.Audit) > 0 {
 		t.Errorf("audit %q, events %q", r.Sandbox.Audit, r.said())
 	}
-	h.bad([]string{"run", "--audit", "maybe", "--", "true"}, "--audit", `"maybe"`, "on or off")
+	h.mustRefuse([]string{"run", "--audit", "maybe", "--", "true"}, "--audit", `"maybe"`, "on or off")
 }
 
 // TestAuditOfLimits: a limit that was reached and a call of a foreign architecture are events too.
 func TestAuditOfLimits(t *testing.T) {
-	h := newHouse(t)
+	h := newHarness(t)
 	for want, args := range map[string][]string{
 		"limit timeout low 1":  {"--timeout", "300ms", "--grace", "1ms", "--", "sleep", "1000"},
 		"architecture  high 1": {"--", "sh", "-c", "kill -SYS $$"},
 	} {
-		r := h.start(append([]string{"--id", h.fresh()}, args...)...)
+		r := h.start(append([]string{"--id", h.newID()}, args...)...)
 		if got := r.said(); !slices.Equal(got, []string{want}) {
 			t.Errorf("%q: %q, want %q", args, got, want)
 		}
@@ -83,8 +83,8 @@ func TestAuditOfLimits(t *testing.T) {
 
 // TestAuditIsBounded makes more attempts, and more different ones, than are kept.
 func TestAuditIsBounded(t *testing.T) {
-	h := newHouse(t)
-	r := h.start("--id", h.fresh(), "--", "python3", "-c", `
+	h := newHarness(t)
+	r := h.start("--id", h.newID(), "--", "python3", "-c", `
 import os, socket
 def attempt(i):
     with socket.socket() as s:
@@ -106,8 +106,8 @@ for process in range(4):
 // TestAuditDoesNotHold kills what waits for an answer, and interrupts it with signals after which the kernel
 // starts the call anew (SA_RESTART).
 func TestAuditDoesNotHold(t *testing.T) {
-	h := newHouse(t)
-	r := h.start("--id", h.fresh(), "--", "python3", "-c", `
+	h := newHarness(t)
+	r := h.start("--id", h.newID(), "--", "python3", "-c", `
 import os, random, signal, socket, time
 def connect():
     with socket.socket() as s:

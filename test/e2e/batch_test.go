@@ -33,7 +33,7 @@ func sh(id, script string) manifest {
 }
 
 // lines writes the file of a batch and returns its path.
-func (h *house) lines(all ...manifest) string {
+func (h *harness) lines(all ...manifest) string {
 	h.t.Helper()
 	var text strings.Builder
 	for _, m := range all {
@@ -47,7 +47,7 @@ func (h *house) lines(all ...manifest) string {
 }
 
 // results reads JSON lines of results, by their ids.
-func (h *house) results(stdout string) map[string]result {
+func (h *harness) results(stdout string) map[string]result {
 	h.t.Helper()
 	all := map[string]result{}
 	for line := range strings.Lines(stdout) {
@@ -64,7 +64,7 @@ func (h *house) results(stdout string) map[string]result {
 }
 
 // batch runs one to its end, with the exit code.
-func (h *house) batch(code int, args ...string) (map[string]result, outcome) {
+func (h *harness) batch(code int, args ...string) (map[string]result, outcome) {
 	h.t.Helper()
 	out := h.do(append([]string{"batch"}, args...)...)
 	if out.code != code {
@@ -74,7 +74,7 @@ func (h *house) batch(code int, args ...string) (map[string]result, outcome) {
 }
 
 // expectStates checks how the runs of a batch ended: "complete@1" by id.
-func (h *house) expectStates(got map[string]result, want map[string]string) {
+func (h *harness) expectStates(got map[string]result, want map[string]string) {
 	h.t.Helper()
 	states := map[string]string{}
 	for id, r := range got {
@@ -87,7 +87,7 @@ func (h *house) expectStates(got map[string]result, want map[string]string) {
 
 // A batch has one result for each line, with what the flags say for all and the lines for themselves.
 func TestBatch(t *testing.T) {
-	h := newHouse(t)
+	h := newHarness(t)
 	h.write("sub/say.sh", "echo \"$1\" >said; echo $COLOUR >>said\n", 0o644)
 	file := h.lines(
 		manifest{"id": h.id("script"), "script": "say.sh", "args": []string{"hi"}, "labels": map[string]string{"n": "1"}, "env": map[string]string{"COLOUR": "red"}},
@@ -124,7 +124,7 @@ func TestBatch(t *testing.T) {
 			}
 		default: // an id that was made
 			r.expect(t, "complete", "exit", 0)
-			h.good("rm", id)
+			h.mustRun("rm", id)
 		}
 	}
 	checkSentence(t, out.stderr, "3 complete, 1 failed, one error", "3 jobs")
@@ -132,7 +132,7 @@ func TestBatch(t *testing.T) {
 
 // The runs of a batch share one file of events, and each has its own from first to last.
 func TestBatchTells(t *testing.T) {
-	h := newHouse(t)
+	h := newHarness(t)
 	first, second, refused := h.id("first"), h.id("second"), h.id("refused")
 	file := h.lines(sh(first, "echo out; echo said >f"), sh(second, "exit 3"), manifest{"id": refused, "script": "nosuch.sh"})
 	got, _ := h.batch(125, "--jobs", "2", "--events", "events.jsonl", file)
@@ -153,7 +153,7 @@ func TestBatchTells(t *testing.T) {
 
 // Of a file with a bad line nothing is run, and each bad one is told.
 func TestBatchIsValidatedWhole(t *testing.T) {
-	h := newHouse(t)
+	h := newHarness(t)
 	file := h.write("bad.jsonl", strings.Join([]string{
 		`{"id":"` + h.id("good") + `","command":["true"]}`, ``, `{"id":"x","comand":["true"]}`, `{"command":["true"],"memory":"much"}`, `id: yaml`,
 		`{"id":"` + h.id("good") + `","command":["true"]}`, `{"command":["true"]} {}`,
@@ -170,14 +170,14 @@ func TestBatchIsValidatedWhole(t *testing.T) {
 			t.Errorf("no %q in %q", words, out.stderr)
 		}
 	}
-	if listed := h.good("ls", "--quiet").stdout; listed != "" {
+	if listed := h.mustRun("ls", "--quiet").stdout; listed != "" {
 		t.Errorf("the catalog has %q", listed)
 	}
 }
 
 // A bad line on standard input is a result, and the others run.
 func TestBatchFromStandardInput(t *testing.T) {
-	h := newHouse(t)
+	h := newHarness(t)
 	cmd := h.command(theHost.bin, "batch", "-")
 	cmd.Stdin = strings.NewReader(`{"id":"` + h.id("a") + `","command":["true"]}` + "\n\nno JSON\n" + `{"id":"` + h.id("b") + `","command":["true"]}`)
 	out := h.finish(cmd)
@@ -189,7 +189,7 @@ func TestBatchFromStandardInput(t *testing.T) {
 }
 
 // begunBatch starts a batch and is back when the runs have begun, each of which says "ready".
-func (h *house) begunBatch(stdout io.Writer, ids []string, args ...string) *exec.Cmd {
+func (h *harness) begunBatch(stdout io.Writer, ids []string, args ...string) *exec.Cmd {
 	h.t.Helper()
 	cmd := h.command(theHost.bin, append([]string{"batch"}, args...)...)
 	cmd.Stdout = stdout
@@ -197,13 +197,13 @@ func (h *house) begunBatch(stdout io.Writer, ids []string, args ...string) *exec
 		h.t.Fatal(err)
 	}
 	for _, id := range ids {
-		until(h.t, patience, id+" begins", func() bool { return strings.Contains(h.do("logs", id).stdout, "ready") })
+		until(h.t, hangTimeout, id+" begins", func() bool { return strings.Contains(h.do("logs", id).stdout, "ready") })
 	}
 	return cmd
 }
 
 // tell sends a signal to a batch.
-func (h *house) tell(cmd *exec.Cmd, s syscall.Signal) {
+func (h *harness) tell(cmd *exec.Cmd, s syscall.Signal) {
 	h.t.Helper()
 	if err := cmd.Process.Signal(s); err != nil {
 		h.t.Fatal(err)
@@ -211,7 +211,7 @@ func (h *house) tell(cmd *exec.Cmd, s syscall.Signal) {
 }
 
 // ended waits for a batch, with the exit code; -1 is that of one that was killed.
-func (h *house) ended(cmd *exec.Cmd, code int) {
+func (h *harness) ended(cmd *exec.Cmd, code int) {
 	h.t.Helper()
 	_ = cmd.Wait() // the exit code tells
 	if got := cmd.ProcessState.ExitCode(); got != code {
@@ -226,7 +226,7 @@ const waits = `trap 'echo asked >asked; exit 0' TERM; echo ready; while :; do sl
 func TestBatchDrains(t *testing.T) {
 	for signal, code := range map[syscall.Signal]int{unix.SIGINT: 130, unix.SIGQUIT: 131, unix.SIGTERM: 143} {
 		t.Run(signal.String(), func(t *testing.T) {
-			h := newHouse(t)
+			h := newHarness(t)
 			done, one, two, never := h.id("done"), h.id("one"), h.id("two"), h.id("never")
 			file := h.lines(sh(done, "exit 0"), sh(one, waits), sh(two, waits), sh(never, "true"))
 			var stdout, stderr strings.Builder
@@ -236,7 +236,7 @@ func TestBatchDrains(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, id := range flags(one, two) {
-				until(t, patience, id+" begins", func() bool { return strings.Contains(h.do("logs", id).stdout, "ready") })
+				until(t, hangTimeout, id+" begins", func() bool { return strings.Contains(h.do("logs", id).stdout, "ready") })
 			}
 			h.tell(cmd, signal)
 			h.ended(cmd, code)
@@ -260,7 +260,7 @@ func TestBatchDrains(t *testing.T) {
 }
 
 // drainAgain resumes a batch of which one line was not started, and ends its others one by one.
-func (h *house) drainAgain(file, never string) {
+func (h *harness) drainAgain(file, never string) {
 	h.t.Helper()
 	one, two := h.id("one"), h.id("two")
 	h.lines(sh(h.id("done"), "exit 0"), sh(one, waits), sh(two, waits), sh(never, "true"))
@@ -271,8 +271,8 @@ func (h *house) drainAgain(file, never string) {
 		h.t.Fatal(err)
 	}
 	for _, id := range flags(one, two) {
-		until(h.t, patience, id+" begins again", func() bool { return strings.Contains(h.do("logs", id+"@2").stdout, "ready") })
-		h.good("stop", id)
+		until(h.t, hangTimeout, id+" begins again", func() bool { return strings.Contains(h.do("logs", id+"@2").stdout, "ready") })
+		h.mustRun("stop", id)
 	}
 	h.ended(cmd, 1)
 	h.expectStates(h.results(stdout.String()), map[string]string{
@@ -283,7 +283,7 @@ func (h *house) drainAgain(file, never string) {
 // What stands ready when a batch is drained has begun nothing: it is canceled, and --resume runs it. What comes after it
 // was not started.
 func TestBatchDrainsWhatIsReady(t *testing.T) {
-	h := newHouse(t)
+	h := newHarness(t)
 	one, ready, never := h.id("one"), h.id("ready"), h.id("never")
 	var lines []manifest
 	for i := range 20 {
@@ -296,9 +296,9 @@ func TestBatchDrainsWhatIsReady(t *testing.T) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	until(t, patience, one+" begins", func() bool { return strings.Contains(h.do("logs", one).stdout, "ready") })
-	until(t, patience, ready+" has its directory", func() bool { return len(matches("/tmp/scidex-analysis-"+ready+"/work")) > 0 })
-	until(t, patience, "a container stands at its gate", func() bool {
+	until(t, hangTimeout, one+" begins", func() bool { return strings.Contains(h.do("logs", one).stdout, "ready") })
+	until(t, hangTimeout, ready+" has its directory", func() bool { return len(matches("/tmp/scidex-analysis-"+ready+"/work")) > 0 })
+	until(t, hangTimeout, "a container stands at its gate", func() bool {
 		return len(processes(func(p process) bool { return bytes.HasSuffix(p.command, []byte("\x00init\x00")) })) > 0
 	})
 	h.tell(cmd, unix.SIGINT)
@@ -319,13 +319,13 @@ func TestBatchDrainsWhatIsReady(t *testing.T) {
 
 // A second signal cuts the grace of what does not want to end.
 func TestBatchIsEndedBySecondSignal(t *testing.T) {
-	h := newHouse(t)
+	h := newHarness(t)
 	id := h.id("stubborn")
 	file := h.lines(sh(id, `trap 'echo asked >&2' TERM; echo ready; while :; do sleep 0.05; done`))
 	var stdout strings.Builder
 	cmd := h.begunBatch(&stdout, flags(id), "--grace=1h", file)
 	h.tell(cmd, unix.SIGTERM)
-	until(t, patience, "it is asked to end", func() bool { return strings.Contains(h.do("logs", "--stderr", id).stderr, "asked") })
+	until(t, hangTimeout, "it is asked to end", func() bool { return strings.Contains(h.do("logs", "--stderr", id).stderr, "asked") })
 	h.tell(cmd, unix.SIGTERM)
 	h.ended(cmd, 143)
 	h.expectStates(h.results(stdout.String()), map[string]string{id: "canceled@1"})
@@ -333,7 +333,7 @@ func TestBatchIsEndedBySecondSignal(t *testing.T) {
 
 // What a killed batch has left is settled by --resume: nothing is run twice that had ended, and nothing is lost.
 func TestBatchResumesAfterItWasKilled(t *testing.T) {
-	h := newHouse(t)
+	h := newHarness(t)
 	end := h.flag()
 	once := `echo ready; [ -s /inputs/flag ] || sleep 1000; echo "$0" >own`
 	ids := flags(h.id("a"), h.id("b"))
@@ -363,7 +363,7 @@ func TestBatchResumesAfterItWasKilled(t *testing.T) {
 
 // What had ended when a batch was killed, and was not committed, is committed by --resume as it ended, and not run again.
 func TestBatchResumesBeforeTheCommit(t *testing.T) {
-	h := newHouse(t)
+	h := newHarness(t)
 	good, bad := h.id("good"), h.id("bad")
 	end := h.flag()
 	var lines []manifest
@@ -374,7 +374,7 @@ func TestBatchResumesBeforeTheCommit(t *testing.T) {
 	cmd := h.begunBatch(io.Discard, flags(good, bad), "--jobs=2", file)
 	release := h.lockCatalog()
 	end.raise()
-	until(t, patience, "both outputs and the log are published", func() bool { return len(matches(h.blobPath("*"))) >= 3 })
+	until(t, hangTimeout, "both outputs and the log are published", func() bool { return len(matches(h.blobPath("*"))) >= 3 })
 	h.tell(cmd, unix.SIGKILL)
 	h.ended(cmd, -1)
 	release()
@@ -396,7 +396,7 @@ func TestBatchResumesBeforeTheCommit(t *testing.T) {
 
 // --fail-fast starts nothing more, and lets what runs come to its end.
 func TestBatchFailsFast(t *testing.T) {
-	h := newHouse(t)
+	h := newHarness(t)
 	h.setenv("GITHUB_ACTIONS", "true")
 	file := h.lines(sh(h.id("good"), "true"), sh(h.id("bad"), "exit 4"), sh(h.id("never"), "true"))
 	got, out := h.batch(1, "--fail-fast", "--jobs=1", file)
@@ -411,7 +411,7 @@ func TestBatchFailsFast(t *testing.T) {
 
 // --resume calls the hook alone of a run whose hook has failed, and events tell of that end, and of a refusal.
 func TestBatchResumesHooks(t *testing.T) {
-	h := newHouse(t)
+	h := newHarness(t)
 	id := h.id("a")
 	file := h.lines(sh(id, "echo x >x"))
 	got, _ := h.batch(125, "--post-process=false", file)
@@ -425,7 +425,7 @@ func TestBatchResumesHooks(t *testing.T) {
 }
 
 // expectFinished checks a file of events that tells of an end and nothing else.
-func (h *house) expectFinished(name, id, state string) {
+func (h *harness) expectFinished(name, id, state string) {
 	h.t.Helper()
 	all, err := parseEvents([]byte(readFile(h.t, h.path(name))))
 	if err != nil {
@@ -455,7 +455,7 @@ type cases struct {
 }
 
 // expectCases checks a report: why each case is not good, "" where it is.
-func (h *house) expectCases(name string, want map[string]string) {
+func (h *harness) expectCases(name string, want map[string]string) {
 	h.t.Helper()
 	var read cases
 	if err := xml.Unmarshal([]byte(readFile(h.t, h.path(name))), &read); err != nil {
@@ -477,7 +477,7 @@ const batchGrowth = 12 << 20
 // TestBatchOfMany runs 1,000 analyses from standard input, 100 in CI: none is lost. Where SCIDEX_OCI_SOAK is set memory
 // does not grow.
 func TestBatchOfMany(t *testing.T) {
-	h, n := newHouse(t), soaked(1000)
+	h, n := newHarness(t), soakCount(1000)
 	cmd := h.command(theHost.bin, "batch", "--jobs=4", "-")
 	to, err := cmd.StdinPipe()
 	if err != nil {
@@ -517,7 +517,7 @@ func TestBatchOfMany(t *testing.T) {
 	}
 	h.ended(cmd, 0)
 	t.Logf("the launcher had %d MiB at a quarter, %d MiB at the end", early>>20, late>>20)
-	if soaking() && late > early+batchGrowth {
+	if inSoak() && late > early+batchGrowth {
 		t.Errorf("the launcher has grown by %d bytes", late-early)
 	}
 	slices.Sort(ids)

@@ -18,7 +18,7 @@ import (
 // TestLocksStayInside: locks and leases that an analysis takes on its inputs do not keep the host from
 // its own files.
 func TestLocksStayInside(t *testing.T) {
-	h := newHouse(t)
+	h := newHarness(t)
 	licences := append(matches("/usr/share/doc/*/copyright"), "/usr/lib/os-release") // which nobody else opens meanwhile
 	hosts := licences[rand.IntN(len(licences))]                                      // but another suite, at the same time
 	files := map[string]string{hosts: hosts}                                         // by the name inside
@@ -36,7 +36,7 @@ func TestLocksStayInside(t *testing.T) {
 	})
 
 	end = h.flag()
-	l := h.launch(h.fresh(), slices.Concat(
+	l := h.launch(h.newID(), slices.Concat(
 		[]string{"--project", testdata(t, "."), "--input", h.path("more"), "--input", h.path("file"), "--input", end.input()},
 		[]string{"--", "python3", "-B", "/analysis/hold.py"}, slices.Collect(maps.Keys(files)), []string{"/inputs/flag"})...)
 	l.await("held")
@@ -50,7 +50,7 @@ func TestLocksStayInside(t *testing.T) {
 }
 
 // holdOutside lets hold.py hold the files as the caller while it looks.
-func holdOutside(h *house, files []string, end flag, look func()) {
+func holdOutside(h *harness, files []string, end flag, look func()) {
 	h.t.Helper()
 	cmd := h.command("/usr/bin/python3", slices.Concat([]string{testdata(h.t, "hold.py")}, files, []string{end.path})...)
 	stderr, err := cmd.StderrPipe()
@@ -96,10 +96,10 @@ func held(t *testing.T, path string) (by []string) {
 // TestBroadcasts: a signal for everyone reaches everyone in the run, and nobody outside. A priority for everyone is refused: it would
 // reach the container's init.
 func TestBroadcasts(t *testing.T) {
-	h := newHouse(t)
+	h := newHarness(t)
 	pid := victim(t, h.id("canary"))
 	before := describe(t, pid)
-	r := h.start("--id", h.fresh(), "--", "python3", "-c", `
+	r := h.start("--id", h.newID(), "--", "python3", "-c", `
 import os, signal, subprocess, time
 friend = subprocess.Popen(["sleep", "1000"])
 for which in os.PRIO_USER, os.PRIO_PGRP:
@@ -131,7 +131,7 @@ func TestSocketMemory(t *testing.T) {
 	if kept := unread(t, outsideText(t, "unread.py")); kept < bound+slack {
 		t.Fatalf("control: %d bytes kept outside: it proves nothing", kept)
 	}
-	h := newHouse(t)
+	h := newHarness(t)
 	r := h.analysis("unread.py", flags("--memory", "64MiB"))
 	if r.Reason == "out_of_memory" {
 		return

@@ -13,7 +13,7 @@ import (
 
 // socket makes a unix socket that somebody listens on, in the caller's directory, and returns how to
 // reach it: the name of a unix socket has 108 bytes at most (unix(7)).
-func (h *house) socket(name string) (reach func() error) {
+func (h *harness) socket(name string) (reach func() error) {
 	h.t.Helper()
 	path := h.path(name)
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
@@ -58,24 +58,24 @@ type refusedBind struct {
 var bindFlags = []string{"--data", "--docs", "--project", "--input", "--stage"}
 
 // refuseBinds checks that every flag refuses every path, and that each takes the directory good.
-func (h *house) refuseBinds(binds []refusedBind) {
+func (h *harness) refuseBinds(binds []refusedBind) {
 	h.t.Helper()
 	h.write("good/file", "good", 0o644)
 	for _, flag := range bindFlags {
-		h.start("--id", h.fresh(), flag, "good", "--", "true").expect(h.t, "complete", "exit", 0)
+		h.start("--id", h.newID(), flag, "good", "--", "true").expect(h.t, "complete", "exit", 0)
 		for _, b := range binds {
 			path := b.path
 			if flag == "--input" {
 				path += ":/inputs/it"
 			}
-			h.bad([]string{"run", "--id", h.fresh(), flag, path, "--", "true"}, append([]string{flag}, b.words...)...)
+			h.mustRefuse([]string{"run", "--id", h.newID(), flag, path, "--", "true"}, append([]string{flag}, b.words...)...)
 		}
 	}
 }
 
 // TestNoSocketIsBound: a socket that answers refuses the run, wherever the directory is named.
 func TestNoSocketIsBound(t *testing.T) {
-	h := newHouse(t)
+	h := newHarness(t)
 	h.write("shelf/a/file", "x", 0o644)
 	reach := h.socket("shelf/a/b/s")
 	if err := reach(); err != nil {
@@ -88,18 +88,18 @@ func TestNoSocketIsBound(t *testing.T) {
 	}
 	for path, found := range map[string]string{"shelf": "a/b/s", "shelf/a": "b/s", "shelf/a/b": "s", "link": "a/b/s", "deep-link": "s", ".": "shelf/a/b/s"} {
 		for _, flag := range []string{"--data", "--docs", "--project", "--input"} {
-			h.bad([]string{"run", "--id", h.fresh(), flag, path, "--", "true"}, flag, "a unix socket", `"`+found+`"`, "remove it")
+			h.mustRefuse([]string{"run", "--id", h.newID(), flag, path, "--", "true"}, flag, "a unix socket", `"`+found+`"`, "remove it")
 		}
 	}
 	// What lies beside it may be bound, and copies have no sockets in them.
-	h.start("--id", h.fresh(), "--input", "shelf/a/file", "--", "cat", "/inputs/file").expect(t, "complete", "exit", 0)
-	r := h.start("--id", h.fresh(), "--stage", "shelf", "--", "sh", "-c", "! test -e a/b/s && cat a/file")
+	h.start("--id", h.newID(), "--input", "shelf/a/file", "--", "cat", "/inputs/file").expect(t, "complete", "exit", 0)
+	r := h.start("--id", h.newID(), "--stage", "shelf", "--", "sh", "-c", "! test -e a/b/s && cat a/file")
 	r.expect(t, "complete", "exit", 0)
 }
 
 // TestPostgresDirectories: where PostgreSQL listens cannot be bound, nor what is in it or above it.
 func TestPostgresDirectories(t *testing.T) {
-	h := newHouse(t)
+	h := newHarness(t)
 	h.write("pg/sockets/inner/file", "x", 0o644)
 	reach := h.socket("pg/sockets/.s.PGSQL.5432")
 	if err := reach(); err != nil {
@@ -108,7 +108,7 @@ func TestPostgresDirectories(t *testing.T) {
 	if err := os.Symlink("pg/sockets", h.path("link")); err != nil {
 		t.Fatal(err)
 	}
-	h.start("--id", h.fresh(), "--data", "pg/sockets/inner", "--", "true").expect(t, "complete", "exit", 0)
+	h.start("--id", h.newID(), "--data", "pg/sockets/inner", "--", "true").expect(t, "complete", "exit", 0)
 	h.setenv("PGHOST", h.path("pg/sockets")+",localhost")
 	const what = "where PostgreSQL has its sockets"
 	h.refuseBinds([]refusedBind{
@@ -123,7 +123,7 @@ func TestPostgresDirectories(t *testing.T) {
 	})
 	for _, dir := range []string{"/run/postgresql", "/var/run/postgresql"} {
 		if _, err := os.Stat(dir); err == nil {
-			h.bad([]string{"run", "--data", dir, "--", "true"}, "--data", dir, what)
+			h.mustRefuse([]string{"run", "--data", dir, "--", "true"}, "--data", dir, what)
 		}
 	}
 	// By PostgreSQL's own default /tmp is one too, also where nothing else forbids it.
@@ -134,8 +134,8 @@ func TestPostgresDirectories(t *testing.T) {
 	t.Cleanup(func() { os.RemoveAll(elsewhere) })
 	h.setenv("SCIDEX_OCI_TMP", elsewhere)
 	h.setenv("SCIDEX_OCI_ROOT", elsewhere+"/root")
-	h.bad([]string{"run", "--data", "/tmp", "--", "true"}, `--data "/tmp" is `+what)
-	h.start("--id", h.fresh(), "--data", "good", "--", "true").expect(t, "complete", "exit", 0)
+	h.mustRefuse([]string{"run", "--data", "/tmp", "--", "true"}, `--data "/tmp" is `+what)
+	h.start("--id", h.newID(), "--data", "good", "--", "true").expect(t, "complete", "exit", 0)
 }
 
 // TestOwnSockets: what the launcher's environment says it is connected to is not shown.
@@ -146,19 +146,19 @@ func TestOwnSockets(t *testing.T) {
 		"XDG_RUNTIME_DIR": "%s",
 	} {
 		t.Run(variable, func(t *testing.T) {
-			h := newHouse(t)
+			h := newHarness(t)
 			h.write("above/here/file", "x", 0o644)
-			args := []string{"run", "--id", h.fresh(), "--data", "above", "--", "true"}
-			h.good(args...)
+			args := []string{"run", "--id", h.newID(), "--data", "above", "--", "true"}
+			h.mustRun(args...)
 			h.setenv(variable, fmt.Sprintf(form, h.path("above/here/socket"))) // which comes when it wants
-			h.bad(append(args[:2:2], append([]string{h.fresh()}, args[3:]...)...), "--data", "holds", h.path("above/here/socket"), variable, "the part of it")
+			h.mustRefuse(append(args[:2:2], append([]string{h.newID()}, args[3:]...)...), "--data", "holds", h.path("above/here/socket"), variable, "the part of it")
 		})
 	}
 }
 
 // TestOwnFiles: catalog, blobs and locks, and the place of working directories, are nobody else's to read.
 func TestOwnFiles(t *testing.T) {
-	h := newHouse(t)
+	h := newHarness(t)
 	tmp, other := h.path("tmp"), h.path("other")
 	for _, dir := range []string{tmp, other} {
 		if err := os.Mkdir(dir, 0o755); err != nil {
@@ -166,7 +166,7 @@ func TestOwnFiles(t *testing.T) {
 		}
 	}
 	h.setenv("SCIDEX_OCI_TMP", tmp)
-	h.good("ls")
+	h.mustRun("ls")
 	// The mode must not be what refuses it.
 	for _, path := range []string{h.root, h.root + "/blobs", h.root + "/catalog.db"} {
 		if err := os.Chmod(path, 0o755); err != nil {
@@ -191,27 +191,27 @@ func TestOwnFiles(t *testing.T) {
 		{".", flags("holds", tmp)},
 	})
 	for _, path := range []string{h.root + "/catalog.db", "other/catalog", "hard"} {
-		h.bad([]string{"run", "--id", h.fresh(), "--input", path, "--", "true"}, "--input", what)
+		h.mustRefuse([]string{"run", "--id", h.newID(), "--input", path, "--", "true"}, "--input", what)
 	}
 	script := filepath.Join(h.root, "s.sh")
 	writeFile(t, script, "echo x", 0o644)
-	h.bad([]string{"run", "--id", h.fresh(), "--script", script}, "--script", "lies in", what)
+	h.mustRefuse([]string{"run", "--id", h.newID(), "--script", script}, "--script", "lies in", what)
 	// A catalog and blobs elsewhere are found too.
 	h.setenv("SCIDEX_OCI_ROOT", filepath.Join(filepath.Dir(h.root), "root2"))
 	h.setenv("SCIDEX_OCI_DB", "sqlite://"+h.path("other/db/c.db"))
 	h.setenv("SCIDEX_OCI_BLOBS", "file://"+h.path("other/blobs"))
-	h.bad([]string{"run", "--id", h.fresh(), "--data", "other", "--", "true"}, "holds", h.path("other/db/c.db"), what)
+	h.mustRefuse([]string{"run", "--id", h.newID(), "--data", "other", "--", "true"}, "holds", h.path("other/db/c.db"), what)
 	if err := os.Chmod(h.path("other/blobs"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	h.bad([]string{"run", "--id", h.fresh(), "--data", "other/blobs", "--", "true"}, "is "+what)
+	h.mustRefuse([]string{"run", "--id", h.newID(), "--data", "other/blobs", "--", "true"}, "is "+what)
 }
 
 // TestWorkingDirectoriesOfOthers: that of a run is nobody else's to read while it lives, also for a
 // launcher with another root; one that was kept is data like any other.
 func TestWorkingDirectoriesOfOthers(t *testing.T) {
-	h, other := newHouse(t), newHouse(t)
-	id, end := h.fresh(), h.flag()
+	h, other := newHarness(t), newHarness(t)
+	id, end := h.newID(), h.flag()
 	l := h.launch(id, "--keep", "always", "--input", end.input(), "--", "sh", "-c", "echo kept >out; echo ready; "+awaited)
 	l.await("ready")
 	dir := "/tmp/scidex-analysis-" + id
@@ -219,9 +219,9 @@ func TestWorkingDirectoriesOfOthers(t *testing.T) {
 	if err := os.Chmod(dir, 0o755); err != nil { // its mode must not be what refuses it
 		t.Fatal(err)
 	}
-	for _, who := range []*house{h, other} {
-		who.bad([]string{"run", "--data", dir, "--", "true"}, "--data", dir, "has not ended", "wait for its end")
-		who.bad([]string{"run", "--stage", dir, "--", "true"}, "--stage", dir, "has not ended")
+	for _, who := range []*harness{h, other} {
+		who.mustRefuse([]string{"run", "--data", dir, "--", "true"}, "--data", dir, "has not ended", "wait for its end")
+		who.mustRefuse([]string{"run", "--stage", dir, "--", "true"}, "--stage", dir, "has not ended")
 	}
 	end.raise()
 	r := l.wait()
@@ -231,12 +231,12 @@ func TestWorkingDirectoriesOfOthers(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	again := other.start("--id", other.fresh(), "--data", dir, "--", "cat", "/data/out")
+	again := other.start("--id", other.newID(), "--data", dir, "--", "cat", "/data/out")
 	again.expect(t, "complete", "exit", 0)
 	if got := other.stdoutOf(again); got != "kept\n" {
 		t.Errorf("it read %q", got)
 	}
-	h.good("rm", id)
+	h.mustRun("rm", id)
 }
 
 // TestMountedElsewhere: a bind mount gets round none of it.
@@ -245,14 +245,14 @@ func TestMountedElsewhere(t *testing.T) {
 		t.Log("not covered here: only root can mount; the tests as root do")
 		return
 	}
-	h := newHouse(t)
+	h := newHarness(t)
 	h.write("pg/sockets/inner/file", "x", 0o644)
 	h.write("shelf/sub/file", "x", 0o644)
 	if err := h.socket("pg/sockets/.s.PGSQL.5432")(); err != nil {
 		t.Fatal(err)
 	}
 	h.setenv("PGHOST", h.path("pg/sockets"))
-	h.good("ls")
+	h.mustRun("ls")
 	for from, words := range map[string][]string{
 		"pg/sockets":       {"is where PostgreSQL has its sockets"},
 		"pg":               {"holds", "where PostgreSQL has its sockets"},
@@ -269,8 +269,8 @@ func TestMountedElsewhere(t *testing.T) {
 		if err := unix.Mount(from, at, "", unix.MS_BIND, ""); err != nil {
 			t.Fatal(err)
 		}
-		out := h.do("run", "--id", h.fresh(), "--data", at, "--", "true")
-		below := h.do("run", "--id", h.fresh(), "--data", ".", "--", "true")
+		out := h.do("run", "--id", h.newID(), "--data", at, "--", "true")
+		below := h.do("run", "--id", h.newID(), "--data", ".", "--", "true")
 		if err := unix.Unmount(at, 0); err != nil {
 			t.Fatal(err)
 		}
@@ -290,7 +290,7 @@ func TestMountedElsewhere(t *testing.T) {
 			t.Error(err)
 		}
 	}()
-	h.bad([]string{"run", "--id", h.fresh(), "--data", "shelf", "--", "true"}, "--data", at, "is mounted below it", "--input")
+	h.mustRefuse([]string{"run", "--id", h.newID(), "--data", "shelf", "--", "true"}, "--data", at, "is mounted below it", "--input")
 }
 
 // TestSomebodyElsesDirectory: a name that another user has taken is refused and left as it is.
@@ -306,9 +306,9 @@ func TestSomebodyElsesDirectory(t *testing.T) {
 		"symlink":   func(path, victim string) error { return os.Symlink(victim, path) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			h := newHouse(t)
+			h := newHarness(t)
 			victim := filepath.Dir(h.write("victim/file", "precious", 0o644))
-			id := h.fresh()
+			id := h.newID()
 			path := "/tmp/scidex-analysis-" + id
 			if err := take(path, victim); err != nil {
 				t.Fatal(err)
@@ -318,7 +318,7 @@ func TestSomebodyElsesDirectory(t *testing.T) {
 				t.Fatal(err)
 			}
 			before, target := fmt.Sprint(snapshot(t, path)), fmt.Sprint(snapshot(t, victim))
-			h.bad([]string{"run", "--id", id, "--", "sh", "-c", "echo x >x"}, path, "--id")
+			h.mustRefuse([]string{"run", "--id", id, "--", "sh", "-c", "echo x >x"}, path, "--id")
 			h.gc()
 			if after := fmt.Sprint(snapshot(t, path)); before != after {
 				t.Errorf("before %v, after %v", before, after)
@@ -335,7 +335,7 @@ func TestSomebodyElsesDirectory(t *testing.T) {
 
 // TestRemembersLargeTrees: the second look at a large directory is one from memory, and sees what is new.
 func TestRemembersLargeTrees(t *testing.T) {
-	h := newHouse(t)
+	h := newHarness(t)
 	one := h.write("data/one", "x", 0o644)
 	for i := range 11_000 {
 		dir := h.path(fmt.Sprintf("data/d%02d", i/1000))
@@ -347,12 +347,12 @@ func TestRemembersLargeTrees(t *testing.T) {
 		}
 	}
 	h.write("small/file", "x", 0o644)
-	h.start("--id", h.fresh(), "--data", "small", "--", "true").expect(t, "complete", "exit", 0)
+	h.start("--id", h.newID(), "--data", "small", "--", "true").expect(t, "complete", "exit", 0)
 	if made := matches(h.root + "/scans*"); len(made) > 0 {
 		t.Errorf("a small directory made %q", made)
 	}
 	for range 2 {
-		h.start("--id", h.fresh(), "--data", "data", "--", "true").expect(t, "complete", "exit", 0)
+		h.start("--id", h.newID(), "--data", "data", "--", "true").expect(t, "complete", "exit", 0)
 	}
 	for _, file := range matches(h.root + "/scans/*") {
 		if info, err := os.Lstat(file); err != nil || info.Mode() != 0o600 {
@@ -362,5 +362,5 @@ func TestRemembersLargeTrees(t *testing.T) {
 	if err := unix.Mkfifo(h.path("data/d07/pipe"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	h.bad([]string{"run", "--id", h.fresh(), "--data", "data", "--", "true"}, "a FIFO", `"d07/pipe"`)
+	h.mustRefuse([]string{"run", "--id", h.newID(), "--data", "data", "--", "true"}, "a FIFO", `"d07/pipe"`)
 }

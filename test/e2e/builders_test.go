@@ -15,14 +15,14 @@ import (
 
 // builders are Debian's buildah and podman with a storage of their own, as root.
 type builders struct {
-	*house
+	*harness
 	env    []string
 	parent string // of the control groups of podman's containers
 }
 
-func newBuilders(h *house) *builders {
+func newBuilders(h *harness) *builders {
 	h.t.Helper()
-	b := &builders{house: h, parent: "/" + h.run}
+	b := &builders{harness: h, parent: "/" + h.run}
 	// podman asks for more files and processes than it may have where root lacks CAP_SYS_RESOURCE.
 	var files unix.Rlimit
 	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &files); err != nil {
@@ -103,20 +103,20 @@ func TestBuilders(t *testing.T) {
 		}
 	}
 	s := newRegistrySite(t)
-	b := newBuilders(s.house)
+	b := newBuilders(s.harness)
 	b.tree("tree", alpine(map[string]string{"opt/tool": "one", "srv/gone/deep/file": "x", "opt/old/a": "a", "srv/kept": "kept"}))
 	b.tree("more", map[string]string{"opt/tool": "two", "srv/ünïcode name": "y"})
 	b.write("Containerfile", containerfile, 0o644)
 	for _, c := range []struct{ program, format string }{{"buildah", "oci"}, {"buildah", "docker"}, {"podman", "oci"}, {"podman", "docker"}} {
 		t.Run(c.program+" "+c.format, func(t *testing.T) {
 			same := *b
-			same.house = b.in(t)
+			same.harness = b.in(t)
 			same.everyRoad(s, c.program, c.format)
 		})
 	}
 	t.Run("python", func(t *testing.T) {
 		same := *b
-		same.house = b.in(t)
+		same.harness = b.in(t)
 		same.python()
 	})
 }
@@ -156,11 +156,11 @@ func (b *builders) everyRoad(s *registrySite, program, format string) {
 	}
 	b.must(program, "push", "--quiet", "--cert-dir", s.server.Authority.Dir, "--creds", registrytest.User+":"+registrytest.Password,
 		image, "docker://"+s.server.Address+"/"+name+":1")
-	b.good("image", "pull", s.Address+"/"+name+":1", "--name", name+"-pulled")
+	b.mustRun("image", "pull", s.Address+"/"+name+":1", "--name", name+"-pulled")
 	b.must("podman", "save", "--quiet", "--format", format+"-archive", "--output", b.path(name+".tar"), image)
-	b.good("image", "import", b.path(name+".tar"), "--name", name+"-archive")
+	b.mustRun("image", "import", b.path(name+".tar"), "--name", name+"-archive")
 	b.must(program, "push", "--quiet", "--format", map[string]string{"oci": "oci", "docker": "v2s2"}[format], image, "oci:"+b.path(name+".layout")+":1")
-	b.good("image", "import", b.path(name+".layout"), "--name", name+"-layout")
+	b.mustRun("image", "import", b.path(name+".layout"), "--name", name+"-layout")
 	for _, taken := range []string{name + "-pulled", name + "-archive", name + "-layout"} {
 		b.same(taken, want, "sh", "-c", listing)
 	}
@@ -170,14 +170,14 @@ func (b *builders) everyRoad(s *registrySite, program, format string) {
 func (b *builders) same(image, want string, command ...string) {
 	b.t.Helper()
 	request := append([]string{"--rootfs", image, "--"}, command...)
-	r := b.start(append([]string{"--id", b.fresh()}, request...)...)
+	r := b.start(append([]string{"--id", b.newID()}, request...)...)
 	r.expect(b.t, "complete", "exit", 0)
 	if got := b.stdoutOf(r); got != want {
 		b.t.Errorf("%s: a run has\n%s\npodman\n%s", image, got, want)
 	}
 	b.reachable()
-	id := b.fresh()
-	b.good(append([]string{"spec", "--bundle", "bundle-" + id, "--id", id}, request...)...)
+	id := b.newID()
+	b.mustRun(append([]string{"spec", "--bundle", "bundle-" + id, "--id", id}, request...)...)
 	out := b.finish(b.command("runc", "--root", b.path("state"), "run", "--bundle", b.path("bundle-"+id), id))
 	if out.code != 0 || out.stdout != want {
 		b.t.Errorf("%s: runc: %d, has\n%s\npodman\n%s\n%s", image, out.code, out.stdout, want, out.stderr)

@@ -14,7 +14,7 @@ import (
 
 // TestBundleRunsUnderRunc runs bundles under the runc of the distribution.
 func TestBundleRunsUnderRunc(t *testing.T) {
-	h := newHouse(t)
+	h := newHarness(t)
 	h.write("data/table.csv", "from the data\n", 0o644)
 	// The ids of root's container must be able to come as far as the bundle.
 	for dir := h.dir; dir != os.TempDir(); dir = filepath.Dir(dir) {
@@ -38,9 +38,9 @@ func TestBundleRunsUnderRunc(t *testing.T) {
 		"confined": {[]string{"sh", "-c", "grep -E '^(CapEff|NoNewPrivs|Seccomp):' /proc/self/status; echo x >/data/x"}, 2, "CapEff:\t0000000000000000\nNoNewPrivs:\t1\nSeccomp:\t2\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			id := h.fresh()
+			id := h.newID()
 			bundle := h.path("bundle-" + id)
-			h.good(append([]string{"spec", "--bundle", bundle, "--id", id, "--data", "data", "--"}, c.command...)...)
+			h.mustRun(append([]string{"spec", "--bundle", bundle, "--id", id, "--data", "data", "--"}, c.command...)...)
 			decodeSpec(t, []byte(readFile(t, filepath.Join(bundle, "config.json"))))
 			state := h.path("state-" + id)
 			out := h.finish(h.command("runc", "--root", state, "run", "--bundle", bundle, id))
@@ -57,16 +57,16 @@ func TestBundleRunsUnderRunc(t *testing.T) {
 			}
 		})
 	}
-	if names := h.good("ls", "--quiet").stdout; names != "" {
+	if names := h.mustRun("ls", "--quiet").stdout; names != "" {
 		t.Errorf("spec recorded runs: %q", names)
 	}
 }
 
 // TestSpecIsValid decodes what spec prints strictly, and that it is the one of a confined process.
 func TestSpecIsValid(t *testing.T) {
-	h := newHouse(t)
+	h := newHarness(t)
 	h.write("data/x", "", 0o644)
-	out := h.good("spec", "--id", h.fresh(), "--env", "A=b", "--cpus", "1.5", "--", "python3", "-c", "pass")
+	out := h.mustRun("spec", "--id", h.newID(), "--env", "A=b", "--cpus", "1.5", "--", "python3", "-c", "pass")
 	s := decodeSpec(t, []byte(out.stdout))
 	if !slices.Equal(s.Process.Args, []string{"python3", "-c", "pass"}) || s.Process.Cwd != "/work" || !slices.Contains(s.Process.Env, "A=b") {
 		t.Errorf("process %+v", s.Process)

@@ -23,7 +23,7 @@ func TestPostgresCatalogCopyToBucket(t *testing.T) {
 	h, db := inPostgres(t)
 	b := newBucket(t)
 	here := flags("--db", "sqlite://"+filepath.Join(h.root, "catalog.db"), "--blobs", "file://"+filepath.Join(h.root, "blobs"))
-	elsewhere := newHouse(t) // with nothing of its own
+	elsewhere := newHarness(t) // with nothing of its own
 	elsewhere.setenv("SCIDEX_OCI_DB", db.url())
 	b.furnish(elsewhere)
 	h.setenv("AWS_ACCESS_KEY_ID", b.accessKey)
@@ -41,39 +41,39 @@ func TestPostgresCatalogCopyToBucket(t *testing.T) {
 
 	// A bucket that takes no more, and a copy that is killed: what has rows has blobs.
 	b.do(after(5, refusePuts(507, "XMinioStorageFull")))
-	h.bad(toBucket, "copy run "+ids[1], "XMinioStorageFull")
+	h.mustRefuse(toBucket, "copy run "+ids[1], "XMinioStorageFull")
 	b.do(nil)
-	elsewhere.good("catalog", "check", "--digests")
+	elsewhere.mustRun("catalog", "check", "--digests")
 	h.killedAtPut(b, toBucket)
-	elsewhere.good("catalog", "check", "--digests")
-	if out := h.good(toBucket...).stdout; !strings.Contains(out, "3 runs, 1 were there") {
+	elsewhere.mustRun("catalog", "check", "--digests")
+	if out := h.mustRun(toBucket...).stdout; !strings.Contains(out, "3 runs, 1 were there") {
 		t.Errorf("%s", out)
 	}
-	if out := h.good(toBucket...).stdout; !strings.Contains(out, "0 runs, 4 were there") || !strings.Contains(out, "0 copied") {
+	if out := h.mustRun(toBucket...).stdout; !strings.Contains(out, "0 runs, 4 were there") || !strings.Contains(out, "0 copied") {
 		t.Errorf("%s", out)
 	}
 	h.sameThere(here, elsewhere, nil, append(ids, failed))
 
 	// Both stay in use.
-	h.good(append(append([]string{}, here...), "gc")...)
-	elsewhere.good("gc")
+	h.mustRun(append(append([]string{}, here...), "gc")...)
+	elsewhere.mustRun("gc")
 	ids = append(ids, run("d"))
-	if out := h.good(toBucket...).stdout; !strings.Contains(out, "1 runs, 4 were there") {
+	if out := h.mustRun(toBucket...).stdout; !strings.Contains(out, "1 runs, 4 were there") {
 		t.Errorf("%s", out)
 	}
 	h.sameThere(here, elsewhere, nil, append(ids, failed))
 
 	// And back, into another catalog and a directory.
 	back := flags("--db", "sqlite://"+h.path("back.db"), "--blobs", "file://"+h.path("back"))
-	elsewhere.good("catalog", "copy", "--from", db.url(), "--to", back[1], "--to-blobs", back[3])
+	elsewhere.mustRun("catalog", "copy", "--from", db.url(), "--to", back[1], "--to-blobs", back[3])
 	h.sameThere(here, elsewhere, back, ids[3:])
 
 	// The bucket itself is handed over, and PostgreSQL's catalog writes no more.
 	third := flags("--db", "sqlite://"+h.path("third.db"))
-	elsewhere.good("catalog", "copy", "--from", db.url(), "--to", third[1])
+	elsewhere.mustRun("catalog", "copy", "--from", db.url(), "--to", third[1])
 	h.sameThere(here, elsewhere, third, flags(failed))
-	elsewhere.bad([]string{"gc"}, "blob store belongs to")
-	elsewhere.good(append(third, "gc")...)
+	elsewhere.mustRefuse([]string{"gc"}, "blob store belongs to")
+	elsewhere.mustRun(append(third, "gc")...)
 }
 
 // after lets the first n puts of blobs pass.
@@ -91,7 +91,7 @@ func after(n int, then func(http.ResponseWriter, *http.Request) bool) func(http.
 }
 
 // killedAtPut kills a command while it puts a blob.
-func (h *house) killedAtPut(b *bucket, args []string) {
+func (h *harness) killedAtPut(b *bucket, args []string) {
 	h.t.Helper()
 	begun, end := make(chan struct{}), make(chan struct{})
 	var once sync.Once
@@ -116,7 +116,7 @@ func (h *house) killedAtPut(b *bucket, args []string) {
 }
 
 // sameThere compares what one catalog and blob store says of runs with another's; here and as are the global flags that name them.
-func (h *house) sameThere(here []string, there *house, as, ids []string) {
+func (h *harness) sameThere(here []string, there *harness, as, ids []string) {
 	h.t.Helper()
 	for _, id := range ids {
 		for _, words := range [][]string{
@@ -128,7 +128,7 @@ func (h *house) sameThere(here []string, there *house, as, ids []string) {
 			}
 		}
 	}
-	there.good(append(append([]string{}, as...), "catalog", "check", "--digests")...)
+	there.mustRun(append(append([]string{}, as...), "catalog", "check", "--digests")...)
 }
 
 func clipped(text string) string {

@@ -21,10 +21,10 @@ func (db database) url() string {
 	return u.String()
 }
 
-// inPostgres is a house whose catalog is in PostgreSQL. The test has that for itself.
-func inPostgres(t *testing.T) (*house, database) {
+// inPostgres is a harness whose catalog is in PostgreSQL. The test has that for itself.
+func inPostgres(t *testing.T) (*harness, database) {
 	t.Helper()
-	h, db := newHouse(t), theDatabase(t)
+	h, db := newHarness(t), theDatabase(t)
 	drop := func() { db.query(t, "", "DROP SCHEMA IF EXISTS scidex_oci CASCADE") }
 	drop() // what a test that was killed has left
 	t.Cleanup(drop)
@@ -67,7 +67,7 @@ func TestPostgresCatalog(t *testing.T) {
 		{"catalog", "check", "--digests"},
 		{"--log-level=debug", "ls"},
 	} {
-		if out := h.good(args...); strings.Contains(out.stdout+out.stderr, dbPassword) {
+		if out := h.mustRun(args...); strings.Contains(out.stdout+out.stderr, dbPassword) {
 			t.Errorf("scidex-oci %q shows the password", args)
 		}
 	}
@@ -76,9 +76,9 @@ func TestPostgresCatalog(t *testing.T) {
 			t.Errorf("the password is written in %q", files)
 		}
 	}
-	h.bad([]string{"--db", strings.Replace(db.url(), db.port(), "1", 1), "ls"}, "127.0.0.1:1", "connection refused", "check that it runs")
-	h.good("rm", id)
-	h.bad([]string{"show", id}, "no run")
+	h.mustRefuse([]string{"--db", strings.Replace(db.url(), db.port(), "1", 1), "ls"}, "127.0.0.1:1", "connection refused", "check that it runs")
+	h.mustRun("rm", id)
+	h.mustRefuse([]string{"show", id}, "no run")
 	if n := db.query(t, "", "SELECT count(*) FROM scidex_oci.analysis_output"); n != "0" {
 		t.Errorf("%s rows of outputs are left", n)
 	}
@@ -108,7 +108,7 @@ with open("seen", "wb") as seen:
 `, 0o644)
 	id := h.id("look")
 	h.start("--id", id, "--script", "look.py").expect(t, "complete", "exit", 0)
-	if seen := h.good("outputs", "cat", id, "seen").stdout; strings.Contains(seen, dbPassword) || !strings.Contains(seen, id) || !strings.Contains(seen, "os.walk") {
+	if seen := h.mustRun("outputs", "cat", id, "seen").stdout; strings.Contains(seen, dbPassword) || !strings.Contains(seen, id) || !strings.Contains(seen, "os.walk") {
 		t.Errorf("the analysis has seen the password, or nothing: %d bytes", len(seen))
 	}
 
@@ -117,7 +117,7 @@ with open("seen", "wb") as seen:
 		t.Fatal(err)
 	}
 	var below []int
-	until(t, patience, "the analysis sleeps", func() bool {
+	until(t, hangTimeout, "the analysis sleeps", func() bool {
 		below = descendants(cmd.Process.Pid)
 		for _, pid := range below {
 			if line, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid)); string(line) == "sleep\x001000000\x00" {
@@ -136,7 +136,7 @@ with open("seen", "wb") as seen:
 	if own, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", cmd.Process.Pid)); err != nil || !strings.Contains(string(own), dbPassword) {
 		t.Errorf("the search does not find it where it is: %v", err)
 	}
-	until(t, patience, "no connection is held", func() bool { return db.clients(t) == "0" })
+	until(t, hangTimeout, "no connection is held", func() bool { return db.clients(t) == "0" })
 	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
@@ -168,8 +168,8 @@ func TestPostgresCatalogCopy(t *testing.T) {
 	id := h.id("a")
 	before := h.start("--db", sqlite, "--id", id, "--label", "project=brain", "--script", "odd.py")
 	before.expect(t, "complete", "exit", 0)
-	listed := h.good("--db", sqlite, "outputs", "ls", "--json", id).stdout
-	shown := h.good("--db", sqlite, "show", "--json", id).stdout
+	listed := h.mustRun("--db", sqlite, "outputs", "ls", "--json", id).stdout
+	shown := h.mustRun("--db", sqlite, "show", "--json", id).stdout
 
 	same := func(place string, flags ...string) {
 		t.Helper()
@@ -182,28 +182,28 @@ func TestPostgresCatalogCopy(t *testing.T) {
 			{[]string{"outputs", "cat", id, `a\n\xff`}, "odd"},
 			{[]string{"logs", id}, "said\n"},
 		} {
-			if got := h.good(append(flags, one.args...)...).stdout; got != one.want {
+			if got := h.mustRun(append(flags, one.args...)...).stdout; got != one.want {
 				t.Errorf("%s: scidex-oci %q says\n%s\nwant\n%s", place, one.args, got, one.want)
 			}
 		}
-		h.good(append(flags, "catalog", "check", "--digests")...)
+		h.mustRun(append(flags, "catalog", "check", "--digests")...)
 	}
 	for range 2 { // the second finds all there
-		h.good("catalog", "copy", "--from", sqlite, "--to", db.url())
+		h.mustRun("catalog", "copy", "--from", sqlite, "--to", db.url())
 		same("PostgreSQL")
 	}
-	h.bad([]string{"--db", sqlite, "gc"}, "blob store belongs to")
+	h.mustRefuse([]string{"--db", sqlite, "gc"}, "blob store belongs to")
 	h.start("--id", h.id("b"), "--", "true").expect(t, "complete", "exit", 0)
-	h.good("catalog", "copy", "--from", db.url(), "--to", sqlite)
+	h.mustRun("catalog", "copy", "--from", db.url(), "--to", sqlite)
 	same("SQLite", "--db", sqlite)
-	h.bad([]string{"gc"}, "blob store belongs to")
+	h.mustRefuse([]string{"gc"}, "blob store belongs to")
 
 	// Into a store of its own, both stay in use.
 	other := []string{"--db", "sqlite://" + h.path("other.db"), "--blobs", "file://" + h.path("other")}
-	h.good("--db", sqlite, "catalog", "copy", "--from", sqlite, "--to", other[1], "--to-blobs", other[3])
+	h.mustRun("--db", sqlite, "catalog", "copy", "--from", sqlite, "--to", other[1], "--to-blobs", other[3])
 	same("the other store", other...)
-	h.good(append(other, "gc")...)
-	h.good("--db", sqlite, "gc")
+	h.mustRun(append(other, "gc")...)
+	h.mustRun("--db", sqlite, "gc")
 
 	// A blob that is gone is told of.
 	for _, o := range before.Outputs {

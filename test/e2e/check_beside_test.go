@@ -9,13 +9,13 @@ import (
 
 // TestCheckBesideAnotherRoot: of two roots with one catalog each judges the blobs of its own store.
 func TestCheckBesideAnotherRoot(t *testing.T) {
-	h, other := newHouse(t), newHouse(t)
+	h, other := newHarness(t), newHarness(t)
 	other.setenv("SCIDEX_OCI_DB", "sqlite://"+filepath.Join(h.root, "catalog.db"))
-	id := h.fresh()
+	id := h.newID()
 	h.start("--id", id, "--", "sh", "-c", "echo ours >x").expect(t, "complete", "exit", 0)
-	other.start("--id", other.fresh(), "--", "sh", "-c", "echo theirs >x").expect(t, "complete", "exit", 0)
-	for _, checker := range []*house{h, other} {
-		if out := checker.good("catalog", "check", "--digests").stdout; !strings.Contains(out, "0 problems\n") || !strings.Contains(out, "elsewhere  1 ") {
+	other.start("--id", other.newID(), "--", "sh", "-c", "echo theirs >x").expect(t, "complete", "exit", 0)
+	for _, checker := range []*harness{h, other} {
+		if out := checker.mustRun("catalog", "check", "--digests").stdout; !strings.Contains(out, "0 problems\n") || !strings.Contains(out, "elsewhere  1 ") {
 			t.Errorf("%s", out)
 		}
 	}
@@ -25,5 +25,5 @@ func TestCheckBesideAnotherRoot(t *testing.T) {
 	if out := h.do("catalog", "check"); out.code != 125 || !strings.Contains(out.stderr, id+"@1: output x") || !strings.Contains(out.stderr, "missing") {
 		t.Errorf("what is missing of its own: %+v", out)
 	}
-	other.good("catalog", "check")
+	other.mustRun("catalog", "check")
 }

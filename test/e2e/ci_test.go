@@ -47,7 +47,7 @@ func TestRecipesOfCI(t *testing.T) {
 				t.Fatalf("%d commands of %d were understood: %q", len(commands), want, commands)
 			}
 			for _, found := range commands {
-				h := newHouse(t)
+				h := newHarness(t)
 				h.tryRecipe(found[1] + found[2])
 			}
 		})
@@ -55,7 +55,7 @@ func TestRecipesOfCI(t *testing.T) {
 }
 
 // tryRecipe gives a command what a job has.
-func (h *house) tryRecipe(command string) {
+func (h *harness) tryRecipe(command string) {
 	h.t.Helper()
 	id := h.id("x")
 	h.write("fit.py", "open('result.txt', 'w').write('1')\n", 0o644)
@@ -89,7 +89,7 @@ func (h *house) tryRecipe(command string) {
 }
 
 // checkJUnit wants XML where a command was to write some.
-func (h *house) checkJUnit(command string) {
+func (h *harness) checkJUnit(command string) {
 	h.t.Helper()
 	if !strings.Contains(command, "--junit ") {
 		return

@@ -12,11 +12,11 @@ func TestTwoAtOnce(t *testing.T)    { atOnce(t, 2) }
 func TestTwentyAtOnce(t *testing.T) { atOnce(t, 20) }
 
 func atOnce(t *testing.T, n int) {
-	h := newHouse(t)
+	h := newHarness(t)
 	all := h.flag()
 	var launches []*launch
 	for range n {
-		id := h.fresh()
+		id := h.newID()
 		launches = append(launches, h.launch(id, "--input", all.input(), "--pids", "2000", "--", "sh", "-c",
 			`me=$SCIDEX_ANALYSIS_ID; echo "$me" >own; touch "only-$me" "/tmp/$me" "/dev/shm/$me" ~/"$me"; echo ready
 			`+awaited+`; ls >files; ls /tmp /dev/shm ~ >seen; cat /proc/[0-9]*/cmdline | tr '\0' '\n' | grep -o '[e]2e-[0-9a-f]*-[0-9a-f]*' >others; true`))
@@ -48,7 +48,7 @@ func atOnce(t *testing.T, n int) {
 	if theHost.ranged && len(ids) != n {
 		t.Errorf("%d runs at once had %d ids between them", n, len(ids))
 	}
-	names := strings.Fields(h.good("ls", "--quiet", "--state", "complete", "--limit", "0").stdout)
+	names := strings.Fields(h.mustRun("ls", "--quiet", "--state", "complete", "--limit", "0").stdout)
 	if len(names) != n {
 		t.Errorf("the catalog has %d complete runs, want %d", len(names), n)
 	}
@@ -56,11 +56,11 @@ func atOnce(t *testing.T, n int) {
 
 // TestOneIDTwice starts an id that is running.
 func TestOneIDTwice(t *testing.T) {
-	h := newHouse(t)
-	id, end := h.fresh(), h.flag()
+	h := newHarness(t)
+	id, end := h.newID(), h.flag()
 	first := h.launch(id, "--input", end.input(), "--", "sh", "-c", "echo ready; "+awaited+"; echo first >who")
 	first.await("ready")
-	h.bad([]string{"run", "--id", id, "--", "sh", "-c", "echo second >who"}, id, "in use")
+	h.mustRefuse([]string{"run", "--id", id, "--", "sh", "-c", "echo second >who"}, id, "in use")
 	end.raise()
 	r := first.wait()
 	r.expect(t, "complete", "exit", 0)
@@ -72,8 +72,8 @@ func TestOneIDTwice(t *testing.T) {
 // TestOneIDManyTimesAtOnce starts an id so often at one moment that several pass the first checks
 // together: exactly one may run.
 func TestOneIDManyTimesAtOnce(t *testing.T) {
-	h := newHouse(t)
-	h.good("ls") // makes the catalog: the race is for the id
+	h := newHarness(t)
+	h.mustRun("ls") // makes the catalog: the race is for the id
 	for round := range 5 {
 		id := h.id(fmt.Sprint("round-", round))
 		var launches []*launch
@@ -92,7 +92,7 @@ func TestOneIDManyTimesAtOnce(t *testing.T) {
 		if ran != 1 {
 			t.Fatalf("%d of the runs with one id ran, want 1", ran)
 		}
-		if got := h.good("outputs", "cat", id, "who").stdout; got != fmt.Sprintln(winner) {
+		if got := h.mustRun("outputs", "cat", id, "who").stdout; got != fmt.Sprintln(winner) {
 			t.Errorf("the catalog has the output %q, run %d won", got, winner)
 		}
 	}
@@ -100,13 +100,13 @@ func TestOneIDManyTimesAtOnce(t *testing.T) {
 
 // TestNewRootManyTimesAtOnce lets many runs make the catalog together.
 func TestNewRootManyTimesAtOnce(t *testing.T) {
-	h := newHouse(t)
+	h := newHarness(t)
 	if _, err := os.Stat(h.root); err == nil {
 		t.Fatal("there is a root already")
 	}
 	var launches []*launch
 	for range 8 {
-		launches = append(launches, h.launch(h.fresh(), "--", "true"))
+		launches = append(launches, h.launch(h.newID(), "--", "true"))
 	}
 	for _, l := range launches {
 		l.wait().expect(t, "complete", "exit", 0)

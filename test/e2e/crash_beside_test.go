@@ -16,13 +16,13 @@ const liveBesideGC = 20
 // TestCollectsAllTheTime calls gc again and again, three at once, from before the first of twenty runs starts until
 // after the last has ended: set-up, running, harvest, commit and cleaning of each of them have a gc beside them.
 func TestCollectsAllTheTime(t *testing.T) {
-	h := newHouse(t)
-	h.good("ls") // makes the catalog
+	h := newHarness(t)
+	h.mustRun("ls") // makes the catalog
 	loop := h.collectAlways(3)
 	all := h.flag()
 	var launches []*launch
 	for range liveBesideGC {
-		id := h.fresh()
+		id := h.newID()
 		launches = append(launches, h.launch(id, "--input", all.input(), "--", "sh", "-c",
 			`for i in 1 2 3 4 5 6 7 8 9; do echo "$0 $i" >f$i; done; echo ready; `+awaited+`; cat f* >all`, id))
 	}
@@ -47,10 +47,10 @@ func TestCollectsAllTheTime(t *testing.T) {
 	for _, problem := range loop.problems {
 		t.Error(problem)
 	}
-	if n := strings.Count(h.good("ls", "--quiet", "--state", "complete", "--limit", "0").stdout, "\n"); n != liveBesideGC {
+	if n := strings.Count(h.mustRun("ls", "--quiet", "--state", "complete", "--limit", "0").stdout, "\n"); n != liveBesideGC {
 		t.Errorf("%d runs are complete, want %d", n, liveBesideGC)
 	}
-	h.good("catalog", "check", "--digests")
+	h.mustRun("catalog", "check", "--digests")
 }
 
 // collecting are loops of gc.
@@ -62,7 +62,7 @@ type collecting struct {
 	problems []error
 }
 
-func (h *house) collectAlways(loops int) *collecting {
+func (h *harness) collectAlways(loops int) *collecting {
 	c := &collecting{stop: make(chan struct{})}
 	for range loops {
 		c.loops.Go(func() {
@@ -99,7 +99,7 @@ func (c *collecting) count() int {
 func (c *collecting) lap(t *testing.T) {
 	t.Helper()
 	enough := c.count() + 10
-	until(t, patience, "gc has been called", func() bool { return c.count() >= enough })
+	until(t, hangTimeout, "gc has been called", func() bool { return c.count() >= enough })
 }
 
 func (c *collecting) end() {
@@ -112,7 +112,7 @@ func (c *collecting) end() {
 }
 
 // touchesNothing calls gc where it has nothing to do.
-func (h *house) touchesNothing() error {
+func (h *harness) touchesNothing() error {
 	out, err := h.command(theHost.bin, "gc", "--json").CombinedOutput()
 	var c collected
 	if err := errors.Join(err, json.Unmarshal(out, &c)); err != nil {

@@ -15,11 +15,11 @@ import (
 // TestSupervisorKilledBeforeItIsReady kills the supervisor as soon as the launcher has one: the launcher hears of it
 // and does not wait for its first word.
 func TestSupervisorKilledBeforeItIsReady(t *testing.T) {
-	h := newHouse(t)
-	h.good("ls") // makes the catalog
+	h := newHarness(t)
+	h.mustRun("ls") // makes the catalog
 	killed := 0
 	for range 5 {
-		id := h.fresh()
+		id := h.newID()
 		l := h.launch(id, "--", "true")
 		killed += killFirstChild(l)
 		l.expectLostOrTooLate()
@@ -32,11 +32,11 @@ func TestSupervisorKilledBeforeItIsReady(t *testing.T) {
 // TestSupervisorKilledAtTheGate kills the supervisor while the launcher, which is stopped meanwhile, has a container to
 // put into its control group: a process that is not there then is no error of the sandbox.
 func TestSupervisorKilledAtTheGate(t *testing.T) {
-	h := newHouse(t)
-	h.good("ls") // makes the catalog
+	h := newHarness(t)
+	h.mustRun("ls") // makes the catalog
 	killed := 0
 	for i := range 20 {
-		id := h.fresh()
+		id := h.newID()
 		l := h.launch(id, "--", "true")
 		killed += killAboveContainer(l, time.Duration(10*i)*time.Millisecond)
 		l.expectLostOrTooLate()

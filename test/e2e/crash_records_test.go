@@ -15,7 +15,7 @@ import (
 // TestRecordsThatNameAnInnocent lets a stale record name the process id of somebody else: gc ends the run and
 // leaves that process alone.
 func TestRecordsThatNameAnInnocent(t *testing.T) {
-	h := newHouse(t)
+	h := newHarness(t)
 	innocent := exec.Command("sleep", "100000")
 	if err := innocent.Start(); err != nil {
 		t.Fatal(err)
@@ -48,10 +48,10 @@ func TestRecordsThatNameAnInnocent(t *testing.T) {
 	h.start("--id", id, "--", "true").expect(t, "complete", "exit", 0)
 }
 
-func (h *house) recordPath(id string) string { return filepath.Join(h.root, "runs", id+"@1.json") }
+func (h *harness) recordPath(id string) string { return filepath.Join(h.root, "runs", id+"@1.json") }
 
 // record reads the state file of a first attempt.
-func (h *house) record(id string) (record map[string]any) {
+func (h *harness) record(id string) (record map[string]any) {
 	h.t.Helper()
 	if err := json.Unmarshal([]byte(readFile(h.t, h.recordPath(id))), &record); err != nil {
 		h.t.Fatal(err)
@@ -74,7 +74,7 @@ func TestDamagedRecords(t *testing.T) {
 		"nothing set": func(path string) error { return os.WriteFile(path, []byte(`{}`), 0o600) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			h := newHouse(t)
+			h := newHarness(t)
 			dead := h.killedAtOnce(2, endless)
 			whole, exchanged := dead[0], dead[1]
 			records := h.setAside(exchanged)
@@ -104,7 +104,7 @@ func TestDamagedRecords(t *testing.T) {
 
 // TestDirectoryOfAnother puts another directory in the place of a killed run's: it is not the one that is recorded.
 func TestDirectoryOfAnother(t *testing.T) {
-	h := newHouse(t)
+	h := newHarness(t)
 	id := h.killed()
 	records, dir := h.setAside(id), "/tmp/scidex-analysis-"+id
 	writeFile(t, dir+"/precious", "mine", 0o644)
@@ -127,7 +127,7 @@ func TestDirectoryOfAnother(t *testing.T) {
 
 // TestMissingRow takes the row of a killed run out of the catalog: its state file is enough to remove what it left.
 func TestMissingRow(t *testing.T) {
-	h := newHouse(t)
+	h := newHarness(t)
 	id := h.killed()
 	deleted := exec.Command("/usr/bin/python3", "-c", `
 import sqlite3, sys
@@ -151,7 +151,7 @@ type saved struct{ path, content string }
 
 // setAside moves the directory of a killed run away and makes an empty one of its name. The caller alone could not
 // remove what ids of a range have made; restore does, through gc.
-func (h *house) setAside(id string) []saved {
+func (h *harness) setAside(id string) []saved {
 	h.t.Helper()
 	dir := "/tmp/scidex-analysis-" + id
 	if err := errors.Join(os.Rename(dir, aside(id)), os.Mkdir(dir, 0o700)); err != nil {
@@ -165,7 +165,7 @@ func (h *house) setAside(id string) []saved {
 func aside(id string) string { return "/tmp/aside-" + id }
 
 // restore puts the directory that was set aside and the records back: now gc knows what they name, and removes it.
-func (h *house) restore(id string, records []saved) {
+func (h *harness) restore(id string, records []saved) {
 	h.t.Helper()
 	if err := os.Rename(aside(id), "/tmp/scidex-analysis-"+id); err != nil {
 		h.t.Fatal(err)

@@ -39,10 +39,10 @@ type collected struct {
 	Errors  []string `json:"errors"`
 }
 
-func (h *house) gc(flags ...string) collected {
+func (h *harness) gc(flags ...string) collected {
 	h.t.Helper()
 	var c collected
-	if err := json.Unmarshal([]byte(h.good(append([]string{"gc", "--json"}, flags...)...).stdout), &c); err != nil {
+	if err := json.Unmarshal([]byte(h.mustRun(append([]string{"gc", "--json"}, flags...)...).stdout), &c); err != nil {
 		h.t.Fatal(err)
 	}
 	if len(c.Errors) > 0 {
@@ -60,7 +60,7 @@ func expectGone(t *testing.T, all []watched, marker string) {
 }
 
 // expectLost checks that gc finds a run lost, removes what it left and says so.
-func (h *house) expectLost(id string) {
+func (h *harness) expectLost(id string) {
 	h.t.Helper()
 	c := h.gc()
 	if len(c.Lost) != 1 || c.Lost[0].ID != id {
@@ -94,8 +94,8 @@ func TestKilledWhileItRuns(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			h := newHouse(t)
-			id := h.fresh()
+			h := newHarness(t)
+			id := h.newID()
 			l := h.launch(id, "--", "sh", "-c", endless, id+"-marker")
 			l.await("ready")
 			all := l.family()
@@ -117,8 +117,8 @@ func TestKilledWhileItRuns(t *testing.T) {
 
 // TestSupervisorKilled kills the supervisor under a living launcher: the run ends at once.
 func TestSupervisorKilled(t *testing.T) {
-	h := newHouse(t)
-	id := h.fresh()
+	h := newHarness(t)
+	id := h.newID()
 	l := h.launch(id, "--", "sh", "-c", endless, id+"-marker")
 	l.await("ready")
 	all := l.family()
@@ -139,8 +139,8 @@ func TestSupervisorKilled(t *testing.T) {
 
 // TestContainerKilled kills the init of the container from outside, as an administrator could.
 func TestContainerKilled(t *testing.T) {
-	h := newHouse(t)
-	id := h.fresh()
+	h := newHarness(t)
+	id := h.newID()
 	// The init has half a second to report that the command was started, which nobody outside can see.
 	l := h.launch(id, "--", "sh", "-c", "sleep 0.5; "+endless, id+"-marker")
 	l.await("ready")
@@ -168,30 +168,30 @@ func TestContainerKilled(t *testing.T) {
 
 // TestKilledAtTheStart kills the launcher as soon as a trace of the run can be seen.
 func TestKilledAtTheStart(t *testing.T) {
-	for name, seen := range map[string]func(h *house, id string) bool{
-		"state file": func(h *house, id string) bool { return len(matches(filepath.Join(h.root, "runs", id+"@1.json"))) > 0 },
-		"directory":  func(_ *house, id string) bool { return len(matches("/tmp/scidex-analysis-"+id)) > 0 },
-		"work":       func(_ *house, id string) bool { return len(matches("/tmp/scidex-analysis-"+id+"/work")) > 0 },
-		"group or ingest": func(h *house, id string) bool {
+	for name, seen := range map[string]func(h *harness, id string) bool{
+		"state file": func(h *harness, id string) bool { return len(matches(filepath.Join(h.root, "runs", id+"@1.json"))) > 0 },
+		"directory":  func(_ *harness, id string) bool { return len(matches("/tmp/scidex-analysis-"+id)) > 0 },
+		"work":       func(_ *harness, id string) bool { return len(matches("/tmp/scidex-analysis-"+id+"/work")) > 0 },
+		"group or ingest": func(h *harness, id string) bool {
 			return len(groupsOf(id)) > 0 || !theHost.cgroup && len(matches(filepath.Join(h.root, "blobs", "ingest", "*"))) > 0
 		},
-		"container": func(_ *house, id string) bool {
+		"container": func(_ *harness, id string) bool {
 			return len(processes(func(p process) bool {
 				return bytes.HasPrefix(p.command, []byte("/dev/scidex-init")) && bytes.Contains(p.command, []byte(id))
 			})) > 0
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			h := newHouse(t)
-			h.good("ls") // the catalog is there
-			id := h.fresh()
+			h := newHarness(t)
+			h.mustRun("ls") // the catalog is there
+			id := h.newID()
 			l := h.launch(id, "--", "sh", "-c", endless, id+"-marker")
-			for late := time.After(patience); !seen(h, id); { // no pause: the moment is short
+			for late := time.After(hangTimeout); !seen(h, id); { // no pause: the moment is short
 				select {
 				case <-l.ended:
 					t.Fatal("the run ended by itself")
 				case <-late:
-					t.Fatalf("no sign of it within %v", patience)
+					t.Fatalf("no sign of it within %v", hangTimeout)
 				default:
 				}
 			}
@@ -218,19 +218,19 @@ func TestKilledAndNothingNoted(t *testing.T) {
 		"a part":             func(int64) int64 { return 100 },
 		"all but its digest": func(whole int64) int64 { return whole - 1 },
 	} {
-		t.Run(name, func(t *testing.T) { newHouse(t).keepsWhatNobodyNoted(size) })
+		t.Run(name, func(t *testing.T) { newHarness(t).keepsWhatNobodyNoted(size) })
 	}
 }
 
-func (h *house) keepsWhatNobodyNoted(size func(whole int64) int64) {
+func (h *harness) keepsWhatNobodyNoted(size func(whole int64) int64) {
 	h.t.Helper()
 	t := h.t
-	id, end := h.fresh(), h.flag()
+	id, end := h.newID(), h.flag()
 	l := h.launch(id, "--input", end.input(), "--", "sh", "-c", "echo precious >result; echo ready; "+awaited)
 	l.await("ready")
 	release := h.lockCatalog()
 	end.raise()
-	until(t, patience, "the analysis has ended", func() bool { return h.analysisEnded(id) })
+	until(t, hangTimeout, "the analysis has ended", func() bool { return h.analysisEnded(id) })
 	all := l.family()
 	l.signal(syscall.SIGKILL)
 	<-l.ended
@@ -257,14 +257,14 @@ func (h *house) keepsWhatNobodyNoted(size func(whole int64) int64) {
 	if len(matches(dir)) > 0 || len(matches(dir+"@1")) != 1 {
 		t.Errorf("after the next attempt there is %q, want %s@1", matches(dir+"*"), dir)
 	}
-	h.good("rm", id+"@1")
+	h.mustRun("rm", id+"@1")
 	if left := leftovers(id, h.root); len(left) > 0 {
 		t.Errorf("after rm: %v", left)
 	}
 }
 
 // cutAftermath leaves so much of what the launcher has noted for recovery.
-func (h *house) cutAftermath(id string, size func(whole int64) int64) {
+func (h *harness) cutAftermath(id string, size func(whole int64) int64) {
 	h.t.Helper()
 	path := filepath.Join(h.root, "runs", id+"@1.aftermath")
 	info, err := os.Stat(path)
@@ -278,8 +278,8 @@ func (h *house) cutAftermath(id string, size func(whole int64) int64) {
 
 // TestKilledWhileItHarvests kills the supervisor when it reads 20,000 files: they are kept for the caller.
 func TestKilledWhileItHarvests(t *testing.T) {
-	h := newHouse(t)
-	id, end := h.fresh(), h.flag()
+	h := newHarness(t)
+	id, end := h.newID(), h.flag()
 	l := h.launch(id, "--input", end.input(), "--", "python3", "-c", `
 import os, time
 for i in range(20000):
@@ -291,7 +291,7 @@ while not os.stat("/inputs/flag").st_size: time.sleep(0.01)
 	all := l.family()
 	supervisor := l.supervisor()
 	end.raise()
-	until(t, patience, "a part is harvested", func() bool { return len(matches(filepath.Join(h.root, "blobs/ingest/*/*"))) > 2000 })
+	until(t, hangTimeout, "a part is harvested", func() bool { return len(matches(filepath.Join(h.root, "blobs/ingest/*/*"))) > 2000 })
 	supervisor.kill(t)
 	r := l.wait()
 	r.expect(t, "error", "harvest", 125)
@@ -311,14 +311,14 @@ while not os.stat("/inputs/flag").st_size: time.sleep(0.01)
 }
 
 // analysisEnded reports whether the launcher has recorded that every process of the run is dead.
-func (h *house) analysisEnded(id string) bool {
+func (h *harness) analysisEnded(id string) bool {
 	h.t.Helper()
 	raw, err := os.ReadFile(filepath.Join(h.root, "runs", id+"@1.json"))
 	return err == nil && strings.Contains(string(raw), `"ended":true`)
 }
 
 // lockCatalog takes the write lock of the catalog until it is released.
-func (h *house) lockCatalog() (release func()) {
+func (h *harness) lockCatalog() (release func()) {
 	h.t.Helper()
 	cmd := h.command("/usr/bin/python3", "-c", `
 import sqlite3, sys

@@ -10,7 +10,7 @@ import (
 
 // A run becomes a crate that is whole, tells what was executed, and tells no secret; what is changed in it is found.
 func TestCrate(t *testing.T) {
-	h := newHouse(t)
+	h := newHarness(t)
 	h.setenv("TOKEN", "hunter2-and-more")
 	script := filepath.Join(h.dir, "fit.sh")
 	if err := os.WriteFile(script, []byte("echo done; echo a,b >'table 1.csv'; printf x >\"$(printf 'odd\\377')\"\n"), 0o755); err != nil {
@@ -20,11 +20,11 @@ func TestCrate(t *testing.T) {
 	r.expect(t, "complete", "exit", 0)
 	top := t.TempDir()
 	for _, to := range []string{filepath.Join(top, "crate"), filepath.Join(top, "crate.zip")} {
-		h.good("crate", r.ID, "-o", to, "--license", "https://example.org/license", "--agent", "Ada")
-		if out := h.good("crate", "verify", to).stdout; !strings.HasPrefix(out, "5 files,") {
+		h.mustRun("crate", r.ID, "-o", to, "--license", "https://example.org/license", "--agent", "Ada")
+		if out := h.mustRun("crate", "verify", to).stdout; !strings.HasPrefix(out, "5 files,") {
 			t.Errorf("verify %s: %s", to, out)
 		}
-		h.bad([]string{"crate", r.ID, "-o", to}, "exists")
+		h.mustRefuse([]string{"crate", r.ID, "-o", to}, "exists")
 	}
 	metadata, err := os.ReadFile(filepath.Join(top, "crate", "ro-crate-metadata.json"))
 	if err != nil || !json.Valid(metadata) {

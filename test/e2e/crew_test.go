@@ -15,7 +15,7 @@ import (
 
 // crew is a `batch` that is under way: all of its analyses are in one supervisor.
 type crew struct {
-	h       *house
+	h       *harness
 	cmd     *exec.Cmd
 	results chan result // closed at the end
 	got     map[string]result
@@ -31,7 +31,7 @@ func standingBy(id string, end flag, before, after string) manifest {
 	return marked(id, before+"\nsh -c '"+awaited+`' "$0-up"`+"\n"+after).and("inputs", flags(end.input()))
 }
 
-func (h *house) crew(jobs int, lines ...manifest) *crew {
+func (h *harness) crew(jobs int, lines ...manifest) *crew {
 	h.t.Helper()
 	file := h.lines(lines...)
 	c := &crew{h: h, results: make(chan result, len(lines)), got: map[string]result{}}
@@ -67,7 +67,7 @@ func (h *house) crew(jobs int, lines ...manifest) *crew {
 func (c *crew) await(ids ...string) {
 	c.h.t.Helper()
 	for _, id := range ids {
-		until(c.h.t, patience, id+" stands by", func() bool { return len(with(id+"-marker-up")) > 0 })
+		until(c.h.t, hangTimeout, id+" stands by", func() bool { return len(with(id+"-marker-up")) > 0 })
 	}
 }
 
@@ -107,9 +107,9 @@ func (c *crew) supervisor() watched {
 	return all[0]
 }
 
-func (h *house) freshIDs(n int) (ids []string) {
+func (h *harness) newIDs(n int) (ids []string) {
 	for range n {
-		ids = append(ids, h.fresh())
+		ids = append(ids, h.newID())
 	}
 	return ids
 }
@@ -125,8 +125,8 @@ for n in user pid mnt net ipc uts cgroup; do readlink /proc/self/ns/$n; done >na
 
 // TestCrewApart: runs of one supervisor see nothing of each other, and reach nothing.
 func TestCrewApart(t *testing.T) {
-	h := newHouse(t)
-	end, ids := h.flag(), h.freshIDs(4)
+	h := newHarness(t)
+	end, ids := h.flag(), h.newIDs(4)
 	var lines []manifest
 	for _, id := range ids {
 		lines = append(lines, standingBy(id, end, apart,
@@ -164,8 +164,8 @@ func TestCrewApart(t *testing.T) {
 
 // TestCrewOneEnds: whatever one run comes to, another goes on and is counted alone.
 func TestCrewOneEnds(t *testing.T) {
-	h := newHouse(t)
-	end, ids := h.flag(), h.freshIDs(4)
+	h := newHarness(t)
+	end, ids := h.flag(), h.newIDs(4)
 	c := h.crew(4,
 		standingBy(ids[0], end, "", "echo whole >out"),
 		marked(ids[1], "trap '' TERM; sleep 1000").and("timeout", "200ms").and("grace", "100ms"),
@@ -192,8 +192,8 @@ func TestCrewOneEnds(t *testing.T) {
 
 // TestCrewStopped: `stop` of several runs, and again of one that takes its time, leaves the others alone.
 func TestCrewStopped(t *testing.T) {
-	h := newHouse(t)
-	end, ids := h.flag(), h.freshIDs(4)
+	h := newHarness(t)
+	end, ids := h.flag(), h.newIDs(4)
 	patient := func(id string) manifest { return standingBy(id, end, "trap '' TERM", "").and("grace", "1h") }
 	c := h.crew(3,
 		standingBy(ids[0], end, "", "echo whole >out"),
@@ -208,7 +208,7 @@ func TestCrewStopped(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = first.Wait() }()
-	h.good("stop", ids[1], ids[2]) // which cuts the grace period of both, in whatever order they are heard
+	h.mustRun("stop", ids[1], ids[2]) // which cuts the grace period of both, in whatever order they are heard
 	c.ends(ids[1], ids[2], ids[3])
 	for _, id := range ids[1:3] {
 		c.got[id].expect(t, "canceled", "stopped", 143)
@@ -222,8 +222,8 @@ func TestCrewStopped(t *testing.T) {
 
 // TestCrewSupervisorKilled: its runs are lost, and what comes after them gets another.
 func TestCrewSupervisorKilled(t *testing.T) {
-	h := newHouse(t)
-	end, ids := h.flag(), h.freshIDs(5)
+	h := newHarness(t)
+	end, ids := h.flag(), h.newIDs(5)
 	var lines []manifest
 	for _, id := range ids[:4] {
 		lines = append(lines, standingBy(id, end, "", ""))
@@ -243,8 +243,8 @@ func TestCrewSupervisorKilled(t *testing.T) {
 
 // TestCrewKilled: after the death of launcher and supervisor gc finds every run lost, and leaves nothing of them.
 func TestCrewKilled(t *testing.T) {
-	h := newHouse(t)
-	end, ids := h.flag(), h.freshIDs(4)
+	h := newHarness(t)
+	end, ids := h.flag(), h.newIDs(4)
 	var lines []manifest
 	for _, id := range ids {
 		lines = append(lines, standingBy(id, end, "echo kept >partial", ""))
@@ -275,9 +275,9 @@ func TestCrewKilled(t *testing.T) {
 // TestCrewDoesNotGrow compares a supervisor early and late, with three runs each time. What each run left would be there n
 // times; the Go runtime has threads and memory of its own, and that of the memory only a soak is long enough to judge.
 func TestCrewDoesNotGrow(t *testing.T) {
-	h, n := newHouse(t), soaked(2000)
+	h, n := newHarness(t), soakCount(2000)
 	end, early, late := h.flag(), h.flag(), h.flag()
-	held, passing := h.freshIDs(5), append(h.freshIDs(20), h.freshIDs(n)...)
+	held, passing := h.newIDs(5), append(h.newIDs(20), h.newIDs(n)...)
 	lines := []manifest{standingBy(held[0], end, "", "")}
 	for i, id := range passing {
 		if i == 20 {
@@ -300,7 +300,7 @@ func TestCrewDoesNotGrow(t *testing.T) {
 	grown := eventually(func() (more []string) {
 		for what, now := range usedBy(t, supervisor) {
 			room := map[string]int{"threads": n / 4, "kB": 8 << 10}[what]
-			if (what != "kB" || soaking()) && now > before[what]+room {
+			if (what != "kB" || inSoak()) && now > before[what]+room {
 				more = append(more, fmt.Sprintf("%s: %d, and %d after %d more runs", what, before[what], now, n))
 			}
 		}

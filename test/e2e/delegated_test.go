@@ -13,7 +13,7 @@ func TestDelegated(t *testing.T) {
 		t.Log("not covered here: it takes cgroup v2; the tests in the virtual machine do")
 		return
 	}
-	h := newHouse(t)
+	h := newHarness(t)
 	end := h.flag()
 	l := h.launchProgram(end, nil, "limits/stay.py", "deaf", "ends")
 	l.await("ready")

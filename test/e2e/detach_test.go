@@ -19,17 +19,17 @@ import (
 
 // detach starts a detached run and is back when its analysis has begun. A launcher that holds one of the pipes of
 // this command keeps it from coming back.
-func (h *house) detach(id string, args ...string) {
+func (h *harness) detach(id string, args ...string) {
 	h.t.Helper()
 	h.t.Cleanup(func() { h.endDetached(id) })
-	out := h.good(append(flags("run", "--detach", "--id", id), args...)...)
+	out := h.mustRun(append(flags("run", "--detach", "--id", id), args...)...)
 	if out.stdout != id+"\n" || out.stderr != "" {
 		h.t.Errorf("run --detach printed %q and %q", out.stdout, out.stderr)
 	}
 }
 
 // endDetached ends and removes what a test that failed has left.
-func (h *house) endDetached(id string) {
+func (h *harness) endDetached(id string) {
 	if len(matches(h.state(id))) == 0 {
 		return
 	}
@@ -46,10 +46,10 @@ func (h *house) endDetached(id string) {
 }
 
 // state is the state file of the first attempt of a run that goes on.
-func (h *house) state(id string) string { return filepath.Join(h.root, "runs", id+"@1.json") }
+func (h *harness) state(id string) string { return filepath.Join(h.root, "runs", id+"@1.json") }
 
 // launcher opens the process that the state file of a run names.
-func (h *house) launcher(id string) watched {
+func (h *harness) launcher(id string) watched {
 	h.t.Helper()
 	var place struct{ Launcher struct{ PID int } }
 	if err := json.Unmarshal([]byte(readFile(h.t, h.state(id))), &place); err != nil {
@@ -72,13 +72,13 @@ func (w watched) signal(t *testing.T, s syscall.Signal) {
 
 // begun is a command that is under way beside others.
 type begun struct {
-	h              *house
+	h              *harness
 	cmd            *exec.Cmd
 	stdout, stderr bytes.Buffer
 	done           chan struct{}
 }
 
-func (h *house) begin(args ...string) *begun {
+func (h *harness) begin(args ...string) *begun {
 	h.t.Helper()
 	b := &begun{h: h, cmd: h.command(theHost.bin, args...), done: make(chan struct{})}
 	b.cmd.Stdout, b.cmd.Stderr = &b.stdout, &b.stderr
@@ -96,9 +96,9 @@ func (b *begun) end() outcome {
 }
 
 // logged waits until the logs of a run that goes on have the line.
-func (h *house) logged(id, line string) {
+func (h *harness) logged(id, line string) {
 	h.t.Helper()
-	until(h.t, patience, "the log has "+line, func() bool {
+	until(h.t, hangTimeout, "the log has "+line, func() bool {
 		return strings.Contains("\n"+h.do("logs", id).stdout, "\n"+line+"\n")
 	})
 }
@@ -106,8 +106,8 @@ func (h *house) logged(id, line string) {
 // TestDetached follows a run that nobody has waited for from its start to its end: whoever began to follow it early or
 // late, or reads it afterwards, has the same bytes.
 func TestDetached(t *testing.T) {
-	h := newHouse(t)
-	id, f := h.fresh(), h.flag()
+	h := newHarness(t)
+	id, f := h.newID(), h.flag()
 	script := `seq 1 30000; echo first >&2; ` + awaited + `; seq 30001 60000; echo second >&2; echo x >out`
 	h.detach(id, "--input", f.input(), "--export", h.path("export"), "--", "sh", "-c", script)
 	early := h.begin("logs", "-f", id)
@@ -115,7 +115,7 @@ func TestDetached(t *testing.T) {
 	if r := h.show(id); r.State != "running" {
 		t.Errorf("it is %s", r.State)
 	}
-	if out := h.good("ls").stdout; !strings.Contains(out, " running ") {
+	if out := h.mustRun("ls").stdout; !strings.Contains(out, " running ") {
 		t.Errorf("ls: %s", out)
 	}
 	waiting := h.begin("show", "--wait", "--json", id)
@@ -149,8 +149,8 @@ func TestDetached(t *testing.T) {
 
 // TestDetachedHoldsNothing: neither $(...) nor the reader of another pipe of the caller's waits for the run.
 func TestDetachedHoldsNothing(t *testing.T) {
-	h := newHouse(t)
-	id, f := h.fresh(), h.flag()
+	h := newHarness(t)
+	id, f := h.newID(), h.flag()
 	cmd := h.command("/bin/sh", "-c", `exec 7>&1 8>&2; id=$(scidex-oci run --detach "$@"); echo "<$id>"`, "sh",
 		"--id", id, "--input", f.input(), "--", "sh", "-c", "echo ready; "+awaited)
 	out := h.finish(cmd)
@@ -169,45 +169,45 @@ func TestDetachedHoldsNothing(t *testing.T) {
 		t.Errorf("the launcher is in session %d, not in one of its own: %v", sid, err)
 	}
 	f.raise()
-	h.good("show", "--wait", id)
+	h.mustRun("show", "--wait", id)
 }
 
 // TestDetachedRefuses what a plain run refuses, as it does, and prints an object for --json.
 func TestDetachedRefuses(t *testing.T) {
-	h := newHouse(t)
-	h.bad([]string{"run", "--detach", "--data", "nowhere", "--", "true"}, "nowhere")
-	h.bad([]string{"run", "--detach"}, "nothing to run")
-	h.bad([]string{"run", "--detach=maybe", "--", "true"}, "maybe")
+	h := newHarness(t)
+	h.mustRefuse([]string{"run", "--detach", "--data", "nowhere", "--", "true"}, "nowhere")
+	h.mustRefuse([]string{"run", "--detach"}, "nothing to run")
+	h.mustRefuse([]string{"run", "--detach=maybe", "--", "true"}, "maybe")
 	h.start("--detach", "--memory", "1", "--", "true").expect(t, "error", "request", 125)
-	if out := h.good("ls", "-q", "--limit", "0").stdout; out != "" {
+	if out := h.mustRun("ls", "-q", "--limit", "0").stdout; out != "" {
 		t.Errorf("a refused run is listed: %s", out)
 	}
 	f := h.flag()
-	id := h.fresh()
-	out := h.good(append(flags("run", "--detach", "--json", "--id", id), "--input", f.input(), "--", "sh", "-c", awaited)...)
+	id := h.newID()
+	out := h.mustRun(append(flags("run", "--detach", "--json", "--id", id), "--input", f.input(), "--", "sh", "-c", awaited)...)
 	r, err := parseResult([]byte(out.stdout))
 	if err != nil || r.ID != id || r.Attempt != 1 || r.State != "running" {
 		t.Errorf("%v: %s", err, out.stdout)
 	}
-	h.bad([]string{"run", "--detach", "--id", id, "--", "true"}, "in use")
+	h.mustRefuse([]string{"run", "--detach", "--id", id, "--", "true"}, "in use")
 	f.raise()
-	h.good("show", "--wait", id)
-	h.bad([]string{"show", "--wait", h.id("none")}, "no run")
+	h.mustRun("show", "--wait", id)
+	h.mustRefuse([]string{"show", "--wait", h.id("none")}, "no run")
 }
 
 // TestDetachedFromStandardInput: the launcher reads the manifest before it lets go.
 func TestDetachedFromStandardInput(t *testing.T) {
-	h := newHouse(t)
-	id := h.fresh()
+	h := newHarness(t)
+	id := h.newID()
 	cmd := h.command(theHost.bin, flags("run", "--detach", "--id", id, "-f", "-")...)
 	cmd.Stdin = strings.NewReader(`{"command": ["sh", "-c", "echo from the manifest"]}`)
 	if out := h.finish(cmd); out.code != 0 {
 		t.Fatalf("%+v", out)
 	}
-	if out := h.good("logs", "-f", id); out.stdout != "from the manifest\n" {
+	if out := h.mustRun("logs", "-f", id); out.stdout != "from the manifest\n" {
 		t.Errorf("%+v", out)
 	}
-	h.good("show", "--wait", id) // its output is over before its launcher is
+	h.mustRun("show", "--wait", id) // its output is over before its launcher is
 }
 
 // onTerminal is what somebody does at a terminal that then closes: a detached run, and one that is not.
@@ -216,8 +216,8 @@ const onTerminal = `scidex-oci run --detach --id "$1" --input "$3" -- sh -c "$4"
 // TestDetachedSurvivesItsTerminal closes a pseudoterminal by killing the program behind it. The run that is not
 // detached ends, which shows that the hangup comes.
 func TestDetachedSurvivesItsTerminal(t *testing.T) {
-	h := newHouse(t)
-	detached, plain, f := h.fresh(), h.fresh(), h.flag()
+	h := newHarness(t)
+	detached, plain, f := h.newID(), h.newID(), h.flag()
 	emulator := h.command("/usr/bin/python3", "-c", `
 import os, pty, sys
 pid, master = pty.fork()
@@ -232,37 +232,37 @@ while True:
 	if err := emulator.Start(); err != nil {
 		t.Fatal(err)
 	}
-	until(t, patience, "both run", func() bool { return len(matches(h.state(detached))) > 0 && len(matches(h.state(plain))) > 0 })
+	until(t, hangTimeout, "both run", func() bool { return len(matches(h.state(detached))) > 0 && len(matches(h.state(plain))) > 0 })
 	h.logged(plain, "ready")
 	h.launcher(detached).signal(t, syscall.SIGHUP) // it does not listen to that itself either
 	if err := emulator.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
 	_ = emulator.Wait()
-	h.good("show", "--wait", plain)
+	h.mustRun("show", "--wait", plain)
 	h.show(plain).expect(t, "canceled", "stopped", 129)
 	if r := h.show(detached); r.State != "running" {
 		t.Errorf("the detached run is %s (%s)\n%s", r.State, r.Message, screen.String())
 	}
 	f.raise()
-	h.good("show", "--wait", detached)
+	h.mustRun("show", "--wait", detached)
 	h.show(detached).expect(t, "complete", "exit", 0)
 }
 
 // TestDetachedFrontKilled kills the command that waits for the beginning: nobody has heard of the run, and it ends.
 func TestDetachedFrontKilled(t *testing.T) {
-	h := newHouse(t)
-	h.good("ls") // the catalog is there
-	id := h.fresh()
+	h := newHarness(t)
+	h.mustRun("ls") // the catalog is there
+	id := h.newID()
 	release := h.lockCatalog()
 	front := h.begin(append(flags("run", "--detach", "--id", id), "--", "sh", "-c", "sleep 1000")...)
-	until(t, patience, "the launcher is at its row", func() bool { return len(matches(h.state(id))) > 0 })
+	until(t, hangTimeout, "the launcher is at its row", func() bool { return len(matches(h.state(id))) > 0 })
 	if err := front.cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
 	release()
-	until(t, patience, "the run is in the catalog", func() bool { return h.do("show", id).code == 0 })
-	h.good("show", "--wait", id)
+	until(t, hangTimeout, "the run is in the catalog", func() bool { return h.do("show", id).code == 0 })
+	h.mustRun("show", "--wait", id)
 	r := h.show(id)
 	r.expect(t, "canceled", "stopped", 143)
 	if !strings.Contains(r.Message, "the command that started it") {
@@ -273,8 +273,8 @@ func TestDetachedFrontKilled(t *testing.T) {
 
 // TestDetachedKilled: the launcher of a detached run takes the run with it, as any other, and who waits is told.
 func TestDetachedKilled(t *testing.T) {
-	h := newHouse(t)
-	id := h.fresh()
+	h := newHarness(t)
+	id := h.newID()
 	h.detach(id, "--", "sh", "-c", "echo ready; sleep 1000")
 	h.logged(id, "ready")
 	follower, waiting := h.begin("logs", "-f", id), h.begin("show", "--wait", id)
@@ -291,38 +291,38 @@ func TestDetachedKilled(t *testing.T) {
 	if out := follower.stdout.String(); out != "ready\n" {
 		t.Errorf("followed: %q", out)
 	}
-	if out := h.good("ls").stdout; !strings.Contains(out, "running (dead)") {
+	if out := h.mustRun("ls").stdout; !strings.Contains(out, "running (dead)") {
 		t.Errorf("ls: %s", out)
 	}
 	expectGone(t, all, id)
-	h.bad([]string{"stop", id}, id+"@1", "was killed", "scidex-oci gc")
+	h.mustRefuse([]string{"stop", id}, id+"@1", "was killed", "scidex-oci gc")
 	h.expectTidied(id) // by stop
 	if c := h.gc(); len(c.Lost)+len(c.Removed) > 0 {
 		t.Errorf("gc found %+v", c)
 	}
-	h.bad([]string{"stop", id}, "has ended already", "lost")
+	h.mustRefuse([]string{"stop", id}, "has ended already", "lost")
 }
 
 // TestDetachedAtOnce starts five, and stops three of them with one command.
 func TestDetachedAtOnce(t *testing.T) {
-	h := newHouse(t)
+	h := newHarness(t)
 	f := h.flag()
 	var ids []string
 	var all sync.WaitGroup
 	for range 5 {
-		id := h.fresh()
+		id := h.newID()
 		ids = append(ids, id)
 		all.Go(func() { h.detach(id, "--input", f.input(), "--", "sh", "-c", "echo ready; "+awaited) })
 	}
 	all.Wait()
 	h.gc() // touches none of them
-	out := h.good(append([]string{"stop"}, ids[:3]...)...)
+	out := h.mustRun(append([]string{"stop"}, ids[:3]...)...)
 	if strings.Count(out.stdout, "canceled (143)") != 3 {
 		t.Errorf("stop: %+v", out)
 	}
 	f.raise()
 	for i, id := range ids {
-		h.good("show", "--wait", id)
+		h.mustRun("show", "--wait", id)
 		if i < 3 {
 			h.show(id).expect(t, "canceled", "stopped", 143)
 		} else {
@@ -333,10 +333,10 @@ func TestDetachedAtOnce(t *testing.T) {
 
 // TestWaitForTheHook: a run whose post-process command has not ended is waited for.
 func TestWaitForTheHook(t *testing.T) {
-	h := newHouse(t)
-	id, f := h.fresh(), h.flag()
+	h := newHarness(t)
+	id, f := h.newID(), h.flag()
 	h.detach(id, "--post-process", `sh -c 'until [ -s `+f.path+` ]; do sleep 0.05; done; echo kept >&2'`, "--", "true")
-	until(t, patience, "the run is committed", func() bool { return h.show(id).State != "running" })
+	until(t, hangTimeout, "the run is committed", func() bool { return h.show(id).State != "running" })
 	h.show(id).expect(t, "error", "post_process", 125)
 	waiting := h.begin("show", "--wait", "--json", id)
 	select {

@@ -11,12 +11,12 @@ import (
 // where it is not there or not what it was.
 func TestInputByDigest(t *testing.T) {
 	t.Run("directory", func(t *testing.T) {
-		h := newHouse(t)
+		h := newHarness(t)
 		h.inputByDigest(h, "file://"+filepath.Join(h.root, "blobs"), func(sum string) string { return filepath.Join(h.root, "blobs", "sha256", sum) })
 	})
 	t.Run("S3", func(t *testing.T) {
 		h, b := inS3(t)
-		other := newHouse(t)
+		other := newHarness(t)
 		b.furnish(other)
 		other.setenv("SCIDEX_OCI_DB", "sqlite://"+filepath.Join(h.root, "catalog.db"))
 		h.inputByDigest(other, b.store(), func(sum string) string { return filepath.Join(b.objects, "some%20where", "sha256", sum) })
@@ -24,9 +24,9 @@ func TestInputByDigest(t *testing.T) {
 }
 
 // inputByDigest makes an output here and takes it as an input there, where the blob store is at a URL; blob is where it is kept.
-func (h *house) inputByDigest(there *house, store string, blob func(sum string) string) {
+func (h *harness) inputByDigest(there *harness, store string, blob func(sum string) string) {
 	t := h.t
-	r := h.start("--id", h.fresh(), "--", "sh", "-c", "echo an output >out")
+	r := h.start("--id", h.newID(), "--", "sh", "-c", "echo an output >out")
 	r.expect(t, "complete", "exit", 0)
 	digest := "sha256:" + r.output("out").SHA256
 	url := store + "/sha256/" + r.output("out").SHA256
@@ -40,20 +40,20 @@ func (h *house) inputByDigest(there *house, store string, blob func(sum string) 
 		{"--input", url + ":name", "--", "cat", "/inputs/name"},
 		{"--input", url + ":/models/m", "--", "cat", "/models/m"},
 	} {
-		id := there.fresh()
+		id := there.newID()
 		there.start(append(flags("--id", id), args...)...).expect(t, "complete", "exit", 0)
-		if got := there.good("logs", id).stdout; got != "an output\n" {
+		if got := there.mustRun("logs", id).stdout; got != "an output\n" {
 			t.Errorf("%q: %q", args, got)
 		}
 	}
-	there.bad([]string{"run", "--input", "sha256:" + strings.Repeat("0", 64), "--", "true"}, "there is no blob sha256:000")
-	there.bad([]string{"run", "--input", "sha256:0", "--", "true"}, "is no digest")
-	there.bad([]string{"run", "--input", store + "/sha256/" + strings.Repeat("0", 64), "--", "true"}, "there is no blob sha256:000")
-	there.bad([]string{"run", "--input", store + "/data.csv", "--", "true"}, "names no digest", "give the file")
+	there.mustRefuse([]string{"run", "--input", "sha256:" + strings.Repeat("0", 64), "--", "true"}, "there is no blob sha256:000")
+	there.mustRefuse([]string{"run", "--input", "sha256:0", "--", "true"}, "is no digest")
+	there.mustRefuse([]string{"run", "--input", store + "/sha256/" + strings.Repeat("0", 64), "--", "true"}, "there is no blob sha256:000")
+	there.mustRefuse([]string{"run", "--input", store + "/data.csv", "--", "true"}, "names no digest", "give the file")
 	for _, another := range []string{"s3://another/some%20where", "s3://bucket", store + "/below", "file:///another", "file:///"} {
-		there.bad([]string{"run", "--input", another + "/sha256/" + r.output("out").SHA256, "--", "true"}, "does not lie in the blob store "+store+";", "--blobs")
+		there.mustRefuse([]string{"run", "--input", another + "/sha256/" + r.output("out").SHA256, "--", "true"}, "does not lie in the blob store "+store+";", "--blobs")
 	}
-	there.good("gc")
+	there.mustRun("gc")
 	path := blob(r.output("out").SHA256)
 	if err := os.Remove(path); err != nil {
 		t.Fatal(err)
@@ -61,8 +61,8 @@ func (h *house) inputByDigest(there *house, store string, blob func(sum string) 
 	if err := os.WriteFile(path, []byte("an outpUt\n"), 0o444); err != nil {
 		t.Fatal(err)
 	}
-	there.bad([]string{"run", "--input", digest, "--", "true"}, "corrupt")
-	there.bad([]string{"run", "--input", url, "--", "true"}, "corrupt")
+	there.mustRefuse([]string{"run", "--input", digest, "--", "true"}, "corrupt")
+	there.mustRefuse([]string{"run", "--input", url, "--", "true"}, "corrupt")
 }
 
 // A worker with nothing but the catalog and the bucket takes what another has made, by the URL of its blob; submit refuses what
@@ -77,13 +77,13 @@ func TestQueueInputByURL(t *testing.T) {
 	first.end()
 
 	url := b.store() + "/sha256/" + h.show(made).output("out").SHA256
-	h.bad([]string{"submit", "--input", strings.Replace(url, "//bucket/", "//another/", 1), "--", "true"}, "does not lie in the blob store "+b.store())
-	h.bad([]string{"submit", "--input", b.store() + "/sha256/" + strings.Repeat("0", 64), "--", "true"}, "is not in the blob store "+b.store())
+	h.mustRefuse([]string{"submit", "--input", strings.Replace(url, "//bucket/", "//another/", 1), "--", "true"}, "does not lie in the blob store "+b.store())
+	h.mustRefuse([]string{"submit", "--input", b.store() + "/sha256/" + strings.Repeat("0", 64), "--", "true"}, "is not in the blob store "+b.store())
 	taken := h.submit("taken", "cat /inputs/name", "--input", url+":name")
 	another := db.query(t, "", `SELECT scidex_oci.submit('{"id": "`+h.id("another")+`", "command": ["true"], "inputs": ["file:///etc/sha256/`+strings.Repeat("0", 64)+`"]}', 0)`)
 	second := h.worker()
 	h.comes(db, taken, "complete")
-	if got := second.good("logs", taken).stdout; got != "an output\n" {
+	if got := second.mustRun("logs", taken).stdout; got != "an output\n" {
 		t.Errorf("it has read %q", got)
 	}
 	h.comes(db, another, "error")

@@ -63,7 +63,7 @@ func (r doctorReport) expect(t *testing.T, code, status string, words ...string)
 }
 
 // doctor runs `doctor --json` by a prefix of commands, and reads what it printed.
-func (h *house) doctor(code int, prefix []string, args ...string) doctorReport {
+func (h *harness) doctor(code int, prefix []string, args ...string) doctorReport {
 	h.t.Helper()
 	argv := slices.Concat(prefix, []string{theHost.bin, "doctor", "--json"}, args)
 	out := h.finish(h.command(argv[0], argv[1:]...))
@@ -79,8 +79,8 @@ func (h *house) doctor(code int, prefix []string, args ...string) doctorReport {
 }
 
 // checkCured wants nothing left of an examination: no run and no root of its own. Processes, groups and
-// mounts are looked for by the house and the suite.
-func (h *house) checkCured() {
+// mounts are looked for by the harness and the suite.
+func (h *harness) checkCured() {
 	h.t.Helper()
 	left := eventually(func() []string { // another suite may be at it meanwhile
 		return slices.Concat(ours(matches("/tmp/scidex-analysis-doctor-*")), ours(matches("/tmp/.scidex-oci-doctor-*")),
@@ -115,7 +115,7 @@ func TestDoctorAgreesWithRun(t *testing.T) {
 		"no data":     {"--data=nowhere", "--limits=best-effort"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			h := newHouse(t)
+			h := newHarness(t)
 			run := h.start(slices.Concat([]string{"--id", h.id("x")}, args, []string{"--", "true"})...)
 			code := map[bool]int{true: 0, false: 1}[run.State == "complete"]
 			r := h.doctor(code, nil, args...)
@@ -136,7 +136,7 @@ func TestDoctorAgreesWithRun(t *testing.T) {
 
 // TestDoctorOfOuterLimits tells of the limits of a run what that run tells, also where the caller could make control groups.
 func TestDoctorOfOuterLimits(t *testing.T) {
-	h := newHouse(t)
+	h := newHarness(t)
 	run := h.start("--id", h.id("x"), "--limits=outer", "--", "true")
 	r := h.doctor(0, nil, "--limits=outer")
 	if r.Summary.Limits != "outer" {
@@ -152,7 +152,7 @@ func TestDoctorOfOuterLimits(t *testing.T) {
 
 // TestDoctorByDefault tells each tier what it has, and where a default run is refused, why and what cures it.
 func TestDoctorByDefault(t *testing.T) {
-	h := newHouse(t)
+	h := newHarness(t)
 	r := h.doctor(map[bool]int{true: 0, false: 1}[theHost.cgroup], nil, "--limits=enforce")
 	for _, code := range []string{
 		"userns.unshare", "idmap.self", "idmap.range", "userns.nested", "mount.tmpfs", "mount.proc", "mount.bind", "mount.overlay",
@@ -182,7 +182,7 @@ func TestDoctorByDefault(t *testing.T) {
 	if r.of("cgroup.v1.memory").After != "cgroup.place" || r.Summary.Limits != "none" {
 		t.Errorf("%+v, %+v", r.of("cgroup.v1.memory"), r.Summary)
 	}
-	out := h.bad([]string{"run", "--limits=enforce", "--", "true"}, `"scidex-oci doctor"`)
+	out := h.mustRefuse([]string{"run", "--limits=enforce", "--", "true"}, `"scidex-oci doctor"`)
 	if strings.Contains(refused.Message, "doctor") || out.stdout != "" {
 		t.Errorf("%q, %q", refused.Message, out.stdout)
 	}
@@ -190,16 +190,16 @@ func TestDoctorByDefault(t *testing.T) {
 
 // A default root that is not there is not there afterwards either, and a catalog that is there is as it was.
 func TestDoctorLeavesTheCatalogAlone(t *testing.T) {
-	h := newHouse(t)
+	h := newHarness(t)
 	h.doctor(0, nil, "--limits=best-effort")
 	if _, err := os.Stat(h.root); !os.IsNotExist(err) {
 		t.Errorf("the root: %v", err)
 	}
 	h.start("--id", h.id("x"), "--", "true").expect(t, "complete", "exit", 0)
-	before := h.good("ls", "--json").stdout
+	before := h.mustRun("ls", "--json").stdout
 	r := h.doctor(0, nil, "--limits=best-effort")
 	r.expect(t, "catalog.open", "ok", "with its blob store")
-	if after := h.good("ls", "--json").stdout; after != before {
+	if after := h.mustRun("ls", "--json").stdout; after != before {
 		t.Errorf("before %s, after %s", before, after)
 	}
 	stamp := filepath.Join(h.root, "blobs", "catalog_id")
@@ -213,8 +213,8 @@ func TestDoctorLeavesTheCatalogAlone(t *testing.T) {
 
 // TestDoctorForAPerson wants the lines in place of an object.
 func TestDoctorForAPerson(t *testing.T) {
-	h := newHouse(t)
-	out := h.good("doctor", "--limits=best-effort")
+	h := newHarness(t)
+	out := h.mustRun("doctor", "--limits=best-effort")
 	for _, line := range []string{"\nok       mount.overlay ", "\nok       run.true ", "\nrun works with the defaults\nlimits: "} {
 		if !strings.Contains(out.stdout, line) {
 			t.Errorf("no %q in\n%s", line, out.stdout)
@@ -223,9 +223,9 @@ func TestDoctorForAPerson(t *testing.T) {
 	if strings.Contains(out.stdout, "\x1b") || out.stderr != "" {
 		t.Errorf("%+v", out)
 	}
-	h.bad([]string{"doctor", "--memroy=1GiB"}, "--memroy", "--memory")
-	h.bad([]string{"doctor", "word"}, "takes none")
-	h.bad([]string{"doctor", "--memory=much"}, "--memory", "much")
+	h.mustRefuse([]string{"doctor", "--memroy=1GiB"}, "--memroy", "--memory")
+	h.mustRefuse([]string{"doctor", "word"}, "takes none")
+	h.mustRefuse([]string{"doctor", "--memory=much"}, "--memory", "much")
 }
 
 // expectShort wants the run refused for want of room. Others than root have one id only in there, which comes first.
@@ -247,12 +247,12 @@ func TestDoctorBroken(t *testing.T) {
 	for name, c := range map[string]struct {
 		prefix []string
 		env    string
-		check  func(t *testing.T, h *house, r doctorReport)
+		check  func(t *testing.T, h *harness, r doctorReport)
 		works  bool
 	}{
 		"no user namespaces": {
 			prefix: unshare("-Ur", "echo 0 >/proc/sys/user/max_user_namespaces"),
-			check: func(t *testing.T, _ *house, r doctorReport) {
+			check: func(t *testing.T, _ *harness, r doctorReport) {
 				r.expect(t, "userns.unshare", "fail", "no space left on device", "sysctl user.max_user_namespaces=")
 				r.expect(t, "sysctl.max_user_namespaces", "fail", "user.max_user_namespaces is 0")
 				r.expect(t, "mount.proc", "skipped")
@@ -263,7 +263,7 @@ func TestDoctorBroken(t *testing.T) {
 		},
 		"one user namespace": {
 			prefix: unshare("-Ur", "echo 1 >/proc/sys/user/max_user_namespaces"),
-			check: func(t *testing.T, _ *house, r doctorReport) {
+			check: func(t *testing.T, _ *harness, r doctorReport) {
 				// The kernel forgets a namespace some time after its last process: any of the trials may find none left.
 				if f := r.failure("no space left on device"); !strings.Contains(f.Command, "sysctl user.max_user_namespaces=") {
 					t.Errorf("%+v", f)
@@ -273,14 +273,14 @@ func TestDoctorBroken(t *testing.T) {
 		},
 		"no network namespaces": {
 			prefix: unshare("-Ur", "echo 0 >/proc/sys/user/max_net_namespaces"),
-			check: func(t *testing.T, _ *house, r doctorReport) {
+			check: func(t *testing.T, _ *harness, r doctorReport) {
 				r.expect(t, "namespace.network", "fail", "no space left on device")
 				r.expect(t, "namespace.ipc", "ok")
 			},
 		},
 		"a masked proc": {
 			prefix: unshare(mounts, "mount -t tmpfs none /proc/sys/fs"),
-			check: func(t *testing.T, _ *house, r doctorReport) {
+			check: func(t *testing.T, _ *harness, r doctorReport) {
 				r.expect(t, "mount.proc", "fail", "operation not permitted", "systempaths=unconfined", "unmask=ALL")
 				r.expect(t, "container", "fail", "1 mounts over parts of /proc")
 			},
@@ -289,7 +289,7 @@ func TestDoctorBroken(t *testing.T) {
 			env: "SCIDEX_OCI_TMP=/mnt",
 			// The last bytes go one by one; cp fills what is left.
 			prefix: unshare(mounts, "mount -t tmpfs -o size=64k none /mnt; cp /bin/sh /mnt/full 2>/dev/null || :"),
-			check: func(t *testing.T, _ *house, r doctorReport) {
+			check: func(t *testing.T, _ *harness, r doctorReport) {
 				r.expect(t, "disk.tmp", "fail", "no space left on device", "--tmp DIR", "df -h /mnt")
 				r.expectShort(t)
 			},
@@ -297,7 +297,7 @@ func TestDoctorBroken(t *testing.T) {
 		"little room": {
 			env:    "SCIDEX_OCI_TMP=/mnt",
 			prefix: unshare(mounts, "mount -t tmpfs -o size=4m none /mnt; head -c 4000000 /dev/zero >/mnt/x"),
-			check: func(t *testing.T, _ *house, r doctorReport) {
+			check: func(t *testing.T, _ *harness, r doctorReport) {
 				r.expect(t, "disk.tmp", "fail", "runs are refused while less than 5% is free", "--min-free", "gc")
 				r.expectShort(t)
 			},
@@ -305,7 +305,7 @@ func TestDoctorBroken(t *testing.T) {
 		"no more directories": {
 			env:    "SCIDEX_OCI_TMP=/mnt",
 			prefix: unshare(mounts, "mount -t tmpfs -o nr_inodes=1 none /mnt"),
-			check: func(t *testing.T, _ *house, r doctorReport) {
+			check: func(t *testing.T, _ *harness, r doctorReport) {
 				r.expect(t, "disk.tmp", "fail", "no space left on device", "--tmp DIR", "df -h /mnt")
 				r.expect(t, "run.true", "fail")
 			},
@@ -313,21 +313,21 @@ func TestDoctorBroken(t *testing.T) {
 		"a read-only root": {
 			env:    "SCIDEX_OCI_ROOT=/mnt/root",
 			prefix: unshare(mounts, "mount -t tmpfs -o ro none /mnt"),
-			check: func(t *testing.T, _ *house, r doctorReport) {
+			check: func(t *testing.T, _ *harness, r doctorReport) {
 				r.expect(t, "disk.root", "fail", "read-only file system", "--root DIR")
 				r.expect(t, "run.true", "fail", "read-only file system")
 			},
 		},
 		"no place for working directories": {
 			env: "SCIDEX_OCI_TMP=/nowhere",
-			check: func(t *testing.T, _ *house, r doctorReport) {
+			check: func(t *testing.T, _ *harness, r doctorReport) {
 				r.expect(t, "disk.tmp", "fail", "/nowhere: no such file or directory", "--tmp DIR")
 				r.expect(t, "run.true", "fail")
 			},
 		},
 		"PostgreSQL": {
 			env: "SCIDEX_OCI_DB=postgres://me:hunter2@127.0.0.1:1/scidex", // where nobody listens
-			check: func(t *testing.T, _ *house, r doctorReport) {
+			check: func(t *testing.T, _ *harness, r doctorReport) {
 				r.expect(t, "catalog.postgresql", "fail", "127.0.0.1", "pg_isready -d 'postgres://me:xxxxx@127.0.0.1:1/scidex'")
 				r.expect(t, "catalog.open", "skipped")
 				r.expect(t, "run.true", "ok") // on a catalog of doctor's own
@@ -335,7 +335,7 @@ func TestDoctorBroken(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			h := newHouse(t)
+			h := newHarness(t)
 			if name, value, ok := strings.Cut(c.env, "="); ok {
 				h.setenv(name, value)
 			}
@@ -346,7 +346,7 @@ func TestDoctorBroken(t *testing.T) {
 
 // TestDoctorNeedsNewuidmap has one in PATH that maps nothing. Only where there is a range does anybody need it.
 func TestDoctorNeedsNewuidmap(t *testing.T) {
-	h := newHouse(t)
+	h := newHarness(t)
 	h.write("bin/newuidmap", "#!/bin/sh\necho no such luck >&2; exit 1\n", 0o755)
 	h.setenv("PATH", h.path("bin")+":"+os.Getenv("PATH"))
 	if theHost.root || !theHost.ranged {
@@ -361,7 +361,7 @@ func TestDoctorNeedsNewuidmap(t *testing.T) {
 
 // TestDoctorWithoutNewPrivileges starts doctor as a container with no-new-privileges would: newuidmap has no rights then.
 func TestDoctorWithoutNewPrivileges(t *testing.T) {
-	h := newHouse(t)
+	h := newHarness(t)
 	prefix := []string{"setpriv", "--no-new-privs"}
 	if theHost.root || !theHost.ranged {
 		h.doctor(0, prefix, "--limits=best-effort").expect(t, "idmap.range", "ok")
@@ -377,7 +377,7 @@ func TestDoctorWithoutNewPrivileges(t *testing.T) {
 // TestDoctorWithFewProcesses lowers the limit of processes until something fails: it is told by the limit's name.
 // Root itself has none, and its supervisors have.
 func TestDoctorWithFewProcesses(t *testing.T) {
-	h := newHouse(t)
+	h := newHarness(t)
 	mine := 0
 	if !theHost.root {
 		mine = len(strings.Fields(h.finish(h.command("ps", "-L", "-o", "lwp=", "-U", strconv.Itoa(os.Geteuid()))).stdout))
@@ -407,7 +407,7 @@ func TestDoctorWithFewProcesses(t *testing.T) {
 // TestDoctorStops ends an examination in the middle: it proves nothing and leaves nothing.
 func TestDoctorStops(t *testing.T) {
 	for _, sign := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM} {
-		h := newHouse(t)
+		h := newHarness(t)
 		h.write("data/table.csv", "1\n", 0o666)
 		var stdout, stderr bytes.Buffer
 		cmd := h.heldDoctor(&stdout, &stderr)
@@ -428,7 +428,7 @@ func TestDoctorStops(t *testing.T) {
 
 // heldDoctor starts a doctor of which a try is held up. The tries are over in no time: one may have to be started
 // several times.
-func (h *house) heldDoctor(stdout, stderr *bytes.Buffer) *exec.Cmd {
+func (h *harness) heldDoctor(stdout, stderr *bytes.Buffer) *exec.Cmd {
 	h.t.Helper()
 	for range 100 {
 		stdout.Reset()
@@ -451,18 +451,18 @@ func (h *house) heldDoctor(stdout, stderr *bytes.Buffer) *exec.Cmd {
 
 // TestDoctorKilled kills an examination while its run is alive: what is left goes with the next one, or with gc.
 func TestDoctorKilled(t *testing.T) {
-	for name, clean := range map[string]func(h *house){
-		"the next": func(h *house) { h.doctor(0, nil, "--limits=best-effort") },
-		"gc":       func(h *house) { h.good("gc") },
+	for name, clean := range map[string]func(h *harness){
+		"the next": func(h *harness) { h.doctor(0, nil, "--limits=best-effort") },
+		"gc":       func(h *harness) { h.mustRun("gc") },
 	} {
 		t.Run(name, func(t *testing.T) {
-			h := newHouse(t)
-			h.good("ls") // makes the root
+			h := newHarness(t)
+			h.mustRun("ls") // makes the root
 			cmd := h.command(theHost.bin, "doctor", "--limits=best-effort")
 			if err := cmd.Start(); err != nil {
 				t.Fatal(err)
 			}
-			until(t, patience, "doctor's run has begun", func() bool { return len(matches(filepath.Join(h.root, "doctor-*", "runs", "*"))) > 0 })
+			until(t, hangTimeout, "doctor's run has begun", func() bool { return len(matches(filepath.Join(h.root, "doctor-*", "runs", "*"))) > 0 })
 			_ = cmd.Process.Kill()
 			_ = cmd.Wait() // killed
 			if len(matches(filepath.Join(h.root, "doctor-*"))) == 0 {

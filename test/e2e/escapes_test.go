@@ -31,7 +31,7 @@ func checkShown(t *testing.T, what, shown string) {
 
 // TestTerminalIsLeftAlone shows everything that an analysis or its request can name on a terminal.
 func TestTerminalIsLeftAlone(t *testing.T) {
-	h := newHouse(t)
+	h := newHarness(t)
 	all := strings.Join(evil, " ")
 	h.write("all", all, 0o644)
 	raw := h.onTerminal("/bin/cat", "all")

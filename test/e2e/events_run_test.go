@@ -16,7 +16,7 @@ import (
 const whole = "created started exited harvested finished"
 
 // events reads what is in a file of --events.
-func (h *house) events(path string) events {
+func (h *harness) events(path string) events {
 	h.t.Helper()
 	all, err := parseEvents([]byte(readFile(h.t, path)))
 	if err != nil {
@@ -44,13 +44,13 @@ func (all events) expect(t *testing.T, lifecycle string, printed result) {
 // TestEventsTellARun sees a run begin, be looked at and write while it goes on, and holds every event against the
 // result.
 func TestEventsTellARun(t *testing.T) {
-	h := newHouse(t)
+	h := newHarness(t)
 	id, path := h.id("told"), h.path("events")
 	const odd = "\\377 \\303\\251 \\033[2J"
 	l := h.launch(id, "--events", "events", "--label", "a=b", "--", "sh", "-c",
 		`printf 'out é\n'; printf '`+odd+`\n' >&2; echo 12345 >file; mkfifo pipe; echo ready >&2; exec sleep 1000`)
 	l.await("ready")
-	until(t, patience, "an event of usage", func() bool { return strings.Contains(readFile(t, path), `"type":"usage"`) })
+	until(t, hangTimeout, "an event of usage", func() bool { return strings.Contains(readFile(t, path), `"type":"usage"`) })
 	l.signal(syscall.SIGTERM)
 	r := l.wait()
 	r.expect(t, "canceled", "stopped", 143)
@@ -95,7 +95,7 @@ func TestEventsTellARun(t *testing.T) {
 
 // TestEventsOfManyRuns has several runs append to one file at the same time, with outputs that make long lines.
 func TestEventsOfManyRuns(t *testing.T) {
-	h := newHouse(t)
+	h := newHarness(t)
 	h.write("events", "", 0o644)
 	const runs = 4
 	var all []*launch
@@ -139,7 +139,7 @@ func given(t *testing.T, cmd *exec.Cmd) {
 
 // TestEventsToADescriptor shows that nobody but the launcher has it.
 func TestEventsToADescriptor(t *testing.T) {
-	h := newHouse(t)
+	h := newHarness(t)
 	id := h.id("fd")
 	cmd := h.command(theHost.bin, runWith(id, []string{
 		"--events", eventsFD, "--", "sh", "-c", `ls /proc/self/fd; ls -l /proc/*/fd 2>/dev/null | grep pipe; echo ready >&2; exec sleep 1000`,
@@ -190,16 +190,16 @@ func TestEventsToADescriptor(t *testing.T) {
 
 // TestEventsOfADetachedRun go on after the command that has started it.
 func TestEventsOfADetachedRun(t *testing.T) {
-	h := newHouse(t)
+	h := newHarness(t)
 	flagged := h.flag()
 	id := h.id("file")
 	h.detach(id, "--events", "events", "--input", flagged.input(), "--", "sh", "-c", awaited)
-	until(t, patience, "the events of the start", func() bool {
+	until(t, hangTimeout, "the events of the start", func() bool {
 		all, err := parseEvents([]byte(readFile(t, h.path("events"))))
 		return err == nil && all.lifecycle() == "created started"
 	})
 	flagged.raise()
-	h.good("show", "--wait", id)
+	h.mustRun("show", "--wait", id)
 	h.events(h.path("events")).expect(t, whole, h.show(id))
 
 	id = h.id("fd")
@@ -219,14 +219,14 @@ func TestEventsOfADetachedRun(t *testing.T) {
 	if err := cmd.Wait(); err != nil || parsed != nil || stdout.String() != id+"\n" {
 		t.Fatalf("%v, %v, %q", err, parsed, stdout.String())
 	}
-	h.good("show", "--wait", id)
+	h.mustRun("show", "--wait", id)
 	all.expect(t, whole, h.show(id))
 }
 
 // TestSlowReaderOfEvents reads nothing before the analysis has written more than can wait. It holds nothing up, and
 // what it misses is counted.
 func TestSlowReaderOfEvents(t *testing.T) {
-	h := newHouse(t)
+	h := newHarness(t)
 	id := h.id("slow")
 	const mib = 64
 	cmd := h.command(theHost.bin, "run", "-q", "--id", id, "--events", eventsFD, "--log-size", "100MiB", "--",
@@ -278,7 +278,7 @@ func aboutEvents(r result) (warnings []string) {
 
 // TestReaderOfEventsGoesAway ends no run, and is said once.
 func TestReaderOfEventsGoesAway(t *testing.T) {
-	h := newHouse(t)
+	h := newHarness(t)
 	cmd := h.command(theHost.bin, runWith(h.id("gone"), []string{"--events", eventsFD, "--", "sh", "-c", "echo x; echo y >file"})...)
 	if err := eventsPipe(t, cmd).Close(); err != nil {
 		t.Fatal(err)
@@ -297,11 +297,11 @@ func TestReaderOfEventsGoesAway(t *testing.T) {
 
 // TestEventsToAFIFO needs a reader, and does not wait for one.
 func TestEventsToAFIFO(t *testing.T) {
-	h := newHouse(t)
+	h := newHarness(t)
 	if err := syscall.Mkfifo(h.path("fifo"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	h.bad(flags("run", "--id", h.id("none"), "--events", "fifo", "--", "true"), "--events", `"fifo"`, "nobody reads")
+	h.mustRefuse(flags("run", "--id", h.id("none"), "--events", "fifo", "--", "true"), "--events", `"fifo"`, "nobody reads")
 	reader, err := os.OpenFile(h.path("fifo"), os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		t.Fatal(err)

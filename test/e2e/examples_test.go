@@ -20,8 +20,8 @@ func TestExamples(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			h := newHouse(t)
-			r := h.start("--id", h.fresh(), "-f", filepath.Join(examples, name, "manifest.yaml"), "--export", "out")
+			h := newHarness(t)
+			r := h.start("--id", h.newID(), "-f", filepath.Join(examples, name, "manifest.yaml"), "--export", "out")
 			r.expect(t, "complete", "exit", 0)
 			if r.Labels["example"] != name || len(r.Rejected) > 0 {
 				t.Errorf("labels %v, rejected %v", r.Labels, r.Rejected)
@@ -29,7 +29,7 @@ func TestExamples(t *testing.T) {
 			if err := check(filepath.Join(examples, "data"), h.path("out")); err != nil {
 				t.Error(err)
 			}
-			h.good("outputs", "export", r.ID, "again")
+			h.mustRun("outputs", "export", r.ID, "again")
 			if err := check(filepath.Join(examples, "data"), h.path("again")); err != nil {
 				t.Error(err)
 			}

@@ -5,7 +5,7 @@ import "testing"
 // TestSpin lets eight threads compute against a tenth of a CPU, which is less than a busy host leaves them: the kernel has
 // the quota and makes them wait, which is no reason to fail. Against more CPUs than there are they never wait.
 func TestSpin(t *testing.T) {
-	h := newHouse(t)
+	h := newHarness(t)
 	beside := h.newSibling()
 	for cpus, throttled := range map[string]bool{"0.1": true, "64": false} {
 		t.Run(cpus, func(t *testing.T) {
@@ -17,7 +17,7 @@ func TestSpin(t *testing.T) {
 			had := heldBy(t, l.id, all[analysisAmong(t, all)])
 			waited := func() int64 { return groupCounter(l.id, "cpu.stat", "nr_throttled") }
 			// The kernel counts a wait when it begins and its time when it is over: the first may be told without any.
-			until(t, patience, "enough is computed", func() bool {
+			until(t, hangTimeout, "enough is computed", func() bool {
 				return !theHost.cgroup || waited() > 3 || !throttled && groupCPU(l.id) > 5e8
 			})
 			if theHost.cgroup && (waited() > 0) != throttled {

@@ -8,7 +8,7 @@ import (
 // TestFloods: what nobody could keep is dropped, and the rest of the run is as it would be.
 func TestFloods(t *testing.T) {
 	const kept = 1 << 20
-	h := newHouse(t)
+	h := newHarness(t)
 	beside := h.newSibling()
 	for size, c := range map[string]struct {
 		timeout string
@@ -23,7 +23,7 @@ func TestFloods(t *testing.T) {
 	} {
 		t.Run(size, func(t *testing.T) {
 			h := h.in(t)
-			id, begin := h.fresh(), h.flag()
+			id, begin := h.newID(), h.flag()
 			cmd := h.command(theHost.bin, "run", "--quiet", "--id", id, "--log-size=1MiB", "--timeout="+c.timeout, never, "--data=none", "--docs=none",
 				"--input", begin.input(), "--project", testdata(t, "limits"), "--script", testdata(t, "limits/flood.py"), "/inputs/flag", size)
 			cmd.Stdout, cmd.Stderr = io.Discard, io.Discard

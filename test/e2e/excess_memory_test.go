@@ -75,7 +75,7 @@ var hoards = map[string]excess{
 }
 
 func TestHoards(t *testing.T) {
-	h := newHouse(t)
+	h := newHarness(t)
 	beside := h.newSibling()
 	for name, x := range hoards {
 		x.program, x.flags = "limits/memory.py", flags("--memory=32MiB", "--pids=50", "--cpus=2")
@@ -104,7 +104,7 @@ func TestChildOutOfMemory(t *testing.T) {
 		t.Log("not covered here: it takes cgroup v1 and its limits; the tests as root on such a machine do")
 		return
 	}
-	h := newHouse(t)
+	h := newHarness(t)
 	beside := h.newSibling()
 	start := h.flag()
 	l := h.launchProgram(start, flags("--memory=32MiB"), "limits/memory.py", "child", "64")
@@ -114,7 +114,7 @@ func TestChildOutOfMemory(t *testing.T) {
 	start.raise()
 	// The init ends when it has told how the analysis did: what kills from here on comes too late.
 	init := slices.IndexFunc(all, func(w watched) bool { return strings.HasPrefix(w.command, initProgram) })
-	until(t, patience, "the analysis and its init end", func() bool { return !all[init].alive() })
+	until(t, hangTimeout, "the analysis and its init end", func() bool { return !all[init].alive() })
 	l.signal(syscall.SIGCONT)
 	r := l.wait()
 	if !strings.Contains(strings.Join(r.Warnings, " "), "the kernel killed 1 process ") || r.Evidence.OOMKills != 1 {

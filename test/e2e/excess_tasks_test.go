@@ -27,7 +27,7 @@ func notCrowded(t *testing.T, r result) {
 }
 
 func TestCrowds(t *testing.T) {
-	h := newHouse(t)
+	h := newHarness(t)
 	beside := h.newSibling()
 	for name, x := range crowds {
 		x.program, x.flags = "limits/tasks.py", flags("--pids=20")
@@ -38,13 +38,13 @@ func TestCrowds(t *testing.T) {
 }
 
 // bomb stops a fork bomb when it has all that it may have.
-func (h *house) bomb(t *testing.T, beside *sibling) {
+func (h *harness) bomb(t *testing.T, beside *sibling) {
 	h = h.in(t)
 	start := h.flag()
 	l := h.launchProgram(start, flags("--pids=20", never), "limits/tasks.py", "bomb", "0")
 	l.await("ready")
 	start.raise()
-	until(t, patience, "the bomb meets its limit", func() bool {
+	until(t, hangTimeout, "the bomb meets its limit", func() bool {
 		if theHost.cgroup {
 			return groupCounter(l.id, "pids.events", "max") > 100
 		}

@@ -39,9 +39,9 @@ func (x excess) here() ended {
 }
 
 // launchProgram starts a program of testdata, which waits for the flag.
-func (h *house) launchProgram(begin flag, flags []string, program string, args ...string) *launch {
+func (h *harness) launchProgram(begin flag, flags []string, program string, args ...string) *launch {
 	h.t.Helper()
-	return h.launch(h.fresh(), programWith(begin, flags, program, args)...)
+	return h.launch(h.newID(), programWith(begin, flags, program, args)...)
 }
 
 func programWith(begin flag, flags []string, program string, args []string) []string {
@@ -65,7 +65,7 @@ func analysisAmong(t *testing.T, all []watched) int {
 
 // exceed lets a run go past its limit beside a sibling: the kernel has what the result says that it had, the run
 // ends as it is to, with what it had written, and nothing is left of it.
-func (h *house) exceed(t *testing.T, x excess, beside *sibling) {
+func (h *harness) exceed(t *testing.T, x excess, beside *sibling) {
 	t.Helper()
 	h = h.in(t)
 	start := h.flag()
@@ -99,7 +99,7 @@ func (e ended) expect(t *testing.T, r result) {
 }
 
 // expectNothingOf looks for everything a run may have left when its command has returned, and only of that run.
-func (h *house) expectNothingOf(t *testing.T, r result) {
+func (h *harness) expectNothingOf(t *testing.T, r result) {
 	t.Helper()
 	left := eventually(func() []string { return append(processesOf(r.ID), processesAs(r)...) })
 	left = slices.Concat(left, matches("/tmp/scidex-analysis-"+r.ID+"*"), groupsOf(r.ID), mountsOf(r.ID),

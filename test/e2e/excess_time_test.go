@@ -31,7 +31,7 @@ type stayer struct {
 	dies  string // by which signal
 }
 
-func (h *house) newStayer(t *testing.T, kind string, flags, args []string) *stayer {
+func (h *harness) newStayer(t *testing.T, kind string, flags, args []string) *stayer {
 	t.Helper()
 	grace := never
 	if stays[kind].signal == "SIGKILL" {
@@ -59,7 +59,7 @@ func (s *stayer) expect(t *testing.T, want ended, beside *sibling) {
 
 // TestTimeouts: they begin one after the other and wait for their time together.
 func TestTimeouts(t *testing.T) {
-	h := newHouse(t)
+	h := newHarness(t)
 	beside := h.newSibling()
 	runs := map[string]*stayer{}
 	for kind := range stays {
@@ -78,7 +78,7 @@ func TestTimeouts(t *testing.T) {
 }
 
 func TestStays(t *testing.T) {
-	h := newHouse(t)
+	h := newHarness(t)
 	beside := h.newSibling()
 	for kind := range stays {
 		t.Run(kind+", stopped", func(t *testing.T) {
@@ -110,7 +110,7 @@ func TestStays(t *testing.T) {
 func TestStaysWorkOutside(t *testing.T) {
 	for kind := range stays {
 		t.Run(kind, func(t *testing.T) {
-			h := newHouse(t)
+			h := newHarness(t)
 			marker := h.flag().path
 			cmd := h.command("/usr/bin/python3", "-B", testdata(t, "limits/stay.py"), marker, kind)
 			stdout, err := cmd.StdoutPipe()

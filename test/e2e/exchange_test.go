@@ -132,7 +132,7 @@ func (s *exchanger) end() {
 // control: whoever goes by paths reads the treasure.
 func (s *exchanger) fools(base string) {
 	s.tr.t.Helper()
-	until(s.tr.t, patience, "a reader by path is fooled", func() bool {
+	until(s.tr.t, hangTimeout, "a reader by path is fooled", func() bool {
 		for i := range swappedDirs {
 			content, err := os.ReadFile(filepath.Join(base, fmt.Sprint("d", i), "7"))
 			if err == nil && strings.Contains(string(content), s.tr.canary) {
@@ -152,9 +152,9 @@ chmod -R 777 .; echo ready; `, swappedDirs-1, swappedFiles-1) + awaited
 func TestExchangesByTheHost(t *testing.T) {
 	for _, keep := range []string{"never", "always"} {
 		t.Run("keep "+keep, func(t *testing.T) {
-			h := newHouse(t)
+			h := newHarness(t)
 			tr := newTreasure(t, h.id("canary"))
-			id, end := h.fresh(), h.flag()
+			id, end := h.newID(), h.flag()
 			l := h.launch(id, "--input", end.input(), "--keep", keep, "--export", "exported", "--", "sh", "-c", openTree)
 			l.await("ready")
 			dir := "/tmp/scidex-analysis-" + id
@@ -171,7 +171,7 @@ func TestExchangesByTheHost(t *testing.T) {
 				t.Errorf("%d exchanges: it proves nothing", s.count.Load())
 			}
 			if len(matches(dir)) > 0 {
-				h.good("rm", id)
+				h.mustRun("rm", id)
 			}
 			h.gc() // what rm may have left when it met that
 		})

@@ -150,7 +150,7 @@ func TestEndings(t *testing.T) {
 }
 
 func (e ending) run(t *testing.T) {
-	h := newHouse(t)
+	h := newHarness(t)
 	h.write("tools/plain", "#!/bin/sh\n", 0o644)
 	h.write("tools/garbage", "\x00\x01\x02 no format that the kernel knows\n", 0o755)
 	h.write("tools/orphan", "#!/nowhere/interpreter\n", 0o755)
@@ -215,7 +215,7 @@ func TestPartial(t *testing.T) {
 	for name, partial := range map[string]bool{"sleep 10000": true, "exit 3": false} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			h := newHouse(t)
+			h := newHarness(t)
 			r := h.start(append(flags("--id", h.id("p"), "--timeout=2s"), shell("echo x >x.txt; "+name)...)...)
 			if o := r.output("x.txt"); o.Size != 2 || o.Partial != partial {
 				t.Errorf("%+v, want partial: %v", o, partial)

@@ -46,7 +46,7 @@ func (r result) expectWhole(t *testing.T) {
 }
 
 // row reads the last attempt from the catalog, where it has one.
-func (h *house) row(id string) (r result, found bool) {
+func (h *harness) row(id string) (r result, found bool) {
 	h.t.Helper()
 	out := h.do("show", "--json", id)
 	if out.code != 0 {
@@ -61,7 +61,7 @@ func (h *house) row(id string) (r result, found bool) {
 }
 
 // expectPreserved checks that what an analysis has written is in its row or, whole, in its working directory.
-func (h *house) expectPreserved(id string, r result) {
+func (h *harness) expectPreserved(id string, r result) {
 	h.t.Helper()
 	for path, content := range written(id) {
 		if r.holds(path, content) {
@@ -79,9 +79,9 @@ func (h *house) expectPreserved(id string, r result) {
 
 // expectSound checks the whole catalog against itself and against the blobs, byte by byte. Constraints are left
 // out: before SQLite 3.45 json_valid(NULL) was false, and Python may have such a one.
-func (h *house) expectSound() {
+func (h *harness) expectSound() {
 	h.t.Helper()
-	h.good("catalog", "check", "--digests")
+	h.mustRun("catalog", "check", "--digests")
 	out := h.finish(h.command("/usr/bin/python3", "-c", `
 import sqlite3, sys
 catalog = sqlite3.connect(sys.argv[1])
@@ -100,7 +100,7 @@ for question in (
 }
 
 // expectAftermath checks what a disturbed run has left, has gc put it right, and runs it once more.
-func (o *observed) expectAftermath(h *house) {
+func (o *observed) expectAftermath(h *harness) {
 	h.t.Helper()
 	r, found := h.row(o.id)
 	o.expectHonest(h, r, found)
@@ -116,7 +116,7 @@ func (o *observed) expectAftermath(h *house) {
 func (o *observed) excused() bool { return o.fault.kind != failsOnce && o.hit != "" && !o.proven }
 
 // expectHonest checks what the command said against what the catalog has.
-func (o *observed) expectHonest(h *house, r result, found bool) {
+func (o *observed) expectHonest(h *harness, r result, found bool) {
 	h.t.Helper()
 	if r.State == "complete" {
 		r.expectWhole(h.t)
@@ -150,7 +150,7 @@ func (o *observed) expectHonest(h *house, r result, found bool) {
 }
 
 // expectCollected lets gc end what is open, twice, and checks that nothing is lost or left by it.
-func (o *observed) expectCollected(h *house) {
+func (o *observed) expectCollected(h *harness) {
 	h.t.Helper()
 	h.gc()
 	if again := h.gc(); len(again.Lost)+len(again.Removed) > 0 {
@@ -176,7 +176,7 @@ func (o *observed) expectCollected(h *house) {
 }
 
 // expectRetry runs an id once more, reads its outputs back, and removes all of its attempts.
-func (h *house) expectRetry(id string) {
+func (h *harness) expectRetry(id string) {
 	h.t.Helper()
 	before, _ := h.row(id)
 	args := flags("--id", id, "--audit", "off", "--", "sh", "-c", theFaulty)
@@ -189,14 +189,14 @@ func (h *house) expectRetry(id string) {
 		h.t.Errorf("the retry is attempt %d after %d", r.Attempt, before.Attempt)
 	}
 	to := h.path("export-" + id)
-	h.good("outputs", "export", id, to)
+	h.mustRun("outputs", "export", id, to)
 	for path, content := range written(id) {
 		if got := readFile(h.t, filepath.Join(to, path)); got != content {
 			h.t.Errorf("exported %s: %q", path, got)
 		}
 	}
 	for attempt := r.Attempt; attempt > 0; attempt-- {
-		h.good("rm", id+"@"+strconv.Itoa(attempt))
+		h.mustRun("rm", id+"@"+strconv.Itoa(attempt))
 	}
 	if left := leftovers(id, h.root); len(left) > 0 {
 		h.t.Errorf("after rm: %q", left)

@@ -73,7 +73,7 @@ func listenerFilter() []unix.SockFilter {
 }
 
 // listen starts the command and answers the notifications of all its processes until the last of them has ended.
-func (h *house) listen(cmd *exec.Cmd, judge func(notification) *answer) outcome {
+func (h *harness) listen(cmd *exec.Cmd, judge func(notification) *answer) outcome {
 	h.t.Helper()
 	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {

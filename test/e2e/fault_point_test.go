@@ -63,7 +63,7 @@ type observed struct {
 }
 
 // disturb runs scidex-oci with one fault.
-func (h *house) disturb(f fault, id string, args ...string) *observed {
+func (h *harness) disturb(f fault, id string, args ...string) *observed {
 	h.t.Helper()
 	o := &observed{fault: f, id: id, root: h.root, roles: map[int]string{}}
 	o.out = h.listen(h.command(theHost.bin, args...), o.judge)
@@ -74,10 +74,10 @@ func (h *house) disturb(f fault, id string, args ...string) *observed {
 // awaitEnd waits until the supervisor of a killed launcher, our child since then, has let go of its files: a dying
 // process gives its filter back before them. It is taken out of the table of processes: thousands in it make every look
 // at /proc slow.
-func (o *observed) awaitEnd(h *house) {
+func (o *observed) awaitEnd(h *harness) {
 	h.t.Helper()
 	for pid, role := range o.roles {
-		until(h.t, patience, "the supervisor ends", func() bool {
+		until(h.t, hangTimeout, "the supervisor ends", func() bool {
 			p, alive := readProcess(filepath.Join("/proc", strconv.Itoa(pid)))
 			return !alive || p.parent != os.Getpid()
 		})

@@ -13,14 +13,14 @@ import (
 
 // failingRoot is an ext4 of its own at the root directory of a caller.
 type failingRoot struct {
-	*house
+	*harness
 	loop string // its device, without /dev/
 }
 
 // onExt4 mounts an ext4 that turns read-only at its first error.
 func onExt4(t *testing.T) *failingRoot {
 	t.Helper()
-	r := &failingRoot{house: newHouse(t)}
+	r := &failingRoot{harness: newHarness(t)}
 	if err := os.Mkdir(r.root, 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -78,8 +78,8 @@ func TestFaultOfTheRoot(t *testing.T) {
 		return
 	}
 	r := onExt4(t)
-	r.good("run", "--id", r.fresh(), "--", "true")
-	id, end := r.fresh(), r.flag()
+	r.mustRun("run", "--id", r.newID(), "--", "true")
+	id, end := r.newID(), r.flag()
 	l := r.launch(id, "--input", end.input(), "--", "sh", "-c", "echo result >a; echo ready >&2; "+awaited)
 	l.await("ready")
 	dir := filepath.Join("/tmp", "scidex-analysis-"+id)
@@ -96,11 +96,11 @@ func TestFaultOfTheRoot(t *testing.T) {
 		t.Fatalf("the message is %q", out.Message)
 	}
 	r.repair()
-	if said := r.good("gc"); !strings.Contains(said.stdout, dir) {
+	if said := r.mustRun("gc"); !strings.Contains(said.stdout, dir) {
 		t.Errorf("gc does not name the directory that it keeps: %q", said.stdout)
 	}
 	for range 2 {
-		r.good("gc")
+		r.mustRun("gc")
 		if got := readFile(t, filepath.Join(dir, "a")); got != "result\n" {
 			t.Errorf("what was promised to stay is %q", got)
 		}
@@ -108,7 +108,7 @@ func TestFaultOfTheRoot(t *testing.T) {
 	if lost := r.show(id); lost.State != "lost" || !strings.Contains(lost.Message, "neither committed nor kept") || !strings.Contains(lost.Message, dir) {
 		t.Errorf("%s: %s", lost.State, lost.Message)
 	}
-	r.good("rm", id)
+	r.mustRun("rm", id)
 	if exists(dir) {
 		t.Error("rm leaves the directory")
 	}

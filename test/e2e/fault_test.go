@@ -35,19 +35,19 @@ var commitSteps = []string{
 	`^launcher fsync catalog\.db$`,                       // the log is folded into the catalog
 }
 
-// newFaultyHouse is a house with a run whose output the next ones have as well.
-func newFaultyHouse(t *testing.T) *house {
+// newFaultyHouse is a harness with a run whose output the next ones have as well.
+func newFaultyHouse(t *testing.T) *harness {
 	t.Helper()
 	mayListen(t)
-	h := newHouse(t)
+	h := newHarness(t)
 	h.start("--id", h.id("earlier"), "--", "sh", "-c", `printf 'earlier\n' >first`).expect(t, "complete", "exit", 0)
 	return h
 }
 
 // disturbRun runs theFaulty with a fault.
-func (h *house) disturbRun(f fault) *observed {
+func (h *harness) disturbRun(f fault) *observed {
 	h.t.Helper()
-	id := h.fresh()
+	id := h.newID()
 	return h.disturb(f, id, runWith(id, flags("--audit", "off", "--", "sh", "-c", theFaulty))...)
 }
 
@@ -112,12 +112,12 @@ func (o *observed) find(t *testing.T, steps []string) []fault {
 
 // TestFaultsInRun disturbs the points of a run, by each kind of fault, until there is no further one.
 func TestFaultsInRun(t *testing.T) {
-	everyFault(t, faultStride(60), func(h *house, f fault) bool { return h.disturbOne(f) })
+	everyFault(t, faultStride(60), func(h *harness, f fault) bool { return h.disturbOne(f) })
 }
 
-// everyFault has do come about each kind of fault, in a house of its own, at every stride-th point, until it reports
+// everyFault has do come about each kind of fault, in a harness of its own, at every stride-th point, until it reports
 // that there was no such point.
-func everyFault(t *testing.T, stride int, do func(*house, fault) bool) {
+func everyFault(t *testing.T, stride int, do func(*harness, fault) bool) {
 	t.Helper()
 	for i, kind := range []faultKind{failsOnce, failsOn, diskFull, isKilled} {
 		t.Run(strings.ReplaceAll(string(kind), " ", "-"), func(t *testing.T) {
@@ -136,7 +136,7 @@ func everyFault(t *testing.T, stride int, do func(*house, fault) bool) {
 }
 
 // disturbOne runs with one fault in a subtest and checks what is left. It reports whether the fault came about.
-func (h *house) disturbOne(f fault) (struck bool) {
+func (h *harness) disturbOne(f fault) (struck bool) {
 	h.t.Helper()
 	h.t.Run(f.name(), func(t *testing.T) {
 		in := h.in(t)
@@ -159,7 +159,7 @@ func (o *observed) tell(t *testing.T) {
 
 // TestFaultsInGC disturbs gc when it ends a run whose launcher was killed between the blobs and the transaction.
 func TestFaultsInGC(t *testing.T) {
-	everyFault(t, faultStride(90), func(h *house, f fault) (struck bool) {
+	everyFault(t, faultStride(90), func(h *harness, f fault) (struck bool) {
 		h.t.Run(f.name(), func(t *testing.T) {
 			in := h.in(t)
 			o := in.disturbRun(fault{kind: isKilled, nth: 1, at: regexp.MustCompile(`^launcher fsync blobs/sha256$`)})
@@ -185,10 +185,10 @@ func TestFaultsInGC(t *testing.T) {
 
 // TestFaultsInRemoval disturbs rm of a run whose directory was kept.
 func TestFaultsInRemoval(t *testing.T) {
-	everyFault(t, faultStride(90), func(h *house, f fault) (struck bool) {
+	everyFault(t, faultStride(90), func(h *harness, f fault) (struck bool) {
 		h.t.Run(f.name(), func(t *testing.T) {
 			in := h.in(t)
-			id := in.fresh()
+			id := in.newID()
 			in.start("--id", id, "--keep", "always", "--", "sh", "-c", theFaulty).expectWhole(t)
 			rm := in.disturb(f, id, "rm", id)
 			struck = rm.hit != ""
@@ -196,7 +196,7 @@ func TestFaultsInRemoval(t *testing.T) {
 			r, found := in.row(id)
 			if found {
 				r.expectWhole(t)
-				in.good("rm", id)
+				in.mustRun("rm", id)
 			}
 			if found && rm.out.code == 0 {
 				t.Error("rm said nothing and left the run")

@@ -48,7 +48,7 @@ else:
 func TestFloodMemory(t *testing.T) {
 	for name, extra := range map[string]string{"passed on": "--quiet", "with --json": "--json"} {
 		t.Run(name, func(t *testing.T) {
-			h := newHouse(t)
+			h := newHarness(t)
 			rest := h.flag()
 			neighbour := h.launch(h.id("neighbour"), append(flags("--input", rest.input()), shell("echo ready >&2; "+awaited+"; echo x >x.txt")...)...)
 			neighbour.await("ready")
@@ -89,7 +89,7 @@ func TestFloodMemory(t *testing.T) {
 
 // TestFloodReadLate: a reader that comes back when the deadline has ended the run gets all that was written.
 func TestFloodReadLate(t *testing.T) {
-	h := newHouse(t)
+	h := newHarness(t)
 	id := h.id("late")
 	cmd := h.command(theHost.bin, append(flags("run", "--quiet", "--id", id, "--timeout=2s", "--grace=1s"), shell("echo x >x.txt; exec yes")...)...)
 	stdout, err := cmd.StdoutPipe()
@@ -103,7 +103,7 @@ func TestFloodReadLate(t *testing.T) {
 	if line, err := reader.ReadString('\n'); err != nil || line != "y\n" {
 		t.Fatalf("%q, %v", line, err)
 	}
-	until(t, patience, "the analysis ends", func() bool { return len(processesOf(id)) == 0 })
+	until(t, hangTimeout, "the analysis ends", func() bool { return len(processesOf(id)) == 0 })
 	rest, err := io.Copy(io.Discard, reader)
 	if err := cmd.Wait(); cmd.ProcessState.ExitCode() != 124 {
 		t.Error(err)
@@ -133,9 +133,9 @@ func (c *counted) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-func (h *house) flood(args ...string) *flooding {
+func (h *harness) flood(args ...string) *flooding {
 	h.t.Helper()
-	// Without patience: a soak takes as long as it takes.
+	// Without hangTimeout: a soak takes as long as it takes.
 	f := &flooding{cmd: exec.CommandContext(h.t.Context(), theHost.bin, args...), ended: make(chan struct{})}
 	f.cmd.Dir, f.cmd.Env, f.cmd.Stdout, f.cmd.Stderr = h.dir, h.env, &f.passed, &f.passed
 	if err := f.cmd.Start(); err != nil {

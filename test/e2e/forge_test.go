@@ -8,7 +8,7 @@ import (
 // TestCannotForgeItsEnd lets an analysis attack the process that reports its end, and everything that
 // it could overwrite.
 func TestCannotForgeItsEnd(t *testing.T) {
-	h := newHouse(t)
+	h := newHarness(t)
 	r := h.analysis("forge.py", nil)
 	r.expect(t, "failed", "exit", 7)
 	got := decodeVerdicts(t, []byte(h.stdoutOf(r)))
@@ -34,8 +34,8 @@ func TestCannotForgeItsEnd(t *testing.T) {
 
 // TestControlOfForging shows that what is tried on PID 1 works on a process that does not defend itself.
 func TestControlOfForging(t *testing.T) {
-	h := newHouse(t)
-	r := h.start("--id", h.fresh(), "--", "python3", "-c", `
+	h := newHarness(t)
+	r := h.start("--id", h.newID(), "--", "python3", "-c", `
 import os, subprocess
 child = subprocess.Popen(["sleep", "1000"], pass_fds=[os.dup2(1, 3)])
 open(f"/proc/{child.pid}/environ", "rb").read(1)
@@ -54,8 +54,8 @@ print(child.wait())
 
 // TestStandardStreams opens them anew, as shells do.
 func TestStandardStreams(t *testing.T) {
-	h := newHouse(t)
-	r := h.start("--id", h.fresh(), "--", "sh", "-c", `
+	h := newHarness(t)
+	r := h.start("--id", h.newID(), "--", "sh", "-c", `
 set -e
 echo one; echo two >/dev/stdout; echo three >>/proc/self/fd/1
 echo four >&2; echo five >/dev/stderr; echo six >>/dev/fd/2

@@ -12,26 +12,26 @@ import (
 )
 
 // killed leaves a run whose launcher was killed while it ran.
-func (h *house) killed() string {
+func (h *harness) killed() string {
 	h.t.Helper()
 	return h.killedDoing(endless)
 }
 
 // killedDoing is killed with a script that says when it is ready.
-func (h *house) killedDoing(script string) string {
+func (h *harness) killedDoing(script string) string {
 	h.t.Helper()
 	return h.killedAtOnce(1, script)[0]
 }
 
 // killedAtOnce leaves several: the start of one would remove what another has left.
-func (h *house) killedAtOnce(n int, script string) (ids []string) {
+func (h *harness) killedAtOnce(n int, script string) (ids []string) {
 	h.t.Helper()
 	var launches []*launch
 	for range n {
-		id := h.fresh()
+		id := h.newID()
 		l := h.launch(id, "--", "sh", "-c", script, id+"-marker")
 		l.await("ready")
-		until(h.t, patience, "the row names the directory", func() bool { return h.placed(id) })
+		until(h.t, hangTimeout, "the row names the directory", func() bool { return h.placed(id) })
 		launches, ids = append(launches, l), append(ids, id)
 	}
 	for _, l := range launches {
@@ -44,7 +44,7 @@ func (h *house) killedAtOnce(n int, script string) (ids []string) {
 }
 
 // placed reports whether the row of a run has the inode of its directory.
-func (h *house) placed(id string) bool {
+func (h *harness) placed(id string) bool {
 	h.t.Helper()
 	out, err := exec.Command("/usr/bin/python3", "-c", `
 import json, sqlite3, sys
@@ -59,7 +59,7 @@ print(json.loads(place).get("ino", 0))
 }
 
 // everything describes what gc could change.
-func (h *house) everything(id string) map[string]string {
+func (h *harness) everything(id string) map[string]string {
 	h.t.Helper()
 	all := snapshot(h.t, h.root)
 	for path := range all { // SQLite's, written by readers too
@@ -67,14 +67,14 @@ func (h *house) everything(id string) map[string]string {
 			delete(all, path)
 		}
 	}
-	all["catalog"] = strings.Join(slices.Concat([]string{h.good("ls", "--json").stdout}, groupsOf(id)), "\n")
+	all["catalog"] = strings.Join(slices.Concat([]string{h.mustRun("ls", "--json").stdout}, groupsOf(id)), "\n")
 	all["directory"] = strings.Join(matches("/tmp/scidex-analysis-"+id+"*"), "\n")
 	return all
 }
 
 // TestDryRunChangesNothing: gc --dry-run says what gc then does.
 func TestDryRunChangesNothing(t *testing.T) {
-	h := newHouse(t)
+	h := newHarness(t)
 	id := h.killed()
 	before := h.everything(id)
 	dry := h.gc("--dry-run")
@@ -101,8 +101,8 @@ func TestDryRunChangesNothing(t *testing.T) {
 
 // TestCollectsBesideLiveRuns: gc touches nothing of a run that is alive, nor of another root.
 func TestCollectsBesideLiveRuns(t *testing.T) {
-	h, other := newHouse(t), newHouse(t)
-	id, end := h.fresh(), h.flag()
+	h, other := newHarness(t), newHarness(t)
+	id, end := h.newID(), h.flag()
 	l := h.launch(id, "--input", end.input(), "--", "sh", "-c", "echo before >a; echo ready; "+awaited+"; echo after >b; cat a")
 	l.await("ready")
 	dead := h.killed()
@@ -131,9 +131,9 @@ func TestCollectsBesideLiveRuns(t *testing.T) {
 
 // TestForeignDirectories: what the platform makes itself is named and left.
 func TestForeignDirectories(t *testing.T) {
-	h := newHouse(t)
-	h.good("ls")
-	foreign := "/tmp/scidex-analysis-" + h.fresh()
+	h := newHarness(t)
+	h.mustRun("ls")
+	foreign := "/tmp/scidex-analysis-" + h.newID()
 	if err := os.Mkdir(foreign, 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -160,16 +160,16 @@ func TestRefusesWhatIsThere(t *testing.T) {
 		"FIFO":             func(path, _ string) error { return syscall.Mkfifo(path, 0o666) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			h := newHouse(t)
+			h := newHarness(t)
 			victim := filepath.Dir(h.write("victim/file", "precious", 0o644))
-			id := h.fresh()
+			id := h.newID()
 			path := "/tmp/scidex-analysis-" + id
 			if err := take(path, victim); err != nil {
 				t.Fatal(err)
 			}
 			t.Cleanup(func() { os.RemoveAll(path) })
 			before, target := snapshot(t, path), snapshot(t, victim)
-			h.bad([]string{"run", "--id", id, "--", "sh", "-c", "echo x >x"}, path, "--id")
+			h.mustRefuse([]string{"run", "--id", id, "--", "sh", "-c", "echo x >x"}, path, "--id")
 			h.gc()
 			if after := snapshot(t, path); !maps.Equal(before, after) {
 				t.Errorf("before %v, after %v", before, after)

@@ -47,9 +47,9 @@ var hostVisible = []string{"/etc/R", "/etc/alternatives", "/etc/fonts", "/etc/ld
 
 // TestHostVisible walks through all that an analysis sees of this host, and allows what is on a short list.
 func TestHostVisible(t *testing.T) {
-	h := newHouse(t)
+	h := newHarness(t)
 	h.write("walk.py", walk, 0o644)
-	r := h.start("--id", h.fresh(), "--script", "walk.py")
+	r := h.start("--id", h.newID(), "--script", "walk.py")
 	r.expect(t, "complete", "exit", 0)
 	seen := map[string]bool{}
 	for lines := bufio.NewScanner(strings.NewReader(h.stdoutOf(r))); lines.Scan(); {

@@ -17,7 +17,7 @@ func crowdEntries() int {
 
 // TestCrowd harvests one directory with very many entries.
 func TestCrowd(t *testing.T) {
-	catalogs(t, func(t *testing.T, h *house) {
+	catalogs(t, func(t *testing.T, h *harness) {
 		n, id := crowdEntries(), h.id("crowd")
 		want, outputs := treeOfCrowd(n)
 		r := h.crowd(id, n)
@@ -27,19 +27,19 @@ func TestCrowd(t *testing.T) {
 		}
 		h.sameTree("outputs ls --json", h.listedTree(id), want)
 		h.sameTree("outputs find", h.foundTree(id), outputs)
-		h.good("outputs", "export", id, "exported")
+		h.mustRun("outputs", "export", id, "exported")
 		exported := exportedTree(t, h.path("exported"))
 		delete(exported, "scidex-result.json")
 		h.sameTree("outputs export", exported, outputs)
-		h.good("rm", id)
+		h.mustRun("rm", id)
 	})
 }
 
 // crowd runs crowd.py; where the catalog can be locked meanwhile, in memory that is looked at.
-func (h *house) crowd(id string, n int) (r result) {
+func (h *harness) crowd(id string, n int) (r result) {
 	h.t.Helper()
 	program := readFile(h.t, testdata(h.t, "trees/crowd.py"))
-	h.good("ls") // makes the catalog
+	h.mustRun("ls") // makes the catalog
 	if exists(h.root + "/catalog.db") {
 		h.fillInBoundedMemory(leaving{id: id, program: program, n: n, blobs: n / 10}, &r)
 		return r

@@ -17,7 +17,7 @@ type owner struct {
 
 // ownFiles starts owner.py beside a run. Of a run with ids of its own, that is the caller in a user namespace with
 // his range.
-func (h *house) ownFiles(id string) *owner {
+func (h *harness) ownFiles(id string) *owner {
 	h.t.Helper()
 	args := flags("/usr/bin/python3", testdata(h.t, "owner.py"), "/tmp/scidex-analysis-"+id+"/work")
 	switch {
@@ -56,7 +56,7 @@ func (o *owner) end() {
 // TestOwnerTouchesWork: every process of the run is dead when it is harvested, but the host is alive. What somebody
 // has leased is changed under the reader; what he has open is copied, so that no blob is what he writes to.
 func TestOwnerTouchesWork(t *testing.T) {
-	catalogs(t, func(t *testing.T, h *house) {
+	catalogs(t, func(t *testing.T, h *harness) {
 		id, end := h.id("owned"), h.flag()
 		l := h.launch(id, append(flags("--data=none", "--docs=none", "--input", end.input()), shell(
 			`for f in held open set-id given foreign; do echo $f >$f; done; mkdir given-directory; echo x >given-directory/file; echo ready >&2; `+awaited)...)...)

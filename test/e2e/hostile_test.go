@@ -53,7 +53,7 @@ func secretFiles(t *testing.T, text string) []string {
 
 // TestHostileHarvest lets an analysis leave what a harvest should fear.
 func TestHostileHarvest(t *testing.T) {
-	h := newHouse(t)
+	h := newHarness(t)
 	h.write("data/table", "", 0o644)
 	canary := h.id("canary")
 	secrets := secretFiles(t, canary)
@@ -88,7 +88,7 @@ func exact(path string, raw []byte) string {
 	return path
 }
 
-func (h *house) checkHostileContents(r result, canary string) {
+func (h *harness) checkHostileContents(r result, canary string) {
 	h.t.Helper()
 	for _, o := range r.Outputs {
 		path, content := exact(o.Path, o.PathB64), h.blob(o.SHA256)
@@ -121,12 +121,12 @@ func (h *house) checkHostileContents(r result, canary string) {
 		h.t.Error(err)
 	}
 	// The names that are shown are harmless, and the exact ones come back from the export.
-	for _, text := range []string{h.good("show", r.ID).stdout, h.good("outputs", "ls", r.ID).stdout} {
+	for _, text := range []string{h.mustRun("show", r.ID).stdout, h.mustRun("outputs", "ls", r.ID).stdout} {
 		if strings.ContainsAny(text, "\x1b\u202e") || !utf8.ValidString(text) {
 			h.t.Errorf("control characters are printed: %q", text)
 		}
 	}
-	h.good("outputs", "export", r.ID, "exported")
+	h.mustRun("outputs", "export", r.ID, "exported")
 	for path, verdict := range hostileVerdicts(0) {
 		info, err := os.Lstat(filepath.Join(h.path("exported"), path))
 		if (err == nil && info.Mode().IsRegular()) != (verdict == "output") {
@@ -137,7 +137,7 @@ func (h *house) checkHostileContents(r result, canary string) {
 
 // TestKeptTreeIsTheCallers keeps the same tree: its owner can look at it and delete it by ordinary means.
 func TestKeptTreeIsTheCallers(t *testing.T) {
-	h := newHouse(t)
+	h := newHarness(t)
 	h.write("data/table", "", 0o644)
 	r := h.analysis("hostile.py", []string{"--data", "data", "--keep", "always"}, secretFiles(t, h.id("canary"))...)
 	r.expect(t, "complete", "exit", 0)
@@ -167,9 +167,9 @@ func TestKeptTreeIsTheCallers(t *testing.T) {
 }
 
 // warningsOf are the warnings of every run of this host.
-func warningsOf(t *testing.T, h *house) []string {
+func warningsOf(t *testing.T, h *harness) []string {
 	t.Helper()
-	r := h.start("--id", h.fresh(), "--", "true")
+	r := h.start("--id", h.newID(), "--", "true")
 	return r.Warnings
 }
 
@@ -185,9 +185,9 @@ func TestKeptDirectories(t *testing.T) {
 		{"never", "false", false},
 	} {
 		t.Run(c.keep+" "+c.command, func(t *testing.T) {
-			h := newHouse(t)
+			h := newHarness(t)
 			h.write("data/table", "", 0o644)
-			r := h.start("--id", h.fresh(), "--data", "data", "--keep", c.keep, "--", "sh", "-c",
+			r := h.start("--id", h.newID(), "--data", "data", "--keep", c.keep, "--", "sh", "-c",
 				"echo x >a; mkdir work; echo y >work/b; chmod 0 a; "+c.command)
 			dir := "/tmp/scidex-analysis-" + r.ID
 			if !c.kept {
@@ -200,7 +200,7 @@ func TestKeptDirectories(t *testing.T) {
 			if want := []string{dir, dir + "/a", dir + "/work", dir + "/work/b"}; !slices.Equal(found, want) {
 				t.Errorf("kept %q, want %q", found, want)
 			}
-			h.good("rm", r.ID)
+			h.mustRun("rm", r.ID)
 			if len(matches(dir)) > 0 {
 				t.Error("rm left the kept directory")
 			}

@@ -34,7 +34,7 @@ func (l leaf) cut() leaf {
 }
 
 // expectTree checks that everything which tells of a run tells of this tree, and that its directory is gone.
-func (h *house) expectTree(r result, want tree) {
+func (h *harness) expectTree(r result, want tree) {
 	h.t.Helper()
 	h.sameTree("run --json", r.tree(), want)
 	h.sameTree("show --json", h.show(r.ID).tree(), want)
@@ -47,7 +47,7 @@ func (h *house) expectTree(r result, want tree) {
 	}
 	h.sameTree("outputs find", h.foundTree(r.ID), outputs)
 	h.sameTree("outputs cat", h.catTree(r.ID, outputs), outputs)
-	h.good("outputs", "export", r.ID, "export-"+r.ID)
+	h.mustRun("outputs", "export", r.ID, "export-"+r.ID)
 	exported := exportedTree(h.t, h.path("export-"+r.ID))
 	shown := exported["scidex-result.json"]
 	delete(exported, "scidex-result.json")
@@ -62,11 +62,11 @@ func (h *house) expectTree(r result, want tree) {
 	if err := os.RemoveAll(h.path("export-" + r.ID)); err != nil { // nobody else reads paths as long as these
 		h.t.Error(err)
 	}
-	h.good("rm", r.ID)
-	h.bad(flags("show", r.ID), "no run")
+	h.mustRun("rm", r.ID)
+	h.mustRefuse(flags("show", r.ID), "no run")
 }
 
-func (h *house) sameTree(what string, got, want tree) {
+func (h *harness) sameTree(what string, got, want tree) {
 	h.t.Helper()
 	for path, l := range want {
 		if g, ok := got[path]; g != l {
@@ -114,9 +114,9 @@ type entryLine struct {
 	Detail  string `json:"detail"`
 }
 
-func (h *house) entryLines(args ...string) (all []entryLine) {
+func (h *harness) entryLines(args ...string) (all []entryLine) {
 	h.t.Helper()
-	for line := range strings.Lines(h.good(args...).stdout) {
+	for line := range strings.Lines(h.mustRun(args...).stdout) {
 		var l entryLine
 		if err := json.Unmarshal([]byte(line), &l); err != nil {
 			h.t.Errorf("%q: %v in %q", args, err, line)
@@ -126,7 +126,7 @@ func (h *house) entryLines(args ...string) (all []entryLine) {
 	return all
 }
 
-func (h *house) listedTree(id string) tree {
+func (h *harness) listedTree(id string) tree {
 	h.t.Helper()
 	all := tree{}
 	for _, l := range h.entryLines("outputs", "ls", "--json", id) {
@@ -139,7 +139,7 @@ func (h *house) listedTree(id string) tree {
 }
 
 // foundTree are the outputs of a run that are found among those of all.
-func (h *house) foundTree(id string) tree {
+func (h *harness) foundTree(id string) tree {
 	h.t.Helper()
 	all := tree{}
 	for _, l := range h.entryLines("outputs", "find", "--json", "--limit", "0", "**") {
@@ -150,7 +150,7 @@ func (h *house) foundTree(id string) tree {
 	return all
 }
 
-func (h *house) catTree(id string, outputs tree) tree {
+func (h *harness) catTree(id string, outputs tree) tree {
 	h.t.Helper()
 	all := tree{}
 	for path := range outputs {
@@ -212,13 +212,13 @@ func (tr tree) read(t *testing.T, dir *os.File, path string) {
 }
 
 // catalogs are what every tree is committed to.
-func catalogs(t *testing.T, test func(t *testing.T, h *house)) {
+func catalogs(t *testing.T, test func(t *testing.T, h *harness)) {
 	for _, c := range []struct {
 		name string
-		open func(t *testing.T) *house
+		open func(t *testing.T) *harness
 	}{
-		{"sqlite", newHouse},
-		{"postgres", func(t *testing.T) *house { h, _ := inPostgres(t); return h }},
+		{"sqlite", newHarness},
+		{"postgres", func(t *testing.T) *harness { h, _ := inPostgres(t); return h }},
 	} {
 		t.Run(c.name, func(t *testing.T) { test(t, c.open(t)) })
 	}

@@ -24,15 +24,15 @@ type hostileTree struct {
 	// launcher is what the run is started with.
 	launcher []string
 	code     int // of its exit
-	want     func(t *testing.T, h *house, r result) tree
+	want     func(t *testing.T, h *harness, r result) tree
 }
 
 // hostileTrees are given a file of the host that must not be read.
-func hostileTrees(h *house, secret string) map[string]hostileTree {
+func hostileTrees(h *harness, secret string) map[string]hostileTree {
 	return map[string]hostileTree{
 		"links": {
 			flags: flags("--input", h.write("table", "", 0o644), "--exclude", "*.tmp"), args: flags(secret),
-			want: func(*testing.T, *house, result) tree { return treeOfLinks(secret) },
+			want: func(*testing.T, *harness, result) tree { return treeOfLinks(secret) },
 		},
 		"kinds":  {want: treeOfKinds},
 		"names":  {args: encoded(oddPaths(), tooLongPaths()), want: treeOfNames},
@@ -46,7 +46,7 @@ func hostileTrees(h *house, secret string) map[string]hostileTree {
 
 // TestHostileTrees gives every entry of every tree its verdict, and tells the same of it everywhere.
 func TestHostileTrees(t *testing.T) {
-	catalogs(t, func(t *testing.T, h *house) {
+	catalogs(t, func(t *testing.T, h *harness) {
 		tr := newTreasure(t, h.id("canary"))
 		for name, c := range hostileTrees(h, filepath.Join(tr.dir, "0")) {
 			t.Run(name, func(t *testing.T) { c.check(t, h.in(t), name) })
@@ -55,7 +55,7 @@ func TestHostileTrees(t *testing.T) {
 	})
 }
 
-func (c hostileTree) check(t *testing.T, h *house, name string) {
+func (c hostileTree) check(t *testing.T, h *harness, name string) {
 	args := slices.Concat(c.launcher, []string{theHost.bin, "run", "--json", "--id", h.id(name), "--data=none", "--docs=none"}, c.flags,
 		[]string{"--script", testdata(t, "trees/"+name+".py")}, c.args)
 	r := h.resultOf(h.command(args[0], args[1:]...))
@@ -85,7 +85,7 @@ func treeOfLinks(secret string) tree {
 	return want
 }
 
-func treeOfKinds(t *testing.T, h *house, r result) tree {
+func treeOfKinds(t *testing.T, h *harness, r result) tree {
 	want := tree{"fifo": refusedAs("fifo", ""), "socket": refusedAs("socket", ""), "program": ofText("#!/bin/sh\n"), "group/file": ofText("in it")}
 	for path, content := range map[string]string{
 		"mode-000": "no right", "write-only": "to write", "closed/file": "behind", "closed/deeper/file": "far behind",
@@ -152,7 +152,7 @@ func encoded(lists ...[]string) (all []string) {
 	return all
 }
 
-func treeOfNames(*testing.T, *house, result) tree {
+func treeOfNames(*testing.T, *harness, result) tree {
 	want := tree{}
 	for _, path := range oddPaths() {
 		want[path] = ofText(path)
@@ -162,21 +162,21 @@ func treeOfNames(*testing.T, *house, result) tree {
 	return want
 }
 
-func treeOfDepths(*testing.T, *house, result) tree {
+func treeOfDepths(*testing.T, *harness, result) tree {
 	return tree{
 		"middle": ofText("beside"), "d/file": ofText("0"), "d" + strings.Repeat("/d", 254) + "/file": ofText("254"),
 		"d" + strings.Repeat("/d", 255): refusedAs("too_deep", "256 levels; 19745 below it"),
 	}
 }
 
-func treeOfHoles(*testing.T, *house, result) tree {
+func treeOfHoles(*testing.T, *harness, result) tree {
 	eight := refusedAs("too_large", "8796093022208 bytes; the bound is 8796091973632")
 	zeros := strings.Repeat("\x00", 16<<20)
 	return tree{"eight": eight, "eight-too": eight, "hole": ofText(zeros), "end": ofText(zeros[3:] + "end")}
 }
 
 // treeOfBombs takes the digests of the analysis itself.
-func treeOfBombs(t *testing.T, h *house, r result) tree {
+func treeOfBombs(t *testing.T, h *harness, r result) tree {
 	var digests map[string]string
 	if err := json.Unmarshal([]byte(h.stdoutOf(r)), &digests); err != nil || len(digests) != 12 {
 		t.Fatalf("%d digests, %v", len(digests), err)
@@ -192,7 +192,7 @@ func treeOfBombs(t *testing.T, h *house, r result) tree {
 }
 
 // treeOfClaims takes the claim from where the analysis made it.
-func treeOfClaims(t *testing.T, h *house, r result) tree {
+func treeOfClaims(t *testing.T, h *harness, r result) tree {
 	claim := strings.TrimSuffix(h.stdoutOf(r), "\n")
 	if id, err := lookUp([]byte(claim), "id"); err != nil || id != "e2e-claimed" {
 		t.Errorf("the claim was not made: %q, %v", claim, err)
@@ -210,7 +210,7 @@ func treeOfClaims(t *testing.T, h *house, r result) tree {
 
 // treeOfStayers is as the processes were found that the end of the run has killed: of one swap it is known, of the
 // other not, and of the log that it has whole lines.
-func treeOfStayers(t *testing.T, h *house, r result) tree {
+func treeOfStayers(t *testing.T, h *harness, r result) tree {
 	target := r.tree()["stopped-lure"].detail
 	want := tree{"stopped/file": ofText("harmless"), "stopped-lure": refusedAs("symlink", target), "log": r.tree()["log"]}
 	bait, lure := "swapped", "swapped-lure"
@@ -260,18 +260,18 @@ func TestStayersWorkOutside(t *testing.T) {
 	if err := unix.Kill(pids[0], unix.SIGCONT); err != nil {
 		t.Fatal(err)
 	}
-	until(t, patience, "the stopped process has swapped", func() bool { return exists(dir+"/went-on") && exists(dir+"/stopped-lure/file") })
+	until(t, hangTimeout, "the stopped process has swapped", func() bool { return exists(dir+"/went-on") && exists(dir+"/stopped-lure/file") })
 	swapped := func() bool { return exists(dir + "/swapped-lure/file") }
-	until(t, patience, "the other swaps to", swapped)
-	until(t, patience, "and fro", func() bool { return !swapped() })
+	until(t, hangTimeout, "the other swaps to", swapped)
+	until(t, hangTimeout, "and fro", func() bool { return !swapped() })
 	size := func() int { return len(readFile(t, dir+"/log")) }
 	before := size()
-	until(t, patience, "the log changes", func() bool { return size() != before })
+	until(t, hangTimeout, "the log changes", func() bool { return size() != before })
 }
 
 // TestStayersAreCut ends the run while they are at work: what they have written is partial.
 func TestStayersAreCut(t *testing.T) {
-	catalogs(t, func(t *testing.T, h *house) {
+	catalogs(t, func(t *testing.T, h *harness) {
 		tr := newTreasure(t, h.id("canary"))
 		id := h.id("cut")
 		l := h.launch(id, "--data=none", "--docs=none", "--script", testdata(t, "trees/stays.py"), tr.dir, "stay")

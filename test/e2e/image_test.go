@@ -17,7 +17,7 @@ import (
 )
 
 // rootTar writes a tar of a root filesystem of many files, of some megabytes that no compression makes smaller.
-func (h *house) rootTar(name string) string {
+func (h *harness) rootTar(name string) string {
 	h.t.Helper()
 	var buffer bytes.Buffer
 	w := tar.NewWriter(&buffer)
@@ -41,13 +41,13 @@ func (h *house) rootTar(name string) string {
 }
 
 // imageNames are the names that the store has.
-func (h *house) imageNames() []string {
+func (h *harness) imageNames() []string {
 	h.t.Helper()
-	return strings.Fields(h.good("image", "ls", "-q").stdout)
+	return strings.Fields(h.mustRun("image", "ls", "-q").stdout)
 }
 
 // stored is what the store has on disk, but for its index.
-func (h *house) stored() []string {
+func (h *harness) stored() []string {
 	var all []string
 	for _, pattern := range []string{"blobs/sha256/*", "roots/*", "ingest/*"} {
 		all = append(all, matches(filepath.Join(h.root, "images", pattern))...)
@@ -56,7 +56,7 @@ func (h *house) stored() []string {
 }
 
 // importing starts an import of a tar and returns when it is in a phase: a pipe that nobody reads holds it there.
-func (h *house) importing(path, phase string) (end func(syscall.Signal) outcome) {
+func (h *harness) importing(path, phase string) (end func(syscall.Signal) outcome) {
 	h.t.Helper()
 	cmd := h.command(theHost.bin, "image", "import", path, "--name", "x", "--json")
 	var stderr bytes.Buffer
@@ -92,7 +92,7 @@ func TestImageStopped(t *testing.T) {
 	for signal, code := range map[syscall.Signal]int{syscall.SIGINT: 130, syscall.SIGTERM: 143, syscall.SIGHUP: 129, syscall.SIGKILL: -1} {
 		for _, phase := range []string{"read", "copy", "unpack"} {
 			t.Run(fmt.Sprint(signal, " ", phase), func(t *testing.T) {
-				h := newHouse(t)
+				h := newHarness(t)
 				out := h.importing(h.rootTar("root.tar"), phase)(signal)
 				// It may have been at its end already.
 				if out.code != code && out.code != 0 {
@@ -108,7 +108,7 @@ func TestImageStopped(t *testing.T) {
 					t.Errorf("images %q", names)
 				}
 				if signal == syscall.SIGKILL {
-					h.good("gc")
+					h.mustRun("gc")
 				}
 				left := slices.DeleteFunc(h.stored(), func(path string) bool {
 					// A partial file is for a pull to go on with; gc leaves it a day.
@@ -124,7 +124,7 @@ func TestImageStopped(t *testing.T) {
 
 // TestImageTogether imports one image by ten commands at once.
 func TestImageTogether(t *testing.T) {
-	h := newHouse(t)
+	h := newHarness(t)
 	path := h.rootTar("root.tar")
 	ended := make(chan outcome)
 	for i := range 10 {
@@ -156,7 +156,7 @@ func TestImageTogether(t *testing.T) {
 
 // TestImageBars shows bars on a terminal, which are full at the end, and nothing of them elsewhere.
 func TestImageBars(t *testing.T) {
-	h := newHouse(t)
+	h := newHarness(t)
 	path := h.rootTar("root.tar")
 	term := newTerminal(t)
 	if err := unix.IoctlSetWinsize(int(term.slave.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Row: 24, Col: 100}); err != nil {
@@ -178,7 +178,7 @@ func TestImageBars(t *testing.T) {
 		t.Errorf("the terminal was %s and is %s", before, after)
 	}
 	for _, args := range [][]string{{"image", "import", path, "--name", "y"}, {"image", "rm", "x", "y"}} {
-		if out := h.good(args...); out.stderr != "" {
+		if out := h.mustRun(args...); out.stderr != "" {
 			t.Errorf("%q said %q", args, out.stderr)
 		}
 	}
@@ -186,13 +186,13 @@ func TestImageBars(t *testing.T) {
 
 // TestImageUnreadable names what it may not read, and a root that it may not write to.
 func TestImageUnreadable(t *testing.T) {
-	h := newHouse(t)
+	h := newHarness(t)
 	path := h.write("root.tar", "x", 0)
 	if theHost.root { // who may read everything finds that it is no tar
-		h.bad([]string{"image", "import", path, "--name", "x"}, "no tar")
+		h.mustRefuse([]string{"image", "import", path, "--name", "x"}, "no tar")
 		return
 	}
-	h.bad([]string{"image", "import", path, "--name", "x"}, "root.tar", "permission denied")
+	h.mustRefuse([]string{"image", "import", path, "--name", "x"}, "root.tar", "permission denied")
 	if err := os.MkdirAll(h.root, 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -203,16 +203,16 @@ func TestImageUnreadable(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = os.Chmod(h.root, 0o700) }()
-	h.bad([]string{"image", "ls"}, "permission denied")
+	h.mustRefuse([]string{"image", "ls"}, "permission denied")
 }
 
 // TestImageLines holds every line of JSON against the schema.
 func TestImageLines(t *testing.T) {
-	h := newHouse(t)
+	h := newHarness(t)
 	path := h.rootTar("root.tar")
 	types := map[string]int{}
 	for _, args := range [][]string{{"import", path, "--name", "x"}, {"import", path, "--name", "x"}, {"ls"}} {
-		for line := range strings.Lines(h.good(append([]string{"image"}, append(args, "--json")...)...).stdout) {
+		for line := range strings.Lines(h.mustRun(append([]string{"image"}, append(args, "--json")...)...).stdout) {
 			var one struct{ Type, Phase string }
 			if err := decode("image.json", []byte(line), &one); err != nil {
 				t.Error(err)
@@ -229,26 +229,26 @@ func TestImageLines(t *testing.T) {
 
 // TestImageInUse removes an image under a run: the name goes at once, the root when the run has ended.
 func TestImageInUse(t *testing.T) {
-	h := newHouse(t)
+	h := newHarness(t)
 	h.importImage("small", h.tree("tree", alpine(nil)), imageConfig{})
-	id := h.fresh()
+	id := h.newID()
 	h.detach(id, "--rootfs", "small", "--", "sh", "-c", "trap 'cat /etc/os-release; exit 3' TERM; echo ready; sleep 1000 & wait")
 	h.logged(id, "ready")
-	if out := h.good("image", "rm", "small").stdout; !strings.HasPrefix(out, "small is in use: ") {
+	if out := h.mustRun("image", "rm", "small").stdout; !strings.HasPrefix(out, "small is in use: ") {
 		t.Errorf("rm said %q", out)
 	}
-	h.bad([]string{"run", "--rootfs", "small", "--", "true"}, `no image "small"`)
-	h.good("gc")
+	h.mustRefuse([]string{"run", "--rootfs", "small", "--", "true"}, `no image "small"`)
+	h.mustRun("gc")
 	if len(h.roots()) != 1 {
 		t.Errorf("roots %q while the run goes on", h.roots())
 	}
-	h.good("stop", id)
+	h.mustRun("stop", id)
 	r := h.show(id)
 	r.expect(t, "canceled", "stopped", 143)
 	if got := h.stdoutOf(r); got != "ready\nNAME=image\n" {
 		t.Errorf("when its image had been removed, the run read %q", got)
 	}
-	h.good("gc")
+	h.mustRun("gc")
 	if len(h.roots()) != 0 || len(h.stored()) != 0 {
 		t.Errorf("left behind: %q", h.stored())
 	}

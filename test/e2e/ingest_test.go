@@ -16,16 +16,16 @@ import (
 // TestSignalsWhileItHarvests sends a launcher that harvests all the signals of somebody in a hurry: the analysis
 // has ended, and what it left is committed.
 func TestSignalsWhileItHarvests(t *testing.T) {
-	h := newHouse(t)
+	h := newHarness(t)
 	const n = 5000
-	id, end := h.fresh(), h.flag()
+	id, end := h.newID(), h.flag()
 	h.write("fill.py", fill, 0o644)
 	l := h.launch(id, append(flags("--input", h.path("fill.py"), "--input", end.input()),
 		shell("python3 /inputs/fill.py "+strconv.Itoa(n)+"; echo ready >&2; "+awaited)...)...)
 	l.await("ready")
 	all := l.family()
 	end.raise()
-	until(t, patience, "the analysis has ended", func() bool { return h.analysisEnded(id) })
+	until(t, hangTimeout, "the analysis has ended", func() bool { return h.analysisEnded(id) })
 	for _, s := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP} {
 		l.signal(s)
 	}
@@ -42,16 +42,16 @@ func TestSignalsWhileItHarvests(t *testing.T) {
 
 // TestStickyDirectories: where only its owner may remove a file, it is removed all the same.
 func TestStickyDirectories(t *testing.T) {
-	h := newHouse(t)
-	r := h.start(append(flags("--id", h.fresh()), shell("mkdir d d/e; echo x >d/e/x; echo y >d/y; echo z >z; chmod 1777 d/e d .")...)...)
+	h := newHarness(t)
+	r := h.start(append(flags("--id", h.newID()), shell("mkdir d d/e; echo x >d/e/x; echo y >d/y; echo z >z; chmod 1777 d/e d .")...)...)
 	r.expect(t, "complete", "exit", 0)
 	if got := r.paths(); !slices.Equal(got, flags("d/e/x", "d/y", "z")) || len(r.Warnings) > len(warningsOf(t, h)) {
 		t.Errorf("outputs %q, warnings %q", got, r.Warnings)
 	}
 }
 
-// smallRoot puts the root of a house on a file system of its own.
-func (h *house) smallRoot(size string) {
+// smallRoot puts the root of a harness on a file system of its own.
+func (h *harness) smallRoot(size string) {
 	h.t.Helper()
 	h.root = h.t.TempDir()
 	if err := unix.Mount("tmpfs", h.root, "tmpfs", 0, "mode=0700,size="+size); err != nil {
@@ -72,9 +72,9 @@ func TestFullDiskWhileItHarvests(t *testing.T) {
 	if !theHost.root {
 		t.Skip("only root makes the small file system that this is about")
 	}
-	h := newHouse(t)
+	h := newHarness(t)
 	h.smallRoot("24m")
-	id := h.fresh()
+	id := h.newID()
 	r := h.start(append(flags("--id", id), shell("for i in 1 2 3 4 5; do yes $i | head -c 7000000 >f$i; done")...)...)
 	r.expect(t, "error", "harvest", 125)
 	if !strings.Contains(r.Message, "no space left") || r.Kept == "" {
@@ -100,7 +100,7 @@ func TestFullDiskWhileItHarvests(t *testing.T) {
 	if left := matches(filepath.Join(h.root, "blobs/ingest/*")); len(left) > 0 {
 		t.Errorf("left in the ingest directory: %q", left)
 	}
-	h.good("rm", id)
+	h.mustRun("rm", id)
 	if len(matches(r.Kept)) > 0 {
 		t.Error("rm left the kept directory")
 	}

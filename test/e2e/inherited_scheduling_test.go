@@ -30,7 +30,7 @@ func decodeScheduling(t *testing.T, text string) (s scheduling) {
 // TestSchedulingIsNotInherited: of how the launcher is scheduled an analysis has the set of CPUs alone, and the niceness that
 // an ordinary user cannot lower.
 func TestSchedulingIsNotInherited(t *testing.T) {
-	h := newHouse(t)
+	h := newHarness(t)
 	program := testdata(t, "scheduling.py")
 	python := []string{"-B", program}
 	had := decodeScheduling(t, h.finish(h.command("/usr/bin/python3", slices.Concat(python, []string{"/usr/bin/python3"}, python)...)).stdout)
@@ -41,7 +41,7 @@ func TestSchedulingIsNotInherited(t *testing.T) {
 	if theHost.root {
 		want.Nice = 0
 	}
-	id := h.fresh()
+	id := h.newID()
 	run := slices.Concat(python, []string{theHost.bin}, runWith(id, flags("--project", testdata(t, "."), "--", "python3", "-B", "/analysis/scheduling.py")))
 	r := h.resultOf(h.command("/usr/bin/python3", run...))
 	r.expect(t, "complete", "exit", 0)

@@ -10,10 +10,10 @@ import (
 
 // TestInheritedDescriptors: what the launcher has inherited without close-on-exec does not reach its supervisor.
 func TestInheritedDescriptors(t *testing.T) {
-	h := newHouse(t)
+	h := newHarness(t)
 	secret := h.write("open/secret", "secret", 0o600)
 	flag := h.flag()
-	id := h.fresh()
+	id := h.newID()
 	cmd := h.command(theHost.bin, runWith(id, flags("--input", flag.input(), "--", "sh", "-c", "echo ready >&2; "+awaited))...)
 	cmd.ExtraFiles = make([]*os.File, 18) // from 3 on; nil is closed
 	for fd, path := range map[int]string{9: secret, 20: filepath.Dir(secret)} {

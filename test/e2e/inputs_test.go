@@ -13,7 +13,7 @@ import (
 )
 
 // asInputs makes a tree, a file and a script, and returns the flags that bind them.
-func (h *house) asInputs() []string {
+func (h *harness) asInputs() []string {
 	h.write("tree/a/one.csv", "1\n", 0o644)
 	h.write("tree/two.csv", "22\n", 0o644)
 	h.write("table.csv", "a,b\n", 0o644)
@@ -35,11 +35,11 @@ func digests(r result) map[string]string {
 
 // TestInputDigests: what the result says of inputs, for each word of --digest-inputs.
 func TestInputDigests(t *testing.T) {
-	h := newHouse(t)
+	h := newHarness(t)
 	inputs := h.asInputs()
 	run := func(mode string, more ...string) result {
 		t.Helper()
-		r := h.start(append(append(flags("--id", h.fresh(), "--digest-inputs", mode), more...), inputs...)...)
+		r := h.start(append(append(flags("--id", h.newID(), "--digest-inputs", mode), more...), inputs...)...)
 		r.expect(t, "complete", "exit", 0)
 		return r
 	}
@@ -60,7 +60,7 @@ func TestInputDigests(t *testing.T) {
 	if in := full.Inputs[0]; in.Files != 2 || in.Bytes != 5 || in.Destination != "/data" || in.Source != filepath.Join(h.dir, "tree") {
 		t.Errorf("data: %+v", in)
 	}
-	if usual := h.start(append(flags("--id", h.fresh()), inputs...)...); digests(usual)["--data"] != digests(listed)["--data"] {
+	if usual := h.start(append(flags("--id", h.newID()), inputs...)...); digests(usual)["--data"] != digests(listed)["--data"] {
 		t.Error("listing is not the default, or does not repeat")
 	}
 
@@ -77,14 +77,14 @@ func TestInputDigests(t *testing.T) {
 	if got := digests(run("full")); got["--data"] == digests(full)["--data"] {
 		t.Error("the content is another, and its digest is the same")
 	}
-	h.bad([]string{"run", "--digest-inputs", "all", "--", "true"}, `digest_inputs "all" is not known`)
+	h.mustRefuse([]string{"run", "--digest-inputs", "all", "--", "true"}, `digest_inputs "all" is not known`)
 }
 
 // TestInputChangedMeanwhile: what is written while the analysis runs is told, and never passed for what was read.
 func TestInputChangedMeanwhile(t *testing.T) {
-	h := newHouse(t)
+	h := newHarness(t)
 	h.write("tree/one.csv", "1\n", 0o644)
-	l := h.launch(h.fresh(), "--digest-inputs", "full", "--data", "tree", "--", "sh", "-c", "echo begun >&2; exec sleep 600")
+	l := h.launch(h.newID(), "--digest-inputs", "full", "--data", "tree", "--", "sh", "-c", "echo begun >&2; exec sleep 600")
 	l.await("begun")
 	h.write("tree/two.csv", "", 0o644)
 	l.signal(syscall.SIGTERM)
@@ -102,16 +102,16 @@ func warns(r result, words string) bool {
 // TestInputDigestsAreBeside: a digest that takes minutes stands neither before the analysis nor, once a signal says that
 // nobody waits for it, before the result.
 func TestInputDigestsAreBeside(t *testing.T) {
-	h := newHouse(t)
+	h := newHarness(t)
 	h.write("tree/small", "1\n", 0o644)
 	if err := os.Truncate(h.write("huge", "", 0o644), 4<<40); err != nil {
 		t.Fatal(err)
 	}
-	id := h.fresh()
+	id := h.newID()
 	l := h.launch(id, "--data", "tree", "--input", "huge", "--", "sh", "-c", "echo begun >&2")
 	l.await("begun")
-	until(t, patience, "the analysis has ended", func() bool { return h.analysisEnded(id) })
-	until(t, patience, "the run is over", func() bool { // the first may come while the analysis' output is still read
+	until(t, hangTimeout, "the analysis has ended", func() bool { return h.analysisEnded(id) })
+	until(t, hangTimeout, "the run is over", func() bool { // the first may come while the analysis' output is still read
 		_ = l.cmd.Process.Signal(syscall.SIGTERM)
 		select {
 		case <-l.ended:
@@ -132,10 +132,10 @@ func TestInputUnreadable(t *testing.T) {
 	if os.Geteuid() == 0 {
 		t.Skip("root reads everything")
 	}
-	h := newHouse(t)
+	h := newHarness(t)
 	h.write("tree/open", "1\n", 0o644)
 	h.write("tree/closed", "1\n", 0)
-	r := h.start("--id", h.fresh(), "--digest-inputs", "full", "--data", "tree", "--", "true")
+	r := h.start("--id", h.newID(), "--digest-inputs", "full", "--data", "tree", "--", "true")
 	r.expect(t, "complete", "exit", 0)
 	if in := r.Inputs[0]; in.SHA256 != nil || !strings.Contains(in.Message, `"closed"`) || !warns(r, "has no digest") {
 		t.Errorf("%+v, warnings %q", in, r.Warnings)

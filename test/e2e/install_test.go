@@ -17,7 +17,7 @@ import (
 const installer = "../../scripts/install"
 
 // release is a directory as scripts/release makes one, for this architecture, of the program under test.
-func (h *house) release(dir string) string {
+func (h *harness) release(dir string) string {
 	h.t.Helper()
 	script, err := os.ReadFile(installer)
 	if err != nil {
@@ -64,7 +64,7 @@ func below(t *testing.T, dir string) (names []string) {
 }
 
 // install runs an installer, which must end with the code and say the words.
-func (h *house) install(code int, script string, args []string, words ...string) {
+func (h *harness) install(code int, script string, args []string, words ...string) {
 	h.t.Helper()
 	out := h.finish(h.command(script, args...))
 	if out.code != code {
@@ -83,12 +83,12 @@ func TestInstall(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, script := range map[string]func(h *house) string{
-		"a clone":   func(*house) string { return absolute },
-		"a release": func(h *house) string { return h.release("release") },
+	for name, script := range map[string]func(h *harness) string{
+		"a clone":   func(*harness) string { return absolute },
+		"a release": func(h *harness) string { return h.release("release") },
 	} {
 		t.Run(name, func(t *testing.T) {
-			h := newHouse(t)
+			h := newHarness(t)
 			install := script(h)
 			prefix := h.path("prefix")
 			h.write("prefix/share/man/man1/other.1", "somebody else's\n", 0o644)
@@ -122,7 +122,7 @@ func TestInstall(t *testing.T) {
 
 // TestInstallAtHome takes ~/.local for everyone but root.
 func TestInstallAtHome(t *testing.T) {
-	h := newHouse(t)
+	h := newHarness(t)
 	if theHost.root {
 		return // root's place is the host's own, /usr/local: not for a test
 	}
@@ -135,7 +135,7 @@ func TestInstallAtHome(t *testing.T) {
 
 // TestInstallMakesItsPrefix takes the prefix away too where it has made it, and leaves it where it lay there before.
 func TestInstallMakesItsPrefix(t *testing.T) {
-	h := newHouse(t)
+	h := newHarness(t)
 	install, prefix := h.release("release"), h.path("new")
 	h.install(0, install, []string{"--prefix", prefix})
 	h.install(0, install, []string{"--prefix", prefix})
@@ -156,7 +156,7 @@ func TestInstallMakesItsPrefix(t *testing.T) {
 
 // TestInstallHelps tells how it is called, and does nothing.
 func TestInstallHelps(t *testing.T) {
-	h := newHouse(t)
+	h := newHarness(t)
 	h.setenv("HOME", h.path("me"))
 	out := h.finish(h.command(h.release("release"), "--help"))
 	if out.code != 0 || !strings.HasPrefix(out.stdout, "install [--prefix DIR] [--uninstall]: ") || strings.Contains(out.stdout, "set -eu") {
@@ -169,7 +169,7 @@ func TestInstallHelps(t *testing.T) {
 
 // TestInstallUpdates takes away what a newer version has no more, and what an installation that was killed has left.
 func TestInstallUpdates(t *testing.T) {
-	h := newHouse(t)
+	h := newHarness(t)
 	install, prefix := h.release("release"), h.path("prefix")
 	h.install(0, install, []string{"--prefix", prefix})
 	old := h.write("prefix/share/man/man1/scidex-oci-old.1", "old\n", 0o644)
@@ -186,7 +186,7 @@ func TestInstallUpdates(t *testing.T) {
 
 // TestInstallKeepsChanges neither replaces nor removes what somebody else has written.
 func TestInstallKeepsChanges(t *testing.T) {
-	h := newHouse(t)
+	h := newHarness(t)
 	install, prefix := h.release("release"), h.path("prefix")
 	theirs := h.write("prefix/bin/scidex-oci", "#!/bin/sh\n", 0o755)
 	h.install(1, install, []string{"--prefix", prefix}, theirs+" is there and was not installed by this")
@@ -208,47 +208,47 @@ func TestInstallKeepsChanges(t *testing.T) {
 // TestInstallRefuses wants nothing installed of a release that is not what SHA256SUMS says.
 func TestInstallRefuses(t *testing.T) {
 	for name, c := range map[string]struct {
-		harm  func(h *house)
+		harm  func(h *harness)
 		args  []string
 		words []string
 	}{
 		"another program": {
-			harm:  func(h *house) { h.write("release/scidex-oci-v1.2.3-linux-"+runtime.GOARCH, "#!/bin/sh\n", 0o755) },
+			harm:  func(h *harness) { h.write("release/scidex-oci-v1.2.3-linux-"+runtime.GOARCH, "#!/bin/sh\n", 0o755) },
 			words: []string{"linux-" + runtime.GOARCH + " is not what SHA256SUMS says"},
 		},
 		"another supervisor": {
-			harm: func(h *house) {
+			harm: func(h *harness) {
 				h.write("release/"+supervisorProgram+"-v1.2.3-linux-"+runtime.GOARCH, "#!/bin/sh\n", 0o755)
 			},
 			words: []string{supervisorProgram + "-v1.2.3-linux-" + runtime.GOARCH + " is not what SHA256SUMS says"},
 		},
 		"no supervisor": {
-			harm: func(h *house) {
+			harm: func(h *harness) {
 				_ = os.Remove(h.path("release/" + supervisorProgram + "-v1.2.3-linux-" + runtime.GOARCH))
 			},
 			words: []string{"must hold one release"},
 		},
 		"no sums of it": {
-			harm:  func(h *house) { h.write("release/SHA256SUMS", "\n", 0o644) },
+			harm:  func(h *harness) { h.write("release/SHA256SUMS", "\n", 0o644) },
 			words: []string{"SHA256SUMS says nothing of"},
 		},
 		"two releases": {
-			harm:  func(h *house) { h.write("release/scidex-oci-v1.2.4-linux-"+runtime.GOARCH, "", 0o755) },
+			harm:  func(h *harness) { h.write("release/scidex-oci-v1.2.4-linux-"+runtime.GOARCH, "", 0o755) },
 			words: []string{"must hold one release"},
 		},
 		"no such architecture": {
-			harm:  func(h *house) { _ = os.Remove(h.path("release/scidex-oci-v1.2.3-linux-" + runtime.GOARCH)) },
+			harm:  func(h *harness) { _ = os.Remove(h.path("release/scidex-oci-v1.2.3-linux-" + runtime.GOARCH)) },
 			words: []string{"must hold one release"},
 		},
 		"no release": {
-			harm:  func(h *house) { _ = os.Remove(h.path("release/SHA256SUMS")) },
+			harm:  func(h *harness) { _ = os.Remove(h.path("release/SHA256SUMS")) },
 			words: []string{"no SHA256SUMS", "scripts/build"},
 		},
 		"a word":    {args: []string{"please"}, words: []string{"unknown argument please"}},
 		"no prefix": {args: []string{"--prefix"}, words: []string{"--prefix takes a directory"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			h := newHouse(t)
+			h := newHarness(t)
 			install := h.release("release")
 			if c.harm != nil {
 				c.harm(h)

@@ -18,12 +18,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// soaking reports whether scripts/soak asks for the full counts.
-func soaking() bool { return os.Getenv("SCIDEX_OCI_SOAK") != "" }
+// inSoak reports whether scripts/soak asks for the full counts.
+func inSoak() bool { return os.Getenv("SCIDEX_OCI_SOAK") != "" }
 
-// soaked is a number of scripts/soak; CI has a twentieth of it.
-func soaked(n int) int {
-	if soaking() {
+// soakCount is a number of scripts/soak; CI has a twentieth of it.
+func soakCount(n int) int {
+	if inSoak() {
 		return n
 	}
 	return n / 20
@@ -44,17 +44,17 @@ i=0; while [ $i -lt $1 ]; do echo "$0 $i" >f$i; i=$((i+1)); done`
 
 // TestKilledAtRandom kills launcher, supervisor and both at random moments of runs, from the start to the end.
 // SCIDEX_OCI_SEED repeats the draw of moments.
-func TestKilledAtRandom(t *testing.T) { newKilling(newHouse(t)).all(soaked(300)) }
+func TestKilledAtRandom(t *testing.T) { newKilling(newHarness(t)).all(soakCount(300)) }
 
 // TestKilledAtRandomInPostgres is the same with a catalog in PostgreSQL.
 func TestKilledAtRandomInPostgres(t *testing.T) {
 	h, _ := inPostgres(t)
-	newKilling(h).all(soaked(60))
+	newKilling(h).all(soakCount(60))
 }
 
-// killing kills runs of one house.
+// killing kills runs of one harness.
 type killing struct {
-	*house
+	*harness
 	random *rand.Rand
 	length time.Duration  // of the last run that was left in peace
 	fell   map[string]int // how many kills of whom fell in which phase
@@ -62,7 +62,7 @@ type killing struct {
 	others []string       // processes that were below this one before
 }
 
-func newKilling(h *house) *killing {
+func newKilling(h *harness) *killing {
 	h.t.Helper()
 	seed := uint64(time.Now().UnixNano())
 	if given := os.Getenv("SCIDEX_OCI_SEED"); given != "" {
@@ -72,20 +72,20 @@ func newKilling(h *house) *killing {
 		}
 	}
 	h.t.Logf("SCIDEX_OCI_SEED=%d", seed)
-	return &killing{house: h, random: rand.New(rand.NewPCG(seed, 0)), fell: map[string]int{}, ended: map[string]int{}, others: orphans()}
+	return &killing{harness: h, random: rand.New(rand.NewPCG(seed, 0)), fell: map[string]int{}, ended: map[string]int{}, others: orphans()}
 }
 
 // all kills n runs. The moments are stratified: one in each nth part of a run, in random order.
 func (k *killing) all(n int) {
-	k.good("ls") // makes the catalog
-	first := k.fresh()
+	k.mustRun("ls") // makes the catalog
+	first := k.newID()
 	k.inPeace(k.t, first, 1, "--id", first)
 	for i, part := range k.random.Perm(n) {
 		victim, moment := victims[i%len(victims)], 1.05*(float64(part)+k.random.Float64())/float64(n)
 		supervisorFirst := k.random.IntN(2) == 0
 		k.t.Run(fmt.Sprintf("%03d-%s-at-%.3f", i, victim, moment), func(t *testing.T) {
-			one := &casualty{killing: k, house: k.in(t), id: k.fresh(), victim: victim, supervisorFirst: supervisorFirst}
-			one.launch = one.house.launch(one.id, writing(one.id)...)
+			one := &casualty{killing: k, harness: k.in(t), id: k.newID(), victim: victim, supervisorFirst: supervisorFirst}
+			one.launch = one.harness.launch(one.id, writing(one.id)...)
 			one.strike(time.Duration(moment * float64(k.length)))
 			one.examine()
 		})
@@ -133,7 +133,7 @@ func killedFile(name string, i int) (path, content string) {
 // casualty is one run that is killed.
 type casualty struct {
 	*killing
-	house           *house // of its own test
+	harness         *harness // of its own test
 	launch          *launch
 	id, victim      string
 	supervisorFirst bool
@@ -147,12 +147,12 @@ func (k *casualty) directory() string { return "/tmp/scidex-analysis-" + k.id }
 
 // strike waits for the moment and kills.
 func (k *casualty) strike(moment time.Duration) {
-	t, l := k.house.t, k.launch
+	t, l := k.harness.t, k.launch
 	select {
 	case <-time.After(moment):
 	case <-l.ended:
 	}
-	k.ended = k.house.analysisEnded(k.id)
+	k.ended = k.harness.analysisEnded(k.id)
 	k.family = l.family()
 	supervisor := k.supervisor()
 	for k.victim != "launcher" && supervisor == nil && !k.over() { // it comes with the start
@@ -206,11 +206,11 @@ func (k *casualty) strangers() []string {
 
 // examine says what must hold after a kill: before gc, after it, and for the next run of the id.
 func (k *casualty) examine() {
-	t := k.house.t
+	t := k.harness.t
 	begun := k.begun()
 	told, spoke := k.told()
 	before, written := k.find()
-	k.ended = k.ended || k.house.analysisEnded(k.id)
+	k.ended = k.ended || k.harness.analysisEnded(k.id)
 	if k.launch.cmd.ProcessState.Exited() {
 		k.expectTold(told, spoke, before, written)
 	}
@@ -243,27 +243,27 @@ func (k *casualty) told() (result, bool) {
 	}
 	r, err := parseResult(k.launch.stdout.Bytes())
 	if err != nil {
-		k.house.t.Error(err)
+		k.harness.t.Error(err)
 	}
 	return r, true
 }
 
 // find reads the run back, if the catalog has it.
 func (k *casualty) find() (result, bool) {
-	out := k.house.do("show", "--json", k.id)
+	out := k.harness.do("show", "--json", k.id)
 	if out.code != 0 {
 		return result{}, false
 	}
 	r, err := parseResult([]byte(out.stdout))
 	if err != nil {
-		k.house.t.Fatal(err)
+		k.harness.t.Fatal(err)
 	}
 	return r, true
 }
 
 // expectTold checks what a launcher said that was not killed itself: at once lost, or what was already true.
 func (k *casualty) expectTold(told result, spoke bool, stored result, written bool) {
-	t := k.house.t
+	t := k.harness.t
 	if !spoke {
 		t.Fatalf("the launcher ended with %v and no result", k.launch.cmd.ProcessState)
 	}
@@ -303,7 +303,7 @@ func (k *casualty) phase(begun bool, before result, written bool) string {
 func (k *casualty) published() bool {
 	for i := range killedFiles {
 		_, content := killedFile(k.id, i)
-		if _, err := os.Lstat(k.house.blobPath(digest([]byte(content)))); err != nil {
+		if _, err := os.Lstat(k.harness.blobPath(digest([]byte(content)))); err != nil {
 			return false
 		}
 	}
@@ -312,8 +312,8 @@ func (k *casualty) published() bool {
 
 // collect calls gc twice: the first removes all but a result that is nowhere else, the second finds nothing to do.
 func (k *casualty) collect(written bool) {
-	t := k.house.t
-	c := k.house.gc()
+	t := k.harness.t
+	c := k.harness.gc()
 	if len(c.Lost) > 1 || len(c.Lost) == 1 && (c.Lost[0].ID != k.id || !written) {
 		t.Errorf("gc marked %v lost, this is %s", c.Lost, k.id)
 	}
@@ -324,7 +324,7 @@ func (k *casualty) collect(written bool) {
 	if len(left) > 0 {
 		t.Errorf("after gc: %q", left)
 	}
-	if c := k.house.gc(); len(c.Lost)+len(c.Removed)+len(c.Kept) > 0 {
+	if c := k.harness.gc(); len(c.Lost)+len(c.Removed)+len(c.Kept) > 0 {
 		t.Errorf("a second gc found %+v", c)
 	}
 }
@@ -332,7 +332,7 @@ func (k *casualty) collect(written bool) {
 // judge checks how the run ended, and says it: a complete one has every output, a kept one every file, and whatever
 // the analysis had finished is in one of the two.
 func (k *casualty) judge(before, after result, written, there bool) (how string) {
-	t := k.house.t
+	t := k.harness.t
 	kept := len(matches(k.directory())) > 0
 	switch {
 	case written != there:
@@ -365,7 +365,7 @@ func (k *casualty) judge(before, after result, written, there bool) (how string)
 
 // expectSame checks that gc has not touched what was committed.
 func (k *casualty) expectSame(before, after result) {
-	t := k.house.t
+	t := k.harness.t
 	one, err1 := json.Marshal(before)
 	two, err2 := json.Marshal(after)
 	if err1 != nil || err2 != nil || !bytes.Equal(one, two) {
@@ -375,22 +375,22 @@ func (k *casualty) expectSame(before, after result) {
 
 // expectComplete reads every output back, past the program and through it.
 func (k *casualty) expectComplete(r result) {
-	t := k.house.t
+	t := k.harness.t
 	r.holdsExactly(t, k.id)
-	k.house.good("outputs", "export", k.id, k.id)
-	k.holdsFiles(k.house.path(k.id), "scidex-result.json")
+	k.harness.mustRun("outputs", "export", k.id, k.id)
+	k.holdsFiles(k.harness.path(k.id), "scidex-result.json")
 }
 
 func (k *casualty) expectKept(r result) {
 	if !strings.Contains(r.Message+r.Kept, k.directory()) {
-		k.house.t.Errorf("the result does not say that %s is kept: %s", k.directory(), r.Message)
+		k.harness.t.Errorf("the result does not say that %s is kept: %s", k.directory(), r.Message)
 	}
 	k.holdsFiles(k.directory())
 }
 
 // holdsFiles checks that a directory has every file of the run and, beside them, only those.
 func (k *casualty) holdsFiles(dir string, beside ...string) {
-	t := k.house.t
+	t := k.harness.t
 	for i := range killedFiles {
 		path, want := killedFile(k.id, i)
 		if got, err := os.ReadFile(filepath.Join(dir, path)); err != nil || string(got) != want {
@@ -404,7 +404,7 @@ func (k *casualty) holdsFiles(dir string, beside ...string) {
 
 // again runs the id once more; what was kept of the attempt before goes with it.
 func (k *casualty) again(after result, there bool) {
-	t := k.house.t
+	t := k.harness.t
 	kept := len(matches(k.directory())) > 0
 	switch {
 	case there && after.State == "complete":
@@ -415,7 +415,7 @@ func (k *casualty) again(after result, there bool) {
 		k.inPeace(t, k.id+"-again", 1, "--id", k.id)
 	}
 	if kept {
-		k.house.good("rm", k.id+"@1")
+		k.harness.mustRun("rm", k.id+"@1")
 	}
 	if left := leftovers(k.id, k.root); len(left) > 0 {
 		t.Errorf("after the next attempt: %q", left)
@@ -427,12 +427,12 @@ func (k *killing) verifyAll() {
 	var checked struct {
 		Runs, Problems int64
 	}
-	out := k.good("catalog", "check", "--digests", "--json").stdout
+	out := k.mustRun("catalog", "check", "--digests", "--json").stdout
 	if err := json.Unmarshal([]byte(out), &checked); err != nil || checked.Problems > 0 || checked.Runs == 0 {
 		k.t.Errorf("catalog check: %v\n%s", err, out)
 	}
 	seen := map[string]bool{}
-	for line := range strings.Lines(k.good("ls", "--json", "--limit", "0").stdout) {
+	for line := range strings.Lines(k.mustRun("ls", "--json", "--limit", "0").stdout) {
 		var row struct {
 			ID      string
 			Attempt int
@@ -462,7 +462,7 @@ func (k *killing) tell(n int) {
 			line += fmt.Sprintf(", %s %d", victim, k.fell[phase+", "+victim])
 		}
 		t.Logf("%d of %d kills: %s", all, n, line)
-		if all == 0 && soaking() && n >= 300 {
+		if all == 0 && inSoak() && n >= 300 {
 			t.Errorf("no kill of %d fell into this phase: %s", n, phase)
 		}
 	}

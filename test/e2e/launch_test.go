@@ -18,7 +18,7 @@ import (
 
 // launch is a `run --json` that is under way.
 type launch struct {
-	h      *house
+	h      *harness
 	id     string
 	cmd    *exec.Cmd
 	stdout bytes.Buffer
@@ -29,7 +29,7 @@ type launch struct {
 }
 
 // launch starts a run under the id and comes back at once.
-func (h *house) launch(id string, args ...string) *launch {
+func (h *harness) launch(id string, args ...string) *launch {
 	h.t.Helper()
 	return h.follow(id, h.command(theHost.bin, runWith(id, args)...))
 }
@@ -39,7 +39,7 @@ func runWith(id string, args []string) []string {
 }
 
 // follow starts a command that runs the id.
-func (h *house) follow(id string, cmd *exec.Cmd) *launch {
+func (h *harness) follow(id string, cmd *exec.Cmd) *launch {
 	h.t.Helper()
 	l := &launch{h: h, id: id, cmd: cmd, lines: make(chan string, 1000), ended: make(chan struct{})}
 	l.cmd.Stdout = &l.stdout
@@ -65,7 +65,7 @@ func (h *house) follow(id string, cmd *exec.Cmd) *launch {
 // await reads on until the analysis has written the line.
 func (l *launch) await(line string) {
 	l.h.t.Helper()
-	late := time.After(patience)
+	late := time.After(hangTimeout)
 	for {
 		select {
 		case got, ok := <-l.lines:
@@ -77,7 +77,7 @@ func (l *launch) await(line string) {
 				return
 			}
 		case <-late:
-			l.h.t.Fatalf("no %q within %v: %s", line, patience, l.said.String())
+			l.h.t.Fatalf("no %q within %v: %s", line, hangTimeout, l.said.String())
 		}
 	}
 }
@@ -194,9 +194,9 @@ type flag struct {
 	path string
 }
 
-func (h *house) flag() flag {
+func (h *harness) flag() flag {
 	h.t.Helper()
-	return flag{h.t, h.write(h.fresh(), "", 0o644)}
+	return flag{h.t, h.write(h.newID(), "", 0o644)}
 }
 
 // input is what makes the flag visible to a run.

@@ -22,7 +22,7 @@ type shown struct {
 // TestLeaks looks in everything that can be read inside for what is of the host: paths, names, kernel
 // addresses. What cannot be hidden is in testdata/leaks.txt, with the reason; anything else is a leak.
 func TestLeaks(t *testing.T) {
-	h := newHouse(t)
+	h := newHarness(t)
 	h.write("data/x", "", 0o644)
 	h.write("docs/x", "", 0o644)
 	h.write("file", "", 0o644)
@@ -66,7 +66,7 @@ func TestLeaks(t *testing.T) {
 }
 
 // ofTheHost are regular expressions for what an analysis need not know of the host, by what they are.
-func ofTheHost(h *house) map[string][]string {
+func ofTheHost(h *harness) map[string][]string {
 	h.t.Helper()
 	me, err := user.Current()
 	if err != nil {

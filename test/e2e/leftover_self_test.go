@@ -15,7 +15,7 @@ import (
 // The search for leftovers finds what is there: while an analysis runs, all of it but mounts, which only
 // its supervisor has.
 func TestLeftoversAreFound(t *testing.T) {
-	h := newHouse(t)
+	h := newHarness(t)
 	cmd := h.command(theHost.bin, append(flags("run", "--quiet", "--id", h.id("l")), shell("echo ready; exec sleep 10000")...)...)
 	stdout, err := cmd.StdoutPipe()
 	if err != nil {

@@ -7,9 +7,9 @@ import (
 )
 
 // manifest writes one whose analysis is a program of testdata that waits for the flag.
-func (h *house) manifest(begin flag, program, limits string, args ...string) string {
+func (h *harness) manifest(begin flag, program, limits string, args ...string) string {
 	h.t.Helper()
-	name := h.fresh() + ".yaml"
+	name := h.newID() + ".yaml"
 	h.write(name, fmt.Sprintf("project: %q\nscript: %q\ninputs: [%q]\nargs: [/inputs/flag, %s]\ndata: none\ndocs: none\n%s\n",
 		testdata(h.t, "limits"), testdata(h.t, "limits/"+program), begin.input(), strings.Join(args, ", "), limits), 0o644)
 	return name
@@ -17,7 +17,7 @@ func (h *house) manifest(begin flag, program, limits string, args ...string) str
 
 // TestLimitsOfManifests runs analyses at once whose manifests ask for different limits: the kernel has each one's own.
 func TestLimitsOfManifests(t *testing.T) {
-	h := newHouse(t)
+	h := newHarness(t)
 	begin := h.flag()
 	type manifest struct {
 		limits  string
@@ -34,7 +34,7 @@ func TestLimitsOfManifests(t *testing.T) {
 		if !theHost.cgroup {
 			m.want.cpus = ""
 		}
-		m.launch = h.launch(h.fresh(), "-f", h.manifest(begin, "stay.py", m.limits, "deaf", "ends"))
+		m.launch = h.launch(h.newID(), "-f", h.manifest(begin, "stay.py", m.limits, "deaf", "ends"))
 	}
 	for _, m := range manifests {
 		m.await("ready")
@@ -56,19 +56,19 @@ func TestLimitsOfManifests(t *testing.T) {
 
 // TestManifestsExceeded: what a manifest asks for ends its run, and a flag wins over it.
 func TestManifestsExceeded(t *testing.T) {
-	h := newHouse(t)
+	h := newHarness(t)
 	begin := h.flag()
 	begin.raise()
-	h.start("--id", h.fresh(), "-f", h.manifest(begin, "stay.py", "timeout: 2s\ngrace: 100ms", "deaf")).expect(t, "failed", "timeout", 124)
-	h.start("--id", h.fresh(), "-f", h.manifest(begin, "stay.py", "timeout: 1h\ngrace: 1h", "deaf"), "--timeout=2s", "--grace=100ms").expect(t, "failed", "timeout", 124)
+	h.start("--id", h.newID(), "-f", h.manifest(begin, "stay.py", "timeout: 2s\ngrace: 100ms", "deaf")).expect(t, "failed", "timeout", 124)
+	h.start("--id", h.newID(), "-f", h.manifest(begin, "stay.py", "timeout: 1h\ngrace: 1h", "deaf"), "--timeout=2s", "--grace=100ms").expect(t, "failed", "timeout", 124)
 	want := denied(1, "")
 	if theHost.cgroup {
 		want = crowded
 	}
-	want.expect(t, h.start("--id", h.fresh(), "-f", h.manifest(begin, "tasks.py", "pids: 20", "processes", "'60'")))
+	want.expect(t, h.start("--id", h.newID(), "-f", h.manifest(begin, "tasks.py", "pids: 20", "processes", "'60'")))
 	want = denied(1, "")
 	if theHost.cgroup {
 		want = killed
 	}
-	want.expect(t, h.start("--id", h.fresh(), "-f", h.manifest(begin, "memory.py", "memory: 64MiB", "anonymous", "'128'")))
+	want.expect(t, h.start("--id", h.newID(), "-f", h.manifest(begin, "memory.py", "memory: 64MiB", "anonymous", "'128'")))
 }

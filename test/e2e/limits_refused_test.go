@@ -18,11 +18,11 @@ func TestRefusalNamesWhatIsMissing(t *testing.T) {
 	if unified() {
 		words = flags("systemd's user manager is not running", "`loginctl enable-linger")
 	}
-	h := newHouse(t)
+	h := newHarness(t)
 	h.setenv("SCIDEX_OCI_LIMITS", "enforce")
 	for _, limit := range []string{"--memory=64MiB", "--pids=20", "--cpus=0.5", "--timeout=1m"} {
-		id := h.fresh()
-		h.bad([]string{"run", "--id", id, limit, "--", "true"}, slices.Concat(words, flags("--limits best-effort"))...)
+		id := h.newID()
+		h.mustRefuse([]string{"run", "--id", id, limit, "--", "true"}, slices.Concat(words, flags("--limits best-effort"))...)
 		r := h.start("--id", id, limit, "--", "true")
 		r.expect(t, "error", "request", 125)
 		for _, word := range words {
@@ -51,10 +51,10 @@ func TestWithoutController(t *testing.T) {
 		"cpu":    "--cpus 0.5 cannot be enforced: the cpu controller",
 	} {
 		t.Run(controller, func(t *testing.T) {
-			h := newHouse(t)
+			h := newHarness(t)
 			run := func(first string, args ...string) outcome {
 				return h.finish(h.command("unshare", slices.Concat(flags("--mount", "sh", "-c", without, "sh", controller, first, theHost.bin),
-					runWith(h.fresh(), args))...))
+					runWith(h.newID(), args))...))
 			}
 			refused := run(":", "--cpus=0.5", "--", "true")
 			r, err := parseResult([]byte(refused.stdout))

@@ -7,13 +7,13 @@ import (
 
 // A limit that is large enough takes nothing away.
 func TestMemoryBelowTheLimit(t *testing.T) {
-	h := newHouse(t)
+	h := newHarness(t)
 	h.start(append(flags("--id", h.id("m"), "--memory=1GiB"), shell(hog)...)...).expect(t, "complete", "exit", 0)
 }
 
 // A bomb that goes on forever is held, and ends with its run.
 func TestForkBomb(t *testing.T) {
-	h := newHouse(t)
+	h := newHarness(t)
 	r := h.start(append(flags("--id", h.id("b"), "--pids=20", "--timeout=2s", "--grace=100ms"),
 		shell("b() { b | b & }; (b); exec sleep 10000")...)...)
 	r.expect(t, "failed", "timeout", 124)
@@ -28,7 +28,7 @@ func TestForkBomb(t *testing.T) {
 // Where the kernel cannot hold the limits, a run is refused unless best effort is asked for, and then it
 // says limit by limit what is not held.
 func TestLimitsAreNotSilentlyDropped(t *testing.T) {
-	h := newHouse(t)
+	h := newHarness(t)
 	h.setenv("SCIDEX_OCI_LIMITS", "") // counts as unset
 	args := []string{"--id", h.id("x"), "--", "true"}
 	if theHost.cgroup {

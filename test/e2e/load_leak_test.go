@@ -17,14 +17,14 @@ import (
 // TestNothingGrows runs 2,000 analyses, one launcher each and four at a time, and compares what there is of the
 // host's before and after. (One supervisor for all of them is a batch's.)
 func TestNothingGrows(t *testing.T) {
-	h, n := newHouse(t), 100
-	if soaking() {
+	h, n := newHarness(t), 100
+	if inSoak() {
 		n = 2000
 	}
 	var mu sync.Mutex
 	ids := map[int]int{}
 	run := func(int) {
-		cmd := h.asUsual("run", "--json", "--id", h.fresh(), "--data=none", "--docs=none", "--", "sh", "-c", "echo out >out; echo said")
+		cmd := h.asUsual("run", "--json", "--id", h.newID(), "--data=none", "--docs=none", "--", "sh", "-c", "echo out >out; echo said")
 		stdout, _ := cmd.Output() // the result has the exit code
 		r, err := parseResult(stdout)
 		if err != nil || r.State != "complete" || r.OutputsTotal != 1 {
@@ -61,8 +61,8 @@ func TestNothingGrows(t *testing.T) {
 	}
 }
 
-// traces are the names of what may stay behind a run: of this house, and what is new on the host.
-func (h *house) traces() map[string]bool {
+// traces are the names of what may stay behind a run: of this harness, and what is new on the host.
+func (h *harness) traces() map[string]bool {
 	all := map[string]bool{}
 	add := func(kind string, names ...string) {
 		for _, name := range names {
@@ -92,7 +92,7 @@ func (h *house) traces() map[string]bool {
 }
 
 // filesOfRoot are the files of the root but the catalog's and the blobs.
-func (h *house) filesOfRoot() (files []string) {
+func (h *harness) filesOfRoot() (files []string) {
 	h.t.Helper()
 	err := filepath.WalkDir(h.root, func(path string, entry fs.DirEntry, err error) error {
 		switch {

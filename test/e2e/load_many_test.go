@@ -21,7 +21,7 @@ const openFiles = 1024
 const sleepingMemory = 15 << 20
 
 // asUsual is a command of scidex-oci with the usual limit of open files.
-func (h *house) asUsual(args ...string) *exec.Cmd {
+func (h *harness) asUsual(args ...string) *exec.Cmd {
 	h.t.Helper()
 	limit := fmt.Sprintf("--nofile=%d:%[1]d", openFiles)
 	return h.command("prlimit", append(flags(limit, "--", theHost.bin), args...)...)
@@ -47,24 +47,24 @@ func through(atATime, n int, do func(i int)) {
 
 // TestManyThroughEight runs 500 analyses, eight at a time: every result is right.
 func TestManyThroughEight(t *testing.T) {
-	h, n := newHouse(t), soaked(500)
+	h, n := newHarness(t), soakCount(500)
 	through(8, n, func(i int) {
 		cmd := h.asUsual("run", "--json", "--id", h.id(strconv.Itoa(i)), "--data=none", "--docs=none", "--", "sh", "-c",
 			`echo "in $0"; expr $0 \* $0 >square; seq $0 >list; exit $(($0 % 2))`, strconv.Itoa(i))
 		h.expectSquare(cmd, i)
 	})
-	lines := strings.Fields(h.good("ls", "--quiet", "--limit", "0").stdout)
+	lines := strings.Fields(h.mustRun("ls", "--quiet", "--limit", "0").stdout)
 	slices.Sort(lines)
 	if len(slices.Compact(lines)) != n {
 		t.Errorf("the catalog has %d runs, want %d", len(lines), n)
 	}
-	h.good("catalog", "check", "--digests")
+	h.mustRun("catalog", "check", "--digests")
 	h.touched(h.gc())
 }
 
 // expectSquare checks the run of a number: that of an odd one fails. It is called by several goroutines at once, none
 // of which may end the test.
-func (h *house) expectSquare(cmd *exec.Cmd, i int) {
+func (h *harness) expectSquare(cmd *exec.Cmd, i int) {
 	stdout, _ := cmd.Output() // the result has the exit code
 	r, err := parseResult(stdout)
 	if err != nil {
@@ -87,7 +87,7 @@ func (h *house) expectSquare(cmd *exec.Cmd, i int) {
 }
 
 // touched checks that a gc had nothing to do.
-func (h *house) touched(c collected) {
+func (h *harness) touched(c collected) {
 	h.t.Helper()
 	if len(c.Lost)+len(c.Removed)+len(c.Kept) > 0 {
 		h.t.Errorf("gc found %+v", c)
@@ -97,12 +97,12 @@ func (h *house) touched(c collected) {
 // TestManySleeping lets 200 analyses wait at once, 20 in CI: three processes of each are ours, and all results are right.
 // Where SCIDEX_OCI_SOAK is set little memory is ours.
 func TestManySleeping(t *testing.T) {
-	h, n := newHouse(t), soaked(200)
-	h.good("ls") // makes the catalog
+	h, n := newHarness(t), soakCount(200)
+	h.mustRun("ls") // makes the catalog
 	end := h.flag()
 	var launches []*launch
 	for range n {
-		id := h.fresh()
+		id := h.newID()
 		launches = append(launches, h.follow(id, h.asUsual(runWith(id, flags("--timeout=1h", "--input", end.input(), "--", "sh", "-c",
 			`echo ready; until [ -s /inputs/flag ]; do sleep 1; done; echo "$0" >own`, id))...)))
 	}
@@ -118,12 +118,12 @@ func TestManySleeping(t *testing.T) {
 			t.Errorf("%s wrote %q", l.id, got)
 		}
 	}
-	h.good("catalog", "check", "--digests")
+	h.mustRun("catalog", "check", "--digests")
 	h.touched(h.gc())
 }
 
 // expectSmall sums the memory of the processes that are ours, and checks that there are three for each run.
-func (h *house) expectSmall(launches []*launch) {
+func (h *harness) expectSmall(launches []*launch) {
 	t := h.t
 	ours := map[int]string{}
 	for _, l := range launches {
@@ -159,7 +159,7 @@ func (h *house) expectSmall(launches []*launch) {
 	} else if unread > 0 {
 		t.Logf("not covered here: the memory of %d processes cannot be read by this user", unread)
 	}
-	if soaking() && all > sleepingMemory {
+	if inSoak() && all > sleepingMemory {
 		t.Errorf("a run that waits costs %d bytes, more than %d", all, sleepingMemory)
 	}
 }

@@ -4,11 +4,11 @@ import "testing"
 
 // TestLogsOfALostRun: a run that gc has marked lost has no report, and so no logs. That is said, and is no error.
 func TestLogsOfALostRun(t *testing.T) {
-	h := newHouse(t)
+	h := newHarness(t)
 	id := h.killed()
 	h.gc()
 	for _, args := range [][]string{{"logs", id}, {"logs", "--stderr", id}, {"logs", "--follow", id}} {
-		out := h.good(args...)
+		out := h.mustRun(args...)
 		if out.stdout != "" {
 			t.Errorf("%q wrote %q", args, out.stdout)
 		}

@@ -33,9 +33,9 @@ func filesBelow(t *testing.T, dir string) []string { return slices.Sorted(maps.K
 // TestLostCatalog: a catalog file that is gone or empty is no catalog without runs, and no new one is made in its place, where the
 // blob store is of the old one.
 func TestLostCatalog(t *testing.T) {
-	h := newHouse(t)
-	h.good("ls") // a root without anything is one without runs
-	id := h.fresh()
+	h := newHarness(t)
+	h.mustRun("ls") // a root without anything is one without runs
+	id := h.newID()
 	h.start("--id", id, "--", "sh", "-c", "echo x >x").expect(t, "complete", "exit", 0)
 	file := filepath.Join(h.root, "catalog.db")
 	whole := readFile(t, file)
@@ -50,7 +50,7 @@ func TestLostCatalog(t *testing.T) {
 			}
 			before := filesBelow(t, h.root)
 			for _, words := range append(readers(id), []string{"run", "--", "true"}) {
-				h.bad(words, "catalog.db", "missing or empty", "blob store belongs to catalog", "backup", "--db URL", "--root DIR")
+				h.mustRefuse(words, "catalog.db", "missing or empty", "blob store belongs to catalog", "backup", "--db URL", "--root DIR")
 			}
 			if after := filesBelow(t, h.root); !slices.Equal(before, after) {
 				t.Errorf("before %q, after %q", before, after)
@@ -66,19 +66,19 @@ func TestLostCatalog(t *testing.T) {
 
 // TestLostCatalogAndBlobs: without a blob store, what a killed run left below the root says that there was a catalog.
 func TestLostCatalogAndBlobs(t *testing.T) {
-	h := newHouse(t)
+	h := newHarness(t)
 	dead := h.killed()
 	back := h.putAside("catalog.db", "blobs")
 	defer h.do("gc")
 	defer back()
-	h.bad([]string{"ls"}, "missing or empty", filepath.Join(h.root, "runs"), "--root DIR")
+	h.mustRefuse([]string{"ls"}, "missing or empty", filepath.Join(h.root, "runs"), "--root DIR")
 	back()
-	h.good("gc")
+	h.mustRun("gc")
 	h.show(dead).expect(t, "lost", "supervisor_lost", 125)
 }
 
 // putAside moves what is below the root elsewhere; back moves it into the place of what was made there meanwhile.
-func (h *house) putAside(names ...string) (back func()) {
+func (h *harness) putAside(names ...string) (back func()) {
 	h.t.Helper()
 	for _, name := range names {
 		if err := os.Rename(filepath.Join(h.root, name), h.path(name)); err != nil {
@@ -96,9 +96,9 @@ func (h *house) putAside(names ...string) (back func()) {
 
 // TestDamagedCatalogIsFound: a page of a catalog that no other command reads.
 func TestDamagedCatalogIsFound(t *testing.T) {
-	h := newHouse(t)
-	h.start("--id", h.fresh(), "--", "sh", "-c", "echo x >x").expect(t, "complete", "exit", 0)
-	h.good("catalog", "check", "--digests")
+	h := newHarness(t)
+	h.start("--id", h.newID(), "--", "sh", "-c", "echo x >x").expect(t, "complete", "exit", 0)
+	h.mustRun("catalog", "check", "--digests")
 	out := h.finish(h.command("/usr/bin/python3", "-c", `
 import sqlite3, sys
 catalog = sqlite3.connect(sys.argv[1])
@@ -113,7 +113,7 @@ with open(sys.argv[1], "r+b") as f:
 	if out.code != 0 {
 		t.Fatal(out.stderr)
 	}
-	h.good("catalog", "check")
+	h.mustRun("catalog", "check")
 	if out := h.do("catalog", "check", "--digests"); out.code != 125 || !strings.Contains(out.stderr, "database is damaged") || !strings.Contains(out.stderr, "backup") {
 		t.Errorf("check --digests: %+v", out)
 	}

@@ -17,10 +17,10 @@ import (
 // network is a PostgreSQL and machines at one switch. Each has a network namespace of its own, and nothing leads from them to
 // the host's network: the test itself asks the server by its socket.
 type network struct {
-	*house        // of who submits
-	name   string // begins those of its namespaces
-	server *server
-	ports  int
+	*harness        // of who submits
+	name     string // begins those of its namespaces
+	server   *server
+	ports    int
 }
 
 // Addresses of the network. Every end of it knows those of all others by heart (ip-neighbour(8), permanent), so that a packet that is
@@ -37,7 +37,7 @@ func newNetwork(t *testing.T, settings ...string) *network {
 	if !theHost.root {
 		t.Skip("only root can make network namespaces that are joined; the tests as root cover it")
 	}
-	n := &network{house: newHouse(t), name: newPrefix()}
+	n := &network{harness: newHarness(t), name: newPrefix()}
 	space := n.space("db")
 	if out, err := exec.Command("ip", "netns", "add", space).CombinedOutput(); err != nil {
 		t.Skipf("this host makes no network namespace, and what happens between machines is not tested: %v: %s", err, out)
@@ -51,7 +51,7 @@ func newNetwork(t *testing.T, settings ...string) *network {
 	n.ip("-n", space, "address", "add", serverAddress+"/24", "dev", "switch")
 	n.server = newServer(t, inSpace(space), settings...)
 	n.setenv("SCIDEX_OCI_DB", n.server.url())
-	n.good("catalog", "migrate")
+	n.mustRun("catalog", "migrate")
 	return n
 }
 
@@ -93,7 +93,7 @@ func (n *network) machine() *machine {
 	n.ip("-n", space, "link", "set", "eth0", "up")
 	n.ip("-n", space, "address", "add", m.address()+"/24", "dev", "eth0")
 	m.learn()
-	m.hosted = &hosted{house: newHouse(n.t)}
+	m.hosted = &hosted{harness: newHarness(n.t)}
 	m.run, m.tmp = n.run, m.path("tmp") // the ids are those of who submits
 	if err := os.Mkdir(m.tmp, 0o755); err != nil {
 		n.t.Fatal(err)
@@ -199,7 +199,7 @@ func (m *machine) stopped() {
 // ready waits until the worker of the machine asks for jobs.
 func (m *machine) ready() {
 	m.net.t.Helper()
-	until(m.net.t, patience, "the worker of "+m.host+" asks for jobs", func() bool { return strings.Contains(readFile(m.net.t, m.log), "client started") })
+	until(m.net.t, hangTimeout, "the worker of "+m.host+" asks for jobs", func() bool { return strings.Contains(readFile(m.net.t, m.log), "client started") })
 }
 
 // server is a PostgreSQL that its test may stop and start.
@@ -274,7 +274,7 @@ func (s *server) must(cmd *exec.Cmd) {
 // found that they are alone.
 func (s *server) start() {
 	s.t.Helper()
-	until(s.t, patience, "PostgreSQL starts", func() bool {
+	until(s.t, hangTimeout, "PostgreSQL starts", func() bool {
 		log, err := os.OpenFile(s.path("log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
 		if err != nil {
 			s.t.Fatal(err)
@@ -331,7 +331,7 @@ func (s *server) holding(sql string) (release func()) {
 		s.query("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = '" + name + "'")
 		_ = cmd.Wait() // it was ended
 	}
-	until(s.t, patience, "the rows are held", func() bool {
+	until(s.t, hangTimeout, "the rows are held", func() bool {
 		return s.query("SELECT count(*) FROM pg_stat_activity WHERE application_name = '"+name+"' AND wait_event = 'PgSleep'") == "1"
 	})
 	return release

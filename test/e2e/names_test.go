@@ -33,7 +33,7 @@ var names = []struct{ name, shown string }{
 }
 
 func TestNamesSurvive(t *testing.T) {
-	h := newHouse(t)
+	h := newHarness(t)
 	id := h.id("n")
 	r := h.start("--id", id, "--script", writeNames(h))
 	r.expect(t, "complete", "exit", 0)
@@ -41,7 +41,7 @@ func TestNamesSurvive(t *testing.T) {
 		t.Errorf("%d outputs of %d: %q; rejected %+v", len(r.Outputs), len(names), r.paths(), r.Rejected)
 	}
 	listed := h.listOutputs(id)
-	h.good("outputs", "export", id, "out")
+	h.mustRun("outputs", "export", id, "out")
 	for _, n := range names {
 		content := "content of " + n.name
 		for _, list := range [][]output{r.Outputs, listed} {
@@ -53,14 +53,14 @@ func TestNamesSurvive(t *testing.T) {
 			t.Errorf("%q was exported as %q, %v", n.name, got, err)
 		}
 		for _, form := range []string{n.name, n.shown} {
-			if got := h.good("outputs", "cat", "--", id, form).stdout; got != content {
+			if got := h.mustRun("outputs", "cat", "--", id, form).stdout; got != content {
 				t.Errorf("cat %q gives %q", form, got)
 			}
 		}
 	}
 }
 
-func writeNames(h *house) (script string) {
+func writeNames(h *harness) (script string) {
 	var all []string
 	for _, n := range names {
 		all = append(all, base64.StdEncoding.EncodeToString([]byte(n.name)))
@@ -90,9 +90,9 @@ func named(list []output, name string) output {
 }
 
 // listOutputs reads outputs ls --json, which must list nothing but outputs.
-func (h *house) listOutputs(id string) (list []output) {
+func (h *harness) listOutputs(id string) (list []output) {
 	h.t.Helper()
-	for line := range strings.Lines(h.good("outputs", "ls", "--json", id).stdout) {
+	for line := range strings.Lines(h.mustRun("outputs", "ls", "--json", id).stdout) {
 		var o struct {
 			Verdict string `json:"verdict"`
 			output
@@ -107,12 +107,12 @@ func (h *house) listOutputs(id string) (list []output) {
 
 // What is printed for people holds no character of a name that a terminal would act on.
 func TestNamesAreShownEscaped(t *testing.T) {
-	h := newHouse(t)
+	h := newHarness(t)
 	id := h.id("n")
-	table := h.good("run", "--id", id, "--label", "k=ä", "--script", writeNames(h)).stderr
+	table := h.mustRun("run", "--id", id, "--label", "k=ä", "--script", writeNames(h)).stderr
 	for what, text := range map[string]string{
-		"the closing table": table, "show": h.good("show", id).stdout, "outputs ls": h.good("outputs", "ls", id).stdout,
-		"show --json": h.good("show", "--json", id).stdout, "outputs ls --json": h.good("outputs", "ls", "--json", id).stdout,
+		"the closing table": table, "show": h.mustRun("show", id).stdout, "outputs ls": h.mustRun("outputs", "ls", id).stdout,
+		"show --json": h.mustRun("show", "--json", id).stdout, "outputs ls --json": h.mustRun("outputs", "ls", "--json", id).stdout,
 		"a name that is not there": h.do("outputs", "cat", "--", id, "\x1b]0;x\x07").stderr,
 		"a run that is not there":  h.do("show", "\x1b]0;x\x07").stderr,
 	} {
@@ -121,7 +121,7 @@ func TestNamesAreShownEscaped(t *testing.T) {
 		}
 	}
 	for _, n := range names {
-		if listed := h.good("outputs", "ls", id).stdout; !strings.Contains(listed, n.shown) {
+		if listed := h.mustRun("outputs", "ls", id).stdout; !strings.Contains(listed, n.shown) {
 			t.Errorf("outputs ls does not show %q:\n%s", n.shown, listed)
 		}
 	}
@@ -134,16 +134,16 @@ func acts(r rune) bool {
 }
 
 func TestExport(t *testing.T) {
-	h := newHouse(t)
+	h := newHarness(t)
 	id := h.id("x")
 	h.start(append(flags("--id", id), shell("mkdir sub; echo one >a.txt; echo two >sub/b.txt; chmod 700 a.txt; ln -s a.txt link")...)...)
 	h.write("full/other.txt", "mine\n", 0o644)
-	h.bad(flags("outputs", "export", id, "full"), "full", "not empty", "--overwrite")
+	h.mustRefuse(flags("outputs", "export", id, "full"), "full", "not empty", "--overwrite")
 	if entries := matches(h.path("full/*")); len(entries) != 1 {
 		t.Errorf("a refused export made %q", entries)
 	}
-	h.good("outputs", "export", "--overwrite", id, "full")
-	h.good("outputs", "export", id, "new/deep")
+	h.mustRun("outputs", "export", "--overwrite", id, "full")
+	h.mustRun("outputs", "export", id, "new/deep")
 	if got := matches(h.path("full/*")); !slices.Equal(got, []string{h.path("full/a.txt"), h.path("full/other.txt"), h.path("full/scidex-result.json"), h.path("full/sub")}) {
 		t.Errorf("exported %q", got)
 	}
@@ -172,8 +172,8 @@ func TestExport(t *testing.T) {
 	if info, err := os.Stat(h.path("full/a.txt")); err != nil || info.Mode().Perm()&0o700 != 0o700 {
 		t.Errorf("mode %v, %v", info.Mode(), err)
 	}
-	h.bad(flags("outputs", "cat", id, "link"), `"link"`, "rejected as symlink")
-	h.bad(flags("outputs", "cat", id, "a.tx"), `"a.tx"`, `did you mean "a.txt"?`)
+	h.mustRefuse(flags("outputs", "cat", id, "link"), `"link"`, "rejected as symlink")
+	h.mustRefuse(flags("outputs", "cat", id, "a.tx"), `"a.tx"`, `did you mean "a.txt"?`)
 }
 
 // listed is one line of outputs ls --json.
@@ -184,9 +184,9 @@ type listed struct {
 	Reason  string `json:"reason"`
 }
 
-func (h *house) listAll(id string) (all []listed) {
+func (h *harness) listAll(id string) (all []listed) {
 	h.t.Helper()
-	for line := range strings.Lines(h.good("outputs", "ls", "--json", id).stdout) {
+	for line := range strings.Lines(h.mustRun("outputs", "ls", "--json", id).stdout) {
 		var l listed
 		if err := json.Unmarshal([]byte(line), &l); err != nil {
 			h.t.Error(err)

@@ -70,7 +70,7 @@ func (n *nameserver) knock(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_ = c.SetDeadline(time.Now().Add(patience))
+		_ = c.SetDeadline(time.Now().Add(hangTimeout))
 		if _, err := c.Write(query); err != nil {
 			t.Error(err)
 		}

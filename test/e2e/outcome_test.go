@@ -19,15 +19,15 @@ import (
 type wall struct{ raise, tear func() }
 
 // walls are those of both catalogs.
-func walls(t *testing.T, test func(t *testing.T, h *house, w wall)) {
+func walls(t *testing.T, test func(t *testing.T, h *harness, w wall)) {
 	t.Run("SQLite", func(t *testing.T) {
-		h := newHouse(t)
-		h.good("ls") // the catalog is there
+		h := newHarness(t)
+		h.mustRun("ls") // the catalog is there
 		test(t, h, h.sqliteWall())
 	})
 	t.Run("PostgreSQL", func(t *testing.T) {
 		h, db := inPostgres(t)
-		h.good("ls")
+		h.mustRun("ls")
 		const on = "INSERT ON scidex_oci.analysis_output"
 		test(t, h, wall{
 			raise: func() { db.query(t, "", "REVOKE "+on+" FROM "+db.User) },
@@ -36,7 +36,7 @@ func walls(t *testing.T, test func(t *testing.T, h *house, w wall)) {
 	})
 }
 
-func (h *house) sqliteWall() wall {
+func (h *harness) sqliteWall() wall {
 	return wall{
 		raise: func() {
 			h.sql("CREATE TRIGGER wall BEFORE UPDATE OF finished_at ON analysis_run BEGIN SELECT RAISE(ABORT, 'a wall'); END")
@@ -46,7 +46,7 @@ func (h *house) sqliteWall() wall {
 }
 
 // sql changes the catalog behind everybody's back.
-func (h *house) sql(statement string) {
+func (h *harness) sql(statement string) {
 	h.t.Helper()
 	out := h.finish(h.command("/usr/bin/python3", "-c", `
 import sqlite3, sys
@@ -59,7 +59,7 @@ catalog.commit()
 	}
 }
 
-func (h *house) outcome(id string) string { return filepath.Join(h.root, "outcomes", id+"@1") }
+func (h *harness) outcome(id string) string { return filepath.Join(h.root, "outcomes", id+"@1") }
 
 // odd are outputs of many kinds.
 const odd = `import os
@@ -74,11 +74,11 @@ print("said")
 `
 
 // walledOut runs an analysis whose outcome cannot be committed.
-func (h *house) walledOut(w wall, args ...string) (id string) {
+func (h *harness) walledOut(w wall, args ...string) (id string) {
 	h.t.Helper()
 	h.write("odd.py", odd, 0o644)
 	w.raise()
-	id = h.fresh()
+	id = h.newID()
 	r := h.start(append(append(flags("--id", id), args...), "--script", "odd.py")...)
 	r.expect(h.t, "error", "commit", 125)
 	if !strings.Contains(r.Message, h.outcome(id)) || !strings.Contains(r.Message, "gc") {
@@ -88,28 +88,28 @@ func (h *house) walledOut(w wall, args ...string) (id string) {
 }
 
 // expectOdd checks that a run has all outputs of odd, once, with their contents.
-func (h *house) expectOdd(id string) {
+func (h *harness) expectOdd(id string) {
 	h.t.Helper()
 	r := h.show(id)
 	if r.OutputsTotal != 502 || r.RejectedTotal != 1 || r.output("plain").Mode != "0640" {
 		h.t.Errorf("%d outputs, %d rejected, plain is %+v", r.OutputsTotal, r.RejectedTotal, r.output("plain"))
 	}
 	for path, want := range map[string]string{"plain": "plain\n", `a\n\xff`: "odd\n", "deep/er/499": "499"} {
-		if got := h.good("outputs", "cat", id, path).stdout; got != want {
+		if got := h.mustRun("outputs", "cat", id, path).stdout; got != want {
 			h.t.Errorf("%s is %q, want %q", path, got, want)
 		}
 	}
-	if got := h.good("logs", id).stdout; got != "said\n" {
+	if got := h.mustRun("logs", id).stdout; got != "said\n" {
 		h.t.Errorf("the log is %q", got)
 	}
-	h.good("catalog", "check", "--digests")
+	h.mustRun("catalog", "check", "--digests")
 	if left := append(leftovers(id, h.root), matches(filepath.Join(h.root, "outcomes", "*"))...); len(left) > 0 {
 		h.t.Errorf("left behind: %v", left)
 	}
 }
 
 // ageBlobs makes all blobs so old that a gc removes those that nothing names.
-func (h *house) ageBlobs() (count int) {
+func (h *harness) ageBlobs() (count int) {
 	h.t.Helper()
 	blobs := matches(filepath.Join(h.root, "blobs", "sha256", "*"))
 	for _, blob := range blobs {
@@ -120,7 +120,7 @@ func (h *house) ageBlobs() (count int) {
 	return len(blobs)
 }
 
-func (h *house) expectBlobs(count int) {
+func (h *harness) expectBlobs(count int) {
 	h.t.Helper()
 	if n := len(matches(filepath.Join(h.root, "blobs", "sha256", "*"))); n != count {
 		h.t.Errorf("%d blobs, want %d", n, count)
@@ -129,8 +129,8 @@ func (h *house) expectBlobs(count int) {
 
 // What waits is not committed where a blob has gone that it names, as by a gc of another host with the same blob store.
 func TestOutcomeWithoutItsBlob(t *testing.T) {
-	h := newHouse(t)
-	h.good("ls")
+	h := newHarness(t)
+	h.mustRun("ls")
 	w := h.sqliteWall()
 	id := h.walledOut(w)
 	w.tear()
@@ -147,19 +147,19 @@ func TestOutcomeWithoutItsBlob(t *testing.T) {
 	if err := os.Rename(h.path("blob"), blob); err != nil {
 		t.Fatal(err)
 	}
-	h.good("gc")
+	h.mustRun("gc")
 	h.expectOdd(id)
 }
 
 // What could not be committed waits, is shown, keeps its blobs, and is committed by the next command.
 func TestOutcomeWaits(t *testing.T) {
-	walls(t, func(t *testing.T, h *house, w wall) {
+	walls(t, func(t *testing.T, h *harness, w wall) {
 		h.hook(`test "$(cat "$SCIDEX_OUTPUT_DIR/plain")" = plain`)
 		id := h.walledOut(w, "--post-process", "./hook.sh")
 		if len(matches("/tmp/scidex-analysis-"+id)) != 1 {
 			t.Error("the working directory is gone before the commit")
 		}
-		out := h.good("show", "--json", id)
+		out := h.mustRun("show", "--json", id)
 		r, err := parseResult([]byte(out.stdout))
 		if err != nil {
 			t.Fatal(err)
@@ -172,7 +172,7 @@ func TestOutcomeWaits(t *testing.T) {
 			t.Errorf("show says %q and %q", out.stderr, r.Message)
 		}
 		for state, want := range map[string]string{"error": id + "\n", "running": ""} {
-			if got := h.good("ls", "--quiet", "--state", state).stdout; got != want {
+			if got := h.mustRun("ls", "--quiet", "--state", state).stdout; got != want {
 				t.Errorf("ls --state %s: %q", state, got)
 			}
 		}
@@ -184,22 +184,22 @@ func TestOutcomeWaits(t *testing.T) {
 			t.Errorf("gc: %d, %s%s", out.code, out.stdout, out.stderr)
 		}
 		h.expectBlobs(blobs)
-		h.good("gc", "--dry-run")
+		h.mustRun("gc", "--dry-run")
 		w.tear()
-		if out := h.good("gc", "--dry-run"); !strings.Contains(out.stdout, "would commit     "+id+"@1") {
+		if out := h.mustRun("gc", "--dry-run"); !strings.Contains(out.stdout, "would commit     "+id+"@1") {
 			t.Errorf("gc --dry-run: %s", out.stdout)
 		}
 		h.show(id).expect(t, "error", "post_process", 125)
 		h.expectOdd(id)
-		h.good("post-process", id, "--post-process", "./hook.sh")
+		h.mustRun("post-process", id, "--post-process", "./hook.sh")
 		h.show(id).expect(t, "complete", "exit", 0)
 	})
 }
 
 // A command that is killed in its commit leaves it to the next ones, of which one commits.
 func TestOutcomeKilled(t *testing.T) {
-	h := newHouse(t)
-	h.good("ls")
+	h := newHarness(t)
+	h.mustRun("ls")
 	w := h.sqliteWall()
 	id := h.walledOut(w)
 	w.tear()
@@ -208,7 +208,7 @@ func TestOutcomeKilled(t *testing.T) {
 	if err := waiting.Start(); err != nil {
 		t.Fatal(err)
 	}
-	until(t, patience, "gc holds the run", func() bool { return h.held(id) })
+	until(t, hangTimeout, "gc holds the run", func() bool { return h.held(id) })
 	if err := waiting.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
@@ -227,13 +227,13 @@ func TestOutcomeKilled(t *testing.T) {
 	if n := <-committed + <-committed + <-committed; n != 1 {
 		t.Errorf("%d commits of three gc at once", n)
 	}
-	h.good("gc")
+	h.mustRun("gc")
 	h.show(id).expect(t, "complete", "exit", 0)
 	h.expectOdd(id)
 }
 
 // held reports whether a process has the lock of a run.
-func (h *house) held(id string) bool {
+func (h *harness) held(id string) bool {
 	f, err := os.Open(filepath.Join(h.root, "runs", id+"@1.json"))
 	if err != nil {
 		return false
@@ -257,8 +257,8 @@ func TestOutcomeDamaged(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			h := newHouse(t)
-			h.good("ls")
+			h := newHarness(t)
+			h.mustRun("ls")
 			w := h.sqliteWall()
 			id := h.walledOut(w)
 			w.tear()
@@ -294,14 +294,14 @@ func TestOutcomeDamaged(t *testing.T) {
 
 // Where the run has been ended otherwise meanwhile, its outcome is kept aside with its blobs.
 func TestOutcomeRefused(t *testing.T) {
-	h := newHouse(t)
-	h.good("ls")
+	h := newHarness(t)
+	h.mustRun("ls")
 	w := h.sqliteWall()
 	id := h.walledOut(w)
 	w.tear()
 	h.sql("UPDATE analysis_run SET state = 'lost', reason = 'supervisor_lost', message = 'said otherwise', exit_code = 125, finished_at = '2036-01-01T00:00:00.000Z'")
 	blobs := h.ageBlobs()
-	if out := h.good("ls"); !strings.Contains(out.stderr, h.outcome(id)+".refused") {
+	if out := h.mustRun("ls"); !strings.Contains(out.stderr, h.outcome(id)+".refused") {
 		t.Errorf("ls says %q", out.stderr)
 	}
 	if c := h.gc(); !slices.Contains(c.Kept, h.outcome(id)+".refused") {
@@ -315,7 +315,7 @@ func TestOutcomeRefused(t *testing.T) {
 	h.ageBlobs()
 	h.gc()
 	h.expectBlobs(0)
-	h.good("rm", id)
+	h.mustRun("rm", id)
 	if err := os.RemoveAll("/tmp/scidex-analysis-" + id); err != nil {
 		t.Error(err)
 	}
@@ -324,9 +324,9 @@ func TestOutcomeRefused(t *testing.T) {
 // impatiently ends a launcher's wait for a catalog by two signals.
 func (l *launch) impatiently() {
 	l.h.t.Helper()
-	until(l.h.t, patience, "the analysis has ended", func() bool { return l.h.analysisEnded(l.id) })
+	until(l.h.t, hangTimeout, "the analysis has ended", func() bool { return l.h.analysisEnded(l.id) })
 	l.signal(syscall.SIGTERM)
-	for late := time.After(patience); ; {
+	for late := time.After(hangTimeout); ; {
 		select {
 		case line, ok := <-l.lines:
 			if !ok {
@@ -347,7 +347,7 @@ func TestOutcomeOfAFullCatalog(t *testing.T) {
 	if !theHost.root {
 		t.Skip("only root makes the small file system that this is about")
 	}
-	h := newHouse(t)
+	h := newHarness(t)
 	small := t.TempDir()
 	if err := unix.Mount("tmpfs", small, "tmpfs", 0, "size=2m"); err != nil {
 		t.Fatal(err)
@@ -359,7 +359,7 @@ func TestOutcomeOfAFullCatalog(t *testing.T) {
 	})
 	h.setenv("SCIDEX_OCI_DB", "sqlite://"+filepath.Join(small, "catalog.db"))
 	h.write("odd.py", odd, 0o644)
-	id, end := h.fresh(), h.flag()
+	id, end := h.newID(), h.flag()
 	l := h.launch(id, "--input", end.input(), "--input", h.path("odd.py"), "--", "sh", "-c", "python3 /inputs/odd.py; echo ready >&2; "+awaited)
 	l.await("ready")
 	filler, err := os.Create(filepath.Join(small, "filler"))
@@ -394,10 +394,10 @@ func TestOutcomeOfALostServer(t *testing.T) {
 	way := newWay(t, db)
 	h.setenv("SCIDEX_OCI_DB", strings.Replace(db.url(), ":"+db.port(), fmt.Sprintf(":%d", way.port), 1))
 	h.write("odd.py", odd, 0o644)
-	id, end := h.fresh(), h.flag()
+	id, end := h.newID(), h.flag()
 	l := h.launch(id, "--input", end.input(), "--input", h.path("odd.py"), "--", "sh", "-c", "python3 /inputs/odd.py; echo ready >&2; "+awaited)
 	l.await("ready")
-	until(t, patience, "no connection is held", func() bool { return db.clients(t) == "0" })
+	until(t, hangTimeout, "no connection is held", func() bool { return db.clients(t) == "0" })
 	way.close()
 	end.raise()
 	l.impatiently()

@@ -122,7 +122,7 @@ func affinity(t *testing.T) int {
 
 // Whoever starts a run, and wherever: with outer it says what the groups that it is in really hold.
 func TestOuterTellsTheTruth(t *testing.T) {
-	h := newHouse(t)
+	h := newHarness(t)
 	r := h.start("--id", h.id("o"), "--limits=outer", "--memory=300MiB", "--cpus=0.7", "--pids=41", "--", "true")
 	r.expect(t, "complete", "exit", 0)
 	r.expectTold(t, map[string]string{"memory": ownGroup(t, "memory"), "cpus": ownGroup(t, "cpu"), "pids": ownGroup(t, "pids")})
@@ -181,12 +181,12 @@ func (b box) enter() string {
 }
 
 // start runs an analysis by a launcher in the box, which is there alone.
-func (b box) start(h *house, args ...string) result {
+func (b box) start(h *harness, args ...string) result {
 	h.t.Helper()
 	return h.decode(h.command("sh", append([]string{"-c", b.enter() + `exec "$@"`, "sh", theHost.bin, "run", "--json"}, args...)...))
 }
 
-func (h *house) decode(cmd *exec.Cmd) result {
+func (h *harness) decode(cmd *exec.Cmd) result {
 	h.t.Helper()
 	out := h.finish(cmd)
 	r, err := parseResult([]byte(out.stdout))
@@ -207,9 +207,9 @@ func needBox(t *testing.T) {
 // Limits of someone else's group are told, and end a run with the kernel's evidence.
 func TestOuterGroup(t *testing.T) {
 	needBox(t)
-	h, b := newHouse(t), newBox(t)
+	h, b := newHarness(t), newBox(t)
 	start := func(args ...string) result {
-		return b.start(h, append([]string{"--id", h.fresh(), "--limits=outer", "--memory=100MiB"}, args...)...)
+		return b.start(h, append([]string{"--id", h.newID(), "--limits=outer", "--memory=100MiB"}, args...)...)
 	}
 	b.set("cpu", "cpu.cfs_quota_us", "5000") // so little that a busy machine gives more
 	r := start("--", "python3", "-c", "for i in range(1000000): pass")
@@ -268,10 +268,10 @@ sys.exit(1)
 // what they need to tell. Without their spare threads three of four launchers died of it.
 func TestOuterForkBomb(t *testing.T) {
 	needBox(t)
-	h, b := newHouse(t), newBox(t)
+	h, b := newHarness(t), newBox(t)
 	b.set("cpu", "cpu.cfs_quota_us", "-1")
 	for range 5 {
-		r := b.start(h, "--id", h.fresh(), "--limits=outer", "--", "python3", "-c", swarm)
+		r := b.start(h, "--id", h.newID(), "--limits=outer", "--", "python3", "-c", swarm)
 		r.expect(t, "failed", "pids_limit", 1)
 		if r.Evidence.PidsDenied < 500 {
 			t.Errorf("that was no attack: %+v", r.Evidence)
@@ -282,7 +282,7 @@ func TestOuterForkBomb(t *testing.T) {
 // A child that the kernel kills, while the analysis goes on, is a warning.
 func TestOuterChildOutOfMemory(t *testing.T) {
 	needBox(t)
-	h, b := newHouse(t), newBox(t)
+	h, b := newHarness(t), newBox(t)
 	r := b.start(h, append([]string{"--id", h.id("c"), "--limits=outer"}, shell(hog+"; exit 0")...)...)
 	r.expect(t, "complete", "exit", 0)
 	if r.Evidence.OOMKills != 1 || !slices.ContainsFunc(r.Warnings, func(w string) bool {
@@ -295,7 +295,7 @@ func TestOuterChildOutOfMemory(t *testing.T) {
 // Where others are in the group, nobody can say whom the kernel has killed, and the result does not.
 func TestOuterGroupIsShared(t *testing.T) {
 	needBox(t)
-	h, b := newHouse(t), newBox(t)
+	h, b := newHarness(t), newBox(t)
 	script := b.enter() + `{ sleep 10000 & p=$!; "$@"; kill $p; }`
 	args := append([]string{"-c", script, "sh", theHost.bin, "run", "--json", "--id", h.id("s"), "--limits=outer"}, shell("exec "+hog)...)
 	r := h.decode(h.command("sh", args...))
@@ -310,12 +310,12 @@ func TestOuterGroupIsShared(t *testing.T) {
 // A run with a group of its own that ends by the limit of one around it is not told to have reached its own.
 func TestWhoseMemoryRanOut(t *testing.T) {
 	needBox(t)
-	h, b := newHouse(t), newBox(t)
+	h, b := newHarness(t), newBox(t)
 	for _, c := range []struct{ memory, by, says string }{
 		{"400MiB", "outer", "at the limit of 201326592 bytes of a control group around the run; the run's own limit of 419430400 bytes was not reached (peak "},
 		{"64MiB", "cgroup", "at the limit of 67108864 bytes (peak 67108864 bytes, oom_kill 1)"},
 	} {
-		r := b.start(h, append([]string{"--id", h.fresh(), "--limits=enforce", "--cpus=0.3", "--pids=50", "--memory=" + c.memory}, shell("exec "+hog)...)...)
+		r := b.start(h, append([]string{"--id", h.newID(), "--limits=enforce", "--cpus=0.3", "--pids=50", "--memory=" + c.memory}, shell("exec "+hog)...)...)
 		r.expect(t, "failed", "out_of_memory", 137)
 		if r.Evidence.OOMLimit == nil || r.Evidence.OOMLimit.By != c.by || !strings.Contains(r.Message, c.says) {
 			t.Errorf("with %s: %q, evidence %+v of %+v", c.memory, r.Message, r.Evidence, r.Evidence.OOMLimit)
@@ -330,7 +330,7 @@ func TestWhoseMemoryRanOut(t *testing.T) {
 
 // Best effort says of each limit what holds it: the kernel's files of the run's group, or its rlimits.
 func TestBestEffortTellsTheTruth(t *testing.T) {
-	h := newHouse(t)
+	h := newHarness(t)
 	flag := h.flag()
 	l := h.launch(h.id("b"), append([]string{"--limits=best-effort", "--memory=700MiB", "--cpus=0.5", "--pids=77", "--input", flag.input()},
 		shell("cat /proc/self/limits; stat -f -c 'tmp %b %S' /tmp; echo ready; "+awaited)...)...)

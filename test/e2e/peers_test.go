@@ -29,7 +29,7 @@ type peer struct {
 const readable = "/usr/lib/os-release"
 
 // shared makes files that two runs see, and returns them by the path on the host, and as the runs see them.
-func (h *house) shared() (outside, inside map[string]string, flags []string) {
+func (h *harness) shared() (outside, inside map[string]string, flags []string) {
 	h.t.Helper()
 	data := h.write("data/shared", "shared", 0o666)
 	file := h.write("file", "shared", 0o666)
@@ -58,7 +58,7 @@ func togetherOutside(t *testing.T, p peer) verdicts {
 // TestPeersDoNotMeet lets two runs at once look for each other by every road that two processes of a host
 // have, which as plain processes they all find; and the host feels nothing of what a run does to its files.
 func TestPeersDoNotMeet(t *testing.T) {
-	h := newHouse(t)
+	h := newHarness(t)
 	onHost, inside, flags := h.shared()
 	end := h.flag()
 	control := togetherOutside(t, peer{
@@ -72,7 +72,7 @@ func TestPeersDoNotMeet(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	id := h.fresh()
+	id := h.newID()
 	p := peer{Role: "owner", Marker: h.id("run"), Directory: "/tmp/scidex-analysis-" + id, Places: inside, Leased: leased(inside), End: "/inputs/flag"}
 	owner := h.launch(id, slices.Concat([]string{"--input", end.input()}, flags, []string{encode(t, p)})...)
 	owner.await("ready")
@@ -82,7 +82,7 @@ func TestPeersDoNotMeet(t *testing.T) {
 		p.PIDs = append(p.PIDs, w.pid)
 	}
 	p.Role = "seeker"
-	all := h.verdictsOf(h.launch(h.fresh(), append(flags, encode(t, p))...))
+	all := h.verdictsOf(h.launch(h.newID(), append(flags, encode(t, p))...))
 	p.Places, p.Leased, p.Only = onHost, leased(onHost), []string{"flock", "record lock", "descriptor's lock", "lease", "watch"}
 	for name, got := range outside(t, "peers.py", encode(t, p)) {
 		all["host "+name] = got
@@ -116,7 +116,7 @@ func leased(places map[string]string) map[string]string {
 }
 
 // verdictsOf waits for the end of a peer and returns what it says.
-func (h *house) verdictsOf(l *launch) verdicts {
+func (h *harness) verdictsOf(l *launch) verdicts {
 	h.t.Helper()
 	r := l.wait()
 	if r.State != "complete" {

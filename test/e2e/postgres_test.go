@@ -102,7 +102,7 @@ func (db database) connections(t *testing.T) int {
 	t.Helper()
 	marker := newPrefix()
 	db.query(t, marker, "SELECT 1")
-	until(t, patience, "the server has told of our connection", func() bool {
+	until(t, hangTimeout, "the server has told of our connection", func() bool {
 		return strings.Contains(readFile(t, db.Log), marker)
 	})
 	time.Sleep(100 * time.Millisecond) // one process of the server for each connection writes to the log

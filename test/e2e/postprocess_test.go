@@ -12,7 +12,7 @@ import (
 )
 
 // hook writes a post-process command that works in the caller's directory.
-func (h *house) hook(script string) string {
+func (h *harness) hook(script string) string {
 	return h.write("hook.sh", "#!/bin/sh\nset -e\n"+script, 0o755)
 }
 
@@ -33,7 +33,7 @@ func (r result) expectHook(t *testing.T, code int, signal string, timedOut bool)
 }
 
 // expectNoViews checks that no copies of outputs are left.
-func (h *house) expectNoViews() {
+func (h *harness) expectNoViews() {
 	h.t.Helper()
 	if left := matches(filepath.Join(h.root, "post-process", "*")); len(left) > 0 {
 		h.t.Errorf("left of post-processing: %q", left)
@@ -42,7 +42,7 @@ func (h *house) expectNoViews() {
 
 // A hook gets the result, copies of the outputs and the caller's environment, and nothing else.
 func TestPostProcess(t *testing.T) {
-	h := newHouse(t)
+	h := newHarness(t)
 	h.setenv("OF_THE_CALLER", "yes")
 	h.hook(`
 cat >result
@@ -97,13 +97,13 @@ echo said; echo complained >&2
 		}
 	}
 	h.expectNoViews()
-	h.bad([]string{"post-process", id, "--post-process", "./hook.sh"}, "has succeeded", "--again")
-	h.good("post-process", id, "--post-process", "./hook.sh", "--again")
+	h.mustRefuse([]string{"post-process", id, "--post-process", "./hook.sh"}, "has succeeded", "--again")
+	h.mustRun("post-process", id, "--post-process", "./hook.sh", "--again")
 }
 
 // A failing hook makes the run an error with all its outputs, and is repeated without the analysis.
 func TestPostProcessFails(t *testing.T) {
-	h := newHouse(t)
+	h := newHarness(t)
 	h.hook(`echo "called for $SCIDEX_ATTEMPT" >>calls; test -e good && exit 0; head -c 100000 /dev/zero >&2; echo the end >&2; exit 7`)
 	id := h.id("bad")
 	r := h.start("--id", id, "--keep", "failed", "--post-process", "./hook.sh", "--", "sh", "-c", "echo content >file")
@@ -116,18 +116,18 @@ func TestPostProcessFails(t *testing.T) {
 		t.Errorf("outputs %v, kept %q", r.paths(), r.Kept)
 	}
 	h.show(id).expect(t, "error", "post_process", 125)
-	if list := h.good("ls", "--quiet", "--reason", "post_process").stdout; list != id+"\n" {
+	if list := h.mustRun("ls", "--quiet", "--reason", "post_process").stdout; list != id+"\n" {
 		t.Errorf("ls --reason post_process: %q", list)
 	}
-	if shown := h.good("show", id).stdout; !strings.Contains(shown, "post        exit 7, ") {
+	if shown := h.mustRun("show", id).stdout; !strings.Contains(shown, "post        exit 7, ") {
 		t.Errorf("show: %q", shown)
 	}
-	h.bad([]string{"post-process", id}, "--post-process", "hook.sh")
+	h.mustRefuse([]string{"post-process", id}, "--post-process", "hook.sh")
 	if out := h.do("post-process", id, "--post-process", "./hook.sh"); out.code != 125 {
 		t.Errorf("a failing repetition ended with %d", out.code)
 	}
 	h.write("good", "", 0o644)
-	again, err := parseResult([]byte(h.good("post-process", "--json", id, "--post-process", "./hook.sh").stdout))
+	again, err := parseResult([]byte(h.mustRun("post-process", "--json", id, "--post-process", "./hook.sh").stdout))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -136,7 +136,7 @@ func TestPostProcessFails(t *testing.T) {
 	if calls := readFile(t, h.path("calls")); calls != strings.Repeat("called for 1\n", 3) {
 		t.Errorf("calls: %q", calls)
 	}
-	h.good("rm", id)
+	h.mustRun("rm", id)
 	h.expectNoViews()
 }
 
@@ -144,7 +144,7 @@ func TestPostProcessFails(t *testing.T) {
 func TestPostProcessIsEnded(t *testing.T) {
 	const stubborn = `(trap '' TERM; while :; do sleep 1; done) & trap '' TERM; echo ready; while :; do sleep 1; done`
 	t.Run("timeout", func(t *testing.T) {
-		h := newHouse(t)
+		h := newHarness(t)
 		h.hook(stubborn)
 		r := h.start("--id", h.id("slow"), "--post-process", "./hook.sh", "--post-process-timeout", "300ms", "--", "true")
 		r.expect(t, "error", "post_process", 125)
@@ -154,9 +154,9 @@ func TestPostProcessIsEnded(t *testing.T) {
 		}
 	})
 	t.Run("stopped", func(t *testing.T) {
-		h := newHouse(t)
+		h := newHarness(t)
 		h.hook(stubborn)
-		l := h.launch(h.fresh(), "--post-process", "./hook.sh", "--", "true")
+		l := h.launch(h.newID(), "--post-process", "./hook.sh", "--", "true")
 		l.await("ready")
 		l.signal(syscall.SIGINT)
 		l.signal(syscall.SIGTERM)
@@ -168,24 +168,24 @@ func TestPostProcessIsEnded(t *testing.T) {
 		}
 	})
 	t.Run("left behind", func(t *testing.T) {
-		h := newHouse(t)
+		h := newHarness(t)
 		h.hook(`(while :; do sleep 1; done) &`)
 		r := h.start("--id", h.id("daemon"), "--post-process", "./hook.sh", "--", "true")
-		r.expect(t, "complete", "exit", 0) // and the house finds nothing left of it
+		r.expect(t, "complete", "exit", 0) // and the harness finds nothing left of it
 	})
 }
 
 // A run whose launcher was killed in its hook is never taken for complete; gc tells of it, and the hook is
 // repeated, the analysis is not.
 func TestPostProcessKilled(t *testing.T) {
-	h := newHouse(t)
+	h := newHarness(t)
 	h.hook(`echo $$ >pid; test -e good && exit 0; echo ready; while :; do sleep 1; done`)
-	id := h.fresh()
+	id := h.newID()
 	l := h.launch(id, "--post-process", "./hook.sh", "--", "sh", "-c", "echo content >file")
 	l.await("ready")
 	h.show(id).expect(t, "error", "post_process", 125)
-	h.bad([]string{"rm", id}, "still at work")
-	h.bad([]string{"post-process", id, "--post-process", "./hook.sh"}, "still at work")
+	h.mustRefuse([]string{"rm", id}, "still at work")
+	h.mustRefuse([]string{"post-process", id, "--post-process", "./hook.sh"}, "still at work")
 	if c := h.collectOwed(); len(c) > 0 {
 		t.Errorf("gc beside a living launcher tells of %q", c)
 	}
@@ -213,17 +213,17 @@ func TestPostProcessKilled(t *testing.T) {
 		t.Errorf("after gc: %+v, outputs %v", got.PostProcess, got.paths())
 	}
 	h.write("good", "", 0o644)
-	h.good("post-process", id, "--post-process", "./hook.sh")
+	h.mustRun("post-process", id, "--post-process", "./hook.sh")
 	h.show(id).expect(t, "complete", "exit", 0)
 }
 
 // collectOwed is which hooks gc says are to be repeated.
-func (h *house) collectOwed() (ids []string) {
+func (h *harness) collectOwed() (ids []string) {
 	h.t.Helper()
 	var c struct {
 		PostProcess []struct{ ID string } `json:"post_process"`
 	}
-	if err := json.Unmarshal([]byte(h.good("gc", "--json").stdout), &c); err != nil {
+	if err := json.Unmarshal([]byte(h.mustRun("gc", "--json").stdout), &c); err != nil {
 		h.t.Fatal(err)
 	}
 	for _, run := range c.PostProcess {
@@ -234,7 +234,7 @@ func (h *house) collectOwed() (ids []string) {
 
 // Whatever a hook does to its copies, the blobs are what they were.
 func TestPostProcessTampers(t *testing.T) {
-	h := newHouse(t)
+	h := newHarness(t)
 	h.hook(`cd "$SCIDEX_OUTPUT_DIR"; chmod -R u+w .; truncate -s 1 file; echo changed >file; rm other; ln -s /etc/passwd other
 mkdir -p more/deep; echo x >more/deep/file; chmod 0 more; cat file >&2`)
 	r := h.start("--id", h.id("tampers"), "--post-process", "./hook.sh", "--", "sh", "-c", "echo content >file; echo another >other")
@@ -245,13 +245,13 @@ mkdir -p more/deep; echo x >more/deep/file; chmod 0 more; cat file >&2`)
 	for _, o := range r.Outputs {
 		h.checkBlob(o.SHA256, map[string]string{"file": "content\n", "other": "another\n"}[o.Path])
 	}
-	h.good("catalog", "check", "--digests")
+	h.mustRun("catalog", "check", "--digests")
 	h.expectNoViews()
 }
 
 // A hook is called after a run that failed only where that was asked for, and changes nothing about its end.
 func TestPostProcessAlways(t *testing.T) {
-	h := newHouse(t)
+	h := newHarness(t)
 	h.hook(`cat >result; exit 9`)
 	run := []string{"--post-process", "./hook.sh", "--", "sh", "-c", "echo content >file; exit 3"}
 	r := h.start(append([]string{"--id", h.id("not")}, run...)...)
@@ -269,14 +269,14 @@ func TestPostProcessAlways(t *testing.T) {
 		t.Fatal(err)
 	}
 	given.expect(t, "failed", "exit", 3)
-	h.good("post-process", id, "--post-process", "true")
+	h.mustRun("post-process", id, "--post-process", "true")
 	h.show(id).expect(t, "failed", "exit", 3)
 	h.show(id).expectHook(t, 0, "", false)
 }
 
 // What cannot be called refuses before anything is touched; environment and config file give the command too.
 func TestPostProcessRequest(t *testing.T) {
-	h := newHouse(t)
+	h := newHarness(t)
 	h.write("plain", "text", 0o644)
 	for command, words := range map[string][]string{
 		"no-such-command x": {"--post-process", "no-such-command", "PATH"},
@@ -285,12 +285,12 @@ func TestPostProcessRequest(t *testing.T) {
 		"cat | sh":          {"no shell"},
 		"'":                 {"rules of a shell"},
 	} {
-		h.bad([]string{"run", "--post-process", command, "--", "true"}, words...)
+		h.mustRefuse([]string{"run", "--post-process", command, "--", "true"}, words...)
 	}
-	h.bad([]string{"run", "--post-process", "true", "--post-process-on", "failed", "--", "true"}, "complete or always")
-	h.bad([]string{"run", "--post-process", "true", "--post-process-timeout", "soon", "--", "true"}, "--post-process-timeout")
+	h.mustRefuse([]string{"run", "--post-process", "true", "--post-process-on", "failed", "--", "true"}, "complete or always")
+	h.mustRefuse([]string{"run", "--post-process", "true", "--post-process-timeout", "soon", "--", "true"}, "--post-process-timeout")
 	h.write("m.yaml", "command: [\"true\"]\npost_process: rm\n", 0o644)
-	h.bad([]string{"run", "-f", "m.yaml"}, "post_process")
+	h.mustRefuse([]string{"run", "-f", "m.yaml"}, "post_process")
 	if left := matches(filepath.Join(h.root, "*")); len(left) > 0 {
 		t.Errorf("a refused request has made %q", left)
 	}
@@ -305,7 +305,7 @@ func TestPostProcessRequest(t *testing.T) {
 }
 
 // brainHook runs the example with its post-process command, and once more alone.
-func (h *house) brainHook() (id string) {
+func (h *harness) brainHook() (id string) {
 	h.t.Helper()
 	example, err := filepath.Abs("../../examples/brain-networks")
 	if err != nil {
@@ -316,7 +316,7 @@ func (h *house) brainHook() (id string) {
 	r := h.start("--id", id, "-f", filepath.Join(example, "manifest.yaml"), "--post-process", hook)
 	r.expect(h.t, "complete", "exit", 0)
 	r.expectHook(h.t, 0, "", false)
-	h.good("post-process", id, "--again", "--post-process", hook)
+	h.mustRun("post-process", id, "--again", "--post-process", hook)
 	return id
 }
 
@@ -338,14 +338,14 @@ func TestPostProcessExampleInPostgres(t *testing.T) {
 	if got := db.query(t, "", brainFacts+id+"'"); got != wantBrainFacts {
 		t.Errorf("the table has %q, want %q", got, wantBrainFacts)
 	}
-	shown := h.good("show", "--json", id).stdout
+	shown := h.mustRun("show", "--json", id).stdout
 	if strings.Contains(shown, dbPassword) {
 		t.Error("the result shows the password")
 	}
 }
 
 func TestPostProcessExampleInSQLite(t *testing.T) {
-	h := newHouse(t)
+	h := newHarness(t)
 	path := h.path("brain.db")
 	h.setenv("BRAIN_DB", "sqlite://"+path)
 	id := h.brainHook()

@@ -33,7 +33,7 @@ type posture struct {
 	Processes      []string            `json:"processes"`
 }
 
-func (h *house) posture(flags ...string) (posture, result) {
+func (h *harness) posture(flags ...string) (posture, result) {
 	h.t.Helper()
 	r := h.analysis("posture.py", flags)
 	r.expect(h.t, "complete", "exit", 0)
@@ -53,56 +53,56 @@ func decodePosture(t *testing.T, text string) posture {
 // what differs from the first.
 var ways = []struct {
 	name  string
-	start func(h *house) posture
+	start func(h *harness) posture
 }{
-	{"command", func(h *house) posture {
+	{"command", func(h *harness) posture {
 		return h.postureOf("--project", testdata(h.t, "."), "--", "python3", "-B", "/analysis/posture.py")
 	}},
-	{"script", func(h *house) posture { return h.postureOf("--script", testdata(h.t, "posture.py")) }},
-	{"manifest", func(h *house) posture {
+	{"script", func(h *harness) posture { return h.postureOf("--script", testdata(h.t, "posture.py")) }},
+	{"manifest", func(h *harness) posture {
 		return h.postureOf("-f", h.write("run.yaml", "script: "+testdata(h.t, "posture.py")+"\nproject: "+testdata(h.t, ".")+"\n", 0o644))
 	}},
-	{"again", func(h *house) posture {
-		id := h.fresh()
+	{"again", func(h *harness) posture {
+		id := h.newID()
 		h.start("--id", id, "--project", testdata(h.t, "."), "--", "python3", "-B", "/analysis/posture.py").expect(h.t, "complete", "exit", 0)
 		r := h.start("--again", id)
 		return decodePosture(h.t, h.stdoutOf(r))
 	}},
-	{"data", func(h *house) posture {
+	{"data", func(h *harness) posture {
 		h.write("data/x", "", 0o644)
 		h.write("docs/x", "", 0o644)
 		return h.postureOf("--input", h.write("in/x", "", 0o644), "--input", h.path("in")+":/inputs/all",
 			"--project", testdata(h.t, "."), "--", "python3", "-B", "/analysis/posture.py")
 	}},
-	{"no-data", func(h *house) posture {
+	{"no-data", func(h *harness) posture {
 		h.write("data/x", "", 0o644)
 		return h.postureOf("--data", "none", "--project", testdata(h.t, "."), "--", "python3", "-B", "/analysis/posture.py")
 	}},
-	{"best-effort", func(h *house) posture {
+	{"best-effort", func(h *harness) posture {
 		return h.postureOf("--limits", "best-effort", "--memory", "700MiB", "--pids", "77",
 			"--project", testdata(h.t, "."), "--", "python3", "-B", "/analysis/posture.py")
 	}},
-	{"self", func(h *house) posture {
+	{"self", func(h *harness) posture {
 		if theHost.root {
 			h.t.Log("not covered here: root has no --ids self (TestSelfIsTheCaller); the tests as other users have")
 			return posture{}
 		}
 		return h.postureOf("--ids", "self", "--project", testdata(h.t, "."), "--", "python3", "-B", "/analysis/posture.py")
 	}},
-	{"rootfs", func(h *house) posture {
+	{"rootfs", func(h *harness) posture {
 		return h.postureOf("--rootfs", h.pythonTree("tree"), "--project", testdata(h.t, "."), "--", "python3", "-B", "/analysis/posture.py")
 	}},
-	{"closed", func(h *house) posture { return h.carelessly(`exec "$@" <&- >&- 2>&-`) }},
-	{"careless", func(h *house) posture {
+	{"closed", func(h *harness) posture { return h.carelessly(`exec "$@" <&- >&- 2>&-`) }},
+	{"careless", func(h *harness) posture {
 		checkCareless(h)
 		return h.carelessly(careless)
 	}},
-	{"terminal", func(h *house) posture {
-		id := h.fresh()
+	{"terminal", func(h *harness) posture {
+		id := h.newID()
 		h.onTerminal(theHost.bin, "run", "--id", id, "--project", testdata(h.t, "."), "--", "python3", "-B", "/analysis/posture.py")
 		return decodePosture(h.t, h.stdoutOf(h.show(id)))
 	}},
-	{"bundle", (*house).underRunc},
+	{"bundle", (*harness).underRunc},
 }
 
 // TestGoldenPosture compares all that a process can see of its own confinement, for each way of starting.
@@ -110,7 +110,7 @@ func TestGoldenPosture(t *testing.T) {
 	var first []string
 	for _, way := range ways {
 		t.Run(way.name, func(t *testing.T) {
-			h := newHouse(t)
+			h := newHarness(t)
 			p := way.start(h)
 			if len(p.Status) == 0 {
 				return
@@ -126,17 +126,17 @@ func TestGoldenPosture(t *testing.T) {
 	}
 }
 
-func (h *house) postureOf(args ...string) posture {
+func (h *harness) postureOf(args ...string) posture {
 	h.t.Helper()
-	r := h.start(append([]string{"--id", h.fresh()}, args...)...)
+	r := h.start(append([]string{"--id", h.newID()}, args...)...)
 	r.expect(h.t, "complete", "exit", 0)
 	return decodePosture(h.t, h.stdoutOf(r))
 }
 
 // carelessly starts the launcher by a script of the shell.
-func (h *house) carelessly(script string) posture {
+func (h *harness) carelessly(script string) posture {
 	h.t.Helper()
-	id := h.fresh()
+	id := h.newID()
 	out := h.finish(h.command("/bin/sh", "-c", script, "sh", theHost.bin, "run", "--quiet", "--id", id,
 		"--project", testdata(h.t, "."), "--", "python3", "-B", "/analysis/posture.py"))
 	if out.code != 0 {
@@ -150,7 +150,7 @@ func (h *house) carelessly(script string) posture {
 const careless = `trap '' INT USR1; umask 0; CANARY=1; export CANARY; exec "$@" 7</etc/passwd 9>/dev/null`
 
 // checkCareless is the control: a process that is started so inherits all of that.
-func checkCareless(h *house) {
+func checkCareless(h *harness) {
 	h.t.Helper()
 	p := decodePosture(h.t, h.finish(h.command("/bin/sh", "-c", careless, "sh", "/usr/bin/python3", "-B", testdata(h.t, "posture.py"))).stdout)
 	if p.Descriptors["7"] == "" || p.Descriptors["9"] == "" || p.Status["Umask"] != "0000" ||
@@ -163,15 +163,15 @@ func checkCareless(h *house) {
 const ignoredByPython = "0000000001001000"
 
 // underRunc starts a bundle with the runc of the distribution.
-func (h *house) underRunc() posture {
+func (h *harness) underRunc() posture {
 	h.t.Helper()
 	for dir := h.dir; dir != os.TempDir(); dir = filepath.Dir(dir) {
 		if err := os.Chmod(dir, 0o755); err != nil { // for the ids of root's container
 			h.t.Fatal(err)
 		}
 	}
-	id := h.fresh()
-	h.good("spec", "--bundle", "bundle", "--id", id, "--project", testdata(h.t, "."), "--", "python3", "-B", "/analysis/posture.py")
+	id := h.newID()
+	h.mustRun("spec", "--bundle", "bundle", "--id", id, "--project", testdata(h.t, "."), "--", "python3", "-B", "/analysis/posture.py")
 	out := h.finish(h.command("runc", "--root", h.path("state"), "run", "--bundle", h.path("bundle"), id))
 	if out.code != 0 {
 		h.t.Fatal(out.stderr)

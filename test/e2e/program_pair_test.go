@@ -10,7 +10,7 @@ import (
 const supervisorProgram = "scidex-oci-supervisor"
 
 // copied is a copy of the program under test in a directory of its own, and of the supervisor's where with says so.
-func (h *house) copied(with bool) (program string) {
+func (h *harness) copied(with bool) (program string) {
 	h.t.Helper()
 	names := []string{"scidex-oci"}
 	if with {
@@ -29,9 +29,9 @@ func programOf(w watched) string {
 }
 
 // supervises starts an analysis by a program, which must be supervised by the other one, and kills the supervisor.
-func (h *house) supervises(program, by string) {
+func (h *harness) supervises(program, by string) {
 	h.t.Helper()
-	id := h.fresh()
+	id := h.newID()
 	l := h.follow(id, h.command(program, runWith(id, flags("--", "sh", "-c", endless, id+"-marker"))...))
 	l.await("ready")
 	all, supervisor := l.family(), l.supervisor()
@@ -50,25 +50,25 @@ func slow(r result) bool {
 
 // TestSupervisorOfItsOwn: the small program supervises where it lies beside the other.
 func TestSupervisorOfItsOwn(t *testing.T) {
-	h := newHouse(t)
+	h := newHarness(t)
 	program := h.copied(true)
 	h.supervises(program, filepath.Join(filepath.Dir(program), supervisorProgram))
-	if r := h.resultOf(h.command(program, "run", "--json", "--id", h.fresh(), "--", "true")); slow(r) {
+	if r := h.resultOf(h.command(program, "run", "--json", "--id", h.newID(), "--", "true")); slow(r) {
 		t.Errorf("warnings %q", r.Warnings)
 	}
 }
 
 // TestSingleFile: without it scidex-oci is its own supervisor, and nobody is told.
 func TestSingleFile(t *testing.T) {
-	h := newHouse(t)
+	h := newHarness(t)
 	program := h.copied(false)
-	r := h.resultOf(h.command(program, "run", "--json", "--id", h.fresh(), "--", "sh", "-c", "echo out >out"))
+	r := h.resultOf(h.command(program, "run", "--json", "--id", h.newID(), "--", "sh", "-c", "echo out >out"))
 	r.expect(t, "complete", "exit", 0)
 	if len(r.Outputs) != 1 || slow(r) {
 		t.Errorf("outputs %v, warnings %q", r.paths(), r.Warnings)
 	}
 	h.supervises(program, program)
-	ids := h.freshIDs(3)
+	ids := h.newIDs(3)
 	out := h.finish(h.command(program, "batch", "--jobs=2", h.lines(marked(ids[0], "true"), marked(ids[1], "echo x >x"), marked(ids[2], "true"))))
 	if got := h.results(out.stdout); out.code != 0 || len(got) != 3 || len(got[ids[1]].Outputs) != 1 {
 		t.Errorf("%+v", out)
@@ -88,11 +88,11 @@ func TestOtherSupervisor(t *testing.T) {
 		"writable for all": {func(small string) string { return small }, 0o757, "others may write to it"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			h := newHouse(t)
+			h := newHarness(t)
 			program := h.copied(true)
 			beside := filepath.Join(filepath.Dir(program), supervisorProgram)
 			h.write("programs/"+supervisorProgram, c.content(readFile(t, beside)), c.mode)
-			r := h.resultOf(h.command(program, "run", "--json", "--id", h.fresh(), "--", "true"))
+			r := h.resultOf(h.command(program, "run", "--json", "--id", h.newID(), "--", "true"))
 			r.expect(t, "complete", "exit", 0)
 			if said := strings.Join(r.Warnings, "\n"); !slow(r) || !strings.Contains(said, beside+": "+c.why) {
 				t.Errorf("warnings %q", r.Warnings)

@@ -37,10 +37,10 @@ done; done`
 // TestBinaryIsNotOverwritten runs a copy of the binary that everyone may change, and with it the commands
 // that make a runtime run itself inside; meanwhile two runs go for everything that runs.
 func TestBinaryIsNotOverwritten(t *testing.T) {
-	h := newHouse(t)
+	h := newHarness(t)
 	want := readFile(t, theHost.bin)
 	program := h.write("program/scidex-oci", want, 0o777)
-	attackers := []*launch{h.launch(h.fresh(), "--", "sh", "-c", overwriting), h.launch(h.fresh(), "--", "sh", "-c", overwriting)}
+	attackers := []*launch{h.launch(h.newID(), "--", "sh", "-c", overwriting), h.launch(h.newID(), "--", "sh", "-c", overwriting)}
 	for _, l := range attackers {
 		l.await("ready")
 	}
@@ -56,7 +56,7 @@ func TestBinaryIsNotOverwritten(t *testing.T) {
 		"by link":             {[]string{"--", "sh", "-c", "ln -s /proc/self/exe link; exec ./link -c 'exit 7'"}, 7},
 	} {
 		for range 3 {
-			out := h.finish(h.command(program, append([]string{"run", "--id", h.fresh()}, c.args...)...))
+			out := h.finish(h.command(program, append([]string{"run", "--id", h.newID()}, c.args...)...))
 			if out.code != c.code {
 				t.Errorf("%s: exit code %d, want %d\n%s", name, out.code, c.code, out.stderr)
 			}

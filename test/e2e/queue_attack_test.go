@@ -43,10 +43,10 @@ func (m *machine) awaits(f flag, args ...string) (id string) {
 	n := m.net
 	n.t.Helper()
 	id = n.id("on-" + m.host)
-	n.good(append(append(flags("submit", "--id", id, "--memory", "64MiB", "--input", f.input()), args...), "--", "sh", "-c", awaited+"; echo done >out")...)
+	n.mustRun(append(append(flags("submit", "--id", id, "--memory", "64MiB", "--input", f.input()), args...), "--", "sh", "-c", awaited+"; echo done >out")...)
 	m.work("--jobs", "1")
 	n.becomes(id, "running")
-	until(n.t, patience, "it runs", func() bool { return len(processesOf(id)) > 0 })
+	until(n.t, hangTimeout, "it runs", func() bool { return len(processesOf(id)) > 0 })
 	return id
 }
 
@@ -54,9 +54,9 @@ func (m *machine) awaits(f flag, args ...string) (id string) {
 func (n *network) goesOn(m *machine, stop func()) {
 	n.t.Helper()
 	after := n.id("after")
-	n.good("submit", "--id", after, "--memory", "64MiB", "--", "sh", "-c", "echo done >out")
+	n.mustRun("submit", "--id", after, "--memory", "64MiB", "--", "sh", "-c", "echo done >out")
 	n.becomes(after, "complete")
-	until(n.t, patience, "both jobs have ended", func() bool { return n.waiting() == "0" })
+	until(n.t, hangTimeout, "both jobs have ended", func() bool { return n.waiting() == "0" })
 	stop()
 	m.end()
 	n.doneOnce(2, m)
@@ -71,7 +71,7 @@ func (s *server) left() string {
 // A worker that is stopped, also within its transactions, for longer than the rescue takes loses what it had to another, holds
 // nobody up for longer than half a minute, and finds that out when it goes on.
 func TestQueueWorkerStopped(t *testing.T) {
-	if !soaking() {
+	if !inSoak() {
 		t.Skip("it waits for 30 s until the server ends sessions that stand still: scripts/soak runs it")
 	}
 	n := newNetwork(t)
@@ -81,20 +81,20 @@ func TestQueueWorkerStopped(t *testing.T) {
 	holding := map[*machine]func(){}
 
 	first := n.id("on-" + taken.host)
-	n.good("submit", "--id", first, "--memory", "64MiB", "--", "sh", "-c", "echo done >out")
+	n.mustRun("submit", "--id", first, "--memory", "64MiB", "--", "sh", "-c", "echo done >out")
 	holding[taken] = n.server.holding(rowOf(first))
 	taken.work("--jobs", "1")
-	until(t, patience, "it waits for its row", func() bool { return n.server.blocked() != "0" })
+	until(t, hangTimeout, "it waits for its row", func() bool { return n.server.blocked() != "0" })
 	running.awaits(end)
 	last := committing.awaits(end)
 	holding[committing] = n.server.holding(rowOf(last))
 	running.signal(syscall.SIGSTOP)
 	end.raise()
-	until(t, patience, "it waits for its row", func() bool { return n.server.blocked() == "2" })
+	until(t, hangTimeout, "it waits for its row", func() bool { return n.server.blocked() == "2" })
 	n.server.query("DELETE FROM scidex_oci.river_leader")
 	holding[leading] = n.server.holding("INSERT INTO scidex_oci.river_leader VALUES (now(), now() + interval '1 hour', 'nobody', 'default')")
 	leading.work("--jobs", "1")
-	until(t, patience, "it waits to lead", func() bool {
+	until(t, hangTimeout, "it waits to lead", func() bool {
 		return n.server.query("SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%river_leader%'") != "0"
 	})
 	for _, m := range all {
@@ -103,14 +103,14 @@ func TestQueueWorkerStopped(t *testing.T) {
 			release()
 		}
 	}
-	until(t, patience, "transactions are left open", func() bool { return n.server.left() != "0" })
+	until(t, hangTimeout, "transactions are left open", func() bool { return n.server.left() != "0" })
 	t.Logf("%s transactions are left open", n.server.left())
 
 	n.server.query("UPDATE scidex_oci.river_job SET attempted_at = attempted_at - interval '1 day' WHERE state = 'running'")
 	rescuer := n.machine()
 	stop := n.collecting(append(all, rescuer)...)
 	rescuer.work("--jobs", "3")
-	until(t, patience, "all of them are done", func() bool { return n.waiting() == "0" })
+	until(t, hangTimeout, "all of them are done", func() bool { return n.waiting() == "0" })
 	if got := n.server.left(); got != "0" {
 		t.Errorf("%s transactions are open yet", got)
 	}
@@ -118,7 +118,7 @@ func TestQueueWorkerStopped(t *testing.T) {
 		m.signal(syscall.SIGCONT)
 	}
 	for _, m := range []*machine{running, committing} {
-		until(t, patience, "the loser knows", func() bool { return strings.Contains(readFile(t, m.log), "another worker has the analysis") })
+		until(t, hangTimeout, "the loser knows", func() bool { return strings.Contains(readFile(t, m.log), "another worker has the analysis") })
 	}
 	stop()
 	for _, m := range append(all, rescuer) {
@@ -131,12 +131,14 @@ func TestQueueWorkerStopped(t *testing.T) {
 func TestQueueConnectionsUsedUp(t *testing.T) {
 	n := newNetwork(t, "max_connections = 24")
 	n.server.must(exec.Command(n.server.psql.Psql, "-Xq", "-v", "ON_ERROR_STOP=1", "-h", n.server.dir, "-U", "scidex", "-d", "postgres", "-f", "../../docs/postgres/roles.sql"))
-	n.good("catalog", "migrate")
+	n.mustRun("catalog", "migrate")
 	n.server.query("CREATE ROLE platform LOGIN IN ROLE scidex_run")
-	asPlatform := func(h *house, url string) { h.setenv("SCIDEX_OCI_DB", strings.Replace(url, "scidex@", "platform@", 1)) }
-	asPlatform(n.house, n.server.url())
+	asPlatform := func(h *harness, url string) {
+		h.setenv("SCIDEX_OCI_DB", strings.Replace(url, "scidex@", "platform@", 1))
+	}
+	asPlatform(n.harness, n.server.url())
 	m := n.machine()
-	asPlatform(m.house, n.server.urlAt(serverAddress))
+	asPlatform(m.harness, n.server.urlAt(serverAddress))
 	end := n.flag()
 	id := m.awaits(end)
 
@@ -156,7 +158,7 @@ func TestQueueConnectionsUsedUp(t *testing.T) {
 		out := n.do("ls")
 		return out.code != 0 && strings.Contains(out.stderr, "connection")
 	}
-	until(t, patience, "all connections are used", func() bool {
+	until(t, hangTimeout, "all connections are used", func() bool {
 		if full() {
 			return true
 		}
@@ -166,11 +168,11 @@ func TestQueueConnectionsUsedUp(t *testing.T) {
 		return was == n.server.query(others) && full()
 	})
 	stop := n.collecting(m)
-	n.bad(flags("submit", "--id", n.id("refused"), "--", "true"), "has no connection left for this role", "try again later")
+	n.mustRefuse(flags("submit", "--id", n.id("refused"), "--", "true"), "has no connection left for this role", "try again later")
 	n.server.query("ALTER ROLE platform CONNECTION LIMIT 0") // also where others of the worker's end meanwhile
 	time.Sleep(2 * time.Second)                              // till the catalog's own have ended
 	end.raise()
-	until(t, patience, "the analysis has ended", func() bool { return m.analysisEnded(id) })
+	until(t, hangTimeout, "the analysis has ended", func() bool { return m.analysisEnded(id) })
 	time.Sleep(3 * time.Second) // it is tried to commit
 	if got := n.attempts(id); got != "running" {
 		t.Errorf("without a connection it is %q", got)
@@ -196,9 +198,9 @@ func TestQueueStandby(t *testing.T) {
 		t.Fatalf("in recovery: %s", got)
 	}
 	stop := n.collecting(m)
-	n.bad(flags("submit", "--id", n.id("refused"), "--", "true"), "read", "standby", "--db")
+	n.mustRefuse(flags("submit", "--id", n.id("refused"), "--", "true"), "read", "standby", "--db")
 	end.raise()
-	until(t, patience, "the analysis has ended", func() bool { return m.analysisEnded(id) })
+	until(t, hangTimeout, "the analysis has ended", func() bool { return m.analysisEnded(id) })
 	time.Sleep(3 * time.Second) // it is tried to commit
 	if got := n.attempts(id); got != "running" {
 		t.Errorf("on a standby it is %q", got)
@@ -217,12 +219,12 @@ func TestQueueReadOnly(t *testing.T) {
 	set := func(value string) {
 		n.server.query("ALTER SYSTEM SET default_transaction_read_only = " + value)
 		n.server.query("SELECT pg_reload_conf()")
-		until(t, patience, "it is so", func() bool { return n.server.query("SHOW default_transaction_read_only") == value })
+		until(t, hangTimeout, "it is so", func() bool { return n.server.query("SHOW default_transaction_read_only") == value })
 	}
 	set("on")
 	stop := n.collecting(m)
 	after := n.id("after")
-	n.good("submit", "--id", after, "--memory", "64MiB", "--", "sh", "-c", "echo done >out")
+	n.mustRun("submit", "--id", after, "--memory", "64MiB", "--", "sh", "-c", "echo done >out")
 	end.raise()
 	n.becomes(id, "complete")
 	time.Sleep(3 * time.Second) // it would be taken
@@ -231,7 +233,7 @@ func TestQueueReadOnly(t *testing.T) {
 	}
 	set("off")
 	n.becomes(after, "complete")
-	until(t, patience, "both jobs have ended", func() bool { return n.waiting() == "0" })
+	until(t, hangTimeout, "both jobs have ended", func() bool { return n.waiting() == "0" })
 	stop()
 	m.end()
 	n.doneOnce(2, m)
@@ -257,7 +259,7 @@ func TestQueueDiskFull(t *testing.T) {
 	m.ready()
 	stop := n.collecting(m)
 	large := n.id("large")
-	n.good("submit", "--id", large, "--memory", "64MiB", "--retries", "1", "--", "sh", "-c", "head -c 20M /dev/urandom >out")
+	n.mustRun("submit", "--id", large, "--memory", "64MiB", "--retries", "1", "--", "sh", "-c", "head -c 20M /dev/urandom >out")
 	n.becomes(large, "error error")
 	attempts := flags(large+"@1", large+"@2")
 	for _, attempt := range attempts { // what could not be read is not lost
@@ -268,7 +270,7 @@ func TestQueueDiskFull(t *testing.T) {
 	var small []string
 	for i := range 3 {
 		small = append(small, n.id("small-"+strconv.Itoa(i)))
-		n.good("submit", "--id", small[i], "--memory", "64MiB", "--", "sh", "-c", "echo $0 >out", strconv.Itoa(i))
+		n.mustRun("submit", "--id", small[i], "--memory", "64MiB", "--", "sh", "-c", "echo $0 >out", strconv.Itoa(i))
 	}
 	for _, id := range small {
 		n.becomes(id, "complete")
@@ -278,19 +280,19 @@ func TestQueueDiskFull(t *testing.T) {
 		t.Fatalf("%v: %s", err, out)
 	}
 	none := n.id("none")
-	n.good("submit", "--id", none, "--memory", "64MiB", "--retries", "10", "--", "sh", "-c", "echo done >out")
-	until(t, patience, "it is refused, or given back", func() bool { return strings.Contains(n.attempts(none), "error ") || n.queued(none).Why != "" })
+	n.mustRun("submit", "--id", none, "--memory", "64MiB", "--retries", "10", "--", "sh", "-c", "echo done >out")
+	until(t, hangTimeout, "it is refused, or given back", func() bool { return strings.Contains(n.attempts(none), "error ") || n.queued(none).Why != "" })
 	t.Logf("on a full disk: %q, %+v", n.attempts(none), n.queued(none))
 	if err := os.Remove(filler); err != nil {
 		t.Fatal(err)
 	}
-	until(t, patience, "it is done", func() bool { return strings.HasSuffix(n.attempts(none), "complete") })
+	until(t, hangTimeout, "it is done", func() bool { return strings.HasSuffix(n.attempts(none), "complete") })
 	if err := unix.Mount("tmpfs", m.root, "tmpfs", unix.MS_REMOUNT|unix.MS_NOSUID|unix.MS_NODEV, "size=64m"); err != nil {
 		t.Fatal(err)
 	}
-	n.good("queue", "retry", large)
-	until(t, patience, "with room it is done", func() bool { return n.attempts(large) == "error error complete" })
-	until(t, patience, "all jobs have ended", func() bool { return n.waiting() == "0" })
+	n.mustRun("queue", "retry", large)
+	until(t, hangTimeout, "with room it is done", func() bool { return n.attempts(large) == "error error complete" })
+	until(t, hangTimeout, "all jobs have ended", func() bool { return n.waiting() == "0" })
 	stop()
 	m.end()
 	if out := m.calls(append(flags("rm"), attempts...)...); out.code != 0 {

@@ -49,7 +49,7 @@ func metric(t *testing.T, text, name string) float64 {
 func (w *hosted) serving() (url string) {
 	w.t.Helper()
 	address := regexp.MustCompile(`"serving metrics","address":"([^"]+)"`)
-	until(w.t, patience, "it serves its metrics", func() bool {
+	until(w.t, hangTimeout, "it serves its metrics", func() bool {
 		found := address.FindStringSubmatch(readFile(w.t, w.log))
 		if found != nil {
 			url = "http://" + found[1]
@@ -68,8 +68,8 @@ func TestQueueMetrics(t *testing.T) {
 	}
 	defer taken.Close()
 	good := h.submit("good", "echo hello >out; echo x >y")
-	h.bad([]string{"worker", "--metrics", taken.Addr().String()}, "--metrics", taken.Addr().String(), "another program has this port", "give another one")
-	h.bad([]string{"worker", "--metrics", "9090"}, "HOST:PORT")
+	h.mustRefuse([]string{"worker", "--metrics", taken.Addr().String()}, "--metrics", taken.Addr().String(), "another program has this port", "give another one")
+	h.mustRefuse([]string{"worker", "--metrics", "9090"}, "HOST:PORT")
 	if got := h.attempts(db, good); got != "queued" {
 		t.Errorf("a worker that could not serve its metrics has taken an analysis: %q", got)
 	}
@@ -120,7 +120,7 @@ func TestQueueMetrics(t *testing.T) {
 			t.Errorf("%q", differ)
 		}
 	}()
-	until(t, patience, "all that has ended is counted", func() bool { // the gauges come after the counters
+	until(t, hangTimeout, "all that has ended is counted", func() bool { // the gauges come after the counters
 		_, text = asked(t, url+"/metrics")
 		differ = nil
 		for name, want := range wants {
@@ -142,7 +142,7 @@ func TestQueueMetrics(t *testing.T) {
 		t.Errorf("healthz: %d %s", code, body)
 	}
 	w.signal(syscall.SIGTERM)
-	until(t, patience, "it is not healthy while it drains", func() bool {
+	until(t, hangTimeout, "it is not healthy while it drains", func() bool {
 		code, _ := asked(t, url+"/healthz")
 		return code == 503
 	})

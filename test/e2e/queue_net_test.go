@@ -22,7 +22,7 @@ func (n *network) apart(count int, d string) {
 			"data": "none", "docs": "none", "memory": "64MiB",
 		})
 	}
-	if out := n.good("submit", "--json", "--batch", n.lines(all...)).stdout; strings.Count(out, `"state":"queued"`) != count {
+	if out := n.mustRun("submit", "--json", "--batch", n.lines(all...)).stdout; strings.Count(out, `"state":"queued"`) != count {
 		n.t.Fatalf("submit says\n%s", out)
 	}
 }
@@ -61,24 +61,24 @@ func (n *network) nothingLeft(machines ...*machine) {
 // Three machines do many analyses evenly, each once.
 func TestQueueMachines(t *testing.T) {
 	n := newNetwork(t)
-	count := soaked(1000)
+	count := soakCount(1000)
 	machines := []*machine{n.machine(), n.machine(), n.machine()}
 	words := append(inSpace(n.space("db")), "../../scripts/s3", serverAddress)
 	shared, _ := bareBucket(t, words...)
 	for _, m := range machines {
-		shared.furnish(m.house)
+		shared.furnish(m.harness)
 		m.work("--jobs", "4")
 	}
 	for _, m := range machines {
 		m.ready()
 	}
 	n.apart(count, "0.3")
-	until(t, 10*patience, "all of them are done", func() bool { time.Sleep(50 * time.Millisecond); return n.waiting() == "0" })
+	until(t, 10*hangTimeout, "all of them are done", func() bool { time.Sleep(50 * time.Millisecond); return n.waiting() == "0" })
 	total := 0
 	for _, m := range machines {
 		m.end()
 		total += m.results()
-		if share := 100 * m.results() / count; m.results() == 0 || soaking() && (share < 20 || share > 50) { // a few are not even
+		if share := 100 * m.results() / count; m.results() == 0 || inSoak() && (share < 20 || share > 50) { // a few are not even
 			t.Errorf("%s has done %d of %d", m.host, m.results(), count)
 		}
 		t.Logf("%s has done %d of %d", m.host, m.results(), count)
@@ -108,12 +108,12 @@ func (n *network) attempts(id string) string {
 func (n *network) becomes(id string, attempts ...string) {
 	n.t.Helper()
 	var got string
-	for deadline := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(hangTimeout); ; time.Sleep(20 * time.Millisecond) {
 		if got = n.attempts(id); slices.Contains(attempts, got) {
 			return
 		}
 		if time.Now().After(deadline) {
-			n.t.Fatalf("the attempts of %s are %q after %v, want %q", id, got, patience, attempts)
+			n.t.Fatalf("the attempts of %s are %q after %v, want %q", id, got, hangTimeout, attempts)
 		}
 	}
 }
@@ -146,34 +146,34 @@ func TestQueueKilledInPhases(t *testing.T) {
 			return func() {}
 		}},
 		{"running", awaited + "; " + writes, flags("--input", end.input()), func(_ *machine, id string) func() {
-			until(t, patience, "it runs", func() bool { return len(processesOf(id)) > 0 })
+			until(t, hangTimeout, "it runs", func() bool { return len(processesOf(id)) > 0 })
 			return func() {}
 		}},
 		{"harvest", awaited + "; head -c 100M /dev/zero >out", flags("--input", large.input()), func(m *machine, id string) func() {
 			n.becomes(id, "running")
 			release := n.server.holding(rowOf(id)) // it cannot get further
 			large.raise()
-			until(t, patience, "it has ended", func() bool { return m.analysisEnded(id) })
+			until(t, hangTimeout, "it has ended", func() bool { return m.analysisEnded(id) })
 			return release
 		}},
 		{"commit", awaited + "; " + writes, flags("--input", last.input()), func(_ *machine, id string) func() {
 			n.becomes(id, "running")
 			release := n.server.holding(rowOf(id))
 			last.raise()
-			until(t, patience, "it waits for its row", func() bool { return n.server.blocked() == "1" })
+			until(t, hangTimeout, "it waits for its row", func() bool { return n.server.blocked() == "1" })
 			return release
 		}},
 	} {
 		m := n.machine()
 		id := n.id(phase.name)
-		n.good(append(append(flags("submit", "--id", id, "--memory", "64MiB"), phase.args...), "--", "sh", "-c", phase.script)...)
+		n.mustRun(append(append(flags("submit", "--id", id, "--memory", "64MiB"), phase.args...), "--", "sh", "-c", phase.script)...)
 		var release func()
 		if phase.reach == nil {
 			release = n.server.holding(rowOf(id))
 		}
 		m.work("--jobs", "1")
 		if phase.reach == nil {
-			until(t, patience, "it waits for its row", func() bool { return n.server.blocked() != "0" })
+			until(t, hangTimeout, "it waits for its row", func() bool { return n.server.blocked() != "0" })
 		} else {
 			release = phase.reach(m, id)
 		}
@@ -186,7 +186,7 @@ func TestQueueKilledInPhases(t *testing.T) {
 	end.raise()
 	rescuer := n.machine()
 	rescuer.work("--jobs", "3")
-	until(t, patience, "all of them are done", func() bool { return n.waiting() == "0" })
+	until(t, hangTimeout, "all of them are done", func() bool { return n.waiting() == "0" })
 	for i, m := range victims {
 		if i%2 == 0 {
 			m.gc()
@@ -212,11 +212,11 @@ func TestQueueNetworkCut(t *testing.T) {
 		name := strings.ReplaceAll(c.name, " ", "-")
 		ids := flags(n.id("short-"+name), n.id("long-"+name))
 		for i, f := range []flag{soon, late} {
-			n.good("submit", "--id", ids[i], "--memory", "64MiB", "--input", f.input(), "--", "sh", "-c", awaited+"; echo done >out")
+			n.mustRun("submit", "--id", ids[i], "--memory", "64MiB", "--input", f.input(), "--", "sh", "-c", awaited+"; echo done >out")
 		}
 		m.work("--jobs", "2")
 		for _, id := range ids {
-			until(t, patience, id+" runs", func() bool { return len(processesOf(id)) > 0 })
+			until(t, hangTimeout, id+" runs", func() bool { return len(processesOf(id)) > 0 })
 			n.becomes(id, "running")
 		}
 		short, long, victims = append(short, ids[0]), append(long, ids[1]), append(victims, m)
@@ -226,13 +226,13 @@ func TestQueueNetworkCut(t *testing.T) {
 	}
 	soon.raise()
 	for i, m := range victims {
-		until(t, patience, "the analysis has ended", func() bool { return m.analysisEnded(short[i]) })
+		until(t, hangTimeout, "the analysis has ended", func() bool { return m.analysisEnded(short[i]) })
 		n.becomes(short[i], "running")
 		cuts[i].mend(m)
 	}
 	for _, id := range short {
 		n.becomes(id, "complete")
-		until(t, patience, "its job has, too", func() bool {
+		until(t, hangTimeout, "its job has, too", func() bool {
 			return n.server.query("SELECT state FROM scidex_oci.river_job WHERE args ->> 'id' = '"+id+"'") == "completed"
 		})
 	}
@@ -251,9 +251,9 @@ func TestQueueNetworkCut(t *testing.T) {
 		n.becomes(id, "lost complete")
 	}
 	for i, m := range victims {
-		until(t, patience, "the analysis has ended", func() bool { return m.analysisEnded(long[i]) })
+		until(t, hangTimeout, "the analysis has ended", func() bool { return m.analysisEnded(long[i]) })
 		cuts[i].mend(m)
-		until(t, patience, "the loser knows", func() bool { return strings.Contains(readFile(t, m.log), "another worker has the analysis") })
+		until(t, hangTimeout, "the loser knows", func() bool { return strings.Contains(readFile(t, m.log), "another worker has the analysis") })
 		m.end()
 	}
 	rescuer.end()
@@ -263,26 +263,26 @@ func TestQueueNetworkCut(t *testing.T) {
 // PostgreSQL goes away and comes back, in whatever way, while workers are busy.
 func TestQueueServerRestarts(t *testing.T) {
 	n := newNetwork(t)
-	count := soaked(600)
+	count := soakCount(600)
 	machines := []*machine{n.machine(), n.machine(), n.machine()}
 	for _, m := range machines {
 		m.work("--jobs", "3")
 		m.ready()
 	}
 	n.apart(count, "0.3")
-	for i := range soaked(60) / 2 {
+	for i := range soakCount(60) / 2 {
 		at := n.waiting()
-		until(t, patience, "more of them are done", func() bool { return n.waiting() != at })
+		until(t, hangTimeout, "more of them are done", func() bool { return n.waiting() != at })
 		n.server.stop([]syscall.Signal{syscall.SIGINT, syscall.SIGKILL, syscall.SIGQUIT}[i%3])
 		n.server.start()
 	}
-	until(t, patience, "what is brought to a worker is done", func() bool {
+	until(t, hangTimeout, "what is brought to a worker is done", func() bool {
 		time.Sleep(50 * time.Millisecond)
 		return n.server.query("SELECT count(*) FROM scidex_oci.river_job WHERE state IN ('available', 'retryable', 'scheduled')") == "0" && len(processesOf(n.run)) == 0
 	})
 	t.Logf("%s of %d were brought to a worker that does not know", n.waiting(), count)
 	// A worker hands back what it was given and does not know, within some 10 s.
-	until(t, patience, "all of them are done", func() bool { return n.waiting() == "0" })
+	until(t, hangTimeout, "all of them are done", func() bool { return n.waiting() == "0" })
 	for _, m := range machines {
 		m.end()
 	}
@@ -291,7 +291,7 @@ func TestQueueServerRestarts(t *testing.T) {
 
 // A worker that is to end while its network is a black hole does so in a bounded time, and says what it could not commit.
 func TestQueueDrainInBlackHole(t *testing.T) {
-	if !soaking() {
+	if !inSoak() {
 		t.Skip("it waits for minutes until what does not answer is given up; scripts/soak has it")
 	}
 	n := newNetwork(t)
@@ -299,7 +299,7 @@ func TestQueueDrainInBlackHole(t *testing.T) {
 	var busy, idle []*machine
 	for range cuts {
 		busy = append(busy, n.machine())
-		n.good("submit", "--id", n.id(busy[len(busy)-1].host), "--memory", "64MiB", "--", "sh", "-c", "sleep 1000")
+		n.mustRun("submit", "--id", n.id(busy[len(busy)-1].host), "--memory", "64MiB", "--", "sh", "-c", "sleep 1000")
 		busy[len(busy)-1].work("--jobs", "1", "--drain", "1s")
 		n.becomes(n.id(busy[len(busy)-1].host), "running")
 		idle = append(idle, n.machine())
@@ -340,7 +340,7 @@ func TestQueueDrainInBlackHole(t *testing.T) {
 	}
 	for i := range cuts { // each is with any of the workers
 		n.becomes(n.id(busy[i].host), "canceled running")
-		n.good("queue", "cancel", n.id(busy[i].host))
+		n.mustRun("queue", "cancel", n.id(busy[i].host))
 		n.becomes(n.id(busy[i].host), "canceled canceled")
 	}
 	for _, m := range busy {
@@ -352,24 +352,24 @@ func TestQueueDrainInBlackHole(t *testing.T) {
 // A network that is away for so long that a worker has given up its commits loses nothing: the worker commits later, by itself, where the
 // job is still its own, and removes what it has kept where it is another's by then.
 func TestQueueLongCut(t *testing.T) {
-	if !soaking() {
+	if !inSoak() {
 		t.Skip("a commit is tried for a minute; scripts/soak has it")
 	}
 	n := newNetwork(t)
 	end := n.flag()
 	keeps, loses := n.machine(), n.machine()
 	for _, m := range []*machine{keeps, loses} {
-		n.good("submit", "--id", n.id(m.host), "--memory", "64MiB", "--input", end.input(), "--", "sh", "-c", awaited+"; echo done >out")
+		n.mustRun("submit", "--id", n.id(m.host), "--memory", "64MiB", "--input", end.input(), "--", "sh", "-c", awaited+"; echo done >out")
 		m.work("--jobs", "1")
 		n.becomes(n.id(m.host), "running")
-		until(t, patience, "it runs", func() bool { return len(processesOf(n.id(m.host))) > 0 })
+		until(t, hangTimeout, "it runs", func() bool { return len(processesOf(n.id(m.host))) > 0 })
 	}
 	for _, m := range []*machine{keeps, loses} {
 		m.loseReplies()
 	}
 	end.raise()
 	for _, m := range []*machine{keeps, loses} {
-		until(t, patience, "the commit is given up", func() bool { return len(matches(filepath.Join(m.root, "outcomes", "*@1"))) == 1 })
+		until(t, hangTimeout, "the commit is given up", func() bool { return len(matches(filepath.Join(m.root, "outcomes", "*@1"))) == 1 })
 	}
 	keeps.learn()
 	n.becomes(n.id(keeps.host), "complete")
@@ -377,9 +377,9 @@ func TestQueueLongCut(t *testing.T) {
 	rescuer := n.machine()
 	rescuer.work("--jobs", "2")
 	n.becomes(n.id(loses.host), "lost complete")
-	until(t, patience, "both jobs have ended", func() bool { return n.waiting() == "0" })
+	until(t, hangTimeout, "both jobs have ended", func() bool { return n.waiting() == "0" })
 	loses.learn()
-	until(t, patience, "the loser has given up its result", func() bool { return len(matches(filepath.Join(loses.root, "outcomes", "*"))) == 0 })
+	until(t, hangTimeout, "the loser has given up its result", func() bool { return len(matches(filepath.Join(loses.root, "outcomes", "*"))) == 0 })
 	for _, m := range []*machine{keeps, loses, rescuer} {
 		m.end()
 	}

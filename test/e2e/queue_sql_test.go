@@ -42,29 +42,29 @@ func TestQueueBySQL(t *testing.T) {
 		bad[name], request = manifest(name, fields)
 		enqueue(request, "COMMIT")
 	}
-	h.bad([]string{"submit", "--id", good, "--", "true"}, "waits in the queue")
+	h.mustRefuse([]string{"submit", "--id", good, "--", "true"}, "waits in the queue")
 	again := exec.Command(db.Psql, "-XAtq", "-h", "127.0.0.1", "-p", db.port(), "-U", db.User, "-d", db.Database, "-v", "VERBOSITY=verbose",
 		"-c", fmt.Sprintf(`SELECT scidex_oci.submit('{"id": "%s"}')`, good))
 	if said, err := again.CombinedOutput(); err == nil || !strings.Contains(string(said), "23505") || !strings.Contains(string(said), "is queued") {
 		t.Errorf("enqueued twice: %v, %s", err, said)
 	}
 
-	if listed := h.good("ls", "--state", "queued").stdout; strings.Count(listed, "\n") != 2+len(bad) {
+	if listed := h.mustRun("ls", "--state", "queued").stdout; strings.Count(listed, "\n") != 2+len(bad) {
 		t.Errorf("of %d that are queued it lists\n%s", 1+len(bad), listed)
 	}
 
 	w := h.worker("--jobs", "3")
 	h.comes(db, good, "complete")
-	if got := w.good("outputs", "cat", good, "got").stdout; got != "x" {
+	if got := w.mustRun("outputs", "cat", good, "got").stdout; got != "x" {
 		t.Errorf("it has read %q", got)
 	}
 	for name, id := range bad {
-		until(t, patience, "the job of "+name+" is to end", func() bool { return jobs(t, db, id) == "completed" })
+		until(t, hangTimeout, "the job of "+name+" is to end", func() bool { return jobs(t, db, id) == "completed" })
 		if got := h.attempts(db, id); got != "error error" {
 			t.Errorf("%s has the attempts %q", name, got)
 		}
 		// What was enqueued is told as it was, and is no manifest.
-		if said := w.good("show", "--json", id).stdout; !strings.Contains(said, `"state":"error","reason":"request"`) {
+		if said := w.mustRun("show", "--json", id).stdout; !strings.Contains(said, `"state":"error","reason":"request"`) {
 			t.Errorf("%s ended with %s", name, said)
 		}
 	}

@@ -15,7 +15,7 @@ import (
 
 // hosted is a scidex-oci worker with a root and a place for working directories of its own, as on a host of its own.
 type hosted struct {
-	*house
+	*harness
 	cmd   *exec.Cmd
 	out   string // file of its results
 	log   string
@@ -24,9 +24,9 @@ type hosted struct {
 }
 
 // worker starts one. What it has left at the end of the test is an error.
-func (h *house) worker(args ...string) *hosted {
+func (h *harness) worker(args ...string) *hosted {
 	h.t.Helper()
-	own := newHouse(h.t)
+	own := newHarness(h.t)
 	own.run = h.run // the ids are those of who submits
 	tmp := own.path("tmp")
 	if err := os.Mkdir(tmp, 0o755); err != nil {
@@ -44,10 +44,10 @@ func (h *house) worker(args ...string) *hosted {
 // again starts a worker on the host and root of one that has ended.
 func (w *hosted) again(args ...string) *hosted { return w.worksOn(w.tmp, args...) }
 
-func (h *house) worksOn(tmp string, args ...string) *hosted {
+func (h *harness) worksOn(tmp string, args ...string) *hosted {
 	h.t.Helper()
 	n := len(matches(h.path("log*")))
-	w := &hosted{house: h, out: h.path(fmt.Sprint("results", n)), log: h.path(fmt.Sprint("log", n)), tmp: tmp, ended: make(chan struct{})}
+	w := &hosted{harness: h, out: h.path(fmt.Sprint("results", n)), log: h.path(fmt.Sprint("log", n)), tmp: tmp, ended: make(chan struct{})}
 	w.cmd = h.command(theHost.bin, append([]string{"worker", "--log-level", "info"}, args...)...)
 	stdout, err := os.Create(w.out)
 	if err != nil {
@@ -125,9 +125,9 @@ type queued struct {
 	Errors   []string `json:"errors"`
 }
 
-func (h *house) queued(id string) (q queued) {
+func (h *harness) queued(id string) (q queued) {
 	h.t.Helper()
-	out := h.good("queue", "show", "--json", id).stdout
+	out := h.mustRun("queue", "show", "--json", id).stdout
 	if err := decode("queue.json", []byte(out), &q); err != nil {
 		h.t.Fatalf("%v: %s", err, out)
 	}
@@ -135,9 +135,9 @@ func (h *house) queued(id string) (q queued) {
 }
 
 // inQueue are the lines of `queue ls --json`.
-func (h *house) inQueue(args ...string) (all []queued) {
+func (h *harness) inQueue(args ...string) (all []queued) {
 	h.t.Helper()
-	for line := range strings.Lines(h.good(append([]string{"queue", "ls", "--json"}, args...)...).stdout) {
+	for line := range strings.Lines(h.mustRun(append([]string{"queue", "ls", "--json"}, args...)...).stdout) {
 		var q queued
 		if err := decode("queue.json", []byte(line), &q); err != nil {
 			h.t.Fatalf("%v: %s", err, line)
@@ -148,7 +148,7 @@ func (h *house) inQueue(args ...string) (all []queued) {
 }
 
 // comes waits until the last attempt of an analysis is in a state.
-func (h *house) comes(db database, id, state string) {
+func (h *harness) comes(db database, id, state string) {
 	h.t.Helper()
 	within := hangTimeout
 	sql := fmt.Sprintf("SELECT attempt || ' ' || state FROM scidex_oci.runs_v1 WHERE id = '%s' AND latest", id)
@@ -164,7 +164,7 @@ func (h *house) comes(db database, id, state string) {
 }
 
 // attempts are the states of all attempts of an analysis.
-func (h *house) attempts(db database, id string) string {
+func (h *harness) attempts(db database, id string) string {
 	h.t.Helper()
 	return db.query(h.t, "", fmt.Sprintf("SELECT string_agg(state, ' ' ORDER BY attempt) FROM scidex_oci.runs_v1 WHERE id = '%s'", id))
 }
@@ -175,22 +175,22 @@ func jobs(t *testing.T, db database, id string) string {
 	return db.query(t, "", fmt.Sprintf("SELECT string_agg(state::text, ' ') FROM scidex_oci.river_job WHERE args ->> 'id' = '%s'", id))
 }
 
-// inQueue is a house whose catalog has a queue. What it shows is the same for every user: the suite as root is enough.
-func inQueue(t *testing.T) (*house, database) {
+// inQueue is a harness whose catalog has a queue. What it shows is the same for every user: the suite as root is enough.
+func inQueue(t *testing.T) (*harness, database) {
 	t.Helper()
 	if !theHost.root {
 		t.Skip("how a job comes to a worker does not depend on the user; the tests as root cover it")
 	}
 	h, db := inPostgres(t)
-	h.good("catalog", "migrate")
+	h.mustRun("catalog", "migrate")
 	return h, db
 }
 
 // submit puts a script of the shell into the queue.
-func (h *house) submit(name, script string, args ...string) (id string) {
+func (h *harness) submit(name, script string, args ...string) (id string) {
 	h.t.Helper()
 	id = h.id(name)
-	if out := h.good(append(append([]string{"submit", "--id", id}, args...), "--", "sh", "-c", script)...).stdout; out != id+"\n" {
+	if out := h.mustRun(append(append([]string{"submit", "--id", id}, args...), "--", "sh", "-c", script)...).stdout; out != id+"\n" {
 		h.t.Errorf("submit says %q, want %q", out, id)
 	}
 	return id
@@ -199,12 +199,12 @@ func (h *house) submit(name, script string, args ...string) (id string) {
 // What is submitted has a row at once, is run by a worker as by run, and its job ends with it.
 func TestQueue(t *testing.T) {
 	h, db := inQueue(t)
-	h.bad([]string{"--db", "sqlite://" + h.path("c.db"), "submit", "--", "true"}, "PostgreSQL", "--db postgres://")
-	h.bad([]string{"submit", "--memory", "none", "--", "true"}, "--memory")
-	h.bad([]string{"submit", "--script", "missing.py"}, "missing.py", "does not exist")
-	h.bad([]string{"submit", "--export", "out", "--", "true"}, "--export", "outputs export")
-	h.bad([]string{"submit", "--post-process", "true", "--", "true"}, "--post-process")
-	if out := h.good("queue", "ls").stdout; strings.Count(out, "\n") != 1 {
+	h.mustRefuse([]string{"--db", "sqlite://" + h.path("c.db"), "submit", "--", "true"}, "PostgreSQL", "--db postgres://")
+	h.mustRefuse([]string{"submit", "--memory", "none", "--", "true"}, "--memory")
+	h.mustRefuse([]string{"submit", "--script", "missing.py"}, "missing.py", "does not exist")
+	h.mustRefuse([]string{"submit", "--export", "out", "--", "true"}, "--export", "outputs export")
+	h.mustRefuse([]string{"submit", "--post-process", "true", "--", "true"}, "--post-process")
+	if out := h.mustRun("queue", "ls").stdout; strings.Count(out, "\n") != 1 {
 		t.Errorf("what was refused is in the queue:\n%s", out)
 	}
 
@@ -214,10 +214,10 @@ func TestQueue(t *testing.T) {
 	if got := h.attempts(db, plain); got != "queued" {
 		t.Errorf("what was submitted is %q", got)
 	}
-	h.bad([]string{"run", "--id", plain, "--", "true"}, "waits in the queue")
-	h.bad([]string{"submit", "--id", plain, "--", "true"}, "waits in the queue")
-	h.bad([]string{"stop", plain}, "waits in the queue")
-	h.good("gc") // a row in the queue is nobody's
+	h.mustRefuse([]string{"run", "--id", plain, "--", "true"}, "waits in the queue")
+	h.mustRefuse([]string{"submit", "--id", plain, "--", "true"}, "waits in the queue")
+	h.mustRefuse([]string{"stop", plain}, "waits in the queue")
+	h.mustRun("gc") // a row in the queue is nobody's
 	lost := h.submit("lost", "test -e /data/there && cp /data/there got", "--data", filepath.Dir(h.write("data/there", "x", 0o644)))
 	away := h.path("away")
 	if err := os.Rename(h.path("data"), away); err != nil {
@@ -229,7 +229,7 @@ func TestQueue(t *testing.T) {
 	h.comes(db, bad, "failed")
 	r := w.show(plain)
 	r.expect(t, "complete", "exit", 0)
-	if r.OutputsTotal != 1 || w.good("logs", plain).stdout != "said\n" || w.good("outputs", "cat", plain, "out").stdout != "hi\n" {
+	if r.OutputsTotal != 1 || w.mustRun("logs", plain).stdout != "said\n" || w.mustRun("outputs", "cat", plain, "out").stdout != "hi\n" {
 		t.Errorf("its outputs are not there: %+v", r.Outputs)
 	}
 	h.show(bad).expect(t, "failed", "exit", 3)
@@ -243,7 +243,7 @@ func TestQueue(t *testing.T) {
 	}
 
 	// Only an error is tried again, and it ends well once its cause is gone.
-	until(t, patience, "a refused analysis is to come again", func() bool { return len(h.queued(lost).Errors) > 0 })
+	until(t, hangTimeout, "a refused analysis is to come again", func() bool { return len(h.queued(lost).Errors) > 0 })
 	if err := os.Rename(away, h.path("data")); err != nil {
 		t.Fatal(err)
 	}
@@ -259,28 +259,28 @@ func TestQueue(t *testing.T) {
 	if q := h.queued(good); q.RunState == "complete" {
 		t.Errorf("without its secret it is %+v", q)
 	}
-	h.good("queue", "cancel", good)
+	h.mustRun("queue", "cancel", good)
 	h.comes(db, good, "canceled")
 	w.end()
-	w.good("catalog", "check", "--digests")
+	w.mustRun("catalog", "check", "--digests")
 }
 
 // A job that is canceled ends, wherever it is; one that a drain meets ends, or is handed back.
 func TestQueueCancelAndDrain(t *testing.T) {
 	h, db := inQueue(t)
 	waits := h.submit("waits", "true")
-	h.good("queue", "cancel", waits)
+	h.mustRun("queue", "cancel", waits)
 	if got := jobs(t, db, waits) + " " + h.attempts(db, waits); got != "cancelled canceled" {
 		t.Errorf("job and run are %q", got)
 	}
-	h.bad([]string{"queue", "cancel", waits}, "ended already")
-	h.bad([]string{"queue", "cancel", h.id("never")}, "no run")
+	h.mustRefuse([]string{"queue", "cancel", waits}, "ended already")
+	h.mustRefuse([]string{"queue", "cancel", h.id("never")}, "no run")
 
 	runs := h.submit("runs", "sleep 1000")
 	w := h.worker("--jobs", "2", "--drain", "3s")
 	h.comes(db, runs, "running")
-	until(t, patience, "it has begun", func() bool { return len(processesOf(h.run)) > 0 })
-	h.good("queue", "cancel", runs)
+	until(t, hangTimeout, "it has begun", func() bool { return len(processesOf(h.run)) > 0 })
+	h.mustRun("queue", "cancel", runs)
 	h.comes(db, runs, "canceled")
 	if got := jobs(t, db, runs) + " " + h.attempts(db, runs); got != "completed canceled" {
 		t.Errorf("job and run are %q", got)
@@ -308,13 +308,13 @@ func TestQueueCancelAndDrain(t *testing.T) {
 	h.comes(db, stays, "running")
 	again.end()
 	h.show(stays+"@2").expect(t, "canceled", "stopped", 143)
-	h.good("queue", "cancel", stays)
-	if out := h.good("queue", "retry", stays, runs).stdout; out != stays+"  queued as attempt 4\n"+runs+"  queued as attempt 2\n" {
+	h.mustRun("queue", "cancel", stays)
+	if out := h.mustRun("queue", "retry", stays, runs).stdout; out != stays+"  queued as attempt 4\n"+runs+"  queued as attempt 2\n" {
 		t.Errorf("retry says %q", out)
 	}
-	h.bad([]string{"queue", "retry", stays}, "is in the queue")
-	h.bad([]string{"queue", "retry", ends}, "never repeated")
-	h.good("queue", "cancel", stays, runs)
+	h.mustRefuse([]string{"queue", "retry", stays}, "is in the queue")
+	h.mustRefuse([]string{"queue", "retry", ends}, "never repeated")
+	h.mustRun("queue", "cancel", stays, runs)
 }
 
 // A job goes to a worker of its class that has the labels and the images it asks for; until then the queue says why it
@@ -331,7 +331,7 @@ func TestQueueClasses(t *testing.T) {
 			"label": flags("--require", "gpu=h100"), "image": flags("--rootfs", "nowhere"), "class": flags("--class", "large"),
 			"size": flags("--memory", "9TiB", "--limits", "best-effort"),
 		}[name]...)
-		until(t, patience, "the queue says why it waits", func() bool {
+		until(t, hangTimeout, "the queue says why it waits", func() bool {
 			q := h.queued(id)
 			if q.State == "waiting" && (q.Tries != 0 || len(q.Errors) != 0) {
 				t.Errorf("%s: %+v", name, q)
@@ -339,8 +339,8 @@ func TestQueueClasses(t *testing.T) {
 			return q.State == "waiting" && strings.Contains(q.Why, want)
 		})
 	}
-	until(t, patience, "queue ls says why, too", func() bool { // while a worker looks at one, it is running
-		out := h.good("queue", "ls").stdout
+	until(t, hangTimeout, "queue ls says why, too", func() bool { // while a worker looks at one, it is running
+		out := h.mustRun("queue", "ls").stdout
 		return strings.Contains(out, "no worker with label gpu=h100 has taken it yet") && strings.Contains(out, "large")
 	})
 	first := h.submit("first", "sleep 1000", "--at", "+1h", "--priority", "4")
@@ -354,13 +354,13 @@ func TestQueueClasses(t *testing.T) {
 			t.Errorf("%q: %d, %v, %s", bad, out.code, err, out.stderr)
 		}
 	}
-	h.good("queue", "pause")
+	h.mustRun("queue", "pause")
 	waits := h.submit("waits", "true")
-	if out := h.good("queue", "ls"); !strings.Contains(out.stderr, "paused since") {
+	if out := h.mustRun("queue", "ls"); !strings.Contains(out.stderr, "paused since") {
 		t.Errorf("while it is paused, queue ls says %+v", out)
 	}
-	until(t, patience, "it waits for the end of the pause", func() bool { return h.queued(waits).Why == "the queue is paused" })
-	h.good("queue", "resume")
+	until(t, hangTimeout, "it waits for the end of the pause", func() bool { return h.queued(waits).Why == "the queue is paused" })
+	h.mustRun("queue", "resume")
 	h.comes(db, waits, "complete")
 	w.end()
 }
@@ -383,7 +383,7 @@ func TestQueueTwoWorkers(t *testing.T) {
 	if out := h.do("submit", "--batch", file+".bad"); out.code != 125 || !strings.Contains(out.stderr, "nothing was enqueued") {
 		t.Errorf("a batch with a bad line: %d, %s", out.code, out.stderr)
 	}
-	out := h.good("submit", "--json", "--batch", file).stdout
+	out := h.mustRun("submit", "--json", "--batch", file).stdout
 	if strings.Count(out, `"state":"queued"`) != n {
 		t.Errorf("submit says\n%s", out)
 	}
@@ -393,7 +393,7 @@ func TestQueueTwoWorkers(t *testing.T) {
 		}
 	}
 	workers := []*hosted{h.worker("--jobs", "3", "--total-cpus", "1"), h.worker("--jobs", "3", "--total-memory", "128MiB")}
-	until(t, patience, "all of them are done", func() bool {
+	until(t, hangTimeout, "all of them are done", func() bool {
 		return db.query(t, "", "SELECT count(*) FROM scidex_oci.river_job WHERE state <> 'completed'") == "0"
 	})
 	if got := db.query(t, "", "SELECT count(*) || ' ' || count(DISTINCT id) || ' ' || sum(outputs_total) || ' ' || max(attempt) || ' ' || max(state) || ' ' || min(state) FROM scidex_oci.runs_v1"); got != "40 40 40 1 complete complete" {
@@ -439,22 +439,22 @@ func TestQueueRescue(t *testing.T) {
 	db.query(t, "", "UPDATE scidex_oci.river_job SET attempted_at = attempted_at - interval '1 day' WHERE state = 'running'; DELETE FROM scidex_oci.river_leader")
 	rescuer := h.worker(append(flags, "--jobs", "2")...)
 	for _, id := range []string{dies, silent} {
-		until(t, patience, "another worker has it", func() bool { return h.attempts(db, id) == "lost running" })
+		until(t, hangTimeout, "another worker has it", func() bool { return h.attempts(db, id) == "lost running" })
 	}
 	ends[0].raise()
 	other.signal(syscall.SIGCONT) // while the rescuer's runs go on
-	until(t, patience, "it knows that it is too late", func() bool { return strings.Contains(readFile(t, other.log), "another worker has the analysis") })
+	until(t, hangTimeout, "it knows that it is too late", func() bool { return strings.Contains(readFile(t, other.log), "another worker has the analysis") })
 	if got := jobs(t, db, silent) + " " + h.attempts(db, silent); got != "running lost running" {
 		t.Errorf("the one that came too late has made of job and run %q", got)
 	}
 	ends[1].raise()
 	for _, id := range []string{dies, silent} {
 		h.comes(db, id, "complete")
-		until(t, patience, "the job is through", func() bool { return jobs(t, db, id) == "completed" })
+		until(t, hangTimeout, "the job is through", func() bool { return jobs(t, db, id) == "completed" })
 		if got := h.attempts(db, id); got != "lost complete" {
 			t.Errorf("%s has the attempts %q", id, got)
 		}
-		if got := rescuer.good("outputs", "cat", id, "out").stdout; got != id+"\n" {
+		if got := rescuer.mustRun("outputs", "cat", id, "out").stdout; got != id+"\n" {
 			t.Errorf("its output is %q", got)
 		}
 	}
@@ -463,7 +463,7 @@ func TestQueueRescue(t *testing.T) {
 	if left := matches(filepath.Join(other.root, "outcomes", "*")); len(left) > 0 {
 		t.Errorf("the one that came too late has kept %q", left)
 	}
-	first.good("gc") // on the host of the killed one
+	first.mustRun("gc") // on the host of the killed one
 	if n := db.query(t, "", "SELECT count(*) FROM scidex_oci.analysis_output"); n != "3" {
 		t.Errorf("%s outputs in the catalog, want 3", n)
 	}
@@ -482,9 +482,9 @@ func TestQueueRescueBeside(t *testing.T) {
 	beside.env = slices.Clone(first.env)
 	beside.setenv("SCIDEX_OCI_ROOT", beside.path("another-root"))
 	second := beside.worksOn(first.tmp, flags...)
-	until(t, patience, "it works", func() bool { return strings.Contains(readFile(t, second.log), "River client started") })
-	h.good("queue", "rescue", h.queued(id).Worker)
-	until(t, patience, "it has asked for the directory", func() bool {
+	until(t, hangTimeout, "it works", func() bool { return strings.Contains(readFile(t, second.log), "River client started") })
+	h.mustRun("queue", "rescue", h.queued(id).Worker)
+	until(t, hangTimeout, "it has asked for the directory", func() bool {
 		return db.query(t, "", "SELECT coalesce(max((metadata ->> 'snoozes')::int), 0) > 0 FROM scidex_oci.river_job") == "t"
 	})
 	if got := h.attempts(db, id); got != "running" {
@@ -492,13 +492,13 @@ func TestQueueRescueBeside(t *testing.T) {
 	}
 	end.raise()
 	h.comes(db, id, "complete")
-	until(t, patience, "the job is through", func() bool { return jobs(t, db, id) == "completed" })
+	until(t, hangTimeout, "the job is through", func() bool { return jobs(t, db, id) == "completed" })
 	first.end()
 	second.end()
 	if got := h.attempts(db, id); got != "complete" {
 		t.Errorf("the attempts are %q", got)
 	}
-	if got := first.good("outputs", "cat", id, "out").stdout; got != id+"\n" {
+	if got := first.mustRun("outputs", "cat", id, "out").stdout; got != id+"\n" {
 		t.Errorf("its output is %q", got)
 	}
 	if n := db.query(t, "", "SELECT count(*) FROM scidex_oci.analysis_output"); n != "2" {
@@ -517,13 +517,13 @@ func TestQueueRestart(t *testing.T) {
 	h.comes(db, dies, "running")
 	h.comes(db, canceled, "running")
 	w.killed()
-	h.good("queue", "cancel", canceled)
-	h.bad([]string{"queue", "rescue", "nobody/1/x"}, "nobody/1/x")
+	h.mustRun("queue", "cancel", canceled)
+	h.mustRefuse([]string{"queue", "rescue", "nobody/1/x"}, "nobody/1/x")
 	started := time.Now()
 	again := w.again("--jobs", "2", "--total-memory", "4GiB", "--total-cpus", "2")
-	until(t, patience, "its analysis is begun again", func() bool { return h.attempts(db, dies) == "lost running" })
+	until(t, hangTimeout, "its analysis is begun again", func() bool { return h.attempts(db, dies) == "lost running" })
 	t.Logf("begun again %v after the start of the worker", time.Since(started))
-	until(t, patience, "what was canceled is through", func() bool { return jobs(t, db, canceled) == "completed" })
+	until(t, hangTimeout, "what was canceled is through", func() bool { return jobs(t, db, canceled) == "completed" })
 	if got := h.attempts(db, canceled); got != "lost" {
 		t.Errorf("what was canceled has the attempts %q", got)
 	}
@@ -537,15 +537,15 @@ func TestQueueRestart(t *testing.T) {
 	h.comes(db, gone, "running")
 	again.killed()
 	other := h.worker() // on another host, whose operator knows
-	if out := h.good("queue", "rescue", h.queued(gone).Worker).stdout; !strings.Contains(out, "one job in the queue again") {
+	if out := h.mustRun("queue", "rescue", h.queued(gone).Worker).stdout; !strings.Contains(out, "one job in the queue again") {
 		t.Errorf("queue rescue says %q", out)
 	}
-	until(t, patience, "another host has it", func() bool { return h.attempts(db, gone) == "lost running" })
-	h.good("queue", "cancel", gone)
+	until(t, hangTimeout, "another host has it", func() bool { return h.attempts(db, gone) == "lost running" })
+	h.mustRun("queue", "cancel", gone)
 	h.comes(db, gone, "canceled")
 	other.end()
 	last := again.again()
-	until(t, patience, "it works", func() bool {
+	until(t, hangTimeout, "it works", func() bool {
 		all := matches(filepath.Join(last.root, "workers", "*"))
 		return len(all) == 1 && strings.Contains(all[0], fmt.Sprintf("%%2F%d%%2F", last.cmd.Process.Pid))
 	})

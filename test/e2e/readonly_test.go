@@ -32,14 +32,14 @@ func snapshot(t *testing.T, dir string) map[string]string {
 }
 
 func TestReadsItsInputs(t *testing.T) {
-	h := newHouse(t)
+	h := newHarness(t)
 	h.write("data/table.csv", "data", 0o644)
 	h.write("docs/paper/notes.txt", "docs", 0o644)
 	h.write("a.py", `
 print(open("/data/table.csv").read(), open("data/table.csv").read(), open("/docs/paper/notes.txt").read(),
       open("docs/paper/notes.txt").read(), __file__)
 `, 0o644)
-	r := h.start("--id", h.fresh(), "--data", "data", "--docs", "docs", "--script", "a.py")
+	r := h.start("--id", h.newID(), "--data", "data", "--docs", "docs", "--script", "a.py")
 	r.expect(t, "complete", "exit", 0)
 	if got, want := h.stdoutOf(r), "data data docs docs /analysis/a.py\n"; got != want {
 		t.Errorf("it read %q, want %q", got, want)

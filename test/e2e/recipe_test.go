@@ -21,7 +21,7 @@ import (
 
 // build is a call of scripts/build-rootfs with a directory for what it has meanwhile and one for what it makes.
 type build struct {
-	h         *house
+	h         *harness
 	cmd       *exec.Cmd
 	temporary string
 	image     string
@@ -29,7 +29,7 @@ type build struct {
 }
 
 // recipe prepares a build. Nothing limits how long it takes but the test itself.
-func (h *house) recipe(args ...string) *build {
+func (h *harness) recipe(args ...string) *build {
 	h.t.Helper()
 	script, err := filepath.Abs("../../scripts/build-rootfs")
 	if err != nil {
@@ -108,7 +108,7 @@ func mayBuild() bool { return theHost.root || theHost.ranged }
 
 // TestRecipeRefused: what cannot be built is refused in one sentence, and nothing is left of it.
 func TestRecipeRefused(t *testing.T) {
-	h := newHouse(t)
+	h := newHarness(t)
 	kept := h.write("kept.oci.tar", "an image", 0o644)
 	for name, c := range map[string]struct {
 		args  []string
@@ -197,7 +197,7 @@ func TestRecipeFullDisk(t *testing.T) {
 	if !theHost.root {
 		t.Skip("only root makes the small file system that this is about")
 	}
-	h := newHouse(t)
+	h := newHarness(t)
 	proxy, _ := archive(t, flood)
 	b := h.recipe().through(proxy)
 	if err := unix.Mount("tmpfs", b.temporary, "tmpfs", 0, "size=4m"); err != nil {
@@ -237,14 +237,14 @@ func TestRecipeStopped(t *testing.T) {
 		t.Skip("a user with one id builds nothing that could be stopped: TestRecipeRefused")
 	}
 	moments := []string{""}
-	if soaking() {
+	if inSoak() {
 		moments = append(moments, "extracting archives...", "installing essential packages...",
 			"installing remaining packages inside the chroot...", "creating tarball...", "writing ")
 	}
 	for _, moment := range moments {
 		for _, stop := range stops {
 			t.Run(fmt.Sprint(moment, stop.signal, stop.group), func(t *testing.T) {
-				b := newHouse(t).recipe()
+				b := newHarness(t).recipe()
 				if moment == "" {
 					b.waiting(t)
 				} else {
@@ -320,7 +320,7 @@ func (b *build) start(t *testing.T) io.Reader {
 // TestRecipeRepeats builds each image twice, from scratch and in different directories: the same packages give the same
 // bytes.
 func TestRecipeRepeats(t *testing.T) {
-	if !soaking() {
+	if !inSoak() {
 		t.Skip("downloads and builds for some minutes: scripts/soak TestRecipeRepeats")
 	}
 	if !mayBuild() {
@@ -328,7 +328,7 @@ func TestRecipeRepeats(t *testing.T) {
 	}
 	for _, name := range []string{"python", "scientific"} {
 		t.Run(name, func(t *testing.T) {
-			h := newHouse(t)
+			h := newHarness(t)
 			var images, lists []string
 			for range 2 {
 				b := h.recipe()

@@ -34,12 +34,12 @@ sys.exit(int(sys.argv[1]))
 `
 
 // murder is a run of various that ends with code, undisturbed where kill is nil.
-func (h *house) murder(code string, args []string, kill func(l *launch, end flag)) (id string, undisturbed result) {
+func (h *harness) murder(code string, args []string, kill func(l *launch, end flag)) (id string, undisturbed result) {
 	h.t.Helper()
 	h.write("various.py", various, 0o644)
 	h.write("staged/same", "same", 0o644)
 	h.write("staged/changed", "staged", 0o644)
-	id = h.fresh()
+	id = h.newID()
 	end := h.flag()
 	l := h.launch(id, append(append(flags("--input", end.input(), "--stage", "staged", "--output", "d1/*.csv"), args...), "--script", "various.py", code)...)
 	l.await("ready")
@@ -57,20 +57,20 @@ func (h *house) murder(code string, args []string, kill func(l *launch, end flag
 }
 
 // beforeTheCommit is a moment at which everything is harvested and published and nothing is committed.
-func (h *house) beforeTheCommit(code string, args ...string) (id string) {
+func (h *harness) beforeTheCommit(code string, args ...string) (id string) {
 	h.t.Helper()
 	var release func()
 	id, _ = h.murder(code, args, func(l *launch, end flag) {
 		release = h.lockCatalog()
 		end.raise()
-		until(h.t, patience, "all blobs are there", func() bool { return len(matches(h.blobPath("*"))) >= 401 })
+		until(h.t, hangTimeout, "all blobs are there", func() bool { return len(matches(h.blobPath("*"))) >= 401 })
 	})
 	release()
 	return id
 }
 
 // expectRecovered checks that gc commits a run as it would have been committed.
-func (h *house) expectRecovered(id string, want result) {
+func (h *harness) expectRecovered(id string, want result) {
 	h.t.Helper()
 	c := h.gc()
 	if !slices.Equal(c.committed(), []string{id}) || len(c.Lost) > 0 {
@@ -96,10 +96,10 @@ func (h *house) expectRecovered(id string, want result) {
 	if !strings.Contains(strings.Join(got.Warnings, "\n"), "committed by recovery") || got.StartedAt == nil || got.Usage.WallMS == 0 {
 		h.t.Errorf("warnings %q, started %v, usage %+v", got.Warnings, got.StartedAt, got.Usage)
 	}
-	if out := h.good("logs", id).stdout; out != "said\n" {
+	if out := h.mustRun("logs", id).stdout; out != "said\n" {
 		h.t.Errorf("the log is %q", out)
 	}
-	h.good("catalog", "check", "--digests")
+	h.mustRun("catalog", "check", "--digests")
 	if left := leftovers(id, h.root); len(left) > 0 {
 		h.t.Errorf("after gc: %v", left)
 	}
@@ -117,7 +117,7 @@ func (c collected) committed() (ids []string) {
 
 // TestRecovery kills launchers after the analysis has ended: gc does what they would have done.
 func TestRecovery(t *testing.T) {
-	h := newHouse(t)
+	h := newHarness(t)
 	_, want := h.murder("0", nil, nil)
 	want.expect(t, "complete", "exit", 0)
 	t.Run("before the commit", func(t *testing.T) {
@@ -128,7 +128,7 @@ func TestRecovery(t *testing.T) {
 		h := h.in(t).emptied()
 		id, _ := h.murder("0", nil, func(_ *launch, end flag) {
 			end.raise()
-			until(t, patience, "a part is harvested", func() bool { return len(matches(filepath.Join(h.root, "blobs/ingest/*/*"))) > 300 })
+			until(t, hangTimeout, "a part is harvested", func() bool { return len(matches(filepath.Join(h.root, "blobs/ingest/*/*"))) > 300 })
 		})
 		h.expectRecovered(id, want)
 	})
@@ -141,7 +141,7 @@ func TestRecovery(t *testing.T) {
 		if err := gc.Start(); err != nil {
 			t.Fatal(err)
 		}
-		until(t, patience, "gc has harvested", func() bool { return h.held(id) && h.young() > 100 })
+		until(t, hangTimeout, "gc has harvested", func() bool { return h.held(id) && h.young() > 100 })
 		if err := gc.Process.Kill(); err != nil {
 			t.Fatal(err)
 		}
@@ -152,7 +152,7 @@ func TestRecovery(t *testing.T) {
 	t.Run("and the commit fails again", func(t *testing.T) {
 		h := h.in(t).emptied()
 		id := h.beforeTheCommit("0")
-		if out := h.good("gc", "--dry-run").stdout; !strings.Contains(out, "would commit     "+id) || strings.Contains(out, "lost") {
+		if out := h.mustRun("gc", "--dry-run").stdout; !strings.Contains(out, "would commit     "+id) || strings.Contains(out, "lost") {
 			t.Errorf("gc --dry-run: %s", out)
 		}
 		w := h.sqliteWall()
@@ -175,7 +175,7 @@ func TestRecovery(t *testing.T) {
 // TestRecoveryWithoutItsIngest has lost what was harvested: gc makes another directory for it where it commits the run,
 // and none where it only looks.
 func TestRecoveryWithoutItsIngest(t *testing.T) {
-	h := newHouse(t)
+	h := newHarness(t)
 	id := h.beforeTheCommit("0")
 	ingests := filepath.Join(h.root, "blobs/ingest/*")
 	for _, dir := range matches(ingests) {
@@ -183,7 +183,7 @@ func TestRecoveryWithoutItsIngest(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if out := h.good("gc", "--dry-run").stdout; !strings.Contains(out, "would commit     "+id) {
+	if out := h.mustRun("gc", "--dry-run").stdout; !strings.Contains(out, "would commit     "+id) {
 		t.Errorf("gc --dry-run: %s", out)
 	}
 	if made := matches(ingests); len(made) > 0 {
@@ -202,8 +202,8 @@ func TestRecoveryWithoutItsIngest(t *testing.T) {
 	}
 }
 
-// emptied gives the house another root.
-func (h *house) emptied() *house {
+// emptied gives the harness another root.
+func (h *harness) emptied() *harness {
 	h.root = filepath.Join(h.t.TempDir(), "root")
 	h.env = append(slices.Clone(h.env), "SCIDEX_OCI_ROOT="+h.root)
 	h.t.Cleanup(func() {
@@ -215,7 +215,7 @@ func (h *house) emptied() *house {
 }
 
 // young is how many blobs were published since ageBlobs.
-func (h *house) young() (count int) {
+func (h *harness) young() (count int) {
 	for _, blob := range matches(h.blobPath("*")) {
 		if info, err := os.Lstat(blob); err == nil && time.Since(info.ModTime()) < 24*time.Hour {
 			count++
@@ -226,7 +226,7 @@ func (h *house) young() (count int) {
 
 // TestRecoveryLeavesTheHook: what was to be called after the commit is owed.
 func TestRecoveryLeavesTheHook(t *testing.T) {
-	h := newHouse(t)
+	h := newHarness(t)
 	h.hook(`test "$(cat "$SCIDEX_OUTPUT_DIR/two")" = names`)
 	id := h.beforeTheCommit("0", "--post-process", "./hook.sh", "--keep", "failed")
 	if c := h.collectOwed(); !slices.Equal(c, []string{id}) {
@@ -237,16 +237,16 @@ func TestRecoveryLeavesTheHook(t *testing.T) {
 	if r.Kept == "" || readFile(t, filepath.Join(r.Kept, "two")) != "names" {
 		t.Errorf("kept %q", r.Kept)
 	}
-	h.good("post-process", id, "--post-process", "./hook.sh")
+	h.mustRun("post-process", id, "--post-process", "./hook.sh")
 	h.show(id).expect(t, "complete", "exit", 0)
-	h.good("rm", id)
+	h.mustRun("rm", id)
 }
 
 // TestNeitherCommittedNorKept has no room for the outcome either: gc harvests the directory once more.
 func TestNeitherCommittedNorKept(t *testing.T) {
-	h := newHouse(t)
+	h := newHarness(t)
 	_, want := h.murder("0", nil, nil)
-	h.emptied().good("ls")
+	h.emptied().mustRun("ls")
 	if err := os.WriteFile(filepath.Join(h.root, "outcomes"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}

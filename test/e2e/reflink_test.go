@@ -10,11 +10,11 @@ import (
 // reflinkSize is what mkfs.xfs(8) takes at least, all of it a hole at first.
 const reflinkSize = 512 << 20
 
-// onReflinks puts the root of a house into an image of XFS, where files can share their data. It is mounted for each
+// onReflinks puts the root of a harness into an image of XFS, where files can share their data. It is mounted for each
 // command alone, in a mount namespace that ends with it.
-func onReflinks(t *testing.T) *house {
+func onReflinks(t *testing.T) *harness {
 	t.Helper()
-	h := newHouse(t)
+	h := newHarness(t)
 	h.write("disk", "", 0o600)
 	if err := os.Truncate(h.path("disk"), reflinkSize); err != nil {
 		t.Fatal(err)
@@ -37,8 +37,8 @@ func onReflinks(t *testing.T) *house {
 	return h
 }
 
-// mounted is scidex-oci where the image is the root of the house.
-func (h *house) mounted(args ...string) *exec.Cmd {
+// mounted is scidex-oci where the image is the root of the harness.
+func (h *harness) mounted(args ...string) *exec.Cmd {
 	return h.command("unshare", append(flags("--mount", "sh", "-c", `mount -o loop disk "$0" && exec "$@"`, h.root, theHost.bin), args...)...)
 }
 

@@ -181,7 +181,7 @@ func refuseAll(t *testing.T, refusals map[string]refusal) {
 }
 
 func (r refusal) run(t *testing.T) {
-	h := newHouse(t)
+	h := newHarness(t)
 	tmp := makeRefusedFiles(h)
 	args := []string{}
 	if r.manifest != "" || len(r.args) == 0 && r.words[0] == "manifest.yaml:" {
@@ -195,7 +195,7 @@ func (r refusal) run(t *testing.T) {
 		}
 		args = append(args, strings.Replace(arg, "$ID", h.id("x"), 1))
 	}
-	plain := h.bad(append([]string{"run"}, args...), r.words...)
+	plain := h.mustRefuse(append([]string{"run"}, args...), r.words...)
 	if plain.stdout != "" {
 		t.Errorf("standard output %q", plain.stdout)
 	}
@@ -212,7 +212,7 @@ func (r refusal) run(t *testing.T) {
 }
 
 // makeRefusedFiles makes what the refusals name, and a directory for working directories.
-func makeRefusedFiles(h *house) (tmp string) {
+func makeRefusedFiles(h *harness) (tmp string) {
 	h.t.Helper()
 	h.write("file", "text\n", 0o644)
 	h.write("a.py", "pass\n", 0o644)
@@ -247,7 +247,7 @@ func makeRefusedFiles(h *house) (tmp string) {
 
 // untouched checks that nothing of a run was made: no working directory, no file but the empty catalog
 // and its lock, no row.
-func untouched(h *house, tmp string) {
+func untouched(h *harness, tmp string) {
 	h.t.Helper()
 	if entries, err := os.ReadDir(tmp); err != nil || len(entries) > 0 {
 		h.t.Errorf("in the place of working directories: %v, %v", entries, err)

@@ -15,9 +15,9 @@ import (
 	"github.com/scidex-ai/scidex-oci/rootfs/registry/registrytest"
 )
 
-// registrySite is a registry with the image "image:1", a proxy before it, and a house whose user may ask both.
+// registrySite is a registry with the image "image:1", a proxy before it, and a harness whose user may ask both.
 type registrySite struct {
-	*house
+	*harness
 	*registrytest.Proxy
 	server *registrytest.Server
 	ref    string // of the image, through the proxy
@@ -29,7 +29,7 @@ type registrySite struct {
 func newRegistrySite(t *testing.T) *registrySite {
 	t.Helper()
 	const size = 4 << 20
-	s := &registrySite{house: newHouse(t)}
+	s := &registrySite{harness: newHarness(t)}
 	authority := registrytest.NewAuthority(t)
 	s.server = registrytest.Start(t, authority)
 	layout := registrytest.Image(t, size, 1000)
@@ -81,12 +81,12 @@ func parsePulled(t *testing.T, out outcome) (p pulled) {
 // expectPulled demands that a pull gives the image, and that it is listed.
 func (s *registrySite) expectPulled(t *testing.T, args ...string) outcome {
 	t.Helper()
-	out := s.good(append([]string{"image", "pull", s.ref, "--name", "pulled", "--json"}, args...)...)
+	out := s.mustRun(append([]string{"image", "pull", s.ref, "--name", "pulled", "--json"}, args...)...)
 	want := pulled{Type: "image", Name: "pulled", Reference: s.ref + "@" + s.digest, Digest: s.digest}
 	if got := parsePulled(t, out); got != want {
 		t.Errorf("pulled %+v, want %+v", got, want)
 	}
-	if ls := s.good("image", "ls"); !strings.Contains(ls.stdout, "pulled") {
+	if ls := s.mustRun("image", "ls"); !strings.Contains(ls.stdout, "pulled") {
 		t.Errorf("not listed: %s", ls.stdout)
 	}
 	return out
@@ -95,13 +95,13 @@ func (s *registrySite) expectPulled(t *testing.T, args ...string) outcome {
 // expectNothing demands that no image is listed.
 func (s *registrySite) expectNothing(t *testing.T) {
 	t.Helper()
-	if ls := s.good("image", "ls", "--json"); strings.TrimSpace(ls.stdout) != "" {
+	if ls := s.mustRun("image", "ls", "--json"); strings.TrimSpace(ls.stdout) != "" {
 		t.Errorf("listed: %s", ls.stdout)
 	}
 }
 
 // fresh forgets all images.
-func (s *registrySite) fresh(t *testing.T) {
+func (s *registrySite) newID(t *testing.T) {
 	t.Helper()
 	_, err := os.Stat(s.root)
 	if err == nil {
@@ -131,10 +131,10 @@ func TestRegistry(t *testing.T) {
 		{"wrong contents", registryWrongContents},
 	} {
 		s.Fail(nil)
-		s.fresh(t)
+		s.newID(t)
 		t.Run(c.name, func(t *testing.T) {
 			same := *s
-			same.house = s.in(t)
+			same.harness = s.in(t)
 			c.test(t, &same)
 		})
 	}
@@ -167,7 +167,7 @@ func registryRefuses(t *testing.T, s *registrySite) {
 
 func registryPinned(t *testing.T, s *registrySite) {
 	for _, ref := range []string{s.Address + "/image@" + s.digest, s.Address + "/image:gone@" + s.digest} {
-		got := parsePulled(t, s.good("image", "pull", ref, "--name", "pinned", "--json"))
+		got := parsePulled(t, s.mustRun("image", "pull", ref, "--name", "pinned", "--json"))
 		if got.Digest != s.digest || got.Reference != ref {
 			t.Errorf("%s: %+v", ref, got)
 		}
@@ -279,7 +279,7 @@ func registryKilled(t *testing.T, s *registrySite) {
 
 func registryInterrupted(t *testing.T, s *registrySite) {
 	for signal, code := range map[syscall.Signal]int{syscall.SIGINT: 130, syscall.SIGTERM: 143} {
-		s.fresh(t)
+		s.newID(t)
 		cmd := s.pullUntilHalf(t)
 		_ = cmd.Process.Signal(signal)
 		_ = cmd.Wait()
@@ -304,7 +304,7 @@ func registryWrongContents(t *testing.T, s *registrySite) {
 		body[len(body)/2] ^= 1
 		registrytest.Send(w, answer, body)
 	})
-	s.bad([]string{"image", "pull", s.ref, "--name", "pulled"}, s.big, "not what")
+	s.mustRefuse([]string{"image", "pull", s.ref, "--name", "pulled"}, s.big, "not what")
 	s.expectNothing(t)
 	s.Fail(nil)
 	s.expectPulled(t)

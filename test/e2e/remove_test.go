@@ -12,23 +12,23 @@ import (
 // TestRemoveIsHindered: where a kept directory cannot be removed, rm says which, keeps the record, and removes both
 // when it can.
 func TestRemoveIsHindered(t *testing.T) {
-	h := newHouse(t)
+	h := newHarness(t)
 	base := h.path("base")
 	if err := os.Mkdir(base, 0o755); err != nil {
 		t.Fatal(err)
 	}
 	h.setenv("SCIDEX_OCI_TMP", base)
-	id := h.fresh()
+	id := h.newID()
 	h.start("--id", id, "--keep", "always", "--", "mkdir", "sub").expect(t, "complete", "exit", 0)
 	kept := filepath.Join(base, "scidex-analysis-"+id)
 	free := hinder(t, base, filepath.Join(kept, "sub"))
-	h.bad([]string{"rm", id}, kept, "is still there", "run rm again")
+	h.mustRefuse([]string{"rm", id}, kept, "is still there", "run rm again")
 	if _, err := os.Lstat(kept); err != nil {
 		t.Errorf("control: %v", err)
 	}
 	h.show(id).expect(t, "complete", "exit", 0)
 	free()
-	h.good("rm", id)
+	h.mustRun("rm", id)
 	if _, err := os.Lstat(kept); !os.IsNotExist(err) {
 		t.Errorf("%s: %v, want it gone", kept, err)
 	}

@@ -8,7 +8,7 @@ import (
 )
 
 // repair is catalog check --digests --repair --json.
-func (h *house) repair(code int) (report struct{ Repaired, Problems int }, stderr string) {
+func (h *harness) repair(code int) (report struct{ Repaired, Problems int }, stderr string) {
 	h.t.Helper()
 	out := h.do("catalog", "check", "--digests", "--repair", "--json")
 	if err := json.Unmarshal([]byte(out.stdout), &report); out.code != code || err != nil {
@@ -32,8 +32,8 @@ func overwrite(t *testing.T, path string) {
 
 // TestRepair: what is kept, exported or the script itself mends blobs, of a log there is no other copy.
 func TestRepair(t *testing.T) {
-	h := newHouse(t)
-	id := h.fresh()
+	h := newHarness(t)
+	id := h.newID()
 	h.write("a.sh", "#!/bin/sh\necho x >x; echo y >y; echo said", 0o755)
 	r := h.start("--id", id, "--keep", "always", "--export", "out", "--script", "a.sh")
 	r.expect(t, "complete", "exit", 0)
@@ -53,7 +53,7 @@ func TestRepair(t *testing.T) {
 		!strings.Contains(stderr, r.Logs.Stdout.SHA256+": blob is corrupt") {
 		t.Errorf("%+v\n%s", report, stderr)
 	}
-	if got := h.good("outputs", "cat", id, "x").stdout + h.good("outputs", "cat", id, "y").stdout; got != "x\ny\n" {
+	if got := h.mustRun("outputs", "cat", id, "x").stdout + h.mustRun("outputs", "cat", id, "y").stdout; got != "x\ny\n" {
 		t.Errorf("the outputs are %q", got)
 	}
 }
@@ -61,7 +61,7 @@ func TestRepair(t *testing.T) {
 // TestS3Repair: a bucket is repaired from what is kept of its blobs here, and a second time nothing is to be done.
 func TestS3Repair(t *testing.T) {
 	h, b := inS3(t)
-	id := h.fresh()
+	id := h.newID()
 	r := h.start("--id", id, "--", "sh", "-c", "head -c 200000 /dev/zero >large; echo x >small; echo said")
 	r.expect(t, "complete", "exit", 0)
 	for _, content := range []string{strings.Repeat("\x00", 200000), "x\n", "said\n"} {
@@ -70,7 +70,7 @@ func TestS3Repair(t *testing.T) {
 	if report, stderr := h.repair(0); report.Repaired != 3 || report.Problems != 0 {
 		t.Errorf("%+v\n%s", report, stderr)
 	}
-	h.good("gc") // empties what is kept here
+	h.mustRun("gc") // empties what is kept here
 	if report, stderr := h.repair(0); report.Repaired != 0 {
 		t.Errorf("%+v\n%s", report, stderr)
 	}

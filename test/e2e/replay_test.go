@@ -31,7 +31,7 @@ type replayed struct {
 	} `json:"replays"`
 }
 
-func (h *house) replay(code int, args ...string) (r replayed) {
+func (h *harness) replay(code int, args ...string) (r replayed) {
 	h.t.Helper()
 	out := h.do(append([]string{"replay", "--json"}, args...)...)
 	if out.code != code {
@@ -50,13 +50,13 @@ func TestReplayExamples(t *testing.T) {
 		t.Fatal(err)
 	}
 	times := 3
-	if soaking() {
+	if inSoak() {
 		times = 20
 	}
 	for _, name := range []string{"brain-networks", "penguins", "fmri"} {
 		t.Run(name, func(t *testing.T) {
-			h := newHouse(t)
-			id := h.fresh()
+			h := newHarness(t)
+			id := h.newID()
 			h.start("--id", id, "-f", filepath.Join(examples, name, "manifest.yaml")).expect(t, "complete", "exit", 0)
 			got := h.replay(0, id, "--times", strconv.Itoa(times))
 			if !got.Identical || len(got.Replays) != times || got.ID != id || got.Attempt != 1 || len(got.Changed) > 0 {
@@ -65,7 +65,7 @@ func TestReplayExamples(t *testing.T) {
 			if left := h.ids(); !slices.Equal(left, []string{id}) {
 				t.Errorf("in the catalog: %q", left)
 			}
-			if out := h.good("replay", id); !strings.Contains(out.stdout, "identical, 1 of 1") {
+			if out := h.mustRun("replay", id); !strings.Contains(out.stdout, "identical, 1 of 1") {
 				t.Errorf("said %q", out.stdout)
 			}
 		})
@@ -74,18 +74,18 @@ func TestReplayExamples(t *testing.T) {
 
 // TestReplayScientific: so do those that draw, on the image they draw with.
 func TestReplayScientific(t *testing.T) {
-	h := newHouse(t)
+	h := newHarness(t)
 	h.recipeImage("scientific")
 	examples, err := filepath.Abs("../../examples")
 	if err != nil {
 		t.Fatal(err)
 	}
 	times := 1
-	if soaking() {
+	if inSoak() {
 		times = 20
 	}
 	for _, name := range []string{"brain-networks", "penguins", "fmri"} {
-		id := h.fresh()
+		id := h.newID()
 		h.start("--id", id, "-f", filepath.Join(examples, name, "scientific.yaml")).expect(t, "complete", "exit", 0)
 		if got := h.replay(0, id, "--times", strconv.Itoa(times)); !got.Identical || len(got.Replays) != times || len(got.Changed)+len(got.Unknown) > 0 {
 			t.Errorf("%s: %+v", name, got)
@@ -95,12 +95,12 @@ func TestReplayScientific(t *testing.T) {
 
 // TestAgainOnImage: a replay and --reuse take the image for what it is, and not for its name.
 func TestAgainOnImage(t *testing.T) {
-	h := newHouse(t)
+	h := newHarness(t)
 	h.recipeImage("python")
 	script := flags("--data", "none", "--docs", "none", "--", "python3", "-c", "open('out', 'w').write('made')")
 	reusing := func(image string) result {
 		t.Helper()
-		r := h.start(append(flags("--reuse", "--id", h.fresh(), "--rootfs", image), script...)...)
+		r := h.start(append(flags("--reuse", "--id", h.newID(), "--rootfs", image), script...)...)
 		r.expect(t, "complete", "exit", 0)
 		return r
 	}
@@ -108,7 +108,7 @@ func TestAgainOnImage(t *testing.T) {
 	if again := reusing("python"); again.ReusedFrom != first.ID+"@1" {
 		t.Errorf("on the same image: reused from %q", again.ReusedFrom)
 	}
-	h.good("image", "import", filepath.Join(os.Getenv("SCIDEX_OCI_TEST_IMAGES"), "python.oci.tar"), "--name", "same")
+	h.mustRun("image", "import", filepath.Join(os.Getenv("SCIDEX_OCI_TEST_IMAGES"), "python.oci.tar"), "--name", "same")
 	if again := reusing("same"); again.ReusedFrom != first.ID+"@1" {
 		t.Errorf("on the same image of another name: reused from %q", again.ReusedFrom)
 	}
@@ -127,7 +127,7 @@ func TestAgainOnImage(t *testing.T) {
 	if len(got.Replays) > 0 || len(got.Changed) != 1 || got.Changed[0].Flag != "--rootfs" || got.Changed[0].Source != "python" {
 		t.Errorf("where the name is another image's: %+v", got)
 	}
-	h.good("image", "rm", "python")
+	h.mustRun("image", "rm", "python")
 	if got = h.replay(1, first.ID); len(got.Replays) > 0 || len(got.Changed) != 1 || got.Changed[0].Flag != "--rootfs" {
 		t.Errorf("where the name is nobody's: %+v", got)
 	}
@@ -156,9 +156,9 @@ open('out', 'w').write(''.join('%r\n' % total() for _ in range(20)))
 `,
 	} {
 		t.Run(hint, func(t *testing.T) {
-			h := newHouse(t)
+			h := newHarness(t)
 			h.write("script.py", script, 0o644)
-			id := h.fresh()
+			id := h.newID()
 			h.start("--id", id, "--script", "script.py").expect(t, "complete", "exit", 0)
 			got := h.replay(1, id)
 			if got.Identical || len(got.Replays) != 1 {
@@ -171,7 +171,7 @@ open('out', 'w').write(''.join('%r\n' % total() for _ in range(20)))
 			if !one.Kept || !slices.Contains(h.ids(), one.ID) {
 				t.Errorf("the replay that differs is not there to be looked at: %q", h.ids())
 			}
-			h.good("show", one.ID)
+			h.mustRun("show", one.ID)
 			h.replay(1, id, "--keep-replays", "never")
 			if left := h.ids(); len(left) != 2 {
 				t.Errorf("in the catalog: %q", left)
@@ -184,8 +184,8 @@ open('out', 'w').write(''.join('%r\n' % total() for _ in range(20)))
 func TestReplayInputs(t *testing.T) {
 	for _, mode := range []string{"listing", "full"} {
 		t.Run(mode, func(t *testing.T) {
-			h := newHouse(t)
-			id := h.fresh()
+			h := newHarness(t)
+			id := h.newID()
 			h.start(append(flags("--id", id, "--digest-inputs", mode), h.asInputs()...)...).expect(t, "complete", "exit", 0)
 			h.write("count.sh", "echo another script >all\n", 0o644) // its own is kept
 			if got := h.replay(0, id); !got.Identical {
@@ -212,19 +212,19 @@ func TestReplayInputs(t *testing.T) {
 
 // TestReplayRefuses what has no end to compare with, and what it is told wrong.
 func TestReplayRefuses(t *testing.T) {
-	h := newHouse(t)
-	h.bad([]string{"replay", "nobody"}, "no run")
-	id := h.fresh()
+	h := newHarness(t)
+	h.mustRefuse([]string{"replay", "nobody"}, "no run")
+	id := h.newID()
 	l := h.launch(id, "--", "sh", "-c", "echo begun >&2; exec sleep 600")
 	l.await("begun")
 	l.signal(syscall.SIGTERM)
 	l.wait().expect(t, "canceled", "stopped", 143)
-	h.bad([]string{"replay", id}, "is canceled")
-	h.bad([]string{"replay", id, "--times", "0"}, "--times")
-	h.bad([]string{"replay", id, "--keep-replays", "some"}, "never, failed or always")
-	h.bad([]string{"replay"}, "give ID")
+	h.mustRefuse([]string{"replay", id}, "is canceled")
+	h.mustRefuse([]string{"replay", id, "--times", "0"}, "--times")
+	h.mustRefuse([]string{"replay", id, "--keep-replays", "some"}, "never, failed or always")
+	h.mustRefuse([]string{"replay"}, "give ID")
 
-	failing := h.fresh()
+	failing := h.newID()
 	h.start("--id", failing, "--", "sh", "-c", "echo 1 >out; exit 3").expect(t, "failed", "exit", 3)
 	if got := h.replay(0, failing); !got.Identical {
 		t.Errorf("a run that fails the same way twice: %+v", got)
@@ -233,12 +233,12 @@ func TestReplayRefuses(t *testing.T) {
 
 // TestDeterministic: what the analysis finds, and what the kernel says, against a run that did not ask for it.
 func TestDeterministic(t *testing.T) {
-	h := newHouse(t)
+	h := newHarness(t)
 	const look = `cat /proc/self/personality; grep -E 'stack|heap' /proc/self/maps | cut -d' ' -f1
 echo $OMP_NUM_THREADS $OPENBLAS_NUM_THREADS $MKL_NUM_THREADS $NUMEXPR_NUM_THREADS $PYTHONHASHSEED $SCIDEX_RNG_SEED $TZ $LANG`
 	run := func(args ...string) (result, string) {
 		t.Helper()
-		r := h.start(append(append(flags("--id", h.fresh(), "--cpus", "2"), args...), "--", "sh", "-c", look)...)
+		r := h.start(append(append(flags("--id", h.newID(), "--cpus", "2"), args...), "--", "sh", "-c", look)...)
 		r.expect(t, "complete", "exit", 0)
 		return r, h.stdoutOf(r)
 	}
@@ -262,7 +262,7 @@ echo $OMP_NUM_THREADS $OPENBLAS_NUM_THREADS $MKL_NUM_THREADS $NUMEXPR_NUM_THREAD
 
 // TestReuse: the same action is answered from the catalog, and another one is run.
 func TestReuse(t *testing.T) {
-	h := newHouse(t)
+	h := newHarness(t)
 	inputs := append(h.asInputs(), "--rootfs", h.tree("rootfs", alpine(nil))) // small, and nobody changes it meanwhile
 	run := func(args ...string) result {
 		t.Helper()
@@ -270,18 +270,18 @@ func TestReuse(t *testing.T) {
 		r.expect(t, "complete", "exit", 0)
 		return r
 	}
-	first := run("--id", h.fresh())
+	first := run("--id", h.newID())
 	if first.ReusedFrom != "" || first.ActionID == nil {
 		t.Fatalf("the first: reused from %q, action %v", first.ReusedFrom, first.ActionID)
 	}
-	again := run("--id", h.fresh(), "--label", "x=y", "--timeout", "5m", "--export", "out")
+	again := run("--id", h.newID(), "--label", "x=y", "--timeout", "5m", "--export", "out")
 	if again.ReusedFrom != first.ID+"@1" || again.ID != first.ID || *again.ActionID != *first.ActionID {
 		t.Errorf("again: reused from %q, id %q", again.ReusedFrom, again.ID)
 	}
 	if got := readFile(t, h.path("out/all")); got != "1\n22\na,b\n" {
 		t.Errorf("exported %q", got)
 	}
-	if out := h.good(append(flags("run", "--reuse"), inputs...)...); !strings.Contains(out.stderr, "reused: "+first.ID+"@1") {
+	if out := h.mustRun(append(flags("run", "--reuse"), inputs...)...); !strings.Contains(out.stderr, "reused: "+first.ID+"@1") {
 		t.Errorf("said %q", out.stderr)
 	}
 	if left := h.ids(); len(left) != 1 {
@@ -290,47 +290,47 @@ func TestReuse(t *testing.T) {
 	for name, more := range map[string][]string{
 		"environment": {"--env", "A=1"}, "memory": {"--memory", "1GiB"}, "deterministic": {"--deterministic"}, "excluded": {"--exclude", "x"},
 	} {
-		if r := run(append(flags("--id", h.fresh()), more...)...); r.ReusedFrom != "" || *r.ActionID == *first.ActionID {
+		if r := run(append(flags("--id", h.newID()), more...)...); r.ReusedFrom != "" || *r.ActionID == *first.ActionID {
 			t.Errorf("another %s was answered from %q", name, r.ReusedFrom)
 		}
 	}
 	h.write("tree/two.csv", "23\n", 0o644)
-	if r := run("--id", h.fresh()); r.ReusedFrom != "" {
+	if r := run("--id", h.newID()); r.ReusedFrom != "" {
 		t.Error("other data were answered")
 	}
 	h.write("tree/two.csv", "22\n", 0o644)
-	if r := run("--id", h.fresh()); r.ReusedFrom != first.ID+"@1" {
+	if r := run("--id", h.newID()); r.ReusedFrom != first.ID+"@1" {
 		t.Errorf("the same bytes at another time: reused from %q", r.ReusedFrom)
 	}
 	h.write("count.sh", "cat /data/two.csv >all\n", 0o644)
-	if r := run("--id", h.fresh()); r.ReusedFrom != "" {
+	if r := run("--id", h.newID()); r.ReusedFrom != "" {
 		t.Error("another script was answered")
 	}
 }
 
 // TestReuseNever: not what failed, not what is gone, not what nobody can know to be the same.
 func TestReuseNever(t *testing.T) {
-	h := newHouse(t)
+	h := newHarness(t)
 	h.setenv("TOKEN", "s3cret")
 	rootfs := h.tree("rootfs", alpine(nil))
 	never := func(code int, args ...string) {
 		t.Helper()
 		for range 2 {
-			if r := h.start(append(flags("--reuse", "--id", h.fresh(), "--rootfs", rootfs), args...)...); r.ReusedFrom != "" || r.ExitCode != code {
+			if r := h.start(append(flags("--reuse", "--id", h.newID(), "--rootfs", rootfs), args...)...); r.ReusedFrom != "" || r.ExitCode != code {
 				t.Errorf("%q: reused from %q, exit code %d", args, r.ReusedFrom, r.ExitCode)
 			}
 		}
 	}
 	never(3, "--", "sh", "-c", "echo 1 >out; exit 3")
 	never(0, "--secret", "TOKEN", "--", "sh", "-c", "echo 2 >out")
-	first := h.start("--reuse", "--id", h.fresh(), "--rootfs", rootfs, "--", "sh", "-c", "echo 3 >out")
+	first := h.start("--reuse", "--id", h.newID(), "--rootfs", rootfs, "--", "sh", "-c", "echo 3 >out")
 	if err := os.Remove(h.blobPath(first.output("out").SHA256)); err != nil {
 		t.Fatal(err)
 	}
-	if r := h.start("--reuse", "--id", h.fresh(), "--rootfs", rootfs, "--", "sh", "-c", "echo 3 >out"); r.ReusedFrom != "" || !r.holds("out", "3\n") {
+	if r := h.start("--reuse", "--id", h.newID(), "--rootfs", rootfs, "--", "sh", "-c", "echo 3 >out"); r.ReusedFrom != "" || !r.holds("out", "3\n") {
 		t.Errorf("an output that is gone: reused from %q", r.ReusedFrom)
 	}
-	h.bad([]string{"run", "--reuse", "--digest-inputs", "listing", "--", "true"}, "--digest-inputs is listing")
-	h.bad([]string{"run", "--reuse", "--again", first.ID}, "--again contradict")
-	h.bad([]string{"run", "--reuse", "--detach", "--", "true"}, "leave --detach out")
+	h.mustRefuse([]string{"run", "--reuse", "--digest-inputs", "listing", "--", "true"}, "--digest-inputs is listing")
+	h.mustRefuse([]string{"run", "--reuse", "--again", first.ID}, "--again contradict")
+	h.mustRefuse([]string{"run", "--reuse", "--detach", "--", "true"}, "leave --detach out")
 }

@@ -18,9 +18,9 @@ import (
 
 // made makes a run whose outputs are "own", of its own, and "shared", the same in all runs. Its blobs are old enough
 // for gc.
-func (h *house) made(flags ...string) result {
+func (h *harness) made(flags ...string) result {
 	h.t.Helper()
-	id := h.fresh()
+	id := h.newID()
 	r := h.start(append(append([]string{"--id", id}, flags...), "--", "sh", "-c", "mkdir d; echo "+id+" | tee d/own; echo same >shared")...)
 	r.expect(h.t, "complete", "exit", 0)
 	h.age()
@@ -28,7 +28,7 @@ func (h *house) made(flags ...string) result {
 }
 
 // age makes all blobs older than what gc leaves alone.
-func (h *house) age() {
+func (h *harness) age() {
 	h.t.Helper()
 	then := time.Now().Add(-2 * time.Hour)
 	for _, blob := range matches(h.blobPath("*")) {
@@ -39,9 +39,9 @@ func (h *house) age() {
 }
 
 // ids are those of the runs that the catalog has, the newest first.
-func (h *house) ids(flags ...string) []string {
+func (h *harness) ids(flags ...string) []string {
 	h.t.Helper()
-	return strings.Fields(h.good(append([]string{"ls", "--quiet", "--limit", "0"}, flags...)...).stdout)
+	return strings.Fields(h.mustRun(append([]string{"ls", "--quiet", "--limit", "0"}, flags...)...).stdout)
 }
 
 func (c collected) expired() (ids []string) {
@@ -52,13 +52,13 @@ func (c collected) expired() (ids []string) {
 }
 
 // whole checks that every row has its blob, unharmed.
-func (h *house) whole() {
+func (h *harness) whole() {
 	h.t.Helper()
-	h.good("catalog", "check", "--digests")
+	h.mustRun("catalog", "check", "--digests")
 }
 
 // gone checks whether the blobs of outputs are there.
-func (h *house) wantBlob(digest string, there bool) {
+func (h *harness) wantBlob(digest string, there bool) {
 	h.t.Helper()
 	if _, err := os.Lstat(h.blobPath(digest)); (err == nil) != there {
 		h.t.Errorf("blob %s is there: %v, want %v", digest, err == nil, there)
@@ -67,22 +67,22 @@ func (h *house) wantBlob(digest string, there bool) {
 
 // TestPin: a pinned run is removed by nobody.
 func TestPin(t *testing.T) {
-	h := newHouse(t)
+	h := newHarness(t)
 	id, other := h.made("--keep", "always").ID, h.made().ID
-	h.good("pin", id, id)
-	h.bad([]string{"pin", other, "nothing"}, `no run "nothing"`)
+	h.mustRun("pin", id, id)
+	h.mustRefuse([]string{"pin", other, "nothing"}, `no run "nothing"`)
 	for name, want := range map[string]bool{id: true, other: false} {
 		if got := h.show(name).Pinned; got != want {
 			t.Errorf("%s is pinned: %v, want %v", name, got, want)
 		}
-		if listed := h.good("ls", "--json").stdout; strings.Count(listed, `"pinned":true`) != 1 {
+		if listed := h.mustRun("ls", "--json").stdout; strings.Count(listed, `"pinned":true`) != 1 {
 			t.Errorf("ls --json says\n%s", listed)
 		}
-		if shown := h.good("show", name).stdout; strings.Contains(shown, "\npinned ") != want {
+		if shown := h.mustRun("show", name).stdout; strings.Contains(shown, "\npinned ") != want {
 			t.Errorf("show says\n%s", shown)
 		}
 	}
-	h.bad([]string{"rm", other, id}, "is pinned", "scidex-oci unpin "+id)
+	h.mustRefuse([]string{"rm", other, id}, "is pinned", "scidex-oci unpin "+id)
 	c := h.gc("--older-than", "0s")
 	if got := c.expired(); !slices.Equal(got, []string{other}) || !slices.Equal(h.ids(), []string{id}) {
 		t.Errorf("gc took %q and left %q", got, h.ids())
@@ -90,8 +90,8 @@ func TestPin(t *testing.T) {
 	if kept := h.show(id).Kept; len(matches(kept)) != 1 {
 		t.Errorf("its kept directory %q is gone", kept)
 	}
-	h.good("unpin", id)
-	h.good("rm", id)
+	h.mustRun("unpin", id)
+	h.mustRun("rm", id)
 	if left := matches("/tmp/scidex-analysis-" + id + "*"); len(left) > 0 {
 		t.Errorf("left %q", left)
 	}
@@ -99,14 +99,14 @@ func TestPin(t *testing.T) {
 
 // TestRetention: gc takes what the flags say, beside a run that is alive, and nothing without them.
 func TestRetention(t *testing.T) {
-	h := newHouse(t)
+	h := newHarness(t)
 	var runs []result
 	for range 4 {
 		runs = append(runs, h.made())
 	}
-	h.good("pin", runs[1].ID)
+	h.mustRun("pin", runs[1].ID)
 	end := h.flag()
-	live := h.fresh()
+	live := h.newID()
 	l := h.launch(live, "--input", end.input(), "--", "sh", "-c", "echo ready; "+awaited+"; echo after >b")
 	l.await("ready")
 
@@ -153,12 +153,12 @@ func TestRetention(t *testing.T) {
 
 // TestOutputsOnly: rows, digests and logs stay; who asks for the contents is told what became of them.
 func TestOutputsOnly(t *testing.T) {
-	h := newHouse(t)
-	id := h.fresh()
+	h := newHarness(t)
+	id := h.newID()
 	r := h.start("--id", id, "--", "sh", "-c", "echo said; echo written >f")
 	h.age()
-	listed := h.good("outputs", "ls", "--json", id).stdout
-	shown := h.good("gc", "--older-than", "0s", "--outputs-only", "--dry-run").stdout
+	listed := h.mustRun("outputs", "ls", "--json", id).stdout
+	shown := h.mustRun("gc", "--older-than", "0s", "--outputs-only", "--dry-run").stdout
 	for _, want := range []string{"would remove", "outputs of run " + id + "@1", "8B", "1 blobs"} {
 		if !strings.Contains(shown, want) {
 			t.Errorf("no %q in %q", want, shown)
@@ -169,10 +169,10 @@ func TestOutputsOnly(t *testing.T) {
 		t.Errorf("gc: %+v", c)
 	}
 	h.wantBlob(r.output("f").SHA256, false)
-	if got := h.good("outputs", "ls", "--json", id).stdout; got != listed {
+	if got := h.mustRun("outputs", "ls", "--json", id).stdout; got != listed {
 		t.Errorf("outputs ls says %q, want %q", got, listed)
 	}
-	if got := h.good("logs", id).stdout; got != "said\n" {
+	if got := h.mustRun("logs", id).stdout; got != "said\n" {
 		t.Errorf("logs says %q", got)
 	}
 	at := h.show(id).OutputsRemovedAt
@@ -180,12 +180,12 @@ func TestOutputsOnly(t *testing.T) {
 		t.Fatal("show does not tell when")
 	}
 	when := at.Format(time.RFC3339)
-	h.bad([]string{"outputs", "cat", id, "f"}, id, "removed by retention", when)
-	h.bad([]string{"outputs", "export", id, "out"}, id, "removed by retention", when)
+	h.mustRefuse([]string{"outputs", "cat", id, "f"}, id, "removed by retention", when)
+	h.mustRefuse([]string{"outputs", "export", id, "out"}, id, "removed by retention", when)
 	if len(matches(h.path("out"))) > 0 {
 		t.Error("a refused export made its directory")
 	}
-	if found := h.good("outputs", "find", "f").stdout; !strings.Contains(found, "(content removed)") {
+	if found := h.mustRun("outputs", "find", "f").stdout; !strings.Contains(found, "(content removed)") {
 		t.Errorf("find says %q", found)
 	}
 	h.whole()
@@ -199,7 +199,7 @@ func TestOutputsOnly(t *testing.T) {
 
 // TestRetentionFromConfig: the config file says the same, and the command line takes it back.
 func TestRetentionFromConfig(t *testing.T) {
-	h := newHouse(t)
+	h := newHarness(t)
 	old, last := h.made().ID, h.made().ID
 	h.setenv("SCIDEX_OCI_CONFIG", h.write("config.yaml", "gc:\n  keep_last: 1\n  older_than: 0s\n", 0o644))
 	if c := h.gc("--keep-last", "all"); len(c.Expired) > 0 {
@@ -223,7 +223,7 @@ func TestRetentionFromConfig(t *testing.T) {
 		"gc: {keep_last: [1, 2]}\n":   "give one value",
 		"gc: {older_than: 1970-13}\n": "older_than",
 	} {
-		h.bad([]string{"--config", h.write("bad.yaml", text, 0o644), "gc"}, want)
+		h.mustRefuse([]string{"--config", h.write("bad.yaml", text, 0o644), "gc"}, want)
 	}
 	if got := h.ids(); !slices.Equal(got, []string{last}) {
 		t.Errorf("left are %q", got)
@@ -232,22 +232,22 @@ func TestRetentionFromConfig(t *testing.T) {
 
 // TestRetentionOfAnotherRoot: gc takes only what its own root wrote, and only of its own catalog.
 func TestRetentionOfAnotherRoot(t *testing.T) {
-	h, other := newHouse(t), newHouse(t)
+	h, other := newHarness(t), newHarness(t)
 	theirs := h.made().ID
 	other.setenv("SCIDEX_OCI_DB", "sqlite://"+filepath.Join(h.root, "catalog.db"))
 	other.setenv("SCIDEX_OCI_BLOBS", "file://"+filepath.Join(h.root, "blobs"))
-	id := other.fresh()
+	id := other.newID()
 	other.start("--id", id, "--", "true").expect(t, "complete", "exit", 0)
 	if c := other.gc("--older-than", "0s"); !slices.Equal(c.expired(), []string{id}) || !slices.Equal(h.ids(), []string{theirs}) {
 		t.Errorf("gc took %+v and left %q", c.Expired, h.ids())
 	}
-	h.bad([]string{"--db", "sqlite://" + h.path("new.db"), "gc", "--older-than", "0s"}, "blob store belongs to")
+	h.mustRefuse([]string{"--db", "sqlite://" + h.path("new.db"), "gc", "--older-than", "0s"}, "blob store belongs to")
 	h.whole()
 }
 
 // TestOnlyCopyStays: what a run wrote that was not committed is in its directory alone.
 func TestOnlyCopyStays(t *testing.T) {
-	h := newHouse(t)
+	h := newHarness(t)
 	good, bad := h.made("--keep", "always"), h.made("--keep", "always")
 	h.finish(h.command("/usr/bin/python3", "-c", `
 import sqlite3, sys
@@ -258,11 +258,11 @@ with sqlite3.connect(sys.argv[1]) as catalog:
 	if !slices.Equal(c.expired(), []string{good.ID}) || !slices.Contains(c.Kept, bad.Kept) || len(matches(bad.Kept)) != 1 || len(matches(good.Kept)) > 0 {
 		t.Errorf("gc: %+v", c)
 	}
-	h.good("rm", bad.ID)
+	h.mustRun("rm", bad.ID)
 }
 
 // started starts a gc that takes all runs but the newest.
-func (h *house) started() *exec.Cmd {
+func (h *harness) started() *exec.Cmd {
 	h.t.Helper()
 	cmd := h.command(theHost.bin, "gc", "--keep-last", "1")
 	if err := cmd.Start(); err != nil {
@@ -275,20 +275,20 @@ func (h *house) started() *exec.Cmd {
 func TestRetentionIsKilled(t *testing.T) {
 	for _, tt := range []struct {
 		name string
-		stop func(h *house) (free func())      // keeps gc from going on
-		at   func(h *house, first string) bool // it has come there
+		stop func(h *harness) (free func())      // keeps gc from going on
+		at   func(h *harness, first string) bool // it has come there
 	}{
-		{"before a row goes", (*house).lockCatalog, func(h *house, first string) bool {
+		{"before a row goes", (*harness).lockCatalog, func(h *harness, first string) bool {
 			return len(matches(filepath.Join(h.root, "runs", first+"@1.json"))) == 1
 		}},
-		{"before blobs go", (*house).lockBlobs, func(h *house, _ string) bool { return len(h.ids()) == 1 }},
+		{"before blobs go", (*harness).lockBlobs, func(h *harness, _ string) bool { return len(h.ids()) == 1 }},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			h := newHouse(t)
+			h := newHarness(t)
 			first, second, last := h.made("--keep", "always"), h.made(), h.made()
 			free := tt.stop(h)
 			cmd := h.started()
-			until(t, patience, "gc comes to its point", func() bool { return tt.at(h, second.ID) })
+			until(t, hangTimeout, "gc comes to its point", func() bool { return tt.at(h, second.ID) })
 			if err := cmd.Process.Kill(); err != nil {
 				t.Fatal(err)
 			}
@@ -313,7 +313,7 @@ func TestRetentionIsKilled(t *testing.T) {
 }
 
 // lockBlobs holds the store's lock as a run does between publication and commit.
-func (h *house) lockBlobs() (free func()) {
+func (h *harness) lockBlobs() (free func()) {
 	h.t.Helper()
 	f, err := os.Open(filepath.Join(h.root, "blobs", "sha256"))
 	if err == nil {
@@ -327,7 +327,7 @@ func (h *house) lockBlobs() (free func()) {
 
 // TestRetentionTogether: of several gcs each run is taken by one.
 func TestRetentionTogether(t *testing.T) {
-	h := newHouse(t)
+	h := newHarness(t)
 	want := map[string]int{}
 	for i := range 6 {
 		keep := "never"
@@ -370,9 +370,9 @@ func TestRetentionTogether(t *testing.T) {
 
 // TestOutputsFind finds outputs of all runs by path and by digest.
 func TestOutputsFind(t *testing.T) {
-	h := newHouse(t)
+	h := newHarness(t)
 	old := h.made()
-	id := h.fresh()
+	id := h.newID()
 	h.start("--id", id, "--", "python3", "-c", `
 import os
 os.makedirs("d/e")
@@ -400,7 +400,7 @@ os.symlink("top.csv", "link.csv")
 		{[]string{"odd*"}, []string{id + ` odd\xff\x1b[31m`}},
 	} {
 		var got []string
-		for line := range strings.Lines(h.good(append([]string{"outputs", "find", "--json"}, tt.args...)...).stdout) {
+		for line := range strings.Lines(h.mustRun(append([]string{"outputs", "find", "--json"}, tt.args...)...).stdout) {
 			var found struct {
 				ID, Path string
 				Attempt  int
@@ -415,18 +415,18 @@ os.symlink("top.csv", "link.csv")
 			t.Errorf("find %q: %q, want %q", tt.args, got, tt.want)
 		}
 	}
-	for line := range strings.Lines(h.good("outputs", "find", "**").stdout) {
+	for line := range strings.Lines(h.mustRun("outputs", "find", "**").stdout) {
 		if strings.ContainsFunc(line, acts) || !strings.Contains(line, "@1  ") {
 			t.Errorf("find prints %q", line)
 		}
 	}
-	h.bad([]string{"outputs", "find", "[a"}, `path "[a": not a glob`)
-	h.bad([]string{"outputs", "find", "a", "--limit", "-1"}, "give a number of outputs")
+	h.mustRefuse([]string{"outputs", "find", "[a"}, `path "[a": not a glob`)
+	h.mustRefuse([]string{"outputs", "find", "a", "--limit", "-1"}, "give a number of outputs")
 }
 
 // TestExportOfATamperedBlob: what is not what it was is named and not exported.
 func TestExportOfATamperedBlob(t *testing.T) {
-	h := newHouse(t)
+	h := newHarness(t)
 	r := h.made()
 	digest := r.output("d/own").SHA256
 	path := h.blobPath(digest)
@@ -434,7 +434,7 @@ func TestExportOfATamperedBlob(t *testing.T) {
 		t.Fatal(err)
 	}
 	writeFile(t, path, strings.Repeat("x", int(r.output("d/own").Size)), 0o600)
-	h.bad([]string{"outputs", "export", r.ID, "out"}, "d/own", digest, "corrupt")
+	h.mustRefuse([]string{"outputs", "export", r.ID, "out"}, "d/own", digest, "corrupt")
 	if left := matches(h.path("out/d/*")); len(left) > 0 {
 		t.Errorf("exported %q", left)
 	}
@@ -448,16 +448,16 @@ func TestPostgresRetention(t *testing.T) {
 	h, db := inPostgres(t)
 	first, second := h.made("--keep", "always"), h.made()
 	db.query(t, "", "REVOKE DELETE ON scidex_oci.analysis_run FROM CURRENT_USER") // the owner is then as scidex_run is
-	h.good("pin", second.ID)
+	h.mustRun("pin", second.ID)
 	before := h.everything(first.ID)
 	for _, flags := range [][]string{{"--keep-last", "1"}, {"--older-than", "0s", "--outputs-only"}} {
-		h.bad(append([]string{"gc"}, flags...), db.User, "may not delete", "scidex_admin")
+		h.mustRefuse(append([]string{"gc"}, flags...), db.User, "may not delete", "scidex_admin")
 	}
 	if after := h.everything(first.ID); !maps.Equal(before, after) {
 		t.Errorf("before %v, after %v", before, after)
 	}
-	h.good("gc")
-	if found := h.good("outputs", "find", "**/own").stdout; strings.Count(found, "d/own\n") != 2 {
+	h.mustRun("gc")
+	if found := h.mustRun("outputs", "find", "**/own").stdout; strings.Count(found, "d/own\n") != 2 {
 		t.Errorf("find says %q", found)
 	}
 	db.query(t, "", "GRANT DELETE ON scidex_oci.analysis_run TO CURRENT_USER")
@@ -468,11 +468,11 @@ func TestPostgresRetention(t *testing.T) {
 		t.Errorf("%s is left", first.Kept)
 	}
 	h.whole()
-	h.good("unpin", second.ID)
+	h.mustRun("unpin", second.ID)
 	if c := h.gc("--older-than", "0s", "--outputs-only"); len(c.Expired) != 1 {
 		t.Errorf("gc: %+v", c)
 	}
-	h.bad([]string{"outputs", "cat", second.ID, "shared"}, "removed by retention")
+	h.mustRefuse([]string{"outputs", "cat", second.ID, "shared"}, "removed by retention")
 	h.whole()
 	if got := db.query(t, "", "SELECT count(*) FROM scidex_oci.outputs_v1"); got != "2" {
 		t.Errorf("%s rows of outputs, want 2", got)

@@ -14,8 +14,8 @@ import (
 // TestSignalToTheWholeGroup: a service manager sends SIGTERM to every process of a unit. The supervisor
 // leaves that to the launcher, and nothing that was written is lost.
 func TestSignalToTheWholeGroup(t *testing.T) {
-	h := newHouse(t)
-	id := h.fresh()
+	h := newHarness(t)
+	id := h.newID()
 	l := h.launch(id, "--grace", "10m", "--", "sh", "-c", "echo x >before; echo ready; exec sleep 1000")
 	l.await("ready")
 	if err := syscall.Kill(l.supervisor().pid, syscall.SIGTERM); err != nil {
@@ -31,8 +31,8 @@ func TestSignalToTheWholeGroup(t *testing.T) {
 
 // TestReaderThatStalls: a pipe that nobody reads holds the analysis up, but not the end of the run.
 func TestReaderThatStalls(t *testing.T) {
-	h := newHouse(t)
-	id := h.fresh()
+	h := newHarness(t)
+	id := h.newID()
 	read, write, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)
@@ -44,8 +44,8 @@ func TestReaderThatStalls(t *testing.T) {
 		t.Fatal(err)
 	}
 	write.Close()
-	until(t, patience, "the analysis runs", func() bool { return grandchildren(cmd.Process.Pid) > 0 })
-	until(t, patience, "the analysis has timed out", func() bool { return grandchildren(cmd.Process.Pid) == 0 })
+	until(t, hangTimeout, "the analysis runs", func() bool { return grandchildren(cmd.Process.Pid) > 0 })
+	until(t, hangTimeout, "the analysis has timed out", func() bool { return grandchildren(cmd.Process.Pid) == 0 })
 	// A signal that is faster than the news of the end is a wish to stop; the next insists.
 	stopInsisting := insist(t, cmd.Process)
 	_ = cmd.Wait() // its code is looked at
@@ -98,9 +98,9 @@ func grandchildren(launcher int) int {
 
 // TestIgnoredHangup: what nohup has switched off stays off.
 func TestIgnoredHangup(t *testing.T) {
-	h := newHouse(t)
+	h := newHarness(t)
 	end := h.flag()
-	cmd := h.command("sh", "-c", `trap '' HUP; exec "$@"`, "sh", theHost.bin, "run", "-q", "--id", h.fresh(),
+	cmd := h.command("sh", "-c", `trap '' HUP; exec "$@"`, "sh", theHost.bin, "run", "-q", "--id", h.newID(),
 		"--input", end.input(), "--", "sh", "-c", "echo ready; "+awaited)
 	stdout, err := cmd.StdoutPipe()
 	if err != nil {
@@ -123,9 +123,9 @@ func TestIgnoredHangup(t *testing.T) {
 
 // TestDeletedWorkingDirectory gets one sentence and one object.
 func TestDeletedWorkingDirectory(t *testing.T) {
-	h := newHouse(t)
+	h := newHarness(t)
 	out := h.finish(h.command("sh", "-c", `mkdir gone && cd gone && rmdir ../gone && exec "$@"`, "sh",
-		theHost.bin, "run", "--json", "--id", h.fresh(), "--", "true"))
+		theHost.bin, "run", "--json", "--id", h.newID(), "--", "true"))
 	r, err := parseResult([]byte(out.stdout))
 	if err != nil || out.code != 125 || r.Reason != "request" || !strings.Contains(r.Message, "working directory") {
 		t.Errorf("exit code %d, %v, result %+v, %s", out.code, err, r, out.stderr)
@@ -134,7 +134,7 @@ func TestDeletedWorkingDirectory(t *testing.T) {
 
 // TestCollectorsBesideStartingRuns: gc never takes a run that is just beginning for a dead one.
 func TestCollectorsBesideStartingRuns(t *testing.T) {
-	h := newHouse(t)
+	h := newHarness(t)
 	stop, stopped := make(chan struct{}), make(chan error)
 	for range 2 {
 		go func() {
@@ -154,7 +154,7 @@ func TestCollectorsBesideStartingRuns(t *testing.T) {
 		}()
 	}
 	for range 20 {
-		h.start("--id", h.fresh(), "--", "sh", "-c", "sleep 0.02; echo hi >o").expect(t, "complete", "exit", 0)
+		h.start("--id", h.newID(), "--", "sh", "-c", "sleep 0.02; echo hi >o").expect(t, "complete", "exit", 0)
 	}
 	close(stop)
 	for range 2 {

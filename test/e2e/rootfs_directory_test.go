@@ -16,7 +16,7 @@ import (
 // TestRootfsDirectories runs in unpacked root filesystems of many layouts. In all of them a run has what is
 // its own.
 func TestRootfsDirectories(t *testing.T) {
-	h := newHouse(t)
+	h := newHarness(t)
 	h.write("given/x", "given", 0o644)
 	for name, c := range map[string]struct {
 		entries map[string]string
@@ -61,7 +61,7 @@ for f in /bin/busybox /usr/bin/busybox /system/bin/busybox /busybox; do [ -x $f 
 $f id -un; $f id -u; $f cat /etc/os-release 2>/dev/null; echo; $f cat /etc/passwd /etc/group /etc/hosts /etc/hostname
 $f ls -A /inputs /docs /analysis /run /sys /home /home/analysis /tmp /var; $f cat /data/x; $f readlink /var/tmp; $f readlink /etc/localtime; echo $PWD >here; $f test -r /proc/self/stat && echo proc; echo x >/tmp/x; echo x >/home/analysis/x; $f test -w /dev/null && echo null
 $f find / -name IMAGE -o -name '*' -path /proc -prune -o -path /dev -prune | $f grep IMAGE; exit 0`
-			r := h.start(append([]string{"--id", h.fresh(), "--rootfs", "./tree " + name, "--data", "given", "--"}, append(c.shell, "-c", script)...)...)
+			r := h.start(append([]string{"--id", h.newID(), "--rootfs", "./tree " + name, "--data", "given", "--"}, append(c.shell, "-c", script)...)...)
 			r.expect(t, "complete", "exit", 0)
 			uid := map[bool]string{true: "1000", false: "0"}[theHost.ranged]
 			want := "analysis\n" + uid + "\n" + c.etc + "\n" +
@@ -91,7 +91,7 @@ $f find / -name IMAGE -o -name '*' -path /proc -prune -o -path /dev -prune | $f 
 // TestRootfsLeadsNowhere: what a hostile root filesystem has at its top leads to the host outside, and
 // nowhere inside.
 func TestRootfsLeadsNowhere(t *testing.T) {
-	h := newHouse(t)
+	h := newHarness(t)
 	h.write("secret/passwd", "CANARY", 0o644)
 	h.write("secret/sub/canary", "CANARY", 0o644)
 	secret := h.path("secret")
@@ -139,7 +139,7 @@ word=CANA
 find / -path /proc -prune -o -type f -exec grep -l ${word}RY {} + 2>/dev/null
 exit 0
 `, 0o644)
-	r := h.start("--id", h.fresh(), "--rootfs", dir, "--script", "script.sh")
+	r := h.start("--id", h.newID(), "--rootfs", dir, "--script", "script.sh")
 	r.expect(t, "complete", "exit", 0)
 	if got := h.stdoutOf(r); strings.Contains(got, "CANARY") || !strings.Contains(got, "to the fifo") || !strings.Contains(got, "analysis:x:") {
 		t.Errorf("inside:\n%s", got)
@@ -154,25 +154,25 @@ exit 0
 	// What is to be mounted is not led by them either, and hides none that others rely on.
 	h.write("given", "", 0o644)
 	for _, destination := range []string{"/opt/x", "/srv", "/canary", "/bin2/x"} {
-		args := []string{"run", "--id", h.fresh(), "--rootfs", dir, "--input", "given:" + destination, "--", "true"}
+		args := []string{"run", "--id", h.newID(), "--rootfs", dir, "--input", "given:" + destination, "--", "true"}
 		if destination == "/bin2/x" {
-			h.good(args...)
+			h.mustRun(args...)
 			continue
 		}
-		h.bad(args, "given", destination, "symbolic link", "choose another destination")
+		h.mustRefuse(args, "given", destination, "symbolic link", "choose another destination")
 	}
 }
 
 // TestRootfsRefused: what cannot or must not be shown is refused with the way out.
 func TestRootfsRefused(t *testing.T) {
-	h := newHouse(t)
+	h := newHarness(t)
 	dir := h.tree("tree", alpine(nil))
 	closed := h.tree("closed", alpine(nil))
 	h.write("file", "", 0o644)
 	if err := errors.Join(os.Chmod(closed, 0o700), os.MkdirAll(h.root+"/open", 0o755)); err != nil {
 		t.Fatal(err)
 	}
-	run := func(args ...string) []string { return append([]string{"run", "--id", h.fresh(), "--rootfs"}, args...) }
+	run := func(args ...string) []string { return append([]string{"run", "--id", h.newID(), "--rootfs"}, args...) }
 	for name, c := range map[string]struct {
 		path  string
 		words []string
@@ -184,9 +184,9 @@ func TestRootfsRefused(t *testing.T) {
 		"no name":  {"a b", []string{"rootfs", `"a b"`, "./DIR"}},
 		"empty":    {"", []string{"--rootfs", "empty"}},
 	} {
-		t.Run(name, func(t *testing.T) { h.in(t).bad(run(c.path, "--", "true"), c.words...) })
+		t.Run(name, func(t *testing.T) { h.in(t).mustRefuse(run(c.path, "--", "true"), c.words...) })
 	}
-	t.Run("no command", func(t *testing.T) { h.in(t).bad(run(dir), "nothing to run") })
+	t.Run("no command", func(t *testing.T) { h.in(t).mustRefuse(run(dir), "nothing to run") })
 	t.Run("closed", func(t *testing.T) {
 		h := h.in(t)
 		if theHost.ranged {
@@ -194,38 +194,38 @@ func TestRootfsRefused(t *testing.T) {
 			if !theHost.root {
 				words = append(words, "--ids self")
 			}
-			h.bad(run(closed, "--", "true"), words...)
+			h.mustRefuse(run(closed, "--", "true"), words...)
 		}
 		if !theHost.root {
-			h.start("--id", h.fresh(), "--ids", "self", "--rootfs", closed, "--", "true").expect(t, "complete", "exit", 0)
+			h.start("--id", h.newID(), "--ids", "self", "--rootfs", closed, "--", "true").expect(t, "complete", "exit", 0)
 		}
 	})
 	t.Run("allow_binds", func(t *testing.T) {
 		h := h.in(t)
 		config := h.write("config.yaml", "allow_binds: ["+dir+"]\n", 0o644)
-		h.good("--config", config, "run", "--id", h.fresh(), "--rootfs", dir, "--", "true")
-		h.bad([]string{"--config", config, "run", "--id", h.fresh(), "--rootfs", h.tree("other", alpine(nil)), "--", "true"}, "--rootfs", "lies outside", config)
+		h.mustRun("--config", config, "run", "--id", h.newID(), "--rootfs", dir, "--", "true")
+		h.mustRefuse([]string{"--config", config, "run", "--id", h.newID(), "--rootfs", h.tree("other", alpine(nil)), "--", "true"}, "--rootfs", "lies outside", config)
 	})
 }
 
 // TestRootfsManifest: a path in a manifest is relative to it.
 func TestRootfsManifest(t *testing.T) {
-	h := newHouse(t)
+	h := newHarness(t)
 	dir := h.tree("below/tree", alpine(nil))
 	manifest := h.write("below/run.yaml", "command: [cat, /etc/os-release]\nrootfs: ./tree\n", 0o644)
-	r := h.start("--id", h.fresh(), "-f", manifest)
+	r := h.start("--id", h.newID(), "-f", manifest)
 	r.expect(t, "complete", "exit", 0)
 	if got := h.stdoutOf(r); got != "NAME=image\n" || r.Analysis.Rootfs != dir {
 		t.Errorf("%q in %q", got, r.Analysis.Rootfs)
 	}
-	if out := h.good("show", r.ID).stdout; !strings.Contains(out, "rootfs "+dir) {
+	if out := h.mustRun("show", r.ID).stdout; !strings.Contains(out, "rootfs "+dir) {
 		t.Errorf("show says nothing of it:\n%s", out)
 	}
 }
 
 // TestRootfsBundle: a bundle of a root filesystem does under the distribution's runc what the run does.
 func TestRootfsBundle(t *testing.T) {
-	h := newHouse(t)
+	h := newHarness(t)
 	h.write("data/x", "given\n", 0o644)
 	dir := h.tree("tree", alpine(map[string]string{"etc/conf.d/x": "x\n", "init": "->bin/busybox", "notes": "notes\n", "work/IMAGE": "", "opt/a b/c": "c\n", "var/lib/x": "x\n"}))
 	mkfifo(t, filepath.Join(dir, "fifo"))
@@ -236,10 +236,10 @@ func TestRootfsBundle(t *testing.T) {
 	}
 	script := `cat /etc/os-release /etc/conf.d/x /notes "/opt/a b/c" /var/lib/x /data/x /etc/hosts; readlink /init; readlink /var/tmp; ls -A / | grep -v fifo; echo x >/notes; cat /etc/passwd | grep -c analysis; pwd`
 	request := []string{"--rootfs", dir, "--data", "data", "--", "sh", "-c", script}
-	r := h.start(append([]string{"--id", h.fresh()}, request...)...)
+	r := h.start(append([]string{"--id", h.newID()}, request...)...)
 	r.expect(t, "complete", "exit", 0)
-	id := h.fresh()
-	h.good(append([]string{"spec", "--bundle", "bundle", "--id", id}, request...)...)
+	id := h.newID()
+	h.mustRun(append([]string{"spec", "--bundle", "bundle", "--id", id}, request...)...)
 	decodeSpec(t, []byte(readFile(t, h.path("bundle/config.json"))))
 	out := h.finish(h.command("runc", "--root", h.path("state"), "run", "--bundle", h.path("bundle"), id))
 	if want := h.stdoutOf(r); out.code != 0 || out.stdout != want || !strings.Contains(want, "NAME=image\n") {
@@ -253,7 +253,7 @@ func TestRootfsAttacks(t *testing.T) {
 	sum := tally{}
 	for _, name := range []string{"readonly.py", "root.py"} {
 		t.Run(name, func(t *testing.T) {
-			p, h := readAttack(t, name), newHouse(t)
+			p, h := readAttack(t, name), newHarness(t)
 			outside := newArena(h, "control", p).outside(p)
 			tree := h.pythonTree("arena/tree")
 			spoilable(h, "arena/tree/spoil")
@@ -273,7 +273,7 @@ func TestRootfsAttacks(t *testing.T) {
 
 // TestRootfsSetID: set-id bits of a root filesystem are inert, and what its modes close is closed.
 func TestRootfsSetID(t *testing.T) {
-	h := newHouse(t)
+	h := newHarness(t)
 	dir := h.tree("tree", alpine(nil))
 	for path, mode := range map[string]os.FileMode{"bin/busybox.setid": 0o755 | os.ModeSetuid | os.ModeSetgid, "bin/none": 0o600} {
 		path = filepath.Join(dir, path)
@@ -281,7 +281,7 @@ func TestRootfsSetID(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	r := h.start("--id", h.fresh(), "--rootfs", dir, "--", "sh", "-c", `
+	r := h.start("--id", h.newID(), "--rootfs", dir, "--", "sh", "-c", `
 test -u /bin/busybox.setid && test -g /bin/busybox.setid && /bin/busybox.setid id -u; /bin/busybox.setid id -g; id -u; id -g; test -x /bin/none || echo closed; grep -c " / / ro,nosuid,nodev" /proc/self/mountinfo`)
 	r.expect(t, "complete", "exit", 0)
 	want := map[bool]string{true: strings.Repeat("1000\n", 4) + "closed\n1\n", false: strings.Repeat("0\n", 4) + "closed\n1\n"}[theHost.ranged]

@@ -32,13 +32,13 @@ type imageConfig struct {
 }
 
 // importImage makes an image of a directory, as an OCI layout, and imports it.
-func (h *house) importImage(name, dir string, config imageConfig) {
+func (h *harness) importImage(name, dir string, config imageConfig) {
 	h.t.Helper()
-	h.good("image", "import", h.layout(dir, config), "--name", name)
+	h.mustRun("image", "import", h.layout(dir, config), "--name", name)
 }
 
 // layout writes an OCI image layout of one layer.
-func (h *house) layout(dir string, config imageConfig) string {
+func (h *harness) layout(dir string, config imageConfig) string {
 	h.t.Helper()
 	to, err := os.MkdirTemp(h.dir, "layout")
 	if err != nil {
@@ -121,10 +121,10 @@ type imageLine struct {
 	Packages  *string `json:"packages_digest"`
 }
 
-func (h *house) images() map[string]imageLine {
+func (h *harness) images() map[string]imageLine {
 	h.t.Helper()
 	all := map[string]imageLine{}
-	for line := range strings.Lines(h.good("image", "ls", "--json").stdout) {
+	for line := range strings.Lines(h.mustRun("image", "ls", "--json").stdout) {
 		var one imageLine
 		if err := json.Unmarshal([]byte(line), &one); err != nil {
 			h.t.Fatal(err)
@@ -135,11 +135,11 @@ func (h *house) images() map[string]imageLine {
 }
 
 // roots are the unpacked roots of images.
-func (h *house) roots() []string { return matches(filepath.Join(h.root, "images/roots/*/tree")) }
+func (h *harness) roots() []string { return matches(filepath.Join(h.root, "images/roots/*/tree")) }
 
 // TestRootfsImage: what of an image counts, and what a result says of it.
 func TestRootfsImage(t *testing.T) {
-	h := newHouse(t)
+	h := newHarness(t)
 	packages := "sha256:" + strings.Repeat("ab", 32)
 	h.importImage("small", h.tree("tree", alpine(map[string]string{"opt/bin/tool": "->/bin/busybox", "srv/x": "x"})), imageConfig{
 		Env: []string{
@@ -151,7 +151,7 @@ func TestRootfsImage(t *testing.T) {
 	})
 	known := h.images()["small"]
 	script := `cat /etc/os-release; id -un; pwd; echo $PATH; echo $HOME; echo $LANG $TZ $GREETING $OTHER $EMPTY. $OMP_NUM_THREADS $SCIDEX_DATA_DIR. $PYTHONHASHSEED $USER; env | grep -c BAD; cat /srv/x; echo x 2>/dev/null >/srv/x || echo read-only`
-	r := h.start("--id", h.fresh(), "--rootfs", "small", "--env", "OTHER=mine", "--", "sh", "-c", script)
+	r := h.start("--id", h.newID(), "--rootfs", "small", "--env", "OTHER=mine", "--", "sh", "-c", script)
 	r.expect(t, "complete", "exit", 0)
 	want := "NAME=image\nanalysis\n/work\n/opt/bin:/bin\n/home/analysis\nC.UTF-8 UTC hello mine . 1 . 0 analysis\n0\nxread-only\n"
 	if got := h.stdoutOf(r); got != want {
@@ -168,22 +168,22 @@ func TestRootfsImage(t *testing.T) {
 	if shown := h.show(r.ID); *shown.Sandbox.RootfsDigest != *known.Rootfs {
 		t.Errorf("show: %+v", shown.Sandbox)
 	}
-	out := h.good("show", r.ID).stdout
+	out := h.mustRun("show", r.ID).stdout
 	for _, word := range []string{"rootfs small", *known.Rootfs, known.Reference, packages} {
 		if !strings.Contains(out, word) {
 			t.Errorf("show has no %q:\n%s", word, out)
 		}
 	}
-	h.bad([]string{"run", "--id", h.fresh(), "--rootfs", "small"}, "nothing to run") // the entry point is not run
-	h.bad([]string{"run", "--id", h.fresh(), "--rootfs", "missing", "--", "true"}, "missing", "image ls")
-	host := h.start("--id", h.fresh(), "--", "sh", "-c", "echo $PATH$GREETING")
+	h.mustRefuse([]string{"run", "--id", h.newID(), "--rootfs", "small"}, "nothing to run") // the entry point is not run
+	h.mustRefuse([]string{"run", "--id", h.newID(), "--rootfs", "missing", "--", "true"}, "missing", "image ls")
+	host := h.start("--id", h.newID(), "--", "sh", "-c", "echo $PATH$GREETING")
 	if got := h.stdoutOf(host); got != "/usr/local/bin:/usr/bin:/bin\n" {
 		t.Errorf("on the host's programs: %q", got)
 	}
 }
 
 // reachable lets the ids of root's containers come as far as the bundles and the roots of images.
-func (h *house) reachable() {
+func (h *harness) reachable() {
 	h.t.Helper()
 	modes := map[string]os.FileMode{h.dir: 0o755}
 	for dir := h.root; dir != os.TempDir(); dir = filepath.Dir(dir) {
@@ -203,14 +203,14 @@ func (h *house) reachable() {
 
 // TestRootfsImageBundle: a bundle of an image does under the distribution's runc what the run does.
 func TestRootfsImageBundle(t *testing.T) {
-	h := newHouse(t)
+	h := newHarness(t)
 	h.importImage("small", h.tree("tree", alpine(nil)), imageConfig{Env: []string{"PATH=/bin", "GREETING=hello"}})
 	h.reachable()
 	request := []string{"--rootfs", "small", "--", "sh", "-c", "cat /etc/os-release; echo $GREETING $PATH; grep analysis /etc/passwd | cat >/dev/null; ls -A /"}
-	r := h.start(append([]string{"--id", h.fresh()}, request...)...)
+	r := h.start(append([]string{"--id", h.newID()}, request...)...)
 	r.expect(t, "complete", "exit", 0)
-	id := h.fresh()
-	h.good(append([]string{"spec", "--bundle", "bundle", "--id", id}, request...)...)
+	id := h.newID()
+	h.mustRun(append([]string{"spec", "--bundle", "bundle", "--id", id}, request...)...)
 	out := h.finish(h.command("runc", "--root", h.path("state"), "run", "--bundle", h.path("bundle"), id))
 	if want := h.stdoutOf(r); out.code != 0 || out.stdout != want || !strings.HasPrefix(want, "NAME=image\nhello /bin\n") {
 		t.Errorf("runc: %d\n%s\nthe run:\n%s\n%s", out.code, out.stdout, want, out.stderr)
@@ -220,12 +220,12 @@ func TestRootfsImageBundle(t *testing.T) {
 // TestRootfsShared: many runs at once have one root.
 func TestRootfsShared(t *testing.T) {
 	const runs = 20
-	h := newHouse(t)
+	h := newHarness(t)
 	h.importImage("small", h.tree("tree", alpine(nil)), imageConfig{})
 	before := snapshot(t, filepath.Join(h.root, "images"))
 	ids := make([]string, runs)
 	for i := range ids {
-		ids[i] = h.fresh()
+		ids[i] = h.newID()
 		t.Cleanup(func() { h.endDetached(ids[i]) })
 	}
 	var all sync.WaitGroup
@@ -252,11 +252,11 @@ func TestRootfsShared(t *testing.T) {
 	for _, id := range ids {
 		// overlayfs shows the number that the file has below, and may put one of the layer into its upper bits (xino).
 		var inode uint64
-		if _, err := fmt.Sscanf(h.good("logs", id).stdout, "inode %d\n", &inode); err != nil || uint32(inode) != uint32(shared.Ino) {
+		if _, err := fmt.Sscanf(h.mustRun("logs", id).stdout, "inode %d\n", &inode); err != nil || uint32(inode) != uint32(shared.Ino) {
 			t.Errorf("%s has inode %d in place of %d: %v", id, inode, shared.Ino, err)
 		}
 	}
-	if out := h.good("image", "rm", "small").stdout; !strings.Contains(out, "in use") {
+	if out := h.mustRun("image", "rm", "small").stdout; !strings.Contains(out, "in use") {
 		t.Errorf("rm of an image that %d runs use: %q", runs, out)
 	}
 	if _, err := os.Stat(h.roots()[0] + "/etc/os-release"); err != nil {
@@ -275,7 +275,7 @@ func TestRootfsShared(t *testing.T) {
 	if after := snapshot(t, h.roots()[0]); !slices.Equal(keysBelow(before, h.roots()[0]), keysBelow(after, h.roots()[0])) {
 		t.Error("the root changed")
 	}
-	h.good("gc")
+	h.mustRun("gc")
 	if left := h.roots(); len(left) > 0 {
 		t.Errorf("roots after gc: %q", left)
 	}
@@ -295,10 +295,10 @@ func keysBelow(snapshot map[string]string, dir string) (lines []string) {
 // TestRootfsDamaged: nothing is committed as a result of a root filesystem that was changed. It is made anew, or where
 // others use it, refused.
 func TestRootfsDamaged(t *testing.T) {
-	h := newHouse(t)
+	h := newHarness(t)
 	h.importImage("small", h.tree("tree", alpine(nil)), imageConfig{})
 	release := h.roots()[0] + "/etc/os-release"
-	run := func() result { return h.start("--id", h.fresh(), "--rootfs", "small", "--", "cat", "/etc/os-release") }
+	run := func() result { return h.start("--id", h.newID(), "--rootfs", "small", "--", "cat", "/etc/os-release") }
 	good := run()
 	good.expect(t, "complete", "exit", 0)
 	spoil := func() {
@@ -327,7 +327,7 @@ func TestRootfsDamaged(t *testing.T) {
 		t.Errorf("afterwards: %q %q", h.stdoutOf(again), again.Warnings)
 	}
 
-	user := h.fresh()
+	user := h.newID()
 	h.detach(user, "--rootfs", "small", "--", "sh", "-c", "echo ready; sleep 1000")
 	h.logged(user, "ready")
 	spoil()
@@ -336,13 +336,13 @@ func TestRootfsDamaged(t *testing.T) {
 		if r.expect(t, "error", "sandbox", 125); !strings.Contains(r.Message, "etc/os-release") || !strings.Contains(r.Message, "runs are using it") || r.Sandbox.RootfsDigest != nil {
 			t.Errorf("%q, %+v", r.Message, r.Sandbox)
 		}
-		h.good("rm", r.ID)
+		h.mustRun("rm", r.ID)
 	}
-	h.good("stop", user)
+	h.mustRun("stop", user)
 }
 
 // holdCheck keeps whatever opens the seal of the root from reading it until resume.
-func (h *house) holdCheck() (resume func()) {
+func (h *harness) holdCheck() (resume func()) {
 	h.t.Helper()
 	seal := filepath.Join(filepath.Dir(h.roots()[0]), "seal")
 	whole := []byte(readFile(h.t, seal))
@@ -357,7 +357,7 @@ func (h *house) holdCheck() (resume func()) {
 	return func() {
 		h.t.Helper()
 		var writer *os.File
-		until(h.t, patience, "the seal is being read", func() bool {
+		until(h.t, hangTimeout, "the seal is being read", func() bool {
 			exchange() // whoever goes on reads the true seal when it looks again
 			var err error
 			if writer, err = os.OpenFile(pipe, os.O_WRONLY|unix.O_NONBLOCK, 0); err != nil {
@@ -375,7 +375,7 @@ func (h *house) holdCheck() (resume func()) {
 // TestRootfsCheckedBeside: an analysis does not wait for the check of its root, but its result does, and what is found
 // ends it.
 func TestRootfsCheckedBeside(t *testing.T) {
-	h := newHouse(t)
+	h := newHarness(t)
 	h.importImage("small", h.tree("tree", alpine(nil)), imageConfig{})
 	for name, c := range map[string]struct {
 		spoil         bool
@@ -388,7 +388,7 @@ func TestRootfsCheckedBeside(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			h := h.in(t)
 			resume := h.holdCheck()
-			id := h.fresh()
+			id := h.newID()
 			command := "echo ready >/work/out; echo ready"
 			if c.spoil {
 				command += "; sleep 1000" // it is ended for the damage
@@ -414,16 +414,16 @@ func TestRootfsCheckedBeside(t *testing.T) {
 			if !c.spoil && (r.Sandbox.RootfsDigest == nil || r.OutputsTotal != 1) {
 				t.Errorf("%+v", r.Sandbox)
 			}
-			h.good("rm", id)
+			h.mustRun("rm", id)
 		})
 	}
 }
 
 // TestRootfsAgain: a run is repeated on what it ran on, or not at all, unless the image is named anew.
 func TestRootfsAgain(t *testing.T) {
-	h := newHouse(t)
+	h := newHarness(t)
 	h.importImage("small", h.tree("tree", alpine(nil)), imageConfig{})
-	id := h.fresh()
+	id := h.newID()
 	first := h.start("--id", id, "--rootfs", "small", "--", "cat", "/etc/os-release")
 	first.expect(t, "complete", "exit", 0)
 	second := h.start("--again", id)
@@ -432,7 +432,7 @@ func TestRootfsAgain(t *testing.T) {
 	}
 	h.importImage("small", h.tree("other", alpine(map[string]string{"etc/os-release": "NAME=newer\n"})), imageConfig{})
 	now := *h.images()["small"].Rootfs
-	h.bad([]string{"run", "--again", id}, "--again "+id, `"small"`, "attempt 2", *first.Sandbox.RootfsDigest, now, "--rootfs small")
+	h.mustRefuse([]string{"run", "--again", id}, "--again "+id, `"small"`, "attempt 2", *first.Sandbox.RootfsDigest, now, "--rootfs small")
 	third := h.start("--again", id, "--rootfs", "small")
 	if third.expect(t, "complete", "exit", 0); h.stdoutOf(third) != "NAME=newer\n" || *third.Sandbox.RootfsDigest != now {
 		t.Errorf("%q on %s", h.stdoutOf(third), *third.Sandbox.RootfsDigest)
@@ -443,9 +443,9 @@ func TestRootfsAgain(t *testing.T) {
 // TestRootfsHeld: the supervisor too holds the root, which may live a moment longer than its launcher; of a run that
 // was killed nothing does.
 func TestRootfsHeld(t *testing.T) {
-	h := newHouse(t)
+	h := newHarness(t)
 	h.importImage("small", h.tree("tree", alpine(nil)), imageConfig{})
-	id := h.fresh()
+	id := h.newID()
 	h.detach(id, "--rootfs", "small", "--", "sh", "-c", "echo ready; sleep 1000")
 	h.logged(id, "ready")
 	launcher := h.launcher(id)
@@ -475,7 +475,7 @@ func TestRootfsHeld(t *testing.T) {
 	launcher.kill(t)
 	expectGone(t, all, id)
 	h.expectLost(id)
-	if out := h.good("image", "rm", "small").stdout; strings.Contains(out, "in use") {
+	if out := h.mustRun("image", "rm", "small").stdout; strings.Contains(out, "in use") {
 		t.Errorf("rm when the run was killed: %q", out)
 	}
 	if left := h.roots(); len(left) > 0 {

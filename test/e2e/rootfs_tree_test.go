@@ -22,7 +22,7 @@ var applets = []string{"sh", "cat", "ls", "id", "env", "find", "grep", "hostname
 
 // tree makes a root filesystem: names that end with '/' are directories, values that begin with "->" are
 // links, "busybox" is the program, others are files.
-func (h *house) tree(name string, entries map[string]string) string {
+func (h *harness) tree(name string, entries map[string]string) string {
 	h.t.Helper()
 	root := h.path(name)
 	for entry, value := range entries {
@@ -82,7 +82,7 @@ func copyFile(source, target string) error {
 
 // pythonTree makes a root filesystem of the host's Python, its standard library and the libraries that they
 // need.
-func (h *house) pythonTree(name string) string {
+func (h *harness) pythonTree(name string) string {
 	h.t.Helper()
 	root := h.tree(name, withApplets("usr/bin", map[string]string{
 		"usr/bin/busybox": "busybox", "bin": "->usr/bin", "lib": "->usr/lib", "lib64": "->usr/lib64", "usr/lib64/": "", "etc/": "",

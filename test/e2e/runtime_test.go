@@ -32,7 +32,7 @@ func probed(prefix, base, virtualEnv, condaPrefix string) string {
 
 // runtimePlaces are directories to make runtimes in: below /tmp, where a run has a tmpfs, and as root one where
 // the root filesystem has nothing.
-func (h *house) runtimePlaces() []string {
+func (h *harness) runtimePlaces() []string {
 	h.t.Helper()
 	places := []string{h.dir}
 	if !theHost.root {
@@ -54,7 +54,7 @@ func (h *house) runtimePlaces() []string {
 }
 
 // tool runs a program outside, which must succeed, and returns what it says.
-func (h *house) tool(name string, args ...string) string {
+func (h *harness) tool(name string, args ...string) string {
 	h.t.Helper()
 	out := h.finish(h.command(name, args...))
 	if out.code != 0 {
@@ -64,7 +64,7 @@ func (h *house) tool(name string, args ...string) string {
 }
 
 // venv makes a virtual environment with a package and a program in it.
-func (h *house) venv(python, dir string) string {
+func (h *harness) venv(python, dir string) string {
 	h.t.Helper()
 	h.tool(python, "-m", "venv", "--without-pip", dir)
 	h.furnish(dir)
@@ -72,7 +72,7 @@ func (h *house) venv(python, dir string) string {
 }
 
 // furnish installs a package, and a program that begins with the environment's own path as pip writes it.
-func (h *house) furnish(prefix string) {
+func (h *harness) furnish(prefix string) {
 	h.t.Helper()
 	site := h.tool(prefix+"/bin/python3", "-c", "import site; print(site.getsitepackages()[-1])")
 	for name, text := range map[string]string{
@@ -88,7 +88,7 @@ func (h *house) furnish(prefix string) {
 }
 
 // ownPython copies the host's Python to a prefix of its own, as pyenv, uv or a conda base have theirs.
-func (h *house) ownPython(prefix string) string {
+func (h *harness) ownPython(prefix string) string {
 	h.t.Helper()
 	lib := h.tool("/usr/bin/python3", "-c", "import sysconfig; print(sysconfig.get_path('stdlib'))")
 	name := filepath.Base(lib) // python3.11
@@ -103,9 +103,9 @@ func (h *house) ownPython(prefix string) string {
 }
 
 // probeIn runs the probe with a runtime and checks what it says.
-func (h *house) probeIn(runtime, want string, flags ...string) {
+func (h *harness) probeIn(runtime, want string, flags ...string) {
 	h.t.Helper()
-	r := h.start(append([]string{"--id", h.fresh(), "--runtime", runtime, "--script", "probe.py"}, flags...)...)
+	r := h.start(append([]string{"--id", h.newID(), "--runtime", runtime, "--script", "probe.py"}, flags...)...)
 	r.expect(h.t, "complete", "exit", 0)
 	if got := h.stdoutOf(r); got != want {
 		h.t.Errorf("%s: it said\n%swant\n%s%s", runtime, got, want, h.stderrOf(r))
@@ -117,7 +117,7 @@ func (h *house) probeIn(runtime, want string, flags ...string) {
 
 // TestRuntimeVenv runs a script on environments of the host's own Python and of one elsewhere.
 func TestRuntimeVenv(t *testing.T) {
-	h := newHouse(t)
+	h := newHarness(t)
 	h.write("probe.py", probe, 0o644)
 	for _, place := range h.runtimePlaces() {
 		own := h.venv("/usr/bin/python3", place+"/own")
@@ -145,7 +145,7 @@ func TestRuntimeVenv(t *testing.T) {
 // TestRuntimeConda runs a script on a directory of the shape of a conda environment: a Python of its own, and
 // conda-meta. Conda itself is not in Debian.
 func TestRuntimeConda(t *testing.T) {
-	h := newHouse(t)
+	h := newHarness(t)
 	h.write("probe.py", probe, 0o644)
 	for _, place := range h.runtimePlaces() {
 		env := h.ownPython(place + "/miniconda3/envs/whales")
@@ -156,7 +156,7 @@ func TestRuntimeConda(t *testing.T) {
 		h.tool("mkdir", "-p", env+"/etc/conda/activate.d")
 		writeFile(t, env+"/etc/conda/activate.d/x.sh", "export CONDA_PREFIX=activated\n", 0o755)
 		h.probeIn(env, probed(env, env, "None", env))
-		r := h.start("--id", h.fresh(), "--runtime", env, "--", "sh", "-c", `ls "$CONDA_PREFIX/../.." "$CONDA_PREFIX/.."; command -v python3`)
+		r := h.start("--id", h.newID(), "--runtime", env, "--", "sh", "-c", `ls "$CONDA_PREFIX/../.." "$CONDA_PREFIX/.."; command -v python3`)
 		r.expect(t, "complete", "exit", 0)
 		if got, want := h.stdoutOf(r), env+"/..:\nwhales\n\n"+env+"/../..:\nenvs\n"+env+"/bin/python3\n"; got != want {
 			t.Errorf("beside it there is\n%swant\n%s", got, want)
@@ -166,7 +166,7 @@ func TestRuntimeConda(t *testing.T) {
 
 // TestRuntimePrograms: a script's interpreter is that of the runtime, where it has one.
 func TestRuntimePrograms(t *testing.T) {
-	h := newHouse(t)
+	h := newHarness(t)
 	h.write("x.R", "cat(R.home(), '\\n')\n", 0o644)
 	h.write("x.jl", "", 0o644)
 	for _, place := range h.runtimePlaces() {
@@ -176,7 +176,7 @@ func TestRuntimePrograms(t *testing.T) {
 			writeFile(t, tools+"/bin/"+name, "#!/bin/sh\necho \"$0 $1 $PATH\"\n", 0o755)
 		}
 		for script, program := range map[string]string{"x.R": "Rscript", "x.jl": "julia"} {
-			r := h.start("--id", h.fresh(), "--runtime", tools, "--script", script)
+			r := h.start("--id", h.newID(), "--runtime", tools, "--script", script)
 			r.expect(t, "complete", "exit", 0)
 			if got, want := h.stdoutOf(r), fmt.Sprintf("%s/bin/%s /analysis/%s %s/bin:/usr/local/bin:/usr/bin:/bin\n", tools, program, script, tools); got != want {
 				t.Errorf("%s was run as %q, want %q", script, got, want)
@@ -184,7 +184,7 @@ func TestRuntimePrograms(t *testing.T) {
 		}
 	}
 	// Debian's R is in /usr, which is there already.
-	r := h.start("--id", h.fresh(), "--runtime", "/usr/lib/R", "--script", "x.R")
+	r := h.start("--id", h.newID(), "--runtime", "/usr/lib/R", "--script", "x.R")
 	r.expect(t, "complete", "exit", 0)
 	if got := h.stdoutOf(r); got != "/usr/lib/R \n" {
 		t.Errorf("R says %q\n%s", got, h.stderrOf(r))
@@ -193,7 +193,7 @@ func TestRuntimePrograms(t *testing.T) {
 
 // TestRuntimeNames: the config file has names, every way to ask takes them, and the directory is recorded.
 func TestRuntimeNames(t *testing.T) {
-	h := newHouse(t)
+	h := newHarness(t)
 	h.write("probe.py", probe, 0o644)
 	env := h.venv("/usr/bin/python3", h.path("envs/whales"))
 	want := probed(env, "/usr", env, "None")
@@ -201,14 +201,14 @@ func TestRuntimeNames(t *testing.T) {
 	h.write("manifest.yaml", "script: probe.py\nruntime: whales\n", 0o644)
 	h.write("default.yaml", "runtime: whales\nruntimes: {whales: ./envs/whales}\n", 0o644)
 
-	id := h.fresh()
+	id := h.newID()
 	var runs []result
 	runs = append(runs, h.start("--config", "config.yaml", "--id", id, "--runtime", "whales", "--script", "probe.py"))
 	runs = append(runs, h.start("--again", id))
-	runs = append(runs, h.start("--config", "config.yaml", "--id", h.fresh(), "-f", "manifest.yaml"))
-	runs = append(runs, h.start("--config", "default.yaml", "--id", h.fresh(), "--script", "probe.py"))
-	runs = append(runs, h.start("--config", "config.yaml", "--id", h.fresh(), "-f", "manifest.yaml", "--runtime", "envs/whales"))
-	byVariable := h.command(theHost.bin, "run", "--json", "--config", "config.yaml", "--id", h.fresh(), "--script", "probe.py")
+	runs = append(runs, h.start("--config", "config.yaml", "--id", h.newID(), "-f", "manifest.yaml"))
+	runs = append(runs, h.start("--config", "default.yaml", "--id", h.newID(), "--script", "probe.py"))
+	runs = append(runs, h.start("--config", "config.yaml", "--id", h.newID(), "-f", "manifest.yaml", "--runtime", "envs/whales"))
+	byVariable := h.command(theHost.bin, "run", "--json", "--config", "config.yaml", "--id", h.newID(), "--script", "probe.py")
 	byVariable.Env = append(byVariable.Env, "SCIDEX_OCI_RUNTIME=whales")
 	runs = append(runs, h.resultOf(byVariable))
 	for i, r := range runs {
@@ -218,13 +218,13 @@ func TestRuntimeNames(t *testing.T) {
 		}
 	}
 	for _, args := range [][]string{{"--config", "default.yaml", "--runtime", "none"}, {"--config", "config.yaml"}} {
-		r := h.start(append(args, "--id", h.fresh(), "--", "sh", "-c", `echo "$PATH $VIRTUAL_ENV"`)...)
+		r := h.start(append(args, "--id", h.newID(), "--", "sh", "-c", `echo "$PATH $VIRTUAL_ENV"`)...)
 		if got := h.stdoutOf(r); got != "/usr/local/bin:/usr/bin:/bin \n" || r.Analysis.Runtime != "" {
 			t.Errorf("without a runtime: %q, %q", got, r.Analysis.Runtime)
 		}
 	}
-	h.bad([]string{"run", "--config", "config.yaml", "--runtime", "wales", "--", "true"}, `"wales"`, "config.yaml", "r-base, whales", `did you mean "whales"?`, "./wales")
-	h.bad([]string{"run", "--runtime", "whales", "--", "true"}, `"whales"`, "no config file names runtimes", "runtimes: {whales: DIR}", "./whales")
+	h.mustRefuse([]string{"run", "--config", "config.yaml", "--runtime", "wales", "--", "true"}, `"wales"`, "config.yaml", "r-base, whales", `did you mean "whales"?`, "./wales")
+	h.mustRefuse([]string{"run", "--runtime", "whales", "--", "true"}, `"whales"`, "no config file names runtimes", "runtimes: {whales: DIR}", "./whales")
 	for text, words := range map[string][]string{
 		"runtimes: [a]":                     {"line 1", "mapping of names to directories"},
 		"runtimes: {a: [b]}":                {"line 1", "a: give one directory"},
@@ -235,13 +235,13 @@ func TestRuntimeNames(t *testing.T) {
 		"memory: 1GiB\nruntimes: /opt/envs": {"line 2", "mapping of names to directories"},
 	} {
 		h.write("bad.yaml", text+"\n", 0o644)
-		h.bad([]string{"run", "--config", "bad.yaml", "--", "true"}, append(words, "bad.yaml")...)
+		h.mustRefuse([]string{"run", "--config", "bad.yaml", "--", "true"}, append(words, "bad.yaml")...)
 	}
 }
 
 // TestRuntimeLinks: a runtime is there by the name that it was given and by its real one.
 func TestRuntimeLinks(t *testing.T) {
-	h := newHouse(t)
+	h := newHarness(t)
 	h.write("probe.py", probe, 0o644)
 	for _, place := range h.runtimePlaces() {
 		named := place + "/current"
@@ -251,14 +251,14 @@ func TestRuntimeLinks(t *testing.T) {
 		}
 		h.venv("/usr/bin/python3", named+"/env") // the real one is v3/env
 		h.probeIn(named+"/env", probed(named+"/env", "/usr", named+"/env", "None"))
-		r := h.start("--id", h.fresh(), "--runtime", named+"/env", "--", place+"/v3/env/bin/python3", "-c", "import whales; print(whales.SPECIES)")
+		r := h.start("--id", h.newID(), "--runtime", named+"/env", "--", place+"/v3/env/bin/python3", "-c", "import whales; print(whales.SPECIES)")
 		r.expect(t, "complete", "exit", 0)
 	}
 }
 
 // TestRuntimeLink: a link to the interpreter is shown without what lies beside it.
 func TestRuntimeLink(t *testing.T) {
-	h := newHouse(t)
+	h := newHarness(t)
 	h.write("probe.py", probe, 0o644)
 	for _, place := range h.runtimePlaces() {
 		base := h.ownPython(place + "/share/python")
@@ -270,15 +270,15 @@ func TestRuntimeLink(t *testing.T) {
 		}
 		env := h.venv(link, place+"/env")
 		if place == h.dir {
-			h.bad([]string{"run", "--runtime", env, "--", "true"}, "--runtime", link, "nothing but directories", base+"/bin/python3")
+			h.mustRefuse([]string{"run", "--runtime", env, "--", "true"}, "--runtime", link, "nothing but directories", base+"/bin/python3")
 			continue
 		}
-		r := h.start("--id", h.fresh(), "--runtime", env, "--script", "probe.py")
+		r := h.start("--id", h.newID(), "--runtime", env, "--script", "probe.py")
 		r.expect(t, "complete", "exit", 0)
 		if got := h.stdoutOf(r); !strings.HasPrefix(got, env+" ") {
 			t.Errorf("it said %s%s", got, h.stderrOf(r))
 		}
-		r = h.start("--id", h.fresh(), "--runtime", env, "--", "ls", place, place+"/local/bin")
+		r = h.start("--id", h.newID(), "--runtime", env, "--", "ls", place, place+"/local/bin")
 		if got, want := h.stdoutOf(r), place+":\nenv\nlocal\nshare\n\n"+place+"/local/bin:\npython3\n"; got != want {
 			t.Errorf("beside it there is\n%swant\n%s", got, want)
 		}
@@ -287,7 +287,7 @@ func TestRuntimeLink(t *testing.T) {
 
 // TestRuntimeRefused: what cannot be shown is refused in a sentence that says why.
 func TestRuntimeRefused(t *testing.T) {
-	h := newHouse(t)
+	h := newHarness(t)
 	for _, dir := range []string{"nothing", "odd/bin", "good/bin", "socket/bin", "fifo/bin", "gone/bin", "unhomed/bin", "strange/bin", "stray/bin", "loop/bin", "co:lon/bin"} {
 		h.write(dir+"/.keep", "", 0o644)
 	}
@@ -311,7 +311,7 @@ func TestRuntimeRefused(t *testing.T) {
 	if err := h.socket("socket/bin/s")(); err != nil {
 		t.Fatal(err)
 	}
-	h.start("--id", h.fresh(), "--runtime", "./good", "--", "true").expect(t, "complete", "exit", 0)
+	h.start("--id", h.newID(), "--runtime", "./good", "--", "true").expect(t, "complete", "exit", 0)
 	for _, c := range []struct {
 		runtime string
 		words   []string
@@ -332,47 +332,47 @@ func TestRuntimeRefused(t *testing.T) {
 		{"/etc/alternatives/..", flags("no bin directory")},
 		{h.root, flags("no bin directory")},
 	} {
-		h.bad([]string{"run", "--id", h.fresh(), "--runtime", c.runtime, "--", "true"}, append(c.words, "--runtime")...)
+		h.mustRefuse([]string{"run", "--id", h.newID(), "--runtime", c.runtime, "--", "true"}, append(c.words, "--runtime")...)
 	}
 	for _, place := range h.runtimePlaces()[1:] { // below /tmp no input can be
 		h.tool("mkdir", "-p", place+"/good/bin")
 		for _, at := range []string{place, place + "/good", place + "/good/bin/x"} {
-			h.bad([]string{"run", "--runtime", place + "/good", "--input", "nothing:" + at, "--", "true"}, "--runtime", "one would hide the other", "SRC:/inputs/NAME")
+			h.mustRefuse([]string{"run", "--runtime", place + "/good", "--input", "nothing:" + at, "--", "true"}, "--runtime", "one would hide the other", "SRC:/inputs/NAME")
 		}
 	}
-	h.bad([]string{"run", "--runtime", "", "--", "true"}, "--runtime", "is empty")
+	h.mustRefuse([]string{"run", "--runtime", "", "--", "true"}, "--runtime", "is empty")
 	h.write("home-bin/x", "", 0o644)
 	h.setenv("HOME", h.path("good"))
-	h.bad([]string{"run", "--runtime", "./good", "--", "true"}, "--runtime", "home directory")
+	h.mustRefuse([]string{"run", "--runtime", "./good", "--", "true"}, "--runtime", "home directory")
 }
 
 // TestRuntimeBounds: a runtime is a bind like any other.
 func TestRuntimeBounds(t *testing.T) {
-	h := newHouse(t)
+	h := newHarness(t)
 	h.write("env/bin/program", "#!/bin/sh\necho ran\n", 0o755)
 	h.write("config.yaml", "allow_binds: [data]\n", 0o644)
-	h.bad([]string{"run", "--config", "config.yaml", "--runtime", "./env", "--", "program"}, "--runtime", "lies outside", "allow_binds")
+	h.mustRefuse([]string{"run", "--config", "config.yaml", "--runtime", "./env", "--", "program"}, "--runtime", "lies outside", "allow_binds")
 	h.write("config.yaml", "allow_binds: [env]\n", 0o644)
-	h.start("--config", "config.yaml", "--id", h.fresh(), "--runtime", "./env", "--", "program").expect(t, "complete", "exit", 0)
+	h.start("--config", "config.yaml", "--id", h.newID(), "--runtime", "./env", "--", "program").expect(t, "complete", "exit", 0)
 	h.setenv("PGHOST", h.path("env/bin"))
-	h.bad([]string{"run", "--runtime", "./env", "--", "program"}, "--runtime", "holds", "where PostgreSQL has its sockets")
+	h.mustRefuse([]string{"run", "--runtime", "./env", "--", "program"}, "--runtime", "holds", "where PostgreSQL has its sockets")
 
-	closed := newHouse(t)
+	closed := newHarness(t)
 	closed.write("env/bin/program", "#!/bin/sh\necho ran\n", 0o755)
 	if err := os.Chmod(closed.path("env"), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	if theHost.ranged {
-		closed.bad([]string{"run", "--runtime", "./env", "--", "program"}, "--runtime", "mode 0700", "chmod o+rx")
+		closed.mustRefuse([]string{"run", "--runtime", "./env", "--", "program"}, "--runtime", "mode 0700", "chmod o+rx")
 	}
 	if !theHost.root {
-		closed.start("--id", closed.fresh(), "--ids", "self", "--runtime", "./env", "--", "program").expect(t, "complete", "exit", 0)
+		closed.start("--id", closed.newID(), "--ids", "self", "--runtime", "./env", "--", "program").expect(t, "complete", "exit", 0)
 	}
 }
 
 // TestRuntimeBundle: a bundle has the runtime too.
 func TestRuntimeBundle(t *testing.T) {
-	h := newHouse(t)
+	h := newHarness(t)
 	for dir := h.dir; dir != os.TempDir(); dir = filepath.Dir(dir) {
 		if err := os.Chmod(dir, 0o755); err != nil {
 			t.Fatal(err)
@@ -383,9 +383,9 @@ func TestRuntimeBundle(t *testing.T) {
 		base := h.ownPython(place + "/pythons/3.x")
 		env := h.venv(base+"/bin/python3", place+"/env")
 		for _, rootfs := range []string{"host", root} {
-			id := h.fresh()
+			id := h.newID()
 			bundle := h.path("bundle-" + id)
-			h.good("spec", "--bundle", bundle, "--id", id, "--rootfs", rootfs, "--runtime", env, "--", "count-whales")
+			h.mustRun("spec", "--bundle", bundle, "--id", id, "--rootfs", rootfs, "--runtime", env, "--", "count-whales")
 			out := h.finish(h.command("runc", "--root", h.path("state-"+id), "run", "--bundle", bundle, id))
 			if want := "94 of " + env + "\n"; out.code != 0 || out.stdout != want {
 				t.Errorf("runc on %s: exit code %d, standard output %q, want %q\n%s", rootfs, out.code, out.stdout, want, out.stderr)
@@ -397,7 +397,7 @@ func TestRuntimeBundle(t *testing.T) {
 // TestRuntimeOnRootfs: a runtime comes to a root filesystem that is not the host's, with the Python that it was
 // made with; where that is the host's own, which is not there, it is refused.
 func TestRuntimeOnRootfs(t *testing.T) {
-	h := newHouse(t)
+	h := newHarness(t)
 	h.write("probe.py", probe, 0o644)
 	root := h.pythonTree("tree")
 	for _, place := range h.runtimePlaces() {
@@ -406,5 +406,5 @@ func TestRuntimeOnRootfs(t *testing.T) {
 		h.probeIn(env, probed(env, base, env, "None"), "--rootfs", root)
 	}
 	own := h.venv("/usr/bin/python3", h.path("own"))
-	h.bad([]string{"run", "--rootfs", root, "--runtime", own, "--", "true"}, "base interpreter of --runtime", `"/usr"`, "the root filesystem's programs are there", "make it anew")
+	h.mustRefuse([]string{"run", "--rootfs", root, "--runtime", own, "--", "true"}, "base interpreter of --runtime", `"/usr"`, "the root filesystem's programs are there", "make it anew")
 }

@@ -25,7 +25,7 @@ func foreignBucket(t *testing.T) *bucket {
 // TestForeignServer: what a run needs of S3 is not what one server happens to take. Outputs are empty, small, and larger than what
 // is put unasked.
 func TestForeignServer(t *testing.T) {
-	b, h, other := foreignBucket(t), newHouse(t), newHouse(t)
+	b, h, other := foreignBucket(t), newHarness(t), newHarness(t)
 	b.furnish(h)
 	b.furnish(other)
 	other.setenv("SCIDEX_OCI_DB", fmt.Sprintf("sqlite://%s/catalog.db", h.root))
@@ -35,28 +35,28 @@ open("small", "w").write("small")
 open("large", "w").write("0123456789abcdef" * 20000)
 print("said")
 `, 0o644)
-	ids := []string{h.fresh(), h.fresh()} // the second finds all of it there
+	ids := []string{h.newID(), h.newID()} // the second finds all of it there
 	for _, id := range ids {
 		h.start("--id", id, "--script", "files.py").expect(t, "complete", "exit", 0)
 	}
-	h.good("gc") // empties what is kept here
-	for _, reader := range []*house{h, other} {
+	h.mustRun("gc") // empties what is kept here
+	for _, reader := range []*harness{h, other} {
 		for name, want := range map[string]string{"empty": "", "small": "small", "large": strings.Repeat("0123456789abcdef", 20000)} {
-			if got := reader.good("outputs", "cat", ids[0], name).stdout; got != want {
+			if got := reader.mustRun("outputs", "cat", ids[0], name).stdout; got != want {
 				t.Errorf("%s has %d bytes", name, len(got))
 			}
 		}
-		if got := reader.good("logs", ids[1]).stdout; got != "said\n" {
+		if got := reader.mustRun("logs", ids[1]).stdout; got != "said\n" {
 			t.Errorf("the log is %q", got)
 		}
-		if out := reader.good("catalog", "check", "--digests").stdout; !strings.Contains(out, "verified   5 blobs") || !strings.Contains(out, "orphans    0 ") {
+		if out := reader.mustRun("catalog", "check", "--digests").stdout; !strings.Contains(out, "verified   5 blobs") || !strings.Contains(out, "orphans    0 ") {
 			t.Errorf("%s", out)
 		}
 	}
-	other.good("outputs", "export", ids[0], "out")
+	other.mustRun("outputs", "export", ids[0], "out")
 	if info, err := os.Stat(other.path("out/empty")); err != nil || info.Size() != 0 {
 		t.Errorf("%v, %v", info, err)
 	}
-	h.good("rm", ids[0])
-	h.good("gc")
+	h.mustRun("rm", ids[0])
+	h.mustRun("gc")
 }

@@ -71,17 +71,17 @@ func bareBucket(t *testing.T, command ...string) (b *bucket, endpoint string) {
 	return b, s.Endpoint
 }
 
-// inS3 is a house whose blobs are in a bucket.
-func inS3(t *testing.T) (*house, *bucket) {
+// inS3 is a harness whose blobs are in a bucket.
+func inS3(t *testing.T) (*harness, *bucket) {
 	t.Helper()
 	b := newBucket(t)
-	h := newHouse(t)
+	h := newHarness(t)
 	b.furnish(h)
 	return h, b
 }
 
-// furnish gives a house the bucket and its credentials.
-func (b *bucket) furnish(h *house) {
+// furnish gives a harness the bucket and its credentials.
+func (b *bucket) furnish(h *harness) {
 	h.setenv("SCIDEX_OCI_BLOBS", b.url)
 	h.setenv("AWS_ACCESS_KEY_ID", b.accessKey)
 	h.setenv("AWS_SECRET_ACCESS_KEY", b.secretKey)
@@ -151,7 +151,7 @@ func TestS3(t *testing.T) {
 	h, b := inS3(t)
 	h.write("numbers.py", smallAndLarge, 0o644)
 	h.hook(`test "$(cat "$SCIDEX_OUTPUT_DIR/f7")" = "a 7"`)
-	id, files := h.fresh(), soaked(1000)
+	id, files := h.newID(), soakCount(1000)
 	h.start("--id", id, "--post-process", "./hook.sh", "--script", "numbers.py", "a", strconv.Itoa(files)).expect(t, "complete", "exit", 0)
 	last := fmt.Sprintf("a %d\n", files-1)
 	if content, err := os.ReadFile(b.blob(last)); err != nil || string(content) != last {
@@ -160,37 +160,37 @@ func TestS3(t *testing.T) {
 	if n := len(b.blobs()); n != files+3 { // with the log and the script
 		t.Errorf("%d objects", n)
 	}
-	h.good("gc") // empties what is kept here
+	h.mustRun("gc") // empties what is kept here
 	if left := matches(filepath.Join(h.root, "staging", "*", "sha256", "*")); len(left) > 0 {
 		t.Errorf("%d copies are left", len(left))
 	}
-	other := newHouse(t)
+	other := newHarness(t)
 	b.furnish(other)
 	other.setenv("SCIDEX_OCI_DB", "sqlite://"+filepath.Join(h.root, "catalog.db"))
-	for _, reader := range []*house{h, other} {
-		if got := reader.good("outputs", "cat", id, "f42").stdout; got != "a 42\n" {
+	for _, reader := range []*harness{h, other} {
+		if got := reader.mustRun("outputs", "cat", id, "f42").stdout; got != "a 42\n" {
 			t.Errorf("%q", got)
 		}
-		if got := reader.good("logs", id).stdout; got != "said\n" {
+		if got := reader.mustRun("logs", id).stdout; got != "said\n" {
 			t.Errorf("%q", got)
 		}
-		reader.good("outputs", "export", id, "out")
+		reader.mustRun("outputs", "export", id, "out")
 		if got, err := os.ReadFile(reader.path("out/large")); err != nil || string(got) != strings.Repeat("a", 1000000) {
 			t.Errorf("%d bytes, %v", len(got), err)
 		}
-		if got := reader.good("outputs", "find", "f4?").stdout; strings.Count(got, "\n") < 10 {
+		if got := reader.mustRun("outputs", "find", "f4?").stdout; strings.Count(got, "\n") < 10 {
 			t.Errorf("%q", got)
 		}
-		reader.good("catalog", "check", "--digests")
+		reader.mustRun("catalog", "check", "--digests")
 	}
 	h.start("--again", id, "--post-process", "./hook.sh").expect(t, "complete", "exit", 0) // its script comes from the bucket
 	h.expectExchangedFound(b, id)
 }
 
 // expectExchangedFound exchanges an object.
-func (h *house) expectExchangedFound(b *bucket, id string) {
+func (h *harness) expectExchangedFound(b *bucket, id string) {
 	h.t.Helper()
-	h.good("gc")
+	h.mustRun("gc")
 	if err := os.WriteFile(b.blob("a 1\n"), []byte("b 1\n"), 0o644); err != nil {
 		h.t.Fatal(err)
 	}
@@ -205,43 +205,43 @@ func (h *house) expectExchangedFound(b *bucket, id string) {
 // Several roots remove what nothing names while others need it again: nothing that is named is lost.
 func TestS3Collected(t *testing.T) {
 	h, b := inS3(t)
-	other := newHouse(t)
+	other := newHarness(t)
 	b.furnish(other)
 	other.setenv("SCIDEX_OCI_DB", "sqlite://"+filepath.Join(h.root, "catalog.db"))
 	h.write("numbers.py", smallAndLarge, 0o644)
-	kept, gone := h.fresh(), h.fresh()
+	kept, gone := h.newID(), h.newID()
 	h.start("--id", kept, "--script", "numbers.py", "kept", "100").expect(t, "complete", "exit", 0)
 	h.start("--id", gone, "--script", "numbers.py", "gone", "100").expect(t, "complete", "exit", 0)
-	h.good("rm", gone)
-	h.good("gc")
+	h.mustRun("rm", gone)
+	h.mustRun("gc")
 	if n := len(b.blobs()); n != 204 { // still young
 		t.Errorf("%d objects", n)
 	}
 	b.age()
-	if out := h.good("gc", "--dry-run").stdout; !strings.Contains(out, "would remove     101 blobs") {
+	if out := h.mustRun("gc", "--dry-run").stdout; !strings.Contains(out, "would remove     101 blobs") {
 		t.Errorf("%s", out)
 	}
-	again := h.fresh()
+	again := h.newID()
 	var all sync.WaitGroup
-	for _, collector := range []*house{h, other} {
-		all.Go(func() { collector.good("gc") })
+	for _, collector := range []*harness{h, other} {
+		all.Go(func() { collector.mustRun("gc") })
 	}
 	all.Go(func() {
 		h.start("--id", again, "--script", "numbers.py", "gone", "100").expect(t, "complete", "exit", 0)
 	})
 	all.Wait()
-	h.good("gc")
-	h.good("catalog", "check", "--digests")
-	h.good("rm", again)
+	h.mustRun("gc")
+	h.mustRun("catalog", "check", "--digests")
+	h.mustRun("rm", again)
 	b.age()
-	for _, collector := range []*house{h, other} {
-		all.Go(func() { collector.good("gc") })
+	for _, collector := range []*harness{h, other} {
+		all.Go(func() { collector.mustRun("gc") })
 	}
 	all.Wait()
 	if n := len(b.blobs()); n != 103 {
 		t.Errorf("%d objects", n)
 	}
-	h.good("catalog", "check", "--digests")
+	h.mustRun("catalog", "check", "--digests")
 	if left := matches(filepath.Join(b.objects, "some%20where", "gc", "open-*")); len(left) > 0 {
 		t.Errorf("left behind: %v", left)
 	}
@@ -252,10 +252,10 @@ func TestS3Collected(t *testing.T) {
 func TestS3Full(t *testing.T) {
 	h, b := inS3(t)
 	h.write("numbers.py", smallAndLarge, 0o644)
-	h.good("ls")
+	h.mustRun("ls")
 	for status, code := range map[int]string{507: "XMinioStorageFull", 403: "AccessDenied"} {
 		b.do(refusePuts(status, code))
-		id := h.fresh()
+		id := h.newID()
 		r := h.start("--id", id, "--script", "numbers.py", code, "100")
 		r.expect(t, "error", "commit", 125)
 		if !strings.Contains(r.Message, h.outcome(id)) || !strings.Contains(r.Message, "s3://bucket/some%20where") {
@@ -265,22 +265,22 @@ func TestS3Full(t *testing.T) {
 			t.Errorf("gc: %d, %s%s", out.code, out.stdout, out.stderr)
 		}
 		b.do(nil)
-		if out := h.good("gc").stdout; !strings.Contains(out, "committed "+id+"@1") {
+		if out := h.mustRun("gc").stdout; !strings.Contains(out, "committed "+id+"@1") {
 			t.Errorf("%s", out)
 		}
 		h.show(id).expect(t, "complete", "exit", 0)
-		if got := h.good("outputs", "cat", id, "f5").stdout; got != code+" 5\n" {
+		if got := h.mustRun("outputs", "cat", id, "f5").stdout; got != code+" 5\n" {
 			t.Errorf("%q", got)
 		}
 	}
-	h.good("catalog", "check", "--digests")
+	h.mustRun("catalog", "check", "--digests")
 }
 
 // A launcher that is killed while it puts a blob leaves no half of it, and gc does the rest.
 func TestS3Killed(t *testing.T) {
 	h, b := inS3(t)
 	h.write("numbers.py", smallAndLarge, 0o644)
-	h.good("ls")
+	h.mustRun("ls")
 	begun, end := make(chan struct{}), make(chan struct{})
 	defer close(end)
 	var once sync.Once
@@ -296,7 +296,7 @@ func TestS3Killed(t *testing.T) {
 		}
 		return false
 	})
-	id := h.fresh()
+	id := h.newID()
 	l := h.launch(id, "--script", "numbers.py", "k", "100")
 	<-begun
 	all := l.family()
@@ -307,14 +307,14 @@ func TestS3Killed(t *testing.T) {
 	expectGone(t, all, id)
 	h.show(id).expect(t, "running", "", 0)
 	b.do(nil)
-	if out := h.good("gc").stdout; !strings.Contains(out, "committed "+id+"@1") {
+	if out := h.mustRun("gc").stdout; !strings.Contains(out, "committed "+id+"@1") {
 		t.Errorf("%s", out)
 	}
 	h.show(id).expect(t, "complete", "exit", 0)
-	if got := h.good("logs", id).stdout; got != "said\n" {
+	if got := h.mustRun("logs", id).stdout; got != "said\n" {
 		t.Errorf("the log is %q", got)
 	}
-	h.good("catalog", "check", "--digests")
+	h.mustRun("catalog", "check", "--digests")
 }
 
 // What is wrong with the bucket is said before anything is begun, without a secret.
@@ -336,7 +336,7 @@ func TestS3Refused(t *testing.T) {
 		h.setenv("SCIDEX_OCI_BLOBS", tc.url)
 		h.setenv("AWS_ACCESS_KEY_ID", tc.key)
 		h.setenv("AWS_SECRET_ACCESS_KEY", tc.secret)
-		out := h.bad([]string{"run", "--", "true"}, tc.want)
+		out := h.mustRefuse([]string{"run", "--", "true"}, tc.want)
 		if tc.secret != "" && strings.Contains(out.stderr, tc.secret) || strings.Contains(out.stderr, canary) {
 			t.Errorf("a secret is shown: %s", out.stderr)
 		}

@@ -10,7 +10,7 @@ import (
 
 // TestEnvironment gives the launcher a variable that must not come through, and asks for others.
 func TestEnvironment(t *testing.T) {
-	h := newHouse(t)
+	h := newHarness(t)
 	h.setenv("CANARY", "of the launcher")
 	h.setenv("PGPASSWORD", "secret")
 	h.setenv("WANTED", "from outside")
@@ -38,14 +38,14 @@ func TestEnvironment(t *testing.T) {
 			t.Errorf("unexpected %s=%s", name, value)
 		}
 	}
-	if text := h.good("show", "--json", r.ID).stdout; strings.Contains(text, "hidden") {
+	if text := h.mustRun("show", "--json", r.ID).stdout; strings.Contains(text, "hidden") {
 		t.Errorf("the secret's value is shown: %s", text)
 	}
 }
 
 // TestEtcIsMadeUp: of the host's /etc there is only what programs cannot do without.
 func TestEtcIsMadeUp(t *testing.T) {
-	h := newHouse(t)
+	h := newHarness(t)
 	p, _ := h.posture()
 	for _, name := range []string{"shadow", "ssh", "hostname.d", "machine-id", "sudoers", "postgresql", "gshadow", "subuid"} {
 		if slices.Contains(p.Etc, name) {
@@ -59,8 +59,8 @@ func TestEtcIsMadeUp(t *testing.T) {
 
 // TestIDsOfItsOwn: with a range the analysis is not the caller, without one the result says that it is.
 func TestIDsOfItsOwn(t *testing.T) {
-	h := newHouse(t)
-	r := h.start("--id", h.fresh(), "--", "true")
+	h := newHarness(t)
+	r := h.start("--id", h.newID(), "--", "true")
 	if own := r.Sandbox.UIDOnHost != os.Geteuid(); own != theHost.ranged {
 		t.Errorf("uid on the host %d, the caller's is %d", r.Sandbox.UIDOnHost, os.Geteuid())
 	}
@@ -69,9 +69,9 @@ func TestIDsOfItsOwn(t *testing.T) {
 // TestSelfIsTheCaller: --ids self runs with the caller's own id, which is never the host's root; what
 // groups a single id could not drop are in the result.
 func TestSelfIsTheCaller(t *testing.T) {
-	h := newHouse(t)
+	h := newHarness(t)
 	if theHost.root {
-		h.bad([]string{"run", "--id", h.fresh(), "--ids", "self", "--", "true"}, "--ids self", "root")
+		h.mustRefuse([]string{"run", "--id", h.newID(), "--ids", "self", "--", "true"}, "--ids self", "root")
 		return
 	}
 	p, r := h.posture("--ids", "self")

@@ -39,7 +39,7 @@ for i in range(int(sys.argv[1])):
 
 // TestScale harvests many files in bounded memory, lists and exports all of them, and removes them.
 func TestScale(t *testing.T) {
-	h := newHouse(t)
+	h := newHarness(t)
 	n := scaleFiles()
 	pipes := n / 10
 	id, r := h.id("many"), result{}
@@ -56,7 +56,7 @@ func TestScale(t *testing.T) {
 	h.listsAll(n, pipes, "outputs", "ls", id)
 	h.listsAll(n, pipes, "outputs", "ls", "--json", id)
 	h.exportsAll(id, n)
-	h.good("rm", id)
+	h.mustRun("rm", id)
 	old := time.Now().Add(-2 * time.Hour) // younger blobs are left alone
 	for _, blob := range matches(filepath.Join(h.root, "blobs/sha256/*")) {
 		if err := os.Chtimes(blob, old, old); err != nil {
@@ -77,7 +77,7 @@ type leaving struct {
 
 // fillInBoundedMemory runs it. The supervisor is looked at when it has harvested everything and the commit
 // waits for a lock, the launcher when it has made the result and waits for somebody to read it.
-func (h *house) fillInBoundedMemory(f leaving, r *result) {
+func (h *harness) fillInBoundedMemory(f leaving, r *result) {
 	t, end := h.t, h.flag()
 	h.write("fill.py", f.program, 0o644)
 	script := fmt.Sprintf("python3 /inputs/fill.py %d && echo ready >&2; %s", f.n, awaited)
@@ -122,8 +122,8 @@ func (h *house) fillInBoundedMemory(f leaving, r *result) {
 	}
 }
 
-// blobs counts the blobs of this house.
-func (h *house) blobs() int {
+// blobs counts the blobs of this harness.
+func (h *harness) blobs() int {
 	entries, err := os.ReadDir(filepath.Join(h.root, "blobs/sha256"))
 	if err != nil {
 		h.t.Fatal(err)
@@ -135,7 +135,7 @@ func boundedMemory(t *testing.T, who string, pid int) {
 	t.Helper()
 	most := residentMost(t, pid)
 	t.Logf("the %s had %d MiB at most", who, most>>20)
-	if soaking() && most > scaleMemory {
+	if inSoak() && most > scaleMemory {
 		t.Errorf("the harvest took the %s to %d bytes", who, most)
 	}
 }
@@ -156,18 +156,18 @@ func (r result) listsFirst(t *testing.T) {
 }
 
 // listsAll counts the lines of a listing.
-func (h *house) listsAll(outputs, rejected int, args ...string) {
+func (h *harness) listsAll(outputs, rejected int, args ...string) {
 	h.t.Helper()
-	got := h.good(args...).stdout
+	got := h.mustRun(args...).stdout
 	refused := strings.Count(got, "rejected")
 	if all := strings.Count(got, "\n"); refused != rejected || all != outputs+rejected {
 		h.t.Errorf("%q: %d lines, %d of them rejected; want %d, %d", args, all, refused, outputs+rejected, rejected)
 	}
 }
 
-func (h *house) exportsAll(id string, n int) {
+func (h *harness) exportsAll(id string, n int) {
 	h.t.Helper()
-	h.good("outputs", "export", id, "exported")
+	h.mustRun("outputs", "export", id, "exported")
 	files := 0
 	err := filepath.WalkDir(h.path("exported"), func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() || entry.Name() == "scidex-result.json" {

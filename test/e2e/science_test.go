@@ -15,7 +15,7 @@ func TestScience(t *testing.T) {
 	for _, program := range matches(testdata(t, "science/test_*")) {
 		t.Run(strings.TrimPrefix(filepath.Base(program), "test_"), func(t *testing.T) {
 			t.Parallel()
-			newHouse(t).science(program, "--data", data)
+			newHarness(t).science(program, "--data", data)
 		})
 	}
 }
@@ -28,16 +28,16 @@ func TestThreadsFollowCPUs(t *testing.T) {
 		for _, program := range []string{"test_numpy.py", "test_openmp.c"} {
 			t.Run(cpus+" "+program, func(t *testing.T) {
 				t.Parallel()
-				newHouse(t).science(testdata(t, "science/"+program), "--data", data, "--cpus", cpus, "--env", "THREADS="+threads)
+				newHarness(t).science(testdata(t, "science/"+program), "--data", data, "--cpus", cpus, "--env", "THREADS="+threads)
 			})
 		}
 	}
 }
 
 // science runs a program of testdata/science, all of whose tests must pass.
-func (h *house) science(program string, flags ...string) {
+func (h *harness) science(program string, flags ...string) {
 	h.t.Helper()
-	args := append([]string{"--id", h.fresh(), "--project", filepath.Dir(program)}, flags...)
+	args := append([]string{"--id", h.newID(), "--project", filepath.Dir(program)}, flags...)
 	if filepath.Ext(program) == ".c" {
 		args = append(args, "--input", h.build(program)+":/inputs/program", "--", "/inputs/program")
 	} else {
@@ -66,7 +66,7 @@ func ranEverything(report, source string) bool {
 }
 
 // build compiles a program against the libraries of /usr, which it finds inside too.
-func (h *house) build(source string) string {
+func (h *harness) build(source string) string {
 	h.t.Helper()
 	program := h.path(filepath.Base(source) + ".bin")
 	cmd := h.command("gcc", "-fopenmp", "-O2", "-Wall", "-Wextra", "-Werror", "-o", program, source, "-lm")
@@ -79,7 +79,7 @@ func (h *house) build(source string) string {
 // scienceData makes the directory that the programs have as /data.
 func scienceData(t *testing.T) string {
 	t.Helper()
-	h := newHouse(t)
+	h := newHarness(t)
 	h.write("data/penguins.csv", readFile(t, "../../examples/data/penguins.csv"), 0o644)
 	out := h.finish(h.command("/usr/bin/python3", "-B", testdata(t, "science/make_data.py"), h.path("data")))
 	if out.code != 0 {

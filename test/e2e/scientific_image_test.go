@@ -16,20 +16,20 @@ import (
 )
 
 // recipeImage imports an image of scripts/build-rootfs, which scripts/test builds once for each recipe.
-func (h *house) recipeImage(name string) {
+func (h *harness) recipeImage(name string) {
 	h.t.Helper()
 	variable := "SCIDEX_OCI_TEST_IMAGES"
 	dir := os.Getenv(variable)
 	if dir == "" {
 		h.t.Skipf("%s names no directory with %s.oci.tar: scripts/test builds it (scripts/rootfs-image %s)", variable, name, name)
 	}
-	h.good("image", "import", filepath.Join(dir, name+".oci.tar"), "--name", name)
+	h.mustRun("image", "import", filepath.Join(dir, name+".oci.tar"), "--name", name)
 }
 
 // TestScientific runs the image scientific: its libraries, the examples that draw with matplotlib, a notebook; and
 // reads its package list.
 func TestScientific(t *testing.T) {
-	h := newHouse(t)
+	h := newHarness(t)
 	h.recipeImage("scientific")
 	t.Run("libraries", func(t *testing.T) { h.in(t).scientificLibraries() })
 	t.Run("notebook", func(t *testing.T) { h.in(t).scientificNotebook() })
@@ -43,9 +43,9 @@ func TestScientific(t *testing.T) {
 	}
 }
 
-func (h *house) scientificLibraries() {
+func (h *harness) scientificLibraries() {
 	script := testdata(h.t, "scientific_versions.py")
-	r := h.start("--id", h.fresh(), "--rootfs", "scientific", "--script", script, "--cpus", "2")
+	r := h.start("--id", h.newID(), "--rootfs", "scientific", "--script", script, "--cpus", "2")
 	r.expect(h.t, "complete", "exit", 0)
 	if said := h.stdoutOf(r); !strings.Contains(said, `"statsmodels": "`) || r.AuditTotal != 0 {
 		h.t.Errorf("said %q%q, audit %q", said, h.stderrOf(r), r.said())
@@ -55,7 +55,7 @@ func (h *house) scientificLibraries() {
 	}
 }
 
-func (h *house) scientificNotebook() {
+func (h *harness) scientificNotebook() {
 	text := notebook(h.t, "python3", "python", "%matplotlib inline\nimport matplotlib.pyplot as plt\nplt.plot([1, 3, 2]);", "6 * 7")
 	r := h.runNotebook(text, "--rootfs", "scientific")
 	r.expect(h.t, "complete", "exit", 0)
@@ -65,13 +65,13 @@ func (h *house) scientificNotebook() {
 	}
 }
 
-func (h *house) scientificExample(name string, check func(dataDir, outDir string) error) {
+func (h *harness) scientificExample(name string, check func(dataDir, outDir string) error) {
 	examples, err := filepath.Abs("../../examples")
 	if err != nil {
 		h.t.Fatal(err)
 	}
 	out := name + ".out"
-	r := h.start("--id", h.fresh(), "-f", filepath.Join(examples, name, "scientific.yaml"), "--export", out)
+	r := h.start("--id", h.newID(), "-f", filepath.Join(examples, name, "scientific.yaml"), "--export", out)
 	r.expect(h.t, "complete", "exit", 0)
 	if err := check(filepath.Join(examples, "data"), h.path(out)); err != nil {
 		h.t.Error(err)
@@ -92,9 +92,9 @@ func pathsOf(r result) string {
 // TestSmallPython runs the image python: all modules of the standard library load, a shell is there, and unpacked
 // it has less than 60 MB.
 func TestSmallPython(t *testing.T) {
-	h := newHouse(t)
+	h := newHarness(t)
 	h.recipeImage("python")
-	r := h.start("--id", h.fresh(), "--rootfs", "python", "--", "python3", "-W", "ignore", "-c", `
+	r := h.start("--id", h.newID(), "--rootfs", "python", "--", "python3", "-W", "ignore", "-c", `
 import importlib.util, os, subprocess, sys, zoneinfo
 gone = {"nis", "_dbm", "idlelib", "lib2to3", "turtle", "turtledemo", "tkinter", "_tkinter", "pydoc_data", "ensurepip"}
 other = {"antigravity", "this", "msilib", "winreg", "winsound", "msvcrt", "nt", "ntpath"}
@@ -144,9 +144,9 @@ type spdx struct {
 
 // checkPackages reads an image's package list, whose digest the result has, and compares it with SPDX's rules and
 // with what dpkg had installed.
-func (h *house) checkPackages(image string, among ...string) {
+func (h *harness) checkPackages(image string, among ...string) {
 	h.t.Helper()
-	r := h.start("--id", h.fresh(), "--rootfs", image, "--", "cp", "/usr/share/scidex/packages.spdx.json", "/var/lib/dpkg/status", ".")
+	r := h.start("--id", h.newID(), "--rootfs", image, "--", "cp", "/usr/share/scidex/packages.spdx.json", "/var/lib/dpkg/status", ".")
 	r.expect(h.t, "complete", "exit", 0)
 	if len(r.Outputs) != 2 {
 		h.t.Fatalf("outputs: %s", pathsOf(r))

@@ -38,7 +38,7 @@ type executed struct {
 }
 
 // executedNotebook reads the notebook that a run has among its outputs.
-func (h *house) executedNotebook(r result, name string) executed {
+func (h *harness) executedNotebook(r result, name string) executed {
 	h.t.Helper()
 	var n executed
 	for _, output := range r.Outputs {
@@ -64,17 +64,17 @@ func (n executed) cell(number int) string {
 }
 
 // runNotebook runs a notebook under its name with the default limits and further flags.
-func (h *house) runNotebook(text string, flags ...string) result {
+func (h *harness) runNotebook(text string, flags ...string) result {
 	h.t.Helper()
 	script := h.write("study.ipynb", text, 0o644)
-	return h.start(append([]string{"--id", h.fresh(), "--script", script, "--memory", "1GiB"}, flags...)...)
+	return h.start(append([]string{"--id", h.newID(), "--script", script, "--memory", "1GiB"}, flags...)...)
 }
 
 // TestNotebook: a notebook is executed in /work, where it is saved with all its outputs; what its forked children
 // print is there too, and nothing that it needs was refused. The same notebook twice is the same bytes.
 func TestNotebook(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newHarness(t)
 	text := notebook(t, "python3", "python",
 		"import os\nprint(os.getcwd())\nopen('table.csv', 'w').write('a\\n1\\n')",
 		"%matplotlib inline\nimport matplotlib.pyplot as plt\nplt.plot([1, 3, 2])\nplt.show()",
@@ -109,7 +109,7 @@ func TestNotebookFails(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			h := newHouse(t)
+			h := newHarness(t)
 			r := h.runNotebook(notebook(t, "python3", "python", "print('first')", c.cell, "print('never')"))
 			r.expect(t, "failed", c.reason, c.code)
 			if said := h.stderrOf(r); !strings.Contains(said, c.words) {
@@ -129,7 +129,7 @@ func TestNotebookFails(t *testing.T) {
 // TestNotebookKernels: a Python kernel of another name is as good, another language is not; and what cannot run a
 // notebook says so.
 func TestNotebookKernels(t *testing.T) {
-	h := newHouse(t)
+	h := newHarness(t)
 	h.write("none/nbformat.py", "raise ImportError('no module nbformat')\n", 0o644)
 	for name, c := range map[string]struct {
 		text  string
@@ -148,7 +148,7 @@ func TestNotebookKernels(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			h := newHouse(t)
+			h := newHarness(t)
 			r := h.runNotebook(c.text, c.flags...)
 			if said := h.stderrOf(r); r.ExitCode != c.code || !strings.Contains(said, c.words) {
 				t.Errorf("exit code %d, %q; want %d, %q", r.ExitCode, said, c.code, c.words)

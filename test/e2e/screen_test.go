@@ -35,7 +35,7 @@ func openScreen(t *testing.T) (screen, tty *os.File) {
 
 // onTerminal runs a program with a terminal as its controlling one and standard streams, and returns its
 // exit code and all that was shown. The program must end.
-func (h *house) onTerminal(name string, args ...string) outcome {
+func (h *harness) onTerminal(name string, args ...string) outcome {
 	h.t.Helper()
 	screen, tty := openScreen(h.t)
 	defer screen.Close()

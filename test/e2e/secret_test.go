@@ -12,7 +12,7 @@ import (
 // A secret reaches the analysis and is written down nowhere: only its name is kept.
 func TestSecretLeavesNoTrace(t *testing.T) {
 	const secret = "geheim-5b1f0c8e2d"
-	h := newHouse(t)
+	h := newHarness(t)
 	h.setenv("API_TOKEN", secret)
 	id := h.id("s")
 	h.write("digest.py", `
@@ -26,7 +26,7 @@ open("digest", "w").write(hashlib.sha256(os.environ["API_TOKEN"].encode()).hexdi
 	}
 	arrived := func(name string) {
 		t.Helper()
-		if got := h.good("outputs", "cat", name, "digest").stdout; got != digest([]byte(secret)) {
+		if got := h.mustRun("outputs", "cat", name, "digest").stdout; got != digest([]byte(secret)) {
 			t.Errorf("the analysis of %s saw another value", name)
 		}
 	}
@@ -35,7 +35,7 @@ open("digest", "w").write(hashlib.sha256(os.environ["API_TOKEN"].encode()).hexdi
 	h.start("--again", id).expect(t, "complete", "exit", 0)
 	arrived(id + "@2")
 	for _, args := range [][]string{{"show", "--json", id}, {"show", id}, {"ls", "--json"}, {"logs", id}, {"outputs", "ls", "--json", id}} {
-		if out := h.good(args...); strings.Contains(out.stdout+out.stderr, secret) {
+		if out := h.mustRun(args...); strings.Contains(out.stdout+out.stderr, secret) {
 			t.Errorf("scidex-oci %q shows it", args)
 		}
 	}
@@ -44,14 +44,14 @@ open("digest", "w").write(hashlib.sha256(os.environ["API_TOKEN"].encode()).hexdi
 			t.Errorf("it is written in %q", files)
 		}
 	}
-	h.good("rm", id, id+"@1")
+	h.mustRun("rm", id, id+"@1")
 
 	// The search finds what is there: a variable is kept with its value.
 	h.start("--id", h.id("e"), "--env", "API_TOKEN", "--", "true")
 	if files := holding(t, h.root, secret); len(files) == 0 {
 		t.Error("the search finds nothing where there is something")
 	}
-	if shown := h.good("show", "--json", h.id("e")).stdout; !strings.Contains(shown, secret) {
+	if shown := h.mustRun("show", "--json", h.id("e")).stdout; !strings.Contains(shown, secret) {
 		t.Error("the value of a variable is not shown")
 	}
 }

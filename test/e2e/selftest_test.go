@@ -48,12 +48,12 @@ func (r selftestReport) has(check, target, result string) bool {
 }
 
 // selftest runs `selftest --json`, which must end with the code, and reads what it printed.
-func (h *house) selftest(code int, args ...string) selftestReport {
+func (h *harness) selftest(code int, args ...string) selftestReport {
 	h.t.Helper()
 	return h.selftestOf(theHost.bin, code, args...)
 }
 
-func (h *house) selftestOf(bin string, code int, args ...string) selftestReport {
+func (h *harness) selftestOf(bin string, code int, args ...string) selftestReport {
 	h.t.Helper()
 	out := h.finish(h.command(bin, append([]string{"selftest", "--json"}, args...)...))
 	r, err := parseSelftest([]byte(out.stdout))
@@ -72,7 +72,7 @@ func (h *house) selftestOf(bin string, code int, args ...string) selftestReport 
 }
 
 // checkGone wants nothing left of the runs, and not of what the canaries were given.
-func (h *house) checkGone(runs []string) {
+func (h *harness) checkGone(runs []string) {
 	h.t.Helper()
 	for _, run := range runs {
 		if left := leftovers(run, h.root); len(left) > 0 {
@@ -93,7 +93,7 @@ func parseSelftest(raw []byte) (r selftestReport, err error) {
 
 // TestSelftestPasses has a real PostgreSQL on its addresses and sockets, and everything out of reach.
 func TestSelftestPasses(t *testing.T) {
-	h, db := newHouse(t), theDatabase(t)
+	h, db := newHarness(t), theDatabase(t)
 	h.write("data/table.csv", "1,2\n", 0o666)
 	h.write("docs/sub/read.me", "text", 0o666)
 	h.write("input", "text", 0o666)
@@ -179,9 +179,9 @@ func checkCovered(t *testing.T, r selftestReport) {
 }
 
 // checkLast wants the report that was printed to be the one that is kept, without the password.
-func (h *house) checkLast(r selftestReport) {
+func (h *harness) checkLast(r selftestReport) {
 	h.t.Helper()
-	out := h.good("selftest", "--last", "--json")
+	out := h.mustRun("selftest", "--last", "--json")
 	last, err := parseSelftest([]byte(out.stdout))
 	if err != nil {
 		h.t.Fatal(err)
@@ -189,7 +189,7 @@ func (h *house) checkLast(r selftestReport) {
 	if !slices.Equal(last.Runs, r.Runs) || len(last.Checks) != len(r.Checks) || last.PolicySHA256 != r.PolicySHA256 {
 		h.t.Errorf("the last report is %+v, want %+v", last, r)
 	}
-	text := h.good("selftest", "--last").stdout
+	text := h.mustRun("selftest", "--last").stdout
 	if lines := strings.Count(text, "\n"); lines != len(r.Checks)+len(r.Notes)+1 || !strings.Contains(text, "\npassed: ") {
 		h.t.Errorf("%d lines for %d checks:\n%s", lines, len(r.Checks), text)
 	}
@@ -199,10 +199,10 @@ func (h *house) checkLast(r selftestReport) {
 }
 
 // checkListed wants the runs of a selftest to be told from others.
-func (h *house) checkListed(r selftestReport) {
+func (h *harness) checkListed(r selftestReport) {
 	h.t.Helper()
 	id := strings.TrimSuffix(r.Runs[0], "-reach")
-	listed := strings.Fields(h.good("ls", "--quiet", "--label", "ai.scidex.selftest="+id).stdout)
+	listed := strings.Fields(h.mustRun("ls", "--quiet", "--label", "ai.scidex.selftest="+id).stdout)
 	slices.Sort(listed)
 	want := slices.Clone(r.Runs)
 	slices.Sort(want)
@@ -213,7 +213,7 @@ func (h *house) checkListed(r selftestReport) {
 
 // A target that answers outside, which the host itself hears, is out of reach.
 func TestSelftestTarget(t *testing.T) {
-	h := newHouse(t)
+	h := newHarness(t)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -243,7 +243,7 @@ func TestSelftestTarget(t *testing.T) {
 
 // What does not answer outside proves nothing inside, and is no pass.
 func TestSelftestInconclusive(t *testing.T) {
-	h := newHouse(t)
+	h := newHarness(t)
 	gone, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -268,22 +268,22 @@ func TestSelftestInconclusive(t *testing.T) {
 
 // The lines for a person come while the test goes on.
 func TestSelftestForAPerson(t *testing.T) {
-	h := newHouse(t)
+	h := newHarness(t)
 	l, err := net.Listen("unix", filepath.Join(t.TempDir(), "s"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	out := h.good("selftest", "--target", l.Addr().String())
+	out := h.mustRun("selftest", "--target", l.Addr().String())
 	if !strings.Contains(out.stdout, "pass          socket       "+l.Addr().String()+": ENOENT (control: reached outside)\n") ||
 		!strings.Contains(out.stdout, "\npassed: ") || strings.Contains(out.stdout, "\x1b") || out.stderr != "" {
 		t.Errorf("%s%s", out.stdout, out.stderr)
 	}
-	h.checkGone(strings.Fields(h.good("ls", "-q").stdout))
+	h.checkGone(strings.Fields(h.mustRun("ls", "-q").stdout))
 }
 
 func TestSelftestRefuses(t *testing.T) {
-	h := newHouse(t)
+	h := newHarness(t)
 	for _, c := range []struct {
 		args  []string
 		words []string
@@ -298,21 +298,21 @@ func TestSelftestRefuses(t *testing.T) {
 		{[]string{"word"}, []string{"takes none"}},
 		{[]string{"--last"}, []string{"no selftest yet"}},
 	} {
-		out := h.bad(append([]string{"selftest"}, c.args...), c.words...)
+		out := h.mustRefuse(append([]string{"selftest"}, c.args...), c.words...)
 		if strings.Contains(out.stderr, "hunter2") || out.stdout != "" {
 			t.Errorf("%q: %s%s", c.args, out.stdout, out.stderr)
 		}
 	}
-	if runs := h.good("ls", "-q").stdout; runs != "" {
+	if runs := h.mustRun("ls", "-q").stdout; runs != "" {
 		t.Errorf("there are runs: %q", runs)
 	}
 }
 
 // What nobody may start by hand does nothing.
 func TestSelftestCanaryByHand(t *testing.T) {
-	h := newHouse(t)
+	h := newHarness(t)
 	h.setenv("SCIDEX_ANALYSIS_ID", "x")
-	h.bad([]string{"selftest-canary", "x"}, "only selftest starts a canary")
+	h.mustRefuse([]string{"selftest-canary", "x"}, "only selftest starts a canary")
 	if entries, err := os.ReadDir(h.dir); err != nil || len(entries) > 0 {
 		t.Errorf("%v, %v", entries, err)
 	}
@@ -320,7 +320,7 @@ func TestSelftestCanaryByHand(t *testing.T) {
 
 // A selftest that is stopped leaves nothing and proves nothing.
 func TestSelftestStops(t *testing.T) {
-	h := newHouse(t)
+	h := newHarness(t)
 	cmd := h.command(theHost.bin, "selftest", "--json", "--target", "127.0.0.1:1")
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
@@ -328,7 +328,7 @@ func TestSelftestStops(t *testing.T) {
 		t.Fatal(err)
 	}
 	var runs []string
-	until(t, patience, "a limit is being tried", func() bool {
+	until(t, hangTimeout, "a limit is being tried", func() bool {
 		runs = strings.Fields(h.do("ls", "-q").stdout)
 		return slices.ContainsFunc(runs, func(run string) bool { return strings.HasSuffix(run, "-scratch") })
 	})
@@ -340,19 +340,19 @@ func TestSelftestStops(t *testing.T) {
 		t.Errorf("exit code %d\n%s%s", code, stdout.String(), stderr.String())
 	}
 	checkSentence(t, stderr.String(), "SIGINT", "nothing is proven")
-	h.bad([]string{"selftest", "--last"}, "no selftest yet")
+	h.mustRefuse([]string{"selftest", "--last"}, "no selftest yet")
 	h.checkGone(runs)
 }
 
 // A selftest that is killed leaves nothing that the next one, or gc, does not remove.
 func TestSelftestKilled(t *testing.T) {
-	h := newHouse(t)
+	h := newHarness(t)
 	cmd := h.command(theHost.bin, "selftest", "--target", "127.0.0.1:1")
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
 	var left []string
-	until(t, patience, "the canaries run", func() bool {
+	until(t, hangTimeout, "the canaries run", func() bool {
 		runs := strings.Fields(h.do("ls", "-q", "--state", "running").stdout)
 		if len(runs) == 0 {
 			return false
@@ -367,11 +367,11 @@ func TestSelftestKilled(t *testing.T) {
 	if _, err := os.Stat(left[0]); err != nil {
 		t.Fatalf("nothing is left: %v", err)
 	}
-	runs := strings.Fields(h.good("ls", "-q").stdout)
+	runs := strings.Fields(h.mustRun("ls", "-q").stdout)
 	until(t, 20*time.Second, "gc removes what is left", func() bool {
 		h.do("gc") // processes of the killed runs may take a moment to end, and the supervisor holds an ingest directory
 		held := matches(filepath.Join(h.root, "blobs", "ingest", "selftest-*"))
-		return len(matches(left[0])) == 0 && len(held) == 0 && h.good("ls", "-q", "--state", "running").stdout == ""
+		return len(matches(left[0])) == 0 && len(held) == 0 && h.mustRun("ls", "-q", "--state", "running").stdout == ""
 	})
 	h.checkGone(runs)
 }
@@ -390,7 +390,7 @@ func theBreach(t *testing.T) string {
 // wants it found by name.
 func TestSelftestFindsTheBreach(t *testing.T) {
 	bin := theBreach(t)
-	h, db := newHouse(t), theDatabase(t)
+	h, db := newHarness(t), theDatabase(t)
 	for _, socket := range db.Sockets {
 		if !strings.HasPrefix(socket, "/") || filepath.Dir(socket) == "/tmp" {
 			continue // /tmp holds the run's own directory
@@ -402,6 +402,6 @@ func TestSelftestFindsTheBreach(t *testing.T) {
 			t.Errorf("fail: %q, want one, which names %s", failed, socket)
 		}
 		// The same without the hole: the run is refused.
-		h.bad([]string{"selftest", "--data", dir, "--target", socket}, "--data", dir)
+		h.mustRefuse([]string{"selftest", "--data", dir, "--target", socket}, "--data", dir)
 	}
 }

@@ -16,11 +16,11 @@ type sibling struct {
 	all []watched // launcher, supervisor, init, analysis
 }
 
-// newSibling starts a sibling in the same house: it has catalog and blobs in common with the others.
-func (h *house) newSibling() *sibling {
+// newSibling starts a sibling in the same harness: it has catalog and blobs in common with the others.
+func (h *harness) newSibling() *sibling {
 	h.t.Helper()
-	id, end := h.fresh(), h.flag()
-	// Without a command's own patience: it lives as long as all of the others take together.
+	id, end := h.newID(), h.flag()
+	// Without a command's own hangTimeout: it lives as long as all of the others take together.
 	cmd := exec.CommandContext(h.t.Context(), theHost.bin,
 		runWith(id, programWith(end, flags("--memory=32MiB", "--pids=20", "--cpus=0.5"), "limits/sibling.py", nil))...)
 	cmd.Dir, cmd.Env = h.dir, h.env

@@ -12,9 +12,9 @@ import (
 
 // stuck is a task of the first of two lines whose analysis has ended and is committed on its node, and whose spool is away. Slurm's
 // commands are those of a test, which take the submission: what is tested is the task, on a host where there is no Slurm.
-func stuck(t *testing.T) (h *house, spool string, task *exec.Cmd, back func()) {
+func stuck(t *testing.T) (h *harness, spool string, task *exec.Cmd, back func()) {
 	t.Helper()
-	h = newHouse(t)
+	h = newHarness(t)
 	for _, name := range []string{"sbatch", "squeue", "scancel", "scontrol"} {
 		h.write("tools/"+name, "#!/bin/sh\necho 7\n", 0o755)
 	}
@@ -25,7 +25,7 @@ func stuck(t *testing.T) (h *house, spool string, task *exec.Cmd, back func()) {
 	h.setenv("SCIDEX_OCI_LIMITS", "best-effort")
 	spool = h.path("spool")
 	lines := fmt.Sprintf("{\"id\":%q,\"command\":[\"sh\",\"-c\",\"echo made >out\"]}\n{\"id\":%q,\"command\":[\"true\"]}\n", h.id("a"), h.id("b"))
-	h.good("slurm", "submit", "--spool", spool, h.write("lines.jsonl", lines, 0o644))
+	h.mustRun("slurm", "submit", "--spool", spool, h.write("lines.jsonl", lines, 0o644))
 	if err := os.Rename(spool+"/blobs", spool+"/away"); err != nil {
 		t.Fatal(err)
 	}
@@ -37,7 +37,7 @@ func stuck(t *testing.T) (h *house, spool string, task *exec.Cmd, back func()) {
 	t.Cleanup(func() {
 		_ = task.Process.Kill() // it may have ended
 	})
-	until(t, patience, "the node has committed the run", func() bool {
+	until(t, hangTimeout, "the node has committed the run", func() bool {
 		roots := matches(h.path("tmp/scidex-oci-slurm-*"))
 		return len(roots) == 1 && len(matches(roots[0]+"/catalog.db")) == 1 &&
 			strings.Contains(h.do("--root", roots[0], "ls", "--json").stdout, `"state":"complete"`)
@@ -50,11 +50,11 @@ func stuck(t *testing.T) (h *house, spool string, task *exec.Cmd, back func()) {
 }
 
 // task is the command of a task's script.
-func (h *house) task(spool string, n int) *exec.Cmd {
+func (h *harness) task(spool string, n int) *exec.Cmd {
 	return h.command(theHost.bin, "slurm", "task", "--tmp="+h.path("tmp"), spool, "0", fmt.Sprint(n))
 }
 
-func (h *house) wantDelivered(spool string) {
+func (h *harness) wantDelivered(spool string) {
 	h.t.Helper()
 	h.do("slurm", "collect", spool)
 	if r := h.show(h.id("a")); r.State != "complete" || len(r.Outputs) != 1 {

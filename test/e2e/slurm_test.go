@@ -22,8 +22,8 @@ type cluster struct {
 	Control string `json:"control"`
 }
 
-// onSlurm is a house that may call Slurm.
-func onSlurm(t *testing.T) (*house, cluster) {
+// onSlurm is a harness that may call Slurm.
+func onSlurm(t *testing.T) (*harness, cluster) {
 	t.Helper()
 	line := os.Getenv("SCIDEX_OCI_TEST_SLURM")
 	if line == "" {
@@ -33,7 +33,7 @@ func onSlurm(t *testing.T) (*house, cluster) {
 	if err := json.Unmarshal([]byte(line), &c); err != nil {
 		t.Fatal(err)
 	}
-	h := newHouse(t)
+	h := newHarness(t)
 	h.setenv("SLURM_CONF", c.Conf)
 	h.setenv("SCIDEX_OCI_LIMITS", "outer")
 	h.setenv("SCIDEX_OCI_TMP", h.path("tmp"))
@@ -45,7 +45,7 @@ func onSlurm(t *testing.T) (*house, cluster) {
 }
 
 // slurm calls one of Slurm's commands, which must succeed.
-func (h *house) slurm(name string, args ...string) string {
+func (h *harness) slurm(name string, args ...string) string {
 	h.t.Helper()
 	out := h.finish(h.command(name, args...))
 	if out.code != 0 {
@@ -55,7 +55,7 @@ func (h *house) slurm(name string, args ...string) string {
 }
 
 // endJobs ends what is left of a submission with its test.
-func (h *house) endJobs(spool string) {
+func (h *harness) endJobs(spool string) {
 	h.t.Cleanup(func() {
 		cmd := exec.Command(theHost.bin, "slurm", "cancel", "--now", spool)
 		cmd.Env = h.env
@@ -102,9 +102,9 @@ type standing struct {
 	Totals map[string]int `json:"totals"`
 }
 
-func (h *house) slurmStatus(spool string) (s standing) {
+func (h *harness) slurmStatus(spool string) (s standing) {
 	h.t.Helper()
-	out := h.good("slurm", "status", "--json", spool).stdout
+	out := h.mustRun("slurm", "status", "--json", spool).stdout
 	if err := json.Unmarshal([]byte(out), &s); err != nil {
 		h.t.Fatalf("%v: %s", err, out)
 	}
@@ -115,7 +115,7 @@ func (h *house) slurmStatus(spool string) (s standing) {
 }
 
 // slurmLines writes a file of lines, each with an id from its name.
-func (h *house) slurmLines(all map[string]string, order []string) string {
+func (h *harness) slurmLines(all map[string]string, order []string) string {
 	var text strings.Builder
 	for _, name := range order {
 		fmt.Fprintf(&text, `{"id":%q,%s}`+"\n", h.id(name), all[name])
@@ -153,14 +153,14 @@ func TestSlurm(t *testing.T) {
 		order, want[name] = append(order, name), "complete exit"
 	}
 	spool := h.path("it's a $spool")
-	out := h.good("slurm", "submit", "--spool", spool, h.slurmLines(lines, order))
+	out := h.mustRun("slurm", "submit", "--spool", spool, h.slurmLines(lines, order))
 	if strings.TrimSpace(out.stdout) != spool {
 		t.Errorf("submit printed %q", out.stdout)
 	}
 	h.endJobs(spool)
 
 	task, node := map[string]string{}, map[string]string{}
-	until(t, patience, "three analyses run", func() bool {
+	until(t, hangTimeout, "three analyses run", func() bool {
 		s := h.slurmStatus(spool)
 		for _, line := range s.Lines {
 			name := strings.TrimPrefix(line.ID, h.run+"-")
@@ -183,13 +183,13 @@ func TestSlurm(t *testing.T) {
 	// The node is cut off from Slurm with its job, which goes on, and delivers when its end was told.
 	c.node(t, node["down"], "kill")
 	c.node(t, node["down"], "down")
-	until(t, patience, "Slurm takes its job for failed", func() bool {
+	until(t, hangTimeout, "Slurm takes its job for failed", func() bool {
 		return strings.TrimSpace(h.slurm("squeue", "--noheader", "--array", "--states=all", "--format=%T", "--jobs="+task["down"])) == "NODE_FAIL"
 	})
 	h.collectInterrupted(spool)
 	sleep := processWhere(t, func(line []string) bool { return len(line) == 2 && line[0] == "sleep" && line[1] == "201" })
 	send(t, sleep, syscall.SIGTERM)
-	until(t, patience, "the node delivers late", func() bool { return len(matches(spool+"/results/3.late")) == 1 })
+	until(t, hangTimeout, "the node delivers late", func() bool { return len(matches(spool+"/results/3.late")) == 1 })
 	c.node(t, node["down"], "start")
 	c.node(t, node["down"], "resume")
 	both := []*exec.Cmd{h.collecting(spool), h.collecting(spool)}
@@ -210,15 +210,15 @@ func TestSlurm(t *testing.T) {
 			t.Errorf("%s@%d: %s, want %s (%s)", name, r.Attempt, got, want[name], r.Message)
 		}
 		if strings.HasPrefix(name, "good") {
-			if got := h.good("outputs", "cat", r.ID, "out").stdout; got != name+"\n" {
+			if got := h.mustRun("outputs", "cat", r.ID, "out").stdout; got != name+"\n" {
 				t.Errorf("%s has the output %q", name, got)
 			}
 		}
 	}
-	if got := strings.Count(h.good("ls", "--json").stdout, "\n"); got != len(order) {
+	if got := strings.Count(h.mustRun("ls", "--json").stdout, "\n"); got != len(order) {
 		t.Errorf("%d runs in the catalog, want %d", got, len(order))
 	}
-	h.good("catalog", "check", "--digests")
+	h.mustRun("catalog", "check", "--digests")
 	if s := h.slurmStatus(spool); s.Totals["collected"] != len(order) {
 		t.Errorf("at the end: %v", s.Totals)
 	}
@@ -230,11 +230,11 @@ func TestSlurm(t *testing.T) {
 	if again := h.do("slurm", "collect", spool); again.stdout != "" || again.code != 0 || !strings.Contains(again.stderr, "nothing new") {
 		t.Errorf("collect of what is collected: %d, %s%s", again.code, again.stdout, again.stderr)
 	}
-	h.good("gc") // removes the ingest directories of collects that were killed
+	h.mustRun("gc") // removes the ingest directories of collects that were killed
 	// What killed tasks have left was swept by those after them, or is by this one.
 	h.write("last.jsonl", fmt.Sprintf(`{"id":%q,"command":["true"]}`, h.id("last")), 0o644)
-	h.good("slurm", "submit", "--spool", h.path("last"), "last.jsonl")
-	h.good("slurm", "collect", "--wait", "--poll=200ms", h.path("last"))
+	h.mustRun("slurm", "submit", "--spool", h.path("last"), "last.jsonl")
+	h.mustRun("slurm", "collect", "--wait", "--poll=200ms", h.path("last"))
 	if left := eventually(func() []string { return matches(h.path("tmp/*")) }); len(left) > 0 {
 		t.Errorf("left on the nodes: %q", left)
 	}
@@ -276,14 +276,14 @@ func send(t *testing.T, pid int, signal syscall.Signal) {
 }
 
 // collecting is a collect that waits.
-func (h *house) collecting(spool string) *exec.Cmd {
+func (h *harness) collecting(spool string) *exec.Cmd {
 	cmd := h.command(theHost.bin, "slurm", "collect", "--wait", "--poll=200ms", spool)
 	cmd.Stderr = &strings.Builder{}
 	return cmd
 }
 
 // collectInterrupted kills collects until a few lines are collected, each as soon as it has committed another one.
-func (h *house) collectInterrupted(spool string) {
+func (h *harness) collectInterrupted(spool string) {
 	h.t.Helper()
 	for range 3 {
 		before := len(matches(spool + "/collected/*"))
@@ -291,7 +291,7 @@ func (h *house) collectInterrupted(spool string) {
 		if err := cmd.Start(); err != nil {
 			h.t.Fatal(err)
 		}
-		until(h.t, patience, "it collects", func() bool { return len(matches(spool+"/collected/*")) > before })
+		until(h.t, hangTimeout, "it collects", func() bool { return len(matches(spool+"/collected/*")) > before })
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait()
 	}
@@ -306,10 +306,10 @@ func TestSlurmCancel(t *testing.T) {
 		lines[name], order = sleeps, append(order, name)
 	}
 	spool := h.path("spool")
-	h.good("slurm", "submit", "--json", "--spool", spool, h.slurmLines(lines, order))
+	h.mustRun("slurm", "submit", "--json", "--spool", spool, h.slurmLines(lines, order))
 	h.endJobs(spool)
-	until(t, patience, "three analyses run", func() bool { return len(matches(h.path("tmp/scidex-analysis-*/work/begun"))) == 3 })
-	h.good("slurm", "cancel", spool)
+	until(t, hangTimeout, "three analyses run", func() bool { return len(matches(h.path("tmp/scidex-analysis-*/work/begun"))) == 3 })
+	h.mustRun("slurm", "cancel", spool)
 	if out := h.do("slurm", "collect", "--wait", "--poll=200ms", spool); out.code != 1 {
 		t.Errorf("collect ended with %d, want 1 for what was canceled: %s", out.code, out.stderr)
 	}
@@ -333,13 +333,13 @@ func TestSlurmAway(t *testing.T) {
 	conf := strings.ReplaceAll(readFile(t, c.Conf), "SlurmUser=root", "SlurmUser=root\nSlurmctldPort=6999\nMessageTimeout=2")
 	h.setenv("SLURM_CONF", h.write("slurm.conf", conf, 0o644))
 	began := time.Now()
-	h.bad([]string{"slurm", "submit", "--spool", "spool", "lines.jsonl"}, "sbatch", "nothing was submitted")
+	h.mustRefuse([]string{"slurm", "submit", "--spool", "spool", "lines.jsonl"}, "sbatch", "nothing was submitted")
 	t.Logf("after %v", time.Since(began))
 	if left := matches(h.path("spool*")); len(left) > 0 {
 		t.Errorf("left: %q", left)
 	}
 	h.setenv("SLURM_CONF", c.Conf)
-	h.bad([]string{"slurm", "submit", "--spool", "spool", "--partition", "nowhere", "lines.jsonl"}, "invalid partition", "nothing was submitted")
+	h.mustRefuse([]string{"slurm", "submit", "--spool", "spool", "--partition", "nowhere", "lines.jsonl"}, "invalid partition", "nothing was submitted")
 	if left := matches(h.path("spool*")); len(left) > 0 {
 		t.Errorf("left: %q", left)
 	}
@@ -347,33 +347,33 @@ func TestSlurmAway(t *testing.T) {
 
 // TestSlurmRefused refuses, without any Slurm, in one sentence, and makes nothing.
 func TestSlurmRefused(t *testing.T) {
-	h := newHouse(t)
+	h := newHarness(t)
 	h.write("lines.jsonl", `{"command":["true"]}`, 0o644)
 	submit := []string{"slurm", "submit", "--spool", "spool", "lines.jsonl"}
 	h.setenv("PATH", filepath.Dir(theHost.bin))
-	h.bad(submit, "sbatch was not found in PATH; call this where Slurm's commands are")
+	h.mustRefuse(submit, "sbatch was not found in PATH; call this where Slurm's commands are")
 	tools := h.path("tools") // they are found, and never called
 	for _, name := range []string{"sbatch", "squeue", "scancel", "scontrol"} {
 		h.write("tools/"+name, "#!/bin/sh\nexit 99\n", 0o755)
 	}
 	h.setenv("PATH", tools+":"+os.Getenv("PATH"))
-	h.bad([]string{"slurm", "submit", "--spool", "a\nb", "lines.jsonl"}, `path "`, "control characters")
-	h.bad([]string{"slurm", "submit", "--spool", "no/spool", "lines.jsonl"}, "no/spool: no such file or directory", "nothing was submitted")
+	h.mustRefuse([]string{"slurm", "submit", "--spool", "a\nb", "lines.jsonl"}, `path "`, "control characters")
+	h.mustRefuse([]string{"slurm", "submit", "--spool", "no/spool", "lines.jsonl"}, "no/spool: no such file or directory", "nothing was submitted")
 	if err := os.Mkdir(h.path("spool"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	h.bad(submit, `spool "`+h.path("spool")+`" exists already; name a new directory for each submission`)
+	h.mustRefuse(submit, `spool "`+h.path("spool")+`" exists already; name a new directory for each submission`)
 	if os.Geteuid() != 0 {
 		if err := os.Chmod(h.path("spool"), 0o555); err != nil {
 			t.Fatal(err)
 		}
-		h.bad([]string{"slurm", "submit", "--spool", "spool/below", "lines.jsonl"}, "permission denied", "nothing was submitted")
+		h.mustRefuse([]string{"slurm", "submit", "--spool", "spool/below", "lines.jsonl"}, "permission denied", "nothing was submitted")
 	}
 	h.write("used.jsonl", fmt.Sprintf(`{"id":%q,"command":["true"]}`, h.id("used")), 0o644)
 	h.start("--id", h.id("used"), "true")
-	h.bad([]string{"slurm", "submit", "--spool", "new", "used.jsonl"}, "used.jsonl:1: id "+h.id("used")+" was used before", "nothing was submitted")
+	h.mustRefuse([]string{"slurm", "submit", "--spool", "new", "used.jsonl"}, "used.jsonl:1: id "+h.id("used")+" was used before", "nothing was submitted")
 	h.write("gone.jsonl", `{"data":"/no/such/data","command":["true"]}`, 0o644)
-	h.bad([]string{"slurm", "submit", "--spool", "new", "gone.jsonl"}, `gone.jsonl:1: --data "/no/such/data": does not exist`, "nothing was submitted")
+	h.mustRefuse([]string{"slurm", "submit", "--spool", "new", "gone.jsonl"}, `gone.jsonl:1: --data "/no/such/data": does not exist`, "nothing was submitted")
 	if left := matches(h.path("new*")); len(left) > 0 {
 		t.Errorf("left: %q", left)
 	}
@@ -384,9 +384,9 @@ func TestSlurmRefused(t *testing.T) {
 func TestSlurmTimeLimit(t *testing.T) {
 	h, _ := onSlurm(t)
 	spool := h.path("spool")
-	h.good("slurm", "submit", "--spool", spool, h.slurmLines(map[string]string{"long": sleeps}, []string{"long"}))
+	h.mustRun("slurm", "submit", "--spool", spool, h.slurmLines(map[string]string{"long": sleeps}, []string{"long"}))
 	h.endJobs(spool)
-	until(t, patience, "it runs", func() bool { return len(matches(h.path("tmp/scidex-analysis-*/work/begun"))) == 1 })
+	until(t, hangTimeout, "it runs", func() bool { return len(matches(h.path("tmp/scidex-analysis-*/work/begun"))) == 1 })
 	h.slurm("scontrol", "update", "jobid="+h.slurmStatus(spool).Lines[0].Task, "timelimit=1")
 	h.do("slurm", "collect", "--wait", "--poll=200ms", spool)
 	r := h.show(h.id("long"))

@@ -116,7 +116,7 @@ func listenBeside(t *testing.T, dir string) (heard func() []string) {
 }
 
 // base makes a directory with one file, which is to be replaced by a socket.
-func (h *house) base(name string) string {
+func (h *harness) base(name string) string {
 	h.t.Helper()
 	dir := filepath.Dir(h.write(name+"/replaced", "a regular file", 0o666))
 	open(h.t, dir)
@@ -136,7 +136,7 @@ func encode(t *testing.T, v any) string {
 // TestSocketPaths reads the canary by every path to a socket from outside: of the server's own,
 // and of those that appear in a directory which the analysis sees, after it has looked. Inside it cannot.
 func TestSocketPaths(t *testing.T) {
-	h, db := newHouse(t), theDatabase(t)
+	h, db := newHarness(t), theDatabase(t)
 	plain := h.base("plain")
 	heard := db.plant(t, plain)
 	at := socketTargets{Database: db, Bases: []string{plain}, Streams: db.streams(), Sockets: db.Sockets, Seen: []string{"seen", "replaced", "moved/late"}}
@@ -165,7 +165,7 @@ func TestSocketPaths(t *testing.T) {
 	}
 	end := h.flag()
 	at.Bases, at.End = []string{"/data", "data", "/docs", "/inputs/more", "/analysis"}, "/inputs/flag"
-	l := h.launch(h.fresh(), "--data", shared, "--docs", shared, "--input", shared+":/inputs/more", "--input", end.input(),
+	l := h.launch(h.newID(), "--data", shared, "--docs", shared, "--input", shared+":/inputs/more", "--input", end.input(),
 		"--project", shared, "--script", filepath.Join(shared, "sockets.py"), encode(t, at))
 	l.await("ready")
 	heard = db.plant(t, shared)
@@ -193,7 +193,7 @@ var noSocket = []string{"ENOENT", "ECONNREFUSED", "ENXIO", "EROFS", "EXDEV", "EA
 // TestPlacesOfSocketsAreRefused binds the directories of the server's sockets, those above them, the sockets
 // themselves and links to any of them.
 func TestPlacesOfSocketsAreRefused(t *testing.T) {
-	h, db := newHouse(t), theDatabase(t)
+	h, db := newHarness(t), theDatabase(t)
 	for i, socket := range db.Sockets {
 		dir := filepath.Dir(socket)
 		link, chain := h.path(fmt.Sprint("link", i)), h.path(fmt.Sprint("chain", i))
@@ -205,7 +205,7 @@ func TestPlacesOfSocketsAreRefused(t *testing.T) {
 		for _, source := range []string{dir, filepath.Dir(dir), link, chain, "/proc/self/root" + dir, socket} {
 			flags := [][]string{{"--data", source}, {"--docs", source}, {"--project", source}, {"--input", source}, {"--input", source + ":/inputs/there"}}
 			for _, flag := range flags {
-				h.bad(slices.Concat([]string{"run"}, flag, []string{"--", "true"}), strings.TrimPrefix(flag[0], "--"))
+				h.mustRefuse(slices.Concat([]string{"run"}, flag, []string{"--", "true"}), strings.TrimPrefix(flag[0], "--"))
 			}
 		}
 	}

@@ -8,13 +8,13 @@ import (
 // TestStarvedInit: an analysis that keeps the processors busy cannot take them from its container's init, and a kill does not
 // wait for anything of the analysis to be scheduled.
 func TestStarvedInit(t *testing.T) {
-	h := newHouse(t)
+	h := newHarness(t)
 	for name, end := range map[string][]string{"now": {"stop", "--now"}, "after its grace": {"stop"}} {
 		t.Run(name, func(t *testing.T) {
 			h := h.in(t)
-			l := h.launch(h.fresh(), "--pids=200", "--grace=100ms", "--project", testdata(t, "."), "--script", testdata(t, "starve.py"))
+			l := h.launch(h.newID(), "--pids=200", "--grace=100ms", "--project", testdata(t, "."), "--script", testdata(t, "starve.py"))
 			l.await("ready")
-			h.good(append(end, l.id)...)
+			h.mustRun(append(end, l.id)...)
 			r := l.wait()
 			r.expect(t, "canceled", "stopped", 143)
 			line, _, _ := strings.Cut(h.stdoutOf(r), "\n")
@@ -29,7 +29,7 @@ func TestStarvedInit(t *testing.T) {
 
 // TestSeccompSparesInit: what is refused of init is allowed of all else, as libraries need it.
 func TestSeccompSparesInit(t *testing.T) {
-	h := newHouse(t)
+	h := newHarness(t)
 	r := h.analysis("starve.py", nil, "itself")
 	r.expect(t, "complete", "exit", 0)
 	for try, got := range decodeVerdicts(t, []byte(h.stdoutOf(r))) {

@@ -27,9 +27,9 @@ type runStats struct {
 	}
 }
 
-func (h *house) stats(flags ...string) (s runStats) {
+func (h *harness) stats(flags ...string) (s runStats) {
 	h.t.Helper()
-	if err := decode("stats.json", []byte(h.good(append([]string{"stats", "--json"}, flags...)...).stdout), &s); err != nil {
+	if err := decode("stats.json", []byte(h.mustRun(append([]string{"stats", "--json"}, flags...)...).stdout), &s); err != nil {
 		h.t.Fatal(err)
 	}
 	return s
@@ -37,7 +37,7 @@ func (h *house) stats(flags ...string) (s runStats) {
 
 // What runs asked for and used, and a limit that has ended one, stand in the statistics; a run that never began does not.
 func TestStats(t *testing.T) {
-	h := newHouse(t)
+	h := newHarness(t)
 	for range 2 {
 		h.start("--label", "kind=a", "--timeout", "10m", "--", "sleep", "0.2").expect(t, "complete", "exit", 0)
 	}
@@ -63,7 +63,7 @@ func TestStats(t *testing.T) {
 	}
 
 	plot := filepath.Join(t.TempDir(), "stats.svg")
-	table := h.good("stats", "--by", "kind", "--limit", "1", "--plot", plot).stdout
+	table := h.mustRun("stats", "--by", "kind", "--limit", "1", "--plot", plot).stdout
 	for _, want := range []string{"GROUP", "kind=a  2", "suggested", "and one more group with fewer runs"} {
 		if !strings.Contains(strings.ToLower(table), strings.ToLower(want)) {
 			t.Errorf("no %q in\n%s", want, table)

@@ -18,13 +18,13 @@ const deaf = `trap 'echo heard' TERM; echo x >before; echo ready; while :; do sl
 
 // TestStop ends runs from another command: with a grace period, which a second one cuts, and without.
 func TestStop(t *testing.T) {
-	h := newHouse(t)
-	gentle, twice, now := h.fresh(), h.fresh(), h.fresh()
+	h := newHarness(t)
+	gentle, twice, now := h.newID(), h.newID(), h.newID()
 	h.detach(gentle, "--grace", "10m", "--", "sh", "-c", "trap 'echo x >after; exit 0' TERM; echo ready; while :; do sleep 0.05; done")
 	h.detach(twice, "--grace", "10m", "--", "sh", "-c", deaf)
 	l := h.launch(now, "--grace", "10m", "--", "sh", "-c", deaf) // not detached
 	h.logged(gentle, "ready")
-	if out := h.good("stop", gentle); !strings.HasPrefix(out.stdout, gentle+"@1  canceled (143): ") || out.stderr != "" {
+	if out := h.mustRun("stop", gentle); !strings.HasPrefix(out.stdout, gentle+"@1  canceled (143): ") || out.stderr != "" {
 		t.Errorf("%+v", out)
 	}
 	r := h.show(gentle)
@@ -36,32 +36,32 @@ func TestStop(t *testing.T) {
 	h.logged(twice, "ready")
 	first := h.begin("stop", twice)
 	h.logged(twice, "heard")
-	h.good("stop", twice)
+	h.mustRun("stop", twice)
 	if out := first.end(); out.code != 0 {
 		t.Errorf("the first stop: %+v", out)
 	}
 	h.show(twice).expect(t, "canceled", "stopped", 143)
 
 	l.await("ready")
-	h.good("stop", "--now", now)
+	h.mustRun("stop", "--now", now)
 	r = l.wait()
 	r.expect(t, "canceled", "stopped", 143)
-	if strings.Contains(h.good("logs", now).stdout, "heard") || r.output("before").SHA256 == "" {
+	if strings.Contains(h.mustRun("logs", now).stdout, "heard") || r.output("before").SHA256 == "" {
 		t.Error("with --now it had a grace period, or was not harvested")
 	}
 
-	h.bad([]string{"stop", gentle}, gentle+"@1", "ended already", "canceled")
-	h.bad([]string{"stop", h.id("none")}, "no run")
-	h.bad([]string{"stop"}, "ID")
+	h.mustRefuse([]string{"stop", gentle}, gentle+"@1", "ended already", "canceled")
+	h.mustRefuse([]string{"stop", h.id("none")}, "no run")
+	h.mustRefuse([]string{"stop"}, "ID")
 }
 
 // TestStopBySignal: what nobody has asked `stop` for is not said to come from it.
 func TestStopBySignal(t *testing.T) {
-	h := newHouse(t)
-	id := h.fresh()
+	h := newHarness(t)
+	id := h.newID()
 	h.detach(id, "--", "sleep", "1000")
 	h.launcher(id).signal(t, syscall.SIGTERM)
-	h.good("show", "--wait", id)
+	h.mustRun("show", "--wait", id)
 	if r := h.show(id); r.Message != "stopped by SIGTERM" {
 		t.Errorf("%q", r.Message)
 	}
@@ -69,7 +69,7 @@ func TestStopBySignal(t *testing.T) {
 
 // TestStopHitsNobodyElse gives the number of a dead launcher to an innocent process, and the lock to somebody.
 func TestStopHitsNobodyElse(t *testing.T) {
-	h := newHouse(t)
+	h := newHarness(t)
 	id := h.killed()
 	innocent := exec.Command("sleep", "1000")
 	if err := innocent.Start(); err != nil {
@@ -99,12 +99,12 @@ func TestStopHitsNobodyElse(t *testing.T) {
 	if err := unix.Flock(int(lock.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
 		t.Fatal(err)
 	}
-	h.bad([]string{"stop", id}, "was killed")
+	h.mustRefuse([]string{"stop", id}, "was killed")
 	h.show(id).expect(t, "running", "", 0)
 	if err := lock.Close(); err != nil {
 		t.Fatal(err)
 	}
-	h.bad([]string{"stop", id}, "was killed")
+	h.mustRefuse([]string{"stop", id}, "was killed")
 	h.expectTidied(id) // by stop, which was told of the same process
 	select {
 	case <-ended:
@@ -119,7 +119,7 @@ func TestStopByAStranger(t *testing.T) {
 		t.Log("not covered here: only root can become another user; the tests as root do")
 		return
 	}
-	h := newHouse(t)
+	h := newHarness(t)
 	open := filepath.Join("/tmp", newPrefix())
 	t.Cleanup(func() { os.RemoveAll(open) })
 	h.root = filepath.Join(open, "root")
@@ -127,7 +127,7 @@ func TestStopByAStranger(t *testing.T) {
 		t.Fatal(err)
 	}
 	h.setenv("SCIDEX_OCI_ROOT", h.root)
-	id := h.fresh()
+	id := h.newID()
 	h.detach(id, "--", "sleep", "1000")
 	if out, err := exec.Command("sh", "-c", `cd "$1" && chmod a+rwX .. . runs runs/* catalog.db*`, "sh", h.root).CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
@@ -143,15 +143,15 @@ func TestStopByAStranger(t *testing.T) {
 	if r := h.show(id); r.State != "running" {
 		t.Errorf("it is %s", r.State)
 	}
-	h.good("stop", id)
+	h.mustRun("stop", id)
 	h.show(id).expect(t, "canceled", "stopped", 143)
 }
 
 // TestWatch shows runs on a terminal until Ctrl-C, and refuses to be read by a program.
 func TestWatch(t *testing.T) {
-	h := newHouse(t)
-	h.bad([]string{"ls", "--watch"}, "terminal", "show ID --wait")
-	id, f := h.fresh(), h.flag()
+	h := newHarness(t)
+	h.mustRefuse([]string{"ls", "--watch"}, "terminal", "show ID --wait")
+	id, f := h.newID(), h.flag()
 	h.detach(id, "--input", f.input(), "--", "sh", "-c", awaited)
 	term := newTerminal(t)
 	cmd := h.command(theHost.bin, "ls", "--watch")
@@ -169,9 +169,9 @@ func TestWatch(t *testing.T) {
 			return strings.Contains(last[max(0, strings.LastIndex(last, "\x1b[H")):], words)
 		}
 	}
-	until(t, patience, "the run is shown as running", shows(" running "))
+	until(t, hangTimeout, "the run is shown as running", shows(" running "))
 	f.raise()
-	until(t, patience, "the run is shown as complete", shows(" complete "))
+	until(t, hangTimeout, "the run is shown as complete", shows(" complete "))
 	for line := range strings.SplitSeq(term.screen(), "\r\n") {
 		if visible := regexp.MustCompile("\x1b\\[[0-9]*[A-Z]").ReplaceAllString(line, ""); len(visible) > 60 {
 			t.Errorf("a line is wider than the terminal: %q", visible)

@@ -19,11 +19,11 @@ import (
 // request is checked, the sandbox set up, the outputs harvested and committed, the hook called, copies exported.
 // Wherever it comes the command says how it ended, the catalog says the same, and nothing is left.
 func TestStoppedAtAnyMoment(t *testing.T) {
-	h := newHouse(t)
+	h := newHarness(t)
 	hook := h.write("hook", "#!/bin/sh\nexit 0\n", 0o755)
 	ends := map[string]int{}
 	for moment := time.Duration(0); moment < 600*time.Millisecond; moment += 15 * time.Millisecond {
-		id := h.fresh()
+		id := h.newID()
 		cmd := h.command(theHost.bin, "run", "--json", "--id", id, "--grace=10m", "--export", filepath.Join(h.dir, "out-"+id),
 			"--post-process", hook, "--", "sh", "-c", "for i in 1 2 3 4 5 6 7 8 9; do head -c 300000 /dev/urandom >$i; done")
 		ends[h.stopAt(t, cmd, id, moment)]++
@@ -35,11 +35,11 @@ func TestStoppedAtAnyMoment(t *testing.T) {
 }
 
 // stopAt sends SIGTERM after a while and returns how the run ended, in a word.
-func (h *house) stopAt(t *testing.T, cmd *exec.Cmd, id string, after time.Duration) string {
+func (h *harness) stopAt(t *testing.T, cmd *exec.Cmd, id string, after time.Duration) string {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), hangTimeout)
 	defer cancel()
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -84,7 +84,7 @@ func (h *house) stopAt(t *testing.T, cmd *exec.Cmd, id string, after time.Durati
 // its grace. The supervisor is held up until the launcher has been told. It is there before the request is checked, and
 // there is much to check, but less than what is remembered.
 func TestStoppedBeforeStart(t *testing.T) {
-	h := newHouse(t)
+	h := newHarness(t)
 	data := h.path("many")
 	if err := os.Mkdir(data, 0o755); err != nil {
 		t.Fatal(err)
@@ -95,10 +95,10 @@ func TestStoppedBeforeStart(t *testing.T) {
 		}
 	}
 	for range 20 {
-		id := h.fresh()
+		id := h.newID()
 		l := h.launch(id, never, "--data", data, "--", "sh", "-c", "trap '' TERM; echo ready; while [ -e /work ]; do sleep 0.1; done", id+"-marker")
 		supervisor := 0
-		for deadline := time.Now().Add(patience); supervisor == 0 && time.Now().Before(deadline); { // no pause: the moment is short
+		for deadline := time.Now().Add(hangTimeout); supervisor == 0 && time.Now().Before(deadline); { // no pause: the moment is short
 			supervisor = l.early()
 		}
 		if supervisor == 0 {
@@ -107,7 +107,7 @@ func TestStoppedBeforeStart(t *testing.T) {
 		if err := unix.Kill(supervisor, unix.SIGSTOP); err != nil {
 			t.Fatal(err)
 		}
-		until(t, patience, "the run is in the catalog", func() bool { return h.do("show", id).code == 0 })
+		until(t, hangTimeout, "the run is in the catalog", func() bool { return h.do("show", id).code == 0 })
 		time.Sleep(time.Second) // what it let begin before it was held up begins now, and nothing else
 		begun := tasks(l.cmd.Process.Pid)
 		delete(begun, strconv.Itoa(supervisor)) // which has no name of its own where it has not executed
@@ -115,7 +115,7 @@ func TestStoppedBeforeStart(t *testing.T) {
 			t.Log("too late: next time")
 			l.signal(unix.SIGKILL)
 			<-l.ended
-			h.good("gc")
+			h.mustRun("gc")
 			continue
 		}
 		l.signal(unix.SIGTERM)
@@ -142,8 +142,8 @@ func TestStoppedWhileItsIDsAreMapped(t *testing.T) {
 	if theHost.root || !theHost.ranged {
 		t.Skip("newuidmap maps the ids of users with a range alone")
 	}
-	h := newHouse(t)
-	id := h.fresh()
+	h := newHarness(t)
+	id := h.newID()
 	there := h.path("there")
 	h.write("bin/newuidmap", "#!/bin/sh\n>'"+there+"'\nexec sleep 300\n", 0o755)
 	h.setenv("PATH", h.path("bin")+":"+os.Getenv("PATH"))
@@ -153,7 +153,7 @@ func TestStoppedWhileItsIDsAreMapped(t *testing.T) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	until(t, patience, "newuidmap has been started, and the run is in the catalog", func() bool {
+	until(t, hangTimeout, "newuidmap has been started, and the run is in the catalog", func() bool {
 		_, err := os.Stat(there)
 		return err == nil && h.do("show", id).code == 0
 	})

@@ -23,8 +23,8 @@ func TestStopped(t *testing.T) {
 		"SIGTERM, handled": {syscall.SIGTERM, "trap 'echo x >after; exit 0' TERM; echo ready; while :; do sleep 0.1; done", 143, "", []string{"after", "before"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			h := newHouse(t)
-			id := h.fresh()
+			h := newHarness(t)
+			id := h.newID()
 			l := h.launch(id, "--grace", "10m", "--", "sh", "-c", "echo x >before; "+c.command, id+"-marker")
 			l.await("ready")
 			all := l.family()
@@ -55,8 +55,8 @@ func TestStopped(t *testing.T) {
 // TestSecondSignalInsists: an analysis that does not listen ends with the second signal and not with its
 // grace period.
 func TestSecondSignalInsists(t *testing.T) {
-	h := newHouse(t)
-	id := h.fresh()
+	h := newHarness(t)
+	id := h.newID()
 	l := h.launch(id, "--grace", "10m", "--", "sh", "-c",
 		"trap 'echo heard' TERM; echo x >before; echo ready; while :; do sleep 0.1; done", id+"-marker")
 	l.await("ready")
@@ -72,8 +72,8 @@ func TestSecondSignalInsists(t *testing.T) {
 
 // TestGraceEnds: an analysis that does not listen is killed when its grace period ends.
 func TestGraceEnds(t *testing.T) {
-	h := newHouse(t)
-	l := h.launch(h.fresh(), "--grace", "100ms", "--", "sh", "-c", "trap '' TERM; echo ready; while :; do sleep 0.1; done")
+	h := newHarness(t)
+	l := h.launch(h.newID(), "--grace", "100ms", "--", "sh", "-c", "trap '' TERM; echo ready; while :; do sleep 0.1; done")
 	l.await("ready")
 	l.signal(syscall.SIGTERM)
 	r := l.wait()

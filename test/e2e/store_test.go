@@ -15,8 +15,8 @@ import (
 
 // TestOutputsAreStored reads catalog and blob store past the program.
 func TestOutputsAreStored(t *testing.T) {
-	h := newHouse(t)
-	r := h.start("--id", h.fresh(), "--", "python3", "-c", `
+	h := newHarness(t)
+	r := h.start("--id", h.newID(), "--", "python3", "-c", `
 import os
 open("summary.csv", "w").write("a,b\n1,2\n")
 os.makedirs("deep/er")
@@ -64,7 +64,7 @@ func everyByte() string {
 }
 
 // checkBlob checks content, mode and owner of a blob.
-func (h *house) checkBlob(digest, content string) {
+func (h *harness) checkBlob(digest, content string) {
 	h.t.Helper()
 	info, err := os.Lstat(h.blobPath(digest))
 	if err != nil {
@@ -89,7 +89,7 @@ type row struct {
 }
 
 // query asks the catalog by Python's SQLite, which is not ours.
-func (h *house) query(sql string, args ...string) [][]any {
+func (h *harness) query(sql string, args ...string) [][]any {
 	h.t.Helper()
 	out := h.finish(h.command("/usr/bin/python3", append([]string{"-c", `
 import json, sqlite3, sys
@@ -104,7 +104,7 @@ print(json.dumps([[v.decode("utf-8", "backslashreplace") if isinstance(v, bytes)
 	return rows
 }
 
-func (h *house) outputRows(id string) map[string]row {
+func (h *harness) outputRows(id string) map[string]row {
 	h.t.Helper()
 	rows := map[string]row{}
 	for _, r := range h.query("SELECT path, size, sha256, mode, verdict, partial FROM analysis_output WHERE id = ?", id) {
@@ -113,7 +113,7 @@ func (h *house) outputRows(id string) map[string]row {
 	return rows
 }
 
-func (h *house) runRow(id string) string {
+func (h *harness) runRow(id string) string {
 	h.t.Helper()
 	rows := h.query("SELECT state || ' ' || reason || ' ' || exit_code || ' ' || outputs_total || ' ' || rejected_total FROM analysis_run WHERE id = ?", id)
 	if len(rows) != 1 {
@@ -124,14 +124,14 @@ func (h *house) runRow(id string) string {
 
 // TestNothingIsLeft looks at everything a run has while it runs, and that it is gone afterwards.
 func TestNothingIsLeft(t *testing.T) {
-	h := newHouse(t)
+	h := newHarness(t)
 	mounts := mountTable(t)
-	id, end := h.fresh(), h.flag()
+	id, end := h.newID(), h.flag()
 	marker := id + "-marker"
 	l := h.launch(id, "--input", end.input(), "--", "sh", "-c", "(sleep 1000 & sleep 1000) & echo ready; "+awaited, marker)
 	l.await("ready")
 	// Launcher, init and shell have the marker; the supervisor and two sleepers have not.
-	until(t, patience, "all processes are found", func() bool { return len(with(marker)) >= 3 && len(l.family()) >= 6 })
+	until(t, hangTimeout, "all processes are found", func() bool { return len(with(marker)) >= 3 && len(l.family()) >= 6 })
 	all := l.family()
 	if len(matches("/tmp/scidex-analysis-"+id)) != 1 || len(locksOf(l.cmd.Process.Pid)) == 0 {
 		t.Errorf("no directory or lock of a live run found: the looking does not work")

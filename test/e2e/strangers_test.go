@@ -53,7 +53,7 @@ func TestStrangersStayOut(t *testing.T) {
 		t.Fatalf("a stranger only %s an open directory: it proves nothing", got)
 	}
 
-	h := newHouse(t)
+	h := newHarness(t)
 	f := h.flag()
 	l := h.launch(h.id("open"), "--keep", "always", "--input", f.input(), "--", "sh", "-c",
 		`printf '#!/bin/sh\n' >program; chmod 777 . program; echo ready >&2; `+awaited)
@@ -67,5 +67,5 @@ func TestStrangersStayOut(t *testing.T) {
 	if got := asStranger(t, dir); got != "" {
 		t.Errorf("a stranger %s the kept directory", got)
 	}
-	h.good("rm", l.id)
+	h.mustRun("rm", l.id)
 }

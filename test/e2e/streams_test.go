@@ -25,7 +25,7 @@ sys.stderr.buffer.write(row[::-1])
 `
 
 func TestStreamsAreUntouched(t *testing.T) {
-	h := newHouse(t)
+	h := newHarness(t)
 	want := bytes.Repeat(func() (row []byte) {
 		for i := range 256 {
 			row = append(row, byte(i))
@@ -37,19 +37,19 @@ func TestStreamsAreUntouched(t *testing.T) {
 		backwards[len(want)-1-i] = b
 	}
 	h.write("a.py", allBytes, 0o644)
-	out := h.good("run", "--id", h.id("s"), "--quiet", "--script", "a.py")
+	out := h.mustRun("run", "--id", h.id("s"), "--quiet", "--script", "a.py")
 	if out.stdout != string(want) || out.stderr != string(backwards) {
 		t.Errorf("got %d and %d bytes that are not those written", len(out.stdout), len(out.stderr))
 	}
 	// With the table, standard output is still the analysis' alone.
-	if out := h.good("run", "--id", h.id("table"), "--script", "a.py"); out.stdout != string(want) {
+	if out := h.mustRun("run", "--id", h.id("table"), "--script", "a.py"); out.stdout != string(want) {
 		t.Errorf("got %d bytes that are not those written", len(out.stdout))
 	}
-	logs := h.good("logs", h.id("s"))
+	logs := h.mustRun("logs", h.id("s"))
 	if logs.stdout != string(want) || logs.stderr != string(backwards) {
 		t.Errorf("logs gives %d and %d bytes that are not those written", len(logs.stdout), len(logs.stderr))
 	}
-	if one := h.good("logs", "--stderr", h.id("s")); one.stdout != "" || one.stderr != string(backwards) {
+	if one := h.mustRun("logs", "--stderr", h.id("s")); one.stdout != "" || one.stderr != string(backwards) {
 		t.Errorf("logs --stderr gives %d and %d bytes", len(one.stdout), len(one.stderr))
 	}
 	r := h.show(h.id("s"))
@@ -60,8 +60,8 @@ func TestStreamsAreUntouched(t *testing.T) {
 
 // With --json standard output holds the object alone, whatever the analysis prints.
 func TestJSONIsAlone(t *testing.T) {
-	h := newHouse(t)
-	out := h.good(append(flags("run", "--json", "--id", h.id("j")), shell(`echo '{"v":1}'; echo two >&2`)...)...)
+	h := newHarness(t)
+	out := h.mustRun(append(flags("run", "--json", "--id", h.id("j")), shell(`echo '{"v":1}'; echo two >&2`)...)...)
 	if _, err := parseResult([]byte(out.stdout)); err != nil {
 		t.Error(err)
 	}
@@ -73,7 +73,7 @@ func TestJSONIsAlone(t *testing.T) {
 // A flood passes through whole; of it the log keeps what --log-size says.
 func TestFlood(t *testing.T) {
 	const size, kept = 100_000_000, 1 << 20
-	h := newHouse(t)
+	h := newHarness(t)
 	cmd := h.command(theHost.bin, append(flags("run", "--quiet", "--id", h.id("f"), "--log-size=1MiB"),
 		shell(fmt.Sprintf("yes 0123456789 | head -c %d; echo the end >&2", size))...)...)
 	passed := sha256.New()
@@ -90,7 +90,7 @@ func TestFlood(t *testing.T) {
 	if want := (log{size, true, digest(flood[:kept])}); r.Logs.Stdout != want {
 		t.Errorf("%+v, want %+v", r.Logs.Stdout, want)
 	}
-	logs := h.good("logs", "--stdout", h.id("f"))
+	logs := h.mustRun("logs", "--stdout", h.id("f"))
 	if logs.stdout != string(flood[:kept]) || !strings.Contains(logs.stderr, "truncated") {
 		t.Errorf("logs gives %d bytes and says %q", len(logs.stdout), logs.stderr)
 	}
@@ -108,7 +108,7 @@ func (c *counter) Write(p []byte) (int, error) {
 
 // A reader that goes away, as head does, does not end the run.
 func TestReaderGoesAway(t *testing.T) {
-	h := newHouse(t)
+	h := newHarness(t)
 	cmd := h.command(theHost.bin, append(flags("run", "--quiet", "--id", h.id("r")), shell("yes | head -c 50000000; echo done >done.txt")...)...)
 	stdout, err := cmd.StdoutPipe()
 	if err != nil {
@@ -139,7 +139,7 @@ func TestClosedStreams(t *testing.T) {
 	for _, closed := range []string{">&-", "2>&-", "<&-", ">&- 2>&- <&-"} {
 		t.Run(closed, func(t *testing.T) {
 			t.Parallel()
-			h := newHouse(t)
+			h := newHarness(t)
 			script := `"$0" run --id "$1" -- sh -c 'echo out; echo err >&2; echo x >x.txt' ` + closed
 			out := h.finish(h.command("sh", "-c", script, theHost.bin, h.id("c")))
 			if out.code != 0 {
@@ -148,7 +148,7 @@ func TestClosedStreams(t *testing.T) {
 			r := h.show(h.id("c"))
 			r.expect(t, "complete", "exit", 0)
 			outputsAre("x.txt")(t, r)
-			if logs := h.good("logs", h.id("c")); logs.stdout != "out\n" || logs.stderr != "err\n" {
+			if logs := h.mustRun("logs", h.id("c")); logs.stdout != "out\n" || logs.stderr != "err\n" {
 				t.Errorf("logs %+v", logs)
 			}
 		})
@@ -157,7 +157,7 @@ func TestClosedStreams(t *testing.T) {
 
 // The analysis reads nothing of what the caller could type.
 func TestStandardInputIsEmpty(t *testing.T) {
-	h := newHouse(t)
+	h := newHarness(t)
 	cmd := h.command(theHost.bin, "run", "--quiet", "--id", h.id("i"), "--", "cat")
 	cmd.Stdin = strings.NewReader("typed\n")
 	if out := h.finish(cmd); out.code != 0 || out.stdout != "" {

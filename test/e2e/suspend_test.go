@@ -17,7 +17,7 @@ import (
 
 // job starts a run as a shell with job control does: in a process group of its own, whose parent could let it
 // go on. Nothing that is stopped outlives the test.
-func (h *house) job(id string, args ...string) *launch {
+func (h *harness) job(id string, args ...string) *launch {
 	h.t.Helper()
 	cmd := h.command(theHost.bin, runWith(id, args)...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
@@ -69,7 +69,7 @@ func stateOf(pid int) string {
 func (l *launch) suspend() {
 	l.h.t.Helper()
 	l.signal(unix.SIGTSTP)
-	until(l.h.t, patience, "the launcher is stopped", func() bool { return stateOf(l.cmd.Process.Pid) == "T" })
+	until(l.h.t, hangTimeout, "the launcher is stopped", func() bool { return stateOf(l.cmd.Process.Pid) == "T" })
 	expectStill(l.h.t, l.cmd.Process.Pid)
 }
 
@@ -96,7 +96,7 @@ func (l *launch) goOn() {
 	l.h.t.Helper()
 	before := tasks(l.cmd.Process.Pid)
 	l.signal(unix.SIGCONT)
-	until(l.h.t, patience, "the analysis goes on", func() bool {
+	until(l.h.t, hangTimeout, "the analysis goes on", func() bool {
 		select {
 		case <-l.ended: // its result says why
 			return true
@@ -114,9 +114,9 @@ const busy = `(while :; do :; done) & echo ready; ` + awaited + `; kill $!; echo
 func TestSuspended(t *testing.T) {
 	t.Parallel()
 	const timeout, pause = "10s", 12 * time.Second
-	h := newHouse(t)
+	h := newHarness(t)
 	begin := h.flag()
-	l := h.job(h.fresh(), append(flags("--timeout", timeout, "--input", begin.input()), shell(busy)...)...)
+	l := h.job(h.newID(), append(flags("--timeout", timeout, "--input", begin.input()), shell(busy)...)...)
 	l.await("ready")
 	l.suspend()
 	time.Sleep(pause) // it is the clock that is tried
@@ -133,9 +133,9 @@ func TestSuspended(t *testing.T) {
 
 // TestSuspendedAgain: what goes on can be suspended again.
 func TestSuspendedAgain(t *testing.T) {
-	h := newHouse(t)
+	h := newHarness(t)
 	begin := h.flag()
-	l := h.job(h.fresh(), append(flags("--input", begin.input()), shell(busy)...)...)
+	l := h.job(h.newID(), append(flags("--input", begin.input()), shell(busy)...)...)
 	l.await("ready")
 	for range 3 {
 		l.suspend()
@@ -151,8 +151,8 @@ func TestSuspendedAgain(t *testing.T) {
 
 // TestSuspendedTimesOut: the clock goes on where it stood.
 func TestSuspendedTimesOut(t *testing.T) {
-	h := newHouse(t)
-	l := h.job(h.fresh(), append(flags("--timeout=3s", "--grace=100ms"), shell(`echo ready; while :; do :; done`)...)...)
+	h := newHarness(t)
+	l := h.job(h.newID(), append(flags("--timeout=3s", "--grace=100ms"), shell(`echo ready; while :; do :; done`)...)...)
 	l.await("ready")
 	l.suspend()
 	l.goOn()
@@ -161,8 +161,8 @@ func TestSuspendedTimesOut(t *testing.T) {
 
 // TestSuspendedStorm: of a tree of processes that forks as fast as it can none is left running.
 func TestSuspendedStorm(t *testing.T) {
-	h := newHouse(t)
-	l := h.job(h.fresh(), "--project", testdata(t, "."), "--script", testdata(t, "storm.py"))
+	h := newHarness(t)
+	l := h.job(h.newID(), "--project", testdata(t, "."), "--script", testdata(t, "storm.py"))
 	l.await("ready")
 	for range 5 {
 		l.suspend()
@@ -178,8 +178,8 @@ func TestSuspendedAndStopped(t *testing.T) {
 	const handles = "trap 'echo x >after; exit 0' TERM; echo ready; while :; do sleep 0.1; done"
 	for _, signal := range []syscall.Signal{unix.SIGTERM, unix.SIGINT, unix.SIGQUIT, unix.SIGHUP} {
 		t.Run(unix.SignalName(signal), func(t *testing.T) {
-			h := newHouse(t)
-			l := h.job(h.fresh(), append(flags(never), shell(handles)...)...)
+			h := newHarness(t)
+			l := h.job(h.newID(), append(flags(never), shell(handles)...)...)
 			l.await("ready")
 			l.suspend()
 			l.signal(signal)
@@ -198,8 +198,8 @@ func TestSuspendedAndStopped(t *testing.T) {
 func TestSuspendedAndKilled(t *testing.T) {
 	for _, whom := range []string{"launcher", "supervisor"} {
 		t.Run(whom, func(t *testing.T) {
-			h := newHouse(t)
-			id := h.fresh()
+			h := newHarness(t)
+			id := h.newID()
 			l := h.job(id, "--", "sh", "-c", endless, id+"-marker")
 			l.await("ready")
 			all := l.family()
@@ -221,12 +221,12 @@ func TestSuspendedAndKilled(t *testing.T) {
 
 // TestSuspendedFlood: pipes that are full and not read hold nothing up.
 func TestSuspendedFlood(t *testing.T) {
-	h := newHouse(t)
+	h := newHarness(t)
 	begin := h.flag()
-	l := h.job(h.fresh(), append(flags("--log-size=1KiB", "--input", begin.input()),
+	l := h.job(h.newID(), append(flags("--log-size=1KiB", "--input", begin.input()),
 		shell(`echo ready; yes & `+awaited+`; kill $!`)...)...)
 	l.await("ready")
-	until(t, patience, "nobody reads any more", func() bool { return len(l.lines) == cap(l.lines) })
+	until(t, hangTimeout, "nobody reads any more", func() bool { return len(l.lines) == cap(l.lines) })
 	l.suspend()
 	l.signal(unix.SIGCONT)
 	begin.raise()
@@ -239,13 +239,13 @@ func TestSuspendedFlood(t *testing.T) {
 
 // TestSuspendedInHook: where no analysis runs the launcher alone is suspended; the hook is not an analysis.
 func TestSuspendedInHook(t *testing.T) {
-	h := newHouse(t)
+	h := newHarness(t)
 	begin := h.flag()
 	hook := h.write("hook", "#!/bin/sh\necho hooked\nuntil [ -s "+begin.path+" ]; do sleep 0.05; done\n", 0o755)
-	l := h.job(h.fresh(), "--post-process", hook, "--", "true")
+	l := h.job(h.newID(), "--post-process", hook, "--", "true")
 	l.await("hooked")
 	l.signal(unix.SIGTSTP)
-	until(t, patience, "the launcher is stopped", func() bool { return stateOf(l.cmd.Process.Pid) == "T" })
+	until(t, hangTimeout, "the launcher is stopped", func() bool { return stateOf(l.cmd.Process.Pid) == "T" })
 	begin.raise()
 	l.signal(unix.SIGCONT)
 	r := l.wait()
@@ -258,7 +258,7 @@ func TestSuspendedInHook(t *testing.T) {
 // TestSuspendedWithoutShell: where nobody could let the launcher go on, it is not stopped, as the kernel
 // would not stop it: it waits beside its analysis for SIGCONT, and for what ends it.
 func TestSuspendedWithoutShell(t *testing.T) {
-	h := newHouse(t)
+	h := newHarness(t)
 	cmd := h.command(theHost.bin, runWith(h.id("s"), append(flags(never), shell(`echo ready; while :; do :; done`)...))...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	l := h.follow(h.id("s"), cmd)
@@ -268,17 +268,17 @@ func TestSuspendedWithoutShell(t *testing.T) {
 		return len(all) > 0 && !slices.ContainsFunc(all, func(s string) bool { return s[0] != 'T' })
 	}
 	l.signal(unix.SIGTSTP)
-	until(t, patience, "the analysis is suspended", stopped)
+	until(t, hangTimeout, "the analysis is suspended", stopped)
 	l.goOn()
 	l.signal(unix.SIGTSTP)
-	until(t, patience, "the analysis is suspended", stopped)
+	until(t, hangTimeout, "the analysis is suspended", stopped)
 	l.signal(unix.SIGTERM)
 	l.wait().expect(t, "canceled", "stopped", 143)
 }
 
 // TestSuspendIgnored: who has us started with SIGTSTP ignored means it.
 func TestSuspendIgnored(t *testing.T) {
-	h := newHouse(t)
+	h := newHarness(t)
 	begin := h.flag()
 	cmd := h.command("/usr/bin/python3", append([]string{
 		"-c",
@@ -299,7 +299,7 @@ func TestSuspendIgnored(t *testing.T) {
 
 // TestCtrlZ: a shell with job control on a terminal, and a person at it.
 func TestCtrlZ(t *testing.T) {
-	h := newHouse(t)
+	h := newHarness(t)
 	term, begin, again := newTerminal(t), h.flag(), h.flag()
 	mode := term.mode()
 	mode.Lflag |= unix.ISIG
@@ -354,7 +354,7 @@ func childOf(t *testing.T, parent int, text string) (child int) {
 // await waits until a text was shown.
 func (term *terminal) await(text string) {
 	term.t.Helper()
-	until(term.t, patience, "the terminal shows "+strconv.Quote(text), func() bool {
+	until(term.t, hangTimeout, "the terminal shows "+strconv.Quote(text), func() bool {
 		term.mu.Lock()
 		defer term.mu.Unlock()
 		return strings.Contains(term.shown.String(), text)

@@ -95,11 +95,11 @@ func loses(t *testing.T, refused func() bool, file, secret string) {
 
 // attack runs the arguments again and again while somebody swaps. Each run has what is harmless or is
 // refused; none has the secret, in no output and no log.
-func (h *house) attack(secret string, args func(id string) []string) {
+func (h *harness) attack(secret string, args func(id string) []string) {
 	h.t.Helper()
 	had, refused := 0, map[string]int{}
 	for range swaps {
-		id := h.fresh()
+		id := h.newID()
 		r := h.start(append([]string{"--id", id}, args(id)...)...)
 		switch {
 		case r.State == "complete" && h.stdoutOf(r) == "harmless\n":
@@ -123,7 +123,7 @@ func (h *house) attack(secret string, args func(id string) []string) {
 }
 
 // pair makes a harmless tree and a decoy with the secret and a FIFO, at path below each.
-func (h *house) pair(path, secret string) (harmless, decoy string) {
+func (h *harness) pair(path, secret string) (harmless, decoy string) {
 	h.t.Helper()
 	h.write(filepath.Join("harmless", path, "file"), "harmless\n", 0o644)
 	h.write(filepath.Join("decoy", path, "file"), secret, 0o644)
@@ -142,7 +142,7 @@ func TestSwappedDirectories(t *testing.T) {
 	for name, path := range map[string]string{"the directory": "", "its parent": "in/it"} {
 		bind := map[string]string{"": "--data=", "in/it": "--input="}[path]
 		t.Run(name, func(t *testing.T) {
-			h := newHouse(t)
+			h := newHarness(t)
 			secret := h.id("secret")
 			harmless, decoy := h.pair(path, secret)
 			s := swap(t, exchange(harmless, decoy))
@@ -158,8 +158,8 @@ func TestSwappedDirectories(t *testing.T) {
 
 // TestSwappedLinks changes what a link leads to: a directory, or one in the root, which is out of bounds.
 func TestSwappedLinks(t *testing.T) {
-	h := newHouse(t)
-	h.good("ls")
+	h := newHarness(t)
+	h.mustRun("ls")
 	secret := h.id("secret")
 	h.write("harmless/file", "harmless\n", 0o644)
 	h.write("harmless/s.sh", "cat \"$0\" >kept; echo harmless", 0o644)
@@ -189,7 +189,7 @@ func TestSwappedLinks(t *testing.T) {
 // TestSwappedScript exchanges one script for another, both of which may run: what is kept with the run is
 // what ran.
 func TestSwappedScript(t *testing.T) {
-	h := newHouse(t)
+	h := newHarness(t)
 	for name, body := range map[string]string{"a.sh": "echo one", "b.sh": "echo other"} {
 		h.write(name, "cat \"$0\"\n"+body+"\n", 0o644)
 		h.write("project/"+name, "cat \"$0\"\n"+body+"\n", 0o644)
@@ -198,7 +198,7 @@ func TestSwappedScript(t *testing.T) {
 		s := swap(t, exchange(h.path(dir+"/a.sh"), h.path(dir+"/b.sh")))
 		ran := map[string]int{}
 		for range swaps {
-			args := flags("--id", h.fresh(), "--script", filepath.Join(dir, "a.sh"))
+			args := flags("--id", h.newID(), "--script", filepath.Join(dir, "a.sh"))
 			if dir != "" {
 				args = append(args, "--project", dir)
 			}
@@ -221,7 +221,7 @@ func TestSwappedScript(t *testing.T) {
 // TestSwappedBase exchanges the directory in which working directories are made for one in which each is
 // there already, with the secret in it.
 func TestSwappedBase(t *testing.T) {
-	h := newHouse(t)
+	h := newHarness(t)
 	secret := h.id("secret")
 	base, decoy := h.path("base"), h.path("decoy")
 	if err := os.Mkdir(base, 0o755); err != nil {

@@ -139,11 +139,11 @@ var sequences = []string{
 
 // TestTerminalIsOutOfReach starts the launcher on a terminal, and lets the analysis go for that.
 func TestTerminalIsOutOfReach(t *testing.T) {
-	h := newHouse(t)
+	h := newHarness(t)
 	controlOfTerminal(t)
 	for name, flags := range map[string][]string{"run": {"run"}, "quiet": {"run", "--quiet"}, "JSON": {"run", "--json"}} {
 		t.Run(name, func(t *testing.T) {
-			term, id := newTerminal(t), h.fresh()
+			term, id := newTerminal(t), h.newID()
 			at := term.targets()
 			at.Print, at.Names = sequences, append(at.Names, "/proc/1/fd/0")
 			before := term.state()

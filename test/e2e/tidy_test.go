@@ -12,45 +12,45 @@ import (
 	"testing"
 )
 
-// tidyings are the commands that write, each with what it needs, in a house where `done` has ended.
-var tidyings = map[string]func(h *house, done string) outcome{
-	"run":          func(h *house, _ string) outcome { return h.do("run", "--quiet", "--id", h.fresh(), "--", "true") },
-	"run --json":   func(h *house, _ string) outcome { return h.do("run", "--json", "--id", h.fresh(), "--", "true") },
-	"run --again":  func(h *house, done string) outcome { return h.do("run", "--quiet", "--again", done) },
-	"run --detach": (*house).detachAndWait,
-	"stop":         (*house).stopAnother,
-	"rm":           func(h *house, done string) outcome { return h.do("rm", done) },
-	"pin":          func(h *house, done string) outcome { return h.do("pin", done) },
-	"unpin":        func(h *house, done string) outcome { return h.do("unpin", done) },
-	"post-process": func(h *house, done string) outcome {
+// tidyings are the commands that write, each with what it needs, in a harness where `done` has ended.
+var tidyings = map[string]func(h *harness, done string) outcome{
+	"run":          func(h *harness, _ string) outcome { return h.do("run", "--quiet", "--id", h.newID(), "--", "true") },
+	"run --json":   func(h *harness, _ string) outcome { return h.do("run", "--json", "--id", h.newID(), "--", "true") },
+	"run --again":  func(h *harness, done string) outcome { return h.do("run", "--quiet", "--again", done) },
+	"run --detach": (*harness).detachAndWait,
+	"stop":         (*harness).stopAnother,
+	"rm":           func(h *harness, done string) outcome { return h.do("rm", done) },
+	"pin":          func(h *harness, done string) outcome { return h.do("pin", done) },
+	"unpin":        func(h *harness, done string) outcome { return h.do("unpin", done) },
+	"post-process": func(h *harness, done string) outcome {
 		return h.do("post-process", done, "--again", "--post-process", "true")
 	},
 }
 
-func (h *house) detachAndWait(string) outcome {
-	id := h.fresh()
+func (h *harness) detachAndWait(string) outcome {
+	id := h.newID()
 	h.t.Cleanup(func() { h.endDetached(id) })
 	out := h.do("run", "--detach", "--id", id, "--", "true")
-	h.good("show", "--wait", id)
+	h.mustRun("show", "--wait", id)
 	return out
 }
 
 // stopAnother stops a run that was started before the one that is dead.
-func (h *house) stopAnother(string) outcome { return h.do("stop", h.id("other")) }
+func (h *harness) stopAnother(string) outcome { return h.do("stop", h.id("other")) }
 
 // TestWhoeverWritesTidies: after the next command that writes nothing of a killed run is left, and it is known to be
 // lost. Runs that live, and those of another root, are as they were.
 func TestWhoeverWritesTidies(t *testing.T) {
-	other := newHouse(t)
+	other := newHarness(t)
 	theirs := other.killed()
 	untouched := other.everything(theirs)
 	for name, command := range tidyings {
 		t.Run(name, func(t *testing.T) {
-			h := newHouse(t)
-			done, f := h.fresh(), h.flag()
+			h := newHarness(t)
+			done, f := h.newID(), h.flag()
 			h.start("--id", done, "--", "true").expect(t, "complete", "exit", 0)
 			h.detach(h.id("other"), "--", "sleep", "1000")
-			live := h.launch(h.fresh(), "--input", f.input(), "--", "sh", "-c", "echo before >a; echo ready; "+awaited+"; echo after >b")
+			live := h.launch(h.newID(), "--input", f.input(), "--", "sh", "-c", "echo before >a; echo ready; "+awaited+"; echo after >b")
 			live.await("ready")
 			dead := h.killed()
 			h.readersLeave(dead)
@@ -71,7 +71,7 @@ func TestWhoeverWritesTidies(t *testing.T) {
 				t.Errorf("the live run is %s with %v", r.State, r.paths())
 			}
 			if name != "stop" {
-				h.good("stop", h.id("other"))
+				h.mustRun("stop", h.id("other"))
 			}
 			if c := h.gc(); len(c.Lost)+len(c.Removed)+len(c.Committed) > 0 {
 				t.Errorf("gc found %+v", c)
@@ -85,14 +85,14 @@ func TestWhoeverWritesTidies(t *testing.T) {
 }
 
 // possessions are what a run has on the host but processes.
-func (h *house) possessions(id string) []string {
+func (h *harness) possessions(id string) []string {
 	return slices.Concat(matches("/tmp/scidex-analysis-"+id+"*"), groupsOf(id), mountsOf(id),
 		matches(filepath.Join(h.root, "runs", id+"@*")), matches(filepath.Join(h.root, "blobs", "ingest", id+"-*")),
 		matches(filepath.Join(h.root, "post-process", id+"@*")))
 }
 
 // readersLeave checks that a killed run has left something, and that commands which only look leave it.
-func (h *house) readersLeave(id string) {
+func (h *harness) readersLeave(id string) {
 	h.t.Helper()
 	before := h.possessions(id)
 	for _, look := range [][]string{{"ls"}, {"show", id}, {"logs", id}, {"outputs", "ls", id}, {"outputs", "find", "*"}, {"gc", "--dry-run"}} {
@@ -105,7 +105,7 @@ func (h *house) readersLeave(id string) {
 }
 
 // expectTidied checks that a killed run is known to be lost and that nothing is left of it.
-func (h *house) expectTidied(id string) {
+func (h *harness) expectTidied(id string) {
 	h.t.Helper()
 	h.show(id).expect(h.t, "lost", "supervisor_lost", 125)
 	if left := append(processesOf(id), h.possessions(id)...); len(left) > 0 {
@@ -126,8 +126,8 @@ func TestTidiesWhoeverWasKilled(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			h := newHouse(t)
-			id := h.fresh()
+			h := newHarness(t)
+			id := h.newID()
 			l := h.launch(id, "--", "sh", "-c", "mkdir deep; echo x >deep/x; chmod 0 deep; "+endless, id+"-marker")
 			l.await("ready")
 			all := l.family()
@@ -149,28 +149,28 @@ func TestTidiesWhoeverWasKilled(t *testing.T) {
 
 // TestTidyIsHindered: what cannot be removed is told, ends no command otherwise, and is gone when it can be.
 func TestTidyIsHindered(t *testing.T) {
-	h := newHouse(t)
+	h := newHarness(t)
 	base := h.path("base")
 	if err := os.Mkdir(base, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	done := h.fresh()
+	done := h.newID()
 	h.start("--id", done, "--", "true").expect(t, "complete", "exit", 0)
 	h.setenv("SCIDEX_OCI_TMP", base)
 	dead := h.killed()
 	free := hinder(t, base, filepath.Join(base, "scidex-analysis-"+dead, "work"))
 	for range 2 {
-		out := h.good("pin", done)
+		out := h.mustRun("pin", done)
 		if out.stdout != "" || strings.Count(out.stderr, "\n") != 1 || !strings.Contains(out.stderr, "left to scidex-oci gc") || !strings.Contains(out.stderr, dead+"@1") {
 			t.Errorf("pin said %q and %q", out.stdout, out.stderr)
 		}
 		h.show(dead).expect(t, "running", "", 0)
 	}
 	h.setenv("SCIDEX_OCI_TMP", "/tmp")
-	r := h.start("--id", h.fresh(), "--", "true")
+	r := h.start("--id", h.newID(), "--", "true")
 	r.expect(t, "complete", "exit", 0)
 	free()
-	if out := h.good("unpin", done); out.stderr != "" {
+	if out := h.mustRun("unpin", done); out.stderr != "" {
 		t.Errorf("unpin said %q", out.stderr)
 	}
 	h.expectTidied(dead)
@@ -181,29 +181,29 @@ func TestTidyIsHindered(t *testing.T) {
 
 // TestTidyWithoutACatalog: a catalog that takes no row keeps a command from nothing that it does.
 func TestTidyWithoutACatalog(t *testing.T) {
-	h := newHouse(t)
-	done := h.fresh()
+	h := newHarness(t)
+	done := h.newID()
 	h.start("--id", done, "--", "true").expect(t, "complete", "exit", 0)
 	dead := h.killed()
 	h.sql("CREATE TRIGGER wall BEFORE UPDATE OF state ON analysis_run WHEN new.state = 'lost' BEGIN SELECT RAISE(ABORT, 'a wall'); END")
-	out := h.good("pin", done)
+	out := h.mustRun("pin", done)
 	if !strings.Contains(out.stderr, "left to scidex-oci gc") || !strings.Contains(out.stderr, "a wall") {
 		t.Errorf("pin said %q", out.stderr)
 	}
 	h.show(dead).expect(t, "running", "", 0)
 	h.sql("DROP TRIGGER wall")
-	h.good("pin", done)
+	h.mustRun("pin", done)
 	h.expectTidied(dead)
 }
 
 // TestTidyLeavesTheHarvest: a run whose result is not committed is gc's, and the command that meets it says so.
 func TestTidyLeavesTheHarvest(t *testing.T) {
-	h := newHouse(t)
+	h := newHarness(t)
 	_, want := h.murder("0", nil, nil)
 	h = h.emptied()
 	id := h.beforeTheCommit("0")
 	before := h.possessions(id)
-	out := h.good("run", "--quiet", "--id", h.fresh(), "--", "true")
+	out := h.mustRun("run", "--quiet", "--id", h.newID(), "--", "true")
 	if out.stdout != "" || strings.Count(out.stderr, "\n") != 1 || !strings.Contains(out.stderr, id+"@1") || !strings.Contains(out.stderr, "harvested") {
 		t.Errorf("run said %q and %q", out.stdout, out.stderr)
 	}
@@ -219,12 +219,12 @@ func TestTidyLeavesTheHarvest(t *testing.T) {
 
 // TestTidyKeepsTheOnlyCopy: where nobody can harvest it any more, what an ended analysis wrote is kept and named.
 func TestTidyKeepsTheOnlyCopy(t *testing.T) {
-	h := newHouse(t)
+	h := newHarness(t)
 	h = h.emptied()
 	id := h.beforeTheCommit("0")
 	h.cutAftermath(id, func(whole int64) int64 { return whole - 1 })
 	dir := "/tmp/scidex-analysis-" + id
-	out := h.good("run", "--quiet", "--id", h.fresh(), "--", "true")
+	out := h.mustRun("run", "--quiet", "--id", h.newID(), "--", "true")
 	if out.stdout != "" || strings.Count(out.stderr, "\n") != 1 || !strings.Contains(out.stderr, dir) {
 		t.Errorf("run said %q and %q", out.stdout, out.stderr)
 	}
@@ -237,7 +237,7 @@ func TestTidyKeepsTheOnlyCopy(t *testing.T) {
 	if left := h.possessions(id); !slices.Equal(left, []string{dir}) {
 		t.Errorf("left are %q, want %s alone", left, dir)
 	}
-	h.good("rm", id)
+	h.mustRun("rm", id)
 	if left := h.possessions(id); len(left) > 0 {
 		t.Errorf("left behind: %q", left)
 	}
@@ -245,8 +245,8 @@ func TestTidyKeepsTheOnlyCopy(t *testing.T) {
 
 // TestTidyGivesUp: a catalog that lets nobody write holds up no command that does not write to it itself.
 func TestTidyGivesUp(t *testing.T) {
-	h := newHouse(t)
-	done := h.fresh()
+	h := newHarness(t)
+	done := h.newID()
 	h.start("--id", done, "--", "true").expect(t, "complete", "exit", 0)
 	dead := h.killed()
 	release := h.lockCatalog()
@@ -256,7 +256,7 @@ func TestTidyGivesUp(t *testing.T) {
 	}
 	release()
 	h.show(dead).expect(t, "running", "", 0)
-	h.good("pin", done)
+	h.mustRun("pin", done)
 	h.expectTidied(dead)
 }
 
@@ -272,8 +272,8 @@ func TestTidyGivesUpOnItsSupervisor(t *testing.T) {
 		"at its work":  func(files int) bool { return files < manyFiles },
 	} {
 		t.Run(name, func(t *testing.T) {
-			h := newHouse(t)
-			done := h.fresh()
+			h := newHarness(t)
+			done := h.newID()
 			h.start("--id", done, "--", "true").expect(t, "complete", "exit", 0)
 			for range 20 {
 				if h.heldUp(done, begun) {
@@ -290,7 +290,7 @@ const manyFiles = 3000
 
 // heldUp has pin tidy, with a supervisor that does not go on when so many files are left, and reports whether that was
 // in time.
-func (h *house) heldUp(done string, begun func(files int) bool) bool {
+func (h *harness) heldUp(done string, begun func(files int) bool) bool {
 	h.t.Helper()
 	dead := h.killedDoing(fmt.Sprintf("chmod 755 .; seq %d | xargs touch; %s", manyFiles, endless))
 	pin := h.begin("pin", done)
@@ -306,7 +306,7 @@ func (h *house) heldUp(done string, begun func(files int) bool) bool {
 		h.t.Logf("held up %q, and too late or too early: %q", held, out.stderr)
 		return false
 	}
-	h.good("pin", done)
+	h.mustRun("pin", done)
 	h.expectTidied(dead)
 	return true
 }
@@ -331,9 +331,9 @@ func (b *begun) holdSupervisor(begun func() bool) (held []string) {
 
 // TestTidyTellsOfTheHook: what was killed in its hook is committed and cleaned, and its hook is owed.
 func TestTidyTellsOfTheHook(t *testing.T) {
-	h := newHouse(t)
+	h := newHarness(t)
 	h.hook("echo ready >&2; exec sleep 1000")
-	id := h.fresh()
+	id := h.newID()
 	l := h.launch(id, "--post-process", "./hook.sh", "--", "sh", "-c", "echo result >result")
 	l.await("ready")
 	all := l.family()
@@ -343,7 +343,7 @@ func TestTidyTellsOfTheHook(t *testing.T) {
 	if len(matches(filepath.Join(h.root, "post-process", "*"))) != 1 {
 		t.Error("there is no view to clean up")
 	}
-	out := h.good("run", "--quiet", "--id", h.fresh(), "--", "true")
+	out := h.mustRun("run", "--quiet", "--id", h.newID(), "--", "true")
 	if !strings.Contains(out.stderr, "post-process") || !strings.Contains(out.stderr, id+"@1") {
 		t.Errorf("run said %q", out.stderr)
 	}
@@ -352,17 +352,17 @@ func TestTidyTellsOfTheHook(t *testing.T) {
 		t.Errorf("left behind: %q", left)
 	}
 	h.expectNoViews()
-	h.good("post-process", id, "--post-process", "true")
+	h.mustRun("post-process", id, "--post-process", "true")
 	h.show(id).expect(t, "complete", "exit", 0)
 }
 
 // TestTidyAtOnce: of many commands that meet dead runs at once none fails, and nothing is left.
 func TestTidyAtOnce(t *testing.T) {
-	h := newHouse(t)
+	h := newHarness(t)
 	dead := h.killedAtOnce(4, endless)
 	var launches []*launch
 	for range 6 {
-		launches = append(launches, h.launch(h.fresh(), "--", "sh", "-c", "echo hi >o"))
+		launches = append(launches, h.launch(h.newID(), "--", "sh", "-c", "echo hi >o"))
 	}
 	gc := make(chan error)
 	go func() { gc <- h.command(theHost.bin, "gc").Run() }()
@@ -383,8 +383,8 @@ func TestTidyAtOnce(t *testing.T) {
 // TestTidyLeavesWhoIsElsewhere: a run of another host, by its row, and one of another catalog, by its state file, are
 // nobody's to judge here.
 func TestTidyLeavesWhoIsElsewhere(t *testing.T) {
-	h := newHouse(t)
-	done := h.fresh()
+	h := newHarness(t)
+	done := h.newID()
 	h.start("--id", done, "--", "true").expect(t, "complete", "exit", 0)
 	id := h.killed()
 	host, err := os.Hostname()
@@ -404,7 +404,7 @@ func TestTidyLeavesWhoIsElsewhere(t *testing.T) {
 		},
 	} {
 		change.there()
-		if out := h.good("pin", done); out.stderr != "" {
+		if out := h.mustRun("pin", done); out.stderr != "" {
 			t.Errorf("%s: pin said %q", name, out.stderr)
 		}
 		h.show(id).expect(t, "running", "", 0)
@@ -413,12 +413,12 @@ func TestTidyLeavesWhoIsElsewhere(t *testing.T) {
 		}
 		change.back()
 	}
-	h.good("pin", done)
+	h.mustRun("pin", done)
 	h.expectTidied(id)
 }
 
 // exchangeInRecord changes a text in a state file.
-func (h *house) exchangeInRecord(id, from, to string) {
+func (h *harness) exchangeInRecord(id, from, to string) {
 	h.t.Helper()
 	text := readFile(h.t, h.recordPath(id))
 	if !strings.Contains(text, from) {

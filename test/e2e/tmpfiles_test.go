@@ -11,7 +11,7 @@ import (
 
 // tmpfiles lets systemd-tmpfiles take the files in dir that were last changed more than a day ago. It reads no more of a
 // configuration than the one line for dir, and the lines of more.
-func (h *house) tmpfiles(dir, more string) {
+func (h *harness) tmpfiles(dir, more string) {
 	h.t.Helper()
 	conf := h.write("age.conf", "e "+dir+" - - - mM:1d\n"+more, 0o644)
 	if out := h.finish(h.command("systemd-tmpfiles", "--clean", conf)); out.code != 0 {
@@ -43,14 +43,14 @@ func TestTmpfiles(t *testing.T) {
 	if _, err := exec.LookPath("systemd-tmpfiles"); err != nil {
 		t.Skip("systemd-tmpfiles is not installed: that it spares live runs is not tested")
 	}
-	h := newHouse(t)
+	h := newHarness(t)
 	tmp := h.path("tmp")
 	if err := os.Mkdir(tmp, 0o755); err != nil {
 		t.Fatal(err)
 	}
 	h.setenv("SCIDEX_OCI_TMP", tmp)
 
-	id, end := h.fresh(), h.flag()
+	id, end := h.newID(), h.flag()
 	l := h.launch(id, "--keep", "always", "--input", end.input(), "--", "sh", "-c", olden+"echo ready; "+awaited+"; cat deep/er/old")
 	l.await("ready")
 	nobodys := oldTree(t, filepath.Join(tmp, "scidex-analysis-nobody"))

@@ -37,7 +37,7 @@ type phase struct {
 type rows map[string][]phase
 
 // trace reads a trace, and checks that phases of a row do not overlap but where one is within another.
-func (h *house) trace(path string) (of map[string]string, all rows) {
+func (h *harness) trace(path string) (of map[string]string, all rows) {
 	h.t.Helper()
 	raw := []byte(readFile(h.t, path))
 	var t traced
@@ -67,7 +67,7 @@ func (h *house) trace(path string) (of map[string]string, all rows) {
 }
 
 // nest finds how deep each phase is. A thousandth of a microsecond is what a number of the file can be off.
-func (h *house) nest(row string, phases []phase) {
+func (h *harness) nest(row string, phases []phase) {
 	h.t.Helper()
 	const off = 0.002
 	slices.SortStableFunc(phases, func(a, b phase) int { return cmp.Or(cmp.Compare(a.start, b.start), cmp.Compare(b.end, a.end)) })
@@ -157,7 +157,7 @@ func (r rows) inOrder(t *testing.T, row string, want []string) {
 
 // TestTrace looks at all phases of a run that does nothing.
 func TestTrace(t *testing.T) {
-	h := newHouse(t)
+	h := newHarness(t)
 	const tries = 5 // whoever takes the processor from the launcher between two phases takes no time of ours
 	named := 0.0
 	for i := range tries {
@@ -229,7 +229,7 @@ func (r rows) find(t *testing.T, row, name string) phase {
 
 // TestTraceOfOtherEnds: there is a trace however the run ends, in place of what was there.
 func TestTraceOfOtherEnds(t *testing.T) {
-	h := newHouse(t)
+	h := newHarness(t)
 	h.setenv("SCIDEX_OCI_TRACE", "trace.json")
 	path := h.path("trace.json")
 	h.write("trace.json", "what was there\n", 0o644)
@@ -264,16 +264,16 @@ func TestTraceOfOtherEnds(t *testing.T) {
 	}
 	l.wait().expect(t, "lost", "supervisor_lost", 125)
 	is("lost", "run the analysis", "commit", "close the catalog")
-	h.good("rm", h.id("lost"))
+	h.mustRun("rm", h.id("lost"))
 }
 
 // TestTraceOfADetachedRun: it is of the launcher that goes on.
 func TestTraceOfADetachedRun(t *testing.T) {
-	h := newHouse(t)
-	h.good("run", "--detach", "--id", h.id("x"), "--trace", "trace.json", "--", "true")
-	h.good("show", "--wait", h.id("x"))
+	h := newHarness(t)
+	h.mustRun("run", "--detach", "--id", h.id("x"), "--trace", "trace.json", "--", "true")
+	h.mustRun("show", "--wait", h.id("x"))
 	path := h.path("trace.json")
-	until(t, patience, "a trace", func() bool { _, err := os.Stat(path); return err == nil })
+	until(t, hangTimeout, "a trace", func() bool { _, err := os.Stat(path); return err == nil })
 	of, all := h.trace(path)
 	if of["id"] != h.id("x") || of["state"] != "complete" {
 		t.Errorf("a trace of %v", of)
@@ -283,7 +283,7 @@ func TestTraceOfADetachedRun(t *testing.T) {
 
 // TestTraceThatCannotBeWritten: what stands in its way at the end is a warning, and the run is what it was.
 func TestTraceThatCannotBeWritten(t *testing.T) {
-	h := newHouse(t)
+	h := newHarness(t)
 	dir := h.path("traces")
 	if err := os.Mkdir(dir, 0o755); err != nil {
 		t.Fatal(err)

@@ -86,7 +86,7 @@ var traps = map[string]trap{
 func TestTraps(t *testing.T) {
 	for name, c := range traps {
 		t.Run(name, func(t *testing.T) {
-			h := newHouse(t)
+			h := newHarness(t)
 			tr := newTreasure(t, h.id("canary"))
 			h.write("data/x", "", 0o644)
 			h.write("docs/x", "", 0o644)
@@ -94,7 +94,7 @@ func TestTraps(t *testing.T) {
 				h.write("stage/"+name, name, 0o644)
 			}
 			before := snapshot(t, h.path("stage"))
-			id := h.fresh()
+			id := h.newID()
 			args := slices.Concat([]string{"--id", id, "--keep", "always", "--export", "exported"}, c.flags, shell(c.script), []string{"sh", tr.dir})
 			if !slices.Contains(c.flags, "--data") {
 				args = append([]string{"--data", "none", "--docs", "none"}, args...)
@@ -115,10 +115,10 @@ func TestTraps(t *testing.T) {
 				t.Errorf("rejected %+v, want %v", r.Rejected, c.rejected)
 			}
 			h.exportedAs(r)
-			h.good("show", id)
-			h.good("logs", id)
+			h.mustRun("show", id)
+			h.mustRun("logs", id)
 			tr.untouched(h.root, h.path("exported"), r.Kept)
-			h.good("rm", id)
+			h.mustRun("rm", id)
 			tr.untouched()
 			if after := snapshot(t, h.path("stage")); !maps.Equal(before, after) {
 				t.Errorf("the staged directory changed:\n%s", changes(before, after))
@@ -128,7 +128,7 @@ func TestTraps(t *testing.T) {
 }
 
 // exportedAs checks that the export holds the outputs as regular files, and the result of this run.
-func (h *house) exportedAs(r result) {
+func (h *harness) exportedAs(r result) {
 	h.t.Helper()
 	for path, what := range snapshot(h.t, h.path("exported")) {
 		if !strings.HasPrefix(what, "-") && !strings.HasPrefix(what, "d") {
@@ -150,9 +150,9 @@ func (h *house) exportedAs(r result) {
 
 // TestExportFollowsNoLink exports onto links of the caller's that lead to the caller's files.
 func TestExportFollowsNoLink(t *testing.T) {
-	h := newHouse(t)
+	h := newHarness(t)
 	tr := newTreasure(t, h.id("canary"))
-	id := h.fresh()
+	id := h.newID()
 	h.start("--id", id, "--", "sh", "-c", "mkdir d; echo over >file; echo over >d/0; echo over >d/new").expect(t, "complete", "exit", 0)
 	for _, c := range []struct{ name, target string }{
 		{"file", filepath.Join(tr.dir, "0")}, {"d", tr.dir}, {"scidex-result.json", filepath.Join(tr.dir, "0")},
@@ -164,8 +164,8 @@ func TestExportFollowsNoLink(t *testing.T) {
 		if err := os.Symlink(c.target, filepath.Join(target, c.name)); err != nil {
 			t.Fatal(err)
 		}
-		h.bad([]string{"outputs", "export", "--overwrite", id, target}, c.name, "exists")
-		again := h.start("--id", h.fresh(), "--export", target, "--overwrite", "--", "sh", "-c", "mkdir d; echo over >file; echo over >d/0")
+		h.mustRefuse([]string{"outputs", "export", "--overwrite", id, target}, c.name, "exists")
+		again := h.start("--id", h.newID(), "--export", target, "--overwrite", "--", "sh", "-c", "mkdir d; echo over >file; echo over >d/0")
 		again.expect(t, "error", "export", 125)
 	}
 	tr.untouched()
@@ -179,9 +179,9 @@ var replacements = map[string]func(path string, tr treasure) error{
 }
 
 // moments are when the directory is replaced. They return what comes upon the replacement.
-var moments = map[string]func(h *house, replace func(id string)) (clean func()){
-	"while it runs": func(h *house, replace func(id string)) func() {
-		id, end := h.fresh(), h.flag()
+var moments = map[string]func(h *harness, replace func(id string)) (clean func()){
+	"while it runs": func(h *harness, replace func(id string)) func() {
+		id, end := h.newID(), h.flag()
 		l := h.launch(id, "--input", end.input(), "--", "sh", "-c", "echo x >x; echo ready; "+awaited)
 		l.await("ready")
 		replace(id)
@@ -193,8 +193,8 @@ var moments = map[string]func(h *house, replace func(id string)) (clean func()){
 			h.gc()
 		}
 	},
-	"when it was killed": func(h *house, replace func(id string)) func() {
-		id := h.fresh()
+	"when it was killed": func(h *harness, replace func(id string)) func() {
+		id := h.newID()
 		l := h.launch(id, "--", "sh", "-c", "chmod 777 .; "+endless, id+"-marker")
 		l.await("ready")
 		all := l.family()
@@ -204,11 +204,11 @@ var moments = map[string]func(h *house, replace func(id string)) (clean func()){
 		replace(id)
 		return func() { h.gc() }
 	},
-	"when it is kept": func(h *house, replace func(id string)) func() {
-		id := h.fresh()
+	"when it is kept": func(h *harness, replace func(id string)) func() {
+		id := h.newID()
 		h.start("--id", id, "--keep", "always", "--", "sh", "-c", "echo x >x").expect(h.t, "complete", "exit", 0)
 		replace(id)
-		return func() { h.good("rm", id) }
+		return func() { h.mustRun("rm", id) }
 	},
 }
 
@@ -218,7 +218,7 @@ func TestReplacedDirectory(t *testing.T) {
 	for when, prepare := range moments {
 		for what, put := range replacements {
 			t.Run(when+", "+what, func(t *testing.T) {
-				h := newHouse(t)
+				h := newHarness(t)
 				tr := newTreasure(t, h.id("canary"))
 				var path string
 				clean := prepare(h, func(id string) {

@@ -13,11 +13,11 @@ import (
 // TestUI: the command serves what the catalog has, shows a run that goes on with what its control group counts, stops it as
 // `stop` does, and ends with a signal.
 func TestUI(t *testing.T) {
-	h := newHouse(t)
-	h.bad([]string{"ui", "--listen", "0.0.0.0:0"}, "--listen", "0.0.0.0:0", "of the loopback")
-	h.bad([]string{"ui", "now"}, "one argument")
+	h := newHarness(t)
+	h.mustRefuse([]string{"ui", "--listen", "0.0.0.0:0"}, "--listen", "0.0.0.0:0", "of the loopback")
+	h.mustRefuse([]string{"ui", "now"}, "one argument")
 	made := h.start("--", "sh", "-c", "printf '<script>' >page.html")
-	id := h.fresh()
+	id := h.newID()
 	h.detach(id, "--", "sh", "-c", "echo begun; sleep 1000")
 	h.logged(id, "begun")
 
@@ -63,7 +63,7 @@ func TestUI(t *testing.T) {
 	if answer.StatusCode != http.StatusOK || answer.Request.URL.RequestURI() != strings.TrimPrefix(root, origin(root))+"run?id="+id+"%401" {
 		t.Errorf("%s at %s", answer.Status, answer.Request.URL)
 	}
-	h.good("show", "--wait", id)
+	h.mustRun("show", "--wait", id)
 	if r := h.show(id); r.State != "canceled" || r.Reason != "stopped" || !strings.Contains(r.Message, "scidex-oci stop") {
 		t.Errorf("%s, %s: %s", r.State, r.Reason, r.Message)
 	}
@@ -76,7 +76,7 @@ func TestUI(t *testing.T) {
 }
 
 // sees asks for a page, which must have some words.
-func (h *house) sees(address string, words ...string) string {
+func (h *harness) sees(address string, words ...string) string {
 	h.t.Helper()
 	code, body := asked(h.t, address)
 	for _, word := range words {

@@ -32,13 +32,13 @@ func TestDescriptorsUnderWay(t *testing.T) {
 		t.Log("not covered here: root has no --ids self (TestSelfIsTheCaller); the tests as other users have")
 		return
 	}
-	h := newHouse(t)
+	h := newHarness(t)
 	single := slices.Clip(flags("--ids=self", "--limits=best-effort", "--data=none", "--docs=none"))
 	l := h.launch(h.id("holds"), append(single, "--grace=10m", "--", "python3", "-c", underWay)...)
 	l.await("Too many references: cannot splice")
 	l.await("ready")
 	h.start(append([]string{"--id", h.id("next")}, append(single, "--", "true")...)...).expect(t, "complete", "exit", 0)
-	h.good("ls")
-	h.good("stop", "--now", l.id)
+	h.mustRun("ls")
+	h.mustRun("stop", "--now", l.id)
 	l.wait().expect(t, "canceled", "stopped", 143)
 }

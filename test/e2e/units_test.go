@@ -19,7 +19,7 @@ func TestUnits(t *testing.T) {
 		"user":   {"scidex-oci-gc.service": "scidex-oci-gc.service", "scidex-oci-gc.timer": "scidex-oci-gc.timer"},
 	} {
 		t.Run(scope, func(t *testing.T) {
-			h := newHouse(t)
+			h := newHarness(t)
 			h.setenv("XDG_RUNTIME_DIR", h.dir)
 			command := []string{"--" + scope, "--man=no", "verify"}
 			calls := 0

@@ -19,7 +19,7 @@ os.waitpid(child, 0)
 
 // TestSeries: what a run used over its time is kept with it and shown again.
 func TestSeries(t *testing.T) {
-	h := newHouse(t)
+	h := newHarness(t)
 	h.write("holds.py", holds, 0o644)
 	r := h.start("--id", h.id("s"), "--script", "holds.py")
 	r.expect(t, "complete", "exit", 0)
@@ -41,7 +41,7 @@ func TestSeries(t *testing.T) {
 
 // TestSeriesOfShortRun: a run that ends before the first second has one all the same (see checkSeries).
 func TestSeriesOfShortRun(t *testing.T) {
-	h := newHouse(t)
+	h := newHarness(t)
 	r := h.start("--id", h.id("s"), "--", "true")
 	r.expect(t, "complete", "exit", 0)
 	if r.Usage.MemoryPeakBytes == 0 {
@@ -60,7 +60,7 @@ while time.process_time() < 0.2: pass
 
 // TestThrottled: that the CPU limit held a run back is evidence, also where it did not end by itself.
 func TestThrottled(t *testing.T) {
-	h := newHouse(t)
+	h := newHarness(t)
 	h.write("spins.py", spins, 0o644)
 	for name, end := range map[string]struct {
 		args          []string
@@ -81,7 +81,7 @@ func TestThrottled(t *testing.T) {
 
 // TestEvidenceOfTheLost: where the supervisor is killed under a run, the counters are still read.
 func TestEvidenceOfTheLost(t *testing.T) {
-	h := newHouse(t)
+	h := newHarness(t)
 	l := h.launch(h.id("l"), shell("i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done; echo ready >&2; sleep 10000")...)
 	l.await("ready")
 	l.supervisor().kill(t)

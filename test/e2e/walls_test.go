@@ -12,13 +12,13 @@ import (
 // TestSocketWall: an overlay stands before directories, and the result says so; nothing is said where no
 // directory is bound.
 func TestSocketWall(t *testing.T) {
-	h := newHouse(t)
+	h := newHarness(t)
 	h.write("data/x", "", 0o644)
 	for wall, flags := range map[string][]string{
 		"overlay": {"--data", "data"},
 		"":        {"--data", "none", "--input", "data/x"},
 	} {
-		r := h.start(append(append([]string{"--id", h.fresh()}, flags...), "--", "true")...)
+		r := h.start(append(append([]string{"--id", h.newID()}, flags...), "--", "true")...)
 		if r.Sandbox.SocketWall != wall {
 			t.Errorf("%q: socket_wall %q, want %q", flags, r.Sandbox.SocketWall, wall)
 		}
@@ -32,7 +32,7 @@ func TestNoOverlayToBeHad(t *testing.T) {
 		t.Log("not covered here: only root can stack overlays; the tests as root do")
 		return
 	}
-	h := newHouse(t)
+	h := newHarness(t)
 	h.write("layer/x", "content", 0o666)
 	data := filepath.Join(h.dir, "layer")
 	for _, name := range []string{"one", "two"} {
@@ -52,7 +52,7 @@ func TestNoOverlayToBeHad(t *testing.T) {
 		})
 		data = target
 	}
-	r := h.start("--id", h.fresh(), "--data", data, "--", "sh", "-c", "cat /data/x; echo spoiled >/data/x")
+	r := h.start("--id", h.newID(), "--data", data, "--", "sh", "-c", "cat /data/x; echo spoiled >/data/x")
 	r.expect(t, "failed", "exit", 2)
 	if r.Sandbox.SocketWall != "scan" {
 		t.Errorf("socket_wall %q, want scan", r.Sandbox.SocketWall)
@@ -78,14 +78,14 @@ func (r result) bare() string {
 // TestFilesInClosedDirectories binds a single file from directories that only the caller can search. Root's
 // supervisor cannot search the file's own: then the file is shown as it is, and the result says so.
 func TestFilesInClosedDirectories(t *testing.T) {
-	h := newHouse(t)
+	h := newHarness(t)
 	for name, closed := range map[string]string{"above/open/file": "above", "closed/file": "closed"} {
 		path := h.write(name, "content", 0o644)
 		open(t, filepath.Dir(path))
 		if err := os.Chmod(h.path(closed), 0o700); err != nil {
 			t.Fatal(err)
 		}
-		r := h.start("--id", h.fresh(), "--data", "none", "--input", name, "--", "cat", "/inputs/file")
+		r := h.start("--id", h.newID(), "--data", "none", "--input", name, "--", "cat", "/inputs/file")
 		r.expect(t, "complete", "exit", 0)
 		if got := h.stdoutOf(r); got != "content" {
 			t.Errorf("%s: it read %q", name, got)
@@ -103,10 +103,10 @@ func TestMountsBelowTheRoot(t *testing.T) {
 		t.Log("not covered here: only root can mount below /usr; the tests as root do")
 		return
 	}
-	h := newHouse(t)
+	h := newHarness(t)
 	h.write("program", "content", 0o755)
 	r := h.resultOf(h.command("unshare", "--mount", "sh", "-c", `mount --bind "$1" /usr/local && shift && exec "$@"`, "sh", h.dir,
-		theHost.bin, "run", "--json", "--id", h.fresh(), "--data", "none", "--", "cat", "/usr/local/program"))
+		theHost.bin, "run", "--json", "--id", h.newID(), "--data", "none", "--", "cat", "/usr/local/program"))
 	r.expect(t, "complete", "exit", 0)
 	if got := h.stdoutOf(r); got != "content" {
 		t.Errorf("it read %q", got)

@@ -82,12 +82,12 @@ func TestFillsWorkOutside(t *testing.T) {
 // TestWorkFull passes a bound on disk in each way and goes on: the run is ended, what it wrote is harvested,
 // another run does not notice, and nothing stays.
 func TestWorkFull(t *testing.T) {
-	h := newHouse(t)
-	sibling := h.launch(h.fresh(), "--work-size=16MiB", "--", "sh", "-c", "echo x >before; echo ready; exec sleep 10000")
+	h := newHarness(t)
+	sibling := h.launch(h.newID(), "--work-size=16MiB", "--", "sh", "-c", "echo x >before; echo ready; exec sleep 10000")
 	sibling.await("ready")
 	for name, f := range fills {
 		t.Run(name, func(t *testing.T) {
-			args := slices.Concat([]string{"--id", h.fresh()}, f.bound, []string{"--"}, filling(name, "signal.pause()"))
+			args := slices.Concat([]string{"--id", h.newID()}, f.bound, []string{"--"}, filling(name, "signal.pause()"))
 			r := h.start(args...)
 			r.expect(t, "failed", "work_full", 1)
 			if !strings.Contains(r.Message, f.passed) || r.Signal == nil || *r.Signal != "SIGKILL" {
@@ -148,8 +148,8 @@ func TestWorkFullAtTheEnd(t *testing.T) {
 		"an innocent kill": {"kill -9 $$", "signal", 137},
 	} {
 		t.Run(name, func(t *testing.T) {
-			h := newHouse(t)
-			r := h.start(append(flags("--id", h.fresh(), "--work-size=16MiB"), shell("echo x >x; "+c.script)...)...)
+			h := newHarness(t)
+			r := h.start(append(flags("--id", h.newID(), "--work-size=16MiB"), shell("echo x >x; "+c.script)...)...)
 			code := c.code
 			if c.reason == "work_full" && r.ExitCode == 1 {
 				code = 1 // on a slow machine the watchdog comes before the end
@@ -167,14 +167,14 @@ func TestWorkFullAtTheEnd(t *testing.T) {
 
 // TestSparseFiles: holes take nothing. One file cannot be larger than the bound, on a tmpfs it can.
 func TestSparseFiles(t *testing.T) {
-	h := newHouse(t)
-	r := h.start(append(flags("--id", h.fresh(), "--work-size=17MiB"),
+	h := newHarness(t)
+	r := h.start(append(flags("--id", h.newID(), "--work-size=17MiB"),
 		shell("for i in 1 2 3 4; do truncate -s 16M s$i; done; truncate -s 8T huge; echo $? >code; rm -f huge; sleep 0.3")...)...)
 	r.expect(t, "complete", "exit", 0)
 	if got := r.paths(); r.RejectedTotal != 3 || !slices.Contains(got, "code") || h.blob(r.output("code").SHA256) == "0\n" {
 		t.Errorf("outputs %q, rejected %+v", got, r.Rejected) // of four times 16 MiB one is taken
 	}
-	r = h.start(append(flags("--id", h.fresh(), "--work-size=16MiB", "--work-storage=tmpfs"), shell("truncate -s 8T huge")...)...)
+	r = h.start(append(flags("--id", h.newID(), "--work-size=16MiB", "--work-storage=tmpfs"), shell("truncate -s 8T huge")...)...)
 	r.expect(t, "complete", "exit", 0)
 	if r.RejectedTotal != 1 || r.Rejected[0].Reason != "too_large" {
 		t.Errorf("rejected %+v", r.Rejected)
@@ -183,11 +183,11 @@ func TestSparseFiles(t *testing.T) {
 
 // TestWorkTmpfs is stopped by the kernel, with ENOSPC; the run goes on.
 func TestWorkTmpfs(t *testing.T) {
-	h := newHouse(t)
+	h := newHarness(t)
 	h.write("data/table", "1,2\n", 0o644)
 	h.write("staged/in.csv", "3,4\n", 0o644)
 	tmpfs := func(more ...string) []string {
-		return append([]string{"--id", h.fresh(), "--work-storage=tmpfs", "--work-size=8MiB", "--work-files=50", "--data=data", "--stage=staged"}, more...)
+		return append([]string{"--id", h.newID(), "--work-storage=tmpfs", "--work-size=8MiB", "--work-files=50", "--data=data", "--stage=staged"}, more...)
 	}
 	for name, c := range map[string]struct {
 		script, state, reason string
@@ -227,7 +227,7 @@ func TestWorkTmpfs(t *testing.T) {
 	if got := readFile(t, dir+"/sub/y") + readFile(t, dir+"/in.csv"); got != "y\n3,4\n" || len(matches(dir+"/data")) > 0 {
 		t.Errorf("kept %q", got)
 	}
-	h.good("rm", r.ID)
+	h.mustRun("rm", r.ID)
 }
 
 // TestTmpfsGoesWithItsRun kills who holds the tmpfs: what was in it is gone, and nothing is kept or left.
@@ -237,8 +237,8 @@ func TestTmpfsGoesWithItsRun(t *testing.T) {
 		"supervisor": func(l *launch) { l.supervisor().kill(t) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			h := newHouse(t)
-			id := h.fresh()
+			h := newHarness(t)
+			id := h.newID()
 			l := h.launch(id, "--work-storage=tmpfs", "--keep=always", "--", "sh", "-c", endless, id+"-marker")
 			l.await("ready")
 			all := l.family()
@@ -259,7 +259,7 @@ func TestTmpfsGoesWithItsRun(t *testing.T) {
 }
 
 // smallTmp is a file system of 64 MiB for working directories. Only root can mount one.
-func (h *house) smallTmp() string {
+func (h *harness) smallTmp() string {
 	h.t.Helper()
 	dir := h.t.TempDir()
 	if err := unix.Mount("tmpfs", dir, "tmpfs", 0, "size=64m,mode=1777"); err != nil {
@@ -276,16 +276,16 @@ func (h *house) smallTmp() string {
 
 // TestHostFull fills the file system under a run, which ends, and refuses the next until there is room.
 func TestHostFull(t *testing.T) {
-	h := newHouse(t)
+	h := newHarness(t)
 	if !theHost.root {
 		// Without a small file system the floor is put above what this one has: nothing starts.
-		h.bad([]string{"run", "--min-free=99.999%", "--", "true"}, "--min-free 99.999%", "gc`", "free")
-		h.start("--id", h.fresh(), "--min-free=0", "--", "true").expect(t, "complete", "exit", 0)
+		h.mustRefuse([]string{"run", "--min-free=99.999%", "--", "true"}, "--min-free 99.999%", "gc`", "free")
+		h.start("--id", h.newID(), "--min-free=0", "--", "true").expect(t, "complete", "exit", 0)
 		return
 	}
 	dir := h.smallTmp()
 	h.setenv("SCIDEX_OCI_MIN_FREE", "16MiB") // a share of the whole would be one of the blobs' file system too
-	r := h.start(append(flags("--id", h.fresh()), shell("echo x >x; for i in 1 2 3 4 5 6; do dd if=/dev/zero of=f$i bs=1M count=10 status=none; done; sleep 10000")...)...)
+	r := h.start(append(flags("--id", h.newID()), shell("echo x >x; for i in 1 2 3 4 5 6; do dd if=/dev/zero of=f$i bs=1M count=10 status=none; done; sleep 10000")...)...)
 	r.expect(t, "failed", "host_full", 1)
 	if e := r.Evidence; e.HostFloor != 16<<20 || e.HostFree >= e.HostFloor || !strings.Contains(r.Message, strconv.FormatInt(e.HostFree, 10)) {
 		t.Errorf("evidence %+v, %q", e, r.Message)
@@ -294,7 +294,7 @@ func TestHostFull(t *testing.T) {
 		t.Errorf("outputs %+v", r.Outputs)
 	}
 	// By somebody else, while a run waits.
-	l := h.launch(h.fresh(), "--", "sh", "-c", "echo x >before; echo ready; exec sleep 10000")
+	l := h.launch(h.newID(), "--", "sh", "-c", "echo x >before; echo ready; exec sleep 10000")
 	l.await("ready")
 	if err := os.WriteFile(filepath.Join(dir, "other"), make([]byte, 50<<20), 0o600); err != nil {
 		t.Fatal(err)
@@ -304,18 +304,18 @@ func TestHostFull(t *testing.T) {
 	if r.output("before").Size != 2 {
 		t.Errorf("outputs %+v", r.Outputs)
 	}
-	r = h.start("--id", h.fresh(), "--", "true")
+	r = h.start("--id", h.newID(), "--", "true")
 	r.expect(t, "error", "request", 125)
 	for _, word := range []string{dir, "--min-free 16MiB", "scidex-oci --root " + h.root + " gc"} {
 		if !strings.Contains(r.Message, word) {
 			t.Errorf("no %q in %q", word, r.Message)
 		}
 	}
-	h.start("--id", h.fresh(), "--work-storage=tmpfs", "--", "true").expect(t, "complete", "exit", 0) // it writes nothing there
+	h.start("--id", h.newID(), "--work-storage=tmpfs", "--", "true").expect(t, "complete", "exit", 0) // it writes nothing there
 	if err := os.Remove(filepath.Join(dir, "other")); err != nil {
 		t.Fatal(err)
 	}
-	h.start("--id", h.fresh(), "--", "true").expect(t, "complete", "exit", 0)
+	h.start("--id", h.newID(), "--", "true").expect(t, "complete", "exit", 0)
 	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
 		t.Errorf("left: %v, %v", left, err)
 	}
@@ -328,9 +328,9 @@ func TestManyFiles(t *testing.T) {
 	if os.Getenv("SCIDEX_OCI_SOAK") != "" {
 		files = 1_000_000
 	}
-	h := newHouse(t)
+	h := newHarness(t)
 	bound := files / 20
-	r := h.start("--id", h.fresh(), fmt.Sprintf("--work-files=%d", bound), "--", "python3", "-c", `
+	r := h.start("--id", h.newID(), fmt.Sprintf("--work-files=%d", bound), "--", "python3", "-c", `
 import os, sys
 for i in range(int(sys.argv[1])):
     if i % 1000 == 0: os.mkdir(f"d{i}"); os.chdir(f"d{i}")

@@ -10,8 +10,8 @@ sh -c 'echo half >half; exec 3>>half 4<whole; : >ready; read -r x </tmp/never' &
 until [ -e ready ]; do sleep 0.01; done`
 	for name, flags := range map[string][]string{"disk": nil, "tmpfs": flags("--work-storage", "tmpfs")} {
 		t.Run(name, func(t *testing.T) {
-			h := newHouse(t)
-			r := h.start(append(append([]string{"--id", h.fresh()}, flags...), shell(leave)...)...)
+			h := newHarness(t)
+			r := h.start(append(append([]string{"--id", h.newID()}, flags...), shell(leave)...)...)
 			r.expect(t, "complete", "exit", 0)
 			for path, partial := range map[string]bool{"whole": false, "half": true, "ready": false} {
 				if o := r.output(path); o.Path != path || o.Partial != partial {

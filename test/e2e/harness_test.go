@@ -16,23 +16,20 @@ import (
 // and busy machine: no test fails because a machine is slow.
 const hangTimeout = 3 * time.Minute
 
-// patience is the same, of one command.
-const patience = hangTimeout
-
-// house is a caller with a home, a directory to work in and a root of its own. At the end of its test
+// harness is a caller with a home, a directory to work in and a root of its own. At the end of its test
 // nothing of its runs may be left on the host.
-type house struct {
+type harness struct {
 	t    *testing.T
 	dir  string   // where commands are started
 	root string   // --root
-	run  string   // begins every id of this house
+	run  string   // begins every id of this harness
 	env  []string // of every command
 }
 
-func newHouse(t *testing.T) *house {
+func newHarness(t *testing.T) *harness {
 	t.Helper()
 	top := t.TempDir()
-	h := &house{t: t, dir: filepath.Join(top, "here"), root: filepath.Join(top, "root"), run: newPrefix(), env: theHost.environ(top)}
+	h := &harness{t: t, dir: filepath.Join(top, "here"), root: filepath.Join(top, "root"), run: newPrefix(), env: theHost.environ(top)}
 	for _, dir := range []string{h.dir, filepath.Join(top, "home")} {
 		if err := os.Mkdir(dir, 0o755); err != nil {
 			t.Fatal(err)
@@ -46,24 +43,24 @@ func newHouse(t *testing.T) *house {
 	return h
 }
 
-// in is the same house for a subtest.
-func (h *house) in(t *testing.T) *house {
+// in is the same harness for a subtest.
+func (h *harness) in(t *testing.T) *harness {
 	same := *h
 	same.t = t
 	return &same
 }
 
-// id makes an id of this house.
-func (h *house) id(name string) string { return h.run + "-" + name }
+// id makes an id of this harness.
+func (h *harness) id(name string) string { return h.run + "-" + name }
 
 // setenv sets a variable for all further commands.
-func (h *house) setenv(name, value string) { h.env = append(h.env, name+"="+value) }
+func (h *harness) setenv(name, value string) { h.env = append(h.env, name+"="+value) }
 
 // path is a name in the caller's directory.
-func (h *house) path(name string) string { return filepath.Join(h.dir, name) }
+func (h *harness) path(name string) string { return filepath.Join(h.dir, name) }
 
 // write makes a file, and the directories above it, in the caller's directory.
-func (h *house) write(name, content string, mode os.FileMode) string {
+func (h *harness) write(name, content string, mode os.FileMode) string {
 	h.t.Helper()
 	path := h.path(name)
 	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(content), mode), os.Chmod(path, mode)); err != nil {
@@ -78,10 +75,10 @@ type outcome struct {
 	stdout, stderr string
 }
 
-// command makes a command that is killed when patience ends.
-func (h *house) command(name string, args ...string) *exec.Cmd {
+// command makes a command that is killed when hangTimeout ends.
+func (h *harness) command(name string, args ...string) *exec.Cmd {
 	h.t.Helper()
-	ctx, cancel := context.WithTimeout(h.t.Context(), patience)
+	ctx, cancel := context.WithTimeout(h.t.Context(), hangTimeout)
 	h.t.Cleanup(cancel)
 	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Dir, cmd.Env = h.dir, h.env
@@ -90,7 +87,7 @@ func (h *house) command(name string, args ...string) *exec.Cmd {
 }
 
 // finish runs a command, which must not be killed.
-func (h *house) finish(cmd *exec.Cmd) outcome {
+func (h *harness) finish(cmd *exec.Cmd) outcome {
 	h.t.Helper()
 	out := h.end(cmd)
 	if out.code < 0 {
@@ -100,7 +97,7 @@ func (h *house) finish(cmd *exec.Cmd) outcome {
 }
 
 // end runs a command. The exit code of one that was killed is -1.
-func (h *house) end(cmd *exec.Cmd) outcome {
+func (h *harness) end(cmd *exec.Cmd) outcome {
 	h.t.Helper()
 	var stdout, stderr bytes.Buffer
 	if cmd.Stdout == nil {
@@ -118,13 +115,13 @@ func (h *house) end(cmd *exec.Cmd) outcome {
 }
 
 // do runs scidex-oci.
-func (h *house) do(args ...string) outcome {
+func (h *harness) do(args ...string) outcome {
 	h.t.Helper()
 	return h.finish(h.command(theHost.bin, args...))
 }
 
-// good runs scidex-oci, which must succeed.
-func (h *house) good(args ...string) outcome {
+// mustRun runs scidex-oci, which must succeed.
+func (h *harness) mustRun(args ...string) outcome {
 	h.t.Helper()
 	out := h.do(args...)
 	if out.code != 0 {
@@ -133,9 +130,9 @@ func (h *house) good(args ...string) outcome {
 	return out
 }
 
-// bad runs scidex-oci, which must end with 125 and one sentence on standard error that holds every one of
+// mustRefuse runs scidex-oci, which must end with 125 and one sentence on standard error that holds every one of
 // the words.
-func (h *house) bad(args []string, words ...string) outcome {
+func (h *harness) mustRefuse(args []string, words ...string) outcome {
 	h.t.Helper()
 	out := h.do(args...)
 	if out.code != 125 {
@@ -165,13 +162,13 @@ func checkSentence(t *testing.T, stderr string, words ...string) {
 
 // start runs `run --json` with the arguments, checks the result against itself and against the exit code
 // of the process, and returns it.
-func (h *house) start(args ...string) result {
+func (h *harness) start(args ...string) result {
 	h.t.Helper()
 	return h.resultOf(h.command(theHost.bin, append([]string{"run", "--json"}, args...)...))
 }
 
 // resultOf is start for a command that ends in `run --json`.
-func (h *house) resultOf(cmd *exec.Cmd) result {
+func (h *harness) resultOf(cmd *exec.Cmd) result {
 	h.t.Helper()
 	out := h.finish(cmd)
 	r, err := parseResult([]byte(out.stdout))
@@ -193,9 +190,9 @@ func (r result) expect(t *testing.T, state, reason string, code int) {
 }
 
 // show reads a run back.
-func (h *house) show(name string) result {
+func (h *harness) show(name string) result {
 	h.t.Helper()
-	r, err := parseResult([]byte(h.good("show", "--json", name).stdout))
+	r, err := parseResult([]byte(h.mustRun("show", "--json", name).stdout))
 	if err != nil {
 		h.t.Fatal(err)
 	}
