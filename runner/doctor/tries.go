@@ -167,5 +167,11 @@ func killed(cmd *exec.Cmd, otherwise string) error {
 	if status, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); ok && status.Signal() == syscall.SIGKILL {
 		return nil
 	}
+	if cmd.ProcessState.ExitCode() == refusedToStart {
+		return fmt.Errorf("a process of ours found too few threads left (RLIMIT_NPROC): %w", err)
+	}
 	return fmt.Errorf("%s (%w)", otherwise, err)
 }
+
+// refusedToStart is the exit code of this program where runner/room finds too few threads, before Go starts.
+const refusedToStart = 125

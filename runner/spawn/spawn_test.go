@@ -119,6 +119,21 @@ func clone(t *testing.T, namespaces uintptr) *family {
 	return cloneOn(t, namespaces, func() {})
 }
 
+// inThread calls do in a thread that ends after it, which the first one of a process never does.
+func inThread(do func()) {
+	runtime.LockOSThread()
+	if unix.Gettid() != unix.Getpid() {
+		do()
+		return
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		inThread(do)
+	}()
+	<-done
+}
+
 // cloneOn clones on a thread that has prepared for it.
 func cloneOn(t *testing.T, namespaces uintptr, prepare func()) *family {
 	t.Helper()
@@ -132,8 +147,7 @@ func cloneOn(t *testing.T, namespaces uintptr, prepare func()) *family {
 	}
 	f := &family{in: toIn, out: bufio.NewReader(out), done: make(chan *os.ProcessState, 1), end: make(chan struct{})}
 	cloned := make(chan error)
-	go func() {
-		runtime.LockOSThread() // and it ends with this
+	go inThread(func() {
 		prepare()
 		var err error
 		f.Child, err = Clone(namespaces, in, toOut, os.Stderr)
@@ -146,7 +160,7 @@ func cloneOn(t *testing.T, namespaces uintptr, prepare func()) *family {
 			f.done <- state
 		}()
 		<-f.end
-	}()
+	})
 	err = <-cloned
 	in.Close()
 	toOut.Close()
