@@ -121,6 +121,8 @@ func TestSessionsOfAKilledSupervisor(t *testing.T) {
 func TestSessionWithoutDescriptors(t *testing.T) {
 	s := launched(t)
 	stays := newRun(t, s, "stays", "trap 'exit 7' TERM; sleep 1000 & echo up; wait", time.Hour)
+	// Without surveys of /work, which take descriptors: a run that cannot be surveyed is ended.
+	stays.job.WorkTmpfs = []string{"size=1048576"}
 	stays.begin()
 	before := settled(t, s)
 	var limit unix.Rlimit
