@@ -1,7 +1,7 @@
 /*
  * The Go runtime aborts with a trace of all that it does where it can make no thread, which it needs before main. So what
  * the kernel counts for RLIMIT_NPROC (setrlimit(2)) is counted here, before Go: the threads of all processes of the real
- * user id, and of the ids that its user namespaces map, in which they are counted for whoever made these.
+ * user id, and of the ids that its user namespaces map, where they count for the user who made the namespace.
  */
 #define _GNU_SOURCE
 #include "threads.h"

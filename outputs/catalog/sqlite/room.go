@@ -8,14 +8,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// SQLite extends the -shm file, which it maps, by a byte in every 4 KiB. Where blocks are smaller that leaves holes, and who
-// writes to a hole when no block is free dies of SIGBUS, in C, where Go cannot catch it. wholePages is the size of blocks from
+// SQLite extends the -shm file, which it maps, by a byte in every 4 KiB. Where blocks are smaller that leaves holes, and a
+// write to a hole when no block is free is SIGBUS, in C, where Go cannot catch it. wholePages is the size of blocks from
 // which there are none, indexRoom more than what one growth of the index takes.
 const (
 	wholePages = 4 << 10
 	indexRoom  = 128 << 10
 
-	// ext4Reserve is the most blocks that ext4 counts as free and gives to nobody.
+	// ext4Reserve is the most blocks that ext4 counts as free but does not allocate.
 	ext4Reserve = 4096
 )
 
