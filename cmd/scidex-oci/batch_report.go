@@ -21,9 +21,9 @@ type batchReport struct {
 }
 
 func newBatchReport(p *program, screen *console, o order) *batchReport {
-	r := &batchReport{program: p, screen: screen, stdout: &patient{to: p.stdout}, palette: newPalette(p.stdout, p.env)}
-	if isTerminal(p.stdout) {
-		r.stdout.to = screen.beside(p.stdout)
+	r := &batchReport{program: p, screen: screen, stdout: &patient{to: p.stdout.File}, palette: newPalette(p.stdout.File, p.env)}
+	if isTerminal(p.stdout.File) {
+		r.stdout.to = screen.beside(p.stdout.File)
 		r.human = !o.json
 	}
 	return r

@@ -77,7 +77,7 @@ func (p *program) startLauncher(tether *os.File, events eventsTarget) (*exec.Cmd
 	}
 	cmd := exec.Command("/proc/self/exe")
 	cmd.Args = append([]string{detachedName}, p.args[1:]...)
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = p.stdin, p.stdout, p.stderr
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = p.stdin, p.stdout.File, p.stderr
 	cmd.ExtraFiles = []*os.File{tether}
 	if events.fd > 0 {
 		cmd.ExtraFiles = append(cmd.ExtraFiles, os.NewFile(uintptr(events.fd), events.text))

@@ -164,7 +164,7 @@ func examine(ctx context.Context, p *program, options doctor.Options, asJSON boo
 	case asJSON:
 		err = writeJSON(p.stdout, report)
 	default:
-		findingLines{w: p.stdout, palette: newPalette(p.stdout, p.env)}.report(report)
+		findingLines{w: p.stdout, palette: newPalette(p.stdout.File, p.env)}.report(report)
 	}
 	if err == nil && !report.Works {
 		return exitStatus(1)

@@ -105,7 +105,7 @@ func (p *program) unshared(file *os.File, t eventsTarget) error {
 	if null, err := os.Stat(os.DevNull); err == nil && os.SameFile(its, null) {
 		return nil
 	}
-	for name, stream := range map[string]*os.File{"output": p.stdout, "error": p.stderr} {
+	for name, stream := range map[string]*os.File{"output": p.stdout.File, "error": p.stderr} {
 		if info, err := stream.Stat(); err == nil && os.SameFile(its, info) {
 			return t.refuse("that is where standard %s goes; give another file or descriptor", name)
 		}

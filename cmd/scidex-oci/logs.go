@@ -58,7 +58,7 @@ func runLogs(ctx context.Context, p *program, h *house, from layers, name string
 	if err != nil {
 		return err
 	}
-	stdout, closeStdout := display(p.stdout)
+	stdout, closeStdout := display(p.stdout.File)
 	stderr, closeStderr := display(p.stderr)
 	var to runner.Streams
 	if w.stdout {

@@ -34,17 +34,18 @@ func main() {
 
 // program is what the commands have of the system.
 type program struct {
-	stdin          io.Reader
-	stdout, stderr *os.File
-	env            lookup
-	build          build
-	args           []string
-	tether         *tether // nil but in the launcher of a detached run
-	began, main    int64   // when the process and its main began (trace.Birth)
+	stdin       io.Reader
+	stdout      *output
+	stderr      *os.File
+	env         lookup
+	build       build
+	args        []string
+	tether      *tether // nil but in the launcher of a detached run
+	began, main int64   // when the process and its main began (trace.Birth)
 }
 
 func system() *program {
-	return &program{stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr, env: os.LookupEnv, build: buildInfo(), args: os.Args}
+	return &program{stdin: os.Stdin, stdout: &output{File: os.Stdout}, stderr: os.Stderr, env: os.LookupEnv, build: buildInfo(), args: os.Args}
 }
 
 // execute runs one command line and returns the exit code.
@@ -58,6 +59,9 @@ func execute(args []string, p *program) int {
 	if (errors.As(err, &unread) || errors.As(err, &ours)) && wantsJSON(args, p.env) {
 		refused := runner.Refused(spec.Analysis{}, &runner.RequestError{Err: err}, p.build.version)
 		_ = writeJSON(p.stdout, refused) // the exit code tells too
+	}
+	if err == nil {
+		err = p.stdout.lost()
 	}
 	if !silent(err) {
 		fmt.Fprintf(p.stderr, "scidex-oci: %s\n", escape(inodes.Explain(err).Error()))

@@ -17,7 +17,7 @@ func runProgram(t *testing.T, args ...string) (code int, stdout, stderr string) 
 	dir := t.TempDir()
 	t.Chdir(dir)
 	out, errs := file(t, filepath.Join(dir, "stdout")), file(t, filepath.Join(dir, "stderr"))
-	p := &program{stdin: strings.NewReader(""), stdout: out, stderr: errs, env: variables(map[string]string{
+	p := &program{stdin: strings.NewReader(""), stdout: &output{File: out}, stderr: errs, env: variables(map[string]string{
 		"SCIDEX_OCI_ROOT": filepath.Join(dir, "root"), "SCIDEX_OCI_TMP": dir, "XDG_CONFIG_HOME": dir,
 	})}
 	code = execute(append([]string{"scidex-oci"}, args...), p)

@@ -154,7 +154,7 @@ func runOutputsCat(ctx context.Context, p *program, h *house, name, path string)
 	if err := runner.OutputsRemoved(run); err != nil {
 		return err
 	}
-	return p.printBlob(ctx, h, entry.SHA256, p.stdout)
+	return p.printBlob(ctx, h, entry.SHA256, p.stdout.File)
 }
 
 // asShown finds an output by its name as a table shows it, which differs where the name is escaped.

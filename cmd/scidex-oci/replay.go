@@ -81,7 +81,7 @@ func replayingOf(from layers) (how runner.Replaying, asJSON bool, err error) {
 
 // printReplay tells a person.
 func printReplay(p *program, told runner.Replayed) error {
-	w := table{w: p.stdout, palette: newPalette(p.stdout, p.env)}
+	w := table{w: p.stdout, palette: newPalette(p.stdout.File, p.env)}
 	w.row("run", fmt.Sprintf("%s@%d", told.ID, told.Attempt))
 	w.row("replay", escape(told.Message))
 	for _, in := range told.Changed {

@@ -98,7 +98,7 @@ func (s *session) run(ctx context.Context) (runner.Result, error) {
 		return runner.Refused(s.order.analysis, err, s.program.build.version), err
 	}
 	ready := s.trace.span("take up streams and signals")
-	stdout, stderr := newStream(s.program.stdout, s.screen), newStream(s.program.stderr, s.screen)
+	stdout, stderr := newStream(s.program.stdout.File, s.screen), newStream(s.program.stderr, s.screen)
 	if s.order.json {
 		stdout = newStream(s.program.stderr, s.screen)
 	}

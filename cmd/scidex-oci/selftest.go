@@ -159,7 +159,7 @@ func targetsOf(from layers) (all []selftest.Target, err error) {
 func (o selftestOrder) perform(ctx context.Context, p *program) error {
 	stop, done := stops()
 	defer done()
-	lines := checkLines{w: p.stdout, palette: newPalette(p.stdout, p.env)}
+	lines := checkLines{w: p.stdout, palette: newPalette(p.stdout.File, p.env)}
 	options := selftest.Options{Analysis: o.analysis, NoAudit: o.noAudit, Targets: o.targets, Stop: stop}
 	if !o.json {
 		options.Each = lines.check

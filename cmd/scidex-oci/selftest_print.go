@@ -28,7 +28,7 @@ func (o selftestOrder) showLast(ctx context.Context, p *program) error {
 	if o.json {
 		return cmp.Or(writeJSON(p.stdout, kept[0].Report), statusOf(report))
 	}
-	lines := checkLines{w: p.stdout, palette: newPalette(p.stdout, p.env)}
+	lines := checkLines{w: p.stdout, palette: newPalette(p.stdout.File, p.env)}
 	for _, c := range report.Checks {
 		lines.check(c)
 	}

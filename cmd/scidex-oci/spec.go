@@ -3,7 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
-	"os"
+	"io"
 
 	"github.com/urfave/cli/v2"
 )
@@ -54,7 +54,7 @@ func runSpec(c *cli.Context, p *program) (err error) {
 	return printSpec(p.stdout, config)
 }
 
-func printSpec(to *os.File, config []byte) error {
+func printSpec(to io.Writer, config []byte) error {
 	if len(config) == 0 || config[len(config)-1] != '\n' {
 		config = append(config, '\n')
 	}

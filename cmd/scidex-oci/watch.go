@@ -42,7 +42,7 @@ func (p *program) watchList(ctx context.Context, h *house, from layers, otherwis
 	if otherwise {
 		return usagef("--watch shows a table; leave --json and --quiet out")
 	}
-	if !isTerminal(p.stdout) {
+	if !isTerminal(p.stdout.File) {
 		return usagef("--watch needs a terminal as standard output; leave it out, or wait for a run with \"scidex-oci show ID --wait\"")
 	}
 	for clear := "\x1b[2J"; ; clear = "" {
@@ -58,7 +58,7 @@ func (p *program) watchList(ctx context.Context, h *house, from layers, otherwis
 		if err := listTable(ctx, &list, runs, h); err != nil {
 			return err
 		}
-		if _, err := p.stdout.WriteString(clear + frame(list.String(), p.stdout)); err != nil {
+		if _, err := p.stdout.WriteString(clear + frame(list.String(), p.stdout.File)); err != nil {
 			return err
 		}
 		select {
