@@ -278,6 +278,9 @@ func TestJudgeLimits(t *testing.T) {
 		{"cpus: held, and not counted", judgeCPUs, strainedBy("cgroup", "exit").with(used(1010, 202, 0)), Pass},
 		{"cpus: used nothing", judgeCPUs, strainedBy("cgroup", "exit").with(used(1100, 0, 900)), Fail},
 		{"cpus: not counted", judgeCPUs, strainedBy("cgroup", "exit").with(used(1100, 0, 0)), Fail},
+		{"cpus: counted, and not held", judgeCPUs, strainedBy("cgroup", "exit").with(func(r *runner.Result) {
+			r.Usage.WallMS, r.Usage.CPUMS, r.Evidence.Periods = 1010, 202, 10
+		}), Inconclusive},
 		{"cpus: a busy host", judgeCPUs, strainedBy("cgroup", "exit").with(used(1100, 90, 0)), Inconclusive},
 
 		{"work: ended", judgeWorkSize, strainedBy("watchdog", "work_full").with(seen(17<<20, 5)), Pass},

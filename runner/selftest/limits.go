@@ -31,7 +31,7 @@ const (
 	mostPids   = 200
 	mostWork   = 16 * spec.MiB
 	mostFiles  = 500
-	mostCPUs   = 0.2             // a busy host has as much for it
+	mostCPUs   = 0.05            // a busy host has as much for it
 	scratch    = 2 * time.Second // the timeout
 	logs       = 64 * spec.KiB
 )
