@@ -202,7 +202,7 @@ func (s *session) letGo(begun runner.Result) {
 	answer := byte(wasTold)
 	if err := s.announce(begun); err != nil {
 		answer = notTold
-		fmt.Fprintf(s.screen, "scidex-oci: run %q goes on, and that could not be printed: %v; see \"scidex-oci show --wait %s\"\n", begun.ID, err, begun.ID)
+		fmt.Fprintf(s.screen, "scidex-oci: run %q continues, but its id could not be printed: %v; see \"scidex-oci show --wait %s\"\n", begun.ID, err, begun.ID)
 	}
 	if err := s.program.tether.letGo(answer); err != nil {
 		s.program.tether.snap() // nobody has heard of the run
