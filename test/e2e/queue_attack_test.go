@@ -156,7 +156,7 @@ func TestQueueConnectionsUsedUp(t *testing.T) {
 	}
 	full := func() bool {
 		out := n.do("ls")
-		return out.code != 0 && strings.Contains(out.stderr, "connection")
+		return out.code == 125 && strings.Contains(out.stderr, "has no connection left for this role") && strings.Contains(out.stderr, "try again later")
 	}
 	until(t, hangTimeout, "all connections are used", func() bool {
 		if full() {
@@ -168,9 +168,9 @@ func TestQueueConnectionsUsedUp(t *testing.T) {
 		return was == n.server.query(others) && full()
 	})
 	stop := n.collecting(m)
-	n.mustRefuse(flags("submit", "--id", n.id("refused"), "--", "true"), "has no connection left for this role", "try again later")
 	n.server.query("ALTER ROLE platform CONNECTION LIMIT 0") // also where others of the worker's end meanwhile
-	time.Sleep(2 * time.Second)                              // till the catalog's own have ended
+	n.mustRefuse(flags("submit", "--id", n.id("refused"), "--", "true"), "has no connection left for this role", "try again later")
+	time.Sleep(2 * time.Second) // till the catalog's own have ended
 	end.raise()
 	until(t, hangTimeout, "the analysis has ended", func() bool { return m.analysisEnded(id) })
 	time.Sleep(3 * time.Second) // it is tried to commit

@@ -208,7 +208,7 @@ func TestQueue(t *testing.T) {
 		t.Errorf("what was refused is in the queue:\n%s", out)
 	}
 
-	good := h.submit("good", "echo hi >out; echo said", "--label", "k=v", "--secret", "NOT_SET_HERE_BUT_THERE")
+	good := h.submit("good", "echo hi >out; echo said", "--label", "k=v", "--secret", "NOT_SET_HERE_BUT_THERE", "--retries", "20")
 	plain := h.submit("plain", "echo hi >out; echo said", "--label", "k=v")
 	bad := h.submit("bad", "exit 3")
 	if got := h.attempts(db, plain); got != "queued" {
@@ -218,7 +218,7 @@ func TestQueue(t *testing.T) {
 	h.mustRefuse([]string{"submit", "--id", plain, "--", "true"}, "waits in the queue")
 	h.mustRefuse([]string{"stop", plain}, "waits in the queue")
 	h.mustRun("gc") // a row in the queue is nobody's
-	lost := h.submit("lost", "test -e /data/there && cp /data/there got", "--data", filepath.Dir(h.write("data/there", "x", 0o644)))
+	lost := h.submit("lost", "test -e /data/there && cp /data/there got", "--data", filepath.Dir(h.write("data/there", "x", 0o644)), "--retries", "20")
 	away := h.path("away")
 	if err := os.Rename(h.path("data"), away); err != nil {
 		t.Fatal(err)
