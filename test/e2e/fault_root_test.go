@@ -17,15 +17,15 @@ type failingRoot struct {
 	loop string // its device, without /dev/
 }
 
-// onExt4 mounts an ext4 that turns read-only at its first error.
-func onExt4(t *testing.T) *failingRoot {
+// onExt4 mounts an ext4 that turns read-only at its first error, made with options of mkfs.ext4.
+func onExt4(t *testing.T, options ...string) *failingRoot {
 	t.Helper()
 	r := &failingRoot{harness: newHarness(t)}
 	if err := os.Mkdir(r.root, 0o700); err != nil {
 		t.Fatal(err)
 	}
 	r.must("truncate", "--size=64M", "disk")
-	r.must("mkfs.ext4", "-q", "disk")
+	r.must("mkfs.ext4", append(options, "-q", "disk")...)
 	r.mount()
 	t.Cleanup(func() { _ = unix.Unmount(r.root, unix.MNT_DETACH) }) // where the test ended early
 	return r
@@ -54,6 +54,18 @@ func (r *failingRoot) fail() {
 	if err := os.WriteFile(fmt.Sprintf("/sys/fs/ext4/%s/trigger_fs_error", r.loop), []byte("by a test"), 0o200); err != nil {
 		r.t.Fatal(err)
 	}
+}
+
+// fill leaves 16 KiB of the file system free.
+func (r *failingRoot) fill() (empty func()) {
+	r.t.Helper()
+	path := filepath.Join(r.root, "fill")
+	if out := r.finish(r.command("dd", "if=/dev/zero", "of="+path, "bs=1k")); !strings.Contains(out.stderr, "No space left") {
+		r.t.Fatalf("the file system is not full: %s", out.stderr)
+	}
+	r.must("truncate", "--size=-16K", path)
+	r.must("sync", "--file-system", r.root)
+	return func() { r.must("rm", path) }
 }
 
 // repair mounts the file system again, as an operator would. It is a copy: another process may have a mount namespace that still
@@ -113,4 +125,42 @@ func TestFaultOfTheRoot(t *testing.T) {
 		t.Error("rm leaves the directory")
 	}
 	r.must("umount", r.root)
+}
+
+// TestFullRootOfSmallBlocks: SQLite's index in shared memory has holes where blocks are smaller than 4 KiB, and a full file
+// system has no blocks for them: SIGBUS. Commands work or say that it is full, and a result is kept until there is room.
+func TestFullRootOfSmallBlocks(t *testing.T) {
+	if !theHost.root {
+		t.Log("not covered here: only root can mount a file system; the tests as root do")
+		return
+	}
+	const full = "the file system is full; free some space and try again"
+	for _, block := range []string{"1024", "2048"} {
+		t.Run(block, func(t *testing.T) {
+			r := onExt4(t, "-m", "0", "-b", block)
+			before, id, end := r.newID(), r.newID(), r.flag()
+			r.mustRun("run", "--id", before, "--", "true")
+			l := r.launch(id, "--min-free", "0", "--input", end.input(), "--", "sh", "-c", "echo result >a; echo ready >&2; "+awaited)
+			l.await("ready")
+			empty := r.fill()
+			for _, args := range [][]string{{"show", before}, {"ls"}, {"run", "--min-free", "0", "--id", r.newID(), "--", "true"}} {
+				if out := r.do(args...); out.code != 0 && (out.code != 125 || !strings.Contains(out.stderr, full)) {
+					t.Errorf("%q: %d, %s", args, out.code, out.stderr)
+				}
+			}
+			end.raise()
+			until(t, hangTimeout, "the analysis has ended", func() bool { return r.analysisEnded(id) })
+			enough := insist(t, l.cmd.Process) // the second signal ends the time that a commit is tried
+			out := l.wait()
+			enough()
+			out.expect(t, "error", "commit", 125)
+			if !strings.Contains(out.Message, full) || !strings.Contains(out.Message, "commits it") {
+				t.Errorf("the message is %q", out.Message)
+			}
+			empty()
+			r.mustRun("gc")
+			r.show(id).expect(t, "complete", "exit", 0)
+			r.must("umount", r.root)
+		})
+	}
 }
