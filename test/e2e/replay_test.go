@@ -93,6 +93,30 @@ func TestReplayScientific(t *testing.T) {
 	}
 }
 
+// TestAgainWithAnotherScript: what is repeated has the script as it was kept, and one that is named instead where one is.
+func TestAgainWithAnotherScript(t *testing.T) {
+	h := newHarness(t)
+	h.write("one.sh", "echo one >out\n", 0o644)
+	h.write("two.sh", "echo two >out\n", 0o644)
+	id := h.newID()
+	made := func(args ...string) string {
+		t.Helper()
+		r := h.start(args...)
+		r.expect(t, "complete", "exit", 0)
+		return h.blob(r.output("out").SHA256)
+	}
+	if got := made("--id", id, "--script", "one.sh"); got != "one\n" {
+		t.Errorf("at first: %q", got)
+	}
+	h.write("one.sh", "echo changed >out\n", 0o644)
+	if got := made("--again", id); got != "one\n" {
+		t.Errorf("again: %q", got)
+	}
+	if got := made("--again", id, "--script", "two.sh"); got != "two\n" {
+		t.Errorf("again with another script: %q", got)
+	}
+}
+
 // TestAgainOnImage: a replay and --reuse take the image for what it is, and not for its name.
 func TestAgainOnImage(t *testing.T) {
 	h := newHarness(t)
