@@ -206,6 +206,37 @@ func TestFindV2Vacates(t *testing.T) {
 	}
 }
 
+// TestV1Limits: memory is held without swap and with the buffers of TCP, which have counters of their own.
+func TestV1Limits(t *testing.T) {
+	limits := Limits{Memory: 1 << 30, CPUs: 0.5, Pids: 50}
+	for name, memory := range map[string][]string{
+		"all":                     {"memory.limit_in_bytes", "memory.memsw.limit_in_bytes", "memory.kmem.tcp.limit_in_bytes"},
+		"without swap accounting": {"memory.limit_in_bytes", "memory.kmem.tcp.limit_in_bytes"},
+		"without those of TCP":    {"memory.limit_in_bytes", "memory.memsw.limit_in_bytes"},
+	} {
+		h := newHost(t)
+		for _, file := range append([]string{"pids.max", "cpu.cfs_period_us", "cpu.cfs_quota_us"}, memory...) {
+			h.write(file, "")
+		}
+		g := v1{memory: h.dir, pids: h.dir, cpu: h.dir, cpuacct: h.dir}
+		if err := g.set(limits); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		for _, file := range memory {
+			if n, err := readInt(h.dir, file); err != nil || n != limits.Memory {
+				t.Errorf("%s: %s is %d (%v)", name, file, n, err)
+			}
+		}
+		got, err := g.effective()
+		if err == nil {
+			err = compare(limits, got)
+		}
+		if err != nil {
+			t.Errorf("%s: %+v: %v", name, got, err)
+		}
+	}
+}
+
 func TestV2LimitsAndEvidence(t *testing.T) {
 	h := newHost(t)
 	for file, text := range map[string]string{
