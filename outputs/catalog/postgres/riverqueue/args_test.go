@@ -24,3 +24,24 @@ func TestJob(t *testing.T) {
 		}
 	}
 }
+
+// What asks for the same has one digest, whatever it is called, and nothing else has.
+func TestDigestOf(t *testing.T) {
+	const plain = `{"command": ["true"]}`
+	want, err := digestOf(json.RawMessage(plain))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for request, same := range map[string]bool{
+		`{"command": ["true"], "id": "a"}`:             true,
+		`{"command": ["true"], "labels": {"k": "v"}}`:  true,
+		`{"memory": "2GiB", "command": ["true"]}`:      true, // the default
+		`{"command": ["true"], "memory": "1GiB"}`:      false,
+		`{"command": ["false"]}`:                       false,
+		`{"command": ["true"], "env": {"LABEL": "v"}}`: false,
+	} {
+		if got, err := digestOf(json.RawMessage(request)); err != nil || (got == want) != same {
+			t.Errorf("%s: %s, that of %s is %s (%v)", request, got, plain, want, err)
+		}
+	}
+}
