@@ -4,9 +4,14 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/scidex-ai/scidex-oci/runner/inode"
 )
 
 // TestSweep removes what nobody holds, after what is left of it was undone.
@@ -94,5 +99,41 @@ func TestMakeWhileSwept(t *testing.T) {
 			t.Errorf("a %s was taken for a directory", other)
 			f.Close()
 		}
+	}
+}
+
+// TestRunLivesWhereItIsClosed: of a directory that cannot be opened nobody can say that no run lives in it.
+func TestRunLivesWhereItIsClosed(t *testing.T) {
+	top := t.TempDir()
+	path := filepath.Join(top, "closed")
+	if err := errors.Join(os.Mkdir(path, 0), os.Chmod(top, 0o755)); err != nil {
+		t.Fatal(err)
+	}
+	dir, err := inode.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer dir.Close()
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		runtime.LockOSThread() // and never unlocked: the thread ends with the goroutine
+		if os.Geteuid() == 0 { // without root's rights on files (setfsuid(2))
+			const nobody = 65534
+			if err := errors.Join(unix.Setfsgid(nobody), unix.Setfsuid(nobody)); err != nil {
+				t.Error(err)
+				return
+			}
+		}
+		if !RunLives(int(dir.Fd())) {
+			t.Error("closed: it is said to be dead")
+		}
+	}()
+	<-done
+	if err := os.Chmod(path, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if RunLives(int(dir.Fd())) {
+		t.Error("open, and held by nobody: it is said to live")
 	}
 }
