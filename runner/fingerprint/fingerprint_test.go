@@ -189,6 +189,28 @@ func TestEndsWithItsContext(t *testing.T) {
 	}
 }
 
+// TestFailedLeavesNothing: of a fingerprint that was not finished nothing is left where fingerprints are remembered.
+func TestFailedLeavesNothing(t *testing.T) {
+	dir := tree(t)
+	skipUntimely(t, dir)
+	m := Maker{Dir: t.TempDir()}
+	f, err := inode.Open(dir)
+	inodetest.Try(t, err)
+	defer f.Close()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := m.Of(ctx, f, Content); !errors.Is(err, context.Canceled) {
+		t.Fatalf("error %v", err)
+	}
+	if left, err := os.ReadDir(m.Dir); err != nil || len(left) > 0 {
+		t.Errorf("left %v, %v", left, err)
+	}
+	must(t, m, dir, Content)
+	if kept, err := os.ReadDir(m.Dir); err != nil || len(kept) != 1 {
+		t.Errorf("of one that was finished there is %v, %v", kept, err)
+	}
+}
+
 // TestUnchangedFilesAreNotRead: what is remembered costs the walk alone, as the kernel counts the bytes that were read.
 func TestUnchangedFilesAreNotRead(t *testing.T) {
 	const size = 4 << 20
