@@ -38,18 +38,11 @@ func TestRoom(t *testing.T) {
 			in <- name
 			leave()
 		}()
-		for deadline := time.Now().Add(2 * time.Minute); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
-			r.mu.Lock()
-			n := len(r.waiting)
-			r.mu.Unlock()
-			if name == "large" && n == 1 || name == "small" && n == 2 {
-				return
-			}
-		}
-		t.Fatalf("%s does not wait", name)
 	}
 	enter("large", 4, 0.3)
+	waits(t, r, 1)
 	enter("small", 1, 0.1) // has room, and does not pass the large one
+	waits(t, r, 2)
 	impatient, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 	defer cancel()
 	if _, err := r.enter(impatient, 1, 0.1); !errors.Is(err, context.DeadlineExceeded) {
@@ -61,6 +54,54 @@ func TestRoom(t *testing.T) {
 		t.Errorf("%s came in first", got)
 	}
 	<-in
+}
+
+// Whoever gives up waiting makes way for those behind it.
+func TestRoomBehindWhoGaveUp(t *testing.T) {
+	r := newRoom(runner.Capacity{Memory: 4, CPUs: 1}, 2)
+	if _, err := r.enter(t.Context(), 2, 0.5); err != nil { // and never leaves
+		t.Fatal(err)
+	}
+	impatient, giveUp := context.WithCancel(t.Context())
+	gaveUp := make(chan error, 1)
+	go func() {
+		_, err := r.enter(impatient, 4, 1)
+		gaveUp <- err
+	}()
+	waits(t, r, 1)
+	in := make(chan error, 1)
+	go func() {
+		_, err := r.enter(t.Context(), 1, 0.1)
+		in <- err
+	}()
+	waits(t, r, 2)
+	giveUp()
+	if err := <-gaveUp; !errors.Is(err, context.Canceled) {
+		t.Fatal(err)
+	}
+	r.mu.Lock()
+	n := len(r.waiting)
+	r.mu.Unlock()
+	if n > 0 {
+		t.Fatal("there is room for the one behind, and it still waits")
+	}
+	if err := <-in; err != nil {
+		t.Error(err)
+	}
+}
+
+// waits returns when so many guests wait.
+func waits(t *testing.T, r *room, many int) {
+	t.Helper()
+	for deadline := time.Now().Add(2 * time.Minute); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
+		r.mu.Lock()
+		n := len(r.waiting)
+		r.mu.Unlock()
+		if n == many {
+			return
+		}
+	}
+	t.Fatalf("there are never %d waiting", many)
 }
 
 // Never is more granted than there is, and all is given back.
