@@ -3,6 +3,7 @@ package layout
 import (
 	"bufio"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -363,6 +364,31 @@ func TestSweep(t *testing.T) {
 		}
 	}
 	must(t, l.Tag("kept", kept))
+}
+
+// TestSweepKeepsWhatIsAlsoALayer: an image whose manifest is a layer of another one is kept with all that it consists of,
+// whichever of the two is looked at first.
+func TestSweepKeepsWhatIsAlsoALayer(t *testing.T) {
+	l := open(t, t.TempDir())
+	image, err := putImage(l, "a")
+	must(t, err)
+	config := describe(ocispec.MediaTypeImageConfig, []byte("{}"))
+	layer := image
+	layer.MediaType, layer.Annotations = ocispec.MediaTypeImageLayer, nil
+	m := ocispec.Manifest{MediaType: ocispec.MediaTypeImageManifest, Config: config, Layers: []ocispec.Descriptor{layer}}
+	m.SchemaVersion = 2
+	data, err := json.Marshal(m)
+	must(t, err)
+	around := describe(ocispec.MediaTypeImageManifest, data)
+	must(t, l.Put(t.Context(), around, strings.NewReader(string(data))))
+	for _, last := range []func() error{
+		func() error { return l.Tag("around", around) }, func() error { return l.Tag("a", image) },
+	} {
+		must(t, last())
+		if removed, err := l.Sweep(t.Context(), never); err != nil || len(removed) > 0 {
+			t.Fatalf("removed %v, %v", removed, err)
+		}
+	}
 }
 
 func TestSweepRemovesNothingWhereAManifestIsDamaged(t *testing.T) {
