@@ -45,6 +45,22 @@ func TestPublishReplacesADamagedBlob(t *testing.T) {
 	}
 }
 
+// TestPublishReplacesABlobWithAnotherName: by that name somebody could change it.
+func TestPublishReplacesABlobWithAnotherName(t *testing.T) {
+	s := newStore(t)
+	path, err := s.Path(digest("whole"))
+	must(t, err)
+	put(t, s, "whole")
+	other := t.TempDir() + "/other"
+	must(t, os.Link(path, other))
+	put(t, s, "whole")
+	must(t, os.Chmod(other, 0o600))
+	must(t, os.WriteFile(other, []byte("changed"), 0o600))
+	if got, err := read(t, s, digest("whole")); got != "whole" || err != nil {
+		t.Errorf("%q %v", got, err)
+	}
+}
+
 func TestPublishRefuses(t *testing.T) {
 	s := newStore(t)
 	i := newIngest(t, s)
