@@ -32,6 +32,32 @@ func TestOpenRemoval(t *testing.T) {
 	blobtest.Must(t, keep(t, s, "a", "b", "c"))
 }
 
+// A removal whose record is gone by the time that it is read has ended, and may have taken any blob: nothing is vouched for.
+func TestRemovalEndsWhileItIsRead(t *testing.T) {
+	bucket := newBucket(t)
+	b := openBucket(t, "s3://"+bucket)
+	sum, name := blobtest.Digest("content"), sweepBelow+openBelow+"x"
+	blobtest.Must(t, b.write(t.Context(), name, []byte(sum+"\n"), minio.PutObjectOptions{}))
+	var once sync.Once
+	endpoint := between(t, func(_ http.ResponseWriter, r *http.Request) bool {
+		if r.Method == http.MethodGet && strings.HasSuffix(r.URL.Path, name) {
+			once.Do(func() {
+				blobtest.Must(t, errors.Join(b.remove(t.Context(), blobsBelow+sum),
+					b.write(t.Context(), sweepBelow+lastName, []byte("another"), minio.PutObjectOptions{}), b.remove(t.Context(), name)))
+			})
+		}
+		return false
+	})
+	s := open(t, "s3://"+bucket+"?endpoint="+endpoint)
+	if err := keep(t, s, "content"); !errors.Is(err, blob.ErrPasses) {
+		t.Errorf("the blob was removed meanwhile: %v", err)
+	}
+	blobtest.Must(t, keep(t, s, "content"))
+	if _, err := b.stat(t.Context(), sum); err != nil {
+		t.Errorf("what was vouched for is gone: %v", err)
+	}
+}
+
 // A removal that has looked at a blob before it was put again, and removes it afterwards, is found out: also where it
 // begins and ends while blobs are put.
 func TestRemovalWhileBlobsArePut(t *testing.T) {
