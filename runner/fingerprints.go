@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/scidex-ai/scidex-oci/runner/fingerprint"
-	"github.com/scidex-ai/scidex-oci/runner/inode"
+	"github.com/scidex-ai/scidex-oci/runner/host/inode"
 	"github.com/scidex-ai/scidex-oci/runner/trace"
 	"github.com/scidex-ai/scidex-oci/spec"
 )

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/scidex-ai/scidex-oci/runner/breach"
-	"github.com/scidex-ai/scidex-oci/runner/inode"
+	"github.com/scidex-ai/scidex-oci/runner/host/inode"
 	"github.com/scidex-ai/scidex-oci/runner/scan"
 	"github.com/scidex-ai/scidex-oci/runner/trace"
 )

@@ -8,7 +8,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/scidex-ai/scidex-oci/runner/inode/inodetest"
+	"github.com/scidex-ai/scidex-oci/runner/host/inode/inodetest"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/scidex-ai/scidex-oci/runner/claim"
-	"github.com/scidex-ai/scidex-oci/runner/inode/inodetest"
+	"github.com/scidex-ai/scidex-oci/runner/host/inode/inodetest"
 )
 
 // TestWorkdirOfMovedBase: what takes the place of the base of working directories is left alone.

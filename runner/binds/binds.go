@@ -14,7 +14,7 @@ import (
 	"github.com/moby/sys/mountinfo"
 
 	"github.com/scidex-ai/scidex-oci/runner/claim"
-	"github.com/scidex-ai/scidex-oci/runner/inode"
+	"github.com/scidex-ai/scidex-oci/runner/host/inode"
 )
 
 // Allowed are the binds that a config file allows (allow_binds).

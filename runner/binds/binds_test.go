@@ -10,8 +10,8 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/runner/breach"
 	"github.com/scidex-ai/scidex-oci/runner/claim"
-	"github.com/scidex-ai/scidex-oci/runner/inode"
-	"github.com/scidex-ai/scidex-oci/runner/inode/inodetest"
+	"github.com/scidex-ai/scidex-oci/runner/host/inode"
+	"github.com/scidex-ai/scidex-oci/runner/host/inode/inodetest"
 )
 
 // keepOut checks a path against sites and restrictions as an input is.

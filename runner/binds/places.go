@@ -6,7 +6,7 @@ import (
 
 	"github.com/moby/sys/mountinfo"
 
-	"github.com/scidex-ai/scidex-oci/runner/inode"
+	"github.com/scidex-ai/scidex-oci/runner/host/inode"
 )
 
 // site is a path of the host that no bind may be, or hold.

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/scidex-ai/scidex-oci/runner/inode/inodetest"
+	"github.com/scidex-ai/scidex-oci/runner/host/inode/inodetest"
 )
 
 func TestOldFilesGo(t *testing.T) {

@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/scidex-ai/scidex-oci/runner/breach"
-	"github.com/scidex-ai/scidex-oci/runner/inode"
+	"github.com/scidex-ai/scidex-oci/runner/host/inode"
 )
 
 // Walls is how what is the host's is shown to an analysis.

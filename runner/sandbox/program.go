@@ -10,7 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/scidex-ai/scidex-oci/runner/inode"
+	"github.com/scidex-ai/scidex-oci/runner/host/inode"
 )
 
 // build is the SHA-256 of the supervisor's own program (cmd/scidex-oci-supervisor) that was built with this one, in hex:

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/scidex-ai/scidex-oci/runner/inode/inodetest"
+	"github.com/scidex-ai/scidex-oci/runner/host/inode/inodetest"
 )
 
 // TestMountsBelowAreRefused by the walk alone.
