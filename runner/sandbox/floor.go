@@ -7,7 +7,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/scidex-ai/scidex-oci/runner/lowwater"
+	"github.com/scidex-ai/scidex-oci/runner/host/freespace"
 )
 
 // Floor is the least free space that a file system is to keep: a share of its size, or bytes. The zero Floor
@@ -36,20 +36,20 @@ func (f Floor) Short(dir *os.File, of string) (*Shortage, error) {
 }
 
 // look is Short, with the mark that is reached when there is a shortage: never, on a file system that tells no size.
-func (f Floor) look(dir *os.File, of string) (lowwater.Mark, *Shortage, error) {
+func (f Floor) look(dir *os.File, of string) (freespace.Mark, *Shortage, error) {
 	var st unix.Statfs_t
 	if err := statfs(dir, &st); err != nil {
-		return lowwater.Mark{}, nil, fmt.Errorf("free space of %s: %w", of, err)
+		return freespace.Mark{}, nil, fmt.Errorf("free space of %s: %w", of, err)
 	}
 	var short *Shortage
 	if f.Above(&st) {
 		short = &Shortage{Of: of, Free: free(&st), Floor: f.of(&st)}
 	}
-	low := lowwater.Supply{Bytes: -1, Inodes: -1}
+	low := freespace.Free{Bytes: -1, Inodes: -1}
 	if st.Blocks > 0 {
 		low.Bytes = f.of(&st) - 1
 	}
-	return lowwater.Mark{Dir: dir, Low: low, High: lowwater.Supply{Bytes: math.MaxInt64, Inodes: math.MaxInt64}}, short, nil
+	return freespace.Mark{Dir: dir, Low: low, High: freespace.Free{Bytes: math.MaxInt64, Inodes: math.MaxInt64}}, short, nil
 }
 
 // Above reports whether a file system has less free than the floor.

@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/scidex-ai/scidex-oci/outputs"
-	"github.com/scidex-ai/scidex-oci/runner/lowwater"
+	"github.com/scidex-ai/scidex-oci/runner/host/freespace"
 )
 
 // A survey rests so many times as long as it took. There are two kinds, of names and of open files: together
@@ -24,21 +24,21 @@ const (
 type pacer struct {
 	ended time.Time
 	cost  time.Duration
-	room  outputs.Extent  // what was left of the bound
-	high  lowwater.Supply // the most that was free since
-	hurry bool            // the last one was not whole, or the file system does not say what it has
-	links bool            // it counts names that take no inode
+	room  outputs.Extent // what was left of the bound
+	high  freespace.Free // the most that was free since
+	hurry bool           // the last one was not whole, or the file system does not say what it has
+	links bool           // it counts names that take no inode
 }
 
 // supply is what a file system has left.
 type supply struct {
-	lowwater.Supply
+	freespace.Free
 
 	unknown bool // it does not say
 }
 
 func supplyOf(st *unix.Statfs_t) supply {
-	return supply{lowwater.Supply{Bytes: free(st), Inodes: int64(st.Ffree)}, st.Blocks == 0}
+	return supply{freespace.Free{Bytes: free(st), Inodes: int64(st.Ffree)}, st.Blocks == 0}
 }
 
 // due reports whether the next survey is.
@@ -59,13 +59,13 @@ func (p *pacer) rest(busy bool) time.Duration {
 
 // low is what is free when what went could fill an eighth of the room. A hard link takes no inode: it is counted
 // at the least that a directory has for a name (ext4: 8 bytes and the name, in fours).
-func (p *pacer) low() lowwater.Supply {
+func (p *pacer) low() freespace.Free {
 	const nameBytes = 12
 	room := p.room.Bytes
 	if p.links {
 		room = min(room, nameBytes*p.room.Files)
 	}
-	return lowwater.Supply{Bytes: p.high.Bytes - eighth(room), Inodes: p.high.Inodes - eighth(p.room.Files)}
+	return freespace.Free{Bytes: p.high.Bytes - eighth(room), Inodes: p.high.Inodes - eighth(p.room.Files)}
 }
 
 // eighth rounds up: less than that is less than an eighth.
@@ -78,7 +78,7 @@ func eighth(n int64) int64 {
 
 // done notes a survey that began when there was so much free.
 func (p *pacer) done(now time.Time, cost time.Duration, began supply, room outputs.Extent, whole bool) {
-	*p = pacer{ended: now, cost: cost, room: room, high: began.Supply, hurry: !whole || began.unknown, links: p.links}
+	*p = pacer{ended: now, cost: cost, room: room, high: began.Free, hurry: !whole || began.unknown, links: p.links}
 }
 
 // threadTime is the processor time of the calling thread, to which the caller must be locked.

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/scidex-ai/scidex-oci/outputs"
-	"github.com/scidex-ai/scidex-oci/runner/lowwater"
+	"github.com/scidex-ai/scidex-oci/runner/host/freespace"
 )
 
 func TestPacer(t *testing.T) {
@@ -61,7 +61,7 @@ func TestPacer(t *testing.T) {
 }
 
 func supplied(bytes, inodes int64) supply {
-	return supply{Supply: lowwater.Supply{Bytes: bytes, Inodes: inodes}}
+	return supply{Free: freespace.Free{Bytes: bytes, Inodes: inodes}}
 }
 
 // A survey that costs next to nothing is made at each look only while the file system fills up.

@@ -14,7 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/scidex-ai/scidex-oci/outputs"
-	"github.com/scidex-ai/scidex-oci/runner/lowwater"
+	"github.com/scidex-ai/scidex-oci/runner/host/freespace"
 )
 
 // look is how often free space is read, and how often a survey may begin.
@@ -121,7 +121,7 @@ func (d *watchdog) watch(ctx context.Context) error {
 	case <-ctx.Done():
 	case <-time.After(look):
 	}
-	var level lowwater.Watch
+	var level freespace.Watch
 	defer context.AfterFunc(ctx, level.Stop)()
 	for ctx.Err() == nil {
 		floors, err := d.checkFloor()
@@ -137,7 +137,7 @@ func (d *watchdog) watch(ctx context.Context) error {
 }
 
 // rest is over when a look has found that there is something to do, or when the next survey is due.
-func (d *watchdog) rest(level *lowwater.Watch, floors []lowwater.Mark) {
+func (d *watchdog) rest(level *freespace.Watch, floors []freespace.Mark) {
 	resting, marks, looks := d.marks(time.Now())
 	marks = append(marks, floors...)
 	level.Wait(look, looks, marks)
@@ -147,7 +147,7 @@ func (d *watchdog) rest(level *lowwater.Watch, floors []lowwater.Mark) {
 }
 
 // marks are those at which the surveys that rest come before they are due, in so many looks.
-func (d *watchdog) marks(now time.Time) (resting []*survey, marks []lowwater.Mark, looks int) {
+func (d *watchdog) marks(now time.Time) (resting []*survey, marks []freespace.Mark, looks int) {
 	due := idle // the floors are reckoned anew then
 	for _, s := range d.surveys {
 		if s.busy.Load() {
@@ -155,13 +155,13 @@ func (d *watchdog) marks(now time.Time) (resting []*survey, marks []lowwater.Mar
 			continue
 		}
 		due = min(due, s.pace.rest(false)-now.Sub(s.pace.ended))
-		resting, marks = append(resting, s), append(marks, lowwater.Mark{Dir: d.work, Low: s.pace.low(), High: s.pace.high})
+		resting, marks = append(resting, s), append(marks, freespace.Mark{Dir: d.work, Low: s.pace.low(), High: s.pace.high})
 	}
 	return resting, marks, max(1, int((due+look-1)/look))
 }
 
 // checkFloor ends the run where a file system does not keep its floor, and else returns the marks of all of them.
-func (d *watchdog) checkFloor() (marks []lowwater.Mark, err error) {
+func (d *watchdog) checkFloor() (marks []freespace.Mark, err error) {
 	for _, k := range d.kept {
 		mark, short, err := d.floor.look(k.dir, k.of)
 		if err != nil {

@@ -13,7 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/scidex-ai/scidex-oci/outputs"
-	"github.com/scidex-ai/scidex-oci/runner/lowwater"
+	"github.com/scidex-ai/scidex-oci/runner/host/freespace"
 )
 
 func TestUnnamed(t *testing.T) {
@@ -135,11 +135,11 @@ func TestWatchdogThatCannotSee(t *testing.T) {
 // TestMarks: between its surveys a watchdog sleeps through looks that find nothing, and no longer.
 func TestMarks(t *testing.T) {
 	now := time.Unix(1000, 0)
-	had := lowwater.Supply{Bytes: 1 << 40, Inodes: 1 << 20}
+	had := freespace.Free{Bytes: 1 << 40, Inodes: 1 << 20}
 	room := outputs.Extent{Files: 80, Bytes: 800}
 	done := func(ago time.Duration, whole bool) pacer {
 		var p pacer
-		p.done(now.Add(-ago), time.Microsecond, supply{Supply: had}, room, whole)
+		p.done(now.Add(-ago), time.Microsecond, supply{Free: had}, room, whole)
 		return p
 	}
 	for name, c := range map[string]struct {
@@ -161,7 +161,7 @@ func TestMarks(t *testing.T) {
 		if looks != c.looks {
 			t.Errorf("%s: %d looks, want %d", name, looks, c.looks)
 		}
-		want := []lowwater.Mark{
+		want := []freespace.Mark{
 			{Dir: d.work, Low: c.names.low(), High: c.names.high}, {Dir: d.work, Low: c.open.low(), High: c.open.high},
 		}
 		if c.busy {
@@ -171,7 +171,7 @@ func TestMarks(t *testing.T) {
 			t.Errorf("%s: %+v, want %+v", name, marks, want)
 		}
 	}
-	if low := (&pacer{high: had, room: room}).low(); low != (lowwater.Supply{Bytes: had.Bytes - 100, Inodes: had.Inodes - 10}) {
+	if low := (&pacer{high: had, room: room}).low(); low != (freespace.Free{Bytes: had.Bytes - 100, Inodes: had.Inodes - 10}) {
 		t.Errorf("an eighth less than %+v of %+v is %+v", had, room, low)
 	}
 }

@@ -1,4 +1,4 @@
-package lowwater
+package freespace
 
 import (
 	"math"
@@ -16,10 +16,10 @@ const (
 	ages = math.MaxInt32 // looks: weeks, which no test waits for
 )
 
-// pond is a directory on a file system in memory, which little else writes to, and what is free there.
-func pond(t *testing.T) (*os.File, Supply) {
+// directory is one on a tmpfs, which little else writes to, and what is free there.
+func directory(t *testing.T) (*os.File, Free) {
 	t.Helper()
-	path, err := os.MkdirTemp("/dev/shm", "lowwater")
+	path, err := os.MkdirTemp("/dev/shm", "freespace")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -29,16 +29,16 @@ func pond(t *testing.T) (*os.File, Supply) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { dir.Close() })
-	return dir, free(t, dir)
+	return dir, freeOn(t, dir)
 }
 
-func free(t *testing.T, dir *os.File) Supply {
+func freeOn(t *testing.T, dir *os.File) Free {
 	t.Helper()
 	var st unix.Statfs_t
 	if err := unix.Fstatfs(int(dir.Fd()), &st); err != nil {
 		t.Fatal(err)
 	}
-	return Supply{int64(st.Bavail) * st.Bsize, int64(st.Ffree)}
+	return Free{int64(st.Bavail) * st.Bsize, int64(st.Ffree)}
 }
 
 func fill(t *testing.T, dir *os.File, bytes int) {
@@ -48,7 +48,7 @@ func fill(t *testing.T, dir *os.File, bytes int) {
 	}
 }
 
-// fillSoon fills it while the test waits, and has done so before the test ends: what the next one has free is not to change.
+// fillSoon fills it while the test waits, and before the test ends, so that the next one starts with what is free then.
 func fillSoon(t *testing.T, dir *os.File, bytes int) {
 	t.Helper()
 	var filling sync.WaitGroup
@@ -60,32 +60,32 @@ func fillSoon(t *testing.T, dir *os.File, bytes int) {
 }
 
 func TestWaitForBytes(t *testing.T) {
-	dir, had := pond(t)
-	marks := []Mark{{Dir: dir, Low: Supply{had.Bytes - 4<<20, -1}, High: had}}
+	dir, had := directory(t)
+	marks := []Mark{{Dir: dir, Low: Free{had.Bytes - 4<<20, -1}, High: had}}
 	fillSoon(t, dir, 8<<20)
 	new(Watch).Wait(rest, ages, marks)
-	if left := free(t, dir); left.Bytes > marks[0].Low.Bytes {
+	if left := freeOn(t, dir); left.Bytes > marks[0].Low.Bytes {
 		t.Errorf("over with %d bytes free, above %d", left.Bytes, marks[0].Low.Bytes)
 	}
 }
 
 func TestWaitForInodes(t *testing.T) {
-	dir, had := pond(t)
-	marks := []Mark{{Dir: dir, Low: Supply{-1, -1}, High: had}, {Dir: dir, Low: Supply{-1, had.Inodes - 1}, High: had}}
+	dir, had := directory(t)
+	marks := []Mark{{Dir: dir, Low: Free{-1, -1}, High: had}, {Dir: dir, Low: Free{-1, had.Inodes - 1}, High: had}}
 	fillSoon(t, dir, 0)
 	new(Watch).Wait(rest, ages, marks)
-	if left := free(t, dir); left.Inodes > marks[1].Low.Inodes {
+	if left := freeOn(t, dir); left.Inodes > marks[1].Low.Inodes {
 		t.Errorf("over with %d inodes free, above %d", left.Inodes, marks[1].Low.Inodes)
 	}
 }
 
-// TestMarksRise: what somebody gives back may be taken again, without which the mark would be reached later.
+// TestMarksRise: space that is freed may be taken again before the mark is reached.
 func TestMarksRise(t *testing.T) {
-	dir, _ := pond(t)
+	dir, _ := directory(t)
 	fill(t, dir, 8<<20)
-	had := free(t, dir)
-	drop := Supply{4 << 20, 1 << 20}
-	marks := []Mark{{Dir: dir, Low: Supply{had.Bytes - drop.Bytes, had.Inodes - drop.Inodes}, High: had}}
+	had := freeOn(t, dir)
+	drop := Free{4 << 20, 1 << 20}
+	marks := []Mark{{Dir: dir, Low: Free{had.Bytes - drop.Bytes, had.Inodes - drop.Inodes}, High: had}}
 	if err := os.Remove(filepath.Join(dir.Name(), "a")); err != nil {
 		t.Fatal(err)
 	}
@@ -101,8 +101,8 @@ func TestMarksRise(t *testing.T) {
 
 // TestFixedMark: a mark below all that can be free stays where it is.
 func TestFixedMark(t *testing.T) {
-	dir, _ := pond(t)
-	fixed := Mark{Dir: dir, Low: Supply{-1, -1}, High: Supply{math.MaxInt64, math.MaxInt64}}
+	dir, _ := directory(t)
+	fixed := Mark{Dir: dir, Low: Free{-1, -1}, High: Free{math.MaxInt64, math.MaxInt64}}
 	marks := []Mark{fixed}
 	new(Watch).Wait(rest, 3, marks)
 	if marks[0] != fixed {
@@ -111,9 +111,9 @@ func TestFixedMark(t *testing.T) {
 }
 
 func TestWaitThatCannotSee(t *testing.T) {
-	dir, had := pond(t)
+	dir, had := directory(t)
 	dir.Close()
-	new(Watch).Wait(rest, ages, []Mark{{Dir: dir, Low: Supply{-1, -1}, High: had}}) // a closed file has no descriptor
+	new(Watch).Wait(rest, ages, []Mark{{Dir: dir, Low: Free{-1, -1}, High: had}}) // a closed file has no descriptor
 }
 
 func TestStop(t *testing.T) {

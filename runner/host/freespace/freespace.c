@@ -1,5 +1,5 @@
 #define _GNU_SOURCE
-#include "lowwater.h"
+#include "freespace.h"
 
 #include <linux/futex.h>
 #include <stddef.h>
@@ -27,7 +27,7 @@ static int reached(struct mark *m, const struct statfs *st) {
 	return low;
 }
 
-/* look reports whether a wait is over. Every mark is looked at: each may have to be raised. */
+/* look reports whether a wait is over. It reads every mark, since each may have to be raised. */
 static int look(struct mark *marks, int n) {
 	struct statfs st;
 	int over = 0;
@@ -47,29 +47,29 @@ static long long now(void) {
 	return t.tv_sec * SECOND + t.tv_nsec;
 }
 
-/* rest waits until the next look is due: what was done since the last one does not make it late. */
-static void rest(struct watch *w, long long each) {
+/* rest waits until the next look is due, counted from the last one, however long that took. */
+static void rest(struct watch *w, long long interval) {
 	if (w->last == 0)
 		w->last = now();
-	const long long due = w->last + each;
+	const long long due = w->last + interval;
 	const struct timespec until = {due / SECOND, due % SECOND};
 
-	/* With a bit set the time is absolute (futex(2)); a signal only makes a look early. */
+	/* FUTEX_WAIT_BITSET takes an absolute time (futex(2)); a signal only makes a look early. */
 	syscall(SYS_futex, &w->stopped, FUTEX_WAIT_BITSET_PRIVATE, 0, &until, NULL, FUTEX_BITSET_MATCH_ANY);
 	w->last = now();
-	if (w->last - due < each)
+	if (w->last - due < interval)
 		w->last = due;
 }
 
-void lowwater_wait(struct watch *w, long long each, long looks, struct mark *marks, int n) {
+void freespace_wait(struct watch *w, long long interval, long looks, struct mark *marks, int n) {
 	for (long i = 0; i < looks; i++) {
-		rest(w, each);
+		rest(w, interval);
 		if (__atomic_load_n(&w->stopped, __ATOMIC_SEQ_CST) || look(marks, n))
 			return;
 	}
 }
 
-void lowwater_stop(struct watch *w) {
+void freespace_stop(struct watch *w) {
 	__atomic_store_n(&w->stopped, 1, __ATOMIC_SEQ_CST);
 	syscall(SYS_futex, &w->stopped, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
 }
