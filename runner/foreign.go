@@ -9,13 +9,13 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
-	"github.com/scidex-ai/scidex-oci/runner/claim"
+	"github.com/scidex-ai/scidex-oci/runner/host/lockdir"
 )
 
 // findForeign names directories of this user that look like a run's and that no record names: another
 // root's, or the platform's own. They are never removed.
 func (c *collector) findForeign(ctx context.Context) {
-	paths, err := filepath.Glob(filepath.Join(c.Tmp, claim.RunPrefix+"*"))
+	paths, err := filepath.Glob(filepath.Join(c.Tmp, lockdir.RunPrefix+"*"))
 	if err != nil {
 		c.report.Errors = append(c.report.Errors, err)
 	}
@@ -34,7 +34,7 @@ func (c *collector) isMine(path string) bool {
 
 // recorded reports whether a directory is that of a live run or the kept one of a run of this catalog.
 func (c *collector) recorded(ctx context.Context, path string) bool {
-	id, _, _ := strings.Cut(strings.TrimPrefix(filepath.Base(path), claim.RunPrefix), "@")
+	id, _, _ := strings.Cut(strings.TrimPrefix(filepath.Base(path), lockdir.RunPrefix), "@")
 	if c.known[path] {
 		return true
 	}

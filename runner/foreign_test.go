@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
-	"github.com/scidex-ai/scidex-oci/runner/claim"
+	"github.com/scidex-ai/scidex-oci/runner/host/lockdir"
 	"github.com/scidex-ai/scidex-oci/runner/sandbox"
 )
 
@@ -23,14 +23,14 @@ func (d departing) List(_ context.Context, filter catalog.Filter) ([]catalog.Run
 		return nil, nil
 	}
 	run := catalog.Run{Key: catalog.Key{ID: filter.ID, Attempt: 1}, State: catalog.Complete}
-	return []catalog.Run{run}, os.RemoveAll(filepath.Join(d.tmp, claim.RunPrefix+filter.ID))
+	return []catalog.Run{run}, os.RemoveAll(filepath.Join(d.tmp, lockdir.RunPrefix+filter.ID))
 }
 
 // A directory that a run took along when it ended is not another's, one that no run has is.
 func TestFindForeignBesideAnEnd(t *testing.T) {
 	tmp := t.TempDir()
 	for _, id := range []string{"ends", "other"} {
-		if err := os.Mkdir(filepath.Join(tmp, claim.RunPrefix+id), 0o700); err != nil {
+		if err := os.Mkdir(filepath.Join(tmp, lockdir.RunPrefix+id), 0o700); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -39,7 +39,7 @@ func TestFindForeignBesideAnEnd(t *testing.T) {
 		account: sandbox.Account{UID: os.Getuid()},
 	}
 	c.findForeign(t.Context())
-	want := []string{filepath.Join(tmp, claim.RunPrefix+"other")}
+	want := []string{filepath.Join(tmp, lockdir.RunPrefix+"other")}
 	if !slices.Equal(c.report.Foreign, want) || len(c.report.Errors) > 0 {
 		t.Errorf("foreign are %v, want %v; errors %v", c.report.Foreign, want, c.report.Errors)
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs"
 	"github.com/scidex-ai/scidex-oci/outputs/blob"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
-	"github.com/scidex-ai/scidex-oci/runner/claim"
+	"github.com/scidex-ai/scidex-oci/runner/host/lockdir"
 )
 
 // view is a directory of copies of a run's outputs: whatever a hook does to them, the blobs stay as they are.
@@ -32,7 +32,7 @@ func (r *Runner) openView(ctx context.Context, key catalog.Key) (_ *view, err er
 		return nil, err
 	}
 	v := &view{path: filepath.Join(viewsDir(r.Root), groupName(key))}
-	if v.dir, err = claim.Make(v.path); err != nil {
+	if v.dir, err = lockdir.Make(v.path); err != nil {
 		return nil, err
 	}
 	err = outputs.Empty(ctx, v.dir) // what a killed launcher has left
@@ -111,7 +111,7 @@ func (v *view) remove(ctx context.Context) error {
 
 // sweepViews removes what killed launchers have left of views.
 func (c *collector) sweepViews(ctx context.Context) {
-	removed, err := claim.Sweep(viewsDir(c.Root), "", c.dry, func(path string) (err error) {
+	removed, err := lockdir.Sweep(viewsDir(c.Root), "", c.dry, func(path string) (err error) {
 		dir, err := os.OpenFile(path, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW, 0)
 		if err != nil {
 			return err

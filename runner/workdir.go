@@ -13,8 +13,8 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/outputs"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
-	"github.com/scidex-ai/scidex-oci/runner/claim"
 	"github.com/scidex-ai/scidex-oci/runner/host/inode"
+	"github.com/scidex-ai/scidex-oci/runner/host/lockdir"
 	"github.com/scidex-ai/scidex-oci/runner/sandbox"
 )
 
@@ -25,7 +25,7 @@ type workdir struct {
 	dev, ino        uint64
 }
 
-func runDir(tmp, id string) string { return filepath.Join(tmp, claim.RunPrefix+id) }
+func runDir(tmp, id string) string { return filepath.Join(tmp, lockdir.RunPrefix+id) }
 
 // makeWorkdir makes the run's directory with one mkdir: whatever has the name already is an error and is
 // left alone. The directory that it is in is opened once, so that nobody can put another in its place
@@ -66,7 +66,7 @@ func (w *workdir) furnish(uid, gid int) error {
 		return errors.Join(err, dir.Close())
 	}
 	w.dir, w.dev, w.ino = dir, st.Dev, st.Ino
-	if err := claim.HoldRun(w.dir); err != nil {
+	if err := lockdir.LockRun(w.dir); err != nil {
 		return err
 	}
 	if err := unix.Mkdirat(fd, workName, 0o700); err != nil {

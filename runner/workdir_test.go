@@ -7,8 +7,8 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/scidex-ai/scidex-oci/runner/claim"
 	"github.com/scidex-ai/scidex-oci/runner/host/inode/inodetest"
+	"github.com/scidex-ai/scidex-oci/runner/host/lockdir"
 )
 
 // TestWorkdirOfMovedBase: what takes the place of the base of working directories is left alone.
@@ -41,11 +41,11 @@ func TestWorkdirLives(t *testing.T) {
 	w, err := makeWorkdir(runDir(t.TempDir(), "x"), os.Getuid(), os.Getgid())
 	inodetest.Try(t, err)
 	dir := inodetest.Open(t, w.path)
-	if !claim.RunLives(int(dir.Fd())) {
+	if !lockdir.RunLocked(int(dir.Fd())) {
 		t.Error("it is not known to live")
 	}
 	inodetest.Try(t, w.close())
-	if claim.RunLives(int(dir.Fd())) {
+	if lockdir.RunLocked(int(dir.Fd())) {
 		t.Error("closed: it still lives")
 	}
 }

@@ -19,7 +19,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/spool"
 	"github.com/scidex-ai/scidex-oci/outputs/store"
 	"github.com/scidex-ai/scidex-oci/runner"
-	"github.com/scidex-ai/scidex-oci/runner/claim"
+	"github.com/scidex-ai/scidex-oci/runner/host/lockdir"
 	"github.com/scidex-ai/scidex-oci/runner/slurm"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
@@ -89,7 +89,7 @@ func (t *slurmTask) perform(ctx context.Context, root string) (err error) {
 		return err
 	}
 	t.sweep(ctx, filepath.Dir(root))
-	held, err := claim.Make(root)
+	held, err := lockdir.Make(root)
 	if err != nil {
 		return err
 	}
@@ -122,7 +122,7 @@ const lineLink = "line"
 // sweep removes what killed tasks of this user have left on the node, once the result of one that had ended is delivered. The
 // others' lines are told by collect.
 func (t *slurmTask) sweep(ctx context.Context, tmp string) {
-	_, err := claim.Sweep(tmp, taskPrefix(), false, func(root string) error {
+	_, err := lockdir.Sweep(tmp, taskPrefix(), false, func(root string) error {
 		h, err := t.open(ctx, root)
 		if err != nil {
 			return err

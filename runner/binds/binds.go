@@ -13,8 +13,8 @@ import (
 
 	"github.com/moby/sys/mountinfo"
 
-	"github.com/scidex-ai/scidex-oci/runner/claim"
 	"github.com/scidex-ai/scidex-oci/runner/host/inode"
+	"github.com/scidex-ai/scidex-oci/runner/host/lockdir"
 )
 
 // Allowed are the binds that a config file allows (allow_binds).
@@ -97,7 +97,7 @@ func (b *Boundary) Check(name string, f *os.File) (Trail, error) {
 
 func (b *Boundary) refuse(name string, t Trail) error {
 	if t.live != "" {
-		return fmt.Errorf("%s: %q: %w", name, t.live, claim.ErrLives)
+		return fmt.Errorf("%s: %q: %w", name, t.live, lockdir.ErrLocked)
 	}
 	for _, p := range b.places {
 		if err := p.refuse(name, t); err != nil {

@@ -9,9 +9,9 @@ import (
 	"testing"
 
 	"github.com/scidex-ai/scidex-oci/runner/breach"
-	"github.com/scidex-ai/scidex-oci/runner/claim"
 	"github.com/scidex-ai/scidex-oci/runner/host/inode"
 	"github.com/scidex-ai/scidex-oci/runner/host/inode/inodetest"
+	"github.com/scidex-ai/scidex-oci/runner/host/lockdir"
 )
 
 // keepOut checks a path against sites and restrictions as an input is.
@@ -68,9 +68,9 @@ func TestSitesAreKeptOut(t *testing.T) {
 }
 
 func TestLivingRunsAreKeptOut(t *testing.T) {
-	run := inodetest.Tree(t, claim.RunPrefix+"x/work/") + "/" + claim.RunPrefix + "x"
+	run := inodetest.Tree(t, lockdir.RunPrefix+"x/work/") + "/" + lockdir.RunPrefix + "x"
 	held, err := os.Open(run)
-	inodetest.Try(t, err, claim.HoldRun(held))
+	inodetest.Try(t, err, lockdir.LockRun(held))
 	for _, path := range []string{"", "/work"} {
 		inodetest.ExpectRefusal(t, keepOut(t, run+path, nil), run, "has not ended")
 	}

@@ -9,8 +9,8 @@ import (
 	"github.com/moby/sys/mountinfo"
 	"golang.org/x/sys/unix"
 
-	"github.com/scidex-ai/scidex-oci/runner/claim"
 	"github.com/scidex-ai/scidex-oci/runner/host/inode"
+	"github.com/scidex-ai/scidex-oci/runner/host/lockdir"
 )
 
 // Trail is where an open file is on this host, told in three ways: by path, by the inodes above it and by
@@ -107,7 +107,7 @@ func (t *Trail) climb(dir *os.File, path string) error {
 			return err
 		}
 		t.ids = append(t.ids, inode.Of(st))
-		if strings.HasPrefix(filepath.Base(path), claim.RunPrefix) && claim.RunLives(at) {
+		if strings.HasPrefix(filepath.Base(path), lockdir.RunPrefix) && lockdir.RunLocked(at) {
 			t.live = path
 		}
 		if path == "/" {

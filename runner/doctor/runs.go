@@ -15,7 +15,7 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/runner"
-	"github.com/scidex-ai/scidex-oci/runner/claim"
+	"github.com/scidex-ai/scidex-oci/runner/host/lockdir"
 	"github.com/scidex-ai/scidex-oci/runner/sandbox"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
@@ -50,7 +50,7 @@ func (h *home) make(root string) (err error) {
 		}
 	}
 	path := filepath.Join(root, newName())
-	if h.lock, err = claim.Make(path); err == nil {
+	if h.lock, err = lockdir.Make(path); err == nil {
 		h.path = path
 	}
 	return err
@@ -70,7 +70,7 @@ func (h *home) close() (err error) {
 // Sweep removes what killed examinations left below root, dry only in what it returns, and, with open, what is
 // left of their runs.
 func Sweep(ctx context.Context, root string, dry bool, open func(ctx context.Context, root string) (*runner.Runner, error)) ([]string, error) {
-	return claim.Sweep(root, prefix, dry, func(path string) error {
+	return lockdir.Sweep(root, prefix, dry, func(path string) error {
 		r, err := open(ctx, path)
 		if err != nil {
 			return err

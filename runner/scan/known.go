@@ -6,8 +6,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/scidex-ai/scidex-oci/runner/claim"
 	"github.com/scidex-ai/scidex-oci/runner/host/inode"
+	"github.com/scidex-ai/scidex-oci/runner/host/lockdir"
 )
 
 // errStale says that what is remembered of a directory is not what is there, although it has not changed.
@@ -17,7 +17,7 @@ var errStale = errors.New("what was remembered is wrong")
 // recall passes over a directory that has not changed since it was remembered, and goes down into it
 // where it has subdirectories. It leaves everything else to those who open the directory.
 func (w *walk) recall(at int, name string) (known bool, err error) {
-	if w.memory == nil || strings.HasPrefix(name, claim.RunPrefix) {
+	if w.memory == nil || strings.HasPrefix(name, lockdir.RunPrefix) {
 		return false, nil
 	}
 	st, err := inode.Stat(at, name)

@@ -14,9 +14,9 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/scidex-ai/scidex-oci/runner/claim"
 	"github.com/scidex-ai/scidex-oci/runner/host/inode"
 	"github.com/scidex-ai/scidex-oci/runner/host/inode/inodetest"
+	"github.com/scidex-ai/scidex-oci/runner/host/lockdir"
 )
 
 // scanTree scans with no memory.
@@ -265,10 +265,10 @@ func TestUntypedEntries(t *testing.T) {
 // TestScanOfALivingRun: directories of runs that ended are like any other.
 func TestScanOfALivingRun(t *testing.T) {
 	dir := inodetest.Tree(t, "a/1")
-	run := dir + "/a/" + claim.RunPrefix + "x"
+	run := dir + "/a/" + lockdir.RunPrefix + "x"
 	inodetest.Try(t, os.Mkdir(run, 0o700))
 	held, err := os.Open(run)
-	inodetest.Try(t, err, claim.HoldRun(held))
+	inodetest.Try(t, err, lockdir.LockRun(held))
 	if _, err := scanTree(t, dir); err == nil || !strings.Contains(err.Error(), `"a/scidex-analysis-x"`) {
 		t.Errorf("alive: %v", err)
 	}

@@ -8,8 +8,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/scidex-ai/scidex-oci/runner/claim"
 	"github.com/scidex-ai/scidex-oci/runner/host/inode"
+	"github.com/scidex-ai/scidex-oci/runner/host/lockdir"
 )
 
 // walk goes once through a tree, a directory at a time and without recursion. It enters each directory
@@ -88,8 +88,8 @@ func (w *walk) step() (*Special, error) {
 // look reads the open directory, and goes down into it where it has subdirectories.
 func (w *walk) look(fd int, name string, st *unix.Statx_t) (*Special, error) {
 	list, found, err := w.read(fd)
-	if err == nil && strings.HasPrefix(name, claim.RunPrefix) && claim.RunLives(fd) {
-		err = claim.ErrLives
+	if err == nil && strings.HasPrefix(name, lockdir.RunPrefix) && lockdir.RunLocked(fd) {
+		err = lockdir.ErrLocked
 	}
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("%q: %w", w.path(name), err), unix.Close(fd))

@@ -7,7 +7,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/scidex-ai/scidex-oci/runner/claim"
+	"github.com/scidex-ai/scidex-oci/runner/host/lockdir"
 )
 
 // directory is what the canaries are given: the program, their orders, whose turn it is. Its lock, which
@@ -27,7 +27,7 @@ func makeDirectory(tmp, id string) (_ *directory, err error) {
 		return nil, err
 	}
 	d := &directory{path: filepath.Join(tmp, prefix+id)}
-	if d.lock, err = claim.Make(d.path); err != nil {
+	if d.lock, err = lockdir.Make(d.path); err != nil {
 		return nil, err
 	}
 	defer func() {
@@ -83,5 +83,5 @@ func copyProgram(to string) (err error) {
 
 // Sweep removes what killed selftests of the caller left in the directory tmp, dry only in what it returns.
 func Sweep(tmp string, dry bool) (removed []string, err error) {
-	return claim.Sweep(tmp, prefix+"selftest-", dry, nil)
+	return lockdir.Sweep(tmp, prefix+"selftest-", dry, nil)
 }

@@ -11,7 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/scidex-ai/scidex-oci/runner/claim"
+	"github.com/scidex-ai/scidex-oci/runner/host/lockdir"
 )
 
 // Workers of a root are directories below it, each locked by its worker. The name says which, escaped since it has slashes.
@@ -30,11 +30,11 @@ func (w *Worker) enroll(ctx context.Context) (done func() error, err error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
 	}
-	if _, err := claim.Sweep(dir, workerPrefix, false, func(path string) error { return w.rescue(ctx, path) }); err != nil {
+	if _, err := lockdir.Sweep(dir, workerPrefix, false, func(path string) error { return w.rescue(ctx, path) }); err != nil {
 		return nil, fmt.Errorf("workers that were killed: %w", err)
 	}
 	path := filepath.Join(dir, workerPrefix+url.PathEscape(w.Options.Name))
-	held, err := claim.Make(path)
+	held, err := lockdir.Make(path)
 	if err != nil {
 		return nil, err
 	}

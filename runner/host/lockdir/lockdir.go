@@ -1,7 +1,7 @@
-// Package claim makes directories that a command works in and removes at its end. The lock of one, which the
-// kernel drops with the command, tells it from what a killed command left; that of a run's directory tells
-// everybody that the run lives.
-package claim
+// Package lockdir makes directories that a process works in and removes at its end. Each is locked with flock(2), and the kernel
+// drops the lock with the process: a directory without a lock was left by a process that was killed. The directories of runs
+// are locked in the same way, so that all users of a host can see which runs are alive.
+package lockdir
 
 import (
 	"errors"
@@ -14,16 +14,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// patience is for how long Make waits for another command that removes what it has taken for left. That is as long as its
-// undo takes: one that looks for runs that were left may take seconds on a busy host.
-const patience = 30 * time.Second
+// timeout is how long Make waits for another process that is removing the directory. That takes as long as the undo function of
+// its Sweep, which may take seconds on a busy host where it recovers runs.
+const timeout = 30 * time.Second
 
-var errRemoved = errors.New("another command removed it meanwhile")
+var errRemoved = errors.New("another process removed it meanwhile")
 
-// Make makes a directory of the caller alone, where it is missing, and locks it until the file is closed.
-// Before it is locked another command may take it for one that was left, and remove it: then it is made again.
+// Make makes a directory with mode 0700, unless it exists, and locks it until the file is closed. Between the two another
+// process may take it for a leftover and remove it: then Make makes it again.
 func Make(path string) (f *os.File, err error) {
-	for deadline := time.Now().Add(patience); time.Now().Before(deadline); {
+	for deadline := time.Now().Add(timeout); time.Now().Before(deadline); {
 		if err := os.Mkdir(path, 0o700); err != nil && !errors.Is(err, os.ErrExist) {
 			return nil, err
 		}
@@ -45,8 +45,8 @@ func Make(path string) (f *os.File, err error) {
 	return nil, fmt.Errorf("make %s: %w", path, err)
 }
 
-// Sweep removes what killed commands of the caller left in dir under names that begin with prefix, dry only in
-// what it returns. Each is handed to undo, unless that is nil, before it is removed.
+// Sweep removes directories of the caller in dir whose names begin with prefix and that no process has locked. It calls undo,
+// unless that is nil, before it removes one. With dry it removes nothing, and returns what it would remove.
 func Sweep(dir, prefix string, dry bool, undo func(path string) error) (removed []string, err error) {
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, os.ErrNotExist) {
@@ -61,8 +61,8 @@ func Sweep(dir, prefix string, dry bool, undo func(path string) error) (removed 
 			continue
 		}
 		path := filepath.Join(dir, entry.Name())
-		left, err := sweep(path, dry, undo)
-		if left && err == nil {
+		stale, err := sweep(path, dry, undo)
+		if stale && err == nil {
 			removed = append(removed, path)
 		}
 		errs = append(errs, err)
@@ -70,19 +70,19 @@ func Sweep(dir, prefix string, dry bool, undo func(path string) error) (removed 
 	return removed, errors.Join(errs...)
 }
 
-func sweep(path string, dry bool, undo func(path string) error) (left bool, err error) {
+func sweep(path string, dry bool, undo func(path string) error) (stale bool, err error) {
 	var st unix.Stat_t
 	if unix.Lstat(path, &st) != nil || int(st.Uid) != os.Geteuid() || st.Mode&unix.S_IFMT != unix.S_IFDIR {
-		return false, nil // somebody else's, or gone
+		return false, nil // another user's, or gone
 	}
-	held, err := lock(path)
+	locked, err := lock(path)
 	if errors.Is(err, unix.EWOULDBLOCK) || errors.Is(err, os.ErrNotExist) {
-		return false, nil // it is at work, or has just ended
+		return false, nil // its process is alive, or has just removed it
 	}
 	if err != nil {
 		return true, err
 	}
-	defer held.Close()
+	defer locked.Close()
 	if dry {
 		return true, nil
 	}
@@ -94,7 +94,7 @@ func sweep(path string, dry bool, undo func(path string) error) (left bool, err 
 	return true, os.RemoveAll(path)
 }
 
-// lock locks a directory of the caller's own, or returns EWOULDBLOCK.
+// lock locks a directory, or returns EWOULDBLOCK where another process has it.
 func lock(path string) (*os.File, error) {
 	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 	if err != nil {

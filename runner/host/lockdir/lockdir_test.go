@@ -1,4 +1,4 @@
-package claim
+package lockdir
 
 import (
 	"errors"
@@ -14,7 +14,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/host/inode"
 )
 
-// TestSweep removes what nobody holds, after what is left of it was undone.
+// TestSweep removes directories that no process has locked, after their undo.
 func TestSweep(t *testing.T) {
 	root := filepath.Join(t.TempDir(), "[a]*") // a name is no pattern
 	if err := os.Mkdir(root, 0o700); err != nil {
@@ -62,7 +62,7 @@ func TestSweep(t *testing.T) {
 	}
 }
 
-// TestMakeWhileSwept: whoever makes a directory that another command has taken for left waits until that one has removed it.
+// TestMakeWhileSwept: Make waits until a Sweep that took the directory for a leftover has removed it.
 func TestMakeWhileSwept(t *testing.T) {
 	root := t.TempDir()
 	path := filepath.Join(root, "x-new")
@@ -102,8 +102,8 @@ func TestMakeWhileSwept(t *testing.T) {
 	}
 }
 
-// TestRunLivesWhereItIsClosed: of a directory that cannot be opened nobody can say that no run lives in it.
-func TestRunLivesWhereItIsClosed(t *testing.T) {
+// TestRunLockedWhereItIsClosed: of a directory that cannot be opened nobody can say that no run lives in it.
+func TestRunLockedWhereItIsClosed(t *testing.T) {
 	top := t.TempDir()
 	path := filepath.Join(top, "closed")
 	if err := errors.Join(os.Mkdir(path, 0), os.Chmod(top, 0o755)); err != nil {
@@ -125,15 +125,15 @@ func TestRunLivesWhereItIsClosed(t *testing.T) {
 				return
 			}
 		}
-		if !RunLives(int(dir.Fd())) {
-			t.Error("closed: it is said to be dead")
+		if !RunLocked(int(dir.Fd())) {
+			t.Error("closed: it is not locked")
 		}
 	}()
 	<-done
 	if err := os.Chmod(path, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if RunLives(int(dir.Fd())) {
-		t.Error("open, and held by nobody: it is said to live")
+	if RunLocked(int(dir.Fd())) {
+		t.Error("open, and without a lock: it is locked")
 	}
 }
