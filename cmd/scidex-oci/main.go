@@ -15,7 +15,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/inodes"
 	"github.com/scidex-ai/scidex-oci/runner"
 	"github.com/scidex-ai/scidex-oci/runner/doctor"
-	_ "github.com/scidex-ai/scidex-oci/runner/regain"
+	_ "github.com/scidex-ai/scidex-oci/runner/host/nsroot"
 	_ "github.com/scidex-ai/scidex-oci/runner/stdout"
 	"github.com/scidex-ai/scidex-oci/runner/trace"
 	"github.com/scidex-ai/scidex-oci/spec"

@@ -1,11 +1,11 @@
 /*
- * Root of an ordinary container (Docker's, podman's) has no CAP_SYS_ADMIN, and so can clone no mounts for its supervisor.
- * It has all it takes to become root of a user namespace of its own, with the very ids that it has now, and there it may
- * (user_namespaces(7), "Capabilities"). The kernel gives that to whoever may map these ids; over the mounts and the
- * network of the container, and over what it has not mapped, it wins nothing.
+ * Root of an ordinary container (Docker's, podman's) has no CAP_SYS_ADMIN, so it cannot clone mounts for its supervisor. It
+ * may become root of a user namespace of its own, with the ids that it has now, and there it may clone them
+ * (user_namespaces(7), "Capabilities"). The kernel allows that to any process that may map these ids. It gains nothing over
+ * the mounts and the network of the container, nor over ids that it has not mapped.
  *
- * A process with threads cannot change its user namespace (unshare(2)), and Go has threads from its start: so this
- * runs before Go, as runc's nsexec does. Everyone else leaves it after one or two system calls.
+ * A process with threads cannot change its user namespace (unshare(2)), and Go has threads from its start. So this runs before
+ * Go, as runc's nsexec does. On any other host it returns after one or two system calls.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -23,10 +23,10 @@
 
 #define BIT(capability) (1ULL << (capability))
 
-/* What it takes to map any id, that of root among them. */
+/* The capabilities that mapping any id takes, that of root included. */
 #define TO_MAP (BIT(CAP_SETUID) | BIT(CAP_SETGID) | BIT(CAP_SETFCAP))
 
-/* The kernel takes no more lines of a map than 340, and no more than a page in one write. */
+/* The kernel takes at most 340 lines of a map, and at most a page in one write. */
 enum { MAP_SIZE = 4096 };
 
 static unsigned long long effective(void)
@@ -39,7 +39,7 @@ static unsigned long long effective(void)
 	return data[0].effective | (unsigned long long)data[1].effective << 32;
 }
 
-/* same reads a map and makes of each line one that leaves the ids as they are. It returns 0 where it cannot. */
+/* same reads a map and writes the identity map of the same ids. It returns its length, or 0 on an error. */
 static size_t same(const char *path, char map[MAP_SIZE])
 {
 	unsigned long inside, outside, count;
@@ -75,8 +75,8 @@ static int put(pid_t pid, const char *name, const char *map, size_t length)
 	return failed ? -1 : 0;
 }
 
-/* complain ends a process that is in a namespace without ids: nothing works there. */
-static void complain(void)
+/* fail ends a process that is in a namespace without ids, where nothing works. */
+static void fail(void)
 {
 	static const char text[] = "scidex-oci: the ids of this container could not be mapped to a user namespace of its own\n";
 
@@ -85,10 +85,8 @@ static void complain(void)
 	_exit(125);
 }
 
-/*
- * The maps of a namespace are written from outside of it: by a child that stays, and waits until its parent is in.
- */
-__attribute__((constructor)) static void regain(void)
+/* The maps are written from outside of the namespace: by a child that stays outside until its parent is in. */
+__attribute__((constructor)) static void enter(void)
 {
 	char uids[MAP_SIZE], gids[MAP_SIZE], byte = 0;
 	size_t uid_length, gid_length;
@@ -106,21 +104,21 @@ __attribute__((constructor)) static void regain(void)
 	if (!uid_length || !gid_length || pipe2(in, O_CLOEXEC))
 		return;
 	self = getpid();
-	signal(SIGCHLD, SIG_DFL); /* where the caller ignores it there is no child to wait for (wait(2)); Go has a handler of its own */
+	signal(SIGCHLD, SIG_DFL); /* if it is ignored, wait(2) finds no child; Go installs a handler of its own */
 	child = fork();
 	if (child == 0) {
 		close(in[1]);
 		if (read(in[0], &byte, 1) != 1)
-			_exit(0); /* it is where it was */
+			_exit(0); /* the parent could not enter it */
 		_exit(put(self, "uid_map", uids, uid_length) || put(self, "gid_map", gids, gid_length));
 	}
 	close(in[0]);
 	if (child > 0 && unshare(CLONE_NEWUSER | CLONE_NEWNS) == 0 && write(in[1], &byte, 1) != 1)
-		complain();
+		fail();
 	close(in[1]);
 	while (child > 0 && waitpid(child, &status, 0) < 0)
 		if (errno != EINTR)
-			complain();
+			fail();
 	if (child > 0 && status)
-		complain();
+		fail();
 }

@@ -1,4 +1,4 @@
-package regain
+package nsroot
 
 import (
 	"os"
@@ -7,9 +7,9 @@ import (
 	"testing"
 )
 
-// TestRegain starts this program anew as root without CAP_SYS_ADMIN, as in an ordinary container.
-func TestRegain(t *testing.T) {
-	if os.Getenv("REGAIN_TEST") != "" {
+// TestEnter starts this program again as root without CAP_SYS_ADMIN, as in an ordinary container.
+func TestEnter(t *testing.T) {
+	if os.Getenv("NSROOT_TEST") != "" {
 		t.Skip("the program under test")
 	}
 	if os.Geteuid() != 0 {
@@ -29,14 +29,14 @@ func TestRegain(t *testing.T) {
 	}
 	for name, before := range map[string][]string{
 		"as it is": nil,
-		// As some daemons leave it to what they start.
+		// As children of some daemons inherit it.
 		"SIGCHLD ignored": {"env", "--ignore-signal=CHLD"},
 		"SIGCHLD blocked": {"env", "--block-signal=CHLD"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			args := append(before, "setpriv", "--bounding-set=-sys_admin", "--", self, "-test.run=^TestNamespace$", "-test.v")
 			cmd := exec.Command(args[0], args[1:]...)
-			cmd.Env = append(os.Environ(), "REGAIN_TEST=1")
+			cmd.Env = append(os.Environ(), "NSROOT_TEST=1")
 			out, err := cmd.CombinedOutput()
 			if err != nil {
 				t.Fatalf("%v: %s", err, out)
@@ -47,17 +47,17 @@ func TestRegain(t *testing.T) {
 			}
 			for _, word := range strings.Fields(string(ids)) {
 				if !strings.Contains(got, word) {
-					t.Errorf("its ids are others than %s: %s", ids, got)
+					t.Errorf("the ids are not %s: %s", ids, got)
 				}
 			}
 		})
 	}
 }
 
-// TestNamespace is what runs there.
+// TestNamespace is what the started program runs.
 func TestNamespace(t *testing.T) {
-	if os.Getenv("REGAIN_TEST") == "" {
-		t.Skip("started by TestRegain")
+	if os.Getenv("NSROOT_TEST") == "" {
+		t.Skip("started by TestEnter")
 	}
 	namespace, err := os.Readlink("/proc/self/ns/user")
 	if err != nil {
