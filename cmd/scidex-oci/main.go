@@ -16,7 +16,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner"
 	"github.com/scidex-ai/scidex-oci/runner/doctor"
 	_ "github.com/scidex-ai/scidex-oci/runner/host/nsroot"
-	_ "github.com/scidex-ai/scidex-oci/runner/stdout"
+	_ "github.com/scidex-ai/scidex-oci/runner/host/stdout"
 	"github.com/scidex-ai/scidex-oci/runner/trace"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
