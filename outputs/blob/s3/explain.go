@@ -106,6 +106,9 @@ func meaning(answer minio.ErrorResponse) (wording, error) {
 	if answer.StatusCode == http.StatusTooManyRequests || answer.StatusCode >= http.StatusInternalServerError {
 		return says("the server of bucket %q is not ready"), blob.ErrPasses
 	}
+	if answer.StatusCode == http.StatusConflict { // such as OperationAborted; versitygw's ExistingObjectIsDirectory beside a removal
+		return says("another request is changing the same name in bucket %q"), blob.ErrPasses
+	}
 	if answer.Code == "XAmzContentSHA256Mismatch" || answer.Code == "BadDigest" {
 		return says("what arrived for bucket %q is not what was sent"), blob.ErrPasses
 	}

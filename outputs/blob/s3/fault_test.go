@@ -69,6 +69,7 @@ func keep(t *testing.T, s *blob.Store, contents ...string) error {
 // What fails for a moment is tried again, and what goes on failing is said, with what was not put not there.
 func TestFaultsThatPass(t *testing.T) {
 	for name, fault := range map[string]func(http.ResponseWriter, *http.Request) bool{
+		"409": func(w http.ResponseWriter, _ *http.Request) bool { return refuse(w, 409, "OperationAborted") },
 		"503": func(w http.ResponseWriter, _ *http.Request) bool { return refuse(w, 503, "SlowDown") },
 		"500": func(w http.ResponseWriter, _ *http.Request) bool { return refuse(w, 500, "InternalError") },
 		"429": func(w http.ResponseWriter, _ *http.Request) bool { return refuse(w, 429, "TooManyRequests") },
