@@ -15,6 +15,7 @@ import (
 	"github.com/urfave/cli/v2"
 	"golang.org/x/sys/unix"
 
+	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
@@ -197,7 +198,7 @@ func (s *session) loosen(request *runner.Request) {
 }
 
 // letGo gives the caller's streams up when the analysis has begun.
-func (s *session) letGo(begun runner.Result) {
+func (s *session) letGo(begun result.Result) {
 	s.screen.clearStatus()
 	answer := byte(wasTold)
 	if err := s.announce(begun); err != nil {
@@ -210,7 +211,7 @@ func (s *session) letGo(begun runner.Result) {
 }
 
 // announce prints what there is to say of a run that has begun.
-func (s *session) announce(result runner.Result) error {
+func (s *session) announce(result result.Result) error {
 	for _, warning := range result.Warnings {
 		fmt.Fprintf(s.screen, "scidex-oci: %s\n", escape(warning))
 	}

@@ -14,6 +14,7 @@ import (
 	"mvdan.cc/sh/v3/expand"
 	"mvdan.cc/sh/v3/syntax"
 
+	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
@@ -87,7 +88,7 @@ func runPostProcess(ctx context.Context, p *program, h *house, from layers, name
 
 // called names the command that a report says was called.
 func called(report []byte) string {
-	var past runner.Report
+	var past result.Report
 	if json.Unmarshal(report, &past) != nil || past.PostProcess == nil {
 		return ""
 	}
@@ -189,7 +190,7 @@ func literal(word *syntax.Word) bool {
 }
 
 // postProcess tells how a hook ended.
-func (t table) postProcess(r runner.Result) {
+func (t table) postProcess(r result.Result) {
 	p := r.PostProcess
 	if p == nil {
 		return

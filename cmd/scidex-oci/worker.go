@@ -12,6 +12,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog/queue"
+	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner"
 	"github.com/scidex-ai/scidex-oci/runner/batch"
 	"github.com/scidex-ai/scidex-oci/runner/worker"
@@ -94,7 +95,7 @@ func (p *program) work(ctx context.Context, q queue.Queue, h *house, from layers
 	defer crew.Close()
 	report := newBatchReport(p, newConsole(p.stderr, p.env), order{json: asJSON})
 	w.Runner, w.Queue, w.Begin, w.Log = h.runner, q, crew.Begin, h.runner.Log
-	w.Told = func(result runner.Result, err error) {
+	w.Told = func(result result.Result, err error) {
 		report.line(batch.Line{}, batch.Outcome{Result: result, Err: err})
 	}
 	working, now := drains(ctx)
