@@ -15,6 +15,7 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/outputs"
 	"github.com/scidex-ai/scidex-oci/outputs/report"
+	"github.com/scidex-ai/scidex-oci/outputs/result"
 )
 
 func newReportCommand(p *program) *cli.Command {
@@ -67,15 +68,15 @@ func (h *house) page(ctx context.Context, name, another string) (func(io.Writer)
 }
 
 // reported is what a page tells of a run.
-func (h *house) reported(ctx context.Context, name string) (report.Run, error) {
+func (h *house) reported(ctx context.Context, name string) (result.Result, error) {
 	run, err := h.find(ctx, name)
 	if err != nil {
-		return report.Run{}, err
+		return result.Result{}, err
 	}
 	if !run.State.Final() {
-		return report.Run{}, fmt.Errorf("run %q is %s; a page is made of a run that has ended: wait for it with \"scidex-oci show --wait %s\"", attempt(run.Key), run.State, run.ID)
+		return result.Result{}, fmt.Errorf("run %q is %s; a page is made of a run that has ended: wait for it with \"scidex-oci show --wait %s\"", attempt(run.Key), run.State, run.ID)
 	}
-	return uiRuns{h}.Result(ctx, run)
+	return h.runner.Show(ctx, run)
 }
 
 // pageFile is where a page is written to.

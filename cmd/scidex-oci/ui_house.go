@@ -2,14 +2,13 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"io"
 	"time"
 
 	"github.com/scidex-ai/scidex-oci/outputs"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
-	"github.com/scidex-ai/scidex-oci/outputs/report"
+	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/outputs/ui"
 	"github.com/scidex-ai/scidex-oci/runner"
 )
@@ -29,16 +28,8 @@ func (u uiRuns) Find(ctx context.Context, name string) (catalog.Run, error) {
 	return u.catalog.Find(ctx, name)
 }
 
-func (u uiRuns) Result(ctx context.Context, run catalog.Run) (report.Run, error) {
-	result, err := u.runner.Show(ctx, run)
-	if err != nil {
-		return report.Run{}, err
-	}
-	raw, err := json.Marshal(result)
-	if err != nil {
-		return report.Run{}, err
-	}
-	return report.Parse(raw)
+func (u uiRuns) Result(ctx context.Context, run catalog.Run) (result.Result, error) {
+	return u.runner.Show(ctx, run)
 }
 
 func (u uiFiles) Outputs(ctx context.Context, key catalog.Key, yield func(outputs.Entry) bool) error {

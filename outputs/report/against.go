@@ -9,6 +9,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/scidex-ai/scidex-oci/outputs/result"
 )
 
 // What is shown of two runs.
@@ -20,7 +22,7 @@ const (
 
 // Compare writes a page of two runs beside each other: what differs in what was asked for, in what they ran in, used and made.
 // An error is that of w.
-func Compare(w io.Writer, a, b Run, blobs Blobs) error {
+func Compare(w io.Writer, a, b result.Result, blobs Blobs) error {
 	return render(w, "against.html", newComparison(a, b, blobs))
 }
 
@@ -57,7 +59,7 @@ type filePair struct {
 	Path, Verdict, A, B string
 	Class               string
 	rank                int
-	a, b                Output
+	a, b                result.Output
 }
 
 // difference is where the texts of one path begin to differ.
@@ -68,11 +70,11 @@ type difference struct {
 	Why  string // where they could not be compared
 }
 
-func newComparison(a, b Run, blobs Blobs) comparison {
+func newComparison(a, b result.Result, blobs Blobs) comparison {
 	files := pairFiles(a.Outputs, b.Outputs)
 	c := comparison{
-		Title: a.name() + " and " + b.name(),
-		A:     side{a.name(), a.State, a.ending()}, B: side{b.name(), b.State, b.ending()},
+		Title: nameOf(a) + " and " + nameOf(b),
+		A:     side{nameOf(a), string(a.State), ending(a)}, B: side{nameOf(b), string(b.State), ending(b)},
 		Request: pairing{"Asked for", different(requested(a), requested(b))},
 		Around:  pairing{"Ran in", different(named(surroundings(a)), named(surroundings(b)))},
 		Use:     pairing{"Use", usePairs(a, b)},
@@ -95,7 +97,7 @@ func newComparison(a, b Run, blobs Blobs) comparison {
 }
 
 // requested is each field of a request as it was recorded.
-func requested(r Run) map[string]string {
+func requested(r result.Result) map[string]string {
 	var fields map[string]json.RawMessage
 	values := map[string]string{}
 	if json.Unmarshal(r.Analysis, &fields) != nil {
@@ -133,20 +135,20 @@ func different(a, b map[string]string) []pair {
 	return all
 }
 
-func usePairs(a, b Run) []pair {
+func usePairs(a, b result.Result) []pair {
 	var all []pair
 	for _, one := range []struct {
 		name string
-		of   func(Run) string
+		of   func(result.Result) string
 	}{
-		{"ending", Run.ending},
-		{"time", func(r Run) string { return span(r.Usage.WallMS) }},
-		{"CPU time", func(r Run) string { return span(r.Usage.CPUMS) }},
-		{"memory, at most", func(r Run) string { return size(r.Usage.MemoryPeakBytes) }},
-		{"processes, at most", func(r Run) string { return fmt.Sprint(r.Usage.PidsPeak) }},
-		{"size of /work, at most", func(r Run) string { return size(r.Usage.WorkBytes) }},
-		{"outputs", func(r Run) string { return fmt.Sprint(r.OutputsTotal) }},
-		{"rejected", func(r Run) string { return fmt.Sprint(r.RejectedTotal) }},
+		{"ending", ending},
+		{"time", func(r result.Result) string { return span(r.Usage.WallMS) }},
+		{"CPU time", func(r result.Result) string { return span(r.Usage.CPUMS) }},
+		{"memory, at most", func(r result.Result) string { return size(r.Usage.MemoryPeakBytes) }},
+		{"processes, at most", func(r result.Result) string { return fmt.Sprint(r.Usage.PidsPeak) }},
+		{"size of /work, at most", func(r result.Result) string { return size(r.Usage.WorkBytes) }},
+		{"outputs", func(r result.Result) string { return fmt.Sprint(r.OutputsTotal) }},
+		{"rejected", func(r result.Result) string { return fmt.Sprint(r.RejectedTotal) }},
 	} {
 		x, y := one.of(a), one.of(b)
 		all = append(all, pair{one.name, x, y, x == y})
@@ -163,9 +165,9 @@ const (
 )
 
 // pairFiles goes through the outputs of both, which are in the order of their paths, and puts first what differs.
-func pairFiles(a, b []Output) []filePair {
+func pairFiles(a, b []result.Output) []filePair {
 	var all []filePair
-	theirs := map[string]Output{}
+	theirs := map[string]result.Output{}
 	for _, o := range b {
 		theirs[o.Path] = o
 	}

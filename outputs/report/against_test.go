@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"strings"
 	"testing"
+
+	"github.com/scidex-ai/scidex-oci/outputs/result"
 )
 
-func compared(t *testing.T, a, b Run, blobs Blobs) map[string]string {
+func compared(t *testing.T, a, b result.Result, blobs Blobs) map[string]string {
 	t.Helper()
 	var page bytes.Buffer
 	must(t, Compare(&page, a, b, blobs))
@@ -23,9 +25,9 @@ func TestCompare(t *testing.T) {
 	a, b := ordinary(t, s), ordinary(t, s)
 	b.Attempt, b.State, b.Reason, b.ExitCode, b.Usage.WallMS = 3, "complete", "exit", 0, 1234
 	b.Analysis = []byte(`{"script":"/home/me/fit.py","args":["--order","3"],"data":"/data/penguins","docs":"none","env":{"A":"b c"},"secrets":["TOKEN"],"memory":1073741824}`)
-	b.Script = &Script{Name: "/analysis/fit.py", SHA256: s.put(t, "import numpy\n\nprint('<b>bye')\n")}
+	b.Script = &result.Script{Name: "/analysis/fit.py", SHA256: s.put(t, "import numpy\n\nprint('<b>bye')\n")}
 	b.Sandbox.Rootfs = "scientific"
-	b.Outputs = []Output{a.Outputs[0], s.output(t, "new.txt", "text/plain", "x"), s.output(t, "t.csv", "text/csv", "name,x\n\"a, b\",1.6\n"), a.Outputs[3]}
+	b.Outputs = []result.Output{a.Outputs[0], s.output(t, "new.txt", "text/plain", "x"), s.output(t, "t.csv", "text/csv", "name,x\n\"a, b\",1.6\n"), a.Outputs[3]}
 	parts := compared(t, a, b, s)
 	for part, wants := range map[string][]string{
 		"files":  {"2 the same, 1 changed, 1 only in the first, 1 only in the second.", "the script /analysis/fit.py line 3", "print('hello')", "print('<b>bye')", "t.csv line 2", `"a, b",1.5`, `"a, b",1.6`},
@@ -65,9 +67,9 @@ func TestCompareHostile(t *testing.T) {
 			a, b = append(a, h), append(b, hostile{h.name, h.media, h.content + "</code>\u202e<script>alert(1)</script>", ""})
 		}
 	}
-	first, second := run.with(t, s, a...), run.with(t, s, b...)
+	first, second := withOutputs(t, run, s, a...), withOutputs(t, run, s, b...)
 	second.Outputs[len(b)-1].SHA256 = strings.Repeat("0", 64)
-	second.Script = &Script{Name: "<script>", SHA256: strings.Repeat("1", 64)}
+	second.Script = &result.Script{Name: "<script>", SHA256: strings.Repeat("1", 64)}
 	if files := compared(t, first, second, s)["files"]; !strings.Contains(files, "not in the blob store") {
 		t.Error(files)
 	}

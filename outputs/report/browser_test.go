@@ -30,7 +30,7 @@ func TestBrowser(t *testing.T) {
 	t.Logf("%s, %d hostile outputs", b.version(), len(list))
 	for i, h := range list {
 		path := filepath.Join(dir, fmt.Sprintf("%d.html", i))
-		must(t, os.WriteFile(path, rendered(t, run.with(t, s, h), s), 0o600))
+		must(t, os.WriteFile(path, rendered(t, withOutputs(t, run, s, h), s), 0o600))
 		if seen := b.open("file://" + path); len(seen) > 0 {
 			t.Errorf("%q: the page did %q", h.name, seen)
 		}

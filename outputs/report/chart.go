@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/scidex-ai/scidex-oci/outputs/result"
 )
 
 // The picture of a curve, in units of SVG: the plot, with the scales left of it and below.
@@ -32,7 +34,7 @@ type curve struct {
 type tick struct{ At, Text string }
 
 // newCurves are none where the run has no samples, or was over after a few.
-func newCurves(r Run) []curve {
+func newCurves(r result.Result) []curve {
 	s := r.Series
 	if s == nil || len(s.TMS) < curvePoints || len(s.MemoryBytes) != len(s.TMS) || len(s.CPUMS) != len(s.TMS) {
 		return nil
@@ -47,7 +49,7 @@ func newCurves(r Run) []curve {
 	}
 }
 
-func limit(r Run, name string) string {
+func limit(r result.Result, name string) string {
 	for _, e := range r.Enforced {
 		if e.Limit == name {
 			return e.Effective

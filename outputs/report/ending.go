@@ -5,6 +5,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/scidex-ai/scidex-oci/outputs/result"
 )
 
 // pairs shows a map: "a=1  b=2".
@@ -17,11 +19,11 @@ func pairs(all map[string]string) string {
 }
 
 // ending says in one line how the run ended.
-func (r Run) ending() string {
+func ending(r result.Result) string {
 	switch {
 	case r.Reason == "":
-		return r.State
-	case r.Reason == "exit":
+		return string(r.State)
+	case r.Reason == result.ReasonExit:
 		return fmt.Sprintf("%s: exit %d", r.State, r.ExitCode)
 	case r.Signal != nil:
 		return fmt.Sprintf("%s: %s %s (exit code %d)", r.State, plain(r.Reason), *r.Signal, r.ExitCode)
@@ -29,13 +31,13 @@ func (r Run) ending() string {
 	return fmt.Sprintf("%s: %s (exit code %d)", r.State, plain(r.Reason), r.ExitCode)
 }
 
-// plain is a word of the result for people: "out_of_memory" is "out of memory".
-func plain(word string) string { return strings.ReplaceAll(word, "_", " ") }
+// plain is a reason for people: "out_of_memory" is "out of memory".
+func plain(reason result.Reason) string { return strings.ReplaceAll(string(reason), "_", " ") }
 
 // how are the facts of the end.
-func how(r Run) facts {
+func how(r result.Result) facts {
 	var f facts
-	f.add("State", r.State)
+	f.add("State", string(r.State))
 	f.add("Reason", plain(r.Reason))
 	f.add("Exit code", fmt.Sprint(r.ExitCode))
 	f.add("Signal", given(r.Signal))
@@ -50,7 +52,7 @@ func how(r Run) facts {
 	return f
 }
 
-func hookEnd(p PostProcess) string {
+func hookEnd(p result.PostProcess) string {
 	switch {
 	case p.TimedOut:
 		return "its timeout"

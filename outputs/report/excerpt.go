@@ -1,6 +1,10 @@
 package report
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/scidex-ai/scidex-oci/outputs/result"
+)
 
 // What is shown of a text, in bytes and lines.
 const (
@@ -37,7 +41,7 @@ type log struct {
 	ends
 }
 
-func newLog(name string, l Log, blobs Blobs, link string) log {
+func newLog(name string, l result.Log, blobs Blobs, link string) log {
 	shown := log{Name: name, Bytes: size(l.Bytes), Empty: l.Bytes == 0}
 	if l.Truncated {
 		shown.Notes = append(shown.Notes, "Not all of it was kept: the analysis wrote more than the limit log_size.")
@@ -56,7 +60,7 @@ type code struct {
 	Link         string // where a site has all of it
 }
 
-func newCode(s *Script, blobs Blobs, link string) *code {
+func newCode(s *result.Script, blobs Blobs, link string) *code {
 	if s == nil {
 		return nil
 	}
@@ -92,7 +96,7 @@ type document struct {
 	Text, Note string
 }
 
-func newDocument(o Output, blobs Blobs) document {
+func newDocument(o result.Output, blobs Blobs) document {
 	shown := document{Path: o.Path, Size: size(o.Size)}
 	content, err := start(blobs, o.SHA256, textMax)
 	if err != nil {

@@ -12,6 +12,8 @@ import (
 	"image/png"
 	"io"
 	"strings"
+
+	"github.com/scidex-ai/scidex-oci/outputs/result"
 )
 
 // What is embedded of the images of a run, in bytes and pixels. A browser takes four bytes for each pixel.
@@ -47,7 +49,7 @@ type gallery struct {
 	bytes, pixels int64
 }
 
-func (g *gallery) figure(o Output) figure {
+func (g *gallery) figure(o result.Output) figure {
 	shown := figure{Path: o.Path, Size: size(o.Size)}
 	if o.Size > figureMax {
 		shown.Why = fmt.Sprintf("Not shown: it has more than %s.", size(figureMax))

@@ -14,6 +14,8 @@ import (
 
 	"golang.org/x/net/html"
 	"golang.org/x/net/html/atom"
+
+	"github.com/scidex-ai/scidex-oci/outputs/result"
 )
 
 // hostile is an output whose author wants the reader's browser to do something.
@@ -137,25 +139,29 @@ func hostiles(t testing.TB) []hostile {
 }
 
 // hostileRun is a run of which all that its author chose is hostile, but for its outputs.
-func hostileRun(t testing.TB, s shelf) Run {
+func hostileRun(t testing.TB, s shelf) result.Result {
 	t.Helper()
 	const markup = "\"'><script>alert(1)</script><img src=" + away + " onerror=alert(1)>\u202e\x1b[2J\xff"
 	log := "\x1b]8;;" + away + "\x07link\x1b]8;;\x07 </pre><script>alert(1)</script>\r\n\u202eabc\xff\x00<!--"
 	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	script := log + "\n</li></ol><svg onload=alert(1)>"
-	return Run{
-		ID: "hostile", Attempt: 1, State: "failed", Reason: "exit", Message: markup, ExitCode: 1, Warnings: []string{markup},
-		Logs:     Logs{Stdout: Log{Bytes: int64(len(log)), SHA256: s.put(t, log)}, Stderr: Log{Bytes: 100_000, Truncated: true, SHA256: s.put(t, strings.Repeat(log, 2000))}},
-		Script:   &Script{Name: markup, SHA256: s.put(t, script)},
-		Rejected: []Rejected{{markup, "symlink", markup}}, RejectedTotal: 1,
-		Audit: []Event{{At: at, Kind: "connect", Address: markup, Severity: "high"}}, AuditTotal: 1,
-		Enforced: []Enforcement{{markup, markup, markup, markup}}, Host: markup, ToolVersion: markup, Labels: map[string]string{markup: markup},
+	return result.Result{
+		ID: "hostile", Attempt: 1, State: "failed", Reason: "exit", Message: markup, ExitCode: 1,
+		Report: result.Report{
+			Warnings: []string{markup},
+			Logs:     result.Logs{Stdout: result.Log{Bytes: int64(len(log)), SHA256: s.put(t, log)}, Stderr: result.Log{Bytes: 100_000, Truncated: true, SHA256: s.put(t, strings.Repeat(log, 2000))}},
+			Script:   &result.Script{Name: markup, SHA256: s.put(t, script)},
+			Enforced: []result.Enforcement{{Limit: markup, Asked: markup, Effective: markup, By: markup}},
+		},
+		Rejected: []result.Rejected{{Path: markup, Reason: "symlink", Detail: markup}}, RejectedTotal: 1,
+		Audit: []result.AuditEvent{{At: at, Kind: "connect", Address: markup, Severity: "high"}}, AuditTotal: 1,
+		Host: markup, ToolVersion: markup, Labels: map[string]string{markup: markup},
 		Analysis: []byte(`{"command":["sh","-c","<script>alert(1)</script> \u202e \u001b"],"env":{"</dd>":"<script>"}}`),
 	}
 }
 
-// with gives the run outputs.
-func (r Run) with(t testing.TB, s shelf, all ...hostile) Run {
+// withOutputs gives the run outputs.
+func withOutputs(t testing.TB, r result.Result, s shelf, all ...hostile) result.Result {
 	t.Helper()
 	r.Outputs, r.OutputsTotal = nil, int64(len(all))
 	for _, h := range all {
@@ -173,7 +179,7 @@ func TestHostileOutputs(t *testing.T) {
 	}
 	for _, h := range list {
 		t.Run(visible(h.name), func(t *testing.T) {
-			page := rendered(t, run.with(t, s, h), s)
+			page := rendered(t, withOutputs(t, run, s, h), s)
 			root := inspect(t, page)
 			if len(page) > 150<<10 {
 				t.Errorf("the page has %d bytes", len(page))
@@ -207,12 +213,12 @@ func TestHostileTogether(t *testing.T) {
 	s := newShelf(t)
 	run := hostileRun(t, s)
 	small := slices.DeleteFunc(hostiles(t), func(h hostile) bool { return len(h.content) > 1<<20 }) // those take long, and are looked at above
-	inspect(t, rendered(t, run.with(t, s, small...), s))
+	inspect(t, rendered(t, withOutputs(t, run, s, small...), s))
 	var many []hostile
 	for i := range 60 {
 		many = append(many, hostile{fmt.Sprintf("%d.png", i), "image/png", pngHeader(5000, uint32(4000+i)), ""})
 	}
-	images := all(inspect(t, rendered(t, run.with(t, s, many...), s)), atom.Img)
+	images := all(inspect(t, rendered(t, withOutputs(t, run, s, many...), s)), atom.Img)
 	pixels := 0
 	for _, n := range images {
 		pixels += product(t, n)

@@ -12,6 +12,8 @@ import (
 
 	"golang.org/x/net/html"
 	"golang.org/x/net/html/atom"
+
+	"github.com/scidex-ai/scidex-oci/outputs/result"
 )
 
 // known are the elements of a page and their attributes, and no others.
@@ -187,7 +189,7 @@ func section(t *testing.T, root *html.Node, id string) *html.Node {
 }
 
 // rendered is the page of a run.
-func rendered(t *testing.T, run Run, blobs Blobs) []byte {
+func rendered(t *testing.T, run result.Result, blobs Blobs) []byte {
 	t.Helper()
 	var page bytes.Buffer
 	must(t, Write(&page, run, blobs))

@@ -3,6 +3,8 @@ package report
 import (
 	"fmt"
 	"strings"
+
+	"github.com/scidex-ai/scidex-oci/outputs/result"
 )
 
 // How much of each kind a page has.
@@ -30,7 +32,7 @@ type page struct {
 	Logs                          []log
 	Outputs                       listing[outputRow]
 	AllOutputs                    string // where a site has them
-	Rejected                      listing[Rejected]
+	Rejected                      listing[result.Rejected]
 	Audit                         listing[eventRow]
 	AuditOff                      bool
 }
@@ -78,9 +80,9 @@ type eventRow struct {
 	Count                                int64
 }
 
-func newPage(r Run, blobs Blobs, links Links) page {
+func newPage(r result.Result, blobs Blobs, links Links) page {
 	p := page{
-		Title: r.name(), State: r.State, Ending: r.ending(), Message: r.Message, Key: key(r), Results: newResults(r, blobs),
+		Title: nameOf(r), State: string(r.State), Ending: ending(r), Message: r.Message, Key: key(r), Results: newResults(r, blobs),
 		Request: request(r), Inputs: inputRows(r.Inputs), Around: surroundings(r), How: how(r), Script: newCode(r.Script, blobs, links.Script()),
 		Evidence: evidence(r), Warnings: r.Warnings, Uses: newUses(r), Curves: newCurves(r), Phases: newPhases(r),
 		Logs: []log{newLog("Standard output", r.Logs.Stdout, blobs, links.Stdout()), newLog("Standard error", r.Logs.Stderr, blobs, links.Stderr())},
@@ -97,7 +99,7 @@ func newPage(r Run, blobs Blobs, links Links) page {
 }
 
 // key is what stands at the top of the page.
-func key(r Run) facts {
+func key(r result.Result) facts {
 	var f facts
 	f.add("Started", utc(r.StartedAt))
 	if r.StartedAt != nil {
@@ -114,7 +116,7 @@ func key(r Run) facts {
 	return f
 }
 
-func noCurves(r Run) string {
+func noCurves(r result.Result) string {
 	if r.Series == nil {
 		return "There is no curve over time: of this run no samples are recorded."
 	}
@@ -122,7 +124,7 @@ func noCurves(r Run) string {
 }
 
 // newResults looks at the outputs that are listed. Their recorded type says what is tried, their contents what is shown.
-func newResults(r Run, blobs Blobs) results {
+func newResults(r result.Result, blobs Blobs) results {
 	if r.OutputsRemovedAt != nil {
 		return results{Note: "The contents of the outputs were removed by retention, at " + utc(r.OutputsRemovedAt) + ". The list below still has their digests."}
 	}
@@ -172,10 +174,10 @@ func textual(media string) bool {
 	return strings.HasPrefix(media, "text/")
 }
 
-func inputRows(all []Input) []inputRow {
+func inputRows(all []result.Input) []inputRow {
 	var rows []inputRow
 	for _, in := range all {
-		row := inputRow{Source: in.Source, Destination: in.Destination, SHA256: in.SHA256, Files: in.Files, Size: size(in.Bytes)}
+		row := inputRow{Source: in.Source, Destination: in.Destination, SHA256: given(in.SHA256), Files: in.Files, Size: size(in.Bytes)}
 		switch in.Digested {
 		case "content":
 			row.What = "all bytes"
@@ -195,7 +197,7 @@ func inputRows(all []Input) []inputRow {
 	return rows
 }
 
-func outputRows(r Run, links Links) []outputRow {
+func outputRows(r result.Result, links Links) []outputRow {
 	rows := make([]outputRow, 0, min(len(r.Outputs), outputsShown))
 	for _, o := range r.Outputs[:min(len(r.Outputs), outputsShown)] {
 		row := outputRow{Path: o.Path, Size: size(o.Size), Type: o.MediaType, SHA256: o.SHA256, Partial: o.Partial}
@@ -207,7 +209,7 @@ func outputRows(r Run, links Links) []outputRow {
 	return rows
 }
 
-func eventRows(all []Event) []eventRow {
+func eventRows(all []result.AuditEvent) []eventRow {
 	var rows []eventRow
 	for _, e := range all {
 		verdict := "seen"

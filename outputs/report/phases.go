@@ -1,5 +1,7 @@
 package report
 
+import "github.com/scidex-ai/scidex-oci/outputs/result"
+
 // phase is one part of a run's time.
 type phase struct {
 	Name, Class string
@@ -10,7 +12,7 @@ type phase struct {
 
 // newPhases divides the time from the request to the commit. The result tells the moments between which they lie and how
 // long the analysis itself ran; what is finer takes `run --trace`.
-func newPhases(r Run) []phase {
+func newPhases(r result.Result) []phase {
 	if r.CreatedAt == nil || r.StartedAt == nil || r.FinishedAt == nil {
 		return nil
 	}

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"golang.org/x/net/html/atom"
+
+	"github.com/scidex-ai/scidex-oci/outputs/result"
 )
 
 func picture(t testing.TB, width, height int) string {
@@ -23,31 +25,33 @@ func picture(t testing.TB, width, height int) string {
 const drawn = `<?xml version="1.0"?><svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"><rect width="9" height="9"/></svg>`
 
 // ordinary is a run as most are, of an analysis that failed in the end.
-func ordinary(t testing.TB, s shelf) Run {
+func ordinary(t testing.TB, s shelf) result.Result {
 	t.Helper()
 	created := time.Date(2026, 11, 22, 10, 0, 0, 0, time.UTC)
 	started, finished := created.Add(80*time.Millisecond), created.Add(10*time.Second)
 	request, err := json.Marshal(map[string]any{"script": "/home/me/fit.py", "args": []string{"--order", "2 3"}, "data": "/data/penguins", "docs": "none", "env": map[string]string{"A": "b c"}, "secrets": []string{"TOKEN"}})
 	must(t, err)
-	return Run{
+	return result.Result{
 		ID: "fit", Attempt: 2, State: "failed", Reason: "out_of_memory", Message: "the kernel killed the analysis for lack of memory", ExitCode: 137,
 		CreatedAt: &created, StartedAt: &started, FinishedAt: &finished,
-		Usage:    Usage{WallMS: 9000, CPUMS: 4500, MemoryPeakBytes: 64 << 20, PidsPeak: 3, WorkBytes: 4096, WorkFiles: 2},
-		Evidence: Evidence{OOMKills: 1, OOMLimit: &OOMLimit{By: "cgroup", Bytes: 64 << 20}},
-		Series:   &Series{Source: "cgroup", TMS: []int64{0, 3000, 6000, 9000}, MemoryBytes: []int64{1 << 20, 32 << 20, 64 << 20, 0}, CPUMS: []int64{0, 1000, 2500, 4500}},
-		Enforced: []Enforcement{
-			{"memory", "67108864", "67108864", "cgroup"},
-			{"cpus", "1", "", "none"},
-			{"timeout", "30m0s", "30m0s", "watchdog"},
+		Report: result.Report{
+			Usage:    result.Usage{WallMS: 9000, CPUMS: 4500, MemoryPeakBytes: 64 << 20, PidsPeak: 3, WorkBytes: 4096, WorkFiles: 2},
+			Evidence: result.Evidence{OOMKills: 1, OOMLimit: &result.OOMLimit{By: "cgroup", Bytes: 64 << 20}},
+			Series:   &result.Series{Source: "cgroup", TMS: []int64{0, 3000, 6000, 9000}, MemoryBytes: []int64{1 << 20, 32 << 20, 64 << 20, 0}, CPUMS: []int64{0, 1000, 2500, 4500}},
+			Enforced: []result.Enforcement{
+				{Limit: "memory", Asked: "67108864", Effective: "67108864", By: "cgroup"},
+				{Limit: "cpus", Asked: "1", Effective: "", By: "none"},
+				{Limit: "timeout", Asked: "30m0s", Effective: "30m0s", By: "watchdog"},
+			},
+			Sandbox: result.Sandbox{Rootfs: "host", Network: "none", Seccomp: "enforced", UIDOnHost: 100001, IDs: "range", Audit: "on"},
+			Logs:    result.Logs{Stdout: result.Log{Bytes: 6, SHA256: s.put(t, "hello\n")}, Stderr: result.Log{}},
+			Script:  &result.Script{Name: "/analysis/fit.py", SHA256: s.put(t, "import numpy\n\nprint('hello')\n")},
 		},
-		Sandbox:       Sandbox{Rootfs: "host", Network: "none", Seccomp: "enforced", UIDOnHost: 100001, IDs: "range", Audit: "on"},
-		Logs:          Logs{Stdout: Log{Bytes: 6, SHA256: s.put(t, "hello\n")}, Stderr: Log{}},
-		Script:        &Script{Name: "/analysis/fit.py", SHA256: s.put(t, "import numpy\n\nprint('hello')\n")},
-		Outputs:       []Output{s.output(t, "a/plot.png", "image/png", picture(t, 30, 20)), s.output(t, "b.svg", "image/svg+xml", drawn), s.output(t, "t.csv", "text/csv", "name,x\n\"a, b\",1.5\n"), s.output(t, "n.md", "text/markdown", "# Notes\n")},
-		Rejected:      []Rejected{{"link", "symlink", "-> /etc/shadow"}},
+		Outputs:       []result.Output{s.output(t, "a/plot.png", "image/png", picture(t, 30, 20)), s.output(t, "b.svg", "image/svg+xml", drawn), s.output(t, "t.csv", "text/csv", "name,x\n\"a, b\",1.5\n"), s.output(t, "n.md", "text/markdown", "# Notes\n")},
+		Rejected:      []result.Rejected{{Path: "link", Reason: "symlink", Detail: "-> /etc/shadow"}},
 		OutputsTotal:  4,
 		RejectedTotal: 1,
-		Audit:         []Event{{At: started, Kind: "connect", Address: "tcp 192.0.2.1:5432", Severity: "high", Blocked: true, Count: 3}},
+		Audit:         []result.AuditEvent{{At: started, Kind: "connect", Address: "tcp 192.0.2.1:5432", Severity: "high", Blocked: true, Count: 3}},
 		AuditTotal:    1,
 		Analysis:      request,
 		ToolVersion:   "1.0", Host: "box",
@@ -89,15 +93,16 @@ func TestPage(t *testing.T) {
 // TestInputs: what an analysis could read is shown with its digests, and what is not known of it.
 func TestInputs(t *testing.T) {
 	run := ordinary(t, newShelf(t))
-	run.Inputs = []Input{
-		{Flag: "--data", Source: "/data/<img src=x>", Destination: "/data", Digested: "listing", SHA256: strings.Repeat("ab", 32), Files: 7, Bytes: 2048, Changed: true},
-		{Flag: "--input", Source: "/srv/x.csv", Destination: "/inputs/x.csv", Digested: "content", SHA256: strings.Repeat("cd", 32), Files: 1},
+	listed, whole := strings.Repeat("ab", 32), strings.Repeat("cd", 32)
+	run.Inputs = []result.Input{
+		{Flag: "--data", Source: "/data/<img src=x>", Destination: "/data", Digested: "listing", SHA256: &listed, Files: 7, Bytes: 2048, Changed: true},
+		{Flag: "--input", Source: "/srv/x.csv", Destination: "/inputs/x.csv", Digested: "content", SHA256: &whole, Files: 1},
 		{Flag: "--rootfs", Source: "host", Destination: "/usr", Digested: "none", Message: "not <b>asked</b> for"},
 	}
 	text := content(section(t, inspect(t, rendered(t, run, newShelf(t))), "asked"))
 	for _, want := range []string{
-		"/data/<img src=x>", "names, sizes and change times", "which may have read either", strings.Repeat("ab", 32), "2KiB",
-		"/inputs/x.csv", "all bytes", strings.Repeat("cd", 32), "nothing", "not <b>asked</b> for",
+		"/data/<img src=x>", "names, sizes and change times", "which may have read either", listed, "2KiB",
+		"/inputs/x.csv", "all bytes", whole, "nothing", "not <b>asked</b> for",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in %q", want, text)
@@ -107,8 +112,8 @@ func TestInputs(t *testing.T) {
 
 // TestPageOfLittle: a run may have ended before anything is known of it.
 func TestPageOfLittle(t *testing.T) {
-	run, err := Parse([]byte(`{"v":1,"id":"x","attempt":1,"state":"lost","reason":"supervisor_lost","exit_code":125,"outputs":[],"rejected":[],"enforced":[],"analysis":null,"future":[1]}`))
-	must(t, err)
+	var run result.Result
+	must(t, json.Unmarshal([]byte(`{"v":1,"id":"x","attempt":1,"state":"lost","reason":"supervisor_lost","exit_code":125,"outputs":[],"rejected":[],"enforced":[],"analysis":null,"future":[1]}`), &run))
 	root := inspect(t, rendered(t, run, newShelf(t)))
 	for part, want := range map[string]string{"results": "None of the outputs is", "use": "no samples are recorded", "files": "There are none.", "ended": "supervisor lost"} {
 		if text := content(section(t, root, part)); !strings.Contains(text, want) {
@@ -120,7 +125,7 @@ func TestPageOfLittle(t *testing.T) {
 // TestCurvesAreOfSamples: where too few are recorded there is no curve, and the page says so.
 func TestCurvesAreOfSamples(t *testing.T) {
 	run := ordinary(t, newShelf(t))
-	for name, s := range map[string]*Series{
+	for name, s := range map[string]*result.Series{
 		"none": nil, "few": {TMS: []int64{0, 1}, MemoryBytes: []int64{1, 1}, CPUMS: []int64{0, 1}},
 		"uneven": {TMS: []int64{0, 1, 2, 3}, MemoryBytes: []int64{1}, CPUMS: []int64{0, 1, 2, 3}},
 	} {
@@ -129,7 +134,7 @@ func TestCurvesAreOfSamples(t *testing.T) {
 			t.Errorf("%s: %d curves", name, len(curves))
 		}
 	}
-	run.Series = &Series{TMS: []int64{0, 0, 0, 0}, MemoryBytes: []int64{0, 0, 0, 0}, CPUMS: []int64{0, 0, 0, 0}}
+	run.Series = &result.Series{TMS: []int64{0, 0, 0, 0}, MemoryBytes: []int64{0, 0, 0, 0}, CPUMS: []int64{0, 0, 0, 0}}
 	for _, c := range newCurves(run) {
 		if c.Line != "" || c.Note != "Nothing was measured." {
 			t.Errorf("%+v", c)

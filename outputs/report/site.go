@@ -4,6 +4,8 @@ import (
 	"html/template"
 	"io"
 	"io/fs"
+
+	"github.com/scidex-ai/scidex-oci/outputs/result"
 )
 
 // Site is a web application that pages are a part of. Its server says what a browser may do, by the policy of a header, in
@@ -23,7 +25,7 @@ type Site struct {
 
 // Links are addresses of what is kept of one run, whole; an empty one: it is not to be had.
 type Links interface {
-	Output(Output) string
+	Output(result.Output) string
 	Outputs() string // a page of all
 	Stdout() string
 	Stderr() string
@@ -33,11 +35,11 @@ type Links interface {
 // none are the links of a page that stands alone.
 type none struct{}
 
-func (none) Output(Output) string { return "" }
-func (none) Outputs() string      { return "" }
-func (none) Stdout() string       { return "" }
-func (none) Stderr() string       { return "" }
-func (none) Script() string       { return "" }
+func (none) Output(result.Output) string { return "" }
+func (none) Outputs() string             { return "" }
+func (none) Stdout() string              { return "" }
+func (none) Stderr() string              { return "" }
+func (none) Script() string              { return "" }
 
 // StyleDigest is the style of all pages as a policy names it.
 func (s Site) StyleDigest() (string, error) {
@@ -62,11 +64,11 @@ func (s Site) Page(w io.Writer, name string, content any) error {
 }
 
 // Run is Write for a page of the application.
-func (s Site) Run(w io.Writer, run Run, blobs Blobs) error {
+func (s Site) Run(w io.Writer, run result.Result, blobs Blobs) error {
 	return s.Page(w, "run.html", newPage(run, blobs, s.Links))
 }
 
 // Compare is that of the package for a page of the application.
-func (s Site) Compare(w io.Writer, a, b Run, blobs Blobs) error {
+func (s Site) Compare(w io.Writer, a, b result.Result, blobs Blobs) error {
 	return s.Page(w, "against.html", newComparison(a, b, blobs))
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/scidex-ai/scidex-oci/outputs/blob"
+	"github.com/scidex-ai/scidex-oci/outputs/result"
 )
 
 // shelf is a real blob store with what a test has put there.
@@ -44,9 +45,9 @@ func (s shelf) put(t testing.TB, content string) string {
 }
 
 // output is a file among the outputs, with a type as the harvest would have told it.
-func (s shelf) output(t testing.TB, path, media, content string) Output {
+func (s shelf) output(t testing.TB, path, media, content string) result.Output {
 	t.Helper()
-	return Output{Path: path, Size: int64(len(content)), SHA256: s.put(t, content), MediaType: media}
+	return result.Output{Path: path, Size: int64(len(content)), SHA256: s.put(t, content), MediaType: media}
 }
 
 func must(t testing.TB, err error) {

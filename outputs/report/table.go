@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/scidex-ai/scidex-oci/outputs/result"
 )
 
 // What is read and shown of a table.
@@ -35,7 +37,7 @@ type cell struct {
 }
 
 // newTable reads the beginning of a table. RFC 4180 says how it is read, but that rows may differ in length.
-func newTable(o Output, comma rune, blobs Blobs) table {
+func newTable(o result.Output, comma rune, blobs Blobs) table {
 	shown := table{Path: o.Path, Size: size(o.Size)}
 	content, err := start(blobs, o.SHA256, tableRead)
 	if err != nil {

@@ -7,6 +7,8 @@ import (
 	"unicode/utf8"
 
 	"golang.org/x/net/html/atom"
+
+	"github.com/scidex-ai/scidex-oci/outputs/result"
 )
 
 func TestPieces(t *testing.T) {
@@ -101,12 +103,12 @@ func TestBothEnds(t *testing.T) {
 func TestScriptHasAnEnd(t *testing.T) {
 	s := newShelf(t)
 	for name, content := range map[string]string{"lines": strings.Repeat("pass\n", 3000), "bytes": strings.Repeat("x = 1 # "+strings.Repeat("y", 200)+"\r\n", 600)} {
-		got := newCode(&Script{Name: "x", SHA256: s.put(t, content)}, s, "")
+		got := newCode(&result.Script{Name: "x", SHA256: s.put(t, content)}, s, "")
 		if got.Note != "Only its beginning is shown." || len(got.Lines) > scriptLines || strings.Contains(got.Lines[1], "\r") {
 			t.Errorf("%s: %q, %d lines", name, got.Note, len(got.Lines))
 		}
 	}
-	if got := newCode(&Script{Name: "x"}, s, ""); got.Note != "It is empty." {
+	if got := newCode(&result.Script{Name: "x"}, s, ""); got.Note != "It is empty." {
 		t.Errorf("%+v", got)
 	}
 }
@@ -125,7 +127,8 @@ func FuzzLog(f *testing.F) {
 		if digests[text] == "" {
 			digests[text] = s.put(t, text)
 		}
-		run := Run{ID: "x", Attempt: 1, State: "complete", Logs: Logs{Stdout: Log{Bytes: int64(len(text)), SHA256: digests[text]}}}
+		run := result.Result{ID: "x", Attempt: 1, State: "complete"}
+		run.Logs.Stdout = result.Log{Bytes: int64(len(text)), SHA256: digests[text]}
 		shown := all(inspect(t, rendered(t, run, s)), atom.Pre)
 		var want strings.Builder
 		for _, p := range pieces(text, true) {

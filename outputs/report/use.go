@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
@@ -20,12 +21,12 @@ type use struct {
 }
 
 // newUses goes through the limits in the order in which the result has them.
-func newUses(r Run) []use {
+func newUses(r result.Result) []use {
 	var all []use
 	for _, e := range r.Enforced {
 		u := use{
 			Limit: limitName(e.Limit), Asked: amount(e.Limit, e.Asked), Effective: amount(e.Limit, e.Effective),
-			By: holder(e.By), Unheld: e.By == "none",
+			By: holder(e.By), Unheld: !e.Held(),
 		}
 		if used, text := spent(r, e.Limit); used > 0 {
 			u.Used = text
@@ -71,17 +72,17 @@ func limitName(limit string) string {
 
 func holder(by string) string {
 	switch by {
-	case "cgroup":
+	case result.ByCgroup:
 		return "the kernel: control group"
-	case "outer":
+	case result.ByOuter:
 		return "the kernel: a control group around it"
-	case "rlimit":
+	case result.ByRlimit:
 		return "the kernel: rlimit, for each process"
-	case "tmpfs":
+	case result.ByTmpfs:
 		return "the kernel: size of the tmpfs"
-	case "watchdog":
+	case result.ByWatchdog:
 		return "scidex-oci, watching"
-	case "none":
+	case result.ByNone:
 		return "nothing"
 	}
 	return by
@@ -115,7 +116,7 @@ func quantity(limit, value string) float64 {
 }
 
 // spent is what the run used of what a limit bounds, 0 where nobody knows.
-func spent(r Run, limit string) (used float64, text string) {
+func spent(r result.Result, limit string) (used float64, text string) {
 	u := r.Usage
 	switch limit {
 	case "memory":
@@ -142,7 +143,7 @@ func spent(r Run, limit string) (used float64, text string) {
 }
 
 // sampled says that a peak is the greatest of samples and no counter of the kernel.
-func sampled(u Usage, field string) string {
+func sampled(u result.Usage, field string) string {
 	if slices.Contains(u.Sampled, field) {
 		return " (sampled)"
 	}
@@ -150,7 +151,7 @@ func sampled(u Usage, field string) string {
 }
 
 // evidence is what was counted that explains an end.
-func evidence(r Run) []string {
+func evidence(r result.Result) []string {
 	var all []string
 	e := r.Evidence
 	say := func(count int64, format string, args ...any) {
@@ -169,13 +170,13 @@ func evidence(r Run) []string {
 	return all
 }
 
-func oomLimit(l OOMLimit) string {
+func oomLimit(l result.OOMLimit) string {
 	switch l.By {
-	case "cgroup":
+	case result.OOMOwn:
 		return "It was the run's own memory that ran out: " + size(l.Bytes) + "."
-	case "outer":
+	case result.OOMOuter:
 		return "It was the memory of a control group around the run that ran out: " + size(l.Bytes) + "."
-	case "either":
+	case result.OOMEither:
 		return "It was the run's own memory that ran out, or that of a control group around it: the kernel does not tell which."
 	}
 	return "Whose memory ran out is not known: the host's, or that of a group that cannot be seen."
@@ -210,9 +211,9 @@ func given(s *string) string {
 }
 
 // request is what was asked for.
-func request(r Run) facts {
+func request(r result.Result) facts {
 	var f facts
-	a := r.request()
+	a := analysisOf(r)
 	if a.Script != "" {
 		f.code("Script", words(append([]string{a.Script}, a.Args...)))
 	} else {
@@ -233,7 +234,7 @@ func request(r Run) facts {
 }
 
 // surroundings are what the analysis ran in.
-func surroundings(r Run) facts {
+func surroundings(r result.Result) facts {
 	var f facts
 	s := r.Sandbox
 	f.code("Root filesystem", s.Rootfs)

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
-	"github.com/scidex-ai/scidex-oci/outputs/report"
+	"github.com/scidex-ai/scidex-oci/outputs/result"
 )
 
 // TestDownload: what comes is a file to keep, with its own bytes, whatever it claims to be.
@@ -20,7 +20,7 @@ func TestDownload(t *testing.T) {
 		{"a/page.html", "<script>alert(1)</script>", `attachment; filename="page.html"; filename*=UTF-8''page.html`},
 		{"\xff\n.txt", "bytes", `attachment; filename="_xff_n.txt"; filename*=UTF-8''_xff_n.txt`},
 	} {
-		got := ask(t, s, http.MethodGet, links.Output(report.Output{Path: tt.path}), "")
+		got := ask(t, s, http.MethodGet, links.Output(result.Output{Path: tt.path}), "")
 		if got.status != http.StatusOK || got.body != tt.content {
 			t.Errorf("%q: %s", tt.path, got)
 		}
@@ -33,7 +33,7 @@ func TestDownload(t *testing.T) {
 			}
 		}
 	}
-	if got := ask(t, s, http.MethodGet, links.Output(report.Output{Path: "none"}), ""); got.status != http.StatusNotFound {
+	if got := ask(t, s, http.MethodGet, links.Output(result.Output{Path: "none"}), ""); got.status != http.StatusNotFound {
 		t.Errorf("a file that is not there: %s", got)
 	}
 	if !strings.Contains(page(t, s, "run?id=done").body, "/download?attempt=1&amp;id=done&amp;part=output&amp;path=a%2Fpage.html") {
@@ -57,8 +57,8 @@ func TestDownloadKept(t *testing.T) {
 	}
 	long := strings.Repeat("line\n", 100_000) + "last"
 	digest := h.put(t, long)
-	h.logs = report.Logs{Stdout: report.Log{Bytes: int64(len(long)), SHA256: digest}, Stderr: report.Log{Bytes: int64(len(long)), SHA256: digest}}
-	h.script = &report.Script{Name: "fit.py", SHA256: digest}
+	h.logs = result.Logs{Stdout: result.Log{Bytes: int64(len(long)), SHA256: digest}, Stderr: result.Log{Bytes: int64(len(long)), SHA256: digest}}
+	h.script = &result.Script{Name: "fit.py", SHA256: digest}
 	body := page(t, s, "run?id=done").body
 	for link, name := range all {
 		got := ask(t, s, http.MethodGet, link, "")
@@ -80,10 +80,10 @@ func TestDownloadDamaged(t *testing.T) {
 		id := "run-" + strings.Repeat("i", size%97)
 		run := h.begin(t, id, at(1), nil)
 		h.end(t, run, catalog.Complete, [2]string{"file", content})
-		h.logs.Stdout = report.Log{Bytes: int64(size), SHA256: h.put(t, content)}
+		h.logs.Stdout = result.Log{Bytes: int64(size), SHA256: h.put(t, content)}
 		s := started(t, h)
 		links := links{s, run.Key}
-		both := []string{links.Output(report.Output{Path: "file"}), links.Stdout()}
+		both := []string{links.Output(result.Output{Path: "file"}), links.Stdout()}
 		for _, link := range both {
 			if got := ask(t, s, http.MethodGet, link, ""); got.err != nil || got.body != content {
 				t.Errorf("%d bytes: %s, %v", size, got, got.err)

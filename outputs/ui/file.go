@@ -8,7 +8,7 @@ import (
 	"strconv"
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
-	"github.com/scidex-ai/scidex-oci/outputs/report"
+	"github.com/scidex-ai/scidex-oci/outputs/result"
 )
 
 // file is what is kept of a run, as an address names it: one of its parts, an output also by its path.
@@ -59,7 +59,7 @@ type links struct {
 }
 
 // Output is where an output can be had.
-func (l links) Output(o report.Output) string {
+func (l links) Output(o result.Output) string {
 	path := o.Path
 	if exact, err := base64.StdEncoding.DecodeString(o.PathB64); err == nil && o.PathB64 != "" {
 		path = string(exact)

@@ -21,7 +21,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/blob"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog/sqlite"
-	"github.com/scidex-ai/scidex-oci/outputs/report"
+	"github.com/scidex-ai/scidex-oci/outputs/result"
 )
 
 // home is a real catalog and a real blob store, and runs that go on as a test says.
@@ -30,8 +30,8 @@ type home struct {
 	blobs  *blob.Store
 	ingest *blob.Ingest
 
-	logs   report.Logs    // of each run
-	script *report.Script // likewise
+	logs   result.Logs    // of each run
+	script *result.Script // likewise
 
 	mu      sync.Mutex
 	going   Going
@@ -54,13 +54,13 @@ func newHome(t testing.TB) *home {
 
 func (h *home) house() House { return House{Runs: h, Files: h, Life: h} }
 
-func (h *home) Result(ctx context.Context, run catalog.Run) (report.Run, error) {
-	told := report.Run{
-		ID: run.ID, Attempt: run.Attempt, State: string(run.State), Reason: run.Reason, Message: run.Message, Analysis: run.Request,
-		OutputsTotal: run.OutputsTotal, CreatedAt: &run.CreatedAt, Logs: h.logs, Script: h.script,
+func (h *home) Result(ctx context.Context, run catalog.Run) (result.Result, error) {
+	told := result.Result{
+		ID: run.ID, Attempt: run.Attempt, State: run.State, Reason: result.Reason(run.Reason), Message: run.Message, Analysis: run.Request,
+		OutputsTotal: run.OutputsTotal, CreatedAt: &run.CreatedAt, Report: result.Report{Logs: h.logs, Script: h.script},
 	}
 	return told, h.Outputs(ctx, run.Key, func(e outputs.Entry) bool {
-		o := report.Output{Path: string(e.Path), Size: e.Size, SHA256: e.SHA256, MediaType: e.MediaType}
+		o := result.Output{Path: string(e.Path), Size: e.Size, SHA256: e.SHA256, MediaType: e.MediaType}
 		told.Outputs = append(told.Outputs, o)
 		return true
 	})

@@ -3,7 +3,6 @@ package ui
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"net/http"
@@ -15,6 +14,7 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/report"
+	"github.com/scidex-ai/scidex-oci/outputs/result"
 )
 
 // listed is how many runs a page has.
@@ -83,9 +83,8 @@ func (s *Server) row(ctx context.Context, run catalog.Run) listRow {
 		row.State, row.Took = going.State, report.Span(going.ElapsedMS)
 		return row
 	}
-	var told struct{ Usage report.Usage }
-	_ = json.Unmarshal(run.Report, &told) // of another version
-	row.Took = report.Span(told.Usage.WallMS)
+	kept, _ := result.ReportOf(run) // without figures where another version wrote it
+	row.Took = report.Span(kept.Usage.WallMS)
 	return row
 }
 

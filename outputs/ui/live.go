@@ -11,6 +11,7 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/report"
+	"github.com/scidex-ai/scidex-oci/outputs/result"
 )
 
 // goingShown is how many runs that have not ended are looked at.
@@ -96,14 +97,14 @@ type single struct {
 type unendedPage struct {
 	single
 	Class, Message, Events string
-	Result                 report.Run
+	Result                 result.Result
 	CreatedAt              time.Time
 	Here                   bool   // its logs can be read
 	Proof                  string // of the form that stops it; empty where it cannot be stopped from here
 }
 
 // unended is the page of a run that has not ended.
-func (s *Server) unended(ctx context.Context, run catalog.Run, result report.Run) (m made, err error) {
+func (s *Server) unended(ctx context.Context, run catalog.Run, result result.Result) (m made, err error) {
 	going := s.house.Life.Look(ctx, run)
 	page := unendedPage{
 		Class: string(run.State), Message: result.Message, Result: result, CreatedAt: run.CreatedAt, Here: going.Here,

@@ -9,6 +9,7 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/report"
+	"github.com/scidex-ai/scidex-oci/outputs/result"
 )
 
 // tools are what the page of a run has besides those of a report.
@@ -65,7 +66,7 @@ func (s *Server) against(ctx context.Context, r *http.Request) (m made, err erro
 	if err != nil {
 		return m, err
 	}
-	var both [2]report.Run
+	var both [2]result.Result
 	for i, name := range []string{"id", "with"} {
 		if both[i], err = s.ended(ctx, values.Get(name)); err != nil {
 			return m, err
@@ -77,10 +78,10 @@ func (s *Server) against(ctx context.Context, r *http.Request) (m made, err erro
 	return m, nil
 }
 
-func (s *Server) ended(ctx context.Context, name string) (report.Run, error) {
+func (s *Server) ended(ctx context.Context, name string) (result.Result, error) {
 	run, err := s.house.Runs.Find(ctx, name)
 	if err != nil {
-		return report.Run{}, fmt.Errorf("run %q: %w", name, err)
+		return result.Result{}, fmt.Errorf("run %q: %w", name, err)
 	}
 	result, err := s.house.Runs.Result(ctx, run)
 	if err == nil && !catalog.State(result.State).Final() {

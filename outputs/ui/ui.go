@@ -24,7 +24,7 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/outputs"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
-	"github.com/scidex-ai/scidex-oci/outputs/report"
+	"github.com/scidex-ai/scidex-oci/outputs/result"
 )
 
 // Runs are what the pages list and tell.
@@ -34,7 +34,7 @@ type Runs interface {
 	// Find is that of the catalog.
 	Find(ctx context.Context, name string) (catalog.Run, error)
 	// Result is what the page of a run tells.
-	Result(ctx context.Context, run catalog.Run) (report.Run, error)
+	Result(ctx context.Context, run catalog.Run) (result.Result, error)
 }
 
 // Files are outputs and their contents.
