@@ -303,12 +303,10 @@ func (e *execution) makeGroup() error {
 	return nil
 }
 
-func groupName(key catalog.Key) string { return fmt.Sprintf("%s@%d", key.ID, key.Attempt) }
-
 // uniqueGroup names the control group of a run: other roots of this host may have a run with the same key, and what is
 // left of a killed one is removed by the names that are recorded (Place.Groups).
 func uniqueGroup(key catalog.Key) string {
-	return groupName(key) + "-" + strings.ToLower(rand.Text()[:10])
+	return key.String() + "-" + strings.ToLower(rand.Text()[:10])
 }
 
 func (e *execution) create(ctx context.Context) (*sandbox.Created, error) {

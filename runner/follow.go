@@ -132,7 +132,7 @@ func (f *follower) copy(place Place) error {
 func (f *follower) finish(ctx context.Context) error {
 	report, err := result.ReportOf(f.run)
 	if err != nil {
-		return fmt.Errorf("report of run %q: %w", groupName(f.run.Key), err)
+		return fmt.Errorf("report of run %q: %w", f.run.Key, err)
 	}
 	for i, log := range []result.Log{report.Logs.Stdout, report.Logs.Stderr} {
 		var err error

@@ -98,7 +98,7 @@ func (c *collector) settle(ctx context.Context, host string) error {
 	runs = slices.DeleteFunc(runs, func(run catalog.Run) bool {
 		judged, err := c.recover(ctx, run)
 		if err != nil {
-			c.report.Errors = append(c.report.Errors, fmt.Errorf("run %s@%d: %w", run.ID, run.Attempt, err))
+			c.report.Errors = append(c.report.Errors, fmt.Errorf("run %s: %w", run.Key, err))
 		}
 		return judged
 	})
@@ -106,7 +106,7 @@ func (c *collector) settle(ctx context.Context, host string) error {
 	for _, run := range runs {
 		c.known[placeOf(run).Dir] = true
 		if err := c.reap(ctx, run); err != nil {
-			c.report.Errors = append(c.report.Errors, fmt.Errorf("run %s@%d: %w", run.ID, run.Attempt, err))
+			c.report.Errors = append(c.report.Errors, fmt.Errorf("run %s: %w", run.Key, err))
 		}
 	}
 	return nil
@@ -249,7 +249,7 @@ func (c *collector) sweepStates(ctx context.Context) {
 			continue
 		}
 		if err := c.sweepState(ctx, key); err != nil {
-			c.report.Errors = append(c.report.Errors, fmt.Errorf("run %s@%d: %w", key.ID, key.Attempt, err))
+			c.report.Errors = append(c.report.Errors, fmt.Errorf("run %s: %w", key, err))
 		}
 	}
 }

@@ -32,7 +32,7 @@ type outcome struct {
 }
 
 func (r *Runner) outcomePath(key catalog.Key) string {
-	return filepath.Join(r.Root, outcomesDir, groupName(key))
+	return filepath.Join(r.Root, outcomesDir, key.String())
 }
 
 // waits reports whether the outcome of a run waits to be committed.
@@ -124,7 +124,7 @@ func (c *collector) commitOutcomes(ctx context.Context) {
 	for n, key := range waiting {
 		err := c.commitOutcome(ctx, key)
 		if err != nil {
-			c.report.Errors = append(c.report.Errors, fmt.Errorf("run %s: %w", groupName(key), err))
+			c.report.Errors = append(c.report.Errors, fmt.Errorf("run %s: %w", key, err))
 		}
 		if left := len(waiting) - n - 1; left > 0 && c.late(err) {
 			c.report.Errors = append(c.report.Errors, fmt.Errorf("%d more wait as well; \"scidex-oci gc\" takes the time to commit them", left))
@@ -206,7 +206,7 @@ func (c *collector) commitRecord(ctx context.Context, key catalog.Key) (none cat
 			return none, lost
 		}
 		if again {
-			c.Log.Warn("another worker has the analysis; what this one made of it is removed", "run", groupName(key))
+			c.Log.Warn("another worker has the analysis; what this one made of it is removed", "run", key.String())
 			return run, errors.Join(os.Remove(path), record.SyncDir(filepath.Dir(path)))
 		}
 		return none, errors.Join(fmt.Errorf("%w: what it was to commit is in %q and stays there", err, path+refused), os.Rename(path, path+refused))

@@ -55,7 +55,7 @@ type tenure struct {
 var errAlive = errors.New("a live process holds the run")
 
 func statePath(root string, key catalog.Key) string {
-	return filepath.Join(root, "runs", fmt.Sprintf("%s@%d.json", key.ID, key.Attempt))
+	return filepath.Join(root, "runs", key.String()+".json")
 }
 
 // hold opens a run's state file, making it where it is missing, and locks it. It returns errAlive where

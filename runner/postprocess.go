@@ -47,7 +47,7 @@ func (v verdict) hooked(key catalog.Key, failure error) verdict {
 }
 
 func repeatHook(key catalog.Key) string {
-	return fmt.Sprintf(`repeat it alone with "scidex-oci post-process %s"`, groupName(key))
+	return fmt.Sprintf(`repeat it alone with "scidex-oci post-process %s"`, key)
 }
 
 // due notes the hook of a run that is to be committed with v, and returns what the catalog is to say meanwhile.
@@ -141,7 +141,7 @@ func (r *Runner) PostProcess(ctx context.Context, key catalog.Key, h Hook, again
 
 // mayRepeat refuses a run that has no result to give, or whose hook need not be repeated.
 func mayRepeat(res result.Result, again bool) error {
-	name := groupName(catalog.Key{ID: res.ID, Attempt: res.Attempt})
+	name := res.Key().String()
 	failed := res.Reason == result.ReasonPostProcess
 	switch {
 	case !res.State.Final():
@@ -183,7 +183,7 @@ func (r *Runner) repeat(ctx context.Context, run catalog.Run, h Hook, res result
 func (r *Runner) idle(key catalog.Key) (release func() error, err error) {
 	t, err := take(r.Root, key)
 	if errors.Is(err, errAlive) {
-		return nil, fmt.Errorf("run %q is still at work: its post-process command or its cleaning has not ended; wait for it", groupName(key))
+		return nil, fmt.Errorf("run %q is still at work: its post-process command or its cleaning has not ended; wait for it", key)
 	}
 	if err != nil {
 		return nil, err

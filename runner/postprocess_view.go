@@ -31,7 +31,7 @@ func (r *Runner) openView(ctx context.Context, key catalog.Key) (_ *view, err er
 	if err := os.MkdirAll(viewsDir(r.Root), 0o700); err != nil {
 		return nil, err
 	}
-	v := &view{path: filepath.Join(viewsDir(r.Root), groupName(key))}
+	v := &view{path: filepath.Join(viewsDir(r.Root), key.String())}
 	if v.dir, err = lockdir.Make(v.path); err != nil {
 		return nil, err
 	}

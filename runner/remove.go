@@ -29,7 +29,7 @@ func (r *Runner) Remove(ctx context.Context, key catalog.Key) (err error) {
 		return err
 	}
 	if !run.State.Final() {
-		return fmt.Errorf("run %s@%d is %s; wait for its end, or run gc if it was killed", run.ID, run.Attempt, run.State)
+		return fmt.Errorf("run %s is %s; wait for its end, or run gc if it was killed", run.Key, run.State)
 	}
 	if run.Pinned {
 		return Pinned(run.Key)
@@ -50,7 +50,7 @@ func (r *Runner) Remove(ctx context.Context, key catalog.Key) (err error) {
 
 // Pinned is the refusal to remove a pinned run.
 func Pinned(key catalog.Key) error {
-	return fmt.Errorf("run \"%s@%d\" is pinned; take that back with \"scidex-oci unpin %s@%d\" first", key.ID, key.Attempt, key.ID, key.Attempt)
+	return fmt.Errorf("run \"%s\" is pinned; take that back with \"scidex-oci unpin %s\" first", key, key)
 }
 
 // mayDelete asks a catalog with roles whether the caller may delete: else the kept directory would be gone and the

@@ -78,7 +78,7 @@ const compared = 8 << 20
 func (r *Runner) Replay(ctx context.Context, run catalog.Run, how Replaying) (Replayed, error) {
 	told := Replayed{V: 1, ID: run.ID, Attempt: run.Attempt, Changed: []ReplayInput{}, Unknown: []ReplayInput{}, Replays: []Replay{}}
 	if run.State != catalog.Complete && run.State != catalog.Failed {
-		return told, &RequestError{fmt.Errorf("run %q is %s: only what is complete or failed has an end to compare with", groupName(run.Key), run.State)}
+		return told, &RequestError{fmt.Errorf("run %q is %s: only what is complete or failed has an end to compare with", run.Key, run.State)}
 	}
 	p := &replayer{Runner: r, run: run, how: how, told: &told}
 	if err := p.read(ctx); err != nil {
@@ -142,7 +142,7 @@ func (p *replayer) read(ctx context.Context) (err error) {
 		return fmt.Errorf("read the recorded request: %w", err)
 	}
 	p.analysis.ID, p.analysis.Export, p.analysis.Keep = "", "", spec.KeepNever
-	p.analysis.Labels = map[string]string{ReplayLabel: groupName(p.run.Key)}
+	p.analysis.Labels = map[string]string{ReplayLabel: p.run.Key.String()}
 	p.files, err = p.outputsOf(ctx, p.run.Key)
 	return err
 }
@@ -166,11 +166,11 @@ func (p *replayer) once(ctx context.Context) error {
 	var refused *RequestError
 	switch {
 	case errors.As(err, &refused):
-		return fmt.Errorf("replay %q: %w", groupName(p.run.Key), err)
+		return fmt.Errorf("replay %q: %w", p.run.Key, err)
 	case err != nil:
 		return err
 	case result.State == catalog.Canceled:
-		return fmt.Errorf("replay %q: %s", groupName(p.run.Key), result.Message)
+		return fmt.Errorf("replay %q: %s", p.run.Key, result.Message)
 	}
 	p.told.Changed = append(p.told.Changed, p.changedMeanwhile(result)...)
 	one := Replay{ID: result.ID, State: result.State, Reason: result.Reason, ExitCode: result.ExitCode, Differences: []replay.Difference{}}

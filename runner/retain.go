@@ -52,7 +52,7 @@ func (c *collector) retain(ctx context.Context, host string) error {
 			return nil
 		}
 		if err := c.expire(ctx, run); err != nil {
-			c.report.Errors = append(c.report.Errors, fmt.Errorf("run %s@%d: %w", run.ID, run.Attempt, err))
+			c.report.Errors = append(c.report.Errors, fmt.Errorf("run %s: %w", run.Key, err))
 		}
 		return ctx.Err()
 	})
@@ -196,7 +196,7 @@ func OutputsRemoved(run catalog.Run) error {
 	if run.OutputsRemovedAt.IsZero() {
 		return nil
 	}
-	return fmt.Errorf("the contents of the outputs of run \"%s@%d\" were removed by retention (gc --outputs-only) at %s; "+
-		"their names and digests are in \"scidex-oci outputs ls %s@%d\"",
-		run.ID, run.Attempt, run.OutputsRemovedAt.Format(time.RFC3339), run.ID, run.Attempt)
+	return fmt.Errorf("the contents of the outputs of run \"%s\" were removed by retention (gc --outputs-only) at %s; "+
+		"their names and digests are in \"scidex-oci outputs ls %s\"",
+		run.Key, run.OutputsRemovedAt.Format(time.RFC3339), run.Key)
 }

@@ -120,7 +120,7 @@ func (r *Runner) reused(ctx context.Context, run catalog.Run, p *plan, req Reque
 	if err != nil {
 		return result, err
 	}
-	result.ReusedFrom = groupName(run.Key)
+	result.ReusedFrom = run.Key.String()
 	if p.analysis.Export != "" {
 		err = r.Export(ctx, run, p.analysis.Export, req.Overwrite)
 	}

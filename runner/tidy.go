@@ -47,7 +47,7 @@ func (r *Runner) Tidy(ctx context.Context) {
 			err = fmt.Errorf("not done within %v, nor what may come after it", tidyTime)
 		}
 		if err != nil {
-			y.warn(fmt.Errorf("run %s: %w", groupName(key), err))
+			y.warn(fmt.Errorf("run %s: %w", key, err))
 		}
 		if err != nil && (ctx.Err() != nil || y.collector == nil) {
 			return // nor can it be done for any other
@@ -169,10 +169,10 @@ func (y *tidying) close(ctx context.Context) {
 	}
 	c.close()
 	for _, key := range c.report.Lost {
-		y.Log.Info("a killed run is marked lost", "run", groupName(key))
+		y.Log.Info("a killed run is marked lost", "run", key.String())
 	}
 	for _, key := range c.report.PostProcess {
-		y.Log.Warn("a post-process command was killed with its scidex-oci; scidex-oci post-process repeats it", "run", groupName(key))
+		y.Log.Warn("a post-process command was killed with its scidex-oci; scidex-oci post-process repeats it", "run", key.String())
 	}
 	for _, dir := range c.report.Kept {
 		y.Log.Warn("a directory is kept: it holds the only copy of what its run wrote", "dir", dir)

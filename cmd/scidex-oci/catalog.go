@@ -120,7 +120,7 @@ func runCatalogCheck(ctx context.Context, p *program, h *house, from layers) err
 		},
 		Problem: func(key catalog.Key, what string) {
 			if key.ID != "" {
-				what = "run " + attempt(key) + ": " + what
+				what = "run " + key.String() + ": " + what
 			}
 			fmt.Fprintln(p.stderr, escape(what))
 		},
@@ -202,7 +202,7 @@ func runCatalogCopy(ctx context.Context, p *program, flags layers) error {
 	}
 	copied, err := store.Copy(ctx, source.Store, target.Store)
 	for _, key := range copied.NotEnded {
-		fmt.Fprintf(p.stderr, "left out   %s, which has not ended\n", escape(attempt(key)))
+		fmt.Fprintf(p.stderr, "left out   %s, which has not ended\n", escape(key.String()))
 	}
 	if err := errors.Join(err, target.Catalog.Close()); err != nil {
 		return err

@@ -72,7 +72,7 @@ func runCrate(ctx context.Context, h *house, from layers, name string) error {
 		return err
 	}
 	if !run.State.Final() {
-		return fmt.Errorf("run %q is %s; it can be a crate when it has ended", attempt(run.Key), run.State)
+		return fmt.Errorf("run %q is %s; it can be a crate when it has ended", run.Key, run.State)
 	}
 	if err := runner.OutputsRemoved(run); err != nil {
 		return err
@@ -143,7 +143,7 @@ func (h *house) crateOf(ctx context.Context, run catalog.Run) (crate.Run, crateS
 	source := crateSource{blobs: h.reading(ctx), digest: hex.EncodeToString(sum[:]), result: raw}
 	var asked spec.Analysis
 	_ = json.Unmarshal(run.Request, &asked) // a request of another version; the result has it as it is
-	name := attempt(run.Key)
+	name := run.Key.String()
 	c := crate.Run{
 		ID: name, Name: "Run " + name,
 		Description: "The outputs, logs and result of one run of an analysis, made by scidex-oci. " + ending(result) + ".",

@@ -140,20 +140,20 @@ func printGC(w io.Writer, report runner.GCReport, dryRun bool, retention runner.
 		committed, lost, removed = "would commit     ", "would mark lost  ", "would remove     "
 	}
 	for _, key := range report.Committed {
-		fmt.Fprintf(w, "%s%s: it had ended, and its result waited\n", committed, escape(attempt(key)))
+		fmt.Fprintf(w, "%s%s: it had ended, and its result waited\n", committed, escape(key.String()))
 	}
 	for _, key := range report.Lost {
-		fmt.Fprintln(w, lost+escape(attempt(key)))
+		fmt.Fprintln(w, lost+escape(key.String()))
 	}
 	what := "run "
 	if retention.OutputsOnly {
 		what = "outputs of run "
 	}
 	for _, run := range report.Expired {
-		fmt.Fprintf(w, "%s%s%s: %s, %s\n", removed, what, escape(attempt(run.Key)), counted(int(run.Outputs), "output"), units.BytesSize(float64(run.Bytes)))
+		fmt.Fprintf(w, "%s%s%s: %s, %s\n", removed, what, escape(run.Key.String()), counted(int(run.Outputs), "output"), units.BytesSize(float64(run.Bytes)))
 	}
 	for _, key := range report.PostProcess {
-		name := escape(attempt(key))
+		name := escape(key.String())
 		fmt.Fprintf(w, "owed     %s: its post-process command did not end; repeat it with \"scidex-oci post-process %s\"\n", name, name)
 	}
 	for _, what := range report.Removed {

@@ -80,7 +80,7 @@ func noLogs(run catalog.Run, err error) error {
 	var elsewhere *runner.ElsewhereError
 	switch {
 	case errors.As(err, &elsewhere):
-		return fmt.Errorf("run %q is %s and its logs cannot be read from here before it has ended: %w", attempt(run.Key), run.State, elsewhere)
+		return fmt.Errorf("run %q is %s and its logs cannot be read from here before it has ended: %w", run.Key, run.State, elsewhere)
 	case errors.Is(err, runner.ErrDead):
 		return killed(run.Key)
 	}
@@ -94,10 +94,10 @@ func (p *program) tellTruncated(run catalog.Run, to runner.Streams) error {
 	}
 	report, err := result.ReportOf(run)
 	if err != nil {
-		return fmt.Errorf("report of run %q: %w", attempt(run.Key), err)
+		return fmt.Errorf("report of run %q: %w", run.Key, err)
 	}
 	if run.State == catalog.Lost && report.Logs == (result.Logs{}) {
-		fmt.Fprintf(p.stderr, "scidex-oci: run %q is lost, and its logs were not kept: %s\n", attempt(run.Key), run.Message)
+		fmt.Fprintf(p.stderr, "scidex-oci: run %q is lost, and its logs were not kept: %s\n", run.Key, run.Message)
 	}
 	for i, log := range []result.Log{report.Logs.Stdout, report.Logs.Stderr} {
 		if to[i] != nil && log.Truncated {

@@ -8,7 +8,6 @@ import (
 	"io"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -140,7 +139,7 @@ func listNames(ctx context.Context, w io.Writer, cat catalog.Catalog, runs []cat
 		}
 		name := r.ID
 		if last.Attempt != r.Attempt {
-			name = attempt(r.Key)
+			name = r.Key.String()
 		}
 		if _, err := fmt.Fprintln(w, escape(name)); err != nil {
 			return err
@@ -150,8 +149,6 @@ func listNames(ctx context.Context, w io.Writer, cat catalog.Catalog, runs []cat
 }
 
 // attempt names one attempt of an analysis.
-func attempt(key catalog.Key) string { return key.ID + "@" + strconv.Itoa(key.Attempt) }
-
 func listTable(ctx context.Context, w io.Writer, runs []catalog.Run, h *house) error {
 	tw := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
 	fmt.Fprintln(tw, "ID\tATTEMPT\tSTATE\tREASON\tCREATED\tWALL\tOUTPUTS\tLABELS")

@@ -174,9 +174,9 @@ func asShown(ctx context.Context, cat catalog.Catalog, key catalog.Key, path str
 	case err != nil:
 		return outputs.Entry{}, err
 	case found == nil:
-		return outputs.Entry{}, fmt.Errorf("run %q has no output %q%s", attempt(key), path, didYouMean(path, paths, ""))
+		return outputs.Entry{}, fmt.Errorf("run %q has no output %q%s", key, path, didYouMean(path, paths, ""))
 	case found.Rejected != "":
-		return outputs.Entry{}, fmt.Errorf("%q of run %q is no output: it was rejected as %s", path, attempt(key), found.Rejected)
+		return outputs.Entry{}, fmt.Errorf("%q of run %q is no output: it was rejected as %s", path, key, found.Rejected)
 	}
 	return *found, nil
 }
@@ -191,7 +191,7 @@ func runOutputsExport(ctx context.Context, h *house, from layers, name, dir stri
 		return err
 	}
 	if !run.State.Final() {
-		return fmt.Errorf("run %q is %s; its outputs are here when it has ended", attempt(run.Key), run.State)
+		return fmt.Errorf("run %q is %s; its outputs are here when it has ended", run.Key, run.State)
 	}
 	here, err := os.Getwd()
 	if err != nil {

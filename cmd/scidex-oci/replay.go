@@ -6,6 +6,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/runner"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
@@ -82,7 +83,7 @@ func replayingOf(from layers) (how runner.Replaying, asJSON bool, err error) {
 // printReplay tells a person.
 func printReplay(p *program, told runner.Replayed) error {
 	w := table{w: p.stdout, palette: newPalette(p.stdout.File, p.env)}
-	w.row("run", fmt.Sprintf("%s@%d", told.ID, told.Attempt))
+	w.row("run", catalog.Key{ID: told.ID, Attempt: told.Attempt}.String())
 	w.row("replay", escape(told.Message))
 	for _, in := range told.Changed {
 		w.row("changed", escape(fmt.Sprintf("%s %q: %s", in.Flag, in.Source, in.Message)))

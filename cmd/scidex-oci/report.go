@@ -74,7 +74,7 @@ func (h *house) reported(ctx context.Context, name string) (result.Result, error
 		return result.Result{}, err
 	}
 	if !run.State.Final() {
-		return result.Result{}, fmt.Errorf("run %q is %s; a page is made of a run that has ended: wait for it with \"scidex-oci show --wait %s\"", attempt(run.Key), run.State, run.ID)
+		return result.Result{}, fmt.Errorf("run %q is %s; a page is made of a run that has ended: wait for it with \"scidex-oci show --wait %s\"", run.Key, run.State, run.ID)
 	}
 	return h.runner.Show(ctx, run)
 }

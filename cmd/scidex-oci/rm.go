@@ -38,7 +38,7 @@ func runRemove(ctx context.Context, h *house, given []string) error {
 			return err
 		}
 		if !run.State.Final() {
-			return fmt.Errorf("run %q is %s; stop it first, or run \"scidex-oci gc\" if it was killed", attempt(run.Key), run.State)
+			return fmt.Errorf("run %q is %s; stop it first, or run \"scidex-oci gc\" if it was killed", run.Key, run.State)
 		}
 		if run.Pinned {
 			return runner.Pinned(run.Key)
@@ -50,7 +50,7 @@ func runRemove(ctx context.Context, h *house, given []string) error {
 	var all error
 	for _, key := range keys {
 		if err := h.runner.Remove(ctx, key); err != nil {
-			all = errors.Join(all, fmt.Errorf("remove %q: %w", attempt(key), err))
+			all = errors.Join(all, fmt.Errorf("remove %q: %w", key, err))
 		}
 	}
 	return all

@@ -255,6 +255,6 @@ func (t *slurmTask) keep() error {
 }
 
 func (t *slurmTask) say(what, message string) error {
-	_, err := fmt.Fprintf(t.program.stdout, "line %d  %s@%d  %s  %s\n", t.line.Number, escape(t.line.ID), t.line.Attempt, what, escape(message))
+	_, err := fmt.Fprintf(t.program.stdout, "line %d  %s  %s  %s\n", t.line.Number, escape(t.line.Key().String()), what, escape(message))
 	return err
 }

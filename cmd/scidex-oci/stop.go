@@ -70,7 +70,7 @@ func runStop(ctx context.Context, p *program, h *house, from layers, given []str
 
 // stop asks one run to end, or says why it cannot.
 func (h *house) stop(ctx context.Context, run catalog.Run, now bool) (*runner.Live, error) {
-	name := attempt(run.Key)
+	name := run.Key.String()
 	if run.State.Final() {
 		return nil, fmt.Errorf("run %q has ended already: it is %s (%s)", name, run.State, run.Reason)
 	}
@@ -96,7 +96,7 @@ func (h *house) stop(ctx context.Context, run catalog.Run, now bool) (*runner.Li
 
 // killed says of a run that is not recorded to have ended why it never will.
 func killed(key catalog.Key) error {
-	return fmt.Errorf("run %q does not live any more: its scidex-oci was killed; \"scidex-oci gc\" records that", attempt(key))
+	return fmt.Errorf("run %q does not live any more: its scidex-oci was killed; \"scidex-oci gc\" records that", key)
 }
 
 // tellStopped waits for the end of a run and says what came of it.
@@ -105,7 +105,7 @@ func (p *program) tellStopped(ctx context.Context, h *house, key catalog.Key) er
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(p.stdout, "%s  %s (%d): %s\n", escape(attempt(key)), run.State, run.ExitCode, escape(run.Message))
+	_, err = fmt.Fprintf(p.stdout, "%s  %s (%d): %s\n", escape(key.String()), run.State, run.ExitCode, escape(run.Message))
 	return err
 }
 
@@ -116,7 +116,7 @@ func (h *house) await(ctx context.Context, key catalog.Key) (catalog.Run, error)
 		return run, killed(key)
 	}
 	if err != nil {
-		return run, fmt.Errorf("wait for run %q: %w", attempt(key), err)
+		return run, fmt.Errorf("wait for run %q: %w", key, err)
 	}
 	return run, nil
 }

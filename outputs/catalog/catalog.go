@@ -27,6 +27,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"strconv"
 	"time"
 
 	"github.com/scidex-ai/scidex-oci/outputs"
@@ -67,6 +68,9 @@ type Key struct {
 	ID      string
 	Attempt int
 }
+
+// String returns "ID@ATTEMPT", as commands take it (ParseName).
+func (k Key) String() string { return k.ID + "@" + strconv.Itoa(k.Attempt) }
 
 // Run is one row of analysis_run.
 type Run struct {

@@ -73,8 +73,8 @@ type difference struct {
 func newComparison(a, b result.Result, blobs Blobs) comparison {
 	files := pairFiles(a.Outputs, b.Outputs)
 	c := comparison{
-		Title: nameOf(a) + " and " + nameOf(b),
-		A:     side{nameOf(a), string(a.State), ending(a)}, B: side{nameOf(b), string(b.State), ending(b)},
+		Title: a.Key().String() + " and " + b.Key().String(),
+		A:     side{a.Key().String(), string(a.State), ending(a)}, B: side{b.Key().String(), string(b.State), ending(b)},
 		Request: pairing{"Asked for", different(requested(a), requested(b))},
 		Around:  pairing{"Ran in", different(named(surroundings(a)), named(surroundings(b)))},
 		Use:     pairing{"Use", usePairs(a, b)},

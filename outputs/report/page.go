@@ -82,7 +82,7 @@ type eventRow struct {
 
 func newPage(r result.Result, blobs Blobs, links Links) page {
 	p := page{
-		Title: nameOf(r), State: string(r.State), Ending: ending(r), Message: r.Message, Key: key(r), Results: newResults(r, blobs),
+		Title: r.Key().String(), State: string(r.State), Ending: ending(r), Message: r.Message, Key: key(r), Results: newResults(r, blobs),
 		Request: request(r), Inputs: inputRows(r.Inputs), Around: surroundings(r), How: how(r), Script: newCode(r.Script, blobs, links.Script()),
 		Evidence: evidence(r), Warnings: r.Warnings, Uses: newUses(r), Curves: newCurves(r), Phases: newPhases(r),
 		Logs: []log{newLog("Standard output", r.Logs.Stdout, blobs, links.Stdout()), newLog("Standard error", r.Logs.Stderr, blobs, links.Stderr())},

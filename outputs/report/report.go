@@ -14,7 +14,6 @@ package report
 
 import (
 	"encoding/json"
-	"fmt"
 	"io"
 
 	"github.com/scidex-ai/scidex-oci/outputs/result"
@@ -31,9 +30,6 @@ type Blobs interface {
 func Write(w io.Writer, run result.Result, blobs Blobs) error {
 	return render(w, "run.html", newPage(run, blobs, none{}))
 }
-
-// nameOf is what to type for the run.
-func nameOf(r result.Result) string { return fmt.Sprintf("%s@%d", r.ID, r.Attempt) }
 
 // analysisOf is the analysis as it was run; a zero one where it is of another version.
 func analysisOf(r result.Result) (a spec.Analysis) {

@@ -49,6 +49,9 @@ type Result struct {
 	Analysis    json.RawMessage   `json:"analysis"`
 }
 
+// Key names the run.
+func (r Result) Key() catalog.Key { return catalog.Key{ID: r.ID, Attempt: r.Attempt} }
+
 // Report is the part of a result that the catalog keeps as one document.
 type Report struct {
 	Usage    Usage    `json:"usage"`

@@ -40,7 +40,7 @@ func (s Spool) commit(ctx context.Context, n int, key catalog.Key, to store.Stor
 		return key, err
 	}
 	if run.Key != key || !run.State.Final() {
-		return key, fmt.Errorf("it is of run %s@%d in state %s, not of the end of %s@%d", run.ID, run.Attempt, run.State, key.ID, key.Attempt)
+		return key, fmt.Errorf("it is of run %s in state %s, not of the end of %s", run.Key, run.State, key)
 	}
 	return s.transfer(ctx, n, run, to)
 }

@@ -40,7 +40,7 @@ func (s *Server) download(w http.ResponseWriter, r *http.Request) error {
 		return nil
 	}
 	if err := send(http.NewResponseController(w), w, blob); err != nil {
-		s.log.Warn("a download was broken off", "run", nameOf(f.run), "part", f.part, "path", outputs.Escape([]byte(f.path)), "error", err)
+		s.log.Warn("a download was broken off", "run", f.run.String(), "part", f.part, "path", outputs.Escape([]byte(f.path)), "error", err)
 		panic(http.ErrAbortHandler) // so that the browser knows that it has not all
 	}
 	return nil

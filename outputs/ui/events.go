@@ -69,7 +69,7 @@ func (s *Server) looking(r *http.Request) (func(context.Context) (event, bool, e
 
 // lookAt is how one run is doing. Once it has ended, or is here when it was not, that is another page.
 func (s *Server) lookAt(ctx context.Context, key catalog.Key, here bool) (event, bool, error) {
-	run, err := s.house.Runs.Find(ctx, nameOf(key))
+	run, err := s.house.Runs.Find(ctx, key.String())
 	if err != nil {
 		return event{}, false, err
 	}

@@ -94,7 +94,7 @@ func (s *Server) look(ctx context.Context, f file) (k kept, err error) {
 		entry, err := s.house.Files.Output(ctx, f.run, []byte(f.path))
 		return kept{entry.SHA256, entry.Size, string(entry.Path)}, err
 	}
-	run, err := s.house.Runs.Find(ctx, nameOf(f.run))
+	run, err := s.house.Runs.Find(ctx, f.run.String())
 	if err != nil {
 		return k, err
 	}

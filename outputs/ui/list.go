@@ -75,7 +75,7 @@ func (s *Server) list(ctx context.Context, r *http.Request) (m made, err error) 
 
 func (s *Server) row(ctx context.Context, run catalog.Run) listRow {
 	row := listRow{
-		Name: nameOf(run.Key), Link: linkTo(run.Key), State: string(run.State), Class: string(run.State), Reason: run.Reason,
+		Name: run.Key.String(), Link: linkTo(run.Key), State: string(run.State), Class: string(run.State), Reason: run.Reason,
 		CreatedAt: run.CreatedAt, Outputs: run.OutputsTotal, Labels: labelsOf(run),
 	}
 	if !run.State.Final() {
@@ -144,10 +144,8 @@ func decodeMark(text string) (mark catalog.Mark, err error) {
 	return mark, refuse(http.StatusBadRequest, fmt.Sprintf("%q is no place in the list; begin with the newest.", text))
 }
 
-func nameOf(key catalog.Key) string { return key.ID + "@" + strconv.Itoa(key.Attempt) }
-
 // linkTo is the address of a run's page, from any page.
-func linkTo(key catalog.Key) string { return runPage + "?id=" + url.QueryEscape(nameOf(key)) }
+func linkTo(key catalog.Key) string { return runPage + "?id=" + url.QueryEscape(key.String()) }
 
 func labelsOf(run catalog.Run) string {
 	var all []string

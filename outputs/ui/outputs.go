@@ -64,14 +64,14 @@ func (s *Server) outputs(ctx context.Context, r *http.Request) (m made, err erro
 
 func newOutputList(run catalog.Run, after string) outputList {
 	return outputList{
-		Name: nameOf(run.Key), Link: linkTo(run.Key), First: linkToOutputs(run.Key, ""),
+		Name: run.Key.String(), Link: linkTo(run.Key), First: linkToOutputs(run.Key, ""),
 		Later: after != "", Removed: !run.OutputsRemovedAt.IsZero(),
 	}
 }
 
 // linkToOutputs is the address of a run's outputs after a path, from any page.
 func linkToOutputs(key catalog.Key, after string) string {
-	values := url.Values{"id": {nameOf(key)}}
+	values := url.Values{"id": {key.String()}}
 	if after != "" {
 		values.Set("after", after)
 	}

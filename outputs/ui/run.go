@@ -41,7 +41,7 @@ func (s *Server) run(ctx context.Context, r *http.Request) (m made, err error) {
 	if err != nil {
 		return m, err
 	}
-	m.tools = tools{nameOf(run.Key), attempts}
+	m.tools = tools{run.Key.String(), attempts}
 	m.links = links{s, run.Key}
 	m.write = func(site report.Site, to *bytes.Buffer) error { return site.Run(to, result, s.reading(ctx)) }
 	return m, nil
@@ -85,7 +85,7 @@ func (s *Server) ended(ctx context.Context, name string) (result.Result, error) 
 	}
 	result, err := s.house.Runs.Result(ctx, run)
 	if err == nil && !catalog.State(result.State).Final() {
-		err = refuse(http.StatusConflict, fmt.Sprintf("Run %q is %s; runs are compared when both have ended.", nameOf(run.Key), result.State))
+		err = refuse(http.StatusConflict, fmt.Sprintf("Run %q is %s; runs are compared when both have ended.", run.Key, result.State))
 	}
 	return result, err
 }

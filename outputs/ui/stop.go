@@ -34,7 +34,7 @@ func (s *Server) stop(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	run, err := s.house.Runs.Find(r.Context(), nameOf(key))
+	run, err := s.house.Runs.Find(r.Context(), key.String())
 	if err != nil {
 		return err
 	}
