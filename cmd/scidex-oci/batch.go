@@ -9,6 +9,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner"
 	"github.com/scidex-ai/scidex-oci/runner/batch"
 	"github.com/scidex-ai/scidex-oci/runner/room"
@@ -280,7 +281,7 @@ func batchExit(s batch.Summary) int {
 	case s.Signal != nil:
 		return s.Signal.ExitCode
 	case s.Errors > 0:
-		return exitTrouble
+		return result.ExitError
 	case s.Failed+s.Canceled > 0:
 		return 1
 	}

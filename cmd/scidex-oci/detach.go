@@ -140,7 +140,7 @@ const (
 // announced is how the command ends that has this answer. Of a failure its launcher has said all.
 func announced(answer byte) error {
 	if answer == notTold {
-		return exitStatus(exitTrouble)
+		return exitStatus(result.ExitError)
 	}
 	return nil
 }
@@ -169,7 +169,7 @@ func (t *tether) stops(signals <-chan runner.StopSignal) <-chan runner.StopSigna
 	go func() {
 		broken := t.broken
 		for {
-			stop := runner.StopSignal{ExitCode: 143, Name: "the death of the command that started it"}
+			stop := runner.StopSignal{ExitCode: result.SignalBase + int(unix.SIGTERM), Name: "the death of the command that started it"}
 			select {
 			case stop = <-signals:
 				if stop.Name == "SIGHUP" {

@@ -4,11 +4,9 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner"
 )
-
-// exitTrouble is the exit code of everything that is scidex-oci's own trouble or the caller's mistake.
-const exitTrouble = 125
 
 // exitCodes is the table of the help and the man page.
 const exitCodes = `Exit codes of run:
@@ -54,7 +52,7 @@ func exitCode(err error) int {
 	case errors.As(err, &interrupted):
 		return interrupted.by.ExitCode
 	}
-	return exitTrouble
+	return result.ExitError
 }
 
 // silent reports whether err has been told to the user already.

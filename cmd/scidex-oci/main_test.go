@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner"
 )
 
@@ -54,7 +55,7 @@ func TestErrorsAreOneLine(t *testing.T) {
 		"docs", "spec", "--db postgres://h/d ls", "--blobs s3://b ls",
 	} {
 		code, stdout, stderr := runProgram(t, strings.Fields(line)...)
-		if code != exitTrouble || stdout != "" || !strings.HasPrefix(stderr, "scidex-oci: ") || strings.Count(stderr, "\n") != 1 {
+		if code != result.ExitError || stdout != "" || !strings.HasPrefix(stderr, "scidex-oci: ") || strings.Count(stderr, "\n") != 1 {
 			t.Errorf("%q: code %d, stdout %q, stderr %q", line, code, stdout, stderr)
 		}
 		if strings.Contains(stderr, "failed to") {
@@ -71,17 +72,17 @@ func TestRefusedRequestsAreOneObject(t *testing.T) {
 	} {
 		code, stdout, stderr := runProgram(t, strings.Fields(line)...)
 		decoder := json.NewDecoder(strings.NewReader(stdout))
-		var result map[string]any
-		if err := decoder.Decode(&result); err != nil || decoder.More() {
+		var printed map[string]any
+		if err := decoder.Decode(&printed); err != nil || decoder.More() {
 			t.Errorf("%q: stdout %q, %v; want one object", line, stdout, err)
 			continue
 		}
-		if code != exitTrouble || result["state"] != "error" || result["reason"] != "request" || result["exit_code"] != 125.0 || result["message"] == "" {
+		if code != result.ExitError || printed["state"] != "error" || printed["reason"] != "request" || printed["exit_code"] != 125.0 || printed["message"] == "" {
 			t.Errorf("%q: code %d, %s", line, code, stdout)
 		}
 		for _, list := range []string{"outputs", "rejected", "enforced"} {
-			if _, ok := result[list].([]any); !ok {
-				t.Errorf("%q: %s is %v, want a list", line, list, result[list])
+			if _, ok := printed[list].([]any); !ok {
+				t.Errorf("%q: %s is %v, want a list", line, list, printed[list])
 			}
 		}
 		if !strings.HasPrefix(stderr, "scidex-oci: ") {

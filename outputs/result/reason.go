@@ -32,7 +32,7 @@ const (
 // The exit codes of the command line that are not the analysis' own. Those of signals are SignalBase and the number.
 const (
 	ExitTimeout      = 124
-	ExitError        = 125
+	ExitError        = 125 // the failure is of scidex-oci, its host or the request
 	ExitNotInvocable = 126
 	ExitNotFound     = 127
 	ExitOutOfMemory  = 137

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner"
@@ -35,7 +37,7 @@ const overdueAfter = 20 * time.Second
 // end asks a run to end, and insists.
 func (m *member) end() {
 	for range 2 {
-		m.tell(runner.StopSignal{ExitCode: 143, Name: "SIGTERM"})
+		m.tell(runner.StopSignal{ExitCode: result.SignalBase + int(unix.SIGTERM), Name: "SIGTERM"})
 	}
 }
 

@@ -5,16 +5,12 @@ import (
 	"fmt"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner"
 	"github.com/scidex-ai/scidex-oci/spec"
-)
-
-// exitTrouble and exitStopped are the exit codes of runs that scidex-oci or a host failed, and that were stopped.
-const (
-	exitTrouble = 125
-	exitStopped = 143
 )
 
 // Ending is all that is known of a task that has ended and left no result.
@@ -33,7 +29,7 @@ type Ending struct {
 // was seen. started_at stays empty, since nobody knows whether the analysis itself had begun.
 func (e Ending) Verdict(line Line) catalog.Run {
 	run := catalog.Run{
-		Key: line.Key(), State: catalog.Error, Reason: string(result.ReasonSandbox), ExitCode: exitTrouble, Message: e.message(),
+		Key: line.Key(), State: catalog.Error, Reason: string(result.ReasonSandbox), ExitCode: result.ExitError, Message: e.message(),
 		CreatedAt: line.CreatedAt, FinishedAt: time.Now().UTC(), Labels: line.Labels, Request: filled(line.Request),
 		Report: json.RawMessage(`{"enforced":[]}`),
 	}
@@ -42,7 +38,7 @@ func (e Ending) Verdict(line Line) catalog.Run {
 	}
 	switch {
 	case e.Status.State == "CANCELLED", e.Canceled && !e.broke(), e.vanished():
-		run.State, run.Reason, run.ExitCode = catalog.Canceled, string(result.ReasonStopped), exitStopped
+		run.State, run.Reason, run.ExitCode = catalog.Canceled, string(result.ReasonStopped), result.SignalBase+int(unix.SIGTERM)
 	case e.Began != nil, e.broke():
 		run.State, run.Reason = catalog.Lost, string(result.ReasonSupervisorLost)
 	}
