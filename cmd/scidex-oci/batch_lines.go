@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/userfile"
 	"github.com/scidex-ai/scidex-oci/runner/batch"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
@@ -38,7 +39,7 @@ func openLines(k clerk, name string) (*lines, error) {
 		return l, nil
 	}
 	path := absolute(k.dir, name)
-	f, all, err := openNamed(path, writerWait)
+	f, all, err := userfile.Open(path, userfile.WriterWait)
 	if err != nil {
 		return nil, fmt.Errorf("batch: %w; give a file of JSON lines, or - for standard input", err)
 	}

@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/urfave/cli/v2"
+
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/suggest"
 )
 
 func newCompletionCommand(p *program) *cli.Command {
@@ -25,7 +27,7 @@ fish: scidex-oci completion fish > ~/.config/fish/completions/scidex-oci.fish`,
 			}
 			write := completions()[given[0]]
 			if write == nil {
-				return usagef("no completion for shell %q%s", given[0], didYouMean(given[0], shells(), ""))
+				return usagef("no completion for shell %q%s", given[0], suggest.DidYouMean(given[0], shells(), ""))
 			}
 			return write(p.stdout, c.App)
 		},

@@ -13,12 +13,11 @@ import (
 	"github.com/urfave/cli/v2"
 	"go.yaml.in/yaml/v3"
 
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/suggest"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/userfile"
 	"github.com/scidex-ai/scidex-oci/runner/binds"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
-
-// maxConfig bounds a config file or manifest that we read, in bytes.
-const maxConfig = 1 << 20
 
 // configPlaces are the config files that are read without being asked for; the first that exists.
 func configPlaces(env lookup) []string {
@@ -84,7 +83,7 @@ func fromConfig(name string, places []string, flags []cli.Flag) (layer, error) {
 }
 
 func readConfig(name string, flags []cli.Flag) (layer, error) {
-	data, err := readBounded(name, nil)
+	data, err := userfile.Read(name, nil)
 	if err != nil {
 		return layer{}, fmt.Errorf("config file: %w", err)
 	}
@@ -94,27 +93,6 @@ func readConfig(name string, flags []cli.Flag) (layer, error) {
 	}
 	label := func(flag string) string { return fmt.Sprintf("config file %q: %s", name, key(flag)) }
 	return layer{values: values, label: label, dir: filepath.Dir(name), file: name}, nil
-}
-
-// readBounded reads a small file, or stdin where name is "-" and there is one.
-func readBounded(name string, stdin io.Reader) ([]byte, error) {
-	from := stdin
-	if name != "-" || stdin == nil {
-		f, all, err := openNamed(name, writerWait)
-		if err != nil {
-			return nil, err
-		}
-		defer f.Close()
-		from = all
-	}
-	data, err := io.ReadAll(io.LimitReader(from, maxConfig+1))
-	if err != nil {
-		return nil, err
-	}
-	if len(data) > maxConfig {
-		return nil, fmt.Errorf("%q is larger than %s", name, size(maxConfig))
-	}
-	return data, nil
 }
 
 // key is the config file's name of a flag.
@@ -161,7 +139,7 @@ func readMapping(root *yaml.Node, flags []cli.Flag, values map[string][]string) 
 		}
 		flag := lookupFlag(flags, strings.ReplaceAll(name.Value, "_", "-"))
 		if flag == nil || key(flag.Names()[0]) != name.Value {
-			return fmt.Errorf("line %d: unknown key %q%s", name.Line, name.Value, didYouMean(name.Value, keys(flags), ""))
+			return fmt.Errorf("line %d: unknown key %q%s", name.Line, name.Value, suggest.DidYouMean(name.Value, keys(flags), ""))
 		}
 		if _, twice := values[flag.Names()[0]]; twice {
 			return fmt.Errorf("line %d: key %q is given twice", name.Line, name.Value)

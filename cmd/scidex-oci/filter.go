@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/suggest"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/runner"
 )
@@ -75,7 +76,7 @@ func oneOf(from layers, name string, known []string) ([]string, error) {
 	}
 	for _, value := range in.values[name] {
 		if !slices.Contains(known, value) {
-			way := didYouMean(value, known, "")
+			way := suggest.DidYouMean(value, known, "")
 			if way == "" {
 				way = "; there are " + strings.Join(known, ", ")
 			}

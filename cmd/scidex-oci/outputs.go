@@ -9,6 +9,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/suggest"
 	"github.com/scidex-ai/scidex-oci/outputs"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/runner"
@@ -173,7 +174,7 @@ func asShown(ctx context.Context, cat catalog.Catalog, key catalog.Key, path str
 	case err != nil:
 		return outputs.Entry{}, err
 	case found == nil:
-		return outputs.Entry{}, fmt.Errorf("run %q has no output %q%s", attempt(key), path, didYouMean(path, paths, ""))
+		return outputs.Entry{}, fmt.Errorf("run %q has no output %q%s", attempt(key), path, suggest.DidYouMean(path, paths, ""))
 	case found.Rejected != "":
 		return outputs.Entry{}, fmt.Errorf("%q of run %q is no output: it was rejected as %s", path, attempt(key), found.Rejected)
 	}

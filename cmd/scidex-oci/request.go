@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/userfile"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/runner"
 	"github.com/scidex-ai/scidex-oci/spec"
@@ -122,7 +123,7 @@ func (k clerk) manifest(file string) (spec.Analysis, error) {
 		file = k.layers.path("file", "")
 		dir = filepath.Dir(file)
 	}
-	data, err := readBounded(file, k.stdin)
+	data, err := userfile.Read(file, k.stdin)
 	if err != nil {
 		return spec.Analysis{}, fmt.Errorf("manifest: %w", err)
 	}

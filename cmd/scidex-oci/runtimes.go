@@ -9,6 +9,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/suggest"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
@@ -69,5 +70,5 @@ func (l layers) runtime(asked string) (string, error) {
 	}
 	names := slices.Sorted(maps.Keys(known))
 	return asked, fmt.Errorf("runtime %q is not among those of config file %q, which are %s%s; give one of them, or a directory, such as ./%s",
-		asked, file.file, strings.Join(names, ", "), didYouMean(asked, names, ""), asked)
+		asked, file.file, strings.Join(names, ", "), suggest.DidYouMean(asked, names, ""), asked)
 }
