@@ -1,0 +1,204 @@
+package options
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/suggest"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/userfile"
+	"github.com/scidex-ai/scidex-oci/runner/binds"
+	"github.com/scidex-ai/scidex-oci/spec"
+)
+
+// configPlaces are the config files that are read without being asked for; the first that exists.
+func configPlaces(env Lookup) []string {
+	var places []string
+	if dir := env.Text("XDG_CONFIG_HOME"); filepath.IsAbs(dir) {
+		places = append(places, filepath.Join(dir, "scidex-oci", "config.yaml"))
+	} else if home := env.Text("HOME"); filepath.IsAbs(home) {
+		places = append(places, filepath.Join(home, ".config", "scidex-oci", "config.yaml"))
+	}
+	return append(places, operatorConfig)
+}
+
+// operatorConfig is the config file of all users.
+const operatorConfig = "/etc/scidex-oci/config.yaml"
+
+// allowBinds is no flag: who may choose flags is whom it restricts.
+const allowBinds = "allow-binds"
+
+// configKeys are what a config file may hold: the global flags and those of run, but not what names one run.
+func configKeys() []*Flag {
+	var unused Text
+	var g Global
+	own := slices.Concat(g.Flags(), (&Run{}).Flags(&g))
+	return append(Without(own, "config", "id", "file", "again", "script", "trace"), GivenList(&unused, allowBinds, ""), GivenList(&unused, runtimesKey, ""))
+}
+
+// allowed is the layer's restriction, if it has one. An empty list is one.
+func (l layer) allowed() []binds.Allowed {
+	list, given := l.values[allowBinds]
+	if !given {
+		return nil
+	}
+	a := binds.Allowed{File: l.file}
+	for _, prefix := range list {
+		a.Prefixes = append(a.Prefixes, Absolute(l.dir, prefix))
+	}
+	return []binds.Allowed{a}
+}
+
+// fromConfig reads the config file name, or where name is empty the first of places that exists.
+func fromConfig(name string, places []string, flags []*Flag) (layer, error) {
+	if name != "" {
+		return readConfig(name, flags)
+	}
+	for _, place := range places {
+		from, err := readConfig(place, flags)
+		if !errors.Is(err, fs.ErrNotExist) {
+			return from, err
+		}
+	}
+	return layer{}, nil
+}
+
+func readConfig(name string, flags []*Flag) (layer, error) {
+	data, err := userfile.Read(name, nil)
+	if err != nil {
+		return layer{}, fmt.Errorf("config file: %w", err)
+	}
+	values, err := parseConfig(data, flags)
+	if err != nil {
+		return layer{}, fmt.Errorf("config file %q: %w", name, err)
+	}
+	label := func(flag string) string { return fmt.Sprintf("config file %q: %s", name, key(flag)) }
+	return layer{values: values, label: label, dir: filepath.Dir(name), file: name}, nil
+}
+
+// key is the config file's name of a flag.
+func key(flag string) string { return strings.ReplaceAll(flag, "-", "_") }
+
+// parseConfig reads one YAML mapping of flags to values. Lists and, for K=V flags, mappings are given to
+// repeatable flags only.
+func parseConfig(data []byte, flags []*Flag) (map[string][]string, error) {
+	decoder := yaml.NewDecoder(bytes.NewReader(data))
+	var document, more yaml.Node
+	if err := decoder.Decode(&document); errors.Is(err, io.EOF) {
+		return nil, nil
+	} else if err != nil {
+		return nil, yamlError(err)
+	}
+	if err := decoder.Decode(&more); !errors.Is(err, io.EOF) {
+		return nil, errors.New("it holds more than one YAML document; give one")
+	}
+	root := document.Content[0]
+	if root.Kind != yaml.MappingNode {
+		return nil, fmt.Errorf("line %d: not a mapping of flags to values, as in \"memory: 4GiB\"", root.Line)
+	}
+	if unknown := spec.UnknownTag(root); unknown != nil {
+		return nil, fmt.Errorf("line %d: the tag %q is not known here; take it out", unknown.Line, unknown.Tag)
+	}
+	values := map[string][]string{}
+	return values, readMapping(root, flags, values)
+}
+
+// gcSection is the key whose mapping holds the flags of gc.
+const gcSection = "gc"
+
+func readMapping(root *yaml.Node, flags []*Flag, values map[string][]string) error {
+	for i := 0; i+1 < len(root.Content); i += 2 {
+		name, node := root.Content[i], root.Content[i+1]
+		if inner, ok := section(name.Value, flags); ok {
+			if node.Kind != yaml.MappingNode {
+				return fmt.Errorf("line %d: %s: not a mapping of flags to values", node.Line, name.Value)
+			}
+			if err := readMapping(node, inner, values); err != nil {
+				return err
+			}
+			continue
+		}
+		flag := named(flags, strings.ReplaceAll(name.Value, "_", "-"))
+		if flag == nil || key(flag.Name) != name.Value {
+			return fmt.Errorf("line %d: unknown key %q%s", name.Line, name.Value, suggest.DidYouMean(name.Value, keys(flags), ""))
+		}
+		if _, twice := values[flag.Name]; twice {
+			return fmt.Errorf("line %d: key %q is given twice", name.Line, name.Value)
+		}
+		list, err := readValues(name.Value, node, flag.repeatable)
+		if err != nil {
+			return fmt.Errorf("line %d: %s: %w", node.Line, name.Value, err)
+		}
+		values[flag.Name] = list
+	}
+	return nil
+}
+
+// section returns the flags of a key that is a section of a whole config file.
+func section(name string, flags []*Flag) ([]*Flag, bool) {
+	return (&Retention{}).Flags(), name == gcSection && named(flags, allowBinds) != nil
+}
+
+func readValues(name string, node *yaml.Node, several bool) ([]string, error) {
+	if name == runtimesKey {
+		return runtimeValues(node)
+	}
+	return configValues(node, several)
+}
+
+func configValues(node *yaml.Node, several bool) ([]string, error) {
+	switch {
+	case node.Kind == yaml.ScalarNode && node.Tag != "!!null" && node.Value != "":
+		return []string{node.Value}, nil
+	case node.Kind == yaml.SequenceNode && several:
+		var list []string
+		for _, item := range node.Content {
+			one, err := configValues(item, false)
+			if err != nil {
+				return nil, err
+			}
+			list = append(list, one...)
+		}
+		return list, nil
+	case node.Kind == yaml.MappingNode && several:
+		var list []string
+		for i := 0; i+1 < len(node.Content); i += 2 {
+			one, err := configValues(node.Content[i+1], false)
+			if err != nil {
+				return nil, err
+			}
+			list = append(list, node.Content[i].Value+"="+one[0])
+		}
+		return list, nil
+	case several:
+		return nil, errors.New("give a value or a list of values")
+	}
+	return nil, errors.New("give one value")
+}
+
+// yamlError drops the library's prefix.
+func yamlError(err error) error { return errors.New(strings.TrimPrefix(err.Error(), "yaml: ")) }
+
+func keys(flags []*Flag) []string {
+	var all []string
+	for _, flag := range flags {
+		all = append(all, key(flag.Name))
+	}
+	slices.Sort(all)
+	return all
+}
+
+func named(flags []*Flag, name string) *Flag {
+	i := slices.IndexFunc(flags, func(f *Flag) bool { return f.Name == name })
+	if i < 0 {
+		return nil
+	}
+	return flags[i]
+}

@@ -1,0 +1,73 @@
+package options
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/suggest"
+	"github.com/scidex-ai/scidex-oci/spec"
+)
+
+// runtimesKey is the key of a config file whose mapping gives directories names for --runtime.
+const runtimesKey = "runtimes"
+
+// runtimeValues reads that mapping as NAME=DIR.
+func runtimeValues(node *yaml.Node) ([]string, error) {
+	if node.Kind != yaml.MappingNode {
+		return nil, errors.New(`not a mapping of names to directories, as in "runtimes: {science: /opt/envs/science}"`)
+	}
+	var list []string
+	seen := map[string]bool{}
+	for i := 0; i+1 < len(node.Content); i += 2 {
+		name, value := node.Content[i].Value, node.Content[i+1]
+		if err := spec.ValidateRuntimeName(name); err != nil {
+			return nil, err
+		}
+		if seen[name] {
+			return nil, fmt.Errorf("runtime %q is given twice", name)
+		}
+		seen[name] = true
+		dir, err := configValues(value, false)
+		if err != nil {
+			return nil, fmt.Errorf("%s: give one directory", name)
+		}
+		list = append(list, name+"="+dir[0])
+	}
+	return list, nil
+}
+
+// runtimes are the directories that the layer has names for.
+func (l layer) runtimes() map[string]string {
+	dirs := map[string]string{}
+	for _, pair := range l.values[runtimesKey] {
+		name, dir, _ := strings.Cut(pair, "=")
+		dirs[name] = Absolute(l.dir, dir)
+	}
+	return dirs
+}
+
+// Runtime returns the directory of a runtime that is given by its name in the config file. That is what is
+// recorded: another run of the request has the same programs, whatever the name means by then.
+func (g *Global) Runtime(asked string) (string, error) {
+	if asked == spec.None {
+		return "", nil
+	}
+	if !spec.IsRuntimeName(asked) {
+		return asked, nil
+	}
+	known := g.file.runtimes()
+	if dir, ok := known[asked]; ok {
+		return dir, nil
+	}
+	if len(known) == 0 {
+		return asked, fmt.Errorf("runtime %q: no config file names runtimes; add \"runtimes: {%s: DIR}\" to one, or give a directory, such as ./%s", asked, asked, asked)
+	}
+	names := slices.Sorted(maps.Keys(known))
+	return asked, fmt.Errorf("runtime %q is not among those of config file %q, which are %s%s; give one of them, or a directory, such as ./%s",
+		asked, g.file.file, strings.Join(names, ", "), suggest.DidYouMean(asked, names, ""), asked)
+}
