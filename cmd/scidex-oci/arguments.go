@@ -114,7 +114,7 @@ func (p *parser) flag(arg string) error {
 		return p.unknown(arg, given)
 	}
 	name := "--" + flag.Names()[0]
-	if _, ok := flag.(*cli.BoolFlag); ok {
+	if documented, ok := flag.(cli.DocGenerationFlag); ok && !documented.TakesValue() {
 		if inline {
 			if _, err := strconv.ParseBool(value); err != nil {
 				return usagef("flag %q takes true or false, not %q", name, value)

@@ -44,7 +44,7 @@ next attempt; of one whose post-process command has failed that command alone is
 not the recorded one is refused, with what has changed.
 
 ` + batchExitCodes,
-		Flags:  batchFlags(),
+		Flags:  batchFlags(p),
 		Action: func(c *cli.Context) error { return runBatch(c, p) },
 	}
 }
@@ -163,7 +163,7 @@ func (b *batchSession) fitOverlapping(asked int, demand room.Demand) (fits int, 
 
 // open opens catalog and blob store, with all settled that killed launchers have left, where that is to be judged by.
 func (b *batchSession) open(ctx context.Context, from layers) (err error) {
-	if b.house, err = b.program.open(ctx, from, b.screen); err != nil {
+	if b.house, err = b.program.open(ctx, b.screen); err != nil {
 		return err
 	}
 	b.logs = b.house.reading(ctx)

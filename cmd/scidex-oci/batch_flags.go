@@ -5,6 +5,8 @@ import (
 	"strconv"
 
 	"github.com/urfave/cli/v2"
+
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
 )
 
 // notOfBatch are flags of run that say something of one run, and why a batch refuses them.
@@ -18,12 +20,14 @@ var notOfBatch = map[string]string{
 }
 
 // batchFlags are those of run, as defaults for all lines, and the batch's own.
-func batchFlags() []cli.Flag {
+func batchFlags(p *program) []cli.Flag {
 	var flags []cli.Flag
-	for _, flag := range append(runFlags(), detachFlag()) {
+	for _, flag := range append(runFlags(p.options), detachFlag()) {
 		_, refused := notOfBatch[flag.Names()[0]]
 		switch f := flag.(type) {
 		case *cli.StringFlag:
+			f.Hidden = f.Hidden || refused
+		case *options.Flag:
 			f.Hidden = f.Hidden || refused
 		case *cli.BoolFlag:
 			f.Hidden = f.Hidden || refused

@@ -61,22 +61,22 @@ func leaves(commands []*cli.Command, above ...string) []leaf {
 	return all
 }
 
-// option is a flag as documents and shells need it.
-type option struct {
+// flagDoc is a flag as documents and shells need it.
+type flagDoc struct {
 	names  []string // long first
 	value  string   // placeholder; empty for a switch
 	usage  string
 	choice []string // the words it takes, where they are few
 }
 
-// options are the visible flags of a command.
-func options(flags []cli.Flag) []option {
-	var all []option
+// flagDocs are the visible flags of a command.
+func flagDocs(flags []cli.Flag) []flagDoc {
+	var all []flagDoc
 	for _, flag := range flags {
 		if v, ok := flag.(cli.VisibleFlag); ok && !v.IsVisible() {
 			continue
 		}
-		o := option{names: flag.Names(), choice: choices()[flag.Names()[0]]}
+		o := flagDoc{names: flag.Names(), choice: choices()[flag.Names()[0]]}
 		if doc, ok := flag.(cli.DocGenerationFlag); ok {
 			o.usage = doc.GetUsage()
 			if doc.TakesValue() {
@@ -114,7 +114,7 @@ func dashed(name string) string {
 	return "--" + name
 }
 
-func typed(all []option) string {
+func typed(all []flagDoc) string {
 	var list []string
 	for _, o := range all {
 		for _, name := range o.names {
@@ -125,7 +125,7 @@ func typed(all []option) string {
 }
 
 // flagCases are the lines of a shell's case statement for flags that take a value.
-func flagCases(all []option, pattern func(option) string, line func(o option, pattern string) string) string {
+func flagCases(all []flagDoc, pattern func(flagDoc) string, line func(o flagDoc, pattern string) string) string {
 	var b strings.Builder
 	done := map[string]bool{}
 	for _, o := range all {

@@ -15,16 +15,15 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/suggest"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/userfile"
-	"github.com/scidex-ai/scidex-oci/runner/binds"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
 // configPlaces are the config files that are read without being asked for; the first that exists.
 func configPlaces(env lookup) []string {
 	var places []string
-	if dir := env.text("XDG_CONFIG_HOME"); filepath.IsAbs(dir) {
+	if dir := env.Text("XDG_CONFIG_HOME"); filepath.IsAbs(dir) {
 		places = append(places, filepath.Join(dir, "scidex-oci", "config.yaml"))
-	} else if home := env.text("HOME"); filepath.IsAbs(home) {
+	} else if home := env.Text("HOME"); filepath.IsAbs(home) {
 		places = append(places, filepath.Join(home, ".config", "scidex-oci", "config.yaml"))
 	}
 	return append(places, operatorConfig)
@@ -39,33 +38,6 @@ const allowBinds = "allow-binds"
 // configKeys are what a config file may hold.
 func configKeys() []cli.Flag {
 	return append(configFlags(), &cli.StringSliceFlag{Name: allowBinds}, &cli.StringSliceFlag{Name: runtimesKey})
-}
-
-// allowances are the restrictions of the config file in use and of the operator's: a file of the caller's
-// own takes the place of the operator's defaults, and of nothing else.
-func allowances(from layers, operator string) ([]binds.Allowed, error) {
-	used := from[len(from)-1]
-	if used.file == operator {
-		return used.allowed(), nil
-	}
-	system, err := readConfig(operator, configKeys())
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, err
-	}
-	return append(used.allowed(), system.allowed()...), nil
-}
-
-// allowed is the layer's restriction, if it has one. An empty list is one.
-func (l layer) allowed() []binds.Allowed {
-	list, given := l.values[allowBinds]
-	if !given {
-		return nil
-	}
-	a := binds.Allowed{File: l.file}
-	for _, prefix := range list {
-		a.Prefixes = append(a.Prefixes, absolute(l.dir, prefix))
-	}
-	return []binds.Allowed{a}
 }
 
 // fromConfig reads the config file name, or where name is empty the first of places that exists.

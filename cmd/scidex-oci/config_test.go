@@ -5,9 +5,6 @@ import (
 	"reflect"
 	"strings"
 	"testing"
-
-	"github.com/scidex-ai/scidex-oci/runner/binds"
-	"github.com/scidex-ai/scidex-oci/spec"
 )
 
 func TestParseConfig(t *testing.T) {
@@ -70,69 +67,6 @@ func FuzzParseConfig(f *testing.F) {
 			}
 		}
 	})
-}
-
-// TestAllowBinds: the caller's config file and the operator's both restrict, each by its own list.
-func TestAllowBinds(t *testing.T) {
-	dir := t.TempDir()
-	file := func(name, text string) string { return write(t, filepath.Join(dir, name), text) }
-	operator, mine := file("operator.yaml", "allow_binds: [/srv/data, sub]\n"), file("mine.yaml", "memory: 1GiB\nallow_binds: /home/me\n")
-	byOperator := binds.Allowed{File: operator, Prefixes: []string{"/srv/data", filepath.Join(dir, "sub")}}
-	byMe := binds.Allowed{File: mine, Prefixes: []string{"/home/me"}}
-	empty, plain := file("empty.yaml", "allow_binds: []\n"), file("plain.yaml", "memory: 1GiB\n")
-	none := filepath.Join(dir, "none.yaml")
-	for name, c := range map[string]struct {
-		used, operator string
-		want           []binds.Allowed
-	}{
-		"nowhere":            {plain, none, nil},
-		"mine":               {mine, none, []binds.Allowed{byMe}},
-		"the operator's":     {plain, operator, []binds.Allowed{byOperator}},
-		"both":               {mine, operator, []binds.Allowed{byMe, byOperator}},
-		"the operator's own": {operator, operator, []binds.Allowed{byOperator}},
-		"nothing allowed":    {empty, plain, []binds.Allowed{{File: empty}}},
-	} {
-		used, err := readConfig(c.used, configKeys())
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got, err := allowances(layers{{}, {}, used}, c.operator); err != nil || !reflect.DeepEqual(got, c.want) {
-			t.Errorf("%s: %+v, %v, want %+v", name, got, err, c.want)
-		}
-	}
-	if got, err := allowances(layers{{}, {}, {}}, operator); err != nil || !reflect.DeepEqual(got, []binds.Allowed{byOperator}) {
-		t.Errorf("no file in use: %+v, %v", got, err)
-	}
-}
-
-// TestBadOperatorConfig: what cannot be read may hold a restriction.
-func TestBadOperatorConfig(t *testing.T) {
-	dir := t.TempDir()
-	for name, place := range map[string]string{
-		"malformed":   write(t, filepath.Join(dir, "a.yaml"), "allow_binds: [\n"),
-		"null":        write(t, filepath.Join(dir, "b.yaml"), "allow_binds:\n"),
-		"unknown key": write(t, filepath.Join(dir, "c.yaml"), "alow_binds: [/x]\n"),
-		"a directory": dir,
-		"no way":      filepath.Join(write(t, filepath.Join(dir, "d"), ""), "config.yaml"),
-	} {
-		if got, err := allowances(layers{{}}, place); err == nil {
-			t.Errorf("%s: %+v", name, got)
-		}
-	}
-}
-
-// TestAllowBindsIsNoFlag: who chooses flags, variables or manifests is whom it restricts.
-func TestAllowBindsIsNoFlag(t *testing.T) {
-	if lookupFlag(append(globalFlags(), runFlags()...), allowBinds) != nil {
-		t.Error("it is a flag")
-	}
-	env := variables(map[string]string{"SCIDEX_OCI_ALLOW_BINDS": "/"})
-	if from := fromEnvironment(append(globalFlags(), runFlags()...), env, "/"); len(from.allowed()) > 0 {
-		t.Error("it is a variable")
-	}
-	if _, err := spec.ParseManifest([]byte("command: [x]\nallow_binds: [/]\n"), "m.yaml"); err == nil {
-		t.Error("it is a field of the manifest")
-	}
 }
 
 func TestConfigPlaces(t *testing.T) {

@@ -110,7 +110,7 @@ func (p *page) section(name, text string) {
 func (p *page) item(term, text string) { fmt.Fprintf(p, ".TP\n%s\n%s\n", term, roff(text)) }
 
 func (p *page) flags(name string, flags []cli.Flag) {
-	all := options(flags)
+	all := flagDocs(flags)
 	if len(all) == 0 {
 		return
 	}

@@ -34,7 +34,7 @@ Results: ok; warn, runs work and have less; FAIL; skipped, something before it f
 
 Exit codes: 0 a run with these flags works, 1 it does not, 125 bad flags, 129, 130, 131 and 143 stopped by
 SIGHUP, SIGINT, SIGQUIT or SIGTERM.`,
-		Flags: append(confiningFlags(),
+		Flags: append(confiningFlags(p),
 			&cli.BoolFlag{Name: "json", Usage: "print the report as one JSON object", DisableDefaultText: true}),
 		Action: func(c *cli.Context) error {
 			if _, err := words(c, 0, 0); err != nil {
@@ -62,7 +62,7 @@ func runDoctor(c *cli.Context, p *program) error {
 	if err != nil {
 		return err
 	}
-	options, err := p.examination(from)
+	options, err := p.examination()
 	if err != nil {
 		return err
 	}
@@ -71,13 +71,13 @@ func runDoctor(c *cli.Context, p *program) error {
 }
 
 // examination is how doctor gets at the caller's catalog, and at one of its own.
-func (p *program) examination(from layers) (doctor.Options, error) {
-	s, err := settingsOf(from, p.env)
+func (p *program) examination() (doctor.Options, error) {
+	s, err := settingsOf(p.options, p.env)
 	if err != nil {
 		return doctor.Options{}, err
 	}
 	options := doctor.Options{Root: s.root, Tmp: s.tmp, PostgreSQL: redacted(s.db.url), Version: p.build.version}
-	given, err := policyOf(from)
+	given, err := policyOf(p.options)
 	if err != nil {
 		return options, err
 	}

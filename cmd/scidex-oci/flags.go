@@ -1,15 +1,19 @@
 package main
 
-import "github.com/urfave/cli/v2"
+import (
+	"github.com/urfave/cli/v2"
+
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
+)
 
 // runFlags are the flags that make a request; run and spec share them.
-func runFlags() []cli.Flag {
+func runFlags(g *options.Global) []cli.Flag {
 	return append(append(analysisFlags(), hookFlags()...),
 		&cli.StringFlag{Name: "post-process-on", Usage: "call the --post-process command after `complete|always`: runs that are complete (default), or all"},
 		&cli.StringFlag{Name: "file", Aliases: []string{"f"}, Usage: "read the request from the manifest `FILE` (YAML or JSON, - for standard input); flags override it"},
 		&cli.StringFlag{Name: "again", Usage: "run the recorded request of `ID` once more, as its next attempt; flags override it"},
 		&cli.StringFlag{Name: "audit", Usage: "`on|off`: note in the result what the analysis tries to reach and may not (default: on); off only where the kernel lacks seccomp user notification"},
-		&cli.StringFlag{Name: "min-free", Usage: "end runs and start none while the file system of /work or of the blobs has less free than `SIZE|PERCENT%`; 0 for no such floor (default: 5%)"},
+		g.MinFreeFlag(),
 		&cli.BoolFlag{Name: "overwrite", Usage: "let --export write into a directory that is not empty", DisableDefaultText: true},
 		&cli.BoolFlag{Name: "json", Usage: "print the result as one JSON object on standard output; the analysis' own output goes to standard error", DisableDefaultText: true},
 		&cli.StringFlag{Name: "events", Usage: "write what happens as JSON lines to `FILE|fd:N`: a file (appended to), a FIFO that is read, or a descriptor that this command was started with; see docs/schema/events.json"},
@@ -57,7 +61,8 @@ func analysisFlags() []cli.Flag {
 // configFlags are the flags that a config file may set: what names one run stays out.
 func configFlags() []cli.Flag {
 	var allowed []cli.Flag
-	for _, flag := range append(globalFlags(), runFlags()...) {
+	var g options.Global
+	for _, flag := range append(options.List(g.Flags()...), runFlags(&g)...) {
 		switch flag.Names()[0] {
 		case "config", "id", "file", "again", "script", "trace":
 		default:

@@ -54,7 +54,7 @@ func runGC(ctx context.Context, p *program, h *house, from layers) error {
 	if err != nil {
 		return err
 	}
-	examination, err := p.examination(from)
+	examination, err := p.examination()
 	if err != nil {
 		return err
 	}

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/runner"
 
@@ -19,6 +20,20 @@ func given(values map[string]string) layers {
 		l.values[name] = []string{value}
 	}
 	return layers{l}
+}
+
+// globals are the global options of a command line in the directory /here.
+func globals(values map[string]string) *options.Global {
+	text := func(name string) options.Text {
+		value, ok := values[name]
+		if !ok {
+			return options.Text{}
+		}
+		return options.Text{Value: value, Values: []string{value}, Given: true, Label: "--" + name, Dir: "/here"}
+	}
+	return &options.Global{
+		Root: text("root"), DB: text("db"), Blobs: text("blobs"), Tmp: text("tmp"), LogLevel: text("log-level"), LogFormat: text("log-format"),
+	}
 }
 
 // Nothing of a password is shown, also where it was not escaped and so read as something else.
@@ -67,7 +82,7 @@ func TestSettings(t *testing.T) {
 		},
 	}
 	for _, test := range tests {
-		if got, err := settingsOf(given(test.flags), env); err != nil || got != test.want {
+		if got, err := settingsOf(globals(test.flags), env); err != nil || got != test.want {
 			t.Errorf("%v: %+v, %v, want %+v", test.flags, got, err, test.want)
 		}
 	}
@@ -75,7 +90,7 @@ func TestSettings(t *testing.T) {
 
 func TestLogFormat(t *testing.T) {
 	for format, want := range map[string]string{"text": "level=WARN msg=\"a b\"", "json": `"level":"WARN","msg":"a b"}`} {
-		s, err := settingsOf(given(map[string]string{"root": "/r", "log-format": format}), variables(nil))
+		s, err := settingsOf(globals(map[string]string{"root": "/r", "log-format": format}), variables(nil))
 		var to strings.Builder
 		s.logTo(&to).Info("not this")
 		s.logTo(&to).Warn("a b")
@@ -83,7 +98,7 @@ func TestLogFormat(t *testing.T) {
 			t.Errorf("%s: %q, %v", format, got, err)
 		}
 	}
-	if _, err := settingsOf(given(map[string]string{"root": "/r", "log-format": "xml"}), variables(nil)); err == nil || !strings.Contains(err.Error(), `"xml": give text or json`) {
+	if _, err := settingsOf(globals(map[string]string{"root": "/r", "log-format": "xml"}), variables(nil)); err == nil || !strings.Contains(err.Error(), `"xml": give text or json`) {
 		t.Errorf("xml: %v", err)
 	}
 }
@@ -115,13 +130,13 @@ func TestBadURLsShowNoSecret(t *testing.T) {
 		"s3://key:hunter2@bucket",
 	} {
 		for _, flag := range []string{"db", "blobs"} {
-			_, err := settingsOf(given(map[string]string{"root": "/r", flag: url}), variables(nil))
+			_, err := settingsOf(globals(map[string]string{"root": "/r", flag: url}), variables(nil))
 			if err == nil || strings.Contains(err.Error(), secret) {
 				t.Errorf("--%s %s: %v", flag, url, err)
 			}
 		}
 	}
-	_, err := settingsOf(given(map[string]string{"root": "/r", "db": "foo.db"}), variables(nil))
+	_, err := settingsOf(globals(map[string]string{"root": "/r", "db": "foo.db"}), variables(nil))
 	if want := `--db "foo.db": give sqlite://PATH or postgres://USER@HOST:PORT/DATABASE`; err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
 	}

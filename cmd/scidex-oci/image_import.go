@@ -64,7 +64,7 @@ func (p *program) add(ctx context.Context, from layers, get func(context.Context
 		return err
 	}
 	return untilStopped(ctx, func(ctx context.Context) error {
-		s, err := p.store(from)
+		s, err := p.store()
 		if err != nil {
 			return err
 		}

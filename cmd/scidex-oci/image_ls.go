@@ -47,7 +47,7 @@ func (p *program) listImages(from layers) error {
 	if err != nil {
 		return err
 	}
-	s, err := p.store(from)
+	s, err := p.store()
 	if err != nil {
 		return err
 	}

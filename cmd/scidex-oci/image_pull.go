@@ -64,11 +64,11 @@ func (p *program) pullImage(ctx context.Context, from layers, given string) erro
 	if err != nil {
 		return err
 	}
-	s, err := settingsOf(from, p.env)
+	s, err := settingsOf(p.options, p.env)
 	if err != nil {
 		return err
 	}
-	credentials, err := registry.FromDocker(p.env.text)
+	credentials, err := registry.FromDocker(p.env.Text)
 	if err != nil {
 		return err
 	}

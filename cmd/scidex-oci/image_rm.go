@@ -32,7 +32,7 @@ image goes on: then only the name goes at once, and the rest with the next gc af
 }
 
 func (p *program) removeImages(ctx context.Context, from layers, given []string) error {
-	s, err := p.store(from)
+	s, err := p.store()
 	if err != nil {
 		return err
 	}

@@ -8,16 +8,12 @@ import (
 	"strings"
 
 	"github.com/urfave/cli/v2"
+
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
 )
 
 // lookup finds a variable of the environment, as os.LookupEnv does.
-type lookup func(name string) (string, bool)
-
-// text is the variable's value, "" where it is unset.
-func (l lookup) text(name string) string {
-	value, _ := l(name)
-	return value
-}
+type lookup = options.Lookup
 
 // layer is one place where flags get values from: the command line, the environment, a config file.
 type layer struct {
@@ -86,6 +82,12 @@ func fromFlags(c *cli.Context, dir string) layer {
 	for _, flag := range flagsOf(c) {
 		name := flag.Names()[0]
 		if !slices.Contains(set, name) {
+			continue
+		}
+		if typed, ok := flag.(*options.Flag); ok {
+			if got := typed.Got(); got.Given && got.Layer == 0 {
+				values[name] = got.Values
+			}
 			continue
 		}
 		switch value := c.Value(name).(type) {

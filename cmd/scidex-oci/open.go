@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
 	"github.com/scidex-ai/scidex-oci/outputs/blob"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/inodes"
@@ -31,11 +33,18 @@ func (p *program) layers(c *cli.Context) (layers, error) {
 		// The flags are good all the same: --json is answered with an object.
 		return layers{fromFlags(c, "/")}, fmt.Errorf("working directory: %w; change to one that exists", err)
 	}
+	bad := p.load(c)
 	flags := fromFlags(c, dir)
 	environment := fromEnvironment(flagsOf(c), p.env, dir)
 	above := layers{flags, environment}
 	file, err := fromConfig(above.path("config", ""), configPlaces(p.env), configKeys())
-	return append(above, file), err // above is good even where the file is not
+	return append(above, file), cmp.Or(err, bad) // above is good even where the file is not
+}
+
+// load gives the options of a command line their values: those of the command's flags, the global ones, and others, which
+// may be keys of the config file alone.
+func (p *program) load(c *cli.Context, others ...*options.Flag) error {
+	return p.options.Load(p.env, options.Of(c.Command.Flags, c.App.Flags), others...)
 }
 
 // visit opens catalog and blob store for a command, with what waited to be committed, and closes them after it.
@@ -60,7 +69,7 @@ func (p *program) enter(c *cli.Context, command func(h *house, from layers) erro
 	if err != nil {
 		return err
 	}
-	h, err := p.open(c.Context, from, p.stderr)
+	h, err := p.open(c.Context, p.stderr)
 	if err != nil {
 		return err
 	}
@@ -69,12 +78,12 @@ func (p *program) enter(c *cli.Context, command func(h *house, from layers) erro
 }
 
 // open opens catalog and blob store as the global flags say; log receives messages. Close the house.
-func (p *program) open(ctx context.Context, from layers, log io.Writer) (*house, error) {
-	s, err := settingsOf(from, p.env)
+func (p *program) open(ctx context.Context, log io.Writer) (*house, error) {
+	s, err := settingsOf(p.options, p.env)
 	if err != nil {
 		return nil, &runner.RequestError{Err: err}
 	}
-	given, err := policyOf(from)
+	given, err := policyOf(p.options)
 	if err != nil {
 		return nil, &runner.RequestError{Err: err}
 	}
@@ -87,11 +96,11 @@ type policy struct {
 	floor   sandbox.Floor
 }
 
-func policyOf(from layers) (given policy, err error) {
-	if given.allowed, err = allowances(from, operatorConfig); err != nil {
+func policyOf(g *options.Global) (given policy, err error) {
+	if given.allowed, err = g.Allowed(); err != nil {
 		return given, err
 	}
-	given.floor, err = floorOf(from)
+	given.floor, err = floorOf(g.MinFree)
 	return given, err
 }
 
@@ -152,14 +161,13 @@ func noRun(name string, err error) error {
 }
 
 // floorOf is what the file systems that runs write to are to keep free.
-func floorOf(from layers) (sandbox.Floor, error) {
-	given, ok := from.given("min-free")
-	if !ok {
+func floorOf(t options.Text) (sandbox.Floor, error) {
+	if !t.Given {
 		return sandbox.Floor{Percent: 5}, nil
 	}
-	floor, err := runner.ParseFloor(given.text("min-free"))
+	floor, err := runner.ParseFloor(t.Value)
 	if err != nil {
-		return floor, fmt.Errorf("%s: %w", given.label("min-free"), err)
+		return floor, t.Wrap(err)
 	}
 	return floor, nil
 }

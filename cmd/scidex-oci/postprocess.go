@@ -162,7 +162,7 @@ func splitCommand(line string, env lookup) ([]string, error) {
 		if !literal(word) {
 			return nil, errors.New(`it has an expansion such as $NAME, and no shell runs it; quote it with '...', or give sh -c '...'`)
 		}
-		fields, err := expand.Fields(&expand.Config{Env: expand.FuncEnviron(env.text)}, word)
+		fields, err := expand.Fields(&expand.Config{Env: expand.FuncEnviron(env.Text)}, word)
 		if err != nil {
 			return nil, err
 		}

@@ -131,7 +131,7 @@ func (p *program) showQueued(ctx context.Context, q queue.Queue, h *house, from 
 	if asJSON {
 		return writeJSON(p.stdout, e)
 	}
-	t := table{w: p.stdout, palette: newPalette(p.stdout.File, p.env), program: again(from[0])}
+	t := table{w: p.stdout, palette: newPalette(p.stdout.File, p.env), program: p.again()}
 	t.row("analysis", fmt.Sprintf("%s (attempt %d, %s)", escape(e.ID), e.Attempt, e.RunState))
 	t.row("queue", queueState(e))
 	if e.Why != "" {

@@ -34,7 +34,7 @@ analysis' output is in the logs alone, what a post-process command says is in th
 environment and the umask are those of this command; of a hangup (SIGHUP) nothing is heard any more.
 
 ` + exitCodes,
-		Flags:  append(runFlags(), detachFlag(), reuseFlag()),
+		Flags:  append(runFlags(p.options), detachFlag(), reuseFlag()),
 		Action: func(c *cli.Context) error { return runRun(c, p) },
 	}
 }
@@ -171,7 +171,7 @@ func (s *session) find(ctx context.Context, name string) (catalog.Run, error) {
 func (s *session) open(ctx context.Context) (err error) {
 	if s.house == nil {
 		opened := s.trace.span("open the catalog")
-		s.house, err = s.program.open(ctx, s.clerk.layers, s.screen)
+		s.house, err = s.program.open(ctx, s.screen)
 		opened()
 		if err == nil {
 			defer s.trace.span("see to what killed runs left")()
@@ -249,7 +249,7 @@ func (s *session) report(result runner.Result, err error) error {
 }
 
 func (s *session) table() table {
-	return table{w: s.program.stderr, palette: newPalette(s.program.stderr, s.program.env), program: again(s.clerk.layers[0])}
+	return table{w: s.program.stderr, palette: newPalette(s.program.stderr, s.program.env), program: s.program.again()}
 }
 
 func (s *session) hint(result runner.Result) string {
@@ -258,12 +258,10 @@ func (s *session) hint(result runner.Result) string {
 }
 
 // again is how to call this program once more on the same catalog.
-func again(flags layer) string {
+func (p *program) again() string {
 	line := "scidex-oci"
-	for _, name := range []string{"config", "root", "db", "blobs"} {
-		if _, ok := flags.values[name]; ok {
-			line += " --" + name + " " + shellWord(flags.text(name))
-		}
+	for _, t := range p.options.OnLine() {
+		line += " " + t.Label + " " + shellWord(t.Value)
 	}
 	return escape(line)
 }

@@ -40,7 +40,7 @@ Results: pass; FAIL, it is within reach; inconclusive; accepted, you have asked 
 Exit codes, those of the shown report with --last: 0 everything passed or was accepted, 1 something is
 within reach or inconclusive, 125 it could not be made, 129, 130, 131 and 143 stopped by SIGHUP, SIGINT,
 SIGQUIT or SIGTERM.`,
-		Flags: selftestFlags(),
+		Flags: selftestFlags(p),
 		Action: func(c *cli.Context) error {
 			if _, err := words(c, 0, 0); err != nil {
 				return err
@@ -68,16 +68,16 @@ func newCanaryCommand(p *program) *cli.Command {
 }
 
 // confiningFlags are the flags of run that confine an analysis.
-func confiningFlags() []cli.Flag {
+func confiningFlags(p *program) []cli.Flag {
 	// What to run, its name and what becomes of its outputs are the selftest's own.
 	others := []string{"id", "script", "stage", "export", "output", "exclude", "digest-inputs", "deterministic", "keep"}
 	flags := slices.DeleteFunc(analysisFlags(), func(flag cli.Flag) bool { return slices.Contains(others, flag.Names()[0]) })
-	return append(flags, lookupFlag(runFlags(), "audit"), lookupFlag(runFlags(), "min-free"))
+	return append(flags, lookupFlag(runFlags(p.options), "audit"), lookupFlag(runFlags(p.options), "min-free"))
 }
 
 // selftestFlags are those, and its own.
-func selftestFlags() []cli.Flag {
-	return append(confiningFlags(),
+func selftestFlags(p *program) []cli.Flag {
+	return append(confiningFlags(p),
 		&cli.StringSliceFlag{Name: "target", Usage: "prove that `TARGET` is out of reach: HOST:PORT, a URL, the path of a socket or @NAME; repeatable"},
 		&cli.BoolFlag{Name: "last", Usage: "print the newest report of the catalog and test nothing", DisableDefaultText: true},
 		&cli.BoolFlag{Name: "json", Usage: "print the report as one JSON object", DisableDefaultText: true},
@@ -125,7 +125,7 @@ func (p *program) selftestOf(c *cli.Context, act func(selftestOrder) error) (err
 	if err != nil {
 		return err
 	}
-	if o.house, err = p.open(c.Context, from, p.stderr); err != nil {
+	if o.house, err = p.open(c.Context, p.stderr); err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, o.house.Close()) }()

@@ -67,7 +67,7 @@ func runShow(ctx context.Context, p *program, h *house, from layers, name string
 	if err != nil {
 		return err
 	}
-	t := table{w: p.stdout, palette: newPalette(p.stdout.File, p.env), program: again(from[0])}
+	t := table{w: p.stdout, palette: newPalette(p.stdout.File, p.env), program: p.again()}
 	t.show(result, attempts)
 	return nil
 }

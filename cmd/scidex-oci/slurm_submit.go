@@ -12,6 +12,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
 	"github.com/scidex-ai/scidex-oci/runner"
 	"github.com/scidex-ai/scidex-oci/runner/batch"
 	"github.com/scidex-ai/scidex-oci/runner/slurm"
@@ -49,14 +50,14 @@ scidex-oci at the same path, and neither catalog nor database: tasks write their
 "scidex-oci slurm collect DIR" commits them. Nothing of this command's environment gets to the nodes. See docs/slurm.md.
 
 Prints DIR, or with --json what status --json prints. Exit codes: 0 Slurm has all lines, 125 it has none.`,
-		Flags:  slurmSubmitFlags(),
+		Flags:  slurmSubmitFlags(p),
 		Action: func(c *cli.Context) error { return runSlurmSubmit(c, p) },
 	}
 }
 
-func slurmSubmitFlags() []cli.Flag {
+func slurmSubmitFlags(p *program) []cli.Flag {
 	var flags []cli.Flag
-	for _, flag := range runFlags() {
+	for _, flag := range runFlags(p.options) {
 		name := flag.Names()[0]
 		_, refused := notOfSlurm[name]
 		refused = refused || name == "post-process-timeout" || name == "min-free" || name == "quiet"
@@ -67,6 +68,8 @@ func slurmSubmitFlags() []cli.Flag {
 				f.Usage = "`outer|enforce|best-effort`: leave memory, CPUs and processes to Slurm's control groups (default), or refuse or hold as run does"
 			}
 		case *cli.StringSliceFlag:
+			f.Hidden = f.Hidden || refused
+		case *options.Flag:
 			f.Hidden = f.Hidden || refused
 		case *cli.BoolFlag:
 			f.Hidden = f.Hidden || refused
@@ -268,7 +271,7 @@ func (s *slurmSubmission) submit(ctx context.Context, from *lines, good []batch.
 
 // rows are the lines as the spool keeps them, each under the attempt that the catalog has free.
 func (s *slurmSubmission) rows(ctx context.Context, of *slurm.Submission, from *lines, good []batch.Line) (rows []slurm.Line, err error) {
-	h, err := s.program.open(ctx, s.clerk.layers, s.program.stderr)
+	h, err := s.program.open(ctx, s.program.stderr)
 	if err != nil {
 		return nil, err
 	}

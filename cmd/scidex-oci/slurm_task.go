@@ -67,7 +67,7 @@ func runSlurmTask(c *cli.Context, p *program) error {
 		return err
 	}
 	name := fmt.Sprintf("%s%s-%d-%d", taskPrefix(), t.spool.Submission.Name, array, task)
-	return t.perform(c.Context, filepath.Join(t.from.path("tmp", "/tmp"), name))
+	return t.perform(c.Context, filepath.Join(p.options.Tmp.Path("/tmp"), name))
 }
 
 // taskPrefix begins the names of the roots of this user's tasks.
@@ -168,12 +168,12 @@ func deliverLeft(ctx context.Context, root string, h *house) error {
 
 // open opens a root of the node's own. Nothing of a user's settings is about it but the place.
 func (t *slurmTask) open(ctx context.Context, root string) (*house, error) {
-	given, err := policyOf(t.from)
+	given, err := policyOf(t.program.options)
 	if err != nil {
 		return nil, err
 	}
 	s := settings{root: root, blobs: blobPlace{dir: filepath.Join(root, "blobs")}, tmp: filepath.Dir(root), db: database{file: filepath.Join(root, "catalog.db")}}
-	if s.level, err = level(t.from); err != nil {
+	if s.level, err = level(t.program.options.LogLevel); err != nil {
 		return nil, err
 	}
 	h, err := t.program.openAt(ctx, s, given, t.program.stderr)

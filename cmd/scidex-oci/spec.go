@@ -9,7 +9,7 @@ import (
 )
 
 func newSpecCommand(p *program) *cli.Command {
-	flags := runFlags()
+	flags := runFlags(p.options)
 	for _, flag := range flags {
 		// They are taken, so that "run" can be changed to "spec" in any line, and have nothing to do here.
 		if f, ok := flag.(*cli.BoolFlag); ok {

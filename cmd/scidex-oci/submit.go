@@ -8,6 +8,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog/queue"
 	"github.com/scidex-ai/scidex-oci/runner"
@@ -48,19 +49,21 @@ An attempt that ends in an error of scidex-oci or the host, or whose worker dies
 has failed is never repeated.
 
 Exit codes of submit: 0 it is in the queue, 125 it is not.`,
-		Flags:  submitFlags(),
+		Flags:  submitFlags(p),
 		Action: func(c *cli.Context) error { return runSubmit(c, p) },
 	}
 }
 
-func submitFlags() []cli.Flag {
+func submitFlags(p *program) []cli.Flag {
 	var flags []cli.Flag
-	for _, flag := range runFlags() {
+	for _, flag := range runFlags(p.options) {
 		name := flag.Names()[0]
 		_, refused := notOfSubmit[name]
 		refused = refused || name == "post-process-timeout" || name == "min-free" || name == "quiet"
 		switch f := flag.(type) {
 		case *cli.StringFlag:
+			f.Hidden = f.Hidden || refused
+		case *options.Flag:
 			f.Hidden = f.Hidden || refused
 		case *cli.BoolFlag:
 			f.Hidden = f.Hidden || refused
@@ -133,7 +136,7 @@ func (s *submission) options() (err error) {
 	if in, given := from.given("batch"); given && len(s.clerk.words) > 0 {
 		return usagef("%s and a command both say what to run; give one of them", in.label("batch"))
 	}
-	return s.program.queued(from)
+	return s.program.queued()
 }
 
 // refuse answers --json with an object, as run does.
@@ -201,7 +204,7 @@ func (s *submission) submit(ctx context.Context, all []spec.Analysis, at func(i 
 			return &runner.RequestError{Err: err}
 		}
 	}
-	h, err := s.program.open(ctx, s.clerk.layers, s.program.stderr)
+	h, err := s.program.open(ctx, s.program.stderr)
 	if err != nil {
 		return err
 	}
