@@ -71,6 +71,7 @@ func (p *program) migrate(ctx context.Context) error {
 }
 
 func newCatalogCheck(p *program) *cli.Command {
+	o := &checkOptions{}
 	return &cli.Command{
 		Name:      "check",
 		Usage:     "compare the rows of the catalog with the blobs",
@@ -82,39 +83,36 @@ no run names are counted. It changes nothing, unless it is to repair.
 --repair puts back what is damaged or missing from copies on this host whose digest is right: where the blob store is
 a bucket, from what is kept of it here, and of each run from the root that it was started with, its kept directory, its
 --export directory and its script. Logs have no other copy. What could not be put back is told as ever.`,
-		Flags: []cli.Flag{
-			&cli.BoolFlag{Name: "digests", Usage: "read every blob and verify its digest, and check the structure of a SQLite file", DisableDefaultText: true},
-			&cli.BoolFlag{Name: "repair", Usage: "replace what is damaged or missing from copies on this host", DisableDefaultText: true},
-			&cli.BoolFlag{Name: "json", Usage: "print one JSON object", DisableDefaultText: true},
-		},
+		Flags: o.flags(),
 		Action: func(c *cli.Context) error {
 			if _, err := words(c, 0, 0); err != nil {
 				return err
 			}
-			return p.visit(c, func(h *house, from layers) error { return runCatalogCheck(c.Context, p, h, from) })
+			return p.visit(c, func(h *house) error { return runCatalogCheck(c.Context, p, h, *o) })
 		},
 	}
 }
 
-func runCatalogCheck(ctx context.Context, p *program, h *house, from layers) error {
-	digests, err := from.on("digests")
-	if err != nil {
-		return err
-	}
-	repair, err := from.on("repair")
-	if err != nil {
-		return err
-	}
-	asJSON, err := from.on("json")
-	if err != nil {
-		return err
-	}
+// checkOptions are the options of catalog check.
+type checkOptions struct {
+	digests, repair, json bool
+}
+
+func (o *checkOptions) flags() []cli.Flag {
+	return options.List(
+		options.Bool(&o.digests, "digests", "read every blob and verify its digest, and check the structure of a SQLite file"),
+		options.Bool(&o.repair, "repair", "replace what is damaged or missing from copies on this host"),
+		options.Bool(&o.json, "json", "print one JSON object"),
+	)
+}
+
+func runCatalogCheck(ctx context.Context, p *program, h *house, o checkOptions) error {
 	host, err := os.Hostname()
 	if err != nil {
 		return err
 	}
 	report, err := store.Store{Catalog: h.catalog, Blobs: h.blobs}.Check(ctx, store.Options{
-		Host: host, Digests: digests, Repair: repair,
+		Host: host, Digests: o.digests, Repair: o.repair,
 		Repaired: func(sha256, from string) {
 			fmt.Fprintf(p.stderr, "repaired blob %s from %s\n", sha256, escape(from))
 		},
@@ -128,10 +126,10 @@ func runCatalogCheck(ctx context.Context, p *program, h *house, from layers) err
 	if err != nil {
 		return err
 	}
-	if asJSON {
+	if o.json {
 		err = writeJSON(p.stdout, report)
 	} else {
-		printChecked(p.stdout, report, digests, repair)
+		printChecked(p.stdout, report, o.digests, o.repair)
 	}
 	if report.Problems > 0 {
 		err = errors.Join(err, fmt.Errorf("%s found in the catalog; see above", counted(int(report.Problems), "problem")))

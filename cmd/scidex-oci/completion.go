@@ -8,6 +8,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/suggest"
 )
 
@@ -102,7 +103,7 @@ func choices() map[string][]string {
 	return map[string][]string{
 		"ids": {"range", "self"}, "limits": {"enforce", "outer", "best-effort"}, "work-storage": {"disk", "tmpfs"}, "digest-inputs": {"script", "listing", "full"}, "keep-replays": {"never", "failed", "always"}, "keep": {"never", "failed", "always"},
 		"post-process-on": {"complete", "always"},
-		"network":         {"none"}, "rootfs": {"host"}, "log-level": {"debug", "info", "warn", "error"}, "state": allStates(), "reason": allReasons(),
+		"network":         {"none"}, "rootfs": {"host"}, "log-level": {"debug", "info", "warn", "error"}, "state": options.States(), "reason": options.Reasons(),
 	}
 }
 

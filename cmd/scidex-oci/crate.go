@@ -14,6 +14,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
 	"github.com/scidex-ai/scidex-oci/outputs"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/crate"
@@ -22,6 +23,7 @@ import (
 )
 
 func newCrateCommand(p *program) *cli.Command {
+	o := &crateOptions{}
 	return &cli.Command{
 		Name:      "crate",
 		Usage:     "write a run with its outputs as an RO-Crate, or check one",
@@ -30,18 +32,13 @@ func newCrateCommand(p *program) *cli.Command {
 		Description: `A Process Run Crate 0.5 has the outputs, the logs, the script and the result of a run, and says in ro-crate-metadata.json
 what was executed, when, on which image, with what environment, and what it used. Inputs are named, not contained;
 secrets are left out. What nobody knows is left out too: say --license and --agent.`,
-		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "write to `DIR`, new or empty, or to a new FILE.zip"},
-			&cli.StringFlag{Name: "title", Usage: "the `NAME` of the crate (default: the run's)"},
-			&cli.StringFlag{Name: "license", Usage: "the `URI` of the license of all that is in it"},
-			&cli.StringFlag{Name: "agent", Usage: "who had the analysis run: `NAME`, or \"NAME <URI>\", as of an ORCID"},
-		},
+		Flags: o.flags(),
 		Action: func(c *cli.Context) error {
 			given, err := words(c, 1, 1)
 			if err != nil {
 				return err
 			}
-			return p.visit(c, func(h *house, from layers) error { return runCrate(c.Context, h, from, given[0]) })
+			return p.visit(c, func(h *house) error { return runCrate(c.Context, h, *o, given[0]) })
 		},
 		Subcommands: []*cli.Command{{
 			Name:      "verify",
@@ -61,9 +58,24 @@ The metadata itself is not signed: who changes it with the files is not noticed.
 	}
 }
 
-func runCrate(ctx context.Context, h *house, from layers, name string) error {
-	to := from.path("output", "")
-	if to == "" {
+// crateOptions are the options of crate.
+type crateOptions struct {
+	output, license string
+	title           options.Text
+	agent           *crate.Agent
+}
+
+func (o *crateOptions) flags() []cli.Flag {
+	return options.List(
+		options.Path(&o.output, "output", "write to `DIR`, new or empty, or to a new FILE.zip", "o"),
+		options.Given(&o.title, "title", "the `NAME` of the crate (default: the run's)"),
+		options.Value(&o.license, "license", "the `URI` of the license of all that is in it", readLicense),
+		options.Value(&o.agent, "agent", "who had the analysis run: `NAME`, or \"NAME <URI>\", as of an ORCID", readAgent),
+	)
+}
+
+func runCrate(ctx context.Context, h *house, o crateOptions, name string) error {
+	if o.output == "" {
 		return usagef("crate: where to? Give -o DIR or -o FILE.zip")
 	}
 	run, err := h.find(ctx, name)
@@ -80,36 +92,33 @@ func runCrate(ctx context.Context, h *house, from layers, name string) error {
 	if err != nil {
 		return err
 	}
-	if err := addStatements(&described, from); err != nil {
-		return err
-	}
+	described.Name = o.title.Or(described.Name)
+	described.License, described.Agent = o.license, o.agent
 	made, err := crate.Describe(described)
 	if err != nil {
 		return err
 	}
-	if strings.HasSuffix(to, ".zip") {
-		return made.WriteZip(ctx, to, source)
+	if strings.HasSuffix(o.output, ".zip") {
+		return made.WriteZip(ctx, o.output, source)
 	}
-	return made.WriteDir(ctx, to, source)
+	return made.WriteDir(ctx, o.output, source)
 }
 
-// addStatements adds what only the caller knows.
-func addStatements(c *crate.Run, from layers) error {
-	c.Name = from.text("title", c.Name)
-	if in, ok := from.given("license"); ok {
-		c.License = in.text("license")
-		if u, err := url.Parse(c.License); err != nil || !u.IsAbs() {
-			return fmt.Errorf("%s %q: give a URI, as https://creativecommons.org/licenses/by/4.0/", in.label("license"), c.License)
-		}
+func readLicense(t options.Text) (string, error) {
+	if u, err := url.Parse(t.Value); err != nil || !u.IsAbs() {
+		return "", t.Refuse("give a URI, as https://creativecommons.org/licenses/by/4.0/")
 	}
-	if in, ok := from.given("agent"); ok {
-		name, id, _ := strings.Cut(strings.TrimSuffix(in.text("agent"), ">"), "<")
-		c.Agent = &crate.Agent{Name: strings.TrimSpace(name), ID: id}
-		if u, err := url.Parse(id); c.Agent.Name == "" || err != nil || id != "" && !u.IsAbs() {
-			return fmt.Errorf("%s %q: give NAME, or \"NAME <URI>\"", in.label("agent"), in.text("agent"))
-		}
+	return t.Value, nil
+}
+
+// readAgent reads NAME, or "NAME <URI>".
+func readAgent(t options.Text) (*crate.Agent, error) {
+	name, id, _ := strings.Cut(strings.TrimSuffix(t.Value, ">"), "<")
+	agent := &crate.Agent{Name: strings.TrimSpace(name), ID: id}
+	if u, err := url.Parse(id); agent.Name == "" || err != nil || id != "" && !u.IsAbs() {
+		return nil, t.Refuse("give NAME, or \"NAME <URI>\"")
 	}
-	return nil
+	return agent, nil
 }
 
 // crateSource has the blobs, and the result, which is none.

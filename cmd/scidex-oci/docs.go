@@ -12,20 +12,21 @@ import (
 )
 
 func newDocsCommand(p *program) *cli.Command {
+	var dir string
 	return &cli.Command{
 		Name:      "docs",
 		Hidden:    true,
 		Usage:     "write man pages and completion scripts",
 		UsageText: "scidex-oci docs --dir DIR",
-		Flags:     []cli.Flag{&cli.StringFlag{Name: "dir", Usage: "directory `DIR` to write to"}},
+		Flags:     []cli.Flag{&cli.StringFlag{Name: "dir", Usage: "directory `DIR` to write to", Destination: &dir}},
 		Action: func(c *cli.Context) error {
 			if _, err := words(c, 0, 0); err != nil {
 				return err
 			}
-			if c.String("dir") == "" {
+			if dir == "" {
 				return usagef("docs needs --dir DIR")
 			}
-			return runDocs(c.App, c.String("dir"))
+			return runDocs(c.App, dir)
 		},
 	}
 }

@@ -5,22 +5,12 @@ import (
 	"log/slog"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
-	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/runner"
 
 	"github.com/scidex-ai/scidex-oci/outputs/blob/s3"
 )
-
-func given(values map[string]string) layers {
-	l := layer{values: map[string][]string{}, label: func(name string) string { return "--" + name }, dir: "/here"}
-	for name, value := range values {
-		l.values[name] = []string{value}
-	}
-	return layers{l}
-}
 
 // globals are the global options of a command line in the directory /here.
 func globals(values map[string]string) *options.Global {
@@ -139,33 +129,6 @@ func TestBadURLsShowNoSecret(t *testing.T) {
 	_, err := settingsOf(globals(map[string]string{"root": "/r", "db": "foo.db"}), variables(nil))
 	if want := `--db "foo.db": give sqlite://PATH or postgres://USER@HOST:PORT/DATABASE`; err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
-	}
-}
-
-func TestParseTime(t *testing.T) {
-	now := time.Date(2026, 3, 10, 12, 0, 0, 0, time.UTC)
-	tests := map[string]string{
-		"2026-01-31T10:00:00+02:00": "2026-01-31T08:00:00Z", "2026-01-31": "2026-01-31T00:00:00Z",
-		"7d": "2026-03-03T12:00:00Z", "2w": "2026-02-24T12:00:00Z", "12h": "2026-03-10T00:00:00Z", "1h30m": "2026-03-10T10:30:00Z",
-		"yesterday": "", "-7d": "", "-1h": "", "": "", "7": "", "999999d": "",
-	}
-	for text, want := range tests {
-		got, ok := parseTime(text, now)
-		if ok != (want != "") || ok && got.UTC().Format(time.RFC3339) != want {
-			t.Errorf("parseTime(%q) = %v, %v, want %q", text, got, ok, want)
-		}
-	}
-}
-
-func TestFilter(t *testing.T) {
-	f, err := filterOf(given(map[string]string{"state": "failed", "reason": "timeout", "label": "a=b", "limit": "0"}), time.Now())
-	if err != nil || f.Limit != 0 || f.States[0] != catalog.Failed || f.Reasons[0] != "timeout" || f.Labels["a"] != "b" {
-		t.Errorf("got %+v, %v", f, err)
-	}
-	for flag, value := range map[string]string{"state": "faild", "reason": "timeot", "label": "a", "limit": "-1", "since": "x", "until": "y"} {
-		if _, err := filterOf(given(map[string]string{flag: value}), time.Now()); err == nil || !strings.Contains(err.Error(), value) {
-			t.Errorf("--%s %s: %v", flag, value, err)
-		}
 	}
 }
 

@@ -145,3 +145,12 @@ func absolute(dir, name string) string {
 	}
 	return filepath.Join(dir, name)
 }
+
+// asText is the value of a flag that is given once, for commands whose options are typed.
+func (l layers) asText(name string) options.Text {
+	from, ok := l.given(name)
+	if !ok {
+		return options.Text{}
+	}
+	return options.Text{Value: from.text(name), Values: from.values[name], Given: true, Label: from.label(name), Dir: from.dir}
+}

@@ -48,32 +48,31 @@ func (p *program) load(c *cli.Context, others ...*options.Flag) error {
 }
 
 // visit opens catalog and blob store for a command, with what waited to be committed, and closes them after it.
-func (p *program) visit(c *cli.Context, command func(h *house, from layers) error) error {
-	return p.enter(c, func(h *house, from layers) error {
+func (p *program) visit(c *cli.Context, command func(h *house) error) error {
+	return p.enter(c, func(h *house) error {
 		h.runner.CommitOutcomes(c.Context)
-		return command(h, from)
+		return command(h)
 	})
 }
 
 // change is visit for a command that writes to the catalog: before it, what killed runs of this root left is removed.
-func (p *program) change(c *cli.Context, command func(h *house, from layers) error) error {
-	return p.visit(c, func(h *house, from layers) error {
+func (p *program) change(c *cli.Context, command func(h *house) error) error {
+	return p.visit(c, func(h *house) error {
 		h.runner.Tidy(c.Context)
-		return command(h, from)
+		return command(h)
 	})
 }
 
 // enter is visit for a command that sees to what waits itself.
-func (p *program) enter(c *cli.Context, command func(h *house, from layers) error) error {
-	from, err := p.layers(c)
-	if err != nil {
+func (p *program) enter(c *cli.Context, command func(h *house) error) error {
+	if err := p.load(c); err != nil {
 		return err
 	}
 	h, err := p.open(c.Context, p.stderr)
 	if err != nil {
 		return err
 	}
-	err = command(h, from)
+	err = command(h)
 	return errors.Join(err, h.Close())
 }
 

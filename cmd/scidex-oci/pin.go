@@ -35,7 +35,7 @@ func (p *program) pin(c *cli.Context, pinned bool) error {
 	if err != nil {
 		return err
 	}
-	return p.change(c, func(h *house, _ layers) error { return runPin(c.Context, h, given, pinned) })
+	return p.change(c, func(h *house) error { return runPin(c.Context, h, given, pinned) })
 }
 
 func runPin(ctx context.Context, h *house, given []string, pinned bool) error {

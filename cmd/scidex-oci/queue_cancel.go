@@ -24,7 +24,7 @@ harvested and committed as canceled. Whoever wants to wait for that: scidex-oci 
 			if err != nil {
 				return err
 			}
-			return p.withQueue(c, func(q queue.Queue, h *house, _ layers) error { return p.cancelQueued(c.Context, q, h, given) })
+			return p.withQueue(c, func(q queue.Queue, h *house) error { return p.cancelQueued(c.Context, q, h, given) })
 		},
 	}
 }

@@ -34,19 +34,19 @@ func (p *program) queued() error {
 }
 
 // withQueue opens the queue for a command.
-func (p *program) withQueue(c *cli.Context, command func(q queue.Queue, h *house, from layers) error) error {
+func (p *program) withQueue(c *cli.Context, command func(q queue.Queue, h *house) error) error {
 	if err := p.load(c); err != nil {
 		return err
 	}
 	if err := p.queued(); err != nil {
 		return err
 	}
-	return p.visit(c, func(h *house, from layers) error {
+	return p.visit(c, func(h *house) error {
 		q, err := h.openQueue(c.Context)
 		if err != nil {
 			return err
 		}
-		return command(q, h, from)
+		return command(q, h)
 	})
 }
 

@@ -24,7 +24,7 @@ One that is complete or failed is not: an analysis that came to an end of its ow
 			if err != nil {
 				return err
 			}
-			return p.withQueue(c, func(q queue.Queue, h *house, _ layers) error { return p.retryQueued(c.Context, q, h, given) })
+			return p.withQueue(c, func(q queue.Queue, h *house) error { return p.retryQueued(c.Context, q, h, given) })
 		},
 	}
 }

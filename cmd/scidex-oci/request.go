@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/userfile"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/runner"
@@ -58,7 +59,7 @@ func (k clerk) options() (order, error) {
 		return o, problem
 	}
 	var err error
-	if o.hook, err = k.layers.hook(k.env); err != nil {
+	if o.hook, err = hookOf(options.Hook{Command: k.layers.asText("post-process"), Timeout: k.layers.asText("post-process-timeout"), On: k.layers.asText("post-process-on")}, k.env); err != nil {
 		return o, err
 	}
 	// Who names an image here means what it is now; a config file does not say what a repeated run had.

@@ -25,7 +25,7 @@ refused; see unpin. Blobs that no run names any longer are removed by gc.`,
 			if err != nil {
 				return err
 			}
-			return p.change(c, func(h *house, _ layers) error { return runRemove(c.Context, h, given) })
+			return p.change(c, func(h *house) error { return runRemove(c.Context, h, given) })
 		},
 	}
 }

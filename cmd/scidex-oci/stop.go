@@ -7,11 +7,13 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/runner"
 )
 
 func newStopCommand(p *program) *cli.Command {
+	o := &stopOptions{}
 	return &cli.Command{
 		Name:      "stop",
 		Usage:     "end runs that go on, as SIGTERM to their run command does",
@@ -20,25 +22,32 @@ func newStopCommand(p *program) *cli.Command {
 		Description: `Waits until each has ended, harvested and committed, and says what came of it: canceled, stopped, exit code 143,
 unless it ended by itself meanwhile. A second stop cuts the grace period of the first. All names are looked up before
 anything is stopped. A run is stopped by its owner, on its host and with the --root that it was started with.`,
-		Flags: []cli.Flag{&cli.BoolFlag{Name: "now", Usage: "leave no grace period: SIGKILL at once", DisableDefaultText: true}},
+		Flags: o.flags(),
 		Action: func(c *cli.Context) error {
 			given, err := words(c, 1, -1)
 			if err != nil {
 				return err
 			}
-			return p.visit(c, func(h *house, from layers) error {
+			return p.visit(c, func(h *house) error {
 				defer h.runner.Tidy(c.Context) // after it: whoever stops a run is in a hurry
-				return runStop(c.Context, p, h, from, given)
+				return runStop(c.Context, p, h, *o, given)
 			})
 		},
 	}
 }
 
-func runStop(ctx context.Context, p *program, h *house, from layers, given []string) error {
-	now, err := from.on("now")
-	if err != nil {
-		return err
-	}
+// stopOptions are the options of stop.
+type stopOptions struct {
+	now bool
+}
+
+func (o *stopOptions) flags() []cli.Flag {
+	return options.List(
+		options.Bool(&o.now, "now", "leave no grace period: SIGKILL at once"),
+	)
+}
+
+func runStop(ctx context.Context, p *program, h *house, o stopOptions, given []string) error {
 	runs := map[catalog.Key]catalog.Run{}
 	var keys []catalog.Key
 	for _, name := range given {
@@ -54,7 +63,7 @@ func runStop(ctx context.Context, p *program, h *house, from layers, given []str
 	var all error
 	var stopped []catalog.Key
 	for _, key := range keys { // all of them before the first is waited for
-		live, err := h.stop(ctx, runs[key], now)
+		live, err := h.stop(ctx, runs[key], o.now)
 		if err != nil {
 			all = errors.Join(all, err)
 			continue

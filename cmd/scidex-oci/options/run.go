@@ -58,20 +58,3 @@ func (o *Hook) Flags() []*Flag {
 		Given(&o.Timeout, "post-process-timeout", "end the --post-process command after `DURATION` (default: 10m)"),
 	}
 }
-
-// Retention are the options of gc that a config file may set too.
-type Retention struct {
-	OlderThan             Moment
-	KeepLast, OutputsOnly Text
-}
-
-// Flags are the flags of retention.
-func (o *Retention) Flags() []*Flag {
-	only := Given(&o.OutputsOnly, "outputs-only", "remove only what the outputs of those runs hold; their rows, digests and logs stay")
-	only.line.toggle = true
-	return []*Flag{
-		Time(&o.OlderThan, "older-than", "remove runs that ended before `AGE`: how long ago, as 30d or 12h, a date, or RFC 3339"),
-		Given(&o.KeepLast, "keep-last", "remove runs but the newest `N` that this root wrote, pinned ones and those that run counted; all for none at all"),
-		only,
-	}
-}
