@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -21,6 +22,7 @@ const batchExitCodes = `Exit codes of batch:
   129, 130, 131, 143  it was drained by SIGHUP, SIGINT, SIGQUIT or SIGTERM`
 
 func newBatchCommand(p *program) *cli.Command {
+	o := &batchOptions{run: newRunOptions(p)}
 	return &cli.Command{
 		Name:      "batch",
 		Usage:     "run many analyses, a line of JSON each",
@@ -44,8 +46,8 @@ next attempt; of one whose post-process command has failed that command alone is
 not the recorded one is refused, with what has changed.
 
 ` + batchExitCodes,
-		Flags:  batchFlags(p),
-		Action: func(c *cli.Context) error { return runBatch(c, p) },
+		Flags:  o.flags(p.options),
+		Action: func(c *cli.Context) error { return runBatch(c, p, o) },
 	}
 }
 
@@ -53,7 +55,7 @@ not the recorded one is refused, with what has changed.
 type batchSession struct {
 	program *program
 	order   order
-	options batchOptions
+	options *batchOptions
 	lines   *lines
 	house   *house
 	logs    opener // of what was committed, for the report
@@ -68,23 +70,19 @@ type batchSession struct {
 	apart   bool  // no two lines overlap
 }
 
-func runBatch(c *cli.Context, p *program) (err error) {
+func runBatch(c *cli.Context, p *program, o *batchOptions) (err error) {
 	given, err := words(c, 1, 1)
 	if err != nil {
 		return err
 	}
-	from, err := p.layers(c)
-	if err != nil {
+	if err := cmp.Or(p.load(c), refuse(c.Command.Flags, "a batch", notOfBatch), o.settle()); err != nil {
 		return err
 	}
-	b := &batchSession{program: p, screen: newConsole(p.stderr, p.env)}
-	if b.options, err = batchOptionsOf(from); err != nil {
+	b := &batchSession{program: p, options: o, screen: newConsole(p.stderr, p.env)}
+	if b.to, err = eventsOf(o.run.Events, false); err != nil {
 		return err
 	}
-	if b.to, err = from.events(false); err != nil {
-		return err
-	}
-	k := p.clerk(c, from)
+	k := p.clerk(c, o.run)
 	if b.order, err = k.options(); err != nil {
 		return err
 	}
@@ -93,11 +91,11 @@ func runBatch(c *cli.Context, p *program) (err error) {
 	}
 	defer func() { err = errors.Join(err, b.lines.close()) }()
 	b.report = newBatchReport(p, b.screen, b.order)
-	return b.run(c.Context, from)
+	return b.run(c.Context)
 }
 
 // run looks at the lines, and runs them if they are good.
-func (b *batchSession) run(ctx context.Context, from layers) (err error) {
+func (b *batchSession) run(ctx context.Context) (err error) {
 	survey, err := b.lines.survey(b.check, b.report.bad)
 	if err != nil {
 		return err
@@ -122,7 +120,7 @@ func (b *batchSession) run(ctx context.Context, from layers) (err error) {
 	if err := b.openJUnit(); err != nil {
 		return err
 	}
-	if err := b.open(ctx, from); err != nil {
+	if err := b.open(ctx); err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, b.house.Close()) }()
@@ -162,7 +160,7 @@ func (b *batchSession) fitOverlapping(asked int, demand room.Demand) (fits int, 
 }
 
 // open opens catalog and blob store, with all settled that killed launchers have left, where that is to be judged by.
-func (b *batchSession) open(ctx context.Context, from layers) (err error) {
+func (b *batchSession) open(ctx context.Context) (err error) {
 	if b.house, err = b.program.open(ctx, b.screen); err != nil {
 		return err
 	}

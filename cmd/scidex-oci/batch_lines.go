@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/userfile"
 	"github.com/scidex-ai/scidex-oci/runner/batch"
 	"github.com/scidex-ai/scidex-oci/spec"
@@ -30,7 +31,7 @@ type lines struct {
 // openLines opens the file of a batch, or standard input for "-". What cannot be read twice, such as a FIFO, is like
 // standard input.
 func openLines(k clerk, name string) (*lines, error) {
-	under, err := k.layered(spec.Analysis{})
+	under, err := k.run.Over(spec.Analysis{})
 	if err != nil {
 		return nil, err
 	}
@@ -38,7 +39,7 @@ func openLines(k clerk, name string) (*lines, error) {
 	if name == "-" {
 		return l, nil
 	}
-	path := absolute(k.dir, name)
+	path := options.Absolute(k.dir, name)
 	f, all, err := userfile.Open(path, userfile.WriterWait)
 	if err != nil {
 		return nil, fmt.Errorf("batch: %w; give a file of JSON lines, or - for standard input", err)
@@ -97,9 +98,9 @@ func (l *lines) request(own spec.Analysis) (spec.Analysis, error) {
 	case own.Script != "":
 		under.Args = nil
 	}
-	a := merge(under, own.ResolvePaths(l.dir))
+	a := options.Merge(under, own.ResolvePaths(l.dir))
 	var err error
-	a.Runtime, err = l.clerk.layers.runtime(a.Runtime)
+	a.Runtime, err = l.clerk.global.Runtime(a.Runtime)
 	return a, cmp.Or(err, l.clerk.missingSecret(a))
 }
 

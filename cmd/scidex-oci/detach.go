@@ -12,7 +12,6 @@ import (
 	"sync/atomic"
 	"syscall"
 
-	"github.com/urfave/cli/v2"
 	"golang.org/x/sys/unix"
 
 	"github.com/scidex-ai/scidex-oci/runner"
@@ -31,10 +30,6 @@ const (
 	tetherFD = 3
 	eventsFD = 4
 )
-
-func detachFlag() cli.Flag {
-	return &cli.BoolFlag{Name: "detach", Aliases: []string{"d"}, Usage: "print the id as soon as the analysis has begun, and let the run go on without this command and its terminal; see show --wait, logs --follow and stop", DisableDefaultText: true}
-}
 
 // detach does that. What the launcher could not tell itself is told here.
 func (s *session) detach(events eventsTarget) error {

@@ -101,9 +101,12 @@ func wantsJSON(args []string, env lookup) bool {
 	if end := slices.Index(args, "--"); end >= 0 {
 		args = args[:end]
 	}
-	asked, _ := strconv.ParseBool(env.Text(variable("json"))) // what is no truth value does not ask
+	asked, _ := strconv.ParseBool(env.Text(options.Variable("json"))) // what is no truth value does not ask
 	for _, arg := range args {
 		asked = asked || arg == "--json" || arg == "-json" || arg == "--json=true"
 	}
 	return asked && (slices.Contains(args, "run") || slices.Contains(args, "submit"))
 }
+
+// lookup finds a variable of the environment, as os.LookupEnv does.
+type lookup = options.Lookup

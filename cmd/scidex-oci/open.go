@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -24,21 +23,6 @@ type house struct {
 	catalog catalog.Catalog
 	blobs   *blob.Store
 	runner  *runner.Runner
-}
-
-// layers are the places where the flags of this command line get values from.
-func (p *program) layers(c *cli.Context) (layers, error) {
-	dir, err := os.Getwd()
-	if err != nil {
-		// The flags are good all the same: --json is answered with an object.
-		return layers{fromFlags(c, "/")}, fmt.Errorf("working directory: %w; change to one that exists", err)
-	}
-	bad := p.load(c)
-	flags := fromFlags(c, dir)
-	environment := fromEnvironment(flagsOf(c), p.env, dir)
-	above := layers{flags, environment}
-	file, err := fromConfig(above.path("config", ""), configPlaces(p.env), configKeys())
-	return append(above, file), cmp.Or(err, bad) // above is good even where the file is not
 }
 
 // load gives the options of a command line their values: those of the command's flags, the global ones, and others, which

@@ -214,5 +214,5 @@ func runOutputsExport(ctx context.Context, h *house, o outputsExportOptions, nam
 	if err != nil {
 		return err
 	}
-	return h.runner.Export(ctx, run, absolute(here, dir), o.overwrite)
+	return h.runner.Export(ctx, run, options.Absolute(here, dir), o.overwrite)
 }

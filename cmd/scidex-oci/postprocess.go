@@ -22,14 +22,6 @@ import (
 // hookTimeout is the default of --post-process-timeout.
 const hookTimeout = 10 * time.Minute
 
-// hookFlags say what is called with a result; run, spec and post-process share them.
-func hookFlags() []cli.Flag {
-	return []cli.Flag{
-		&cli.StringFlag{Name: "post-process", Usage: "after the commit call `COMMAND` on the host with your own rights: the result is its standard input, SCIDEX_OUTPUT_DIR a directory of copies of the outputs; split as a shell does, without one; it may be called more than once for an id and attempt"},
-		&cli.StringFlag{Name: "post-process-timeout", Usage: "end the --post-process command after `DURATION` (default: 10m)"},
-	}
-}
-
 func newPostProcessCommand(p *program) *cli.Command {
 	o := &postProcessOptions{}
 	return &cli.Command{
@@ -131,7 +123,7 @@ func hookOf(o options.Hook, env lookup) (*runner.Hook, error) {
 // other is looked up in PATH.
 func executable(dir, name string) (string, error) {
 	if strings.Contains(name, "/") {
-		name = absolute(dir, name)
+		name = options.Absolute(dir, name)
 	}
 	path, err := exec.LookPath(name)
 	switch {

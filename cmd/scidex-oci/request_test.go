@@ -12,6 +12,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
@@ -31,10 +32,12 @@ func clerkOf(t *testing.T, dir string, env map[string]string, args ...string) cl
 	p := &program{stdin: strings.NewReader(""), env: variables(env)}
 	app := newApp(p)
 	var k clerk
+	o := newRunOptions(p)
 	run := find(app.Commands, "run")
+	run.Flags = options.List(o.Flags(p.options)...)
 	run.Action = func(c *cli.Context) error {
-		from, err := p.layers(c)
-		k = p.clerk(c, from)
+		err := p.load(c)
+		k = p.clerk(c, o)
 		return err
 	}
 	line, err := arrange(app, append([]string{"run"}, args...))

@@ -12,12 +12,14 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/runner"
 	"github.com/scidex-ai/scidex-oci/runner/event"
 )
 
 func newRunCommand(p *program) *cli.Command {
+	o := newRunOptions(p)
 	return &cli.Command{
 		Name:  "run",
 		Usage: "run an analysis, harvest and commit its outputs",
@@ -34,17 +36,22 @@ analysis' output is in the logs alone, what a post-process command says is in th
 environment and the umask are those of this command; of a hangup (SIGHUP) nothing is heard any more.
 
 ` + exitCodes,
-		Flags:  append(runFlags(p.options), detachFlag(), reuseFlag()),
-		Action: func(c *cli.Context) error { return runRun(c, p) },
+		Flags:  options.List(append(o.Flags(p.options), o.DetachFlag(), o.ReuseFlag())...),
+		Action: func(c *cli.Context) error { return runRun(c, p, o) },
 	}
 }
 
+// newRunOptions are the options of a request, before they are read.
+func newRunOptions(p *program) *options.Run {
+	return &options.Run{Analysis: options.Analysis{Env: p.env}}
+}
+
 // runRun runs one analysis. Whatever happens, --json prints one object.
-func runRun(c *cli.Context, p *program) error {
-	from, err := p.layers(c)
-	s := &session{program: p, clerk: p.clerk(c, from), screen: newConsole(p.stderr, p.env)}
+func runRun(c *cli.Context, p *program, o *options.Run) error {
+	err := p.load(c)
+	s := &session{program: p, clerk: p.clerk(c, o), screen: newConsole(p.stderr, p.env)}
 	s.order, s.err = s.clerk.options()
-	to, bad := from.events(p.tether != nil)
+	to, bad := eventsOf(o.Events, p.tether != nil)
 	s.err = cmp.Or(err, s.err, bad)
 	if s.order.detach && s.err == nil && p.tether == nil {
 		return s.detach(to)
@@ -53,7 +60,7 @@ func runRun(c *cli.Context, p *program) error {
 		s.events, bad = p.openEvents(to)
 		s.err = cmp.Or(s.err, bad)
 	}
-	s.trace, bad = from.trace(p.began, p.main)
+	s.trace, bad = newTrace(o.Trace, p.began, p.main)
 	s.err = cmp.Or(s.err, bad)
 	return s.end(s.run(s.trace.with(c.Context)))
 }
@@ -69,8 +76,8 @@ func (s *session) end(result runner.Result, err error) error {
 }
 
 // clerk reads the rest of the command line.
-func (p *program) clerk(c *cli.Context, from layers) clerk {
-	return clerk{layers: from, words: c.Args().Slice(), stdin: p.stdin, dir: from[0].dir, env: p.env}
+func (p *program) clerk(c *cli.Context, o *options.Run) clerk {
+	return clerk{global: p.options, run: o, words: c.Args().Slice(), stdin: p.stdin, dir: p.options.Dir, env: p.env}
 }
 
 // session is one run from the command line to the table.

@@ -38,7 +38,6 @@ func newSlurmTask(p *program) *cli.Command {
 // slurmTask is one task on its node.
 type slurmTask struct {
 	program *program
-	from    layers
 	spool   slurm.Spool
 	line    slurm.Line
 	stop    <-chan runner.StopSignal
@@ -52,7 +51,7 @@ func runSlurmTask(c *cli.Context, p *program) error {
 		return err
 	}
 	t := &slurmTask{program: p, stop: stop}
-	if t.from, err = p.layers(c); err != nil {
+	if err := p.load(c); err != nil {
 		return err
 	}
 	array, err1 := strconv.Atoi(given[1])

@@ -8,7 +8,6 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog/queue"
 	"github.com/scidex-ai/scidex-oci/runner"
@@ -28,6 +27,7 @@ var notOfSubmit = map[string]string{
 }
 
 func newSubmitCommand(p *program) *cli.Command {
+	o := &submitOptions{run: newRunOptions(p)}
 	return &cli.Command{
 		Name:  "submit",
 		Usage: "put an analysis, or a batch of them, into the queue for workers",
@@ -49,39 +49,9 @@ An attempt that ends in an error of scidex-oci or the host, or whose worker dies
 has failed is never repeated.
 
 Exit codes of submit: 0 it is in the queue, 125 it is not.`,
-		Flags:  submitFlags(p),
-		Action: func(c *cli.Context) error { return runSubmit(c, p) },
+		Flags:  o.flags(p.options),
+		Action: func(c *cli.Context) error { return runSubmit(c, p, o) },
 	}
-}
-
-func submitFlags(p *program) []cli.Flag {
-	var flags []cli.Flag
-	for _, flag := range runFlags(p.options) {
-		name := flag.Names()[0]
-		_, refused := notOfSubmit[name]
-		refused = refused || name == "post-process-timeout" || name == "min-free" || name == "quiet"
-		switch f := flag.(type) {
-		case *cli.StringFlag:
-			f.Hidden = f.Hidden || refused
-		case *options.Flag:
-			f.Hidden = f.Hidden || refused
-		case *cli.BoolFlag:
-			f.Hidden = f.Hidden || refused
-			if f.Name == "json" {
-				f.Usage = "print one JSON object for each analysis"
-			}
-		}
-		flags = append(flags, flag)
-	}
-	return append(flags,
-		&cli.StringFlag{Name: "batch", Usage: "submit a line of JSON each of `FILE`, or - for standard input; flags are their defaults"},
-		&cli.StringFlag{Name: "class", Usage: "for workers of this class `NAME` (default: default)"},
-		&cli.StringSliceFlag{Name: "require", Usage: "for workers that have the label `K=V`; repeatable, all must match"},
-		&cli.StringFlag{Name: "priority", Usage: "`1|2|3|4`: those of 1 are taken first, then those of 2, and so on; within one in their order (default: 1)"},
-		&cli.StringFlag{Name: "at", Usage: "not to begin before `TIME|+DURATION`, as 2026-01-31T12:00:00Z, a date as 2026-01-31, +2h or +7d"},
-		&cli.BoolFlag{Name: "unique", Usage: "where an analysis waits or runs that asks for the very same, but for id and labels, answer with that one and queue nothing", DisableDefaultText: true},
-		&cli.StringFlag{Name: "retries", Usage: fmt.Sprintf("let up to `N` attempts follow that end in an error of scidex-oci or a host, after 1 s, 2 s, 4 s and so on (default: %d)", queue.DefaultRetries)},
-	)
 }
 
 // submission is one call of submit.
@@ -89,7 +59,7 @@ type submission struct {
 	program *program
 	clerk   clerk
 	order   order
-	terms   queue.Submission // what the flags say of all jobs
+	options *submitOptions
 }
 
 // submitted is what submit prints; docs/schema/submit.json describes it.
@@ -100,17 +70,17 @@ type submitted struct {
 	Other   bool          `json:"other,omitempty"` // one that asks for the same was there already
 }
 
-func runSubmit(c *cli.Context, p *program) error {
-	from, err := p.layers(c)
-	s := &submission{program: p, clerk: p.clerk(c, from)}
+func runSubmit(c *cli.Context, p *program, o *submitOptions) error {
+	err := p.load(c)
+	s := &submission{program: p, options: o, clerk: p.clerk(c, o.run)}
 	s.clerk.elsewhere = true
 	var bad error
 	s.order, bad = s.clerk.options()
-	if err = cmp.Or(err, bad, s.options()); err != nil {
+	if err = cmp.Or(err, bad, refuse(c.Command.Flags, "submit", notOfSubmit), s.check()); err != nil {
 		return s.refuse(spec.Analysis{}, err)
 	}
-	if name := from.text("batch", ""); name != "" {
-		return s.batch(c.Context, name)
+	if o.batch.Value != "" {
+		return s.batch(c.Context, o.batch.Value)
 	}
 	a, err := s.clerk.analysis(c.Context, nil)
 	if err != nil {
@@ -122,19 +92,10 @@ func runSubmit(c *cli.Context, p *program) error {
 	return nil
 }
 
-// options refuses flags that mean nothing here, and reads those of submit.
-func (s *submission) options() (err error) {
-	from := s.clerk.layers
-	for name, why := range notOfSubmit {
-		if in, given := from.given(name); given && in.text(name) != "false" {
-			return usagef("%s is not for submit: %s", in.label(name), why)
-		}
-	}
-	if s.terms, err = termsOf(from); err != nil {
-		return err
-	}
-	if in, given := from.given("batch"); given && len(s.clerk.words) > 0 {
-		return usagef("%s and a command both say what to run; give one of them", in.label("batch"))
+// check refuses what cannot be submitted, whatever is asked for.
+func (s *submission) check() error {
+	if batch := s.options.batch; batch.Given && len(s.clerk.words) > 0 {
+		return usagef("%s and a command both say what to run; give one of them", batch.Label)
 	}
 	return s.program.queued()
 }
@@ -239,7 +200,7 @@ func (s *submission) job(ctx context.Context, h *house, a spec.Analysis) (queue.
 	if err != nil {
 		return queue.Submission{}, err
 	}
-	job := s.terms
+	job := s.options.terms()
 	job.Run, job.NoAudit = row, s.order.noAudit
 	return job, nil
 }

@@ -155,13 +155,3 @@ func readClasses(t options.Text) ([]string, error) {
 	}
 	return t.Values, nil
 }
-
-// labelsOf are the K=V of a flag.
-func labelsOf(from layers, name string) (map[string]string, error) {
-	in, given := from.given(name)
-	if !given {
-		return nil, nil
-	}
-	r := reader{layer: in}
-	return r.pairs(name, nil), r.err
-}

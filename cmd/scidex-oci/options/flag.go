@@ -73,6 +73,15 @@ func Hide(flags []*Flag, names ...string) []*Flag {
 	return flags
 }
 
+// Describe gives the flag of a name other words in help and man pages.
+func Describe(flags []*Flag, name, usage string) {
+	for _, f := range flags {
+		if f.Name == name {
+			f.Usage = usage
+		}
+	}
+}
+
 // Without returns the flags but those of these names.
 func Without(flags []*Flag, names ...string) []*Flag {
 	return slices.DeleteFunc(slices.Clone(flags), func(f *Flag) bool { return slices.Contains(names, f.Name) })

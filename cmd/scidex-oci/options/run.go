@@ -17,15 +17,20 @@ func (o *Run) Flags(g *Global) []*Flag {
 	return append(all,
 		Given(&o.Hook.On, "post-process-on", "call the --post-process command after `complete|always`: runs that are complete (default), or all"),
 		Given(&o.File, "file", "read the request from the manifest `FILE` (YAML or JSON, - for standard input); flags override it", "f"),
-		String(&o.Again, "again", "also where it has succeeded before, or none was called"),
-		Value(&o.NoAudit, "audit", "`on|off`: note in the result what the analysis tries to reach and may not (default: on); off only where the kernel lacks seccomp user notification", readOff),
+		String(&o.Again, "again", "run the recorded request of `ID` once more, as its next attempt; flags override it"),
+		o.AuditFlag(),
 		g.MinFreeFlag(),
 		Bool(&o.Overwrite, "overwrite", "let --export write into a directory that is not empty"),
-		Bool(&o.JSON, "json", "print the result as run --json does"),
+		Bool(&o.JSON, "json", "print the result as one JSON object on standard output; the analysis' own output goes to standard error"),
 		Given(&o.Events, "events", "write what happens as JSON lines to `FILE|fd:N`: a file (appended to), a FIFO that is read, or a descriptor that this command was started with; see docs/schema/events.json"),
 		Given(&o.Trace, "trace", "write how long each phase of the run takes to `FILE` as Chrome trace events, for chrome://tracing or Perfetto; see docs/trace.md"),
 		Bool(&o.Quiet, "quiet", "leave the status line and the closing table out", "q"),
 	)
+}
+
+// AuditFlag is the flag of NoAudit.
+func (o *Run) AuditFlag() *Flag {
+	return Value(&o.NoAudit, "audit", "`on|off`: note in the result what the analysis tries to reach and may not (default: on); off only where the kernel lacks seccomp user notification", readOff)
 }
 
 // DetachFlag is the flag of Detach.
