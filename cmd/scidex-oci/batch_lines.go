@@ -19,23 +19,23 @@ import (
 
 // lines is where the lines of a batch come from.
 type lines struct {
-	name  string // for messages
-	from  io.Reader
-	file  *os.File // nil where the lines can be read only once
-	dir   string   // relative paths start here
-	clerk clerk
-	under spec.Analysis // what the flags say for all lines
-	close func() error
+	name   string // for messages
+	from   io.Reader
+	file   *os.File // nil where the lines can be read only once
+	dir    string   // relative paths start here
+	parser requestParser
+	under  spec.Analysis // what the flags say for all lines
+	close  func() error
 }
 
 // openLines opens the file of a batch, or standard input for "-". What cannot be read twice, such as a FIFO, is like
 // standard input.
-func openLines(k clerk, name string) (*lines, error) {
+func openLines(k requestParser, name string) (*lines, error) {
 	under, err := k.run.Over(spec.Analysis{})
 	if err != nil {
 		return nil, err
 	}
-	l := &lines{name: "standard input", from: k.stdin, dir: k.dir, clerk: k, under: under, close: func() error { return nil }}
+	l := &lines{name: "standard input", from: k.stdin, dir: k.dir, parser: k, under: under, close: func() error { return nil }}
 	if name == "-" {
 		return l, nil
 	}
@@ -100,8 +100,8 @@ func (l *lines) request(own spec.Analysis) (spec.Analysis, error) {
 	}
 	a := options.Merge(under, own.ResolvePaths(l.dir))
 	var err error
-	a.Runtime, err = l.clerk.global.Runtime(a.Runtime)
-	return a, cmp.Or(err, l.clerk.missingSecret(a))
+	a.Runtime, err = l.parser.global.Runtime(a.Runtime)
+	return a, cmp.Or(err, l.parser.missingSecret(a))
 }
 
 // named is a source whose lines all have an id, so that whoever asks for the end of one run can be told.

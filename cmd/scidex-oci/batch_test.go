@@ -27,7 +27,7 @@ import (
 // A line's own values go over the defaults, and its program takes the place of theirs with its arguments.
 func TestBatchRequest(t *testing.T) {
 	under := spec.Analysis{Script: "/at/default.py", Args: []string{"-v"}, Memory: 8 << 20, Labels: map[string]string{"a": "1", "b": "1"}}
-	l := &lines{name: "f", dir: "/dir", under: under, clerk: clerk{global: &options.Global{}, env: variables(nil)}}
+	l := &lines{name: "f", dir: "/dir", under: under, parser: requestParser{global: &options.Global{}, env: variables(nil)}}
 	for text, want := range map[string]spec.Analysis{
 		`{"args":["x"]}`:                       {Script: "/at/default.py", Args: []string{"x"}},
 		`{"id":"a"}`:                           {ID: "a", Script: "/at/default.py", Args: []string{"-v"}},
@@ -60,7 +60,7 @@ func TestBatchSourcesAreApart(t *testing.T) {
 	if err := os.WriteFile(path, bytes.Repeat([]byte(`{"command":["true"]}`+"\n"), n), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	l, err := openLines(clerk{global: &options.Global{}, run: &options.Run{}, env: variables(nil), dir: "/"}, path)
+	l, err := openLines(requestParser{global: &options.Global{}, run: &options.Run{}, env: variables(nil), dir: "/"}, path)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -72,6 +72,6 @@ type opener func(sha256 string) (io.ReadCloser, error)
 func (o opener) Open(sha256 string) (io.ReadCloser, error) { return o(sha256) }
 
 // reading is the store for those who read it until ctx ends.
-func (h *house) reading(ctx context.Context) opener {
+func (h *stores) reading(ctx context.Context) opener {
 	return func(sha256 string) (io.ReadCloser, error) { return h.blobs.Open(ctx, sha256) }
 }

@@ -88,7 +88,7 @@ a bucket, from what is kept of it here, and of each run from the root that it wa
 			if _, err := words(c, 0, 0); err != nil {
 				return err
 			}
-			return p.visit(c, func(h *house) error { return runCatalogCheck(c.Context, p, h, *o) })
+			return p.visit(c, func(h *stores) error { return runCatalogCheck(c.Context, p, h, *o) })
 		},
 	}
 }
@@ -106,7 +106,7 @@ func (o *checkOptions) flags() []cli.Flag {
 	)
 }
 
-func runCatalogCheck(ctx context.Context, p *program, h *house, o checkOptions) error {
+func runCatalogCheck(ctx context.Context, p *program, h *stores, o checkOptions) error {
 	host, err := os.Hostname()
 	if err != nil {
 		return err

@@ -38,7 +38,7 @@ secrets are left out. What nobody knows is left out too: say --license and --age
 			if err != nil {
 				return err
 			}
-			return p.visit(c, func(h *house) error { return runCrate(c.Context, h, *o, given[0]) })
+			return p.visit(c, func(h *stores) error { return runCrate(c.Context, h, *o, given[0]) })
 		},
 		Subcommands: []*cli.Command{{
 			Name:      "verify",
@@ -74,7 +74,7 @@ func (o *crateOptions) flags() []cli.Flag {
 	)
 }
 
-func runCrate(ctx context.Context, h *house, o crateOptions, name string) error {
+func runCrate(ctx context.Context, h *stores, o crateOptions, name string) error {
 	if o.output == "" {
 		return usagef("crate: where to? Give -o DIR or -o FILE.zip")
 	}
@@ -138,7 +138,7 @@ func (s crateSource) Open(sha256 string) (io.ReadCloser, error) {
 const scriptType = "text/plain"
 
 // crateOf is what the catalog knows of a run.
-func (h *house) crateOf(ctx context.Context, run catalog.Run) (crate.Run, crateSource, error) {
+func (h *stores) crateOf(ctx context.Context, run catalog.Run) (crate.Run, crateSource, error) {
 	result, err := h.runner.Show(ctx, run)
 	if err != nil {
 		return crate.Run{}, crateSource{}, err
@@ -178,7 +178,7 @@ func (h *house) crateOf(ctx context.Context, run catalog.Run) (crate.Run, crateS
 	return c, source, err
 }
 
-func (h *house) crateOutputs(ctx context.Context, key catalog.Key) (all []crate.File, err error) {
+func (h *stores) crateOutputs(ctx context.Context, key catalog.Key) (all []crate.File, err error) {
 	err = h.catalog.Outputs(ctx, key, func(e outputs.Entry) bool {
 		if e.Rejected == "" {
 			f := crate.File{Path: e.Path, Size: e.Size, SHA256: e.SHA256, MediaType: e.MediaType}
@@ -192,7 +192,7 @@ func (h *house) crateOutputs(ctx context.Context, key catalog.Key) (all []crate.
 	return all, err
 }
 
-func (h *house) crateScript(ctx context.Context, s *runner.Script) (*crate.File, error) {
+func (h *stores) crateScript(ctx context.Context, s *runner.Script) (*crate.File, error) {
 	if s == nil || s.SHA256 == "" {
 		return nil, nil //nolint:nilnil // there is none, which is no error
 	}
@@ -203,7 +203,7 @@ func (h *house) crateScript(ctx context.Context, s *runner.Script) (*crate.File,
 	}, err
 }
 
-func (h *house) crateLogs(ctx context.Context, logs runner.Logs) (all []crate.File, err error) {
+func (h *stores) crateLogs(ctx context.Context, logs runner.Logs) (all []crate.File, err error) {
 	for _, one := range []struct {
 		name string
 		log  runner.Log

@@ -209,7 +209,7 @@ func (s *session) announce(result runner.Result) error {
 	for _, warning := range result.Warnings {
 		fmt.Fprintf(s.screen, "scidex-oci: %s\n", escape(warning))
 	}
-	if s.order.json {
+	if s.request.json {
 		return writeJSON(s.program.stdout, result)
 	}
 	_, err := fmt.Fprintln(s.program.stdout, escape(result.ID))

@@ -50,7 +50,7 @@ func runDoctor(c *cli.Context, p *program, o *options.Run) error {
 	if err := p.load(c, o.Flags(p.options)...); err != nil {
 		return err
 	}
-	k := p.clerk(c, o)
+	k := p.requestParser(c, o)
 	k.words = []string{"true"} // what will be run
 	wanted, err := k.options()
 	if err != nil {
@@ -87,7 +87,7 @@ func (p *program) examination() (doctor.Options, error) {
 	return how, nil
 }
 
-// throwAway opens a house in a directory of its own, with the settings of another.
+// throwAway opens stores in a directory of their own, with the settings of another.
 func (p *program) throwAway(s settings, given policy) func(context.Context, string) (*runner.Runner, error) {
 	return func(ctx context.Context, root string) (*runner.Runner, error) {
 		own := s

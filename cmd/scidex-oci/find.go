@@ -32,7 +32,7 @@ of such a name.`,
 			if err != nil {
 				return err
 			}
-			return p.visit(c, func(h *house) error { return runOutputsFind(c.Context, p.stdout, h, *o, given[0]) })
+			return p.visit(c, func(h *stores) error { return runOutputsFind(c.Context, p.stdout, h, *o, given[0]) })
 		},
 	}
 }
@@ -60,7 +60,7 @@ type search struct {
 	asJSON  bool
 }
 
-func runOutputsFind(ctx context.Context, w io.Writer, h *house, o findOptions, what string) error {
+func runOutputsFind(ctx context.Context, w io.Writer, h *stores, o findOptions, what string) error {
 	s, err := searchOf(o, what, time.Now())
 	if err != nil {
 		return err

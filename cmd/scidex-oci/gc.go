@@ -31,7 +31,7 @@ is the only copy of what was not committed never goes. A blob goes when it is an
 			if _, err := words(c, 0, 0); err != nil {
 				return err
 			}
-			return p.enter(c, func(h *house) error { return runGC(c.Context, p, h, *o) })
+			return p.enter(c, func(h *stores) error { return runGC(c.Context, p, h, *o) })
 		},
 	}
 }
@@ -49,7 +49,7 @@ func (o *gcOptions) flags() []cli.Flag {
 	)...)
 }
 
-func runGC(ctx context.Context, p *program, h *house, o gcOptions) error {
+func runGC(ctx context.Context, p *program, h *stores, o gcOptions) error {
 	retention, err := o.retention.At(time.Now())
 	if err != nil {
 		return err

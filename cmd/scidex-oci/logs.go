@@ -27,7 +27,7 @@ func newLogsCommand(p *program) *cli.Command {
 			if err != nil {
 				return err
 			}
-			return p.visit(c, func(h *house) error { return runLogs(c.Context, p, h, *o, given[0]) })
+			return p.visit(c, func(h *stores) error { return runLogs(c.Context, p, h, *o, given[0]) })
 		},
 	}
 }
@@ -45,7 +45,7 @@ func (o *logsOptions) flags() []cli.Flag {
 	)
 }
 
-func runLogs(ctx context.Context, p *program, h *house, o logsOptions, name string) error {
+func runLogs(ctx context.Context, p *program, h *stores, o logsOptions, name string) error {
 	if o.stdout == o.stderr {
 		o.stdout, o.stderr = true, true
 	}
@@ -111,7 +111,7 @@ func display(f *os.File) (to io.Writer, done func() error) {
 }
 
 // printBlob writes a blob.
-func (p *program) printBlob(ctx context.Context, h *house, sha256 string, f *os.File) error {
+func (p *program) printBlob(ctx context.Context, h *stores, sha256 string, f *os.File) error {
 	from, err := h.blobs.Open(ctx, sha256)
 	if err != nil {
 		return err

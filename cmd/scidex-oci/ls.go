@@ -31,7 +31,7 @@ func newListCommand(p *program) *cli.Command {
 			if _, err := words(c, 0, 0); err != nil {
 				return err
 			}
-			return p.visit(c, func(h *house) error { return runList(c.Context, p, h, *o) })
+			return p.visit(c, func(h *stores) error { return runList(c.Context, p, h, *o) })
 		},
 	}
 }
@@ -50,7 +50,7 @@ func (o *listOptions) flags() []cli.Flag {
 	)...)
 }
 
-func runList(ctx context.Context, p *program, h *house, o listOptions) error {
+func runList(ctx context.Context, p *program, h *stores, o listOptions) error {
 	filter, err := o.filter.At(time.Now())
 	if err != nil {
 		return err
@@ -146,7 +146,7 @@ func listNames(ctx context.Context, w io.Writer, cat catalog.Catalog, runs []cat
 // attempt names one attempt of an analysis.
 func attempt(key catalog.Key) string { return key.ID + "@" + strconv.Itoa(key.Attempt) }
 
-func listTable(ctx context.Context, w io.Writer, runs []catalog.Run, h *house) error {
+func listTable(ctx context.Context, w io.Writer, runs []catalog.Run, h *stores) error {
 	tw := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
 	fmt.Fprintln(tw, "ID\tATTEMPT\tSTATE\tREASON\tCREATED\tWALL\tOUTPUTS\tLABELS")
 	for _, r := range runs {

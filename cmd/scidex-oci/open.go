@@ -18,8 +18,8 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/sandbox"
 )
 
-// house is an opened root: its catalog and blob store, and the runner that works on them.
-type house struct {
+// stores are those of an opened root: its catalog and blob store, and the runner that works on them.
+type stores struct {
 	catalog catalog.Catalog
 	blobs   *blob.Store
 	runner  *runner.Runner
@@ -32,23 +32,23 @@ func (p *program) load(c *cli.Context, others ...*options.Flag) error {
 }
 
 // visit opens catalog and blob store for a command, with what waited to be committed, and closes them after it.
-func (p *program) visit(c *cli.Context, command func(h *house) error) error {
-	return p.enter(c, func(h *house) error {
+func (p *program) visit(c *cli.Context, command func(h *stores) error) error {
+	return p.enter(c, func(h *stores) error {
 		h.runner.CommitOutcomes(c.Context)
 		return command(h)
 	})
 }
 
 // change is visit for a command that writes to the catalog: before it, what killed runs of this root left is removed.
-func (p *program) change(c *cli.Context, command func(h *house) error) error {
-	return p.visit(c, func(h *house) error {
+func (p *program) change(c *cli.Context, command func(h *stores) error) error {
+	return p.visit(c, func(h *stores) error {
 		h.runner.Tidy(c.Context)
 		return command(h)
 	})
 }
 
 // enter is visit for a command that sees to what waits itself.
-func (p *program) enter(c *cli.Context, command func(h *house) error) error {
+func (p *program) enter(c *cli.Context, command func(h *stores) error) error {
 	if err := p.load(c); err != nil {
 		return err
 	}
@@ -60,8 +60,8 @@ func (p *program) enter(c *cli.Context, command func(h *house) error) error {
 	return errors.Join(err, h.Close())
 }
 
-// open opens catalog and blob store as the global flags say; log receives messages. Close the house.
-func (p *program) open(ctx context.Context, log io.Writer) (*house, error) {
+// open opens catalog and blob store as the global flags say; log receives messages. Close the stores.
+func (p *program) open(ctx context.Context, log io.Writer) (*stores, error) {
 	s, err := settingsOf(p.options, p.env)
 	if err != nil {
 		return nil, &runner.RequestError{Err: err}
@@ -89,7 +89,7 @@ func policyOf(g *options.Global) (given policy, err error) {
 
 // openAt opens what settings name, and makes it where it is missing. Its errors are CatalogErrors, but for
 // what was asked for wrongly.
-func (p *program) openAt(ctx context.Context, s settings, given policy, log io.Writer) (*house, error) {
+func (p *program) openAt(ctx context.Context, s settings, given policy, log io.Writer) (*stores, error) {
 	h, err := p.openStores(ctx, s, given, log)
 	var refused *runner.RequestError
 	if err == nil || errors.As(err, &refused) {
@@ -98,7 +98,7 @@ func (p *program) openAt(ctx context.Context, s settings, given policy, log io.W
 	return nil, &runner.CatalogError{Err: inodes.Explain(err)}
 }
 
-func (p *program) openStores(ctx context.Context, s settings, given policy, log io.Writer) (*house, error) {
+func (p *program) openStores(ctx context.Context, s settings, given policy, log io.Writer) (*stores, error) {
 	for _, dir := range []string{s.root, s.blobs.dir} {
 		if err := os.MkdirAll(dir, 0o700); err != nil {
 			return nil, fmt.Errorf("%w; give another place with --root DIR", err)
@@ -112,7 +112,7 @@ func (p *program) openStores(ctx context.Context, s settings, given policy, log 
 	if err != nil {
 		return nil, err
 	}
-	return &house{catalog: cat, blobs: blobs, runner: &runner.Runner{
+	return &stores{catalog: cat, blobs: blobs, runner: &runner.Runner{
 		Catalog: cat, Blobs: blobs, Root: s.root, Tmp: s.tmp, MinFree: given.floor, Version: p.build.version,
 		Private:  append(s.db.private(), s.blobs.dir),
 		Database: s.db.listens(), AllowBinds: given.allowed,
@@ -121,10 +121,10 @@ func (p *program) openStores(ctx context.Context, s settings, given policy, log 
 }
 
 // Close closes the catalog.
-func (h *house) Close() error { return h.catalog.Close() }
+func (h *stores) Close() error { return h.catalog.Close() }
 
 // find resolves what a person types for a run.
-func (h *house) find(ctx context.Context, name string) (catalog.Run, error) {
+func (h *stores) find(ctx context.Context, name string) (catalog.Run, error) {
 	run, err := h.catalog.Find(ctx, name)
 	if err != nil {
 		return run, noRun(name, err)

@@ -40,7 +40,7 @@ func newOutputsListCommand(p *program) *cli.Command {
 			if err != nil {
 				return err
 			}
-			return p.visit(c, func(h *house) error { return runOutputsList(c.Context, p, h, *o, given[0]) })
+			return p.visit(c, func(h *stores) error { return runOutputsList(c.Context, p, h, *o, given[0]) })
 		},
 	}
 }
@@ -67,7 +67,7 @@ func newOutputsCatCommand(p *program) *cli.Command {
 			if err != nil {
 				return err
 			}
-			return p.visit(c, func(h *house) error { return runOutputsCat(c.Context, p, h, given[0], given[1]) })
+			return p.visit(c, func(h *stores) error { return runOutputsCat(c.Context, p, h, given[0], given[1]) })
 		},
 	}
 }
@@ -85,7 +85,7 @@ func newOutputsExportCommand(p *program) *cli.Command {
 			if err != nil {
 				return err
 			}
-			return p.visit(c, func(h *house) error { return runOutputsExport(c.Context, h, *o, given[0], given[1]) })
+			return p.visit(c, func(h *stores) error { return runOutputsExport(c.Context, h, *o, given[0], given[1]) })
 		},
 	}
 }
@@ -115,7 +115,7 @@ type listedRejected struct {
 // rowsAligned is how many rows of outputs ls have common columns: a table is held in memory until it is aligned.
 const rowsAligned = 1000
 
-func runOutputsList(ctx context.Context, p *program, h *house, o outputsListOptions, name string) error {
+func runOutputsList(ctx context.Context, p *program, h *stores, o outputsListOptions, name string) error {
 	run, err := h.find(ctx, name)
 	if err != nil {
 		return err
@@ -161,7 +161,7 @@ func rowOf(e outputs.Entry) string {
 	return row
 }
 
-func runOutputsCat(ctx context.Context, p *program, h *house, name, path string) error {
+func runOutputsCat(ctx context.Context, p *program, h *stores, name, path string) error {
 	run, err := h.find(ctx, name)
 	if err != nil {
 		return err
@@ -202,7 +202,7 @@ func asShown(ctx context.Context, cat catalog.Catalog, key catalog.Key, path str
 	return *found, nil
 }
 
-func runOutputsExport(ctx context.Context, h *house, o outputsExportOptions, name, dir string) error {
+func runOutputsExport(ctx context.Context, h *stores, o outputsExportOptions, name, dir string) error {
 	run, err := h.find(ctx, name)
 	if err != nil {
 		return err

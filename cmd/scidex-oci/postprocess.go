@@ -39,7 +39,7 @@ has written for these two before. Exit code 0 where it has succeeded, else 125.`
 			if err != nil {
 				return err
 			}
-			return p.change(c, func(h *house) error { return runPostProcess(c.Context, p, h, *o, given[0]) })
+			return p.change(c, func(h *stores) error { return runPostProcess(c.Context, p, h, *o, given[0]) })
 		},
 	}
 }
@@ -57,7 +57,7 @@ func (o *postProcessOptions) flags() []cli.Flag {
 	)...)
 }
 
-func runPostProcess(ctx context.Context, p *program, h *house, o postProcessOptions, name string) error {
+func runPostProcess(ctx context.Context, p *program, h *stores, o postProcessOptions, name string) error {
 	run, err := h.find(ctx, name)
 	if err != nil {
 		return err

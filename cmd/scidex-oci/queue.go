@@ -37,7 +37,7 @@ func newQueueList(p *program) *cli.Command {
 			if _, err := words(c, 0, 0); err != nil {
 				return err
 			}
-			return p.withQueue(c, func(q queue.Queue, _ *house) error { return p.listQueue(c.Context, q, *o) })
+			return p.withQueue(c, func(q queue.Queue, _ *stores) error { return p.listQueue(c.Context, q, *o) })
 		},
 	}
 }
@@ -108,7 +108,7 @@ func newQueueShow(p *program) *cli.Command {
 			if err != nil {
 				return err
 			}
-			return p.withQueue(c, func(q queue.Queue, h *house) error {
+			return p.withQueue(c, func(q queue.Queue, h *stores) error {
 				return p.showQueued(c.Context, q, h, *o, given[0])
 			})
 		},
@@ -126,7 +126,7 @@ func (o *queueShowOptions) flags() []cli.Flag {
 	)
 }
 
-func (p *program) showQueued(ctx context.Context, q queue.Queue, h *house, o queueShowOptions, name string) error {
+func (p *program) showQueued(ctx context.Context, q queue.Queue, h *stores, o queueShowOptions, name string) error {
 	run, err := h.find(ctx, name)
 	if err != nil {
 		return err

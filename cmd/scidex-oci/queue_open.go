@@ -14,7 +14,7 @@ import (
 )
 
 // openQueue opens the queue in the database of the catalog.
-func (h *house) openQueue(ctx context.Context) (queue.Queue, error) {
+func (h *stores) openQueue(ctx context.Context) (queue.Queue, error) {
 	c, ok := h.catalog.(*postgres.Catalog)
 	if !ok {
 		return nil, &runner.RequestError{Err: errNoQueue}
@@ -34,14 +34,14 @@ func (p *program) queued() error {
 }
 
 // withQueue opens the queue for a command.
-func (p *program) withQueue(c *cli.Context, command func(q queue.Queue, h *house) error) error {
+func (p *program) withQueue(c *cli.Context, command func(q queue.Queue, h *stores) error) error {
 	if err := p.load(c); err != nil {
 		return err
 	}
 	if err := p.queued(); err != nil {
 		return err
 	}
-	return p.visit(c, func(h *house) error {
+	return p.visit(c, func(h *stores) error {
 		q, err := h.openQueue(c.Context)
 		if err != nil {
 			return err

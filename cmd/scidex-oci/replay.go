@@ -29,7 +29,7 @@ Exit codes: 0 all replays are identical; 1 something differs, is missing or has 
 			if err != nil {
 				return err
 			}
-			return p.change(c, func(h *house) error { return runReplay(c.Context, p, h, *o, given[0]) })
+			return p.change(c, func(h *stores) error { return runReplay(c.Context, p, h, *o, given[0]) })
 		},
 	}
 }
@@ -50,7 +50,7 @@ func (o *replayOptions) flags() []cli.Flag {
 	)
 }
 
-func runReplay(ctx context.Context, p *program, h *house, o replayOptions, name string) error {
+func runReplay(ctx context.Context, p *program, h *stores, o replayOptions, name string) error {
 	how, err := o.replaying()
 	if err != nil {
 		return err

@@ -34,7 +34,7 @@ the page has two runs beside each other: what differs in what was asked for, in 
 			if err != nil {
 				return err
 			}
-			return p.visit(c, func(h *house) error { return runReport(c.Context, p, h, *o, given[0]) })
+			return p.visit(c, func(h *stores) error { return runReport(c.Context, p, h, *o, given[0]) })
 		},
 	}
 }
@@ -54,7 +54,7 @@ func (o *reportOptions) flags() []cli.Flag {
 	)
 }
 
-func runReport(ctx context.Context, p *program, h *house, o reportOptions, name string) error {
+func runReport(ctx context.Context, p *program, h *stores, o reportOptions, name string) error {
 	to, err := newPageFile(o)
 	if err != nil {
 		return err
@@ -70,7 +70,7 @@ func runReport(ctx context.Context, p *program, h *house, o reportOptions, name 
 }
 
 // page is what writes the page of a run, or of two where another is named.
-func (h *house) page(ctx context.Context, name, another string) (func(io.Writer) error, error) {
+func (h *stores) page(ctx context.Context, name, another string) (func(io.Writer) error, error) {
 	run, err := h.reported(ctx, name)
 	if err != nil || another == "" {
 		return func(w io.Writer) error { return report.Write(w, run, h.reading(ctx)) }, err
@@ -80,7 +80,7 @@ func (h *house) page(ctx context.Context, name, another string) (func(io.Writer)
 }
 
 // reported is what a page tells of a run.
-func (h *house) reported(ctx context.Context, name string) (report.Run, error) {
+func (h *stores) reported(ctx context.Context, name string) (report.Run, error) {
 	run, err := h.find(ctx, name)
 	if err != nil {
 		return report.Run{}, err

@@ -18,8 +18,8 @@ import (
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
-// order is a request as the command line gives it: the analysis and how to run it.
-type order struct {
+// runRequest is a request as the command line gives it: the analysis and how to run it.
+type runRequest struct {
 	analysis                      spec.Analysis
 	again, overwrite, json, quiet bool
 	detach                        bool
@@ -30,9 +30,9 @@ type order struct {
 // finder resolves what a person types for a run.
 type finder func(ctx context.Context, name string) (catalog.Run, error)
 
-// clerk turns a command line into an order. Values win in the order flags, environment, manifest or
+// requestParser turns a command line into a runRequest. Values win in the order flags, environment, manifest or
 // recorded request, config file.
-type clerk struct {
+type requestParser struct {
 	global *options.Global
 	run    *options.Run
 	words  []string // what follows the flags: a command, or the arguments of --script
@@ -44,8 +44,8 @@ type clerk struct {
 }
 
 // options are the switches, and the command that is called with the result.
-func (k clerk) options() (o order, err error) {
-	o = order{
+func (k requestParser) options() (o runRequest, err error) {
+	o = runRequest{
 		again: k.run.Again != "", overwrite: k.run.Overwrite, json: k.run.JSON, quiet: k.run.Quiet, detach: k.run.Detach,
 		noAudit: k.run.NoAudit, reuse: k.run.Reuse,
 		// An image that is named here means what it is now.
@@ -56,7 +56,7 @@ func (k clerk) options() (o order, err error) {
 }
 
 // analysis makes the request. With an error, the first, it is as far as it is known.
-func (k clerk) analysis(ctx context.Context, find finder) (spec.Analysis, error) {
+func (k requestParser) analysis(ctx context.Context, find finder) (spec.Analysis, error) {
 	base, problem := k.base(ctx, find)
 	a, err := k.run.Over(base)
 	problem = cmp.Or(err, problem)
@@ -67,7 +67,7 @@ func (k clerk) analysis(ctx context.Context, find finder) (spec.Analysis, error)
 }
 
 // base is the manifest or the recorded request, or nothing.
-func (k clerk) base(ctx context.Context, find finder) (spec.Analysis, error) {
+func (k requestParser) base(ctx context.Context, find finder) (spec.Analysis, error) {
 	file, again := k.run.File.Value, k.run.Again
 	switch {
 	case file != "" && again != "":
@@ -80,7 +80,7 @@ func (k clerk) base(ctx context.Context, find finder) (spec.Analysis, error) {
 	return spec.Analysis{}, nil
 }
 
-func (k clerk) manifest(file string) (spec.Analysis, error) {
+func (k requestParser) manifest(file string) (spec.Analysis, error) {
 	dir := k.dir
 	if file != "-" {
 		file = k.run.File.Path("")
@@ -98,7 +98,7 @@ func (k clerk) manifest(file string) (spec.Analysis, error) {
 }
 
 // recorded is the request of a run in the catalog. What was exported then was delivered then.
-func (k clerk) recorded(ctx context.Context, find finder, name string) (spec.Analysis, error) {
+func (k requestParser) recorded(ctx context.Context, find finder, name string) (spec.Analysis, error) {
 	var a spec.Analysis
 	if k.run.HasID() {
 		return a, errors.New("--again names the id already; leave --id out")
@@ -115,7 +115,7 @@ func (k clerk) recorded(ctx context.Context, find finder, name string) (spec.Ana
 }
 
 // command puts the words of the command line where they belong.
-func (k clerk) command(a spec.Analysis) (spec.Analysis, error) {
+func (k requestParser) command(a spec.Analysis) (spec.Analysis, error) {
 	switch {
 	case k.run.HasScript():
 		a.Command, a.Args = nil, k.words
@@ -132,7 +132,7 @@ func (k clerk) command(a spec.Analysis) (spec.Analysis, error) {
 }
 
 // missingSecret refuses a secret that this command's environment does not hold.
-func (k clerk) missingSecret(a spec.Analysis) error {
+func (k requestParser) missingSecret(a spec.Analysis) error {
 	for _, name := range a.Secrets {
 		if _, ok := k.env(name); !ok && !k.elsewhere {
 			return fmt.Errorf("secret %q: no such variable in the environment of this command; export it, or leave the secret out", name)

@@ -8,7 +8,7 @@ import (
 )
 
 // reusing is the analysis as it is looked for: with digests of all that it reads.
-func (o order) reusing(a spec.Analysis) (spec.Analysis, error) {
+func (o runRequest) reusing(a spec.Analysis) (spec.Analysis, error) {
 	switch {
 	case o.again:
 		return a, errors.New("--reuse and --again contradict each other: give one of them")

@@ -102,7 +102,7 @@ func readTargets(t options.Text) (all []selftest.Target, err error) {
 }
 
 func runSelftest(c *cli.Context, p *program, asked *selftestOptions) error {
-	return p.selftestOf(c, asked, func(o selftestOrder) error {
+	return p.selftestOf(c, asked, func(o selftestRequest) error {
 		if asked.last {
 			return o.showLast(c.Context, p)
 		}
@@ -110,22 +110,22 @@ func runSelftest(c *cli.Context, p *program, asked *selftestOptions) error {
 	})
 }
 
-// selftestOrder is a selftest as the command line asks for it.
-type selftestOrder struct {
-	order
-	house   *house
+// selftestRequest is a selftest as the command line asks for it.
+type selftestRequest struct {
+	runRequest
+	stores  *stores
 	targets []selftest.Target
 }
 
 // selftestOf reads the command line and opens catalog and blob store for it.
-func (p *program) selftestOf(c *cli.Context, asked *selftestOptions, act func(selftestOrder) error) (err error) {
+func (p *program) selftestOf(c *cli.Context, asked *selftestOptions, act func(selftestRequest) error) (err error) {
 	if err := p.load(c, asked.run.Flags(p.options)...); err != nil {
 		return err
 	}
-	o := selftestOrder{targets: asked.targets}
-	k := p.clerk(c, asked.run)
+	o := selftestRequest{targets: asked.targets}
+	k := p.requestParser(c, asked.run)
 	k.words = []string{selftest.CanaryCommand} // what will be run
-	if o.order, err = k.options(); err != nil {
+	if o.runRequest, err = k.options(); err != nil {
 		return err
 	}
 	if o.targets == nil {
@@ -139,10 +139,10 @@ func (p *program) selftestOf(c *cli.Context, asked *selftestOptions, act func(se
 	if err != nil {
 		return err
 	}
-	if o.house, err = p.open(c.Context, p.stderr); err != nil {
+	if o.stores, err = p.open(c.Context, p.stderr); err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, o.house.Close()) }()
+	defer func() { err = errors.Join(err, o.stores.Close()) }()
 	return act(o)
 }
 
@@ -158,7 +158,7 @@ func usualTargets(db options.Text) (all []selftest.Target, err error) {
 }
 
 // perform tests, keeps the report and prints it.
-func (o selftestOrder) perform(ctx context.Context, p *program) error {
+func (o selftestRequest) perform(ctx context.Context, p *program) error {
 	stop, done := stops()
 	defer done()
 	lines := checkLines{w: p.stdout, palette: newPalette(p.stdout.File, p.env)}
@@ -166,7 +166,7 @@ func (o selftestOrder) perform(ctx context.Context, p *program) error {
 	if !o.json {
 		options.Each = lines.check
 	}
-	report, err := selftest.Run(ctx, o.house.runner, options)
+	report, err := selftest.Run(ctx, o.stores.runner, options)
 	var stopped *selftest.StoppedError
 	if errors.As(err, &stopped) {
 		fmt.Fprintf(p.stderr, "scidex-oci: %s; nothing is proven\n", stopped)
@@ -185,10 +185,10 @@ func (o selftestOrder) perform(ctx context.Context, p *program) error {
 }
 
 // keep adds the report to the catalog, a failed one too.
-func (o selftestOrder) keep(ctx context.Context, report selftest.Report) error {
+func (o selftestRequest) keep(ctx context.Context, report selftest.Report) error {
 	text, err := json.Marshal(report)
 	if err == nil {
-		err = o.house.catalog.AddSelftest(ctx, catalog.Selftest{
+		err = o.stores.catalog.AddSelftest(ctx, catalog.Selftest{
 			At: report.Time, Host: report.Host, ToolVersion: report.ToolVersion, Passed: report.Passed, Report: text,
 		})
 	}

@@ -30,7 +30,7 @@ run's scidex-oci was killed, so that it will never end.`,
 			if err != nil {
 				return err
 			}
-			return p.visit(c, func(h *house) error { return runShow(c.Context, p, h, *o, given[0]) })
+			return p.visit(c, func(h *stores) error { return runShow(c.Context, p, h, *o, given[0]) })
 		},
 	}
 }
@@ -47,7 +47,7 @@ func (o *showOptions) flags() []cli.Flag {
 	)
 }
 
-func runShow(ctx context.Context, p *program, h *house, o showOptions, name string) error {
+func runShow(ctx context.Context, p *program, h *stores, o showOptions, name string) error {
 	run, err := h.find(ctx, name)
 	if err == nil && o.wait {
 		run, err = h.await(ctx, run.Key)

@@ -64,7 +64,7 @@ func (o *collectOptions) flags() []cli.Flag {
 // collection is one call of collect.
 type collection struct {
 	spool   slurm.Spool
-	house   *house
+	stores  *stores
 	report  *batchReport
 	program *program
 	new     int          // lines that this call has committed
@@ -81,12 +81,12 @@ type round struct {
 }
 
 func (p *program) collectSlurm(ctx context.Context, c *cli.Context, s slurm.Spool, o collectOptions) error {
-	return p.change(c, func(h *house) error {
+	return p.change(c, func(h *stores) error {
 		if err := belongs(ctx, s, h); err != nil {
 			return err
 		}
-		k := &collection{spool: s, house: h, program: p, said: map[int]bool{}}
-		k.report = newBatchReport(p, newConsole(p.stderr, p.env), order{json: o.json})
+		k := &collection{spool: s, stores: h, program: p, said: map[int]bool{}}
+		k.report = newBatchReport(p, newConsole(p.stderr, p.env), runRequest{json: o.json})
 		for {
 			done, err := k.round(ctx)
 			if err == nil && (!o.wait || errors.Is(done.unasked, slurm.ErrMissing)) {
@@ -110,7 +110,7 @@ func (p *program) collectSlurm(ctx context.Context, c *cli.Context, s slurm.Spoo
 
 // belongs refuses another catalog than that of the submission, and a submission that is still under way. The blob store is the
 // catalog's from then on.
-func belongs(ctx context.Context, s slurm.Spool, h *house) error {
+func belongs(ctx context.Context, s slurm.Spool, h *stores) error {
 	id, _, err := h.runner.Match(ctx)
 	if err != nil {
 		return err
@@ -190,15 +190,15 @@ func (k *collection) line(ctx context.Context, id slurm.TaskID, n int, has bool,
 			return err
 		}
 	}
-	key, err := k.spool.Commit(ctx, n, line.Key(), store.Store{Catalog: k.house.catalog, Blobs: k.house.blobs})
+	key, err := k.spool.Commit(ctx, n, line.Key(), store.Store{Catalog: k.stores.catalog, Blobs: k.stores.blobs})
 	if err != nil {
 		return err
 	}
-	run, err := k.house.catalog.Get(ctx, key)
+	run, err := k.stores.catalog.Get(ctx, key)
 	if err != nil {
 		return err
 	}
-	result, err := k.house.runner.Show(ctx, run)
+	result, err := k.stores.runner.Show(ctx, run)
 	if err != nil {
 		return err
 	}

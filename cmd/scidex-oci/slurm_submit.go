@@ -105,8 +105,8 @@ func (o *slurmSubmitOptions) arguments() (all []string) {
 // slurmSubmission is one call of slurm submit.
 type slurmSubmission struct {
 	program *program
-	clerk   clerk
-	order   order
+	parser  requestParser
+	request runRequest
 	call    slurm.Call
 	options *slurmSubmitOptions
 	left    error // what is left of a submission that failed
@@ -120,9 +120,9 @@ func runSlurmSubmit(c *cli.Context, p *program, o *slurmSubmitOptions) error {
 	if err := p.load(c); err != nil {
 		return err
 	}
-	s := &slurmSubmission{program: p, options: o, clerk: p.clerk(c, o.run)}
-	s.clerk.words, s.clerk.elsewhere = nil, true
-	if s.order, err = s.clerk.options(); err != nil {
+	s := &slurmSubmission{program: p, options: o, parser: p.requestParser(c, o.run)}
+	s.parser.words, s.parser.elsewhere = nil, true
+	if s.request, err = s.parser.options(); err != nil {
 		return err
 	}
 	if err := refuse(c.Command.Flags, "slurm submit", notOfSlurm); err != nil {
@@ -136,7 +136,7 @@ func runSlurmSubmit(c *cli.Context, p *program, o *slurmSubmitOptions) error {
 			return err
 		}
 	}
-	lines, err := openLines(s.clerk, given[0])
+	lines, err := openLines(s.parser, given[0])
 	if err != nil {
 		return err
 	}
@@ -199,7 +199,7 @@ func checkSlurm(a spec.Analysis) error {
 
 func (s *slurmSubmission) tellBad(line batch.Line) {
 	fmt.Fprintf(s.program.stderr, "scidex-oci: %s\n", escape(line.Err.Error()))
-	if s.order.json {
+	if s.request.json {
 		_ = writeJSON(s.program.stdout, runner.Refused(line.Analysis, &runner.RequestError{Err: line.Err}, s.program.build.version))
 	}
 }
@@ -227,7 +227,7 @@ func (s *slurmSubmission) print(good []batch.Line) error {
 // submit makes the spool and gives its arrays to Slurm. Where that fails nothing is left of either, or it is noted.
 func (s *slurmSubmission) submit(ctx context.Context, from *lines, good []batch.Line) (err error) {
 	of := slurm.Submission{
-		Name: "scidex-oci-" + rand.Text()[:10], SubmittedAt: time.Now().UTC(), UID: os.Geteuid(), NoAudit: s.order.noAudit, Arrays: arraysOf(good),
+		Name: "scidex-oci-" + rand.Text()[:10], SubmittedAt: time.Now().UTC(), UID: os.Geteuid(), NoAudit: s.request.noAudit, Arrays: arraysOf(good),
 	}
 	rows, err := s.rows(ctx, &of, from, good)
 	if err != nil {
@@ -250,7 +250,7 @@ func (s *slurmSubmission) submit(ctx context.Context, from *lines, good []batch.
 	if err != nil {
 		return errors.Join(fmt.Errorf("slurm submit: %w; nothing was submitted", err), os.RemoveAll(spool.Dir))
 	}
-	if !s.order.json {
+	if !s.request.json {
 		_, err = fmt.Fprintln(s.program.stdout, escape(spool.Dir))
 		return err
 	}

@@ -138,7 +138,7 @@ func (t *slurmTask) sweep(ctx context.Context, tmp string) {
 }
 
 // deliverLeft delivers what a killed task has committed below its root, unless its spool is gone.
-func deliverLeft(ctx context.Context, root string, h *house) error {
+func deliverLeft(ctx context.Context, root string, h *stores) error {
 	path, err := os.Readlink(filepath.Join(root, lineLink))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil // it was killed before it began
@@ -166,7 +166,7 @@ func deliverLeft(ctx context.Context, root string, h *house) error {
 }
 
 // open opens a root of the node's own. Nothing of a user's settings is about it but the place.
-func (t *slurmTask) open(ctx context.Context, root string) (*house, error) {
+func (t *slurmTask) open(ctx context.Context, root string) (*stores, error) {
 	given, err := policyOf(t.program.options)
 	if err != nil {
 		return nil, err

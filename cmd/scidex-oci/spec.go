@@ -42,22 +42,22 @@ func runSpec(c *cli.Context, p *program, o *specOptions) (err error) {
 	if err := p.load(c); err != nil {
 		return err
 	}
-	s := &session{program: p, clerk: p.clerk(c, o.run), screen: &console{to: p.stderr}}
-	if s.order, err = s.clerk.options(); err != nil {
+	s := &session{program: p, parser: p.requestParser(c, o.run), screen: &console{to: p.stderr}}
+	if s.request, err = s.parser.options(); err != nil {
 		return err
 	}
 	if err := s.prepare(c.Context); err != nil {
 		return errors.Join(err, s.close())
 	}
 	defer func() { err = errors.Join(err, s.close()) }()
-	a := s.order.analysis
+	a := s.request.analysis
 	if o.bundle.Given {
 		if o.bundle.Value == "" {
 			return o.bundle.Refuse("is empty; give a directory")
 		}
-		return s.house.runner.Bundle(c.Context, a, o.bundle.Path(""))
+		return s.stores.runner.Bundle(c.Context, a, o.bundle.Path(""))
 	}
-	config, err := s.house.runner.Spec(c.Context, a)
+	config, err := s.stores.runner.Spec(c.Context, a)
 	if err != nil {
 		return err
 	}

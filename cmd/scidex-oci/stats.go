@@ -35,7 +35,7 @@ what they would have used is not known.`,
 			if _, err := words(c, 0, 0); err != nil {
 				return err
 			}
-			return p.visit(c, func(h *house) error { return runStats(c.Context, p.stdout, h, *o) })
+			return p.visit(c, func(h *stores) error { return runStats(c.Context, p.stdout, h, *o) })
 		},
 	}
 }
@@ -73,7 +73,7 @@ type statistics struct {
 	Rules       stats.Rules   `json:"rules"`
 }
 
-func runStats(ctx context.Context, w io.Writer, h *house, o statsOptions) error {
+func runStats(ctx context.Context, w io.Writer, h *stores, o statsOptions) error {
 	s, err := gather(ctx, h.catalog, o)
 	if err != nil {
 		return err

@@ -28,7 +28,7 @@ anything is stopped. A run is stopped by its owner, on its host and with the --r
 			if err != nil {
 				return err
 			}
-			return p.visit(c, func(h *house) error {
+			return p.visit(c, func(h *stores) error {
 				defer h.runner.Tidy(c.Context) // after it: whoever stops a run is in a hurry
 				return runStop(c.Context, p, h, *o, given)
 			})
@@ -47,7 +47,7 @@ func (o *stopOptions) flags() []cli.Flag {
 	)
 }
 
-func runStop(ctx context.Context, p *program, h *house, o stopOptions, given []string) error {
+func runStop(ctx context.Context, p *program, h *stores, o stopOptions, given []string) error {
 	runs := map[catalog.Key]catalog.Run{}
 	var keys []catalog.Key
 	for _, name := range given {
@@ -78,7 +78,7 @@ func runStop(ctx context.Context, p *program, h *house, o stopOptions, given []s
 }
 
 // stop asks one run to end, or says why it cannot.
-func (h *house) stop(ctx context.Context, run catalog.Run, now bool) (*runner.Live, error) {
+func (h *stores) stop(ctx context.Context, run catalog.Run, now bool) (*runner.Live, error) {
 	name := attempt(run.Key)
 	if run.State.Final() {
 		return nil, fmt.Errorf("run %q has ended already: it is %s (%s)", name, run.State, run.Reason)
@@ -109,7 +109,7 @@ func killed(key catalog.Key) error {
 }
 
 // tellStopped waits for the end of a run and says what came of it.
-func (p *program) tellStopped(ctx context.Context, h *house, key catalog.Key) error {
+func (p *program) tellStopped(ctx context.Context, h *stores, key catalog.Key) error {
 	run, err := h.await(ctx, key)
 	if err != nil {
 		return err
@@ -119,7 +119,7 @@ func (p *program) tellStopped(ctx context.Context, h *house, key catalog.Key) er
 }
 
 // await waits for the end of a run.
-func (h *house) await(ctx context.Context, key catalog.Key) (catalog.Run, error) {
+func (h *stores) await(ctx context.Context, key catalog.Key) (catalog.Run, error) {
 	run, err := h.runner.Await(ctx, key)
 	if errors.Is(err, runner.ErrDead) {
 		return run, killed(key)

@@ -57,8 +57,8 @@ Exit codes of submit: 0 it is in the queue, 125 it is not.`,
 // submission is one call of submit.
 type submission struct {
 	program *program
-	clerk   clerk
-	order   order
+	parser  requestParser
+	request runRequest
 	options *submitOptions
 }
 
@@ -72,17 +72,17 @@ type submitted struct {
 
 func runSubmit(c *cli.Context, p *program, o *submitOptions) error {
 	err := p.load(c)
-	s := &submission{program: p, options: o, clerk: p.clerk(c, o.run)}
-	s.clerk.elsewhere = true
+	s := &submission{program: p, options: o, parser: p.requestParser(c, o.run)}
+	s.parser.elsewhere = true
 	var bad error
-	s.order, bad = s.clerk.options()
+	s.request, bad = s.parser.options()
 	if err = cmp.Or(err, bad, refuse(c.Command.Flags, "submit", notOfSubmit), s.check()); err != nil {
 		return s.refuse(spec.Analysis{}, err)
 	}
 	if o.batch.Value != "" {
 		return s.batch(c.Context, o.batch.Value)
 	}
-	a, err := s.clerk.analysis(c.Context, nil)
+	a, err := s.parser.analysis(c.Context, nil)
 	if err != nil {
 		return s.refuse(a, err)
 	}
@@ -94,7 +94,7 @@ func runSubmit(c *cli.Context, p *program, o *submitOptions) error {
 
 // check refuses what cannot be submitted, whatever is asked for.
 func (s *submission) check() error {
-	if batch := s.options.batch; batch.Given && len(s.clerk.words) > 0 {
+	if batch := s.options.batch; batch.Given && len(s.parser.words) > 0 {
 		return usagef("%s and a command both say what to run; give one of them", batch.Label)
 	}
 	return s.program.queued()
@@ -103,7 +103,7 @@ func (s *submission) check() error {
 // refuse answers --json with an object, as run does.
 func (s *submission) refuse(a spec.Analysis, err error) error {
 	var unread *usageError
-	if s.order.json && !errors.As(err, &unread) { // execute answers what could not be understood
+	if s.request.json && !errors.As(err, &unread) { // execute answers what could not be understood
 		_ = writeJSON(s.program.stdout, runner.Refused(a, requestError(err), s.program.build.version)) // the exit code tells too
 	}
 	return err
@@ -120,7 +120,7 @@ func requestError(err error) error {
 
 // batch submits the lines of a file.
 func (s *submission) batch(ctx context.Context, name string) error {
-	lines, err := openLines(s.clerk, name)
+	lines, err := openLines(s.parser, name)
 	if err != nil {
 		return s.refuse(spec.Analysis{}, err)
 	}
@@ -145,7 +145,7 @@ func (s *submission) batch(ctx context.Context, name string) error {
 
 func (s *submission) tellBad(line batch.Line) {
 	fmt.Fprintf(s.program.stderr, "scidex-oci: %s\n", escape(line.Err.Error()))
-	if s.order.json {
+	if s.request.json {
 		_ = writeJSON(s.program.stdout, runner.Refused(line.Analysis, &runner.RequestError{Err: line.Err}, s.program.build.version))
 	}
 }
@@ -195,13 +195,13 @@ func (s *submission) submit(ctx context.Context, all []spec.Analysis, at func(i 
 }
 
 // job is an analysis as the queue takes it.
-func (s *submission) job(ctx context.Context, h *house, a spec.Analysis) (queue.Submission, error) {
+func (s *submission) job(ctx context.Context, h *stores, a spec.Analysis) (queue.Submission, error) {
 	row, err := h.runner.Queued(ctx, a)
 	if err != nil {
 		return queue.Submission{}, err
 	}
 	job := s.options.terms()
-	job.Run, job.NoAudit = row, s.order.noAudit
+	job.Run, job.NoAudit = row, s.request.noAudit
 	return job, nil
 }
 
@@ -210,7 +210,7 @@ func (s *submission) tell(jobs []queue.Submission, placed []queue.Placed) (err e
 		if p.Other {
 			fmt.Fprintf(s.program.stderr, "scidex-oci: what was to be %s is in the queue as %s already\n", escape(jobs[i].Run.ID), escape(p.Key.ID))
 		}
-		if s.order.json {
+		if s.request.json {
 			err = writeJSON(s.program.stdout, submitted{p.Key.ID, p.Key.Attempt, p.State, p.Other})
 		} else {
 			_, err = fmt.Fprintln(s.program.stdout, escape(p.Key.ID))

@@ -29,7 +29,7 @@ it may read every run of this catalog and stop yours.`,
 			if _, err := words(c, 0, 0); err != nil {
 				return err
 			}
-			return p.visit(c, func(h *house) error { return runUI(c.Context, p, h, *o) })
+			return p.visit(c, func(h *stores) error { return runUI(c.Context, p, h, *o) })
 		},
 	}
 }
@@ -45,7 +45,7 @@ func (o *uiOptions) flags() []cli.Flag {
 	)
 }
 
-func runUI(ctx context.Context, p *program, h *house, o uiOptions) error {
+func runUI(ctx context.Context, p *program, h *stores, o uiOptions) error {
 	listener, err := listenForUI(o.listen)
 	if err != nil {
 		return err

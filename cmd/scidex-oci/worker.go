@@ -50,7 +50,7 @@ Exit codes of worker: 0 drained, 125 it could not work.`,
 			if _, err := words(c, 0, 0); err != nil {
 				return err
 			}
-			return p.withQueue(c, func(q queue.Queue, h *house) error { return p.work(c.Context, q, h, *o) })
+			return p.withQueue(c, func(q queue.Queue, h *stores) error { return p.work(c.Context, q, h, *o) })
 		},
 	}
 }
@@ -86,7 +86,7 @@ func (o *workerOptions) flags(g *options.Global) []cli.Flag {
 }
 
 // work works on the queue until it is drained.
-func (p *program) work(ctx context.Context, q queue.Queue, h *house, o workerOptions) error {
+func (p *program) work(ctx context.Context, q queue.Queue, h *stores, o workerOptions) error {
 	w := o.worker()
 	scraped, err := listen(o.metrics)
 	if err != nil {
@@ -102,7 +102,7 @@ func (p *program) work(ctx context.Context, q queue.Queue, h *house, o workerOpt
 		return err
 	}
 	defer crew.Close()
-	report := newBatchReport(p, newConsole(p.stderr, p.env), order{json: o.json})
+	report := newBatchReport(p, newConsole(p.stderr, p.env), runRequest{json: o.json})
 	w.Runner, w.Queue, w.Begin, w.Log = h.runner, q, crew.Begin, h.runner.Log
 	w.Told = func(result runner.Result, err error) {
 		report.line(batch.Line{}, batch.Outcome{Result: result, Err: err})

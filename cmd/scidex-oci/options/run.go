@@ -15,7 +15,7 @@ type Run struct {
 func (o *Run) Flags(g *Global) []*Flag {
 	all := append(o.Analysis.Flags(), o.Hook.Flags()...)
 	return append(all,
-		Given(&o.Hook.On, "post-process-on", "call the --post-process command after `complete|always`: runs that are complete (default), or all"),
+		Given(&o.On, "post-process-on", "call the --post-process command after `complete|always`: runs that are complete (default), or all"),
 		Given(&o.File, "file", "read the request from the manifest `FILE` (YAML or JSON, - for standard input); flags override it", "f"),
 		String(&o.Again, "again", "run the recorded request of `ID` once more, as its next attempt; flags override it"),
 		o.AuditFlag(),
