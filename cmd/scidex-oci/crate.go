@@ -40,21 +40,7 @@ secrets are left out. What nobody knows is left out too: say --license and --age
 			}
 			return p.visit(c, func(h *stores) error { return runCrate(c.Context, h, *o, given[0]) })
 		},
-		Subcommands: []*cli.Command{{
-			Name:      "verify",
-			Usage:     "check that a crate has all that it names, unchanged, and nothing else",
-			UsageText: "scidex-oci crate verify DIR|FILE.zip",
-			ArgsUsage: "DIR|FILE.zip",
-			Description: `Any RO-Crate can be checked whose files have contentSize and sha256. The exit code is 0 where all is right and 1 where not.
-The metadata itself is not signed: who changes it with the files is not noticed.`,
-			Action: func(c *cli.Context) error {
-				given, err := words(c, 1, 1)
-				if err != nil {
-					return err
-				}
-				return runCrateVerify(c.Context, p, given[0])
-			},
-		}},
+		Subcommands: []*cli.Command{newCrateVerify(p)},
 	}
 }
 
@@ -286,22 +272,4 @@ func crateUsage(u runner.Usage) (all []crate.Measure) {
 		all = append(all, one)
 	}
 	return all
-}
-
-func runCrateVerify(ctx context.Context, p *program, path string) error {
-	check, err := crate.Verify(ctx, path)
-	if err != nil {
-		return err
-	}
-	for _, one := range check.Problems {
-		if _, err := fmt.Fprintf(p.stdout, "%s: %s\n", escape(one.Path), escape(one.What)); err != nil {
-			return err
-		}
-	}
-	if len(check.Problems) > 0 {
-		fmt.Fprintf(p.stderr, "%s; %s as named\n", counted(len(check.Problems), "problem"), counted(check.Files, "file"))
-		return exitStatus(1)
-	}
-	_, err = fmt.Fprintf(p.stdout, "%s, %s: all as named\n", counted(check.Files, "file"), size(check.Bytes))
-	return err
 }
