@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"slices"
 
+	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner/fingerprint"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
@@ -44,7 +45,7 @@ type actionInput struct {
 }
 
 // actionID is the SHA-256 of the action, nil where the report does not say all that belongs to it.
-func (p *plan) actionID(report Report) (*string, error) {
+func (p *plan) actionID(report result.Report) (*string, error) {
 	a := action{
 		V: 1, Arch: runtime.GOARCH, Command: p.command, Secrets: slices.Sorted(slices.Values(p.analysis.Secrets)), UID: p.uid(),
 		Outputs: p.analysis.Outputs, Exclude: p.analysis.Exclude,
@@ -81,9 +82,9 @@ func (p *plan) actionID(report Report) (*string, error) {
 }
 
 // fixedInputs are those of a report in the order of their places; known is false where one may have been something else.
-func fixedInputs(inputs []Input) (fixed []actionInput, known bool) {
+func fixedInputs(inputs []result.Input) (fixed []actionInput, known bool) {
 	for _, in := range inputs {
-		if !in.fixed() {
+		if !isFixed(in) {
 			return nil, false
 		}
 		fixed = append(fixed, actionInput{in.Destination, in.Digested, *in.SHA256})
@@ -92,10 +93,10 @@ func fixedInputs(inputs []Input) (fixed []actionInput, known bool) {
 	return fixed, true
 }
 
-// fixed reports whether the digest says what the analysis has read. The host's programs are known by a listing: a change time
+// isFixed reports whether the digest says what the analysis has read. The host's programs are known by a listing: a change time
 // cannot be set back, and only root changes them at all.
-func (i Input) fixed() bool {
-	return i.SHA256 != nil && !i.Changed && (i.Digested == string(fingerprint.Content) || i.Source == spec.RootfsHost)
+func isFixed(in result.Input) bool {
+	return in.SHA256 != nil && !in.Changed && (in.Digested == string(fingerprint.Content) || in.Source == spec.RootfsHost)
 }
 
 // visibleEnvironment is the analysis' environment without the values of secrets and the name of the run.

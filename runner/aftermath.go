@@ -12,6 +12,7 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/outputs"
 	"github.com/scidex-ai/scidex-oci/outputs/record"
+	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner/sandbox"
 )
 
@@ -19,25 +20,25 @@ import (
 // is left to do. It is the head of a record beside the state file, whose entries are what was staged. It is not
 // synced: after a power cut the working directory is not known to be whole either.
 type aftermath struct {
-	V         int          `json:"v"` // 1
-	BootID    string       `json:"boot_id"`
-	StartedAt time.Time    `json:"started_at"`
-	Exit      sandbox.Exit `json:"exit"`
-	Stopped   *StopSignal  `json:"stopped,omitempty"`
-	StoppedAt time.Time    `json:"stopped_at"`
-	Insisted  bool         `json:"insisted,omitempty"`
-	Report    Report       `json:"report"`
-	Outer     bool         `json:"outer,omitempty"` // --limits outer
-	PidsLimit int64        `json:"pids_limit"`
-	Audit     bool         `json:"audit"`
-	Command   []string     `json:"command"`
-	HasData   bool         `json:"has_data,omitempty"`
-	HasDocs   bool         `json:"has_docs,omitempty"`
-	Hook      *asked       `json:"hook,omitempty"`
-	Ingest    string       `json:"ingest"` // the name of the ingest directory
-	Logs      [2]*heard    `json:"logs"`
-	Script    *heard       `json:"script,omitempty"`
-	Inside    string       `json:"inside,omitempty"` // the script's path there
+	V         int           `json:"v"` // 1
+	BootID    string        `json:"boot_id"`
+	StartedAt time.Time     `json:"started_at"`
+	Exit      sandbox.Exit  `json:"exit"`
+	Stopped   *StopSignal   `json:"stopped,omitempty"`
+	StoppedAt time.Time     `json:"stopped_at"`
+	Insisted  bool          `json:"insisted,omitempty"`
+	Report    result.Report `json:"report"`
+	Outer     bool          `json:"outer,omitempty"` // --limits outer
+	PidsLimit int64         `json:"pids_limit"`
+	Audit     bool          `json:"audit"`
+	Command   []string      `json:"command"`
+	HasData   bool          `json:"has_data,omitempty"`
+	HasDocs   bool          `json:"has_docs,omitempty"`
+	Hook      *asked        `json:"hook,omitempty"`
+	Ingest    string        `json:"ingest"` // the name of the ingest directory
+	Logs      [2]*heard     `json:"logs"`
+	Script    *heard        `json:"script,omitempty"`
+	Inside    string        `json:"inside,omitempty"` // the script's path there
 }
 
 // asked is a hook that is due after the commit.

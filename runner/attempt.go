@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner/host/inode"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
@@ -79,7 +80,7 @@ func (r *Runner) scriptSource(ctx context.Context, a spec.Analysis, model catalo
 	if err != nil {
 		return "", err
 	}
-	result, err := newResult(last)
+	result, err := result.New(last)
 	if err != nil {
 		return "", err
 	}

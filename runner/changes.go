@@ -16,6 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
@@ -69,7 +70,7 @@ func shown(value json.RawMessage) string {
 
 // sameScript reports whether a script is what a run has kept; of one that is gone nothing else can be said.
 func sameScript(run catalog.Run, path string) (bool, error) {
-	result, err := newResult(run)
+	result, err := result.New(run)
 	if err != nil || result.Script == nil || result.Script.SHA256 == "" {
 		return true, err
 	}

@@ -11,11 +11,12 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
 // recordedRun is the row of a run as its launcher writes it.
-func recordedRun(t *testing.T, a spec.Analysis, report Report) catalog.Run {
+func recordedRun(t *testing.T, a spec.Analysis, report result.Report) catalog.Run {
 	t.Helper()
 	a, err := complete(a)
 	if err != nil {
@@ -34,7 +35,7 @@ func recordedRun(t *testing.T, a spec.Analysis, report Report) catalog.Run {
 
 func TestChanges(t *testing.T) {
 	was := spec.Analysis{ID: "a", Command: []string{"true"}, Labels: map[string]string{"k": "v"}}
-	run := recordedRun(t, was, Report{})
+	run := recordedRun(t, was, result.Report{})
 	for name, test := range map[string]struct {
 		change func(*spec.Analysis)
 		want   string
@@ -65,7 +66,7 @@ func TestChangesOfAScript(t *testing.T) {
 	}
 	a := spec.Analysis{ID: "a", Script: path}
 	const ofNothing = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
-	run := recordedRun(t, a, Report{Script: &Script{Name: "s.sh", SHA256: ofNothing}})
+	run := recordedRun(t, a, result.Report{Script: &result.Script{Name: "s.sh", SHA256: ofNothing}})
 	write("")
 	if got, err := Changes(run, a); err != nil || len(got) > 0 {
 		t.Errorf("%q, %v", got, err)

@@ -7,11 +7,13 @@ import (
 	"os"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/scidex-ai/scidex-oci/outputs"
+	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner/sandbox"
 	"github.com/scidex-ai/scidex-oci/runner/trace"
 	"github.com/scidex-ai/scidex-oci/spec"
-	"golang.org/x/sys/unix"
 )
 
 // emptyWait is how long the processes of a control group may take to vanish after the last one was
@@ -24,7 +26,7 @@ func (e *execution) collectEvidence() error {
 		e.collectOuter()
 	}
 	if e.group == nil {
-		e.measure(sample{memoryPeak: e.exit.MemoryPeak, cpu: e.exit.CPU}, fromProcesses)
+		e.measure(sample{memoryPeak: e.exit.MemoryPeak, cpu: e.exit.CPU}, result.FromProcesses)
 		return nil
 	}
 	if err := e.group.Empty(emptyWait); err != nil {
@@ -46,14 +48,14 @@ func (e *execution) salvageEvidence() error {
 		return nil
 	}
 	if e.group == nil {
-		e.measure(sample{}, fromProcesses)
+		e.measure(sample{}, result.FromProcesses)
 		return nil
 	}
 	err := errors.Join(e.group.Empty(emptyWait), e.readCounters())
 	if e.report.Series != nil {
 		return err
 	}
-	e.measure(sample{}, fromCgroup)
+	e.measure(sample{}, result.FromCgroup)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ENODEV) {
 		return nil
 	}
@@ -71,7 +73,7 @@ func (e *execution) readCounters() error {
 		return err
 	}
 	e.report.Evidence = evidenceOf(evidence, int64(e.plan.analysis.Memory))
-	e.measure(groupSample(0, usage), fromCgroup)
+	e.measure(groupSample(0, usage), result.FromCgroup)
 	return nil
 }
 
@@ -94,7 +96,7 @@ func (e *execution) measure(last sample, source string) {
 		u.CPUMS = r.series.CPUMS[len(r.series.CPUMS)-1]
 		u.Sampled = append(u.Sampled, "cpu_ms")
 	}
-	if last.memoryPeak == 0 || source == fromProcesses { // that of one process is not that of all
+	if last.memoryPeak == 0 || source == result.FromProcesses { // that of one process is not that of all
 		u.Sampled = append(u.Sampled, "memory_peak_bytes")
 	}
 	if last.pidsPeak == 0 {
@@ -194,7 +196,7 @@ func (e *execution) harvestTree(h sandbox.Harvest, unchanged func(outputs.Entry)
 // disown leaves every entry out of the commit: the working directory is kept, and it is complete.
 func (e *execution) disown() {
 	e.entries.forget()
-	e.excerpt = excerpt{}
+	e.excerpt = result.Excerpt{}
 	e.run.OutputsTotal, e.run.RejectedTotal = 0, 0
 }
 
@@ -218,7 +220,7 @@ func (e *execution) take(entry outputs.Entry) error {
 	if err := e.entries.add(entry); err != nil {
 		return err
 	}
-	e.excerpt.add(entry)
+	e.excerpt.Add(entry)
 	if entry.Rejected != "" {
 		e.run.RejectedTotal++
 		return nil
@@ -230,7 +232,7 @@ func (e *execution) take(entry outputs.Entry) error {
 }
 
 func (e *execution) publishLogs() error {
-	for i, log := range []*Log{&e.report.Logs.Stdout, &e.report.Logs.Stderr} {
+	for i, log := range []*result.Log{&e.report.Logs.Stdout, &e.report.Logs.Stderr} {
 		if e.sinks[i] == nil {
 			continue
 		}

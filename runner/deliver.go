@@ -12,6 +12,7 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/outputs"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/result"
 )
 
 // resultFile is the name of the result among exported outputs.
@@ -97,7 +98,7 @@ func (e *execution) publishScript() error {
 	if err != nil {
 		return fmt.Errorf("keep the script: %w", err)
 	}
-	e.report.Script = &Script{Name: e.plan.inputs.script.inside, SHA256: kept.SHA256}
+	e.report.Script = &result.Script{Name: e.plan.inputs.script.inside, SHA256: kept.SHA256}
 	if kept.SHA256 != "" {
 		e.run.Blobs = append(e.run.Blobs, kept.SHA256)
 	}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/result"
 )
 
 // TestEventsWithoutAnEnd: where the supervisor was lost nothing says when the analysis ended, and the kernel has counted all the
@@ -12,7 +13,7 @@ import (
 func TestEventsWithoutAnEnd(t *testing.T) {
 	e := execution{plan: &plan{audit: true}}
 	e.report.Evidence.PidsDenied = 1
-	if err := e.end(verdict{state: catalog.Error, reason: ReasonSupervisorLost}); err != nil {
+	if err := e.end(verdict{state: catalog.Error, reason: result.ReasonSupervisorLost}); err != nil {
 		t.Fatal(err)
 	}
 	if len(e.run.Events) != 1 {

@@ -15,6 +15,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs"
 	"github.com/scidex-ai/scidex-oci/outputs/blob"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner/cgroup"
 	"github.com/scidex-ai/scidex-oci/runner/event"
 	"github.com/scidex-ai/scidex-oci/runner/room"
@@ -61,15 +62,15 @@ type execution struct {
 
 	exit     sandbox.Exit
 	recorder recorder
-	report   Report
-	entries  spool   // of the harvest, for the commit
-	gathered int64   // bytes of outputs
-	excerpt  excerpt // the part of them that the result lists
+	report   result.Report
+	entries  spool          // of the harvest, for the commit
+	gathered int64          // bytes of outputs
+	excerpt  result.Excerpt // the part of them that the result lists
 }
 
 // do takes the run through its phases. What it returns is why the run is an error of ours; the run is
 // committed in either case.
-func (e *execution) do(ctx context.Context) (reason Reason, err error) {
+func (e *execution) do(ctx context.Context) (reason result.Reason, err error) {
 	if err := e.sandbox(ctx); err != nil {
 		err = e.underlying(err)
 		if e.supervisor != nil {
@@ -80,18 +81,18 @@ func (e *execution) do(ctx context.Context) (reason Reason, err error) {
 		var stopped *StoppedError
 		if errors.As(err, &stopped) {
 			e.stopped, e.stoppedAt = &stopped.Signal, time.Now()
-			return ReasonStopped, nil
+			return result.ReasonStopped, nil
 		}
 		lost := errors.Is(err, sandbox.ErrLost)
 		err = room.Explain(err)
 		if lost {
-			return ReasonSupervisorLost, err
+			return result.ReasonSupervisorLost, err
 		}
-		return ReasonSandbox, err
+		return result.ReasonSandbox, err
 	}
 	e.observeExit()
 	if err := e.harvest(); err != nil {
-		return ReasonHarvest, err
+		return result.ReasonHarvest, err
 	}
 	e.observeHarvest()
 	return "", nil
@@ -183,7 +184,7 @@ func (e *execution) noteAddresses() {
 }
 
 func (e *execution) noteWalls(walls sandbox.Walls) {
-	e.report.Sandbox.SocketWall = walls.Sockets
+	e.report.Sandbox.SocketWall = string(walls.Sockets)
 	if walls.Sockets == sandbox.WallScan {
 		e.report.Warnings = append(e.report.Warnings,
 			"a bound directory could not be shown as an overlay: it held no socket at the start, but one made in it later could be reached")

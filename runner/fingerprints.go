@@ -9,30 +9,12 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner/fingerprint"
 	"github.com/scidex-ai/scidex-oci/runner/host/inode"
 	"github.com/scidex-ai/scidex-oci/runner/trace"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
-
-// Input is something that the analysis could read of its host, and its digest.
-type Input struct {
-	Flag        string `json:"flag"`        // what asked for it, such as "--data"
-	Source      string `json:"source"`      // the host's path, "sha256:HEX" for a blob, "host" for the host's programs
-	Destination string `json:"destination"` // the path inside
-	// Digested is what the digest is of: "content" or "listing" (fingerprint.Kind), or "none".
-	Digested string  `json:"digested"`
-	SHA256   *string `json:"sha256"`
-	Files    int64   `json:"files"`
-	Bytes    int64   `json:"bytes"`
-	// Changed is true where something in it was changed after the run had opened it: the analysis may have read either.
-	Changed bool `json:"changed,omitempty"`
-	// Message is why there is no digest, where one was asked for.
-	Message string `json:"message,omitempty"`
-}
-
-// noDigest is what an input without a digest is digested by.
-const noDigest = "none"
 
 // errNotAwaited is why there is no digest when a signal came after the analysis had ended.
 var errNotAwaited = errors.New("a signal ended the wait for it")
@@ -46,7 +28,7 @@ type fingerprints struct {
 	mode   string    // spec.Digest*
 	since  time.Time // when the inputs were opened
 	trace  *trace.Tracer
-	inputs []Input
+	inputs []result.Input
 	cancel context.CancelCauseFunc
 	done   chan struct{}
 }
@@ -73,7 +55,7 @@ func (r *Runner) fingerprint(ctx context.Context, p *plan) *fingerprints {
 
 // settle waits for the digests and returns them; the end of ctx ends what is not done. A digest of content is looked at once
 // more, now that the analysis has ended.
-func (f *fingerprints) settle(ctx context.Context, p *plan) []Input {
+func (f *fingerprints) settle(ctx context.Context, p *plan) []result.Input {
 	select {
 	case <-f.done:
 	case <-ctx.Done():
@@ -91,7 +73,7 @@ func (f *fingerprints) settle(ctx context.Context, p *plan) []Input {
 		}
 		same, err := f.maker.Unchanged(ctx, sources[i].file, f.since)
 		if err != nil {
-			in.none(err)
+			withoutDigest(in, err)
 		}
 		in.Changed = err == nil && !same
 	}
@@ -113,8 +95,8 @@ func (p *plan) sources() []input {
 }
 
 // digest is what the result says of one input.
-func (f *fingerprints) digest(ctx context.Context, in input) Input {
-	told := Input{Flag: in.flag, Source: in.bind.Source, Destination: in.bind.Destination, Digested: noDigest}
+func (f *fingerprints) digest(ctx context.Context, in input) result.Input {
+	told := result.Input{Flag: in.flag, Source: in.bind.Source, Destination: in.bind.Destination, Digested: result.NoDigest}
 	if in.blob != "" {
 		told.Source = "sha256:" + in.blob
 	}
@@ -127,7 +109,7 @@ func (f *fingerprints) digest(ctx context.Context, in input) Input {
 	}
 	made, err := f.maker.Of(ctx, in.file, kind)
 	if err != nil {
-		told.none(err)
+		withoutDigest(&told, err)
 		return told
 	}
 	told.Digested, told.SHA256, told.Files, told.Bytes = string(kind), &made.SHA256, made.Files, made.Bytes
@@ -135,19 +117,19 @@ func (f *fingerprints) digest(ctx context.Context, in input) Input {
 	return told
 }
 
-// none says why there is no digest.
-func (i *Input) none(err error) {
-	i.Digested, i.SHA256, i.Files, i.Bytes, i.Message = noDigest, nil, 0, 0, sentence(err)
+// withoutDigest says why there is no digest.
+func withoutDigest(in *result.Input, err error) {
+	in.Digested, in.SHA256, in.Files, in.Bytes, in.Message = result.NoDigest, nil, 0, 0, sentence(err)
 }
 
 // programs lists the host's programs and libraries.
-func (f *fingerprints) programs(ctx context.Context, p *plan) Input {
-	told := Input{Flag: "--rootfs", Source: spec.RootfsHost, Destination: "/", Digested: string(fingerprint.Listing)}
+func (f *fingerprints) programs(ctx context.Context, p *plan) result.Input {
+	told := result.Input{Flag: "--rootfs", Source: spec.RootfsHost, Destination: "/", Digested: string(fingerprint.Listing)}
 	all := sha256.New()
 	for _, b := range p.tree.Binds {
 		listed, err := f.list(ctx, b.Source)
 		if err != nil {
-			told.none(fmt.Errorf("%s: %w", b.Source, err))
+			withoutDigest(&told, fmt.Errorf("%s: %w", b.Source, err))
 			return told
 		}
 		fmt.Fprintf(all, "%q %s\n", b.Destination, listed.SHA256)

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/result"
 )
 
 // The pace of those who watch a run: of its files, and of its row, which may be in a database far away.
@@ -129,11 +130,11 @@ func (f *follower) copy(place Place) error {
 
 // finish copies to the end: of the file that was open when it became a blob, or else of the blob.
 func (f *follower) finish(ctx context.Context) error {
-	report, err := ReportOf(f.run)
+	report, err := result.ReportOf(f.run)
 	if err != nil {
 		return fmt.Errorf("report of run %q: %w", groupName(f.run.Key), err)
 	}
-	for i, log := range []Log{report.Logs.Stdout, report.Logs.Stderr} {
+	for i, log := range []result.Log{report.Logs.Stdout, report.Logs.Stderr} {
 		var err error
 		switch g := &f.tails[i]; {
 		case g.to == nil:

@@ -15,6 +15,7 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/outputs"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner/sandbox"
 )
 
@@ -214,14 +215,14 @@ func (c *collector) reapHeld(ctx context.Context, t *tenure, run catalog.Run) (e
 	if err := c.sweep(ctx, place); err != nil {
 		return errors.Join(err, t.close())
 	}
-	run.State, run.Reason, run.ExitCode = catalog.Lost, string(ReasonSupervisorLost), exitError
+	run.State, run.Reason, run.ExitCode = catalog.Lost, string(result.ReasonSupervisorLost), result.ExitError
 	run.Message = "scidex-oci was killed while the analysis ran"
 	if place.Ended {
 		run.Message = "scidex-oci was killed before the result was committed; what the analysis wrote is in " + place.Dir
 		if place.Promised {
 			run.Message = "the result could be neither committed nor kept for later; what the analysis wrote is in " + place.Dir
 		}
-		if run.Report, err = json.Marshal(Report{Kept: place.Dir}); err != nil {
+		if run.Report, err = json.Marshal(result.Report{Kept: place.Dir}); err != nil {
 			return errors.Join(err, t.close())
 		}
 	}
@@ -287,7 +288,7 @@ func (c *collector) sweepEnded(ctx context.Context, t *tenure, run catalog.Run) 
 	if err != nil {
 		return errors.Join(err, t.close())
 	}
-	if result, err := newResult(run); err == nil && result.PostProcess != nil && result.PostProcess.ExitCode == nil {
+	if result, err := result.New(run); err == nil && result.PostProcess != nil && result.PostProcess.ExitCode == nil {
 		c.report.PostProcess = append(c.report.PostProcess, run.Key)
 	}
 	place.Ended = kept || place.Ended && !again && (run.State == catalog.Lost || run.ID == "")

@@ -7,18 +7,9 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner/cgroup"
 	"github.com/scidex-ai/scidex-oci/spec"
-)
-
-// The words of Enforcement.By that this version uses.
-const (
-	byCgroup   = "cgroup"
-	byOuter    = "outer"
-	byRlimit   = "rlimit"
-	byTmpfs    = "tmpfs"
-	byWatchdog = "watchdog"
-	byNone     = "none"
 )
 
 // limitsOf are the limits of an analysis' control group.
@@ -32,26 +23,26 @@ func limitsOf(a spec.Analysis, parent *cgroup.Parent) cgroup.Limits {
 
 // enforced lists who holds which limit. got is what the kernel read back; nil where there is no control
 // group, and then memory and pids are rlimits: of each process, not of all together.
-func enforced(a spec.Analysis, got *cgroup.Effective) []Enforcement {
+func enforced(a spec.Analysis, got *cgroup.Effective) []result.Enforcement {
 	memory, cpus, pids := strconv.FormatInt(int64(a.Memory), 10), number(a.CPUs), strconv.FormatInt(a.Pids, 10)
-	list := []Enforcement{
-		{Limit: "memory", Asked: memory, Effective: atMost(int64(a.Memory), unix.RLIMIT_DATA), By: byRlimit},
-		{Limit: "cpus", Asked: cpus, Effective: "", By: byNone},
-		{Limit: "pids", Asked: pids, Effective: atMost(a.Pids, unix.RLIMIT_NPROC), By: byRlimit},
+	list := []result.Enforcement{
+		{Limit: "memory", Asked: memory, Effective: atMost(int64(a.Memory), unix.RLIMIT_DATA), By: result.ByRlimit},
+		{Limit: "cpus", Asked: cpus, Effective: "", By: result.ByNone},
+		{Limit: "pids", Asked: pids, Effective: atMost(a.Pids, unix.RLIMIT_NPROC), By: result.ByRlimit},
 	}
 	if got != nil {
-		list[0].Effective, list[0].By = strconv.FormatInt(got.Memory, 10), byCgroup
-		list[2].Effective, list[2].By = strconv.FormatInt(got.Pids, 10), byCgroup
+		list[0].Effective, list[0].By = strconv.FormatInt(got.Memory, 10), result.ByCgroup
+		list[2].Effective, list[2].By = strconv.FormatInt(got.Pids, 10), result.ByCgroup
 		if got.CPUs > 0 {
-			list[1].Effective, list[1].By = number(got.CPUs), byCgroup
+			list[1].Effective, list[1].By = number(got.CPUs), result.ByCgroup
 		}
 	}
 	half := strconv.FormatInt(int64(a.Memory)/2, 10)
 	timeout, logSize := time.Duration(a.Timeout).String(), strconv.FormatInt(int64(a.LogSize), 10)
 	return append(append(list, workEnforced(a)...),
-		Enforcement{Limit: "timeout", Asked: timeout, Effective: timeout, By: byWatchdog},
-		Enforcement{Limit: "log_size", Asked: logSize, Effective: logSize, By: byWatchdog},
-		Enforcement{Limit: "tmp", Asked: half, Effective: half, By: byTmpfs},
+		result.Enforcement{Limit: "timeout", Asked: timeout, Effective: timeout, By: result.ByWatchdog},
+		result.Enforcement{Limit: "log_size", Asked: logSize, Effective: logSize, By: result.ByWatchdog},
+		result.Enforcement{Limit: "tmp", Asked: half, Effective: half, By: result.ByTmpfs},
 	)
 }
 
@@ -67,13 +58,13 @@ func atMost(asked int64, resource int) string {
 func number(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
 
 // limitWarnings says which limits no control group holds.
-func limitWarnings(list []Enforcement) []string {
+func limitWarnings(list []result.Enforcement) []string {
 	var warnings []string
 	for _, e := range list {
 		switch {
-		case e.Limit == "memory" && e.By == byRlimit:
+		case e.Limit == "memory" && e.By == result.ByRlimit:
 			warnings = append(warnings, fmt.Sprintf("best effort: the memory limit of %s bytes holds for the private memory of each process; all of them together, shared memory, /tmp and /dev/shm are not bounded by it", e.Asked))
-		case e.Limit == "cpus" && e.By == byNone:
+		case e.Limit == "cpus" && e.By == result.ByNone:
 			warnings = append(warnings, fmt.Sprintf("best effort: nothing holds the limit of %s CPUs", e.Asked))
 		}
 	}

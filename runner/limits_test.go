@@ -8,13 +8,14 @@ import (
 	"testing"
 
 	"github.com/scidex-ai/scidex-oci/outputs/blob"
+	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner/cgroup"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
 func TestEnforced(t *testing.T) {
 	a := spec.Analysis{CPUs: 0.5}.WithDefaults()
-	by := func(list []Enforcement) string {
+	by := func(list []result.Enforcement) string {
 		var words []string
 		for _, e := range list[:3] {
 			words = append(words, e.Limit+"="+e.Effective+" "+e.By)
@@ -37,9 +38,9 @@ func TestEnforced(t *testing.T) {
 
 func TestWorkEnforced(t *testing.T) {
 	a := spec.Analysis{WorkSize: 2<<20 + 1, WorkFiles: 5}.WithDefaults()
-	for storage, want := range map[string][]Enforcement{
-		spec.WorkDisk:  {{"work_size", "2097153", "2097153", "watchdog"}, {"work_files", "5", "5", "watchdog"}},
-		spec.WorkTmpfs: {{"work_size", "2097153", "2101248", "tmpfs"}, {"work_files", "5", "5", "tmpfs"}},
+	for storage, want := range map[string][]result.Enforcement{
+		spec.WorkDisk:  {{Limit: "work_size", Asked: "2097153", Effective: "2097153", By: "watchdog"}, {Limit: "work_files", Asked: "5", Effective: "5", By: "watchdog"}},
+		spec.WorkTmpfs: {{Limit: "work_size", Asked: "2097153", Effective: "2101248", By: "tmpfs"}, {Limit: "work_files", Asked: "5", Effective: "5", By: "tmpfs"}},
 	} {
 		a.WorkStorage = storage
 		if got := workEnforced(a); !slices.Equal(got, want) {
@@ -91,7 +92,7 @@ func TestSilentStreamKeepsNothing(t *testing.T) {
 	if err := drain(strings.NewReader(""), sink, nil, nil); err != nil {
 		t.Fatal(err)
 	}
-	if log, err := sink.publish(); err != nil || log != (Log{}) {
+	if log, err := sink.publish(); err != nil || log != (result.Log{}) {
 		t.Errorf("got %+v (%v)", log, err)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"os"
 
 	"github.com/scidex-ai/scidex-oci/outputs/blob"
+	"github.com/scidex-ai/scidex-oci/outputs/result"
 )
 
 // logNames are the files of standard output and standard error in the ingest directory.
@@ -64,8 +65,8 @@ func (s *logSink) open() (err error) {
 }
 
 // publish moves what was kept into the blob store.
-func (s *logSink) publish() (Log, error) {
-	log := Log{Bytes: s.total, Truncated: s.total > s.kept}
+func (s *logSink) publish() (result.Log, error) {
+	log := result.Log{Bytes: s.total, Truncated: s.total > s.kept}
 	if s.left != nil {
 		return s.publishLeft(log)
 	}
@@ -77,7 +78,7 @@ func (s *logSink) publish() (Log, error) {
 }
 
 // publishLeft publishes what a killed launcher has kept; it may have been published by it.
-func (s *logSink) publishLeft(log Log) (Log, error) {
+func (s *logSink) publishLeft(log result.Log) (result.Log, error) {
 	if s.left.SHA256 == "" {
 		return log, nil
 	}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/result"
 )
 
 // endedByStop is the user's wish to stop, where that has ended the run: not where the kernel's out-of-memory
@@ -27,9 +28,9 @@ func (e *execution) memoryWarnings(v verdict) []string {
 	switch {
 	case kills == 0:
 		return nil
-	case v.reason == ReasonOutOfMemory && e.stopped != nil:
+	case v.reason == result.ReasonOutOfMemory && e.stopped != nil:
 		return []string{fmt.Sprintf("%s came as well, when the kernel had killed", e.stopped.Name)}
-	case v.reason == ReasonOutOfMemory:
+	case v.reason == result.ReasonOutOfMemory:
 		return nil
 	}
 	warning := fmt.Sprintf("the kernel killed %s of the run for lack of memory", count(kills, "process", "processes"))

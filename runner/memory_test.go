@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner/sandbox"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
@@ -35,14 +36,14 @@ func TestWhatEndedAStoppedRun(t *testing.T) {
 		e := &execution{
 			plan: &plan{analysis: spec.Analysis{Grace: spec.Duration(5 * time.Second)}}, exit: c.exit,
 			stopped: &StopSignal{Name: "SIGTERM"}, stoppedAt: at, insisted: c.insisted,
-			report: Report{Evidence: Evidence{OOMKills: c.kills}},
+			report: result.Report{Evidence: result.Evidence{OOMKills: c.kills}},
 		}
 		e.exit.Finished = at.Add(c.after)
 		if got := e.endedByStop(); (got != nil) != c.stop {
 			t.Errorf("%s: ended by %v", name, got)
 		}
 	}
-	if got := (&execution{report: Report{Evidence: Evidence{OOMKills: 1}}}).endedByStop(); got != nil {
+	if got := (&execution{report: result.Report{Evidence: result.Evidence{OOMKills: 1}}}).endedByStop(); got != nil {
 		t.Errorf("nobody stopped it, and it ended by %v", got)
 	}
 }
@@ -54,14 +55,14 @@ func TestMemoryWarnings(t *testing.T) {
 		stopped bool
 		want    string // empty: no warning
 	}{
-		"nothing":        {0, verdict{state: catalog.Complete, reason: ReasonExit}, false, ""},
-		"a child":        {1, verdict{state: catalog.Complete, reason: ReasonExit}, false, "killed 1 process of the run for lack of memory, and the analysis went on"},
-		"timed out":      {2, verdict{state: catalog.Failed, reason: ReasonTimeout}, false, "killed 2 processes of the run for lack of memory"},
-		"the reason":     {1, verdict{state: catalog.Failed, reason: ReasonOutOfMemory}, false, ""},
-		"and a stop":     {1, verdict{state: catalog.Failed, reason: ReasonOutOfMemory}, true, "SIGTERM came as well"},
-		"stopped before": {1, verdict{state: catalog.Canceled, reason: ReasonStopped}, true, "killed 1 process"},
+		"nothing":        {0, verdict{state: catalog.Complete, reason: result.ReasonExit}, false, ""},
+		"a child":        {1, verdict{state: catalog.Complete, reason: result.ReasonExit}, false, "killed 1 process of the run for lack of memory, and the analysis went on"},
+		"timed out":      {2, verdict{state: catalog.Failed, reason: result.ReasonTimeout}, false, "killed 2 processes of the run for lack of memory"},
+		"the reason":     {1, verdict{state: catalog.Failed, reason: result.ReasonOutOfMemory}, false, ""},
+		"and a stop":     {1, verdict{state: catalog.Failed, reason: result.ReasonOutOfMemory}, true, "SIGTERM came as well"},
+		"stopped before": {1, verdict{state: catalog.Canceled, reason: result.ReasonStopped}, true, "killed 1 process"},
 	} {
-		e := &execution{report: Report{Evidence: Evidence{OOMKills: c.kills}}}
+		e := &execution{report: result.Report{Evidence: result.Evidence{OOMKills: c.kills}}}
 		if c.stopped {
 			e.stopped = &StopSignal{Name: "SIGTERM"}
 		}

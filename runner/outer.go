@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner/cgroup"
 	"github.com/scidex-ai/scidex-oci/runner/sandbox"
 	"github.com/scidex-ai/scidex-oci/spec"
@@ -34,14 +35,14 @@ func (e *execution) holdOuter(pid int) {
 
 // outerEnforced is enforced for a run whose memory, CPUs and processes someone else's groups hold, or nobody.
 // There is no rlimit on memory or processes beside them (spec, withRlimits).
-func outerEnforced(a spec.Analysis, held cgroup.Held) []Enforcement {
+func outerEnforced(a spec.Analysis, held cgroup.Held) []result.Enforcement {
 	list := enforced(a, nil)
 	for i, effective := range []string{
 		strconv.FormatInt(held.Memory, 10), number(held.CPUs), strconv.FormatInt(held.Pids, 10),
 	} {
-		list[i].Effective, list[i].By = effective, byOuter
+		list[i].Effective, list[i].By = effective, result.ByOuter
 		if effective == "0" {
-			list[i].Effective, list[i].By = "", byNone
+			list[i].Effective, list[i].By = "", result.ByNone
 		}
 	}
 	return list
@@ -124,8 +125,8 @@ func sharedWarning(shared cgroup.Evidence) string {
 }
 
 // evidenceOf a group's counters; limit is that of the run's own group, in bytes.
-func evidenceOf(e cgroup.Evidence, limit int64) Evidence {
-	evidence := Evidence{
+func evidenceOf(e cgroup.Evidence, limit int64) result.Evidence {
+	evidence := result.Evidence{
 		OOMKills: e.OOMKills, PidsDenied: e.PidsDenied,
 		ThrottledMS: e.Throttled.Milliseconds(), ThrottledPeriods: e.ThrottledPeriods, Periods: e.Periods,
 	}
@@ -134,13 +135,13 @@ func evidenceOf(e cgroup.Evidence, limit int64) Evidence {
 	}
 	switch short := e.Shortage; {
 	case short.Own && short.Outer > 0:
-		evidence.OOMLimit = &OOMLimit{By: OOMEither}
+		evidence.OOMLimit = &result.OOMLimit{By: result.OOMEither}
 	case short.Own:
-		evidence.OOMLimit = &OOMLimit{By: OOMOwn, Bytes: limit}
+		evidence.OOMLimit = &result.OOMLimit{By: result.OOMOwn, Bytes: limit}
 	case short.Outer > 0:
-		evidence.OOMLimit = &OOMLimit{By: OOMOuter, Bytes: short.Outer}
+		evidence.OOMLimit = &result.OOMLimit{By: result.OOMOuter, Bytes: short.Outer}
 	default:
-		evidence.OOMLimit = &OOMLimit{By: OOMUnknown}
+		evidence.OOMLimit = &result.OOMLimit{By: result.OOMUnknown}
 	}
 	return evidence
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner/cgroup"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
@@ -64,14 +65,14 @@ func TestSharedEvidenceIsAWarning(t *testing.T) {
 }
 
 func TestEvidenceSaysWhoseLimit(t *testing.T) {
-	for want, short := range map[OOMLimit]cgroup.Shortage{
-		{By: OOMOwn, Bytes: 4096}:   {Own: true},
-		{By: OOMOuter, Bytes: 2048}: {Outer: 2048},
-		{By: OOMEither}:             {Own: true, Outer: 2048},
-		{By: OOMUnknown}:            {},
+	for want, short := range map[result.OOMLimit]cgroup.Shortage{
+		{By: result.OOMOwn, Bytes: 4096}:   {Own: true},
+		{By: result.OOMOuter, Bytes: 2048}: {Outer: 2048},
+		{By: result.OOMEither}:             {Own: true, Outer: 2048},
+		{By: result.OOMUnknown}:            {},
 	} {
 		got := evidenceOf(cgroup.Evidence{OOMKills: 2, Shortage: short}, 4096)
-		if !reflect.DeepEqual(got, Evidence{OOMKills: 2, OOMLimit: &want}) {
+		if !reflect.DeepEqual(got, result.Evidence{OOMKills: 2, OOMLimit: &want}) {
 			t.Errorf("%+v gives %+v", short, got.OOMLimit)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/result"
 )
 
 // Hook is a command of the caller's own that gets the result of a run after its commit. It runs outside of the
@@ -22,23 +23,6 @@ type Hook struct {
 	Output  io.Writer     // receives standard output and standard error as they come
 }
 
-// PostProcess is how a hook ended. ExitCode is nil while it has not, and for good where the command was killed
-// with the launcher or could not be started.
-type PostProcess struct {
-	Command   []string   `json:"command"`
-	ExitCode  *int       `json:"exit_code"` // 128 and the signal's number where one killed it
-	Signal    *string    `json:"signal"`
-	TimedOut  bool       `json:"timed_out"`
-	StartedAt *time.Time `json:"started_at"`
-	WallMS    int64      `json:"wall_ms"`
-	Stderr    string     `json:"stderr"` // its last 64 KiB
-}
-
-// owed reports whether the hook of an ended run has not succeeded.
-func (p *PostProcess) owed() bool {
-	return p != nil && (p.ExitCode == nil || *p.ExitCode != 0 || p.TimedOut)
-}
-
 // owing is what the catalog says of a run until its hook has ended: whoever reads `complete` relies on what the
 // hook does.
 func (v verdict) owing(key catalog.Key) verdict {
@@ -46,7 +30,7 @@ func (v verdict) owing(key catalog.Key) verdict {
 		return v
 	}
 	return verdict{
-		catalog.Error, ReasonPostProcess, exitError, "",
+		catalog.Error, result.ReasonPostProcess, result.ExitError, "",
 		"the post-process command has not ended; if scidex-oci was killed meanwhile, " + repeatHook(key),
 	}
 }
@@ -57,7 +41,7 @@ func (v verdict) hooked(key catalog.Key, failure error) verdict {
 		return v
 	}
 	return verdict{
-		catalog.Error, ReasonPostProcess, exitError, "",
+		catalog.Error, result.ReasonPostProcess, result.ExitError, "",
 		sentence(failure) + "; the outputs are committed: " + repeatHook(key),
 	}
 }
@@ -72,13 +56,13 @@ func (e *execution) due(v verdict) verdict {
 	if h == nil || v.state != catalog.Complete && !h.Always {
 		return v
 	}
-	e.report.PostProcess = &PostProcess{Command: h.Command}
+	e.report.PostProcess = &result.PostProcess{Command: h.Command}
 	return v.owing(e.run.Key)
 }
 
 // postProcess calls the hook of a run that was committed, and amends the catalog. The working directory goes
 // by what came of it.
-func (e *execution) postProcess(ctx context.Context, v verdict, failed Reason, keep bool) (verdict, bool) {
+func (e *execution) postProcess(ctx context.Context, v verdict, failed result.Reason, keep bool) (verdict, bool) {
 	if e.report.PostProcess == nil {
 		return v, keep
 	}
@@ -101,7 +85,7 @@ func (e *execution) postProcess(ctx context.Context, v verdict, failed Reason, k
 }
 
 // amend records what came of a run after its commit.
-func (r *Runner) amend(ctx context.Context, run *catalog.Run, v verdict, report Report) (err error) {
+func (r *Runner) amend(ctx context.Context, run *catalog.Run, v verdict, report result.Report) (err error) {
 	run.State, run.Reason, run.Message, run.ExitCode = v.state, string(v.reason), v.message, v.exitCode
 	if run.Report, err = json.Marshal(report); err != nil {
 		return err
@@ -111,39 +95,39 @@ func (r *Runner) amend(ctx context.Context, run *catalog.Run, v verdict, report 
 
 // callHook gives a run's result and copies of its outputs to a hook. The error says why the hook has not
 // succeeded.
-func (r *Runner) callHook(ctx context.Context, h Hook, result Result, stop <-chan StopSignal) (_ PostProcess, err error) {
-	unborn := PostProcess{Command: h.Command}
-	result.PostProcess = nil
-	raw, err := json.Marshal(result)
+func (r *Runner) callHook(ctx context.Context, h Hook, res result.Result, stop <-chan StopSignal) (_ result.PostProcess, err error) {
+	unborn := result.PostProcess{Command: h.Command}
+	res.PostProcess = nil
+	raw, err := json.Marshal(res)
 	if err != nil {
 		return unborn, err
 	}
-	key := catalog.Key{ID: result.ID, Attempt: result.Attempt}
+	key := catalog.Key{ID: res.ID, Attempt: res.Attempt}
 	view, err := r.openView(ctx, key)
 	if err != nil {
 		return unborn, fmt.Errorf("the outputs could not be laid out for the post-process command: %w", err)
 	}
 	done, failure := h.call(key, raw, view.path, stop)
 	if err := view.remove(ctx); err != nil {
-		r.Log.Warn("run "+result.ID+": the copies of the outputs could not be removed; gc tries again", "error", err)
+		r.Log.Warn("run "+res.ID+": the copies of the outputs could not be removed; gc tries again", "error", err)
 	}
 	return done, failure
 }
 
 // PostProcess calls the hook of a run that has ended, and never its analysis: of one whose hook has not
 // succeeded, or of any with again. The result is what the catalog then says; its exit code is that of the run.
-func (r *Runner) PostProcess(ctx context.Context, key catalog.Key, h Hook, again bool, stop <-chan StopSignal) (_ Result, err error) {
+func (r *Runner) PostProcess(ctx context.Context, key catalog.Key, h Hook, again bool, stop <-chan StopSignal) (_ result.Result, err error) {
 	if err := r.Bind(ctx); err != nil {
-		return Result{}, err
+		return result.Result{}, err
 	}
 	release, err := r.idle(key)
 	if err != nil {
-		return Result{}, err
+		return result.Result{}, err
 	}
 	defer func() { err = errors.Join(err, release()) }()
 	run, err := r.Catalog.Get(ctx, key)
 	if err != nil {
-		return Result{}, err
+		return result.Result{}, err
 	}
 	result, err := r.Show(ctx, run)
 	if err != nil {
@@ -156,42 +140,42 @@ func (r *Runner) PostProcess(ctx context.Context, key catalog.Key, h Hook, again
 }
 
 // mayRepeat refuses a run that has no result to give, or whose hook need not be repeated.
-func mayRepeat(result Result, again bool) error {
-	name := groupName(catalog.Key{ID: result.ID, Attempt: result.Attempt})
-	failed := result.Reason == ReasonPostProcess
+func mayRepeat(res result.Result, again bool) error {
+	name := groupName(catalog.Key{ID: res.ID, Attempt: res.Attempt})
+	failed := res.Reason == result.ReasonPostProcess
 	switch {
-	case !result.State.Final():
-		return fmt.Errorf("run %q is %s; wait for its end", name, result.State)
-	case (result.State == catalog.Error || result.State == catalog.Lost) && !failed && !result.PostProcess.owed():
+	case !res.State.Final():
+		return fmt.Errorf("run %q is %s; wait for its end", name, res.State)
+	case (res.State == catalog.Error || res.State == catalog.Lost) && !failed && !res.PostProcess.Pending():
 		return fmt.Errorf("run %q ended as %s (%s); its result is not whole, so run the analysis again with \"scidex-oci run --again %s\"",
-			name, result.State, result.Reason, result.ID)
-	case failed || result.PostProcess.owed() || again:
+			name, res.State, res.Reason, res.ID)
+	case failed || res.PostProcess.Pending() || again:
 		return nil
-	case result.PostProcess == nil:
+	case res.PostProcess == nil:
 		return fmt.Errorf("run %q had no post-process command; add --again to call one all the same", name)
 	}
 	return fmt.Errorf("the post-process command of run %q has succeeded; add --again to repeat it", name)
 }
 
 // repeat calls the hook, with the catalog saying meanwhile that it is owed.
-func (r *Runner) repeat(ctx context.Context, run catalog.Run, h Hook, result Result, stop <-chan StopSignal) (Result, error) {
-	v := verdict{run.State, Reason(run.Reason), run.ExitCode, run.Signal, run.Message}
-	if v.reason == ReasonPostProcess { // only a complete run becomes one
+func (r *Runner) repeat(ctx context.Context, run catalog.Run, h Hook, res result.Result, stop <-chan StopSignal) (result.Result, error) {
+	v := verdict{run.State, result.Reason(run.Reason), run.ExitCode, run.Signal, run.Message}
+	if v.reason == result.ReasonPostProcess { // only a complete run becomes one
 		v = completed
 	}
-	report := result.Report
-	report.PostProcess = &PostProcess{Command: h.Command}
+	report := res.Report
+	report.PostProcess = &result.PostProcess{Command: h.Command}
 	if err := r.amend(ctx, &run, v.owing(run.Key), report); err != nil {
-		return result, err
+		return res, err
 	}
-	result.State, result.Reason, result.Message, result.ExitCode = v.state, v.reason, v.message, v.exitCode
-	done, failure := r.callHook(ctx, h, result, stop)
+	res.State, res.Reason, res.Message, res.ExitCode = v.state, v.reason, v.message, v.exitCode
+	done, failure := r.callHook(ctx, h, res, stop)
 	report.PostProcess = &done
 	if err := r.amend(ctx, &run, v.hooked(run.Key, failure), report); err != nil {
-		return result, errors.Join(failure, err)
+		return res, errors.Join(failure, err)
 	}
-	result, err := r.Show(ctx, run)
-	return result, errors.Join(failure, err)
+	res, err := r.Show(ctx, run)
+	return res, errors.Join(failure, err)
 }
 
 // idle takes the lock of an ended run, which its launcher holds until its hook has ended and it is cleaned.

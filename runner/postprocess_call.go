@@ -18,6 +18,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/result"
 )
 
 // hookStderr is how much of the end of a hook's standard error is kept, in bytes.
@@ -33,17 +34,17 @@ type hookCall struct {
 	dead    chan struct{} // the hook has died and still is a zombie: its group's number is its own
 	stderr  lastBytes
 	stopped *StopSignal
-	done    PostProcess
+	done    result.PostProcess
 }
 
 // call runs a hook with result on its standard input. The error says why it has not succeeded.
-func (h Hook) call(key catalog.Key, result []byte, dir string, stop <-chan StopSignal) (PostProcess, error) {
+func (h Hook) call(key catalog.Key, res []byte, dir string, stop <-chan StopSignal) (result.PostProcess, error) {
 	c := &hookCall{hook: h, cmd: exec.Command(h.Command[0], h.Command[1:]...), dead: make(chan struct{})}
 	c.done.Command, c.stderr.limit = h.Command, hookStderr
 	screen := &lockedWriter{to: h.Output}
 	c.cmd.Env = append(os.Environ(),
 		"SCIDEX_ANALYSIS_ID="+key.ID, "SCIDEX_ATTEMPT="+strconv.Itoa(key.Attempt), "SCIDEX_OUTPUT_DIR="+dir)
-	c.cmd.Stdin, c.cmd.Stdout, c.cmd.Stderr = bytes.NewReader(result), screen, io.MultiWriter(&c.stderr, screen)
+	c.cmd.Stdin, c.cmd.Stdout, c.cmd.Stderr = bytes.NewReader(res), screen, io.MultiWriter(&c.stderr, screen)
 	c.cmd.WaitDelay = hookDrain
 	// A group of its own is what is killed, and what Ctrl-C at the terminal does not reach. A hook whose
 	// launcher is killed dies: it is to be repeated and must not run twice at once.
@@ -55,7 +56,7 @@ func (h Hook) call(key catalog.Key, result []byte, dir string, stop <-chan StopS
 	if err := c.start(); err != nil {
 		return c.done, fmt.Errorf("the post-process command could not be started: %w", err)
 	}
-	c.done.StartedAt = moment(begun)
+	c.done.StartedAt = result.Millis(begun)
 	c.watch(stop)
 	c.signal(unix.SIGKILL) // whatever it has left in its group
 	err := c.cmd.Wait()
@@ -153,7 +154,7 @@ func (c *hookCall) judge(failure error) error {
 	code := status.ExitStatus()
 	if status.Signaled() {
 		name := unix.SignalName(status.Signal())
-		code, c.done.Signal = signalBase+int(status.Signal()), &name
+		code, c.done.Signal = result.SignalBase+int(status.Signal()), &name
 	}
 	c.done.ExitCode = &code
 	switch {

@@ -14,6 +14,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/blob"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/record"
+	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner/cgroup"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
@@ -208,10 +209,10 @@ func (e *execution) finishRecovered(ctx context.Context) error {
 			sink.ingest = e.ingest
 		}
 	}
-	var reason Reason
+	var reason result.Reason
 	failure := e.harvest()
 	if failure != nil {
-		reason = ReasonHarvest
+		reason = result.ReasonHarvest
 	}
 	_, _, err := e.conclude(ctx, reason, failure)
 	err = errors.Join(err, e.entries.close())

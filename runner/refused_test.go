@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
@@ -13,14 +14,14 @@ func TestUnopened(t *testing.T) {
 	unusable := &CatalogError{errors.New("connection refused")}
 	for name, c := range map[string]struct {
 		err  error
-		want Reason
+		want result.Reason
 	}{
-		"the catalog":                  {unusable, ReasonCommit},
-		"the catalog, told further":    {fmt.Errorf("look up: %w", unusable), ReasonCommit},
-		"the catalog, by a request":    {refusal(unusable), ReasonCommit},
-		"the request":                  {refusal(errors.New("no such file")), ReasonRequest},
-		"the host, which is neither":   {errors.New("no user namespaces"), ReasonSandbox},
-		"the catalog, as a RequestErr": {&RequestError{unusable}, ReasonCommit},
+		"the catalog":                  {unusable, result.ReasonCommit},
+		"the catalog, told further":    {fmt.Errorf("look up: %w", unusable), result.ReasonCommit},
+		"the catalog, by a request":    {refusal(unusable), result.ReasonCommit},
+		"the request":                  {refusal(errors.New("no such file")), result.ReasonRequest},
+		"the host, which is neither":   {errors.New("no user namespaces"), result.ReasonSandbox},
+		"the catalog, as a RequestErr": {&RequestError{unusable}, result.ReasonCommit},
 	} {
 		if got := Refused(spec.Analysis{}, c.err, "v1").Reason; got != c.want {
 			t.Errorf("%s: %s, want %s", name, got, c.want)

@@ -6,12 +6,13 @@ import (
 	"fmt"
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner/sandbox"
 )
 
 // keptDir returns the directory of a run whose working directory was kept, or "".
 func keptDir(run catalog.Run) string {
-	result, err := newResult(run)
+	result, err := result.New(run)
 	if err != nil {
 		return ""
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/outputs"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/rootfs"
 	"github.com/scidex-ai/scidex-oci/runner/fingerprint"
 	"github.com/scidex-ai/scidex-oci/runner/host/inode"
@@ -57,7 +58,7 @@ type ReplayInput struct {
 type Replay struct {
 	ID               string              `json:"id"`
 	State            catalog.State       `json:"state"`
-	Reason           Reason              `json:"reason"`
+	Reason           result.Reason       `json:"reason"`
 	ExitCode         int                 `json:"exit_code"`
 	Identical        bool                `json:"identical"`
 	Kept             bool                `json:"kept"` // in the catalog
@@ -127,14 +128,14 @@ type replayer struct {
 	run      catalog.Run
 	how      Replaying
 	told     *Replayed
-	recorded Result
+	recorded result.Result
 	analysis spec.Analysis
 	files    []replay.File
 }
 
 // read reads what is recorded. The analysis is that of the replays: they have ids and a label of their own, and leave nothing.
 func (p *replayer) read(ctx context.Context) (err error) {
-	if p.recorded, err = newResult(p.run); err != nil {
+	if p.recorded, err = result.New(p.run); err != nil {
 		return err
 	}
 	if err := json.Unmarshal(p.run.Request, &p.analysis); err != nil {
@@ -187,7 +188,7 @@ func (p *replayer) once(ctx context.Context) error {
 }
 
 // compare looks for what is not as it was.
-func (p *replayer) compare(ctx context.Context, result Result, one *Replay) error {
+func (p *replayer) compare(ctx context.Context, result result.Result, one *Replay) error {
 	files, err := p.outputsOf(ctx, catalog.Key{ID: result.ID, Attempt: result.Attempt})
 	if err != nil {
 		return err
@@ -208,7 +209,7 @@ func (p *replayer) compare(ctx context.Context, result Result, one *Replay) erro
 }
 
 // side is one of the two runs that are compared.
-func (p *replayer) side(ctx context.Context, of Result) replay.Run {
+func (p *replayer) side(ctx context.Context, of result.Result) replay.Run {
 	side := replay.Run{Open: func(f replay.File) ([]byte, error) { return p.beginning(ctx, f.SHA256) }}
 	if of.StartedAt != nil && of.FinishedAt != nil {
 		side.Begun, side.Ended = *of.StartedAt, *of.FinishedAt
@@ -226,7 +227,7 @@ func (p *replayer) beginning(ctx context.Context, sha256 string) ([]byte, error)
 }
 
 // changedMeanwhile are inputs that a replay found otherwise than the check before it.
-func (p *replayer) changedMeanwhile(result Result) (changed []ReplayInput) {
+func (p *replayer) changedMeanwhile(result result.Result) (changed []ReplayInput) {
 	for i, in := range result.Inputs {
 		if i >= len(p.recorded.Inputs) || p.recorded.Inputs[i].SHA256 == nil {
 			continue
@@ -303,7 +304,7 @@ func (p *replayer) tell(err error) {
 }
 
 // differs says how an input is not what it was; "" where it is.
-func (p *replayer) differs(ctx context.Context, f *fingerprints, account sandbox.Account, was Input) string {
+func (p *replayer) differs(ctx context.Context, f *fingerprints, account sandbox.Account, was result.Input) string {
 	now, err := p.look(ctx, f, account, was)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -319,7 +320,7 @@ func (p *replayer) differs(ctx context.Context, f *fingerprints, account sandbox
 }
 
 // look makes the fingerprint that an input has now.
-func (p *replayer) look(ctx context.Context, f *fingerprints, account sandbox.Account, was Input) (fingerprint.Print, error) {
+func (p *replayer) look(ctx context.Context, f *fingerprints, account sandbox.Account, was result.Input) (fingerprint.Print, error) {
 	if was.Source == spec.RootfsHost {
 		host := &plan{account: account}
 		var err error

@@ -10,6 +10,7 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/outputs"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/result"
 )
 
 // candidates is how many runs of one action are looked at, the newest first: one whose outputs were given up may be
@@ -18,34 +19,34 @@ const candidates = 10
 
 // reuse looks for a complete run of the same action, whose outputs are there, and returns its result. found is false where
 // there is none; why says why none can be, where that is so.
-func (r *Runner) reuse(ctx context.Context, req Request, launched *launching) (_ Result, found bool, why string, err error) {
+func (r *Runner) reuse(ctx context.Context, req Request, launched *launching) (_ result.Result, found bool, why string, err error) {
 	if err := r.Bind(ctx); err != nil {
-		return Result{}, false, "", err
+		return result.Result{}, false, "", err
 	}
 	p, err := r.prepare(ctx, req, launched)
 	if err != nil {
-		return Result{}, false, "", refusal(err)
+		return result.Result{}, false, "", refusal(err)
 	}
 	defer func() { err = errors.Join(err, p.close()) }()
 	id, why, err := r.actionNow(ctx, p, req)
 	if err != nil || why != "" {
-		return Result{}, false, why, err
+		return result.Result{}, false, why, err
 	}
 	runs, err := r.Catalog.List(ctx, catalog.Filter{ActionID: id, States: []catalog.State{catalog.Complete}, Limit: candidates})
 	if err != nil {
-		return Result{}, false, "", &CatalogError{err}
+		return result.Result{}, false, "", &CatalogError{err}
 	}
 	for _, run := range runs {
 		whole, err := r.whole(ctx, run)
 		if err != nil {
-			return Result{}, false, "", err
+			return result.Result{}, false, "", err
 		}
 		if whole {
 			result, err := r.reused(ctx, run, p, req)
 			return result, true, "", err
 		}
 	}
-	return Result{}, false, "", nil
+	return result.Result{}, false, "", nil
 }
 
 // actionNow is the ActionID of a plan whose inputs are digested now; why says why there is none.
@@ -54,12 +55,12 @@ func (r *Runner) actionNow(ctx context.Context, p *plan, req Request) (id, why s
 		return "", "the values of secrets are not kept, so that nobody can tell whether they are the same", nil
 	}
 	waiting, release := untilStop(ctx, req.Stop, 0)
-	report := Report{Inputs: r.fingerprint(waiting, p).settle(waiting, p)}
+	report := result.Report{Inputs: r.fingerprint(waiting, p).settle(waiting, p)}
 	if err := release(); err != nil {
 		return "", "", &RequestError{err}
 	}
 	for _, in := range report.Inputs {
-		if !in.fixed() {
+		if !isFixed(in) {
 			return "", fmt.Sprintf("no digest says what %s %q holds: %s", in.Flag, in.Source, orChanged(in)), nil
 		}
 	}
@@ -77,7 +78,7 @@ func (r *Runner) actionNow(ctx context.Context, p *plan, req Request) (id, why s
 	return *known, "", nil
 }
 
-func orChanged(in Input) string {
+func orChanged(in result.Input) string {
 	if in.Message != "" {
 		return in.Message
 	}
@@ -85,7 +86,7 @@ func orChanged(in Input) string {
 }
 
 // scriptNow is the script as the result has it.
-func (p *plan) scriptNow() (*Script, error) {
+func (p *plan) scriptNow() (*result.Script, error) {
 	s := p.inputs.script
 	if s == nil {
 		return nil, nil //nolint:nilnil // there is none
@@ -93,9 +94,9 @@ func (p *plan) scriptNow() (*Script, error) {
 	h := sha256.New()
 	n, err := io.Copy(h, io.NewSectionReader(s.file, 0, scriptMax+1))
 	if err != nil || n == 0 {
-		return &Script{Name: s.inside}, err
+		return &result.Script{Name: s.inside}, err
 	}
-	return &Script{Name: s.inside, SHA256: hex.EncodeToString(h.Sum(nil))}, nil
+	return &result.Script{Name: s.inside, SHA256: hex.EncodeToString(h.Sum(nil))}, nil
 }
 
 // whole reports whether all outputs of a run are still there.
@@ -114,7 +115,7 @@ func (r *Runner) whole(ctx context.Context, run catalog.Run) (whole bool, err er
 }
 
 // reused is the result of an earlier run, exported where that was asked for.
-func (r *Runner) reused(ctx context.Context, run catalog.Run, p *plan, req Request) (Result, error) {
+func (r *Runner) reused(ctx context.Context, run catalog.Run, p *plan, req Request) (result.Result, error) {
 	result, err := r.Show(ctx, run)
 	if err != nil {
 		return result, err

@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/rootfs"
 	"github.com/scidex-ai/scidex-oci/rootfs/image"
 	"github.com/scidex-ai/scidex-oci/runner/sandbox"
@@ -189,7 +190,7 @@ func (r *Runner) checkPinned(ctx context.Context, p *plan, req Request) error {
 	if err != nil {
 		return err
 	}
-	before, err := newResult(last)
+	before, err := result.New(last)
 	if err != nil {
 		return err
 	}
@@ -205,7 +206,7 @@ func (r *Runner) checkPinned(ctx context.Context, p *plan, req Request) error {
 }
 
 // origin is what the result says of an image before its root was checked.
-func (b *base) origin(s *Sandbox) {
+func (b *base) origin(s *result.Sandbox) {
 	if b == nil || b.image == nil {
 		return
 	}

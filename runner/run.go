@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner/trace"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
@@ -19,7 +20,7 @@ import (
 // is not nil only where the run is not in the catalog as the result says: a *RequestError for a request
 // that was refused before anything was made, or why the end could not be committed. The result then has
 // state error.
-func (r *Runner) Run(ctx context.Context, req Request) (Result, error) {
+func (r *Runner) Run(ctx context.Context, req Request) (result.Result, error) {
 	begun := req.Begun
 	if begun == nil {
 		var err error
@@ -140,7 +141,7 @@ func (e *execution) newRun() (catalog.Run, error) {
 	if err != nil {
 		return catalog.Run{}, err
 	}
-	e.report.Enforced = []Enforcement{} // until the limits are set
+	e.report.Enforced = []result.Enforcement{} // until the limits are set
 	e.report.Warnings = append(inheritedWarnings(), e.plan.warnings...)
 	if e.request.Detached {
 		e.report.Warnings = append(e.report.Warnings, logoutWarnings(e.place.Groups)...)
@@ -153,8 +154,8 @@ func (e *execution) newRun() (catalog.Run, error) {
 	}, nil
 }
 
-func (p *plan) sandbox() Sandbox {
-	s := Sandbox{
+func (p *plan) sandbox() result.Sandbox {
+	s := result.Sandbox{
 		UserNamespace: true, Network: "none", Seccomp: "enforced", Rootfs: p.analysis.Rootfs,
 		UIDOnHost: p.account.HostUID(p.slot.Analysis), IDs: p.analysis.IDs, Audit: "on",
 	}
@@ -179,7 +180,7 @@ func BootID() string {
 
 // finish runs the analysis and sees it committed, exported and cleaned. Nothing is removed before the
 // commit.
-func (e *execution) finish(ctx context.Context) (Result, error) {
+func (e *execution) finish(ctx context.Context) (result.Result, error) {
 	// The wish to stop comes through the request; what is half done is to be finished.
 	ctx = context.WithoutCancel(ctx)
 	reason, failure := e.do(ctx)
@@ -191,7 +192,7 @@ func (e *execution) finish(ctx context.Context) (Result, error) {
 		err = e.keepOutcome(ctx, err)
 		e.tell(e.release())
 		e.tell(e.tenure.close()) // gc finds the directory, whole, by the state file
-		return e.result(verdict{catalog.Error, ReasonCommit, exitError, v.signal, sentence(err)}), err
+		return e.result(verdict{catalog.Error, result.ReasonCommit, result.ExitError, v.signal, sentence(err)}), err
 	}
 	delivered := e.span("hook and export")
 	v, keep = e.postProcess(ctx, v, reason, keep)
@@ -202,7 +203,7 @@ func (e *execution) finish(ctx context.Context) (Result, error) {
 }
 
 // conclude judges a run and commits its end. keep says whether its working directory stays.
-func (e *execution) conclude(ctx context.Context, reason Reason, failure error) (v verdict, keep bool, err error) {
+func (e *execution) conclude(ctx context.Context, reason result.Reason, failure error) (v verdict, keep bool, err error) {
 	if e.outer == nil {
 		e.report.Warnings = append(e.report.Warnings, limitWarnings(e.report.Enforced)...)
 	}
@@ -219,19 +220,19 @@ func (e *execution) conclude(ctx context.Context, reason Reason, failure error) 
 
 // verdict says how the run ended. A bad end of the analysis wins over a failure of the harvest; a failure
 // of ours after a good end is an error.
-func (e *execution) verdict(reason Reason, failure error) verdict {
-	v := verdict{catalog.Error, reason, exitError, "", ""}
+func (e *execution) verdict(reason result.Reason, failure error) verdict {
+	v := verdict{catalog.Error, reason, result.ExitError, "", ""}
 	if failure != nil {
 		v.message = sentence(failure)
-		if reason != ReasonHarvest {
-			if reason == ReasonSupervisorLost {
+		if reason != result.ReasonHarvest {
+			if reason == result.ReasonSupervisorLost {
 				v.state = catalog.Lost
 			}
 			return v
 		}
 	}
 	judged := judge(e.ending(e.plan.declared.Missing()))
-	if failure != nil && (judged.exitCode == 0 || judged.reason == ReasonOutputMissing) {
+	if failure != nil && (judged.exitCode == 0 || judged.reason == result.ReasonOutputMissing) {
 		return v
 	}
 	if failure != nil {
@@ -254,11 +255,11 @@ func (e *execution) ending(missing []string) ending {
 
 // keeps reports whether the working directory stays: because that was asked for, or because what is in
 // it could not be harvested.
-func (e *execution) keeps(v verdict, failed Reason) bool {
+func (e *execution) keeps(v verdict, failed result.Reason) bool {
 	switch {
 	case e.plan.inMemory() && (e.supervisor == nil || !e.supervisor.Alive()):
 		return false // /work is gone with its supervisor
-	case failed == ReasonHarvest || failed == ReasonSupervisorLost && e.place.Ended || failed == ReasonSandbox && e.exit.Executed:
+	case failed == result.ReasonHarvest || failed == result.ReasonSupervisorLost && e.place.Ended || failed == result.ReasonSandbox && e.exit.Executed:
 		return true
 	case e.plan.analysis.Keep == spec.KeepAlways:
 		return true
@@ -278,7 +279,7 @@ func (e *execution) export(ctx context.Context, v verdict) verdict {
 		return v
 	}
 	if v.state == catalog.Complete {
-		v.state, v.reason, v.exitCode = catalog.Error, ReasonExport, exitError
+		v.state, v.reason, v.exitCode = catalog.Error, result.ReasonExport, result.ExitError
 		v.message = sentence(err)
 		e.run.State, e.run.Reason, e.run.Message, e.run.ExitCode = v.state, string(v.reason), v.message, v.exitCode
 		e.tell(e.Catalog.Amend(ctx, e.run))

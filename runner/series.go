@@ -1,29 +1,13 @@
 package runner
 
-import "time"
+import (
+	"time"
+
+	"github.com/scidex-ai/scidex-oci/outputs/result"
+)
 
 // seriesMax is how many points a series has at most beside its first. It is even, so that two make one.
 const seriesMax = 240
-
-// Series is the use of a run over its time, for plots: one row of four columns for each point. A point tells
-// of the time since the one before it: the greatest memory and the most processes of it, and the CPU time
-// used up to its end. The first point is the first sample, the last is the end; a run has 241 at most,
-// however long it is.
-type Series struct {
-	// Source is "cgroup" for the kernel's own figures, or "processes" where no control group counted: then
-	// memory is the sum of what the processes have resident, shared pages in each of them.
-	Source      string  `json:"source"`
-	TMS         []int64 `json:"t_ms"` // since the start
-	MemoryBytes []int64 `json:"memory_bytes"`
-	CPUMS       []int64 `json:"cpu_ms"`
-	Pids        []int64 `json:"pids"` // processes and threads
-}
-
-// The words of Series.Source.
-const (
-	fromCgroup    = "cgroup"
-	fromProcesses = "processes"
-)
 
 // sample is one look at a run. The peaks are those since its start; 0 where nobody counts them.
 type sample struct {
@@ -36,7 +20,7 @@ type sample struct {
 // recorder makes a series of samples. When it is full it joins the points by twos, and each point
 // takes twice as many samples from then on.
 type recorder struct {
-	series               Series
+	series               result.Series
 	stride, filled       int   // samples for each point, and how many the last one has
 	memoryPeak, pidsPeak int64 // the greatest so far
 }

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"github.com/scidex-ai/scidex-oci/outputs/result"
 )
 
 // seconds records so many samples, one a second, with one peak of each kind in the second at.
@@ -104,12 +106,12 @@ func TestMeasure(t *testing.T) {
 		memory, pids int64
 		sampled      []string
 	}{
-		"counted":                {sample{memoryPeak: 500, pidsPeak: 9, cpu: second}, fromCgroup, 500, 9, nil},
-		"an older kernel":        {sample{pidsPeak: 9, cpu: second}, fromCgroup, 200, 9, []string{"memory_peak_bytes"}},
-		"an even older one":      {sample{cpu: second}, fromCgroup, 200, 3, []string{"memory_peak_bytes", "pids_peak"}},
-		"a group that is gone":   {sample{}, fromCgroup, 200, 3, []string{"cpu_ms", "memory_peak_bytes", "pids_peak"}},
-		"no group":               {sample{memoryPeak: 90, cpu: second}, fromProcesses, 200, 3, []string{"memory_peak_bytes", "pids_peak"}},
-		"no group, a great peak": {sample{memoryPeak: 700, cpu: second}, fromProcesses, 700, 3, []string{"memory_peak_bytes", "pids_peak"}},
+		"counted":                {sample{memoryPeak: 500, pidsPeak: 9, cpu: second}, result.FromCgroup, 500, 9, nil},
+		"an older kernel":        {sample{pidsPeak: 9, cpu: second}, result.FromCgroup, 200, 9, []string{"memory_peak_bytes"}},
+		"an even older one":      {sample{cpu: second}, result.FromCgroup, 200, 3, []string{"memory_peak_bytes", "pids_peak"}},
+		"a group that is gone":   {sample{}, result.FromCgroup, 200, 3, []string{"cpu_ms", "memory_peak_bytes", "pids_peak"}},
+		"no group":               {sample{memoryPeak: 90, cpu: second}, result.FromProcesses, 200, 3, []string{"memory_peak_bytes", "pids_peak"}},
+		"no group, a great peak": {sample{memoryPeak: 700, cpu: second}, result.FromProcesses, 700, 3, []string{"memory_peak_bytes", "pids_peak"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			e := &execution{}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/outputs"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
@@ -78,14 +79,14 @@ func (r *Runner) checkSpace(p *plan) error {
 }
 
 // workEnforced says who holds the bounds of /work.
-func workEnforced(a spec.Analysis) []Enforcement {
+func workEnforced(a spec.Analysis) []result.Enforcement {
 	size, files := int64(a.WorkSize), strconv.FormatInt(a.WorkFiles, 10)
-	effective, by := size, byWatchdog
+	effective, by := size, result.ByWatchdog
 	if a.WorkStorage == spec.WorkTmpfs {
 		page := int64(unix.Getpagesize())
-		effective, by = (size+page-1)/page*page, byTmpfs
+		effective, by = (size+page-1)/page*page, result.ByTmpfs
 	}
-	return []Enforcement{
+	return []result.Enforcement{
 		{Limit: "work_size", Asked: strconv.FormatInt(size, 10), Effective: strconv.FormatInt(effective, 10), By: by},
 		{Limit: "work_files", Asked: files, Effective: files, By: by},
 	}
@@ -104,10 +105,10 @@ func (e *execution) noteSpace() {
 
 // outOfSpace is the verdict on a run that passed a bound of /work, or that was ended for the host's sake.
 func (e ending) outOfSpace() (verdict, bool) {
-	v := verdict{catalog.Failed, ReasonWorkFull, max(1, e.ownCode()), e.signal(), ""}
+	v := verdict{catalog.Failed, result.ReasonWorkFull, max(1, e.ownCode()), e.signal(), ""}
 	switch full := e.exit.WorkFull; {
 	case e.exit.HostFull != nil:
-		v.reason = ReasonHostFull
+		v.reason = result.ReasonHostFull
 		v.message = e.exit.HostFull.String() + " (--min-free): the analysis was ended"
 	case full != nil && full.Bytes > e.bound.Bytes:
 		v.message = fmt.Sprintf("/work is full: %d bytes were seen in it, its bound is %d (--work-size)", full.Bytes, e.bound.Bytes)
@@ -127,7 +128,7 @@ func (e ending) ownCode() int {
 	case !e.exit.Ended:
 		return 0
 	case e.exit.Status.Signaled():
-		return signalBase + int(e.exit.Status.Signal())
+		return result.SignalBase + int(e.exit.Status.Signal())
 	}
 	return e.exit.Status.ExitStatus()
 }

@@ -111,25 +111,3 @@ func TestSpoolCutShort(t *testing.T) {
 		t.Error("a spool that was cut short ends as if it were whole")
 	}
 }
-
-// An excerpt has the first entries by path, in whatever order they came.
-func TestExcerpt(t *testing.T) {
-	for _, n := range []int{0, 3, listingMax, listingMax + 1, 2 * listingMax, 5*listingMax + 7} {
-		var x excerpt
-		for i := range n {
-			x.add(entryOf(i * 7919 % n)) // 7919 is a prime that no n has
-			if len(x.entries) > 2*listingMax {
-				t.Fatalf("%d entries are held", len(x.entries))
-			}
-		}
-		got := x.first()
-		if len(got) != min(n, listingMax) {
-			t.Errorf("%d of %d entries", len(got), n)
-		}
-		for i, e := range got {
-			if string(e.Path) != string(entryOf(i).Path) {
-				t.Fatalf("entry %d of %d is %q", i, n, e.Path)
-			}
-		}
-	}
-}

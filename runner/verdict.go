@@ -12,28 +12,19 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/inodes"
+	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner/sandbox"
-)
-
-// The exit codes of the command line that are not the analysis' own.
-const (
-	exitTimeout      = 124
-	exitError        = 125
-	exitNotInvocable = 126
-	exitNotFound     = 127
-	exitOutOfMemory  = 137
-	signalBase       = 128
 )
 
 // ending is everything that decides how a run ended.
 type ending struct {
 	exit     sandbox.Exit
-	evidence Evidence
+	evidence result.Evidence
 	stopped  *StopSignal
 	timeout  time.Duration
 	memory   int64 // the limit, bytes
 	pids     int64 // the limit
-	usage    Usage
+	usage    result.Usage
 	outer    bool           // there is no control group of the run's own
 	bound    outputs.Extent // of /work
 	command  string
@@ -43,7 +34,7 @@ type ending struct {
 // verdict is the part of a result that says how the run ended.
 type verdict struct {
 	state    catalog.State
-	reason   Reason
+	reason   result.Reason
 	exitCode int
 	signal   string // of the analysis' death, else empty
 	message  string
@@ -63,31 +54,31 @@ func judge(e ending) verdict {
 	space, short := e.outOfSpace()
 	switch {
 	case e.stopped != nil:
-		return verdict{catalog.Canceled, ReasonStopped, e.stopped.ExitCode, e.signal(), e.stoppedBy()}
+		return verdict{catalog.Canceled, result.ReasonStopped, e.stopped.ExitCode, e.signal(), e.stoppedBy()}
 	case e.exit.TimedOut:
-		return verdict{catalog.Failed, ReasonTimeout, exitTimeout, e.signal(), fmt.Sprintf("timed out after %v", e.timeout)}
+		return verdict{catalog.Failed, result.ReasonTimeout, result.ExitTimeout, e.signal(), fmt.Sprintf("timed out after %v", e.timeout)}
 	case !e.exit.Executed:
 		return e.refused()
 	case short:
 		return space
 	case e.evidence.OOMKills > 0 && !e.succeeded():
 		return verdict{
-			catalog.Failed, ReasonOutOfMemory, exitOutOfMemory, e.signal(),
+			catalog.Failed, result.ReasonOutOfMemory, result.ExitOutOfMemory, e.signal(),
 			e.outOfMemory(),
 		}
 	case e.signal() != "":
 		return e.killed()
 	case e.evidence.PidsDenied > 0 && !e.succeeded():
 		return verdict{
-			catalog.Failed, ReasonPidsLimit, e.exit.Status.ExitStatus(), "",
+			catalog.Failed, result.ReasonPidsLimit, e.exit.Status.ExitStatus(), "",
 			e.outOfPids(),
 		}
 	case !e.succeeded():
 		code := e.exit.Status.ExitStatus()
-		return verdict{catalog.Failed, ReasonExit, code, "", fmt.Sprintf("the analysis exited with %d", code)}
+		return verdict{catalog.Failed, result.ReasonExit, code, "", fmt.Sprintf("the analysis exited with %d", code)}
 	case len(e.missing) > 0:
 		return verdict{
-			catalog.Failed, ReasonOutputMissing, 1, "",
+			catalog.Failed, result.ReasonOutputMissing, 1, "",
 			"nothing in /work matches the declared output " + quoted(e.missing),
 		}
 	default:
@@ -96,23 +87,23 @@ func judge(e ending) verdict {
 }
 
 // completed is the one good end.
-var completed = verdict{catalog.Complete, ReasonExit, 0, "", "the analysis exited with 0"}
+var completed = verdict{catalog.Complete, result.ReasonExit, 0, "", "the analysis exited with 0"}
 
 // outOfMemory names whose limit it was.
 func (e ending) outOfMemory() string {
-	limit := OOMLimit{By: OOMUnknown}
+	limit := result.OOMLimit{By: result.OOMUnknown}
 	if e.evidence.OOMLimit != nil {
 		limit = *e.evidence.OOMLimit
 	}
 	own := fmt.Sprintf("the run's own limit of %d bytes", e.memory)
 	at := "no limit that can be told: the host had no memory left, or a control group around the run"
 	switch limit.By {
-	case OOMOwn:
+	case result.OOMOwn:
 		return fmt.Sprintf("out of memory: the kernel killed at the limit of %d bytes (%s)", limit.Bytes, e.memoryFigures())
-	case OOMEither:
+	case result.OOMEither:
 		return fmt.Sprintf("out of memory: the kernel killed at %s or at that of a control group around it, which cgroup v1 does not tell (%s)",
 			own, e.memoryFigures())
-	case OOMOuter:
+	case result.OOMOuter:
 		at = fmt.Sprintf("the limit of %d bytes of a control group around the run", limit.Bytes)
 	}
 	if !e.outer {
@@ -163,19 +154,19 @@ func (e ending) signal() string {
 func (e ending) killed() verdict {
 	if !e.exit.Ended {
 		return verdict{
-			catalog.Failed, ReasonSignal, signalBase + int(unix.SIGKILL), "SIGKILL",
+			catalog.Failed, result.ReasonSignal, result.SignalBase + int(unix.SIGKILL), "SIGKILL",
 			"the container was killed from outside, neither by a limit of ours nor by us",
 		}
 	}
 	sig := e.exit.Status.Signal()
 	if sig == unix.SIGXFSZ {
 		return verdict{
-			catalog.Failed, ReasonSignal, signalBase + int(sig), e.signal(),
+			catalog.Failed, result.ReasonSignal, result.SignalBase + int(sig), e.signal(),
 			"the analysis was killed by SIGXFSZ: it wrote more to one file than --work-size allows of all, and /work does not hold that",
 		}
 	}
 	return verdict{
-		catalog.Failed, ReasonSignal, signalBase + int(sig), e.signal(),
+		catalog.Failed, result.ReasonSignal, result.SignalBase + int(sig), e.signal(),
 		fmt.Sprintf("the analysis was killed by %s", e.signal()),
 	}
 }
@@ -185,15 +176,15 @@ func (e ending) refused() verdict {
 	errno := e.exit.Errno
 	switch {
 	case errno == 0:
-		return verdict{catalog.Error, ReasonSandbox, exitError, "", "the container ended before its command was started"}
+		return verdict{catalog.Error, result.ReasonSandbox, result.ExitError, "", "the container ended before its command was started"}
 	case errors.Is(errno, unix.ENOENT) || errors.Is(errno, unix.ENOTDIR):
 		return verdict{
-			catalog.Failed, ReasonNotFound, exitNotFound, "",
+			catalog.Failed, result.ReasonNotFound, result.ExitNotFound, "",
 			fmt.Sprintf("command %q is not in the container (or its interpreter is not)", e.command),
 		}
 	default:
 		return verdict{
-			catalog.Failed, ReasonNotInvocable, exitNotInvocable, "",
+			catalog.Failed, result.ReasonNotInvocable, result.ExitNotInvocable, "",
 			fmt.Sprintf("command %q cannot be executed: %v", e.command, error(errno)),
 		}
 	}

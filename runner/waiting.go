@@ -9,6 +9,7 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/record"
+	"github.com/scidex-ai/scidex-oci/outputs/result"
 )
 
 // told returns a run as it is to be shown: one whose outcome waits has ended as its launcher said. Its entries are
@@ -25,7 +26,7 @@ func (r *Runner) told(run catalog.Run) (_ catalog.Run, waits bool) {
 	if err != nil {
 		o.Message = fmt.Sprintf("the result could not be committed, and what was kept of it in %q cannot be read: %v", r.outcomePath(run.Key), err)
 	}
-	run.State, run.Reason, run.Message, run.ExitCode = catalog.Error, string(ReasonCommit), o.Message, exitError
+	run.State, run.Reason, run.Message, run.ExitCode = catalog.Error, string(result.ReasonCommit), o.Message, result.ExitError
 	run.StartedAt, run.FinishedAt, run.Signal = o.Run.StartedAt, o.Run.FinishedAt, o.Run.Signal
 	run.Report, run.Events = o.Run.Report, o.Run.Events
 	run.OutputsTotal, run.RejectedTotal = o.Run.OutputsTotal, o.Run.RejectedTotal
@@ -33,27 +34,27 @@ func (r *Runner) told(run catalog.Run) (_ catalog.Run, waits bool) {
 }
 
 // showWaiting is Show for a run whose outcome waits.
-func (r *Runner) showWaiting(run catalog.Run) (Result, error) {
-	result, err := newResult(run)
+func (r *Runner) showWaiting(run catalog.Run) (result.Result, error) {
+	res, err := result.New(run)
 	if err != nil {
-		return result, err
+		return res, err
 	}
-	result.listEvents(run.Events)
+	res.SetEvents(run.Events)
 	content, err := record.Open(r.outcomePath(run.Key), &outcome{})
 	if err != nil {
-		result.OutputsTotal, result.RejectedTotal, result.ListingTruncated = 0, 0, false
-		result.Message = fmt.Sprintf("the result could not be committed, and what was kept of it in %q cannot be read: %v", r.outcomePath(run.Key), err)
-		return result, ignore(err, record.ErrDamaged)
+		res.OutputsTotal, res.RejectedTotal, res.ListingTruncated = 0, 0, false
+		res.Message = fmt.Sprintf("the result could not be committed, and what was kept of it in %q cannot be read: %v", r.outcomePath(run.Key), err)
+		return res, ignore(err, record.ErrDamaged)
 	}
 	defer content.Close()
-	var first excerpt
-	if err := content.Each(first.add); err != nil {
-		return result, err
+	var first result.Excerpt
+	if err := content.Each(first.Add); err != nil {
+		return res, err
 	}
-	for _, entry := range first.first() {
-		result.list(entry)
+	for _, entry := range first.Sorted() {
+		res.AddEntry(entry)
 	}
-	return result, nil
+	return res, nil
 }
 
 // List is that of the catalog, with runs whose outcome waits as they are to be shown.

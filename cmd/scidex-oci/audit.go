@@ -4,12 +4,12 @@ import (
 	"fmt"
 	"strconv"
 
-	"github.com/scidex-ai/scidex-oci/runner"
+	"github.com/scidex-ai/scidex-oci/outputs/result"
 )
 
 // audit lists what the analysis tried and was refused. What libraries do by themselves and limits that the
 // state tells of already are left to --json.
-func (t table) audit(r runner.Result) {
+func (t table) audit(r result.Result) {
 	var cells [][]string
 	for _, e := range r.Audit {
 		if e.Severity == "low" || len(cells) == shownEntries {
@@ -24,7 +24,7 @@ func (t table) audit(r runner.Result) {
 	t.rows(cells)
 }
 
-func auditCells(e runner.AuditEvent) []string {
+func auditCells(e result.AuditEvent) []string {
 	times := ""
 	if e.Count > 1 {
 		times = strconv.FormatInt(e.Count, 10) + " times"

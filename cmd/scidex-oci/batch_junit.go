@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
-	"github.com/scidex-ai/scidex-oci/runner"
+	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner/batch"
 	"github.com/scidex-ai/scidex-oci/runner/batch/junit"
 )
@@ -114,7 +114,7 @@ func (b *batchSession) skipped(s batch.Summary) error {
 }
 
 // logEnd is the end of a log; nothing of one that cannot be read, which the result tells.
-func (b *batchSession) logEnd(log runner.Log) string {
+func (b *batchSession) logEnd(log result.Log) string {
 	if log.SHA256 == "" {
 		return ""
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner"
 	"github.com/scidex-ai/scidex-oci/runner/batch"
 )
@@ -14,14 +15,14 @@ type past struct {
 }
 
 // Last returns the last attempt of a line's id.
-func (p past) Last(ctx context.Context, line batch.Line) (runner.Result, []string, error) {
+func (p past) Last(ctx context.Context, line batch.Line) (result.Result, []string, error) {
 	run, err := p.stores.catalog.Get(ctx, catalog.Key{ID: line.Analysis.ID})
 	if err != nil {
-		return runner.Result{}, nil, err
+		return result.Result{}, nil, err
 	}
 	changes, err := runner.Changes(run, line.Analysis)
 	if err != nil {
-		return runner.Result{}, nil, err
+		return result.Result{}, nil, err
 	}
 	result, err := p.stores.runner.Show(ctx, run)
 	return result, changes, err
@@ -33,7 +34,7 @@ func (p past) Refuse(line batch.Line, err error) batch.Outcome {
 }
 
 // PostProcess calls the hook of a run that is committed.
-func (p past) PostProcess(ctx context.Context, line batch.Line, last runner.Result, stop <-chan runner.StopSignal) (batch.Outcome, bool) {
+func (p past) PostProcess(ctx context.Context, line batch.Line, last result.Result, stop <-chan runner.StopSignal) (batch.Outcome, bool) {
 	if p.request.hook == nil {
 		return batch.Outcome{}, false
 	}

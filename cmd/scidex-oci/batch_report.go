@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner"
 	"github.com/scidex-ai/scidex-oci/runner/batch"
 )
@@ -120,7 +121,7 @@ func left(s batch.Summary, total int) string {
 }
 
 // exitOf is what one result makes of the exit code.
-func exitOf(r runner.Result) int {
+func exitOf(r result.Result) int {
 	s := batch.Summary{}
 	s.Add(batch.Outcome{Result: r})
 	return batchExit(s)

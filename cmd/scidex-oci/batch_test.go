@@ -18,6 +18,7 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner"
 	"github.com/scidex-ai/scidex-oci/runner/batch"
 	"github.com/scidex-ai/scidex-oci/runner/event"
@@ -235,7 +236,7 @@ func TestLeft(t *testing.T) {
 
 func TestSentence(t *testing.T) {
 	r := batchReport{}
-	o := batch.Outcome{Passed: true, Result: runner.Result{ID: "a", State: catalog.Failed, Message: "bad\x1b"}}
+	o := batch.Outcome{Passed: true, Result: result.Result{ID: "a", State: catalog.Failed, Message: "bad\x1b"}}
 	if got, want := r.sentence(o), `failed    a  bad\x1b  (of an earlier batch)`; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner"
 	"github.com/scidex-ai/scidex-oci/runner/batch"
 	"github.com/scidex-ai/scidex-oci/runner/event"
@@ -77,7 +78,7 @@ func (w work) observe(line batch.Line) func(event.Event) error {
 }
 
 // start runs a request with the supervisor that all share.
-func (w work) start(ctx context.Context, request runner.Request) (runner.Result, error) {
+func (w work) start(ctx context.Context, request runner.Request) (result.Result, error) {
 	var err error
 	if request.Begun, err = w.crew.Begin(request.Analysis.Limits); err != nil {
 		return runner.Refused(request.Analysis, err, w.program.build.version), err

@@ -18,6 +18,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/crate"
+	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
@@ -178,7 +179,7 @@ func (h *stores) crateOutputs(ctx context.Context, key catalog.Key) (all []crate
 	return all, err
 }
 
-func (h *stores) crateScript(ctx context.Context, s *runner.Script) (*crate.File, error) {
+func (h *stores) crateScript(ctx context.Context, s *result.Script) (*crate.File, error) {
 	if s == nil || s.SHA256 == "" {
 		return nil, nil //nolint:nilnil // there is none, which is no error
 	}
@@ -189,10 +190,10 @@ func (h *stores) crateScript(ctx context.Context, s *runner.Script) (*crate.File
 	}, err
 }
 
-func (h *stores) crateLogs(ctx context.Context, logs runner.Logs) (all []crate.File, err error) {
+func (h *stores) crateLogs(ctx context.Context, logs result.Logs) (all []crate.File, err error) {
 	for _, one := range []struct {
 		name string
-		log  runner.Log
+		log  result.Log
 	}{{"stdout", logs.Stdout}, {"stderr", logs.Stderr}} {
 		if one.log.SHA256 == "" {
 			continue // nothing was written
@@ -208,7 +209,7 @@ func (h *stores) crateLogs(ctx context.Context, logs runner.Logs) (all []crate.F
 	return all, err
 }
 
-func crateInputs(a spec.Analysis, digested []runner.Input) (all []crate.Input) {
+func crateInputs(a spec.Analysis, digested []result.Input) (all []crate.Input) {
 	for _, one := range []crate.Input{{Place: "/data", Host: a.Data}, {Place: "/docs", Host: a.Docs}, {Place: "/analysis", Host: a.Project}, {Place: "/work", Host: a.Stage}} {
 		if one.Host != "" && one.Host != spec.None {
 			all = append(all, one)
@@ -230,7 +231,7 @@ func crateInputs(a spec.Analysis, digested []runner.Input) (all []crate.Input) {
 }
 
 // crateImage reads HOST/PATH:TAG@sha256:DIGEST.
-func crateImage(s runner.Sandbox) *crate.Image {
+func crateImage(s result.Sandbox) *crate.Image {
 	if s.RootfsReference == nil {
 		return nil
 	}
@@ -249,7 +250,7 @@ func crateImage(s runner.Sandbox) *crate.Image {
 }
 
 // crateUsage tells what was measured; docs/crate.md says what the quantities are.
-func crateUsage(u runner.Usage) (all []crate.Measure) {
+func crateUsage(u result.Usage) (all []crate.Measure) {
 	const about, unit = "https://github.com/scidex-ai/scidex-oci/blob/main/docs/crate.md#", "https://qudt.org/vocab/unit/"
 	for _, m := range []struct {
 		name, unit string

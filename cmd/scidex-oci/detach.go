@@ -14,6 +14,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
@@ -192,7 +193,7 @@ func (s *session) loosen(request *runner.Request) {
 }
 
 // letGo gives the caller's streams up when the analysis has begun.
-func (s *session) letGo(begun runner.Result) {
+func (s *session) letGo(begun result.Result) {
 	s.screen.clearStatus()
 	answer := byte(wasTold)
 	if err := s.announce(begun); err != nil {
@@ -205,7 +206,7 @@ func (s *session) letGo(begun runner.Result) {
 }
 
 // announce prints what there is to say of a run that has begun.
-func (s *session) announce(result runner.Result) error {
+func (s *session) announce(result result.Result) error {
 	for _, warning := range result.Warnings {
 		fmt.Fprintf(s.screen, "scidex-oci: %s\n", escape(warning))
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
 	"github.com/scidex-ai/scidex-oci/outputs"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
-	"github.com/scidex-ai/scidex-oci/runner"
+	"github.com/scidex-ai/scidex-oci/outputs/result"
 )
 
 func newOutputsFindCommand(p *program) *cli.Command {
@@ -101,12 +101,12 @@ type foundOutput struct {
 	Attempt          int        `json:"attempt"`
 	CreatedAt        time.Time  `json:"created_at"` // of the run
 	OutputsRemovedAt *time.Time `json:"outputs_removed_at,omitempty"`
-	runner.Output
+	result.Output
 }
 
 // print prints columns that need not know of each other, so that nothing is held back.
 func (s search) print(w io.Writer, found catalog.FoundOutput) error {
-	o := runner.NewOutput(found.Entry)
+	o := result.NewOutput(found.Entry)
 	if s.asJSON {
 		return writeJSON(w, foundOutput{found.ID, found.Attempt, found.CreatedAt, moment(found.OutputsRemovedAt), o})
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
@@ -17,7 +18,7 @@ const tailSize = 8 << 10
 
 // circumstances are what a hint is drawn from.
 type circumstances struct {
-	result   runner.Result
+	result   result.Result
 	analysis spec.Analysis
 	stderr   string   // its end
 	local    []string // arguments that name a file of the caller's directory; see local
@@ -44,24 +45,24 @@ func withDoctor(err error) error {
 
 // hint is one sentence for what newcomers trip over, or "".
 func hint(c circumstances) string {
-	if c.result.State == catalog.Error && c.result.Reason == runner.ReasonSandbox {
+	if c.result.State == catalog.Error && c.result.Reason == result.ReasonSandbox {
 		return askDoctor
 	}
 	if c.result.State != catalog.Failed {
 		return ""
 	}
 	switch c.result.Reason {
-	case runner.ReasonOutOfMemory:
+	case result.ReasonOutOfMemory:
 		return "give it more memory with --memory SIZE"
-	case runner.ReasonTimeout:
+	case result.ReasonTimeout:
 		return "give it more time with --timeout DURATION"
-	case runner.ReasonPidsLimit:
+	case result.ReasonPidsLimit:
 		return "allow more processes and threads with --pids N"
-	case runner.ReasonWorkFull:
+	case result.ReasonWorkFull:
 		return "give /work more with --work-size SIZE or --work-files N"
-	case runner.ReasonHostFull:
+	case result.ReasonHostFull:
 		return "make room on the host, for instance with scidex-oci gc"
-	case runner.ReasonExit, runner.ReasonNotFound, runner.ReasonNotInvocable:
+	case result.ReasonExit, result.ReasonNotFound, result.ReasonNotInvocable:
 		return hintOfExit(c)
 	default:
 		return ""

@@ -9,13 +9,14 @@ import (
 	"testing"
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
 func TestHint(t *testing.T) {
-	exit := func(code int) runner.Result {
-		return runner.Result{State: catalog.Failed, Reason: runner.ReasonExit, ExitCode: code}
+	exit := func(code int) result.Result {
+		return result.Result{State: catalog.Failed, Reason: result.ReasonExit, ExitCode: code}
 	}
 	command := func(words ...string) spec.Analysis { return spec.Analysis{Command: words} }
 	tests := []struct {
@@ -23,7 +24,7 @@ func TestHint(t *testing.T) {
 		in   circumstances
 		want []string // parts of it; none: no hint
 	}{
-		{"success", circumstances{result: runner.Result{State: catalog.Complete, Reason: runner.ReasonExit}, stderr: "ModuleNotFoundError: No module named 'numpy'"}, nil},
+		{"success", circumstances{result: result.Result{State: catalog.Complete, Reason: result.ReasonExit}, stderr: "ModuleNotFoundError: No module named 'numpy'"}, nil},
 		{"plain failure", circumstances{result: exit(1), stderr: "ValueError: x", analysis: command("python3")}, nil},
 		{
 			"own script",
@@ -33,7 +34,7 @@ func TestHint(t *testing.T) {
 		{
 			"own program",
 			circumstances{
-				result:   runner.Result{State: catalog.Failed, Reason: runner.ReasonNotFound, ExitCode: 127},
+				result:   result.Result{State: catalog.Failed, Reason: result.ReasonNotFound, ExitCode: 127},
 				analysis: command("./tool"), local: []string{"./tool"},
 			},
 			[]string{"--script ./tool", "/analysis/tool"},
@@ -74,10 +75,10 @@ func TestHint(t *testing.T) {
 			circumstances{result: exit(1), stderr: "OSError: [Errno 30] Read-only file system: '/data/out.csv'"},
 			[]string{"/data/out.csv cannot be written", "/work"},
 		},
-		{"memory", circumstances{result: runner.Result{State: catalog.Failed, Reason: runner.ReasonOutOfMemory, ExitCode: 137}}, []string{"--memory"}},
-		{"time", circumstances{result: runner.Result{State: catalog.Failed, Reason: runner.ReasonTimeout, ExitCode: 124}}, []string{"--timeout"}},
-		{"the host's error", circumstances{result: runner.Result{State: catalog.Error, Reason: runner.ReasonSandbox}, local: []string{"a.py"}}, []string{"scidex-oci doctor"}},
-		{"error of ours", circumstances{result: runner.Result{State: catalog.Error, Reason: runner.ReasonHarvest}, local: []string{"a.py"}}, nil},
+		{"memory", circumstances{result: result.Result{State: catalog.Failed, Reason: result.ReasonOutOfMemory, ExitCode: 137}}, []string{"--memory"}},
+		{"time", circumstances{result: result.Result{State: catalog.Failed, Reason: result.ReasonTimeout, ExitCode: 124}}, []string{"--timeout"}},
+		{"the host's error", circumstances{result: result.Result{State: catalog.Error, Reason: result.ReasonSandbox}, local: []string{"a.py"}}, []string{"scidex-oci doctor"}},
+		{"error of ours", circumstances{result: result.Result{State: catalog.Error, Reason: result.ReasonHarvest}, local: []string{"a.py"}}, nil},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -123,7 +124,7 @@ func TestLocal(t *testing.T) {
 	}
 }
 
-func self(result runner.Result) runner.Result {
+func self(result result.Result) result.Result {
 	result.Sandbox.IDs = "self"
 	return result
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner"
 )
 
@@ -86,14 +87,14 @@ func (p *program) tellTruncated(run catalog.Run, to runner.Streams) error {
 	if !run.State.Final() {
 		return nil
 	}
-	report, err := runner.ReportOf(run)
+	report, err := result.ReportOf(run)
 	if err != nil {
 		return fmt.Errorf("report of run %q: %w", attempt(run.Key), err)
 	}
-	if run.State == catalog.Lost && report.Logs == (runner.Logs{}) {
+	if run.State == catalog.Lost && report.Logs == (result.Logs{}) {
 		fmt.Fprintf(p.stderr, "scidex-oci: run %q is lost, and its logs were not kept: %s\n", attempt(run.Key), run.Message)
 	}
-	for i, log := range []runner.Log{report.Logs.Stdout, report.Logs.Stderr} {
+	for i, log := range []result.Log{report.Logs.Stdout, report.Logs.Stderr} {
 		if to[i] != nil && log.Truncated {
 			fmt.Fprintf(p.stderr, "scidex-oci: %s is truncated: the analysis wrote %s; see --log-size of run\n", []string{"stdout", "stderr"}[i], size(log.Bytes))
 		}

@@ -17,7 +17,7 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
-	"github.com/scidex-ai/scidex-oci/runner"
+	"github.com/scidex-ai/scidex-oci/outputs/result"
 )
 
 func newListCommand(p *program) *cli.Command {
@@ -81,7 +81,7 @@ type listed struct {
 	CreatedAt     *time.Time        `json:"created_at"`
 	StartedAt     *time.Time        `json:"started_at"`
 	FinishedAt    *time.Time        `json:"finished_at"`
-	Usage         runner.Usage      `json:"usage"`
+	Usage         result.Usage      `json:"usage"`
 	OutputsTotal  int64             `json:"outputs_total"`
 	RejectedTotal int64             `json:"rejected_total"`
 	Labels        map[string]string `json:"labels"`
@@ -116,8 +116,8 @@ func moment(t time.Time) *time.Time {
 }
 
 // usageOf is what the catalog knows of a run's usage; nothing before its end.
-func usageOf(r catalog.Run) runner.Usage {
-	var report runner.Report
+func usageOf(r catalog.Run) result.Usage {
+	var report result.Report
 	_ = json.Unmarshal(r.Report, &report) // a run that has not ended has none
 	return report.Usage
 }

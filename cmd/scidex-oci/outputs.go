@@ -13,6 +13,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/suggest"
 	"github.com/scidex-ai/scidex-oci/outputs"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner"
 )
 
@@ -104,12 +105,12 @@ func (o *outputsExportOptions) flags() []cli.Flag {
 // listedOutput and listedRejected are the lines of outputs ls --json.
 type listedOutput struct {
 	Verdict string `json:"verdict"`
-	runner.Output
+	result.Output
 }
 
 type listedRejected struct {
 	Verdict string `json:"verdict"`
-	runner.Rejected
+	result.Rejected
 }
 
 // rowsAligned is how many rows of outputs ls have common columns: a table is held in memory until it is aligned.
@@ -143,17 +144,17 @@ func runOutputsList(ctx context.Context, p *program, h *stores, o outputsListOpt
 
 func lineOf(e outputs.Entry) any {
 	if e.Rejected != "" {
-		return listedRejected{"rejected", runner.NewRejected(e)}
+		return listedRejected{"rejected", result.NewRejected(e)}
 	}
-	return listedOutput{"output", runner.NewOutput(e)}
+	return listedOutput{"output", result.NewOutput(e)}
 }
 
 func rowOf(e outputs.Entry) string {
 	if e.Rejected != "" {
-		r := rejectedCells(runner.NewRejected(e))
+		r := rejectedCells(result.NewRejected(e))
 		return r[0] + "\t-\trejected: " + r[1] + "\t" + r[2]
 	}
-	o := outputCells(runner.NewOutput(e))
+	o := outputCells(result.NewOutput(e))
 	row := o[0] + "\t" + o[1] + "\t" + o[2] + "\t" + o[3]
 	if e.Partial {
 		row += " partial"

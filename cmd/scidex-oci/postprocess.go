@@ -15,6 +15,7 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
+	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
@@ -83,7 +84,7 @@ func runPostProcess(ctx context.Context, p *program, h *stores, o postProcessOpt
 
 // called names the command that a report says was called.
 func called(report []byte) string {
-	var past runner.Report
+	var past result.Report
 	if json.Unmarshal(report, &past) != nil || past.PostProcess == nil {
 		return ""
 	}
@@ -184,7 +185,7 @@ func literal(word *syntax.Word) bool {
 }
 
 // postProcess tells how a hook ended.
-func (t table) postProcess(r runner.Result) {
+func (t table) postProcess(r result.Result) {
 	p := r.PostProcess
 	if p == nil {
 		return

@@ -14,6 +14,7 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner"
 	"github.com/scidex-ai/scidex-oci/runner/event"
 )
@@ -66,7 +67,7 @@ func runRun(c *cli.Context, p *program, o *options.Run) error {
 }
 
 // end tells how it ended, in the events and in the result.
-func (s *session) end(result runner.Result, err error) error {
+func (s *session) end(result result.Result, err error) error {
 	about := map[string]string{"id": result.ID, "state": string(result.State), "version": s.program.build.version}
 	if lost := s.trace.write(about); lost != nil {
 		s.warn(&result, lost.Error())
@@ -95,7 +96,7 @@ type session struct {
 }
 
 // run makes the request and runs it. The result is complete also with an error.
-func (s *session) run(ctx context.Context) (runner.Result, error) {
+func (s *session) run(ctx context.Context) (result.Result, error) {
 	err := s.prepare(ctx)
 	defer s.close() //nolint:errcheck // the result is committed or it says that it is not
 	if err != nil {
@@ -139,7 +140,7 @@ func (s *session) run(ctx context.Context) (runner.Result, error) {
 }
 
 // warn adds a warning to the result, and says it where the result is not shown.
-func (s *session) warn(result *runner.Result, warning string) {
+func (s *session) warn(result *result.Result, warning string) {
 	result.Warnings = append(result.Warnings, warning)
 	if s.request.quiet && !s.request.json {
 		fmt.Fprintf(s.screen, "scidex-oci: %s\n", escape(warning))
@@ -202,7 +203,7 @@ func (s *session) observe(e event.Event) error {
 	if usage, ok := e.Data.(event.Usage); ok && !s.request.quiet && !s.request.detach {
 		s.screen.setStatus(statusLine(e.ID, usage))
 	}
-	if begun, ok := e.Data.(runner.Result); ok && s.request.detach {
+	if begun, ok := e.Data.(result.Result); ok && s.request.detach {
 		s.letGo(begun)
 	}
 	if s.events == nil {
@@ -212,7 +213,7 @@ func (s *session) observe(e event.Event) error {
 }
 
 // finish tells the end and waits until all events are passed on.
-func (s *session) finish(result *runner.Result) {
+func (s *session) finish(result *result.Result) {
 	if s.events == nil {
 		return
 	}
@@ -230,7 +231,7 @@ func (s *session) scanning() func(flag string, entries int64) {
 }
 
 // report prints the result and returns what the process is to end with.
-func (s *session) report(result runner.Result, err error) error {
+func (s *session) report(result result.Result, err error) error {
 	if s.request.json {
 		if err := writeJSON(s.program.stdout, result); err != nil {
 			return fmt.Errorf("result of %q: %w; see \"scidex-oci show\"", result.ID, err)
@@ -259,7 +260,7 @@ func (s *session) table() table {
 	return table{w: s.program.stderr, palette: newPalette(s.program.stderr, s.program.env), program: s.program.again()}
 }
 
-func (s *session) hint(result runner.Result) string {
+func (s *session) hint(result result.Result) string {
 	a := s.request.analysis
 	return hint(circumstances{result: result, analysis: a, stderr: s.stderr.String(), local: local(a.Command, s.parser.dir), root: os.Geteuid() == 0})
 }

@@ -11,7 +11,7 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
-	"github.com/scidex-ai/scidex-oci/runner"
+	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
@@ -76,7 +76,7 @@ func runShow(ctx context.Context, p *program, h *stores, o showOptions, name str
 }
 
 // show prints all of a result for a person.
-func (t table) show(r runner.Result, attempts []catalog.Run) {
+func (t table) show(r result.Result, attempts []catalog.Run) {
 	t.row("run", fmt.Sprintf("%s (attempt %d)", escape(r.ID), r.Attempt))
 	if len(attempts) > 1 {
 		t.row("attempts", attemptsOf(attempts))
@@ -115,7 +115,7 @@ func attemptsOf(attempts []catalog.Run) string {
 	return strings.Join(list, ", ")
 }
 
-func (t table) request(r runner.Result) {
+func (t table) request(r result.Result) {
 	var a spec.Analysis
 	if json.Unmarshal(r.Analysis, &a) != nil {
 		return // a request of another version; --json has it
@@ -140,7 +140,7 @@ func (t table) request(r runner.Result) {
 }
 
 // retention tells what keeps the run from being removed, or what was.
-func (t table) retention(r runner.Result) {
+func (t table) retention(r result.Result) {
 	if r.Pinned {
 		t.row("pinned", "yes")
 	}
@@ -157,7 +157,7 @@ func commandLine(words []string) string {
 	return escape(strings.Join(quoted, " "))
 }
 
-func (t table) times(r runner.Result) {
+func (t table) times(r result.Result) {
 	for _, at := range []struct {
 		word string
 		time *time.Time
@@ -169,7 +169,7 @@ func (t table) times(r runner.Result) {
 }
 
 // evidence tells the kernel's counters that explain an end.
-func (t table) evidence(r runner.Result) {
+func (t table) evidence(r result.Result) {
 	var list []string
 	for _, one := range []struct {
 		count int64
@@ -186,7 +186,7 @@ func (t table) evidence(r runner.Result) {
 	t.row("evidence", strings.Join(list, ", "))
 }
 
-func (t table) enforced(r runner.Result) {
+func (t table) enforced(r result.Result) {
 	if len(r.Enforced) == 0 {
 		return
 	}
@@ -198,7 +198,7 @@ func (t table) enforced(r runner.Result) {
 	t.rows(cells)
 }
 
-func (t table) sandbox(r runner.Result) {
+func (t table) sandbox(r result.Result) {
 	if r.Sandbox.Rootfs == "" {
 		return // it was never made
 	}
@@ -212,7 +212,7 @@ func (t table) sandbox(r runner.Result) {
 }
 
 // image tells about the image that is the root filesystem.
-func (t table) image(s runner.Sandbox) {
+func (t table) image(s result.Sandbox) {
 	if s.RootfsReference == nil {
 		return
 	}
@@ -228,14 +228,14 @@ func (t table) image(s runner.Sandbox) {
 	t.rows(cells)
 }
 
-func (t table) logs(r runner.Result) {
+func (t table) logs(r result.Result) {
 	if !r.State.Final() {
 		return
 	}
 	t.row("logs", "stdout "+logOf(r.Logs.Stdout)+", stderr "+logOf(r.Logs.Stderr))
 }
 
-func logOf(l runner.Log) string {
+func logOf(l result.Log) string {
 	if l.Truncated {
 		return size(l.Bytes) + " (truncated)"
 	}

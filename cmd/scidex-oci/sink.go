@@ -8,7 +8,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/scidex-ai/scidex-oci/runner"
+	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner/event"
 )
 
@@ -81,7 +81,7 @@ func (s *sink) drop(e event.Event) {
 }
 
 // finish tells the end of a run, or that there was none.
-func (s *sink) finish(r runner.Result) error {
+func (s *sink) finish(r result.Result) error {
 	return s.put(event.New(event.TypeFinished, r.ID, r))
 }
 
@@ -185,7 +185,7 @@ func weight(e event.Event) int {
 		return rest + data.Size()
 	case event.Created:
 		return rest + len(data.Analysis)
-	case runner.Result:
+	case result.Result:
 		const entry = 256
 		return rest + len(data.Analysis) + entry*(len(data.Outputs)+len(data.Rejected))
 	}

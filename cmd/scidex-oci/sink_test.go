@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/scidex-ai/scidex-oci/runner"
+	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner/event"
 )
 
@@ -117,7 +117,7 @@ func TestSinkCountsWhatItDrops(t *testing.T) {
 		}
 	}
 	for _, id := range []string{"a", "b"} {
-		if err := s.finish(runner.Result{ID: id}); err != nil {
+		if err := s.finish(result.Result{ID: id}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -138,7 +138,7 @@ func TestSinkCountsWhatItDrops(t *testing.T) {
 // TestWeight: requests are up to 1 MiB, and what waits for a reader that hangs is bounded with them.
 func TestWeight(t *testing.T) {
 	request := json.RawMessage(`{"command":["` + strings.Repeat("x", 1<<20) + `"]}`)
-	for _, data := range []any{event.Created{Analysis: request}, runner.Result{Analysis: request}} {
+	for _, data := range []any{event.Created{Analysis: request}, result.Result{Analysis: request}} {
 		if got := weight(event.Event{Data: data}); got < len(request) {
 			t.Errorf("%T counts as %d bytes, and has %d", data, got, len(request))
 		}
@@ -157,7 +157,7 @@ func TestSinkGivesUp(t *testing.T) {
 		return s
 	}
 	s := hanging()
-	if err := s.finish(runner.Result{ID: "a"}); err != nil {
+	if err := s.finish(result.Result{ID: "a"}); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.close(); err == nil || !strings.Contains(err.Error(), "nobody has read them for 50ms") {
@@ -166,7 +166,7 @@ func TestSinkGivesUp(t *testing.T) {
 	s = hanging()
 	var err error
 	for range 100 { // more than may wait
-		err = errors.Join(err, s.finish(runner.Result{ID: "a"}))
+		err = errors.Join(err, s.finish(result.Result{ID: "a"}))
 	}
 	if err == nil || s.close() == nil {
 		t.Errorf("put: %v", err)
@@ -179,7 +179,7 @@ func TestSinkWaitsForASlowReader(t *testing.T) {
 	s := newSink(r)
 	const events = 20
 	for range events {
-		if err := s.finish(runner.Result{ID: "a"}); err != nil {
+		if err := s.finish(result.Result{ID: "a"}); err != nil {
 			t.Fatal(err)
 		}
 	}

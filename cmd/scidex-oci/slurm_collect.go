@@ -10,6 +10,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
+	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/outputs/spool"
 	"github.com/scidex-ai/scidex-oci/outputs/store"
 	"github.com/scidex-ai/scidex-oci/runner"
@@ -166,7 +167,7 @@ func (k *collection) round(ctx context.Context) (round, error) {
 				k.tell(n, err)
 				continue
 			}
-			r.summary.Add(batch.Outcome{Result: runner.Result{State: run.State}})
+			r.summary.Add(batch.Outcome{Result: result.Result{State: run.State}})
 		}
 	}
 	if r.left > 0 { // else nobody had to know

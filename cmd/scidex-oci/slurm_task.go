@@ -16,6 +16,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/outputs/spool"
 	"github.com/scidex-ai/scidex-oci/outputs/store"
 	"github.com/scidex-ai/scidex-oci/runner"
@@ -191,18 +192,18 @@ func (t *slurmTask) run(ctx context.Context, host string) error {
 	if err != nil {
 		return t.refuse(runner.Refused(a, err, t.program.build.version), host)
 	}
-	result, failed := h.runner.Run(ctx, runner.Request{
+	res, failed := h.runner.Run(ctx, runner.Request{
 		Analysis: a, NoAudit: t.spool.Submission.NoAudit, Stdout: io.Discard, Stderr: io.Discard, Stop: t.stop,
 	})
 	// Whoever signals from here on: what is made is delivered or set aside. Slurm has SIGKILL for who does not wait.
 	if failed != nil {
-		err = t.refuse(result, host)
+		err = t.refuse(res, host)
 	} else {
-		from := spool.Source{Store: store.Store{Catalog: h.catalog, Blobs: h.blobs}, Key: catalog.Key{ID: result.ID, Attempt: result.Attempt}}
+		from := spool.Source{Store: store.Store{Catalog: h.catalog, Blobs: h.blobs}, Key: catalog.Key{ID: res.ID, Attempt: res.Attempt}}
 		err = t.deliver(func() error { return t.spool.Deliver(ctx, t.line.Number, from, t.line.Key()) })
 	}
 	err = errors.Join(err, h.Close())
-	if result.Reason == runner.ReasonCommit && result.Attempt > 0 && failed != nil || err != nil && !errors.Is(err, spool.ErrTaken) {
+	if res.Reason == result.ReasonCommit && res.Attempt > 0 && failed != nil || err != nil && !errors.Is(err, spool.ErrTaken) {
 		err = errors.Join(failed, err, t.keep())
 	} else {
 		err = errors.Join(err, os.RemoveAll(t.root))
@@ -210,14 +211,14 @@ func (t *slurmTask) run(ctx context.Context, host string) error {
 	if err != nil {
 		return err
 	}
-	if err := t.say(string(result.State), result.Message); err != nil || result.ExitCode == 0 {
+	if err := t.say(string(res.State), res.Message); err != nil || res.ExitCode == 0 {
 		return err
 	}
-	return exitStatus(result.ExitCode)
+	return exitStatus(res.ExitCode)
 }
 
 // refuse delivers what did not become a run, or could not be committed on this node.
-func (t *slurmTask) refuse(result runner.Result, host string) error {
+func (t *slurmTask) refuse(result result.Result, host string) error {
 	run, err := slurm.Refused(t.line, result, host)
 	if err != nil {
 		return err

@@ -9,7 +9,7 @@ import (
 	"text/tabwriter"
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
-	"github.com/scidex-ai/scidex-oci/runner"
+	"github.com/scidex-ai/scidex-oci/outputs/result"
 )
 
 // shownEntries is how many outputs, and how many rejected entries, a table for a person lists.
@@ -23,7 +23,7 @@ type table struct {
 }
 
 // summary is the table at the end of a run.
-func (t table) summary(r runner.Result, hint string) {
+func (t table) summary(r result.Result, hint string) {
 	t.row("run", runName(r))
 	t.ending(r)
 	t.usage(r)
@@ -56,7 +56,7 @@ func (t table) rows(cells [][]string) {
 	_ = tw.Flush() // a terminal that is gone is no trouble of ours
 }
 
-func runName(r runner.Result) string {
+func runName(r result.Result) string {
 	name := escape(r.ID)
 	if r.Attempt > 1 {
 		name += fmt.Sprintf(" (attempt %d)", r.Attempt)
@@ -64,7 +64,7 @@ func runName(r runner.Result) string {
 	return name
 }
 
-func (t table) ending(r runner.Result) {
+func (t table) ending(r result.Result) {
 	t.row("state", t.palette.state(r.State, ending(r)))
 	if r.State != catalog.Complete {
 		t.row("message", escape(r.Message))
@@ -72,19 +72,19 @@ func (t table) ending(r runner.Result) {
 }
 
 // ending tells state and reason: "failed: exit 3", "failed: timeout (124)".
-func ending(r runner.Result) string {
+func ending(r result.Result) string {
 	switch {
 	case r.Reason == "":
 		return string(r.State)
-	case r.Reason == runner.ReasonExit:
+	case r.Reason == result.ReasonExit:
 		return fmt.Sprintf("%s: exit %d", r.State, r.ExitCode)
-	case r.Reason == runner.ReasonSignal && r.Signal != nil:
+	case r.Reason == result.ReasonSignal && r.Signal != nil:
 		return fmt.Sprintf("%s: %s %s (%d)", r.State, r.Reason, escape(*r.Signal), r.ExitCode)
 	}
 	return fmt.Sprintf("%s: %s (%d)", r.State, escape(string(r.Reason)), r.ExitCode)
 }
 
-func (t table) usage(r runner.Result) {
+func (t table) usage(r result.Result) {
 	if r.StartedAt == nil {
 		return
 	}
@@ -97,7 +97,7 @@ func (t table) usage(r runner.Result) {
 }
 
 // spent is the time of a run, and for how long that stood still.
-func spent(u runner.Usage) string {
+func spent(u result.Usage) string {
 	text := fmt.Sprintf("wall %s, cpu %s", span(u.WallMS), span(u.CPUMS))
 	if u.SuspendedMS > 0 {
 		text += fmt.Sprintf(", suspended %s", span(u.SuspendedMS))
@@ -113,7 +113,7 @@ func measured(text string, value int64) string {
 	return text
 }
 
-func limit(r runner.Result, name string) string {
+func limit(r result.Result, name string) string {
 	for _, one := range r.Enforced {
 		if one.Limit == name {
 			return one.Effective
@@ -139,7 +139,7 @@ func readable(limit, value string) string {
 	return size(bytes)
 }
 
-func (t table) outputs(r runner.Result) {
+func (t table) outputs(r result.Result) {
 	if r.OutputsTotal == 0 {
 		if r.State.Final() {
 			t.row("outputs", "none")
@@ -155,7 +155,7 @@ func (t table) outputs(r runner.Result) {
 	t.more(r, r.OutputsTotal-int64(len(cells)))
 }
 
-func outputCells(o runner.Output) []string {
+func outputCells(o result.Output) []string {
 	cells := []string{escape(o.Path), size(o.Size), escape(o.MediaType), short(o.SHA256)}
 	if o.Partial {
 		cells = append(cells, "partial")
@@ -166,7 +166,7 @@ func outputCells(o runner.Output) []string {
 // short is the beginning of a digest that a person compares by.
 func short(sha256 string) string { return sha256[:min(len(sha256), 12)] }
 
-func (t table) rejected(r runner.Result) {
+func (t table) rejected(r result.Result) {
 	if r.RejectedTotal == 0 {
 		return
 	}
@@ -179,11 +179,11 @@ func (t table) rejected(r runner.Result) {
 	t.more(r, r.RejectedTotal-int64(len(cells)))
 }
 
-func rejectedCells(e runner.Rejected) []string {
+func rejectedCells(e result.Rejected) []string {
 	return []string{escape(e.Path), escape(e.Reason), escape(e.Detail)}
 }
 
-func (t table) more(r runner.Result, n int64) {
+func (t table) more(r result.Result, n int64) {
 	if n > 0 {
 		fmt.Fprintf(t.w, "            and %d more: %s outputs ls %s\n", n, t.program, name(r))
 	}
@@ -191,7 +191,7 @@ func (t table) more(r runner.Result, n int64) {
 
 // unenforced are the limits that are held by less than they could be. The clock, the logs and the bounds of a /work
 // on disk are always ours.
-func unenforced(enforced []runner.Enforcement) []string {
+func unenforced(enforced []result.Enforcement) []string {
 	var all []string
 	for _, e := range enforced {
 		ours := slices.Contains([]string{"timeout", "grace", "log_size", "work_size", "work_files"}, e.Limit)
@@ -203,7 +203,7 @@ func unenforced(enforced []runner.Enforcement) []string {
 }
 
 // next says where to look further. A run that is not in the catalog has no id to look for.
-func (t table) next(r runner.Result) {
+func (t table) next(r result.Result) {
 	if r.ID == "" {
 		return
 	}
@@ -222,4 +222,4 @@ func (t table) next(r runner.Result) {
 }
 
 // name is what to type for the run.
-func name(r runner.Result) string { return escape(r.ID) }
+func name(r result.Result) string { return escape(r.ID) }

@@ -8,34 +8,34 @@ import (
 	"time"
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
-	"github.com/scidex-ai/scidex-oci/runner"
+	"github.com/scidex-ai/scidex-oci/outputs/result"
 )
 
 // sample is a result with something in every place.
-func sample() runner.Result {
+func sample() result.Result {
 	at := time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)
 	signal := "SIGSEGV"
-	return runner.Result{
-		V: 1, ID: "mini-01", Attempt: 2, State: catalog.Failed, Reason: runner.ReasonSignal, ExitCode: 139, Signal: &signal,
+	return result.Result{
+		V: 1, ID: "mini-01", Attempt: 2, State: catalog.Failed, Reason: result.ReasonSignal, ExitCode: 139, Signal: &signal,
 		Message: "the analysis was killed by SIGSEGV", CreatedAt: &at, StartedAt: &at, FinishedAt: &at,
-		Report: runner.Report{
-			Usage:    runner.Usage{WallMS: 1234, CPUMS: 1100, MemoryPeakBytes: 53 << 20},
-			Evidence: runner.Evidence{PidsDenied: 2},
-			Enforced: []runner.Enforcement{
+		Report: result.Report{
+			Usage:    result.Usage{WallMS: 1234, CPUMS: 1100, MemoryPeakBytes: 53 << 20},
+			Evidence: result.Evidence{PidsDenied: 2},
+			Enforced: []result.Enforcement{
 				{Limit: "memory", Asked: "2147483648", Effective: "2147483648", By: "cgroup"},
 				{Limit: "cpus", Asked: "1", Effective: "", By: "none"},
 				{Limit: "pids", Asked: "100", Effective: "100", By: "watchdog"},
 				{Limit: "timeout", Asked: "30m", Effective: "30m", By: "watchdog"},
 			},
-			Sandbox:  runner.Sandbox{UserNamespace: true, Network: "none", Seccomp: "enforced", Rootfs: "host", UIDOnHost: 100001, IDs: "range"},
-			Logs:     runner.Logs{Stdout: runner.Log{Bytes: 12, SHA256: "aa"}, Stderr: runner.Log{Bytes: 32 << 20, Truncated: true, SHA256: "bb"}},
+			Sandbox:  result.Sandbox{UserNamespace: true, Network: "none", Seccomp: "enforced", Rootfs: "host", UIDOnHost: 100001, IDs: "range"},
+			Logs:     result.Logs{Stdout: result.Log{Bytes: 12, SHA256: "aa"}, Stderr: result.Log{Bytes: 32 << 20, Truncated: true, SHA256: "bb"}},
 			Warnings: []string{"cpus is not enforced"},
 		},
-		Outputs: []runner.Output{
+		Outputs: []result.Output{
 			{Path: "summary.csv", Size: 1229, SHA256: strings.Repeat("0123456789abcdef", 4), MediaType: "text/csv"},
 			{Path: "évil\x1b[2J\u202e.svg", Size: 3, SHA256: strings.Repeat("f", 64), MediaType: "image/svg+xml", Partial: true},
 		},
-		Rejected:     []runner.Rejected{{Path: "link", Reason: "symlink", Detail: "-> /etc/shadow"}},
+		Rejected:     []result.Rejected{{Path: "link", Reason: "symlink", Detail: "-> /etc/shadow"}},
 		OutputsTotal: 2, RejectedTotal: 1,
 	}
 }
@@ -69,7 +69,7 @@ func TestSummaryIsCut(t *testing.T) {
 	r := sample()
 	r.Outputs = nil
 	for i := range 30 {
-		r.Outputs = append(r.Outputs, runner.Output{Path: fmt.Sprintf("part-%02d", i)})
+		r.Outputs = append(r.Outputs, result.Output{Path: fmt.Sprintf("part-%02d", i)})
 	}
 	r.OutputsTotal = 12345 // the listing itself holds 10,000 at most
 	var got bytes.Buffer
@@ -87,8 +87,8 @@ func TestSummaryIsHarmless(t *testing.T) {
 	r := sample()
 	text := evil
 	r.ID, r.Message, r.Signal, r.Kept, r.Warnings = evil, evil, &text, evil, []string{evil}
-	r.Outputs[0] = runner.Output{Path: evil, MediaType: evil, SHA256: strings.Repeat("0", 64)}
-	r.Rejected[0] = runner.Rejected{Path: evil, Reason: evil, Detail: evil}
+	r.Outputs[0] = result.Output{Path: evil, MediaType: evil, SHA256: strings.Repeat("0", 64)}
+	r.Rejected[0] = result.Rejected{Path: evil, Reason: evil, Detail: evil}
 	r.Labels = map[string]string{evil: evil}
 	r.Host, r.ToolVersion, r.Sandbox.Rootfs, r.Enforced[1].Limit = evil, evil, evil, evil
 	r.Analysis = []byte(`{"script":"` + "\u202e" + `\u001b[2J","env":{"A":"\u001b[2J"},"inputs":["\u001b"]}`)
@@ -151,15 +151,15 @@ by          scidex-oci 1.0 on node1
 func TestEnding(t *testing.T) {
 	signal := "SIGKILL"
 	tests := []struct {
-		result runner.Result
+		result result.Result
 		want   string
 	}{
-		{runner.Result{State: catalog.Complete, Reason: runner.ReasonExit}, "complete: exit 0"},
-		{runner.Result{State: catalog.Failed, Reason: runner.ReasonExit, ExitCode: 3}, "failed: exit 3"},
-		{runner.Result{State: catalog.Failed, Reason: runner.ReasonTimeout, ExitCode: 124}, "failed: timeout (124)"},
-		{runner.Result{State: catalog.Failed, Reason: runner.ReasonSignal, ExitCode: 137, Signal: &signal}, "failed: signal SIGKILL (137)"},
-		{runner.Result{State: catalog.Canceled, Reason: runner.ReasonStopped, ExitCode: 130, Signal: &signal}, "canceled: stopped (130)"},
-		{runner.Result{State: catalog.Running}, "running"},
+		{result.Result{State: catalog.Complete, Reason: result.ReasonExit}, "complete: exit 0"},
+		{result.Result{State: catalog.Failed, Reason: result.ReasonExit, ExitCode: 3}, "failed: exit 3"},
+		{result.Result{State: catalog.Failed, Reason: result.ReasonTimeout, ExitCode: 124}, "failed: timeout (124)"},
+		{result.Result{State: catalog.Failed, Reason: result.ReasonSignal, ExitCode: 137, Signal: &signal}, "failed: signal SIGKILL (137)"},
+		{result.Result{State: catalog.Canceled, Reason: result.ReasonStopped, ExitCode: 130, Signal: &signal}, "canceled: stopped (130)"},
+		{result.Result{State: catalog.Running}, "running"},
 	}
 	for _, test := range tests {
 		if got := ending(test.result); got != test.want {

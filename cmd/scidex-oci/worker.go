@@ -10,6 +10,7 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog/queue"
+	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner"
 	"github.com/scidex-ai/scidex-oci/runner/batch"
 	"github.com/scidex-ai/scidex-oci/runner/worker"
@@ -104,7 +105,7 @@ func (p *program) work(ctx context.Context, q queue.Queue, h *stores, o workerOp
 	defer crew.Close()
 	report := newBatchReport(p, newConsole(p.stderr, p.env), runRequest{json: o.json})
 	w.Runner, w.Queue, w.Begin, w.Log = h.runner, q, crew.Begin, h.runner.Log
-	w.Told = func(result runner.Result, err error) {
+	w.Told = func(result result.Result, err error) {
 		report.line(batch.Line{}, batch.Outcome{Result: result, Err: err})
 	}
 	working, now := drains(ctx)

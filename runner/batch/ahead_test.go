@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner"
 )
 
@@ -45,7 +46,7 @@ func (g *gated) Do(ctx context.Context, line Line, _ <-chan runner.StopSignal) O
 	g.within--
 	g.ended++
 	g.changed.Broadcast()
-	return Outcome{Result: runner.Result{State: catalog.Complete, Report: runner.Report{Usage: runner.Usage{WallMS: g.wall}}}}
+	return Outcome{Result: result.Result{State: catalog.Complete, Report: result.Report{Usage: result.Usage{WallMS: g.wall}}}}
 }
 
 // TestRunMakesReadyAhead has as many lines again on their way as may run, once enough of them were short. It hangs where
@@ -72,7 +73,7 @@ func TestRunMakesReadyAhead(t *testing.T) {
 
 func TestStreak(t *testing.T) {
 	var s streak
-	short, long := Outcome{}, Outcome{Result: runner.Result{Report: runner.Report{Usage: runner.Usage{WallMS: 1000}}}}
+	short, long := Outcome{}, Outcome{Result: result.Result{Report: result.Report{Usage: result.Usage{WallMS: 1000}}}}
 	for i := range shortInRow {
 		if s.lasts() {
 			t.Errorf("%d are enough", i)
@@ -138,9 +139,9 @@ func TestRunRepeatsWhatHasItsTurn(t *testing.T) {
 		if first {
 			ready.Done()
 			ready.Wait()
-			return Outcome{Result: runner.Result{State: catalog.Lost}}
+			return Outcome{Result: result.Result{State: catalog.Lost}}
 		}
-		return Outcome{Result: runner.Result{State: catalog.Complete}}
+		return Outcome{Result: result.Result{State: catalog.Complete}}
 	})
 	b := Batch{Jobs: jobs, Overlap: true, Work: Retrying{Work: lost, Retries: 1, Pause: func(int) time.Duration { return 0 }}}
 	if s := b.Run(t.Context(), &few{last: jobs}, nil); s.Complete != jobs {

@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
@@ -29,7 +30,7 @@ type Line struct {
 
 // Outcome is what came of a line.
 type Outcome struct {
-	Result runner.Result
+	Result result.Result
 	// Err is why the result is not in the catalog as it says.
 	Err error
 	// Passed says that the result is of an earlier batch, and nothing was run.

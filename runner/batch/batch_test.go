@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
@@ -33,7 +34,7 @@ func (s *few) Next() (Line, error) {
 	return Line{Number: s.next, Analysis: spec.Analysis{ID: fmt.Sprint(s.next)}}, nil
 }
 
-func ended(state catalog.State) Outcome { return Outcome{Result: runner.Result{State: state}} }
+func ended(state catalog.State) Outcome { return Outcome{Result: result.Result{State: state}} }
 
 // always is a work of which each line ends alike.
 func always(state catalog.State) Work {
@@ -372,25 +373,25 @@ func (f *failing) Read([]byte) (int, error) { return 0, f.err }
 
 func TestRetrying(t *testing.T) {
 	refused := &runner.RequestError{Err: errors.New("no")}
-	with := func(state catalog.State, reason runner.Reason, err error) Outcome {
-		return Outcome{Result: runner.Result{State: state, Reason: reason}, Err: err}
+	with := func(state catalog.State, reason result.Reason, err error) Outcome {
+		return Outcome{Result: result.Result{State: state, Reason: reason}, Err: err}
 	}
 	for name, test := range map[string]struct {
 		outcomes []Outcome
 		calls    int
 	}{
 		"complete":       {[]Outcome{with(catalog.Complete, "", nil)}, 1},
-		"failed":         {[]Outcome{with(catalog.Failed, runner.ReasonExit, nil)}, 1},
-		"canceled":       {[]Outcome{with(catalog.Canceled, runner.ReasonStopped, nil)}, 1},
-		"refused":        {[]Outcome{with(catalog.Error, runner.ReasonSandbox, refused)}, 1},
-		"request":        {[]Outcome{with(catalog.Error, runner.ReasonRequest, nil)}, 1},
-		"commit":         {[]Outcome{with(catalog.Error, runner.ReasonCommit, nil)}, 1},
-		"no catalog":     {slices.Repeat([]Outcome{with(catalog.Error, runner.ReasonCommit, &runner.CatalogError{Err: errors.New("busy")})}, 3), 3},
-		"hook":           {[]Outcome{with(catalog.Error, runner.ReasonPostProcess, nil)}, 1},
-		"passed over":    {[]Outcome{{Passed: true, Result: runner.Result{State: catalog.Error}}}, 1},
-		"error for good": {slices.Repeat([]Outcome{with(catalog.Error, runner.ReasonSandbox, nil)}, 3), 3},
-		"error once":     {[]Outcome{with(catalog.Error, runner.ReasonHarvest, nil), with(catalog.Complete, "", nil)}, 2},
-		"lost once":      {[]Outcome{with(catalog.Lost, runner.ReasonSupervisorLost, nil), with(catalog.Failed, "", nil)}, 2},
+		"failed":         {[]Outcome{with(catalog.Failed, result.ReasonExit, nil)}, 1},
+		"canceled":       {[]Outcome{with(catalog.Canceled, result.ReasonStopped, nil)}, 1},
+		"refused":        {[]Outcome{with(catalog.Error, result.ReasonSandbox, refused)}, 1},
+		"request":        {[]Outcome{with(catalog.Error, result.ReasonRequest, nil)}, 1},
+		"commit":         {[]Outcome{with(catalog.Error, result.ReasonCommit, nil)}, 1},
+		"no catalog":     {slices.Repeat([]Outcome{with(catalog.Error, result.ReasonCommit, &runner.CatalogError{Err: errors.New("busy")})}, 3), 3},
+		"hook":           {[]Outcome{with(catalog.Error, result.ReasonPostProcess, nil)}, 1},
+		"passed over":    {[]Outcome{{Passed: true, Result: result.Result{State: catalog.Error}}}, 1},
+		"error for good": {slices.Repeat([]Outcome{with(catalog.Error, result.ReasonSandbox, nil)}, 3), 3},
+		"error once":     {[]Outcome{with(catalog.Error, result.ReasonHarvest, nil), with(catalog.Complete, "", nil)}, 2},
+		"lost once":      {[]Outcome{with(catalog.Lost, result.ReasonSupervisorLost, nil), with(catalog.Failed, "", nil)}, 2},
 	} {
 		t.Run(name, func(t *testing.T) {
 			calls := 0
@@ -457,27 +458,27 @@ func TestDoubling(t *testing.T) {
 
 // pastOf is a Past of one run.
 type pastOf struct {
-	last    runner.Result
+	last    result.Result
 	changes []string
 	err     error
 	hook    bool
 }
 
-func (p pastOf) Last(context.Context, Line) (runner.Result, []string, error) {
+func (p pastOf) Last(context.Context, Line) (result.Result, []string, error) {
 	return p.last, p.changes, p.err
 }
 
 func (p pastOf) Refuse(_ Line, err error) Outcome {
-	return Outcome{Result: runner.Result{State: catalog.Error, Message: err.Error()}, Err: err}
+	return Outcome{Result: result.Result{State: catalog.Error, Message: err.Error()}, Err: err}
 }
 
-func (p pastOf) PostProcess(context.Context, Line, runner.Result, <-chan runner.StopSignal) (Outcome, bool) {
-	return Outcome{Result: runner.Result{State: catalog.Complete, Message: "hook"}}, p.hook
+func (p pastOf) PostProcess(context.Context, Line, result.Result, <-chan runner.StopSignal) (Outcome, bool) {
+	return Outcome{Result: result.Result{State: catalog.Complete, Message: "hook"}}, p.hook
 }
 
 func TestResuming(t *testing.T) {
-	was := func(state catalog.State) pastOf { return pastOf{last: runner.Result{State: state}} }
-	owed := runner.Result{State: catalog.Error, Reason: runner.ReasonPostProcess}
+	was := func(state catalog.State) pastOf { return pastOf{last: result.Result{State: state}} }
+	owed := result.Result{State: catalog.Error, Reason: result.ReasonPostProcess}
 	for name, test := range map[string]struct {
 		past          pastOf
 		ran, passed   bool
@@ -493,7 +494,7 @@ func TestResuming(t *testing.T) {
 		"hook":          {past: pastOf{last: owed, hook: true}, state: catalog.Complete, message: "hook"},
 		"hook not told": {past: pastOf{last: owed}, passed: true, state: catalog.Error},
 		"changed": {
-			past:  pastOf{last: runner.Result{State: catalog.Complete}, changes: []string{"pids was 1 and is 2"}},
+			past:  pastOf{last: result.Result{State: catalog.Complete}, changes: []string{"pids was 1 and is 2"}},
 			state: catalog.Error, message: "pids was 1 and is 2",
 		},
 		"broken": {past: pastOf{err: errors.New("no catalog")}, state: catalog.Error, message: "no catalog"},

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner"
 )
 
@@ -14,11 +15,11 @@ import (
 type Past interface {
 	// Last returns the last attempt of the line's id as it was recorded, and how the request that it was made for
 	// differs from the line's. It returns catalog.ErrNotFound where there was none.
-	Last(ctx context.Context, line Line) (result runner.Result, changes []string, err error)
+	Last(ctx context.Context, line Line) (result result.Result, changes []string, err error)
 	// Refuse makes the outcome of a line that cannot be run.
 	Refuse(line Line, err error) Outcome
 	// PostProcess calls the hook of a run again, and nothing else of it. It returns false where the caller gives none.
-	PostProcess(ctx context.Context, line Line, last runner.Result, stop <-chan runner.StopSignal) (Outcome, bool)
+	PostProcess(ctx context.Context, line Line, last result.Result, stop <-chan runner.StopSignal) (Outcome, bool)
 }
 
 // Resuming is a Work that does only what batches before have left to do.
@@ -49,7 +50,7 @@ func (r Resuming) Do(ctx context.Context, line Line, stop <-chan runner.StopSign
 	switch {
 	case last.State == catalog.Complete, last.State == catalog.Failed:
 		return Outcome{Result: last, Passed: true}
-	case last.State == catalog.Error && last.Reason == runner.ReasonPostProcess:
+	case last.State == catalog.Error && last.Reason == result.ReasonPostProcess:
 		if o, called := r.Past.PostProcess(ctx, line, last, stop); called {
 			return o
 		}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner"
 )
 
@@ -79,7 +80,7 @@ func repeatable(o Outcome) bool {
 		return true
 	}
 	switch o.Result.Reason {
-	case runner.ReasonRequest, runner.ReasonCommit, runner.ReasonPostProcess:
+	case result.ReasonRequest, result.ReasonCommit, result.ReasonPostProcess:
 		return false
 	default:
 		return o.Result.State == catalog.Error || o.Result.State == catalog.Lost

@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner"
 	"github.com/scidex-ai/scidex-oci/runner/host/lockdir"
 	"github.com/scidex-ai/scidex-oci/runner/sandbox"
@@ -111,7 +112,7 @@ func (e *examination) open(ctx context.Context) (*runner.Runner, error) {
 	return e.options.Open(ctx, e.home.path)
 }
 
-func (e *examination) run(ctx context.Context, r *runner.Runner, command ...string) (runner.Result, string, error) {
+func (e *examination) run(ctx context.Context, r *runner.Runner, command ...string) (result.Result, string, error) {
 	a := e.options.Analysis
 	a.ID, a.Command, a.Script, a.Args = newName(), command, "", nil
 	a.Stage, a.Export, a.Outputs, a.Exclude, a.Keep = "", "", nil, nil, spec.KeepNever
@@ -137,7 +138,7 @@ func failedRun(message string, report Report) Finding {
 	return f
 }
 
-func ranAs(r runner.Result) string {
+func ranAs(r result.Result) string {
 	by := []string{}
 	for _, limit := range r.Enforced {
 		if slices.Contains([]string{"memory", "pids", "cpus"}, limit.Limit) {
@@ -148,7 +149,7 @@ func ranAs(r runner.Result) string {
 }
 
 // sum takes from the run what it was given.
-func (e *examination) sum(r runner.Result) {
+func (e *examination) sum(r result.Result) {
 	s := &e.report.Summary
 	s.IDs, s.UIDOnHost, s.SocketWall = r.Sandbox.IDs, r.Sandbox.UIDOnHost, "scan"
 	if e.report.status(CodeOverlay) == OK {

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/scidex-ai/scidex-oci/runner"
+	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
@@ -185,25 +185,25 @@ func goodStatus() map[string]string {
 }
 
 func TestJudgeStatus(t *testing.T) {
-	kept := runner.Result{}
+	kept := result.Result{}
 	kept.Sandbox.Groups = []int{27}
 	for _, c := range []struct {
 		name   string
 		change func(map[string]string)
-		result runner.Result
+		result result.Result
 		want   Result
 	}{
-		{"good", func(map[string]string) {}, runner.Result{}, Pass},
-		{"its own group", func(s map[string]string) { s["Groups"] = "1000" }, runner.Result{}, Pass},
-		{"a capability", func(s map[string]string) { s["CapBnd"] = "0020" }, runner.Result{}, Fail},
-		{"no capability line", func(s map[string]string) { delete(s, "CapAmb") }, runner.Result{}, Fail},
-		{"an empty one", func(s map[string]string) { s["CapEff"] = "" }, runner.Result{}, Fail},
-		{"new privileges", func(s map[string]string) { s["NoNewPrivs"] = "0" }, runner.Result{}, Fail},
-		{"no such line", func(s map[string]string) { delete(s, "NoNewPrivs") }, runner.Result{}, Fail},
-		{"strict mode", func(s map[string]string) { s["Seccomp"] = "1" }, runner.Result{}, Fail},
-		{"no filter", func(s map[string]string) { s["Seccomp"] = "0" }, runner.Result{}, Fail},
-		{"no groups told", func(s map[string]string) { delete(s, "Groups") }, runner.Result{}, Fail},
-		{"groups", func(s map[string]string) { s["Groups"] = "65534" }, runner.Result{}, Fail},
+		{"good", func(map[string]string) {}, result.Result{}, Pass},
+		{"its own group", func(s map[string]string) { s["Groups"] = "1000" }, result.Result{}, Pass},
+		{"a capability", func(s map[string]string) { s["CapBnd"] = "0020" }, result.Result{}, Fail},
+		{"no capability line", func(s map[string]string) { delete(s, "CapAmb") }, result.Result{}, Fail},
+		{"an empty one", func(s map[string]string) { s["CapEff"] = "" }, result.Result{}, Fail},
+		{"new privileges", func(s map[string]string) { s["NoNewPrivs"] = "0" }, result.Result{}, Fail},
+		{"no such line", func(s map[string]string) { delete(s, "NoNewPrivs") }, result.Result{}, Fail},
+		{"strict mode", func(s map[string]string) { s["Seccomp"] = "1" }, result.Result{}, Fail},
+		{"no filter", func(s map[string]string) { s["Seccomp"] = "0" }, result.Result{}, Fail},
+		{"no groups told", func(s map[string]string) { delete(s, "Groups") }, result.Result{}, Fail},
+		{"groups", func(s map[string]string) { s["Groups"] = "65534" }, result.Result{}, Fail},
 		{"groups that the result has", func(s map[string]string) { s["Groups"] = "65534" }, kept, Accepted},
 		{"groups and a capability", func(s map[string]string) { s["Groups"], s["CapEff"] = "65534", "1" }, kept, Fail},
 	} {
@@ -220,33 +220,33 @@ func TestJudgeStatus(t *testing.T) {
 }
 
 // strainedBy is a run that ended for the reason, with the outcomes, and whose limits one word held.
-func strainedBy(by string, reason runner.Reason, outcomes ...outcome) strained {
+func strainedBy(by string, reason result.Reason, outcomes ...outcome) strained {
 	s := strained{asked: spec.Analysis{Memory: 64 * spec.MiB, Pids: 40, CPUs: 0.2, LogSize: spec.KiB, WorkSize: 16 * spec.MiB, WorkFiles: 100, Timeout: 2e9, Grace: 1e8}, outcomes: outcomes}
 	s.result.State, s.result.Reason = "failed", reason
 	for _, limit := range []string{"memory", "pids", "cpus", "work_size", "work_files"} {
-		s.result.Enforced = append(s.result.Enforced, runner.Enforcement{Limit: limit, By: by})
+		s.result.Enforced = append(s.result.Enforced, result.Enforcement{Limit: limit, By: by})
 	}
 	return s
 }
 
-func (s strained) with(change func(*runner.Result)) strained { change(&s.result); return s }
+func (s strained) with(change func(*result.Result)) strained { change(&s.result); return s }
 
 func counted(o outcome, n int64) outcome { o.Count = n; return o }
 
 // The kernel's counter is taken where there is one: what the canary says of itself is then worth nothing.
 func TestJudgeLimits(t *testing.T) {
-	killed := func(r *runner.Result) { r.Evidence.OOMKills = 1 }
-	denied := func(n int64) func(*runner.Result) {
-		return func(r *runner.Result) { r.Evidence.PidsDenied, r.Usage.PidsPeak = 1, n }
+	killed := func(r *result.Result) { r.Evidence.OOMKills = 1 }
+	denied := func(n int64) func(*result.Result) {
+		return func(r *result.Result) { r.Evidence.PidsDenied, r.Usage.PidsPeak = 1, n }
 	}
-	used := func(wall, cpu, held int64) func(*runner.Result) {
-		return func(r *runner.Result) { r.Usage.WallMS, r.Usage.CPUMS, r.Evidence.ThrottledPeriods = wall, cpu, held }
+	used := func(wall, cpu, held int64) func(*result.Result) {
+		return func(r *result.Result) { r.Usage.WallMS, r.Usage.CPUMS, r.Evidence.ThrottledPeriods = wall, cpu, held }
 	}
-	logged := func(bytes int64, truncated bool) func(*runner.Result) {
-		return func(r *runner.Result) { r.Logs.Stderr = runner.Log{Bytes: bytes, Truncated: truncated} }
+	logged := func(bytes int64, truncated bool) func(*result.Result) {
+		return func(r *result.Result) { r.Logs.Stderr = result.Log{Bytes: bytes, Truncated: truncated} }
 	}
-	seen := func(bytes, files int64) func(*runner.Result) {
-		return func(r *runner.Result) { r.Evidence.WorkBytes, r.Evidence.WorkFiles = bytes, files }
+	seen := func(bytes, files int64) func(*result.Result) {
+		return func(r *result.Result) { r.Evidence.WorkBytes, r.Evidence.WorkFiles = bytes, files }
 	}
 	for _, c := range []struct {
 		name  string
@@ -278,7 +278,7 @@ func TestJudgeLimits(t *testing.T) {
 		{"cpus: held, and not counted", judgeCPUs, strainedBy("cgroup", "exit").with(used(1010, 202, 0)), Pass},
 		{"cpus: used nothing", judgeCPUs, strainedBy("cgroup", "exit").with(used(1100, 0, 900)), Fail},
 		{"cpus: not counted", judgeCPUs, strainedBy("cgroup", "exit").with(used(1100, 0, 0)), Fail},
-		{"cpus: counted, and not held", judgeCPUs, strainedBy("cgroup", "exit").with(func(r *runner.Result) {
+		{"cpus: counted, and not held", judgeCPUs, strainedBy("cgroup", "exit").with(func(r *result.Result) {
 			r.Usage.WallMS, r.Usage.CPUMS, r.Evidence.Periods = 1010, 202, 10
 		}), Inconclusive},
 		{"cpus: a busy host", judgeCPUs, strainedBy("cgroup", "exit").with(used(1100, 90, 0)), Inconclusive},
@@ -323,7 +323,7 @@ func TestJudgeLimits(t *testing.T) {
 func TestUnheld(t *testing.T) {
 	for limits, want := range map[string]Result{spec.LimitsEnforce: Fail, spec.LimitsBestEffort: Accepted, "": Fail} {
 		test := &test{view: view{analysis: spec.Analysis{Limits: limits}}}
-		if c := test.unheld(runner.Enforcement{Limit: "cpus", Asked: "1", By: "none"}); c.Result != want {
+		if c := test.unheld(result.Enforcement{Limit: "cpus", Asked: "1", By: "none"}); c.Result != want {
 			t.Errorf("--limits %q: %+v, want %s", limits, c, want)
 		}
 	}

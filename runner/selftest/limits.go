@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/scidex-ai/scidex-oci/runner"
+	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
@@ -40,7 +40,7 @@ const (
 type strained struct {
 	asked    spec.Analysis
 	outcomes []outcome // nil where the canary did not live to tell
-	result   runner.Result
+	result   result.Result
 }
 
 // trial proves limits by a run that strains them.
@@ -63,7 +63,7 @@ func (t *test) limits(ctx context.Context) error {
 		}
 	}
 	for _, limit := range []string{"memory", "cpus", "pids", "timeout"} {
-		if !slices.ContainsFunc(t.main.Enforced, func(e runner.Enforcement) bool { return e.Limit == limit }) {
+		if !slices.ContainsFunc(t.main.Enforced, func(e result.Enforcement) bool { return e.Limit == limit }) {
 			t.add(Check{Check: "limit", Target: limit, Result: Fail, Detail: "the result of the run does not say who held it"})
 		}
 	}
@@ -79,7 +79,7 @@ func (t *test) limits(ctx context.Context) error {
 func (t *test) try(ctx context.Context, tr trial) error {
 	a := roomy(t.view.analysis)
 	tr.shrink(&a)
-	var held []runner.Enforcement
+	var held []result.Enforcement
 	for _, e := range t.main.Enforced {
 		switch {
 		case !slices.Contains(tr.limits, e.Limit):
@@ -111,7 +111,7 @@ func (t *test) try(ctx context.Context, tr trial) error {
 }
 
 // unheld is the check of a limit that nobody holds. Who has asked for best effort has accepted that.
-func (t *test) unheld(e runner.Enforcement) Check {
+func (t *test) unheld(e result.Enforcement) Check {
 	c := Check{Check: "limit", Target: e.Limit + " " + readable(e.Limit, e.Asked), Result: Fail, Detail: "nobody holds it"}
 	if t.view.analysis.Limits == spec.LimitsBestEffort {
 		c.Result, c.Detail = Accepted, "not enforced: nobody holds it, as --limits best-effort allows"
@@ -139,13 +139,13 @@ func (t *test) strain(ctx context.Context, tr trial, a spec.Analysis) (s straine
 	return s, t.crew.interrupted()
 }
 
-func enforcement(r runner.Result, limit string) runner.Enforcement {
+func enforcement(r result.Result, limit string) result.Enforcement {
 	for _, e := range r.Enforced {
 		if e.Limit == limit {
 			return e
 		}
 	}
-	return runner.Enforcement{}
+	return result.Enforcement{}
 }
 
 // readable is a limit's value for a person.

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner"
 )
 
@@ -15,7 +16,7 @@ type member struct {
 	words  head // the beginning of its standard error
 	stop   chan runner.StopSignal
 	ended  chan struct{}
-	result runner.Result // once it has ended
+	result result.Result // once it has ended
 	err    error
 }
 
@@ -61,7 +62,7 @@ func (m *member) wait() error {
 		return m.err
 	case m.result.State == catalog.Error, m.result.State == catalog.Lost:
 		return fmt.Errorf("run %s: %s", m.id, m.result.Message)
-	case m.result.Reason == runner.ReasonNotInvocable, m.result.Reason == runner.ReasonNotFound:
+	case m.result.Reason == result.ReasonNotInvocable, m.result.Reason == result.ReasonNotFound:
 		return fmt.Errorf("run %s: %s; the canary is below --tmp: give a directory of a file system that is not mounted noexec", m.id, m.result.Message)
 	}
 	return nil

@@ -21,6 +21,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
@@ -74,7 +75,7 @@ type test struct {
 	report  Report
 	ears    []*ear
 	secret  string        // the value of launcherVariable
-	main    runner.Result // of the canary that tried to reach things
+	main    result.Result // of the canary that tried to reach things
 }
 
 func newTest(ctx context.Context, r *runner.Runner, options Options) (*test, error) {

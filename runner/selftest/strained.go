@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/scidex-ai/scidex-oci/runner"
+	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
@@ -31,7 +31,7 @@ func judgeMemory(s strained) (Result, string) {
 		if said == "ENOMEM" && taken <= int64(at) {
 			return Pass, fmt.Sprintf("at %s a process was refused more after %s; it holds for each process alone", at, spec.Size(taken))
 		}
-	case s.result.Reason == runner.ReasonOutOfMemory && s.result.Evidence.OOMKills > 0:
+	case s.result.Reason == result.ReasonOutOfMemory && s.result.Evidence.OOMKills > 0:
 		return Pass, fmt.Sprintf("at %s the kernel killed what took more", at)
 	}
 	return Fail, fmt.Sprintf("a run took more than %s: %s", at, s.told())
@@ -96,7 +96,7 @@ func judgeWorkSize(s strained) (Result, string) {
 		if most := int64(at) / pileBytes; said == "ENOSPC" && piled <= most && piled > most/2 {
 			return Pass, fmt.Sprintf("at %s no more than %s went in", at, spec.Size(piled*pileBytes))
 		}
-	case s.result.Reason == runner.ReasonWorkFull && s.result.Evidence.WorkBytes > int64(at):
+	case s.result.Reason == result.ReasonWorkFull && s.result.Evidence.WorkBytes > int64(at):
 		return Pass, fmt.Sprintf("at %s a run was ended that took %d bytes", at, s.result.Usage.WorkBytes)
 	}
 	return Fail, fmt.Sprintf("a run took more than %s of /work: %s", at, s.told())
@@ -110,7 +110,7 @@ func judgeWorkFiles(s strained) (Result, string) {
 		if said == "ENOSPC" && made <= at && made > at/2 {
 			return Pass, fmt.Sprintf("at %d no more than %d names went in", at, made)
 		}
-	case s.result.Reason == runner.ReasonWorkFull && s.result.Evidence.WorkFiles > at:
+	case s.result.Reason == result.ReasonWorkFull && s.result.Evidence.WorkFiles > at:
 		return Pass, fmt.Sprintf("at %d a run was ended that had %d names", at, s.result.Usage.WorkFiles)
 	}
 	return Fail, fmt.Sprintf("a run had more than %d names in /work: %s", at, s.told())
@@ -121,7 +121,7 @@ func judgeTimeout(s strained) (Result, string) {
 	const slack = 5 * time.Second
 	most := time.Duration(s.asked.Timeout) + time.Duration(s.asked.Grace) + slack
 	wall := time.Duration(s.result.Usage.WallMS) * time.Millisecond
-	if s.result.Reason == runner.ReasonTimeout && wall <= most {
+	if s.result.Reason == result.ReasonTimeout && wall <= most {
 		return Pass, fmt.Sprintf("at %v a run that ignores SIGTERM was ended after %v", s.asked.Timeout, wall)
 	}
 	return Fail, fmt.Sprintf("a run was not ended after %v: %s", s.asked.Timeout, s.told())

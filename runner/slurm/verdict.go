@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
@@ -32,7 +33,7 @@ type Ending struct {
 // was seen. started_at stays empty, since nobody knows whether the analysis itself had begun.
 func (e Ending) Verdict(line Line) catalog.Run {
 	run := catalog.Run{
-		Key: line.Key(), State: catalog.Error, Reason: string(runner.ReasonSandbox), ExitCode: exitTrouble, Message: e.message(),
+		Key: line.Key(), State: catalog.Error, Reason: string(result.ReasonSandbox), ExitCode: exitTrouble, Message: e.message(),
 		CreatedAt: line.CreatedAt, FinishedAt: time.Now().UTC(), Labels: line.Labels, Request: filled(line.Request),
 		Report: json.RawMessage(`{"enforced":[]}`),
 	}
@@ -41,9 +42,9 @@ func (e Ending) Verdict(line Line) catalog.Run {
 	}
 	switch {
 	case e.Status.State == "CANCELLED", e.Canceled && !e.broke(), e.vanished():
-		run.State, run.Reason, run.ExitCode = catalog.Canceled, string(runner.ReasonStopped), exitStopped
+		run.State, run.Reason, run.ExitCode = catalog.Canceled, string(result.ReasonStopped), exitStopped
 	case e.Began != nil, e.broke():
-		run.State, run.Reason = catalog.Lost, string(runner.ReasonSupervisorLost)
+		run.State, run.Reason = catalog.Lost, string(result.ReasonSupervisorLost)
 	}
 	return run
 }
@@ -121,7 +122,7 @@ func (s Spool) Conclude(n int, run catalog.Run) (err error) {
 }
 
 // Refused is the run of a line that a node refused, or that did not get as far as to a run.
-func Refused(line Line, r runner.Result, host string) (catalog.Run, error) {
+func Refused(line Line, r result.Result, host string) (catalog.Run, error) {
 	report, err := json.Marshal(r.Report)
 	run := catalog.Run{
 		Key: line.Key(), State: r.State, Reason: string(r.Reason), Message: r.Message, ExitCode: r.ExitCode,

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner"
 	"github.com/scidex-ai/scidex-oci/runner/event"
 )
@@ -35,7 +36,7 @@ type Progress struct {
 	Files, Bytes int64 // its outputs, once it is Harvested
 
 	// Of one that has Ended. Err is why its result is not in the catalog.
-	Result runner.Result
+	Result result.Result
 	Err    error
 }
 
@@ -107,7 +108,7 @@ func (j *job) observe(e event.Event) error {
 }
 
 // tell is the last step.
-func (j *job) tell(result runner.Result, err error) {
+func (j *job) tell(result result.Result, err error) {
 	j.mu.Lock()
 	j.progress.Result, j.progress.Err = result, err
 	j.mu.Unlock()

@@ -15,6 +15,7 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog/queue"
+	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner"
 )
 
@@ -30,7 +31,7 @@ type Worker struct {
 	Labels  map[string]string
 	Options queue.Options
 	// Told hears of each run that has ended, by several goroutines, and why its result is not in the catalog.
-	Told func(runner.Result, error)
+	Told func(result.Result, error)
 	// Watch, where not nil, hears of each step of each attempt when it is done, by several goroutines. It must not wait.
 	Watch func(Progress)
 	Log   *slog.Logger
@@ -209,7 +210,7 @@ func (j *job) run(ctx context.Context) error {
 }
 
 // ended says to the queue what came of a run.
-func (j *job) ended(result runner.Result, err error) error {
+func (j *job) ended(result result.Result, err error) error {
 	l := j.ledger
 	result.CreatedAt = &l.row.CreatedAt // as the catalog has it
 	switch {
@@ -228,7 +229,7 @@ func (j *job) ended(result runner.Result, err error) error {
 var errSuperseded = errors.New("another worker has it")
 
 // outcome is what the queue is told of an end that is committed.
-func (j *job) outcome(result runner.Result) error {
+func (j *job) outcome(result result.Result) error {
 	if j.ledger.told == queue.Finish {
 		return nil
 	}
@@ -239,7 +240,7 @@ func (j *job) outcome(result runner.Result) error {
 }
 
 // refuse ends a row of which nothing was begun. One that a drain has met is as it was.
-func (j *job) refuse(ctx context.Context, result runner.Result, err error) error {
+func (j *job) refuse(ctx context.Context, result result.Result, err error) error {
 	if cause := j.cause(); cause != nil && !errors.Is(cause, queue.ErrCanceled) {
 		return cause
 	}

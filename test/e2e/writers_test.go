@@ -6,7 +6,7 @@ import "testing"
 // knows whether they are whole; of all others it is known.
 func TestWritersLeftBehind(t *testing.T) {
 	const leave = `echo whole >whole; mkfifo /tmp/never
-sh -c 'echo half >half; exec 3>>half 4<whole; : >ready; read -r x </tmp/never' &
+sh -c 'echo half >half; exec 3>>half 4<whole; : >made; mv made ready; read -r x </tmp/never' &
 until [ -e ready ]; do sleep 0.01; done`
 	for name, flags := range map[string][]string{"disk": nil, "tmpfs": flags("--work-storage", "tmpfs")} {
 		t.Run(name, func(t *testing.T) {

@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
-	"github.com/scidex-ai/scidex-oci/runner"
+	"github.com/scidex-ai/scidex-oci/outputs/result"
 )
 
 // Filter are the options that choose runs of the catalog.
@@ -55,11 +55,11 @@ func States() []string {
 // Reasons are the words for why a run has ended.
 func Reasons() []string {
 	var all []string
-	for _, reason := range []runner.Reason{
-		runner.ReasonExit, runner.ReasonSignal, runner.ReasonTimeout, runner.ReasonOutOfMemory, runner.ReasonPidsLimit,
-		runner.ReasonWorkFull, runner.ReasonHostFull, runner.ReasonOutputMissing, runner.ReasonNotFound, runner.ReasonNotInvocable, runner.ReasonStopped,
-		runner.ReasonSupervisorLost, runner.ReasonHarvest, runner.ReasonCommit, runner.ReasonExport, runner.ReasonPostProcess,
-		runner.ReasonSandbox, runner.ReasonRequest,
+	for _, reason := range []result.Reason{
+		result.ReasonExit, result.ReasonSignal, result.ReasonTimeout, result.ReasonOutOfMemory, result.ReasonPidsLimit,
+		result.ReasonWorkFull, result.ReasonHostFull, result.ReasonOutputMissing, result.ReasonNotFound, result.ReasonNotInvocable, result.ReasonStopped,
+		result.ReasonSupervisorLost, result.ReasonHarvest, result.ReasonCommit, result.ReasonExport, result.ReasonPostProcess,
+		result.ReasonSandbox, result.ReasonRequest,
 	} {
 		all = append(all, string(reason))
 	}

@@ -4,35 +4,35 @@ import (
 	"slices"
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
-	"github.com/scidex-ai/scidex-oci/runner"
+	"github.com/scidex-ai/scidex-oci/outputs/result"
 )
 
 // end is how an attempt ended.
 type end struct {
 	state  catalog.State
-	reason runner.Reason
+	reason result.Reason
 }
 
 // other is the reason of an end that is not known here, so that no label has a value that nobody expects.
-const other runner.Reason = "other"
+const other result.Reason = "other"
 
 // ends are all that there may be.
 func ends() (all []end) {
 	for _, of := range []struct {
 		state   catalog.State
-		reasons []runner.Reason
+		reasons []result.Reason
 	}{
-		{catalog.Complete, []runner.Reason{runner.ReasonExit}},
-		{catalog.Failed, []runner.Reason{
-			runner.ReasonExit, runner.ReasonSignal, runner.ReasonTimeout, runner.ReasonOutOfMemory, runner.ReasonPidsLimit,
-			runner.ReasonWorkFull, runner.ReasonHostFull, runner.ReasonOutputMissing, runner.ReasonNotFound,
-			runner.ReasonNotInvocable,
+		{catalog.Complete, []result.Reason{result.ReasonExit}},
+		{catalog.Failed, []result.Reason{
+			result.ReasonExit, result.ReasonSignal, result.ReasonTimeout, result.ReasonOutOfMemory, result.ReasonPidsLimit,
+			result.ReasonWorkFull, result.ReasonHostFull, result.ReasonOutputMissing, result.ReasonNotFound,
+			result.ReasonNotInvocable,
 		}},
-		{catalog.Canceled, []runner.Reason{runner.ReasonStopped}},
-		{catalog.Error, []runner.Reason{
-			runner.ReasonRequest, runner.ReasonSandbox, runner.ReasonHarvest, runner.ReasonCommit, runner.ReasonExport, runner.ReasonPostProcess,
+		{catalog.Canceled, []result.Reason{result.ReasonStopped}},
+		{catalog.Error, []result.Reason{
+			result.ReasonRequest, result.ReasonSandbox, result.ReasonHarvest, result.ReasonCommit, result.ReasonExport, result.ReasonPostProcess,
 		}},
-		{catalog.Lost, []runner.Reason{runner.ReasonSupervisorLost}},
+		{catalog.Lost, []result.Reason{result.ReasonSupervisorLost}},
 	} {
 		for _, reason := range append(of.reasons, other) {
 			all = append(all, end{of.state, reason})
@@ -42,7 +42,7 @@ func ends() (all []end) {
 }
 
 // endOf is the one of ends that a result is counted as.
-func endOf(r runner.Result) end {
+func endOf(r result.Result) end {
 	for _, e := range []end{{r.State, r.Reason}, {r.State, other}} {
 		if slices.Contains(ends(), e) {
 			return e

@@ -16,6 +16,7 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog/queue"
+	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner"
 	"github.com/scidex-ai/scidex-oci/runner/worker"
 )
@@ -48,7 +49,7 @@ func (m *Metrics) written(t *testing.T) string {
 }
 
 // attempt passes the steps of an attempt, a second each, after it was queued for as long.
-func (m *Metrics) attempt(result runner.Result, err error, through ...worker.Step) {
+func (m *Metrics) attempt(result result.Result, err error, through ...worker.Step) {
 	queued := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	p := worker.Progress{Queued: queued, Files: 2, Bytes: 300, Result: result, Err: err}
 	for i, step := range through {
@@ -60,10 +61,10 @@ func (m *Metrics) attempt(result runner.Result, err error, through ...worker.Ste
 // Everything that there is, as Prometheus reads it, and by its conventions.
 func TestExposition(t *testing.T) {
 	m := New(source())
-	m.attempt(runner.Result{State: catalog.Complete, Reason: runner.ReasonExit}, nil,
+	m.attempt(result.Result{State: catalog.Complete, Reason: result.ReasonExit}, nil,
 		worker.Taken, worker.Started, worker.Exited, worker.Harvested, worker.Committed, worker.Ended)
-	m.attempt(runner.Result{State: catalog.Error, Reason: runner.ReasonCommit}, errors.New("away"), worker.Taken, worker.Started, worker.Exited, worker.Ended)
-	m.attempt(runner.Result{}, nil, worker.Taken, worker.Started, worker.Superseded)
+	m.attempt(result.Result{State: catalog.Error, Reason: result.ReasonCommit}, errors.New("away"), worker.Taken, worker.Started, worker.Exited, worker.Ended)
+	m.attempt(result.Result{}, nil, worker.Taken, worker.Started, worker.Superseded)
 	got := m.written(t)
 	const golden = "testdata/metrics.txt"
 	if *update {
@@ -171,13 +172,13 @@ func TestEnds(t *testing.T) {
 	}
 	var schema struct {
 		Properties struct {
-			Reason struct{ Enum []runner.Reason }
+			Reason struct{ Enum []result.Reason }
 		}
 	}
 	if err := json.Unmarshal(raw, &schema); err != nil {
 		t.Fatal(err)
 	}
-	known := map[runner.Reason]bool{
+	known := map[result.Reason]bool{
 		"":             true, // it has not ended
 		"memory_limit": true, // kept for a watchdog that there is not
 	}
@@ -192,15 +193,15 @@ func TestEnds(t *testing.T) {
 			t.Errorf("%s is counted as another reason", reason)
 		}
 	}
-	for result, want := range map[end]end{
-		{catalog.Complete, runner.ReasonExit}:       {catalog.Complete, runner.ReasonExit},
+	for res, want := range map[end]end{
+		{catalog.Complete, result.ReasonExit}:       {catalog.Complete, result.ReasonExit},
 		{catalog.Failed, "made up"}:                 {catalog.Failed, other},
-		{catalog.Complete, runner.ReasonStopped}:    {catalog.Complete, other},
+		{catalog.Complete, result.ReasonStopped}:    {catalog.Complete, other},
 		{catalog.Running, ""}:                       {catalog.Error, other},
-		{catalog.Lost, runner.ReasonSupervisorLost}: {catalog.Lost, runner.ReasonSupervisorLost},
+		{catalog.Lost, result.ReasonSupervisorLost}: {catalog.Lost, result.ReasonSupervisorLost},
 	} {
-		if got := endOf(runner.Result{State: result.state, Reason: result.reason}); got != want {
-			t.Errorf("%v is counted as %v, want %v", result, got, want)
+		if got := endOf(result.Result{State: res.state, Reason: res.reason}); got != want {
+			t.Errorf("%v is counted as %v, want %v", res, got, want)
 		}
 	}
 }

@@ -1,36 +1,10 @@
-package runner
+package result
 
 import (
 	"encoding/json"
 	"time"
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
-	"github.com/scidex-ai/scidex-oci/runner/sandbox"
-)
-
-// Reason says why a run ended as it did.
-type Reason string
-
-// The reasons of a result.
-const (
-	ReasonExit           Reason = "exit"
-	ReasonSignal         Reason = "signal"
-	ReasonTimeout        Reason = "timeout"
-	ReasonOutOfMemory    Reason = "out_of_memory"
-	ReasonPidsLimit      Reason = "pids_limit"
-	ReasonWorkFull       Reason = "work_full"
-	ReasonHostFull       Reason = "host_full"
-	ReasonOutputMissing  Reason = "output_missing"
-	ReasonNotFound       Reason = "not_found"
-	ReasonNotInvocable   Reason = "not_invocable"
-	ReasonStopped        Reason = "stopped"
-	ReasonSupervisorLost Reason = "supervisor_lost"
-	ReasonHarvest        Reason = "harvest"
-	ReasonCommit         Reason = "commit"
-	ReasonExport         Reason = "export"
-	ReasonPostProcess    Reason = catalog.ReasonHookOwed
-	ReasonSandbox        Reason = "sandbox"
-	ReasonRequest        Reason = "request"
 )
 
 // Result is what `run --json` and `show --json` print. Readers ignore unknown fields; fields are only
@@ -155,8 +129,18 @@ type Enforcement struct {
 	By        string `json:"by"`
 }
 
+// The words of Enforcement.By that this version uses.
+const (
+	ByCgroup   = "cgroup"
+	ByOuter    = "outer"
+	ByRlimit   = "rlimit"
+	ByTmpfs    = "tmpfs"
+	ByWatchdog = "watchdog"
+	ByNone     = "none"
+)
+
 // Held reports whether anything holds the limit.
-func (e Enforcement) Held() bool { return e.By != byNone }
+func (e Enforcement) Held() bool { return e.By != ByNone }
 
 // Sandbox says what the analysis ran in.
 type Sandbox struct {
@@ -175,7 +159,7 @@ type Sandbox struct {
 	IDs string `json:"ids"`
 	// SocketWall is what keeps sockets and FIFOs in bound directories out of reach: "overlay", also those
 	// made later; "scan", there were none at the start. It is left out where no directory is bound.
-	SocketWall sandbox.SocketWall `json:"socket_wall,omitempty"`
+	SocketWall string `json:"socket_wall,omitempty"`
 	// Audit is "on", or "off" where it was switched off: then the list of events says nothing.
 	Audit string `json:"audit"`
 	// AddressRandomization is "off" where the kernel confirmed it for a deterministic run, "on" where it did not; it is left
