@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"github.com/urfave/cli/v2"
+
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
 )
 
 const about = `Runs one analysis that nobody has reviewed in a rootless OCI container: it reads data and docs, writes
@@ -20,6 +22,8 @@ A run is named by its ID (the last attempt), ID@1 (the first), a unique prefix o
 
 // newApp is the tree of commands.
 func newApp(p *program) *cli.App {
+	p.options = &options.Global{}
+	var version bool
 	app := &cli.App{
 		Name:            "scidex-oci",
 		HelpName:        "scidex-oci",
@@ -27,7 +31,7 @@ func newApp(p *program) *cli.App {
 		UsageText:       "scidex-oci [global flags] COMMAND [flags] [ARG...]",
 		Description:     about + "\n" + exitCodes,
 		HideVersion:     true, // ours says more
-		Flags:           globalFlags(),
+		Flags:           options.List(p.options.Flags()...),
 		HideHelpCommand: true,
 		Writer:          p.stdout,
 		ErrWriter:       p.stderr,
@@ -43,10 +47,10 @@ func newApp(p *program) *cli.App {
 		},
 	}
 	app.Flags = append(app.Flags, cli.HelpFlag,
-		&cli.BoolFlag{Name: "version", Aliases: []string{"v"}, Usage: "print the version and what it was built with", DisableDefaultText: true})
+		&cli.BoolFlag{Name: "version", Aliases: []string{"v"}, Usage: "print the version and what it was built with", DisableDefaultText: true, Destination: &version})
 	app.OnUsageError = usage
 	app.Action = func(c *cli.Context) error {
-		if c.Bool("version") {
+		if version {
 			return p.build.print(p.stdout)
 		}
 		return cli.ShowAppHelp(c)

@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/urfave/cli/v2"
+
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/suggest"
 )
 
 // arrange rewrites a command line into the one form that the flag package reads without doubt:
@@ -34,7 +36,7 @@ func arrange(app *cli.App, args []string) ([]string, error) {
 		}
 		command = below
 		if command == nil {
-			return nil, usagef("unknown command %q%s", *word, didYouMean(*word, names(commands), ""))
+			return nil, usagef("unknown command %q%s", *word, suggest.DidYouMean(*word, names(commands), ""))
 		}
 		p.enter(command)
 		commands = command.Subcommands
@@ -112,7 +114,7 @@ func (p *parser) flag(arg string) error {
 		return p.unknown(arg, given)
 	}
 	name := "--" + flag.Names()[0]
-	if _, ok := flag.(*cli.BoolFlag); ok {
+	if documented, ok := flag.(cli.DocGenerationFlag); ok && !documented.TakesValue() {
 		if inline {
 			if _, err := strconv.ParseBool(value); err != nil {
 				return usagef("flag %q takes true or false, not %q", name, value)
@@ -140,7 +142,7 @@ func (p *parser) unknown(arg, given string) error {
 			known = append(known, flag.Names()[0])
 		}
 	}
-	return usagef("unknown flag %q%s", shown, didYouMean(given, known, "--"))
+	return usagef("unknown flag %q%s", shown, suggest.DidYouMean(given, known, "--"))
 }
 
 // line puts the parts together.

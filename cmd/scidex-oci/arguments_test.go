@@ -79,16 +79,6 @@ func FuzzArrange(f *testing.F) {
 	})
 }
 
-func TestNearest(t *testing.T) {
-	known := []string{"memory", "cpus", "pids", "timeout", "log-size"}
-	tests := map[string]string{"memry": "memory", "mmeory": "memory", "cpu": "cpus", "MEMORY": "memory", "pid": "pids", "xyz": "", "": "", "logsize": "log-size", "q": ""}
-	for word, want := range tests {
-		if got := nearest(word, known); got != want {
-			t.Errorf("nearest(%q) = %q, want %q", word, got, want)
-		}
-	}
-}
-
 func TestNoCommandIsNamedInit(t *testing.T) {
 	for _, l := range leaves(newApp(&program{}).Commands) {
 		if slices.Contains(l.path, "init") {

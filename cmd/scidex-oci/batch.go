@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -22,6 +23,7 @@ const batchExitCodes = `Exit codes of batch:
   129, 130, 131, 143  it was drained by SIGHUP, SIGINT, SIGQUIT or SIGTERM`
 
 func newBatchCommand(p *program) *cli.Command {
+	o := &batchOptions{run: newRunOptions(p)}
 	return &cli.Command{
 		Name:      "batch",
 		Usage:     "run many analyses, a line of JSON each",
@@ -45,18 +47,18 @@ next attempt; of one whose post-process command has failed that command alone is
 not the recorded one is refused, with what has changed.
 
 ` + batchExitCodes,
-		Flags:  batchFlags(),
-		Action: func(c *cli.Context) error { return runBatch(c, p) },
+		Flags:  o.flags(p.options),
+		Action: func(c *cli.Context) error { return runBatch(c, p, o) },
 	}
 }
 
 // batchSession is one batch from the command line to the summary.
 type batchSession struct {
 	program *program
-	order   order
-	options batchOptions
+	request runRequest
+	options *batchOptions
 	lines   *lines
-	house   *house
+	stores  *stores
 	logs    opener // of what was committed, for the report
 	crew    *runner.Crew
 	screen  *console
@@ -69,36 +71,32 @@ type batchSession struct {
 	apart   bool  // no two lines overlap
 }
 
-func runBatch(c *cli.Context, p *program) (err error) {
+func runBatch(c *cli.Context, p *program, o *batchOptions) (err error) {
 	given, err := words(c, 1, 1)
 	if err != nil {
 		return err
 	}
-	from, err := p.layers(c)
-	if err != nil {
+	if err := cmp.Or(p.load(c), refuse(c.Command.Flags, "a batch", notOfBatch), o.settle()); err != nil {
 		return err
 	}
-	b := &batchSession{program: p, screen: newConsole(p.stderr, p.env)}
-	if b.options, err = batchOptionsOf(from); err != nil {
+	b := &batchSession{program: p, options: o, screen: newConsole(p.stderr, p.env)}
+	if b.to, err = eventsOf(o.run.Events, false); err != nil {
 		return err
 	}
-	if b.to, err = from.events(false); err != nil {
-		return err
-	}
-	k := p.clerk(c, from)
-	if b.order, err = k.options(); err != nil {
+	k := p.requestParser(c, o.run)
+	if b.request, err = k.options(); err != nil {
 		return err
 	}
 	if b.lines, err = openLines(k, given[0]); err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, b.lines.close()) }()
-	b.report = newBatchReport(p, b.screen, b.order)
-	return b.run(c.Context, from)
+	b.report = newBatchReport(p, b.screen, b.request)
+	return b.run(c.Context)
 }
 
 // run looks at the lines, and runs them if they are good.
-func (b *batchSession) run(ctx context.Context, from layers) (err error) {
+func (b *batchSession) run(ctx context.Context) (err error) {
 	survey, err := b.lines.survey(b.check, b.report.bad)
 	if err != nil {
 		return err
@@ -123,10 +121,10 @@ func (b *batchSession) run(ctx context.Context, from layers) (err error) {
 	if err := b.openJUnit(); err != nil {
 		return err
 	}
-	if err := b.open(ctx, from); err != nil {
+	if err := b.open(ctx); err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, b.house.Close()) }()
+	defer func() { err = errors.Join(err, b.stores.Close()) }()
 	b.board = newBoard(b.status(), survey.Lines, b.options.jobs)
 	return b.close(b.perform(ctx, named{b.lines.source()}), survey.Lines)
 }
@@ -163,23 +161,23 @@ func (b *batchSession) fitOverlapping(asked int, demand room.Demand) (fits int, 
 }
 
 // open opens catalog and blob store, with all settled that killed launchers have left, where that is to be judged by.
-func (b *batchSession) open(ctx context.Context, from layers) (err error) {
-	if b.house, err = b.program.open(ctx, from, b.screen); err != nil {
+func (b *batchSession) open(ctx context.Context) (err error) {
+	if b.stores, err = b.program.open(ctx, b.screen); err != nil {
 		return err
 	}
-	b.logs = b.house.reading(ctx)
+	b.logs = b.stores.reading(ctx)
 	if !b.options.resume {
-		b.house.runner.CommitOutcomes(ctx)
-	} else if err := b.house.runner.Recover(ctx); err != nil {
-		return errors.Join(err, b.house.Close())
+		b.stores.runner.CommitOutcomes(ctx)
+	} else if err := b.stores.runner.Recover(ctx); err != nil {
+		return errors.Join(err, b.stores.Close())
 	}
-	b.house.runner.Tidy(ctx)
+	b.stores.runner.Tidy(ctx)
 	return nil
 }
 
 // status is where the lines of the board go: nowhere with --quiet.
 func (b *batchSession) status() *console {
-	if b.order.quiet {
+	if b.request.quiet {
 		return &console{}
 	}
 	return b.screen
@@ -193,7 +191,7 @@ func (b *batchSession) perform(ctx context.Context, source batch.Source) batch.S
 	defer b.screen.clearStatus()
 	all := batch.Batch{
 		Work: b.work(), Jobs: b.options.jobs, MaxFailures: b.options.maxFailures, Overlap: b.overlap(),
-		Asked: b.house.runner.AskedToStop, Draining: b.board.drain, Ended: b.ended,
+		Asked: b.stores.runner.AskedToStop, Draining: b.board.drain, Ended: b.ended,
 		Abandon: func(s runner.StopSignal) { os.Exit(s.ExitCode) },
 	}
 	return all.Run(ctx, source, signals)
@@ -202,7 +200,7 @@ func (b *batchSession) perform(ctx context.Context, source batch.Source) batch.S
 // overlap reports whether a line may begin while another, whose analysis has ended, is read and committed: not where
 // what comes of that one says whether it may, nor where a hook is part of the work, or there is no room for both.
 func (b *batchSession) overlap() bool {
-	return !b.apart && b.options.maxFailures == 0 && b.options.retries == 0 && b.order.hook == nil
+	return !b.apart && b.options.maxFailures == 0 && b.options.retries == 0 && b.request.hook == nil
 }
 
 // work is what is done for a line.
@@ -220,7 +218,7 @@ func (b *batchSession) tellRetry(line batch.Line, o batch.Outcome, retry int, pa
 
 // say prints a line on standard error.
 func (b *batchSession) say(text string) {
-	if !b.order.quiet {
+	if !b.request.quiet {
 		fmt.Fprintf(b.screen, "scidex-oci: %s\n", escape(text))
 	}
 }

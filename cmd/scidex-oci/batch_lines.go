@@ -11,34 +11,36 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/userfile"
 	"github.com/scidex-ai/scidex-oci/runner/batch"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
 // lines is where the lines of a batch come from.
 type lines struct {
-	name  string // for messages
-	from  io.Reader
-	file  *os.File // nil where the lines can be read only once
-	dir   string   // relative paths start here
-	clerk clerk
-	under spec.Analysis // what the flags say for all lines
-	close func() error
+	name   string // for messages
+	from   io.Reader
+	file   *os.File // nil where the lines can be read only once
+	dir    string   // relative paths start here
+	parser requestParser
+	under  spec.Analysis // what the flags say for all lines
+	close  func() error
 }
 
 // openLines opens the file of a batch, or standard input for "-". What cannot be read twice, such as a FIFO, is like
 // standard input.
-func openLines(k clerk, name string) (*lines, error) {
-	under, err := k.layered(spec.Analysis{})
+func openLines(k requestParser, name string) (*lines, error) {
+	under, err := k.run.Over(spec.Analysis{})
 	if err != nil {
 		return nil, err
 	}
-	l := &lines{name: "standard input", from: k.stdin, dir: k.dir, clerk: k, under: under, close: func() error { return nil }}
+	l := &lines{name: "standard input", from: k.stdin, dir: k.dir, parser: k, under: under, close: func() error { return nil }}
 	if name == "-" {
 		return l, nil
 	}
-	path := absolute(k.dir, name)
-	f, all, err := openNamed(path, writerWait)
+	path := options.Absolute(k.dir, name)
+	f, all, err := userfile.Open(path, userfile.WriterWait)
 	if err != nil {
 		return nil, fmt.Errorf("batch: %w; give a file of JSON lines, or - for standard input", err)
 	}
@@ -96,10 +98,10 @@ func (l *lines) request(own spec.Analysis) (spec.Analysis, error) {
 	case own.Script != "":
 		under.Args = nil
 	}
-	a := merge(under, own.ResolvePaths(l.dir))
+	a := options.Merge(under, own.ResolvePaths(l.dir))
 	var err error
-	a.Runtime, err = l.clerk.layers.runtime(a.Runtime)
-	return a, cmp.Or(err, l.clerk.missingSecret(a))
+	a.Runtime, err = l.parser.global.Runtime(a.Runtime)
+	return a, cmp.Or(err, l.parser.missingSecret(a))
 }
 
 // named is a source whose lines all have an id, so that whoever asks for the end of one run can be told.

@@ -21,7 +21,7 @@ type batchReport struct {
 	palette palette
 }
 
-func newBatchReport(p *program, screen *console, o order) *batchReport {
+func newBatchReport(p *program, screen *console, o runRequest) *batchReport {
 	r := &batchReport{program: p, screen: screen, stdout: &patient{to: p.stdout.File}, palette: newPalette(p.stdout.File, p.env)}
 	if isTerminal(p.stdout.File) {
 		r.stdout.to = screen.beside(p.stdout.File)

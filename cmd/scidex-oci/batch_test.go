@@ -2,7 +2,9 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
+	"flag"
 	"io"
 	"maps"
 	"os"
@@ -12,6 +14,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/urfave/cli/v2"
+
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner"
@@ -23,7 +28,7 @@ import (
 // A line's own values go over the defaults, and its program takes the place of theirs with its arguments.
 func TestBatchRequest(t *testing.T) {
 	under := spec.Analysis{Script: "/at/default.py", Args: []string{"-v"}, Memory: 8 << 20, Labels: map[string]string{"a": "1", "b": "1"}}
-	l := &lines{name: "f", dir: "/dir", under: under, clerk: clerk{env: func(string) (string, bool) { return "", false }}}
+	l := &lines{name: "f", dir: "/dir", under: under, parser: requestParser{global: &options.Global{}, env: variables(nil)}}
 	for text, want := range map[string]spec.Analysis{
 		`{"args":["x"]}`:                       {Script: "/at/default.py", Args: []string{"x"}},
 		`{"id":"a"}`:                           {ID: "a", Script: "/at/default.py", Args: []string{"-v"}},
@@ -56,7 +61,7 @@ func TestBatchSourcesAreApart(t *testing.T) {
 	if err := os.WriteFile(path, bytes.Repeat([]byte(`{"command":["true"]}`+"\n"), n), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	l, err := openLines(clerk{env: func(string) (string, bool) { return "", false }, dir: "/"}, path)
+	l, err := openLines(requestParser{global: &options.Global{}, run: &options.Run{}, env: variables(nil), dir: "/"}, path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,11 +101,13 @@ func TestBatchOptions(t *testing.T) {
 		{given: map[string]string{"file": "a"}, words: "argument"},
 		{given: map[string]string{"export": "a"}, words: "each line"},
 	} {
-		values := map[string][]string{}
-		for name, value := range test.given {
-			values[name] = []string{value}
-		}
-		got, err := batchOptionsOf(layers{{values: values, label: func(name string) string { return "--" + name }}})
+		p := &program{env: variables(map[string]string{"XDG_CONFIG_HOME": t.TempDir()}), options: &options.Global{}}
+		o := &batchOptions{run: newRunOptions(p)}
+		flags := o.flags(p.options)
+		apply(t, flags, test.given)
+		err := cmp.Or(p.options.Load(p.env, options.Of(flags)), refuse(flags, "a batch", notOfBatch), o.settle())
+		got := *o
+		got.run, got.failFast = nil, false
 		if test.words == "" && (err != nil || got != test.want) {
 			t.Errorf("%v: %+v, %v", test.given, got, err)
 		}
@@ -232,5 +239,21 @@ func TestSentence(t *testing.T) {
 	o := batch.Outcome{Passed: true, Result: result.Result{ID: "a", State: catalog.Failed, Message: "bad\x1b"}}
 	if got, want := r.sentence(o), `failed    a  bad\x1b  (of an earlier batch)`; got != want {
 		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// apply gives flags values as a command line does.
+func apply(t *testing.T, flags []cli.Flag, values map[string]string) {
+	t.Helper()
+	set := flag.NewFlagSet("", flag.ContinueOnError)
+	for _, f := range flags {
+		if err := f.Apply(set); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, value := range values {
+		if err := set.Set(name, value); err != nil {
+			t.Fatal(err)
+		}
 	}
 }

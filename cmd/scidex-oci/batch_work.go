@@ -38,7 +38,7 @@ func (w work) attempt(ctx context.Context, line batch.Line, stop <-chan runner.S
 	hook, done := w.hook(line)
 	defer done()
 	request := runner.Request{
-		Analysis: line.Analysis, AnyRoot: w.order.anyRoot, Overwrite: w.order.overwrite, NoAudit: w.order.noAudit,
+		Analysis: line.Analysis, AnyRoot: w.request.anyRoot, Overwrite: w.request.overwrite, NoAudit: w.request.noAudit,
 		Stop: stop, Suspender: suspender, Observe: w.observe(line), Hook: hook, Admit: w.admit(line),
 	}
 	result, err := w.start(ctx, request)
@@ -83,16 +83,16 @@ func (w work) start(ctx context.Context, request runner.Request) (result.Result,
 	if request.Begun, err = w.crew.Begin(request.Analysis.Limits); err != nil {
 		return runner.Refused(request.Analysis, err, w.program.build.version), err
 	}
-	return w.house.runner.Run(ctx, request)
+	return w.stores.runner.Run(ctx, request)
 }
 
 // hook is what is called with the result of a line, nil for nothing; what it writes goes to standard error until done.
 func (w work) hook(line batch.Line) (hook *runner.Hook, done func()) {
-	if w.order.hook == nil {
+	if w.request.hook == nil {
 		return nil, func() {}
 	}
 	output := newStream(w.program.stderr, w.screen)
-	own := *w.order.hook
+	own := *w.request.hook
 	own.Output = output
 	return &own, func() {
 		if err := output.Close(); err != nil {

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
 	"github.com/scidex-ai/scidex-oci/outputs/blob"
 	"github.com/scidex-ai/scidex-oci/outputs/blob/s3"
 	"github.com/scidex-ai/scidex-oci/runner"
@@ -23,30 +24,28 @@ type blobPlace struct {
 // remote reports whether it is a bucket.
 func (p blobPlace) remote() bool { return p.bucket.Bucket != "" }
 
-// blobsFor is the store that the global flags name.
-func blobsFor(from layers, root string) (blobPlace, error) {
-	in, ok := from.given("blobs")
-	if !ok {
+// blobsFor is the store that the global options name.
+func blobsFor(t options.Text, root string) (blobPlace, error) {
+	if !t.Given {
 		return blobPlace{dir: filepath.Join(root, "blobs")}, nil
 	}
-	return blobsAt(in, "blobs", root)
+	return blobsAt(t, root)
 }
 
-// blobsAt is the store that a flag names.
-func blobsAt(in layer, flag, root string) (blobPlace, error) {
-	given := in.text(flag)
-	scheme, rest, _ := strings.Cut(given, "://")
+// blobsAt is the store that an option names.
+func blobsAt(t options.Text, root string) (blobPlace, error) {
+	scheme, rest, _ := strings.Cut(t.Value, "://")
 	switch {
 	case scheme == "file" && rest != "":
-		return blobPlace{dir: absolute(in.dir, rest)}, nil
+		return blobPlace{dir: options.Absolute(t.Dir, rest)}, nil
 	case scheme == "s3" && rest != "":
-		l, err := s3.ParseLocation(given)
+		l, err := s3.ParseLocation(t.Value)
 		if err != nil {
-			return blobPlace{}, fmt.Errorf("%s %q: %w", in.label(flag), redacted(given), err)
+			return blobPlace{}, fmt.Errorf("%s %q: %w", t.Label, redacted(t.Value), err)
 		}
 		return blobPlace{dir: staging(root, l), bucket: l}, nil
 	}
-	return blobPlace{}, fmt.Errorf("%s %q: give file://DIR or s3://BUCKET/PREFIX", in.label(flag), redacted(given))
+	return blobPlace{}, fmt.Errorf("%s %q: give file://DIR or s3://BUCKET/PREFIX", t.Label, redacted(t.Value))
 }
 
 // staging is a directory for each bucket: what waits there is for that bucket alone.
@@ -73,6 +72,6 @@ type opener func(sha256 string) (io.ReadCloser, error)
 func (o opener) Open(sha256 string) (io.ReadCloser, error) { return o(sha256) }
 
 // reading is the store for those who read it until ctx ends.
-func (h *house) reading(ctx context.Context) opener {
+func (h *stores) reading(ctx context.Context) opener {
 	return func(sha256 string) (io.ReadCloser, error) { return h.blobs.Open(ctx, sha256) }
 }

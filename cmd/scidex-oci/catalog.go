@@ -10,6 +10,7 @@ import (
 	"github.com/docker/go-units"
 	"github.com/urfave/cli/v2"
 
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog/postgres"
 	"github.com/scidex-ai/scidex-oci/outputs/store"
@@ -36,17 +37,16 @@ tables of the queue (submit, worker) are made and migrated with it.`,
 			if _, err := words(c, 0, 0); err != nil {
 				return err
 			}
-			from, err := p.layers(c)
-			if err != nil {
+			if err := p.load(c); err != nil {
 				return err
 			}
-			return p.migrate(c.Context, from)
+			return p.migrate(c.Context)
 		},
 	}
 }
 
-func (p *program) migrate(ctx context.Context, from layers) error {
-	s, err := settingsOf(from, p.env)
+func (p *program) migrate(ctx context.Context) error {
+	s, err := settingsOf(p.options, p.env)
 	if err != nil {
 		return err
 	}
@@ -71,6 +71,7 @@ func (p *program) migrate(ctx context.Context, from layers) error {
 }
 
 func newCatalogCheck(p *program) *cli.Command {
+	o := &checkOptions{}
 	return &cli.Command{
 		Name:      "check",
 		Usage:     "compare the rows of the catalog with the blobs",
@@ -82,39 +83,36 @@ no run names are counted. It changes nothing, unless it is to repair.
 --repair puts back what is damaged or missing from copies on this host whose digest is right: where the blob store is
 a bucket, from what is kept of it here, and of each run from the root that it was started with, its kept directory, its
 --export directory and its script. Logs have no other copy. What could not be put back is told as ever.`,
-		Flags: []cli.Flag{
-			&cli.BoolFlag{Name: "digests", Usage: "read every blob and verify its digest, and check the structure of a SQLite file", DisableDefaultText: true},
-			&cli.BoolFlag{Name: "repair", Usage: "replace what is damaged or missing from copies on this host", DisableDefaultText: true},
-			&cli.BoolFlag{Name: "json", Usage: "print one JSON object", DisableDefaultText: true},
-		},
+		Flags: o.flags(),
 		Action: func(c *cli.Context) error {
 			if _, err := words(c, 0, 0); err != nil {
 				return err
 			}
-			return p.visit(c, func(h *house, from layers) error { return runCatalogCheck(c.Context, p, h, from) })
+			return p.visit(c, func(h *stores) error { return runCatalogCheck(c.Context, p, h, *o) })
 		},
 	}
 }
 
-func runCatalogCheck(ctx context.Context, p *program, h *house, from layers) error {
-	digests, err := from.on("digests")
-	if err != nil {
-		return err
-	}
-	repair, err := from.on("repair")
-	if err != nil {
-		return err
-	}
-	asJSON, err := from.on("json")
-	if err != nil {
-		return err
-	}
+// checkOptions are the options of catalog check.
+type checkOptions struct {
+	digests, repair, json bool
+}
+
+func (o *checkOptions) flags() []cli.Flag {
+	return options.List(
+		options.Bool(&o.digests, "digests", "read every blob and verify its digest, and check the structure of a SQLite file"),
+		options.Bool(&o.repair, "repair", "replace what is damaged or missing from copies on this host"),
+		options.Bool(&o.json, "json", "print one JSON object"),
+	)
+}
+
+func runCatalogCheck(ctx context.Context, p *program, h *stores, o checkOptions) error {
 	host, err := os.Hostname()
 	if err != nil {
 		return err
 	}
 	report, err := store.Store{Catalog: h.catalog, Blobs: h.blobs}.Check(ctx, store.Options{
-		Host: host, Digests: digests, Repair: repair,
+		Host: host, Digests: o.digests, Repair: o.repair,
 		Repaired: func(sha256, from string) {
 			fmt.Fprintf(p.stderr, "repaired blob %s from %s\n", sha256, escape(from))
 		},
@@ -128,10 +126,10 @@ func runCatalogCheck(ctx context.Context, p *program, h *house, from layers) err
 	if err != nil {
 		return err
 	}
-	if asJSON {
+	if o.json {
 		err = writeJSON(p.stdout, report)
 	} else {
-		printChecked(p.stdout, report, digests, repair)
+		printChecked(p.stdout, report, o.digests, o.repair)
 	}
 	if report.Problems > 0 {
 		err = errors.Join(err, fmt.Errorf("%s found in the catalog; see above", counted(int(report.Problems), "problem")))
@@ -154,6 +152,7 @@ func printChecked(w io.Writer, r store.Report, digests, repair bool) {
 }
 
 func newCatalogCopy(p *program) *cli.Command {
+	o := &copyOptions{}
 	return &cli.Command{
 		Name:      "copy",
 		Usage:     "copy a catalog into another, as from SQLite into PostgreSQL",
@@ -162,41 +161,46 @@ func newCatalogCopy(p *program) *cli.Command {
 finished by another. Where both catalogs use one blob store, it is handed to the new one at the end: the old
 one can be read, but nothing writes to it any more. So no run may be under way then. With another store in
 --to-blobs the blobs are copied too, runs that have not ended are left out, and the old catalog stays in use.`,
-		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "from", Usage: "copy the catalog at `URL`"},
-			&cli.StringFlag{Name: "to", Usage: "copy into the catalog at `URL`, which is made where there is none"},
-			&cli.StringFlag{Name: "from-blobs", Usage: "the blob store of --from is at `URL` (default: that of --blobs)"},
-			&cli.StringFlag{Name: "to-blobs", Usage: "the blob store of --to is at `URL` (default: that of --from)"},
-			&cli.BoolFlag{Name: "json", Usage: "print one JSON object", DisableDefaultText: true},
-		},
+		Flags: o.flags(),
 		Action: func(c *cli.Context) error {
 			if _, err := words(c, 0, 0); err != nil {
 				return err
 			}
-			from, err := p.layers(c)
-			if err != nil {
+			if err := p.load(c); err != nil {
 				return err
 			}
-			return runCatalogCopy(c.Context, p, from)
+			return runCatalogCopy(c.Context, p, *o)
 		},
 	}
 }
 
-func runCatalogCopy(ctx context.Context, p *program, flags layers) error {
-	asJSON, err := flags.on("json")
+// copyOptions are the options of catalog copy.
+type copyOptions struct {
+	from, to, fromBlobs, toBlobs options.Text
+	json                         bool
+}
+
+func (o *copyOptions) flags() []cli.Flag {
+	return options.List(
+		options.Given(&o.from, "from", "copy the catalog at `URL`"),
+		options.Given(&o.to, "to", "copy into the catalog at `URL`, which is made where there is none"),
+		options.Given(&o.fromBlobs, "from-blobs", "the blob store of --from is at `URL` (default: that of --blobs)"),
+		options.Given(&o.toBlobs, "to-blobs", "the blob store of --to is at `URL` (default: that of --from)"),
+		options.Bool(&o.json, "json", "print one JSON object"),
+	)
+}
+
+func runCatalogCopy(ctx context.Context, p *program, o copyOptions) error {
+	s, err := settingsOf(p.options, p.env)
 	if err != nil {
 		return err
 	}
-	s, err := settingsOf(flags, p.env)
-	if err != nil {
-		return err
-	}
-	source, err := openStore(ctx, flags, "from", s)
+	source, err := openStore(ctx, o.from, o.fromBlobs, s)
 	if err != nil {
 		return err
 	}
 	defer source.Catalog.Close()
-	target, err := openStore(ctx, flags, "to", settings{root: s.root, blobs: source.place})
+	target, err := openStore(ctx, o.to, o.toBlobs, settings{root: s.root, blobs: source.place})
 	if err != nil {
 		return err
 	}
@@ -207,7 +211,7 @@ func runCatalogCopy(ctx context.Context, p *program, flags layers) error {
 	if err := errors.Join(err, target.Catalog.Close()); err != nil {
 		return err
 	}
-	if asJSON {
+	if o.json {
 		return writeJSON(p.stdout, copied)
 	}
 	printCopied(p.stdout, copied)
@@ -220,19 +224,18 @@ type openedStore struct {
 	place blobPlace
 }
 
-// openStore opens the catalog that a flag names and the blob store of the flag beside it.
-func openStore(ctx context.Context, flags layers, name string, otherwise settings) (openedStore, error) {
-	in, ok := flags.given(name)
-	if !ok {
+// openStore opens a catalog, and a blob store or where none is named that of otherwise.
+func openStore(ctx context.Context, catalog, blobs options.Text, otherwise settings) (openedStore, error) {
+	if !catalog.Given {
 		return openedStore{}, usagef("catalog copy needs --from URL and --to URL")
 	}
-	db, err := databaseAt(in, name)
+	db, err := databaseAt(catalog)
 	if err != nil {
 		return openedStore{}, err
 	}
 	place := otherwise.blobs
-	if in, ok := flags.given(name + "-blobs"); ok {
-		if place, err = blobsAt(in, name+"-blobs", otherwise.root); err != nil {
+	if blobs.Given {
+		if place, err = blobsAt(blobs, otherwise.root); err != nil {
 			return openedStore{}, err
 		}
 	}

@@ -7,6 +7,9 @@ import (
 	"strings"
 
 	"github.com/urfave/cli/v2"
+
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/suggest"
 )
 
 func newCompletionCommand(p *program) *cli.Command {
@@ -25,7 +28,7 @@ fish: scidex-oci completion fish > ~/.config/fish/completions/scidex-oci.fish`,
 			}
 			write := completions()[given[0]]
 			if write == nil {
-				return usagef("no completion for shell %q%s", given[0], didYouMean(given[0], shells(), ""))
+				return usagef("no completion for shell %q%s", given[0], suggest.DidYouMean(given[0], shells(), ""))
 			}
 			return write(p.stdout, c.App)
 		},
@@ -59,22 +62,22 @@ func leaves(commands []*cli.Command, above ...string) []leaf {
 	return all
 }
 
-// option is a flag as documents and shells need it.
-type option struct {
+// flagDoc is a flag as documents and shells need it.
+type flagDoc struct {
 	names  []string // long first
 	value  string   // placeholder; empty for a switch
 	usage  string
 	choice []string // the words it takes, where they are few
 }
 
-// options are the visible flags of a command.
-func options(flags []cli.Flag) []option {
-	var all []option
+// flagDocs are the visible flags of a command.
+func flagDocs(flags []cli.Flag) []flagDoc {
+	var all []flagDoc
 	for _, flag := range flags {
 		if v, ok := flag.(cli.VisibleFlag); ok && !v.IsVisible() {
 			continue
 		}
-		o := option{names: flag.Names(), choice: choices()[flag.Names()[0]]}
+		o := flagDoc{names: flag.Names(), choice: choices()[flag.Names()[0]]}
 		if doc, ok := flag.(cli.DocGenerationFlag); ok {
 			o.usage = doc.GetUsage()
 			if doc.TakesValue() {
@@ -100,7 +103,7 @@ func choices() map[string][]string {
 	return map[string][]string{
 		"ids": {"range", "self"}, "limits": {"enforce", "outer", "best-effort"}, "work-storage": {"disk", "tmpfs"}, "digest-inputs": {"script", "listing", "full"}, "keep-replays": {"never", "failed", "always"}, "keep": {"never", "failed", "always"},
 		"post-process-on": {"complete", "always"},
-		"network":         {"none"}, "rootfs": {"host"}, "log-level": {"debug", "info", "warn", "error"}, "state": allStates(), "reason": allReasons(),
+		"network":         {"none"}, "rootfs": {"host"}, "log-level": {"debug", "info", "warn", "error"}, "state": options.States(), "reason": options.Reasons(),
 	}
 }
 
@@ -112,7 +115,7 @@ func dashed(name string) string {
 	return "--" + name
 }
 
-func typed(all []option) string {
+func typed(all []flagDoc) string {
 	var list []string
 	for _, o := range all {
 		for _, name := range o.names {
@@ -123,7 +126,7 @@ func typed(all []option) string {
 }
 
 // flagCases are the lines of a shell's case statement for flags that take a value.
-func flagCases(all []option, pattern func(option) string, line func(o option, pattern string) string) string {
+func flagCases(all []flagDoc, pattern func(flagDoc) string, line func(o flagDoc, pattern string) string) string {
 	var b strings.Builder
 	done := map[string]bool{}
 	for _, o := range all {

@@ -36,7 +36,7 @@ type console struct {
 // newConsole makes the console of standard error.
 func newConsole(stderr *os.File, env lookup) *console {
 	c := &console{to: stderr}
-	if !isTerminal(stderr) || env.text("TERM") == "dumb" {
+	if !isTerminal(stderr) || env.Text("TERM") == "dumb" {
 		return c
 	}
 	c.width, c.height = 80, 24

@@ -14,6 +14,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
 	"github.com/scidex-ai/scidex-oci/outputs"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/crate"
@@ -23,6 +24,7 @@ import (
 )
 
 func newCrateCommand(p *program) *cli.Command {
+	o := &crateOptions{}
 	return &cli.Command{
 		Name:      "crate",
 		Usage:     "write a run with its outputs as an RO-Crate, or check one",
@@ -31,40 +33,36 @@ func newCrateCommand(p *program) *cli.Command {
 		Description: `A Process Run Crate 0.5 has the outputs, the logs, the script and the result of a run, and says in ro-crate-metadata.json
 what was executed, when, on which image, with what environment, and what it used. Inputs are named, not contained;
 secrets are left out. What nobody knows is left out too: say --license and --agent.`,
-		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "write to `DIR`, new or empty, or to a new FILE.zip"},
-			&cli.StringFlag{Name: "title", Usage: "the `NAME` of the crate (default: the run's)"},
-			&cli.StringFlag{Name: "license", Usage: "the `URI` of the license of all that is in it"},
-			&cli.StringFlag{Name: "agent", Usage: "who had the analysis run: `NAME`, or \"NAME <URI>\", as of an ORCID"},
-		},
+		Flags: o.flags(),
 		Action: func(c *cli.Context) error {
 			given, err := words(c, 1, 1)
 			if err != nil {
 				return err
 			}
-			return p.visit(c, func(h *house, from layers) error { return runCrate(c.Context, h, from, given[0]) })
+			return p.visit(c, func(h *stores) error { return runCrate(c.Context, h, *o, given[0]) })
 		},
-		Subcommands: []*cli.Command{{
-			Name:      "verify",
-			Usage:     "check that a crate has all that it names, unchanged, and nothing else",
-			UsageText: "scidex-oci crate verify DIR|FILE.zip",
-			ArgsUsage: "DIR|FILE.zip",
-			Description: `Any RO-Crate can be checked whose files have contentSize and sha256. The exit code is 0 where all is right and 1 where not.
-The metadata itself is not signed: who changes it with the files is not noticed.`,
-			Action: func(c *cli.Context) error {
-				given, err := words(c, 1, 1)
-				if err != nil {
-					return err
-				}
-				return runCrateVerify(c.Context, p, given[0])
-			},
-		}},
+		Subcommands: []*cli.Command{newCrateVerify(p)},
 	}
 }
 
-func runCrate(ctx context.Context, h *house, from layers, name string) error {
-	to := from.path("output", "")
-	if to == "" {
+// crateOptions are the options of crate.
+type crateOptions struct {
+	output, license string
+	title           options.Text
+	agent           *crate.Agent
+}
+
+func (o *crateOptions) flags() []cli.Flag {
+	return options.List(
+		options.Path(&o.output, "output", "write to `DIR`, new or empty, or to a new FILE.zip", "o"),
+		options.Given(&o.title, "title", "the `NAME` of the crate (default: the run's)"),
+		options.Value(&o.license, "license", "the `URI` of the license of all that is in it", readLicense),
+		options.Value(&o.agent, "agent", "who had the analysis run: `NAME`, or \"NAME <URI>\", as of an ORCID", readAgent),
+	)
+}
+
+func runCrate(ctx context.Context, h *stores, o crateOptions, name string) error {
+	if o.output == "" {
 		return usagef("crate: where to? Give -o DIR or -o FILE.zip")
 	}
 	run, err := h.find(ctx, name)
@@ -81,36 +79,33 @@ func runCrate(ctx context.Context, h *house, from layers, name string) error {
 	if err != nil {
 		return err
 	}
-	if err := addStatements(&described, from); err != nil {
-		return err
-	}
+	described.Name = o.title.Or(described.Name)
+	described.License, described.Agent = o.license, o.agent
 	made, err := crate.Describe(described)
 	if err != nil {
 		return err
 	}
-	if strings.HasSuffix(to, ".zip") {
-		return made.WriteZip(ctx, to, source)
+	if strings.HasSuffix(o.output, ".zip") {
+		return made.WriteZip(ctx, o.output, source)
 	}
-	return made.WriteDir(ctx, to, source)
+	return made.WriteDir(ctx, o.output, source)
 }
 
-// addStatements adds what only the caller knows.
-func addStatements(c *crate.Run, from layers) error {
-	c.Name = from.text("title", c.Name)
-	if in, ok := from.given("license"); ok {
-		c.License = in.text("license")
-		if u, err := url.Parse(c.License); err != nil || !u.IsAbs() {
-			return fmt.Errorf("%s %q: give a URI, as https://creativecommons.org/licenses/by/4.0/", in.label("license"), c.License)
-		}
+func readLicense(t options.Text) (string, error) {
+	if u, err := url.Parse(t.Value); err != nil || !u.IsAbs() {
+		return "", t.Refuse("give a URI, as https://creativecommons.org/licenses/by/4.0/")
 	}
-	if in, ok := from.given("agent"); ok {
-		name, id, _ := strings.Cut(strings.TrimSuffix(in.text("agent"), ">"), "<")
-		c.Agent = &crate.Agent{Name: strings.TrimSpace(name), ID: id}
-		if u, err := url.Parse(id); c.Agent.Name == "" || err != nil || id != "" && !u.IsAbs() {
-			return fmt.Errorf("%s %q: give NAME, or \"NAME <URI>\"", in.label("agent"), in.text("agent"))
-		}
+	return t.Value, nil
+}
+
+// readAgent reads NAME, or "NAME <URI>".
+func readAgent(t options.Text) (*crate.Agent, error) {
+	name, id, _ := strings.Cut(strings.TrimSuffix(t.Value, ">"), "<")
+	agent := &crate.Agent{Name: strings.TrimSpace(name), ID: id}
+	if u, err := url.Parse(id); agent.Name == "" || err != nil || id != "" && !u.IsAbs() {
+		return nil, t.Refuse("give NAME, or \"NAME <URI>\"")
 	}
-	return nil
+	return agent, nil
 }
 
 // crateSource has the blobs, and the result, which is none.
@@ -130,7 +125,7 @@ func (s crateSource) Open(sha256 string) (io.ReadCloser, error) {
 const scriptType = "text/plain"
 
 // crateOf is what the catalog knows of a run.
-func (h *house) crateOf(ctx context.Context, run catalog.Run) (crate.Run, crateSource, error) {
+func (h *stores) crateOf(ctx context.Context, run catalog.Run) (crate.Run, crateSource, error) {
 	result, err := h.runner.Show(ctx, run)
 	if err != nil {
 		return crate.Run{}, crateSource{}, err
@@ -170,7 +165,7 @@ func (h *house) crateOf(ctx context.Context, run catalog.Run) (crate.Run, crateS
 	return c, source, err
 }
 
-func (h *house) crateOutputs(ctx context.Context, key catalog.Key) (all []crate.File, err error) {
+func (h *stores) crateOutputs(ctx context.Context, key catalog.Key) (all []crate.File, err error) {
 	err = h.catalog.Outputs(ctx, key, func(e outputs.Entry) bool {
 		if e.Rejected == "" {
 			f := crate.File{Path: e.Path, Size: e.Size, SHA256: e.SHA256, MediaType: e.MediaType}
@@ -184,7 +179,7 @@ func (h *house) crateOutputs(ctx context.Context, key catalog.Key) (all []crate.
 	return all, err
 }
 
-func (h *house) crateScript(ctx context.Context, s *result.Script) (*crate.File, error) {
+func (h *stores) crateScript(ctx context.Context, s *result.Script) (*crate.File, error) {
 	if s == nil || s.SHA256 == "" {
 		return nil, nil //nolint:nilnil // there is none, which is no error
 	}
@@ -195,7 +190,7 @@ func (h *house) crateScript(ctx context.Context, s *result.Script) (*crate.File,
 	}, err
 }
 
-func (h *house) crateLogs(ctx context.Context, logs result.Logs) (all []crate.File, err error) {
+func (h *stores) crateLogs(ctx context.Context, logs result.Logs) (all []crate.File, err error) {
 	for _, one := range []struct {
 		name string
 		log  result.Log
@@ -278,22 +273,4 @@ func crateUsage(u result.Usage) (all []crate.Measure) {
 		all = append(all, one)
 	}
 	return all
-}
-
-func runCrateVerify(ctx context.Context, p *program, path string) error {
-	check, err := crate.Verify(ctx, path)
-	if err != nil {
-		return err
-	}
-	for _, one := range check.Problems {
-		if _, err := fmt.Fprintf(p.stdout, "%s: %s\n", escape(one.Path), escape(one.What)); err != nil {
-			return err
-		}
-	}
-	if len(check.Problems) > 0 {
-		fmt.Fprintf(p.stderr, "%s; %s as named\n", counted(len(check.Problems), "problem"), counted(check.Files, "file"))
-		return exitStatus(1)
-	}
-	_, err = fmt.Fprintf(p.stdout, "%s, %s: all as named\n", counted(check.Files, "file"), size(check.Bytes))
-	return err
 }

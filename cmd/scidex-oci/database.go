@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog/postgres"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog/sqlite"
@@ -16,29 +17,27 @@ import (
 // database says where a catalog is: in a file of SQLite's or at a URL of PostgreSQL's, which may hold a password.
 type database struct{ file, url string }
 
-// databaseFor is the database that the global flags name.
-func databaseFor(from layers, root string) (database, error) {
-	in, ok := from.given("db")
-	if !ok {
+// databaseFor is the database that the global options name.
+func databaseFor(t options.Text, root string) (database, error) {
+	if !t.Given {
 		return database{file: filepath.Join(root, "catalog.db")}, nil
 	}
-	return databaseAt(in, "db")
+	return databaseAt(t)
 }
 
-// databaseAt is the database that a flag names.
-func databaseAt(in layer, flag string) (database, error) {
-	given := in.text(flag)
-	scheme, rest, _ := strings.Cut(given, "://")
+// databaseAt is the database that an option names.
+func databaseAt(t options.Text) (database, error) {
+	scheme, rest, _ := strings.Cut(t.Value, "://")
 	switch {
 	case scheme == "sqlite" && rest != "":
-		return database{file: absolute(in.dir, rest)}, nil
+		return database{file: options.Absolute(t.Dir, rest)}, nil
 	case scheme == "postgres" || scheme == "postgresql":
-		if err := postgres.Check(given); err != nil {
-			return database{}, fmt.Errorf("%s %q: %w", in.label(flag), redacted(given), err)
+		if err := postgres.Check(t.Value); err != nil {
+			return database{}, fmt.Errorf("%s %q: %w", t.Label, redacted(t.Value), err)
 		}
-		return database{url: given}, nil
+		return database{url: t.Value}, nil
 	}
-	return database{}, fmt.Errorf("%s %q: give sqlite://PATH or postgres://USER@HOST:PORT/DATABASE", in.label(flag), redacted(given))
+	return database{}, fmt.Errorf("%s %q: give sqlite://PATH or postgres://USER@HOST:PORT/DATABASE", t.Label, redacted(t.Value))
 }
 
 // open opens the catalog and makes what is missing of it.

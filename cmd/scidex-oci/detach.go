@@ -12,7 +12,6 @@ import (
 	"sync/atomic"
 	"syscall"
 
-	"github.com/urfave/cli/v2"
 	"golang.org/x/sys/unix"
 
 	"github.com/scidex-ai/scidex-oci/outputs/result"
@@ -32,10 +31,6 @@ const (
 	tetherFD = 3
 	eventsFD = 4
 )
-
-func detachFlag() cli.Flag {
-	return &cli.BoolFlag{Name: "detach", Aliases: []string{"d"}, Usage: "print the id as soon as the analysis has begun, and let the run go on without this command and its terminal; see show --wait, logs --follow and stop", DisableDefaultText: true}
-}
 
 // detach does that. What the launcher could not tell itself is told here.
 func (s *session) detach(events eventsTarget) error {
@@ -215,7 +210,7 @@ func (s *session) announce(result result.Result) error {
 	for _, warning := range result.Warnings {
 		fmt.Fprintf(s.screen, "scidex-oci: %s\n", escape(warning))
 	}
-	if s.order.json {
+	if s.request.json {
 		return writeJSON(s.program.stdout, result)
 	}
 	_, err := fmt.Fprintln(s.program.stdout, escape(result.ID))

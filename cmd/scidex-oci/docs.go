@@ -12,20 +12,21 @@ import (
 )
 
 func newDocsCommand(p *program) *cli.Command {
+	var dir string
 	return &cli.Command{
 		Name:      "docs",
 		Hidden:    true,
 		Usage:     "write man pages and completion scripts",
 		UsageText: "scidex-oci docs --dir DIR",
-		Flags:     []cli.Flag{&cli.StringFlag{Name: "dir", Usage: "directory `DIR` to write to"}},
+		Flags:     []cli.Flag{&cli.StringFlag{Name: "dir", Usage: "directory `DIR` to write to", Destination: &dir}},
 		Action: func(c *cli.Context) error {
 			if _, err := words(c, 0, 0); err != nil {
 				return err
 			}
-			if c.String("dir") == "" {
+			if dir == "" {
 				return usagef("docs needs --dir DIR")
 			}
-			return runDocs(c.App, c.String("dir"))
+			return runDocs(c.App, dir)
 		},
 	}
 }
@@ -110,7 +111,7 @@ func (p *page) section(name, text string) {
 func (p *page) item(term, text string) { fmt.Fprintf(p, ".TP\n%s\n%s\n", term, roff(text)) }
 
 func (p *page) flags(name string, flags []cli.Flag) {
-	all := options(flags)
+	all := flagDocs(flags)
 	if len(all) == 0 {
 		return
 	}

@@ -86,7 +86,7 @@ func TestOtherShellsNameEveryCommandAndFlag(t *testing.T) {
 			if !strings.Contains(script.String(), l.command.Name) {
 				t.Errorf("%s: no %q", shell, l.path)
 			}
-			for _, o := range options(l.command.Flags) {
+			for _, o := range flagDocs(l.command.Flags) {
 				if flag := strings.ReplaceAll(form, "%s", o.names[0]); !strings.Contains(script.String(), flag) {
 					t.Errorf("%s: no %s", shell, flag)
 				}

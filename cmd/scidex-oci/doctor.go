@@ -10,11 +10,13 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
 	"github.com/scidex-ai/scidex-oci/runner"
 	"github.com/scidex-ai/scidex-oci/runner/doctor"
 )
 
 func newDoctorCommand(p *program) *cli.Command {
+	o := newRunOptions(p)
 	return &cli.Command{
 		Name:      "doctor",
 		Usage:     "find out whether runs work on this host, and what cures it where not",
@@ -34,60 +36,58 @@ Results: ok; warn, runs work and have less; FAIL; skipped, something before it f
 
 Exit codes: 0 a run with these flags works, 1 it does not, 125 bad flags, 129, 130, 131 and 143 stopped by
 SIGHUP, SIGINT, SIGQUIT or SIGTERM.`,
-		Flags: append(confiningFlags(),
-			&cli.BoolFlag{Name: "json", Usage: "print the report as one JSON object", DisableDefaultText: true}),
+		Flags: options.List(append(confiningFlags(p, o), options.Bool(&o.JSON, "json", "print the report as one JSON object"))...),
 		Action: func(c *cli.Context) error {
 			if _, err := words(c, 0, 0); err != nil {
 				return err
 			}
-			return runDoctor(c, p)
+			return runDoctor(c, p, o)
 		},
 	}
 }
 
-func runDoctor(c *cli.Context, p *program) error {
-	from, err := p.layers(c)
-	if err != nil {
+func runDoctor(c *cli.Context, p *program, o *options.Run) error {
+	if err := p.load(c, o.Flags(p.options)...); err != nil {
 		return err
 	}
-	k := p.clerk(c, from)
+	k := p.requestParser(c, o)
 	k.words = []string{"true"} // what will be run
-	o, err := k.options()
+	wanted, err := k.options()
 	if err != nil {
 		return err
 	}
-	if o.analysis, err = k.analysis(c.Context, nil); err == nil {
-		err = o.analysis.Validate()
+	if wanted.analysis, err = k.analysis(c.Context, nil); err == nil {
+		err = wanted.analysis.Validate()
 	}
 	if err != nil {
 		return err
 	}
-	options, err := p.examination(from)
+	how, err := p.examination()
 	if err != nil {
 		return err
 	}
-	options.Analysis, options.NoAudit = o.analysis, o.noAudit
-	return examine(c.Context, p, options, o.json)
+	how.Analysis, how.NoAudit = wanted.analysis, wanted.noAudit
+	return examine(c.Context, p, how, wanted.json)
 }
 
 // examination is how doctor gets at the caller's catalog, and at one of its own.
-func (p *program) examination(from layers) (doctor.Options, error) {
-	s, err := settingsOf(from, p.env)
+func (p *program) examination() (doctor.Options, error) {
+	s, err := settingsOf(p.options, p.env)
 	if err != nil {
 		return doctor.Options{}, err
 	}
-	options := doctor.Options{Root: s.root, Tmp: s.tmp, PostgreSQL: redacted(s.db.url), Version: p.build.version}
-	given, err := policyOf(from)
+	how := doctor.Options{Root: s.root, Tmp: s.tmp, PostgreSQL: redacted(s.db.url), Version: p.build.version}
+	given, err := policyOf(p.options)
 	if err != nil {
-		return options, err
+		return how, err
 	}
-	options.MinFree = given.floor
-	options.Catalog = func(ctx context.Context) (string, error) { return p.lookAt(ctx, s) }
-	options.Open = p.throwAway(s, given)
-	return options, nil
+	how.MinFree = given.floor
+	how.Catalog = func(ctx context.Context) (string, error) { return p.lookAt(ctx, s) }
+	how.Open = p.throwAway(s, given)
+	return how, nil
 }
 
-// throwAway opens a house in a directory of its own, with the settings of another.
+// throwAway opens stores in a directory of their own, with the settings of another.
 func (p *program) throwAway(s settings, given policy) func(context.Context, string) (*runner.Runner, error) {
 	return func(ctx context.Context, root string) (*runner.Runner, error) {
 		own := s
@@ -149,11 +149,11 @@ func firstMissing(paths ...string) (string, error) {
 }
 
 // examine prints the report.
-func examine(ctx context.Context, p *program, options doctor.Options, asJSON bool) error {
+func examine(ctx context.Context, p *program, how doctor.Options, asJSON bool) error {
 	stop, done := stops()
 	defer done()
-	options.Stop = stop
-	report, err := doctor.Run(ctx, options)
+	how.Stop = stop
+	report, err := doctor.Run(ctx, how)
 	var stopped *doctor.StoppedError
 	switch {
 	case errors.As(err, &stopped):

@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
 )
 
 // eventsTarget is what --events names: a file, or a descriptor that this command was started with. The zero value
@@ -18,19 +20,18 @@ type eventsTarget struct {
 	fd          int
 }
 
-// events reads the flag; detached says that this is the launcher of a detached run.
-func (l layers) events(detached bool) (t eventsTarget, err error) {
-	from, ok := l.given("events")
-	if !ok {
+// eventsOf reads the option; detached says that this is the launcher of a detached run.
+func eventsOf(given options.Text, detached bool) (t eventsTarget, err error) {
+	if !given.Given {
 		return t, nil
 	}
-	t.label, t.text = from.label("events"), from.text("events")
+	t.label, t.text = given.Label, given.Value
 	if t.text == "" {
 		return t, t.refuse("is empty; give a file or fd:N, or leave it out")
 	}
 	number, isFD := strings.CutPrefix(t.text, "fd:")
 	if !isFD {
-		t.path = absolute(from.dir, t.text)
+		t.path = given.Path("")
 		return t, nil
 	}
 	if t.fd, err = strconv.Atoi(number); err != nil || t.fd < 0 {

@@ -5,18 +5,19 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
 	"github.com/scidex-ai/scidex-oci/outputs"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 )
 
 func newOutputsFindCommand(p *program) *cli.Command {
+	o := &findOptions{}
 	return &cli.Command{
 		Name:      "find",
 		Usage:     "find outputs of any run, those of the newest first",
@@ -25,19 +26,30 @@ func newOutputsFindCommand(p *program) *cli.Command {
 		Description: `GLOB matches whole paths, as --output of run does: ** stands for any number of directories, and "dir/" for
 everything below dir. Eight hexadecimal digits or more are the beginning of a digest; write ./deadbeef for a file
 of such a name.`,
-		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "since", Usage: "of runs created at or after `TIME`: RFC 3339, a date, or how long ago, as 7d or 12h"},
-			&cli.StringFlag{Name: "limit", Usage: "at most `N` outputs, 0 for all (default: 0)"},
-			&cli.BoolFlag{Name: "json", Usage: "one JSON object a line", DisableDefaultText: true},
-		},
+		Flags: o.flags(),
 		Action: func(c *cli.Context) error {
 			given, err := words(c, 1, 1)
 			if err != nil {
 				return err
 			}
-			return p.visit(c, func(h *house, from layers) error { return runOutputsFind(c.Context, p.stdout, h, from, given[0]) })
+			return p.visit(c, func(h *stores) error { return runOutputsFind(c.Context, p.stdout, h, *o, given[0]) })
 		},
 	}
+}
+
+// findOptions are the options of outputs find.
+type findOptions struct {
+	since options.Moment
+	limit int
+	json  bool
+}
+
+func (o *findOptions) flags() []cli.Flag {
+	return options.List(
+		options.Time(&o.since, "since", "of runs created at or after `TIME`: RFC 3339, a date, or how long ago, as 7d or 12h"),
+		options.Number(&o.limit, "limit", "at most `N` outputs, 0 for all (default: 0)", 0, "a number of outputs, 0 for all"),
+		options.Bool(&o.json, "json", "one JSON object a line"),
+	)
 }
 
 // search is what find looks for.
@@ -48,8 +60,8 @@ type search struct {
 	asJSON  bool
 }
 
-func runOutputsFind(ctx context.Context, w io.Writer, h *house, from layers, what string) error {
-	s, err := searchOf(from, what, time.Now())
+func runOutputsFind(ctx context.Context, w io.Writer, h *stores, o findOptions, what string) error {
+	s, err := searchOf(o, what, time.Now())
 	if err != nil {
 		return err
 	}
@@ -68,16 +80,9 @@ func runOutputsFind(ctx context.Context, w io.Writer, h *house, from layers, wha
 
 var digestPrefix = pattern(`^[0-9a-fA-F]{8,64}$`)
 
-func searchOf(from layers, what string, now time.Time) (s search, err error) {
-	if s.query.Since, err = timeOf(from, "since", now); err != nil {
-		return s, err
-	}
-	if in, ok := from.given("limit"); ok {
-		if s.limit, err = strconv.Atoi(in.text("limit")); err != nil || s.limit < 0 {
-			return s, fmt.Errorf("%s %q: give a number of outputs, 0 for all", in.label("limit"), in.text("limit"))
-		}
-	}
-	if s.asJSON, err = from.on("json"); err != nil {
+func searchOf(o findOptions, what string, now time.Time) (s search, err error) {
+	s.limit, s.asJSON = o.limit, o.json
+	if s.query.Since, err = o.since.At(now); err != nil {
 		return s, err
 	}
 	if digest := strings.TrimPrefix(what, "sha256:"); digestPrefix().MatchString(digest) {

@@ -10,12 +10,14 @@ import (
 	"github.com/docker/go-units"
 	"github.com/urfave/cli/v2"
 
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
 	"github.com/scidex-ai/scidex-oci/runner"
 	"github.com/scidex-ai/scidex-oci/runner/doctor"
 	"github.com/scidex-ai/scidex-oci/runner/selftest"
 )
 
 func newGCCommand(p *program) *cli.Command {
+	o := &gcOptions{}
 	return &cli.Command{
 		Name:      "gc",
 		Usage:     "remove what killed runs left, blobs that nothing names, and by retention old runs",
@@ -24,44 +26,46 @@ func newGCCommand(p *program) *cli.Command {
 its key "gc"), no committed result is removed. With both, a run goes that satisfies both: it ended before AGE and
 is not among the newest N runs of this root. A run that is pinned, has not ended, was written by another root or
 is the only copy of what was not committed never goes. A blob goes when it is an hour old and no run needs it.`,
-		Flags: append(retentionFlags(),
-			&cli.BoolFlag{Name: "dry-run", Usage: "say what would be done and do nothing", DisableDefaultText: true},
-			&cli.BoolFlag{Name: "json", Usage: "print one JSON object", DisableDefaultText: true},
-		),
+		Flags: o.flags(),
 		Action: func(c *cli.Context) error {
 			if _, err := words(c, 0, 0); err != nil {
 				return err
 			}
-			return p.enter(c, func(h *house, from layers) error { return runGC(c.Context, p, h, from) })
+			return p.enter(c, func(h *stores) error { return runGC(c.Context, p, h, *o) })
 		},
 	}
 }
 
-func runGC(ctx context.Context, p *program, h *house, from layers) error {
-	dryRun, err := from.on("dry-run")
+// gcOptions are the options of gc.
+type gcOptions struct {
+	retention    options.Retention
+	dryRun, json bool
+}
+
+func (o *gcOptions) flags() []cli.Flag {
+	return options.List(append(o.retention.Flags(),
+		options.Bool(&o.dryRun, "dry-run", "say what would be done and do nothing"),
+		options.Bool(&o.json, "json", "print one JSON object"),
+	)...)
+}
+
+func runGC(ctx context.Context, p *program, h *stores, o gcOptions) error {
+	retention, err := o.retention.At(time.Now())
 	if err != nil {
 		return err
 	}
-	asJSON, err := from.on("json")
+	report, err := h.runner.GC(ctx, o.dryRun, retention)
 	if err != nil {
 		return err
 	}
-	retention, err := retentionOf(from, time.Now())
-	if err != nil {
-		return err
-	}
-	report, err := h.runner.GC(ctx, dryRun, retention)
-	if err != nil {
-		return err
-	}
-	examination, err := p.examination(from)
+	examination, err := p.examination()
 	if err != nil {
 		return err
 	}
 	for _, sweep := range []func() ([]string, error){
-		func() ([]string, error) { return selftest.Sweep(h.runner.Tmp, dryRun) },
-		func() ([]string, error) { return sweepImages(ctx, h.runner.Root, dryRun) },
-		func() ([]string, error) { return doctor.Sweep(ctx, h.runner.Root, dryRun, examination.Open) },
+		func() ([]string, error) { return selftest.Sweep(h.runner.Tmp, o.dryRun) },
+		func() ([]string, error) { return sweepImages(ctx, h.runner.Root, o.dryRun) },
+		func() ([]string, error) { return doctor.Sweep(ctx, h.runner.Root, o.dryRun, examination.Open) },
 	} {
 		swept, err := sweep()
 		report.Removed = append(report.Removed, swept...)
@@ -69,10 +73,10 @@ func runGC(ctx context.Context, p *program, h *house, from layers) error {
 			report.Errors = append(report.Errors, err)
 		}
 	}
-	if asJSON {
-		err = writeJSON(p.stdout, collectedOf(report, dryRun, retention))
+	if o.json {
+		err = writeJSON(p.stdout, collectedOf(report, o.dryRun, retention))
 	} else {
-		printGC(p.stdout, report, dryRun, retention)
+		printGC(p.stdout, report, o.dryRun, retention)
 	}
 	return errors.Join(append(report.Errors, err)...)
 }

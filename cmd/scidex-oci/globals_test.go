@@ -5,20 +5,25 @@ import (
 	"log/slog"
 	"strings"
 	"testing"
-	"time"
 
-	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
 	"github.com/scidex-ai/scidex-oci/runner"
 
 	"github.com/scidex-ai/scidex-oci/outputs/blob/s3"
 )
 
-func given(values map[string]string) layers {
-	l := layer{values: map[string][]string{}, label: func(name string) string { return "--" + name }, dir: "/here"}
-	for name, value := range values {
-		l.values[name] = []string{value}
+// globals are the global options of a command line in the directory /here.
+func globals(values map[string]string) *options.Global {
+	text := func(name string) options.Text {
+		value, ok := values[name]
+		if !ok {
+			return options.Text{}
+		}
+		return options.Text{Value: value, Values: []string{value}, Given: true, Label: "--" + name, Dir: "/here"}
 	}
-	return layers{l}
+	return &options.Global{
+		Root: text("root"), DB: text("db"), Blobs: text("blobs"), Tmp: text("tmp"), LogLevel: text("log-level"), LogFormat: text("log-format"),
+	}
 }
 
 // Nothing of a password is shown, also where it was not escaped and so read as something else.
@@ -67,7 +72,7 @@ func TestSettings(t *testing.T) {
 		},
 	}
 	for _, test := range tests {
-		if got, err := settingsOf(given(test.flags), env); err != nil || got != test.want {
+		if got, err := settingsOf(globals(test.flags), env); err != nil || got != test.want {
 			t.Errorf("%v: %+v, %v, want %+v", test.flags, got, err, test.want)
 		}
 	}
@@ -75,7 +80,7 @@ func TestSettings(t *testing.T) {
 
 func TestLogFormat(t *testing.T) {
 	for format, want := range map[string]string{"text": "level=WARN msg=\"a b\"", "json": `"level":"WARN","msg":"a b"}`} {
-		s, err := settingsOf(given(map[string]string{"root": "/r", "log-format": format}), variables(nil))
+		s, err := settingsOf(globals(map[string]string{"root": "/r", "log-format": format}), variables(nil))
 		var to strings.Builder
 		s.logTo(&to).Info("not this")
 		s.logTo(&to).Warn("a b")
@@ -83,7 +88,7 @@ func TestLogFormat(t *testing.T) {
 			t.Errorf("%s: %q, %v", format, got, err)
 		}
 	}
-	if _, err := settingsOf(given(map[string]string{"root": "/r", "log-format": "xml"}), variables(nil)); err == nil || !strings.Contains(err.Error(), `"xml": give text or json`) {
+	if _, err := settingsOf(globals(map[string]string{"root": "/r", "log-format": "xml"}), variables(nil)); err == nil || !strings.Contains(err.Error(), `"xml": give text or json`) {
 		t.Errorf("xml: %v", err)
 	}
 }
@@ -115,42 +120,15 @@ func TestBadURLsShowNoSecret(t *testing.T) {
 		"s3://key:hunter2@bucket",
 	} {
 		for _, flag := range []string{"db", "blobs"} {
-			_, err := settingsOf(given(map[string]string{"root": "/r", flag: url}), variables(nil))
+			_, err := settingsOf(globals(map[string]string{"root": "/r", flag: url}), variables(nil))
 			if err == nil || strings.Contains(err.Error(), secret) {
 				t.Errorf("--%s %s: %v", flag, url, err)
 			}
 		}
 	}
-	_, err := settingsOf(given(map[string]string{"root": "/r", "db": "foo.db"}), variables(nil))
+	_, err := settingsOf(globals(map[string]string{"root": "/r", "db": "foo.db"}), variables(nil))
 	if want := `--db "foo.db": give sqlite://PATH or postgres://USER@HOST:PORT/DATABASE`; err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
-	}
-}
-
-func TestParseTime(t *testing.T) {
-	now := time.Date(2026, 3, 10, 12, 0, 0, 0, time.UTC)
-	tests := map[string]string{
-		"2026-01-31T10:00:00+02:00": "2026-01-31T08:00:00Z", "2026-01-31": "2026-01-31T00:00:00Z",
-		"7d": "2026-03-03T12:00:00Z", "2w": "2026-02-24T12:00:00Z", "12h": "2026-03-10T00:00:00Z", "1h30m": "2026-03-10T10:30:00Z",
-		"yesterday": "", "-7d": "", "-1h": "", "": "", "7": "", "999999d": "",
-	}
-	for text, want := range tests {
-		got, ok := parseTime(text, now)
-		if ok != (want != "") || ok && got.UTC().Format(time.RFC3339) != want {
-			t.Errorf("parseTime(%q) = %v, %v, want %q", text, got, ok, want)
-		}
-	}
-}
-
-func TestFilter(t *testing.T) {
-	f, err := filterOf(given(map[string]string{"state": "failed", "reason": "timeout", "label": "a=b", "limit": "0"}), time.Now())
-	if err != nil || f.Limit != 0 || f.States[0] != catalog.Failed || f.Reasons[0] != "timeout" || f.Labels["a"] != "b" {
-		t.Errorf("got %+v, %v", f, err)
-	}
-	for flag, value := range map[string]string{"state": "faild", "reason": "timeot", "label": "a", "limit": "-1", "since": "x", "until": "y"} {
-		if _, err := filterOf(given(map[string]string{flag: value}), time.Now()); err == nil || !strings.Contains(err.Error(), value) {
-			t.Errorf("--%s %s: %v", flag, value, err)
-		}
 	}
 }
 

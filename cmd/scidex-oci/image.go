@@ -34,8 +34,8 @@ it for every blob, phase and half second, with bytes in "done" and "total"; the 
 ...}, is the image.`
 
 // store opens the images of the root, and makes their place where it is missing.
-func (p *program) store(from layers) (*image.Store, error) {
-	s, err := settingsOf(from, p.env)
+func (p *program) store() (*image.Store, error) {
+	s, err := settingsOf(p.options, p.env)
 	if err != nil {
 		return nil, err
 	}

@@ -7,10 +7,12 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
 	"github.com/scidex-ai/scidex-oci/rootfs/image"
 )
 
 func newImageImport(p *program) *cli.Command {
+	o := &importOptions{}
 	return &cli.Command{
 		Name:      "import",
 		Usage:     "make an OCI layout, an archive of an image or a tar of a root filesystem an image",
@@ -24,47 +26,50 @@ told by what is in it. A tar of a root filesystem becomes an image of one layer.
 
   scidex-oci image import scientific.tar.zst --name scientific
   skopeo copy docker-archive:python.tar oci:python:3 && scidex-oci image import python --name python`,
-		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "name", Usage: "the `NAME` of the image for --rootfs: a-z, 0-9, '.', '_', '-', or a reference; \"host\" is taken"},
-			&cli.StringFlag{Name: "tag", Usage: "import the image `TAG` of several that are in PATH"},
-			&cli.BoolFlag{Name: "json", Usage: "print progress and the image as JSON lines", DisableDefaultText: true},
-		},
+		Flags: o.flags(),
 		Action: func(c *cli.Context) error {
 			given, err := words(c, 1, 1)
 			if err != nil {
 				return err
 			}
-			from, err := p.layers(c)
-			if err != nil {
+			if err := p.load(c); err != nil {
 				return err
 			}
-			return p.importImage(c.Context, from, given[0])
+			return p.importImage(c.Context, *o, given[0])
 		},
 	}
 }
 
-func (p *program) importImage(ctx context.Context, from layers, path string) error {
-	o := image.Options{Name: from.text("name", ""), Tag: from.text("tag", "")}
-	if o.Name == "" {
+// importOptions are the options of image import.
+type importOptions struct {
+	name, tag string
+	json      bool
+}
+
+func (o *importOptions) flags() []cli.Flag {
+	return options.List(
+		options.String(&o.name, "name", "the `NAME` of the image for --rootfs: a-z, 0-9, '.', '_', '-', or a reference; \"host\" is taken"),
+		options.String(&o.tag, "tag", "import the image `TAG` of several that are in PATH"),
+		options.Bool(&o.json, "json", "print progress and the image as JSON lines"),
+	)
+}
+
+func (p *program) importImage(ctx context.Context, o importOptions, path string) error {
+	if o.name == "" {
 		return usagef("image import needs --name NAME")
 	}
-	if err := image.CheckName(o.Name); err != nil {
+	if err := image.CheckName(o.name); err != nil {
 		return usagef("--name: %s", err)
 	}
-	return p.add(ctx, from, func(ctx context.Context, s *image.Store, view progressView) (image.Imported, error) {
-		o.Progress = view.show
-		return s.Import(ctx, path, o)
+	return p.add(ctx, o.json, func(ctx context.Context, s *image.Store, view progressView) (image.Imported, error) {
+		return s.Import(ctx, path, image.Options{Name: o.name, Tag: o.tag, Progress: view.show})
 	})
 }
 
 // add gets an image into the store, showing how far it is, and prints it.
-func (p *program) add(ctx context.Context, from layers, get func(context.Context, *image.Store, progressView) (image.Imported, error)) error {
-	asJSON, err := from.on("json")
-	if err != nil {
-		return err
-	}
+func (p *program) add(ctx context.Context, asJSON bool, get func(context.Context, *image.Store, progressView) (image.Imported, error)) error {
 	return untilStopped(ctx, func(ctx context.Context) error {
-		s, err := p.store(from)
+		s, err := p.store()
 		if err != nil {
 			return err
 		}

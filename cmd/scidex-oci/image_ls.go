@@ -8,10 +8,12 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
 	"github.com/scidex-ai/scidex-oci/rootfs/image"
 )
 
 func newImageList(p *program) *cli.Command {
+	o := &imageListOptions{}
 	return &cli.Command{
 		Name:      "ls",
 		Usage:     "list images by name",
@@ -21,41 +23,41 @@ UNPACKED is what its root filesystem takes. With --json a line is an object with
 and manifest "digest" of the image, its platform, "created_at", "size" and "rootfs_size" in bytes,
 "rootfs_files", and the "rootfs_digest" and "packages_digest" that results of runs have; what is not known
 is null.`,
-		Flags: []cli.Flag{
-			&cli.BoolFlag{Name: "json", Usage: "one JSON object a line", DisableDefaultText: true},
-			&cli.BoolFlag{Name: "quiet", Aliases: []string{"q"}, Usage: "names only, for other commands", DisableDefaultText: true},
-		},
+		Flags: o.flags(),
 		Action: func(c *cli.Context) error {
 			if _, err := words(c, 0, 0); err != nil {
 				return err
 			}
-			from, err := p.layers(c)
-			if err != nil {
+			if err := p.load(c); err != nil {
 				return err
 			}
-			return p.listImages(from)
+			return p.listImages(*o)
 		},
 	}
 }
 
-func (p *program) listImages(from layers) error {
-	asJSON, err := from.on("json")
-	if err != nil {
-		return err
-	}
-	quiet, err := from.on("quiet")
-	if err != nil {
-		return err
-	}
-	s, err := p.store(from)
+// imageListOptions are the options of image ls.
+type imageListOptions struct {
+	json, quiet bool
+}
+
+func (o *imageListOptions) flags() []cli.Flag {
+	return options.List(
+		options.Bool(&o.json, "json", "one JSON object a line"),
+		options.Bool(&o.quiet, "quiet", "names only, for other commands", "q"),
+	)
+}
+
+func (p *program) listImages(o imageListOptions) error {
+	s, err := p.store()
 	if err != nil {
 		return err
 	}
 	images, unread := s.List()
 	switch {
-	case asJSON:
+	case o.json:
 		err = imageLines(p.stdout, images)
-	case quiet:
+	case o.quiet:
 		err = imageNames(p.stdout, images)
 	default:
 		err = imageTable(p.stdout, images)

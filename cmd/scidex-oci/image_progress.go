@@ -27,7 +27,7 @@ func (p *program) progress(asJSON bool) progressView {
 	switch {
 	case asJSON:
 		return &progressLines{Writer: p.stderr, to: p.stdout, told: map[stage]time.Time{}}
-	case isTerminal(p.stderr) && p.env.text("TERM") != "dumb":
+	case isTerminal(p.stderr) && p.env.Text("TERM") != "dumb":
 		return newBars(p.stderr)
 	}
 	return noProgress{p.stderr}

@@ -6,12 +6,14 @@ import (
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 	"github.com/urfave/cli/v2"
 
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
 	"github.com/scidex-ai/scidex-oci/rootfs/image"
 	"github.com/scidex-ai/scidex-oci/rootfs/layout"
 	"github.com/scidex-ai/scidex-oci/rootfs/registry"
 )
 
 func newImagePull(p *program) *cli.Command {
+	o := &pullOptions{}
 	return &cli.Command{
 		Name:      "pull",
 		Usage:     "get an image from a registry",
@@ -29,30 +31,39 @@ by the system's authorities, or those in SSL_CERT_FILE.
 
   scidex-oci image pull registry.example/python:3.12-slim --name python
   scidex-oci run --rootfs python -- python3 --version`,
-		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "name", Usage: "the `NAME` of the image for --rootfs (default: REF as it is given)"},
-			&cli.BoolFlag{Name: "plain-http", Usage: "ask the registry without TLS: whoever is on the way can read and change what is not pinned by a digest", DisableDefaultText: true},
-			&cli.BoolFlag{Name: "json", Usage: "print progress and the image as JSON lines", DisableDefaultText: true},
-		},
+		Flags: o.flags(),
 		Action: func(c *cli.Context) error {
 			given, err := words(c, 1, 1)
 			if err != nil {
 				return err
 			}
-			from, err := p.layers(c)
-			if err != nil {
+			if err := p.load(c); err != nil {
 				return err
 			}
-			return p.pullImage(c.Context, from, given[0])
+			return p.pullImage(c.Context, *o, given[0])
 		},
 	}
+}
+
+// pullOptions are the options of image pull.
+type pullOptions struct {
+	name            options.Text
+	plainHTTP, json bool
+}
+
+func (o *pullOptions) flags() []cli.Flag {
+	return options.List(
+		options.Given(&o.name, "name", "the `NAME` of the image for --rootfs (default: REF as it is given)"),
+		options.Bool(&o.plainHTTP, "plain-http", "ask the registry without TLS: whoever is on the way can read and change what is not pinned by a digest"),
+		options.Bool(&o.json, "json", "print progress and the image as JSON lines"),
+	)
 }
 
 // pulling is the phase of what comes from a registry.
 const pulling = "pull"
 
-func (p *program) pullImage(ctx context.Context, from layers, given string) error {
-	name := from.text("name", given)
+func (p *program) pullImage(ctx context.Context, o pullOptions, given string) error {
+	name := o.name.Or(given)
 	if err := image.CheckName(name); err != nil {
 		return usagef("%s", err)
 	}
@@ -60,26 +71,22 @@ func (p *program) pullImage(ctx context.Context, from layers, given string) erro
 	if err != nil {
 		return usagef("%s", err)
 	}
-	plain, err := from.on("plain-http")
+	s, err := settingsOf(p.options, p.env)
 	if err != nil {
 		return err
 	}
-	s, err := settingsOf(from, p.env)
+	credentials, err := registry.FromDocker(p.env.Text)
 	if err != nil {
 		return err
 	}
-	credentials, err := registry.FromDocker(p.env.text)
-	if err != nil {
-		return err
-	}
-	o := registry.Options{Credentials: credentials, PlainHTTP: plain, UserAgent: "scidex-oci/" + p.build.version}
-	return p.add(ctx, from, func(ctx context.Context, to *image.Store, view progressView) (image.Imported, error) {
-		o.Log = s.logTo(view)
-		o.Progress = func(blob ocispec.Descriptor, done int64) {
+	how := registry.Options{Credentials: credentials, PlainHTTP: o.plainHTTP, UserAgent: "scidex-oci/" + p.build.version}
+	return p.add(ctx, o.json, func(ctx context.Context, to *image.Store, view progressView) (image.Imported, error) {
+		how.Log = s.logTo(view)
+		how.Progress = func(blob ocispec.Descriptor, done int64) {
 			view.show(image.Progress{Phase: pulling, Digest: blob.Digest, Done: done, Total: blob.Size})
 		}
 		pull := func(ctx context.Context, into *layout.Layout) (ocispec.Descriptor, error) {
-			return registry.Pull(ctx, ref, into, o)
+			return registry.Pull(ctx, ref, into, how)
 		}
 		return to.Add(ctx, image.Options{Name: name, Reference: ref.String(), Progress: view.show}, pull)
 	})

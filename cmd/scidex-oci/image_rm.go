@@ -22,17 +22,16 @@ image goes on: then only the name goes at once, and the rest with the next gc af
 			if err != nil {
 				return err
 			}
-			from, err := p.layers(c)
-			if err != nil {
+			if err := p.load(c); err != nil {
 				return err
 			}
-			return p.removeImages(c.Context, from, given)
+			return p.removeImages(c.Context, given)
 		},
 	}
 }
 
-func (p *program) removeImages(ctx context.Context, from layers, given []string) error {
-	s, err := p.store(from)
+func (p *program) removeImages(ctx context.Context, given []string) error {
+	s, err := p.store()
 	if err != nil {
 		return err
 	}

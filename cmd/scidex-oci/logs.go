@@ -9,51 +9,46 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner"
 )
 
 func newLogsCommand(p *program) *cli.Command {
+	o := &logsOptions{}
 	return &cli.Command{
 		Name:      "logs",
 		Usage:     "print the kept standard output and standard error of a run, also while it goes on",
 		UsageText: "scidex-oci logs ID [--stdout|--stderr] [--follow]",
 		ArgsUsage: "ID",
-		Flags: []cli.Flag{
-			&cli.BoolFlag{Name: "follow", Aliases: []string{"f"}, Usage: "from the start, and go on until the run has ended", DisableDefaultText: true},
-			&cli.BoolFlag{Name: "stdout", Usage: "standard output only", DisableDefaultText: true},
-			&cli.BoolFlag{Name: "stderr", Usage: "standard error only", DisableDefaultText: true},
-		},
+		Flags:     o.flags(),
 		Action: func(c *cli.Context) error {
 			given, err := words(c, 1, 1)
 			if err != nil {
 				return err
 			}
-			return p.visit(c, func(h *house, from layers) error { return runLogs(c.Context, p, h, from, given[0]) })
+			return p.visit(c, func(h *stores) error { return runLogs(c.Context, p, h, *o, given[0]) })
 		},
 	}
 }
 
-// wanted are the switches of logs.
-type wanted struct{ stdout, stderr, follow bool }
-
-func wantedOf(from layers) (w wanted, err error) {
-	for name, on := range map[string]*bool{"stdout": &w.stdout, "stderr": &w.stderr, "follow": &w.follow} {
-		if *on, err = from.on(name); err != nil {
-			return w, err
-		}
-	}
-	if w.stdout == w.stderr {
-		w.stdout, w.stderr = true, true
-	}
-	return w, nil
+// logsOptions are the options of logs.
+type logsOptions struct {
+	follow, stdout, stderr bool
 }
 
-func runLogs(ctx context.Context, p *program, h *house, from layers, name string) error {
-	w, err := wantedOf(from)
-	if err != nil {
-		return err
+func (o *logsOptions) flags() []cli.Flag {
+	return options.List(
+		options.Bool(&o.follow, "follow", "from the start, and go on until the run has ended", "f"),
+		options.Bool(&o.stdout, "stdout", "standard output only"),
+		options.Bool(&o.stderr, "stderr", "standard error only"),
+	)
+}
+
+func runLogs(ctx context.Context, p *program, h *stores, o logsOptions, name string) error {
+	if o.stdout == o.stderr {
+		o.stdout, o.stderr = true, true
 	}
 	run, err := h.find(ctx, name)
 	if err != nil {
@@ -62,13 +57,13 @@ func runLogs(ctx context.Context, p *program, h *house, from layers, name string
 	stdout, closeStdout := display(p.stdout.File)
 	stderr, closeStderr := display(p.stderr)
 	var to runner.Streams
-	if w.stdout {
+	if o.stdout {
 		to[0] = stdout
 	}
-	if w.stderr {
+	if o.stderr {
 		to[1] = stderr
 	}
-	run, err = h.runner.CopyLogs(ctx, run, to, w.follow)
+	run, err = h.runner.CopyLogs(ctx, run, to, o.follow)
 	err = errors.Join(err, closeStdout(), closeStderr())
 	if err != nil {
 		return noLogs(run, err)
@@ -117,7 +112,7 @@ func display(f *os.File) (to io.Writer, done func() error) {
 }
 
 // printBlob writes a blob.
-func (p *program) printBlob(ctx context.Context, h *house, sha256 string, f *os.File) error {
+func (p *program) printBlob(ctx context.Context, h *stores, sha256 string, f *os.File) error {
 	from, err := h.blobs.Open(ctx, sha256)
 	if err != nil {
 		return err

@@ -14,62 +14,56 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 )
 
 func newListCommand(p *program) *cli.Command {
+	o := &listOptions{}
 	return &cli.Command{
 		Name:      "ls",
 		Usage:     "list runs, the newest first",
 		UsageText: "scidex-oci ls [flags]",
-		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "since", Usage: "created at or after `TIME`: RFC 3339, a date, or how long ago, as 7d or 12h"},
-			&cli.StringFlag{Name: "until", Usage: "created before `TIME`"},
-			&cli.StringSliceFlag{Name: "state", Usage: "in this `STATE`; repeatable"},
-			&cli.StringSliceFlag{Name: "reason", Usage: "ended for this `REASON`; repeatable"},
-			&cli.StringSliceFlag{Name: "label", Usage: "with this label `K=V`; repeatable, all must match"},
-			&cli.StringFlag{Name: "limit", Usage: "at most `N` runs, 0 for all (default: 50)"},
-			&cli.BoolFlag{Name: "watch", Aliases: []string{"w"}, Usage: "on a terminal: show the list anew every second, until Ctrl-C", DisableDefaultText: true},
-			&cli.BoolFlag{Name: "json", Usage: "one JSON object a line", DisableDefaultText: true},
-			&cli.BoolFlag{Name: "quiet", Aliases: []string{"q"}, Usage: "names only, for other commands: ID, or ID@ATTEMPT where it is not the last attempt", DisableDefaultText: true},
-		},
+		Flags:     o.flags(),
 		Action: func(c *cli.Context) error {
 			if _, err := words(c, 0, 0); err != nil {
 				return err
 			}
-			return p.visit(c, func(h *house, from layers) error { return runList(c.Context, p, h, from) })
+			return p.visit(c, func(h *stores) error { return runList(c.Context, p, h, *o) })
 		},
 	}
 }
 
-func runList(ctx context.Context, p *program, h *house, from layers) error {
-	filter, err := filterOf(from, time.Now())
+// listOptions are the options of ls.
+type listOptions struct {
+	filter             options.Filter
+	watch, json, quiet bool
+}
+
+func (o *listOptions) flags() []cli.Flag {
+	return append(options.List(o.filter.Flags("at most `N` runs, 0 for all (default: 50)")...), options.List(
+		options.Bool(&o.watch, "watch", "on a terminal: show the list anew every second, until Ctrl-C", "w"),
+		options.Bool(&o.json, "json", "one JSON object a line"),
+		options.Bool(&o.quiet, "quiet", "names only, for other commands: ID, or ID@ATTEMPT where it is not the last attempt", "q"),
+	)...)
+}
+
+func runList(ctx context.Context, p *program, h *stores, o listOptions) error {
+	filter, err := o.filter.At(time.Now())
 	if err != nil {
 		return err
 	}
-	asJSON, err := from.on("json")
-	if err != nil {
-		return err
-	}
-	quiet, err := from.on("quiet")
-	if err != nil {
-		return err
-	}
-	watch, err := from.on("watch")
-	if err != nil {
-		return err
-	}
-	if watch {
-		return p.watchList(ctx, h, from, asJSON || quiet)
+	if o.watch {
+		return p.watchList(ctx, h, o)
 	}
 	runs, err := h.runner.List(ctx, filter)
 	switch {
 	case err != nil:
 		return err
-	case asJSON:
+	case o.json:
 		return listJSON(p.stdout, runs)
-	case quiet:
+	case o.quiet:
 		return listNames(ctx, p.stdout, h.catalog, runs)
 	}
 	return listTable(ctx, p.stdout, runs, h)
@@ -148,8 +142,7 @@ func listNames(ctx context.Context, w io.Writer, cat catalog.Catalog, runs []cat
 	return nil
 }
 
-// attempt names one attempt of an analysis.
-func listTable(ctx context.Context, w io.Writer, runs []catalog.Run, h *house) error {
+func listTable(ctx context.Context, w io.Writer, runs []catalog.Run, h *stores) error {
 	tw := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
 	fmt.Fprintln(tw, "ID\tATTEMPT\tSTATE\tREASON\tCREATED\tWALL\tOUTPUTS\tLABELS")
 	for _, r := range runs {

@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"syscall"
 
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
 	"github.com/scidex-ai/scidex-oci/outputs/inodes"
 	"github.com/scidex-ai/scidex-oci/runner"
 	"github.com/scidex-ai/scidex-oci/runner/doctor"
@@ -39,6 +40,7 @@ type program struct {
 	stderr      *os.File
 	env         lookup
 	build       build
+	options     *options.Global // those of every command
 	args        []string
 	tether      *tether // nil but in the launcher of a detached run
 	began, main int64   // when the process and its main began (trace.Birth)
@@ -81,7 +83,7 @@ func perform(args []string, p *program) (err error) {
 	defer func() {
 		if what := recover(); what != nil {
 			err = &bug{what}
-			if p.env.text("SCIDEX_OCI_LOG_LEVEL") == "debug" {
+			if p.env.Text("SCIDEX_OCI_LOG_LEVEL") == "debug" {
 				debug.PrintStack()
 			}
 		}
@@ -99,9 +101,12 @@ func wantsJSON(args []string, env lookup) bool {
 	if end := slices.Index(args, "--"); end >= 0 {
 		args = args[:end]
 	}
-	asked, _ := strconv.ParseBool(env.text(variable("json"))) // what is no truth value does not ask
+	asked, _ := strconv.ParseBool(env.Text(options.Variable("json"))) // what is no truth value does not ask
 	for _, arg := range args {
 		asked = asked || arg == "--json" || arg == "-json" || arg == "--json=true"
 	}
 	return asked && (slices.Contains(args, "run") || slices.Contains(args, "submit"))
 }
+
+// lookup finds a variable of the environment, as os.LookupEnv does.
+type lookup = options.Lookup

@@ -9,6 +9,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
 	"github.com/scidex-ai/scidex-oci/outputs/blob"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/inodes"
@@ -17,64 +18,55 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/sandbox"
 )
 
-// house is an opened root: its catalog and blob store, and the runner that works on them.
-type house struct {
+// stores are those of an opened root: its catalog and blob store, and the runner that works on them.
+type stores struct {
 	catalog catalog.Catalog
 	blobs   *blob.Store
 	runner  *runner.Runner
 }
 
-// layers are the places where the flags of this command line get values from.
-func (p *program) layers(c *cli.Context) (layers, error) {
-	dir, err := os.Getwd()
-	if err != nil {
-		// The flags are good all the same: --json is answered with an object.
-		return layers{fromFlags(c, "/")}, fmt.Errorf("working directory: %w; change to one that exists", err)
-	}
-	flags := fromFlags(c, dir)
-	environment := fromEnvironment(flagsOf(c), p.env, dir)
-	above := layers{flags, environment}
-	file, err := fromConfig(above.path("config", ""), configPlaces(p.env), configKeys())
-	return append(above, file), err // above is good even where the file is not
+// load gives the options of a command line their values: those of the command's flags, the global ones, and others, which
+// may be keys of the config file alone.
+func (p *program) load(c *cli.Context, others ...*options.Flag) error {
+	return p.options.Load(p.env, options.Of(c.Command.Flags, c.App.Flags), others...)
 }
 
 // visit opens catalog and blob store for a command, with what waited to be committed, and closes them after it.
-func (p *program) visit(c *cli.Context, command func(h *house, from layers) error) error {
-	return p.enter(c, func(h *house, from layers) error {
+func (p *program) visit(c *cli.Context, command func(h *stores) error) error {
+	return p.enter(c, func(h *stores) error {
 		h.runner.CommitOutcomes(c.Context)
-		return command(h, from)
+		return command(h)
 	})
 }
 
 // change is visit for a command that writes to the catalog: before it, what killed runs of this root left is removed.
-func (p *program) change(c *cli.Context, command func(h *house, from layers) error) error {
-	return p.visit(c, func(h *house, from layers) error {
+func (p *program) change(c *cli.Context, command func(h *stores) error) error {
+	return p.visit(c, func(h *stores) error {
 		h.runner.Tidy(c.Context)
-		return command(h, from)
+		return command(h)
 	})
 }
 
 // enter is visit for a command that sees to what waits itself.
-func (p *program) enter(c *cli.Context, command func(h *house, from layers) error) error {
-	from, err := p.layers(c)
+func (p *program) enter(c *cli.Context, command func(h *stores) error) error {
+	if err := p.load(c); err != nil {
+		return err
+	}
+	h, err := p.open(c.Context, p.stderr)
 	if err != nil {
 		return err
 	}
-	h, err := p.open(c.Context, from, p.stderr)
-	if err != nil {
-		return err
-	}
-	err = command(h, from)
+	err = command(h)
 	return errors.Join(err, h.Close())
 }
 
-// open opens catalog and blob store as the global flags say; log receives messages. Close the house.
-func (p *program) open(ctx context.Context, from layers, log io.Writer) (*house, error) {
-	s, err := settingsOf(from, p.env)
+// open opens catalog and blob store as the global flags say; log receives messages. Close the stores.
+func (p *program) open(ctx context.Context, log io.Writer) (*stores, error) {
+	s, err := settingsOf(p.options, p.env)
 	if err != nil {
 		return nil, &runner.RequestError{Err: err}
 	}
-	given, err := policyOf(from)
+	given, err := policyOf(p.options)
 	if err != nil {
 		return nil, &runner.RequestError{Err: err}
 	}
@@ -87,17 +79,17 @@ type policy struct {
 	floor   sandbox.Floor
 }
 
-func policyOf(from layers) (given policy, err error) {
-	if given.allowed, err = allowances(from, operatorConfig); err != nil {
+func policyOf(g *options.Global) (given policy, err error) {
+	if given.allowed, err = g.Allowed(); err != nil {
 		return given, err
 	}
-	given.floor, err = floorOf(from)
+	given.floor, err = floorOf(g.MinFree)
 	return given, err
 }
 
 // openAt opens what settings name, and makes it where it is missing. Its errors are CatalogErrors, but for
 // what was asked for wrongly.
-func (p *program) openAt(ctx context.Context, s settings, given policy, log io.Writer) (*house, error) {
+func (p *program) openAt(ctx context.Context, s settings, given policy, log io.Writer) (*stores, error) {
 	h, err := p.openStores(ctx, s, given, log)
 	var refused *runner.RequestError
 	if err == nil || errors.As(err, &refused) {
@@ -106,7 +98,7 @@ func (p *program) openAt(ctx context.Context, s settings, given policy, log io.W
 	return nil, &runner.CatalogError{Err: inodes.Explain(err)}
 }
 
-func (p *program) openStores(ctx context.Context, s settings, given policy, log io.Writer) (*house, error) {
+func (p *program) openStores(ctx context.Context, s settings, given policy, log io.Writer) (*stores, error) {
 	for _, dir := range []string{s.root, s.blobs.dir} {
 		if err := os.MkdirAll(dir, 0o700); err != nil {
 			return nil, fmt.Errorf("%w; give another place with --root DIR", err)
@@ -120,7 +112,7 @@ func (p *program) openStores(ctx context.Context, s settings, given policy, log 
 	if err != nil {
 		return nil, err
 	}
-	return &house{catalog: cat, blobs: blobs, runner: &runner.Runner{
+	return &stores{catalog: cat, blobs: blobs, runner: &runner.Runner{
 		Catalog: cat, Blobs: blobs, Root: s.root, Tmp: s.tmp, MinFree: given.floor, Version: p.build.version,
 		Private:  append(s.db.private(), s.blobs.dir),
 		Database: s.db.listens(), AllowBinds: given.allowed,
@@ -129,10 +121,10 @@ func (p *program) openStores(ctx context.Context, s settings, given policy, log 
 }
 
 // Close closes the catalog.
-func (h *house) Close() error { return h.catalog.Close() }
+func (h *stores) Close() error { return h.catalog.Close() }
 
 // find resolves what a person types for a run.
-func (h *house) find(ctx context.Context, name string) (catalog.Run, error) {
+func (h *stores) find(ctx context.Context, name string) (catalog.Run, error) {
 	run, err := h.catalog.Find(ctx, name)
 	if err != nil {
 		return run, noRun(name, err)
@@ -152,14 +144,13 @@ func noRun(name string, err error) error {
 }
 
 // floorOf is what the file systems that runs write to are to keep free.
-func floorOf(from layers) (sandbox.Floor, error) {
-	given, ok := from.given("min-free")
-	if !ok {
+func floorOf(t options.Text) (sandbox.Floor, error) {
+	if !t.Given {
 		return sandbox.Floor{Percent: 5}, nil
 	}
-	floor, err := runner.ParseFloor(given.text("min-free"))
+	floor, err := runner.ParseFloor(t.Value)
 	if err != nil {
-		return floor, fmt.Errorf("%s: %w", given.label("min-free"), err)
+		return floor, t.Wrap(err)
 	}
 	return floor, nil
 }

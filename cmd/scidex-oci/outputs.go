@@ -9,6 +9,8 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/suggest"
 	"github.com/scidex-ai/scidex-oci/outputs"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
@@ -27,20 +29,32 @@ func newOutputsCommand(p *program) *cli.Command {
 }
 
 func newOutputsListCommand(p *program) *cli.Command {
+	o := &outputsListOptions{}
 	return &cli.Command{
 		Name:      "ls",
 		Usage:     "list all outputs and rejected entries of a run",
 		UsageText: "scidex-oci outputs ls ID [--json]",
 		ArgsUsage: "ID",
-		Flags:     []cli.Flag{&cli.BoolFlag{Name: "json", Usage: "one JSON object a line, with \"verdict\": \"output\" or \"rejected\"", DisableDefaultText: true}},
+		Flags:     o.flags(),
 		Action: func(c *cli.Context) error {
 			given, err := words(c, 1, 1)
 			if err != nil {
 				return err
 			}
-			return p.visit(c, func(h *house, from layers) error { return runOutputsList(c.Context, p, h, from, given[0]) })
+			return p.visit(c, func(h *stores) error { return runOutputsList(c.Context, p, h, *o, given[0]) })
 		},
 	}
+}
+
+// outputsListOptions are the options of outputs ls.
+type outputsListOptions struct {
+	json bool
+}
+
+func (o *outputsListOptions) flags() []cli.Flag {
+	return options.List(
+		options.Bool(&o.json, "json", "one JSON object a line, with \"verdict\": \"output\" or \"rejected\""),
+	)
 }
 
 func newOutputsCatCommand(p *program) *cli.Command {
@@ -54,26 +68,38 @@ func newOutputsCatCommand(p *program) *cli.Command {
 			if err != nil {
 				return err
 			}
-			return p.visit(c, func(h *house, _ layers) error { return runOutputsCat(c.Context, p, h, given[0], given[1]) })
+			return p.visit(c, func(h *stores) error { return runOutputsCat(c.Context, p, h, given[0], given[1]) })
 		},
 	}
 }
 
 func newOutputsExportCommand(p *program) *cli.Command {
+	o := &outputsExportOptions{}
 	return &cli.Command{
 		Name:      "export",
 		Usage:     "write the outputs of a run and scidex-result.json into a directory",
 		UsageText: "scidex-oci outputs export ID DIR [--overwrite]",
 		ArgsUsage: "ID DIR",
-		Flags:     []cli.Flag{&cli.BoolFlag{Name: "overwrite", Usage: "write into a directory that is not empty", DisableDefaultText: true}},
+		Flags:     o.flags(),
 		Action: func(c *cli.Context) error {
 			given, err := words(c, 2, 2)
 			if err != nil {
 				return err
 			}
-			return p.visit(c, func(h *house, from layers) error { return runOutputsExport(c.Context, h, from, given[0], given[1]) })
+			return p.visit(c, func(h *stores) error { return runOutputsExport(c.Context, h, *o, given[0], given[1]) })
 		},
 	}
+}
+
+// outputsExportOptions are the options of outputs export.
+type outputsExportOptions struct {
+	overwrite bool
+}
+
+func (o *outputsExportOptions) flags() []cli.Flag {
+	return options.List(
+		options.Bool(&o.overwrite, "overwrite", "write into a directory that is not empty"),
+	)
 }
 
 // listedOutput and listedRejected are the lines of outputs ls --json.
@@ -90,18 +116,14 @@ type listedRejected struct {
 // rowsAligned is how many rows of outputs ls have common columns: a table is held in memory until it is aligned.
 const rowsAligned = 1000
 
-func runOutputsList(ctx context.Context, p *program, h *house, from layers, name string) error {
-	asJSON, err := from.on("json")
-	if err != nil {
-		return err
-	}
+func runOutputsList(ctx context.Context, p *program, h *stores, o outputsListOptions, name string) error {
 	run, err := h.find(ctx, name)
 	if err != nil {
 		return err
 	}
 	rows, tw := 0, tabwriter.NewWriter(p.stdout, 0, 8, 2, ' ', 0)
 	print := func(e outputs.Entry) error {
-		if asJSON {
+		if o.json {
 			return writeJSON(p.stdout, lineOf(e))
 		}
 		if rows++; rows%rowsAligned == 0 {
@@ -140,7 +162,7 @@ func rowOf(e outputs.Entry) string {
 	return row
 }
 
-func runOutputsCat(ctx context.Context, p *program, h *house, name, path string) error {
+func runOutputsCat(ctx context.Context, p *program, h *stores, name, path string) error {
 	run, err := h.find(ctx, name)
 	if err != nil {
 		return err
@@ -174,18 +196,14 @@ func asShown(ctx context.Context, cat catalog.Catalog, key catalog.Key, path str
 	case err != nil:
 		return outputs.Entry{}, err
 	case found == nil:
-		return outputs.Entry{}, fmt.Errorf("run %q has no output %q%s", key, path, didYouMean(path, paths, ""))
+		return outputs.Entry{}, fmt.Errorf("run %q has no output %q%s", key, path, suggest.DidYouMean(path, paths, ""))
 	case found.Rejected != "":
 		return outputs.Entry{}, fmt.Errorf("%q of run %q is no output: it was rejected as %s", path, key, found.Rejected)
 	}
 	return *found, nil
 }
 
-func runOutputsExport(ctx context.Context, h *house, from layers, name, dir string) error {
-	overwrite, err := from.on("overwrite")
-	if err != nil {
-		return err
-	}
+func runOutputsExport(ctx context.Context, h *stores, o outputsExportOptions, name, dir string) error {
 	run, err := h.find(ctx, name)
 	if err != nil {
 		return err
@@ -197,5 +215,5 @@ func runOutputsExport(ctx context.Context, h *house, from layers, name, dir stri
 	if err != nil {
 		return err
 	}
-	return h.runner.Export(ctx, run, absolute(here, dir), overwrite)
+	return h.runner.Export(ctx, run, options.Absolute(here, dir), o.overwrite)
 }

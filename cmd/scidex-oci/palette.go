@@ -13,7 +13,7 @@ type palette struct{ on bool }
 
 // newPalette follows https://no-color.org: a NO_COLOR that is not empty turns colours off.
 func newPalette(f *os.File, env lookup) palette {
-	return palette{on: isTerminal(f) && env.text("NO_COLOR") == "" && env.text("TERM") != "dumb"}
+	return palette{on: isTerminal(f) && env.Text("NO_COLOR") == "" && env.Text("TERM") != "dumb"}
 }
 
 func (p palette) paint(code, text string) string {

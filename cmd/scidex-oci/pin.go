@@ -35,10 +35,10 @@ func (p *program) pin(c *cli.Context, pinned bool) error {
 	if err != nil {
 		return err
 	}
-	return p.change(c, func(h *house, _ layers) error { return runPin(c.Context, h, given, pinned) })
+	return p.change(c, func(h *stores) error { return runPin(c.Context, h, given, pinned) })
 }
 
-func runPin(ctx context.Context, h *house, given []string, pinned bool) error {
+func runPin(ctx context.Context, h *stores, given []string, pinned bool) error {
 	var keys []catalog.Key
 	for _, name := range given {
 		run, err := h.find(ctx, name)

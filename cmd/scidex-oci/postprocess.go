@@ -14,6 +14,7 @@ import (
 	"mvdan.cc/sh/v3/expand"
 	"mvdan.cc/sh/v3/syntax"
 
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner"
 	"github.com/scidex-ai/scidex-oci/spec"
@@ -22,15 +23,8 @@ import (
 // hookTimeout is the default of --post-process-timeout.
 const hookTimeout = 10 * time.Minute
 
-// hookFlags say what is called with a result; run, spec and post-process share them.
-func hookFlags() []cli.Flag {
-	return []cli.Flag{
-		&cli.StringFlag{Name: "post-process", Usage: "after the commit call `COMMAND` on the host with your own rights: the result is its standard input, SCIDEX_OUTPUT_DIR a directory of copies of the outputs; split as a shell does, without one; it may be called more than once for an id and attempt"},
-		&cli.StringFlag{Name: "post-process-timeout", Usage: "end the --post-process command after `DURATION` (default: 10m)"},
-	}
-}
-
 func newPostProcessCommand(p *program) *cli.Command {
+	o := &postProcessOptions{}
 	return &cli.Command{
 		Name:      "post-process",
 		Usage:     "call the post-process command of a run again, not its analysis",
@@ -40,34 +34,36 @@ func newPostProcessCommand(p *program) *cli.Command {
 command is that of the flag, its variable or the config file; what the catalog says of an earlier one is never
 called. Its environment has SCIDEX_ANALYSIS_ID and SCIDEX_ATTEMPT, and whatever it writes should replace what it
 has written for these two before. Exit code 0 where it has succeeded, else 125.`,
-		Flags: append(hookFlags(),
-			&cli.BoolFlag{Name: "again", Usage: "also where it has succeeded before, or none was called", DisableDefaultText: true},
-			&cli.BoolFlag{Name: "json", Usage: "print the result as run --json does", DisableDefaultText: true},
-		),
+		Flags: o.flags(),
 		Action: func(c *cli.Context) error {
 			given, err := words(c, 1, 1)
 			if err != nil {
 				return err
 			}
-			return p.change(c, func(h *house, from layers) error { return runPostProcess(c.Context, p, h, from, given[0]) })
+			return p.change(c, func(h *stores) error { return runPostProcess(c.Context, p, h, *o, given[0]) })
 		},
 	}
 }
 
-func runPostProcess(ctx context.Context, p *program, h *house, from layers, name string) error {
-	asJSON, err := from.on("json")
-	if err != nil {
-		return err
-	}
-	again, err := from.on("again")
-	if err != nil {
-		return err
-	}
+// postProcessOptions are the options of post-process.
+type postProcessOptions struct {
+	hook        options.Hook
+	again, json bool
+}
+
+func (o *postProcessOptions) flags() []cli.Flag {
+	return options.List(append(o.hook.Flags(),
+		options.Bool(&o.again, "again", "also where it has succeeded before, or none was called"),
+		options.Bool(&o.json, "json", "print the result as run --json does"),
+	)...)
+}
+
+func runPostProcess(ctx context.Context, p *program, h *stores, o postProcessOptions, name string) error {
 	run, err := h.find(ctx, name)
 	if err != nil {
 		return err
 	}
-	hook, err := from.hook(p.env)
+	hook, err := hookOf(o.hook, p.env)
 	if err != nil {
 		return err
 	}
@@ -78,9 +74,9 @@ func runPostProcess(ctx context.Context, p *program, h *house, from layers, name
 	hook.Output = output
 	stop, done := stops()
 	defer done()
-	result, err := h.runner.PostProcess(ctx, run.Key, *hook, again, stop)
+	result, err := h.runner.PostProcess(ctx, run.Key, *hook, o.again, stop)
 	err = errors.Join(err, output.Close())
-	if asJSON && result.ID != "" {
+	if o.json && result.ID != "" {
 		err = errors.Join(err, writeJSON(p.stdout, result))
 	}
 	return err
@@ -95,32 +91,31 @@ func called(report []byte) string {
 	return "; the last one was " + commandLine(past.PostProcess.Command)
 }
 
-// hook is what is to be called with a result, or nil.
-func (l layers) hook(env lookup) (*runner.Hook, error) {
-	from, ok := l.given("post-process")
-	if !ok {
+// hookOf is what is to be called with a result, or nil.
+func hookOf(o options.Hook, env lookup) (*runner.Hook, error) {
+	if !o.Command.Given {
 		return nil, nil
 	}
 	h := &runner.Hook{Timeout: hookTimeout, Grace: time.Duration(spec.Analysis{}.WithDefaults().Grace)}
 	var err error
-	if h.Command, err = splitCommand(from.text("post-process"), env); err == nil {
-		h.Command[0], err = executable(from.dir, h.Command[0])
+	if h.Command, err = splitCommand(o.Command.Value, env); err == nil {
+		h.Command[0], err = executable(o.Command.Dir, h.Command[0])
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%s %q: %w", from.label("post-process"), from.text("post-process"), err)
+		return nil, o.Command.Refuse("%w", err)
 	}
-	if in, ok := l.given("post-process-timeout"); ok {
-		timeout, err := spec.ParseDuration(in.text("post-process-timeout"))
+	if o.Timeout.Given {
+		timeout, err := spec.ParseDuration(o.Timeout.Value)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", in.label("post-process-timeout"), err)
+			return nil, o.Timeout.Wrap(err)
 		}
 		h.Timeout = time.Duration(timeout)
 	}
-	if in, ok := l.given("post-process-on"); ok {
-		if on := in.text("post-process-on"); on != "complete" && on != "always" {
-			return nil, fmt.Errorf("%s %q: give complete or always", in.label("post-process-on"), on)
-		}
-		h.Always = in.text("post-process-on") == "always"
+	switch on := o.On.Or("complete"); on {
+	case "complete", "always":
+		h.Always = on == "always"
+	default:
+		return nil, o.On.Refuse("give complete or always")
 	}
 	return h, nil
 }
@@ -129,7 +124,7 @@ func (l layers) hook(env lookup) (*runner.Hook, error) {
 // other is looked up in PATH.
 func executable(dir, name string) (string, error) {
 	if strings.Contains(name, "/") {
-		name = absolute(dir, name)
+		name = options.Absolute(dir, name)
 	}
 	path, err := exec.LookPath(name)
 	switch {
@@ -163,7 +158,7 @@ func splitCommand(line string, env lookup) ([]string, error) {
 		if !literal(word) {
 			return nil, errors.New(`it has an expansion such as $NAME, and no shell runs it; quote it with '...', or give sh -c '...'`)
 		}
-		fields, err := expand.Fields(&expand.Config{Env: expand.FuncEnviron(env.text)}, word)
+		fields, err := expand.Fields(&expand.Config{Env: expand.FuncEnviron(env.Text)}, word)
 		if err != nil {
 			return nil, err
 		}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog/queue"
 )
@@ -26,44 +27,42 @@ func newQueueCommand(p *program) *cli.Command {
 }
 
 func newQueueList(p *program) *cli.Command {
+	o := &queueListOptions{}
 	return &cli.Command{
 		Name:      "ls",
 		Usage:     "list what waits and runs, that submitted last first",
 		UsageText: "scidex-oci queue ls [--all] [--limit N] [--json]",
-		Flags: []cli.Flag{
-			&cli.BoolFlag{Name: "all", Aliases: []string{"a"}, Usage: "what the queue is through with too; it forgets that after a day", DisableDefaultText: true},
-			&cli.StringFlag{Name: "limit", Usage: "at most `N`, 0 for all (default: 50)"},
-			&cli.BoolFlag{Name: "json", Usage: "one JSON object a line", DisableDefaultText: true},
-		},
+		Flags:     o.flags(),
 		Action: func(c *cli.Context) error {
 			if _, err := words(c, 0, 0); err != nil {
 				return err
 			}
-			return p.withQueue(c, func(q queue.Queue, _ *house, from layers) error { return p.listQueue(c.Context, q, from) })
+			return p.withQueue(c, func(q queue.Queue, _ *stores) error { return p.listQueue(c.Context, q, *o) })
 		},
 	}
 }
 
-func (p *program) listQueue(ctx context.Context, q queue.Queue, from layers) error {
-	all, err := from.on("all")
+// queueListOptions are the options of queue ls.
+type queueListOptions struct {
+	all, json bool
+	limit     int
+}
+
+func (o *queueListOptions) flags() []cli.Flag {
+	o.limit = 50
+	return options.List(
+		options.Bool(&o.all, "all", "what the queue is through with too; it forgets that after a day", "a"),
+		options.Count(&o.limit, "limit", "at most `N`, 0 for all (default: 50)", 0),
+		options.Bool(&o.json, "json", "one JSON object a line"),
+	)
+}
+
+func (p *program) listQueue(ctx context.Context, q queue.Queue, o queueListOptions) error {
+	entries, err := q.List(ctx, o.all, o.limit)
 	if err != nil {
 		return err
 	}
-	asJSON, err := from.on("json")
-	if err != nil {
-		return err
-	}
-	limit := 50
-	if _, given := from.given("limit"); given {
-		if limit, err = from.count("limit", 0); err != nil {
-			return err
-		}
-	}
-	entries, err := q.List(ctx, all, limit)
-	if err != nil {
-		return err
-	}
-	if asJSON {
+	if o.json {
 		for _, e := range entries {
 			if err := writeJSON(p.stdout, e); err != nil {
 				return err
@@ -97,29 +96,37 @@ func queueState(e queue.Entry) string {
 }
 
 func newQueueShow(p *program) *cli.Command {
+	o := &queueShowOptions{}
 	return &cli.Command{
 		Name:      "show",
 		Usage:     "show where an analysis stands in the queue",
 		UsageText: "scidex-oci queue show ID [--json]",
 		ArgsUsage: "ID",
-		Flags:     []cli.Flag{&cli.BoolFlag{Name: "json", Usage: "print one JSON object", DisableDefaultText: true}},
+		Flags:     o.flags(),
 		Action: func(c *cli.Context) error {
 			given, err := words(c, 1, 1)
 			if err != nil {
 				return err
 			}
-			return p.withQueue(c, func(q queue.Queue, h *house, from layers) error {
-				return p.showQueued(c.Context, q, h, from, given[0])
+			return p.withQueue(c, func(q queue.Queue, h *stores) error {
+				return p.showQueued(c.Context, q, h, *o, given[0])
 			})
 		},
 	}
 }
 
-func (p *program) showQueued(ctx context.Context, q queue.Queue, h *house, from layers, name string) error {
-	asJSON, err := from.on("json")
-	if err != nil {
-		return err
-	}
+// queueShowOptions are the options of queue show.
+type queueShowOptions struct {
+	json bool
+}
+
+func (o *queueShowOptions) flags() []cli.Flag {
+	return options.List(
+		options.Bool(&o.json, "json", "print one JSON object"),
+	)
+}
+
+func (p *program) showQueued(ctx context.Context, q queue.Queue, h *stores, o queueShowOptions, name string) error {
 	run, err := h.find(ctx, name)
 	if err != nil {
 		return err
@@ -128,10 +135,10 @@ func (p *program) showQueued(ctx context.Context, q queue.Queue, h *house, from 
 	if err != nil {
 		return notQueued(run.ID, err)
 	}
-	if asJSON {
+	if o.json {
 		return writeJSON(p.stdout, e)
 	}
-	t := table{w: p.stdout, palette: newPalette(p.stdout.File, p.env), program: again(from[0])}
+	t := table{w: p.stdout, palette: newPalette(p.stdout.File, p.env), program: p.again()}
 	t.row("analysis", fmt.Sprintf("%s (attempt %d, %s)", escape(e.ID), e.Attempt, e.RunState))
 	t.row("queue", queueState(e))
 	if e.Why != "" {

@@ -24,12 +24,12 @@ harvested and committed as canceled. Whoever wants to wait for that: scidex-oci 
 			if err != nil {
 				return err
 			}
-			return p.withQueue(c, func(q queue.Queue, h *house, _ layers) error { return p.cancelQueued(c.Context, q, h, given) })
+			return p.withQueue(c, func(q queue.Queue, h *stores) error { return p.cancelQueued(c.Context, q, h, given) })
 		},
 	}
 }
 
-func (p *program) cancelQueued(ctx context.Context, q queue.Queue, h *house, given []string) (all error) {
+func (p *program) cancelQueued(ctx context.Context, q queue.Queue, h *stores, given []string) (all error) {
 	for _, name := range given {
 		run, err := h.find(ctx, name)
 		if err != nil {

@@ -14,7 +14,7 @@ import (
 )
 
 // openQueue opens the queue in the database of the catalog.
-func (h *house) openQueue(ctx context.Context) (queue.Queue, error) {
+func (h *stores) openQueue(ctx context.Context) (queue.Queue, error) {
 	c, ok := h.catalog.(*postgres.Catalog)
 	if !ok {
 		return nil, &runner.RequestError{Err: errNoQueue}
@@ -25,8 +25,8 @@ func (h *house) openQueue(ctx context.Context) (queue.Queue, error) {
 var errNoQueue = errors.New("the queue is in PostgreSQL, and this catalog is a SQLite file; give --db postgres://USER@HOST:PORT/DATABASE or set SCIDEX_OCI_DB")
 
 // queued refuses, before anything is opened, a catalog that cannot have a queue.
-func (p *program) queued(from layers) error {
-	s, err := settingsOf(from, p.env)
+func (p *program) queued() error {
+	s, err := settingsOf(p.options, p.env)
 	if err == nil && s.db.url == "" {
 		err = errNoQueue
 	}
@@ -34,20 +34,19 @@ func (p *program) queued(from layers) error {
 }
 
 // withQueue opens the queue for a command.
-func (p *program) withQueue(c *cli.Context, command func(q queue.Queue, h *house, from layers) error) error {
-	from, err := p.layers(c)
-	if err != nil {
+func (p *program) withQueue(c *cli.Context, command func(q queue.Queue, h *stores) error) error {
+	if err := p.load(c); err != nil {
 		return err
 	}
-	if err := p.queued(from); err != nil {
+	if err := p.queued(); err != nil {
 		return err
 	}
-	return p.visit(c, func(h *house, from layers) error {
+	return p.visit(c, func(h *stores) error {
 		q, err := h.openQueue(c.Context)
 		if err != nil {
 			return err
 		}
-		return command(q, h, from)
+		return command(q, h)
 	})
 }
 

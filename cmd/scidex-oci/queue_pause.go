@@ -33,7 +33,7 @@ func (p *program) switchQueue(c *cli.Context, turn func(q queue.Queue, ctx conte
 	if _, err := words(c, 0, 0); err != nil {
 		return err
 	}
-	return p.withQueue(c, func(q queue.Queue, _ *house, _ layers) error { return turn(q, c.Context) })
+	return p.withQueue(c, func(q queue.Queue, _ *stores) error { return turn(q, c.Context) })
 }
 
 // tellPaused says on standard error that the queue is paused, where it is.

@@ -26,7 +26,7 @@ has made.`,
 			if err != nil {
 				return err
 			}
-			return p.withQueue(c, func(q queue.Queue, _ *house, _ layers) (all error) {
+			return p.withQueue(c, func(q queue.Queue, _ *stores) (all error) {
 				for _, worker := range given {
 					n, err := q.Rescue(c.Context, worker)
 					if err == nil && n == 0 {

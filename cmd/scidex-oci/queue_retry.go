@@ -24,12 +24,12 @@ One that is complete or failed is not: an analysis that came to an end of its ow
 			if err != nil {
 				return err
 			}
-			return p.withQueue(c, func(q queue.Queue, h *house, _ layers) error { return p.retryQueued(c.Context, q, h, given) })
+			return p.withQueue(c, func(q queue.Queue, h *stores) error { return p.retryQueued(c.Context, q, h, given) })
 		},
 	}
 }
 
-func (p *program) retryQueued(ctx context.Context, q queue.Queue, h *house, given []string) (all error) {
+func (p *program) retryQueued(ctx context.Context, q queue.Queue, h *stores, given []string) (all error) {
 	for _, name := range given {
 		run, err := h.find(ctx, name)
 		if err != nil {

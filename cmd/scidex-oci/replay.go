@@ -6,12 +6,14 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/runner"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
 func newReplayCommand(p *program) *cli.Command {
+	o := &replayOptions{}
 	return &cli.Command{
 		Name:      "replay",
 		Usage:     "run a recorded analysis again and compare what it makes, byte by byte",
@@ -22,23 +24,35 @@ one is missing or not what it was, by its digest, that is said and nothing is ru
 replay-of=ID@ATTEMPT; it is removed again once it has been found identical. What differs is listed with a first hint.
 
 Exit codes: 0 all replays are identical; 1 something differs, is missing or has changed; 125 scidex-oci failed.`,
-		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "times", Usage: "run it `N` times (default: 1)"},
-			&cli.StringFlag{Name: "keep-replays", Usage: "keep replays in the catalog: `never|failed|always`; failed (default) keeps those that differ"},
-			&cli.BoolFlag{Name: "json", Usage: "print one JSON object; see docs/schema/replay.json", DisableDefaultText: true},
-		},
+		Flags: o.flags(),
 		Action: func(c *cli.Context) error {
 			given, err := words(c, 1, 1)
 			if err != nil {
 				return err
 			}
-			return p.change(c, func(h *house, from layers) error { return runReplay(c.Context, p, h, from, given[0]) })
+			return p.change(c, func(h *stores) error { return runReplay(c.Context, p, h, *o, given[0]) })
 		},
 	}
 }
 
-func runReplay(ctx context.Context, p *program, h *house, from layers, name string) error {
-	how, asJSON, err := replayingOf(from)
+// replayOptions are the options of replay.
+type replayOptions struct {
+	times       int
+	keepReplays string
+	json        bool
+}
+
+func (o *replayOptions) flags() []cli.Flag {
+	o.times, o.keepReplays = 1, spec.KeepFailed
+	return options.List(
+		options.Count(&o.times, "times", "run it `N` times (default: 1)", 1),
+		options.String(&o.keepReplays, "keep-replays", "keep replays in the catalog: `never|failed|always`; failed (default) keeps those that differ"),
+		options.Bool(&o.json, "json", "print one JSON object; see docs/schema/replay.json"),
+	)
+}
+
+func runReplay(ctx context.Context, p *program, h *stores, o replayOptions, name string) error {
+	how, err := o.replaying()
 	if err != nil {
 		return err
 	}
@@ -53,7 +67,7 @@ func runReplay(ctx context.Context, p *program, h *house, from layers, name stri
 	if err != nil {
 		return err
 	}
-	if asJSON {
+	if o.json {
 		err = writeJSON(p.stdout, told)
 	} else {
 		err = printReplay(p, told)
@@ -64,20 +78,13 @@ func runReplay(ctx context.Context, p *program, h *house, from layers, name stri
 	return exitStatus(1)
 }
 
-func replayingOf(from layers) (how runner.Replaying, asJSON bool, err error) {
-	if asJSON, err = from.on("json"); err != nil {
-		return how, asJSON, err
-	}
-	if how.Times, err = from.count("times", 1); err != nil {
-		return how, asJSON, err
-	}
-	how.Times = max(how.Times, 1)
-	how.Keep = from.text("keep-replays", spec.KeepFailed)
+func (o *replayOptions) replaying() (runner.Replaying, error) {
+	how := runner.Replaying{Times: o.times, Keep: o.keepReplays}
 	switch how.Keep {
 	case spec.KeepNever, spec.KeepFailed, spec.KeepAlways:
-		return how, asJSON, nil
+		return how, nil
 	}
-	return how, asJSON, fmt.Errorf("--keep-replays %q: give never, failed or always", how.Keep)
+	return how, fmt.Errorf("--keep-replays %q: give never, failed or always", how.Keep)
 }
 
 // printReplay tells a person.

@@ -13,12 +13,14 @@ import (
 	"github.com/urfave/cli/v2"
 	"golang.org/x/sys/unix"
 
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
 	"github.com/scidex-ai/scidex-oci/outputs"
 	"github.com/scidex-ai/scidex-oci/outputs/report"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 )
 
 func newReportCommand(p *program) *cli.Command {
+	o := &reportOptions{}
 	return &cli.Command{
 		Name:      "report",
 		Usage:     "write a page about a run that has ended: one HTML file for people",
@@ -27,27 +29,38 @@ func newReportCommand(p *program) *cli.Command {
 		Description: `The page has the figures, tables and texts among the outputs, what was asked for, how the run ended, what it used
 beside its limits, its logs and its files. It loads nothing and executes nothing, whatever the outputs hold. With --against
 the page has two runs beside each other: what differs in what was asked for, in what they ran in, used and made.`,
-		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "out", Aliases: []string{"o"}, Usage: "write to `FILE`; - is standard output"},
-			&cli.StringFlag{Name: "against", Usage: "compare with the run `ID`, which comes second"},
-			&cli.BoolFlag{Name: "overwrite", Usage: "replace FILE where it exists", DisableDefaultText: true},
-		},
+		Flags: o.flags(),
 		Action: func(c *cli.Context) error {
 			given, err := words(c, 1, 1)
 			if err != nil {
 				return err
 			}
-			return p.visit(c, func(h *house, from layers) error { return runReport(c.Context, p, h, from, given[0]) })
+			return p.visit(c, func(h *stores) error { return runReport(c.Context, p, h, *o, given[0]) })
 		},
 	}
 }
 
-func runReport(ctx context.Context, p *program, h *house, from layers, name string) error {
-	to, err := newPageFile(from)
+// reportOptions are the options of report.
+type reportOptions struct {
+	out       options.Text
+	against   string
+	overwrite bool
+}
+
+func (o *reportOptions) flags() []cli.Flag {
+	return options.List(
+		options.Given(&o.out, "out", "write to `FILE`; - is standard output", "o"),
+		options.String(&o.against, "against", "compare with the run `ID`, which comes second"),
+		options.Bool(&o.overwrite, "overwrite", "replace FILE where it exists"),
+	)
+}
+
+func runReport(ctx context.Context, p *program, h *stores, o reportOptions, name string) error {
+	to, err := newPageFile(o)
 	if err != nil {
 		return err
 	}
-	write, err := h.page(ctx, name, from.text("against", ""))
+	write, err := h.page(ctx, name, o.against)
 	if err != nil {
 		return err
 	}
@@ -58,7 +71,7 @@ func runReport(ctx context.Context, p *program, h *house, from layers, name stri
 }
 
 // page is what writes the page of a run, or of two where another is named.
-func (h *house) page(ctx context.Context, name, another string) (func(io.Writer) error, error) {
+func (h *stores) page(ctx context.Context, name, another string) (func(io.Writer) error, error) {
 	run, err := h.reported(ctx, name)
 	if err != nil || another == "" {
 		return func(w io.Writer) error { return report.Write(w, run, h.reading(ctx)) }, err
@@ -68,7 +81,7 @@ func (h *house) page(ctx context.Context, name, another string) (func(io.Writer)
 }
 
 // reported is what a page tells of a run.
-func (h *house) reported(ctx context.Context, name string) (result.Result, error) {
+func (h *stores) reported(ctx context.Context, name string) (result.Result, error) {
 	run, err := h.find(ctx, name)
 	if err != nil {
 		return result.Result{}, err
@@ -86,19 +99,14 @@ type pageFile struct {
 }
 
 // newPageFile is nil for standard output. A place that is taken is refused before anything is read.
-func newPageFile(from layers) (*pageFile, error) {
-	in, ok := from.given("out")
-	if !ok || in.text("out") == "" {
+func newPageFile(o reportOptions) (*pageFile, error) {
+	if o.out.Value == "" {
 		return nil, usagef("report: no file to write to; give --out FILE, or --out - for standard output")
 	}
-	if in.text("out") == "-" {
+	if o.out.Value == "-" {
 		return nil, nil //nolint:nilnil // standard output is no file to make
 	}
-	replace, err := from.on("overwrite")
-	if err != nil {
-		return nil, err
-	}
-	to := &pageFile{absolute(in.dir, in.text("out")), replace}
+	to := &pageFile{o.out.Path(""), o.overwrite}
 	info, err := os.Lstat(to.path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -107,7 +115,7 @@ func newPageFile(from layers) (*pageFile, error) {
 		return nil, err
 	case !info.Mode().IsRegular():
 		return nil, fmt.Errorf("%s exists and is no regular file; name another", to.path)
-	case !replace:
+	case !to.replace:
 		return nil, to.taken()
 	}
 	return to, nil

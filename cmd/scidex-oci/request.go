@@ -7,18 +7,19 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"os"
 	"path/filepath"
-	"slices"
+	"strings"
 
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/userfile"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/runner"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
-// order is a request as the command line gives it: the analysis and how to run it.
-type order struct {
+// runRequest is a request as the command line gives it: the analysis and how to run it.
+type runRequest struct {
 	analysis                      spec.Analysis
 	again, overwrite, json, quiet bool
 	detach                        bool
@@ -29,10 +30,11 @@ type order struct {
 // finder resolves what a person types for a run.
 type finder func(ctx context.Context, name string) (catalog.Run, error)
 
-// clerk turns a command line into an order. Values win in the order flags, environment, manifest or
+// requestParser turns a command line into a runRequest. Values win in the order flags, environment, manifest or
 // recorded request, config file.
-type clerk struct {
-	layers layers
+type requestParser struct {
+	global *options.Global
+	run    *options.Run
 	words  []string // what follows the flags: a command, or the arguments of --script
 	stdin  io.Reader
 	dir    string // the working directory
@@ -41,70 +43,32 @@ type clerk struct {
 	elsewhere bool
 }
 
-// options reads the switches, which are known even where the rest is refused, and one of them is.
-func (k clerk) options() (order, error) {
-	o := order{again: k.layers.text("again", "") != ""}
-	var problem error
-	for _, flag := range []struct {
-		name string
-		on   *bool
-	}{{"json", &o.json}, {"quiet", &o.quiet}, {"detach", &o.detach}, {"overwrite", &o.overwrite}, {"reuse", &o.reuse}} {
-		var err error
-		*flag.on, err = k.layers.on(flag.name)
-		problem = cmp.Or(problem, err)
+// options are the switches, and the command that is called with the result.
+func (k requestParser) options() (o runRequest, err error) {
+	o = runRequest{
+		again: k.run.Again != "", overwrite: k.run.Overwrite, json: k.run.JSON, quiet: k.run.Quiet, detach: k.run.Detach,
+		noAudit: k.run.NoAudit, reuse: k.run.Reuse,
+		// An image that is named here means what it is now.
+		anyRoot: k.run.HasRootfs(),
 	}
-	if problem != nil {
-		return o, problem
-	}
-	var err error
-	if o.hook, err = k.layers.hook(k.env); err != nil {
-		return o, err
-	}
-	// Who names an image here means what it is now; a config file does not say what a repeated run had.
-	_, o.anyRoot = k.layers[:min(2, len(k.layers))].given("rootfs")
-	o.noAudit, err = k.noAudit()
+	o.hook, err = hookOf(k.run.Hook, k.env)
 	return o, err
 }
 
-func (k clerk) noAudit() (bool, error) {
-	from, ok := k.layers.given("audit")
-	if !ok || from.text("audit") == "on" {
-		return false, nil
-	}
-	if from.text("audit") != "off" {
-		return false, fmt.Errorf("%s %q: give on or off", from.label("audit"), from.text("audit"))
-	}
-	return true, nil
-}
-
 // analysis makes the request. With an error, the first, it is as far as it is known.
-func (k clerk) analysis(ctx context.Context, find finder) (spec.Analysis, error) {
+func (k requestParser) analysis(ctx context.Context, find finder) (spec.Analysis, error) {
 	base, problem := k.base(ctx, find)
-	a, err := k.layered(base)
+	a, err := k.run.Over(base)
 	problem = cmp.Or(err, problem)
 	a, err = k.command(a)
 	problem = cmp.Or(problem, err)
-	a.Runtime, err = k.layers.runtime(a.Runtime)
+	a.Runtime, err = k.global.Runtime(a.Runtime)
 	return a, cmp.Or(problem, err, k.missingSecret(a))
 }
 
-// layered lays what the layers say over base, which is above the config file, the last layer.
-func (k clerk) layered(base spec.Analysis) (a spec.Analysis, problem error) {
-	problem = k.refuseNetwork()
-	for i, from := range slices.Backward(k.layers) {
-		over, err := from.analysis(k.env)
-		problem = cmp.Or(problem, err)
-		a = merge(a, over.ResolvePaths(from.dir))
-		if i == len(k.layers)-1 {
-			a = merge(a, base)
-		}
-	}
-	return a, problem
-}
-
 // base is the manifest or the recorded request, or nothing.
-func (k clerk) base(ctx context.Context, find finder) (spec.Analysis, error) {
-	file, again := k.layers.text("file", ""), k.layers.text("again", "")
+func (k requestParser) base(ctx context.Context, find finder) (spec.Analysis, error) {
+	file, again := k.run.File.Value, k.run.Again
 	switch {
 	case file != "" && again != "":
 		return spec.Analysis{}, errors.New("--file and --again both name a request; give one of them")
@@ -116,13 +80,13 @@ func (k clerk) base(ctx context.Context, find finder) (spec.Analysis, error) {
 	return spec.Analysis{}, nil
 }
 
-func (k clerk) manifest(file string) (spec.Analysis, error) {
+func (k requestParser) manifest(file string) (spec.Analysis, error) {
 	dir := k.dir
 	if file != "-" {
-		file = k.layers.path("file", "")
+		file = k.run.File.Path("")
 		dir = filepath.Dir(file)
 	}
-	data, err := readBounded(file, k.stdin)
+	data, err := userfile.Read(file, k.stdin)
 	if err != nil {
 		return spec.Analysis{}, fmt.Errorf("manifest: %w", err)
 	}
@@ -134,9 +98,9 @@ func (k clerk) manifest(file string) (spec.Analysis, error) {
 }
 
 // recorded is the request of a run in the catalog. What was exported then was delivered then.
-func (k clerk) recorded(ctx context.Context, find finder, name string) (spec.Analysis, error) {
+func (k requestParser) recorded(ctx context.Context, find finder, name string) (spec.Analysis, error) {
 	var a spec.Analysis
-	if _, both := k.layers.given("id"); both {
+	if k.run.HasID() {
 		return a, errors.New("--again names the id already; leave --id out")
 	}
 	run, err := find(ctx, name)
@@ -150,18 +114,10 @@ func (k clerk) recorded(ctx context.Context, find finder, name string) (spec.Ana
 	return a, nil
 }
 
-func (k clerk) refuseNetwork() error {
-	if from, ok := k.layers.given("network"); ok && from.text("network") != "none" {
-		return fmt.Errorf("%s %q: a run never gets a network; the only value is none", from.label("network"), from.text("network"))
-	}
-	return nil
-}
-
 // command puts the words of the command line where they belong.
-func (k clerk) command(a spec.Analysis) (spec.Analysis, error) {
-	_, script := k.layers.given("script")
+func (k requestParser) command(a spec.Analysis) (spec.Analysis, error) {
 	switch {
-	case script:
+	case k.run.HasScript():
 		a.Command, a.Args = nil, k.words
 	case len(k.words) > 0:
 		a.Command, a.Script, a.Args = k.words, "", nil
@@ -176,7 +132,7 @@ func (k clerk) command(a spec.Analysis) (spec.Analysis, error) {
 }
 
 // missingSecret refuses a secret that this command's environment does not hold.
-func (k clerk) missingSecret(a spec.Analysis) error {
+func (k requestParser) missingSecret(a spec.Analysis) error {
 	for _, name := range a.Secrets {
 		if _, ok := k.env(name); !ok && !k.elsewhere {
 			return fmt.Errorf("secret %q: no such variable in the environment of this command; export it, or leave the secret out", name)
@@ -185,92 +141,9 @@ func (k clerk) missingSecret(a spec.Analysis) error {
 	return nil
 }
 
-// merge lays over on base: what is given replaces, variables, secrets and labels are replaced
-// one by one.
-func merge(base, over spec.Analysis) spec.Analysis {
-	a := base
-	for _, field := range []struct{ to, from *string }{
-		{&a.ID, &over.ID},
-		{&a.Script, &over.Script},
-		{&a.Data, &over.Data},
-		{&a.Docs, &over.Docs},
-		{&a.Project, &over.Project},
-		{&a.Stage, &over.Stage},
-		{&a.Export, &over.Export},
-		{&a.Rootfs, &over.Rootfs},
-		{&a.Runtime, &over.Runtime},
-		{&a.IDs, &over.IDs},
-		{&a.WorkStorage, &over.WorkStorage},
-		{&a.Limits, &over.Limits},
-		{&a.DigestInputs, &over.DigestInputs},
-		{&a.Keep, &over.Keep},
-	} {
-		replace(field.to, *field.from)
-	}
-	replace(&a.Deterministic, over.Deterministic)
-	replace(&a.Memory, over.Memory)
-	replace(&a.LogSize, over.LogSize)
-	replace(&a.WorkSize, over.WorkSize)
-	replace(&a.WorkFiles, over.WorkFiles)
-	replace(&a.CPUs, over.CPUs)
-	replace(&a.Pids, over.Pids)
-	replace(&a.Timeout, over.Timeout)
-	replace(&a.Grace, over.Grace)
-	for _, list := range []struct{ to, from *[]string }{
-		{&a.Command, &over.Command},
-		{&a.Args, &over.Args},
-		{&a.Inputs, &over.Inputs},
-		{&a.Outputs, &over.Outputs},
-		{&a.Exclude, &over.Exclude},
-	} {
-		if *list.from != nil {
-			*list.to = *list.from
-		}
-	}
-	a.Labels = union(base.Labels, over.Labels)
-	a.Env = union(base.Env, over.Env)
-	a.Env, a.Secrets = mergeSecrets(a.Env, base.Secrets, over)
-	return a
-}
-
-// mergeSecrets lets what over says of a name win over what was said of it below. A name that over itself
-// has as both stays both, and is refused by the validation.
-func mergeSecrets(env map[string]string, below []string, over spec.Analysis) (map[string]string, []string) {
-	maps.DeleteFunc(env, func(name, _ string) bool {
-		_, both := over.Env[name]
-		return !both && slices.Contains(over.Secrets, name)
-	})
-	var secrets []string
-	for _, name := range below {
-		if _, variable := over.Env[name]; !variable {
-			secrets = append(secrets, name)
-		}
-	}
-	for _, name := range over.Secrets {
-		if !slices.Contains(secrets, name) {
-			secrets = append(secrets, name)
-		}
-	}
-	return env, secrets
-}
-
-func replace[T comparable](to *T, from T) {
-	var zero T
-	if from != zero {
-		*to = from
-	}
-}
-
-func union(base, over map[string]string) map[string]string {
-	if len(base)+len(over) == 0 {
-		return nil
-	}
-	all := maps.Clone(base)
-	if all == nil {
-		all = map[string]string{}
-	}
-	maps.Copy(all, over)
-	return all
+// cutPath splits a relative path after its first component.
+func cutPath(name string) (first, rest string, deep bool) {
+	return strings.Cut(filepath.Clean(name), "/")
 }
 
 // local are the arguments of a command that name a file in dir which the analysis does not see: for a

@@ -12,6 +12,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
@@ -24,17 +25,19 @@ func variables(values map[string]string) lookup {
 	}
 }
 
-// clerkOf reads "run" with args as the program does and returns the clerk of it.
-func clerkOf(t *testing.T, dir string, env map[string]string, args ...string) clerk {
+// parserOf reads "run" with args as the program does and returns the parser of its request.
+func parserOf(t *testing.T, dir string, env map[string]string, args ...string) requestParser {
 	t.Helper()
 	t.Chdir(dir)
 	p := &program{stdin: strings.NewReader(""), env: variables(env)}
 	app := newApp(p)
-	var k clerk
+	var k requestParser
+	o := newRunOptions(p)
 	run := find(app.Commands, "run")
+	run.Flags = options.List(o.Flags(p.options)...)
 	run.Action = func(c *cli.Context) error {
-		from, err := p.layers(c)
-		k = p.clerk(c, from)
+		err := p.load(c)
+		k = p.requestParser(c, o)
 		return err
 	}
 	line, err := arrange(app, append([]string{"run"}, args...))
@@ -53,7 +56,7 @@ func noFind(context.Context, string) (catalog.Run, error) {
 
 func TestAnalysisOfFlags(t *testing.T) {
 	dir := t.TempDir()
-	k := clerkOf(t, dir, map[string]string{"HOME": "/nowhere", "TOKEN": "s3cret", "LANGUAGE": "de"},
+	k := parserOf(t, dir, map[string]string{"HOME": "/nowhere", "TOKEN": "s3cret", "LANGUAGE": "de"},
 		"--id", "x1", "--data=d", "--docs", "none", "--project", ".", "--input", "in.csv", "--input", "/abs:/inputs/other",
 		"--script", "s.py", "--stage", "st", "--export", "out", "--env", "A=1,2=3", "--env", "LANGUAGE", "--secret", "TOKEN",
 		"--label", "team=brain", "--output", "*.csv", "--exclude", "*.tmp", "--ids", "self", "--memory", "512MiB",
@@ -89,7 +92,7 @@ func TestPrecedence(t *testing.T) {
 	dir := t.TempDir()
 	config := write(t, filepath.Join(dir, "etc", "c.yaml"), "memory: 1GiB\ncpus: 2\npids: 10\ntimeout: 1m\ndata: d\nenv: {A: config, B: config}\nlog_size: 2MiB\n")
 	manifest := write(t, filepath.Join(dir, "m", "m.yaml"), "command: [python3, m.py]\ncpus: 3\npids: 11\ntimeout: 2m\ndocs: d\nenv: {B: manifest, C: manifest}\n")
-	k := clerkOf(t, dir, map[string]string{"SCIDEX_OCI_CONFIG": config, "SCIDEX_OCI_PIDS": "12", "SCIDEX_OCI_TIMEOUT": "3m", "SCIDEX_OCI_ENV": "C=env,D=env", "SCIDEX_OCI_KEEP": ""},
+	k := parserOf(t, dir, map[string]string{"SCIDEX_OCI_CONFIG": config, "SCIDEX_OCI_PIDS": "12", "SCIDEX_OCI_TIMEOUT": "3m", "SCIDEX_OCI_ENV": "C=env,D=env", "SCIDEX_OCI_KEEP": ""},
 		"-f", manifest, "--timeout", "4m", "--env", "D=flag")
 	got, err := k.analysis(t.Context(), noFind)
 	if err != nil {
@@ -126,7 +129,7 @@ func TestCommandReplacesManifest(t *testing.T) {
 			// "-z" is no flag of run, so it must come after "--".
 			test.args = []string{"-f", command, "--script", "t.py", "--", "-z"}
 		}
-		a, err := clerkOf(t, dir, nil, test.args...).analysis(t.Context(), noFind)
+		a, err := parserOf(t, dir, nil, test.args...).analysis(t.Context(), noFind)
 		if err != nil {
 			t.Errorf("%q: %v", test.args, err)
 			continue
@@ -155,7 +158,7 @@ func TestAgain(t *testing.T) {
 		return catalog.Run{Key: catalog.Key{ID: "old", Attempt: 3}, Request: recorded}, nil
 	}
 	dir := t.TempDir()
-	k := clerkOf(t, dir, map[string]string{"TOKEN": "t"}, "--again", "ol", "--memory", "4GiB", "--secret", "A", "--env", "TOKEN=plain", "--")
+	k := parserOf(t, dir, map[string]string{"TOKEN": "t"}, "--again", "ol", "--memory", "4GiB", "--secret", "A", "--env", "TOKEN=plain", "--")
 	k.env = variables(map[string]string{"A": "now secret"})
 	a, err := k.analysis(t.Context(), find)
 	if err != nil {
@@ -208,7 +211,7 @@ func TestRefusedRequests(t *testing.T) {
 		{[]string{"-f", broken}, `"memory"`},
 	}
 	for _, test := range tests {
-		k := clerkOf(t, dir, nil, test.args...)
+		k := parserOf(t, dir, nil, test.args...)
 		_, err := k.analysis(t.Context(), noFind)
 		if err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%.60q: %v, want %q in it", test.args, err, test.want)
@@ -217,7 +220,7 @@ func TestRefusedRequests(t *testing.T) {
 }
 
 func TestRefusedRequestKeepsItsID(t *testing.T) {
-	a, err := clerkOf(t, t.TempDir(), nil, "--id", "known", "--memory", "x", "cmd").analysis(t.Context(), noFind)
+	a, err := parserOf(t, t.TempDir(), nil, "--id", "known", "--memory", "x", "cmd").analysis(t.Context(), noFind)
 	if err == nil || a.ID != "known" {
 		t.Errorf("id %q, error %v", a.ID, err)
 	}
@@ -225,7 +228,7 @@ func TestRefusedRequestKeepsItsID(t *testing.T) {
 
 func TestManifestFromStandardInput(t *testing.T) {
 	dir := t.TempDir()
-	k := clerkOf(t, dir, nil, "-f", "-")
+	k := parserOf(t, dir, nil, "-f", "-")
 	k.stdin = strings.NewReader("script: s.py\n")
 	a, err := k.analysis(t.Context(), noFind)
 	if err != nil || a.Script != filepath.Join(dir, "s.py") {

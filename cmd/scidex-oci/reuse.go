@@ -4,17 +4,11 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/urfave/cli/v2"
-
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
-func reuseFlag() cli.Flag {
-	return &cli.BoolFlag{Name: "reuse", Usage: "answer with the result of an earlier complete run of the same action, where there is one whose outputs are there, and run nothing; takes --digest-inputs full for granted; see docs/replay.md", DisableDefaultText: true}
-}
-
 // reusing is the analysis as it is looked for: with digests of all that it reads.
-func (o order) reusing(a spec.Analysis) (spec.Analysis, error) {
+func (o runRequest) reusing(a spec.Analysis) (spec.Analysis, error) {
 	switch {
 	case o.again:
 		return a, errors.New("--reuse and --again contradict each other: give one of them")

@@ -25,12 +25,12 @@ refused; see unpin. Blobs that no run names any longer are removed by gc.`,
 			if err != nil {
 				return err
 			}
-			return p.change(c, func(h *house, _ layers) error { return runRemove(c.Context, h, given) })
+			return p.change(c, func(h *stores) error { return runRemove(c.Context, h, given) })
 		},
 	}
 }
 
-func runRemove(ctx context.Context, h *house, given []string) error {
+func runRemove(ctx context.Context, h *stores, given []string) error {
 	var keys []catalog.Key
 	for _, name := range given {
 		run, err := h.find(ctx, name)

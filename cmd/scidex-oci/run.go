@@ -12,6 +12,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner"
@@ -19,6 +20,7 @@ import (
 )
 
 func newRunCommand(p *program) *cli.Command {
+	o := newRunOptions(p)
 	return &cli.Command{
 		Name:  "run",
 		Usage: "run an analysis, harvest and commit its outputs",
@@ -35,26 +37,31 @@ analysis' output is in the logs alone, what a post-process command says is in th
 environment and the umask are those of this command; of a hangup (SIGHUP) nothing is heard any more.
 
 ` + exitCodes,
-		Flags:  append(runFlags(), detachFlag(), reuseFlag()),
-		Action: func(c *cli.Context) error { return runRun(c, p) },
+		Flags:  options.List(append(o.Flags(p.options), o.DetachFlag(), o.ReuseFlag())...),
+		Action: func(c *cli.Context) error { return runRun(c, p, o) },
 	}
 }
 
+// newRunOptions are the options of a request, before they are read.
+func newRunOptions(p *program) *options.Run {
+	return &options.Run{Analysis: options.Analysis{Env: p.env}}
+}
+
 // runRun runs one analysis. Whatever happens, --json prints one object.
-func runRun(c *cli.Context, p *program) error {
-	from, err := p.layers(c)
-	s := &session{program: p, clerk: p.clerk(c, from), screen: newConsole(p.stderr, p.env)}
-	s.order, s.err = s.clerk.options()
-	to, bad := from.events(p.tether != nil)
+func runRun(c *cli.Context, p *program, o *options.Run) error {
+	err := p.load(c)
+	s := &session{program: p, parser: p.requestParser(c, o), screen: newConsole(p.stderr, p.env)}
+	s.request, s.err = s.parser.options()
+	to, bad := eventsOf(o.Events, p.tether != nil)
 	s.err = cmp.Or(err, s.err, bad)
-	if s.order.detach && s.err == nil && p.tether == nil {
+	if s.request.detach && s.err == nil && p.tether == nil {
 		return s.detach(to)
 	}
 	if bad == nil {
 		s.events, bad = p.openEvents(to)
 		s.err = cmp.Or(s.err, bad)
 	}
-	s.trace, bad = from.trace(p.began, p.main)
+	s.trace, bad = newTrace(o.Trace, p.began, p.main)
 	s.err = cmp.Or(s.err, bad)
 	return s.end(s.run(s.trace.with(c.Context)))
 }
@@ -69,20 +76,20 @@ func (s *session) end(result result.Result, err error) error {
 	return s.report(result, err)
 }
 
-// clerk reads the rest of the command line.
-func (p *program) clerk(c *cli.Context, from layers) clerk {
-	return clerk{layers: from, words: c.Args().Slice(), stdin: p.stdin, dir: from[0].dir, env: p.env}
+// requestParser reads the rest of the command line.
+func (p *program) requestParser(c *cli.Context, o *options.Run) requestParser {
+	return requestParser{global: p.options, run: o, words: c.Args().Slice(), stdin: p.stdin, dir: p.options.Dir, env: p.env}
 }
 
 // session is one run from the command line to the table.
 type session struct {
 	program *program
-	clerk   clerk
-	order   order
+	parser  requestParser
+	request runRequest
 	screen  *console
 	err     error // of the command line
 	begun   *runner.Begun
-	house   *house
+	stores  *stores
 	events  *sink      // nil: none
 	trace   *traceFile // nil: none
 	stderr  tail       // the end of the analysis' standard error
@@ -96,11 +103,11 @@ func (s *session) run(ctx context.Context) (result.Result, error) {
 		if s.begun != nil {
 			s.begun.Drop()
 		}
-		return runner.Refused(s.order.analysis, err, s.program.build.version), err
+		return runner.Refused(s.request.analysis, err, s.program.build.version), err
 	}
 	ready := s.trace.span("take up streams and signals")
 	stdout, stderr := newStream(s.program.stdout.File, s.screen), newStream(s.program.stderr, s.screen)
-	if s.order.json {
+	if s.request.json {
 		stdout = newStream(s.program.stderr, s.screen)
 	}
 	stop, _ := stops() // to the end of this process
@@ -109,19 +116,19 @@ func (s *session) run(ctx context.Context) (result.Result, error) {
 	defer suspends(suspender)()
 	s.stderr.limit = tailSize
 	after := newStream(s.program.stderr, s.screen)
-	if s.order.hook != nil {
-		s.order.hook.Output = after
+	if s.request.hook != nil {
+		s.request.hook.Output = after
 	}
 	request := runner.Request{
-		Analysis: s.order.analysis, Again: s.order.again, Reuse: s.order.reuse, AnyRoot: s.order.anyRoot, Overwrite: s.order.overwrite, NoAudit: s.order.noAudit,
+		Analysis: s.request.analysis, Again: s.request.again, Reuse: s.request.reuse, AnyRoot: s.request.anyRoot, Overwrite: s.request.overwrite, NoAudit: s.request.noAudit,
 		Stdout: stdout, Stderr: io.MultiWriter(stderr, &s.stderr),
-		Hook: s.order.hook, Observe: s.observe, Scanning: s.scanning(), Stop: stop, Suspender: suspender, Begun: s.begun,
+		Hook: s.request.hook, Observe: s.observe, Scanning: s.scanning(), Stop: stop, Suspender: suspender, Begun: s.begun,
 	}
-	if s.order.detach {
+	if s.request.detach {
 		s.loosen(&request)
 	}
 	ready()
-	result, err := s.house.runner.Run(ctx, request)
+	result, err := s.stores.runner.Run(ctx, request)
 	closed := s.trace.span("close the streams")
 	lost := errors.Join(stdout.Close(), stderr.Close(), after.Close())
 	s.screen.clearStatus()
@@ -135,7 +142,7 @@ func (s *session) run(ctx context.Context) (result.Result, error) {
 // warn adds a warning to the result, and says it where the result is not shown.
 func (s *session) warn(result *result.Result, warning string) {
 	result.Warnings = append(result.Warnings, warning)
-	if s.order.quiet && !s.order.json {
+	if s.request.quiet && !s.request.json {
 		fmt.Fprintf(s.screen, "scidex-oci: %s\n", escape(warning))
 	}
 }
@@ -143,11 +150,11 @@ func (s *session) warn(result *result.Result, warning string) {
 // prepare makes the request and, where it is good, opens catalog and blob store: a bad one touches
 // nothing.
 func (s *session) prepare(ctx context.Context) error {
-	a, err := s.clerk.analysis(ctx, s.find)
-	s.order.analysis = a
-	if err = cmp.Or(s.err, err); err == nil && s.order.reuse {
-		a, err = s.order.reusing(a)
-		s.order.analysis = a
+	a, err := s.parser.analysis(ctx, s.find)
+	s.request.analysis = a
+	if err = cmp.Or(s.err, err); err == nil && s.request.reuse {
+		a, err = s.request.reusing(a)
+		s.request.analysis = a
 	}
 	if err == nil {
 		err = a.Validate()
@@ -166,37 +173,37 @@ func (s *session) find(ctx context.Context, name string) (catalog.Run, error) {
 	if err := s.open(ctx); err != nil {
 		return catalog.Run{}, err
 	}
-	return s.house.catalog.Find(ctx, name)
+	return s.stores.catalog.Find(ctx, name)
 }
 
 func (s *session) open(ctx context.Context) (err error) {
-	if s.house == nil {
+	if s.stores == nil {
 		opened := s.trace.span("open the catalog")
-		s.house, err = s.program.open(ctx, s.clerk.layers, s.screen)
+		s.stores, err = s.program.open(ctx, s.screen)
 		opened()
 		if err == nil {
 			defer s.trace.span("see to what killed runs left")()
-			s.house.runner.CommitOutcomes(ctx)
-			s.house.runner.Tidy(ctx) // before the run: its id may be that of a dead one
+			s.stores.runner.CommitOutcomes(ctx)
+			s.stores.runner.Tidy(ctx) // before the run: its id may be that of a dead one
 		}
 	}
 	return err
 }
 
 func (s *session) close() error {
-	if s.house == nil {
+	if s.stores == nil {
 		return nil
 	}
 	defer s.trace.span("close the catalog")()
-	return s.house.Close()
+	return s.stores.Close()
 }
 
 // observe shows what happens and passes it on.
 func (s *session) observe(e event.Event) error {
-	if usage, ok := e.Data.(event.Usage); ok && !s.order.quiet && !s.order.detach {
+	if usage, ok := e.Data.(event.Usage); ok && !s.request.quiet && !s.request.detach {
 		s.screen.setStatus(statusLine(e.ID, usage))
 	}
-	if begun, ok := e.Data.(result.Result); ok && s.order.detach {
+	if begun, ok := e.Data.(result.Result); ok && s.request.detach {
 		s.letGo(begun)
 	}
 	if s.events == nil {
@@ -217,7 +224,7 @@ func (s *session) finish(result *result.Result) {
 }
 
 func (s *session) scanning() func(flag string, entries int64) {
-	if s.order.quiet {
+	if s.request.quiet {
 		return nil
 	}
 	return func(flag string, entries int64) { s.screen.setStatus(scanLine(flag, entries)) }
@@ -225,7 +232,7 @@ func (s *session) scanning() func(flag string, entries int64) {
 
 // report prints the result and returns what the process is to end with.
 func (s *session) report(result result.Result, err error) error {
-	if s.order.json {
+	if s.request.json {
 		if err := writeJSON(s.program.stdout, result); err != nil {
 			return fmt.Errorf("result of %q: %w; see \"scidex-oci show\"", result.ID, err)
 		}
@@ -233,7 +240,7 @@ func (s *session) report(result result.Result, err error) error {
 	if result.ReusedFrom != "" {
 		fmt.Fprintf(s.program.stderr, "scidex-oci: reused: %s ran the same before and is complete; nothing was run\n", result.ReusedFrom)
 	}
-	tabled := !s.order.json && !s.order.quiet && (err == nil || result.StartedAt != nil)
+	tabled := !s.request.json && !s.request.quiet && (err == nil || result.StartedAt != nil)
 	if tabled {
 		s.table().summary(result, s.hint(result))
 	}
@@ -250,21 +257,19 @@ func (s *session) report(result result.Result, err error) error {
 }
 
 func (s *session) table() table {
-	return table{w: s.program.stderr, palette: newPalette(s.program.stderr, s.program.env), program: again(s.clerk.layers[0])}
+	return table{w: s.program.stderr, palette: newPalette(s.program.stderr, s.program.env), program: s.program.again()}
 }
 
 func (s *session) hint(result result.Result) string {
-	a := s.order.analysis
-	return hint(circumstances{result: result, analysis: a, stderr: s.stderr.String(), local: local(a.Command, s.clerk.dir), root: os.Geteuid() == 0})
+	a := s.request.analysis
+	return hint(circumstances{result: result, analysis: a, stderr: s.stderr.String(), local: local(a.Command, s.parser.dir), root: os.Geteuid() == 0})
 }
 
 // again is how to call this program once more on the same catalog.
-func again(flags layer) string {
+func (p *program) again() string {
 	line := "scidex-oci"
-	for _, name := range []string{"config", "root", "db", "blobs"} {
-		if _, ok := flags.values[name]; ok {
-			line += " --" + name + " " + shellWord(flags.text(name))
-		}
+	for _, t := range p.options.OnLine() {
+		line += " " + t.Label + " " + shellWord(t.Value)
 	}
 	return escape(line)
 }

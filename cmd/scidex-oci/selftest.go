@@ -6,16 +6,17 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/runner/selftest"
 )
 
 func newSelftestCommand(p *program) *cli.Command {
+	o := &selftestOptions{run: newRunOptions(p)}
 	return &cli.Command{
 		Name:  "selftest",
 		Usage: "prove on this host that an analysis reaches nothing",
@@ -40,12 +41,12 @@ Results: pass; FAIL, it is within reach; inconclusive; accepted, you have asked 
 Exit codes, those of the shown report with --last: 0 everything passed or was accepted, 1 something is
 within reach or inconclusive, 125 it could not be made, 129, 130, 131 and 143 stopped by SIGHUP, SIGINT,
 SIGQUIT or SIGTERM.`,
-		Flags: selftestFlags(),
+		Flags: o.flags(p),
 		Action: func(c *cli.Context) error {
 			if _, err := words(c, 0, 0); err != nil {
 				return err
 			}
-			return runSelftest(c, p)
+			return runSelftest(c, p, o)
 		},
 	}
 }
@@ -68,56 +69,69 @@ func newCanaryCommand(p *program) *cli.Command {
 }
 
 // confiningFlags are the flags of run that confine an analysis.
-func confiningFlags() []cli.Flag {
+func confiningFlags(p *program, o *options.Run) []*options.Flag {
 	// What to run, its name and what becomes of its outputs are the selftest's own.
-	others := []string{"id", "script", "stage", "export", "output", "exclude", "digest-inputs", "deterministic", "keep"}
-	flags := slices.DeleteFunc(analysisFlags(), func(flag cli.Flag) bool { return slices.Contains(others, flag.Names()[0]) })
-	return append(flags, lookupFlag(runFlags(), "audit"), lookupFlag(runFlags(), "min-free"))
+	flags := options.Without(o.Analysis.Flags(), "id", "script", "stage", "export", "output", "exclude", "digest-inputs", "deterministic", "keep")
+	return append(flags, o.AuditFlag(), p.options.MinFreeFlag())
 }
 
-// selftestFlags are those, and its own.
-func selftestFlags() []cli.Flag {
-	return append(confiningFlags(),
-		&cli.StringSliceFlag{Name: "target", Usage: "prove that `TARGET` is out of reach: HOST:PORT, a URL, the path of a socket or @NAME; repeatable"},
-		&cli.BoolFlag{Name: "last", Usage: "print the newest report of the catalog and test nothing", DisableDefaultText: true},
-		&cli.BoolFlag{Name: "json", Usage: "print the report as one JSON object", DisableDefaultText: true},
-	)
+// selftestOptions are those, and its own.
+type selftestOptions struct {
+	run     *options.Run
+	targets []selftest.Target
+	last    bool
 }
 
-func runSelftest(c *cli.Context, p *program) error {
-	return p.selftestOf(c, func(o selftestOrder) error {
-		if o.last {
+func (o *selftestOptions) flags(p *program) []cli.Flag {
+	return options.List(append(confiningFlags(p, o.run),
+		options.Values(&o.targets, "target", "prove that `TARGET` is out of reach: HOST:PORT, a URL, the path of a socket or @NAME; repeatable", readTargets),
+		options.Bool(&o.last, "last", "print the newest report of the catalog and test nothing"),
+		options.Bool(&o.run.JSON, "json", "print the report as one JSON object"),
+	)...)
+}
+
+func readTargets(t options.Text) (all []selftest.Target, err error) {
+	for _, text := range t.Values {
+		targets, err := selftest.ParseTarget(text)
+		if err != nil {
+			return nil, t.Wrap(err)
+		}
+		all = append(all, targets...)
+	}
+	return all, nil
+}
+
+func runSelftest(c *cli.Context, p *program, asked *selftestOptions) error {
+	return p.selftestOf(c, asked, func(o selftestRequest) error {
+		if asked.last {
 			return o.showLast(c.Context, p)
 		}
 		return o.perform(c.Context, p)
 	})
 }
 
-// selftestOrder is a selftest as the command line asks for it.
-type selftestOrder struct {
-	order
-	house   *house
-	last    bool
+// selftestRequest is a selftest as the command line asks for it.
+type selftestRequest struct {
+	runRequest
+	stores  *stores
 	targets []selftest.Target
 }
 
 // selftestOf reads the command line and opens catalog and blob store for it.
-func (p *program) selftestOf(c *cli.Context, act func(selftestOrder) error) (err error) {
-	from, err := p.layers(c)
-	if err != nil {
+func (p *program) selftestOf(c *cli.Context, asked *selftestOptions, act func(selftestRequest) error) (err error) {
+	if err := p.load(c, asked.run.Flags(p.options)...); err != nil {
 		return err
 	}
-	var o selftestOrder
-	k := p.clerk(c, from)
+	o := selftestRequest{targets: asked.targets}
+	k := p.requestParser(c, asked.run)
 	k.words = []string{selftest.CanaryCommand} // what will be run
-	if o.order, err = k.options(); err != nil {
+	if o.runRequest, err = k.options(); err != nil {
 		return err
 	}
-	if o.last, err = from.on("last"); err != nil {
-		return err
-	}
-	if o.targets, err = targetsOf(from); err != nil {
-		return err
+	if o.targets == nil {
+		if o.targets, err = usualTargets(p.options.DB); err != nil {
+			return err
+		}
 	}
 	if o.analysis, err = k.analysis(c.Context, nil); err == nil {
 		err = o.analysis.Validate()
@@ -125,38 +139,26 @@ func (p *program) selftestOf(c *cli.Context, act func(selftestOrder) error) (err
 	if err != nil {
 		return err
 	}
-	if o.house, err = p.open(c.Context, from, p.stderr); err != nil {
+	if o.stores, err = p.open(c.Context, p.stderr); err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, o.house.Close()) }()
+	defer func() { err = errors.Join(err, o.stores.Close()) }()
 	return act(o)
 }
 
-// targetsOf are the targets that are asked for, or the usual ones.
-func targetsOf(from layers) (all []selftest.Target, err error) {
-	if in, given := from.given("target"); given {
-		for _, text := range in.values["target"] {
-			targets, err := selftest.ParseTarget(text)
-			if err != nil {
-				return nil, fmt.Errorf("%s: %w", in.label("target"), err)
-			}
-			all = append(all, targets...)
-		}
-		return all, nil
-	}
-	if in, given := from.given("db"); given {
-		scheme, _, _ := strings.Cut(in.text("db"), "://")
-		if scheme == "postgres" || scheme == "postgresql" {
-			if all, err = selftest.ParseTarget(in.text("db")); err != nil {
-				return nil, fmt.Errorf("%s: %w", in.label("db"), err)
-			}
+// usualTargets are those that are tried where none is asked for.
+func usualTargets(db options.Text) (all []selftest.Target, err error) {
+	scheme, _, _ := strings.Cut(db.Value, "://")
+	if scheme == "postgres" || scheme == "postgresql" {
+		if all, err = selftest.ParseTarget(db.Value); err != nil {
+			return nil, db.Wrap(err)
 		}
 	}
 	return append(all, selftest.Default), nil
 }
 
 // perform tests, keeps the report and prints it.
-func (o selftestOrder) perform(ctx context.Context, p *program) error {
+func (o selftestRequest) perform(ctx context.Context, p *program) error {
 	stop, done := stops()
 	defer done()
 	lines := checkLines{w: p.stdout, palette: newPalette(p.stdout.File, p.env)}
@@ -164,7 +166,7 @@ func (o selftestOrder) perform(ctx context.Context, p *program) error {
 	if !o.json {
 		options.Each = lines.check
 	}
-	report, err := selftest.Run(ctx, o.house.runner, options)
+	report, err := selftest.Run(ctx, o.stores.runner, options)
 	var stopped *selftest.StoppedError
 	if errors.As(err, &stopped) {
 		fmt.Fprintf(p.stderr, "scidex-oci: %s; nothing is proven\n", stopped)
@@ -183,10 +185,10 @@ func (o selftestOrder) perform(ctx context.Context, p *program) error {
 }
 
 // keep adds the report to the catalog, a failed one too.
-func (o selftestOrder) keep(ctx context.Context, report selftest.Report) error {
+func (o selftestRequest) keep(ctx context.Context, report selftest.Report) error {
 	text, err := json.Marshal(report)
 	if err == nil {
-		err = o.house.catalog.AddSelftest(ctx, catalog.Selftest{
+		err = o.stores.catalog.AddSelftest(ctx, catalog.Selftest{
 			At: report.Time, Host: report.Host, ToolVersion: report.ToolVersion, Passed: report.Passed, Report: text,
 		})
 	}

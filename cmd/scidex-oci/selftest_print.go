@@ -13,8 +13,8 @@ import (
 )
 
 // showLast prints the newest report of the catalog.
-func (o selftestOrder) showLast(ctx context.Context, p *program) error {
-	kept, err := o.house.catalog.Selftests(ctx, 1)
+func (o selftestRequest) showLast(ctx context.Context, p *program) error {
+	kept, err := o.stores.catalog.Selftests(ctx, 1)
 	if err != nil {
 		return err
 	}

@@ -11,14 +11,14 @@ import (
 // bashCompletion writes a completion that needs no package and starts no process of ours.
 func bashCompletion(w io.Writer, app *cli.App) error {
 	var words, values strings.Builder
-	every := options(app.Flags)
+	every := flagDocs(app.Flags)
 	for _, l := range leaves(app.Commands) {
-		list := typed(append(options(l.command.Flags), options(app.Flags)...))
+		list := typed(append(flagDocs(l.command.Flags), flagDocs(app.Flags)...))
 		list = strings.TrimSpace(strings.Join(names(l.command.Subcommands), " ") + " " + list)
 		fmt.Fprintf(&words, "        %q) words=%q ;;\n", strings.Join(l.path, " "), list)
-		every = append(every, options(l.command.Flags)...)
+		every = append(every, flagDocs(l.command.Flags)...)
 	}
-	values.WriteString(flagCases(every, bashPattern, func(o option, pattern string) string {
+	values.WriteString(flagCases(every, bashPattern, func(o flagDoc, pattern string) string {
 		if len(o.choice) > 0 {
 			return fmt.Sprintf("        %s) COMPREPLY=($(compgen -W %q -- \"$current\")); return ;;", pattern, strings.Join(o.choice, " "))
 		}
@@ -45,7 +45,7 @@ _scidex_oci() {
     fi
 }
 complete -o filenames -F _scidex_oci scidex-oci
-`, values.String(), bashPaths(app), strings.Join(names(app.Commands), " ")+" "+typed(options(app.Flags)), words.String())
+`, values.String(), bashPaths(app), strings.Join(names(app.Commands), " ")+" "+typed(flagDocs(app.Flags)), words.String())
 	return err
 }
 
@@ -59,7 +59,7 @@ func bashPaths(app *cli.App) string {
 	return b.String()
 }
 
-func bashPattern(o option) string {
+func bashPattern(o flagDoc) string {
 	var list []string
 	for _, name := range o.names {
 		list = append(list, dashed(name))
@@ -82,7 +82,7 @@ func zshCompletion(w io.Writer, app *cli.App) error {
 
 func zshFunction(b *strings.Builder, name string, flags []cli.Flag, below []*cli.Command) {
 	fmt.Fprintf(b, "%s() {\n    local line state\n    _arguments -C", name)
-	for _, o := range options(flags) {
+	for _, o := range flagDocs(flags) {
 		for _, flag := range o.names {
 			fmt.Fprintf(b, " \\\n        '*%s'", zshFlag(dashed(flag), o))
 		}
@@ -100,7 +100,7 @@ func zshFunction(b *strings.Builder, name string, flags []cli.Flag, below []*cli
 	fmt.Fprintf(b, " ;;\n    rest) (( $+functions[%s_$line[1]] )) && %s_$line[1] ;;\n    esac\n}\n", name, name)
 }
 
-func zshFlag(flag string, o option) string {
+func zshFlag(flag string, o flagDoc) string {
 	text := flag + "[" + zshText(o.usage) + "]"
 	switch {
 	case len(o.choice) > 0:
@@ -150,7 +150,7 @@ func fishCommands(b *strings.Builder, commands []*cli.Command, condition string)
 }
 
 func fishFlags(b *strings.Builder, flags []cli.Flag, condition string) {
-	for _, o := range options(flags) {
+	for _, o := range flagDocs(flags) {
 		fmt.Fprintf(b, "complete -c scidex-oci -n %s", fishQuoted(condition))
 		for _, name := range o.names {
 			if len(name) == 1 {

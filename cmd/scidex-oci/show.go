@@ -9,12 +9,14 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
 func newShowCommand(p *program) *cli.Command {
+	o := &showOptions{}
 	return &cli.Command{
 		Name:      "show",
 		Usage:     "show the result of a run",
@@ -22,37 +24,38 @@ func newShowCommand(p *program) *cli.Command {
 		ArgsUsage: "ID",
 		Description: `The exit code is 0 however the run has ended, with --wait too: the result has its own. --wait ends with 125 where the
 run's scidex-oci was killed, so that it will never end.`,
-		Flags: []cli.Flag{
-			&cli.BoolFlag{Name: "json", Usage: "print the result as run --json does", DisableDefaultText: true},
-			&cli.BoolFlag{Name: "wait", Usage: "wait first until the run has ended", DisableDefaultText: true},
-		},
+		Flags: o.flags(),
 		Action: func(c *cli.Context) error {
 			given, err := words(c, 1, 1)
 			if err != nil {
 				return err
 			}
-			return p.visit(c, func(h *house, from layers) error { return runShow(c.Context, p, h, from, given[0]) })
+			return p.visit(c, func(h *stores) error { return runShow(c.Context, p, h, *o, given[0]) })
 		},
 	}
 }
 
-func runShow(ctx context.Context, p *program, h *house, from layers, name string) error {
-	asJSON, err := from.on("json")
-	if err != nil {
-		return err
-	}
-	wait, err := from.on("wait")
-	if err != nil {
-		return err
-	}
+// showOptions are the options of show.
+type showOptions struct {
+	json, wait bool
+}
+
+func (o *showOptions) flags() []cli.Flag {
+	return options.List(
+		options.Bool(&o.json, "json", "print the result as run --json does"),
+		options.Bool(&o.wait, "wait", "wait first until the run has ended"),
+	)
+}
+
+func runShow(ctx context.Context, p *program, h *stores, o showOptions, name string) error {
 	run, err := h.find(ctx, name)
-	if err == nil && wait {
+	if err == nil && o.wait {
 		run, err = h.await(ctx, run.Key)
 	}
 	if err != nil {
 		return err
 	}
-	if asJSON {
+	if o.json {
 		result, err := h.runner.Show(ctx, run)
 		if err != nil {
 			return err
@@ -67,7 +70,7 @@ func runShow(ctx context.Context, p *program, h *house, from layers, name string
 	if err != nil {
 		return err
 	}
-	t := table{w: p.stdout, palette: newPalette(p.stdout.File, p.env), program: again(from[0])}
+	t := table{w: p.stdout, palette: newPalette(p.stdout.File, p.env), program: p.again()}
 	t.show(result, attempts)
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
 	"github.com/scidex-ai/scidex-oci/runner/slurm"
 )
 
@@ -21,23 +22,23 @@ func newSlurmCommand(p *program) *cli.Command {
 }
 
 // withSpool opens the spool that the one argument names, and calls command until a signal comes.
-func (p *program) withSpool(c *cli.Context, command func(ctx context.Context, s slurm.Spool, from layers) error) error {
+func (p *program) withSpool(c *cli.Context, command func(ctx context.Context, s slurm.Spool) error) error {
 	given, err := words(c, 1, 1)
 	if err != nil {
 		return err
 	}
-	from, err := p.layers(c)
+	if err := p.load(c); err != nil {
+		return err
+	}
+	s, err := slurm.Open(options.Absolute(p.options.Dir, given[0]))
 	if err != nil {
 		return err
 	}
-	s, err := slurm.Open(absolute(from[0].dir, given[0]))
-	if err != nil {
-		return err
-	}
-	return untilStopped(c.Context, func(ctx context.Context) error { return command(ctx, s, from) })
+	return untilStopped(c.Context, func(ctx context.Context) error { return command(ctx, s) })
 }
 
 func newSlurmCancel(p *program) *cli.Command {
+	o := &slurmCancelOptions{}
 	return &cli.Command{
 		Name:      "cancel",
 		Usage:     "end what is left of a submission",
@@ -46,20 +47,25 @@ func newSlurmCancel(p *program) *cli.Command {
 		Description: `What has not begun never begins. An analysis that runs gets SIGTERM and has its grace; what it has written is harvested,
 and "scidex-oci slurm collect" commits it as canceled. With --now the jobs are canceled in Slurm, which kills what is still there
 after its KillWait (30 s by default): what is not delivered by then is told as canceled, without outputs.`,
-		Flags: []cli.Flag{
-			&cli.BoolFlag{Name: "now", Usage: "cancel the jobs in Slurm: what does not end within its KillWait is killed", DisableDefaultText: true},
-		},
+		Flags: o.flags(),
 		Action: func(c *cli.Context) error {
-			return p.withSpool(c, func(ctx context.Context, s slurm.Spool, from layers) error { return p.cancelSlurm(ctx, s, from) })
+			return p.withSpool(c, func(ctx context.Context, s slurm.Spool) error { return p.cancelSlurm(ctx, s, *o) })
 		},
 	}
 }
 
-func (p *program) cancelSlurm(ctx context.Context, s slurm.Spool, from layers) error {
-	now, err := from.on("now")
-	if err != nil {
-		return err
-	}
+// slurmCancelOptions are the options of slurm cancel.
+type slurmCancelOptions struct {
+	now bool
+}
+
+func (o *slurmCancelOptions) flags() []cli.Flag {
+	return options.List(
+		options.Bool(&o.now, "now", "cancel the jobs in Slurm: what does not end within its KillWait is killed"),
+	)
+}
+
+func (p *program) cancelSlurm(ctx context.Context, s slurm.Spool, o slurmCancelOptions) error {
 	tasks, err := s.Tasks(ctx)
 	if err != nil {
 		return err
@@ -73,7 +79,7 @@ func (p *program) cancelSlurm(ctx context.Context, s slurm.Spool, from layers) e
 			running++
 		}
 	}
-	if err := s.Cancel(ctx, tasks, now); err != nil {
+	if err := s.Cancel(ctx, tasks, o.now); err != nil {
 		return err
 	}
 	_, err = fmt.Fprintf(p.stdout, "%s that waited canceled, %s that ran asked to end; \"scidex-oci slurm collect\" tells what came of them\n",

@@ -9,6 +9,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/outputs/spool"
 	"github.com/scidex-ai/scidex-oci/outputs/store"
@@ -21,6 +22,7 @@ import (
 const defaultPoll = 15 * time.Second
 
 func newSlurmCollect(p *program) *cli.Command {
+	o := &collectOptions{}
 	return &cli.Command{
 		Name:      "collect",
 		Usage:     "commit the results of a submission to the catalog",
@@ -36,23 +38,34 @@ Prints what it has committed as batch does: the object of run --json for each, o
 Exit codes, of all lines that have ended so far: 0 all are complete, 1 some have failed or were canceled, 125 some are lost or an
 error, or could not be committed. A call that finds nothing new says so and ends with 0, whatever earlier calls have committed;
 "slurm status" has the states. 129, 130, 131, 143 this command was ended by SIGHUP, SIGINT, SIGQUIT or SIGTERM.`,
-		Flags: []cli.Flag{
-			&cli.BoolFlag{Name: "wait", Usage: "go on until all lines are collected", DisableDefaultText: true},
-			&cli.StringFlag{Name: "poll", Usage: "look again after `DURATION` with --wait (default: 15s)"},
-			&cli.BoolFlag{Name: "json", Usage: "print results as JSON lines also where standard output is a terminal", DisableDefaultText: true},
-		},
+		Flags: o.flags(),
 		Action: func(c *cli.Context) error {
-			return p.withSpool(c, func(ctx context.Context, s slurm.Spool, from layers) error {
-				return p.collectSlurm(ctx, c, s, from)
+			return p.withSpool(c, func(ctx context.Context, s slurm.Spool) error {
+				return p.collectSlurm(ctx, c, s, *o)
 			})
 		},
 	}
 }
 
+// collectOptions are the options of slurm collect.
+type collectOptions struct {
+	wait, json bool
+	poll       time.Duration
+}
+
+func (o *collectOptions) flags() []cli.Flag {
+	o.poll = defaultPoll
+	return options.List(
+		options.Bool(&o.wait, "wait", "go on until all lines are collected"),
+		options.Duration(&o.poll, "poll", "look again after `DURATION` with --wait (default: 15s)", 100*time.Millisecond),
+		options.Bool(&o.json, "json", "print results as JSON lines also where standard output is a terminal"),
+	)
+}
+
 // collection is one call of collect.
 type collection struct {
 	spool   slurm.Spool
-	house   *house
+	stores  *stores
 	report  *batchReport
 	program *program
 	new     int          // lines that this call has committed
@@ -68,39 +81,27 @@ type round struct {
 	unasked error // why Slurm could not be asked, where a line depends on it
 }
 
-func (p *program) collectSlurm(ctx context.Context, c *cli.Context, s slurm.Spool, from layers) error {
-	asJSON, err := from.on("json")
-	if err != nil {
-		return err
-	}
-	wait, err := from.on("wait")
-	if err != nil {
-		return err
-	}
-	poll, err := from.duration("poll", defaultPoll, 100*time.Millisecond)
-	if err != nil {
-		return err
-	}
-	return p.change(c, func(h *house, _ layers) error {
+func (p *program) collectSlurm(ctx context.Context, c *cli.Context, s slurm.Spool, o collectOptions) error {
+	return p.change(c, func(h *stores) error {
 		if err := belongs(ctx, s, h); err != nil {
 			return err
 		}
-		k := &collection{spool: s, house: h, program: p, said: map[int]bool{}}
-		k.report = newBatchReport(p, newConsole(p.stderr, p.env), order{json: asJSON})
+		k := &collection{spool: s, stores: h, program: p, said: map[int]bool{}}
+		k.report = newBatchReport(p, newConsole(p.stderr, p.env), runRequest{json: o.json})
 		for {
 			done, err := k.round(ctx)
-			if err == nil && (!wait || errors.Is(done.unasked, slurm.ErrMissing)) {
+			if err == nil && (!o.wait || errors.Is(done.unasked, slurm.ErrMissing)) {
 				err = done.unasked
 			}
 			if err != nil {
 				return errors.Join(err, k.report.lost())
 			}
 			k.tellUnasked(done.unasked)
-			if done.left == 0 || !wait {
+			if done.left == 0 || !o.wait {
 				return errors.Join(k.report.lost(), k.end(done))
 			}
 			select {
-			case <-time.After(poll):
+			case <-time.After(o.poll):
 			case <-ctx.Done():
 				return context.Cause(ctx)
 			}
@@ -110,7 +111,7 @@ func (p *program) collectSlurm(ctx context.Context, c *cli.Context, s slurm.Spoo
 
 // belongs refuses another catalog than that of the submission, and a submission that is still under way. The blob store is the
 // catalog's from then on.
-func belongs(ctx context.Context, s slurm.Spool, h *house) error {
+func belongs(ctx context.Context, s slurm.Spool, h *stores) error {
 	id, _, err := h.runner.Match(ctx)
 	if err != nil {
 		return err
@@ -190,15 +191,15 @@ func (k *collection) line(ctx context.Context, id slurm.TaskID, n int, has bool,
 			return err
 		}
 	}
-	key, err := k.spool.Commit(ctx, n, line.Key(), store.Store{Catalog: k.house.catalog, Blobs: k.house.blobs})
+	key, err := k.spool.Commit(ctx, n, line.Key(), store.Store{Catalog: k.stores.catalog, Blobs: k.stores.blobs})
 	if err != nil {
 		return err
 	}
-	run, err := k.house.catalog.Get(ctx, key)
+	run, err := k.stores.catalog.Get(ctx, key)
 	if err != nil {
 		return err
 	}
-	result, err := k.house.runner.Show(ctx, run)
+	result, err := k.stores.runner.Show(ctx, run)
 	if err != nil {
 		return err
 	}

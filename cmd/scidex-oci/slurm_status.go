@@ -9,6 +9,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/runner/slurm"
 )
@@ -60,6 +61,7 @@ type slurmLine struct {
 }
 
 func newSlurmStatus(p *program) *cli.Command {
+	o := &slurmStatusOptions{}
 	return &cli.Command{
 		Name:      "status",
 		Usage:     "show where the lines of a submission stand",
@@ -67,23 +69,30 @@ func newSlurmStatus(p *program) *cli.Command {
 		ArgsUsage: "SPOOL",
 		Description: `Each line is queued, running, delivered (its result waits for collect), collected, or ended: its task is gone and left no
 result, and collect tells why. It needs no catalog and changes nothing.`,
-		Flags: []cli.Flag{&cli.BoolFlag{Name: "json", Usage: "print one JSON object", DisableDefaultText: true}},
+		Flags: o.flags(),
 		Action: func(c *cli.Context) error {
-			return p.withSpool(c, func(ctx context.Context, s slurm.Spool, from layers) error { return p.showSlurm(ctx, s, from) })
+			return p.withSpool(c, func(ctx context.Context, s slurm.Spool) error { return p.showSlurm(ctx, s, *o) })
 		},
 	}
 }
 
-func (p *program) showSlurm(ctx context.Context, s slurm.Spool, from layers) error {
-	asJSON, err := from.on("json")
-	if err != nil {
-		return err
-	}
+// slurmStatusOptions are the options of slurm status.
+type slurmStatusOptions struct {
+	json bool
+}
+
+func (o *slurmStatusOptions) flags() []cli.Flag {
+	return options.List(
+		options.Bool(&o.json, "json", "print one JSON object"),
+	)
+}
+
+func (p *program) showSlurm(ctx context.Context, s slurm.Spool, o slurmStatusOptions) error {
 	status, err := slurmStatusOf(ctx, s)
 	if err != nil {
 		return err
 	}
-	if asJSON {
+	if o.json {
 		return writeJSON(p.stdout, status)
 	}
 	tw := tabwriter.NewWriter(p.stdout, 0, 8, 2, ' ', 0)

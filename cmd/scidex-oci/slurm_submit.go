@@ -6,12 +6,15 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
 	"github.com/scidex-ai/scidex-oci/runner"
 	"github.com/scidex-ai/scidex-oci/runner/batch"
 	"github.com/scidex-ai/scidex-oci/runner/slurm"
@@ -33,6 +36,7 @@ var notOfSlurm = map[string]string{
 }
 
 func newSlurmSubmit(p *program) *cli.Command {
+	o := &slurmSubmitOptions{run: newRunOptions(p)}
 	return &cli.Command{
 		Name:      "submit",
 		Usage:     "submit the lines of a file as job arrays",
@@ -49,77 +53,90 @@ scidex-oci at the same path, and neither catalog nor database: tasks write their
 "scidex-oci slurm collect DIR" commits them. Nothing of this command's environment gets to the nodes. See docs/slurm.md.
 
 Prints DIR, or with --json what status --json prints. Exit codes: 0 Slurm has all lines, 125 it has none.`,
-		Flags:  slurmSubmitFlags(),
-		Action: func(c *cli.Context) error { return runSlurmSubmit(c, p) },
+		Flags:  o.flags(p.options),
+		Action: func(c *cli.Context) error { return runSlurmSubmit(c, p, o) },
 	}
 }
 
-func slurmSubmitFlags() []cli.Flag {
-	var flags []cli.Flag
-	for _, flag := range runFlags() {
-		name := flag.Names()[0]
-		_, refused := notOfSlurm[name]
-		refused = refused || name == "post-process-timeout" || name == "min-free" || name == "quiet"
-		switch f := flag.(type) {
-		case *cli.StringFlag:
-			f.Hidden = f.Hidden || refused
-			if f.Name == "limits" {
-				f.Usage = "`outer|enforce|best-effort`: leave memory, CPUs and processes to Slurm's control groups (default), or refuse or hold as run does"
-			}
-		case *cli.StringSliceFlag:
-			f.Hidden = f.Hidden || refused
-		case *cli.BoolFlag:
-			f.Hidden = f.Hidden || refused
-			if f.Name == "json" {
-				f.Usage = "print one JSON object"
-			}
+// slurmSubmitOptions are the options of slurm submit: those of run, as defaults for all lines, and its own.
+type slurmSubmitOptions struct {
+	run                *options.Run
+	spool, program     string
+	partition, account string
+	dryRun             bool
+	sbatch             []string
+}
+
+func (o *slurmSubmitOptions) flags(g *options.Global) []cli.Flag {
+	flags := options.Hide(o.run.Flags(g), slices.Collect(maps.Keys(notOfSlurm))...)
+	options.Hide(flags, "post-process-timeout", "min-free", "quiet")
+	options.Describe(flags, "limits", "`outer|enforce|best-effort`: leave memory, CPUs and processes to Slurm's control groups (default), or refuse or hold as run does")
+	options.Describe(flags, "json", "print one JSON object")
+	return options.List(append(flags,
+		options.Path(&o.spool, "spool", "make `DIR` for scripts, requests and results, on a file system that the nodes share"),
+		options.Bool(&o.dryRun, "dry-run", "print the scripts and submit nothing"),
+		options.Path(&o.program, "program", "call scidex-oci at `PATH` on the nodes (default: where this one is)"),
+		options.String(&o.partition, "partition", "submit to the partition `NAME`"),
+		options.String(&o.account, "account", "charge the account `NAME`"),
+		options.Values(&o.sbatch, "sbatch", "give sbatch the option `ARG` too, one word, as --sbatch=--constraint=avx2; repeatable", readSbatch),
+	)...)
+}
+
+func readSbatch(t options.Text) ([]string, error) {
+	for _, arg := range t.Values {
+		if err := slurm.CheckArgument(arg); err != nil {
+			return nil, usagef("%s: %s", t.Label, err)
 		}
-		flags = append(flags, flag)
 	}
-	return append(flags,
-		&cli.StringFlag{Name: "spool", Usage: "make `DIR` for scripts, requests and results, on a file system that the nodes share"},
-		&cli.BoolFlag{Name: "dry-run", Usage: "print the scripts and submit nothing", DisableDefaultText: true},
-		&cli.StringFlag{Name: "program", Usage: "call scidex-oci at `PATH` on the nodes (default: where this one is)"},
-		&cli.StringFlag{Name: "partition", Usage: "submit to the partition `NAME`"},
-		&cli.StringFlag{Name: "account", Usage: "charge the account `NAME`"},
-		&cli.StringSliceFlag{Name: "sbatch", Usage: "give sbatch the option `ARG` too, one word, as --sbatch=--constraint=avx2; repeatable"},
-	)
+	return t.Values, nil
+}
+
+// arguments are what sbatch is called with.
+func (o *slurmSubmitOptions) arguments() (all []string) {
+	if o.partition != "" {
+		all = append(all, "--partition="+o.partition)
+	}
+	if o.account != "" {
+		all = append(all, "--account="+o.account)
+	}
+	return append(all, o.sbatch...)
 }
 
 // slurmSubmission is one call of slurm submit.
 type slurmSubmission struct {
 	program *program
-	clerk   clerk
-	order   order
+	parser  requestParser
+	request runRequest
 	call    slurm.Call
-	sbatch  []string
-	dry     bool
+	options *slurmSubmitOptions
 	left    error // what is left of a submission that failed
 }
 
-func runSlurmSubmit(c *cli.Context, p *program) error {
+func runSlurmSubmit(c *cli.Context, p *program, o *slurmSubmitOptions) error {
 	given, err := words(c, 1, 1)
 	if err != nil {
 		return err
 	}
-	from, err := p.layers(c)
-	if err != nil {
+	if err := p.load(c); err != nil {
 		return err
 	}
-	s := &slurmSubmission{program: p, clerk: p.clerk(c, from)}
-	s.clerk.words, s.clerk.elsewhere = nil, true
-	if s.order, err = s.clerk.options(); err != nil {
+	s := &slurmSubmission{program: p, options: o, parser: p.requestParser(c, o.run)}
+	s.parser.words, s.parser.elsewhere = nil, true
+	if s.request, err = s.parser.options(); err != nil {
 		return err
 	}
-	if err := s.options(); err != nil {
+	if err := refuse(c.Command.Flags, "slurm submit", notOfSlurm); err != nil {
 		return err
 	}
-	if !s.dry {
+	if s.call, err = o.callOf(p.options); err != nil {
+		return err
+	}
+	if !o.dryRun {
 		if err := slurm.Available(); err != nil {
 			return err
 		}
 	}
-	lines, err := openLines(s.clerk, given[0])
+	lines, err := openLines(s.parser, given[0])
 	if err != nil {
 		return err
 	}
@@ -137,47 +154,25 @@ func runSlurmSubmit(c *cli.Context, p *program) error {
 	for i := range good {
 		good[i].Analysis.Limits = cmp.Or(good[i].Analysis.Limits, spec.LimitsOuter)
 	}
-	if s.dry {
+	if o.dryRun {
 		return s.print(good)
 	}
 	err = untilStopped(c.Context, func(ctx context.Context) error { return s.submit(ctx, lines, good) })
 	return cmp.Or(s.left, err)
 }
 
-// options reads the flags of slurm submit itself.
-func (s *slurmSubmission) options() (err error) {
-	from := s.clerk.layers
-	for name, why := range notOfSlurm {
-		if in, given := from.given(name); given && in.text(name) != "false" {
-			return usagef("%s is not for slurm submit: %s", in.label(name), why)
+// callOf is how a node calls this program.
+func (o *slurmSubmitOptions) callOf(g *options.Global) (call slurm.Call, err error) {
+	call = slurm.Call{Program: o.program, Spool: o.spool, Tmp: g.Tmp.Path("/tmp")}
+	if call.Spool == "" {
+		return call, usagef("slurm submit needs --spool DIR, a directory to be made on a file system that the nodes share")
+	}
+	if call.Program == "" {
+		if call.Program, err = os.Executable(); err != nil {
+			return call, fmt.Errorf("%w; give --program PATH", err)
 		}
 	}
-	if s.dry, err = from.on("dry-run"); err != nil {
-		return err
-	}
-	s.call = slurm.Call{Program: from.path("program", ""), Spool: from.path("spool", ""), Tmp: from.path("tmp", "/tmp")}
-	if s.call.Spool == "" {
-		return usagef("slurm submit needs --spool DIR, a directory to be made on a file system that the nodes share")
-	}
-	if s.call.Program == "" {
-		if s.call.Program, err = os.Executable(); err != nil {
-			return fmt.Errorf("%w; give --program PATH", err)
-		}
-	}
-	for _, name := range []string{"partition", "account"} {
-		if value := from.text(name, ""); value != "" {
-			s.sbatch = append(s.sbatch, "--"+name+"="+value)
-		}
-	}
-	if in, given := from.given("sbatch"); given {
-		for _, arg := range in.values["sbatch"] {
-			if err := slurm.CheckArgument(arg); err != nil {
-				return usagef("%s: %s", in.label("sbatch"), err)
-			}
-			s.sbatch = append(s.sbatch, arg)
-		}
-	}
-	return s.call.Validate()
+	return call, call.Validate()
 }
 
 // checkSlurm refuses what no node could do.
@@ -204,7 +199,7 @@ func checkSlurm(a spec.Analysis) error {
 
 func (s *slurmSubmission) tellBad(line batch.Line) {
 	fmt.Fprintf(s.program.stderr, "scidex-oci: %s\n", escape(line.Err.Error()))
-	if s.order.json {
+	if s.request.json {
 		_ = writeJSON(s.program.stdout, runner.Refused(line.Analysis, &runner.RequestError{Err: line.Err}, s.program.build.version))
 	}
 }
@@ -232,7 +227,7 @@ func (s *slurmSubmission) print(good []batch.Line) error {
 // submit makes the spool and gives its arrays to Slurm. Where that fails nothing is left of either, or it is noted.
 func (s *slurmSubmission) submit(ctx context.Context, from *lines, good []batch.Line) (err error) {
 	of := slurm.Submission{
-		Name: "scidex-oci-" + rand.Text()[:10], SubmittedAt: time.Now().UTC(), UID: os.Geteuid(), NoAudit: s.order.noAudit, Arrays: arraysOf(good),
+		Name: "scidex-oci-" + rand.Text()[:10], SubmittedAt: time.Now().UTC(), UID: os.Geteuid(), NoAudit: s.request.noAudit, Arrays: arraysOf(good),
 	}
 	rows, err := s.rows(ctx, &of, from, good)
 	if err != nil {
@@ -246,7 +241,7 @@ func (s *slurmSubmission) submit(ctx context.Context, from *lines, good []batch.
 		err = errors.Join(err, os.WriteFile(spool.ScriptPath(k), []byte(of.Script(k, s.call)), 0o600))
 	}
 	if err == nil {
-		err = spool.Submit(ctx, s.sbatch)
+		err = spool.Submit(ctx, s.options.arguments())
 	}
 	if errors.Is(err, slurm.ErrLeft) {
 		s.left = fmt.Errorf("slurm submit: %w; end them with \"scidex-oci slurm cancel %s\" before you remove that", err, spool.Dir)
@@ -255,7 +250,7 @@ func (s *slurmSubmission) submit(ctx context.Context, from *lines, good []batch.
 	if err != nil {
 		return errors.Join(fmt.Errorf("slurm submit: %w; nothing was submitted", err), os.RemoveAll(spool.Dir))
 	}
-	if !s.order.json {
+	if !s.request.json {
 		_, err = fmt.Fprintln(s.program.stdout, escape(spool.Dir))
 		return err
 	}
@@ -268,7 +263,7 @@ func (s *slurmSubmission) submit(ctx context.Context, from *lines, good []batch.
 
 // rows are the lines as the spool keeps them, each under the attempt that the catalog has free.
 func (s *slurmSubmission) rows(ctx context.Context, of *slurm.Submission, from *lines, good []batch.Line) (rows []slurm.Line, err error) {
-	h, err := s.program.open(ctx, s.clerk.layers, s.program.stderr)
+	h, err := s.program.open(ctx, s.program.stderr)
 	if err != nil {
 		return nil, err
 	}

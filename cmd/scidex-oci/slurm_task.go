@@ -39,7 +39,6 @@ func newSlurmTask(p *program) *cli.Command {
 // slurmTask is one task on its node.
 type slurmTask struct {
 	program *program
-	from    layers
 	spool   slurm.Spool
 	line    slurm.Line
 	stop    <-chan runner.StopSignal
@@ -53,7 +52,7 @@ func runSlurmTask(c *cli.Context, p *program) error {
 		return err
 	}
 	t := &slurmTask{program: p, stop: stop}
-	if t.from, err = p.layers(c); err != nil {
+	if err := p.load(c); err != nil {
 		return err
 	}
 	array, err1 := strconv.Atoi(given[1])
@@ -68,7 +67,7 @@ func runSlurmTask(c *cli.Context, p *program) error {
 		return err
 	}
 	name := fmt.Sprintf("%s%s-%d-%d", taskPrefix(), t.spool.Submission.Name, array, task)
-	return t.perform(c.Context, filepath.Join(t.from.path("tmp", "/tmp"), name))
+	return t.perform(c.Context, filepath.Join(p.options.Tmp.Path("/tmp"), name))
 }
 
 // taskPrefix begins the names of the roots of this user's tasks.
@@ -140,7 +139,7 @@ func (t *slurmTask) sweep(ctx context.Context, tmp string) {
 }
 
 // deliverLeft delivers what a killed task has committed below its root, unless its spool is gone.
-func deliverLeft(ctx context.Context, root string, h *house) error {
+func deliverLeft(ctx context.Context, root string, h *stores) error {
 	path, err := os.Readlink(filepath.Join(root, lineLink))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil // it was killed before it began
@@ -168,13 +167,13 @@ func deliverLeft(ctx context.Context, root string, h *house) error {
 }
 
 // open opens a root of the node's own. Nothing of a user's settings is about it but the place.
-func (t *slurmTask) open(ctx context.Context, root string) (*house, error) {
-	given, err := policyOf(t.from)
+func (t *slurmTask) open(ctx context.Context, root string) (*stores, error) {
+	given, err := policyOf(t.program.options)
 	if err != nil {
 		return nil, err
 	}
 	s := settings{root: root, blobs: blobPlace{dir: filepath.Join(root, "blobs")}, tmp: filepath.Dir(root), db: database{file: filepath.Join(root, "catalog.db")}}
-	if s.level, err = level(t.from); err != nil {
+	if s.level, err = level(t.program.options.LogLevel); err != nil {
 		return nil, err
 	}
 	h, err := t.program.openAt(ctx, s, given, t.program.stderr)

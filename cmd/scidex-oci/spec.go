@@ -2,52 +2,62 @@ package main
 
 import (
 	"errors"
-	"fmt"
 	"io"
 
 	"github.com/urfave/cli/v2"
+
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
 )
 
 func newSpecCommand(p *program) *cli.Command {
-	flags := runFlags()
-	for _, flag := range flags {
-		// They are taken, so that "run" can be changed to "spec" in any line, and have nothing to do here.
-		if f, ok := flag.(*cli.BoolFlag); ok {
-			f.Hidden = true
-		}
-	}
+	o := &specOptions{run: newRunOptions(p)}
 	return &cli.Command{
 		Name:  "spec",
 		Usage: "print the OCI config.json that run would use, or write a bundle",
 		UsageText: `scidex-oci spec [flags of run] [--] COMMAND [ARG...]
 scidex-oci spec --bundle DIR [flags of run] [--] COMMAND [ARG...]`,
-		Flags: append(flags,
-			&cli.StringFlag{Name: "bundle", Usage: "write a bundle into the directory `DIR` that runc can run, in place of printing"}),
-		Action: func(c *cli.Context) error { return runSpec(c, p) },
+		Flags:  o.flags(p.options),
+		Action: func(c *cli.Context) error { return runSpec(c, p, o) },
 	}
 }
 
-func runSpec(c *cli.Context, p *program) (err error) {
-	from, err := p.layers(c)
-	if err != nil {
+// specOptions are the options of spec.
+type specOptions struct {
+	run    *options.Run
+	bundle options.Text
+}
+
+func (o *specOptions) flags(g *options.Global) []cli.Flag {
+	flags := o.run.Flags(g)
+	for _, flag := range flags {
+		// Switches are taken, so that "run" can be changed to "spec" in any line, and have nothing to do here.
+		flag.Hidden = flag.Hidden || !flag.TakesValue()
+	}
+	return options.List(append(flags,
+		options.Given(&o.bundle, "bundle", "write a bundle into the directory `DIR` that runc can run, in place of printing"),
+	)...)
+}
+
+func runSpec(c *cli.Context, p *program, o *specOptions) (err error) {
+	if err := p.load(c); err != nil {
 		return err
 	}
-	s := &session{program: p, clerk: p.clerk(c, from), screen: &console{to: p.stderr}}
-	if s.order, err = s.clerk.options(); err != nil {
+	s := &session{program: p, parser: p.requestParser(c, o.run), screen: &console{to: p.stderr}}
+	if s.request, err = s.parser.options(); err != nil {
 		return err
 	}
 	if err := s.prepare(c.Context); err != nil {
 		return errors.Join(err, s.close())
 	}
 	defer func() { err = errors.Join(err, s.close()) }()
-	a := s.order.analysis
-	if bundle, ok := from.given("bundle"); ok {
-		if bundle.text("bundle") == "" {
-			return fmt.Errorf("%s \"\": is empty; give a directory", bundle.label("bundle"))
+	a := s.request.analysis
+	if o.bundle.Given {
+		if o.bundle.Value == "" {
+			return o.bundle.Refuse("is empty; give a directory")
 		}
-		return s.house.runner.Bundle(c.Context, a, absolute(bundle.dir, bundle.text("bundle")))
+		return s.stores.runner.Bundle(c.Context, a, o.bundle.Path(""))
 	}
-	config, err := s.house.runner.Spec(c.Context, a)
+	config, err := s.stores.runner.Spec(c.Context, a)
 	if err != nil {
 		return err
 	}

@@ -6,17 +6,20 @@ import (
 	"io"
 	"math"
 	"os"
+	"slices"
 	"strconv"
 	"text/tabwriter"
 	"time"
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/stats"
 )
 
 func newStatsCommand(p *program) *cli.Command {
+	o := &statsOptions{}
 	return &cli.Command{
 		Name:      "stats",
 		Usage:     "show what runs used of what they asked for, and limits that would have been enough",
@@ -27,24 +30,37 @@ func newStatsCommand(p *program) *cli.Command {
 SUGGESTED is, for memory, P99 and a quarter, up to a multiple of 64MiB; for cpus, P99 and a quarter, up to a multiple of
 0.25; for the time, twice P99, up to a minute. Where the limit has ended more than one run in a hundred there is none:
 what they would have used is not known.`,
-		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "by", Usage: "group runs by the value of this `LABEL`"},
-			&cli.StringFlag{Name: "since", Usage: "created at or after `TIME`: RFC 3339, a date, or how long ago, as 7d or 12h"},
-			&cli.StringFlag{Name: "until", Usage: "created before `TIME`"},
-			&cli.StringSliceFlag{Name: "state", Usage: "in this `STATE`; repeatable"},
-			&cli.StringSliceFlag{Name: "reason", Usage: "ended for this `REASON`; repeatable"},
-			&cli.StringSliceFlag{Name: "label", Usage: "with this label `K=V`; repeatable, all must match"},
-			&cli.StringFlag{Name: "limit", Usage: "at most `N` groups, those of the most runs, 0 for all (default: 50)"},
-			&cli.BoolFlag{Name: "json", Usage: "print one JSON object (docs/schema/stats.json)", DisableDefaultText: true},
-			&cli.StringFlag{Name: "plot", Usage: "also draw the groups into `FILE`, as SVG"},
-		},
+		Flags: o.flags(),
 		Action: func(c *cli.Context) error {
 			if _, err := words(c, 0, 0); err != nil {
 				return err
 			}
-			return p.visit(c, func(h *house, from layers) error { return runStats(c.Context, p.stdout, h, from) })
+			return p.visit(c, func(h *stores) error { return runStats(c.Context, p.stdout, h, *o) })
 		},
 	}
+}
+
+// statsOptions are the options of stats.
+type statsOptions struct {
+	by, plot string
+	filter   options.Filter
+	json     bool
+}
+
+func (o *statsOptions) flags() []cli.Flag {
+	by := options.Value(&o.by, "by", "group runs by the value of this `LABEL`", readLabel)
+	filter := o.filter.Flags("at most `N` groups, those of the most runs, 0 for all (default: 50)")
+	return slices.Concat(options.List(by), options.List(filter...), options.List(
+		options.Bool(&o.json, "json", "print one JSON object (docs/schema/stats.json)"),
+		options.Path(&o.plot, "plot", "also draw the groups into `FILE`, as SVG"),
+	))
+}
+
+func readLabel(t options.Text) (string, error) {
+	if t.Value == "" {
+		return "", t.Refuse("give the name of a label")
+	}
+	return t.Value, nil
 }
 
 // statistics is the object of stats --json.
@@ -57,42 +73,34 @@ type statistics struct {
 	Rules       stats.Rules   `json:"rules"`
 }
 
-func runStats(ctx context.Context, w io.Writer, h *house, from layers) error {
-	asJSON, err := from.on("json")
+func runStats(ctx context.Context, w io.Writer, h *stores, o statsOptions) error {
+	s, err := gather(ctx, h.catalog, o)
 	if err != nil {
 		return err
 	}
-	s, err := gather(ctx, h.catalog, from)
-	if err != nil {
-		return err
-	}
-	if plot := from.path("plot", ""); plot != "" {
-		if err := drawStats(plot, s); err != nil {
+	if o.plot != "" {
+		if err := drawStats(o.plot, s); err != nil {
 			return fmt.Errorf("--plot: %w", err)
 		}
 	}
-	if asJSON {
+	if o.json {
 		return writeJSON(w, s)
 	}
 	return s.table(w)
 }
 
 // gather reads the catalog.
-func gather(ctx context.Context, cat catalog.Catalog, from layers) (statistics, error) {
+func gather(ctx context.Context, cat catalog.Catalog, o statsOptions) (statistics, error) {
 	s := statistics{V: 1, Groups: []stats.Group{}, Rules: stats.DefaultRules()}
-	filter, err := filterOf(from, time.Now())
+	filter, err := o.filter.At(time.Now())
 	if err != nil {
 		return s, err
 	}
-	by := from.text("by", "")
-	if in, ok := from.given("by"); ok {
-		if by == "" {
-			return s, fmt.Errorf("%s %q: give the name of a label", in.label("by"), by)
-		}
-		s.By = &by
+	if o.by != "" {
+		s.By = &o.by
 	}
 	var collector stats.Collector
-	err = cat.Usage(ctx, filter, by, func(u catalog.Usage) bool {
+	err = cat.Usage(ctx, filter, o.by, func(u catalog.Usage) bool {
 		collector.Add(u)
 		return ctx.Err() == nil
 	})

@@ -7,11 +7,13 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/runner"
 )
 
 func newStopCommand(p *program) *cli.Command {
+	o := &stopOptions{}
 	return &cli.Command{
 		Name:      "stop",
 		Usage:     "end runs that go on, as SIGTERM to their run command does",
@@ -20,25 +22,32 @@ func newStopCommand(p *program) *cli.Command {
 		Description: `Waits until each has ended, harvested and committed, and says what came of it: canceled, stopped, exit code 143,
 unless it ended by itself meanwhile. A second stop cuts the grace period of the first. All names are looked up before
 anything is stopped. A run is stopped by its owner, on its host and with the --root that it was started with.`,
-		Flags: []cli.Flag{&cli.BoolFlag{Name: "now", Usage: "leave no grace period: SIGKILL at once", DisableDefaultText: true}},
+		Flags: o.flags(),
 		Action: func(c *cli.Context) error {
 			given, err := words(c, 1, -1)
 			if err != nil {
 				return err
 			}
-			return p.visit(c, func(h *house, from layers) error {
+			return p.visit(c, func(h *stores) error {
 				defer h.runner.Tidy(c.Context) // after it: whoever stops a run is in a hurry
-				return runStop(c.Context, p, h, from, given)
+				return runStop(c.Context, p, h, *o, given)
 			})
 		},
 	}
 }
 
-func runStop(ctx context.Context, p *program, h *house, from layers, given []string) error {
-	now, err := from.on("now")
-	if err != nil {
-		return err
-	}
+// stopOptions are the options of stop.
+type stopOptions struct {
+	now bool
+}
+
+func (o *stopOptions) flags() []cli.Flag {
+	return options.List(
+		options.Bool(&o.now, "now", "leave no grace period: SIGKILL at once"),
+	)
+}
+
+func runStop(ctx context.Context, p *program, h *stores, o stopOptions, given []string) error {
 	runs := map[catalog.Key]catalog.Run{}
 	var keys []catalog.Key
 	for _, name := range given {
@@ -54,7 +63,7 @@ func runStop(ctx context.Context, p *program, h *house, from layers, given []str
 	var all error
 	var stopped []catalog.Key
 	for _, key := range keys { // all of them before the first is waited for
-		live, err := h.stop(ctx, runs[key], now)
+		live, err := h.stop(ctx, runs[key], o.now)
 		if err != nil {
 			all = errors.Join(all, err)
 			continue
@@ -69,7 +78,7 @@ func runStop(ctx context.Context, p *program, h *house, from layers, given []str
 }
 
 // stop asks one run to end, or says why it cannot.
-func (h *house) stop(ctx context.Context, run catalog.Run, now bool) (*runner.Live, error) {
+func (h *stores) stop(ctx context.Context, run catalog.Run, now bool) (*runner.Live, error) {
 	name := run.Key.String()
 	if run.State.Final() {
 		return nil, fmt.Errorf("run %q has ended already: it is %s (%s)", name, run.State, run.Reason)
@@ -100,7 +109,7 @@ func killed(key catalog.Key) error {
 }
 
 // tellStopped waits for the end of a run and says what came of it.
-func (p *program) tellStopped(ctx context.Context, h *house, key catalog.Key) error {
+func (p *program) tellStopped(ctx context.Context, h *stores, key catalog.Key) error {
 	run, err := h.await(ctx, key)
 	if err != nil {
 		return err
@@ -110,7 +119,7 @@ func (p *program) tellStopped(ctx context.Context, h *house, key catalog.Key) er
 }
 
 // await waits for the end of a run.
-func (h *house) await(ctx context.Context, key catalog.Key) (catalog.Run, error) {
+func (h *stores) await(ctx context.Context, key catalog.Key) (catalog.Run, error) {
 	run, err := h.runner.Await(ctx, key)
 	if errors.Is(err, runner.ErrDead) {
 		return run, killed(key)

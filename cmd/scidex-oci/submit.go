@@ -27,6 +27,7 @@ var notOfSubmit = map[string]string{
 }
 
 func newSubmitCommand(p *program) *cli.Command {
+	o := &submitOptions{run: newRunOptions(p)}
 	return &cli.Command{
 		Name:  "submit",
 		Usage: "put an analysis, or a batch of them, into the queue for workers",
@@ -48,45 +49,17 @@ An attempt that ends in an error of scidex-oci or the host, or whose worker dies
 has failed is never repeated.
 
 Exit codes of submit: 0 it is in the queue, 125 it is not.`,
-		Flags:  submitFlags(),
-		Action: func(c *cli.Context) error { return runSubmit(c, p) },
+		Flags:  o.flags(p.options),
+		Action: func(c *cli.Context) error { return runSubmit(c, p, o) },
 	}
-}
-
-func submitFlags() []cli.Flag {
-	var flags []cli.Flag
-	for _, flag := range runFlags() {
-		name := flag.Names()[0]
-		_, refused := notOfSubmit[name]
-		refused = refused || name == "post-process-timeout" || name == "min-free" || name == "quiet"
-		switch f := flag.(type) {
-		case *cli.StringFlag:
-			f.Hidden = f.Hidden || refused
-		case *cli.BoolFlag:
-			f.Hidden = f.Hidden || refused
-			if f.Name == "json" {
-				f.Usage = "print one JSON object for each analysis"
-			}
-		}
-		flags = append(flags, flag)
-	}
-	return append(flags,
-		&cli.StringFlag{Name: "batch", Usage: "submit a line of JSON each of `FILE`, or - for standard input; flags are their defaults"},
-		&cli.StringFlag{Name: "class", Usage: "for workers of this class `NAME` (default: default)"},
-		&cli.StringSliceFlag{Name: "require", Usage: "for workers that have the label `K=V`; repeatable, all must match"},
-		&cli.StringFlag{Name: "priority", Usage: "`1|2|3|4`: those of 1 are taken first, then those of 2, and so on; within one in their order (default: 1)"},
-		&cli.StringFlag{Name: "at", Usage: "not to begin before `TIME|+DURATION`, as 2026-01-31T12:00:00Z, a date as 2026-01-31, +2h or +7d"},
-		&cli.BoolFlag{Name: "unique", Usage: "where an analysis waits or runs that asks for the very same, but for id and labels, answer with that one and queue nothing", DisableDefaultText: true},
-		&cli.StringFlag{Name: "retries", Usage: fmt.Sprintf("let up to `N` attempts follow that end in an error of scidex-oci or a host, after 1 s, 2 s, 4 s and so on (default: %d)", queue.DefaultRetries)},
-	)
 }
 
 // submission is one call of submit.
 type submission struct {
 	program *program
-	clerk   clerk
-	order   order
-	terms   queue.Submission // what the flags say of all jobs
+	parser  requestParser
+	request runRequest
+	options *submitOptions
 }
 
 // submitted is what submit prints; docs/schema/submit.json describes it.
@@ -97,19 +70,19 @@ type submitted struct {
 	Other   bool          `json:"other,omitempty"` // one that asks for the same was there already
 }
 
-func runSubmit(c *cli.Context, p *program) error {
-	from, err := p.layers(c)
-	s := &submission{program: p, clerk: p.clerk(c, from)}
-	s.clerk.elsewhere = true
+func runSubmit(c *cli.Context, p *program, o *submitOptions) error {
+	err := p.load(c)
+	s := &submission{program: p, options: o, parser: p.requestParser(c, o.run)}
+	s.parser.elsewhere = true
 	var bad error
-	s.order, bad = s.clerk.options()
-	if err = cmp.Or(err, bad, s.options()); err != nil {
+	s.request, bad = s.parser.options()
+	if err = cmp.Or(err, bad, refuse(c.Command.Flags, "submit", notOfSubmit), s.check()); err != nil {
 		return s.refuse(spec.Analysis{}, err)
 	}
-	if name := from.text("batch", ""); name != "" {
-		return s.batch(c.Context, name)
+	if o.batch.Value != "" {
+		return s.batch(c.Context, o.batch.Value)
 	}
-	a, err := s.clerk.analysis(c.Context, nil)
+	a, err := s.parser.analysis(c.Context, nil)
 	if err != nil {
 		return s.refuse(a, err)
 	}
@@ -119,27 +92,18 @@ func runSubmit(c *cli.Context, p *program) error {
 	return nil
 }
 
-// options refuses flags that mean nothing here, and reads those of submit.
-func (s *submission) options() (err error) {
-	from := s.clerk.layers
-	for name, why := range notOfSubmit {
-		if in, given := from.given(name); given && in.text(name) != "false" {
-			return usagef("%s is not for submit: %s", in.label(name), why)
-		}
+// check refuses what cannot be submitted, whatever is asked for.
+func (s *submission) check() error {
+	if batch := s.options.batch; batch.Given && len(s.parser.words) > 0 {
+		return usagef("%s and a command both say what to run; give one of them", batch.Label)
 	}
-	if s.terms, err = termsOf(from); err != nil {
-		return err
-	}
-	if in, given := from.given("batch"); given && len(s.clerk.words) > 0 {
-		return usagef("%s and a command both say what to run; give one of them", in.label("batch"))
-	}
-	return s.program.queued(from)
+	return s.program.queued()
 }
 
 // refuse answers --json with an object, as run does.
 func (s *submission) refuse(a spec.Analysis, err error) error {
 	var unread *usageError
-	if s.order.json && !errors.As(err, &unread) { // execute answers what could not be understood
+	if s.request.json && !errors.As(err, &unread) { // execute answers what could not be understood
 		_ = writeJSON(s.program.stdout, runner.Refused(a, requestError(err), s.program.build.version)) // the exit code tells too
 	}
 	return err
@@ -156,7 +120,7 @@ func requestError(err error) error {
 
 // batch submits the lines of a file.
 func (s *submission) batch(ctx context.Context, name string) error {
-	lines, err := openLines(s.clerk, name)
+	lines, err := openLines(s.parser, name)
 	if err != nil {
 		return s.refuse(spec.Analysis{}, err)
 	}
@@ -181,7 +145,7 @@ func (s *submission) batch(ctx context.Context, name string) error {
 
 func (s *submission) tellBad(line batch.Line) {
 	fmt.Fprintf(s.program.stderr, "scidex-oci: %s\n", escape(line.Err.Error()))
-	if s.order.json {
+	if s.request.json {
 		_ = writeJSON(s.program.stdout, runner.Refused(line.Analysis, &runner.RequestError{Err: line.Err}, s.program.build.version))
 	}
 }
@@ -201,7 +165,7 @@ func (s *submission) submit(ctx context.Context, all []spec.Analysis, at func(i 
 			return &runner.RequestError{Err: err}
 		}
 	}
-	h, err := s.program.open(ctx, s.clerk.layers, s.program.stderr)
+	h, err := s.program.open(ctx, s.program.stderr)
 	if err != nil {
 		return err
 	}
@@ -231,13 +195,13 @@ func (s *submission) submit(ctx context.Context, all []spec.Analysis, at func(i 
 }
 
 // job is an analysis as the queue takes it.
-func (s *submission) job(ctx context.Context, h *house, a spec.Analysis) (queue.Submission, error) {
+func (s *submission) job(ctx context.Context, h *stores, a spec.Analysis) (queue.Submission, error) {
 	row, err := h.runner.Queued(ctx, a)
 	if err != nil {
 		return queue.Submission{}, err
 	}
-	job := s.terms
-	job.Run, job.NoAudit = row, s.order.noAudit
+	job := s.options.terms()
+	job.Run, job.NoAudit = row, s.request.noAudit
 	return job, nil
 }
 
@@ -246,7 +210,7 @@ func (s *submission) tell(jobs []queue.Submission, placed []queue.Placed) (err e
 		if p.Other {
 			fmt.Fprintf(s.program.stderr, "scidex-oci: what was to be %s is in the queue as %s already\n", escape(jobs[i].Run.ID), escape(p.Key.ID))
 		}
-		if s.order.json {
+		if s.request.json {
 			err = writeJSON(s.program.stdout, submitted{p.Key.ID, p.Key.Attempt, p.State, p.Other})
 		} else {
 			_, err = fmt.Fprintln(s.program.stdout, escape(p.Key.ID))

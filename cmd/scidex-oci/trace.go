@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
 	"github.com/scidex-ai/scidex-oci/runner/trace"
 )
 
@@ -19,15 +20,14 @@ type traceFile struct {
 	main   int64 // when this program began to read the command line; 0: it has read it
 }
 
-// trace reads the flag and begins a trace where it is given. A file that could not be made at the end is refused now.
-func (l layers) trace(began, main int64) (*traceFile, error) {
-	from, ok := l.given("trace")
-	if !ok {
+// newTrace reads the option and begins a trace where it is given. A file that could not be made at the end is refused now.
+func newTrace(given options.Text, began, main int64) (*traceFile, error) {
+	if !given.Given {
 		return nil, nil //nolint:nilnil // it is not asked for
 	}
-	text := from.text("trace")
+	text := given.Value
 	refuse := func(why string) (*traceFile, error) {
-		return nil, fmt.Errorf("%s %q: %s", from.label("trace"), text, why)
+		return nil, given.Refuse("%s", why)
 	}
 	switch {
 	case text == "":
@@ -35,7 +35,7 @@ func (l layers) trace(began, main int64) (*traceFile, error) {
 	case text == "-", strings.HasPrefix(text, "fd:"):
 		return refuse("a trace is written to a file alone; give its name, ./" + text + " where it is called that")
 	}
-	f := &traceFile{path: absolute(from.dir, text), tracer: &trace.Tracer{}, main: main}
+	f := &traceFile{path: given.Path(""), tracer: &trace.Tracer{}, main: main}
 	if why := f.possible(); why != nil {
 		return refuse(why.Error() + "; give a file that can be written to")
 	}

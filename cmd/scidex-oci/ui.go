@@ -10,10 +10,12 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
 	"github.com/scidex-ai/scidex-oci/outputs/ui"
 )
 
 func newUICommand(p *program) *cli.Command {
+	o := &uiOptions{}
 	return &cli.Command{
 		Name:      "ui",
 		Usage:     "show runs in a browser on this host, and what goes on",
@@ -22,20 +24,29 @@ func newUICommand(p *program) *cli.Command {
 their pages as report makes them, comparisons, downloads, the runs that go on with what they use, and a button to stop one.
 It listens on the loopback alone. The address has a secret of 256 bits in it and is good until the command ends; whoever has
 it may read every run of this catalog and stop yours.`,
-		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "listen", Usage: "listen at `ADDRESS:PORT`, which must be of the loopback; port 0 is any that is free (default: 127.0.0.1:0)"},
-		},
+		Flags: o.flags(),
 		Action: func(c *cli.Context) error {
 			if _, err := words(c, 0, 0); err != nil {
 				return err
 			}
-			return p.visit(c, func(h *house, from layers) error { return runUI(c.Context, p, h, from) })
+			return p.visit(c, func(h *stores) error { return runUI(c.Context, p, h, *o) })
 		},
 	}
 }
 
-func runUI(ctx context.Context, p *program, h *house, from layers) error {
-	listener, err := listenForUI(from)
+// uiOptions are the options of ui.
+type uiOptions struct {
+	listen options.Text
+}
+
+func (o *uiOptions) flags() []cli.Flag {
+	return options.List(
+		options.Given(&o.listen, "listen", "listen at `ADDRESS:PORT`, which must be of the loopback; port 0 is any that is free (default: 127.0.0.1:0)"),
+	)
+}
+
+func runUI(ctx context.Context, p *program, h *stores, o uiOptions) error {
+	listener, err := listenForUI(o.listen)
 	if err != nil {
 		return err
 	}
@@ -58,24 +69,20 @@ func runUI(ctx context.Context, p *program, h *house, from layers) error {
 }
 
 // listenForUI takes the address of --listen, where nobody but programs of this host can come.
-func listenForUI(from layers) (net.Listener, error) {
-	address := "127.0.0.1:0"
-	in, given := from.given("listen")
-	if given {
-		address = in.text("listen")
-	}
+func listenForUI(t options.Text) (net.Listener, error) {
+	address := t.Or("127.0.0.1:0")
 	at, err := netip.ParseAddrPort(address)
 	if err != nil || !at.Addr().IsLoopback() || at.Addr().Is4In6() || at.Addr().Zone() != "" {
-		return nil, fmt.Errorf("%s %q: give an address of the loopback and a port, as 127.0.0.1:0 or [::1]:8080; from another host come by \"ssh -L\"", in.label("listen"), address)
+		return nil, t.Refuse("give an address of the loopback and a port, as 127.0.0.1:0 or [::1]:8080; from another host come by \"ssh -L\"")
 	}
 	listener, err := net.Listen("tcp", at.String())
 	switch {
 	case err == nil:
 		return listener, nil
-	case !given:
+	case !t.Given:
 		return nil, err
 	case errors.Is(err, syscall.EADDRINUSE):
-		return nil, fmt.Errorf("%s %q: another program has this port; give another one, or 0 for any that is free", in.label("listen"), address)
+		return nil, t.Refuse("another program has this port; give another one, or 0 for any that is free")
 	}
-	return nil, fmt.Errorf("%s %q: %w; give an address of the loopback and a free port", in.label("listen"), address, err)
+	return nil, t.Refuse("%w; give an address of the loopback and a free port", err)
 }

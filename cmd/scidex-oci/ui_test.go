@@ -3,12 +3,14 @@ package main
 import (
 	"strings"
 	"testing"
+
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
 )
 
 // TestListenForUI: nobody of another host can come, whatever is asked for.
 func TestListenForUI(t *testing.T) {
-	listen := func(address string) layers {
-		return layers{{values: map[string][]string{"listen": {address}}, label: func(name string) string { return "--" + name }}}
+	listen := func(address string) options.Text {
+		return options.Text{Value: address, Given: true, Label: "--listen"}
 	}
 	for _, address := range []string{"127.0.0.1:0", "127.0.0.2:0", "[::1]:0"} {
 		listener, err := listenForUI(listen(address))

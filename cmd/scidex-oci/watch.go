@@ -16,7 +16,7 @@ import (
 
 // life says of a run that has not ended whether it lives, and since when. "running (dead)" is one that gc has to
 // record; of other hosts and roots nothing is known here but where they are.
-func (h *house) life(ctx context.Context, run catalog.Run) (state, wall string) {
+func (h *stores) life(ctx context.Context, run catalog.Run) (state, wall string) {
 	state, wall = string(run.State), clock(time.Since(run.CreatedAt).Milliseconds())
 	if run.State == catalog.Queued { // it is nowhere yet
 		return state, wall
@@ -38,15 +38,15 @@ func (h *house) life(ctx context.Context, run catalog.Run) (state, wall string) 
 }
 
 // watchList shows the list every second. Ctrl-C ends it as it ends any program: the screen needs no tidying.
-func (p *program) watchList(ctx context.Context, h *house, from layers, otherwise bool) error {
-	if otherwise {
+func (p *program) watchList(ctx context.Context, h *stores, o listOptions) error {
+	if o.json || o.quiet {
 		return usagef("--watch shows a table; leave --json and --quiet out")
 	}
 	if !isTerminal(p.stdout.File) {
 		return usagef("--watch needs a terminal as standard output; leave it out, or wait for a run with \"scidex-oci show ID --wait\"")
 	}
 	for clear := "\x1b[2J"; ; clear = "" {
-		filter, err := filterOf(from, time.Now())
+		filter, err := o.filter.At(time.Now())
 		if err != nil {
 			return err
 		}

@@ -3,14 +3,12 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog/queue"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner"
@@ -25,6 +23,7 @@ const (
 )
 
 func newWorkerCommand(p *program) *cli.Command {
+	o := &workerOptions{}
 	return &cli.Command{
 		Name:      "worker",
 		Usage:     "take analyses from the queue and run them",
@@ -47,39 +46,50 @@ the worker drains. Whoever comes there is answered, without TLS: give 127.0.0.1:
 With --log-level info there is a line of the log when an analysis is taken, and one when it has ended.
 
 Exit codes of worker: 0 drained, 125 it could not work.`,
-		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "jobs", Aliases: []string{"j"}, Usage: "take up to `N` analyses at once (default: as many with the limits that an analysis has by default as there is room for)"},
-			&cli.StringFlag{Name: "total-memory", Usage: "grant all analyses together `SIZE` (default: the memory that is free at the start, or the less that control groups leave)"},
-			&cli.StringFlag{Name: "total-cpus", Usage: "grant all analyses together a `NUMBER` of cores (default: those that there are, or the less that control groups leave)"},
-			&cli.StringSliceFlag{Name: "class", Usage: "take analyses of this class `NAME`, and not those of others; repeatable (default: default)"},
-			&cli.StringSliceFlag{Name: "labels", Usage: "have the label `K=V`, for analyses that ask for it with --require; repeatable"},
-			&cli.StringFlag{Name: "drain", Usage: "let what runs go on for `DURATION` after the first signal, 0 for not at all (default: 1m)"},
-			&cli.StringFlag{Name: "rescue-after", Usage: "take an analysis for stuck `DURATION` after its timeout and grace (default: 10m)"},
-			&cli.StringFlag{Name: "limits", Usage: "`enforce|outer|best-effort`: what is made ready before the first analysis is known; each has limits of its own"},
-			&cli.StringFlag{Name: "min-free", Usage: "end runs and start none while the file system of /work or of the blobs has less free than `SIZE|PERCENT%`; 0 for no such floor (default: 5%)"},
-			&cli.StringFlag{Name: "metrics", Usage: "serve metrics at `ADDRESS`, HOST:PORT; :PORT is every address of this host, and port 0 any that is free, which the log tells at info (default: none)"},
-			&cli.BoolFlag{Name: "json", Usage: "print results as JSON lines also where standard output is a terminal", DisableDefaultText: true},
-		},
+		Flags: o.flags(p.options),
 		Action: func(c *cli.Context) error {
 			if _, err := words(c, 0, 0); err != nil {
 				return err
 			}
-			return p.withQueue(c, func(q queue.Queue, h *house, from layers) error { return p.work(c.Context, q, h, from) })
+			return p.withQueue(c, func(q queue.Queue, h *stores) error { return p.work(c.Context, q, h, *o) })
 		},
 	}
 }
 
+// workerOptions are the options of worker.
+type workerOptions struct {
+	jobs               int
+	totalMemory        spec.Size
+	totalCPUs          float64
+	class              []string
+	labels             map[string]string
+	drain, rescueAfter time.Duration
+	limits             string
+	metrics            options.Text
+	json               bool
+}
+
+func (o *workerOptions) flags(g *options.Global) []cli.Flag {
+	o.drain, o.rescueAfter, o.limits = defaultDrain, defaultRescue, spec.LimitsEnforce
+	return options.List(
+		options.Count(&o.jobs, "jobs", "take up to `N` analyses at once (default: as many with the limits that an analysis has by default as there is room for)", 1, "j"),
+		options.Parsed(&o.totalMemory, "total-memory", "grant all analyses together `SIZE` (default: the memory that is free at the start, or the less that control groups leave)", spec.ParseSize),
+		options.Parsed(&o.totalCPUs, "total-cpus", "grant all analyses together a `NUMBER` of cores (default: those that there are, or the less that control groups leave)", spec.ParseCPUs),
+		options.Values(&o.class, "class", "take analyses of this class `NAME`, and not those of others; repeatable (default: default)", readClasses),
+		options.Pairs(&o.labels, "labels", "have the label `K=V`, for analyses that ask for it with --require; repeatable"),
+		options.Duration(&o.drain, "drain", "let what runs go on for `DURATION` after the first signal, 0 for not at all (default: 1m)", 0),
+		options.Duration(&o.rescueAfter, "rescue-after", "take an analysis for stuck `DURATION` after its timeout and grace (default: 10m)", time.Second),
+		options.Choice(&o.limits, "limits", "`enforce|outer|best-effort`: what is made ready before the first analysis is known; each has limits of its own", spec.LimitsEnforce, spec.LimitsOuter, spec.LimitsBestEffort),
+		g.MinFreeFlag(),
+		options.Given(&o.metrics, "metrics", "serve metrics at `ADDRESS`, HOST:PORT; :PORT is every address of this host, and port 0 any that is free, which the log tells at info (default: none)"),
+		options.Bool(&o.json, "json", "print results as JSON lines also where standard output is a terminal"),
+	)
+}
+
 // work works on the queue until it is drained.
-func (p *program) work(ctx context.Context, q queue.Queue, h *house, from layers) error {
-	w, err := workerOf(from)
-	if err != nil {
-		return err
-	}
-	asJSON, err := from.on("json")
-	if err != nil {
-		return err
-	}
-	scraped, err := listen(from)
+func (p *program) work(ctx context.Context, q queue.Queue, h *stores, o workerOptions) error {
+	w := o.worker()
+	scraped, err := listen(o.metrics)
 	if err != nil {
 		return err
 	}
@@ -88,12 +98,12 @@ func (p *program) work(ctx context.Context, q queue.Queue, h *house, from layers
 		return err
 	}
 	h.runner.Tidy(ctx)
-	crew, err := runner.Muster(ctx, from.text("limits", spec.LimitsEnforce))
+	crew, err := runner.Muster(ctx, o.limits)
 	if err != nil {
 		return err
 	}
 	defer crew.Close()
-	report := newBatchReport(p, newConsole(p.stderr, p.env), order{json: asJSON})
+	report := newBatchReport(p, newConsole(p.stderr, p.env), runRequest{json: o.json})
 	w.Runner, w.Queue, w.Begin, w.Log = h.runner, q, crew.Begin, h.runner.Log
 	w.Told = func(result result.Result, err error) {
 		report.line(batch.Line{}, batch.Outcome{Result: result, Err: err})
@@ -120,78 +130,29 @@ func drains(ctx context.Context) (working context.Context, now <-chan struct{}) 
 	return working, hurry
 }
 
-// workerOf reads the flags of a worker.
-func workerOf(from layers) (w *worker.Worker, err error) {
-	w = &worker.Worker{}
-	w.Capacity = runner.ReadCapacity()
-	if in, given := from.given("total-memory"); given {
-		size, err := spec.ParseSize(in.text("total-memory"))
-		if err != nil {
-			return w, fmt.Errorf("%s: %w", in.label("total-memory"), err)
-		}
-		w.Capacity.Memory = int64(size)
+// worker is a worker with these options.
+func (o *workerOptions) worker() *worker.Worker {
+	w := &worker.Worker{Capacity: runner.ReadCapacity(), Labels: o.labels}
+	if o.totalMemory > 0 {
+		w.Capacity.Memory = int64(o.totalMemory)
 	}
-	if in, given := from.given("total-cpus"); given {
-		if w.Capacity.CPUs, err = spec.ParseCPUs(in.text("total-cpus")); err != nil {
-			return w, fmt.Errorf("%s: %w", in.label("total-cpus"), err)
-		}
-	}
-	if in, given := from.given("limits"); given {
-		if known := []string{spec.LimitsEnforce, spec.LimitsOuter, spec.LimitsBestEffort}; !slices.Contains(known, in.text("limits")) {
-			return w, fmt.Errorf("%s %q: give one of %s", in.label("limits"), in.text("limits"), strings.Join(known, ", "))
-		}
-	}
-	if w.Options.Classes, err = classesOf(from); err != nil {
-		return w, err
-	}
-	if w.Labels, err = labelsOf(from, "labels"); err != nil {
-		return w, err
+	if o.totalCPUs > 0 {
+		w.Capacity.CPUs = o.totalCPUs
 	}
 	usual := spec.Analysis{}.WithDefaults()
-	if w.Options.Jobs, err = from.count("jobs", 1); err != nil {
-		return w, err
-	}
-	if w.Options.Jobs == 0 {
+	w.Options.Classes, w.Options.Drain, w.Options.RescueAfter, w.Options.Jobs = o.class, o.drain, o.rescueAfter, o.jobs
+	if o.jobs == 0 {
 		w.Options.Jobs = w.Capacity.Runs(int64(usual.Memory), usual.CPUs)
 	}
-	if w.Options.Drain, err = from.duration("drain", defaultDrain, 0); err != nil {
-		return w, err
-	}
-	w.Options.RescueAfter, err = from.duration("rescue-after", defaultRescue, time.Second)
-	return w, err
+	return w
 }
 
-// classesOf are those that a worker takes.
-func classesOf(from layers) (classes []string, err error) {
-	in, _ := from.given("class")
-	for _, class := range in.values["class"] {
+// readClasses reads the classes that a worker takes.
+func readClasses(t options.Text) ([]string, error) {
+	for _, class := range t.Values {
 		if err := queue.ValidateClass(class); err != nil {
-			return nil, fmt.Errorf("%s: %w", in.label("class"), err)
+			return nil, t.Wrap(err)
 		}
-		classes = append(classes, class)
 	}
-	return classes, nil
-}
-
-// labelsOf are the K=V of a flag.
-func labelsOf(from layers, name string) (map[string]string, error) {
-	in, given := from.given(name)
-	if !given {
-		return nil, nil
-	}
-	r := reader{layer: in}
-	return r.pairs(name, nil), r.err
-}
-
-// duration is the value of a flag that takes one.
-func (l layers) duration(name string, otherwise, least time.Duration) (time.Duration, error) {
-	in, given := l.given(name)
-	if !given {
-		return otherwise, nil
-	}
-	d, err := time.ParseDuration(in.text(name))
-	if err != nil || d < least {
-		return 0, fmt.Errorf("%s %q: give a duration of at least %v, as 90s or 10m", in.label(name), in.text(name), least)
-	}
-	return d, nil
+	return t.Values, nil
 }

@@ -3,10 +3,10 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net"
 	"syscall"
 
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
 	"github.com/scidex-ai/scidex-oci/runner/worker"
 	"github.com/scidex-ai/scidex-oci/runner/worker/metrics"
 )
@@ -15,21 +15,19 @@ import (
 type scraped struct{ listener net.Listener }
 
 // listen takes the address of --metrics. Who comes before the worker serves has to wait.
-func listen(from layers) (s scraped, err error) {
-	in, given := from.given("metrics")
-	if !given {
+func listen(t options.Text) (s scraped, err error) {
+	if !t.Given {
 		return s, nil
 	}
-	address := in.text("metrics")
-	if _, _, err := net.SplitHostPort(address); err != nil {
-		return s, fmt.Errorf("%s %q: give HOST:PORT, as 127.0.0.1:9090, or :9090 for every address of this host", in.label("metrics"), address)
+	if _, _, err := net.SplitHostPort(t.Value); err != nil {
+		return s, t.Refuse("give HOST:PORT, as 127.0.0.1:9090, or :9090 for every address of this host")
 	}
-	s.listener, err = net.Listen("tcp", address)
+	s.listener, err = net.Listen("tcp", t.Value)
 	switch {
 	case errors.Is(err, syscall.EADDRINUSE):
-		err = fmt.Errorf("%s %q: another program has this port; give another one, or 0 for any that is free", in.label("metrics"), address)
+		err = t.Refuse("another program has this port; give another one, or 0 for any that is free")
 	case err != nil:
-		err = fmt.Errorf("%s %q: %w; give an address of this host and a free port", in.label("metrics"), address, err)
+		err = t.Refuse("%w; give an address of this host and a free port", err)
 	}
 	return s, err
 }

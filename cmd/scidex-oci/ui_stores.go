@@ -13,11 +13,11 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner"
 )
 
-// uiRuns, uiFiles and uiLife are a house as the web application takes it.
+// uiRuns, uiFiles and uiLife are the stores as the web application takes it.
 type (
-	uiRuns  struct{ *house }
-	uiFiles struct{ *house }
-	uiLife  struct{ *house }
+	uiRuns  struct{ *stores }
+	uiFiles struct{ *stores }
+	uiLife  struct{ *stores }
 )
 
 func (u uiRuns) List(ctx context.Context, filter catalog.Filter) ([]catalog.Run, error) {

@@ -1,4 +1,5 @@
-package main
+// Package suggest finds the word that a mistyped one most likely meant.
+package suggest
 
 import (
 	"fmt"
@@ -17,8 +18,8 @@ func nearest(word string, candidates []string) string {
 	return best
 }
 
-// didYouMean is the end of a sentence that names an unknown word.
-func didYouMean(word string, candidates []string, dashes string) string {
+// DidYouMean is the end of a sentence that names an unknown word.
+func DidYouMean(word string, candidates []string, dashes string) string {
 	if near := nearest(word, candidates); near != "" {
 		return fmt.Sprintf("; did you mean %q?", dashes+near)
 	}

@@ -1,4 +1,4 @@
-package main
+package options
 
 import (
 	"strings"
@@ -29,7 +29,18 @@ func TestRetentionOf(t *testing.T) {
 		{"all", map[string]string{"keep-last": "all"}, map[string]string{"keep-last": "7", "older-than": "1h", "outputs-only": "true"}, runner.Retention{}},
 	}
 	for _, tt := range tests {
-		got, err := retentionOf(append(given(tt.flags), given(tt.config)...), now)
+		var o Retention
+		config := ""
+		for key, value := range tt.config {
+			config += "  " + strings.ReplaceAll(key, "-", "_") + ": " + value + "\n"
+		}
+		if config != "" {
+			config = "gc:\n" + config
+		}
+		if err := parse(t, o.Flags(), lineOf(tt.flags), nil, config); err != nil {
+			t.Fatal(err)
+		}
+		got, err := o.At(now)
 		if err != nil || got != tt.want {
 			t.Errorf("%s: %+v, %v, want %+v", tt.name, got, err, tt.want)
 		}
@@ -47,26 +58,22 @@ func TestRetentionOfRefuses(t *testing.T) {
 		"--outputs-only": {"outputs-only": "true"},
 		"true or false":  {"outputs-only": "maybe", "keep-last": "1"},
 	} {
-		got, err := retentionOf(given(bad), time.Now())
+		var o Retention
+		if err := parse(t, o.Flags(), lineOf(bad), nil, ""); err != nil {
+			t.Fatal(err)
+		}
+		got, err := o.At(time.Now())
 		if err == nil || !strings.Contains(err.Error(), name) || got.Asked() {
 			t.Errorf("%v: %+v, %v, want %q in it", bad, got, err, name)
 		}
 	}
 }
 
-func TestParseConfigSection(t *testing.T) {
-	got, err := parseConfig([]byte("memory: 1GiB\ngc:\n  older_than: 30d\n  keep_last: 100\n  outputs_only: true\n"), configKeys())
-	if err != nil || got["older-than"][0] != "30d" || got["keep-last"][0] != "100" || got["outputs-only"][0] != "true" || got["memory"][0] != "1GiB" {
-		t.Errorf("%v, %v", got, err)
+// lineOf is a command line of flags with values.
+func lineOf(values map[string]string) []string {
+	var line []string
+	for name, value := range values {
+		line = append(line, "--"+name+"="+value)
 	}
-	for text, want := range map[string]string{
-		"gc: [a]\n":                              "line 1: gc: not a mapping",
-		"gc:\n  keep_last: 1\n  keep_last: 2":    `line 3: key "keep_last" is given twice`,
-		"gc: {keep_last: 1}\ngc: {keep_last: 2}": `key "keep_last" is given twice`,
-		"gc: {json: true}\n":                     `unknown key "json"`,
-	} {
-		if _, err := parseConfig([]byte(text), configKeys()); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%q: %v, want %q in it", text, err, want)
-		}
-	}
+	return line
 }

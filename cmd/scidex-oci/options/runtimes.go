@@ -1,4 +1,4 @@
-package main
+package options
 
 import (
 	"errors"
@@ -9,6 +9,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/suggest"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
@@ -45,22 +46,21 @@ func (l layer) runtimes() map[string]string {
 	dirs := map[string]string{}
 	for _, pair := range l.values[runtimesKey] {
 		name, dir, _ := strings.Cut(pair, "=")
-		dirs[name] = absolute(l.dir, dir)
+		dirs[name] = Absolute(l.dir, dir)
 	}
 	return dirs
 }
 
-// runtime returns the directory of a runtime that is given by its name in the config file. That is what is
+// Runtime returns the directory of a runtime that is given by its name in the config file. That is what is
 // recorded: another run of the request has the same programs, whatever the name means by then.
-func (l layers) runtime(asked string) (string, error) {
+func (g *Global) Runtime(asked string) (string, error) {
 	if asked == spec.None {
 		return "", nil
 	}
 	if !spec.IsRuntimeName(asked) {
 		return asked, nil
 	}
-	file := l[len(l)-1]
-	known := file.runtimes()
+	known := g.file.runtimes()
 	if dir, ok := known[asked]; ok {
 		return dir, nil
 	}
@@ -69,5 +69,5 @@ func (l layers) runtime(asked string) (string, error) {
 	}
 	names := slices.Sorted(maps.Keys(known))
 	return asked, fmt.Errorf("runtime %q is not among those of config file %q, which are %s%s; give one of them, or a directory, such as ./%s",
-		asked, file.file, strings.Join(names, ", "), didYouMean(asked, names, ""), asked)
+		asked, g.file.file, strings.Join(names, ", "), suggest.DidYouMean(asked, names, ""), asked)
 }

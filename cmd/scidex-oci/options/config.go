@@ -1,4 +1,4 @@
-package main
+package options
 
 import (
 	"bytes"
@@ -10,22 +10,20 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/urfave/cli/v2"
 	"go.yaml.in/yaml/v3"
 
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/suggest"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/userfile"
 	"github.com/scidex-ai/scidex-oci/runner/binds"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
-// maxConfig bounds a config file or manifest that we read, in bytes.
-const maxConfig = 1 << 20
-
 // configPlaces are the config files that are read without being asked for; the first that exists.
-func configPlaces(env lookup) []string {
+func configPlaces(env Lookup) []string {
 	var places []string
-	if dir := env.text("XDG_CONFIG_HOME"); filepath.IsAbs(dir) {
+	if dir := env.Text("XDG_CONFIG_HOME"); filepath.IsAbs(dir) {
 		places = append(places, filepath.Join(dir, "scidex-oci", "config.yaml"))
-	} else if home := env.text("HOME"); filepath.IsAbs(home) {
+	} else if home := env.Text("HOME"); filepath.IsAbs(home) {
 		places = append(places, filepath.Join(home, ".config", "scidex-oci", "config.yaml"))
 	}
 	return append(places, operatorConfig)
@@ -37,23 +35,12 @@ const operatorConfig = "/etc/scidex-oci/config.yaml"
 // allowBinds is no flag: who may choose flags is whom it restricts.
 const allowBinds = "allow-binds"
 
-// configKeys are what a config file may hold.
-func configKeys() []cli.Flag {
-	return append(configFlags(), &cli.StringSliceFlag{Name: allowBinds}, &cli.StringSliceFlag{Name: runtimesKey})
-}
-
-// allowances are the restrictions of the config file in use and of the operator's: a file of the caller's
-// own takes the place of the operator's defaults, and of nothing else.
-func allowances(from layers, operator string) ([]binds.Allowed, error) {
-	used := from[len(from)-1]
-	if used.file == operator {
-		return used.allowed(), nil
-	}
-	system, err := readConfig(operator, configKeys())
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, err
-	}
-	return append(used.allowed(), system.allowed()...), nil
+// configKeys are what a config file may hold: the global flags and those of run, but not what names one run.
+func configKeys() []*Flag {
+	var unused Text
+	var g Global
+	own := slices.Concat(g.Flags(), (&Run{}).Flags(&g))
+	return append(Without(own, "config", "id", "file", "again", "script", "trace"), GivenList(&unused, allowBinds, ""), GivenList(&unused, runtimesKey, ""))
 }
 
 // allowed is the layer's restriction, if it has one. An empty list is one.
@@ -64,13 +51,13 @@ func (l layer) allowed() []binds.Allowed {
 	}
 	a := binds.Allowed{File: l.file}
 	for _, prefix := range list {
-		a.Prefixes = append(a.Prefixes, absolute(l.dir, prefix))
+		a.Prefixes = append(a.Prefixes, Absolute(l.dir, prefix))
 	}
 	return []binds.Allowed{a}
 }
 
 // fromConfig reads the config file name, or where name is empty the first of places that exists.
-func fromConfig(name string, places []string, flags []cli.Flag) (layer, error) {
+func fromConfig(name string, places []string, flags []*Flag) (layer, error) {
 	if name != "" {
 		return readConfig(name, flags)
 	}
@@ -83,8 +70,8 @@ func fromConfig(name string, places []string, flags []cli.Flag) (layer, error) {
 	return layer{}, nil
 }
 
-func readConfig(name string, flags []cli.Flag) (layer, error) {
-	data, err := readBounded(name, nil)
+func readConfig(name string, flags []*Flag) (layer, error) {
+	data, err := userfile.Read(name, nil)
 	if err != nil {
 		return layer{}, fmt.Errorf("config file: %w", err)
 	}
@@ -96,33 +83,12 @@ func readConfig(name string, flags []cli.Flag) (layer, error) {
 	return layer{values: values, label: label, dir: filepath.Dir(name), file: name}, nil
 }
 
-// readBounded reads a small file, or stdin where name is "-" and there is one.
-func readBounded(name string, stdin io.Reader) ([]byte, error) {
-	from := stdin
-	if name != "-" || stdin == nil {
-		f, all, err := openNamed(name, writerWait)
-		if err != nil {
-			return nil, err
-		}
-		defer f.Close()
-		from = all
-	}
-	data, err := io.ReadAll(io.LimitReader(from, maxConfig+1))
-	if err != nil {
-		return nil, err
-	}
-	if len(data) > maxConfig {
-		return nil, fmt.Errorf("%q is larger than %s", name, size(maxConfig))
-	}
-	return data, nil
-}
-
 // key is the config file's name of a flag.
 func key(flag string) string { return strings.ReplaceAll(flag, "-", "_") }
 
 // parseConfig reads one YAML mapping of flags to values. Lists and, for K=V flags, mappings are given to
 // repeatable flags only.
-func parseConfig(data []byte, flags []cli.Flag) (map[string][]string, error) {
+func parseConfig(data []byte, flags []*Flag) (map[string][]string, error) {
 	decoder := yaml.NewDecoder(bytes.NewReader(data))
 	var document, more yaml.Node
 	if err := decoder.Decode(&document); errors.Is(err, io.EOF) {
@@ -147,7 +113,7 @@ func parseConfig(data []byte, flags []cli.Flag) (map[string][]string, error) {
 // gcSection is the key whose mapping holds the flags of gc.
 const gcSection = "gc"
 
-func readMapping(root *yaml.Node, flags []cli.Flag, values map[string][]string) error {
+func readMapping(root *yaml.Node, flags []*Flag, values map[string][]string) error {
 	for i := 0; i+1 < len(root.Content); i += 2 {
 		name, node := root.Content[i], root.Content[i+1]
 		if inner, ok := section(name.Value, flags); ok {
@@ -159,25 +125,25 @@ func readMapping(root *yaml.Node, flags []cli.Flag, values map[string][]string) 
 			}
 			continue
 		}
-		flag := lookupFlag(flags, strings.ReplaceAll(name.Value, "_", "-"))
-		if flag == nil || key(flag.Names()[0]) != name.Value {
-			return fmt.Errorf("line %d: unknown key %q%s", name.Line, name.Value, didYouMean(name.Value, keys(flags), ""))
+		flag := named(flags, strings.ReplaceAll(name.Value, "_", "-"))
+		if flag == nil || key(flag.Name) != name.Value {
+			return fmt.Errorf("line %d: unknown key %q%s", name.Line, name.Value, suggest.DidYouMean(name.Value, keys(flags), ""))
 		}
-		if _, twice := values[flag.Names()[0]]; twice {
+		if _, twice := values[flag.Name]; twice {
 			return fmt.Errorf("line %d: key %q is given twice", name.Line, name.Value)
 		}
-		list, err := readValues(name.Value, node, repeatable(flag))
+		list, err := readValues(name.Value, node, flag.repeatable)
 		if err != nil {
 			return fmt.Errorf("line %d: %s: %w", node.Line, name.Value, err)
 		}
-		values[flag.Names()[0]] = list
+		values[flag.Name] = list
 	}
 	return nil
 }
 
 // section returns the flags of a key that is a section of a whole config file.
-func section(name string, flags []cli.Flag) ([]cli.Flag, bool) {
-	return retentionFlags(), name == gcSection && lookupFlag(flags, allowBinds) != nil
+func section(name string, flags []*Flag) ([]*Flag, bool) {
+	return (&Retention{}).Flags(), name == gcSection && named(flags, allowBinds) != nil
 }
 
 func readValues(name string, node *yaml.Node, several bool) ([]string, error) {
@@ -220,11 +186,19 @@ func configValues(node *yaml.Node, several bool) ([]string, error) {
 // yamlError drops the library's prefix.
 func yamlError(err error) error { return errors.New(strings.TrimPrefix(err.Error(), "yaml: ")) }
 
-func keys(flags []cli.Flag) []string {
+func keys(flags []*Flag) []string {
 	var all []string
 	for _, flag := range flags {
-		all = append(all, key(flag.Names()[0]))
+		all = append(all, key(flag.Name))
 	}
 	slices.Sort(all)
 	return all
+}
+
+func named(flags []*Flag, name string) *Flag {
+	i := slices.IndexFunc(flags, func(f *Flag) bool { return f.Name == name })
+	if i < 0 {
+		return nil
+	}
+	return flags[i]
 }

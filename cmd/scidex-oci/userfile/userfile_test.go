@@ -1,4 +1,4 @@
-package main
+package userfile
 
 import (
 	"fmt"
@@ -21,9 +21,9 @@ func makeFIFO(t *testing.T) string {
 	return path
 }
 
-// readNamed is all that openNamed finds at path.
+// readNamed is all that Open finds at path.
 func readNamed(path string, wait time.Duration) (string, error) {
-	f, from, err := openNamed(path, wait)
+	f, from, err := Open(path, wait)
 	if err != nil {
 		return "", err
 	}
@@ -72,7 +72,10 @@ func TestOpenNamedPipe(t *testing.T) {
 }
 
 func TestOpenNamed(t *testing.T) {
-	file := write(t, filepath.Join(t.TempDir(), "a"), "id: x\n")
+	file := filepath.Join(t.TempDir(), "a")
+	if err := os.WriteFile(file, []byte("id: x\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	f, err := os.Open(file)
 	if err != nil {
 		t.Fatal(err)

@@ -1,4 +1,5 @@
-package main
+// Package userfile opens files that a user names.
+package userfile
 
 import (
 	"bufio"
@@ -8,16 +9,41 @@ import (
 	"os"
 	"time"
 
+	"github.com/docker/go-units"
 	"golang.org/x/sys/unix"
 )
 
-// writerWait is how long a FIFO that a user named may stay without a writer.
-const writerWait = 5 * time.Second
+// maxRead bounds a file that is read whole, in bytes.
+const maxRead = 1 << 20
 
-// openNamed opens a file that a user named: a regular file, or a pipe or device to be read once. The open of a FIFO waits
+// Read reads a small file, or stdin where name is "-" and there is one.
+func Read(name string, stdin io.Reader) ([]byte, error) {
+	from := stdin
+	if name != "-" || stdin == nil {
+		f, all, err := Open(name, WriterWait)
+		if err != nil {
+			return nil, err
+		}
+		defer f.Close()
+		from = all
+	}
+	data, err := io.ReadAll(io.LimitReader(from, maxRead+1))
+	if err != nil {
+		return nil, err
+	}
+	if len(data) > maxRead {
+		return nil, fmt.Errorf("%q is larger than %s", name, units.BytesSize(maxRead))
+	}
+	return data, nil
+}
+
+// WriterWait is how long a FIFO that a user named may stay without a writer.
+const WriterWait = 5 * time.Second
+
+// Open opens a file that a user named: a regular file, or a pipe or device to be read once. The open of a FIFO waits
 // for a writer, without end (fifo(7)), so that it is done without waiting; one that has no writer within wait is refused.
 // from has all that the file holds. The error names the path.
-func openNamed(path string, wait time.Duration) (f *os.File, from io.Reader, err error) {
+func Open(path string, wait time.Duration) (f *os.File, from io.Reader, err error) {
 	f, err = os.OpenFile(path, os.O_RDONLY|unix.O_NONBLOCK|unix.O_NOCTTY, 0)
 	if err != nil {
 		return nil, nil, err

@@ -1,6 +1,7 @@
-package main
+package options
 
 import (
+	"os"
 	"path/filepath"
 	"reflect"
 	"strings"
@@ -65,7 +66,7 @@ func FuzzParseConfig(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		values, err := parseConfig(data, configKeys())
 		for name, list := range values {
-			if err != nil || len(list) == 0 && !repeatable(lookupFlag(configFlags(), name)) {
+			if err != nil || len(list) == 0 && !named(configKeys(), name).repeatable {
 				t.Errorf("%s has %q with error %v", name, list, err)
 			}
 		}
@@ -96,11 +97,11 @@ func TestAllowBinds(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got, err := allowances(layers{{}, {}, used}, c.operator); err != nil || !reflect.DeepEqual(got, c.want) {
+		if got, err := used.restrictions(c.operator); err != nil || !reflect.DeepEqual(got, c.want) {
 			t.Errorf("%s: %+v, %v, want %+v", name, got, err, c.want)
 		}
 	}
-	if got, err := allowances(layers{{}, {}, {}}, operator); err != nil || !reflect.DeepEqual(got, []binds.Allowed{byOperator}) {
+	if got, err := (layer{}).restrictions(operator); err != nil || !reflect.DeepEqual(got, []binds.Allowed{byOperator}) {
 		t.Errorf("no file in use: %+v, %v", got, err)
 	}
 }
@@ -115,7 +116,7 @@ func TestBadOperatorConfig(t *testing.T) {
 		"a directory": dir,
 		"no way":      filepath.Join(write(t, filepath.Join(dir, "d"), ""), "config.yaml"),
 	} {
-		if got, err := allowances(layers{{}}, place); err == nil {
+		if got, err := (layer{}).restrictions(place); err == nil {
 			t.Errorf("%s: %+v", name, got)
 		}
 	}
@@ -123,11 +124,13 @@ func TestBadOperatorConfig(t *testing.T) {
 
 // TestAllowBindsIsNoFlag: who chooses flags, variables or manifests is whom it restricts.
 func TestAllowBindsIsNoFlag(t *testing.T) {
-	if lookupFlag(append(globalFlags(), runFlags()...), allowBinds) != nil {
+	var g Global
+	flags := append(g.Flags(), (&Run{}).Flags(&g)...)
+	if named(flags, allowBinds) != nil {
 		t.Error("it is a flag")
 	}
 	env := variables(map[string]string{"SCIDEX_OCI_ALLOW_BINDS": "/"})
-	if from := fromEnvironment(append(globalFlags(), runFlags()...), env, "/"); len(from.allowed()) > 0 {
+	if from := fromEnvironment(flags, env, "/"); len(from.allowed()) > 0 {
 		t.Error("it is a variable")
 	}
 	if _, err := spec.ParseManifest([]byte("command: [x]\nallow_binds: [/]\n"), "m.yaml"); err == nil {
@@ -139,7 +142,7 @@ func TestConfigPlaces(t *testing.T) {
 	dir := t.TempDir()
 	second := write(t, filepath.Join(dir, "second.yaml"), "memory: 2GiB\n")
 	from, err := fromConfig("", []string{filepath.Join(dir, "first.yaml"), second}, configKeys())
-	if err != nil || from.text("memory") != "2GiB" || from.dir != dir {
+	if err != nil || from.text("memory").Value != "2GiB" || from.dir != dir {
 		t.Errorf("got %+v, %v", from, err)
 	}
 	write(t, filepath.Join(dir, "first.yaml"), "nonsense: 1\n")
@@ -154,5 +157,41 @@ func TestConfigPlaces(t *testing.T) {
 	}
 	if got := configPlaces(variables(map[string]string{"XDG_CONFIG_HOME": "relative", "HOME": "/h"}))[0]; got != "/h/.config/scidex-oci/config.yaml" {
 		t.Errorf("first place %q", got)
+	}
+}
+
+// variables makes an environment.
+func variables(values map[string]string) Lookup {
+	return func(name string) (string, bool) {
+		value, ok := values[name]
+		return value, ok
+	}
+}
+
+func write(t *testing.T, name, text string) string {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return name
+}
+
+func TestParseConfigSection(t *testing.T) {
+	got, err := parseConfig([]byte("memory: 1GiB\ngc:\n  older_than: 30d\n  keep_last: 100\n  outputs_only: true\n"), configKeys())
+	if err != nil || got["older-than"][0] != "30d" || got["keep-last"][0] != "100" || got["outputs-only"][0] != "true" || got["memory"][0] != "1GiB" {
+		t.Errorf("%v, %v", got, err)
+	}
+	for text, want := range map[string]string{
+		"gc: [a]\n":                              "line 1: gc: not a mapping",
+		"gc:\n  keep_last: 1\n  keep_last: 2":    `line 3: key "keep_last" is given twice`,
+		"gc: {keep_last: 1}\ngc: {keep_last: 2}": `key "keep_last" is given twice`,
+		"gc: {json: true}\n":                     `unknown key "json"`,
+	} {
+		if _, err := parseConfig([]byte(text), configKeys()); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, want %q in it", text, err, want)
+		}
 	}
 }

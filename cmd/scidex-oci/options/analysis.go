@@ -1,0 +1,132 @@
+package options
+
+import (
+	"slices"
+
+	"github.com/scidex-ai/scidex-oci/spec"
+)
+
+// Analysis are the options that fill a spec.Analysis. They are kept apart by layer: a manifest comes between the config
+// file and the others.
+type Analysis struct {
+	// Env has the values of variables that are given by name alone.
+	Env Lookup
+
+	network Text
+	of      [layerCount]fields
+}
+
+// fields are what one layer gives.
+type fields struct {
+	analysis spec.Analysis
+	dir      string // relative paths start here
+	err      error  // the first
+}
+
+// HasID reports whether the id is given.
+func (o *Analysis) HasID() bool { return o.above(func(a *spec.Analysis) string { return a.ID }) }
+
+// HasScript reports whether a script is given.
+func (o *Analysis) HasScript() bool {
+	return o.above(func(a *spec.Analysis) string { return a.Script })
+}
+
+// HasRootfs reports whether the root filesystem is named here. A config file does not say what a repeated run had.
+func (o *Analysis) HasRootfs() bool {
+	return o.above(func(a *spec.Analysis) string { return a.Rootfs })
+}
+
+// above reports whether the command line or the environment gives a field.
+func (o *Analysis) above(field func(*spec.Analysis) string) bool {
+	return field(&o.of[commandLine].analysis) != "" || field(&o.of[environment].analysis) != ""
+}
+
+// Over lays the options over base, a manifest, which is above the config file. With an error, the first, the analysis is
+// as far as it is known.
+func (o *Analysis) Over(base spec.Analysis) (a spec.Analysis, problem error) {
+	if o.network.Given && o.network.Value != "none" {
+		problem = o.network.Refuse("a run never gets a network; the only value is none")
+	}
+	for i := range slices.Backward(o.of[:]) {
+		one := &o.of[i]
+		if problem == nil {
+			problem = one.err
+		}
+		a = Merge(a, one.analysis.ResolvePaths(one.dir))
+		if i == configFile {
+			a = Merge(a, base)
+		}
+	}
+	return a, problem
+}
+
+// field makes the flag of a field of the analysis.
+func field[T any](o *Analysis, name, usage string, at func(*spec.Analysis) *T, parse func(Text) (T, error)) *Flag {
+	f := newFlag(name, usage, nil, func(Text) error { return nil })
+	took := f.take
+	f.take = func(l layers) error {
+		for i, from := range l {
+			of := &o.of[i]
+			of.dir = from.dir
+			value, err := optional(from.text(name), parse)
+			if *at(&of.analysis) = value; of.err == nil {
+				of.err = err
+			}
+		}
+		return took(l)
+	}
+	return f
+}
+
+func optional[T any](t Text, parse func(Text) (T, error)) (value T, err error) {
+	if t.Given {
+		value, err = parse(t)
+	}
+	return value, err
+}
+
+func (o *Analysis) text(name, usage string, at func(*spec.Analysis) *string) *Flag {
+	return field(o, name, usage, at, func(t Text) (string, error) { return t.Value, t.notEmpty() })
+}
+
+func (o *Analysis) list(name, usage string, at func(*spec.Analysis) *[]string) *Flag {
+	return repeat(field(o, name, usage, at, func(t Text) ([]string, error) { return t.Values, t.notEmpty() }))
+}
+
+// notEmpty refuses an empty value, which would read as "not asked for".
+func (t Text) notEmpty() error {
+	if slices.Contains(t.Values, "") {
+		return Text{Label: t.Label}.Refuse("is empty; give a value or leave it out")
+	}
+	return nil
+}
+
+// limit makes the flag of a limit. The parsers refuse zero, which would read as "not asked for".
+func limit[T ~int64 | ~float64](o *Analysis, name, usage string, at func(*spec.Analysis) *T, parse func(string) (T, error)) *Flag {
+	return field(o, name, usage, at, func(t Text) (T, error) {
+		if err := t.notEmpty(); err != nil {
+			return 0, err
+		}
+		value, err := parse(t.Value)
+		if err != nil {
+			err = t.Wrap(err)
+		}
+		return value, err
+	})
+}
+
+func (o *Analysis) pairs(name, usage string, env Lookup, at func(*spec.Analysis) *map[string]string) *Flag {
+	return repeat(field(o, name, usage, at, func(t Text) (map[string]string, error) { return pairsOf(t, env) }))
+}
+
+func readID(t Text) (string, error) {
+	if err := spec.ValidateID(t.Value); err != nil {
+		return "", t.Wrap(err)
+	}
+	return t.Value, nil
+}
+
+func readSwitch(t Text) (*bool, error) {
+	on, err := t.Bool()
+	return &on, err
+}

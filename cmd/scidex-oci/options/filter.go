@@ -1,0 +1,67 @@
+package options
+
+import (
+	"time"
+
+	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/result"
+)
+
+// Filter are the options that choose runs of the catalog.
+type Filter struct {
+	since, until    Moment
+	states, reasons []string
+	labels          map[string]string
+	limit           int // 0 for none
+}
+
+// Flags are the flags of a filter; limit says what --limit bounds.
+func (o *Filter) Flags(limit string) []*Flag {
+	o.limit = 50
+	return []*Flag{
+		Time(&o.since, "since", "created at or after `TIME`: RFC 3339, a date, or how long ago, as 7d or 12h"),
+		Time(&o.until, "until", "created before `TIME`"),
+		Words(&o.states, "state", "in this `STATE`; repeatable", States()),
+		Words(&o.reasons, "reason", "ended for this `REASON`; repeatable", Reasons()),
+		Pairs(&o.labels, "label", "with this label `K=V`; repeatable, all must match"),
+		Number(&o.limit, "limit", limit, 0, "a number of runs, 0 for all"),
+	}
+}
+
+// At is the filter of the catalog, with lengths of time before now.
+func (o *Filter) At(now time.Time) (f catalog.Filter, err error) {
+	f = catalog.Filter{Limit: o.limit, Reasons: o.reasons, Labels: o.labels}
+	for _, state := range o.states {
+		f.States = append(f.States, catalog.State(state))
+	}
+	if f.Since, err = o.since.At(now); err != nil {
+		return f, err
+	}
+	f.Until, err = o.until.At(now)
+	return f, err
+}
+
+// States are the words for the states of a run.
+func States() []string {
+	var all []string
+	for _, state := range []catalog.State{
+		catalog.Queued, catalog.Running, catalog.Complete, catalog.Failed, catalog.Canceled, catalog.Error, catalog.Lost,
+	} {
+		all = append(all, string(state))
+	}
+	return all
+}
+
+// Reasons are the words for why a run has ended.
+func Reasons() []string {
+	var all []string
+	for _, reason := range []result.Reason{
+		result.ReasonExit, result.ReasonSignal, result.ReasonTimeout, result.ReasonOutOfMemory, result.ReasonPidsLimit,
+		result.ReasonWorkFull, result.ReasonHostFull, result.ReasonOutputMissing, result.ReasonNotFound, result.ReasonNotInvocable, result.ReasonStopped,
+		result.ReasonSupervisorLost, result.ReasonHarvest, result.ReasonCommit, result.ReasonExport, result.ReasonPostProcess,
+		result.ReasonSandbox, result.ReasonRequest,
+	} {
+		all = append(all, string(reason))
+	}
+	return all
+}

@@ -1,0 +1,90 @@
+package options
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+
+	"github.com/scidex-ai/scidex-oci/runner/binds"
+)
+
+// Global are the options of every command.
+type Global struct {
+	Root, DB, Blobs, Tmp, LogLevel, LogFormat, Config Text
+	// MinFree has a flag of the commands that make runs. The others have it from the config file.
+	MinFree Text
+	// Dir is the working directory.
+	Dir string
+
+	file layer // the config file
+}
+
+// Flags are the global flags.
+func (g *Global) Flags() []*Flag {
+	return []*Flag{
+		Given(&g.Root, "root", "keep catalog, blobs and locks in `DIR` (default: $XDG_DATA_HOME/scidex-oci or ~/.local/share/scidex-oci, for root /var/lib/scidex-oci)"),
+		Given(&g.DB, "db", "use the catalog at `URL`, sqlite://PATH or postgres://USER@HOST:PORT/DATABASE (default: sqlite://ROOT/catalog.db)"),
+		Given(&g.Blobs, "blobs", "use the blob store at `URL`, file://DIR or s3://BUCKET/PREFIX?endpoint=URL (default: file://ROOT/blobs); credentials, region and endpoint of S3 also by AWS_* and ~/.aws"),
+		Given(&g.Tmp, "tmp", "make working directories in `DIR` (default: /tmp)"),
+		Given(&g.LogLevel, "log-level", "write messages of `LEVEL` debug, info, warn or error and above (default: warn)"),
+		Given(&g.LogFormat, "log-format", "write messages as `text|json`, one a line (default: text)"),
+		Given(&g.Config, "config", "read defaults from the YAML `FILE`, keys as flags with underscores (default: $XDG_CONFIG_HOME/scidex-oci/config.yaml or /etc/scidex-oci/config.yaml, where they exist); its list allow_binds restricts what may be bound, that of /etc/scidex-oci/config.yaml always; its mapping runtimes gives directories the names that --runtime takes"),
+	}
+}
+
+// MinFreeFlag is the flag of MinFree.
+func (g *Global) MinFreeFlag() *Flag {
+	return Given(&g.MinFree, "min-free", "end runs and start none while the file system of /work or of the blobs has less free than `SIZE|PERCENT%`; 0 for no such floor (default: 5%)")
+}
+
+// Load gives the options of a command line their values: those of flags, and others, which are no flags of the command
+// and may be keys of the config file. All that can be known is known also with an error, the first.
+func (g *Global) Load(env Lookup, flags []*Flag, others ...*Flag) error {
+	l, err := g.layers(env, flags)
+	for _, f := range append(flags, others...) {
+		err = cmp.Or(err, f.take(l))
+	}
+	return cmp.Or(err, g.MinFreeFlag().take(l))
+}
+
+// layers reads the places where flags get values from.
+func (g *Global) layers(env Lookup, flags []*Flag) (layers, error) {
+	dir, err := os.Getwd()
+	if err != nil {
+		// The flags are good all the same: --json is answered with an object.
+		g.Dir = "/"
+		return layers{fromFlags(flags, "/")}, fmt.Errorf("working directory: %w; change to one that exists", err)
+	}
+	g.Dir = dir
+	above := layers{fromFlags(flags, dir), fromEnvironment(flags, env, dir)}
+	g.file, err = fromConfig(above.text("config").Path(""), configPlaces(env), configKeys())
+	return append(above, g.file), err // above is good even where the file is not
+}
+
+// OnLine are those of the options that say which catalog is meant, and stand on the command line.
+func (g *Global) OnLine() []Text {
+	var all []Text
+	for _, t := range []Text{g.Config, g.Root, g.DB, g.Blobs} {
+		if t.Layer == commandLine && t.Given {
+			all = append(all, t)
+		}
+	}
+	return all
+}
+
+// Allowed are the restrictions of the config file in use and of the operator's: a file of the caller's
+// own takes the place of the operator's defaults, and of nothing else.
+func (g *Global) Allowed() ([]binds.Allowed, error) { return g.file.restrictions(operatorConfig) }
+
+func (l layer) restrictions(operator string) ([]binds.Allowed, error) {
+	if l.file == operator {
+		return l.allowed(), nil
+	}
+	system, err := readConfig(operator, configKeys())
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	return append(l.allowed(), system.allowed()...), nil
+}

@@ -1,0 +1,51 @@
+package options
+
+import (
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/scidex-ai/scidex-oci/runner"
+)
+
+// Retention are the options of gc that a config file may set too.
+type Retention struct {
+	OlderThan             Moment
+	KeepLast, OutputsOnly Text
+}
+
+// Flags are the flags of retention.
+func (o *Retention) Flags() []*Flag {
+	only := Given(&o.OutputsOnly, "outputs-only", "remove only what the outputs of those runs hold; their rows, digests and logs stay")
+	only.line.toggle = true
+	return []*Flag{
+		Time(&o.OlderThan, "older-than", "remove runs that ended before `AGE`: how long ago, as 30d or 12h, a date, or RFC 3339"),
+		Given(&o.KeepLast, "keep-last", "remove runs but the newest `N` that this root wrote, pinned ones and those that run counted; all for none at all"),
+		only,
+	}
+}
+
+// keepAll as --keep-last takes back what a config file asks for.
+const keepAll = "all"
+
+// At is the retention, with lengths of time before now.
+func (o *Retention) At(now time.Time) (r runner.Retention, err error) {
+	if o.KeepLast.Value == keepAll {
+		return r, nil
+	}
+	if o.KeepLast.Given {
+		if r.KeepLast, err = strconv.Atoi(o.KeepLast.Value); err != nil || r.KeepLast < 1 {
+			return runner.Retention{}, o.KeepLast.Refuse("give a number of runs from 1 on, or %s", keepAll)
+		}
+	}
+	if r.Before, err = o.OlderThan.At(now); err != nil {
+		return runner.Retention{}, err
+	}
+	if r.OutputsOnly, err = o.OutputsOnly.Bool(); err != nil {
+		return runner.Retention{}, err
+	}
+	if r.OutputsOnly && !r.Asked() {
+		return runner.Retention{}, fmt.Errorf("%s says not of which runs; give --older-than AGE or --keep-last N too", o.OutputsOnly.Label)
+	}
+	return r, nil
+}

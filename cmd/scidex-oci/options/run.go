@@ -1,0 +1,65 @@
+package options
+
+// Run are the options that make a request. Commands that make one share them.
+type Run struct {
+	Analysis
+	Hook
+	File, Events, Trace    Text
+	Again                  string // the name of a run
+	NoAudit                bool
+	Overwrite, JSON, Quiet bool
+	Detach, Reuse          bool // of run alone
+}
+
+// Flags are the flags of a request, that of --min-free among them.
+func (o *Run) Flags(g *Global) []*Flag {
+	all := append(o.Analysis.Flags(), o.Hook.Flags()...)
+	return append(all,
+		Given(&o.On, "post-process-on", "call the --post-process command after `complete|always`: runs that are complete (default), or all"),
+		Given(&o.File, "file", "read the request from the manifest `FILE` (YAML or JSON, - for standard input); flags override it", "f"),
+		String(&o.Again, "again", "run the recorded request of `ID` once more, as its next attempt; flags override it"),
+		o.AuditFlag(),
+		g.MinFreeFlag(),
+		Bool(&o.Overwrite, "overwrite", "let --export write into a directory that is not empty"),
+		Bool(&o.JSON, "json", "print the result as one JSON object on standard output; the analysis' own output goes to standard error"),
+		Given(&o.Events, "events", "write what happens as JSON lines to `FILE|fd:N`: a file (appended to), a FIFO that is read, or a descriptor that this command was started with; see docs/schema/events.json"),
+		Given(&o.Trace, "trace", "write how long each phase of the run takes to `FILE` as Chrome trace events, for chrome://tracing or Perfetto; see docs/trace.md"),
+		Bool(&o.Quiet, "quiet", "leave the status line and the closing table out", "q"),
+	)
+}
+
+// AuditFlag is the flag of NoAudit.
+func (o *Run) AuditFlag() *Flag {
+	return Value(&o.NoAudit, "audit", "`on|off`: note in the result what the analysis tries to reach and may not (default: on); off only where the kernel lacks seccomp user notification", readOff)
+}
+
+// DetachFlag is the flag of Detach.
+func (o *Run) DetachFlag() *Flag {
+	return Bool(&o.Detach, "detach", "print the id as soon as the analysis has begun, and let the run go on without this command and its terminal; see show --wait, logs --follow and stop", "d")
+}
+
+// ReuseFlag is the flag of Reuse.
+func (o *Run) ReuseFlag() *Flag {
+	return Bool(&o.Reuse, "reuse", "answer with the result of an earlier complete run of the same action, where there is one whose outputs are there, and run nothing; takes --digest-inputs full for granted; see docs/replay.md")
+}
+
+func readOff(t Text) (bool, error) {
+	switch t.Value {
+	case "on":
+		return false, nil
+	case "off":
+		return true, nil
+	}
+	return false, t.Refuse("give on or off")
+}
+
+// Hook says what is called with a result.
+type Hook struct{ Command, Timeout, On Text }
+
+// Flags are the flags of a hook but --post-process-on.
+func (o *Hook) Flags() []*Flag {
+	return []*Flag{
+		Given(&o.Command, "post-process", "after the commit call `COMMAND` on the host with your own rights: the result is its standard input, SCIDEX_OUTPUT_DIR a directory of copies of the outputs; split as a shell does, without one; it may be called more than once for an id and attempt"),
+		Given(&o.Timeout, "post-process-timeout", "end the --post-process command after `DURATION` (default: 10m)"),
+	}
+}
