@@ -3,6 +3,7 @@ package e2e
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -38,10 +39,14 @@ func (h *harness) stats(flags ...string) (s runStats) {
 // What runs asked for and used, and a limit that has ended one, stand in the statistics; a run that never began does not.
 func TestStats(t *testing.T) {
 	h := newHarness(t)
+	var took []float64
 	for range 2 {
-		h.start("--label", "kind=a", "--timeout", "10m", "--", "sleep", "0.2").expect(t, "complete", "exit", 0)
+		r := h.start("--label", "kind=a", "--timeout", "10m", "--", "sleep", "0.2")
+		r.expect(t, "complete", "exit", 0)
+		took = append(took, float64(r.Usage.WallMS))
 	}
-	h.start("--timeout", "1s", "--grace", "1s", "--", "sleep", "60").expect(t, "failed", "timeout", 124)
+	late := h.start("--timeout", "1s", "--grace", "1s", "--", "sleep", "60")
+	late.expect(t, "failed", "timeout", 124)
 	h.start("--label", "kind=a", "--", "/nowhere").expect(t, "failed", "not_found", 127)
 
 	s := h.stats("--by", "kind")
@@ -49,10 +54,10 @@ func TestStats(t *testing.T) {
 		t.Fatalf("%+v", s)
 	}
 	a, other := s.Groups[0], s.Groups[1]
-	if a.Runs != 2 || a.Time.Used.P50 < 200 || a.Time.Asked.Max != 600_000 || a.Time.AtLimit != 0 || a.Time.Suggested == nil || a.CPUs.Asked.P50 != 1 {
+	if a.Runs != 2 || !slices.Contains(took, a.Time.Used.P50) || a.Time.Asked.Max != 600_000 || a.Time.AtLimit != 0 || a.Time.Suggested == nil || a.CPUs.Asked.P50 != 1 {
 		t.Errorf("the runs with the label: %+v", a)
 	}
-	if other.Runs != 1 || other.Time.AtLimit != 1 || other.Time.Suggested != nil || other.Time.Used.Max < 1000 {
+	if other.Runs != 1 || other.Time.AtLimit != 1 || other.Time.Suggested != nil || other.Time.Used.Max != float64(late.Usage.WallMS) {
 		t.Errorf("the run that timed out: %+v", other)
 	}
 	if all := h.stats("--state", "complete"); all.By != nil || all.Runs != 2 || all.GroupsTotal != 1 || all.Groups[0].Label != nil {
