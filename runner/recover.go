@@ -181,7 +181,7 @@ func (c *collector) resume(ctx context.Context, run catalog.Run, a remains) (*ex
 	}
 	if analysis.Export != "" {
 		e.report.Warnings = append(e.report.Warnings, fmt.Sprintf("nothing was exported to %q; do it with \"scidex-oci outputs export %s DIR\"",
-			analysis.Export, run.Key.String()))
+			analysis.Export, run.String()))
 	}
 	if a.lost {
 		e.report.Warnings = append(e.report.Warnings, "the logs are lost: the directory that held them was gone")

@@ -142,7 +142,7 @@ func (p *replayer) read(ctx context.Context) (err error) {
 		return fmt.Errorf("read the recorded request: %w", err)
 	}
 	p.analysis.ID, p.analysis.Export, p.analysis.Keep = "", "", spec.KeepNever
-	p.analysis.Labels = map[string]string{ReplayLabel: p.run.Key.String()}
+	p.analysis.Labels = map[string]string{ReplayLabel: p.run.String()}
 	p.files, err = p.outputsOf(ctx, p.run.Key)
 	return err
 }

@@ -120,7 +120,7 @@ func (r *Runner) reused(ctx context.Context, run catalog.Run, p *plan, req Reque
 	if err != nil {
 		return result, err
 	}
-	result.ReusedFrom = run.Key.String()
+	result.ReusedFrom = run.String()
 	if p.analysis.Export != "" {
 		err = r.Export(ctx, run, p.analysis.Export, req.Overwrite)
 	}

@@ -138,7 +138,7 @@ func (h *stores) crateOf(ctx context.Context, run catalog.Run) (crate.Run, crate
 	source := crateSource{blobs: h.reading(ctx), digest: hex.EncodeToString(sum[:]), result: raw}
 	var asked spec.Analysis
 	_ = json.Unmarshal(run.Request, &asked) // a request of another version; the result has it as it is
-	name := run.Key.String()
+	name := run.String()
 	c := crate.Run{
 		ID: name, Name: "Run " + name,
 		Description: "The outputs, logs and result of one run of an analysis, made by scidex-oci. " + ending(result) + ".",

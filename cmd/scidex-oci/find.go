@@ -115,6 +115,6 @@ func (s search) print(w io.Writer, found catalog.FoundOutput) error {
 		removed = "  (content removed)"
 	}
 	_, err := fmt.Fprintf(w, "%s  %s  %10s  %s  %s%s\n", localTime(found.CreatedAt), short(o.SHA256), size(o.Size),
-		escape(found.Key.String()), escape(o.Path), removed)
+		escape(found.String()), escape(o.Path), removed)
 	return err
 }

@@ -154,7 +154,7 @@ func printGC(w io.Writer, report runner.GCReport, dryRun bool, retention runner.
 		what = "outputs of run "
 	}
 	for _, run := range report.Expired {
-		fmt.Fprintf(w, "%s%s%s: %s, %s\n", removed, what, escape(run.Key.String()), counted(int(run.Outputs), "output"), units.BytesSize(float64(run.Bytes)))
+		fmt.Fprintf(w, "%s%s%s: %s, %s\n", removed, what, escape(run.String()), counted(int(run.Outputs), "output"), units.BytesSize(float64(run.Bytes)))
 	}
 	for _, key := range report.PostProcess {
 		name := escape(key.String())

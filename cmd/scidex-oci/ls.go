@@ -133,7 +133,7 @@ func listNames(ctx context.Context, w io.Writer, cat catalog.Catalog, runs []cat
 		}
 		name := r.ID
 		if last.Attempt != r.Attempt {
-			name = r.Key.String()
+			name = r.String()
 		}
 		if _, err := fmt.Fprintln(w, escape(name)); err != nil {
 			return err

@@ -79,7 +79,7 @@ func runStop(ctx context.Context, p *program, h *stores, o stopOptions, given []
 
 // stop asks one run to end, or says why it cannot.
 func (h *stores) stop(ctx context.Context, run catalog.Run, now bool) (*runner.Live, error) {
-	name := run.Key.String()
+	name := run.String()
 	if run.State.Final() {
 		return nil, fmt.Errorf("run %q has ended already: it is %s (%s)", name, run.State, run.Reason)
 	}

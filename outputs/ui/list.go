@@ -75,7 +75,7 @@ func (s *Server) list(ctx context.Context, r *http.Request) (m made, err error) 
 
 func (s *Server) row(ctx context.Context, run catalog.Run) listRow {
 	row := listRow{
-		Name: run.Key.String(), Link: linkTo(run.Key), State: string(run.State), Class: string(run.State), Reason: run.Reason,
+		Name: run.String(), Link: linkTo(run.Key), State: string(run.State), Class: string(run.State), Reason: run.Reason,
 		CreatedAt: run.CreatedAt, Outputs: run.OutputsTotal, Labels: labelsOf(run),
 	}
 	if !run.State.Final() {

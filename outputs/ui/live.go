@@ -77,7 +77,7 @@ func count(n int) string {
 
 func newMoving(run catalog.Run, going Going) moving {
 	m := moving{
-		Name: run.Key.String(), Link: linkTo(run.Key), State: going.State, Elapsed: report.Span(going.ElapsedMS / 1000 * 1000), Labels: labelsOf(run),
+		Name: run.String(), Link: linkTo(run.Key), State: going.State, Elapsed: report.Span(going.ElapsedMS / 1000 * 1000), Labels: labelsOf(run),
 		CPU: "–", Memory: "–", Processes: "–",
 	}
 	if use := going.Use; use != nil {
@@ -108,7 +108,7 @@ func (s *Server) unended(ctx context.Context, run catalog.Run, result result.Res
 	going := s.house.Life.Look(ctx, run)
 	page := unendedPage{
 		Class: string(run.State), Message: result.Message, Result: result, CreatedAt: run.CreatedAt, Here: going.Here,
-		Events: eventsPage + "?" + url.Values{"id": {run.Key.String()}, "here": {strconv.FormatBool(going.Here)}}.Encode(),
+		Events: eventsPage + "?" + url.Values{"id": {run.String()}, "here": {strconv.FormatBool(going.Here)}}.Encode(),
 	}
 	if page.single, err = s.single(ctx, run, going); err != nil {
 		return m, err

@@ -64,7 +64,7 @@ func (s *Server) outputs(ctx context.Context, r *http.Request) (m made, err erro
 
 func newOutputList(run catalog.Run, after string) outputList {
 	return outputList{
-		Name: run.Key.String(), Link: linkTo(run.Key), First: linkToOutputs(run.Key, ""),
+		Name: run.String(), Link: linkTo(run.Key), First: linkToOutputs(run.Key, ""),
 		Later: after != "", Removed: !run.OutputsRemovedAt.IsZero(),
 	}
 }

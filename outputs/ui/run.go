@@ -41,7 +41,7 @@ func (s *Server) run(ctx context.Context, r *http.Request) (m made, err error) {
 	if err != nil {
 		return m, err
 	}
-	m.tools = tools{run.Key.String(), attempts}
+	m.tools = tools{run.String(), attempts}
 	m.links = links{s, run.Key}
 	m.write = func(site report.Site, to *bytes.Buffer) error { return site.Run(to, result, s.reading(ctx)) }
 	return m, nil

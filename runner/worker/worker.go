@@ -216,7 +216,7 @@ func (j *job) ended(result result.Result, err error) error {
 	switch {
 	case l.superseded:
 		j.pass(Superseded)
-		j.Log.Warn("another worker has the analysis; what this one made of it is gone", "run", l.row.Key.String())
+		j.Log.Warn("another worker has the analysis; what this one made of it is gone", "run", l.row.String())
 		return errSuperseded
 	case err != nil:
 		j.tell(result, err)
