@@ -10,7 +10,7 @@ import (
 	"slices"
 
 	"github.com/scidex-ai/scidex-oci/outputs/result"
-	"github.com/scidex-ai/scidex-oci/runner/fingerprint"
+	"github.com/scidex-ai/scidex-oci/runner/inputs/fingerprint"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 

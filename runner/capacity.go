@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/scidex-ai/scidex-oci/runner/cgroup"
-	"github.com/scidex-ai/scidex-oci/runner/room"
+	"github.com/scidex-ai/scidex-oci/runner/host/room"
 	"github.com/scidex-ai/scidex-oci/runner/sandbox"
 )
 

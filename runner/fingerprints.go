@@ -10,9 +10,9 @@ import (
 	"time"
 
 	"github.com/scidex-ai/scidex-oci/outputs/result"
-	"github.com/scidex-ai/scidex-oci/runner/fingerprint"
 	"github.com/scidex-ai/scidex-oci/runner/host/inode"
-	"github.com/scidex-ai/scidex-oci/runner/trace"
+	"github.com/scidex-ai/scidex-oci/runner/inputs/fingerprint"
+	"github.com/scidex-ai/scidex-oci/runner/observe/trace"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 

@@ -7,10 +7,10 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/scidex-ai/scidex-oci/runner/binds"
 	"github.com/scidex-ai/scidex-oci/runner/host/inode"
+	"github.com/scidex-ai/scidex-oci/runner/inputs/binds"
+	"github.com/scidex-ai/scidex-oci/runner/inputs/scan"
 	"github.com/scidex-ai/scidex-oci/runner/sandbox"
-	"github.com/scidex-ai/scidex-oci/runner/scan"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 

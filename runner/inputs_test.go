@@ -9,10 +9,10 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/scidex-ai/scidex-oci/runner/binds"
-	"github.com/scidex-ai/scidex-oci/runner/breach"
 	"github.com/scidex-ai/scidex-oci/runner/host/inode/inodetest"
-	"github.com/scidex-ai/scidex-oci/runner/scan"
+	"github.com/scidex-ai/scidex-oci/runner/inputs/binds"
+	"github.com/scidex-ai/scidex-oci/runner/inputs/scan"
+	"github.com/scidex-ai/scidex-oci/runner/testhole"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
@@ -50,7 +50,7 @@ func TestOpenInputsRefuses(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			set, err := openAndScan(t, c.analysis)
-			if hole := breach.Open && (slices.Contains(c.want, "unix socket") || slices.Contains(c.want, "FIFO")); hole {
+			if hole := testhole.Open && (slices.Contains(c.want, "unix socket") || slices.Contains(c.want, "FIFO")); hole {
 				inodetest.Try(t, err, set.close())
 				return
 			}

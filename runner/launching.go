@@ -4,9 +4,9 @@ import (
 	"cmp"
 	"context"
 
-	"github.com/scidex-ai/scidex-oci/runner/room"
+	"github.com/scidex-ai/scidex-oci/runner/host/room"
+	"github.com/scidex-ai/scidex-oci/runner/observe/trace"
 	"github.com/scidex-ai/scidex-oci/runner/sandbox"
-	"github.com/scidex-ai/scidex-oci/runner/trace"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 

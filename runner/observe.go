@@ -4,7 +4,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/scidex-ai/scidex-oci/runner/event"
+	"github.com/scidex-ai/scidex-oci/runner/observe/event"
 )
 
 // observer is what a run knows of the caller's Observe.

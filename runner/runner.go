@@ -12,8 +12,8 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/outputs/blob"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
-	"github.com/scidex-ai/scidex-oci/runner/binds"
-	"github.com/scidex-ai/scidex-oci/runner/event"
+	"github.com/scidex-ai/scidex-oci/runner/inputs/binds"
+	"github.com/scidex-ai/scidex-oci/runner/observe/event"
 	"github.com/scidex-ai/scidex-oci/runner/sandbox"
 	"github.com/scidex-ai/scidex-oci/spec"
 )

@@ -8,10 +8,10 @@ import (
 	"slices"
 	"time"
 
-	"github.com/scidex-ai/scidex-oci/runner/breach"
 	"github.com/scidex-ai/scidex-oci/runner/host/inode"
-	"github.com/scidex-ai/scidex-oci/runner/scan"
-	"github.com/scidex-ai/scidex-oci/runner/trace"
+	"github.com/scidex-ai/scidex-oci/runner/inputs/scan"
+	"github.com/scidex-ai/scidex-oci/runner/observe/trace"
+	"github.com/scidex-ai/scidex-oci/runner/testhole"
 )
 
 // scan looks through everything that a run binds. Where that takes long, the first wish to stop ends it.
@@ -37,7 +37,7 @@ func (s *inputSet) scan(ctx context.Context, by scan.Scanner, tell func(flag str
 		if err != nil {
 			return fmt.Errorf("%s: %w", in, err)
 		}
-		if found != nil && !breach.Open {
+		if found != nil && !testhole.Open {
 			return fmt.Errorf("%s holds %s, %q, through which the analysis could reach out; remove it or bind another directory",
 				in, inode.KindName(found.Kind), found.Path)
 		}

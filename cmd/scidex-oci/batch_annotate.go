@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
-	"github.com/scidex-ai/scidex-oci/runner/batch"
+	"github.com/scidex-ai/scidex-oci/runner/dispatch/batch"
 )
 
 // annotate tells a GitHub workflow of a line that is not complete, by a workflow command. It goes to standard error, of

@@ -8,8 +8,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/scidex-ai/scidex-oci/runner/batch"
-	"github.com/scidex-ai/scidex-oci/runner/event"
+	"github.com/scidex-ai/scidex-oci/runner/dispatch/batch"
+	"github.com/scidex-ai/scidex-oci/runner/observe/event"
 )
 
 // board is what stands on the terminal while a batch goes on: a line for each analysis that runs, and the totals.

@@ -9,8 +9,8 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
-	"github.com/scidex-ai/scidex-oci/runner/batch"
-	"github.com/scidex-ai/scidex-oci/runner/batch/junit"
+	"github.com/scidex-ai/scidex-oci/runner/dispatch/batch"
+	"github.com/scidex-ai/scidex-oci/runner/dispatch/batch/junit"
 )
 
 // logTail is how much of the end of a log is shown where there is no room for all, in bytes.

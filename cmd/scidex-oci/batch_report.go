@@ -8,7 +8,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner"
-	"github.com/scidex-ai/scidex-oci/runner/batch"
+	"github.com/scidex-ai/scidex-oci/runner/dispatch/batch"
 )
 
 // batchReport prints what comes of the lines of a batch: JSON lines, or on a terminal a line for a person.

@@ -8,7 +8,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/scidex-ai/scidex-oci/runner/event"
+	"github.com/scidex-ai/scidex-oci/runner/observe/event"
 )
 
 func TestConsoleKeepsTheStatusLast(t *testing.T) {

@@ -12,7 +12,7 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
 	"github.com/scidex-ai/scidex-oci/runner"
-	"github.com/scidex-ai/scidex-oci/runner/doctor"
+	"github.com/scidex-ai/scidex-oci/runner/check/doctor"
 )
 
 func newDoctorCommand(p *program) *cli.Command {

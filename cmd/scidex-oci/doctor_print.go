@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/scidex-ai/scidex-oci/runner/doctor"
+	"github.com/scidex-ai/scidex-oci/runner/check/doctor"
 )
 
 // findingLines prints what doctor found for a person.

@@ -12,8 +12,8 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
 	"github.com/scidex-ai/scidex-oci/runner"
-	"github.com/scidex-ai/scidex-oci/runner/doctor"
-	"github.com/scidex-ai/scidex-oci/runner/selftest"
+	"github.com/scidex-ai/scidex-oci/runner/check/doctor"
+	"github.com/scidex-ai/scidex-oci/runner/check/selftest"
 )
 
 func newGCCommand(p *program) *cli.Command {

@@ -15,10 +15,10 @@ import (
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
 	"github.com/scidex-ai/scidex-oci/outputs/inodes"
 	"github.com/scidex-ai/scidex-oci/runner"
-	"github.com/scidex-ai/scidex-oci/runner/doctor"
+	"github.com/scidex-ai/scidex-oci/runner/check/doctor"
 	_ "github.com/scidex-ai/scidex-oci/runner/host/nsroot"
 	_ "github.com/scidex-ai/scidex-oci/runner/host/stdout"
-	"github.com/scidex-ai/scidex-oci/runner/trace"
+	"github.com/scidex-ai/scidex-oci/runner/observe/trace"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 

@@ -12,7 +12,7 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
-	"github.com/scidex-ai/scidex-oci/runner/selftest"
+	"github.com/scidex-ai/scidex-oci/runner/check/selftest"
 )
 
 func newSelftestCommand(p *program) *cli.Command {

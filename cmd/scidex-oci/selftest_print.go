@@ -9,7 +9,7 @@ import (
 	"io"
 	"strings"
 
-	"github.com/scidex-ai/scidex-oci/runner/selftest"
+	"github.com/scidex-ai/scidex-oci/runner/check/selftest"
 )
 
 // showLast prints the newest report of the catalog.

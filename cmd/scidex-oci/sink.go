@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/scidex-ai/scidex-oci/outputs/result"
-	"github.com/scidex-ai/scidex-oci/runner/event"
+	"github.com/scidex-ai/scidex-oci/runner/observe/event"
 )
 
 // sink passes events on, in order, each as one line in one write. It is for any number of runs at the same time, and

@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"github.com/scidex-ai/scidex-oci/outputs/result"
-	"github.com/scidex-ai/scidex-oci/runner/event"
+	"github.com/scidex-ai/scidex-oci/runner/observe/event"
 )
 
 // slowReader is where a sink writes to: it takes a line when it is let.

@@ -7,7 +7,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
-	"github.com/scidex-ai/scidex-oci/runner/slurm"
+	"github.com/scidex-ai/scidex-oci/runner/dispatch/slurm"
 )
 
 func newSlurmCommand(p *program) *cli.Command {

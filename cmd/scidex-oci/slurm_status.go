@@ -11,7 +11,7 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
-	"github.com/scidex-ai/scidex-oci/runner/slurm"
+	"github.com/scidex-ai/scidex-oci/runner/dispatch/slurm"
 )
 
 // slurmStatus is what status --json prints.

@@ -16,8 +16,8 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
 	"github.com/scidex-ai/scidex-oci/runner"
-	"github.com/scidex-ai/scidex-oci/runner/batch"
-	"github.com/scidex-ai/scidex-oci/runner/slurm"
+	"github.com/scidex-ai/scidex-oci/runner/dispatch/batch"
+	"github.com/scidex-ai/scidex-oci/runner/dispatch/slurm"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 

@@ -20,8 +20,8 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/spool"
 	"github.com/scidex-ai/scidex-oci/outputs/store"
 	"github.com/scidex-ai/scidex-oci/runner"
+	"github.com/scidex-ai/scidex-oci/runner/dispatch/slurm"
 	"github.com/scidex-ai/scidex-oci/runner/host/lockdir"
-	"github.com/scidex-ai/scidex-oci/runner/slurm"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 

@@ -16,7 +16,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/catalog/sqlite"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/outputs/store"
-	"github.com/scidex-ai/scidex-oci/runner/slurm"
+	"github.com/scidex-ai/scidex-oci/runner/dispatch/slurm"
 )
 
 // desk is a login node. Slurm's commands there are scripts of the test, which do what no real controller does when asked to: fail

@@ -6,7 +6,7 @@ import (
 
 	"github.com/docker/go-units"
 
-	"github.com/scidex-ai/scidex-oci/runner/event"
+	"github.com/scidex-ai/scidex-oci/runner/observe/event"
 )
 
 // statusLine is what stands on the terminal while a run goes on.

@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
-	"github.com/scidex-ai/scidex-oci/runner/trace"
+	"github.com/scidex-ai/scidex-oci/runner/observe/trace"
 )
 
 // traceFile is what --trace names, and what is to be written there at the end; nil: nothing is traced.

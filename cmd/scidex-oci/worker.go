@@ -12,8 +12,8 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/catalog/queue"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner"
-	"github.com/scidex-ai/scidex-oci/runner/batch"
-	"github.com/scidex-ai/scidex-oci/runner/worker"
+	"github.com/scidex-ai/scidex-oci/runner/dispatch/batch"
+	"github.com/scidex-ai/scidex-oci/runner/dispatch/worker"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 

@@ -7,8 +7,8 @@ import (
 	"syscall"
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
-	"github.com/scidex-ai/scidex-oci/runner/worker"
-	"github.com/scidex-ai/scidex-oci/runner/worker/metrics"
+	"github.com/scidex-ai/scidex-oci/runner/dispatch/worker"
+	"github.com/scidex-ai/scidex-oci/runner/dispatch/worker/metrics"
 )
 
 // scraped is where a worker's metrics are asked for; without a listener they are not kept.

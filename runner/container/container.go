@@ -23,7 +23,7 @@ import (
 	_ "github.com/opencontainers/cgroups/devices"           // libcontainer refuses every configuration without it
 	_ "github.com/opencontainers/runc/libcontainer/nsenter" // the C part of libcontainer's init
 
-	"github.com/scidex-ai/scidex-oci/runner/trace"
+	"github.com/scidex-ai/scidex-oci/runner/observe/trace"
 )
 
 // Config of one container.

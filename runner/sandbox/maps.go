@@ -11,7 +11,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/scidex-ai/scidex-oci/runner/trace"
+	"github.com/scidex-ai/scidex-oci/runner/observe/trace"
 )
 
 // WriteMaps writes the id maps of the outer user namespace, which process pid is in: itself where the caller may, and

@@ -9,8 +9,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/scidex-ai/scidex-oci/runner/breach"
 	"github.com/scidex-ai/scidex-oci/runner/host/inode"
+	"github.com/scidex-ai/scidex-oci/runner/testhole"
 )
 
 // Walls is how what is the host's is shown to an analysis.
@@ -52,7 +52,7 @@ func (w SocketWall) and(other SocketWall) SocketWall {
 // directory's file system allows none (before Linux 5.11; some network file systems; overlays stacked
 // twice already).
 func (a area) bindDirectory(target string, mount *os.File) (SocketWall, error) {
-	if breach.Open {
+	if testhole.Open {
 		return WallScan, attach(mount, target)
 	}
 	err := a.overlay(target, mount)

@@ -11,7 +11,7 @@ import (
 )
 
 // A rehearsal does one of the things that a supervisor does for a run, with the same code. It is for a process
-// that is alone in its namespaces and ends after it (runner/doctor): nothing is undone.
+// that is alone in its namespaces and ends after it (runner/check/doctor): nothing is undone.
 
 // RehearseTmpfs makes the staging area.
 func RehearseTmpfs() error { return mountStage() }

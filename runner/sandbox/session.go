@@ -8,7 +8,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/scidex-ai/scidex-oci/runner/trace"
+	"github.com/scidex-ai/scidex-oci/runner/observe/trace"
 )
 
 // Session is the launcher's side of one run in a supervisor. What it does to the run is in run.go.

@@ -15,7 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/scidex-ai/scidex-oci/runner/container"
-	"github.com/scidex-ai/scidex-oci/runner/trace"
+	"github.com/scidex-ai/scidex-oci/runner/observe/trace"
 )
 
 // socketFD is where the launcher leaves the supervisor's end of the connection.

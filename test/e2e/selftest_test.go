@@ -376,12 +376,12 @@ func TestSelftestKilled(t *testing.T) {
 	h.checkGone(runs)
 }
 
-// theBreach is the binary with a hole on purpose.
-func theBreach(t *testing.T) string {
+// testholeBinary is the binary with a hole on purpose.
+func testholeBinary(t *testing.T) string {
 	t.Helper()
-	bin := os.Getenv("SCIDEX_OCI_BREACH")
+	bin := os.Getenv("SCIDEX_OCI_TESTHOLE")
 	if bin == "" {
-		t.Fatal("SCIDEX_OCI_BREACH does not name the binary that was built with the tag breach; run scripts/test, which builds it and sets that")
+		t.Fatal("SCIDEX_OCI_TESTHOLE does not name the binary that was built with the tag testhole; run scripts/test, which builds it and sets that")
 	}
 	return bin
 }
@@ -389,7 +389,7 @@ func theBreach(t *testing.T) string {
 // TestSelftestFindsTheBreach opens the hole, a directory with a socket that is bound like any other, and
 // wants it found by name.
 func TestSelftestFindsTheBreach(t *testing.T) {
-	bin := theBreach(t)
+	bin := testholeBinary(t)
 	h, db := newHarness(t), theDatabase(t)
 	for _, socket := range db.Sockets {
 		if !strings.HasPrefix(socket, "/") || filepath.Dir(socket) == "/tmp" {

@@ -14,7 +14,7 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/suggest"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/userfile"
-	"github.com/scidex-ai/scidex-oci/runner/binds"
+	"github.com/scidex-ai/scidex-oci/runner/inputs/binds"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/scidex-ai/scidex-oci/runner/binds"
+	"github.com/scidex-ai/scidex-oci/runner/inputs/binds"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 

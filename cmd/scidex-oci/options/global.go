@@ -7,7 +7,7 @@ import (
 	"io/fs"
 	"os"
 
-	"github.com/scidex-ai/scidex-oci/runner/binds"
+	"github.com/scidex-ai/scidex-oci/runner/inputs/binds"
 )
 
 // Global are the options of every command.

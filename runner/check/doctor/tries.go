@@ -173,5 +173,5 @@ func killed(cmd *exec.Cmd, otherwise string) error {
 	return fmt.Errorf("%s (%w)", otherwise, err)
 }
 
-// refusedToStart is the exit code of this program where runner/room finds too few threads, before Go starts.
+// refusedToStart is the exit code of this program where runner/host/room finds too few threads, before Go starts.
 const refusedToStart = 125

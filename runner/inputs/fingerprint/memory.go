@@ -17,8 +17,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/scidex-ai/scidex-oci/runner/cachefile"
 	"github.com/scidex-ai/scidex-oci/runner/host/inode"
+	"github.com/scidex-ai/scidex-oci/runner/inputs/cachefile"
 )
 
 // The form of what is remembered of a tree: memoryMagic and the file system's number, 8 bytes; records in the order of the

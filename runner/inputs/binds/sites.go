@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/scidex-ai/scidex-oci/runner/breach"
+	"github.com/scidex-ai/scidex-oci/runner/testhole"
 )
 
 // Host is what of the host a bound file could give away. Paths are absolute; those that are empty are none.
@@ -36,7 +36,7 @@ func (h Host) sites() []site {
 		sites = append(sites, site{path: "/run/" + name, what: ofServices})
 	}
 	sites = append(sites, ownSockets(h.Getenv)...)
-	if breach.Open {
+	if testhole.Open {
 		return sites
 	}
 	return append(sites, databaseSites(h.Getenv("PGHOST"), h.Database)...)

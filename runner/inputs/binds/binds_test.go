@@ -8,10 +8,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/scidex-ai/scidex-oci/runner/breach"
 	"github.com/scidex-ai/scidex-oci/runner/host/inode"
 	"github.com/scidex-ai/scidex-oci/runner/host/inode/inodetest"
 	"github.com/scidex-ai/scidex-oci/runner/host/lockdir"
+	"github.com/scidex-ai/scidex-oci/runner/testhole"
 )
 
 // keepOut checks a path against sites and restrictions as an input is.
@@ -186,13 +186,13 @@ func TestSites(t *testing.T) {
 		}
 	}
 	database := []string{"/run/postgresql", "/var/run/postgresql", "/pg", "/pg2", "/db/sockets"}
-	if breach.Open {
+	if testhole.Open {
 		database = nil
 	}
 	if got := paths(sites, func(s site) bool { return s.what == ofPostgres && s.whole }); !slices.Equal(got, database) {
 		t.Errorf("PostgreSQL's: %q, want %q", got, database)
 	}
-	if got := slices.Contains(paths(sites, func(s site) bool { return s.what == ofPostgres && !s.whole }), "/tmp"); got == breach.Open {
+	if got := slices.Contains(paths(sites, func(s site) bool { return s.what == ofPostgres && !s.whole }), "/tmp"); got == testhole.Open {
 		t.Errorf("/tmp among them: %v", got)
 	}
 }

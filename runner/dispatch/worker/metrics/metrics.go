@@ -9,7 +9,7 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog/queue"
 	"github.com/scidex-ai/scidex-oci/runner"
-	"github.com/scidex-ai/scidex-oci/runner/worker"
+	"github.com/scidex-ai/scidex-oci/runner/dispatch/worker"
 )
 
 // Source is what is asked whenever the metrics are written, by several goroutines.

@@ -7,8 +7,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/scidex-ai/scidex-oci/runner/cachefile"
 	"github.com/scidex-ai/scidex-oci/runner/host/inode"
+	"github.com/scidex-ai/scidex-oci/runner/inputs/cachefile"
 )
 
 // memoryFile is where a tree is remembered: a file of its own, named by the device and inode of its top,

@@ -1,6 +1,6 @@
-//go:build breach
+//go:build testhole
 
-package breach
+package testhole
 
 // Open is true in a build with the tag.
 const Open = true

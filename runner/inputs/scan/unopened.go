@@ -6,7 +6,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/scidex-ai/scidex-oci/runner/binds"
+	"github.com/scidex-ai/scidex-oci/runner/inputs/binds"
 )
 
 func moved(path string) error {

@@ -18,7 +18,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/catalog/queue"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner"
-	"github.com/scidex-ai/scidex-oci/runner/worker"
+	"github.com/scidex-ai/scidex-oci/runner/dispatch/worker"
 )
 
 var update = flag.Bool("update", false, "write the golden file anew")
