@@ -16,16 +16,17 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner/host/inode"
+	"github.com/scidex-ai/scidex-oci/runner/phase"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
 // nextAttempt returns the key of the next execution of an id; an empty id gets a new one.
-func (r *Runner) nextAttempt(ctx context.Context, id string, again bool) (catalog.Key, error) {
+func nextAttempt(ctx context.Context, host *phase.Host, id string, again bool) (catalog.Key, error) {
 	if id == "" {
 		id, err := newID()
 		return catalog.Key{ID: id, Attempt: 1}, err
 	}
-	last, err := r.Catalog.Get(ctx, catalog.Key{ID: id})
+	last, err := host.Catalog.Get(ctx, catalog.Key{ID: id})
 	switch {
 	case errors.Is(err, catalog.ErrNotFound) && again:
 		return catalog.Key{}, fmt.Errorf("--again %s: the catalog has no run of that id", id)
@@ -33,8 +34,8 @@ func (r *Runner) nextAttempt(ctx context.Context, id string, again bool) (catalo
 		return catalog.Key{ID: id, Attempt: 1}, nil
 	case err != nil:
 		return catalog.Key{}, &CatalogError{fmt.Errorf("look up %s: %w", id, err)}
-	case !last.State.Final() && r.waits(last.Key):
-		return catalog.Key{}, fmt.Errorf("id %s is in use: the result of attempt %d waits in %q to be committed; see \"scidex-oci gc\"", id, last.Attempt, r.outcomePath(last.Key))
+	case !last.State.Final() && waits(host, last.Key):
+		return catalog.Key{}, fmt.Errorf("id %s is in use: the result of attempt %d waits in %q to be committed; see \"scidex-oci gc\"", id, last.Attempt, outcomePath(host, last.Key))
 	case last.State == catalog.Queued:
 		return catalog.Key{}, fmt.Errorf("id %s is in use: attempt %d waits in the queue; choose another id, or cancel it with \"scidex-oci queue cancel %s\"", id, last.Attempt, id)
 	case !last.State.Final():
@@ -72,11 +73,11 @@ func (req Request) model(key catalog.Key) catalog.Key {
 
 // scriptSource is the script's file. A run that is repeated has the script as it was kept, unless another
 // one is named; a project shows its own.
-func (r *Runner) scriptSource(ctx context.Context, a spec.Analysis, model catalog.Key) (string, error) {
+func scriptSource(ctx context.Context, host *phase.Host, a spec.Analysis, model catalog.Key) (string, error) {
 	if model.ID == "" || a.Script == "" || a.Project != "" {
 		return a.Script, nil
 	}
-	last, err := r.Catalog.Get(ctx, model)
+	last, err := host.Catalog.Get(ctx, model)
 	if err != nil {
 		return "", err
 	}
@@ -91,32 +92,32 @@ func (r *Runner) scriptSource(ctx context.Context, a spec.Analysis, model catalo
 	if result.Script == nil || result.Script.SHA256 == "" || before.Script != a.Script {
 		return a.Script, nil
 	}
-	return r.fetch(ctx, result.Script.SHA256)
+	return fetch(ctx, host, result.Script.SHA256)
 }
 
 // fetchInput is fetch of an input that is a blob.
-func (r *Runner) fetchInput(ctx context.Context, in spec.Input) (string, error) {
-	if err := r.inStore(in); err != nil {
+func fetchInput(ctx context.Context, host *phase.Host, in spec.Input) (string, error) {
+	if err := inStore(host, in); err != nil {
 		return "", err
 	}
 	sha256, _ := in.Digest()
-	return r.fetch(ctx, sha256)
+	return fetch(ctx, host, sha256)
 }
 
 // inStore refuses a blob that is named by the URL of another store. Nothing else is fetched for an analysis: what a URL may name,
 // and with whose credentials, is the operator's to say, by --blobs.
-func (r *Runner) inStore(in spec.Input) error {
-	if store := in.Store(); store != "" && store != r.Blobs.URL() {
-		return fmt.Errorf("it does not lie in the blob store %s; give --blobs for another one, or fetch the blob and give the file", r.Blobs.URL())
+func inStore(host *phase.Host, in spec.Input) error {
+	if store := in.Store(); store != "" && store != host.Blobs.URL() {
+		return fmt.Errorf("it does not lie in the blob store %s; give --blobs for another one, or fetch the blob and give the file", host.Blobs.URL())
 	}
 	return nil
 }
 
 // fetch is the path of a file that holds a blob, which was verified.
-func (r *Runner) fetch(ctx context.Context, sha256 string) (string, error) {
-	f, err := r.Blobs.Fetch(ctx, sha256)
+func fetch(ctx context.Context, host *phase.Host, sha256 string) (string, error) {
+	f, err := host.Blobs.Fetch(ctx, sha256)
 	if errors.Is(err, fs.ErrNotExist) {
-		return "", fmt.Errorf("there is no blob sha256:%s in the blob store %s; \"scidex-oci outputs find\" lists outputs with their digests", sha256, r.Blobs)
+		return "", fmt.Errorf("there is no blob sha256:%s in the blob store %s; \"scidex-oci outputs find\" lists outputs with their digests", sha256, host.Blobs)
 	}
 	if err != nil {
 		return "", err
@@ -126,21 +127,21 @@ func (r *Runner) fetch(ctx context.Context, sha256 string) (string, error) {
 
 // checkDirectory refuses an id whose directory exists already, unless it is the kept one of the
 // attempt before.
-func (r *Runner) checkDirectory(ctx context.Context, key catalog.Key) error {
+func checkDirectory(ctx context.Context, host *phase.Host, key catalog.Key) error {
 	if err := first(
-		func() error { return recordable("--root", r.Root) },
-		func() error { return recordable("--tmp", r.Tmp) },
-		func() error { return checkTmp(r.Tmp) },
+		func() error { return recordable("--root", host.Root) },
+		func() error { return recordable("--tmp", host.Tmp) },
+		func() error { return checkTmp(host.Tmp) },
 	); err != nil {
 		return err
 	}
-	path := runDir(r.Tmp, key.ID)
+	path := runDir(host.Tmp, key.ID)
 	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	} else if err != nil {
 		return fmt.Errorf("look whether the working directory exists already: %w", err)
 	}
-	if kept, err := r.keptByUs(ctx, key); err != nil || kept {
+	if kept, err := keptByUs(ctx, host, key); err != nil || kept {
 		return err
 	}
 	return fmt.Errorf("%s exists already and is not ours to use; choose another --id, or remove it", path)

@@ -6,27 +6,28 @@ import (
 	"time"
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/runner/phase"
 )
 
 // Await waits until a run has ended and its launcher has let go of it, and returns it as it is then. ErrDead says
 // that it will never end, because its launcher was killed. For a run of another host or root it asks the catalog, at
 // most once a second.
-func (r *Runner) Await(ctx context.Context, key catalog.Key) (catalog.Run, error) {
+func Await(ctx context.Context, host *phase.Host, key catalog.Key) (catalog.Run, error) {
 	for pause := 50 * time.Millisecond; ; pause = min(2*pause, watchRow) {
-		run, err := r.Catalog.Get(ctx, key)
+		run, err := host.Catalog.Get(ctx, key)
 		if err != nil {
 			return run, err
 		}
-		err = r.outlast(ctx, run)
+		err = outlast(ctx, host, run)
 		var elsewhere *ElsewhereError
 		switch {
 		case ctx.Err() != nil:
 			return run, ctx.Err()
 		case errors.Is(err, ErrDead):
-			if run, err = r.Catalog.Get(ctx, key); err != nil || run.State.Final() {
+			if run, err = host.Catalog.Get(ctx, key); err != nil || run.State.Final() {
 				return run, err
 			}
-			run, waits := r.told(run)
+			run, waits := told(host, run)
 			if !waits {
 				err = ErrDead
 			}
@@ -44,8 +45,8 @@ func (r *Runner) Await(ctx context.Context, key catalog.Key) (catalog.Run, error
 }
 
 // outlast waits for the end of a run's launcher, and returns ErrDead then.
-func (r *Runner) outlast(ctx context.Context, run catalog.Run) error {
-	live, err := r.Attach(run)
+func outlast(ctx context.Context, host *phase.Host, run catalog.Run) error {
+	live, err := Attach(host, run)
 	if err != nil {
 		return err
 	}

@@ -11,19 +11,20 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/rootfs"
+	"github.com/scidex-ai/scidex-oci/runner/phase"
 	"github.com/scidex-ai/scidex-oci/runner/sandbox"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
 // Spec returns the OCI config.json that a run of the analysis would have, indented. Nothing is made.
-func (r *Runner) Spec(ctx context.Context, a spec.Analysis) (_ []byte, err error) {
-	p, err := r.prepareSpec(ctx, a)
+func Spec(ctx context.Context, host *phase.Host, a spec.Analysis) (_ []byte, err error) {
+	p, err := prepareSpec(ctx, host, a)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, p.close()) }()
 	place := p.placement("")
-	place.Root, place.Work, place.Init = "rootfs", runDir(r.Tmp, p.key.ID)+"/"+workName, nil
+	place.Root, place.Work, place.Init = "rootfs", runDir(host.Tmp, p.key.ID)+"/"+workName, nil
 	place.Portable = true
 	place.Secrets = nil
 	return marshalSpec(p.analysis, place)
@@ -31,7 +32,7 @@ func (r *Runner) Spec(ctx context.Context, a spec.Analysis) (_ []byte, err error
 
 // prepareSpec prepares a plan that is shown and not run: neither the catalog nor who would hold the
 // limits matters.
-func (r *Runner) prepareSpec(ctx context.Context, a spec.Analysis) (*plan, error) {
+func prepareSpec(ctx context.Context, host *phase.Host, a spec.Analysis) (*plan, error) {
 	account, err := sandbox.ReadAccount()
 	if err != nil {
 		return nil, err
@@ -46,9 +47,9 @@ func (r *Runner) prepareSpec(ctx context.Context, a spec.Analysis) (*plan, error
 			return nil, err
 		}
 	}
-	p, err := r.resolve(ctx, a, key, a.Script, account)
+	p, err := resolve(ctx, host, a, key, a.Script, account)
 	if err == nil {
-		err = p.orClose(first(func() error { return r.scan(ctx, p, Request{}) }, p.spread))
+		err = p.orClose(first(func() error { return scanInputs(ctx, host, p, Request{}) }, p.spread))
 	}
 	if err != nil {
 		return nil, &RequestError{err}
@@ -67,8 +68,8 @@ func marshalSpec(a spec.Analysis, place spec.Placement) ([]byte, error) {
 
 // Bundle writes an OCI bundle that an OCI runtime such as runc runs for the caller: config.json, rootfs/
 // and an empty work/. dir must not exist or be empty.
-func (r *Runner) Bundle(ctx context.Context, a spec.Analysis, dir string) (err error) {
-	p, err := r.prepareSpec(ctx, a)
+func Bundle(ctx context.Context, host *phase.Host, a spec.Analysis, dir string) (err error) {
+	p, err := prepareSpec(ctx, host, a)
 	if err != nil {
 		return err
 	}

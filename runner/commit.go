@@ -29,7 +29,7 @@ func (e *execution) commit(ctx context.Context, v verdict) error {
 	}
 	next, err := e.entries.read()
 	if err == nil {
-		err = e.keepBlobs(ctx, patience, e.run, next)
+		err = keepBlobs(ctx, e.Host, patience, e.run, next)
 	}
 	if err != nil {
 		return err

@@ -13,6 +13,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
+	"github.com/scidex-ai/scidex-oci/runner/phase"
 )
 
 // resultFile is the name of the result among exported outputs.
@@ -21,7 +22,7 @@ const resultFile = "scidex-result.json"
 // Export writes the outputs of a run and scidex-result.json into dir as the caller's own files; an output
 // that has this name, or is below it, is left out and stays in the blob store. It refuses a directory that
 // is not empty unless overwrite. Every blob is verified while it is read.
-func (r *Runner) Export(ctx context.Context, run catalog.Run, dir string, overwrite bool) (err error) {
+func Export(ctx context.Context, host *phase.Host, run catalog.Run, dir string, overwrite bool) (err error) {
 	if err := OutputsRemoved(run); err != nil {
 		return err
 	}
@@ -31,17 +32,17 @@ func (r *Runner) Export(ctx context.Context, run catalog.Run, dir string, overwr
 	}
 	defer func() { err = errors.Join(err, target.Close()) }()
 	var failed error
-	err = r.Catalog.Outputs(ctx, run.Key, func(e outputs.Entry) bool {
+	err = host.Catalog.Outputs(ctx, run.Key, func(e outputs.Entry) bool {
 		// An analysis may have made a file or directory of that name; the result's place is the result's.
 		if name, _, _ := bytes.Cut(e.Path, []byte("/")); e.Rejected == "" && string(name) != resultFile {
-			failed = r.exportOne(ctx, target, e)
+			failed = exportOne(ctx, host, target, e)
 		}
 		return failed == nil
 	})
 	if err = errors.Join(err, failed); err != nil {
 		return fmt.Errorf("export to %q: %w", dir, err)
 	}
-	result, err := r.Show(ctx, run)
+	result, err := Show(ctx, host, run)
 	if err != nil {
 		return err
 	}
@@ -55,8 +56,8 @@ func (r *Runner) Export(ctx context.Context, run catalog.Run, dir string, overwr
 	return nil
 }
 
-func (r *Runner) exportOne(ctx context.Context, target *outputs.Target, e outputs.Entry) (err error) {
-	content, err := r.Blobs.Open(ctx, e.SHA256)
+func exportOne(ctx context.Context, host *phase.Host, target *outputs.Target, e outputs.Entry) (err error) {
+	content, err := host.Blobs.Open(ctx, e.SHA256)
 	if err != nil {
 		return err
 	}

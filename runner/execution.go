@@ -20,13 +20,14 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/host/room"
 	"github.com/scidex-ai/scidex-oci/runner/observe/event"
 	"github.com/scidex-ai/scidex-oci/runner/observe/trace"
+	"github.com/scidex-ai/scidex-oci/runner/phase"
 	"github.com/scidex-ai/scidex-oci/runner/sandbox"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
 // execution is one run from its intent row to its result.
 type execution struct {
-	*Runner
+	*phase.Host
 	plan    *plan
 	request Request
 
@@ -236,7 +237,7 @@ func (e *execution) tell(err error) {
 // makeDirectories makes the working directory and the ingest directory and stages into the former.
 func (e *execution) makeDirectories(ctx context.Context) (err error) {
 	account := e.plan.account
-	if err := e.setAside(ctx, e.plan.key); err != nil {
+	if err := setAside(ctx, e.Host, e.plan.key); err != nil {
 		return err
 	}
 	if e.dir, err = makeWorkdir(e.place.Dir, account.HostUID(0), account.HostGID(0)); err != nil {
@@ -381,7 +382,7 @@ func (e *execution) release() error {
 	}
 	errs = append(errs, e.entries.close())
 	if e.ingest != nil {
-		errs = append(errs, e.ingest.Close(), e.Blobs.Trim(e.awaited))
+		errs = append(errs, e.ingest.Close(), e.Blobs.Trim(func() (func(string) bool, error) { return awaited(e.Host) }))
 	}
 	return errors.Join(errs...)
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/host/inode"
 	"github.com/scidex-ai/scidex-oci/runner/inputs/fingerprint"
 	"github.com/scidex-ai/scidex-oci/runner/observe/trace"
+	"github.com/scidex-ai/scidex-oci/runner/phase"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
@@ -33,11 +34,11 @@ type fingerprints struct {
 	done   chan struct{}
 }
 
-// fingerprint begins to digest what a plan has opened. Its files must stay open until settle has returned.
-func (r *Runner) fingerprint(ctx context.Context, p *plan) *fingerprints {
+// digestInputs begins to digest what a plan has opened. Its files must stay open until settle has returned.
+func digestInputs(ctx context.Context, host *phase.Host, p *plan) *fingerprints {
 	ctx, cancel := context.WithCancelCause(ctx)
 	f := &fingerprints{
-		maker: fingerprint.Maker{Dir: filepath.Join(r.Root, FingerprintsDir)}, mode: p.analysis.DigestInputs,
+		maker: fingerprint.Maker{Dir: filepath.Join(host.Root, FingerprintsDir)}, mode: p.analysis.DigestInputs,
 		since: p.opened, trace: trace.From(ctx), cancel: cancel, done: make(chan struct{}),
 	}
 	go func() {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
+	"github.com/scidex-ai/scidex-oci/runner/phase"
 )
 
 // The pace of those who watch a run: of its files, and of its row, which may be in a database far away.
@@ -27,8 +28,8 @@ type Streams [2]io.Writer
 // CopyLogs writes what is kept of a run's streams: of one that has ended all of it, of one that goes on what there
 // is so far, and with follow everything until it has ended. It returns the run as it was then; ErrDead says that
 // it will never end, because its launcher was killed.
-func (r *Runner) CopyLogs(ctx context.Context, run catalog.Run, to Streams, follow bool) (catalog.Run, error) {
-	f := &follower{Runner: r, run: run}
+func CopyLogs(ctx context.Context, host *phase.Host, run catalog.Run, to Streams, follow bool) (catalog.Run, error) {
+	f := &follower{Host: host, run: run}
 	defer f.close()
 	for i, w := range to {
 		f.tails[i].to = w
@@ -45,7 +46,7 @@ func (r *Runner) CopyLogs(ctx context.Context, run catalog.Run, to Streams, foll
 
 // follower copies the two growing logs of one run.
 type follower struct {
-	*Runner
+	*phase.Host
 	run   catalog.Run
 	live  *Live
 	tails [2]growing
@@ -53,7 +54,7 @@ type follower struct {
 
 // follow copies until the run has ended, or once.
 func (f *follower) follow(ctx context.Context, on bool) (err error) {
-	if f.live, err = f.Attach(f.run); err != nil {
+	if f.live, err = Attach(f.Host, f.run); err != nil {
 		return errors.Join(f.ended(ctx, err), f.salvage())
 	}
 	for looked := time.Now(); ; {

@@ -16,6 +16,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
+	"github.com/scidex-ai/scidex-oci/runner/phase"
 	"github.com/scidex-ai/scidex-oci/runner/sandbox"
 )
 
@@ -36,7 +37,7 @@ type GCReport struct {
 
 // collector is one gc.
 type collector struct {
-	*Runner
+	*phase.Host
 	dry        bool
 	catalogID  string
 	account    sandbox.Account
@@ -52,31 +53,31 @@ type collector struct {
 // a state file of this root records, by device and inode, and nothing of a run that is alive. A committed
 // result stays unless retention says otherwise; where the caller may not delete, that is refused before anything
 // is touched.
-func (r *Runner) GC(ctx context.Context, dryRun bool, retention Retention) (GCReport, error) {
-	if err := r.Bind(ctx); err != nil {
+func GC(ctx context.Context, host *phase.Host, dryRun bool, retention Retention) (GCReport, error) {
+	if err := Bind(ctx, host); err != nil {
 		return GCReport{}, err
 	}
 	if retention.Asked() {
-		if err := mayDelete(ctx, r.Catalog); err != nil {
+		if err := mayDelete(ctx, host.Catalog); err != nil {
 			return GCReport{}, err
 		}
 	}
-	host, err := os.Hostname()
+	hostname, err := os.Hostname()
 	if err != nil {
 		return GCReport{}, err
 	}
-	c, err := r.newCollector(ctx)
+	c, err := newCollector(ctx, host)
 	if err != nil {
 		return GCReport{}, err
 	}
 	defer c.close()
 	c.dry, c.retention = dryRun, retention
-	if err := c.settle(ctx, host); err != nil {
+	if err := c.settle(ctx, hostname); err != nil {
 		return c.report, err
 	}
 	c.sweepStates(ctx)
 	if retention.Asked() {
-		if err := c.retain(ctx, host); err != nil {
+		if err := c.retain(ctx, hostname); err != nil {
 			return c.report, err
 		}
 	}
@@ -114,36 +115,36 @@ func (c *collector) settle(ctx context.Context, host string) error {
 
 // Recover does of GC what settles the runs that killed launchers have left, so that each can be judged by its row, and
 // nothing else of it. What could not be done is logged.
-func (r *Runner) Recover(ctx context.Context) error {
-	if err := r.Bind(ctx); err != nil {
+func Recover(ctx context.Context, host *phase.Host) error {
+	if err := Bind(ctx, host); err != nil {
 		return err
 	}
-	host, err := os.Hostname()
+	hostname, err := os.Hostname()
 	if err != nil {
 		return err
 	}
-	c, err := r.newCollector(ctx)
+	c, err := newCollector(ctx, host)
 	if err != nil {
 		return err
 	}
 	defer c.close()
-	err = c.settle(ctx, host)
+	err = c.settle(ctx, hostname)
 	for _, err := range c.report.Errors {
-		r.Log.Warn("left to scidex-oci gc", "error", err)
+		host.Log.Warn("left to scidex-oci gc", "error", err)
 	}
 	return err
 }
 
-func (r *Runner) newCollector(ctx context.Context) (*collector, error) {
+func newCollector(ctx context.Context, host *phase.Host) (*collector, error) {
 	account, err := sandbox.ReadAccount()
 	if err != nil {
 		return nil, err
 	}
-	catalogID, _, err := r.Match(ctx)
+	catalogID, _, err := Match(ctx, host)
 	if err != nil {
 		return nil, err
 	}
-	return &collector{Runner: r, catalogID: catalogID, account: account, known: map[string]bool{}, expired: map[catalog.Key]bool{}}, nil
+	return &collector{Host: host, catalogID: catalogID, account: account, known: map[string]bool{}, expired: map[catalog.Key]bool{}}, nil
 }
 
 // sweepIngests removes the ingest directories of dead launchers, but for those that spare names.
@@ -204,7 +205,7 @@ func (c *collector) reap(ctx context.Context, run catalog.Run) error {
 func (c *collector) reapHeld(ctx context.Context, t *tenure, run catalog.Run) (err error) {
 	place := t.read(placeOf(run))
 	c.known[place.Dir] = true
-	if c.waits(run.Key) {
+	if waits(c.Host, run.Key) {
 		return t.close() // commitOutcome has said what is the matter
 	}
 	if c.dry {
@@ -266,7 +267,7 @@ func (c *collector) sweepState(ctx context.Context, key catalog.Key) error {
 	if err != nil && !errors.Is(err, catalog.ErrNotFound) || err == nil && !run.State.Final() {
 		return errors.Join(err, t.close()) // reap has said what is wrong with it
 	}
-	if c.waits(key) {
+	if waits(c.Host, key) {
 		c.known[t.read(placeOf(run)).Dir] = true
 		return t.leave()
 	}

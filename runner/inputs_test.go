@@ -12,6 +12,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/host/inode/inodetest"
 	"github.com/scidex-ai/scidex-oci/runner/inputs/binds"
 	"github.com/scidex-ai/scidex-oci/runner/inputs/scan"
+	"github.com/scidex-ai/scidex-oci/runner/phase"
 	"github.com/scidex-ai/scidex-oci/runner/testhole"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
@@ -67,8 +68,8 @@ func TestOpenInputsRefuses(t *testing.T) {
 }
 
 func TestOwnPlacesArePrivate(t *testing.T) {
-	r := &Runner{Root: "/root", Private: []string{"/else/catalog.db"}, Tmp: "/tmp/runs", Database: "postgres:///db"}
-	h := r.host(1234)
+	r := &phase.Host{Root: "/root", Private: []string{"/else/catalog.db"}, Tmp: "/tmp/runs", Database: "postgres:///db"}
+	h := private(r, 1234)
 	if !slices.Equal(h.Private, []string{"/root", "/else/catalog.db"}) || h.Tmp != r.Tmp || h.Database != r.Database || h.UID != 1234 {
 		t.Errorf("got %+v", h)
 	}

@@ -7,14 +7,15 @@ import (
 	"path/filepath"
 
 	"github.com/scidex-ai/scidex-oci/rootfs/image"
+	"github.com/scidex-ai/scidex-oci/runner/phase"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
 // Lacks names the programs that an analysis asks for and that are not on this host: an image, or the directory of a root
 // filesystem or of a runtime. What is there may be damaged all the same.
-func (r *Runner) Lacks(a spec.Analysis) (all []string) {
+func Lacks(host *phase.Host, a spec.Analysis) (all []string) {
 	a = a.WithDefaults()
-	switch dir := filepath.Join(r.Root, ImagesDir); {
+	switch dir := filepath.Join(host.Root, ImagesDir); {
 	case a.RootfsDirectory():
 		if missing(a.Rootfs) {
 			all = append(all, fmt.Sprintf("rootfs %s", a.Rootfs))

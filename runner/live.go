@@ -18,6 +18,7 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/runner/cgroup"
+	"github.com/scidex-ai/scidex-oci/runner/phase"
 )
 
 // ErrDead is returned for a run that nobody holds any more: it has ended, or its launcher was killed.
@@ -37,18 +38,18 @@ type Live struct {
 
 // Attach finds the launcher of a run and proves by its lock that the run lives. It returns ErrDead where it
 // does not, and an ElsewhereError for a run of another host, root or PID namespace.
-func (r *Runner) Attach(run catalog.Run) (*Live, error) {
+func Attach(host *phase.Host, run catalog.Run) (*Live, error) {
 	if run.State == catalog.Queued {
 		return nil, &ElsewhereError{"it waits in the queue; see \"scidex-oci queue\""}
 	}
-	host, err := os.Hostname()
+	hostname, err := os.Hostname()
 	if err != nil {
 		return nil, err
 	}
-	if run.Host != host {
+	if run.Host != hostname {
 		return nil, &ElsewhereError{fmt.Sprintf("it runs on host %q", run.Host)}
 	}
-	path := statePath(r.Root, run.Key)
+	path := statePath(host.Root, run.Key)
 	if recorded := placeOf(run).State; recorded != "" && recorded != path {
 		return nil, &ElsewhereError{fmt.Sprintf("it was started with --root %q", filepath.Dir(filepath.Dir(recorded)))}
 	}
@@ -222,8 +223,8 @@ func (t *tenure) shows(sign int64) bool {
 
 // AskedToStop returns a number for each `scidex-oci stop` that asks at this moment for the run of an id to end. It tells a
 // launcher of several runs, which gets one signal for each, whom that is for.
-func (r *Runner) AskedToStop(id string) (who []int64) {
-	states, _ := filepath.Glob(filepath.Join(globEscape(r.Root), "runs", globEscape(id)+"@*.json")) // the pattern is good
+func AskedToStop(host *phase.Host, id string) (who []int64) {
+	states, _ := filepath.Glob(filepath.Join(globEscape(host.Root), "runs", globEscape(id)+"@*.json")) // the pattern is good
 	for _, path := range states {
 		state, err := os.Open(path)
 		if err != nil {

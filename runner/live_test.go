@@ -12,12 +12,13 @@ import (
 	"time"
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/runner/phase"
 )
 
 // alive is a run that this process holds, by a runner and its row.
-func alive(t *testing.T) (*Runner, catalog.Run, *tenure, Place) {
+func alive(t *testing.T) (*phase.Host, catalog.Run, *tenure, Place) {
 	t.Helper()
-	r := &Runner{Root: t.TempDir()}
+	r := &phase.Host{Root: t.TempDir()}
 	host, err := os.Hostname()
 	if err != nil {
 		t.Fatal(err)
@@ -41,9 +42,9 @@ func alive(t *testing.T) (*Runner, catalog.Run, *tenure, Place) {
 	return r, run, held, place
 }
 
-func attach(t *testing.T, r *Runner, run catalog.Run) *Live {
+func attach(t *testing.T, r *phase.Host, run catalog.Run) *Live {
 	t.Helper()
-	live, err := r.Attach(run)
+	live, err := Attach(r, run)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -69,7 +70,7 @@ func TestAttach(t *testing.T) {
 	if ended, err := live.Ended(time.Minute); !ended || err != nil {
 		t.Errorf("a run that has ended lives: %v", err)
 	}
-	if _, err := r.Attach(run); !errors.Is(err, ErrDead) {
+	if _, err := Attach(r, run); !errors.Is(err, ErrDead) {
 		t.Errorf("%v, want ErrDead", err)
 	}
 }
@@ -101,7 +102,7 @@ func TestAttachToAnother(t *testing.T) {
 			if err := held.record(place); err != nil {
 				t.Fatal(err)
 			}
-			live, err := r.Attach(run)
+			live, err := Attach(r, run)
 			if err == nil {
 				defer live.Close()
 			}
@@ -117,7 +118,7 @@ func TestAttachElsewhere(t *testing.T) {
 	r, run, held, place := alive(t)
 	refuses := func(run catalog.Run, words string) {
 		t.Helper()
-		_, err := r.Attach(run)
+		_, err := Attach(r, run)
 		if elsewhere := new(ElsewhereError); !errors.As(err, &elsewhere) || !strings.Contains(err.Error(), words) {
 			t.Errorf("%v, want %q", err, words)
 		}
@@ -135,7 +136,7 @@ func TestAttachElsewhere(t *testing.T) {
 	if err := held.close(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := r.Attach(run); !errors.Is(err, ErrDead) {
+	if _, err := Attach(r, run); !errors.Is(err, ErrDead) {
 		t.Errorf("%v, want ErrDead", err)
 	}
 }
@@ -171,7 +172,7 @@ func TestAskedToStop(t *testing.T) {
 	first, second := attach(t, r, run), attach(t, r, run)
 	count := func(want int) []int64 {
 		t.Helper()
-		who := r.AskedToStop(run.ID)
+		who := AskedToStop(r, run.ID)
 		if len(who) != want || len(slices.Compact(slices.Sorted(slices.Values(who)))) != want {
 			t.Fatalf("%v ask, want %d", who, want)
 		}
@@ -221,14 +222,14 @@ func TestAwait(t *testing.T) {
 
 	// Of another host only the row tells.
 	r.Catalog = &rows{left: []catalog.Run{far, far, far, farEnded}}
-	if got, err := r.Await(t.Context(), run.Key); err != nil || got.State != catalog.Failed {
+	if got, err := Await(t.Context(), r, run.Key); err != nil || got.State != catalog.Failed {
 		t.Errorf("%s, %v", got.State, err)
 	}
 	// Here the row may be first, as while the post-process command runs.
 	r.Catalog = &rows{left: []catalog.Run{ended}}
 	done := make(chan error)
 	go func() {
-		_, err := r.Await(t.Context(), run.Key)
+		_, err := Await(t.Context(), r, run.Key)
 		done <- err
 	}()
 	select {
@@ -244,11 +245,11 @@ func TestAwait(t *testing.T) {
 	}
 	// A row that nobody will ever end is waited for no more; one that was just being ended is no such.
 	r.Catalog = &rows{left: []catalog.Run{run}}
-	if _, err := r.Await(t.Context(), run.Key); !errors.Is(err, ErrDead) {
+	if _, err := Await(t.Context(), r, run.Key); !errors.Is(err, ErrDead) {
 		t.Errorf("%v, want ErrDead", err)
 	}
 	r.Catalog = &rows{left: []catalog.Run{run, ended}}
-	if got, err := r.Await(t.Context(), run.Key); err != nil || got.State != catalog.Complete {
+	if got, err := Await(t.Context(), r, run.Key); err != nil || got.State != catalog.Complete {
 		t.Errorf("%s, %v", got.State, err)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/runner/phase"
 )
 
 // Whose state file is gone, as after a power cut, is lost, but for runs of another machine of this name.
@@ -16,7 +17,7 @@ func TestNamesake(t *testing.T) {
 		t.Skip("this machine has no machine-id(5), and is told from none")
 	}
 	root := t.TempDir()
-	c := &collector{Runner: &Runner{Root: root}}
+	c := &collector{Host: &phase.Host{Root: root}}
 	held := catalog.Key{ID: "held", Attempt: 1}
 	if err := os.MkdirAll(filepath.Dir(statePath(root, held)), 0o700); err != nil {
 		t.Fatal(err)

@@ -6,34 +6,35 @@ import (
 	"testing"
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/runner/phase"
 )
 
 // A run is in the way while somebody holds its state file, wherever that is, and its directory is the one that we would have.
 func TestOccupies(t *testing.T) {
 	root, key := t.TempDir(), catalog.Key{ID: "a", Attempt: 2}
-	r := &Runner{Tmp: "/tmp"}
+	r := &phase.Host{Tmp: "/tmp"}
 	place, err := json.Marshal(Place{State: statePath(root, key), Dir: "/tmp/scidex-analysis-a"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	run := catalog.Run{Key: key, Place: place}
-	if r.Occupies(run) || r.Occupies(catalog.Run{Key: key}) {
+	if Occupies(r, run) || Occupies(r, catalog.Run{Key: key}) {
 		t.Error("alive before there is a state file")
 	}
 	held, err := hold(root, key)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !r.Occupies(run) {
+	if !Occupies(r, run) {
 		t.Error("not alive while it is held")
 	}
-	if elsewhere := (&Runner{Tmp: "/var/tmp"}); elsewhere.Occupies(run) {
+	if elsewhere := (&phase.Host{Tmp: "/var/tmp"}); Occupies(elsewhere, run) {
 		t.Error("in the way of who has another directory")
 	}
 	if err := held.close(); err != nil {
 		t.Fatal(err)
 	}
-	if r.Occupies(run) {
+	if Occupies(r, run) {
 		t.Error("alive with nobody who holds it")
 	}
 	again, err := hold(root, key)

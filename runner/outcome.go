@@ -15,6 +15,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/blob"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/record"
+	"github.com/scidex-ai/scidex-oci/runner/phase"
 )
 
 // outcomesDir is where, below the root, outcomes wait that could not be committed: a record for each run.
@@ -31,19 +32,19 @@ type outcome struct {
 	Run     catalog.Run `json:"run"`     // as it was to be committed
 }
 
-func (r *Runner) outcomePath(key catalog.Key) string {
-	return filepath.Join(r.Root, outcomesDir, key.String())
+func outcomePath(host *phase.Host, key catalog.Key) string {
+	return filepath.Join(host.Root, outcomesDir, key.String())
 }
 
 // waits reports whether the outcome of a run waits to be committed.
-func (r *Runner) waits(key catalog.Key) bool {
-	_, err := os.Lstat(r.outcomePath(key))
+func waits(host *phase.Host, key catalog.Key) bool {
+	_, err := os.Lstat(outcomePath(host, key))
 	return !errors.Is(err, fs.ErrNotExist) // where that cannot be told, nobody takes the run for another
 }
 
 // keepOutcome keeps for later what could not be committed, and returns what the user is to know.
 func (e *execution) keepOutcome(ctx context.Context, why error) error {
-	path, then := e.outcomePath(e.run.Key), `the next command or "scidex-oci gc" commits it`
+	path, then := outcomePath(e.Host, e.run.Key), `the next command or "scidex-oci gc" commits it`
 	if errors.Is(why, catalog.ErrEnded) {
 		path, then = path+refused, "and stays there"
 	}
@@ -59,14 +60,14 @@ func (e *execution) keepOutcome(ctx context.Context, why error) error {
 }
 
 // outcomes lists the records of outcomes that wait, and those that are kept aside.
-func (r *Runner) outcomes() (waiting []catalog.Key, aside []string, err error) {
-	entries, err := os.ReadDir(filepath.Join(r.Root, outcomesDir))
+func outcomes(host *phase.Host) (waiting []catalog.Key, aside []string, err error) {
+	entries, err := os.ReadDir(filepath.Join(host.Root, outcomesDir))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil, nil
 	}
 	for _, entry := range entries {
 		if strings.HasSuffix(entry.Name(), refused) {
-			aside = append(aside, filepath.Join(r.Root, outcomesDir, entry.Name()))
+			aside = append(aside, filepath.Join(host.Root, outcomesDir, entry.Name()))
 		} else if key, ok := keyOfName(strings.TrimSuffix(entry.Name(), record.Unfinished)); ok {
 			waiting = append(waiting, key)
 		}
@@ -75,8 +76,8 @@ func (r *Runner) outcomes() (waiting []catalog.Key, aside []string, err error) {
 }
 
 // Waiting is how many results wait below the root to be committed.
-func (r *Runner) Waiting() (int, error) {
-	waiting, _, err := r.outcomes()
+func Waiting(host *phase.Host) (int, error) {
+	waiting, _, err := outcomes(host)
 	return len(waiting), err
 }
 
@@ -92,31 +93,31 @@ func keyOfName(name string) (key catalog.Key, ok bool) {
 
 // CommitOutcomes commits what runs of this root could not commit at their end, and returns those runs. What cannot be
 // committed now either is logged and stays.
-func (r *Runner) CommitOutcomes(ctx context.Context) []catalog.Key {
-	waiting, _, err := r.outcomes()
+func CommitOutcomes(ctx context.Context, host *phase.Host) []catalog.Key {
+	waiting, _, err := outcomes(host)
 	if len(waiting) == 0 {
 		if err != nil {
-			r.Log.Warn("results that wait to be committed", "error", err)
+			host.Log.Warn("results that wait to be committed", "error", err)
 		}
 		return nil
 	}
-	c, err := r.newCollector(ctx)
+	c, err := newCollector(ctx, host)
 	if err != nil {
-		r.Log.Warn("results that wait to be committed", "error", err)
+		host.Log.Warn("results that wait to be committed", "error", err)
 		return nil
 	}
 	defer c.close()
 	c.hurried = time.Now().Add(hurriedUpload)
 	c.commitOutcomes(ctx)
 	for _, err := range c.report.Errors {
-		r.Log.Warn("a result waits to be committed", "error", err)
+		host.Log.Warn("a result waits to be committed", "error", err)
 	}
 	return c.report.Committed
 }
 
 // commitOutcomes commits what waits.
 func (c *collector) commitOutcomes(ctx context.Context) {
-	waiting, aside, err := c.outcomes()
+	waiting, aside, err := outcomes(c.Host)
 	if err != nil {
 		c.report.Errors = append(c.report.Errors, err)
 	}
@@ -164,7 +165,7 @@ func (c *collector) commitOutcome(ctx context.Context, key catalog.Key) error {
 // commitRecord returns the run that was committed, or a lost one that is superseded; one without an id where there was
 // nothing to commit.
 func (c *collector) commitRecord(ctx context.Context, key catalog.Key) (none catalog.Run, err error) {
-	path := c.outcomePath(key)
+	path := outcomePath(c.Host, key)
 	if !c.dry {
 		_ = os.Remove(path + record.Unfinished) // of a launcher that was killed
 	}
@@ -239,7 +240,7 @@ func (c *collector) keepAwaited(ctx context.Context, path string) error {
 		ctx, cancel = context.WithDeadlineCause(ctx, c.hurried, late)
 		defer cancel()
 	}
-	err = c.keepBlobs(ctx, patience, o.Run, content.Next)
+	err = keepBlobs(ctx, c.Host, patience, o.Run, content.Next)
 	if errors.Is(err, fs.ErrNotExist) {
 		return c.missing(ctx, o.Run, err)
 	}
@@ -293,13 +294,13 @@ func (c *collector) hurry(ctx context.Context) (_ context.Context, begun, done f
 
 // outcomeDigests calls note for each digest that an outcome names which is not in the catalog. One that cannot be
 // read is an error: nobody knows what it names.
-func (r *Runner) outcomeDigests(note func(sha256 string) bool) error {
-	waiting, aside, err := r.outcomes()
+func outcomeDigests(host *phase.Host, note func(sha256 string) bool) error {
+	waiting, aside, err := outcomes(host)
 	if err != nil {
 		return err
 	}
 	for _, key := range waiting {
-		aside = append(aside, r.outcomePath(key))
+		aside = append(aside, outcomePath(host, key))
 	}
 	for _, path := range aside {
 		if err := recordDigests(path, note); err != nil && !errors.Is(err, fs.ErrNotExist) {

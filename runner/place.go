@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/runner/phase"
 )
 
 // Place is where a run lives on its host: what gc needs to find and remove what a killed run left.
@@ -104,10 +105,10 @@ func sameFile(f *os.File, path string) (bool, error) {
 
 // Occupies reports whether a process of this host holds a run, whatever its root, in the directory that a further attempt at its
 // analysis would have here. Where that cannot be seen, as in the root of another user, none does.
-func (r *Runner) Occupies(run catalog.Run) bool {
+func Occupies(host *phase.Host, run catalog.Run) bool {
 	place := placeOf(run)
 	path := place.State
-	if path == "" || place.Dir != runDir(r.Tmp, run.ID) {
+	if path == "" || place.Dir != runDir(host.Tmp, run.ID) {
 		return false
 	}
 	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)

@@ -24,6 +24,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/inputs/binds"
 	"github.com/scidex-ai/scidex-oci/runner/inputs/scan"
 	"github.com/scidex-ai/scidex-oci/runner/observe/trace"
+	"github.com/scidex-ai/scidex-oci/runner/phase"
 	"github.com/scidex-ai/scidex-oci/runner/sandbox"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
@@ -85,42 +86,42 @@ func (p *plan) links() map[string]string {
 }
 
 // prepare checks a request as far as that is possible without making anything.
-func (r *Runner) prepare(ctx context.Context, req Request, launched *launching) (_ *plan, err error) {
+func prepare(ctx context.Context, host *phase.Host, req Request, launched *launching) (_ *plan, err error) {
 	analysis, err := complete(req.Analysis)
 	if err != nil {
 		return nil, err
 	}
-	key, err := r.nextAttempt(ctx, analysis.ID, req.Again)
+	key, err := nextAttempt(ctx, host, analysis.ID, req.Again)
 	if err != nil {
 		return nil, err
 	}
-	source, err := r.scriptSource(ctx, analysis, req.model(key))
+	source, err := scriptSource(ctx, host, analysis, req.model(key))
 	if err != nil {
 		return nil, err
 	}
 	resolving, release := untilStop(ctx, req.Stop, scan.TellAfter) // an image may have to be unpacked
-	p, err := r.resolve(resolving, analysis, key, source, launched.account)
+	p, err := resolve(resolving, host, analysis, key, source, launched.account)
 	if stopped := release(); err != nil {
 		return nil, cmp.Or(stopped, err)
 	} else if stopped != nil {
 		return nil, p.orClose(stopped)
 	}
-	p.audit, p.floor = !req.NoAudit, r.MinFree
+	p.audit, p.floor = !req.NoAudit, host.MinFree
 	return p, p.orClose(first(
-		func() error { return r.checkPinned(ctx, p, req) },
+		func() error { return checkPinned(ctx, host, p, req) },
 		func() error { return checkExport(analysis.Export, req.Overwrite) },
-		func() error { return r.checkDirectory(ctx, key) },
-		func() error { return r.checkSpace(p) },
+		func() error { return checkDirectory(ctx, host, key) },
+		func() error { return checkSpace(host, p) },
 		func() error { // it may wait
 			defer trace.From(ctx).Span(trace.Run, "choose the limits")()
 			return p.chooseLimits(launched.groups(), req.Analysis.CPUs != 0)
 		},
-		func() error { return r.scan(ctx, p, req) }, // last: it takes longest
+		func() error { return scanInputs(ctx, host, p, req) }, // last: it takes longest
 	))
 }
 
 // resolve opens and looks up everything that an analysis names.
-func (r *Runner) resolve(ctx context.Context, a spec.Analysis, key catalog.Key, scriptSource string, account sandbox.Account) (p *plan, err error) {
+func resolve(ctx context.Context, host *phase.Host, a spec.Analysis, key catalog.Key, scriptSource string, account sandbox.Account) (p *plan, err error) {
 	a.ID = key.ID
 	p = &plan{analysis: a, key: key, account: account, opened: time.Now(), inputs: &inputSet{}}
 	if p.secrets, err = readSecrets(a.Secrets); err != nil {
@@ -132,8 +133,8 @@ func (r *Runner) resolve(ctx context.Context, a spec.Analysis, key catalog.Key, 
 	if err := p.chooseIDs(); err != nil {
 		return nil, err
 	}
-	o := opener{p.reader(), func(in spec.Input) (string, error) { return r.fetchInput(ctx, in) }, sync.OnceValues(func() (*binds.Boundary, error) {
-		return binds.New(r.host(account.UID), r.AllowBinds, r.Log)
+	o := opener{p.reader(), func(in spec.Input) (string, error) { return fetchInput(ctx, host, in) }, sync.OnceValues(func() (*binds.Boundary, error) {
+		return binds.New(private(host, account.UID), host.AllowBinds, host.Log)
 	})}
 	opened := trace.From(ctx).Span(trace.Run, "open the inputs")
 	inputs, err := o.open(p.analysis, scriptSource)
@@ -146,16 +147,16 @@ func (r *Runner) resolve(ctx context.Context, a spec.Analysis, key catalog.Key, 
 		func() error { return p.openStage(o) },
 		func() error {
 			defer trace.From(ctx).Span(trace.Run, "root filesystem")()
-			return first(func() error { return r.openRoot(ctx, p, o) }, func() error { return p.plant(p.uid()) })
+			return first(func() error { return openRoot(ctx, host, p, o) }, func() error { return p.plant(p.uid()) })
 		},
 		p.resolveCommand,
 	))
 }
 
-// host is what no bind may show of it. uid is the caller's.
-func (r *Runner) host(uid int) binds.Host {
+// private is what no bind may show of it. uid is the caller's.
+func private(host *phase.Host, uid int) binds.Host {
 	return binds.Host{
-		Private: append([]string{r.Root}, r.Private...), Tmp: r.Tmp, Database: r.Database, UID: uid, Getenv: os.Getenv,
+		Private: append([]string{host.Root}, host.Private...), Tmp: host.Tmp, Database: host.Database, UID: uid, Getenv: os.Getenv,
 	}
 }
 

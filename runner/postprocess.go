@@ -10,6 +10,7 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
+	"github.com/scidex-ai/scidex-oci/runner/phase"
 )
 
 // Hook is a command of the caller's own that gets the result of a run after its commit. It runs outside of the
@@ -71,13 +72,13 @@ func (e *execution) postProcess(ctx context.Context, v verdict, failed result.Re
 		e.ingest = nil
 	}
 	result := e.result(v)
-	done, failure := e.callHook(ctx, *e.request.Hook, result, e.request.Stop)
+	done, failure := callHook(ctx, e.Host, *e.request.Hook, result, e.request.Stop)
 	after := v.hooked(e.run.Key, failure)
 	e.report.PostProcess = &done
 	if keep = keep && e.keeps(after, failed); !keep {
 		e.report.Kept = ""
 	}
-	if err := e.amend(ctx, &e.run, after, e.report); err != nil {
+	if err := amend(ctx, e.Host, &e.run, after, e.report); err != nil {
 		err = fmt.Errorf("the post-process command has ended, which could not be recorded: %w", err)
 		return completed.hooked(e.run.Key, err), keep
 	}
@@ -85,17 +86,17 @@ func (e *execution) postProcess(ctx context.Context, v verdict, failed result.Re
 }
 
 // amend records what came of a run after its commit.
-func (r *Runner) amend(ctx context.Context, run *catalog.Run, v verdict, report result.Report) (err error) {
+func amend(ctx context.Context, host *phase.Host, run *catalog.Run, v verdict, report result.Report) (err error) {
 	run.State, run.Reason, run.Message, run.ExitCode = v.state, string(v.reason), v.message, v.exitCode
 	if run.Report, err = json.Marshal(report); err != nil {
 		return err
 	}
-	return r.Catalog.Amend(ctx, *run)
+	return host.Catalog.Amend(ctx, *run)
 }
 
 // callHook gives a run's result and copies of its outputs to a hook. The error says why the hook has not
 // succeeded.
-func (r *Runner) callHook(ctx context.Context, h Hook, res result.Result, stop <-chan StopSignal) (_ result.PostProcess, err error) {
+func callHook(ctx context.Context, host *phase.Host, h Hook, res result.Result, stop <-chan StopSignal) (_ result.PostProcess, err error) {
 	unborn := result.PostProcess{Command: h.Command}
 	res.PostProcess = nil
 	raw, err := json.Marshal(res)
@@ -103,40 +104,40 @@ func (r *Runner) callHook(ctx context.Context, h Hook, res result.Result, stop <
 		return unborn, err
 	}
 	key := catalog.Key{ID: res.ID, Attempt: res.Attempt}
-	view, err := r.openView(ctx, key)
+	view, err := openView(ctx, host, key)
 	if err != nil {
 		return unborn, fmt.Errorf("the outputs could not be laid out for the post-process command: %w", err)
 	}
 	done, failure := h.call(key, raw, view.path, stop)
 	if err := view.remove(ctx); err != nil {
-		r.Log.Warn("run "+res.ID+": the copies of the outputs could not be removed; gc tries again", "error", err)
+		host.Log.Warn("run "+res.ID+": the copies of the outputs could not be removed; gc tries again", "error", err)
 	}
 	return done, failure
 }
 
 // PostProcess calls the hook of a run that has ended, and never its analysis: of one whose hook has not
 // succeeded, or of any with again. The result is what the catalog then says; its exit code is that of the run.
-func (r *Runner) PostProcess(ctx context.Context, key catalog.Key, h Hook, again bool, stop <-chan StopSignal) (_ result.Result, err error) {
-	if err := r.Bind(ctx); err != nil {
+func PostProcess(ctx context.Context, host *phase.Host, key catalog.Key, h Hook, again bool, stop <-chan StopSignal) (_ result.Result, err error) {
+	if err := Bind(ctx, host); err != nil {
 		return result.Result{}, err
 	}
-	release, err := r.idle(key)
+	release, err := idle(host, key)
 	if err != nil {
 		return result.Result{}, err
 	}
 	defer func() { err = errors.Join(err, release()) }()
-	run, err := r.Catalog.Get(ctx, key)
+	run, err := host.Catalog.Get(ctx, key)
 	if err != nil {
 		return result.Result{}, err
 	}
-	result, err := r.Show(ctx, run)
+	result, err := Show(ctx, host, run)
 	if err != nil {
 		return result, err
 	}
 	if err := mayRepeat(result, again); err != nil {
 		return result, err
 	}
-	return r.repeat(ctx, run, h, result, stop)
+	return repeat(ctx, host, run, h, result, stop)
 }
 
 // mayRepeat refuses a run that has no result to give, or whose hook need not be repeated.
@@ -158,30 +159,30 @@ func mayRepeat(res result.Result, again bool) error {
 }
 
 // repeat calls the hook, with the catalog saying meanwhile that it is owed.
-func (r *Runner) repeat(ctx context.Context, run catalog.Run, h Hook, res result.Result, stop <-chan StopSignal) (result.Result, error) {
+func repeat(ctx context.Context, host *phase.Host, run catalog.Run, h Hook, res result.Result, stop <-chan StopSignal) (result.Result, error) {
 	v := verdict{run.State, result.Reason(run.Reason), run.ExitCode, run.Signal, run.Message}
 	if v.reason == result.ReasonPostProcess { // only a complete run becomes one
 		v = completed
 	}
 	report := res.Report
 	report.PostProcess = &result.PostProcess{Command: h.Command}
-	if err := r.amend(ctx, &run, v.owing(run.Key), report); err != nil {
+	if err := amend(ctx, host, &run, v.owing(run.Key), report); err != nil {
 		return res, err
 	}
 	res.State, res.Reason, res.Message, res.ExitCode = v.state, v.reason, v.message, v.exitCode
-	done, failure := r.callHook(ctx, h, res, stop)
+	done, failure := callHook(ctx, host, h, res, stop)
 	report.PostProcess = &done
-	if err := r.amend(ctx, &run, v.hooked(run.Key, failure), report); err != nil {
+	if err := amend(ctx, host, &run, v.hooked(run.Key, failure), report); err != nil {
 		return res, errors.Join(failure, err)
 	}
-	res, err := r.Show(ctx, run)
+	res, err := Show(ctx, host, run)
 	return res, errors.Join(failure, err)
 }
 
 // idle takes the lock of an ended run, which its launcher holds until its hook has ended and it is cleaned.
 // What gc has to clean stays recorded.
-func (r *Runner) idle(key catalog.Key) (release func() error, err error) {
-	t, err := take(r.Root, key)
+func idle(host *phase.Host, key catalog.Key) (release func() error, err error) {
+	t, err := take(host.Root, key)
 	if errors.Is(err, errAlive) {
 		return nil, fmt.Errorf("run %q is still at work: its post-process command or its cleaning has not ended; wait for it", key)
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/runner/host/inode"
+	"github.com/scidex-ai/scidex-oci/runner/phase"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
@@ -20,7 +21,7 @@ import (
 //
 // The request is kept as it was asked for, without defaults, since a limit that was asked for is held more strictly than
 // one that was not. Relative paths are this process' own.
-func (r *Runner) Queued(ctx context.Context, a spec.Analysis) (catalog.Run, error) {
+func Queued(ctx context.Context, host *phase.Host, a spec.Analysis) (catalog.Run, error) {
 	cwd, err := os.Getwd()
 	if err != nil {
 		return catalog.Run{}, err
@@ -28,10 +29,10 @@ func (r *Runner) Queued(ctx context.Context, a spec.Analysis) (catalog.Run, erro
 	a.Data = defaultInput(a.Data, filepath.Join(cwd, "data"))
 	a.Docs = defaultInput(a.Docs, filepath.Join(cwd, "docs"))
 	a = a.ResolvePaths(cwd)
-	if err := first(a.WithDefaults().Validate, func() error { return r.checkThere(ctx, a) }); err != nil {
+	if err := first(a.WithDefaults().Validate, func() error { return checkThere(ctx, host, a) }); err != nil {
 		return catalog.Run{}, &RequestError{err}
 	}
-	key, err := r.nextAttempt(ctx, a.ID, false)
+	key, err := nextAttempt(ctx, host, a.ID, false)
 	if err != nil {
 		return catalog.Run{}, &RequestError{err}
 	}
@@ -44,7 +45,7 @@ func (r *Runner) Queued(ctx context.Context, a spec.Analysis) (catalog.Run, erro
 		return catalog.Run{}, &RequestError{err}
 	}
 	return catalog.Run{
-		Key: key, State: catalog.Queued, CreatedAt: time.Now().UTC(), Labels: a.Labels, Request: request, ToolVersion: r.Version,
+		Key: key, State: catalog.Queued, CreatedAt: time.Now().UTC(), Labels: a.Labels, Request: request, ToolVersion: host.Version,
 	}, nil
 }
 
@@ -121,12 +122,12 @@ func pathsOf(a spec.Analysis) (all []named, err error) {
 }
 
 // checkThere refuses what would be refused everywhere: a name that was mistyped. A runtime may be on the workers only.
-func (r *Runner) checkThere(ctx context.Context, a spec.Analysis) error {
+func checkThere(ctx context.Context, host *phase.Host, a spec.Analysis) error {
 	all, err := pathsOf(a)
 	if err != nil {
 		return err
 	}
-	if err := r.checkBlobs(ctx, a); err != nil {
+	if err := checkBlobs(ctx, host, a); err != nil {
 		return err
 	}
 	for _, n := range all {
@@ -141,7 +142,7 @@ func (r *Runner) checkThere(ctx context.Context, a spec.Analysis) error {
 }
 
 // checkBlobs refuses inputs by digest that the blob store does not have.
-func (r *Runner) checkBlobs(ctx context.Context, a spec.Analysis) error {
+func checkBlobs(ctx context.Context, host *phase.Host, a spec.Analysis) error {
 	inputs, err := a.ParseInputs()
 	if err != nil {
 		return err
@@ -151,17 +152,17 @@ func (r *Runner) checkBlobs(ctx context.Context, a spec.Analysis) error {
 		if !blob {
 			continue
 		}
-		if err := first(func() error { return r.inStore(input) }, func() error { return r.checkBlob(ctx, digest) }); err != nil {
+		if err := first(func() error { return inStore(host, input) }, func() error { return checkBlob(ctx, host, digest) }); err != nil {
 			return fmt.Errorf("--input %q: %w", input.Source, err)
 		}
 	}
 	return nil
 }
 
-func (r *Runner) checkBlob(ctx context.Context, digest string) error {
-	has, err := r.Blobs.Has(ctx, digest)
+func checkBlob(ctx context.Context, host *phase.Host, digest string) error {
+	has, err := host.Blobs.Has(ctx, digest)
 	if err == nil && !has {
-		err = fmt.Errorf("it is not in the blob store %s; a worker takes it from there", r.Blobs)
+		err = fmt.Errorf("it is not in the blob store %s; a worker takes it from there", host.Blobs)
 	}
 	return err
 }

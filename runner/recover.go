@@ -58,7 +58,7 @@ func (c *collector) recover(ctx context.Context, run catalog.Run) (judged bool, 
 // whether the working directory is.
 func (c *collector) remainsOf(run catalog.Run) (left remains, whole bool, err error) {
 	state := statePath(c.Root, run.Key)
-	if placeOf(run).State != state || c.waits(run.Key) {
+	if placeOf(run).State != state || waits(c.Host, run.Key) {
 		return left, false, nil
 	}
 	left.aftermath, left.staged, err = readAftermath(state)
@@ -164,7 +164,7 @@ func (c *collector) resume(ctx context.Context, run catalog.Run, a remains) (*ex
 		return nil, err
 	}
 	e := &execution{
-		Runner: c.Runner, recovered: true, suspender: &Suspender{}, supervisor: supervisor.Session, run: run, staged: a.staged, ingest: a.ingest,
+		Host: c.Host, recovered: true, suspender: &Suspender{}, supervisor: supervisor.Session, run: run, staged: a.staged, ingest: a.ingest,
 		plan: &plan{
 			key: run.Key, analysis: analysis, account: c.account, declared: declared, audit: a.Audit, command: a.Command,
 			inputs: &inputSet{hasData: a.HasData, hasDocs: a.HasDocs, script: &script{inside: a.Inside}},

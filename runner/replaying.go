@@ -17,6 +17,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/rootfs"
 	"github.com/scidex-ai/scidex-oci/runner/host/inode"
 	"github.com/scidex-ai/scidex-oci/runner/inputs/fingerprint"
+	"github.com/scidex-ai/scidex-oci/runner/phase"
 	"github.com/scidex-ai/scidex-oci/runner/replay"
 	"github.com/scidex-ai/scidex-oci/runner/sandbox"
 	"github.com/scidex-ai/scidex-oci/spec"
@@ -44,7 +45,7 @@ type Replayed struct {
 	Changed []ReplayInput `json:"changed"`
 	// Unknown are inputs of which the recorded run has no digest.
 	Unknown []ReplayInput `json:"unknown"`
-	Replays []Replay      `json:"replays"`
+	Replays []ReplayedRun `json:"replays"`
 }
 
 // ReplayInput is an input, and what is wrong with it.
@@ -54,8 +55,8 @@ type ReplayInput struct {
 	Message string `json:"message"`
 }
 
-// Replay is one of them.
-type Replay struct {
+// ReplayedRun is one of the replays.
+type ReplayedRun struct {
 	ID               string              `json:"id"`
 	State            catalog.State       `json:"state"`
 	Reason           result.Reason       `json:"reason"`
@@ -75,12 +76,12 @@ const compared = 8 << 20
 
 // Replay runs a recorded analysis again, from what it was run from, and compares what comes of it. The error is a
 // *RequestError where the run cannot be replayed at all, or says that scidex-oci failed.
-func (r *Runner) Replay(ctx context.Context, run catalog.Run, how Replaying) (Replayed, error) {
-	told := Replayed{V: 1, ID: run.ID, Attempt: run.Attempt, Changed: []ReplayInput{}, Unknown: []ReplayInput{}, Replays: []Replay{}}
+func Replay(ctx context.Context, host *phase.Host, run catalog.Run, how Replaying) (Replayed, error) {
+	told := Replayed{V: 1, ID: run.ID, Attempt: run.Attempt, Changed: []ReplayInput{}, Unknown: []ReplayInput{}, Replays: []ReplayedRun{}}
 	if run.State != catalog.Complete && run.State != catalog.Failed {
 		return told, &RequestError{fmt.Errorf("run %q is %s: only what is complete or failed has an end to compare with", run.Key, run.State)}
 	}
-	p := &replayer{Runner: r, run: run, how: how, told: &told}
+	p := &replayer{Host: host, run: run, how: how, told: &told}
 	if err := p.read(ctx); err != nil {
 		return told, err
 	}
@@ -124,7 +125,7 @@ func (t *Replayed) conclude() {
 
 // replayer replays one run.
 type replayer struct {
-	*Runner
+	*phase.Host
 	run      catalog.Run
 	how      Replaying
 	told     *Replayed
@@ -159,7 +160,7 @@ func (p *replayer) outputsOf(ctx context.Context, key catalog.Key) (files []repl
 
 // once runs the analysis once more.
 func (p *replayer) once(ctx context.Context) error {
-	result, err := p.Run(ctx, Request{
+	result, err := Run(ctx, p.Host, Request{
 		Analysis: p.analysis, Replay: p.run.Key, Stdout: io.Discard, Stderr: io.Discard, Stop: p.how.Stop,
 		NoAudit: p.recorded.Sandbox.Audit == "off",
 	})
@@ -173,13 +174,13 @@ func (p *replayer) once(ctx context.Context) error {
 		return fmt.Errorf("replay %q: %s", p.run.Key, result.Message)
 	}
 	p.told.Changed = append(p.told.Changed, p.changedMeanwhile(result)...)
-	one := Replay{ID: result.ID, State: result.State, Reason: result.Reason, ExitCode: result.ExitCode, Differences: []replay.Difference{}}
+	one := ReplayedRun{ID: result.ID, State: result.State, Reason: result.Reason, ExitCode: result.ExitCode, Differences: []replay.Difference{}}
 	if err := p.compare(ctx, result, &one); err != nil {
 		return err
 	}
 	one.Kept = p.how.Keep == spec.KeepAlways || p.how.Keep == spec.KeepFailed && !one.Identical
 	if !one.Kept {
-		if err := p.Remove(ctx, catalog.Key{ID: result.ID, Attempt: result.Attempt}); err != nil {
+		if err := Remove(ctx, p.Host, catalog.Key{ID: result.ID, Attempt: result.Attempt}); err != nil {
 			one.Kept, one.Message = true, "it could not be removed: "+sentence(err)
 		}
 	}
@@ -188,7 +189,7 @@ func (p *replayer) once(ctx context.Context) error {
 }
 
 // compare looks for what is not as it was.
-func (p *replayer) compare(ctx context.Context, result result.Result, one *Replay) error {
+func (p *replayer) compare(ctx context.Context, result result.Result, one *ReplayedRun) error {
 	files, err := p.outputsOf(ctx, catalog.Key{ID: result.ID, Attempt: result.Attempt})
 	if err != nil {
 		return err
@@ -280,7 +281,7 @@ func (p *replayer) checkImage(ctx context.Context) {
 	if had == nil {
 		return
 	}
-	b, err := p.openImage(ctx, p.analysis.Rootfs)
+	b, err := openImage(ctx, p.Host, p.analysis.Rootfs)
 	problem := ""
 	switch {
 	case err != nil:
@@ -336,7 +337,7 @@ func (p *replayer) look(ctx context.Context, f *fingerprints, account sandbox.Ac
 	source := was.Source
 	if in := (spec.Input{Source: source}); was.Flag == "--input" {
 		if digest, blob := in.Digest(); blob {
-			_, err := p.fetch(ctx, digest)
+			_, err := fetch(ctx, p.Host, digest)
 			return fingerprint.Print{SHA256: digest}, err
 		}
 	}

@@ -152,7 +152,7 @@ func (c *collector) drop(ctx context.Context, run catalog.Run) error {
 	if c.retention.OutputsOnly {
 		return c.Catalog.DropOutputs(ctx, run.Key, time.Now())
 	}
-	if err := c.removeKept(ctx, run); err != nil {
+	if err := removeKept(ctx, c.Host, run); err != nil {
 		return err
 	}
 	return c.Catalog.Delete(ctx, run.Key)
@@ -166,7 +166,7 @@ func (c *collector) needed(ctx context.Context) (*digests, error) {
 		return true
 	}
 	// Before the catalog is read: what is committed in between is in one of the two.
-	if err := c.outcomeDigests(note); err != nil {
+	if err := outcomeDigests(c.Host, note); err != nil {
 		return nil, err
 	}
 	if !c.dry || len(c.expired) == 0 {

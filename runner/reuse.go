@@ -11,6 +11,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
+	"github.com/scidex-ai/scidex-oci/runner/phase"
 )
 
 // candidates is how many runs of one action are looked at, the newest first: one whose outputs were given up may be
@@ -19,30 +20,30 @@ const candidates = 10
 
 // reuse looks for a complete run of the same action, whose outputs are there, and returns its result. found is false where
 // there is none; why says why none can be, where that is so.
-func (r *Runner) reuse(ctx context.Context, req Request, launched *launching) (_ result.Result, found bool, why string, err error) {
-	if err := r.Bind(ctx); err != nil {
+func reuse(ctx context.Context, host *phase.Host, req Request, launched *launching) (_ result.Result, found bool, why string, err error) {
+	if err := Bind(ctx, host); err != nil {
 		return result.Result{}, false, "", err
 	}
-	p, err := r.prepare(ctx, req, launched)
+	p, err := prepare(ctx, host, req, launched)
 	if err != nil {
 		return result.Result{}, false, "", refusal(err)
 	}
 	defer func() { err = errors.Join(err, p.close()) }()
-	id, why, err := r.actionNow(ctx, p, req)
+	id, why, err := actionNow(ctx, host, p, req)
 	if err != nil || why != "" {
 		return result.Result{}, false, why, err
 	}
-	runs, err := r.Catalog.List(ctx, catalog.Filter{ActionID: id, States: []catalog.State{catalog.Complete}, Limit: candidates})
+	runs, err := host.Catalog.List(ctx, catalog.Filter{ActionID: id, States: []catalog.State{catalog.Complete}, Limit: candidates})
 	if err != nil {
 		return result.Result{}, false, "", &CatalogError{err}
 	}
 	for _, run := range runs {
-		whole, err := r.whole(ctx, run)
+		whole, err := whole(ctx, host, run)
 		if err != nil {
 			return result.Result{}, false, "", err
 		}
 		if whole {
-			result, err := r.reused(ctx, run, p, req)
+			result, err := reused(ctx, host, run, p, req)
 			return result, true, "", err
 		}
 	}
@@ -50,12 +51,12 @@ func (r *Runner) reuse(ctx context.Context, req Request, launched *launching) (_
 }
 
 // actionNow is the ActionID of a plan whose inputs are digested now; why says why there is none.
-func (r *Runner) actionNow(ctx context.Context, p *plan, req Request) (id, why string, err error) {
+func actionNow(ctx context.Context, host *phase.Host, p *plan, req Request) (id, why string, err error) {
 	if len(p.analysis.Secrets) > 0 {
 		return "", "the values of secrets are not kept, so that nobody can tell whether they are the same", nil
 	}
 	waiting, release := untilStop(ctx, req.Stop, 0)
-	report := result.Report{Inputs: r.fingerprint(waiting, p).settle(waiting, p)}
+	report := result.Report{Inputs: digestInputs(waiting, host, p).settle(waiting, p)}
 	if err := release(); err != nil {
 		return "", "", &RequestError{err}
 	}
@@ -100,14 +101,14 @@ func (p *plan) scriptNow() (*result.Script, error) {
 }
 
 // whole reports whether all outputs of a run are still there.
-func (r *Runner) whole(ctx context.Context, run catalog.Run) (whole bool, err error) {
+func whole(ctx context.Context, host *phase.Host, run catalog.Run) (whole bool, err error) {
 	if !run.OutputsRemovedAt.IsZero() {
 		return false, nil
 	}
 	whole = true
-	listed := r.Catalog.Outputs(ctx, run.Key, func(e outputs.Entry) bool {
+	listed := host.Catalog.Outputs(ctx, run.Key, func(e outputs.Entry) bool {
 		if e.Rejected == "" {
-			whole, err = r.Blobs.Has(ctx, e.SHA256)
+			whole, err = host.Blobs.Has(ctx, e.SHA256)
 		}
 		return whole && err == nil
 	})
@@ -115,14 +116,14 @@ func (r *Runner) whole(ctx context.Context, run catalog.Run) (whole bool, err er
 }
 
 // reused is the result of an earlier run, exported where that was asked for.
-func (r *Runner) reused(ctx context.Context, run catalog.Run, p *plan, req Request) (result.Result, error) {
-	result, err := r.Show(ctx, run)
+func reused(ctx context.Context, host *phase.Host, run catalog.Run, p *plan, req Request) (result.Result, error) {
+	result, err := Show(ctx, host, run)
 	if err != nil {
 		return result, err
 	}
 	result.ReusedFrom = run.String()
 	if p.analysis.Export != "" {
-		err = r.Export(ctx, run, p.analysis.Export, req.Overwrite)
+		err = Export(ctx, host, run, p.analysis.Export, req.Overwrite)
 	}
 	return result, err
 }

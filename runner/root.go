@@ -12,6 +12,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/rootfs"
 	"github.com/scidex-ai/scidex-oci/rootfs/image"
+	"github.com/scidex-ai/scidex-oci/runner/phase"
 	"github.com/scidex-ai/scidex-oci/runner/sandbox"
 )
 
@@ -26,7 +27,7 @@ type base struct {
 const ImagesDir = "images"
 
 // openRoot opens what the analysis is to have as "/" where that is not the host's.
-func (r *Runner) openRoot(ctx context.Context, p *plan, o opener) error {
+func openRoot(ctx context.Context, host *phase.Host, p *plan, o opener) error {
 	switch {
 	case p.analysis.RootfsDirectory():
 		in, err := openInput("--rootfs", p.analysis.Rootfs, "/")
@@ -36,7 +37,7 @@ func (r *Runner) openRoot(ctx context.Context, p *plan, o opener) error {
 		p.base = &base{input: in}
 		return o.checkDirectory(&p.base.input)
 	case p.analysis.RootfsImage():
-		b, err := r.openImage(ctx, p.analysis.Rootfs)
+		b, err := openImage(ctx, host, p.analysis.Rootfs)
 		if err != nil {
 			return fmt.Errorf("--rootfs: %w", err)
 		}
@@ -46,8 +47,8 @@ func (r *Runner) openRoot(ctx context.Context, p *plan, o opener) error {
 }
 
 // openImage opens the root of an image, which is unpacked where it is not yet, and begins to check it.
-func (r *Runner) openImage(ctx context.Context, name string) (*base, error) {
-	dir := filepath.Join(r.Root, ImagesDir)
+func openImage(ctx context.Context, host *phase.Host, name string) (*base, error) {
+	dir := filepath.Join(host.Root, ImagesDir)
 	if !exists(dir) { // a run makes no store
 		return nil, &image.UnknownError{Name: name}
 	}
@@ -181,12 +182,12 @@ func (p *plan) spread() (err error) {
 }
 
 // checkPinned refuses a repeated run on another root filesystem than it had, unless the image was named anew.
-func (r *Runner) checkPinned(ctx context.Context, p *plan, req Request) error {
+func checkPinned(ctx context.Context, host *phase.Host, p *plan, req Request) error {
 	model := req.model(p.key)
 	if model.ID == "" || req.AnyRoot || p.base == nil || p.base.image == nil {
 		return nil
 	}
-	last, err := r.Catalog.Get(ctx, model)
+	last, err := host.Catalog.Get(ctx, model)
 	if err != nil {
 		return err
 	}

@@ -10,12 +10,13 @@ import (
 	"testing"
 
 	"github.com/scidex-ai/scidex-oci/rootfs/image"
+	"github.com/scidex-ai/scidex-oci/runner/phase"
 )
 
 // imported makes a runner with the image "small", of one file.
-func imported(t *testing.T) *Runner {
+func imported(t *testing.T) *phase.Host {
 	t.Helper()
-	r := &Runner{Root: t.TempDir()}
+	r := &phase.Host{Root: t.TempDir()}
 	var file bytes.Buffer
 	w := tar.NewWriter(&file)
 	content := []byte("whole")
@@ -37,9 +38,9 @@ func imported(t *testing.T) *Runner {
 	return r
 }
 
-func openBase(t *testing.T, r *Runner) *base {
+func openBase(t *testing.T, r *phase.Host) *base {
 	t.Helper()
-	b, err := r.openImage(t.Context(), "small")
+	b, err := openImage(t.Context(), r, "small")
 	if err != nil {
 		t.Fatal(err)
 	}

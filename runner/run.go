@@ -13,6 +13,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner/observe/trace"
+	"github.com/scidex-ai/scidex-oci/runner/phase"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
@@ -20,31 +21,31 @@ import (
 // is not nil only where the run is not in the catalog as the result says: a *RequestError for a request
 // that was refused before anything was made, or why the end could not be committed. The result then has
 // state error.
-func (r *Runner) Run(ctx context.Context, req Request) (result.Result, error) {
+func Run(ctx context.Context, host *phase.Host, req Request) (result.Result, error) {
 	begun := req.Begun
 	if begun == nil {
 		var err error
 		if begun, err = Begin(ctx, req.Analysis.Limits); err != nil {
-			return Refused(req.Analysis, err, r.Version), err
+			return Refused(req.Analysis, err, host.Version), err
 		}
 	}
 	var unused string
 	if req.Reuse {
-		result, found, why, err := r.reuse(ctx, req, begun.launching)
+		result, found, why, err := reuse(ctx, host, req, begun.launching)
 		switch {
 		case found && err == nil:
 			begun.Drop()
 			return result, nil
 		case err != nil:
 			begun.Drop()
-			return Refused(req.Analysis, err, r.Version), err
+			return Refused(req.Analysis, err, host.Version), err
 		}
 		unused = why
 	}
-	e, err := r.accept(ctx, req, begun.launching)
+	e, err := accept(ctx, host, req, begun.launching)
 	if err != nil {
 		begun.Drop()
-		return Refused(req.Analysis, err, r.Version), err
+		return Refused(req.Analysis, err, host.Version), err
 	}
 	if unused != "" {
 		e.report.Warnings = append(e.report.Warnings, "no earlier run was looked for: "+unused)
@@ -59,19 +60,19 @@ func (r *Runner) Run(ctx context.Context, req Request) (result.Result, error) {
 }
 
 // accept checks a request and writes its intent.
-func (r *Runner) accept(ctx context.Context, req Request, launched *launching) (*execution, error) {
+func accept(ctx context.Context, host *phase.Host, req Request, launched *launching) (*execution, error) {
 	tracer := trace.From(ctx)
 	checked := tracer.Span(trace.Run, "check the request")
-	err := r.Bind(ctx)
+	err := Bind(ctx, host)
 	if err != nil {
 		return nil, err
 	}
-	p, err := r.prepare(ctx, req, launched)
+	p, err := prepare(ctx, host, req, launched)
 	checked()
 	if err != nil {
 		return nil, refusal(err)
 	}
-	e := &execution{Runner: r, plan: p, request: req, launched: launched, suspender: cmp.Or(req.Suspender, &Suspender{}), trace: tracer}
+	e := &execution{Host: host, plan: p, request: req, launched: launched, suspender: cmp.Or(req.Suspender, &Suspender{}), trace: tracer}
 	defer e.span("write the intent")()
 	return e, p.orClose(e.suspender.steady(func() error { return e.begin(ctx) }))
 }
@@ -274,7 +275,7 @@ func (e *execution) export(ctx context.Context, v verdict) verdict {
 	if dir == "" {
 		return v
 	}
-	err := e.Export(ctx, e.run, dir, e.request.Overwrite)
+	err := Export(ctx, e.Host, e.run, dir, e.request.Overwrite)
 	if err == nil {
 		return v
 	}

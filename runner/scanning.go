@@ -11,14 +11,15 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/host/inode"
 	"github.com/scidex-ai/scidex-oci/runner/inputs/scan"
 	"github.com/scidex-ai/scidex-oci/runner/observe/trace"
+	"github.com/scidex-ai/scidex-oci/runner/phase"
 	"github.com/scidex-ai/scidex-oci/runner/testhole"
 )
 
-// scan looks through everything that a run binds. Where that takes long, the first wish to stop ends it.
-func (r *Runner) scan(ctx context.Context, p *plan, req Request) error {
+// scanInputs looks through everything that a run binds. Where that takes long, the first wish to stop ends it.
+func scanInputs(ctx context.Context, host *phase.Host, p *plan, req Request) error {
 	defer trace.From(ctx).Span(trace.Run, "look through the inputs")()
 	ctx, release := untilStop(ctx, req.Stop, scan.TellAfter)
-	s := scan.Scanner{Dir: filepath.Join(r.Root, "scans"), Reader: p.reader(), Log: r.Log}
+	s := scan.Scanner{Dir: filepath.Join(host.Root, "scans"), Reader: p.reader(), Log: host.Log}
 	err := p.inputs.scan(ctx, s, req.Scanning)
 	return cmp.Or(release(), err)
 }

@@ -9,37 +9,38 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
+	"github.com/scidex-ai/scidex-oci/runner/phase"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
 // Show makes the result of a run in the catalog.
-func (r *Runner) Show(ctx context.Context, run catalog.Run) (result.Result, error) {
-	return r.show(ctx, run, func(result.Result) bool { return true })
+func Show(ctx context.Context, host *phase.Host, run catalog.Run) (result.Result, error) {
+	return show(ctx, host, run, func(result.Result) bool { return true })
 }
 
 // Summary is Show for a person: it lists up to so many outputs, and as many rejected entries where they come
 // among the first of all.
-func (r *Runner) Summary(ctx context.Context, run catalog.Run, most int64) (result.Result, error) {
-	return r.show(ctx, run, func(listed result.Result) bool {
+func Summary(ctx context.Context, host *phase.Host, run catalog.Run, most int64) (result.Result, error) {
+	return show(ctx, host, run, func(listed result.Result) bool {
 		return int64(len(listed.Outputs)) < min(most, run.OutputsTotal) || int64(len(listed.Rejected)) < min(most, run.RejectedTotal)
 	})
 }
 
 // show lists entries for as long as more says so, and never more than result.ListingMax.
-func (r *Runner) show(ctx context.Context, run catalog.Run, more func(listed result.Result) bool) (result.Result, error) {
-	if run, waits := r.told(run); waits {
-		return r.showWaiting(run)
+func show(ctx context.Context, host *phase.Host, run catalog.Run, more func(listed result.Result) bool) (result.Result, error) {
+	if run, waits := told(host, run); waits {
+		return showWaiting(host, run)
 	}
 	res, err := result.New(run)
 	if err != nil {
 		return res, err
 	}
-	events, err := r.Catalog.Events(ctx, run.Key)
+	events, err := host.Catalog.Events(ctx, run.Key)
 	if err != nil {
 		return res, err
 	}
 	res.SetEvents(events)
-	return res, r.Catalog.Outputs(ctx, run.Key, func(e outputs.Entry) bool {
+	return res, host.Catalog.Outputs(ctx, run.Key, func(e outputs.Entry) bool {
 		res.AddEntry(e)
 		return len(res.Outputs)+len(res.Rejected) < result.ListingMax && more(res)
 	})

@@ -11,6 +11,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
+	"github.com/scidex-ai/scidex-oci/runner/phase"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
@@ -54,10 +55,10 @@ func (p *plan) tmpfs() []string {
 }
 
 // checkSpace refuses a run where a file system that it writes to is below its floor already.
-func (r *Runner) checkSpace(p *plan) error {
-	places := []struct{ path, of string }{{r.Blobs.Dir(), "the blob store"}}
+func checkSpace(host *phase.Host, p *plan) error {
+	places := []struct{ path, of string }{{host.Blobs.Dir(), "the blob store"}}
 	if !p.inMemory() {
-		places = append(places, struct{ path, of string }{r.Tmp, "the working directories (" + r.Tmp + ")"})
+		places = append(places, struct{ path, of string }{host.Tmp, "the working directories (" + host.Tmp + ")"})
 	}
 	for _, place := range places {
 		dir, err := openDir(unix.AT_FDCWD, place.path)
@@ -67,12 +68,12 @@ func (r *Runner) checkSpace(p *plan) error {
 		if err != nil {
 			return err
 		}
-		short, err := r.MinFree.Short(dir, place.of)
+		short, err := host.MinFree.Short(dir, place.of)
 		if err = errors.Join(err, dir.Close()); err != nil {
 			return err
 		}
 		if short != nil {
-			return fmt.Errorf("%s, which --min-free %s keeps: make room, for instance with `scidex-oci --root %s gc`, or lower --min-free", short, FormatFloor(r.MinFree), r.Root)
+			return fmt.Errorf("%s, which --min-free %s keeps: make room, for instance with `scidex-oci --root %s gc`, or lower --min-free", short, FormatFloor(host.MinFree), host.Root)
 		}
 	}
 	return nil

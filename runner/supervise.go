@@ -115,7 +115,7 @@ func (e *execution) started(ctx context.Context, at time.Time) {
 	e.run.StartedAt = at.UTC()
 	e.notePlace(ctx)
 	e.clock.Start(at)
-	e.prints = e.fingerprint(ctx, e.plan)
+	e.prints = digestInputs(ctx, e.Host, e.plan)
 	if e.request.Observe != nil {
 		e.observe(event.TypeStarted, e.result(verdict{state: catalog.Running}))
 	}

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/runner/phase"
 )
 
 // tidyTime bounds what a command does for runs that are not its own, together with all waiting for the catalog. It is
@@ -20,7 +21,7 @@ const tidyTime = 5 * time.Second
 
 // tidying is one Tidy. Its collector is made for the first dead run.
 type tidying struct {
-	*Runner
+	*phase.Host
 	uid       int
 	collector *collector
 	host      string
@@ -32,12 +33,12 @@ type tidying struct {
 // killed launcher had not committed: that takes as long as the outputs are large, and a harvest that is cut short was for
 // nothing. It looks for nothing that has no state file, and at no other blobs or directories. What is left to GC, and
 // why, is logged; nothing of it is an error of the command.
-func (r *Runner) Tidy(ctx context.Context) {
+func Tidy(ctx context.Context, host *phase.Host) {
 	ctx, cancel := context.WithTimeout(ctx, tidyTime)
 	defer cancel()
-	y := &tidying{Runner: r, uid: os.Geteuid()}
+	y := &tidying{Host: host, uid: os.Geteuid()}
 	defer y.close(ctx)
-	names, err := stateFiles(r.Root)
+	names, err := stateFiles(host.Root)
 	if err != nil {
 		y.warn(err)
 	}
@@ -117,7 +118,7 @@ func (y *tidying) run(ctx context.Context, t *tenure, key catalog.Key) error {
 		return t.close() // a run of another catalog that shares the root
 	}
 	run, err := c.Catalog.Get(ctx, key)
-	if err != nil && !errors.Is(err, catalog.ErrNotFound) || c.waits(key) {
+	if err != nil && !errors.Is(err, catalog.ErrNotFound) || waits(c.Host, key) {
 		return errors.Join(err, t.close()) // CommitOutcomes has said why one waits
 	}
 	open := err == nil && !run.State.Final()
@@ -154,7 +155,7 @@ func (y *tidying) ready(ctx context.Context) (err error) {
 	if y.host, err = os.Hostname(); err != nil {
 		return err
 	}
-	y.collector, err = y.newCollector(ctx)
+	y.collector, err = newCollector(ctx, y.Host)
 	return err
 }
 

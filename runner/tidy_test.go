@@ -9,13 +9,14 @@ import (
 	"testing"
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/runner/phase"
 )
 
 // livesAndMore is a runner without a catalog whose root has n live runs, and what else may be among state files and is
 // no dead run. What it logs goes to log.
-func livesAndMore(t testing.TB, n int, log *strings.Builder) *Runner {
+func livesAndMore(t testing.TB, n int, log *strings.Builder) *phase.Host {
 	t.Helper()
-	r := &Runner{Root: t.TempDir(), Log: slog.New(slog.NewTextHandler(log, nil))}
+	r := &phase.Host{Root: t.TempDir(), Log: slog.New(slog.NewTextHandler(log, nil))}
 	for i := range n {
 		held, err := hold(r.Root, catalog.Key{ID: fmt.Sprint("live-", i), Attempt: 1})
 		if err != nil {
@@ -34,7 +35,7 @@ func TestTidyOfTheLiving(t *testing.T) {
 	var log strings.Builder
 	for _, n := range []int{0, 20} {
 		r := livesAndMore(t, n, &log)
-		r.Tidy(t.Context()) // its catalog is nil
+		Tidy(t.Context(), r) // its catalog is nil
 		if left, _ := filepath.Glob(filepath.Join(r.Root, "runs", "*")); len(left) != n || log.Len() > 0 {
 			t.Errorf("of %d there are %d, it said %q", n, len(left), &log)
 		}
@@ -101,7 +102,7 @@ func BenchmarkTidy(b *testing.B) {
 		b.Run(fmt.Sprintf("%d live", n), func(b *testing.B) {
 			r := livesAndMore(b, n, &strings.Builder{})
 			for b.Loop() {
-				r.Tidy(b.Context())
+				Tidy(b.Context(), r)
 			}
 		})
 	}

@@ -10,21 +10,22 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/record"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
+	"github.com/scidex-ai/scidex-oci/runner/phase"
 )
 
 // told returns a run as it is to be shown: one whose outcome waits has ended as its launcher said. Its entries are
 // those of its record.
-func (r *Runner) told(run catalog.Run) (_ catalog.Run, waits bool) {
-	if run.State.Final() || placeOf(run).State != statePath(r.Root, run.Key) || !r.waits(run.Key) {
+func told(host *phase.Host, run catalog.Run) (_ catalog.Run, pending bool) {
+	if run.State.Final() || placeOf(run).State != statePath(host.Root, run.Key) || !waits(host, run.Key) {
 		return run, false
 	}
 	var o outcome
-	err := record.Peek(r.outcomePath(run.Key), &o)
+	err := record.Peek(outcomePath(host, run.Key), &o)
 	if errors.Is(err, fs.ErrNotExist) {
 		return run, false // it has just been committed
 	}
 	if err != nil {
-		o.Message = fmt.Sprintf("the result could not be committed, and what was kept of it in %q cannot be read: %v", r.outcomePath(run.Key), err)
+		o.Message = fmt.Sprintf("the result could not be committed, and what was kept of it in %q cannot be read: %v", outcomePath(host, run.Key), err)
 	}
 	run.State, run.Reason, run.Message, run.ExitCode = catalog.Error, string(result.ReasonCommit), o.Message, result.ExitError
 	run.StartedAt, run.FinishedAt, run.Signal = o.Run.StartedAt, o.Run.FinishedAt, o.Run.Signal
@@ -34,16 +35,16 @@ func (r *Runner) told(run catalog.Run) (_ catalog.Run, waits bool) {
 }
 
 // showWaiting is Show for a run whose outcome waits.
-func (r *Runner) showWaiting(run catalog.Run) (result.Result, error) {
+func showWaiting(host *phase.Host, run catalog.Run) (result.Result, error) {
 	res, err := result.New(run)
 	if err != nil {
 		return res, err
 	}
 	res.SetEvents(run.Events)
-	content, err := record.Open(r.outcomePath(run.Key), &outcome{})
+	content, err := record.Open(outcomePath(host, run.Key), &outcome{})
 	if err != nil {
 		res.OutputsTotal, res.RejectedTotal, res.ListingTruncated = 0, 0, false
-		res.Message = fmt.Sprintf("the result could not be committed, and what was kept of it in %q cannot be read: %v", r.outcomePath(run.Key), err)
+		res.Message = fmt.Sprintf("the result could not be committed, and what was kept of it in %q cannot be read: %v", outcomePath(host, run.Key), err)
 		return res, ignore(err, record.ErrDamaged)
 	}
 	defer content.Close()
@@ -58,10 +59,10 @@ func (r *Runner) showWaiting(run catalog.Run) (result.Result, error) {
 }
 
 // List is that of the catalog, with runs whose outcome waits as they are to be shown.
-func (r *Runner) List(ctx context.Context, filter catalog.Filter) ([]catalog.Run, error) {
-	waiting, _, err := r.outcomes()
+func List(ctx context.Context, host *phase.Host, filter catalog.Filter) ([]catalog.Run, error) {
+	waiting, _, err := outcomes(host)
 	if err != nil || len(waiting) == 0 {
-		runs, failed := r.Catalog.List(ctx, filter)
+		runs, failed := host.Catalog.List(ctx, filter)
 		return runs, errors.Join(err, failed)
 	}
 	all := filter
@@ -69,10 +70,10 @@ func (r *Runner) List(ctx context.Context, filter catalog.Filter) ([]catalog.Run
 	if len(filter.States)+len(filter.Reasons) > 0 { // how many of them fit is seen below
 		all.Limit = 0
 	}
-	runs, err := r.Catalog.List(ctx, all)
+	runs, err := host.Catalog.List(ctx, all)
 	var shown []catalog.Run
 	for _, run := range runs {
-		run, _ = r.told(run)
+		run, _ = told(host, run)
 		fits := (len(filter.States) == 0 || slices.Contains(filter.States, run.State)) &&
 			(len(filter.Reasons) == 0 || slices.Contains(filter.Reasons, run.Reason))
 		if fits && (filter.Limit == 0 || len(shown) < filter.Limit) {

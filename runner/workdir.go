@@ -15,6 +15,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/runner/host/inode"
 	"github.com/scidex-ai/scidex-oci/runner/host/lockdir"
+	"github.com/scidex-ai/scidex-oci/runner/phase"
 	"github.com/scidex-ai/scidex-oci/runner/sandbox"
 )
 
@@ -154,12 +155,12 @@ func closeFile(f *os.File) error {
 }
 
 // setAside renames the kept directory of the attempt before, so that this one can have its name.
-func (r *Runner) setAside(ctx context.Context, key catalog.Key) error {
-	kept, err := r.keptByUs(ctx, key)
+func setAside(ctx context.Context, host *phase.Host, key catalog.Key) error {
+	kept, err := keptByUs(ctx, host, key)
 	if err != nil || !kept {
 		return err // what has the name and is not ours is refused by mkdir
 	}
-	path := runDir(r.Tmp, key.ID)
+	path := runDir(host.Tmp, key.ID)
 	return os.Rename(path, asidePath(path, key.Attempt-1))
 }
 
@@ -167,16 +168,16 @@ func asidePath(path string, attempt int) string { return fmt.Sprintf("%s@%d", pa
 
 // keptByUs reports whether the directory of the id is the kept one of the attempt before: the very inode
 // that the catalog recorded.
-func (r *Runner) keptByUs(ctx context.Context, key catalog.Key) (bool, error) {
+func keptByUs(ctx context.Context, host *phase.Host, key catalog.Key) (bool, error) {
 	if key.Attempt == 1 {
 		return false, nil
 	}
-	run, err := r.Catalog.Get(ctx, catalog.Key{ID: key.ID, Attempt: key.Attempt - 1})
+	run, err := host.Catalog.Get(ctx, catalog.Key{ID: key.ID, Attempt: key.Attempt - 1})
 	if err != nil {
 		return false, &CatalogError{fmt.Errorf("look up attempt %d of %s: %w", key.Attempt-1, key.ID, err)}
 	}
 	place := placeOf(run)
-	return place.Dir == runDir(r.Tmp, key.ID) && isInode(place.Dir, place), nil
+	return place.Dir == runDir(host.Tmp, key.ID) && isInode(place.Dir, place), nil
 }
 
 // openInode opens the directory that a place recorded; anything else at the path does not exist for it.

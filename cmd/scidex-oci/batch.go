@@ -167,11 +167,11 @@ func (b *batchSession) open(ctx context.Context) (err error) {
 	}
 	b.logs = b.stores.reading(ctx)
 	if !b.options.resume {
-		b.stores.runner.CommitOutcomes(ctx)
-	} else if err := b.stores.runner.Recover(ctx); err != nil {
+		runner.CommitOutcomes(ctx, b.stores.runner)
+	} else if err := runner.Recover(ctx, b.stores.runner); err != nil {
 		return errors.Join(err, b.stores.Close())
 	}
-	b.stores.runner.Tidy(ctx)
+	runner.Tidy(ctx, b.stores.runner)
 	return nil
 }
 
@@ -191,7 +191,7 @@ func (b *batchSession) perform(ctx context.Context, source batch.Source) batch.S
 	defer b.screen.clearStatus()
 	all := batch.Batch{
 		Work: b.work(), Jobs: b.options.jobs, MaxFailures: b.options.maxFailures, Overlap: b.overlap(),
-		Asked: b.stores.runner.AskedToStop, Draining: b.board.drain, Ended: b.ended,
+		Asked: func(id string) []int64 { return runner.AskedToStop(b.stores.runner, id) }, Draining: b.board.drain, Ended: b.ended,
 		Abandon: func(s runner.StopSignal) { os.Exit(s.ExitCode) },
 	}
 	return all.Run(ctx, source, signals)

@@ -24,7 +24,7 @@ func (p past) Last(ctx context.Context, line batch.Line) (result.Result, []strin
 	if err != nil {
 		return result.Result{}, nil, err
 	}
-	result, err := p.stores.runner.Show(ctx, run)
+	result, err := runner.Show(ctx, p.stores.runner, run)
 	return result, changes, err
 }
 
@@ -41,7 +41,7 @@ func (p past) PostProcess(ctx context.Context, line batch.Line, last result.Resu
 	p.board.begin(line)
 	hook, done := p.hook(line)
 	defer done()
-	result, err := p.stores.runner.PostProcess(ctx, catalog.Key{ID: last.ID, Attempt: last.Attempt}, *hook, false, stop)
+	result, err := runner.PostProcess(ctx, p.stores.runner, catalog.Key{ID: last.ID, Attempt: last.Attempt}, *hook, false, stop)
 	if result.ID == "" {
 		return p.told(p.refuse(line, err)), true
 	}

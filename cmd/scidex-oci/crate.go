@@ -126,7 +126,7 @@ const scriptType = "text/plain"
 
 // crateOf is what the catalog knows of a run.
 func (h *stores) crateOf(ctx context.Context, run catalog.Run) (crate.Run, crateSource, error) {
-	result, err := h.runner.Show(ctx, run)
+	result, err := runner.Show(ctx, h.runner, run)
 	if err != nil {
 		return crate.Run{}, crateSource{}, err
 	}

@@ -63,7 +63,7 @@ func runLogs(ctx context.Context, p *program, h *stores, o logsOptions, name str
 	if o.stderr {
 		to[1] = stderr
 	}
-	run, err = h.runner.CopyLogs(ctx, run, to, o.follow)
+	run, err = runner.CopyLogs(ctx, h.runner, run, to, o.follow)
 	err = errors.Join(err, closeStdout(), closeStderr())
 	if err != nil {
 		return noLogs(run, err)

@@ -15,6 +15,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/inodes"
 	"github.com/scidex-ai/scidex-oci/runner"
 	"github.com/scidex-ai/scidex-oci/runner/inputs/binds"
+	"github.com/scidex-ai/scidex-oci/runner/phase"
 	"github.com/scidex-ai/scidex-oci/runner/sandbox"
 )
 
@@ -22,7 +23,7 @@ import (
 type stores struct {
 	catalog catalog.Catalog
 	blobs   *blob.Store
-	runner  *runner.Runner
+	runner  *phase.Host
 }
 
 // load gives the options of a command line their values: those of the command's flags, the global ones, and others, which
@@ -34,7 +35,7 @@ func (p *program) load(c *cli.Context, others ...*options.Flag) error {
 // visit opens catalog and blob store for a command, with what waited to be committed, and closes them after it.
 func (p *program) visit(c *cli.Context, command func(h *stores) error) error {
 	return p.enter(c, func(h *stores) error {
-		h.runner.CommitOutcomes(c.Context)
+		runner.CommitOutcomes(c.Context, h.runner)
 		return command(h)
 	})
 }
@@ -42,7 +43,7 @@ func (p *program) visit(c *cli.Context, command func(h *stores) error) error {
 // change is visit for a command that writes to the catalog: before it, what killed runs of this root left is removed.
 func (p *program) change(c *cli.Context, command func(h *stores) error) error {
 	return p.visit(c, func(h *stores) error {
-		h.runner.Tidy(c.Context)
+		runner.Tidy(c.Context, h.runner)
 		return command(h)
 	})
 }
@@ -112,7 +113,7 @@ func (p *program) openStores(ctx context.Context, s settings, given policy, log 
 	if err != nil {
 		return nil, err
 	}
-	return &stores{catalog: cat, blobs: blobs, runner: &runner.Runner{
+	return &stores{catalog: cat, blobs: blobs, runner: &phase.Host{
 		Catalog: cat, Blobs: blobs, Root: s.root, Tmp: s.tmp, MinFree: given.floor, Version: p.build.version,
 		Private:  append(s.db.private(), s.blobs.dir),
 		Database: s.db.listens(), AllowBinds: given.allowed,

@@ -74,7 +74,7 @@ func runPostProcess(ctx context.Context, p *program, h *stores, o postProcessOpt
 	hook.Output = output
 	stop, done := stops()
 	defer done()
-	result, err := h.runner.PostProcess(ctx, run.Key, *hook, o.again, stop)
+	result, err := runner.PostProcess(ctx, h.runner, run.Key, *hook, o.again, stop)
 	err = errors.Join(err, output.Close())
 	if o.json && result.ID != "" {
 		err = errors.Join(err, writeJSON(p.stdout, result))

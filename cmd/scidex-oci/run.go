@@ -128,7 +128,7 @@ func (s *session) run(ctx context.Context) (result.Result, error) {
 		s.loosen(&request)
 	}
 	ready()
-	result, err := s.stores.runner.Run(ctx, request)
+	result, err := runner.Run(ctx, s.stores.runner, request)
 	closed := s.trace.span("close the streams")
 	lost := errors.Join(stdout.Close(), stderr.Close(), after.Close())
 	s.screen.clearStatus()
@@ -183,8 +183,8 @@ func (s *session) open(ctx context.Context) (err error) {
 		opened()
 		if err == nil {
 			defer s.trace.span("see to what killed runs left")()
-			s.stores.runner.CommitOutcomes(ctx)
-			s.stores.runner.Tidy(ctx) // before the run: its id may be that of a dead one
+			runner.CommitOutcomes(ctx, s.stores.runner)
+			runner.Tidy(ctx, s.stores.runner) // before the run: its id may be that of a dead one
 		}
 	}
 	return err

@@ -268,15 +268,15 @@ func (s *slurmSubmission) rows(ctx context.Context, of *slurm.Submission, from *
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, h.Close()) }()
-	if of.CatalogID, _, err = h.runner.Match(ctx); err != nil {
+	if of.CatalogID, _, err = runner.Match(ctx, h.runner); err != nil {
 		return nil, err
 	}
-	if err := h.runner.Bind(ctx); err != nil { // before there is anything to collect into it
+	if err := runner.Bind(ctx, h.runner); err != nil { // before there is anything to collect into it
 		return nil, err
 	}
 	var bad error
 	for _, line := range good {
-		row, err := h.runner.Queued(ctx, line.Analysis)
+		row, err := runner.Queued(ctx, h.runner, line.Analysis)
 		if err != nil {
 			bad = errors.Join(bad, from.at(line.Number, err))
 			continue

@@ -127,7 +127,7 @@ func (t *slurmTask) sweep(ctx context.Context, tmp string) {
 		if err != nil {
 			return err
 		}
-		_, err = h.runner.GC(ctx, false, runner.Retention{})
+		_, err = runner.GC(ctx, h.runner, false, runner.Retention{})
 		if err == nil {
 			err = deliverLeft(ctx, root, h)
 		}
@@ -192,7 +192,7 @@ func (t *slurmTask) run(ctx context.Context, host string) error {
 	if err != nil {
 		return t.refuse(runner.Refused(a, err, t.program.build.version), host)
 	}
-	res, failed := h.runner.Run(ctx, runner.Request{
+	res, failed := runner.Run(ctx, h.runner, runner.Request{
 		Analysis: a, NoAudit: t.spool.Submission.NoAudit, Stdout: io.Discard, Stderr: io.Discard, Stop: t.stop,
 	})
 	// Whoever signals from here on: what is made is delivered or set aside. Slurm has SIGKILL for who does not wait.

@@ -29,7 +29,7 @@ anything is stopped. A run is stopped by its owner, on its host and with the --r
 				return err
 			}
 			return p.visit(c, func(h *stores) error {
-				defer h.runner.Tidy(c.Context) // after it: whoever stops a run is in a hurry
+				defer runner.Tidy(c.Context, h.runner) // after it: whoever stops a run is in a hurry
 				return runStop(c.Context, p, h, *o, given)
 			})
 		},
@@ -83,7 +83,7 @@ func (h *stores) stop(ctx context.Context, run catalog.Run, now bool) (*runner.L
 	if run.State.Final() {
 		return nil, fmt.Errorf("run %q has ended already: it is %s (%s)", name, run.State, run.Reason)
 	}
-	live, err := h.runner.Attach(run)
+	live, err := runner.Attach(h.runner, run)
 	if err == nil {
 		if err = live.Stop(now); err == nil {
 			return live, nil
@@ -120,7 +120,7 @@ func (p *program) tellStopped(ctx context.Context, h *stores, key catalog.Key) e
 
 // await waits for the end of a run.
 func (h *stores) await(ctx context.Context, key catalog.Key) (catalog.Run, error) {
-	run, err := h.runner.Await(ctx, key)
+	run, err := runner.Await(ctx, h.runner, key)
 	if errors.Is(err, runner.ErrDead) {
 		return run, killed(key)
 	}

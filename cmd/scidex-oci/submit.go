@@ -196,7 +196,7 @@ func (s *submission) submit(ctx context.Context, all []spec.Analysis, at func(i 
 
 // job is an analysis as the queue takes it.
 func (s *submission) job(ctx context.Context, h *stores, a spec.Analysis) (queue.Submission, error) {
-	row, err := h.runner.Queued(ctx, a)
+	row, err := runner.Queued(ctx, h.runner, a)
 	if err != nil {
 		return queue.Submission{}, err
 	}

@@ -21,7 +21,7 @@ func (h *stores) life(ctx context.Context, run catalog.Run) (state, wall string)
 	if run.State == catalog.Queued { // it is nowhere yet
 		return state, wall
 	}
-	live, err := h.runner.Attach(run)
+	live, err := runner.Attach(h.runner, run)
 	var elsewhere *runner.ElsewhereError
 	switch {
 	case err == nil:
@@ -50,7 +50,7 @@ func (p *program) watchList(ctx context.Context, h *stores, o listOptions) error
 		if err != nil {
 			return err
 		}
-		runs, err := h.runner.List(ctx, filter)
+		runs, err := runner.List(ctx, h.runner, filter)
 		if err != nil {
 			return err
 		}

@@ -94,10 +94,10 @@ func (p *program) work(ctx context.Context, q queue.Queue, h *stores, o workerOp
 		return err
 	}
 	defer scraped.close()
-	if err := h.runner.Recover(ctx); err != nil { // what a worker before has left may be results
+	if err := runner.Recover(ctx, h.runner); err != nil { // what a worker before has left may be results
 		return err
 	}
-	h.runner.Tidy(ctx)
+	runner.Tidy(ctx, h.runner)
 	crew, err := runner.Muster(ctx, o.limits)
 	if err != nil {
 		return err

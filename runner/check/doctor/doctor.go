@@ -14,6 +14,7 @@ import (
 	"os"
 
 	"github.com/scidex-ai/scidex-oci/runner"
+	"github.com/scidex-ai/scidex-oci/runner/phase"
 	"github.com/scidex-ai/scidex-oci/runner/sandbox"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
@@ -35,7 +36,7 @@ type Options struct {
 	PostgreSQL string
 	// Open makes a catalog and a blob store in the empty directory root, or opens those that are there, and
 	// returns a runner for them as the caller's flags have it.
-	Open func(ctx context.Context, root string) (*runner.Runner, error)
+	Open func(ctx context.Context, root string) (*phase.Host, error)
 	// Version of the program.
 	Version string
 	// Stop ends the examination, as it ends a run.

@@ -95,7 +95,7 @@ func (t *test) send(ctx context.Context, role string, a spec.Analysis, o orders,
 	t.crew.mu.Unlock()
 	overdue := time.AfterFunc(time.Duration(a.Timeout+a.Grace)+overdueAfter, m.end)
 	go func() {
-		m.result, m.err = t.runner.Run(ctx, request)
+		m.result, m.err = runner.Run(ctx, t.runner, request)
 		overdue.Stop()
 		close(m.ended)
 		t.crew.mu.Lock()

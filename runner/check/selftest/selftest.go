@@ -23,6 +23,7 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner"
+	"github.com/scidex-ai/scidex-oci/runner/phase"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
@@ -49,7 +50,7 @@ type StoppedError struct{ Signal runner.StopSignal }
 func (e *StoppedError) Error() string { return "stopped by " + e.Signal.Name }
 
 // Run tests the host. An error says that the test could not be made: nothing is proven then, neither way.
-func Run(ctx context.Context, r *runner.Runner, options Options) (report Report, err error) {
+func Run(ctx context.Context, r *phase.Host, options Options) (report Report, err error) {
 	t, err := newTest(ctx, r, options)
 	if err != nil {
 		return Report{}, err
@@ -66,7 +67,7 @@ func Run(ctx context.Context, r *runner.Runner, options Options) (report Report,
 
 // test is one selftest.
 type test struct {
-	runner  *runner.Runner
+	runner  *phase.Host
 	options Options
 	id      string
 	view    view // what a run with these flags sees
@@ -78,7 +79,7 @@ type test struct {
 	main    result.Result // of the canary that tried to reach things
 }
 
-func newTest(ctx context.Context, r *runner.Runner, options Options) (*test, error) {
+func newTest(ctx context.Context, r *phase.Host, options Options) (*test, error) {
 	if len(options.Targets) == 0 {
 		options.Targets = []Target{Default}
 	}
@@ -106,7 +107,7 @@ func newTest(ctx context.Context, r *runner.Runner, options Options) (*test, err
 
 // allowing is a runner that may also bind what is in dir: what the caller may not bind has been refused by
 // then, and this is no bind of the caller's.
-func allowing(r *runner.Runner, dir string) *runner.Runner {
+func allowing(r *phase.Host, dir string) *phase.Host {
 	wider := *r
 	wider.AllowBinds = slices.Clone(r.AllowBinds)
 	for i, a := range wider.AllowBinds {

@@ -22,7 +22,7 @@ func (w *Worker) lacks(job queue.Job) string {
 		}
 	}
 	if a, err := runner.Brought(job.Request); err == nil {
-		all = append(all, w.Runner.Lacks(a)...)
+		all = append(all, runner.Lacks(w.Runner, a)...)
 	}
 	if w.room.tooLarge(job.Memory, job.CPUs) {
 		all = append(all, fmt.Sprintf("room for %v and %v CPUs", spec.Size(job.Memory), job.CPUs))

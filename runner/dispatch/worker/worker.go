@@ -17,11 +17,12 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/catalog/queue"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner"
+	"github.com/scidex-ai/scidex-oci/runner/phase"
 )
 
 // Worker works on a queue.
 type Worker struct {
-	Runner *runner.Runner
+	Runner *phase.Host
 	Queue  queue.Queue
 	// Begin begins a run with such limits (runner.Crew).
 	Begin func(limits string) (*runner.Begun, error)
@@ -80,7 +81,7 @@ func (w *Worker) commitLate(ctx context.Context) {
 		case <-again.C:
 		}
 		w.settling.Lock()
-		w.Runner.CommitOutcomes(context.WithoutCancel(ctx)) // a drain does not leave what it has begun half done
+		runner.CommitOutcomes(context.WithoutCancel(ctx), w.Runner) // a drain does not leave what it has begun half done
 		w.settling.Unlock()
 	}
 }
@@ -151,7 +152,7 @@ func leaveAny(leave func()) {
 func (w *Worker) recover(ctx context.Context, id string) error {
 	w.settling.Lock()
 	defer w.settling.Unlock()
-	w.Runner.CommitOutcomes(ctx)
+	runner.CommitOutcomes(ctx, w.Runner)
 	last, err := w.Runner.Catalog.Get(ctx, catalog.Key{ID: id})
 	if err != nil {
 		return err
@@ -161,13 +162,13 @@ func (w *Worker) recover(ctx context.Context, id string) error {
 		return err
 	}
 	if last.State == catalog.Running {
-		err = w.Runner.Recover(ctx)
+		err = runner.Recover(ctx, w.Runner)
 	}
-	w.Runner.Tidy(ctx)
+	runner.Tidy(ctx, w.Runner)
 	if err != nil || last.State != catalog.Running {
 		return err
 	}
-	if last, err = w.Runner.Catalog.Get(ctx, last.Key); err == nil && last.State == catalog.Running && w.Runner.Occupies(last) {
+	if last, err = w.Runner.Catalog.Get(ctx, last.Key); err == nil && last.State == catalog.Running && runner.Occupies(w.Runner, last) {
 		err = &queue.Later{After: soon, Why: fmt.Sprintf("host %s is still at attempt %d", host, last.Attempt)}
 	}
 	return err
@@ -200,7 +201,7 @@ func (j *job) run(ctx context.Context) error {
 	if err != nil {
 		return j.refuse(ctx, runner.Refused(a, err, j.Runner.Version), err)
 	}
-	result, err := own.Run(context.WithoutCancel(ctx), runner.Request{ // what is half done is to be finished: Stop ends it
+	result, err := runner.Run(context.WithoutCancel(ctx), &own, runner.Request{ // what is half done is to be finished: Stop ends it
 		Analysis: a, Begun: begun, NoAudit: j.ledger.claim.Job().NoAudit, Stop: stop, Observe: j.observe,
 	})
 	if !j.ledger.begun {
