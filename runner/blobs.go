@@ -13,7 +13,9 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/blob"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/record"
+	"github.com/scidex-ai/scidex-oci/runner/pending"
 	"github.com/scidex-ai/scidex-oci/runner/phase"
+	"github.com/scidex-ai/scidex-oci/runner/workspace"
 )
 
 // keepBlobs sees to it that what a run names is where its row may name it. Patience is how long it may take until one
@@ -67,16 +69,16 @@ func namedBy(run catalog.Run, next func() (outputs.Entry, error)) (named []strin
 // awaited reads what is to be committed yet of runs that have ended: copies of it on this host may be the only ones.
 func awaited(host *phase.Host) (func(sha256 string) bool, error) {
 	named := &digests{}
-	err := outcomeDigests(host, func(sha256 string) bool {
+	err := pending.Digests(host, func(sha256 string) bool {
 		named.add(sha256)
 		return true
 	})
 	if err != nil {
 		return nil, err
 	}
-	found, err := filepath.Glob(filepath.Join(globEscape(host.Root), "runs", "*.aftermath"))
+	found, err := filepath.Glob(filepath.Join(workspace.GlobEscape(host.Root), "runs", "*.aftermath"))
 	for _, path := range found {
-		var a aftermath
+		var a workspace.ExitRecord
 		content, err := record.Open(path, &a)
 		if err != nil {
 			continue // a damaged one is of no use

@@ -13,7 +13,9 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
+	"github.com/scidex-ai/scidex-oci/runner/inputs"
 	"github.com/scidex-ai/scidex-oci/runner/phase"
+	"github.com/scidex-ai/scidex-oci/runner/watch"
 )
 
 // resultFile is the name of the result among exported outputs.
@@ -42,11 +44,11 @@ func Export(ctx context.Context, host *phase.Host, run catalog.Run, dir string, 
 	if err = errors.Join(err, failed); err != nil {
 		return fmt.Errorf("export to %q: %w", dir, err)
 	}
-	result, err := Show(ctx, host, run)
+	res, err := watch.Show(ctx, host, run)
 	if err != nil {
 		return err
 	}
-	raw, err := json.MarshalIndent(result, "", "  ")
+	raw, err := json.MarshalIndent(res, "", "  ")
 	if err != nil {
 		return err
 	}
@@ -67,12 +69,12 @@ func exportOne(ctx context.Context, host *phase.Host, target *outputs.Target, e 
 
 // keepScript copies the script as it is at the start of the run.
 func (e *execution) keepScript() error {
-	s := e.plan.inputs.script
+	s := e.plan.Inputs.Script
 	if s == nil {
 		return nil
 	}
-	e.script = &logSink{ingest: e.ingest, limit: scriptMax}
-	if _, err := io.Copy(e.script, io.NewSectionReader(s.file, 0, scriptMax)); err != nil {
+	e.script = &logSink{ingest: e.ingest, limit: inputs.ScriptMax}
+	if _, err := io.Copy(e.script, io.NewSectionReader(s.File, 0, inputs.ScriptMax)); err != nil {
 		return fmt.Errorf("keep the script: %w", err)
 	}
 	return e.script.err
@@ -84,7 +86,7 @@ func (e *execution) keptScript() *os.File {
 	case e.script == nil:
 		return nil
 	case e.script.file == nil:
-		return e.plan.inputs.script.file
+		return e.plan.Inputs.Script.File
 	default:
 		return e.script.file
 	}
@@ -99,7 +101,7 @@ func (e *execution) publishScript() error {
 	if err != nil {
 		return fmt.Errorf("keep the script: %w", err)
 	}
-	e.report.Script = &result.Script{Name: e.plan.inputs.script.inside, SHA256: kept.SHA256}
+	e.report.Script = &result.Script{Name: e.plan.Inputs.Script.Inside, SHA256: kept.SHA256}
 	if kept.SHA256 != "" {
 		e.run.Blobs = append(e.run.Blobs, kept.SHA256)
 	}

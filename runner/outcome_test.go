@@ -20,6 +20,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/blob"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/record"
+	"github.com/scidex-ai/scidex-oci/runner/pending"
 	"github.com/scidex-ai/scidex-oci/runner/phase"
 )
 
@@ -61,7 +62,7 @@ func waiting(t *testing.T, outcomes int, c catalog.Catalog, blobs *blob.Store) *
 	for n := range outcomes {
 		run := catalog.Run{Key: catalog.Key{ID: fmt.Sprintf("run-%d", n), Attempt: 1}, Blobs: []string{sumOf("blob")}}
 		none := func() (outputs.Entry, error) { return outputs.Entry{}, io.EOF }
-		if err := record.Keep(outcomePath(r, run.Key), outcome{V: 1, Catalog: "c", Run: run}, none); err != nil {
+		if err := record.Keep(pending.Path(r, run.Key), pending.Record{V: 1, Catalog: "c", Run: run}, none); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -9,15 +9,16 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner/phase"
 	"github.com/scidex-ai/scidex-oci/runner/sandbox"
+	"github.com/scidex-ai/scidex-oci/runner/workspace"
 )
 
 // keptDir returns the directory of a run whose working directory was kept, or "".
 func keptDir(run catalog.Run) string {
-	result, err := result.New(run)
+	res, err := result.New(run)
 	if err != nil {
 		return ""
 	}
-	return result.Kept
+	return res.Kept
 }
 
 // Remove deletes an ended run: its kept directory and its rows. Blobs stay: another run may name them.
@@ -65,7 +66,7 @@ func mayDelete(ctx context.Context, c catalog.Catalog) error {
 
 // removeKept removes the kept directory under either of its names, if it still is the recorded inode.
 func removeKept(ctx context.Context, host *phase.Host, run catalog.Run) error {
-	place := placeOf(run)
+	place := workspace.LocationOf(run)
 	if place.Dir == "" {
 		return nil
 	}
@@ -75,8 +76,8 @@ func removeKept(ctx context.Context, host *phase.Host, run catalog.Run) error {
 	}
 	c := &collector{Host: host, account: account}
 	defer c.close()
-	for _, path := range []string{place.Dir, asidePath(place.Dir, run.Attempt)} {
-		is, err := lookInode(path, place)
+	for _, path := range []string{place.Dir, workspace.AsidePath(place.Dir, run.Attempt)} {
+		is, err := workspace.LookInode(path, place)
 		if err == nil && !is {
 			continue
 		}

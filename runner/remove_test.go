@@ -16,6 +16,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog/sqlite"
 	"github.com/scidex-ai/scidex-oci/runner/phase"
+	"github.com/scidex-ai/scidex-oci/runner/workspace"
 )
 
 // readOnlyRole is a catalog whose role may not delete.
@@ -41,7 +42,7 @@ func TestRemoveAsksFirst(t *testing.T) {
 	if err := syscall.Stat(kept, &st); err != nil {
 		t.Fatal(err)
 	}
-	place, err := json.Marshal(Place{Dir: kept, Dev: st.Dev, Ino: st.Ino})
+	place, err := json.Marshal(workspace.Location{Dir: kept, Dev: st.Dev, Ino: st.Ino})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,16 +2,17 @@ package runner
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 
 	"github.com/scidex-ai/scidex-oci/outputs"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner/phase"
+	"github.com/scidex-ai/scidex-oci/runner/plan"
+	"github.com/scidex-ai/scidex-oci/runner/request"
+	"github.com/scidex-ai/scidex-oci/runner/standby"
+	"github.com/scidex-ai/scidex-oci/runner/watch"
 )
 
 // candidates is how many runs of one action are looked at, the newest first: one whose outputs were given up may be
@@ -20,22 +21,22 @@ const candidates = 10
 
 // reuse looks for a complete run of the same action, whose outputs are there, and returns its result. found is false where
 // there is none; why says why none can be, where that is so.
-func reuse(ctx context.Context, host *phase.Host, req Request, launched *launching) (_ result.Result, found bool, why string, err error) {
+func reuse(ctx context.Context, host *phase.Host, req request.Request, launched *standby.Standby) (_ result.Result, found bool, why string, err error) {
 	if err := Bind(ctx, host); err != nil {
 		return result.Result{}, false, "", err
 	}
-	p, err := prepare(ctx, host, req, launched)
+	p, err := plan.New(ctx, host, req, launched)
 	if err != nil {
-		return result.Result{}, false, "", refusal(err)
+		return result.Result{}, false, "", request.Refusal(err)
 	}
-	defer func() { err = errors.Join(err, p.close()) }()
+	defer func() { err = errors.Join(err, p.Close()) }()
 	id, why, err := actionNow(ctx, host, p, req)
 	if err != nil || why != "" {
 		return result.Result{}, false, why, err
 	}
 	runs, err := host.Catalog.List(ctx, catalog.Filter{ActionID: id, States: []catalog.State{catalog.Complete}, Limit: candidates})
 	if err != nil {
-		return result.Result{}, false, "", &CatalogError{err}
+		return result.Result{}, false, "", &request.CatalogError{Err: err}
 	}
 	for _, run := range runs {
 		whole, err := whole(ctx, host, run)
@@ -43,36 +44,36 @@ func reuse(ctx context.Context, host *phase.Host, req Request, launched *launchi
 			return result.Result{}, false, "", err
 		}
 		if whole {
-			result, err := reused(ctx, host, run, p, req)
-			return result, true, "", err
+			res, err := reused(ctx, host, run, p, req)
+			return res, true, "", err
 		}
 	}
 	return result.Result{}, false, "", nil
 }
 
 // actionNow is the ActionID of a plan whose inputs are digested now; why says why there is none.
-func actionNow(ctx context.Context, host *phase.Host, p *plan, req Request) (id, why string, err error) {
-	if len(p.analysis.Secrets) > 0 {
+func actionNow(ctx context.Context, host *phase.Host, p *plan.Plan, req request.Request) (id, why string, err error) {
+	if len(p.Analysis.Secrets) > 0 {
 		return "", "the values of secrets are not kept, so that nobody can tell whether they are the same", nil
 	}
-	waiting, release := untilStop(ctx, req.Stop, 0)
+	waiting, release := request.UntilStop(ctx, req.Stop, 0)
 	report := result.Report{Inputs: digestInputs(waiting, host, p).settle(waiting, p)}
 	if err := release(); err != nil {
-		return "", "", &RequestError{err}
+		return "", "", &request.Error{Err: err}
 	}
 	for _, in := range report.Inputs {
-		if !isFixed(in) {
+		if !plan.IsFixed(in) {
 			return "", fmt.Sprintf("no digest says what %s %q holds: %s", in.Flag, in.Source, orChanged(in)), nil
 		}
 	}
-	if p.base != nil && p.base.image != nil {
-		digest := p.base.image.Digest.String()
+	if p.Base != nil && p.Base.Image != nil {
+		digest := p.Base.Image.Digest.String()
 		report.Sandbox.RootfsDigest = &digest
 	}
-	if report.Script, err = p.scriptNow(); err != nil {
+	if report.Script, err = p.ScriptNow(); err != nil {
 		return "", "", err
 	}
-	known, err := p.actionID(report)
+	known, err := p.ActionID(report)
 	if err != nil || known == nil {
 		return "", "its root filesystem has no digest", err
 	}
@@ -84,20 +85,6 @@ func orChanged(in result.Input) string {
 		return in.Message
 	}
 	return "it was changed meanwhile"
-}
-
-// scriptNow is the script as the result has it.
-func (p *plan) scriptNow() (*result.Script, error) {
-	s := p.inputs.script
-	if s == nil {
-		return nil, nil //nolint:nilnil // there is none
-	}
-	h := sha256.New()
-	n, err := io.Copy(h, io.NewSectionReader(s.file, 0, scriptMax+1))
-	if err != nil || n == 0 {
-		return &result.Script{Name: s.inside}, err
-	}
-	return &result.Script{Name: s.inside, SHA256: hex.EncodeToString(h.Sum(nil))}, nil
 }
 
 // whole reports whether all outputs of a run are still there.
@@ -116,14 +103,14 @@ func whole(ctx context.Context, host *phase.Host, run catalog.Run) (whole bool, 
 }
 
 // reused is the result of an earlier run, exported where that was asked for.
-func reused(ctx context.Context, host *phase.Host, run catalog.Run, p *plan, req Request) (result.Result, error) {
-	result, err := Show(ctx, host, run)
+func reused(ctx context.Context, host *phase.Host, run catalog.Run, p *plan.Plan, req request.Request) (result.Result, error) {
+	res, err := watch.Show(ctx, host, run)
 	if err != nil {
-		return result, err
+		return res, err
 	}
-	result.ReusedFrom = run.String()
-	if p.analysis.Export != "" {
-		err = Export(ctx, host, run, p.analysis.Export, req.Overwrite)
+	res.ReusedFrom = run.String()
+	if p.Analysis.Export != "" {
+		err = Export(ctx, host, run, p.Analysis.Export, req.Overwrite)
 	}
-	return result, err
+	return res, err
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/runner/phase"
+	"github.com/scidex-ai/scidex-oci/runner/workspace"
 )
 
 // livesAndMore is a runner without a catalog whose root has n live runs, and what else may be among state files and is
@@ -18,12 +19,12 @@ func livesAndMore(t testing.TB, n int, log *strings.Builder) *phase.Host {
 	t.Helper()
 	r := &phase.Host{Root: t.TempDir(), Log: slog.New(slog.NewTextHandler(log, nil))}
 	for i := range n {
-		held, err := hold(r.Root, catalog.Key{ID: fmt.Sprint("live-", i), Attempt: 1})
+		held, err := workspace.Lock(r.Root, catalog.Key{ID: fmt.Sprint("live-", i), Attempt: 1})
 		if err != nil {
 			t.Fatal(err)
 		}
-		t.Cleanup(func() { _ = held.end() })
-		if err := held.record(Place{Dir: "/tmp/x"}); err != nil {
+		t.Cleanup(func() { _ = held.Remove() })
+		if err := held.Record(workspace.Location{Dir: "/tmp/x"}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -72,15 +73,15 @@ func TestHoldDead(t *testing.T) {
 			if err := os.Mkdir(filepath.Join(root, "runs"), 0o700); err != nil {
 				t.Fatal(err)
 			}
-			if err := tt.make(statePath(root, key)); err != nil {
+			if err := tt.make(workspace.StatePath(root, key)); err != nil {
 				t.Fatal(err)
 			}
-			before, _ := os.Lstat(statePath(root, key))
+			before, _ := os.Lstat(workspace.StatePath(root, key))
 			held, err := holdDead(root, key, os.Geteuid())
 			if held == nil == tt.dead || err != nil && name != "a symbolic link" {
 				t.Fatalf("%v, %v", held, err)
 			}
-			if after, _ := os.Lstat(statePath(root, key)); (before == nil) != (after == nil) {
+			if after, _ := os.Lstat(workspace.StatePath(root, key)); (before == nil) != (after == nil) {
 				t.Errorf("before %v, after %v", before, after)
 			}
 			if held == nil {
@@ -89,7 +90,7 @@ func TestHoldDead(t *testing.T) {
 			if other, err := holdDead(root, key, os.Geteuid()); other != nil || err != nil {
 				t.Errorf("a second one gets %v, %v", other, err)
 			}
-			if err := held.end(); err != nil {
+			if err := held.Remove(); err != nil {
 				t.Error(err)
 			}
 		})

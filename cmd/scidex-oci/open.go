@@ -16,6 +16,8 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner"
 	"github.com/scidex-ai/scidex-oci/runner/inputs/binds"
 	"github.com/scidex-ai/scidex-oci/runner/phase"
+	"github.com/scidex-ai/scidex-oci/runner/plan"
+	"github.com/scidex-ai/scidex-oci/runner/request"
 	"github.com/scidex-ai/scidex-oci/runner/sandbox"
 )
 
@@ -65,11 +67,11 @@ func (p *program) enter(c *cli.Context, command func(h *stores) error) error {
 func (p *program) open(ctx context.Context, log io.Writer) (*stores, error) {
 	s, err := settingsOf(p.options, p.env)
 	if err != nil {
-		return nil, &runner.RequestError{Err: err}
+		return nil, &request.Error{Err: err}
 	}
 	given, err := policyOf(p.options)
 	if err != nil {
-		return nil, &runner.RequestError{Err: err}
+		return nil, &request.Error{Err: err}
 	}
 	return p.openAt(ctx, s, given, log)
 }
@@ -92,11 +94,11 @@ func policyOf(g *options.Global) (given policy, err error) {
 // what was asked for wrongly.
 func (p *program) openAt(ctx context.Context, s settings, given policy, log io.Writer) (*stores, error) {
 	h, err := p.openStores(ctx, s, given, log)
-	var refused *runner.RequestError
+	var refused *request.Error
 	if err == nil || errors.As(err, &refused) {
 		return h, err
 	}
-	return nil, &runner.CatalogError{Err: inodes.Explain(err)}
+	return nil, &request.CatalogError{Err: inodes.Explain(err)}
 }
 
 func (p *program) openStores(ctx context.Context, s settings, given policy, log io.Writer) (*stores, error) {
@@ -149,7 +151,7 @@ func floorOf(t options.Text) (sandbox.Floor, error) {
 	if !t.Given {
 		return sandbox.Floor{Percent: 5}, nil
 	}
-	floor, err := runner.ParseFloor(t.Value)
+	floor, err := plan.ParseFloor(t.Value)
 	if err != nil {
 		return floor, t.Wrap(err)
 	}

@@ -16,6 +16,8 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner"
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/batch"
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/slurm"
+	"github.com/scidex-ai/scidex-oci/runner/watch"
+	"github.com/scidex-ai/scidex-oci/runner/workspace"
 )
 
 // defaultPoll is how often collect --wait looks, which costs Slurm's controller one call.
@@ -199,7 +201,7 @@ func (k *collection) line(ctx context.Context, id slurm.TaskID, n int, has bool,
 	if err != nil {
 		return err
 	}
-	result, err := runner.Show(ctx, k.stores.runner, run)
+	result, err := watch.Show(ctx, k.stores.runner, run)
 	if err != nil {
 		return err
 	}
@@ -228,7 +230,7 @@ func (k *collection) conclude(id slurm.TaskID, line slurm.Line, status slurm.Sta
 		if run.Host, err = os.Hostname(); err != nil {
 			return err
 		}
-		run.BootID = runner.BootID()
+		run.BootID = workspace.BootID()
 	}
 	err = k.spool.Conclude(line.Number, run)
 	if errors.Is(err, spool.ErrTaken) {

@@ -14,6 +14,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner"
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/batch"
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/worker"
+	"github.com/scidex-ai/scidex-oci/runner/standby"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
@@ -98,7 +99,7 @@ func (p *program) work(ctx context.Context, q queue.Queue, h *stores, o workerOp
 		return err
 	}
 	runner.Tidy(ctx, h.runner)
-	crew, err := runner.Muster(ctx, o.limits)
+	crew, err := standby.NewPool(ctx, o.limits)
 	if err != nil {
 		return err
 	}

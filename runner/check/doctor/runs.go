@@ -18,6 +18,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner"
 	"github.com/scidex-ai/scidex-oci/runner/host/lockdir"
 	"github.com/scidex-ai/scidex-oci/runner/phase"
+	"github.com/scidex-ai/scidex-oci/runner/request"
 	"github.com/scidex-ai/scidex-oci/runner/sandbox"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
@@ -118,7 +119,7 @@ func (e *examination) run(ctx context.Context, r *phase.Host, command ...string)
 	a.ID, a.Command, a.Script, a.Args = newName(), command, "", nil
 	a.Stage, a.Export, a.Outputs, a.Exclude, a.Keep = "", "", nil, nil, spec.KeepNever
 	var stdout bytes.Buffer
-	result, err := runner.Run(ctx, r, runner.Request{Analysis: a, NoAudit: e.options.NoAudit, Stdout: &stdout, Stderr: io.Discard, Stop: e.stop})
+	result, err := runner.Run(ctx, r, request.Request{Analysis: a, NoAudit: e.options.NoAudit, Stdout: &stdout, Stderr: io.Discard, Stop: e.stop})
 	return result, strings.TrimSpace(stdout.String()), err
 }
 

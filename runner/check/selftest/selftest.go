@@ -22,8 +22,8 @@ import (
 	"time"
 
 	"github.com/scidex-ai/scidex-oci/outputs/result"
-	"github.com/scidex-ai/scidex-oci/runner"
 	"github.com/scidex-ai/scidex-oci/runner/phase"
+	"github.com/scidex-ai/scidex-oci/runner/request"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
@@ -41,11 +41,11 @@ type Options struct {
 	// Each, where not nil, is called with every check as it is known.
 	Each func(Check)
 	// Stop ends the selftest, as it ends a run.
-	Stop <-chan runner.StopSignal
+	Stop <-chan request.StopSignal
 }
 
 // StoppedError is returned by Run when Stop has ended it.
-type StoppedError struct{ Signal runner.StopSignal }
+type StoppedError struct{ Signal request.StopSignal }
 
 func (e *StoppedError) Error() string { return "stopped by " + e.Signal.Name }
 
@@ -94,7 +94,7 @@ func newTest(ctx context.Context, r *phase.Host, options Options) (*test, error)
 		return nil, err
 	}
 	if t.report.PolicySHA256, err = spec.PolicyDigest(t.view.analysis, !options.NoAudit); err != nil {
-		return nil, &runner.RequestError{Err: err}
+		return nil, &request.Error{Err: err}
 	}
 	t.noteRoom()
 	if t.dir, err = makeDirectory(r.Tmp, t.id); err != nil {

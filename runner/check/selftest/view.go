@@ -13,7 +13,7 @@ import (
 
 	"github.com/opencontainers/runtime-spec/specs-go"
 
-	"github.com/scidex-ai/scidex-oci/runner"
+	"github.com/scidex-ai/scidex-oci/runner/plan"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
@@ -36,7 +36,7 @@ type bind struct {
 func (t *test) look(ctx context.Context) (v view, err error) {
 	a := t.options.Analysis
 	a.ID, a.Command = t.id, []string{programPath}
-	raw, err := runner.Spec(ctx, t.runner, a)
+	raw, err := plan.Spec(ctx, t.runner, a)
 	if err != nil {
 		return v, err
 	}

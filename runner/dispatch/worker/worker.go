@@ -18,14 +18,18 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner"
 	"github.com/scidex-ai/scidex-oci/runner/phase"
+	"github.com/scidex-ai/scidex-oci/runner/plan"
+	"github.com/scidex-ai/scidex-oci/runner/request"
+	"github.com/scidex-ai/scidex-oci/runner/standby"
+	"github.com/scidex-ai/scidex-oci/runner/watch"
 )
 
 // Worker works on a queue.
 type Worker struct {
 	Runner *phase.Host
 	Queue  queue.Queue
-	// Begin begins a run with such limits (runner.Crew).
-	Begin func(limits string) (*runner.Begun, error)
+	// Begin begins a run with such limits (standby.Pool).
+	Begin func(limits string) (*standby.Standby, error)
 	// Capacity is what all analyses together may be granted.
 	Capacity runner.Capacity
 	// Labels are what jobs may ask of it.
@@ -168,7 +172,7 @@ func (w *Worker) recover(ctx context.Context, id string) error {
 	if err != nil || last.State != catalog.Running {
 		return err
 	}
-	if last, err = w.Runner.Catalog.Get(ctx, last.Key); err == nil && last.State == catalog.Running && runner.Occupies(w.Runner, last) {
+	if last, err = w.Runner.Catalog.Get(ctx, last.Key); err == nil && last.State == catalog.Running && watch.Occupies(w.Runner, last) {
 		err = &queue.Later{After: soon, Why: fmt.Sprintf("host %s is still at attempt %d", host, last.Attempt)}
 	}
 	return err
@@ -188,12 +192,12 @@ type job struct {
 // run runs it.
 func (j *job) run(ctx context.Context) error {
 	row := j.ledger.row
-	a, err := runner.Brought(row.Request)
+	a, err := plan.ReadQueued(row.Request)
 	a.ID = row.ID
 	if err != nil {
-		return j.refuse(ctx, runner.Refused(a, &runner.RequestError{Err: fmt.Errorf("the request of %q: %w", row.ID, err)}, j.Runner.Version), err)
+		return j.refuse(ctx, runner.Refused(a, &request.Error{Err: fmt.Errorf("the request of %q: %w", row.ID, err)}, j.Runner.Version), err)
 	}
-	stop := make(chan runner.StopSignal, 2)
+	stop := make(chan request.StopSignal, 2)
 	defer context.AfterFunc(ctx, func() { stop <- signalOf(j.cause()) })()
 	own := *j.Runner
 	own.Catalog = j.ledger
@@ -201,7 +205,7 @@ func (j *job) run(ctx context.Context) error {
 	if err != nil {
 		return j.refuse(ctx, runner.Refused(a, err, j.Runner.Version), err)
 	}
-	result, err := runner.Run(context.WithoutCancel(ctx), &own, runner.Request{ // what is half done is to be finished: Stop ends it
+	result, err := runner.Run(context.WithoutCancel(ctx), &own, request.Request{ // what is half done is to be finished: Stop ends it
 		Analysis: a, Begun: begun, NoAudit: j.ledger.claim.Job().NoAudit, Stop: stop, Observe: j.observe,
 	})
 	if !j.ledger.begun {
@@ -281,8 +285,8 @@ func (j *job) then(run catalog.Run, failures int) queue.Then {
 }
 
 // signalOf is how a run is told why it ends.
-func signalOf(cause error) runner.StopSignal {
-	s := runner.StopSignal{ExitCode: 143, Name: queue.ByDrain}
+func signalOf(cause error) request.StopSignal {
+	s := request.StopSignal{ExitCode: 143, Name: queue.ByDrain}
 	switch {
 	case errors.Is(cause, queue.ErrCanceled):
 		s.Name = "scidex-oci queue cancel"
