@@ -1,5 +1,3 @@
-// Package batch runs many analyses: it reads lines, starts as many of them at once as it may, repeats what failed
-// for no fault of the analysis, and drains when it is to end. What a line does is the business of a Work.
 package batch
 
 import (

@@ -1,6 +1,3 @@
-// Package worker runs the analyses of a queue, as many at once as there is room for. Each is a run like any other, of
-// runner.Run, whose catalog is a ledger: its intent is the row that was queued, and its end says in the same transaction
-// what becomes of the job.
 package worker
 
 import (
