@@ -24,7 +24,7 @@ os.fork()
 try:
     take()
 except OSError as problem:
-    print(errno.errorcode[problem.errno], flush=True)
+    os.write(1, errno.errorcode[problem.errno].encode() + b"\n")
     time.sleep(1000)
 `
 
