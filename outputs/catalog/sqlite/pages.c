@@ -4,7 +4,7 @@
  * Here such a byte becomes all that is missing of its 4 KiB, so that a full file system is an error of the write. SQLite writes no
  * other single byte beyond the end of a file.
  */
-#define _GNU_SOURCE
+#define _FILE_OFFSET_BITS 64
 #include <errno.h>
 #include <stddef.h>
 #include <sys/stat.h>
@@ -27,19 +27,19 @@ struct vfs {
 /* It is linked from the driver's package: weak, because cgo links this package alone too. */
 extern struct vfs *sqlite3_vfs_find(const char *name) __attribute__((weak));
 
-static ssize_t write_page(int fd, const void *bytes, size_t count, off64_t at)
+static ssize_t write_page(int fd, const void *bytes, size_t count, off_t at)
 {
 	static const char zeros[PAGE];
 	struct stat st;
-	off64_t from = at - (PAGE - 1);
+	off_t from = at - (PAGE - 1);
 	ssize_t wrote;
 
 	if (count != 1 || *(const char *)bytes || from % PAGE || fstat(fd, &st) || st.st_size > at)
-		return pwrite64(fd, bytes, count, at);
+		return pwrite(fd, bytes, count, at);
 	if (st.st_size > from)
 		from = st.st_size;
 	count = at + 1 - from;
-	wrote = pwrite64(fd, zeros, count, from);
+	wrote = pwrite(fd, zeros, count, from);
 	if (wrote < 0 || (size_t)wrote == count)
 		return wrote < 0 ? wrote : 1;
 	errno = ENOSPC;
