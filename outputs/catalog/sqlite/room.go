@@ -25,10 +25,10 @@ const (
 func roomToOpen(path string) error {
 	const sector = 512 // the unit of st_blocks (stat(2))
 	var st unix.Stat_t
-	if unix.Stat(path+"-shm", &st) != nil || st.Blocks*sector >= st.Size {
-		return nil
+	if unix.Stat(path+"-shm", &st) == nil && st.Blocks*sector < st.Size {
+		return roomToWrite(path)
 	}
-	return roomToWrite(path)
+	return nil
 }
 
 // roomToWrite returns the same where blocks are small and few are left. Another program may make holes at any time, and a commit
