@@ -1,61 +1,31 @@
 package runner
 
 import (
-	"bytes"
-	"encoding/binary"
-	"encoding/hex"
-	"slices"
+	"context"
+	"fmt"
+
+	"github.com/scidex-ai/scidex-oci/runner/commit"
+	"github.com/scidex-ai/scidex-oci/runner/request"
 )
 
-// digests are a set of SHA-256, 32 bytes for each: of a large catalog there are millions. All are added before the first
-// is looked up.
-type digests struct {
-	all [][32]byte
-	// from is where those begin, in order, whose first two bytes are its index: they are spread evenly, so that a lookup
-	// takes as long among many as among few.
-	from []int
-}
-
-// add takes one in hex. What is none is no blob's name either, and passed over.
-func (d *digests) add(sha256 string) {
-	if one, ok := parseDigest(sha256); ok {
-		d.all = append(d.all, one)
+// noteInputs waits for the digests; a wish to stop ends that. One that comes before the wait is long is for the commit.
+func (e *execution) noteInputs(ctx context.Context) {
+	if e.prints == nil {
+		return
 	}
-}
-
-// has may be called when all are added.
-func (d *digests) has(sha256 string) bool {
-	one, ok := parseDigest(sha256)
-	if !ok {
-		return false
+	defer e.span("wait for the digests of the inputs")()
+	waiting, release := request.UntilStop(ctx, e.request.Stop, commit.Slow)
+	e.report.Inputs = e.prints.Settle(waiting, e.plan)
+	release() //nolint:errcheck // the digests say it
+	id, err := e.plan.ActionID(e.report)
+	e.report.ActionID = id
+	e.tell(err)
+	for _, in := range e.report.Inputs {
+		if in.Message != "" {
+			e.report.Warnings = append(e.report.Warnings, fmt.Sprintf("%s %q has no digest: %s", in.Flag, in.Source, in.Message))
+		}
+		if in.Changed {
+			e.report.Warnings = append(e.report.Warnings, fmt.Sprintf("%s %q was changed while the run went on: its digest may not be of what was read", in.Flag, in.Source))
+		}
 	}
-	if d.from == nil {
-		d.order()
-	}
-	first := prefix(one)
-	_, found := slices.BinarySearchFunc(d.all[d.from[first]:d.from[first+1]], one, compareDigests)
-	return found
-}
-
-func (d *digests) order() {
-	slices.SortFunc(d.all, compareDigests) // a catalog gives them in order
-	d.from = make([]int, 1<<16+1)
-	for _, one := range d.all {
-		d.from[prefix(one)+1]++
-	}
-	for i := range 1 << 16 {
-		d.from[i+1] += d.from[i]
-	}
-}
-
-func prefix(digest [32]byte) int { return int(binary.BigEndian.Uint16(digest[:])) }
-
-func compareDigests(a, b [32]byte) int { return bytes.Compare(a[:], b[:]) }
-
-func parseDigest(sha256 string) (digest [32]byte, ok bool) {
-	if len(sha256) != hex.EncodedLen(len(digest)) {
-		return digest, false
-	}
-	_, err := hex.Decode(digest[:], []byte(sha256))
-	return digest, err == nil
 }

@@ -17,11 +17,13 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner/cgroup"
+	"github.com/scidex-ai/scidex-oci/runner/digest"
 	"github.com/scidex-ai/scidex-oci/runner/harvest"
 	"github.com/scidex-ai/scidex-oci/runner/host/room"
 	"github.com/scidex-ai/scidex-oci/runner/judge"
 	"github.com/scidex-ai/scidex-oci/runner/observe/event"
 	"github.com/scidex-ai/scidex-oci/runner/observe/trace"
+	"github.com/scidex-ai/scidex-oci/runner/pending"
 	"github.com/scidex-ai/scidex-oci/runner/phase"
 	"github.com/scidex-ai/scidex-oci/runner/plan"
 	"github.com/scidex-ai/scidex-oci/runner/request"
@@ -48,8 +50,8 @@ type execution struct {
 	dir        *workspace.Workdir
 	ingest     *blob.Ingest
 	supervisor *sandbox.Session
-	prints     *fingerprints // nil: the analysis has not begun
-	groupName  string        // of the control group, on this host
+	prints     *digest.Digests // nil: the analysis has not begun
+	groupName  string          // of the control group, on this host
 	group      *cgroup.Group
 	outer      *outerHold // --limits outer
 	staged     []outputs.Entry
@@ -391,7 +393,7 @@ func (e *execution) release() error {
 	}
 	errs = append(errs, e.harvested.Entries.Close())
 	if e.ingest != nil {
-		errs = append(errs, e.ingest.Close(), e.Blobs.Trim(func() (func(string) bool, error) { return awaited(e.Host) }))
+		errs = append(errs, e.ingest.Close(), e.Blobs.Trim(func() (func(string) bool, error) { return pending.Awaited(e.Host) }))
 	}
 	return errors.Join(errs...)
 }

@@ -11,12 +11,14 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
+	"github.com/scidex-ai/scidex-oci/outputs/store"
 	"github.com/scidex-ai/scidex-oci/runner/commit"
 	"github.com/scidex-ai/scidex-oci/runner/harvest"
 	"github.com/scidex-ai/scidex-oci/runner/judge"
 	"github.com/scidex-ai/scidex-oci/runner/observe/trace"
 	"github.com/scidex-ai/scidex-oci/runner/phase"
 	"github.com/scidex-ai/scidex-oci/runner/plan"
+	"github.com/scidex-ai/scidex-oci/runner/replay"
 	"github.com/scidex-ai/scidex-oci/runner/request"
 	"github.com/scidex-ai/scidex-oci/runner/standby"
 	"github.com/scidex-ai/scidex-oci/runner/suspend"
@@ -37,7 +39,7 @@ func Run(ctx context.Context, host *phase.Host, req request.Request) (result.Res
 	}
 	var unused string
 	if req.Reuse {
-		res, found, why, err := reuse(ctx, host, req, begun)
+		res, found, why, err := replay.Reuse(ctx, host, req, begun)
 		switch {
 		case found && err == nil:
 			begun.Drop()
@@ -69,7 +71,7 @@ func Run(ctx context.Context, host *phase.Host, req request.Request) (result.Res
 func accept(ctx context.Context, host *phase.Host, req request.Request, launched *standby.Standby) (*execution, error) {
 	tracer := trace.From(ctx)
 	checked := tracer.Span(trace.Run, "check the request")
-	err := Bind(ctx, host)
+	err := store.Bind(ctx, host.Catalog, host.Blobs)
 	if err != nil {
 		return nil, err
 	}
@@ -200,27 +202,6 @@ func (e *execution) workGone() bool { return e.supervisor == nil || !e.superviso
 // warn adds warnings to the result.
 func (e *execution) warn(warnings ...string) {
 	e.report.Warnings = append(e.report.Warnings, warnings...)
-}
-
-// export delivers the outputs where that was asked for; a failure makes a run of ours an error.
-func (e *execution) export(ctx context.Context, v judge.Outcome) judge.Outcome {
-	dir := e.plan.Analysis.Export
-	if dir == "" {
-		return v
-	}
-	err := Export(ctx, e.Host, e.run, dir, e.request.Overwrite)
-	if err == nil {
-		return v
-	}
-	if v.State == catalog.Complete {
-		v.State, v.Reason, v.ExitCode = catalog.Error, result.ReasonExport, result.ExitError
-		v.Message = result.Sentence(err)
-		e.run.State, e.run.Reason, e.run.Message, e.run.ExitCode = v.State, string(v.Reason), v.Message, v.ExitCode
-		e.tell(e.Catalog.Amend(ctx, e.run))
-		return v
-	}
-	e.report.Warnings = append(e.report.Warnings, "the export is not complete: "+result.Sentence(err))
-	return v
 }
 
 // span begins a phase of what the run waits for.

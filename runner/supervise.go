@@ -9,6 +9,7 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/runner/cgroup"
+	"github.com/scidex-ai/scidex-oci/runner/digest"
 	"github.com/scidex-ai/scidex-oci/runner/judge"
 	"github.com/scidex-ai/scidex-oci/runner/observe/event"
 	"github.com/scidex-ai/scidex-oci/runner/observe/trace"
@@ -117,7 +118,7 @@ func (e *execution) started(ctx context.Context, at time.Time) {
 	e.run.StartedAt = at.UTC()
 	e.notePlace(ctx)
 	e.clock.Start(at)
-	e.prints = digestInputs(ctx, e.Host, e.plan)
+	e.prints = digest.Start(ctx, e.Host, e.plan)
 	if e.request.Observe != nil {
 		e.observe(event.TypeStarted, e.result(judge.Outcome{State: catalog.Running}))
 	}

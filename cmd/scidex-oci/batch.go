@@ -11,9 +11,10 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/scidex-ai/scidex-oci/outputs/result"
-	"github.com/scidex-ai/scidex-oci/runner"
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/batch"
+	"github.com/scidex-ai/scidex-oci/runner/dispatch/capacity"
 	"github.com/scidex-ai/scidex-oci/runner/host/room"
+	"github.com/scidex-ai/scidex-oci/runner/recovery"
 	"github.com/scidex-ai/scidex-oci/runner/request"
 	"github.com/scidex-ai/scidex-oci/runner/standby"
 	"github.com/scidex-ai/scidex-oci/runner/watch"
@@ -108,7 +109,7 @@ func (b *batchSession) run(ctx context.Context) (err error) {
 		return fmt.Errorf("batch: %s of %d cannot be run, see above; nothing was started", counted(survey.Bad, "line"), survey.Lines)
 	}
 	if b.options.jobs == 0 {
-		b.options.jobs = runner.ReadCapacity().Runs(survey.Memory, survey.CPUs)
+		b.options.jobs = capacity.ReadCapacity().Runs(survey.Memory, survey.CPUs)
 	}
 	if err := b.fit(survey); err != nil {
 		return err
@@ -136,7 +137,7 @@ func (b *batchSession) run(ctx context.Context) (err error) {
 func (b *batchSession) fit(survey batch.Survey) error {
 	asked := min(b.options.jobs, max(survey.Lines, 1)) // there is no more to do at once
 	demand := room.Demand{Lines: 1, Inputs: int64(survey.Inputs)}
-	fits, short, err := runner.Fit(asked, demand)
+	fits, short, err := capacity.Fit(asked, demand)
 	if b.overlap() && fits < survey.Lines && err == nil {
 		fits, short, err = b.fitOverlapping(asked, demand)
 	}
@@ -156,11 +157,11 @@ func (b *batchSession) fit(survey batch.Survey) error {
 func (b *batchSession) fitOverlapping(asked int, demand room.Demand) (fits int, short string, err error) {
 	apart := demand
 	demand.Lines = batch.Overlapping
-	if fits, short, err = runner.Fit(asked, demand); fits > 0 || err != nil {
+	if fits, short, err = capacity.Fit(asked, demand); fits > 0 || err != nil {
 		return fits, short, err
 	}
 	b.apart = true
-	return runner.Fit(asked, apart)
+	return capacity.Fit(asked, apart)
 }
 
 // open opens catalog and blob store, with all settled that killed launchers have left, where that is to be judged by.
@@ -170,11 +171,11 @@ func (b *batchSession) open(ctx context.Context) (err error) {
 	}
 	b.logs = b.stores.reading(ctx)
 	if !b.options.resume {
-		runner.CommitOutcomes(ctx, b.stores.runner)
-	} else if err := runner.Recover(ctx, b.stores.runner); err != nil {
+		recovery.CommitOutcomes(ctx, b.stores.runner)
+	} else if err := recovery.Recover(ctx, b.stores.runner); err != nil {
 		return errors.Join(err, b.stores.Close())
 	}
-	runner.Tidy(ctx, b.stores.runner)
+	recovery.Tidy(ctx, b.stores.runner)
 	return nil
 }
 

@@ -5,7 +5,7 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
-	"github.com/scidex-ai/scidex-oci/runner"
+	"github.com/scidex-ai/scidex-oci/runner/deliver"
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/batch"
 	"github.com/scidex-ai/scidex-oci/runner/plan"
 	"github.com/scidex-ai/scidex-oci/runner/request"
@@ -44,7 +44,7 @@ func (p past) PostProcess(ctx context.Context, line batch.Line, last result.Resu
 	p.board.begin(line)
 	hook, done := p.hook(line)
 	defer done()
-	result, err := runner.PostProcess(ctx, p.stores.runner, catalog.Key{ID: last.ID, Attempt: last.Attempt}, *hook, false, stop)
+	result, err := deliver.PostProcess(ctx, p.stores.runner, catalog.Key{ID: last.ID, Attempt: last.Attempt}, *hook, false, stop)
 	if result.ID == "" {
 		return p.told(p.refuse(line, err)), true
 	}

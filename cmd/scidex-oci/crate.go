@@ -19,7 +19,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/crate"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
-	"github.com/scidex-ai/scidex-oci/runner"
+	"github.com/scidex-ai/scidex-oci/runner/deliver"
 	"github.com/scidex-ai/scidex-oci/runner/watch"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
@@ -73,7 +73,7 @@ func runCrate(ctx context.Context, h *stores, o crateOptions, name string) error
 	if !run.State.Final() {
 		return fmt.Errorf("run %q is %s; it can be a crate when it has ended", run.Key, run.State)
 	}
-	if err := runner.OutputsRemoved(run); err != nil {
+	if err := deliver.OutputsRemoved(run); err != nil {
 		return err
 	}
 	described, source, err := h.crateOf(ctx, run)

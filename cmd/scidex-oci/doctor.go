@@ -11,7 +11,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
-	"github.com/scidex-ai/scidex-oci/runner"
+	"github.com/scidex-ai/scidex-oci/outputs/store"
 	"github.com/scidex-ai/scidex-oci/runner/check/doctor"
 	"github.com/scidex-ai/scidex-oci/runner/phase"
 )
@@ -130,7 +130,7 @@ func (p *program) lookAt(ctx context.Context, s settings) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	id, _, err := runner.Match(ctx, h.runner)
+	id, _, err := store.Match(ctx, h.runner.Catalog, h.runner.Blobs)
 	return fmt.Sprintf("catalog %s, with its blob store", id), errors.Join(err, h.Close())
 }
 

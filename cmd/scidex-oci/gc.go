@@ -11,9 +11,9 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
-	"github.com/scidex-ai/scidex-oci/runner"
 	"github.com/scidex-ai/scidex-oci/runner/check/doctor"
 	"github.com/scidex-ai/scidex-oci/runner/check/selftest"
+	"github.com/scidex-ai/scidex-oci/runner/recovery"
 )
 
 func newGCCommand(p *program) *cli.Command {
@@ -54,7 +54,7 @@ func runGC(ctx context.Context, p *program, h *stores, o gcOptions) error {
 	if err != nil {
 		return err
 	}
-	report, err := runner.GC(ctx, h.runner, o.dryRun, retention)
+	report, err := recovery.GC(ctx, h.runner, o.dryRun, retention)
 	if err != nil {
 		return err
 	}
@@ -113,7 +113,7 @@ type expiredRun struct {
 	Bytes   int64 `json:"bytes"` // of the outputs; a blob may be one of several runs
 }
 
-func collectedOf(report runner.GCReport, dryRun bool, retention runner.Retention) collected {
+func collectedOf(report recovery.GCReport, dryRun bool, retention recovery.Retention) collected {
 	all := collected{
 		DryRun: dryRun, Committed: []collectedRun{}, Lost: []collectedRun{}, PostProcess: []collectedRun{}, Errors: []string{},
 		Expired: []expiredRun{}, OutputsOnly: retention.OutputsOnly,
@@ -138,7 +138,7 @@ func collectedOf(report runner.GCReport, dryRun bool, retention runner.Retention
 	return all
 }
 
-func printGC(w io.Writer, report runner.GCReport, dryRun bool, retention runner.Retention) {
+func printGC(w io.Writer, report recovery.GCReport, dryRun bool, retention recovery.Retention) {
 	committed, lost, removed := "committed ", "lost     ", "removed  "
 	if dryRun {
 		committed, lost, removed = "would commit     ", "would mark lost  ", "would remove     "

@@ -13,10 +13,10 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/blob"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/inodes"
-	"github.com/scidex-ai/scidex-oci/runner"
 	"github.com/scidex-ai/scidex-oci/runner/inputs/binds"
 	"github.com/scidex-ai/scidex-oci/runner/phase"
 	"github.com/scidex-ai/scidex-oci/runner/plan"
+	"github.com/scidex-ai/scidex-oci/runner/recovery"
 	"github.com/scidex-ai/scidex-oci/runner/request"
 	"github.com/scidex-ai/scidex-oci/runner/sandbox"
 )
@@ -37,7 +37,7 @@ func (p *program) load(c *cli.Context, others ...*options.Flag) error {
 // visit opens catalog and blob store for a command, with what waited to be committed, and closes them after it.
 func (p *program) visit(c *cli.Context, command func(h *stores) error) error {
 	return p.enter(c, func(h *stores) error {
-		runner.CommitOutcomes(c.Context, h.runner)
+		recovery.CommitOutcomes(c.Context, h.runner)
 		return command(h)
 	})
 }
@@ -45,7 +45,7 @@ func (p *program) visit(c *cli.Context, command func(h *stores) error) error {
 // change is visit for a command that writes to the catalog: before it, what killed runs of this root left is removed.
 func (p *program) change(c *cli.Context, command func(h *stores) error) error {
 	return p.visit(c, func(h *stores) error {
-		runner.Tidy(c.Context, h.runner)
+		recovery.Tidy(c.Context, h.runner)
 		return command(h)
 	})
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
-	"github.com/scidex-ai/scidex-oci/runner"
+	"github.com/scidex-ai/scidex-oci/runner/deliver"
 )
 
 func newOutputsCommand(p *program) *cli.Command {
@@ -174,7 +174,7 @@ func runOutputsCat(ctx context.Context, p *program, h *stores, name, path string
 	if err != nil {
 		return err
 	}
-	if err := runner.OutputsRemoved(run); err != nil {
+	if err := deliver.OutputsRemoved(run); err != nil {
 		return err
 	}
 	return p.printBlob(ctx, h, entry.SHA256, p.stdout.File)
@@ -215,5 +215,5 @@ func runOutputsExport(ctx context.Context, h *stores, o outputsExportOptions, na
 	if err != nil {
 		return err
 	}
-	return runner.Export(ctx, h.runner, run, options.Absolute(here, dir), o.overwrite)
+	return deliver.Export(ctx, h.runner, run, options.Absolute(here, dir), o.overwrite)
 }

@@ -16,7 +16,7 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
-	"github.com/scidex-ai/scidex-oci/runner"
+	"github.com/scidex-ai/scidex-oci/runner/deliver"
 	"github.com/scidex-ai/scidex-oci/runner/request"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
@@ -75,7 +75,7 @@ func runPostProcess(ctx context.Context, p *program, h *stores, o postProcessOpt
 	hook.Output = output
 	stop, done := stops()
 	defer done()
-	result, err := runner.PostProcess(ctx, h.runner, run.Key, *hook, o.again, stop)
+	result, err := deliver.PostProcess(ctx, h.runner, run.Key, *hook, o.again, stop)
 	err = errors.Join(err, output.Close())
 	if o.json && result.ID != "" {
 		err = errors.Join(err, writeJSON(p.stdout, result))

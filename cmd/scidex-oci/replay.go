@@ -9,6 +9,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/runner"
+	"github.com/scidex-ai/scidex-oci/runner/replay"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
@@ -63,7 +64,7 @@ func runReplay(ctx context.Context, p *program, h *stores, o replayOptions, name
 	stop, _ := stops()
 	defer outlast(stop)
 	how.Stop = stop
-	told, err := runner.Replay(ctx, h.runner, run, how)
+	told, err := replay.Replay(ctx, h.runner, run, how)
 	if err != nil {
 		return err
 	}
@@ -78,8 +79,8 @@ func runReplay(ctx context.Context, p *program, h *stores, o replayOptions, name
 	return exitStatus(1)
 }
 
-func (o *replayOptions) replaying() (runner.Replaying, error) {
-	how := runner.Replaying{Times: o.times, Keep: o.keepReplays}
+func (o *replayOptions) replaying() (replay.Options, error) {
+	how := replay.Options{Run: runner.Run, Times: o.times, Keep: o.keepReplays}
 	switch how.Keep {
 	case spec.KeepNever, spec.KeepFailed, spec.KeepAlways:
 		return how, nil
@@ -88,7 +89,7 @@ func (o *replayOptions) replaying() (runner.Replaying, error) {
 }
 
 // printReplay tells a person.
-func printReplay(p *program, told runner.Replayed) error {
+func printReplay(p *program, told replay.Replayed) error {
 	w := table{w: p.stdout, palette: newPalette(p.stdout.File, p.env)}
 	w.row("run", catalog.Key{ID: told.ID, Attempt: told.Attempt}.String())
 	w.row("replay", escape(told.Message))

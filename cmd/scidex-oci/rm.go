@@ -9,7 +9,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
-	"github.com/scidex-ai/scidex-oci/runner"
+	"github.com/scidex-ai/scidex-oci/runner/recovery"
 )
 
 func newRemoveCommand(p *program) *cli.Command {
@@ -41,7 +41,7 @@ func runRemove(ctx context.Context, h *stores, given []string) error {
 			return fmt.Errorf("run %q is %s; stop it first, or run \"scidex-oci gc\" if it was killed", run.Key, run.State)
 		}
 		if run.Pinned {
-			return runner.Pinned(run.Key)
+			return recovery.Pinned(run.Key)
 		}
 		if !slices.Contains(keys, run.Key) {
 			keys = append(keys, run.Key)
@@ -49,7 +49,7 @@ func runRemove(ctx context.Context, h *stores, given []string) error {
 	}
 	var all error
 	for _, key := range keys {
-		if err := runner.Remove(ctx, h.runner, key); err != nil {
+		if err := recovery.Remove(ctx, h.runner, key); err != nil {
 			all = errors.Join(all, fmt.Errorf("remove %q: %w", key, err))
 		}
 	}

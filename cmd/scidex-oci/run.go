@@ -17,6 +17,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner"
 	"github.com/scidex-ai/scidex-oci/runner/observe/event"
+	"github.com/scidex-ai/scidex-oci/runner/recovery"
 	"github.com/scidex-ai/scidex-oci/runner/request"
 	"github.com/scidex-ai/scidex-oci/runner/standby"
 	"github.com/scidex-ai/scidex-oci/runner/suspend"
@@ -186,8 +187,8 @@ func (s *session) open(ctx context.Context) (err error) {
 		opened()
 		if err == nil {
 			defer s.trace.span("see to what killed runs left")()
-			runner.CommitOutcomes(ctx, s.stores.runner)
-			runner.Tidy(ctx, s.stores.runner) // before the run: its id may be that of a dead one
+			recovery.CommitOutcomes(ctx, s.stores.runner)
+			recovery.Tidy(ctx, s.stores.runner) // before the run: its id may be that of a dead one
 		}
 	}
 	return err

@@ -13,7 +13,6 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/outputs/spool"
 	"github.com/scidex-ai/scidex-oci/outputs/store"
-	"github.com/scidex-ai/scidex-oci/runner"
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/batch"
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/slurm"
 	"github.com/scidex-ai/scidex-oci/runner/watch"
@@ -114,14 +113,14 @@ func (p *program) collectSlurm(ctx context.Context, c *cli.Context, s slurm.Spoo
 // belongs refuses another catalog than that of the submission, and a submission that is still under way. The blob store is the
 // catalog's from then on.
 func belongs(ctx context.Context, s slurm.Spool, h *stores) error {
-	id, _, err := runner.Match(ctx, h.runner)
+	id, _, err := store.Match(ctx, h.runner.Catalog, h.runner.Blobs)
 	if err != nil {
 		return err
 	}
 	if id != s.Submission.CatalogID {
 		return fmt.Errorf("spool %q is of catalog %s and this one is %s: give the --root, --db and --blobs that it was submitted with", s.Dir, s.Submission.CatalogID, id)
 	}
-	if err := runner.Bind(ctx, h.runner); err != nil {
+	if err := store.Bind(ctx, h.runner.Catalog, h.runner.Blobs); err != nil {
 		return err
 	}
 	submitted, err := s.Submitted()

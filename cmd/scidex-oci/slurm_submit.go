@@ -15,6 +15,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
+	"github.com/scidex-ai/scidex-oci/outputs/store"
 	"github.com/scidex-ai/scidex-oci/runner"
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/batch"
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/slurm"
@@ -270,10 +271,10 @@ func (s *slurmSubmission) rows(ctx context.Context, of *slurm.Submission, from *
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, h.Close()) }()
-	if of.CatalogID, _, err = runner.Match(ctx, h.runner); err != nil {
+	if of.CatalogID, _, err = store.Match(ctx, h.runner.Catalog, h.runner.Blobs); err != nil {
 		return nil, err
 	}
-	if err := runner.Bind(ctx, h.runner); err != nil { // before there is anything to collect into it
+	if err := store.Bind(ctx, h.runner.Catalog, h.runner.Blobs); err != nil { // before there is anything to collect into it
 		return nil, err
 	}
 	var bad error

@@ -22,6 +22,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner"
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/slurm"
 	"github.com/scidex-ai/scidex-oci/runner/host/lockdir"
+	"github.com/scidex-ai/scidex-oci/runner/recovery"
 	"github.com/scidex-ai/scidex-oci/runner/request"
 	"github.com/scidex-ai/scidex-oci/runner/workspace"
 	"github.com/scidex-ai/scidex-oci/spec"
@@ -129,7 +130,7 @@ func (t *slurmTask) sweep(ctx context.Context, tmp string) {
 		if err != nil {
 			return err
 		}
-		_, err = runner.GC(ctx, h.runner, false, runner.Retention{})
+		_, err = recovery.GC(ctx, h.runner, false, recovery.Retention{})
 		if err == nil {
 			err = deliverLeft(ctx, root, h)
 		}

@@ -9,7 +9,7 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
-	"github.com/scidex-ai/scidex-oci/runner"
+	"github.com/scidex-ai/scidex-oci/runner/recovery"
 	"github.com/scidex-ai/scidex-oci/runner/watch"
 )
 
@@ -30,7 +30,7 @@ anything is stopped. A run is stopped by its owner, on its host and with the --r
 				return err
 			}
 			return p.visit(c, func(h *stores) error {
-				defer runner.Tidy(c.Context, h.runner) // after it: whoever stops a run is in a hurry
+				defer recovery.Tidy(c.Context, h.runner) // after it: whoever stops a run is in a hurry
 				return runStop(c.Context, p, h, *o, given)
 			})
 		},

@@ -11,9 +11,10 @@ import (
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog/queue"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
-	"github.com/scidex-ai/scidex-oci/runner"
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/batch"
+	"github.com/scidex-ai/scidex-oci/runner/dispatch/capacity"
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/worker"
+	"github.com/scidex-ai/scidex-oci/runner/recovery"
 	"github.com/scidex-ai/scidex-oci/runner/standby"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
@@ -95,10 +96,10 @@ func (p *program) work(ctx context.Context, q queue.Queue, h *stores, o workerOp
 		return err
 	}
 	defer scraped.close()
-	if err := runner.Recover(ctx, h.runner); err != nil { // what a worker before has left may be results
+	if err := recovery.Recover(ctx, h.runner); err != nil { // what a worker before has left may be results
 		return err
 	}
-	runner.Tidy(ctx, h.runner)
+	recovery.Tidy(ctx, h.runner)
 	crew, err := standby.NewPool(ctx, o.limits)
 	if err != nil {
 		return err
@@ -133,7 +134,7 @@ func drains(ctx context.Context) (working context.Context, now <-chan struct{}) 
 
 // worker is a worker with these options.
 func (o *workerOptions) worker() *worker.Worker {
-	w := &worker.Worker{Capacity: runner.ReadCapacity(), Labels: o.labels}
+	w := &worker.Worker{Capacity: capacity.ReadCapacity(), Labels: o.labels}
 	if o.totalMemory > 0 {
 		w.Capacity.Memory = int64(o.totalMemory)
 	}

@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/scidex-ai/scidex-oci/runner"
+	"github.com/scidex-ai/scidex-oci/runner/recovery"
 )
 
 // Retention are the options of gc that a config file may set too.
@@ -29,23 +29,23 @@ func (o *Retention) Flags() []*Flag {
 const keepAll = "all"
 
 // At is the retention, with lengths of time before now.
-func (o *Retention) At(now time.Time) (r runner.Retention, err error) {
+func (o *Retention) At(now time.Time) (r recovery.Retention, err error) {
 	if o.KeepLast.Value == keepAll {
 		return r, nil
 	}
 	if o.KeepLast.Given {
 		if r.KeepLast, err = strconv.Atoi(o.KeepLast.Value); err != nil || r.KeepLast < 1 {
-			return runner.Retention{}, o.KeepLast.Refuse("give a number of runs from 1 on, or %s", keepAll)
+			return recovery.Retention{}, o.KeepLast.Refuse("give a number of runs from 1 on, or %s", keepAll)
 		}
 	}
 	if r.Before, err = o.OlderThan.At(now); err != nil {
-		return runner.Retention{}, err
+		return recovery.Retention{}, err
 	}
 	if r.OutputsOnly, err = o.OutputsOnly.Bool(); err != nil {
-		return runner.Retention{}, err
+		return recovery.Retention{}, err
 	}
 	if r.OutputsOnly && !r.Asked() {
-		return runner.Retention{}, fmt.Errorf("%s says not of which runs; give --older-than AGE or --keep-last N too", o.OutputsOnly.Label)
+		return recovery.Retention{}, fmt.Errorf("%s says not of which runs; give --older-than AGE or --keep-last N too", o.OutputsOnly.Label)
 	}
 	return r, nil
 }

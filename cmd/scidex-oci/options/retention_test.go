@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/scidex-ai/scidex-oci/runner"
+	"github.com/scidex-ai/scidex-oci/runner/recovery"
 )
 
 func TestRetentionOf(t *testing.T) {
@@ -13,20 +13,20 @@ func TestRetentionOf(t *testing.T) {
 	tests := []struct {
 		name          string
 		flags, config map[string]string
-		want          runner.Retention
+		want          recovery.Retention
 	}{
-		{"nothing", nil, nil, runner.Retention{}},
-		{"age", map[string]string{"older-than": "30d"}, nil, runner.Retention{Before: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)}},
-		{"date", map[string]string{"older-than": "2026-01-31"}, nil, runner.Retention{Before: time.Date(2026, 1, 31, 0, 0, 0, 0, time.UTC)}},
-		{"number", map[string]string{"keep-last": "7"}, nil, runner.Retention{KeepLast: 7}},
+		{"nothing", nil, nil, recovery.Retention{}},
+		{"age", map[string]string{"older-than": "30d"}, nil, recovery.Retention{Before: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)}},
+		{"date", map[string]string{"older-than": "2026-01-31"}, nil, recovery.Retention{Before: time.Date(2026, 1, 31, 0, 0, 0, 0, time.UTC)}},
+		{"number", map[string]string{"keep-last": "7"}, nil, recovery.Retention{KeepLast: 7}},
 		{
 			"a flag and a key",
 			map[string]string{"older-than": "1h"},
 			map[string]string{"keep-last": "7", "outputs-only": "true"},
-			runner.Retention{Before: now.Add(-time.Hour), KeepLast: 7, OutputsOnly: true},
+			recovery.Retention{Before: now.Add(-time.Hour), KeepLast: 7, OutputsOnly: true},
 		},
-		{"the flag wins", map[string]string{"keep-last": "8"}, map[string]string{"keep-last": "7"}, runner.Retention{KeepLast: 8}},
-		{"all", map[string]string{"keep-last": "all"}, map[string]string{"keep-last": "7", "older-than": "1h", "outputs-only": "true"}, runner.Retention{}},
+		{"the flag wins", map[string]string{"keep-last": "8"}, map[string]string{"keep-last": "7"}, recovery.Retention{KeepLast: 8}},
+		{"all", map[string]string{"keep-last": "all"}, map[string]string{"keep-last": "7", "older-than": "1h", "outputs-only": "true"}, recovery.Retention{}},
 	}
 	for _, tt := range tests {
 		var o Retention

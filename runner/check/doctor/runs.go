@@ -18,6 +18,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner"
 	"github.com/scidex-ai/scidex-oci/runner/host/lockdir"
 	"github.com/scidex-ai/scidex-oci/runner/phase"
+	"github.com/scidex-ai/scidex-oci/runner/recovery"
 	"github.com/scidex-ai/scidex-oci/runner/request"
 	"github.com/scidex-ai/scidex-oci/runner/sandbox"
 	"github.com/scidex-ai/scidex-oci/spec"
@@ -78,7 +79,7 @@ func Sweep(ctx context.Context, root string, dry bool, open func(ctx context.Con
 		if err != nil {
 			return err
 		}
-		report, err := runner.GC(ctx, r, false, runner.Retention{})
+		report, err := recovery.GC(ctx, r, false, recovery.Retention{})
 		return errors.Join(append(report.Errors, err, r.Catalog.Close())...)
 	})
 }

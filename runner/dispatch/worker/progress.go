@@ -5,7 +5,7 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
-	"github.com/scidex-ai/scidex-oci/runner"
+	"github.com/scidex-ai/scidex-oci/runner/dispatch/capacity"
 	"github.com/scidex-ai/scidex-oci/runner/observe/event"
 )
 
@@ -54,7 +54,7 @@ func (p Progress) Took(from, to Step) (d time.Duration, ok bool) {
 // Load is what a worker has at the moment.
 type Load struct {
 	// Free is what may be granted yet; what of the worker's Capacity is 0 is 0 here, too.
-	Free runner.Capacity
+	Free capacity.Capacity
 	// Running are the attempts that it has in hand, from their taking to their end.
 	Running int64
 }

@@ -6,15 +6,15 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/scidex-ai/scidex-oci/runner"
+	"github.com/scidex-ai/scidex-oci/runner/dispatch/capacity"
 )
 
 // room is the memory and the CPUs that the analyses of a worker may be granted together. They are let in in the order in
 // which they came, so that a large one is not passed for ever by small ones.
 type room struct {
 	mu      sync.Mutex
-	whole   runner.Capacity // 0 of something: nobody knows, and it is not counted
-	free    runner.Capacity
+	whole   capacity.Capacity // 0 of something: nobody knows, and it is not counted
+	free    capacity.Capacity
 	places  int // that are free
 	waiting []*guest
 }
@@ -31,7 +31,7 @@ var errTooLarge = errors.New("larger than the whole")
 const slack = 1e-9
 
 // newRoom is one for as many guests at once as there are places.
-func newRoom(whole runner.Capacity, places int) *room {
+func newRoom(whole capacity.Capacity, places int) *room {
 	return &room{whole: whole, free: whole, places: places}
 }
 
@@ -75,7 +75,7 @@ func (r *room) enter(ctx context.Context, memory int64, cpus float64) (leave fun
 }
 
 // left is what may be granted yet.
-func (r *room) left() runner.Capacity {
+func (r *room) left() capacity.Capacity {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.free

@@ -9,12 +9,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/scidex-ai/scidex-oci/runner"
+	"github.com/scidex-ai/scidex-oci/runner/dispatch/capacity"
 )
 
 // Guests are let in in their order, and only those that can never be are turned away.
 func TestRoom(t *testing.T) {
-	r := newRoom(runner.Capacity{Memory: 4, CPUs: 1}, 2)
+	r := newRoom(capacity.Capacity{Memory: 4, CPUs: 1}, 2)
 	first, err := r.enter(t.Context(), 2, 0.7)
 	if err != nil {
 		t.Fatal(err)
@@ -58,7 +58,7 @@ func TestRoom(t *testing.T) {
 
 // Whoever gives up waiting makes way for those behind it.
 func TestRoomBehindWhoGaveUp(t *testing.T) {
-	r := newRoom(runner.Capacity{Memory: 4, CPUs: 1}, 2)
+	r := newRoom(capacity.Capacity{Memory: 4, CPUs: 1}, 2)
 	if _, err := r.enter(t.Context(), 2, 0.5); err != nil { // and never leaves
 		t.Fatal(err)
 	}
@@ -106,7 +106,7 @@ func waits(t *testing.T, r *room, many int) {
 
 // Never is more granted than there is, and all is given back.
 func TestRoomAmongMany(t *testing.T) {
-	whole := runner.Capacity{Memory: 10, CPUs: 1}
+	whole := capacity.Capacity{Memory: 10, CPUs: 1}
 	const places = 3
 	r := newRoom(whole, places)
 	var guests sync.WaitGroup
@@ -140,17 +140,17 @@ func TestRoomAmongMany(t *testing.T) {
 	if r.free.Memory != whole.Memory || r.free.CPUs < whole.CPUs-slack || len(r.waiting) != 0 || r.places != places {
 		t.Errorf("in the end %+v and %d places are free, and %d wait", r.free, r.places, len(r.waiting))
 	}
-	if newRoom(runner.Capacity{}, 1).whole.Memory != 0 {
+	if newRoom(capacity.Capacity{}, 1).whole.Memory != 0 {
 		t.Error("a room of unknown size has one")
 	}
-	if _, err := newRoom(runner.Capacity{}, 1).enter(t.Context(), 1<<40, 100); err != nil {
+	if _, err := newRoom(capacity.Capacity{}, 1).enter(t.Context(), 1<<40, 100); err != nil {
 		t.Errorf("where nobody knows the size: %v", err)
 	}
 }
 
 // Who asks for less than nothing takes no room of others, neither while in nor by leaving.
 func TestRoomForLessThanNothing(t *testing.T) {
-	whole := runner.Capacity{Memory: 4, CPUs: 1}
+	whole := capacity.Capacity{Memory: 4, CPUs: 1}
 	for _, cpus := range []float64{-1e308, -1, math.Inf(-1), math.NaN()} {
 		r := newRoom(whole, 2)
 		leave, err := r.enter(t.Context(), -5, cpus)

@@ -14,8 +14,10 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/catalog/queue"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner"
+	"github.com/scidex-ai/scidex-oci/runner/dispatch/capacity"
 	"github.com/scidex-ai/scidex-oci/runner/phase"
 	"github.com/scidex-ai/scidex-oci/runner/plan"
+	"github.com/scidex-ai/scidex-oci/runner/recovery"
 	"github.com/scidex-ai/scidex-oci/runner/request"
 	"github.com/scidex-ai/scidex-oci/runner/standby"
 	"github.com/scidex-ai/scidex-oci/runner/watch"
@@ -28,7 +30,7 @@ type Worker struct {
 	// Begin begins a run with such limits (standby.Pool).
 	Begin func(limits string) (*standby.Standby, error)
 	// Capacity is what all analyses together may be granted.
-	Capacity runner.Capacity
+	Capacity capacity.Capacity
 	// Labels are what jobs may ask of it.
 	Labels  map[string]string
 	Options queue.Options
@@ -82,7 +84,7 @@ func (w *Worker) commitLate(ctx context.Context) {
 		case <-again.C:
 		}
 		w.settling.Lock()
-		runner.CommitOutcomes(context.WithoutCancel(ctx), w.Runner) // a drain does not leave what it has begun half done
+		recovery.CommitOutcomes(context.WithoutCancel(ctx), w.Runner) // a drain does not leave what it has begun half done
 		w.settling.Unlock()
 	}
 }
@@ -153,7 +155,7 @@ func leaveAny(leave func()) {
 func (w *Worker) recover(ctx context.Context, id string) error {
 	w.settling.Lock()
 	defer w.settling.Unlock()
-	runner.CommitOutcomes(ctx, w.Runner)
+	recovery.CommitOutcomes(ctx, w.Runner)
 	last, err := w.Runner.Catalog.Get(ctx, catalog.Key{ID: id})
 	if err != nil {
 		return err
@@ -163,9 +165,9 @@ func (w *Worker) recover(ctx context.Context, id string) error {
 		return err
 	}
 	if last.State == catalog.Running {
-		err = runner.Recover(ctx, w.Runner)
+		err = recovery.Recover(ctx, w.Runner)
 	}
-	runner.Tidy(ctx, w.Runner)
+	recovery.Tidy(ctx, w.Runner)
 	if err != nil || last.State != catalog.Running {
 		return err
 	}

@@ -8,14 +8,14 @@ import (
 	"time"
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog/queue"
-	"github.com/scidex-ai/scidex-oci/runner"
+	"github.com/scidex-ai/scidex-oci/runner/dispatch/capacity"
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/worker"
 )
 
 // Source is what is asked whenever the metrics are written, by several goroutines.
 type Source struct {
-	Capacity runner.Capacity // of the worker
-	Jobs     int             // that it takes at once
+	Capacity capacity.Capacity // of the worker
+	Jobs     int               // that it takes at once
 	Load     func() worker.Load
 	// Depth counts the queue.
 	Depth func(context.Context) (queue.Depth, error)

@@ -17,7 +17,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog/queue"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
-	"github.com/scidex-ai/scidex-oci/runner"
+	"github.com/scidex-ai/scidex-oci/runner/dispatch/capacity"
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/worker"
 )
 
@@ -26,8 +26,10 @@ var update = flag.Bool("update", false, "write the golden file anew")
 // source is a worker that has half of its memory left, and a queue.
 func source() Source {
 	return Source{
-		Capacity: runner.Capacity{Memory: 4 << 30, CPUs: 2}, Jobs: 3,
-		Load: func() worker.Load { return worker.Load{Free: runner.Capacity{Memory: 2 << 30, CPUs: 0.5}, Running: 2} },
+		Capacity: capacity.Capacity{Memory: 4 << 30, CPUs: 2}, Jobs: 3,
+		Load: func() worker.Load {
+			return worker.Load{Free: capacity.Capacity{Memory: 2 << 30, CPUs: 0.5}, Running: 2}
+		},
 		Depth: func(context.Context) (queue.Depth, error) {
 			return queue.Depth{Waiting: 7, Unplaced: 4, Retrying: 1, Scheduled: 2, Running: 3}, nil
 		},
@@ -116,7 +118,7 @@ func TestLabels(t *testing.T) {
 // What nobody knows is left out, and no answer is taken for none.
 func TestUnknown(t *testing.T) {
 	s := source()
-	s.Capacity = runner.Capacity{}
+	s.Capacity = capacity.Capacity{}
 	s.Waiting = func() (int, error) { return 0, errors.New("unreadable") }
 	s.Depth = func(context.Context) (queue.Depth, error) { return queue.Depth{}, errors.New("away") }
 	got := New(s).written(t)

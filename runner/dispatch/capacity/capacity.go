@@ -1,0 +1,86 @@
+package capacity
+
+import (
+	"bufio"
+	"os"
+	"runtime"
+	"strconv"
+	"strings"
+
+	"github.com/scidex-ai/scidex-oci/runner/cgroup"
+	"github.com/scidex-ai/scidex-oci/runner/host/room"
+	"github.com/scidex-ai/scidex-oci/runner/sandbox"
+	"github.com/scidex-ai/scidex-oci/runner/standby"
+)
+
+// Capacity is what a machine, or the control groups that a process of it is in, have for runs. 0 is unknown.
+type Capacity struct {
+	Memory int64   // bytes
+	CPUs   float64 // cores
+}
+
+// ReadCapacity reads what is there for this process: the memory that is free for new programs (MemAvailable,
+// proc_meminfo(5)) and the CPUs that it may use, or the less that its control groups leave.
+func ReadCapacity() Capacity {
+	c := Capacity{Memory: memoryAvailable("/proc/meminfo"), CPUs: float64(runtime.NumCPU())}
+	held := cgroup.FindOuter(cgroup.System{}, os.Getpid()).Held()
+	return c.within(held.Memory, held.CPUs)
+}
+
+// within is c, or the less that limits leave; a limit of 0 is none.
+func (c Capacity) within(memory int64, cpus float64) Capacity {
+	if memory > 0 && (c.Memory == 0 || memory < c.Memory) {
+		c.Memory = memory
+	}
+	if cpus > 0 && (c.CPUs == 0 || cpus < c.CPUs) {
+		c.CPUs = cpus
+	}
+	return c
+}
+
+// Runs is how many runs with these limits have room in it at once, at least 1.
+func (c Capacity) Runs(memory int64, cpus float64) int {
+	most := int64(0)
+	if c.Memory > 0 && memory > 0 {
+		most = max(1, c.Memory/memory)
+	}
+	if c.CPUs > 0 && cpus > 0 {
+		// A quotient of fractions such as 0.1 is not quite what it should be.
+		byCPU := max(1, int64(c.CPUs/cpus+1e-9))
+		if most == 0 || byCPU < most {
+			most = byCPU
+		}
+	}
+	return int(max(1, most))
+}
+
+// Fit is how many jobs of a batch this process and its user have room for, at most as many as asked for, and what there is
+// no more of.
+func Fit(jobs int, d room.Demand) (fits int, short string, err error) {
+	account, err := sandbox.ReadAccount()
+	if err != nil {
+		return 0, "", err
+	}
+	most, short := room.Read(standby.User(account), account.Pairs()).Fit(int64(jobs), d)
+	return int(most), short, nil
+}
+
+// memoryAvailable is 0 where the kernel does not tell.
+func memoryAvailable(meminfo string) int64 {
+	f, err := os.Open(meminfo)
+	if err != nil {
+		return 0
+	}
+	defer f.Close()
+	for lines := bufio.NewScanner(f); lines.Scan(); {
+		fields := strings.Fields(lines.Text())
+		if len(fields) == 3 && fields[0] == "MemAvailable:" {
+			kib, err := strconv.ParseInt(fields[1], 10, 64)
+			if err != nil {
+				return 0
+			}
+			return kib << 10
+		}
+	}
+	return 0
+}

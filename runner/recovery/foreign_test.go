@@ -1,0 +1,47 @@
+package recovery
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/runner/host/lockdir"
+	"github.com/scidex-ai/scidex-oci/runner/phase"
+	"github.com/scidex-ai/scidex-oci/runner/sandbox"
+)
+
+// departing is a catalog whose runs end while it is asked for them: their directories are gone when it answers.
+type departing struct {
+	catalog.Catalog
+	tmp string
+}
+
+func (d departing) List(_ context.Context, filter catalog.Filter) ([]catalog.Run, error) {
+	if filter.ID == "other" {
+		return nil, nil
+	}
+	run := catalog.Run{Key: catalog.Key{ID: filter.ID, Attempt: 1}, State: catalog.Complete}
+	return []catalog.Run{run}, os.RemoveAll(filepath.Join(d.tmp, lockdir.RunPrefix+filter.ID))
+}
+
+// A directory that a run took along when it ended is not another's, one that no run has is.
+func TestFindForeignBesideAnEnd(t *testing.T) {
+	tmp := t.TempDir()
+	for _, id := range []string{"ends", "other"} {
+		if err := os.Mkdir(filepath.Join(tmp, lockdir.RunPrefix+id), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c := &collector{
+		Host:    &phase.Host{Catalog: departing{tmp: tmp}, Tmp: tmp},
+		account: sandbox.Account{UID: os.Getuid()},
+	}
+	c.findForeign(t.Context())
+	want := []string{filepath.Join(tmp, lockdir.RunPrefix+"other")}
+	if !slices.Equal(c.report.Foreign, want) || len(c.report.Errors) > 0 {
+		t.Errorf("foreign are %v, want %v; errors %v", c.report.Foreign, want, c.report.Errors)
+	}
+}

@@ -1,0 +1,190 @@
+package recovery
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/runner/pending"
+	"github.com/scidex-ai/scidex-oci/runner/phase"
+	"github.com/scidex-ai/scidex-oci/runner/workspace"
+)
+
+// tidyTime bounds what a command does for runs that are not its own, together with all waiting for the catalog. It is
+// enough to remove a hundred thousand files; a removal that is cut short is gone on with by the next command.
+const tidyTime = 5 * time.Second
+
+// tidying is one Tidy. Its collector is made for the first dead run.
+type tidying struct {
+	*phase.Host
+	uid       int
+	collector *collector
+	host      string
+}
+
+// Tidy does what GC does, by the same code, for killed runs of this root and host of which there is a state file: it
+// marks them lost and removes what they left. Every command that writes calls it, so it is cheap where nothing is dead
+// (one listing, and one lock to try for each live run) and bounded where something is. It does not harvest what a
+// killed launcher had not committed: that takes as long as the outputs are large, and a harvest that is cut short was for
+// nothing. It looks for nothing that has no state file, and at no other blobs or directories. What is left to GC, and
+// why, is logged; nothing of it is an error of the command.
+func Tidy(ctx context.Context, host *phase.Host) {
+	ctx, cancel := context.WithTimeout(ctx, tidyTime)
+	defer cancel()
+	y := &tidying{Host: host, uid: os.Geteuid()}
+	defer y.close(ctx)
+	names, err := stateFiles(host.Root)
+	if err != nil {
+		y.warn(err)
+	}
+	for _, key := range names {
+		err := y.look(ctx, key)
+		if err != nil && ctx.Err() != nil {
+			err = fmt.Errorf("not done within %v, nor what may come after it", tidyTime)
+		}
+		if err != nil {
+			y.warn(fmt.Errorf("run %s: %w", key, err))
+		}
+		if err != nil && (ctx.Err() != nil || y.collector == nil) {
+			return // nor can it be done for any other
+		}
+	}
+}
+
+// look sees to a run if it is dead.
+func (y *tidying) look(ctx context.Context, key catalog.Key) error {
+	t, err := holdDead(y.Root, key, y.uid)
+	if err != nil || t == nil {
+		return err
+	}
+	if err := y.ready(ctx); err != nil {
+		return errors.Join(err, t.Close())
+	}
+	return y.run(ctx, t, key)
+}
+
+// stateFiles lists the runs that have a state file, whether they live or not.
+func stateFiles(root string) (keys []catalog.Key, err error) {
+	dir, err := os.Open(filepath.Join(root, "runs"))
+	if err != nil {
+		return nil, workspace.Ignore(err, fs.ErrNotExist)
+	}
+	defer dir.Close()
+	names, err := dir.Readdirnames(-1)
+	for _, name := range names {
+		if key, ok := workspace.KeyOfState(name); ok {
+			keys = append(keys, key)
+		}
+	}
+	return keys, err
+}
+
+// holdDead locks the state file of a run that is dead; it returns nil for any other. An empty file is passed over without
+// trying its lock: it is most likely of a run that begins, and has nothing to remove. So is one of another user.
+func holdDead(root string, key catalog.Key, uid int) (*workspace.StateFile, error) {
+	path := workspace.StatePath(root, key)
+	// As plain calls, of which there are four for each live run.
+	fd, err := unix.Open(path, unix.O_RDWR|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, workspace.Ignore(workspace.Ignore(&fs.PathError{Op: "open", Path: path, Err: err}, fs.ErrNotExist), fs.ErrPermission)
+	}
+	var st unix.Stat_t
+	err = unix.Fstat(fd, &st)
+	if err == nil && (st.Size == 0 || int(st.Uid) != uid) {
+		return nil, unix.Close(fd)
+	}
+	if err == nil {
+		err = unix.Flock(fd, unix.LOCK_EX|unix.LOCK_NB)
+	}
+	if err != nil {
+		return nil, errors.Join(workspace.Ignore(err, unix.EWOULDBLOCK), unix.Close(fd))
+	}
+	t := &workspace.StateFile{Path: path, File: os.NewFile(uintptr(fd), path)}
+	if named, err := workspace.SameFile(t.File, path); err != nil || !named {
+		return nil, errors.Join(err, t.Close()) // its launcher has ended it meanwhile
+	}
+	return t, nil
+}
+
+// run sees to one dead run, whose lock it gives back.
+func (y *tidying) run(ctx context.Context, t *workspace.StateFile, key catalog.Key) error {
+	c := y.collector
+	if place := t.Read(workspace.Location{}); place.Catalog != "" && place.Catalog != c.catalogID {
+		return t.Close() // a run of another catalog that shares the root
+	}
+	run, err := c.Catalog.Get(ctx, key)
+	if err != nil && !errors.Is(err, catalog.ErrNotFound) || pending.Exists(c.Host, key) {
+		return errors.Join(err, t.Close()) // CommitOutcomes has said why one waits
+	}
+	open := err == nil && !run.State.Final()
+	if open && (run.Host != y.host || c.elsewhere(run)) {
+		return t.Close()
+	}
+	if open {
+		_, whole, err := c.remainsOf(run)
+		if whole {
+			err = errToHarvest
+		}
+		if err != nil {
+			return errors.Join(err, t.Close())
+		}
+	}
+	c.sweepIngests(func(name string) bool { // first, as GC does
+		id, ok := idOfIngest(name)
+		return !ok || id != key.ID || c.resumable(ctx, name)
+	})
+	if open {
+		return c.reapHeld(ctx, t, run)
+	}
+	return c.sweepEnded(ctx, t, run)
+}
+
+// errToHarvest is why a run is left to GC that has a result.
+var errToHarvest = errors.New("its analysis had ended, and what it wrote has to be harvested")
+
+// ready makes the collector.
+func (y *tidying) ready(ctx context.Context) (err error) {
+	if y.collector != nil {
+		return nil
+	}
+	if y.host, err = os.Hostname(); err != nil {
+		return err
+	}
+	y.collector, err = newCollector(ctx, y.Host)
+	return err
+}
+
+// close tells what was found.
+func (y *tidying) close(ctx context.Context) {
+	c := y.collector
+	if c == nil {
+		return
+	}
+	if ctx.Err() == nil {
+		c.sweepViews(ctx)
+	}
+	c.close()
+	for _, key := range c.report.Lost {
+		y.Log.Info("a killed run is marked lost", "run", key.String())
+	}
+	for _, key := range c.report.PostProcess {
+		y.Log.Warn("a post-process command was killed with its scidex-oci; scidex-oci post-process repeats it", "run", key.String())
+	}
+	for _, dir := range c.report.Kept {
+		y.Log.Warn("a directory is kept: it holds the only copy of what its run wrote", "dir", dir)
+	}
+	for _, err := range c.report.Errors {
+		y.warn(err)
+	}
+}
+
+func (y *tidying) warn(err error) {
+	y.Log.Warn("left to scidex-oci gc", "error", err)
+}

@@ -1,0 +1,119 @@
+package replay
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/scidex-ai/scidex-oci/outputs"
+	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/result"
+	"github.com/scidex-ai/scidex-oci/outputs/store"
+	"github.com/scidex-ai/scidex-oci/runner/deliver"
+	"github.com/scidex-ai/scidex-oci/runner/digest"
+	"github.com/scidex-ai/scidex-oci/runner/phase"
+	"github.com/scidex-ai/scidex-oci/runner/plan"
+	"github.com/scidex-ai/scidex-oci/runner/request"
+	"github.com/scidex-ai/scidex-oci/runner/standby"
+	"github.com/scidex-ai/scidex-oci/runner/watch"
+)
+
+// candidates is how many runs of one action are looked at, the newest first: one whose outputs were given up may be
+// followed by one whose outputs are there.
+const candidates = 10
+
+// Reuse looks for a complete run of the same action, whose outputs are there, and returns its result. found is false where
+// there is none; why says why none can be, where that is so.
+func Reuse(ctx context.Context, host *phase.Host, req request.Request, launched *standby.Standby) (_ result.Result, found bool, why string, err error) {
+	if err := store.Bind(ctx, host.Catalog, host.Blobs); err != nil {
+		return result.Result{}, false, "", err
+	}
+	p, err := plan.New(ctx, host, req, launched)
+	if err != nil {
+		return result.Result{}, false, "", request.Refusal(err)
+	}
+	defer func() { err = errors.Join(err, p.Close()) }()
+	id, why, err := actionNow(ctx, host, p, req)
+	if err != nil || why != "" {
+		return result.Result{}, false, why, err
+	}
+	runs, err := host.Catalog.List(ctx, catalog.Filter{ActionID: id, States: []catalog.State{catalog.Complete}, Limit: candidates})
+	if err != nil {
+		return result.Result{}, false, "", &request.CatalogError{Err: err}
+	}
+	for _, run := range runs {
+		whole, err := whole(ctx, host, run)
+		if err != nil {
+			return result.Result{}, false, "", err
+		}
+		if whole {
+			res, err := reused(ctx, host, run, p, req)
+			return res, true, "", err
+		}
+	}
+	return result.Result{}, false, "", nil
+}
+
+// actionNow is the ActionID of a plan whose inputs are digested now; why says why there is none.
+func actionNow(ctx context.Context, host *phase.Host, p *plan.Plan, req request.Request) (id, why string, err error) {
+	if len(p.Analysis.Secrets) > 0 {
+		return "", "the values of secrets are not kept, so that nobody can tell whether they are the same", nil
+	}
+	waiting, release := request.UntilStop(ctx, req.Stop, 0)
+	report := result.Report{Inputs: digest.Start(waiting, host, p).Settle(waiting, p)}
+	if err := release(); err != nil {
+		return "", "", &request.Error{Err: err}
+	}
+	for _, in := range report.Inputs {
+		if !plan.IsFixed(in) {
+			return "", fmt.Sprintf("no digest says what %s %q holds: %s", in.Flag, in.Source, orChanged(in)), nil
+		}
+	}
+	if p.Base != nil && p.Base.Image != nil {
+		digest := p.Base.Image.Digest.String()
+		report.Sandbox.RootfsDigest = &digest
+	}
+	if report.Script, err = p.ScriptNow(); err != nil {
+		return "", "", err
+	}
+	known, err := p.ActionID(report)
+	if err != nil || known == nil {
+		return "", "its root filesystem has no digest", err
+	}
+	return *known, "", nil
+}
+
+func orChanged(in result.Input) string {
+	if in.Message != "" {
+		return in.Message
+	}
+	return "it was changed meanwhile"
+}
+
+// whole reports whether all outputs of a run are still there.
+func whole(ctx context.Context, host *phase.Host, run catalog.Run) (whole bool, err error) {
+	if !run.OutputsRemovedAt.IsZero() {
+		return false, nil
+	}
+	whole = true
+	listed := host.Catalog.Outputs(ctx, run.Key, func(e outputs.Entry) bool {
+		if e.Rejected == "" {
+			whole, err = host.Blobs.Has(ctx, e.SHA256)
+		}
+		return whole && err == nil
+	})
+	return whole, errors.Join(listed, err)
+}
+
+// reused is the result of an earlier run, exported where that was asked for.
+func reused(ctx context.Context, host *phase.Host, run catalog.Run, p *plan.Plan, req request.Request) (result.Result, error) {
+	res, err := watch.Show(ctx, host, run)
+	if err != nil {
+		return res, err
+	}
+	res.ReusedFrom = run.String()
+	if p.Analysis.Export != "" {
+		err = deliver.Export(ctx, host, run, p.Analysis.Export, req.Overwrite)
+	}
+	return res, err
+}
