@@ -20,6 +20,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/catalog/sqlite"
 	"github.com/scidex-ai/scidex-oci/outputs/record"
 	"github.com/scidex-ai/scidex-oci/outputs/store"
+	"github.com/scidex-ai/scidex-oci/test/durable"
 )
 
 func must(t *testing.T, err error) {
@@ -310,4 +311,9 @@ func TestUnwritable(t *testing.T) {
 	if has, err := s.Has(1); err != nil || has {
 		t.Errorf("has: %v, %v", has, err)
 	}
+}
+
+func TestDeliveredIsDurable(t *testing.T) {
+	s, from := fill(t), node(t, "n1")
+	durable.Check(t, func() error { return s.Deliver(t.Context(), 7, from, theKey) })
 }
