@@ -314,6 +314,10 @@ func TestUnwritable(t *testing.T) {
 }
 
 func TestDeliveredIsDurable(t *testing.T) {
-	s, from := fill(t), node(t, "n1")
+	s, from, to := fill(t), node(t, "n1"), fresh(t)
 	durable.Check(t, func() error { return s.Deliver(t.Context(), 7, from, theKey) })
+	durable.Check(t, func() error {
+		_, err := s.Commit(t.Context(), 7, theKey, to)
+		return err
+	})
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/blob"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog/sqlite"
+	"github.com/scidex-ai/scidex-oci/test/durable"
 )
 
 func must(t *testing.T, err error) {
@@ -358,4 +359,13 @@ func wantNothing(t *testing.T, s Store) {
 	if err != nil || len(runs) != 0 {
 		t.Errorf("%d runs are there, %v", len(runs), err)
 	}
+}
+
+func TestCopyIsDurable(t *testing.T) {
+	from, to := fresh(t), fresh(t)
+	finish(t, from, "a", 1, "one", "two")
+	durable.Check(t, func() error {
+		_, err := Copy(t.Context(), from, to)
+		return err
+	})
 }
