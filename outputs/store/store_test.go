@@ -281,6 +281,41 @@ func TestCopyHandsTheStoreOver(t *testing.T) {
 	check(t, from, true)
 }
 
+// growing is a catalog in which a run ends between two listings.
+type growing struct {
+	catalog.Catalog
+	lists *int
+	grow  func()
+}
+
+func (c growing) List(ctx context.Context, filter catalog.Filter) ([]catalog.Run, error) {
+	if *c.lists++; *c.lists == 2 {
+		c.grow()
+	}
+	return c.Catalog.List(ctx, filter)
+}
+
+// A store is not handed over while runs end in the old catalog: the new one would not have them.
+func TestCopyWhileRunsEnd(t *testing.T) {
+	from := fresh(t)
+	to := Store{Catalog: openCatalog(t), Blobs: from.Blobs}
+	finish(t, from, "a", 1, "one")
+	moving := Store{growing{from.Catalog, new(int), func() {
+		run := catalog.Run{
+			Key: catalog.Key{ID: "b", Attempt: 1}, State: catalog.Running, CreatedAt: time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC),
+			Request: json.RawMessage(`{}`), Host: "here", BootID: "boot", ToolVersion: "v1",
+		}
+		must(t, from.Catalog.Create(t.Context(), run))
+		must(t, from.Catalog.Commit(t.Context(), ended(run), func() (outputs.Entry, error) { return outputs.Entry{}, io.EOF }))
+	}}, from.Blobs}
+	if copied, err := Copy(t.Context(), moving, to); err == nil || !strings.Contains(err.Error(), "meanwhile") || copied.TookOver {
+		t.Errorf("copied %+v, %v", copied, err)
+	}
+	if copied, err := Copy(t.Context(), from, to); err != nil || !copied.TookOver {
+		t.Errorf("again: copied %+v, %v", copied, err)
+	}
+}
+
 func ended(run catalog.Run) catalog.Run {
 	run.State, run.FinishedAt = catalog.Complete, run.CreatedAt.Add(time.Minute)
 	return run
