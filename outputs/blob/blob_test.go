@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/scidex-ai/scidex-oci/test/durable"
 )
 
 func must(t testing.TB, err error) {
@@ -230,4 +232,16 @@ func FuzzVerified(f *testing.F) {
 			t.Errorf("promised %q, stored %q: %v", promised, stored, err)
 		}
 	})
+}
+
+// TestBlobsAreDurable publishes a blob alone and together with others.
+func TestBlobsAreDurable(t *testing.T) {
+	s := newStore(t)
+	i := newIngest(t, s)
+	one := fill(t, i, "one")
+	durable.Check(t, func() error { return errors.Join(i.Publish(one, digest("one")), i.Sync()) })
+	few := fill(t, i, "few")
+	durable.Check(t, func() error { return errors.Join(i.Gather(few, digest("few")), i.Sync()) })
+	must(t, i.Close())
+	durable.Check(t, func() error { return s.SetCatalogID(t.Context(), "catalog") })
 }

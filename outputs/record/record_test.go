@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/scidex-ai/scidex-oci/outputs"
+	"github.com/scidex-ai/scidex-oci/test/durable"
 )
 
 type head struct {
@@ -100,4 +101,10 @@ func TestKeepFirst(t *testing.T) {
 	} else {
 		r.Close()
 	}
+}
+
+func TestRecordsAreDurable(t *testing.T) {
+	dir := t.TempDir()
+	durable.Check(t, func() error { return Keep(filepath.Join(dir, "one"), head{V: 1}, listing("a")) })
+	durable.Check(t, func() error { return KeepFirst(filepath.Join(dir, "first"), head{V: 1}, listing("a")) })
 }

@@ -259,3 +259,12 @@ func TestDrawingsOfPrograms(t *testing.T) {
 		}
 	}
 }
+
+// TestNamesHaveOneLine: else one name could look like two, or like another.
+func TestNamesHaveOneLine(t *testing.T) {
+	s := newShelf(t)
+	run := withOutputs(t, result.Result{}, s, hostile{name: "one\ntwo\tthree", media: "application/octet-stream", content: "x"})
+	if page := content(inspect(t, rendered(t, run, s))); strings.Contains(page, "one\ntwo") || !strings.Contains(page, `one\ntwo\tthree`) {
+		t.Error("a name with a newline is not shown in one line")
+	}
+}

@@ -220,3 +220,21 @@ func TestWriteFails(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+// somewhere has an address for every output.
+type somewhere struct{ none }
+
+func (somewhere) Output(o result.Output) string { return "/" + o.Path }
+
+// TestRemovedOutputsHaveNoLink: their contents are not to be had.
+func TestRemovedOutputsHaveNoLink(t *testing.T) {
+	run := result.Result{Outputs: []result.Output{{Path: "a"}}, OutputsTotal: 1}
+	if rows := outputRows(run, somewhere{}); rows[0].Link != "/a" {
+		t.Errorf("the link is %q", rows[0].Link)
+	}
+	at := time.Now()
+	run.OutputsRemovedAt = &at
+	if rows := outputRows(run, somewhere{}); rows[0].Link != "" {
+		t.Errorf("the link of what was removed is %q", rows[0].Link)
+	}
+}

@@ -20,6 +20,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/catalog/sqlite"
 	"github.com/scidex-ai/scidex-oci/outputs/record"
 	"github.com/scidex-ai/scidex-oci/outputs/store"
+	"github.com/scidex-ai/scidex-oci/test/durable"
 )
 
 func must(t *testing.T, err error) {
@@ -310,4 +311,13 @@ func TestUnwritable(t *testing.T) {
 	if has, err := s.Has(1); err != nil || has {
 		t.Errorf("has: %v, %v", has, err)
 	}
+}
+
+func TestDeliveredIsDurable(t *testing.T) {
+	s, from, to := fill(t), node(t, "n1"), fresh(t)
+	durable.Check(t, func() error { return s.Deliver(t.Context(), 7, from, theKey) })
+	durable.Check(t, func() error {
+		_, err := s.Commit(t.Context(), 7, theKey, to)
+		return err
+	})
 }

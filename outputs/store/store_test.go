@@ -19,6 +19,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/blob"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog/sqlite"
+	"github.com/scidex-ai/scidex-oci/test/durable"
 )
 
 func must(t *testing.T, err error) {
@@ -280,6 +281,41 @@ func TestCopyHandsTheStoreOver(t *testing.T) {
 	check(t, from, true)
 }
 
+// growing is a catalog in which a run ends between two listings.
+type growing struct {
+	catalog.Catalog
+	lists *int
+	grow  func()
+}
+
+func (c growing) List(ctx context.Context, filter catalog.Filter) ([]catalog.Run, error) {
+	if *c.lists++; *c.lists == 2 {
+		c.grow()
+	}
+	return c.Catalog.List(ctx, filter)
+}
+
+// A store is not handed over while runs end in the old catalog: the new one would not have them.
+func TestCopyWhileRunsEnd(t *testing.T) {
+	from := fresh(t)
+	to := Store{Catalog: openCatalog(t), Blobs: from.Blobs}
+	finish(t, from, "a", 1, "one")
+	moving := Store{growing{from.Catalog, new(int), func() {
+		run := catalog.Run{
+			Key: catalog.Key{ID: "b", Attempt: 1}, State: catalog.Running, CreatedAt: time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC),
+			Request: json.RawMessage(`{}`), Host: "here", BootID: "boot", ToolVersion: "v1",
+		}
+		must(t, from.Catalog.Create(t.Context(), run))
+		must(t, from.Catalog.Commit(t.Context(), ended(run), func() (outputs.Entry, error) { return outputs.Entry{}, io.EOF }))
+	}}, from.Blobs}
+	if copied, err := Copy(t.Context(), moving, to); err == nil || !strings.Contains(err.Error(), "meanwhile") || copied.TookOver {
+		t.Errorf("copied %+v, %v", copied, err)
+	}
+	if copied, err := Copy(t.Context(), from, to); err != nil || !copied.TookOver {
+		t.Errorf("again: copied %+v, %v", copied, err)
+	}
+}
+
 func ended(run catalog.Run) catalog.Run {
 	run.State, run.FinishedAt = catalog.Complete, run.CreatedAt.Add(time.Minute)
 	return run
@@ -358,4 +394,13 @@ func wantNothing(t *testing.T, s Store) {
 	if err != nil || len(runs) != 0 {
 		t.Errorf("%d runs are there, %v", len(runs), err)
 	}
+}
+
+func TestCopyIsDurable(t *testing.T) {
+	from, to := fresh(t), fresh(t)
+	finish(t, from, "a", 1, "one", "two")
+	durable.Check(t, func() error {
+		_, err := Copy(t.Context(), from, to)
+		return err
+	})
 }

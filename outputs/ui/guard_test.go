@@ -200,3 +200,16 @@ func TestHeaders(t *testing.T) {
 		t.Errorf("another host: %s", got)
 	}
 }
+
+// TestProofIsForOneList: words that are parted elsewhere are another purpose.
+func TestProofIsForOneList(t *testing.T) {
+	k := newKey()
+	if !k.proves(k.sign("ab", "c"), "ab", "c") {
+		t.Error("a proof is not taken")
+	}
+	for _, other := range [][]string{{"a", "bc"}, {"abc"}, {"ab", "c", ""}, {"c", "ab"}} {
+		if k.proves(k.sign("ab", "c"), other...) {
+			t.Errorf("the proof for [ab c] is one for %q", other)
+		}
+	}
+}

@@ -21,6 +21,8 @@ import (
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 	"golang.org/x/sys/unix"
+
+	"github.com/scidex-ai/scidex-oci/test/durable"
 )
 
 // never is before any partial file was written.
@@ -582,5 +584,13 @@ func FuzzIndex(f *testing.F) {
 				}
 			}
 		}
+	})
+}
+
+func TestImagesAreDurable(t *testing.T) {
+	l := open(t, t.TempDir())
+	durable.Check(t, func() error {
+		_, err := putImage(l, "name")
+		return err
 	})
 }

@@ -330,6 +330,7 @@ func testHostileManifests(t *testing.T, s *site) {
 		{"unknown layer", manifest, change(func(m *ocispec.Manifest) { m.Layers[0].MediaType += "+encrypted" }), "no layer"},
 		{"artifact", manifest, change(func(m *ocispec.Manifest) { m.Config.MediaType = "application/vnd.oci.empty.v1+json" }), "no image to be run"},
 		{"huge layer", manifest, change(func(m *ocispec.Manifest) { m.Layers[0].Size = 40 << 30 }), "allowed"},
+		{"huge layers together", manifest, change(func(m *ocispec.Manifest) { m.Layers[0].Size, m.Layers[1].Size = 20<<30, 20<<30 }), "its layers have more"},
 		{"overflow", manifest, change(func(m *ocispec.Manifest) { m.Layers[0].Size, m.Layers[1].Size = 1<<63-1, 1<<63-1 }), "not between 0"},
 		{"negative", manifest, change(func(m *ocispec.Manifest) { m.Layers[0].Size = -1 }), "not between 0"},
 		{"huge config", manifest, change(func(m *ocispec.Manifest) { m.Config.Size = 5 << 20 }), "its config has"},

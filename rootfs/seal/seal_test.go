@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/scidex-ai/scidex-oci/test/durable"
 )
 
 // sealed is a small root with its record.
@@ -429,4 +431,12 @@ func TestCheckLooksAtEveryEntry(t *testing.T) {
 		must(t, os.Chmod(files[i], 0o644))
 		s = seal(t, dir)
 	}
+}
+
+func TestRecordIsDurable(t *testing.T) {
+	s := newSealed(t)
+	durable.Check(t, func() error {
+		_, err := Seal(context.Background(), s.root, s.dir+".another", nil)
+		return err
+	})
 }

@@ -29,8 +29,11 @@ func TestWriters(t *testing.T) {
 		want[inodeOf(t, open(dir, name, flags))] = name
 	}
 	mapping := open(dir, "mapped", os.O_RDWR)
-	want[mapShared(t, mapping)] = "mapped"
-	other := map[outputs.Inode]string{inodeOf(t, open(dir, "read", os.O_RDONLY)): "read"}
+	want[mapFile(t, mapping, unix.MAP_SHARED)] = "mapped"
+	other := map[outputs.Inode]string{
+		inodeOf(t, open(dir, "read", os.O_RDONLY)):                             "read",
+		mapFile(t, open(dir, "mapped privately", os.O_RDWR), unix.MAP_PRIVATE): "mapped privately",
+	}
 	elsewhere := open("/dev/shm", "scidex-writers-"+strconv.Itoa(os.Getpid()), os.O_WRONLY)
 	if err := os.Remove(elsewhere.Name()); err != nil {
 		t.Fatal(err)
@@ -80,14 +83,14 @@ func inodeOf(t *testing.T, f *os.File) outputs.Inode {
 	return outputs.Inode{Dev: st.Dev, Ino: st.Ino}
 }
 
-// mapShared maps a file and closes it. It returns the device and inode that proc_pid_maps(5) has for it.
-func mapShared(t *testing.T, f *os.File) outputs.Inode {
+// mapFile maps a file to be written, and closes it. It returns the device and inode that proc_pid_maps(5) has for it.
+func mapFile(t *testing.T, f *os.File, how int) outputs.Inode {
 	t.Helper()
 	inode := inodeOf(t, f)
 	if err := f.Truncate(1); err != nil {
 		t.Fatal(err)
 	}
-	memory, err := unix.Mmap(int(f.Fd()), 0, 1, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
+	memory, err := unix.Mmap(int(f.Fd()), 0, 1, unix.PROT_READ|unix.PROT_WRITE, how)
 	if err != nil {
 		t.Fatal(err)
 	}

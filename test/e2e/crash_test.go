@@ -2,7 +2,9 @@ package e2e
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"encoding/json"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -216,15 +218,28 @@ func TestKilledAtTheStart(t *testing.T) {
 // TestKilledAndNothingNoted kills the launcher when the analysis has ended and the catalog cannot be written, and
 // takes what it had noted for recovery, as a power cut would: what the analysis wrote is kept.
 func TestKilledAndNothingNoted(t *testing.T) {
-	for name, size := range map[string]func(whole int64) int64{
-		"a part":             func(int64) int64 { return 100 },
-		"all but its digest": func(whole int64) int64 { return whole - 1 },
+	for name, change := range map[string]func(whole []byte) []byte{
+		"a part":             func(whole []byte) []byte { return whole[:100] },
+		"all but its digest": butItsEnd,
+		"of another boot":    ofAnotherBoot,
 	} {
-		t.Run(name, func(t *testing.T) { newHarness(t).keepsWhatNobodyNoted(size) })
+		t.Run(name, func(t *testing.T) { newHarness(t).keepsWhatNobodyNoted(change) })
 	}
 }
 
-func (h *harness) keepsWhatNobodyNoted(size func(whole int64) int64) {
+func butItsEnd(whole []byte) []byte { return whole[:len(whole)-1] }
+
+// ofAnotherBoot is a whole record from before the machine was started again: its working directory may have lost what was not
+// synced.
+func ofAnotherBoot(whole []byte) []byte {
+	content := whole[:bytes.LastIndex(whole, []byte(`{"sha256":`))]
+	name := []byte(`"boot_id":"`)
+	at := bytes.Index(content, name) + len(name)
+	content = slices.Concat(content[:at], []byte("00000000"), content[at+len("00000000"):])
+	return fmt.Appendf(content, "{\"sha256\":\"%x\"}\n", sha256.Sum256(content))
+}
+
+func (h *harness) keepsWhatNobodyNoted(change func(whole []byte) []byte) {
 	h.t.Helper()
 	t := h.t
 	id, end := h.newID(), h.flag()
@@ -238,7 +253,7 @@ func (h *harness) keepsWhatNobodyNoted(size func(whole int64) int64) {
 	<-l.ended
 	release()
 	expectGone(t, all, id)
-	h.cutAftermath(id, size)
+	h.changeAftermath(id, change)
 	dir := "/tmp/scidex-analysis-" + id
 	c := h.gc()
 	if !slices.Equal(c.Kept, []string{dir}) {
@@ -265,13 +280,13 @@ func (h *harness) keepsWhatNobodyNoted(size func(whole int64) int64) {
 	}
 }
 
-// cutAftermath leaves so much of what the launcher has noted for recovery.
-func (h *harness) cutAftermath(id string, size func(whole int64) int64) {
+// changeAftermath changes what the launcher has noted for recovery.
+func (h *harness) changeAftermath(id string, change func(whole []byte) []byte) {
 	h.t.Helper()
 	path := filepath.Join(h.root, "runs", id+"@1.aftermath")
-	info, err := os.Stat(path)
+	whole, err := os.ReadFile(path)
 	if err == nil {
-		err = os.Truncate(path, size(info.Size()))
+		err = os.WriteFile(path, change(whole), 0o600)
 	}
 	if err != nil {
 		h.t.Fatal(err)

@@ -354,6 +354,10 @@ func TestReuseNever(t *testing.T) {
 	if r := h.start("--reuse", "--id", h.newID(), "--rootfs", rootfs, "--", "sh", "-c", "echo 3 >out"); r.ReusedFrom != "" || !r.holds("out", "3\n") {
 		t.Errorf("an output that is gone: reused from %q", r.ReusedFrom)
 	}
+	h.gc("--older-than", "0s", "--outputs-only") // their blobs are too young to go
+	if r := h.start("--reuse", "--id", h.newID(), "--rootfs", rootfs, "--", "sh", "-c", "echo 3 >out"); r.ReusedFrom != "" {
+		t.Errorf("outputs that were given up: reused from %q", r.ReusedFrom)
+	}
 	h.mustRefuse([]string{"run", "--reuse", "--digest-inputs", "listing", "--", "true"}, "--digest-inputs is listing")
 	h.mustRefuse([]string{"run", "--reuse", "--again", first.ID}, "--again contradict")
 	h.mustRefuse([]string{"run", "--reuse", "--detach", "--", "true"}, "leave --detach out")

@@ -222,7 +222,7 @@ func TestTidyKeepsTheOnlyCopy(t *testing.T) {
 	h := newHarness(t)
 	h = h.emptied()
 	id := h.beforeTheCommit("0")
-	h.cutAftermath(id, func(whole int64) int64 { return whole - 1 })
+	h.changeAftermath(id, butItsEnd)
 	dir := "/tmp/scidex-analysis-" + id
 	out := h.mustRun("run", "--quiet", "--id", h.newID(), "--", "true")
 	if out.stdout != "" || strings.Count(out.stderr, "\n") != 1 || !strings.Contains(out.stderr, dir) {

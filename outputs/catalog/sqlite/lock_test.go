@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -160,4 +161,20 @@ func awaitWaiter(t *testing.T, path string) {
 		}
 	}
 	t.Fatal("nobody waits")
+}
+
+// TestTurnEndsBesideAChild: a child that is being started has a copy of every descriptor until it executes its program.
+func TestTurnEndsBesideAChild(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "catalog.db")
+	over, err := lock(t.Context(), path, patience)
+	must(t, err)
+	fd, err := strconv.Atoi(filepath.Base(descriptors(t, path+".lock")[0]))
+	must(t, err)
+	held, err := unix.Dup(fd)
+	must(t, err)
+	defer unix.Close(held)
+	over()
+	again, err := lock(t.Context(), path, time.Millisecond)
+	must(t, err)
+	again()
 }

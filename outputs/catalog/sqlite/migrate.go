@@ -111,16 +111,20 @@ func (m migration) backup(ctx context.Context, version int64) (err error) {
 	if _, err := m.db.ExecContext(ctx, `VACUUM INTO ?`, part); err != nil {
 		return err
 	}
+	if err := syncFile(part); err != nil { // SQLite does not (lang_vacuum.html)
+		return err
+	}
 	if err := os.Rename(part, final); err != nil {
 		return err
 	}
-	return syncDirectory(filepath.Dir(final))
+	return syncFile(filepath.Dir(final))
 }
 
-func syncDirectory(path string) error {
-	dir, err := os.Open(path)
+// syncFile makes a file durable, or the names in a directory (fsync(2)).
+func syncFile(path string) error {
+	f, err := os.Open(path)
 	if err != nil {
 		return err
 	}
-	return errors.Join(dir.Sync(), dir.Close())
+	return errors.Join(f.Sync(), f.Close())
 }

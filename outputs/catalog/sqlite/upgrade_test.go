@@ -15,6 +15,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog/migrations"
+	"github.com/scidex-ai/scidex-oci/test/durable"
 )
 
 // version1 is a run of every table as a program of version 1 wrote it. The events of one millisecond
@@ -168,4 +169,19 @@ func TestUpgradeFromEveryVersion(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestBackupIsDurable: a migration is committed at once, and the copy of before must not come to the disk after it.
+func TestBackupIsDurable(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "catalog.db")
+	old, err := open(t.Context(), path, released(t, "00002"), anyone)
+	must(t, err)
+	must(t, old.Close())
+	durable.Check(t, func() error {
+		c, err := Open(t.Context(), path)
+		if err != nil {
+			return err
+		}
+		return c.Close()
+	})
 }

@@ -136,3 +136,19 @@ func many(n int) func() (outputs.Entry, error) {
 		}, nil
 	}
 }
+
+// TestCanceledAtTheEnd: who gives up before the COMMIT has committed nothing.
+func TestCanceledAtTheEnd(t *testing.T) {
+	c := opened(t, filepath.Join(t.TempDir(), "catalog.db"))
+	run := sample("a")
+	must(t, c.Create(t.Context(), run))
+	run.State = catalog.Complete
+	ctx, cancel := context.WithCancel(t.Context())
+	err := c.Commit(ctx, run, func() (outputs.Entry, error) {
+		cancel()
+		return outputs.Entry{}, io.EOF
+	})
+	if got, unread := c.Get(t.Context(), run.Key); !errors.Is(err, context.Canceled) || unread != nil || got.State.Final() {
+		t.Errorf("error %v; the run is %s (%v)", err, got.State, unread)
+	}
+}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/scidex-ai/scidex-oci/spec"
+	"github.com/scidex-ai/scidex-oci/test/durable"
 )
 
 func TestSizeOf(t *testing.T) {
@@ -150,4 +151,12 @@ func TestEnvironment(t *testing.T) {
 	if want := []string{"PATH=/bin", "SBATCH_ACCOUNT=a", "SLURM_CONF=c"}; !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
+}
+
+func TestSpoolIsDurable(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "spool")
+	durable.Check(t, func() error {
+		_, err := Create(dir, Submission{}, []Line{{Number: 1}, {Number: 2}})
+		return err
+	})
 }

@@ -165,3 +165,19 @@ func TestRoomForLessThanNothing(t *testing.T) {
 		}
 	}
 }
+
+// TestRoomOfWhoIsGone: room that comes at the moment in which its guest gives up is given back. Of the two, a select statement takes either.
+func TestRoomOfWhoIsGone(t *testing.T) {
+	whole := runner.Capacity{Memory: 4, CPUs: 2}
+	r := newRoom(whole, 1)
+	gone, leave := context.WithCancel(t.Context())
+	leave()
+	for range 64 {
+		if left, err := r.enter(gone, 4, 2); err == nil {
+			left()
+		}
+	}
+	if r.left() != whole || r.places != 1 {
+		t.Errorf("%+v and %d places are free, want all", r.left(), r.places)
+	}
+}

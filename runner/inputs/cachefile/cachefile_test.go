@@ -72,10 +72,11 @@ func TestOpenRefuses(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "file")
 	for name, prepare := range map[string]func() error{
-		"others may write": func() error { return errors.Join(os.WriteFile(path, nil, 0o600), os.Chmod(path, 0o622)) },
-		"too large":        func() error { return os.WriteFile(path, make([]byte, 11), 0o600) },
-		"a directory":      func() error { return os.Mkdir(path, 0o700) },
-		"a link":           func() error { return os.Symlink(dir, path) },
+		"others may write":    func() error { return errors.Join(os.WriteFile(path, nil, 0o600), os.Chmod(path, 0o602)) },
+		"the group may write": func() error { return errors.Join(os.WriteFile(path, nil, 0o600), os.Chmod(path, 0o620)) },
+		"too large":           func() error { return os.WriteFile(path, make([]byte, 11), 0o600) },
+		"a directory":         func() error { return os.Mkdir(path, 0o700) },
+		"a link":              func() error { return os.Symlink(dir, path) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			inodetest.Try(t, os.RemoveAll(path), prepare())

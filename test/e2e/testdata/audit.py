@@ -1,5 +1,6 @@
 """Tries what an audit notes, and what it must not."""
 
+import ctypes
 import errno
 import os
 import socket
@@ -40,6 +41,13 @@ for family in socket.AF_NETLINK, socket.AF_VSOCK:
         expect(str(family), 0, errno.EAFNOSUPPORT)
     except OSError as e:
         expect(str(family), e.errno, errno.EAFNOSUPPORT)
+# The kernel takes an int, and a filter sees 64 bits.
+libc = ctypes.CDLL(None, use_errno=True)
+libc.syscall.argtypes = [ctypes.c_long] * 4
+SYS_socket = {"x86_64": 41, "aarch64": 198}[os.uname().machine]
+if libc.syscall(SYS_socket, socket.AF_VSOCK | 1 << 32, DATAGRAM, 0) != -1:
+    problems.append("a socket of a family with bit 32")
+expect("family with bit 32", ctypes.get_errno(), errno.EAFNOSUPPORT)
 
 # Its own servers, of every kind.
 directory = tempfile.mkdtemp()
