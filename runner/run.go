@@ -160,7 +160,8 @@ func (e *execution) finish(ctx context.Context) (result.Result, error) {
 	// The wish to stop comes through the request; what is half done is to be finished.
 	ctx = context.WithoutCancel(ctx)
 	failure := e.execute(ctx)
-	e.noteInputs(ctx)
+	e.harvested.Report(&e.report)
+	e.noteInputs(ctx) // the script is part of the action
 	concluded := e.span("commit")
 	f, err := e.commit(ctx, failure)
 	concluded()

@@ -62,7 +62,7 @@ func (l *launch) expectLostOrTooLate() {
 		t.Errorf("the run ended as %s, %d: %s", why, r.ExitCode, r.Message)
 	}
 	if c := l.h.gc(); len(c.Lost)+len(c.Removed) > 0 {
-		t.Errorf("gc found %+v", c)
+		t.Errorf("gc found %+v after %s, %q", c, r.Message, r.Warnings)
 	}
 }
 

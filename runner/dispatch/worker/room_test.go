@@ -168,7 +168,7 @@ func TestRoomForLessThanNothing(t *testing.T) {
 
 // TestRoomOfWhoIsGone: room that comes at the moment in which its guest gives up is given back. Of the two, a select statement takes either.
 func TestRoomOfWhoIsGone(t *testing.T) {
-	whole := runner.Capacity{Memory: 4, CPUs: 2}
+	whole := capacity.Capacity{Memory: 4, CPUs: 2}
 	r := newRoom(whole, 1)
 	gone, leave := context.WithCancel(t.Context())
 	leave()
