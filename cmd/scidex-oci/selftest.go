@@ -161,27 +161,22 @@ func usualTargets(db options.Text) (all []selftest.Target, err error) {
 func (o selftestRequest) perform(ctx context.Context, p *program) error {
 	stop, done := stops()
 	defer done()
-	lines := checkLines{w: p.stdout, palette: newPalette(p.stdout.File, p.env)}
+	print := newReportPrinter(p)
 	options := selftest.Options{Analysis: o.analysis, NoAudit: o.noAudit, Targets: o.targets, Stop: stop}
 	if !o.json {
-		options.Each = lines.check
+		options.Each = print.check
 	}
 	report, err := selftest.Run(ctx, o.stores.runner, options)
-	var stopped *selftest.StoppedError
-	if errors.As(err, &stopped) {
-		fmt.Fprintf(p.stderr, "scidex-oci: %s; nothing is proven\n", stopped)
-		return exitStatus(stopped.Signal.ExitCode)
-	}
 	if err != nil {
-		return err
+		return stoppedStatus(p.stderr, err, "nothing is proven")
 	}
 	kept := o.keep(ctx, report)
 	if o.json {
 		err = writeJSON(p.stdout, report)
 	} else {
-		lines.end(report)
+		print.selftest(report)
 	}
-	return cmp.Or(kept, err, statusOf(report))
+	return cmp.Or(kept, err, reportStatus(report.Passed))
 }
 
 // keep adds the report to the catalog, a failed one too.
@@ -196,12 +191,4 @@ func (o selftestRequest) keep(ctx context.Context, report selftest.Report) error
 		return fmt.Errorf("keep the report: %w", err)
 	}
 	return nil
-}
-
-// statusOf is the exit code of a report.
-func statusOf(report selftest.Report) error {
-	if report.Passed {
-		return nil
-	}
-	return exitStatus(1)
 }

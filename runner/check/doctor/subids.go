@@ -9,9 +9,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/sandbox"
 )
 
-// subIDs looks up the ids that the caller may give to runs, and whether runs with these flags may have them.
-func (e *examination) subIDs() { e.add(judgeSubIDs(e.account, e.analysis.IDs, e.analysis.Limits)) }
-
+// judgeSubIDs finds the ids that the caller may give to runs, and whether runs with these flags may have them.
 func judgeSubIDs(a sandbox.Account, asked, limits string) Finding {
 	f := Finding{Code: CodeSubIDs, Status: OK, Means: "each run has ids that no other has"}
 	switch {
@@ -24,11 +22,11 @@ func judgeSubIDs(a sandbox.Account, asked, limits string) Finding {
 	}
 	if !a.HasRange() {
 		f.Status, f.Means = Warn, "runs have the caller's own id, and are uid 0 inside"
-		f.Cure, f.Command = cureSubIDs(a)
+		f.Cure, f.Command = remedySubIDs(a)
 	}
 	if err := runner.CheckIDs(a, asked, limits); err != nil {
 		f.Status, f.Seen, f.Means = Fail, err.Error(), "runs are refused"
-		f.Cure, f.Command = cureSubIDs(a)
+		f.Cure, f.Command = remedySubIDs(a)
 		var host *runner.HostError
 		if !errors.As(err, &host) {
 			f.Cure, f.Command = "leave --ids out", "scidex-oci run COMMAND"
@@ -37,7 +35,7 @@ func judgeSubIDs(a sandbox.Account, asked, limits string) Finding {
 	return f
 }
 
-func cureSubIDs(a sandbox.Account) (sentence, command string) {
+func remedySubIDs(a sandbox.Account) (sentence, command string) {
 	switch {
 	case a.Root():
 		return "the outer container must be started with a larger id map", "podman run --userns=auto:size=131072 IMAGE"

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/scidex-ai/scidex-oci/runner"
+	shared "github.com/scidex-ai/scidex-oci/runner/check/probe"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
@@ -67,7 +68,7 @@ func (c *crew) interrupted() error {
 	if c.stopped == nil {
 		return nil
 	}
-	return &StoppedError{*c.stopped}
+	return &shared.StoppedError{Signal: *c.stopped}
 }
 
 // send starts a canary with the limits of a. Its role ends its id. begun may be nil.

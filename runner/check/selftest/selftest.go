@@ -43,11 +43,6 @@ type Options struct {
 	Stop <-chan runner.StopSignal
 }
 
-// StoppedError is returned by Run when Stop has ended it.
-type StoppedError struct{ Signal runner.StopSignal }
-
-func (e *StoppedError) Error() string { return "stopped by " + e.Signal.Name }
-
 // Run tests the host. An error says that the test could not be made: nothing is proven then, neither way.
 func Run(ctx context.Context, r *runner.Runner, options Options) (report Report, err error) {
 	t, err := newTest(ctx, r, options)

@@ -12,11 +12,13 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/scidex-ai/scidex-oci/runner/check/probe"
 )
 
-// What trials do in a child.
+// The functions of this file are those of child probes.
 
-// ownNamespace makes sure that this is not the caller's user namespace: it is root, or nobody, of its own.
+// ownNamespace returns an error where this process is in the user namespace of its parent.
 func ownNamespace() error {
 	if os.Getppid() == 0 {
 		return nil // a PID namespace of its own shows no parent
@@ -25,17 +27,17 @@ func ownNamespace() error {
 	if err != nil {
 		return err
 	}
-	callers, err := os.Readlink(fmt.Sprintf("/proc/%d/ns/user", os.Getppid()))
+	parents, err := os.Readlink(fmt.Sprintf("/proc/%d/ns/user", os.Getppid()))
 	if errors.Is(err, unix.EACCES) || errors.Is(err, unix.EPERM) {
-		return nil // a process in the same namespace could be looked at
+		return nil // in the same namespace it would be readable
 	}
-	if err == nil && own == callers {
+	if err == nil && own == parents {
 		return errors.New("the child is in the caller's user namespace")
 	}
 	return err
 }
 
-// identity reads the id maps back.
+// identity reads the id maps.
 func identity() (string, error) {
 	if err := ownNamespace(); err != nil {
 		return "", err
@@ -58,7 +60,7 @@ func identity() (string, error) {
 	return strings.Join(maps, "; "), nil
 }
 
-// nested starts a process in a user namespace within this one, with the ids of the first run: its own root and its
+// nested starts a process in a user namespace within this one, with the ids of the first run: two, for its root and its
 // analysis, or the only one there is.
 func nested() (string, error) {
 	one := func(ids ...int) (maps []syscall.SysProcIDMap) {
@@ -73,16 +75,14 @@ func nested() (string, error) {
 	} else if len(bytes.Fields(raw)) > 3 || !bytes.HasSuffix(bytes.TrimSpace(raw), []byte(" 1")) {
 		ids = []int{1, 2}
 	}
-	cmd := exec.Command("/proc/self/exe")
-	cmd.Args = []string{idleName}
-	cmd.SysProcAttr = &syscall.SysProcAttr{
+	cmd := probe.IdleCommand(&syscall.SysProcAttr{
 		Cloneflags: unix.CLONE_NEWUSER, UidMappings: one(ids...), GidMappings: one(ids...), Pdeathsig: syscall.SIGKILL,
-	}
+	})
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	// Its standard input is /dev/null: it ends at once.
 	if err := cmd.Run(); err != nil {
-		return "", fmt.Errorf("%w%s", bare(err), lastWords(&stderr))
+		return "", probe.StartError(err, stderr.Bytes())
 	}
 	return fmt.Sprintf("a process ran there with the ids %v of the supervisor's", ids), nil
 }
@@ -98,10 +98,9 @@ func hostName() (string, error) {
 	return "set one", err
 }
 
-// idle starts a process that does nothing until it is killed, or its standard input, which ends with us.
+// idle starts a process that does nothing until it is killed, or until this process ends.
 func idle(attr *syscall.SysProcAttr) (*exec.Cmd, error) {
-	cmd := exec.Command("/proc/self/exe")
-	cmd.Args, cmd.SysProcAttr = []string{idleName}, attr
+	cmd := probe.IdleCommand(attr)
 	if _, err := cmd.StdinPipe(); err != nil {
 		return nil, err
 	}
@@ -115,19 +114,19 @@ func parentDeath() (string, error) {
 	var err error
 	inThread(func() { cmd, err = idle(&syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}) })
 	if err != nil {
-		return "", bare(err)
+		return "", probe.StartError(err, nil)
 	}
 	return "a process whose parent ended was killed", killed(cmd, "a process outlived the thread that had started it")
 }
 
-// inThread calls do in a thread that ends after it. The process' first thread does not end, and is not taken.
+// inThread calls do in a thread that ends with it. The first thread of a process does not end, so it is not used.
 func inThread(do func()) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
 		runtime.LockOSThread() // and never unlocked: the thread ends with this function
 		if unix.Gettid() == unix.Getpid() {
-			inThread(do) // this one is taken meanwhile
+			inThread(do) // in another one, since this one is locked
 			return
 		}
 		do()
@@ -135,11 +134,11 @@ func inThread(do func()) {
 	<-done
 }
 
-// pidfd ends a process by a descriptor of it, and learns of its end by that.
+// pidfd signals a process by its descriptor, and waits for its end by that.
 func pidfd() (string, error) {
 	cmd, err := idle(nil)
 	if err != nil {
-		return "", bare(err)
+		return "", probe.StartError(err, nil)
 	}
 	fd, err := unix.PidfdOpen(cmd.Process.Pid, 0)
 	if err != nil {
@@ -150,19 +149,19 @@ func pidfd() (string, error) {
 		return "", fmt.Errorf("pidfd_send_signal: %w", err)
 	}
 	fds := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
-	if n, err := unix.Poll(fds, int(patience.Milliseconds())); err != nil || n != 1 {
+	if n, err := unix.Poll(fds, int(killTimeout.Milliseconds())); err != nil || n != 1 {
 		return "", fmt.Errorf("poll of a pidfd: %d, %w", n, err)
 	}
 	return "a process was signalled and seen to end", killed(cmd, "a process outlived a SIGKILL by its pidfd")
 }
 
-// patience is how long a process may take to be gone.
-const patience = 10 * time.Second
+// killTimeout is how long a process may take to die.
+const killTimeout = 10 * time.Second
 
 // killed waits for a process that must die of SIGKILL.
-func killed(cmd *exec.Cmd, otherwise string) error {
-	late := time.AfterFunc(patience, func() { _ = cmd.Process.Signal(syscall.SIGTERM) })
-	defer late.Stop()
+func killed(cmd *exec.Cmd, failure string) error {
+	overdue := time.AfterFunc(killTimeout, func() { _ = cmd.Process.Signal(syscall.SIGTERM) })
+	defer overdue.Stop()
 	err := cmd.Wait()
 	if status, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); ok && status.Signal() == syscall.SIGKILL {
 		return nil
@@ -170,7 +169,7 @@ func killed(cmd *exec.Cmd, otherwise string) error {
 	if cmd.ProcessState.ExitCode() == refusedToStart {
 		return fmt.Errorf("a process of ours found too few threads left (RLIMIT_NPROC): %w", err)
 	}
-	return fmt.Errorf("%s (%w)", otherwise, err)
+	return fmt.Errorf("%s (%w)", failure, err)
 }
 
 // refusedToStart is the exit code of this program where runner/host/room finds too few threads, before Go starts.

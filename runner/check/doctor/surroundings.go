@@ -9,25 +9,25 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/sandbox"
 )
 
-// around is what this process is in: an engine of containers, a CI job, both, or neither.
-type around struct {
+// surroundings is the container engine or CI job, or both, that this process runs in.
+type surroundings struct {
 	name string // "docker", "a GitLab job in docker"; empty for neither
-	// open starts it so that runs work in it; empty where nothing is known to.
-	open sandbox.Remedy
-	// privileges lets newuidmap have those of its file, which no_new_privs takes away.
+	// start says how to start it so that runs work in it; empty where that is unknown.
+	start sandbox.Remedy
+	// privileges says how to give newuidmap the privileges of its file, which no_new_privs removes.
 	privileges sandbox.Remedy
-	// limits gives it the control groups that --limits outer relies on.
+	// limits names the setting of its control groups, on which --limits outer relies.
 	limits string
 }
 
-// engines of containers, by the files that they leave. Where Kubernetes starts docker, it is Kubernetes that is told.
+// engines of containers, by the files that they create. Kubernetes comes first: it may use docker.
 var engines = []struct {
-	file   string
-	around around
+	file string
+	surroundings
 }{
-	{"run/secrets/kubernetes.io", around{
+	{"run/secrets/kubernetes.io", surroundings{
 		name: "Kubernetes",
-		open: sandbox.Remedy{
+		start: sandbox.Remedy{
 			Sentence: "the pod must have hostUsers: false, and its container the securityContext procMount: Unmasked, seccompProfile: {type: Unconfined} and appArmorProfile: {type: Unconfined}",
 			Command:  "kubectl replace --force -f POD.yaml",
 		},
@@ -37,15 +37,15 @@ var engines = []struct {
 		},
 		limits: "resources.limits of the container",
 	}},
-	{"run/.containerenv", around{
+	{"run/.containerenv", surroundings{
 		name:       "podman",
-		open:       sandbox.PodmanRemedy,
+		start:      sandbox.PodmanRemedy,
 		privileges: engineOptions("podman"),
 		limits:     "podman run --memory --cpus --pids-limit",
 	}},
-	{".dockerenv", around{
+	{".dockerenv", surroundings{
 		name:       "docker",
-		open:       sandbox.ContainerRemedy,
+		start:      sandbox.ContainerRemedy,
 		privileges: engineOptions("docker"),
 		limits:     "docker run --memory --cpus --pids-limit",
 	}},
@@ -58,7 +58,7 @@ func engineOptions(engine string) sandbox.Remedy {
 	}
 }
 
-// gitHubJob is one that is in no container: on a runner of Ubuntu's, with sudo.
+// gitHubJob is a job outside a container, on a runner with Ubuntu and sudo.
 const gitHubJob = "a GitHub job"
 
 var gitHubRemedy = sandbox.Remedy{
@@ -66,17 +66,17 @@ var gitHubRemedy = sandbox.Remedy{
 	Command:  "sudo sysctl -w kernel.apparmor_restrict_unprivileged_userns=0",
 }
 
-// lookAround tells what h is in, by files of engines and by the variables that CI sets.
-func (h host) lookAround() around {
-	var found around
+// surroundings finds container engines by their files and CI jobs by their variables.
+func (h host) surroundings() surroundings {
+	var found surroundings
 	for _, engine := range engines {
 		if h.has(engine.file) {
-			found = engine.around
+			found = engine.surroundings
 			break
 		}
 	}
 	if found.name == "" && (h.getenv("container") == "lxc" || h.text("run/systemd/container") == "lxc") {
-		found = around{name: "LXC", open: sandbox.Remedy{
+		found = surroundings{name: "LXC", start: sandbox.Remedy{
 			Sentence: "the LXC container must be allowed to nest others", Command: "lxc config set CONTAINER security.nesting true",
 		}}
 	}
@@ -89,27 +89,27 @@ func (h host) lookAround() around {
 	return found
 }
 
-// gitLab is about what the runner's config.toml says. systempaths=unconfined is an option of docker's command line:
-// the daemon, to which a runner speaks, has none such; podman's has one.
-func gitLab(in around) around {
+// gitLab gives the remedies in terms of the runner's config.toml. systempaths=unconfined is an option of docker's command
+// line only: its daemon, which a runner uses, has no such option; podman's has one.
+func gitLab(in surroundings) surroundings {
 	switch in.name {
 	case "":
 		in.name = "a GitLab job"
 		return in
 	case "docker":
-		in.open = sandbox.Remedy{
+		in.start = sandbox.Remedy{
 			Sentence: "in the runner's config.toml, [runners.docker] must name a socket of podman's as host, with this line (or, with docker itself, have privileged = true)",
 			Command:  `security_opt = ["seccomp=unconfined", "apparmor=unconfined", "unmask=ALL"]`,
 		}
 		in.limits = "memory, cpus and pids_limit in [runners.docker] of the runner's config.toml"
 	case "podman":
-		in.open = sandbox.Remedy{
+		in.start = sandbox.Remedy{
 			Sentence: "in the runner's config.toml, [runners.docker] must have this line",
 			Command:  `security_opt = ["seccomp=unconfined", "apparmor=unconfined", "unmask=ALL"]`,
 		}
 		in.limits = "memory, cpus and pids_limit in [runners.docker] of the runner's config.toml"
 	case "Kubernetes":
-		in.open = sandbox.Remedy{
+		in.start = sandbox.Remedy{
 			Sentence: "in the runner's config.toml, [[runners.kubernetes.pod_spec]] must patch the pod with hostUsers: false, and its container build with this line",
 			Command:  "securityContext: {procMount: Unmasked, seccompProfile: {type: Unconfined}, appArmorProfile: {type: Unconfined}}",
 		}
@@ -125,14 +125,14 @@ func gitLab(in around) around {
 	return in
 }
 
-// gitHub is about what a workflow says.
-func gitHub(in around) around {
+// gitHub gives the remedies in terms of a workflow.
+func gitHub(in surroundings) surroundings {
 	switch in.name {
 	case "":
 		in.name = gitHubJob
 		return in
 	case "docker":
-		in.open = sandbox.Remedy{
+		in.start = sandbox.Remedy{
 			Sentence: "the job's container in the workflow must have this line",
 			Command:  "options: --security-opt seccomp=unconfined --security-opt apparmor=unconfined --security-opt systempaths=unconfined",
 		}
@@ -142,33 +142,34 @@ func gitHub(in around) around {
 	return in
 }
 
-// here puts the setting of this very engine or job in place of what is said of containers in general, which is docker's.
-func (a around) here(remedy sandbox.Remedy) sandbox.Remedy {
+// specific replaces the general remedy for containers, which is for docker or podman, by that for this engine or job.
+func (a surroundings) specific(remedy sandbox.Remedy) sandbox.Remedy {
 	general := strings.HasPrefix(remedy.Command, "docker run ") || strings.HasPrefix(remedy.Command, "podman run ")
-	if !general || a.open.Sentence == "" || a.open == sandbox.ContainerRemedy {
+	if !general || a.start.Sentence == "" || a.start == sandbox.ContainerRemedy {
 		return remedy
 	}
-	return a.open
+	return a.start
 }
 
-// outer is what to do where no control groups can be had in here: those of a container are mostly read-only.
-func (a around) outer() sandbox.Remedy {
+// outer is the remedy where no control groups can be made: those of a container are mostly read-only.
+func (a surroundings) outer() sandbox.Remedy {
 	return sandbox.Remedy{
 		Sentence: "let the limits of " + a.name + " hold (" + a.limits + ") and run with --limits outer, or hold them by rlimits and the clock with --limits best-effort",
 		Command:  "scidex-oci run --limits outer COMMAND",
 	}
 }
 
-// toMap is what root needs to map ids: CAP_SETGID, CAP_SETUID and, for root's own, CAP_SETFCAP (user_namespaces(7)).
-const toMap = 1<<unix.CAP_SETGID | 1<<unix.CAP_SETUID | 1<<unix.CAP_SETFCAP
+// rootMapping is what root needs to map ids: CAP_SETGID, CAP_SETUID and, to map its own id, CAP_SETFCAP
+// (user_namespaces(7)).
+const rootMapping = 1<<unix.CAP_SETGID | 1<<unix.CAP_SETUID | 1<<unix.CAP_SETFCAP
 
-// toMapFor is what newuidmap and newgidmap need at the least; as programs that are set-uid root, CAP_SYS_ADMIN besides.
-const toMapFor = 1<<unix.CAP_SETGID | 1<<unix.CAP_SETUID
+// toolMapping is what newuidmap and newgidmap need at least. Set-uid root they need CAP_SYS_ADMIN, too.
+const toolMapping = 1<<unix.CAP_SETGID | 1<<unix.CAP_SETUID
 
-// ids is what gives this process the ids that it may not map, where it is known.
-func (h host) ids(a around) (sandbox.Remedy, bool) {
+// ids returns how to let this process map ids, where that is known.
+func (h host) ids(a surroundings) (sandbox.Remedy, bool) {
 	switch {
-	case h.admin && h.lacks("CapEff", toMap):
+	case h.admin && h.lacks("CapEff", rootMapping):
 		return sandbox.Remedy{
 			Sentence: "root must keep the capabilities SETUID, SETGID and SETFCAP, which give runs their ids",
 			Command:  a.capabilities("SETUID", "SETGID", "SETFCAP"),
@@ -183,7 +184,7 @@ func (h host) ids(a around) (sandbox.Remedy, bool) {
 			Sentence: "no_new_privs keeps newuidmap from its privileges: start this without (NoNewPrivileges= of a systemd unit), or let runs have the caller's own id for want of a range",
 			Command:  `sed -i "/^$(id -un):/d" /etc/subuid /etc/subgid`,
 		}, true
-	case h.lacks("CapBnd", toMapFor):
+	case h.lacks("CapBnd", toolMapping):
 		return sandbox.Remedy{
 			Sentence: "newuidmap and newgidmap must be left the capabilities SETUID and SETGID, with which they give runs their ids",
 			Command:  a.capabilities("SETUID", "SETGID"),
@@ -197,14 +198,14 @@ func (h host) ids(a around) (sandbox.Remedy, bool) {
 	return sandbox.Remedy{}, false
 }
 
-// lacks reports whether one of these capabilities is not in a set of this process'.
+// lacks reports whether a capability is missing in a set of this process.
 func (h host) lacks(set string, capabilities uint64) bool {
 	has, err := strconv.ParseUint(h.status(set), 16, 64)
 	return err == nil && has&capabilities != capabilities
 }
 
-// capabilities starts the container around this with these besides.
-func (a around) capabilities(names ...string) string {
+// capabilities is the setting that adds capabilities to the container around this process.
+func (a surroundings) capabilities(names ...string) string {
 	if strings.HasSuffix(a.name, "Kubernetes") {
 		return "capabilities: {add: [" + strings.Join(names, ", ") + "]}"
 	}

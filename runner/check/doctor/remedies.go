@@ -9,9 +9,9 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/sandbox"
 )
 
-// starved reports whether an error is that of a process that could not have one more process or thread: the kernel's,
-// or in the words of libcontainer's or Go's runtime in a child.
-func starved(text string) bool {
+// outOfProcesses reports whether an error says that a process or thread could not be created: an error of the kernel, of
+// libcontainer or of Go's runtime in a child.
+func outOfProcesses(text string) bool {
 	for _, words := range []string{unix.EAGAIN.Error(), "Resource temporarily unavailable", "failed to create new OS thread", "RLIMIT_NPROC"} {
 		if strings.Contains(text, words) {
 			return true
@@ -20,60 +20,59 @@ func starved(text string) bool {
 	return false
 }
 
-// What helps where a trial has failed.
-
-func cureNamespace(err error) sandbox.Remedy {
+// remedyNamespace and the functions below return what helps where a probe has failed.
+func remedyNamespace(err error) sandbox.Remedy {
 	if remedy, ok := sandbox.NamespaceRemedy("/proc", err); ok {
 		return remedy
 	}
-	return cureKernel(err)
+	return remedyKernel(err)
 }
 
-// cureMaps is for ids that cannot be mapped: by us, or by newuidmap, which says why.
-func cureMaps(err error) sandbox.Remedy {
+// remedyMaps is for ids that this process or newuidmap cannot map. newuidmap says why.
+func remedyMaps(err error) sandbox.Remedy {
 	if strings.Contains(err.Error(), "newuidmap") || strings.Contains(err.Error(), "newgidmap") {
 		return sandbox.Remedy{
 			Sentence: "newuidmap and newgidmap must be those of the package uidmap, with their privileges, and the ranges in /etc/subuid and /etc/subgid the caller's own",
 			Command:  "apt-get install --reinstall uidmap",
 		}
 	}
-	return cureNamespace(err)
+	return remedyNamespace(err)
 }
 
-// cureMount is for mounts that AppArmor or a container's profile refuses where namespaces are allowed.
-func cureMount(err error) sandbox.Remedy {
+// remedyMount is for mounts that AppArmor or a container's profile refuses although it allows namespaces.
+func remedyMount(err error) sandbox.Remedy {
 	if errors.Is(err, unix.EPERM) || errors.Is(err, unix.EACCES) {
-		return cureNamespace(err)
+		return remedyNamespace(err)
 	}
-	return cureKernel(err)
+	return remedyKernel(err)
 }
 
-func cureProc(err error) sandbox.Remedy {
+func remedyProc(err error) sandbox.Remedy {
 	if errors.Is(err, unix.EPERM) || errors.Is(err, unix.EACCES) {
 		return sandbox.ProcRemedy
 	}
-	return cureKernel(err)
+	return remedyKernel(err)
 }
 
-func cureBind(err error) sandbox.Remedy {
+func remedyBind(err error) sandbox.Remedy {
 	if errors.Is(err, unix.ENOSYS) {
 		return sandbox.Remedy{Sentence: "the kernel must have mount_setattr (Linux 5.12), and a container's seccomp profile must let it through", Command: sandbox.ContainerRemedy.Command}
 	}
-	return cureMount(err)
+	return remedyMount(err)
 }
 
-func cureOverlay(err error) sandbox.Remedy {
+func remedyOverlay(err error) sandbox.Remedy {
 	if errors.Is(err, unix.ENODEV) {
 		return sandbox.Remedy{Sentence: "the overlay file system must be loaded", Command: "modprobe overlay"}
 	}
-	return cureMount(err)
+	return remedyMount(err)
 }
 
-func cureNotify(error) sandbox.Remedy {
+func remedyNotify(error) sandbox.Remedy {
 	return sandbox.Remedy{Sentence: "the kernel must have seccomp user notification (Linux 5.5), or runs do without the audit", Command: "scidex-oci run --audit off COMMAND"}
 }
 
-// cureKernel is for what every kernel has that runs were ever tried on.
-func cureKernel(error) sandbox.Remedy {
+// remedyKernel is for what every supported kernel has.
+func remedyKernel(error) sandbox.Remedy {
 	return sandbox.Remedy{Sentence: "the kernel, or the seccomp profile of a container around this, must allow it", Command: sandbox.ContainerRemedy.Command}
 }
