@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/scidex-ai/scidex-oci/runner/check/selftest"
+	"github.com/scidex-ai/scidex-oci/runner/check/selftest/judge"
 )
 
 // showLast prints the newest report of the catalog.
@@ -41,8 +42,8 @@ func (r reportPrinter) check(c selftest.Check) {
 	if c.Control != "" {
 		detail += " (control: " + c.Control + ")"
 	}
-	result := r.palette.outcome(string(c.Result), string(selftest.Pass), string(selftest.Fail), len(selftest.Inconclusive))
-	r.line(result, len(selftest.Inconclusive), c.Check, detail)
+	result := r.palette.outcome(string(c.Result), string(judge.Pass), string(judge.Fail), len(judge.Inconclusive))
+	r.line(result, len(judge.Inconclusive), c.Check, detail)
 }
 
 // selftest prints the notes and the summary behind the checks.
@@ -50,7 +51,7 @@ func (r reportPrinter) selftest(report selftest.Report) {
 	for _, note := range report.Notes {
 		fmt.Fprintf(r.w, "%-12s  %s\n", "note", escape(note))
 	}
-	count := map[selftest.Result]int{}
+	count := map[judge.Result]int{}
 	for _, c := range report.Checks {
 		count[c.Result]++
 	}
@@ -59,6 +60,6 @@ func (r reportPrinter) selftest(report selftest.Report) {
 		text = "NOT passed"
 	}
 	fmt.Fprintf(r.w, "%s: %d pass, %d fail, %d inconclusive, %d accepted; %s on %s, policy %s, %s\n", r.verdict(report.Passed, text),
-		count[selftest.Pass], count[selftest.Fail], count[selftest.Inconclusive], count[selftest.Accepted],
+		count[judge.Pass], count[judge.Fail], count[judge.Inconclusive], count[judge.Accepted],
 		escape(strings.TrimSpace("scidex-oci "+report.ToolVersion)), escape(report.Host), escape(short(report.PolicySHA256)), localTime(report.Time))
 }
