@@ -96,16 +96,18 @@ func gitLab(in surroundings) surroundings {
 	case "":
 		in.name = "a GitLab job"
 		return in
-	case "docker":
+	case "docker", "podman":
+		must := "have this line"
+		if in.name == "docker" {
+			must = "name a socket of podman's as host, with this line (or, with docker itself, have privileged = true)"
+		}
 		in.start = sandbox.Remedy{
-			Sentence: "in the runner's config.toml, [runners.docker] must name a socket of podman's as host, with this line (or, with docker itself, have privileged = true)",
+			Sentence: "in the runner's config.toml, [runners.docker] must " + must,
 			Command:  `security_opt = ["seccomp=unconfined", "apparmor=unconfined", "unmask=ALL"]`,
 		}
-		in.limits = "memory, cpus and pids_limit in [runners.docker] of the runner's config.toml"
-	case "podman":
-		in.start = sandbox.Remedy{
-			Sentence: "in the runner's config.toml, [runners.docker] must have this line",
-			Command:  `security_opt = ["seccomp=unconfined", "apparmor=unconfined", "unmask=ALL"]`,
+		in.privileges = sandbox.Remedy{
+			Sentence: "in the runner's config.toml, [runners.docker] must not have no-new-privileges, which keeps newuidmap from its privileges",
+			Command:  `security_opt = ["no-new-privileges=false"]`,
 		}
 		in.limits = "memory, cpus and pids_limit in [runners.docker] of the runner's config.toml"
 	case "Kubernetes":
@@ -114,12 +116,6 @@ func gitLab(in surroundings) surroundings {
 			Command:  "securityContext: {procMount: Unmasked, seccompProfile: {type: Unconfined}, appArmorProfile: {type: Unconfined}}",
 		}
 		in.limits = "memory_limit and cpu_limit in [runners.kubernetes] of the runner's config.toml"
-	}
-	if in.privileges.Sentence != "" && in.name != "Kubernetes" {
-		in.privileges = sandbox.Remedy{
-			Sentence: "in the runner's config.toml, [runners.docker] must not have no-new-privileges, which keeps newuidmap from its privileges",
-			Command:  `security_opt = ["no-new-privileges=false"]`,
-		}
 	}
 	in.name = "a GitLab job in " + in.name
 	return in

@@ -28,58 +28,57 @@ type judgeLoad func(judge.Load) (judge.Result, string)
 // limitTest is a run that exceeds limits.
 type limitTest struct {
 	role     string
-	limits   []string // names as in the result's enforced
 	shrink   func(*spec.Analysis)
 	attempts func(spec.Analysis) []canary.Attempt
 	linger   bool
-	judge    map[string]judgeLoad
+	judges   map[string]judgeLoad // by the name of a limit in the result's enforced
 }
 
 // limitTests are the tests of all limits that this version has.
 func limitTests() []limitTest {
 	return []limitTest{
 		{
-			role: "memory", limits: []string{"memory"},
+			role:   "memory",
 			shrink: func(a *spec.Analysis) { a.Memory = min(a.Memory, maxMemory) },
 			attempts: func(a spec.Analysis) []canary.Attempt {
 				return []canary.Attempt{{Do: "memory", With: strconv.FormatInt(int64(a.Memory+a.Memory/2), 10)}}
 			},
-			judge: map[string]judgeLoad{"memory": judge.Memory},
+			judges: map[string]judgeLoad{"memory": judge.Memory},
 		},
 		{
-			role: "pids", limits: []string{"pids"},
+			role:   "pids",
 			shrink: func(a *spec.Analysis) { a.Pids = min(a.Pids, maxPids) },
 			attempts: func(a spec.Analysis) []canary.Attempt {
 				return []canary.Attempt{{Do: "fork", With: strconv.FormatInt(a.Pids+1, 10)}}
 			},
-			judge: map[string]judgeLoad{"pids": judge.Pids},
+			judges: map[string]judgeLoad{"pids": judge.Pids},
 		},
 		{
-			role: "cpus", limits: []string{"cpus"},
+			role:   "cpus",
 			shrink: func(a *spec.Analysis) { a.CPUs = min(a.WithDefaults().CPUs, maxCPUs) },
 			attempts: func(a spec.Analysis) []canary.Attempt {
 				return []canary.Attempt{{Do: "cpus", With: strconv.Itoa(int(math.Ceil(a.CPUs)) + 1)}}
 			},
-			judge: map[string]judgeLoad{"cpus": judge.CPUs},
+			judges: map[string]judgeLoad{"cpus": judge.CPUs},
 		},
 		{
-			role: "work", limits: []string{"work_size"},
+			role:   "work",
 			shrink: func(a *spec.Analysis) { a.WorkSize = min(a.WorkSize, maxWork) },
 			attempts: func(a spec.Analysis) []canary.Attempt {
 				return []canary.Attempt{{Do: "files", At: "/work", With: strconv.FormatInt(int64(2*a.WorkSize/canary.FileBytes), 10)}}
 			},
-			judge: map[string]judgeLoad{"work_size": judge.WorkSize},
+			judges: map[string]judgeLoad{"work_size": judge.WorkSize},
 		},
 		{
-			role: "names", limits: []string{"work_files"},
+			role:   "names",
 			shrink: func(a *spec.Analysis) { a.WorkFiles = min(a.WorkFiles, maxFiles) },
 			attempts: func(a spec.Analysis) []canary.Attempt {
 				return []canary.Attempt{{Do: "empty files", At: "/work", With: strconv.FormatInt(2*a.WorkFiles, 10)}}
 			},
-			judge: map[string]judgeLoad{"work_files": judge.WorkFiles},
+			judges: map[string]judgeLoad{"work_files": judge.WorkFiles},
 		},
 		{
-			role: "scratch", limits: []string{"tmp", "log_size", "timeout"}, linger: true,
+			role: "scratch", linger: true,
 			shrink: func(a *spec.Analysis) {
 				a.Memory, a.LogSize = min(a.Memory, maxMemory), min(a.LogSize, maxLog)
 				a.WorkSize = max(a.WorkSize, a.Memory) // which also bounds a file in /tmp
@@ -91,7 +90,7 @@ func limitTests() []limitTest {
 					{Do: "stderr", With: strconv.FormatInt(int64(2*a.LogSize), 10)},
 				}
 			},
-			judge: map[string]judgeLoad{"tmp": judge.Tmp, "log_size": judge.Logs, "timeout": judge.Timeout},
+			judges: map[string]judgeLoad{"tmp": judge.Tmp, "log_size": judge.Logs, "timeout": judge.Timeout},
 		},
 	}
 }

@@ -3,6 +3,7 @@ package selftest
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 
@@ -43,7 +44,7 @@ func withRoom(a spec.Analysis) spec.Analysis {
 func (t *test) limits(ctx context.Context) error {
 	known := []string{}
 	for _, lt := range limitTests() {
-		known = append(known, lt.limits...)
+		known = slices.AppendSeq(known, maps.Keys(lt.judges))
 		if err := t.testLimits(ctx, lt); err != nil {
 			return err
 		}
@@ -68,7 +69,7 @@ func (t *test) testLimits(ctx context.Context, lt limitTest) error {
 	var held []result.Enforcement
 	for _, e := range t.main.Enforced {
 		switch {
-		case !slices.Contains(lt.limits, e.Limit):
+		case lt.judges[e.Limit] == nil:
 		case e.By == "none":
 			t.add(unheld(e, t.view.analysis.Limits))
 		case e.By == "outer":
@@ -86,7 +87,7 @@ func (t *test) testLimits(ctx context.Context, lt limitTest) error {
 	}
 	for _, e := range held {
 		c := Check{Check: "limit", Target: e.Limit + " " + readable(e.Limit, e.Effective)}
-		c.Result, c.Detail = lt.judge[e.Limit](load)
+		c.Result, c.Detail = lt.judges[e.Limit](load)
 		c.Detail = fmt.Sprintf("held by %s; %s", e.By, c.Detail)
 		if now := judge.HeldBy(load.Result, e.Limit); now.By != e.By {
 			c.Result, c.Detail = judge.Fail, fmt.Sprintf("held by %s in one run and by %q in another", e.By, now.By)

@@ -29,10 +29,7 @@ func (t *test) listenerTrials() (all []trial, err error) {
 	for _, host := range hosts {
 		address := net.JoinHostPort(host, "0")
 		l, failed := listener.New("tcp", address, secret)
-		open(l, failed, address, func(bound string) trial {
-			host, port, _ := net.SplitHostPort(bound)
-			return tcpTrial(host, port)
-		})
+		open(l, failed, address, tcpTrial)
 		l, failed = listener.NewDNS(address, secret)
 		open(l, failed, address, dnsTrial)
 	}

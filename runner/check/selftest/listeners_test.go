@@ -72,7 +72,7 @@ func TestListenersCount(t *testing.T) {
 func TestControlOfAnotherListener(t *testing.T) {
 	e := open(t, func() (*listener.Listener, error) { return listener.New("tcp", "127.0.0.1:0", "secret") })
 	other := open(t, func() (*listener.Listener, error) { return listener.New("tcp", "127.0.0.1:0", "secret") })
-	if p := counted(e, tcpTrial("127.0.0.1", portOf(t, other))); p.controlled {
+	if p := counted(e, tcpTrial("127.0.0.1:"+portOf(t, other))); p.controlled {
 		t.Errorf("what reached another listener is taken for a control: %s", p.control)
 	}
 }

@@ -71,19 +71,19 @@ func reached(trials []trial) []trial {
 // serviceTrials try each address of a TCP service, its name, and to resolve the name.
 func (t *test) serviceTrials(ctx context.Context, host, port string) []trial {
 	if _, err := netip.ParseAddr(host); err == nil {
-		return []trial{tcpTrial(host, port).performOutside()}
+		return []trial{tcpTrial(net.JoinHostPort(host, port)).performOutside()}
 	}
 	within, cancel := context.WithTimeout(ctx, canary.Timeout)
 	defer cancel()
 	addresses, err := net.DefaultResolver.LookupHost(within, host)
 	if err != nil {
-		unresolved := tcpTrial(host, port)
+		unresolved := tcpTrial(net.JoinHostPort(host, port))
 		unresolved.control = "its name is not resolved"
 		return []trial{unresolved}
 	}
 	var all []trial
 	for _, address := range addresses {
-		all = append(all, tcpTrial(address, port).performOutside())
+		all = append(all, tcpTrial(net.JoinHostPort(address, port)).performOutside())
 	}
 	// A name stands for all of its addresses: where one answers, the others are no targets.
 	if some := reached(slices.Clone(all)); len(some) > 0 {
@@ -92,7 +92,7 @@ func (t *test) serviceTrials(ctx context.Context, host, port string) []trial {
 				t.note(fmt.Sprintf("%s does not answer (%s) and was left out: %s answers", one.target, one.control, some[0].target))
 			}
 		}
-		all = append(some, tcpTrial(host, port).performOutside())
+		all = append(some, tcpTrial(net.JoinHostPort(host, port)).performOutside())
 	}
 	if !judge.LocalName(host) {
 		all = append(all, lookupTrial(host).performOutside())

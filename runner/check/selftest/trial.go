@@ -58,36 +58,24 @@ func attempts(trials []trial) (all []canary.Attempt) {
 	return all
 }
 
-func tcpTrial(host, port string) trial {
-	address := net.JoinHostPort(host, port)
-	return trial{
-		check: "tcp", target: address,
-		attempt: canary.Attempt{Do: "tcp", At: address},
-		judge:   judge.Refused([]string{"connect"}, judge.HostClosed(host)...),
-	}
+// refusal is a trial of one step that must be refused with one of the errors.
+func refusal(do, at, step string, errors []string) trial {
+	return trial{check: do, target: at, attempt: canary.Attempt{Do: do, At: at}, judge: judge.Refused([]string{step}, errors...)}
 }
 
-func socketTrial(path string) trial {
-	return trial{
-		check: "socket", target: path,
-		attempt: canary.Attempt{Do: "socket", At: path},
-		judge:   judge.Refused([]string{"connect"}, judge.SocketClosed...),
-	}
-}
-
-func lookupTrial(name string) trial {
-	return trial{
-		check: "lookup", target: name,
-		attempt: canary.Attempt{Do: "lookup", At: name},
-		judge:   judge.Refused([]string{"lookup"}, "unresolved"),
-	}
+func tcpTrial(address string) trial {
+	return refusal("tcp", address, "connect", judge.HostClosed(hostOf(address)))
 }
 
 func dnsTrial(server string) trial {
-	host, _, _ := net.SplitHostPort(server)
-	return trial{
-		check: "dns", target: server,
-		attempt: canary.Attempt{Do: "dns", At: server},
-		judge:   judge.Refused([]string{"ask"}, judge.HostClosed(host)...),
-	}
+	return refusal("dns", server, "ask", judge.HostClosed(hostOf(server)))
+}
+
+func socketTrial(path string) trial { return refusal("socket", path, "connect", judge.SocketClosed) }
+
+func lookupTrial(name string) trial { return refusal("lookup", name, "lookup", []string{"unresolved"}) }
+
+func hostOf(address string) string {
+	host, _, _ := net.SplitHostPort(address)
+	return host
 }

@@ -12,7 +12,7 @@ import (
 
 // A control that reached nothing makes a pass inconclusive, and no failure better.
 func TestVerdict(t *testing.T) {
-	p := tcpTrial("127.0.0.1", "1")
+	p := tcpTrial("127.0.0.1:1")
 	closed, open := got("connect", "ECONNREFUSED"), got("connect", "ok")
 	for _, c := range []struct {
 		name       string

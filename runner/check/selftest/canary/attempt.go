@@ -22,80 +22,68 @@ const Timeout = 3 * time.Second
 
 // Perform makes one attempt, inside a run or, as the control, outside.
 func Perform(a Attempt) Outcome {
-	switch a.Do {
-	case "tcp":
-		return step("connect", connectTCP(a.At))
-	case "socket":
-		return step("connect", connectSocket(a.At))
-	case "dns":
-		return step("ask", dns.Ask(a.At, Timeout))
-	case "lookup":
-		return step("lookup", lookUp(a.At))
-	case "change directory":
-		return changeDir(a.At)
-	case "change file":
-		return changeFile(a.At)
-	case "create below":
-		return createBelow(a.At, strings.Split(a.With, "\n"))
-	case "connect below":
-		return connectBelow(a.At, strings.Split(a.With, "\n"))
-	case "stat":
-		var st unix.Stat_t
-		return step("stat", unix.Lstat(a.At, &st))
-	case "read":
-		return step("read", readAny(a.At))
-	case "entries":
-		return step("read", openAny(a.At))
-	case "attach":
-		return step("attach", attachShared(a.At))
-	case "find process":
-		return step("find", findProcess(a.At))
-	case "signal":
-		return Outcome{Got: map[string]string{"kill": signalTo(a.At)}}
-	case "processes":
-		return listProcesses()
-	case "status":
-		return status()
-	case "environment":
-		return environment(a.At)
-	case "kernel file":
-		return kernelFile(a.At)
-	case "families":
-		return openFamilies()
-	case "privileges":
-		return privileges()
+	perform, known := performers[a.Do]
+	if !known {
+		return step("do", errors.New("unknown"))
 	}
-	return load(a)
+	return perform(a)
 }
 
-// load makes the attempts that exceed a limit.
-func load(a Attempt) Outcome {
-	amount, err := strconv.ParseInt(a.With, 10, 64)
-	if err != nil {
-		return step("amount", err)
+// performers of the attempts, by what they do.
+var performers = map[string]func(Attempt) Outcome{
+	"tcp":              one("connect", connectTCP),
+	"socket":           one("connect", connectSocket),
+	"dns":              one("ask", func(server string) error { return dns.Ask(server, Timeout) }),
+	"lookup":           one("lookup", lookUp),
+	"stat":             one("stat", func(path string) error { return unix.Lstat(path, &unix.Stat_t{}) }),
+	"read":             one("read", readAny),
+	"entries":          one("read", openAny),
+	"attach":           one("attach", attachShared),
+	"find process":     one("find", findProcess),
+	"change directory": func(a Attempt) Outcome { return changeDir(a.At) },
+	"change file":      func(a Attempt) Outcome { return changeFile(a.At) },
+	"create below":     func(a Attempt) Outcome { return createBelow(a.At, strings.Split(a.With, "\n")) },
+	"connect below":    func(a Attempt) Outcome { return connectBelow(a.At, strings.Split(a.With, "\n")) },
+	"signal":           func(a Attempt) Outcome { return Outcome{Got: map[string]string{"kill": signalTo(a.At)}} },
+	"environment":      func(a Attempt) Outcome { return environment(a.At) },
+	"kernel file":      func(a Attempt) Outcome { return kernelFile(a.At) },
+	"processes":        func(Attempt) Outcome { return listProcesses() },
+	"status":           func(Attempt) Outcome { return status() },
+	"families":         func(Attempt) Outcome { return openFamilies() },
+	"privileges":       func(Attempt) Outcome { return privileges() },
+	// Those that exceed a limit.
+	"memory":      load(func(_ string, bytes int64) Outcome { return takeMemory(bytes) }),
+	"fork":        load(func(_ string, processes int64) Outcome { return fork(processes) }),
+	"cpus":        load(func(_ string, threads int64) Outcome { return useCPUs(threads) }),
+	"stderr":      load(func(_ string, bytes int64) Outcome { return writeStderr(bytes) }),
+	"file":        load(writeFile),
+	"files":       load(func(dir string, files int64) Outcome { return writeFiles(dir, files, FileBytes) }),
+	"empty files": load(func(dir string, files int64) Outcome { return writeFiles(dir, files, 0) }),
+}
+
+// one makes an attempt of one step.
+func one(name string, do func(at string) error) func(Attempt) Outcome {
+	return func(a Attempt) Outcome { return step(name, do(a.At)) }
+}
+
+// load makes an attempt with an amount.
+func load(do func(at string, amount int64) Outcome) func(Attempt) Outcome {
+	return func(a Attempt) Outcome {
+		amount, err := strconv.ParseInt(a.With, 10, 64)
+		if err != nil {
+			return step("amount", err)
+		}
+		return do(a.At, amount)
 	}
-	switch a.Do {
-	case "memory":
-		return takeMemory(amount)
-	case "fork":
-		return fork(amount)
-	case "cpus":
-		return useCPUs(amount)
-	case "file":
-		return writeFile(a.At, amount)
-	case "files":
-		return writeFiles(a.At, amount, FileBytes)
-	case "empty files":
-		return writeFiles(a.At, amount, 0)
-	case "stderr":
-		return writeStderr(amount)
-	}
-	return step("do", errors.New("unknown"))
 }
 
 // step is the outcome of an attempt with one step.
 func step(name string, err error) Outcome {
 	return Outcome{Got: map[string]string{name: errorName(err)}}
+}
+
+func counted(name string, err error, count int64) Outcome {
+	return Outcome{Got: map[string]string{name: errorName(err)}, Count: count}
 }
 
 // errorName is the name of an error in errno(3), or a word for those of other kinds.

@@ -8,7 +8,7 @@ import (
 )
 
 func connectTCP(address string) error {
-	c, err := (&net.Dialer{Timeout: Timeout}).Dial("tcp", address)
+	c, err := net.DialTimeout("tcp", address, Timeout)
 	if err != nil {
 		return err
 	}

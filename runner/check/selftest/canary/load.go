@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/signal"
 	"runtime"
+	"slices"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -29,9 +30,7 @@ func takeMemory(bytes int64) Outcome {
 			_ = unix.Munmap(memory) // it was mapped a moment ago
 		}
 	}
-	found := step("take", err)
-	found.Count = int64(len(taken)) * chunk
-	return found
+	return counted("take", err, int64(len(taken))*chunk)
 }
 
 // fork starts so many processes, or as many as it may, and ends all of them.
@@ -51,9 +50,7 @@ func fork(most int64) Outcome {
 		_ = unix.Kill(pid, unix.SIGKILL)
 		_, _ = unix.Wait4(pid, nil, 0, nil)
 	}
-	found := step("fork", err)
-	found.Count = int64(len(children))
-	return found
+	return counted("fork", err, int64(len(children)))
 }
 
 // forkIdle forks a child that waits to be killed. The child has a single thread and no Go runtime: it makes raw system calls
@@ -99,19 +96,23 @@ func writeFile(dir string, most int64) Outcome {
 	if err != nil {
 		return step("write", err)
 	}
-	chunk := make([]byte, 256<<10)
+	found := write(f, make([]byte, 256<<10), most)
+	if err := errors.Join(f.Close(), os.Remove(name)); err != nil {
+		found.Got["remove"] = errorName(err)
+	}
+	return found
+}
+
+// write repeats a chunk until so many bytes are written, or as many as fit.
+func write(f *os.File, chunk []byte, most int64) Outcome {
 	var written int64
+	var err error
 	for written < most && err == nil {
 		var n int
 		n, err = f.Write(chunk)
 		written += int64(n)
 	}
-	found := step("write", err)
-	found.Count = written
-	if err := errors.Join(f.Close(), os.Remove(name)); err != nil {
-		found.Got["remove"] = errorName(err)
-	}
-	return found
+	return counted("write", err, written)
 }
 
 // FileBytes is the size of a file of the attempt "files".
@@ -128,28 +129,12 @@ func writeFiles(dir string, most int64, bytes int) Outcome {
 		}
 		made++
 	}
-	found := step("write", err)
-	found.Count = made
-	return found
+	return counted("write", err, made)
 }
 
 // writeStderr writes so many bytes to standard error.
 func writeStderr(bytes int64) Outcome {
-	line := make([]byte, 1024)
-	for i := range line {
-		line[i] = '.'
-	}
-	line[len(line)-1] = '\n'
-	var written int64
-	var err error
-	for written < bytes && err == nil {
-		var n int
-		n, err = os.Stderr.Write(line)
-		written += int64(n)
-	}
-	found := step("write", err)
-	found.Count = written
-	return found
+	return write(os.Stderr, append(slices.Repeat([]byte("."), 1023), '\n'), bytes)
 }
 
 // linger ignores SIGTERM and never returns.

@@ -38,7 +38,7 @@ func Reply(asked []byte) []byte {
 
 // Ask sends a question to a name server and waits for the answer.
 func Ask(server string, timeout time.Duration) error {
-	c, err := (&net.Dialer{Timeout: timeout}).Dial("udp", server)
+	c, err := net.DialTimeout("udp", server, timeout)
 	if err != nil {
 		return err
 	}

@@ -91,11 +91,6 @@ func LocalName(name string) bool {
 	return slices.Contains([]string{"localhost", "ip6-localhost", "ip6-loopback", "scidex"}, strings.ToLower(strings.TrimSuffix(name, ".")))
 }
 
-// Absent wants nothing at a path.
-func Absent(o canary.Outcome) (Result, string) {
-	return Refused([]string{"stat"}, "ENOENT", "ENOTDIR", "EACCES", "EPERM")(o)
-}
-
 // NothingCreated wants no file created in any directory.
 func NothingCreated(o canary.Outcome) (Result, string) {
 	switch {

@@ -18,15 +18,16 @@ func Descriptors(o canary.Outcome) (Result, string) {
 	return Pass, "no other is open"
 }
 
-// SystemCalls wants those for privileged processes to be refused.
-func SystemCalls(o canary.Outcome) (Result, string) {
-	return Refused([]string{"unshare user", "unshare mount", "unshare network", "mount"}, "EPERM", "ENOSPC")(o)
-}
-
-// Families wants sockets of the address families to be refused.
-func Families(o canary.Outcome) (Result, string) {
-	return Refused(slices.Collect(maps.Keys(canary.Families)), "EAFNOSUPPORT", "EPERM", "EACCES", "ENOSYS")(o)
-}
+var (
+	// Absent wants nothing at a path.
+	Absent = Refused([]string{"stat"}, "ENOENT", "ENOTDIR", "EACCES", "EPERM")
+	// Unreadable wants that a file cannot be read.
+	Unreadable = Refused([]string{"read"}, "EACCES", "EPERM")
+	// SystemCalls wants those for privileged processes to be refused.
+	SystemCalls = Refused([]string{"unshare user", "unshare mount", "unshare network", "mount"}, "EPERM", "ENOSPC")
+	// Families wants sockets of the address families to be refused.
+	Families = Refused(slices.Collect(maps.Keys(canary.Families)), "EAFNOSUPPORT", "EPERM", "EACCES", "ENOSYS")
+)
 
 // UserNamespaces wants none to be allowed.
 func UserNamespaces(o canary.Outcome) (Result, string) {
@@ -34,11 +35,6 @@ func UserNamespaces(o canary.Outcome) (Result, string) {
 		return Fail, fmt.Sprintf("%q may be made", o.Got["text"])
 	}
 	return Pass, "none may be made"
-}
-
-// Unreadable wants a file of another process not to be readable.
-func Unreadable(o canary.Outcome) (Result, string) {
-	return Refused([]string{"read"}, "EACCES", "EPERM")(o)
 }
 
 // Signal wants that a process of the host cannot be signalled.
