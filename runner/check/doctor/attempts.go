@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"runtime"
 	"strings"
 	"syscall"
 	"time"
@@ -112,26 +111,11 @@ func idle(attr *syscall.SysProcAttr) (*exec.Cmd, error) {
 func parentDeath() (string, error) {
 	var cmd *exec.Cmd
 	var err error
-	inThread(func() { cmd, err = idle(&syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}) })
+	probe.InThread(func() { cmd, err = idle(&syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}) })
 	if err != nil {
 		return "", probe.StartError(err, nil)
 	}
 	return "a process whose parent ended was killed", killed(cmd, "a process outlived the thread that had started it")
-}
-
-// inThread calls do in a thread that ends with it. The first thread of a process does not end, so it is not used.
-func inThread(do func()) {
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		runtime.LockOSThread() // and never unlocked: the thread ends with this function
-		if unix.Gettid() == unix.Getpid() {
-			inThread(do) // in another one, since this one is locked
-			return
-		}
-		do()
-	}()
-	<-done
 }
 
 // pidfd signals a process by its descriptor, and waits for its end by that.

@@ -47,21 +47,6 @@ var (
 	controllers = [...]string{"memory", "pids", "cpu"}
 )
 
-// Codes returns all codes that a report has, each once.
-func Codes() []string {
-	all := []string{
-		CodeUnshare, CodeSelf, CodeSubIDs, CodeRange, CodeNested, CodeTmpfs, CodeProc, CodeBind, CodeOverlay,
-		CodeNetwork, CodeIPC, CodeUTS, CodeCgroupNS, CodeFilter, CodeNotify, CodeParent, CodePidfd,
-		CodeProcesses, CodeMaxUserNS, CodeUserNSOff, CodeAppArmor, CodeContainer, CodeParentGroup,
-	}
-	for _, prefix := range groupCodes {
-		for _, controller := range controllers {
-			all = append(all, prefix+controller)
-		}
-	}
-	return append(all, CodeRoot, CodeTmp, CodeCatalog, CodePostgreSQL, CodeRun, CodePython)
-}
-
 // ofStorage reports whether a probe is about the caller's own root, catalog or blobs, which the run of doctor does not use.
 func ofStorage(code string) bool {
 	return code == CodeRoot || strings.HasPrefix(code, "catalog.")

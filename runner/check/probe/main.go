@@ -100,3 +100,18 @@ func IdleCommand(attr *syscall.SysProcAttr) *exec.Cmd {
 	cmd.Args, cmd.SysProcAttr = []string{idleName}, attr
 	return cmd
 }
+
+// InThread calls do in a thread that ends with it. The first thread of a process does not end, so it is not used.
+func InThread(do func()) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		runtime.LockOSThread() // and never unlocked: the thread ends with this function
+		if unix.Gettid() == unix.Getpid() {
+			InThread(do) // in another one, since this one is locked
+			return
+		}
+		do()
+	}()
+	<-done
+}

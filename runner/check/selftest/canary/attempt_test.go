@@ -161,3 +161,16 @@ func uniqueName(t *testing.T) string {
 
 // names counts those of this process.
 var names atomic.Int64
+
+// More than an outcome can list makes it partial.
+func TestConnectBelowMany(t *testing.T) {
+	dir := t.TempDir()
+	for i := range maxListed + 1 {
+		if err := unix.Mkfifo(filepath.Join(dir, strconv.Itoa(i)), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if o := Perform(Attempt{Do: "connect below", At: dir}); len(o.Got) != maxListed || o.Count != maxListed+1 || !o.Partial {
+		t.Errorf("%d listed, %d counted, partial %v", len(o.Got), o.Count, o.Partial)
+	}
+}

@@ -4,11 +4,12 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strconv"
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/scidex-ai/scidex-oci/runner/check/probe"
 )
 
 // Self is the key of the canary's own PID among processes.
@@ -137,10 +138,7 @@ func environment(text string) Outcome {
 
 // privileges tries what only a privileged process may, on a thread that ends afterwards: it may have left its namespaces.
 func privileges() (found Outcome) {
-	done := make(chan struct{})
-	go func() {
-		runtime.LockOSThread()
-		defer close(done)
+	probe.InThread(func() {
 		found = Outcome{Got: map[string]string{
 			"unshare user":    errorName(unix.Unshare(unix.CLONE_NEWUSER)),
 			"unshare mount":   errorName(unix.Unshare(unix.CLONE_NEWNS)),
@@ -148,8 +146,7 @@ func privileges() (found Outcome) {
 			// An unknown type: a process that may mount gets ENODEV, and nothing is mounted.
 			"mount": errorName(unix.Mount("none", "/", "scidex-none", 0, "")),
 		}}
-	}()
-	<-done
+	})
 	return found
 }
 

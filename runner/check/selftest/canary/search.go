@@ -14,13 +14,17 @@ import (
 // createBelow tries to create a file in every directory below root. It lists where that was not refused.
 func createBelow(root string, skip []string) Outcome {
 	found := Outcome{Got: map[string]string{}}
-	w := newWalker(skip)
-	found.Partial = w.walk(root, func(dir string) {
+	var w walk
+	for dir, kind := range w.below(root, skip) {
+		if !kind.IsDir() {
+			continue
+		}
 		found.Count++
 		if result := errorName(create(dir)); !slices.Contains(Unwritable, result) {
 			found.list(dir, result)
 		}
-	}, nil)
+	}
+	found.Partial = found.Partial || w.partial
 	return found
 }
 
@@ -30,16 +34,16 @@ var Unwritable = []string{"EROFS", "EACCES", "EPERM"}
 // connectBelow tries to connect to every unix socket and to open every FIFO below root. It lists all of them.
 func connectBelow(root string, skip []string) Outcome {
 	found := Outcome{Got: map[string]string{}}
-	w := newWalker(skip)
-	found.Partial = w.walk(root, nil, func(name string, kind fs.FileMode) {
+	var w walk
+	for name, kind := range w.below(root, skip) {
 		switch {
 		case kind&fs.ModeSocket != 0:
 			found.list(name, "socket "+errorName(connectSocket(name)))
 		case kind&fs.ModeNamedPipe != 0:
 			found.list(name, "fifo "+errorName(openTo(name, unix.O_RDWR)))
 		}
-	})
-	found.Count = w.entries
+	}
+	found.Count, found.Partial = w.entries, found.Partial || w.partial
 	return found
 }
 

@@ -1,9 +1,8 @@
 package canary
 
 import (
-	"errors"
-	"io"
 	"io/fs"
+	"iter"
 	"os"
 	"path"
 	"slices"
@@ -16,63 +15,55 @@ const (
 	walkTime    = time.Minute
 )
 
-// walker walks a tree without following links.
-type walker struct {
-	skip     []string // directories
-	entries  int64
-	deadline time.Time
+// walk is a walk of a tree that follows no links.
+type walk struct {
+	entries int64
+	partial bool
 }
 
-func newWalker(skip []string) *walker {
-	return &walker{skip: skip, deadline: time.Now().Add(walkTime)}
-}
-
-var errBound = errors.New("too much to look at")
-
-// walk calls dir for root and every directory below, and entry for all other files; each may be nil.
-func (w *walker) walk(root string, dir func(path string), entry func(path string, kind fs.FileMode)) (partial bool) {
-	for pending := []string{root}; len(pending) > 0; {
-		at := pending[len(pending)-1]
-		pending = pending[:len(pending)-1]
-		if slices.Contains(w.skip, at) {
-			continue
-		}
-		if dir != nil {
-			dir(at)
-		}
-		below, err := w.list(at, entry)
-		if errors.Is(err, errBound) {
-			return true
-		}
-		pending = append(pending, below...) // what cannot be read cannot be reached
-	}
-	return false
-}
-
-func (w *walker) list(at string, entry func(path string, kind fs.FileMode)) (dirs []string, err error) {
-	f, err := os.Open(at)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	for {
-		entries, err := f.ReadDir(1024)
-		for _, e := range entries {
-			name := path.Join(at, e.Name())
-			if e.IsDir() {
-				dirs = append(dirs, name)
-			} else if entry != nil {
-				entry(name, e.Type())
+// below yields root and all that is below it, except what is in the directories to skip and what cannot be read: that cannot
+// be reached either.
+func (w *walk) below(root string, skip []string) iter.Seq2[string, fs.FileMode] {
+	return func(yield func(string, fs.FileMode) bool) {
+		deadline := time.Now().Add(walkTime)
+		for pending := []string{root}; len(pending) > 0; {
+			dir := pending[len(pending)-1]
+			pending = pending[:len(pending)-1]
+			if slices.Contains(skip, dir) {
+				continue
+			}
+			yield(dir, fs.ModeDir)
+			for entry := range readDir(dir) {
+				if w.partial = w.entries >= walkEntries || time.Now().After(deadline); w.partial {
+					return
+				}
+				w.entries++
+				if name := path.Join(dir, entry.Name()); entry.IsDir() {
+					pending = append(pending, name)
+				} else {
+					yield(name, entry.Type())
+				}
 			}
 		}
-		if w.entries += int64(len(entries)); w.entries > walkEntries || time.Now().After(w.deadline) {
-			return dirs, errBound
-		}
-		if errors.Is(err, io.EOF) {
-			return dirs, nil
-		}
+	}
+}
+
+// readDir yields the entries of a directory. It reads them in parts, since the memory of a canary is limited.
+func readDir(dir string) iter.Seq[fs.DirEntry] {
+	return func(yield func(fs.DirEntry) bool) {
+		f, err := os.Open(dir)
 		if err != nil {
-			return dirs, err
+			return
+		}
+		defer f.Close()
+		for err == nil {
+			var entries []fs.DirEntry
+			entries, err = f.ReadDir(1024)
+			for _, entry := range entries {
+				if !yield(entry) {
+					return
+				}
+			}
 		}
 	}
 }
