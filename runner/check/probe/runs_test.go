@@ -14,7 +14,7 @@ func TestRunsAreStopped(t *testing.T) {
 	runs, ctx := NewRuns(t.Context(), stop)
 	alive := &Run{Ended: make(chan struct{}), stop: make(chan runner.StopSignal, 2)}
 	runs.alive[alive] = true
-	for _, name := range []string{"SIGINT", "SIGTERM", "SIGHUP"} {
+	for _, name := range []string{"SIGINT", "SIGTERM"} {
 		stop <- runner.StopSignal{Name: name}
 	}
 	<-ctx.Done()
