@@ -27,68 +27,68 @@ type judgeLoad func(judge.Load) (judge.Result, string)
 
 // limitTest is a run that exceeds limits.
 type limitTest struct {
-	role     string
-	shrink   func(*spec.Analysis)
-	attempts func(spec.Analysis) []canary.Attempt
-	linger   bool
-	judges   map[string]judgeLoad // by the name of a limit in the result's enforced
+	role string
+	// exceed lowers the limits of the run and returns the attempts that exceed them.
+	exceed func(*spec.Analysis) []canary.Attempt
+	linger bool
+	judges map[string]judgeLoad // by the name of a limit in the result's enforced
+}
+
+// attempt at a path with an amount.
+func attempt(do, at string, amount int64) canary.Attempt {
+	return canary.Attempt{Do: do, At: at, With: strconv.FormatInt(amount, 10)}
 }
 
 // limitTests are the tests of all limits that this version has.
 func limitTests() []limitTest {
 	return []limitTest{
 		{
-			role:   "memory",
-			shrink: func(a *spec.Analysis) { a.Memory = min(a.Memory, maxMemory) },
-			attempts: func(a spec.Analysis) []canary.Attempt {
-				return []canary.Attempt{{Do: "memory", With: strconv.FormatInt(int64(a.Memory+a.Memory/2), 10)}}
+			role: "memory",
+			exceed: func(a *spec.Analysis) []canary.Attempt {
+				a.Memory = min(a.Memory, maxMemory)
+				return []canary.Attempt{attempt("memory", "", int64(a.Memory+a.Memory/2))}
 			},
 			judges: map[string]judgeLoad{"memory": judge.Memory},
 		},
 		{
-			role:   "pids",
-			shrink: func(a *spec.Analysis) { a.Pids = min(a.Pids, maxPids) },
-			attempts: func(a spec.Analysis) []canary.Attempt {
-				return []canary.Attempt{{Do: "fork", With: strconv.FormatInt(a.Pids+1, 10)}}
+			role: "pids",
+			exceed: func(a *spec.Analysis) []canary.Attempt {
+				a.Pids = min(a.Pids, maxPids)
+				return []canary.Attempt{attempt("fork", "", a.Pids+1)}
 			},
 			judges: map[string]judgeLoad{"pids": judge.Pids},
 		},
 		{
-			role:   "cpus",
-			shrink: func(a *spec.Analysis) { a.CPUs = min(a.WithDefaults().CPUs, maxCPUs) },
-			attempts: func(a spec.Analysis) []canary.Attempt {
-				return []canary.Attempt{{Do: "cpus", With: strconv.Itoa(int(math.Ceil(a.CPUs)) + 1)}}
+			role: "cpus",
+			exceed: func(a *spec.Analysis) []canary.Attempt {
+				a.CPUs = min(a.WithDefaults().CPUs, maxCPUs)
+				return []canary.Attempt{attempt("cpus", "", int64(math.Ceil(a.CPUs))+1)}
 			},
 			judges: map[string]judgeLoad{"cpus": judge.CPUs},
 		},
 		{
-			role:   "work",
-			shrink: func(a *spec.Analysis) { a.WorkSize = min(a.WorkSize, maxWork) },
-			attempts: func(a spec.Analysis) []canary.Attempt {
-				return []canary.Attempt{{Do: "files", At: "/work", With: strconv.FormatInt(int64(2*a.WorkSize/canary.FileBytes), 10)}}
+			role: "work",
+			exceed: func(a *spec.Analysis) []canary.Attempt {
+				a.WorkSize = min(a.WorkSize, maxWork)
+				return []canary.Attempt{attempt("files", "/work", int64(2*a.WorkSize/canary.FileBytes))}
 			},
 			judges: map[string]judgeLoad{"work_size": judge.WorkSize},
 		},
 		{
-			role:   "names",
-			shrink: func(a *spec.Analysis) { a.WorkFiles = min(a.WorkFiles, maxFiles) },
-			attempts: func(a spec.Analysis) []canary.Attempt {
-				return []canary.Attempt{{Do: "empty files", At: "/work", With: strconv.FormatInt(2*a.WorkFiles, 10)}}
+			role: "names",
+			exceed: func(a *spec.Analysis) []canary.Attempt {
+				a.WorkFiles = min(a.WorkFiles, maxFiles)
+				return []canary.Attempt{attempt("empty files", "/work", 2*a.WorkFiles)}
 			},
 			judges: map[string]judgeLoad{"work_files": judge.WorkFiles},
 		},
 		{
 			role: "scratch", linger: true,
-			shrink: func(a *spec.Analysis) {
+			exceed: func(a *spec.Analysis) []canary.Attempt {
 				a.Memory, a.LogSize = min(a.Memory, maxMemory), min(a.LogSize, maxLog)
 				a.WorkSize = max(a.WorkSize, a.Memory) // which also bounds a file in /tmp
 				a.Timeout, a.Grace = spec.Duration(maxTimeout), min(a.Grace, spec.Duration(200*time.Millisecond))
-			},
-			attempts: func(a spec.Analysis) []canary.Attempt {
-				return []canary.Attempt{
-					{Do: "file", At: "/tmp", With: strconv.FormatInt(int64(a.Memory), 10)},
-					{Do: "stderr", With: strconv.FormatInt(int64(2*a.LogSize), 10)},
-				}
+				return []canary.Attempt{attempt("file", "/tmp", int64(a.Memory)), attempt("stderr", "", int64(2*a.LogSize))}
 			},
 			judges: map[string]judgeLoad{"tmp": judge.Tmp, "log_size": judge.Logs, "timeout": judge.Timeout},
 		},

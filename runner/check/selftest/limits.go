@@ -64,8 +64,6 @@ func (t *test) limits(ctx context.Context) error {
 
 // testLimits makes the run of a test and adds a check for each of its limits.
 func (t *test) testLimits(ctx context.Context, lt limitTest) error {
-	a := withRoom(t.view.analysis)
-	lt.shrink(&a)
 	var held []result.Enforcement
 	for _, e := range t.main.Enforced {
 		switch {
@@ -81,7 +79,7 @@ func (t *test) testLimits(ctx context.Context, lt limitTest) error {
 	if len(held) == 0 {
 		return nil
 	}
-	load, err := t.load(ctx, lt, a)
+	load, err := t.load(ctx, lt)
 	if err != nil {
 		return err
 	}
@@ -107,8 +105,9 @@ func unheld(e result.Enforcement, limits string) Check {
 }
 
 // load runs the canary of a test.
-func (t *test) load(ctx context.Context, lt limitTest, a spec.Analysis) (load judge.Load, err error) {
-	attempts := lt.attempts(a)
+func (t *test) load(ctx context.Context, lt limitTest) (load judge.Load, err error) {
+	a := withRoom(t.view.analysis)
+	attempts := lt.exceed(&a)
 	c, err := t.start(ctx, lt.role, a, canary.Orders{Attempts: attempts, Linger: lt.linger}, nil)
 	if err != nil {
 		return load, err
