@@ -12,6 +12,7 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/runner/cgroup"
 	"github.com/scidex-ai/scidex-oci/runner/check/probe"
+	"github.com/scidex-ai/scidex-oci/runner/sandbox"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
@@ -75,16 +76,15 @@ func findGroups(ctx context.Context, sys cgroup.System) (groups, error) {
 
 // withoutGroups says why runs have no control groups, and what they get instead.
 func (e *examination) withoutGroups(err error) {
-	f := Finding{Code: CodeParentGroup, Status: Fail, Seen: err.Error(), Means: "runs are refused: nobody could hold them to their limits"}
+	f, remedy := Finding{Code: CodeParentGroup, Seen: err.Error()}, bestEffort
 	var missing *cgroup.MissingError
-	f.Cure, f.Command = "hold the limits by rlimits and the clock", bestEffort
 	if errors.As(err, &missing) {
-		f.Seen, f.Cure, f.Command = missing.Reason, missing.Remedy, command(missing.Remedy, bestEffort)
+		f.Seen, remedy = missing.Reason, sandbox.Remedy{Sentence: missing.Remedy, Command: command(missing.Remedy, bestEffort.Command)}
 	}
 	if e.around.limits != "" {
-		remedy := e.around.outer()
-		f.Cure, f.Command = remedy.Sentence, remedy.Command
+		remedy = e.around.outer()
 	}
+	f = f.as(Fail, "runs are refused: nobody could hold them to their limits", remedy)
 	if limits := e.analysis.Limits; limits != spec.LimitsEnforce {
 		f.Status, f.Means = Warn, "the limits of runs are held as --limits "+limits+" says"
 		e.report.Summary.Limits = LimitsBy(limits)
@@ -112,8 +112,8 @@ func command(remedy, fallback string) string {
 	return found[1]
 }
 
-// bestEffort is a run without control groups.
-const bestEffort = "scidex-oci run --limits best-effort COMMAND"
+// bestEffort is to run without control groups.
+var bestEffort = sandbox.Remedy{Sentence: "hold the limits by rlimits and the clock", Command: "scidex-oci run --limits best-effort COMMAND"}
 
 // limits returns those of a run with these flags.
 func (e *examination) limits(parent *cgroup.Parent) cgroup.Limits {
@@ -146,8 +146,8 @@ func (e *examination) controllers(prefix string, parent *cgroup.Parent, got cgro
 			e.skip(f.Code, prefix+blamed)
 			continue
 		case err != nil:
-			f.Status, f.Seen, f.Means = Fail, err.Error(), "runs end with an error: a limit is not what was asked for"
-			f.Cure, f.Command = "hold the limits by rlimits and the clock", bestEffort
+			f.Seen = err.Error()
+			f = f.as(Fail, "runs end with an error: a limit is not what was asked for", bestEffort)
 		case controller == "cpu" && !parent.CPU:
 			f = withoutCPU(f, parent)
 		}
@@ -158,9 +158,9 @@ func (e *examination) controllers(prefix string, parent *cgroup.Parent, got cgro
 // withoutCPU is the finding where the cpu controller is missing: runs without a CPU limit start.
 func withoutCPU(f Finding, parent *cgroup.Parent) Finding {
 	grant := parent.GrantCPU()
-	f.Status, f.Seen, f.Means = Warn, "the cpu controller is not delegated", "nothing holds a run to its CPUs, and --cpus is refused"
-	f.Cure, f.Command = grant, command(grant, "systemd-run --scope -p Delegate=yes scidex-oci run COMMAND")
-	return f
+	f.Seen = "the cpu controller is not delegated"
+	return f.as(Warn, "nothing holds a run to its CPUs, and --cpus is refused",
+		sandbox.Remedy{Sentence: grant, Command: command(grant, "systemd-run --scope -p Delegate=yes scidex-oci run COMMAND")})
 }
 
 // controllerOf returns the controller whose file an error is about, "" where it is about none.

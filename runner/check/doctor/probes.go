@@ -153,21 +153,20 @@ func (e *examination) try(ctx context.Context, p childProbe) {
 
 // judge says what the failure of a probe means for runs with these flags.
 func (e *examination) judge(p childProbe, err error) Finding {
-	f := Finding{Code: p.Name, Status: Fail, Seen: err.Error(), Means: p.fails}
+	status := Fail
+	unused := p.Name == CodeSelf && (e.account.HasRange() || e.account.Root())
+	if p.warns || unused || p.Name == CodeNotify && e.options.NoAudit {
+		status = Warn
+	}
 	remedy := e.around.specific(p.remedy(err))
 	if ids, ok := e.host.ids(e.around); ok && p.Name == CodeRange {
 		remedy = ids
 	}
-	if outOfProcesses(f.Seen) {
+	if outOfProcesses(err.Error()) {
 		remedy = sandbox.ProcessesRemedy
 	}
-	f.Cure, f.Command = remedy.Sentence, remedy.Command
-	unused := p.Name == CodeSelf && (e.account.HasRange() || e.account.Root())
-	if p.warns || unused || p.Name == CodeNotify && e.options.NoAudit {
-		f.Status = Warn
-	}
 	if p.Name == CodeOverlay && !errors.Is(err, unix.EPERM) {
-		f.Cure = "the kernel must have overlayfs in user namespaces (Linux 5.11)"
+		remedy.Sentence = "the kernel must have overlayfs in user namespaces (Linux 5.11)"
 	}
-	return f
+	return Finding{Code: p.Name, Seen: err.Error()}.as(status, p.fails, remedy)
 }

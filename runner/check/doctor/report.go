@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/scidex-ai/scidex-oci/runner/check/probe"
+	"github.com/scidex-ai/scidex-oci/runner/sandbox"
 )
 
 // Status of a finding.
@@ -29,6 +30,12 @@ type Finding struct {
 	Command string `json:"command"`
 	// After is the code of the failed probe for which this one was skipped.
 	After string `json:"after"`
+}
+
+// as returns the finding with another status, what that means, and what helps.
+func (f Finding) as(status Status, means string, remedy sandbox.Remedy) Finding {
+	f.Status, f.Means, f.Cure, f.Command = status, means, remedy.Sentence, remedy.Command
+	return f
 }
 
 // Summary says what the findings mean for runs.

@@ -159,8 +159,9 @@ func (e *examination) python(ctx context.Context, r *runner.Runner) {
 	result, said, err := e.run(ctx, r, "python3", "-c", "import sys; print(sys.executable, sys.version.split()[0])")
 	f := Finding{Code: CodePython, Status: OK, Seen: said, Means: "analyses in Python find an interpreter"}
 	if err != nil || result.State != catalog.Complete {
-		f.Status, f.Seen, f.Means = Warn, result.Message, "analyses in Python find no interpreter that works"
-		f.Cure, f.Command = "install one on the host: runs see the host's /usr", "apt-get install python3"
+		f.Seen = result.Message
+		f = f.as(Warn, "analyses in Python find no interpreter that works",
+			sandbox.Remedy{Sentence: "install one on the host: runs see the host's /usr", Command: "apt-get install python3"})
 	}
 	e.add(f)
 }

@@ -59,10 +59,20 @@ func (h host) setUID(name string) bool {
 	return err == nil && info.Mode()&fs.ModeSetuid != 0
 }
 
+// setting is the finding that a setting of the kernel is harmless. missing describes a kernel without it.
+func (h host) setting(code, name, missing string) (f Finding, value string) {
+	value = h.text("proc/sys/" + strings.ReplaceAll(name, ".", "/"))
+	f = Finding{Code: code, Status: OK, Seen: name + " is " + value, Means: meansNothing}
+	if value == "" {
+		f.Seen = missing
+	}
+	return f, value
+}
+
 // blamed returns a failure where a probe has failed, whose cause the setting may be.
 func (h host) blamed(f Finding, remedy sandbox.Remedy, means string) Finding {
 	if h.failed {
-		f.Status, f.Means, f.Cure, f.Command = Fail, means, remedy.Sentence, remedy.Command
+		return f.as(Fail, means, remedy)
 	}
 	return f
 }
@@ -78,8 +88,8 @@ func judgeProcesses(limit uint64, pids int64) Finding {
 	case limit == unix.RLIM_INFINITY:
 		f.Seen = "no limit (RLIMIT_NPROC)"
 	case limit < uint64(pids)+spareProcesses:
-		f.Status, f.Means = Warn, fmt.Sprintf("runs may fail to start, or get less than --pids %d", pids)
-		f.Cure, f.Command = "raise the limit of processes", fmt.Sprintf("ulimit -u %d", pids+10*spareProcesses)
+		return f.as(Warn, fmt.Sprintf("runs may fail to start, or get less than --pids %d", pids),
+			sandbox.Remedy{Sentence: "raise the limit of processes", Command: fmt.Sprintf("ulimit -u %d", pids+10*spareProcesses)})
 	}
 	return f
 }
@@ -88,28 +98,22 @@ func judgeProcesses(limit uint64, pids int64) Finding {
 const fewNamespaces = 16
 
 func (h host) maxNamespaces() Finding {
-	f := Finding{Code: CodeMaxUserNS, Status: OK, Seen: "user.max_user_namespaces is " + h.text("proc/sys/user/max_user_namespaces"), Means: meansNothing}
-	n, err := strconv.Atoi(h.text("proc/sys/user/max_user_namespaces"))
+	f, value := h.setting(CodeMaxUserNS, "user.max_user_namespaces", "the kernel has no user.max_user_namespaces")
+	n, err := strconv.Atoi(value)
 	switch {
 	case err != nil:
-		f.Seen = "the kernel has no user.max_user_namespaces"
 		return f
 	case n == 0:
-		remedy := sandbox.SwitchedOffRemedy
-		f.Status, f.Means, f.Cure, f.Command = Fail, "no run can start: user namespaces are switched off", remedy.Sentence, remedy.Command
+		return f.as(Fail, "no run can start: user namespaces are switched off", sandbox.SwitchedOffRemedy)
 	case n < fewNamespaces:
-		remedy := sandbox.UsedUpRemedy
-		f.Status, f.Means, f.Cure, f.Command = Warn, "few runs can be there at once: each takes two user namespaces", "allow more of them", remedy.Command
+		return f.as(Warn, "few runs can be there at once: each takes two user namespaces",
+			sandbox.Remedy{Sentence: "allow more of them", Command: sandbox.UsedUpRemedy.Command})
 	}
 	return f
 }
 
 func (h host) unprivileged() Finding {
-	value := h.text("proc/sys/kernel/unprivileged_userns_clone")
-	f := Finding{Code: CodeUserNSOff, Status: OK, Seen: "kernel.unprivileged_userns_clone is " + value, Means: meansNothing}
-	if value == "" {
-		f.Seen = "the kernel has no such switch"
-	}
+	f, value := h.setting(CodeUserNSOff, "kernel.unprivileged_userns_clone", "the kernel has no such switch")
 	if value == "0" {
 		return h.blamed(f, sandbox.UnprivilegedRemedy, "no run can start: root's supervisor is nobody on the host, too")
 	}
@@ -117,19 +121,15 @@ func (h host) unprivileged() Finding {
 }
 
 func (h host) appArmor() Finding {
-	value := h.text("proc/sys/kernel/apparmor_restrict_unprivileged_userns")
-	f := Finding{Code: CodeAppArmor, Status: OK, Seen: "kernel.apparmor_restrict_unprivileged_userns is " + value, Means: meansNothing}
-	if value == "" {
-		f.Seen = "AppArmor restricts no user namespaces here"
+	f, value := h.setting(CodeAppArmor, "kernel.apparmor_restrict_unprivileged_userns", "AppArmor restricts no user namespaces here")
+	if value != "1" || h.admin {
+		return f
 	}
-	if value == "1" && !h.admin {
-		remedy := sandbox.AppArmorRemedy
-		if h.surroundings().name == gitHubJob {
-			remedy = gitHubRemedy
-		}
-		return h.blamed(f, remedy, "no run of an ordinary user can start but under an AppArmor profile with userns for this program's own path")
+	remedy := sandbox.AppArmorRemedy
+	if h.surroundings().name == gitHubJob {
+		remedy = gitHubRemedy
 	}
-	return f
+	return h.blamed(f, remedy, "no run of an ordinary user can start but under an AppArmor profile with userns for this program's own path")
 }
 
 // container finds what the container around this process restricts: a seccomp filter, and mounts over parts of /proc,

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/scidex-ai/scidex-oci/runner"
+	"github.com/scidex-ai/scidex-oci/runner/sandbox"
 )
 
 // checkStorage checks the directories of runs and of outputs, and the catalog.
@@ -51,11 +52,11 @@ func (e *examination) judgeDisk(code, dir, at, works string) Finding {
 	f.Seen = fmt.Sprintf("%s can be written to: %s, %s free", dir, kind(int64(st.Type)), units.BytesSize(float64(free)))
 	switch {
 	case e.options.MinFree.Above(&st):
-		f.Status, f.Means = Fail, fmt.Sprintf("runs are refused while less than %s is free: %s", runner.FormatFloor(e.options.MinFree), works)
-		f.Cure, f.Command = "make room, or lower --min-free", "scidex-oci gc"
+		return f.as(Fail, fmt.Sprintf("runs are refused while less than %s is free: %s", runner.FormatFloor(e.options.MinFree), works),
+			sandbox.Remedy{Sentence: "make room, or lower --min-free", Command: "scidex-oci gc"})
 	case code == CodeRoot && remote[int64(st.Type)]:
-		f.Status, f.Means = Warn, works+", and SQLite's locks need a local file system"
-		f.Cure, f.Command = "give a place on a local file system", "scidex-oci --root DIR doctor"
+		return f.as(Warn, works+", and SQLite's locks need a local file system",
+			sandbox.Remedy{Sentence: "give a place on a local file system", Command: "scidex-oci --root DIR doctor"})
 	}
 	return f
 }
@@ -95,28 +96,15 @@ func write(dir string) (err error) {
 
 // kind names common file systems, and others by their number (statfs(2)).
 func kind(magic int64) string {
-	for _, one := range []struct {
-		magic int64
-		name  string
-	}{
-		{unix.EXT4_SUPER_MAGIC, "ext4"},
-		{unix.XFS_SUPER_MAGIC, "xfs"},
-		{unix.BTRFS_SUPER_MAGIC, "btrfs"},
-		{unix.TMPFS_MAGIC, "tmpfs"},
-		{unix.OVERLAYFS_SUPER_MAGIC, "overlay"},
-		{unix.NFS_SUPER_MAGIC, "nfs"},
-		{unix.FUSE_SUPER_MAGIC, "fuse"},
-		{unix.V9FS_MAGIC, "9p"},
-		{unix.CIFS_SUPER_MAGIC, "cifs"},
-		{unix.SMB2_SUPER_MAGIC, "smb"},
-		{0x2fc12fc1, "zfs"},
-		{unix.F2FS_SUPER_MAGIC, "f2fs"},
-	} {
-		if magic == one.magic {
-			return one.name
-		}
+	name, known := map[int64]string{
+		unix.EXT4_SUPER_MAGIC: "ext4", unix.XFS_SUPER_MAGIC: "xfs", unix.BTRFS_SUPER_MAGIC: "btrfs", unix.F2FS_SUPER_MAGIC: "f2fs",
+		unix.TMPFS_MAGIC: "tmpfs", unix.OVERLAYFS_SUPER_MAGIC: "overlay", unix.FUSE_SUPER_MAGIC: "fuse", 0x2fc12fc1: "zfs",
+		unix.NFS_SUPER_MAGIC: "nfs", unix.V9FS_MAGIC: "9p", unix.CIFS_SUPER_MAGIC: "cifs", unix.SMB2_SUPER_MAGIC: "smb",
+	}[magic]
+	if !known {
+		return fmt.Sprintf("file system %#x", magic)
 	}
-	return fmt.Sprintf("file system %#x", magic)
+	return name
 }
 
 // remote file systems are those of other hosts.
