@@ -12,10 +12,10 @@ import (
 )
 
 // listenerTrials opens listeners on every address of the host and on an abstract socket, which count what reaches them.
-func (t *test) listenerTrials() (all []trial, err error) {
+func listenerTrials() (all []trial, listeners []*listener.Listener, err error) {
 	hosts, err := listener.HostAddresses()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	secret := probe.RandomName("")
 	open := func(l *listener.Listener, failed error, address string, trialOf func(address string) trial) {
@@ -23,7 +23,7 @@ func (t *test) listenerTrials() (all []trial, err error) {
 			err = errors.Join(err, fmt.Errorf("listen at %s: %w", address, failed))
 			return
 		}
-		t.listeners = append(t.listeners, l)
+		listeners = append(listeners, l)
 		all = append(all, counted(l, trialOf(l.Address)))
 	}
 	for _, host := range hosts {
@@ -36,7 +36,7 @@ func (t *test) listenerTrials() (all []trial, err error) {
 	abstract := "@scidex-selftest-" + secret[:8]
 	l, failed := listener.New("unix", abstract, secret)
 	open(l, failed, abstract, socketTrial)
-	return all, err
+	return all, listeners, err
 }
 
 // counted makes the control of a trial, which the listener must count, and lets the listener judge with the canary.

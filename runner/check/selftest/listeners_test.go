@@ -90,9 +90,9 @@ func portOf(t *testing.T, l *listener.Listener) string {
 func TestService(t *testing.T) {
 	e := open(t, func() (*listener.Listener, error) { return listener.New("tcp", "127.0.0.1:0", "secret") })
 	port := portOf(t, e)
-	run := &test{}
+	trials, _ := serviceTrials(t.Context(), "localhost", port)
 	var shown []string
-	for _, p := range run.serviceTrials(t.Context(), "localhost", port) {
+	for _, p := range trials {
 		if !p.controlled {
 			t.Errorf("%s: %s", p.target, p.control)
 		}
@@ -102,7 +102,7 @@ func TestService(t *testing.T) {
 		t.Errorf("%q, want %q", shown, want)
 	}
 	for _, host := range []string{"127.0.0.1", "localhost"} {
-		trials := run.serviceTrials(t.Context(), host, "1")
+		trials, _ := serviceTrials(t.Context(), host, "1")
 		if len(trials) == 0 || slices.ContainsFunc(trials, func(p trial) bool { return p.controlled || p.control == "" }) {
 			t.Errorf("%s: %+v", host, trials)
 		}
@@ -112,8 +112,8 @@ func TestService(t *testing.T) {
 func TestTargetsAreTriedOnce(t *testing.T) {
 	e := open(t, func() (*listener.Listener, error) { return listener.New("tcp", "127.0.0.1:0", "secret") })
 	to := target.Target{Host: "127.0.0.1", Port: portOf(t, e)}
-	run := &test{options: Options{Targets: []target.Target{to, to, {Socket: "/none"}, {Socket: "/none"}}}}
-	if trials := run.targetTrials(t.Context()); len(trials) != 2 {
+	targets := []target.Target{to, to, {Socket: "/none"}, {Socket: "/none"}}
+	if trials, _ := targetTrials(t.Context(), targets); len(trials) != 2 {
 		t.Errorf("%+v", trials)
 	}
 }

@@ -45,7 +45,8 @@ func (p *pair) launch(ctx context.Context) (err error) {
 	if len(others) <= len(begun) {
 		p.note("not all supervisors were found in /proc, so no signal to them was tried")
 	}
-	p.trials = append(p.trials, p.postureTrials(others)...)
+	groups := func() []int { return p.main.Sandbox.Groups } // known when the canary has ended
+	p.trials = append(p.trials, p.view.postureTrials(p.runner.Root, p.secret, others, groups)...)
 	for i, role := range roles {
 		p.marks[i] = canary.NewMarks(p.id + "-" + role)
 	}

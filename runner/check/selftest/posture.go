@@ -56,20 +56,19 @@ func (in input) unchanged(check string, attempt canary.Attempt, steps ...string)
 	})
 }
 
-// postureTrials are about the privileges of a canary, and what it sees of others: the PIDs of processes on the host.
-func (t *test) postureTrials(others []int) (all []trial) {
-	groups := func() []int { return t.main.Sandbox.Groups } // known when the canary has ended
+// postureTrials are about the privileges of a canary, and what it sees of the launcher's root, secret and processes.
+func (v view) postureTrials(root, secret string, pids []int, keptGroups func() []int) (all []trial) {
 	all = append(all,
 		fact("descriptors", "0 to 2", canary.Attempt{Do: "descriptors"}, judge.Descriptors),
-		fact("environment", "variables", canary.Attempt{Do: "environment", At: t.secret}, judge.Environment(t.view.variables)),
-		fact("privileges", "status", canary.Attempt{Do: "status"}, judge.Status(groups)),
+		fact("environment", "variables", canary.Attempt{Do: "environment", At: secret}, judge.Environment(v.variables)),
+		fact("privileges", "status", canary.Attempt{Do: "status"}, judge.Status(keptGroups)),
 		fact("privileges", "system calls", canary.Attempt{Do: "privileges"}, judge.SystemCalls),
 		fact("privileges", "address families", canary.Attempt{Do: "families"}, judge.Families),
 		fact("privileges", "user namespaces", canary.Attempt{Do: "kernel file", At: "/proc/sys/user/max_user_namespaces"}, judge.UserNamespaces),
 		fact("processes", "in /proc", canary.Attempt{Do: "processes"}, judge.Processes),
-		fact("files", t.runner.Root, canary.Attempt{Do: "stat", At: t.runner.Root}, judge.Absent),
+		fact("files", root, canary.Attempt{Do: "stat", At: root}, judge.Absent),
 	)
-	for _, pid := range others {
+	for _, pid := range pids {
 		all = append(all, fact("processes", fmt.Sprintf("signal to %d", pid), canary.Attempt{Do: "signal", At: strconv.Itoa(pid)}, judge.Signal))
 	}
 	for _, name := range []string{"mem", "environ", "maps", "root/", "cwd/", "exe"} {

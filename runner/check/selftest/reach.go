@@ -3,6 +3,7 @@ package selftest
 import (
 	"context"
 	"os"
+	"slices"
 
 	"github.com/scidex-ai/scidex-oci/runner/check/probe"
 )
@@ -36,11 +37,12 @@ func (t *test) reach(ctx context.Context) (err error) {
 // outside makes all controls before a canary starts. Only the targets get packets beyond this host: that DNS is out of reach
 // is proven with listeners on it.
 func (t *test) outside(ctx context.Context) ([]trial, error) {
-	trials := t.targetTrials(ctx)
-	listeners, err := t.listenerTrials()
+	targets, notes := targetTrials(ctx, t.options.Targets)
+	t.report.Notes = append(t.report.Notes, notes...)
+	listening, listeners, err := listenerTrials()
+	t.listeners = listeners
 	if err != nil {
 		return nil, err
 	}
-	trials = append(trials, listeners...)
-	return append(trials, t.view.writeTrials()...), context.Cause(ctx)
+	return slices.Concat(targets, listening, t.view.writeTrials()), context.Cause(ctx)
 }

@@ -14,36 +14,39 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/check/selftest/target"
 )
 
-// targetTrials try to reach the targets.
-func (t *test) targetTrials(ctx context.Context) (all []trial) {
-	for _, to := range t.options.Targets {
-		for _, one := range t.trialsOf(ctx, to) {
+// targetTrials try to reach the targets. Notes say which addresses were left out.
+func targetTrials(ctx context.Context, targets []target.Target) (all []trial, notes []string) {
+	for _, to := range targets {
+		trials, more := trialsOf(ctx, to)
+		notes = append(notes, more...)
+		for _, one := range trials {
 			if !slices.ContainsFunc(all, func(other trial) bool { return other.check == one.check && other.target == one.target }) {
 				all = append(all, one)
 			}
 		}
 	}
-	return all
+	return all, notes
 }
 
-func (t *test) trialsOf(ctx context.Context, to target.Target) []trial {
+func trialsOf(ctx context.Context, to target.Target) (trials []trial, notes []string) {
 	switch {
 	case to.Usual:
-		return t.usualTrials(ctx, to)
+		return usualTrials(ctx, to)
 	case to.Socket != "":
-		return []trial{socketTrial(to.Socket).performOutside()}
+		return []trial{socketTrial(to.Socket).performOutside()}, nil
 	}
-	return t.serviceTrials(ctx, to.Host, to.Port)
+	return serviceTrials(ctx, to.Host, to.Port)
 }
 
 // usualTrials try the usual addresses of a PostgreSQL on the host. Those where nothing answers are left out. Where nothing
 // answers at all, one trial says so.
-func (t *test) usualTrials(ctx context.Context, to target.Target) []trial {
+func usualTrials(ctx context.Context, to target.Target) (found []trial, notes []string) {
 	port, pattern := to.Port, ".s.PGSQL."+to.Port
 	if port == "" {
 		port, pattern = target.DefaultPort, ".s.PGSQL.*"
 	}
-	found := reached(t.serviceTrials(ctx, "localhost", port))
+	found, notes = serviceTrials(ctx, "localhost", port)
+	found = reached(found)
 	for _, dir := range []string{"/run/postgresql", "/var/run/postgresql", "/tmp"} {
 		paths, _ := filepath.Glob(filepath.Join(dir, pattern)) // the pattern is valid
 		for _, path := range paths {
@@ -53,14 +56,14 @@ func (t *test) usualTrials(ctx context.Context, to target.Target) []trial {
 		}
 	}
 	if len(found) > 0 {
-		return found
+		return found, notes
 	}
 	none := trial{check: "target", target: to.String(), control: "nothing answers at localhost:" + port + " and in the usual directories of sockets"}
 	none.attempt = canary.Attempt{Do: "lookup", At: "localhost"} // ignored, but every trial has an attempt
 	none.judge = func(canary.Outcome) (judge.Result, string) {
 		return judge.Inconclusive, "there is nothing to reach; name what must be out of reach with --target URL|HOST:PORT|SOCKET"
 	}
-	return []trial{none}
+	return []trial{none}, notes
 }
 
 // reached keeps the trials whose control succeeded.
@@ -69,9 +72,9 @@ func reached(trials []trial) []trial {
 }
 
 // serviceTrials try each address of a TCP service, its name, and to resolve the name.
-func (t *test) serviceTrials(ctx context.Context, host, port string) []trial {
+func serviceTrials(ctx context.Context, host, port string) (all []trial, notes []string) {
 	if _, err := netip.ParseAddr(host); err == nil {
-		return []trial{tcpTrial(net.JoinHostPort(host, port)).performOutside()}
+		return []trial{tcpTrial(net.JoinHostPort(host, port)).performOutside()}, nil
 	}
 	within, cancel := context.WithTimeout(ctx, canary.Timeout)
 	defer cancel()
@@ -79,9 +82,8 @@ func (t *test) serviceTrials(ctx context.Context, host, port string) []trial {
 	if err != nil {
 		unresolved := tcpTrial(net.JoinHostPort(host, port))
 		unresolved.control = "its name is not resolved"
-		return []trial{unresolved}
+		return []trial{unresolved}, nil
 	}
-	var all []trial
 	for _, address := range addresses {
 		all = append(all, tcpTrial(net.JoinHostPort(address, port)).performOutside())
 	}
@@ -89,7 +91,7 @@ func (t *test) serviceTrials(ctx context.Context, host, port string) []trial {
 	if some := reached(slices.Clone(all)); len(some) > 0 {
 		for _, one := range all {
 			if !one.controlled {
-				t.note(fmt.Sprintf("%s does not answer (%s) and was left out: %s answers", one.target, one.control, some[0].target))
+				notes = append(notes, fmt.Sprintf("%s does not answer (%s) and was left out: %s answers", one.target, one.control, some[0].target))
 			}
 		}
 		all = append(some, tcpTrial(net.JoinHostPort(host, port)).performOutside())
@@ -97,5 +99,5 @@ func (t *test) serviceTrials(ctx context.Context, host, port string) []trial {
 	if !judge.LocalName(host) {
 		all = append(all, lookupTrial(host).performOutside())
 	}
-	return all
+	return all, notes
 }
