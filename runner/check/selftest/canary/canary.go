@@ -31,14 +31,14 @@ func Run(stdout io.Writer, id string) error {
 	if err != nil {
 		return err
 	}
-	said := answer{V: 1, ID: o.ID, Outcomes: []Outcome{}}
+	line := answer{V: 1, ID: o.ID, Outcomes: []Outcome{}}
 	perform := func(attempts []Attempt) {
 		for _, a := range attempts {
 			outcome := descriptors
 			if a.Do != "descriptors" {
 				outcome = Perform(a)
 			}
-			said.Outcomes = append(said.Outcomes, outcome)
+			line.Outcomes = append(line.Outcomes, outcome)
 		}
 	}
 	if o.Marks != nil {
@@ -53,7 +53,7 @@ func Run(stdout io.Writer, id string) error {
 		}
 	}
 	perform(o.Later)
-	if err := json.NewEncoder(stdout).Encode(said); err != nil {
+	if err := json.NewEncoder(stdout).Encode(line); err != nil {
 		return err
 	}
 	switch {
