@@ -14,6 +14,9 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner"
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/batch"
 	"github.com/scidex-ai/scidex-oci/runner/host/room"
+	"github.com/scidex-ai/scidex-oci/runner/request"
+	"github.com/scidex-ai/scidex-oci/runner/standby"
+	"github.com/scidex-ai/scidex-oci/runner/watch"
 )
 
 const batchExitCodes = `Exit codes of batch:
@@ -60,7 +63,7 @@ type batchSession struct {
 	lines   *lines
 	stores  *stores
 	logs    opener // of what was committed, for the report
-	crew    *runner.Crew
+	crew    *standby.Pool
 	screen  *console
 	board   *board
 	herd    herd
@@ -110,7 +113,7 @@ func (b *batchSession) run(ctx context.Context) (err error) {
 	if err := b.fit(survey); err != nil {
 		return err
 	}
-	if b.crew, err = runner.Muster(ctx, b.lines.under.Limits); err != nil {
+	if b.crew, err = standby.NewPool(ctx, b.lines.under.Limits); err != nil {
 		return err
 	}
 	defer b.crew.Close()
@@ -167,11 +170,11 @@ func (b *batchSession) open(ctx context.Context) (err error) {
 	}
 	b.logs = b.stores.reading(ctx)
 	if !b.options.resume {
-		b.stores.runner.CommitOutcomes(ctx)
-	} else if err := b.stores.runner.Recover(ctx); err != nil {
+		runner.CommitOutcomes(ctx, b.stores.runner)
+	} else if err := runner.Recover(ctx, b.stores.runner); err != nil {
 		return errors.Join(err, b.stores.Close())
 	}
-	b.stores.runner.Tidy(ctx)
+	runner.Tidy(ctx, b.stores.runner)
 	return nil
 }
 
@@ -191,8 +194,8 @@ func (b *batchSession) perform(ctx context.Context, source batch.Source) batch.S
 	defer b.screen.clearStatus()
 	all := batch.Batch{
 		Work: b.work(), Jobs: b.options.jobs, MaxFailures: b.options.maxFailures, Overlap: b.overlap(),
-		Asked: b.stores.runner.AskedToStop, Draining: b.board.drain, Ended: b.ended,
-		Abandon: func(s runner.StopSignal) { os.Exit(s.ExitCode) },
+		Asked: func(id string) []int64 { return watch.AskedToStop(b.stores.runner, id) }, Draining: b.board.drain, Ended: b.ended,
+		Abandon: func(s request.StopSignal) { os.Exit(s.ExitCode) },
 	}
 	return all.Run(ctx, source, signals)
 }

@@ -3,7 +3,7 @@ package main
 import (
 	"sync"
 
-	"github.com/scidex-ai/scidex-oci/runner"
+	"github.com/scidex-ai/scidex-oci/runner/suspend"
 )
 
 // suspendable is what Ctrl-Z stops: one analysis, or all of a batch.
@@ -15,16 +15,16 @@ type suspendable interface {
 // herd suspends all analyses that run. The zero value is ready.
 type herd struct {
 	mu      sync.Mutex
-	members map[*runner.Suspender]bool
+	members map[*suspend.Suspender]bool
 }
 
 // join adds one that is about to begin, until left is called.
-func (h *herd) join() (member *runner.Suspender, left func()) {
-	member = &runner.Suspender{}
+func (h *herd) join() (member *suspend.Suspender, left func()) {
+	member = &suspend.Suspender{}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.members == nil {
-		h.members = map[*runner.Suspender]bool{}
+		h.members = map[*suspend.Suspender]bool{}
 	}
 	h.members[member] = true
 	return member, func() {

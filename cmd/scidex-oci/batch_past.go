@@ -7,6 +7,9 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner"
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/batch"
+	"github.com/scidex-ai/scidex-oci/runner/plan"
+	"github.com/scidex-ai/scidex-oci/runner/request"
+	"github.com/scidex-ai/scidex-oci/runner/watch"
 )
 
 // past is what the catalog has of the lines of a batch that is resumed.
@@ -20,11 +23,11 @@ func (p past) Last(ctx context.Context, line batch.Line) (result.Result, []strin
 	if err != nil {
 		return result.Result{}, nil, err
 	}
-	changes, err := runner.Changes(run, line.Analysis)
+	changes, err := plan.Changes(run, line.Analysis)
 	if err != nil {
 		return result.Result{}, nil, err
 	}
-	result, err := p.stores.runner.Show(ctx, run)
+	result, err := watch.Show(ctx, p.stores.runner, run)
 	return result, changes, err
 }
 
@@ -34,14 +37,14 @@ func (p past) Refuse(line batch.Line, err error) batch.Outcome {
 }
 
 // PostProcess calls the hook of a run that is committed.
-func (p past) PostProcess(ctx context.Context, line batch.Line, last result.Result, stop <-chan runner.StopSignal) (batch.Outcome, bool) {
+func (p past) PostProcess(ctx context.Context, line batch.Line, last result.Result, stop <-chan request.StopSignal) (batch.Outcome, bool) {
 	if p.request.hook == nil {
 		return batch.Outcome{}, false
 	}
 	p.board.begin(line)
 	hook, done := p.hook(line)
 	defer done()
-	result, err := p.stores.runner.PostProcess(ctx, catalog.Key{ID: last.ID, Attempt: last.Attempt}, *hook, false, stop)
+	result, err := runner.PostProcess(ctx, p.stores.runner, catalog.Key{ID: last.ID, Attempt: last.Attempt}, *hook, false, stop)
 	if result.ID == "" {
 		return p.told(p.refuse(line, err)), true
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner"
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/batch"
+	"github.com/scidex-ai/scidex-oci/runner/request"
 )
 
 // batchReport prints what comes of the lines of a batch: JSON lines, or on a terminal a line for a person.
@@ -32,7 +33,7 @@ func newBatchReport(p *program, screen *console, o runRequest) *batchReport {
 
 // bad tells of a line because of which nothing is run.
 func (r *batchReport) bad(line batch.Line) {
-	refused := runner.Refused(line.Analysis, &runner.RequestError{Err: line.Err}, r.program.build.version)
+	refused := runner.Refused(line.Analysis, &request.Error{Err: line.Err}, r.program.build.version)
 	fmt.Fprintf(r.program.stderr, "scidex-oci: %s\n", escape(line.Err.Error()))
 	if !r.human {
 		_ = writeJSON(r.stdout, refused) // a patient writer does not fail

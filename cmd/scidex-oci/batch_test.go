@@ -19,9 +19,9 @@ import (
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
-	"github.com/scidex-ai/scidex-oci/runner"
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/batch"
 	"github.com/scidex-ai/scidex-oci/runner/observe/event"
+	"github.com/scidex-ai/scidex-oci/runner/request"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
@@ -122,7 +122,7 @@ func TestBatchExit(t *testing.T) {
 		0:   {Complete: 3},
 		1:   {Complete: 3, Failed: 1},
 		125: {Failed: 1, Errors: 1},
-		130: {Errors: 1, Signal: &runner.StopSignal{ExitCode: 130, Name: "SIGINT"}},
+		130: {Errors: 1, Signal: &request.StopSignal{ExitCode: 130, Name: "SIGINT"}},
 	} {
 		if got := batchExit(s); got != want {
 			t.Errorf("%+v: %d, want %d", s, got, want)
@@ -216,7 +216,7 @@ func TestConsoleOfSeveralLines(t *testing.T) {
 }
 
 func TestLeft(t *testing.T) {
-	signal := &runner.StopSignal{Name: "SIGINT"}
+	signal := &request.StopSignal{Name: "SIGINT"}
 	for _, test := range []struct {
 		s     batch.Summary
 		total int

@@ -9,6 +9,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner"
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/batch"
 	"github.com/scidex-ai/scidex-oci/runner/observe/event"
+	"github.com/scidex-ai/scidex-oci/runner/request"
 )
 
 // work runs a line as run does.
@@ -17,7 +18,7 @@ type work struct {
 }
 
 // Do makes one attempt, and tells its end.
-func (w work) Do(ctx context.Context, line batch.Line, stop <-chan runner.StopSignal) batch.Outcome {
+func (w work) Do(ctx context.Context, line batch.Line, stop <-chan request.StopSignal) batch.Outcome {
 	return w.told(w.attempt(ctx, line, stop))
 }
 
@@ -29,20 +30,20 @@ func (w work) told(o batch.Outcome) batch.Outcome {
 	return o
 }
 
-func (w work) attempt(ctx context.Context, line batch.Line, stop <-chan runner.StopSignal) batch.Outcome {
+func (w work) attempt(ctx context.Context, line batch.Line, stop <-chan request.StopSignal) batch.Outcome {
 	if line.Err != nil {
-		return w.refuse(line, &runner.RequestError{Err: line.Err})
+		return w.refuse(line, &request.Error{Err: line.Err})
 	}
 	suspender, left := w.herd.join()
 	defer left()
 	hook, done := w.hook(line)
 	defer done()
-	request := runner.Request{
+	asked := request.Request{
 		Analysis: line.Analysis, AnyRoot: w.request.anyRoot, Overwrite: w.request.overwrite, NoAudit: w.request.noAudit,
 		Stop: stop, Suspender: suspender, Observe: w.observe(line), Hook: hook, Admit: w.admit(line),
 	}
-	result, err := w.start(ctx, request)
-	var refused *runner.RequestError
+	result, err := w.start(ctx, asked)
+	var refused *request.Error
 	if errors.As(err, &refused) {
 		return w.refuse(line, w.placed(line, err))
 	}
@@ -78,16 +79,16 @@ func (w work) observe(line batch.Line) func(event.Event) error {
 }
 
 // start runs a request with the supervisor that all share.
-func (w work) start(ctx context.Context, request runner.Request) (result.Result, error) {
+func (w work) start(ctx context.Context, request request.Request) (result.Result, error) {
 	var err error
 	if request.Begun, err = w.crew.Begin(request.Analysis.Limits); err != nil {
 		return runner.Refused(request.Analysis, err, w.program.build.version), err
 	}
-	return w.stores.runner.Run(ctx, request)
+	return runner.Run(ctx, w.stores.runner, request)
 }
 
 // hook is what is called with the result of a line, nil for nothing; what it writes goes to standard error until done.
-func (w work) hook(line batch.Line) (hook *runner.Hook, done func()) {
+func (w work) hook(line batch.Line) (hook *request.Hook, done func()) {
 	if w.request.hook == nil {
 		return nil, func() {}
 	}
@@ -103,16 +104,16 @@ func (w work) hook(line batch.Line) (hook *runner.Hook, done func()) {
 
 // placed says in which line a request was refused; any other error stays what it is.
 func (w work) placed(line batch.Line, err error) error {
-	var refused *runner.RequestError
+	var refused *request.Error
 	if !errors.As(err, &refused) {
 		return err
 	}
 	reason := refused.Err
-	var used *runner.UsedError
+	var used *request.UsedError
 	if errors.As(err, &used) { // a batch has no --again
 		reason = fmt.Errorf("id %s was used before and is %s; choose another id, or pass over what is done with --resume", used.ID, used.State)
 	}
-	return &runner.RequestError{Err: w.lines.at(line.Number, reason)}
+	return &request.Error{Err: w.lines.at(line.Number, reason)}
 }
 
 // refuse is the outcome of a line that did not become a run.

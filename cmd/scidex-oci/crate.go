@@ -20,6 +20,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/crate"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner"
+	"github.com/scidex-ai/scidex-oci/runner/watch"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
@@ -126,7 +127,7 @@ const scriptType = "text/plain"
 
 // crateOf is what the catalog knows of a run.
 func (h *stores) crateOf(ctx context.Context, run catalog.Run) (crate.Run, crateSource, error) {
-	result, err := h.runner.Show(ctx, run)
+	result, err := watch.Show(ctx, h.runner, run)
 	if err != nil {
 		return crate.Run{}, crateSource{}, err
 	}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner"
+	"github.com/scidex-ai/scidex-oci/runner/request"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
@@ -159,12 +160,12 @@ func (t *tether) letGo(answer byte) error {
 
 // stops passes the wish to stop on, but for that of a terminal which closes, and makes one of the death of the
 // command that has started this one before the analysis has begun.
-func (t *tether) stops(signals <-chan runner.StopSignal) <-chan runner.StopSignal {
-	out := make(chan runner.StopSignal, 2)
+func (t *tether) stops(signals <-chan request.StopSignal) <-chan request.StopSignal {
+	out := make(chan request.StopSignal, 2)
 	go func() {
 		broken := t.broken
 		for {
-			stop := runner.StopSignal{ExitCode: result.SignalBase + int(unix.SIGTERM), Name: "the death of the command that started it"}
+			stop := request.StopSignal{ExitCode: result.SignalBase + int(unix.SIGTERM), Name: "the death of the command that started it"}
 			select {
 			case stop = <-signals:
 				if stop.Name == "SIGHUP" {
@@ -183,7 +184,7 @@ func (t *tether) stops(signals <-chan runner.StopSignal) <-chan runner.StopSigna
 }
 
 // loosen makes a request one that goes on without its caller.
-func (s *session) loosen(request *runner.Request) {
+func (s *session) loosen(request *request.Request) {
 	request.Detached = true
 	request.Stdout, request.Stderr = nil, nil
 	if request.Hook != nil {

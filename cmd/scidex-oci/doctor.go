@@ -14,6 +14,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
 	"github.com/scidex-ai/scidex-oci/runner"
 	"github.com/scidex-ai/scidex-oci/runner/check/doctor"
+	"github.com/scidex-ai/scidex-oci/runner/phase"
 )
 
 func newDoctorCommand(p *program) *cli.Command {
@@ -89,8 +90,8 @@ func (p *program) examination() (doctor.Options, error) {
 }
 
 // throwAway opens stores in a directory of their own, with the settings of another.
-func (p *program) throwAway(s settings, given policy) func(context.Context, string) (*runner.Runner, error) {
-	return func(ctx context.Context, root string) (*runner.Runner, error) {
+func (p *program) throwAway(s settings, given policy) func(context.Context, string) (*phase.Host, error) {
+	return func(ctx context.Context, root string) (*phase.Host, error) {
 		own := s
 		own.root, own.db, own.blobs = root, database{file: filepath.Join(root, "catalog.db")}, blobPlace{dir: filepath.Join(root, "blobs")}
 		h, err := p.openAt(ctx, own, given, p.stderr)
@@ -130,7 +131,7 @@ func (p *program) lookAt(ctx context.Context, s settings) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	id, _, err := h.runner.Match(ctx)
+	id, _, err := runner.Match(ctx, h.runner)
 	return fmt.Sprintf("catalog %s, with its blob store", id), errors.Join(err, h.Close())
 }
 

@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"github.com/scidex-ai/scidex-oci/outputs/result"
-	"github.com/scidex-ai/scidex-oci/runner"
+	"github.com/scidex-ai/scidex-oci/runner/request"
 )
 
 // exitCodes is the table of the help and the man page.
@@ -40,7 +40,7 @@ func usagef(format string, args ...any) error {
 // exitCode is what the process ends with after err.
 func exitCode(err error) int {
 	var status exitStatus
-	var stopped *runner.StoppedError
+	var stopped *request.StoppedError
 	var interrupted *interruptedError
 	switch {
 	case err == nil:

@@ -54,7 +54,7 @@ func runGC(ctx context.Context, p *program, h *stores, o gcOptions) error {
 	if err != nil {
 		return err
 	}
-	report, err := h.runner.GC(ctx, o.dryRun, retention)
+	report, err := runner.GC(ctx, h.runner, o.dryRun, retention)
 	if err != nil {
 		return err
 	}

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
-	"github.com/scidex-ai/scidex-oci/runner"
+	"github.com/scidex-ai/scidex-oci/runner/request"
 
 	"github.com/scidex-ai/scidex-oci/outputs/blob/s3"
 )
@@ -142,8 +142,8 @@ func TestExitCode(t *testing.T) {
 		{exitStatus(3), 3, true},
 		{errors.New("x"), 125, false},
 		{usagef("x"), 125, false},
-		{&runner.RequestError{Err: errors.New("x")}, 125, false},
-		{&runner.RequestError{Err: &runner.StoppedError{Signal: runner.StopSignal{ExitCode: 143}}}, 143, false},
+		{&request.Error{Err: errors.New("x")}, 125, false},
+		{&request.Error{Err: &request.StoppedError{Signal: request.StopSignal{ExitCode: 143}}}, 143, false},
 	}
 	for _, test := range tests {
 		if got := exitCode(test.err); got != test.code || silent(test.err) != test.silent {

@@ -12,7 +12,8 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/scidex-ai/scidex-oci/rootfs/image"
-	"github.com/scidex-ai/scidex-oci/runner"
+	"github.com/scidex-ai/scidex-oci/runner/plan"
+	"github.com/scidex-ai/scidex-oci/runner/request"
 )
 
 func newImageCommand(p *program) *cli.Command {
@@ -42,12 +43,12 @@ func (p *program) store() (*image.Store, error) {
 	if err := os.MkdirAll(s.root, 0o700); err != nil {
 		return nil, fmt.Errorf("%w; give another place with --root DIR", err)
 	}
-	return image.Open(filepath.Join(s.root, runner.ImagesDir))
+	return image.Open(filepath.Join(s.root, plan.ImagesDir))
 }
 
 // sweepImages removes what no image needs, for gc; the place of images is not made.
 func sweepImages(ctx context.Context, root string, dry bool) ([]string, error) {
-	dir := filepath.Join(root, runner.ImagesDir)
+	dir := filepath.Join(root, plan.ImagesDir)
 	if _, err := os.Lstat(dir); errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -60,7 +61,7 @@ func sweepImages(ctx context.Context, root string, dry bool) ([]string, error) {
 }
 
 // interruptedError is a command that a signal has ended, with nothing left of it.
-type interruptedError struct{ by runner.StopSignal }
+type interruptedError struct{ by request.StopSignal }
 
 func (e *interruptedError) Error() string { return "stopped by " + e.by.Name }
 

@@ -12,7 +12,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
-	"github.com/scidex-ai/scidex-oci/runner"
+	"github.com/scidex-ai/scidex-oci/runner/watch"
 )
 
 func newLogsCommand(p *program) *cli.Command {
@@ -56,14 +56,14 @@ func runLogs(ctx context.Context, p *program, h *stores, o logsOptions, name str
 	}
 	stdout, closeStdout := display(p.stdout.File)
 	stderr, closeStderr := display(p.stderr)
-	var to runner.Streams
+	var to watch.Streams
 	if o.stdout {
 		to[0] = stdout
 	}
 	if o.stderr {
 		to[1] = stderr
 	}
-	run, err = h.runner.CopyLogs(ctx, run, to, o.follow)
+	run, err = watch.CopyLogs(ctx, h.runner, run, to, o.follow)
 	err = errors.Join(err, closeStdout(), closeStderr())
 	if err != nil {
 		return noLogs(run, err)
@@ -72,18 +72,18 @@ func runLogs(ctx context.Context, p *program, h *stores, o logsOptions, name str
 }
 
 func noLogs(run catalog.Run, err error) error {
-	var elsewhere *runner.ElsewhereError
+	var elsewhere *watch.ElsewhereError
 	switch {
 	case errors.As(err, &elsewhere):
 		return fmt.Errorf("run %q is %s and its logs cannot be read from here before it has ended: %w", run.Key, run.State, elsewhere)
-	case errors.Is(err, runner.ErrDead):
+	case errors.Is(err, watch.ErrDead):
 		return killed(run.Key)
 	}
 	return err
 }
 
 // tellTruncated says on standard error which streams were not kept, or not whole.
-func (p *program) tellTruncated(run catalog.Run, to runner.Streams) error {
+func (p *program) tellTruncated(run catalog.Run, to watch.Streams) error {
 	if !run.State.Final() {
 		return nil
 	}

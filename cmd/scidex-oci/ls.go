@@ -17,6 +17,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
+	"github.com/scidex-ai/scidex-oci/runner/watch"
 )
 
 func newListCommand(p *program) *cli.Command {
@@ -57,7 +58,7 @@ func runList(ctx context.Context, p *program, h *stores, o listOptions) error {
 	if o.watch {
 		return p.watchList(ctx, h, o)
 	}
-	runs, err := h.runner.List(ctx, filter)
+	runs, err := watch.List(ctx, h.runner, filter)
 	switch {
 	case err != nil:
 		return err

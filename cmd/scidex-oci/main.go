@@ -19,6 +19,7 @@ import (
 	_ "github.com/scidex-ai/scidex-oci/runner/host/nsroot"
 	_ "github.com/scidex-ai/scidex-oci/runner/host/stdout"
 	"github.com/scidex-ai/scidex-oci/runner/observe/trace"
+	"github.com/scidex-ai/scidex-oci/runner/request"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
@@ -59,7 +60,7 @@ func execute(args []string, p *program) int {
 	var unread *usageError
 	var ours *bug
 	if (errors.As(err, &unread) || errors.As(err, &ours)) && wantsJSON(args, p.env) {
-		refused := runner.Refused(spec.Analysis{}, &runner.RequestError{Err: err}, p.build.version)
+		refused := runner.Refused(spec.Analysis{}, &request.Error{Err: err}, p.build.version)
 		_ = writeJSON(p.stdout, refused) // the exit code tells too
 	}
 	if err == nil {

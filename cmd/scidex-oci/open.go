@@ -15,6 +15,9 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/inodes"
 	"github.com/scidex-ai/scidex-oci/runner"
 	"github.com/scidex-ai/scidex-oci/runner/inputs/binds"
+	"github.com/scidex-ai/scidex-oci/runner/phase"
+	"github.com/scidex-ai/scidex-oci/runner/plan"
+	"github.com/scidex-ai/scidex-oci/runner/request"
 	"github.com/scidex-ai/scidex-oci/runner/sandbox"
 )
 
@@ -22,7 +25,7 @@ import (
 type stores struct {
 	catalog catalog.Catalog
 	blobs   *blob.Store
-	runner  *runner.Runner
+	runner  *phase.Host
 }
 
 // load gives the options of a command line their values: those of the command's flags, the global ones, and others, which
@@ -34,7 +37,7 @@ func (p *program) load(c *cli.Context, others ...*options.Flag) error {
 // visit opens catalog and blob store for a command, with what waited to be committed, and closes them after it.
 func (p *program) visit(c *cli.Context, command func(h *stores) error) error {
 	return p.enter(c, func(h *stores) error {
-		h.runner.CommitOutcomes(c.Context)
+		runner.CommitOutcomes(c.Context, h.runner)
 		return command(h)
 	})
 }
@@ -42,7 +45,7 @@ func (p *program) visit(c *cli.Context, command func(h *stores) error) error {
 // change is visit for a command that writes to the catalog: before it, what killed runs of this root left is removed.
 func (p *program) change(c *cli.Context, command func(h *stores) error) error {
 	return p.visit(c, func(h *stores) error {
-		h.runner.Tidy(c.Context)
+		runner.Tidy(c.Context, h.runner)
 		return command(h)
 	})
 }
@@ -64,11 +67,11 @@ func (p *program) enter(c *cli.Context, command func(h *stores) error) error {
 func (p *program) open(ctx context.Context, log io.Writer) (*stores, error) {
 	s, err := settingsOf(p.options, p.env)
 	if err != nil {
-		return nil, &runner.RequestError{Err: err}
+		return nil, &request.Error{Err: err}
 	}
 	given, err := policyOf(p.options)
 	if err != nil {
-		return nil, &runner.RequestError{Err: err}
+		return nil, &request.Error{Err: err}
 	}
 	return p.openAt(ctx, s, given, log)
 }
@@ -91,11 +94,11 @@ func policyOf(g *options.Global) (given policy, err error) {
 // what was asked for wrongly.
 func (p *program) openAt(ctx context.Context, s settings, given policy, log io.Writer) (*stores, error) {
 	h, err := p.openStores(ctx, s, given, log)
-	var refused *runner.RequestError
+	var refused *request.Error
 	if err == nil || errors.As(err, &refused) {
 		return h, err
 	}
-	return nil, &runner.CatalogError{Err: inodes.Explain(err)}
+	return nil, &request.CatalogError{Err: inodes.Explain(err)}
 }
 
 func (p *program) openStores(ctx context.Context, s settings, given policy, log io.Writer) (*stores, error) {
@@ -112,7 +115,7 @@ func (p *program) openStores(ctx context.Context, s settings, given policy, log 
 	if err != nil {
 		return nil, err
 	}
-	return &stores{catalog: cat, blobs: blobs, runner: &runner.Runner{
+	return &stores{catalog: cat, blobs: blobs, runner: &phase.Host{
 		Catalog: cat, Blobs: blobs, Root: s.root, Tmp: s.tmp, MinFree: given.floor, Version: p.build.version,
 		Private:  append(s.db.private(), s.blobs.dir),
 		Database: s.db.listens(), AllowBinds: given.allowed,
@@ -148,7 +151,7 @@ func floorOf(t options.Text) (sandbox.Floor, error) {
 	if !t.Given {
 		return sandbox.Floor{Percent: 5}, nil
 	}
-	floor, err := runner.ParseFloor(t.Value)
+	floor, err := plan.ParseFloor(t.Value)
 	if err != nil {
 		return floor, t.Wrap(err)
 	}

@@ -215,5 +215,5 @@ func runOutputsExport(ctx context.Context, h *stores, o outputsExportOptions, na
 	if err != nil {
 		return err
 	}
-	return h.runner.Export(ctx, run, options.Absolute(here, dir), o.overwrite)
+	return runner.Export(ctx, h.runner, run, options.Absolute(here, dir), o.overwrite)
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner"
+	"github.com/scidex-ai/scidex-oci/runner/request"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
@@ -74,7 +75,7 @@ func runPostProcess(ctx context.Context, p *program, h *stores, o postProcessOpt
 	hook.Output = output
 	stop, done := stops()
 	defer done()
-	result, err := h.runner.PostProcess(ctx, run.Key, *hook, o.again, stop)
+	result, err := runner.PostProcess(ctx, h.runner, run.Key, *hook, o.again, stop)
 	err = errors.Join(err, output.Close())
 	if o.json && result.ID != "" {
 		err = errors.Join(err, writeJSON(p.stdout, result))
@@ -92,11 +93,11 @@ func called(report []byte) string {
 }
 
 // hookOf is what is to be called with a result, or nil.
-func hookOf(o options.Hook, env lookup) (*runner.Hook, error) {
+func hookOf(o options.Hook, env lookup) (*request.Hook, error) {
 	if !o.Command.Given {
 		return nil, nil
 	}
-	h := &runner.Hook{Timeout: hookTimeout, Grace: time.Duration(spec.Analysis{}.WithDefaults().Grace)}
+	h := &request.Hook{Timeout: hookTimeout, Grace: time.Duration(spec.Analysis{}.WithDefaults().Grace)}
 	var err error
 	if h.Command, err = splitCommand(o.Command.Value, env); err == nil {
 		h.Command[0], err = executable(o.Command.Dir, h.Command[0])

@@ -10,14 +10,14 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/catalog/postgres"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog/postgres/riverqueue"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog/queue"
-	"github.com/scidex-ai/scidex-oci/runner"
+	"github.com/scidex-ai/scidex-oci/runner/request"
 )
 
 // openQueue opens the queue in the database of the catalog.
 func (h *stores) openQueue(ctx context.Context) (queue.Queue, error) {
 	c, ok := h.catalog.(*postgres.Catalog)
 	if !ok {
-		return nil, &runner.RequestError{Err: errNoQueue}
+		return nil, &request.Error{Err: errNoQueue}
 	}
 	return riverqueue.Open(ctx, c, h.runner.Log)
 }

@@ -63,7 +63,7 @@ func runReplay(ctx context.Context, p *program, h *stores, o replayOptions, name
 	stop, _ := stops()
 	defer outlast(stop)
 	how.Stop = stop
-	told, err := h.runner.Replay(ctx, run, how)
+	told, err := runner.Replay(ctx, h.runner, run, how)
 	if err != nil {
 		return err
 	}

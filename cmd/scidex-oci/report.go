@@ -17,6 +17,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs"
 	"github.com/scidex-ai/scidex-oci/outputs/report"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
+	"github.com/scidex-ai/scidex-oci/runner/watch"
 )
 
 func newReportCommand(p *program) *cli.Command {
@@ -89,7 +90,7 @@ func (h *stores) reported(ctx context.Context, name string) (result.Result, erro
 	if !run.State.Final() {
 		return result.Result{}, fmt.Errorf("run %q is %s; a page is made of a run that has ended: wait for it with \"scidex-oci show --wait %s\"", run.Key, run.State, run.ID)
 	}
-	return h.runner.Show(ctx, run)
+	return watch.Show(ctx, h.runner, run)
 }
 
 // pageFile is where a page is written to.

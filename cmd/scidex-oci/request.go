@@ -14,7 +14,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/userfile"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
-	"github.com/scidex-ai/scidex-oci/runner"
+	"github.com/scidex-ai/scidex-oci/runner/request"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
@@ -24,7 +24,7 @@ type runRequest struct {
 	again, overwrite, json, quiet bool
 	detach                        bool
 	noAudit, anyRoot, reuse       bool
-	hook                          *runner.Hook // nil: none
+	hook                          *request.Hook // nil: none
 }
 
 // finder resolves what a person types for a run.

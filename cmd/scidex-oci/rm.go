@@ -49,7 +49,7 @@ func runRemove(ctx context.Context, h *stores, given []string) error {
 	}
 	var all error
 	for _, key := range keys {
-		if err := h.runner.Remove(ctx, key); err != nil {
+		if err := runner.Remove(ctx, h.runner, key); err != nil {
 			all = errors.Join(all, fmt.Errorf("remove %q: %w", key, err))
 		}
 	}

@@ -17,6 +17,9 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner"
 	"github.com/scidex-ai/scidex-oci/runner/observe/event"
+	"github.com/scidex-ai/scidex-oci/runner/request"
+	"github.com/scidex-ai/scidex-oci/runner/standby"
+	"github.com/scidex-ai/scidex-oci/runner/suspend"
 )
 
 func newRunCommand(p *program) *cli.Command {
@@ -88,7 +91,7 @@ type session struct {
 	request runRequest
 	screen  *console
 	err     error // of the command line
-	begun   *runner.Begun
+	begun   *standby.Standby
 	stores  *stores
 	events  *sink      // nil: none
 	trace   *traceFile // nil: none
@@ -112,14 +115,14 @@ func (s *session) run(ctx context.Context) (result.Result, error) {
 	}
 	stop, _ := stops() // to the end of this process
 	defer outlast(stop)
-	suspender := &runner.Suspender{}
+	suspender := &suspend.Suspender{}
 	defer suspends(suspender)()
 	s.stderr.limit = tailSize
 	after := newStream(s.program.stderr, s.screen)
 	if s.request.hook != nil {
 		s.request.hook.Output = after
 	}
-	request := runner.Request{
+	request := request.Request{
 		Analysis: s.request.analysis, Again: s.request.again, Reuse: s.request.reuse, AnyRoot: s.request.anyRoot, Overwrite: s.request.overwrite, NoAudit: s.request.noAudit,
 		Stdout: stdout, Stderr: io.MultiWriter(stderr, &s.stderr),
 		Hook: s.request.hook, Observe: s.observe, Scanning: s.scanning(), Stop: stop, Suspender: suspender, Begun: s.begun,
@@ -128,7 +131,7 @@ func (s *session) run(ctx context.Context) (result.Result, error) {
 		s.loosen(&request)
 	}
 	ready()
-	result, err := s.stores.runner.Run(ctx, request)
+	result, err := runner.Run(ctx, s.stores.runner, request)
 	closed := s.trace.span("close the streams")
 	lost := errors.Join(stdout.Close(), stderr.Close(), after.Close())
 	s.screen.clearStatus()
@@ -160,10 +163,10 @@ func (s *session) prepare(ctx context.Context) error {
 		err = a.Validate()
 	}
 	if err != nil {
-		return &runner.RequestError{Err: err}
+		return &request.Error{Err: err}
 	}
 	s.trace.read()
-	if s.begun, err = runner.Begin(ctx, a.Limits); err != nil {
+	if s.begun, err = standby.Begin(ctx, a.Limits); err != nil {
 		return err
 	}
 	return s.open(ctx)
@@ -183,8 +186,8 @@ func (s *session) open(ctx context.Context) (err error) {
 		opened()
 		if err == nil {
 			defer s.trace.span("see to what killed runs left")()
-			s.stores.runner.CommitOutcomes(ctx)
-			s.stores.runner.Tidy(ctx) // before the run: its id may be that of a dead one
+			runner.CommitOutcomes(ctx, s.stores.runner)
+			runner.Tidy(ctx, s.stores.runner) // before the run: its id may be that of a dead one
 		}
 	}
 	return err

@@ -12,6 +12,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
+	"github.com/scidex-ai/scidex-oci/runner/watch"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
@@ -56,17 +57,17 @@ func runShow(ctx context.Context, p *program, h *stores, o showOptions, name str
 		return err
 	}
 	if o.json {
-		result, err := h.runner.Show(ctx, run)
+		result, err := watch.Show(ctx, h.runner, run)
 		if err != nil {
 			return err
 		}
 		return writeJSON(p.stdout, result)
 	}
-	result, err := h.runner.Summary(ctx, run, shownEntries)
+	result, err := watch.Summary(ctx, h.runner, run, shownEntries)
 	if err != nil {
 		return err
 	}
-	attempts, err := h.runner.List(ctx, catalog.Filter{ID: run.ID})
+	attempts, err := watch.List(ctx, h.runner, catalog.Filter{ID: run.ID})
 	if err != nil {
 		return err
 	}

@@ -16,6 +16,8 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner"
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/batch"
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/slurm"
+	"github.com/scidex-ai/scidex-oci/runner/watch"
+	"github.com/scidex-ai/scidex-oci/runner/workspace"
 )
 
 // defaultPoll is how often collect --wait looks, which costs Slurm's controller one call.
@@ -112,14 +114,14 @@ func (p *program) collectSlurm(ctx context.Context, c *cli.Context, s slurm.Spoo
 // belongs refuses another catalog than that of the submission, and a submission that is still under way. The blob store is the
 // catalog's from then on.
 func belongs(ctx context.Context, s slurm.Spool, h *stores) error {
-	id, _, err := h.runner.Match(ctx)
+	id, _, err := runner.Match(ctx, h.runner)
 	if err != nil {
 		return err
 	}
 	if id != s.Submission.CatalogID {
 		return fmt.Errorf("spool %q is of catalog %s and this one is %s: give the --root, --db and --blobs that it was submitted with", s.Dir, s.Submission.CatalogID, id)
 	}
-	if err := h.runner.Bind(ctx); err != nil {
+	if err := runner.Bind(ctx, h.runner); err != nil {
 		return err
 	}
 	submitted, err := s.Submitted()
@@ -199,7 +201,7 @@ func (k *collection) line(ctx context.Context, id slurm.TaskID, n int, has bool,
 	if err != nil {
 		return err
 	}
-	result, err := k.stores.runner.Show(ctx, run)
+	result, err := watch.Show(ctx, k.stores.runner, run)
 	if err != nil {
 		return err
 	}
@@ -228,7 +230,7 @@ func (k *collection) conclude(id slurm.TaskID, line slurm.Line, status slurm.Sta
 		if run.Host, err = os.Hostname(); err != nil {
 			return err
 		}
-		run.BootID = runner.BootID()
+		run.BootID = workspace.BootID()
 	}
 	err = k.spool.Conclude(line.Number, run)
 	if errors.Is(err, spool.ErrTaken) {

@@ -18,6 +18,8 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner"
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/batch"
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/slurm"
+	"github.com/scidex-ai/scidex-oci/runner/plan"
+	"github.com/scidex-ai/scidex-oci/runner/request"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
@@ -200,7 +202,7 @@ func checkSlurm(a spec.Analysis) error {
 func (s *slurmSubmission) tellBad(line batch.Line) {
 	fmt.Fprintf(s.program.stderr, "scidex-oci: %s\n", escape(line.Err.Error()))
 	if s.request.json {
-		_ = writeJSON(s.program.stdout, runner.Refused(line.Analysis, &runner.RequestError{Err: line.Err}, s.program.build.version))
+		_ = writeJSON(s.program.stdout, runner.Refused(line.Analysis, &request.Error{Err: line.Err}, s.program.build.version))
 	}
 }
 
@@ -268,15 +270,15 @@ func (s *slurmSubmission) rows(ctx context.Context, of *slurm.Submission, from *
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, h.Close()) }()
-	if of.CatalogID, _, err = h.runner.Match(ctx); err != nil {
+	if of.CatalogID, _, err = runner.Match(ctx, h.runner); err != nil {
 		return nil, err
 	}
-	if err := h.runner.Bind(ctx); err != nil { // before there is anything to collect into it
+	if err := runner.Bind(ctx, h.runner); err != nil { // before there is anything to collect into it
 		return nil, err
 	}
 	var bad error
 	for _, line := range good {
-		row, err := h.runner.Queued(ctx, line.Analysis)
+		row, err := plan.NewQueued(ctx, h.runner, line.Analysis)
 		if err != nil {
 			bad = errors.Join(bad, from.at(line.Number, err))
 			continue

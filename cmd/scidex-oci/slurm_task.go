@@ -22,6 +22,8 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner"
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/slurm"
 	"github.com/scidex-ai/scidex-oci/runner/host/lockdir"
+	"github.com/scidex-ai/scidex-oci/runner/request"
+	"github.com/scidex-ai/scidex-oci/runner/workspace"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
@@ -41,7 +43,7 @@ type slurmTask struct {
 	program *program
 	spool   slurm.Spool
 	line    slurm.Line
-	stop    <-chan runner.StopSignal
+	stop    <-chan request.StopSignal
 	root    string // the node's own, for this task alone
 }
 
@@ -85,7 +87,7 @@ func (t *slurmTask) perform(ctx context.Context, root string) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := t.spool.Begin(t.line.Number, slurm.Began{Host: host, BootID: runner.BootID(), At: time.Now().UTC()}); err != nil {
+	if err := t.spool.Begin(t.line.Number, slurm.Began{Host: host, BootID: workspace.BootID(), At: time.Now().UTC()}); err != nil {
 		return err
 	}
 	t.sweep(ctx, filepath.Dir(root))
@@ -127,7 +129,7 @@ func (t *slurmTask) sweep(ctx context.Context, tmp string) {
 		if err != nil {
 			return err
 		}
-		_, err = h.runner.GC(ctx, false, runner.Retention{})
+		_, err = runner.GC(ctx, h.runner, false, runner.Retention{})
 		if err == nil {
 			err = deliverLeft(ctx, root, h)
 		}
@@ -192,7 +194,7 @@ func (t *slurmTask) run(ctx context.Context, host string) error {
 	if err != nil {
 		return t.refuse(runner.Refused(a, err, t.program.build.version), host)
 	}
-	res, failed := h.runner.Run(ctx, runner.Request{
+	res, failed := runner.Run(ctx, h.runner, request.Request{
 		Analysis: a, NoAudit: t.spool.Submission.NoAudit, Stdout: io.Discard, Stderr: io.Discard, Stop: t.stop,
 	})
 	// Whoever signals from here on: what is made is delivered or set aside. Slurm has SIGKILL for who does not wait.

@@ -7,6 +7,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
+	"github.com/scidex-ai/scidex-oci/runner/plan"
 )
 
 func newSpecCommand(p *program) *cli.Command {
@@ -55,9 +56,9 @@ func runSpec(c *cli.Context, p *program, o *specOptions) (err error) {
 		if o.bundle.Value == "" {
 			return o.bundle.Refuse("is empty; give a directory")
 		}
-		return s.stores.runner.Bundle(c.Context, a, o.bundle.Path(""))
+		return plan.Bundle(c.Context, s.stores.runner, a, o.bundle.Path(""))
 	}
-	config, err := s.stores.runner.Spec(c.Context, a)
+	config, err := plan.Spec(c.Context, s.stores.runner, a)
 	if err != nil {
 		return err
 	}

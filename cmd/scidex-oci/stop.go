@@ -10,6 +10,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/runner"
+	"github.com/scidex-ai/scidex-oci/runner/watch"
 )
 
 func newStopCommand(p *program) *cli.Command {
@@ -29,7 +30,7 @@ anything is stopped. A run is stopped by its owner, on its host and with the --r
 				return err
 			}
 			return p.visit(c, func(h *stores) error {
-				defer h.runner.Tidy(c.Context) // after it: whoever stops a run is in a hurry
+				defer runner.Tidy(c.Context, h.runner) // after it: whoever stops a run is in a hurry
 				return runStop(c.Context, p, h, *o, given)
 			})
 		},
@@ -78,23 +79,23 @@ func runStop(ctx context.Context, p *program, h *stores, o stopOptions, given []
 }
 
 // stop asks one run to end, or says why it cannot.
-func (h *stores) stop(ctx context.Context, run catalog.Run, now bool) (*runner.Live, error) {
+func (h *stores) stop(ctx context.Context, run catalog.Run, now bool) (*watch.Live, error) {
 	name := run.String()
 	if run.State.Final() {
 		return nil, fmt.Errorf("run %q has ended already: it is %s (%s)", name, run.State, run.Reason)
 	}
-	live, err := h.runner.Attach(run)
+	live, err := watch.Attach(h.runner, run)
 	if err == nil {
 		if err = live.Stop(now); err == nil {
 			return live, nil
 		}
 		err = errors.Join(err, live.Close())
 	}
-	var elsewhere *runner.ElsewhereError
+	var elsewhere *watch.ElsewhereError
 	switch {
 	case errors.As(err, &elsewhere):
 		return nil, fmt.Errorf("run %q cannot be stopped from here: %w", name, elsewhere)
-	case errors.Is(err, runner.ErrDead):
+	case errors.Is(err, watch.ErrDead):
 		if run, err := h.catalog.Get(ctx, run.Key); err == nil && run.State.Final() {
 			return h.stop(ctx, run, now)
 		}
@@ -120,8 +121,8 @@ func (p *program) tellStopped(ctx context.Context, h *stores, key catalog.Key) e
 
 // await waits for the end of a run.
 func (h *stores) await(ctx context.Context, key catalog.Key) (catalog.Run, error) {
-	run, err := h.runner.Await(ctx, key)
-	if errors.Is(err, runner.ErrDead) {
+	run, err := watch.Await(ctx, h.runner, key)
+	if errors.Is(err, watch.ErrDead) {
 		return run, killed(key)
 	}
 	if err != nil {

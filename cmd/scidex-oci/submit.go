@@ -12,6 +12,8 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/catalog/queue"
 	"github.com/scidex-ai/scidex-oci/runner"
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/batch"
+	"github.com/scidex-ai/scidex-oci/runner/plan"
+	"github.com/scidex-ai/scidex-oci/runner/request"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
@@ -111,11 +113,11 @@ func (s *submission) refuse(a spec.Analysis, err error) error {
 
 // requestError is err as that of a request.
 func requestError(err error) error {
-	var refused *runner.RequestError
+	var refused *request.Error
 	if errors.As(err, &refused) {
 		return err
 	}
-	return &runner.RequestError{Err: err}
+	return &request.Error{Err: err}
 }
 
 // batch submits the lines of a file.
@@ -146,7 +148,7 @@ func (s *submission) batch(ctx context.Context, name string) error {
 func (s *submission) tellBad(line batch.Line) {
 	fmt.Fprintf(s.program.stderr, "scidex-oci: %s\n", escape(line.Err.Error()))
 	if s.request.json {
-		_ = writeJSON(s.program.stdout, runner.Refused(line.Analysis, &runner.RequestError{Err: line.Err}, s.program.build.version))
+		_ = writeJSON(s.program.stdout, runner.Refused(line.Analysis, &request.Error{Err: line.Err}, s.program.build.version))
 	}
 }
 
@@ -162,7 +164,7 @@ func exportRefused(a spec.Analysis) error {
 func (s *submission) submit(ctx context.Context, all []spec.Analysis, at func(i int, err error) error) (err error) {
 	for _, a := range all {
 		if err := cmp.Or(exportRefused(a), a.Validate()); err != nil {
-			return &runner.RequestError{Err: err}
+			return &request.Error{Err: err}
 		}
 	}
 	h, err := s.program.open(ctx, s.program.stderr)
@@ -186,7 +188,7 @@ func (s *submission) submit(ctx context.Context, all []spec.Analysis, at func(i 
 	}
 	placed, err := q.Submit(ctx, jobs)
 	if errors.Is(err, catalog.ErrExists) {
-		return &runner.RequestError{Err: fmt.Errorf("%w: its id was taken by another run at the same moment; choose another", err)}
+		return &request.Error{Err: fmt.Errorf("%w: its id was taken by another run at the same moment; choose another", err)}
 	}
 	if err != nil {
 		return err
@@ -196,7 +198,7 @@ func (s *submission) submit(ctx context.Context, all []spec.Analysis, at func(i 
 
 // job is an analysis as the queue takes it.
 func (s *submission) job(ctx context.Context, h *stores, a spec.Analysis) (queue.Submission, error) {
-	row, err := h.runner.Queued(ctx, a)
+	row, err := plan.NewQueued(ctx, h.runner, a)
 	if err != nil {
 		return queue.Submission{}, err
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/outputs/ui"
-	"github.com/scidex-ai/scidex-oci/runner"
+	"github.com/scidex-ai/scidex-oci/runner/watch"
 )
 
 // uiRuns, uiFiles and uiLife are the stores as the web application takes it.
@@ -21,7 +21,7 @@ type (
 )
 
 func (u uiRuns) List(ctx context.Context, filter catalog.Filter) ([]catalog.Run, error) {
-	return u.runner.List(ctx, filter)
+	return watch.List(ctx, u.runner, filter)
 }
 
 func (u uiRuns) Find(ctx context.Context, name string) (catalog.Run, error) {
@@ -29,7 +29,7 @@ func (u uiRuns) Find(ctx context.Context, name string) (catalog.Run, error) {
 }
 
 func (u uiRuns) Result(ctx context.Context, run catalog.Run) (result.Result, error) {
-	return u.runner.Show(ctx, run)
+	return watch.Show(ctx, u.runner, run)
 }
 
 func (u uiFiles) Outputs(ctx context.Context, key catalog.Key, yield func(outputs.Entry) bool) error {
@@ -48,7 +48,7 @@ func (u uiFiles) Open(ctx context.Context, sha256 string) (io.ReadCloser, error)
 func (u uiLife) Look(ctx context.Context, run catalog.Run) ui.Going {
 	state, _ := u.life(ctx, run)
 	going := ui.Going{State: state, ElapsedMS: time.Since(run.CreatedAt).Milliseconds()}
-	live, err := u.runner.Attach(run)
+	live, err := watch.Attach(u.runner, run)
 	if err != nil {
 		return going // life has said why
 	}
@@ -61,8 +61,8 @@ func (u uiLife) Look(ctx context.Context, run catalog.Run) ui.Going {
 }
 
 func (u uiLife) Logs(ctx context.Context, run catalog.Run, stdout, stderr io.Writer) error {
-	_, err := u.runner.CopyLogs(ctx, run, runner.Streams{stdout, stderr}, false)
-	if errors.Is(err, runner.ErrDead) {
+	_, err := watch.CopyLogs(ctx, u.runner, run, watch.Streams{stdout, stderr}, false)
+	if errors.Is(err, watch.ErrDead) {
 		return nil // what it has left was copied
 	}
 	return err

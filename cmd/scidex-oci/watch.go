@@ -11,7 +11,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
-	"github.com/scidex-ai/scidex-oci/runner"
+	"github.com/scidex-ai/scidex-oci/runner/watch"
 )
 
 // life says of a run that has not ended whether it lives, and since when. "running (dead)" is one that gc has to
@@ -21,12 +21,12 @@ func (h *stores) life(ctx context.Context, run catalog.Run) (state, wall string)
 	if run.State == catalog.Queued { // it is nowhere yet
 		return state, wall
 	}
-	live, err := h.runner.Attach(run)
-	var elsewhere *runner.ElsewhereError
+	live, err := watch.Attach(h.runner, run)
+	var elsewhere *watch.ElsewhereError
 	switch {
 	case err == nil:
 		_ = live.Close() // nothing was done with it
-	case errors.Is(err, runner.ErrDead):
+	case errors.Is(err, watch.ErrDead):
 		if now, err := h.catalog.Get(ctx, run.Key); err == nil && now.State.Final() { // it has just ended
 			return string(now.State), span(usageOf(now).WallMS)
 		}
@@ -50,7 +50,7 @@ func (p *program) watchList(ctx context.Context, h *stores, o listOptions) error
 		if err != nil {
 			return err
 		}
-		runs, err := h.runner.List(ctx, filter)
+		runs, err := watch.List(ctx, h.runner, filter)
 		if err != nil {
 			return err
 		}

@@ -14,6 +14,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner"
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/batch"
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/worker"
+	"github.com/scidex-ai/scidex-oci/runner/standby"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
@@ -94,11 +95,11 @@ func (p *program) work(ctx context.Context, q queue.Queue, h *stores, o workerOp
 		return err
 	}
 	defer scraped.close()
-	if err := h.runner.Recover(ctx); err != nil { // what a worker before has left may be results
+	if err := runner.Recover(ctx, h.runner); err != nil { // what a worker before has left may be results
 		return err
 	}
-	h.runner.Tidy(ctx)
-	crew, err := runner.Muster(ctx, o.limits)
+	runner.Tidy(ctx, h.runner)
+	crew, err := standby.NewPool(ctx, o.limits)
 	if err != nil {
 		return err
 	}

@@ -12,8 +12,9 @@ import (
 	"errors"
 	"os"
 
-	"github.com/scidex-ai/scidex-oci/runner"
 	"github.com/scidex-ai/scidex-oci/runner/check/probe"
+	"github.com/scidex-ai/scidex-oci/runner/phase"
+	"github.com/scidex-ai/scidex-oci/runner/request"
 	"github.com/scidex-ai/scidex-oci/runner/sandbox"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
@@ -35,11 +36,11 @@ type Options struct {
 	PostgreSQL string
 	// Open creates a catalog and a blob store in the empty directory root, or opens existing ones, and returns a
 	// runner for them with the caller's flags.
-	Open func(ctx context.Context, root string) (*runner.Runner, error)
+	Open func(ctx context.Context, root string) (*phase.Host, error)
 	// Version of the program.
 	Version string
 	// Stop ends the examination, as it ends a run.
-	Stop <-chan runner.StopSignal
+	Stop <-chan request.StopSignal
 }
 
 // Main takes over the process where Run started it as a child; it does not return then. Call it first in main, and in

@@ -16,6 +16,8 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner"
 	"github.com/scidex-ai/scidex-oci/runner/check/probe"
 	"github.com/scidex-ai/scidex-oci/runner/host/lockdir"
+	"github.com/scidex-ai/scidex-oci/runner/phase"
+	"github.com/scidex-ai/scidex-oci/runner/request"
 	"github.com/scidex-ai/scidex-oci/runner/sandbox"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
@@ -56,13 +58,13 @@ func (t *tempRoot) remove() error {
 
 // Sweep removes the roots that killed examinations left below root, and by a runner from open what is left of their
 // runs. With dry it only returns what it would remove.
-func Sweep(ctx context.Context, root string, dry bool, open func(ctx context.Context, root string) (*runner.Runner, error)) ([]string, error) {
+func Sweep(ctx context.Context, root string, dry bool, open func(ctx context.Context, root string) (*phase.Host, error)) ([]string, error) {
 	return lockdir.Sweep(root, namePrefix, dry, func(path string) error {
 		r, err := open(ctx, path)
 		if err != nil {
 			return err
 		}
-		report, err := r.GC(ctx, false, runner.Retention{})
+		report, err := runner.GC(ctx, r, false, runner.Retention{})
 		return errors.Join(append(report.Errors, err, r.Catalog.Close())...)
 	})
 }
@@ -88,7 +90,7 @@ func (e *examination) checkRuns(ctx context.Context) {
 	e.python(ctx, r)
 }
 
-func (e *examination) open(ctx context.Context) (*runner.Runner, error) {
+func (e *examination) open(ctx context.Context) (*phase.Host, error) {
 	if _, err := Sweep(ctx, e.options.Root, false, e.options.Open); err != nil {
 		return nil, err
 	}
@@ -98,11 +100,11 @@ func (e *examination) open(ctx context.Context) (*runner.Runner, error) {
 	return e.options.Open(ctx, e.root.Path)
 }
 
-func (e *examination) run(ctx context.Context, r *runner.Runner, command ...string) (result.Result, string, error) {
+func (e *examination) run(ctx context.Context, r *phase.Host, command ...string) (result.Result, string, error) {
 	a := probe.Confined(e.options.Analysis)
 	a.ID, a.Command = probe.RandomName(namePrefix), command
 	var stdout bytes.Buffer
-	run := e.runs.Start(ctx, r, runner.Request{Analysis: a, NoAudit: e.options.NoAudit, Stdout: &stdout, Stderr: io.Discard})
+	run := e.runs.Start(ctx, r, request.Request{Analysis: a, NoAudit: e.options.NoAudit, Stdout: &stdout, Stderr: io.Discard})
 	<-run.Ended
 	return run.Result, strings.TrimSpace(stdout.String()), run.Err
 }
@@ -155,7 +157,7 @@ func (e *examination) summarize(r result.Result) {
 }
 
 // python runs the first interpreter in the PATH of analyses.
-func (e *examination) python(ctx context.Context, r *runner.Runner) {
+func (e *examination) python(ctx context.Context, r *phase.Host) {
 	result, said, err := e.run(ctx, r, "python3", "-c", "import sys; print(sys.executable, sys.version.split()[0])")
 	f := Finding{Code: CodePython, Status: OK, Seen: said, Means: "analyses in Python find an interpreter"}
 	if err != nil || result.State != catalog.Complete {

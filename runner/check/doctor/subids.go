@@ -5,7 +5,8 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/scidex-ai/scidex-oci/runner"
+	"github.com/scidex-ai/scidex-oci/runner/plan"
+	"github.com/scidex-ai/scidex-oci/runner/request"
 	"github.com/scidex-ai/scidex-oci/runner/sandbox"
 )
 
@@ -23,10 +24,10 @@ func judgeSubIDs(a sandbox.Account, asked, limits string) Finding {
 	if !a.HasRange() {
 		f = f.as(Warn, "runs have the caller's own id, and are uid 0 inside", remedySubIDs(a))
 	}
-	if err := runner.CheckIDs(a, asked, limits); err != nil {
+	if err := plan.CheckIDs(a, asked, limits); err != nil {
 		f.Seen = err.Error()
 		f = f.as(Fail, "runs are refused", remedySubIDs(a))
-		var host *runner.HostError
+		var host *request.HostError
 		if !errors.As(err, &host) {
 			f.Cure, f.Command = "leave --ids out", "scidex-oci run COMMAND"
 		}

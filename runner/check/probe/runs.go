@@ -9,10 +9,12 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner"
+	"github.com/scidex-ai/scidex-oci/runner/phase"
+	"github.com/scidex-ai/scidex-oci/runner/request"
 )
 
 // StoppedError is returned by a check that a signal has stopped.
-type StoppedError struct{ Signal runner.StopSignal }
+type StoppedError struct{ Signal request.StopSignal }
 
 func (e *StoppedError) Error() string { return "stopped by " + e.Signal.Name }
 
@@ -20,7 +22,7 @@ func (e *StoppedError) Error() string { return "stopped by " + e.Signal.Name }
 type Runs struct {
 	mu      sync.Mutex
 	alive   map[*Run]bool
-	stopped *runner.StopSignal // the first
+	stopped *request.StopSignal // the first
 	cancel  context.CancelCauseFunc
 	closed  chan struct{}
 	relay   sync.WaitGroup
@@ -28,7 +30,7 @@ type Runs struct {
 
 // NewRuns passes the signals from stop on to all runs until Close. The first also cancels the returned context of the
 // check, with a StoppedError as its cause.
-func NewRuns(ctx context.Context, stop <-chan runner.StopSignal) (*Runs, context.Context) {
+func NewRuns(ctx context.Context, stop <-chan request.StopSignal) (*Runs, context.Context) {
 	r := &Runs{alive: map[*Run]bool{}, closed: make(chan struct{})}
 	ctx, r.cancel = context.WithCancelCause(ctx)
 	r.relay.Go(func() {
@@ -44,7 +46,7 @@ func NewRuns(ctx context.Context, stop <-chan runner.StopSignal) (*Runs, context
 	return r, ctx
 }
 
-func (r *Runs) stop(signal runner.StopSignal) {
+func (r *Runs) stop(signal request.StopSignal) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.stopped == nil {
@@ -75,13 +77,13 @@ type Run struct {
 	Ended  chan struct{}
 	Result result.Result // valid once Ended is closed, as is Err
 	Err    error
-	stop   chan runner.StopSignal
+	stop   chan request.StopSignal
 }
 
 // Start starts a run. Only signals end it: the context of the check may be cancelled before.
-func (r *Runs) Start(ctx context.Context, by *runner.Runner, request runner.Request) *Run {
-	run := &Run{Ended: make(chan struct{}), stop: make(chan runner.StopSignal, 2)}
-	request.Stop = run.stop
+func (r *Runs) Start(ctx context.Context, by *phase.Host, wanted request.Request) *Run {
+	run := &Run{Ended: make(chan struct{}), stop: make(chan request.StopSignal, 2)}
+	wanted.Stop = run.stop
 	r.mu.Lock()
 	r.alive[run] = true
 	if r.stopped != nil {
@@ -89,7 +91,7 @@ func (r *Runs) Start(ctx context.Context, by *runner.Runner, request runner.Requ
 	}
 	r.mu.Unlock()
 	go func() {
-		run.Result, run.Err = by.Run(context.WithoutCancel(ctx), request)
+		run.Result, run.Err = runner.Run(context.WithoutCancel(ctx), by, wanted)
 		close(run.Ended)
 		r.mu.Lock()
 		delete(r.alive, run)
@@ -99,7 +101,7 @@ func (r *Runs) Start(ctx context.Context, by *runner.Runner, request runner.Requ
 }
 
 // signal passes a signal on. A run acts on two; more are dropped.
-func (r *Run) signal(signal runner.StopSignal) {
+func (r *Run) signal(signal request.StopSignal) {
 	select {
 	case r.stop <- signal:
 	default:
@@ -109,6 +111,6 @@ func (r *Run) signal(signal runner.StopSignal) {
 // End asks a run to end, without its grace period.
 func (r *Run) End() {
 	for range 2 {
-		r.signal(runner.StopSignal{ExitCode: result.SignalBase + int(unix.SIGTERM), Name: "SIGTERM"})
+		r.signal(request.StopSignal{ExitCode: result.SignalBase + int(unix.SIGTERM), Name: "SIGTERM"})
 	}
 }

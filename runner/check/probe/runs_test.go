@@ -5,17 +5,17 @@ import (
 	"errors"
 	"testing"
 
-	"github.com/scidex-ai/scidex-oci/runner"
+	"github.com/scidex-ai/scidex-oci/runner/request"
 )
 
 // The first signal cancels the context of a check, and all reach the runs that are alive.
 func TestRunsAreStopped(t *testing.T) {
-	stop := make(chan runner.StopSignal)
+	stop := make(chan request.StopSignal)
 	runs, ctx := NewRuns(t.Context(), stop)
-	alive := &Run{Ended: make(chan struct{}), stop: make(chan runner.StopSignal, 2)}
+	alive := &Run{Ended: make(chan struct{}), stop: make(chan request.StopSignal, 2)}
 	runs.alive[alive] = true
 	for _, name := range []string{"SIGINT", "SIGTERM"} {
-		stop <- runner.StopSignal{Name: name}
+		stop <- request.StopSignal{Name: name}
 	}
 	<-ctx.Done()
 	var stopped *StoppedError

@@ -10,9 +10,10 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
-	"github.com/scidex-ai/scidex-oci/runner"
 	"github.com/scidex-ai/scidex-oci/runner/check/probe"
 	"github.com/scidex-ai/scidex-oci/runner/check/selftest/canary"
+	"github.com/scidex-ai/scidex-oci/runner/request"
+	"github.com/scidex-ai/scidex-oci/runner/standby"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
@@ -31,7 +32,7 @@ const overdueAfter = 20 * time.Second
 const maxStderr = 200
 
 // start starts a canary with the limits of a. Its role ends its id. begun may be nil.
-func (t *test) start(ctx context.Context, role string, a spec.Analysis, o canary.Orders, begun *runner.Begun) (*canaryRun, error) {
+func (t *test) start(ctx context.Context, role string, a spec.Analysis, o canary.Orders, begun *standby.Standby) (*canaryRun, error) {
 	o.V, o.ID = 1, t.id+"-"+role
 	text, err := json.Marshal(o)
 	if err == nil {
@@ -45,7 +46,7 @@ func (t *test) start(ctx context.Context, role string, a spec.Analysis, o canary
 	}
 	c := &canaryRun{id: o.ID, stdout: probe.NewLines(2), stderr: probe.Head{Max: maxStderr}}
 	t.report.Runs = append(t.report.Runs, c.id)
-	c.Run = t.runs.Start(ctx, t.runner, runner.Request{
+	c.Run = t.runs.Start(ctx, t.runner, request.Request{
 		Analysis: t.request(a, role), NoAudit: t.options.NoAudit, Stdout: c.stdout, Stderr: &c.stderr, Begun: begun,
 	})
 	overdue := time.AfterFunc(time.Duration(a.Timeout+a.Grace)+overdueAfter, c.End)

@@ -7,9 +7,9 @@ import (
 	"os"
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
-	"github.com/scidex-ai/scidex-oci/runner"
 	"github.com/scidex-ai/scidex-oci/runner/check/selftest/canary"
 	"github.com/scidex-ai/scidex-oci/runner/check/selftest/judge"
+	"github.com/scidex-ai/scidex-oci/runner/standby"
 )
 
 // The roles of the two canaries that run at the same time. They end the ids of their runs.
@@ -32,9 +32,9 @@ type pair struct {
 
 // launch starts both canaries.
 func (p *pair) launch(ctx context.Context) (err error) {
-	var begun [2]*runner.Begun
+	var begun [2]*standby.Standby
 	for i := range begun {
-		if begun[i], err = runner.Begin(ctx, p.view.analysis.Limits); err != nil {
+		if begun[i], err = standby.Begin(ctx, p.view.analysis.Limits); err != nil {
 			if i > 0 {
 				begun[0].Drop()
 			}

@@ -3,10 +3,10 @@ package selftest
 import (
 	"testing"
 
-	"github.com/scidex-ai/scidex-oci/runner"
 	"github.com/scidex-ai/scidex-oci/runner/check/probe"
 	"github.com/scidex-ai/scidex-oci/runner/check/selftest/canary"
 	"github.com/scidex-ai/scidex-oci/runner/check/selftest/judge"
+	"github.com/scidex-ai/scidex-oci/runner/phase"
 )
 
 // got is an outcome of pairs of steps and results.
@@ -21,7 +21,7 @@ func got(pairs ...string) canary.Outcome {
 // newPair is a pair of canaries that have ended well, with one trial and good answers.
 func newPair(t *testing.T) *pair {
 	t.Helper()
-	p := &pair{test: &test{id: "st", runner: &runner.Runner{Tmp: "/tmp", Root: "/root"}}}
+	p := &pair{test: &test{id: "st", runner: &phase.Host{Tmp: "/tmp", Root: "/root"}}}
 	p.trials = []trial{fact("write", "/", canary.Attempt{Do: "create below"}, judge.NothingCreated)}
 	for i, role := range roles {
 		p.marks[i] = canary.Marks{Name: "st-" + role, Key: i + 1, Port: 20000 + i}

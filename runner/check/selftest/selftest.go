@@ -15,10 +15,11 @@ import (
 	"time"
 
 	"github.com/scidex-ai/scidex-oci/outputs/result"
-	"github.com/scidex-ai/scidex-oci/runner"
 	"github.com/scidex-ai/scidex-oci/runner/check/probe"
 	"github.com/scidex-ai/scidex-oci/runner/check/selftest/listener"
 	"github.com/scidex-ai/scidex-oci/runner/check/selftest/target"
+	"github.com/scidex-ai/scidex-oci/runner/phase"
+	"github.com/scidex-ai/scidex-oci/runner/request"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
@@ -36,12 +37,12 @@ type Options struct {
 	// Each, where not nil, is called with every check as it is known.
 	Each func(Check)
 	// Stop ends the selftest, as it ends a run.
-	Stop <-chan runner.StopSignal
+	Stop <-chan request.StopSignal
 }
 
 // Run tests the host. It returns an error where it could not, a *probe.StoppedError where Stop ended it: then nothing is
 // proven.
-func Run(ctx context.Context, r *runner.Runner, options Options) (report Report, err error) {
+func Run(ctx context.Context, r *phase.Host, options Options) (report Report, err error) {
 	t, err := newTest(ctx, r, options)
 	if err != nil {
 		return Report{}, err
@@ -59,7 +60,7 @@ func Run(ctx context.Context, r *runner.Runner, options Options) (report Report,
 
 // test is one selftest.
 type test struct {
-	runner    *runner.Runner
+	runner    *phase.Host
 	options   Options
 	id        string
 	view      view // of a run with these flags
@@ -71,7 +72,7 @@ type test struct {
 	main      result.Result // of the canary that tried to reach things
 }
 
-func newTest(ctx context.Context, r *runner.Runner, options Options) (*test, error) {
+func newTest(ctx context.Context, r *phase.Host, options Options) (*test, error) {
 	if len(options.Targets) == 0 {
 		options.Targets = []target.Target{target.Default}
 	}
@@ -83,7 +84,7 @@ func newTest(ctx context.Context, r *runner.Runner, options Options) (*test, err
 		return nil, err
 	}
 	if t.report.PolicySHA256, err = spec.PolicyDigest(t.view.analysis, !options.NoAudit); err != nil {
-		return nil, &runner.RequestError{Err: err}
+		return nil, &request.Error{Err: err}
 	}
 	t.noteRoom()
 	if t.dir, err = makeDirectory(r.Tmp, t.id); err != nil {
@@ -95,7 +96,7 @@ func newTest(ctx context.Context, r *runner.Runner, options Options) (*test, err
 
 // allowing returns a runner that may also bind what is in dir, which the caller has not asked for. Binds that the caller may
 // not have were refused before.
-func allowing(r *runner.Runner, dir string) *runner.Runner {
+func allowing(r *phase.Host, dir string) *phase.Host {
 	wider := *r
 	wider.AllowBinds = slices.Clone(r.AllowBinds)
 	for i, a := range wider.AllowBinds {

@@ -11,8 +11,9 @@ import (
 
 	"github.com/opencontainers/runtime-spec/specs-go"
 
-	"github.com/scidex-ai/scidex-oci/runner"
 	"github.com/scidex-ai/scidex-oci/runner/check/selftest/canary"
+	"github.com/scidex-ai/scidex-oci/runner/phase"
+	"github.com/scidex-ai/scidex-oci/runner/plan"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
@@ -24,10 +25,10 @@ type view struct {
 }
 
 // look asks the runner for the OCI specification that a run of the analysis would have.
-func look(ctx context.Context, r *runner.Runner, a spec.Analysis, id string) (v view, err error) {
-	request := a
-	request.ID, request.Command = id, []string{canary.ProgramPath}
-	raw, err := r.Spec(ctx, request)
+func look(ctx context.Context, r *phase.Host, a spec.Analysis, id string) (v view, err error) {
+	wanted := a
+	wanted.ID, wanted.Command = id, []string{canary.ProgramPath}
+	raw, err := plan.Spec(ctx, r, wanted)
 	if err != nil {
 		return v, err
 	}

@@ -1,0 +1,92 @@
+package harvest
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/gob"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/scidex-ai/scidex-oci/outputs"
+	"github.com/scidex-ai/scidex-oci/runner/workspace"
+)
+
+// spoolMemory is how much of a spool is held in memory, in bytes: most runs have few entries.
+const spoolMemory = 256 << 10
+
+// Spool keeps the entries of a harvest, in the order in which they came, until the commit reads them. Beyond
+// spoolMemory they are in a file, so that memory does not depend on their number.
+type Spool struct {
+	create  func() (*os.File, error) // makes that file
+	memory  bytes.Buffer             // what is not in the file yet
+	file    *os.File                 // nil while everything is in memory
+	encoder *gob.Encoder
+}
+
+func (s *Spool) add(e outputs.Entry) error {
+	if s.encoder == nil {
+		s.encoder = gob.NewEncoder(&s.memory)
+	}
+	if err := s.encoder.Encode(e); err != nil {
+		return fmt.Errorf("keep the verdicts: %w", err)
+	}
+	if s.memory.Len() < spoolMemory {
+		return nil
+	}
+	return s.spill()
+}
+
+// spill writes what is in memory to the file.
+func (s *Spool) spill() (err error) {
+	if s.file == nil {
+		if s.file, err = s.create(); err != nil {
+			return fmt.Errorf("keep the verdicts: %w", err)
+		}
+	}
+	if _, err := s.memory.WriteTo(s.file); err != nil {
+		return fmt.Errorf("keep the verdicts: %w", err)
+	}
+	return nil
+}
+
+// end comes after the last entry.
+func (s *Spool) end() error {
+	if s.file == nil {
+		return nil
+	}
+	return s.spill()
+}
+
+// Read returns what hands out the entries from the first to io.EOF, each time anew. It comes after end.
+func (s *Spool) Read() (next func() (outputs.Entry, error), err error) {
+	from := io.Reader(bytes.NewReader(s.memory.Bytes()))
+	if s.file != nil {
+		if _, err := s.file.Seek(0, io.SeekStart); err != nil {
+			return nil, fmt.Errorf("read the verdicts: %w", err)
+		}
+		from = bufio.NewReaderSize(s.file, 64<<10)
+	}
+	decoder := gob.NewDecoder(from)
+	return func() (entry outputs.Entry, err error) {
+		err = decoder.Decode(&entry)
+		if err == nil || err == io.EOF { //nolint:errorlint // a wrapped EOF is a spool that was cut short
+			return entry, err
+		}
+		return entry, fmt.Errorf("read the verdicts: %w", err)
+	}, nil
+}
+
+// forget leaves the spool as if nothing had been added. What its file holds is of no use any more.
+func (s *Spool) forget() {
+	_ = s.Close()
+	*s = Spool{create: s.create}
+}
+
+func (s *Spool) Close() error {
+	if err := workspace.CloseFile(s.file); err != nil && !errors.Is(err, os.ErrClosed) {
+		return fmt.Errorf("close the verdicts: %w", err)
+	}
+	return nil
+}
