@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -155,20 +156,13 @@ func examine(ctx context.Context, p *program, how doctor.Options, asJSON bool) e
 	defer done()
 	how.Stop = stop
 	report, err := doctor.Run(ctx, how)
-	var stopped *doctor.StoppedError
-	switch {
-	case errors.As(err, &stopped):
-		fmt.Fprintf(p.stderr, "scidex-oci: %s; nothing is known\n", stopped)
-		return exitStatus(stopped.Signal.ExitCode)
-	case err != nil:
-		return err
-	case asJSON:
+	if err != nil {
+		return stoppedStatus(p.stderr, err, "nothing is known")
+	}
+	if asJSON {
 		err = writeJSON(p.stdout, report)
-	default:
-		findingLines{w: p.stdout, palette: newPalette(p.stdout.File, p.env)}.report(report)
+	} else {
+		newReportPrinter(p).doctor(report)
 	}
-	if err == nil && !report.Works {
-		return exitStatus(1)
-	}
-	return err
+	return cmp.Or(err, reportStatus(report.Works))
 }

@@ -2,72 +2,53 @@ package main
 
 import (
 	"fmt"
-	"io"
 
 	"github.com/scidex-ai/scidex-oci/runner/check/doctor"
 )
 
-// findingLines prints what doctor found for a person.
-type findingLines struct {
-	w       io.Writer
-	palette palette
-}
-
-func (l findingLines) report(r doctor.Report) {
-	for _, f := range r.Findings {
-		l.finding(f)
+// doctor prints the report of doctor.
+func (r reportPrinter) doctor(report doctor.Report) {
+	for _, f := range report.Findings {
+		r.finding(f)
 	}
-	l.summary(r)
+	s := report.Summary
+	fmt.Fprintln(r.w, r.verdict(report.Works, escape(s.Run)))
+	fmt.Fprintf(r.w, "limits: %s; ids: %s; unix sockets in bound directories: %s\n", limitsBy[s.Limits], idsOf(s), walls[s.SocketWall])
 }
 
 // codeWidth is the width of the longest code that is commonly shown.
 const codeWidth = 34
 
-func (l findingLines) finding(f doctor.Finding) {
+func (r reportPrinter) finding(f doctor.Finding) {
+	seen := f.Seen
 	if f.Status == doctor.Skipped {
-		if f.After != "" { // what nobody needs here is left out
-			fmt.Fprintf(l.w, "%s  %-*s after %s\n", l.word(f.Status), codeWidth, escape(f.Code), escape(f.After))
+		if f.After == "" {
+			return // runs do not need it
 		}
-		return
+		seen = "after " + f.After
 	}
-	fmt.Fprintf(l.w, "%s  %-*s %s\n", l.word(f.Status), codeWidth, escape(f.Code), escape(f.Seen))
-	if f.Status == doctor.OK {
-		return
+	status := r.palette.outcome(string(f.Status), string(doctor.OK), string(doctor.Fail), len(doctor.Skipped))
+	r.line(status, codeWidth, f.Code, seen)
+	if f.Status == doctor.Warn || f.Status == doctor.Fail {
+		r.detail("means", f.Means)
+		r.detail("cure", f.Cure)
+		r.detail("command", r.palette.bold(escape(f.Command)))
 	}
-	l.more("means", f.Means)
-	l.more("cure", f.Cure)
-	l.more("command", l.palette.bold(escape(f.Command)))
 }
 
-func (l findingLines) more(word, text string) {
+func (r reportPrinter) detail(word, text string) {
 	if text != "" {
-		fmt.Fprintf(l.w, "%9s%-8s %s\n", "", word, text)
+		fmt.Fprintf(r.w, "%9s%-8s %s\n", "", word, text)
 	}
 }
 
-// word is a status in a column of its own, as wide as the longest.
-func (l findingLines) word(s doctor.Status) string {
-	return l.palette.outcome(string(s), string(doctor.OK), string(doctor.Fail), 7)
-}
-
-// summary says what it comes to for runs.
-func (l findingLines) summary(r doctor.Report) {
-	text := l.palette.paint("32", escape(r.Summary.Run))
-	if !r.Works {
-		text = l.palette.paint("31", escape(r.Summary.Run))
-	}
-	fmt.Fprintln(l.w, text)
-	fmt.Fprintf(l.w, "limits: %s; ids: %s; unix sockets in bound directories: %s\n",
-		rungs[r.Summary.Limits], idsOf(r.Summary), walls[r.Summary.SocketWall])
-}
-
-var rungs = map[doctor.Rung]string{
-	doctor.RungSystemd:    "the kernel's, in a scope that systemd gives (cgroup v2)",
-	doctor.RungDelegated:  "the kernel's, in a delegated subtree (cgroup v2)",
-	doctor.RungV1:         "the kernel's, as root (cgroup v1)",
-	doctor.RungOuter:      "left to the control groups around this",
-	doctor.RungBestEffort: "best effort, by rlimits and the clock",
-	doctor.RungNone:       "nobody can hold them",
+var limitsBy = map[doctor.LimitsBy]string{
+	doctor.LimitsBySystemd:    "the kernel's, in a scope that systemd gives (cgroup v2)",
+	doctor.LimitsByDelegated:  "the kernel's, in a delegated subtree (cgroup v2)",
+	doctor.LimitsByV1:         "the kernel's, as root (cgroup v1)",
+	doctor.LimitsByOuter:      "left to the control groups around this",
+	doctor.LimitsByBestEffort: "best effort, by rlimits and the clock",
+	doctor.LimitsByNone:       "nobody can hold them",
 }
 
 var walls = map[string]string{

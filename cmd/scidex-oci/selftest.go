@@ -13,6 +13,8 @@ import (
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/runner/check/selftest"
+	"github.com/scidex-ai/scidex-oci/runner/check/selftest/canary"
+	"github.com/scidex-ai/scidex-oci/runner/check/selftest/target"
 )
 
 func newSelftestCommand(p *program) *cli.Command {
@@ -54,7 +56,7 @@ SIGQUIT or SIGTERM.`,
 // newCanaryCommand is what selftest runs in its sandboxes.
 func newCanaryCommand(p *program) *cli.Command {
 	return &cli.Command{
-		Name:      selftest.CanaryCommand,
+		Name:      canary.Command,
 		Hidden:    true,
 		Usage:     "be the analysis of a selftest",
 		ArgsUsage: "ID",
@@ -63,7 +65,7 @@ func newCanaryCommand(p *program) *cli.Command {
 			if err != nil {
 				return err
 			}
-			return selftest.Canary(p.stdout, given[0])
+			return canary.Run(p.stdout, given[0])
 		},
 	}
 }
@@ -78,7 +80,7 @@ func confiningFlags(p *program, o *options.Run) []*options.Flag {
 // selftestOptions are those, and its own.
 type selftestOptions struct {
 	run     *options.Run
-	targets []selftest.Target
+	targets []target.Target
 	last    bool
 }
 
@@ -90,9 +92,9 @@ func (o *selftestOptions) flags(p *program) []cli.Flag {
 	)...)
 }
 
-func readTargets(t options.Text) (all []selftest.Target, err error) {
+func readTargets(t options.Text) (all []target.Target, err error) {
 	for _, text := range t.Values {
-		targets, err := selftest.ParseTarget(text)
+		targets, err := target.Parse(text)
 		if err != nil {
 			return nil, t.Wrap(err)
 		}
@@ -114,7 +116,7 @@ func runSelftest(c *cli.Context, p *program, asked *selftestOptions) error {
 type selftestRequest struct {
 	runRequest
 	stores  *stores
-	targets []selftest.Target
+	targets []target.Target
 }
 
 // selftestOf reads the command line and opens catalog and blob store for it.
@@ -124,7 +126,7 @@ func (p *program) selftestOf(c *cli.Context, asked *selftestOptions, act func(se
 	}
 	o := selftestRequest{targets: asked.targets}
 	k := p.requestParser(c, asked.run)
-	k.words = []string{selftest.CanaryCommand} // what will be run
+	k.words = []string{canary.Command} // what will be run
 	if o.runRequest, err = k.options(); err != nil {
 		return err
 	}
@@ -147,41 +149,36 @@ func (p *program) selftestOf(c *cli.Context, asked *selftestOptions, act func(se
 }
 
 // usualTargets are those that are tried where none is asked for.
-func usualTargets(db options.Text) (all []selftest.Target, err error) {
+func usualTargets(db options.Text) (all []target.Target, err error) {
 	scheme, _, _ := strings.Cut(db.Value, "://")
 	if scheme == "postgres" || scheme == "postgresql" {
-		if all, err = selftest.ParseTarget(db.Value); err != nil {
+		if all, err = target.Parse(db.Value); err != nil {
 			return nil, db.Wrap(err)
 		}
 	}
-	return append(all, selftest.Default), nil
+	return append(all, target.Default), nil
 }
 
 // perform tests, keeps the report and prints it.
 func (o selftestRequest) perform(ctx context.Context, p *program) error {
 	stop, done := stops()
 	defer done()
-	lines := checkLines{w: p.stdout, palette: newPalette(p.stdout.File, p.env)}
+	print := newReportPrinter(p)
 	options := selftest.Options{Analysis: o.analysis, NoAudit: o.noAudit, Targets: o.targets, Stop: stop}
 	if !o.json {
-		options.Each = lines.check
+		options.Each = print.check
 	}
 	report, err := selftest.Run(ctx, o.stores.runner, options)
-	var stopped *selftest.StoppedError
-	if errors.As(err, &stopped) {
-		fmt.Fprintf(p.stderr, "scidex-oci: %s; nothing is proven\n", stopped)
-		return exitStatus(stopped.Signal.ExitCode)
-	}
 	if err != nil {
-		return err
+		return stoppedStatus(p.stderr, err, "nothing is proven")
 	}
 	kept := o.keep(ctx, report)
 	if o.json {
 		err = writeJSON(p.stdout, report)
 	} else {
-		lines.end(report)
+		print.selftest(report)
 	}
-	return cmp.Or(kept, err, statusOf(report))
+	return cmp.Or(kept, err, reportStatus(report.Passed))
 }
 
 // keep adds the report to the catalog, a failed one too.
@@ -196,12 +193,4 @@ func (o selftestRequest) keep(ctx context.Context, report selftest.Report) error
 		return fmt.Errorf("keep the report: %w", err)
 	}
 	return nil
-}
-
-// statusOf is the exit code of a report.
-func statusOf(report selftest.Report) error {
-	if report.Passed {
-		return nil
-	}
-	return exitStatus(1)
 }

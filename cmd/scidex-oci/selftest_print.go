@@ -6,10 +6,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"strings"
 
 	"github.com/scidex-ai/scidex-oci/runner/check/selftest"
+	"github.com/scidex-ai/scidex-oci/runner/check/selftest/judge"
 )
 
 // showLast prints the newest report of the catalog.
@@ -26,49 +26,40 @@ func (o selftestRequest) showLast(ctx context.Context, p *program) error {
 		return fmt.Errorf("the last report: %w", err)
 	}
 	if o.json {
-		return cmp.Or(writeJSON(p.stdout, kept[0].Report), statusOf(report))
+		return cmp.Or(writeJSON(p.stdout, kept[0].Report), reportStatus(report.Passed))
 	}
-	lines := checkLines{w: p.stdout, palette: newPalette(p.stdout.File, p.env)}
+	print := newReportPrinter(p)
 	for _, c := range report.Checks {
-		lines.check(c)
+		print.check(c)
 	}
-	lines.end(report)
-	return statusOf(report)
+	print.selftest(report)
+	return reportStatus(report.Passed)
 }
 
-// checkLines prints a report for a person, line by line as it comes.
-type checkLines struct {
-	w       io.Writer
-	palette palette
-}
-
-func (l checkLines) check(c selftest.Check) {
-	detail := c.Detail
+// check prints a line of selftest.
+func (r reportPrinter) check(c selftest.Check) {
+	detail := c.Target + ": " + c.Detail
 	if c.Control != "" {
 		detail += " (control: " + c.Control + ")"
 	}
-	fmt.Fprintf(l.w, "%s  %-12s %s: %s\n", l.word(c.Result), escape(c.Check), escape(c.Target), escape(detail))
+	result := r.palette.outcome(string(c.Result), string(judge.Pass), string(judge.Fail), len(judge.Inconclusive))
+	r.line(result, len(judge.Inconclusive), c.Check, detail)
 }
 
-// word is a result in a column of its own, as wide as the longest.
-func (l checkLines) word(result selftest.Result) string {
-	return l.palette.outcome(string(result), string(selftest.Pass), string(selftest.Fail), 12)
-}
-
-// end prints the notes and what it comes to.
-func (l checkLines) end(report selftest.Report) {
+// selftest prints the notes and the summary behind the checks.
+func (r reportPrinter) selftest(report selftest.Report) {
 	for _, note := range report.Notes {
-		fmt.Fprintf(l.w, "%-12s  %s\n", "note", escape(note))
+		fmt.Fprintf(r.w, "%-12s  %s\n", "note", escape(note))
 	}
-	count := map[selftest.Result]int{}
+	count := map[judge.Result]int{}
 	for _, c := range report.Checks {
 		count[c.Result]++
 	}
-	text := l.palette.paint("32", "passed")
+	text := "passed"
 	if !report.Passed {
-		text = l.palette.paint("31", "NOT passed")
+		text = "NOT passed"
 	}
-	fmt.Fprintf(l.w, "%s: %d pass, %d fail, %d inconclusive, %d accepted; %s on %s, policy %s, %s\n", text,
-		count[selftest.Pass], count[selftest.Fail], count[selftest.Inconclusive], count[selftest.Accepted],
+	fmt.Fprintf(r.w, "%s: %d pass, %d fail, %d inconclusive, %d accepted; %s on %s, policy %s, %s\n", r.verdict(report.Passed, text),
+		count[judge.Pass], count[judge.Fail], count[judge.Inconclusive], count[judge.Accepted],
 		escape(strings.TrimSpace("scidex-oci "+report.ToolVersion)), escape(report.Host), escape(short(report.PolicySHA256)), localTime(report.Time))
 }

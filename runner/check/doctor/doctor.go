@@ -1,11 +1,10 @@
-// Package doctor tries on this very host, by doing it, everything that a run needs, one thing after the other,
-// and says what is missing, what that means for runs and what cures it. The last probe is a run.
+// Package doctor examines a host: it tries everything that a run needs, one thing after the other, and reports what is
+// missing, what that means for runs and what helps. The last probe is a run.
 //
-// What changes namespaces, mounts or filters is done by a child of ours that is alone in its namespaces and ends
-// after it (child, trial), so that nothing of it is left and this process stays as it was. The steps are those
-// of the supervisor (sandbox.Rehearse*), the control groups those of runs (runner/cgroup), and the run goes
-// through the ordinary pipeline (runner.Run), on a root that is thrown away: nothing gets into the caller's
-// catalog.
+// What changes namespaces, mounts or filters happens in a child process with namespaces of its own, so that nothing is
+// left and this process stays as it was. The probes are steps of the supervisor (sandbox.Rehearse*), the control groups
+// those of runs (runner/cgroup). The run goes through the whole pipeline (runner.Run) with a root that is removed
+// afterwards: nothing gets into the caller's catalog.
 package doctor
 
 import (
@@ -13,29 +12,30 @@ import (
 	"errors"
 	"os"
 
+	"github.com/scidex-ai/scidex-oci/runner/check/probe"
 	"github.com/scidex-ai/scidex-oci/runner/phase"
 	"github.com/scidex-ai/scidex-oci/runner/request"
 	"github.com/scidex-ai/scidex-oci/runner/sandbox"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
-// Options say whose runs are to work.
+// Options describe the runs that are to work.
 type Options struct {
-	// Analysis holds the flags of those runs: limits, ids, inputs. What to run is ours.
+	// Analysis holds the flags of those runs: limits, ids, inputs. Its command is ignored.
 	Analysis spec.Analysis
 	// NoAudit is as in the requests of those runs.
 	NoAudit bool
-	// Root is the caller's (--root), Tmp the place of working directories.
+	// Root is the caller's (--root), Tmp the directory of working directories (--tmp).
 	Root, Tmp string
-	// MinFree is what both are to keep free.
+	// MinFree is how much space both must keep free.
 	MinFree sandbox.Floor
-	// Catalog opens the caller's catalog and blob store, looks whether they belong together, and closes them. It
-	// makes none: it says so where there is none yet.
+	// Catalog opens the caller's catalog and blob store, checks that they belong together, and closes them. It
+	// creates neither, and says so where one is missing.
 	Catalog func(ctx context.Context) (seen string, err error)
-	// PostgreSQL is the catalog's URL without a password, empty where it is in SQLite.
+	// PostgreSQL is the catalog's URL without a password, empty where the catalog is in SQLite.
 	PostgreSQL string
-	// Open makes a catalog and a blob store in the empty directory root, or opens those that are there, and
-	// returns a runner for them as the caller's flags have it.
+	// Open creates a catalog and a blob store in the empty directory root, or opens existing ones, and returns a
+	// runner for them with the caller's flags.
 	Open func(ctx context.Context, root string) (*phase.Host, error)
 	// Version of the program.
 	Version string
@@ -43,10 +43,16 @@ type Options struct {
 	Stop <-chan request.StopSignal
 }
 
-// StoppedError is returned by Run when Stop has ended it.
-type StoppedError struct{ Signal request.StopSignal }
-
-func (e *StoppedError) Error() string { return "stopped by " + e.Signal.Name }
+// Main takes over the process where Run started it as a child; it does not return then. Call it first in main, and in
+// TestMain of every test that examines a host.
+func Main() {
+	probe.Main(func() (all []probe.Probe) {
+		for _, p := range childProbes() {
+			all = append(all, p.Probe)
+		}
+		return all
+	})
+}
 
 // examination is one call of Run.
 type examination struct {
@@ -54,31 +60,28 @@ type examination struct {
 	analysis spec.Analysis // the flags, with their defaults
 	account  sandbox.Account
 	host     host
-	around   around
+	around   surroundings
 	report   Report
-	stop     chan request.StopSignal // of the run
-	home     home
+	runs     *probe.Runs
+	root     tempRoot
 }
 
-// Run examines the host. An error says that it could not: nothing is known then.
+// Run examines the host. It returns an error where it could not, a *probe.StoppedError where Stop ended it.
 func Run(ctx context.Context, options Options) (report Report, err error) {
-	e := &examination{options: options, analysis: options.Analysis.WithDefaults(), stop: make(chan request.StopSignal, 2)}
-	e.report.Summary = Summary{Limits: RungNone, IDs: "none", UIDOnHost: -1, SocketWall: "none"}
+	e := &examination{options: options, analysis: options.Analysis.WithDefaults()}
+	e.report.Summary = Summary{Limits: LimitsByNone, IDs: "none", UIDOnHost: -1, SocketWall: "none"}
 	if e.account, err = sandbox.ReadAccount(); err != nil {
 		return e.report, err
 	}
 	e.host = host{root: "/", getenv: os.Getenv, admin: e.account.Root()}
-	e.around = e.host.lookAround()
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	done := make(chan struct{})
-	defer close(done)
-	go e.relay(done, cancel)
-	defer func() { err = errors.Join(err, e.home.close()) }()
-	for _, probe := range []func(context.Context){
-		e.namespaces, e.settings, e.groups, e.storage, e.runs,
+	e.around = e.host.surroundings()
+	e.runs, ctx = probe.NewRuns(ctx, options.Stop)
+	defer e.runs.Close()
+	defer func() { err = errors.Join(err, e.root.remove()) }()
+	for _, check := range []func(context.Context){
+		e.checkNamespaces, e.checkSettings, e.checkControlGroups, e.checkStorage, e.checkRuns,
 	} {
-		probe(ctx)
+		check(ctx)
 		if ctx.Err() != nil {
 			return e.report, context.Cause(ctx)
 		}
@@ -87,30 +90,14 @@ func Run(ctx context.Context, options Options) (report Report, err error) {
 	return e.report, e.report.stamp(options.Version)
 }
 
-// relay ends the probes with the first signal and passes all on to a run, which ends by itself.
-func (e *examination) relay(done <-chan struct{}, cancel context.CancelCauseFunc) {
-	for {
-		select {
-		case s := <-e.options.Stop:
-			cancel(&StoppedError{s})
-			select {
-			case e.stop <- s:
-			default: // the run acts on two
-			}
-		case <-done:
-			return
-		}
-	}
-}
-
 func (e *examination) add(f Finding) { e.report.Findings = append(e.report.Findings, f) }
 
-// skip adds a finding of what was not tried because of another.
+// skip adds a finding of what was not tried because another probe failed.
 func (e *examination) skip(code, after string) {
 	e.add(Finding{Code: code, Status: Skipped, Seen: "not tried", Means: "nothing is known", After: after})
 }
 
-// needless adds a finding of what nobody needs here.
+// needless adds a finding of what runs do not need here.
 func (e *examination) needless(code, why string) {
 	e.add(Finding{Code: code, Status: Skipped, Seen: why, Means: "runs do without"})
 }

@@ -1,7 +1,6 @@
 package doctor
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -10,12 +9,12 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/scidex-ai/scidex-oci/runner/cgroup"
+	"github.com/scidex-ai/scidex-oci/runner/check/probe"
 	"github.com/scidex-ai/scidex-oci/runner/sandbox"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
@@ -59,52 +58,52 @@ func TestSettings(t *testing.T) {
 		files  map[string]string
 		env    string // NAME of a variable that is true
 		admin  bool
-		hurt   bool
+		failed bool
 		judge  func(host) Finding
 		status Status
 		words  []string
 	}{
-		"AppArmor":                 {files: map[string]string{appArmor: "1\n"}, hurt: true, judge: host.appArmor, status: Fail, words: flags("profile", "sysctl kernel.apparmor_restrict_unprivileged_userns=0")},
+		"AppArmor":                 {files: map[string]string{appArmor: "1\n"}, failed: true, judge: host.appArmor, status: Fail, words: flags("profile", "sysctl kernel.apparmor_restrict_unprivileged_userns=0")},
 		"AppArmor with a profile":  {files: map[string]string{appArmor: "1\n"}, judge: host.appArmor, status: OK, words: flags("userns is 1")},
-		"AppArmor and root":        {files: map[string]string{appArmor: "1\n"}, hurt: true, admin: true, judge: host.appArmor, status: OK},
-		"AppArmor off":             {files: map[string]string{appArmor: "0\n"}, hurt: true, judge: host.appArmor, status: OK},
-		"no AppArmor":              {hurt: true, judge: host.appArmor, status: OK, words: flags("restricts no")},
-		"no clone":                 {files: map[string]string{clone: "0\n"}, hurt: true, judge: host.unprivileged, status: Fail, words: flags("sysctl kernel.unprivileged_userns_clone=1")},
-		"no clone and root":        {files: map[string]string{clone: "0\n"}, hurt: true, admin: true, judge: host.unprivileged, status: Fail},
-		"clone":                    {files: map[string]string{clone: "1\n"}, hurt: true, judge: host.unprivileged, status: OK},
-		"no switch":                {hurt: true, judge: host.unprivileged, status: OK, words: flags("no such switch")},
+		"AppArmor and root":        {files: map[string]string{appArmor: "1\n"}, failed: true, admin: true, judge: host.appArmor, status: OK},
+		"AppArmor off":             {files: map[string]string{appArmor: "0\n"}, failed: true, judge: host.appArmor, status: OK},
+		"no AppArmor":              {failed: true, judge: host.appArmor, status: OK, words: flags("restricts no")},
+		"no clone":                 {files: map[string]string{clone: "0\n"}, failed: true, judge: host.unprivileged, status: Fail, words: flags("sysctl kernel.unprivileged_userns_clone=1")},
+		"no clone and root":        {files: map[string]string{clone: "0\n"}, failed: true, admin: true, judge: host.unprivileged, status: Fail},
+		"clone":                    {files: map[string]string{clone: "1\n"}, failed: true, judge: host.unprivileged, status: OK},
+		"no switch":                {failed: true, judge: host.unprivileged, status: OK, words: flags("no such switch")},
 		"no namespaces":            {files: map[string]string{namespaces: "0\n"}, admin: true, judge: host.maxNamespaces, status: Fail, words: flags("sysctl user.max_user_namespaces=")},
 		"few namespaces":           {files: map[string]string{namespaces: "3\n"}, judge: host.maxNamespaces, status: Warn, words: flags("is 3", "two user namespaces")},
-		"namespaces":               {files: map[string]string{namespaces: "63000\n"}, hurt: true, judge: host.maxNamespaces, status: OK},
-		"docker":                   {files: map[string]string{".dockerenv": "", status: "Name:\tx\nSeccomp:\t2\n", mountinfo: mask}, hurt: true, judge: host.container, status: Fail, words: flags("docker, with a seccomp filter and 1 mounts", "docker run --security-opt seccomp=unconfined")},
+		"namespaces":               {files: map[string]string{namespaces: "63000\n"}, failed: true, judge: host.maxNamespaces, status: OK},
+		"docker":                   {files: map[string]string{".dockerenv": "", status: "Name:\tx\nSeccomp:\t2\n", mountinfo: mask}, failed: true, judge: host.container, status: Fail, words: flags("docker, with a seccomp filter and 1 mounts", "docker run --security-opt seccomp=unconfined")},
 		"docker that lets through": {files: map[string]string{".dockerenv": "", status: "Seccomp:\t2\n", mountinfo: mask}, judge: host.container, status: OK, words: flags("docker, with")},
-		"docker without walls":     {files: map[string]string{".dockerenv": "", status: "Seccomp:\t0\n"}, hurt: true, judge: host.container, status: OK, words: flags("docker")},
-		"podman":                   {files: map[string]string{"run/.containerenv": "", mountinfo: mask}, hurt: true, judge: host.container, status: Fail, words: flags("podman, with 1 mounts", "podman run --security-opt unmask=ALL")},
-		"Kubernetes":               {files: map[string]string{"run/secrets/kubernetes.io/x": "", ".dockerenv": "", status: "Seccomp:\t2\n"}, hurt: true, judge: host.container, status: Fail, words: flags("Kubernetes", "hostUsers: false", "procMount: Unmasked")},
-		"GitHub":                   {env: "GITHUB_ACTIONS", files: map[string]string{appArmor: "1\n"}, hurt: true, judge: host.appArmor, status: Fail, words: flags("step of the job", "sudo sysctl -w kernel.apparmor_restrict_unprivileged_userns=0")},
-		"GitHub, not hurt":         {env: "GITHUB_ACTIONS", files: map[string]string{status: "Seccomp:\t0\n"}, judge: host.container, status: OK, words: flags("a GitHub job")},
-		"GitHub in docker":         {env: "GITHUB_ACTIONS", files: map[string]string{".dockerenv": "", mountinfo: mask}, hurt: true, judge: host.container, status: Fail, words: flags("a GitHub job in docker, with 1 mounts", "options: --security-opt seccomp=unconfined")},
-		"GitLab in docker":         {env: "GITLAB_CI", files: map[string]string{".dockerenv": "", mountinfo: mask}, hurt: true, judge: host.container, status: Fail, words: flags("a GitLab job in docker", "config.toml", "privileged = true", "unmask=ALL")},
-		"GitLab in podman":         {env: "GITLAB_CI", files: map[string]string{"run/.containerenv": "", mountinfo: mask}, hurt: true, judge: host.container, status: Fail, words: flags("a GitLab job in podman", "config.toml", `security_opt = ["seccomp=unconfined", "apparmor=unconfined", "unmask=ALL"]`)},
-		"GitLab in Kubernetes":     {env: "GITLAB_CI", files: map[string]string{"run/secrets/kubernetes.io/x": "", mountinfo: mask}, hurt: true, judge: host.container, status: Fail, words: flags("a GitLab job in Kubernetes", "procMount: Unmasked", "pod_spec", "hostUsers: false")},
-		"LXC":                      {files: map[string]string{"run/systemd/container": "lxc\n", mountinfo: mask}, hurt: true, judge: host.container, status: Fail, words: flags("LXC, with 1 mounts", "security.nesting true")},
-		"a filter of nobody's":     {files: map[string]string{status: "Seccomp:\t2\n"}, hurt: true, judge: host.container, status: Fail, words: flags("no known container, with a seccomp filter")},
-		"a plain host":             {files: map[string]string{status: "Seccomp:\t0\n", mountinfo: "1 2 0:5 / /proc rw - proc proc rw\n"}, hurt: true, judge: host.container, status: OK, words: flags("no container")},
+		"docker without walls":     {files: map[string]string{".dockerenv": "", status: "Seccomp:\t0\n"}, failed: true, judge: host.container, status: OK, words: flags("docker")},
+		"podman":                   {files: map[string]string{"run/.containerenv": "", mountinfo: mask}, failed: true, judge: host.container, status: Fail, words: flags("podman, with 1 mounts", "podman run --security-opt unmask=ALL")},
+		"Kubernetes":               {files: map[string]string{"run/secrets/kubernetes.io/x": "", ".dockerenv": "", status: "Seccomp:\t2\n"}, failed: true, judge: host.container, status: Fail, words: flags("Kubernetes", "hostUsers: false", "procMount: Unmasked")},
+		"GitHub":                   {env: "GITHUB_ACTIONS", files: map[string]string{appArmor: "1\n"}, failed: true, judge: host.appArmor, status: Fail, words: flags("step of the job", "sudo sysctl -w kernel.apparmor_restrict_unprivileged_userns=0")},
+		"GitHub, not failed":       {env: "GITHUB_ACTIONS", files: map[string]string{status: "Seccomp:\t0\n"}, judge: host.container, status: OK, words: flags("a GitHub job")},
+		"GitHub in docker":         {env: "GITHUB_ACTIONS", files: map[string]string{".dockerenv": "", mountinfo: mask}, failed: true, judge: host.container, status: Fail, words: flags("a GitHub job in docker, with 1 mounts", "options: --security-opt seccomp=unconfined")},
+		"GitLab in docker":         {env: "GITLAB_CI", files: map[string]string{".dockerenv": "", mountinfo: mask}, failed: true, judge: host.container, status: Fail, words: flags("a GitLab job in docker", "config.toml", "privileged = true", "unmask=ALL")},
+		"GitLab in podman":         {env: "GITLAB_CI", files: map[string]string{"run/.containerenv": "", mountinfo: mask}, failed: true, judge: host.container, status: Fail, words: flags("a GitLab job in podman", "config.toml", `security_opt = ["seccomp=unconfined", "apparmor=unconfined", "unmask=ALL"]`)},
+		"GitLab in Kubernetes":     {env: "GITLAB_CI", files: map[string]string{"run/secrets/kubernetes.io/x": "", mountinfo: mask}, failed: true, judge: host.container, status: Fail, words: flags("a GitLab job in Kubernetes", "procMount: Unmasked", "pod_spec", "hostUsers: false")},
+		"LXC":                      {files: map[string]string{"run/systemd/container": "lxc\n", mountinfo: mask}, failed: true, judge: host.container, status: Fail, words: flags("LXC, with 1 mounts", "security.nesting true")},
+		"a filter of nobody's":     {files: map[string]string{status: "Seccomp:\t2\n"}, failed: true, judge: host.container, status: Fail, words: flags("no known container, with a seccomp filter")},
+		"a plain host":             {files: map[string]string{status: "Seccomp:\t0\n", mountinfo: "1 2 0:5 / /proc rw - proc proc rw\n"}, failed: true, judge: host.container, status: OK, words: flags("no container")},
 	} {
 		t.Run(name, func(t *testing.T) {
-			check(t, c.judge(made(t, c.files, c.env, c.admin, c.hurt)), c.status, c.words...)
+			check(t, c.judge(made(t, c.files, c.env, c.admin, c.failed)), c.status, c.words...)
 		})
 	}
 }
 
-// made is a host of files, in whose environment one variable is true.
-func made(t *testing.T, files map[string]string, env string, admin, hurt bool) host {
+// made is a host of files, with one variable in its environment.
+func made(t *testing.T, files map[string]string, env string, admin, failed bool) host {
 	t.Helper()
 	getenv := func(name string) string { return map[string]string{env: "true"}[name] }
-	return host{root: tree(t, files), getenv: getenv, admin: admin, hurt: hurt}
+	return host{root: tree(t, files), getenv: getenv, admin: admin, failed: failed}
 }
 
-// TestAround wants the failure of a trial cured by the setting of the very engine or job, and what is the kernel's own
+// TestAround wants the failure of a probe cured by the setting of the very engine or job, and what is the kernel's own
 // by the kernel's.
 func TestAround(t *testing.T) {
 	kubernetes := map[string]string{"run/secrets/kubernetes.io/x": ""}
@@ -118,51 +117,51 @@ func TestAround(t *testing.T) {
 		files map[string]string
 		env   string
 		admin bool
-		trial trial
+		probe childProbe
 		err   error
 		words []string
 	}{
-		"docker, proc":              {files: map[string]string{".dockerenv": ""}, trial: trial{cure: cureProc}, err: denied, words: flags("docker run", "systempaths=unconfined")},
-		"podman, proc":              {files: map[string]string{"run/.containerenv": ""}, trial: trial{cure: cureProc}, err: denied, words: flags("podman run", "unmask=ALL", "seccomp=unconfined")},
-		"Kubernetes, proc":          {files: kubernetes, trial: trial{cure: cureProc}, err: denied, words: flags("hostUsers: false", "procMount: Unmasked", "kubectl")},
-		"GitHub, tmpfs":             {files: map[string]string{".dockerenv": ""}, env: "GITHUB_ACTIONS", trial: trial{cure: cureKernel}, err: denied, words: flags("workflow", "options: --security-opt")},
-		"GitLab, proc":              {files: map[string]string{"run/.containerenv": ""}, env: "GITLAB_CI", trial: trial{cure: cureProc}, err: denied, words: flags("config.toml", "security_opt")},
-		"Kubernetes, out of them":   {files: kubernetes, trial: trial{cure: cureNamespace}, err: unix.ENOSPC, words: flags("sysctl user.max_user_namespaces=15000")},
-		"no_new_privs":              {files: map[string]string{status: "NoNewPrivs:\t1\n"}, trial: trial{code: CodeRange, cure: cureMaps}, err: errors.New("newuidmap: no"), words: flags("no_new_privs", "/etc/subuid")},
-		"no_new_privs in docker":    {files: map[string]string{".dockerenv": "", status: "NoNewPrivs:\t1\n"}, trial: trial{code: CodeRange, cure: cureMaps}, err: errors.New("newuidmap: no"), words: flags("docker run --security-opt no-new-privileges=false")},
-		"no_new_privs in a pod":     {files: with(status, "NoNewPrivs:\t1\n", kubernetes), trial: trial{code: CodeRange, cure: cureMaps}, err: errors.New("newuidmap: no"), words: flags("allowPrivilegeEscalation: true")},
-		"no_new_privs in GitLab":    {files: map[string]string{".dockerenv": "", status: "NoNewPrivs:\t1\n"}, env: "GITLAB_CI", trial: trial{code: CodeRange, cure: cureMaps}, err: errors.New("newuidmap: no"), words: flags("[runners.docker]", `security_opt = ["no-new-privileges=false"]`)},
-		"privileges, and newuidmap": {files: map[string]string{status: "NoNewPrivs:\t0\n"}, trial: trial{code: CodeRange, cure: cureMaps}, err: errors.New("newuidmap: no"), words: flags("apt-get install --reinstall uidmap")},
-		"root with few powers":      {files: map[string]string{".dockerenv": "", status: "CapEff:\t0000000000000001\n"}, admin: true, trial: trial{code: CodeRange, cure: cureMaps}, err: denied, words: flags("--cap-add SETUID")},
-		"and in podman":             {files: map[string]string{"run/.containerenv": "", status: "CapEff:\t0000000000000001\n"}, admin: true, trial: trial{code: CodeRange, cure: cureMaps}, err: denied, words: flags("podman run --cap-add SETUID")},
-		"a user left no powers":     {files: map[string]string{"run/.containerenv": "", status: "CapBnd:\t0\n"}, trial: trial{code: CodeRange, cure: cureMaps}, err: errors.New("newuidmap: no"), words: flags("podman run --cap-add SETUID --cap-add SETGID IMAGE")},
-		"newuidmap is set-uid":      {files: map[string]string{"run/.containerenv": "", "usr/bin/newuidmap": setUID, status: "CapBnd:\t00000000a80425fb\n"}, trial: trial{code: CodeRange, cure: cureMaps}, err: errors.New("newuidmap: no"), words: flags("chmod u-s", "setcap cap_setuid=ep /usr/bin/newuidmap")},
-		"newuidmap is not":          {files: map[string]string{"run/.containerenv": "", "usr/bin/newuidmap": "", status: "CapBnd:\t00000000a80425fb\n"}, trial: trial{code: CodeRange, cure: cureMaps}, err: errors.New("newuidmap: no"), words: flags("apt-get install --reinstall uidmap")},
-		"root of a pod":             {files: with(status, "CapEff:\t0\n", kubernetes), admin: true, trial: trial{code: CodeRange, cure: cureMaps}, err: denied, words: flags("capabilities: {add: [SETUID")},
-		"root with all":             {files: map[string]string{".dockerenv": "", status: "CapEff:\t000001ffffffffff\n"}, admin: true, trial: trial{code: CodeRange, cure: cureProc}, err: denied, words: flags("systempaths=unconfined")},
+		"docker, proc":              {files: map[string]string{".dockerenv": ""}, probe: childProbe{remedy: remedyProc}, err: denied, words: flags("docker run", "systempaths=unconfined")},
+		"podman, proc":              {files: map[string]string{"run/.containerenv": ""}, probe: childProbe{remedy: remedyProc}, err: denied, words: flags("podman run", "unmask=ALL", "seccomp=unconfined")},
+		"Kubernetes, proc":          {files: kubernetes, probe: childProbe{remedy: remedyProc}, err: denied, words: flags("hostUsers: false", "procMount: Unmasked", "kubectl")},
+		"GitHub, tmpfs":             {files: map[string]string{".dockerenv": ""}, env: "GITHUB_ACTIONS", probe: childProbe{remedy: remedyKernel}, err: denied, words: flags("workflow", "options: --security-opt")},
+		"GitLab, proc":              {files: map[string]string{"run/.containerenv": ""}, env: "GITLAB_CI", probe: childProbe{remedy: remedyProc}, err: denied, words: flags("config.toml", "security_opt")},
+		"Kubernetes, out of them":   {files: kubernetes, probe: childProbe{remedy: remedyNamespace}, err: unix.ENOSPC, words: flags("sysctl user.max_user_namespaces=15000")},
+		"no_new_privs":              {files: map[string]string{status: "NoNewPrivs:\t1\n"}, probe: childProbe{Probe: probe.Probe{Name: CodeRange}, remedy: remedyMaps}, err: errors.New("newuidmap: no"), words: flags("no_new_privs", "/etc/subuid")},
+		"no_new_privs in docker":    {files: map[string]string{".dockerenv": "", status: "NoNewPrivs:\t1\n"}, probe: childProbe{Probe: probe.Probe{Name: CodeRange}, remedy: remedyMaps}, err: errors.New("newuidmap: no"), words: flags("docker run --security-opt no-new-privileges=false")},
+		"no_new_privs in a pod":     {files: with(status, "NoNewPrivs:\t1\n", kubernetes), probe: childProbe{Probe: probe.Probe{Name: CodeRange}, remedy: remedyMaps}, err: errors.New("newuidmap: no"), words: flags("allowPrivilegeEscalation: true")},
+		"no_new_privs in GitLab":    {files: map[string]string{".dockerenv": "", status: "NoNewPrivs:\t1\n"}, env: "GITLAB_CI", probe: childProbe{Probe: probe.Probe{Name: CodeRange}, remedy: remedyMaps}, err: errors.New("newuidmap: no"), words: flags("[runners.docker]", `security_opt = ["no-new-privileges=false"]`)},
+		"privileges, and newuidmap": {files: map[string]string{status: "NoNewPrivs:\t0\n"}, probe: childProbe{Probe: probe.Probe{Name: CodeRange}, remedy: remedyMaps}, err: errors.New("newuidmap: no"), words: flags("apt-get install --reinstall uidmap")},
+		"root with few powers":      {files: map[string]string{".dockerenv": "", status: "CapEff:\t0000000000000001\n"}, admin: true, probe: childProbe{Probe: probe.Probe{Name: CodeRange}, remedy: remedyMaps}, err: denied, words: flags("--cap-add SETUID")},
+		"and in podman":             {files: map[string]string{"run/.containerenv": "", status: "CapEff:\t0000000000000001\n"}, admin: true, probe: childProbe{Probe: probe.Probe{Name: CodeRange}, remedy: remedyMaps}, err: denied, words: flags("podman run --cap-add SETUID")},
+		"a user left no powers":     {files: map[string]string{"run/.containerenv": "", status: "CapBnd:\t0\n"}, probe: childProbe{Probe: probe.Probe{Name: CodeRange}, remedy: remedyMaps}, err: errors.New("newuidmap: no"), words: flags("podman run --cap-add SETUID --cap-add SETGID IMAGE")},
+		"newuidmap is set-uid":      {files: map[string]string{"run/.containerenv": "", "usr/bin/newuidmap": setUID, status: "CapBnd:\t00000000a80425fb\n"}, probe: childProbe{Probe: probe.Probe{Name: CodeRange}, remedy: remedyMaps}, err: errors.New("newuidmap: no"), words: flags("chmod u-s", "setcap cap_setuid=ep /usr/bin/newuidmap")},
+		"newuidmap is not":          {files: map[string]string{"run/.containerenv": "", "usr/bin/newuidmap": "", status: "CapBnd:\t00000000a80425fb\n"}, probe: childProbe{Probe: probe.Probe{Name: CodeRange}, remedy: remedyMaps}, err: errors.New("newuidmap: no"), words: flags("apt-get install --reinstall uidmap")},
+		"root of a pod":             {files: with(status, "CapEff:\t0\n", kubernetes), admin: true, probe: childProbe{Probe: probe.Probe{Name: CodeRange}, remedy: remedyMaps}, err: denied, words: flags("capabilities: {add: [SETUID")},
+		"root with all":             {files: map[string]string{".dockerenv": "", status: "CapEff:\t000001ffffffffff\n"}, admin: true, probe: childProbe{Probe: probe.Probe{Name: CodeRange}, remedy: remedyProc}, err: denied, words: flags("systempaths=unconfined")},
 	} {
 		t.Run(name, func(t *testing.T) {
 			e := &examination{host: made(t, c.files, c.env, c.admin, true)}
-			e.around = e.host.lookAround()
-			c.trial.fails = "no run can start"
-			if c.trial.code == "" {
-				c.trial.code = CodeProc
+			e.around = e.host.surroundings()
+			c.probe.fails = "no run can start"
+			if c.probe.Name == "" {
+				c.probe.Name = CodeProc
 			}
-			check(t, e.judge(c.trial, c.err), Fail, c.words...)
+			check(t, e.judge(c.probe, c.err), Fail, c.words...)
 		})
 	}
 }
 
 // Where control groups are read-only, those of the container around this hold, by its own settings.
-func TestPlacelessInContainers(t *testing.T) {
+func TestWithoutGroupsInContainers(t *testing.T) {
 	missing := &cgroup.MissingError{Reason: "nobody gives one", Remedy: "ask with `please`"}
 	for file, want := range map[string]string{
 		".dockerenv": "docker run --memory", "run/.containerenv": "podman run --memory", "run/secrets/kubernetes.io/x": "resources.limits",
 	} {
 		e := &examination{analysis: spec.Analysis{Limits: spec.LimitsEnforce}, host: made(t, map[string]string{file: ""}, "", false, false)}
-		e.around = e.host.lookAround()
-		e.placeless(missing)
-		check(t, e.report.of(CodePlace), Fail, "nobody gives one", want, "scidex-oci run --limits outer COMMAND")
+		e.around = e.host.surroundings()
+		e.withoutGroups(missing)
+		check(t, e.report.of(CodeParentGroup), Fail, "nobody gives one", want, "scidex-oci run --limits outer COMMAND")
 	}
 }
 
@@ -243,9 +242,9 @@ func TestCommand(t *testing.T) {
 	for remedy, want := range map[string]string{
 		"run as root, or run with `--limits best-effort` (rlimits)":                       "scidex-oci run --limits best-effort COMMAND",
 		"let root run `loginctl enable-linger 7`, or run with `--limits best-effort` (x)": "loginctl enable-linger 7",
-		"mount the cpu controller": "otherwise",
+		"mount the cpu controller": "fallback",
 	} {
-		if got := command(remedy, "otherwise"); got != want {
+		if got := command(remedy, "fallback"); got != want {
 			t.Errorf("%q: %q, want %q", remedy, got, want)
 		}
 	}
@@ -255,29 +254,29 @@ func TestCommand(t *testing.T) {
 func TestControllers(t *testing.T) {
 	e := &examination{}
 	refused := &fs.PathError{Op: "write", Path: "/sys/fs/cgroup/pids/x/pids.max", Err: unix.EINVAL}
-	e.controllers(roadV1, &cgroup.Parent{Version: 1, CPU: true}, cgroup.Effective{}, fmt.Errorf("set limits: %w", refused))
-	check(t, e.report.of(roadV1+"pids"), Fail, "pids.max: invalid argument", "--limits best-effort")
+	e.controllers(groupsV1, &cgroup.Parent{Version: 1, CPU: true}, cgroup.Effective{}, fmt.Errorf("set limits: %w", refused))
+	check(t, e.report.of(groupsV1+"pids"), Fail, "pids.max: invalid argument", "--limits best-effort")
 	for _, controller := range []string{"memory", "cpu"} {
-		f := e.report.of(roadV1 + controller)
+		f := e.report.of(groupsV1 + controller)
 		check(t, f, Skipped)
-		if f.After != roadV1+"pids" {
+		if f.After != groupsV1+"pids" {
 			t.Errorf("%+v", f)
 		}
 	}
 	e = &examination{}
-	e.controllers(roadV1, &cgroup.Parent{Version: 1}, cgroup.Effective{Memory: 5, Pids: 6}, nil)
-	check(t, e.report.of(roadV1+"memory"), OK, "5 bytes")
-	check(t, e.report.of(roadV1+"cpu"), Warn, "not delegated", "mount -t cgroup -o cpu cgroup")
+	e.controllers(groupsV1, &cgroup.Parent{Version: 1}, cgroup.Effective{Memory: 5, Pids: 6}, nil)
+	check(t, e.report.of(groupsV1+"memory"), OK, "5 bytes")
+	check(t, e.report.of(groupsV1+"cpu"), Warn, "not delegated", "mount -t cgroup -o cpu cgroup")
 }
 
-// TestPlaceless wants a host without control groups to refuse runs, or to hold what can be held.
-func TestPlaceless(t *testing.T) {
+// TestWithoutGroups wants a host without control groups to refuse runs, or to hold what can be held.
+func TestWithoutGroups(t *testing.T) {
 	missing := &cgroup.MissingError{Reason: "nobody gives one", Remedy: "ask with `please`"}
 	for limits, want := range map[string]Status{spec.LimitsEnforce: Fail, spec.LimitsBestEffort: Warn} {
 		e := &examination{analysis: spec.Analysis{Limits: limits}}
-		e.placeless(missing)
-		check(t, e.report.of(CodePlace), want, "nobody gives one", "ask with `please`", "please")
-		if after := e.report.of(roadSystemd + "memory").After; after != CodePlace {
+		e.withoutGroups(missing)
+		check(t, e.report.of(CodeParentGroup), want, "nobody gives one", "ask with `please`", "please")
+		if after := e.report.of(groupsSystemd + "memory").After; after != CodeParentGroup {
 			t.Errorf("skipped after %q", after)
 		}
 	}
@@ -324,14 +323,14 @@ func TestSettleTellsOfWhatNobodyHolds(t *testing.T) {
 	}
 }
 
-// TestTrials makes every trial by itself, as the user of the test.
-func TestTrials(t *testing.T) {
+// TestChildProbes makes every probe by itself, as the user of the test.
+func TestChildProbes(t *testing.T) {
 	e := &examination{analysis: spec.Analysis{}.WithDefaults()}
 	var err error
 	if e.account, err = sandbox.ReadAccount(); err != nil {
 		t.Fatal(err)
 	}
-	e.namespaces(t.Context())
+	e.checkNamespaces(t.Context())
 	for _, f := range e.report.Findings {
 		if f.Status != OK && f.Code != CodeSubIDs {
 			t.Errorf("%+v", f)
@@ -339,40 +338,29 @@ func TestTrials(t *testing.T) {
 	}
 }
 
-// A child that does not answer is an error that says how it ended.
-func TestChild(t *testing.T) {
-	unknown := trial{code: "no.such"}
-	if _, err := unknown.try(t.Context(), sandbox.Account{}); err == nil || !strings.Contains(err.Error(), `no trial "no.such"`) {
-		t.Errorf("%v", err)
+// allCodes returns the codes of a report in order.
+func allCodes() []string {
+	all := []string{
+		CodeUnshare, CodeSelf, CodeSubIDs, CodeRange, CodeNested, CodeTmpfs, CodeProc, CodeBind, CodeOverlay,
+		CodeNetwork, CodeIPC, CodeUTS, CodeCgroupNS, CodeFilter, CodeNotify, CodeParent, CodePidfd,
+		CodeProcesses, CodeMaxUserNS, CodeUserNSOff, CodeAppArmor, CodeContainer, CodeParentGroup,
 	}
-	ended, cancel := context.WithCancel(t.Context())
-	cancel()
-	if _, err := unknown.try(ended, sandbox.Account{}); !errors.Is(err, context.Canceled) {
-		t.Errorf("%v", err)
+	for _, prefix := range groupCodes {
+		for _, controller := range controllers {
+			all = append(all, prefix+controller)
+		}
 	}
-	c, err := start(t.Context(), &syscall.SysProcAttr{}, waitName, "no.such")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_ = c.stdin.Close() // no maps will be written
-	if _, err := c.answer(t.Context()); err == nil || !strings.Contains(err.Error(), "ended: exit status 1") {
-		t.Errorf("%v", err)
-	}
-	c.end()
-	refused := answer{Error: "mount: no", Errno: unix.EPERM}
-	if err := refused.err(); !errors.Is(err, unix.EPERM) || err.Error() != "mount: no" {
-		t.Errorf("%v", err)
-	}
+	return append(all, CodeRoot, CodeTmp, CodeCatalog, CodePostgreSQL, CodeRun, CodePython)
 }
 
-// TestCodes wants the codes of trials among those that are promised, each of them once.
+// TestCodes wants the names of child probes among those that are promised, each of them once.
 func TestCodes(t *testing.T) {
-	codes := Codes()
+	codes := allCodes()
 	if sorted := slices.Compact(slices.Sorted(slices.Values(codes))); len(sorted) != len(codes) {
 		t.Errorf("%q", codes)
 	}
-	for _, trial := range trials() {
-		for _, code := range append(trial.needs, trial.code) {
+	for _, p := range childProbes() {
+		for _, code := range append(p.needs, p.Name) {
 			if !slices.Contains(codes, code) {
 				t.Errorf("%s is not among the codes", code)
 			}

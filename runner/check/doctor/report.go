@@ -1,16 +1,17 @@
 package doctor
 
 import (
-	"os"
 	"strings"
-	"time"
+
+	"github.com/scidex-ai/scidex-oci/runner/check/probe"
+	"github.com/scidex-ai/scidex-oci/runner/sandbox"
 )
 
 // Status of a finding.
 type Status string
 
-// The statuses. Fail is only said where runs with these flags do not work because of it; Warn where they work and
-// have less. Skipped was not tried: something before it failed (After), or nobody needs it here.
+// The statuses. Fail means that runs with these flags do not work because of it, Warn that they work and have less.
+// Skipped was not tried: a probe before it failed (After), or runs do not need it here.
 const (
 	OK      Status = "ok"
 	Warn    Status = "warn"
@@ -18,62 +19,66 @@ const (
 	Skipped Status = "skipped"
 )
 
-// Finding is what one probe came to.
+// Finding is the result of one probe.
 type Finding struct {
 	Code   string `json:"code"` // stable: "userns.unshare"
 	Status Status `json:"status"`
-	Seen   string `json:"seen"`  // in the kernel's words where it refused
+	Seen   string `json:"seen"`  // the kernel's error where it refused
 	Means  string `json:"means"` // for runs, one sentence
-	// Cure and Command are one sentence and one command; empty where nothing is to be cured.
+	// Cure and Command say what helps, as a sentence and a command; empty where all is well.
 	Cure    string `json:"cure"`
 	Command string `json:"command"`
-	// After is the code of the failed probe because of which this was not tried.
+	// After is the code of the failed probe for which this one was skipped.
 	After string `json:"after"`
 }
 
-// Summary is what it comes to for runs.
+// as returns the finding with another status, what that means, and what helps.
+func (f Finding) as(status Status, means string, remedy sandbox.Remedy) Finding {
+	f.Status, f.Means, f.Cure, f.Command = status, means, remedy.Sentence, remedy.Command
+	return f
+}
+
+// Summary says what the findings mean for runs.
 type Summary struct {
 	// Run is "run works with the defaults", or what does not.
 	Run string `json:"run"`
-	// Limits is the rung of the ladder that holds memory, CPU and processes; see the constants of rungs.
-	Limits Rung `json:"limits"`
+	// Limits says what holds memory, CPU and processes.
+	Limits LimitsBy `json:"limits"`
 	// IDs is "range", "self", or "none" where no run can start.
 	IDs string `json:"ids"`
 	// UIDOnHost is the host's id of an analysis; -1 where no run can start.
 	UIDOnHost int `json:"uid_on_host"`
-	// SocketWall is what keeps sockets in bound directories out of reach: "overlay", "scan" or "none" where no
+	// SocketWall is what keeps sockets in bound directories out of reach: "overlay", "scan", or "none" where no
 	// run can start.
 	SocketWall string `json:"socket_wall"`
 }
 
-// Rung of the ladder of limits (runner/cgroup).
-type Rung string
+// LimitsBy is what holds the limits of runs (runner/cgroup).
+type LimitsBy string
 
-// The rungs.
+// What holds limits, the best first.
 const (
-	RungSystemd    Rung = "systemd"     // cgroup v2 in a scope that systemd gives
-	RungDelegated  Rung = "delegated"   // cgroup v2 in a delegated subtree
-	RungV1         Rung = "v1"          // cgroup v1, as root
-	RungOuter      Rung = "outer"       // somebody else's control group
-	RungBestEffort Rung = "best-effort" // rlimits and a watchdog
-	RungNone       Rung = "none"        // runs are refused
+	LimitsBySystemd    LimitsBy = "systemd"     // cgroup v2 in a scope of systemd's
+	LimitsByDelegated  LimitsBy = "delegated"   // cgroup v2 in a delegated subtree
+	LimitsByV1         LimitsBy = "v1"          // cgroup v1, as root
+	LimitsByOuter      LimitsBy = "outer"       // a control group around this process
+	LimitsByBestEffort LimitsBy = "best-effort" // rlimits and a watchdog
+	LimitsByNone       LimitsBy = "none"        // runs are refused
 )
 
-// Report is the outcome; docs/schema/doctor.json describes its JSON.
+// Report is the result of an examination; docs/schema/doctor.json describes its JSON.
 type Report struct {
-	V           int       `json:"v"`     // 1
-	Works       bool      `json:"works"` // nothing failed
-	Time        time.Time `json:"time"`  // of its end, UTC
-	Host        string    `json:"host"`
-	Kernel      string    `json:"kernel"`
+	V     int  `json:"v"`     // 1
+	Works bool `json:"works"` // nothing failed
+	probe.Stamp
 	ToolVersion string    `json:"tool_version"`
 	Summary     Summary   `json:"summary"`
 	Findings    []Finding `json:"findings"`
 
-	unheld []string // limits that the run left to control groups around it, and that none holds
+	unheld []string // limits that the run left to control groups around it and that none of them holds
 }
 
-// of returns the finding of a code; the zero one before it is known.
+// of returns the finding of a code, the zero Finding where there is none yet.
 func (r *Report) of(code string) Finding {
 	for _, f := range r.Findings {
 		if f.Code == code {
@@ -85,7 +90,7 @@ func (r *Report) of(code string) Finding {
 
 func (r *Report) status(code string) Status { return r.of(code).Status }
 
-// failed returns the first finding that has.
+// failed returns the first failure.
 func (r *Report) failed() (Finding, bool) {
 	for _, f := range r.Findings {
 		if f.Status == Fail {
@@ -95,8 +100,8 @@ func (r *Report) failed() (Finding, bool) {
 	return Finding{}, false
 }
 
-// obstacle returns which of the codes keeps what needs them from being tried: one that failed, or that was
-// itself not tried for that reason.
+// obstacle returns the failed probe for which a probe with these needs is skipped: one of them, or the one for which one
+// of them was skipped.
 func (r *Report) obstacle(needs []string) (code string, ok bool) {
 	for _, f := range r.Findings {
 		for _, need := range needs {
@@ -112,8 +117,8 @@ func (r *Report) obstacle(needs []string) (code string, ok bool) {
 	return "", false
 }
 
-// settle says what the findings come to. The run is the judge: where it worked, what failed before it was no
-// obstacle, but for what only the caller's own root, catalog and blobs show.
+// settle writes the summary. Where the run worked, what failed before it is a warning, except in the caller's root,
+// catalog and blobs, which the run did not use.
 func (r *Report) settle() {
 	if r.status(CodeRun) == OK {
 		for i, f := range r.Findings {
@@ -133,14 +138,9 @@ func (r *Report) settle() {
 	}
 }
 
-// stamp adds when and where.
+// stamp completes the report.
 func (r *Report) stamp(version string) (err error) {
-	r.V, r.ToolVersion, r.Time = 1, version, time.Now().UTC().Truncate(time.Millisecond)
-	if r.Host, err = os.Hostname(); err != nil {
-		return err
-	}
-	if release, err := os.ReadFile("/proc/sys/kernel/osrelease"); err == nil {
-		r.Kernel = strings.TrimSpace(string(release))
-	}
-	return nil
+	r.V, r.ToolVersion = 1, version
+	r.Stamp, err = probe.NewStamp("osrelease")
+	return err
 }

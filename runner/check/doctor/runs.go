@@ -3,8 +3,6 @@ package doctor
 import (
 	"bytes"
 	"context"
-	"crypto/rand"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -16,6 +14,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner"
+	"github.com/scidex-ai/scidex-oci/runner/check/probe"
 	"github.com/scidex-ai/scidex-oci/runner/host/lockdir"
 	"github.com/scidex-ai/scidex-oci/runner/phase"
 	"github.com/scidex-ai/scidex-oci/runner/recovery"
@@ -24,57 +23,44 @@ import (
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
-// prefix begins the names of what is made for the runs: the root that is thrown away, below the caller's.
-const prefix = "doctor-"
+// namePrefix begins the names of runs, control groups and roots of an examination.
+const namePrefix = "doctor-"
 
-// newName is a name that nobody else has.
-func newName() string {
-	var random [6]byte
-	_, _ = rand.Read(random[:]) // never fails
-	return prefix + hex.EncodeToString(random[:])
+// tempRoot is a root below the caller's for the runs of an examination, and the parent directories that it needed.
+type tempRoot struct {
+	probe.Dir
+	parents []string
 }
 
-// home is the root that is thrown away, and the directories above it that were missing.
-type home struct {
-	path string
-	lock *os.File
-	made []string
-}
-
-func (h *home) make(root string) (err error) {
+func (t *tempRoot) make(root string) (err error) {
 	for dir := root; ; dir = filepath.Dir(dir) {
 		if _, err := os.Stat(dir); err == nil {
 			break
 		}
-		h.made = append(h.made, dir)
+		t.parents = append(t.parents, dir)
 	}
-	for _, dir := range slices.Backward(h.made) {
+	for _, dir := range slices.Backward(t.parents) {
 		if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, os.ErrExist) {
 			return err
 		}
 	}
-	path := filepath.Join(root, newName())
-	if h.lock, err = lockdir.Make(path); err == nil {
-		h.path = path
-	}
+	t.Dir, err = probe.MakeDir(filepath.Join(root, probe.RandomName(namePrefix)))
 	return err
 }
 
-// close removes it. A directory above it in which somebody has made something meanwhile stays.
-func (h *home) close() (err error) {
-	if h.path != "" {
-		err = errors.Join(os.RemoveAll(h.path), h.lock.Close())
-	}
-	for _, dir := range h.made {
+// remove removes the root, and its parents unless they hold something else by now.
+func (t *tempRoot) remove() error {
+	err := t.Remove()
+	for _, dir := range t.parents {
 		_ = os.Remove(dir)
 	}
 	return err
 }
 
-// Sweep removes what killed examinations left below root, dry only in what it returns, and, with open, what is
-// left of their runs.
+// Sweep removes the roots that killed examinations left below root, and by a runner from open what is left of their
+// runs. With dry it only returns what it would remove.
 func Sweep(ctx context.Context, root string, dry bool, open func(ctx context.Context, root string) (*phase.Host, error)) ([]string, error) {
-	return lockdir.Sweep(root, prefix, dry, func(path string) error {
+	return lockdir.Sweep(root, namePrefix, dry, func(path string) error {
 		r, err := open(ctx, path)
 		if err != nil {
 			return err
@@ -84,9 +70,9 @@ func Sweep(ctx context.Context, root string, dry bool, open func(ctx context.Con
 	})
 }
 
-// runs makes a real run of `true`, whatever the other probes came to: it is the judge. And one of Python.
-func (e *examination) runs(ctx context.Context) {
-	ctx = context.WithoutCancel(ctx) // a run is ended by Stop
+// checkRuns runs `true`, whatever the other probes found, since that decides; and then Python.
+func (e *examination) checkRuns(ctx context.Context) {
+	ctx = context.WithoutCancel(ctx) // stop signals end a run
 	r, err := e.open(ctx)
 	if err != nil {
 		e.add(failedRun(err.Error(), e.report))
@@ -100,7 +86,7 @@ func (e *examination) runs(ctx context.Context) {
 		e.skip(CodePython, CodeRun)
 		return
 	}
-	e.sum(result)
+	e.summarize(result)
 	e.add(Finding{Code: CodeRun, Status: OK, Seen: ranAs(result), Means: "runs work, from the request to the commit"})
 	e.python(ctx, r)
 }
@@ -109,23 +95,23 @@ func (e *examination) open(ctx context.Context) (*phase.Host, error) {
 	if _, err := Sweep(ctx, e.options.Root, false, e.options.Open); err != nil {
 		return nil, err
 	}
-	if err := e.home.make(e.options.Root); err != nil {
+	if err := e.root.make(e.options.Root); err != nil {
 		return nil, err
 	}
-	return e.options.Open(ctx, e.home.path)
+	return e.options.Open(ctx, e.root.Path)
 }
 
 func (e *examination) run(ctx context.Context, r *phase.Host, command ...string) (result.Result, string, error) {
-	a := e.options.Analysis
-	a.ID, a.Command, a.Script, a.Args = newName(), command, "", nil
-	a.Stage, a.Export, a.Outputs, a.Exclude, a.Keep = "", "", nil, nil, spec.KeepNever
+	a := probe.Confined(e.options.Analysis)
+	a.ID, a.Command = probe.RandomName(namePrefix), command
 	var stdout bytes.Buffer
-	result, err := runner.Run(ctx, r, request.Request{Analysis: a, NoAudit: e.options.NoAudit, Stdout: &stdout, Stderr: io.Discard, Stop: e.stop})
-	return result, strings.TrimSpace(stdout.String()), err
+	run := e.runs.Start(ctx, r, request.Request{Analysis: a, NoAudit: e.options.NoAudit, Stdout: &stdout, Stderr: io.Discard})
+	<-run.Ended
+	return run.Result, strings.TrimSpace(stdout.String()), run.Err
 }
 
-// failedRun points to the first probe that failed, whose cure is the run's; where none has, to too low a limit of
-// processes, which ends a run at any moment and with any words.
+// failedRun gives the remedy of the first probe that failed; where none has, that of too low a limit of processes, which
+// can end a run at any moment with any message.
 func failedRun(message string, report Report) Finding {
 	f := Finding{Code: CodeRun, Status: Fail, Seen: message, Means: "runs do not work with these flags"}
 	f.Cure, f.Command = "what was tried before has not shown why: run it and see", "scidex-oci --log-level debug run -- true"
@@ -135,12 +121,13 @@ func failedRun(message string, report Report) Finding {
 	if first, ok := report.failed(); ok {
 		f.Cure, f.Command = first.Cure, first.Command
 	}
-	if starved(message) {
+	if outOfProcesses(message) {
 		f.Cure, f.Command = sandbox.ProcessesRemedy.Sentence, sandbox.ProcessesRemedy.Command
 	}
 	return f
 }
 
+// ranAs says with which id and limits a run was made.
 func ranAs(r result.Result) string {
 	by := []string{}
 	for _, limit := range r.Enforced {
@@ -151,8 +138,8 @@ func ranAs(r result.Result) string {
 	return fmt.Sprintf("true ran as uid %d of the host; limits: %s", r.Sandbox.UIDOnHost, strings.Join(by, ", "))
 }
 
-// sum takes from the run what it was given.
-func (e *examination) sum(r result.Result) {
+// summarize takes the ids and limits of runs from that of `true`.
+func (e *examination) summarize(r result.Result) {
 	s := &e.report.Summary
 	s.IDs, s.UIDOnHost, s.SocketWall = r.Sandbox.IDs, r.Sandbox.UIDOnHost, "scan"
 	if e.report.status(CodeOverlay) == OK {
@@ -161,8 +148,8 @@ func (e *examination) sum(r result.Result) {
 	if e.options.Analysis.Limits != spec.LimitsOuter {
 		return
 	}
-	// Such a run makes no control group, also where it could.
-	s.Limits = RungOuter
+	// Such a run makes no control group, even where it could.
+	s.Limits = LimitsByOuter
 	for _, limit := range r.Enforced {
 		if !limit.Held() {
 			e.report.unheld = append(e.report.unheld, limit.Limit)
@@ -170,13 +157,14 @@ func (e *examination) sum(r result.Result) {
 	}
 }
 
-// python asks the interpreter that analyses find first.
+// python runs the first interpreter in the PATH of analyses.
 func (e *examination) python(ctx context.Context, r *phase.Host) {
 	result, said, err := e.run(ctx, r, "python3", "-c", "import sys; print(sys.executable, sys.version.split()[0])")
 	f := Finding{Code: CodePython, Status: OK, Seen: said, Means: "analyses in Python find an interpreter"}
 	if err != nil || result.State != catalog.Complete {
-		f.Status, f.Seen, f.Means = Warn, result.Message, "analyses in Python find no interpreter that works"
-		f.Cure, f.Command = "install one on the host: runs see the host's /usr", "apt-get install python3"
+		f.Seen = result.Message
+		f = f.as(Warn, "analyses in Python find no interpreter that works",
+			sandbox.Remedy{Sentence: "install one on the host: runs see the host's /usr", Command: "apt-get install python3"})
 	}
 	e.add(f)
 }

@@ -12,10 +12,10 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/audit"
 )
 
-// refusal is an errno that no kernel gives for what is tried.
+// refusal is an errno that no kernel gives for uname(2).
 const refusal = unix.EXDEV
 
-// filtered forbids this thread a system call and makes it.
+// filtered makes a system call that a filter of this thread refuses.
 func filtered() (string, error) {
 	runtime.LockOSThread()
 	if _, err := install(unix.SYS_UNAME, unix.SECCOMP_RET_ERRNO|uint32(refusal), 0); err != nil {
@@ -32,14 +32,14 @@ func filtered() (string, error) {
 	return "a filter refused a system call", nil
 }
 
-// notified has the audit answer this thread's sockets, which it refuses.
+// notified makes a socket, which the audit refuses by seccomp user notification.
 func notified() (string, error) {
 	runtime.LockOSThread()
 	fd, err := install(unix.SYS_SOCKET, unix.SECCOMP_RET_USER_NOTIF, unix.SECCOMP_FILTER_FLAG_NEW_LISTENER)
 	if err != nil {
 		return "", err
 	}
-	audit.Start(os.NewFile(fd, "seccomp notifications"), func() { os.Exit(1) }) // it ends with this process
+	audit.Start(os.NewFile(fd, "seccomp notifications"), func() { os.Exit(1) }) // ends with this process
 	socket, err := unix.Socket(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err == nil {
 		return "", errors.Join(errors.New("a socket that was to be refused was made"), unix.Close(socket))
@@ -50,8 +50,8 @@ func notified() (string, error) {
 	return "a system call was held up, looked at and answered", nil
 }
 
-// install gives this thread a filter (seccomp(2)) that answers one system call with the action and lets all others
-// through. It returns the listener where the flags ask for one.
+// install sets a filter for this thread (seccomp(2)) that answers one system call with an action and allows all others.
+// It returns the listener where the flags ask for one.
 func install(call int, action uint32, flags uintptr) (uintptr, error) {
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 		return 0, fmt.Errorf("no_new_privs: %w", err)

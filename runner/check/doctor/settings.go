@@ -14,20 +14,20 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/sandbox"
 )
 
-// host is what the system says of itself, below "/". A setting alone fails nobody: it is told together with what
-// the trials came to.
+// host reads the settings of the system below root. A setting alone is no failure: it is judged together with the
+// results of the child probes.
 type host struct {
 	root   string // "/"
 	getenv func(name string) string
 	admin  bool // the caller is root
-	hurt   bool // a trial in namespaces has failed
+	failed bool // a child probe has failed
 }
 
-// settings are why trials fail.
-func (e *examination) settings(context.Context) {
+// checkSettings finds the settings for which child probes fail.
+func (e *examination) checkSettings(context.Context) {
 	h := e.host
-	for _, t := range trials() {
-		h.hurt = h.hurt || e.report.status(t.code) == Fail
+	for _, p := range childProbes() {
+		h.failed = h.failed || e.report.status(p.Name) == Fail
 	}
 	var limit unix.Rlimit
 	if err := unix.Getrlimit(unix.RLIMIT_NPROC, &limit); err != nil {
@@ -53,63 +53,67 @@ func (h host) has(name string) bool {
 	return err == nil
 }
 
-// setUID reports whether a program is run as its owner.
+// setUID reports whether a program runs as its owner.
 func (h host) setUID(name string) bool {
 	info, err := os.Stat(filepath.Join(h.root, name))
 	return err == nil && info.Mode()&fs.ModeSetuid != 0
 }
 
-// blamed is Fail where the setting may be the cause of one.
+// setting is the finding that a setting of the kernel is harmless. missing describes a kernel without it.
+func (h host) setting(code, name, missing string) (f Finding, value string) {
+	value = h.text("proc/sys/" + strings.ReplaceAll(name, ".", "/"))
+	f = Finding{Code: code, Status: OK, Seen: name + " is " + value, Means: meansNothing}
+	if value == "" {
+		f.Seen = missing
+	}
+	return f, value
+}
+
+// blamed returns a failure where a probe has failed, whose cause the setting may be.
 func (h host) blamed(f Finding, remedy sandbox.Remedy, means string) Finding {
-	if h.hurt {
-		f.Status, f.Means, f.Cure, f.Command = Fail, means, remedy.Sentence, remedy.Command
+	if h.failed {
+		return f.as(Fail, means, remedy)
 	}
 	return f
 }
 
-const holdsNothingUp = "it holds no run up"
+const meansNothing = "it holds no run up"
 
-// roomForProcesses is what launcher and supervisor need beside an analysis.
-const roomForProcesses = 64
+// spareProcesses is what launcher and supervisor need in addition to an analysis.
+const spareProcesses = 64
 
 func judgeProcesses(limit uint64, pids int64) Finding {
-	f := Finding{Code: CodeProcesses, Status: OK, Seen: fmt.Sprintf("at most %d processes and threads of the caller (RLIMIT_NPROC)", limit), Means: holdsNothingUp}
+	f := Finding{Code: CodeProcesses, Status: OK, Seen: fmt.Sprintf("at most %d processes and threads of the caller (RLIMIT_NPROC)", limit), Means: meansNothing}
 	switch {
 	case limit == unix.RLIM_INFINITY:
 		f.Seen = "no limit (RLIMIT_NPROC)"
-	case limit < uint64(pids)+roomForProcesses:
-		f.Status, f.Means = Warn, fmt.Sprintf("runs may fail to start, or get less than --pids %d", pids)
-		f.Cure, f.Command = "raise the limit of processes", fmt.Sprintf("ulimit -u %d", pids+10*roomForProcesses)
+	case limit < uint64(pids)+spareProcesses:
+		return f.as(Warn, fmt.Sprintf("runs may fail to start, or get less than --pids %d", pids),
+			sandbox.Remedy{Sentence: "raise the limit of processes", Command: fmt.Sprintf("ulimit -u %d", pids+10*spareProcesses)})
 	}
 	return f
 }
 
-// fewNamespaces is less than some runs at once need: each has two, the supervisor's and its own.
+// fewNamespaces is too few for several runs at once: each needs two, the supervisor's and its own.
 const fewNamespaces = 16
 
 func (h host) maxNamespaces() Finding {
-	f := Finding{Code: CodeMaxUserNS, Status: OK, Seen: "user.max_user_namespaces is " + h.text("proc/sys/user/max_user_namespaces"), Means: holdsNothingUp}
-	n, err := strconv.Atoi(h.text("proc/sys/user/max_user_namespaces"))
+	f, value := h.setting(CodeMaxUserNS, "user.max_user_namespaces", "the kernel has no user.max_user_namespaces")
+	n, err := strconv.Atoi(value)
 	switch {
 	case err != nil:
-		f.Seen = "the kernel has no user.max_user_namespaces"
 		return f
 	case n == 0:
-		remedy := sandbox.SwitchedOffRemedy
-		f.Status, f.Means, f.Cure, f.Command = Fail, "no run can start: user namespaces are switched off", remedy.Sentence, remedy.Command
+		return f.as(Fail, "no run can start: user namespaces are switched off", sandbox.SwitchedOffRemedy)
 	case n < fewNamespaces:
-		remedy := sandbox.UsedUpRemedy
-		f.Status, f.Means, f.Cure, f.Command = Warn, "few runs can be there at once: each takes two user namespaces", "allow more of them", remedy.Command
+		return f.as(Warn, "few runs can be there at once: each takes two user namespaces",
+			sandbox.Remedy{Sentence: "allow more of them", Command: sandbox.UsedUpRemedy.Command})
 	}
 	return f
 }
 
 func (h host) unprivileged() Finding {
-	value := h.text("proc/sys/kernel/unprivileged_userns_clone")
-	f := Finding{Code: CodeUserNSOff, Status: OK, Seen: "kernel.unprivileged_userns_clone is " + value, Means: holdsNothingUp}
-	if value == "" {
-		f.Seen = "the kernel has no such switch"
-	}
+	f, value := h.setting(CodeUserNSOff, "kernel.unprivileged_userns_clone", "the kernel has no such switch")
 	if value == "0" {
 		return h.blamed(f, sandbox.UnprivilegedRemedy, "no run can start: root's supervisor is nobody on the host, too")
 	}
@@ -117,53 +121,49 @@ func (h host) unprivileged() Finding {
 }
 
 func (h host) appArmor() Finding {
-	value := h.text("proc/sys/kernel/apparmor_restrict_unprivileged_userns")
-	f := Finding{Code: CodeAppArmor, Status: OK, Seen: "kernel.apparmor_restrict_unprivileged_userns is " + value, Means: holdsNothingUp}
-	if value == "" {
-		f.Seen = "AppArmor restricts no user namespaces here"
+	f, value := h.setting(CodeAppArmor, "kernel.apparmor_restrict_unprivileged_userns", "AppArmor restricts no user namespaces here")
+	if value != "1" || h.admin {
+		return f
 	}
-	if value == "1" && !h.admin {
-		remedy := sandbox.AppArmorRemedy
-		if h.lookAround().name == gitHubJob {
-			remedy = gitHubRemedy
-		}
-		return h.blamed(f, remedy, "no run of an ordinary user can start but under an AppArmor profile with userns for this program's own path")
+	remedy := sandbox.AppArmorRemedy
+	if h.surroundings().name == gitHubJob {
+		remedy = gitHubRemedy
 	}
-	return f
+	return h.blamed(f, remedy, "no run of an ordinary user can start but under an AppArmor profile with userns for this program's own path")
 }
 
-// container tells what a container around this takes away: a seccomp filter, and mounts over parts of /proc, which
-// forbid a fresh one.
+// container finds what the container around this process restricts: a seccomp filter, and mounts over parts of /proc,
+// which forbid to mount a new one.
 func (h host) container() Finding {
-	in := h.lookAround()
-	name, remedy := in.name, in.here(sandbox.ContainerRemedy)
-	var walls []string
+	in := h.surroundings()
+	name, remedy := in.name, in.specific(sandbox.ContainerRemedy)
+	var restrictions []string
 	if h.filtered() {
-		walls = append(walls, "a seccomp filter")
+		restrictions = append(restrictions, "a seccomp filter")
 	}
 	if n := h.masked(); n > 0 {
-		walls = append(walls, fmt.Sprintf("%d mounts over parts of /proc", n))
+		restrictions = append(restrictions, fmt.Sprintf("%d mounts over parts of /proc", n))
 	}
-	f := Finding{Code: CodeContainer, Status: OK, Means: holdsNothingUp}
+	f := Finding{Code: CodeContainer, Status: OK, Means: meansNothing}
 	switch {
-	case name == "" && len(walls) == 0:
+	case name == "" && len(restrictions) == 0:
 		f.Seen = "no container around this"
 		return f
 	case name == "":
 		name = "no known container"
 	}
 	f.Seen = name
-	if len(walls) == 0 {
-		return f // it takes nothing away that could be blamed
+	if len(restrictions) == 0 {
+		return f // it restricts nothing
 	}
-	f.Seen += ", with " + strings.Join(walls, " and ")
+	f.Seen += ", with " + strings.Join(restrictions, " and ")
 	return h.blamed(f, remedy, "a container around this takes from runs what they need")
 }
 
-// filtered reports whether this process is under a seccomp filter.
+// filtered reports whether this process has a seccomp filter.
 func (h host) filtered() bool { return h.status("Seccomp") == "2" }
 
-// status is a field of proc_pid_status(5), "" where there is none.
+// status returns a field of proc_pid_status(5), "" where it is missing.
 func (h host) status(field string) string {
 	for line := range strings.Lines(h.text("proc/self/status")) {
 		if name, value, _ := strings.Cut(line, ":"); name == field {
@@ -173,7 +173,7 @@ func (h host) status(field string) string {
 	return ""
 }
 
-// masked counts the mounts over parts of /proc. binfmt_misc is systemd's, and on every host.
+// masked counts the mounts over parts of /proc, but for binfmt_misc, which systemd mounts on every host.
 func (h host) masked() (n int) {
 	for line := range strings.Lines(h.text("proc/self/mountinfo")) {
 		fields := strings.Fields(line)

@@ -13,16 +13,17 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/scidex-ai/scidex-oci/runner/plan"
+	"github.com/scidex-ai/scidex-oci/runner/sandbox"
 )
 
-// storage looks at where runs are, where their outputs are kept, and at the catalog.
-func (e *examination) storage(ctx context.Context) {
+// checkStorage checks the directories of runs and of outputs, and the catalog.
+func (e *examination) checkStorage(ctx context.Context) {
 	e.disk(CodeRoot, e.options.Root, "give another place with --root DIR", "outputs and catalog are kept here")
 	e.disk(CodeTmp, e.options.Tmp, "give another place with --tmp DIR", "working directories of runs are made here")
 	e.catalog(ctx)
 }
 
-// disk makes a directory and a file in dir, or where dir is to be made, and removes them.
+// disk makes a directory and a file in dir, or in its first parent that exists, and removes them.
 func (e *examination) disk(code, dir, cure, works string) {
 	at, err := existing(dir)
 	if err == nil && at != dir && code == CodeTmp {
@@ -51,16 +52,16 @@ func (e *examination) judgeDisk(code, dir, at, works string) Finding {
 	f.Seen = fmt.Sprintf("%s can be written to: %s, %s free", dir, kind(int64(st.Type)), units.BytesSize(float64(free)))
 	switch {
 	case e.options.MinFree.Above(&st):
-		f.Status, f.Means = Fail, fmt.Sprintf("runs are refused while less than %s is free: %s", plan.FormatFloor(e.options.MinFree), works)
-		f.Cure, f.Command = "make room, or lower --min-free", "scidex-oci gc"
+		return f.as(Fail, fmt.Sprintf("runs are refused while less than %s is free: %s", plan.FormatFloor(e.options.MinFree), works),
+			sandbox.Remedy{Sentence: "make room, or lower --min-free", Command: "scidex-oci gc"})
 	case code == CodeRoot && remote[int64(st.Type)]:
-		f.Status, f.Means = Warn, works+", and SQLite's locks need a local file system"
-		f.Cure, f.Command = "give a place on a local file system", "scidex-oci --root DIR doctor"
+		return f.as(Warn, works+", and SQLite's locks need a local file system",
+			sandbox.Remedy{Sentence: "give a place on a local file system", Command: "scidex-oci --root DIR doctor"})
 	}
 	return f
 }
 
-// existing is dir, or the directory next above it that is there.
+// existing returns dir, or its first parent that exists.
 func existing(dir string) (string, error) {
 	for at := dir; ; at = filepath.Dir(at) {
 		info, err := os.Stat(at)
@@ -75,7 +76,7 @@ func existing(dir string) (string, error) {
 	}
 }
 
-// write makes sure that a directory takes directories and files.
+// write makes sure that a directory can hold directories and files.
 func write(dir string) (err error) {
 	path, err := os.MkdirTemp(dir, ".scidex-oci-doctor-")
 	if err != nil {
@@ -93,39 +94,26 @@ func write(dir string) (err error) {
 	return errors.Join(err, f.Close())
 }
 
-// kind names the file systems that are met; others by their number (statfs(2)).
+// kind names common file systems, and others by their number (statfs(2)).
 func kind(magic int64) string {
-	for _, one := range []struct {
-		magic int64
-		name  string
-	}{
-		{unix.EXT4_SUPER_MAGIC, "ext4"},
-		{unix.XFS_SUPER_MAGIC, "xfs"},
-		{unix.BTRFS_SUPER_MAGIC, "btrfs"},
-		{unix.TMPFS_MAGIC, "tmpfs"},
-		{unix.OVERLAYFS_SUPER_MAGIC, "overlay"},
-		{unix.NFS_SUPER_MAGIC, "nfs"},
-		{unix.FUSE_SUPER_MAGIC, "fuse"},
-		{unix.V9FS_MAGIC, "9p"},
-		{unix.CIFS_SUPER_MAGIC, "cifs"},
-		{unix.SMB2_SUPER_MAGIC, "smb"},
-		{0x2fc12fc1, "zfs"},
-		{unix.F2FS_SUPER_MAGIC, "f2fs"},
-	} {
-		if magic == one.magic {
-			return one.name
-		}
+	name, known := map[int64]string{
+		unix.EXT4_SUPER_MAGIC: "ext4", unix.XFS_SUPER_MAGIC: "xfs", unix.BTRFS_SUPER_MAGIC: "btrfs", unix.F2FS_SUPER_MAGIC: "f2fs",
+		unix.TMPFS_MAGIC: "tmpfs", unix.OVERLAYFS_SUPER_MAGIC: "overlay", unix.FUSE_SUPER_MAGIC: "fuse", 0x2fc12fc1: "zfs",
+		unix.NFS_SUPER_MAGIC: "nfs", unix.V9FS_MAGIC: "9p", unix.CIFS_SUPER_MAGIC: "cifs", unix.SMB2_SUPER_MAGIC: "smb",
+	}[magic]
+	if !known {
+		return fmt.Sprintf("file system %#x", magic)
 	}
-	return fmt.Sprintf("file system %#x", magic)
+	return name
 }
 
-// remote are the file systems of other hosts.
+// remote file systems are those of other hosts.
 var remote = map[int64]bool{unix.NFS_SUPER_MAGIC: true, unix.CIFS_SUPER_MAGIC: true, unix.SMB2_SUPER_MAGIC: true, unix.V9FS_MAGIC: true}
 
-// answering is how long a server may take.
-const answering = 10 * time.Second
+// answerTimeout of a database server.
+const answerTimeout = 10 * time.Second
 
-// catalog opens the caller's.
+// catalog opens the caller's catalog and blob store.
 func (e *examination) catalog(ctx context.Context) {
 	f := Finding{
 		Code: CodeCatalog, Status: OK, Means: "runs and their outputs are kept",
@@ -135,7 +123,7 @@ func (e *examination) catalog(ctx context.Context) {
 		e.needless(CodeCatalog, "the catalog is not in SQLite")
 		f.Code, f.Cure, f.Command = CodePostgreSQL, "see to it that the server answers this", "pg_isready -d '"+url+"'"
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, answering)
+		ctx, cancel = context.WithTimeout(ctx, answerTimeout)
 		defer cancel()
 	} else {
 		defer e.needless(CodePostgreSQL, "the catalog is in SQLite")

@@ -7,70 +7,57 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/scidex-ai/scidex-oci/runner/check/probe"
 	"github.com/scidex-ai/scidex-oci/runner/host/lockdir"
 )
 
-// directory is what the canaries are given: the program, their orders, whose turn it is. Its lock, which
-// the kernel drops with the launcher, tells it from what a killed selftest left.
-type directory struct {
-	path string
-	lock *os.File
-}
+// directory holds the files of the canaries: the program, their orders, whose turn it is.
+type directory struct{ probe.Dir }
 
-// prefix begins the name of every directory.
-const prefix = "scidex-oci-"
+// dirPrefix begins the name of every directory.
+const dirPrefix = "scidex-oci-"
 
-// makeDirectory makes it beside the working directories and removes what killed selftests left there. Not
-// below the root: what is there no run may show.
-func makeDirectory(tmp, id string) (_ *directory, err error) {
+// makeDirectory makes it in tmp and removes what killed selftests left there. It cannot be below the root, of which a run
+// may see nothing.
+func makeDirectory(tmp, id string) (d directory, err error) {
 	if _, err := Sweep(tmp, false); err != nil {
-		return nil, err
+		return d, err
 	}
-	d := &directory{path: filepath.Join(tmp, prefix+id)}
-	if d.lock, err = lockdir.Make(d.path); err != nil {
-		return nil, err
+	if d.Dir, err = probe.MakeDir(filepath.Join(tmp, dirPrefix+id)); err != nil {
+		return d, err
 	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, d.remove())
-		}
-	}()
-	if err := copyProgram(d.file("canary")); err != nil {
-		return nil, fmt.Errorf("copy this program for the canary: %w", err)
+	if err = copyProgram(d.file("canary")); err != nil {
+		err = fmt.Errorf("copy this program for the canary: %w", err)
+	} else {
+		err = d.write("turn", nil)
 	}
-	return d, d.write("turn", nil)
+	if err != nil {
+		err = errors.Join(err, d.Remove())
+	}
+	return d, err
 }
 
-func (d *directory) file(name string) string { return filepath.Join(d.path, name) }
+func (d directory) file(name string) string { return filepath.Join(d.Path, name) }
 
-// write makes a file that every id can read, or replaces what is in it: the same file, because that is what
-// the canaries have bound.
-func (d *directory) write(name string, text []byte) error {
-	f, err := os.OpenFile(d.file(name), os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o644) //nolint:gosec // the directory is closed
+// write writes a file that every id can read. It keeps the inode, since that is what the canaries have bound.
+func (d directory) write(name string, text []byte) error {
+	f, err := os.OpenFile(d.file(name), os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o644) //nolint:gosec // only the caller can enter the directory
 	if err != nil {
 		return err
 	}
 	_, err = f.Write(text)
-	// Whatever the umask is.
+	// The umask may have removed bits.
 	return errors.Join(err, f.Chmod(0o644), f.Close())
 }
 
-func (d *directory) remove() error {
-	err := os.RemoveAll(d.path)
-	if d.lock != nil {
-		err = errors.Join(err, d.lock.Close())
-	}
-	return err
-}
-
-// copyProgram copies this very executable, which a run's own id may have no right to.
+// copyProgram copies the running executable, which the ids of a run may not be able to read.
 func copyProgram(to string) (err error) {
 	program, err := os.Open("/proc/self/exe")
 	if err != nil {
 		return err
 	}
 	defer program.Close()
-	f, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o755) //nolint:gosec // the directory is closed
+	f, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o755) //nolint:gosec // only the caller can enter the directory
 	if err != nil {
 		return err
 	}
@@ -81,7 +68,7 @@ func copyProgram(to string) (err error) {
 	return f.Chmod(0o755)
 }
 
-// Sweep removes what killed selftests of the caller left in the directory tmp, dry only in what it returns.
+// Sweep removes what killed selftests of the caller left in tmp. With dry it only returns what it would remove.
 func Sweep(tmp string, dry bool) (removed []string, err error) {
-	return lockdir.Sweep(tmp, prefix+"selftest-", dry, nil)
+	return lockdir.Sweep(tmp, dirPrefix+"selftest-", dry, nil)
 }

@@ -4,6 +4,9 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/scidex-ai/scidex-oci/runner/check/probe"
+	"github.com/scidex-ai/scidex-oci/runner/check/selftest/canary"
 )
 
 func TestDirectory(t *testing.T) {
@@ -25,7 +28,7 @@ func TestDirectory(t *testing.T) {
 	if copied, err := os.Stat(d.file("canary")); err != nil || copied.Size() != program.Size() {
 		t.Errorf("%v, %v", copied, err)
 	}
-	if err := d.remove(); err != nil {
+	if err := d.Remove(); err != nil {
 		t.Fatal(err)
 	}
 	if left, err := os.ReadDir(root); err != nil || len(left) != 0 {
@@ -33,9 +36,9 @@ func TestDirectory(t *testing.T) {
 	}
 }
 
-// The turn is written into the file that the canaries have bound.
+// The turn is written to the file that the canaries have bound.
 func TestTurnStaysTheSameFile(t *testing.T) {
-	d := &directory{path: t.TempDir()}
+	d := directory{probe.Dir{Path: t.TempDir()}}
 	if err := d.write("turn", nil); err != nil {
 		t.Fatal(err)
 	}
@@ -44,17 +47,17 @@ func TestTurnStaysTheSameFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer bound.Close()
-	if err := d.write("turn", []byte(turnLook)); err != nil {
+	if err := d.write("turn", []byte(canary.TurnLook)); err != nil {
 		t.Fatal(err)
 	}
 	text := make([]byte, 10)
-	if n, _ := bound.Read(text); string(text[:n]) != turnLook {
+	if n, _ := bound.Read(text); string(text[:n]) != canary.TurnLook {
 		t.Errorf("%q", text[:n])
 	}
-	if err := d.write("turn", []byte(turnEnd)); err != nil {
+	if err := d.write("turn", []byte(canary.TurnEnd)); err != nil {
 		t.Fatal(err)
 	}
-	if n, _ := bound.ReadAt(text, 0); string(text[:n]) != turnEnd {
+	if n, _ := bound.ReadAt(text, 0); string(text[:n]) != canary.TurnEnd {
 		t.Errorf("%q", text[:n])
 	}
 }
@@ -81,7 +84,7 @@ func TestSweep(t *testing.T) {
 			t.Errorf("dry %v: %q, %v", dry, removed, err)
 		}
 	}
-	for path, want := range map[string]bool{dead: false, alive.path: true, link: true, filepath.Join(root, "scidex-oci-other"): true} {
+	for path, want := range map[string]bool{dead: false, alive.Path: true, link: true, filepath.Join(root, "scidex-oci-other"): true} {
 		if _, err := os.Stat(path); (err == nil) != want {
 			t.Errorf("%s: %v", path, err)
 		}
@@ -89,7 +92,7 @@ func TestSweep(t *testing.T) {
 	if removed, err := Sweep(filepath.Join(root, "none"), false); err != nil || removed != nil {
 		t.Errorf("%q, %v", removed, err)
 	}
-	if err := alive.remove(); err != nil {
+	if err := alive.Remove(); err != nil {
 		t.Fatal(err)
 	}
 }

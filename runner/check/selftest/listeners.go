@@ -4,57 +4,58 @@ import (
 	"errors"
 	"fmt"
 	"net"
+
+	"github.com/scidex-ai/scidex-oci/runner/check/probe"
+	"github.com/scidex-ai/scidex-oci/runner/check/selftest/canary"
+	"github.com/scidex-ai/scidex-oci/runner/check/selftest/judge"
+	"github.com/scidex-ai/scidex-oci/runner/check/selftest/listener"
 )
 
-// listeners are our own, on every address of the host and on an abstract socket: there the host itself
-// hears whether somebody comes.
-func (t *test) listeners() (all []probe, err error) {
-	hosts, err := addresses()
+// listenerTrials opens listeners on every address of the host and on an abstract socket, which count what reaches them.
+func listenerTrials() (all []trial, listeners []*listener.Listener, err error) {
+	hosts, err := listener.HostAddresses()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	secret, err := token()
-	if err != nil {
-		return nil, err
-	}
-	open := func(make func(address string) (*ear, error), probeOf func(address string) probe, address string) {
-		e, failed := make(address)
+	secret := probe.RandomName("")
+	open := func(l *listener.Listener, failed error, address string, trialOf func(address string) trial) {
 		if failed != nil {
 			err = errors.Join(err, fmt.Errorf("listen at %s: %w", address, failed))
 			return
 		}
-		t.ears = append(t.ears, e)
-		all = append(all, e.probe(probeOf(e.address)))
+		listeners = append(listeners, l)
+		all = append(all, counted(l, trialOf(l.Address)))
 	}
 	for _, host := range hosts {
-		any := net.JoinHostPort(host, "0")
-		open(func(at string) (*ear, error) { return listen("tcp", at, secret) }, func(at string) probe {
-			host, port, _ := net.SplitHostPort(at)
-			return tcpProbe(host, port)
-		}, any)
-		open(func(at string) (*ear, error) { return listenDNS(at, secret) }, dnsProbe, any)
+		address := net.JoinHostPort(host, "0")
+		l, failed := listener.New("tcp", address, secret)
+		open(l, failed, address, tcpTrial)
+		l, failed = listener.NewDNS(address, secret)
+		open(l, failed, address, dnsTrial)
 	}
-	open(func(at string) (*ear, error) { return listen("unix", at, secret) }, socketProbe, "@scidex-selftest-"+secret[:8])
-	return all, err
+	abstract := "@scidex-selftest-" + secret[:8]
+	l, failed := listener.New("unix", abstract, secret)
+	open(l, failed, abstract, socketTrial)
+	return all, listeners, err
 }
 
-// probe makes the try outside, which the ear must hear, and lets the ear judge beside the canary.
-func (e *ear) probe(p probe) probe {
-	p = p.tryOutside()
-	if n, err := e.heard(); err != nil || n == 0 {
-		p.controlled, p.control = false, fmt.Sprintf("%s, but our listener heard nothing", p.control)
+// counted makes the control of a trial, which the listener must count, and lets the listener judge with the canary.
+func counted(l *listener.Listener, t trial) trial {
+	t = t.performOutside()
+	if n, err := l.Count(); err != nil || n == 0 {
+		t.controlled, t.control = false, fmt.Sprintf("%s, but our listener heard nothing", t.control)
 	}
-	p.target += " (a listener of ours)"
-	inside := p.judge
-	p.judge = func(o outcome) (Result, string) {
+	t.target += " (a listener of ours)"
+	inside := t.judge
+	t.judge = func(o canary.Outcome) (judge.Result, string) {
 		result, detail := inside(o)
-		switch n, err := e.heard(); {
+		switch n, err := l.Count(); {
 		case err != nil:
-			return worse(result, Inconclusive), detail + "; the listener failed: " + err.Error()
+			return judge.Worse(result, judge.Inconclusive), detail + "; the listener failed: " + err.Error()
 		case n > 0:
-			return Fail, fmt.Sprintf("%s; the listener was reached %d times meanwhile", detail, n)
+			return judge.Fail, fmt.Sprintf("%s; the listener was reached %d times meanwhile", detail, n)
 		}
 		return result, detail + ", and the listener heard nothing"
 	}
-	return p
+	return t
 }

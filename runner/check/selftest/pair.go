@@ -6,20 +6,31 @@ import (
 	"errors"
 	"os"
 
+	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/runner/check/selftest/canary"
+	"github.com/scidex-ai/scidex-oci/runner/check/selftest/judge"
 	"github.com/scidex-ai/scidex-oci/runner/standby"
 )
 
-// pair are two canaries. The first makes the probes; both leave marks and look for those of the other.
+// The roles of the two canaries that run at the same time. They end the ids of their runs.
+const (
+	roleReach     = "reach"
+	roleNeighbour = "neighbour"
+)
+
+var roles = [2]string{roleReach, roleNeighbour}
+
+// pair is two canaries. The first makes the trials; both leave marks and look for those of the other.
 type pair struct {
 	*test
-	probes  []probe
-	marks   [2]marks
-	members [2]*member
-	answers [2][]outcome // nil: none that is any good, for the reason
-	reasons [2]string
+	trials   []trial
+	marks    [2]canary.Marks
+	canaries [2]*canaryRun
+	answers  [2][]canary.Outcome // nil where there is no valid answer, for the reason
+	reasons  [2]string
 }
 
-// launch starts both.
+// launch starts both canaries.
 func (p *pair) launch(ctx context.Context) (err error) {
 	var begun [2]*standby.Standby
 	for i := range begun {
@@ -34,73 +45,59 @@ func (p *pair) launch(ctx context.Context) (err error) {
 	if len(others) <= len(begun) {
 		p.note("not all supervisors were found in /proc, so no signal to them was tried")
 	}
-	p.probes = append(p.probes, p.posture(others)...)
-	for i, role := range []string{roleReach, roleNeighbour} {
-		if p.marks[i], err = newMarks(p.id + "-" + role); err != nil {
-			break
-		}
+	groups := func() []int { return p.main.Sandbox.Groups } // known when the canary has ended
+	p.trials = append(p.trials, p.view.postureTrials(p.runner.Root, p.secret, others, groups)...)
+	for i, role := range roles {
+		p.marks[i] = canary.NewMarks(p.id + "-" + role)
 	}
-	if err != nil {
-		begun[0].Drop()
-		begun[1].Drop()
-		return err
-	}
-	for i, role := range []string{roleReach, roleNeighbour} {
+	for i, role := range roles {
 		var failed error
-		p.members[i], failed = p.send(ctx, role, roomy(p.view.analysis), p.orders(i), begun[i])
+		p.canaries[i], failed = p.start(ctx, role, withRoom(p.view.analysis), p.orders(i), begun[i])
 		err = errors.Join(err, failed)
 	}
 	return err
 }
 
 // orders of the first or second canary.
-func (p *pair) orders(i int) orders {
-	o := orders{Marks: &p.marks[i]}
+func (p *pair) orders(i int) canary.Orders {
+	o := canary.Orders{Marks: &p.marks[i]}
 	if i == 0 {
-		o.Tries = tries(p.probes)
+		o.Attempts = attempts(p.trials)
 	}
-	o.Tries = append(o.Tries, p.marks[i].tries()...)
-	o.Later = tries(p.neighbours(p.marks[1-i], nil))
+	o.Attempts = append(o.Attempts, p.marks[i].Attempts()...)
+	o.Later = attempts(neighbourTrials(p.runner.Tmp, p.marks[1-i], nil))
 	return o
 }
 
-func tries(probes []probe) (all []try) {
-	for _, p := range probes {
-		all = append(all, p.try)
-	}
-	return all
-}
-
-// meet sees to it that each canary looks for the other while that is there, and waits for their ends. The
-// order of things is the launcher's: it hears both before it lets either look, and both again before either
-// may end.
-func (p *pair) meet() error {
-	p.each(func(i int) error {
-		line, err := p.members[i].line()
+// meet lets each canary look for the other while that runs, and waits for their ends. Both must be ready before either
+// looks, and both must have answered before either ends.
+func (p *pair) meet(ctx context.Context) error {
+	p.both(func(i int) error {
+		line, err := p.canaries[i].line(ctx)
 		if err != nil {
 			return err
 		}
-		return parseReady(line, p.members[i].id)
+		return canary.ParseReady(line, p.canaries[i].id)
 	})
-	err := p.dir.write("turn", []byte(turnLook))
-	p.each(func(i int) error {
-		line, err := p.members[i].line()
+	err := p.dir.write("turn", []byte(canary.TurnLook))
+	p.both(func(i int) error {
+		line, err := p.canaries[i].line(ctx)
 		if err != nil {
 			return err
 		}
 		o := p.orders(i)
-		p.answers[i], err = parseAnswer(line, p.members[i].id, len(o.Tries)+len(o.Later))
+		p.answers[i], err = canary.ParseAnswer(line, p.canaries[i].id, len(o.Attempts)+len(o.Later))
 		return err
 	})
-	err = errors.Join(err, p.dir.write("turn", []byte(turnEnd)))
-	ended := [2]error{p.members[0].wait(), p.members[1].wait()}
-	// What one of them cannot, the other cannot either: one reason is enough.
-	return cmp.Or(p.crew.interrupted(), err, ended[0], ended[1])
+	err = errors.Join(err, p.dir.write("turn", []byte(canary.TurnEnd)))
+	ended := [2]error{p.canaries[0].wait(), p.canaries[1].wait()}
+	// What prevents one prevents the other: one error is enough.
+	return cmp.Or(context.Cause(ctx), err, ended[0], ended[1])
 }
 
-// each does one step with both canaries; the first that fails is the reason why there is no answer.
-func (p *pair) each(step func(i int) error) {
-	for i := range p.members {
+// both takes one step with both canaries. The first step that fails is the reason why a canary has no answer.
+func (p *pair) both(step func(i int) error) {
+	for i := range p.canaries {
 		if p.reasons[i] != "" {
 			continue
 		}
@@ -108,4 +105,59 @@ func (p *pair) each(step func(i int) error) {
 			p.reasons[i] = err.Error()
 		}
 	}
+}
+
+// judgeAll adds the checks of all trials.
+func (p *pair) judgeAll() {
+	for i := range p.canaries {
+		p.add(p.judgeEnd(i))
+	}
+	for i, t := range p.trials {
+		p.add(t.verdict(p.outcome(0, i), p.reasons[0]))
+	}
+	for i := range p.canaries {
+		first := len(p.orders(i).Attempts)
+		for k, t := range neighbourTrials(p.runner.Tmp, p.marks[1-i], p.ownMarks(1-i)) {
+			p.add(t.verdict(p.outcome(i, first+k), p.reasons[i]))
+		}
+	}
+}
+
+// judgeEnd checks that a canary ended as it should; otherwise its answer is dropped.
+func (p *pair) judgeEnd(i int) Check {
+	run := p.canaries[i]
+	c := Check{Check: "canary", Target: run.id, Result: judge.Pass, Detail: run.Result.Message}
+	switch {
+	case run.stdout.Excess:
+		c.Detail, p.answers[i] = "it said more than a canary does", nil
+	case run.Result.State != catalog.Complete:
+		p.answers[i] = nil
+	}
+	if p.answers[i] == nil {
+		c.Result = judge.Fail
+		p.reasons[i] = cmp.Or(p.reasons[i], c.Detail)
+		c.Detail = p.reasons[i]
+	}
+	return c
+}
+
+// outcome n of a canary, nil where there is none.
+func (p *pair) outcome(i, n int) *canary.Outcome {
+	if n >= len(p.answers[i]) {
+		return nil
+	}
+	return &p.answers[i][n]
+}
+
+// ownMarks are the outcomes of a canary that looked for its own marks.
+func (p *pair) ownMarks(i int) []canary.Outcome {
+	first := 0
+	if i == 0 {
+		first = len(p.trials)
+	}
+	last := first + len(p.marks[i].List())
+	if last > len(p.answers[i]) {
+		return nil
+	}
+	return p.answers[i][first:last]
 }

@@ -2,165 +2,78 @@ package selftest
 
 import (
 	"fmt"
-	"maps"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/scidex-ai/scidex-oci/runner/check/selftest/canary"
+	"github.com/scidex-ai/scidex-oci/runner/check/selftest/judge"
 )
 
-// writes are the probes of what may not be changed: inputs and the whole root.
-func (t *test) writes() (all []probe) {
-	for _, b := range t.view.inputs {
-		if b.dir {
-			all = append(all, b.probe("write", try{Do: "spoil", At: b.inside}, "create", "mkdir", "chmod"))
+// writeTrials try to change the inputs and the root filesystem.
+func (v view) writeTrials() (all []trial) {
+	for _, in := range v.inputs {
+		if in.dir {
+			all = append(all, in.unchanged("write", canary.Attempt{Do: "change directory", At: in.inside}, "create", "mkdir", "chmod"))
 		}
-		file := b.inside
-		if b.dir {
-			file = filepath.Join(b.inside, b.file)
+		file := in.inside
+		if in.dir {
+			file = filepath.Join(in.inside, in.file)
 		}
-		if !b.dir || b.file != "" {
-			all = append(all, b.probe("change", try{Do: "change", At: file}, "write", "append", "truncate", "remove", "chmod"))
+		if !in.dir || in.file != "" {
+			all = append(all, in.unchanged("change", canary.Attempt{Do: "change file", At: file}, "write", "append", "truncate", "remove", "chmod"))
 		}
-		if b.dir {
-			all = append(all, own("sockets", b.inside, try{Do: "search", At: b.inside}, sealed(t.view)))
+		if in.dir {
+			all = append(all, fact("sockets", in.inside, canary.Attempt{Do: "connect below", At: in.inside}, v.judgeSockets))
 		}
 	}
 	return append(all,
-		own("write", "/", try{Do: "plant", At: "/", With: strings.Join(append(t.elsewhere(), writable...), "\n")}, unplanted),
-		own("sockets", "/", try{Do: "search", At: "/", With: strings.Join(append(t.elsewhere(), "/proc"), "\n")}, sealed(t.view)))
+		fact("write", "/", canary.Attempt{Do: "create below", At: "/", With: v.skipped(writable...)}, judge.NothingCreated),
+		fact("sockets", "/", canary.Attempt{Do: "connect below", At: "/", With: v.skipped("/proc")}, v.judgeSockets))
 }
 
-// writable are the places of a run's own, and /proc, where nothing can be made.
+// writable are the directories that a run may write, and /proc, where nothing can be created.
 var writable = []string{"/work", "/tmp", "/dev/shm", "/dev/pts", "/home/analysis", "/proc"}
 
-// elsewhere are the inputs, which have probes of their own.
-func (t *test) elsewhere() (paths []string) {
-	for _, b := range t.view.inputs {
-		paths = append(paths, b.inside)
+// skipped are paths that a search of the root leaves out: the inputs, which have trials of their own, and others.
+func (v view) skipped(others ...string) string {
+	var paths []string
+	for _, in := range v.inputs {
+		paths = append(paths, in.inside)
 	}
-	return append(paths, insideDir)
+	return strings.Join(append(append(paths, canary.Dir), others...), "\n")
 }
 
-// own is a probe that needs no control: what it finds is a fact.
-func own(check, target string, what try, judge judge) probe {
-	return probe{check: check, target: target, try: what, judge: judge, controlled: true}
-}
-
-// probe demands that the steps are refused and, as seen from outside, that nothing has changed.
-func (b bind) probe(check string, what try, steps ...string) probe {
-	inside := refused(steps, closedFile...)
-	return own(check, what.At, what, func(o outcome) (Result, string) {
+// unchanged wants the steps to be refused and the source to be unchanged, as seen from outside.
+func (in input) unchanged(check string, attempt canary.Attempt, steps ...string) trial {
+	inside := judge.Refused(steps, canary.Unwritable...)
+	return fact(check, attempt.At, attempt, func(o canary.Outcome) (judge.Result, string) {
 		result, detail := inside(o)
-		if b.changed() {
-			return worse(result, Inconclusive), detail + "; but " + b.source + " was changed meanwhile, by whomever"
+		if in.changed() {
+			return judge.Worse(result, judge.Inconclusive), detail + "; but " + in.source + " was changed meanwhile, by whomever"
 		}
 		return result, detail
 	})
 }
 
-// posture are the probes of what the canary is: its privileges, and what it sees of others.
-func (t *test) posture(others []int) (all []probe) {
+// postureTrials are about the privileges of a canary, and what it sees of the launcher's root, secret and processes.
+func (v view) postureTrials(root, secret string, pids []int, keptGroups func() []int) (all []trial) {
 	all = append(all,
-		own("descriptors", "0 to 2", try{Do: "descriptors"}, func(o outcome) (Result, string) {
-			if !slices.Equal(sorted(o.Got), []string{"0", "1", "2"}) {
-				return Fail, "open: " + o.String()
-			}
-			return Pass, "no other is open"
-		}),
-		own("environment", "variables", try{Do: "environment", At: t.secret}, t.judgeEnvironment),
-		own("privileges", "status", try{Do: "status"}, t.judgeStatus),
-		own("privileges", "system calls", try{Do: "privileges"},
-			refused([]string{"unshare user", "unshare mount", "unshare network", "mount"}, "EPERM", "ENOSPC")),
-		own("privileges", "address families", try{Do: "families"},
-			refused(slices.Collect(maps.Keys(families)), "EAFNOSUPPORT", "EPERM", "EACCES", "ENOSYS")),
-		own("privileges", "user namespaces", try{Do: "text", At: "/proc/sys/user/max_user_namespaces"}, func(o outcome) (Result, string) {
-			if o.Got["text"] != "0" {
-				return Fail, fmt.Sprintf("%q may be made", o.Got["text"])
-			}
-			return Pass, "none may be made"
-		}),
-		own("processes", "in /proc", try{Do: "processes"}, judgeProcesses),
-		own("files", t.runner.Root, try{Do: "stat", At: t.runner.Root}, gone),
+		fact("descriptors", "0 to 2", canary.Attempt{Do: "descriptors"}, judge.Descriptors),
+		fact("environment", "variables", canary.Attempt{Do: "environment", At: secret}, judge.Environment(v.variables)),
+		fact("privileges", "status", canary.Attempt{Do: "status"}, judge.Status(keptGroups)),
+		fact("privileges", "system calls", canary.Attempt{Do: "privileges"}, judge.SystemCalls),
+		fact("privileges", "address families", canary.Attempt{Do: "families"}, judge.Families),
+		fact("privileges", "user namespaces", canary.Attempt{Do: "kernel file", At: "/proc/sys/user/max_user_namespaces"}, judge.UserNamespaces),
+		fact("processes", "in /proc", canary.Attempt{Do: "processes"}, judge.Processes),
+		fact("files", root, canary.Attempt{Do: "stat", At: root}, judge.Absent),
 	)
-	for _, pid := range others {
-		all = append(all, own("processes", fmt.Sprintf("signal to %d", pid), try{Do: "signal", At: strconv.Itoa(pid)}, judgeSignal))
+	for _, pid := range pids {
+		all = append(all, fact("processes", fmt.Sprintf("signal to %d", pid), canary.Attempt{Do: "signal", At: strconv.Itoa(pid)}, judge.Signal))
 	}
 	for _, name := range []string{"mem", "environ", "maps", "root/", "cwd/", "exe"} {
 		path := "/proc/1/" + name
-		all = append(all, own("processes", path, try{Do: "read", At: path}, refused([]string{"read"}, "EACCES", "EPERM")))
+		all = append(all, fact("processes", path, canary.Attempt{Do: "read", At: path}, judge.Unreadable))
 	}
-	all = append(all, own("processes", "/proc/1/fd", try{Do: "entries", At: "/proc/1/fd"}, refused([]string{"read"}, "EACCES", "EPERM")))
-	return all
-}
-
-func judgeSignal(o outcome) (Result, string) {
-	if o.Got["kill"] == isOwn {
-		return Pass, "that number is the canary's own inside"
-	}
-	return refused([]string{"kill"}, "ESRCH", "EPERM", "EACCES")(o)
-}
-
-// judgeProcesses demands that a canary sees its init and itself.
-func judgeProcesses(o outcome) (Result, string) {
-	itself := o.Got[self]
-	seen := outcome{Got: map[string]string{}}
-	for pid, name := range o.Got {
-		if pid != self {
-			seen.Got[pid] = name
-		}
-	}
-	if _, err := strconv.Atoi(itself); err != nil || seen.Got[itself] == "" || seen.Got["1"] == "" || itself == "1" || len(seen.Got) != 2 || o.Partial {
-		return Fail, "visible: " + seen.String()
-	}
-	return Pass, "its init and itself"
-}
-
-// judgeEnvironment demands that there is no variable but those that a run is given.
-func (t *test) judgeEnvironment(o outcome) (Result, string) {
-	for _, name := range sorted(o.Got) {
-		if o.Got[name] == succeeded {
-			return Fail, name + " holds what only the launcher's environment has"
-		}
-		if !slices.Contains(t.view.variables, name) {
-			return Fail, name + " was not given to the run"
-		}
-	}
-	if len(o.Got) != len(t.view.variables) || o.Partial {
-		return Fail, fmt.Sprintf("%d variables where the run was given %d", len(o.Got), len(t.view.variables))
-	}
-	return Pass, fmt.Sprintf("%d, none of the launcher's", len(o.Got))
-}
-
-// judgeStatus reads proc_pid_status(5). Groups that a single id cannot drop are in the run's result too;
-// runs with enforced limits refuse them unless the caller has asked for its own id.
-func (t *test) judgeStatus(o outcome) (Result, string) {
-	for _, name := range []string{"CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb"} {
-		if bits := o.Got[name]; bits == "" || strings.Trim(bits, "0") != "" {
-			return Fail, fmt.Sprintf("capabilities: %s is %q", name, bits)
-		}
-	}
-	for name, want := range map[string]string{"NoNewPrivs": "1", "Seccomp": "2"} {
-		if o.Got[name] != want {
-			return Fail, fmt.Sprintf("%s is %q, not %s", name, o.Got[name], want)
-		}
-	}
-	detail := "no capability, no new privileges, system calls filtered"
-	groups, told := o.Got["Groups"]
-	groups = ownGroupOut(groups, o.Got["Gid"])
-	switch {
-	case !told:
-		return Fail, "the canary did not tell its groups"
-	case groups == "":
-		return Pass, detail + ", no supplementary group"
-	case len(t.main.Sandbox.Groups) == 0:
-		return Fail, "supplementary groups " + groups + ", of which the run's result says nothing"
-	}
-	return Accepted, fmt.Sprintf("%s; the caller's groups %v are kept, because a single id cannot drop them", detail, t.main.Sandbox.Groups)
-}
-
-// ownGroupOut drops the group that the process has anyway.
-func ownGroupOut(groups, gids string) string {
-	own, _, _ := strings.Cut(gids, " ")
-	return strings.Join(slices.DeleteFunc(strings.Fields(groups), func(g string) bool { return g == own }), " ")
+	return append(all, fact("processes", "/proc/1/fd", canary.Attempt{Do: "entries", At: "/proc/1/fd"}, judge.Unreadable))
 }

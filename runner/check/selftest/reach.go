@@ -3,50 +3,46 @@ package selftest
 import (
 	"context"
 	"os"
-)
+	"slices"
 
-// The roles of the two canaries that live at the same time; they end the ids of their runs.
-const (
-	roleReach     = "reach"
-	roleNeighbour = "neighbour"
+	"github.com/scidex-ai/scidex-oci/runner/check/probe"
 )
 
 // launcherVariable is in the launcher's environment and must be in no run's.
 const launcherVariable = "SCIDEX_OCI_SELFTEST_CANARY"
 
-// reach lets one canary try to reach everything, and two look for each other.
+// reach lets one canary try to reach everything, and two canaries look for each other.
 func (t *test) reach(ctx context.Context) (err error) {
-	if t.secret, err = token(); err != nil {
-		return err
-	}
+	t.secret = probe.RandomName("")
 	if err := os.Setenv(launcherVariable, t.secret); err != nil {
 		return err
 	}
 	defer os.Unsetenv(launcherVariable)
-	probes, err := t.outside(ctx)
+	trials, err := t.outside(ctx)
 	if err != nil {
 		return err
 	}
-	p := pair{test: t, probes: probes}
+	p := pair{test: t, trials: trials}
 	if err := p.launch(ctx); err != nil {
 		return err
 	}
-	if err := p.meet(); err != nil {
+	if err := p.meet(ctx); err != nil {
 		return err
 	}
-	t.main = p.members[0].result
-	p.judge()
+	t.main = p.canaries[0].Result
+	p.judgeAll()
 	return nil
 }
 
-// outside makes all controls, before any canary starts. It sends nothing beyond this host but to the targets;
-// that DNS is out of reach is proven on listeners of ours.
-func (t *test) outside(ctx context.Context) ([]probe, error) {
-	probes := t.targets(ctx)
-	ours, err := t.listeners()
+// outside makes all controls before a canary starts. Only the targets get packets beyond this host: that DNS is out of reach
+// is proven with listeners on it.
+func (t *test) outside(ctx context.Context) ([]trial, error) {
+	targets, notes := targetTrials(ctx, t.options.Targets)
+	t.report.Notes = append(t.report.Notes, notes...)
+	listening, listeners, err := listenerTrials()
+	t.listeners = listeners
 	if err != nil {
 		return nil, err
 	}
-	probes = append(probes, ours...)
-	return append(probes, t.writes()...), t.crew.interrupted()
+	return slices.Concat(targets, listening, t.view.writeTrials()), context.Cause(ctx)
 }

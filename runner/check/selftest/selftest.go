@@ -1,27 +1,23 @@
-// Package selftest proves on this very host that an analysis cannot reach what it must not. It runs
-// canaries, analyses of our own, through the ordinary pipeline (runner.Run) with the caller's flags: what is
-// proven is what runs get.
+// Package selftest proves that on this host an analysis cannot reach what it must not. It runs canaries, analyses of its
+// own, through the whole pipeline (runner.Run) with the caller's flags: what is proven is what runs get.
 //
-// A canary is this program, told by a file what to try (try, orders). The same tries are made outside, by
-// the launcher, as a control: one that comes to nothing there proves nothing inside. What a canary answers
-// comes from a sandbox that may have a hole. So it is read strictly, an answer that is missing is a failure,
-// and wherever the host itself can see what happened (a listener that hears nothing, the kernel's counters,
-// the times of a directory) the host's word is taken.
-//
-// No try does harm where it succeeds: files are opened for writing and not written, truncated only where an
-// rlimit stands before it, and removed by a call that cannot remove them.
+// Package canary is that analysis: this program, which makes the attempts that a file names. The launcher makes the same
+// attempts outside, as a control: one that fails there proves nothing inside. Package judge says what the outcomes prove.
 package selftest
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"slices"
 	"time"
 
 	"github.com/scidex-ai/scidex-oci/outputs/result"
+	"github.com/scidex-ai/scidex-oci/runner/check/probe"
+	"github.com/scidex-ai/scidex-oci/runner/check/selftest/listener"
+	"github.com/scidex-ai/scidex-oci/runner/check/selftest/target"
 	"github.com/scidex-ai/scidex-oci/runner/phase"
 	"github.com/scidex-ai/scidex-oci/runner/request"
 	"github.com/scidex-ai/scidex-oci/spec"
@@ -32,65 +28,59 @@ const Label = "ai.scidex.selftest"
 
 // Options of a selftest.
 type Options struct {
-	// Analysis holds the flags of the runs to prove: inputs, limits, ids. What to run is the canary's.
+	// Analysis holds the flags of the runs to prove: inputs, limits, ids. Its command is ignored.
 	Analysis spec.Analysis
 	// NoAudit is as in the requests of those runs.
 	NoAudit bool
-	// Targets must not be reached. None means Default.
-	Targets []Target
+	// Targets must not be reached. None means target.Default.
+	Targets []target.Target
 	// Each, where not nil, is called with every check as it is known.
 	Each func(Check)
 	// Stop ends the selftest, as it ends a run.
 	Stop <-chan request.StopSignal
 }
 
-// StoppedError is returned by Run when Stop has ended it.
-type StoppedError struct{ Signal request.StopSignal }
-
-func (e *StoppedError) Error() string { return "stopped by " + e.Signal.Name }
-
-// Run tests the host. An error says that the test could not be made: nothing is proven then, neither way.
+// Run tests the host. It returns an error where it could not, a *probe.StoppedError where Stop ended it: then nothing is
+// proven.
 func Run(ctx context.Context, r *phase.Host, options Options) (report Report, err error) {
 	t, err := newTest(ctx, r, options)
 	if err != nil {
 		return Report{}, err
 	}
 	defer func() { err = errors.Join(err, t.close()) }()
-	if err := t.reach(ctx); err != nil {
-		return Report{}, err
-	}
-	if err := t.limits(ctx); err != nil {
-		return Report{}, err
+	t.runs, ctx = probe.NewRuns(ctx, options.Stop)
+	defer t.runs.Close()
+	for _, phase := range []func(context.Context) error{t.reach, t.limits} {
+		if err := phase(ctx); err != nil {
+			return Report{}, cmp.Or(context.Cause(ctx), err)
+		}
 	}
 	return t.finish()
 }
 
 // test is one selftest.
 type test struct {
-	runner  *phase.Host
-	options Options
-	id      string
-	view    view // what a run with these flags sees
-	dir     *directory
-	crew    *crew
-	report  Report
-	ears    []*ear
-	secret  string        // the value of launcherVariable
-	main    result.Result // of the canary that tried to reach things
+	runner    *phase.Host
+	options   Options
+	id        string
+	view      view // of a run with these flags
+	dir       directory
+	runs      *probe.Runs
+	report    Report
+	listeners []*listener.Listener
+	secret    string        // the value of launcherVariable
+	main      result.Result // of the canary that tried to reach things
 }
 
 func newTest(ctx context.Context, r *phase.Host, options Options) (*test, error) {
 	if len(options.Targets) == 0 {
-		options.Targets = []Target{Default}
+		options.Targets = []target.Target{target.Default}
 	}
-	options.Analysis = stripped(options.Analysis)
-	t := &test{runner: r, options: options}
+	options.Analysis = probe.Confined(options.Analysis)
+	t := &test{runner: r, options: options, id: newID()}
 	t.report = Report{V: 1, ToolVersion: r.Version, Runs: []string{}, Checks: []Check{}, Notes: []string{}}
 	var err error
-	if t.id, err = newID(); err != nil {
-		return nil, err
-	}
-	if t.view, err = t.look(ctx); err != nil {
+	if t.view, err = look(ctx, r, options.Analysis, t.id); err != nil {
 		return nil, err
 	}
 	if t.report.PolicySHA256, err = spec.PolicyDigest(t.view.analysis, !options.NoAudit); err != nil {
@@ -100,13 +90,12 @@ func newTest(ctx context.Context, r *phase.Host, options Options) (*test, error)
 	if t.dir, err = makeDirectory(r.Tmp, t.id); err != nil {
 		return nil, err
 	}
-	t.runner = allowing(r, t.dir.path)
-	t.crew = newCrew(options.Stop)
+	t.runner = allowing(r, t.dir.Path)
 	return t, nil
 }
 
-// allowing is a runner that may also bind what is in dir: what the caller may not bind has been refused by
-// then, and this is no bind of the caller's.
+// allowing returns a runner that may also bind what is in dir, which the caller has not asked for. Binds that the caller may
+// not have were refused before.
 func allowing(r *phase.Host, dir string) *phase.Host {
 	wider := *r
 	wider.AllowBinds = slices.Clone(r.AllowBinds)
@@ -116,9 +105,9 @@ func allowing(r *phase.Host, dir string) *phase.Host {
 	return &wider
 }
 
-// noteRoom tells where the canaries get more than the caller's runs.
+// noteRoom notes the limits that are higher for canaries than for the caller's runs.
 func (t *test) noteRoom() {
-	asked, given := t.view.analysis, roomy(t.view.analysis)
+	asked, given := t.view.analysis, withRoom(t.view.analysis)
 	for _, limit := range []struct{ name, asked, given string }{
 		{"memory", asked.Memory.String(), given.Memory.String()},
 		{"pids", fmt.Sprint(asked.Pids), fmt.Sprint(given.Pids)},
@@ -131,30 +120,16 @@ func (t *test) noteRoom() {
 	}
 }
 
-// stripped is the part of a request that confines a run: what to run and what to deliver are ours.
-func stripped(a spec.Analysis) spec.Analysis {
-	a.ID, a.Command, a.Script, a.Args = "", nil, "", nil
-	a.Stage, a.Export, a.Outputs, a.Exclude, a.Keep = "", "", nil, nil, spec.KeepNever
-	return a
-}
-
-func newID() (string, error) {
+func newID() string {
 	var random [4]byte
-	_, err := rand.Read(random[:])
-	return "selftest-" + spec.NewID(time.Now(), random), err
-}
-
-// token is a name that nobody else has.
-func token() (string, error) {
-	var random [8]byte
-	_, err := rand.Read(random[:])
-	return hex.EncodeToString(random[:]), err
+	_, _ = rand.Read(random[:]) // never fails
+	return "selftest-" + spec.NewID(time.Now(), random)
 }
 
 func (t *test) close() error {
-	err := errors.Join(t.crew.close(), t.dir.remove())
-	for _, e := range t.ears {
-		err = errors.Join(err, e.close())
+	err := t.dir.Remove()
+	for _, l := range t.listeners {
+		err = errors.Join(err, l.Close())
 	}
 	return err
 }

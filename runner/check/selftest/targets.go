@@ -8,95 +8,96 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/scidex-ai/scidex-oci/runner/check/selftest/canary"
+	"github.com/scidex-ai/scidex-oci/runner/check/selftest/judge"
+	"github.com/scidex-ai/scidex-oci/runner/check/selftest/target"
 )
 
-// targets are the probes of everything that must not be reached.
-func (t *test) targets(ctx context.Context) (all []probe) {
-	for _, target := range t.options.Targets {
-		for _, p := range t.target(ctx, target) {
-			if !slices.ContainsFunc(all, func(other probe) bool { return other.check == p.check && other.target == p.target }) {
-				all = append(all, p)
+// targetTrials try to reach the targets. Notes say which addresses were left out.
+func targetTrials(ctx context.Context, targets []target.Target) (all []trial, notes []string) {
+	for _, to := range targets {
+		trials, more := trialsOf(ctx, to)
+		notes = append(notes, more...)
+		for _, one := range trials {
+			if !slices.ContainsFunc(all, func(other trial) bool { return other.check == one.check && other.target == one.target }) {
+				all = append(all, one)
 			}
 		}
 	}
-	return all
+	return all, notes
 }
 
-func (t *test) target(ctx context.Context, target Target) []probe {
+func trialsOf(ctx context.Context, to target.Target) (trials []trial, notes []string) {
 	switch {
-	case target.Usual:
-		return t.usual(ctx, target)
-	case target.Socket != "":
-		return []probe{socketProbe(target.Socket).tryOutside()}
+	case to.Usual:
+		return usualTrials(ctx, to)
+	case to.Socket != "":
+		return []trial{socketTrial(to.Socket).performOutside()}, nil
 	}
-	return t.service(ctx, target)
+	return serviceTrials(ctx, to.Host, to.Port)
 }
 
-// usual are the places where PostgreSQL is on a host of its own. Those where nothing answers are left out;
-// that nothing answers anywhere is told.
-func (t *test) usual(ctx context.Context, target Target) []probe {
-	port, pattern := target.Port, ".s.PGSQL."+target.Port
+// usualTrials try the usual addresses of a PostgreSQL on the host. Those where nothing answers are left out. Where nothing
+// answers at all, one trial says so.
+func usualTrials(ctx context.Context, to target.Target) (found []trial, notes []string) {
+	port, pattern := to.Port, ".s.PGSQL."+to.Port
 	if port == "" {
-		port, pattern = defaultPort, ".s.PGSQL.*"
+		port, pattern = target.DefaultPort, ".s.PGSQL.*"
 	}
-	found := answering(t.service(ctx, Target{Host: "localhost", Port: port}))
+	found, notes = serviceTrials(ctx, "localhost", port)
+	found = reached(found)
 	for _, dir := range []string{"/run/postgresql", "/var/run/postgresql", "/tmp"} {
-		paths, _ := filepath.Glob(filepath.Join(dir, pattern)) // the pattern is a good one
+		paths, _ := filepath.Glob(filepath.Join(dir, pattern)) // the pattern is valid
 		for _, path := range paths {
 			if !strings.HasSuffix(path, ".lock") {
-				found = append(found, answering([]probe{socketProbe(path).tryOutside()})...)
+				found = append(found, reached([]trial{socketTrial(path).performOutside()})...)
 			}
 		}
 	}
 	if len(found) > 0 {
-		return found
+		return found, notes
 	}
-	p := probe{check: "target", target: target.String(), control: "nothing answers at localhost:" + port + " and in the usual directories of sockets"}
-	p.try = try{Do: "lookup", At: "localhost"} // something has to be tried
-	p.judge = func(outcome) (Result, string) {
-		return Inconclusive, "there is nothing to reach; name what must be out of reach with --target URL|HOST:PORT|SOCKET"
+	none := trial{check: "target", target: to.String(), control: "nothing answers at localhost:" + port + " and in the usual directories of sockets"}
+	none.attempt = canary.Attempt{Do: "lookup", At: "localhost"} // ignored, but every trial has an attempt
+	none.judge = func(canary.Outcome) (judge.Result, string) {
+		return judge.Inconclusive, "there is nothing to reach; name what must be out of reach with --target URL|HOST:PORT|SOCKET"
 	}
-	return []probe{p}
+	return []trial{none}, notes
 }
 
-func answering(probes []probe) []probe {
-	return slices.DeleteFunc(probes, func(p probe) bool { return !p.controlled })
+// reached keeps the trials whose control succeeded.
+func reached(trials []trial) []trial {
+	return slices.DeleteFunc(trials, func(t trial) bool { return !t.controlled })
 }
 
-// service are the probes of a TCP service: each of its addresses, its name, and whether the name can be
-// resolved.
-func (t *test) service(ctx context.Context, target Target) []probe {
-	if _, err := netip.ParseAddr(target.Host); err == nil {
-		return []probe{tcpProbe(target.Host, target.Port).tryOutside()}
+// serviceTrials try each address of a TCP service, its name, and to resolve the name.
+func serviceTrials(ctx context.Context, host, port string) (all []trial, notes []string) {
+	if _, err := netip.ParseAddr(host); err == nil {
+		return []trial{tcpTrial(net.JoinHostPort(host, port)).performOutside()}, nil
 	}
-	within, cancel := context.WithTimeout(ctx, patience)
+	within, cancel := context.WithTimeout(ctx, canary.Timeout)
 	defer cancel()
-	hosts, err := net.DefaultResolver.LookupHost(within, target.Host)
+	addresses, err := net.DefaultResolver.LookupHost(within, host)
 	if err != nil {
-		p := tcpProbe(target.Host, target.Port)
-		p.control = "its name is not resolved"
-		return []probe{p}
+		unresolved := tcpTrial(net.JoinHostPort(host, port))
+		unresolved.control = "its name is not resolved"
+		return []trial{unresolved}, nil
 	}
-	var all []probe
-	for _, host := range hosts {
-		all = append(all, tcpProbe(host, target.Port).tryOutside())
+	for _, address := range addresses {
+		all = append(all, tcpTrial(net.JoinHostPort(address, port)).performOutside())
 	}
 	// A name stands for all of its addresses: where one answers, the others are no targets.
-	if some := answering(slices.Clone(all)); len(some) > 0 {
-		for _, p := range all {
-			if !p.controlled {
-				t.note(fmt.Sprintf("%s does not answer (%s) and was left out: %s answers", p.target, p.control, some[0].target))
+	if some := reached(slices.Clone(all)); len(some) > 0 {
+		for _, one := range all {
+			if !one.controlled {
+				notes = append(notes, fmt.Sprintf("%s does not answer (%s) and was left out: %s answers", one.target, one.control, some[0].target))
 			}
 		}
-		all = append(some, tcpProbe(target.Host, target.Port).tryOutside())
+		all = append(some, tcpTrial(net.JoinHostPort(host, port)).performOutside())
 	}
-	if !isLocalName(target.Host) {
-		all = append(all, lookupProbe(target.Host).tryOutside())
+	if !judge.LocalName(host) {
+		all = append(all, lookupTrial(host).performOutside())
 	}
-	return all
-}
-
-// isLocalName reports whether a name stands in the container's own hosts file.
-func isLocalName(name string) bool {
-	return slices.Contains([]string{"localhost", "ip6-localhost", "ip6-loopback", "scidex"}, strings.ToLower(strings.TrimSuffix(name, ".")))
+	return all, notes
 }

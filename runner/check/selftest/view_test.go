@@ -7,34 +7,36 @@ import (
 
 	"github.com/opencontainers/runtime-spec/specs-go"
 
+	"github.com/scidex-ai/scidex-oci/runner/check/selftest/canary"
+	"github.com/scidex-ai/scidex-oci/runner/check/selftest/judge"
 	"github.com/scidex-ai/scidex-oci/runner/inputs/binds"
 	"github.com/scidex-ai/scidex-oci/runner/phase"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
-// What the runner found by itself is in account; a number of CPUs that nobody asked for is not asked for.
+// The inputs that the runner found are set. The number of CPUs is not, unless it was asked for.
 func TestCompleted(t *testing.T) {
 	mounts := []specs.Mount{{Destination: "/data", Source: "/here/data"}, {Destination: "/usr", Source: "/usr"}}
 	a, err := completed(spec.Analysis{Docs: "none"}, mounts)
 	if err != nil || a.Data != "/here/data" || a.Docs != spec.None || a.Memory != 2*spec.GiB || a.CPUs != 0 {
 		t.Errorf("%+v, %v", a, err)
 	}
-	if a = roomy(a); a.CPUs != 0 {
+	if a = withRoom(a); a.CPUs != 0 {
 		t.Errorf("%g CPUs are asked for", a.CPUs)
 	}
 }
 
-func TestRoomy(t *testing.T) {
+func TestWithRoom(t *testing.T) {
 	small := spec.Analysis{Memory: 4 * spec.MiB, Pids: 2, CPUs: 0.01, Timeout: 1e8}
-	if a := roomy(small); a.Memory != leastMemory || a.Pids != leastPids || a.CPUs != leastCPUs || a.Timeout != leastTimeout {
+	if a := withRoom(small); a.Memory != minMemory || a.Pids != minPids || a.CPUs != minCPUs || a.Timeout != minTimeout {
 		t.Errorf("%+v", a)
 	}
 	small.Limits = spec.LimitsBestEffort
-	if a := roomy(small); a.Memory != leastData {
+	if a := withRoom(small); a.Memory != minData {
 		t.Errorf("memory %s", a.Memory)
 	}
-	large := spec.Analysis{Memory: spec.TiB, Pids: 4000, CPUs: 64, Timeout: 2 * leastTimeout}
-	if a := roomy(large); a.Memory != large.Memory || a.Pids != large.Pids || a.CPUs != large.CPUs || a.Timeout != large.Timeout {
+	large := spec.Analysis{Memory: spec.TiB, Pids: 4000, CPUs: 64, Timeout: 2 * minTimeout}
+	if a := withRoom(large); a.Memory != large.Memory || a.Pids != large.Pids || a.CPUs != large.CPUs || a.Timeout != large.Timeout {
 		t.Errorf("%+v", a)
 	}
 }
@@ -50,7 +52,7 @@ func TestIsInput(t *testing.T) {
 	}
 }
 
-func TestBind(t *testing.T) {
+func TestInput(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.MkdirAll(filepath.Join(dir, "a/b"), 0o755); err != nil {
 		t.Fatal(err)
@@ -58,11 +60,11 @@ func TestBind(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "a/b/file"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	b := newBind(dir, "/data")
+	b := newInput(dir, "/data")
 	if !b.dir || b.file != "a/b/file" || b.changed() {
 		t.Errorf("%+v", b)
 	}
-	v := view{inputs: []bind{b, {source: "/s/x", inside: "/inputs/x"}}}
+	v := view{inputs: []input{b, {source: "/s/x", inside: "/inputs/x"}}}
 	for inside, want := range map[string]string{
 		"/data": dir, "/data/a": dir + "/a", "/inputs/x": "/s/x", "/inputs/xy": "", "/run/x": "", "/database": "",
 	} {
@@ -71,17 +73,17 @@ func TestBind(t *testing.T) {
 		}
 	}
 	said := got("create", "EROFS", "mkdir", "EROFS", "chmod", "EROFS")
-	p := b.probe("write", try{At: "/data"}, "create", "mkdir", "chmod")
-	if result, detail := p.judge(said); result != Pass {
+	p := b.unchanged("write", canary.Attempt{At: "/data"}, "create", "mkdir", "chmod")
+	if result, detail := p.judge(said); result != judge.Pass {
 		t.Errorf("%s, %s", result, detail)
 	}
 	if err := os.WriteFile(filepath.Join(dir, "new"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if result, detail := p.judge(said); result != Inconclusive {
+	if result, detail := p.judge(said); result != judge.Inconclusive {
 		t.Errorf("%s, %s; want nothing proven where the directory has changed", result, detail)
 	}
-	if b := newBind(filepath.Join(dir, "new"), "/inputs/new"); b.dir || b.file != "" {
+	if b := newInput(filepath.Join(dir, "new"), "/inputs/new"); b.dir || b.file != "" {
 		t.Errorf("%+v", b)
 	}
 }

@@ -1,0 +1,101 @@
+package selftest
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"time"
+
+	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/result"
+	"github.com/scidex-ai/scidex-oci/runner/check/probe"
+	"github.com/scidex-ai/scidex-oci/runner/check/selftest/canary"
+	"github.com/scidex-ai/scidex-oci/runner/request"
+	"github.com/scidex-ai/scidex-oci/runner/standby"
+	"github.com/scidex-ai/scidex-oci/spec"
+)
+
+// canaryRun is the run of one canary.
+type canaryRun struct {
+	*probe.Run
+	id     string
+	stdout *probe.Lines
+	stderr probe.Head
+}
+
+// overdueAfter is how long a run may go on after its timeout. The selftest must end even where the timeout does not hold.
+const overdueAfter = 20 * time.Second
+
+// maxStderr is how much of a canary's standard error is kept, in bytes.
+const maxStderr = 200
+
+// start starts a canary with the limits of a. Its role ends its id. begun may be nil.
+func (t *test) start(ctx context.Context, role string, a spec.Analysis, o canary.Orders, begun *standby.Standby) (*canaryRun, error) {
+	o.V, o.ID = 1, t.id+"-"+role
+	text, err := json.Marshal(o)
+	if err == nil {
+		err = t.dir.write(role, text)
+	}
+	if err != nil {
+		if begun != nil {
+			begun.Drop()
+		}
+		return nil, err
+	}
+	c := &canaryRun{id: o.ID, stdout: probe.NewLines(2), stderr: probe.Head{Max: maxStderr}}
+	t.report.Runs = append(t.report.Runs, c.id)
+	c.Run = t.runs.Start(ctx, t.runner, request.Request{
+		Analysis: t.request(a, role), NoAudit: t.options.NoAudit, Stdout: c.stdout, Stderr: &c.stderr, Begun: begun,
+	})
+	overdue := time.AfterFunc(time.Duration(a.Timeout+a.Grace)+overdueAfter, c.End)
+	go func() {
+		<-c.Ended
+		overdue.Stop()
+	}()
+	return c, context.Cause(ctx)
+}
+
+// request is the analysis of a canary.
+func (t *test) request(a spec.Analysis, role string) spec.Analysis {
+	a.ID = t.id + "-" + role
+	a.Labels = maps.Clone(a.Labels)
+	if a.Labels == nil {
+		a.Labels = map[string]string{}
+	}
+	a.Labels[Label] = t.id
+	a.Command = []string{canary.ProgramPath, canary.Command, a.ID}
+	a.Inputs = append([]string(nil), a.Inputs...)
+	for inside, name := range map[string]string{canary.ProgramPath: "canary", canary.OrdersPath: role, canary.TurnPath: "turn"} {
+		a.Inputs = append(a.Inputs, spec.Input{Source: t.dir.file(name), Destination: inside}.String())
+	}
+	return a
+}
+
+// line returns the next line of a canary, or why there is none.
+func (c *canaryRun) line(ctx context.Context) ([]byte, error) {
+	line, err := c.stdout.Next(ctx, c.Ended)
+	if !errors.Is(err, probe.ErrEnded) {
+		return line, err
+	}
+	reason := probe.FirstLine(c.stderr.Bytes)
+	if reason != "" {
+		reason = " (" + reason + ")"
+	}
+	return nil, fmt.Errorf("%w: %s%s", err, c.Result.Message, reason)
+}
+
+// wait waits for the end of a run. The error says that the run could not be made.
+func (c *canaryRun) wait() error {
+	<-c.Ended
+	switch {
+	case c.Err != nil:
+		return c.Err
+	case c.Result.State == catalog.Error, c.Result.State == catalog.Lost:
+		return fmt.Errorf("run %s: %s", c.id, c.Result.Message)
+	case c.Result.Reason == result.ReasonNotInvocable, c.Result.Reason == result.ReasonNotFound:
+		return fmt.Errorf("run %s: %s; the canary is below --tmp: give a directory of a file system that is not mounted noexec", c.id, c.Result.Message)
+	}
+	return nil
+}

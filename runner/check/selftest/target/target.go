@@ -1,0 +1,132 @@
+// Package target reads the addresses that a selftest must find out of reach.
+package target
+
+import (
+	"fmt"
+	"net"
+	"net/url"
+	"path/filepath"
+	"strconv"
+	"strings"
+)
+
+// Target is a service that no analysis may reach. It holds no user, password or database, so that no secret is kept or
+// shown.
+type Target struct {
+	// Host and Port of a TCP service; Host is a name or an address.
+	Host, Port string
+	// Socket is the absolute path of a unix socket, or "@" and the name of an abstract one.
+	Socket string
+	// Usual stands for what a client of PostgreSQL tries without a host: localhost and the sockets in the usual
+	// directories, with Port or, where that is empty, with any port.
+	Usual bool
+}
+
+// Default is where PostgreSQL listens by default.
+var Default = Target{Usual: true}
+
+// DefaultPort of PostgreSQL.
+const DefaultPort = "5432"
+
+// String names the target as a person types it.
+func (t Target) String() string {
+	switch {
+	case t.Usual:
+		return "PostgreSQL on this host"
+	case t.Socket != "":
+		return t.Socket
+	}
+	return net.JoinHostPort(t.Host, t.Port)
+}
+
+// maxSocket is the longest path of a unix socket in bytes, without its NUL (unix(7)).
+const maxSocket = 107
+
+// Parse reads a URL, HOST:PORT, the path of a socket or "@" and the name of an abstract one. The URL
+// of a PostgreSQL database may name several hosts. The error is one sentence and repeats no secret.
+func Parse(text string) ([]Target, error) {
+	scheme, rest, isURL := strings.Cut(text, "://")
+	switch {
+	case strings.ContainsRune(text, 0):
+		return nil, refuse(text, "has a NUL byte; take it out")
+	case isURL && (scheme == "postgres" || scheme == "postgresql"):
+		targets, err := parsePostgres(rest)
+		if err != nil {
+			return nil, refuse(text, err.Error())
+		}
+		return targets, nil
+	case isURL:
+		return one(parseURL(text))
+	case strings.HasPrefix(text, "/"), strings.HasPrefix(text, "@"):
+		return one(socketTarget(text))
+	}
+	host, port, err := net.SplitHostPort(text)
+	if err != nil || host == "" || !isPort(port) {
+		return nil, refuse(text, "is no target; give HOST:PORT, a URL such as postgres://HOST:PORT/DATABASE, the path of a socket, or @NAME for an abstract one")
+	}
+	return []Target{{Host: host, Port: port}}, nil
+}
+
+func one(t Target, err error) ([]Target, error) {
+	if err != nil {
+		return nil, err
+	}
+	return []Target{t}, nil
+}
+
+func socketTarget(path string) (Target, error) {
+	switch {
+	case len(path) > maxSocket:
+		return Target{}, refuse(path, fmt.Sprintf("is longer than the %d bytes that a socket's address may have; give a shorter path", maxSocket))
+	case path == "/" || path == "@":
+		return Target{}, refuse(path, "names no socket; give its absolute path, or @NAME for an abstract one")
+	case path[0] == '/':
+		path = filepath.Clean(path)
+	}
+	return Target{Socket: path}, nil
+}
+
+// ports are the default ports of the other schemes; tcp has none.
+var ports = map[string]string{"http": "80", "https": "443", "tcp": ""}
+
+func parseURL(text string) (Target, error) {
+	u, err := url.Parse(text)
+	if err != nil {
+		return Target{}, refuse(text, "is no URL; give one such as postgres://HOST:PORT/DATABASE, or HOST:PORT")
+	}
+	port, known := ports[u.Scheme]
+	if !known {
+		return Target{}, refuse(text, "is of a kind that cannot be tried; give a postgres, http, https or tcp URL, HOST:PORT, or a socket")
+	}
+	if u.Port() != "" {
+		port = u.Port()
+	}
+	if u.Hostname() == "" || !isPort(port) {
+		return Target{}, refuse(text, "names no host or no port; give "+u.Scheme+"://HOST:PORT")
+	}
+	return Target{Host: u.Hostname(), Port: port}, nil
+}
+
+// isPort reports whether text is a port number without leading zeros.
+func isPort(text string) bool {
+	n, err := strconv.ParseUint(text, 10, 16)
+	return err == nil && n > 0 && strconv.FormatUint(n, 10) == text
+}
+
+func refuse(text, why string) error {
+	return fmt.Errorf("target %s %s", shown(text), why)
+}
+
+// shown is the part of a target that an error can repeat: a URL may hold a password anywhere.
+func shown(text string) string {
+	if scheme, _, isURL := strings.Cut(text, "://"); isURL {
+		text = scheme + "://..."
+	} else if at := strings.LastIndex(text, "@"); at > 0 {
+		text = "..." + text[at:]
+	}
+	const most = 120 // bytes
+	if len(text) > most {
+		text = text[:most] + "..."
+	}
+	return strconv.Quote(text)
+}
