@@ -1,12 +1,12 @@
 package main
 
 import (
-	"fmt"
 	"strings"
 
 	"github.com/urfave/cli/v2"
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
 )
 
 const about = `Runs one analysis that nobody has reviewed in a rootless OCI container: it reads data and docs, writes
@@ -82,17 +82,7 @@ func words(c *cli.Context, least, most int) ([]string, error) {
 			what = "it takes none"
 		}
 		name := strings.TrimPrefix(c.Command.HelpName, c.App.HelpName+" ") // every message begins with ours
-		return nil, usagef("%s: %s; %s", name, counted(len(given), "argument"), what)
+		return nil, usagef("%s: %s; %s", name, screen.Count(len(given), "argument"), what)
 	}
 	return given, nil
-}
-
-func counted(n int, noun string) string {
-	switch n {
-	case 0:
-		return "no " + noun
-	case 1:
-		return "one " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
 }

@@ -4,12 +4,13 @@ import (
 	"fmt"
 	"strconv"
 
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 )
 
 // audit lists what the analysis tried and was refused. What libraries do by themselves and limits that the
 // state tells of already are left to --json.
-func (t table) audit(r result.Result) {
+func (t resultTable) audit(r result.Result) {
 	var cells [][]string
 	for _, e := range r.Audit {
 		if e.Severity == "low" || len(cells) == shownEntries {
@@ -20,8 +21,8 @@ func (t table) audit(r result.Result) {
 	if len(cells) == 0 {
 		return
 	}
-	t.row("refused", t.palette.yellow(fmt.Sprintf("%d, see \"audit\" of show --json", r.AuditTotal)))
-	t.rows(cells)
+	t.Row("refused", t.Palette.Yellow(fmt.Sprintf("%d, see \"audit\" of show --json", r.AuditTotal)))
+	t.Rows(cells)
 }
 
 func auditCells(e result.AuditEvent) []string {
@@ -29,5 +30,5 @@ func auditCells(e result.AuditEvent) []string {
 	if e.Count > 1 {
 		times = strconv.FormatInt(e.Count, 10) + " times"
 	}
-	return []string{escape(e.Severity), escape(e.Kind), escape(e.Address), times}
+	return []string{screen.Escape(e.Severity), screen.Escape(e.Kind), screen.Escape(e.Address), times}
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner"
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/batch"
@@ -54,21 +55,21 @@ not the recorded one is refused, with what has changed.
 
 // batchSession is one batch from the command line to the summary.
 type batchSession struct {
-	program *program
-	request runRequest
-	options *batchOptions
-	lines   *lines
-	stores  *stores
-	logs    opener // of what was committed, for the report
-	crew    *runner.Crew
-	screen  *console
-	board   *board
-	herd    herd
-	report  *batchReport
-	junit   *junitReport // nil: none
-	to      eventsTarget
-	events  *sink // nil: none
-	apart   bool  // no two lines overlap
+	program  *program
+	request  runRequest
+	options  *batchOptions
+	lines    *lines
+	stores   *stores
+	logs     opener // of what was committed, for the report
+	crew     *runner.Crew
+	screen   *screen.Terminal
+	progress *screen.Progress
+	herd     herd
+	report   *batchReport
+	junit    *junitReport // nil: none
+	to       eventsTarget
+	events   *sink // nil: none
+	apart    bool  // no two lines overlap
 }
 
 func runBatch(c *cli.Context, p *program, o *batchOptions) (err error) {
@@ -79,7 +80,7 @@ func runBatch(c *cli.Context, p *program, o *batchOptions) (err error) {
 	if err := cmp.Or(p.load(c), refuse(c.Command.Flags, "a batch", notOfBatch), o.settle()); err != nil {
 		return err
 	}
-	b := &batchSession{program: p, options: o, screen: newConsole(p.stderr, p.env)}
+	b := &batchSession{program: p, options: o, screen: screen.NewTerminal(p.stderr, p.env)}
 	if b.to, err = eventsOf(o.run.Events, false); err != nil {
 		return err
 	}
@@ -102,7 +103,7 @@ func (b *batchSession) run(ctx context.Context) (err error) {
 		return err
 	}
 	if survey.Bad > 0 {
-		return fmt.Errorf("batch: %s of %d cannot be run, see above; nothing was started", counted(survey.Bad, "line"), survey.Lines)
+		return fmt.Errorf("batch: %s of %d cannot be run, see above; nothing was started", screen.Count(survey.Bad, "line"), survey.Lines)
 	}
 	if b.options.jobs == 0 {
 		b.options.jobs = runner.ReadCapacity().Runs(survey.Memory, survey.CPUs)
@@ -125,7 +126,7 @@ func (b *batchSession) run(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, b.stores.Close()) }()
-	b.board = newBoard(b.status(), survey.Lines, b.options.jobs)
+	b.progress = screen.NewProgress(b.status(), survey.Lines, b.options.jobs)
 	return b.close(b.perform(ctx, named{b.lines.source()}), survey.Lines)
 }
 
@@ -143,7 +144,7 @@ func (b *batchSession) fit(survey batch.Survey) error {
 	case fits == 0:
 		return fmt.Errorf("batch: there is no room for even one job: %s", short)
 	case fits < asked:
-		b.say(fmt.Sprintf("%s in place of %d: there is no room for more: %s", counted(fits, "job"), b.options.jobs, short))
+		b.say(fmt.Sprintf("%s in place of %d: there is no room for more: %s", screen.Count(fits, "job"), b.options.jobs, short))
 		b.options.jobs = fits
 	}
 	return nil
@@ -175,10 +176,10 @@ func (b *batchSession) open(ctx context.Context) (err error) {
 	return nil
 }
 
-// status is where the lines of the board go: nowhere with --quiet.
-func (b *batchSession) status() *console {
+// status is where the progress goes: nowhere with --quiet.
+func (b *batchSession) status() *screen.Terminal {
 	if b.request.quiet {
-		return &console{}
+		return screen.NoTerminal(nil)
 	}
 	return b.screen
 }
@@ -188,10 +189,10 @@ func (b *batchSession) perform(ctx context.Context, source batch.Source) batch.S
 	signals, _ := stops() // to the end of this process
 	defer outlast(signals)
 	defer suspends(&b.herd)()
-	defer b.screen.clearStatus()
+	defer b.screen.ClearStatus()
 	all := batch.Batch{
 		Work: b.work(), Jobs: b.options.jobs, MaxFailures: b.options.maxFailures, Overlap: b.overlap(),
-		Asked: b.stores.runner.AskedToStop, Draining: b.board.drain, Ended: b.ended,
+		Asked: b.stores.runner.AskedToStop, Draining: b.progress.Drain, Ended: b.ended,
 		Abandon: func(s runner.StopSignal) { os.Exit(s.ExitCode) },
 	}
 	return all.Run(ctx, source, signals)
@@ -219,7 +220,7 @@ func (b *batchSession) tellRetry(line batch.Line, o batch.Outcome, retry int, pa
 // say prints a line on standard error.
 func (b *batchSession) say(text string) {
 	if !b.request.quiet {
-		fmt.Fprintf(b.screen, "scidex-oci: %s\n", escape(text))
+		fmt.Fprintf(b.screen, "scidex-oci: %s\n", screen.Escape(text))
 	}
 }
 
@@ -246,17 +247,17 @@ func (b *batchSession) ended(line batch.Line, o batch.Outcome) {
 	b.report.line(line, o)
 	b.addJUnit(line, o)
 	b.annotate(line, o)
-	b.board.end(line, func(c *counts) {
+	b.progress.End(line.Number, func(c *screen.Counts) {
 		switch exitOf(o.Result) {
 		case 0:
-			c.complete++
+			c.Complete++
 		case 1:
-			c.failed++
+			c.Failed++
 		default:
-			c.errors++
+			c.Errors++
 		}
 		if o.Passed {
-			c.passed++
+			c.Skipped++
 		}
 	})
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/batch"
 )
@@ -22,5 +23,5 @@ func (b *batchSession) annotate(line batch.Line, o batch.Outcome) {
 func annotation(title, message string) string {
 	text := strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A")
 	property := strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A", ":", "%3A", ",", "%2C")
-	return escape("::error title=" + property.Replace(title) + "::" + text.Replace(message))
+	return screen.Escape("::error title=" + property.Replace(title) + "::" + text.Replace(message))
 }

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/batch"
@@ -123,7 +124,7 @@ func (b *batchSession) logEnd(log result.Log) string {
 		return ""
 	}
 	defer f.Close()
-	end := tail{limit: logTail}
+	end := screen.Tail{Limit: logTail}
 	if _, err := io.Copy(&end, f); err != nil {
 		return ""
 	}

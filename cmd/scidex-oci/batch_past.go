@@ -38,7 +38,7 @@ func (p past) PostProcess(ctx context.Context, line batch.Line, last result.Resu
 	if p.request.hook == nil {
 		return batch.Outcome{}, false
 	}
-	p.board.begin(line)
+	p.begin(line)
 	hook, done := p.hook(line)
 	defer done()
 	result, err := p.stores.runner.PostProcess(ctx, catalog.Key{ID: last.ID, Attempt: last.Attempt}, *hook, false, stop)

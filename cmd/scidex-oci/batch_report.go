@@ -3,8 +3,8 @@ package main
 import (
 	"fmt"
 	"sync"
-	"time"
 
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner"
@@ -15,16 +15,16 @@ import (
 type batchReport struct {
 	mu      sync.Mutex
 	program *program
-	screen  *console
-	stdout  *patient
+	screen  *screen.Terminal
+	stdout  *screen.LenientWriter
 	human   bool
-	palette palette
+	palette screen.Palette
 }
 
-func newBatchReport(p *program, screen *console, o runRequest) *batchReport {
-	r := &batchReport{program: p, screen: screen, stdout: &patient{to: p.stdout.File}, palette: newPalette(p.stdout.File, p.env)}
-	if isTerminal(p.stdout.File) {
-		r.stdout.to = screen.beside(p.stdout.File)
+func newBatchReport(p *program, terminal *screen.Terminal, o runRequest) *batchReport {
+	r := &batchReport{program: p, screen: terminal, stdout: screen.NewLenientWriter(p.stdout.File), palette: screen.NewPalette(p.stdout.File, p.env)}
+	if screen.IsTerminal(p.stdout.File) {
+		r.stdout = screen.NewLenientWriter(terminal.Writer(p.stdout.File))
 		r.human = !o.json
 	}
 	return r
@@ -33,9 +33,9 @@ func newBatchReport(p *program, screen *console, o runRequest) *batchReport {
 // bad tells of a line because of which nothing is run.
 func (r *batchReport) bad(line batch.Line) {
 	refused := runner.Refused(line.Analysis, &runner.RequestError{Err: line.Err}, r.program.build.version)
-	fmt.Fprintf(r.program.stderr, "scidex-oci: %s\n", escape(line.Err.Error()))
+	fmt.Fprintf(r.program.stderr, "scidex-oci: %s\n", screen.Escape(line.Err.Error()))
 	if !r.human {
-		_ = writeJSON(r.stdout, refused) // a patient writer does not fail
+		_ = screen.WriteJSON(r.stdout, refused) // a patient writer does not fail
 	}
 }
 
@@ -44,8 +44,8 @@ func (r *batchReport) line(line batch.Line, o batch.Outcome) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if !r.human {
-		if err := writeJSON(r.stdout, o.Result); err != nil {
-			fmt.Fprintf(r.screen, "scidex-oci: result of line %d: %s\n", line.Number, escape(err.Error()))
+		if err := screen.WriteJSON(r.stdout, o.Result); err != nil {
+			fmt.Fprintf(r.screen, "scidex-oci: result of line %d: %s\n", line.Number, screen.Escape(err.Error()))
 		}
 		return
 	}
@@ -55,14 +55,14 @@ func (r *batchReport) line(line batch.Line, o batch.Outcome) {
 // sentence is the line for a person.
 func (r *batchReport) sentence(o batch.Outcome) string {
 	result := o.Result
-	text := r.palette.state(result.State, fmt.Sprintf("%-8s", result.State)) + "  " + runName(result)
+	text := stateColour(r.palette, result.State, fmt.Sprintf("%-8s", result.State)) + "  " + runName(result)
 	if result.StartedAt != nil {
-		text += "  " + span(result.Usage.WallMS)
+		text += "  " + screen.Duration(result.Usage.WallMS)
 	}
 	if result.State == catalog.Complete {
-		text += fmt.Sprintf("  %s", counted(int(result.OutputsTotal), "output"))
+		text += fmt.Sprintf("  %s", screen.Count(int(result.OutputsTotal), "output"))
 	} else {
-		text += "  " + escape(result.Message)
+		text += "  " + screen.Escape(result.Message)
 	}
 	if o.Passed {
 		text += "  (of an earlier batch)"
@@ -72,7 +72,7 @@ func (r *batchReport) sentence(o batch.Outcome) string {
 
 // lost is why results could not be printed, or nil.
 func (r *batchReport) lost() error {
-	if err := r.stdout.lost(); err != nil {
+	if err := r.stdout.Err(); err != nil {
 		return fmt.Errorf("not all results could be printed: %w; they are in the catalog, see \"scidex-oci ls\"", err)
 	}
 	return nil
@@ -80,8 +80,8 @@ func (r *batchReport) lost() error {
 
 // summary is the last line on standard error. total is how many lines there are, -1 where nobody knows.
 func (b *batchSession) summary(s batch.Summary, total int) string {
-	took := time.Since(b.board.since)
-	text := fmt.Sprintf("batch: %d complete, %d failed, %s", s.Complete, s.Failed, counted(s.Errors, "error"))
+	took := b.progress.Elapsed()
+	text := fmt.Sprintf("batch: %d complete, %d failed, %s", s.Complete, s.Failed, screen.Count(s.Errors, "error"))
 	if s.Canceled > 0 {
 		text += fmt.Sprintf(", %d canceled", s.Canceled)
 	}
@@ -89,7 +89,7 @@ func (b *batchSession) summary(s batch.Summary, total int) string {
 		text += fmt.Sprintf(", %d of them of an earlier batch", s.Passed)
 	}
 	if ran := s.Done() - s.Passed; ran > 0 && took > 0 {
-		text += fmt.Sprintf("; %s by %s, %s", span(took.Milliseconds()), counted(b.options.jobs, "job"), perSecond(float64(ran)/took.Seconds()))
+		text += fmt.Sprintf("; %s by %s, %s", screen.Duration(took.Milliseconds()), screen.Count(b.options.jobs, "job"), screen.Rate(float64(ran)/took.Seconds()))
 	}
 	return text + left(s, total)
 }
@@ -115,7 +115,7 @@ func left(s batch.Summary, total int) string {
 		if n == 1 {
 			be = "was"
 		}
-		return fmt.Sprintf("; %s: %s %s not started, which --resume takes up", why, counted(n, "line"), be)
+		return fmt.Sprintf("; %s: %s %s not started, which --resume takes up", why, screen.Count(n, "line"), be)
 	}
 	return "; " + why
 }

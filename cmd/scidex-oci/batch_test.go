@@ -12,7 +12,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/urfave/cli/v2"
 
@@ -21,7 +20,6 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner"
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/batch"
-	"github.com/scidex-ai/scidex-oci/runner/observe/event"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
@@ -171,48 +169,6 @@ func (l *linesOf) Next() (batch.Line, error) {
 	line := l.left[0]
 	l.left = l.left[1:]
 	return line, nil
-}
-
-func TestBoard(t *testing.T) {
-	var shown strings.Builder
-	b := newBoard(&console{to: &shown, width: 100, height: 5}, 100, 4)
-	now := b.since
-	for number := range 4 {
-		b.begin(batch.Line{Number: number + 1, Analysis: spec.Analysis{ID: "id\x1b", Timeout: spec.Duration(time.Minute)}})
-	}
-	for _, r := range b.running {
-		r.since = now
-	}
-	b.observe(batch.Line{Number: 1})(event.New(event.TypeUsage, "one", event.Usage{ElapsedMS: 30_000, CPUMS: 4_000, MemoryBytes: 1 << 20, Processes: 2, Suspended: true}))
-	b.end(batch.Line{Number: 2}, func(c *counts) { c.failed++ })
-	got := b.text(now.Add(2 * time.Second))
-	want := `[##########..........] one  0:30  cpu 0:04  memory 1MiB  processes 2  suspended
-[....................] id\x1b  0:02
-and one more
-1 of 100 done  1 failed  0 errors  4 jobs  0:02  30.0/min  99 left, about 3:18`
-	if got != strings.ReplaceAll(want, "one more", "1 more") {
-		t.Errorf("%s\nwant\n%s", got, want)
-	}
-	b.drain()
-	if got, want := b.totals(now.Add(2*time.Second)), "1 of 100 done  1 failed  0 errors  4 jobs  0:02  nothing more is started"; got != want {
-		t.Errorf("%q, want %q", got, want)
-	}
-	if strings.Contains(shown.String(), "id\x1b") {
-		t.Errorf("%q", shown.String())
-	}
-}
-
-// A status of several lines is erased whole before anything else is printed.
-func TestConsoleOfSeveralLines(t *testing.T) {
-	var shown strings.Builder
-	c := &console{to: &shown, width: 20, height: 10}
-	c.setStatus("a\nb\nc")
-	_, _ = c.Write([]byte("line\n"))
-	c.clearStatus()
-	const up = "\x1b[2A\r\x1b[J"
-	if want := "a\r\nb\r\nc" + up + "line\na\r\nb\r\nc" + up; shown.String() != want {
-		t.Errorf("%q, want %q", shown.String(), want)
-	}
 }
 
 func TestLeft(t *testing.T) {

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner"
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/batch"
@@ -57,16 +59,22 @@ func (w work) admit(line batch.Line) func(context.Context) error {
 				return err
 			}
 		}
-		w.board.begin(line)
+		w.begin(line)
 		return nil
 	}
 }
 
+// begin shows that an analysis runs.
+func (w work) begin(line batch.Line) {
+	w.progress.Begin(line.Number, line.Analysis.ID, time.Duration(line.Analysis.WithDefaults().Timeout))
+}
+
 // observe shows what happens and passes it on. Once an analysis has ended the next may begin.
 func (w work) observe(line batch.Line) func(event.Event) error {
-	show := w.board.observe(line)
 	return func(e event.Event) error {
-		show(e)
+		if usage, ok := e.Data.(event.Usage); ok {
+			w.progress.Use(line.Number, e.ID, usage)
+		}
 		if e.Type == event.TypeExited && line.Vacate != nil {
 			line.Vacate()
 		}
@@ -91,7 +99,7 @@ func (w work) hook(line batch.Line) (hook *runner.Hook, done func()) {
 	if w.request.hook == nil {
 		return nil, func() {}
 	}
-	output := newStream(w.program.stderr, w.screen)
+	output := screen.NewStream(w.program.stderr, w.screen)
 	own := *w.request.hook
 	own.Output = output
 	return &own, func() {

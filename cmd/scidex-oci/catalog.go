@@ -11,6 +11,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog/postgres"
 	"github.com/scidex-ai/scidex-oci/outputs/store"
@@ -114,25 +115,25 @@ func runCatalogCheck(ctx context.Context, p *program, h *stores, o checkOptions)
 	report, err := store.Store{Catalog: h.catalog, Blobs: h.blobs}.Check(ctx, store.Options{
 		Host: host, Digests: o.digests, Repair: o.repair,
 		Repaired: func(sha256, from string) {
-			fmt.Fprintf(p.stderr, "repaired blob %s from %s\n", sha256, escape(from))
+			fmt.Fprintf(p.stderr, "repaired blob %s from %s\n", sha256, screen.Escape(from))
 		},
 		Problem: func(key catalog.Key, what string) {
 			if key.ID != "" {
 				what = "run " + key.String() + ": " + what
 			}
-			fmt.Fprintln(p.stderr, escape(what))
+			fmt.Fprintln(p.stderr, screen.Escape(what))
 		},
 	})
 	if err != nil {
 		return err
 	}
 	if o.json {
-		err = writeJSON(p.stdout, report)
+		err = screen.WriteJSON(p.stdout, report)
 	} else {
 		printChecked(p.stdout, report, o.digests, o.repair)
 	}
 	if report.Problems > 0 {
-		err = errors.Join(err, fmt.Errorf("%s found in the catalog; see above", counted(int(report.Problems), "problem")))
+		err = errors.Join(err, fmt.Errorf("%s found in the catalog; see above", screen.Count(int(report.Problems), "problem")))
 	}
 	return err
 }
@@ -206,13 +207,13 @@ func runCatalogCopy(ctx context.Context, p *program, o copyOptions) error {
 	}
 	copied, err := store.Copy(ctx, source.Store, target.Store)
 	for _, key := range copied.NotEnded {
-		fmt.Fprintf(p.stderr, "left out   %s, which has not ended\n", escape(key.String()))
+		fmt.Fprintf(p.stderr, "left out   %s, which has not ended\n", screen.Escape(key.String()))
 	}
 	if err := errors.Join(err, target.Catalog.Close()); err != nil {
 		return err
 	}
 	if o.json {
-		return writeJSON(p.stdout, copied)
+		return screen.WriteJSON(p.stdout, copied)
 	}
 	printCopied(p.stdout, copied)
 	return nil

@@ -6,6 +6,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
 	"github.com/scidex-ai/scidex-oci/outputs/crate"
 )
 
@@ -33,14 +34,14 @@ func runCrateVerify(ctx context.Context, p *program, path string) error {
 		return err
 	}
 	for _, one := range check.Problems {
-		if _, err := fmt.Fprintf(p.stdout, "%s: %s\n", escape(one.Path), escape(one.What)); err != nil {
+		if _, err := fmt.Fprintf(p.stdout, "%s: %s\n", screen.Escape(one.Path), screen.Escape(one.What)); err != nil {
 			return err
 		}
 	}
 	if len(check.Problems) > 0 {
-		fmt.Fprintf(p.stderr, "%s; %s as named\n", counted(len(check.Problems), "problem"), counted(check.Files, "file"))
+		fmt.Fprintf(p.stderr, "%s; %s as named\n", screen.Count(len(check.Problems), "problem"), screen.Count(check.Files, "file"))
 		return exitStatus(1)
 	}
-	_, err = fmt.Fprintf(p.stdout, "%s, %s: all as named\n", counted(check.Files, "file"), size(check.Bytes))
+	_, err = fmt.Fprintf(p.stdout, "%s, %s: all as named\n", screen.Count(check.Files, "file"), screen.Size(check.Bytes))
 	return err
 }

@@ -14,6 +14,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner"
 	"github.com/scidex-ai/scidex-oci/spec"
@@ -194,7 +195,7 @@ func (s *session) loosen(request *runner.Request) {
 
 // letGo gives the caller's streams up when the analysis has begun.
 func (s *session) letGo(begun result.Result) {
-	s.screen.clearStatus()
+	s.screen.ClearStatus()
 	answer := byte(wasTold)
 	if err := s.announce(begun); err != nil {
 		answer = notTold
@@ -208,11 +209,11 @@ func (s *session) letGo(begun result.Result) {
 // announce prints what there is to say of a run that has begun.
 func (s *session) announce(result result.Result) error {
 	for _, warning := range result.Warnings {
-		fmt.Fprintf(s.screen, "scidex-oci: %s\n", escape(warning))
+		fmt.Fprintf(s.screen, "scidex-oci: %s\n", screen.Escape(warning))
 	}
 	if s.request.json {
-		return writeJSON(s.program.stdout, result)
+		return screen.WriteJSON(s.program.stdout, result)
 	}
-	_, err := fmt.Fprintln(s.program.stdout, escape(result.ID))
+	_, err := fmt.Fprintln(s.program.stdout, screen.Escape(result.ID))
 	return err
 }

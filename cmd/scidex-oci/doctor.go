@@ -11,6 +11,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
 	"github.com/scidex-ai/scidex-oci/runner"
 	"github.com/scidex-ai/scidex-oci/runner/check/doctor"
 )
@@ -162,9 +163,9 @@ func examine(ctx context.Context, p *program, how doctor.Options, asJSON bool) e
 	case err != nil:
 		return err
 	case asJSON:
-		err = writeJSON(p.stdout, report)
+		err = screen.WriteJSON(p.stdout, report)
 	default:
-		findingLines{w: p.stdout, palette: newPalette(p.stdout.File, p.env)}.report(report)
+		findingLines{w: p.stdout, palette: screen.NewPalette(p.stdout.File, p.env)}.report(report)
 	}
 	if err == nil && !report.Works {
 		return exitStatus(1)

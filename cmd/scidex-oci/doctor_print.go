@@ -4,13 +4,14 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
 	"github.com/scidex-ai/scidex-oci/runner/check/doctor"
 )
 
 // findingLines prints what doctor found for a person.
 type findingLines struct {
 	w       io.Writer
-	palette palette
+	palette screen.Palette
 }
 
 func (l findingLines) report(r doctor.Report) {
@@ -26,17 +27,17 @@ const codeWidth = 34
 func (l findingLines) finding(f doctor.Finding) {
 	if f.Status == doctor.Skipped {
 		if f.After != "" { // what nobody needs here is left out
-			fmt.Fprintf(l.w, "%s  %-*s after %s\n", l.word(f.Status), codeWidth, escape(f.Code), escape(f.After))
+			fmt.Fprintf(l.w, "%s  %-*s after %s\n", l.word(f.Status), codeWidth, screen.Escape(f.Code), screen.Escape(f.After))
 		}
 		return
 	}
-	fmt.Fprintf(l.w, "%s  %-*s %s\n", l.word(f.Status), codeWidth, escape(f.Code), escape(f.Seen))
+	fmt.Fprintf(l.w, "%s  %-*s %s\n", l.word(f.Status), codeWidth, screen.Escape(f.Code), screen.Escape(f.Seen))
 	if f.Status == doctor.OK {
 		return
 	}
 	l.more("means", f.Means)
 	l.more("cure", f.Cure)
-	l.more("command", l.palette.bold(escape(f.Command)))
+	l.more("command", l.palette.Bold(screen.Escape(f.Command)))
 }
 
 func (l findingLines) more(word, text string) {
@@ -47,14 +48,14 @@ func (l findingLines) more(word, text string) {
 
 // word is a status in a column of its own, as wide as the longest.
 func (l findingLines) word(s doctor.Status) string {
-	return l.palette.outcome(string(s), string(doctor.OK), string(doctor.Fail), 7)
+	return l.palette.Outcome(string(s), string(doctor.OK), string(doctor.Fail), 7)
 }
 
 // summary says what it comes to for runs.
 func (l findingLines) summary(r doctor.Report) {
-	text := l.palette.paint("32", escape(r.Summary.Run))
+	text := l.palette.Green(screen.Escape(r.Summary.Run))
 	if !r.Works {
-		text = l.palette.paint("31", escape(r.Summary.Run))
+		text = l.palette.Red(screen.Escape(r.Summary.Run))
 	}
 	fmt.Fprintln(l.w, text)
 	fmt.Fprintf(l.w, "limits: %s; ids: %s; unix sockets in bound directories: %s\n",

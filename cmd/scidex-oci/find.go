@@ -11,6 +11,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
 	"github.com/scidex-ai/scidex-oci/outputs"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
@@ -108,13 +109,13 @@ type foundOutput struct {
 func (s search) print(w io.Writer, found catalog.FoundOutput) error {
 	o := result.NewOutput(found.Entry)
 	if s.asJSON {
-		return writeJSON(w, foundOutput{found.ID, found.Attempt, found.CreatedAt, moment(found.OutputsRemovedAt), o})
+		return screen.WriteJSON(w, foundOutput{found.ID, found.Attempt, found.CreatedAt, moment(found.OutputsRemovedAt), o})
 	}
 	removed := ""
 	if !found.OutputsRemovedAt.IsZero() {
 		removed = "  (content removed)"
 	}
-	_, err := fmt.Fprintf(w, "%s  %s  %10s  %s  %s%s\n", localTime(found.CreatedAt), short(o.SHA256), size(o.Size),
-		escape(found.String()), escape(o.Path), removed)
+	_, err := fmt.Fprintf(w, "%s  %s  %10s  %s  %s%s\n", screen.LocalTime(found.CreatedAt), screen.ShortDigest(o.SHA256), screen.Size(o.Size),
+		screen.Escape(found.String()), screen.Escape(o.Path), removed)
 	return err
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
 	"github.com/scidex-ai/scidex-oci/runner"
 	"github.com/scidex-ai/scidex-oci/runner/check/doctor"
 	"github.com/scidex-ai/scidex-oci/runner/check/selftest"
@@ -74,7 +75,7 @@ func runGC(ctx context.Context, p *program, h *stores, o gcOptions) error {
 		}
 	}
 	if o.json {
-		err = writeJSON(p.stdout, collectedOf(report, o.dryRun, retention))
+		err = screen.WriteJSON(p.stdout, collectedOf(report, o.dryRun, retention))
 	} else {
 		printGC(p.stdout, report, o.dryRun, retention)
 	}
@@ -144,33 +145,33 @@ func printGC(w io.Writer, report runner.GCReport, dryRun bool, retention runner.
 		committed, lost, removed = "would commit     ", "would mark lost  ", "would remove     "
 	}
 	for _, key := range report.Committed {
-		fmt.Fprintf(w, "%s%s: it had ended, and its result waited\n", committed, escape(key.String()))
+		fmt.Fprintf(w, "%s%s: it had ended, and its result waited\n", committed, screen.Escape(key.String()))
 	}
 	for _, key := range report.Lost {
-		fmt.Fprintln(w, lost+escape(key.String()))
+		fmt.Fprintln(w, lost+screen.Escape(key.String()))
 	}
 	what := "run "
 	if retention.OutputsOnly {
 		what = "outputs of run "
 	}
 	for _, run := range report.Expired {
-		fmt.Fprintf(w, "%s%s%s: %s, %s\n", removed, what, escape(run.String()), counted(int(run.Outputs), "output"), units.BytesSize(float64(run.Bytes)))
+		fmt.Fprintf(w, "%s%s%s: %s, %s\n", removed, what, screen.Escape(run.String()), screen.Count(int(run.Outputs), "output"), units.BytesSize(float64(run.Bytes)))
 	}
 	for _, key := range report.PostProcess {
-		name := escape(key.String())
+		name := screen.Escape(key.String())
 		fmt.Fprintf(w, "owed     %s: its post-process command did not end; repeat it with \"scidex-oci post-process %s\"\n", name, name)
 	}
 	for _, what := range report.Removed {
-		fmt.Fprintln(w, removed+escape(what))
+		fmt.Fprintln(w, removed+screen.Escape(what))
 	}
 	if report.Blobs > 0 {
 		fmt.Fprintf(w, "%s%d blobs that no run names, %s\n", removed, report.Blobs, units.BytesSize(float64(report.BlobBytes)))
 	}
 	for _, what := range report.Kept {
-		fmt.Fprintf(w, "kept     %s: it holds the only copy of what its run wrote\n", escape(what))
+		fmt.Fprintf(w, "kept     %s: it holds the only copy of what its run wrote\n", screen.Escape(what))
 	}
 	for _, what := range report.Foreign {
-		fmt.Fprintf(w, "left     %s: no run of this catalog names it\n", escape(what))
+		fmt.Fprintf(w, "left     %s: no run of this catalog names it\n", screen.Escape(what))
 	}
 	if len(report.Committed)+len(report.Lost)+len(report.Expired)+len(report.Removed)+len(report.Kept)+len(report.Foreign)+len(report.Errors)+len(report.PostProcess) == 0 && report.Blobs == 0 {
 		fmt.Fprintln(w, "nothing to remove")

@@ -8,6 +8,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
 	"github.com/scidex-ai/scidex-oci/rootfs/image"
 )
 
@@ -80,7 +81,7 @@ func (p *program) add(ctx context.Context, asJSON bool, get func(context.Context
 			return err
 		}
 		if asJSON {
-			return writeJSON(p.stdout, struct {
+			return screen.WriteJSON(p.stdout, struct {
 				Type string `json:"type"`
 				shownImage
 				Unchanged bool    `json:"unchanged"`
@@ -94,18 +95,18 @@ func (p *program) add(ctx context.Context, asJSON bool, get func(context.Context
 }
 
 func printImported(w io.Writer, added image.Imported) {
-	t := table{w: w}
-	t.row("image", escape(added.Name))
-	t.row("reference", escape(added.Reference))
-	t.row("rootfs", added.RootDigest.String())
-	t.row("packages", added.PackagesDigest.String())
-	t.row("size", fmt.Sprintf("%s, unpacked %s in %d files and directories", size(added.Size), size(added.RootSize), added.RootFiles))
+	t := screen.Table{W: w}
+	t.Row("image", screen.Escape(added.Name))
+	t.Row("reference", screen.Escape(added.Reference))
+	t.Row("rootfs", added.RootDigest.String())
+	t.Row("packages", added.PackagesDigest.String())
+	t.Row("size", fmt.Sprintf("%s, unpacked %s in %d files and directories", screen.Size(added.Size), screen.Size(added.RootSize), added.RootFiles))
 	switch {
 	case added.Unchanged:
-		t.row("note", "the image was there already; nothing was changed")
+		t.Row("note", "the image was there already; nothing was changed")
 	case added.Repaired:
-		t.row("note", "the unpacked root was damaged or missing and has been made anew")
+		t.Row("note", "the unpacked root was damaged or missing and has been made anew")
 	case added.Replaced != "":
-		t.row("note", "the name stood for "+added.Replaced.String()+" before")
+		t.Row("note", "the name stood for "+added.Replaced.String()+" before")
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
 	"github.com/scidex-ai/scidex-oci/rootfs/image"
 )
 
@@ -67,7 +68,7 @@ func (p *program) listImages(o imageListOptions) error {
 
 func imageLines(w io.Writer, images []image.Image) error {
 	for _, one := range images {
-		if err := writeJSON(w, shownOf(one)); err != nil {
+		if err := screen.WriteJSON(w, shownOf(one)); err != nil {
 			return err
 		}
 	}
@@ -76,7 +77,7 @@ func imageLines(w io.Writer, images []image.Image) error {
 
 func imageNames(w io.Writer, images []image.Image) error {
 	for _, one := range images {
-		if _, err := fmt.Fprintln(w, escape(one.Name)); err != nil {
+		if _, err := fmt.Fprintln(w, screen.Escape(one.Name)); err != nil {
 			return err
 		}
 	}
@@ -89,12 +90,12 @@ func imageTable(w io.Writer, images []image.Image) error {
 	for _, one := range images {
 		created, unpacked := "-", "-"
 		if one.Created != nil {
-			created = localTime(*one.Created)
+			created = screen.LocalTime(*one.Created)
 		}
 		if one.RootDigest != "" {
-			unpacked = size(one.RootSize)
+			unpacked = screen.Size(one.RootSize)
 		}
-		fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%s\t%d\n", escape(one.Name), short(one.Digest.Encoded()), created, size(one.Size), unpacked, one.RootFiles)
+		fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%s\t%d\n", screen.Escape(one.Name), screen.ShortDigest(one.Digest.Encoded()), created, screen.Size(one.Size), unpacked, one.RootFiles)
 	}
 	return tw.Flush()
 }

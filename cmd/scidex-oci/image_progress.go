@@ -9,6 +9,7 @@ import (
 	"github.com/vbauerster/mpb/v8"
 	"github.com/vbauerster/mpb/v8/decor"
 
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
 	"github.com/scidex-ai/scidex-oci/rootfs/image"
 )
 
@@ -27,7 +28,7 @@ func (p *program) progress(asJSON bool) progressView {
 	switch {
 	case asJSON:
 		return &progressLines{Writer: p.stderr, to: p.stdout, told: map[stage]time.Time{}}
-	case isTerminal(p.stderr) && p.env.Text("TERM") != "dumb":
+	case screen.IsTerminal(p.stderr) && p.env.Text("TERM") != "dumb":
 		return newBars(p.stderr)
 	}
 	return noProgress{p.stderr}
@@ -63,7 +64,7 @@ func (l *progressLines) show(p image.Progress) {
 	}
 	l.told[at] = time.Now()
 	// A reader that is gone is found by the line that matters, the last.
-	_ = writeJSON(l.to, struct {
+	_ = screen.WriteJSON(l.to, struct {
 		Type   string  `json:"type"`
 		Phase  string  `json:"phase"`
 		Digest *string `json:"digest"`
@@ -107,7 +108,7 @@ func barName(p image.Progress) string {
 	if p.Digest == "" {
 		return ""
 	}
-	return short(p.Digest.Encoded())
+	return screen.ShortDigest(p.Digest.Encoded())
 }
 
 func (b *bars) end(whole bool) {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
 	"github.com/urfave/cli/v2"
 )
 
@@ -46,7 +47,7 @@ func (p *program) removeImages(ctx context.Context, given []string) error {
 	for _, name := range given {
 		inUse, err := s.Remove(ctx, name)
 		if inUse {
-			fmt.Fprintf(p.stdout, "%s is in use: its files go with the first \"scidex-oci gc\" after the runs that use it\n", escape(name))
+			fmt.Fprintf(p.stdout, "%s is in use: its files go with the first \"scidex-oci gc\" after the runs that use it\n", screen.Escape(name))
 		}
 		all = errors.Join(all, err)
 	}

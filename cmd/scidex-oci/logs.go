@@ -10,6 +10,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner"
@@ -54,8 +55,8 @@ func runLogs(ctx context.Context, p *program, h *stores, o logsOptions, name str
 	if err != nil {
 		return err
 	}
-	stdout, closeStdout := display(p.stdout.File)
-	stderr, closeStderr := display(p.stderr)
+	stdout, closeStdout := screen.Display(p.stdout.File)
+	stderr, closeStderr := screen.Display(p.stderr)
 	var to runner.Streams
 	if o.stdout {
 		to[0] = stdout
@@ -96,19 +97,10 @@ func (p *program) tellTruncated(run catalog.Run, to runner.Streams) error {
 	}
 	for i, log := range []result.Log{report.Logs.Stdout, report.Logs.Stderr} {
 		if to[i] != nil && log.Truncated {
-			fmt.Fprintf(p.stderr, "scidex-oci: %s is truncated: the analysis wrote %s; see --log-size of run\n", []string{"stdout", "stderr"}[i], size(log.Bytes))
+			fmt.Fprintf(p.stderr, "scidex-oci: %s is truncated: the analysis wrote %s; see --log-size of run\n", []string{"stdout", "stderr"}[i], screen.Size(log.Bytes))
 		}
 	}
 	return nil
-}
-
-// display makes the way to f: untouched to a file or pipe, escaped to a terminal.
-func display(f *os.File) (to io.Writer, done func() error) {
-	if !isTerminal(f) {
-		return f, func() error { return nil }
-	}
-	e := &escaper{to: f}
-	return e, e.Close
 }
 
 // printBlob writes a blob.
@@ -118,7 +110,7 @@ func (p *program) printBlob(ctx context.Context, h *stores, sha256 string, f *os
 		return err
 	}
 	defer from.Close()
-	to, done := display(f)
+	to, done := screen.Display(f)
 	_, err = io.Copy(to, from)
 	return errors.Join(err, done())
 }

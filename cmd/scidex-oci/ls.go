@@ -15,6 +15,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 )
@@ -100,7 +101,7 @@ func listJSON(w io.Writer, runs []catalog.Run) error {
 		if line.Labels == nil {
 			line.Labels = map[string]string{}
 		}
-		if err := writeJSON(w, line); err != nil {
+		if err := screen.WriteJSON(w, line); err != nil {
 			return err
 		}
 	}
@@ -135,7 +136,7 @@ func listNames(ctx context.Context, w io.Writer, cat catalog.Catalog, runs []cat
 		if last.Attempt != r.Attempt {
 			name = r.String()
 		}
-		if _, err := fmt.Fprintln(w, escape(name)); err != nil {
+		if _, err := fmt.Fprintln(w, screen.Escape(name)); err != nil {
 			return err
 		}
 	}
@@ -146,23 +147,20 @@ func listTable(ctx context.Context, w io.Writer, runs []catalog.Run, h *stores) 
 	tw := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
 	fmt.Fprintln(tw, "ID\tATTEMPT\tSTATE\tREASON\tCREATED\tWALL\tOUTPUTS\tLABELS")
 	for _, r := range runs {
-		state, wall := string(r.State), span(usageOf(r).WallMS)
+		state, wall := string(r.State), screen.Duration(usageOf(r).WallMS)
 		if !r.State.Final() {
 			state, wall = h.life(ctx, r)
 		}
-		fmt.Fprintf(tw, "%s\t%d\t%s\t%s\t%s\t%s\t%d\t%s\n", escape(r.ID), r.Attempt, escape(state), escape(r.Reason),
-			localTime(r.CreatedAt), wall, r.OutputsTotal, labels(r.Labels))
+		fmt.Fprintf(tw, "%s\t%d\t%s\t%s\t%s\t%s\t%d\t%s\n", screen.Escape(r.ID), r.Attempt, screen.Escape(state), screen.Escape(r.Reason),
+			screen.LocalTime(r.CreatedAt), wall, r.OutputsTotal, labels(r.Labels))
 	}
 	return tw.Flush()
 }
 
-// localTime is for a person: their own time, to the second.
-func localTime(t time.Time) string { return t.Local().Format(time.RFC3339) }
-
 func labels(all map[string]string) string {
 	var list []string
 	for _, name := range slices.Sorted(maps.Keys(all)) {
-		list = append(list, escape(name+"="+all[name]))
+		list = append(list, screen.Escape(name+"="+all[name]))
 	}
 	return strings.Join(list, ",")
 }

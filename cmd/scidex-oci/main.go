@@ -13,6 +13,7 @@ import (
 	"syscall"
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
 	"github.com/scidex-ai/scidex-oci/outputs/inodes"
 	"github.com/scidex-ai/scidex-oci/runner"
 	"github.com/scidex-ai/scidex-oci/runner/check/doctor"
@@ -36,7 +37,7 @@ func main() {
 // program is what the commands have of the system.
 type program struct {
 	stdin       io.Reader
-	stdout      *output
+	stdout      *screen.Stdout
 	stderr      *os.File
 	env         lookup
 	build       build
@@ -47,7 +48,7 @@ type program struct {
 }
 
 func system() *program {
-	return &program{stdin: os.Stdin, stdout: &output{File: os.Stdout}, stderr: os.Stderr, env: os.LookupEnv, build: buildInfo(), args: os.Args}
+	return &program{stdin: os.Stdin, stdout: &screen.Stdout{File: os.Stdout}, stderr: os.Stderr, env: os.LookupEnv, build: buildInfo(), args: os.Args}
 }
 
 // execute runs one command line and returns the exit code.
@@ -60,13 +61,13 @@ func execute(args []string, p *program) int {
 	var ours *bug
 	if (errors.As(err, &unread) || errors.As(err, &ours)) && wantsJSON(args, p.env) {
 		refused := runner.Refused(spec.Analysis{}, &runner.RequestError{Err: err}, p.build.version)
-		_ = writeJSON(p.stdout, refused) // the exit code tells too
+		_ = screen.WriteJSON(p.stdout, refused) // the exit code tells too
 	}
 	if err == nil {
-		err = p.stdout.lost()
+		err = p.stdout.Err()
 	}
 	if !silent(err) {
-		fmt.Fprintf(p.stderr, "scidex-oci: %s\n", escape(inodes.Explain(err).Error()))
+		fmt.Fprintf(p.stderr, "scidex-oci: %s\n", screen.Escape(inodes.Explain(err).Error()))
 	}
 	return exitCode(err)
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner"
 )
@@ -18,7 +19,7 @@ func runProgram(t *testing.T, args ...string) (code int, stdout, stderr string) 
 	dir := t.TempDir()
 	t.Chdir(dir)
 	out, errs := file(t, filepath.Join(dir, "stdout")), file(t, filepath.Join(dir, "stderr"))
-	p := &program{stdin: strings.NewReader(""), stdout: &output{File: out}, stderr: errs, env: variables(map[string]string{
+	p := &program{stdin: strings.NewReader(""), stdout: &screen.Stdout{File: out}, stderr: errs, env: variables(map[string]string{
 		"SCIDEX_OCI_ROOT": filepath.Join(dir, "root"), "SCIDEX_OCI_TMP": dir, "XDG_CONFIG_HOME": dir,
 	})}
 	code = execute(append([]string{"scidex-oci"}, args...), p)

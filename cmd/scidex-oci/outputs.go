@@ -10,6 +10,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/suggest"
 	"github.com/scidex-ai/scidex-oci/outputs"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
@@ -124,7 +125,7 @@ func runOutputsList(ctx context.Context, p *program, h *stores, o outputsListOpt
 	rows, tw := 0, tabwriter.NewWriter(p.stdout, 0, 8, 2, ' ', 0)
 	print := func(e outputs.Entry) error {
 		if o.json {
-			return writeJSON(p.stdout, lineOf(e))
+			return screen.WriteJSON(p.stdout, lineOf(e))
 		}
 		if rows++; rows%rowsAligned == 0 {
 			if err := tw.Flush(); err != nil {
@@ -185,7 +186,7 @@ func asShown(ctx context.Context, cat catalog.Catalog, key catalog.Key, path str
 	var found *outputs.Entry
 	var paths []string
 	err := cat.Outputs(ctx, key, func(e outputs.Entry) bool {
-		shown := escape(string(e.Path))
+		shown := screen.Escape(string(e.Path))
 		if shown == path {
 			found = &e
 		}

@@ -15,6 +15,7 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner"
 	"github.com/scidex-ai/scidex-oci/spec"
@@ -70,14 +71,14 @@ func runPostProcess(ctx context.Context, p *program, h *stores, o postProcessOpt
 	if hook == nil {
 		return fmt.Errorf("no command to call: give --post-process COMMAND, or set it in the config file%s", called(run.Report))
 	}
-	output := newStream(p.stderr, newConsole(p.stderr, p.env))
+	output := screen.NewStream(p.stderr, screen.NewTerminal(p.stderr, p.env))
 	hook.Output = output
 	stop, done := stops()
 	defer done()
 	result, err := h.runner.PostProcess(ctx, run.Key, *hook, o.again, stop)
 	err = errors.Join(err, output.Close())
 	if o.json && result.ID != "" {
-		err = errors.Join(err, writeJSON(p.stdout, result))
+		err = errors.Join(err, screen.WriteJSON(p.stdout, result))
 	}
 	return err
 }
@@ -88,7 +89,7 @@ func called(report []byte) string {
 	if json.Unmarshal(report, &past) != nil || past.PostProcess == nil {
 		return ""
 	}
-	return "; the last one was " + commandLine(past.PostProcess.Command)
+	return "; the last one was " + screen.CommandLine(past.PostProcess.Command)
 }
 
 // hookOf is what is to be called with a result, or nil.
@@ -185,7 +186,7 @@ func literal(word *syntax.Word) bool {
 }
 
 // postProcess tells how a hook ended.
-func (t table) postProcess(r result.Result) {
+func (t resultTable) postProcess(r result.Result) {
 	p := r.PostProcess
 	if p == nil {
 		return
@@ -200,7 +201,7 @@ func (t table) postProcess(r result.Result) {
 		how = fmt.Sprintf("exit %d", *p.ExitCode)
 	}
 	if p.StartedAt != nil {
-		how += ", " + span(p.WallMS)
+		how += ", " + screen.Duration(p.WallMS)
 	}
-	t.row("post", escape(how)+": "+commandLine(p.Command))
+	t.Row("post", screen.Escape(how)+": "+screen.CommandLine(p.Command))
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog/queue"
 )
@@ -64,7 +65,7 @@ func (p *program) listQueue(ctx context.Context, q queue.Queue, o queueListOptio
 	}
 	if o.json {
 		for _, e := range entries {
-			if err := writeJSON(p.stdout, e); err != nil {
+			if err := screen.WriteJSON(p.stdout, e); err != nil {
 				return err
 			}
 		}
@@ -77,7 +78,7 @@ func (p *program) listQueue(ctx context.Context, q queue.Queue, o queueListOptio
 	fmt.Fprintln(tw, "ID\tATTEMPT\tSTATE\tCLASS\tSUBMITTED\tWORKER\tERRORS\tWHY")
 	for _, e := range entries {
 		fmt.Fprintf(tw, "%s\t%d\t%s\t%s\t%s\t%s\t%d\t%s\n",
-			escape(e.ID), e.Attempt, queueState(e), escape(e.Class), localTime(e.SubmittedAt), escape(e.Worker), len(e.Errors), escape(e.Why))
+			screen.Escape(e.ID), e.Attempt, queueState(e), screen.Escape(e.Class), screen.LocalTime(e.SubmittedAt), screen.Escape(e.Worker), len(e.Errors), screen.Escape(e.Why))
 	}
 	return tw.Flush()
 }
@@ -90,7 +91,7 @@ func queueState(e queue.Entry) string {
 	case e.Canceling:
 		return e.State + " (canceling)"
 	case e.NextAt != nil && time.Until(*e.NextAt) > 0:
-		return fmt.Sprintf("%s (in %s)", e.State, span(time.Until(*e.NextAt).Milliseconds()))
+		return fmt.Sprintf("%s (in %s)", e.State, screen.Duration(time.Until(*e.NextAt).Milliseconds()))
 	}
 	return e.State
 }
@@ -136,24 +137,24 @@ func (p *program) showQueued(ctx context.Context, q queue.Queue, h *stores, o qu
 		return notQueued(run.ID, err)
 	}
 	if o.json {
-		return writeJSON(p.stdout, e)
+		return screen.WriteJSON(p.stdout, e)
 	}
-	t := table{w: p.stdout, palette: newPalette(p.stdout.File, p.env), program: p.again()}
-	t.row("analysis", fmt.Sprintf("%s (attempt %d, %s)", escape(e.ID), e.Attempt, e.RunState))
-	t.row("queue", queueState(e))
+	t := screen.NewTable(p.stdout.File, p.env)
+	t.Row("analysis", fmt.Sprintf("%s (attempt %d, %s)", screen.Escape(e.ID), e.Attempt, e.RunState))
+	t.Row("queue", queueState(e))
 	if e.Why != "" {
-		t.row("waits", escape(e.Why))
+		t.Row("waits", screen.Escape(e.Why))
 	}
-	t.row("class", fmt.Sprintf("%s, priority %d", escape(e.Class), e.Priority))
+	t.Row("class", fmt.Sprintf("%s, priority %d", screen.Escape(e.Class), e.Priority))
 	for _, key := range slices.Sorted(maps.Keys(e.Require)) {
-		t.row("requires", escape(key+"="+e.Require[key]))
+		t.Row("requires", screen.Escape(key+"="+e.Require[key]))
 	}
-	t.row("submitted", localTime(e.SubmittedAt))
+	t.Row("submitted", screen.LocalTime(e.SubmittedAt))
 	if e.TakenAt != nil {
-		t.row("taken", fmt.Sprintf("%s by %s", localTime(*e.TakenAt), escape(e.Worker)))
+		t.Row("taken", fmt.Sprintf("%s by %s", screen.LocalTime(*e.TakenAt), screen.Escape(e.Worker)))
 	}
 	if len(e.Errors) > 0 {
-		t.row("errors", escape(strings.Join(e.Errors, "; ")))
+		t.Row("errors", screen.Escape(strings.Join(e.Errors, "; ")))
 	}
 	return nil
 }

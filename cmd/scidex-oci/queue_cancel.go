@@ -7,6 +7,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog/queue"
 )
@@ -43,9 +44,9 @@ func (p *program) cancelQueued(ctx context.Context, q queue.Queue, h *stores, gi
 		case err != nil:
 			err = notQueued(run.ID, err)
 		case was.State == queue.Running && was.RunState != catalog.Queued:
-			_, err = fmt.Fprintf(p.stdout, "%s  its worker %s was asked to end it\n", escape(run.ID), escape(was.Worker))
+			_, err = fmt.Fprintf(p.stdout, "%s  its worker %s was asked to end it\n", screen.Escape(run.ID), screen.Escape(was.Worker))
 		default:
-			_, err = fmt.Fprintf(p.stdout, "%s  canceled\n", escape(run.ID))
+			_, err = fmt.Fprintf(p.stdout, "%s  canceled\n", screen.Escape(run.ID))
 		}
 		all = errors.Join(all, err)
 	}

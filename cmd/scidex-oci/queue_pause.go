@@ -6,6 +6,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog/queue"
 )
 
@@ -40,7 +41,7 @@ func (p *program) switchQueue(c *cli.Context, turn func(q queue.Queue, ctx conte
 func (p *program) tellPaused(ctx context.Context, q queue.Queue) error {
 	since, err := q.Paused(ctx)
 	if err == nil && since != nil {
-		_, _ = fmt.Fprintf(p.stderr, "scidex-oci: the queue is paused since %s, and workers take nothing; \"scidex-oci queue resume\" ends that\n", localTime(*since))
+		_, _ = fmt.Fprintf(p.stderr, "scidex-oci: the queue is paused since %s, and workers take nothing; \"scidex-oci queue resume\" ends that\n", screen.LocalTime(*since))
 	}
 	return err
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog/queue"
 )
 
@@ -33,7 +34,7 @@ has made.`,
 						err = fmt.Errorf("no worker %q has anything; see \"scidex-oci queue ls\"", worker)
 					}
 					if err == nil {
-						_, err = fmt.Fprintf(p.stdout, "%s  %s in the queue again\n", escape(worker), counted(n, "job"))
+						_, err = fmt.Fprintf(p.stdout, "%s  %s in the queue again\n", screen.Escape(worker), screen.Count(n, "job"))
 					}
 					all = errors.Join(all, err)
 				}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog/queue"
 )
 
@@ -45,7 +46,7 @@ func (p *program) retryQueued(ctx context.Context, q queue.Queue, h *stores, giv
 		case err != nil:
 			err = notQueued(run.ID, err)
 		default:
-			_, err = fmt.Fprintf(p.stdout, "%s  queued as attempt %d\n", escape(run.ID), next.Attempt)
+			_, err = fmt.Fprintf(p.stdout, "%s  queued as attempt %d\n", screen.Escape(run.ID), next.Attempt)
 		}
 		all = errors.Join(all, err)
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/runner"
 	"github.com/scidex-ai/scidex-oci/spec"
@@ -68,7 +69,7 @@ func runReplay(ctx context.Context, p *program, h *stores, o replayOptions, name
 		return err
 	}
 	if o.json {
-		err = writeJSON(p.stdout, told)
+		err = screen.WriteJSON(p.stdout, told)
 	} else {
 		err = printReplay(p, told)
 	}
@@ -89,27 +90,27 @@ func (o *replayOptions) replaying() (runner.Replaying, error) {
 
 // printReplay tells a person.
 func printReplay(p *program, told runner.Replayed) error {
-	w := table{w: p.stdout, palette: newPalette(p.stdout.File, p.env)}
-	w.row("run", catalog.Key{ID: told.ID, Attempt: told.Attempt}.String())
-	w.row("replay", escape(told.Message))
+	w := screen.NewTable(p.stdout.File, p.env)
+	w.Row("run", catalog.Key{ID: told.ID, Attempt: told.Attempt}.String())
+	w.Row("replay", screen.Escape(told.Message))
 	for _, in := range told.Changed {
-		w.row("changed", escape(fmt.Sprintf("%s %q: %s", in.Flag, in.Source, in.Message)))
+		w.Row("changed", screen.Escape(fmt.Sprintf("%s %q: %s", in.Flag, in.Source, in.Message)))
 	}
 	for _, in := range told.Unknown {
-		w.row("unknown", escape(fmt.Sprintf("%s %q: %s", in.Flag, in.Source, in.Message)))
+		w.Row("unknown", screen.Escape(fmt.Sprintf("%s %q: %s", in.Flag, in.Source, in.Message)))
 	}
 	for _, one := range told.Replays {
 		if one.Message != "" {
-			w.row(one.ID, escape(one.Message))
+			w.Row(one.ID, screen.Escape(one.Message))
 		}
 		for _, d := range one.Differences {
-			w.row("differs", escape(fmt.Sprintf("%s  %s: %s", d.Path, d.Hint, d.Detail)))
+			w.Row("differs", screen.Escape(fmt.Sprintf("%s  %s: %s", d.Path, d.Hint, d.Detail)))
 		}
 		if more := one.DifferencesTotal - len(one.Differences); more > 0 {
-			w.row("differs", fmt.Sprintf("and %d more", more))
+			w.Row("differs", fmt.Sprintf("and %d more", more))
 		}
 		if one.Kept {
-			w.row("kept", one.ID)
+			w.Row("kept", one.ID)
 		}
 	}
 	return nil

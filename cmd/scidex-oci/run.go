@@ -8,11 +8,11 @@ import (
 	"io"
 	"os"
 	"slices"
-	"strings"
 
 	"github.com/urfave/cli/v2"
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner"
@@ -50,7 +50,7 @@ func newRunOptions(p *program) *options.Run {
 // runRun runs one analysis. Whatever happens, --json prints one object.
 func runRun(c *cli.Context, p *program, o *options.Run) error {
 	err := p.load(c)
-	s := &session{program: p, parser: p.requestParser(c, o), screen: newConsole(p.stderr, p.env)}
+	s := &session{program: p, parser: p.requestParser(c, o), screen: screen.NewTerminal(p.stderr, p.env)}
 	s.request, s.err = s.parser.options()
 	to, bad := eventsOf(o.Events, p.tether != nil)
 	s.err = cmp.Or(err, s.err, bad)
@@ -86,13 +86,13 @@ type session struct {
 	program *program
 	parser  requestParser
 	request runRequest
-	screen  *console
+	screen  *screen.Terminal
 	err     error // of the command line
 	begun   *runner.Begun
 	stores  *stores
-	events  *sink      // nil: none
-	trace   *traceFile // nil: none
-	stderr  tail       // the end of the analysis' standard error
+	events  *sink       // nil: none
+	trace   *traceFile  // nil: none
+	stderr  screen.Tail // the end of the analysis' standard error
 }
 
 // run makes the request and runs it. The result is complete also with an error.
@@ -106,16 +106,16 @@ func (s *session) run(ctx context.Context) (result.Result, error) {
 		return runner.Refused(s.request.analysis, err, s.program.build.version), err
 	}
 	ready := s.trace.span("take up streams and signals")
-	stdout, stderr := newStream(s.program.stdout.File, s.screen), newStream(s.program.stderr, s.screen)
+	stdout, stderr := screen.NewStream(s.program.stdout.File, s.screen), screen.NewStream(s.program.stderr, s.screen)
 	if s.request.json {
-		stdout = newStream(s.program.stderr, s.screen)
+		stdout = screen.NewStream(s.program.stderr, s.screen)
 	}
 	stop, _ := stops() // to the end of this process
 	defer outlast(stop)
 	suspender := &runner.Suspender{}
 	defer suspends(suspender)()
-	s.stderr.limit = tailSize
-	after := newStream(s.program.stderr, s.screen)
+	s.stderr.Limit = tailSize
+	after := screen.NewStream(s.program.stderr, s.screen)
 	if s.request.hook != nil {
 		s.request.hook.Output = after
 	}
@@ -131,7 +131,7 @@ func (s *session) run(ctx context.Context) (result.Result, error) {
 	result, err := s.stores.runner.Run(ctx, request)
 	closed := s.trace.span("close the streams")
 	lost := errors.Join(stdout.Close(), stderr.Close(), after.Close())
-	s.screen.clearStatus()
+	s.screen.ClearStatus()
 	closed()
 	if lost != nil {
 		s.warn(&result, fmt.Sprintf("not all of the analysis' output could be passed on: %v; what is kept is in the logs", lost))
@@ -143,7 +143,7 @@ func (s *session) run(ctx context.Context) (result.Result, error) {
 func (s *session) warn(result *result.Result, warning string) {
 	result.Warnings = append(result.Warnings, warning)
 	if s.request.quiet && !s.request.json {
-		fmt.Fprintf(s.screen, "scidex-oci: %s\n", escape(warning))
+		fmt.Fprintf(s.screen, "scidex-oci: %s\n", screen.Escape(warning))
 	}
 }
 
@@ -201,7 +201,7 @@ func (s *session) close() error {
 // observe shows what happens and passes it on.
 func (s *session) observe(e event.Event) error {
 	if usage, ok := e.Data.(event.Usage); ok && !s.request.quiet && !s.request.detach {
-		s.screen.setStatus(statusLine(e.ID, usage))
+		s.screen.SetStatus(screen.StatusLine(e.ID, usage))
 	}
 	if begun, ok := e.Data.(result.Result); ok && s.request.detach {
 		s.letGo(begun)
@@ -227,13 +227,13 @@ func (s *session) scanning() func(flag string, entries int64) {
 	if s.request.quiet {
 		return nil
 	}
-	return func(flag string, entries int64) { s.screen.setStatus(scanLine(flag, entries)) }
+	return func(flag string, entries int64) { s.screen.SetStatus(screen.ScanLine(flag, entries)) }
 }
 
 // report prints the result and returns what the process is to end with.
 func (s *session) report(result result.Result, err error) error {
 	if s.request.json {
-		if err := writeJSON(s.program.stdout, result); err != nil {
+		if err := screen.WriteJSON(s.program.stdout, result); err != nil {
 			return fmt.Errorf("result of %q: %w; see \"scidex-oci show\"", result.ID, err)
 		}
 	}
@@ -248,7 +248,7 @@ func (s *session) report(result result.Result, err error) error {
 	case err != nil:
 		return withDoctor(err)
 	case result.State == catalog.Error && !tabled:
-		fmt.Fprintf(s.program.stderr, "scidex-oci: %s\n", escape(result.Message))
+		fmt.Fprintf(s.program.stderr, "scidex-oci: %s\n", screen.Escape(result.Message))
 	}
 	if result.ExitCode == 0 {
 		return nil
@@ -256,8 +256,8 @@ func (s *session) report(result result.Result, err error) error {
 	return exitStatus(result.ExitCode)
 }
 
-func (s *session) table() table {
-	return table{w: s.program.stderr, palette: newPalette(s.program.stderr, s.program.env), program: s.program.again()}
+func (s *session) table() resultTable {
+	return resultTable{Table: screen.NewTable(s.program.stderr, s.program.env), program: s.program.again()}
 }
 
 func (s *session) hint(result result.Result) string {
@@ -269,16 +269,7 @@ func (s *session) hint(result result.Result) string {
 func (p *program) again() string {
 	line := "scidex-oci"
 	for _, t := range p.options.OnLine() {
-		line += " " + t.Label + " " + shellWord(t.Value)
+		line += " " + t.Label + " " + screen.ShellQuote(t.Value)
 	}
-	return escape(line)
-}
-
-// shellWord quotes text for a POSIX shell where it needs it.
-func shellWord(text string) string {
-	const safe = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=:,./@%"
-	if text != "" && strings.Trim(text, safe) == "" {
-		return text
-	}
-	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
+	return screen.Escape(line)
 }

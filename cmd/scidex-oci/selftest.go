@@ -11,6 +11,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/runner/check/selftest"
 )
@@ -161,7 +162,7 @@ func usualTargets(db options.Text) (all []selftest.Target, err error) {
 func (o selftestRequest) perform(ctx context.Context, p *program) error {
 	stop, done := stops()
 	defer done()
-	lines := checkLines{w: p.stdout, palette: newPalette(p.stdout.File, p.env)}
+	lines := checkLines{w: p.stdout, palette: screen.NewPalette(p.stdout.File, p.env)}
 	options := selftest.Options{Analysis: o.analysis, NoAudit: o.noAudit, Targets: o.targets, Stop: stop}
 	if !o.json {
 		options.Each = lines.check
@@ -177,7 +178,7 @@ func (o selftestRequest) perform(ctx context.Context, p *program) error {
 	}
 	kept := o.keep(ctx, report)
 	if o.json {
-		err = writeJSON(p.stdout, report)
+		err = screen.WriteJSON(p.stdout, report)
 	} else {
 		lines.end(report)
 	}

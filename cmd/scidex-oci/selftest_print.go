@@ -9,6 +9,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
 	"github.com/scidex-ai/scidex-oci/runner/check/selftest"
 )
 
@@ -26,9 +27,9 @@ func (o selftestRequest) showLast(ctx context.Context, p *program) error {
 		return fmt.Errorf("the last report: %w", err)
 	}
 	if o.json {
-		return cmp.Or(writeJSON(p.stdout, kept[0].Report), statusOf(report))
+		return cmp.Or(screen.WriteJSON(p.stdout, kept[0].Report), statusOf(report))
 	}
-	lines := checkLines{w: p.stdout, palette: newPalette(p.stdout.File, p.env)}
+	lines := checkLines{w: p.stdout, palette: screen.NewPalette(p.stdout.File, p.env)}
 	for _, c := range report.Checks {
 		lines.check(c)
 	}
@@ -39,7 +40,7 @@ func (o selftestRequest) showLast(ctx context.Context, p *program) error {
 // checkLines prints a report for a person, line by line as it comes.
 type checkLines struct {
 	w       io.Writer
-	palette palette
+	palette screen.Palette
 }
 
 func (l checkLines) check(c selftest.Check) {
@@ -47,28 +48,28 @@ func (l checkLines) check(c selftest.Check) {
 	if c.Control != "" {
 		detail += " (control: " + c.Control + ")"
 	}
-	fmt.Fprintf(l.w, "%s  %-12s %s: %s\n", l.word(c.Result), escape(c.Check), escape(c.Target), escape(detail))
+	fmt.Fprintf(l.w, "%s  %-12s %s: %s\n", l.word(c.Result), screen.Escape(c.Check), screen.Escape(c.Target), screen.Escape(detail))
 }
 
 // word is a result in a column of its own, as wide as the longest.
 func (l checkLines) word(result selftest.Result) string {
-	return l.palette.outcome(string(result), string(selftest.Pass), string(selftest.Fail), 12)
+	return l.palette.Outcome(string(result), string(selftest.Pass), string(selftest.Fail), 12)
 }
 
 // end prints the notes and what it comes to.
 func (l checkLines) end(report selftest.Report) {
 	for _, note := range report.Notes {
-		fmt.Fprintf(l.w, "%-12s  %s\n", "note", escape(note))
+		fmt.Fprintf(l.w, "%-12s  %s\n", "note", screen.Escape(note))
 	}
 	count := map[selftest.Result]int{}
 	for _, c := range report.Checks {
 		count[c.Result]++
 	}
-	text := l.palette.paint("32", "passed")
+	text := l.palette.Green("passed")
 	if !report.Passed {
-		text = l.palette.paint("31", "NOT passed")
+		text = l.palette.Red("NOT passed")
 	}
 	fmt.Fprintf(l.w, "%s: %d pass, %d fail, %d inconclusive, %d accepted; %s on %s, policy %s, %s\n", text,
 		count[selftest.Pass], count[selftest.Fail], count[selftest.Inconclusive], count[selftest.Accepted],
-		escape(strings.TrimSpace("scidex-oci "+report.ToolVersion)), escape(report.Host), escape(short(report.PolicySHA256)), localTime(report.Time))
+		screen.Escape(strings.TrimSpace("scidex-oci "+report.ToolVersion)), screen.Escape(report.Host), screen.Escape(screen.ShortDigest(report.PolicySHA256)), screen.LocalTime(report.Time))
 }

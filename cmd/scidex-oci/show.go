@@ -10,6 +10,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/spec"
@@ -60,7 +61,7 @@ func runShow(ctx context.Context, p *program, h *stores, o showOptions, name str
 		if err != nil {
 			return err
 		}
-		return writeJSON(p.stdout, result)
+		return screen.WriteJSON(p.stdout, result)
 	}
 	result, err := h.runner.Summary(ctx, run, shownEntries)
 	if err != nil {
@@ -70,20 +71,20 @@ func runShow(ctx context.Context, p *program, h *stores, o showOptions, name str
 	if err != nil {
 		return err
 	}
-	t := table{w: p.stdout, palette: newPalette(p.stdout.File, p.env), program: p.again()}
+	t := resultTable{Table: screen.NewTable(p.stdout.File, p.env), program: p.again()}
 	t.show(result, attempts)
 	return nil
 }
 
 // show prints all of a result for a person.
-func (t table) show(r result.Result, attempts []catalog.Run) {
-	t.row("run", fmt.Sprintf("%s (attempt %d)", escape(r.ID), r.Attempt))
+func (t resultTable) show(r result.Result, attempts []catalog.Run) {
+	t.Row("run", fmt.Sprintf("%s (attempt %d)", screen.Escape(r.ID), r.Attempt))
 	if len(attempts) > 1 {
-		t.row("attempts", attemptsOf(attempts))
+		t.Row("attempts", attemptsOf(attempts))
 	}
 	t.ending(r)
 	t.request(r)
-	t.row("labels", labels(r.Labels))
+	t.Row("labels", labels(r.Labels))
 	t.retention(r)
 	t.times(r)
 	t.usage(r)
@@ -96,14 +97,14 @@ func (t table) show(r result.Result, attempts []catalog.Run) {
 	t.logs(r)
 	t.postProcess(r)
 	for _, warning := range r.Warnings {
-		t.row("warning", t.palette.yellow(escape(warning)))
+		t.Row("warning", t.Palette.Yellow(screen.Escape(warning)))
 	}
-	t.row("kept", escape(r.Kept))
+	t.Row("kept", screen.Escape(r.Kept))
 	by := strings.TrimSpace("scidex-oci " + r.ToolVersion)
 	if r.Host != "" { // one that is queued has none yet
 		by += " on " + r.Host
 	}
-	t.row("by", escape(by))
+	t.Row("by", screen.Escape(by))
 }
 
 // attemptsOf lists attempts, the first first: "1 failed, 2 complete".
@@ -115,61 +116,53 @@ func attemptsOf(attempts []catalog.Run) string {
 	return strings.Join(list, ", ")
 }
 
-func (t table) request(r result.Result) {
+func (t resultTable) request(r result.Result) {
 	var a spec.Analysis
 	if json.Unmarshal(r.Analysis, &a) != nil {
 		return // a request of another version; --json has it
 	}
 	if a.Script != "" {
-		t.row("script", commandLine(append([]string{a.Script}, a.Args...)))
+		t.Row("script", screen.CommandLine(append([]string{a.Script}, a.Args...)))
 	} else {
-		t.row("command", commandLine(a.Command))
+		t.Row("command", screen.CommandLine(a.Command))
 	}
 	for _, place := range []struct{ word, path string }{
 		{"data", a.Data}, {"docs", a.Docs}, {"project", a.Project}, {"stage", a.Stage}, {"export", a.Export},
 	} {
 		if place.path != spec.None {
-			t.row(place.word, escape(place.path))
+			t.Row(place.word, screen.Escape(place.path))
 		}
 	}
 	for _, input := range a.Inputs {
-		t.row("input", escape(input))
+		t.Row("input", screen.Escape(input))
 	}
-	t.row("env", labels(a.Env))
-	t.row("secrets", escape(strings.Join(a.Secrets, ",")))
+	t.Row("env", labels(a.Env))
+	t.Row("secrets", screen.Escape(strings.Join(a.Secrets, ",")))
 }
 
 // retention tells what keeps the run from being removed, or what was.
-func (t table) retention(r result.Result) {
+func (t resultTable) retention(r result.Result) {
 	if r.Pinned {
-		t.row("pinned", "yes")
+		t.Row("pinned", "yes")
 	}
 	if r.OutputsRemovedAt != nil {
-		t.row("removed", "the contents of the outputs, by retention, at "+localTime(*r.OutputsRemovedAt))
+		t.Row("removed", "the contents of the outputs, by retention, at "+screen.LocalTime(*r.OutputsRemovedAt))
 	}
 }
 
-func commandLine(words []string) string {
-	var quoted []string
-	for _, word := range words {
-		quoted = append(quoted, shellWord(word))
-	}
-	return escape(strings.Join(quoted, " "))
-}
-
-func (t table) times(r result.Result) {
+func (t resultTable) times(r result.Result) {
 	for _, at := range []struct {
 		word string
 		time *time.Time
 	}{{"created", r.CreatedAt}, {"started", r.StartedAt}, {"finished", r.FinishedAt}} {
 		if at.time != nil && !at.time.IsZero() {
-			t.row(at.word, localTime(*at.time))
+			t.Row(at.word, screen.LocalTime(*at.time))
 		}
 	}
 }
 
 // evidence tells the kernel's counters that explain an end.
-func (t table) evidence(r result.Result) {
+func (t resultTable) evidence(r result.Result) {
 	var list []string
 	for _, one := range []struct {
 		count int64
@@ -177,67 +170,67 @@ func (t table) evidence(r result.Result) {
 	}{
 		{r.Evidence.OOMKills, "killed for memory"},
 		{r.Evidence.PidsDenied, "processes denied"},
-		{r.Evidence.ThrottledPeriods, fmt.Sprintf("of %d periods throttled (%s)", r.Evidence.Periods, span(r.Evidence.ThrottledMS))},
+		{r.Evidence.ThrottledPeriods, fmt.Sprintf("of %d periods throttled (%s)", r.Evidence.Periods, screen.Duration(r.Evidence.ThrottledMS))},
 	} {
 		if one.count > 0 {
 			list = append(list, fmt.Sprintf("%d %s", one.count, one.what))
 		}
 	}
-	t.row("evidence", strings.Join(list, ", "))
+	t.Row("evidence", strings.Join(list, ", "))
 }
 
-func (t table) enforced(r result.Result) {
+func (t resultTable) enforced(r result.Result) {
 	if len(r.Enforced) == 0 {
 		return
 	}
 	cells := [][]string{{"LIMIT", "ASKED", "EFFECTIVE", "BY"}}
 	for _, e := range r.Enforced {
-		cells = append(cells, []string{escape(e.Limit), readable(e.Limit, e.Asked), readable(e.Limit, e.Effective), escape(e.By)})
+		cells = append(cells, []string{screen.Escape(e.Limit), readable(e.Limit, e.Asked), readable(e.Limit, e.Effective), screen.Escape(e.By)})
 	}
-	t.row("limits", fmt.Sprint(len(r.Enforced)))
-	t.rows(cells)
+	t.Row("limits", fmt.Sprint(len(r.Enforced)))
+	t.Rows(cells)
 }
 
-func (t table) sandbox(r result.Result) {
+func (t resultTable) sandbox(r result.Result) {
 	if r.Sandbox.Rootfs == "" {
 		return // it was never made
 	}
 	text := fmt.Sprintf("rootfs %s, network %s, seccomp %s, uid %d on the host (%s)",
-		escape(r.Sandbox.Rootfs), escape(r.Sandbox.Network), escape(r.Sandbox.Seccomp), r.Sandbox.UIDOnHost, escape(r.Sandbox.IDs))
+		screen.Escape(r.Sandbox.Rootfs), screen.Escape(r.Sandbox.Network), screen.Escape(r.Sandbox.Seccomp), r.Sandbox.UIDOnHost, screen.Escape(r.Sandbox.IDs))
 	if len(r.Sandbox.Groups) > 0 {
 		text += fmt.Sprintf(", with the caller's groups %v", r.Sandbox.Groups)
 	}
-	t.row("sandbox", text)
+	t.Row("sandbox", text)
 	t.image(r.Sandbox)
 }
 
 // image tells about the image that is the root filesystem.
-func (t table) image(s result.Sandbox) {
+func (t resultTable) image(s result.Sandbox) {
 	if s.RootfsReference == nil {
 		return
 	}
 	digest := "not checked to the end"
 	if s.RootfsDigest != nil {
-		digest = escape(*s.RootfsDigest)
+		digest = screen.Escape(*s.RootfsDigest)
 	}
-	cells := [][]string{{"reference", escape(*s.RootfsReference)}, {"root filesystem", digest}}
+	cells := [][]string{{"reference", screen.Escape(*s.RootfsReference)}, {"root filesystem", digest}}
 	if s.PackagesDigest != nil {
-		cells = append(cells, []string{"list of packages", escape(*s.PackagesDigest)})
+		cells = append(cells, []string{"list of packages", screen.Escape(*s.PackagesDigest)})
 	}
-	t.row("image", escape(s.Rootfs))
-	t.rows(cells)
+	t.Row("image", screen.Escape(s.Rootfs))
+	t.Rows(cells)
 }
 
-func (t table) logs(r result.Result) {
+func (t resultTable) logs(r result.Result) {
 	if !r.State.Final() {
 		return
 	}
-	t.row("logs", "stdout "+logOf(r.Logs.Stdout)+", stderr "+logOf(r.Logs.Stderr))
+	t.Row("logs", "stdout "+logOf(r.Logs.Stdout)+", stderr "+logOf(r.Logs.Stderr))
 }
 
 func logOf(l result.Log) string {
 	if l.Truncated {
-		return size(l.Bytes) + " (truncated)"
+		return screen.Size(l.Bytes) + " (truncated)"
 	}
-	return size(l.Bytes)
+	return screen.Size(l.Bytes)
 }

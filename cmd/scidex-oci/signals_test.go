@@ -8,6 +8,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
 	"github.com/scidex-ai/scidex-oci/runner"
 )
 
@@ -41,11 +42,11 @@ func TestAClosedStandardOutputDoesNotKill(t *testing.T) {
 	if os.Getenv("SCIDEX_OCI_TEST_CLOSED_STDOUT") != "" {
 		_, done := stops()
 		defer done()
-		out := newStream(os.Stdout, &console{to: os.Stderr})
+		out := screen.NewStream(os.Stdout, screen.NoTerminal(os.Stderr))
 		for range 3 {
 			_, _ = out.Write([]byte("x"))
 		}
-		if out.Close() == nil && errors.Is(out.patient.err, syscall.EPIPE) {
+		if _, err := os.Stdout.Write([]byte("x")); out.Close() == nil && errors.Is(err, syscall.EPIPE) {
 			os.Exit(survived)
 		}
 		os.Exit(1)

@@ -8,6 +8,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner/observe/event"
 )
@@ -136,7 +137,7 @@ func (s *sink) pass() {
 		if !ok {
 			break
 		}
-		line, err := jsonLine(e)
+		line, err := screen.JSONLine(e)
 		if err == nil {
 			_, err = s.to.Write(line)
 		}

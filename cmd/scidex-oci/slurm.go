@@ -7,6 +7,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/slurm"
 )
 
@@ -83,6 +84,6 @@ func (p *program) cancelSlurm(ctx context.Context, s slurm.Spool, o slurmCancelO
 		return err
 	}
 	_, err = fmt.Fprintf(p.stdout, "%s that waited canceled, %s that ran asked to end; \"scidex-oci slurm collect\" tells what came of them\n",
-		counted(waiting, "task"), counted(running, "task"))
+		screen.Count(waiting, "task"), screen.Count(running, "task"))
 	return err
 }

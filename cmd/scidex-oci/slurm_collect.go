@@ -10,6 +10,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/outputs/spool"
 	"github.com/scidex-ai/scidex-oci/outputs/store"
@@ -87,7 +88,7 @@ func (p *program) collectSlurm(ctx context.Context, c *cli.Context, s slurm.Spoo
 			return err
 		}
 		k := &collection{spool: s, stores: h, program: p, said: map[int]bool{}}
-		k.report = newBatchReport(p, newConsole(p.stderr, p.env), runRequest{json: o.json})
+		k.report = newBatchReport(p, screen.NewTerminal(p.stderr, p.env), runRequest{json: o.json})
 		for {
 			done, err := k.round(ctx)
 			if err == nil && (!o.wait || errors.Is(done.unasked, slurm.ErrMissing)) {
@@ -240,7 +241,7 @@ func (k *collection) conclude(id slurm.TaskID, line slurm.Line, status slurm.Sta
 // tell tells of a line that could not be committed, once.
 func (k *collection) tell(n int, err error) {
 	if !k.said[n] {
-		fmt.Fprintf(k.program.stderr, "scidex-oci: line %d: %s\n", n, escape(err.Error()))
+		fmt.Fprintf(k.program.stderr, "scidex-oci: line %d: %s\n", n, screen.Escape(err.Error()))
 	}
 	k.said[n] = true
 }
@@ -248,7 +249,7 @@ func (k *collection) tell(n int, err error) {
 // tellUnasked tells once that Slurm does not answer, until it does.
 func (k *collection) tellUnasked(why error) {
 	if why != nil && !k.unasked {
-		fmt.Fprintf(k.program.stderr, "scidex-oci: %s; it is asked again\n", escape(why.Error()))
+		fmt.Fprintf(k.program.stderr, "scidex-oci: %s; it is asked again\n", screen.Escape(why.Error()))
 	}
 	k.unasked = why != nil
 }
@@ -261,12 +262,12 @@ func (k *collection) end(r round) error {
 	if old {
 		text += "nothing new; so far "
 	}
-	text += fmt.Sprintf("%d complete, %d failed, %d canceled, %s", s.Complete, s.Failed, s.Canceled, counted(s.Errors, "error"))
+	text += fmt.Sprintf("%d complete, %d failed, %d canceled, %s", s.Complete, s.Failed, s.Canceled, screen.Count(s.Errors, "error"))
 	if r.left > 0 {
-		text += fmt.Sprintf("; %s under way", counted(r.left, "line"))
+		text += fmt.Sprintf("; %s under way", screen.Count(r.left, "line"))
 	}
 	if r.trouble > 0 {
-		text += fmt.Sprintf("; %s could not be committed", counted(r.trouble, "line"))
+		text += fmt.Sprintf("; %s could not be committed", screen.Count(r.trouble, "line"))
 	}
 	fmt.Fprintln(k.program.stderr, text)
 	if old {

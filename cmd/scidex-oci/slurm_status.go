@@ -10,6 +10,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/slurm"
 )
@@ -93,7 +94,7 @@ func (p *program) showSlurm(ctx context.Context, s slurm.Spool, o slurmStatusOpt
 		return err
 	}
 	if o.json {
-		return writeJSON(p.stdout, status)
+		return screen.WriteJSON(p.stdout, status)
 	}
 	tw := tabwriter.NewWriter(p.stdout, 0, 8, 2, ' ', 0)
 	fmt.Fprintln(tw, "LINE\tID\tTASK\tSTANDS\tSLURM\tNODE\tRESULT")
@@ -105,7 +106,7 @@ func (p *program) showSlurm(ctx context.Context, s slurm.Spool, o slurmStatusOpt
 		if line.Late != "" {
 			text += "; a second result came late: " + line.Late
 		}
-		fmt.Fprintf(tw, "%d\t%s\t%s\t%s\t%s\t%s\t%s\n", line.Line, escape(line.ID), line.Task, line.Stands, escape(line.Slurm), escape(line.Node), escape(text))
+		fmt.Fprintf(tw, "%d\t%s\t%s\t%s\t%s\t%s\t%s\n", line.Line, screen.Escape(line.ID), line.Task, line.Stands, screen.Escape(line.Slurm), screen.Escape(line.Node), screen.Escape(text))
 	}
 	if err := tw.Flush(); err != nil {
 		return err

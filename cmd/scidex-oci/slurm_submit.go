@@ -15,6 +15,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
 	"github.com/scidex-ai/scidex-oci/runner"
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/batch"
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/slurm"
@@ -146,7 +147,7 @@ func runSlurmSubmit(c *cli.Context, p *program, o *slurmSubmitOptions) error {
 		return err
 	}
 	if bad > 0 {
-		return fmt.Errorf("slurm submit: %s of %d cannot be run, see above; nothing was submitted", counted(bad, "line"), bad+len(good))
+		return fmt.Errorf("slurm submit: %s of %d cannot be run, see above; nothing was submitted", screen.Count(bad, "line"), bad+len(good))
 	}
 	if len(good) == 0 {
 		return fmt.Errorf("slurm submit: %s has no line to submit", lines.name)
@@ -198,9 +199,9 @@ func checkSlurm(a spec.Analysis) error {
 }
 
 func (s *slurmSubmission) tellBad(line batch.Line) {
-	fmt.Fprintf(s.program.stderr, "scidex-oci: %s\n", escape(line.Err.Error()))
+	fmt.Fprintf(s.program.stderr, "scidex-oci: %s\n", screen.Escape(line.Err.Error()))
 	if s.request.json {
-		_ = writeJSON(s.program.stdout, runner.Refused(line.Analysis, &runner.RequestError{Err: line.Err}, s.program.build.version))
+		_ = screen.WriteJSON(s.program.stdout, runner.Refused(line.Analysis, &runner.RequestError{Err: line.Err}, s.program.build.version))
 	}
 }
 
@@ -251,14 +252,14 @@ func (s *slurmSubmission) submit(ctx context.Context, from *lines, good []batch.
 		return errors.Join(fmt.Errorf("slurm submit: %w; nothing was submitted", err), os.RemoveAll(spool.Dir))
 	}
 	if !s.request.json {
-		_, err = fmt.Fprintln(s.program.stdout, escape(spool.Dir))
+		_, err = fmt.Fprintln(s.program.stdout, screen.Escape(spool.Dir))
 		return err
 	}
 	status, err := slurmStatusOf(ctx, spool)
 	if err != nil {
 		return fmt.Errorf("all of it is submitted, but: %w", err)
 	}
-	return writeJSON(s.program.stdout, status)
+	return screen.WriteJSON(s.program.stdout, status)
 }
 
 // rows are the lines as the spool keeps them, each under the attempt that the catalog has free.

@@ -15,6 +15,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/outputs/spool"
@@ -134,7 +135,7 @@ func (t *slurmTask) sweep(ctx context.Context, tmp string) {
 		return errors.Join(err, h.Close())
 	})
 	if err != nil {
-		fmt.Fprintf(t.program.stderr, "scidex-oci: what a killed task left on this node: %s\n", escape(err.Error()))
+		fmt.Fprintf(t.program.stderr, "scidex-oci: what a killed task left on this node: %s\n", screen.Escape(err.Error()))
 	}
 }
 
@@ -254,6 +255,6 @@ func (t *slurmTask) keep() error {
 }
 
 func (t *slurmTask) say(what, message string) error {
-	_, err := fmt.Fprintf(t.program.stdout, "line %d  %s  %s  %s\n", t.line.Number, escape(t.line.Key().String()), what, escape(message))
+	_, err := fmt.Fprintf(t.program.stdout, "line %d  %s  %s  %s\n", t.line.Number, screen.Escape(t.line.Key().String()), what, screen.Escape(message))
 	return err
 }

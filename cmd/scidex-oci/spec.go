@@ -7,6 +7,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
 )
 
 func newSpecCommand(p *program) *cli.Command {
@@ -42,7 +43,7 @@ func runSpec(c *cli.Context, p *program, o *specOptions) (err error) {
 	if err := p.load(c); err != nil {
 		return err
 	}
-	s := &session{program: p, parser: p.requestParser(c, o.run), screen: &console{to: p.stderr}}
+	s := &session{program: p, parser: p.requestParser(c, o.run), screen: screen.NoTerminal(p.stderr)}
 	if s.request, err = s.parser.options(); err != nil {
 		return err
 	}
@@ -68,6 +69,6 @@ func printSpec(to io.Writer, config []byte) error {
 	if len(config) == 0 || config[len(config)-1] != '\n' {
 		config = append(config, '\n')
 	}
-	_, err := to.Write(harmlessJSON(config))
+	_, err := to.Write(screen.EscapeJSON(config))
 	return err
 }

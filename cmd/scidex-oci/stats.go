@@ -14,6 +14,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/stats"
 )
@@ -84,7 +85,7 @@ func runStats(ctx context.Context, w io.Writer, h *stores, o statsOptions) error
 		}
 	}
 	if o.json {
-		return writeJSON(w, s)
+		return screen.WriteJSON(w, s)
 	}
 	return s.table(w)
 }
@@ -141,7 +142,7 @@ func (s statistics) table(w io.Writer) error {
 		return err
 	}
 	if left := s.GroupsTotal - len(s.Groups); left > 0 {
-		_, err := fmt.Fprintf(w, "and %s with fewer runs; see --limit\n", counted(left, "more group"))
+		_, err := fmt.Fprintf(w, "and %s with fewer runs; see --limit\n", screen.Count(left, "more group"))
 		return err
 	}
 	return nil
@@ -153,9 +154,9 @@ func (s statistics) name(g stats.Group) string {
 	case s.By == nil:
 		return "all"
 	case g.Label == nil:
-		return "(no " + escape(*s.By) + ")"
+		return "(no " + screen.Escape(*s.By) + ")"
 	}
-	return escape(*s.By + "=" + *g.Label)
+	return screen.Escape(*s.By + "=" + *g.Label)
 }
 
 func showQuantiles(q stats.Quantiles, show func(float64) string) string {
@@ -182,8 +183,8 @@ func showLimit(f stats.Figure, show func(float64) string) string {
 	return show(*f.Suggested)
 }
 
-func showBytes(x float64) string { return size(int64(x)) }
-func showTime(ms float64) string { return span(int64(ms)) }
+func showBytes(x float64) string { return screen.Size(int64(x)) }
+func showTime(ms float64) string { return screen.Duration(int64(ms)) }
 
 func showCores(x float64) string { return strconv.FormatFloat(math.Round(x*1000)/1000, 'g', -1, 64) }
 
@@ -191,7 +192,7 @@ func showCores(x float64) string { return strconv.FormatFloat(math.Round(x*1000)
 func drawStats(path string, s statistics) error {
 	chart := stats.Chart{Title: "What runs used of what they asked for"}
 	for _, g := range s.Groups {
-		chart.Names = append(chart.Names, fmt.Sprintf("%s: %s", s.name(g), counted(g.Runs, "run")))
+		chart.Names = append(chart.Names, fmt.Sprintf("%s: %s", s.name(g), screen.Count(g.Runs, "run")))
 		chart.Groups = append(chart.Groups, g)
 	}
 	return os.WriteFile(path, chart.SVG(), 0o644)

@@ -8,6 +8,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/runner"
 )
@@ -114,7 +115,7 @@ func (p *program) tellStopped(ctx context.Context, h *stores, key catalog.Key) e
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(p.stdout, "%s  %s (%d): %s\n", escape(key.String()), run.State, run.ExitCode, escape(run.Message))
+	_, err = fmt.Fprintf(p.stdout, "%s  %s (%d): %s\n", screen.Escape(key.String()), run.State, run.ExitCode, screen.Escape(run.Message))
 	return err
 }
 

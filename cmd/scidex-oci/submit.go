@@ -8,6 +8,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog/queue"
 	"github.com/scidex-ai/scidex-oci/runner"
@@ -104,7 +105,7 @@ func (s *submission) check() error {
 func (s *submission) refuse(a spec.Analysis, err error) error {
 	var unread *usageError
 	if s.request.json && !errors.As(err, &unread) { // execute answers what could not be understood
-		_ = writeJSON(s.program.stdout, runner.Refused(a, requestError(err), s.program.build.version)) // the exit code tells too
+		_ = screen.WriteJSON(s.program.stdout, runner.Refused(a, requestError(err), s.program.build.version)) // the exit code tells too
 	}
 	return err
 }
@@ -130,7 +131,7 @@ func (s *submission) batch(ctx context.Context, name string) error {
 		return s.refuse(spec.Analysis{}, err)
 	}
 	if bad > 0 {
-		return fmt.Errorf("submit: %s of %d cannot be run, see above; nothing was enqueued", counted(bad, "line"), bad+len(good))
+		return fmt.Errorf("submit: %s of %d cannot be run, see above; nothing was enqueued", screen.Count(bad, "line"), bad+len(good))
 	}
 	all := make([]spec.Analysis, len(good))
 	for i, line := range good {
@@ -144,9 +145,9 @@ func (s *submission) batch(ctx context.Context, name string) error {
 }
 
 func (s *submission) tellBad(line batch.Line) {
-	fmt.Fprintf(s.program.stderr, "scidex-oci: %s\n", escape(line.Err.Error()))
+	fmt.Fprintf(s.program.stderr, "scidex-oci: %s\n", screen.Escape(line.Err.Error()))
 	if s.request.json {
-		_ = writeJSON(s.program.stdout, runner.Refused(line.Analysis, &runner.RequestError{Err: line.Err}, s.program.build.version))
+		_ = screen.WriteJSON(s.program.stdout, runner.Refused(line.Analysis, &runner.RequestError{Err: line.Err}, s.program.build.version))
 	}
 }
 
@@ -208,12 +209,12 @@ func (s *submission) job(ctx context.Context, h *stores, a spec.Analysis) (queue
 func (s *submission) tell(jobs []queue.Submission, placed []queue.Placed) (err error) {
 	for i, p := range placed {
 		if p.Other {
-			fmt.Fprintf(s.program.stderr, "scidex-oci: what was to be %s is in the queue as %s already\n", escape(jobs[i].Run.ID), escape(p.Key.ID))
+			fmt.Fprintf(s.program.stderr, "scidex-oci: what was to be %s is in the queue as %s already\n", screen.Escape(jobs[i].Run.ID), screen.Escape(p.Key.ID))
 		}
 		if s.request.json {
-			err = writeJSON(s.program.stdout, submitted{p.Key.ID, p.Key.Attempt, p.State, p.Other})
+			err = screen.WriteJSON(s.program.stdout, submitted{p.Key.ID, p.Key.Attempt, p.State, p.Other})
 		} else {
-			_, err = fmt.Fprintln(s.program.stdout, escape(p.Key.ID))
+			_, err = fmt.Fprintln(s.program.stdout, screen.Escape(p.Key.ID))
 		}
 		if err != nil {
 			return fmt.Errorf("all of it is in the queue, but: %w", err)

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 )
@@ -59,7 +60,7 @@ next        scidex-oci show mini-01
             scidex-oci outputs export mini-01 DIR
 `
 	var got bytes.Buffer
-	table{w: &got, program: "scidex-oci"}.summary(sample(), "do better")
+	resultTable{Table: screen.Table{W: &got}, program: "scidex-oci"}.summary(sample(), "do better")
 	if got.String() != want {
 		t.Errorf("got:\n%s\nwant:\n%s", got.String(), want)
 	}
@@ -73,7 +74,7 @@ func TestSummaryIsCut(t *testing.T) {
 	}
 	r.OutputsTotal = 12345 // the listing itself holds 10,000 at most
 	var got bytes.Buffer
-	table{w: &got, program: "scidex-oci --root /r"}.summary(r, "")
+	resultTable{Table: screen.Table{W: &got}, program: "scidex-oci --root /r"}.summary(r, "")
 	if n := strings.Count(got.String(), "part-"); n != shownEntries {
 		t.Errorf("%d outputs listed, want %d", n, shownEntries)
 	}
@@ -93,10 +94,14 @@ func TestSummaryIsHarmless(t *testing.T) {
 	r.Host, r.ToolVersion, r.Sandbox.Rootfs, r.Enforced[1].Limit = evil, evil, evil, evil
 	r.Analysis = []byte(`{"script":"` + "\u202e" + `\u001b[2J","env":{"A":"\u001b[2J"},"inputs":["\u001b"]}`)
 	var got bytes.Buffer
-	tb := table{w: &got, program: "scidex-oci"}
+	tb := resultTable{Table: screen.Table{W: &got}, program: "scidex-oci"}
 	tb.summary(r, evil)
 	tb.show(r, []catalog.Run{{}, {}})
-	checkHarmless(t, got.String())
+	for line := range strings.Lines(got.String()) {
+		if line = strings.TrimSuffix(line, "\n"); screen.Escape(line) != line {
+			t.Errorf("not escaped: %q", line)
+		}
+	}
 	if strings.ContainsAny(got.String(), "\x1b\r") {
 		t.Errorf("raw control in %q", got.String())
 	}
@@ -107,7 +112,7 @@ func TestShow(t *testing.T) {
 	r.Analysis = []byte(`{"id":"mini-01","command":["python3","-c","print(1)"],"data":"/srv/data","docs":"none","secrets":["TOKEN"]}`)
 	r.Labels = map[string]string{"team": "brain", "area": "fmri"}
 	r.Host, r.ToolVersion = "node1", "1.0"
-	local := localTime(*r.CreatedAt)
+	local := screen.LocalTime(*r.CreatedAt)
 	want := `run         mini-01 (attempt 2)
 attempts    1 complete, 2 failed
 state       failed: signal SIGSEGV (139)
@@ -139,7 +144,7 @@ warning     cpus is not enforced
 by          scidex-oci 1.0 on node1
 `
 	var got bytes.Buffer
-	table{w: &got, program: "scidex-oci"}.show(r, []catalog.Run{
+	resultTable{Table: screen.Table{W: &got}, program: "scidex-oci"}.show(r, []catalog.Run{
 		{Key: catalog.Key{ID: "mini-01", Attempt: 2}, State: catalog.Failed},
 		{Key: catalog.Key{ID: "mini-01", Attempt: 1}, State: catalog.Complete},
 	})
@@ -165,44 +170,5 @@ func TestEnding(t *testing.T) {
 		if got := ending(test.result); got != test.want {
 			t.Errorf("got %q, want %q", got, test.want)
 		}
-	}
-}
-
-func TestPalette(t *testing.T) {
-	if got := (palette{}).state(catalog.Failed, "x"); got != "x" {
-		t.Errorf("plain: %q", got)
-	}
-	if got := (palette{on: true}).bold(""); got != "" {
-		t.Errorf("nothing, coloured: %q", got)
-	}
-	if got := (palette{on: true}).state(catalog.Failed, "x"); got != "\x1b[31mx\x1b[0m" {
-		t.Errorf("coloured: %q", got)
-	}
-}
-
-func TestPaletteOutcome(t *testing.T) {
-	tests := []struct{ word, want string }{
-		{"ok", "\x1b[32mok    \x1b[0m"},
-		{"fail", "\x1b[31mFAIL  \x1b[0m"},
-		{"warn", "\x1b[33mwarn  \x1b[0m"},
-		{"\x1b[2J", "\x1b[33m" + fmt.Sprintf("%-6s", escape("\x1b[2J")) + "\x1b[0m"},
-	}
-	for _, test := range tests {
-		if got := (palette{on: true}).outcome(test.word, "ok", "fail", 6); got != test.want {
-			t.Errorf("%q: got %q, want %q", test.word, got, test.want)
-		}
-	}
-	if got := (palette{}).outcome("fail", "ok", "fail", 6); got != "FAIL  " {
-		t.Errorf("plain: %q", got)
-	}
-}
-
-func TestWriteJSON(t *testing.T) {
-	var got bytes.Buffer
-	if err := writeJSON(&got, map[string]string{"a": "\x1b\x7f\u009b\u202e<&>é\n"}); err != nil {
-		t.Fatal(err)
-	}
-	if want := `{"a":"\u001b\u007f\u009b\u202e<&>é\n"}` + "\n"; got.String() != want {
-		t.Errorf("got %q, want %q", got.String(), want)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog/queue"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner"
@@ -103,7 +104,7 @@ func (p *program) work(ctx context.Context, q queue.Queue, h *stores, o workerOp
 		return err
 	}
 	defer crew.Close()
-	report := newBatchReport(p, newConsole(p.stderr, p.env), runRequest{json: o.json})
+	report := newBatchReport(p, screen.NewTerminal(p.stderr, p.env), runRequest{json: o.json})
 	w.Runner, w.Queue, w.Begin, w.Log = h.runner, q, crew.Begin, h.runner.Log
 	w.Told = func(result result.Result, err error) {
 		report.line(batch.Line{}, batch.Outcome{Result: result, Err: err})

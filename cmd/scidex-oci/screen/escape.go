@@ -1,4 +1,4 @@
-package main
+package screen
 
 import (
 	"fmt"
@@ -11,9 +11,9 @@ import (
 // ones are escaped.
 const maxSGR = 64
 
-// escape makes s safe to print in a line on a terminal: control characters, bidirectional overrides and
+// Escape makes s safe to print in a line on a terminal: control characters, bidirectional overrides and
 // bytes that are not UTF-8 become visible. Everything else, the backslash too, stays as it is.
-func escape(s string) string {
+func Escape(s string) string {
 	var b strings.Builder
 	for i := 0; i < len(s); {
 		r, size := utf8.DecodeRuneInString(s[i:])
@@ -82,7 +82,7 @@ func (e *escaper) Write(p []byte) (int, error) {
 // Close writes what was held back and takes a colour back that the stream left on. The underlying writer
 // stays open.
 func (e *escaper) Close() error {
-	out := []byte(escape(string(e.pending)))
+	out := []byte(Escape(string(e.pending)))
 	e.pending = nil
 	if e.colour {
 		out = append(out, "\x1b[0m"...)
@@ -106,12 +106,12 @@ func (e *escaper) step(in []byte) (int, []byte) {
 	case c == '\r':
 		return carriageReturn(in)
 	case c < utf8.RuneSelf:
-		return 1, []byte(escape(string(in[:1])))
+		return 1, []byte(Escape(string(in[:1])))
 	case !utf8.FullRune(in):
 		return 0, nil
 	}
 	_, size := utf8.DecodeRune(in)
-	return size, []byte(escape(string(in[:size])))
+	return size, []byte(Escape(string(in[:size])))
 }
 
 // carriageReturn takes a carriage return, with the newline that follows.

@@ -1,4 +1,4 @@
-package main
+package screen
 
 import (
 	"bytes"
@@ -25,7 +25,7 @@ func TestEscape(t *testing.T) {
 		"bell\a back\b up\v.": `bell\x07 back\x08 up\x0b.`,
 	}
 	for in, want := range tests {
-		if got := escape(in); got != want {
+		if got := Escape(in); got != want {
 			t.Errorf("escape(%q) = %q, want %q", in, got, want)
 		}
 	}
@@ -99,10 +99,6 @@ func TestEscaperTellsErrors(t *testing.T) {
 	}
 }
 
-type writerFunc func(p []byte) (int, error)
-
-func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
-
 func FuzzEscaper(f *testing.F) {
 	f.Add([]byte("a\x1b[31mb\x1b[2J\xe6\x97\xa5\u009b\u202e\xff"), uint8(3))
 	f.Add([]byte("\x1b[1;"+strings.Repeat("2", 80)+"m"), uint8(1))
@@ -119,7 +115,7 @@ func FuzzEscaper(f *testing.F) {
 			t.Fatalf("cut in %d: %q, whole: %q", size, got, whole)
 		}
 		checkHarmless(t, whole)
-		if again := escape(escape(string(in))); again != escape(string(in)) {
+		if again := Escape(Escape(string(in))); again != Escape(string(in)) {
 			t.Fatalf("escape is not idempotent: %q", again)
 		}
 	})

@@ -1,4 +1,4 @@
-package main
+package screen
 
 import (
 	"bytes"
@@ -8,30 +8,30 @@ import (
 	"unicode/utf8"
 )
 
-// writeJSON writes v as one line of JSON in which every character that a terminal might act on is
-// escaped: the value stays the same.
-func writeJSON(w io.Writer, v any) error {
-	line, err := jsonLine(v)
+// WriteJSON writes v as one line of JSON. Characters that a terminal might act on are escaped, which does not change the
+// value.
+func WriteJSON(w io.Writer, v any) error {
+	line, err := JSONLine(v)
 	if err == nil {
 		_, err = w.Write(line)
 	}
 	return err
 }
 
-// jsonLine makes that line, with its end.
-func jsonLine(v any) ([]byte, error) {
+// JSONLine is the line that WriteJSON writes, with its newline.
+func JSONLine(v any) ([]byte, error) {
 	var buffer bytes.Buffer
 	encoder := json.NewEncoder(&buffer)
 	encoder.SetEscapeHTML(false)
 	if err := encoder.Encode(v); err != nil {
 		return nil, err
 	}
-	return append(harmlessJSON(bytes.TrimSuffix(buffer.Bytes(), []byte("\n"))), '\n'), nil
+	return append(EscapeJSON(bytes.TrimSuffix(buffer.Bytes(), []byte("\n"))), '\n'), nil
 }
 
-// harmlessJSON escapes DEL, C1 and bidirectional controls, which JSON leaves alone. In a JSON text they
+// EscapeJSON escapes DEL, C1 and bidirectional controls, which JSON leaves alone. In a JSON text they
 // stand inside strings only.
-func harmlessJSON(text []byte) []byte {
+func EscapeJSON(text []byte) []byte {
 	out := make([]byte, 0, len(text))
 	kept := 0 // from here on nothing is copied yet
 	for i := 0; i < len(text); {
