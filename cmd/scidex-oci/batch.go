@@ -11,6 +11,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/stores"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner"
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/batch"
@@ -59,8 +60,8 @@ type batchSession struct {
 	request  runRequest
 	options  *batchOptions
 	lines    *lines
-	stores   *stores
-	logs     opener // of what was committed, for the report
+	stores   *stores.Stores
+	logs     stores.BlobOpener // of what was committed, for the report
 	crew     *runner.Crew
 	screen   *screen.Terminal
 	progress *screen.Progress
@@ -166,13 +167,13 @@ func (b *batchSession) open(ctx context.Context) (err error) {
 	if b.stores, err = b.program.open(ctx, b.screen); err != nil {
 		return err
 	}
-	b.logs = b.stores.reading(ctx)
+	b.logs = b.stores.BlobOpener(ctx)
 	if !b.options.resume {
-		b.stores.runner.CommitOutcomes(ctx)
-	} else if err := b.stores.runner.Recover(ctx); err != nil {
+		b.stores.Runner.CommitOutcomes(ctx)
+	} else if err := b.stores.Runner.Recover(ctx); err != nil {
 		return errors.Join(err, b.stores.Close())
 	}
-	b.stores.runner.Tidy(ctx)
+	b.stores.Runner.Tidy(ctx)
 	return nil
 }
 
@@ -192,7 +193,7 @@ func (b *batchSession) perform(ctx context.Context, source batch.Source) batch.S
 	defer b.screen.ClearStatus()
 	all := batch.Batch{
 		Work: b.work(), Jobs: b.options.jobs, MaxFailures: b.options.maxFailures, Overlap: b.overlap(),
-		Asked: b.stores.runner.AskedToStop, Draining: b.progress.Drain, Ended: b.ended,
+		Asked: b.stores.Runner.AskedToStop, Draining: b.progress.Drain, Ended: b.ended,
 		Abandon: func(s runner.StopSignal) { os.Exit(s.ExitCode) },
 	}
 	return all.Run(ctx, source, signals)

@@ -16,7 +16,7 @@ type past struct {
 
 // Last returns the last attempt of a line's id.
 func (p past) Last(ctx context.Context, line batch.Line) (result.Result, []string, error) {
-	run, err := p.stores.catalog.Get(ctx, catalog.Key{ID: line.Analysis.ID})
+	run, err := p.stores.Catalog.Get(ctx, catalog.Key{ID: line.Analysis.ID})
 	if err != nil {
 		return result.Result{}, nil, err
 	}
@@ -24,7 +24,7 @@ func (p past) Last(ctx context.Context, line batch.Line) (result.Result, []strin
 	if err != nil {
 		return result.Result{}, nil, err
 	}
-	result, err := p.stores.runner.Show(ctx, run)
+	result, err := p.stores.Runner.Show(ctx, run)
 	return result, changes, err
 }
 
@@ -41,7 +41,7 @@ func (p past) PostProcess(ctx context.Context, line batch.Line, last result.Resu
 	p.begin(line)
 	hook, done := p.hook(line)
 	defer done()
-	result, err := p.stores.runner.PostProcess(ctx, catalog.Key{ID: last.ID, Attempt: last.Attempt}, *hook, false, stop)
+	result, err := p.stores.Runner.PostProcess(ctx, catalog.Key{ID: last.ID, Attempt: last.Attempt}, *hook, false, stop)
 	if result.ID == "" {
 		return p.told(p.refuse(line, err)), true
 	}

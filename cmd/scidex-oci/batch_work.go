@@ -91,7 +91,7 @@ func (w work) start(ctx context.Context, request runner.Request) (result.Result,
 	if request.Begun, err = w.crew.Begin(request.Analysis.Limits); err != nil {
 		return runner.Refused(request.Analysis, err, w.program.build.version), err
 	}
-	return w.stores.runner.Run(ctx, request)
+	return w.stores.Runner.Run(ctx, request)
 }
 
 // hook is what is called with the result of a line, nil for nothing; what it writes goes to standard error until done.

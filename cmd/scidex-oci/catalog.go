@@ -12,8 +12,8 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/stores"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
-	"github.com/scidex-ai/scidex-oci/outputs/catalog/postgres"
 	"github.com/scidex-ai/scidex-oci/outputs/store"
 )
 
@@ -47,19 +47,19 @@ tables of the queue (submit, worker) are made and migrated with it.`,
 }
 
 func (p *program) migrate(ctx context.Context) error {
-	s, err := settingsOf(p.options, p.env)
+	s, err := stores.ReadSettings(p.options, p.env)
 	if err != nil {
 		return err
 	}
-	if s.db.url == "" {
-		c, err := s.db.openIf(ctx, s.neverHad)
+	if !s.HasQueue() {
+		c, err := s.OpenCatalog(ctx)
 		if err != nil {
 			return err
 		}
 		fmt.Fprintln(p.stdout, "the catalog has the newest schema")
 		return c.Close()
 	}
-	before, after, err := postgres.Migrate(ctx, s.db.url)
+	before, after, err := s.MigrateCatalog(ctx)
 	if err != nil {
 		return err
 	}
@@ -68,7 +68,7 @@ func (p *program) migrate(ctx context.Context) error {
 	} else {
 		fmt.Fprintf(p.stdout, "migrated the catalog from version %d to %d\n", before, after)
 	}
-	return p.migrateQueue(ctx, s.db)
+	return p.migrateQueue(ctx, s)
 }
 
 func newCatalogCheck(p *program) *cli.Command {
@@ -89,7 +89,7 @@ a bucket, from what is kept of it here, and of each run from the root that it wa
 			if _, err := words(c, 0, 0); err != nil {
 				return err
 			}
-			return p.visit(c, func(h *stores) error { return runCatalogCheck(c.Context, p, h, *o) })
+			return p.visit(c, func(st *stores.Stores) error { return runCatalogCheck(c.Context, p, st, *o) })
 		},
 	}
 }
@@ -107,12 +107,12 @@ func (o *checkOptions) flags() []cli.Flag {
 	)
 }
 
-func runCatalogCheck(ctx context.Context, p *program, h *stores, o checkOptions) error {
+func runCatalogCheck(ctx context.Context, p *program, st *stores.Stores, o checkOptions) error {
 	host, err := os.Hostname()
 	if err != nil {
 		return err
 	}
-	report, err := store.Store{Catalog: h.catalog, Blobs: h.blobs}.Check(ctx, store.Options{
+	report, err := store.Store{Catalog: st.Catalog, Blobs: st.Blobs}.Check(ctx, store.Options{
 		Host: host, Digests: o.digests, Repair: o.repair,
 		Repaired: func(sha256, from string) {
 			fmt.Fprintf(p.stderr, "repaired blob %s from %s\n", sha256, screen.Escape(from))
@@ -192,16 +192,20 @@ func (o *copyOptions) flags() []cli.Flag {
 }
 
 func runCatalogCopy(ctx context.Context, p *program, o copyOptions) error {
-	s, err := settingsOf(p.options, p.env)
+	s, err := stores.ReadSettings(p.options, p.env)
 	if err != nil {
 		return err
 	}
-	source, err := openStore(ctx, o.from, o.fromBlobs, s)
+	if !o.from.Given || !o.to.Given {
+		return usagef("catalog copy needs --from URL and --to URL")
+	}
+	source, err := stores.OpenPair(ctx, o.from, o.fromBlobs, s)
 	if err != nil {
 		return err
 	}
 	defer source.Catalog.Close()
-	target, err := openStore(ctx, o.to, o.toBlobs, settings{root: s.root, blobs: source.place})
+	s.Blobs = source.Place
+	target, err := stores.OpenPair(ctx, o.to, o.toBlobs, s)
 	if err != nil {
 		return err
 	}
@@ -217,38 +221,6 @@ func runCatalogCopy(ctx context.Context, p *program, o copyOptions) error {
 	}
 	printCopied(p.stdout, copied)
 	return nil
-}
-
-// openedStore is a catalog and blob store of a copy.
-type openedStore struct {
-	store.Store
-	place blobPlace
-}
-
-// openStore opens a catalog, and a blob store or where none is named that of otherwise.
-func openStore(ctx context.Context, catalog, blobs options.Text, otherwise settings) (openedStore, error) {
-	if !catalog.Given {
-		return openedStore{}, usagef("catalog copy needs --from URL and --to URL")
-	}
-	db, err := databaseAt(catalog)
-	if err != nil {
-		return openedStore{}, err
-	}
-	place := otherwise.blobs
-	if blobs.Given {
-		if place, err = blobsAt(blobs, otherwise.root); err != nil {
-			return openedStore{}, err
-		}
-	}
-	s, err := place.open()
-	if err != nil {
-		return openedStore{}, err
-	}
-	c, err := db.open(ctx)
-	if err != nil {
-		return openedStore{}, err
-	}
-	return openedStore{Store: store.Store{Catalog: c, Blobs: s}, place: place}, nil
 }
 
 func printCopied(w io.Writer, c store.Copied) {

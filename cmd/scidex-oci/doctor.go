@@ -4,14 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
-	"path/filepath"
 
 	"github.com/urfave/cli/v2"
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/stores"
 	"github.com/scidex-ai/scidex-oci/runner"
 	"github.com/scidex-ai/scidex-oci/runner/check/doctor"
 )
@@ -73,80 +71,30 @@ func runDoctor(c *cli.Context, p *program, o *options.Run) error {
 
 // examination is how doctor gets at the caller's catalog, and at one of its own.
 func (p *program) examination() (doctor.Options, error) {
-	s, err := settingsOf(p.options, p.env)
+	s, err := stores.ReadSettings(p.options, p.env)
 	if err != nil {
 		return doctor.Options{}, err
 	}
-	how := doctor.Options{Root: s.root, Tmp: s.tmp, PostgreSQL: redacted(s.db.url), Version: p.build.version}
-	given, err := policyOf(p.options)
+	how := doctor.Options{Root: s.Root, Tmp: s.Tmp, PostgreSQL: s.Postgres(), Version: p.build.version}
+	given, err := stores.ReadPolicy(p.options)
 	if err != nil {
 		return how, err
 	}
-	how.MinFree = given.floor
-	how.Catalog = func(ctx context.Context) (string, error) { return p.lookAt(ctx, s) }
+	how.MinFree = given.Floor
+	how.Catalog = func(ctx context.Context) (string, error) { return s.Examine(ctx, p.build.version, p.stderr) }
 	how.Open = p.throwAway(s, given)
 	return how, nil
 }
 
 // throwAway opens stores in a directory of their own, with the settings of another.
-func (p *program) throwAway(s settings, given policy) func(context.Context, string) (*runner.Runner, error) {
+func (p *program) throwAway(s stores.Settings, given stores.Policy) func(context.Context, string) (*runner.Runner, error) {
 	return func(ctx context.Context, root string) (*runner.Runner, error) {
-		own := s
-		own.root, own.db, own.blobs = root, database{file: filepath.Join(root, "catalog.db")}, blobPlace{dir: filepath.Join(root, "blobs")}
-		h, err := p.openAt(ctx, own, given, p.stderr)
+		st, err := stores.Open(ctx, s.At(root), given, p.build.version, p.stderr)
 		if err != nil {
 			return nil, err
 		}
-		return h.runner, nil
+		return st.Runner, nil
 	}
-}
-
-// lookAt opens the catalog and the blob store where both are there, and makes sure that they belong together. A
-// schema in PostgreSQL is made or migrated by it as by any command.
-func (p *program) lookAt(ctx context.Context, s settings) (string, error) {
-	blobs := s.blobs.dir
-	if s.blobs.remote() { // it is asked itself
-		blobs = ""
-	}
-	missing, err := firstMissing(s.db.file, blobs)
-	if err != nil {
-		return "", err
-	}
-	if missing != "" {
-		seen := missing + " is not there yet: the first run makes it"
-		if s.db.file != "" {
-			if missing == s.db.file {
-				err = s.neverHad(ctx)
-			}
-			return seen, err
-		}
-		c, err := s.db.open(ctx)
-		if err != nil {
-			return "", err
-		}
-		return seen, c.Close()
-	}
-	h, err := p.openAt(ctx, s, policy{}, p.stderr)
-	if err != nil {
-		return "", err
-	}
-	id, _, err := h.runner.Match(ctx)
-	return fmt.Sprintf("catalog %s, with its blob store", id), errors.Join(err, h.Close())
-}
-
-// firstMissing is the first of some paths at which nothing is; an empty one is no path.
-func firstMissing(paths ...string) (string, error) {
-	for _, path := range paths {
-		if path == "" {
-			continue
-		}
-		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-			return path, nil
-		} else if err != nil {
-			return "", err
-		}
-	}
-	return "", nil
 }
 
 // examine prints the report.

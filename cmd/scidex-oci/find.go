@@ -12,6 +12,7 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/stores"
 	"github.com/scidex-ai/scidex-oci/outputs"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
@@ -33,7 +34,7 @@ of such a name.`,
 			if err != nil {
 				return err
 			}
-			return p.visit(c, func(h *stores) error { return runOutputsFind(c.Context, p.stdout, h, *o, given[0]) })
+			return p.visit(c, func(st *stores.Stores) error { return runOutputsFind(c.Context, p.stdout, st, *o, given[0]) })
 		},
 	}
 }
@@ -61,14 +62,14 @@ type search struct {
 	asJSON  bool
 }
 
-func runOutputsFind(ctx context.Context, w io.Writer, h *stores, o findOptions, what string) error {
+func runOutputsFind(ctx context.Context, w io.Writer, st *stores.Stores, o findOptions, what string) error {
 	s, err := searchOf(o, what, time.Now())
 	if err != nil {
 		return err
 	}
 	n := 0
 	var printed error
-	err = h.catalog.FindOutputs(ctx, s.query, func(found catalog.FoundOutput) bool {
+	err = st.Catalog.FindOutputs(ctx, s.query, func(found catalog.FoundOutput) bool {
 		if !s.matches(found.Path) {
 			return true
 		}

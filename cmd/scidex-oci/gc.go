@@ -12,6 +12,7 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/stores"
 	"github.com/scidex-ai/scidex-oci/runner"
 	"github.com/scidex-ai/scidex-oci/runner/check/doctor"
 	"github.com/scidex-ai/scidex-oci/runner/check/selftest"
@@ -32,7 +33,7 @@ is the only copy of what was not committed never goes. A blob goes when it is an
 			if _, err := words(c, 0, 0); err != nil {
 				return err
 			}
-			return p.enter(c, func(h *stores) error { return runGC(c.Context, p, h, *o) })
+			return p.enter(c, func(st *stores.Stores) error { return runGC(c.Context, p, st, *o) })
 		},
 	}
 }
@@ -50,12 +51,12 @@ func (o *gcOptions) flags() []cli.Flag {
 	)...)
 }
 
-func runGC(ctx context.Context, p *program, h *stores, o gcOptions) error {
+func runGC(ctx context.Context, p *program, st *stores.Stores, o gcOptions) error {
 	retention, err := o.retention.At(time.Now())
 	if err != nil {
 		return err
 	}
-	report, err := h.runner.GC(ctx, o.dryRun, retention)
+	report, err := st.Runner.GC(ctx, o.dryRun, retention)
 	if err != nil {
 		return err
 	}
@@ -64,9 +65,9 @@ func runGC(ctx context.Context, p *program, h *stores, o gcOptions) error {
 		return err
 	}
 	for _, sweep := range []func() ([]string, error){
-		func() ([]string, error) { return selftest.Sweep(h.runner.Tmp, o.dryRun) },
-		func() ([]string, error) { return sweepImages(ctx, h.runner.Root, o.dryRun) },
-		func() ([]string, error) { return doctor.Sweep(ctx, h.runner.Root, o.dryRun, examination.Open) },
+		func() ([]string, error) { return selftest.Sweep(st.Runner.Tmp, o.dryRun) },
+		func() ([]string, error) { return sweepImages(ctx, st.Runner.Root, o.dryRun) },
+		func() ([]string, error) { return doctor.Sweep(ctx, st.Runner.Root, o.dryRun, examination.Open) },
 	} {
 		swept, err := sweep()
 		report.Removed = append(report.Removed, swept...)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/stores"
 	"github.com/scidex-ai/scidex-oci/rootfs/image"
 	"github.com/scidex-ai/scidex-oci/runner"
 )
@@ -35,14 +36,14 @@ it for every blob, phase and half second, with bytes in "done" and "total"; the 
 
 // store opens the images of the root, and makes their place where it is missing.
 func (p *program) store() (*image.Store, error) {
-	s, err := settingsOf(p.options, p.env)
+	s, err := stores.ReadSettings(p.options, p.env)
 	if err != nil {
 		return nil, err
 	}
-	if err := os.MkdirAll(s.root, 0o700); err != nil {
+	if err := os.MkdirAll(s.Root, 0o700); err != nil {
 		return nil, fmt.Errorf("%w; give another place with --root DIR", err)
 	}
-	return image.Open(filepath.Join(s.root, runner.ImagesDir))
+	return image.Open(filepath.Join(s.Root, runner.ImagesDir))
 }
 
 // sweepImages removes what no image needs, for gc; the place of images is not made.

@@ -7,6 +7,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/stores"
 	"github.com/scidex-ai/scidex-oci/rootfs/image"
 	"github.com/scidex-ai/scidex-oci/rootfs/layout"
 	"github.com/scidex-ai/scidex-oci/rootfs/registry"
@@ -71,7 +72,7 @@ func (p *program) pullImage(ctx context.Context, o pullOptions, given string) er
 	if err != nil {
 		return usagef("%s", err)
 	}
-	s, err := settingsOf(p.options, p.env)
+	s, err := stores.ReadSettings(p.options, p.env)
 	if err != nil {
 		return err
 	}
@@ -81,7 +82,7 @@ func (p *program) pullImage(ctx context.Context, o pullOptions, given string) er
 	}
 	how := registry.Options{Credentials: credentials, PlainHTTP: o.plainHTTP, UserAgent: "scidex-oci/" + p.build.version}
 	return p.add(ctx, o.json, func(ctx context.Context, to *image.Store, view progressView) (image.Imported, error) {
-		how.Log = s.logTo(view)
+		how.Log = s.Logger(view)
 		how.Progress = func(blob ocispec.Descriptor, done int64) {
 			view.show(image.Progress{Phase: pulling, Digest: blob.Digest, Done: done, Total: blob.Size})
 		}

@@ -6,8 +6,9 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
 	"github.com/urfave/cli/v2"
+
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
 )
 
 func newImageRemove(p *program) *cli.Command {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/stores"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner"
@@ -29,7 +30,7 @@ func newLogsCommand(p *program) *cli.Command {
 			if err != nil {
 				return err
 			}
-			return p.visit(c, func(h *stores) error { return runLogs(c.Context, p, h, *o, given[0]) })
+			return p.visit(c, func(st *stores.Stores) error { return runLogs(c.Context, p, st, *o, given[0]) })
 		},
 	}
 }
@@ -47,11 +48,11 @@ func (o *logsOptions) flags() []cli.Flag {
 	)
 }
 
-func runLogs(ctx context.Context, p *program, h *stores, o logsOptions, name string) error {
+func runLogs(ctx context.Context, p *program, st *stores.Stores, o logsOptions, name string) error {
 	if o.stdout == o.stderr {
 		o.stdout, o.stderr = true, true
 	}
-	run, err := h.find(ctx, name)
+	run, err := st.Find(ctx, name)
 	if err != nil {
 		return err
 	}
@@ -64,7 +65,7 @@ func runLogs(ctx context.Context, p *program, h *stores, o logsOptions, name str
 	if o.stderr {
 		to[1] = stderr
 	}
-	run, err = h.runner.CopyLogs(ctx, run, to, o.follow)
+	run, err = st.Runner.CopyLogs(ctx, run, to, o.follow)
 	err = errors.Join(err, closeStdout(), closeStderr())
 	if err != nil {
 		return noLogs(run, err)
@@ -78,7 +79,7 @@ func noLogs(run catalog.Run, err error) error {
 	case errors.As(err, &elsewhere):
 		return fmt.Errorf("run %q is %s and its logs cannot be read from here before it has ended: %w", run.Key, run.State, elsewhere)
 	case errors.Is(err, runner.ErrDead):
-		return killed(run.Key)
+		return stores.Killed(run.Key)
 	}
 	return err
 }
@@ -104,8 +105,8 @@ func (p *program) tellTruncated(run catalog.Run, to runner.Streams) error {
 }
 
 // printBlob writes a blob.
-func (p *program) printBlob(ctx context.Context, h *stores, sha256 string, f *os.File) error {
-	from, err := h.blobs.Open(ctx, sha256)
+func (p *program) printBlob(ctx context.Context, st *stores.Stores, sha256 string, f *os.File) error {
+	from, err := st.Blobs.Open(ctx, sha256)
 	if err != nil {
 		return err
 	}

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -16,6 +15,7 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/stores"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 )
@@ -31,7 +31,7 @@ func newListCommand(p *program) *cli.Command {
 			if _, err := words(c, 0, 0); err != nil {
 				return err
 			}
-			return p.visit(c, func(h *stores) error { return runList(c.Context, p, h, *o) })
+			return p.visit(c, func(st *stores.Stores) error { return runList(c.Context, p, st, *o) })
 		},
 	}
 }
@@ -50,24 +50,24 @@ func (o *listOptions) flags() []cli.Flag {
 	)...)
 }
 
-func runList(ctx context.Context, p *program, h *stores, o listOptions) error {
+func runList(ctx context.Context, p *program, st *stores.Stores, o listOptions) error {
 	filter, err := o.filter.At(time.Now())
 	if err != nil {
 		return err
 	}
 	if o.watch {
-		return p.watchList(ctx, h, o)
+		return p.watchList(ctx, st, o)
 	}
-	runs, err := h.runner.List(ctx, filter)
+	runs, err := st.Runner.List(ctx, filter)
 	switch {
 	case err != nil:
 		return err
 	case o.json:
 		return listJSON(p.stdout, runs)
 	case o.quiet:
-		return listNames(ctx, p.stdout, h.catalog, runs)
+		return listNames(ctx, p.stdout, st.Catalog, runs)
 	}
-	return listTable(ctx, p.stdout, runs, h)
+	return listTable(ctx, p.stdout, runs, st)
 }
 
 // listed is a line of ls --json; the fields are those of a result.
@@ -95,7 +95,7 @@ func listJSON(w io.Writer, runs []catalog.Run) error {
 		line := listed{
 			ID: r.ID, Attempt: r.Attempt, State: r.State, Reason: r.Reason, Message: r.Message, ExitCode: r.ExitCode,
 			CreatedAt: moment(r.CreatedAt), StartedAt: moment(r.StartedAt), FinishedAt: moment(r.FinishedAt),
-			Usage: usageOf(r), OutputsTotal: r.OutputsTotal, RejectedTotal: r.RejectedTotal, Labels: r.Labels,
+			Usage: stores.UsageOf(r), OutputsTotal: r.OutputsTotal, RejectedTotal: r.RejectedTotal, Labels: r.Labels,
 			Pinned: r.Pinned, OutputsRemovedAt: moment(r.OutputsRemovedAt),
 		}
 		if line.Labels == nil {
@@ -113,13 +113,6 @@ func moment(t time.Time) *time.Time {
 		return nil
 	}
 	return &t
-}
-
-// usageOf is what the catalog knows of a run's usage; nothing before its end.
-func usageOf(r catalog.Run) result.Usage {
-	var report result.Report
-	_ = json.Unmarshal(r.Report, &report) // a run that has not ended has none
-	return report.Usage
 }
 
 // listNames prints names that rm, show and the like take for exactly these runs.
@@ -143,13 +136,13 @@ func listNames(ctx context.Context, w io.Writer, cat catalog.Catalog, runs []cat
 	return nil
 }
 
-func listTable(ctx context.Context, w io.Writer, runs []catalog.Run, h *stores) error {
+func listTable(ctx context.Context, w io.Writer, runs []catalog.Run, st *stores.Stores) error {
 	tw := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
 	fmt.Fprintln(tw, "ID\tATTEMPT\tSTATE\tREASON\tCREATED\tWALL\tOUTPUTS\tLABELS")
 	for _, r := range runs {
-		state, wall := string(r.State), screen.Duration(usageOf(r).WallMS)
+		state, wall := string(r.State), screen.Duration(stores.UsageOf(r).WallMS)
 		if !r.State.Final() {
-			state, wall = h.life(ctx, r)
+			state, wall = st.Liveness(ctx, r)
 		}
 		fmt.Fprintf(tw, "%s\t%d\t%s\t%s\t%s\t%s\t%d\t%s\n", screen.Escape(r.ID), r.Attempt, screen.Escape(state), screen.Escape(r.Reason),
 			screen.LocalTime(r.CreatedAt), wall, r.OutputsTotal, labels(r.Labels))

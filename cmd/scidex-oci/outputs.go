@@ -11,6 +11,7 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/stores"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/suggest"
 	"github.com/scidex-ai/scidex-oci/outputs"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
@@ -42,7 +43,7 @@ func newOutputsListCommand(p *program) *cli.Command {
 			if err != nil {
 				return err
 			}
-			return p.visit(c, func(h *stores) error { return runOutputsList(c.Context, p, h, *o, given[0]) })
+			return p.visit(c, func(st *stores.Stores) error { return runOutputsList(c.Context, p, st, *o, given[0]) })
 		},
 	}
 }
@@ -69,7 +70,7 @@ func newOutputsCatCommand(p *program) *cli.Command {
 			if err != nil {
 				return err
 			}
-			return p.visit(c, func(h *stores) error { return runOutputsCat(c.Context, p, h, given[0], given[1]) })
+			return p.visit(c, func(st *stores.Stores) error { return runOutputsCat(c.Context, p, st, given[0], given[1]) })
 		},
 	}
 }
@@ -87,7 +88,7 @@ func newOutputsExportCommand(p *program) *cli.Command {
 			if err != nil {
 				return err
 			}
-			return p.visit(c, func(h *stores) error { return runOutputsExport(c.Context, h, *o, given[0], given[1]) })
+			return p.visit(c, func(st *stores.Stores) error { return runOutputsExport(c.Context, st, *o, given[0], given[1]) })
 		},
 	}
 }
@@ -117,8 +118,8 @@ type listedRejected struct {
 // rowsAligned is how many rows of outputs ls have common columns: a table is held in memory until it is aligned.
 const rowsAligned = 1000
 
-func runOutputsList(ctx context.Context, p *program, h *stores, o outputsListOptions, name string) error {
-	run, err := h.find(ctx, name)
+func runOutputsList(ctx context.Context, p *program, st *stores.Stores, o outputsListOptions, name string) error {
+	run, err := st.Find(ctx, name)
 	if err != nil {
 		return err
 	}
@@ -136,7 +137,7 @@ func runOutputsList(ctx context.Context, p *program, h *stores, o outputsListOpt
 		return err
 	}
 	var printed error
-	err = h.catalog.Outputs(ctx, run.Key, func(e outputs.Entry) bool {
+	err = st.Catalog.Outputs(ctx, run.Key, func(e outputs.Entry) bool {
 		printed = print(e)
 		return printed == nil
 	})
@@ -163,14 +164,14 @@ func rowOf(e outputs.Entry) string {
 	return row
 }
 
-func runOutputsCat(ctx context.Context, p *program, h *stores, name, path string) error {
-	run, err := h.find(ctx, name)
+func runOutputsCat(ctx context.Context, p *program, st *stores.Stores, name, path string) error {
+	run, err := st.Find(ctx, name)
 	if err != nil {
 		return err
 	}
-	entry, err := h.catalog.Output(ctx, run.Key, []byte(path))
+	entry, err := st.Catalog.Output(ctx, run.Key, []byte(path))
 	if errors.Is(err, catalog.ErrNotFound) {
-		entry, err = asShown(ctx, h.catalog, run.Key, path)
+		entry, err = asShown(ctx, st.Catalog, run.Key, path)
 	}
 	if err != nil {
 		return err
@@ -178,7 +179,7 @@ func runOutputsCat(ctx context.Context, p *program, h *stores, name, path string
 	if err := runner.OutputsRemoved(run); err != nil {
 		return err
 	}
-	return p.printBlob(ctx, h, entry.SHA256, p.stdout.File)
+	return p.printBlob(ctx, st, entry.SHA256, p.stdout.File)
 }
 
 // asShown finds an output by its name as a table shows it, which differs where the name is escaped.
@@ -204,8 +205,8 @@ func asShown(ctx context.Context, cat catalog.Catalog, key catalog.Key, path str
 	return *found, nil
 }
 
-func runOutputsExport(ctx context.Context, h *stores, o outputsExportOptions, name, dir string) error {
-	run, err := h.find(ctx, name)
+func runOutputsExport(ctx context.Context, st *stores.Stores, o outputsExportOptions, name, dir string) error {
+	run, err := st.Find(ctx, name)
 	if err != nil {
 		return err
 	}
@@ -216,5 +217,5 @@ func runOutputsExport(ctx context.Context, h *stores, o outputsExportOptions, na
 	if err != nil {
 		return err
 	}
-	return h.runner.Export(ctx, run, options.Absolute(here, dir), o.overwrite)
+	return st.Runner.Export(ctx, run, options.Absolute(here, dir), o.overwrite)
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/stores"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 )
 
@@ -35,20 +36,20 @@ func (p *program) pin(c *cli.Context, pinned bool) error {
 	if err != nil {
 		return err
 	}
-	return p.change(c, func(h *stores) error { return runPin(c.Context, h, given, pinned) })
+	return p.change(c, func(st *stores.Stores) error { return runPin(c.Context, st, given, pinned) })
 }
 
-func runPin(ctx context.Context, h *stores, given []string, pinned bool) error {
+func runPin(ctx context.Context, st *stores.Stores, given []string, pinned bool) error {
 	var keys []catalog.Key
 	for _, name := range given {
-		run, err := h.find(ctx, name)
+		run, err := st.Find(ctx, name)
 		if err != nil {
 			return err
 		}
 		keys = append(keys, run.Key)
 	}
 	for _, key := range keys {
-		if err := h.catalog.Pin(ctx, key, pinned); err != nil {
+		if err := st.Catalog.Pin(ctx, key, pinned); err != nil {
 			return err
 		}
 	}

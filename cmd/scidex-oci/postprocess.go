@@ -16,6 +16,7 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/stores"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner"
 	"github.com/scidex-ai/scidex-oci/spec"
@@ -41,7 +42,7 @@ has written for these two before. Exit code 0 where it has succeeded, else 125.`
 			if err != nil {
 				return err
 			}
-			return p.change(c, func(h *stores) error { return runPostProcess(c.Context, p, h, *o, given[0]) })
+			return p.change(c, func(st *stores.Stores) error { return runPostProcess(c.Context, p, st, *o, given[0]) })
 		},
 	}
 }
@@ -59,8 +60,8 @@ func (o *postProcessOptions) flags() []cli.Flag {
 	)...)
 }
 
-func runPostProcess(ctx context.Context, p *program, h *stores, o postProcessOptions, name string) error {
-	run, err := h.find(ctx, name)
+func runPostProcess(ctx context.Context, p *program, st *stores.Stores, o postProcessOptions, name string) error {
+	run, err := st.Find(ctx, name)
 	if err != nil {
 		return err
 	}
@@ -75,7 +76,7 @@ func runPostProcess(ctx context.Context, p *program, h *stores, o postProcessOpt
 	hook.Output = output
 	stop, done := stops()
 	defer done()
-	result, err := h.runner.PostProcess(ctx, run.Key, *hook, o.again, stop)
+	result, err := st.Runner.PostProcess(ctx, run.Key, *hook, o.again, stop)
 	err = errors.Join(err, output.Close())
 	if o.json && result.ID != "" {
 		err = errors.Join(err, screen.WriteJSON(p.stdout, result))

@@ -14,6 +14,7 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/stores"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog/queue"
 )
@@ -38,7 +39,7 @@ func newQueueList(p *program) *cli.Command {
 			if _, err := words(c, 0, 0); err != nil {
 				return err
 			}
-			return p.withQueue(c, func(q queue.Queue, _ *stores) error { return p.listQueue(c.Context, q, *o) })
+			return p.withQueue(c, func(q queue.Queue, _ *stores.Stores) error { return p.listQueue(c.Context, q, *o) })
 		},
 	}
 }
@@ -109,8 +110,8 @@ func newQueueShow(p *program) *cli.Command {
 			if err != nil {
 				return err
 			}
-			return p.withQueue(c, func(q queue.Queue, h *stores) error {
-				return p.showQueued(c.Context, q, h, *o, given[0])
+			return p.withQueue(c, func(q queue.Queue, st *stores.Stores) error {
+				return p.showQueued(c.Context, q, st, *o, given[0])
 			})
 		},
 	}
@@ -127,8 +128,8 @@ func (o *queueShowOptions) flags() []cli.Flag {
 	)
 }
 
-func (p *program) showQueued(ctx context.Context, q queue.Queue, h *stores, o queueShowOptions, name string) error {
-	run, err := h.find(ctx, name)
+func (p *program) showQueued(ctx context.Context, q queue.Queue, st *stores.Stores, o queueShowOptions, name string) error {
+	run, err := st.Find(ctx, name)
 	if err != nil {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/stores"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog/queue"
 )
@@ -25,14 +26,14 @@ harvested and committed as canceled. Whoever wants to wait for that: scidex-oci 
 			if err != nil {
 				return err
 			}
-			return p.withQueue(c, func(q queue.Queue, h *stores) error { return p.cancelQueued(c.Context, q, h, given) })
+			return p.withQueue(c, func(q queue.Queue, st *stores.Stores) error { return p.cancelQueued(c.Context, q, st, given) })
 		},
 	}
 }
 
-func (p *program) cancelQueued(ctx context.Context, q queue.Queue, h *stores, given []string) (all error) {
+func (p *program) cancelQueued(ctx context.Context, q queue.Queue, st *stores.Stores, given []string) (all error) {
 	for _, name := range given {
-		run, err := h.find(ctx, name)
+		run, err := st.Find(ctx, name)
 		if err != nil {
 			all = errors.Join(all, err)
 			continue

@@ -7,6 +7,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/stores"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog/queue"
 )
 
@@ -34,7 +35,7 @@ func (p *program) switchQueue(c *cli.Context, turn func(q queue.Queue, ctx conte
 	if _, err := words(c, 0, 0); err != nil {
 		return err
 	}
-	return p.withQueue(c, func(q queue.Queue, _ *stores) error { return turn(q, c.Context) })
+	return p.withQueue(c, func(q queue.Queue, _ *stores.Stores) error { return turn(q, c.Context) })
 }
 
 // tellPaused says on standard error that the queue is paused, where it is.

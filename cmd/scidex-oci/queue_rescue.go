@@ -7,6 +7,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/stores"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog/queue"
 )
 
@@ -27,7 +28,7 @@ has made.`,
 			if err != nil {
 				return err
 			}
-			return p.withQueue(c, func(q queue.Queue, _ *stores) (all error) {
+			return p.withQueue(c, func(q queue.Queue, _ *stores.Stores) (all error) {
 				for _, worker := range given {
 					n, err := q.Rescue(c.Context, worker)
 					if err == nil && n == 0 {

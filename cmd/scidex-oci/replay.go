@@ -8,6 +8,7 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/stores"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/runner"
 	"github.com/scidex-ai/scidex-oci/spec"
@@ -31,7 +32,7 @@ Exit codes: 0 all replays are identical; 1 something differs, is missing or has 
 			if err != nil {
 				return err
 			}
-			return p.change(c, func(h *stores) error { return runReplay(c.Context, p, h, *o, given[0]) })
+			return p.change(c, func(st *stores.Stores) error { return runReplay(c.Context, p, st, *o, given[0]) })
 		},
 	}
 }
@@ -52,19 +53,19 @@ func (o *replayOptions) flags() []cli.Flag {
 	)
 }
 
-func runReplay(ctx context.Context, p *program, h *stores, o replayOptions, name string) error {
+func runReplay(ctx context.Context, p *program, st *stores.Stores, o replayOptions, name string) error {
 	how, err := o.replaying()
 	if err != nil {
 		return err
 	}
-	run, err := h.find(ctx, name)
+	run, err := st.Find(ctx, name)
 	if err != nil {
 		return err
 	}
 	stop, _ := stops()
 	defer outlast(stop)
 	how.Stop = stop
-	told, err := h.runner.Replay(ctx, run, how)
+	told, err := st.Runner.Replay(ctx, run, how)
 	if err != nil {
 		return err
 	}

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/stores"
 	"github.com/scidex-ai/scidex-oci/outputs"
 	"github.com/scidex-ai/scidex-oci/outputs/report"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
@@ -35,7 +36,7 @@ the page has two runs beside each other: what differs in what was asked for, in 
 			if err != nil {
 				return err
 			}
-			return p.visit(c, func(h *stores) error { return runReport(c.Context, p, h, *o, given[0]) })
+			return p.visit(c, func(st *stores.Stores) error { return runReport(c.Context, p, st, *o, given[0]) })
 		},
 	}
 }
@@ -55,12 +56,12 @@ func (o *reportOptions) flags() []cli.Flag {
 	)
 }
 
-func runReport(ctx context.Context, p *program, h *stores, o reportOptions, name string) error {
+func runReport(ctx context.Context, p *program, st *stores.Stores, o reportOptions, name string) error {
 	to, err := newPageFile(o)
 	if err != nil {
 		return err
 	}
-	write, err := h.page(ctx, name, o.against)
+	write, err := pageOf(ctx, st, name, o.against)
 	if err != nil {
 		return err
 	}
@@ -70,26 +71,26 @@ func runReport(ctx context.Context, p *program, h *stores, o reportOptions, name
 	return to.put(write)
 }
 
-// page is what writes the page of a run, or of two where another is named.
-func (h *stores) page(ctx context.Context, name, another string) (func(io.Writer) error, error) {
-	run, err := h.reported(ctx, name)
+// pageOf is what writes the page of a run, or of two where another is named.
+func pageOf(ctx context.Context, st *stores.Stores, name, another string) (func(io.Writer) error, error) {
+	run, err := reported(ctx, st, name)
 	if err != nil || another == "" {
-		return func(w io.Writer) error { return report.Write(w, run, h.reading(ctx)) }, err
+		return func(w io.Writer) error { return report.Write(w, run, st.BlobOpener(ctx)) }, err
 	}
-	second, err := h.reported(ctx, another)
-	return func(w io.Writer) error { return report.Compare(w, run, second, h.reading(ctx)) }, err
+	second, err := reported(ctx, st, another)
+	return func(w io.Writer) error { return report.Compare(w, run, second, st.BlobOpener(ctx)) }, err
 }
 
 // reported is what a page tells of a run.
-func (h *stores) reported(ctx context.Context, name string) (result.Result, error) {
-	run, err := h.find(ctx, name)
+func reported(ctx context.Context, st *stores.Stores, name string) (result.Result, error) {
+	run, err := st.Find(ctx, name)
 	if err != nil {
 		return result.Result{}, err
 	}
 	if !run.State.Final() {
 		return result.Result{}, fmt.Errorf("run %q is %s; a page is made of a run that has ended: wait for it with \"scidex-oci show --wait %s\"", run.Key, run.State, run.ID)
 	}
-	return h.runner.Show(ctx, run)
+	return st.Runner.Show(ctx, run)
 }
 
 // pageFile is where a page is written to.

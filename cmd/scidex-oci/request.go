@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/stores"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/userfile"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/runner"
@@ -105,7 +106,7 @@ func (k requestParser) recorded(ctx context.Context, find finder, name string) (
 	}
 	run, err := find(ctx, name)
 	if err != nil {
-		return a, noRun(name, err)
+		return a, stores.NotFound(name, err)
 	}
 	if err := json.Unmarshal(run.Request, &a); err != nil {
 		return a, fmt.Errorf("recorded request of %q: %w", run.ID, err)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/stores"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/runner"
 )
@@ -25,15 +26,15 @@ refused; see unpin. Blobs that no run names any longer are removed by gc.`,
 			if err != nil {
 				return err
 			}
-			return p.change(c, func(h *stores) error { return runRemove(c.Context, h, given) })
+			return p.change(c, func(st *stores.Stores) error { return runRemove(c.Context, st, given) })
 		},
 	}
 }
 
-func runRemove(ctx context.Context, h *stores, given []string) error {
+func runRemove(ctx context.Context, st *stores.Stores, given []string) error {
 	var keys []catalog.Key
 	for _, name := range given {
-		run, err := h.find(ctx, name)
+		run, err := st.Find(ctx, name)
 		if err != nil {
 			return err
 		}
@@ -49,7 +50,7 @@ func runRemove(ctx context.Context, h *stores, given []string) error {
 	}
 	var all error
 	for _, key := range keys {
-		if err := h.runner.Remove(ctx, key); err != nil {
+		if err := st.Runner.Remove(ctx, key); err != nil {
 			all = errors.Join(all, fmt.Errorf("remove %q: %w", key, err))
 		}
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/stores"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner"
@@ -89,7 +90,7 @@ type session struct {
 	screen  *screen.Terminal
 	err     error // of the command line
 	begun   *runner.Begun
-	stores  *stores
+	stores  *stores.Stores
 	events  *sink       // nil: none
 	trace   *traceFile  // nil: none
 	stderr  screen.Tail // the end of the analysis' standard error
@@ -128,7 +129,7 @@ func (s *session) run(ctx context.Context) (result.Result, error) {
 		s.loosen(&request)
 	}
 	ready()
-	result, err := s.stores.runner.Run(ctx, request)
+	result, err := s.stores.Runner.Run(ctx, request)
 	closed := s.trace.span("close the streams")
 	lost := errors.Join(stdout.Close(), stderr.Close(), after.Close())
 	s.screen.ClearStatus()
@@ -173,7 +174,7 @@ func (s *session) find(ctx context.Context, name string) (catalog.Run, error) {
 	if err := s.open(ctx); err != nil {
 		return catalog.Run{}, err
 	}
-	return s.stores.catalog.Find(ctx, name)
+	return s.stores.Catalog.Find(ctx, name)
 }
 
 func (s *session) open(ctx context.Context) (err error) {
@@ -183,8 +184,8 @@ func (s *session) open(ctx context.Context) (err error) {
 		opened()
 		if err == nil {
 			defer s.trace.span("see to what killed runs left")()
-			s.stores.runner.CommitOutcomes(ctx)
-			s.stores.runner.Tidy(ctx) // before the run: its id may be that of a dead one
+			s.stores.Runner.CommitOutcomes(ctx)
+			s.stores.Runner.Tidy(ctx) // before the run: its id may be that of a dead one
 		}
 	}
 	return err

@@ -12,6 +12,7 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/stores"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/runner/check/selftest"
 )
@@ -114,7 +115,7 @@ func runSelftest(c *cli.Context, p *program, asked *selftestOptions) error {
 // selftestRequest is a selftest as the command line asks for it.
 type selftestRequest struct {
 	runRequest
-	stores  *stores
+	stores  *stores.Stores
 	targets []selftest.Target
 }
 
@@ -167,7 +168,7 @@ func (o selftestRequest) perform(ctx context.Context, p *program) error {
 	if !o.json {
 		options.Each = lines.check
 	}
-	report, err := selftest.Run(ctx, o.stores.runner, options)
+	report, err := selftest.Run(ctx, o.stores.Runner, options)
 	var stopped *selftest.StoppedError
 	if errors.As(err, &stopped) {
 		fmt.Fprintf(p.stderr, "scidex-oci: %s; nothing is proven\n", stopped)
@@ -189,7 +190,7 @@ func (o selftestRequest) perform(ctx context.Context, p *program) error {
 func (o selftestRequest) keep(ctx context.Context, report selftest.Report) error {
 	text, err := json.Marshal(report)
 	if err == nil {
-		err = o.stores.catalog.AddSelftest(ctx, catalog.Selftest{
+		err = o.stores.Catalog.AddSelftest(ctx, catalog.Selftest{
 			At: report.Time, Host: report.Host, ToolVersion: report.ToolVersion, Passed: report.Passed, Report: text,
 		})
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/stores"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/spec"
@@ -31,7 +32,7 @@ run's scidex-oci was killed, so that it will never end.`,
 			if err != nil {
 				return err
 			}
-			return p.visit(c, func(h *stores) error { return runShow(c.Context, p, h, *o, given[0]) })
+			return p.visit(c, func(st *stores.Stores) error { return runShow(c.Context, p, st, *o, given[0]) })
 		},
 	}
 }
@@ -48,26 +49,26 @@ func (o *showOptions) flags() []cli.Flag {
 	)
 }
 
-func runShow(ctx context.Context, p *program, h *stores, o showOptions, name string) error {
-	run, err := h.find(ctx, name)
+func runShow(ctx context.Context, p *program, st *stores.Stores, o showOptions, name string) error {
+	run, err := st.Find(ctx, name)
 	if err == nil && o.wait {
-		run, err = h.await(ctx, run.Key)
+		run, err = st.Await(ctx, run.Key)
 	}
 	if err != nil {
 		return err
 	}
 	if o.json {
-		result, err := h.runner.Show(ctx, run)
+		result, err := st.Runner.Show(ctx, run)
 		if err != nil {
 			return err
 		}
 		return screen.WriteJSON(p.stdout, result)
 	}
-	result, err := h.runner.Summary(ctx, run, shownEntries)
+	result, err := st.Runner.Summary(ctx, run, shownEntries)
 	if err != nil {
 		return err
 	}
-	attempts, err := h.runner.List(ctx, catalog.Filter{ID: run.ID})
+	attempts, err := st.Runner.List(ctx, catalog.Filter{ID: run.ID})
 	if err != nil {
 		return err
 	}

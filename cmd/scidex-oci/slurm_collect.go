@@ -11,6 +11,7 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/stores"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/outputs/spool"
 	"github.com/scidex-ai/scidex-oci/outputs/store"
@@ -66,7 +67,7 @@ func (o *collectOptions) flags() []cli.Flag {
 // collection is one call of collect.
 type collection struct {
 	spool   slurm.Spool
-	stores  *stores
+	stores  *stores.Stores
 	report  *batchReport
 	program *program
 	new     int          // lines that this call has committed
@@ -83,11 +84,11 @@ type round struct {
 }
 
 func (p *program) collectSlurm(ctx context.Context, c *cli.Context, s slurm.Spool, o collectOptions) error {
-	return p.change(c, func(h *stores) error {
-		if err := belongs(ctx, s, h); err != nil {
+	return p.change(c, func(st *stores.Stores) error {
+		if err := belongs(ctx, s, st); err != nil {
 			return err
 		}
-		k := &collection{spool: s, stores: h, program: p, said: map[int]bool{}}
+		k := &collection{spool: s, stores: st, program: p, said: map[int]bool{}}
 		k.report = newBatchReport(p, screen.NewTerminal(p.stderr, p.env), runRequest{json: o.json})
 		for {
 			done, err := k.round(ctx)
@@ -112,15 +113,15 @@ func (p *program) collectSlurm(ctx context.Context, c *cli.Context, s slurm.Spoo
 
 // belongs refuses another catalog than that of the submission, and a submission that is still under way. The blob store is the
 // catalog's from then on.
-func belongs(ctx context.Context, s slurm.Spool, h *stores) error {
-	id, _, err := h.runner.Match(ctx)
+func belongs(ctx context.Context, s slurm.Spool, st *stores.Stores) error {
+	id, _, err := st.Runner.Match(ctx)
 	if err != nil {
 		return err
 	}
 	if id != s.Submission.CatalogID {
 		return fmt.Errorf("spool %q is of catalog %s and this one is %s: give the --root, --db and --blobs that it was submitted with", s.Dir, s.Submission.CatalogID, id)
 	}
-	if err := h.runner.Bind(ctx); err != nil {
+	if err := st.Runner.Bind(ctx); err != nil {
 		return err
 	}
 	submitted, err := s.Submitted()
@@ -192,15 +193,15 @@ func (k *collection) line(ctx context.Context, id slurm.TaskID, n int, has bool,
 			return err
 		}
 	}
-	key, err := k.spool.Commit(ctx, n, line.Key(), store.Store{Catalog: k.stores.catalog, Blobs: k.stores.blobs})
+	key, err := k.spool.Commit(ctx, n, line.Key(), store.Store{Catalog: k.stores.Catalog, Blobs: k.stores.Blobs})
 	if err != nil {
 		return err
 	}
-	run, err := k.stores.catalog.Get(ctx, key)
+	run, err := k.stores.Catalog.Get(ctx, key)
 	if err != nil {
 		return err
 	}
-	result, err := k.stores.runner.Show(ctx, run)
+	result, err := k.stores.Runner.Show(ctx, run)
 	if err != nil {
 		return err
 	}

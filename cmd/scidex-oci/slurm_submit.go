@@ -264,20 +264,20 @@ func (s *slurmSubmission) submit(ctx context.Context, from *lines, good []batch.
 
 // rows are the lines as the spool keeps them, each under the attempt that the catalog has free.
 func (s *slurmSubmission) rows(ctx context.Context, of *slurm.Submission, from *lines, good []batch.Line) (rows []slurm.Line, err error) {
-	h, err := s.program.open(ctx, s.program.stderr)
+	st, err := s.program.open(ctx, s.program.stderr)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, h.Close()) }()
-	if of.CatalogID, _, err = h.runner.Match(ctx); err != nil {
+	defer func() { err = errors.Join(err, st.Close()) }()
+	if of.CatalogID, _, err = st.Runner.Match(ctx); err != nil {
 		return nil, err
 	}
-	if err := h.runner.Bind(ctx); err != nil { // before there is anything to collect into it
+	if err := st.Runner.Bind(ctx); err != nil { // before there is anything to collect into it
 		return nil, err
 	}
 	var bad error
 	for _, line := range good {
-		row, err := h.runner.Queued(ctx, line.Analysis)
+		row, err := st.Runner.Queued(ctx, line.Analysis)
 		if err != nil {
 			bad = errors.Join(bad, from.at(line.Number, err))
 			continue

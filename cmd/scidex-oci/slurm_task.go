@@ -16,6 +16,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/stores"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/outputs/spool"
@@ -124,15 +125,15 @@ const lineLink = "line"
 // others' lines are told by collect.
 func (t *slurmTask) sweep(ctx context.Context, tmp string) {
 	_, err := lockdir.Sweep(tmp, taskPrefix(), false, func(root string) error {
-		h, err := t.open(ctx, root)
+		st, err := t.open(ctx, root)
 		if err != nil {
 			return err
 		}
-		_, err = h.runner.GC(ctx, false, runner.Retention{})
+		_, err = st.Runner.GC(ctx, false, runner.Retention{})
 		if err == nil {
-			err = deliverLeft(ctx, root, h)
+			err = deliverLeft(ctx, root, st)
 		}
-		return errors.Join(err, h.Close())
+		return errors.Join(err, st.Close())
 	})
 	if err != nil {
 		fmt.Fprintf(t.program.stderr, "scidex-oci: what a killed task left on this node: %s\n", screen.Escape(err.Error()))
@@ -140,7 +141,7 @@ func (t *slurmTask) sweep(ctx context.Context, tmp string) {
 }
 
 // deliverLeft delivers what a killed task has committed below its root, unless its spool is gone.
-func deliverLeft(ctx context.Context, root string, h *stores) error {
+func deliverLeft(ctx context.Context, root string, st *stores.Stores) error {
 	path, err := os.Readlink(filepath.Join(root, lineLink))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil // it was killed before it began
@@ -148,7 +149,7 @@ func deliverLeft(ctx context.Context, root string, h *stores) error {
 	if err != nil {
 		return err
 	}
-	runs, err := h.catalog.List(ctx, catalog.Filter{States: []catalog.State{catalog.Complete, catalog.Failed, catalog.Canceled}})
+	runs, err := st.Catalog.List(ctx, catalog.Filter{States: []catalog.State{catalog.Complete, catalog.Failed, catalog.Canceled}})
 	if err != nil || len(runs) == 0 {
 		return err
 	}
@@ -159,7 +160,7 @@ func deliverLeft(ctx context.Context, root string, h *stores) error {
 	if err != nil {
 		return err
 	}
-	from := spool.Source{Store: store.Store{Catalog: h.catalog, Blobs: h.blobs}, Key: runs[0].Key}
+	from := spool.Source{Store: store.Store{Catalog: st.Catalog, Blobs: st.Blobs}, Key: runs[0].Key}
 	err = slurm.Around(path).Deliver(ctx, line.Number, from, line.Key())
 	if errors.Is(err, spool.ErrTaken) {
 		return nil // it is beside the other one
@@ -168,20 +169,20 @@ func deliverLeft(ctx context.Context, root string, h *stores) error {
 }
 
 // open opens a root of the node's own. Nothing of a user's settings is about it but the place.
-func (t *slurmTask) open(ctx context.Context, root string) (*stores, error) {
-	given, err := policyOf(t.program.options)
+func (t *slurmTask) open(ctx context.Context, root string) (*stores.Stores, error) {
+	given, err := stores.ReadPolicy(t.program.options)
 	if err != nil {
 		return nil, err
 	}
-	s := settings{root: root, blobs: blobPlace{dir: filepath.Join(root, "blobs")}, tmp: filepath.Dir(root), db: database{file: filepath.Join(root, "catalog.db")}}
-	if s.level, err = level(t.program.options.LogLevel); err != nil {
+	s, err := stores.PrivateSettings(root, t.program.options)
+	if err != nil {
 		return nil, err
 	}
-	h, err := t.program.openAt(ctx, s, given, t.program.stderr)
+	st, err := stores.Open(ctx, s, given, t.program.build.version, t.program.stderr)
 	if err == nil {
-		h.runner.Private = append(h.runner.Private, t.spool.Dir, inSpool(t.spool.Dir))
+		st.Runner.Private = append(st.Runner.Private, t.spool.Dir, inSpool(t.spool.Dir))
 	}
-	return h, err
+	return st, err
 }
 
 func (t *slurmTask) run(ctx context.Context, host string) error {
@@ -189,21 +190,21 @@ func (t *slurmTask) run(ctx context.Context, host string) error {
 	if err := json.Unmarshal(t.line.Request, &a); err != nil {
 		return err
 	}
-	h, err := t.open(ctx, t.root)
+	st, err := t.open(ctx, t.root)
 	if err != nil {
 		return t.refuse(runner.Refused(a, err, t.program.build.version), host)
 	}
-	res, failed := h.runner.Run(ctx, runner.Request{
+	res, failed := st.Runner.Run(ctx, runner.Request{
 		Analysis: a, NoAudit: t.spool.Submission.NoAudit, Stdout: io.Discard, Stderr: io.Discard, Stop: t.stop,
 	})
 	// Whoever signals from here on: what is made is delivered or set aside. Slurm has SIGKILL for who does not wait.
 	if failed != nil {
 		err = t.refuse(res, host)
 	} else {
-		from := spool.Source{Store: store.Store{Catalog: h.catalog, Blobs: h.blobs}, Key: catalog.Key{ID: res.ID, Attempt: res.Attempt}}
+		from := spool.Source{Store: store.Store{Catalog: st.Catalog, Blobs: st.Blobs}, Key: catalog.Key{ID: res.ID, Attempt: res.Attempt}}
 		err = t.deliver(func() error { return t.spool.Deliver(ctx, t.line.Number, from, t.line.Key()) })
 	}
-	err = errors.Join(err, h.Close())
+	err = errors.Join(err, st.Close())
 	if res.Reason == result.ReasonCommit && res.Attempt > 0 && failed != nil || err != nil && !errors.Is(err, spool.ErrTaken) {
 		err = errors.Join(failed, err, t.keep())
 	} else {

@@ -56,9 +56,9 @@ func runSpec(c *cli.Context, p *program, o *specOptions) (err error) {
 		if o.bundle.Value == "" {
 			return o.bundle.Refuse("is empty; give a directory")
 		}
-		return s.stores.runner.Bundle(c.Context, a, o.bundle.Path(""))
+		return s.stores.Runner.Bundle(c.Context, a, o.bundle.Path(""))
 	}
-	config, err := s.stores.runner.Spec(c.Context, a)
+	config, err := s.stores.Runner.Spec(c.Context, a)
 	if err != nil {
 		return err
 	}

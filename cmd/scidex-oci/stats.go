@@ -15,6 +15,7 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/stores"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/stats"
 )
@@ -36,7 +37,7 @@ what they would have used is not known.`,
 			if _, err := words(c, 0, 0); err != nil {
 				return err
 			}
-			return p.visit(c, func(h *stores) error { return runStats(c.Context, p.stdout, h, *o) })
+			return p.visit(c, func(st *stores.Stores) error { return runStats(c.Context, p.stdout, st, *o) })
 		},
 	}
 }
@@ -74,8 +75,8 @@ type statistics struct {
 	Rules       stats.Rules   `json:"rules"`
 }
 
-func runStats(ctx context.Context, w io.Writer, h *stores, o statsOptions) error {
-	s, err := gather(ctx, h.catalog, o)
+func runStats(ctx context.Context, w io.Writer, st *stores.Stores, o statsOptions) error {
+	s, err := gather(ctx, st.Catalog, o)
 	if err != nil {
 		return err
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/stores"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog/queue"
 	"github.com/scidex-ai/scidex-oci/runner"
@@ -166,18 +167,18 @@ func (s *submission) submit(ctx context.Context, all []spec.Analysis, at func(i 
 			return &runner.RequestError{Err: err}
 		}
 	}
-	h, err := s.program.open(ctx, s.program.stderr)
+	st, err := s.program.open(ctx, s.program.stderr)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, h.Close()) }()
-	q, err := h.openQueue(ctx)
+	defer func() { err = errors.Join(err, st.Close()) }()
+	q, err := st.OpenQueue(ctx)
 	if err != nil {
 		return err
 	}
 	jobs := make([]queue.Submission, len(all))
 	for i, a := range all {
-		jobs[i], err = s.job(ctx, h, a)
+		jobs[i], err = s.job(ctx, st, a)
 		if err != nil && at != nil {
 			err = at(i, err)
 		}
@@ -196,8 +197,8 @@ func (s *submission) submit(ctx context.Context, all []spec.Analysis, at func(i 
 }
 
 // job is an analysis as the queue takes it.
-func (s *submission) job(ctx context.Context, h *stores, a spec.Analysis) (queue.Submission, error) {
-	row, err := h.runner.Queued(ctx, a)
+func (s *submission) job(ctx context.Context, st *stores.Stores, a spec.Analysis) (queue.Submission, error) {
+	row, err := st.Runner.Queued(ctx, a)
 	if err != nil {
 		return queue.Submission{}, err
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/stores"
 	"github.com/scidex-ai/scidex-oci/outputs/ui"
 )
 
@@ -29,7 +30,7 @@ it may read every run of this catalog and stop yours.`,
 			if _, err := words(c, 0, 0); err != nil {
 				return err
 			}
-			return p.visit(c, func(h *stores) error { return runUI(c.Context, p, h, *o) })
+			return p.visit(c, func(st *stores.Stores) error { return runUI(c.Context, p, st, *o) })
 		},
 	}
 }
@@ -45,7 +46,7 @@ func (o *uiOptions) flags() []cli.Flag {
 	)
 }
 
-func runUI(ctx context.Context, p *program, h *stores, o uiOptions) error {
+func runUI(ctx context.Context, p *program, st *stores.Stores, o uiOptions) error {
 	listener, err := listenForUI(o.listen)
 	if err != nil {
 		return err
@@ -61,7 +62,7 @@ func runUI(ctx context.Context, p *program, h *stores, o uiOptions) error {
 		case <-ctx.Done():
 		}
 	}()
-	server := ui.New(listener, ui.House{Runs: uiRuns{h}, Files: uiFiles{h}, Life: uiLife{h}}, h.runner.Log)
+	server := ui.New(listener, ui.House{Runs: uiRuns{st}, Files: uiFiles{st}, Life: uiLife{st}}, st.Runner.Log)
 	if _, err := fmt.Fprintln(p.stdout, server.URL()); err != nil {
 		return errors.Join(err, listener.Close())
 	}

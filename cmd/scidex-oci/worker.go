@@ -10,6 +10,7 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/stores"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog/queue"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner"
@@ -52,7 +53,7 @@ Exit codes of worker: 0 drained, 125 it could not work.`,
 			if _, err := words(c, 0, 0); err != nil {
 				return err
 			}
-			return p.withQueue(c, func(q queue.Queue, h *stores) error { return p.work(c.Context, q, h, *o) })
+			return p.withQueue(c, func(q queue.Queue, st *stores.Stores) error { return p.work(c.Context, q, st, *o) })
 		},
 	}
 }
@@ -88,24 +89,24 @@ func (o *workerOptions) flags(g *options.Global) []cli.Flag {
 }
 
 // work works on the queue until it is drained.
-func (p *program) work(ctx context.Context, q queue.Queue, h *stores, o workerOptions) error {
+func (p *program) work(ctx context.Context, q queue.Queue, st *stores.Stores, o workerOptions) error {
 	w := o.worker()
 	scraped, err := listen(o.metrics)
 	if err != nil {
 		return err
 	}
 	defer scraped.close()
-	if err := h.runner.Recover(ctx); err != nil { // what a worker before has left may be results
+	if err := st.Runner.Recover(ctx); err != nil { // what a worker before has left may be results
 		return err
 	}
-	h.runner.Tidy(ctx)
+	st.Runner.Tidy(ctx)
 	crew, err := runner.Muster(ctx, o.limits)
 	if err != nil {
 		return err
 	}
 	defer crew.Close()
 	report := newBatchReport(p, screen.NewTerminal(p.stderr, p.env), runRequest{json: o.json})
-	w.Runner, w.Queue, w.Begin, w.Log = h.runner, q, crew.Begin, h.runner.Log
+	w.Runner, w.Queue, w.Begin, w.Log = st.Runner, q, crew.Begin, st.Runner.Log
 	w.Told = func(result result.Result, err error) {
 		report.line(batch.Line{}, batch.Outcome{Result: result, Err: err})
 	}

@@ -1,13 +1,11 @@
-package main
+package stores
 
 import (
-	"errors"
 	"log/slog"
 	"strings"
 	"testing"
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
-	"github.com/scidex-ai/scidex-oci/runner"
 
 	"github.com/scidex-ai/scidex-oci/outputs/blob/s3"
 )
@@ -23,6 +21,14 @@ func globals(values map[string]string) *options.Global {
 	}
 	return &options.Global{
 		Root: text("root"), DB: text("db"), Blobs: text("blobs"), Tmp: text("tmp"), LogLevel: text("log-level"), LogFormat: text("log-format"),
+	}
+}
+
+// lookupIn finds variables in a map.
+func lookupIn(values map[string]string) options.Lookup {
+	return func(name string) (string, bool) {
+		value, ok := values[name]
+		return value, ok
 	}
 }
 
@@ -47,19 +53,19 @@ func TestRedacted(t *testing.T) {
 }
 
 func TestSettings(t *testing.T) {
-	env := variables(map[string]string{"HOME": "/home/u", "XDG_DATA_HOME": "/xdg"})
+	env := lookupIn(map[string]string{"HOME": "/home/u", "XDG_DATA_HOME": "/xdg"})
 	tests := []struct {
 		flags map[string]string
-		want  settings
+		want  Settings
 	}{
-		{map[string]string{"root": "r"}, settings{"/here/r", "/tmp", blobPlace{dir: "/here/r/blobs"}, database{file: "/here/r/catalog.db"}, slog.LevelWarn, false}},
+		{map[string]string{"root": "r"}, Settings{"/here/r", "/tmp", blobPlace{dir: "/here/r/blobs"}, database{file: "/here/r/catalog.db"}, slog.LevelWarn, false}},
 		{
 			map[string]string{"root": "/r", "db": "sqlite:///c.db", "blobs": "file://b", "tmp": "/var/tmp", "log-level": "debug", "log-format": "json"},
-			settings{"/r", "/var/tmp", blobPlace{dir: "/here/b"}, database{file: "/c.db"}, slog.LevelDebug, true},
+			Settings{"/r", "/var/tmp", blobPlace{dir: "/here/b"}, database{file: "/c.db"}, slog.LevelDebug, true},
 		},
 		{
 			map[string]string{"root": "/r", "blobs": "s3://bucket/a?endpoint=http://h"},
-			settings{
+			Settings{
 				"/r", "/tmp",
 				blobPlace{"/r/staging/072a63ddb7835467", s3.Location{Bucket: "bucket", Prefix: "a", Endpoint: "http://h"}},
 				database{file: "/r/catalog.db"},
@@ -68,11 +74,11 @@ func TestSettings(t *testing.T) {
 		},
 		{
 			map[string]string{"root": "/r", "db": "postgres://u:p@h/d"},
-			settings{"/r", "/tmp", blobPlace{dir: "/r/blobs"}, database{url: "postgres://u:p@h/d"}, slog.LevelWarn, false},
+			Settings{"/r", "/tmp", blobPlace{dir: "/r/blobs"}, database{url: "postgres://u:p@h/d"}, slog.LevelWarn, false},
 		},
 	}
 	for _, test := range tests {
-		if got, err := settingsOf(globals(test.flags), env); err != nil || got != test.want {
+		if got, err := ReadSettings(globals(test.flags), env); err != nil || got != test.want {
 			t.Errorf("%v: %+v, %v, want %+v", test.flags, got, err, test.want)
 		}
 	}
@@ -80,15 +86,15 @@ func TestSettings(t *testing.T) {
 
 func TestLogFormat(t *testing.T) {
 	for format, want := range map[string]string{"text": "level=WARN msg=\"a b\"", "json": `"level":"WARN","msg":"a b"}`} {
-		s, err := settingsOf(globals(map[string]string{"root": "/r", "log-format": format}), variables(nil))
+		s, err := ReadSettings(globals(map[string]string{"root": "/r", "log-format": format}), lookupIn(nil))
 		var to strings.Builder
-		s.logTo(&to).Info("not this")
-		s.logTo(&to).Warn("a b")
+		s.Logger(&to).Info("not this")
+		s.Logger(&to).Warn("a b")
 		if got := to.String(); err != nil || !strings.HasSuffix(got, want+"\n") || strings.Count(got, "\n") != 1 {
 			t.Errorf("%s: %q, %v", format, got, err)
 		}
 	}
-	if _, err := settingsOf(globals(map[string]string{"root": "/r", "log-format": "xml"}), variables(nil)); err == nil || !strings.Contains(err.Error(), `"xml": give text or json`) {
+	if _, err := ReadSettings(globals(map[string]string{"root": "/r", "log-format": "xml"}), lookupIn(nil)); err == nil || !strings.Contains(err.Error(), `"xml": give text or json`) {
 		t.Errorf("xml: %v", err)
 	}
 }
@@ -105,7 +111,7 @@ func TestDefaultRoot(t *testing.T) {
 		{1000, nil, ""},
 	}
 	for _, test := range tests {
-		got, err := defaultRoot(test.uid, variables(test.env))
+		got, err := defaultRoot(test.uid, lookupIn(test.env))
 		if got != test.want || (err != nil) != (test.want == "") {
 			t.Errorf("uid %d, %v: %q, %v", test.uid, test.env, got, err)
 		}
@@ -120,34 +126,14 @@ func TestBadURLsShowNoSecret(t *testing.T) {
 		"s3://key:hunter2@bucket",
 	} {
 		for _, flag := range []string{"db", "blobs"} {
-			_, err := settingsOf(globals(map[string]string{"root": "/r", flag: url}), variables(nil))
+			_, err := ReadSettings(globals(map[string]string{"root": "/r", flag: url}), lookupIn(nil))
 			if err == nil || strings.Contains(err.Error(), secret) {
 				t.Errorf("--%s %s: %v", flag, url, err)
 			}
 		}
 	}
-	_, err := settingsOf(globals(map[string]string{"root": "/r", "db": "foo.db"}), variables(nil))
+	_, err := ReadSettings(globals(map[string]string{"root": "/r", "db": "foo.db"}), lookupIn(nil))
 	if want := `--db "foo.db": give sqlite://PATH or postgres://USER@HOST:PORT/DATABASE`; err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
-	}
-}
-
-func TestExitCode(t *testing.T) {
-	tests := []struct {
-		err    error
-		code   int
-		silent bool
-	}{
-		{nil, 0, true},
-		{exitStatus(3), 3, true},
-		{errors.New("x"), 125, false},
-		{usagef("x"), 125, false},
-		{&runner.RequestError{Err: errors.New("x")}, 125, false},
-		{&runner.RequestError{Err: &runner.StoppedError{Signal: runner.StopSignal{ExitCode: 143}}}, 143, false},
-	}
-	for _, test := range tests {
-		if got := exitCode(test.err); got != test.code || silent(test.err) != test.silent {
-			t.Errorf("%v: code %d, silent %v", test.err, got, silent(test.err))
-		}
 	}
 }

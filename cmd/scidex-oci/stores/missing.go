@@ -1,4 +1,4 @@
-package main
+package stores
 
 import (
 	"context"
@@ -11,26 +11,26 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner"
 )
 
-// neverHad refuses to make a catalog file where the blob store, or what lies below the root, is of a catalog that was there
-// before: an empty one in its place would answer that there are no runs.
-func (s settings) neverHad(ctx context.Context) error {
+// checkNew refuses to make a catalog file where the blob store, or what lies below the root, belongs to a catalog that is
+// missing: an empty catalog in its place would answer that there are no runs.
+func (s Settings) checkNew(ctx context.Context) error {
 	id, err := s.blobsOf(ctx)
 	switch {
 	case err != nil:
 		return err
 	case id != "":
-		return s.lost(fmt.Sprintf("the blob store belongs to catalog %s", id))
+		return s.refuse(fmt.Sprintf("the blob store belongs to catalog %s", id))
 	}
 	found, err := s.records()
 	if err == nil && found != "" {
-		err = s.lost(found + " is of a run")
+		err = s.refuse(found + " is of a run")
 	}
 	return err
 }
 
-func (s settings) lost(evidence string) error {
+func (s Settings) refuse(evidence string) error {
 	anew := "--root DIR"
-	if s.blobs.remote() || s.blobs.dir != filepath.Join(s.root, "blobs") {
+	if s.Blobs.remote() || s.Blobs.dir != filepath.Join(s.Root, "blobs") {
 		anew = "--root DIR and --blobs URL"
 	}
 	return &runner.RequestError{Err: fmt.Errorf("the file is missing or empty, and %s: restore it from a backup, name the catalog of these runs with --db URL, or begin a new one with another %s",
@@ -39,14 +39,14 @@ func (s settings) lost(evidence string) error {
 
 // blobsOf is the id of the catalog that the blob store belongs to. It makes nothing: a store whose directory is not there has not
 // been used here.
-func (s settings) blobsOf(ctx context.Context) (string, error) {
-	switch _, err := os.Stat(s.blobs.dir); {
+func (s Settings) blobsOf(ctx context.Context) (string, error) {
+	switch _, err := os.Stat(s.Blobs.dir); {
 	case errors.Is(err, fs.ErrNotExist):
 		return "", nil
 	case err != nil:
 		return "", err
 	}
-	blobs, err := s.blobs.open()
+	blobs, err := s.Blobs.open()
 	if err != nil {
 		return "", err
 	}
@@ -54,9 +54,9 @@ func (s settings) blobsOf(ctx context.Context) (string, error) {
 }
 
 // records is one that a run of this root has left, "" where there is none.
-func (s settings) records() (string, error) {
+func (s Settings) records() (string, error) {
 	for _, name := range []string{"runs", "outcomes"} {
-		dir := filepath.Join(s.root, name)
+		dir := filepath.Join(s.Root, name)
 		entries, err := os.ReadDir(dir)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return "", err

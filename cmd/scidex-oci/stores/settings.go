@@ -1,6 +1,7 @@
-package main
+package stores
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"log/slog"
@@ -10,19 +11,41 @@ import (
 	"strings"
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
+	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 )
 
-// settings are the global flags, worked out. All paths are absolute.
-type settings struct {
-	root, tmp string
-	blobs     blobPlace
+// Settings are where the stores are, as the global options say. All paths are absolute.
+type Settings struct {
+	Root, Tmp string
+	Blobs     blobPlace
 	db        database
 	level     slog.Level
 	logJSON   bool
 }
 
-// logTo makes the log that writes to w.
-func (s settings) logTo(w io.Writer) *slog.Logger {
+// At are the settings with catalog and blobs in another root.
+func (s Settings) At(root string) Settings {
+	s.Root, s.db, s.Blobs = root, database{file: filepath.Join(root, "catalog.db")}, blobPlace{dir: filepath.Join(root, "blobs")}
+	return s
+}
+
+// PrivateSettings are those of a root that is not the user's own: only the level of the log is taken from the options.
+func PrivateSettings(root string, g *options.Global) (s Settings, err error) {
+	s = Settings{Tmp: filepath.Dir(root)}.At(root)
+	s.level, err = level(g.LogLevel)
+	return s, err
+}
+
+// OpenCatalog opens the catalog, and makes it where it never existed.
+func (s Settings) OpenCatalog(ctx context.Context) (catalog.Catalog, error) {
+	return s.db.openIf(ctx, s.checkNew)
+}
+
+// Postgres is the URL of the PostgreSQL database without its secrets, "" where the catalog is a file.
+func (s Settings) Postgres() string { return redacted(s.db.url) }
+
+// Logger makes the log that writes to w.
+func (s Settings) Logger(w io.Writer) *slog.Logger {
 	o := &slog.HandlerOptions{Level: s.level}
 	if s.logJSON {
 		return slog.New(slog.NewJSONHandler(w, o))
@@ -30,19 +53,19 @@ func (s settings) logTo(w io.Writer) *slog.Logger {
 	return slog.New(slog.NewTextHandler(w, o))
 }
 
-// settingsOf works the global flags out. It touches nothing.
-func settingsOf(g *options.Global, env lookup) (settings, error) {
-	s := settings{tmp: g.Tmp.Path("/tmp")}
+// ReadSettings reads the global options. It opens nothing.
+func ReadSettings(g *options.Global, env options.Lookup) (Settings, error) {
+	s := Settings{Tmp: g.Tmp.Path("/tmp")}
 	var err error
-	if s.root = g.Root.Path(""); s.root == "" {
-		if s.root, err = defaultRoot(os.Geteuid(), env); err != nil {
+	if s.Root = g.Root.Path(""); s.Root == "" {
+		if s.Root, err = defaultRoot(os.Geteuid(), env); err != nil {
 			return s, err
 		}
 	}
-	if s.db, err = databaseFor(g.DB, s.root); err != nil {
+	if s.db, err = databaseFor(g.DB, s.Root); err != nil {
 		return s, err
 	}
-	if s.blobs, err = blobsFor(g.Blobs, s.root); err != nil {
+	if s.Blobs, err = blobsFor(g.Blobs, s.Root); err != nil {
 		return s, err
 	}
 	if s.level, err = level(g.LogLevel); err != nil {
@@ -55,7 +78,7 @@ func settingsOf(g *options.Global, env lookup) (settings, error) {
 }
 
 // defaultRoot follows the XDG base directory specification: a relative XDG_DATA_HOME is ignored.
-func defaultRoot(uid int, env lookup) (string, error) {
+func defaultRoot(uid int, env options.Lookup) (string, error) {
 	if uid == 0 {
 		return "/var/lib/scidex-oci", nil
 	}
@@ -68,8 +91,8 @@ func defaultRoot(uid int, env lookup) (string, error) {
 	return "", fmt.Errorf("no place for catalog and blobs: HOME is not set; give --root DIR or set SCIDEX_OCI_ROOT")
 }
 
-// redacted is a URL without what may be secret: the password and the query. A plain file name is shown;
-// of anything else that is no URL all may be secret.
+// redacted is a URL without its password and query, which may be secret. A plain file name is shown; any other text that is
+// no URL is hidden as a whole.
 func redacted(given string) string {
 	if !strings.ContainsAny(given, ":@?=") {
 		return given

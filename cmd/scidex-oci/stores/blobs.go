@@ -1,11 +1,9 @@
-package main
+package stores
 
 import (
-	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"io"
 	"path/filepath"
 	"strings"
 
@@ -64,14 +62,4 @@ func (p blobPlace) open() (*blob.Store, error) {
 		return nil, &runner.RequestError{Err: err}
 	}
 	return blob.OpenShared(p.dir, bucket)
-}
-
-// opener opens blobs.
-type opener func(sha256 string) (io.ReadCloser, error)
-
-func (o opener) Open(sha256 string) (io.ReadCloser, error) { return o(sha256) }
-
-// reading is the store for those who read it until ctx ends.
-func (h *stores) reading(ctx context.Context) opener {
-	return func(sha256 string) (io.ReadCloser, error) { return h.blobs.Open(ctx, sha256) }
 }

@@ -1,0 +1,28 @@
+package main
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/scidex-ai/scidex-oci/runner"
+)
+
+func TestExitCode(t *testing.T) {
+	tests := []struct {
+		err    error
+		code   int
+		silent bool
+	}{
+		{nil, 0, true},
+		{exitStatus(3), 3, true},
+		{errors.New("x"), 125, false},
+		{usagef("x"), 125, false},
+		{&runner.RequestError{Err: errors.New("x")}, 125, false},
+		{&runner.RequestError{Err: &runner.StoppedError{Signal: runner.StopSignal{ExitCode: 143}}}, 143, false},
+	}
+	for _, test := range tests {
+		if got := exitCode(test.err); got != test.code || silent(test.err) != test.silent {
+			t.Errorf("%v: code %d, silent %v", test.err, got, silent(test.err))
+		}
+	}
+}
