@@ -1,12 +1,10 @@
 package main
 
 import (
-	"strings"
-
 	"github.com/urfave/cli/v2"
 
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/command"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
-	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
 )
 
 const about = `Runs one analysis that nobody has reviewed in a rootless OCI container: it reads data and docs, writes
@@ -21,8 +19,8 @@ A run is named by its ID (the last attempt), ID@1 (the first), a unique prefix o
 `
 
 // newApp is the tree of commands.
-func newApp(p *program) *cli.App {
-	p.options = &options.Global{}
+func newApp(p *command.Program) *cli.App {
+	p.Options = &options.Global{}
 	var version bool
 	app := &cli.App{
 		Name:            "scidex-oci",
@@ -31,10 +29,10 @@ func newApp(p *program) *cli.App {
 		UsageText:       "scidex-oci [global flags] COMMAND [flags] [ARG...]",
 		Description:     about + "\n" + exitCodes,
 		HideVersion:     true, // ours says more
-		Flags:           options.List(p.options.Flags()...),
+		Flags:           options.List(p.Options.Flags()...),
 		HideHelpCommand: true,
-		Writer:          p.stdout,
-		ErrWriter:       p.stderr,
+		Writer:          p.Stdout,
+		ErrWriter:       p.Stderr,
 		// Values are not split at commas: a value of --env may hold one.
 		DisableSliceFlagSeparator: true,
 		ExitErrHandler:            func(*cli.Context, error) {}, // execute maps errors to exit codes
@@ -51,7 +49,7 @@ func newApp(p *program) *cli.App {
 	app.OnUsageError = usage
 	app.Action = func(c *cli.Context) error {
 		if version {
-			return p.build.print(p.stdout)
+			return p.Build.Print(p.Stdout)
 		}
 		return cli.ShowAppHelp(c)
 	}
@@ -71,18 +69,4 @@ func prepare(command *cli.Command) {
 	}
 }
 
-func usage(_ *cli.Context, err error, _ bool) error { return usagef("%s", err) }
-
-// words checks the number of a command's arguments; most is -1 for any number.
-func words(c *cli.Context, least, most int) ([]string, error) {
-	given := c.Args().Slice()
-	if len(given) < least || most >= 0 && len(given) > most {
-		what := "give " + c.Command.ArgsUsage
-		if c.Command.ArgsUsage == "" {
-			what = "it takes none"
-		}
-		name := strings.TrimPrefix(c.Command.HelpName, c.App.HelpName+" ") // every message begins with ours
-		return nil, usagef("%s: %s; %s", name, screen.Count(len(given), "argument"), what)
-	}
-	return given, nil
-}
+func usage(_ *cli.Context, err error, _ bool) error { return command.Usagef("%s", err) }

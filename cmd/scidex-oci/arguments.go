@@ -7,12 +7,13 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/command"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/suggest"
 )
 
 // arrange rewrites a command line into the one form that the flag package reads without doubt:
-// global flags, command, its flags as --name=value, "--", and what remains. So global flags may stand
-// after the command, flags may follow the arguments of every command but those that run another one, and
+// global flags, cmd, its flags as --name=value, "--", and what remains. So global flags may stand
+// after the cmd, flags may follow the arguments of every command but those that run another one, and
 // an unknown word is told in one sentence.
 func arrange(app *cli.App, args []string) ([]string, error) {
 	if len(args) > 0 && args[0] == "help" {
@@ -20,7 +21,7 @@ func arrange(app *cli.App, args []string) ([]string, error) {
 	}
 	p := parser{global: app.Flags, rest: args, path: []string{app.Name}}
 	commands := app.Commands
-	var command *cli.Command
+	var cmd *cli.Command
 	for len(commands) > 0 {
 		word, err := p.next()
 		if err != nil {
@@ -30,26 +31,26 @@ func arrange(app *cli.App, args []string) ([]string, error) {
 			return p.line(), nil
 		}
 		below := find(commands, *word)
-		if below == nil && command != nil && command.Action != nil { // it takes words of its own as well
+		if below == nil && cmd != nil && cmd.Action != nil { // it takes words of its own as well
 			p.rest = append([]string{*word}, p.rest...)
 			break
 		}
-		command = below
-		if command == nil {
-			return nil, usagef("unknown command %q%s", *word, suggest.DidYouMean(*word, names(commands), ""))
+		cmd = below
+		if cmd == nil {
+			return nil, command.Usagef("unknown command %q%s", *word, suggest.DidYouMean(*word, names(commands), ""))
 		}
-		p.enter(command)
-		commands = command.Subcommands
+		p.enter(cmd)
+		commands = cmd.Subcommands
 	}
-	if err := p.arguments(!slices.Contains(app.Commands, command) || !runsAnother(command)); err != nil {
+	if err := p.arguments(!slices.Contains(app.Commands, cmd) || !runsAnother(cmd)); err != nil {
 		return nil, err
 	}
 	return p.line(), nil
 }
 
 // runsAnother reports whether the arguments of a command are another command with flags of its own.
-func runsAnother(command *cli.Command) bool {
-	return slices.Contains([]string{"run", "spec", "submit"}, command.Name)
+func runsAnother(cmd *cli.Command) bool {
+	return slices.Contains([]string{"run", "spec", "submit"}, cmd.Name)
 }
 
 // parser takes a command line apart.
@@ -63,10 +64,10 @@ type parser struct {
 	ended         bool // "--" was seen
 }
 
-func (p *parser) enter(command *cli.Command) {
+func (p *parser) enter(cmd *cli.Command) {
 	// Flags before a subcommand belong to its parent, which has none but --help.
-	p.path = append(append(p.path, p.localFlags...), command.Name)
-	p.localFlags, p.local = nil, command.Flags
+	p.path = append(append(p.path, p.localFlags...), cmd.Name)
+	p.localFlags, p.local = nil, cmd.Flags
 }
 
 // next takes flags up to the next word, which is nil at the end.
@@ -88,7 +89,7 @@ func (p *parser) next() (*string, error) {
 	return nil, nil //nolint:nilnil // a nil word is the end
 }
 
-// arguments takes the words of the last command, and flags between them where mixed.
+// arguments takes the words of the last cmd, and flags between them where mixed.
 func (p *parser) arguments(mixed bool) error {
 	for {
 		word, err := p.next()
@@ -117,7 +118,7 @@ func (p *parser) flag(arg string) error {
 	if documented, ok := flag.(cli.DocGenerationFlag); ok && !documented.TakesValue() {
 		if inline {
 			if _, err := strconv.ParseBool(value); err != nil {
-				return usagef("flag %q takes true or false, not %q", name, value)
+				return command.Usagef("flag %q takes true or false, not %q", name, value)
 			}
 			name += "=" + value
 		}
@@ -126,7 +127,7 @@ func (p *parser) flag(arg string) error {
 	}
 	if !inline {
 		if len(p.rest) == 0 {
-			return usagef("flag %q needs a value", name)
+			return command.Usagef("flag %q needs a value", name)
 		}
 		value, p.rest = p.rest[0], p.rest[1:]
 	}
@@ -142,7 +143,7 @@ func (p *parser) unknown(arg, given string) error {
 			known = append(known, flag.Names()[0])
 		}
 	}
-	return usagef("unknown flag %q%s", shown, suggest.DidYouMean(given, known, "--"))
+	return command.Usagef("unknown flag %q%s", shown, suggest.DidYouMean(given, known, "--"))
 }
 
 // line puts the parts together.
@@ -157,9 +158,9 @@ func (p *parser) line() []string {
 }
 
 func find(commands []*cli.Command, name string) *cli.Command {
-	for _, command := range commands {
-		if command.HasName(name) {
-			return command
+	for _, cmd := range commands {
+		if cmd.HasName(name) {
+			return cmd
 		}
 	}
 	return nil
@@ -167,9 +168,9 @@ func find(commands []*cli.Command, name string) *cli.Command {
 
 func names(commands []*cli.Command) []string {
 	var all []string
-	for _, command := range commands {
-		if !command.Hidden {
-			all = append(all, command.Name)
+	for _, cmd := range commands {
+		if !cmd.Hidden {
+			all = append(all, cmd.Name)
 		}
 	}
 	return all

@@ -10,6 +10,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/command"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/stores"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
@@ -24,7 +25,7 @@ const batchExitCodes = `Exit codes of batch:
   125  some ended in an error of scidex-oci or the host, or the batch could not be run
   129, 130, 131, 143  it was drained by SIGHUP, SIGINT, SIGQUIT or SIGTERM`
 
-func newBatchCommand(p *program) *cli.Command {
+func newBatchCommand(p *command.Program) *cli.Command {
 	o := &batchOptions{run: newRunOptions(p)}
 	return &cli.Command{
 		Name:      "batch",
@@ -49,14 +50,14 @@ next attempt; of one whose post-process command has failed that command alone is
 not the recorded one is refused, with what has changed.
 
 ` + batchExitCodes,
-		Flags:  o.flags(p.options),
+		Flags:  o.flags(p.Options),
 		Action: func(c *cli.Context) error { return runBatch(c, p, o) },
 	}
 }
 
 // batchSession is one batch from the command line to the summary.
 type batchSession struct {
-	program  *program
+	program  *command.Program
 	request  runRequest
 	options  *batchOptions
 	lines    *lines
@@ -73,19 +74,19 @@ type batchSession struct {
 	apart    bool  // no two lines overlap
 }
 
-func runBatch(c *cli.Context, p *program, o *batchOptions) (err error) {
-	given, err := words(c, 1, 1)
+func runBatch(c *cli.Context, p *command.Program, o *batchOptions) (err error) {
+	given, err := command.Args(c, 1, 1)
 	if err != nil {
 		return err
 	}
-	if err := cmp.Or(p.load(c), refuse(c.Command.Flags, "a batch", notOfBatch), o.settle()); err != nil {
+	if err := cmp.Or(p.Load(c), refuse(c.Command.Flags, "a batch", notOfBatch), o.settle()); err != nil {
 		return err
 	}
-	b := &batchSession{program: p, options: o, screen: screen.NewTerminal(p.stderr, p.env)}
+	b := &batchSession{program: p, options: o, screen: screen.NewTerminal(p.Stderr, p.Env)}
 	if b.to, err = eventsOf(o.run.Events, false); err != nil {
 		return err
 	}
-	k := p.requestParser(c, o.run)
+	k := newRequestParser(p, c, o.run)
 	if b.request, err = k.options(); err != nil {
 		return err
 	}
@@ -116,7 +117,7 @@ func (b *batchSession) run(ctx context.Context) (err error) {
 		return err
 	}
 	defer b.crew.Close()
-	if b.events, err = b.program.openEvents(b.to); err != nil {
+	if b.events, err = openEvents(b.program, b.to); err != nil {
 		return err
 	}
 	defer b.closeEvents()
@@ -164,7 +165,7 @@ func (b *batchSession) fitOverlapping(asked int, demand room.Demand) (fits int, 
 
 // open opens catalog and blob store, with all settled that killed launchers have left, where that is to be judged by.
 func (b *batchSession) open(ctx context.Context) (err error) {
-	if b.stores, err = b.program.open(ctx, b.screen); err != nil {
+	if b.stores, err = b.program.OpenStores(ctx, b.screen); err != nil {
 		return err
 	}
 	b.logs = b.stores.BlobOpener(ctx)
@@ -187,9 +188,9 @@ func (b *batchSession) status() *screen.Terminal {
 
 // perform runs the lines.
 func (b *batchSession) perform(ctx context.Context, source batch.Source) batch.Summary {
-	signals, _ := stops() // to the end of this process
-	defer outlast(signals)
-	defer suspends(&b.herd)()
+	signals, _ := command.StopSignals() // to the end of this process
+	defer command.IgnoreNextStop(signals)
+	defer command.HandleSuspend(&b.herd)()
 	defer b.screen.ClearStatus()
 	all := batch.Batch{
 		Work: b.work(), Jobs: b.options.jobs, MaxFailures: b.options.maxFailures, Overlap: b.overlap(),
@@ -270,7 +271,7 @@ func (b *batchSession) close(s batch.Summary, total int) error {
 		return err
 	}
 	if code := batchExit(s); code != 0 {
-		return exitStatus(code)
+		return command.ExitStatus(code)
 	}
 	return nil
 }

@@ -12,7 +12,7 @@ import (
 // annotate tells a GitHub workflow of a line that is not complete, by a workflow command. It goes to standard error, of
 // which the workflow's runner reads commands as well: standard output has the results.
 func (b *batchSession) annotate(line batch.Line, o batch.Outcome) {
-	if b.program.env.Text("GITHUB_ACTIONS") != "true" || o.Result.State == catalog.Complete {
+	if b.program.Env.Text("GITHUB_ACTIONS") != "true" || o.Result.State == catalog.Complete {
 		return
 	}
 	fmt.Fprintln(b.screen, annotation(nameOf(line), o.Result.Message))

@@ -7,6 +7,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/command"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
 )
 
@@ -54,11 +55,11 @@ func (o *batchOptions) settle() error {
 }
 
 // refuse refuses flags of run that a command has hidden; why says of each what to do.
-func refuse(flags []cli.Flag, command string, why map[string]string) error {
+func refuse(flags []cli.Flag, name string, why map[string]string) error {
 	for _, f := range options.Of(flags) {
 		reason, hidden := why[f.Name]
 		if got := f.Got(); hidden && got.Given && got.Value != "false" {
-			return usagef("%s is not for %s: %s", got.Label, command, reason)
+			return command.Usagef("%s is not for %s: %s", got.Label, name, reason)
 		}
 	}
 	return nil

@@ -6,12 +6,6 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner"
 )
 
-// suspendable is what Ctrl-Z stops: one analysis, or all of a batch.
-type suspendable interface {
-	Suspend(then func())
-	Resume()
-}
-
 // herd suspends all analyses that run. The zero value is ready.
 type herd struct {
 	mu      sync.Mutex

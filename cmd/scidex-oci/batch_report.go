@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"sync"
 
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/command"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
@@ -14,17 +15,17 @@ import (
 // batchReport prints what comes of the lines of a batch: JSON lines, or on a terminal a line for a person.
 type batchReport struct {
 	mu      sync.Mutex
-	program *program
+	program *command.Program
 	screen  *screen.Terminal
 	stdout  *screen.LenientWriter
 	human   bool
 	palette screen.Palette
 }
 
-func newBatchReport(p *program, terminal *screen.Terminal, o runRequest) *batchReport {
-	r := &batchReport{program: p, screen: terminal, stdout: screen.NewLenientWriter(p.stdout.File), palette: screen.NewPalette(p.stdout.File, p.env)}
-	if screen.IsTerminal(p.stdout.File) {
-		r.stdout = screen.NewLenientWriter(terminal.Writer(p.stdout.File))
+func newBatchReport(p *command.Program, terminal *screen.Terminal, o runRequest) *batchReport {
+	r := &batchReport{program: p, screen: terminal, stdout: screen.NewLenientWriter(p.Stdout.File), palette: screen.NewPalette(p.Stdout.File, p.Env)}
+	if screen.IsTerminal(p.Stdout.File) {
+		r.stdout = screen.NewLenientWriter(terminal.Writer(p.Stdout.File))
 		r.human = !o.json
 	}
 	return r
@@ -32,8 +33,8 @@ func newBatchReport(p *program, terminal *screen.Terminal, o runRequest) *batchR
 
 // bad tells of a line because of which nothing is run.
 func (r *batchReport) bad(line batch.Line) {
-	refused := runner.Refused(line.Analysis, &runner.RequestError{Err: line.Err}, r.program.build.version)
-	fmt.Fprintf(r.program.stderr, "scidex-oci: %s\n", screen.Escape(line.Err.Error()))
+	refused := runner.Refused(line.Analysis, &runner.RequestError{Err: line.Err}, r.program.Build.Version)
+	fmt.Fprintf(r.program.Stderr, "scidex-oci: %s\n", screen.Escape(line.Err.Error()))
 	if !r.human {
 		_ = screen.WriteJSON(r.stdout, refused) // a patient writer does not fail
 	}

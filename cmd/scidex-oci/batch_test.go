@@ -15,6 +15,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/command"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
@@ -99,11 +100,11 @@ func TestBatchOptions(t *testing.T) {
 		{given: map[string]string{"file": "a"}, words: "argument"},
 		{given: map[string]string{"export": "a"}, words: "each line"},
 	} {
-		p := &program{env: variables(map[string]string{"XDG_CONFIG_HOME": t.TempDir()}), options: &options.Global{}}
+		p := &command.Program{Env: variables(map[string]string{"XDG_CONFIG_HOME": t.TempDir()}), Options: &options.Global{}}
 		o := &batchOptions{run: newRunOptions(p)}
-		flags := o.flags(p.options)
+		flags := o.flags(p.Options)
 		apply(t, flags, test.given)
-		err := cmp.Or(p.options.Load(p.env, options.Of(flags)), refuse(flags, "a batch", notOfBatch), o.settle())
+		err := cmp.Or(p.Options.Load(p.Env, options.Of(flags)), refuse(flags, "a batch", notOfBatch), o.settle())
 		got := *o
 		got.run, got.failFast = nil, false
 		if test.words == "" && (err != nil || got != test.want) {

@@ -89,7 +89,7 @@ func (w work) observe(line batch.Line) func(event.Event) error {
 func (w work) start(ctx context.Context, request runner.Request) (result.Result, error) {
 	var err error
 	if request.Begun, err = w.crew.Begin(request.Analysis.Limits); err != nil {
-		return runner.Refused(request.Analysis, err, w.program.build.version), err
+		return runner.Refused(request.Analysis, err, w.program.Build.Version), err
 	}
 	return w.stores.Runner.Run(ctx, request)
 }
@@ -99,7 +99,7 @@ func (w work) hook(line batch.Line) (hook *runner.Hook, done func()) {
 	if w.request.hook == nil {
 		return nil, func() {}
 	}
-	output := screen.NewStream(w.program.stderr, w.screen)
+	output := screen.NewStream(w.program.Stderr, w.screen)
 	own := *w.request.hook
 	own.Output = output
 	return &own, func() {
@@ -125,5 +125,5 @@ func (w work) placed(line batch.Line, err error) error {
 
 // refuse is the outcome of a line that did not become a run.
 func (w work) refuse(line batch.Line, err error) batch.Outcome {
-	return batch.Outcome{Result: runner.Refused(line.Analysis, err, w.program.build.version), Err: err}
+	return batch.Outcome{Result: runner.Refused(line.Analysis, err, w.program.Build.Version), Err: err}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/docker/go-units"
 	"github.com/urfave/cli/v2"
 
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/command"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/stores"
@@ -17,7 +18,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/store"
 )
 
-func newCatalogCommand(p *program) *cli.Command {
+func newCatalogCommand(p *command.Program) *cli.Command {
 	return &cli.Command{
 		Name:        "catalog",
 		Usage:       "migrate, check and copy the catalog",
@@ -26,7 +27,7 @@ func newCatalogCommand(p *program) *cli.Command {
 	}
 }
 
-func newCatalogMigrate(p *program) *cli.Command {
+func newCatalogMigrate(p *command.Program) *cli.Command {
 	return &cli.Command{
 		Name:      "migrate",
 		Usage:     "bring the schema of the catalog to the version of this program",
@@ -35,19 +36,19 @@ func newCatalogMigrate(p *program) *cli.Command {
 this, run by a member of scidex_admin. SQLite is backed up before; PostgreSQL is yours to back up. In PostgreSQL the
 tables of the queue (submit, worker) are made and migrated with it.`,
 		Action: func(c *cli.Context) error {
-			if _, err := words(c, 0, 0); err != nil {
+			if _, err := command.Args(c, 0, 0); err != nil {
 				return err
 			}
-			if err := p.load(c); err != nil {
+			if err := p.Load(c); err != nil {
 				return err
 			}
-			return p.migrate(c.Context)
+			return migrate(p, c.Context)
 		},
 	}
 }
 
-func (p *program) migrate(ctx context.Context) error {
-	s, err := stores.ReadSettings(p.options, p.env)
+func migrate(p *command.Program, ctx context.Context) error {
+	s, err := stores.ReadSettings(p.Options, p.Env)
 	if err != nil {
 		return err
 	}
@@ -56,7 +57,7 @@ func (p *program) migrate(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		fmt.Fprintln(p.stdout, "the catalog has the newest schema")
+		fmt.Fprintln(p.Stdout, "the catalog has the newest schema")
 		return c.Close()
 	}
 	before, after, err := s.MigrateCatalog(ctx)
@@ -64,14 +65,14 @@ func (p *program) migrate(ctx context.Context) error {
 		return err
 	}
 	if before == after {
-		fmt.Fprintf(p.stdout, "the catalog has the newest schema, version %d\n", after)
+		fmt.Fprintf(p.Stdout, "the catalog has the newest schema, version %d\n", after)
 	} else {
-		fmt.Fprintf(p.stdout, "migrated the catalog from version %d to %d\n", before, after)
+		fmt.Fprintf(p.Stdout, "migrated the catalog from version %d to %d\n", before, after)
 	}
-	return p.migrateQueue(ctx, s)
+	return migrateQueue(p, ctx, s)
 }
 
-func newCatalogCheck(p *program) *cli.Command {
+func newCatalogCheck(p *command.Program) *cli.Command {
 	o := &checkOptions{}
 	return &cli.Command{
 		Name:      "check",
@@ -86,10 +87,10 @@ a bucket, from what is kept of it here, and of each run from the root that it wa
 --export directory and its script. Logs have no other copy. What could not be put back is told as ever.`,
 		Flags: o.flags(),
 		Action: func(c *cli.Context) error {
-			if _, err := words(c, 0, 0); err != nil {
+			if _, err := command.Args(c, 0, 0); err != nil {
 				return err
 			}
-			return p.visit(c, func(st *stores.Stores) error { return runCatalogCheck(c.Context, p, st, *o) })
+			return p.WithStores(c, func(st *stores.Stores) error { return runCatalogCheck(c.Context, p, st, *o) })
 		},
 	}
 }
@@ -107,7 +108,7 @@ func (o *checkOptions) flags() []cli.Flag {
 	)
 }
 
-func runCatalogCheck(ctx context.Context, p *program, st *stores.Stores, o checkOptions) error {
+func runCatalogCheck(ctx context.Context, p *command.Program, st *stores.Stores, o checkOptions) error {
 	host, err := os.Hostname()
 	if err != nil {
 		return err
@@ -115,22 +116,22 @@ func runCatalogCheck(ctx context.Context, p *program, st *stores.Stores, o check
 	report, err := store.Store{Catalog: st.Catalog, Blobs: st.Blobs}.Check(ctx, store.Options{
 		Host: host, Digests: o.digests, Repair: o.repair,
 		Repaired: func(sha256, from string) {
-			fmt.Fprintf(p.stderr, "repaired blob %s from %s\n", sha256, screen.Escape(from))
+			fmt.Fprintf(p.Stderr, "repaired blob %s from %s\n", sha256, screen.Escape(from))
 		},
 		Problem: func(key catalog.Key, what string) {
 			if key.ID != "" {
 				what = "run " + key.String() + ": " + what
 			}
-			fmt.Fprintln(p.stderr, screen.Escape(what))
+			fmt.Fprintln(p.Stderr, screen.Escape(what))
 		},
 	})
 	if err != nil {
 		return err
 	}
 	if o.json {
-		err = screen.WriteJSON(p.stdout, report)
+		err = screen.WriteJSON(p.Stdout, report)
 	} else {
-		printChecked(p.stdout, report, o.digests, o.repair)
+		printChecked(p.Stdout, report, o.digests, o.repair)
 	}
 	if report.Problems > 0 {
 		err = errors.Join(err, fmt.Errorf("%s found in the catalog; see above", screen.Count(int(report.Problems), "problem")))
@@ -152,7 +153,7 @@ func printChecked(w io.Writer, r store.Report, digests, repair bool) {
 	fmt.Fprintf(w, "orphans    %d blobs that no run names, %s\n", r.Orphans, units.BytesSize(float64(r.OrphanBytes)))
 }
 
-func newCatalogCopy(p *program) *cli.Command {
+func newCatalogCopy(p *command.Program) *cli.Command {
 	o := &copyOptions{}
 	return &cli.Command{
 		Name:      "copy",
@@ -164,10 +165,10 @@ one can be read, but nothing writes to it any more. So no run may be under way t
 --to-blobs the blobs are copied too, runs that have not ended are left out, and the old catalog stays in use.`,
 		Flags: o.flags(),
 		Action: func(c *cli.Context) error {
-			if _, err := words(c, 0, 0); err != nil {
+			if _, err := command.Args(c, 0, 0); err != nil {
 				return err
 			}
-			if err := p.load(c); err != nil {
+			if err := p.Load(c); err != nil {
 				return err
 			}
 			return runCatalogCopy(c.Context, p, *o)
@@ -191,13 +192,13 @@ func (o *copyOptions) flags() []cli.Flag {
 	)
 }
 
-func runCatalogCopy(ctx context.Context, p *program, o copyOptions) error {
-	s, err := stores.ReadSettings(p.options, p.env)
+func runCatalogCopy(ctx context.Context, p *command.Program, o copyOptions) error {
+	s, err := stores.ReadSettings(p.Options, p.Env)
 	if err != nil {
 		return err
 	}
 	if !o.from.Given || !o.to.Given {
-		return usagef("catalog copy needs --from URL and --to URL")
+		return command.Usagef("catalog copy needs --from URL and --to URL")
 	}
 	source, err := stores.OpenPair(ctx, o.from, o.fromBlobs, s)
 	if err != nil {
@@ -211,15 +212,15 @@ func runCatalogCopy(ctx context.Context, p *program, o copyOptions) error {
 	}
 	copied, err := store.Copy(ctx, source.Store, target.Store)
 	for _, key := range copied.NotEnded {
-		fmt.Fprintf(p.stderr, "left out   %s, which has not ended\n", screen.Escape(key.String()))
+		fmt.Fprintf(p.Stderr, "left out   %s, which has not ended\n", screen.Escape(key.String()))
 	}
 	if err := errors.Join(err, target.Catalog.Close()); err != nil {
 		return err
 	}
 	if o.json {
-		return screen.WriteJSON(p.stdout, copied)
+		return screen.WriteJSON(p.Stdout, copied)
 	}
-	printCopied(p.stdout, copied)
+	printCopied(p.Stdout, copied)
 	return nil
 }
 

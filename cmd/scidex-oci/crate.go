@@ -14,6 +14,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/command"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/stores"
 	"github.com/scidex-ai/scidex-oci/outputs"
@@ -24,7 +25,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
-func newCrateCommand(p *program) *cli.Command {
+func newCrateCommand(p *command.Program) *cli.Command {
 	o := &crateOptions{}
 	return &cli.Command{
 		Name:      "crate",
@@ -36,11 +37,11 @@ what was executed, when, on which image, with what environment, and what it used
 secrets are left out. What nobody knows is left out too: say --license and --agent.`,
 		Flags: o.flags(),
 		Action: func(c *cli.Context) error {
-			given, err := words(c, 1, 1)
+			given, err := command.Args(c, 1, 1)
 			if err != nil {
 				return err
 			}
-			return p.visit(c, func(st *stores.Stores) error { return runCrate(c.Context, st, *o, given[0]) })
+			return p.WithStores(c, func(st *stores.Stores) error { return runCrate(c.Context, st, *o, given[0]) })
 		},
 		Subcommands: []*cli.Command{newCrateVerify(p)},
 	}
@@ -64,7 +65,7 @@ func (o *crateOptions) flags() []cli.Flag {
 
 func runCrate(ctx context.Context, st *stores.Stores, o crateOptions, name string) error {
 	if o.output == "" {
-		return usagef("crate: where to? Give -o DIR or -o FILE.zip")
+		return command.Usagef("crate: where to? Give -o DIR or -o FILE.zip")
 	}
 	run, err := st.Find(ctx, name)
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/command"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/stores"
@@ -14,7 +15,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/check/doctor"
 )
 
-func newDoctorCommand(p *program) *cli.Command {
+func newDoctorCommand(p *command.Program) *cli.Command {
 	o := newRunOptions(p)
 	return &cli.Command{
 		Name:      "doctor",
@@ -37,7 +38,7 @@ Exit codes: 0 a run with these flags works, 1 it does not, 125 bad flags, 129, 1
 SIGHUP, SIGINT, SIGQUIT or SIGTERM.`,
 		Flags: options.List(append(confiningFlags(p, o), options.Bool(&o.JSON, "json", "print the report as one JSON object"))...),
 		Action: func(c *cli.Context) error {
-			if _, err := words(c, 0, 0); err != nil {
+			if _, err := command.Args(c, 0, 0); err != nil {
 				return err
 			}
 			return runDoctor(c, p, o)
@@ -45,11 +46,11 @@ SIGHUP, SIGINT, SIGQUIT or SIGTERM.`,
 	}
 }
 
-func runDoctor(c *cli.Context, p *program, o *options.Run) error {
-	if err := p.load(c, o.Flags(p.options)...); err != nil {
+func runDoctor(c *cli.Context, p *command.Program, o *options.Run) error {
+	if err := p.Load(c, o.Flags(p.Options)...); err != nil {
 		return err
 	}
-	k := p.requestParser(c, o)
+	k := newRequestParser(p, c, o)
 	k.words = []string{"true"} // what will be run
 	wanted, err := k.options()
 	if err != nil {
@@ -61,7 +62,7 @@ func runDoctor(c *cli.Context, p *program, o *options.Run) error {
 	if err != nil {
 		return err
 	}
-	how, err := p.examination()
+	how, err := examination(p)
 	if err != nil {
 		return err
 	}
@@ -70,26 +71,26 @@ func runDoctor(c *cli.Context, p *program, o *options.Run) error {
 }
 
 // examination is how doctor gets at the caller's catalog, and at one of its own.
-func (p *program) examination() (doctor.Options, error) {
-	s, err := stores.ReadSettings(p.options, p.env)
+func examination(p *command.Program) (doctor.Options, error) {
+	s, err := stores.ReadSettings(p.Options, p.Env)
 	if err != nil {
 		return doctor.Options{}, err
 	}
-	how := doctor.Options{Root: s.Root, Tmp: s.Tmp, PostgreSQL: s.Postgres(), Version: p.build.version}
-	given, err := stores.ReadPolicy(p.options)
+	how := doctor.Options{Root: s.Root, Tmp: s.Tmp, PostgreSQL: s.Postgres(), Version: p.Build.Version}
+	given, err := stores.ReadPolicy(p.Options)
 	if err != nil {
 		return how, err
 	}
 	how.MinFree = given.Floor
-	how.Catalog = func(ctx context.Context) (string, error) { return s.Examine(ctx, p.build.version, p.stderr) }
-	how.Open = p.throwAway(s, given)
+	how.Catalog = func(ctx context.Context) (string, error) { return s.Examine(ctx, p.Build.Version, p.Stderr) }
+	how.Open = throwAway(p, s, given)
 	return how, nil
 }
 
 // throwAway opens stores in a directory of their own, with the settings of another.
-func (p *program) throwAway(s stores.Settings, given stores.Policy) func(context.Context, string) (*runner.Runner, error) {
+func throwAway(p *command.Program, s stores.Settings, given stores.Policy) func(context.Context, string) (*runner.Runner, error) {
 	return func(ctx context.Context, root string) (*runner.Runner, error) {
-		st, err := stores.Open(ctx, s.At(root), given, p.build.version, p.stderr)
+		st, err := stores.Open(ctx, s.At(root), given, p.Build.Version, p.Stderr)
 		if err != nil {
 			return nil, err
 		}
@@ -98,25 +99,25 @@ func (p *program) throwAway(s stores.Settings, given stores.Policy) func(context
 }
 
 // examine prints the report.
-func examine(ctx context.Context, p *program, how doctor.Options, asJSON bool) error {
-	stop, done := stops()
+func examine(ctx context.Context, p *command.Program, how doctor.Options, asJSON bool) error {
+	stop, done := command.StopSignals()
 	defer done()
 	how.Stop = stop
 	report, err := doctor.Run(ctx, how)
 	var stopped *doctor.StoppedError
 	switch {
 	case errors.As(err, &stopped):
-		fmt.Fprintf(p.stderr, "scidex-oci: %s; nothing is known\n", stopped)
-		return exitStatus(stopped.Signal.ExitCode)
+		fmt.Fprintf(p.Stderr, "scidex-oci: %s; nothing is known\n", stopped)
+		return command.ExitStatus(stopped.Signal.ExitCode)
 	case err != nil:
 		return err
 	case asJSON:
-		err = screen.WriteJSON(p.stdout, report)
+		err = screen.WriteJSON(p.Stdout, report)
 	default:
-		findingLines{w: p.stdout, palette: screen.NewPalette(p.stdout.File, p.env)}.report(report)
+		findingLines{w: p.Stdout, palette: screen.NewPalette(p.Stdout.File, p.Env)}.report(report)
 	}
 	if err == nil && !report.Works {
-		return exitStatus(1)
+		return command.ExitStatus(1)
 	}
 	return err
 }

@@ -9,6 +9,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/command"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/detach"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
 )
 
@@ -41,7 +43,7 @@ func eventsOf(given options.Text, detached bool) (t eventsTarget, err error) {
 		return t, t.refuse("standard input, output and error are taken; give a descriptor from 3 on, as in fd:3 with 3>FILE in a shell")
 	}
 	if detached {
-		t.fd = eventsFD
+		t.fd = detach.EventsFD
 	}
 	return t, t.inherited()
 }
@@ -65,7 +67,7 @@ func (t eventsTarget) inherited() error {
 }
 
 // openEvents makes the sink of a target, nil where there is none.
-func (p *program) openEvents(t eventsTarget) (*sink, error) {
+func openEvents(p *command.Program, t eventsTarget) (*sink, error) {
 	if t.text == "" {
 		return nil, nil //nolint:nilnil // events are not asked for
 	}
@@ -73,7 +75,7 @@ func (p *program) openEvents(t eventsTarget) (*sink, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := p.unshared(file, t); err != nil {
+	if err := checkUnshared(p, file, t); err != nil {
 		return nil, errors.Join(err, file.Close())
 	}
 	return newSink(file), nil
@@ -97,8 +99,8 @@ func (t eventsTarget) open() (*os.File, error) {
 	return file, err
 }
 
-// unshared refuses what one of our own streams goes to: events are never mixed with the analysis' output.
-func (p *program) unshared(file *os.File, t eventsTarget) error {
+// checkUnshared refuses what one of our own streams goes to: events are never mixed with the analysis' output.
+func checkUnshared(p *command.Program, file *os.File, t eventsTarget) error {
 	its, err := file.Stat()
 	if err != nil {
 		return err
@@ -106,7 +108,7 @@ func (p *program) unshared(file *os.File, t eventsTarget) error {
 	if null, err := os.Stat(os.DevNull); err == nil && os.SameFile(its, null) {
 		return nil
 	}
-	for name, stream := range map[string]*os.File{"output": p.stdout.File, "error": p.stderr} {
+	for name, stream := range map[string]*os.File{"output": p.Stdout.File, "error": p.Stderr} {
 		if info, err := stream.Stat(); err == nil && os.SameFile(its, info) {
 			return t.refuse("that is where standard %s goes; give another file or descriptor", name)
 		}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/command"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/stores"
@@ -18,7 +19,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 )
 
-func newOutputsFindCommand(p *program) *cli.Command {
+func newOutputsFindCommand(p *command.Program) *cli.Command {
 	o := &findOptions{}
 	return &cli.Command{
 		Name:      "find",
@@ -30,11 +31,11 @@ everything below dir. Eight hexadecimal digits or more are the beginning of a di
 of such a name.`,
 		Flags: o.flags(),
 		Action: func(c *cli.Context) error {
-			given, err := words(c, 1, 1)
+			given, err := command.Args(c, 1, 1)
 			if err != nil {
 				return err
 			}
-			return p.visit(c, func(st *stores.Stores) error { return runOutputsFind(c.Context, p.stdout, st, *o, given[0]) })
+			return p.WithStores(c, func(st *stores.Stores) error { return runOutputsFind(c.Context, p.Stdout, st, *o, given[0]) })
 		},
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/docker/go-units"
 	"github.com/urfave/cli/v2"
 
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/command"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/stores"
@@ -18,7 +19,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/check/selftest"
 )
 
-func newGCCommand(p *program) *cli.Command {
+func newGCCommand(p *command.Program) *cli.Command {
 	o := &gcOptions{}
 	return &cli.Command{
 		Name:      "gc",
@@ -30,10 +31,10 @@ is not among the newest N runs of this root. A run that is pinned, has not ended
 is the only copy of what was not committed never goes. A blob goes when it is an hour old and no run needs it.`,
 		Flags: o.flags(),
 		Action: func(c *cli.Context) error {
-			if _, err := words(c, 0, 0); err != nil {
+			if _, err := command.Args(c, 0, 0); err != nil {
 				return err
 			}
-			return p.enter(c, func(st *stores.Stores) error { return runGC(c.Context, p, st, *o) })
+			return p.WithRawStores(c, func(st *stores.Stores) error { return runGC(c.Context, p, st, *o) })
 		},
 	}
 }
@@ -51,7 +52,7 @@ func (o *gcOptions) flags() []cli.Flag {
 	)...)
 }
 
-func runGC(ctx context.Context, p *program, st *stores.Stores, o gcOptions) error {
+func runGC(ctx context.Context, p *command.Program, st *stores.Stores, o gcOptions) error {
 	retention, err := o.retention.At(time.Now())
 	if err != nil {
 		return err
@@ -60,7 +61,7 @@ func runGC(ctx context.Context, p *program, st *stores.Stores, o gcOptions) erro
 	if err != nil {
 		return err
 	}
-	examination, err := p.examination()
+	examination, err := examination(p)
 	if err != nil {
 		return err
 	}
@@ -76,9 +77,9 @@ func runGC(ctx context.Context, p *program, st *stores.Stores, o gcOptions) erro
 		}
 	}
 	if o.json {
-		err = screen.WriteJSON(p.stdout, collectedOf(report, o.dryRun, retention))
+		err = screen.WriteJSON(p.Stdout, collectedOf(report, o.dryRun, retention))
 	} else {
-		printGC(p.stdout, report, o.dryRun, retention)
+		printGC(p.Stdout, report, o.dryRun, retention)
 	}
 	return errors.Join(append(report.Errors, err)...)
 }

@@ -11,12 +11,13 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/command"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/stores"
 	"github.com/scidex-ai/scidex-oci/rootfs/image"
 	"github.com/scidex-ai/scidex-oci/runner"
 )
 
-func newImageCommand(p *program) *cli.Command {
+func newImageCommand(p *command.Program) *cli.Command {
 	return &cli.Command{
 		Name:        "image",
 		Usage:       "pull, import, list and remove images of root filesystems",
@@ -34,9 +35,9 @@ On a terminal bars on standard error show how far it is. With --json a line {"ty
 it for every blob, phase and half second, with bytes in "done" and "total"; the last line, {"type":"image",
 ...}, is the image.`
 
-// store opens the images of the root, and makes their place where it is missing.
-func (p *program) store() (*image.Store, error) {
-	s, err := stores.ReadSettings(p.options, p.env)
+// openImages opens the images of the root, and makes their place where it is missing.
+func openImages(p *command.Program) (*image.Store, error) {
+	s, err := stores.ReadSettings(p.Options, p.Env)
 	if err != nil {
 		return nil, err
 	}
@@ -58,31 +59,6 @@ func sweepImages(ctx context.Context, root string, dry bool) ([]string, error) {
 	}
 	swept, err := s.Sweep(ctx, dry)
 	return swept.Removed, err
-}
-
-// interruptedError is a command that a signal has ended, with nothing left of it.
-type interruptedError struct{ by runner.StopSignal }
-
-func (e *interruptedError) Error() string { return "stopped by " + e.by.Name }
-
-// untilStopped calls do with a context that ends with a signal, which then is the error.
-func untilStopped(ctx context.Context, do func(context.Context) error) error {
-	stop, done := stops()
-	defer done()
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	go func() {
-		select {
-		case signal := <-stop:
-			cancel(&interruptedError{signal})
-		case <-ctx.Done():
-		}
-	}()
-	err := do(ctx)
-	if stopped := new(interruptedError); err != nil && errors.As(context.Cause(ctx), &stopped) {
-		return stopped
-	}
-	return err
 }
 
 // shownImage is an image as --json tells it: what is not known is null.

@@ -7,12 +7,13 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/command"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
 	"github.com/scidex-ai/scidex-oci/rootfs/image"
 )
 
-func newImageImport(p *program) *cli.Command {
+func newImageImport(p *command.Program) *cli.Command {
 	o := &importOptions{}
 	return &cli.Command{
 		Name:      "import",
@@ -29,14 +30,14 @@ told by what is in it. A tar of a root filesystem becomes an image of one layer.
   skopeo copy docker-archive:python.tar oci:python:3 && scidex-oci image import python --name python`,
 		Flags: o.flags(),
 		Action: func(c *cli.Context) error {
-			given, err := words(c, 1, 1)
+			given, err := command.Args(c, 1, 1)
 			if err != nil {
 				return err
 			}
-			if err := p.load(c); err != nil {
+			if err := p.Load(c); err != nil {
 				return err
 			}
-			return p.importImage(c.Context, *o, given[0])
+			return importImage(p, c.Context, *o, given[0])
 		},
 	}
 }
@@ -55,33 +56,33 @@ func (o *importOptions) flags() []cli.Flag {
 	)
 }
 
-func (p *program) importImage(ctx context.Context, o importOptions, path string) error {
+func importImage(p *command.Program, ctx context.Context, o importOptions, path string) error {
 	if o.name == "" {
-		return usagef("image import needs --name NAME")
+		return command.Usagef("image import needs --name NAME")
 	}
 	if err := image.CheckName(o.name); err != nil {
-		return usagef("--name: %s", err)
+		return command.Usagef("--name: %s", err)
 	}
-	return p.add(ctx, o.json, func(ctx context.Context, s *image.Store, view progressView) (image.Imported, error) {
+	return addImage(p, ctx, o.json, func(ctx context.Context, s *image.Store, view progressView) (image.Imported, error) {
 		return s.Import(ctx, path, image.Options{Name: o.name, Tag: o.tag, Progress: view.show})
 	})
 }
 
-// add gets an image into the store, showing how far it is, and prints it.
-func (p *program) add(ctx context.Context, asJSON bool, get func(context.Context, *image.Store, progressView) (image.Imported, error)) error {
-	return untilStopped(ctx, func(ctx context.Context) error {
-		s, err := p.store()
+// addImage gets an image into the store, showing how far it is, and prints it.
+func addImage(p *command.Program, ctx context.Context, asJSON bool, get func(context.Context, *image.Store, progressView) (image.Imported, error)) error {
+	return command.UntilStopped(ctx, func(ctx context.Context) error {
+		s, err := openImages(p)
 		if err != nil {
 			return err
 		}
-		view := p.progress(asJSON)
+		view := newProgressView(p, asJSON)
 		added, err := get(ctx, s, view)
 		view.end(err == nil)
 		if err != nil {
 			return err
 		}
 		if asJSON {
-			return screen.WriteJSON(p.stdout, struct {
+			return screen.WriteJSON(p.Stdout, struct {
 				Type string `json:"type"`
 				shownImage
 				Unchanged bool    `json:"unchanged"`
@@ -89,7 +90,7 @@ func (p *program) add(ctx context.Context, asJSON bool, get func(context.Context
 				Replaced  *string `json:"replaced"`
 			}{"image", shownOf(added.Image), added.Unchanged, added.Repaired, known(added.Replaced.String())})
 		}
-		printImported(p.stdout, added)
+		printImported(p.Stdout, added)
 		return nil
 	})
 }

@@ -8,12 +8,13 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/command"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
 	"github.com/scidex-ai/scidex-oci/rootfs/image"
 )
 
-func newImageList(p *program) *cli.Command {
+func newImageList(p *command.Program) *cli.Command {
 	o := &imageListOptions{}
 	return &cli.Command{
 		Name:      "ls",
@@ -26,13 +27,13 @@ and manifest "digest" of the image, its platform, "created_at", "size" and "root
 is null.`,
 		Flags: o.flags(),
 		Action: func(c *cli.Context) error {
-			if _, err := words(c, 0, 0); err != nil {
+			if _, err := command.Args(c, 0, 0); err != nil {
 				return err
 			}
-			if err := p.load(c); err != nil {
+			if err := p.Load(c); err != nil {
 				return err
 			}
-			return p.listImages(*o)
+			return listImages(p, *o)
 		},
 	}
 }
@@ -49,19 +50,19 @@ func (o *imageListOptions) flags() []cli.Flag {
 	)
 }
 
-func (p *program) listImages(o imageListOptions) error {
-	s, err := p.store()
+func listImages(p *command.Program, o imageListOptions) error {
+	s, err := openImages(p)
 	if err != nil {
 		return err
 	}
 	images, unread := s.List()
 	switch {
 	case o.json:
-		err = imageLines(p.stdout, images)
+		err = imageLines(p.Stdout, images)
 	case o.quiet:
-		err = imageNames(p.stdout, images)
+		err = imageNames(p.Stdout, images)
 	default:
-		err = imageTable(p.stdout, images)
+		err = imageTable(p.Stdout, images)
 	}
 	return errors.Join(err, unread)
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/vbauerster/mpb/v8"
 	"github.com/vbauerster/mpb/v8/decor"
 
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/command"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
 	"github.com/scidex-ai/scidex-oci/rootfs/image"
 )
@@ -23,15 +24,15 @@ type progressView interface {
 	end(whole bool)
 }
 
-// progress is bars on a terminal, lines of JSON where those are asked for, else nothing.
-func (p *program) progress(asJSON bool) progressView {
+// newProgressView is bars on a terminal, lines of JSON where those are asked for, else nothing.
+func newProgressView(p *command.Program, asJSON bool) progressView {
 	switch {
 	case asJSON:
-		return &progressLines{Writer: p.stderr, to: p.stdout, told: map[stage]time.Time{}}
-	case screen.IsTerminal(p.stderr) && p.env.Text("TERM") != "dumb":
-		return newBars(p.stderr)
+		return &progressLines{Writer: p.Stderr, to: p.Stdout, told: map[stage]time.Time{}}
+	case screen.IsTerminal(p.Stderr) && p.Env.Text("TERM") != "dumb":
+		return newBars(p.Stderr)
 	}
-	return noProgress{p.stderr}
+	return noProgress{p.Stderr}
 }
 
 type noProgress struct{ io.Writer }

@@ -6,6 +6,7 @@ import (
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 	"github.com/urfave/cli/v2"
 
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/command"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/stores"
 	"github.com/scidex-ai/scidex-oci/rootfs/image"
@@ -13,7 +14,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/rootfs/registry"
 )
 
-func newImagePull(p *program) *cli.Command {
+func newImagePull(p *command.Program) *cli.Command {
 	o := &pullOptions{}
 	return &cli.Command{
 		Name:      "pull",
@@ -34,14 +35,14 @@ by the system's authorities, or those in SSL_CERT_FILE.
   scidex-oci run --rootfs python -- python3 --version`,
 		Flags: o.flags(),
 		Action: func(c *cli.Context) error {
-			given, err := words(c, 1, 1)
+			given, err := command.Args(c, 1, 1)
 			if err != nil {
 				return err
 			}
-			if err := p.load(c); err != nil {
+			if err := p.Load(c); err != nil {
 				return err
 			}
-			return p.pullImage(c.Context, *o, given[0])
+			return pullImage(p, c.Context, *o, given[0])
 		},
 	}
 }
@@ -63,25 +64,25 @@ func (o *pullOptions) flags() []cli.Flag {
 // pulling is the phase of what comes from a registry.
 const pulling = "pull"
 
-func (p *program) pullImage(ctx context.Context, o pullOptions, given string) error {
+func pullImage(p *command.Program, ctx context.Context, o pullOptions, given string) error {
 	name := o.name.Or(given)
 	if err := image.CheckName(name); err != nil {
-		return usagef("%s", err)
+		return command.Usagef("%s", err)
 	}
 	ref, err := registry.Parse(given)
 	if err != nil {
-		return usagef("%s", err)
+		return command.Usagef("%s", err)
 	}
-	s, err := stores.ReadSettings(p.options, p.env)
+	s, err := stores.ReadSettings(p.Options, p.Env)
 	if err != nil {
 		return err
 	}
-	credentials, err := registry.FromDocker(p.env.Text)
+	credentials, err := registry.FromDocker(p.Env.Text)
 	if err != nil {
 		return err
 	}
-	how := registry.Options{Credentials: credentials, PlainHTTP: o.plainHTTP, UserAgent: "scidex-oci/" + p.build.version}
-	return p.add(ctx, o.json, func(ctx context.Context, to *image.Store, view progressView) (image.Imported, error) {
+	how := registry.Options{Credentials: credentials, PlainHTTP: o.plainHTTP, UserAgent: "scidex-oci/" + p.Build.Version}
+	return addImage(p, ctx, o.json, func(ctx context.Context, to *image.Store, view progressView) (image.Imported, error) {
 		how.Log = s.Logger(view)
 		how.Progress = func(blob ocispec.Descriptor, done int64) {
 			view.show(image.Progress{Phase: pulling, Digest: blob.Digest, Done: done, Total: blob.Size})

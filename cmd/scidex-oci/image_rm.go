@@ -8,10 +8,11 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/command"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
 )
 
-func newImageRemove(p *program) *cli.Command {
+func newImageRemove(p *command.Program) *cli.Command {
 	return &cli.Command{
 		Name:      "rm",
 		Usage:     "remove images",
@@ -20,20 +21,20 @@ func newImageRemove(p *program) *cli.Command {
 		Description: `All names are looked up before anything is removed. What another image has too stays. A run that uses the
 image goes on: then only the name goes at once, and the rest with the next gc after the end of the run.`,
 		Action: func(c *cli.Context) error {
-			given, err := words(c, 1, -1)
+			given, err := command.Args(c, 1, -1)
 			if err != nil {
 				return err
 			}
-			if err := p.load(c); err != nil {
+			if err := p.Load(c); err != nil {
 				return err
 			}
-			return p.removeImages(c.Context, given)
+			return removeImages(p, c.Context, given)
 		},
 	}
 }
 
-func (p *program) removeImages(ctx context.Context, given []string) error {
-	s, err := p.store()
+func removeImages(p *command.Program, ctx context.Context, given []string) error {
+	s, err := openImages(p)
 	if err != nil {
 		return err
 	}
@@ -48,7 +49,7 @@ func (p *program) removeImages(ctx context.Context, given []string) error {
 	for _, name := range given {
 		inUse, err := s.Remove(ctx, name)
 		if inUse {
-			fmt.Fprintf(p.stdout, "%s is in use: its files go with the first \"scidex-oci gc\" after the runs that use it\n", screen.Escape(name))
+			fmt.Fprintf(p.Stdout, "%s is in use: its files go with the first \"scidex-oci gc\" after the runs that use it\n", screen.Escape(name))
 		}
 		all = errors.Join(all, err)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/command"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/stores"
@@ -17,7 +18,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner"
 )
 
-func newLogsCommand(p *program) *cli.Command {
+func newLogsCommand(p *command.Program) *cli.Command {
 	o := &logsOptions{}
 	return &cli.Command{
 		Name:      "logs",
@@ -26,11 +27,11 @@ func newLogsCommand(p *program) *cli.Command {
 		ArgsUsage: "ID",
 		Flags:     o.flags(),
 		Action: func(c *cli.Context) error {
-			given, err := words(c, 1, 1)
+			given, err := command.Args(c, 1, 1)
 			if err != nil {
 				return err
 			}
-			return p.visit(c, func(st *stores.Stores) error { return runLogs(c.Context, p, st, *o, given[0]) })
+			return p.WithStores(c, func(st *stores.Stores) error { return runLogs(c.Context, p, st, *o, given[0]) })
 		},
 	}
 }
@@ -48,7 +49,7 @@ func (o *logsOptions) flags() []cli.Flag {
 	)
 }
 
-func runLogs(ctx context.Context, p *program, st *stores.Stores, o logsOptions, name string) error {
+func runLogs(ctx context.Context, p *command.Program, st *stores.Stores, o logsOptions, name string) error {
 	if o.stdout == o.stderr {
 		o.stdout, o.stderr = true, true
 	}
@@ -56,8 +57,8 @@ func runLogs(ctx context.Context, p *program, st *stores.Stores, o logsOptions, 
 	if err != nil {
 		return err
 	}
-	stdout, closeStdout := screen.Display(p.stdout.File)
-	stderr, closeStderr := screen.Display(p.stderr)
+	stdout, closeStdout := screen.Display(p.Stdout.File)
+	stderr, closeStderr := screen.Display(p.Stderr)
 	var to runner.Streams
 	if o.stdout {
 		to[0] = stdout
@@ -70,7 +71,7 @@ func runLogs(ctx context.Context, p *program, st *stores.Stores, o logsOptions, 
 	if err != nil {
 		return noLogs(run, err)
 	}
-	return p.tellTruncated(run, to)
+	return tellTruncated(p, run, to)
 }
 
 func noLogs(run catalog.Run, err error) error {
@@ -85,7 +86,7 @@ func noLogs(run catalog.Run, err error) error {
 }
 
 // tellTruncated says on standard error which streams were not kept, or not whole.
-func (p *program) tellTruncated(run catalog.Run, to runner.Streams) error {
+func tellTruncated(p *command.Program, run catalog.Run, to runner.Streams) error {
 	if !run.State.Final() {
 		return nil
 	}
@@ -94,18 +95,18 @@ func (p *program) tellTruncated(run catalog.Run, to runner.Streams) error {
 		return fmt.Errorf("report of run %q: %w", run.Key, err)
 	}
 	if run.State == catalog.Lost && report.Logs == (result.Logs{}) {
-		fmt.Fprintf(p.stderr, "scidex-oci: run %q is lost, and its logs were not kept: %s\n", run.Key, run.Message)
+		fmt.Fprintf(p.Stderr, "scidex-oci: run %q is lost, and its logs were not kept: %s\n", run.Key, run.Message)
 	}
 	for i, log := range []result.Log{report.Logs.Stdout, report.Logs.Stderr} {
 		if to[i] != nil && log.Truncated {
-			fmt.Fprintf(p.stderr, "scidex-oci: %s is truncated: the analysis wrote %s; see --log-size of run\n", []string{"stdout", "stderr"}[i], screen.Size(log.Bytes))
+			fmt.Fprintf(p.Stderr, "scidex-oci: %s is truncated: the analysis wrote %s; see --log-size of run\n", []string{"stdout", "stderr"}[i], screen.Size(log.Bytes))
 		}
 	}
 	return nil
 }
 
 // printBlob writes a blob.
-func (p *program) printBlob(ctx context.Context, st *stores.Stores, sha256 string, f *os.File) error {
+func printBlob(p *command.Program, ctx context.Context, st *stores.Stores, sha256 string, f *os.File) error {
 	from, err := st.Blobs.Open(ctx, sha256)
 	if err != nil {
 		return err

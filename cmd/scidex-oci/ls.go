@@ -13,6 +13,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/command"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/stores"
@@ -20,7 +21,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 )
 
-func newListCommand(p *program) *cli.Command {
+func newListCommand(p *command.Program) *cli.Command {
 	o := &listOptions{}
 	return &cli.Command{
 		Name:      "ls",
@@ -28,10 +29,10 @@ func newListCommand(p *program) *cli.Command {
 		UsageText: "scidex-oci ls [flags]",
 		Flags:     o.flags(),
 		Action: func(c *cli.Context) error {
-			if _, err := words(c, 0, 0); err != nil {
+			if _, err := command.Args(c, 0, 0); err != nil {
 				return err
 			}
-			return p.visit(c, func(st *stores.Stores) error { return runList(c.Context, p, st, *o) })
+			return p.WithStores(c, func(st *stores.Stores) error { return runList(c.Context, p, st, *o) })
 		},
 	}
 }
@@ -50,24 +51,24 @@ func (o *listOptions) flags() []cli.Flag {
 	)...)
 }
 
-func runList(ctx context.Context, p *program, st *stores.Stores, o listOptions) error {
+func runList(ctx context.Context, p *command.Program, st *stores.Stores, o listOptions) error {
 	filter, err := o.filter.At(time.Now())
 	if err != nil {
 		return err
 	}
 	if o.watch {
-		return p.watchList(ctx, st, o)
+		return watchList(p, ctx, st, o)
 	}
 	runs, err := st.Runner.List(ctx, filter)
 	switch {
 	case err != nil:
 		return err
 	case o.json:
-		return listJSON(p.stdout, runs)
+		return listJSON(p.Stdout, runs)
 	case o.quiet:
-		return listNames(ctx, p.stdout, st.Catalog, runs)
+		return listNames(ctx, p.Stdout, st.Catalog, runs)
 	}
-	return listTable(ctx, p.stdout, runs, st)
+	return listTable(ctx, p.Stdout, runs, st)
 }
 
 // listed is a line of ls --json; the fields are those of a result.

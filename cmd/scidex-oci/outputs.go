@@ -9,6 +9,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/command"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/stores"
@@ -19,7 +20,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner"
 )
 
-func newOutputsCommand(p *program) *cli.Command {
+func newOutputsCommand(p *command.Program) *cli.Command {
 	return &cli.Command{
 		Name:      "outputs",
 		Usage:     "list, print, export and find outputs",
@@ -30,7 +31,7 @@ func newOutputsCommand(p *program) *cli.Command {
 	}
 }
 
-func newOutputsListCommand(p *program) *cli.Command {
+func newOutputsListCommand(p *command.Program) *cli.Command {
 	o := &outputsListOptions{}
 	return &cli.Command{
 		Name:      "ls",
@@ -39,11 +40,11 @@ func newOutputsListCommand(p *program) *cli.Command {
 		ArgsUsage: "ID",
 		Flags:     o.flags(),
 		Action: func(c *cli.Context) error {
-			given, err := words(c, 1, 1)
+			given, err := command.Args(c, 1, 1)
 			if err != nil {
 				return err
 			}
-			return p.visit(c, func(st *stores.Stores) error { return runOutputsList(c.Context, p, st, *o, given[0]) })
+			return p.WithStores(c, func(st *stores.Stores) error { return runOutputsList(c.Context, p, st, *o, given[0]) })
 		},
 	}
 }
@@ -59,23 +60,23 @@ func (o *outputsListOptions) flags() []cli.Flag {
 	)
 }
 
-func newOutputsCatCommand(p *program) *cli.Command {
+func newOutputsCatCommand(p *command.Program) *cli.Command {
 	return &cli.Command{
 		Name:      "cat",
 		Usage:     "print one output; escaped where standard output is a terminal",
 		UsageText: "scidex-oci outputs cat ID PATH",
 		ArgsUsage: "ID PATH",
 		Action: func(c *cli.Context) error {
-			given, err := words(c, 2, 2)
+			given, err := command.Args(c, 2, 2)
 			if err != nil {
 				return err
 			}
-			return p.visit(c, func(st *stores.Stores) error { return runOutputsCat(c.Context, p, st, given[0], given[1]) })
+			return p.WithStores(c, func(st *stores.Stores) error { return runOutputsCat(c.Context, p, st, given[0], given[1]) })
 		},
 	}
 }
 
-func newOutputsExportCommand(p *program) *cli.Command {
+func newOutputsExportCommand(p *command.Program) *cli.Command {
 	o := &outputsExportOptions{}
 	return &cli.Command{
 		Name:      "export",
@@ -84,11 +85,11 @@ func newOutputsExportCommand(p *program) *cli.Command {
 		ArgsUsage: "ID DIR",
 		Flags:     o.flags(),
 		Action: func(c *cli.Context) error {
-			given, err := words(c, 2, 2)
+			given, err := command.Args(c, 2, 2)
 			if err != nil {
 				return err
 			}
-			return p.visit(c, func(st *stores.Stores) error { return runOutputsExport(c.Context, st, *o, given[0], given[1]) })
+			return p.WithStores(c, func(st *stores.Stores) error { return runOutputsExport(c.Context, st, *o, given[0], given[1]) })
 		},
 	}
 }
@@ -118,15 +119,15 @@ type listedRejected struct {
 // rowsAligned is how many rows of outputs ls have common columns: a table is held in memory until it is aligned.
 const rowsAligned = 1000
 
-func runOutputsList(ctx context.Context, p *program, st *stores.Stores, o outputsListOptions, name string) error {
+func runOutputsList(ctx context.Context, p *command.Program, st *stores.Stores, o outputsListOptions, name string) error {
 	run, err := st.Find(ctx, name)
 	if err != nil {
 		return err
 	}
-	rows, tw := 0, tabwriter.NewWriter(p.stdout, 0, 8, 2, ' ', 0)
+	rows, tw := 0, tabwriter.NewWriter(p.Stdout, 0, 8, 2, ' ', 0)
 	print := func(e outputs.Entry) error {
 		if o.json {
-			return screen.WriteJSON(p.stdout, lineOf(e))
+			return screen.WriteJSON(p.Stdout, lineOf(e))
 		}
 		if rows++; rows%rowsAligned == 0 {
 			if err := tw.Flush(); err != nil {
@@ -164,7 +165,7 @@ func rowOf(e outputs.Entry) string {
 	return row
 }
 
-func runOutputsCat(ctx context.Context, p *program, st *stores.Stores, name, path string) error {
+func runOutputsCat(ctx context.Context, p *command.Program, st *stores.Stores, name, path string) error {
 	run, err := st.Find(ctx, name)
 	if err != nil {
 		return err
@@ -179,7 +180,7 @@ func runOutputsCat(ctx context.Context, p *program, st *stores.Stores, name, pat
 	if err := runner.OutputsRemoved(run); err != nil {
 		return err
 	}
-	return p.printBlob(ctx, st, entry.SHA256, p.stdout.File)
+	return printBlob(p, ctx, st, entry.SHA256, p.Stdout.File)
 }
 
 // asShown finds an output by its name as a table shows it, which differs where the name is escaped.

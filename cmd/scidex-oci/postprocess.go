@@ -14,6 +14,7 @@ import (
 	"mvdan.cc/sh/v3/expand"
 	"mvdan.cc/sh/v3/syntax"
 
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/command"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/stores"
@@ -25,7 +26,7 @@ import (
 // hookTimeout is the default of --post-process-timeout.
 const hookTimeout = 10 * time.Minute
 
-func newPostProcessCommand(p *program) *cli.Command {
+func newPostProcessCommand(p *command.Program) *cli.Command {
 	o := &postProcessOptions{}
 	return &cli.Command{
 		Name:      "post-process",
@@ -38,11 +39,11 @@ called. Its environment has SCIDEX_ANALYSIS_ID and SCIDEX_ATTEMPT, and whatever 
 has written for these two before. Exit code 0 where it has succeeded, else 125.`,
 		Flags: o.flags(),
 		Action: func(c *cli.Context) error {
-			given, err := words(c, 1, 1)
+			given, err := command.Args(c, 1, 1)
 			if err != nil {
 				return err
 			}
-			return p.change(c, func(st *stores.Stores) error { return runPostProcess(c.Context, p, st, *o, given[0]) })
+			return p.WithTidyStores(c, func(st *stores.Stores) error { return runPostProcess(c.Context, p, st, *o, given[0]) })
 		},
 	}
 }
@@ -60,26 +61,26 @@ func (o *postProcessOptions) flags() []cli.Flag {
 	)...)
 }
 
-func runPostProcess(ctx context.Context, p *program, st *stores.Stores, o postProcessOptions, name string) error {
+func runPostProcess(ctx context.Context, p *command.Program, st *stores.Stores, o postProcessOptions, name string) error {
 	run, err := st.Find(ctx, name)
 	if err != nil {
 		return err
 	}
-	hook, err := hookOf(o.hook, p.env)
+	hook, err := hookOf(o.hook, p.Env)
 	if err != nil {
 		return err
 	}
 	if hook == nil {
 		return fmt.Errorf("no command to call: give --post-process COMMAND, or set it in the config file%s", called(run.Report))
 	}
-	output := screen.NewStream(p.stderr, screen.NewTerminal(p.stderr, p.env))
+	output := screen.NewStream(p.Stderr, screen.NewTerminal(p.Stderr, p.Env))
 	hook.Output = output
-	stop, done := stops()
+	stop, done := command.StopSignals()
 	defer done()
 	result, err := st.Runner.PostProcess(ctx, run.Key, *hook, o.again, stop)
 	err = errors.Join(err, output.Close())
 	if o.json && result.ID != "" {
-		err = errors.Join(err, screen.WriteJSON(p.stdout, result))
+		err = errors.Join(err, screen.WriteJSON(p.Stdout, result))
 	}
 	return err
 }
@@ -94,7 +95,7 @@ func called(report []byte) string {
 }
 
 // hookOf is what is to be called with a result, or nil.
-func hookOf(o options.Hook, env lookup) (*runner.Hook, error) {
+func hookOf(o options.Hook, env options.Lookup) (*runner.Hook, error) {
 	if !o.Command.Given {
 		return nil, nil
 	}
@@ -140,7 +141,7 @@ func executable(dir, name string) (string, error) {
 
 // splitCommand makes an argument vector as a shell does: quotes, backslashes, comments, ~ and {a,b}. What would need
 // a shell is refused rather than passed on as text; * and ? stay what they are.
-func splitCommand(line string, env lookup) ([]string, error) {
+func splitCommand(line string, env options.Lookup) ([]string, error) {
 	file, err := syntax.NewParser(syntax.Variant(syntax.LangPOSIX)).Parse(strings.NewReader(line), "")
 	if err != nil {
 		return nil, fmt.Errorf("not a command by the rules of a shell (line:column %w)", err)

@@ -4,10 +4,12 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
 )
 
 func TestSplitCommand(t *testing.T) {
-	env := lookup(func(name string) (string, bool) { return "/home/x", name == "HOME" })
+	env := options.Lookup(func(name string) (string, bool) { return "/home/x", name == "HOME" })
 	for in, want := range map[string][]string{
 		`psql`:                        {"psql"},
 		`  a   b	c `:                  {"a", "b", "c"},
@@ -32,7 +34,7 @@ func TestSplitCommand(t *testing.T) {
 
 // What only a shell could do is refused, and never becomes an argument.
 func TestSplitCommandRefuses(t *testing.T) {
-	env := lookup(func(string) (string, bool) { return "", false })
+	env := options.Lookup(func(string) (string, bool) { return "", false })
 	for in, want := range map[string]string{
 		"":                 "is empty",
 		"  # nothing":      "is empty",

@@ -12,6 +12,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/command"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/stores"
@@ -19,7 +20,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/catalog/queue"
 )
 
-func newQueueCommand(p *program) *cli.Command {
+func newQueueCommand(p *command.Program) *cli.Command {
 	return &cli.Command{
 		Name:        "queue",
 		Usage:       "look at the queue of submit, cancel and retry what is in it, pause it",
@@ -28,7 +29,7 @@ func newQueueCommand(p *program) *cli.Command {
 	}
 }
 
-func newQueueList(p *program) *cli.Command {
+func newQueueList(p *command.Program) *cli.Command {
 	o := &queueListOptions{}
 	return &cli.Command{
 		Name:      "ls",
@@ -36,10 +37,10 @@ func newQueueList(p *program) *cli.Command {
 		UsageText: "scidex-oci queue ls [--all] [--limit N] [--json]",
 		Flags:     o.flags(),
 		Action: func(c *cli.Context) error {
-			if _, err := words(c, 0, 0); err != nil {
+			if _, err := command.Args(c, 0, 0); err != nil {
 				return err
 			}
-			return p.withQueue(c, func(q queue.Queue, _ *stores.Stores) error { return p.listQueue(c.Context, q, *o) })
+			return withQueue(p, c, func(q queue.Queue, _ *stores.Stores) error { return listQueue(p, c.Context, q, *o) })
 		},
 	}
 }
@@ -59,23 +60,23 @@ func (o *queueListOptions) flags() []cli.Flag {
 	)
 }
 
-func (p *program) listQueue(ctx context.Context, q queue.Queue, o queueListOptions) error {
+func listQueue(p *command.Program, ctx context.Context, q queue.Queue, o queueListOptions) error {
 	entries, err := q.List(ctx, o.all, o.limit)
 	if err != nil {
 		return err
 	}
 	if o.json {
 		for _, e := range entries {
-			if err := screen.WriteJSON(p.stdout, e); err != nil {
+			if err := screen.WriteJSON(p.Stdout, e); err != nil {
 				return err
 			}
 		}
 		return nil
 	}
-	if err := p.tellPaused(ctx, q); err != nil {
+	if err := tellPaused(p, ctx, q); err != nil {
 		return err
 	}
-	tw := tabwriter.NewWriter(p.stdout, 0, 8, 2, ' ', 0)
+	tw := tabwriter.NewWriter(p.Stdout, 0, 8, 2, ' ', 0)
 	fmt.Fprintln(tw, "ID\tATTEMPT\tSTATE\tCLASS\tSUBMITTED\tWORKER\tERRORS\tWHY")
 	for _, e := range entries {
 		fmt.Fprintf(tw, "%s\t%d\t%s\t%s\t%s\t%s\t%d\t%s\n",
@@ -97,7 +98,7 @@ func queueState(e queue.Entry) string {
 	return e.State
 }
 
-func newQueueShow(p *program) *cli.Command {
+func newQueueShow(p *command.Program) *cli.Command {
 	o := &queueShowOptions{}
 	return &cli.Command{
 		Name:      "show",
@@ -106,12 +107,12 @@ func newQueueShow(p *program) *cli.Command {
 		ArgsUsage: "ID",
 		Flags:     o.flags(),
 		Action: func(c *cli.Context) error {
-			given, err := words(c, 1, 1)
+			given, err := command.Args(c, 1, 1)
 			if err != nil {
 				return err
 			}
-			return p.withQueue(c, func(q queue.Queue, st *stores.Stores) error {
-				return p.showQueued(c.Context, q, st, *o, given[0])
+			return withQueue(p, c, func(q queue.Queue, st *stores.Stores) error {
+				return showQueued(p, c.Context, q, st, *o, given[0])
 			})
 		},
 	}
@@ -128,7 +129,7 @@ func (o *queueShowOptions) flags() []cli.Flag {
 	)
 }
 
-func (p *program) showQueued(ctx context.Context, q queue.Queue, st *stores.Stores, o queueShowOptions, name string) error {
+func showQueued(p *command.Program, ctx context.Context, q queue.Queue, st *stores.Stores, o queueShowOptions, name string) error {
 	run, err := st.Find(ctx, name)
 	if err != nil {
 		return err
@@ -138,9 +139,9 @@ func (p *program) showQueued(ctx context.Context, q queue.Queue, st *stores.Stor
 		return notQueued(run.ID, err)
 	}
 	if o.json {
-		return screen.WriteJSON(p.stdout, e)
+		return screen.WriteJSON(p.Stdout, e)
 	}
-	t := screen.NewTable(p.stdout.File, p.env)
+	t := screen.NewTable(p.Stdout.File, p.Env)
 	t.Row("analysis", fmt.Sprintf("%s (attempt %d, %s)", screen.Escape(e.ID), e.Attempt, e.RunState))
 	t.Row("queue", queueState(e))
 	if e.Why != "" {

@@ -7,13 +7,14 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/command"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/stores"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog/queue"
 )
 
-func newQueueCancel(p *program) *cli.Command {
+func newQueueCancel(p *command.Program) *cli.Command {
 	return &cli.Command{
 		Name:      "cancel",
 		Usage:     "cancel analyses that wait or run",
@@ -22,16 +23,16 @@ func newQueueCancel(p *program) *cli.Command {
 		Description: `What waits is canceled at once. The worker of what runs is asked to end it, as "scidex-oci stop" does: with its grace,
 harvested and committed as canceled. Whoever wants to wait for that: scidex-oci show ID --wait.`,
 		Action: func(c *cli.Context) error {
-			given, err := words(c, 1, -1)
+			given, err := command.Args(c, 1, -1)
 			if err != nil {
 				return err
 			}
-			return p.withQueue(c, func(q queue.Queue, st *stores.Stores) error { return p.cancelQueued(c.Context, q, st, given) })
+			return withQueue(p, c, func(q queue.Queue, st *stores.Stores) error { return cancelQueued(p, c.Context, q, st, given) })
 		},
 	}
 }
 
-func (p *program) cancelQueued(ctx context.Context, q queue.Queue, st *stores.Stores, given []string) (all error) {
+func cancelQueued(p *command.Program, ctx context.Context, q queue.Queue, st *stores.Stores, given []string) (all error) {
 	for _, name := range given {
 		run, err := st.Find(ctx, name)
 		if err != nil {
@@ -45,9 +46,9 @@ func (p *program) cancelQueued(ctx context.Context, q queue.Queue, st *stores.St
 		case err != nil:
 			err = notQueued(run.ID, err)
 		case was.State == queue.Running && was.RunState != catalog.Queued:
-			_, err = fmt.Fprintf(p.stdout, "%s  its worker %s was asked to end it\n", screen.Escape(run.ID), screen.Escape(was.Worker))
+			_, err = fmt.Fprintf(p.Stdout, "%s  its worker %s was asked to end it\n", screen.Escape(run.ID), screen.Escape(was.Worker))
 		default:
-			_, err = fmt.Fprintf(p.stdout, "%s  canceled\n", screen.Escape(run.ID))
+			_, err = fmt.Fprintf(p.Stdout, "%s  canceled\n", screen.Escape(run.ID))
 		}
 		all = errors.Join(all, err)
 	}

@@ -7,12 +7,13 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/command"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/stores"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog/queue"
 )
 
-func newQueueRetry(p *program) *cli.Command {
+func newQueueRetry(p *command.Program) *cli.Command {
 	return &cli.Command{
 		Name:      "retry",
 		Usage:     "queue a further attempt at analyses that ended in an error or were canceled",
@@ -22,16 +23,16 @@ func newQueueRetry(p *program) *cli.Command {
 One that is complete or failed is not: an analysis that came to an end of its own is never repeated in the queue
 (scidex-oci run --again ID repeats it).`,
 		Action: func(c *cli.Context) error {
-			given, err := words(c, 1, -1)
+			given, err := command.Args(c, 1, -1)
 			if err != nil {
 				return err
 			}
-			return p.withQueue(c, func(q queue.Queue, st *stores.Stores) error { return p.retryQueued(c.Context, q, st, given) })
+			return withQueue(p, c, func(q queue.Queue, st *stores.Stores) error { return retryQueued(p, c.Context, q, st, given) })
 		},
 	}
 }
 
-func (p *program) retryQueued(ctx context.Context, q queue.Queue, st *stores.Stores, given []string) (all error) {
+func retryQueued(p *command.Program, ctx context.Context, q queue.Queue, st *stores.Stores, given []string) (all error) {
 	for _, name := range given {
 		run, err := st.Find(ctx, name)
 		if err != nil {
@@ -47,7 +48,7 @@ func (p *program) retryQueued(ctx context.Context, q queue.Queue, st *stores.Sto
 		case err != nil:
 			err = notQueued(run.ID, err)
 		default:
-			_, err = fmt.Fprintf(p.stdout, "%s  queued as attempt %d\n", screen.Escape(run.ID), next.Attempt)
+			_, err = fmt.Fprintf(p.Stdout, "%s  queued as attempt %d\n", screen.Escape(run.ID), next.Attempt)
 		}
 		all = errors.Join(all, err)
 	}

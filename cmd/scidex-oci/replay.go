@@ -6,6 +6,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/command"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/stores"
@@ -14,7 +15,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
-func newReplayCommand(p *program) *cli.Command {
+func newReplayCommand(p *command.Program) *cli.Command {
 	o := &replayOptions{}
 	return &cli.Command{
 		Name:      "replay",
@@ -28,11 +29,11 @@ replay-of=ID@ATTEMPT; it is removed again once it has been found identical. What
 Exit codes: 0 all replays are identical; 1 something differs, is missing or has changed; 125 scidex-oci failed.`,
 		Flags: o.flags(),
 		Action: func(c *cli.Context) error {
-			given, err := words(c, 1, 1)
+			given, err := command.Args(c, 1, 1)
 			if err != nil {
 				return err
 			}
-			return p.change(c, func(st *stores.Stores) error { return runReplay(c.Context, p, st, *o, given[0]) })
+			return p.WithTidyStores(c, func(st *stores.Stores) error { return runReplay(c.Context, p, st, *o, given[0]) })
 		},
 	}
 }
@@ -53,7 +54,7 @@ func (o *replayOptions) flags() []cli.Flag {
 	)
 }
 
-func runReplay(ctx context.Context, p *program, st *stores.Stores, o replayOptions, name string) error {
+func runReplay(ctx context.Context, p *command.Program, st *stores.Stores, o replayOptions, name string) error {
 	how, err := o.replaying()
 	if err != nil {
 		return err
@@ -62,22 +63,22 @@ func runReplay(ctx context.Context, p *program, st *stores.Stores, o replayOptio
 	if err != nil {
 		return err
 	}
-	stop, _ := stops()
-	defer outlast(stop)
+	stop, _ := command.StopSignals()
+	defer command.IgnoreNextStop(stop)
 	how.Stop = stop
 	told, err := st.Runner.Replay(ctx, run, how)
 	if err != nil {
 		return err
 	}
 	if o.json {
-		err = screen.WriteJSON(p.stdout, told)
+		err = screen.WriteJSON(p.Stdout, told)
 	} else {
 		err = printReplay(p, told)
 	}
 	if err != nil || told.Identical {
 		return err
 	}
-	return exitStatus(1)
+	return command.ExitStatus(1)
 }
 
 func (o *replayOptions) replaying() (runner.Replaying, error) {
@@ -90,8 +91,8 @@ func (o *replayOptions) replaying() (runner.Replaying, error) {
 }
 
 // printReplay tells a person.
-func printReplay(p *program, told runner.Replayed) error {
-	w := screen.NewTable(p.stdout.File, p.env)
+func printReplay(p *command.Program, told runner.Replayed) error {
+	w := screen.NewTable(p.Stdout.File, p.Env)
 	w.Row("run", catalog.Key{ID: told.ID, Attempt: told.Attempt}.String())
 	w.Row("replay", screen.Escape(told.Message))
 	for _, in := range told.Changed {

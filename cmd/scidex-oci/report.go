@@ -13,6 +13,7 @@ import (
 	"github.com/urfave/cli/v2"
 	"golang.org/x/sys/unix"
 
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/command"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/stores"
 	"github.com/scidex-ai/scidex-oci/outputs"
@@ -20,7 +21,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 )
 
-func newReportCommand(p *program) *cli.Command {
+func newReportCommand(p *command.Program) *cli.Command {
 	o := &reportOptions{}
 	return &cli.Command{
 		Name:      "report",
@@ -32,11 +33,11 @@ beside its limits, its logs and its files. It loads nothing and executes nothing
 the page has two runs beside each other: what differs in what was asked for, in what they ran in, used and made.`,
 		Flags: o.flags(),
 		Action: func(c *cli.Context) error {
-			given, err := words(c, 1, 1)
+			given, err := command.Args(c, 1, 1)
 			if err != nil {
 				return err
 			}
-			return p.visit(c, func(st *stores.Stores) error { return runReport(c.Context, p, st, *o, given[0]) })
+			return p.WithStores(c, func(st *stores.Stores) error { return runReport(c.Context, p, st, *o, given[0]) })
 		},
 	}
 }
@@ -56,7 +57,7 @@ func (o *reportOptions) flags() []cli.Flag {
 	)
 }
 
-func runReport(ctx context.Context, p *program, st *stores.Stores, o reportOptions, name string) error {
+func runReport(ctx context.Context, p *command.Program, st *stores.Stores, o reportOptions, name string) error {
 	to, err := newPageFile(o)
 	if err != nil {
 		return err
@@ -66,7 +67,7 @@ func runReport(ctx context.Context, p *program, st *stores.Stores, o reportOptio
 		return err
 	}
 	if to == nil {
-		return write(p.stdout)
+		return write(p.Stdout)
 	}
 	return to.put(write)
 }
@@ -102,7 +103,7 @@ type pageFile struct {
 // newPageFile is nil for standard output. A place that is taken is refused before anything is read.
 func newPageFile(o reportOptions) (*pageFile, error) {
 	if o.out.Value == "" {
-		return nil, usagef("report: no file to write to; give --out FILE, or --out - for standard output")
+		return nil, command.Usagef("report: no file to write to; give --out FILE, or --out - for standard output")
 	}
 	if o.out.Value == "-" {
 		return nil, nil //nolint:nilnil // standard output is no file to make

@@ -31,7 +31,7 @@ type runRequest struct {
 // finder resolves what a person types for a run.
 type finder func(ctx context.Context, name string) (catalog.Run, error)
 
-// requestParser turns a command line into a runRequest. Values win in the order flags, environment, manifest or
+// newRequestParser turns a command line into a runRequest. Values win in the order flags, environment, manifest or
 // recorded request, config file.
 type requestParser struct {
 	global *options.Global
@@ -39,7 +39,7 @@ type requestParser struct {
 	words  []string // what follows the flags: a command, or the arguments of --script
 	stdin  io.Reader
 	dir    string // the working directory
-	env    lookup
+	env    options.Lookup
 	// elsewhere says that another process runs the analysis: its environment has the values of secrets.
 	elsewhere bool
 }

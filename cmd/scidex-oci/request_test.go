@@ -12,13 +12,14 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/command"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
 // variables makes an environment.
-func variables(values map[string]string) lookup {
+func variables(values map[string]string) options.Lookup {
 	return func(name string) (string, bool) {
 		value, ok := values[name]
 		return value, ok
@@ -29,15 +30,15 @@ func variables(values map[string]string) lookup {
 func parserOf(t *testing.T, dir string, env map[string]string, args ...string) requestParser {
 	t.Helper()
 	t.Chdir(dir)
-	p := &program{stdin: strings.NewReader(""), env: variables(env)}
+	p := &command.Program{Stdin: strings.NewReader(""), Env: variables(env)}
 	app := newApp(p)
 	var k requestParser
 	o := newRunOptions(p)
 	run := find(app.Commands, "run")
-	run.Flags = options.List(o.Flags(p.options)...)
+	run.Flags = options.List(o.Flags(p.Options)...)
 	run.Action = func(c *cli.Context) error {
-		err := p.load(c)
-		k = p.requestParser(c, o)
+		err := p.Load(c)
+		k = newRequestParser(p, c, o)
 		return err
 	}
 	line, err := arrange(app, append([]string{"run"}, args...))

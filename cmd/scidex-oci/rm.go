@@ -8,12 +8,13 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/command"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/stores"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/runner"
 )
 
-func newRemoveCommand(p *program) *cli.Command {
+func newRemoveCommand(p *command.Program) *cli.Command {
 	return &cli.Command{
 		Name:      "rm",
 		Usage:     "remove runs that have ended, their rows and kept directories",
@@ -22,11 +23,11 @@ func newRemoveCommand(p *program) *cli.Command {
 		Description: `ID is the last attempt, ID@1 the first. All names are looked up before anything is removed. A pinned run is
 refused; see unpin. Blobs that no run names any longer are removed by gc.`,
 		Action: func(c *cli.Context) error {
-			given, err := words(c, 1, -1)
+			given, err := command.Args(c, 1, -1)
 			if err != nil {
 				return err
 			}
-			return p.change(c, func(st *stores.Stores) error { return runRemove(c.Context, st, given) })
+			return p.WithTidyStores(c, func(st *stores.Stores) error { return runRemove(c.Context, st, given) })
 		},
 	}
 }

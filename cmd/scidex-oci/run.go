@@ -11,6 +11,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/command"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/stores"
@@ -20,7 +21,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/observe/event"
 )
 
-func newRunCommand(p *program) *cli.Command {
+func newRunCommand(p *command.Program) *cli.Command {
 	o := newRunOptions(p)
 	return &cli.Command{
 		Name:  "run",
@@ -38,38 +39,38 @@ analysis' output is in the logs alone, what a post-process command says is in th
 environment and the umask are those of this command; of a hangup (SIGHUP) nothing is heard any more.
 
 ` + exitCodes,
-		Flags:  options.List(append(o.Flags(p.options), o.DetachFlag(), o.ReuseFlag())...),
+		Flags:  options.List(append(o.Flags(p.Options), o.DetachFlag(), o.ReuseFlag())...),
 		Action: func(c *cli.Context) error { return runRun(c, p, o) },
 	}
 }
 
 // newRunOptions are the options of a request, before they are read.
-func newRunOptions(p *program) *options.Run {
-	return &options.Run{Analysis: options.Analysis{Env: p.env}}
+func newRunOptions(p *command.Program) *options.Run {
+	return &options.Run{Analysis: options.Analysis{Env: p.Env}}
 }
 
 // runRun runs one analysis. Whatever happens, --json prints one object.
-func runRun(c *cli.Context, p *program, o *options.Run) error {
-	err := p.load(c)
-	s := &session{program: p, parser: p.requestParser(c, o), screen: screen.NewTerminal(p.stderr, p.env)}
+func runRun(c *cli.Context, p *command.Program, o *options.Run) error {
+	err := p.Load(c)
+	s := &session{program: p, parser: newRequestParser(p, c, o), screen: screen.NewTerminal(p.Stderr, p.Env)}
 	s.request, s.err = s.parser.options()
-	to, bad := eventsOf(o.Events, p.tether != nil)
+	to, bad := eventsOf(o.Events, p.Caller != nil)
 	s.err = cmp.Or(err, s.err, bad)
-	if s.request.detach && s.err == nil && p.tether == nil {
+	if s.request.detach && s.err == nil && p.Caller == nil {
 		return s.detach(to)
 	}
 	if bad == nil {
-		s.events, bad = p.openEvents(to)
+		s.events, bad = openEvents(p, to)
 		s.err = cmp.Or(s.err, bad)
 	}
-	s.trace, bad = newTrace(o.Trace, p.began, p.main)
+	s.trace, bad = newTrace(o.Trace, p.Began, p.Main)
 	s.err = cmp.Or(s.err, bad)
 	return s.end(s.run(s.trace.with(c.Context)))
 }
 
 // end tells how it ended, in the events and in the result.
 func (s *session) end(result result.Result, err error) error {
-	about := map[string]string{"id": result.ID, "state": string(result.State), "version": s.program.build.version}
+	about := map[string]string{"id": result.ID, "state": string(result.State), "version": s.program.Build.Version}
 	if lost := s.trace.write(about); lost != nil {
 		s.warn(&result, lost.Error())
 	}
@@ -77,14 +78,14 @@ func (s *session) end(result result.Result, err error) error {
 	return s.report(result, err)
 }
 
-// requestParser reads the rest of the command line.
-func (p *program) requestParser(c *cli.Context, o *options.Run) requestParser {
-	return requestParser{global: p.options, run: o, words: c.Args().Slice(), stdin: p.stdin, dir: p.options.Dir, env: p.env}
+// newRequestParser reads the rest of the command line.
+func newRequestParser(p *command.Program, c *cli.Context, o *options.Run) requestParser {
+	return requestParser{global: p.Options, run: o, words: c.Args().Slice(), stdin: p.Stdin, dir: p.Options.Dir, env: p.Env}
 }
 
 // session is one run from the command line to the table.
 type session struct {
-	program *program
+	program *command.Program
 	parser  requestParser
 	request runRequest
 	screen  *screen.Terminal
@@ -104,19 +105,19 @@ func (s *session) run(ctx context.Context) (result.Result, error) {
 		if s.begun != nil {
 			s.begun.Drop()
 		}
-		return runner.Refused(s.request.analysis, err, s.program.build.version), err
+		return runner.Refused(s.request.analysis, err, s.program.Build.Version), err
 	}
 	ready := s.trace.span("take up streams and signals")
-	stdout, stderr := screen.NewStream(s.program.stdout.File, s.screen), screen.NewStream(s.program.stderr, s.screen)
+	stdout, stderr := screen.NewStream(s.program.Stdout.File, s.screen), screen.NewStream(s.program.Stderr, s.screen)
 	if s.request.json {
-		stdout = screen.NewStream(s.program.stderr, s.screen)
+		stdout = screen.NewStream(s.program.Stderr, s.screen)
 	}
-	stop, _ := stops() // to the end of this process
-	defer outlast(stop)
+	stop, _ := command.StopSignals() // to the end of this process
+	defer command.IgnoreNextStop(stop)
 	suspender := &runner.Suspender{}
-	defer suspends(suspender)()
+	defer command.HandleSuspend(suspender)()
 	s.stderr.Limit = tailSize
-	after := screen.NewStream(s.program.stderr, s.screen)
+	after := screen.NewStream(s.program.Stderr, s.screen)
 	if s.request.hook != nil {
 		s.request.hook.Output = after
 	}
@@ -180,7 +181,7 @@ func (s *session) find(ctx context.Context, name string) (catalog.Run, error) {
 func (s *session) open(ctx context.Context) (err error) {
 	if s.stores == nil {
 		opened := s.trace.span("open the catalog")
-		s.stores, err = s.program.open(ctx, s.screen)
+		s.stores, err = s.program.OpenStores(ctx, s.screen)
 		opened()
 		if err == nil {
 			defer s.trace.span("see to what killed runs left")()
@@ -234,12 +235,12 @@ func (s *session) scanning() func(flag string, entries int64) {
 // report prints the result and returns what the process is to end with.
 func (s *session) report(result result.Result, err error) error {
 	if s.request.json {
-		if err := screen.WriteJSON(s.program.stdout, result); err != nil {
+		if err := screen.WriteJSON(s.program.Stdout, result); err != nil {
 			return fmt.Errorf("result of %q: %w; see \"scidex-oci show\"", result.ID, err)
 		}
 	}
 	if result.ReusedFrom != "" {
-		fmt.Fprintf(s.program.stderr, "scidex-oci: reused: %s ran the same before and is complete; nothing was run\n", result.ReusedFrom)
+		fmt.Fprintf(s.program.Stderr, "scidex-oci: reused: %s ran the same before and is complete; nothing was run\n", result.ReusedFrom)
 	}
 	tabled := !s.request.json && !s.request.quiet && (err == nil || result.StartedAt != nil)
 	if tabled {
@@ -249,28 +250,19 @@ func (s *session) report(result result.Result, err error) error {
 	case err != nil:
 		return withDoctor(err)
 	case result.State == catalog.Error && !tabled:
-		fmt.Fprintf(s.program.stderr, "scidex-oci: %s\n", screen.Escape(result.Message))
+		fmt.Fprintf(s.program.Stderr, "scidex-oci: %s\n", screen.Escape(result.Message))
 	}
 	if result.ExitCode == 0 {
 		return nil
 	}
-	return exitStatus(result.ExitCode)
+	return command.ExitStatus(result.ExitCode)
 }
 
 func (s *session) table() resultTable {
-	return resultTable{Table: screen.NewTable(s.program.stderr, s.program.env), program: s.program.again()}
+	return resultTable{Table: screen.NewTable(s.program.Stderr, s.program.Env), program: s.program.CallLine()}
 }
 
 func (s *session) hint(result result.Result) string {
 	a := s.request.analysis
 	return hint(circumstances{result: result, analysis: a, stderr: s.stderr.String(), local: local(a.Command, s.parser.dir), root: os.Geteuid() == 0})
-}
-
-// again is how to call this program once more on the same catalog.
-func (p *program) again() string {
-	line := "scidex-oci"
-	for _, t := range p.options.OnLine() {
-		line += " " + t.Label + " " + screen.ShellQuote(t.Value)
-	}
-	return screen.Escape(line)
 }

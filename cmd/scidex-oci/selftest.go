@@ -10,6 +10,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/command"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/stores"
@@ -17,7 +18,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/check/selftest"
 )
 
-func newSelftestCommand(p *program) *cli.Command {
+func newSelftestCommand(p *command.Program) *cli.Command {
 	o := &selftestOptions{run: newRunOptions(p)}
 	return &cli.Command{
 		Name:  "selftest",
@@ -45,7 +46,7 @@ within reach or inconclusive, 125 it could not be made, 129, 130, 131 and 143 st
 SIGQUIT or SIGTERM.`,
 		Flags: o.flags(p),
 		Action: func(c *cli.Context) error {
-			if _, err := words(c, 0, 0); err != nil {
+			if _, err := command.Args(c, 0, 0); err != nil {
 				return err
 			}
 			return runSelftest(c, p, o)
@@ -54,27 +55,27 @@ SIGQUIT or SIGTERM.`,
 }
 
 // newCanaryCommand is what selftest runs in its sandboxes.
-func newCanaryCommand(p *program) *cli.Command {
+func newCanaryCommand(p *command.Program) *cli.Command {
 	return &cli.Command{
 		Name:      selftest.CanaryCommand,
 		Hidden:    true,
 		Usage:     "be the analysis of a selftest",
 		ArgsUsage: "ID",
 		Action: func(c *cli.Context) error {
-			given, err := words(c, 1, 1)
+			given, err := command.Args(c, 1, 1)
 			if err != nil {
 				return err
 			}
-			return selftest.Canary(p.stdout, given[0])
+			return selftest.Canary(p.Stdout, given[0])
 		},
 	}
 }
 
 // confiningFlags are the flags of run that confine an analysis.
-func confiningFlags(p *program, o *options.Run) []*options.Flag {
+func confiningFlags(p *command.Program, o *options.Run) []*options.Flag {
 	// What to run, its name and what becomes of its outputs are the selftest's own.
 	flags := options.Without(o.Analysis.Flags(), "id", "script", "stage", "export", "output", "exclude", "digest-inputs", "deterministic", "keep")
-	return append(flags, o.AuditFlag(), p.options.MinFreeFlag())
+	return append(flags, o.AuditFlag(), p.Options.MinFreeFlag())
 }
 
 // selftestOptions are those, and its own.
@@ -84,7 +85,7 @@ type selftestOptions struct {
 	last    bool
 }
 
-func (o *selftestOptions) flags(p *program) []cli.Flag {
+func (o *selftestOptions) flags(p *command.Program) []cli.Flag {
 	return options.List(append(confiningFlags(p, o.run),
 		options.Values(&o.targets, "target", "prove that `TARGET` is out of reach: HOST:PORT, a URL, the path of a socket or @NAME; repeatable", readTargets),
 		options.Bool(&o.last, "last", "print the newest report of the catalog and test nothing"),
@@ -103,8 +104,8 @@ func readTargets(t options.Text) (all []selftest.Target, err error) {
 	return all, nil
 }
 
-func runSelftest(c *cli.Context, p *program, asked *selftestOptions) error {
-	return p.selftestOf(c, asked, func(o selftestRequest) error {
+func runSelftest(c *cli.Context, p *command.Program, asked *selftestOptions) error {
+	return selftestOf(p, c, asked, func(o selftestRequest) error {
 		if asked.last {
 			return o.showLast(c.Context, p)
 		}
@@ -120,18 +121,18 @@ type selftestRequest struct {
 }
 
 // selftestOf reads the command line and opens catalog and blob store for it.
-func (p *program) selftestOf(c *cli.Context, asked *selftestOptions, act func(selftestRequest) error) (err error) {
-	if err := p.load(c, asked.run.Flags(p.options)...); err != nil {
+func selftestOf(p *command.Program, c *cli.Context, asked *selftestOptions, act func(selftestRequest) error) (err error) {
+	if err := p.Load(c, asked.run.Flags(p.Options)...); err != nil {
 		return err
 	}
 	o := selftestRequest{targets: asked.targets}
-	k := p.requestParser(c, asked.run)
+	k := newRequestParser(p, c, asked.run)
 	k.words = []string{selftest.CanaryCommand} // what will be run
 	if o.runRequest, err = k.options(); err != nil {
 		return err
 	}
 	if o.targets == nil {
-		if o.targets, err = usualTargets(p.options.DB); err != nil {
+		if o.targets, err = usualTargets(p.Options.DB); err != nil {
 			return err
 		}
 	}
@@ -141,7 +142,7 @@ func (p *program) selftestOf(c *cli.Context, asked *selftestOptions, act func(se
 	if err != nil {
 		return err
 	}
-	if o.stores, err = p.open(c.Context, p.stderr); err != nil {
+	if o.stores, err = p.OpenStores(c.Context, p.Stderr); err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, o.stores.Close()) }()
@@ -160,10 +161,10 @@ func usualTargets(db options.Text) (all []selftest.Target, err error) {
 }
 
 // perform tests, keeps the report and prints it.
-func (o selftestRequest) perform(ctx context.Context, p *program) error {
-	stop, done := stops()
+func (o selftestRequest) perform(ctx context.Context, p *command.Program) error {
+	stop, done := command.StopSignals()
 	defer done()
-	lines := checkLines{w: p.stdout, palette: screen.NewPalette(p.stdout.File, p.env)}
+	lines := checkLines{w: p.Stdout, palette: screen.NewPalette(p.Stdout.File, p.Env)}
 	options := selftest.Options{Analysis: o.analysis, NoAudit: o.noAudit, Targets: o.targets, Stop: stop}
 	if !o.json {
 		options.Each = lines.check
@@ -171,15 +172,15 @@ func (o selftestRequest) perform(ctx context.Context, p *program) error {
 	report, err := selftest.Run(ctx, o.stores.Runner, options)
 	var stopped *selftest.StoppedError
 	if errors.As(err, &stopped) {
-		fmt.Fprintf(p.stderr, "scidex-oci: %s; nothing is proven\n", stopped)
-		return exitStatus(stopped.Signal.ExitCode)
+		fmt.Fprintf(p.Stderr, "scidex-oci: %s; nothing is proven\n", stopped)
+		return command.ExitStatus(stopped.Signal.ExitCode)
 	}
 	if err != nil {
 		return err
 	}
 	kept := o.keep(ctx, report)
 	if o.json {
-		err = screen.WriteJSON(p.stdout, report)
+		err = screen.WriteJSON(p.Stdout, report)
 	} else {
 		lines.end(report)
 	}
@@ -205,5 +206,5 @@ func statusOf(report selftest.Report) error {
 	if report.Passed {
 		return nil
 	}
-	return exitStatus(1)
+	return command.ExitStatus(1)
 }

@@ -9,12 +9,13 @@ import (
 	"io"
 	"strings"
 
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/command"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
 	"github.com/scidex-ai/scidex-oci/runner/check/selftest"
 )
 
 // showLast prints the newest report of the catalog.
-func (o selftestRequest) showLast(ctx context.Context, p *program) error {
+func (o selftestRequest) showLast(ctx context.Context, p *command.Program) error {
 	kept, err := o.stores.Catalog.Selftests(ctx, 1)
 	if err != nil {
 		return err
@@ -27,9 +28,9 @@ func (o selftestRequest) showLast(ctx context.Context, p *program) error {
 		return fmt.Errorf("the last report: %w", err)
 	}
 	if o.json {
-		return cmp.Or(screen.WriteJSON(p.stdout, kept[0].Report), statusOf(report))
+		return cmp.Or(screen.WriteJSON(p.Stdout, kept[0].Report), statusOf(report))
 	}
-	lines := checkLines{w: p.stdout, palette: screen.NewPalette(p.stdout.File, p.env)}
+	lines := checkLines{w: p.Stdout, palette: screen.NewPalette(p.Stdout.File, p.Env)}
 	for _, c := range report.Checks {
 		lines.check(c)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/command"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/stores"
@@ -17,7 +18,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
-func newShowCommand(p *program) *cli.Command {
+func newShowCommand(p *command.Program) *cli.Command {
 	o := &showOptions{}
 	return &cli.Command{
 		Name:      "show",
@@ -28,11 +29,11 @@ func newShowCommand(p *program) *cli.Command {
 run's scidex-oci was killed, so that it will never end.`,
 		Flags: o.flags(),
 		Action: func(c *cli.Context) error {
-			given, err := words(c, 1, 1)
+			given, err := command.Args(c, 1, 1)
 			if err != nil {
 				return err
 			}
-			return p.visit(c, func(st *stores.Stores) error { return runShow(c.Context, p, st, *o, given[0]) })
+			return p.WithStores(c, func(st *stores.Stores) error { return runShow(c.Context, p, st, *o, given[0]) })
 		},
 	}
 }
@@ -49,7 +50,7 @@ func (o *showOptions) flags() []cli.Flag {
 	)
 }
 
-func runShow(ctx context.Context, p *program, st *stores.Stores, o showOptions, name string) error {
+func runShow(ctx context.Context, p *command.Program, st *stores.Stores, o showOptions, name string) error {
 	run, err := st.Find(ctx, name)
 	if err == nil && o.wait {
 		run, err = st.Await(ctx, run.Key)
@@ -62,7 +63,7 @@ func runShow(ctx context.Context, p *program, st *stores.Stores, o showOptions, 
 		if err != nil {
 			return err
 		}
-		return screen.WriteJSON(p.stdout, result)
+		return screen.WriteJSON(p.Stdout, result)
 	}
 	result, err := st.Runner.Summary(ctx, run, shownEntries)
 	if err != nil {
@@ -72,7 +73,7 @@ func runShow(ctx context.Context, p *program, st *stores.Stores, o showOptions, 
 	if err != nil {
 		return err
 	}
-	t := resultTable{Table: screen.NewTable(p.stdout.File, p.env), program: p.again()}
+	t := resultTable{Table: screen.NewTable(p.Stdout.File, p.Env), program: p.CallLine()}
 	t.show(result, attempts)
 	return nil
 }

@@ -6,12 +6,13 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/command"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/slurm"
 )
 
-func newSlurmCommand(p *program) *cli.Command {
+func newSlurmCommand(p *command.Program) *cli.Command {
 	return &cli.Command{
 		Name:      "slurm",
 		Usage:     "run a batch of analyses as job arrays of Slurm",
@@ -22,23 +23,23 @@ func newSlurmCommand(p *program) *cli.Command {
 	}
 }
 
-// withSpool opens the spool that the one argument names, and calls command until a signal comes.
-func (p *program) withSpool(c *cli.Context, command func(ctx context.Context, s slurm.Spool) error) error {
-	given, err := words(c, 1, 1)
+// withSpool opens the spool that the one argument names, and calls do until a signal comes.
+func withSpool(p *command.Program, c *cli.Context, do func(ctx context.Context, s slurm.Spool) error) error {
+	given, err := command.Args(c, 1, 1)
 	if err != nil {
 		return err
 	}
-	if err := p.load(c); err != nil {
+	if err := p.Load(c); err != nil {
 		return err
 	}
-	s, err := slurm.Open(options.Absolute(p.options.Dir, given[0]))
+	s, err := slurm.Open(options.Absolute(p.Options.Dir, given[0]))
 	if err != nil {
 		return err
 	}
-	return untilStopped(c.Context, func(ctx context.Context) error { return command(ctx, s) })
+	return command.UntilStopped(c.Context, func(ctx context.Context) error { return do(ctx, s) })
 }
 
-func newSlurmCancel(p *program) *cli.Command {
+func newSlurmCancel(p *command.Program) *cli.Command {
 	o := &slurmCancelOptions{}
 	return &cli.Command{
 		Name:      "cancel",
@@ -50,7 +51,7 @@ and "scidex-oci slurm collect" commits it as canceled. With --now the jobs are c
 after its KillWait (30 s by default): what is not delivered by then is told as canceled, without outputs.`,
 		Flags: o.flags(),
 		Action: func(c *cli.Context) error {
-			return p.withSpool(c, func(ctx context.Context, s slurm.Spool) error { return p.cancelSlurm(ctx, s, *o) })
+			return withSpool(p, c, func(ctx context.Context, s slurm.Spool) error { return cancelSlurm(p, ctx, s, *o) })
 		},
 	}
 }
@@ -66,7 +67,7 @@ func (o *slurmCancelOptions) flags() []cli.Flag {
 	)
 }
 
-func (p *program) cancelSlurm(ctx context.Context, s slurm.Spool, o slurmCancelOptions) error {
+func cancelSlurm(p *command.Program, ctx context.Context, s slurm.Spool, o slurmCancelOptions) error {
 	tasks, err := s.Tasks(ctx)
 	if err != nil {
 		return err
@@ -83,7 +84,7 @@ func (p *program) cancelSlurm(ctx context.Context, s slurm.Spool, o slurmCancelO
 	if err := s.Cancel(ctx, tasks, o.now); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(p.stdout, "%s that waited canceled, %s that ran asked to end; \"scidex-oci slurm collect\" tells what came of them\n",
+	_, err = fmt.Fprintf(p.Stdout, "%s that waited canceled, %s that ran asked to end; \"scidex-oci slurm collect\" tells what came of them\n",
 		screen.Count(waiting, "task"), screen.Count(running, "task"))
 	return err
 }

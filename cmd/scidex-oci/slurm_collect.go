@@ -9,6 +9,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/command"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/stores"
@@ -23,7 +24,7 @@ import (
 // defaultPoll is how often collect --wait looks, which costs Slurm's controller one call.
 const defaultPoll = 15 * time.Second
 
-func newSlurmCollect(p *program) *cli.Command {
+func newSlurmCollect(p *command.Program) *cli.Command {
 	o := &collectOptions{}
 	return &cli.Command{
 		Name:      "collect",
@@ -42,8 +43,8 @@ error, or could not be committed. A call that finds nothing new says so and ends
 "slurm status" has the states. 129, 130, 131, 143 this command was ended by SIGHUP, SIGINT, SIGQUIT or SIGTERM.`,
 		Flags: o.flags(),
 		Action: func(c *cli.Context) error {
-			return p.withSpool(c, func(ctx context.Context, s slurm.Spool) error {
-				return p.collectSlurm(ctx, c, s, *o)
+			return withSpool(p, c, func(ctx context.Context, s slurm.Spool) error {
+				return collectSlurm(p, ctx, c, s, *o)
 			})
 		},
 	}
@@ -69,7 +70,7 @@ type collection struct {
 	spool   slurm.Spool
 	stores  *stores.Stores
 	report  *batchReport
-	program *program
+	program *command.Program
 	new     int          // lines that this call has committed
 	said    map[int]bool // lines whose trouble was told
 	unasked bool         // it was told that Slurm does not answer
@@ -83,13 +84,13 @@ type round struct {
 	unasked error // why Slurm could not be asked, where a line depends on it
 }
 
-func (p *program) collectSlurm(ctx context.Context, c *cli.Context, s slurm.Spool, o collectOptions) error {
-	return p.change(c, func(st *stores.Stores) error {
+func collectSlurm(p *command.Program, ctx context.Context, c *cli.Context, s slurm.Spool, o collectOptions) error {
+	return p.WithTidyStores(c, func(st *stores.Stores) error {
 		if err := belongs(ctx, s, st); err != nil {
 			return err
 		}
 		k := &collection{spool: s, stores: st, program: p, said: map[int]bool{}}
-		k.report = newBatchReport(p, screen.NewTerminal(p.stderr, p.env), runRequest{json: o.json})
+		k.report = newBatchReport(p, screen.NewTerminal(p.Stderr, p.Env), runRequest{json: o.json})
 		for {
 			done, err := k.round(ctx)
 			if err == nil && (!o.wait || errors.Is(done.unasked, slurm.ErrMissing)) {
@@ -225,7 +226,7 @@ func (k *collection) conclude(id slurm.TaskID, line slurm.Line, status slurm.Sta
 	_, err = os.Lstat(ending.Log)
 	ending.Logged = err == nil
 	run := ending.Verdict(line)
-	run.ToolVersion = k.program.build.version
+	run.ToolVersion = k.program.Build.Version
 	if run.Host == "" { // then it is said by this host
 		if run.Host, err = os.Hostname(); err != nil {
 			return err
@@ -242,7 +243,7 @@ func (k *collection) conclude(id slurm.TaskID, line slurm.Line, status slurm.Sta
 // tell tells of a line that could not be committed, once.
 func (k *collection) tell(n int, err error) {
 	if !k.said[n] {
-		fmt.Fprintf(k.program.stderr, "scidex-oci: line %d: %s\n", n, screen.Escape(err.Error()))
+		fmt.Fprintf(k.program.Stderr, "scidex-oci: line %d: %s\n", n, screen.Escape(err.Error()))
 	}
 	k.said[n] = true
 }
@@ -250,7 +251,7 @@ func (k *collection) tell(n int, err error) {
 // tellUnasked tells once that Slurm does not answer, until it does.
 func (k *collection) tellUnasked(why error) {
 	if why != nil && !k.unasked {
-		fmt.Fprintf(k.program.stderr, "scidex-oci: %s; it is asked again\n", screen.Escape(why.Error()))
+		fmt.Fprintf(k.program.Stderr, "scidex-oci: %s; it is asked again\n", screen.Escape(why.Error()))
 	}
 	k.unasked = why != nil
 }
@@ -270,13 +271,13 @@ func (k *collection) end(r round) error {
 	if r.trouble > 0 {
 		text += fmt.Sprintf("; %s could not be committed", screen.Count(r.trouble, "line"))
 	}
-	fmt.Fprintln(k.program.stderr, text)
+	fmt.Fprintln(k.program.Stderr, text)
 	if old {
 		return nil
 	}
 	s.Errors += r.trouble
 	if code := batchExit(s); code != 0 {
-		return exitStatus(code)
+		return command.ExitStatus(code)
 	}
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/command"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
@@ -61,7 +62,7 @@ type slurmLine struct {
 	Late string `json:"late,omitempty"`
 }
 
-func newSlurmStatus(p *program) *cli.Command {
+func newSlurmStatus(p *command.Program) *cli.Command {
 	o := &slurmStatusOptions{}
 	return &cli.Command{
 		Name:      "status",
@@ -72,7 +73,7 @@ func newSlurmStatus(p *program) *cli.Command {
 result, and collect tells why. It needs no catalog and changes nothing.`,
 		Flags: o.flags(),
 		Action: func(c *cli.Context) error {
-			return p.withSpool(c, func(ctx context.Context, s slurm.Spool) error { return p.showSlurm(ctx, s, *o) })
+			return withSpool(p, c, func(ctx context.Context, s slurm.Spool) error { return showSlurm(p, ctx, s, *o) })
 		},
 	}
 }
@@ -88,15 +89,15 @@ func (o *slurmStatusOptions) flags() []cli.Flag {
 	)
 }
 
-func (p *program) showSlurm(ctx context.Context, s slurm.Spool, o slurmStatusOptions) error {
+func showSlurm(p *command.Program, ctx context.Context, s slurm.Spool, o slurmStatusOptions) error {
 	status, err := slurmStatusOf(ctx, s)
 	if err != nil {
 		return err
 	}
 	if o.json {
-		return screen.WriteJSON(p.stdout, status)
+		return screen.WriteJSON(p.Stdout, status)
 	}
-	tw := tabwriter.NewWriter(p.stdout, 0, 8, 2, ' ', 0)
+	tw := tabwriter.NewWriter(p.Stdout, 0, 8, 2, ' ', 0)
 	fmt.Fprintln(tw, "LINE\tID\tTASK\tSTANDS\tSLURM\tNODE\tRESULT")
 	for _, line := range status.Lines {
 		text := string(line.State)
@@ -111,7 +112,7 @@ func (p *program) showSlurm(ctx context.Context, s slurm.Spool, o slurmStatusOpt
 	if err := tw.Flush(); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(p.stdout, "%s\n", status.sum())
+	_, err = fmt.Fprintf(p.Stdout, "%s\n", status.sum())
 	return err
 }
 

@@ -14,6 +14,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/command"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
 	"github.com/scidex-ai/scidex-oci/runner"
@@ -36,7 +37,7 @@ var notOfSlurm = map[string]string{
 	"trace":           "the analyses run elsewhere; trace a run of one of the lines",
 }
 
-func newSlurmSubmit(p *program) *cli.Command {
+func newSlurmSubmit(p *command.Program) *cli.Command {
 	o := &slurmSubmitOptions{run: newRunOptions(p)}
 	return &cli.Command{
 		Name:      "submit",
@@ -54,7 +55,7 @@ scidex-oci at the same path, and neither catalog nor database: tasks write their
 "scidex-oci slurm collect DIR" commits them. Nothing of this command's environment gets to the nodes. See docs/slurm.md.
 
 Prints DIR, or with --json what status --json prints. Exit codes: 0 Slurm has all lines, 125 it has none.`,
-		Flags:  o.flags(p.options),
+		Flags:  o.flags(p.Options),
 		Action: func(c *cli.Context) error { return runSlurmSubmit(c, p, o) },
 	}
 }
@@ -86,7 +87,7 @@ func (o *slurmSubmitOptions) flags(g *options.Global) []cli.Flag {
 func readSbatch(t options.Text) ([]string, error) {
 	for _, arg := range t.Values {
 		if err := slurm.CheckArgument(arg); err != nil {
-			return nil, usagef("%s: %s", t.Label, err)
+			return nil, command.Usagef("%s: %s", t.Label, err)
 		}
 	}
 	return t.Values, nil
@@ -105,7 +106,7 @@ func (o *slurmSubmitOptions) arguments() (all []string) {
 
 // slurmSubmission is one call of slurm submit.
 type slurmSubmission struct {
-	program *program
+	program *command.Program
 	parser  requestParser
 	request runRequest
 	call    slurm.Call
@@ -113,15 +114,15 @@ type slurmSubmission struct {
 	left    error // what is left of a submission that failed
 }
 
-func runSlurmSubmit(c *cli.Context, p *program, o *slurmSubmitOptions) error {
-	given, err := words(c, 1, 1)
+func runSlurmSubmit(c *cli.Context, p *command.Program, o *slurmSubmitOptions) error {
+	given, err := command.Args(c, 1, 1)
 	if err != nil {
 		return err
 	}
-	if err := p.load(c); err != nil {
+	if err := p.Load(c); err != nil {
 		return err
 	}
-	s := &slurmSubmission{program: p, options: o, parser: p.requestParser(c, o.run)}
+	s := &slurmSubmission{program: p, options: o, parser: newRequestParser(p, c, o.run)}
 	s.parser.words, s.parser.elsewhere = nil, true
 	if s.request, err = s.parser.options(); err != nil {
 		return err
@@ -129,7 +130,7 @@ func runSlurmSubmit(c *cli.Context, p *program, o *slurmSubmitOptions) error {
 	if err := refuse(c.Command.Flags, "slurm submit", notOfSlurm); err != nil {
 		return err
 	}
-	if s.call, err = o.callOf(p.options); err != nil {
+	if s.call, err = o.callOf(p.Options); err != nil {
 		return err
 	}
 	if !o.dryRun {
@@ -158,7 +159,7 @@ func runSlurmSubmit(c *cli.Context, p *program, o *slurmSubmitOptions) error {
 	if o.dryRun {
 		return s.print(good)
 	}
-	err = untilStopped(c.Context, func(ctx context.Context) error { return s.submit(ctx, lines, good) })
+	err = command.UntilStopped(c.Context, func(ctx context.Context) error { return s.submit(ctx, lines, good) })
 	return cmp.Or(s.left, err)
 }
 
@@ -166,7 +167,7 @@ func runSlurmSubmit(c *cli.Context, p *program, o *slurmSubmitOptions) error {
 func (o *slurmSubmitOptions) callOf(g *options.Global) (call slurm.Call, err error) {
 	call = slurm.Call{Program: o.program, Spool: o.spool, Tmp: g.Tmp.Path("/tmp")}
 	if call.Spool == "" {
-		return call, usagef("slurm submit needs --spool DIR, a directory to be made on a file system that the nodes share")
+		return call, command.Usagef("slurm submit needs --spool DIR, a directory to be made on a file system that the nodes share")
 	}
 	if call.Program == "" {
 		if call.Program, err = os.Executable(); err != nil {
@@ -199,9 +200,9 @@ func checkSlurm(a spec.Analysis) error {
 }
 
 func (s *slurmSubmission) tellBad(line batch.Line) {
-	fmt.Fprintf(s.program.stderr, "scidex-oci: %s\n", screen.Escape(line.Err.Error()))
+	fmt.Fprintf(s.program.Stderr, "scidex-oci: %s\n", screen.Escape(line.Err.Error()))
 	if s.request.json {
-		_ = screen.WriteJSON(s.program.stdout, runner.Refused(line.Analysis, &runner.RequestError{Err: line.Err}, s.program.build.version))
+		_ = screen.WriteJSON(s.program.Stdout, runner.Refused(line.Analysis, &runner.RequestError{Err: line.Err}, s.program.Build.Version))
 	}
 }
 
@@ -218,7 +219,7 @@ func arraysOf(good []batch.Line) []slurm.Array {
 func (s *slurmSubmission) print(good []batch.Line) error {
 	of := slurm.Submission{Name: "scidex-oci-dry-run", Arrays: arraysOf(good)}
 	for k := range of.Arrays {
-		if _, err := fmt.Fprint(s.program.stdout, of.Script(k, s.call)); err != nil {
+		if _, err := fmt.Fprint(s.program.Stdout, of.Script(k, s.call)); err != nil {
 			return err
 		}
 	}
@@ -252,19 +253,19 @@ func (s *slurmSubmission) submit(ctx context.Context, from *lines, good []batch.
 		return errors.Join(fmt.Errorf("slurm submit: %w; nothing was submitted", err), os.RemoveAll(spool.Dir))
 	}
 	if !s.request.json {
-		_, err = fmt.Fprintln(s.program.stdout, screen.Escape(spool.Dir))
+		_, err = fmt.Fprintln(s.program.Stdout, screen.Escape(spool.Dir))
 		return err
 	}
 	status, err := slurmStatusOf(ctx, spool)
 	if err != nil {
 		return fmt.Errorf("all of it is submitted, but: %w", err)
 	}
-	return screen.WriteJSON(s.program.stdout, status)
+	return screen.WriteJSON(s.program.Stdout, status)
 }
 
 // rows are the lines as the spool keeps them, each under the attempt that the catalog has free.
 func (s *slurmSubmission) rows(ctx context.Context, of *slurm.Submission, from *lines, good []batch.Line) (rows []slurm.Line, err error) {
-	st, err := s.program.open(ctx, s.program.stderr)
+	st, err := s.program.OpenStores(ctx, s.program.Stderr)
 	if err != nil {
 		return nil, err
 	}

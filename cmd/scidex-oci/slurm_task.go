@@ -15,6 +15,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/command"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/stores"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
@@ -27,7 +28,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
-func newSlurmTask(p *program) *cli.Command {
+func newSlurmTask(p *command.Program) *cli.Command {
 	return &cli.Command{
 		Name:      "task",
 		Hidden:    true, // what the script of an array calls
@@ -40,27 +41,27 @@ func newSlurmTask(p *program) *cli.Command {
 
 // slurmTask is one task on its node.
 type slurmTask struct {
-	program *program
+	program *command.Program
 	spool   slurm.Spool
 	line    slurm.Line
 	stop    <-chan runner.StopSignal
 	root    string // the node's own, for this task alone
 }
 
-func runSlurmTask(c *cli.Context, p *program) error {
-	stop, _ := stops() // before all else: Slurm's signal may come at once
-	given, err := words(c, 3, 3)
+func runSlurmTask(c *cli.Context, p *command.Program) error {
+	stop, _ := command.StopSignals() // before all else: Slurm's signal may come at once
+	given, err := command.Args(c, 3, 3)
 	if err != nil {
 		return err
 	}
 	t := &slurmTask{program: p, stop: stop}
-	if err := p.load(c); err != nil {
+	if err := p.Load(c); err != nil {
 		return err
 	}
 	array, err1 := strconv.Atoi(given[1])
 	task, err2 := strconv.Atoi(given[2])
 	if err1 != nil || err2 != nil {
-		return usagef("slurm task: %q and %q are to be the numbers of an array and of its task", given[1], given[2])
+		return command.Usagef("slurm task: %q and %q are to be the numbers of an array and of its task", given[1], given[2])
 	}
 	if t.spool, err = slurm.Open(given[0]); err != nil {
 		return err
@@ -69,7 +70,7 @@ func runSlurmTask(c *cli.Context, p *program) error {
 		return err
 	}
 	name := fmt.Sprintf("%s%s-%d-%d", taskPrefix(), t.spool.Submission.Name, array, task)
-	return t.perform(c.Context, filepath.Join(p.options.Tmp.Path("/tmp"), name))
+	return t.perform(c.Context, filepath.Join(p.Options.Tmp.Path("/tmp"), name))
 }
 
 // taskPrefix begins the names of the roots of this user's tasks.
@@ -136,7 +137,7 @@ func (t *slurmTask) sweep(ctx context.Context, tmp string) {
 		return errors.Join(err, st.Close())
 	})
 	if err != nil {
-		fmt.Fprintf(t.program.stderr, "scidex-oci: what a killed task left on this node: %s\n", screen.Escape(err.Error()))
+		fmt.Fprintf(t.program.Stderr, "scidex-oci: what a killed task left on this node: %s\n", screen.Escape(err.Error()))
 	}
 }
 
@@ -170,15 +171,15 @@ func deliverLeft(ctx context.Context, root string, st *stores.Stores) error {
 
 // open opens a root of the node's own. Nothing of a user's settings is about it but the place.
 func (t *slurmTask) open(ctx context.Context, root string) (*stores.Stores, error) {
-	given, err := stores.ReadPolicy(t.program.options)
+	given, err := stores.ReadPolicy(t.program.Options)
 	if err != nil {
 		return nil, err
 	}
-	s, err := stores.PrivateSettings(root, t.program.options)
+	s, err := stores.PrivateSettings(root, t.program.Options)
 	if err != nil {
 		return nil, err
 	}
-	st, err := stores.Open(ctx, s, given, t.program.build.version, t.program.stderr)
+	st, err := stores.Open(ctx, s, given, t.program.Build.Version, t.program.Stderr)
 	if err == nil {
 		st.Runner.Private = append(st.Runner.Private, t.spool.Dir, inSpool(t.spool.Dir))
 	}
@@ -192,7 +193,7 @@ func (t *slurmTask) run(ctx context.Context, host string) error {
 	}
 	st, err := t.open(ctx, t.root)
 	if err != nil {
-		return t.refuse(runner.Refused(a, err, t.program.build.version), host)
+		return t.refuse(runner.Refused(a, err, t.program.Build.Version), host)
 	}
 	res, failed := st.Runner.Run(ctx, runner.Request{
 		Analysis: a, NoAudit: t.spool.Submission.NoAudit, Stdout: io.Discard, Stderr: io.Discard, Stop: t.stop,
@@ -216,7 +217,7 @@ func (t *slurmTask) run(ctx context.Context, host string) error {
 	if err := t.say(string(res.State), res.Message); err != nil || res.ExitCode == 0 {
 		return err
 	}
-	return exitStatus(res.ExitCode)
+	return command.ExitStatus(res.ExitCode)
 }
 
 // refuse delivers what did not become a run, or could not be committed on this node.
@@ -256,6 +257,6 @@ func (t *slurmTask) keep() error {
 }
 
 func (t *slurmTask) say(what, message string) error {
-	_, err := fmt.Fprintf(t.program.stdout, "line %d  %s  %s  %s\n", t.line.Number, screen.Escape(t.line.Key().String()), what, screen.Escape(message))
+	_, err := fmt.Fprintf(t.program.Stdout, "line %d  %s  %s  %s\n", t.line.Number, screen.Escape(t.line.Key().String()), what, screen.Escape(message))
 	return err
 }

@@ -6,18 +6,19 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/command"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
 )
 
-func newSpecCommand(p *program) *cli.Command {
+func newSpecCommand(p *command.Program) *cli.Command {
 	o := &specOptions{run: newRunOptions(p)}
 	return &cli.Command{
 		Name:  "spec",
 		Usage: "print the OCI config.json that run would use, or write a bundle",
 		UsageText: `scidex-oci spec [flags of run] [--] COMMAND [ARG...]
 scidex-oci spec --bundle DIR [flags of run] [--] COMMAND [ARG...]`,
-		Flags:  o.flags(p.options),
+		Flags:  o.flags(p.Options),
 		Action: func(c *cli.Context) error { return runSpec(c, p, o) },
 	}
 }
@@ -39,11 +40,11 @@ func (o *specOptions) flags(g *options.Global) []cli.Flag {
 	)...)
 }
 
-func runSpec(c *cli.Context, p *program, o *specOptions) (err error) {
-	if err := p.load(c); err != nil {
+func runSpec(c *cli.Context, p *command.Program, o *specOptions) (err error) {
+	if err := p.Load(c); err != nil {
 		return err
 	}
-	s := &session{program: p, parser: p.requestParser(c, o.run), screen: screen.NoTerminal(p.stderr)}
+	s := &session{program: p, parser: newRequestParser(p, c, o.run), screen: screen.NoTerminal(p.Stderr)}
 	if s.request, err = s.parser.options(); err != nil {
 		return err
 	}
@@ -62,7 +63,7 @@ func runSpec(c *cli.Context, p *program, o *specOptions) (err error) {
 	if err != nil {
 		return err
 	}
-	return printSpec(p.stdout, config)
+	return printSpec(p.Stdout, config)
 }
 
 func printSpec(to io.Writer, config []byte) error {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/command"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/stores"
@@ -20,7 +21,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/stats"
 )
 
-func newStatsCommand(p *program) *cli.Command {
+func newStatsCommand(p *command.Program) *cli.Command {
 	o := &statsOptions{}
 	return &cli.Command{
 		Name:      "stats",
@@ -34,10 +35,10 @@ SUGGESTED is, for memory, P99 and a quarter, up to a multiple of 64MiB; for cpus
 what they would have used is not known.`,
 		Flags: o.flags(),
 		Action: func(c *cli.Context) error {
-			if _, err := words(c, 0, 0); err != nil {
+			if _, err := command.Args(c, 0, 0); err != nil {
 				return err
 			}
-			return p.visit(c, func(st *stores.Stores) error { return runStats(c.Context, p.stdout, st, *o) })
+			return p.WithStores(c, func(st *stores.Stores) error { return runStats(c.Context, p.Stdout, st, *o) })
 		},
 	}
 }

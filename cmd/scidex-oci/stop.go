@@ -7,13 +7,14 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/command"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/stores"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 )
 
-func newStopCommand(p *program) *cli.Command {
+func newStopCommand(p *command.Program) *cli.Command {
 	o := &stopOptions{}
 	return &cli.Command{
 		Name:      "stop",
@@ -25,11 +26,11 @@ unless it ended by itself meanwhile. A second stop cuts the grace period of the 
 anything is stopped. A run is stopped by its owner, on its host and with the --root that it was started with.`,
 		Flags: o.flags(),
 		Action: func(c *cli.Context) error {
-			given, err := words(c, 1, -1)
+			given, err := command.Args(c, 1, -1)
 			if err != nil {
 				return err
 			}
-			return p.visit(c, func(st *stores.Stores) error {
+			return p.WithStores(c, func(st *stores.Stores) error {
 				defer st.Runner.Tidy(c.Context) // after it: whoever stops a run is in a hurry
 				return runStop(c.Context, p, st, *o, given)
 			})
@@ -48,7 +49,7 @@ func (o *stopOptions) flags() []cli.Flag {
 	)
 }
 
-func runStop(ctx context.Context, p *program, st *stores.Stores, o stopOptions, given []string) error {
+func runStop(ctx context.Context, p *command.Program, st *stores.Stores, o stopOptions, given []string) error {
 	runs := map[catalog.Key]catalog.Run{}
 	var keys []catalog.Key
 	for _, name := range given {
@@ -73,17 +74,17 @@ func runStop(ctx context.Context, p *program, st *stores.Stores, o stopOptions, 
 		stopped = append(stopped, key)
 	}
 	for _, key := range stopped {
-		all = errors.Join(all, p.tellStopped(ctx, st, key))
+		all = errors.Join(all, tellStopped(p, ctx, st, key))
 	}
 	return all
 }
 
 // tellStopped waits for the end of a run and says what came of it.
-func (p *program) tellStopped(ctx context.Context, st *stores.Stores, key catalog.Key) error {
+func tellStopped(p *command.Program, ctx context.Context, st *stores.Stores, key catalog.Key) error {
 	run, err := st.Await(ctx, key)
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(p.stdout, "%s  %s (%d): %s\n", screen.Escape(key.String()), run.State, run.ExitCode, screen.Escape(run.Message))
+	_, err = fmt.Fprintf(p.Stdout, "%s  %s (%d): %s\n", screen.Escape(key.String()), run.State, run.ExitCode, screen.Escape(run.Message))
 	return err
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/command"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/stores"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
@@ -28,7 +29,7 @@ var notOfSubmit = map[string]string{
 	"trace":           "the analysis runs elsewhere; trace a run of it",
 }
 
-func newSubmitCommand(p *program) *cli.Command {
+func newSubmitCommand(p *command.Program) *cli.Command {
 	o := &submitOptions{run: newRunOptions(p)}
 	return &cli.Command{
 		Name:  "submit",
@@ -51,14 +52,14 @@ An attempt that ends in an error of scidex-oci or the host, or whose worker dies
 has failed is never repeated.
 
 Exit codes of submit: 0 it is in the queue, 125 it is not.`,
-		Flags:  o.flags(p.options),
+		Flags:  o.flags(p.Options),
 		Action: func(c *cli.Context) error { return runSubmit(c, p, o) },
 	}
 }
 
 // submission is one call of submit.
 type submission struct {
-	program *program
+	program *command.Program
 	parser  requestParser
 	request runRequest
 	options *submitOptions
@@ -72,9 +73,9 @@ type submitted struct {
 	Other   bool          `json:"other,omitempty"` // one that asks for the same was there already
 }
 
-func runSubmit(c *cli.Context, p *program, o *submitOptions) error {
-	err := p.load(c)
-	s := &submission{program: p, options: o, parser: p.requestParser(c, o.run)}
+func runSubmit(c *cli.Context, p *command.Program, o *submitOptions) error {
+	err := p.Load(c)
+	s := &submission{program: p, options: o, parser: newRequestParser(p, c, o.run)}
 	s.parser.elsewhere = true
 	var bad error
 	s.request, bad = s.parser.options()
@@ -97,16 +98,16 @@ func runSubmit(c *cli.Context, p *program, o *submitOptions) error {
 // check refuses what cannot be submitted, whatever is asked for.
 func (s *submission) check() error {
 	if batch := s.options.batch; batch.Given && len(s.parser.words) > 0 {
-		return usagef("%s and a command both say what to run; give one of them", batch.Label)
+		return command.Usagef("%s and a command both say what to run; give one of them", batch.Label)
 	}
-	return s.program.queued()
+	return checkQueue(s.program)
 }
 
 // refuse answers --json with an object, as run does.
 func (s *submission) refuse(a spec.Analysis, err error) error {
-	var unread *usageError
+	var unread *command.UsageError
 	if s.request.json && !errors.As(err, &unread) { // execute answers what could not be understood
-		_ = screen.WriteJSON(s.program.stdout, runner.Refused(a, requestError(err), s.program.build.version)) // the exit code tells too
+		_ = screen.WriteJSON(s.program.Stdout, runner.Refused(a, requestError(err), s.program.Build.Version)) // the exit code tells too
 	}
 	return err
 }
@@ -146,9 +147,9 @@ func (s *submission) batch(ctx context.Context, name string) error {
 }
 
 func (s *submission) tellBad(line batch.Line) {
-	fmt.Fprintf(s.program.stderr, "scidex-oci: %s\n", screen.Escape(line.Err.Error()))
+	fmt.Fprintf(s.program.Stderr, "scidex-oci: %s\n", screen.Escape(line.Err.Error()))
 	if s.request.json {
-		_ = screen.WriteJSON(s.program.stdout, runner.Refused(line.Analysis, &runner.RequestError{Err: line.Err}, s.program.build.version))
+		_ = screen.WriteJSON(s.program.Stdout, runner.Refused(line.Analysis, &runner.RequestError{Err: line.Err}, s.program.Build.Version))
 	}
 }
 
@@ -167,7 +168,7 @@ func (s *submission) submit(ctx context.Context, all []spec.Analysis, at func(i 
 			return &runner.RequestError{Err: err}
 		}
 	}
-	st, err := s.program.open(ctx, s.program.stderr)
+	st, err := s.program.OpenStores(ctx, s.program.Stderr)
 	if err != nil {
 		return err
 	}
@@ -210,12 +211,12 @@ func (s *submission) job(ctx context.Context, st *stores.Stores, a spec.Analysis
 func (s *submission) tell(jobs []queue.Submission, placed []queue.Placed) (err error) {
 	for i, p := range placed {
 		if p.Other {
-			fmt.Fprintf(s.program.stderr, "scidex-oci: what was to be %s is in the queue as %s already\n", screen.Escape(jobs[i].Run.ID), screen.Escape(p.Key.ID))
+			fmt.Fprintf(s.program.Stderr, "scidex-oci: what was to be %s is in the queue as %s already\n", screen.Escape(jobs[i].Run.ID), screen.Escape(p.Key.ID))
 		}
 		if s.request.json {
-			err = screen.WriteJSON(s.program.stdout, submitted{p.Key.ID, p.Key.Attempt, p.State, p.Other})
+			err = screen.WriteJSON(s.program.Stdout, submitted{p.Key.ID, p.Key.Attempt, p.State, p.Other})
 		} else {
-			_, err = fmt.Fprintln(s.program.stdout, screen.Escape(p.Key.ID))
+			_, err = fmt.Fprintln(s.program.Stdout, screen.Escape(p.Key.ID))
 		}
 		if err != nil {
 			return fmt.Errorf("all of it is in the queue, but: %w", err)

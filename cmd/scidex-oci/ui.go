@@ -10,12 +10,13 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/command"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/stores"
 	"github.com/scidex-ai/scidex-oci/outputs/ui"
 )
 
-func newUICommand(p *program) *cli.Command {
+func newUICommand(p *command.Program) *cli.Command {
 	o := &uiOptions{}
 	return &cli.Command{
 		Name:      "ui",
@@ -27,10 +28,10 @@ It listens on the loopback alone. The address has a secret of 256 bits in it and
 it may read every run of this catalog and stop yours.`,
 		Flags: o.flags(),
 		Action: func(c *cli.Context) error {
-			if _, err := words(c, 0, 0); err != nil {
+			if _, err := command.Args(c, 0, 0); err != nil {
 				return err
 			}
-			return p.visit(c, func(st *stores.Stores) error { return runUI(c.Context, p, st, *o) })
+			return p.WithStores(c, func(st *stores.Stores) error { return runUI(c.Context, p, st, *o) })
 		},
 	}
 }
@@ -46,12 +47,12 @@ func (o *uiOptions) flags() []cli.Flag {
 	)
 }
 
-func runUI(ctx context.Context, p *program, st *stores.Stores, o uiOptions) error {
+func runUI(ctx context.Context, p *command.Program, st *stores.Stores, o uiOptions) error {
 	listener, err := listenForUI(o.listen)
 	if err != nil {
 		return err
 	}
-	signals, done := stops()
+	signals, done := command.StopSignals()
 	defer done()
 	ctx, end := context.WithCancel(ctx)
 	defer end()
@@ -63,7 +64,7 @@ func runUI(ctx context.Context, p *program, st *stores.Stores, o uiOptions) erro
 		}
 	}()
 	server := ui.New(listener, ui.House{Runs: uiRuns{st}, Files: uiFiles{st}, Life: uiLife{st}}, st.Runner.Log)
-	if _, err := fmt.Fprintln(p.stdout, server.URL()); err != nil {
+	if _, err := fmt.Fprintln(p.Stdout, server.URL()); err != nil {
 		return errors.Join(err, listener.Close())
 	}
 	return server.Serve(ctx)

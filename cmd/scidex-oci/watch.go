@@ -5,17 +5,18 @@ import (
 	"context"
 	"time"
 
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/command"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/stores"
 )
 
 // watchList shows the list every second. Ctrl-C ends it as it ends any program: the screen needs no tidying.
-func (p *program) watchList(ctx context.Context, st *stores.Stores, o listOptions) error {
+func watchList(p *command.Program, ctx context.Context, st *stores.Stores, o listOptions) error {
 	if o.json || o.quiet {
-		return usagef("--watch shows a table; leave --json and --quiet out")
+		return command.Usagef("--watch shows a table; leave --json and --quiet out")
 	}
-	if !screen.IsTerminal(p.stdout.File) {
-		return usagef("--watch needs a terminal as standard output; leave it out, or wait for a run with \"scidex-oci show ID --wait\"")
+	if !screen.IsTerminal(p.Stdout.File) {
+		return command.Usagef("--watch needs a terminal as standard output; leave it out, or wait for a run with \"scidex-oci show ID --wait\"")
 	}
 	for clear := "\x1b[2J"; ; clear = "" {
 		filter, err := o.filter.At(time.Now())
@@ -30,7 +31,7 @@ func (p *program) watchList(ctx context.Context, st *stores.Stores, o listOption
 		if err := listTable(ctx, &list, runs, st); err != nil {
 			return err
 		}
-		if _, err := p.stdout.WriteString(clear + screen.Frame(list.String(), p.stdout.File)); err != nil {
+		if _, err := p.Stdout.WriteString(clear + screen.Frame(list.String(), p.Stdout.File)); err != nil {
 			return err
 		}
 		select {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/command"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/stores"
@@ -24,7 +25,7 @@ const (
 	defaultRescue = 10 * time.Minute
 )
 
-func newWorkerCommand(p *program) *cli.Command {
+func newWorkerCommand(p *command.Program) *cli.Command {
 	o := &workerOptions{}
 	return &cli.Command{
 		Name:      "worker",
@@ -48,12 +49,12 @@ the worker drains. Whoever comes there is answered, without TLS: give 127.0.0.1:
 With --log-level info there is a line of the log when an analysis is taken, and one when it has ended.
 
 Exit codes of worker: 0 drained, 125 it could not work.`,
-		Flags: o.flags(p.options),
+		Flags: o.flags(p.Options),
 		Action: func(c *cli.Context) error {
-			if _, err := words(c, 0, 0); err != nil {
+			if _, err := command.Args(c, 0, 0); err != nil {
 				return err
 			}
-			return p.withQueue(c, func(q queue.Queue, st *stores.Stores) error { return p.work(c.Context, q, st, *o) })
+			return withQueue(p, c, func(q queue.Queue, st *stores.Stores) error { return runWorker(p, c.Context, q, st, *o) })
 		},
 	}
 }
@@ -88,8 +89,8 @@ func (o *workerOptions) flags(g *options.Global) []cli.Flag {
 	)
 }
 
-// work works on the queue until it is drained.
-func (p *program) work(ctx context.Context, q queue.Queue, st *stores.Stores, o workerOptions) error {
+// runWorker works on the queue until it is drained.
+func runWorker(p *command.Program, ctx context.Context, q queue.Queue, st *stores.Stores, o workerOptions) error {
 	w := o.worker()
 	scraped, err := listen(o.metrics)
 	if err != nil {
@@ -105,21 +106,21 @@ func (p *program) work(ctx context.Context, q queue.Queue, st *stores.Stores, o 
 		return err
 	}
 	defer crew.Close()
-	report := newBatchReport(p, screen.NewTerminal(p.stderr, p.env), runRequest{json: o.json})
+	report := newBatchReport(p, screen.NewTerminal(p.Stderr, p.Env), runRequest{json: o.json})
 	w.Runner, w.Queue, w.Begin, w.Log = st.Runner, q, crew.Begin, st.Runner.Log
 	w.Told = func(result result.Result, err error) {
 		report.line(batch.Line{}, batch.Outcome{Result: result, Err: err})
 	}
 	working, now := drains(ctx)
 	w.Options.Now = now
-	unserve := scraped.serve(working, w, p.build)
+	unserve := scraped.serve(working, w, p.Build)
 	return errors.Join(w.Work(working), unserve(), report.lost())
 }
 
 // drains returns a context that ends with the first signal, and what is closed with the second. The third ends the
 // process.
 func drains(ctx context.Context) (working context.Context, now <-chan struct{}) {
-	signals, _ := stops() // to the end of this process
+	signals, _ := command.StopSignals() // to the end of this process
 	working, drain := context.WithCancel(ctx)
 	hurry := make(chan struct{})
 	go func() {

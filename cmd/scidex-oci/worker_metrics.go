@@ -6,6 +6,7 @@ import (
 	"net"
 	"syscall"
 
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/command"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/worker"
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/worker/metrics"
@@ -39,14 +40,14 @@ func (s scraped) close() {
 }
 
 // serve answers for a worker, which is healthy until working ends.
-func (s scraped) serve(working context.Context, w *worker.Worker, b build) (unserve func() error) {
+func (s scraped) serve(working context.Context, w *worker.Worker, b command.Build) (unserve func() error) {
 	if s.listener == nil {
 		return func() error { return nil }
 	}
 	draining := func() bool { return working.Err() != nil }
 	m := metrics.New(metrics.Source{
 		Capacity: w.Capacity, Jobs: w.Options.Jobs, Load: w.Load, Depth: w.Queue.Depth, Waiting: w.Runner.Waiting, Draining: draining,
-		Version: b.version, Commit: b.commit, GoVersion: b.goVersion,
+		Version: b.Version, Commit: b.Commit, GoVersion: b.GoVersion,
 	})
 	w.Watch = m.Watch
 	w.Log.Info("serving metrics", "address", s.listener.Addr().String())

@@ -1,4 +1,4 @@
-package main
+package command
 
 import (
 	"errors"
@@ -15,7 +15,7 @@ import (
 func TestStops(t *testing.T) {
 	// A shell starts what it puts into the background with SIGINT ignored, nohup with SIGHUP; what is handled is not.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGINT, syscall.SIGHUP)
-	stop, done := stops()
+	stop, done := StopSignals()
 	defer done()
 	for _, test := range []struct {
 		signal syscall.Signal
@@ -40,7 +40,7 @@ func TestStops(t *testing.T) {
 func TestAClosedStandardOutputDoesNotKill(t *testing.T) {
 	const survived = 7
 	if os.Getenv("SCIDEX_OCI_TEST_CLOSED_STDOUT") != "" {
-		_, done := stops()
+		_, done := StopSignals()
 		defer done()
 		out := screen.NewStream(os.Stdout, screen.NoTerminal(os.Stderr))
 		for range 3 {

@@ -1,4 +1,4 @@
-package main
+package command
 
 import (
 	"errors"
@@ -14,15 +14,15 @@ func TestExitCode(t *testing.T) {
 		silent bool
 	}{
 		{nil, 0, true},
-		{exitStatus(3), 3, true},
+		{ExitStatus(3), 3, true},
 		{errors.New("x"), 125, false},
-		{usagef("x"), 125, false},
+		{Usagef("x"), 125, false},
 		{&runner.RequestError{Err: errors.New("x")}, 125, false},
 		{&runner.RequestError{Err: &runner.StoppedError{Signal: runner.StopSignal{ExitCode: 143}}}, 143, false},
 	}
 	for _, test := range tests {
-		if got := exitCode(test.err); got != test.code || silent(test.err) != test.silent {
-			t.Errorf("%v: code %d, silent %v", test.err, got, silent(test.err))
+		if got := ExitCode(test.err); got != test.code || Silent(test.err) != test.silent {
+			t.Errorf("%v: code %d, silent %v", test.err, got, Silent(test.err))
 		}
 	}
 }

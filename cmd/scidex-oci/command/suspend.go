@@ -1,4 +1,4 @@
-package main
+package command
 
 import (
 	"os"
@@ -10,9 +10,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// suspends lets SIGTSTP (Ctrl-Z) stop the analysis and then this process, and SIGCONT both go on, until done is
+// HandleSuspend lets SIGTSTP (Ctrl-Z) stop the analysis and then this process, and SIGCONT both go on, until done is
 // called.
-func suspends(analysis suspendable) (done func()) {
+func HandleSuspend(analysis suspendable) (done func()) {
 	if ignored(unix.SIGTSTP) {
 		return func() {} // as a shell without job control has set it; os/signal does not tell
 	}
@@ -79,4 +79,10 @@ func action(s syscall.Signal, set, old *sigaction) error {
 		return errno
 	}
 	return nil
+}
+
+// suspendable is what Ctrl-Z stops: one analysis, or all of a batch.
+type suspendable interface {
+	Suspend(then func())
+	Resume()
 }

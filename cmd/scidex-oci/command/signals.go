@@ -1,4 +1,4 @@
-package main
+package command
 
 import (
 	"os"
@@ -8,10 +8,10 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner"
 )
 
-// stops turns the signals that ask us to end into stops of the run until done is called. SIGPIPE is
+// StopSignals turns the signals that ask us to end into stops of the run until done is called. SIGPIPE is
 // caught, so that a closed standard output does not kill us; it is not ignored, because that would be
 // inherited.
-func stops() (stop <-chan runner.StopSignal, done func()) {
+func StopSignals() (stop <-chan runner.StopSignal, done func()) {
 	signals := make(chan os.Signal, 4)
 	signal.Notify(signals, syscall.SIGPIPE)
 	for s := range stopNames {
@@ -35,10 +35,10 @@ func stops() (stop <-chan runner.StopSignal, done func()) {
 	return out, func() { signal.Stop(signals); close(finished) }
 }
 
-// outlast is for when there is nothing left to stop, and only the result to print: the first signal that comes now
+// IgnoreNextStop is for when there is nothing left to stop, and only the result to print: the first signal that comes now
 // would take that from the caller of a run that is committed. The second ends the wait for a reader of it. Those that
 // came before are answered with the result.
-func outlast(stop <-chan runner.StopSignal) {
+func IgnoreNextStop(stop <-chan runner.StopSignal) {
 	signal.Reset(syscall.SIGPIPE)
 	for range cap(stop) {
 		select {
