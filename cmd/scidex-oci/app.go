@@ -3,7 +3,9 @@ package main
 import (
 	"github.com/urfave/cli/v2"
 
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/catalogcmd"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/command"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/imagecmd"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
 )
 
@@ -40,7 +42,7 @@ func newApp(p *command.Program) *cli.App {
 			newRunCommand(p), newBatchCommand(p), newSubmitCommand(p), newWorkerCommand(p), newQueueCommand(p), newSlurmCommand(p),
 			newSpecCommand(p), newListCommand(p), newStatsCommand(p), newShowCommand(p), newLogsCommand(p), newStopCommand(p),
 			newOutputsCommand(p), newReportCommand(p), newUICommand(p), newCrateCommand(p), newReplayCommand(p), newPostProcessCommand(p), newRemoveCommand(p),
-			newPinCommand(p), newUnpinCommand(p), newImageCommand(p), newCatalogCommand(p), newGCCommand(p), newDoctorCommand(p),
+			newPinCommand(p), newUnpinCommand(p), imagecmd.New(p), catalogcmd.New(p), newGCCommand(p), newDoctorCommand(p),
 			newSelftestCommand(p), newCanaryCommand(p), newCompletionCommand(p), newDocsCommand(p),
 		},
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/command"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/imagecmd"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/stores"
@@ -67,7 +68,7 @@ func runGC(ctx context.Context, p *command.Program, st *stores.Stores, o gcOptio
 	}
 	for _, sweep := range []func() ([]string, error){
 		func() ([]string, error) { return selftest.Sweep(st.Runner.Tmp, o.dryRun) },
-		func() ([]string, error) { return sweepImages(ctx, st.Runner.Root, o.dryRun) },
+		func() ([]string, error) { return imagecmd.Sweep(ctx, st.Runner.Root, o.dryRun) },
 		func() ([]string, error) { return doctor.Sweep(ctx, st.Runner.Root, o.dryRun, examination.Open) },
 	} {
 		swept, err := sweep()

@@ -106,7 +106,7 @@ func tellTruncated(p *command.Program, run catalog.Run, to runner.Streams) error
 }
 
 // printBlob writes a blob.
-func printBlob(p *command.Program, ctx context.Context, st *stores.Stores, sha256 string, f *os.File) error {
+func printBlob(ctx context.Context, p *command.Program, st *stores.Stores, sha256 string, f *os.File) error {
 	from, err := st.Blobs.Open(ctx, sha256)
 	if err != nil {
 		return err

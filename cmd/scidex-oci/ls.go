@@ -57,7 +57,7 @@ func runList(ctx context.Context, p *command.Program, st *stores.Stores, o listO
 		return err
 	}
 	if o.watch {
-		return watchList(p, ctx, st, o)
+		return watchList(ctx, p, st, o)
 	}
 	runs, err := st.Runner.List(ctx, filter)
 	switch {

@@ -180,7 +180,7 @@ func runOutputsCat(ctx context.Context, p *command.Program, st *stores.Stores, n
 	if err := runner.OutputsRemoved(run); err != nil {
 		return err
 	}
-	return printBlob(p, ctx, st, entry.SHA256, p.Stdout.File)
+	return printBlob(ctx, p, st, entry.SHA256, p.Stdout.File)
 }
 
 // asShown finds an output by its name as a table shows it, which differs where the name is escaped.

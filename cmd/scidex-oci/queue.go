@@ -40,7 +40,7 @@ func newQueueList(p *command.Program) *cli.Command {
 			if _, err := command.Args(c, 0, 0); err != nil {
 				return err
 			}
-			return withQueue(p, c, func(q queue.Queue, _ *stores.Stores) error { return listQueue(p, c.Context, q, *o) })
+			return withQueue(p, c, func(q queue.Queue, _ *stores.Stores) error { return listQueue(c.Context, p, q, *o) })
 		},
 	}
 }
@@ -60,7 +60,7 @@ func (o *queueListOptions) flags() []cli.Flag {
 	)
 }
 
-func listQueue(p *command.Program, ctx context.Context, q queue.Queue, o queueListOptions) error {
+func listQueue(ctx context.Context, p *command.Program, q queue.Queue, o queueListOptions) error {
 	entries, err := q.List(ctx, o.all, o.limit)
 	if err != nil {
 		return err
@@ -73,7 +73,7 @@ func listQueue(p *command.Program, ctx context.Context, q queue.Queue, o queueLi
 		}
 		return nil
 	}
-	if err := tellPaused(p, ctx, q); err != nil {
+	if err := tellPaused(ctx, p, q); err != nil {
 		return err
 	}
 	tw := tabwriter.NewWriter(p.Stdout, 0, 8, 2, ' ', 0)
@@ -112,7 +112,7 @@ func newQueueShow(p *command.Program) *cli.Command {
 				return err
 			}
 			return withQueue(p, c, func(q queue.Queue, st *stores.Stores) error {
-				return showQueued(p, c.Context, q, st, *o, given[0])
+				return showQueued(c.Context, p, q, st, *o, given[0])
 			})
 		},
 	}
@@ -129,7 +129,7 @@ func (o *queueShowOptions) flags() []cli.Flag {
 	)
 }
 
-func showQueued(p *command.Program, ctx context.Context, q queue.Queue, st *stores.Stores, o queueShowOptions, name string) error {
+func showQueued(ctx context.Context, p *command.Program, q queue.Queue, st *stores.Stores, o queueShowOptions, name string) error {
 	run, err := st.Find(ctx, name)
 	if err != nil {
 		return err

@@ -27,12 +27,12 @@ harvested and committed as canceled. Whoever wants to wait for that: scidex-oci 
 			if err != nil {
 				return err
 			}
-			return withQueue(p, c, func(q queue.Queue, st *stores.Stores) error { return cancelQueued(p, c.Context, q, st, given) })
+			return withQueue(p, c, func(q queue.Queue, st *stores.Stores) error { return cancelQueued(c.Context, p, q, st, given) })
 		},
 	}
 }
 
-func cancelQueued(p *command.Program, ctx context.Context, q queue.Queue, st *stores.Stores, given []string) (all error) {
+func cancelQueued(ctx context.Context, p *command.Program, q queue.Queue, st *stores.Stores, given []string) (all error) {
 	for _, name := range given {
 		run, err := st.Find(ctx, name)
 		if err != nil {

@@ -1,9 +1,6 @@
 package main
 
 import (
-	"context"
-	"fmt"
-
 	"github.com/urfave/cli/v2"
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/command"
@@ -35,18 +32,4 @@ func withQueue(p *command.Program, c *cli.Context, command func(q queue.Queue, s
 		}
 		return command(q, st)
 	})
-}
-
-// migrateQueue brings the tables of the queue to the version of this program.
-func migrateQueue(p *command.Program, ctx context.Context, s stores.Settings) error {
-	before, after, err := s.MigrateQueue(ctx)
-	if err != nil {
-		return err
-	}
-	if before == after {
-		_, err = fmt.Fprintf(p.Stdout, "the queue has the newest schema, version %d\n", after)
-	} else {
-		_, err = fmt.Fprintf(p.Stdout, "migrated the queue from version %d to %d\n", before, after)
-	}
-	return err
 }

@@ -40,7 +40,7 @@ func switchQueue(p *command.Program, c *cli.Context, turn func(q queue.Queue, ct
 }
 
 // tellPaused says on standard error that the queue is paused, where it is.
-func tellPaused(p *command.Program, ctx context.Context, q queue.Queue) error {
+func tellPaused(ctx context.Context, p *command.Program, q queue.Queue) error {
 	since, err := q.Paused(ctx)
 	if err == nil && since != nil {
 		_, _ = fmt.Fprintf(p.Stderr, "scidex-oci: the queue is paused since %s, and workers take nothing; \"scidex-oci queue resume\" ends that\n", screen.LocalTime(*since))

@@ -27,12 +27,12 @@ One that is complete or failed is not: an analysis that came to an end of its ow
 			if err != nil {
 				return err
 			}
-			return withQueue(p, c, func(q queue.Queue, st *stores.Stores) error { return retryQueued(p, c.Context, q, st, given) })
+			return withQueue(p, c, func(q queue.Queue, st *stores.Stores) error { return retryQueued(c.Context, p, q, st, given) })
 		},
 	}
 }
 
-func retryQueued(p *command.Program, ctx context.Context, q queue.Queue, st *stores.Stores, given []string) (all error) {
+func retryQueued(ctx context.Context, p *command.Program, q queue.Queue, st *stores.Stores, given []string) (all error) {
 	for _, name := range given {
 		run, err := st.Find(ctx, name)
 		if err != nil {

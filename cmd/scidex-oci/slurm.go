@@ -51,7 +51,7 @@ and "scidex-oci slurm collect" commits it as canceled. With --now the jobs are c
 after its KillWait (30 s by default): what is not delivered by then is told as canceled, without outputs.`,
 		Flags: o.flags(),
 		Action: func(c *cli.Context) error {
-			return withSpool(p, c, func(ctx context.Context, s slurm.Spool) error { return cancelSlurm(p, ctx, s, *o) })
+			return withSpool(p, c, func(ctx context.Context, s slurm.Spool) error { return cancelSlurm(ctx, p, s, *o) })
 		},
 	}
 }
@@ -67,7 +67,7 @@ func (o *slurmCancelOptions) flags() []cli.Flag {
 	)
 }
 
-func cancelSlurm(p *command.Program, ctx context.Context, s slurm.Spool, o slurmCancelOptions) error {
+func cancelSlurm(ctx context.Context, p *command.Program, s slurm.Spool, o slurmCancelOptions) error {
 	tasks, err := s.Tasks(ctx)
 	if err != nil {
 		return err

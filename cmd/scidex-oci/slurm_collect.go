@@ -44,7 +44,7 @@ error, or could not be committed. A call that finds nothing new says so and ends
 		Flags: o.flags(),
 		Action: func(c *cli.Context) error {
 			return withSpool(p, c, func(ctx context.Context, s slurm.Spool) error {
-				return collectSlurm(p, ctx, c, s, *o)
+				return collectSlurm(ctx, p, c, s, *o)
 			})
 		},
 	}
@@ -84,7 +84,7 @@ type round struct {
 	unasked error // why Slurm could not be asked, where a line depends on it
 }
 
-func collectSlurm(p *command.Program, ctx context.Context, c *cli.Context, s slurm.Spool, o collectOptions) error {
+func collectSlurm(ctx context.Context, p *command.Program, c *cli.Context, s slurm.Spool, o collectOptions) error {
 	return p.WithTidyStores(c, func(st *stores.Stores) error {
 		if err := belongs(ctx, s, st); err != nil {
 			return err

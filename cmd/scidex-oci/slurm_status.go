@@ -73,7 +73,7 @@ func newSlurmStatus(p *command.Program) *cli.Command {
 result, and collect tells why. It needs no catalog and changes nothing.`,
 		Flags: o.flags(),
 		Action: func(c *cli.Context) error {
-			return withSpool(p, c, func(ctx context.Context, s slurm.Spool) error { return showSlurm(p, ctx, s, *o) })
+			return withSpool(p, c, func(ctx context.Context, s slurm.Spool) error { return showSlurm(ctx, p, s, *o) })
 		},
 	}
 }
@@ -89,7 +89,7 @@ func (o *slurmStatusOptions) flags() []cli.Flag {
 	)
 }
 
-func showSlurm(p *command.Program, ctx context.Context, s slurm.Spool, o slurmStatusOptions) error {
+func showSlurm(ctx context.Context, p *command.Program, s slurm.Spool, o slurmStatusOptions) error {
 	status, err := slurmStatusOf(ctx, s)
 	if err != nil {
 		return err

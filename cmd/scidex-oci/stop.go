@@ -74,13 +74,13 @@ func runStop(ctx context.Context, p *command.Program, st *stores.Stores, o stopO
 		stopped = append(stopped, key)
 	}
 	for _, key := range stopped {
-		all = errors.Join(all, tellStopped(p, ctx, st, key))
+		all = errors.Join(all, tellStopped(ctx, p, st, key))
 	}
 	return all
 }
 
 // tellStopped waits for the end of a run and says what came of it.
-func tellStopped(p *command.Program, ctx context.Context, st *stores.Stores, key catalog.Key) error {
+func tellStopped(ctx context.Context, p *command.Program, st *stores.Stores, key catalog.Key) error {
 	run, err := st.Await(ctx, key)
 	if err != nil {
 		return err

@@ -11,7 +11,7 @@ import (
 )
 
 // watchList shows the list every second. Ctrl-C ends it as it ends any program: the screen needs no tidying.
-func watchList(p *command.Program, ctx context.Context, st *stores.Stores, o listOptions) error {
+func watchList(ctx context.Context, p *command.Program, st *stores.Stores, o listOptions) error {
 	if o.json || o.quiet {
 		return command.Usagef("--watch shows a table; leave --json and --quiet out")
 	}

@@ -54,7 +54,7 @@ Exit codes of worker: 0 drained, 125 it could not work.`,
 			if _, err := command.Args(c, 0, 0); err != nil {
 				return err
 			}
-			return withQueue(p, c, func(q queue.Queue, st *stores.Stores) error { return runWorker(p, c.Context, q, st, *o) })
+			return withQueue(p, c, func(q queue.Queue, st *stores.Stores) error { return runWorker(c.Context, p, q, st, *o) })
 		},
 	}
 }
@@ -90,7 +90,7 @@ func (o *workerOptions) flags(g *options.Global) []cli.Flag {
 }
 
 // runWorker works on the queue until it is drained.
-func runWorker(p *command.Program, ctx context.Context, q queue.Queue, st *stores.Stores, o workerOptions) error {
+func runWorker(ctx context.Context, p *command.Program, q queue.Queue, st *stores.Stores, o workerOptions) error {
 	w := o.worker()
 	scraped, err := listen(o.metrics)
 	if err != nil {

@@ -1,4 +1,5 @@
-package main
+// Package imagecmd has the commands of images: pull, import, ls and rm.
+package imagecmd
 
 import (
 	"context"
@@ -17,12 +18,13 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner"
 )
 
-func newImageCommand(p *command.Program) *cli.Command {
+// New makes the command image.
+func New(p *command.Program) *cli.Command {
 	return &cli.Command{
 		Name:        "image",
 		Usage:       "pull, import, list and remove images of root filesystems",
 		UsageText:   "scidex-oci image pull|import|ls|rm",
-		Subcommands: []*cli.Command{newImagePull(p), newImageImport(p), newImageList(p), newImageRemove(p)},
+		Subcommands: []*cli.Command{newPull(p), newImport(p), newList(p), newRemove(p)},
 	}
 }
 
@@ -47,8 +49,8 @@ func openImages(p *command.Program) (*image.Store, error) {
 	return image.Open(filepath.Join(s.Root, runner.ImagesDir))
 }
 
-// sweepImages removes what no image needs, for gc; the place of images is not made.
-func sweepImages(ctx context.Context, root string, dry bool) ([]string, error) {
+// Sweep removes what no image below root needs, and returns the paths. With dry it removes nothing.
+func Sweep(ctx context.Context, root string, dry bool) ([]string, error) {
 	dir := filepath.Join(root, runner.ImagesDir)
 	if _, err := os.Lstat(dir); errors.Is(err, fs.ErrNotExist) {
 		return nil, nil

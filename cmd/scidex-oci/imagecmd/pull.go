@@ -1,4 +1,4 @@
-package main
+package imagecmd
 
 import (
 	"context"
@@ -14,7 +14,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/rootfs/registry"
 )
 
-func newImagePull(p *command.Program) *cli.Command {
+func newPull(p *command.Program) *cli.Command {
 	o := &pullOptions{}
 	return &cli.Command{
 		Name:      "pull",
@@ -42,7 +42,7 @@ by the system's authorities, or those in SSL_CERT_FILE.
 			if err := p.Load(c); err != nil {
 				return err
 			}
-			return pullImage(p, c.Context, *o, given[0])
+			return pullImage(c.Context, p, *o, given[0])
 		},
 	}
 }
@@ -64,7 +64,7 @@ func (o *pullOptions) flags() []cli.Flag {
 // pulling is the phase of what comes from a registry.
 const pulling = "pull"
 
-func pullImage(p *command.Program, ctx context.Context, o pullOptions, given string) error {
+func pullImage(ctx context.Context, p *command.Program, o pullOptions, given string) error {
 	name := o.name.Or(given)
 	if err := image.CheckName(name); err != nil {
 		return command.Usagef("%s", err)
@@ -82,7 +82,7 @@ func pullImage(p *command.Program, ctx context.Context, o pullOptions, given str
 		return err
 	}
 	how := registry.Options{Credentials: credentials, PlainHTTP: o.plainHTTP, UserAgent: "scidex-oci/" + p.Build.Version}
-	return addImage(p, ctx, o.json, func(ctx context.Context, to *image.Store, view progressView) (image.Imported, error) {
+	return add(ctx, p, o.json, func(ctx context.Context, to *image.Store, view progressView) (image.Imported, error) {
 		how.Log = s.Logger(view)
 		how.Progress = func(blob ocispec.Descriptor, done int64) {
 			view.show(image.Progress{Phase: pulling, Digest: blob.Digest, Done: done, Total: blob.Size})

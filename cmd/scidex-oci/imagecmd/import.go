@@ -1,4 +1,4 @@
-package main
+package imagecmd
 
 import (
 	"context"
@@ -13,7 +13,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/rootfs/image"
 )
 
-func newImageImport(p *command.Program) *cli.Command {
+func newImport(p *command.Program) *cli.Command {
 	o := &importOptions{}
 	return &cli.Command{
 		Name:      "import",
@@ -37,7 +37,7 @@ told by what is in it. A tar of a root filesystem becomes an image of one layer.
 			if err := p.Load(c); err != nil {
 				return err
 			}
-			return importImage(p, c.Context, *o, given[0])
+			return importImage(c.Context, p, *o, given[0])
 		},
 	}
 }
@@ -56,20 +56,20 @@ func (o *importOptions) flags() []cli.Flag {
 	)
 }
 
-func importImage(p *command.Program, ctx context.Context, o importOptions, path string) error {
+func importImage(ctx context.Context, p *command.Program, o importOptions, path string) error {
 	if o.name == "" {
 		return command.Usagef("image import needs --name NAME")
 	}
 	if err := image.CheckName(o.name); err != nil {
 		return command.Usagef("--name: %s", err)
 	}
-	return addImage(p, ctx, o.json, func(ctx context.Context, s *image.Store, view progressView) (image.Imported, error) {
+	return add(ctx, p, o.json, func(ctx context.Context, s *image.Store, view progressView) (image.Imported, error) {
 		return s.Import(ctx, path, image.Options{Name: o.name, Tag: o.tag, Progress: view.show})
 	})
 }
 
-// addImage gets an image into the store, showing how far it is, and prints it.
-func addImage(p *command.Program, ctx context.Context, asJSON bool, get func(context.Context, *image.Store, progressView) (image.Imported, error)) error {
+// add gets an image into the store, showing how far it is, and prints it.
+func add(ctx context.Context, p *command.Program, asJSON bool, get func(context.Context, *image.Store, progressView) (image.Imported, error)) error {
 	return command.UntilStopped(ctx, func(ctx context.Context) error {
 		s, err := openImages(p)
 		if err != nil {

@@ -1,4 +1,4 @@
-package main
+package imagecmd
 
 import (
 	"context"
@@ -12,7 +12,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
 )
 
-func newImageRemove(p *command.Program) *cli.Command {
+func newRemove(p *command.Program) *cli.Command {
 	return &cli.Command{
 		Name:      "rm",
 		Usage:     "remove images",
@@ -28,12 +28,12 @@ image goes on: then only the name goes at once, and the rest with the next gc af
 			if err := p.Load(c); err != nil {
 				return err
 			}
-			return removeImages(p, c.Context, given)
+			return removeImages(c.Context, p, given)
 		},
 	}
 }
 
-func removeImages(p *command.Program, ctx context.Context, given []string) error {
+func removeImages(ctx context.Context, p *command.Program, given []string) error {
 	s, err := openImages(p)
 	if err != nil {
 		return err

@@ -1,4 +1,4 @@
-package main
+package imagecmd
 
 import (
 	"errors"
@@ -14,8 +14,8 @@ import (
 	"github.com/scidex-ai/scidex-oci/rootfs/image"
 )
 
-func newImageList(p *command.Program) *cli.Command {
-	o := &imageListOptions{}
+func newList(p *command.Program) *cli.Command {
+	o := &listOptions{}
 	return &cli.Command{
 		Name:      "ls",
 		Usage:     "list images by name",
@@ -38,19 +38,19 @@ is null.`,
 	}
 }
 
-// imageListOptions are the options of image ls.
-type imageListOptions struct {
+// listOptions are the options of image ls.
+type listOptions struct {
 	json, quiet bool
 }
 
-func (o *imageListOptions) flags() []cli.Flag {
+func (o *listOptions) flags() []cli.Flag {
 	return options.List(
 		options.Bool(&o.json, "json", "one JSON object a line"),
 		options.Bool(&o.quiet, "quiet", "names only, for other commands", "q"),
 	)
 }
 
-func listImages(p *command.Program, o imageListOptions) error {
+func listImages(p *command.Program, o listOptions) error {
 	s, err := openImages(p)
 	if err != nil {
 		return err
@@ -58,16 +58,16 @@ func listImages(p *command.Program, o imageListOptions) error {
 	images, unread := s.List()
 	switch {
 	case o.json:
-		err = imageLines(p.Stdout, images)
+		err = printJSON(p.Stdout, images)
 	case o.quiet:
-		err = imageNames(p.Stdout, images)
+		err = printNames(p.Stdout, images)
 	default:
-		err = imageTable(p.Stdout, images)
+		err = printTable(p.Stdout, images)
 	}
 	return errors.Join(err, unread)
 }
 
-func imageLines(w io.Writer, images []image.Image) error {
+func printJSON(w io.Writer, images []image.Image) error {
 	for _, one := range images {
 		if err := screen.WriteJSON(w, shownOf(one)); err != nil {
 			return err
@@ -76,7 +76,7 @@ func imageLines(w io.Writer, images []image.Image) error {
 	return nil
 }
 
-func imageNames(w io.Writer, images []image.Image) error {
+func printNames(w io.Writer, images []image.Image) error {
 	for _, one := range images {
 		if _, err := fmt.Fprintln(w, screen.Escape(one.Name)); err != nil {
 			return err
@@ -85,7 +85,7 @@ func imageNames(w io.Writer, images []image.Image) error {
 	return nil
 }
 
-func imageTable(w io.Writer, images []image.Image) error {
+func printTable(w io.Writer, images []image.Image) error {
 	tw := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
 	fmt.Fprintln(tw, "NAME\tDIGEST\tCREATED\tSIZE\tUNPACKED\tFILES")
 	for _, one := range images {
