@@ -11,6 +11,8 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/command"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/events"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/request"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/stores"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
@@ -26,7 +28,7 @@ const batchExitCodes = `Exit codes of batch:
   129, 130, 131, 143  it was drained by SIGHUP, SIGINT, SIGQUIT or SIGTERM`
 
 func newBatchCommand(p *command.Program) *cli.Command {
-	o := &batchOptions{run: newRunOptions(p)}
+	o := &batchOptions{run: request.NewOptions(p)}
 	return &cli.Command{
 		Name:      "batch",
 		Usage:     "run many analyses, a line of JSON each",
@@ -58,9 +60,9 @@ not the recorded one is refused, with what has changed.
 // batchSession is one batch from the command line to the summary.
 type batchSession struct {
 	program  *command.Program
-	request  runRequest
+	request  request.Request
 	options  *batchOptions
-	lines    *lines
+	lines    *request.Lines
 	stores   *stores.Stores
 	logs     stores.BlobOpener // of what was committed, for the report
 	crew     *runner.Crew
@@ -69,9 +71,9 @@ type batchSession struct {
 	herd     herd
 	report   *batchReport
 	junit    *junitReport // nil: none
-	to       eventsTarget
-	events   *sink // nil: none
-	apart    bool  // no two lines overlap
+	to       events.Target
+	events   *events.Writer // nil: none
+	apart    bool           // no two lines overlap
 }
 
 func runBatch(c *cli.Context, p *command.Program, o *batchOptions) (err error) {
@@ -79,28 +81,28 @@ func runBatch(c *cli.Context, p *command.Program, o *batchOptions) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := cmp.Or(p.Load(c), refuse(c.Command.Flags, "a batch", notOfBatch), o.settle()); err != nil {
+	if err := cmp.Or(p.Load(c), request.Refuse(c.Command.Flags, "a batch", notOfBatch), o.settle()); err != nil {
 		return err
 	}
 	b := &batchSession{program: p, options: o, screen: screen.NewTerminal(p.Stderr, p.Env)}
-	if b.to, err = eventsOf(o.run.Events, false); err != nil {
+	if b.to, err = events.ReadTarget(o.run.Events, false); err != nil {
 		return err
 	}
-	k := newRequestParser(p, c, o.run)
-	if b.request, err = k.options(); err != nil {
+	k := request.NewParser(p, c, o.run)
+	if b.request, err = k.Options(); err != nil {
 		return err
 	}
-	if b.lines, err = openLines(k, given[0]); err != nil {
+	if b.lines, err = request.OpenLines(k, given[0]); err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, b.lines.close()) }()
+	defer func() { err = errors.Join(err, b.lines.Close()) }()
 	b.report = newBatchReport(p, b.screen, b.request)
 	return b.run(c.Context)
 }
 
 // run looks at the lines, and runs them if they are good.
 func (b *batchSession) run(ctx context.Context) (err error) {
-	survey, err := b.lines.survey(b.check, b.report.bad)
+	survey, err := b.lines.Survey(b.check, b.report.bad)
 	if err != nil {
 		return err
 	}
@@ -113,11 +115,11 @@ func (b *batchSession) run(ctx context.Context) (err error) {
 	if err := b.fit(survey); err != nil {
 		return err
 	}
-	if b.crew, err = runner.Muster(ctx, b.lines.under.Limits); err != nil {
+	if b.crew, err = runner.Muster(ctx, b.lines.Under.Limits); err != nil {
 		return err
 	}
 	defer b.crew.Close()
-	if b.events, err = openEvents(b.program, b.to); err != nil {
+	if b.events, err = events.Open(b.program, b.to); err != nil {
 		return err
 	}
 	defer b.closeEvents()
@@ -129,7 +131,7 @@ func (b *batchSession) run(ctx context.Context) (err error) {
 	}
 	defer func() { err = errors.Join(err, b.stores.Close()) }()
 	b.progress = screen.NewProgress(b.status(), survey.Lines, b.options.jobs)
-	return b.close(b.perform(ctx, named{b.lines.source()}), survey.Lines)
+	return b.close(b.perform(ctx, request.WithIDs{Source: b.lines.Source()}), survey.Lines)
 }
 
 // fit lowers the number of jobs to what the limits of this process and its user have room for, and says so.
@@ -180,7 +182,7 @@ func (b *batchSession) open(ctx context.Context) (err error) {
 
 // status is where the progress goes: nowhere with --quiet.
 func (b *batchSession) status() *screen.Terminal {
-	if b.request.quiet {
+	if b.request.Quiet {
 		return screen.NoTerminal(nil)
 	}
 	return b.screen
@@ -203,7 +205,7 @@ func (b *batchSession) perform(ctx context.Context, source batch.Source) batch.S
 // overlap reports whether a line may begin while another, whose analysis has ended, is read and committed: not where
 // what comes of that one says whether it may, nor where a hook is part of the work, or there is no room for both.
 func (b *batchSession) overlap() bool {
-	return !b.apart && b.options.maxFailures == 0 && b.options.retries == 0 && b.request.hook == nil
+	return !b.apart && b.options.maxFailures == 0 && b.options.retries == 0 && b.request.Hook == nil
 }
 
 // work is what is done for a line.
@@ -221,7 +223,7 @@ func (b *batchSession) tellRetry(line batch.Line, o batch.Outcome, retry int, pa
 
 // say prints a line on standard error.
 func (b *batchSession) say(text string) {
-	if !b.request.quiet {
+	if !b.request.Quiet {
 		fmt.Fprintf(b.screen, "scidex-oci: %s\n", screen.Escape(text))
 	}
 }
@@ -231,7 +233,7 @@ func (b *batchSession) closeEvents() {
 	if b.events == nil {
 		return
 	}
-	if err := b.events.close(); err != nil {
+	if err := b.events.Close(); err != nil {
 		b.say(err.Error())
 	}
 }

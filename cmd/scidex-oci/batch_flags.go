@@ -7,7 +7,6 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/command"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
 )
 
@@ -50,17 +49,6 @@ func (o *batchOptions) settle() error {
 	}
 	if o.failFast {
 		o.maxFailures = 1
-	}
-	return nil
-}
-
-// refuse refuses flags of run that a command has hidden; why says of each what to do.
-func refuse(flags []cli.Flag, name string, why map[string]string) error {
-	for _, f := range options.Of(flags) {
-		reason, hidden := why[f.Name]
-		if got := f.Got(); hidden && got.Given && got.Value != "false" {
-			return command.Usagef("%s is not for %s: %s", got.Label, name, reason)
-		}
 	}
 	return nil
 }

@@ -85,7 +85,7 @@ func (b *batchSession) closeJUnit(s batch.Summary) error {
 		return nil
 	}
 	err := b.skipped(s)
-	err = errors.Join(err, b.junit.writer.Close("scidex-oci batch "+b.lines.name, b.junit.began, time.Since(b.junit.began)))
+	err = errors.Join(err, b.junit.writer.Close("scidex-oci batch "+b.lines.Name, b.junit.began, time.Since(b.junit.began)))
 	if err != nil {
 		return fmt.Errorf("--junit %q: %w", b.options.junit, err)
 	}
@@ -94,10 +94,10 @@ func (b *batchSession) closeJUnit(s batch.Summary) error {
 
 // skipped reads the lines of a file once more for those behind the last that was started.
 func (b *batchSession) skipped(s batch.Summary) error {
-	if b.lines.file == nil || s.Signal == nil && !s.Full {
+	if b.lines.File == nil || s.Signal == nil && !s.Full {
 		return nil
 	}
-	for source := b.lines.source(); ; {
+	for source := b.lines.Source(); ; {
 		line, err := source.Next()
 		if errors.Is(err, io.EOF) {
 			return nil

@@ -35,7 +35,7 @@ func (p past) Refuse(line batch.Line, err error) batch.Outcome {
 
 // PostProcess calls the hook of a run that is committed.
 func (p past) PostProcess(ctx context.Context, line batch.Line, last result.Result, stop <-chan runner.StopSignal) (batch.Outcome, bool) {
-	if p.request.hook == nil {
+	if p.request.Hook == nil {
 		return batch.Outcome{}, false
 	}
 	p.begin(line)

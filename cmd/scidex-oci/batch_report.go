@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/command"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/request"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
@@ -22,11 +23,11 @@ type batchReport struct {
 	palette screen.Palette
 }
 
-func newBatchReport(p *command.Program, terminal *screen.Terminal, o runRequest) *batchReport {
+func newBatchReport(p *command.Program, terminal *screen.Terminal, o request.Request) *batchReport {
 	r := &batchReport{program: p, screen: terminal, stdout: screen.NewLenientWriter(p.Stdout.File), palette: screen.NewPalette(p.Stdout.File, p.Env)}
 	if screen.IsTerminal(p.Stdout.File) {
 		r.stdout = screen.NewLenientWriter(terminal.Writer(p.Stdout.File))
-		r.human = !o.json
+		r.human = !o.JSON
 	}
 	return r
 }

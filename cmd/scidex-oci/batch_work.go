@@ -26,7 +26,7 @@ func (w work) Do(ctx context.Context, line batch.Line, stop <-chan runner.StopSi
 // told tells an end in the events.
 func (w work) told(o batch.Outcome) batch.Outcome {
 	if w.events != nil {
-		_ = w.events.finish(o.Result) // why it fails is told at the end of the batch
+		_ = w.events.Finish(o.Result) // why it fails is told at the end of the batch
 	}
 	return o
 }
@@ -39,11 +39,11 @@ func (w work) attempt(ctx context.Context, line batch.Line, stop <-chan runner.S
 	defer left()
 	hook, done := w.hook(line)
 	defer done()
-	request := runner.Request{
-		Analysis: line.Analysis, AnyRoot: w.request.anyRoot, Overwrite: w.request.overwrite, NoAudit: w.request.noAudit,
+	asked := runner.Request{
+		Analysis: line.Analysis, AnyRoot: w.request.AnyRoot, Overwrite: w.request.Overwrite, NoAudit: w.request.NoAudit,
 		Stop: stop, Suspender: suspender, Observe: w.observe(line), Hook: hook, Admit: w.admit(line),
 	}
-	result, err := w.start(ctx, request)
+	result, err := w.start(ctx, asked)
 	var refused *runner.RequestError
 	if errors.As(err, &refused) {
 		return w.refuse(line, w.placed(line, err))
@@ -81,26 +81,26 @@ func (w work) observe(line batch.Line) func(event.Event) error {
 		if w.events == nil {
 			return nil
 		}
-		return w.events.put(e)
+		return w.events.Put(e)
 	}
 }
 
 // start runs a request with the supervisor that all share.
-func (w work) start(ctx context.Context, request runner.Request) (result.Result, error) {
+func (w work) start(ctx context.Context, asked runner.Request) (result.Result, error) {
 	var err error
-	if request.Begun, err = w.crew.Begin(request.Analysis.Limits); err != nil {
-		return runner.Refused(request.Analysis, err, w.program.Build.Version), err
+	if asked.Begun, err = w.crew.Begin(asked.Analysis.Limits); err != nil {
+		return runner.Refused(asked.Analysis, err, w.program.Build.Version), err
 	}
-	return w.stores.Runner.Run(ctx, request)
+	return w.stores.Runner.Run(ctx, asked)
 }
 
 // hook is what is called with the result of a line, nil for nothing; what it writes goes to standard error until done.
 func (w work) hook(line batch.Line) (hook *runner.Hook, done func()) {
-	if w.request.hook == nil {
+	if w.request.Hook == nil {
 		return nil, func() {}
 	}
 	output := screen.NewStream(w.program.Stderr, w.screen)
-	own := *w.request.hook
+	own := *w.request.Hook
 	own.Output = output
 	return &own, func() {
 		if err := output.Close(); err != nil {
@@ -120,7 +120,7 @@ func (w work) placed(line batch.Line, err error) error {
 	if errors.As(err, &used) { // a batch has no --again
 		reason = fmt.Errorf("id %s was used before and is %s; choose another id, or pass over what is done with --resume", used.ID, used.State)
 	}
-	return &runner.RequestError{Err: w.lines.at(line.Number, reason)}
+	return &runner.RequestError{Err: w.lines.At(line.Number, reason)}
 }
 
 // refuse is the outcome of a line that did not become a run.

@@ -14,6 +14,7 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/command"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/detach"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/events"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner"
@@ -21,8 +22,8 @@ import (
 )
 
 // detach starts the run in a launcher of its own, and reports what the launcher could not.
-func (s *session) detach(events eventsTarget) error {
-	err := startDetached(s.program, events)
+func (s *session) detach(file events.Target) error {
+	err := startDetached(s.program, file)
 	if err == nil || command.Silent(err) {
 		return err
 	}
@@ -30,14 +31,14 @@ func (s *session) detach(events eventsTarget) error {
 }
 
 // startDetached starts the launcher and waits until it releases the streams or ends.
-func startDetached(p *command.Program, events eventsTarget) error {
+func startDetached(p *command.Program, file events.Target) error {
 	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
 		return fmt.Errorf("detach: %w", err)
 	}
 	ours, theirs := os.NewFile(uintptr(pair[0]), "launcher"), os.NewFile(uintptr(pair[1]), "caller")
 	defer ours.Close()
-	launcher, err := startLauncher(p, theirs, events)
+	launcher, err := startLauncher(p, theirs, file)
 	if err = errors.Join(err, theirs.Close()); err != nil {
 		return fmt.Errorf("detach: %w", err)
 	}
@@ -55,7 +56,7 @@ func startDetached(p *command.Program, events eventsTarget) error {
 	return command.ExitStatus(exit.ExitCode())
 }
 
-func startLauncher(p *command.Program, caller *os.File, events eventsTarget) (*exec.Cmd, error) {
+func startLauncher(p *command.Program, caller *os.File, file events.Target) (*exec.Cmd, error) {
 	if err := keepDescriptors(); err != nil {
 		return nil, err
 	}
@@ -63,8 +64,8 @@ func startLauncher(p *command.Program, caller *os.File, events eventsTarget) (*e
 	cmd.Args = append([]string{detach.LauncherName}, p.Args[1:]...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = p.Stdin, p.Stdout.File, p.Stderr
 	cmd.ExtraFiles = []*os.File{caller}
-	if events.fd > 0 {
-		cmd.ExtraFiles = append(cmd.ExtraFiles, os.NewFile(uintptr(events.fd), events.text))
+	if file.Fd > 0 {
+		cmd.ExtraFiles = append(cmd.ExtraFiles, os.NewFile(uintptr(file.Fd), file.Text))
 	}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	return cmd, cmd.Start()
@@ -94,13 +95,13 @@ func announced(answer byte) error {
 }
 
 // loosen makes a request one that goes on without its caller.
-func (s *session) loosen(request *runner.Request) {
-	request.Detached = true
-	request.Stdout, request.Stderr = nil, nil
-	if request.Hook != nil {
-		request.Hook.Output = io.Discard // its end is in the result
+func (s *session) loosen(asked *runner.Request) {
+	asked.Detached = true
+	asked.Stdout, asked.Stderr = nil, nil
+	if asked.Hook != nil {
+		asked.Hook.Output = io.Discard // its end is in the result
 	}
-	request.Stop = s.program.Caller.Stops(request.Stop)
+	asked.Stop = s.program.Caller.Stops(asked.Stop)
 }
 
 // letGo gives the caller's streams up when the analysis has begun.
@@ -121,7 +122,7 @@ func (s *session) announce(result result.Result) error {
 	for _, warning := range result.Warnings {
 		fmt.Fprintf(s.screen, "scidex-oci: %s\n", screen.Escape(warning))
 	}
-	if s.request.json {
+	if s.request.JSON {
 		return screen.WriteJSON(s.program.Stdout, result)
 	}
 	_, err := fmt.Fprintln(s.program.Stdout, screen.Escape(result.ID))

@@ -9,6 +9,7 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/command"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/request"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/stores"
 	"github.com/scidex-ai/scidex-oci/runner"
@@ -16,7 +17,7 @@ import (
 )
 
 func newDoctorCommand(p *command.Program) *cli.Command {
-	o := newRunOptions(p)
+	o := request.NewOptions(p)
 	return &cli.Command{
 		Name:      "doctor",
 		Usage:     "find out whether runs work on this host, and what cures it where not",
@@ -50,14 +51,14 @@ func runDoctor(c *cli.Context, p *command.Program, o *options.Run) error {
 	if err := p.Load(c, o.Flags(p.Options)...); err != nil {
 		return err
 	}
-	k := newRequestParser(p, c, o)
-	k.words = []string{"true"} // what will be run
-	wanted, err := k.options()
+	k := request.NewParser(p, c, o)
+	k.Words = []string{"true"} // what will be run
+	wanted, err := k.Options()
 	if err != nil {
 		return err
 	}
-	if wanted.analysis, err = k.analysis(c.Context, nil); err == nil {
-		err = wanted.analysis.Validate()
+	if wanted.Analysis, err = k.Analysis(c.Context, nil); err == nil {
+		err = wanted.Analysis.Validate()
 	}
 	if err != nil {
 		return err
@@ -66,8 +67,8 @@ func runDoctor(c *cli.Context, p *command.Program, o *options.Run) error {
 	if err != nil {
 		return err
 	}
-	how.Analysis, how.NoAudit = wanted.analysis, wanted.noAudit
-	return examine(c.Context, p, how, wanted.json)
+	how.Analysis, how.NoAudit = wanted.Analysis, wanted.NoAudit
+	return examine(c.Context, p, how, wanted.JSON)
 }
 
 // examination is how doctor gets at the caller's catalog, and at one of its own.

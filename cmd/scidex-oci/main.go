@@ -78,7 +78,7 @@ func perform(args []string, p *command.Program) (err error) {
 		}
 	}()
 	app := newApp(p)
-	line, err := arrange(app, args[1:])
+	line, err := command.Arrange(app, args[1:])
 	if err != nil {
 		return err
 	}

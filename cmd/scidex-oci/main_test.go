@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/command"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner"
@@ -172,4 +173,12 @@ func TestWantsJSON(t *testing.T) {
 func TestMain(m *testing.M) {
 	runner.Reexec()
 	os.Exit(m.Run())
+}
+
+// variables makes an environment.
+func variables(values map[string]string) options.Lookup {
+	return func(name string) (string, bool) {
+		value, ok := values[name]
+		return value, ok
+	}
 }

@@ -2,29 +2,17 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"os/exec"
-	"path/filepath"
-	"strings"
-	"time"
 
 	"github.com/urfave/cli/v2"
-	"mvdan.cc/sh/v3/expand"
-	"mvdan.cc/sh/v3/syntax"
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/command"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/request"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/stores"
-	"github.com/scidex-ai/scidex-oci/outputs/result"
-	"github.com/scidex-ai/scidex-oci/runner"
-	"github.com/scidex-ai/scidex-oci/spec"
 )
-
-// hookTimeout is the default of --post-process-timeout.
-const hookTimeout = 10 * time.Minute
 
 func newPostProcessCommand(p *command.Program) *cli.Command {
 	o := &postProcessOptions{}
@@ -66,7 +54,7 @@ func runPostProcess(ctx context.Context, p *command.Program, st *stores.Stores, 
 	if err != nil {
 		return err
 	}
-	hook, err := hookOf(o.hook, p.Env)
+	hook, err := request.ReadHook(o.hook, p.Env)
 	if err != nil {
 		return err
 	}
@@ -83,127 +71,4 @@ func runPostProcess(ctx context.Context, p *command.Program, st *stores.Stores, 
 		err = errors.Join(err, screen.WriteJSON(p.Stdout, result))
 	}
 	return err
-}
-
-// called names the command that a report says was called.
-func called(report []byte) string {
-	var past result.Report
-	if json.Unmarshal(report, &past) != nil || past.PostProcess == nil {
-		return ""
-	}
-	return "; the last one was " + screen.CommandLine(past.PostProcess.Command)
-}
-
-// hookOf is what is to be called with a result, or nil.
-func hookOf(o options.Hook, env options.Lookup) (*runner.Hook, error) {
-	if !o.Command.Given {
-		return nil, nil
-	}
-	h := &runner.Hook{Timeout: hookTimeout, Grace: time.Duration(spec.Analysis{}.WithDefaults().Grace)}
-	var err error
-	if h.Command, err = splitCommand(o.Command.Value, env); err == nil {
-		h.Command[0], err = executable(o.Command.Dir, h.Command[0])
-	}
-	if err != nil {
-		return nil, o.Command.Refuse("%w", err)
-	}
-	if o.Timeout.Given {
-		timeout, err := spec.ParseDuration(o.Timeout.Value)
-		if err != nil {
-			return nil, o.Timeout.Wrap(err)
-		}
-		h.Timeout = time.Duration(timeout)
-	}
-	switch on := o.On.Or("complete"); on {
-	case "complete", "always":
-		h.Always = on == "always"
-	default:
-		return nil, o.On.Refuse("give complete or always")
-	}
-	return h, nil
-}
-
-// executable is the absolute path of a command: one with a slash is relative to the place that names it, any
-// other is looked up in PATH.
-func executable(dir, name string) (string, error) {
-	if strings.Contains(name, "/") {
-		name = options.Absolute(dir, name)
-	}
-	path, err := exec.LookPath(name)
-	switch {
-	case errors.Is(err, exec.ErrNotFound):
-		return "", fmt.Errorf("%q is not in PATH; give its path", name)
-	case err != nil:
-		return "", fmt.Errorf("%w; give a file that can be executed", err)
-	}
-	return filepath.Abs(path)
-}
-
-// splitCommand makes an argument vector as a shell does: quotes, backslashes, comments, ~ and {a,b}. What would need
-// a shell is refused rather than passed on as text; * and ? stay what they are.
-func splitCommand(line string, env options.Lookup) ([]string, error) {
-	file, err := syntax.NewParser(syntax.Variant(syntax.LangPOSIX)).Parse(strings.NewReader(line), "")
-	if err != nil {
-		return nil, fmt.Errorf("not a command by the rules of a shell (line:column %w)", err)
-	}
-	if len(file.Stmts) == 0 {
-		return nil, errors.New("is empty; give a command or leave it out")
-	}
-	statement := file.Stmts[0]
-	call, ok := statement.Cmd.(*syntax.CallExpr)
-	plain := ok && len(file.Stmts) == 1 && len(call.Args) > 0 && len(call.Assigns)+len(statement.Redirs) == 0 &&
-		!statement.Background && !statement.Negated
-	if !plain {
-		return nil, errors.New(`not one plain command, and no shell runs it; quote it, or give sh -c '...'`)
-	}
-	var words []string
-	for _, word := range call.Args {
-		if !literal(word) {
-			return nil, errors.New(`it has an expansion such as $NAME, and no shell runs it; quote it with '...', or give sh -c '...'`)
-		}
-		fields, err := expand.Fields(&expand.Config{Env: expand.FuncEnviron(env.Text)}, word)
-		if err != nil {
-			return nil, err
-		}
-		words = append(words, fields...)
-	}
-	if words[0] == "" {
-		return nil, errors.New("the name of the command is empty")
-	}
-	return words, nil
-}
-
-// literal reports whether a word holds text and quotes only.
-func literal(word *syntax.Word) bool {
-	plain := true
-	syntax.Walk(word, func(node syntax.Node) bool {
-		switch node.(type) {
-		case nil, *syntax.Word, *syntax.Lit, *syntax.SglQuoted, *syntax.DblQuoted:
-		default:
-			plain = false
-		}
-		return plain
-	})
-	return plain
-}
-
-// postProcess tells how a hook ended.
-func (t resultTable) postProcess(r result.Result) {
-	p := r.PostProcess
-	if p == nil {
-		return
-	}
-	how := "has not ended"
-	switch {
-	case p.TimedOut:
-		how = "timed out"
-	case p.Signal != nil:
-		how = "killed by " + *p.Signal
-	case p.ExitCode != nil:
-		how = fmt.Sprintf("exit %d", *p.ExitCode)
-	}
-	if p.StartedAt != nil {
-		how += ", " + screen.Duration(p.WallMS)
-	}
-	t.Row("post", screen.Escape(how)+": "+screen.CommandLine(p.Command))
 }

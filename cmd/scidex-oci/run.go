@@ -12,7 +12,9 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/command"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/events"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/request"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/stores"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
@@ -22,7 +24,7 @@ import (
 )
 
 func newRunCommand(p *command.Program) *cli.Command {
-	o := newRunOptions(p)
+	o := request.NewOptions(p)
 	return &cli.Command{
 		Name:  "run",
 		Usage: "run an analysis, harvest and commit its outputs",
@@ -44,23 +46,18 @@ environment and the umask are those of this command; of a hangup (SIGHUP) nothin
 	}
 }
 
-// newRunOptions are the options of a request, before they are read.
-func newRunOptions(p *command.Program) *options.Run {
-	return &options.Run{Analysis: options.Analysis{Env: p.Env}}
-}
-
 // runRun runs one analysis. Whatever happens, --json prints one object.
 func runRun(c *cli.Context, p *command.Program, o *options.Run) error {
 	err := p.Load(c)
-	s := &session{program: p, parser: newRequestParser(p, c, o), screen: screen.NewTerminal(p.Stderr, p.Env)}
-	s.request, s.err = s.parser.options()
-	to, bad := eventsOf(o.Events, p.Caller != nil)
+	s := &session{program: p, parser: request.NewParser(p, c, o), screen: screen.NewTerminal(p.Stderr, p.Env)}
+	s.request, s.err = s.parser.Options()
+	to, bad := events.ReadTarget(o.Events, p.Caller != nil)
 	s.err = cmp.Or(err, s.err, bad)
-	if s.request.detach && s.err == nil && p.Caller == nil {
+	if s.request.Detach && s.err == nil && p.Caller == nil {
 		return s.detach(to)
 	}
 	if bad == nil {
-		s.events, bad = openEvents(p, to)
+		s.events, bad = events.Open(p, to)
 		s.err = cmp.Or(s.err, bad)
 	}
 	s.trace, bad = newTrace(o.Trace, p.Began, p.Main)
@@ -78,23 +75,18 @@ func (s *session) end(result result.Result, err error) error {
 	return s.report(result, err)
 }
 
-// newRequestParser reads the rest of the command line.
-func newRequestParser(p *command.Program, c *cli.Context, o *options.Run) requestParser {
-	return requestParser{global: p.Options, run: o, words: c.Args().Slice(), stdin: p.Stdin, dir: p.Options.Dir, env: p.Env}
-}
-
 // session is one run from the command line to the table.
 type session struct {
 	program *command.Program
-	parser  requestParser
-	request runRequest
+	parser  request.Parser
+	request request.Request
 	screen  *screen.Terminal
 	err     error // of the command line
 	begun   *runner.Begun
 	stores  *stores.Stores
-	events  *sink       // nil: none
-	trace   *traceFile  // nil: none
-	stderr  screen.Tail // the end of the analysis' standard error
+	events  *events.Writer // nil: none
+	trace   *traceFile     // nil: none
+	stderr  screen.Tail    // the end of the analysis' standard error
 }
 
 // run makes the request and runs it. The result is complete also with an error.
@@ -105,11 +97,11 @@ func (s *session) run(ctx context.Context) (result.Result, error) {
 		if s.begun != nil {
 			s.begun.Drop()
 		}
-		return runner.Refused(s.request.analysis, err, s.program.Build.Version), err
+		return runner.Refused(s.request.Analysis, err, s.program.Build.Version), err
 	}
 	ready := s.trace.span("take up streams and signals")
 	stdout, stderr := screen.NewStream(s.program.Stdout.File, s.screen), screen.NewStream(s.program.Stderr, s.screen)
-	if s.request.json {
+	if s.request.JSON {
 		stdout = screen.NewStream(s.program.Stderr, s.screen)
 	}
 	stop, _ := command.StopSignals() // to the end of this process
@@ -118,19 +110,19 @@ func (s *session) run(ctx context.Context) (result.Result, error) {
 	defer command.HandleSuspend(suspender)()
 	s.stderr.Limit = tailSize
 	after := screen.NewStream(s.program.Stderr, s.screen)
-	if s.request.hook != nil {
-		s.request.hook.Output = after
+	if s.request.Hook != nil {
+		s.request.Hook.Output = after
 	}
-	request := runner.Request{
-		Analysis: s.request.analysis, Again: s.request.again, Reuse: s.request.reuse, AnyRoot: s.request.anyRoot, Overwrite: s.request.overwrite, NoAudit: s.request.noAudit,
+	asked := runner.Request{
+		Analysis: s.request.Analysis, Again: s.request.Again, Reuse: s.request.Reuse, AnyRoot: s.request.AnyRoot, Overwrite: s.request.Overwrite, NoAudit: s.request.NoAudit,
 		Stdout: stdout, Stderr: io.MultiWriter(stderr, &s.stderr),
-		Hook: s.request.hook, Observe: s.observe, Scanning: s.scanning(), Stop: stop, Suspender: suspender, Begun: s.begun,
+		Hook: s.request.Hook, Observe: s.observe, Scanning: s.scanning(), Stop: stop, Suspender: suspender, Begun: s.begun,
 	}
-	if s.request.detach {
-		s.loosen(&request)
+	if s.request.Detach {
+		s.loosen(&asked)
 	}
 	ready()
-	result, err := s.stores.Runner.Run(ctx, request)
+	result, err := s.stores.Runner.Run(ctx, asked)
 	closed := s.trace.span("close the streams")
 	lost := errors.Join(stdout.Close(), stderr.Close(), after.Close())
 	s.screen.ClearStatus()
@@ -144,7 +136,7 @@ func (s *session) run(ctx context.Context) (result.Result, error) {
 // warn adds a warning to the result, and says it where the result is not shown.
 func (s *session) warn(result *result.Result, warning string) {
 	result.Warnings = append(result.Warnings, warning)
-	if s.request.quiet && !s.request.json {
+	if s.request.Quiet && !s.request.JSON {
 		fmt.Fprintf(s.screen, "scidex-oci: %s\n", screen.Escape(warning))
 	}
 }
@@ -152,11 +144,11 @@ func (s *session) warn(result *result.Result, warning string) {
 // prepare makes the request and, where it is good, opens catalog and blob store: a bad one touches
 // nothing.
 func (s *session) prepare(ctx context.Context) error {
-	a, err := s.parser.analysis(ctx, s.find)
-	s.request.analysis = a
-	if err = cmp.Or(s.err, err); err == nil && s.request.reuse {
-		a, err = s.request.reusing(a)
-		s.request.analysis = a
+	a, err := s.parser.Analysis(ctx, s.find)
+	s.request.Analysis = a
+	if err = cmp.Or(s.err, err); err == nil && s.request.Reuse {
+		a, err = s.request.ForReuse(a)
+		s.request.Analysis = a
 	}
 	if err == nil {
 		err = a.Validate()
@@ -202,16 +194,16 @@ func (s *session) close() error {
 
 // observe shows what happens and passes it on.
 func (s *session) observe(e event.Event) error {
-	if usage, ok := e.Data.(event.Usage); ok && !s.request.quiet && !s.request.detach {
+	if usage, ok := e.Data.(event.Usage); ok && !s.request.Quiet && !s.request.Detach {
 		s.screen.SetStatus(screen.StatusLine(e.ID, usage))
 	}
-	if begun, ok := e.Data.(result.Result); ok && s.request.detach {
+	if begun, ok := e.Data.(result.Result); ok && s.request.Detach {
 		s.letGo(begun)
 	}
 	if s.events == nil {
 		return nil
 	}
-	return s.events.put(e)
+	return s.events.Put(e)
 }
 
 // finish tells the end and waits until all events are passed on.
@@ -219,14 +211,14 @@ func (s *session) finish(result *result.Result) {
 	if s.events == nil {
 		return
 	}
-	_ = s.events.finish(*result) // close has its error
-	if err := s.events.close(); err != nil && !slices.Contains(result.Warnings, err.Error()) {
+	_ = s.events.Finish(*result) // close has its error
+	if err := s.events.Close(); err != nil && !slices.Contains(result.Warnings, err.Error()) {
 		s.warn(result, err.Error())
 	}
 }
 
 func (s *session) scanning() func(flag string, entries int64) {
-	if s.request.quiet {
+	if s.request.Quiet {
 		return nil
 	}
 	return func(flag string, entries int64) { s.screen.SetStatus(screen.ScanLine(flag, entries)) }
@@ -234,7 +226,7 @@ func (s *session) scanning() func(flag string, entries int64) {
 
 // report prints the result and returns what the process is to end with.
 func (s *session) report(result result.Result, err error) error {
-	if s.request.json {
+	if s.request.JSON {
 		if err := screen.WriteJSON(s.program.Stdout, result); err != nil {
 			return fmt.Errorf("result of %q: %w; see \"scidex-oci show\"", result.ID, err)
 		}
@@ -242,7 +234,7 @@ func (s *session) report(result result.Result, err error) error {
 	if result.ReusedFrom != "" {
 		fmt.Fprintf(s.program.Stderr, "scidex-oci: reused: %s ran the same before and is complete; nothing was run\n", result.ReusedFrom)
 	}
-	tabled := !s.request.json && !s.request.quiet && (err == nil || result.StartedAt != nil)
+	tabled := !s.request.JSON && !s.request.Quiet && (err == nil || result.StartedAt != nil)
 	if tabled {
 		s.table().summary(result, s.hint(result))
 	}
@@ -263,6 +255,6 @@ func (s *session) table() resultTable {
 }
 
 func (s *session) hint(result result.Result) string {
-	a := s.request.analysis
-	return hint(circumstances{result: result, analysis: a, stderr: s.stderr.String(), local: local(a.Command, s.parser.dir), root: os.Geteuid() == 0})
+	a := s.request.Analysis
+	return hint(circumstances{result: result, analysis: a, stderr: s.stderr.String(), local: local(a.Command, s.parser.Dir), root: os.Geteuid() == 0})
 }

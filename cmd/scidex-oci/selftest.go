@@ -12,6 +12,7 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/command"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/request"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/stores"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
@@ -19,7 +20,7 @@ import (
 )
 
 func newSelftestCommand(p *command.Program) *cli.Command {
-	o := &selftestOptions{run: newRunOptions(p)}
+	o := &selftestOptions{run: request.NewOptions(p)}
 	return &cli.Command{
 		Name:  "selftest",
 		Usage: "prove on this host that an analysis reaches nothing",
@@ -115,7 +116,7 @@ func runSelftest(c *cli.Context, p *command.Program, asked *selftestOptions) err
 
 // selftestRequest is a selftest as the command line asks for it.
 type selftestRequest struct {
-	runRequest
+	request.Request
 	stores  *stores.Stores
 	targets []selftest.Target
 }
@@ -126,9 +127,9 @@ func selftestOf(p *command.Program, c *cli.Context, asked *selftestOptions, act 
 		return err
 	}
 	o := selftestRequest{targets: asked.targets}
-	k := newRequestParser(p, c, asked.run)
-	k.words = []string{selftest.CanaryCommand} // what will be run
-	if o.runRequest, err = k.options(); err != nil {
+	k := request.NewParser(p, c, asked.run)
+	k.Words = []string{selftest.CanaryCommand} // what will be run
+	if o.Request, err = k.Options(); err != nil {
 		return err
 	}
 	if o.targets == nil {
@@ -136,8 +137,8 @@ func selftestOf(p *command.Program, c *cli.Context, asked *selftestOptions, act 
 			return err
 		}
 	}
-	if o.analysis, err = k.analysis(c.Context, nil); err == nil {
-		err = o.analysis.Validate()
+	if o.Analysis, err = k.Analysis(c.Context, nil); err == nil {
+		err = o.Analysis.Validate()
 	}
 	if err != nil {
 		return err
@@ -165,8 +166,8 @@ func (o selftestRequest) perform(ctx context.Context, p *command.Program) error 
 	stop, done := command.StopSignals()
 	defer done()
 	lines := checkLines{w: p.Stdout, palette: screen.NewPalette(p.Stdout.File, p.Env)}
-	options := selftest.Options{Analysis: o.analysis, NoAudit: o.noAudit, Targets: o.targets, Stop: stop}
-	if !o.json {
+	options := selftest.Options{Analysis: o.Analysis, NoAudit: o.NoAudit, Targets: o.targets, Stop: stop}
+	if !o.JSON {
 		options.Each = lines.check
 	}
 	report, err := selftest.Run(ctx, o.stores.Runner, options)
@@ -179,7 +180,7 @@ func (o selftestRequest) perform(ctx context.Context, p *command.Program) error 
 		return err
 	}
 	kept := o.keep(ctx, report)
-	if o.json {
+	if o.JSON {
 		err = screen.WriteJSON(p.Stdout, report)
 	} else {
 		lines.end(report)

@@ -27,7 +27,7 @@ func (o selftestRequest) showLast(ctx context.Context, p *command.Program) error
 	if err := json.Unmarshal(kept[0].Report, &report); err != nil {
 		return fmt.Errorf("the last report: %w", err)
 	}
-	if o.json {
+	if o.JSON {
 		return cmp.Or(screen.WriteJSON(p.Stdout, kept[0].Report), statusOf(report))
 	}
 	lines := checkLines{w: p.Stdout, palette: screen.NewPalette(p.Stdout.File, p.Env)}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/command"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/request"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/stores"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
@@ -90,7 +91,7 @@ func collectSlurm(ctx context.Context, p *command.Program, c *cli.Context, s slu
 			return err
 		}
 		k := &collection{spool: s, stores: st, program: p, said: map[int]bool{}}
-		k.report = newBatchReport(p, screen.NewTerminal(p.Stderr, p.Env), runRequest{json: o.json})
+		k.report = newBatchReport(p, screen.NewTerminal(p.Stderr, p.Env), request.Request{JSON: o.json})
 		for {
 			done, err := k.round(ctx)
 			if err == nil && (!o.wait || errors.Is(done.unasked, slurm.ErrMissing)) {

@@ -16,6 +16,7 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/command"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/request"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
 	"github.com/scidex-ai/scidex-oci/runner"
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/batch"
@@ -38,7 +39,7 @@ var notOfSlurm = map[string]string{
 }
 
 func newSlurmSubmit(p *command.Program) *cli.Command {
-	o := &slurmSubmitOptions{run: newRunOptions(p)}
+	o := &slurmSubmitOptions{run: request.NewOptions(p)}
 	return &cli.Command{
 		Name:      "submit",
 		Usage:     "submit the lines of a file as job arrays",
@@ -107,8 +108,8 @@ func (o *slurmSubmitOptions) arguments() (all []string) {
 // slurmSubmission is one call of slurm submit.
 type slurmSubmission struct {
 	program *command.Program
-	parser  requestParser
-	request runRequest
+	parser  request.Parser
+	request request.Request
 	call    slurm.Call
 	options *slurmSubmitOptions
 	left    error // what is left of a submission that failed
@@ -122,12 +123,12 @@ func runSlurmSubmit(c *cli.Context, p *command.Program, o *slurmSubmitOptions) e
 	if err := p.Load(c); err != nil {
 		return err
 	}
-	s := &slurmSubmission{program: p, options: o, parser: newRequestParser(p, c, o.run)}
-	s.parser.words, s.parser.elsewhere = nil, true
-	if s.request, err = s.parser.options(); err != nil {
+	s := &slurmSubmission{program: p, options: o, parser: request.NewParser(p, c, o.run)}
+	s.parser.Words, s.parser.Elsewhere = nil, true
+	if s.request, err = s.parser.Options(); err != nil {
 		return err
 	}
-	if err := refuse(c.Command.Flags, "slurm submit", notOfSlurm); err != nil {
+	if err := request.Refuse(c.Command.Flags, "slurm submit", notOfSlurm); err != nil {
 		return err
 	}
 	if s.call, err = o.callOf(p.Options); err != nil {
@@ -138,12 +139,12 @@ func runSlurmSubmit(c *cli.Context, p *command.Program, o *slurmSubmitOptions) e
 			return err
 		}
 	}
-	lines, err := openLines(s.parser, given[0])
+	lines, err := request.OpenLines(s.parser, given[0])
 	if err != nil {
 		return err
 	}
-	defer lines.close() //nolint:errcheck // it was only read
-	good, bad, err := lines.gather(checkSlurm, s.tellBad)
+	defer lines.Close() //nolint:errcheck // it was only read
+	good, bad, err := lines.Gather(checkSlurm, s.tellBad)
 	if err != nil {
 		return err
 	}
@@ -151,7 +152,7 @@ func runSlurmSubmit(c *cli.Context, p *command.Program, o *slurmSubmitOptions) e
 		return fmt.Errorf("slurm submit: %s of %d cannot be run, see above; nothing was submitted", screen.Count(bad, "line"), bad+len(good))
 	}
 	if len(good) == 0 {
-		return fmt.Errorf("slurm submit: %s has no line to submit", lines.name)
+		return fmt.Errorf("slurm submit: %s has no line to submit", lines.Name)
 	}
 	for i := range good {
 		good[i].Analysis.Limits = cmp.Or(good[i].Analysis.Limits, spec.LimitsOuter)
@@ -201,7 +202,7 @@ func checkSlurm(a spec.Analysis) error {
 
 func (s *slurmSubmission) tellBad(line batch.Line) {
 	fmt.Fprintf(s.program.Stderr, "scidex-oci: %s\n", screen.Escape(line.Err.Error()))
-	if s.request.json {
+	if s.request.JSON {
 		_ = screen.WriteJSON(s.program.Stdout, runner.Refused(line.Analysis, &runner.RequestError{Err: line.Err}, s.program.Build.Version))
 	}
 }
@@ -227,9 +228,9 @@ func (s *slurmSubmission) print(good []batch.Line) error {
 }
 
 // submit makes the spool and gives its arrays to Slurm. Where that fails nothing is left of either, or it is noted.
-func (s *slurmSubmission) submit(ctx context.Context, from *lines, good []batch.Line) (err error) {
+func (s *slurmSubmission) submit(ctx context.Context, from *request.Lines, good []batch.Line) (err error) {
 	of := slurm.Submission{
-		Name: "scidex-oci-" + rand.Text()[:10], SubmittedAt: time.Now().UTC(), UID: os.Geteuid(), NoAudit: s.request.noAudit, Arrays: arraysOf(good),
+		Name: "scidex-oci-" + rand.Text()[:10], SubmittedAt: time.Now().UTC(), UID: os.Geteuid(), NoAudit: s.request.NoAudit, Arrays: arraysOf(good),
 	}
 	rows, err := s.rows(ctx, &of, from, good)
 	if err != nil {
@@ -252,7 +253,7 @@ func (s *slurmSubmission) submit(ctx context.Context, from *lines, good []batch.
 	if err != nil {
 		return errors.Join(fmt.Errorf("slurm submit: %w; nothing was submitted", err), os.RemoveAll(spool.Dir))
 	}
-	if !s.request.json {
+	if !s.request.JSON {
 		_, err = fmt.Fprintln(s.program.Stdout, screen.Escape(spool.Dir))
 		return err
 	}
@@ -264,7 +265,7 @@ func (s *slurmSubmission) submit(ctx context.Context, from *lines, good []batch.
 }
 
 // rows are the lines as the spool keeps them, each under the attempt that the catalog has free.
-func (s *slurmSubmission) rows(ctx context.Context, of *slurm.Submission, from *lines, good []batch.Line) (rows []slurm.Line, err error) {
+func (s *slurmSubmission) rows(ctx context.Context, of *slurm.Submission, from *request.Lines, good []batch.Line) (rows []slurm.Line, err error) {
 	st, err := s.program.OpenStores(ctx, s.program.Stderr)
 	if err != nil {
 		return nil, err
@@ -280,7 +281,7 @@ func (s *slurmSubmission) rows(ctx context.Context, of *slurm.Submission, from *
 	for _, line := range good {
 		row, err := st.Runner.Queued(ctx, line.Analysis)
 		if err != nil {
-			bad = errors.Join(bad, from.at(line.Number, err))
+			bad = errors.Join(bad, from.At(line.Number, err))
 			continue
 		}
 		rows = append(rows, slurm.Line{

@@ -8,11 +8,12 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/command"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/request"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
 )
 
 func newSpecCommand(p *command.Program) *cli.Command {
-	o := &specOptions{run: newRunOptions(p)}
+	o := &specOptions{run: request.NewOptions(p)}
 	return &cli.Command{
 		Name:  "spec",
 		Usage: "print the OCI config.json that run would use, or write a bundle",
@@ -44,15 +45,15 @@ func runSpec(c *cli.Context, p *command.Program, o *specOptions) (err error) {
 	if err := p.Load(c); err != nil {
 		return err
 	}
-	s := &session{program: p, parser: newRequestParser(p, c, o.run), screen: screen.NoTerminal(p.Stderr)}
-	if s.request, err = s.parser.options(); err != nil {
+	s := &session{program: p, parser: request.NewParser(p, c, o.run), screen: screen.NoTerminal(p.Stderr)}
+	if s.request, err = s.parser.Options(); err != nil {
 		return err
 	}
 	if err := s.prepare(c.Context); err != nil {
 		return errors.Join(err, s.close())
 	}
 	defer func() { err = errors.Join(err, s.close()) }()
-	a := s.request.analysis
+	a := s.request.Analysis
 	if o.bundle.Given {
 		if o.bundle.Value == "" {
 			return o.bundle.Refuse("is empty; give a directory")

@@ -9,6 +9,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/command"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/request"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/stores"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
@@ -30,7 +31,7 @@ var notOfSubmit = map[string]string{
 }
 
 func newSubmitCommand(p *command.Program) *cli.Command {
-	o := &submitOptions{run: newRunOptions(p)}
+	o := &submitOptions{run: request.NewOptions(p)}
 	return &cli.Command{
 		Name:  "submit",
 		Usage: "put an analysis, or a batch of them, into the queue for workers",
@@ -60,8 +61,8 @@ Exit codes of submit: 0 it is in the queue, 125 it is not.`,
 // submission is one call of submit.
 type submission struct {
 	program *command.Program
-	parser  requestParser
-	request runRequest
+	parser  request.Parser
+	request request.Request
 	options *submitOptions
 }
 
@@ -75,17 +76,17 @@ type submitted struct {
 
 func runSubmit(c *cli.Context, p *command.Program, o *submitOptions) error {
 	err := p.Load(c)
-	s := &submission{program: p, options: o, parser: newRequestParser(p, c, o.run)}
-	s.parser.elsewhere = true
+	s := &submission{program: p, options: o, parser: request.NewParser(p, c, o.run)}
+	s.parser.Elsewhere = true
 	var bad error
-	s.request, bad = s.parser.options()
-	if err = cmp.Or(err, bad, refuse(c.Command.Flags, "submit", notOfSubmit), s.check()); err != nil {
+	s.request, bad = s.parser.Options()
+	if err = cmp.Or(err, bad, request.Refuse(c.Command.Flags, "submit", notOfSubmit), s.check()); err != nil {
 		return s.refuse(spec.Analysis{}, err)
 	}
 	if o.batch.Value != "" {
 		return s.batch(c.Context, o.batch.Value)
 	}
-	a, err := s.parser.analysis(c.Context, nil)
+	a, err := s.parser.Analysis(c.Context, nil)
 	if err != nil {
 		return s.refuse(a, err)
 	}
@@ -97,7 +98,7 @@ func runSubmit(c *cli.Context, p *command.Program, o *submitOptions) error {
 
 // check refuses what cannot be submitted, whatever is asked for.
 func (s *submission) check() error {
-	if batch := s.options.batch; batch.Given && len(s.parser.words) > 0 {
+	if batch := s.options.batch; batch.Given && len(s.parser.Words) > 0 {
 		return command.Usagef("%s and a command both say what to run; give one of them", batch.Label)
 	}
 	return checkQueue(s.program)
@@ -106,7 +107,7 @@ func (s *submission) check() error {
 // refuse answers --json with an object, as run does.
 func (s *submission) refuse(a spec.Analysis, err error) error {
 	var unread *command.UsageError
-	if s.request.json && !errors.As(err, &unread) { // execute answers what could not be understood
+	if s.request.JSON && !errors.As(err, &unread) { // execute answers what could not be understood
 		_ = screen.WriteJSON(s.program.Stdout, runner.Refused(a, requestError(err), s.program.Build.Version)) // the exit code tells too
 	}
 	return err
@@ -123,12 +124,12 @@ func requestError(err error) error {
 
 // batch submits the lines of a file.
 func (s *submission) batch(ctx context.Context, name string) error {
-	lines, err := openLines(s.parser, name)
+	lines, err := request.OpenLines(s.parser, name)
 	if err != nil {
 		return s.refuse(spec.Analysis{}, err)
 	}
-	defer lines.close() //nolint:errcheck // it was only read
-	good, bad, err := lines.gather(exportRefused, s.tellBad)
+	defer lines.Close() //nolint:errcheck // it was only read
+	good, bad, err := lines.Gather(exportRefused, s.tellBad)
 	if err != nil {
 		return s.refuse(spec.Analysis{}, err)
 	}
@@ -139,7 +140,7 @@ func (s *submission) batch(ctx context.Context, name string) error {
 	for i, line := range good {
 		all[i] = line.Analysis
 	}
-	at := func(i int, err error) error { return lines.at(good[i].Number, err) }
+	at := func(i int, err error) error { return lines.At(good[i].Number, err) }
 	if err := s.submit(ctx, all, at); err != nil {
 		return s.refuse(spec.Analysis{}, err)
 	}
@@ -148,7 +149,7 @@ func (s *submission) batch(ctx context.Context, name string) error {
 
 func (s *submission) tellBad(line batch.Line) {
 	fmt.Fprintf(s.program.Stderr, "scidex-oci: %s\n", screen.Escape(line.Err.Error()))
-	if s.request.json {
+	if s.request.JSON {
 		_ = screen.WriteJSON(s.program.Stdout, runner.Refused(line.Analysis, &runner.RequestError{Err: line.Err}, s.program.Build.Version))
 	}
 }
@@ -204,7 +205,7 @@ func (s *submission) job(ctx context.Context, st *stores.Stores, a spec.Analysis
 		return queue.Submission{}, err
 	}
 	job := s.options.terms()
-	job.Run, job.NoAudit = row, s.request.noAudit
+	job.Run, job.NoAudit = row, s.request.NoAudit
 	return job, nil
 }
 
@@ -213,7 +214,7 @@ func (s *submission) tell(jobs []queue.Submission, placed []queue.Placed) (err e
 		if p.Other {
 			fmt.Fprintf(s.program.Stderr, "scidex-oci: what was to be %s is in the queue as %s already\n", screen.Escape(jobs[i].Run.ID), screen.Escape(p.Key.ID))
 		}
-		if s.request.json {
+		if s.request.JSON {
 			err = screen.WriteJSON(s.program.Stdout, submitted{p.Key.ID, p.Key.Attempt, p.State, p.Other})
 		} else {
 			_, err = fmt.Fprintln(s.program.Stdout, screen.Escape(p.Key.ID))

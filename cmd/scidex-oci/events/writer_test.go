@@ -1,4 +1,4 @@
-package main
+package events
 
 import (
 	"bytes"
@@ -59,20 +59,20 @@ func said(id, text string) event.Event {
 // TestSinkOfManyRuns mixes the events of many runs, whole and each run's in order.
 func TestSinkOfManyRuns(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "events")
-	var sinks []*sink
+	var sinks []*Writer
 	for range 2 { // as of two commands
-		file, err := eventsTarget{path: path}.open()
+		file, err := Target{path: path}.open()
 		if err != nil {
 			t.Fatal(err)
 		}
-		sinks = append(sinks, newSink(file))
+		sinks = append(sinks, NewWriter(file))
 	}
 	const runs, each = 20, 50
 	var all sync.WaitGroup
 	for i := range runs {
 		all.Go(func() {
 			for n := range each {
-				if err := sinks[i%2].put(said(fmt.Sprint(i), fmt.Sprintf("%d%s", n, strings.Repeat("x", 9000)))); err != nil {
+				if err := sinks[i%2].Put(said(fmt.Sprint(i), fmt.Sprintf("%d%s", n, strings.Repeat("x", 9000)))); err != nil {
 					t.Error(err)
 				}
 			}
@@ -80,7 +80,7 @@ func TestSinkOfManyRuns(t *testing.T) {
 	}
 	all.Wait()
 	for _, s := range sinks {
-		if err := s.close(); err != nil {
+		if err := s.Close(); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -107,22 +107,22 @@ func TestSinkOfManyRuns(t *testing.T) {
 // TestSinkCountsWhatItDrops holds nobody up whose reader does not read, and says later what that has missed.
 func TestSinkCountsWhatItDrops(t *testing.T) {
 	r := &slowReader{let: make(chan struct{})}
-	s := newSink(r)
+	s := NewWriter(r)
 	s.mu.Lock()
-	s.bound = 4096
+	s.limit = 4096
 	s.mu.Unlock()
 	for i := range 100 {
-		if err := errors.Join(s.put(said("a", strings.Repeat("x", 100))), s.put(event.New(event.TypeUsage, "a", event.Usage{}))); err != nil {
+		if err := errors.Join(s.Put(said("a", strings.Repeat("x", 100))), s.Put(event.New(event.TypeUsage, "a", event.Usage{}))); err != nil {
 			t.Fatal(i, err)
 		}
 	}
 	for _, id := range []string{"a", "b"} {
-		if err := s.finish(result.Result{ID: id}); err != nil {
+		if err := s.Finish(result.Result{ID: id}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	close(r.let)
-	if err := s.close(); err != nil {
+	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
 	all := r.lines(t)
@@ -139,7 +139,7 @@ func TestSinkCountsWhatItDrops(t *testing.T) {
 func TestWeight(t *testing.T) {
 	request := json.RawMessage(`{"command":["` + strings.Repeat("x", 1<<20) + `"]}`)
 	for _, data := range []any{event.Created{Analysis: request}, result.Result{Analysis: request}} {
-		if got := weight(event.Event{Data: data}); got < len(request) {
+		if got := sizeOf(event.Event{Data: data}); got < len(request) {
 			t.Errorf("%T counts as %d bytes, and has %d", data, got, len(request))
 		}
 	}
@@ -147,28 +147,28 @@ func TestWeight(t *testing.T) {
 
 // TestSinkGivesUp waits for a reader that takes nothing only for so long, at the end and where too much waits.
 func TestSinkGivesUp(t *testing.T) {
-	hanging := func() *sink {
+	hanging := func() *Writer {
 		r := &slowReader{let: make(chan struct{})}
 		t.Cleanup(func() { close(r.let) })
-		s := newSink(r)
+		s := NewWriter(r)
 		s.mu.Lock()
-		s.bound, s.patience = 1024, 50*time.Millisecond
+		s.limit, s.timeout = 1024, 50*time.Millisecond
 		s.mu.Unlock()
 		return s
 	}
 	s := hanging()
-	if err := s.finish(result.Result{ID: "a"}); err != nil {
+	if err := s.Finish(result.Result{ID: "a"}); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.close(); err == nil || !strings.Contains(err.Error(), "nobody has read them for 50ms") {
+	if err := s.Close(); err == nil || !strings.Contains(err.Error(), "nobody has read them for 50ms") {
 		t.Errorf("close: %v", err)
 	}
 	s = hanging()
 	var err error
 	for range 100 { // more than may wait
-		err = errors.Join(err, s.finish(result.Result{ID: "a"}))
+		err = errors.Join(err, s.Finish(result.Result{ID: "a"}))
 	}
-	if err == nil || s.close() == nil {
+	if err == nil || s.Close() == nil {
 		t.Errorf("put: %v", err)
 	}
 }
@@ -176,10 +176,10 @@ func TestSinkGivesUp(t *testing.T) {
 // TestSinkWaitsForASlowReader as long as that takes something.
 func TestSinkWaitsForASlowReader(t *testing.T) {
 	r := &slowReader{let: make(chan struct{})}
-	s := newSink(r)
+	s := NewWriter(r)
 	const events = 20
 	for range events {
-		if err := s.finish(result.Result{ID: "a"}); err != nil {
+		if err := s.Finish(result.Result{ID: "a"}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -188,7 +188,7 @@ func TestSinkWaitsForASlowReader(t *testing.T) {
 			r.let <- struct{}{}
 		}
 	}()
-	if err := s.close(); err != nil || len(r.lines(t)) != events {
+	if err := s.Close(); err != nil || len(r.lines(t)) != events {
 		t.Errorf("%d lines, %v", len(r.lines(t)), err)
 	}
 }
@@ -197,13 +197,13 @@ func TestSinkWaitsForASlowReader(t *testing.T) {
 func TestSinkWithoutAReader(t *testing.T) {
 	r := &slowReader{let: make(chan struct{}), err: syscall.EPIPE}
 	close(r.let)
-	s := newSink(r)
-	_ = s.put(said("a", "x"))
-	err := s.close()
+	s := NewWriter(r)
+	_ = s.Put(said("a", "x"))
+	err := s.Close()
 	if err == nil || !strings.Contains(err.Error(), "their reader has gone") {
 		t.Fatalf("close: %v", err)
 	}
-	if again := s.put(said("a", "x")); again == nil || again.Error() != err.Error() {
+	if again := s.Put(said("a", "x")); again == nil || again.Error() != err.Error() {
 		t.Errorf("put: %v", again)
 	}
 }
@@ -211,11 +211,11 @@ func TestSinkWithoutAReader(t *testing.T) {
 func TestSinkAfterItsEnd(t *testing.T) {
 	r := &slowReader{let: make(chan struct{})}
 	close(r.let)
-	s := newSink(r)
-	if err := s.close(); err != nil {
+	s := NewWriter(r)
+	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.put(said("a", "late")); err != nil || len(r.lines(t)) != 0 {
+	if err := s.Put(said("a", "late")); err != nil || len(r.lines(t)) != 0 {
 		t.Errorf("%v, %q", err, r.taken.String())
 	}
 }

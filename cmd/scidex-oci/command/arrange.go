@@ -1,4 +1,4 @@
-package main
+package command
 
 import (
 	"slices"
@@ -7,15 +7,14 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/command"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/suggest"
 )
 
-// arrange rewrites a command line into the one form that the flag package reads without doubt:
+// Arrange rewrites a command line into the one form that the flag package reads without doubt:
 // global flags, cmd, its flags as --name=value, "--", and what remains. So global flags may stand
 // after the cmd, flags may follow the arguments of every command but those that run another one, and
 // an unknown word is told in one sentence.
-func arrange(app *cli.App, args []string) ([]string, error) {
+func Arrange(app *cli.App, args []string) ([]string, error) {
 	if len(args) > 0 && args[0] == "help" {
 		args = append(slices.Clone(args[1:]), "--help")
 	}
@@ -37,7 +36,7 @@ func arrange(app *cli.App, args []string) ([]string, error) {
 		}
 		cmd = below
 		if cmd == nil {
-			return nil, command.Usagef("unknown command %q%s", *word, suggest.DidYouMean(*word, names(commands), ""))
+			return nil, Usagef("unknown command %q%s", *word, suggest.DidYouMean(*word, Names(commands), ""))
 		}
 		p.enter(cmd)
 		commands = cmd.Subcommands
@@ -118,7 +117,7 @@ func (p *parser) flag(arg string) error {
 	if documented, ok := flag.(cli.DocGenerationFlag); ok && !documented.TakesValue() {
 		if inline {
 			if _, err := strconv.ParseBool(value); err != nil {
-				return command.Usagef("flag %q takes true or false, not %q", name, value)
+				return Usagef("flag %q takes true or false, not %q", name, value)
 			}
 			name += "=" + value
 		}
@@ -127,7 +126,7 @@ func (p *parser) flag(arg string) error {
 	}
 	if !inline {
 		if len(p.rest) == 0 {
-			return command.Usagef("flag %q needs a value", name)
+			return Usagef("flag %q needs a value", name)
 		}
 		value, p.rest = p.rest[0], p.rest[1:]
 	}
@@ -143,7 +142,7 @@ func (p *parser) unknown(arg, given string) error {
 			known = append(known, flag.Names()[0])
 		}
 	}
-	return command.Usagef("unknown flag %q%s", shown, suggest.DidYouMean(given, known, "--"))
+	return Usagef("unknown flag %q%s", shown, suggest.DidYouMean(given, known, "--"))
 }
 
 // line puts the parts together.
@@ -166,7 +165,7 @@ func find(commands []*cli.Command, name string) *cli.Command {
 	return nil
 }
 
-func names(commands []*cli.Command) []string {
+func Names(commands []*cli.Command) []string {
 	var all []string
 	for _, cmd := range commands {
 		if !cmd.Hidden {

@@ -1,4 +1,4 @@
-package main
+package events
 
 import (
 	"errors"
@@ -13,13 +13,13 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/observe/event"
 )
 
-// sink passes events on, in order, each as one line in one write. It is for any number of runs at the same time, and
-// none of them waits for its reader: events queue up, above bound bytes those that are optional are left out and
-// counted, and at twice that, or at the end, a reader that takes nothing for as long as patience is given up.
-type sink struct {
-	to       io.WriteCloser
-	patience time.Duration
-	bound    int
+// Writer writes events in order, each as one line in one write, for any number of runs at once. Events are queued: above
+// limit bytes optional ones are dropped and counted. At twice that, or at the end, Put waits for the reader, and gives it up
+// once it has read nothing for the timeout.
+type Writer struct {
+	to      io.WriteCloser
+	timeout time.Duration
+	limit   int
 
 	mu      sync.Mutex
 	changed *sync.Cond
@@ -33,29 +33,29 @@ type sink struct {
 }
 
 const (
-	sinkPatience = 10 * time.Second
+	readTimeout = 10 * time.Second
 	// sinkBound is more than both streams of one run hold with the default of --log-size.
-	sinkBound = 40 << 20
+	queueLimit = 40 << 20
 )
 
-// newSink makes the sink of a file, which it closes.
-func newSink(to io.WriteCloser) *sink {
-	s := &sink{to: to, patience: sinkPatience, bound: sinkBound, dropped: map[string]event.Dropped{}, done: make(chan struct{})}
+// NewWriter makes the Writer of a file, which it closes.
+func NewWriter(to io.WriteCloser) *Writer {
+	s := &Writer{to: to, timeout: readTimeout, limit: queueLimit, dropped: map[string]event.Dropped{}, done: make(chan struct{})}
 	s.changed = sync.NewCond(&s.mu)
-	go s.pass()
+	go s.run()
 	return s
 }
 
-// put takes an event for as long as they can be passed on, and then returns why they cannot.
-func (s *sink) put(e event.Event) error {
+// Put queues an event. It returns an error where events can no longer be written.
+func (s *Writer) Put(e event.Event) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	size := weight(e)
-	if s.err == nil && e.Optional() && s.size+size > s.bound {
+	size := sizeOf(e)
+	if s.err == nil && e.Optional() && s.size+size > s.limit {
 		s.drop(e)
 		return nil
 	}
-	s.await(func() bool { return s.size < 2*s.bound })
+	s.await(func() bool { return s.size < 2*s.limit })
 	if s.err != nil || s.ended {
 		return s.err
 	}
@@ -71,7 +71,7 @@ func (s *sink) put(e event.Event) error {
 	return nil
 }
 
-func (s *sink) drop(e event.Event) {
+func (s *Writer) drop(e event.Event) {
 	d := s.dropped[e.ID]
 	if e.Type == event.TypeLog {
 		d.Log++
@@ -81,13 +81,13 @@ func (s *sink) drop(e event.Event) {
 	s.dropped[e.ID] = d
 }
 
-// finish tells the end of a run, or that there was none.
-func (s *sink) finish(r result.Result) error {
-	return s.put(event.New(event.TypeFinished, r.ID, r))
+// Finish queues the event of the end of a run, or of its refusal.
+func (s *Writer) Finish(r result.Result) error {
+	return s.Put(event.New(event.TypeFinished, r.ID, r))
 }
 
-// close waits until all is passed on, and returns why it was not.
-func (s *sink) close() error {
+// Close waits until all events are written, and returns why they were not.
+func (s *Writer) Close() error {
 	s.mu.Lock()
 	s.ended = true
 	s.changed.Broadcast()
@@ -102,12 +102,12 @@ func (s *sink) close() error {
 	return s.err
 }
 
-// await waits, with the lock, until done says so, events cannot be passed on, or the reader is given up.
-func (s *sink) await(done func() bool) {
+// await waits, with the lock, until done, an error, or the timeout.
+func (s *Writer) await(done func() bool) {
 	for begin := time.Now(); s.err == nil && !done(); {
-		left := s.patience - min(time.Since(s.moved), time.Since(begin))
+		left := s.timeout - min(time.Since(s.moved), time.Since(begin))
 		if left <= 0 {
-			s.fail(fmt.Errorf("nobody has read them for %s", s.patience))
+			s.fail(fmt.Errorf("nobody has read them for %s", s.timeout))
 			return
 		}
 		timer := time.AfterFunc(left, s.changed.Broadcast)
@@ -116,8 +116,8 @@ func (s *sink) await(done func() bool) {
 	}
 }
 
-// fail ends the sink, with the lock. The first error is the one that counts.
-func (s *sink) fail(err error) {
+// fail ends the Writer, with the lock. The first error is kept.
+func (s *Writer) fail(err error) {
 	if s.err != nil {
 		return
 	}
@@ -129,8 +129,8 @@ func (s *sink) fail(err error) {
 	s.changed.Broadcast()
 }
 
-// pass writes what is in the queue until the end.
-func (s *sink) pass() {
+// run writes the queue until the end.
+func (s *Writer) run() {
 	defer close(s.done)
 	for {
 		e, ok := s.next()
@@ -141,7 +141,7 @@ func (s *sink) pass() {
 		if err == nil {
 			_, err = s.to.Write(line)
 		}
-		s.passed(e, err)
+		s.remove(e, err)
 	}
 	if err := s.to.Close(); err != nil {
 		s.mu.Lock()
@@ -151,7 +151,7 @@ func (s *sink) pass() {
 }
 
 // next waits for an event and leaves it in the queue.
-func (s *sink) next() (e event.Event, ok bool) {
+func (s *Writer) next() (e event.Event, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for s.err == nil && len(s.queue) == 0 && !s.ended {
@@ -163,8 +163,8 @@ func (s *sink) next() (e event.Event, ok bool) {
 	return s.queue[0], true
 }
 
-// passed takes an event out of the queue.
-func (s *sink) passed(e event.Event, err error) {
+// remove takes the written event out of the queue.
+func (s *Writer) remove(e event.Event, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err != nil {
@@ -174,12 +174,12 @@ func (s *sink) passed(e event.Event, err error) {
 		return
 	}
 	s.queue[0] = event.Event{}
-	s.queue, s.size, s.moved = s.queue[1:], s.size-weight(e), time.Now()
+	s.queue, s.size, s.moved = s.queue[1:], s.size-sizeOf(e), time.Now()
 	s.changed.Broadcast()
 }
 
-// weight is about how much memory an event takes while it waits.
-func weight(e event.Event) int {
+// sizeOf is about how much memory an event takes while it waits.
+func sizeOf(e event.Event) int {
 	const rest = 256
 	switch data := e.Data.(type) {
 	case event.Log:

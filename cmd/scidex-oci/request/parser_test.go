@@ -1,4 +1,4 @@
-package main
+package request
 
 import (
 	"context"
@@ -18,30 +18,22 @@ import (
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
-// variables makes an environment.
-func variables(values map[string]string) options.Lookup {
-	return func(name string) (string, bool) {
-		value, ok := values[name]
-		return value, ok
-	}
-}
-
-// parserOf reads "run" with args as the program does and returns the parser of its request.
-func parserOf(t *testing.T, dir string, env map[string]string, args ...string) requestParser {
+// parserOf reads the command line "run" with args, and returns the parser of its request.
+func parserOf(t *testing.T, dir string, env map[string]string, args ...string) Parser {
 	t.Helper()
 	t.Chdir(dir)
-	p := &command.Program{Stdin: strings.NewReader(""), Env: variables(env)}
-	app := newApp(p)
-	var k requestParser
-	o := newRunOptions(p)
-	run := find(app.Commands, "run")
-	run.Flags = options.List(o.Flags(p.Options)...)
-	run.Action = func(c *cli.Context) error {
+	p := &command.Program{Stdin: strings.NewReader(""), Env: lookupIn(env), Options: &options.Global{}}
+	var k Parser
+	o := NewOptions(p)
+	run := &cli.Command{Name: "run", HideHelpCommand: true, Flags: options.List(o.Flags(p.Options)...), Action: func(c *cli.Context) error {
 		err := p.Load(c)
-		k = newRequestParser(p, c, o)
+		k = NewParser(p, c, o)
 		return err
+	}}
+	app := &cli.App{
+		Name: "scidex-oci", Flags: options.List(p.Options.Flags()...), Commands: []*cli.Command{run}, HideHelpCommand: true, DisableSliceFlagSeparator: true,
 	}
-	line, err := arrange(app, append([]string{"run"}, args...))
+	line, err := command.Arrange(app, append([]string{"run"}, args...))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -63,7 +55,7 @@ func TestAnalysisOfFlags(t *testing.T) {
 		"--label", "team=brain", "--output", "*.csv", "--exclude", "*.tmp", "--ids", "self", "--memory", "512MiB",
 		"--cpus", "0.5", "--pids", "50", "--timeout", "90s", "--grace", "1s", "--log-size", "1MiB", "--limits", "best-effort",
 		"--work-size", "3GiB", "--work-files", "7", "--work-storage", "tmpfs", "--network", "none", "--digest-inputs", "full", "--deterministic", "--keep", "failed", "--rootfs", "host", "--", "--seed", "2", "--json")
-	got, err := k.analysis(t.Context(), noFind)
+	got, err := k.Analysis(t.Context(), noFind)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -84,7 +76,7 @@ func TestAnalysisOfFlags(t *testing.T) {
 	if err := got.Validate(); err != nil {
 		t.Error(err)
 	}
-	if o, err := k.options(); err != nil || o.json {
+	if o, err := k.Options(); err != nil || o.JSON {
 		t.Errorf("options %+v, %v: --json after -- belongs to the script", o, err)
 	}
 }
@@ -95,7 +87,7 @@ func TestPrecedence(t *testing.T) {
 	manifest := write(t, filepath.Join(dir, "m", "m.yaml"), "command: [python3, m.py]\ncpus: 3\npids: 11\ntimeout: 2m\ndocs: d\nenv: {B: manifest, C: manifest}\n")
 	k := parserOf(t, dir, map[string]string{"SCIDEX_OCI_CONFIG": config, "SCIDEX_OCI_PIDS": "12", "SCIDEX_OCI_TIMEOUT": "3m", "SCIDEX_OCI_ENV": "C=env,D=env", "SCIDEX_OCI_KEEP": ""},
 		"-f", manifest, "--timeout", "4m", "--env", "D=flag")
-	got, err := k.analysis(t.Context(), noFind)
+	got, err := k.Analysis(t.Context(), noFind)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -130,7 +122,7 @@ func TestCommandReplacesManifest(t *testing.T) {
 			// "-z" is no flag of run, so it must come after "--".
 			test.args = []string{"-f", command, "--script", "t.py", "--", "-z"}
 		}
-		a, err := parserOf(t, dir, nil, test.args...).analysis(t.Context(), noFind)
+		a, err := parserOf(t, dir, nil, test.args...).Analysis(t.Context(), noFind)
 		if err != nil {
 			t.Errorf("%q: %v", test.args, err)
 			continue
@@ -160,8 +152,8 @@ func TestAgain(t *testing.T) {
 	}
 	dir := t.TempDir()
 	k := parserOf(t, dir, map[string]string{"TOKEN": "t"}, "--again", "ol", "--memory", "4GiB", "--secret", "A", "--env", "TOKEN=plain", "--")
-	k.env = variables(map[string]string{"A": "now secret"})
-	a, err := k.analysis(t.Context(), find)
+	k.env = lookupIn(map[string]string{"A": "now secret"})
+	a, err := k.Analysis(t.Context(), find)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -171,7 +163,7 @@ func TestAgain(t *testing.T) {
 	if !reflect.DeepEqual(a.Secrets, []string{"A"}) || !reflect.DeepEqual(a.Env, map[string]string{"TOKEN": "plain"}) {
 		t.Errorf("secrets %q, env %q: a name is one or the other, as asked last", a.Secrets, a.Env)
 	}
-	if o, err := k.options(); err != nil || !o.again {
+	if o, err := k.Options(); err != nil || !o.Again {
 		t.Errorf("options %+v, %v", o, err)
 	}
 }
@@ -213,7 +205,7 @@ func TestRefusedRequests(t *testing.T) {
 	}
 	for _, test := range tests {
 		k := parserOf(t, dir, nil, test.args...)
-		_, err := k.analysis(t.Context(), noFind)
+		_, err := k.Analysis(t.Context(), noFind)
 		if err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%.60q: %v, want %q in it", test.args, err, test.want)
 		}
@@ -221,7 +213,7 @@ func TestRefusedRequests(t *testing.T) {
 }
 
 func TestRefusedRequestKeepsItsID(t *testing.T) {
-	a, err := parserOf(t, t.TempDir(), nil, "--id", "known", "--memory", "x", "cmd").analysis(t.Context(), noFind)
+	a, err := parserOf(t, t.TempDir(), nil, "--id", "known", "--memory", "x", "cmd").Analysis(t.Context(), noFind)
 	if err == nil || a.ID != "known" {
 		t.Errorf("id %q, error %v", a.ID, err)
 	}
@@ -231,7 +223,7 @@ func TestManifestFromStandardInput(t *testing.T) {
 	dir := t.TempDir()
 	k := parserOf(t, dir, nil, "-f", "-")
 	k.stdin = strings.NewReader("script: s.py\n")
-	a, err := k.analysis(t.Context(), noFind)
+	a, err := k.Analysis(t.Context(), noFind)
 	if err != nil || a.Script != filepath.Join(dir, "s.py") {
 		t.Errorf("script %q, %v", a.Script, err)
 	}
@@ -246,4 +238,12 @@ func write(t *testing.T, name, text string) string {
 		t.Fatal(err)
 	}
 	return name
+}
+
+// lookupIn makes an environment.
+func lookupIn(values map[string]string) options.Lookup {
+	return func(name string) (string, bool) {
+		value, ok := values[name]
+		return value, ok
+	}
 }
