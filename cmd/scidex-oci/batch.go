@@ -13,9 +13,9 @@ import (
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/command"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/events"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/request"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/results"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/stores"
-	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner"
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/batch"
 	"github.com/scidex-ai/scidex-oci/runner/host/room"
@@ -59,21 +59,21 @@ not the recorded one is refused, with what has changed.
 
 // batchSession is one batch from the command line to the summary.
 type batchSession struct {
-	program  *command.Program
-	request  request.Request
-	options  *batchOptions
-	lines    *request.Lines
-	stores   *stores.Stores
-	logs     stores.BlobOpener // of what was committed, for the report
-	crew     *runner.Crew
-	screen   *screen.Terminal
-	progress *screen.Progress
-	herd     herd
-	report   *batchReport
-	junit    *junitReport // nil: none
-	to       events.Target
-	events   *events.Writer // nil: none
-	apart    bool           // no two lines overlap
+	program   *command.Program
+	request   request.Request
+	options   *batchOptions
+	lines     *request.Lines
+	stores    *stores.Stores
+	logs      stores.BlobOpener // of what was committed, for the report
+	crew      *runner.Crew
+	screen    *screen.Terminal
+	progress  *screen.Progress
+	suspended batch.SuspendGroup
+	report    *results.Lines
+	junit     *junitReport // nil: none
+	to        events.Target
+	events    *events.Writer // nil: none
+	apart     bool           // no two lines overlap
 }
 
 func runBatch(c *cli.Context, p *command.Program, o *batchOptions) (err error) {
@@ -96,13 +96,13 @@ func runBatch(c *cli.Context, p *command.Program, o *batchOptions) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, b.lines.Close()) }()
-	b.report = newBatchReport(p, b.screen, b.request)
+	b.report = results.NewLines(p, b.screen, b.request.JSON)
 	return b.run(c.Context)
 }
 
 // run looks at the lines, and runs them if they are good.
 func (b *batchSession) run(ctx context.Context) (err error) {
-	survey, err := b.lines.Survey(b.check, b.report.bad)
+	survey, err := b.lines.Survey(b.check, func(line batch.Line) { b.report.Bad(line.Analysis, line.Err) })
 	if err != nil {
 		return err
 	}
@@ -192,7 +192,7 @@ func (b *batchSession) status() *screen.Terminal {
 func (b *batchSession) perform(ctx context.Context, source batch.Source) batch.Summary {
 	signals, _ := command.StopSignals() // to the end of this process
 	defer command.IgnoreNextStop(signals)
-	defer command.HandleSuspend(&b.herd)()
+	defer command.HandleSuspend(&b.suspended)()
 	defer b.screen.ClearStatus()
 	all := batch.Batch{
 		Work: b.work(), Jobs: b.options.jobs, MaxFailures: b.options.maxFailures, Overlap: b.overlap(),
@@ -248,11 +248,11 @@ func (b *batchSession) check(line batch.Line) error {
 
 // ended tells what came of a line.
 func (b *batchSession) ended(line batch.Line, o batch.Outcome) {
-	b.report.line(line, o)
+	b.report.Print(line.Number, o.Result, o.Passed)
 	b.addJUnit(line, o)
 	b.annotate(line, o)
 	b.progress.End(line.Number, func(c *screen.Counts) {
-		switch exitOf(o.Result) {
+		switch batch.ExitCode(o.Result) {
 		case 0:
 			c.Complete++
 		case 1:
@@ -269,24 +269,11 @@ func (b *batchSession) ended(line batch.Line, o batch.Outcome) {
 // close tells what came of all, and returns what the process is to end with.
 func (b *batchSession) close(s batch.Summary, total int) error {
 	b.say(b.summary(s, total))
-	if err := errors.Join(s.Err, b.closeJUnit(s), b.report.lost()); err != nil {
+	if err := errors.Join(s.Err, b.closeJUnit(s), b.report.Err()); err != nil {
 		return err
 	}
-	if code := batchExit(s); code != 0 {
+	if code := s.ExitCode(); code != 0 {
 		return command.ExitStatus(code)
 	}
 	return nil
-}
-
-// batchExit is the exit code of a batch.
-func batchExit(s batch.Summary) int {
-	switch {
-	case s.Signal != nil:
-		return s.Signal.ExitCode
-	case s.Errors > 0:
-		return result.ExitError
-	case s.Failed+s.Canceled > 0:
-		return 1
-	}
-	return 0
 }

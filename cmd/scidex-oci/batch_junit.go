@@ -47,7 +47,7 @@ func (b *batchSession) addJUnit(line batch.Line, o batch.Outcome) {
 	}
 	r := o.Result
 	c := junit.Case{
-		Name: nameOf(line), Class: junitClass, Took: time.Duration(r.Usage.WallMS) * time.Millisecond,
+		Name: line.Name(), Class: junitClass, Took: time.Duration(r.Usage.WallMS) * time.Millisecond,
 		End: junitEnd(r.State), Reason: string(r.Reason), Message: r.Message,
 	}
 	if c.End != junit.Good {
@@ -69,14 +69,6 @@ func junitEnd(state catalog.State) junit.End {
 	default:
 		return junit.Error
 	}
-}
-
-// nameOf is what a line is called: its id, or its number where it has none.
-func nameOf(line batch.Line) string {
-	if line.Analysis.ID != "" {
-		return line.Analysis.ID
-	}
-	return fmt.Sprintf("line %d", line.Number)
 }
 
 // closeJUnit tells of the lines that were not started, and writes the report.
@@ -107,7 +99,7 @@ func (b *batchSession) skipped(s batch.Summary) error {
 		}
 		if line.Number > s.Last {
 			b.junit.writer.Add(junit.Case{
-				Name: nameOf(line), Class: junitClass, End: junit.Skipped,
+				Name: line.Name(), Class: junitClass, End: junit.Skipped,
 				Reason: "not_started", Message: "not started, because the batch ended before; --resume takes it up",
 			})
 		}

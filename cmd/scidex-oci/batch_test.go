@@ -11,8 +11,6 @@ import (
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/command"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/request"
-	"github.com/scidex-ai/scidex-oci/outputs/catalog"
-	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner"
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/batch"
 )
@@ -54,31 +52,6 @@ func TestBatchOptions(t *testing.T) {
 	}
 }
 
-func TestBatchExit(t *testing.T) {
-	for want, s := range map[int]batch.Summary{
-		0:   {Complete: 3},
-		1:   {Complete: 3, Failed: 1},
-		125: {Failed: 1, Errors: 1},
-		130: {Errors: 1, Signal: &runner.StopSignal{ExitCode: 130, Name: "SIGINT"}},
-	} {
-		if got := batchExit(s); got != want {
-			t.Errorf("%+v: %d, want %d", s, got, want)
-		}
-	}
-	if got := batchExit(batch.Summary{Canceled: 1}); got != 1 {
-		t.Errorf("one that was stopped: %d", got)
-	}
-}
-
-// What a hostile message holds begins no command of its own.
-func TestAnnotation(t *testing.T) {
-	got := annotation("a:b,c\n::set-output", "100%\r\n::stop-commands::x\x1b[2J")
-	want := `::error title=a%3Ab%2Cc%0A%3A%3Aset-output::100%25%0D%0A::stop-commands::x\x1b[2J`
-	if got != want {
-		t.Errorf("%q, want %q", got, want)
-	}
-}
-
 func TestLeft(t *testing.T) {
 	signal := &runner.StopSignal{Name: "SIGINT"}
 	for _, test := range []struct {
@@ -95,14 +68,6 @@ func TestLeft(t *testing.T) {
 		if got := left(test.s, test.total); got != test.want {
 			t.Errorf("%q, want %q", got, test.want)
 		}
-	}
-}
-
-func TestSentence(t *testing.T) {
-	r := batchReport{}
-	o := batch.Outcome{Passed: true, Result: result.Result{ID: "a", State: catalog.Failed, Message: "bad\x1b"}}
-	if got, want := r.sentence(o), `failed    a  bad\x1b  (of an earlier batch)`; got != want {
-		t.Errorf("%q, want %q", got, want)
 	}
 }
 

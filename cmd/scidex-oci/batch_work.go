@@ -35,7 +35,7 @@ func (w work) attempt(ctx context.Context, line batch.Line, stop <-chan runner.S
 	if line.Err != nil {
 		return w.refuse(line, &runner.RequestError{Err: line.Err})
 	}
-	suspender, left := w.herd.join()
+	suspender, left := w.suspended.Join()
 	defer left()
 	hook, done := w.hook(line)
 	defer done()

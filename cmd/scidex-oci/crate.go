@@ -16,6 +16,7 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/command"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/results"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/stores"
 	"github.com/scidex-ai/scidex-oci/outputs"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
@@ -143,7 +144,7 @@ func crateOf(ctx context.Context, st *stores.Stores, run catalog.Run) (crate.Run
 	name := run.String()
 	c := crate.Run{
 		ID: name, Name: "Run " + name,
-		Description: "The outputs, logs and result of one run of an analysis, made by scidex-oci. " + ending(result) + ".",
+		Description: "The outputs, logs and result of one run of an analysis, made by scidex-oci. " + results.Ending(result) + ".",
 		Completed:   run.State == catalog.Complete, Error: run.Message,
 		StartedAt: run.StartedAt, FinishedAt: run.FinishedAt,
 		Command: asked.Command, Environment: asked.Env, Inputs: crateInputs(asked, result.Inputs),

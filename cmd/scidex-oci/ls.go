@@ -5,9 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
-	"slices"
-	"strings"
 	"text/tabwriter"
 	"time"
 
@@ -15,6 +12,7 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/command"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/results"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/stores"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
@@ -146,15 +144,7 @@ func listTable(ctx context.Context, w io.Writer, runs []catalog.Run, st *stores.
 			state, wall = st.Liveness(ctx, r)
 		}
 		fmt.Fprintf(tw, "%s\t%d\t%s\t%s\t%s\t%s\t%d\t%s\n", screen.Escape(r.ID), r.Attempt, screen.Escape(state), screen.Escape(r.Reason),
-			screen.LocalTime(r.CreatedAt), wall, r.OutputsTotal, labels(r.Labels))
+			screen.LocalTime(r.CreatedAt), wall, r.OutputsTotal, results.Labels(r.Labels))
 	}
 	return tw.Flush()
-}
-
-func labels(all map[string]string) string {
-	var list []string
-	for _, name := range slices.Sorted(maps.Keys(all)) {
-		list = append(list, screen.Escape(name+"="+all[name]))
-	}
-	return strings.Join(list, ",")
 }

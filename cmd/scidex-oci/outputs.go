@@ -11,6 +11,7 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/command"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/results"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/stores"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/suggest"
@@ -154,10 +155,10 @@ func lineOf(e outputs.Entry) any {
 
 func rowOf(e outputs.Entry) string {
 	if e.Rejected != "" {
-		r := rejectedCells(result.NewRejected(e))
+		r := results.RejectedCells(result.NewRejected(e))
 		return r[0] + "\t-\trejected: " + r[1] + "\t" + r[2]
 	}
-	o := outputCells(result.NewOutput(e))
+	o := results.OutputCells(result.NewOutput(e))
 	row := o[0] + "\t" + o[1] + "\t" + o[2] + "\t" + o[3]
 	if e.Partial {
 		row += " partial"

@@ -10,6 +10,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/command"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/request"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/results"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/stores"
 )
@@ -59,7 +60,7 @@ func runPostProcess(ctx context.Context, p *command.Program, st *stores.Stores, 
 		return err
 	}
 	if hook == nil {
-		return fmt.Errorf("no command to call: give --post-process COMMAND, or set it in the config file%s", called(run.Report))
+		return fmt.Errorf("no command to call: give --post-process COMMAND, or set it in the config file%s", results.LastHook(run.Report))
 	}
 	output := screen.NewStream(p.Stderr, screen.NewTerminal(p.Stderr, p.Env))
 	hook.Output = output

@@ -15,6 +15,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/events"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/request"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/results"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/stores"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
@@ -236,7 +237,7 @@ func (s *session) report(result result.Result, err error) error {
 	}
 	tabled := !s.request.JSON && !s.request.Quiet && (err == nil || result.StartedAt != nil)
 	if tabled {
-		s.table().summary(result, s.hint(result))
+		s.table().Summary(result, s.hint(result))
 	}
 	switch {
 	case err != nil:
@@ -250,8 +251,8 @@ func (s *session) report(result result.Result, err error) error {
 	return command.ExitStatus(result.ExitCode)
 }
 
-func (s *session) table() resultTable {
-	return resultTable{Table: screen.NewTable(s.program.Stderr, s.program.Env), program: s.program.CallLine()}
+func (s *session) table() results.Table {
+	return results.Table{Table: screen.NewTable(s.program.Stderr, s.program.Env), Program: s.program.CallLine()}
 }
 
 func (s *session) hint(result result.Result) string {

@@ -11,7 +11,7 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/command"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
-	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/request"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/results"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/stores"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
@@ -70,7 +70,7 @@ func (o *collectOptions) flags() []cli.Flag {
 type collection struct {
 	spool   slurm.Spool
 	stores  *stores.Stores
-	report  *batchReport
+	report  *results.Lines
 	program *command.Program
 	new     int          // lines that this call has committed
 	said    map[int]bool // lines whose trouble was told
@@ -91,18 +91,18 @@ func collectSlurm(ctx context.Context, p *command.Program, c *cli.Context, s slu
 			return err
 		}
 		k := &collection{spool: s, stores: st, program: p, said: map[int]bool{}}
-		k.report = newBatchReport(p, screen.NewTerminal(p.Stderr, p.Env), request.Request{JSON: o.json})
+		k.report = results.NewLines(p, screen.NewTerminal(p.Stderr, p.Env), o.json)
 		for {
 			done, err := k.round(ctx)
 			if err == nil && (!o.wait || errors.Is(done.unasked, slurm.ErrMissing)) {
 				err = done.unasked
 			}
 			if err != nil {
-				return errors.Join(err, k.report.lost())
+				return errors.Join(err, k.report.Err())
 			}
 			k.tellUnasked(done.unasked)
 			if done.left == 0 || !o.wait {
-				return errors.Join(k.report.lost(), k.end(done))
+				return errors.Join(k.report.Err(), k.end(done))
 			}
 			select {
 			case <-time.After(o.poll):
@@ -208,7 +208,7 @@ func (k *collection) line(ctx context.Context, id slurm.TaskID, n int, has bool,
 		return err
 	}
 	k.new++
-	k.report.line(batch.Line{Number: n}, batch.Outcome{Result: result})
+	k.report.Print(n, result, false)
 	return nil
 }
 
@@ -277,7 +277,7 @@ func (k *collection) end(r round) error {
 		return nil
 	}
 	s.Errors += r.trouble
-	if code := batchExit(s); code != 0 {
+	if code := s.ExitCode(); code != 0 {
 		return command.ExitStatus(code)
 	}
 	return nil

@@ -10,13 +10,12 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/command"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
-	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/request"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/results"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/stores"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog/queue"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner"
-	"github.com/scidex-ai/scidex-oci/runner/dispatch/batch"
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/worker"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
@@ -107,15 +106,15 @@ func runWorker(ctx context.Context, p *command.Program, q queue.Queue, st *store
 		return err
 	}
 	defer crew.Close()
-	report := newBatchReport(p, screen.NewTerminal(p.Stderr, p.Env), request.Request{JSON: o.json})
+	report := results.NewLines(p, screen.NewTerminal(p.Stderr, p.Env), o.json)
 	w.Runner, w.Queue, w.Begin, w.Log = st.Runner, q, crew.Begin, st.Runner.Log
-	w.Told = func(result result.Result, err error) {
-		report.line(batch.Line{}, batch.Outcome{Result: result, Err: err})
+	w.Told = func(result result.Result, _ error) {
+		report.Print(0, result, false)
 	}
 	working, now := drains(ctx)
 	w.Options.Now = now
 	unserve := scraped.serve(working, w, p.Build)
-	return errors.Join(w.Work(working), unserve(), report.lost())
+	return errors.Join(w.Work(working), unserve(), report.Err())
 }
 
 // drains returns a context that ends with the first signal, and what is closed with the second. The third ends the

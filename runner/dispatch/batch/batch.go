@@ -5,6 +5,7 @@ package batch
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"slices"
 	"sync"
@@ -26,6 +27,14 @@ type Line struct {
 	// Vacate, where not nil, is for the Work to call once nothing of the line's analysis runs any more: the next one may
 	// begin, while this one's outputs are read and committed.
 	Vacate func()
+}
+
+// Name is the id of a line, or its number where it has none.
+func (l Line) Name() string {
+	if l.Analysis.ID != "" {
+		return l.Analysis.ID
+	}
+	return fmt.Sprintf("line %d", l.Number)
 }
 
 // Outcome is what came of a line.

@@ -1,4 +1,4 @@
-package main
+package results
 
 import (
 	"fmt"
@@ -10,10 +10,10 @@ import (
 
 // audit lists what the analysis tried and was refused. What libraries do by themselves and limits that the
 // state tells of already are left to --json.
-func (t resultTable) audit(r result.Result) {
+func (t Table) audit(r result.Result) {
 	var cells [][]string
 	for _, e := range r.Audit {
-		if e.Severity == "low" || len(cells) == shownEntries {
+		if e.Severity == "low" || len(cells) == MaxEntries {
 			continue
 		}
 		cells = append(cells, auditCells(e))

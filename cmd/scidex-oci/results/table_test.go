@@ -1,4 +1,4 @@
-package main
+package results
 
 import (
 	"bytes"
@@ -60,7 +60,7 @@ next        scidex-oci show mini-01
             scidex-oci outputs export mini-01 DIR
 `
 	var got bytes.Buffer
-	resultTable{Table: screen.Table{W: &got}, program: "scidex-oci"}.summary(sample(), "do better")
+	Table{Table: screen.Table{W: &got}, Program: "scidex-oci"}.Summary(sample(), "do better")
 	if got.String() != want {
 		t.Errorf("got:\n%s\nwant:\n%s", got.String(), want)
 	}
@@ -74,9 +74,9 @@ func TestSummaryIsCut(t *testing.T) {
 	}
 	r.OutputsTotal = 12345 // the listing itself holds 10,000 at most
 	var got bytes.Buffer
-	resultTable{Table: screen.Table{W: &got}, program: "scidex-oci --root /r"}.summary(r, "")
-	if n := strings.Count(got.String(), "part-"); n != shownEntries {
-		t.Errorf("%d outputs listed, want %d", n, shownEntries)
+	Table{Table: screen.Table{W: &got}, Program: "scidex-oci --root /r"}.Summary(r, "")
+	if n := strings.Count(got.String(), "part-"); n != MaxEntries {
+		t.Errorf("%d outputs listed, want %d", n, MaxEntries)
 	}
 	if want := "and 12325 more: scidex-oci --root /r outputs ls mini-01\n"; !strings.Contains(got.String(), want) {
 		t.Errorf("no %q in:\n%s", want, got.String())
@@ -94,9 +94,9 @@ func TestSummaryIsHarmless(t *testing.T) {
 	r.Host, r.ToolVersion, r.Sandbox.Rootfs, r.Enforced[1].Limit = evil, evil, evil, evil
 	r.Analysis = []byte(`{"script":"` + "\u202e" + `\u001b[2J","env":{"A":"\u001b[2J"},"inputs":["\u001b"]}`)
 	var got bytes.Buffer
-	tb := resultTable{Table: screen.Table{W: &got}, program: "scidex-oci"}
-	tb.summary(r, evil)
-	tb.show(r, []catalog.Run{{}, {}})
+	tb := Table{Table: screen.Table{W: &got}, Program: "scidex-oci"}
+	tb.Summary(r, evil)
+	tb.Show(r, []catalog.Run{{}, {}})
 	for line := range strings.Lines(got.String()) {
 		if line = strings.TrimSuffix(line, "\n"); screen.Escape(line) != line {
 			t.Errorf("not escaped: %q", line)
@@ -144,7 +144,7 @@ warning     cpus is not enforced
 by          scidex-oci 1.0 on node1
 `
 	var got bytes.Buffer
-	resultTable{Table: screen.Table{W: &got}, program: "scidex-oci"}.show(r, []catalog.Run{
+	Table{Table: screen.Table{W: &got}, Program: "scidex-oci"}.Show(r, []catalog.Run{
 		{Key: catalog.Key{ID: "mini-01", Attempt: 2}, State: catalog.Failed},
 		{Key: catalog.Key{ID: "mini-01", Attempt: 1}, State: catalog.Complete},
 	})
@@ -167,7 +167,7 @@ func TestEnding(t *testing.T) {
 		{result.Result{State: catalog.Running}, "running"},
 	}
 	for _, test := range tests {
-		if got := ending(test.result); got != test.want {
+		if got := Ending(test.result); got != test.want {
 			t.Errorf("got %q, want %q", got, test.want)
 		}
 	}

@@ -1,4 +1,4 @@
-package main
+package results
 
 import (
 	"encoding/json"
@@ -9,7 +9,7 @@ import (
 )
 
 // postProcess tells how a hook ended.
-func (t resultTable) postProcess(r result.Result) {
+func (t Table) postProcess(r result.Result) {
 	p := r.PostProcess
 	if p == nil {
 		return
@@ -29,8 +29,8 @@ func (t resultTable) postProcess(r result.Result) {
 	t.Row("post", screen.Escape(how)+": "+screen.CommandLine(p.Command))
 }
 
-// called names the command that a report says was called.
-func called(report []byte) string {
+// LastHook names the command that a report says was called.
+func LastHook(report []byte) string {
 	var past result.Report
 	if json.Unmarshal(report, &past) != nil || past.PostProcess == nil {
 		return ""

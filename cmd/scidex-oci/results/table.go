@@ -1,4 +1,5 @@
-package main
+// Package results prints results of runs: as tables, as lines, as JSON.
+package results
 
 import (
 	"fmt"
@@ -11,17 +12,17 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 )
 
-// shownEntries is how many outputs, and how many rejected entries, a table for a person lists.
-const shownEntries = 20
+// MaxEntries bounds the outputs, and the rejected entries, that a table lists.
+const MaxEntries = 20
 
-// resultTable prints a result as a table.
-type resultTable struct {
+// Table prints a result as a table.
+type Table struct {
 	screen.Table
-	program string // how to call this program again, with its global flags
+	Program string // how to call this program again, with its global flags
 }
 
-// summary is the table at the end of a run.
-func (t resultTable) summary(r result.Result, hint string) {
+// Summary is the table at the end of a run.
+func (t Table) Summary(r result.Result, hint string) {
 	t.Row("run", runName(r))
 	t.ending(r)
 	t.usage(r)
@@ -38,14 +39,14 @@ func (t resultTable) summary(r result.Result, hint string) {
 	t.next(r)
 }
 
-func (t resultTable) ending(r result.Result) {
-	t.Row("state", stateColour(t.Palette, r.State, ending(r)))
+func (t Table) ending(r result.Result) {
+	t.Row("state", stateColour(t.Palette, r.State, Ending(r)))
 	if r.State != catalog.Complete {
 		t.Row("message", screen.Escape(r.Message))
 	}
 }
 
-func (t resultTable) usage(r result.Result) {
+func (t Table) usage(r result.Result) {
 	if r.StartedAt == nil {
 		return
 	}
@@ -57,7 +58,7 @@ func (t resultTable) usage(r result.Result) {
 	t.Row("memory", memory)
 }
 
-func (t resultTable) outputs(r result.Result) {
+func (t Table) outputs(r result.Result) {
 	if r.OutputsTotal == 0 {
 		if r.State.Final() {
 			t.Row("outputs", "none")
@@ -65,46 +66,46 @@ func (t resultTable) outputs(r result.Result) {
 		return
 	}
 	var cells [][]string
-	for _, o := range r.Outputs[:min(len(r.Outputs), shownEntries)] {
-		cells = append(cells, outputCells(o))
+	for _, o := range r.Outputs[:min(len(r.Outputs), MaxEntries)] {
+		cells = append(cells, OutputCells(o))
 	}
 	t.Row("outputs", strconv.FormatInt(r.OutputsTotal, 10))
 	t.Rows(cells)
 	t.more(r, r.OutputsTotal-int64(len(cells)))
 }
 
-func (t resultTable) rejected(r result.Result) {
+func (t Table) rejected(r result.Result) {
 	if r.RejectedTotal == 0 {
 		return
 	}
 	var cells [][]string
-	for _, e := range r.Rejected[:min(len(r.Rejected), shownEntries)] {
-		cells = append(cells, rejectedCells(e))
+	for _, e := range r.Rejected[:min(len(r.Rejected), MaxEntries)] {
+		cells = append(cells, RejectedCells(e))
 	}
 	t.Row("rejected", strconv.FormatInt(r.RejectedTotal, 10))
 	t.Rows(cells)
 	t.more(r, r.RejectedTotal-int64(len(cells)))
 }
 
-func (t resultTable) more(r result.Result, n int64) {
+func (t Table) more(r result.Result, n int64) {
 	if n > 0 {
-		t.Continued(fmt.Sprintf("and %d more: %s outputs ls %s", n, t.program, name(r)))
+		t.Continued(fmt.Sprintf("and %d more: %s outputs ls %s", n, t.Program, name(r)))
 	}
 }
 
 // next says where to look further. A run that is not in the catalog has no id to look for.
-func (t resultTable) next(r result.Result) {
+func (t Table) next(r result.Result) {
 	if r.ID == "" {
 		return
 	}
 	id := name(r)
-	t.Row("next", t.program+" show "+id)
+	t.Row("next", t.Program+" show "+id)
 	lines := []string{}
 	if r.Logs.Stdout.Bytes+r.Logs.Stderr.Bytes > 0 {
-		lines = append(lines, t.program+" logs "+id)
+		lines = append(lines, t.Program+" logs "+id)
 	}
 	if r.OutputsTotal > 0 {
-		lines = append(lines, t.program+" outputs export "+id+" DIR")
+		lines = append(lines, t.Program+" outputs export "+id+" DIR")
 	}
 	for _, line := range lines {
 		t.Continued(line)
@@ -119,8 +120,8 @@ func runName(r result.Result) string {
 	return name
 }
 
-// ending tells state and reason: "failed: exit 3", "failed: timeout (124)".
-func ending(r result.Result) string {
+// Ending tells state and reason: "failed: exit 3", "failed: timeout (124)".
+func Ending(r result.Result) string {
 	switch {
 	case r.Reason == "":
 		return string(r.State)
@@ -175,7 +176,8 @@ func readable(limit, value string) string {
 	return screen.Size(bytes)
 }
 
-func outputCells(o result.Output) []string {
+// OutputCells are the columns of an output, escaped.
+func OutputCells(o result.Output) []string {
 	cells := []string{screen.Escape(o.Path), screen.Size(o.Size), screen.Escape(o.MediaType), screen.ShortDigest(o.SHA256)}
 	if o.Partial {
 		cells = append(cells, "partial")
@@ -183,7 +185,8 @@ func outputCells(o result.Output) []string {
 	return cells
 }
 
-func rejectedCells(e result.Rejected) []string {
+// RejectedCells are the columns of a rejected entry, escaped.
+func RejectedCells(e result.Rejected) []string {
 	return []string{screen.Escape(e.Path), screen.Escape(e.Reason), screen.Escape(e.Detail)}
 }
 
