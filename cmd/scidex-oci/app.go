@@ -3,10 +3,13 @@ package main
 import (
 	"github.com/urfave/cli/v2"
 
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/batchcmd"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/catalogcmd"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/command"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/imagecmd"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/queuecmd"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/slurmcmd"
 )
 
 const about = `Runs one analysis that nobody has reviewed in a rootless OCI container: it reads data and docs, writes
@@ -39,7 +42,7 @@ func newApp(p *command.Program) *cli.App {
 		DisableSliceFlagSeparator: true,
 		ExitErrHandler:            func(*cli.Context, error) {}, // execute maps errors to exit codes
 		Commands: []*cli.Command{
-			newRunCommand(p), newBatchCommand(p), newSubmitCommand(p), newWorkerCommand(p), newQueueCommand(p), newSlurmCommand(p),
+			newRunCommand(p), batchcmd.New(p), queuecmd.NewSubmit(p), queuecmd.NewWorker(p), queuecmd.New(p), slurmcmd.New(p),
 			newSpecCommand(p), newListCommand(p), newStatsCommand(p), newShowCommand(p), newLogsCommand(p), newStopCommand(p),
 			newOutputsCommand(p), newReportCommand(p), newUICommand(p), newCrateCommand(p), newReplayCommand(p), newPostProcessCommand(p), newRemoveCommand(p),
 			newPinCommand(p), newUnpinCommand(p), imagecmd.New(p), catalogcmd.New(p), newGCCommand(p), newDoctorCommand(p),

@@ -1,4 +1,4 @@
-package main
+package queuecmd
 
 import (
 	"cmp"
@@ -30,7 +30,8 @@ var notOfSubmit = map[string]string{
 	"trace":           "the analysis runs elsewhere; trace a run of it",
 }
 
-func newSubmitCommand(p *command.Program) *cli.Command {
+// NewSubmit makes the command submit.
+func NewSubmit(p *command.Program) *cli.Command {
 	o := &submitOptions{run: request.NewOptions(p)}
 	return &cli.Command{
 		Name:  "submit",

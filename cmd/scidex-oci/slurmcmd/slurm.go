@@ -1,4 +1,5 @@
-package main
+// Package slurmcmd has the commands of Slurm: submit, status, collect, cancel, and the task that a node runs.
+package slurmcmd
 
 import (
 	"context"
@@ -12,13 +13,14 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/slurm"
 )
 
-func newSlurmCommand(p *command.Program) *cli.Command {
+// New makes the command slurm.
+func New(p *command.Program) *cli.Command {
 	return &cli.Command{
 		Name:      "slurm",
 		Usage:     "run a batch of analyses as job arrays of Slurm",
 		UsageText: "scidex-oci slurm submit|status|collect|cancel",
 		Subcommands: []*cli.Command{
-			newSlurmSubmit(p), newSlurmStatus(p), newSlurmCollect(p), newSlurmCancel(p), newSlurmTask(p),
+			newSubmit(p), newStatus(p), newCollect(p), newCancel(p), newTask(p),
 		},
 	}
 }
@@ -39,8 +41,8 @@ func withSpool(p *command.Program, c *cli.Context, do func(ctx context.Context, 
 	return command.UntilStopped(c.Context, func(ctx context.Context) error { return do(ctx, s) })
 }
 
-func newSlurmCancel(p *command.Program) *cli.Command {
-	o := &slurmCancelOptions{}
+func newCancel(p *command.Program) *cli.Command {
+	o := &cancelOptions{}
 	return &cli.Command{
 		Name:      "cancel",
 		Usage:     "end what is left of a submission",
@@ -51,23 +53,23 @@ and "scidex-oci slurm collect" commits it as canceled. With --now the jobs are c
 after its KillWait (30 s by default): what is not delivered by then is told as canceled, without outputs.`,
 		Flags: o.flags(),
 		Action: func(c *cli.Context) error {
-			return withSpool(p, c, func(ctx context.Context, s slurm.Spool) error { return cancelSlurm(ctx, p, s, *o) })
+			return withSpool(p, c, func(ctx context.Context, s slurm.Spool) error { return runCancel(ctx, p, s, *o) })
 		},
 	}
 }
 
-// slurmCancelOptions are the options of slurm cancel.
-type slurmCancelOptions struct {
+// cancelOptions are the options of slurm cancel.
+type cancelOptions struct {
 	now bool
 }
 
-func (o *slurmCancelOptions) flags() []cli.Flag {
+func (o *cancelOptions) flags() []cli.Flag {
 	return options.List(
 		options.Bool(&o.now, "now", "cancel the jobs in Slurm: what does not end within its KillWait is killed"),
 	)
 }
 
-func cancelSlurm(ctx context.Context, p *command.Program, s slurm.Spool, o slurmCancelOptions) error {
+func runCancel(ctx context.Context, p *command.Program, s slurm.Spool, o cancelOptions) error {
 	tasks, err := s.Tasks(ctx)
 	if err != nil {
 		return err

@@ -1,4 +1,4 @@
-package main
+package slurmcmd
 
 import (
 	"context"
@@ -28,19 +28,19 @@ import (
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
-func newSlurmTask(p *command.Program) *cli.Command {
+func newTask(p *command.Program) *cli.Command {
 	return &cli.Command{
 		Name:      "task",
 		Hidden:    true, // what the script of an array calls
 		Usage:     "run one line of a submission on a node and deliver its result",
 		UsageText: "scidex-oci slurm task SPOOL ARRAY TASK",
 		ArgsUsage: "SPOOL ARRAY TASK",
-		Action:    func(c *cli.Context) error { return runSlurmTask(c, p) },
+		Action:    func(c *cli.Context) error { return runTask(c, p) },
 	}
 }
 
-// slurmTask is one task on its node.
-type slurmTask struct {
+// nodeTask is one task on its node.
+type nodeTask struct {
 	program *command.Program
 	spool   slurm.Spool
 	line    slurm.Line
@@ -48,13 +48,13 @@ type slurmTask struct {
 	root    string // the node's own, for this task alone
 }
 
-func runSlurmTask(c *cli.Context, p *command.Program) error {
+func runTask(c *cli.Context, p *command.Program) error {
 	stop, _ := command.StopSignals() // before all else: Slurm's signal may come at once
 	given, err := command.Args(c, 3, 3)
 	if err != nil {
 		return err
 	}
-	t := &slurmTask{program: p, stop: stop}
+	t := &nodeTask{program: p, stop: stop}
 	if err := p.Load(c); err != nil {
 		return err
 	}
@@ -77,7 +77,7 @@ func runSlurmTask(c *cli.Context, p *command.Program) error {
 func taskPrefix() string { return fmt.Sprintf("scidex-oci-slurm-%d-", os.Geteuid()) }
 
 // perform runs the line with a root of its own, which it removes once the result is delivered.
-func (t *slurmTask) perform(ctx context.Context, root string) (err error) {
+func (t *nodeTask) perform(ctx context.Context, root string) (err error) {
 	if has, err := t.spool.Has(t.line.Number); err != nil || has {
 		return errors.Join(err, t.say("has a result already", ""))
 	}
@@ -124,7 +124,7 @@ const lineLink = "line"
 
 // sweep removes what killed tasks of this user have left on the node, once the result of one that had ended is delivered. The
 // others' lines are told by collect.
-func (t *slurmTask) sweep(ctx context.Context, tmp string) {
+func (t *nodeTask) sweep(ctx context.Context, tmp string) {
 	_, err := lockdir.Sweep(tmp, taskPrefix(), false, func(root string) error {
 		st, err := t.open(ctx, root)
 		if err != nil {
@@ -170,7 +170,7 @@ func deliverLeft(ctx context.Context, root string, st *stores.Stores) error {
 }
 
 // open opens a root of the node's own. Nothing of a user's settings is about it but the place.
-func (t *slurmTask) open(ctx context.Context, root string) (*stores.Stores, error) {
+func (t *nodeTask) open(ctx context.Context, root string) (*stores.Stores, error) {
 	given, err := stores.ReadPolicy(t.program.Options)
 	if err != nil {
 		return nil, err
@@ -186,7 +186,7 @@ func (t *slurmTask) open(ctx context.Context, root string) (*stores.Stores, erro
 	return st, err
 }
 
-func (t *slurmTask) run(ctx context.Context, host string) error {
+func (t *nodeTask) run(ctx context.Context, host string) error {
 	var a spec.Analysis
 	if err := json.Unmarshal(t.line.Request, &a); err != nil {
 		return err
@@ -221,7 +221,7 @@ func (t *slurmTask) run(ctx context.Context, host string) error {
 }
 
 // refuse delivers what did not become a run, or could not be committed on this node.
-func (t *slurmTask) refuse(result result.Result, host string) error {
+func (t *nodeTask) refuse(result result.Result, host string) error {
 	run, err := slurm.Refused(t.line, result, host)
 	if err != nil {
 		return err
@@ -233,7 +233,7 @@ func (t *slurmTask) refuse(result result.Result, host string) error {
 const deliverPatience = time.Minute
 
 // deliver tries until the result is in the spool, or another has its place.
-func (t *slurmTask) deliver(try func() error) error {
+func (t *nodeTask) deliver(try func() error) error {
 	for deadline := time.Now().Add(deliverPatience); ; time.Sleep(time.Second) {
 		err := try()
 		switch {
@@ -248,7 +248,7 @@ func (t *slurmTask) deliver(try func() error) error {
 }
 
 // keep sets a root with an undelivered result aside, so that no other task sweeps it.
-func (t *slurmTask) keep() error {
+func (t *nodeTask) keep() error {
 	aside := filepath.Join(filepath.Dir(t.root), "undelivered-"+filepath.Base(t.root))
 	if err := os.Rename(t.root, aside); err != nil {
 		return err
@@ -256,7 +256,7 @@ func (t *slurmTask) keep() error {
 	return fmt.Errorf("what the node has of it is kept in %s", aside)
 }
 
-func (t *slurmTask) say(what, message string) error {
+func (t *nodeTask) say(what, message string) error {
 	_, err := fmt.Fprintf(t.program.Stdout, "line %d  %s  %s  %s\n", t.line.Number, screen.Escape(t.line.Key().String()), what, screen.Escape(message))
 	return err
 }

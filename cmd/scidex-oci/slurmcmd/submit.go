@@ -1,4 +1,4 @@
-package main
+package slurmcmd
 
 import (
 	"cmp"
@@ -6,16 +6,13 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"maps"
 	"os"
 	"path/filepath"
-	"slices"
 	"time"
 
 	"github.com/urfave/cli/v2"
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/command"
-	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/request"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
 	"github.com/scidex-ai/scidex-oci/runner"
@@ -24,22 +21,8 @@ import (
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
-// notOfSlurm are flags of run that mean nothing on a node, and why slurm submit refuses them.
-var notOfSlurm = map[string]string{
-	"id":              `it names one run; give each line its own "id"`,
-	"file":            "the manifests are the lines of the file; give that as the argument",
-	"again":           "it repeats no recorded run; submit the request under another id",
-	"export":          `the outputs are in the catalog after "scidex-oci slurm collect"; export them with "scidex-oci outputs export ID DIR"`,
-	"overwrite":       "there is no export",
-	"secret":          "its value would lie in a file of Slurm's with the environment of the job",
-	"post-process":    "a node calls nobody's command; call it for what \"scidex-oci slurm collect\" prints",
-	"post-process-on": "a node calls nobody's command",
-	"events":          `the analyses run elsewhere; see "scidex-oci slurm status SPOOL"`,
-	"trace":           "the analyses run elsewhere; trace a run of one of the lines",
-}
-
-func newSlurmSubmit(p *command.Program) *cli.Command {
-	o := &slurmSubmitOptions{run: request.NewOptions(p)}
+func newSubmit(p *command.Program) *cli.Command {
+	o := &submitOptions{run: request.NewOptions(p)}
 	return &cli.Command{
 		Name:      "submit",
 		Usage:     "submit the lines of a file as job arrays",
@@ -57,65 +40,21 @@ scidex-oci at the same path, and neither catalog nor database: tasks write their
 
 Prints DIR, or with --json what status --json prints. Exit codes: 0 Slurm has all lines, 125 it has none.`,
 		Flags:  o.flags(p.Options),
-		Action: func(c *cli.Context) error { return runSlurmSubmit(c, p, o) },
+		Action: func(c *cli.Context) error { return runSubmit(c, p, o) },
 	}
 }
 
-// slurmSubmitOptions are the options of slurm submit: those of run, as defaults for all lines, and its own.
-type slurmSubmitOptions struct {
-	run                *options.Run
-	spool, program     string
-	partition, account string
-	dryRun             bool
-	sbatch             []string
-}
-
-func (o *slurmSubmitOptions) flags(g *options.Global) []cli.Flag {
-	flags := options.Hide(o.run.Flags(g), slices.Collect(maps.Keys(notOfSlurm))...)
-	options.Hide(flags, "post-process-timeout", "min-free", "quiet")
-	options.Describe(flags, "limits", "`outer|enforce|best-effort`: leave memory, CPUs and processes to Slurm's control groups (default), or refuse or hold as run does")
-	options.Describe(flags, "json", "print one JSON object")
-	return options.List(append(flags,
-		options.Path(&o.spool, "spool", "make `DIR` for scripts, requests and results, on a file system that the nodes share"),
-		options.Bool(&o.dryRun, "dry-run", "print the scripts and submit nothing"),
-		options.Path(&o.program, "program", "call scidex-oci at `PATH` on the nodes (default: where this one is)"),
-		options.String(&o.partition, "partition", "submit to the partition `NAME`"),
-		options.String(&o.account, "account", "charge the account `NAME`"),
-		options.Values(&o.sbatch, "sbatch", "give sbatch the option `ARG` too, one word, as --sbatch=--constraint=avx2; repeatable", readSbatch),
-	)...)
-}
-
-func readSbatch(t options.Text) ([]string, error) {
-	for _, arg := range t.Values {
-		if err := slurm.CheckArgument(arg); err != nil {
-			return nil, command.Usagef("%s: %s", t.Label, err)
-		}
-	}
-	return t.Values, nil
-}
-
-// arguments are what sbatch is called with.
-func (o *slurmSubmitOptions) arguments() (all []string) {
-	if o.partition != "" {
-		all = append(all, "--partition="+o.partition)
-	}
-	if o.account != "" {
-		all = append(all, "--account="+o.account)
-	}
-	return append(all, o.sbatch...)
-}
-
-// slurmSubmission is one call of slurm submit.
-type slurmSubmission struct {
+// submission is one call of slurm submit.
+type submission struct {
 	program *command.Program
 	parser  request.Parser
 	request request.Request
 	call    slurm.Call
-	options *slurmSubmitOptions
+	options *submitOptions
 	left    error // what is left of a submission that failed
 }
 
-func runSlurmSubmit(c *cli.Context, p *command.Program, o *slurmSubmitOptions) error {
+func runSubmit(c *cli.Context, p *command.Program, o *submitOptions) error {
 	given, err := command.Args(c, 1, 1)
 	if err != nil {
 		return err
@@ -123,7 +62,7 @@ func runSlurmSubmit(c *cli.Context, p *command.Program, o *slurmSubmitOptions) e
 	if err := p.Load(c); err != nil {
 		return err
 	}
-	s := &slurmSubmission{program: p, options: o, parser: request.NewParser(p, c, o.run)}
+	s := &submission{program: p, options: o, parser: request.NewParser(p, c, o.run)}
 	s.parser.Words, s.parser.Elsewhere = nil, true
 	if s.request, err = s.parser.Options(); err != nil {
 		return err
@@ -164,20 +103,6 @@ func runSlurmSubmit(c *cli.Context, p *command.Program, o *slurmSubmitOptions) e
 	return cmp.Or(s.left, err)
 }
 
-// callOf is how a node calls this program.
-func (o *slurmSubmitOptions) callOf(g *options.Global) (call slurm.Call, err error) {
-	call = slurm.Call{Program: o.program, Spool: o.spool, Tmp: g.Tmp.Path("/tmp")}
-	if call.Spool == "" {
-		return call, command.Usagef("slurm submit needs --spool DIR, a directory to be made on a file system that the nodes share")
-	}
-	if call.Program == "" {
-		if call.Program, err = os.Executable(); err != nil {
-			return call, fmt.Errorf("%w; give --program PATH", err)
-		}
-	}
-	return call, call.Validate()
-}
-
 // checkSlurm refuses what no node could do.
 func checkSlurm(a spec.Analysis) error {
 	switch {
@@ -200,7 +125,7 @@ func checkSlurm(a spec.Analysis) error {
 	return nil
 }
 
-func (s *slurmSubmission) tellBad(line batch.Line) {
+func (s *submission) tellBad(line batch.Line) {
 	fmt.Fprintf(s.program.Stderr, "scidex-oci: %s\n", screen.Escape(line.Err.Error()))
 	if s.request.JSON {
 		_ = screen.WriteJSON(s.program.Stdout, runner.Refused(line.Analysis, &runner.RequestError{Err: line.Err}, s.program.Build.Version))
@@ -217,7 +142,7 @@ func arraysOf(good []batch.Line) []slurm.Array {
 }
 
 // print prints the scripts. It touches nothing.
-func (s *slurmSubmission) print(good []batch.Line) error {
+func (s *submission) print(good []batch.Line) error {
 	of := slurm.Submission{Name: "scidex-oci-dry-run", Arrays: arraysOf(good)}
 	for k := range of.Arrays {
 		if _, err := fmt.Fprint(s.program.Stdout, of.Script(k, s.call)); err != nil {
@@ -228,7 +153,7 @@ func (s *slurmSubmission) print(good []batch.Line) error {
 }
 
 // submit makes the spool and gives its arrays to Slurm. Where that fails nothing is left of either, or it is noted.
-func (s *slurmSubmission) submit(ctx context.Context, from *request.Lines, good []batch.Line) (err error) {
+func (s *submission) submit(ctx context.Context, from *request.Lines, good []batch.Line) (err error) {
 	of := slurm.Submission{
 		Name: "scidex-oci-" + rand.Text()[:10], SubmittedAt: time.Now().UTC(), UID: os.Geteuid(), NoAudit: s.request.NoAudit, Arrays: arraysOf(good),
 	}
@@ -265,7 +190,7 @@ func (s *slurmSubmission) submit(ctx context.Context, from *request.Lines, good 
 }
 
 // rows are the lines as the spool keeps them, each under the attempt that the catalog has free.
-func (s *slurmSubmission) rows(ctx context.Context, of *slurm.Submission, from *request.Lines, good []batch.Line) (rows []slurm.Line, err error) {
+func (s *submission) rows(ctx context.Context, of *slurm.Submission, from *request.Lines, good []batch.Line) (rows []slurm.Line, err error) {
 	st, err := s.program.OpenStores(ctx, s.program.Stderr)
 	if err != nil {
 		return nil, err

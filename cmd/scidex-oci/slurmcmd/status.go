@@ -1,4 +1,4 @@
-package main
+package slurmcmd
 
 import (
 	"context"
@@ -62,8 +62,8 @@ type slurmLine struct {
 	Late string `json:"late,omitempty"`
 }
 
-func newSlurmStatus(p *command.Program) *cli.Command {
-	o := &slurmStatusOptions{}
+func newStatus(p *command.Program) *cli.Command {
+	o := &statusOptions{}
 	return &cli.Command{
 		Name:      "status",
 		Usage:     "show where the lines of a submission stand",
@@ -73,23 +73,23 @@ func newSlurmStatus(p *command.Program) *cli.Command {
 result, and collect tells why. It needs no catalog and changes nothing.`,
 		Flags: o.flags(),
 		Action: func(c *cli.Context) error {
-			return withSpool(p, c, func(ctx context.Context, s slurm.Spool) error { return showSlurm(ctx, p, s, *o) })
+			return withSpool(p, c, func(ctx context.Context, s slurm.Spool) error { return runStatus(ctx, p, s, *o) })
 		},
 	}
 }
 
-// slurmStatusOptions are the options of slurm status.
-type slurmStatusOptions struct {
+// statusOptions are the options of slurm status.
+type statusOptions struct {
 	json bool
 }
 
-func (o *slurmStatusOptions) flags() []cli.Flag {
+func (o *statusOptions) flags() []cli.Flag {
 	return options.List(
 		options.Bool(&o.json, "json", "print one JSON object"),
 	)
 }
 
-func showSlurm(ctx context.Context, p *command.Program, s slurm.Spool, o slurmStatusOptions) error {
+func runStatus(ctx context.Context, p *command.Program, s slurm.Spool, o statusOptions) error {
 	status, err := slurmStatusOf(ctx, s)
 	if err != nil {
 		return err

@@ -1,4 +1,4 @@
-package main
+package queuecmd
 
 import (
 	"context"
@@ -14,7 +14,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/catalog/queue"
 )
 
-func newQueueCancel(p *command.Program) *cli.Command {
+func newCancel(p *command.Program) *cli.Command {
 	return &cli.Command{
 		Name:      "cancel",
 		Usage:     "cancel analyses that wait or run",

@@ -1,4 +1,4 @@
-package main
+package slurmcmd
 
 import (
 	"context"
@@ -25,7 +25,7 @@ import (
 // defaultPoll is how often collect --wait looks, which costs Slurm's controller one call.
 const defaultPoll = 15 * time.Second
 
-func newSlurmCollect(p *command.Program) *cli.Command {
+func newCollect(p *command.Program) *cli.Command {
 	o := &collectOptions{}
 	return &cli.Command{
 		Name:      "collect",
@@ -45,7 +45,7 @@ error, or could not be committed. A call that finds nothing new says so and ends
 		Flags: o.flags(),
 		Action: func(c *cli.Context) error {
 			return withSpool(p, c, func(ctx context.Context, s slurm.Spool) error {
-				return collectSlurm(ctx, p, c, s, *o)
+				return runCollect(ctx, p, c, s, *o)
 			})
 		},
 	}
@@ -85,7 +85,7 @@ type round struct {
 	unasked error // why Slurm could not be asked, where a line depends on it
 }
 
-func collectSlurm(ctx context.Context, p *command.Program, c *cli.Context, s slurm.Spool, o collectOptions) error {
+func runCollect(ctx context.Context, p *command.Program, c *cli.Context, s slurm.Spool, o collectOptions) error {
 	return p.WithTidyStores(c, func(st *stores.Stores) error {
 		if err := belongs(ctx, s, st); err != nil {
 			return err

@@ -1,4 +1,4 @@
-package main
+package batchcmd
 
 import (
 	"errors"
@@ -28,7 +28,7 @@ type junitReport struct {
 const junitClass = "scidex-oci.batch"
 
 // openJUnit begins the report, where one is asked for.
-func (b *batchSession) openJUnit() error {
+func (b *session) openJUnit() error {
 	if b.options.junit == "" {
 		return nil
 	}
@@ -41,7 +41,7 @@ func (b *batchSession) openJUnit() error {
 }
 
 // addJUnit tells what came of a line.
-func (b *batchSession) addJUnit(line batch.Line, o batch.Outcome) {
+func (b *session) addJUnit(line batch.Line, o batch.Outcome) {
 	if b.junit == nil {
 		return
 	}
@@ -72,7 +72,7 @@ func junitEnd(state catalog.State) junit.End {
 }
 
 // closeJUnit tells of the lines that were not started, and writes the report.
-func (b *batchSession) closeJUnit(s batch.Summary) error {
+func (b *session) closeJUnit(s batch.Summary) error {
 	if b.junit == nil {
 		return nil
 	}
@@ -85,7 +85,7 @@ func (b *batchSession) closeJUnit(s batch.Summary) error {
 }
 
 // skipped reads the lines of a file once more for those behind the last that was started.
-func (b *batchSession) skipped(s batch.Summary) error {
+func (b *session) skipped(s batch.Summary) error {
 	if b.lines.File == nil || s.Signal == nil && !s.Full {
 		return nil
 	}
@@ -107,7 +107,7 @@ func (b *batchSession) skipped(s batch.Summary) error {
 }
 
 // logEnd is the end of a log; nothing of one that cannot be read, which the result tells.
-func (b *batchSession) logEnd(log result.Log) string {
+func (b *session) logEnd(log result.Log) string {
 	if log.SHA256 == "" {
 		return ""
 	}

@@ -1,4 +1,4 @@
-package main
+package queuecmd
 
 import (
 	"github.com/urfave/cli/v2"

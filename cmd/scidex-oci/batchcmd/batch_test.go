@@ -1,4 +1,4 @@
-package main
+package batchcmd
 
 import (
 	"cmp"
@@ -36,7 +36,7 @@ func TestBatchOptions(t *testing.T) {
 		{given: map[string]string{"file": "a"}, words: "argument"},
 		{given: map[string]string{"export": "a"}, words: "each line"},
 	} {
-		p := &command.Program{Env: variables(map[string]string{"XDG_CONFIG_HOME": t.TempDir()}), Options: &options.Global{}}
+		p := &command.Program{Env: inDirectory(t.TempDir()), Options: &options.Global{}}
 		o := &batchOptions{run: request.NewOptions(p)}
 		flags := o.flags(p.Options)
 		apply(t, flags, test.given)
@@ -65,7 +65,7 @@ func TestLeft(t *testing.T) {
 		{batch.Summary{Failed: 2, Full: true}, 9, "; enough have failed: 7 lines were not started, which --resume takes up"},
 		{batch.Summary{Failed: 2, Full: true}, -1, "; enough have failed: what is still to come on standard input was not started"},
 	} {
-		if got := left(test.s, test.total); got != test.want {
+		if got := notStarted(test.s, test.total); got != test.want {
 			t.Errorf("%q, want %q", got, test.want)
 		}
 	}
@@ -85,4 +85,9 @@ func apply(t *testing.T, flags []cli.Flag, values map[string]string) {
 			t.Fatal(err)
 		}
 	}
+}
+
+// inDirectory is an environment whose config files are in dir.
+func inDirectory(dir string) options.Lookup {
+	return func(name string) (string, bool) { return dir, name == "XDG_CONFIG_HOME" }
 }

@@ -1,4 +1,4 @@
-package main
+package batchcmd
 
 import (
 	"fmt"
@@ -10,7 +10,7 @@ import (
 
 // annotate marks a line that is not complete in a GitHub workflow. The command goes to standard error, where GitHub reads
 // commands too: standard output has the results.
-func (b *batchSession) annotate(line batch.Line, o batch.Outcome) {
+func (b *session) annotate(line batch.Line, o batch.Outcome) {
 	if b.program.Env.Text("GITHUB_ACTIONS") != "true" || o.Result.State == catalog.Complete {
 		return
 	}

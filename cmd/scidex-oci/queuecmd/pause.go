@@ -1,4 +1,4 @@
-package main
+package queuecmd
 
 import (
 	"context"
@@ -12,7 +12,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/catalog/queue"
 )
 
-func newQueuePause(p *command.Program) *cli.Command {
+func newPause(p *command.Program) *cli.Command {
 	return &cli.Command{
 		Name:      "pause",
 		Usage:     "have no worker take anything more",
@@ -23,7 +23,7 @@ starts meanwhile waits, too.`,
 	}
 }
 
-func newQueueResume(p *command.Program) *cli.Command {
+func newResume(p *command.Program) *cli.Command {
 	return &cli.Command{
 		Name:      "resume",
 		Usage:     "end a pause",

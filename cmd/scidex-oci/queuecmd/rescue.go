@@ -1,4 +1,4 @@
-package main
+package queuecmd
 
 import (
 	"errors"
@@ -12,7 +12,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/catalog/queue"
 )
 
-func newQueueRescue(p *command.Program) *cli.Command {
+func newRescue(p *command.Program) *cli.Command {
 	return &cli.Command{
 		Name:      "rescue",
 		Usage:     "give what workers have that are gone for good to others, at once",

@@ -1,4 +1,4 @@
-package main
+package batchcmd
 
 import (
 	"fmt"
@@ -8,7 +8,7 @@ import (
 )
 
 // summary is the last line on standard error. total is how many lines there are, -1 where nobody knows.
-func (b *batchSession) summary(s batch.Summary, total int) string {
+func (b *session) summary(s batch.Summary, total int) string {
 	took := b.progress.Elapsed()
 	text := fmt.Sprintf("batch: %d complete, %d failed, %s", s.Complete, s.Failed, screen.Count(s.Errors, "error"))
 	if s.Canceled > 0 {
@@ -20,11 +20,11 @@ func (b *batchSession) summary(s batch.Summary, total int) string {
 	if ran := s.Done() - s.Passed; ran > 0 && took > 0 {
 		text += fmt.Sprintf("; %s by %s, %s", screen.Duration(took.Milliseconds()), screen.Count(b.options.jobs, "job"), screen.Rate(float64(ran)/took.Seconds()))
 	}
-	return text + left(s, total)
+	return text + notStarted(s, total)
 }
 
-// left tells what was not started, and why.
-func left(s batch.Summary, total int) string {
+// notStarted tells what was not started, and why.
+func notStarted(s batch.Summary, total int) string {
 	var why string
 	switch {
 	case s.Signal != nil:

@@ -1,4 +1,4 @@
-package main
+package batchcmd
 
 import (
 	"context"
@@ -15,7 +15,7 @@ import (
 
 // work runs a line as run does.
 type work struct {
-	*batchSession
+	*session
 }
 
 // Do makes one attempt, and tells its end.

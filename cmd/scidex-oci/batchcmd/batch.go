@@ -1,4 +1,5 @@
-package main
+// Package batchcmd has the command batch, which runs many analyses.
+package batchcmd
 
 import (
 	"cmp"
@@ -27,7 +28,8 @@ const batchExitCodes = `Exit codes of batch:
   125  some ended in an error of scidex-oci or the host, or the batch could not be run
   129, 130, 131, 143  it was drained by SIGHUP, SIGINT, SIGQUIT or SIGTERM`
 
-func newBatchCommand(p *command.Program) *cli.Command {
+// New makes the command batch.
+func New(p *command.Program) *cli.Command {
 	o := &batchOptions{run: request.NewOptions(p)}
 	return &cli.Command{
 		Name:      "batch",
@@ -57,8 +59,8 @@ not the recorded one is refused, with what has changed.
 	}
 }
 
-// batchSession is one batch from the command line to the summary.
-type batchSession struct {
+// session is one batch from the command line to the summary.
+type session struct {
 	program   *command.Program
 	request   request.Request
 	options   *batchOptions
@@ -84,7 +86,7 @@ func runBatch(c *cli.Context, p *command.Program, o *batchOptions) (err error) {
 	if err := cmp.Or(p.Load(c), request.Refuse(c.Command.Flags, "a batch", notOfBatch), o.settle()); err != nil {
 		return err
 	}
-	b := &batchSession{program: p, options: o, screen: screen.NewTerminal(p.Stderr, p.Env)}
+	b := &session{program: p, options: o, screen: screen.NewTerminal(p.Stderr, p.Env)}
 	if b.to, err = events.ReadTarget(o.run.Events, false); err != nil {
 		return err
 	}
@@ -101,7 +103,7 @@ func runBatch(c *cli.Context, p *command.Program, o *batchOptions) (err error) {
 }
 
 // run looks at the lines, and runs them if they are good.
-func (b *batchSession) run(ctx context.Context) (err error) {
+func (b *session) run(ctx context.Context) (err error) {
 	survey, err := b.lines.Survey(b.check, func(line batch.Line) { b.report.Bad(line.Analysis, line.Err) })
 	if err != nil {
 		return err
@@ -135,7 +137,7 @@ func (b *batchSession) run(ctx context.Context) (err error) {
 }
 
 // fit lowers the number of jobs to what the limits of this process and its user have room for, and says so.
-func (b *batchSession) fit(survey batch.Survey) error {
+func (b *session) fit(survey batch.Survey) error {
 	asked := min(b.options.jobs, max(survey.Lines, 1)) // there is no more to do at once
 	demand := room.Demand{Lines: 1, Inputs: int64(survey.Inputs)}
 	fits, short, err := runner.Fit(asked, demand)
@@ -155,7 +157,7 @@ func (b *batchSession) fit(survey batch.Survey) error {
 }
 
 // fitOverlapping has lines overlap where there is room for that.
-func (b *batchSession) fitOverlapping(asked int, demand room.Demand) (fits int, short string, err error) {
+func (b *session) fitOverlapping(asked int, demand room.Demand) (fits int, short string, err error) {
 	apart := demand
 	demand.Lines = batch.Overlapping
 	if fits, short, err = runner.Fit(asked, demand); fits > 0 || err != nil {
@@ -166,7 +168,7 @@ func (b *batchSession) fitOverlapping(asked int, demand room.Demand) (fits int, 
 }
 
 // open opens catalog and blob store, with all settled that killed launchers have left, where that is to be judged by.
-func (b *batchSession) open(ctx context.Context) (err error) {
+func (b *session) open(ctx context.Context) (err error) {
 	if b.stores, err = b.program.OpenStores(ctx, b.screen); err != nil {
 		return err
 	}
@@ -181,7 +183,7 @@ func (b *batchSession) open(ctx context.Context) (err error) {
 }
 
 // status is where the progress goes: nowhere with --quiet.
-func (b *batchSession) status() *screen.Terminal {
+func (b *session) status() *screen.Terminal {
 	if b.request.Quiet {
 		return screen.NoTerminal(nil)
 	}
@@ -189,7 +191,7 @@ func (b *batchSession) status() *screen.Terminal {
 }
 
 // perform runs the lines.
-func (b *batchSession) perform(ctx context.Context, source batch.Source) batch.Summary {
+func (b *session) perform(ctx context.Context, source batch.Source) batch.Summary {
 	signals, _ := command.StopSignals() // to the end of this process
 	defer command.IgnoreNextStop(signals)
 	defer command.HandleSuspend(&b.suspended)()
@@ -204,12 +206,12 @@ func (b *batchSession) perform(ctx context.Context, source batch.Source) batch.S
 
 // overlap reports whether a line may begin while another, whose analysis has ended, is read and committed: not where
 // what comes of that one says whether it may, nor where a hook is part of the work, or there is no room for both.
-func (b *batchSession) overlap() bool {
+func (b *session) overlap() bool {
 	return !b.apart && b.options.maxFailures == 0 && b.options.retries == 0 && b.request.Hook == nil
 }
 
 // work is what is done for a line.
-func (b *batchSession) work() batch.Work {
+func (b *session) work() batch.Work {
 	w := batch.Work(batch.Retrying{Work: work{b}, Retries: b.options.retries, Pause: batch.Doubling, Tell: b.tellRetry})
 	if b.options.resume {
 		w = batch.Resuming{Work: w, Past: past{work{b}}}
@@ -217,19 +219,19 @@ func (b *batchSession) work() batch.Work {
 	return w
 }
 
-func (b *batchSession) tellRetry(line batch.Line, o batch.Outcome, retry int, pause time.Duration) {
+func (b *session) tellRetry(line batch.Line, o batch.Outcome, retry int, pause time.Duration) {
 	b.say(fmt.Sprintf("%s: %s; retry %d of %d in %s", line.Analysis.ID, o.Result.Message, retry, b.options.retries, pause))
 }
 
 // say prints a line on standard error.
-func (b *batchSession) say(text string) {
+func (b *session) say(text string) {
 	if !b.request.Quiet {
 		fmt.Fprintf(b.screen, "scidex-oci: %s\n", screen.Escape(text))
 	}
 }
 
 // closeEvents waits until all is passed on, and says where it was not.
-func (b *batchSession) closeEvents() {
+func (b *session) closeEvents() {
 	if b.events == nil {
 		return
 	}
@@ -239,7 +241,7 @@ func (b *batchSession) closeEvents() {
 }
 
 // check refuses what one line alone does not show.
-func (b *batchSession) check(line batch.Line) error {
+func (b *session) check(line batch.Line) error {
 	if b.options.resume && line.Analysis.ID == "" {
 		return batch.ErrNoID
 	}
@@ -247,7 +249,7 @@ func (b *batchSession) check(line batch.Line) error {
 }
 
 // ended tells what came of a line.
-func (b *batchSession) ended(line batch.Line, o batch.Outcome) {
+func (b *session) ended(line batch.Line, o batch.Outcome) {
 	b.report.Print(line.Number, o.Result, o.Passed)
 	b.addJUnit(line, o)
 	b.annotate(line, o)
@@ -267,7 +269,7 @@ func (b *batchSession) ended(line batch.Line, o batch.Outcome) {
 }
 
 // close tells what came of all, and returns what the process is to end with.
-func (b *batchSession) close(s batch.Summary, total int) error {
+func (b *session) close(s batch.Summary, total int) error {
 	b.say(b.summary(s, total))
 	if err := errors.Join(s.Err, b.closeJUnit(s), b.report.Err()); err != nil {
 		return err

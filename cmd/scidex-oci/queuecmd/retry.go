@@ -1,4 +1,4 @@
-package main
+package queuecmd
 
 import (
 	"context"
@@ -13,7 +13,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/catalog/queue"
 )
 
-func newQueueRetry(p *command.Program) *cli.Command {
+func newRetry(p *command.Program) *cli.Command {
 	return &cli.Command{
 		Name:      "retry",
 		Usage:     "queue a further attempt at analyses that ended in an error or were canceled",
