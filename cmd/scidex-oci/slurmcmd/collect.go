@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"time"
 
 	"github.com/urfave/cli/v2"
@@ -15,10 +14,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/stores"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
-	"github.com/scidex-ai/scidex-oci/outputs/spool"
 	"github.com/scidex-ai/scidex-oci/outputs/store"
-	"github.com/scidex-ai/scidex-oci/runner"
-	"github.com/scidex-ai/scidex-oci/runner/dispatch/batch"
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/slurm"
 )
 
@@ -66,43 +62,36 @@ func (o *collectOptions) flags() []cli.Flag {
 	)
 }
 
-// collection is one call of collect.
+// collection prints what one call of collect does.
 type collection struct {
-	spool   slurm.Spool
-	stores  *stores.Stores
-	report  *results.Lines
 	program *command.Program
+	report  *results.Lines
 	new     int          // lines that this call has committed
-	said    map[int]bool // lines whose trouble was told
-	unasked bool         // it was told that Slurm does not answer
-}
-
-// round is what one look at the spool came to.
-type round struct {
-	summary batch.Summary
-	left    int   // lines that are under way
-	trouble int   // lines that could not be committed
-	unasked error // why Slurm could not be asked, where a line depends on it
+	failed  map[int]bool // lines whose failure was printed
+	unasked bool         // it was printed that Slurm does not answer
 }
 
 func runCollect(ctx context.Context, p *command.Program, c *cli.Context, s slurm.Spool, o collectOptions) error {
 	return p.WithTidyStores(c, func(st *stores.Stores) error {
-		if err := belongs(ctx, s, st); err != nil {
+		k := &collection{program: p, report: results.NewLines(p, screen.NewTerminal(p.Stderr, p.Env), o.json), failed: map[int]bool{}}
+		collector := &slurm.Collector{
+			Spool: s, Runner: st.Runner, Store: store.Store{Catalog: st.Catalog, Blobs: st.Blobs}, Version: p.Build.Version,
+			Committed: k.printResult, Failed: k.printFailure,
+		}
+		if err := collector.Check(ctx); err != nil {
 			return err
 		}
-		k := &collection{spool: s, stores: st, program: p, said: map[int]bool{}}
-		k.report = results.NewLines(p, screen.NewTerminal(p.Stderr, p.Env), o.json)
 		for {
-			done, err := k.round(ctx)
-			if err == nil && (!o.wait || errors.Is(done.unasked, slurm.ErrMissing)) {
-				err = done.unasked
+			round, err := collector.Round(ctx)
+			if err == nil && (!o.wait || errors.Is(round.Unasked, slurm.ErrMissing)) {
+				err = round.Unasked
 			}
 			if err != nil {
 				return errors.Join(err, k.report.Err())
 			}
-			k.tellUnasked(done.unasked)
-			if done.left == 0 || !o.wait {
-				return errors.Join(k.report.Err(), k.end(done))
+			k.printUnasked(round.Unasked)
+			if round.Left == 0 || !o.wait {
+				return errors.Join(k.report.Err(), k.end(round))
 			}
 			select {
 			case <-time.After(o.poll):
@@ -113,144 +102,22 @@ func runCollect(ctx context.Context, p *command.Program, c *cli.Context, s slurm
 	})
 }
 
-// belongs refuses another catalog than that of the submission, and a submission that is still under way. The blob store is the
-// catalog's from then on.
-func belongs(ctx context.Context, s slurm.Spool, st *stores.Stores) error {
-	id, _, err := st.Runner.Match(ctx)
-	if err != nil {
-		return err
-	}
-	if id != s.Submission.CatalogID {
-		return fmt.Errorf("spool %q is of catalog %s and this one is %s: give the --root, --db and --blobs that it was submitted with", s.Dir, s.Submission.CatalogID, id)
-	}
-	if err := st.Runner.Bind(ctx); err != nil {
-		return err
-	}
-	submitted, err := s.Submitted()
-	if err != nil {
-		return err
-	}
-	canceled, err := s.Canceled()
-	if err == nil && !submitted && !canceled {
-		err = fmt.Errorf("the submission of %q is still under way, or was killed; then end it with \"scidex-oci slurm cancel\"", s.Dir)
-	}
-	return err
-}
-
-// round asks Slurm first and looks at the results then, so that one that comes meanwhile is not missed. Where Slurm cannot be
-// asked, what is delivered is committed all the same.
-func (k *collection) round(ctx context.Context) (round, error) {
-	var r round
-	tasks, unasked := k.spool.Tasks(ctx)
-	for array, a := range k.spool.Submission.Arrays {
-		for task, n := range a.Lines {
-			if ctx.Err() != nil {
-				return r, context.Cause(ctx)
-			}
-			id := slurm.TaskID{Array: array, Task: task}
-			has, err := k.spool.Has(n)
-			if err != nil {
-				return r, err
-			}
-			if !has && (unasked != nil || !tasks[id].Ended()) {
-				r.left++
-				continue
-			}
-			err = k.line(ctx, id, n, has, tasks[id])
-			if ctx.Err() != nil {
-				return r, context.Cause(ctx)
-			}
-			if err != nil {
-				r.trouble++
-				k.tell(n, err)
-				continue
-			}
-			run, err := k.spool.Peek(n)
-			if err != nil {
-				r.trouble++
-				k.tell(n, err)
-				continue
-			}
-			r.summary.Add(batch.Outcome{Result: result.Result{State: run.State}})
-		}
-	}
-	if r.left > 0 { // else nobody had to know
-		r.unasked = unasked
-	}
-	return r, nil
-}
-
-// line commits one line, whose task has ended or has delivered.
-func (k *collection) line(ctx context.Context, id slurm.TaskID, n int, has bool, status slurm.Status) error {
-	collected, err := k.spool.Collected(n)
-	if err != nil || collected {
-		return err
-	}
-	line, err := k.spool.Line(n)
-	if err != nil {
-		return err
-	}
-	if !has {
-		if err := k.conclude(id, line, status); err != nil {
-			return err
-		}
-	}
-	key, err := k.spool.Commit(ctx, n, line.Key(), store.Store{Catalog: k.stores.Catalog, Blobs: k.stores.Blobs})
-	if err != nil {
-		return err
-	}
-	run, err := k.stores.Catalog.Get(ctx, key)
-	if err != nil {
-		return err
-	}
-	result, err := k.stores.Runner.Show(ctx, run)
-	if err != nil {
-		return err
-	}
+// printResult prints the result of a line that was committed.
+func (k *collection) printResult(n int, r result.Result) {
 	k.new++
-	k.report.Print(n, result, false)
-	return nil
+	k.report.Print(n, r, false)
 }
 
-// conclude writes the result of a line whose task left none. A task that is not dead after all, and delivers after this, finds
-// its place taken.
-func (k *collection) conclude(id slurm.TaskID, line slurm.Line, status slurm.Status) error {
-	began, err := k.spool.Began(line.Number)
-	if err != nil {
-		return err
-	}
-	canceled, err := k.spool.Canceled()
-	if err != nil {
-		return err
-	}
-	ending := slurm.Ending{Status: status, Began: began, Canceled: canceled, Log: k.spool.LogPath(id.Array, id.Task)}
-	_, err = os.Lstat(ending.Log)
-	ending.Logged = err == nil
-	run := ending.Verdict(line)
-	run.ToolVersion = k.program.Build.Version
-	if run.Host == "" { // then it is said by this host
-		if run.Host, err = os.Hostname(); err != nil {
-			return err
-		}
-		run.BootID = runner.BootID()
-	}
-	err = k.spool.Conclude(line.Number, run)
-	if errors.Is(err, spool.ErrTaken) {
-		return nil // it has just been delivered, or another collect was faster
-	}
-	return err
-}
-
-// tell tells of a line that could not be committed, once.
-func (k *collection) tell(n int, err error) {
-	if !k.said[n] {
+// printFailure prints why a line could not be committed, once.
+func (k *collection) printFailure(n int, err error) {
+	if !k.failed[n] {
 		fmt.Fprintf(k.program.Stderr, "scidex-oci: line %d: %s\n", n, screen.Escape(err.Error()))
 	}
-	k.said[n] = true
+	k.failed[n] = true
 }
 
-// tellUnasked tells once that Slurm does not answer, until it does.
-func (k *collection) tellUnasked(why error) {
+// printUnasked prints that Slurm does not answer, once until it does.
+func (k *collection) printUnasked(why error) {
 	if why != nil && !k.unasked {
 		fmt.Fprintf(k.program.Stderr, "scidex-oci: %s; it is asked again\n", screen.Escape(why.Error()))
 	}
@@ -258,25 +125,25 @@ func (k *collection) tellUnasked(why error) {
 }
 
 // end prints the summary and returns the exit code.
-func (k *collection) end(r round) error {
-	s := r.summary
-	old := k.new == 0 && r.trouble == 0
+func (k *collection) end(r slurm.Round) error {
+	s := r.Summary
+	old := k.new == 0 && r.Failed == 0
 	text := "slurm: "
 	if old {
 		text += "nothing new; so far "
 	}
 	text += fmt.Sprintf("%d complete, %d failed, %d canceled, %s", s.Complete, s.Failed, s.Canceled, screen.Count(s.Errors, "error"))
-	if r.left > 0 {
-		text += fmt.Sprintf("; %s under way", screen.Count(r.left, "line"))
+	if r.Left > 0 {
+		text += fmt.Sprintf("; %s under way", screen.Count(r.Left, "line"))
 	}
-	if r.trouble > 0 {
-		text += fmt.Sprintf("; %s could not be committed", screen.Count(r.trouble, "line"))
+	if r.Failed > 0 {
+		text += fmt.Sprintf("; %s could not be committed", screen.Count(r.Failed, "line"))
 	}
 	fmt.Fprintln(k.program.Stderr, text)
 	if old {
 		return nil
 	}
-	s.Errors += r.trouble
+	s.Errors += r.Failed
 	if code := s.ExitCode(); code != 0 {
 		return command.ExitStatus(code)
 	}

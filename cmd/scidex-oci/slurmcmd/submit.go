@@ -182,7 +182,7 @@ func (s *submission) submit(ctx context.Context, from *request.Lines, good []bat
 		_, err = fmt.Fprintln(s.program.Stdout, screen.Escape(spool.Dir))
 		return err
 	}
-	status, err := slurmStatusOf(ctx, spool)
+	status, err := slurm.ReadOverview(ctx, spool)
 	if err != nil {
 		return fmt.Errorf("all of it is submitted, but: %w", err)
 	}
