@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"time"
 
 	"github.com/urfave/cli/v2"
@@ -217,12 +216,4 @@ func (s *submission) rows(ctx context.Context, of *slurm.Submission, from *reque
 		return nil, fmt.Errorf("%w; nothing was submitted", bad)
 	}
 	return rows, nil
-}
-
-// inSpool is the absolute path of a spool without links, as it is for whoever binds it.
-func inSpool(dir string) string {
-	if real, err := filepath.EvalSymlinks(dir); err == nil {
-		return real
-	}
-	return dir
 }
