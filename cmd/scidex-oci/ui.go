@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"net/netip"
 	"syscall"
 
 	"github.com/urfave/cli/v2"
@@ -70,19 +69,14 @@ func runUI(ctx context.Context, p *command.Program, st *stores.Stores, o uiOptio
 	return server.Serve(ctx)
 }
 
-// listenForUI takes the address of --listen, where nobody but programs of this host can come.
+// listenForUI listens at the address of --listen.
 func listenForUI(t options.Text) (net.Listener, error) {
-	address := t.Or("127.0.0.1:0")
-	at, err := netip.ParseAddrPort(address)
-	if err != nil || !at.Addr().IsLoopback() || at.Addr().Is4In6() || at.Addr().Zone() != "" {
-		return nil, t.Refuse("give an address of the loopback and a port, as 127.0.0.1:0 or [::1]:8080; from another host come by \"ssh -L\"")
-	}
-	listener, err := net.Listen("tcp", at.String())
+	listener, err := ui.Listen(t.Or("127.0.0.1:0"))
 	switch {
-	case err == nil:
-		return listener, nil
-	case !t.Given:
-		return nil, err
+	case errors.Is(err, ui.ErrAddress):
+		return nil, t.Refuse("%w", err)
+	case err == nil || !t.Given:
+		return listener, err
 	case errors.Is(err, syscall.EADDRINUSE):
 		return nil, t.Refuse("another program has this port; give another one, or 0 for any that is free")
 	}
