@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"time"
 
 	"github.com/urfave/cli/v2"
 
@@ -102,7 +101,7 @@ func runBatch(c *cli.Context, p *command.Program, o *batchOptions) (err error) {
 	return b.run(c.Context)
 }
 
-// run looks at the lines, and runs them if they are good.
+// run reads all lines, and runs them if none is bad.
 func (b *session) run(ctx context.Context) (err error) {
 	survey, err := b.lines.Survey(b.check, func(line batch.Line) { b.report.Bad(line.Analysis, line.Err) })
 	if err != nil {
@@ -204,23 +203,10 @@ func (b *session) perform(ctx context.Context, source batch.Source) batch.Summar
 	return all.Run(ctx, source, signals)
 }
 
-// overlap reports whether a line may begin while another, whose analysis has ended, is read and committed: not where
-// what comes of that one says whether it may, nor where a hook is part of the work, or there is no room for both.
+// overlap reports whether a line may begin while the outputs of another are harvested and committed: not where the outcome of
+// that one decides whether it may, nor with a post-process command, nor where there is no room for both.
 func (b *session) overlap() bool {
 	return !b.apart && b.options.maxFailures == 0 && b.options.retries == 0 && b.request.Hook == nil
-}
-
-// work is what is done for a line.
-func (b *session) work() batch.Work {
-	w := batch.Work(batch.Retrying{Work: work{b}, Retries: b.options.retries, Pause: batch.Doubling, Tell: b.tellRetry})
-	if b.options.resume {
-		w = batch.Resuming{Work: w, Past: past{work{b}}}
-	}
-	return w
-}
-
-func (b *session) tellRetry(line batch.Line, o batch.Outcome, retry int, pause time.Duration) {
-	b.say(fmt.Sprintf("%s: %s; retry %d of %d in %s", line.Analysis.ID, o.Result.Message, retry, b.options.retries, pause))
 }
 
 // say prints a line on standard error.
@@ -230,7 +216,7 @@ func (b *session) say(text string) {
 	}
 }
 
-// closeEvents waits until all is passed on, and says where it was not.
+// closeEvents waits until all events are written, and prints why they were not.
 func (b *session) closeEvents() {
 	if b.events == nil {
 		return
@@ -240,7 +226,7 @@ func (b *session) closeEvents() {
 	}
 }
 
-// check refuses what one line alone does not show.
+// check refuses a line without an id where --resume needs one.
 func (b *session) check(line batch.Line) error {
 	if b.options.resume && line.Analysis.ID == "" {
 		return batch.ErrNoID
@@ -248,7 +234,7 @@ func (b *session) check(line batch.Line) error {
 	return nil
 }
 
-// ended tells what came of a line.
+// ended prints the result of a line.
 func (b *session) ended(line batch.Line, o batch.Outcome) {
 	b.report.Print(line.Number, o.Result, o.Passed)
 	b.addJUnit(line, o)
@@ -268,7 +254,7 @@ func (b *session) ended(line batch.Line, o batch.Outcome) {
 	})
 }
 
-// close tells what came of all, and returns what the process is to end with.
+// close prints the summary, and returns the error or exit code of the batch.
 func (b *session) close(s batch.Summary, total int) error {
 	b.say(b.summary(s, total))
 	if err := errors.Join(s.Err, b.closeJUnit(s), b.report.Err()); err != nil {

@@ -1,129 +1,61 @@
 package batchcmd
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"time"
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
-	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner"
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/batch"
 	"github.com/scidex-ai/scidex-oci/runner/observe/event"
 )
 
-// work runs a line as run does.
-type work struct {
-	*session
+// work is what is done for a line: it is run, repeated, or passed over.
+func (b *session) work() batch.Work {
+	runs := b.runs()
+	w := batch.Work(batch.Retrying{Work: runs, Retries: b.options.retries, Pause: batch.Doubling, Tell: b.printRetry})
+	if b.options.resume {
+		w = batch.Resuming{Work: w, Past: batch.PastRuns{Runs: runs, Catalog: b.stores.Catalog}}
+	}
+	return w
 }
 
-// Do makes one attempt, and tells its end.
-func (w work) Do(ctx context.Context, line batch.Line, stop <-chan runner.StopSignal) batch.Outcome {
-	return w.told(w.attempt(ctx, line, stop))
+// runs makes a run of each line, and shows its progress.
+func (b *session) runs() *batch.Runs {
+	r := &batch.Runs{
+		Runner: b.stores.Runner, Crew: b.crew, Version: b.program.Build.Version,
+		AnyRoot: b.request.AnyRoot, Overwrite: b.request.Overwrite, NoAudit: b.request.NoAudit,
+		Suspended: &b.suspended, At: b.lines.At, Begun: b.begun, Used: b.used,
+	}
+	if b.events != nil {
+		r.Events = b.events
+	}
+	if b.request.Hook != nil {
+		r.Hook = b.hook
+	}
+	return r
 }
 
-// told tells an end in the events.
-func (w work) told(o batch.Outcome) batch.Outcome {
-	if w.events != nil {
-		_ = w.events.Finish(o.Result) // why it fails is told at the end of the batch
-	}
-	return o
+func (b *session) begun(line batch.Line) {
+	b.progress.Begin(line.Number, line.Analysis.ID, time.Duration(line.Analysis.WithDefaults().Timeout))
 }
 
-func (w work) attempt(ctx context.Context, line batch.Line, stop <-chan runner.StopSignal) batch.Outcome {
-	if line.Err != nil {
-		return w.refuse(line, &runner.RequestError{Err: line.Err})
-	}
-	suspender, left := w.suspended.Join()
-	defer left()
-	hook, done := w.hook(line)
-	defer done()
-	asked := runner.Request{
-		Analysis: line.Analysis, AnyRoot: w.request.AnyRoot, Overwrite: w.request.Overwrite, NoAudit: w.request.NoAudit,
-		Stop: stop, Suspender: suspender, Observe: w.observe(line), Hook: hook, Admit: w.admit(line),
-	}
-	result, err := w.start(ctx, asked)
-	var refused *runner.RequestError
-	if errors.As(err, &refused) {
-		return w.refuse(line, w.placed(line, err))
-	}
-	return batch.Outcome{Result: result, Err: err}
+func (b *session) used(line batch.Line, id string, usage event.Usage) {
+	b.progress.Use(line.Number, id, usage)
 }
 
-// admit waits for the turn of a line's analysis, and shows it from then on.
-func (w work) admit(line batch.Line) func(context.Context) error {
-	return func(ctx context.Context) error {
-		if line.Admit != nil {
-			if err := line.Admit(ctx); err != nil {
-				return err
-			}
-		}
-		w.begin(line)
-		return nil
-	}
-}
-
-// begin shows that an analysis runs.
-func (w work) begin(line batch.Line) {
-	w.progress.Begin(line.Number, line.Analysis.ID, time.Duration(line.Analysis.WithDefaults().Timeout))
-}
-
-// observe shows what happens and passes it on. Once an analysis has ended the next may begin.
-func (w work) observe(line batch.Line) func(event.Event) error {
-	return func(e event.Event) error {
-		if usage, ok := e.Data.(event.Usage); ok {
-			w.progress.Use(line.Number, e.ID, usage)
-		}
-		if e.Type == event.TypeExited && line.Vacate != nil {
-			line.Vacate()
-		}
-		if w.events == nil {
-			return nil
-		}
-		return w.events.Put(e)
-	}
-}
-
-// start runs a request with the supervisor that all share.
-func (w work) start(ctx context.Context, asked runner.Request) (result.Result, error) {
-	var err error
-	if asked.Begun, err = w.crew.Begin(asked.Analysis.Limits); err != nil {
-		return runner.Refused(asked.Analysis, err, w.program.Build.Version), err
-	}
-	return w.stores.Runner.Run(ctx, asked)
-}
-
-// hook is what is called with the result of a line, nil for nothing; what it writes goes to standard error until done.
-func (w work) hook(line batch.Line) (hook *runner.Hook, done func()) {
-	if w.request.Hook == nil {
-		return nil, func() {}
-	}
-	output := screen.NewStream(w.program.Stderr, w.screen)
-	own := *w.request.Hook
+// hook is the post-process command of a line. What it writes goes to standard error.
+func (b *session) hook(line batch.Line) (hook *runner.Hook, done func()) {
+	output := screen.NewStream(b.program.Stderr, b.screen)
+	own := *b.request.Hook
 	own.Output = output
 	return &own, func() {
 		if err := output.Close(); err != nil {
-			w.say(fmt.Sprintf("%s: not all that the post-process command wrote could be passed on: %v", line.Analysis.ID, err))
+			b.say(fmt.Sprintf("%s: not all that the post-process command wrote could be passed on: %v", line.Analysis.ID, err))
 		}
 	}
 }
 
-// placed says in which line a request was refused; any other error stays what it is.
-func (w work) placed(line batch.Line, err error) error {
-	var refused *runner.RequestError
-	if !errors.As(err, &refused) {
-		return err
-	}
-	reason := refused.Err
-	var used *runner.UsedError
-	if errors.As(err, &used) { // a batch has no --again
-		reason = fmt.Errorf("id %s was used before and is %s; choose another id, or pass over what is done with --resume", used.ID, used.State)
-	}
-	return &runner.RequestError{Err: w.lines.At(line.Number, reason)}
-}
-
-// refuse is the outcome of a line that did not become a run.
-func (w work) refuse(line batch.Line, err error) batch.Outcome {
-	return batch.Outcome{Result: runner.Refused(line.Analysis, err, w.program.Build.Version), Err: err}
+func (b *session) printRetry(line batch.Line, o batch.Outcome, retry int, pause time.Duration) {
+	b.say(fmt.Sprintf("%s: %s; retry %d of %d in %s", line.Analysis.ID, o.Result.Message, retry, b.options.retries, pause))
 }
