@@ -165,6 +165,7 @@ func find(commands []*cli.Command, name string) *cli.Command {
 	return nil
 }
 
+// Names are the names of the commands that are not hidden.
 func Names(commands []*cli.Command) []string {
 	var all []string
 	for _, cmd := range commands {

@@ -18,6 +18,7 @@ type UsageError struct{ message string }
 
 func (e *UsageError) Error() string { return e.message }
 
+// Usagef makes the error of a command line that cannot be understood.
 func Usagef(format string, args ...any) error {
 	return &UsageError{fmt.Sprintf(format, args...)}
 }
