@@ -9,7 +9,7 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/command"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
-	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/request"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/runflags"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/stores"
 	"github.com/scidex-ai/scidex-oci/runner"
@@ -17,7 +17,7 @@ import (
 )
 
 func newDoctorCommand(p *command.Program) *cli.Command {
-	o := request.NewOptions(p)
+	o := runflags.NewOptions(p)
 	return &cli.Command{
 		Name:      "doctor",
 		Usage:     "find out whether runs work on this host, and what cures it where not",
@@ -51,7 +51,7 @@ func runDoctor(c *cli.Context, p *command.Program, o *options.Run) error {
 	if err := p.Load(c, o.Flags(p.Options)...); err != nil {
 		return err
 	}
-	k := request.NewParser(p, c, o)
+	k := runflags.NewParser(p, c, o)
 	k.Words = []string{"true"} // what will be run
 	wanted, err := k.Options()
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/command"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
-	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/request"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/results"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/runflags"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/stores"
 )
@@ -55,7 +55,7 @@ func runPostProcess(ctx context.Context, p *command.Program, st *stores.Stores, 
 	if err != nil {
 		return err
 	}
-	hook, err := request.ReadHook(o.hook, p.Env)
+	hook, err := runflags.ReadHook(o.hook, p.Env)
 	if err != nil {
 		return err
 	}

@@ -14,8 +14,8 @@ import (
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/command"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/events"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
-	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/request"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/results"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/runflags"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/stores"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
@@ -25,7 +25,7 @@ import (
 )
 
 func newRunCommand(p *command.Program) *cli.Command {
-	o := request.NewOptions(p)
+	o := runflags.NewOptions(p)
 	return &cli.Command{
 		Name:  "run",
 		Usage: "run an analysis, harvest and commit its outputs",
@@ -50,7 +50,7 @@ environment and the umask are those of this command; of a hangup (SIGHUP) nothin
 // runRun runs one analysis. Whatever happens, --json prints one object.
 func runRun(c *cli.Context, p *command.Program, o *options.Run) error {
 	err := p.Load(c)
-	s := &session{program: p, parser: request.NewParser(p, c, o), screen: screen.NewTerminal(p.Stderr, p.Env)}
+	s := &session{program: p, parser: runflags.NewParser(p, c, o), screen: screen.NewTerminal(p.Stderr, p.Env)}
 	s.request, s.err = s.parser.Options()
 	to, bad := events.ReadTarget(o.Events, p.Caller != nil)
 	s.err = cmp.Or(err, s.err, bad)
@@ -79,8 +79,8 @@ func (s *session) end(result result.Result, err error) error {
 // session is one run from the command line to the table.
 type session struct {
 	program *command.Program
-	parser  request.Parser
-	request request.Request
+	parser  runflags.Parser
+	request runflags.Request
 	screen  *screen.Terminal
 	err     error // of the command line
 	begun   *runner.Begun

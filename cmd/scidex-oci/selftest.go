@@ -12,7 +12,7 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/command"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
-	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/request"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/runflags"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/stores"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
@@ -20,7 +20,7 @@ import (
 )
 
 func newSelftestCommand(p *command.Program) *cli.Command {
-	o := &selftestOptions{run: request.NewOptions(p)}
+	o := &selftestOptions{run: runflags.NewOptions(p)}
 	return &cli.Command{
 		Name:  "selftest",
 		Usage: "prove on this host that an analysis reaches nothing",
@@ -116,7 +116,7 @@ func runSelftest(c *cli.Context, p *command.Program, asked *selftestOptions) err
 
 // selftestRequest is a selftest as the command line asks for it.
 type selftestRequest struct {
-	request.Request
+	runflags.Request
 	stores  *stores.Stores
 	targets []selftest.Target
 }
@@ -127,7 +127,7 @@ func selftestOf(p *command.Program, c *cli.Context, asked *selftestOptions, act 
 		return err
 	}
 	o := selftestRequest{targets: asked.targets}
-	k := request.NewParser(p, c, asked.run)
+	k := runflags.NewParser(p, c, asked.run)
 	k.Words = []string{selftest.CanaryCommand} // what will be run
 	if o.Request, err = k.Options(); err != nil {
 		return err

@@ -8,12 +8,12 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/command"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
-	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/request"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/runflags"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
 )
 
 func newSpecCommand(p *command.Program) *cli.Command {
-	o := &specOptions{run: request.NewOptions(p)}
+	o := &specOptions{run: runflags.NewOptions(p)}
 	return &cli.Command{
 		Name:  "spec",
 		Usage: "print the OCI config.json that run would use, or write a bundle",
@@ -45,7 +45,7 @@ func runSpec(c *cli.Context, p *command.Program, o *specOptions) (err error) {
 	if err := p.Load(c); err != nil {
 		return err
 	}
-	s := &session{program: p, parser: request.NewParser(p, c, o.run), screen: screen.NoTerminal(p.Stderr)}
+	s := &session{program: p, parser: runflags.NewParser(p, c, o.run), screen: screen.NoTerminal(p.Stderr)}
 	if s.request, err = s.parser.Options(); err != nil {
 		return err
 	}

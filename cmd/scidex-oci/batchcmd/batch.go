@@ -12,8 +12,8 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/command"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/events"
-	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/request"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/results"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/runflags"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/stores"
 	"github.com/scidex-ai/scidex-oci/runner"
@@ -29,7 +29,7 @@ const batchExitCodes = `Exit codes of batch:
 
 // New makes the command batch.
 func New(p *command.Program) *cli.Command {
-	o := &batchOptions{run: request.NewOptions(p)}
+	o := &batchOptions{run: runflags.NewOptions(p)}
 	return &cli.Command{
 		Name:      "batch",
 		Usage:     "run many analyses, a line of JSON each",
@@ -61,9 +61,9 @@ not the recorded one is refused, with what has changed.
 // session is one batch from the command line to the summary.
 type session struct {
 	program   *command.Program
-	request   request.Request
+	request   runflags.Request
 	options   *batchOptions
-	lines     *request.Lines
+	lines     *runflags.Lines
 	stores    *stores.Stores
 	logs      stores.BlobOpener // of what was committed, for the report
 	crew      *runner.Crew
@@ -82,18 +82,18 @@ func runBatch(c *cli.Context, p *command.Program, o *batchOptions) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := cmp.Or(p.Load(c), request.Refuse(c.Command.Flags, "a batch", notOfBatch), o.settle()); err != nil {
+	if err := cmp.Or(p.Load(c), runflags.Refuse(c.Command.Flags, "a batch", notOfBatch), o.settle()); err != nil {
 		return err
 	}
 	b := &session{program: p, options: o, screen: screen.NewTerminal(p.Stderr, p.Env)}
 	if b.to, err = events.ReadTarget(o.run.Events, false); err != nil {
 		return err
 	}
-	k := request.NewParser(p, c, o.run)
+	k := runflags.NewParser(p, c, o.run)
 	if b.request, err = k.Options(); err != nil {
 		return err
 	}
-	if b.lines, err = request.OpenLines(k, given[0]); err != nil {
+	if b.lines, err = runflags.OpenLines(k, given[0]); err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, b.lines.Close()) }()
@@ -132,7 +132,7 @@ func (b *session) run(ctx context.Context) (err error) {
 	}
 	defer func() { err = errors.Join(err, b.stores.Close()) }()
 	b.progress = screen.NewProgress(b.status(), survey.Lines, b.options.jobs)
-	return b.close(b.perform(ctx, request.WithIDs{Source: b.lines.Source()}), survey.Lines)
+	return b.close(b.perform(ctx, runflags.WithIDs{Source: b.lines.Source()}), survey.Lines)
 }
 
 // fit lowers the number of jobs to what the limits of this process and its user have room for, and says so.

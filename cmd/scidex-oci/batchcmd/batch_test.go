@@ -10,7 +10,7 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/command"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
-	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/request"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/runflags"
 	"github.com/scidex-ai/scidex-oci/runner"
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/batch"
 )
@@ -37,10 +37,10 @@ func TestBatchOptions(t *testing.T) {
 		{given: map[string]string{"export": "a"}, words: "each line"},
 	} {
 		p := &command.Program{Env: inDirectory(t.TempDir()), Options: &options.Global{}}
-		o := &batchOptions{run: request.NewOptions(p)}
+		o := &batchOptions{run: runflags.NewOptions(p)}
 		flags := o.flags(p.Options)
 		apply(t, flags, test.given)
-		err := cmp.Or(p.Options.Load(p.Env, options.Of(flags)), request.Refuse(flags, "a batch", notOfBatch), o.settle())
+		err := cmp.Or(p.Options.Load(p.Env, options.Of(flags)), runflags.Refuse(flags, "a batch", notOfBatch), o.settle())
 		got := *o
 		got.run, got.failFast = nil, false
 		if test.words == "" && (err != nil || got != test.want) {

@@ -9,7 +9,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/command"
-	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/request"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/runflags"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/stores"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
@@ -32,7 +32,7 @@ var notOfSubmit = map[string]string{
 
 // NewSubmit makes the command submit.
 func NewSubmit(p *command.Program) *cli.Command {
-	o := &submitOptions{run: request.NewOptions(p)}
+	o := &submitOptions{run: runflags.NewOptions(p)}
 	return &cli.Command{
 		Name:  "submit",
 		Usage: "put an analysis, or a batch of them, into the queue for workers",
@@ -62,8 +62,8 @@ Exit codes of submit: 0 it is in the queue, 125 it is not.`,
 // submission is one call of submit.
 type submission struct {
 	program *command.Program
-	parser  request.Parser
-	request request.Request
+	parser  runflags.Parser
+	request runflags.Request
 	options *submitOptions
 }
 
@@ -77,11 +77,11 @@ type submitted struct {
 
 func runSubmit(c *cli.Context, p *command.Program, o *submitOptions) error {
 	err := p.Load(c)
-	s := &submission{program: p, options: o, parser: request.NewParser(p, c, o.run)}
+	s := &submission{program: p, options: o, parser: runflags.NewParser(p, c, o.run)}
 	s.parser.Elsewhere = true
 	var bad error
 	s.request, bad = s.parser.Options()
-	if err = cmp.Or(err, bad, request.Refuse(c.Command.Flags, "submit", notOfSubmit), s.check()); err != nil {
+	if err = cmp.Or(err, bad, runflags.Refuse(c.Command.Flags, "submit", notOfSubmit), s.check()); err != nil {
 		return s.refuse(spec.Analysis{}, err)
 	}
 	if o.batch.Value != "" {
@@ -125,7 +125,7 @@ func requestError(err error) error {
 
 // batch submits the lines of a file.
 func (s *submission) batch(ctx context.Context, name string) error {
-	lines, err := request.OpenLines(s.parser, name)
+	lines, err := runflags.OpenLines(s.parser, name)
 	if err != nil {
 		return s.refuse(spec.Analysis{}, err)
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/command"
-	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/request"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/runflags"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
 	"github.com/scidex-ai/scidex-oci/runner"
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/batch"
@@ -21,7 +21,7 @@ import (
 )
 
 func newSubmit(p *command.Program) *cli.Command {
-	o := &submitOptions{run: request.NewOptions(p)}
+	o := &submitOptions{run: runflags.NewOptions(p)}
 	return &cli.Command{
 		Name:      "submit",
 		Usage:     "submit the lines of a file as job arrays",
@@ -46,8 +46,8 @@ Prints DIR, or with --json what status --json prints. Exit codes: 0 Slurm has al
 // submission is one call of slurm submit.
 type submission struct {
 	program *command.Program
-	parser  request.Parser
-	request request.Request
+	parser  runflags.Parser
+	request runflags.Request
 	call    slurm.Call
 	options *submitOptions
 	left    error // what is left of a submission that failed
@@ -61,12 +61,12 @@ func runSubmit(c *cli.Context, p *command.Program, o *submitOptions) error {
 	if err := p.Load(c); err != nil {
 		return err
 	}
-	s := &submission{program: p, options: o, parser: request.NewParser(p, c, o.run)}
+	s := &submission{program: p, options: o, parser: runflags.NewParser(p, c, o.run)}
 	s.parser.Words, s.parser.Elsewhere = nil, true
 	if s.request, err = s.parser.Options(); err != nil {
 		return err
 	}
-	if err := request.Refuse(c.Command.Flags, "slurm submit", notOfSlurm); err != nil {
+	if err := runflags.Refuse(c.Command.Flags, "slurm submit", notOfSlurm); err != nil {
 		return err
 	}
 	if s.call, err = o.callOf(p.Options); err != nil {
@@ -77,7 +77,7 @@ func runSubmit(c *cli.Context, p *command.Program, o *submitOptions) error {
 			return err
 		}
 	}
-	lines, err := request.OpenLines(s.parser, given[0])
+	lines, err := runflags.OpenLines(s.parser, given[0])
 	if err != nil {
 		return err
 	}
@@ -152,7 +152,7 @@ func (s *submission) print(good []batch.Line) error {
 }
 
 // submit makes the spool and gives its arrays to Slurm. Where that fails nothing is left of either, or it is noted.
-func (s *submission) submit(ctx context.Context, from *request.Lines, good []batch.Line) (err error) {
+func (s *submission) submit(ctx context.Context, from *runflags.Lines, good []batch.Line) (err error) {
 	of := slurm.Submission{
 		Name: "scidex-oci-" + rand.Text()[:10], SubmittedAt: time.Now().UTC(), UID: os.Geteuid(), NoAudit: s.request.NoAudit, Arrays: arraysOf(good),
 	}
@@ -189,7 +189,7 @@ func (s *submission) submit(ctx context.Context, from *request.Lines, good []bat
 }
 
 // rows are the lines as the spool keeps them, each under the attempt that the catalog has free.
-func (s *submission) rows(ctx context.Context, of *slurm.Submission, from *request.Lines, good []batch.Line) (rows []slurm.Line, err error) {
+func (s *submission) rows(ctx context.Context, of *slurm.Submission, from *runflags.Lines, good []batch.Line) (rows []slurm.Line, err error) {
 	st, err := s.program.OpenStores(ctx, s.program.Stderr)
 	if err != nil {
 		return nil, err

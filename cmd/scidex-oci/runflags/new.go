@@ -1,4 +1,4 @@
-package request
+package runflags
 
 import (
 	"github.com/urfave/cli/v2"

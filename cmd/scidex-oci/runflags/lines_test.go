@@ -1,4 +1,4 @@
-package request
+package runflags
 
 import (
 	"bytes"

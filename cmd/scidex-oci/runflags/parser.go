@@ -1,6 +1,6 @@
-// Package request reads what to run from the flags of run, which several commands share: the analysis, the switches, and
+// Package runflags reads what to run from the flags of run, which several commands share: the analysis, the switches, and
 // the lines of a batch.
-package request
+package runflags
 
 import (
 	"cmp"
