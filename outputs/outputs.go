@@ -1,7 +1,3 @@
-// Package outputs harvests the working directory of a run that has ended. The tree is the work of an
-// adversary: it is read from a directory descriptor, one component at a time, and every entry gets a
-// verdict. The package writes regular files of the tree to an ingest directory and never interprets
-// their contents.
 package outputs
 
 // Reason says why an entry of the working directory is not an output.

@@ -13,12 +13,15 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/blob"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/record"
+	"github.com/scidex-ai/scidex-oci/runner/pending"
+	"github.com/scidex-ai/scidex-oci/runner/phase"
+	"github.com/scidex-ai/scidex-oci/runner/workspace"
 )
 
 // keepBlobs sees to it that what a run names is where its row may name it. Patience is how long it may take until one
 // blob more is there.
-func (r *Runner) keepBlobs(ctx context.Context, patience time.Duration, run catalog.Run, next func() (outputs.Entry, error)) error {
-	if !r.Blobs.Shared() {
+func keepBlobs(ctx context.Context, host *phase.Host, patience time.Duration, run catalog.Run, next func() (outputs.Entry, error)) error {
+	if !host.Blobs.Shared() {
 		return nil
 	}
 	named, err := namedBy(run, next)
@@ -29,7 +32,7 @@ func (r *Runner) keepBlobs(ctx context.Context, patience time.Duration, run cata
 	patient := func() bool { return time.Since(moved) < patience }
 	return insist(ctx, patient, func() error {
 		var kept atomic.Int64
-		err := r.Blobs.Keep(ctx, named, func() { kept.Add(1) })
+		err := host.Blobs.Keep(ctx, named, func() { kept.Add(1) })
 		if n := kept.Load(); n > most {
 			most, moved = n, time.Now()
 		}
@@ -64,18 +67,18 @@ func namedBy(run catalog.Run, next func() (outputs.Entry, error)) (named []strin
 }
 
 // awaited reads what is to be committed yet of runs that have ended: copies of it on this host may be the only ones.
-func (r *Runner) awaited() (func(sha256 string) bool, error) {
+func awaited(host *phase.Host) (func(sha256 string) bool, error) {
 	named := &digests{}
-	err := r.outcomeDigests(func(sha256 string) bool {
+	err := pending.Digests(host, func(sha256 string) bool {
 		named.add(sha256)
 		return true
 	})
 	if err != nil {
 		return nil, err
 	}
-	found, err := filepath.Glob(filepath.Join(globEscape(r.Root), "runs", "*.aftermath"))
+	found, err := filepath.Glob(filepath.Join(workspace.GlobEscape(host.Root), "runs", "*.aftermath"))
 	for _, path := range found {
-		var a aftermath
+		var a workspace.ExitRecord
 		content, err := record.Open(path, &a)
 		if err != nil {
 			continue // a damaged one is of no use
@@ -156,5 +159,5 @@ func (c *collector) emptyCache() error {
 	if c.dry {
 		return nil
 	}
-	return c.Blobs.EmptyCache(c.awaited)
+	return c.Blobs.EmptyCache(func() (func(string) bool, error) { return awaited(c.Host) })
 }

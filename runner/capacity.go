@@ -10,6 +10,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/cgroup"
 	"github.com/scidex-ai/scidex-oci/runner/host/room"
 	"github.com/scidex-ai/scidex-oci/runner/sandbox"
+	"github.com/scidex-ai/scidex-oci/runner/standby"
 )
 
 // Capacity is what a machine, or the control groups that a process of it is in, have for runs. 0 is unknown.
@@ -60,7 +61,7 @@ func Fit(jobs int, d room.Demand) (fits int, short string, err error) {
 	if err != nil {
 		return 0, "", err
 	}
-	most, short := room.Read(userOf(account), account.Pairs()).Fit(int64(jobs), d)
+	most, short := room.Read(standby.User(account), account.Pairs()).Fit(int64(jobs), d)
 	return int(most), short, nil
 }
 

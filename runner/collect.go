@@ -11,8 +11,10 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/outputs"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
+	"github.com/scidex-ai/scidex-oci/runner/judge"
 	"github.com/scidex-ai/scidex-oci/runner/observe/trace"
 	"github.com/scidex-ai/scidex-oci/runner/sandbox"
+	"github.com/scidex-ai/scidex-oci/runner/workspace"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
@@ -33,7 +35,7 @@ func (e *execution) collectEvidence() error {
 		return err
 	}
 	if err := e.group.Check(); err != nil {
-		e.report.Warnings = append(e.report.Warnings, "the limits did not hold to the end: "+sentence(err))
+		e.report.Warnings = append(e.report.Warnings, "the limits did not hold to the end: "+result.Sentence(err))
 	}
 	if err := e.readCounters(); err != nil {
 		return err
@@ -72,7 +74,7 @@ func (e *execution) readCounters() error {
 	if err != nil {
 		return err
 	}
-	e.report.Evidence = evidenceOf(evidence, int64(e.plan.analysis.Memory))
+	e.report.Evidence = evidenceOf(evidence, int64(e.plan.Analysis.Memory))
 	e.measure(groupSample(0, usage), result.FromCgroup)
 	return nil
 }
@@ -132,11 +134,11 @@ func (e *execution) wall() time.Duration {
 // of it durable. Where it ends early, what it has published by then is committed.
 func (e *execution) harvest() (err error) {
 	defer e.span("harvest")()
-	if !e.plan.inMemory() && !e.recovered { // what is in memory does not outlive us
+	if !e.plan.InMemory() && !e.recovered { // what is in memory does not outlive us
 		e.tell(e.keepAftermath()) // without it gc keeps the directory and does not harvest it
 		e.place.Ended = true
 	}
-	if err := e.tenure.record(e.place); err != nil {
+	if err := e.tenure.Record(e.place); err != nil {
 		return err
 	}
 	err = e.trace.Do(trace.Run, "read the working directory", e.gather)
@@ -156,9 +158,9 @@ func (e *execution) gather() error {
 	e.entries.create = func() (*os.File, error) { return e.ingest.Scratch() }
 	_, err := e.harvestTree(sandbox.Harvest{
 		Bounds:  e.harvestBounds(),
-		Exclude: e.plan.analysis.Exclude,
+		Exclude: e.plan.Analysis.Exclude,
 		Partial: e.partial(),
-		Link:    e.plan.analysis.Keep == spec.KeepNever,
+		Link:    e.plan.Analysis.Keep == spec.KeepNever,
 	}, outputs.Unchanged(e.staged))
 	if failed := e.entries.end(); failed != nil {
 		e.disown()
@@ -178,13 +180,13 @@ func (e *execution) harvestTree(h sandbox.Harvest, unchanged func(outputs.Entry)
 	if !e.recovered {
 		return e.supervisor.Harvest(h, take)
 	}
-	h.Resumed, h.Links = true, e.plan.links()
-	h.Below = workName
-	if !e.plan.account.Root() {
-		return e.supervisor.HarvestOf(e.dir.dir, e.ingest.Dir(), h, take)
+	h.Resumed, h.Links = true, e.plan.Links()
+	h.Below = workspace.WorkName
+	if !e.plan.Account.Root() {
+		return e.supervisor.HarvestOf(e.dir.Dir, e.ingest.Dir(), h, take)
 	}
 	// The host's root may open everything, and what is above /work is root's and not the supervisor's.
-	work, err := openDir(int(e.dir.dir.Fd()), workName)
+	work, err := workspace.OpenDir(int(e.dir.Dir.Fd()), workspace.WorkName)
 	if err != nil {
 		return outputs.Totals{}, err
 	}
@@ -206,7 +208,7 @@ func (e *execution) partial() bool {
 	if e.exit.Unseen || e.exit.Writers && e.recovered {
 		return true
 	}
-	return e.stopped != nil || e.exit.TimedOut || !e.exit.Ended || e.report.Evidence.OOMKills > 0 || e.ranFull()
+	return e.stopped != nil || e.exit.TimedOut || !e.exit.Ended || e.report.Evidence.OOMKills > 0 || (judge.Ending{Exit: e.exit}).RanFull()
 }
 
 // take publishes one entry's file and keeps its verdict for the commit and for the result.
@@ -227,7 +229,7 @@ func (e *execution) take(entry outputs.Entry) error {
 	}
 	e.run.OutputsTotal++
 	e.gathered += entry.Size
-	e.plan.declared.Seen(entry.Path)
+	e.plan.Declared.Seen(entry.Path)
 	return nil
 }
 

@@ -10,13 +10,14 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/outputs/blob"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/runner/judge"
 )
 
 // commitPatience is how long a commit is tried again where what stands in its way may pass by itself.
 const commitPatience = 60 * time.Second
 
 // commit writes the run's end and its outputs in one transaction. A second signal of the user's ends its patience.
-func (e *execution) commit(ctx context.Context, v verdict) error {
+func (e *execution) commit(ctx context.Context, v judge.Outcome) error {
 	if err := e.end(v); err != nil {
 		return err
 	}
@@ -29,7 +30,7 @@ func (e *execution) commit(ctx context.Context, v verdict) error {
 	}
 	next, err := e.entries.read()
 	if err == nil {
-		err = e.keepBlobs(ctx, patience, e.run, next)
+		err = keepBlobs(ctx, e.Host, patience, e.run, next)
 	}
 	if err != nil {
 		return err
@@ -44,9 +45,9 @@ func (e *execution) commit(ctx context.Context, v verdict) error {
 }
 
 // end notes in the run how it ended.
-func (e *execution) end(v verdict) (err error) {
-	e.run.State, e.run.Reason, e.run.Message = v.state, string(v.reason), v.message
-	e.run.ExitCode, e.run.Signal = v.exitCode, v.signal
+func (e *execution) end(v judge.Outcome) (err error) {
+	e.run.State, e.run.Reason, e.run.Message = v.State, string(v.Reason), v.Message
+	e.run.ExitCode, e.run.Signal = v.ExitCode, v.Signal
 	if e.run.FinishedAt.IsZero() {
 		e.run.FinishedAt = time.Now().UTC()
 	}

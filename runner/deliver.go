@@ -13,6 +13,9 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
+	"github.com/scidex-ai/scidex-oci/runner/inputs"
+	"github.com/scidex-ai/scidex-oci/runner/phase"
+	"github.com/scidex-ai/scidex-oci/runner/watch"
 )
 
 // resultFile is the name of the result among exported outputs.
@@ -21,7 +24,7 @@ const resultFile = "scidex-result.json"
 // Export writes the outputs of a run and scidex-result.json into dir as the caller's own files; an output
 // that has this name, or is below it, is left out and stays in the blob store. It refuses a directory that
 // is not empty unless overwrite. Every blob is verified while it is read.
-func (r *Runner) Export(ctx context.Context, run catalog.Run, dir string, overwrite bool) (err error) {
+func Export(ctx context.Context, host *phase.Host, run catalog.Run, dir string, overwrite bool) (err error) {
 	if err := OutputsRemoved(run); err != nil {
 		return err
 	}
@@ -31,21 +34,21 @@ func (r *Runner) Export(ctx context.Context, run catalog.Run, dir string, overwr
 	}
 	defer func() { err = errors.Join(err, target.Close()) }()
 	var failed error
-	err = r.Catalog.Outputs(ctx, run.Key, func(e outputs.Entry) bool {
+	err = host.Catalog.Outputs(ctx, run.Key, func(e outputs.Entry) bool {
 		// An analysis may have made a file or directory of that name; the result's place is the result's.
 		if name, _, _ := bytes.Cut(e.Path, []byte("/")); e.Rejected == "" && string(name) != resultFile {
-			failed = r.exportOne(ctx, target, e)
+			failed = exportOne(ctx, host, target, e)
 		}
 		return failed == nil
 	})
 	if err = errors.Join(err, failed); err != nil {
 		return fmt.Errorf("export to %q: %w", dir, err)
 	}
-	result, err := r.Show(ctx, run)
+	res, err := watch.Show(ctx, host, run)
 	if err != nil {
 		return err
 	}
-	raw, err := json.MarshalIndent(result, "", "  ")
+	raw, err := json.MarshalIndent(res, "", "  ")
 	if err != nil {
 		return err
 	}
@@ -55,8 +58,8 @@ func (r *Runner) Export(ctx context.Context, run catalog.Run, dir string, overwr
 	return nil
 }
 
-func (r *Runner) exportOne(ctx context.Context, target *outputs.Target, e outputs.Entry) (err error) {
-	content, err := r.Blobs.Open(ctx, e.SHA256)
+func exportOne(ctx context.Context, host *phase.Host, target *outputs.Target, e outputs.Entry) (err error) {
+	content, err := host.Blobs.Open(ctx, e.SHA256)
 	if err != nil {
 		return err
 	}
@@ -66,12 +69,12 @@ func (r *Runner) exportOne(ctx context.Context, target *outputs.Target, e output
 
 // keepScript copies the script as it is at the start of the run.
 func (e *execution) keepScript() error {
-	s := e.plan.inputs.script
+	s := e.plan.Inputs.Script
 	if s == nil {
 		return nil
 	}
-	e.script = &logSink{ingest: e.ingest, limit: scriptMax}
-	if _, err := io.Copy(e.script, io.NewSectionReader(s.file, 0, scriptMax)); err != nil {
+	e.script = &logSink{ingest: e.ingest, limit: inputs.ScriptMax}
+	if _, err := io.Copy(e.script, io.NewSectionReader(s.File, 0, inputs.ScriptMax)); err != nil {
 		return fmt.Errorf("keep the script: %w", err)
 	}
 	return e.script.err
@@ -83,7 +86,7 @@ func (e *execution) keptScript() *os.File {
 	case e.script == nil:
 		return nil
 	case e.script.file == nil:
-		return e.plan.inputs.script.file
+		return e.plan.Inputs.Script.File
 	default:
 		return e.script.file
 	}
@@ -98,7 +101,7 @@ func (e *execution) publishScript() error {
 	if err != nil {
 		return fmt.Errorf("keep the script: %w", err)
 	}
-	e.report.Script = &result.Script{Name: e.plan.inputs.script.inside, SHA256: kept.SHA256}
+	e.report.Script = &result.Script{Name: e.plan.Inputs.Script.Inside, SHA256: kept.SHA256}
 	if kept.SHA256 != "" {
 		e.run.Blobs = append(e.run.Blobs, kept.SHA256)
 	}

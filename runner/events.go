@@ -6,11 +6,12 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner/audit"
+	"github.com/scidex-ai/scidex-oci/runner/judge"
 )
 
 // events are the supervisor's, and what the end itself tells.
-func (e *execution) events(v verdict) []catalog.Event {
-	if !e.plan.audit {
+func (e *execution) events(v judge.Outcome) []catalog.Event {
+	if !e.plan.Audit {
 		return nil
 	}
 	all, at := e.exit.Audit, e.exit.Finished.UTC()
@@ -20,7 +21,7 @@ func (e *execution) events(v verdict) []catalog.Event {
 	for _, name := range e.reached(v) {
 		all = append(all, audit.Event{At: at, Kind: audit.Limit, Address: []byte(name), Severity: audit.Low, Count: 1})
 	}
-	if v.reason == result.ReasonSignal && v.signal == unix.SignalName(unix.SIGSYS) {
+	if v.Reason == result.ReasonSignal && v.Signal == unix.SignalName(unix.SIGSYS) {
 		all = append(all, audit.Event{At: at, Kind: audit.Architecture, Severity: audit.High, Count: 1})
 	}
 	var events []catalog.Event
@@ -34,7 +35,7 @@ func (e *execution) events(v verdict) []catalog.Event {
 }
 
 // reached are the limits that the kernel or the clock enforced.
-func (e *execution) reached(v verdict) []string {
+func (e *execution) reached(v judge.Outcome) []string {
 	var limits []string
 	if e.report.Evidence.OOMKills > 0 {
 		limits = append(limits, "memory")
@@ -42,7 +43,7 @@ func (e *execution) reached(v verdict) []string {
 	if e.report.Evidence.PidsDenied > 0 {
 		limits = append(limits, "pids")
 	}
-	if v.reason == result.ReasonTimeout {
+	if v.Reason == result.ReasonTimeout {
 		limits = append(limits, "timeout")
 	}
 	return limits

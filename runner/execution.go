@@ -20,24 +20,30 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/host/room"
 	"github.com/scidex-ai/scidex-oci/runner/observe/event"
 	"github.com/scidex-ai/scidex-oci/runner/observe/trace"
+	"github.com/scidex-ai/scidex-oci/runner/phase"
+	"github.com/scidex-ai/scidex-oci/runner/plan"
+	"github.com/scidex-ai/scidex-oci/runner/request"
 	"github.com/scidex-ai/scidex-oci/runner/sandbox"
+	"github.com/scidex-ai/scidex-oci/runner/standby"
+	"github.com/scidex-ai/scidex-oci/runner/suspend"
+	"github.com/scidex-ai/scidex-oci/runner/workspace"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
 // execution is one run from its intent row to its result.
 type execution struct {
-	*Runner
-	plan    *plan
-	request Request
+	*phase.Host
+	plan    *plan.Plan
+	request request.Request
 
 	trace *trace.Tracer  // nil: nothing is traced
 	noted sync.WaitGroup // the place, in the catalog
 
-	launched   *launching
-	tenure     *tenure
-	place      Place
+	launched   *standby.Standby
+	tenure     *workspace.StateFile
+	place      workspace.Location
 	run        catalog.Run
-	dir        *workdir
+	dir        *workspace.Workdir
 	ingest     *blob.Ingest
 	supervisor *sandbox.Session
 	prints     *fingerprints // nil: the analysis has not begun
@@ -49,11 +55,11 @@ type execution struct {
 	script     *logSink    // nil where a command runs
 
 	mu        sync.Mutex
-	stopped   *StopSignal
+	stopped   *request.StopSignal
 	stoppedAt time.Time
 	insisted  bool // with SIGKILL
 
-	suspender *Suspender
+	suspender *suspend.Suspender
 	clock     sandbox.Stopwatch // as the launcher sees it
 	last      event.Usage
 	observer  observer
@@ -77,8 +83,8 @@ func (e *execution) do(ctx context.Context) (reason result.Reason, err error) {
 			e.tell(e.supervisor.Close()) // whatever still runs: nothing is cleaned under a living process
 		}
 		e.tell(e.salvageEvidence())
-		err = e.plan.base.aftercare(ctx, err)
-		var stopped *StoppedError
+		err = e.plan.Base.Aftercare(ctx, err)
+		var stopped *request.StoppedError
 		if errors.As(err, &stopped) {
 			e.stopped, e.stoppedAt = &stopped.Signal, time.Now()
 			return result.ReasonStopped, nil
@@ -101,7 +107,7 @@ func (e *execution) do(ctx context.Context) (reason result.Reason, err error) {
 // underlying is ErrLost where the supervisor is dead: then whatever else failed is a consequence, such as a process
 // that is no longer there to be put into its control group.
 func (e *execution) underlying(err error) error {
-	var stopped *StoppedError
+	var stopped *request.StoppedError
 	if e.supervisor == nil || e.supervisor.Alive() || errors.Is(err, sandbox.ErrLost) || errors.As(err, &stopped) {
 		return err
 	}
@@ -110,7 +116,7 @@ func (e *execution) underlying(err error) error {
 
 // sandbox runs the analysis until every process of it is dead and its control group is gone.
 func (e *execution) sandbox(ctx context.Context) error {
-	waiting, release := untilStop(ctx, e.request.Stop, 0)
+	waiting, release := request.UntilStop(ctx, e.request.Stop, 0)
 	created, err := e.ready(waiting)
 	if created != nil {
 		defer created.Close()
@@ -121,7 +127,7 @@ func (e *execution) sandbox(ctx context.Context) error {
 	e.noteWalls(created.Walls)
 	confined := e.span("move it into the control group")
 	unwatch, err := e.confine(created)
-	e.launched.cool()
+	e.launched.Cool()
 	confined()
 	if err != nil {
 		return err
@@ -156,12 +162,12 @@ func (e *execution) ready(ctx context.Context) (*sandbox.Created, error) {
 	made()
 	waited := e.span("wait for the supervisor")
 	var launchError error
-	e.supervisor, launchError = e.launched.wait(ctx)
+	e.supervisor, launchError = e.launched.Wait(ctx)
 	waited()
 	if err = errors.Join(launchError, err); err != nil {
 		return nil, err
 	}
-	if slow := e.launched.supervisor.Slow(); slow != nil {
+	if slow := e.launched.Slow(); slow != nil {
 		e.report.Warnings = append(e.report.Warnings, "runs start slower than they could, with scidex-oci as its own supervisor: "+
 			outputs.Escape([]byte(slow.Error()))+"; install both programs of one release")
 	}
@@ -174,7 +180,7 @@ func (e *execution) ready(ctx context.Context) (*sandbox.Created, error) {
 // noteAddresses says what the kernel said of a deterministic run.
 func (e *execution) noteAddresses() {
 	switch {
-	case !e.plan.analysis.Repeats() || e.run.StartedAt.IsZero():
+	case !e.plan.Analysis.Repeats() || e.run.StartedAt.IsZero():
 	case e.exit.FixedAddresses:
 		e.report.Sandbox.AddressRandomization = "off"
 	default:
@@ -197,10 +203,10 @@ func (e *execution) noteWalls(walls sandbox.Walls) {
 
 // confine moves a container at its gate into the control group and watches it for lack of memory.
 func (e *execution) confine(created *sandbox.Created) (unwatch func() error, err error) {
-	if e.plan.account.Root() {
-		fixOOMScore(created.Pid)
+	if e.plan.Account.Root() {
+		plan.FixOOMScore(created.Pid)
 	}
-	if e.plan.analysis.Limits == spec.LimitsOuter {
+	if e.plan.Analysis.Limits == spec.LimitsOuter {
 		e.holdOuter(created.Pid)
 	}
 	if e.group == nil {
@@ -221,7 +227,7 @@ func (e *execution) admitted(ctx context.Context) error {
 	if e.request.Admit == nil {
 		return nil
 	}
-	waiting, release := untilStop(ctx, e.request.Stop, 0)
+	waiting, release := request.UntilStop(ctx, e.request.Stop, 0)
 	err := e.request.Admit(waiting)
 	return cmp.Or(release(), err)
 }
@@ -235,24 +241,24 @@ func (e *execution) tell(err error) {
 
 // makeDirectories makes the working directory and the ingest directory and stages into the former.
 func (e *execution) makeDirectories(ctx context.Context) (err error) {
-	account := e.plan.account
-	if err := e.setAside(ctx, e.plan.key); err != nil {
+	account := e.plan.Account
+	if err := workspace.SetAside(ctx, e.Host, e.plan.Key); err != nil {
 		return err
 	}
-	if e.dir, err = makeWorkdir(e.place.Dir, account.HostUID(0), account.HostGID(0)); err != nil {
+	if e.dir, err = workspace.MakeWorkdir(e.place.Dir, account.HostUID(0), account.HostGID(0)); err != nil {
 		return err
 	}
-	e.place.Dev, e.place.Ino = e.dir.dev, e.dir.ino
-	if err := e.tenure.record(e.place); err != nil {
+	e.place.Dev, e.place.Ino = e.dir.Dev, e.dir.Ino
+	if err := e.tenure.Record(e.place); err != nil {
 		return err
 	}
 	if e.ingest, err = e.Blobs.NewIngest(e.run.ID); err != nil {
 		return err
 	}
-	for _, name := range logNames {
+	for _, name := range workspace.LogNames {
 		e.place.Logs = append(e.place.Logs, filepath.Join(e.ingest.Dir().Name(), name))
 	}
-	if err := e.tenure.record(e.place); err != nil {
+	if err := e.tenure.Record(e.place); err != nil {
 		return err
 	}
 	if account.Root() {
@@ -264,12 +270,12 @@ func (e *execution) makeDirectories(ctx context.Context) (err error) {
 }
 
 func (e *execution) stageInputs(ctx context.Context) (err error) {
-	if e.plan.stage == nil {
+	if e.plan.Stage == nil {
 		return nil
 	}
-	account := e.plan.account
+	account := e.plan.Account
 	owner := &outputs.Owner{UID: account.HostUID(0), GID: account.HostGID(0)}
-	e.staged, err = outputs.Stage(ctx, e.plan.stage, e.dir.work, owner, e.plan.bounds())
+	e.staged, err = outputs.Stage(ctx, e.plan.Stage, e.dir.Work, owner, e.plan.Bounds())
 	if err != nil {
 		return err
 	}
@@ -284,19 +290,19 @@ func (e *execution) stageInputs(ctx context.Context) (err error) {
 
 // makeGroup sets the limits and reads them back.
 func (e *execution) makeGroup() error {
-	if e.plan.analysis.Limits == spec.LimitsOuter {
+	if e.plan.Analysis.Limits == spec.LimitsOuter {
 		return nil // read once the container is in its place
 	}
-	if e.plan.parent == nil {
-		e.report.Enforced = enforced(e.plan.analysis, nil)
+	if e.plan.Parent == nil {
+		e.report.Enforced = plan.Enforced(e.plan.Analysis, nil)
 		return nil
 	}
-	group, got, err := e.plan.parent.New(e.groupName, limitsOf(e.plan.analysis, e.plan.parent))
+	group, got, err := e.plan.Parent.New(e.groupName, plan.CgroupLimits(e.plan.Analysis, e.plan.Parent))
 	if err != nil {
 		return err
 	}
 	e.group = group
-	e.report.Enforced = enforced(e.plan.analysis, &got)
+	e.report.Enforced = plan.Enforced(e.plan.Analysis, &got)
 	if group.Swapping(cgroup.System{}) {
 		e.report.Warnings = append(e.report.Warnings, swapWarning)
 	}
@@ -315,14 +321,14 @@ func (e *execution) create(ctx context.Context) (*sandbox.Created, error) {
 		return nil, err
 	}
 	made := e.span("make the job")
-	job, files, err := e.plan.job(e.dir, e.ingest.Dir(), e.keptScript())
+	job, files, err := e.plan.Job(e.dir, e.ingest.Dir(), e.keptScript())
 	made()
 	if err != nil {
 		return nil, err
 	}
 	defer e.span("send the job, wait for the container")()
-	created, err := e.supervisor.Create(job, files.all)
-	return created, errors.Join(err, files.closeMounts())
+	created, err := e.supervisor.Create(job, files.All)
+	return created, errors.Join(err, files.CloseMounts())
 }
 
 // clean removes what the run had on the host, or keeps its working directory where that was asked for.
@@ -331,8 +337,8 @@ func (e *execution) clean(ctx context.Context, keep bool) error {
 		return nil
 	}
 	// Where there never was a supervisor none has run anything: what is there is our own.
-	if e.supervisor == nil && !keep && outputs.Empty(ctx, e.dir.work) == nil {
-		return e.dir.remove()
+	if e.supervisor == nil && !keep && outputs.Empty(ctx, e.dir.Work) == nil {
+		return e.dir.Remove()
 	}
 	supervisor, err := e.living(ctx)
 	if err != nil {
@@ -342,7 +348,7 @@ func (e *execution) clean(ctx context.Context, keep bool) error {
 	if e.ingest != nil {
 		ingest = e.ingest.Dir()
 	}
-	lost, err := supervisor.Clean(e.dir.work, keep, ingest)
+	lost, err := supervisor.Clean(e.dir.Work, keep, ingest)
 	if err != nil {
 		return err
 	}
@@ -350,9 +356,9 @@ func (e *execution) clean(ctx context.Context, keep bool) error {
 		e.report.Warnings = append(e.report.Warnings, fmt.Sprintf("not kept: %s (%s)", outputs.Escape(entry.Path), entry.Rejected))
 	}
 	if keep {
-		return e.dir.keep(ctx, e.plan.account, e.plan.links())
+		return e.dir.Keep(ctx, e.plan.Account, e.plan.Links())
 	}
-	return e.dir.remove()
+	return e.dir.Remove()
 }
 
 // living returns the supervisor, or a new one where that is gone: files of the analysis' id are out of
@@ -361,7 +367,7 @@ func (e *execution) living(ctx context.Context) (*sandbox.Session, error) {
 	if e.supervisor != nil && e.supervisor.Alive() {
 		return e.supervisor, nil
 	}
-	supervisor, err := sandbox.Launch(ctx, e.plan.account)
+	supervisor, err := sandbox.Launch(ctx, e.plan.Account)
 	if err != nil {
 		return nil, err
 	}
@@ -377,11 +383,11 @@ func (e *execution) release() error {
 	}
 	errs = append(errs, e.removeGroup())
 	if e.dir != nil {
-		errs = append(errs, e.dir.close())
+		errs = append(errs, e.dir.Close())
 	}
 	errs = append(errs, e.entries.close())
 	if e.ingest != nil {
-		errs = append(errs, e.ingest.Close(), e.Blobs.Trim(e.awaited))
+		errs = append(errs, e.ingest.Close(), e.Blobs.Trim(func() (func(string) bool, error) { return awaited(e.Host) }))
 	}
 	return errors.Join(errs...)
 }

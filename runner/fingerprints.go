@@ -11,8 +11,11 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner/host/inode"
+	"github.com/scidex-ai/scidex-oci/runner/inputs"
 	"github.com/scidex-ai/scidex-oci/runner/inputs/fingerprint"
 	"github.com/scidex-ai/scidex-oci/runner/observe/trace"
+	"github.com/scidex-ai/scidex-oci/runner/phase"
+	"github.com/scidex-ai/scidex-oci/runner/plan"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
@@ -33,20 +36,20 @@ type fingerprints struct {
 	done   chan struct{}
 }
 
-// fingerprint begins to digest what a plan has opened. Its files must stay open until settle has returned.
-func (r *Runner) fingerprint(ctx context.Context, p *plan) *fingerprints {
+// digestInputs begins to digest what a plan has opened. Its files must stay open until settle has returned.
+func digestInputs(ctx context.Context, host *phase.Host, p *plan.Plan) *fingerprints {
 	ctx, cancel := context.WithCancelCause(ctx)
 	f := &fingerprints{
-		maker: fingerprint.Maker{Dir: filepath.Join(r.Root, FingerprintsDir)}, mode: p.analysis.DigestInputs,
-		since: p.opened, trace: trace.From(ctx), cancel: cancel, done: make(chan struct{}),
+		maker: fingerprint.Maker{Dir: filepath.Join(host.Root, FingerprintsDir)}, mode: p.Analysis.DigestInputs,
+		since: p.Opened, trace: trace.From(ctx), cancel: cancel, done: make(chan struct{}),
 	}
 	go func() {
 		defer close(f.done)
 		defer f.trace.Span(trace.Digests, "digest the inputs")()
-		for _, in := range p.sources() {
+		for _, in := range p.Sources() {
 			f.inputs = append(f.inputs, f.digest(ctx, in))
 		}
-		if p.base == nil && f.mode == spec.DigestFull {
+		if p.Base == nil && f.mode == spec.DigestFull {
 			f.inputs = append(f.inputs, f.programs(ctx, p))
 		}
 	}()
@@ -55,7 +58,7 @@ func (r *Runner) fingerprint(ctx context.Context, p *plan) *fingerprints {
 
 // settle waits for the digests and returns them; the end of ctx ends what is not done. A digest of content is looked at once
 // more, now that the analysis has ended.
-func (f *fingerprints) settle(ctx context.Context, p *plan) []result.Input {
+func (f *fingerprints) settle(ctx context.Context, p *plan.Plan) []result.Input {
 	select {
 	case <-f.done:
 	case <-ctx.Done():
@@ -65,13 +68,13 @@ func (f *fingerprints) settle(ctx context.Context, p *plan) []result.Input {
 	}
 	<-f.done
 	defer f.cancel(nil)
-	sources := p.sources()
+	sources := p.Sources()
 	for i := range f.inputs {
 		in := &f.inputs[i]
-		if i >= len(sources) || in.Changed || in.Digested != string(fingerprint.Content) || sources[i].blob != "" {
+		if i >= len(sources) || in.Changed || in.Digested != string(fingerprint.Content) || sources[i].Blob != "" {
 			continue
 		}
-		same, err := f.maker.Unchanged(ctx, sources[i].file, f.since)
+		same, err := f.maker.Unchanged(ctx, sources[i].File, f.since)
 		if err != nil {
 			withoutDigest(in, err)
 		}
@@ -80,53 +83,39 @@ func (f *fingerprints) settle(ctx context.Context, p *plan) []result.Input {
 	return f.inputs
 }
 
-// sources are what a run could read of the host, but for its script, which is kept, and for the host's own programs.
-func (p *plan) sources() []input {
-	sources := p.inputs.inputs[:len(p.inputs.inputs):len(p.inputs.inputs)]
-	if p.stage != nil {
-		in := input{flag: "--stage", file: p.stage}
-		in.bind.Source, in.bind.Destination, in.bind.Directory = p.analysis.Stage, "/work", true
-		sources = append(sources, in)
-	}
-	if p.base != nil && p.base.image == nil {
-		sources = append(sources, p.base.input)
-	}
-	return sources
-}
-
 // digest is what the result says of one input.
-func (f *fingerprints) digest(ctx context.Context, in input) result.Input {
-	told := result.Input{Flag: in.flag, Source: in.bind.Source, Destination: in.bind.Destination, Digested: result.NoDigest}
-	if in.blob != "" {
-		told.Source = "sha256:" + in.blob
+func (f *fingerprints) digest(ctx context.Context, in inputs.Input) result.Input {
+	told := result.Input{Flag: in.Flag, Source: in.Bind.Source, Destination: in.Bind.Destination, Digested: result.NoDigest}
+	if in.Blob != "" {
+		told.Source = "sha256:" + in.Blob
 	}
 	if f.mode == spec.DigestScript {
 		return told
 	}
 	kind := fingerprint.Content
-	if in.bind.Directory && f.mode != spec.DigestFull {
+	if in.Bind.Directory && f.mode != spec.DigestFull {
 		kind = fingerprint.Listing
 	}
-	made, err := f.maker.Of(ctx, in.file, kind)
+	made, err := f.maker.Of(ctx, in.File, kind)
 	if err != nil {
 		withoutDigest(&told, err)
 		return told
 	}
 	told.Digested, told.SHA256, told.Files, told.Bytes = string(kind), &made.SHA256, made.Files, made.Bytes
-	told.Changed = in.blob == "" && made.Newest.After(f.since)
+	told.Changed = in.Blob == "" && made.Newest.After(f.since)
 	return told
 }
 
 // withoutDigest says why there is no digest.
 func withoutDigest(in *result.Input, err error) {
-	in.Digested, in.SHA256, in.Files, in.Bytes, in.Message = result.NoDigest, nil, 0, 0, sentence(err)
+	in.Digested, in.SHA256, in.Files, in.Bytes, in.Message = result.NoDigest, nil, 0, 0, result.Sentence(err)
 }
 
 // programs lists the host's programs and libraries.
-func (f *fingerprints) programs(ctx context.Context, p *plan) result.Input {
+func (f *fingerprints) programs(ctx context.Context, p *plan.Plan) result.Input {
 	told := result.Input{Flag: "--rootfs", Source: spec.RootfsHost, Destination: "/", Digested: string(fingerprint.Listing)}
 	all := sha256.New()
-	for _, b := range p.tree.Binds {
+	for _, b := range p.Tree.Binds {
 		listed, err := f.list(ctx, b.Source)
 		if err != nil {
 			withoutDigest(&told, fmt.Errorf("%s: %w", b.Source, err))
@@ -136,7 +125,7 @@ func (f *fingerprints) programs(ctx context.Context, p *plan) result.Input {
 		told.Files, told.Bytes = told.Files+listed.Files, told.Bytes+listed.Bytes
 		told.Changed = told.Changed || listed.Newest.After(f.since)
 	}
-	for _, file := range p.tree.Files {
+	for _, file := range p.Tree.Files {
 		fmt.Fprintf(all, "%q %x\n", file.Path, sha256.Sum256(file.Data))
 	}
 	digest := hex.EncodeToString(all.Sum(nil))
@@ -151,26 +140,4 @@ func (f *fingerprints) list(ctx context.Context, path string) (fingerprint.Print
 	}
 	defer file.Close()
 	return f.maker.Of(ctx, file, fingerprint.Listing)
-}
-
-// noteInputs waits for the digests; a wish to stop ends that. One that comes before the wait is long is for the commit.
-func (e *execution) noteInputs(ctx context.Context) {
-	if e.prints == nil {
-		return
-	}
-	defer e.span("wait for the digests of the inputs")()
-	waiting, release := untilStop(ctx, e.request.Stop, slowCommit)
-	e.report.Inputs = e.prints.settle(waiting, e.plan)
-	release() //nolint:errcheck // the digests say it
-	id, err := e.plan.actionID(e.report)
-	e.report.ActionID = id
-	e.tell(err)
-	for _, in := range e.report.Inputs {
-		if in.Message != "" {
-			e.report.Warnings = append(e.report.Warnings, fmt.Sprintf("%s %q has no digest: %s", in.Flag, in.Source, in.Message))
-		}
-		if in.Changed {
-			e.report.Warnings = append(e.report.Warnings, fmt.Sprintf("%s %q was changed while the run went on: its digest may not be of what was read", in.Flag, in.Source))
-		}
-	}
 }

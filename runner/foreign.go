@@ -10,6 +10,7 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/runner/host/lockdir"
+	"github.com/scidex-ai/scidex-oci/runner/workspace"
 )
 
 // findForeign names directories of this user that look like a run's and that no record names: another
@@ -43,6 +44,6 @@ func (c *collector) recorded(ctx context.Context, path string) bool {
 		c.report.Errors = append(c.report.Errors, err)
 	}
 	return slices.ContainsFunc(runs, func(run catalog.Run) bool {
-		return !run.State.Final() || isInode(path, placeOf(run))
+		return !run.State.Final() || workspace.IsInode(path, workspace.LocationOf(run))
 	})
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/runner/host/lockdir"
+	"github.com/scidex-ai/scidex-oci/runner/phase"
 	"github.com/scidex-ai/scidex-oci/runner/sandbox"
 )
 
@@ -35,7 +36,7 @@ func TestFindForeignBesideAnEnd(t *testing.T) {
 		}
 	}
 	c := &collector{
-		Runner:  &Runner{Catalog: departing{tmp: tmp}, Tmp: tmp},
+		Host:    &phase.Host{Catalog: departing{tmp: tmp}, Tmp: tmp},
 		account: sandbox.Account{UID: os.Getuid()},
 	}
 	c.findForeign(t.Context())

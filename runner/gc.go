@@ -10,13 +10,15 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/scidex-ai/scidex-oci/outputs"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
+	"github.com/scidex-ai/scidex-oci/runner/pending"
+	"github.com/scidex-ai/scidex-oci/runner/phase"
 	"github.com/scidex-ai/scidex-oci/runner/sandbox"
+	"github.com/scidex-ai/scidex-oci/runner/workspace"
 )
 
 // GCReport is what gc did or, dry, would do.
@@ -36,7 +38,7 @@ type GCReport struct {
 
 // collector is one gc.
 type collector struct {
-	*Runner
+	*phase.Host
 	dry        bool
 	catalogID  string
 	account    sandbox.Account
@@ -52,31 +54,31 @@ type collector struct {
 // a state file of this root records, by device and inode, and nothing of a run that is alive. A committed
 // result stays unless retention says otherwise; where the caller may not delete, that is refused before anything
 // is touched.
-func (r *Runner) GC(ctx context.Context, dryRun bool, retention Retention) (GCReport, error) {
-	if err := r.Bind(ctx); err != nil {
+func GC(ctx context.Context, host *phase.Host, dryRun bool, retention Retention) (GCReport, error) {
+	if err := Bind(ctx, host); err != nil {
 		return GCReport{}, err
 	}
 	if retention.Asked() {
-		if err := mayDelete(ctx, r.Catalog); err != nil {
+		if err := mayDelete(ctx, host.Catalog); err != nil {
 			return GCReport{}, err
 		}
 	}
-	host, err := os.Hostname()
+	hostname, err := os.Hostname()
 	if err != nil {
 		return GCReport{}, err
 	}
-	c, err := r.newCollector(ctx)
+	c, err := newCollector(ctx, host)
 	if err != nil {
 		return GCReport{}, err
 	}
 	defer c.close()
 	c.dry, c.retention = dryRun, retention
-	if err := c.settle(ctx, host); err != nil {
+	if err := c.settle(ctx, hostname); err != nil {
 		return c.report, err
 	}
 	c.sweepStates(ctx)
 	if retention.Asked() {
-		if err := c.retain(ctx, host); err != nil {
+		if err := c.retain(ctx, hostname); err != nil {
 			return c.report, err
 		}
 	}
@@ -104,7 +106,7 @@ func (c *collector) settle(ctx context.Context, host string) error {
 	})
 	c.sweepIngests(func(name string) bool { return c.resumable(ctx, name) }) // first, so that a directory that is kept shares no file with them
 	for _, run := range runs {
-		c.known[placeOf(run).Dir] = true
+		c.known[workspace.LocationOf(run).Dir] = true
 		if err := c.reap(ctx, run); err != nil {
 			c.report.Errors = append(c.report.Errors, fmt.Errorf("run %s: %w", run.Key, err))
 		}
@@ -114,36 +116,36 @@ func (c *collector) settle(ctx context.Context, host string) error {
 
 // Recover does of GC what settles the runs that killed launchers have left, so that each can be judged by its row, and
 // nothing else of it. What could not be done is logged.
-func (r *Runner) Recover(ctx context.Context) error {
-	if err := r.Bind(ctx); err != nil {
+func Recover(ctx context.Context, host *phase.Host) error {
+	if err := Bind(ctx, host); err != nil {
 		return err
 	}
-	host, err := os.Hostname()
+	hostname, err := os.Hostname()
 	if err != nil {
 		return err
 	}
-	c, err := r.newCollector(ctx)
+	c, err := newCollector(ctx, host)
 	if err != nil {
 		return err
 	}
 	defer c.close()
-	err = c.settle(ctx, host)
+	err = c.settle(ctx, hostname)
 	for _, err := range c.report.Errors {
-		r.Log.Warn("left to scidex-oci gc", "error", err)
+		host.Log.Warn("left to scidex-oci gc", "error", err)
 	}
 	return err
 }
 
-func (r *Runner) newCollector(ctx context.Context) (*collector, error) {
+func newCollector(ctx context.Context, host *phase.Host) (*collector, error) {
 	account, err := sandbox.ReadAccount()
 	if err != nil {
 		return nil, err
 	}
-	catalogID, _, err := r.Match(ctx)
+	catalogID, _, err := Match(ctx, host)
 	if err != nil {
 		return nil, err
 	}
-	return &collector{Runner: r, catalogID: catalogID, account: account, known: map[string]bool{}, expired: map[catalog.Key]bool{}}, nil
+	return &collector{Host: host, catalogID: catalogID, account: account, known: map[string]bool{}, expired: map[catalog.Key]bool{}}, nil
 }
 
 // sweepIngests removes the ingest directories of dead launchers, but for those that spare names.
@@ -161,20 +163,20 @@ func (c *collector) sweepIngests(spare func(name string) bool) {
 
 // elsewhere reports whether a run is of another root, whose lock says whether it is alive.
 func (c *collector) elsewhere(run catalog.Run) bool {
-	recorded := placeOf(run).State
-	return recorded != "" && recorded != statePath(c.Root, run.Key)
+	recorded := workspace.LocationOf(run).State
+	return recorded != "" && recorded != workspace.StatePath(c.Root, run.Key)
 }
 
 // ofNamesake reports whether a run is of another machine that has the name of this one and its root at the same place, as two of
 // the name "localhost" have. A machine-id may be another after each start of a container; then the root that it kept has the run's
 // state file.
 func (c *collector) ofNamesake(run catalog.Run) (bool, error) {
-	theirs, ours := placeOf(run).Machine, machine()
+	theirs, ours := workspace.LocationOf(run).Machine, workspace.MachineID()
 	if theirs == "" || ours == "" || theirs == ours {
 		return false, nil
 	}
-	_, err := os.Lstat(statePath(c.Root, run.Key))
-	return errors.Is(err, fs.ErrNotExist), ignore(err, fs.ErrNotExist)
+	_, err := os.Lstat(workspace.StatePath(c.Root, run.Key))
+	return errors.Is(err, fs.ErrNotExist), workspace.Ignore(err, fs.ErrNotExist)
 }
 
 // reap ends the record of a run whose launcher is dead and removes what it left.
@@ -186,8 +188,8 @@ func (c *collector) reap(ctx context.Context, run catalog.Run) error {
 	if err != nil || namesake {
 		return err
 	}
-	t, err := hold(c.Root, run.Key)
-	if errors.Is(err, errAlive) {
+	t, err := workspace.Lock(c.Root, run.Key)
+	if errors.Is(err, workspace.ErrLocked) {
 		return nil
 	}
 	if err != nil {
@@ -195,25 +197,25 @@ func (c *collector) reap(ctx context.Context, run catalog.Run) error {
 	}
 	// It may have ended between the listing and the lock; its state file is then looked at by itself.
 	if run, err = c.Catalog.Get(ctx, run.Key); err != nil || run.State.Final() {
-		return errors.Join(err, t.leave())
+		return errors.Join(err, t.Leave())
 	}
 	return c.reapHeld(ctx, t, run)
 }
 
 // reapHeld is reap with the lock of the run, which it gives back.
-func (c *collector) reapHeld(ctx context.Context, t *tenure, run catalog.Run) (err error) {
-	place := t.read(placeOf(run))
+func (c *collector) reapHeld(ctx context.Context, t *workspace.StateFile, run catalog.Run) (err error) {
+	place := t.Read(workspace.LocationOf(run))
 	c.known[place.Dir] = true
-	if c.waits(run.Key) {
-		return t.close() // commitOutcome has said what is the matter
+	if pending.Exists(c.Host, run.Key) {
+		return t.Close() // commitOutcome has said what is the matter
 	}
 	if c.dry {
 		c.report.Lost = append(c.report.Lost, run.Key)
-		return errors.Join(c.sweep(ctx, place), t.close())
+		return errors.Join(c.sweep(ctx, place), t.Close())
 	}
 	// Removing comes first: a gc that dies in between finds the run again.
 	if err := c.sweep(ctx, place); err != nil {
-		return errors.Join(err, t.close())
+		return errors.Join(err, t.Close())
 	}
 	run.State, run.Reason, run.ExitCode = catalog.Lost, string(result.ReasonSupervisorLost), result.ExitError
 	run.Message = "scidex-oci was killed while the analysis ran"
@@ -223,18 +225,18 @@ func (c *collector) reapHeld(ctx context.Context, t *tenure, run catalog.Run) (e
 			run.Message = "the result could be neither committed nor kept for later; what the analysis wrote is in " + place.Dir
 		}
 		if run.Report, err = json.Marshal(result.Report{Kept: place.Dir}); err != nil {
-			return errors.Join(err, t.close())
+			return errors.Join(err, t.Close())
 		}
 	}
 	run.FinishedAt = time.Now().UTC()
 	if run.Place, err = json.Marshal(place); err != nil { // the intent row does not know the inode
-		return errors.Join(err, t.close())
+		return errors.Join(err, t.Close())
 	}
 	if err := c.Catalog.Commit(ctx, run, func() (outputs.Entry, error) { return outputs.Entry{}, io.EOF }); err != nil {
-		return errors.Join(err, t.close())
+		return errors.Join(err, t.Close())
 	}
 	c.report.Lost = append(c.report.Lost, run.Key)
-	return t.end()
+	return t.Remove()
 }
 
 // sweepStates removes what state files of ended runs still name: runs whose cleaning did not succeed.
@@ -244,7 +246,7 @@ func (c *collector) sweepStates(ctx context.Context) {
 		c.report.Errors = append(c.report.Errors, err)
 	}
 	for _, entry := range entries {
-		key, ok := keyOfState(entry.Name())
+		key, ok := workspace.KeyOfState(entry.Name())
 		if !ok {
 			continue
 		}
@@ -255,8 +257,8 @@ func (c *collector) sweepStates(ctx context.Context) {
 }
 
 func (c *collector) sweepState(ctx context.Context, key catalog.Key) error {
-	t, err := hold(c.Root, key)
-	if errors.Is(err, errAlive) {
+	t, err := workspace.Lock(c.Root, key)
+	if errors.Is(err, workspace.ErrLocked) {
 		return nil
 	}
 	if err != nil {
@@ -264,21 +266,21 @@ func (c *collector) sweepState(ctx context.Context, key catalog.Key) error {
 	}
 	run, err := c.Catalog.Get(ctx, key)
 	if err != nil && !errors.Is(err, catalog.ErrNotFound) || err == nil && !run.State.Final() {
-		return errors.Join(err, t.close()) // reap has said what is wrong with it
+		return errors.Join(err, t.Close()) // reap has said what is wrong with it
 	}
-	if c.waits(key) {
-		c.known[t.read(placeOf(run)).Dir] = true
-		return t.leave()
+	if pending.Exists(c.Host, key) {
+		c.known[t.Read(workspace.LocationOf(run)).Dir] = true
+		return t.Leave()
 	}
 	return c.sweepEnded(ctx, t, run)
 }
 
 // sweepEnded removes what an ended run has left, or keeps its directory where that is wanted, and gives its lock back.
-func (c *collector) sweepEnded(ctx context.Context, t *tenure, run catalog.Run) error {
-	place := t.read(placeOf(run))
+func (c *collector) sweepEnded(ctx context.Context, t *workspace.StateFile, run catalog.Run) error {
+	place := t.Read(workspace.LocationOf(run))
 	c.known[place.Dir] = true
 	if place.Catalog != "" && place.Catalog != c.catalogID {
-		return t.close() // a run of another catalog that shares the root
+		return t.Close() // a run of another catalog that shares the root
 	}
 	// A committed run's directory is no result any more, unless it was to be kept; that of a run that was
 	// taken for lost, when its launcher could not commit any more, is the only copy, and so is that of a run whose row
@@ -286,16 +288,16 @@ func (c *collector) sweepEnded(ctx context.Context, t *tenure, run catalog.Run) 
 	kept := keptDir(run) == place.Dir && place.Dir != ""
 	again, err := c.superseded(ctx, run)
 	if err != nil {
-		return errors.Join(err, t.close())
+		return errors.Join(err, t.Close())
 	}
-	if result, err := result.New(run); err == nil && result.PostProcess != nil && result.PostProcess.ExitCode == nil {
+	if res, err := result.New(run); err == nil && res.PostProcess != nil && res.PostProcess.ExitCode == nil {
 		c.report.PostProcess = append(c.report.PostProcess, run.Key)
 	}
 	place.Ended = kept || place.Ended && !again && (run.State == catalog.Lost || run.ID == "")
 	if err := c.sweep(ctx, place); err != nil || c.dry {
-		return errors.Join(err, t.close())
+		return errors.Join(err, t.Close())
 	}
-	return t.end()
+	return t.Remove()
 }
 
 // superseded reports whether a run was taken for lost and the queue has given its analysis to another worker. What it has made
@@ -305,14 +307,5 @@ func (c *collector) superseded(ctx context.Context, run catalog.Run) (bool, erro
 		return false, nil
 	}
 	last, err := c.Catalog.Get(ctx, catalog.Key{ID: run.ID})
-	return last.Attempt > run.Attempt, ignore(err, catalog.ErrNotFound)
-}
-
-// keyOfState reads the name of a state file: <id>@<attempt>.json.
-func keyOfState(name string) (key catalog.Key, ok bool) {
-	base, ok := strings.CutSuffix(name, ".json")
-	if !ok {
-		return catalog.Key{}, false
-	}
-	return keyOfName(base)
+	return last.Attempt > run.Attempt, workspace.Ignore(err, catalog.ErrNotFound)
 }

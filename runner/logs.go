@@ -11,10 +11,8 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/outputs/blob"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
+	"github.com/scidex-ai/scidex-oci/runner/workspace"
 )
-
-// logNames are the files of standard output and standard error in the ingest directory.
-var logNames = [2]string{"log-stdout", "log-stderr"}
 
 // logSink keeps the first bytes of one stream as a file of the ingest directory and counts the rest. It
 // makes the file with the first byte: most runs write nothing to one of the streams.
@@ -27,8 +25,8 @@ type logSink struct {
 	hash  hash.Hash
 	kept  int64
 	total int64
-	left  *heard // what a killed launcher has left, in place of the fields above
-	err   error  // the first error of writing; the stream is drained all the same
+	left  *workspace.LogFile // what a killed launcher has left, in place of the fields above
+	err   error              // the first error of writing; the stream is drained all the same
 }
 
 func (s *logSink) Write(p []byte) (int, error) {

@@ -7,21 +7,23 @@ import (
 	"testing"
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/runner/phase"
+	"github.com/scidex-ai/scidex-oci/runner/workspace"
 )
 
 // Whose state file is gone, as after a power cut, is lost, but for runs of another machine of this name.
 func TestNamesake(t *testing.T) {
-	ours := machine()
+	ours := workspace.MachineID()
 	if ours == "" {
 		t.Skip("this machine has no machine-id(5), and is told from none")
 	}
 	root := t.TempDir()
-	c := &collector{Runner: &Runner{Root: root}}
+	c := &collector{Host: &phase.Host{Root: root}}
 	held := catalog.Key{ID: "held", Attempt: 1}
-	if err := os.MkdirAll(filepath.Dir(statePath(root, held)), 0o700); err != nil {
+	if err := os.MkdirAll(filepath.Dir(workspace.StatePath(root, held)), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(statePath(root, held), nil, 0o600); err != nil {
+	if err := os.WriteFile(workspace.StatePath(root, held), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	for _, tt := range []struct {
@@ -33,7 +35,7 @@ func TestNamesake(t *testing.T) {
 		{"of an older version", "a", "", false},
 		{"of this root, when it had another id", "held", "another", false},
 	} {
-		place, err := json.Marshal(Place{Machine: tt.machine})
+		place, err := json.Marshal(workspace.Location{Machine: tt.machine})
 		if err != nil {
 			t.Fatal(err)
 		}

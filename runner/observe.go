@@ -4,6 +4,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/scidex-ai/scidex-oci/outputs/result"
+	"github.com/scidex-ai/scidex-oci/runner/judge"
 	"github.com/scidex-ai/scidex-oci/runner/observe/event"
 )
 
@@ -30,7 +32,7 @@ func (o *observer) warnings() []string {
 	if o.err == nil {
 		return nil
 	}
-	return []string{sentence(o.err)}
+	return []string{result.Sentence(o.err)}
 }
 
 // silence ends the events of the streams: those that nobody waited for would come after the end.
@@ -65,7 +67,7 @@ func (e *execution) observed(stream string) *event.Stream {
 		}
 	}}
 	if e.request.Observe != nil {
-		s.Limit = int64(e.plan.analysis.LogSize)
+		s.Limit = int64(e.plan.Analysis.LogSize)
 	}
 	return s
 }
@@ -76,13 +78,13 @@ func (e *execution) observeCreation() {
 
 // observeExit tells how the analysis ended, as far as that is known before its outputs are.
 func (e *execution) observeExit() {
-	v := judge(e.ending(nil))
+	v := judge.Decide(e.ending(nil))
 	exited := event.Exited{
-		Attempt: e.run.Attempt, Reason: string(v.reason), ExitCode: v.exitCode,
+		Attempt: e.run.Attempt, Reason: string(v.Reason), ExitCode: v.ExitCode,
 		ExitedAt: e.exit.Finished.UTC().Truncate(time.Millisecond),
 	}
-	if v.signal != "" {
-		exited.Signal = &v.signal
+	if v.Signal != "" {
+		exited.Signal = &v.Signal
 	}
 	e.observe(event.TypeExited, exited)
 }

@@ -7,50 +7,27 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/scidex-ai/scidex-oci/outputs"
 	"github.com/scidex-ai/scidex-oci/outputs/blob"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/record"
+	"github.com/scidex-ai/scidex-oci/runner/pending"
+	"github.com/scidex-ai/scidex-oci/runner/phase"
+	"github.com/scidex-ai/scidex-oci/runner/workspace"
 )
-
-// outcomesDir is where, below the root, outcomes wait that could not be committed: a record for each run.
-const outcomesDir = "outcomes"
-
-// refused ends the name of an outcome that can never be committed, because the run has ended otherwise.
-const refused = ".refused"
-
-// outcome is the head of such a record. Its entries are those of the harvest.
-type outcome struct {
-	V       int         `json:"v"` // 1
-	Catalog string      `json:"catalog"`
-	Message string      `json:"message"` // what the caller was told
-	Run     catalog.Run `json:"run"`     // as it was to be committed
-}
-
-func (r *Runner) outcomePath(key catalog.Key) string {
-	return filepath.Join(r.Root, outcomesDir, key.String())
-}
-
-// waits reports whether the outcome of a run waits to be committed.
-func (r *Runner) waits(key catalog.Key) bool {
-	_, err := os.Lstat(r.outcomePath(key))
-	return !errors.Is(err, fs.ErrNotExist) // where that cannot be told, nobody takes the run for another
-}
 
 // keepOutcome keeps for later what could not be committed, and returns what the user is to know.
 func (e *execution) keepOutcome(ctx context.Context, why error) error {
-	path, then := e.outcomePath(e.run.Key), `the next command or "scidex-oci gc" commits it`
+	path, then := pending.Path(e.Host, e.run.Key), `the next command or "scidex-oci gc" commits it`
 	if errors.Is(why, catalog.ErrEnded) {
-		path, then = path+refused, "and stays there"
+		path, then = path+pending.Refused, "and stays there"
 	}
 	told := fmt.Errorf("the result could not be committed: %w; it is kept in %q, %s", why, path, then)
 	next, err := e.entries.read()
 	if err == nil {
-		err = record.Keep(path, outcome{V: 1, Catalog: e.place.Catalog, Message: told.Error(), Run: e.run}, next)
+		err = record.Keep(path, pending.Record{V: 1, Catalog: e.place.Catalog, Message: told.Error(), Run: e.run}, next)
 	}
 	if err == nil {
 		return told
@@ -58,65 +35,33 @@ func (e *execution) keepOutcome(ctx context.Context, why error) error {
 	return e.keepWork(ctx, fmt.Errorf("the result could not be committed: %w; nor could it be kept for later: %w", why, err))
 }
 
-// outcomes lists the records of outcomes that wait, and those that are kept aside.
-func (r *Runner) outcomes() (waiting []catalog.Key, aside []string, err error) {
-	entries, err := os.ReadDir(filepath.Join(r.Root, outcomesDir))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil, nil
-	}
-	for _, entry := range entries {
-		if strings.HasSuffix(entry.Name(), refused) {
-			aside = append(aside, filepath.Join(r.Root, outcomesDir, entry.Name()))
-		} else if key, ok := keyOfName(strings.TrimSuffix(entry.Name(), record.Unfinished)); ok {
-			waiting = append(waiting, key)
-		}
-	}
-	return waiting, aside, err
-}
-
-// Waiting is how many results wait below the root to be committed.
-func (r *Runner) Waiting() (int, error) {
-	waiting, _, err := r.outcomes()
-	return len(waiting), err
-}
-
-// keyOfName reads <id>@<attempt>.
-func keyOfName(name string) (key catalog.Key, ok bool) {
-	id, attempt, cut := strings.Cut(name, "@")
-	n, err := strconv.Atoi(attempt)
-	if !cut || err != nil || n < 1 || strconv.Itoa(n) != attempt {
-		return catalog.Key{}, false
-	}
-	return catalog.Key{ID: id, Attempt: n}, true
-}
-
 // CommitOutcomes commits what runs of this root could not commit at their end, and returns those runs. What cannot be
 // committed now either is logged and stays.
-func (r *Runner) CommitOutcomes(ctx context.Context) []catalog.Key {
-	waiting, _, err := r.outcomes()
+func CommitOutcomes(ctx context.Context, host *phase.Host) []catalog.Key {
+	waiting, _, err := pending.List(host)
 	if len(waiting) == 0 {
 		if err != nil {
-			r.Log.Warn("results that wait to be committed", "error", err)
+			host.Log.Warn("results that wait to be committed", "error", err)
 		}
 		return nil
 	}
-	c, err := r.newCollector(ctx)
+	c, err := newCollector(ctx, host)
 	if err != nil {
-		r.Log.Warn("results that wait to be committed", "error", err)
+		host.Log.Warn("results that wait to be committed", "error", err)
 		return nil
 	}
 	defer c.close()
 	c.hurried = time.Now().Add(hurriedUpload)
 	c.commitOutcomes(ctx)
 	for _, err := range c.report.Errors {
-		r.Log.Warn("a result waits to be committed", "error", err)
+		host.Log.Warn("a result waits to be committed", "error", err)
 	}
 	return c.report.Committed
 }
 
 // commitOutcomes commits what waits.
 func (c *collector) commitOutcomes(ctx context.Context) {
-	waiting, aside, err := c.outcomes()
+	waiting, aside, err := pending.List(c.Host)
 	if err != nil {
 		c.report.Errors = append(c.report.Errors, err)
 	}
@@ -141,8 +86,8 @@ func (c *collector) late(err error) bool {
 
 // commitOutcome commits one outcome, with the lock of its run, and removes what the run has left.
 func (c *collector) commitOutcome(ctx context.Context, key catalog.Key) error {
-	t, err := hold(c.Root, key)
-	if errors.Is(err, errAlive) {
+	t, err := workspace.Lock(c.Root, key)
+	if errors.Is(err, workspace.ErrLocked) {
 		return nil // its launcher, or another command that commits it
 	}
 	if err != nil {
@@ -150,13 +95,13 @@ func (c *collector) commitOutcome(ctx context.Context, key catalog.Key) error {
 	}
 	run, err := c.commitRecord(ctx, key)
 	if err != nil || run.ID == "" {
-		return errors.Join(err, t.leave())
+		return errors.Join(err, t.Leave())
 	}
 	if run.State != catalog.Lost {
 		c.report.Committed = append(c.report.Committed, key)
 	}
 	if c.dry {
-		return t.leave()
+		return t.Leave()
 	}
 	return c.sweepEnded(ctx, t, run)
 }
@@ -164,11 +109,11 @@ func (c *collector) commitOutcome(ctx context.Context, key catalog.Key) error {
 // commitRecord returns the run that was committed, or a lost one that is superseded; one without an id where there was
 // nothing to commit.
 func (c *collector) commitRecord(ctx context.Context, key catalog.Key) (none catalog.Run, err error) {
-	path := c.outcomePath(key)
+	path := pending.Path(c.Host, key)
 	if !c.dry {
 		_ = os.Remove(path + record.Unfinished) // of a launcher that was killed
 	}
-	var o outcome
+	var o pending.Record
 	content, err := record.Open(path, &o)
 	if errors.Is(err, fs.ErrNotExist) {
 		return none, nil // another command was faster
@@ -209,7 +154,7 @@ func (c *collector) commitRecord(ctx context.Context, key catalog.Key) (none cat
 			c.Log.Warn("another worker has the analysis; what this one made of it is removed", "run", key.String())
 			return run, errors.Join(os.Remove(path), record.SyncDir(filepath.Dir(path)))
 		}
-		return none, errors.Join(fmt.Errorf("%w: what it was to commit is in %q and stays there", err, path+refused), os.Rename(path, path+refused))
+		return none, errors.Join(fmt.Errorf("%w: what it was to commit is in %q and stays there", err, path+pending.Refused), os.Rename(path, path+pending.Refused))
 	}
 	if err != nil {
 		return none, fmt.Errorf("its result, kept in %q, could not be committed now: %w", path, err)
@@ -222,7 +167,7 @@ func (c *collector) commitRecord(ctx context.Context, key catalog.Key) (none cat
 
 // keepAwaited is keepBlobs for the record of an outcome.
 func (c *collector) keepAwaited(ctx context.Context, path string) error {
-	var o outcome
+	var o pending.Record
 	content, err := record.Open(path, &o)
 	if err != nil {
 		return err
@@ -239,7 +184,7 @@ func (c *collector) keepAwaited(ctx context.Context, path string) error {
 		ctx, cancel = context.WithDeadlineCause(ctx, c.hurried, late)
 		defer cancel()
 	}
-	err = c.keepBlobs(ctx, patience, o.Run, content.Next)
+	err = keepBlobs(ctx, c.Host, patience, o.Run, content.Next)
 	if errors.Is(err, fs.ErrNotExist) {
 		return c.missing(ctx, o.Run, err)
 	}
@@ -289,39 +234,4 @@ func (c *collector) hurry(ctx context.Context) (_ context.Context, begun, done f
 	}
 	timer := time.AfterFunc(hurriedWait, cancel)
 	return ctx, func() { timer.Stop() }, cancel
-}
-
-// outcomeDigests calls note for each digest that an outcome names which is not in the catalog. One that cannot be
-// read is an error: nobody knows what it names.
-func (r *Runner) outcomeDigests(note func(sha256 string) bool) error {
-	waiting, aside, err := r.outcomes()
-	if err != nil {
-		return err
-	}
-	for _, key := range waiting {
-		aside = append(aside, r.outcomePath(key))
-	}
-	for _, path := range aside {
-		if err := recordDigests(path, note); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("no blob is removed while %q cannot be read, which names some: %w", path, err)
-		}
-	}
-	return nil
-}
-
-func recordDigests(path string, note func(sha256 string) bool) error {
-	var o outcome
-	content, err := record.Open(path, &o)
-	if err != nil {
-		return err
-	}
-	defer content.Close()
-	for _, sha256 := range o.Run.Blobs {
-		note(sha256)
-	}
-	return content.Each(func(entry outputs.Entry) {
-		if entry.Rejected == "" {
-			note(entry.SHA256)
-		}
-	})
 }

@@ -20,6 +20,8 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/blob"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/record"
+	"github.com/scidex-ai/scidex-oci/runner/pending"
+	"github.com/scidex-ai/scidex-oci/runner/phase"
 )
 
 // far is a blob store whose Keep is keep.
@@ -56,15 +58,15 @@ func sumOf(text string) string {
 // waiting is a collector of so many outcomes that wait, each of which names the blob of the text "blob".
 func waiting(t *testing.T, outcomes int, c catalog.Catalog, blobs *blob.Store) *collector {
 	t.Helper()
-	r := &Runner{Root: t.TempDir(), Catalog: c, Blobs: blobs}
+	r := &phase.Host{Root: t.TempDir(), Catalog: c, Blobs: blobs}
 	for n := range outcomes {
 		run := catalog.Run{Key: catalog.Key{ID: fmt.Sprintf("run-%d", n), Attempt: 1}, Blobs: []string{sumOf("blob")}}
 		none := func() (outputs.Entry, error) { return outputs.Entry{}, io.EOF }
-		if err := record.Keep(r.outcomePath(run.Key), outcome{V: 1, Catalog: "c", Run: run}, none); err != nil {
+		if err := record.Keep(pending.Path(r, run.Key), pending.Record{V: 1, Catalog: "c", Run: run}, none); err != nil {
 			t.Fatal(err)
 		}
 	}
-	return &collector{Runner: r, catalogID: "c", known: map[string]bool{}, expired: map[catalog.Key]bool{}}
+	return &collector{Host: r, catalogID: "c", known: map[string]bool{}, expired: map[catalog.Key]bool{}}
 }
 
 func openFar(t *testing.T, keep func(ctx context.Context) error) *blob.Store {

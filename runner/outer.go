@@ -9,6 +9,7 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner/cgroup"
+	"github.com/scidex-ai/scidex-oci/runner/plan"
 	"github.com/scidex-ai/scidex-oci/runner/sandbox"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
@@ -23,11 +24,11 @@ type outerHold struct {
 func (e *execution) holdOuter(pid int) {
 	groups := cgroup.FindOuter(cgroup.System{}, pid)
 	e.outer = &outerHold{groups, groups.Held()}
-	e.report.Enforced = outerEnforced(e.plan.analysis, e.outer.held)
-	e.report.Warnings = append(e.report.Warnings, outerWarnings(e.plan.analysis, e.outer.held)...)
+	e.report.Enforced = outerEnforced(e.plan.Analysis, e.outer.held)
+	e.report.Warnings = append(e.report.Warnings, outerWarnings(e.plan.Analysis, e.outer.held)...)
 	sandbox.ReserveThreads()
 	launcher := os.Getpid()
-	if !e.launched.own { // whose other runs are its descendants, too
+	if !e.launched.Alone() { // whose other runs are its descendants, too
 		launcher = cgroup.Nobody
 	}
 	groups.Watch(launcher)
@@ -36,9 +37,9 @@ func (e *execution) holdOuter(pid int) {
 // outerEnforced is enforced for a run whose memory, CPUs and processes someone else's groups hold, or nobody.
 // There is no rlimit on memory or processes beside them (spec, withRlimits).
 func outerEnforced(a spec.Analysis, held cgroup.Held) []result.Enforcement {
-	list := enforced(a, nil)
+	list := plan.Enforced(a, nil)
 	for i, effective := range []string{
-		strconv.FormatInt(held.Memory, 10), number(held.CPUs), strconv.FormatInt(held.Pids, 10),
+		strconv.FormatInt(held.Memory, 10), plan.Number(held.CPUs), strconv.FormatInt(held.Pids, 10),
 	} {
 		list[i].Effective, list[i].By = effective, result.ByOuter
 		if effective == "0" {
@@ -71,7 +72,7 @@ func outerWarnings(a spec.Analysis, held cgroup.Held) []string {
 		}
 	}
 	if held.CPUSet {
-		warnings = append(warnings, fmt.Sprintf("outer: no quota below it, but a set of CPUs (cpuset) holds the limit of %s CPUs", number(held.CPUs)))
+		warnings = append(warnings, fmt.Sprintf("outer: no quota below it, but a set of CPUs (cpuset) holds the limit of %s CPUs", plan.Number(held.CPUs)))
 	}
 	if held.Swapping {
 		warnings = append(warnings, "outer: "+swapWarning)
@@ -103,16 +104,16 @@ func (e *execution) pidsLimit() int64 {
 	if e.outer != nil {
 		return e.outer.held.Pids
 	}
-	return e.plan.analysis.Pids
+	return e.plan.Analysis.Pids
 }
 
 func sharedWarning(shared cgroup.Evidence) string {
 	var counted []string
 	if shared.OOMKills > 0 {
-		counted = append(counted, count(shared.OOMKills, "process", "processes")+" killed for lack of memory")
+		counted = append(counted, result.Count(shared.OOMKills, "process", "processes")+" killed for lack of memory")
 	}
 	if shared.PidsDenied > 0 {
-		counted = append(counted, count(shared.PidsDenied, "denied fork", "denied forks"))
+		counted = append(counted, result.Count(shared.PidsDenied, "denied fork", "denied forks"))
 	}
 	if shared.Throttled > 0 {
 		counted = append(counted, shared.Throttled.Round(time.Millisecond).String()+" without CPU")

@@ -5,64 +5,29 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"time"
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
+	"github.com/scidex-ai/scidex-oci/runner/judge"
+	"github.com/scidex-ai/scidex-oci/runner/phase"
+	"github.com/scidex-ai/scidex-oci/runner/request"
+	"github.com/scidex-ai/scidex-oci/runner/watch"
+	"github.com/scidex-ai/scidex-oci/runner/workspace"
 )
 
-// Hook is a command of the caller's own that gets the result of a run after its commit. It runs outside of the
-// sandbox with the caller's rights, so it comes from the command line, the environment or the config file, and
-// never from a manifest or the catalog, where others may write.
-type Hook struct {
-	Command []string      // the first is the path of a file that can be executed
-	Always  bool          // also after a run that is not complete
-	Timeout time.Duration // then SIGTERM
-	Grace   time.Duration // from SIGTERM to SIGKILL
-	Output  io.Writer     // receives standard output and standard error as they come
-}
-
-// owing is what the catalog says of a run until its hook has ended: whoever reads `complete` relies on what the
-// hook does.
-func (v verdict) owing(key catalog.Key) verdict {
-	if v.state != catalog.Complete {
-		return v
-	}
-	return verdict{
-		catalog.Error, result.ReasonPostProcess, result.ExitError, "",
-		"the post-process command has not ended; if scidex-oci was killed meanwhile, " + repeatHook(key),
-	}
-}
-
-// hooked is the verdict after a hook. The analysis' own bad end wins.
-func (v verdict) hooked(key catalog.Key, failure error) verdict {
-	if failure == nil || v.state != catalog.Complete {
-		return v
-	}
-	return verdict{
-		catalog.Error, result.ReasonPostProcess, result.ExitError, "",
-		sentence(failure) + "; the outputs are committed: " + repeatHook(key),
-	}
-}
-
-func repeatHook(key catalog.Key) string {
-	return fmt.Sprintf(`repeat it alone with "scidex-oci post-process %s"`, key)
-}
-
 // due notes the hook of a run that is to be committed with v, and returns what the catalog is to say meanwhile.
-func (e *execution) due(v verdict) verdict {
+func (e *execution) due(v judge.Outcome) judge.Outcome {
 	h := e.request.Hook
-	if h == nil || v.state != catalog.Complete && !h.Always {
+	if h == nil || v.State != catalog.Complete && !h.Always {
 		return v
 	}
 	e.report.PostProcess = &result.PostProcess{Command: h.Command}
-	return v.owing(e.run.Key)
+	return v.WhileHookRuns(e.run.Key)
 }
 
 // postProcess calls the hook of a run that was committed, and amends the catalog. The working directory goes
 // by what came of it.
-func (e *execution) postProcess(ctx context.Context, v verdict, failed result.Reason, keep bool) (verdict, bool) {
+func (e *execution) postProcess(ctx context.Context, v judge.Outcome, failed result.Reason, keep bool) (judge.Outcome, bool) {
 	if e.report.PostProcess == nil {
 		return v, keep
 	}
@@ -70,32 +35,32 @@ func (e *execution) postProcess(ctx context.Context, v verdict, failed result.Re
 		e.tell(e.ingest.Close())
 		e.ingest = nil
 	}
-	result := e.result(v)
-	done, failure := e.callHook(ctx, *e.request.Hook, result, e.request.Stop)
-	after := v.hooked(e.run.Key, failure)
+	res := e.result(v)
+	done, failure := callHook(ctx, e.Host, *e.request.Hook, res, e.request.Stop)
+	after := v.AfterHook(e.run.Key, failure)
 	e.report.PostProcess = &done
 	if keep = keep && e.keeps(after, failed); !keep {
 		e.report.Kept = ""
 	}
-	if err := e.amend(ctx, &e.run, after, e.report); err != nil {
+	if err := amend(ctx, e.Host, &e.run, after, e.report); err != nil {
 		err = fmt.Errorf("the post-process command has ended, which could not be recorded: %w", err)
-		return completed.hooked(e.run.Key, err), keep
+		return judge.Completed.AfterHook(e.run.Key, err), keep
 	}
 	return after, keep
 }
 
 // amend records what came of a run after its commit.
-func (r *Runner) amend(ctx context.Context, run *catalog.Run, v verdict, report result.Report) (err error) {
-	run.State, run.Reason, run.Message, run.ExitCode = v.state, string(v.reason), v.message, v.exitCode
+func amend(ctx context.Context, host *phase.Host, run *catalog.Run, v judge.Outcome, report result.Report) (err error) {
+	run.State, run.Reason, run.Message, run.ExitCode = v.State, string(v.Reason), v.Message, v.ExitCode
 	if run.Report, err = json.Marshal(report); err != nil {
 		return err
 	}
-	return r.Catalog.Amend(ctx, *run)
+	return host.Catalog.Amend(ctx, *run)
 }
 
 // callHook gives a run's result and copies of its outputs to a hook. The error says why the hook has not
 // succeeded.
-func (r *Runner) callHook(ctx context.Context, h Hook, res result.Result, stop <-chan StopSignal) (_ result.PostProcess, err error) {
+func callHook(ctx context.Context, host *phase.Host, h request.Hook, res result.Result, stop <-chan request.StopSignal) (_ result.PostProcess, err error) {
 	unborn := result.PostProcess{Command: h.Command}
 	res.PostProcess = nil
 	raw, err := json.Marshal(res)
@@ -103,40 +68,40 @@ func (r *Runner) callHook(ctx context.Context, h Hook, res result.Result, stop <
 		return unborn, err
 	}
 	key := catalog.Key{ID: res.ID, Attempt: res.Attempt}
-	view, err := r.openView(ctx, key)
+	view, err := openView(ctx, host, key)
 	if err != nil {
 		return unborn, fmt.Errorf("the outputs could not be laid out for the post-process command: %w", err)
 	}
-	done, failure := h.call(key, raw, view.path, stop)
+	done, failure := execute(h, key, raw, view.path, stop)
 	if err := view.remove(ctx); err != nil {
-		r.Log.Warn("run "+res.ID+": the copies of the outputs could not be removed; gc tries again", "error", err)
+		host.Log.Warn("run "+res.ID+": the copies of the outputs could not be removed; gc tries again", "error", err)
 	}
 	return done, failure
 }
 
 // PostProcess calls the hook of a run that has ended, and never its analysis: of one whose hook has not
 // succeeded, or of any with again. The result is what the catalog then says; its exit code is that of the run.
-func (r *Runner) PostProcess(ctx context.Context, key catalog.Key, h Hook, again bool, stop <-chan StopSignal) (_ result.Result, err error) {
-	if err := r.Bind(ctx); err != nil {
+func PostProcess(ctx context.Context, host *phase.Host, key catalog.Key, h request.Hook, again bool, stop <-chan request.StopSignal) (_ result.Result, err error) {
+	if err := Bind(ctx, host); err != nil {
 		return result.Result{}, err
 	}
-	release, err := r.idle(key)
+	release, err := idle(host, key)
 	if err != nil {
 		return result.Result{}, err
 	}
 	defer func() { err = errors.Join(err, release()) }()
-	run, err := r.Catalog.Get(ctx, key)
+	run, err := host.Catalog.Get(ctx, key)
 	if err != nil {
 		return result.Result{}, err
 	}
-	result, err := r.Show(ctx, run)
+	res, err := watch.Show(ctx, host, run)
 	if err != nil {
-		return result, err
+		return res, err
 	}
-	if err := mayRepeat(result, again); err != nil {
-		return result, err
+	if err := mayRepeat(res, again); err != nil {
+		return res, err
 	}
-	return r.repeat(ctx, run, h, result, stop)
+	return repeat(ctx, host, run, h, res, stop)
 }
 
 // mayRepeat refuses a run that has no result to give, or whose hook need not be repeated.
@@ -158,35 +123,35 @@ func mayRepeat(res result.Result, again bool) error {
 }
 
 // repeat calls the hook, with the catalog saying meanwhile that it is owed.
-func (r *Runner) repeat(ctx context.Context, run catalog.Run, h Hook, res result.Result, stop <-chan StopSignal) (result.Result, error) {
-	v := verdict{run.State, result.Reason(run.Reason), run.ExitCode, run.Signal, run.Message}
-	if v.reason == result.ReasonPostProcess { // only a complete run becomes one
-		v = completed
+func repeat(ctx context.Context, host *phase.Host, run catalog.Run, h request.Hook, res result.Result, stop <-chan request.StopSignal) (result.Result, error) {
+	v := judge.Outcome{State: run.State, Reason: result.Reason(run.Reason), ExitCode: run.ExitCode, Signal: run.Signal, Message: run.Message}
+	if v.Reason == result.ReasonPostProcess { // only a complete run becomes one
+		v = judge.Completed
 	}
 	report := res.Report
 	report.PostProcess = &result.PostProcess{Command: h.Command}
-	if err := r.amend(ctx, &run, v.owing(run.Key), report); err != nil {
+	if err := amend(ctx, host, &run, v.WhileHookRuns(run.Key), report); err != nil {
 		return res, err
 	}
-	res.State, res.Reason, res.Message, res.ExitCode = v.state, v.reason, v.message, v.exitCode
-	done, failure := r.callHook(ctx, h, res, stop)
+	res.State, res.Reason, res.Message, res.ExitCode = v.State, v.Reason, v.Message, v.ExitCode
+	done, failure := callHook(ctx, host, h, res, stop)
 	report.PostProcess = &done
-	if err := r.amend(ctx, &run, v.hooked(run.Key, failure), report); err != nil {
+	if err := amend(ctx, host, &run, v.AfterHook(run.Key, failure), report); err != nil {
 		return res, errors.Join(failure, err)
 	}
-	res, err := r.Show(ctx, run)
+	res, err := watch.Show(ctx, host, run)
 	return res, errors.Join(failure, err)
 }
 
 // idle takes the lock of an ended run, which its launcher holds until its hook has ended and it is cleaned.
 // What gc has to clean stays recorded.
-func (r *Runner) idle(key catalog.Key) (release func() error, err error) {
-	t, err := take(r.Root, key)
-	if errors.Is(err, errAlive) {
+func idle(host *phase.Host, key catalog.Key) (release func() error, err error) {
+	t, err := workspace.LockWait(host.Root, key)
+	if errors.Is(err, workspace.ErrLocked) {
 		return nil, fmt.Errorf("run %q is still at work: its post-process command or its cleaning has not ended; wait for it", key)
 	}
 	if err != nil {
 		return nil, err
 	}
-	return t.leave, nil
+	return t.Leave, nil
 }

@@ -19,6 +19,7 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
+	"github.com/scidex-ai/scidex-oci/runner/request"
 )
 
 // hookStderr is how much of the end of a hook's standard error is kept, in bytes.
@@ -29,16 +30,16 @@ const hookDrain = time.Second
 
 // hookCall is a hook that runs.
 type hookCall struct {
-	hook    Hook
+	hook    request.Hook
 	cmd     *exec.Cmd
 	dead    chan struct{} // the hook has died and still is a zombie: its group's number is its own
 	stderr  lastBytes
-	stopped *StopSignal
+	stopped *request.StopSignal
 	done    result.PostProcess
 }
 
-// call runs a hook with result on its standard input. The error says why it has not succeeded.
-func (h Hook) call(key catalog.Key, res []byte, dir string, stop <-chan StopSignal) (result.PostProcess, error) {
+// execute runs a hook with result on its standard input. The error says why it has not succeeded.
+func execute(h request.Hook, key catalog.Key, res []byte, dir string, stop <-chan request.StopSignal) (result.PostProcess, error) {
 	c := &hookCall{hook: h, cmd: exec.Command(h.Command[0], h.Command[1:]...), dead: make(chan struct{})}
 	c.done.Command, c.stderr.limit = h.Command, hookStderr
 	screen := &lockedWriter{to: h.Output}
@@ -108,7 +109,7 @@ func (c *hookCall) start() error {
 }
 
 // watch waits for the hook's end, and sees to it at the timeout or when the user asks.
-func (c *hookCall) watch(stop <-chan StopSignal) {
+func (c *hookCall) watch(stop <-chan request.StopSignal) {
 	timeout := time.NewTimer(c.hook.Timeout)
 	defer timeout.Stop()
 	var patience <-chan time.Time

@@ -15,6 +15,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/blob"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/runner/host/lockdir"
+	"github.com/scidex-ai/scidex-oci/runner/phase"
 )
 
 // view is a directory of copies of a run's outputs: whatever a hook does to them, the blobs stay as they are.
@@ -27,17 +28,17 @@ type view struct {
 func viewsDir(root string) string { return filepath.Join(root, "post-process") }
 
 // openView lays the outputs of a run out, read-only by mode and verified. Remove it.
-func (r *Runner) openView(ctx context.Context, key catalog.Key) (_ *view, err error) {
-	if err := os.MkdirAll(viewsDir(r.Root), 0o700); err != nil {
+func openView(ctx context.Context, host *phase.Host, key catalog.Key) (_ *view, err error) {
+	if err := os.MkdirAll(viewsDir(host.Root), 0o700); err != nil {
 		return nil, err
 	}
-	v := &view{path: filepath.Join(viewsDir(r.Root), key.String())}
+	v := &view{path: filepath.Join(viewsDir(host.Root), key.String())}
 	if v.dir, err = lockdir.Make(v.path); err != nil {
 		return nil, err
 	}
 	err = outputs.Empty(ctx, v.dir) // what a killed launcher has left
 	if err == nil {
-		err = r.fillView(ctx, key, v)
+		err = fillView(ctx, host, key, v)
 	}
 	if err == nil {
 		err = outputs.Protect(ctx, v.dir)
@@ -48,16 +49,16 @@ func (r *Runner) openView(ctx context.Context, key catalog.Key) (_ *view, err er
 	return v, nil
 }
 
-func (r *Runner) fillView(ctx context.Context, key catalog.Key, v *view) (err error) {
+func fillView(ctx context.Context, host *phase.Host, key catalog.Key, v *view) (err error) {
 	target, err := outputs.OpenTarget(v.path, false)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, target.Close()) }()
 	var failed error
-	err = r.Catalog.Outputs(ctx, key, func(e outputs.Entry) bool {
+	err = host.Catalog.Outputs(ctx, key, func(e outputs.Entry) bool {
 		if e.Rejected == "" {
-			failed = putCopy(ctx, target, r.Blobs, e)
+			failed = putCopy(ctx, target, host.Blobs, e)
 		}
 		return failed == nil
 	})

@@ -16,6 +16,12 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/record"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner/cgroup"
+	"github.com/scidex-ai/scidex-oci/runner/inputs"
+	"github.com/scidex-ai/scidex-oci/runner/pending"
+	"github.com/scidex-ai/scidex-oci/runner/plan"
+	"github.com/scidex-ai/scidex-oci/runner/request"
+	"github.com/scidex-ai/scidex-oci/runner/suspend"
+	"github.com/scidex-ai/scidex-oci/runner/workspace"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
@@ -24,7 +30,7 @@ const recoveredWarning = "committed by recovery: scidex-oci was killed after the
 
 // remains are what a killed launcher has left of a run whose analysis had ended.
 type remains struct {
-	aftermath
+	workspace.ExitRecord
 	staged []outputs.Entry
 	ingest *blob.Ingest // nil as long as it is lost and no other is made
 	lost   bool         // the ingest directory was gone
@@ -39,17 +45,17 @@ func (c *collector) recover(ctx context.Context, run catalog.Run) (judged bool, 
 	}
 	// Its lock first: another gc removes the directory once the run is committed.
 	if err := c.adopt(&left); err != nil {
-		return true, ignore(err, blob.ErrOwned) // the launcher lives, or another gc is at it
+		return true, workspace.Ignore(err, blob.ErrOwned) // the launcher lives, or another gc is at it
 	}
 	if !left.lost {
 		defer left.ingest.Leave() // where it is closed by then, this does nothing
 	}
-	t, err := take(c.Root, run.Key) // a command that tidies may have the lock for a moment, and leaves the rest to gc
+	t, err := workspace.LockWait(c.Root, run.Key) // a command that tidies may have the lock for a moment, and leaves the rest to gc
 	if err != nil {
-		return true, ignore(err, errAlive)
+		return true, workspace.Ignore(err, workspace.ErrLocked)
 	}
 	if run, err = c.Catalog.Get(ctx, run.Key); err != nil || run.State.Final() {
-		return true, errors.Join(err, t.leave())
+		return true, errors.Join(err, t.Leave())
 	}
 	return c.recoverHeld(ctx, t, run, left)
 }
@@ -57,36 +63,36 @@ func (c *collector) recover(ctx context.Context, run catalog.Run) (judged bool, 
 // remainsOf reads what was noted at the end of a run's analysis. It is not whole where there is none, or where nobody knows
 // whether the working directory is.
 func (c *collector) remainsOf(run catalog.Run) (left remains, whole bool, err error) {
-	state := statePath(c.Root, run.Key)
-	if placeOf(run).State != state || c.waits(run.Key) {
+	state := workspace.StatePath(c.Root, run.Key)
+	if workspace.LocationOf(run).State != state || pending.Exists(c.Host, run.Key) {
 		return left, false, nil
 	}
-	left.aftermath, left.staged, err = readAftermath(state)
-	if err != nil || left.BootID == "" || left.BootID != BootID() {
-		return left, false, ignore(ignore(err, fs.ErrNotExist), record.ErrDamaged)
+	left.ExitRecord, left.staged, err = workspace.ReadExitRecord(state)
+	if err != nil || left.BootID == "" || left.BootID != workspace.BootID() {
+		return left, false, workspace.Ignore(workspace.Ignore(err, fs.ErrNotExist), record.ErrDamaged)
 	}
 	return left, true, nil
 }
 
 // recoverHeld is recover with the locks of the run and of its ingest directory.
-func (c *collector) recoverHeld(ctx context.Context, t *tenure, run catalog.Run, left remains) (judged bool, err error) {
-	place := t.read(placeOf(run))
+func (c *collector) recoverHeld(ctx context.Context, t *workspace.StateFile, run catalog.Run, left remains) (judged bool, err error) {
+	place := t.Read(workspace.LocationOf(run))
 	c.known[place.Dir] = true
 	dir, err := openUnowned(place)
 	if errors.Is(err, fs.ErrNotExist) {
-		return false, errors.Join(c.leaveUnharvested(t, place), dir.close(), t.close())
+		return false, errors.Join(c.leaveUnharvested(t, place), dir.Close(), t.Close())
 	}
 	if err != nil {
-		return true, errors.Join(err, t.close())
+		return true, errors.Join(err, t.Close())
 	}
 	if c.dry {
 		c.report.Committed = append(c.report.Committed, run.Key)
-		return true, errors.Join(dir.close(), t.close())
+		return true, errors.Join(dir.Close(), t.Close())
 	}
 	// Not before: a directory that is gone may mean that the run has come to its end since its row was read.
 	if left.lost {
 		if left.ingest, err = c.newIngest(run.ID); err != nil {
-			return true, errors.Join(err, dir.close(), t.close())
+			return true, errors.Join(err, dir.Close(), t.Close())
 		}
 		defer left.ingest.Leave()
 	}
@@ -97,38 +103,38 @@ func (c *collector) recoverHeld(ctx context.Context, t *tenure, run catalog.Run,
 		err = e.finishRecovered(ctx)
 	}
 	if err != nil {
-		return true, errors.Join(err, dir.close(), t.close())
+		return true, errors.Join(err, dir.Close(), t.Close())
 	}
 	c.report.Committed = append(c.report.Committed, run.Key)
-	return true, errors.Join(dir.close(), c.sweepEnded(ctx, t, e.run))
+	return true, errors.Join(dir.Close(), c.sweepEnded(ctx, t, e.run))
 }
 
 // leaveUnharvested is for a run whose /work is not there to be harvested. Its directory is gone, or has been kept by a launcher that
 // could not record so; the record of the end would only hold up the removal of the ingest directory.
-func (c *collector) leaveUnharvested(t *tenure, place Place) error {
+func (c *collector) leaveUnharvested(t *workspace.StateFile, place workspace.Location) error {
 	if c.dry {
 		return nil
 	}
-	is, err := lookInode(place.Dir, place)
+	is, err := workspace.LookInode(place.Dir, place)
 	if err == nil && is && !place.Ended {
 		place.Ended = true
-		err = t.record(place)
+		err = t.Record(place)
 	}
 	if err != nil {
 		return err
 	}
-	return ignore(os.Remove(aftermathPath(t.path)), fs.ErrNotExist)
+	return workspace.Ignore(os.Remove(workspace.ExitRecordPath(t.Path)), fs.ErrNotExist)
 }
 
 // openUnowned opens a run's directory. What is /work of it may be out of the caller's reach: the supervisor opens it.
-func openUnowned(place Place) (_ *workdir, err error) {
-	w := &workdir{path: place.Dir}
-	if w.dir, err = openInode(place.Dir, place); err != nil {
+func openUnowned(place workspace.Location) (_ *workspace.Workdir, err error) {
+	w := &workspace.Workdir{Path: place.Dir}
+	if w.Dir, err = workspace.OpenInode(place.Dir, place); err != nil {
 		return nil, err
 	}
 	var st unix.Stat_t
-	if err := unix.Fstatat(int(w.dir.Fd()), workName, &st, unix.AT_SYMLINK_NOFOLLOW); err != nil {
-		return nil, errors.Join(&fs.PathError{Op: "stat", Path: workName, Err: err}, w.close())
+	if err := unix.Fstatat(int(w.Dir.Fd()), workspace.WorkName, &st, unix.AT_SYMLINK_NOFOLLOW); err != nil {
+		return nil, errors.Join(&fs.PathError{Op: "stat", Path: workspace.WorkName, Err: err}, w.Close())
 	}
 	return w, nil
 }
@@ -137,7 +143,7 @@ func openUnowned(place Place) (_ *workdir, err error) {
 func (c *collector) adopt(left *remains) (err error) {
 	left.ingest, err = c.Blobs.AdoptIngest(left.Ingest)
 	left.lost = errors.Is(err, fs.ErrNotExist)
-	return ignore(err, fs.ErrNotExist)
+	return workspace.Ignore(err, fs.ErrNotExist)
 }
 
 // newIngest is an ingest directory that the supervisor may write to.
@@ -164,10 +170,10 @@ func (c *collector) resume(ctx context.Context, run catalog.Run, a remains) (*ex
 		return nil, err
 	}
 	e := &execution{
-		Runner: c.Runner, recovered: true, suspender: &Suspender{}, supervisor: supervisor.Session, run: run, staged: a.staged, ingest: a.ingest,
-		plan: &plan{
-			key: run.Key, analysis: analysis, account: c.account, declared: declared, audit: a.Audit, command: a.Command,
-			inputs: &inputSet{hasData: a.HasData, hasDocs: a.HasDocs, script: &script{inside: a.Inside}},
+		Host: c.Host, recovered: true, suspender: &suspend.Suspender{}, supervisor: supervisor.Session, run: run, staged: a.staged, ingest: a.ingest,
+		plan: &plan.Plan{
+			Key: run.Key, Analysis: analysis, Account: c.account, Declared: declared, Audit: a.Audit, Command: a.Command,
+			Inputs: &inputs.Set{HasData: a.HasData, HasDocs: a.HasDocs, Script: &inputs.Script{Inside: a.Inside}},
 		},
 		stopped: a.Stopped, stoppedAt: a.StoppedAt, insisted: a.Insisted, exit: a.Exit, report: a.Report,
 	}
@@ -177,7 +183,7 @@ func (c *collector) resume(ctx context.Context, run catalog.Run, a remains) (*ex
 		e.outer = &outerHold{held: cgroup.Held{Limits: cgroup.Limits{Pids: a.PidsLimit}}}
 	}
 	if a.Hook != nil {
-		e.request.Hook = &Hook{Command: a.Hook.Command, Always: a.Hook.Always}
+		e.request.Hook = &request.Hook{Command: a.Hook.Command, Always: a.Hook.Always}
 	}
 	if analysis.Export != "" {
 		e.report.Warnings = append(e.report.Warnings, fmt.Sprintf("nothing was exported to %q; do it with \"scidex-oci outputs export %s DIR\"",
@@ -186,12 +192,12 @@ func (c *collector) resume(ctx context.Context, run catalog.Run, a remains) (*ex
 	if a.lost {
 		e.report.Warnings = append(e.report.Warnings, "the logs are lost: the directory that held them was gone")
 	}
-	e.recorded(a.aftermath)
+	e.recorded(a.ExitRecord)
 	return e, nil
 }
 
 // recorded makes the sinks as they were.
-func (e *execution) recorded(a aftermath) {
+func (e *execution) recorded(a workspace.ExitRecord) {
 	for i, h := range a.Logs {
 		if h != nil {
 			e.sinks[i] = &logSink{total: h.Total, kept: h.Kept, left: h}

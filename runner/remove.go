@@ -7,24 +7,26 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
+	"github.com/scidex-ai/scidex-oci/runner/phase"
 	"github.com/scidex-ai/scidex-oci/runner/sandbox"
+	"github.com/scidex-ai/scidex-oci/runner/workspace"
 )
 
 // keptDir returns the directory of a run whose working directory was kept, or "".
 func keptDir(run catalog.Run) string {
-	result, err := result.New(run)
+	res, err := result.New(run)
 	if err != nil {
 		return ""
 	}
-	return result.Kept
+	return res.Kept
 }
 
 // Remove deletes an ended run: its kept directory and its rows. Blobs stay: another run may name them.
-func (r *Runner) Remove(ctx context.Context, key catalog.Key) (err error) {
-	if err := r.Bind(ctx); err != nil {
+func Remove(ctx context.Context, host *phase.Host, key catalog.Key) (err error) {
+	if err := Bind(ctx, host); err != nil {
 		return err
 	}
-	run, err := r.Catalog.Get(ctx, key)
+	run, err := host.Catalog.Get(ctx, key)
 	if err != nil {
 		return err
 	}
@@ -34,18 +36,18 @@ func (r *Runner) Remove(ctx context.Context, key catalog.Key) (err error) {
 	if run.Pinned {
 		return Pinned(run.Key)
 	}
-	release, err := r.idle(run.Key)
+	release, err := idle(host, run.Key)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, release()) }()
-	if err := mayDelete(ctx, r.Catalog); err != nil {
+	if err := mayDelete(ctx, host.Catalog); err != nil {
 		return err
 	}
-	if err := r.removeKept(ctx, run); err != nil {
+	if err := removeKept(ctx, host, run); err != nil {
 		return err
 	}
-	return r.Catalog.Delete(ctx, run.Key)
+	return host.Catalog.Delete(ctx, run.Key)
 }
 
 // Pinned is the refusal to remove a pinned run.
@@ -63,8 +65,8 @@ func mayDelete(ctx context.Context, c catalog.Catalog) error {
 }
 
 // removeKept removes the kept directory under either of its names, if it still is the recorded inode.
-func (r *Runner) removeKept(ctx context.Context, run catalog.Run) error {
-	place := placeOf(run)
+func removeKept(ctx context.Context, host *phase.Host, run catalog.Run) error {
+	place := workspace.LocationOf(run)
 	if place.Dir == "" {
 		return nil
 	}
@@ -72,10 +74,10 @@ func (r *Runner) removeKept(ctx context.Context, run catalog.Run) error {
 	if err != nil {
 		return err
 	}
-	c := &collector{Runner: r, account: account}
+	c := &collector{Host: host, account: account}
 	defer c.close()
-	for _, path := range []string{place.Dir, asidePath(place.Dir, run.Attempt)} {
-		is, err := lookInode(path, place)
+	for _, path := range []string{place.Dir, workspace.AsidePath(place.Dir, run.Attempt)} {
+		is, err := workspace.LookInode(path, place)
 		if err == nil && !is {
 			continue
 		}

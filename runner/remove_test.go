@@ -15,6 +15,8 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/blob"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog/sqlite"
+	"github.com/scidex-ai/scidex-oci/runner/phase"
+	"github.com/scidex-ai/scidex-oci/runner/workspace"
 )
 
 // readOnlyRole is a catalog whose role may not delete.
@@ -40,7 +42,7 @@ func TestRemoveAsksFirst(t *testing.T) {
 	if err := syscall.Stat(kept, &st); err != nil {
 		t.Fatal(err)
 	}
-	place, err := json.Marshal(Place{Dir: kept, Dev: st.Dev, Ino: st.Ino})
+	place, err := json.Marshal(workspace.Location{Dir: kept, Dev: st.Dev, Ino: st.Ino})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,8 +55,8 @@ func TestRemoveAsksFirst(t *testing.T) {
 	if err := cat.Commit(t.Context(), run, func() (outputs.Entry, error) { return outputs.Entry{}, io.EOF }); err != nil {
 		t.Fatal(err)
 	}
-	r := &Runner{Catalog: readOnlyRole{cat}, Blobs: blobs, Root: t.TempDir(), Tmp: t.TempDir()}
-	if err := r.Remove(t.Context(), run.Key); !errors.Is(err, errMayNot) {
+	r := &phase.Host{Catalog: readOnlyRole{cat}, Blobs: blobs, Root: t.TempDir(), Tmp: t.TempDir()}
+	if err := Remove(t.Context(), r, run.Key); !errors.Is(err, errMayNot) {
 		t.Errorf("Remove = %v, want %v", err, errMayNot)
 	}
 	if _, err := os.Stat(kept); err != nil {

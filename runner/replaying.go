@@ -17,7 +17,10 @@ import (
 	"github.com/scidex-ai/scidex-oci/rootfs"
 	"github.com/scidex-ai/scidex-oci/runner/host/inode"
 	"github.com/scidex-ai/scidex-oci/runner/inputs/fingerprint"
+	"github.com/scidex-ai/scidex-oci/runner/phase"
+	"github.com/scidex-ai/scidex-oci/runner/plan"
 	"github.com/scidex-ai/scidex-oci/runner/replay"
+	"github.com/scidex-ai/scidex-oci/runner/request"
 	"github.com/scidex-ai/scidex-oci/runner/sandbox"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
@@ -30,7 +33,7 @@ type Replaying struct {
 	Times int
 	// Keep says which replays stay in the catalog: spec.KeepNever, KeepFailed for those that differ, KeepAlways.
 	Keep string
-	Stop <-chan StopSignal
+	Stop <-chan request.StopSignal
 }
 
 // Replayed is what `replay --json` prints.
@@ -44,7 +47,7 @@ type Replayed struct {
 	Changed []ReplayInput `json:"changed"`
 	// Unknown are inputs of which the recorded run has no digest.
 	Unknown []ReplayInput `json:"unknown"`
-	Replays []Replay      `json:"replays"`
+	Replays []ReplayedRun `json:"replays"`
 }
 
 // ReplayInput is an input, and what is wrong with it.
@@ -54,8 +57,8 @@ type ReplayInput struct {
 	Message string `json:"message"`
 }
 
-// Replay is one of them.
-type Replay struct {
+// ReplayedRun is one of the replays.
+type ReplayedRun struct {
 	ID               string              `json:"id"`
 	State            catalog.State       `json:"state"`
 	Reason           result.Reason       `json:"reason"`
@@ -75,12 +78,12 @@ const compared = 8 << 20
 
 // Replay runs a recorded analysis again, from what it was run from, and compares what comes of it. The error is a
 // *RequestError where the run cannot be replayed at all, or says that scidex-oci failed.
-func (r *Runner) Replay(ctx context.Context, run catalog.Run, how Replaying) (Replayed, error) {
-	told := Replayed{V: 1, ID: run.ID, Attempt: run.Attempt, Changed: []ReplayInput{}, Unknown: []ReplayInput{}, Replays: []Replay{}}
+func Replay(ctx context.Context, host *phase.Host, run catalog.Run, how Replaying) (Replayed, error) {
+	told := Replayed{V: 1, ID: run.ID, Attempt: run.Attempt, Changed: []ReplayInput{}, Unknown: []ReplayInput{}, Replays: []ReplayedRun{}}
 	if run.State != catalog.Complete && run.State != catalog.Failed {
-		return told, &RequestError{fmt.Errorf("run %q is %s: only what is complete or failed has an end to compare with", run.Key, run.State)}
+		return told, &request.Error{Err: fmt.Errorf("run %q is %s: only what is complete or failed has an end to compare with", run.Key, run.State)}
 	}
-	p := &replayer{Runner: r, run: run, how: how, told: &told}
+	p := &replayer{Host: host, run: run, how: how, told: &told}
 	if err := p.read(ctx); err != nil {
 		return told, err
 	}
@@ -124,7 +127,7 @@ func (t *Replayed) conclude() {
 
 // replayer replays one run.
 type replayer struct {
-	*Runner
+	*phase.Host
 	run      catalog.Run
 	how      Replaying
 	told     *Replayed
@@ -159,28 +162,28 @@ func (p *replayer) outputsOf(ctx context.Context, key catalog.Key) (files []repl
 
 // once runs the analysis once more.
 func (p *replayer) once(ctx context.Context) error {
-	result, err := p.Run(ctx, Request{
+	res, err := Run(ctx, p.Host, request.Request{
 		Analysis: p.analysis, Replay: p.run.Key, Stdout: io.Discard, Stderr: io.Discard, Stop: p.how.Stop,
 		NoAudit: p.recorded.Sandbox.Audit == "off",
 	})
-	var refused *RequestError
+	var refused *request.Error
 	switch {
 	case errors.As(err, &refused):
 		return fmt.Errorf("replay %q: %w", p.run.Key, err)
 	case err != nil:
 		return err
-	case result.State == catalog.Canceled:
-		return fmt.Errorf("replay %q: %s", p.run.Key, result.Message)
+	case res.State == catalog.Canceled:
+		return fmt.Errorf("replay %q: %s", p.run.Key, res.Message)
 	}
-	p.told.Changed = append(p.told.Changed, p.changedMeanwhile(result)...)
-	one := Replay{ID: result.ID, State: result.State, Reason: result.Reason, ExitCode: result.ExitCode, Differences: []replay.Difference{}}
-	if err := p.compare(ctx, result, &one); err != nil {
+	p.told.Changed = append(p.told.Changed, p.changedMeanwhile(res)...)
+	one := ReplayedRun{ID: res.ID, State: res.State, Reason: res.Reason, ExitCode: res.ExitCode, Differences: []replay.Difference{}}
+	if err := p.compare(ctx, res, &one); err != nil {
 		return err
 	}
 	one.Kept = p.how.Keep == spec.KeepAlways || p.how.Keep == spec.KeepFailed && !one.Identical
 	if !one.Kept {
-		if err := p.Remove(ctx, catalog.Key{ID: result.ID, Attempt: result.Attempt}); err != nil {
-			one.Kept, one.Message = true, "it could not be removed: "+sentence(err)
+		if err := Remove(ctx, p.Host, catalog.Key{ID: res.ID, Attempt: res.Attempt}); err != nil {
+			one.Kept, one.Message = true, "it could not be removed: "+result.Sentence(err)
 		}
 	}
 	p.told.Replays = append(p.told.Replays, one)
@@ -188,18 +191,18 @@ func (p *replayer) once(ctx context.Context) error {
 }
 
 // compare looks for what is not as it was.
-func (p *replayer) compare(ctx context.Context, result result.Result, one *Replay) error {
-	files, err := p.outputsOf(ctx, catalog.Key{ID: result.ID, Attempt: result.Attempt})
+func (p *replayer) compare(ctx context.Context, res result.Result, one *ReplayedRun) error {
+	files, err := p.outputsOf(ctx, catalog.Key{ID: res.ID, Attempt: res.Attempt})
 	if err != nil {
 		return err
 	}
-	differ := replay.Compare(p.files, files, p.side(ctx, p.recorded), p.side(ctx, result))
+	differ := replay.Compare(p.files, files, p.side(ctx, p.recorded), p.side(ctx, res))
 	one.DifferencesTotal = len(differ)
 	one.Differences = append(one.Differences, differ[:min(len(differ), differencesMax)]...)
-	sameEnd := result.State == p.run.State && string(result.Reason) == p.run.Reason && result.ExitCode == p.run.ExitCode
+	sameEnd := res.State == p.run.State && string(res.Reason) == p.run.Reason && res.ExitCode == p.run.ExitCode
 	if !sameEnd {
 		one.Message = fmt.Sprintf("it ended otherwise: %s, %s, exit code %d; recorded is %s, %s, %d",
-			result.State, result.Reason, result.ExitCode, p.run.State, p.run.Reason, p.run.ExitCode)
+			res.State, res.Reason, res.ExitCode, p.run.State, p.run.Reason, p.run.ExitCode)
 	}
 	one.Identical = sameEnd && len(differ) == 0
 	for i := range one.Differences {
@@ -227,8 +230,8 @@ func (p *replayer) beginning(ctx context.Context, sha256 string) ([]byte, error)
 }
 
 // changedMeanwhile are inputs that a replay found otherwise than the check before it.
-func (p *replayer) changedMeanwhile(result result.Result) (changed []ReplayInput) {
-	for i, in := range result.Inputs {
+func (p *replayer) changedMeanwhile(res result.Result) (changed []ReplayInput) {
+	for i, in := range res.Inputs {
 		if i >= len(p.recorded.Inputs) || p.recorded.Inputs[i].SHA256 == nil {
 			continue
 		}
@@ -280,19 +283,19 @@ func (p *replayer) checkImage(ctx context.Context) {
 	if had == nil {
 		return
 	}
-	b, err := p.openImage(ctx, p.analysis.Rootfs)
+	b, err := plan.OpenImage(ctx, p.Host, p.analysis.Rootfs)
 	problem := ""
 	switch {
 	case err != nil:
-		problem = sentence(err)
-	case b.image.Digest.String() != *had:
-		problem = fmt.Sprintf("its root filesystem was %s and is %s", *had, b.image.Digest)
+		problem = result.Sentence(err)
+	case b.Image.Digest.String() != *had:
+		problem = fmt.Sprintf("its root filesystem was %s and is %s", *had, b.Image.Digest)
 	}
 	if problem != "" {
 		p.told.Changed = append(p.told.Changed, ReplayInput{"--rootfs", p.analysis.Rootfs, problem})
 	}
 	if err == nil {
-		p.tell(b.close())
+		p.tell(b.Close())
 	}
 }
 
@@ -310,7 +313,7 @@ func (p *replayer) differs(ctx context.Context, f *fingerprints, account sandbox
 	case errors.Is(err, fs.ErrNotExist):
 		return isMissing
 	case err != nil:
-		return sentence(err)
+		return result.Sentence(err)
 	case *was.SHA256 == now.SHA256:
 		return ""
 	case was.Digested == string(fingerprint.Listing):
@@ -322,9 +325,9 @@ func (p *replayer) differs(ctx context.Context, f *fingerprints, account sandbox
 // look makes the fingerprint that an input has now.
 func (p *replayer) look(ctx context.Context, f *fingerprints, account sandbox.Account, was result.Input) (fingerprint.Print, error) {
 	if was.Source == spec.RootfsHost {
-		host := &plan{account: account}
+		host := &plan.Plan{Account: account}
 		var err error
-		if host.tree, err = rootfs.Host("/", host.uid()); err != nil {
+		if host.Tree, err = rootfs.Host("/", host.Uid()); err != nil {
 			return fingerprint.Print{}, err
 		}
 		now := f.programs(ctx, host)
@@ -336,7 +339,7 @@ func (p *replayer) look(ctx context.Context, f *fingerprints, account sandbox.Ac
 	source := was.Source
 	if in := (spec.Input{Source: source}); was.Flag == "--input" {
 		if digest, blob := in.Digest(); blob {
-			_, err := p.fetch(ctx, digest)
+			_, err := plan.Fetch(ctx, p.Host, digest)
 			return fingerprint.Print{SHA256: digest}, err
 		}
 	}

@@ -9,6 +9,8 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/outputs"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/runner/pending"
+	"github.com/scidex-ai/scidex-oci/runner/workspace"
 )
 
 // Retention says what gc gives up of the runs that a root wrote: those that satisfy both bounds. The zero value
@@ -45,7 +47,7 @@ type ExpiredRun struct {
 func (c *collector) retain(ctx context.Context, host string) error {
 	rank := 0
 	return c.eachRun(ctx, catalog.Filter{Host: host}, func(run catalog.Run) error {
-		if placeOf(run).State != statePath(c.Root, run.Key) {
+		if workspace.LocationOf(run).State != workspace.StatePath(c.Root, run.Key) {
 			return nil // another root wrote it
 		}
 		if rank++; rank <= c.retention.KeepLast || !c.retention.covers(run) {
@@ -97,15 +99,15 @@ func (c *collector) expire(ctx context.Context, run catalog.Run) error {
 	if c.dry {
 		return c.giveUp(ctx, run)
 	}
-	t, err := hold(c.Root, run.Key)
-	if errors.Is(err, errAlive) {
+	t, err := workspace.Lock(c.Root, run.Key)
+	if errors.Is(err, workspace.ErrLocked) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	if info, err := t.file.Stat(); err != nil || info.Size() > 0 {
-		return errors.Join(err, t.close()) // what the run has left could not be removed yet
+	if info, err := t.File.Stat(); err != nil || info.Size() > 0 {
+		return errors.Join(err, t.Close()) // what the run has left could not be removed yet
 	}
 	run, err = c.Catalog.Get(ctx, run.Key)
 	switch {
@@ -114,12 +116,12 @@ func (c *collector) expire(ctx context.Context, run catalog.Run) error {
 	case err == nil && c.retention.covers(run):
 		err = c.giveUp(ctx, run)
 	}
-	return errors.Join(err, t.end())
+	return errors.Join(err, t.Remove())
 }
 
 func (c *collector) giveUp(ctx context.Context, run catalog.Run) error {
-	place := placeOf(run)
-	there := isInode(place.Dir, place) || isInode(asidePath(place.Dir, run.Attempt), place)
+	place := workspace.LocationOf(run)
+	there := workspace.IsInode(place.Dir, place) || workspace.IsInode(workspace.AsidePath(place.Dir, run.Attempt), place)
 	uncommitted := keptDir(run) != "" && (run.State == catalog.Lost || run.State == catalog.Error)
 	foreign := place.Catalog != "" && place.Catalog != c.catalogID
 	if there && uncommitted && !slices.Contains(c.report.Kept, place.Dir) {
@@ -152,7 +154,7 @@ func (c *collector) drop(ctx context.Context, run catalog.Run) error {
 	if c.retention.OutputsOnly {
 		return c.Catalog.DropOutputs(ctx, run.Key, time.Now())
 	}
-	if err := c.removeKept(ctx, run); err != nil {
+	if err := removeKept(ctx, c.Host, run); err != nil {
 		return err
 	}
 	return c.Catalog.Delete(ctx, run.Key)
@@ -166,7 +168,7 @@ func (c *collector) needed(ctx context.Context) (*digests, error) {
 		return true
 	}
 	// Before the catalog is read: what is committed in between is in one of the two.
-	if err := c.outcomeDigests(note); err != nil {
+	if err := pending.Digests(c.Host, note); err != nil {
 		return nil, err
 	}
 	if !c.dry || len(c.expired) == 0 {

@@ -2,15 +2,17 @@ package runner
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 
 	"github.com/scidex-ai/scidex-oci/outputs"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
+	"github.com/scidex-ai/scidex-oci/runner/phase"
+	"github.com/scidex-ai/scidex-oci/runner/plan"
+	"github.com/scidex-ai/scidex-oci/runner/request"
+	"github.com/scidex-ai/scidex-oci/runner/standby"
+	"github.com/scidex-ai/scidex-oci/runner/watch"
 )
 
 // candidates is how many runs of one action are looked at, the newest first: one whose outputs were given up may be
@@ -19,59 +21,59 @@ const candidates = 10
 
 // reuse looks for a complete run of the same action, whose outputs are there, and returns its result. found is false where
 // there is none; why says why none can be, where that is so.
-func (r *Runner) reuse(ctx context.Context, req Request, launched *launching) (_ result.Result, found bool, why string, err error) {
-	if err := r.Bind(ctx); err != nil {
+func reuse(ctx context.Context, host *phase.Host, req request.Request, launched *standby.Standby) (_ result.Result, found bool, why string, err error) {
+	if err := Bind(ctx, host); err != nil {
 		return result.Result{}, false, "", err
 	}
-	p, err := r.prepare(ctx, req, launched)
+	p, err := plan.New(ctx, host, req, launched)
 	if err != nil {
-		return result.Result{}, false, "", refusal(err)
+		return result.Result{}, false, "", request.Refusal(err)
 	}
-	defer func() { err = errors.Join(err, p.close()) }()
-	id, why, err := r.actionNow(ctx, p, req)
+	defer func() { err = errors.Join(err, p.Close()) }()
+	id, why, err := actionNow(ctx, host, p, req)
 	if err != nil || why != "" {
 		return result.Result{}, false, why, err
 	}
-	runs, err := r.Catalog.List(ctx, catalog.Filter{ActionID: id, States: []catalog.State{catalog.Complete}, Limit: candidates})
+	runs, err := host.Catalog.List(ctx, catalog.Filter{ActionID: id, States: []catalog.State{catalog.Complete}, Limit: candidates})
 	if err != nil {
-		return result.Result{}, false, "", &CatalogError{err}
+		return result.Result{}, false, "", &request.CatalogError{Err: err}
 	}
 	for _, run := range runs {
-		whole, err := r.whole(ctx, run)
+		whole, err := whole(ctx, host, run)
 		if err != nil {
 			return result.Result{}, false, "", err
 		}
 		if whole {
-			result, err := r.reused(ctx, run, p, req)
-			return result, true, "", err
+			res, err := reused(ctx, host, run, p, req)
+			return res, true, "", err
 		}
 	}
 	return result.Result{}, false, "", nil
 }
 
 // actionNow is the ActionID of a plan whose inputs are digested now; why says why there is none.
-func (r *Runner) actionNow(ctx context.Context, p *plan, req Request) (id, why string, err error) {
-	if len(p.analysis.Secrets) > 0 {
+func actionNow(ctx context.Context, host *phase.Host, p *plan.Plan, req request.Request) (id, why string, err error) {
+	if len(p.Analysis.Secrets) > 0 {
 		return "", "the values of secrets are not kept, so that nobody can tell whether they are the same", nil
 	}
-	waiting, release := untilStop(ctx, req.Stop, 0)
-	report := result.Report{Inputs: r.fingerprint(waiting, p).settle(waiting, p)}
+	waiting, release := request.UntilStop(ctx, req.Stop, 0)
+	report := result.Report{Inputs: digestInputs(waiting, host, p).settle(waiting, p)}
 	if err := release(); err != nil {
-		return "", "", &RequestError{err}
+		return "", "", &request.Error{Err: err}
 	}
 	for _, in := range report.Inputs {
-		if !isFixed(in) {
+		if !plan.IsFixed(in) {
 			return "", fmt.Sprintf("no digest says what %s %q holds: %s", in.Flag, in.Source, orChanged(in)), nil
 		}
 	}
-	if p.base != nil && p.base.image != nil {
-		digest := p.base.image.Digest.String()
+	if p.Base != nil && p.Base.Image != nil {
+		digest := p.Base.Image.Digest.String()
 		report.Sandbox.RootfsDigest = &digest
 	}
-	if report.Script, err = p.scriptNow(); err != nil {
+	if report.Script, err = p.ScriptNow(); err != nil {
 		return "", "", err
 	}
-	known, err := p.actionID(report)
+	known, err := p.ActionID(report)
 	if err != nil || known == nil {
 		return "", "its root filesystem has no digest", err
 	}
@@ -85,29 +87,15 @@ func orChanged(in result.Input) string {
 	return "it was changed meanwhile"
 }
 
-// scriptNow is the script as the result has it.
-func (p *plan) scriptNow() (*result.Script, error) {
-	s := p.inputs.script
-	if s == nil {
-		return nil, nil //nolint:nilnil // there is none
-	}
-	h := sha256.New()
-	n, err := io.Copy(h, io.NewSectionReader(s.file, 0, scriptMax+1))
-	if err != nil || n == 0 {
-		return &result.Script{Name: s.inside}, err
-	}
-	return &result.Script{Name: s.inside, SHA256: hex.EncodeToString(h.Sum(nil))}, nil
-}
-
 // whole reports whether all outputs of a run are still there.
-func (r *Runner) whole(ctx context.Context, run catalog.Run) (whole bool, err error) {
+func whole(ctx context.Context, host *phase.Host, run catalog.Run) (whole bool, err error) {
 	if !run.OutputsRemovedAt.IsZero() {
 		return false, nil
 	}
 	whole = true
-	listed := r.Catalog.Outputs(ctx, run.Key, func(e outputs.Entry) bool {
+	listed := host.Catalog.Outputs(ctx, run.Key, func(e outputs.Entry) bool {
 		if e.Rejected == "" {
-			whole, err = r.Blobs.Has(ctx, e.SHA256)
+			whole, err = host.Blobs.Has(ctx, e.SHA256)
 		}
 		return whole && err == nil
 	})
@@ -115,14 +103,14 @@ func (r *Runner) whole(ctx context.Context, run catalog.Run) (whole bool, err er
 }
 
 // reused is the result of an earlier run, exported where that was asked for.
-func (r *Runner) reused(ctx context.Context, run catalog.Run, p *plan, req Request) (result.Result, error) {
-	result, err := r.Show(ctx, run)
+func reused(ctx context.Context, host *phase.Host, run catalog.Run, p *plan.Plan, req request.Request) (result.Result, error) {
+	res, err := watch.Show(ctx, host, run)
 	if err != nil {
-		return result, err
+		return res, err
 	}
-	result.ReusedFrom = run.String()
-	if p.analysis.Export != "" {
-		err = r.Export(ctx, run, p.analysis.Export, req.Overwrite)
+	res.ReusedFrom = run.String()
+	if p.Analysis.Export != "" {
+		err = Export(ctx, host, run, p.Analysis.Export, req.Overwrite)
 	}
-	return result, err
+	return res, err
 }

@@ -10,6 +10,7 @@ import (
 	"os"
 
 	"github.com/scidex-ai/scidex-oci/outputs"
+	"github.com/scidex-ai/scidex-oci/runner/workspace"
 )
 
 // spoolMemory is how much of a spool is held in memory, in bytes: most runs have few entries.
@@ -84,7 +85,7 @@ func (s *spool) forget() {
 }
 
 func (s *spool) close() error {
-	if err := closeFile(s.file); err != nil && !errors.Is(err, os.ErrClosed) {
+	if err := workspace.CloseFile(s.file); err != nil && !errors.Is(err, os.ErrClosed) {
 		return fmt.Errorf("close the verdicts: %w", err)
 	}
 	return nil

@@ -9,9 +9,11 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/runner/cgroup"
+	"github.com/scidex-ai/scidex-oci/runner/judge"
 	"github.com/scidex-ai/scidex-oci/runner/observe/event"
 	"github.com/scidex-ai/scidex-oci/runner/observe/trace"
 	"github.com/scidex-ai/scidex-oci/runner/sandbox"
+	"github.com/scidex-ai/scidex-oci/runner/workspace"
 )
 
 // supervise opens the gate, passes the streams and the user's wish to stop on, and waits for the end.
@@ -20,8 +22,8 @@ func (e *execution) supervise(ctx context.Context, created *sandbox.Created) err
 	e.observer.begun = make(chan struct{})
 	begun := sync.OnceFunc(func() { close(e.observer.begun) })
 	var streams sync.WaitGroup
-	limit := int64(e.plan.analysis.LogSize)
-	e.sinks = [2]*logSink{{ingest: e.ingest, limit: limit, name: logNames[0]}, {ingest: e.ingest, limit: limit, name: logNames[1]}}
+	limit := int64(e.plan.Analysis.LogSize)
+	e.sinks = [2]*logSink{{ingest: e.ingest, limit: limit, name: workspace.LogNames[0]}, {ingest: e.ingest, limit: limit, name: workspace.LogNames[1]}}
 	for i, stream := range []struct {
 		from io.Reader
 		to   io.Writer
@@ -33,7 +35,7 @@ func (e *execution) supervise(ctx context.Context, created *sandbox.Created) err
 			told.End()
 		})
 	}
-	err := e.suspender.start(e.supervisor)
+	err := e.suspender.Start(e.supervisor)
 	// A stop that comes before the gate is open would kill the container's init and read as an error.
 	var heard sync.WaitGroup
 	heard.Go(func() { e.heed(ended) })
@@ -46,7 +48,7 @@ func (e *execution) supervise(ctx context.Context, created *sandbox.Created) err
 		})
 	}
 	begun()
-	e.suspender.end()
+	e.suspender.End()
 	close(ended)
 	if err == nil {
 		streams.Wait() // every writer is dead: both streams end
@@ -60,7 +62,7 @@ func (e *execution) supervise(ctx context.Context, created *sandbox.Created) err
 // heed ends an analysis whose root filesystem turns out to be damaged.
 func (e *execution) heed(ended <-chan struct{}) {
 	select {
-	case <-e.plan.base.alarm():
+	case <-e.plan.Base.Alarm():
 		e.kill()
 	case <-ended:
 	}
@@ -93,7 +95,7 @@ func (e *execution) listen(ended, drained <-chan struct{}, cut func()) {
 				continue
 			default:
 			}
-			signal = e.tenure.attribute(signal)
+			signal = e.tenure.Attribute(signal)
 			e.mu.Lock()
 			first := e.stopped == nil
 			if first {
@@ -115,9 +117,9 @@ func (e *execution) started(ctx context.Context, at time.Time) {
 	e.run.StartedAt = at.UTC()
 	e.notePlace(ctx)
 	e.clock.Start(at)
-	e.prints = e.fingerprint(ctx, e.plan)
+	e.prints = digestInputs(ctx, e.Host, e.plan)
 	if e.request.Observe != nil {
-		e.observe(event.TypeStarted, e.result(verdict{state: catalog.Running}))
+		e.observe(event.TypeStarted, e.result(judge.Outcome{State: catalog.Running}))
 	}
 }
 
@@ -143,13 +145,13 @@ func (e *execution) suspended(failure error) {
 	last := e.last
 	last.Suspended = true
 	e.observe(event.TypeUsage, last)
-	e.suspender.answered()
+	e.suspender.Answered()
 }
 
 func (e *execution) resumed() {
 	e.clock.Resume()
 	e.observe(event.TypeUsage, e.last)
-	e.suspender.answered()
+	e.suspender.Answered()
 }
 
 // progress records a sample and passes it on, but for the one of the start.

@@ -13,11 +13,12 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs"
 	"github.com/scidex-ai/scidex-oci/runner/cgroup"
 	"github.com/scidex-ai/scidex-oci/runner/sandbox"
+	"github.com/scidex-ai/scidex-oci/runner/workspace"
 )
 
 // sweep removes the control group and the directory of a place. A directory with the result of a run
 // that was not committed stays.
-func (c *collector) sweep(ctx context.Context, place Place) error {
+func (c *collector) sweep(ctx context.Context, place workspace.Location) error {
 	for _, group := range place.Groups {
 		if err := c.sweepGroup(group); err != nil {
 			return err
@@ -48,8 +49,8 @@ func (c *collector) remove(what string, do func() error) error {
 }
 
 // keepDir makes the result of a run that was not committed readable for the caller, as --keep does.
-func (c *collector) keepDir(ctx context.Context, place Place) error {
-	if is, err := lookInode(place.Dir, place); err != nil || !is {
+func (c *collector) keepDir(ctx context.Context, place workspace.Location) error {
+	if is, err := workspace.LookInode(place.Dir, place); err != nil || !is {
 		return err
 	}
 	c.report.Kept = append(c.report.Kept, place.Dir)
@@ -59,23 +60,23 @@ func (c *collector) keepDir(ctx context.Context, place Place) error {
 	if err := c.own(ctx, place); err != nil {
 		return err
 	}
-	w, err := openWorkdir(place)
+	w, err := workspace.OpenWorkdir(place)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil // it has been done
 	}
 	if err != nil {
 		return err
 	}
-	defer w.close()
-	return w.keep(ctx, c.account, map[string]string{"data": "/data", "docs": "/docs"})
+	defer w.Close()
+	return w.Keep(ctx, c.account, map[string]string{"data": "/data", "docs": "/docs"})
 }
 
 // own makes a run's directory and what is in it the user's; root needs no supervisor for that.
-func (c *collector) own(ctx context.Context, place Place) error {
+func (c *collector) own(ctx context.Context, place workspace.Location) error {
 	if c.account.Root() {
 		return nil
 	}
-	dir, err := openInode(place.Dir, place)
+	dir, err := workspace.OpenInode(place.Dir, place)
 	if err != nil {
 		return err
 	}
@@ -90,18 +91,18 @@ func (c *collector) own(ctx context.Context, place Place) error {
 
 // sweepDir removes a directory that is the recorded inode; one without a recorded inode (the launcher
 // was killed in between) only if it is empty and the user's own.
-func (c *collector) sweepDir(ctx context.Context, place Place) error {
+func (c *collector) sweepDir(ctx context.Context, place workspace.Location) error {
 	var st unix.Stat_t
 	if place.Dir == "" {
 		return nil
 	}
 	if err := unix.Lstat(place.Dir, &st); err != nil {
-		return ignore(&fs.PathError{Op: "lstat", Path: place.Dir, Err: err}, fs.ErrNotExist)
+		return workspace.Ignore(&fs.PathError{Op: "lstat", Path: place.Dir, Err: err}, fs.ErrNotExist)
 	}
 	if place.Ino == 0 && int(st.Uid) == c.account.UID && st.Mode&unix.S_IFMT == unix.S_IFDIR {
 		return c.removeEmpty(place.Dir)
 	}
-	if is, err := lookInode(place.Dir, place); err != nil || !is {
+	if is, err := workspace.LookInode(place.Dir, place); err != nil || !is {
 		return err // nil: somebody else's by now
 	}
 	return c.remove(place.Dir, func() error { return c.removeDir(ctx, place.Dir, place) })
@@ -112,7 +113,7 @@ func (c *collector) removeEmpty(dir string) error {
 		return nil
 	}
 	// The launcher may have come as far as /work.
-	err := errors.Join(ignore(unix.Rmdir(filepath.Join(dir, workName)), unix.ENOENT), unix.Rmdir(dir))
+	err := errors.Join(workspace.Ignore(unix.Rmdir(filepath.Join(dir, workspace.WorkName)), unix.ENOENT), unix.Rmdir(dir))
 	if errors.Is(err, unix.ENOTEMPTY) {
 		return nil
 	}
@@ -122,17 +123,10 @@ func (c *collector) removeEmpty(dir string) error {
 	return err
 }
 
-func ignore(err, harmless error) error {
-	if errors.Is(err, harmless) {
-		return nil
-	}
-	return err
-}
-
 // removeDir removes a run's directory with whatever ids its files have: root can by itself, a user
 // through a supervisor.
-func (c *collector) removeDir(ctx context.Context, path string, place Place) error {
-	dir, err := openInode(path, place)
+func (c *collector) removeDir(ctx context.Context, path string, place workspace.Location) error {
+	dir, err := workspace.OpenInode(path, place)
 	if err != nil {
 		return err
 	}

@@ -12,6 +12,9 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/runner/pending"
+	"github.com/scidex-ai/scidex-oci/runner/phase"
+	"github.com/scidex-ai/scidex-oci/runner/workspace"
 )
 
 // tidyTime bounds what a command does for runs that are not its own, together with all waiting for the catalog. It is
@@ -20,7 +23,7 @@ const tidyTime = 5 * time.Second
 
 // tidying is one Tidy. Its collector is made for the first dead run.
 type tidying struct {
-	*Runner
+	*phase.Host
 	uid       int
 	collector *collector
 	host      string
@@ -32,12 +35,12 @@ type tidying struct {
 // killed launcher had not committed: that takes as long as the outputs are large, and a harvest that is cut short was for
 // nothing. It looks for nothing that has no state file, and at no other blobs or directories. What is left to GC, and
 // why, is logged; nothing of it is an error of the command.
-func (r *Runner) Tidy(ctx context.Context) {
+func Tidy(ctx context.Context, host *phase.Host) {
 	ctx, cancel := context.WithTimeout(ctx, tidyTime)
 	defer cancel()
-	y := &tidying{Runner: r, uid: os.Geteuid()}
+	y := &tidying{Host: host, uid: os.Geteuid()}
 	defer y.close(ctx)
-	names, err := stateFiles(r.Root)
+	names, err := stateFiles(host.Root)
 	if err != nil {
 		y.warn(err)
 	}
@@ -62,7 +65,7 @@ func (y *tidying) look(ctx context.Context, key catalog.Key) error {
 		return err
 	}
 	if err := y.ready(ctx); err != nil {
-		return errors.Join(err, t.close())
+		return errors.Join(err, t.Close())
 	}
 	return y.run(ctx, t, key)
 }
@@ -71,12 +74,12 @@ func (y *tidying) look(ctx context.Context, key catalog.Key) error {
 func stateFiles(root string) (keys []catalog.Key, err error) {
 	dir, err := os.Open(filepath.Join(root, "runs"))
 	if err != nil {
-		return nil, ignore(err, fs.ErrNotExist)
+		return nil, workspace.Ignore(err, fs.ErrNotExist)
 	}
 	defer dir.Close()
 	names, err := dir.Readdirnames(-1)
 	for _, name := range names {
-		if key, ok := keyOfState(name); ok {
+		if key, ok := workspace.KeyOfState(name); ok {
 			keys = append(keys, key)
 		}
 	}
@@ -85,12 +88,12 @@ func stateFiles(root string) (keys []catalog.Key, err error) {
 
 // holdDead locks the state file of a run that is dead; it returns nil for any other. An empty file is passed over without
 // trying its lock: it is most likely of a run that begins, and has nothing to remove. So is one of another user.
-func holdDead(root string, key catalog.Key, uid int) (*tenure, error) {
-	path := statePath(root, key)
+func holdDead(root string, key catalog.Key, uid int) (*workspace.StateFile, error) {
+	path := workspace.StatePath(root, key)
 	// As plain calls, of which there are four for each live run.
 	fd, err := unix.Open(path, unix.O_RDWR|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 	if err != nil {
-		return nil, ignore(ignore(&fs.PathError{Op: "open", Path: path, Err: err}, fs.ErrNotExist), fs.ErrPermission)
+		return nil, workspace.Ignore(workspace.Ignore(&fs.PathError{Op: "open", Path: path, Err: err}, fs.ErrNotExist), fs.ErrPermission)
 	}
 	var st unix.Stat_t
 	err = unix.Fstat(fd, &st)
@@ -101,28 +104,28 @@ func holdDead(root string, key catalog.Key, uid int) (*tenure, error) {
 		err = unix.Flock(fd, unix.LOCK_EX|unix.LOCK_NB)
 	}
 	if err != nil {
-		return nil, errors.Join(ignore(err, unix.EWOULDBLOCK), unix.Close(fd))
+		return nil, errors.Join(workspace.Ignore(err, unix.EWOULDBLOCK), unix.Close(fd))
 	}
-	t := &tenure{path: path, file: os.NewFile(uintptr(fd), path)}
-	if named, err := sameFile(t.file, path); err != nil || !named {
-		return nil, errors.Join(err, t.close()) // its launcher has ended it meanwhile
+	t := &workspace.StateFile{Path: path, File: os.NewFile(uintptr(fd), path)}
+	if named, err := workspace.SameFile(t.File, path); err != nil || !named {
+		return nil, errors.Join(err, t.Close()) // its launcher has ended it meanwhile
 	}
 	return t, nil
 }
 
 // run sees to one dead run, whose lock it gives back.
-func (y *tidying) run(ctx context.Context, t *tenure, key catalog.Key) error {
+func (y *tidying) run(ctx context.Context, t *workspace.StateFile, key catalog.Key) error {
 	c := y.collector
-	if place := t.read(Place{}); place.Catalog != "" && place.Catalog != c.catalogID {
-		return t.close() // a run of another catalog that shares the root
+	if place := t.Read(workspace.Location{}); place.Catalog != "" && place.Catalog != c.catalogID {
+		return t.Close() // a run of another catalog that shares the root
 	}
 	run, err := c.Catalog.Get(ctx, key)
-	if err != nil && !errors.Is(err, catalog.ErrNotFound) || c.waits(key) {
-		return errors.Join(err, t.close()) // CommitOutcomes has said why one waits
+	if err != nil && !errors.Is(err, catalog.ErrNotFound) || pending.Exists(c.Host, key) {
+		return errors.Join(err, t.Close()) // CommitOutcomes has said why one waits
 	}
 	open := err == nil && !run.State.Final()
 	if open && (run.Host != y.host || c.elsewhere(run)) {
-		return t.close()
+		return t.Close()
 	}
 	if open {
 		_, whole, err := c.remainsOf(run)
@@ -130,7 +133,7 @@ func (y *tidying) run(ctx context.Context, t *tenure, key catalog.Key) error {
 			err = errToHarvest
 		}
 		if err != nil {
-			return errors.Join(err, t.close())
+			return errors.Join(err, t.Close())
 		}
 	}
 	c.sweepIngests(func(name string) bool { // first, as GC does
@@ -154,7 +157,7 @@ func (y *tidying) ready(ctx context.Context) (err error) {
 	if y.host, err = os.Hostname(); err != nil {
 		return err
 	}
-	y.collector, err = y.newCollector(ctx)
+	y.collector, err = newCollector(ctx, y.Host)
 	return err
 }
 

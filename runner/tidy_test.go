@@ -9,20 +9,22 @@ import (
 	"testing"
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/runner/phase"
+	"github.com/scidex-ai/scidex-oci/runner/workspace"
 )
 
 // livesAndMore is a runner without a catalog whose root has n live runs, and what else may be among state files and is
 // no dead run. What it logs goes to log.
-func livesAndMore(t testing.TB, n int, log *strings.Builder) *Runner {
+func livesAndMore(t testing.TB, n int, log *strings.Builder) *phase.Host {
 	t.Helper()
-	r := &Runner{Root: t.TempDir(), Log: slog.New(slog.NewTextHandler(log, nil))}
+	r := &phase.Host{Root: t.TempDir(), Log: slog.New(slog.NewTextHandler(log, nil))}
 	for i := range n {
-		held, err := hold(r.Root, catalog.Key{ID: fmt.Sprint("live-", i), Attempt: 1})
+		held, err := workspace.Lock(r.Root, catalog.Key{ID: fmt.Sprint("live-", i), Attempt: 1})
 		if err != nil {
 			t.Fatal(err)
 		}
-		t.Cleanup(func() { _ = held.end() })
-		if err := held.record(Place{Dir: "/tmp/x"}); err != nil {
+		t.Cleanup(func() { _ = held.Remove() })
+		if err := held.Record(workspace.Location{Dir: "/tmp/x"}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -34,7 +36,7 @@ func TestTidyOfTheLiving(t *testing.T) {
 	var log strings.Builder
 	for _, n := range []int{0, 20} {
 		r := livesAndMore(t, n, &log)
-		r.Tidy(t.Context()) // its catalog is nil
+		Tidy(t.Context(), r) // its catalog is nil
 		if left, _ := filepath.Glob(filepath.Join(r.Root, "runs", "*")); len(left) != n || log.Len() > 0 {
 			t.Errorf("of %d there are %d, it said %q", n, len(left), &log)
 		}
@@ -71,15 +73,15 @@ func TestHoldDead(t *testing.T) {
 			if err := os.Mkdir(filepath.Join(root, "runs"), 0o700); err != nil {
 				t.Fatal(err)
 			}
-			if err := tt.make(statePath(root, key)); err != nil {
+			if err := tt.make(workspace.StatePath(root, key)); err != nil {
 				t.Fatal(err)
 			}
-			before, _ := os.Lstat(statePath(root, key))
+			before, _ := os.Lstat(workspace.StatePath(root, key))
 			held, err := holdDead(root, key, os.Geteuid())
 			if held == nil == tt.dead || err != nil && name != "a symbolic link" {
 				t.Fatalf("%v, %v", held, err)
 			}
-			if after, _ := os.Lstat(statePath(root, key)); (before == nil) != (after == nil) {
+			if after, _ := os.Lstat(workspace.StatePath(root, key)); (before == nil) != (after == nil) {
 				t.Errorf("before %v, after %v", before, after)
 			}
 			if held == nil {
@@ -88,7 +90,7 @@ func TestHoldDead(t *testing.T) {
 			if other, err := holdDead(root, key, os.Geteuid()); other != nil || err != nil {
 				t.Errorf("a second one gets %v, %v", other, err)
 			}
-			if err := held.end(); err != nil {
+			if err := held.Remove(); err != nil {
 				t.Error(err)
 			}
 		})
@@ -101,7 +103,7 @@ func BenchmarkTidy(b *testing.B) {
 		b.Run(fmt.Sprintf("%d live", n), func(b *testing.B) {
 			r := livesAndMore(b, n, &strings.Builder{})
 			for b.Loop() {
-				r.Tidy(b.Context())
+				Tidy(b.Context(), r)
 			}
 		})
 	}

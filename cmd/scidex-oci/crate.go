@@ -23,6 +23,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/crate"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner"
+	"github.com/scidex-ai/scidex-oci/runner/watch"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
@@ -129,7 +130,7 @@ const scriptType = "text/plain"
 
 // crateOf is what the catalog knows of a run.
 func crateOf(ctx context.Context, st *stores.Stores, run catalog.Run) (crate.Run, crateSource, error) {
-	result, err := st.Runner.Show(ctx, run)
+	result, err := watch.Show(ctx, st.Runner, run)
 	if err != nil {
 		return crate.Run{}, crateSource{}, err
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner"
+	"github.com/scidex-ai/scidex-oci/runner/request"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
@@ -95,7 +96,7 @@ func announced(answer byte) error {
 }
 
 // loosen makes a request one that goes on without its caller.
-func (s *session) loosen(asked *runner.Request) {
+func (s *session) loosen(asked *request.Request) {
 	asked.Detached = true
 	asked.Stdout, asked.Stderr = nil, nil
 	if asked.Hook != nil {

@@ -12,8 +12,8 @@ import (
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/runflags"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/stores"
-	"github.com/scidex-ai/scidex-oci/runner"
 	"github.com/scidex-ai/scidex-oci/runner/check/doctor"
+	"github.com/scidex-ai/scidex-oci/runner/phase"
 )
 
 func newDoctorCommand(p *command.Program) *cli.Command {
@@ -89,8 +89,8 @@ func examination(p *command.Program) (doctor.Options, error) {
 }
 
 // throwAway opens stores in a directory of their own, with the settings of another.
-func throwAway(p *command.Program, s stores.Settings, given stores.Policy) func(context.Context, string) (*runner.Runner, error) {
-	return func(ctx context.Context, root string) (*runner.Runner, error) {
+func throwAway(p *command.Program, s stores.Settings, given stores.Policy) func(context.Context, string) (*phase.Host, error) {
+	return func(ctx context.Context, root string) (*phase.Host, error) {
 		st, err := stores.Open(ctx, s.At(root), given, p.Build.Version, p.Stderr)
 		if err != nil {
 			return nil, err

@@ -58,7 +58,7 @@ func runGC(ctx context.Context, p *command.Program, st *stores.Stores, o gcOptio
 	if err != nil {
 		return err
 	}
-	report, err := st.Runner.GC(ctx, o.dryRun, retention)
+	report, err := runner.GC(ctx, st.Runner, o.dryRun, retention)
 	if err != nil {
 		return err
 	}

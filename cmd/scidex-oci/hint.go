@@ -10,7 +10,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
-	"github.com/scidex-ai/scidex-oci/runner"
+	"github.com/scidex-ai/scidex-oci/runner/request"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
@@ -37,7 +37,7 @@ const askDoctor = `"scidex-oci doctor" tells what this host lacks, and what cure
 
 // withDoctor adds that to a refusal that is the host's doing.
 func withDoctor(err error) error {
-	var host *runner.HostError
+	var host *request.HostError
 	if errors.As(err, &host) {
 		return fmt.Errorf("%w; %s", err, askDoctor)
 	}

@@ -10,7 +10,7 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
-	"github.com/scidex-ai/scidex-oci/runner"
+	"github.com/scidex-ai/scidex-oci/runner/request"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
@@ -98,8 +98,8 @@ func TestHint(t *testing.T) {
 // Only a refusal that is the host's doing leads to doctor.
 func TestWithDoctor(t *testing.T) {
 	for message, err := range map[string]error{
-		"no group; " + askDoctor: &runner.RequestError{Err: &runner.HostError{Err: errors.New("no group")}},
-		"no flag":                &runner.RequestError{Err: errors.New("no flag")},
+		"no group; " + askDoctor: &request.Error{Err: &request.HostError{Err: errors.New("no group")}},
+		"no flag":                &request.Error{Err: errors.New("no flag")},
 	} {
 		if got := withDoctor(err); got.Error() != message || !errors.Is(got, err) {
 			t.Errorf("%q, want %q", got, message)

@@ -15,7 +15,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/stores"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
-	"github.com/scidex-ai/scidex-oci/runner"
+	"github.com/scidex-ai/scidex-oci/runner/watch"
 )
 
 func newLogsCommand(p *command.Program) *cli.Command {
@@ -59,14 +59,14 @@ func runLogs(ctx context.Context, p *command.Program, st *stores.Stores, o logsO
 	}
 	stdout, closeStdout := screen.Display(p.Stdout.File)
 	stderr, closeStderr := screen.Display(p.Stderr)
-	var to runner.Streams
+	var to watch.Streams
 	if o.stdout {
 		to[0] = stdout
 	}
 	if o.stderr {
 		to[1] = stderr
 	}
-	run, err = st.Runner.CopyLogs(ctx, run, to, o.follow)
+	run, err = watch.CopyLogs(ctx, st.Runner, run, to, o.follow)
 	err = errors.Join(err, closeStdout(), closeStderr())
 	if err != nil {
 		return noLogs(run, err)
@@ -75,18 +75,18 @@ func runLogs(ctx context.Context, p *command.Program, st *stores.Stores, o logsO
 }
 
 func noLogs(run catalog.Run, err error) error {
-	var elsewhere *runner.ElsewhereError
+	var elsewhere *watch.ElsewhereError
 	switch {
 	case errors.As(err, &elsewhere):
 		return fmt.Errorf("run %q is %s and its logs cannot be read from here before it has ended: %w", run.Key, run.State, elsewhere)
-	case errors.Is(err, runner.ErrDead):
+	case errors.Is(err, watch.ErrDead):
 		return stores.Killed(run.Key)
 	}
 	return err
 }
 
 // tellTruncated says on standard error which streams were not kept, or not whole.
-func tellTruncated(p *command.Program, run catalog.Run, to runner.Streams) error {
+func tellTruncated(p *command.Program, run catalog.Run, to watch.Streams) error {
 	if !run.State.Final() {
 		return nil
 	}

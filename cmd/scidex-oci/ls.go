@@ -17,6 +17,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/stores"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
+	"github.com/scidex-ai/scidex-oci/runner/watch"
 )
 
 func newListCommand(p *command.Program) *cli.Command {
@@ -57,7 +58,7 @@ func runList(ctx context.Context, p *command.Program, st *stores.Stores, o listO
 	if o.watch {
 		return watchList(ctx, p, st, o)
 	}
-	runs, err := st.Runner.List(ctx, filter)
+	runs, err := watch.List(ctx, st.Runner, filter)
 	switch {
 	case err != nil:
 		return err

@@ -21,6 +21,7 @@ import (
 	_ "github.com/scidex-ai/scidex-oci/runner/host/nsroot"
 	_ "github.com/scidex-ai/scidex-oci/runner/host/stdout"
 	"github.com/scidex-ai/scidex-oci/runner/observe/trace"
+	"github.com/scidex-ai/scidex-oci/runner/request"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
@@ -48,7 +49,7 @@ func execute(args []string, p *command.Program) int {
 	var unread *command.UsageError
 	var ours *bug
 	if (errors.As(err, &unread) || errors.As(err, &ours)) && wantsJSON(args, p.Env) {
-		refused := runner.Refused(spec.Analysis{}, &runner.RequestError{Err: err}, p.Build.Version)
+		refused := runner.Refused(spec.Analysis{}, &request.Error{Err: err}, p.Build.Version)
 		_ = screen.WriteJSON(p.Stdout, refused) // the exit code tells too
 	}
 	if err == nil {

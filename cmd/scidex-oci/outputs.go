@@ -219,5 +219,5 @@ func runOutputsExport(ctx context.Context, st *stores.Stores, o outputsExportOpt
 	if err != nil {
 		return err
 	}
-	return st.Runner.Export(ctx, run, options.Absolute(here, dir), o.overwrite)
+	return runner.Export(ctx, st.Runner, run, options.Absolute(here, dir), o.overwrite)
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/runflags"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/stores"
+	"github.com/scidex-ai/scidex-oci/runner"
 )
 
 func newPostProcessCommand(p *command.Program) *cli.Command {
@@ -66,7 +67,7 @@ func runPostProcess(ctx context.Context, p *command.Program, st *stores.Stores, 
 	hook.Output = output
 	stop, done := command.StopSignals()
 	defer done()
-	result, err := st.Runner.PostProcess(ctx, run.Key, *hook, o.again, stop)
+	result, err := runner.PostProcess(ctx, st.Runner, run.Key, *hook, o.again, stop)
 	err = errors.Join(err, output.Close())
 	if o.json && result.ID != "" {
 		err = errors.Join(err, screen.WriteJSON(p.Stdout, result))

@@ -66,7 +66,7 @@ func runReplay(ctx context.Context, p *command.Program, st *stores.Stores, o rep
 	stop, _ := command.StopSignals()
 	defer command.IgnoreNextStop(stop)
 	how.Stop = stop
-	told, err := st.Runner.Replay(ctx, run, how)
+	told, err := runner.Replay(ctx, st.Runner, run, how)
 	if err != nil {
 		return err
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs"
 	"github.com/scidex-ai/scidex-oci/outputs/report"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
+	"github.com/scidex-ai/scidex-oci/runner/watch"
 )
 
 func newReportCommand(p *command.Program) *cli.Command {
@@ -91,7 +92,7 @@ func reported(ctx context.Context, st *stores.Stores, name string) (result.Resul
 	if !run.State.Final() {
 		return result.Result{}, fmt.Errorf("run %q is %s; a page is made of a run that has ended: wait for it with \"scidex-oci show --wait %s\"", run.Key, run.State, run.ID)
 	}
-	return st.Runner.Show(ctx, run)
+	return watch.Show(ctx, st.Runner, run)
 }
 
 // pageFile is where a page is written to.

@@ -22,6 +22,9 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner"
 	"github.com/scidex-ai/scidex-oci/runner/observe/event"
+	"github.com/scidex-ai/scidex-oci/runner/request"
+	"github.com/scidex-ai/scidex-oci/runner/standby"
+	"github.com/scidex-ai/scidex-oci/runner/suspend"
 )
 
 func newRunCommand(p *command.Program) *cli.Command {
@@ -83,7 +86,7 @@ type session struct {
 	request runflags.Request
 	screen  *screen.Terminal
 	err     error // of the command line
-	begun   *runner.Begun
+	begun   *standby.Standby
 	stores  *stores.Stores
 	events  *events.Writer // nil: none
 	trace   *traceFile     // nil: none
@@ -107,14 +110,14 @@ func (s *session) run(ctx context.Context) (result.Result, error) {
 	}
 	stop, _ := command.StopSignals() // to the end of this process
 	defer command.IgnoreNextStop(stop)
-	suspender := &runner.Suspender{}
+	suspender := &suspend.Suspender{}
 	defer command.HandleSuspend(suspender)()
 	s.stderr.Limit = tailSize
 	after := screen.NewStream(s.program.Stderr, s.screen)
 	if s.request.Hook != nil {
 		s.request.Hook.Output = after
 	}
-	asked := runner.Request{
+	asked := request.Request{
 		Analysis: s.request.Analysis, Again: s.request.Again, Reuse: s.request.Reuse, AnyRoot: s.request.AnyRoot, Overwrite: s.request.Overwrite, NoAudit: s.request.NoAudit,
 		Stdout: stdout, Stderr: io.MultiWriter(stderr, &s.stderr),
 		Hook: s.request.Hook, Observe: s.observe, Scanning: s.scanning(), Stop: stop, Suspender: suspender, Begun: s.begun,
@@ -123,7 +126,7 @@ func (s *session) run(ctx context.Context) (result.Result, error) {
 		s.loosen(&asked)
 	}
 	ready()
-	result, err := s.stores.Runner.Run(ctx, asked)
+	result, err := runner.Run(ctx, s.stores.Runner, asked)
 	closed := s.trace.span("close the streams")
 	lost := errors.Join(stdout.Close(), stderr.Close(), after.Close())
 	s.screen.ClearStatus()
@@ -155,10 +158,10 @@ func (s *session) prepare(ctx context.Context) error {
 		err = a.Validate()
 	}
 	if err != nil {
-		return &runner.RequestError{Err: err}
+		return &request.Error{Err: err}
 	}
 	s.trace.read()
-	if s.begun, err = runner.Begin(ctx, a.Limits); err != nil {
+	if s.begun, err = standby.Begin(ctx, a.Limits); err != nil {
 		return err
 	}
 	return s.open(ctx)
@@ -178,8 +181,8 @@ func (s *session) open(ctx context.Context) (err error) {
 		opened()
 		if err == nil {
 			defer s.trace.span("see to what killed runs left")()
-			s.stores.Runner.CommitOutcomes(ctx)
-			s.stores.Runner.Tidy(ctx) // before the run: its id may be that of a dead one
+			runner.CommitOutcomes(ctx, s.stores.Runner)
+			runner.Tidy(ctx, s.stores.Runner) // before the run: its id may be that of a dead one
 		}
 	}
 	return err

@@ -11,6 +11,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/stores"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/runner/watch"
 )
 
 func newShowCommand(p *command.Program) *cli.Command {
@@ -54,17 +55,17 @@ func runShow(ctx context.Context, p *command.Program, st *stores.Stores, o showO
 		return err
 	}
 	if o.json {
-		result, err := st.Runner.Show(ctx, run)
+		result, err := watch.Show(ctx, st.Runner, run)
 		if err != nil {
 			return err
 		}
 		return screen.WriteJSON(p.Stdout, result)
 	}
-	result, err := st.Runner.Summary(ctx, run, results.MaxEntries)
+	result, err := watch.Summary(ctx, st.Runner, run, results.MaxEntries)
 	if err != nil {
 		return err
 	}
-	attempts, err := st.Runner.List(ctx, catalog.Filter{ID: run.ID})
+	attempts, err := watch.List(ctx, st.Runner, catalog.Filter{ID: run.ID})
 	if err != nil {
 		return err
 	}

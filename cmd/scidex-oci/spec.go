@@ -10,6 +10,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/runflags"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
+	"github.com/scidex-ai/scidex-oci/runner/plan"
 )
 
 func newSpecCommand(p *command.Program) *cli.Command {
@@ -58,9 +59,9 @@ func runSpec(c *cli.Context, p *command.Program, o *specOptions) (err error) {
 		if o.bundle.Value == "" {
 			return o.bundle.Refuse("is empty; give a directory")
 		}
-		return s.stores.Runner.Bundle(c.Context, a, o.bundle.Path(""))
+		return plan.Bundle(c.Context, s.stores.Runner, a, o.bundle.Path(""))
 	}
-	config, err := s.stores.Runner.Spec(c.Context, a)
+	config, err := plan.Spec(c.Context, s.stores.Runner, a)
 	if err != nil {
 		return err
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/stores"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/runner"
 )
 
 func newStopCommand(p *command.Program) *cli.Command {
@@ -31,7 +32,7 @@ anything is stopped. A run is stopped by its owner, on its host and with the --r
 				return err
 			}
 			return p.WithStores(c, func(st *stores.Stores) error {
-				defer st.Runner.Tidy(c.Context) // after it: whoever stops a run is in a hurry
+				defer runner.Tidy(c.Context, st.Runner) // after it: whoever stops a run is in a hurry
 				return runStop(c.Context, p, st, *o, given)
 			})
 		},

@@ -11,7 +11,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/outputs/ui"
-	"github.com/scidex-ai/scidex-oci/runner"
+	"github.com/scidex-ai/scidex-oci/runner/watch"
 )
 
 // uiRuns, uiFiles and uiLife are the stores as the web application takes it.
@@ -22,7 +22,7 @@ type (
 )
 
 func (u uiRuns) List(ctx context.Context, filter catalog.Filter) ([]catalog.Run, error) {
-	return u.Runner.List(ctx, filter)
+	return watch.List(ctx, u.Runner, filter)
 }
 
 func (u uiRuns) Find(ctx context.Context, name string) (catalog.Run, error) {
@@ -30,7 +30,7 @@ func (u uiRuns) Find(ctx context.Context, name string) (catalog.Run, error) {
 }
 
 func (u uiRuns) Result(ctx context.Context, run catalog.Run) (result.Result, error) {
-	return u.Runner.Show(ctx, run)
+	return watch.Show(ctx, u.Runner, run)
 }
 
 func (u uiFiles) Outputs(ctx context.Context, key catalog.Key, yield func(outputs.Entry) bool) error {
@@ -49,7 +49,7 @@ func (u uiFiles) Open(ctx context.Context, sha256 string) (io.ReadCloser, error)
 func (u uiLife) Look(ctx context.Context, run catalog.Run) ui.Going {
 	state, _ := u.Liveness(ctx, run)
 	going := ui.Going{State: state, ElapsedMS: time.Since(run.CreatedAt).Milliseconds()}
-	live, err := u.Runner.Attach(run)
+	live, err := watch.Attach(u.Runner, run)
 	if err != nil {
 		return going // life has said why
 	}
@@ -62,8 +62,8 @@ func (u uiLife) Look(ctx context.Context, run catalog.Run) ui.Going {
 }
 
 func (u uiLife) Logs(ctx context.Context, run catalog.Run, stdout, stderr io.Writer) error {
-	_, err := u.Runner.CopyLogs(ctx, run, runner.Streams{stdout, stderr}, false)
-	if errors.Is(err, runner.ErrDead) {
+	_, err := watch.CopyLogs(ctx, u.Runner, run, watch.Streams{stdout, stderr}, false)
+	if errors.Is(err, watch.ErrDead) {
 		return nil // what it has left was copied
 	}
 	return err

@@ -8,6 +8,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/command"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/stores"
+	"github.com/scidex-ai/scidex-oci/runner/watch"
 )
 
 // watchList shows the list every second. Ctrl-C ends it as it ends any program: the screen needs no tidying.
@@ -23,7 +24,7 @@ func watchList(ctx context.Context, p *command.Program, st *stores.Stores, o lis
 		if err != nil {
 			return err
 		}
-		runs, err := st.Runner.List(ctx, filter)
+		runs, err := watch.List(ctx, st.Runner, filter)
 		if err != nil {
 			return err
 		}

@@ -11,7 +11,7 @@ import (
 )
 
 // excess is one way to go past a limit. The programs of testdata/limits are the same on every road of the ladder
-// (docs/ARCHITECTURE.md); what comes of them is told apart by who holds the limit.
+// (docs/limits.md); what comes of them is told apart by who holds the limit.
 type excess struct {
 	program string
 	args    []string

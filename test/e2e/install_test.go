@@ -28,7 +28,11 @@ func (h *harness) release(dir string) string {
 		program := readFile(h.t, filepath.Join(filepath.Dir(theHost.bin), name))
 		h.write(dir+"/"+name+"-v1.2.3-linux-"+runtime.GOARCH, program, 0o755)
 	}
-	docs := exec.Command("tar", "-czf", h.path(dir+"/scidex-oci-v1.2.3-docs.tar.gz"), "-C", "../../docs", "man")
+	man := filepath.Join(h.t.TempDir(), "man")
+	if out := h.finish(h.command(theHost.bin, "docs", "--dir", man)); out.code != 0 {
+		h.t.Fatal(out.stderr)
+	}
+	docs := exec.Command("tar", "-czf", h.path(dir+"/scidex-oci-v1.2.3-docs.tar.gz"), "-C", filepath.Dir(man), "man")
 	if out, err := docs.CombinedOutput(); err != nil {
 		h.t.Fatalf("%v: %s", err, out)
 	}

@@ -19,6 +19,9 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner"
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/batch"
 	"github.com/scidex-ai/scidex-oci/runner/host/room"
+	"github.com/scidex-ai/scidex-oci/runner/request"
+	"github.com/scidex-ai/scidex-oci/runner/standby"
+	"github.com/scidex-ai/scidex-oci/runner/watch"
 )
 
 const batchExitCodes = `Exit codes of batch:
@@ -66,7 +69,7 @@ type session struct {
 	lines     *runflags.Lines
 	stores    *stores.Stores
 	logs      stores.BlobOpener // of what was committed, for the report
-	crew      *runner.Crew
+	crew      *standby.Pool
 	screen    *screen.Terminal
 	progress  *screen.Progress
 	suspended batch.SuspendGroup
@@ -116,7 +119,7 @@ func (b *session) run(ctx context.Context) (err error) {
 	if err := b.fit(survey); err != nil {
 		return err
 	}
-	if b.crew, err = runner.Muster(ctx, b.lines.Under.Limits); err != nil {
+	if b.crew, err = standby.NewPool(ctx, b.lines.Under.Limits); err != nil {
 		return err
 	}
 	defer b.crew.Close()
@@ -173,11 +176,11 @@ func (b *session) open(ctx context.Context) (err error) {
 	}
 	b.logs = b.stores.BlobOpener(ctx)
 	if !b.options.resume {
-		b.stores.Runner.CommitOutcomes(ctx)
-	} else if err := b.stores.Runner.Recover(ctx); err != nil {
+		runner.CommitOutcomes(ctx, b.stores.Runner)
+	} else if err := runner.Recover(ctx, b.stores.Runner); err != nil {
 		return errors.Join(err, b.stores.Close())
 	}
-	b.stores.Runner.Tidy(ctx)
+	runner.Tidy(ctx, b.stores.Runner)
 	return nil
 }
 
@@ -197,8 +200,8 @@ func (b *session) perform(ctx context.Context, source batch.Source) batch.Summar
 	defer b.screen.ClearStatus()
 	all := batch.Batch{
 		Work: b.work(), Jobs: b.options.jobs, MaxFailures: b.options.maxFailures, Overlap: b.overlap(),
-		Asked: b.stores.Runner.AskedToStop, Draining: b.progress.Drain, Ended: b.ended,
-		Abandon: func(s runner.StopSignal) { os.Exit(s.ExitCode) },
+		Asked: func(id string) []int64 { return watch.AskedToStop(b.stores.Runner, id) }, Draining: b.progress.Drain, Ended: b.ended,
+		Abandon: func(s request.StopSignal) { os.Exit(s.ExitCode) },
 	}
 	return all.Run(ctx, source, signals)
 }

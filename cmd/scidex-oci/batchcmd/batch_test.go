@@ -11,8 +11,8 @@ import (
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/command"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/runflags"
-	"github.com/scidex-ai/scidex-oci/runner"
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/batch"
+	"github.com/scidex-ai/scidex-oci/runner/request"
 )
 
 func TestBatchOptions(t *testing.T) {
@@ -53,7 +53,7 @@ func TestBatchOptions(t *testing.T) {
 }
 
 func TestLeft(t *testing.T) {
-	signal := &runner.StopSignal{Name: "SIGINT"}
+	signal := &request.StopSignal{Name: "SIGINT"}
 	for _, test := range []struct {
 		s     batch.Summary
 		total int

@@ -5,9 +5,9 @@ import (
 	"time"
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
-	"github.com/scidex-ai/scidex-oci/runner"
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/batch"
 	"github.com/scidex-ai/scidex-oci/runner/observe/event"
+	"github.com/scidex-ai/scidex-oci/runner/request"
 )
 
 // work is what is done for a line: it is run, repeated, or passed over.
@@ -45,7 +45,7 @@ func (b *session) used(line batch.Line, id string, usage event.Usage) {
 }
 
 // hook is the post-process command of a line. What it writes goes to standard error.
-func (b *session) hook(line batch.Line) (hook *runner.Hook, done func()) {
+func (b *session) hook(line batch.Line) (hook *request.Hook, done func()) {
 	output := screen.NewStream(b.program.Stderr, b.screen)
 	own := *b.request.Hook
 	own.Output = output

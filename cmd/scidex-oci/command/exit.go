@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"github.com/scidex-ai/scidex-oci/outputs/result"
-	"github.com/scidex-ai/scidex-oci/runner"
+	"github.com/scidex-ai/scidex-oci/runner/request"
 )
 
 // ExitStatus is an exit code that needs no message: everything has been said.
@@ -26,7 +26,7 @@ func Usagef(format string, args ...any) error {
 // ExitCode is what the process ends with after err.
 func ExitCode(err error) int {
 	var status ExitStatus
-	var stopped *runner.StoppedError
+	var stopped *request.StoppedError
 	var interrupted *interruptedError
 	switch {
 	case err == nil:

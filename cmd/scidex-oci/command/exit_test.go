@@ -4,7 +4,7 @@ import (
 	"errors"
 	"testing"
 
-	"github.com/scidex-ai/scidex-oci/runner"
+	"github.com/scidex-ai/scidex-oci/runner/request"
 )
 
 func TestExitCode(t *testing.T) {
@@ -17,8 +17,8 @@ func TestExitCode(t *testing.T) {
 		{ExitStatus(3), 3, true},
 		{errors.New("x"), 125, false},
 		{Usagef("x"), 125, false},
-		{&runner.RequestError{Err: errors.New("x")}, 125, false},
-		{&runner.RequestError{Err: &runner.StoppedError{Signal: runner.StopSignal{ExitCode: 143}}}, 143, false},
+		{&request.Error{Err: errors.New("x")}, 125, false},
+		{&request.Error{Err: &request.StoppedError{Signal: request.StopSignal{ExitCode: 143}}}, 143, false},
 	}
 	for _, test := range tests {
 		if got := ExitCode(test.err); got != test.code || Silent(test.err) != test.silent {

@@ -4,11 +4,11 @@ import (
 	"context"
 	"errors"
 
-	"github.com/scidex-ai/scidex-oci/runner"
+	"github.com/scidex-ai/scidex-oci/runner/request"
 )
 
 // interruptedError is returned by a command that a signal ended, and that left nothing behind.
-type interruptedError struct{ by runner.StopSignal }
+type interruptedError struct{ by request.StopSignal }
 
 func (e *interruptedError) Error() string { return "stopped by " + e.by.Name }
 

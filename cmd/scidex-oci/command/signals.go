@@ -5,13 +5,13 @@ import (
 	"os/signal"
 	"syscall"
 
-	"github.com/scidex-ai/scidex-oci/runner"
+	"github.com/scidex-ai/scidex-oci/runner/request"
 )
 
 // StopSignals turns the signals that ask us to end into stops of the run until done is called. SIGPIPE is
 // caught, so that a closed standard output does not kill us; it is not ignored, because that would be
 // inherited.
-func StopSignals() (stop <-chan runner.StopSignal, done func()) {
+func StopSignals() (stop <-chan request.StopSignal, done func()) {
 	signals := make(chan os.Signal, 4)
 	signal.Notify(signals, syscall.SIGPIPE)
 	for s := range stopNames {
@@ -20,7 +20,7 @@ func StopSignals() (stop <-chan runner.StopSignal, done func()) {
 			signal.Notify(signals, s)
 		}
 	}
-	out := make(chan runner.StopSignal, 2)
+	out := make(chan request.StopSignal, 2)
 	finished := make(chan struct{})
 	go func() {
 		for {
@@ -38,7 +38,7 @@ func StopSignals() (stop <-chan runner.StopSignal, done func()) {
 // IgnoreNextStop is for when there is nothing left to stop, and only the result to print: the first signal that comes now
 // would take that from the caller of a run that is committed. The second ends the wait for a reader of it. Those that
 // came before are answered with the result.
-func IgnoreNextStop(stop <-chan runner.StopSignal) {
+func IgnoreNextStop(stop <-chan request.StopSignal) {
 	signal.Reset(syscall.SIGPIPE)
 	for range cap(stop) {
 		select {
@@ -53,7 +53,7 @@ func IgnoreNextStop(stop <-chan runner.StopSignal) {
 }
 
 // forward passes a signal on; more than the two that the runner acts on are dropped.
-func forward(s os.Signal, out chan<- runner.StopSignal) {
+func forward(s os.Signal, out chan<- request.StopSignal) {
 	stop, ok := stopOf(s)
 	if !ok {
 		return
@@ -70,11 +70,11 @@ var stopNames = map[syscall.Signal]string{
 }
 
 // stopOf is 128 and the signal's number, as a shell would say.
-func stopOf(s os.Signal) (runner.StopSignal, bool) {
+func stopOf(s os.Signal) (request.StopSignal, bool) {
 	number, _ := s.(syscall.Signal)
 	name, ok := stopNames[number]
 	if !ok {
-		return runner.StopSignal{}, false
+		return request.StopSignal{}, false
 	}
-	return runner.StopSignal{ExitCode: 128 + int(number), Name: name}, true
+	return request.StopSignal{ExitCode: 128 + int(number), Name: name}, true
 }

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
-	"github.com/scidex-ai/scidex-oci/runner"
+	"github.com/scidex-ai/scidex-oci/runner/request"
 )
 
 func TestStops(t *testing.T) {
@@ -19,12 +19,12 @@ func TestStops(t *testing.T) {
 	defer done()
 	for _, test := range []struct {
 		signal syscall.Signal
-		want   runner.StopSignal
+		want   request.StopSignal
 	}{
-		{syscall.SIGINT, runner.StopSignal{ExitCode: 130, Name: "SIGINT"}},
-		{syscall.SIGQUIT, runner.StopSignal{ExitCode: 131, Name: "SIGQUIT"}},
-		{syscall.SIGTERM, runner.StopSignal{ExitCode: 143, Name: "SIGTERM"}},
-		{syscall.SIGHUP, runner.StopSignal{ExitCode: 129, Name: "SIGHUP"}},
+		{syscall.SIGINT, request.StopSignal{ExitCode: 130, Name: "SIGINT"}},
+		{syscall.SIGQUIT, request.StopSignal{ExitCode: 131, Name: "SIGQUIT"}},
+		{syscall.SIGTERM, request.StopSignal{ExitCode: 143, Name: "SIGTERM"}},
+		{syscall.SIGHUP, request.StopSignal{ExitCode: 129, Name: "SIGHUP"}},
 	} {
 		if err := syscall.Kill(os.Getpid(), test.signal); err != nil {
 			t.Fatal(err)

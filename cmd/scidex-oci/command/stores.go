@@ -10,6 +10,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/stores"
 	"github.com/scidex-ai/scidex-oci/runner"
+	"github.com/scidex-ai/scidex-oci/runner/request"
 )
 
 // Load reads the values of the options: those of the command's flags, the global ones, and others, which only the config
@@ -21,7 +22,7 @@ func (p *Program) Load(c *cli.Context, others ...*options.Flag) error {
 // WithStores opens the stores for a command, commits pending outcomes, and closes the stores afterwards.
 func (p *Program) WithStores(c *cli.Context, command func(st *stores.Stores) error) error {
 	return p.WithRawStores(c, func(st *stores.Stores) error {
-		st.Runner.CommitOutcomes(c.Context)
+		runner.CommitOutcomes(c.Context, st.Runner)
 		return command(st)
 	})
 }
@@ -29,7 +30,7 @@ func (p *Program) WithStores(c *cli.Context, command func(st *stores.Stores) err
 // WithTidyStores is WithStores for a command that writes to the catalog: it also removes what killed runs left.
 func (p *Program) WithTidyStores(c *cli.Context, command func(st *stores.Stores) error) error {
 	return p.WithStores(c, func(st *stores.Stores) error {
-		st.Runner.Tidy(c.Context)
+		runner.Tidy(c.Context, st.Runner)
 		return command(st)
 	})
 }
@@ -51,11 +52,11 @@ func (p *Program) WithRawStores(c *cli.Context, command func(st *stores.Stores) 
 func (p *Program) OpenStores(ctx context.Context, log io.Writer) (*stores.Stores, error) {
 	s, err := stores.ReadSettings(p.Options, p.Env)
 	if err != nil {
-		return nil, &runner.RequestError{Err: err}
+		return nil, &request.Error{Err: err}
 	}
 	given, err := stores.ReadPolicy(p.Options)
 	if err != nil {
-		return nil, &runner.RequestError{Err: err}
+		return nil, &request.Error{Err: err}
 	}
 	return stores.Open(ctx, s, given, p.Build.Version, log)
 }

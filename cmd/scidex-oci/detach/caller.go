@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/scidex-ai/scidex-oci/outputs/result"
-	"github.com/scidex-ai/scidex-oci/runner"
+	"github.com/scidex-ai/scidex-oci/runner/request"
 )
 
 // LauncherName is the first argument of the launcher of a detached run.
@@ -78,12 +78,12 @@ func (c *Caller) Release(answer byte) error {
 }
 
 // Stops forwards stop signals except SIGHUP, and adds SIGTERM where the command dies before the analysis has begun.
-func (c *Caller) Stops(signals <-chan runner.StopSignal) <-chan runner.StopSignal {
-	out := make(chan runner.StopSignal, 2)
+func (c *Caller) Stops(signals <-chan request.StopSignal) <-chan request.StopSignal {
+	out := make(chan request.StopSignal, 2)
 	go func() {
 		broken := c.broken
 		for {
-			stop := runner.StopSignal{ExitCode: result.SignalBase + int(unix.SIGTERM), Name: "the death of the command that started it"}
+			stop := request.StopSignal{ExitCode: result.SignalBase + int(unix.SIGTERM), Name: "the death of the command that started it"}
 			select {
 			case stop = <-signals:
 				if stop.Name == "SIGHUP" {

@@ -15,7 +15,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/command"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/stores"
 	"github.com/scidex-ai/scidex-oci/rootfs/image"
-	"github.com/scidex-ai/scidex-oci/runner"
+	"github.com/scidex-ai/scidex-oci/runner/plan"
 )
 
 // New makes the command image.
@@ -46,12 +46,12 @@ func openImages(p *command.Program) (*image.Store, error) {
 	if err := os.MkdirAll(s.Root, 0o700); err != nil {
 		return nil, fmt.Errorf("%w; give another place with --root DIR", err)
 	}
-	return image.Open(filepath.Join(s.Root, runner.ImagesDir))
+	return image.Open(filepath.Join(s.Root, plan.ImagesDir))
 }
 
 // Sweep removes what no image below root needs, and returns the paths. With dry it removes nothing.
 func Sweep(ctx context.Context, root string, dry bool) ([]string, error) {
-	dir := filepath.Join(root, runner.ImagesDir)
+	dir := filepath.Join(root, plan.ImagesDir)
 	if _, err := os.Lstat(dir); errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

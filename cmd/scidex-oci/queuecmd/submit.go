@@ -16,6 +16,8 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/catalog/queue"
 	"github.com/scidex-ai/scidex-oci/runner"
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/batch"
+	"github.com/scidex-ai/scidex-oci/runner/plan"
+	"github.com/scidex-ai/scidex-oci/runner/request"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
@@ -116,11 +118,11 @@ func (s *submission) refuse(a spec.Analysis, err error) error {
 
 // requestError is err as that of a request.
 func requestError(err error) error {
-	var refused *runner.RequestError
+	var refused *request.Error
 	if errors.As(err, &refused) {
 		return err
 	}
-	return &runner.RequestError{Err: err}
+	return &request.Error{Err: err}
 }
 
 // batch submits the lines of a file.
@@ -151,7 +153,7 @@ func (s *submission) batch(ctx context.Context, name string) error {
 func (s *submission) tellBad(line batch.Line) {
 	fmt.Fprintf(s.program.Stderr, "scidex-oci: %s\n", screen.Escape(line.Err.Error()))
 	if s.request.JSON {
-		_ = screen.WriteJSON(s.program.Stdout, runner.Refused(line.Analysis, &runner.RequestError{Err: line.Err}, s.program.Build.Version))
+		_ = screen.WriteJSON(s.program.Stdout, runner.Refused(line.Analysis, &request.Error{Err: line.Err}, s.program.Build.Version))
 	}
 }
 
@@ -167,7 +169,7 @@ func exportRefused(a spec.Analysis) error {
 func (s *submission) submit(ctx context.Context, all []spec.Analysis, at func(i int, err error) error) (err error) {
 	for _, a := range all {
 		if err := cmp.Or(exportRefused(a), a.Validate()); err != nil {
-			return &runner.RequestError{Err: err}
+			return &request.Error{Err: err}
 		}
 	}
 	st, err := s.program.OpenStores(ctx, s.program.Stderr)
@@ -191,7 +193,7 @@ func (s *submission) submit(ctx context.Context, all []spec.Analysis, at func(i 
 	}
 	placed, err := q.Submit(ctx, jobs)
 	if errors.Is(err, catalog.ErrExists) {
-		return &runner.RequestError{Err: fmt.Errorf("%w: its id was taken by another run at the same moment; choose another", err)}
+		return &request.Error{Err: fmt.Errorf("%w: its id was taken by another run at the same moment; choose another", err)}
 	}
 	if err != nil {
 		return err
@@ -201,7 +203,7 @@ func (s *submission) submit(ctx context.Context, all []spec.Analysis, at func(i 
 
 // job is an analysis as the queue takes it.
 func (s *submission) job(ctx context.Context, st *stores.Stores, a spec.Analysis) (queue.Submission, error) {
-	row, err := st.Runner.Queued(ctx, a)
+	row, err := plan.NewQueued(ctx, st.Runner, a)
 	if err != nil {
 		return queue.Submission{}, err
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/catalog/queue"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner"
+	"github.com/scidex-ai/scidex-oci/runner/standby"
 )
 
 // NewWorker makes the command worker.
@@ -59,11 +60,11 @@ func runWorker(ctx context.Context, p *command.Program, q queue.Queue, st *store
 		return err
 	}
 	defer scraped.close()
-	if err := st.Runner.Recover(ctx); err != nil { // what a worker before has left may be results
+	if err := runner.Recover(ctx, st.Runner); err != nil { // what a worker before has left may be results
 		return err
 	}
-	st.Runner.Tidy(ctx)
-	crew, err := runner.Muster(ctx, o.limits)
+	runner.Tidy(ctx, st.Runner)
+	crew, err := standby.NewPool(ctx, o.limits)
 	if err != nil {
 		return err
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/worker"
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/worker/metrics"
+	"github.com/scidex-ai/scidex-oci/runner/pending"
 )
 
 // scraped is where a worker's metrics are asked for; without a listener they are not kept.
@@ -46,7 +47,7 @@ func (s scraped) serve(working context.Context, w *worker.Worker, b command.Buil
 	}
 	draining := func() bool { return working.Err() != nil }
 	m := metrics.New(metrics.Source{
-		Capacity: w.Capacity, Jobs: w.Options.Jobs, Load: w.Load, Depth: w.Queue.Depth, Waiting: w.Runner.Waiting, Draining: draining,
+		Capacity: w.Capacity, Jobs: w.Options.Jobs, Load: w.Load, Depth: w.Queue.Depth, Waiting: func() (int, error) { return pending.Count(w.Runner) }, Draining: draining,
 		Version: b.Version, Commit: b.Commit, GoVersion: b.GoVersion,
 	})
 	w.Watch = m.Watch

@@ -9,6 +9,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner"
+	"github.com/scidex-ai/scidex-oci/runner/request"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
@@ -34,7 +35,7 @@ func NewLines(p *command.Program, terminal *screen.Terminal, json bool) *Lines {
 
 // Bad prints why a line is refused, because of which nothing is run.
 func (r *Lines) Bad(a spec.Analysis, err error) {
-	refused := runner.Refused(a, &runner.RequestError{Err: err}, r.program.Build.Version)
+	refused := runner.Refused(a, &request.Error{Err: err}, r.program.Build.Version)
 	fmt.Fprintf(r.program.Stderr, "scidex-oci: %s\n", screen.Escape(err.Error()))
 	if !r.human {
 		_ = screen.WriteJSON(r.stdout, refused) // a LenientWriter does not fail

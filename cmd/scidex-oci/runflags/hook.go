@@ -12,7 +12,7 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
-	"github.com/scidex-ai/scidex-oci/runner"
+	"github.com/scidex-ai/scidex-oci/runner/request"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
@@ -20,11 +20,11 @@ import (
 const hookTimeout = 10 * time.Minute
 
 // ReadHook reads the post-process command. It returns nil where there is none.
-func ReadHook(o options.Hook, env options.Lookup) (*runner.Hook, error) {
+func ReadHook(o options.Hook, env options.Lookup) (*request.Hook, error) {
 	if !o.Command.Given {
 		return nil, nil
 	}
-	h := &runner.Hook{Timeout: hookTimeout, Grace: time.Duration(spec.Analysis{}.WithDefaults().Grace)}
+	h := &request.Hook{Timeout: hookTimeout, Grace: time.Duration(spec.Analysis{}.WithDefaults().Grace)}
 	var err error
 	if h.Command, err = splitWords(o.Command.Value, env); err == nil {
 		h.Command[0], err = executable(o.Command.Dir, h.Command[0])

@@ -15,7 +15,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/stores"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/userfile"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
-	"github.com/scidex-ai/scidex-oci/runner"
+	"github.com/scidex-ai/scidex-oci/runner/request"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
@@ -25,7 +25,7 @@ type Request struct {
 	Again, Overwrite, JSON, Quiet bool
 	Detach                        bool
 	NoAudit, AnyRoot, Reuse       bool
-	Hook                          *runner.Hook // nil: none
+	Hook                          *request.Hook // nil: none
 }
 
 // Finder finds a run by what a person types.

@@ -17,6 +17,8 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner"
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/batch"
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/slurm"
+	"github.com/scidex-ai/scidex-oci/runner/plan"
+	"github.com/scidex-ai/scidex-oci/runner/request"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
@@ -127,7 +129,7 @@ func checkSlurm(a spec.Analysis) error {
 func (s *submission) tellBad(line batch.Line) {
 	fmt.Fprintf(s.program.Stderr, "scidex-oci: %s\n", screen.Escape(line.Err.Error()))
 	if s.request.JSON {
-		_ = screen.WriteJSON(s.program.Stdout, runner.Refused(line.Analysis, &runner.RequestError{Err: line.Err}, s.program.Build.Version))
+		_ = screen.WriteJSON(s.program.Stdout, runner.Refused(line.Analysis, &request.Error{Err: line.Err}, s.program.Build.Version))
 	}
 }
 
@@ -195,15 +197,15 @@ func (s *submission) rows(ctx context.Context, of *slurm.Submission, from *runfl
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, st.Close()) }()
-	if of.CatalogID, _, err = st.Runner.Match(ctx); err != nil {
+	if of.CatalogID, _, err = runner.Match(ctx, st.Runner); err != nil {
 		return nil, err
 	}
-	if err := st.Runner.Bind(ctx); err != nil { // before there is anything to collect into it
+	if err := runner.Bind(ctx, st.Runner); err != nil { // before there is anything to collect into it
 		return nil, err
 	}
 	var bad error
 	for _, line := range good {
-		row, err := st.Runner.Queued(ctx, line.Analysis)
+		row, err := plan.NewQueued(ctx, st.Runner, line.Analysis)
 		if err != nil {
 			bad = errors.Join(bad, from.At(line.Number, err))
 			continue

@@ -10,7 +10,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
 	"github.com/scidex-ai/scidex-oci/outputs/blob"
 	"github.com/scidex-ai/scidex-oci/outputs/blob/s3"
-	"github.com/scidex-ai/scidex-oci/runner"
+	"github.com/scidex-ai/scidex-oci/runner/request"
 )
 
 // blobPlace says where a blob store is: in a directory, or in a bucket with a directory for what is on its way there.
@@ -59,7 +59,7 @@ func (p blobPlace) open() (*blob.Store, error) {
 	}
 	bucket, err := s3.Open(p.bucket)
 	if err != nil {
-		return nil, &runner.RequestError{Err: err}
+		return nil, &request.Error{Err: err}
 	}
 	return blob.OpenShared(p.dir, bucket)
 }

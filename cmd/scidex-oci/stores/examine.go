@@ -7,6 +7,8 @@ import (
 	"io"
 	"io/fs"
 	"os"
+
+	"github.com/scidex-ai/scidex-oci/runner"
 )
 
 // Examine opens the catalog and the blob store where both exist, checks that they belong together, and returns what it found
@@ -38,7 +40,7 @@ func (s Settings) Examine(ctx context.Context, version string, log io.Writer) (s
 	if err != nil {
 		return "", err
 	}
-	id, _, err := st.Runner.Match(ctx)
+	id, _, err := runner.Match(ctx, st.Runner)
 	return fmt.Sprintf("catalog %s, with its blob store", id), errors.Join(err, st.Close())
 }
 

@@ -8,7 +8,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/scidex-ai/scidex-oci/runner"
+	"github.com/scidex-ai/scidex-oci/runner/request"
 )
 
 // checkNew refuses to make a catalog file where the blob store, or what lies below the root, belongs to a catalog that is
@@ -33,7 +33,7 @@ func (s Settings) refuse(evidence string) error {
 	if s.Blobs.remote() || s.Blobs.dir != filepath.Join(s.Root, "blobs") {
 		anew = "--root DIR and --blobs URL"
 	}
-	return &runner.RequestError{Err: fmt.Errorf("the file is missing or empty, and %s: restore it from a backup, name the catalog of these runs with --db URL, or begin a new one with another %s",
+	return &request.Error{Err: fmt.Errorf("the file is missing or empty, and %s: restore it from a backup, name the catalog of these runs with --db URL, or begin a new one with another %s",
 		evidence, anew)}
 }
 

@@ -2,8 +2,8 @@ package stores
 
 import (
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
-	"github.com/scidex-ai/scidex-oci/runner"
 	"github.com/scidex-ai/scidex-oci/runner/inputs/binds"
+	"github.com/scidex-ai/scidex-oci/runner/plan"
 	"github.com/scidex-ai/scidex-oci/runner/sandbox"
 )
 
@@ -27,7 +27,7 @@ func floorOf(t options.Text) (sandbox.Floor, error) {
 	if !t.Given {
 		return sandbox.Floor{Percent: 5}, nil
 	}
-	floor, err := runner.ParseFloor(t.Value)
+	floor, err := plan.ParseFloor(t.Value)
 	if err != nil {
 		return floor, t.Wrap(err)
 	}

@@ -7,14 +7,14 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/catalog/postgres"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog/postgres/riverqueue"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog/queue"
-	"github.com/scidex-ai/scidex-oci/runner"
+	"github.com/scidex-ai/scidex-oci/runner/request"
 )
 
 // OpenQueue opens the queue in the database of the catalog.
 func (st *Stores) OpenQueue(ctx context.Context) (queue.Queue, error) {
 	c, ok := st.Catalog.(*postgres.Catalog)
 	if !ok {
-		return nil, &runner.RequestError{Err: ErrNoQueue}
+		return nil, &request.Error{Err: ErrNoQueue}
 	}
 	return riverqueue.Open(ctx, c, st.Runner.Log)
 }

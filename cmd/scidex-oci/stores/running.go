@@ -10,27 +10,27 @@ import (
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
-	"github.com/scidex-ai/scidex-oci/runner"
+	"github.com/scidex-ai/scidex-oci/runner/watch"
 )
 
 // Stop asks a run to end, with now without its grace period. Close the Live once the run has ended.
-func (st *Stores) Stop(ctx context.Context, run catalog.Run, now bool) (*runner.Live, error) {
+func (st *Stores) Stop(ctx context.Context, run catalog.Run, now bool) (*watch.Live, error) {
 	name := run.String()
 	if run.State.Final() {
 		return nil, fmt.Errorf("run %q has ended already: it is %s (%s)", name, run.State, run.Reason)
 	}
-	live, err := st.Runner.Attach(run)
+	live, err := watch.Attach(st.Runner, run)
 	if err == nil {
 		if err = live.Stop(now); err == nil {
 			return live, nil
 		}
 		err = errors.Join(err, live.Close())
 	}
-	var elsewhere *runner.ElsewhereError
+	var elsewhere *watch.ElsewhereError
 	switch {
 	case errors.As(err, &elsewhere):
 		return nil, fmt.Errorf("run %q cannot be stopped from here: %w", name, elsewhere)
-	case errors.Is(err, runner.ErrDead):
+	case errors.Is(err, watch.ErrDead):
 		if run, err := st.Catalog.Get(ctx, run.Key); err == nil && run.State.Final() {
 			return st.Stop(ctx, run, now)
 		}
@@ -46,8 +46,8 @@ func Killed(key catalog.Key) error {
 
 // Await waits until a run has ended.
 func (st *Stores) Await(ctx context.Context, key catalog.Key) (catalog.Run, error) {
-	run, err := st.Runner.Await(ctx, key)
-	if errors.Is(err, runner.ErrDead) {
+	run, err := watch.Await(ctx, st.Runner, key)
+	if errors.Is(err, watch.ErrDead) {
 		return run, Killed(key)
 	}
 	if err != nil {
@@ -63,12 +63,12 @@ func (st *Stores) Liveness(ctx context.Context, run catalog.Run) (state, wall st
 	if run.State == catalog.Queued { // it is nowhere yet
 		return state, wall
 	}
-	live, err := st.Runner.Attach(run)
-	var elsewhere *runner.ElsewhereError
+	live, err := watch.Attach(st.Runner, run)
+	var elsewhere *watch.ElsewhereError
 	switch {
 	case err == nil:
 		_ = live.Close() // nothing was done with it
-	case errors.Is(err, runner.ErrDead):
+	case errors.Is(err, watch.ErrDead):
 		if now, err := st.Catalog.Get(ctx, run.Key); err == nil && now.State.Final() { // it has just ended
 			return string(now.State), screen.Duration(UsageOf(now).WallMS)
 		}

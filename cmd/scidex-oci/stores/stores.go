@@ -11,25 +11,26 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/blob"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/inodes"
-	"github.com/scidex-ai/scidex-oci/runner"
+	"github.com/scidex-ai/scidex-oci/runner/phase"
+	"github.com/scidex-ai/scidex-oci/runner/request"
 )
 
 // Stores are an opened catalog and blob store, and the Runner that works on them. Close them.
 type Stores struct {
 	Catalog catalog.Catalog
 	Blobs   *blob.Store
-	Runner  *runner.Runner
+	Runner  *phase.Host
 }
 
-// Open opens what s names, and makes what is missing. The log receives messages. Errors are of type runner.CatalogError, or
-// runner.RequestError where the request is wrong.
+// Open opens what s names, and makes what is missing. The log receives messages. Errors are of type request.CatalogError, or
+// request.Error where the request is wrong.
 func Open(ctx context.Context, s Settings, given Policy, version string, log io.Writer) (*Stores, error) {
 	st, err := open(ctx, s, given, version, log)
-	var refused *runner.RequestError
+	var refused *request.Error
 	if err == nil || errors.As(err, &refused) {
 		return st, err
 	}
-	return nil, &runner.CatalogError{Err: inodes.Explain(err)}
+	return nil, &request.CatalogError{Err: inodes.Explain(err)}
 }
 
 func open(ctx context.Context, s Settings, given Policy, version string, log io.Writer) (*Stores, error) {
@@ -46,7 +47,7 @@ func open(ctx context.Context, s Settings, given Policy, version string, log io.
 	if err != nil {
 		return nil, err
 	}
-	return &Stores{Catalog: cat, Blobs: blobs, Runner: &runner.Runner{
+	return &Stores{Catalog: cat, Blobs: blobs, Runner: &phase.Host{
 		Catalog: cat, Blobs: blobs, Root: s.Root, Tmp: s.Tmp, MinFree: given.Floor, Version: version,
 		Private:  append(s.db.private(), s.Blobs.dir),
 		Database: s.db.listens(), AllowBinds: given.allowed,

@@ -13,7 +13,8 @@ import (
 	"errors"
 	"os"
 
-	"github.com/scidex-ai/scidex-oci/runner"
+	"github.com/scidex-ai/scidex-oci/runner/phase"
+	"github.com/scidex-ai/scidex-oci/runner/request"
 	"github.com/scidex-ai/scidex-oci/runner/sandbox"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
@@ -35,15 +36,15 @@ type Options struct {
 	PostgreSQL string
 	// Open makes a catalog and a blob store in the empty directory root, or opens those that are there, and
 	// returns a runner for them as the caller's flags have it.
-	Open func(ctx context.Context, root string) (*runner.Runner, error)
+	Open func(ctx context.Context, root string) (*phase.Host, error)
 	// Version of the program.
 	Version string
 	// Stop ends the examination, as it ends a run.
-	Stop <-chan runner.StopSignal
+	Stop <-chan request.StopSignal
 }
 
 // StoppedError is returned by Run when Stop has ended it.
-type StoppedError struct{ Signal runner.StopSignal }
+type StoppedError struct{ Signal request.StopSignal }
 
 func (e *StoppedError) Error() string { return "stopped by " + e.Signal.Name }
 
@@ -55,13 +56,13 @@ type examination struct {
 	host     host
 	around   around
 	report   Report
-	stop     chan runner.StopSignal // of the run
+	stop     chan request.StopSignal // of the run
 	home     home
 }
 
 // Run examines the host. An error says that it could not: nothing is known then.
 func Run(ctx context.Context, options Options) (report Report, err error) {
-	e := &examination{options: options, analysis: options.Analysis.WithDefaults(), stop: make(chan runner.StopSignal, 2)}
+	e := &examination{options: options, analysis: options.Analysis.WithDefaults(), stop: make(chan request.StopSignal, 2)}
 	e.report.Summary = Summary{Limits: RungNone, IDs: "none", UIDOnHost: -1, SocketWall: "none"}
 	if e.account, err = sandbox.ReadAccount(); err != nil {
 		return e.report, err

@@ -378,7 +378,7 @@ func TestCodes(t *testing.T) {
 			}
 		}
 	}
-	schema, err := os.ReadFile("../../docs/schema/doctor.json")
+	schema, err := os.ReadFile("../../../docs/schema/doctor.json")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,6 +17,8 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner"
 	"github.com/scidex-ai/scidex-oci/runner/host/lockdir"
+	"github.com/scidex-ai/scidex-oci/runner/phase"
+	"github.com/scidex-ai/scidex-oci/runner/request"
 	"github.com/scidex-ai/scidex-oci/runner/sandbox"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
@@ -70,13 +72,13 @@ func (h *home) close() (err error) {
 
 // Sweep removes what killed examinations left below root, dry only in what it returns, and, with open, what is
 // left of their runs.
-func Sweep(ctx context.Context, root string, dry bool, open func(ctx context.Context, root string) (*runner.Runner, error)) ([]string, error) {
+func Sweep(ctx context.Context, root string, dry bool, open func(ctx context.Context, root string) (*phase.Host, error)) ([]string, error) {
 	return lockdir.Sweep(root, prefix, dry, func(path string) error {
 		r, err := open(ctx, path)
 		if err != nil {
 			return err
 		}
-		report, err := r.GC(ctx, false, runner.Retention{})
+		report, err := runner.GC(ctx, r, false, runner.Retention{})
 		return errors.Join(append(report.Errors, err, r.Catalog.Close())...)
 	})
 }
@@ -102,7 +104,7 @@ func (e *examination) runs(ctx context.Context) {
 	e.python(ctx, r)
 }
 
-func (e *examination) open(ctx context.Context) (*runner.Runner, error) {
+func (e *examination) open(ctx context.Context) (*phase.Host, error) {
 	if _, err := Sweep(ctx, e.options.Root, false, e.options.Open); err != nil {
 		return nil, err
 	}
@@ -112,12 +114,12 @@ func (e *examination) open(ctx context.Context) (*runner.Runner, error) {
 	return e.options.Open(ctx, e.home.path)
 }
 
-func (e *examination) run(ctx context.Context, r *runner.Runner, command ...string) (result.Result, string, error) {
+func (e *examination) run(ctx context.Context, r *phase.Host, command ...string) (result.Result, string, error) {
 	a := e.options.Analysis
 	a.ID, a.Command, a.Script, a.Args = newName(), command, "", nil
 	a.Stage, a.Export, a.Outputs, a.Exclude, a.Keep = "", "", nil, nil, spec.KeepNever
 	var stdout bytes.Buffer
-	result, err := r.Run(ctx, runner.Request{Analysis: a, NoAudit: e.options.NoAudit, Stdout: &stdout, Stderr: io.Discard, Stop: e.stop})
+	result, err := runner.Run(ctx, r, request.Request{Analysis: a, NoAudit: e.options.NoAudit, Stdout: &stdout, Stderr: io.Discard, Stop: e.stop})
 	return result, strings.TrimSpace(stdout.String()), err
 }
 
@@ -168,7 +170,7 @@ func (e *examination) sum(r result.Result) {
 }
 
 // python asks the interpreter that analyses find first.
-func (e *examination) python(ctx context.Context, r *runner.Runner) {
+func (e *examination) python(ctx context.Context, r *phase.Host) {
 	result, said, err := e.run(ctx, r, "python3", "-c", "import sys; print(sys.executable, sys.version.split()[0])")
 	f := Finding{Code: CodePython, Status: OK, Seen: said, Means: "analyses in Python find an interpreter"}
 	if err != nil || result.State != catalog.Complete {

@@ -12,7 +12,7 @@ import (
 	"github.com/docker/go-units"
 	"golang.org/x/sys/unix"
 
-	"github.com/scidex-ai/scidex-oci/runner"
+	"github.com/scidex-ai/scidex-oci/runner/plan"
 )
 
 // storage looks at where runs are, where their outputs are kept, and at the catalog.
@@ -51,7 +51,7 @@ func (e *examination) judgeDisk(code, dir, at, works string) Finding {
 	f.Seen = fmt.Sprintf("%s can be written to: %s, %s free", dir, kind(int64(st.Type)), units.BytesSize(float64(free)))
 	switch {
 	case e.options.MinFree.Above(&st):
-		f.Status, f.Means = Fail, fmt.Sprintf("runs are refused while less than %s is free: %s", runner.FormatFloor(e.options.MinFree), works)
+		f.Status, f.Means = Fail, fmt.Sprintf("runs are refused while less than %s is free: %s", plan.FormatFloor(e.options.MinFree), works)
 		f.Cure, f.Command = "make room, or lower --min-free", "scidex-oci gc"
 	case code == CodeRoot && remote[int64(st.Type)]:
 		f.Status, f.Means = Warn, works+", and SQLite's locks need a local file system"

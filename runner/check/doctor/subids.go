@@ -5,7 +5,8 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/scidex-ai/scidex-oci/runner"
+	"github.com/scidex-ai/scidex-oci/runner/plan"
+	"github.com/scidex-ai/scidex-oci/runner/request"
 	"github.com/scidex-ai/scidex-oci/runner/sandbox"
 )
 
@@ -26,10 +27,10 @@ func judgeSubIDs(a sandbox.Account, asked, limits string) Finding {
 		f.Status, f.Means = Warn, "runs have the caller's own id, and are uid 0 inside"
 		f.Cure, f.Command = cureSubIDs(a)
 	}
-	if err := runner.CheckIDs(a, asked, limits); err != nil {
+	if err := plan.CheckIDs(a, asked, limits); err != nil {
 		f.Status, f.Seen, f.Means = Fail, err.Error(), "runs are refused"
 		f.Cure, f.Command = cureSubIDs(a)
-		var host *runner.HostError
+		var host *request.HostError
 		if !errors.As(err, &host) {
 			f.Cure, f.Command = "leave --ids out", "scidex-oci run COMMAND"
 		}

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/scidex-ai/scidex-oci/runner"
+	"github.com/scidex-ai/scidex-oci/runner/request"
+	"github.com/scidex-ai/scidex-oci/runner/standby"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
@@ -15,12 +17,12 @@ import (
 type crew struct {
 	mu      sync.Mutex
 	members map[*member]bool
-	stopped *runner.StopSignal
+	stopped *request.StopSignal
 	ended   chan struct{}
 	heard   sync.WaitGroup
 }
 
-func newCrew(stop <-chan runner.StopSignal) *crew {
+func newCrew(stop <-chan request.StopSignal) *crew {
 	c := &crew{members: map[*member]bool{}, ended: make(chan struct{})}
 	c.heard.Go(func() {
 		for {
@@ -35,7 +37,7 @@ func newCrew(stop <-chan runner.StopSignal) *crew {
 	return c
 }
 
-func (c *crew) stop(signal runner.StopSignal) {
+func (c *crew) stop(signal request.StopSignal) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.stopped == nil {
@@ -71,7 +73,7 @@ func (c *crew) interrupted() error {
 }
 
 // send starts a canary with the limits of a. Its role ends its id. begun may be nil.
-func (t *test) send(ctx context.Context, role string, a spec.Analysis, o orders, begun *runner.Begun) (*member, error) {
+func (t *test) send(ctx context.Context, role string, a spec.Analysis, o orders, begun *standby.Standby) (*member, error) {
 	o.V, o.ID = 1, t.id+"-"+role
 	text, err := json.Marshal(o)
 	if err == nil {
@@ -83,10 +85,10 @@ func (t *test) send(ctx context.Context, role string, a spec.Analysis, o orders,
 		}
 		return nil, err
 	}
-	m := &member{id: o.ID, stop: make(chan runner.StopSignal, 2), ended: make(chan struct{})}
+	m := &member{id: o.ID, stop: make(chan request.StopSignal, 2), ended: make(chan struct{})}
 	m.speech.lines = make(chan []byte, 2)
 	t.report.Runs = append(t.report.Runs, m.id)
-	request := runner.Request{
+	request := request.Request{
 		Analysis: t.canary(a, role), NoAudit: t.options.NoAudit,
 		Stdout: &m.speech, Stderr: &m.words, Stop: m.stop, Begun: begun,
 	}
@@ -95,7 +97,7 @@ func (t *test) send(ctx context.Context, role string, a spec.Analysis, o orders,
 	t.crew.mu.Unlock()
 	overdue := time.AfterFunc(time.Duration(a.Timeout+a.Grace)+overdueAfter, m.end)
 	go func() {
-		m.result, m.err = t.runner.Run(ctx, request)
+		m.result, m.err = runner.Run(ctx, t.runner, request)
 		overdue.Stop()
 		close(m.ended)
 		t.crew.mu.Lock()

@@ -8,7 +8,7 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
-	"github.com/scidex-ai/scidex-oci/runner"
+	"github.com/scidex-ai/scidex-oci/runner/request"
 )
 
 // member is the run of one canary.
@@ -16,14 +16,14 @@ type member struct {
 	id     string
 	speech speech
 	words  head // the beginning of its standard error
-	stop   chan runner.StopSignal
+	stop   chan request.StopSignal
 	ended  chan struct{}
 	result result.Result // once it has ended
 	err    error
 }
 
 // tell passes a signal on; more than the two that a run acts on are dropped.
-func (m *member) tell(signal runner.StopSignal) {
+func (m *member) tell(signal request.StopSignal) {
 	select {
 	case m.stop <- signal:
 	default:
@@ -37,7 +37,7 @@ const overdueAfter = 20 * time.Second
 // end asks a run to end, and insists.
 func (m *member) end() {
 	for range 2 {
-		m.tell(runner.StopSignal{ExitCode: result.SignalBase + int(unix.SIGTERM), Name: "SIGTERM"})
+		m.tell(request.StopSignal{ExitCode: result.SignalBase + int(unix.SIGTERM), Name: "SIGTERM"})
 	}
 }
 

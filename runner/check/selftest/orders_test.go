@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/scidex-ai/scidex-oci/runner"
+	"github.com/scidex-ai/scidex-oci/runner/phase"
 )
 
 // Whatever is not exactly the answer that was asked for is none.
@@ -126,7 +126,7 @@ func TestSpeech(t *testing.T) {
 // newPair is a pair of canaries that have ended well, with one probe and good answers.
 func newPair(t *testing.T) *pair {
 	t.Helper()
-	p := &pair{test: &test{id: "st", runner: &runner.Runner{Tmp: "/tmp", Root: "/root"}}}
+	p := &pair{test: &test{id: "st", runner: &phase.Host{Tmp: "/tmp", Root: "/root"}}}
 	p.probes = []probe{own("write", "/", try{Do: "plant"}, unplanted)}
 	for i, role := range []string{roleReach, roleNeighbour} {
 		p.marks[i] = marks{Name: "st-" + role, Key: i + 1, Port: 20000 + i}

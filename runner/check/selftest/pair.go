@@ -6,7 +6,7 @@ import (
 	"errors"
 	"os"
 
-	"github.com/scidex-ai/scidex-oci/runner"
+	"github.com/scidex-ai/scidex-oci/runner/standby"
 )
 
 // pair are two canaries. The first makes the probes; both leave marks and look for those of the other.
@@ -21,9 +21,9 @@ type pair struct {
 
 // launch starts both.
 func (p *pair) launch(ctx context.Context) (err error) {
-	var begun [2]*runner.Begun
+	var begun [2]*standby.Standby
 	for i := range begun {
-		if begun[i], err = runner.Begin(ctx, p.view.analysis.Limits); err != nil {
+		if begun[i], err = standby.Begin(ctx, p.view.analysis.Limits); err != nil {
 			if i > 0 {
 				begun[0].Drop()
 			}

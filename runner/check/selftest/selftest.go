@@ -22,7 +22,8 @@ import (
 	"time"
 
 	"github.com/scidex-ai/scidex-oci/outputs/result"
-	"github.com/scidex-ai/scidex-oci/runner"
+	"github.com/scidex-ai/scidex-oci/runner/phase"
+	"github.com/scidex-ai/scidex-oci/runner/request"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
@@ -40,16 +41,16 @@ type Options struct {
 	// Each, where not nil, is called with every check as it is known.
 	Each func(Check)
 	// Stop ends the selftest, as it ends a run.
-	Stop <-chan runner.StopSignal
+	Stop <-chan request.StopSignal
 }
 
 // StoppedError is returned by Run when Stop has ended it.
-type StoppedError struct{ Signal runner.StopSignal }
+type StoppedError struct{ Signal request.StopSignal }
 
 func (e *StoppedError) Error() string { return "stopped by " + e.Signal.Name }
 
 // Run tests the host. An error says that the test could not be made: nothing is proven then, neither way.
-func Run(ctx context.Context, r *runner.Runner, options Options) (report Report, err error) {
+func Run(ctx context.Context, r *phase.Host, options Options) (report Report, err error) {
 	t, err := newTest(ctx, r, options)
 	if err != nil {
 		return Report{}, err
@@ -66,7 +67,7 @@ func Run(ctx context.Context, r *runner.Runner, options Options) (report Report,
 
 // test is one selftest.
 type test struct {
-	runner  *runner.Runner
+	runner  *phase.Host
 	options Options
 	id      string
 	view    view // what a run with these flags sees
@@ -78,7 +79,7 @@ type test struct {
 	main    result.Result // of the canary that tried to reach things
 }
 
-func newTest(ctx context.Context, r *runner.Runner, options Options) (*test, error) {
+func newTest(ctx context.Context, r *phase.Host, options Options) (*test, error) {
 	if len(options.Targets) == 0 {
 		options.Targets = []Target{Default}
 	}
@@ -93,7 +94,7 @@ func newTest(ctx context.Context, r *runner.Runner, options Options) (*test, err
 		return nil, err
 	}
 	if t.report.PolicySHA256, err = spec.PolicyDigest(t.view.analysis, !options.NoAudit); err != nil {
-		return nil, &runner.RequestError{Err: err}
+		return nil, &request.Error{Err: err}
 	}
 	t.noteRoom()
 	if t.dir, err = makeDirectory(r.Tmp, t.id); err != nil {
@@ -106,7 +107,7 @@ func newTest(ctx context.Context, r *runner.Runner, options Options) (*test, err
 
 // allowing is a runner that may also bind what is in dir: what the caller may not bind has been refused by
 // then, and this is no bind of the caller's.
-func allowing(r *runner.Runner, dir string) *runner.Runner {
+func allowing(r *phase.Host, dir string) *phase.Host {
 	wider := *r
 	wider.AllowBinds = slices.Clone(r.AllowBinds)
 	for i, a := range wider.AllowBinds {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/opencontainers/runtime-spec/specs-go"
 
+	"github.com/scidex-ai/scidex-oci/runner/plan"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
@@ -35,7 +36,7 @@ type bind struct {
 func (t *test) look(ctx context.Context) (v view, err error) {
 	a := t.options.Analysis
 	a.ID, a.Command = t.id, []string{programPath}
-	raw, err := t.runner.Spec(ctx, a)
+	raw, err := plan.Spec(ctx, t.runner, a)
 	if err != nil {
 		return v, err
 	}

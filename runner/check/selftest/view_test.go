@@ -7,8 +7,8 @@ import (
 
 	"github.com/opencontainers/runtime-spec/specs-go"
 
-	"github.com/scidex-ai/scidex-oci/runner"
 	"github.com/scidex-ai/scidex-oci/runner/inputs/binds"
+	"github.com/scidex-ai/scidex-oci/runner/phase"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
@@ -87,7 +87,7 @@ func TestBind(t *testing.T) {
 }
 
 func TestAllowing(t *testing.T) {
-	r := &runner.Runner{AllowBinds: []binds.Allowed{{File: "c", Prefixes: []string{"/srv"}}, {File: "d"}}}
+	r := &phase.Host{AllowBinds: []binds.Allowed{{File: "c", Prefixes: []string{"/srv"}}, {File: "d"}}}
 	wider := allowing(r, "/tmp/x")
 	if len(wider.AllowBinds) != 2 || len(wider.AllowBinds[0].Prefixes) != 2 || wider.AllowBinds[1].Prefixes[0] != "/tmp/x" {
 		t.Errorf("%+v", wider.AllowBinds)
@@ -95,7 +95,7 @@ func TestAllowing(t *testing.T) {
 	if len(r.AllowBinds[0].Prefixes) != 1 || len(r.AllowBinds[1].Prefixes) != 0 {
 		t.Errorf("the caller's runner was changed: %+v", r.AllowBinds)
 	}
-	if allowing(&runner.Runner{}, "/tmp/x").AllowBinds != nil {
+	if allowing(&phase.Host{}, "/tmp/x").AllowBinds != nil {
 		t.Error("a restriction came out of nothing")
 	}
 }

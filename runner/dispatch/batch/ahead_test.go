@@ -9,7 +9,7 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
-	"github.com/scidex-ai/scidex-oci/runner"
+	"github.com/scidex-ai/scidex-oci/runner/request"
 )
 
 // gated is a work whose lines wait at a gate. It ends them only when as many as are wanted are on their way.
@@ -26,7 +26,7 @@ type gated struct {
 	mostAhead        int // lines on their way
 }
 
-func (g *gated) Do(ctx context.Context, line Line, _ <-chan runner.StopSignal) Outcome {
+func (g *gated) Do(ctx context.Context, line Line, _ <-chan request.StopSignal) Outcome {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.started++
@@ -128,7 +128,7 @@ func TestRunRepeatsWhatHasItsTurn(t *testing.T) {
 	attempts := map[int]int{}
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
-	lost := workFunc(func(line Line, _ <-chan runner.StopSignal) Outcome {
+	lost := workFunc(func(line Line, _ <-chan request.StopSignal) Outcome {
 		if err := line.Admit(ctx); err != nil {
 			t.Errorf("line %d: %v", line.Number, err)
 		}

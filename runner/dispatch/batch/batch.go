@@ -1,5 +1,3 @@
-// Package batch runs many analyses: it reads lines, starts as many of them at once as it may, repeats what failed
-// for no fault of the analysis, and drains when it is to end. What a line does is the business of a Work.
 package batch
 
 import (
@@ -12,7 +10,7 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
-	"github.com/scidex-ai/scidex-oci/runner"
+	"github.com/scidex-ai/scidex-oci/runner/request"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
@@ -52,7 +50,7 @@ func (o Outcome) bad() bool { return !o.Passed && o.Result.State != catalog.Comp
 // Work does what a line asks for, and returns when that has ended. stop is as that of a runner.Request. Do is called by
 // several goroutines.
 type Work interface {
-	Do(ctx context.Context, line Line, stop <-chan runner.StopSignal) Outcome
+	Do(ctx context.Context, line Line, stop <-chan request.StopSignal) Outcome
 }
 
 // Source gives one line after the other, and io.EOF after the last. Next is called by one goroutine.
@@ -78,7 +76,7 @@ type Batch struct {
 	Asked func(id string) []int64
 	// Abandon, where not nil, is called with the third signal that is for all: whoever sends it waits no more for runs
 	// that do not end, or for a result that nobody reads.
-	Abandon func(runner.StopSignal)
+	Abandon func(request.StopSignal)
 	// Draining, where not nil, is called once no other line is started though there may be more.
 	Draining func()
 	// Ended, where not nil, is called for each line that has ended, by the goroutine that ran it.
@@ -91,7 +89,7 @@ type Summary struct {
 	Passed                             int // of these, those of an earlier batch
 	Last                               int // number of the last line that was started; none before it was not
 	// Signal is the first that asked the batch to end.
-	Signal *runner.StopSignal
+	Signal *request.StopSignal
 	// Full says that MaxFailures was reached, and lines may not have been started.
 	Full bool
 	// Err is why not all lines could be read.
@@ -121,7 +119,7 @@ func (s *Summary) Add(o Outcome) {
 // Run runs the lines of a source. The first of signals ends those that run as their own stop does and starts no other,
 // and so does each further one to those that still run. It returns when nothing runs any more; a line that source still
 // waits for is left to it.
-func (b *Batch) Run(ctx context.Context, source Source, signals <-chan runner.StopSignal) Summary {
+func (b *Batch) Run(ctx context.Context, source Source, signals <-chan request.StopSignal) Summary {
 	quit := make(chan struct{})
 	defer close(quit)
 	d := &dispatch{
@@ -195,7 +193,7 @@ type dispatch struct {
 // job is a line that runs.
 type job struct {
 	line Line
-	stop chan runner.StopSignal
+	stop chan request.StopSignal
 	// heard are those who have asked for this very run to end, and ahead how many of them were heard before their
 	// signal.
 	heard  []int64
@@ -229,7 +227,7 @@ func (d *dispatch) take(ctx context.Context, next item) {
 		}
 		return
 	}
-	j := &job{line: next.line, stop: make(chan runner.StopSignal, 2)}
+	j := &job{line: next.line, stop: make(chan request.StopSignal, 2)}
 	d.running[j.line.Number], d.summary.Last = j, j.line.Number
 	turn := d.turns.next()
 	if d.Overlap {
@@ -277,7 +275,7 @@ func (d *dispatch) drain() {
 
 // heed passes a signal on: to the runs that somebody wants to end one by one, or else to all. `stop` sends the signal to
 // this process, which a run shares with the others.
-func (d *dispatch) heed(s runner.StopSignal) {
+func (d *dispatch) heed(s request.StopSignal) {
 	if d.Asked != nil && s.Name == "SIGTERM" && d.address(s) {
 		return
 	}
@@ -296,7 +294,7 @@ func (d *dispatch) heed(s runner.StopSignal) {
 // address passes a signal on to the runs that are asked to end by somebody who was not heard before, and reports whether
 // it is for them. Where several are, the signals of the others are still to come, and are theirs. Any other signal is
 // for the batch, also while a run that was asked goes on.
-func (d *dispatch) address(s runner.StopSignal) bool {
+func (d *dispatch) address(s request.StopSignal) bool {
 	first := true
 	for _, j := range d.running {
 		for _, who := range d.Asked(j.line.Analysis.ID) {
@@ -326,7 +324,7 @@ func (d *dispatch) answered() bool {
 }
 
 // send drops what is more than a run acts on.
-func send(stop chan<- runner.StopSignal, s runner.StopSignal) {
+func send(stop chan<- request.StopSignal, s request.StopSignal) {
 	select {
 	case stop <- s:
 	default:

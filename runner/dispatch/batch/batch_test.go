@@ -13,14 +13,14 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
-	"github.com/scidex-ai/scidex-oci/runner"
+	"github.com/scidex-ai/scidex-oci/runner/request"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
 // workFunc makes a function a Work.
-type workFunc func(line Line, stop <-chan runner.StopSignal) Outcome
+type workFunc func(line Line, stop <-chan request.StopSignal) Outcome
 
-func (f workFunc) Do(_ context.Context, line Line, stop <-chan runner.StopSignal) Outcome {
+func (f workFunc) Do(_ context.Context, line Line, stop <-chan request.StopSignal) Outcome {
 	return f(line, stop)
 }
 
@@ -38,12 +38,12 @@ func ended(state catalog.State) Outcome { return Outcome{Result: result.Result{S
 
 // always is a work of which each line ends alike.
 func always(state catalog.State) Work {
-	return workFunc(func(Line, <-chan runner.StopSignal) Outcome { return ended(state) })
+	return workFunc(func(Line, <-chan request.StopSignal) Outcome { return ended(state) })
 }
 
 var (
-	term      = runner.StopSignal{ExitCode: 143, Name: "SIGTERM"}
-	interrupt = runner.StopSignal{ExitCode: 130, Name: "SIGINT"}
+	term      = request.StopSignal{ExitCode: 143, Name: "SIGTERM"}
+	interrupt = request.StopSignal{ExitCode: 130, Name: "SIGINT"}
 )
 
 func TestRunStartsAsManyAsItMay(t *testing.T) {
@@ -51,7 +51,7 @@ func TestRunStartsAsManyAsItMay(t *testing.T) {
 	var mu sync.Mutex
 	now, most := 0, 0
 	crowd := make(chan struct{})
-	b := Batch{Jobs: jobs, Work: workFunc(func(line Line, _ <-chan runner.StopSignal) Outcome {
+	b := Batch{Jobs: jobs, Work: workFunc(func(line Line, _ <-chan request.StopSignal) Outcome {
 		mu.Lock()
 		now++
 		most = max(most, now)
@@ -82,7 +82,7 @@ func TestRunOverlaps(t *testing.T) {
 		if overlap {
 			most = 2 * jobs
 		}
-		b := Batch{Jobs: jobs, Overlap: overlap, Work: workFunc(func(line Line, _ <-chan runner.StopSignal) Outcome {
+		b := Batch{Jobs: jobs, Overlap: overlap, Work: workFunc(func(line Line, _ <-chan request.StopSignal) Outcome {
 			mu.Lock()
 			if now++; now > most {
 				t.Errorf("%d are on their way, want at most %d", now, most)
@@ -113,7 +113,7 @@ func TestRunCounts(t *testing.T) {
 	var told []int
 	b := Batch{
 		Jobs: 2,
-		Work: workFunc(func(line Line, _ <-chan runner.StopSignal) Outcome {
+		Work: workFunc(func(line Line, _ <-chan request.StopSignal) Outcome {
 			o := ended(states[line.Number-1])
 			o.Passed = line.Number == 1
 			return o
@@ -135,7 +135,7 @@ func TestRunStopsAfterFailures(t *testing.T) {
 		most, started int
 		passed        bool
 	}{{0, 10, false}, {1, 1, false}, {3, 3, false}, {1, 10, true}} {
-		b := Batch{Jobs: 1, MaxFailures: test.most, Work: workFunc(func(Line, <-chan runner.StopSignal) Outcome {
+		b := Batch{Jobs: 1, MaxFailures: test.most, Work: workFunc(func(Line, <-chan request.StopSignal) Outcome {
 			o := ended(catalog.Failed)
 			o.Passed = test.passed
 			return o
@@ -152,7 +152,7 @@ func TestRunLetsOthersEndAfterAFailure(t *testing.T) {
 	failed := make(chan struct{})
 	b := Batch{
 		Jobs: 2, MaxFailures: 1,
-		Work: workFunc(func(line Line, stop <-chan runner.StopSignal) Outcome {
+		Work: workFunc(func(line Line, stop <-chan request.StopSignal) Outcome {
 			if line.Number == 1 {
 				return ended(catalog.Failed)
 			}
@@ -176,8 +176,8 @@ func TestRunLetsOthersEndAfterAFailure(t *testing.T) {
 }
 
 // stubborn ends with the second signal, and tells of each.
-func stubborn(began chan<- int, heard chan<- runner.StopSignal) Work {
-	return workFunc(func(line Line, stop <-chan runner.StopSignal) Outcome {
+func stubborn(began chan<- int, heard chan<- request.StopSignal) Work {
+	return workFunc(func(line Line, stop <-chan request.StopSignal) Outcome {
 		began <- line.Number
 		heard <- <-stop
 		heard <- <-stop
@@ -186,14 +186,14 @@ func stubborn(began chan<- int, heard chan<- runner.StopSignal) Work {
 }
 
 func TestRunDrains(t *testing.T) {
-	began, heard := make(chan int, 2), make(chan runner.StopSignal, 4)
-	signals := make(chan runner.StopSignal)
+	began, heard := make(chan int, 2), make(chan request.StopSignal, 4)
+	signals := make(chan request.StopSignal)
 	done := make(chan Summary)
-	var abandoned []runner.StopSignal
+	var abandoned []request.StopSignal
 	drains := 0
 	b := Batch{
 		Jobs: 2, Work: stubborn(began, heard), Draining: func() { drains++ },
-		Abandon: func(s runner.StopSignal) { abandoned = append(abandoned, s) },
+		Abandon: func(s request.StopSignal) { abandoned = append(abandoned, s) },
 	}
 	go func() { done <- b.Run(t.Context(), &few{last: 9}, signals) }()
 	<-began
@@ -216,15 +216,15 @@ func TestRunDrains(t *testing.T) {
 
 func TestRunAbandonsWithTheThirdSignal(t *testing.T) {
 	began, release := make(chan int, 1), make(chan struct{})
-	signals := make(chan runner.StopSignal)
+	signals := make(chan request.StopSignal)
 	b := Batch{
 		Jobs: 1,
-		Work: workFunc(func(line Line, _ <-chan runner.StopSignal) Outcome {
+		Work: workFunc(func(line Line, _ <-chan request.StopSignal) Outcome {
 			began <- line.Number
 			<-release
 			return ended(catalog.Canceled)
 		}),
-		Abandon: func(runner.StopSignal) { close(release) },
+		Abandon: func(request.StopSignal) { close(release) },
 	}
 	go func() {
 		<-began
@@ -239,7 +239,7 @@ func TestRunAbandonsWithTheThirdSignal(t *testing.T) {
 func TestRunDrainsWhileItsSourceWaits(t *testing.T) {
 	pipe, to := io.Pipe()
 	defer to.Close()
-	signals := make(chan runner.StopSignal, 1)
+	signals := make(chan request.StopSignal, 1)
 	signals <- term
 	b := Batch{Jobs: 1, Work: always(catalog.Complete)}
 	s := b.Run(t.Context(), NewReader(pipe, "pipe", nil), signals)
@@ -250,11 +250,11 @@ func TestRunDrainsWhileItsSourceWaits(t *testing.T) {
 
 // stop asks one run of many to end.
 func TestRunStopsOneAlone(t *testing.T) {
-	began, heard := make(chan int, 2), make(chan runner.StopSignal, 4)
-	signals := make(chan runner.StopSignal)
+	began, heard := make(chan int, 2), make(chan request.StopSignal, 4)
+	signals := make(chan request.StopSignal)
 	finish := make(chan struct{})
 	asked := func(id string) []int64 { return map[string][]int64{"2": {1}}[id] }
-	b := Batch{Jobs: 2, Asked: asked, Work: workFunc(func(line Line, stop <-chan runner.StopSignal) Outcome {
+	b := Batch{Jobs: 2, Asked: asked, Work: workFunc(func(line Line, stop <-chan request.StopSignal) Outcome {
 		began <- line.Number
 		select {
 		case s := <-stop:
@@ -297,7 +297,7 @@ func TestHeedTellsStopsApart(t *testing.T) {
 			d := &dispatch{running: map[int]*job{}, Batch: &Batch{Asked: func(id string) []int64 { return test.signals[round][id] }}}
 			for n := range test.want {
 				line := Line{Number: n + 1, Analysis: spec.Analysis{ID: fmt.Sprint(n + 1)}}
-				d.running[line.Number] = &job{line: line, stop: make(chan runner.StopSignal, 2)}
+				d.running[line.Number] = &job{line: line, stop: make(chan request.StopSignal, 2)}
 			}
 			for round = range test.signals {
 				d.heed(term)
@@ -319,7 +319,7 @@ func TestHeedForgetsWithTheRun(t *testing.T) {
 	d := &dispatch{running: map[int]*job{}, Batch: &Batch{Asked: func(id string) []int64 { return map[string][]int64{"1": {7, 8}}[id] }}}
 	for n := range 2 {
 		line := Line{Number: n + 1, Analysis: spec.Analysis{ID: fmt.Sprint(n + 1)}}
-		d.running[n+1] = &job{line: line, stop: make(chan runner.StopSignal, 2)}
+		d.running[n+1] = &job{line: line, stop: make(chan request.StopSignal, 2)}
 	}
 	d.heed(term)
 	d.finish(ending{job: d.running[1]})
@@ -331,9 +331,9 @@ func TestHeedForgetsWithTheRun(t *testing.T) {
 
 // A further signal is for all, also while the run that was asked first has not ended.
 func TestRunDrainsThoughOneWasAskedAlone(t *testing.T) {
-	began, heard := make(chan int, 2), make(chan runner.StopSignal, 4)
-	signals := make(chan runner.StopSignal)
-	b := Batch{Jobs: 2, Asked: func(id string) []int64 { return map[string][]int64{"2": {1}}[id] }, Work: workFunc(func(line Line, stop <-chan runner.StopSignal) Outcome {
+	began, heard := make(chan int, 2), make(chan request.StopSignal, 4)
+	signals := make(chan request.StopSignal)
+	b := Batch{Jobs: 2, Asked: func(id string) []int64 { return map[string][]int64{"2": {1}}[id] }, Work: workFunc(func(line Line, stop <-chan request.StopSignal) Outcome {
 		began <- line.Number
 		for range line.Number { // the second line ends with the second signal
 			heard <- <-stop
@@ -372,7 +372,7 @@ type failing struct{ err error }
 func (f *failing) Read([]byte) (int, error) { return 0, f.err }
 
 func TestRetrying(t *testing.T) {
-	refused := &runner.RequestError{Err: errors.New("no")}
+	refused := &request.Error{Err: errors.New("no")}
 	with := func(state catalog.State, reason result.Reason, err error) Outcome {
 		return Outcome{Result: result.Result{State: state, Reason: reason}, Err: err}
 	}
@@ -386,7 +386,7 @@ func TestRetrying(t *testing.T) {
 		"refused":        {[]Outcome{with(catalog.Error, result.ReasonSandbox, refused)}, 1},
 		"request":        {[]Outcome{with(catalog.Error, result.ReasonRequest, nil)}, 1},
 		"commit":         {[]Outcome{with(catalog.Error, result.ReasonCommit, nil)}, 1},
-		"no catalog":     {slices.Repeat([]Outcome{with(catalog.Error, result.ReasonCommit, &runner.CatalogError{Err: errors.New("busy")})}, 3), 3},
+		"no catalog":     {slices.Repeat([]Outcome{with(catalog.Error, result.ReasonCommit, &request.CatalogError{Err: errors.New("busy")})}, 3), 3},
 		"hook":           {[]Outcome{with(catalog.Error, result.ReasonPostProcess, nil)}, 1},
 		"passed over":    {[]Outcome{{Passed: true, Result: result.Result{State: catalog.Error}}}, 1},
 		"error for good": {slices.Repeat([]Outcome{with(catalog.Error, result.ReasonSandbox, nil)}, 3), 3},
@@ -398,7 +398,7 @@ func TestRetrying(t *testing.T) {
 			var pauses []int
 			r := Retrying{
 				Retries: 2,
-				Work: workFunc(func(Line, <-chan runner.StopSignal) Outcome {
+				Work: workFunc(func(Line, <-chan request.StopSignal) Outcome {
 					calls++
 					return test.outcomes[calls-1]
 				}),
@@ -417,7 +417,7 @@ func TestRetrying(t *testing.T) {
 
 // A stop while it waits ends the waiting, and there is no other attempt.
 func TestRetryingStops(t *testing.T) {
-	stop := make(chan runner.StopSignal, 1)
+	stop := make(chan request.StopSignal, 1)
 	stop <- term
 	r := Retrying{Retries: 1, Work: always(catalog.Error), Pause: func(int) time.Duration { return time.Hour }}
 	if o := r.Do(t.Context(), Line{}, stop); o.Result.State != catalog.Error {
@@ -427,12 +427,12 @@ func TestRetryingStops(t *testing.T) {
 
 // Nor is there another attempt of what was asked to end and heard it, however it ended.
 func TestRetryingEndsWithAnAttemptThatWasStopped(t *testing.T) {
-	stop := make(chan runner.StopSignal, 1)
+	stop := make(chan request.StopSignal, 1)
 	stop <- term
 	attempts := 0
 	r := Retrying{
 		Retries: 1, Pause: func(int) time.Duration { return 0 },
-		Work: workFunc(func(_ Line, stop <-chan runner.StopSignal) Outcome {
+		Work: workFunc(func(_ Line, stop <-chan request.StopSignal) Outcome {
 			if attempts++; attempts == 1 {
 				if s := <-stop; s != term {
 					t.Errorf("it heard %+v", s)
@@ -472,7 +472,7 @@ func (p pastOf) Refuse(_ Line, err error) Outcome {
 	return Outcome{Result: result.Result{State: catalog.Error, Message: err.Error()}, Err: err}
 }
 
-func (p pastOf) PostProcess(context.Context, Line, result.Result, <-chan runner.StopSignal) (Outcome, bool) {
+func (p pastOf) PostProcess(context.Context, Line, result.Result, <-chan request.StopSignal) (Outcome, bool) {
 	return Outcome{Result: result.Result{State: catalog.Complete, Message: "hook"}}, p.hook
 }
 
@@ -501,7 +501,7 @@ func TestResuming(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			ran := false
-			r := Resuming{Past: test.past, Work: workFunc(func(Line, <-chan runner.StopSignal) Outcome {
+			r := Resuming{Past: test.past, Work: workFunc(func(Line, <-chan request.StopSignal) Outcome {
 				ran = true
 				return ended(catalog.Complete)
 			})}
@@ -514,7 +514,7 @@ func TestResuming(t *testing.T) {
 }
 
 func TestResumingNeedsAnID(t *testing.T) {
-	r := Resuming{Work: workFunc(func(line Line, _ <-chan runner.StopSignal) Outcome { return Outcome{Err: line.Err} })}
+	r := Resuming{Work: workFunc(func(line Line, _ <-chan request.StopSignal) Outcome { return Outcome{Err: line.Err} })}
 	if o := r.Do(t.Context(), Line{}, nil); !errors.Is(o.Err, ErrNoID) {
 		t.Errorf("%+v", o)
 	}

@@ -3,7 +3,7 @@ package batch
 import (
 	"testing"
 
-	"github.com/scidex-ai/scidex-oci/runner"
+	"github.com/scidex-ai/scidex-oci/runner/request"
 )
 
 func TestExitCode(t *testing.T) {
@@ -11,7 +11,7 @@ func TestExitCode(t *testing.T) {
 		0:   {Complete: 3},
 		1:   {Complete: 3, Failed: 1},
 		125: {Failed: 1, Errors: 1},
-		130: {Errors: 1, Signal: &runner.StopSignal{ExitCode: 130, Name: "SIGINT"}},
+		130: {Errors: 1, Signal: &request.StopSignal{ExitCode: 130, Name: "SIGINT"}},
 	} {
 		if got := s.ExitCode(); got != want {
 			t.Errorf("%+v: %d, want %d", s, got, want)

@@ -6,6 +6,9 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner"
+	"github.com/scidex-ai/scidex-oci/runner/plan"
+	"github.com/scidex-ai/scidex-oci/runner/request"
+	"github.com/scidex-ai/scidex-oci/runner/watch"
 )
 
 // PastRuns is the Past that a catalog has.
@@ -22,11 +25,11 @@ func (p PastRuns) Last(ctx context.Context, line Line) (result.Result, []string,
 	if err != nil {
 		return result.Result{}, nil, err
 	}
-	changes, err := runner.Changes(run, line.Analysis)
+	changes, err := plan.Changes(run, line.Analysis)
 	if err != nil {
 		return result.Result{}, nil, err
 	}
-	last, err := p.Runner.Show(ctx, run)
+	last, err := watch.Show(ctx, p.Runner, run)
 	return last, changes, err
 }
 
@@ -36,14 +39,14 @@ func (p PastRuns) Refuse(line Line, err error) Outcome {
 }
 
 // PostProcess calls the post-process command of a committed run.
-func (p PastRuns) PostProcess(ctx context.Context, line Line, last result.Result, stop <-chan runner.StopSignal) (Outcome, bool) {
+func (p PastRuns) PostProcess(ctx context.Context, line Line, last result.Result, stop <-chan request.StopSignal) (Outcome, bool) {
 	if p.Hook == nil {
 		return Outcome{}, false
 	}
 	p.Begun(line)
 	hook, done := p.hook(line)
 	defer done()
-	res, err := p.Runner.PostProcess(ctx, catalog.Key{ID: last.ID, Attempt: last.Attempt}, *hook, false, stop)
+	res, err := runner.PostProcess(ctx, p.Runner, catalog.Key{ID: last.ID, Attempt: last.Attempt}, *hook, false, stop)
 	if res.ID == "" {
 		return p.finish(p.refuse(line, err)), true
 	}

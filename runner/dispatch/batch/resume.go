@@ -8,7 +8,7 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
-	"github.com/scidex-ai/scidex-oci/runner"
+	"github.com/scidex-ai/scidex-oci/runner/request"
 )
 
 // Past is what came of the lines in batches before.
@@ -19,7 +19,7 @@ type Past interface {
 	// Refuse makes the outcome of a line that cannot be run.
 	Refuse(line Line, err error) Outcome
 	// PostProcess calls the hook of a run again, and nothing else of it. It returns false where the caller gives none.
-	PostProcess(ctx context.Context, line Line, last result.Result, stop <-chan runner.StopSignal) (Outcome, bool)
+	PostProcess(ctx context.Context, line Line, last result.Result, stop <-chan request.StopSignal) (Outcome, bool)
 }
 
 // Resuming is a Work that does only what batches before have left to do.
@@ -30,7 +30,7 @@ type Resuming struct {
 
 // Do passes over a line that is complete or has failed, with its recorded result. An id stands for one request: a line
 // that asks for something else under the same is refused.
-func (r Resuming) Do(ctx context.Context, line Line, stop <-chan runner.StopSignal) Outcome {
+func (r Resuming) Do(ctx context.Context, line Line, stop <-chan request.StopSignal) Outcome {
 	if line.Err == nil && line.Analysis.ID == "" {
 		line.Err = ErrNoID
 	}
@@ -44,7 +44,7 @@ func (r Resuming) Do(ctx context.Context, line Line, stop <-chan runner.StopSign
 	case err != nil:
 		return r.Past.Refuse(line, fmt.Errorf("look up %q to resume: %w", line.Analysis.ID, err))
 	case len(changes) > 0:
-		return r.Past.Refuse(line, &runner.RequestError{Err: fmt.Errorf(
+		return r.Past.Refuse(line, &request.Error{Err: fmt.Errorf(
 			"the request of %q has changed since it was run: %s; take that back, or give the line another id", line.Analysis.ID, strings.Join(changes, "; "))})
 	}
 	switch {

@@ -8,7 +8,7 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
-	"github.com/scidex-ai/scidex-oci/runner"
+	"github.com/scidex-ai/scidex-oci/runner/request"
 )
 
 // Retrying is a Work that repeats a line, each time as the next attempt of its id, while it ends for no fault of the
@@ -23,7 +23,7 @@ type Retrying struct {
 }
 
 // Do returns what the last attempt came to.
-func (r Retrying) Do(ctx context.Context, line Line, stop <-chan runner.StopSignal) Outcome {
+func (r Retrying) Do(ctx context.Context, line Line, stop <-chan request.StopSignal) Outcome {
 	passed, asked, done := relay(stop)
 	defer done()
 	for retry := 1; ; retry++ {
@@ -51,8 +51,8 @@ func (r Retrying) Do(ctx context.Context, line Line, stop <-chan runner.StopSign
 }
 
 // relay passes signals on until done is called. asked is closed before the first is.
-func relay(stop <-chan runner.StopSignal) (passed <-chan runner.StopSignal, asked <-chan struct{}, done func()) {
-	to, first, over := make(chan runner.StopSignal, cap(stop)), make(chan struct{}), make(chan struct{})
+func relay(stop <-chan request.StopSignal) (passed <-chan request.StopSignal, asked <-chan struct{}, done func()) {
+	to, first, over := make(chan request.StopSignal, cap(stop)), make(chan struct{}), make(chan struct{})
 	go func() {
 		ask := sync.OnceFunc(func() { close(first) })
 		for {
@@ -71,8 +71,8 @@ func relay(stop <-chan runner.StopSignal) (passed <-chan runner.StopSignal, aske
 // repeatable reports whether another attempt may end otherwise: not that of a request that was refused, nor of a run
 // whose end waits to be committed, or whose hook alone is to be repeated.
 func repeatable(o Outcome) bool {
-	var refused *runner.RequestError
-	var unusable *runner.CatalogError
+	var refused *request.Error
+	var unusable *request.CatalogError
 	switch {
 	case o.Passed || errors.As(o.Err, &refused):
 		return false

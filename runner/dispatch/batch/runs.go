@@ -8,17 +8,20 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner"
 	"github.com/scidex-ai/scidex-oci/runner/observe/event"
+	"github.com/scidex-ai/scidex-oci/runner/phase"
+	"github.com/scidex-ai/scidex-oci/runner/request"
+	"github.com/scidex-ai/scidex-oci/runner/standby"
 )
 
 // Runs is a Work that makes a run of each line. All share one supervisor.
 type Runs struct {
-	Runner  *runner.Runner
-	Crew    *runner.Crew
+	Runner  *phase.Host
+	Crew    *standby.Pool
 	Version string // of this program
-	// AnyRoot, Overwrite and NoAudit are those of each runner.Request.
+	// AnyRoot, Overwrite and NoAudit are those of each request.Request.
 	AnyRoot, Overwrite, NoAudit bool
 	// Hook, where not nil, makes the post-process command of a line, and what is to be called after it.
-	Hook      func(Line) (hook *runner.Hook, done func())
+	Hook      func(Line) (hook *request.Hook, done func())
 	Suspended *SuspendGroup
 	// At adds the place of a line to the error that refuses it.
 	At func(number int, err error) error
@@ -36,7 +39,7 @@ type Events interface {
 }
 
 // Do makes one attempt of a line.
-func (r *Runs) Do(ctx context.Context, line Line, stop <-chan runner.StopSignal) Outcome {
+func (r *Runs) Do(ctx context.Context, line Line, stop <-chan request.StopSignal) Outcome {
 	return r.finish(r.attempt(ctx, line, stop))
 }
 
@@ -48,27 +51,27 @@ func (r *Runs) finish(o Outcome) Outcome {
 	return o
 }
 
-func (r *Runs) attempt(ctx context.Context, line Line, stop <-chan runner.StopSignal) Outcome {
+func (r *Runs) attempt(ctx context.Context, line Line, stop <-chan request.StopSignal) Outcome {
 	if line.Err != nil {
-		return r.refuse(line, &runner.RequestError{Err: line.Err})
+		return r.refuse(line, &request.Error{Err: line.Err})
 	}
 	suspender, leave := r.Suspended.Join()
 	defer leave()
 	hook, done := r.hook(line)
 	defer done()
-	request := runner.Request{
+	req := request.Request{
 		Analysis: line.Analysis, AnyRoot: r.AnyRoot, Overwrite: r.Overwrite, NoAudit: r.NoAudit,
 		Stop: stop, Suspender: suspender, Observe: r.observe(line), Hook: hook, Admit: r.admit(line),
 	}
-	res, err := r.run(ctx, request)
-	var refused *runner.RequestError
+	res, err := r.run(ctx, req)
+	var refused *request.Error
 	if errors.As(err, &refused) {
 		return r.refuse(line, r.at(line, err))
 	}
 	return Outcome{Result: res, Err: err}
 }
 
-func (r *Runs) hook(line Line) (hook *runner.Hook, done func()) {
+func (r *Runs) hook(line Line) (hook *request.Hook, done func()) {
 	if r.Hook == nil {
 		return nil, func() {}
 	}
@@ -105,26 +108,26 @@ func (r *Runs) observe(line Line) func(event.Event) error {
 }
 
 // run runs a request under the supervisor that all share.
-func (r *Runs) run(ctx context.Context, request runner.Request) (result.Result, error) {
+func (r *Runs) run(ctx context.Context, req request.Request) (result.Result, error) {
 	var err error
-	if request.Begun, err = r.Crew.Begin(request.Analysis.Limits); err != nil {
-		return runner.Refused(request.Analysis, err, r.Version), err
+	if req.Begun, err = r.Crew.Begin(req.Analysis.Limits); err != nil {
+		return runner.Refused(req.Analysis, err, r.Version), err
 	}
-	return r.Runner.Run(ctx, request)
+	return runner.Run(ctx, r.Runner, req)
 }
 
 // at adds the place of a line to the error that refuses it. Other errors stay as they are.
 func (r *Runs) at(line Line, err error) error {
-	var refused *runner.RequestError
+	var refused *request.Error
 	if !errors.As(err, &refused) {
 		return err
 	}
 	reason := refused.Err
-	var used *runner.UsedError
+	var used *request.UsedError
 	if errors.As(err, &used) { // a batch has no --again
 		reason = fmt.Errorf("id %s was used before and is %s; choose another id, or pass over what is done with --resume", used.ID, used.State)
 	}
-	return &runner.RequestError{Err: r.At(line.Number, reason)}
+	return &request.Error{Err: r.At(line.Number, reason)}
 }
 
 // refuse is the outcome of a line that did not become a run.

@@ -3,22 +3,22 @@ package batch
 import (
 	"sync"
 
-	"github.com/scidex-ai/scidex-oci/runner"
+	"github.com/scidex-ai/scidex-oci/runner/suspend"
 )
 
 // SuspendGroup suspends and resumes all analyses that run. The zero value is ready.
 type SuspendGroup struct {
 	mu      sync.Mutex
-	members map[*runner.Suspender]bool
+	members map[*suspend.Suspender]bool
 }
 
 // Join adds an analysis that is about to begin, until leave is called.
-func (g *SuspendGroup) Join() (member *runner.Suspender, leave func()) {
-	member = &runner.Suspender{}
+func (g *SuspendGroup) Join() (member *suspend.Suspender, leave func()) {
+	member = &suspend.Suspender{}
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.members == nil {
-		g.members = map[*runner.Suspender]bool{}
+		g.members = map[*suspend.Suspender]bool{}
 	}
 	g.members[member] = true
 	return member, func() {

@@ -1,5 +1,3 @@
-// Package slurm runs lines of a batch as job arrays of Slurm: what each needs of a node, the script, how to ask Slurm's own
-// commands what became of it, and what that means for a line that left no result. It runs no analysis itself.
 package slurm
 
 import (

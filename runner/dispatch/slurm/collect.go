@@ -11,12 +11,15 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/store"
 	"github.com/scidex-ai/scidex-oci/runner"
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/batch"
+	"github.com/scidex-ai/scidex-oci/runner/phase"
+	"github.com/scidex-ai/scidex-oci/runner/watch"
+	"github.com/scidex-ai/scidex-oci/runner/workspace"
 )
 
 // Collector commits the results of a submission to a catalog.
 type Collector struct {
 	Spool   Spool
-	Runner  *runner.Runner
+	Runner  *phase.Host
 	Store   store.Store // of the Runner
 	Version string      // of this program
 	// Committed is called with each line that a round has committed, Failed with each that it could not commit.
@@ -35,7 +38,7 @@ type Round struct {
 // Check refuses a catalog that is not that of the submission, and a submission that is still under way. It binds the blob
 // store to the catalog.
 func (c *Collector) Check(ctx context.Context) error {
-	id, _, err := c.Runner.Match(ctx)
+	id, _, err := runner.Match(ctx, c.Runner)
 	if err != nil {
 		return err
 	}
@@ -43,7 +46,7 @@ func (c *Collector) Check(ctx context.Context) error {
 	if id != s.Submission.CatalogID {
 		return fmt.Errorf("spool %q is of catalog %s and this one is %s: give the --root, --db and --blobs that it was submitted with", s.Dir, s.Submission.CatalogID, id)
 	}
-	if err := c.Runner.Bind(ctx); err != nil {
+	if err := runner.Bind(ctx, c.Runner); err != nil {
 		return err
 	}
 	submitted, err := s.Submitted()
@@ -131,7 +134,7 @@ func (c *Collector) commit(ctx context.Context, id TaskID, n int, has bool, stat
 	if err != nil {
 		return err
 	}
-	r, err := c.Runner.Show(ctx, run)
+	r, err := watch.Show(ctx, c.Runner, run)
 	if err == nil {
 		c.Committed(n, r)
 	}
@@ -158,7 +161,7 @@ func (c *Collector) conclude(id TaskID, line Line, status Status) error {
 		if run.Host, err = os.Hostname(); err != nil {
 			return err
 		}
-		run.BootID = runner.BootID()
+		run.BootID = workspace.BootID()
 	}
 	err = c.Spool.Conclude(line.Number, run)
 	if errors.Is(err, spool.ErrTaken) {

@@ -21,7 +21,7 @@ func (t *Task) sweep(ctx context.Context) {
 		if err != nil {
 			return err
 		}
-		_, err = node.Runner.GC(ctx, false, runner.Retention{})
+		_, err = runner.GC(ctx, node.Runner, false, runner.Retention{})
 		if err == nil {
 			err = deliverKilled(ctx, root, node)
 		}

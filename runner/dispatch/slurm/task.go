@@ -18,6 +18,9 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/store"
 	"github.com/scidex-ai/scidex-oci/runner"
 	"github.com/scidex-ai/scidex-oci/runner/host/lockdir"
+	"github.com/scidex-ai/scidex-oci/runner/phase"
+	"github.com/scidex-ai/scidex-oci/runner/request"
+	"github.com/scidex-ai/scidex-oci/runner/workspace"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
@@ -25,7 +28,7 @@ import (
 type Task struct {
 	Spool Spool
 	Line  Line
-	Stop  <-chan runner.StopSignal
+	Stop  <-chan request.StopSignal
 	// Root is the directory of the task, in one where those of other tasks are: TaskRoot.
 	Root string
 	// Open opens a root of a task, with all that Root must not be given to analyses.
@@ -39,7 +42,7 @@ type Task struct {
 
 // Node is the opened root of a task.
 type Node struct {
-	Runner *runner.Runner
+	Runner *phase.Host
 	Store  store.Store
 	Close  func() error
 }
@@ -64,7 +67,7 @@ func (t *Task) Run(ctx context.Context) (exitCode int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	if err := t.Spool.Begin(t.Line.Number, Began{Host: host, BootID: runner.BootID(), At: time.Now().UTC()}); err != nil {
+	if err := t.Spool.Begin(t.Line.Number, Began{Host: host, BootID: workspace.BootID(), At: time.Now().UTC()}); err != nil {
 		return 0, err
 	}
 	t.sweep(ctx)
@@ -132,7 +135,7 @@ func (t *Task) run(ctx context.Context, host string) (exitCode int, err error) {
 	if err != nil {
 		return 0, t.refuse(runner.Refused(a, err, t.Version), host)
 	}
-	res, failed := node.Runner.Run(ctx, runner.Request{
+	res, failed := runner.Run(ctx, node.Runner, request.Request{
 		Analysis: a, NoAudit: t.Spool.Submission.NoAudit, Stdout: io.Discard, Stderr: io.Discard, Stop: t.Stop,
 	})
 	// Signals are ignored from here on: the result is delivered or set aside. Slurm sends SIGKILL if that takes too long.

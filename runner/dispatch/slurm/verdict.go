@@ -9,7 +9,7 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
-	"github.com/scidex-ai/scidex-oci/runner"
+	"github.com/scidex-ai/scidex-oci/runner/workspace"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
@@ -111,7 +111,7 @@ func filled(request json.RawMessage) json.RawMessage {
 // Conclude writes a result without outputs, as Deliver does. No launcher has a record of such a run, by which gc tells that it is
 // of another root: it is told by the result itself, so that nobody takes the run for lost while collect commits it.
 func (s Spool) Conclude(n int, run catalog.Run) (err error) {
-	if run.Place, err = json.Marshal(runner.Place{State: s.Path(n)}); err != nil {
+	if run.Place, err = json.Marshal(workspace.Location{State: s.Path(n)}); err != nil {
 		return err
 	}
 	return s.Spool.Conclude(n, run)

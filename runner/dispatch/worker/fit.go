@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog/queue"
-	"github.com/scidex-ai/scidex-oci/runner"
+	"github.com/scidex-ai/scidex-oci/runner/plan"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
@@ -21,8 +21,8 @@ func (w *Worker) lacks(job queue.Job) string {
 			all = append(all, fmt.Sprintf("label %s=%s", key, job.Require[key]))
 		}
 	}
-	if a, err := runner.Brought(job.Request); err == nil {
-		all = append(all, w.Runner.Lacks(a)...)
+	if a, err := plan.ReadQueued(job.Request); err == nil {
+		all = append(all, plan.MissingPrograms(w.Runner, a)...)
 	}
 	if w.room.tooLarge(job.Memory, job.CPUs) {
 		all = append(all, fmt.Sprintf("room for %v and %v CPUs", spec.Size(job.Memory), job.CPUs))

@@ -10,12 +10,13 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog/queue"
 	"github.com/scidex-ai/scidex-oci/runner"
+	"github.com/scidex-ai/scidex-oci/runner/phase"
 )
 
 // A job goes to a worker that has all it asks for, and is back soon at first, and then in a while.
 func TestLacks(t *testing.T) {
 	w := &Worker{
-		Runner: &runner.Runner{Root: t.TempDir()}, Labels: map[string]string{"gpu": "a100", "site": ""},
+		Runner: &phase.Host{Root: t.TempDir()}, Labels: map[string]string{"gpu": "a100", "site": ""},
 		room:    newRoom(runner.Capacity{Memory: 1 << 30, CPUs: 2}, 1),
 		Options: queue.Options{Name: "here/1/x"}, Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
 	}

@@ -1,6 +1,3 @@
-// Package worker runs the analyses of a queue, as many at once as there is room for. Each is a run like any other, of
-// runner.Run, whose catalog is a ledger: its intent is the row that was queued, and its end says in the same transaction
-// what becomes of the job.
 package worker
 
 import (
@@ -17,14 +14,19 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/catalog/queue"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner"
+	"github.com/scidex-ai/scidex-oci/runner/phase"
+	"github.com/scidex-ai/scidex-oci/runner/plan"
+	"github.com/scidex-ai/scidex-oci/runner/request"
+	"github.com/scidex-ai/scidex-oci/runner/standby"
+	"github.com/scidex-ai/scidex-oci/runner/watch"
 )
 
 // Worker works on a queue.
 type Worker struct {
-	Runner *runner.Runner
+	Runner *phase.Host
 	Queue  queue.Queue
-	// Begin begins a run with such limits (runner.Crew).
-	Begin func(limits string) (*runner.Begun, error)
+	// Begin begins a run with such limits (standby.Pool).
+	Begin func(limits string) (*standby.Standby, error)
 	// Capacity is what all analyses together may be granted.
 	Capacity runner.Capacity
 	// Labels are what jobs may ask of it.
@@ -80,7 +82,7 @@ func (w *Worker) commitLate(ctx context.Context) {
 		case <-again.C:
 		}
 		w.settling.Lock()
-		w.Runner.CommitOutcomes(context.WithoutCancel(ctx)) // a drain does not leave what it has begun half done
+		runner.CommitOutcomes(context.WithoutCancel(ctx), w.Runner) // a drain does not leave what it has begun half done
 		w.settling.Unlock()
 	}
 }
@@ -151,7 +153,7 @@ func leaveAny(leave func()) {
 func (w *Worker) recover(ctx context.Context, id string) error {
 	w.settling.Lock()
 	defer w.settling.Unlock()
-	w.Runner.CommitOutcomes(ctx)
+	runner.CommitOutcomes(ctx, w.Runner)
 	last, err := w.Runner.Catalog.Get(ctx, catalog.Key{ID: id})
 	if err != nil {
 		return err
@@ -161,13 +163,13 @@ func (w *Worker) recover(ctx context.Context, id string) error {
 		return err
 	}
 	if last.State == catalog.Running {
-		err = w.Runner.Recover(ctx)
+		err = runner.Recover(ctx, w.Runner)
 	}
-	w.Runner.Tidy(ctx)
+	runner.Tidy(ctx, w.Runner)
 	if err != nil || last.State != catalog.Running {
 		return err
 	}
-	if last, err = w.Runner.Catalog.Get(ctx, last.Key); err == nil && last.State == catalog.Running && w.Runner.Occupies(last) {
+	if last, err = w.Runner.Catalog.Get(ctx, last.Key); err == nil && last.State == catalog.Running && watch.Occupies(w.Runner, last) {
 		err = &queue.Later{After: soon, Why: fmt.Sprintf("host %s is still at attempt %d", host, last.Attempt)}
 	}
 	return err
@@ -187,12 +189,12 @@ type job struct {
 // run runs it.
 func (j *job) run(ctx context.Context) error {
 	row := j.ledger.row
-	a, err := runner.Brought(row.Request)
+	a, err := plan.ReadQueued(row.Request)
 	a.ID = row.ID
 	if err != nil {
-		return j.refuse(ctx, runner.Refused(a, &runner.RequestError{Err: fmt.Errorf("the request of %q: %w", row.ID, err)}, j.Runner.Version), err)
+		return j.refuse(ctx, runner.Refused(a, &request.Error{Err: fmt.Errorf("the request of %q: %w", row.ID, err)}, j.Runner.Version), err)
 	}
-	stop := make(chan runner.StopSignal, 2)
+	stop := make(chan request.StopSignal, 2)
 	defer context.AfterFunc(ctx, func() { stop <- signalOf(j.cause()) })()
 	own := *j.Runner
 	own.Catalog = j.ledger
@@ -200,7 +202,7 @@ func (j *job) run(ctx context.Context) error {
 	if err != nil {
 		return j.refuse(ctx, runner.Refused(a, err, j.Runner.Version), err)
 	}
-	result, err := own.Run(context.WithoutCancel(ctx), runner.Request{ // what is half done is to be finished: Stop ends it
+	result, err := runner.Run(context.WithoutCancel(ctx), &own, request.Request{ // what is half done is to be finished: Stop ends it
 		Analysis: a, Begun: begun, NoAudit: j.ledger.claim.Job().NoAudit, Stop: stop, Observe: j.observe,
 	})
 	if !j.ledger.begun {
@@ -280,8 +282,8 @@ func (j *job) then(run catalog.Run, failures int) queue.Then {
 }
 
 // signalOf is how a run is told why it ends.
-func signalOf(cause error) runner.StopSignal {
-	s := runner.StopSignal{ExitCode: 143, Name: queue.ByDrain}
+func signalOf(cause error) request.StopSignal {
+	s := request.StopSignal{ExitCode: 143, Name: queue.ByDrain}
 	switch {
 	case errors.Is(cause, queue.ErrCanceled):
 		s.Name = "scidex-oci queue cancel"

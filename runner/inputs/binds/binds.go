@@ -1,5 +1,9 @@
 // Package binds decides what of the host a run may show to its analysis: not the sockets of services, nor what
 // this program keeps, nor the directories of living runs, nor what config files leave out.
+//
+// What an input is, holds or lies in is compared by path, by the inodes above it and by its place in its file system, so that
+// neither a link, nor a parent, nor a bind mount reaches what must not be bound: the sockets of PostgreSQL and of the
+// caller, the root, live runs, and what allow_binds leaves out.
 package binds
 
 import (

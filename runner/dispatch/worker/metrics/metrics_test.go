@@ -166,7 +166,7 @@ func TestDepth(t *testing.T) {
 
 // Every end that a result may have is counted as itself, and what is not known as another, so that labels stay few.
 func TestEnds(t *testing.T) {
-	raw, err := os.ReadFile("../../../docs/schema/result.json")
+	raw, err := os.ReadFile("../../../../docs/schema/result.json")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,164 @@
+package inputs
+
+import (
+	"cmp"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/scidex-ai/scidex-oci/rootfs"
+	"github.com/scidex-ai/scidex-oci/runner/host/inode"
+	"github.com/scidex-ai/scidex-oci/spec"
+)
+
+// Toolchain is a runtime: the directory of programs that comes first in PATH, and how it is shown.
+type Toolchain struct {
+	Dir      string // inside and on the host
+	Variable string // holds dir: VIRTUAL_ENV or CONDA_PREFIX, else empty
+	// Links lead from interpreters outside of what is bound to those within it.
+	Links []rootfs.Link
+}
+
+// hostDir is a directory of the host that is to be shown at its own path.
+type hostDir struct {
+	flag string // what messages call it
+	path string // may end in or lead through symbolic links
+}
+
+// openRuntime opens the runtime, and where it is an environment of an interpreter elsewhere, that one's
+// prefix. Each is shown at the path that it was named by and at its real one, which programs find in it.
+func (o Opener) openRuntime(set *Set, a spec.Analysis) error {
+	if a.Runtime == "" || a.Runtime == spec.None {
+		return nil
+	}
+	if spec.IsRuntimeName(a.Runtime) {
+		return fmt.Errorf("--runtime %q is the name of no runtime and no directory; write ./%s for a directory", a.Runtime, a.Runtime)
+	}
+	in, err := OpenInput("--runtime", a.Runtime, a.Runtime)
+	if err != nil {
+		return err
+	}
+	defer in.File.Close()
+	real, err := filepath.EvalSymlinks(a.Runtime)
+	if err != nil {
+		return fmt.Errorf("%s: %w", in, inode.Plain(err))
+	}
+	if strings.Contains(real+a.Runtime, ":") {
+		return fmt.Errorf("%s has a colon in its path, which PATH cannot hold; rename it", in)
+	}
+	set.Runtime = &Toolchain{Dir: a.Runtime}
+	if shownByRoot(a.Runtime, a) {
+		set.Runtime.Dir = real // a link in /usr may lead through others that are not shown
+	}
+	if set.Runtime.Variable, err = kindOfRuntime(in); err != nil {
+		return err
+	}
+	base, err := findPython(in.File, func(path string) bool { return shownByRoot(path, a) })
+	if err != nil {
+		return fmt.Errorf("%s: %w", in, err)
+	}
+	shelves := []hostDir{{in.Flag, a.Runtime}}
+	for _, prefix := range base.prefixes {
+		shelves = append(shelves, hostDir{"base interpreter of --runtime", prefix})
+	}
+	rows, err := arrange(shelves, a)
+	if err != nil {
+		return err
+	}
+	if set.Runtime.Links, err = linksTo(base.hops, rows, a); err != nil {
+		return fmt.Errorf("%s: %w", in, err)
+	}
+	return o.bindShelves(set, rows, a)
+}
+
+// kindOfRuntime looks whether the directory is one of programs, and which variable tells them of it.
+func kindOfRuntime(in Input) (variable string, err error) {
+	within := func(name string) string { return filepath.Join(inode.ProcPath(in.File), name) }
+	if info, err := os.Stat(inode.ProcPath(in.File)); err != nil || !info.IsDir() {
+		return "", fmt.Errorf("%s is not a directory; give that of a venv, of a conda environment, or another with programs in its bin", in)
+	}
+	if info, err := os.Stat(within("bin")); err != nil || !info.IsDir() {
+		return "", fmt.Errorf("%s has no bin directory with programs; give the directory of a venv, of a conda environment, or another that has one", in)
+	}
+	for _, kind := range []struct{ mark, variable string }{{venvConfig, "VIRTUAL_ENV"}, {"conda-meta", "CONDA_PREFIX"}} {
+		if _, err := os.Lstat(within(kind.mark)); err == nil {
+			return kind.variable, nil
+		}
+	}
+	return "", nil
+}
+
+// arrange makes of shelves what has to be bound: both paths of each, but what the root filesystem shows already
+// and what lies in another of them, which shows there what the host has there.
+func arrange(shelves []hostDir, a spec.Analysis) (rows []hostDir, err error) {
+	var all []hostDir
+	for _, s := range shelves {
+		real, err := filepath.EvalSymlinks(s.path)
+		if err != nil {
+			return nil, fmt.Errorf("%s %q: %w", s.flag, s.path, inode.Plain(err))
+		}
+		all = append(all, s, hostDir{s.flag, real})
+	}
+	for i, s := range all {
+		if shownByRoot(s.path, a) || covered(s.path, all[:i], all[i+1:]) {
+			continue
+		}
+		if err := cmp.Or(spec.CheckOwnPath(s.path), refuseHome(s.path), a.CheckBeside(s.path)); err != nil {
+			return nil, fmt.Errorf("%s %q: %w", s.flag, s.path, err)
+		}
+		rows = append(rows, s)
+	}
+	return rows, nil
+}
+
+// covered reports whether a path is one that came before, or lies below any other.
+func covered(path string, before, after []hostDir) bool {
+	for _, s := range before {
+		if isWithin(path, s.path) {
+			return true
+		}
+	}
+	for _, s := range after {
+		if path != s.path && isWithin(path, s.path) {
+			return true
+		}
+	}
+	return false
+}
+
+// shownByRoot reports whether the host's own root filesystem shows a path, itself or as a link.
+func shownByRoot(path string, a spec.Analysis) bool {
+	return a.Rootfs == spec.RootfsHost && rootfs.HostShows(path)
+}
+
+// refuseHome refuses the caller's home directory, which holds more than programs.
+func refuseHome(path string) error {
+	home, err := filepath.EvalSymlinks(os.Getenv("HOME"))
+	if err == nil && home != "/" && isWithin(home, path) {
+		return fmt.Errorf("it is or holds your home directory, %q, of which an analysis is to see no more than it needs: install it in a directory of its own", home)
+	}
+	return nil
+}
+
+// isWithin reports whether path is dir or lies below it; both are clean and absolute.
+func isWithin(path, dir string) bool {
+	return path == dir || strings.HasPrefix(path, strings.TrimSuffix(dir, "/")+"/")
+}
+
+func (o Opener) bindShelves(set *Set, rows []hostDir, a spec.Analysis) error {
+	for _, row := range rows {
+		real, err := filepath.EvalSymlinks(row.path)
+		if err != nil {
+			return fmt.Errorf("%s %q: %w", row.flag, row.path, inode.Plain(err))
+		}
+		in, err := set.add(row.flag, real, row.path)
+		if err == nil {
+			err = o.CheckDirectory(in)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,107 @@
+package inputs
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/scidex-ai/scidex-oci/runner/host/inode"
+	"github.com/scidex-ai/scidex-oci/runner/sandbox"
+	"github.com/scidex-ai/scidex-oci/spec"
+)
+
+// Script is the run's script.
+type Script struct {
+	Inside string   // its path there
+	File   *os.File // open for reading
+	Mode   fs.FileMode
+	// Alone is the script where no project shows it: a run gets a copy of what is kept of it, and a bundle
+	// binds it.
+	Alone *sandbox.Bind
+}
+
+// ScriptMax is the greatest script that is taken: it is kept with the run.
+const ScriptMax = 64 << 20 // bytes
+
+// projectDir is where the project is inside, and the script.
+const projectDir = "/analysis"
+
+// openScript opens the script once: what is checked, kept and run are one file.
+func (o Opener) openScript(set *Set, a spec.Analysis, source string) error {
+	in, err := OpenInput("--script", source, path.Join(projectDir, filepath.Base(a.Script)))
+	if err != nil {
+		return err
+	}
+	defer in.File.Close()
+	var st unix.Stat_t
+	if err := unix.Fstat(int(in.File.Fd()), &st); err != nil {
+		return err
+	}
+	if st.Mode&unix.S_IFMT != unix.S_IFREG || st.Size > ScriptMax {
+		return fmt.Errorf("--script %q is not a regular file of at most %d MiB; give the file to run", a.Script, ScriptMax>>20)
+	}
+	f, err := os.Open(inode.ProcPath(in.File))
+	if err != nil {
+		return fmt.Errorf("--script %q: %w", a.Script, inode.Plain(err))
+	}
+	set.Script = &Script{Inside: in.Bind.Destination, File: f, Mode: fs.FileMode(st.Mode & 0o777)}
+	if a.Project != "" {
+		return set.scriptInProject(a, in.File)
+	}
+	set.Script.Alone = &in.Bind
+	if source != a.Script {
+		return o.describe(&in) // our own blob
+	}
+	return o.check(&in)
+}
+
+// scriptInProject finds the script in the project, by descriptor.
+func (s *Set) scriptInProject(a spec.Analysis, script *os.File) error {
+	for _, in := range s.Inputs {
+		if in.Bind.Destination != projectDir {
+			continue
+		}
+		rel, err := relative(in.File, script)
+		if err == nil {
+			s.Script.Inside = path.Join(projectDir, rel)
+			return nil
+		}
+	}
+	return fmt.Errorf("--script %q is not inside --project %q; move it there or leave out --project", a.Script, a.Project)
+}
+
+// relative returns the path of an open file relative to an open directory, from which it leads to the
+// very file.
+func relative(dir, file *os.File) (string, error) {
+	top, err := os.Readlink(inode.ProcPath(dir))
+	if err != nil {
+		return "", err
+	}
+	name, err := os.Readlink(inode.ProcPath(file))
+	if err != nil {
+		return "", err
+	}
+	rel, err := filepath.Rel(top, name)
+	if err != nil || !filepath.IsLocal(rel) {
+		return "", fs.ErrNotExist
+	}
+	// From the descriptor down, so that it is what the project's own bind shows.
+	fd, err := inode.OpenBeneath(int(dir.Fd()), rel, unix.O_PATH)
+	if err != nil {
+		return "", err
+	}
+	defer unix.Close(fd)
+	shown, err := inode.Stat(fd, "")
+	if err != nil {
+		return "", err
+	}
+	named, err := inode.Stat(int(file.Fd()), "")
+	if err == nil && inode.Of(named) != inode.Of(shown) {
+		err = fs.ErrNotExist
+	}
+	return filepath.ToSlash(rel), err
+}

@@ -1,0 +1,2 @@
+// Package judge says how a run ended: the state, the reason, the exit code and the message of its result. It is pure.
+package judge

@@ -1,0 +1,240 @@
+package judge
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/scidex-ai/scidex-oci/outputs"
+	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/result"
+	"github.com/scidex-ai/scidex-oci/runner/request"
+	"github.com/scidex-ai/scidex-oci/runner/sandbox"
+)
+
+// Ending is everything that decides how a run ended.
+type Ending struct {
+	Exit     sandbox.Exit
+	Evidence result.Evidence
+	Stopped  *request.StopSignal // the first wish to stop; nil: none
+	// StoppedAt is when that came, and Forced whether the run was then killed before its grace period was over.
+	StoppedAt time.Time
+	Forced    bool
+	Grace     time.Duration
+	Timeout   time.Duration
+	Memory    int64 // the limit, bytes
+	Pids      int64 // the limit
+	Usage     result.Usage
+	Outer     bool           // there is no control group of the run's own
+	Bound     outputs.Extent // of /work
+	Command   string
+	Missing   []string // declared outputs that matched nothing
+}
+
+// Outcome is the part of a result that says how the run ended.
+type Outcome struct {
+	State    catalog.State
+	Reason   result.Reason
+	ExitCode int
+	Signal   string // of the analysis' death, else empty
+	Message  string
+}
+
+// Failure is why scidex-oci failed at a run that had begun.
+type Failure struct {
+	Reason result.Reason
+	Err    error
+}
+
+// Run says how a run ended, with warnings about what is not its reason. A bad end of the analysis wins over a failure of
+// the harvest; a failure of ours after a good end is an error. failure is nil where there was none.
+func Run(e Ending, failure *Failure) (Outcome, []string) {
+	if failure == nil {
+		o := Decide(e)
+		return o, e.memoryWarnings(o)
+	}
+	ours := failure.outcome()
+	if failure.Reason != result.ReasonHarvest {
+		return ours, nil
+	}
+	o := Decide(e)
+	if o.ExitCode == 0 || o.Reason == result.ReasonOutputMissing {
+		return ours, nil
+	}
+	incomplete := "the harvest is not complete: " + result.Sentence(failure.Err)
+	return o, append([]string{incomplete}, e.memoryWarnings(o)...)
+}
+
+func (f Failure) outcome() Outcome {
+	o := Outcome{State: catalog.Error, Reason: f.Reason, ExitCode: result.ExitError, Message: result.Sentence(f.Err)}
+	if f.Reason == result.ReasonSupervisorLost {
+		o.State = catalog.Lost
+	}
+	return o
+}
+
+// stoppedBy says who stopped it, and whether that was before the analysis had begun.
+func (e Ending) stoppedBy() string {
+	if e.Exit.Started.IsZero() {
+		return "stopped by " + e.Stopped.Name + " before anything was run"
+	}
+	return "stopped by " + e.Stopped.Name
+}
+
+// Decide names the first reason that fits, in the order of docs/ARCHITECTURE.md. It never guesses: out
+// of memory is said only on the kernel's counter.
+func Decide(e Ending) Outcome {
+	if !e.endedByStop() {
+		e.Stopped = nil
+	}
+	space, short := e.outOfSpace()
+	switch {
+	case e.Stopped != nil:
+		return Outcome{catalog.Canceled, result.ReasonStopped, e.Stopped.ExitCode, e.signal(), e.stoppedBy()}
+	case e.Exit.TimedOut:
+		return Outcome{catalog.Failed, result.ReasonTimeout, result.ExitTimeout, e.signal(), fmt.Sprintf("timed out after %v", e.Timeout)}
+	case !e.Exit.Executed:
+		return e.refused()
+	case short:
+		return space
+	case e.Evidence.OOMKills > 0 && !e.succeeded():
+		return Outcome{
+			catalog.Failed, result.ReasonOutOfMemory, result.ExitOutOfMemory, e.signal(),
+			e.outOfMemory(),
+		}
+	case e.signal() != "":
+		return e.killed()
+	case e.Evidence.PidsDenied > 0 && !e.succeeded():
+		return Outcome{
+			catalog.Failed, result.ReasonPidsLimit, e.Exit.Status.ExitStatus(), "",
+			e.outOfPids(),
+		}
+	case !e.succeeded():
+		code := e.Exit.Status.ExitStatus()
+		return Outcome{catalog.Failed, result.ReasonExit, code, "", fmt.Sprintf("the analysis exited with %d", code)}
+	case len(e.Missing) > 0:
+		return Outcome{
+			catalog.Failed, result.ReasonOutputMissing, 1, "",
+			"nothing in /work matches the declared output " + quoted(e.Missing),
+		}
+	default:
+		return Completed
+	}
+}
+
+// Completed is the one good end.
+var Completed = Outcome{catalog.Complete, result.ReasonExit, 0, "", "the analysis exited with 0"}
+
+// outOfMemory names whose limit it was.
+func (e Ending) outOfMemory() string {
+	limit := result.OOMLimit{By: result.OOMUnknown}
+	if e.Evidence.OOMLimit != nil {
+		limit = *e.Evidence.OOMLimit
+	}
+	own := fmt.Sprintf("the run's own limit of %d bytes", e.Memory)
+	at := "no limit that can be told: the host had no memory left, or a control group around the run"
+	switch limit.By {
+	case result.OOMOwn:
+		return fmt.Sprintf("out of memory: the kernel killed at the limit of %d bytes (%s)", limit.Bytes, e.memoryFigures())
+	case result.OOMEither:
+		return fmt.Sprintf("out of memory: the kernel killed at %s or at that of a control group around it, which cgroup v1 does not tell (%s)",
+			own, e.memoryFigures())
+	case result.OOMOuter:
+		at = fmt.Sprintf("the limit of %d bytes of a control group around the run", limit.Bytes)
+	}
+	if !e.Outer {
+		at += "; " + own + " was not reached"
+	}
+	return fmt.Sprintf("out of memory: the kernel killed at %s (%s)", at, e.memoryFigures())
+}
+
+// memoryFigures are the kernel's own. oom_kill is given as it counts: with memory.oom.group it ends all processes
+// of a group, however few of them it has chosen. Before Linux 5.19 version 2 knew no peak.
+func (e Ending) memoryFigures() string {
+	counted := fmt.Sprintf("oom_kill %d", e.Evidence.OOMKills)
+	if e.Outer || e.Usage.MemoryPeakBytes == 0 {
+		return counted
+	}
+	return fmt.Sprintf("peak %d bytes, %s", e.Usage.MemoryPeakBytes, counted)
+}
+
+// outOfPids names whose limit it was: a group that had fewer processes at its peak has not reached its own.
+func (e Ending) outOfPids() string {
+	denied, code := result.Count(e.Evidence.PidsDenied, "fork", "forks"), e.Exit.Status.ExitStatus()
+	if peak := e.Usage.PidsPeak; !e.Outer && peak > 0 && peak < e.Pids {
+		return fmt.Sprintf("the limit of processes of a control group around the run was reached (%s denied; its own limit of %d was not, peak %d) and the analysis exited with %d",
+			denied, e.Pids, peak, code)
+	}
+	return fmt.Sprintf("the limit of %d processes was reached (%s denied) and the analysis exited with %d", e.Pids, denied, code)
+}
+
+func (e Ending) succeeded() bool {
+	return e.Exit.Ended && e.Exit.Status.Exited() && e.Exit.Status.ExitStatus() == 0
+}
+
+// Signal names what killed the analysis: its own wait status, or SIGKILL where the whole container was
+// killed before the init could report one.
+func (e Ending) signal() string {
+	switch {
+	case !e.Exit.Executed:
+		return ""
+	case !e.Exit.Ended:
+		return "SIGKILL"
+	case e.Exit.Status.Signaled():
+		return unix.SignalName(e.Exit.Status.Signal())
+	default:
+		return ""
+	}
+}
+
+func (e Ending) killed() Outcome {
+	if !e.Exit.Ended {
+		return Outcome{
+			catalog.Failed, result.ReasonSignal, result.SignalBase + int(unix.SIGKILL), "SIGKILL",
+			"the container was killed from outside, neither by a limit of ours nor by us",
+		}
+	}
+	sig := e.Exit.Status.Signal()
+	if sig == unix.SIGXFSZ {
+		return Outcome{
+			catalog.Failed, result.ReasonSignal, result.SignalBase + int(sig), e.signal(),
+			"the analysis was killed by SIGXFSZ: it wrote more to one file than --work-size allows of all, and /work does not hold that",
+		}
+	}
+	return Outcome{
+		catalog.Failed, result.ReasonSignal, result.SignalBase + int(sig), e.signal(),
+		fmt.Sprintf("the analysis was killed by %s", e.signal()),
+	}
+}
+
+// refused is a command that execve(2) did not take.
+func (e Ending) refused() Outcome {
+	errno := e.Exit.Errno
+	switch {
+	case errno == 0:
+		return Outcome{catalog.Error, result.ReasonSandbox, result.ExitError, "", "the container ended before its command was started"}
+	case errors.Is(errno, unix.ENOENT) || errors.Is(errno, unix.ENOTDIR):
+		return Outcome{
+			catalog.Failed, result.ReasonNotFound, result.ExitNotFound, "",
+			fmt.Sprintf("command %q is not in the container (or its interpreter is not)", e.Command),
+		}
+	default:
+		return Outcome{
+			catalog.Failed, result.ReasonNotInvocable, result.ExitNotInvocable, "",
+			fmt.Sprintf("command %q cannot be executed: %v", e.Command, error(errno)),
+		}
+	}
+}
+
+// quoted lists patterns as they are written in Go: one may hold spaces, commas and escape sequences.
+func quoted(patterns []string) string {
+	var list []string
+	for _, p := range patterns {
+		list = append(list, strconv.Quote(p))
+	}
+	return strings.Join(list, ", ")
+}

@@ -1,0 +1,170 @@
+package judge
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/scidex-ai/scidex-oci/outputs"
+	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/result"
+	"github.com/scidex-ai/scidex-oci/runner/request"
+	"github.com/scidex-ai/scidex-oci/runner/sandbox"
+)
+
+// exited and signaled are wait statuses as wait(2) encodes them.
+func exited(code int) sandbox.Exit {
+	return sandbox.Exit{Executed: true, Ended: true, Status: syscall.WaitStatus(code << 8)}
+}
+
+func signaled(sig syscall.Signal) sandbox.Exit {
+	return sandbox.Exit{Executed: true, Ended: true, Status: syscall.WaitStatus(sig)}
+}
+
+func TestJudge(t *testing.T) {
+	killedFromOutside := sandbox.Exit{Executed: true}
+	timedOut := sandbox.Exit{Executed: true, TimedOut: true}
+	stop := &request.StopSignal{ExitCode: 143, Name: "SIGTERM"}
+	oom := result.Evidence{OOMKills: 1}
+	// with adds what the watchdog found.
+	with := func(exit sandbox.Exit, full *outputs.Extent, short *sandbox.Shortage) sandbox.Exit {
+		exit.WorkFull, exit.HostFull = full, short
+		return exit
+	}
+	noSpace := func(exit sandbox.Exit) sandbox.Exit { exit.NoSpace = true; return exit }
+	large, many, short := &outputs.Extent{Files: 1, Bytes: 11}, &outputs.Extent{Files: 11, Bytes: 1}, &sandbox.Shortage{Of: "/work", Free: 1, Floor: 2}
+	for name, c := range map[string]struct {
+		ending Ending
+		state  catalog.State
+		reason result.Reason
+		code   int
+		signal string
+	}{
+		"success":                        {Ending{Exit: exited(0)}, catalog.Complete, result.ReasonExit, 0, ""},
+		"own code":                       {Ending{Exit: exited(3)}, catalog.Failed, result.ReasonExit, 3, ""},
+		"exit 137 is no out of memory":   {Ending{Exit: exited(137)}, catalog.Failed, result.ReasonExit, 137, ""},
+		"abort":                          {Ending{Exit: signaled(unix.SIGABRT)}, catalog.Failed, result.ReasonSignal, 134, "SIGABRT"},
+		"segmentation fault, dumped":     {Ending{Exit: sandbox.Exit{Executed: true, Ended: true, Status: syscall.WaitStatus(0x80 | int(unix.SIGSEGV))}}, catalog.Failed, result.ReasonSignal, 139, "SIGSEGV"},
+		"SIGKILL to itself":              {Ending{Exit: signaled(unix.SIGKILL)}, catalog.Failed, result.ReasonSignal, 137, "SIGKILL"},
+		"killed from outside":            {Ending{Exit: killedFromOutside}, catalog.Failed, result.ReasonSignal, 137, "SIGKILL"},
+		"out of memory":                  {Ending{Exit: killedFromOutside, Evidence: oom}, catalog.Failed, result.ReasonOutOfMemory, 137, "SIGKILL"},
+		"a child out of memory, exit 1":  {Ending{Exit: exited(1), Evidence: oom}, catalog.Failed, result.ReasonOutOfMemory, 137, ""},
+		"a child out of memory, exit 0":  {Ending{Exit: exited(0), Evidence: oom}, catalog.Complete, result.ReasonExit, 0, ""},
+		"timeout":                        {Ending{Exit: timedOut}, catalog.Failed, result.ReasonTimeout, 124, "SIGKILL"},
+		"timeout wins over memory":       {Ending{Exit: timedOut, Evidence: oom}, catalog.Failed, result.ReasonTimeout, 124, "SIGKILL"},
+		"stopped":                        {Ending{Exit: killedFromOutside, Stopped: stop}, catalog.Canceled, result.ReasonStopped, 143, "SIGKILL"},
+		"stopped wins over timeout":      {Ending{Exit: timedOut, Stopped: stop}, catalog.Canceled, result.ReasonStopped, 143, "SIGKILL"},
+		"stopped wins over a clean exit": {Ending{Exit: exited(0), Stopped: stop}, catalog.Canceled, result.ReasonStopped, 143, ""},
+		"pids limit":                     {Ending{Exit: exited(1), Evidence: result.Evidence{PidsDenied: 7}}, catalog.Failed, result.ReasonPidsLimit, 1, ""},
+		"pids denied, exit 0":            {Ending{Exit: exited(0), Evidence: result.Evidence{PidsDenied: 7}}, catalog.Complete, result.ReasonExit, 0, ""},
+		"too many bytes":                 {Ending{Exit: with(killedFromOutside, large, nil)}, catalog.Failed, result.ReasonWorkFull, 1, "SIGKILL"},
+		"too many names":                 {Ending{Exit: with(killedFromOutside, many, nil)}, catalog.Failed, result.ReasonWorkFull, 1, "SIGKILL"},
+		"full with a code of its own":    {Ending{Exit: with(exited(7), large, nil)}, catalog.Failed, result.ReasonWorkFull, 7, ""},
+		"full and pleased with it":       {Ending{Exit: with(exited(0), large, nil)}, catalog.Failed, result.ReasonWorkFull, 1, ""},
+		"SIGXFSZ at the bound":           {Ending{Exit: with(signaled(unix.SIGXFSZ), large, nil)}, catalog.Failed, result.ReasonWorkFull, 153, "SIGXFSZ"},
+		"SIGXFSZ below the bound":        {Ending{Exit: signaled(unix.SIGXFSZ)}, catalog.Failed, result.ReasonSignal, 153, "SIGXFSZ"},
+		"the host is full":               {Ending{Exit: with(killedFromOutside, nil, short)}, catalog.Failed, result.ReasonHostFull, 1, "SIGKILL"},
+		"the host first":                 {Ending{Exit: with(killedFromOutside, large, short), Evidence: oom}, catalog.Failed, result.ReasonHostFull, 1, "SIGKILL"},
+		"full wins over memory":          {Ending{Exit: with(killedFromOutside, large, nil), Evidence: oom}, catalog.Failed, result.ReasonWorkFull, 1, "SIGKILL"},
+		"a timeout wins over full":       {Ending{Exit: with(timedOut, large, short)}, catalog.Failed, result.ReasonTimeout, 124, "SIGKILL"},
+		"a stop wins over full":          {Ending{Exit: with(killedFromOutside, large, short), Stopped: stop}, catalog.Canceled, result.ReasonStopped, 143, "SIGKILL"},
+		"a full tmpfs":                   {Ending{Exit: noSpace(exited(3))}, catalog.Failed, result.ReasonWorkFull, 3, ""},
+		"a full tmpfs, by a mapping":     {Ending{Exit: noSpace(signaled(unix.SIGBUS))}, catalog.Failed, result.ReasonWorkFull, 135, "SIGBUS"},
+		"a full tmpfs, exit 0":           {Ending{Exit: noSpace(exited(0))}, catalog.Complete, result.ReasonExit, 0, ""},
+		"not found":                      {Ending{Exit: sandbox.Exit{Errno: unix.ENOENT}}, catalog.Failed, result.ReasonNotFound, 127, ""},
+		"not executable":                 {Ending{Exit: sandbox.Exit{Errno: unix.EACCES}}, catalog.Failed, result.ReasonNotInvocable, 126, ""},
+		"unknown format":                 {Ending{Exit: sandbox.Exit{Errno: unix.ENOEXEC}}, catalog.Failed, result.ReasonNotInvocable, 126, ""},
+		"never started":                  {Ending{}, catalog.Error, result.ReasonSandbox, 125, ""},
+		"declared output missing":        {Ending{Exit: exited(0), Missing: []string{"*.csv"}}, catalog.Failed, result.ReasonOutputMissing, 1, ""},
+		"a bad exit wins over missing":   {Ending{Exit: exited(2), Missing: []string{"*.csv"}}, catalog.Failed, result.ReasonExit, 2, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c.ending.Timeout, c.ending.Memory, c.ending.Pids, c.ending.Command = time.Minute, 1<<20, 10, "x"
+			c.ending.Bound = outputs.Extent{Files: 10, Bytes: 10}
+			v := Decide(c.ending)
+			if v.State != c.state || v.Reason != c.reason || v.ExitCode != c.code || v.Signal != c.signal {
+				t.Errorf("got %+v", v)
+			}
+			if v.Message == "" {
+				t.Error("no message")
+			}
+		})
+	}
+}
+
+// Whose limit it was is said with the kernel's figures, and never with a limit that was not reached.
+func TestOutOfMemorySays(t *testing.T) {
+	for name, c := range map[string]struct {
+		limit   *result.OOMLimit
+		outer   bool
+		peak    int64
+		has     []string
+		without []string
+	}{
+		"its own":          {&result.OOMLimit{By: result.OOMOwn, Bytes: 4096}, false, 4096, []string{"at the limit of 4096 bytes", "peak 4096 bytes", "oom_kill 3"}, []string{"around", "5000"}},
+		"its own, no peak": {&result.OOMLimit{By: result.OOMOwn, Bytes: 4096}, false, 0, []string{"at the limit of 4096 bytes", "(oom_kill 3)"}, []string{"peak"}},
+		"one around it":    {&result.OOMLimit{By: result.OOMOuter, Bytes: 2048}, false, 2000, []string{"2048 bytes of a control group around the run", "own limit of 5000 bytes was not reached", "peak 2000"}, nil},
+		"outer":            {&result.OOMLimit{By: result.OOMOuter, Bytes: 2048}, true, 2000, []string{"2048 bytes of a control group around the run", "(oom_kill 3)"}, []string{"own limit", "peak"}},
+		"either":           {&result.OOMLimit{By: result.OOMEither}, false, 5000, []string{"own limit of 5000 bytes or at that of a control group around it", "peak 5000"}, []string{"not reached"}},
+		"nobody's":         {&result.OOMLimit{By: result.OOMUnknown}, false, 10, []string{"the host had no memory left", "own limit of 5000 bytes was not reached"}, nil},
+		"not told":         {nil, true, 10, []string{"no limit that can be told"}, []string{"5000"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			v := Decide(Ending{
+				Exit: signaled(unix.SIGKILL), Evidence: result.Evidence{OOMKills: 3, OOMLimit: c.limit},
+				Memory: 5000, Outer: c.outer, Usage: result.Usage{MemoryPeakBytes: c.peak},
+			})
+			if v.Reason != result.ReasonOutOfMemory {
+				t.Fatalf("%+v", v)
+			}
+			for _, word := range c.has {
+				if !strings.Contains(v.Message, word) {
+					t.Errorf("no %q in %q", word, v.Message)
+				}
+			}
+			for _, word := range c.without {
+				if strings.Contains(v.Message, word) {
+					t.Errorf("%q in %q", word, v.Message)
+				}
+			}
+		})
+	}
+}
+
+func TestOutOfPidsSays(t *testing.T) {
+	for name, c := range map[string]struct {
+		peak  int64
+		outer bool
+		want  string
+	}{
+		"its own":       {10, false, "the limit of 10 processes was reached (2 forks denied)"},
+		"no peak":       {0, false, "the limit of 10 processes was reached"},
+		"outer":         {3, true, "the limit of 10 processes was reached"},
+		"one around it": {3, false, "a control group around the run was reached (2 forks denied; its own limit of 10 was not, peak 3)"},
+	} {
+		e := Ending{Exit: exited(1), Evidence: result.Evidence{PidsDenied: 2}, Pids: 10, Outer: c.outer, Usage: result.Usage{PidsPeak: c.peak}}
+		if v := Decide(e); v.Reason != result.ReasonPidsLimit || !strings.Contains(v.Message, c.want) {
+			t.Errorf("%s: %+v", name, v)
+		}
+	}
+}
+
+// TestMissingIsQuoted: a pattern is anybody's text.
+func TestMissingIsQuoted(t *testing.T) {
+	v := Decide(Ending{Exit: exited(0), Missing: []string{"a, b", "\x1b[2J*"}})
+	if want := `nothing in /work matches the declared output "a, b", "\x1b[2J*"`; v.Message != want {
+		t.Errorf("%s, want %s", v.Message, want)
+	}
+}
+
+func TestSentenceIsOneLine(t *testing.T) {
+	err := fmt.Errorf("harvest: %w", errors.Join(errors.New("no space left"), errors.New("the log is lost")))
+	if got := result.Sentence(err); got != "harvest: no space left; the log is lost" {
+		t.Error(got)
+	}
+}

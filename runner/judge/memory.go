@@ -1,0 +1,37 @@
+package judge
+
+import (
+	"fmt"
+
+	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/result"
+)
+
+// endedByStop reports whether the user's wish to stop ended the run: not where the kernel's out-of-memory killer
+// did, with a SIGKILL before we sent any. Where it strikes in a unit of systemd's, systemd at once asks all that is
+// left of the unit to end (OOMPolicy=, systemd.service(5); before version 253 of scopes, too).
+func (e Ending) endedByStop() bool {
+	if e.Stopped == nil || e.Evidence.OOMKills == 0 || e.Forced {
+		return e.Stopped != nil
+	}
+	ours := e.Exit.Finished.Sub(e.StoppedAt) >= e.Grace
+	return ours || e.signal() != "SIGKILL"
+}
+
+// memoryWarnings are about kills that are not the reason, and stops that are not.
+func (e Ending) memoryWarnings(o Outcome) []string {
+	kills := e.Evidence.OOMKills
+	switch {
+	case kills == 0:
+		return nil
+	case o.Reason == result.ReasonOutOfMemory && e.Stopped != nil:
+		return []string{fmt.Sprintf("%s came as well, when the kernel had killed", e.Stopped.Name)}
+	case o.Reason == result.ReasonOutOfMemory:
+		return nil
+	}
+	warning := fmt.Sprintf("the kernel killed %s of the run for lack of memory", result.Count(kills, "process", "processes"))
+	if o.State == catalog.Complete {
+		warning += ", and the analysis went on"
+	}
+	return []string{warning}
+}

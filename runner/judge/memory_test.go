@@ -1,0 +1,73 @@
+package judge
+
+import (
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/result"
+	"github.com/scidex-ai/scidex-oci/runner/request"
+	"github.com/scidex-ai/scidex-oci/runner/sandbox"
+)
+
+// A stop ends a run that the kernel had killed before no more.
+func TestWhatEndedAStoppedRun(t *testing.T) {
+	at := time.Unix(1000, 0)
+	for name, c := range map[string]struct {
+		kills    int64
+		exit     sandbox.Exit
+		after    time.Duration
+		insisted bool
+		stop     bool
+	}{
+		"nobody was killed":           {0, signaled(unix.SIGKILL), time.Second, false, true},
+		"the kernel's kill":           {1, signaled(unix.SIGKILL), time.Second, false, false},
+		"the kernel's, of everything": {3, sandbox.Exit{Executed: true}, time.Second, false, false},
+		"the kernel's, before":        {1, signaled(unix.SIGKILL), -time.Second, false, false},
+		"it obeyed":                   {1, signaled(unix.SIGTERM), time.Second, false, true},
+		"it ended by itself":          {1, exited(0), time.Second, false, true},
+		"our kill":                    {1, signaled(unix.SIGKILL), 5 * time.Second, false, true},
+		"the user's kill":             {1, signaled(syscall.SIGKILL), time.Second, true, true},
+	} {
+		e := Ending{
+			Exit: c.exit, Evidence: result.Evidence{OOMKills: c.kills}, Grace: 5 * time.Second,
+			Stopped: &request.StopSignal{Name: "SIGTERM"}, StoppedAt: at, Forced: c.insisted,
+		}
+		e.Exit.Finished = at.Add(c.after)
+		if got := e.endedByStop(); got != c.stop {
+			t.Errorf("%s: ended by a stop: %v", name, got)
+		}
+	}
+	if (Ending{Evidence: result.Evidence{OOMKills: 1}}).endedByStop() {
+		t.Error("nothing stopped it, and it ended by a stop")
+	}
+}
+
+func TestMemoryWarnings(t *testing.T) {
+	for name, c := range map[string]struct {
+		kills   int64
+		verdict Outcome
+		stopped bool
+		want    string // empty: no warning
+	}{
+		"nothing":        {0, Outcome{State: catalog.Complete, Reason: result.ReasonExit}, false, ""},
+		"a child":        {1, Outcome{State: catalog.Complete, Reason: result.ReasonExit}, false, "killed 1 process of the run for lack of memory, and the analysis went on"},
+		"timed out":      {2, Outcome{State: catalog.Failed, Reason: result.ReasonTimeout}, false, "killed 2 processes of the run for lack of memory"},
+		"the reason":     {1, Outcome{State: catalog.Failed, Reason: result.ReasonOutOfMemory}, false, ""},
+		"and a stop":     {1, Outcome{State: catalog.Failed, Reason: result.ReasonOutOfMemory}, true, "SIGTERM came as well"},
+		"stopped before": {1, Outcome{State: catalog.Canceled, Reason: result.ReasonStopped}, true, "killed 1 process"},
+	} {
+		e := Ending{Evidence: result.Evidence{OOMKills: c.kills}}
+		if c.stopped {
+			e.Stopped = &request.StopSignal{Name: "SIGTERM"}
+		}
+		got := strings.Join(e.memoryWarnings(c.verdict), "\n")
+		if (got == "") != (c.want == "") || !strings.Contains(got, c.want) || strings.HasSuffix(got, "went on") != (name == "a child") {
+			t.Errorf("%s: %q, want %q", name, got, c.want)
+		}
+	}
+}

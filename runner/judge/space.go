@@ -1,0 +1,44 @@
+package judge
+
+import (
+	"fmt"
+
+	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/result"
+)
+
+// outOfSpace is the verdict on a run that passed a bound of /work, or that was ended for the host's sake.
+func (e Ending) outOfSpace() (Outcome, bool) {
+	v := Outcome{catalog.Failed, result.ReasonWorkFull, max(1, e.ownCode()), e.signal(), ""}
+	switch full := e.Exit.WorkFull; {
+	case e.Exit.HostFull != nil:
+		v.Reason = result.ReasonHostFull
+		v.Message = e.Exit.HostFull.String() + " (--min-free): the analysis was ended"
+	case full != nil && full.Bytes > e.Bound.Bytes:
+		v.Message = fmt.Sprintf("/work is full: %d bytes were seen in it, its bound is %d (--work-size)", full.Bytes, e.Bound.Bytes)
+	case full != nil:
+		v.Message = fmt.Sprintf("/work is full: %d names were seen in it, its bound is %d (--work-files)", full.Files, e.Bound.Files)
+	case e.Exit.NoSpace && !e.succeeded():
+		v.Message = fmt.Sprintf("/work is full: its tmpfs of %d bytes and %d names has no space left (--work-size, --work-files)", e.Bound.Bytes, e.Bound.Files)
+	default:
+		return v, false
+	}
+	return v, true
+}
+
+// ownCode is the exit code that the analysis ended with by itself, as a shell has it; 0 where it was ended.
+func (e Ending) ownCode() int {
+	switch {
+	case !e.Exit.Ended:
+		return 0
+	case e.Exit.Status.Signaled():
+		return result.SignalBase + int(e.Exit.Status.Signal())
+	}
+	return e.Exit.Status.ExitStatus()
+}
+
+// RanFull reports whether the run may have been cut off in the middle of a file for want of space.
+func (e Ending) RanFull() bool {
+	_, full := e.outOfSpace()
+	return full
+}

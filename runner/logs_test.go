@@ -1,0 +1,59 @@
+package runner
+
+import (
+	"bytes"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/scidex-ai/scidex-oci/outputs/blob"
+	"github.com/scidex-ai/scidex-oci/outputs/result"
+)
+
+// brokenPipe is the user's end of a pipe that nobody reads any more.
+type brokenPipe struct{ writes int }
+
+func (p *brokenPipe) Write([]byte) (int, error) { p.writes++; return 0, errors.New("broken pipe") }
+
+func TestDrainKeepsTheBeginning(t *testing.T) {
+	store, err := blob.Open(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	ingest, err := store.NewIngest("x")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ingest.Close()
+	input := bytes.Repeat([]byte("0123456789"), 100_000)
+	sink, gone := &logSink{ingest: ingest, limit: 25}, &brokenPipe{}
+	if err := drain(bytes.NewReader(input), sink, gone, nil); err != nil {
+		t.Fatal(err)
+	}
+	if gone.writes != 1 {
+		t.Errorf("a closed end was written to %d times", gone.writes)
+	}
+	log, err := sink.publish()
+	if err != nil || log.Bytes != 1_000_000 || !log.Truncated {
+		t.Fatalf("got %+v (%v)", log, err)
+	}
+	kept, err := store.Open(t.Context(), log.SHA256)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer kept.Close()
+	var text bytes.Buffer
+	if _, err := text.ReadFrom(kept); err != nil || text.String() != "0123456789012345678901234" {
+		t.Errorf("kept %q (%v)", text.String(), err)
+	}
+}
+
+func TestSilentStreamKeepsNothing(t *testing.T) {
+	sink := &logSink{limit: 10} // it would panic on a file: there is no ingest directory
+	if err := drain(strings.NewReader(""), sink, nil, nil); err != nil {
+		t.Fatal(err)
+	}
+	if log, err := sink.publish(); err != nil || log != (result.Log{}) {
+		t.Errorf("got %+v (%v)", log, err)
+	}
+}

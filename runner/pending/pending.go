@@ -1,0 +1,97 @@
+package pending
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/scidex-ai/scidex-oci/outputs"
+	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/record"
+	"github.com/scidex-ai/scidex-oci/runner/phase"
+	"github.com/scidex-ai/scidex-oci/runner/workspace"
+)
+
+// dirName is where, below the root, outcomes wait that could not be committed: a record for each run.
+const dirName = "outcomes"
+
+// Refused ends the name of an outcome that can never be committed, because the run has ended otherwise.
+const Refused = ".refused"
+
+// Record is the head of such a record. Its entries are those of the harvest.
+type Record struct {
+	V       int         `json:"v"` // 1
+	Catalog string      `json:"catalog"`
+	Message string      `json:"message"` // what the caller was told
+	Run     catalog.Run `json:"run"`     // as it was to be committed
+}
+
+func Path(host *phase.Host, key catalog.Key) string {
+	return filepath.Join(host.Root, dirName, key.String())
+}
+
+// Exists reports whether the outcome of a run waits to be committed.
+func Exists(host *phase.Host, key catalog.Key) bool {
+	_, err := os.Lstat(Path(host, key))
+	return !errors.Is(err, fs.ErrNotExist) // where that cannot be told, nobody takes the run for another
+}
+
+// List lists the records of outcomes that wait, and those that are kept aside.
+func List(host *phase.Host) (waiting []catalog.Key, aside []string, err error) {
+	entries, err := os.ReadDir(filepath.Join(host.Root, dirName))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil, nil
+	}
+	for _, entry := range entries {
+		if strings.HasSuffix(entry.Name(), Refused) {
+			aside = append(aside, filepath.Join(host.Root, dirName, entry.Name()))
+		} else if key, ok := workspace.ParseKey(strings.TrimSuffix(entry.Name(), record.Unfinished)); ok {
+			waiting = append(waiting, key)
+		}
+	}
+	return waiting, aside, err
+}
+
+// Count is how many results wait below the root to be committed.
+func Count(host *phase.Host) (int, error) {
+	waiting, _, err := List(host)
+	return len(waiting), err
+}
+
+// Digests calls note for each digest that an outcome names which is not in the catalog. One that cannot be
+// read is an error: nobody knows what it names.
+func Digests(host *phase.Host, note func(sha256 string) bool) error {
+	waiting, aside, err := List(host)
+	if err != nil {
+		return err
+	}
+	for _, key := range waiting {
+		aside = append(aside, Path(host, key))
+	}
+	for _, path := range aside {
+		if err := recordDigests(path, note); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("no blob is removed while %q cannot be read, which names some: %w", path, err)
+		}
+	}
+	return nil
+}
+
+func recordDigests(path string, note func(sha256 string) bool) error {
+	var o Record
+	content, err := record.Open(path, &o)
+	if err != nil {
+		return err
+	}
+	defer content.Close()
+	for _, sha256 := range o.Run.Blobs {
+		note(sha256)
+	}
+	return content.Each(func(entry outputs.Entry) {
+		if entry.Rejected == "" {
+			note(entry.SHA256)
+		}
+	})
+}

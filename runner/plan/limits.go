@@ -1,0 +1,94 @@
+package plan
+
+import (
+	"fmt"
+	"strconv"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/scidex-ai/scidex-oci/outputs/result"
+	"github.com/scidex-ai/scidex-oci/runner/cgroup"
+	"github.com/scidex-ai/scidex-oci/spec"
+)
+
+// CgroupLimits are the limits of an analysis' control group.
+func CgroupLimits(a spec.Analysis, parent *cgroup.Parent) cgroup.Limits {
+	limits := cgroup.Limits{Memory: int64(a.Memory), CPUs: a.CPUs, Pids: a.Pids}
+	if !parent.CPU {
+		limits.CPUs = 0
+	}
+	return limits
+}
+
+// Enforced lists who holds which limit. got is what the kernel read back; nil where there is no control
+// group, and then memory and pids are rlimits: of each process, not of all together.
+func Enforced(a spec.Analysis, got *cgroup.Effective) []result.Enforcement {
+	memory, cpus, pids := strconv.FormatInt(int64(a.Memory), 10), Number(a.CPUs), strconv.FormatInt(a.Pids, 10)
+	list := []result.Enforcement{
+		{Limit: "memory", Asked: memory, Effective: atMost(int64(a.Memory), unix.RLIMIT_DATA), By: result.ByRlimit},
+		{Limit: "cpus", Asked: cpus, Effective: "", By: result.ByNone},
+		{Limit: "pids", Asked: pids, Effective: atMost(a.Pids, unix.RLIMIT_NPROC), By: result.ByRlimit},
+	}
+	if got != nil {
+		list[0].Effective, list[0].By = strconv.FormatInt(got.Memory, 10), result.ByCgroup
+		list[2].Effective, list[2].By = strconv.FormatInt(got.Pids, 10), result.ByCgroup
+		if got.CPUs > 0 {
+			list[1].Effective, list[1].By = Number(got.CPUs), result.ByCgroup
+		}
+	}
+	half := strconv.FormatInt(int64(a.Memory)/2, 10)
+	timeout, logSize := time.Duration(a.Timeout).String(), strconv.FormatInt(int64(a.LogSize), 10)
+	return append(append(list, workEnforced(a)...),
+		result.Enforcement{Limit: "timeout", Asked: timeout, Effective: timeout, By: result.ByWatchdog},
+		result.Enforcement{Limit: "log_size", Asked: logSize, Effective: logSize, By: result.ByWatchdog},
+		result.Enforcement{Limit: "tmp", Asked: half, Effective: half, By: result.ByTmpfs},
+	)
+}
+
+// atMost is a value under the hard limit that the caller itself has, which nobody here can raise.
+func atMost(asked int64, resource int) string {
+	var own unix.Rlimit
+	if err := unix.Getrlimit(resource, &own); err == nil && uint64(asked) > own.Max {
+		asked = int64(own.Max)
+	}
+	return strconv.FormatInt(asked, 10)
+}
+
+func Number(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
+
+// LimitWarnings says which limits no control group holds.
+func LimitWarnings(list []result.Enforcement) []string {
+	var warnings []string
+	for _, e := range list {
+		switch {
+		case e.Limit == "memory" && e.By == result.ByRlimit:
+			warnings = append(warnings, fmt.Sprintf("best effort: the memory limit of %s bytes holds for the private memory of each process; all of them together, shared memory, /tmp and /dev/shm are not bounded by it", e.Asked))
+		case e.Limit == "cpus" && e.By == result.ByNone:
+			warnings = append(warnings, fmt.Sprintf("best effort: nothing holds the limit of %s CPUs", e.Asked))
+		}
+	}
+	return warnings
+}
+
+// InheritedWarnings says which hard limits of the caller's own hold for the analysis too: a supervisor
+// cannot raise them (getrlimit(2)), and nobody asked for them.
+func InheritedWarnings() []string {
+	var warnings []string
+	for _, l := range []struct {
+		resource int
+		option   string // of the shell's ulimit
+		what     string
+	}{
+		{unix.RLIMIT_CPU, "-t", "seconds of CPU time for each process"},
+		{unix.RLIMIT_FSIZE, "-f", "bytes for each file"},
+		{unix.RLIMIT_AS, "-v", "bytes of address space for each process"},
+		{unix.RLIMIT_DATA, "-d", "bytes of private memory for each process"},
+	} {
+		var own unix.Rlimit
+		if err := unix.Getrlimit(l.resource, &own); err == nil && own.Max != unix.RLIM_INFINITY {
+			warnings = append(warnings, fmt.Sprintf("the caller's own limit (ulimit %s) holds for the analysis too: %d %s", l.option, own.Max, l.what))
+		}
+	}
+	return warnings
+}

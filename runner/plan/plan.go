@@ -1,0 +1,275 @@
+package plan
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/scidex-ai/scidex-oci/outputs"
+	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/rootfs"
+	"github.com/scidex-ai/scidex-oci/runner/cgroup"
+	"github.com/scidex-ai/scidex-oci/runner/host/inode"
+	"github.com/scidex-ai/scidex-oci/runner/inputs"
+	"github.com/scidex-ai/scidex-oci/runner/inputs/binds"
+	"github.com/scidex-ai/scidex-oci/runner/inputs/scan"
+	"github.com/scidex-ai/scidex-oci/runner/observe/trace"
+	"github.com/scidex-ai/scidex-oci/runner/phase"
+	"github.com/scidex-ai/scidex-oci/runner/request"
+	"github.com/scidex-ai/scidex-oci/runner/sandbox"
+	"github.com/scidex-ai/scidex-oci/runner/standby"
+	"github.com/scidex-ai/scidex-oci/runner/workspace"
+	"github.com/scidex-ai/scidex-oci/spec"
+)
+
+// Plan is a request that can be run: checked, its inputs open, its ids locked, nothing made yet.
+type Plan struct {
+	Key      catalog.Key
+	Analysis spec.Analysis // complete: defaults, absolute paths
+	secrets  map[string]string
+
+	Account  sandbox.Account
+	slot     sandbox.Slot
+	Opened   time.Time // when the inputs were
+	Inputs   *inputs.Set
+	Stage    *os.File // --stage, nil where not asked for
+	Base     *Base    // nil: the host's programs
+	Tree     rootfs.Tree
+	Command  []string
+	Parent   *cgroup.Parent // nil: no control group (best effort)
+	Declared *outputs.Declared
+	Audit    bool
+	floor    sandbox.Floor
+	Warnings []string
+}
+
+func (p *Plan) Close() error {
+	return errors.Join(p.Inputs.Close(), p.Base.Close(), workspace.CloseFile(p.Stage), p.slot.Release())
+}
+
+// reader is who is to read the inputs.
+func (p *Plan) reader() scan.Reader {
+	return scan.Reader{
+		UID: p.Account.HostUID(p.slot.Analysis), GID: p.Account.HostGID(p.slot.Analysis),
+		Own: p.Analysis.IDs == spec.IDsSelf, Root: p.Account.Root(),
+	}
+}
+
+// single reports whether the analysis runs as uid 0 inside because the caller has one id only.
+func (p *Plan) single() bool { return !p.Account.HasRange() }
+
+// Uid is the analysis' id inside.
+func (p *Plan) Uid() uint32 {
+	if p.single() {
+		return 0
+	}
+	return 1000
+}
+
+// Links are what the working directory has to lead relative paths to the inputs.
+func (p *Plan) Links() map[string]string {
+	links := map[string]string{}
+	if p.Inputs.HasData {
+		links["data"] = "/data"
+	}
+	if p.Inputs.HasDocs {
+		links["docs"] = "/docs"
+	}
+	return links
+}
+
+// New checks a request as far as that is possible without making anything.
+func New(ctx context.Context, host *phase.Host, req request.Request, launched *standby.Standby) (_ *Plan, err error) {
+	analysis, err := complete(req.Analysis)
+	if err != nil {
+		return nil, err
+	}
+	key, err := nextAttempt(ctx, host, analysis.ID, req.Again)
+	if err != nil {
+		return nil, err
+	}
+	source, err := scriptSource(ctx, host, analysis, req.Model(key))
+	if err != nil {
+		return nil, err
+	}
+	resolving, release := request.UntilStop(ctx, req.Stop, scan.TellAfter) // an image may have to be unpacked
+	p, err := resolve(resolving, host, analysis, key, source, launched.Account())
+	if stopped := release(); err != nil {
+		return nil, cmp.Or(stopped, err)
+	} else if stopped != nil {
+		return nil, p.OrClose(stopped)
+	}
+	p.Audit, p.floor = !req.NoAudit, host.MinFree
+	return p, p.OrClose(first(
+		func() error { return checkPinned(ctx, host, p, req) },
+		func() error { return checkExport(analysis.Export, req.Overwrite) },
+		func() error { return checkDirectory(ctx, host, key) },
+		func() error { return checkSpace(host, p) },
+		func() error { // it may wait
+			defer trace.From(ctx).Span(trace.Run, "choose the limits")()
+			return p.chooseLimits(launched.Groups(), req.Analysis.CPUs != 0)
+		},
+		func() error { return scanInputs(ctx, host, p, req) }, // last: it takes longest
+	))
+}
+
+// resolve opens and looks up everything that an analysis names.
+func resolve(ctx context.Context, host *phase.Host, a spec.Analysis, key catalog.Key, scriptSource string, account sandbox.Account) (p *Plan, err error) {
+	a.ID = key.ID
+	p = &Plan{Analysis: a, Key: key, Account: account, Opened: time.Now(), Inputs: &inputs.Set{}}
+	if p.secrets, err = readSecrets(a.Secrets); err != nil {
+		return nil, err
+	}
+	if p.Declared, err = outputs.NewDeclared(a.Outputs); err != nil {
+		return nil, err
+	}
+	if err := p.chooseIDs(); err != nil {
+		return nil, err
+	}
+	o := inputs.Opener{Reader: p.reader(), Fetch: func(in spec.Input) (string, error) { return fetchInput(ctx, host, in) }, Boundary: sync.OnceValues(func() (*binds.Boundary, error) {
+		return binds.New(private(host, account.UID), host.AllowBinds, host.Log)
+	})}
+	opened := trace.From(ctx).Span(trace.Run, "open the inputs")
+	inputs, err := o.Open(p.Analysis, scriptSource)
+	opened()
+	if err != nil {
+		return nil, p.OrClose(err)
+	}
+	p.Inputs = inputs
+	return p, p.OrClose(first(
+		func() error { return p.openStage(o) },
+		func() error {
+			defer trace.From(ctx).Span(trace.Run, "root filesystem")()
+			return first(func() error { return openRoot(ctx, host, p, o) }, func() error { return p.plant(p.Uid()) })
+		},
+		p.resolveCommand,
+	))
+}
+
+// private is what no bind may show of it. uid is the caller's.
+func private(host *phase.Host, uid int) binds.Host {
+	return binds.Host{
+		Private: append([]string{host.Root}, host.Private...), Tmp: host.Tmp, Database: host.Database, UID: uid, Getenv: os.Getenv,
+	}
+}
+
+// first stops at the first check that fails: a person gets one sentence.
+func first(checks ...func() error) error {
+	for _, check := range checks {
+		if err := check(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// OrClose closes the plan where there is an error.
+func (p *Plan) OrClose(err error) error {
+	if err == nil {
+		return nil
+	}
+	return errors.Join(err, p.Close())
+}
+
+// complete fills in what was not asked for and checks the whole.
+func complete(a spec.Analysis) (spec.Analysis, error) {
+	cwd, err := os.Getwd()
+	if err != nil {
+		return a, err
+	}
+	a.Data = defaultInput(a.Data, filepath.Join(cwd, "data"))
+	a.Docs = defaultInput(a.Docs, filepath.Join(cwd, "docs"))
+	a = a.ResolvePaths(cwd).WithDefaults()
+	return a, a.Validate()
+}
+
+// defaultInput is ./data or ./docs where it exists and nothing else was said.
+func defaultInput(asked, usual string) string {
+	if asked != "" {
+		return asked
+	}
+	if info, err := os.Stat(usual); err != nil || !info.IsDir() {
+		return spec.None
+	}
+	return usual
+}
+
+func readSecrets(names []string) (map[string]string, error) {
+	values := map[string]string{}
+	for _, name := range names {
+		value, ok := os.LookupEnv(name)
+		if !ok {
+			return nil, fmt.Errorf("--secret %s: the environment has no variable of that name; export it first", name)
+		}
+		values[name] = value
+	}
+	return values, nil
+}
+
+func (p *Plan) openStage(o inputs.Opener) error {
+	if p.Analysis.Stage == "" {
+		return nil
+	}
+	fd, err := unix.Open(p.Analysis.Stage, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return fmt.Errorf("--stage %q: %w; give a directory", p.Analysis.Stage, inode.Plain(err))
+	}
+	p.Stage = os.NewFile(uintptr(fd), p.Analysis.Stage)
+	_, _, err = o.KeepOut(fmt.Sprintf("--stage %q", p.Analysis.Stage), p.Stage)
+	return err
+}
+
+// checkExport refuses a target that has something in it before anything runs.
+func checkExport(dir string, overwrite bool) error {
+	if dir == "" || overwrite {
+		return nil
+	}
+	entries, err := os.ReadDir(dir)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return fmt.Errorf("--export %q: %w; give a directory", dir, inode.Plain(err))
+	case len(entries) > 0:
+		return fmt.Errorf("--export %q is not empty; choose another directory or add --overwrite", dir)
+	}
+	return nil
+}
+
+// resolveCommand makes the argument vector as it is inside.
+func (p *Plan) resolveCommand() error {
+	p.Command = p.Analysis.Command
+	if p.Inputs.Script == nil {
+		return nil
+	}
+	line, err := firstLine(p.Inputs.Script.File)
+	if err != nil {
+		return fmt.Errorf("--script %q: %w", p.Analysis.Script, err)
+	}
+	interpreter, err := spec.Interpreter(p.Analysis.Script, line)
+	if err != nil {
+		return err
+	}
+	p.Command = slices.Concat(interpreter, []string{p.Inputs.Script.Inside}, p.Analysis.Args)
+	return nil
+}
+
+// firstLine reads at most as much as the kernel does of a shebang (BINPRM_BUF_SIZE, 256 bytes).
+func firstLine(f *os.File) (string, error) {
+	line, err := bufio.NewReader(io.NewSectionReader(f, 0, 256)).ReadString('\n')
+	if errors.Is(err, io.EOF) {
+		err = nil
+	}
+	return line, err
+}

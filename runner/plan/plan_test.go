@@ -1,0 +1,62 @@
+package plan
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/scidex-ai/scidex-oci/runner/phase"
+)
+
+func TestOwnPlacesArePrivate(t *testing.T) {
+	r := &phase.Host{Root: "/root", Private: []string{"/else/catalog.db"}, Tmp: "/tmp/runs", Database: "postgres:///db"}
+	h := private(r, 1234)
+	if !slices.Equal(h.Private, []string{"/root", "/else/catalog.db"}) || h.Tmp != r.Tmp || h.Database != r.Database || h.UID != 1234 {
+		t.Errorf("got %+v", h)
+	}
+}
+
+func TestFirstLine(t *testing.T) {
+	for text, want := range map[string]string{
+		"#!/bin/sh\nrest": "#!/bin/sh\n", "": "", "no newline": "no newline", strings.Repeat("x", 300): strings.Repeat("x", 256),
+	} {
+		path := filepath.Join(t.TempDir(), "s")
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		f, err := os.Open(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		if got, err := firstLine(f); err != nil || got != want {
+			t.Errorf("the first line of %.20q is %.20q (%v)", text, got, err)
+		}
+	}
+}
+
+func TestCheckTmp(t *testing.T) {
+	for path, want := range map[string]string{
+		t.TempDir():     "",
+		"/etc/passwd":   `--tmp "/etc/passwd" is not a directory; give one`,
+		"/etc/passwd/a": `--tmp "/etc/passwd/a" is not a directory; give one`,
+		"/no/such/dir":  `--tmp "/no/such/dir" does not exist; make it, or give another directory`,
+	} {
+		if got := fmt.Sprint(checkTmp(path)); got != want && (want != "" || got != "<nil>") {
+			t.Errorf("%s: %s", path, got)
+		}
+	}
+}
+
+func TestRecordable(t *testing.T) {
+	if err := recordable("--tmp", "/tmp/größe/日本"); err != nil {
+		t.Error(err)
+	}
+	const want = `--tmp "/tmp/a\xff" is not UTF-8, so it cannot be recorded: rename or recode it, or give another directory`
+	if err := recordable("--tmp", "/tmp/a\xff"); err == nil || err.Error() != want {
+		t.Errorf("got %v", err)
+	}
+}

@@ -1,0 +1,169 @@
+package plan
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/runner/host/inode"
+	"github.com/scidex-ai/scidex-oci/runner/phase"
+	"github.com/scidex-ai/scidex-oci/runner/request"
+	"github.com/scidex-ai/scidex-oci/spec"
+)
+
+// NewQueued is the row of an analysis that another process is to run as its next attempt, not written yet. Its errors are
+// those of Run for a request that is refused. It looks at no more of what the analysis names than whether that is there:
+// what may be bound, and whether a host has room for it, is for the host that runs it.
+//
+// The request is kept as it was asked for, without defaults, since a limit that was asked for is held more strictly than
+// one that was not. Relative paths are this process' own.
+func NewQueued(ctx context.Context, host *phase.Host, a spec.Analysis) (catalog.Run, error) {
+	cwd, err := os.Getwd()
+	if err != nil {
+		return catalog.Run{}, err
+	}
+	a.Data = defaultInput(a.Data, filepath.Join(cwd, "data"))
+	a.Docs = defaultInput(a.Docs, filepath.Join(cwd, "docs"))
+	a = a.ResolvePaths(cwd)
+	if err := first(a.WithDefaults().Validate, func() error { return checkThere(ctx, host, a) }); err != nil {
+		return catalog.Run{}, &request.Error{Err: err}
+	}
+	key, err := nextAttempt(ctx, host, a.ID, false)
+	if err != nil {
+		return catalog.Run{}, &request.Error{Err: err}
+	}
+	a.ID = key.ID
+	raw, err := json.Marshal(a)
+	if err != nil {
+		return catalog.Run{}, err
+	}
+	if err := checkSize(raw); err != nil {
+		return catalog.Run{}, &request.Error{Err: err}
+	}
+	return catalog.Run{
+		Key: key, State: catalog.Queued, CreatedAt: time.Now().UTC(), Labels: a.Labels, Request: raw, ToolVersion: host.Version,
+	}, nil
+}
+
+// ReadQueued reads the request of a queued row for the worker that runs it. Others than Queued write such rows, too, by SQL:
+// what this version does not know, an export, and paths that mean something else on each host are refused. Data and docs
+// that are not named are none, whatever stands in the worker's directory.
+func ReadQueued(raw json.RawMessage) (a spec.Analysis, err error) {
+	if err := checkSize(raw); err != nil {
+		return spec.Analysis{}, err
+	}
+	decoder := json.NewDecoder(bytes.NewReader(raw))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(&a); err != nil {
+		return spec.Analysis{}, err
+	}
+	or := func(path *string) {
+		if *path == "" {
+			*path = spec.None
+		}
+	}
+	or(&a.Data)
+	or(&a.Docs)
+	if a.Export != "" {
+		return a, fmt.Errorf("export %q: a worker exports nothing; the outputs are in the catalog", a.Export)
+	}
+	named, err := pathsOf(a)
+	if err != nil {
+		return a, err
+	}
+	for _, n := range named {
+		if !filepath.IsAbs(n.path) {
+			return a, fmt.Errorf("%s %q: a worker opens it by the same path; give one that begins with /", n.field, n.path)
+		}
+	}
+	return a, nil
+}
+
+// maxQueued bounds a request in the queue in bytes: that of a manifest, with room for escapes and for paths written out.
+const maxQueued = 4 << 20
+
+func checkSize(raw json.RawMessage) error {
+	if len(raw) > maxQueued {
+		return fmt.Errorf("the request has %d bytes, and the queue takes at most %d; what is larger is data and belongs into an input", len(raw), maxQueued)
+	}
+	return nil
+}
+
+// named is a path of the host and the field that names it.
+type named struct{ field, path string }
+
+// pathsOf are those that an analysis names.
+func pathsOf(a spec.Analysis) (all []named, err error) {
+	inputs, err := a.ParseInputs()
+	if err != nil {
+		return nil, err
+	}
+	fields := []named{
+		{"script", a.Script}, {"project", a.Project}, {"stage", a.Stage}, {"data", a.Data}, {"docs", a.Docs}, {"runtime", a.Runtime},
+	}
+	if a.RootfsDirectory() {
+		fields = append(fields, named{"rootfs", a.Rootfs})
+	}
+	for _, input := range inputs {
+		if _, blob := input.Digest(); !blob {
+			fields = append(fields, named{"input", input.Source})
+		}
+	}
+	for _, n := range fields {
+		if n.path != "" && n.path != spec.None {
+			all = append(all, n)
+		}
+	}
+	return all, nil
+}
+
+// checkThere refuses what would be refused everywhere: a name that was mistyped. A runtime may be on the workers only.
+func checkThere(ctx context.Context, host *phase.Host, a spec.Analysis) error {
+	all, err := pathsOf(a)
+	if err != nil {
+		return err
+	}
+	if err := checkBlobs(ctx, host, a); err != nil {
+		return err
+	}
+	for _, n := range all {
+		if n.field == "runtime" {
+			continue
+		}
+		if _, err := os.Stat(n.path); err != nil {
+			return fmt.Errorf("--%s %q: %w; a worker opens it by the same path", n.field, n.path, inode.Plain(err))
+		}
+	}
+	return nil
+}
+
+// checkBlobs refuses inputs by digest that the blob store does not have.
+func checkBlobs(ctx context.Context, host *phase.Host, a spec.Analysis) error {
+	inputs, err := a.ParseInputs()
+	if err != nil {
+		return err
+	}
+	for _, input := range inputs {
+		digest, blob := input.Digest()
+		if !blob {
+			continue
+		}
+		if err := first(func() error { return inStore(host, input) }, func() error { return checkBlob(ctx, host, digest) }); err != nil {
+			return fmt.Errorf("--input %q: %w", input.Source, err)
+		}
+	}
+	return nil
+}
+
+func checkBlob(ctx context.Context, host *phase.Host, digest string) error {
+	has, err := host.Blobs.Has(ctx, digest)
+	if err == nil && !has {
+		err = fmt.Errorf("it is not in the blob store %s; a worker takes it from there", host.Blobs)
+	}
+	return err
+}

@@ -1,0 +1,243 @@
+package plan
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/scidex-ai/scidex-oci/outputs/result"
+	"github.com/scidex-ai/scidex-oci/rootfs"
+	"github.com/scidex-ai/scidex-oci/rootfs/image"
+	"github.com/scidex-ai/scidex-oci/runner/inputs"
+	"github.com/scidex-ai/scidex-oci/runner/phase"
+	"github.com/scidex-ai/scidex-oci/runner/request"
+	"github.com/scidex-ai/scidex-oci/runner/sandbox"
+	"github.com/scidex-ai/scidex-oci/runner/workspace"
+)
+
+// Base is the directory that an analysis has as "/" in place of the host's programs.
+type Base struct {
+	inputs.Input
+	Image *image.Root // nil: a directory for which nobody vouches
+	check *rootCheck  // of the image's root
+}
+
+// ImagesDir is where images are kept, below Runner.Root.
+const ImagesDir = "images"
+
+// openRoot opens what the analysis is to have as "/" where that is not the host's.
+func openRoot(ctx context.Context, host *phase.Host, p *Plan, o inputs.Opener) error {
+	switch {
+	case p.Analysis.RootfsDirectory():
+		in, err := inputs.OpenInput("--rootfs", p.Analysis.Rootfs, "/")
+		if err != nil {
+			return err
+		}
+		p.Base = &Base{Input: in}
+		return o.CheckDirectory(&p.Base.Input)
+	case p.Analysis.RootfsImage():
+		b, err := OpenImage(ctx, host, p.Analysis.Rootfs)
+		if err != nil {
+			return fmt.Errorf("--rootfs: %w", err)
+		}
+		p.Base = b
+	}
+	return nil
+}
+
+// OpenImage opens the root of an image, which is unpacked where it is not yet, and begins to check it.
+func OpenImage(ctx context.Context, host *phase.Host, name string) (*Base, error) {
+	dir := filepath.Join(host.Root, ImagesDir)
+	if !workspace.Exists(dir) { // a run makes no store
+		return nil, &image.UnknownError{Name: name}
+	}
+	store, err := image.Open(dir)
+	if err != nil {
+		return nil, err
+	}
+	root, err := store.Root(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	b := &Base{Image: root}
+	if err := b.open(); err != nil {
+		return nil, errors.Join(err, root.Close())
+	}
+	b.check = checkRoot(ctx, root)
+	return b, nil
+}
+
+// open opens what the image has as its root now.
+func (b *Base) open() (err error) {
+	if b.Input, err = inputs.OpenInput("--rootfs", b.Image.Dir, "/"); err != nil {
+		return err
+	}
+	var st unix.Stat_t
+	if err := unix.Fstat(int(b.File.Fd()), &st); err != nil {
+		return errors.Join(err, b.File.Close())
+	}
+	b.Bind.Directory, b.Bind.Dev, b.Bind.Ino = true, st.Dev, st.Ino
+	return nil
+}
+
+// hold lets the supervisor keep an image's root in use: it may live on for a moment when this process has died, and
+// what its analysis sees is not to be removed under it.
+func (p *Plan) hold(job *sandbox.Job, files *jobFiles) error {
+	if p.Base == nil || p.Base.Image == nil {
+		return nil
+	}
+	fd, err := unix.FcntlInt(p.Base.Image.Hold().Fd(), unix.F_DUPFD_CLOEXEC, 0)
+	if err != nil {
+		return err
+	}
+	job.Hold = files.add(os.NewFile(uintptr(fd), p.Base.Bind.Source))
+	return nil
+}
+
+// Mend makes a damaged root anew as long as nothing of it is mounted.
+func (b *Base) Mend(ctx context.Context) (mended bool, err error) {
+	if b == nil || b.Image == nil {
+		return false, nil
+	}
+	damage, err := b.check.settled(ctx)
+	if damage == nil {
+		return false, err
+	}
+	if err := b.repair(ctx, damage); err != nil {
+		return false, err
+	}
+	if err := errors.Join(b.File.Close(), b.open()); err != nil {
+		return false, err
+	}
+	b.check = checkRoot(ctx, b.Image)
+	return true, nil
+}
+
+// repair makes a damaged root anew. The error is why it could not be, with what was wrong with it.
+func (b *Base) repair(ctx context.Context, damage error) error {
+	if !errors.Is(damage, image.ErrDamaged) {
+		return damage
+	}
+	if err := b.Image.Repair(ctx); err != nil {
+		return fmt.Errorf("%w, and it could not be made anew: %w", damage, err)
+	}
+	return nil
+}
+
+// Sound waits for the check.
+func (b *Base) Sound() error {
+	if b == nil || b.Image == nil {
+		return nil
+	}
+	return b.check.wait()
+}
+
+// Alarm is closed when damage is found; nil where nobody looks.
+func (b *Base) Alarm() <-chan struct{} {
+	if b == nil || b.Image == nil {
+		return nil
+	}
+	return b.check.damaged
+}
+
+func (b *Base) Close() error {
+	if b == nil {
+		return nil
+	}
+	err := b.File.Close()
+	if b.Image != nil {
+		b.check.stop()
+		err = errors.Join(err, b.Image.Close())
+	}
+	return err
+}
+
+// plant plans the root filesystem for an analysis that is uid inside.
+func (p *Plan) plant(uid uint32) (err error) {
+	if p.Base == nil {
+		p.Tree, err = rootfs.Host("/", uid)
+		p.linkRuntime()
+		return err
+	}
+	if p.Tree, err = rootfs.Directory(p.Base.Bind.Source, uid); err != nil {
+		return fmt.Errorf("%s: %w", p.Base, err)
+	}
+	p.linkRuntime()
+	for _, b := range p.Inputs.Binds() {
+		if err := p.Tree.CheckMountPoint(b.Destination, b.Directory); err != nil {
+			return fmt.Errorf("%q cannot be shown at %s: %w; choose another destination", b.Source, b.Destination, err)
+		}
+	}
+	return nil
+}
+
+// spread is for another runtime, which makes no overlay as the supervisor does.
+func (p *Plan) spread() (err error) {
+	if err := p.Base.Sound(); err != nil {
+		return err
+	}
+	p.Tree, err = p.Tree.Spread()
+	return err
+}
+
+// checkPinned refuses a repeated run on another root filesystem than it had, unless the image was named anew.
+func checkPinned(ctx context.Context, host *phase.Host, p *Plan, req request.Request) error {
+	model := req.Model(p.Key)
+	if model.ID == "" || req.AnyRoot || p.Base == nil || p.Base.Image == nil {
+		return nil
+	}
+	last, err := host.Catalog.Get(ctx, model)
+	if err != nil {
+		return err
+	}
+	before, err := result.New(last)
+	if err != nil {
+		return err
+	}
+	name, had, has := p.Analysis.Rootfs, before.Sandbox.RootfsDigest, p.Base.Image.Digest.String()
+	if before.Sandbox.Rootfs != name || had == nil || *had == has {
+		return nil
+	}
+	if !req.Again {
+		return fmt.Errorf("image %q is not what %s ran on: its root filesystem was %s and is %s; get that one back", name, model.ID, *had, has)
+	}
+	return fmt.Errorf("--again %s: image %q is not what attempt %d ran on: its root filesystem was %s and is %s; get that one back, or add --rootfs %s to run on what it is now",
+		p.Key.ID, name, last.Attempt, *had, has, name)
+}
+
+// origin is what the result says of an image before its root was checked.
+func (b *Base) origin(s *result.Sandbox) {
+	if b == nil || b.Image == nil {
+		return
+	}
+	reference := b.Image.Image.Reference
+	s.RootfsReference = &reference
+	if packages := b.Image.Image.PackagesDigest.String(); packages != "" {
+		s.PackagesDigest = &packages
+	}
+}
+
+// Aftercare makes a root anew that was found damaged when the analysis had begun, for the runs to come. err is why
+// this one ended.
+func (b *Base) Aftercare(ctx context.Context, err error) error {
+	if b == nil || b.Image == nil || !errors.Is(err, image.ErrDamaged) ||
+		err != b.check.damage { //nolint:errorlint // what mend has wrapped was tried already
+		return err
+	}
+	if failed := b.repair(ctx, err); failed != nil {
+		return failed
+	}
+	return fmt.Errorf("%w; it has been made anew from its layers, so run this again", err)
+}
+
+// environment is what an analysis' environment takes from its image.
+func (b *Base) environment() []string {
+	if b == nil || b.Image == nil {
+		return nil
+	}
+	return b.Image.Config.Env
+}

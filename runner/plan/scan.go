@@ -1,0 +1,21 @@
+package plan
+
+import (
+	"cmp"
+	"context"
+	"path/filepath"
+
+	"github.com/scidex-ai/scidex-oci/runner/inputs/scan"
+	"github.com/scidex-ai/scidex-oci/runner/observe/trace"
+	"github.com/scidex-ai/scidex-oci/runner/phase"
+	"github.com/scidex-ai/scidex-oci/runner/request"
+)
+
+// scanInputs looks through everything that a run binds. Where that takes long, the first wish to stop ends it.
+func scanInputs(ctx context.Context, host *phase.Host, p *Plan, req request.Request) error {
+	defer trace.From(ctx).Span(trace.Run, "look through the inputs")()
+	ctx, release := request.UntilStop(ctx, req.Stop, scan.TellAfter)
+	s := scan.Scanner{Dir: filepath.Join(host.Root, "scans"), Reader: p.reader(), Log: host.Log}
+	err := p.Inputs.Scan(ctx, s, req.Scanning)
+	return cmp.Or(release(), err)
+}

@@ -1,0 +1,76 @@
+package plan
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"strconv"
+
+	"github.com/scidex-ai/scidex-oci/outputs"
+	"github.com/scidex-ai/scidex-oci/outputs/result"
+	"github.com/scidex-ai/scidex-oci/runner/phase"
+	"github.com/scidex-ai/scidex-oci/runner/workspace"
+	"github.com/scidex-ai/scidex-oci/spec"
+	"golang.org/x/sys/unix"
+)
+
+// InMemory reports whether /work is a tmpfs.
+func (p *Plan) InMemory() bool { return p.Analysis.WorkStorage == spec.WorkTmpfs }
+
+// Bound is what /work may take.
+func (p *Plan) Bound() outputs.Extent {
+	return outputs.Extent{Files: p.Analysis.WorkFiles, Bytes: int64(p.Analysis.WorkSize)}
+}
+
+// Bounds are those of what goes into /work and of what is taken out of it.
+func (p *Plan) Bounds() outputs.Bounds {
+	return outputs.Bounds{MaxEntries: p.Analysis.WorkFiles, MaxBytes: int64(p.Analysis.WorkSize)}
+}
+
+// tmpfs are the options of /work in the outer namespace; nil where it is on disk.
+func (p *Plan) tmpfs() []string {
+	if !p.InMemory() {
+		return nil
+	}
+	id := uint32(p.slot.Analysis)
+	return p.Analysis.WorkTmpfs(id, id, len(p.Links()))
+}
+
+// checkSpace refuses a run where a file system that it writes to is below its floor already.
+func checkSpace(host *phase.Host, p *Plan) error {
+	places := []struct{ path, of string }{{host.Blobs.Dir(), "the blob store"}}
+	if !p.InMemory() {
+		places = append(places, struct{ path, of string }{host.Tmp, "the working directories (" + host.Tmp + ")"})
+	}
+	for _, place := range places {
+		dir, err := workspace.OpenDir(unix.AT_FDCWD, place.path)
+		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ELOOP) || errors.Is(err, unix.ENOTDIR) {
+			continue // what is to be made there says so better
+		}
+		if err != nil {
+			return err
+		}
+		short, err := host.MinFree.Short(dir, place.of)
+		if err = errors.Join(err, dir.Close()); err != nil {
+			return err
+		}
+		if short != nil {
+			return fmt.Errorf("%s, which --min-free %s keeps: make room, for instance with `scidex-oci --root %s gc`, or lower --min-free", short, FormatFloor(host.MinFree), host.Root)
+		}
+	}
+	return nil
+}
+
+// workEnforced says who holds the bounds of /work.
+func workEnforced(a spec.Analysis) []result.Enforcement {
+	size, files := int64(a.WorkSize), strconv.FormatInt(a.WorkFiles, 10)
+	effective, by := size, result.ByWatchdog
+	if a.WorkStorage == spec.WorkTmpfs {
+		page := int64(unix.Getpagesize())
+		effective, by = (size+page-1)/page*page, result.ByTmpfs
+	}
+	return []result.Enforcement{
+		{Limit: "work_size", Asked: strconv.FormatInt(size, 10), Effective: strconv.FormatInt(effective, 10), By: by},
+		{Limit: "work_files", Asked: files, Effective: files, By: by},
+	}
+}

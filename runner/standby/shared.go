@@ -1,0 +1,80 @@
+package standby
+
+import (
+	"context"
+
+	"github.com/scidex-ai/scidex-oci/runner/observe/trace"
+	"github.com/scidex-ai/scidex-oci/runner/sandbox"
+	"github.com/scidex-ai/scidex-oci/spec"
+)
+
+// shared is what one run or many need before they start: a supervisor, and a place for control groups.
+type shared struct {
+	account sandbox.Account
+	abandon context.CancelFunc // of the search for control groups, and of the start
+
+	started    chan struct{}
+	supervisor *sandbox.Supervisor
+	err        error
+
+	placed chan struct{}
+	found  Groups
+
+	trace *trace.Tracer
+}
+
+// launch makes nothing that outlives this process. With limits "outer" the supervisor stays in the control group that
+// the caller is in.
+func launch(ctx context.Context, account sandbox.Account, limits string) *shared {
+	ctx, abandon := context.WithCancel(ctx)
+	s := &shared{account: account, abandon: abandon, started: make(chan struct{}), placed: make(chan struct{}), trace: trace.From(ctx)}
+	// Before the supervisor starts: a control group of which this is the only process can be made ready.
+	if limits != spec.LimitsOuter {
+		found := s.trace.Span(trace.Run, "find a place for control groups")
+		s.found = findGroups(ctx, account)
+		found()
+	}
+	scope := s.found.wantScope()
+	if !scope {
+		close(s.placed)
+	}
+	go s.start(ctx, scope)
+	return s
+}
+
+// start starts the supervisor, and asks for a scope around it where that is needed.
+func (s *shared) start(ctx context.Context, scope bool) {
+	s.supervisor, s.err = sandbox.Launch(ctx, s.account)
+	close(s.started)
+	if !scope {
+		return
+	}
+	given := s.trace.Span(trace.Start, "have systemd make a scope")
+	s.found = s.found.scope(ctx, s.account, s.supervisor)
+	given()
+	close(s.placed)
+}
+
+// groups waits for systemd where that is asked.
+func (s *shared) groups() Groups {
+	<-s.placed
+	return s.found
+}
+
+// lost reports whether it has no supervisor, or none any more.
+func (s *shared) lost() bool {
+	select {
+	case <-s.started:
+		return s.err != nil || !s.supervisor.Alive()
+	default:
+		return false
+	}
+}
+
+// close ends the supervisor, or its start, and the search for its control groups.
+func (s *shared) close() {
+	s.abandon()
+	if <-s.started; s.err == nil {
+		_ = s.supervisor.Close() // what it runs is told by those who wait for that
+	}
+}

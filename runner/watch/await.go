@@ -1,0 +1,60 @@
+package watch
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/runner/phase"
+)
+
+// Await waits until a run has ended and its launcher has let go of it, and returns it as it is then. ErrDead says
+// that it will never end, because its launcher was killed. For a run of another host or root it asks the catalog, at
+// most once a second.
+func Await(ctx context.Context, host *phase.Host, key catalog.Key) (catalog.Run, error) {
+	for pause := 50 * time.Millisecond; ; pause = min(2*pause, watchRow) {
+		run, err := host.Catalog.Get(ctx, key)
+		if err != nil {
+			return run, err
+		}
+		err = outlast(ctx, host, run)
+		var elsewhere *ElsewhereError
+		switch {
+		case ctx.Err() != nil:
+			return run, ctx.Err()
+		case errors.Is(err, ErrDead):
+			if run, err = host.Catalog.Get(ctx, key); err != nil || run.State.Final() {
+				return run, err
+			}
+			run, waits := Current(host, run)
+			if !waits {
+				err = ErrDead
+			}
+			return run, err
+		case run.State.Final():
+			return run, nil // and nothing can be told of its launcher
+		case !errors.As(err, &elsewhere):
+			return run, err
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(pause):
+		}
+	}
+}
+
+// outlast waits for the end of a run's launcher, and returns ErrDead then.
+func outlast(ctx context.Context, host *phase.Host, run catalog.Run) error {
+	live, err := Attach(host, run)
+	if err != nil {
+		return err
+	}
+	defer live.Close()
+	for ctx.Err() == nil {
+		if ended, err := live.Ended(watchRow); ended || err != nil {
+			return errors.Join(ErrDead, err)
+		}
+	}
+	return ctx.Err()
+}

@@ -1,0 +1,27 @@
+package watch
+
+import (
+	"errors"
+	"os"
+
+	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/runner/phase"
+	"github.com/scidex-ai/scidex-oci/runner/workspace"
+	"golang.org/x/sys/unix"
+)
+
+// Occupies reports whether a process of this host holds a run, whatever its root, in the directory that a further attempt at its
+// analysis would have here. Where that cannot be seen, as in the root of another user, none does.
+func Occupies(host *phase.Host, run catalog.Run) bool {
+	place := workspace.LocationOf(run)
+	path := place.State
+	if path == "" || place.Dir != workspace.RunDir(host.Tmp, run.ID) {
+		return false
+	}
+	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	return errors.Is(unix.Flock(int(f.Fd()), unix.LOCK_SH|unix.LOCK_NB), unix.EWOULDBLOCK)
+}

@@ -1,0 +1,35 @@
+package workspace
+
+import (
+	"context"
+	"fmt"
+	"os"
+
+	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/runner/phase"
+	"github.com/scidex-ai/scidex-oci/runner/request"
+)
+
+// SetAside renames the kept directory of the attempt before, so that this one can have its name.
+func SetAside(ctx context.Context, host *phase.Host, key catalog.Key) error {
+	kept, err := KeptBefore(ctx, host, key)
+	if err != nil || !kept {
+		return err // what has the name and is not ours is refused by mkdir
+	}
+	path := RunDir(host.Tmp, key.ID)
+	return os.Rename(path, AsidePath(path, key.Attempt-1))
+}
+
+// KeptBefore reports whether the directory of the id is the kept one of the attempt before: the very inode
+// that the catalog recorded.
+func KeptBefore(ctx context.Context, host *phase.Host, key catalog.Key) (bool, error) {
+	if key.Attempt == 1 {
+		return false, nil
+	}
+	run, err := host.Catalog.Get(ctx, catalog.Key{ID: key.ID, Attempt: key.Attempt - 1})
+	if err != nil {
+		return false, &request.CatalogError{Err: fmt.Errorf("look up attempt %d of %s: %w", key.Attempt-1, key.ID, err)}
+	}
+	place := LocationOf(run)
+	return place.Dir == RunDir(host.Tmp, key.ID) && IsInode(place.Dir, place), nil
+}

@@ -1,0 +1,88 @@
+package workspace
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// Launcher names the process that a run lives and dies with, so that it is found again and never mistaken
+// for another one that got its number.
+type Launcher struct {
+	PID int `json:"pid"`
+	// StartTicks is when it started: clock ticks after the boot (proc_pid_stat(5), field 22).
+	StartTicks uint64 `json:"start_ticks"`
+	BootID     string `json:"boot_id"`
+	// PIDNamespace is the inode of the namespace that PID is a number in (namespaces(7)).
+	PIDNamespace uint64 `json:"pid_namespace"`
+}
+
+// ErrGone says that a process is not there any more.
+var ErrGone = errors.New("the process has ended")
+
+// ErrNotHere says that a process cannot be seen from here.
+var ErrNotHere = errors.New("its process is in another PID namespace, as that of a container; call this there")
+
+// ThisLauncher is this process.
+func ThisLauncher() (*Launcher, error) {
+	ticks, err := StartTicks(os.Getpid())
+	if err != nil {
+		return nil, err
+	}
+	namespace, err := pidNamespace()
+	return &Launcher{PID: os.Getpid(), StartTicks: ticks, BootID: BootID(), PIDNamespace: namespace}, err
+}
+
+// Open returns a pidfd of the very process, or errGone. What the number stands for is looked at after it was
+// opened: a process that started when the launcher did had the number then already.
+func (l Launcher) Open() (*os.File, error) {
+	if l.BootID != BootID() {
+		return nil, ErrGone
+	}
+	namespace, err := pidNamespace()
+	if err != nil {
+		return nil, err
+	}
+	if l.PIDNamespace != namespace {
+		return nil, ErrNotHere
+	}
+	fd, err := unix.PidfdOpen(l.PID, 0) // close-on-exec always
+	if errors.Is(err, unix.ESRCH) || errors.Is(err, unix.EINVAL) {
+		return nil, ErrGone
+	}
+	if err != nil {
+		return nil, fmt.Errorf("open process %d: %w", l.PID, err)
+	}
+	process := os.NewFile(uintptr(fd), "pidfd")
+	if ticks, err := StartTicks(l.PID); err != nil || ticks != l.StartTicks {
+		return nil, errors.Join(ErrGone, process.Close())
+	}
+	return process, nil
+}
+
+// StartTicks reads field 22 of /proc/PID/stat. The second field, the command, may hold spaces and brackets.
+func StartTicks(pid int) (uint64, error) {
+	const behindCommand = 22 - 3
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return 0, err
+	}
+	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
+	if len(fields) <= behindCommand {
+		return 0, fmt.Errorf("/proc/%d/stat: %q", pid, stat)
+	}
+	return strconv.ParseUint(fields[behindCommand], 10, 64)
+}
+
+func pidNamespace() (uint64, error) {
+	var st unix.Stat_t
+	if err := unix.Stat("/proc/self/ns/pid", &st); err != nil {
+		return 0, &os.PathError{Op: "stat", Path: "/proc/self/ns/pid", Err: err}
+	}
+	return st.Ino, nil
+}

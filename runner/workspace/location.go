@@ -1,0 +1,156 @@
+package workspace
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+)
+
+// Location is where a run lives on its host: what gc needs to find and remove what a killed run left.
+type Location struct {
+	// Machine tells which machine of the host's name it is; empty where nobody knows.
+	Machine string `json:"machine,omitempty"`
+	// Dir is the run's directory, <tmp>/scidex-analysis-<id>; Dev and Ino are 0 until it is made.
+	Dir string `json:"dir"`
+	// State is the run's state file, below the root that it was started with.
+	State string `json:"state,omitempty"`
+	// Catalog is the catalog that has the run.
+	Catalog string `json:"catalog,omitempty"`
+	// Blobs is the URL of the blob store that has the run's blobs, without what is needed to reach it.
+	Blobs string `json:"blobs,omitempty"`
+	Dev   uint64 `json:"dev,omitempty"`
+	Ino   uint64 `json:"ino,omitempty"`
+	// Groups are the directories of the control group.
+	Groups []string `json:"groups,omitempty"`
+	// Ended is true once the analysis has ended: what is in Dir then is its result.
+	Ended bool `json:"ended,omitempty"`
+	// Promised is true where the user was told that Dir stays, because the result could be neither committed nor kept for later.
+	Promised bool `json:"-"`
+	// Launcher is the process that holds the run.
+	Launcher *Launcher `json:"launcher,omitempty"`
+	// Logs are the files in which standard output and standard error grow until they become blobs. Each is
+	// there with its first byte.
+	Logs []string `json:"logs,omitempty"`
+}
+
+// StateFile is a run's state file below the root: it holds the Place, and its lock, which the kernel drops
+// with the launcher, tells the living from the dead. It lies outside of everything the analysis reaches.
+type StateFile struct {
+	Path  string
+	File  *os.File
+	place Location
+}
+
+var ErrLocked = errors.New("a live process holds the run")
+
+// Lock opens a run's state file, making it where it is missing, and locks it. It returns errAlive where
+// another process has the lock.
+func Lock(root string, key catalog.Key) (*StateFile, error) {
+	t := &StateFile{Path: StatePath(root, key)}
+	if err := os.MkdirAll(filepath.Dir(t.Path), 0o700); err != nil {
+		return nil, err
+	}
+	f, err := os.OpenFile(t.Path, os.O_RDWR|os.O_CREATE|unix.O_NOFOLLOW, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	t.File = f
+	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
+		if errors.Is(err, unix.EWOULDBLOCK) {
+			err = ErrLocked
+		}
+		return nil, errors.Join(err, f.Close())
+	}
+	// Whoever had the lock before may have removed the file: a lock on a file without a name holds nothing.
+	named, err := SameFile(f, t.Path)
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	if !named {
+		if err := f.Close(); err != nil {
+			return nil, err
+		}
+		return Lock(root, key)
+	}
+	return t, nil
+}
+
+func SameFile(f *os.File, path string) (bool, error) {
+	open, err := f.Stat()
+	if err != nil {
+		return false, err
+	}
+	named, err := os.Lstat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	return err == nil && os.SameFile(open, named), err
+}
+
+// LockWait is hold for a run that begins: gc may have the lock for a moment, because it saw the file and no row.
+func LockWait(root string, key catalog.Key) (*StateFile, error) {
+	const patience = time.Second
+	for deadline := time.Now().Add(patience); ; time.Sleep(5 * time.Millisecond) {
+		t, err := Lock(root, key)
+		if !errors.Is(err, ErrLocked) || time.Now().After(deadline) {
+			return t, err
+		}
+	}
+}
+
+// Read returns the recorded Place; a file that is empty or damaged gives the fallback. A directory that was promised to stay holds
+// the result of an analysis that has ended, whatever is recorded.
+func (t *StateFile) Read(fallback Location) Location {
+	raw, err := os.ReadFile(t.Path)
+	if err != nil || json.Unmarshal(raw, &t.place) != nil || t.place.Dir == "" {
+		t.place = fallback
+	}
+	if place, is := isPromised(t.place, os.Geteuid()); is {
+		t.place = place
+		t.place.Ended, t.place.Promised = true, true
+	}
+	return t.place
+}
+
+// Record writes the Place. It survives the death of every process; what a power cut takes of it, the
+// catalog's copy and the empty-directory rule of gc make good.
+func (t *StateFile) Record(p Location) error {
+	raw, err := json.Marshal(p)
+	if err != nil {
+		return err
+	}
+	t.place = p
+	if _, err := t.File.WriteAt(raw, 0); err != nil {
+		return fmt.Errorf("record the run's place: %w", err)
+	}
+	return t.File.Truncate(int64(len(raw)))
+}
+
+// Remove removes the state file of a run that has left nothing, and the lock with it. It is the last to go: by it gc finds
+// what could not be removed.
+func (t *StateFile) Remove() error {
+	err := Ignore(os.Remove(ExitRecordPath(t.Path)), fs.ErrNotExist)
+	if err == nil {
+		err = Ignore(os.Remove(t.Path), fs.ErrNotExist)
+	}
+	return errors.Join(err, t.File.Close())
+}
+
+// Leave gives the lock back, and removes a file that records nothing.
+func (t *StateFile) Leave() error {
+	if t.Read(Location{}).Dir == "" {
+		return t.Remove()
+	}
+	return t.Close()
+}
+
+// Close gives the lock back and leaves the file to gc.
+func (t *StateFile) Close() error { return t.File.Close() }

@@ -1,0 +1,70 @@
+package workspace
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/runner/host/lockdir"
+)
+
+// GlobEscape is text as a pattern that matches only itself.
+func GlobEscape(text string) string {
+	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(text)
+}
+
+// KeyOfState reads the name of a state file: <id>@<attempt>.json.
+func KeyOfState(name string) (key catalog.Key, ok bool) {
+	base, ok := strings.CutSuffix(name, ".json")
+	if !ok {
+		return catalog.Key{}, false
+	}
+	return ParseKey(base)
+}
+
+func Exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+// ParseKey reads <id>@<attempt>.
+func ParseKey(name string) (key catalog.Key, ok bool) {
+	id, attempt, cut := strings.Cut(name, "@")
+	n, err := strconv.Atoi(attempt)
+	if !cut || err != nil || n < 1 || strconv.Itoa(n) != attempt {
+		return catalog.Key{}, false
+	}
+	return catalog.Key{ID: id, Attempt: n}, true
+}
+
+// WorkName is the part of a run's directory that is /work.
+const WorkName = "work"
+
+func StatePath(root string, key catalog.Key) string {
+	return filepath.Join(root, "runs", key.String()+".json")
+}
+
+func Ignore(err, harmless error) error {
+	if errors.Is(err, harmless) {
+		return nil
+	}
+	return err
+}
+
+func RunDir(tmp, id string) string { return filepath.Join(tmp, lockdir.RunPrefix+id) }
+
+func CloseFile(f *os.File) error {
+	if f == nil {
+		return nil
+	}
+	return f.Close()
+}
+
+func AsidePath(path string, attempt int) string { return fmt.Sprintf("%s@%d", path, attempt) }
+
+// LogNames are the files of standard output and standard error in the ingest directory.
+var LogNames = [2]string{"log-stdout", "log-stderr"}

@@ -1,0 +1,33 @@
+package workspace
+
+import (
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// promised is the mode of a run's directory that holds the only copy of what the run wrote, after its user was told so: the sticky
+// bit is the evidence. It is on the file system of the work, since the one with the state file, the catalog and the outcomes may be
+// what failed. The analysis reaches what is in the directory alone.
+const promised = 0o700 | os.ModeSticky
+
+// Promise marks the directory before the user is told that it stays.
+func (w *Workdir) Promise() error {
+	if err := w.Dir.Chmod(promised); err != nil {
+		return err
+	}
+	return w.Dir.Sync()
+}
+
+// isPromised reports whether the directory of a place is marked, and returns the place with its inode where that was not recorded:
+// the directory is its own evidence, if the caller owns it.
+func isPromised(place Location, uid int) (Location, bool) {
+	var st unix.Stat_t
+	if place.Dir == "" || unix.Lstat(place.Dir, &st) != nil || st.Mode&unix.S_IFMT != unix.S_IFDIR || st.Mode&unix.S_ISVTX == 0 || int(st.Uid) != uid {
+		return place, false
+	}
+	if place.Ino == 0 {
+		place.Dev, place.Ino = st.Dev, st.Ino
+	}
+	return place, st.Dev == place.Dev && st.Ino == place.Ino
+}

@@ -1,0 +1,186 @@
+package workspace
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/scidex-ai/scidex-oci/outputs"
+	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/runner/host/inode"
+	"github.com/scidex-ai/scidex-oci/runner/host/lockdir"
+	"github.com/scidex-ai/scidex-oci/runner/sandbox"
+)
+
+// Workdir is a run's directory on the host and its part that is /work, both by descriptor.
+type Workdir struct {
+	Path            string
+	base, Dir, Work *os.File // base: the directory that dir is in; nil where another process made dir
+	Dev, Ino        uint64
+}
+
+// MakeWorkdir makes the run's directory with one mkdir: whatever has the name already is an error and is
+// left alone. The directory that it is in is opened once, so that nobody can put another in its place
+// meanwhile. uid and gid are who may enter /work besides root until the supervisor hands it on.
+func MakeWorkdir(path string, uid, gid int) (_ *Workdir, err error) {
+	w := &Workdir{Path: path}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, w.Close())
+		}
+	}()
+	if w.base, err = inode.Open(filepath.Dir(path)); err != nil {
+		return nil, fmt.Errorf("make the working directory: %w", err)
+	}
+	base, name := int(w.base.Fd()), filepath.Base(path)
+	if err := unix.Mkdirat(base, name, 0o700); err != nil {
+		return nil, fmt.Errorf("make the working directory: %w", &fs.PathError{Op: "mkdir", Path: path, Err: err})
+	}
+	if err := w.furnish(uid, gid); err != nil {
+		return nil, errors.Join(err, w.Remove())
+	}
+	return w, nil
+}
+
+// furnish opens the directory that was made, makes what is in it, and marks it as that of a living run.
+func (w *Workdir) furnish(uid, gid int) error {
+	dir, err := OpenDir(int(w.base.Fd()), filepath.Base(w.Path))
+	if err != nil {
+		return err
+	}
+	fd := int(dir.Fd())
+	var st unix.Stat_t
+	if err := unix.Fstat(fd, &st); err != nil {
+		return errors.Join(err, dir.Close())
+	}
+	if int(st.Uid) != os.Geteuid() || st.Mode&0o077 != 0 {
+		err := fmt.Errorf("%s is not the directory that was made (uid %d, mode %04o)", w.Path, st.Uid, st.Mode&0o777)
+		return errors.Join(err, dir.Close())
+	}
+	w.Dir, w.Dev, w.Ino = dir, st.Dev, st.Ino
+	if err := lockdir.LockRun(w.Dir); err != nil {
+		return err
+	}
+	if err := unix.Mkdirat(fd, WorkName, 0o700); err != nil {
+		return fmt.Errorf("make /work: %w", err)
+	}
+	if w.Work, err = OpenDir(fd, WorkName); err != nil {
+		return err
+	}
+	if err := w.Work.Chown(uid, gid); err != nil {
+		return fmt.Errorf("own /work: %w", err)
+	}
+	return nil
+}
+
+// OpenWorkdir opens the directories of a run that another process made and recorded.
+func OpenWorkdir(place Location) (_ *Workdir, err error) {
+	w := &Workdir{Path: place.Dir}
+	if w.Dir, err = OpenInode(place.Dir, place); err != nil {
+		return nil, err
+	}
+	if w.Work, err = OpenDir(int(w.Dir.Fd()), WorkName); err != nil {
+		return nil, errors.Join(err, w.Close())
+	}
+	return w, nil
+}
+
+func OpenDir(at int, name string) (*os.File, error) {
+	fd, err := unix.Openat(at, name, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, &fs.PathError{Op: "open", Path: name, Err: err}
+	}
+	return os.NewFile(uintptr(fd), name), nil
+}
+
+func identity(f *os.File) (dev, ino uint64, err error) {
+	var st unix.Stat_t
+	if err := unix.Fstat(int(f.Fd()), &st); err != nil {
+		return 0, 0, err
+	}
+	return st.Dev, st.Ino, nil
+}
+
+// Remove removes the two directories; /work must be empty.
+func (w *Workdir) Remove() error {
+	if w.Dir != nil {
+		if err := unix.Unlinkat(int(w.Dir.Fd()), WorkName, unix.AT_REMOVEDIR); err != nil && !errors.Is(err, unix.ENOENT) {
+			return fmt.Errorf("remove /work of %s: %w", w.Path, err)
+		}
+	}
+	if err := unix.Unlinkat(int(w.base.Fd()), filepath.Base(w.Path), unix.AT_REMOVEDIR); err != nil && !errors.Is(err, unix.ENOENT) {
+		return fmt.Errorf("remove %s: %w", w.Path, err)
+	}
+	return nil
+}
+
+// Keep flattens the directory: what is in /work, by now root's of the outer namespace, becomes the
+// caller's and stands directly in the run's directory.
+func (w *Workdir) Keep(ctx context.Context, account sandbox.Account, links map[string]string) error {
+	if account.Root() {
+		if err := outputs.Own(ctx, w.Work, account.UID, account.GID, nil); err != nil {
+			return err
+		}
+		if err := w.Work.Chown(account.UID, account.GID); err != nil {
+			return err
+		}
+	}
+	if err := outputs.Lift(w.Work, w.Dir, WorkName, links); err != nil {
+		return fmt.Errorf("keep %s: %w", w.Path, err)
+	}
+	return nil
+}
+
+func (w *Workdir) Close() error {
+	if w == nil {
+		return nil
+	}
+	return errors.Join(CloseFile(w.base), CloseFile(w.Dir), CloseFile(w.Work))
+}
+
+// OpenInode opens the directory that a place recorded; anything else at the path does not exist for it.
+func OpenInode(path string, place Location) (*os.File, error) {
+	dir, err := OpenDir(unix.AT_FDCWD, path)
+	if err != nil {
+		return nil, err
+	}
+	dev, ino, err := identity(dir)
+	if err == nil && (place.Ino == 0 || dev != place.Dev || ino != place.Ino) {
+		err = &fs.PathError{Op: "open", Path: path, Err: fs.ErrNotExist}
+	}
+	if err != nil {
+		return nil, errors.Join(err, dir.Close())
+	}
+	return dir, nil
+}
+
+// IsInode reports whether path is the directory that a place recorded, as far as that can be seen.
+func IsInode(path string, place Location) bool {
+	is, err := LookInode(path, place)
+	return err == nil && is
+}
+
+// LookInode is isInode for who removes a record with the directory: an error says that nobody knows what is there.
+func LookInode(path string, place Location) (bool, error) {
+	var st unix.Stat_t
+	err := unix.Lstat(path, &st)
+	if errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ENOTDIR) {
+		return false, nil
+	}
+	if err != nil {
+		return false, &fs.PathError{Op: "lstat", Path: path, Err: err}
+	}
+	return place.Ino != 0 && st.Mode&unix.S_IFMT == unix.S_IFDIR && st.Dev == place.Dev && st.Ino == place.Ino, nil
+}
+
+// LocationOf reads a run's place; a row without one gives the zero Place, which names nothing.
+func LocationOf(run catalog.Run) (p Location) {
+	_ = json.Unmarshal(run.Place, &p)
+	return p
+}
