@@ -72,8 +72,8 @@ func startLauncher(p *command.Program, caller *os.File, file events.Target) (*ex
 	return cmd, cmd.Start()
 }
 
-// keepDescriptors lets no other descriptor of the caller's pass to the launcher: whoever waits for the end of a pipe
-// would wait for the end of the run.
+// keepDescriptors keeps other descriptors of the caller from the launcher: a reader of a pipe would otherwise wait for the
+// end of the run.
 func keepDescriptors() error {
 	entries, err := os.ReadDir("/proc/self/fd")
 	if err != nil {

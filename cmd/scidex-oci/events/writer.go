@@ -34,7 +34,7 @@ type Writer struct {
 
 const (
 	readTimeout = 10 * time.Second
-	// sinkBound is more than both streams of one run hold with the default of --log-size.
+	// queueLimit is more than both streams of one run hold with the default of --log-size.
 	queueLimit = 40 << 20
 )
 

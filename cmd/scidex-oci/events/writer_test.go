@@ -18,7 +18,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/observe/event"
 )
 
-// slowReader is where a sink writes to: it takes a line when it is let.
+// slowReader is a file that takes a line only when the test lets it.
 type slowReader struct {
 	let   chan struct{} // closed: always
 	mu    sync.Mutex
