@@ -4,67 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"path/filepath"
-	"sync/atomic"
 	"time"
 
-	"github.com/scidex-ai/scidex-oci/outputs"
 	"github.com/scidex-ai/scidex-oci/outputs/blob"
-	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/record"
 	"github.com/scidex-ai/scidex-oci/runner/pending"
 	"github.com/scidex-ai/scidex-oci/runner/phase"
 	"github.com/scidex-ai/scidex-oci/runner/workspace"
 )
-
-// keepBlobs sees to it that what a run names is where its row may name it. Patience is how long it may take until one
-// blob more is there.
-func keepBlobs(ctx context.Context, host *phase.Host, patience time.Duration, run catalog.Run, next func() (outputs.Entry, error)) error {
-	if !host.Blobs.Shared() {
-		return nil
-	}
-	named, err := namedBy(run, next)
-	if err != nil {
-		return err
-	}
-	most, moved := int64(0), time.Now()
-	patient := func() bool { return time.Since(moved) < patience }
-	return insist(ctx, patient, func() error {
-		var kept atomic.Int64
-		err := host.Blobs.Keep(ctx, named, func() { kept.Add(1) })
-		if n := kept.Load(); n > most {
-			most, moved = n, time.Now()
-		}
-		return err
-	})
-}
-
-// namedBy are the digests that a run names, each once.
-func namedBy(run catalog.Run, next func() (outputs.Entry, error)) (named []string, err error) {
-	seen := map[string]bool{}
-	note := func(sha256 string) {
-		if !seen[sha256] {
-			seen[sha256] = true
-			named = append(named, sha256)
-		}
-	}
-	for _, sha256 := range run.Blobs {
-		note(sha256)
-	}
-	for {
-		entry, err := next()
-		if errors.Is(err, io.EOF) {
-			return named, nil
-		}
-		if err != nil {
-			return nil, err
-		}
-		if entry.Rejected == "" {
-			note(entry.SHA256)
-		}
-	}
-}
 
 // awaited reads what is to be committed yet of runs that have ended: copies of it on this host may be the only ones.
 func awaited(host *phase.Host) (func(sha256 string) bool, error) {
@@ -78,7 +26,7 @@ func awaited(host *phase.Host) (func(sha256 string) bool, error) {
 	}
 	found, err := filepath.Glob(filepath.Join(workspace.GlobEscape(host.Root), "runs", "*.aftermath"))
 	for _, path := range found {
-		var a workspace.ExitRecord
+		var a phase.Ended
 		content, err := record.Open(path, &a)
 		if err != nil {
 			continue // a damaged one is of no use

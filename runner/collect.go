@@ -1,21 +1,17 @@
 package runner
 
 import (
+	"context"
 	"errors"
-	"fmt"
 	"io/fs"
-	"os"
 	"time"
 
 	"golang.org/x/sys/unix"
 
-	"github.com/scidex-ai/scidex-oci/outputs"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
-	"github.com/scidex-ai/scidex-oci/runner/judge"
-	"github.com/scidex-ai/scidex-oci/runner/observe/trace"
-	"github.com/scidex-ai/scidex-oci/runner/sandbox"
+	"github.com/scidex-ai/scidex-oci/runner/harvest"
+	"github.com/scidex-ai/scidex-oci/runner/phase"
 	"github.com/scidex-ai/scidex-oci/runner/workspace"
-	"github.com/scidex-ai/scidex-oci/spec"
 )
 
 // emptyWait is how long the processes of a control group may take to vanish after the last one was
@@ -130,121 +126,24 @@ func (e *execution) wall() time.Duration {
 	}
 }
 
-// harvest reads the working directory, publishes what it holds, the logs and the script, and makes all
-// of it durable. Where it ends early, what it has published by then is committed.
-func (e *execution) harvest() (err error) {
-	defer e.span("harvest")()
-	if !e.plan.InMemory() && !e.recovered { // what is in memory does not outlive us
-		e.tell(e.keepAftermath()) // without it gc keeps the directory and does not harvest it
+// harvest reads the working directory and publishes what it holds.
+func (e *execution) harvest(ctx context.Context, ended phase.Ended) error {
+	if err := e.noteEnd(ended); err != nil {
+		return err
+	}
+	closed := errors.Join(e.sinks[0].close(), e.sinks[1].close(), e.script.close())
+	var err error
+	e.harvested, err = harvest.Run(ctx, harvest.Source{
+		Supervisor: e.supervisor, Dir: e.dir, Ingest: e.ingest, Root: e.plan.Account.Root(),
+	}, ended)
+	return errors.Join(closed, err)
+}
+
+// noteEnd records that the analysis has ended, and how.
+func (e *execution) noteEnd(ended phase.Ended) error {
+	if !ended.InMemory() { // what is in memory does not outlive us
+		e.tell(workspace.KeepExitRecord(e.tenure.Path, ended)) // without it gc keeps the directory and does not harvest it
 		e.place.Ended = true
 	}
-	if err := e.tenure.Record(e.place); err != nil {
-		return err
-	}
-	err = e.trace.Do(trace.Run, "read the working directory", e.gather)
-	defer e.span("publish")()
-	err = errors.Join(err, e.publishLogs(), e.publishScript())
-	if failed := e.ingest.Sync(); failed != nil {
-		err = errors.Join(err, failed)
-		e.disown() // their blobs may not outlive a power cut, or not be there
-		e.run.Blobs, e.report.Script = nil, nil
-		e.report.Logs.Stdout.SHA256, e.report.Logs.Stderr.SHA256 = "", ""
-	}
-	return err
-}
-
-// gather takes every entry of the working directory but what was staged and is as it was.
-func (e *execution) gather() error {
-	e.entries.create = func() (*os.File, error) { return e.ingest.Scratch() }
-	_, err := e.harvestTree(sandbox.Harvest{
-		Bounds:  e.harvestBounds(),
-		Exclude: e.plan.Analysis.Exclude,
-		Partial: e.partial(),
-		Link:    e.plan.Analysis.Keep == spec.KeepNever,
-	}, outputs.Unchanged(e.staged))
-	if failed := e.entries.end(); failed != nil {
-		e.disown()
-		return errors.Join(err, failed)
-	}
-	return err
-}
-
-// harvestTree takes the entries that are not unchanged.
-func (e *execution) harvestTree(h sandbox.Harvest, unchanged func(outputs.Entry) bool) (outputs.Totals, error) {
-	take := func(entry outputs.Entry) error {
-		if unchanged(entry) {
-			return nil
-		}
-		return e.take(entry)
-	}
-	if !e.recovered {
-		return e.supervisor.Harvest(h, take)
-	}
-	h.Resumed, h.Links = true, e.plan.Links()
-	h.Below = workspace.WorkName
-	if !e.plan.Account.Root() {
-		return e.supervisor.HarvestOf(e.dir.Dir, e.ingest.Dir(), h, take)
-	}
-	// The host's root may open everything, and what is above /work is root's and not the supervisor's.
-	work, err := workspace.OpenDir(int(e.dir.Dir.Fd()), workspace.WorkName)
-	if err != nil {
-		return outputs.Totals{}, err
-	}
-	defer work.Close()
-	h.Below = "."
-	return e.supervisor.HarvestOf(work, e.ingest.Dir(), h, take)
-}
-
-// disown leaves every entry out of the commit: the working directory is kept, and it is complete.
-func (e *execution) disown() {
-	e.entries.forget()
-	e.excerpt = result.Excerpt{}
-	e.run.OutputsTotal, e.run.RejectedTotal = 0, 0
-}
-
-// partial reports whether any file may have been open for writing when the run ended: whenever it did not end by itself, and
-// where it is not known which processes that it left had open. A supervisor knows that of its own run alone.
-func (e *execution) partial() bool {
-	if e.exit.Unseen || e.exit.Writers && e.recovered {
-		return true
-	}
-	return e.stopped != nil || e.exit.TimedOut || !e.exit.Ended || e.report.Evidence.OOMKills > 0 || (judge.Ending{Exit: e.exit}).RanFull()
-}
-
-// take publishes one entry's file and keeps its verdict for the commit and for the result.
-func (e *execution) take(entry outputs.Entry) error {
-	if entry.Rejected == "" {
-		if err := e.ingest.Gather(entry.Ingest, entry.SHA256); err != nil {
-			return err
-		}
-		entry.Ingest = ""
-	}
-	if err := e.entries.add(entry); err != nil {
-		return err
-	}
-	e.excerpt.Add(entry)
-	if entry.Rejected != "" {
-		e.run.RejectedTotal++
-		return nil
-	}
-	e.run.OutputsTotal++
-	e.gathered += entry.Size
-	e.plan.Declared.Seen(entry.Path)
-	return nil
-}
-
-func (e *execution) publishLogs() error {
-	for i, log := range []*result.Log{&e.report.Logs.Stdout, &e.report.Logs.Stderr} {
-		if e.sinks[i] == nil {
-			continue
-		}
-		var err error
-		if *log, err = e.sinks[i].publish(); err != nil {
-			return fmt.Errorf("keep the log: %w", err)
-		}
-		if log.SHA256 != "" {
-			e.run.Blobs = append(e.run.Blobs, log.SHA256)
-		}
-	}
-	return nil
+	return e.tenure.Record(e.place)
 }

@@ -6,14 +6,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
-	"os"
 
 	"github.com/scidex-ai/scidex-oci/outputs"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
-	"github.com/scidex-ai/scidex-oci/outputs/result"
-	"github.com/scidex-ai/scidex-oci/runner/inputs"
 	"github.com/scidex-ai/scidex-oci/runner/phase"
 	"github.com/scidex-ai/scidex-oci/runner/watch"
 )
@@ -65,45 +61,4 @@ func exportOne(ctx context.Context, host *phase.Host, target *outputs.Target, e 
 	}
 	defer func() { err = errors.Join(err, content.Close()) }()
 	return target.Put(e.Path, fs.FileMode(e.Mode), content)
-}
-
-// keepScript copies the script as it is at the start of the run.
-func (e *execution) keepScript() error {
-	s := e.plan.Inputs.Script
-	if s == nil {
-		return nil
-	}
-	e.script = &logSink{ingest: e.ingest, limit: inputs.ScriptMax}
-	if _, err := io.Copy(e.script, io.NewSectionReader(s.File, 0, inputs.ScriptMax)); err != nil {
-		return fmt.Errorf("keep the script: %w", err)
-	}
-	return e.script.err
-}
-
-// keptScript is what the analysis is to run: the kept copy, which nobody changes. Of an empty script there is none.
-func (e *execution) keptScript() *os.File {
-	switch {
-	case e.script == nil:
-		return nil
-	case e.script.file == nil:
-		return e.plan.Inputs.Script.File
-	default:
-		return e.script.file
-	}
-}
-
-// publishScript keeps the script with the run.
-func (e *execution) publishScript() error {
-	if e.script == nil {
-		return nil
-	}
-	kept, err := e.script.publish()
-	if err != nil {
-		return fmt.Errorf("keep the script: %w", err)
-	}
-	e.report.Script = &result.Script{Name: e.plan.Inputs.Script.Inside, SHA256: kept.SHA256}
-	if kept.SHA256 != "" {
-		e.run.Blobs = append(e.run.Blobs, kept.SHA256)
-	}
-	return nil
 }

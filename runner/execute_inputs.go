@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/scidex-ai/scidex-oci/runner/commit"
 	"github.com/scidex-ai/scidex-oci/runner/request"
 )
 
@@ -13,7 +14,7 @@ func (e *execution) noteInputs(ctx context.Context) {
 		return
 	}
 	defer e.span("wait for the digests of the inputs")()
-	waiting, release := request.UntilStop(ctx, e.request.Stop, slowCommit)
+	waiting, release := request.UntilStop(ctx, e.request.Stop, commit.Slow)
 	e.report.Inputs = e.prints.settle(waiting, e.plan)
 	release() //nolint:errcheck // the digests say it
 	id, err := e.plan.ActionID(e.report)

@@ -17,7 +17,9 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner/cgroup"
+	"github.com/scidex-ai/scidex-oci/runner/harvest"
 	"github.com/scidex-ai/scidex-oci/runner/host/room"
+	"github.com/scidex-ai/scidex-oci/runner/judge"
 	"github.com/scidex-ai/scidex-oci/runner/observe/event"
 	"github.com/scidex-ai/scidex-oci/runner/observe/trace"
 	"github.com/scidex-ai/scidex-oci/runner/phase"
@@ -64,44 +66,46 @@ type execution struct {
 	last      event.Usage
 	observer  observer
 
-	recovered bool // by gc, after its launcher was killed
-
-	exit     sandbox.Exit
-	recorder recorder
-	report   result.Report
-	entries  spool          // of the harvest, for the commit
-	gathered int64          // bytes of outputs
-	excerpt  result.Excerpt // the part of them that the result lists
+	exit      sandbox.Exit
+	recorder  recorder
+	report    result.Report
+	harvested harvest.Harvested
 }
 
-// do takes the run through its phases. What it returns is why the run is an error of ours; the run is
-// committed in either case.
-func (e *execution) do(ctx context.Context) (reason result.Reason, err error) {
+// execute runs the analysis and reads what it left. The failure is why the run is an error of ours, nil where it is none;
+// the run is committed in either case.
+func (e *execution) execute(ctx context.Context) *judge.Failure {
 	if err := e.sandbox(ctx); err != nil {
-		err = e.underlying(err)
-		if e.supervisor != nil {
-			e.tell(e.supervisor.Close()) // whatever still runs: nothing is cleaned under a living process
-		}
-		e.tell(e.salvageEvidence())
-		err = e.plan.Base.Aftercare(ctx, err)
-		var stopped *request.StoppedError
-		if errors.As(err, &stopped) {
-			e.stopped, e.stoppedAt = &stopped.Signal, time.Now()
-			return result.ReasonStopped, nil
-		}
-		lost := errors.Is(err, sandbox.ErrLost)
-		err = room.Explain(err)
-		if lost {
-			return result.ReasonSupervisorLost, err
-		}
-		return result.ReasonSandbox, err
+		return e.failed(ctx, err)
 	}
-	e.observeExit()
-	if err := e.harvest(); err != nil {
-		return result.ReasonHarvest, err
+	ended := e.ended()
+	e.observeExit(ended)
+	if err := e.harvest(ctx, ended); err != nil {
+		return &judge.Failure{Reason: result.ReasonHarvest, Err: err}
 	}
 	e.observeHarvest()
-	return "", nil
+	return nil
+}
+
+// failed ends what still runs after an error of the sandbox, so that nothing is cleaned under a living process. A wish to
+// stop before the start is no failure.
+func (e *execution) failed(ctx context.Context, err error) *judge.Failure {
+	err = e.underlying(err)
+	if e.supervisor != nil {
+		e.tell(e.supervisor.Close())
+	}
+	e.tell(e.salvageEvidence())
+	err = e.plan.Base.Aftercare(ctx, err)
+	var stopped *request.StoppedError
+	if errors.As(err, &stopped) {
+		e.stopped, e.stoppedAt = &stopped.Signal, time.Now()
+		return nil
+	}
+	reason := result.ReasonSandbox
+	if errors.Is(err, sandbox.ErrLost) {
+		reason = result.ReasonSupervisorLost
+	}
+	return &judge.Failure{Reason: reason, Err: room.Explain(err)}
 }
 
 // underlying is ErrLost where the supervisor is dead: then whatever else failed is a consequence, such as a process
@@ -385,7 +389,7 @@ func (e *execution) release() error {
 	if e.dir != nil {
 		errs = append(errs, e.dir.Close())
 	}
-	errs = append(errs, e.entries.close())
+	errs = append(errs, e.harvested.Entries.Close())
 	if e.ingest != nil {
 		errs = append(errs, e.ingest.Close(), e.Blobs.Trim(func() (func(string) bool, error) { return awaited(e.Host) }))
 	}

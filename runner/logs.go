@@ -6,11 +6,10 @@ import (
 	"errors"
 	"hash"
 	"io"
-	"io/fs"
 	"os"
 
 	"github.com/scidex-ai/scidex-oci/outputs/blob"
-	"github.com/scidex-ai/scidex-oci/outputs/result"
+	"github.com/scidex-ai/scidex-oci/runner/phase"
 	"github.com/scidex-ai/scidex-oci/runner/workspace"
 )
 
@@ -25,8 +24,7 @@ type logSink struct {
 	hash  hash.Hash
 	kept  int64
 	total int64
-	left  *workspace.LogFile // what a killed launcher has left, in place of the fields above
-	err   error              // the first error of writing; the stream is drained all the same
+	err   error // the first error of writing; the stream is drained all the same
 }
 
 func (s *logSink) Write(p []byte) (int, error) {
@@ -62,31 +60,24 @@ func (s *logSink) open() (err error) {
 	return err
 }
 
-// publish moves what was kept into the blob store.
-func (s *logSink) publish() (result.Log, error) {
-	log := result.Log{Bytes: s.total, Truncated: s.total > s.kept}
-	if s.left != nil {
-		return s.publishLeft(log)
+// logFile is what a sink has kept so far; nil of none.
+func (s *logSink) logFile() *phase.LogFile {
+	if s == nil {
+		return nil
 	}
-	if s.file == nil {
-		return log, s.err
+	f := &phase.LogFile{Name: s.name, Kept: s.kept, Total: s.total}
+	if s.file != nil {
+		f.SHA256 = hex.EncodeToString(s.hash.Sum(nil))
 	}
-	log.SHA256 = hex.EncodeToString(s.hash.Sum(nil))
-	return log, errors.Join(s.err, s.file.Close(), s.ingest.Publish(s.name, log.SHA256))
+	return f
 }
 
-// publishLeft publishes what a killed launcher has kept; it may have been published by it.
-func (s *logSink) publishLeft(log result.Log) (result.Log, error) {
-	if s.left.SHA256 == "" {
-		return log, nil
+// close closes the file, and returns the first error of writing to it.
+func (s *logSink) close() error {
+	if s == nil {
+		return nil
 	}
-	err := s.ingest.Publish(s.left.Name, s.left.SHA256)
-	if errors.Is(err, fs.ErrNotExist) {
-		log.Truncated = true
-		return log, nil // the directory was gone, of which there is a warning
-	}
-	log.SHA256 = s.left.SHA256
-	return log, err
+	return errors.Join(s.err, workspace.CloseFile(s.file))
 }
 
 // How much of a stream is read at once: at most what a pipe holds (pipe(7)).

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/scidex-ai/scidex-oci/outputs/blob"
-	"github.com/scidex-ai/scidex-oci/outputs/result"
+	"github.com/scidex-ai/scidex-oci/runner/phase"
 )
 
 // brokenPipe is the user's end of a pipe that nobody reads any more.
@@ -33,8 +33,8 @@ func TestDrainKeepsTheBeginning(t *testing.T) {
 	if gone.writes != 1 {
 		t.Errorf("a closed end was written to %d times", gone.writes)
 	}
-	log, err := sink.publish()
-	if err != nil || log.Bytes != 1_000_000 || !log.Truncated {
+	log := sink.logFile()
+	if err := errors.Join(sink.close(), ingest.Publish(log.Name, log.SHA256)); err != nil || log.Total != 1_000_000 || log.Kept != 25 {
 		t.Fatalf("got %+v (%v)", log, err)
 	}
 	kept, err := store.Open(t.Context(), log.SHA256)
@@ -53,7 +53,7 @@ func TestSilentStreamKeepsNothing(t *testing.T) {
 	if err := drain(strings.NewReader(""), sink, nil, nil); err != nil {
 		t.Fatal(err)
 	}
-	if log, err := sink.publish(); err != nil || log != (result.Log{}) {
-		t.Errorf("got %+v (%v)", log, err)
+	if log := sink.logFile(); sink.close() != nil || *log != (phase.LogFile{}) {
+		t.Errorf("got %+v", log)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner/judge"
 	"github.com/scidex-ai/scidex-oci/runner/observe/event"
+	"github.com/scidex-ai/scidex-oci/runner/phase"
 )
 
 // observer is what a run knows of the caller's Observe.
@@ -77,8 +78,8 @@ func (e *execution) observeCreation() {
 }
 
 // observeExit tells how the analysis ended, as far as that is known before its outputs are.
-func (e *execution) observeExit() {
-	v := judge.Decide(e.ending(nil))
+func (e *execution) observeExit(ended phase.Ended) {
+	v := judge.Decide(judge.EndingOf(ended, nil))
 	exited := event.Exited{
 		Attempt: e.run.Attempt, Reason: string(v.Reason), ExitCode: v.ExitCode,
 		ExitedAt: e.exit.Finished.UTC().Truncate(time.Millisecond),
@@ -91,6 +92,6 @@ func (e *execution) observeExit() {
 
 func (e *execution) observeHarvest() {
 	e.observe(event.TypeHarvested, event.Harvested{
-		Attempt: e.run.Attempt, Outputs: e.run.OutputsTotal, Rejected: e.run.RejectedTotal, Bytes: e.gathered,
+		Attempt: e.run.Attempt, Outputs: e.harvested.Outputs, Rejected: e.harvested.Rejected, Bytes: e.harvested.Bytes,
 	})
 }

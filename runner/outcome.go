@@ -13,6 +13,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/blob"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/record"
+	"github.com/scidex-ai/scidex-oci/runner/commit"
 	"github.com/scidex-ai/scidex-oci/runner/pending"
 	"github.com/scidex-ai/scidex-oci/runner/phase"
 	"github.com/scidex-ai/scidex-oci/runner/workspace"
@@ -25,7 +26,7 @@ func (e *execution) keepOutcome(ctx context.Context, why error) error {
 		path, then = path+pending.Refused, "and stays there"
 	}
 	told := fmt.Errorf("the result could not be committed: %w; it is kept in %q, %s", why, path, then)
-	next, err := e.entries.read()
+	next, err := e.harvested.Entries.Read()
 	if err == nil {
 		err = record.Keep(path, pending.Record{V: 1, Catalog: e.place.Catalog, Message: told.Error(), Run: e.run}, next)
 	}
@@ -176,7 +177,7 @@ func (c *collector) keepAwaited(ctx context.Context, path string) error {
 	if !c.Blobs.Shared() {
 		return c.stillThere(ctx, o.Run, content.Next)
 	}
-	patience := commitPatience
+	patience := commit.DefaultTimeout
 	if !c.hurried.IsZero() {
 		patience = 0
 		var cancel context.CancelFunc
@@ -184,7 +185,7 @@ func (c *collector) keepAwaited(ctx context.Context, path string) error {
 		ctx, cancel = context.WithDeadlineCause(ctx, c.hurried, late)
 		defer cancel()
 	}
-	err = keepBlobs(ctx, c.Host, patience, o.Run, content.Next)
+	err = commit.KeepBlobs(ctx, c.Blobs, patience, o.Run, content.Next)
 	if errors.Is(err, fs.ErrNotExist) {
 		return c.missing(ctx, o.Run, err)
 	}
@@ -194,7 +195,7 @@ func (c *collector) keepAwaited(ctx context.Context, path string) error {
 // stillThere looks for what a run names: the gc of another host that has the same directory knows nothing of what waits here. A run that
 // has ended otherwise is for Commit to tell.
 func (c *collector) stillThere(ctx context.Context, run catalog.Run, next func() (outputs.Entry, error)) error {
-	named, err := namedBy(run, next)
+	named, err := commit.NamedBy(run, next)
 	if err != nil {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
+	"github.com/scidex-ai/scidex-oci/runner/commit"
 	"github.com/scidex-ai/scidex-oci/runner/judge"
 	"github.com/scidex-ai/scidex-oci/runner/phase"
 	"github.com/scidex-ai/scidex-oci/runner/request"
@@ -15,19 +16,10 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/workspace"
 )
 
-// due notes the hook of a run that is to be committed with v, and returns what the catalog is to say meanwhile.
-func (e *execution) due(v judge.Outcome) judge.Outcome {
-	h := e.request.Hook
-	if h == nil || v.State != catalog.Complete && !h.Always {
-		return v
-	}
-	e.report.PostProcess = &result.PostProcess{Command: h.Command}
-	return v.WhileHookRuns(e.run.Key)
-}
-
 // postProcess calls the hook of a run that was committed, and amends the catalog. The working directory goes
 // by what came of it.
-func (e *execution) postProcess(ctx context.Context, v judge.Outcome, failed result.Reason, keep bool) (judge.Outcome, bool) {
+func (e *execution) postProcess(ctx context.Context, f commit.Final, failure *judge.Failure) (v judge.Outcome, keep bool) {
+	v, keep = f.Outcome, f.Keep
 	if e.report.PostProcess == nil {
 		return v, keep
 	}
@@ -35,11 +27,10 @@ func (e *execution) postProcess(ctx context.Context, v judge.Outcome, failed res
 		e.tell(e.ingest.Close())
 		e.ingest = nil
 	}
-	res := e.result(v)
-	done, failure := callHook(ctx, e.Host, *e.request.Hook, res, e.request.Stop)
-	after := v.AfterHook(e.run.Key, failure)
+	done, failed := callHook(ctx, e.Host, *e.request.Hook, e.result(v), e.request.Stop)
+	after := v.AfterHook(e.run.Key, failed)
 	e.report.PostProcess = &done
-	if keep = keep && e.keeps(after, failed); !keep {
+	if keep = keep && judge.KeepWork(e.ended(), after, failure, e.place.Ended, e.workGone()); !keep {
 		e.report.Kept = ""
 	}
 	if err := amend(ctx, e.Host, &e.run, after, e.report); err != nil {

@@ -7,22 +7,21 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"time"
 
 	"golang.org/x/sys/unix"
 
-	"github.com/scidex-ai/scidex-oci/outputs"
 	"github.com/scidex-ai/scidex-oci/outputs/blob"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/record"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
-	"github.com/scidex-ai/scidex-oci/runner/cgroup"
-	"github.com/scidex-ai/scidex-oci/runner/inputs"
+	"github.com/scidex-ai/scidex-oci/runner/commit"
+	"github.com/scidex-ai/scidex-oci/runner/harvest"
+	"github.com/scidex-ai/scidex-oci/runner/judge"
 	"github.com/scidex-ai/scidex-oci/runner/pending"
+	"github.com/scidex-ai/scidex-oci/runner/phase"
 	"github.com/scidex-ai/scidex-oci/runner/plan"
-	"github.com/scidex-ai/scidex-oci/runner/request"
-	"github.com/scidex-ai/scidex-oci/runner/suspend"
 	"github.com/scidex-ai/scidex-oci/runner/workspace"
-	"github.com/scidex-ai/scidex-oci/spec"
 )
 
 // recoveredWarning is said of every run whose end gc has committed.
@@ -30,8 +29,7 @@ const recoveredWarning = "committed by recovery: scidex-oci was killed after the
 
 // remains are what a killed launcher has left of a run whose analysis had ended.
 type remains struct {
-	workspace.ExitRecord
-	staged []outputs.Entry
+	ended  phase.Ended
 	ingest *blob.Ingest // nil as long as it is lost and no other is made
 	lost   bool         // the ingest directory was gone
 }
@@ -67,8 +65,8 @@ func (c *collector) remainsOf(run catalog.Run) (left remains, whole bool, err er
 	if workspace.LocationOf(run).State != state || pending.Exists(c.Host, run.Key) {
 		return left, false, nil
 	}
-	left.ExitRecord, left.staged, err = workspace.ReadExitRecord(state)
-	if err != nil || left.BootID == "" || left.BootID != workspace.BootID() {
+	left.ended, err = workspace.ReadExitRecord(state)
+	if err != nil || left.ended.BootID == "" || left.ended.BootID != workspace.BootID() {
 		return left, false, workspace.Ignore(workspace.Ignore(err, fs.ErrNotExist), record.ErrDamaged)
 	}
 	return left, true, nil
@@ -96,17 +94,13 @@ func (c *collector) recoverHeld(ctx context.Context, t *workspace.StateFile, run
 		}
 		defer left.ingest.Leave()
 	}
-	e, err := c.resume(ctx, run, left)
-	if err == nil {
-		place.Ended = true // the aftermath says so, also where the launcher did not come to record it
-		e.tenure, e.place, e.dir = t, place, dir
-		err = e.finishRecovered(ctx)
-	}
+	place.Ended = true // the record says so, also where the launcher did not come to note it
+	committed, err := c.commitRecovered(ctx, t, run, left, place, dir)
 	if err != nil {
 		return true, errors.Join(err, dir.Close(), t.Close())
 	}
 	c.report.Committed = append(c.report.Committed, run.Key)
-	return true, errors.Join(dir.Close(), c.sweepEnded(ctx, t, e.run))
+	return true, errors.Join(dir.Close(), c.sweepEnded(ctx, t, committed))
 }
 
 // leaveUnharvested is for a run whose /work is not there to be harvested. Its directory is gone, or has been kept by a launcher that
@@ -141,7 +135,7 @@ func openUnowned(place workspace.Location) (_ *workspace.Workdir, err error) {
 
 // adopt takes over the ingest directory, or notes that it is gone.
 func (c *collector) adopt(left *remains) (err error) {
-	left.ingest, err = c.Blobs.AdoptIngest(left.Ingest)
+	left.ingest, err = c.Blobs.AdoptIngest(left.ended.Ingest)
 	left.lost = errors.Is(err, fs.ErrNotExist)
 	return workspace.Ignore(err, fs.ErrNotExist)
 }
@@ -155,75 +149,65 @@ func (c *collector) newIngest(id string) (*blob.Ingest, error) {
 	return ingest, ingest.Chown(c.account.HostUID(0), c.account.HostGID(0))
 }
 
-// resume is the execution as it was when its launcher had noted the end.
-func (c *collector) resume(ctx context.Context, run catalog.Run, a remains) (*execution, error) {
-	var analysis spec.Analysis
-	if err := json.Unmarshal(run.Request, &analysis); err != nil {
-		return nil, fmt.Errorf("read the recorded request: %w", err)
-	}
-	declared, err := outputs.NewDeclared(analysis.Outputs)
+// commitRecovered does what the launcher would have done from the harvest to the commit, and returns the row. A hook stays
+// due.
+func (c *collector) commitRecovered(ctx context.Context, t *workspace.StateFile, run catalog.Run, left remains, place workspace.Location, dir *workspace.Workdir) (catalog.Run, error) {
+	ended, err := resume(run, left)
 	if err != nil {
-		return nil, err
+		return run, err
 	}
+	run.StartedAt, run.FinishedAt = ended.StartedAt, ended.Exit.Finished.UTC()
+	harvested, failure, err := c.harvestRecovered(ctx, t, ended, left.ingest, place, dir)
+	if err != nil {
+		return run, err
+	}
+	f, err := commit.Judge(commit.End{Row: run, Ended: ended, Harvest: harvested, Failure: failure, Place: place, HasWork: true}, time.Now())
+	if err == nil {
+		stores := commit.Stores{Ledger: c.Catalog, Blobs: c.Blobs, Timeout: c.CommitPatience, Log: c.Log}
+		err = stores.Run(ctx, f.Row, harvested.Entries, nil)
+	}
+	err = errors.Join(err, harvested.Entries.Close())
+	if err == nil {
+		err = left.ingest.Close()
+	}
+	return f.Row, err
+}
+
+// harvestRecovered harvests through a supervisor of the collector's own. A failure of the harvest is part of the result.
+func (c *collector) harvestRecovered(ctx context.Context, t *workspace.StateFile, ended phase.Ended, ingest *blob.Ingest, place workspace.Location, dir *workspace.Workdir) (harvest.Harvested, *judge.Failure, error) {
 	supervisor, err := c.launch(ctx)
 	if err != nil {
-		return nil, err
+		return harvest.Nothing(), nil, err
 	}
-	e := &execution{
-		Host: c.Host, recovered: true, suspender: &suspend.Suspender{}, supervisor: supervisor.Session, run: run, staged: a.staged, ingest: a.ingest,
-		plan: &plan.Plan{
-			Key: run.Key, Analysis: analysis, Account: c.account, Declared: declared, Audit: a.Audit, Command: a.Command,
-			Inputs: &inputs.Set{HasData: a.HasData, HasDocs: a.HasDocs, Script: &inputs.Script{Inside: a.Inside}},
-		},
-		stopped: a.Stopped, stoppedAt: a.StoppedAt, insisted: a.Insisted, exit: a.Exit, report: a.Report,
+	if err := t.Record(place); err != nil {
+		return harvest.Nothing(), &judge.Failure{Reason: result.ReasonHarvest, Err: err}, nil
 	}
-	e.run.StartedAt, e.run.FinishedAt = a.StartedAt, a.Exit.Finished.UTC()
-	e.report.Warnings = append(e.report.Warnings, recoveredWarning)
-	if a.Outer {
-		e.outer = &outerHold{held: cgroup.Held{Limits: cgroup.Limits{Pids: a.PidsLimit}}}
+	harvested, err := harvest.Run(ctx, harvest.Source{
+		Supervisor: supervisor.Session, Dir: dir, Ingest: ingest, Resumed: true, Root: c.account.Root(),
+	}, ended)
+	if err != nil {
+		return harvested, &judge.Failure{Reason: result.ReasonHarvest, Err: err}, nil
 	}
-	if a.Hook != nil {
-		e.request.Hook = &request.Hook{Command: a.Hook.Command, Always: a.Hook.Always}
-	}
-	if analysis.Export != "" {
-		e.report.Warnings = append(e.report.Warnings, fmt.Sprintf("nothing was exported to %q; do it with \"scidex-oci outputs export %s DIR\"",
-			analysis.Export, run.String()))
-	}
-	if a.lost {
-		e.report.Warnings = append(e.report.Warnings, "the logs are lost: the directory that held them was gone")
-	}
-	e.recorded(a.ExitRecord)
-	return e, nil
+	return harvested, nil, nil
 }
 
-// recorded makes the sinks as they were.
-func (e *execution) recorded(a workspace.ExitRecord) {
-	for i, h := range a.Logs {
-		if h != nil {
-			e.sinks[i] = &logSink{total: h.Total, kept: h.Kept, left: h}
-		}
+// resume is the end of the analysis as its launcher noted it, with warnings about what only the launcher could have done.
+func resume(run catalog.Run, left remains) (phase.Ended, error) {
+	ended := left.ended
+	ended.Key = run.Key
+	if err := json.Unmarshal(run.Request, &ended.Analysis); err != nil {
+		return ended, fmt.Errorf("read the recorded request: %w", err)
 	}
-	if a.Script != nil {
-		e.script = &logSink{total: a.Script.Total, kept: a.Script.Kept, left: a.Script}
+	warnings := append(ended.Report.Warnings, recoveredWarning)
+	if export := ended.Analysis.Export; export != "" {
+		warnings = append(warnings, fmt.Sprintf("nothing was exported to %q; do it with \"scidex-oci outputs export %s DIR\"", export, run.Key))
 	}
-}
-
-// finishRecovered does what the launcher would have done up to the commit. A hook stays owed.
-func (e *execution) finishRecovered(ctx context.Context) error {
-	for _, sink := range append(e.sinks[:], e.script) {
-		if sink != nil {
-			sink.ingest = e.ingest
-		}
+	if left.lost {
+		warnings = append(warnings, "the logs are lost: the directory that held them was gone")
 	}
-	var reason result.Reason
-	failure := e.harvest()
-	if failure != nil {
-		reason = result.ReasonHarvest
+	if !ended.Outer {
+		warnings = append(warnings, plan.LimitWarnings(ended.Report.Enforced)...)
 	}
-	_, _, err := e.conclude(ctx, reason, failure)
-	err = errors.Join(err, e.entries.close())
-	if err == nil {
-		err = e.ingest.Close()
-	}
-	return err
+	ended.Report.Warnings = warnings
+	return ended, nil
 }

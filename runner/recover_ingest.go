@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/scidex-ai/scidex-oci/outputs/record"
+	"github.com/scidex-ai/scidex-oci/runner/phase"
 	"github.com/scidex-ai/scidex-oci/runner/workspace"
 )
 
@@ -17,7 +18,7 @@ func (c *collector) resumable(ctx context.Context, ingest string) bool {
 	}
 	found, _ := filepath.Glob(filepath.Join(workspace.GlobEscape(c.Root), "runs", workspace.GlobEscape(id)+"@*.aftermath")) // the pattern is good
 	for _, path := range found {
-		var a workspace.ExitRecord
+		var a phase.Ended
 		content, err := record.Open(path, &a)
 		if err != nil {
 			continue // a damaged one is of no use

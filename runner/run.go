@@ -11,6 +11,8 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
+	"github.com/scidex-ai/scidex-oci/runner/commit"
+	"github.com/scidex-ai/scidex-oci/runner/harvest"
 	"github.com/scidex-ai/scidex-oci/runner/judge"
 	"github.com/scidex-ai/scidex-oci/runner/observe/trace"
 	"github.com/scidex-ai/scidex-oci/runner/phase"
@@ -19,7 +21,6 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/standby"
 	"github.com/scidex-ai/scidex-oci/runner/suspend"
 	"github.com/scidex-ai/scidex-oci/runner/workspace"
-	"github.com/scidex-ai/scidex-oci/spec"
 )
 
 // Run executes one analysis and returns its result. The result is complete whatever happened. The error
@@ -77,7 +78,7 @@ func accept(ctx context.Context, host *phase.Host, req request.Request, launched
 	if err != nil {
 		return nil, request.Refusal(err)
 	}
-	e := &execution{Host: host, plan: p, request: req, launched: launched, suspender: cmp.Or(req.Suspender, &suspend.Suspender{}), trace: tracer}
+	e := &execution{Host: host, harvested: harvest.Nothing(), plan: p, request: req, launched: launched, suspender: cmp.Or(req.Suspender, &suspend.Suspender{}), trace: tracer}
 	defer e.span("write the intent")()
 	return e, p.OrClose(e.suspender.Steady(func() error { return e.begin(ctx) }))
 }
@@ -156,74 +157,49 @@ func (e *execution) newRun() (catalog.Run, error) {
 func (e *execution) finish(ctx context.Context) (result.Result, error) {
 	// The wish to stop comes through the request; what is half done is to be finished.
 	ctx = context.WithoutCancel(ctx)
-	reason, failure := e.do(ctx)
+	failure := e.execute(ctx)
 	e.noteInputs(ctx)
 	concluded := e.span("commit")
-	v, keep, err := e.conclude(ctx, reason, failure)
+	f, err := e.commit(ctx, failure)
 	concluded()
 	if err != nil {
 		err = e.keepOutcome(ctx, err)
 		e.tell(e.release())
 		e.tell(e.tenure.Close()) // gc finds the directory, whole, by the state file
-		return e.result(judge.Outcome{State: catalog.Error, Reason: result.ReasonCommit, ExitCode: result.ExitError, Signal: v.Signal, Message: result.Sentence(err)}), err
+		return e.result(judge.Outcome{State: catalog.Error, Reason: result.ReasonCommit, ExitCode: result.ExitError, Signal: f.Outcome.Signal, Message: result.Sentence(err)}), err
 	}
 	delivered := e.span("hook and export")
-	v, keep = e.postProcess(ctx, v, reason, keep)
+	v, keep := e.postProcess(ctx, f, failure)
 	v = e.export(ctx, v)
 	delivered()
 	e.cleanUp(ctx, keep)
 	return e.result(v), nil
 }
 
-// conclude judges a run and commits its end. keep says whether its working directory stays.
-func (e *execution) conclude(ctx context.Context, reason result.Reason, failure error) (v judge.Outcome, keep bool, err error) {
+// commit judges a run and commits its end.
+func (e *execution) commit(ctx context.Context, failure *judge.Failure) (commit.Final, error) {
 	if e.outer == nil {
-		e.report.Warnings = append(e.report.Warnings, plan.LimitWarnings(e.report.Enforced)...)
+		e.warn(plan.LimitWarnings(e.report.Enforced)...)
 	}
-	e.report.Warnings = append(e.report.Warnings, e.observer.warnings()...)
-	var warnings []string
-	v, warnings = judge.Run(e.ending(e.plan.Declared.Missing()), failureOf(reason, failure))
-	e.report.Warnings = append(e.report.Warnings, warnings...)
-	committed := e.due(v)
-	keep = e.keeps(committed, reason)
-	if keep && e.dir != nil {
-		e.report.Kept = e.place.Dir
-	}
+	e.warn(e.observer.warnings()...)
+	f, err := commit.Judge(commit.End{
+		Row: e.run, Ended: e.ended(), Harvest: e.harvested, Failure: failure, Place: e.place, WorkGone: e.workGone(), HasWork: e.dir != nil,
+	}, time.Now())
+	e.run, e.report = f.Row, f.Report
 	e.noted.Wait()
-	return v, keep, e.suspender.Steady(func() error { return e.commit(ctx, committed) })
+	if err != nil {
+		return f, err
+	}
+	stores := commit.Stores{Ledger: e.Catalog, Blobs: e.Blobs, Timeout: e.CommitPatience, Log: e.Log}
+	return f, e.suspender.Steady(func() error { return stores.Run(ctx, e.run, e.harvested.Entries, e.request.Stop) })
 }
 
-func failureOf(reason result.Reason, err error) *judge.Failure {
-	if err == nil {
-		return nil
-	}
-	return &judge.Failure{Reason: reason, Err: err}
-}
+// workGone reports whether a /work in memory is lost, as it is with its supervisor.
+func (e *execution) workGone() bool { return e.supervisor == nil || !e.supervisor.Alive() }
 
-// ending is how the analysis ended, with the declared outputs that are missing.
-func (e *execution) ending(missing []string) judge.Ending {
-	return judge.Ending{
-		Exit: e.exit, Evidence: e.report.Evidence, Stopped: e.stopped, StoppedAt: e.stoppedAt, Forced: e.insisted,
-		Grace: time.Duration(e.plan.Analysis.Grace), Timeout: time.Duration(e.plan.Analysis.Timeout), Memory: int64(e.plan.Analysis.Memory), Pids: e.pidsLimit(),
-		Usage: e.report.Usage, Outer: e.outer != nil,
-		Bound:   e.plan.Bound(),
-		Command: e.plan.Command[0], Missing: missing,
-	}
-}
-
-// keeps reports whether the working directory stays: because that was asked for, or because what is in
-// it could not be harvested.
-func (e *execution) keeps(v judge.Outcome, failed result.Reason) bool {
-	switch {
-	case e.plan.InMemory() && (e.supervisor == nil || !e.supervisor.Alive()):
-		return false // /work is gone with its supervisor
-	case failed == result.ReasonHarvest || failed == result.ReasonSupervisorLost && e.place.Ended || failed == result.ReasonSandbox && e.exit.Executed:
-		return true
-	case e.plan.Analysis.Keep == spec.KeepAlways:
-		return true
-	default:
-		return e.plan.Analysis.Keep == spec.KeepFailed && v.State != catalog.Complete
-	}
+// warn adds warnings to the result.
+func (e *execution) warn(warnings ...string) {
+	e.report.Warnings = append(e.report.Warnings, warnings...)
 }
 
 // export delivers the outputs where that was asked for; a failure makes a run of ours an error.

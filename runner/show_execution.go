@@ -14,7 +14,7 @@ func (e *execution) result(v judge.Outcome) result.Result {
 	e.tell(err)
 	res.Report = e.report
 	res.SetEvents(run.Events)
-	for _, entry := range e.excerpt.Sorted() {
+	for _, entry := range e.harvested.Listed.Sorted() {
 		res.AddEntry(entry)
 	}
 	return res

@@ -12,6 +12,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
+	"github.com/scidex-ai/scidex-oci/runner/phase"
 	"github.com/scidex-ai/scidex-oci/runner/request"
 	"github.com/scidex-ai/scidex-oci/runner/sandbox"
 )
@@ -51,8 +52,10 @@ type Failure struct {
 }
 
 // Run says how a run ended, with warnings about what is not its reason. A bad end of the analysis wins over a failure of
-// the harvest; a failure of ours after a good end is an error. failure is nil where there was none.
-func Run(e Ending, failure *Failure) (Outcome, []string) {
+// the harvest; a failure of ours after a good end is an error. missing are the declared outputs that matched nothing;
+// failure is nil where there was none.
+func Run(ended phase.Ended, missing []string, failure *Failure) (Outcome, []string) {
+	e := EndingOf(ended, missing)
 	if failure == nil {
 		o := Decide(e)
 		return o, e.memoryWarnings(o)

@@ -36,9 +36,3 @@ func (e Ending) ownCode() int {
 	}
 	return e.Exit.Status.ExitStatus()
 }
-
-// RanFull reports whether the run may have been cut off in the middle of a file for want of space.
-func (e Ending) RanFull() bool {
-	_, full := e.outOfSpace()
-	return full
-}

@@ -1,66 +1,48 @@
 package workspace
 
 import (
+	"errors"
+	"fmt"
+	"io"
 	"strings"
-	"time"
 
 	"github.com/scidex-ai/scidex-oci/outputs"
 	"github.com/scidex-ai/scidex-oci/outputs/record"
-	"github.com/scidex-ai/scidex-oci/outputs/result"
-	"github.com/scidex-ai/scidex-oci/runner/request"
-	"github.com/scidex-ai/scidex-oci/runner/sandbox"
+	"github.com/scidex-ai/scidex-oci/runner/phase"
 )
-
-// ExitRecord is what only the launcher knows when the analysis has ended: with it gc does for a killed launcher what
-// is left to do. It is the head of a record beside the state file, whose entries are what was staged. It is not
-// synced: after a power cut the working directory is not known to be whole either.
-type ExitRecord struct {
-	V         int                 `json:"v"` // 1
-	BootID    string              `json:"boot_id"`
-	StartedAt time.Time           `json:"started_at"`
-	Exit      sandbox.Exit        `json:"exit"`
-	Stopped   *request.StopSignal `json:"stopped,omitempty"`
-	StoppedAt time.Time           `json:"stopped_at"`
-	Insisted  bool                `json:"insisted,omitempty"`
-	Report    result.Report       `json:"report"`
-	Outer     bool                `json:"outer,omitempty"` // --limits outer
-	PidsLimit int64               `json:"pids_limit"`
-	Audit     bool                `json:"audit"`
-	Command   []string            `json:"command"`
-	HasData   bool                `json:"has_data,omitempty"`
-	HasDocs   bool                `json:"has_docs,omitempty"`
-	Hook      *HookDue            `json:"hook,omitempty"`
-	Ingest    string              `json:"ingest"` // the name of the ingest directory
-	Logs      [2]*LogFile         `json:"logs"`
-	Script    *LogFile            `json:"script,omitempty"`
-	Inside    string              `json:"inside,omitempty"` // the script's path there
-}
-
-// HookDue is a hook that is due after the commit.
-type HookDue struct {
-	Command []string `json:"command"`
-	Always  bool     `json:"always,omitempty"`
-}
-
-// LogFile is what a logSink has kept, in a file of the ingest directory.
-type LogFile struct {
-	Name   string `json:"name,omitempty"`
-	Kept   int64  `json:"kept"`
-	Total  int64  `json:"total"`
-	SHA256 string `json:"sha256,omitempty"`
-}
 
 // ExitRecordPath is the record's, beside a state file.
 func ExitRecordPath(state string) string { return strings.TrimSuffix(state, ".json") + ".aftermath" }
 
-// ReadExitRecord reads the record of a run. There is none where the launcher was killed before, and a damaged one where
-// it was killed while it wrote.
-func ReadExitRecord(state string) (a ExitRecord, staged []outputs.Entry, err error) {
-	content, err := record.Open(ExitRecordPath(state), &a)
+// KeepExitRecord writes the record of a run beside its state file. It is not synced: after a power cut the working
+// directory is not known to be whole either.
+func KeepExitRecord(state string, ended phase.Ended) error {
+	f, err := record.Create(ExitRecordPath(state))
+	if err == nil {
+		staged := ended.Staged
+		err = record.Write(f, ended, func() (entry outputs.Entry, err error) {
+			if len(staged) == 0 {
+				return entry, io.EOF
+			}
+			entry, staged = staged[0], staged[1:]
+			return entry, nil
+		})
+		err = errors.Join(err, f.Close())
+	}
 	if err != nil {
-		return a, nil, err
+		return fmt.Errorf("note for a later gc how the analysis ended: %w", err)
+	}
+	return nil
+}
+
+// ReadExitRecord reads the record of a run, with what was staged. There is none where the launcher was killed before, and a
+// damaged one where it was killed while it wrote. The key and the analysis are the row's to say.
+func ReadExitRecord(state string) (ended phase.Ended, err error) {
+	content, err := record.Open(ExitRecordPath(state), &ended)
+	if err != nil {
+		return ended, err
 	}
 	defer content.Close()
-	err = content.Each(func(entry outputs.Entry) { staged = append(staged, entry) })
-	return a, staged, err
+	err = content.Each(func(entry outputs.Entry) { ended.Staged = append(ended.Staged, entry) })
+	return ended, err
 }

@@ -3,6 +3,7 @@ package e2e
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -50,6 +51,20 @@ func (c fileCall) refusedByFullDisk(n notification) bool {
 	}
 	_, err := os.Lstat(c.file(n))
 	return err != nil
+}
+
+// readingCalls change nothing, whatever their arguments.
+var readingCalls = []string{
+	"readlinkat", "readlink", "newfstatat", "stat", "lstat", "statx", "faccessat", "faccessat2", "access",
+	"fstat", "fstatfs", "getdents64", "read", "pread64", "flock", "fsync", "fdatasync", "syncfs",
+}
+
+// refusedByReadOnly reports whether the waiting call changes something, or opens a file to do so.
+func (c fileCall) refusedByReadOnly(n notification) bool {
+	if c.flags >= 0 {
+		return n.Args[c.flags]&(unix.O_ACCMODE|unix.O_CREAT|unix.O_TRUNC) != 0
+	}
+	return c.name != "openat2" && !slices.Contains(readingCalls, c.name)
 }
 
 // endOfAnalysis is a pid beyond the kernel's greatest (PID_MAX_LIMIT): the analysis signals it as its last act.

@@ -21,7 +21,29 @@ const (
 	failsOn     faultKind = "fails for good" // as do all after it
 	diskFull    faultKind = "full disk"      // ENOSPC for this and all after it that ask for room
 	isKilled    faultKind = "killed"         // SIGKILL for the process, before the call
+
+	// The file system of the root fails and that of the work does not.
+	rootFails    faultKind = "root fails"     // EIO for this and all after it
+	rootReadOnly faultKind = "root read-only" // EROFS for this and all after it that change something
 )
+
+// onRoot reports whether the fault is one of the root's file system alone.
+func (k faultKind) onRoot() bool { return k == rootFails || k == rootReadOnly }
+
+// lasts reports whether all that follows fails as well.
+func (k faultKind) lasts() bool { return k == failsOn || k == diskFull || k.onRoot() }
+
+// errno is what a call fails with.
+func (k faultKind) errno() unix.Errno {
+	switch k {
+	case diskFull:
+		return unix.ENOSPC
+	case rootReadOnly:
+		return unix.EROFS
+	default:
+		return unix.EIO
+	}
+}
 
 // fault is a kind and where it begins.
 type fault struct {
@@ -105,16 +127,13 @@ func (o *observed) judge(n notification) *answer {
 	}
 	point := role + " " + call.name + " " + o.anonymous(file)
 	o.points = append(o.points, point)
-	if o.counts(call, n) && o.strikes(role, point) {
+	if o.counts(call, n, file) && o.strikes(role, point) {
 		o.hit = cmp.Or(o.hit, point)
 		if o.fault.kind == isKilled {
 			_ = unix.Kill(pid, unix.SIGKILL) // it waits for us: the pid is its own
 			return nil
 		}
-		if o.fault.kind == diskFull {
-			return &answer{Error: -int32(unix.ENOSPC)}
-		}
-		return &answer{Error: -int32(unix.EIO)}
+		return &answer{Error: -int32(o.fault.kind.errno())}
 	}
 	if o.ended && point == "launcher pwrite64 runs/ID@1.json" {
 		o.proven = true
@@ -123,15 +142,26 @@ func (o *observed) judge(n notification) *answer {
 }
 
 // counts reports whether the fault is of the kind that can hit the call.
-func (o *observed) counts(call fileCall, n notification) bool {
-	return o.fault.kind != undisturbed && (o.fault.kind != diskFull || call.refusedByFullDisk(n))
+func (o *observed) counts(call fileCall, n notification, file string) bool {
+	switch o.fault.kind {
+	case undisturbed:
+		return false
+	case diskFull:
+		return call.refusedByFullDisk(n)
+	case rootFails:
+		return o.onRoot(file)
+	case rootReadOnly:
+		return o.onRoot(file) && call.refusedByReadOnly(n)
+	default:
+		return true
+	}
 }
 
 // strikes reports whether the fault hits this point.
 func (o *observed) strikes(role, point string) bool {
 	switch {
 	case o.hit != "":
-		return o.fault.kind == failsOn || o.fault.kind == diskFull
+		return o.fault.kind.lasts()
 	case o.passed != "":
 		return o.passed == role
 	case o.fault.at != nil && !o.fault.at.MatchString(point):
@@ -148,7 +178,12 @@ func (o *observed) strikes(role, point string) bool {
 
 // concerns reports whether a file is of the store, the catalog, or the run's own.
 func (o *observed) concerns(file string) bool {
-	return file == o.root || strings.HasPrefix(file, o.root+"/") || strings.HasPrefix(file, "/tmp/scidex-analysis-"+o.id)
+	return o.onRoot(file) || strings.HasPrefix(file, "/tmp/scidex-analysis-"+o.id)
+}
+
+// onRoot reports whether a file is on the file system of the root.
+func (o *observed) onRoot(file string) bool {
+	return file == o.root || strings.HasPrefix(file, o.root+"/")
 }
 
 // role tells launcher and supervisor, whose notifications are points, from the container. It takes a thread.

@@ -82,6 +82,25 @@ func TestFaultPoints(t *testing.T) {
 	}
 }
 
+// TestFaultsOfTheRootInRun lets the file system of state file, catalog and outcomes fail under a run: at the first note that the
+// analysis has ended, and at points from the beginning to the end. What the analysis wrote is in the working directory, which gc keeps.
+func TestFaultsOfTheRootInRun(t *testing.T) {
+	for i, kind := range []faultKind{rootFails, rootReadOnly} {
+		t.Run(strings.ReplaceAll(string(kind), " ", "-"), func(t *testing.T) {
+			t.Parallel()
+			h := newFaultyHouse(t)
+			noted := fault{kind: kind, nth: 1, at: regexp.MustCompile(`^launcher openat runs/ID@1\.aftermath$`)}
+			if !h.disturbOne(noted) {
+				t.Errorf("%s: there was no such point", noted)
+			}
+			stride := faultStride(120 - 60*i) // less is written than read
+			for nth := 1 + i*7%stride; h.disturbOne(fault{kind: kind, nth: nth}); {
+				nth += stride
+			}
+		})
+	}
+}
+
 // find returns the steps as faults that kill there.
 func (o *observed) find(t *testing.T, steps []string) []fault {
 	t.Helper()

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/mattn/go-sqlite3"
+	"golang.org/x/sys/unix"
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/inodes"
@@ -30,6 +31,9 @@ func explain(err error) error {
 	var e sqlite3.Error
 	if !errors.As(err, &e) {
 		return err
+	}
+	if e.Code == sqlite3.ErrIoErr && e.SystemErrno == unix.ENOSPC { // of its -shm file SQLite says no more
+		e.Code = sqlite3.ErrFull
 	}
 	switch e.Code {
 	case sqlite3.ErrNotADB:

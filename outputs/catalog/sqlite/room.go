@@ -1,5 +1,7 @@
 package sqlite
 
+import "C" // pages.c
+
 import (
 	"os"
 	"path/filepath"
@@ -8,9 +10,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// SQLite extends the -shm file, which it maps, by a byte in every 4 KiB. Where blocks are smaller that leaves holes, and a
-// write to a hole when no block is free is SIGBUS, in C, where Go cannot catch it. wholePages is the size of blocks from
-// which there are none, indexRoom more than what one growth of the index takes.
+// The -shm file, which SQLite maps, has no holes where this program has made it (pages.c). Another program, such as sqlite3(1), may
+// have made one with holes where blocks are smaller than wholePages, and a write to a hole when no block is free is SIGBUS.
+// indexRoom is more than what one growth of the index takes.
 const (
 	wholePages = 4 << 10
 	indexRoom  = 128 << 10
@@ -19,8 +21,19 @@ const (
 	ext4Reserve = 4096
 )
 
-// room returns SQLite's own error for a full file system where there may be no blocks for the holes of the -shm file.
-func room(path string) error {
+// roomToOpen returns SQLite's own error for a full file system where the -shm file has holes and there may be no blocks for them.
+func roomToOpen(path string) error {
+	const sector = 512 // the unit of st_blocks (stat(2))
+	var st unix.Stat_t
+	if unix.Stat(path+"-shm", &st) == nil && st.Blocks*sector < st.Size {
+		return roomToWrite(path)
+	}
+	return nil
+}
+
+// roomToWrite returns the same where blocks are small and few are left. Another program may make holes at any time, and a commit
+// must not take the room for the outcome that is kept where it fails.
+func roomToWrite(path string) error {
 	var fs unix.Statfs_t
 	if err := unix.Statfs(filepath.Dir(path), &fs); err != nil || fs.Bsize >= wholePages {
 		return nil //nolint:nilerr // what else is wrong SQLite says

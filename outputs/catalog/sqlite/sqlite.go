@@ -63,7 +63,7 @@ func open(ctx context.Context, path string, schema fs.FS, allowNew func(context.
 	if err != nil {
 		return nil, fmt.Errorf("open catalog %q: %w", path, err)
 	}
-	if err := room(absolute); err != nil {
+	if err := roomToOpen(absolute); err != nil {
 		return nil, fmt.Errorf("open catalog %q: %w", path, explainAt(absolute, err))
 	}
 	db, err := sql.Open("sqlite3", dsn(absolute, lockDeferred))

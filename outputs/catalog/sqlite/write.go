@@ -26,7 +26,7 @@ func (c *Catalog) write(ctx context.Context, do func(ctx context.Context, tx *sq
 	}
 	defer func() { _ = conn.Close() }() // back to the pool
 	defer c.turn(ctx)()
-	if err := room(c.path); err != nil {
+	if err := roomToWrite(c.path); err != nil {
 		return err
 	}
 	if err := c.begin(ctx, conn); err != nil {

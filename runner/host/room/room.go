@@ -1,5 +1,5 @@
 // Package room says how many runs the limits of this process and its user have room for: open files, processes and ids.
-// Its C part (threads.c) ends a program that cannot even start, before Go does with a trace.
+// Its C part (threads.c, watches.c) ends a program that cannot even start, before Go does with a trace.
 package room
 
 // #include "threads.h"
@@ -117,23 +117,33 @@ func Check(u User) error {
 		r.Threads, r.Others, int(C.ROOM_RUN))
 }
 
-// noThread is an error that comes of too few threads.
-type noThread struct{ err error }
-
-func (e *noThread) Error() string {
-	return "no more processes or threads could be made: raise the limit of this user (RLIMIT_NPROC, \"ulimit -u\") or that of the control group (pids.max)"
+// explained is an error with the sentence that says what it means here.
+type explained struct {
+	sentence string
+	err      error
 }
 
-func (e *noThread) Unwrap() error { return e.err }
+func (e *explained) Error() string { return e.sentence }
 
-// Explain says what an error means that comes of too few threads, in place of the trace of a Go program that could make none.
-// Other errors stay what they are.
+func (e *explained) Unwrap() error { return e.err }
+
+const (
+	noThreads = "no more processes or threads could be made: raise the limit of this user (RLIMIT_NPROC, \"ulimit -u\") or that of the control group (pids.max)"
+	noWatches = "no epoll watches are left for this user (fs.epoll.max_user_watches): an analysis that runs with the user's own id may hold them; stop it, or raise the limit as root with sysctl"
+)
+
+// Explain says what an error means that comes of too few threads or epoll watches, in place of the trace of a Go program that
+// could get none. Other errors stay what they are.
 func Explain(err error) error {
 	text := err.Error()
 	has := func(part string) bool { return strings.Contains(text, part) }
 	unavailable := has("esource temporarily unavailable") && slices.ContainsFunc([]string{"pthread_create", "fork/exec", "unable to spawn", "namespaces"}, has)
-	if unavailable || has("failed to create new OS thread") {
-		return &noThread{err}
+	switch {
+	case unavailable || has("failed to create new OS thread"):
+		return &explained{noThreads, err}
+	case has("epollctl failed with 28") || has("file+net") && has("no space left on device"): // 28 is ENOSPC
+		return &explained{noWatches, err}
+	default:
+		return err
 	}
-	return err
 }

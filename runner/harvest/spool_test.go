@@ -1,4 +1,4 @@
-package runner
+package harvest
 
 import (
 	"errors"
@@ -29,7 +29,7 @@ func TestSpool(t *testing.T) {
 	for _, n := range []int{0, 1, 100, 20_000} {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
 			made := 0
-			s := spool{create: func() (*os.File, error) { made++; return os.CreateTemp(t.TempDir(), "") }}
+			s := Spool{create: func() (*os.File, error) { made++; return os.CreateTemp(t.TempDir(), "") }}
 			for i := range n {
 				if err := s.add(entryOf(i)); err != nil {
 					t.Fatal(err)
@@ -41,7 +41,7 @@ func TestSpool(t *testing.T) {
 			if err := s.end(); err != nil {
 				t.Fatal(err)
 			}
-			next, err := s.read()
+			next, err := s.Read()
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -56,7 +56,7 @@ func TestSpool(t *testing.T) {
 			if want := min(n/10_000, 1); made != want {
 				t.Errorf("%d files were made, want %d", made, want)
 			}
-			if err := s.close(); err != nil {
+			if err := s.Close(); err != nil {
 				t.Error(err)
 			}
 		})
@@ -65,7 +65,7 @@ func TestSpool(t *testing.T) {
 
 // A spool whose file cannot be written says so, and has nothing in it once it was told to forget.
 func TestSpoolOnAFullDisk(t *testing.T) {
-	s := spool{create: func() (*os.File, error) { return os.OpenFile("/dev/full", os.O_RDWR, 0) }}
+	s := Spool{create: func() (*os.File, error) { return os.OpenFile("/dev/full", os.O_RDWR, 0) }}
 	var err error
 	for i := 0; err == nil && i < 20_000; i++ {
 		err = s.add(entryOf(i))
@@ -74,7 +74,7 @@ func TestSpoolOnAFullDisk(t *testing.T) {
 		t.Fatalf("%v, want ENOSPC", err)
 	}
 	s.forget()
-	next, err := s.read()
+	next, err := s.Read()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -89,7 +89,7 @@ func TestSpoolCutShort(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := spool{create: func() (*os.File, error) { return file, nil }}
+	s := Spool{create: func() (*os.File, error) { return file, nil }}
 	for i := range 20_000 {
 		err = errors.Join(err, s.add(entryOf(i)))
 	}
@@ -103,7 +103,7 @@ func TestSpoolCutShort(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	next, err := s.read()
+	next, err := s.Read()
 	for err == nil {
 		_, err = next()
 	}

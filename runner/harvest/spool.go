@@ -1,4 +1,4 @@
-package runner
+package harvest
 
 import (
 	"bufio"
@@ -16,16 +16,16 @@ import (
 // spoolMemory is how much of a spool is held in memory, in bytes: most runs have few entries.
 const spoolMemory = 256 << 10
 
-// spool keeps the entries of a harvest, in the order in which they came, until the commit reads them. Beyond
+// Spool keeps the entries of a harvest, in the order in which they came, until the commit reads them. Beyond
 // spoolMemory they are in a file, so that memory does not depend on their number.
-type spool struct {
+type Spool struct {
 	create  func() (*os.File, error) // makes that file
 	memory  bytes.Buffer             // what is not in the file yet
 	file    *os.File                 // nil while everything is in memory
 	encoder *gob.Encoder
 }
 
-func (s *spool) add(e outputs.Entry) error {
+func (s *Spool) add(e outputs.Entry) error {
 	if s.encoder == nil {
 		s.encoder = gob.NewEncoder(&s.memory)
 	}
@@ -39,7 +39,7 @@ func (s *spool) add(e outputs.Entry) error {
 }
 
 // spill writes what is in memory to the file.
-func (s *spool) spill() (err error) {
+func (s *Spool) spill() (err error) {
 	if s.file == nil {
 		if s.file, err = s.create(); err != nil {
 			return fmt.Errorf("keep the verdicts: %w", err)
@@ -52,21 +52,21 @@ func (s *spool) spill() (err error) {
 }
 
 // end comes after the last entry.
-func (s *spool) end() error {
+func (s *Spool) end() error {
 	if s.file == nil {
 		return nil
 	}
 	return s.spill()
 }
 
-// read returns what hands out the entries from the first to io.EOF, each time anew. It comes after end.
-func (s *spool) read() (next func() (outputs.Entry, error), err error) {
+// Read returns what hands out the entries from the first to io.EOF, each time anew. It comes after end.
+func (s *Spool) Read() (next func() (outputs.Entry, error), err error) {
 	from := io.Reader(bytes.NewReader(s.memory.Bytes()))
 	if s.file != nil {
 		if _, err := s.file.Seek(0, io.SeekStart); err != nil {
 			return nil, fmt.Errorf("read the verdicts: %w", err)
 		}
-		from = bufio.NewReaderSize(s.file, chunk)
+		from = bufio.NewReaderSize(s.file, 64<<10)
 	}
 	decoder := gob.NewDecoder(from)
 	return func() (entry outputs.Entry, err error) {
@@ -79,12 +79,12 @@ func (s *spool) read() (next func() (outputs.Entry, error), err error) {
 }
 
 // forget leaves the spool as if nothing had been added. What its file holds is of no use any more.
-func (s *spool) forget() {
-	_ = s.close()
-	*s = spool{create: s.create}
+func (s *Spool) forget() {
+	_ = s.Close()
+	*s = Spool{create: s.create}
 }
 
-func (s *spool) close() error {
+func (s *Spool) Close() error {
 	if err := workspace.CloseFile(s.file); err != nil && !errors.Is(err, os.ErrClosed) {
 		return fmt.Errorf("close the verdicts: %w", err)
 	}

@@ -1,27 +1,30 @@
-package runner
+package commit
 
 import (
+	"time"
+
 	"golang.org/x/sys/unix"
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner/audit"
 	"github.com/scidex-ai/scidex-oci/runner/judge"
+	"github.com/scidex-ai/scidex-oci/runner/phase"
 )
 
-// events are the supervisor's, and what the end itself tells.
-func (e *execution) events(v judge.Outcome) []catalog.Event {
-	if !e.plan.Audit {
+// events are those of the supervisor, and what the end itself says.
+func events(e phase.Ended, o judge.Outcome, finished time.Time) []catalog.Event {
+	if !e.Audit {
 		return nil
 	}
-	all, at := e.exit.Audit, e.exit.Finished.UTC()
-	if e.exit.Finished.IsZero() { // nothing says when, as where the supervisor was lost
-		at = e.run.FinishedAt
+	all, at := e.Exit.Audit, e.Exit.Finished.UTC()
+	if e.Exit.Finished.IsZero() { // nothing says when, as where the supervisor was lost
+		at = finished
 	}
-	for _, name := range e.reached(v) {
+	for _, name := range reached(e, o) {
 		all = append(all, audit.Event{At: at, Kind: audit.Limit, Address: []byte(name), Severity: audit.Low, Count: 1})
 	}
-	if v.Reason == result.ReasonSignal && v.Signal == unix.SignalName(unix.SIGSYS) {
+	if o.Reason == result.ReasonSignal && o.Signal == unix.SignalName(unix.SIGSYS) {
 		all = append(all, audit.Event{At: at, Kind: audit.Architecture, Severity: audit.High, Count: 1})
 	}
 	var events []catalog.Event
@@ -35,15 +38,15 @@ func (e *execution) events(v judge.Outcome) []catalog.Event {
 }
 
 // reached are the limits that the kernel or the clock enforced.
-func (e *execution) reached(v judge.Outcome) []string {
+func reached(e phase.Ended, o judge.Outcome) []string {
 	var limits []string
-	if e.report.Evidence.OOMKills > 0 {
+	if e.Report.Evidence.OOMKills > 0 {
 		limits = append(limits, "memory")
 	}
-	if e.report.Evidence.PidsDenied > 0 {
+	if e.Report.Evidence.PidsDenied > 0 {
 		limits = append(limits, "pids")
 	}
-	if v.Reason == result.ReasonTimeout {
+	if o.Reason == result.ReasonTimeout {
 		limits = append(limits, "timeout")
 	}
 	return limits

@@ -1,0 +1,125 @@
+// Package commit writes the end of a run and its outputs into the catalog, in one transaction that is idempotent by id and
+// attempt. What it cannot commit it keeps below the root for a later command.
+package commit
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/scidex-ai/scidex-oci/outputs"
+	"github.com/scidex-ai/scidex-oci/outputs/blob"
+	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/runner/harvest"
+	"github.com/scidex-ai/scidex-oci/runner/request"
+)
+
+// DefaultTimeout is how long a commit is retried on transient errors.
+const DefaultTimeout = 60 * time.Second
+
+// Ledger is where results are committed. Commit is idempotent by the run's key; it returns catalog.ErrEnded where the run
+// has ended otherwise.
+type Ledger interface {
+	Commit(ctx context.Context, run catalog.Run, next func() (outputs.Entry, error)) error
+}
+
+// Stores are where a commit goes.
+type Stores struct {
+	Ledger  Ledger
+	Blobs   *blob.Store
+	Timeout time.Duration // 0: DefaultTimeout
+	Log     *slog.Logger
+}
+
+// Run commits a run with its entries. A second signal of the user's ends the retries.
+func (s Stores) Run(ctx context.Context, run catalog.Run, entries *harvest.Spool, stop <-chan request.StopSignal) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	defer s.allowGivingUp(run.ID, stop, cancel)()
+	timeout := s.Timeout
+	if timeout == 0 {
+		timeout = DefaultTimeout
+	}
+	next, err := entries.Read()
+	if err == nil {
+		err = KeepBlobs(ctx, s.Blobs, timeout, run, next)
+	}
+	if err != nil {
+		return err
+	}
+	return retry(ctx, until(time.Now().Add(timeout)), func() error {
+		next, err := entries.Read() // a listing that was handed out is gone
+		if err != nil {
+			return err
+		}
+		return s.Ledger.Commit(ctx, run, next)
+	})
+}
+
+// until allows retries up to a deadline.
+func until(deadline time.Time) (allowed func() bool) {
+	return func() bool { return time.Now().Before(deadline) }
+}
+
+// retry calls commit until it succeeds, fails for good, or no retry is allowed or ctx ends.
+func retry(ctx context.Context, allowed func() bool, commit func() error) error {
+	var last error
+	for wait := 10 * time.Millisecond; ; wait = min(2*wait, time.Second) {
+		err := commit()
+		if ctx.Err() != nil && err != nil {
+			return givenUp(ctx, last)
+		}
+		if err == nil || !transient(err) || !allowed() {
+			return err
+		}
+		last = err
+		select {
+		case <-time.After(wait):
+		case <-ctx.Done():
+			return givenUp(ctx, last)
+		}
+	}
+}
+
+// transient reports whether another try may help against an error of the catalog or of the blob store.
+func transient(err error) bool { return catalog.MayPass(err) || errors.Is(err, blob.ErrPasses) }
+
+func givenUp(ctx context.Context, last error) error {
+	if last == nil {
+		return context.Cause(ctx)
+	}
+	return fmt.Errorf("%w: %w", context.Cause(ctx), last)
+}
+
+// Slow is when a commit takes so long that signals are meant for it: those that come before are for the hook.
+const Slow = time.Second
+
+// allowGivingUp lets the user end the retries: the first signal after a run says what will be, the second gives up. What it
+// returns ends the listening.
+func (s Stores) allowGivingUp(id string, stop <-chan request.StopSignal, giveUp context.CancelCauseFunc) (done func()) {
+	finished := make(chan struct{})
+	var listening sync.WaitGroup
+	listening.Go(func() {
+		select {
+		case <-finished:
+			return
+		case <-time.After(Slow):
+		}
+		for asked := false; ; asked = true {
+			select {
+			case <-finished:
+				return
+			case signal := <-stop:
+				if asked {
+					giveUp(fmt.Errorf("given up at %s", signal.Name))
+					return
+				}
+				s.Log.Warn("run " + id + " has ended and its result is being committed; a second signal keeps it for a later command")
+			}
+		}
+	})
+	return func() { close(finished); listening.Wait() }
+}

@@ -1,0 +1,30 @@
+package commit
+
+import (
+	"testing"
+	"time"
+
+	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/result"
+	"github.com/scidex-ai/scidex-oci/runner/harvest"
+	"github.com/scidex-ai/scidex-oci/runner/judge"
+	"github.com/scidex-ai/scidex-oci/runner/phase"
+)
+
+// TestEventsWithoutAnEnd: where the supervisor was lost nothing says when the analysis ended, and the kernel has counted all the
+// same. An event without a time would keep the result out of the catalog for good.
+func TestEventsWithoutAnEnd(t *testing.T) {
+	ended := phase.Ended{Audit: true, Command: []string{"true"}, Report: result.Report{Evidence: result.Evidence{PidsDenied: 1}}}
+	failure := &judge.Failure{Reason: result.ReasonSupervisorLost, Err: catalog.ErrNotFound}
+	now := time.Now()
+	f, err := Judge(End{Ended: ended, Harvest: harvest.Nothing(), Failure: failure}, now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if f.Row.State != catalog.Lost || len(f.Row.Events) != 1 {
+		t.Fatalf("row %+v", f.Row)
+	}
+	if err := f.Row.Events[0].Validate(); err != nil || !f.Row.Events[0].At.Equal(f.Row.FinishedAt) || !f.Row.FinishedAt.Equal(now) {
+		t.Errorf("event %+v of a run that ended at %v: %v", f.Row.Events[0], f.Row.FinishedAt, err)
+	}
+}

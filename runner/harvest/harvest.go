@@ -1,0 +1,219 @@
+// Package harvest reads the working directory of an analysis that has ended and publishes what it holds, its logs and its
+// script into the blob store.
+package harvest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+
+	"github.com/scidex-ai/scidex-oci/outputs"
+	"github.com/scidex-ai/scidex-oci/outputs/blob"
+	"github.com/scidex-ai/scidex-oci/outputs/result"
+	"github.com/scidex-ai/scidex-oci/runner/judge"
+	"github.com/scidex-ai/scidex-oci/runner/observe/trace"
+	"github.com/scidex-ai/scidex-oci/runner/phase"
+	"github.com/scidex-ai/scidex-oci/runner/sandbox"
+	"github.com/scidex-ai/scidex-oci/runner/workspace"
+	"github.com/scidex-ai/scidex-oci/spec"
+)
+
+// Source is where a harvest reads, and where it publishes.
+type Source struct {
+	Supervisor *sandbox.Session
+	Dir        *workspace.Workdir
+	Ingest     *blob.Ingest
+	// Resumed says that another process ran the analysis: its supervisor, and what that knew, are gone.
+	Resumed bool
+	Root    bool // the caller is the host's root
+}
+
+// Harvested is what a harvest found and published.
+type Harvested struct {
+	Entries           *Spool         // one for each entry of the working directory
+	Listed            result.Excerpt // the part of them that the result lists
+	Outputs, Rejected int64
+	Bytes             int64    // of the outputs
+	Missing           []string // declared outputs that matched nothing
+	Blobs             []string // digests of the logs and the script
+	Stdout, Stderr    result.Log
+	Script            *result.Script // nil where a command ran
+}
+
+// Nothing is the harvest of a run that has not come to it.
+func Nothing() Harvested { return Harvested{Entries: &Spool{}} }
+
+// Report adds to a report what the harvest knows.
+func (h Harvested) Report(r *result.Report) {
+	r.Logs.Stdout, r.Logs.Stderr, r.Script = h.Stdout, h.Stderr, h.Script
+}
+
+// Run reads the working directory and makes all that it publishes durable. Where it ends early, with an error, what it
+// has published by then can be committed.
+func Run(ctx context.Context, from Source, ended phase.Ended) (Harvested, error) {
+	tracer := trace.From(ctx)
+	defer tracer.Span(trace.Run, "harvest")()
+	w := &walk{from: from, ended: ended, Harvested: Nothing()}
+	err := tracer.Do(trace.Run, "read the working directory", w.gather)
+	defer tracer.Span(trace.Run, "publish")()
+	err = errors.Join(err, w.publishLogs(), w.publishScript())
+	if failed := from.Ingest.Sync(); failed != nil {
+		err = errors.Join(err, failed)
+		w.disown() // their blobs may not outlive a power cut, or not be there
+		w.Blobs, w.Script, w.Stdout.SHA256, w.Stderr.SHA256 = nil, nil, "", ""
+	}
+	return w.Harvested, err
+}
+
+// walk is one harvest.
+type walk struct {
+	from     Source
+	ended    phase.Ended
+	declared *outputs.Declared
+	Harvested
+}
+
+// gather takes every entry of the working directory but what was staged and is as it was.
+func (w *walk) gather() (err error) {
+	if w.declared, err = outputs.NewDeclared(w.ended.Analysis.Outputs); err != nil {
+		return err
+	}
+	w.Entries.create = func() (*os.File, error) { return w.from.Ingest.Scratch() }
+	err = w.read(sandbox.Harvest{
+		Bounds:  w.bounds(),
+		Exclude: w.ended.Analysis.Exclude,
+		Partial: w.partial(),
+		Link:    w.ended.Analysis.Keep == spec.KeepNever,
+	}, outputs.Unchanged(w.ended.Staged))
+	w.Missing = w.declared.Missing()
+	if failed := w.Entries.end(); failed != nil {
+		w.disown()
+		return errors.Join(err, failed)
+	}
+	return err
+}
+
+// read takes the entries that are not unchanged.
+func (w *walk) read(h sandbox.Harvest, unchanged func(outputs.Entry) bool) error {
+	take := func(entry outputs.Entry) error {
+		if unchanged(entry) {
+			return nil
+		}
+		return w.take(entry)
+	}
+	if !w.from.Resumed {
+		_, err := w.from.Supervisor.Harvest(h, take)
+		return err
+	}
+	h.Resumed, h.Links, h.Below = true, w.ended.Links(), workspace.WorkName
+	if !w.from.Root {
+		_, err := w.from.Supervisor.HarvestOf(w.from.Dir.Dir, w.from.Ingest.Dir(), h, take)
+		return err
+	}
+	// The host's root may open everything, and what is above /work is root's and not the supervisor's.
+	work, err := workspace.OpenDir(int(w.from.Dir.Dir.Fd()), workspace.WorkName)
+	if err != nil {
+		return err
+	}
+	defer work.Close()
+	h.Below = "."
+	_, err = w.from.Supervisor.HarvestOf(work, w.from.Ingest.Dir(), h, take)
+	return err
+}
+
+// bounds are those of /work; where a run went past them, as far as it was seen to, so that what was written is kept.
+func (w *walk) bounds() outputs.Bounds {
+	exit := w.ended.Exit
+	bounds := outputs.Bounds{MaxEntries: w.ended.Analysis.WorkFiles, MaxBytes: int64(w.ended.Analysis.WorkSize)}
+	if exit.WorkFull != nil {
+		bounds.MaxBytes = max(bounds.MaxBytes, exit.Work.Bytes)
+		bounds.MaxEntries = max(bounds.MaxEntries, exit.Work.Files)
+	}
+	return bounds
+}
+
+// partial reports whether any file may have been open for writing when the run ended: whenever it did not end by itself,
+// and where it is not known which files the processes that it left had open. A supervisor knows that of its own run alone.
+func (w *walk) partial() bool {
+	exit := w.ended.Exit
+	if exit.Unseen || exit.Writers && w.from.Resumed {
+		return true
+	}
+	return w.ended.Stopped != nil || exit.TimedOut || !exit.Ended || w.ended.Report.Evidence.OOMKills > 0 || judge.RanFull(w.ended)
+}
+
+// take publishes one entry's file and keeps its verdict for the commit and for the result.
+func (w *walk) take(entry outputs.Entry) error {
+	if entry.Rejected == "" {
+		if err := w.from.Ingest.Gather(entry.Ingest, entry.SHA256); err != nil {
+			return err
+		}
+		entry.Ingest = ""
+	}
+	if err := w.Entries.add(entry); err != nil {
+		return err
+	}
+	w.Listed.Add(entry)
+	if entry.Rejected != "" {
+		w.Rejected++
+		return nil
+	}
+	w.Outputs++
+	w.Bytes += entry.Size
+	w.declared.Seen(entry.Path)
+	return nil
+}
+
+// disown leaves every entry out of the commit: the working directory is kept, and it is complete.
+func (w *walk) disown() {
+	w.Entries.forget()
+	w.Listed, w.Outputs, w.Rejected = result.Excerpt{}, 0, 0
+}
+
+func (w *walk) publishLogs() error {
+	for i, log := range []*result.Log{&w.Stdout, &w.Stderr} {
+		if w.ended.Logs[i] == nil {
+			continue
+		}
+		var err error
+		if *log, err = w.publish(*w.ended.Logs[i]); err != nil {
+			return fmt.Errorf("keep the log: %w", err)
+		}
+	}
+	return nil
+}
+
+// publishScript keeps the script with the run.
+func (w *walk) publishScript() error {
+	if w.ended.Script == nil {
+		return nil
+	}
+	kept, err := w.publish(*w.ended.Script)
+	if err != nil {
+		return fmt.Errorf("keep the script: %w", err)
+	}
+	w.Script = &result.Script{Name: w.ended.Inside, SHA256: kept.SHA256}
+	return nil
+}
+
+// publish moves a file of the ingest directory into the blob store. A launcher that was killed may have published it; or
+// the directory is gone, and the result has a warning of that.
+func (w *walk) publish(f phase.LogFile) (result.Log, error) {
+	log := result.Log{Bytes: f.Total, Truncated: f.Total > f.Kept}
+	if f.SHA256 == "" {
+		return log, nil
+	}
+	err := w.from.Ingest.Publish(f.Name, f.SHA256)
+	if w.from.Resumed && errors.Is(err, fs.ErrNotExist) {
+		log.Truncated = true
+		return log, nil
+	}
+	if err != nil {
+		return log, err
+	}
+	log.SHA256 = f.SHA256
+	w.Blobs = append(w.Blobs, f.SHA256)
+	return log, nil
+}

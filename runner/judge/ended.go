@@ -1,0 +1,45 @@
+package judge
+
+import (
+	"time"
+
+	"github.com/scidex-ai/scidex-oci/outputs"
+	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/result"
+	"github.com/scidex-ai/scidex-oci/runner/phase"
+	"github.com/scidex-ai/scidex-oci/spec"
+)
+
+// EndingOf takes from the end of an analysis what decides, with the declared outputs that are missing.
+func EndingOf(e phase.Ended, missing []string) Ending {
+	a := e.Analysis
+	return Ending{
+		Exit: e.Exit, Evidence: e.Report.Evidence, Stopped: e.Stopped, StoppedAt: e.StoppedAt, Forced: e.Insisted,
+		Grace: time.Duration(a.Grace), Timeout: time.Duration(a.Timeout), Memory: int64(a.Memory), Pids: e.PidsLimit,
+		Usage: e.Report.Usage, Outer: e.Outer, Bound: outputs.Extent{Files: a.WorkFiles, Bytes: int64(a.WorkSize)},
+		Command: e.Command[0], Missing: missing,
+	}
+}
+
+// KeepWork reports whether the working directory stays: because that was asked for, or because what is in it could not be
+// harvested. noted says that the end of the analysis was recorded, gone that /work was lost with its supervisor.
+func KeepWork(e phase.Ended, o Outcome, failed *Failure, noted, gone bool) bool {
+	switch {
+	case e.InMemory() && gone:
+		return false
+	case failed.is(result.ReasonHarvest), failed.is(result.ReasonSupervisorLost) && noted, failed.is(result.ReasonSandbox) && e.Exit.Executed:
+		return true
+	case e.Analysis.Keep == spec.KeepAlways:
+		return true
+	default:
+		return e.Analysis.Keep == spec.KeepFailed && o.State != catalog.Complete
+	}
+}
+
+func (f *Failure) is(reason result.Reason) bool { return f != nil && f.Reason == reason }
+
+// RanFull reports whether the run may have been cut off in the middle of a file for want of space.
+func RanFull(e phase.Ended) bool {
+	_, full := EndingOf(e, nil).outOfSpace()
+	return full
+}

@@ -1,0 +1,70 @@
+package phase
+
+import (
+	"time"
+
+	"github.com/scidex-ai/scidex-oci/outputs"
+	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/result"
+	"github.com/scidex-ai/scidex-oci/runner/request"
+	"github.com/scidex-ai/scidex-oci/runner/sandbox"
+	"github.com/scidex-ai/scidex-oci/spec"
+)
+
+// Ended is how an analysis ended, and all that the phases after it need. It is also the exit record, the head of a file
+// beside the state file whose entries are what was staged: with it gc does for a killed launcher what is left to do.
+type Ended struct {
+	Key      catalog.Key     `json:"-"` // the row has it
+	Analysis spec.Analysis   `json:"-"` // the row has it
+	Staged   []outputs.Entry `json:"-"` // the entries of the record
+
+	V         int                 `json:"v"` // 1
+	BootID    string              `json:"boot_id"`
+	StartedAt time.Time           `json:"started_at"`
+	Exit      sandbox.Exit        `json:"exit"`
+	Stopped   *request.StopSignal `json:"stopped,omitempty"`
+	StoppedAt time.Time           `json:"stopped_at"`
+	Insisted  bool                `json:"insisted,omitempty"`
+	Report    result.Report       `json:"report"`
+	Outer     bool                `json:"outer,omitempty"` // --limits outer
+	PidsLimit int64               `json:"pids_limit"`
+	Audit     bool                `json:"audit"`
+	Command   []string            `json:"command"`
+	HasData   bool                `json:"has_data,omitempty"`
+	HasDocs   bool                `json:"has_docs,omitempty"`
+	Hook      *HookDue            `json:"hook,omitempty"`
+	Ingest    string              `json:"ingest"` // the name of the ingest directory
+	Logs      [2]*LogFile         `json:"logs"`
+	Script    *LogFile            `json:"script,omitempty"`
+	Inside    string              `json:"inside,omitempty"` // the script's path there
+}
+
+// HookDue is a hook that is due after the commit.
+type HookDue struct {
+	Command []string `json:"command"`
+	Always  bool     `json:"always,omitempty"`
+}
+
+// LogFile is what is kept of a stream or of the script, in a file of the ingest directory. Kept and Total are bytes;
+// SHA256 is empty where nothing was kept.
+type LogFile struct {
+	Name   string `json:"name,omitempty"`
+	Kept   int64  `json:"kept"`
+	Total  int64  `json:"total"`
+	SHA256 string `json:"sha256,omitempty"`
+}
+
+// Links are what the working directory has to lead relative paths to the inputs.
+func (e Ended) Links() map[string]string {
+	links := map[string]string{}
+	if e.HasData {
+		links["data"] = "/data"
+	}
+	if e.HasDocs {
+		links["docs"] = "/docs"
+	}
+	return links
+}
+
+// InMemory reports whether /work was a tmpfs.
+func (e Ended) InMemory() bool { return e.Analysis.WorkStorage == spec.WorkTmpfs }
