@@ -1,12 +1,15 @@
 package main
 
 import (
-	"fmt"
-	"strings"
-
 	"github.com/urfave/cli/v2"
 
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/batchcmd"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/catalogcmd"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/command"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/imagecmd"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/queuecmd"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/slurmcmd"
 )
 
 const about = `Runs one analysis that nobody has reviewed in a rootless OCI container: it reads data and docs, writes
@@ -21,8 +24,8 @@ A run is named by its ID (the last attempt), ID@1 (the first), a unique prefix o
 `
 
 // newApp is the tree of commands.
-func newApp(p *program) *cli.App {
-	p.options = &options.Global{}
+func newApp(p *command.Program) *cli.App {
+	p.Options = &options.Global{}
 	var version bool
 	app := &cli.App{
 		Name:            "scidex-oci",
@@ -31,18 +34,18 @@ func newApp(p *program) *cli.App {
 		UsageText:       "scidex-oci [global flags] COMMAND [flags] [ARG...]",
 		Description:     about + "\n" + exitCodes,
 		HideVersion:     true, // ours says more
-		Flags:           options.List(p.options.Flags()...),
+		Flags:           options.List(p.Options.Flags()...),
 		HideHelpCommand: true,
-		Writer:          p.stdout,
-		ErrWriter:       p.stderr,
+		Writer:          p.Stdout,
+		ErrWriter:       p.Stderr,
 		// Values are not split at commas: a value of --env may hold one.
 		DisableSliceFlagSeparator: true,
 		ExitErrHandler:            func(*cli.Context, error) {}, // execute maps errors to exit codes
 		Commands: []*cli.Command{
-			newRunCommand(p), newBatchCommand(p), newSubmitCommand(p), newWorkerCommand(p), newQueueCommand(p), newSlurmCommand(p),
+			newRunCommand(p), batchcmd.New(p), queuecmd.NewSubmit(p), queuecmd.NewWorker(p), queuecmd.New(p), slurmcmd.New(p),
 			newSpecCommand(p), newListCommand(p), newStatsCommand(p), newShowCommand(p), newLogsCommand(p), newStopCommand(p),
 			newOutputsCommand(p), newReportCommand(p), newUICommand(p), newCrateCommand(p), newReplayCommand(p), newPostProcessCommand(p), newRemoveCommand(p),
-			newPinCommand(p), newUnpinCommand(p), newImageCommand(p), newCatalogCommand(p), newGCCommand(p), newDoctorCommand(p),
+			newPinCommand(p), newUnpinCommand(p), imagecmd.New(p), catalogcmd.New(p), newGCCommand(p), newDoctorCommand(p),
 			newSelftestCommand(p), newCanaryCommand(p), newCompletionCommand(p), newDocsCommand(p),
 		},
 	}
@@ -51,7 +54,7 @@ func newApp(p *program) *cli.App {
 	app.OnUsageError = usage
 	app.Action = func(c *cli.Context) error {
 		if version {
-			return p.build.print(p.stdout)
+			return p.Build.Print(p.Stdout)
 		}
 		return cli.ShowAppHelp(c)
 	}
@@ -71,28 +74,4 @@ func prepare(command *cli.Command) {
 	}
 }
 
-func usage(_ *cli.Context, err error, _ bool) error { return usagef("%s", err) }
-
-// words checks the number of a command's arguments; most is -1 for any number.
-func words(c *cli.Context, least, most int) ([]string, error) {
-	given := c.Args().Slice()
-	if len(given) < least || most >= 0 && len(given) > most {
-		what := "give " + c.Command.ArgsUsage
-		if c.Command.ArgsUsage == "" {
-			what = "it takes none"
-		}
-		name := strings.TrimPrefix(c.Command.HelpName, c.App.HelpName+" ") // every message begins with ours
-		return nil, usagef("%s: %s; %s", name, counted(len(given), "argument"), what)
-	}
-	return given, nil
-}
-
-func counted(n int, noun string) string {
-	switch n {
-	case 0:
-		return "no " + noun
-	case 1:
-		return "one " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
-}
+func usage(_ *cli.Context, err error, _ bool) error { return command.Usagef("%s", err) }

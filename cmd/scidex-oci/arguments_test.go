@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/command"
 )
 
 func TestArrange(t *testing.T) {
@@ -34,7 +36,7 @@ func TestArrange(t *testing.T) {
 		{"crate", "scidex-oci crate"},
 	}
 	for _, test := range tests {
-		got, err := arrange(newApp(&program{}), strings.Fields(test.in))
+		got, err := command.Arrange(newApp(&command.Program{}), strings.Fields(test.in))
 		if err != nil || strings.Join(got, " ") != test.want {
 			t.Errorf("%q: %q, %v, want %q", test.in, got, err, test.want)
 		}
@@ -56,7 +58,7 @@ func TestArrangeRefuses(t *testing.T) {
 		"--bogus run":           `unknown flag "--bogus"`,
 	}
 	for in, want := range tests {
-		_, err := arrange(newApp(&program{}), strings.Fields(in))
+		_, err := command.Arrange(newApp(&command.Program{}), strings.Fields(in))
 		if err == nil || err.Error() != want {
 			t.Errorf("%q: %v, want %s", in, err, want)
 		}
@@ -68,11 +70,11 @@ func FuzzArrange(f *testing.F) {
 	f.Add("outputs cat a -- -b")
 	f.Fuzz(func(t *testing.T, in string) {
 		args := strings.Split(in, " ")
-		first, err := arrange(newApp(&program{}), args)
+		first, err := command.Arrange(newApp(&command.Program{}), args)
 		if err != nil {
 			return
 		}
-		second, err := arrange(newApp(&program{}), first[1:])
+		second, err := command.Arrange(newApp(&command.Program{}), first[1:])
 		if err != nil || !slices.Equal(first, second) {
 			t.Errorf("%q became %q and that %q, %v", args, first, second, err)
 		}
@@ -80,7 +82,7 @@ func FuzzArrange(f *testing.F) {
 }
 
 func TestNoCommandIsNamedInit(t *testing.T) {
-	for _, l := range leaves(newApp(&program{}).Commands) {
+	for _, l := range leaves(newApp(&command.Program{}).Commands) {
 		if slices.Contains(l.path, "init") {
 			t.Errorf("%q: init is libcontainer's word", l.path)
 		}

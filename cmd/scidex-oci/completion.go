@@ -8,11 +8,12 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/command"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/suggest"
 )
 
-func newCompletionCommand(p *program) *cli.Command {
+func newCompletionCommand(p *command.Program) *cli.Command {
 	return &cli.Command{
 		Name:      "completion",
 		Usage:     "print the completion script of a shell",
@@ -22,15 +23,15 @@ func newCompletionCommand(p *program) *cli.Command {
 zsh:  scidex-oci completion zsh > "${fpath[1]}/_scidex-oci"
 fish: scidex-oci completion fish > ~/.config/fish/completions/scidex-oci.fish`,
 		Action: func(c *cli.Context) error {
-			given, err := words(c, 1, 1)
+			given, err := command.Args(c, 1, 1)
 			if err != nil {
 				return err
 			}
 			write := completions()[given[0]]
 			if write == nil {
-				return usagef("no completion for shell %q%s", given[0], suggest.DidYouMean(given[0], shells(), ""))
+				return command.Usagef("no completion for shell %q%s", given[0], suggest.DidYouMean(given[0], shells(), ""))
 			}
-			return write(p.stdout, c.App)
+			return write(p.Stdout, c.App)
 		},
 	}
 }

@@ -14,7 +14,10 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/command"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/results"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/stores"
 	"github.com/scidex-ai/scidex-oci/outputs"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/crate"
@@ -24,7 +27,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
-func newCrateCommand(p *program) *cli.Command {
+func newCrateCommand(p *command.Program) *cli.Command {
 	o := &crateOptions{}
 	return &cli.Command{
 		Name:      "crate",
@@ -36,11 +39,11 @@ what was executed, when, on which image, with what environment, and what it used
 secrets are left out. What nobody knows is left out too: say --license and --agent.`,
 		Flags: o.flags(),
 		Action: func(c *cli.Context) error {
-			given, err := words(c, 1, 1)
+			given, err := command.Args(c, 1, 1)
 			if err != nil {
 				return err
 			}
-			return p.visit(c, func(h *stores) error { return runCrate(c.Context, h, *o, given[0]) })
+			return p.WithStores(c, func(st *stores.Stores) error { return runCrate(c.Context, st, *o, given[0]) })
 		},
 		Subcommands: []*cli.Command{newCrateVerify(p)},
 	}
@@ -62,11 +65,11 @@ func (o *crateOptions) flags() []cli.Flag {
 	)
 }
 
-func runCrate(ctx context.Context, h *stores, o crateOptions, name string) error {
+func runCrate(ctx context.Context, st *stores.Stores, o crateOptions, name string) error {
 	if o.output == "" {
-		return usagef("crate: where to? Give -o DIR or -o FILE.zip")
+		return command.Usagef("crate: where to? Give -o DIR or -o FILE.zip")
 	}
-	run, err := h.find(ctx, name)
+	run, err := st.Find(ctx, name)
 	if err != nil {
 		return err
 	}
@@ -76,7 +79,7 @@ func runCrate(ctx context.Context, h *stores, o crateOptions, name string) error
 	if err := deliver.OutputsRemoved(run); err != nil {
 		return err
 	}
-	described, source, err := h.crateOf(ctx, run)
+	described, source, err := crateOf(ctx, st, run)
 	if err != nil {
 		return err
 	}
@@ -126,8 +129,8 @@ func (s crateSource) Open(sha256 string) (io.ReadCloser, error) {
 const scriptType = "text/plain"
 
 // crateOf is what the catalog knows of a run.
-func (h *stores) crateOf(ctx context.Context, run catalog.Run) (crate.Run, crateSource, error) {
-	result, err := watch.Show(ctx, h.runner, run)
+func crateOf(ctx context.Context, st *stores.Stores, run catalog.Run) (crate.Run, crateSource, error) {
+	result, err := watch.Show(ctx, st.Runner, run)
 	if err != nil {
 		return crate.Run{}, crateSource{}, err
 	}
@@ -136,13 +139,13 @@ func (h *stores) crateOf(ctx context.Context, run catalog.Run) (crate.Run, crate
 		return crate.Run{}, crateSource{}, err
 	}
 	sum := sha256.Sum256(raw)
-	source := crateSource{blobs: h.reading(ctx), digest: hex.EncodeToString(sum[:]), result: raw}
+	source := crateSource{blobs: st.BlobOpener(ctx), digest: hex.EncodeToString(sum[:]), result: raw}
 	var asked spec.Analysis
 	_ = json.Unmarshal(run.Request, &asked) // a request of another version; the result has it as it is
 	name := run.String()
 	c := crate.Run{
 		ID: name, Name: "Run " + name,
-		Description: "The outputs, logs and result of one run of an analysis, made by scidex-oci. " + ending(result) + ".",
+		Description: "The outputs, logs and result of one run of an analysis, made by scidex-oci. " + results.Ending(result) + ".",
 		Completed:   run.State == catalog.Complete, Error: run.Message,
 		StartedAt: run.StartedAt, FinishedAt: run.FinishedAt,
 		Command: asked.Command, Environment: asked.Env, Inputs: crateInputs(asked, result.Inputs),
@@ -156,18 +159,18 @@ func (h *stores) crateOf(ctx context.Context, run catalog.Run) (crate.Run, crate
 	if asked.Script != "" {
 		c.Command = append([]string{asked.Script}, asked.Args...)
 	}
-	if c.Script, err = h.crateScript(ctx, result.Script); err != nil {
+	if c.Script, err = crateScript(ctx, st, result.Script); err != nil {
 		return c, source, err
 	}
-	if c.Logs, err = h.crateLogs(ctx, result.Logs); err != nil {
+	if c.Logs, err = crateLogs(ctx, st, result.Logs); err != nil {
 		return c, source, err
 	}
-	c.Outputs, err = h.crateOutputs(ctx, run.Key)
+	c.Outputs, err = crateOutputs(ctx, st, run.Key)
 	return c, source, err
 }
 
-func (h *stores) crateOutputs(ctx context.Context, key catalog.Key) (all []crate.File, err error) {
-	err = h.catalog.Outputs(ctx, key, func(e outputs.Entry) bool {
+func crateOutputs(ctx context.Context, st *stores.Stores, key catalog.Key) (all []crate.File, err error) {
+	err = st.Catalog.Outputs(ctx, key, func(e outputs.Entry) bool {
 		if e.Rejected == "" {
 			f := crate.File{Path: e.Path, Size: e.Size, SHA256: e.SHA256, MediaType: e.MediaType}
 			if e.Partial {
@@ -180,18 +183,18 @@ func (h *stores) crateOutputs(ctx context.Context, key catalog.Key) (all []crate
 	return all, err
 }
 
-func (h *stores) crateScript(ctx context.Context, s *result.Script) (*crate.File, error) {
+func crateScript(ctx context.Context, st *stores.Stores, s *result.Script) (*crate.File, error) {
 	if s == nil || s.SHA256 == "" {
 		return nil, nil //nolint:nilnil // there is none, which is no error
 	}
-	size, err := h.blobs.Size(ctx, s.SHA256)
+	size, err := st.Blobs.Size(ctx, s.SHA256)
 	name := s.Name[strings.LastIndexByte(s.Name, '/')+1:]
 	return &crate.File{
 		Path: []byte(name), Description: "The script as it was executed.", Size: size, SHA256: s.SHA256, MediaType: scriptType,
 	}, err
 }
 
-func (h *stores) crateLogs(ctx context.Context, logs result.Logs) (all []crate.File, err error) {
+func crateLogs(ctx context.Context, st *stores.Stores, logs result.Logs) (all []crate.File, err error) {
 	for _, one := range []struct {
 		name string
 		log  result.Log
@@ -199,7 +202,7 @@ func (h *stores) crateLogs(ctx context.Context, logs result.Logs) (all []crate.F
 		if one.log.SHA256 == "" {
 			continue // nothing was written
 		}
-		size, failed := h.blobs.Size(ctx, one.log.SHA256)
+		size, failed := st.Blobs.Size(ctx, one.log.SHA256)
 		err = errors.Join(err, failed)
 		f := crate.File{Path: []byte(one.name + ".txt"), Description: "What the analysis wrote to " + one.name + ".", Size: size, SHA256: one.log.SHA256, MediaType: "text/plain"}
 		if one.log.Truncated {

@@ -6,10 +6,12 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/command"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
 	"github.com/scidex-ai/scidex-oci/outputs/crate"
 )
 
-func newCrateVerify(p *program) *cli.Command {
+func newCrateVerify(p *command.Program) *cli.Command {
 	return &cli.Command{
 		Name:      "verify",
 		Usage:     "check that a crate has all that it names, unchanged, and nothing else",
@@ -18,7 +20,7 @@ func newCrateVerify(p *program) *cli.Command {
 		Description: `Any RO-Crate can be checked whose files have contentSize and sha256. The exit code is 0 where all is right and 1 where not.
 The metadata itself is not signed: who changes it with the files is not noticed.`,
 		Action: func(c *cli.Context) error {
-			given, err := words(c, 1, 1)
+			given, err := command.Args(c, 1, 1)
 			if err != nil {
 				return err
 			}
@@ -27,20 +29,20 @@ The metadata itself is not signed: who changes it with the files is not noticed.
 	}
 }
 
-func runCrateVerify(ctx context.Context, p *program, path string) error {
+func runCrateVerify(ctx context.Context, p *command.Program, path string) error {
 	check, err := crate.Verify(ctx, path)
 	if err != nil {
 		return err
 	}
 	for _, one := range check.Problems {
-		if _, err := fmt.Fprintf(p.stdout, "%s: %s\n", escape(one.Path), escape(one.What)); err != nil {
+		if _, err := fmt.Fprintf(p.Stdout, "%s: %s\n", screen.Escape(one.Path), screen.Escape(one.What)); err != nil {
 			return err
 		}
 	}
 	if len(check.Problems) > 0 {
-		fmt.Fprintf(p.stderr, "%s; %s as named\n", counted(len(check.Problems), "problem"), counted(check.Files, "file"))
-		return exitStatus(1)
+		fmt.Fprintf(p.Stderr, "%s; %s as named\n", screen.Count(len(check.Problems), "problem"), screen.Count(check.Files, "file"))
+		return command.ExitStatus(1)
 	}
-	_, err = fmt.Fprintf(p.stdout, "%s, %s: all as named\n", counted(check.Files, "file"), size(check.Bytes))
+	_, err = fmt.Fprintf(p.Stdout, "%s, %s: all as named\n", screen.Count(check.Files, "file"), screen.Size(check.Bytes))
 	return err
 }

@@ -9,9 +9,11 @@ import (
 	"strings"
 
 	"github.com/urfave/cli/v2"
+
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/command"
 )
 
-func newDocsCommand(p *program) *cli.Command {
+func newDocsCommand(p *command.Program) *cli.Command {
 	var dir string
 	return &cli.Command{
 		Name:      "docs",
@@ -20,11 +22,11 @@ func newDocsCommand(p *program) *cli.Command {
 		UsageText: "scidex-oci docs --dir DIR",
 		Flags:     []cli.Flag{&cli.StringFlag{Name: "dir", Usage: "directory `DIR` to write to", Destination: &dir}},
 		Action: func(c *cli.Context) error {
-			if _, err := words(c, 0, 0); err != nil {
+			if _, err := command.Args(c, 0, 0); err != nil {
 				return err
 			}
 			if dir == "" {
-				return usagef("docs needs --dir DIR")
+				return command.Usagef("docs needs --dir DIR")
 			}
 			return runDocs(c.App, dir)
 		},

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/command"
 )
 
 func TestDocs(t *testing.T) {
@@ -49,7 +51,7 @@ func TestRoff(t *testing.T) {
 // bash is essential on Debian, so it is there to test with.
 func TestBashCompletion(t *testing.T) {
 	var script bytes.Buffer
-	if err := bashCompletion(&script, newApp(&program{})); err != nil {
+	if err := bashCompletion(&script, newApp(&command.Program{})); err != nil {
 		t.Fatal(err)
 	}
 	tests := []struct{ line, want string }{
@@ -76,7 +78,7 @@ func TestBashCompletion(t *testing.T) {
 }
 
 func TestOtherShellsNameEveryCommandAndFlag(t *testing.T) {
-	app := newApp(&program{})
+	app := newApp(&command.Program{})
 	for shell, form := range map[string]string{"zsh": "--%s", "fish": "-l %s"} {
 		var script bytes.Buffer
 		if err := completions()[shell](&script, app); err != nil {

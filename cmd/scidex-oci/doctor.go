@@ -3,22 +3,20 @@ package main
 import (
 	"cmp"
 	"context"
-	"errors"
-	"fmt"
-	"io/fs"
-	"os"
-	"path/filepath"
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/command"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
-	"github.com/scidex-ai/scidex-oci/outputs/store"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/runflags"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/stores"
 	"github.com/scidex-ai/scidex-oci/runner/check/doctor"
 	"github.com/scidex-ai/scidex-oci/runner/phase"
 )
 
-func newDoctorCommand(p *program) *cli.Command {
-	o := newRunOptions(p)
+func newDoctorCommand(p *command.Program) *cli.Command {
+	o := runflags.NewOptions(p)
 	return &cli.Command{
 		Name:      "doctor",
 		Usage:     "find out whether runs work on this host, and what cures it where not",
@@ -40,7 +38,7 @@ Exit codes: 0 a run with these flags works, 1 it does not, 125 bad flags, 129, 1
 SIGHUP, SIGINT, SIGQUIT or SIGTERM.`,
 		Flags: options.List(append(confiningFlags(p, o), options.Bool(&o.JSON, "json", "print the report as one JSON object"))...),
 		Action: func(c *cli.Context) error {
-			if _, err := words(c, 0, 0); err != nil {
+			if _, err := command.Args(c, 0, 0); err != nil {
 				return err
 			}
 			return runDoctor(c, p, o)
@@ -48,119 +46,69 @@ SIGHUP, SIGINT, SIGQUIT or SIGTERM.`,
 	}
 }
 
-func runDoctor(c *cli.Context, p *program, o *options.Run) error {
-	if err := p.load(c, o.Flags(p.options)...); err != nil {
+func runDoctor(c *cli.Context, p *command.Program, o *options.Run) error {
+	if err := p.Load(c, o.Flags(p.Options)...); err != nil {
 		return err
 	}
-	k := p.requestParser(c, o)
-	k.words = []string{"true"} // what will be run
-	wanted, err := k.options()
+	k := runflags.NewParser(p, c, o)
+	k.Words = []string{"true"} // what will be run
+	wanted, err := k.Options()
 	if err != nil {
 		return err
 	}
-	if wanted.analysis, err = k.analysis(c.Context, nil); err == nil {
-		err = wanted.analysis.Validate()
+	if wanted.Analysis, err = k.Analysis(c.Context, nil); err == nil {
+		err = wanted.Analysis.Validate()
 	}
 	if err != nil {
 		return err
 	}
-	how, err := p.examination()
+	how, err := examination(p)
 	if err != nil {
 		return err
 	}
-	how.Analysis, how.NoAudit = wanted.analysis, wanted.noAudit
-	return examine(c.Context, p, how, wanted.json)
+	how.Analysis, how.NoAudit = wanted.Analysis, wanted.NoAudit
+	return examine(c.Context, p, how, wanted.JSON)
 }
 
 // examination is how doctor gets at the caller's catalog, and at one of its own.
-func (p *program) examination() (doctor.Options, error) {
-	s, err := settingsOf(p.options, p.env)
+func examination(p *command.Program) (doctor.Options, error) {
+	s, err := stores.ReadSettings(p.Options, p.Env)
 	if err != nil {
 		return doctor.Options{}, err
 	}
-	how := doctor.Options{Root: s.root, Tmp: s.tmp, PostgreSQL: redacted(s.db.url), Version: p.build.version}
-	given, err := policyOf(p.options)
+	how := doctor.Options{Root: s.Root, Tmp: s.Tmp, PostgreSQL: s.Postgres(), Version: p.Build.Version}
+	given, err := stores.ReadPolicy(p.Options)
 	if err != nil {
 		return how, err
 	}
-	how.MinFree = given.floor
-	how.Catalog = func(ctx context.Context) (string, error) { return p.lookAt(ctx, s) }
-	how.Open = p.throwAway(s, given)
+	how.MinFree = given.Floor
+	how.Catalog = func(ctx context.Context) (string, error) { return s.Examine(ctx, p.Build.Version, p.Stderr) }
+	how.Open = throwAway(p, s, given)
 	return how, nil
 }
 
 // throwAway opens stores in a directory of their own, with the settings of another.
-func (p *program) throwAway(s settings, given policy) func(context.Context, string) (*phase.Host, error) {
+func throwAway(p *command.Program, s stores.Settings, given stores.Policy) func(context.Context, string) (*phase.Host, error) {
 	return func(ctx context.Context, root string) (*phase.Host, error) {
-		own := s
-		own.root, own.db, own.blobs = root, database{file: filepath.Join(root, "catalog.db")}, blobPlace{dir: filepath.Join(root, "blobs")}
-		h, err := p.openAt(ctx, own, given, p.stderr)
+		st, err := stores.Open(ctx, s.At(root), given, p.Build.Version, p.Stderr)
 		if err != nil {
 			return nil, err
 		}
-		return h.runner, nil
+		return st.Runner, nil
 	}
-}
-
-// lookAt opens the catalog and the blob store where both are there, and makes sure that they belong together. A
-// schema in PostgreSQL is made or migrated by it as by any command.
-func (p *program) lookAt(ctx context.Context, s settings) (string, error) {
-	blobs := s.blobs.dir
-	if s.blobs.remote() { // it is asked itself
-		blobs = ""
-	}
-	missing, err := firstMissing(s.db.file, blobs)
-	if err != nil {
-		return "", err
-	}
-	if missing != "" {
-		seen := missing + " is not there yet: the first run makes it"
-		if s.db.file != "" {
-			if missing == s.db.file {
-				err = s.neverHad(ctx)
-			}
-			return seen, err
-		}
-		c, err := s.db.open(ctx)
-		if err != nil {
-			return "", err
-		}
-		return seen, c.Close()
-	}
-	h, err := p.openAt(ctx, s, policy{}, p.stderr)
-	if err != nil {
-		return "", err
-	}
-	id, _, err := store.Match(ctx, h.runner.Catalog, h.runner.Blobs)
-	return fmt.Sprintf("catalog %s, with its blob store", id), errors.Join(err, h.Close())
-}
-
-// firstMissing is the first of some paths at which nothing is; an empty one is no path.
-func firstMissing(paths ...string) (string, error) {
-	for _, path := range paths {
-		if path == "" {
-			continue
-		}
-		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-			return path, nil
-		} else if err != nil {
-			return "", err
-		}
-	}
-	return "", nil
 }
 
 // examine prints the report.
-func examine(ctx context.Context, p *program, how doctor.Options, asJSON bool) error {
-	stop, done := stops()
+func examine(ctx context.Context, p *command.Program, how doctor.Options, asJSON bool) error {
+	stop, done := command.StopSignals()
 	defer done()
 	how.Stop = stop
 	report, err := doctor.Run(ctx, how)
 	if err != nil {
-		return stoppedStatus(p.stderr, err, "nothing is known")
+		return stoppedStatus(p.Stderr, err, "nothing is known")
 	}
 	if asJSON {
-		err = writeJSON(p.stdout, report)
+		err = screen.WriteJSON(p.Stdout, report)
 	} else {
 		newReportPrinter(p).doctor(report)
 	}

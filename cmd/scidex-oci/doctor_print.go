@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
 	"github.com/scidex-ai/scidex-oci/runner/check/doctor"
 )
 
@@ -12,7 +13,7 @@ func (r reportPrinter) doctor(report doctor.Report) {
 		r.finding(f)
 	}
 	s := report.Summary
-	fmt.Fprintln(r.w, r.verdict(report.Works, escape(s.Run)))
+	fmt.Fprintln(r.w, r.verdict(report.Works, screen.Escape(s.Run)))
 	fmt.Fprintf(r.w, "limits: %s; ids: %s; unix sockets in bound directories: %s\n", limitsBy[s.Limits], idsOf(s), walls[s.SocketWall])
 }
 
@@ -27,12 +28,12 @@ func (r reportPrinter) finding(f doctor.Finding) {
 		}
 		seen = "after " + f.After
 	}
-	status := r.palette.outcome(string(f.Status), string(doctor.OK), string(doctor.Fail), len(doctor.Skipped))
+	status := r.palette.Outcome(string(f.Status), string(doctor.OK), string(doctor.Fail), len(doctor.Skipped))
 	r.line(status, codeWidth, f.Code, seen)
 	if f.Status == doctor.Warn || f.Status == doctor.Fail {
 		r.detail("means", f.Means)
 		r.detail("cure", f.Cure)
-		r.detail("command", r.palette.bold(escape(f.Command)))
+		r.detail("command", r.palette.Bold(screen.Escape(f.Command)))
 	}
 }
 

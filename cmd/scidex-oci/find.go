@@ -10,13 +10,16 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/command"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/stores"
 	"github.com/scidex-ai/scidex-oci/outputs"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 )
 
-func newOutputsFindCommand(p *program) *cli.Command {
+func newOutputsFindCommand(p *command.Program) *cli.Command {
 	o := &findOptions{}
 	return &cli.Command{
 		Name:      "find",
@@ -28,11 +31,11 @@ everything below dir. Eight hexadecimal digits or more are the beginning of a di
 of such a name.`,
 		Flags: o.flags(),
 		Action: func(c *cli.Context) error {
-			given, err := words(c, 1, 1)
+			given, err := command.Args(c, 1, 1)
 			if err != nil {
 				return err
 			}
-			return p.visit(c, func(h *stores) error { return runOutputsFind(c.Context, p.stdout, h, *o, given[0]) })
+			return p.WithStores(c, func(st *stores.Stores) error { return runOutputsFind(c.Context, p.Stdout, st, *o, given[0]) })
 		},
 	}
 }
@@ -60,14 +63,14 @@ type search struct {
 	asJSON  bool
 }
 
-func runOutputsFind(ctx context.Context, w io.Writer, h *stores, o findOptions, what string) error {
+func runOutputsFind(ctx context.Context, w io.Writer, st *stores.Stores, o findOptions, what string) error {
 	s, err := searchOf(o, what, time.Now())
 	if err != nil {
 		return err
 	}
 	n := 0
 	var printed error
-	err = h.catalog.FindOutputs(ctx, s.query, func(found catalog.FoundOutput) bool {
+	err = st.Catalog.FindOutputs(ctx, s.query, func(found catalog.FoundOutput) bool {
 		if !s.matches(found.Path) {
 			return true
 		}
@@ -108,13 +111,13 @@ type foundOutput struct {
 func (s search) print(w io.Writer, found catalog.FoundOutput) error {
 	o := result.NewOutput(found.Entry)
 	if s.asJSON {
-		return writeJSON(w, foundOutput{found.ID, found.Attempt, found.CreatedAt, moment(found.OutputsRemovedAt), o})
+		return screen.WriteJSON(w, foundOutput{found.ID, found.Attempt, found.CreatedAt, moment(found.OutputsRemovedAt), o})
 	}
 	removed := ""
 	if !found.OutputsRemovedAt.IsZero() {
 		removed = "  (content removed)"
 	}
-	_, err := fmt.Fprintf(w, "%s  %s  %10s  %s  %s%s\n", localTime(found.CreatedAt), short(o.SHA256), size(o.Size),
-		escape(found.String()), escape(o.Path), removed)
+	_, err := fmt.Fprintf(w, "%s  %s  %10s  %s  %s%s\n", screen.LocalTime(found.CreatedAt), screen.ShortDigest(o.SHA256), screen.Size(o.Size),
+		screen.Escape(found.String()), screen.Escape(o.Path), removed)
 	return err
 }

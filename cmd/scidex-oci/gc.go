@@ -10,13 +10,17 @@ import (
 	"github.com/docker/go-units"
 	"github.com/urfave/cli/v2"
 
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/command"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/imagecmd"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/stores"
 	"github.com/scidex-ai/scidex-oci/runner/check/doctor"
 	"github.com/scidex-ai/scidex-oci/runner/check/selftest"
 	"github.com/scidex-ai/scidex-oci/runner/recovery"
 )
 
-func newGCCommand(p *program) *cli.Command {
+func newGCCommand(p *command.Program) *cli.Command {
 	o := &gcOptions{}
 	return &cli.Command{
 		Name:      "gc",
@@ -28,10 +32,10 @@ is not among the newest N runs of this root. A run that is pinned, has not ended
 is the only copy of what was not committed never goes. A blob goes when it is an hour old and no run needs it.`,
 		Flags: o.flags(),
 		Action: func(c *cli.Context) error {
-			if _, err := words(c, 0, 0); err != nil {
+			if _, err := command.Args(c, 0, 0); err != nil {
 				return err
 			}
-			return p.enter(c, func(h *stores) error { return runGC(c.Context, p, h, *o) })
+			return p.WithRawStores(c, func(st *stores.Stores) error { return runGC(c.Context, p, st, *o) })
 		},
 	}
 }
@@ -49,23 +53,23 @@ func (o *gcOptions) flags() []cli.Flag {
 	)...)
 }
 
-func runGC(ctx context.Context, p *program, h *stores, o gcOptions) error {
+func runGC(ctx context.Context, p *command.Program, st *stores.Stores, o gcOptions) error {
 	retention, err := o.retention.At(time.Now())
 	if err != nil {
 		return err
 	}
-	report, err := recovery.GC(ctx, h.runner, o.dryRun, retention)
+	report, err := recovery.GC(ctx, st.Runner, o.dryRun, retention)
 	if err != nil {
 		return err
 	}
-	examination, err := p.examination()
+	examination, err := examination(p)
 	if err != nil {
 		return err
 	}
 	for _, sweep := range []func() ([]string, error){
-		func() ([]string, error) { return selftest.Sweep(h.runner.Tmp, o.dryRun) },
-		func() ([]string, error) { return sweepImages(ctx, h.runner.Root, o.dryRun) },
-		func() ([]string, error) { return doctor.Sweep(ctx, h.runner.Root, o.dryRun, examination.Open) },
+		func() ([]string, error) { return selftest.Sweep(st.Runner.Tmp, o.dryRun) },
+		func() ([]string, error) { return imagecmd.Sweep(ctx, st.Runner.Root, o.dryRun) },
+		func() ([]string, error) { return doctor.Sweep(ctx, st.Runner.Root, o.dryRun, examination.Open) },
 	} {
 		swept, err := sweep()
 		report.Removed = append(report.Removed, swept...)
@@ -74,9 +78,9 @@ func runGC(ctx context.Context, p *program, h *stores, o gcOptions) error {
 		}
 	}
 	if o.json {
-		err = writeJSON(p.stdout, collectedOf(report, o.dryRun, retention))
+		err = screen.WriteJSON(p.Stdout, collectedOf(report, o.dryRun, retention))
 	} else {
-		printGC(p.stdout, report, o.dryRun, retention)
+		printGC(p.Stdout, report, o.dryRun, retention)
 	}
 	return errors.Join(append(report.Errors, err)...)
 }
@@ -144,33 +148,33 @@ func printGC(w io.Writer, report recovery.GCReport, dryRun bool, retention recov
 		committed, lost, removed = "would commit     ", "would mark lost  ", "would remove     "
 	}
 	for _, key := range report.Committed {
-		fmt.Fprintf(w, "%s%s: it had ended, and its result waited\n", committed, escape(key.String()))
+		fmt.Fprintf(w, "%s%s: it had ended, and its result waited\n", committed, screen.Escape(key.String()))
 	}
 	for _, key := range report.Lost {
-		fmt.Fprintln(w, lost+escape(key.String()))
+		fmt.Fprintln(w, lost+screen.Escape(key.String()))
 	}
 	what := "run "
 	if retention.OutputsOnly {
 		what = "outputs of run "
 	}
 	for _, run := range report.Expired {
-		fmt.Fprintf(w, "%s%s%s: %s, %s\n", removed, what, escape(run.String()), counted(int(run.Outputs), "output"), units.BytesSize(float64(run.Bytes)))
+		fmt.Fprintf(w, "%s%s%s: %s, %s\n", removed, what, screen.Escape(run.String()), screen.Count(int(run.Outputs), "output"), units.BytesSize(float64(run.Bytes)))
 	}
 	for _, key := range report.PostProcess {
-		name := escape(key.String())
+		name := screen.Escape(key.String())
 		fmt.Fprintf(w, "owed     %s: its post-process command did not end; repeat it with \"scidex-oci post-process %s\"\n", name, name)
 	}
 	for _, what := range report.Removed {
-		fmt.Fprintln(w, removed+escape(what))
+		fmt.Fprintln(w, removed+screen.Escape(what))
 	}
 	if report.Blobs > 0 {
 		fmt.Fprintf(w, "%s%d blobs that no run names, %s\n", removed, report.Blobs, units.BytesSize(float64(report.BlobBytes)))
 	}
 	for _, what := range report.Kept {
-		fmt.Fprintf(w, "kept     %s: it holds the only copy of what its run wrote\n", escape(what))
+		fmt.Fprintf(w, "kept     %s: it holds the only copy of what its run wrote\n", screen.Escape(what))
 	}
 	for _, what := range report.Foreign {
-		fmt.Fprintf(w, "left     %s: no run of this catalog names it\n", escape(what))
+		fmt.Fprintf(w, "left     %s: no run of this catalog names it\n", screen.Escape(what))
 	}
 	if len(report.Committed)+len(report.Lost)+len(report.Expired)+len(report.Removed)+len(report.Kept)+len(report.Foreign)+len(report.Errors)+len(report.PostProcess) == 0 && report.Blobs == 0 {
 		fmt.Fprintln(w, "nothing to remove")

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner/request"
@@ -106,7 +107,7 @@ func hintModule(module string, a spec.Analysis) string {
 		own = "if it is a module of your own, it is not next to the script in --project"
 	}
 	if a.Runtime != "" {
-		return fmt.Sprintf("Python has no module %q: install it in the environment %s on the host; %s", top, shellWord(a.Runtime), own)
+		return fmt.Sprintf("Python has no module %q: install it in the environment %s on the host; %s", top, screen.ShellQuote(a.Runtime), own)
 	}
 	return fmt.Sprintf("Python has no module %q: only the host's packages are there: install it in a virtual environment or a conda environment, "+
 		"and add --runtime DIR; %s", top, own)

@@ -9,13 +9,16 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/command"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/stores"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner/watch"
 )
 
-func newLogsCommand(p *program) *cli.Command {
+func newLogsCommand(p *command.Program) *cli.Command {
 	o := &logsOptions{}
 	return &cli.Command{
 		Name:      "logs",
@@ -24,11 +27,11 @@ func newLogsCommand(p *program) *cli.Command {
 		ArgsUsage: "ID",
 		Flags:     o.flags(),
 		Action: func(c *cli.Context) error {
-			given, err := words(c, 1, 1)
+			given, err := command.Args(c, 1, 1)
 			if err != nil {
 				return err
 			}
-			return p.visit(c, func(h *stores) error { return runLogs(c.Context, p, h, *o, given[0]) })
+			return p.WithStores(c, func(st *stores.Stores) error { return runLogs(c.Context, p, st, *o, given[0]) })
 		},
 	}
 }
@@ -46,16 +49,16 @@ func (o *logsOptions) flags() []cli.Flag {
 	)
 }
 
-func runLogs(ctx context.Context, p *program, h *stores, o logsOptions, name string) error {
+func runLogs(ctx context.Context, p *command.Program, st *stores.Stores, o logsOptions, name string) error {
 	if o.stdout == o.stderr {
 		o.stdout, o.stderr = true, true
 	}
-	run, err := h.find(ctx, name)
+	run, err := st.Find(ctx, name)
 	if err != nil {
 		return err
 	}
-	stdout, closeStdout := display(p.stdout.File)
-	stderr, closeStderr := display(p.stderr)
+	stdout, closeStdout := screen.Display(p.Stdout.File)
+	stderr, closeStderr := screen.Display(p.Stderr)
 	var to watch.Streams
 	if o.stdout {
 		to[0] = stdout
@@ -63,12 +66,12 @@ func runLogs(ctx context.Context, p *program, h *stores, o logsOptions, name str
 	if o.stderr {
 		to[1] = stderr
 	}
-	run, err = watch.CopyLogs(ctx, h.runner, run, to, o.follow)
+	run, err = watch.CopyLogs(ctx, st.Runner, run, to, o.follow)
 	err = errors.Join(err, closeStdout(), closeStderr())
 	if err != nil {
 		return noLogs(run, err)
 	}
-	return p.tellTruncated(run, to)
+	return tellTruncated(p, run, to)
 }
 
 func noLogs(run catalog.Run, err error) error {
@@ -77,13 +80,13 @@ func noLogs(run catalog.Run, err error) error {
 	case errors.As(err, &elsewhere):
 		return fmt.Errorf("run %q is %s and its logs cannot be read from here before it has ended: %w", run.Key, run.State, elsewhere)
 	case errors.Is(err, watch.ErrDead):
-		return killed(run.Key)
+		return stores.Killed(run.Key)
 	}
 	return err
 }
 
 // tellTruncated says on standard error which streams were not kept, or not whole.
-func (p *program) tellTruncated(run catalog.Run, to watch.Streams) error {
+func tellTruncated(p *command.Program, run catalog.Run, to watch.Streams) error {
 	if !run.State.Final() {
 		return nil
 	}
@@ -92,33 +95,24 @@ func (p *program) tellTruncated(run catalog.Run, to watch.Streams) error {
 		return fmt.Errorf("report of run %q: %w", run.Key, err)
 	}
 	if run.State == catalog.Lost && report.Logs == (result.Logs{}) {
-		fmt.Fprintf(p.stderr, "scidex-oci: run %q is lost, and its logs were not kept: %s\n", run.Key, run.Message)
+		fmt.Fprintf(p.Stderr, "scidex-oci: run %q is lost, and its logs were not kept: %s\n", run.Key, run.Message)
 	}
 	for i, log := range []result.Log{report.Logs.Stdout, report.Logs.Stderr} {
 		if to[i] != nil && log.Truncated {
-			fmt.Fprintf(p.stderr, "scidex-oci: %s is truncated: the analysis wrote %s; see --log-size of run\n", []string{"stdout", "stderr"}[i], size(log.Bytes))
+			fmt.Fprintf(p.Stderr, "scidex-oci: %s is truncated: the analysis wrote %s; see --log-size of run\n", []string{"stdout", "stderr"}[i], screen.Size(log.Bytes))
 		}
 	}
 	return nil
 }
 
-// display makes the way to f: untouched to a file or pipe, escaped to a terminal.
-func display(f *os.File) (to io.Writer, done func() error) {
-	if !isTerminal(f) {
-		return f, func() error { return nil }
-	}
-	e := &escaper{to: f}
-	return e, e.Close
-}
-
 // printBlob writes a blob.
-func (p *program) printBlob(ctx context.Context, h *stores, sha256 string, f *os.File) error {
-	from, err := h.blobs.Open(ctx, sha256)
+func printBlob(ctx context.Context, p *command.Program, st *stores.Stores, sha256 string, f *os.File) error {
+	from, err := st.Blobs.Open(ctx, sha256)
 	if err != nil {
 		return err
 	}
 	defer from.Close()
-	to, done := display(f)
+	to, done := screen.Display(f)
 	_, err = io.Copy(to, from)
 	return errors.Join(err, done())
 }

@@ -2,25 +2,25 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"maps"
-	"slices"
-	"strings"
 	"text/tabwriter"
 	"time"
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/command"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/results"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/stores"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner/watch"
 )
 
-func newListCommand(p *program) *cli.Command {
+func newListCommand(p *command.Program) *cli.Command {
 	o := &listOptions{}
 	return &cli.Command{
 		Name:      "ls",
@@ -28,10 +28,10 @@ func newListCommand(p *program) *cli.Command {
 		UsageText: "scidex-oci ls [flags]",
 		Flags:     o.flags(),
 		Action: func(c *cli.Context) error {
-			if _, err := words(c, 0, 0); err != nil {
+			if _, err := command.Args(c, 0, 0); err != nil {
 				return err
 			}
-			return p.visit(c, func(h *stores) error { return runList(c.Context, p, h, *o) })
+			return p.WithStores(c, func(st *stores.Stores) error { return runList(c.Context, p, st, *o) })
 		},
 	}
 }
@@ -50,24 +50,24 @@ func (o *listOptions) flags() []cli.Flag {
 	)...)
 }
 
-func runList(ctx context.Context, p *program, h *stores, o listOptions) error {
+func runList(ctx context.Context, p *command.Program, st *stores.Stores, o listOptions) error {
 	filter, err := o.filter.At(time.Now())
 	if err != nil {
 		return err
 	}
 	if o.watch {
-		return p.watchList(ctx, h, o)
+		return watchList(ctx, p, st, o)
 	}
-	runs, err := watch.List(ctx, h.runner, filter)
+	runs, err := watch.List(ctx, st.Runner, filter)
 	switch {
 	case err != nil:
 		return err
 	case o.json:
-		return listJSON(p.stdout, runs)
+		return listJSON(p.Stdout, runs)
 	case o.quiet:
-		return listNames(ctx, p.stdout, h.catalog, runs)
+		return listNames(ctx, p.Stdout, st.Catalog, runs)
 	}
-	return listTable(ctx, p.stdout, runs, h)
+	return listTable(ctx, p.Stdout, runs, st)
 }
 
 // listed is a line of ls --json; the fields are those of a result.
@@ -95,13 +95,13 @@ func listJSON(w io.Writer, runs []catalog.Run) error {
 		line := listed{
 			ID: r.ID, Attempt: r.Attempt, State: r.State, Reason: r.Reason, Message: r.Message, ExitCode: r.ExitCode,
 			CreatedAt: moment(r.CreatedAt), StartedAt: moment(r.StartedAt), FinishedAt: moment(r.FinishedAt),
-			Usage: usageOf(r), OutputsTotal: r.OutputsTotal, RejectedTotal: r.RejectedTotal, Labels: r.Labels,
+			Usage: stores.UsageOf(r), OutputsTotal: r.OutputsTotal, RejectedTotal: r.RejectedTotal, Labels: r.Labels,
 			Pinned: r.Pinned, OutputsRemovedAt: moment(r.OutputsRemovedAt),
 		}
 		if line.Labels == nil {
 			line.Labels = map[string]string{}
 		}
-		if err := writeJSON(w, line); err != nil {
+		if err := screen.WriteJSON(w, line); err != nil {
 			return err
 		}
 	}
@@ -113,13 +113,6 @@ func moment(t time.Time) *time.Time {
 		return nil
 	}
 	return &t
-}
-
-// usageOf is what the catalog knows of a run's usage; nothing before its end.
-func usageOf(r catalog.Run) result.Usage {
-	var report result.Report
-	_ = json.Unmarshal(r.Report, &report) // a run that has not ended has none
-	return report.Usage
 }
 
 // listNames prints names that rm, show and the like take for exactly these runs.
@@ -136,34 +129,23 @@ func listNames(ctx context.Context, w io.Writer, cat catalog.Catalog, runs []cat
 		if last.Attempt != r.Attempt {
 			name = r.String()
 		}
-		if _, err := fmt.Fprintln(w, escape(name)); err != nil {
+		if _, err := fmt.Fprintln(w, screen.Escape(name)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func listTable(ctx context.Context, w io.Writer, runs []catalog.Run, h *stores) error {
+func listTable(ctx context.Context, w io.Writer, runs []catalog.Run, st *stores.Stores) error {
 	tw := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
 	fmt.Fprintln(tw, "ID\tATTEMPT\tSTATE\tREASON\tCREATED\tWALL\tOUTPUTS\tLABELS")
 	for _, r := range runs {
-		state, wall := string(r.State), span(usageOf(r).WallMS)
+		state, wall := string(r.State), screen.Duration(stores.UsageOf(r).WallMS)
 		if !r.State.Final() {
-			state, wall = h.life(ctx, r)
+			state, wall = st.Liveness(ctx, r)
 		}
-		fmt.Fprintf(tw, "%s\t%d\t%s\t%s\t%s\t%s\t%d\t%s\n", escape(r.ID), r.Attempt, escape(state), escape(r.Reason),
-			localTime(r.CreatedAt), wall, r.OutputsTotal, labels(r.Labels))
+		fmt.Fprintf(tw, "%s\t%d\t%s\t%s\t%s\t%s\t%d\t%s\n", screen.Escape(r.ID), r.Attempt, screen.Escape(state), screen.Escape(r.Reason),
+			screen.LocalTime(r.CreatedAt), wall, r.OutputsTotal, results.Labels(r.Labels))
 	}
 	return tw.Flush()
-}
-
-// localTime is for a person: their own time, to the second.
-func localTime(t time.Time) string { return t.Local().Format(time.RFC3339) }
-
-func labels(all map[string]string) string {
-	var list []string
-	for _, name := range slices.Sorted(maps.Keys(all)) {
-		list = append(list, escape(name+"="+all[name]))
-	}
-	return strings.Join(list, ",")
 }

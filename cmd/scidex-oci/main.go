@@ -5,14 +5,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"runtime/debug"
 	"slices"
 	"strconv"
 	"syscall"
 
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/command"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/detach"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
 	"github.com/scidex-ai/scidex-oci/outputs/inodes"
 	"github.com/scidex-ai/scidex-oci/runner"
 	"github.com/scidex-ai/scidex-oci/runner/check/doctor"
@@ -30,46 +32,33 @@ func main() {
 	// A umask that takes the user's own rights would make directories that this program cannot enter.
 	syscall.Umask(syscall.Umask(0) &^ 0o700)
 	p := system()
-	p.began, p.main = began, now
+	p.Began, p.Main = began, now
 	os.Exit(execute(os.Args, p))
 }
 
-// program is what the commands have of the system.
-type program struct {
-	stdin       io.Reader
-	stdout      *output
-	stderr      *os.File
-	env         lookup
-	build       build
-	options     *options.Global // those of every command
-	args        []string
-	tether      *tether // nil but in the launcher of a detached run
-	began, main int64   // when the process and its main began (trace.Birth)
-}
-
-func system() *program {
-	return &program{stdin: os.Stdin, stdout: &output{File: os.Stdout}, stderr: os.Stderr, env: os.LookupEnv, build: buildInfo(), args: os.Args}
+func system() *command.Program {
+	return &command.Program{Stdin: os.Stdin, Stdout: &screen.Stdout{File: os.Stdout}, Stderr: os.Stderr, Env: os.LookupEnv, Build: buildInfo(), Args: os.Args}
 }
 
 // execute runs one command line and returns the exit code.
-func execute(args []string, p *program) int {
+func execute(args []string, p *command.Program) int {
 	var err error
-	if p.tether, err = newTether(args); err == nil {
+	if p.Caller, err = detach.Connect(args); err == nil {
 		err = perform(args, p)
 	}
-	var unread *usageError
+	var unread *command.UsageError
 	var ours *bug
-	if (errors.As(err, &unread) || errors.As(err, &ours)) && wantsJSON(args, p.env) {
-		refused := runner.Refused(spec.Analysis{}, &request.Error{Err: err}, p.build.version)
-		_ = writeJSON(p.stdout, refused) // the exit code tells too
+	if (errors.As(err, &unread) || errors.As(err, &ours)) && wantsJSON(args, p.Env) {
+		refused := runner.Refused(spec.Analysis{}, &request.Error{Err: err}, p.Build.Version)
+		_ = screen.WriteJSON(p.Stdout, refused) // the exit code tells too
 	}
 	if err == nil {
-		err = p.stdout.lost()
+		err = p.Stdout.Err()
 	}
-	if !silent(err) {
-		fmt.Fprintf(p.stderr, "scidex-oci: %s\n", escape(inodes.Explain(err).Error()))
+	if !command.Silent(err) {
+		fmt.Fprintf(p.Stderr, "scidex-oci: %s\n", screen.Escape(inodes.Explain(err).Error()))
 	}
-	return exitCode(err)
+	return command.ExitCode(err)
 }
 
 // bug is a mistake of ours that was caught late.
@@ -80,17 +69,17 @@ func (b *bug) Error() string {
 }
 
 // perform runs the command that args name.
-func perform(args []string, p *program) (err error) {
+func perform(args []string, p *command.Program) (err error) {
 	defer func() {
 		if what := recover(); what != nil {
 			err = &bug{what}
-			if p.env.Text("SCIDEX_OCI_LOG_LEVEL") == "debug" {
+			if p.Env.Text("SCIDEX_OCI_LOG_LEVEL") == "debug" {
 				debug.PrintStack()
 			}
 		}
 	}()
 	app := newApp(p)
-	line, err := arrange(app, args[1:])
+	line, err := command.Arrange(app, args[1:])
 	if err != nil {
 		return err
 	}
@@ -98,7 +87,7 @@ func perform(args []string, p *program) (err error) {
 }
 
 // wantsJSON guesses whether a command line that could not be understood asks run or submit for JSON.
-func wantsJSON(args []string, env lookup) bool {
+func wantsJSON(args []string, env options.Lookup) bool {
 	if end := slices.Index(args, "--"); end >= 0 {
 		args = args[:end]
 	}
@@ -108,6 +97,3 @@ func wantsJSON(args []string, env lookup) bool {
 	}
 	return asked && (slices.Contains(args, "run") || slices.Contains(args, "submit"))
 }
-
-// lookup finds a variable of the environment, as os.LookupEnv does.
-type lookup = options.Lookup

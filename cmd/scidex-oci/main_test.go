@@ -8,6 +8,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/command"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner"
 )
@@ -18,7 +21,7 @@ func runProgram(t *testing.T, args ...string) (code int, stdout, stderr string) 
 	dir := t.TempDir()
 	t.Chdir(dir)
 	out, errs := file(t, filepath.Join(dir, "stdout")), file(t, filepath.Join(dir, "stderr"))
-	p := &program{stdin: strings.NewReader(""), stdout: &output{File: out}, stderr: errs, env: variables(map[string]string{
+	p := &command.Program{Stdin: strings.NewReader(""), Stdout: &screen.Stdout{File: out}, Stderr: errs, Env: variables(map[string]string{
 		"SCIDEX_OCI_ROOT": filepath.Join(dir, "root"), "SCIDEX_OCI_TMP": dir, "XDG_CONFIG_HOME": dir,
 	})}
 	code = execute(append([]string{"scidex-oci"}, args...), p)
@@ -114,9 +117,9 @@ func TestVersion(t *testing.T) {
 	if code != 0 || !strings.HasPrefix(stdout, "scidex-oci ") {
 		t.Errorf("code %d, %q", code, stdout)
 	}
-	b := build{version: "1.0", commit: "abc", date: "2026-01-31", goVersion: "go1.26", runc: "v1.5.2"}
+	b := command.Build{Version: "1.0", Commit: "abc", Date: "2026-01-31", GoVersion: "go1.26", RunC: "v1.5.2"}
 	var got strings.Builder
-	if err := b.print(&got); err != nil {
+	if err := b.Print(&got); err != nil {
 		t.Fatal(err)
 	}
 	if want := "scidex-oci 1.0\ncommit abc\nbuilt 2026-01-31\ngo 1.26\nlibcontainer (runc) v1.5.2\n"; got.String() != want {
@@ -133,14 +136,14 @@ func TestVersionNamesTheCommit(t *testing.T) {
 		{"v1.2.3", "0123456789ab", "v1.2.3"},
 	} {
 		version, commit = c.version, c.commit
-		if got := buildInfo().version; got != c.want {
+		if got := buildInfo().Version; got != c.want {
 			t.Errorf("%q of %q: %q, want %q", c.version, c.commit, got, c.want)
 		}
 	}
 }
 
 func TestABugIsOneSentence(t *testing.T) {
-	p := &program{env: func(name string) (string, bool) {
+	p := &command.Program{Env: func(name string) (string, bool) {
 		if name == "SCIDEX_OCI_ROOT" {
 			panic("boom")
 		}
@@ -170,4 +173,12 @@ func TestWantsJSON(t *testing.T) {
 func TestMain(m *testing.M) {
 	runner.Reexec()
 	os.Exit(m.Run())
+}
+
+// variables makes an environment.
+func variables(values map[string]string) options.Lookup {
+	return func(name string) (string, bool) {
+		value, ok := values[name]
+		return value, ok
+	}
 }

@@ -9,7 +9,11 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/command"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/results"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/stores"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/suggest"
 	"github.com/scidex-ai/scidex-oci/outputs"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
@@ -17,7 +21,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/deliver"
 )
 
-func newOutputsCommand(p *program) *cli.Command {
+func newOutputsCommand(p *command.Program) *cli.Command {
 	return &cli.Command{
 		Name:      "outputs",
 		Usage:     "list, print, export and find outputs",
@@ -28,7 +32,7 @@ func newOutputsCommand(p *program) *cli.Command {
 	}
 }
 
-func newOutputsListCommand(p *program) *cli.Command {
+func newOutputsListCommand(p *command.Program) *cli.Command {
 	o := &outputsListOptions{}
 	return &cli.Command{
 		Name:      "ls",
@@ -37,11 +41,11 @@ func newOutputsListCommand(p *program) *cli.Command {
 		ArgsUsage: "ID",
 		Flags:     o.flags(),
 		Action: func(c *cli.Context) error {
-			given, err := words(c, 1, 1)
+			given, err := command.Args(c, 1, 1)
 			if err != nil {
 				return err
 			}
-			return p.visit(c, func(h *stores) error { return runOutputsList(c.Context, p, h, *o, given[0]) })
+			return p.WithStores(c, func(st *stores.Stores) error { return runOutputsList(c.Context, p, st, *o, given[0]) })
 		},
 	}
 }
@@ -57,23 +61,23 @@ func (o *outputsListOptions) flags() []cli.Flag {
 	)
 }
 
-func newOutputsCatCommand(p *program) *cli.Command {
+func newOutputsCatCommand(p *command.Program) *cli.Command {
 	return &cli.Command{
 		Name:      "cat",
 		Usage:     "print one output; escaped where standard output is a terminal",
 		UsageText: "scidex-oci outputs cat ID PATH",
 		ArgsUsage: "ID PATH",
 		Action: func(c *cli.Context) error {
-			given, err := words(c, 2, 2)
+			given, err := command.Args(c, 2, 2)
 			if err != nil {
 				return err
 			}
-			return p.visit(c, func(h *stores) error { return runOutputsCat(c.Context, p, h, given[0], given[1]) })
+			return p.WithStores(c, func(st *stores.Stores) error { return runOutputsCat(c.Context, p, st, given[0], given[1]) })
 		},
 	}
 }
 
-func newOutputsExportCommand(p *program) *cli.Command {
+func newOutputsExportCommand(p *command.Program) *cli.Command {
 	o := &outputsExportOptions{}
 	return &cli.Command{
 		Name:      "export",
@@ -82,11 +86,11 @@ func newOutputsExportCommand(p *program) *cli.Command {
 		ArgsUsage: "ID DIR",
 		Flags:     o.flags(),
 		Action: func(c *cli.Context) error {
-			given, err := words(c, 2, 2)
+			given, err := command.Args(c, 2, 2)
 			if err != nil {
 				return err
 			}
-			return p.visit(c, func(h *stores) error { return runOutputsExport(c.Context, h, *o, given[0], given[1]) })
+			return p.WithStores(c, func(st *stores.Stores) error { return runOutputsExport(c.Context, st, *o, given[0], given[1]) })
 		},
 	}
 }
@@ -116,15 +120,15 @@ type listedRejected struct {
 // rowsAligned is how many rows of outputs ls have common columns: a table is held in memory until it is aligned.
 const rowsAligned = 1000
 
-func runOutputsList(ctx context.Context, p *program, h *stores, o outputsListOptions, name string) error {
-	run, err := h.find(ctx, name)
+func runOutputsList(ctx context.Context, p *command.Program, st *stores.Stores, o outputsListOptions, name string) error {
+	run, err := st.Find(ctx, name)
 	if err != nil {
 		return err
 	}
-	rows, tw := 0, tabwriter.NewWriter(p.stdout, 0, 8, 2, ' ', 0)
+	rows, tw := 0, tabwriter.NewWriter(p.Stdout, 0, 8, 2, ' ', 0)
 	print := func(e outputs.Entry) error {
 		if o.json {
-			return writeJSON(p.stdout, lineOf(e))
+			return screen.WriteJSON(p.Stdout, lineOf(e))
 		}
 		if rows++; rows%rowsAligned == 0 {
 			if err := tw.Flush(); err != nil {
@@ -135,7 +139,7 @@ func runOutputsList(ctx context.Context, p *program, h *stores, o outputsListOpt
 		return err
 	}
 	var printed error
-	err = h.catalog.Outputs(ctx, run.Key, func(e outputs.Entry) bool {
+	err = st.Catalog.Outputs(ctx, run.Key, func(e outputs.Entry) bool {
 		printed = print(e)
 		return printed == nil
 	})
@@ -151,10 +155,10 @@ func lineOf(e outputs.Entry) any {
 
 func rowOf(e outputs.Entry) string {
 	if e.Rejected != "" {
-		r := rejectedCells(result.NewRejected(e))
+		r := results.RejectedCells(result.NewRejected(e))
 		return r[0] + "\t-\trejected: " + r[1] + "\t" + r[2]
 	}
-	o := outputCells(result.NewOutput(e))
+	o := results.OutputCells(result.NewOutput(e))
 	row := o[0] + "\t" + o[1] + "\t" + o[2] + "\t" + o[3]
 	if e.Partial {
 		row += " partial"
@@ -162,14 +166,14 @@ func rowOf(e outputs.Entry) string {
 	return row
 }
 
-func runOutputsCat(ctx context.Context, p *program, h *stores, name, path string) error {
-	run, err := h.find(ctx, name)
+func runOutputsCat(ctx context.Context, p *command.Program, st *stores.Stores, name, path string) error {
+	run, err := st.Find(ctx, name)
 	if err != nil {
 		return err
 	}
-	entry, err := h.catalog.Output(ctx, run.Key, []byte(path))
+	entry, err := st.Catalog.Output(ctx, run.Key, []byte(path))
 	if errors.Is(err, catalog.ErrNotFound) {
-		entry, err = asShown(ctx, h.catalog, run.Key, path)
+		entry, err = asShown(ctx, st.Catalog, run.Key, path)
 	}
 	if err != nil {
 		return err
@@ -177,7 +181,7 @@ func runOutputsCat(ctx context.Context, p *program, h *stores, name, path string
 	if err := deliver.OutputsRemoved(run); err != nil {
 		return err
 	}
-	return p.printBlob(ctx, h, entry.SHA256, p.stdout.File)
+	return printBlob(ctx, p, st, entry.SHA256, p.Stdout.File)
 }
 
 // asShown finds an output by its name as a table shows it, which differs where the name is escaped.
@@ -185,7 +189,7 @@ func asShown(ctx context.Context, cat catalog.Catalog, key catalog.Key, path str
 	var found *outputs.Entry
 	var paths []string
 	err := cat.Outputs(ctx, key, func(e outputs.Entry) bool {
-		shown := escape(string(e.Path))
+		shown := screen.Escape(string(e.Path))
 		if shown == path {
 			found = &e
 		}
@@ -203,8 +207,8 @@ func asShown(ctx context.Context, cat catalog.Catalog, key catalog.Key, path str
 	return *found, nil
 }
 
-func runOutputsExport(ctx context.Context, h *stores, o outputsExportOptions, name, dir string) error {
-	run, err := h.find(ctx, name)
+func runOutputsExport(ctx context.Context, st *stores.Stores, o outputsExportOptions, name, dir string) error {
+	run, err := st.Find(ctx, name)
 	if err != nil {
 		return err
 	}
@@ -215,5 +219,5 @@ func runOutputsExport(ctx context.Context, h *stores, o outputsExportOptions, na
 	if err != nil {
 		return err
 	}
-	return deliver.Export(ctx, h.runner, run, options.Absolute(here, dir), o.overwrite)
+	return deliver.Export(ctx, st.Runner, run, options.Absolute(here, dir), o.overwrite)
 }

@@ -6,14 +6,16 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/command"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/stores"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
-	"github.com/scidex-ai/scidex-oci/runner"
 	"github.com/scidex-ai/scidex-oci/runner/replay"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
-func newReplayCommand(p *program) *cli.Command {
+func newReplayCommand(p *command.Program) *cli.Command {
 	o := &replayOptions{}
 	return &cli.Command{
 		Name:      "replay",
@@ -27,11 +29,11 @@ replay-of=ID@ATTEMPT; it is removed again once it has been found identical. What
 Exit codes: 0 all replays are identical; 1 something differs, is missing or has changed; 125 scidex-oci failed.`,
 		Flags: o.flags(),
 		Action: func(c *cli.Context) error {
-			given, err := words(c, 1, 1)
+			given, err := command.Args(c, 1, 1)
 			if err != nil {
 				return err
 			}
-			return p.change(c, func(h *stores) error { return runReplay(c.Context, p, h, *o, given[0]) })
+			return p.WithTidyStores(c, func(st *stores.Stores) error { return runReplay(c.Context, p, st, *o, given[0]) })
 		},
 	}
 }
@@ -52,35 +54,35 @@ func (o *replayOptions) flags() []cli.Flag {
 	)
 }
 
-func runReplay(ctx context.Context, p *program, h *stores, o replayOptions, name string) error {
+func runReplay(ctx context.Context, p *command.Program, st *stores.Stores, o replayOptions, name string) error {
 	how, err := o.replaying()
 	if err != nil {
 		return err
 	}
-	run, err := h.find(ctx, name)
+	run, err := st.Find(ctx, name)
 	if err != nil {
 		return err
 	}
-	stop, _ := stops()
-	defer outlast(stop)
+	stop, _ := command.StopSignals()
+	defer command.IgnoreNextStop(stop)
 	how.Stop = stop
-	told, err := replay.Replay(ctx, h.runner, run, how)
+	told, err := replay.Replay(ctx, st.Runner, run, how)
 	if err != nil {
 		return err
 	}
 	if o.json {
-		err = writeJSON(p.stdout, told)
+		err = screen.WriteJSON(p.Stdout, told)
 	} else {
 		err = printReplay(p, told)
 	}
 	if err != nil || told.Identical {
 		return err
 	}
-	return exitStatus(1)
+	return command.ExitStatus(1)
 }
 
 func (o *replayOptions) replaying() (replay.Options, error) {
-	how := replay.Options{Run: runner.Run, Times: o.times, Keep: o.keepReplays}
+	how := replay.Options{Times: o.times, Keep: o.keepReplays}
 	switch how.Keep {
 	case spec.KeepNever, spec.KeepFailed, spec.KeepAlways:
 		return how, nil
@@ -89,28 +91,28 @@ func (o *replayOptions) replaying() (replay.Options, error) {
 }
 
 // printReplay tells a person.
-func printReplay(p *program, told replay.Replayed) error {
-	w := table{w: p.stdout, palette: newPalette(p.stdout.File, p.env)}
-	w.row("run", catalog.Key{ID: told.ID, Attempt: told.Attempt}.String())
-	w.row("replay", escape(told.Message))
+func printReplay(p *command.Program, told replay.Replayed) error {
+	w := screen.NewTable(p.Stdout.File, p.Env)
+	w.Row("run", catalog.Key{ID: told.ID, Attempt: told.Attempt}.String())
+	w.Row("replay", screen.Escape(told.Message))
 	for _, in := range told.Changed {
-		w.row("changed", escape(fmt.Sprintf("%s %q: %s", in.Flag, in.Source, in.Message)))
+		w.Row("changed", screen.Escape(fmt.Sprintf("%s %q: %s", in.Flag, in.Source, in.Message)))
 	}
 	for _, in := range told.Unknown {
-		w.row("unknown", escape(fmt.Sprintf("%s %q: %s", in.Flag, in.Source, in.Message)))
+		w.Row("unknown", screen.Escape(fmt.Sprintf("%s %q: %s", in.Flag, in.Source, in.Message)))
 	}
 	for _, one := range told.Replays {
 		if one.Message != "" {
-			w.row(one.ID, escape(one.Message))
+			w.Row(one.ID, screen.Escape(one.Message))
 		}
 		for _, d := range one.Differences {
-			w.row("differs", escape(fmt.Sprintf("%s  %s: %s", d.Path, d.Hint, d.Detail)))
+			w.Row("differs", screen.Escape(fmt.Sprintf("%s  %s: %s", d.Path, d.Hint, d.Detail)))
 		}
 		if more := one.DifferencesTotal - len(one.Differences); more > 0 {
-			w.row("differs", fmt.Sprintf("and %d more", more))
+			w.Row("differs", fmt.Sprintf("and %d more", more))
 		}
 		if one.Kept {
-			w.row("kept", one.ID)
+			w.Row("kept", one.ID)
 		}
 	}
 	return nil

@@ -13,14 +13,16 @@ import (
 	"github.com/urfave/cli/v2"
 	"golang.org/x/sys/unix"
 
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/command"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/stores"
 	"github.com/scidex-ai/scidex-oci/outputs"
 	"github.com/scidex-ai/scidex-oci/outputs/report"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner/watch"
 )
 
-func newReportCommand(p *program) *cli.Command {
+func newReportCommand(p *command.Program) *cli.Command {
 	o := &reportOptions{}
 	return &cli.Command{
 		Name:      "report",
@@ -32,11 +34,11 @@ beside its limits, its logs and its files. It loads nothing and executes nothing
 the page has two runs beside each other: what differs in what was asked for, in what they ran in, used and made.`,
 		Flags: o.flags(),
 		Action: func(c *cli.Context) error {
-			given, err := words(c, 1, 1)
+			given, err := command.Args(c, 1, 1)
 			if err != nil {
 				return err
 			}
-			return p.visit(c, func(h *stores) error { return runReport(c.Context, p, h, *o, given[0]) })
+			return p.WithStores(c, func(st *stores.Stores) error { return runReport(c.Context, p, st, *o, given[0]) })
 		},
 	}
 }
@@ -56,41 +58,41 @@ func (o *reportOptions) flags() []cli.Flag {
 	)
 }
 
-func runReport(ctx context.Context, p *program, h *stores, o reportOptions, name string) error {
+func runReport(ctx context.Context, p *command.Program, st *stores.Stores, o reportOptions, name string) error {
 	to, err := newPageFile(o)
 	if err != nil {
 		return err
 	}
-	write, err := h.page(ctx, name, o.against)
+	write, err := pageOf(ctx, st, name, o.against)
 	if err != nil {
 		return err
 	}
 	if to == nil {
-		return write(p.stdout)
+		return write(p.Stdout)
 	}
 	return to.put(write)
 }
 
-// page is what writes the page of a run, or of two where another is named.
-func (h *stores) page(ctx context.Context, name, another string) (func(io.Writer) error, error) {
-	run, err := h.reported(ctx, name)
+// pageOf is what writes the page of a run, or of two where another is named.
+func pageOf(ctx context.Context, st *stores.Stores, name, another string) (func(io.Writer) error, error) {
+	run, err := reported(ctx, st, name)
 	if err != nil || another == "" {
-		return func(w io.Writer) error { return report.Write(w, run, h.reading(ctx)) }, err
+		return func(w io.Writer) error { return report.Write(w, run, st.BlobOpener(ctx)) }, err
 	}
-	second, err := h.reported(ctx, another)
-	return func(w io.Writer) error { return report.Compare(w, run, second, h.reading(ctx)) }, err
+	second, err := reported(ctx, st, another)
+	return func(w io.Writer) error { return report.Compare(w, run, second, st.BlobOpener(ctx)) }, err
 }
 
 // reported is what a page tells of a run.
-func (h *stores) reported(ctx context.Context, name string) (result.Result, error) {
-	run, err := h.find(ctx, name)
+func reported(ctx context.Context, st *stores.Stores, name string) (result.Result, error) {
+	run, err := st.Find(ctx, name)
 	if err != nil {
 		return result.Result{}, err
 	}
 	if !run.State.Final() {
 		return result.Result{}, fmt.Errorf("run %q is %s; a page is made of a run that has ended: wait for it with \"scidex-oci show --wait %s\"", run.Key, run.State, run.ID)
 	}
-	return watch.Show(ctx, h.runner, run)
+	return watch.Show(ctx, st.Runner, run)
 }
 
 // pageFile is where a page is written to.
@@ -102,7 +104,7 @@ type pageFile struct {
 // newPageFile is nil for standard output. A place that is taken is refused before anything is read.
 func newPageFile(o reportOptions) (*pageFile, error) {
 	if o.out.Value == "" {
-		return nil, usagef("report: no file to write to; give --out FILE, or --out - for standard output")
+		return nil, command.Usagef("report: no file to write to; give --out FILE, or --out - for standard output")
 	}
 	if o.out.Value == "-" {
 		return nil, nil //nolint:nilnil // standard output is no file to make

@@ -5,30 +5,32 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/command"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
 	"github.com/scidex-ai/scidex-oci/runner/check/probe"
 )
 
 // reportPrinter prints the reports of doctor and selftest for a person.
 type reportPrinter struct {
 	w       io.Writer
-	palette palette
+	palette screen.Palette
 }
 
-func newReportPrinter(p *program) reportPrinter {
-	return reportPrinter{w: p.stdout, palette: newPalette(p.stdout.File, p.env)}
+func newReportPrinter(p *command.Program) reportPrinter {
+	return reportPrinter{w: p.Stdout, palette: screen.NewPalette(p.Stdout.File, p.Env)}
 }
 
 // line prints one result: its state, a name in a column of its own, and text.
 func (r reportPrinter) line(state string, width int, name, text string) {
-	fmt.Fprintf(r.w, "%s  %-*s %s\n", state, width, escape(name), escape(text))
+	fmt.Fprintf(r.w, "%s  %-*s %s\n", state, width, screen.Escape(name), screen.Escape(text))
 }
 
 // verdict is text in green or red.
 func (r reportPrinter) verdict(good bool, text string) string {
 	if good {
-		return r.palette.paint("32", text)
+		return r.palette.Green(text)
 	}
-	return r.palette.paint("31", text)
+	return r.palette.Red(text)
 }
 
 // reportStatus is the exit code of a report.
@@ -36,7 +38,7 @@ func reportStatus(good bool) error {
 	if good {
 		return nil
 	}
-	return exitStatus(1)
+	return command.ExitStatus(1)
 }
 
 // stoppedStatus prints what a check that was stopped has shown, and returns the exit code. Other errors stay as they are.
@@ -46,5 +48,5 @@ func stoppedStatus(stderr io.Writer, err error, shown string) error {
 		return err
 	}
 	fmt.Fprintf(stderr, "scidex-oci: %s; %s\n", stopped, shown)
-	return exitStatus(stopped.Signal.ExitCode)
+	return command.ExitStatus(stopped.Signal.ExitCode)
 }

@@ -8,11 +8,13 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/command"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/stores"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/runner/recovery"
 )
 
-func newRemoveCommand(p *program) *cli.Command {
+func newRemoveCommand(p *command.Program) *cli.Command {
 	return &cli.Command{
 		Name:      "rm",
 		Usage:     "remove runs that have ended, their rows and kept directories",
@@ -21,19 +23,19 @@ func newRemoveCommand(p *program) *cli.Command {
 		Description: `ID is the last attempt, ID@1 the first. All names are looked up before anything is removed. A pinned run is
 refused; see unpin. Blobs that no run names any longer are removed by gc.`,
 		Action: func(c *cli.Context) error {
-			given, err := words(c, 1, -1)
+			given, err := command.Args(c, 1, -1)
 			if err != nil {
 				return err
 			}
-			return p.change(c, func(h *stores) error { return runRemove(c.Context, h, given) })
+			return p.WithTidyStores(c, func(st *stores.Stores) error { return runRemove(c.Context, st, given) })
 		},
 	}
 }
 
-func runRemove(ctx context.Context, h *stores, given []string) error {
+func runRemove(ctx context.Context, st *stores.Stores, given []string) error {
 	var keys []catalog.Key
 	for _, name := range given {
-		run, err := h.find(ctx, name)
+		run, err := st.Find(ctx, name)
 		if err != nil {
 			return err
 		}
@@ -49,7 +51,7 @@ func runRemove(ctx context.Context, h *stores, given []string) error {
 	}
 	var all error
 	for _, key := range keys {
-		if err := recovery.Remove(ctx, h.runner, key); err != nil {
+		if err := recovery.Remove(ctx, st.Runner, key); err != nil {
 			all = errors.Join(all, fmt.Errorf("remove %q: %w", key, err))
 		}
 	}

@@ -8,11 +8,16 @@ import (
 	"io"
 	"os"
 	"slices"
-	"strings"
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/command"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/events"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/results"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/runflags"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/stores"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner"
@@ -23,8 +28,8 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/suspend"
 )
 
-func newRunCommand(p *program) *cli.Command {
-	o := newRunOptions(p)
+func newRunCommand(p *command.Program) *cli.Command {
+	o := runflags.NewOptions(p)
 	return &cli.Command{
 		Name:  "run",
 		Usage: "run an analysis, harvest and commit its outputs",
@@ -41,38 +46,33 @@ analysis' output is in the logs alone, what a post-process command says is in th
 environment and the umask are those of this command; of a hangup (SIGHUP) nothing is heard any more.
 
 ` + exitCodes,
-		Flags:  options.List(append(o.Flags(p.options), o.DetachFlag(), o.ReuseFlag())...),
+		Flags:  options.List(append(o.Flags(p.Options), o.DetachFlag(), o.ReuseFlag())...),
 		Action: func(c *cli.Context) error { return runRun(c, p, o) },
 	}
 }
 
-// newRunOptions are the options of a request, before they are read.
-func newRunOptions(p *program) *options.Run {
-	return &options.Run{Analysis: options.Analysis{Env: p.env}}
-}
-
 // runRun runs one analysis. Whatever happens, --json prints one object.
-func runRun(c *cli.Context, p *program, o *options.Run) error {
-	err := p.load(c)
-	s := &session{program: p, parser: p.requestParser(c, o), screen: newConsole(p.stderr, p.env)}
-	s.request, s.err = s.parser.options()
-	to, bad := eventsOf(o.Events, p.tether != nil)
+func runRun(c *cli.Context, p *command.Program, o *options.Run) error {
+	err := p.Load(c)
+	s := &session{program: p, parser: runflags.NewParser(p, c, o), screen: screen.NewTerminal(p.Stderr, p.Env)}
+	s.request, s.err = s.parser.Options()
+	to, bad := events.ReadTarget(o.Events, p.Caller != nil)
 	s.err = cmp.Or(err, s.err, bad)
-	if s.request.detach && s.err == nil && p.tether == nil {
+	if s.request.Detach && s.err == nil && p.Caller == nil {
 		return s.detach(to)
 	}
 	if bad == nil {
-		s.events, bad = p.openEvents(to)
+		s.events, bad = events.Open(p, to)
 		s.err = cmp.Or(s.err, bad)
 	}
-	s.trace, bad = newTrace(o.Trace, p.began, p.main)
+	s.trace, bad = newTrace(o.Trace, p.Began, p.Main)
 	s.err = cmp.Or(s.err, bad)
 	return s.end(s.run(s.trace.with(c.Context)))
 }
 
 // end tells how it ended, in the events and in the result.
 func (s *session) end(result result.Result, err error) error {
-	about := map[string]string{"id": result.ID, "state": string(result.State), "version": s.program.build.version}
+	about := map[string]string{"id": result.ID, "state": string(result.State), "version": s.program.Build.Version}
 	if lost := s.trace.write(about); lost != nil {
 		s.warn(&result, lost.Error())
 	}
@@ -80,23 +80,18 @@ func (s *session) end(result result.Result, err error) error {
 	return s.report(result, err)
 }
 
-// requestParser reads the rest of the command line.
-func (p *program) requestParser(c *cli.Context, o *options.Run) requestParser {
-	return requestParser{global: p.options, run: o, words: c.Args().Slice(), stdin: p.stdin, dir: p.options.Dir, env: p.env}
-}
-
 // session is one run from the command line to the table.
 type session struct {
-	program *program
-	parser  requestParser
-	request runRequest
-	screen  *console
+	program *command.Program
+	parser  runflags.Parser
+	request runflags.Request
+	screen  *screen.Terminal
 	err     error // of the command line
 	begun   *standby.Standby
-	stores  *stores
-	events  *sink      // nil: none
-	trace   *traceFile // nil: none
-	stderr  tail       // the end of the analysis' standard error
+	stores  *stores.Stores
+	events  *events.Writer // nil: none
+	trace   *traceFile     // nil: none
+	stderr  screen.Tail    // the end of the analysis' standard error
 }
 
 // run makes the request and runs it. The result is complete also with an error.
@@ -107,35 +102,35 @@ func (s *session) run(ctx context.Context) (result.Result, error) {
 		if s.begun != nil {
 			s.begun.Drop()
 		}
-		return runner.Refused(s.request.analysis, err, s.program.build.version), err
+		return runner.Refused(s.request.Analysis, err, s.program.Build.Version), err
 	}
 	ready := s.trace.span("take up streams and signals")
-	stdout, stderr := newStream(s.program.stdout.File, s.screen), newStream(s.program.stderr, s.screen)
-	if s.request.json {
-		stdout = newStream(s.program.stderr, s.screen)
+	stdout, stderr := screen.NewStream(s.program.Stdout.File, s.screen), screen.NewStream(s.program.Stderr, s.screen)
+	if s.request.JSON {
+		stdout = screen.NewStream(s.program.Stderr, s.screen)
 	}
-	stop, _ := stops() // to the end of this process
-	defer outlast(stop)
+	stop, _ := command.StopSignals() // to the end of this process
+	defer command.IgnoreNextStop(stop)
 	suspender := &suspend.Suspender{}
-	defer suspends(suspender)()
-	s.stderr.limit = tailSize
-	after := newStream(s.program.stderr, s.screen)
-	if s.request.hook != nil {
-		s.request.hook.Output = after
+	defer command.HandleSuspend(suspender)()
+	s.stderr.Limit = tailSize
+	after := screen.NewStream(s.program.Stderr, s.screen)
+	if s.request.Hook != nil {
+		s.request.Hook.Output = after
 	}
-	request := request.Request{
-		Analysis: s.request.analysis, Again: s.request.again, Reuse: s.request.reuse, AnyRoot: s.request.anyRoot, Overwrite: s.request.overwrite, NoAudit: s.request.noAudit,
+	asked := request.Request{
+		Analysis: s.request.Analysis, Again: s.request.Again, Reuse: s.request.Reuse, AnyRoot: s.request.AnyRoot, Overwrite: s.request.Overwrite, NoAudit: s.request.NoAudit,
 		Stdout: stdout, Stderr: io.MultiWriter(stderr, &s.stderr),
-		Hook: s.request.hook, Observe: s.observe, Scanning: s.scanning(), Stop: stop, Suspender: suspender, Begun: s.begun,
+		Hook: s.request.Hook, Observe: s.observe, Scanning: s.scanning(), Stop: stop, Suspender: suspender, Begun: s.begun,
 	}
-	if s.request.detach {
-		s.loosen(&request)
+	if s.request.Detach {
+		s.loosen(&asked)
 	}
 	ready()
-	result, err := runner.Run(ctx, s.stores.runner, request)
+	result, err := runner.Run(ctx, s.stores.Runner, asked)
 	closed := s.trace.span("close the streams")
 	lost := errors.Join(stdout.Close(), stderr.Close(), after.Close())
-	s.screen.clearStatus()
+	s.screen.ClearStatus()
 	closed()
 	if lost != nil {
 		s.warn(&result, fmt.Sprintf("not all of the analysis' output could be passed on: %v; what is kept is in the logs", lost))
@@ -146,19 +141,19 @@ func (s *session) run(ctx context.Context) (result.Result, error) {
 // warn adds a warning to the result, and says it where the result is not shown.
 func (s *session) warn(result *result.Result, warning string) {
 	result.Warnings = append(result.Warnings, warning)
-	if s.request.quiet && !s.request.json {
-		fmt.Fprintf(s.screen, "scidex-oci: %s\n", escape(warning))
+	if s.request.Quiet && !s.request.JSON {
+		fmt.Fprintf(s.screen, "scidex-oci: %s\n", screen.Escape(warning))
 	}
 }
 
 // prepare makes the request and, where it is good, opens catalog and blob store: a bad one touches
 // nothing.
 func (s *session) prepare(ctx context.Context) error {
-	a, err := s.parser.analysis(ctx, s.find)
-	s.request.analysis = a
-	if err = cmp.Or(s.err, err); err == nil && s.request.reuse {
-		a, err = s.request.reusing(a)
-		s.request.analysis = a
+	a, err := s.parser.Analysis(ctx, s.find)
+	s.request.Analysis = a
+	if err = cmp.Or(s.err, err); err == nil && s.request.Reuse {
+		a, err = s.request.ForReuse(a)
+		s.request.Analysis = a
 	}
 	if err == nil {
 		err = a.Validate()
@@ -177,18 +172,18 @@ func (s *session) find(ctx context.Context, name string) (catalog.Run, error) {
 	if err := s.open(ctx); err != nil {
 		return catalog.Run{}, err
 	}
-	return s.stores.catalog.Find(ctx, name)
+	return s.stores.Catalog.Find(ctx, name)
 }
 
 func (s *session) open(ctx context.Context) (err error) {
 	if s.stores == nil {
 		opened := s.trace.span("open the catalog")
-		s.stores, err = s.program.open(ctx, s.screen)
+		s.stores, err = s.program.OpenStores(ctx, s.screen)
 		opened()
 		if err == nil {
 			defer s.trace.span("see to what killed runs left")()
-			recovery.CommitOutcomes(ctx, s.stores.runner)
-			recovery.Tidy(ctx, s.stores.runner) // before the run: its id may be that of a dead one
+			recovery.CommitOutcomes(ctx, s.stores.Runner)
+			recovery.Tidy(ctx, s.stores.Runner) // before the run: its id may be that of a dead one
 		}
 	}
 	return err
@@ -204,16 +199,16 @@ func (s *session) close() error {
 
 // observe shows what happens and passes it on.
 func (s *session) observe(e event.Event) error {
-	if usage, ok := e.Data.(event.Usage); ok && !s.request.quiet && !s.request.detach {
-		s.screen.setStatus(statusLine(e.ID, usage))
+	if usage, ok := e.Data.(event.Usage); ok && !s.request.Quiet && !s.request.Detach {
+		s.screen.SetStatus(screen.StatusLine(e.ID, usage))
 	}
-	if begun, ok := e.Data.(result.Result); ok && s.request.detach {
+	if begun, ok := e.Data.(result.Result); ok && s.request.Detach {
 		s.letGo(begun)
 	}
 	if s.events == nil {
 		return nil
 	}
-	return s.events.put(e)
+	return s.events.Put(e)
 }
 
 // finish tells the end and waits until all events are passed on.
@@ -221,68 +216,50 @@ func (s *session) finish(result *result.Result) {
 	if s.events == nil {
 		return
 	}
-	_ = s.events.finish(*result) // close has its error
-	if err := s.events.close(); err != nil && !slices.Contains(result.Warnings, err.Error()) {
+	_ = s.events.Finish(*result) // close has its error
+	if err := s.events.Close(); err != nil && !slices.Contains(result.Warnings, err.Error()) {
 		s.warn(result, err.Error())
 	}
 }
 
 func (s *session) scanning() func(flag string, entries int64) {
-	if s.request.quiet {
+	if s.request.Quiet {
 		return nil
 	}
-	return func(flag string, entries int64) { s.screen.setStatus(scanLine(flag, entries)) }
+	return func(flag string, entries int64) { s.screen.SetStatus(screen.ScanLine(flag, entries)) }
 }
 
 // report prints the result and returns what the process is to end with.
 func (s *session) report(result result.Result, err error) error {
-	if s.request.json {
-		if err := writeJSON(s.program.stdout, result); err != nil {
+	if s.request.JSON {
+		if err := screen.WriteJSON(s.program.Stdout, result); err != nil {
 			return fmt.Errorf("result of %q: %w; see \"scidex-oci show\"", result.ID, err)
 		}
 	}
 	if result.ReusedFrom != "" {
-		fmt.Fprintf(s.program.stderr, "scidex-oci: reused: %s ran the same before and is complete; nothing was run\n", result.ReusedFrom)
+		fmt.Fprintf(s.program.Stderr, "scidex-oci: reused: %s ran the same before and is complete; nothing was run\n", result.ReusedFrom)
 	}
-	tabled := !s.request.json && !s.request.quiet && (err == nil || result.StartedAt != nil)
+	tabled := !s.request.JSON && !s.request.Quiet && (err == nil || result.StartedAt != nil)
 	if tabled {
-		s.table().summary(result, s.hint(result))
+		s.table().Summary(result, s.hint(result))
 	}
 	switch {
 	case err != nil:
 		return withDoctor(err)
 	case result.State == catalog.Error && !tabled:
-		fmt.Fprintf(s.program.stderr, "scidex-oci: %s\n", escape(result.Message))
+		fmt.Fprintf(s.program.Stderr, "scidex-oci: %s\n", screen.Escape(result.Message))
 	}
 	if result.ExitCode == 0 {
 		return nil
 	}
-	return exitStatus(result.ExitCode)
+	return command.ExitStatus(result.ExitCode)
 }
 
-func (s *session) table() table {
-	return table{w: s.program.stderr, palette: newPalette(s.program.stderr, s.program.env), program: s.program.again()}
+func (s *session) table() results.Table {
+	return results.Table{Table: screen.NewTable(s.program.Stderr, s.program.Env), Program: s.program.CallLine()}
 }
 
 func (s *session) hint(result result.Result) string {
-	a := s.request.analysis
-	return hint(circumstances{result: result, analysis: a, stderr: s.stderr.String(), local: local(a.Command, s.parser.dir), root: os.Geteuid() == 0})
-}
-
-// again is how to call this program once more on the same catalog.
-func (p *program) again() string {
-	line := "scidex-oci"
-	for _, t := range p.options.OnLine() {
-		line += " " + t.Label + " " + shellWord(t.Value)
-	}
-	return escape(line)
-}
-
-// shellWord quotes text for a POSIX shell where it needs it.
-func shellWord(text string) string {
-	const safe = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=:,./@%"
-	if text != "" && strings.Trim(text, safe) == "" {
-		return text
-	}
-	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
+	a := s.request.Analysis
+	return hint(circumstances{result: result, analysis: a, stderr: s.stderr.String(), local: local(a.Command, s.parser.Dir), root: os.Geteuid() == 0})
 }

@@ -10,15 +10,19 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/command"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/runflags"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/stores"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/runner/check/selftest"
 	"github.com/scidex-ai/scidex-oci/runner/check/selftest/canary"
 	"github.com/scidex-ai/scidex-oci/runner/check/selftest/target"
 )
 
-func newSelftestCommand(p *program) *cli.Command {
-	o := &selftestOptions{run: newRunOptions(p)}
+func newSelftestCommand(p *command.Program) *cli.Command {
+	o := &selftestOptions{run: runflags.NewOptions(p)}
 	return &cli.Command{
 		Name:  "selftest",
 		Usage: "prove on this host that an analysis reaches nothing",
@@ -45,7 +49,7 @@ within reach or inconclusive, 125 it could not be made, 129, 130, 131 and 143 st
 SIGQUIT or SIGTERM.`,
 		Flags: o.flags(p),
 		Action: func(c *cli.Context) error {
-			if _, err := words(c, 0, 0); err != nil {
+			if _, err := command.Args(c, 0, 0); err != nil {
 				return err
 			}
 			return runSelftest(c, p, o)
@@ -54,27 +58,27 @@ SIGQUIT or SIGTERM.`,
 }
 
 // newCanaryCommand is what selftest runs in its sandboxes.
-func newCanaryCommand(p *program) *cli.Command {
+func newCanaryCommand(p *command.Program) *cli.Command {
 	return &cli.Command{
 		Name:      canary.Command,
 		Hidden:    true,
 		Usage:     "be the analysis of a selftest",
 		ArgsUsage: "ID",
 		Action: func(c *cli.Context) error {
-			given, err := words(c, 1, 1)
+			given, err := command.Args(c, 1, 1)
 			if err != nil {
 				return err
 			}
-			return canary.Run(p.stdout, given[0])
+			return canary.Run(p.Stdout, given[0])
 		},
 	}
 }
 
 // confiningFlags are the flags of run that confine an analysis.
-func confiningFlags(p *program, o *options.Run) []*options.Flag {
+func confiningFlags(p *command.Program, o *options.Run) []*options.Flag {
 	// What to run, its name and what becomes of its outputs are the selftest's own.
 	flags := options.Without(o.Analysis.Flags(), "id", "script", "stage", "export", "output", "exclude", "digest-inputs", "deterministic", "keep")
-	return append(flags, o.AuditFlag(), p.options.MinFreeFlag())
+	return append(flags, o.AuditFlag(), p.Options.MinFreeFlag())
 }
 
 // selftestOptions are those, and its own.
@@ -84,7 +88,7 @@ type selftestOptions struct {
 	last    bool
 }
 
-func (o *selftestOptions) flags(p *program) []cli.Flag {
+func (o *selftestOptions) flags(p *command.Program) []cli.Flag {
 	return options.List(append(confiningFlags(p, o.run),
 		options.Values(&o.targets, "target", "prove that `TARGET` is out of reach: HOST:PORT, a URL, the path of a socket or @NAME; repeatable", readTargets),
 		options.Bool(&o.last, "last", "print the newest report of the catalog and test nothing"),
@@ -103,8 +107,8 @@ func readTargets(t options.Text) (all []target.Target, err error) {
 	return all, nil
 }
 
-func runSelftest(c *cli.Context, p *program, asked *selftestOptions) error {
-	return p.selftestOf(c, asked, func(o selftestRequest) error {
+func runSelftest(c *cli.Context, p *command.Program, asked *selftestOptions) error {
+	return selftestOf(p, c, asked, func(o selftestRequest) error {
 		if asked.last {
 			return o.showLast(c.Context, p)
 		}
@@ -114,34 +118,34 @@ func runSelftest(c *cli.Context, p *program, asked *selftestOptions) error {
 
 // selftestRequest is a selftest as the command line asks for it.
 type selftestRequest struct {
-	runRequest
-	stores  *stores
+	runflags.Request
+	stores  *stores.Stores
 	targets []target.Target
 }
 
 // selftestOf reads the command line and opens catalog and blob store for it.
-func (p *program) selftestOf(c *cli.Context, asked *selftestOptions, act func(selftestRequest) error) (err error) {
-	if err := p.load(c, asked.run.Flags(p.options)...); err != nil {
+func selftestOf(p *command.Program, c *cli.Context, asked *selftestOptions, act func(selftestRequest) error) (err error) {
+	if err := p.Load(c, asked.run.Flags(p.Options)...); err != nil {
 		return err
 	}
 	o := selftestRequest{targets: asked.targets}
-	k := p.requestParser(c, asked.run)
-	k.words = []string{canary.Command} // what will be run
-	if o.runRequest, err = k.options(); err != nil {
+	k := runflags.NewParser(p, c, asked.run)
+	k.Words = []string{canary.Command} // what will be run
+	if o.Request, err = k.Options(); err != nil {
 		return err
 	}
 	if o.targets == nil {
-		if o.targets, err = usualTargets(p.options.DB); err != nil {
+		if o.targets, err = usualTargets(p.Options.DB); err != nil {
 			return err
 		}
 	}
-	if o.analysis, err = k.analysis(c.Context, nil); err == nil {
-		err = o.analysis.Validate()
+	if o.Analysis, err = k.Analysis(c.Context, nil); err == nil {
+		err = o.Analysis.Validate()
 	}
 	if err != nil {
 		return err
 	}
-	if o.stores, err = p.open(c.Context, p.stderr); err != nil {
+	if o.stores, err = p.OpenStores(c.Context, p.Stderr); err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, o.stores.Close()) }()
@@ -160,21 +164,21 @@ func usualTargets(db options.Text) (all []target.Target, err error) {
 }
 
 // perform tests, keeps the report and prints it.
-func (o selftestRequest) perform(ctx context.Context, p *program) error {
-	stop, done := stops()
+func (o selftestRequest) perform(ctx context.Context, p *command.Program) error {
+	stop, done := command.StopSignals()
 	defer done()
 	print := newReportPrinter(p)
-	options := selftest.Options{Analysis: o.analysis, NoAudit: o.noAudit, Targets: o.targets, Stop: stop}
-	if !o.json {
+	options := selftest.Options{Analysis: o.Analysis, NoAudit: o.NoAudit, Targets: o.targets, Stop: stop}
+	if !o.JSON {
 		options.Each = print.check
 	}
-	report, err := selftest.Run(ctx, o.stores.runner, options)
+	report, err := selftest.Run(ctx, o.stores.Runner, options)
 	if err != nil {
-		return stoppedStatus(p.stderr, err, "nothing is proven")
+		return stoppedStatus(p.Stderr, err, "nothing is proven")
 	}
 	kept := o.keep(ctx, report)
-	if o.json {
-		err = writeJSON(p.stdout, report)
+	if o.JSON {
+		err = screen.WriteJSON(p.Stdout, report)
 	} else {
 		print.selftest(report)
 	}
@@ -185,7 +189,7 @@ func (o selftestRequest) perform(ctx context.Context, p *program) error {
 func (o selftestRequest) keep(ctx context.Context, report selftest.Report) error {
 	text, err := json.Marshal(report)
 	if err == nil {
-		err = o.stores.catalog.AddSelftest(ctx, catalog.Selftest{
+		err = o.stores.Catalog.AddSelftest(ctx, catalog.Selftest{
 			At: report.Time, Host: report.Host, ToolVersion: report.ToolVersion, Passed: report.Passed, Report: text,
 		})
 	}

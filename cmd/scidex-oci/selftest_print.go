@@ -8,13 +8,15 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/command"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
 	"github.com/scidex-ai/scidex-oci/runner/check/selftest"
 	"github.com/scidex-ai/scidex-oci/runner/check/selftest/judge"
 )
 
 // showLast prints the newest report of the catalog.
-func (o selftestRequest) showLast(ctx context.Context, p *program) error {
-	kept, err := o.stores.catalog.Selftests(ctx, 1)
+func (o selftestRequest) showLast(ctx context.Context, p *command.Program) error {
+	kept, err := o.stores.Catalog.Selftests(ctx, 1)
 	if err != nil {
 		return err
 	}
@@ -25,8 +27,8 @@ func (o selftestRequest) showLast(ctx context.Context, p *program) error {
 	if err := json.Unmarshal(kept[0].Report, &report); err != nil {
 		return fmt.Errorf("the last report: %w", err)
 	}
-	if o.json {
-		return cmp.Or(writeJSON(p.stdout, kept[0].Report), reportStatus(report.Passed))
+	if o.JSON {
+		return cmp.Or(screen.WriteJSON(p.Stdout, kept[0].Report), reportStatus(report.Passed))
 	}
 	print := newReportPrinter(p)
 	for _, c := range report.Checks {
@@ -42,14 +44,14 @@ func (r reportPrinter) check(c selftest.Check) {
 	if c.Control != "" {
 		detail += " (control: " + c.Control + ")"
 	}
-	result := r.palette.outcome(string(c.Result), string(judge.Pass), string(judge.Fail), len(judge.Inconclusive))
+	result := r.palette.Outcome(string(c.Result), string(judge.Pass), string(judge.Fail), len(judge.Inconclusive))
 	r.line(result, len(judge.Inconclusive), c.Check, detail)
 }
 
 // selftest prints the notes and the summary behind the checks.
 func (r reportPrinter) selftest(report selftest.Report) {
 	for _, note := range report.Notes {
-		fmt.Fprintf(r.w, "%-12s  %s\n", "note", escape(note))
+		fmt.Fprintf(r.w, "%-12s  %s\n", "note", screen.Escape(note))
 	}
 	count := map[judge.Result]int{}
 	for _, c := range report.Checks {
@@ -61,5 +63,5 @@ func (r reportPrinter) selftest(report selftest.Report) {
 	}
 	fmt.Fprintf(r.w, "%s: %d pass, %d fail, %d inconclusive, %d accepted; %s on %s, policy %s, %s\n", r.verdict(report.Passed, text),
 		count[judge.Pass], count[judge.Fail], count[judge.Inconclusive], count[judge.Accepted],
-		escape(strings.TrimSpace("scidex-oci "+report.ToolVersion)), escape(report.Host), escape(short(report.PolicySHA256)), localTime(report.Time))
+		screen.Escape(strings.TrimSpace("scidex-oci "+report.ToolVersion)), screen.Escape(report.Host), screen.Escape(screen.ShortDigest(report.PolicySHA256)), screen.LocalTime(report.Time))
 }

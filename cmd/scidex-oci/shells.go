@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/urfave/cli/v2"
+
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/command"
 )
 
 // bashCompletion writes a completion that needs no package and starts no process of ours.
@@ -14,7 +16,7 @@ func bashCompletion(w io.Writer, app *cli.App) error {
 	every := flagDocs(app.Flags)
 	for _, l := range leaves(app.Commands) {
 		list := typed(append(flagDocs(l.command.Flags), flagDocs(app.Flags)...))
-		list = strings.TrimSpace(strings.Join(names(l.command.Subcommands), " ") + " " + list)
+		list = strings.TrimSpace(strings.Join(command.Names(l.command.Subcommands), " ") + " " + list)
 		fmt.Fprintf(&words, "        %q) words=%q ;;\n", strings.Join(l.path, " "), list)
 		every = append(every, flagDocs(l.command.Flags)...)
 	}
@@ -45,7 +47,7 @@ _scidex_oci() {
     fi
 }
 complete -o filenames -F _scidex_oci scidex-oci
-`, values.String(), bashPaths(app), strings.Join(names(app.Commands), " ")+" "+typed(flagDocs(app.Flags)), words.String())
+`, values.String(), bashPaths(app), strings.Join(command.Names(app.Commands), " ")+" "+typed(flagDocs(app.Flags)), words.String())
 	return err
 }
 
@@ -124,12 +126,12 @@ func zshText(text string) string {
 func fishCompletion(w io.Writer, app *cli.App) error {
 	var b strings.Builder
 	b.WriteString("# fish completion of scidex-oci; made by \"scidex-oci completion fish\".\n")
-	top := "not __fish_seen_subcommand_from " + strings.Join(names(app.Commands), " ")
+	top := "not __fish_seen_subcommand_from " + strings.Join(command.Names(app.Commands), " ")
 	fishCommands(&b, app.Commands, top)
 	fishFlags(&b, app.Flags, "true")
 	for _, l := range leaves(app.Commands) {
 		condition := "__fish_seen_subcommand_from " + strings.Join(l.path, "; and __fish_seen_subcommand_from ")
-		if below := names(l.command.Subcommands); len(below) > 0 {
+		if below := command.Names(l.command.Subcommands); len(below) > 0 {
 			condition += "; and not __fish_seen_subcommand_from " + strings.Join(below, " ")
 		} else if len(l.path) == 1 && l.command.Name == "ls" {
 			condition += "; and not __fish_seen_subcommand_from outputs"

@@ -13,12 +13,15 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/command"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/stores"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/stats"
 )
 
-func newStatsCommand(p *program) *cli.Command {
+func newStatsCommand(p *command.Program) *cli.Command {
 	o := &statsOptions{}
 	return &cli.Command{
 		Name:      "stats",
@@ -32,10 +35,10 @@ SUGGESTED is, for memory, P99 and a quarter, up to a multiple of 64MiB; for cpus
 what they would have used is not known.`,
 		Flags: o.flags(),
 		Action: func(c *cli.Context) error {
-			if _, err := words(c, 0, 0); err != nil {
+			if _, err := command.Args(c, 0, 0); err != nil {
 				return err
 			}
-			return p.visit(c, func(h *stores) error { return runStats(c.Context, p.stdout, h, *o) })
+			return p.WithStores(c, func(st *stores.Stores) error { return runStats(c.Context, p.Stdout, st, *o) })
 		},
 	}
 }
@@ -73,8 +76,8 @@ type statistics struct {
 	Rules       stats.Rules   `json:"rules"`
 }
 
-func runStats(ctx context.Context, w io.Writer, h *stores, o statsOptions) error {
-	s, err := gather(ctx, h.catalog, o)
+func runStats(ctx context.Context, w io.Writer, st *stores.Stores, o statsOptions) error {
+	s, err := gather(ctx, st.Catalog, o)
 	if err != nil {
 		return err
 	}
@@ -84,7 +87,7 @@ func runStats(ctx context.Context, w io.Writer, h *stores, o statsOptions) error
 		}
 	}
 	if o.json {
-		return writeJSON(w, s)
+		return screen.WriteJSON(w, s)
 	}
 	return s.table(w)
 }
@@ -141,7 +144,7 @@ func (s statistics) table(w io.Writer) error {
 		return err
 	}
 	if left := s.GroupsTotal - len(s.Groups); left > 0 {
-		_, err := fmt.Fprintf(w, "and %s with fewer runs; see --limit\n", counted(left, "more group"))
+		_, err := fmt.Fprintf(w, "and %s with fewer runs; see --limit\n", screen.Count(left, "more group"))
 		return err
 	}
 	return nil
@@ -153,9 +156,9 @@ func (s statistics) name(g stats.Group) string {
 	case s.By == nil:
 		return "all"
 	case g.Label == nil:
-		return "(no " + escape(*s.By) + ")"
+		return "(no " + screen.Escape(*s.By) + ")"
 	}
-	return escape(*s.By + "=" + *g.Label)
+	return screen.Escape(*s.By + "=" + *g.Label)
 }
 
 func showQuantiles(q stats.Quantiles, show func(float64) string) string {
@@ -182,8 +185,8 @@ func showLimit(f stats.Figure, show func(float64) string) string {
 	return show(*f.Suggested)
 }
 
-func showBytes(x float64) string { return size(int64(x)) }
-func showTime(ms float64) string { return span(int64(ms)) }
+func showBytes(x float64) string { return screen.Size(int64(x)) }
+func showTime(ms float64) string { return screen.Duration(int64(ms)) }
 
 func showCores(x float64) string { return strconv.FormatFloat(math.Round(x*1000)/1000, 'g', -1, 64) }
 
@@ -191,7 +194,7 @@ func showCores(x float64) string { return strconv.FormatFloat(math.Round(x*1000)
 func drawStats(path string, s statistics) error {
 	chart := stats.Chart{Title: "What runs used of what they asked for"}
 	for _, g := range s.Groups {
-		chart.Names = append(chart.Names, fmt.Sprintf("%s: %s", s.name(g), counted(g.Runs, "run")))
+		chart.Names = append(chart.Names, fmt.Sprintf("%s: %s", s.name(g), screen.Count(g.Runs, "run")))
 		chart.Groups = append(chart.Groups, g)
 	}
 	return os.WriteFile(path, chart.SVG(), 0o644)

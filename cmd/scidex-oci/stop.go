@@ -7,13 +7,15 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/command"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/stores"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/runner/recovery"
-	"github.com/scidex-ai/scidex-oci/runner/watch"
 )
 
-func newStopCommand(p *program) *cli.Command {
+func newStopCommand(p *command.Program) *cli.Command {
 	o := &stopOptions{}
 	return &cli.Command{
 		Name:      "stop",
@@ -25,13 +27,13 @@ unless it ended by itself meanwhile. A second stop cuts the grace period of the 
 anything is stopped. A run is stopped by its owner, on its host and with the --root that it was started with.`,
 		Flags: o.flags(),
 		Action: func(c *cli.Context) error {
-			given, err := words(c, 1, -1)
+			given, err := command.Args(c, 1, -1)
 			if err != nil {
 				return err
 			}
-			return p.visit(c, func(h *stores) error {
-				defer recovery.Tidy(c.Context, h.runner) // after it: whoever stops a run is in a hurry
-				return runStop(c.Context, p, h, *o, given)
+			return p.WithStores(c, func(st *stores.Stores) error {
+				defer recovery.Tidy(c.Context, st.Runner) // afterwards: stopping is urgent
+				return runStop(c.Context, p, st, *o, given)
 			})
 		},
 	}
@@ -48,11 +50,11 @@ func (o *stopOptions) flags() []cli.Flag {
 	)
 }
 
-func runStop(ctx context.Context, p *program, h *stores, o stopOptions, given []string) error {
+func runStop(ctx context.Context, p *command.Program, st *stores.Stores, o stopOptions, given []string) error {
 	runs := map[catalog.Key]catalog.Run{}
 	var keys []catalog.Key
 	for _, name := range given {
-		run, err := h.find(ctx, name)
+		run, err := st.Find(ctx, name)
 		if err != nil {
 			return err
 		}
@@ -64,7 +66,7 @@ func runStop(ctx context.Context, p *program, h *stores, o stopOptions, given []
 	var all error
 	var stopped []catalog.Key
 	for _, key := range keys { // all of them before the first is waited for
-		live, err := h.stop(ctx, runs[key], o.now)
+		live, err := st.Stop(ctx, runs[key], o.now)
 		if err != nil {
 			all = errors.Join(all, err)
 			continue
@@ -73,60 +75,17 @@ func runStop(ctx context.Context, p *program, h *stores, o stopOptions, given []
 		stopped = append(stopped, key)
 	}
 	for _, key := range stopped {
-		all = errors.Join(all, p.tellStopped(ctx, h, key))
+		all = errors.Join(all, tellStopped(ctx, p, st, key))
 	}
 	return all
 }
 
-// stop asks one run to end, or says why it cannot.
-func (h *stores) stop(ctx context.Context, run catalog.Run, now bool) (*watch.Live, error) {
-	name := run.String()
-	if run.State.Final() {
-		return nil, fmt.Errorf("run %q has ended already: it is %s (%s)", name, run.State, run.Reason)
-	}
-	live, err := watch.Attach(h.runner, run)
-	if err == nil {
-		if err = live.Stop(now); err == nil {
-			return live, nil
-		}
-		err = errors.Join(err, live.Close())
-	}
-	var elsewhere *watch.ElsewhereError
-	switch {
-	case errors.As(err, &elsewhere):
-		return nil, fmt.Errorf("run %q cannot be stopped from here: %w", name, elsewhere)
-	case errors.Is(err, watch.ErrDead):
-		if run, err := h.catalog.Get(ctx, run.Key); err == nil && run.State.Final() {
-			return h.stop(ctx, run, now)
-		}
-		return nil, killed(run.Key)
-	}
-	return nil, fmt.Errorf("stop run %q: %w", name, err)
-}
-
-// killed says of a run that is not recorded to have ended why it never will.
-func killed(key catalog.Key) error {
-	return fmt.Errorf("run %q does not live any more: its scidex-oci was killed; \"scidex-oci gc\" records that", key)
-}
-
 // tellStopped waits for the end of a run and says what came of it.
-func (p *program) tellStopped(ctx context.Context, h *stores, key catalog.Key) error {
-	run, err := h.await(ctx, key)
+func tellStopped(ctx context.Context, p *command.Program, st *stores.Stores, key catalog.Key) error {
+	run, err := st.Await(ctx, key)
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(p.stdout, "%s  %s (%d): %s\n", escape(key.String()), run.State, run.ExitCode, escape(run.Message))
+	_, err = fmt.Fprintf(p.Stdout, "%s  %s (%d): %s\n", screen.Escape(key.String()), run.State, run.ExitCode, screen.Escape(run.Message))
 	return err
-}
-
-// await waits for the end of a run.
-func (h *stores) await(ctx context.Context, key catalog.Key) (catalog.Run, error) {
-	run, err := watch.Await(ctx, h.runner, key)
-	if errors.Is(err, watch.ErrDead) {
-		return run, killed(key)
-	}
-	if err != nil {
-		return run, fmt.Errorf("wait for run %q: %w", key, err)
-	}
-	return run, nil
 }

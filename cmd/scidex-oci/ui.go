@@ -5,16 +5,17 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"net/netip"
 	"syscall"
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/command"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/stores"
 	"github.com/scidex-ai/scidex-oci/outputs/ui"
 )
 
-func newUICommand(p *program) *cli.Command {
+func newUICommand(p *command.Program) *cli.Command {
 	o := &uiOptions{}
 	return &cli.Command{
 		Name:      "ui",
@@ -26,10 +27,10 @@ It listens on the loopback alone. The address has a secret of 256 bits in it and
 it may read every run of this catalog and stop yours.`,
 		Flags: o.flags(),
 		Action: func(c *cli.Context) error {
-			if _, err := words(c, 0, 0); err != nil {
+			if _, err := command.Args(c, 0, 0); err != nil {
 				return err
 			}
-			return p.visit(c, func(h *stores) error { return runUI(c.Context, p, h, *o) })
+			return p.WithStores(c, func(st *stores.Stores) error { return runUI(c.Context, p, st, *o) })
 		},
 	}
 }
@@ -45,12 +46,12 @@ func (o *uiOptions) flags() []cli.Flag {
 	)
 }
 
-func runUI(ctx context.Context, p *program, h *stores, o uiOptions) error {
+func runUI(ctx context.Context, p *command.Program, st *stores.Stores, o uiOptions) error {
 	listener, err := listenForUI(o.listen)
 	if err != nil {
 		return err
 	}
-	signals, done := stops()
+	signals, done := command.StopSignals()
 	defer done()
 	ctx, end := context.WithCancel(ctx)
 	defer end()
@@ -61,26 +62,21 @@ func runUI(ctx context.Context, p *program, h *stores, o uiOptions) error {
 		case <-ctx.Done():
 		}
 	}()
-	server := ui.New(listener, ui.House{Runs: uiRuns{h}, Files: uiFiles{h}, Life: uiLife{h}}, h.runner.Log)
-	if _, err := fmt.Fprintln(p.stdout, server.URL()); err != nil {
+	server := ui.New(listener, ui.House{Runs: uiRuns{st}, Files: uiFiles{st}, Life: uiLife{st}}, st.Runner.Log)
+	if _, err := fmt.Fprintln(p.Stdout, server.URL()); err != nil {
 		return errors.Join(err, listener.Close())
 	}
 	return server.Serve(ctx)
 }
 
-// listenForUI takes the address of --listen, where nobody but programs of this host can come.
+// listenForUI listens at the address of --listen.
 func listenForUI(t options.Text) (net.Listener, error) {
-	address := t.Or("127.0.0.1:0")
-	at, err := netip.ParseAddrPort(address)
-	if err != nil || !at.Addr().IsLoopback() || at.Addr().Is4In6() || at.Addr().Zone() != "" {
-		return nil, t.Refuse("give an address of the loopback and a port, as 127.0.0.1:0 or [::1]:8080; from another host come by \"ssh -L\"")
-	}
-	listener, err := net.Listen("tcp", at.String())
+	listener, err := ui.Listen(t.Or("127.0.0.1:0"))
 	switch {
-	case err == nil:
-		return listener, nil
-	case !t.Given:
-		return nil, err
+	case errors.Is(err, ui.ErrAddress):
+		return nil, t.Refuse("%w", err)
+	case err == nil || !t.Given:
+		return listener, err
 	case errors.Is(err, syscall.EADDRINUSE):
 		return nil, t.Refuse("another program has this port; give another one, or 0 for any that is free")
 	}

@@ -6,6 +6,7 @@ import (
 	"io"
 	"time"
 
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/stores"
 	"github.com/scidex-ai/scidex-oci/outputs"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
@@ -15,40 +16,40 @@ import (
 
 // uiRuns, uiFiles and uiLife are the stores as the web application takes it.
 type (
-	uiRuns  struct{ *stores }
-	uiFiles struct{ *stores }
-	uiLife  struct{ *stores }
+	uiRuns  struct{ *stores.Stores }
+	uiFiles struct{ *stores.Stores }
+	uiLife  struct{ *stores.Stores }
 )
 
 func (u uiRuns) List(ctx context.Context, filter catalog.Filter) ([]catalog.Run, error) {
-	return watch.List(ctx, u.runner, filter)
+	return watch.List(ctx, u.Runner, filter)
 }
 
 func (u uiRuns) Find(ctx context.Context, name string) (catalog.Run, error) {
-	return u.catalog.Find(ctx, name)
+	return u.Catalog.Find(ctx, name)
 }
 
 func (u uiRuns) Result(ctx context.Context, run catalog.Run) (result.Result, error) {
-	return watch.Show(ctx, u.runner, run)
+	return watch.Show(ctx, u.Runner, run)
 }
 
 func (u uiFiles) Outputs(ctx context.Context, key catalog.Key, yield func(outputs.Entry) bool) error {
-	return u.catalog.Outputs(ctx, key, yield)
+	return u.Catalog.Outputs(ctx, key, yield)
 }
 
 func (u uiFiles) Output(ctx context.Context, key catalog.Key, path []byte) (outputs.Entry, error) {
-	return u.catalog.Output(ctx, key, path)
+	return u.Catalog.Output(ctx, key, path)
 }
 
 func (u uiFiles) Open(ctx context.Context, sha256 string) (io.ReadCloser, error) {
-	return u.blobs.Open(ctx, sha256)
+	return u.Blobs.Open(ctx, sha256)
 }
 
 // Look is life with what the control group counts.
 func (u uiLife) Look(ctx context.Context, run catalog.Run) ui.Going {
-	state, _ := u.life(ctx, run)
+	state, _ := u.Liveness(ctx, run)
 	going := ui.Going{State: state, ElapsedMS: time.Since(run.CreatedAt).Milliseconds()}
-	live, err := watch.Attach(u.runner, run)
+	live, err := watch.Attach(u.Runner, run)
 	if err != nil {
 		return going // life has said why
 	}
@@ -61,7 +62,7 @@ func (u uiLife) Look(ctx context.Context, run catalog.Run) ui.Going {
 }
 
 func (u uiLife) Logs(ctx context.Context, run catalog.Run, stdout, stderr io.Writer) error {
-	_, err := watch.CopyLogs(ctx, u.runner, run, watch.Streams{stdout, stderr}, false)
+	_, err := watch.CopyLogs(ctx, u.Runner, run, watch.Streams{stdout, stderr}, false)
 	if errors.Is(err, watch.ErrDead) {
 		return nil // what it has left was copied
 	}
@@ -70,11 +71,11 @@ func (u uiLife) Logs(ctx context.Context, run catalog.Run, stdout, stderr io.Wri
 
 // Stop holds on to the run for as long as it waits: that says who has asked.
 func (u uiLife) Stop(ctx context.Context, run catalog.Run) error {
-	live, err := u.stop(ctx, run, false)
+	live, err := u.Stores.Stop(ctx, run, false)
 	if err != nil {
 		return err
 	}
 	defer live.Close()
-	_, err = u.await(ctx, run.Key)
+	_, err = u.Await(ctx, run.Key)
 	return err
 }

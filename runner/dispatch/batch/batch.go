@@ -3,6 +3,7 @@ package batch
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"slices"
 	"sync"
@@ -26,6 +27,14 @@ type Line struct {
 	Vacate func()
 }
 
+// Name is the id of a line, or its number where it has none.
+func (l Line) Name() string {
+	if l.Analysis.ID != "" {
+		return l.Analysis.ID
+	}
+	return fmt.Sprintf("line %d", l.Number)
+}
+
 // Outcome is what came of a line.
 type Outcome struct {
 	Result result.Result
@@ -38,7 +47,7 @@ type Outcome struct {
 // bad reports whether an outcome counts against MaxFailures: a new one that is not complete.
 func (o Outcome) bad() bool { return !o.Passed && o.Result.State != catalog.Complete }
 
-// Work does what a line asks for, and returns when that has ended. stop is as that of a runner.Request. Do is called by
+// Work does what a line asks for, and returns when that has ended. stop is as that of a request.Request. Do is called by
 // several goroutines.
 type Work interface {
 	Do(ctx context.Context, line Line, stop <-chan request.StopSignal) Outcome

@@ -1,9 +1,9 @@
 // Package slurm runs lines of a batch as job arrays of Slurm: what each line needs of a node, the script, how to ask Slurm's
-// commands what became of it, and what that means for a line without a result. It runs no analysis itself (docs/adr/0026,
+// commands what became of it, and what that means for a line without a result. Task runs one line on its node (docs/adr/0026,
 // docs/slurm.md).
 //
 // "slurm submit" writes a spool (submission.go) and gives Slurm a script for each array. A task is one process
-// (cmd/scidex-oci/slurm_task.go) with a root of its own on the node, which runs its line like any run and delivers the
+// (task.go) with a root of its own on the node, which runs its line like any run and delivers the
 // result. "slurm collect" commits what was delivered and writes the end of a task that left nothing.
 //
 //   - A result is a record that gets its name by link(2): where a task and a collect that takes it for dead both write one,

@@ -1,0 +1,271 @@
+// Package batchcmd has the command batch, which runs many analyses.
+package batchcmd
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/command"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/events"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/results"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/runflags"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/stores"
+	"github.com/scidex-ai/scidex-oci/runner/dispatch/batch"
+	"github.com/scidex-ai/scidex-oci/runner/dispatch/capacity"
+	"github.com/scidex-ai/scidex-oci/runner/host/room"
+	"github.com/scidex-ai/scidex-oci/runner/recovery"
+	"github.com/scidex-ai/scidex-oci/runner/request"
+	"github.com/scidex-ai/scidex-oci/runner/standby"
+	"github.com/scidex-ai/scidex-oci/runner/watch"
+)
+
+const batchExitCodes = `Exit codes of batch:
+  0    all lines are complete
+  1    some have failed, or were stopped one by one
+  125  some ended in an error of scidex-oci or the host, or the batch could not be run
+  129, 130, 131, 143  it was drained by SIGHUP, SIGINT, SIGQUIT or SIGTERM`
+
+// New makes the command batch.
+func New(p *command.Program) *cli.Command {
+	o := &batchOptions{run: runflags.NewOptions(p)}
+	return &cli.Command{
+		Name:      "batch",
+		Usage:     "run many analyses, a line of JSON each",
+		UsageText: "scidex-oci batch [flags of run] [--jobs N] [--resume] FILE|-",
+		ArgsUsage: "FILE, or - for standard input",
+		Description: `Each line of FILE is one JSON object: a manifest as that of run --file, of which the flags of this command are the
+defaults. Blank lines are passed over; relative paths are relative to the file. A file is looked at whole before the
+first start: if a line is bad, all bad lines are named and nothing is run. Standard input is read as it comes; there
+a bad line becomes a result, error (request), and the others run.
+
+Each line has one result on standard output, in the order in which they end: the JSON object of run --json, or on a
+terminal without --json a line for a person. What analyses write is in their logs alone (scidex-oci logs ID).
+
+The first SIGINT, SIGQUIT, SIGTERM or SIGHUP drains: nothing is started any more, and what runs is ended with its grace, which
+the second cuts. scidex-oci stop ID ends one run alone. With --fail-fast or --max-failures nothing more is started, and
+what runs comes to its end.
+
+--resume needs an "id" on each line. What a batch before has completed, or has seen fail, is not run again: its recorded
+result is printed and counts for the exit code. A run that ended in an error, was canceled or lost is run again as the
+next attempt; of one whose post-process command has failed that command alone is called again. A line whose request is
+not the recorded one is refused, with what has changed.
+
+` + batchExitCodes,
+		Flags:  o.flags(p.Options),
+		Action: func(c *cli.Context) error { return runBatch(c, p, o) },
+	}
+}
+
+// session is one batch from the command line to the summary.
+type session struct {
+	program   *command.Program
+	request   runflags.Request
+	options   *batchOptions
+	lines     *runflags.Lines
+	stores    *stores.Stores
+	logs      stores.BlobOpener // of what was committed, for the report
+	crew      *standby.Pool
+	screen    *screen.Terminal
+	progress  *screen.Progress
+	suspended batch.SuspendGroup
+	report    *results.Lines
+	junit     *junitReport // nil: none
+	to        events.Target
+	events    *events.Writer // nil: none
+	apart     bool           // no two lines overlap
+}
+
+func runBatch(c *cli.Context, p *command.Program, o *batchOptions) (err error) {
+	given, err := command.Args(c, 1, 1)
+	if err != nil {
+		return err
+	}
+	if err := cmp.Or(p.Load(c), runflags.Refuse(c.Command.Flags, "a batch", notOfBatch), o.settle()); err != nil {
+		return err
+	}
+	b := &session{program: p, options: o, screen: screen.NewTerminal(p.Stderr, p.Env)}
+	if b.to, err = events.ReadTarget(o.run.Events, false); err != nil {
+		return err
+	}
+	k := runflags.NewParser(p, c, o.run)
+	if b.request, err = k.Options(); err != nil {
+		return err
+	}
+	if b.lines, err = runflags.OpenLines(k, given[0]); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, b.lines.Close()) }()
+	b.report = results.NewLines(p, b.screen, b.request.JSON)
+	return b.run(c.Context)
+}
+
+// run reads all lines, and runs them if none is bad.
+func (b *session) run(ctx context.Context) (err error) {
+	survey, err := b.lines.Survey(b.check, func(line batch.Line) { b.report.Bad(line.Analysis, line.Err) })
+	if err != nil {
+		return err
+	}
+	if survey.Bad > 0 {
+		return fmt.Errorf("batch: %s of %d cannot be run, see above; nothing was started", screen.Count(survey.Bad, "line"), survey.Lines)
+	}
+	if b.options.jobs == 0 {
+		b.options.jobs = capacity.ReadCapacity().Runs(survey.Memory, survey.CPUs)
+	}
+	if err := b.fit(survey); err != nil {
+		return err
+	}
+	if b.crew, err = standby.NewPool(ctx, b.lines.Under.Limits); err != nil {
+		return err
+	}
+	defer b.crew.Close()
+	if b.events, err = events.Open(b.program, b.to); err != nil {
+		return err
+	}
+	defer b.closeEvents()
+	if err := b.openJUnit(); err != nil {
+		return err
+	}
+	if err := b.open(ctx); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, b.stores.Close()) }()
+	b.progress = screen.NewProgress(b.status(), survey.Lines, b.options.jobs)
+	return b.close(b.perform(ctx, runflags.WithIDs{Source: b.lines.Source()}), survey.Lines)
+}
+
+// fit lowers the number of jobs to what the limits of this process and its user have room for, and says so.
+func (b *session) fit(survey batch.Survey) error {
+	asked := min(b.options.jobs, max(survey.Lines, 1)) // there is no more to do at once
+	demand := room.Demand{Lines: 1, Inputs: int64(survey.Inputs)}
+	fits, short, err := capacity.Fit(asked, demand)
+	if b.overlap() && fits < survey.Lines && err == nil {
+		fits, short, err = b.fitOverlapping(asked, demand)
+	}
+	switch {
+	case err != nil:
+		return err
+	case fits == 0:
+		return fmt.Errorf("batch: there is no room for even one job: %s", short)
+	case fits < asked:
+		b.say(fmt.Sprintf("%s in place of %d: there is no room for more: %s", screen.Count(fits, "job"), b.options.jobs, short))
+		b.options.jobs = fits
+	}
+	return nil
+}
+
+// fitOverlapping has lines overlap where there is room for that.
+func (b *session) fitOverlapping(asked int, demand room.Demand) (fits int, short string, err error) {
+	apart := demand
+	demand.Lines = batch.Overlapping
+	if fits, short, err = capacity.Fit(asked, demand); fits > 0 || err != nil {
+		return fits, short, err
+	}
+	b.apart = true
+	return capacity.Fit(asked, apart)
+}
+
+// open opens catalog and blob store, with all settled that killed launchers have left, where that is to be judged by.
+func (b *session) open(ctx context.Context) (err error) {
+	if b.stores, err = b.program.OpenStores(ctx, b.screen); err != nil {
+		return err
+	}
+	b.logs = b.stores.BlobOpener(ctx)
+	if !b.options.resume {
+		recovery.CommitOutcomes(ctx, b.stores.Runner)
+	} else if err := recovery.Recover(ctx, b.stores.Runner); err != nil {
+		return errors.Join(err, b.stores.Close())
+	}
+	recovery.Tidy(ctx, b.stores.Runner)
+	return nil
+}
+
+// status is where the progress goes: nowhere with --quiet.
+func (b *session) status() *screen.Terminal {
+	if b.request.Quiet {
+		return screen.NoTerminal(nil)
+	}
+	return b.screen
+}
+
+// perform runs the lines.
+func (b *session) perform(ctx context.Context, source batch.Source) batch.Summary {
+	signals, _ := command.StopSignals() // to the end of this process
+	defer command.IgnoreNextStop(signals)
+	defer command.HandleSuspend(&b.suspended)()
+	defer b.screen.ClearStatus()
+	all := batch.Batch{
+		Work: b.work(), Jobs: b.options.jobs, MaxFailures: b.options.maxFailures, Overlap: b.overlap(),
+		Asked: func(id string) []int64 { return watch.AskedToStop(b.stores.Runner, id) }, Draining: b.progress.Drain, Ended: b.ended,
+		Abandon: func(s request.StopSignal) { os.Exit(s.ExitCode) },
+	}
+	return all.Run(ctx, source, signals)
+}
+
+// overlap reports whether a line may begin while the outputs of another are harvested and committed: not where the outcome of
+// that one decides whether it may, nor with a post-process command, nor where there is no room for both.
+func (b *session) overlap() bool {
+	return !b.apart && b.options.maxFailures == 0 && b.options.retries == 0 && b.request.Hook == nil
+}
+
+// say prints a line on standard error.
+func (b *session) say(text string) {
+	if !b.request.Quiet {
+		fmt.Fprintf(b.screen, "scidex-oci: %s\n", screen.Escape(text))
+	}
+}
+
+// closeEvents waits until all events are written, and prints why they were not.
+func (b *session) closeEvents() {
+	if b.events == nil {
+		return
+	}
+	if err := b.events.Close(); err != nil {
+		b.say(err.Error())
+	}
+}
+
+// check refuses a line without an id where --resume needs one.
+func (b *session) check(line batch.Line) error {
+	if b.options.resume && line.Analysis.ID == "" {
+		return batch.ErrNoID
+	}
+	return nil
+}
+
+// ended prints the result of a line.
+func (b *session) ended(line batch.Line, o batch.Outcome) {
+	b.report.Print(line.Number, o.Result, o.Passed)
+	b.addJUnit(line, o)
+	b.annotate(line, o)
+	b.progress.End(line.Number, func(c *screen.Counts) {
+		switch batch.ExitCode(o.Result) {
+		case 0:
+			c.Complete++
+		case 1:
+			c.Failed++
+		default:
+			c.Errors++
+		}
+		if o.Passed {
+			c.Skipped++
+		}
+	})
+}
+
+// close prints the summary, and returns the error or exit code of the batch.
+func (b *session) close(s batch.Summary, total int) error {
+	b.say(b.summary(s, total))
+	if err := errors.Join(s.Err, b.closeJUnit(s), b.report.Err()); err != nil {
+		return err
+	}
+	if code := s.ExitCode(); code != 0 {
+		return command.ExitStatus(code)
+	}
+	return nil
+}

@@ -1,0 +1,93 @@
+package batchcmd
+
+import (
+	"cmp"
+	"flag"
+	"strings"
+	"testing"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/command"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/runflags"
+	"github.com/scidex-ai/scidex-oci/runner/dispatch/batch"
+	"github.com/scidex-ai/scidex-oci/runner/request"
+)
+
+func TestBatchOptions(t *testing.T) {
+	for _, test := range []struct {
+		given map[string]string
+		want  batchOptions
+		words string
+	}{
+		{given: nil},
+		{given: map[string]string{"jobs": "3", "retries": "0", "resume": "true"}, want: batchOptions{jobs: 3, resume: true}},
+		{given: map[string]string{"fail-fast": "true"}, want: batchOptions{maxFailures: 1}},
+		{given: map[string]string{"max-failures": "4"}, want: batchOptions{maxFailures: 4}},
+		{given: map[string]string{"max-failures": "0"}, words: "at least 1"},
+		{given: map[string]string{"jobs": "many"}, words: "whole number"},
+		{given: map[string]string{"retries": "-1"}, words: "at least 0"},
+		{given: map[string]string{"fail-fast": "true", "max-failures": "2"}, words: "contradict"},
+		{given: map[string]string{"id": "a"}, words: "give each line"},
+		{given: map[string]string{"detach": "true"}, words: "setsid"},
+		{given: map[string]string{"detach": "false"}},
+		{given: map[string]string{"again": "a"}, words: "--resume"},
+		{given: map[string]string{"file": "a"}, words: "argument"},
+		{given: map[string]string{"export": "a"}, words: "each line"},
+	} {
+		p := &command.Program{Env: inDirectory(t.TempDir()), Options: &options.Global{}}
+		o := &batchOptions{run: runflags.NewOptions(p)}
+		flags := o.flags(p.Options)
+		apply(t, flags, test.given)
+		err := cmp.Or(p.Options.Load(p.Env, options.Of(flags)), runflags.Refuse(flags, "a batch", notOfBatch), o.settle())
+		got := *o
+		got.run, got.failFast = nil, false
+		if test.words == "" && (err != nil || got != test.want) {
+			t.Errorf("%v: %+v, %v", test.given, got, err)
+		}
+		if test.words != "" && (err == nil || !strings.Contains(err.Error(), test.words)) {
+			t.Errorf("%v: %v, want %q", test.given, err, test.words)
+		}
+	}
+}
+
+func TestLeft(t *testing.T) {
+	signal := &request.StopSignal{Name: "SIGINT"}
+	for _, test := range []struct {
+		s     batch.Summary
+		total int
+		want  string
+	}{
+		{batch.Summary{Complete: 2}, 2, ""},
+		{batch.Summary{Complete: 2, Signal: signal}, 2, "; ended by SIGINT"},
+		{batch.Summary{Complete: 2, Signal: signal}, 3, "; ended by SIGINT: one line was not started, which --resume takes up"},
+		{batch.Summary{Failed: 2, Full: true}, 9, "; enough have failed: 7 lines were not started, which --resume takes up"},
+		{batch.Summary{Failed: 2, Full: true}, -1, "; enough have failed: what is still to come on standard input was not started"},
+	} {
+		if got := notStarted(test.s, test.total); got != test.want {
+			t.Errorf("%q, want %q", got, test.want)
+		}
+	}
+}
+
+// apply gives flags values as a command line does.
+func apply(t *testing.T, flags []cli.Flag, values map[string]string) {
+	t.Helper()
+	set := flag.NewFlagSet("", flag.ContinueOnError)
+	for _, f := range flags {
+		if err := f.Apply(set); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, value := range values {
+		if err := set.Set(name, value); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// inDirectory is an environment whose config files are in dir.
+func inDirectory(dir string) options.Lookup {
+	return func(name string) (string, bool) { return dir, name == "XDG_CONFIG_HOME" }
+}

@@ -1,0 +1,124 @@
+package batchcmd
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"time"
+
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
+	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/result"
+	"github.com/scidex-ai/scidex-oci/runner/dispatch/batch"
+	"github.com/scidex-ai/scidex-oci/runner/dispatch/batch/junit"
+)
+
+// logTail is how much of the end of a log is shown where there is no room for all, in bytes.
+const logTail = 8 << 10
+
+// junitReport is the --junit of a batch.
+type junitReport struct {
+	mu     sync.Mutex
+	writer *junit.Writer
+	began  time.Time
+}
+
+// junitClass is the class of all cases, by which CI systems group them.
+const junitClass = "scidex-oci.batch"
+
+// openJUnit begins the report, where one is asked for.
+func (b *session) openJUnit() error {
+	if b.options.junit == "" {
+		return nil
+	}
+	w, err := junit.Create(b.options.junit)
+	if err != nil {
+		return fmt.Errorf("--junit %q: %w", b.options.junit, err)
+	}
+	b.junit = &junitReport{writer: w, began: time.Now()}
+	return nil
+}
+
+// addJUnit tells what came of a line.
+func (b *session) addJUnit(line batch.Line, o batch.Outcome) {
+	if b.junit == nil {
+		return
+	}
+	r := o.Result
+	c := junit.Case{
+		Name: line.Name(), Class: junitClass, Took: time.Duration(r.Usage.WallMS) * time.Millisecond,
+		End: junitEnd(r.State), Reason: string(r.Reason), Message: r.Message,
+	}
+	if c.End != junit.Good {
+		c.Output, c.ErrorOutput = b.logEnd(r.Logs.Stdout), b.logEnd(r.Logs.Stderr)
+	}
+	b.junit.mu.Lock()
+	defer b.junit.mu.Unlock()
+	b.junit.writer.Add(c)
+}
+
+func junitEnd(state catalog.State) junit.End {
+	switch state {
+	case catalog.Complete:
+		return junit.Good
+	case catalog.Failed:
+		return junit.Failure
+	case catalog.Canceled:
+		return junit.Skipped
+	default:
+		return junit.Error
+	}
+}
+
+// closeJUnit tells of the lines that were not started, and writes the report.
+func (b *session) closeJUnit(s batch.Summary) error {
+	if b.junit == nil {
+		return nil
+	}
+	err := b.skipped(s)
+	err = errors.Join(err, b.junit.writer.Close("scidex-oci batch "+b.lines.Name, b.junit.began, time.Since(b.junit.began)))
+	if err != nil {
+		return fmt.Errorf("--junit %q: %w", b.options.junit, err)
+	}
+	return nil
+}
+
+// skipped reads the lines of a file once more for those behind the last that was started.
+func (b *session) skipped(s batch.Summary) error {
+	if b.lines.File == nil || s.Signal == nil && !s.Full {
+		return nil
+	}
+	for source := b.lines.Source(); ; {
+		line, err := source.Next()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if line.Number > s.Last {
+			b.junit.writer.Add(junit.Case{
+				Name: line.Name(), Class: junitClass, End: junit.Skipped,
+				Reason: "not_started", Message: "not started, because the batch ended before; --resume takes it up",
+			})
+		}
+	}
+}
+
+// logEnd is the end of a log; nothing of one that cannot be read, which the result tells.
+func (b *session) logEnd(log result.Log) string {
+	if log.SHA256 == "" {
+		return ""
+	}
+	f, err := b.logs(log.SHA256)
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	end := screen.Tail{Limit: logTail}
+	if _, err := io.Copy(&end, f); err != nil {
+		return ""
+	}
+	return end.String()
+}

@@ -1,0 +1,54 @@
+package batchcmd
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
+)
+
+// notOfBatch are flags of run that say something of one run, and why a batch refuses them.
+var notOfBatch = map[string]string{
+	"id":     `it names one run; give each line its own "id"`,
+	"file":   "the manifests of a batch are the lines of its file; give that as the argument",
+	"again":  "a batch repeats no recorded run; give --resume to go on with a batch, or run --again ID",
+	"export": `it is the place of one run; give each line its own "export"`,
+	"trace":  "it is of one run; trace a run of one of the lines",
+	"detach": "a batch stays with its caller, who reads its results; start it with setsid or nohup, or in the background",
+}
+
+// batchOptions are the options of batch: those of run, as defaults for all lines, and its own.
+type batchOptions struct {
+	run                        *options.Run
+	jobs, maxFailures, retries int // jobs 0: to be worked out
+	resume, failFast           bool
+	junit                      string
+}
+
+func (o *batchOptions) flags(g *options.Global) []cli.Flag {
+	flags := options.Hide(append(o.run.Flags(g), o.run.DetachFlag()), slices.Collect(maps.Keys(notOfBatch))...)
+	options.Describe(flags, "json", "print results as JSON lines also where standard output is a terminal")
+	options.Describe(flags, "quiet", "leave the status lines and the summary out")
+	return options.List(append(flags,
+		options.Count(&o.jobs, "jobs", "run `N` analyses at once, while outputs of those before are committed (default: as many as memory and CPUs have room for, by the largest limits of the lines); fewer, which is said, where open files, processes or ids have no room for N", 1, "j"),
+		options.Bool(&o.resume, "resume", "go on with a batch: pass over each line whose id is complete or failed already, run the others"),
+		options.Bool(&o.failFast, "fail-fast", "start no more once a line has not ended as complete; the same as --max-failures 1"),
+		options.Count(&o.maxFailures, "max-failures", "start no more once `N` lines have not ended as complete; those that run come to their end", 1),
+		options.Count(&o.retries, "retries", "repeat a line up to `N` times, after 1 s, 2 s, 4 s and so on, where scidex-oci or the host failed and not the analysis (default: 0)", 0),
+		options.Path(&o.junit, "junit", "write what came of the lines to `FILE` as JUnit XML, at the end"),
+	)...)
+}
+
+// settle makes one of the two options that end a batch early.
+func (o *batchOptions) settle() error {
+	if o.failFast && o.maxFailures > 1 {
+		return fmt.Errorf("--fail-fast and --max-failures %d contradict each other; give one of them", o.maxFailures)
+	}
+	if o.failFast {
+		o.maxFailures = 1
+	}
+	return nil
+}

@@ -1,0 +1,50 @@
+package batchcmd
+
+import (
+	"fmt"
+
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
+	"github.com/scidex-ai/scidex-oci/runner/dispatch/batch"
+)
+
+// summary is the last line on standard error. total is how many lines there are, -1 where nobody knows.
+func (b *session) summary(s batch.Summary, total int) string {
+	took := b.progress.Elapsed()
+	text := fmt.Sprintf("batch: %d complete, %d failed, %s", s.Complete, s.Failed, screen.Count(s.Errors, "error"))
+	if s.Canceled > 0 {
+		text += fmt.Sprintf(", %d canceled", s.Canceled)
+	}
+	if s.Passed > 0 {
+		text += fmt.Sprintf(", %d of them of an earlier batch", s.Passed)
+	}
+	if ran := s.Done() - s.Passed; ran > 0 && took > 0 {
+		text += fmt.Sprintf("; %s by %s, %s", screen.Duration(took.Milliseconds()), screen.Count(b.options.jobs, "job"), screen.Rate(float64(ran)/took.Seconds()))
+	}
+	return text + notStarted(s, total)
+}
+
+// notStarted tells what was not started, and why.
+func notStarted(s batch.Summary, total int) string {
+	var why string
+	switch {
+	case s.Signal != nil:
+		why = "ended by " + s.Signal.Name
+	case s.Full:
+		why = "enough have failed"
+	case s.Err != nil:
+		why = "not all could be read"
+	default:
+		return ""
+	}
+	switch n := total - s.Done(); {
+	case total < 0:
+		return "; " + why + ": what is still to come on standard input was not started"
+	case n > 0:
+		be := "were"
+		if n == 1 {
+			be = "was"
+		}
+		return fmt.Sprintf("; %s: %s %s not started, which --resume takes up", why, screen.Count(n, "line"), be)
+	}
+	return "; " + why
+}

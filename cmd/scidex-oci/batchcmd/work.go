@@ -1,0 +1,61 @@
+package batchcmd
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
+	"github.com/scidex-ai/scidex-oci/runner/dispatch/batch"
+	"github.com/scidex-ai/scidex-oci/runner/observe/event"
+	"github.com/scidex-ai/scidex-oci/runner/request"
+)
+
+// work is what is done for a line: it is run, repeated, or passed over.
+func (b *session) work() batch.Work {
+	runs := b.runs()
+	w := batch.Work(batch.Retrying{Work: runs, Retries: b.options.retries, Pause: batch.Doubling, Tell: b.printRetry})
+	if b.options.resume {
+		w = batch.Resuming{Work: w, Past: batch.PastRuns{Runs: runs, Catalog: b.stores.Catalog}}
+	}
+	return w
+}
+
+// runs makes a run of each line, and shows its progress.
+func (b *session) runs() *batch.Runs {
+	r := &batch.Runs{
+		Runner: b.stores.Runner, Crew: b.crew, Version: b.program.Build.Version,
+		AnyRoot: b.request.AnyRoot, Overwrite: b.request.Overwrite, NoAudit: b.request.NoAudit,
+		Suspended: &b.suspended, At: b.lines.At, Begun: b.begun, Used: b.used,
+	}
+	if b.events != nil {
+		r.Events = b.events
+	}
+	if b.request.Hook != nil {
+		r.Hook = b.hook
+	}
+	return r
+}
+
+func (b *session) begun(line batch.Line) {
+	b.progress.Begin(line.Number, line.Analysis.ID, time.Duration(line.Analysis.WithDefaults().Timeout))
+}
+
+func (b *session) used(line batch.Line, id string, usage event.Usage) {
+	b.progress.Use(line.Number, id, usage)
+}
+
+// hook is the post-process command of a line. What it writes goes to standard error.
+func (b *session) hook(line batch.Line) (hook *request.Hook, done func()) {
+	output := screen.NewStream(b.program.Stderr, b.screen)
+	own := *b.request.Hook
+	own.Output = output
+	return &own, func() {
+		if err := output.Close(); err != nil {
+			b.say(fmt.Sprintf("%s: not all that the post-process command wrote could be passed on: %v", line.Analysis.ID, err))
+		}
+	}
+}
+
+func (b *session) printRetry(line batch.Line, o batch.Outcome, retry int, pause time.Duration) {
+	b.say(fmt.Sprintf("%s: %s; retry %d of %d in %s", line.Analysis.ID, o.Result.Message, retry, b.options.retries, pause))
+}

@@ -1,0 +1,100 @@
+package catalogcmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/docker/go-units"
+	"github.com/urfave/cli/v2"
+
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/command"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/stores"
+	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/store"
+)
+
+func newCheck(p *command.Program) *cli.Command {
+	o := &checkOptions{}
+	return &cli.Command{
+		Name:      "check",
+		Usage:     "compare the rows of the catalog with the blobs",
+		UsageText: "scidex-oci catalog check [--digests] [--repair] [--json]",
+		Description: `Every blob that an output, log or script of a run names must be there, those of outputs with the size of
+the row. Runs of other hosts, and of other roots of this one, may have their blobs in stores of those. Blobs that
+no run names are counted. It changes nothing, unless it is to repair.
+
+--repair puts back what is damaged or missing from copies on this host whose digest is right: where the blob store is
+a bucket, from what is kept of it here, and of each run from the root that it was started with, its kept directory, its
+--export directory and its script. Logs have no other copy. What could not be put back is told as ever.`,
+		Flags: o.flags(),
+		Action: func(c *cli.Context) error {
+			if _, err := command.Args(c, 0, 0); err != nil {
+				return err
+			}
+			return p.WithStores(c, func(st *stores.Stores) error { return runCheck(c.Context, p, st, *o) })
+		},
+	}
+}
+
+// checkOptions are the options of catalog check.
+type checkOptions struct {
+	digests, repair, json bool
+}
+
+func (o *checkOptions) flags() []cli.Flag {
+	return options.List(
+		options.Bool(&o.digests, "digests", "read every blob and verify its digest, and check the structure of a SQLite file"),
+		options.Bool(&o.repair, "repair", "replace what is damaged or missing from copies on this host"),
+		options.Bool(&o.json, "json", "print one JSON object"),
+	)
+}
+
+func runCheck(ctx context.Context, p *command.Program, st *stores.Stores, o checkOptions) error {
+	host, err := os.Hostname()
+	if err != nil {
+		return err
+	}
+	report, err := store.Store{Catalog: st.Catalog, Blobs: st.Blobs}.Check(ctx, store.Options{
+		Host: host, Digests: o.digests, Repair: o.repair,
+		Repaired: func(sha256, from string) {
+			fmt.Fprintf(p.Stderr, "repaired blob %s from %s\n", sha256, screen.Escape(from))
+		},
+		Problem: func(key catalog.Key, what string) {
+			if key.ID != "" {
+				what = "run " + key.String() + ": " + what
+			}
+			fmt.Fprintln(p.Stderr, screen.Escape(what))
+		},
+	})
+	if err != nil {
+		return err
+	}
+	if o.json {
+		err = screen.WriteJSON(p.Stdout, report)
+	} else {
+		printChecked(p.Stdout, report, o.digests, o.repair)
+	}
+	if report.Problems > 0 {
+		err = errors.Join(err, fmt.Errorf("%s found in the catalog; see above", screen.Count(int(report.Problems), "problem")))
+	}
+	return err
+}
+
+func printChecked(w io.Writer, r store.Report, digests, repair bool) {
+	fmt.Fprintf(w, "catalog    %s\nruns       %d\nreferences %d to blobs, %d problems\n", r.CatalogID, r.Runs, r.References, r.Problems)
+	if digests {
+		fmt.Fprintf(w, "verified   %d blobs\n", r.Verified)
+	}
+	if repair {
+		fmt.Fprintf(w, "repaired   %d blobs\n", r.Repaired)
+	}
+	if r.Elsewhere > 0 {
+		fmt.Fprintf(w, "elsewhere  %d references of runs of other hosts or roots to blobs of theirs\n", r.Elsewhere)
+	}
+	fmt.Fprintf(w, "orphans    %d blobs that no run names, %s\n", r.Orphans, units.BytesSize(float64(r.OrphanBytes)))
+}

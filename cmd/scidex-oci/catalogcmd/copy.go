@@ -1,0 +1,100 @@
+package catalogcmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/docker/go-units"
+	"github.com/urfave/cli/v2"
+
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/command"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/stores"
+	"github.com/scidex-ai/scidex-oci/outputs/store"
+)
+
+func newCopy(p *command.Program) *cli.Command {
+	o := &copyOptions{}
+	return &cli.Command{
+		Name:      "copy",
+		Usage:     "copy a catalog into another, as from SQLite into PostgreSQL",
+		UsageText: "scidex-oci catalog copy --from URL --to URL [--from-blobs URL] [--to-blobs URL] [--json]",
+		Description: `All ended runs are copied, with what belongs to them, read back and compared. A copy that was interrupted is
+finished by another. Where both catalogs use one blob store, it is handed to the new one at the end: the old
+one can be read, but nothing writes to it any more. So no run may be under way then. With another store in
+--to-blobs the blobs are copied too, runs that have not ended are left out, and the old catalog stays in use.`,
+		Flags: o.flags(),
+		Action: func(c *cli.Context) error {
+			if _, err := command.Args(c, 0, 0); err != nil {
+				return err
+			}
+			if err := p.Load(c); err != nil {
+				return err
+			}
+			return runCopy(c.Context, p, *o)
+		},
+	}
+}
+
+// copyOptions are the options of catalog copy.
+type copyOptions struct {
+	from, to, fromBlobs, toBlobs options.Text
+	json                         bool
+}
+
+func (o *copyOptions) flags() []cli.Flag {
+	return options.List(
+		options.Given(&o.from, "from", "copy the catalog at `URL`"),
+		options.Given(&o.to, "to", "copy into the catalog at `URL`, which is made where there is none"),
+		options.Given(&o.fromBlobs, "from-blobs", "the blob store of --from is at `URL` (default: that of --blobs)"),
+		options.Given(&o.toBlobs, "to-blobs", "the blob store of --to is at `URL` (default: that of --from)"),
+		options.Bool(&o.json, "json", "print one JSON object"),
+	)
+}
+
+func runCopy(ctx context.Context, p *command.Program, o copyOptions) error {
+	s, err := stores.ReadSettings(p.Options, p.Env)
+	if err != nil {
+		return err
+	}
+	if !o.from.Given || !o.to.Given {
+		return command.Usagef("catalog copy needs --from URL and --to URL")
+	}
+	source, err := stores.OpenPair(ctx, o.from, o.fromBlobs, s)
+	if err != nil {
+		return err
+	}
+	defer source.Catalog.Close()
+	s.Blobs = source.Place
+	target, err := stores.OpenPair(ctx, o.to, o.toBlobs, s)
+	if err != nil {
+		return err
+	}
+	copied, err := store.Copy(ctx, source.Store, target.Store)
+	for _, key := range copied.NotEnded {
+		fmt.Fprintf(p.Stderr, "left out   %s, which has not ended\n", screen.Escape(key.String()))
+	}
+	if err := errors.Join(err, target.Catalog.Close()); err != nil {
+		return err
+	}
+	if o.json {
+		return screen.WriteJSON(p.Stdout, copied)
+	}
+	printCopied(p.Stdout, copied)
+	return nil
+}
+
+func printCopied(w io.Writer, c store.Copied) {
+	fmt.Fprintf(w, "copied     %d runs, %d were there; %d entries compared\n", c.Runs, c.Already, c.Outputs)
+	if c.Selftests > 0 {
+		fmt.Fprintf(w, "           %d reports of selftests\n", c.Selftests)
+	}
+	if c.TookOver {
+		fmt.Fprintf(w, "blobs      the store now belongs to catalog %s\n", c.CatalogID)
+	} else {
+		fmt.Fprintf(w, "blobs      %d copied, %s\n", c.Blobs, units.BytesSize(float64(c.BlobBytes)))
+	}
+}

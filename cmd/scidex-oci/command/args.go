@@ -1,0 +1,23 @@
+package command
+
+import (
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
+)
+
+// Args checks the number of a command's arguments; most is -1 for any number.
+func Args(c *cli.Context, least, most int) ([]string, error) {
+	given := c.Args().Slice()
+	if len(given) < least || most >= 0 && len(given) > most {
+		what := "give " + c.Command.ArgsUsage
+		if c.Command.ArgsUsage == "" {
+			what = "it takes none"
+		}
+		name := strings.TrimPrefix(c.Command.HelpName, c.App.HelpName+" ") // messages begin with the name of the program
+		return nil, Usagef("%s: %s; %s", name, screen.Count(len(given), "argument"), what)
+	}
+	return given, nil
+}

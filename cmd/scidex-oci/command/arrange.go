@@ -1,0 +1,186 @@
+package command
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/suggest"
+)
+
+// Arrange rewrites a command line into the one form that the flag package reads without doubt:
+// global flags, cmd, its flags as --name=value, "--", and what remains. So global flags may stand
+// after the cmd, flags may follow the arguments of every command but those that run another one, and
+// an unknown word is told in one sentence.
+func Arrange(app *cli.App, args []string) ([]string, error) {
+	if len(args) > 0 && args[0] == "help" {
+		args = append(slices.Clone(args[1:]), "--help")
+	}
+	p := parser{global: app.Flags, rest: args, path: []string{app.Name}}
+	commands := app.Commands
+	var cmd *cli.Command
+	for len(commands) > 0 {
+		word, err := p.next()
+		if err != nil {
+			return nil, err
+		}
+		if word == nil {
+			return p.line(), nil
+		}
+		below := find(commands, *word)
+		if below == nil && cmd != nil && cmd.Action != nil { // it takes words of its own as well
+			p.rest = append([]string{*word}, p.rest...)
+			break
+		}
+		cmd = below
+		if cmd == nil {
+			return nil, Usagef("unknown command %q%s", *word, suggest.DidYouMean(*word, Names(commands), ""))
+		}
+		p.enter(cmd)
+		commands = cmd.Subcommands
+	}
+	if err := p.arguments(!slices.Contains(app.Commands, cmd) || !runsAnother(cmd)); err != nil {
+		return nil, err
+	}
+	return p.line(), nil
+}
+
+// runsAnother reports whether the arguments of a command are another command with flags of its own.
+func runsAnother(cmd *cli.Command) bool {
+	return slices.Contains([]string{"run", "spec", "submit"}, cmd.Name)
+}
+
+// parser takes a command line apart.
+type parser struct {
+	global, local []cli.Flag
+	rest          []string
+	path          []string // the program and the commands
+	globalFlags   []string
+	localFlags    []string // of the innermost command
+	words         []string
+	ended         bool // "--" was seen
+}
+
+func (p *parser) enter(cmd *cli.Command) {
+	// Flags before a subcommand belong to its parent, which has none but --help.
+	p.path = append(append(p.path, p.localFlags...), cmd.Name)
+	p.localFlags, p.local = nil, cmd.Flags
+}
+
+// next takes flags up to the next word, which is nil at the end.
+func (p *parser) next() (*string, error) {
+	for len(p.rest) > 0 {
+		arg := p.rest[0]
+		p.rest = p.rest[1:]
+		switch {
+		case p.ended || !strings.HasPrefix(arg, "-") || arg == "-":
+			return &arg, nil
+		case arg == "--":
+			p.ended = true
+		default:
+			if err := p.flag(arg); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return nil, nil //nolint:nilnil // a nil word is the end
+}
+
+// arguments takes the words of the last cmd, and flags between them where mixed.
+func (p *parser) arguments(mixed bool) error {
+	for {
+		word, err := p.next()
+		if err != nil || word == nil {
+			return err
+		}
+		p.words = append(p.words, *word)
+		if !mixed {
+			p.words = append(p.words, p.rest...)
+			return nil
+		}
+	}
+}
+
+// flag takes one flag and its value.
+func (p *parser) flag(arg string) error {
+	given, value, inline := strings.Cut(strings.TrimLeft(arg, "-"), "=")
+	flag, to := lookupFlag(p.local, given), &p.localFlags
+	if flag == nil {
+		flag, to = lookupFlag(p.global, given), &p.globalFlags
+	}
+	if flag == nil {
+		return p.unknown(arg, given)
+	}
+	name := "--" + flag.Names()[0]
+	if documented, ok := flag.(cli.DocGenerationFlag); ok && !documented.TakesValue() {
+		if inline {
+			if _, err := strconv.ParseBool(value); err != nil {
+				return Usagef("flag %q takes true or false, not %q", name, value)
+			}
+			name += "=" + value
+		}
+		*to = append(*to, name)
+		return nil
+	}
+	if !inline {
+		if len(p.rest) == 0 {
+			return Usagef("flag %q needs a value", name)
+		}
+		value, p.rest = p.rest[0], p.rest[1:]
+	}
+	*to = append(*to, name+"="+value)
+	return nil
+}
+
+func (p *parser) unknown(arg, given string) error {
+	shown, _, _ := strings.Cut(arg, "=")
+	var known []string
+	for _, flag := range append(slices.Clone(p.local), p.global...) {
+		if v, ok := flag.(cli.VisibleFlag); !ok || v.IsVisible() {
+			known = append(known, flag.Names()[0])
+		}
+	}
+	return Usagef("unknown flag %q%s", shown, suggest.DidYouMean(given, known, "--"))
+}
+
+// line puts the parts together.
+func (p *parser) line() []string {
+	line := append([]string{p.path[0]}, p.globalFlags...)
+	line = append(line, p.path[1:]...)
+	line = append(line, p.localFlags...)
+	if len(p.words) > 0 {
+		line = append(append(line, "--"), p.words...)
+	}
+	return line
+}
+
+func find(commands []*cli.Command, name string) *cli.Command {
+	for _, cmd := range commands {
+		if cmd.HasName(name) {
+			return cmd
+		}
+	}
+	return nil
+}
+
+// Names are the names of the commands that are not hidden.
+func Names(commands []*cli.Command) []string {
+	var all []string
+	for _, cmd := range commands {
+		if !cmd.Hidden {
+			all = append(all, cmd.Name)
+		}
+	}
+	return all
+}
+
+func lookupFlag(flags []cli.Flag, name string) cli.Flag {
+	for _, flag := range flags {
+		if slices.Contains(flag.Names(), name) {
+			return flag
+		}
+	}
+	return nil
+}

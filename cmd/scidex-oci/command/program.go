@@ -1,0 +1,33 @@
+// Package command has what the commands of this program share: their environment, arguments, exit codes, stores and signals.
+package command
+
+import (
+	"io"
+	"os"
+
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/detach"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
+)
+
+// Program is the process as the commands see it.
+type Program struct {
+	Stdin       io.Reader
+	Stdout      *screen.Stdout
+	Stderr      *os.File
+	Env         options.Lookup
+	Build       Build
+	Options     *options.Global // those of every command
+	Args        []string
+	Caller      *detach.Caller // nil but in the launcher of a detached run
+	Began, Main int64          // when the process and its main began (trace.Birth)
+}
+
+// CallLine is a command line, without a command, that calls this program on the same catalog.
+func (p *Program) CallLine() string {
+	line := "scidex-oci"
+	for _, t := range p.Options.OnLine() {
+		line += " " + t.Label + " " + screen.ShellQuote(t.Value)
+	}
+	return screen.Escape(line)
+}

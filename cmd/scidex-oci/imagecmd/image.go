@@ -1,0 +1,94 @@
+// Package imagecmd has the commands of images: pull, import, ls and rm.
+package imagecmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/command"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/stores"
+	"github.com/scidex-ai/scidex-oci/rootfs/image"
+	"github.com/scidex-ai/scidex-oci/runner/plan"
+)
+
+// New makes the command image.
+func New(p *command.Program) *cli.Command {
+	return &cli.Command{
+		Name:        "image",
+		Usage:       "pull, import, list and remove images of root filesystems",
+		UsageText:   "scidex-oci image pull|import|ls|rm",
+		Subcommands: []*cli.Command{newPull(p), newImport(p), newList(p), newRemove(p)},
+	}
+}
+
+// aboutImport is what pull and import have in common.
+const aboutImport = `The image is verified and unpacked before it gets its name: one that is damaged, hostile or for another
+platform is refused, and whatever had the name keeps it. Runs share the unpacked root, which they cannot
+change. The same image once more changes nothing, but repairs a root that was damaged.
+
+On a terminal bars on standard error show how far it is. With --json a line {"type":"progress", ...} tells
+it for every blob, phase and half second, with bytes in "done" and "total"; the last line, {"type":"image",
+...}, is the image.`
+
+// openImages opens the images of the root, and makes their place where it is missing.
+func openImages(p *command.Program) (*image.Store, error) {
+	s, err := stores.ReadSettings(p.Options, p.Env)
+	if err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(s.Root, 0o700); err != nil {
+		return nil, fmt.Errorf("%w; give another place with --root DIR", err)
+	}
+	return image.Open(filepath.Join(s.Root, plan.ImagesDir))
+}
+
+// Sweep removes what no image below root needs, and returns the paths. With dry it removes nothing.
+func Sweep(ctx context.Context, root string, dry bool) ([]string, error) {
+	dir := filepath.Join(root, plan.ImagesDir)
+	if _, err := os.Lstat(dir); errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	s, err := image.Open(dir)
+	if err != nil {
+		return nil, err
+	}
+	swept, err := s.Sweep(ctx, dry)
+	return swept.Removed, err
+}
+
+// shownImage is an image as --json tells it: what is not known is null.
+type shownImage struct {
+	Name           string     `json:"name"`
+	Reference      string     `json:"reference"`
+	Digest         string     `json:"digest"`
+	Platform       string     `json:"platform"`
+	CreatedAt      *time.Time `json:"created_at"`
+	Size           int64      `json:"size"`
+	RootfsDigest   *string    `json:"rootfs_digest"`
+	RootfsSize     int64      `json:"rootfs_size"`
+	RootfsFiles    int64      `json:"rootfs_files"`
+	PackagesDigest *string    `json:"packages_digest"`
+}
+
+func shownOf(one image.Image) shownImage {
+	return shownImage{
+		Name: one.Name, Reference: one.Reference, Digest: one.Digest.String(), Platform: one.Platform, CreatedAt: one.Created,
+		Size: one.Size, RootfsDigest: known(one.RootDigest.String()), RootfsSize: one.RootSize, RootfsFiles: one.RootFiles,
+		PackagesDigest: known(one.PackagesDigest.String()),
+	}
+}
+
+// known is nil for what is not known.
+func known(text string) *string {
+	if text == "" {
+		return nil
+	}
+	return &text
+}

@@ -1,0 +1,113 @@
+package imagecmd
+
+import (
+	"context"
+	"fmt"
+	"io"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/command"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
+	"github.com/scidex-ai/scidex-oci/rootfs/image"
+)
+
+func newImport(p *command.Program) *cli.Command {
+	o := &importOptions{}
+	return &cli.Command{
+		Name:      "import",
+		Usage:     "make an OCI layout, an archive of an image or a tar of a root filesystem an image",
+		UsageText: "scidex-oci image import PATH --name NAME [--tag TAG] [--json]",
+		ArgsUsage: "PATH",
+		Description: `PATH is the directory of an OCI image layout, the same as a tar, what "docker save" or "podman save" writes,
+or a tar of a root filesystem, as mmdebstrap makes it. Tars may be compressed by gzip or zstd. What it is is
+told by what is in it. A tar of a root filesystem becomes an image of one layer.
+
+` + aboutImport + `
+
+  scidex-oci image import scientific.tar.zst --name scientific
+  skopeo copy docker-archive:python.tar oci:python:3 && scidex-oci image import python --name python`,
+		Flags: o.flags(),
+		Action: func(c *cli.Context) error {
+			given, err := command.Args(c, 1, 1)
+			if err != nil {
+				return err
+			}
+			if err := p.Load(c); err != nil {
+				return err
+			}
+			return importImage(c.Context, p, *o, given[0])
+		},
+	}
+}
+
+// importOptions are the options of image import.
+type importOptions struct {
+	name, tag string
+	json      bool
+}
+
+func (o *importOptions) flags() []cli.Flag {
+	return options.List(
+		options.String(&o.name, "name", "the `NAME` of the image for --rootfs: a-z, 0-9, '.', '_', '-', or a reference; \"host\" is taken"),
+		options.String(&o.tag, "tag", "import the image `TAG` of several that are in PATH"),
+		options.Bool(&o.json, "json", "print progress and the image as JSON lines"),
+	)
+}
+
+func importImage(ctx context.Context, p *command.Program, o importOptions, path string) error {
+	if o.name == "" {
+		return command.Usagef("image import needs --name NAME")
+	}
+	if err := image.CheckName(o.name); err != nil {
+		return command.Usagef("--name: %s", err)
+	}
+	return add(ctx, p, o.json, func(ctx context.Context, s *image.Store, view progressView) (image.Imported, error) {
+		return s.Import(ctx, path, image.Options{Name: o.name, Tag: o.tag, Progress: view.show})
+	})
+}
+
+// add gets an image into the store, showing how far it is, and prints it.
+func add(ctx context.Context, p *command.Program, asJSON bool, get func(context.Context, *image.Store, progressView) (image.Imported, error)) error {
+	return command.UntilStopped(ctx, func(ctx context.Context) error {
+		s, err := openImages(p)
+		if err != nil {
+			return err
+		}
+		view := newProgressView(p, asJSON)
+		added, err := get(ctx, s, view)
+		view.end(err == nil)
+		if err != nil {
+			return err
+		}
+		if asJSON {
+			return screen.WriteJSON(p.Stdout, struct {
+				Type string `json:"type"`
+				shownImage
+				Unchanged bool    `json:"unchanged"`
+				Repaired  bool    `json:"repaired"`
+				Replaced  *string `json:"replaced"`
+			}{"image", shownOf(added.Image), added.Unchanged, added.Repaired, known(added.Replaced.String())})
+		}
+		printImported(p.Stdout, added)
+		return nil
+	})
+}
+
+func printImported(w io.Writer, added image.Imported) {
+	t := screen.Table{W: w}
+	t.Row("image", screen.Escape(added.Name))
+	t.Row("reference", screen.Escape(added.Reference))
+	t.Row("rootfs", added.RootDigest.String())
+	t.Row("packages", added.PackagesDigest.String())
+	t.Row("size", fmt.Sprintf("%s, unpacked %s in %d files and directories", screen.Size(added.Size), screen.Size(added.RootSize), added.RootFiles))
+	switch {
+	case added.Unchanged:
+		t.Row("note", "the image was there already; nothing was changed")
+	case added.Repaired:
+		t.Row("note", "the unpacked root was damaged or missing and has been made anew")
+	case added.Replaced != "":
+		t.Row("note", "the name stood for "+added.Replaced.String()+" before")
+	}
+}

@@ -1,0 +1,95 @@
+package imagecmd
+
+import (
+	"context"
+
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+	"github.com/urfave/cli/v2"
+
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/command"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/stores"
+	"github.com/scidex-ai/scidex-oci/rootfs/image"
+	"github.com/scidex-ai/scidex-oci/rootfs/layout"
+	"github.com/scidex-ai/scidex-oci/rootfs/registry"
+)
+
+func newPull(p *command.Program) *cli.Command {
+	o := &pullOptions{}
+	return &cli.Command{
+		Name:      "pull",
+		Usage:     "get an image from a registry",
+		UsageText: "scidex-oci image pull REF [--name NAME] [--plain-http] [--json]",
+		ArgsUsage: "REF",
+		Description: `REF is HOST/PATH:TAG or HOST/PATH@sha256:DIGEST; without a tag it means "latest". A
+digest pins the image: the registry cannot give another one for it. Of an image for several platforms that
+for this host is taken. What an interrupted pull has left is gone on with, for a day.
+
+The registry is asked with what "docker login" has stored for it ($REGISTRY_AUTH_FILE, $DOCKER_CONFIG/config.json
+or ~/.docker/config.json, and the credential helpers named there), else anonymously. Its certificate is checked
+by the system's authorities, or those in SSL_CERT_FILE.
+
+` + aboutImport + `
+
+  scidex-oci image pull registry.example/python:3.12-slim --name python
+  scidex-oci run --rootfs python -- python3 --version`,
+		Flags: o.flags(),
+		Action: func(c *cli.Context) error {
+			given, err := command.Args(c, 1, 1)
+			if err != nil {
+				return err
+			}
+			if err := p.Load(c); err != nil {
+				return err
+			}
+			return pullImage(c.Context, p, *o, given[0])
+		},
+	}
+}
+
+// pullOptions are the options of image pull.
+type pullOptions struct {
+	name            options.Text
+	plainHTTP, json bool
+}
+
+func (o *pullOptions) flags() []cli.Flag {
+	return options.List(
+		options.Given(&o.name, "name", "the `NAME` of the image for --rootfs (default: REF as it is given)"),
+		options.Bool(&o.plainHTTP, "plain-http", "ask the registry without TLS: whoever is on the way can read and change what is not pinned by a digest"),
+		options.Bool(&o.json, "json", "print progress and the image as JSON lines"),
+	)
+}
+
+// pulling is the phase of what comes from a registry.
+const pulling = "pull"
+
+func pullImage(ctx context.Context, p *command.Program, o pullOptions, given string) error {
+	name := o.name.Or(given)
+	if err := image.CheckName(name); err != nil {
+		return command.Usagef("%s", err)
+	}
+	ref, err := registry.Parse(given)
+	if err != nil {
+		return command.Usagef("%s", err)
+	}
+	s, err := stores.ReadSettings(p.Options, p.Env)
+	if err != nil {
+		return err
+	}
+	credentials, err := registry.FromDocker(p.Env.Text)
+	if err != nil {
+		return err
+	}
+	how := registry.Options{Credentials: credentials, PlainHTTP: o.plainHTTP, UserAgent: "scidex-oci/" + p.Build.Version}
+	return add(ctx, p, o.json, func(ctx context.Context, to *image.Store, view progressView) (image.Imported, error) {
+		how.Log = s.Logger(view)
+		how.Progress = func(blob ocispec.Descriptor, done int64) {
+			view.show(image.Progress{Phase: pulling, Digest: blob.Digest, Done: done, Total: blob.Size})
+		}
+		pull := func(ctx context.Context, into *layout.Layout) (ocispec.Descriptor, error) {
+			return registry.Pull(ctx, ref, into, how)
+		}
+		return to.Add(ctx, image.Options{Name: name, Reference: ref.String(), Progress: view.show}, pull)
+	})
+}

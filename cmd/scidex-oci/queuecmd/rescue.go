@@ -1,0 +1,47 @@
+package queuecmd
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/command"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/stores"
+	"github.com/scidex-ai/scidex-oci/outputs/catalog/queue"
+)
+
+func newRescue(p *command.Program) *cli.Command {
+	return &cli.Command{
+		Name:      "rescue",
+		Usage:     "give what workers have that are gone for good to others, at once",
+		UsageText: "scidex-oci queue rescue WORKER...",
+		ArgsUsage: "WORKER...",
+		Description: `For a host that does not come back: without it, its analyses are others' after their timeout, their grace and the
+--rescue-after of worker. A worker that is started again on the same host and root does it for those before it.
+WORKER is as in "scidex-oci queue ls".
+
+If the worker lives all the same nothing is wrong but its time lost: what it has begun ends as lost, and it removes what it
+has made.`,
+		Action: func(c *cli.Context) error {
+			given, err := command.Args(c, 1, -1)
+			if err != nil {
+				return err
+			}
+			return withQueue(p, c, func(q queue.Queue, _ *stores.Stores) (all error) {
+				for _, worker := range given {
+					n, err := q.Rescue(c.Context, worker)
+					if err == nil && n == 0 {
+						err = fmt.Errorf("no worker %q has anything; see \"scidex-oci queue ls\"", worker)
+					}
+					if err == nil {
+						_, err = fmt.Fprintf(p.Stdout, "%s  %s in the queue again\n", screen.Escape(worker), screen.Count(n, "job"))
+					}
+					all = errors.Join(all, err)
+				}
+				return all
+			})
+		},
+	}
+}

@@ -1,0 +1,56 @@
+package queuecmd
+
+import (
+	"context"
+	"errors"
+	"net"
+	"syscall"
+
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/command"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
+	"github.com/scidex-ai/scidex-oci/runner/dispatch/worker"
+	"github.com/scidex-ai/scidex-oci/runner/dispatch/worker/metrics"
+	"github.com/scidex-ai/scidex-oci/runner/pending"
+)
+
+// scraped is where a worker's metrics are asked for; without a listener they are not kept.
+type scraped struct{ listener net.Listener }
+
+// listen takes the address of --metrics. Who comes before the worker serves has to wait.
+func listen(t options.Text) (s scraped, err error) {
+	if !t.Given {
+		return s, nil
+	}
+	if _, _, err := net.SplitHostPort(t.Value); err != nil {
+		return s, t.Refuse("give HOST:PORT, as 127.0.0.1:9090, or :9090 for every address of this host")
+	}
+	s.listener, err = net.Listen("tcp", t.Value)
+	switch {
+	case errors.Is(err, syscall.EADDRINUSE):
+		err = t.Refuse("another program has this port; give another one, or 0 for any that is free")
+	case err != nil:
+		err = t.Refuse("%w; give an address of this host and a free port", err)
+	}
+	return s, err
+}
+
+func (s scraped) close() {
+	if s.listener != nil {
+		_ = s.listener.Close() // the server may have
+	}
+}
+
+// serve answers for a worker, which is healthy until working ends.
+func (s scraped) serve(working context.Context, w *worker.Worker, b command.Build) (unserve func() error) {
+	if s.listener == nil {
+		return func() error { return nil }
+	}
+	draining := func() bool { return working.Err() != nil }
+	m := metrics.New(metrics.Source{
+		Capacity: w.Capacity, Jobs: w.Options.Jobs, Load: w.Load, Depth: w.Queue.Depth, Waiting: func() (int, error) { return pending.Count(w.Runner) }, Draining: draining,
+		Version: b.Version, Commit: b.Commit, GoVersion: b.GoVersion,
+	})
+	w.Watch = m.Watch
+	w.Log.Info("serving metrics", "address", s.listener.Addr().String())
+	return m.Serve(s.listener, func() bool { return !draining() }, w.Log).Close
+}

@@ -1,0 +1,81 @@
+package results
+
+import (
+	"fmt"
+	"sync"
+
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/command"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
+	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/result"
+	"github.com/scidex-ai/scidex-oci/runner"
+	"github.com/scidex-ai/scidex-oci/runner/request"
+	"github.com/scidex-ai/scidex-oci/spec"
+)
+
+// Lines prints results as lines: of JSON, or of text for a person where standard output is a terminal.
+type Lines struct {
+	mu       sync.Mutex
+	program  *command.Program
+	terminal *screen.Terminal
+	stdout   *screen.LenientWriter
+	human    bool
+	palette  screen.Palette
+}
+
+// NewLines makes the lines on standard output. With json they are of JSON on a terminal too.
+func NewLines(p *command.Program, terminal *screen.Terminal, json bool) *Lines {
+	r := &Lines{program: p, terminal: terminal, stdout: screen.NewLenientWriter(p.Stdout.File), palette: screen.NewPalette(p.Stdout.File, p.Env)}
+	if screen.IsTerminal(p.Stdout.File) {
+		r.stdout = screen.NewLenientWriter(terminal.Writer(p.Stdout.File))
+		r.human = !json
+	}
+	return r
+}
+
+// Bad prints why a line is refused, because of which nothing is run.
+func (r *Lines) Bad(a spec.Analysis, err error) {
+	refused := runner.Refused(a, &request.Error{Err: err}, r.program.Build.Version)
+	fmt.Fprintf(r.program.Stderr, "scidex-oci: %s\n", screen.Escape(err.Error()))
+	if !r.human {
+		_ = screen.WriteJSON(r.stdout, refused) // a LenientWriter does not fail
+	}
+}
+
+// Print prints the result of the line of that number, which may be of an earlier batch.
+func (r *Lines) Print(number int, res result.Result, earlier bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !r.human {
+		if err := screen.WriteJSON(r.stdout, res); err != nil {
+			fmt.Fprintf(r.terminal, "scidex-oci: result of line %d: %s\n", number, screen.Escape(err.Error()))
+		}
+		return
+	}
+	_, _ = r.stdout.Write([]byte(r.sentence(res, earlier) + "\n"))
+}
+
+// sentence is the line for a person.
+func (r *Lines) sentence(result result.Result, earlier bool) string {
+	text := stateColour(r.palette, result.State, fmt.Sprintf("%-8s", result.State)) + "  " + runName(result)
+	if result.StartedAt != nil {
+		text += "  " + screen.Duration(result.Usage.WallMS)
+	}
+	if result.State == catalog.Complete {
+		text += fmt.Sprintf("  %s", screen.Count(int(result.OutputsTotal), "output"))
+	} else {
+		text += "  " + screen.Escape(result.Message)
+	}
+	if earlier {
+		text += "  (of an earlier batch)"
+	}
+	return text
+}
+
+// Err is why not all results could be printed, or nil.
+func (r *Lines) Err() error {
+	if err := r.stdout.Err(); err != nil {
+		return fmt.Errorf("not all results could be printed: %w; they are in the catalog, see \"scidex-oci ls\"", err)
+	}
+	return nil
+}

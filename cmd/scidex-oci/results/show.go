@@ -1,0 +1,183 @@
+package results
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
+	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/result"
+	"github.com/scidex-ai/scidex-oci/spec"
+)
+
+// Show prints all of a result for a person.
+func (t Table) Show(r result.Result, attempts []catalog.Run) {
+	t.Row("run", fmt.Sprintf("%s (attempt %d)", screen.Escape(r.ID), r.Attempt))
+	if len(attempts) > 1 {
+		t.Row("attempts", attemptsOf(attempts))
+	}
+	t.ending(r)
+	t.request(r)
+	t.Row("labels", Labels(r.Labels))
+	t.retention(r)
+	t.times(r)
+	t.usage(r)
+	t.evidence(r)
+	t.enforced(r)
+	t.sandbox(r)
+	t.outputs(r)
+	t.rejected(r)
+	t.audit(r)
+	t.logs(r)
+	t.postProcess(r)
+	for _, warning := range r.Warnings {
+		t.Row("warning", t.Palette.Yellow(screen.Escape(warning)))
+	}
+	t.Row("kept", screen.Escape(r.Kept))
+	by := strings.TrimSpace("scidex-oci " + r.ToolVersion)
+	if r.Host != "" { // one that is queued has none yet
+		by += " on " + r.Host
+	}
+	t.Row("by", screen.Escape(by))
+}
+
+func (t Table) request(r result.Result) {
+	var a spec.Analysis
+	if json.Unmarshal(r.Analysis, &a) != nil {
+		return // a request of another version; --json has it
+	}
+	if a.Script != "" {
+		t.Row("script", screen.CommandLine(append([]string{a.Script}, a.Args...)))
+	} else {
+		t.Row("command", screen.CommandLine(a.Command))
+	}
+	for _, place := range []struct{ word, path string }{
+		{"data", a.Data}, {"docs", a.Docs}, {"project", a.Project}, {"stage", a.Stage}, {"export", a.Export},
+	} {
+		if place.path != spec.None {
+			t.Row(place.word, screen.Escape(place.path))
+		}
+	}
+	for _, input := range a.Inputs {
+		t.Row("input", screen.Escape(input))
+	}
+	t.Row("env", Labels(a.Env))
+	t.Row("secrets", screen.Escape(strings.Join(a.Secrets, ",")))
+}
+
+// retention tells what keeps the run from being removed, or what was.
+func (t Table) retention(r result.Result) {
+	if r.Pinned {
+		t.Row("pinned", "yes")
+	}
+	if r.OutputsRemovedAt != nil {
+		t.Row("removed", "the contents of the outputs, by retention, at "+screen.LocalTime(*r.OutputsRemovedAt))
+	}
+}
+
+func (t Table) times(r result.Result) {
+	for _, at := range []struct {
+		word string
+		time *time.Time
+	}{{"created", r.CreatedAt}, {"started", r.StartedAt}, {"finished", r.FinishedAt}} {
+		if at.time != nil && !at.time.IsZero() {
+			t.Row(at.word, screen.LocalTime(*at.time))
+		}
+	}
+}
+
+// evidence tells the kernel's counters that explain an end.
+func (t Table) evidence(r result.Result) {
+	var list []string
+	for _, one := range []struct {
+		count int64
+		what  string
+	}{
+		{r.Evidence.OOMKills, "killed for memory"},
+		{r.Evidence.PidsDenied, "processes denied"},
+		{r.Evidence.ThrottledPeriods, fmt.Sprintf("of %d periods throttled (%s)", r.Evidence.Periods, screen.Duration(r.Evidence.ThrottledMS))},
+	} {
+		if one.count > 0 {
+			list = append(list, fmt.Sprintf("%d %s", one.count, one.what))
+		}
+	}
+	t.Row("evidence", strings.Join(list, ", "))
+}
+
+func (t Table) enforced(r result.Result) {
+	if len(r.Enforced) == 0 {
+		return
+	}
+	cells := [][]string{{"LIMIT", "ASKED", "EFFECTIVE", "BY"}}
+	for _, e := range r.Enforced {
+		cells = append(cells, []string{screen.Escape(e.Limit), readable(e.Limit, e.Asked), readable(e.Limit, e.Effective), screen.Escape(e.By)})
+	}
+	t.Row("limits", fmt.Sprint(len(r.Enforced)))
+	t.Rows(cells)
+}
+
+func (t Table) sandbox(r result.Result) {
+	if r.Sandbox.Rootfs == "" {
+		return // it was never made
+	}
+	text := fmt.Sprintf("rootfs %s, network %s, seccomp %s, uid %d on the host (%s)",
+		screen.Escape(r.Sandbox.Rootfs), screen.Escape(r.Sandbox.Network), screen.Escape(r.Sandbox.Seccomp), r.Sandbox.UIDOnHost, screen.Escape(r.Sandbox.IDs))
+	if len(r.Sandbox.Groups) > 0 {
+		text += fmt.Sprintf(", with the caller's groups %v", r.Sandbox.Groups)
+	}
+	t.Row("sandbox", text)
+	t.image(r.Sandbox)
+}
+
+// image tells about the image that is the root filesystem.
+func (t Table) image(s result.Sandbox) {
+	if s.RootfsReference == nil {
+		return
+	}
+	digest := "not checked to the end"
+	if s.RootfsDigest != nil {
+		digest = screen.Escape(*s.RootfsDigest)
+	}
+	cells := [][]string{{"reference", screen.Escape(*s.RootfsReference)}, {"root filesystem", digest}}
+	if s.PackagesDigest != nil {
+		cells = append(cells, []string{"list of packages", screen.Escape(*s.PackagesDigest)})
+	}
+	t.Row("image", screen.Escape(s.Rootfs))
+	t.Rows(cells)
+}
+
+func (t Table) logs(r result.Result) {
+	if !r.State.Final() {
+		return
+	}
+	t.Row("logs", "stdout "+logOf(r.Logs.Stdout)+", stderr "+logOf(r.Logs.Stderr))
+}
+
+// attemptsOf lists attempts, the first first: "1 failed, 2 complete".
+func attemptsOf(attempts []catalog.Run) string {
+	var list []string
+	for _, run := range attempts {
+		list = append([]string{fmt.Sprintf("%d %s", run.Attempt, run.State)}, list...)
+	}
+	return strings.Join(list, ", ")
+}
+
+func logOf(l result.Log) string {
+	if l.Truncated {
+		return screen.Size(l.Bytes) + " (truncated)"
+	}
+	return screen.Size(l.Bytes)
+}
+
+// Labels are labels or variables as K=V, escaped.
+func Labels(all map[string]string) string {
+	var list []string
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		list = append(list, screen.Escape(name+"="+all[name]))
+	}
+	return strings.Join(list, ",")
+}

@@ -1,0 +1,220 @@
+// Package results prints results of runs: as tables, as lines, as JSON.
+package results
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
+	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/result"
+)
+
+// MaxEntries bounds the outputs, and the rejected entries, that a table lists.
+const MaxEntries = 20
+
+// Table prints a result as a table.
+type Table struct {
+	screen.Table
+	Program string // how to call this program again, with its global flags
+}
+
+// Summary is the table at the end of a run.
+func (t Table) Summary(r result.Result, hint string) {
+	t.Row("run", runName(r))
+	t.ending(r)
+	t.usage(r)
+	t.outputs(r)
+	t.rejected(r)
+	t.audit(r)
+	t.postProcess(r)
+	t.Row("unenforced", strings.Join(unenforced(r.Enforced), ", "))
+	for _, warning := range r.Warnings {
+		t.Row("warning", t.Palette.Yellow(screen.Escape(warning)))
+	}
+	t.Row("kept", screen.Escape(r.Kept))
+	t.Row("hint", t.Palette.Bold(screen.Escape(hint)))
+	t.next(r)
+}
+
+func (t Table) ending(r result.Result) {
+	t.Row("state", stateColour(t.Palette, r.State, Ending(r)))
+	if r.State != catalog.Complete {
+		t.Row("message", screen.Escape(r.Message))
+	}
+}
+
+func (t Table) usage(r result.Result) {
+	if r.StartedAt == nil {
+		return
+	}
+	t.Row("time", spent(r.Usage))
+	memory := measured(screen.Size(r.Usage.MemoryPeakBytes), r.Usage.MemoryPeakBytes) + sizeOf(limit(r, "memory"))
+	if slices.Contains(r.Usage.Sampled, "memory_peak_bytes") {
+		memory += " (sampled)"
+	}
+	t.Row("memory", memory)
+}
+
+func (t Table) outputs(r result.Result) {
+	if r.OutputsTotal == 0 {
+		if r.State.Final() {
+			t.Row("outputs", "none")
+		}
+		return
+	}
+	var cells [][]string
+	for _, o := range r.Outputs[:min(len(r.Outputs), MaxEntries)] {
+		cells = append(cells, OutputCells(o))
+	}
+	t.Row("outputs", strconv.FormatInt(r.OutputsTotal, 10))
+	t.Rows(cells)
+	t.more(r, r.OutputsTotal-int64(len(cells)))
+}
+
+func (t Table) rejected(r result.Result) {
+	if r.RejectedTotal == 0 {
+		return
+	}
+	var cells [][]string
+	for _, e := range r.Rejected[:min(len(r.Rejected), MaxEntries)] {
+		cells = append(cells, RejectedCells(e))
+	}
+	t.Row("rejected", strconv.FormatInt(r.RejectedTotal, 10))
+	t.Rows(cells)
+	t.more(r, r.RejectedTotal-int64(len(cells)))
+}
+
+func (t Table) more(r result.Result, n int64) {
+	if n > 0 {
+		t.Continued(fmt.Sprintf("and %d more: %s outputs ls %s", n, t.Program, name(r)))
+	}
+}
+
+// next says where to look further. A run that is not in the catalog has no id to look for.
+func (t Table) next(r result.Result) {
+	if r.ID == "" {
+		return
+	}
+	id := name(r)
+	t.Row("next", t.Program+" show "+id)
+	lines := []string{}
+	if r.Logs.Stdout.Bytes+r.Logs.Stderr.Bytes > 0 {
+		lines = append(lines, t.Program+" logs "+id)
+	}
+	if r.OutputsTotal > 0 {
+		lines = append(lines, t.Program+" outputs export "+id+" DIR")
+	}
+	for _, line := range lines {
+		t.Continued(line)
+	}
+}
+
+func runName(r result.Result) string {
+	name := screen.Escape(r.ID)
+	if r.Attempt > 1 {
+		name += fmt.Sprintf(" (attempt %d)", r.Attempt)
+	}
+	return name
+}
+
+// Ending tells state and reason: "failed: exit 3", "failed: timeout (124)".
+func Ending(r result.Result) string {
+	switch {
+	case r.Reason == "":
+		return string(r.State)
+	case r.Reason == result.ReasonExit:
+		return fmt.Sprintf("%s: exit %d", r.State, r.ExitCode)
+	case r.Reason == result.ReasonSignal && r.Signal != nil:
+		return fmt.Sprintf("%s: %s %s (%d)", r.State, r.Reason, screen.Escape(*r.Signal), r.ExitCode)
+	}
+	return fmt.Sprintf("%s: %s (%d)", r.State, screen.Escape(string(r.Reason)), r.ExitCode)
+}
+
+// spent is the time of a run, and for how long that stood still.
+func spent(u result.Usage) string {
+	text := fmt.Sprintf("wall %s, cpu %s", screen.Duration(u.WallMS), screen.Duration(u.CPUMS))
+	if u.SuspendedMS > 0 {
+		text += fmt.Sprintf(", suspended %s", screen.Duration(u.SuspendedMS))
+	}
+	return text
+}
+
+// measured says so where nothing measured a peak: it is never really zero.
+func measured(text string, value int64) string {
+	if value <= 0 {
+		return "not measured"
+	}
+	return text
+}
+
+func limit(r result.Result, name string) string {
+	for _, one := range r.Enforced {
+		if one.Limit == name {
+			return one.Effective
+		}
+	}
+	return ""
+}
+
+// sizeOf is " of SIZE" for a limit in bytes.
+func sizeOf(effective string) string {
+	if _, err := strconv.ParseInt(effective, 10, 64); err != nil {
+		return ""
+	}
+	return " of " + readable("memory", effective)
+}
+
+// readable is a limit's value for a person: those in bytes get a unit.
+func readable(limit, value string) string {
+	bytes, err := strconv.ParseInt(value, 10, 64)
+	if err != nil || !slices.Contains([]string{"memory", "log_size", "tmp", "home", "shm"}, limit) {
+		return screen.Escape(value)
+	}
+	return screen.Size(bytes)
+}
+
+// OutputCells are the columns of an output, escaped.
+func OutputCells(o result.Output) []string {
+	cells := []string{screen.Escape(o.Path), screen.Size(o.Size), screen.Escape(o.MediaType), screen.ShortDigest(o.SHA256)}
+	if o.Partial {
+		cells = append(cells, "partial")
+	}
+	return cells
+}
+
+// RejectedCells are the columns of a rejected entry, escaped.
+func RejectedCells(e result.Rejected) []string {
+	return []string{screen.Escape(e.Path), screen.Escape(e.Reason), screen.Escape(e.Detail)}
+}
+
+// unenforced are the limits that are held by less than they could be. The clock, the logs and the bounds of a /work
+// on disk are always ours.
+func unenforced(enforced []result.Enforcement) []string {
+	var all []string
+	for _, e := range enforced {
+		ours := slices.Contains([]string{"timeout", "grace", "log_size", "work_size", "work_files"}, e.Limit)
+		if e.By == "none" || e.By == "watchdog" && !ours {
+			all = append(all, fmt.Sprintf("%s (%s)", screen.Escape(e.Limit), screen.Escape(e.By)))
+		}
+	}
+	return all
+}
+
+// name is what to type for the run.
+func name(r result.Result) string { return screen.Escape(r.ID) }
+
+// stateColour colours text by the state of a run.
+func stateColour(p screen.Palette, state catalog.State, text string) string {
+	switch state {
+	case catalog.Complete:
+		return p.Green(text)
+	case catalog.Failed, catalog.Error, catalog.Lost:
+		return p.Red(text)
+	case catalog.Canceled, catalog.Queued, catalog.Running:
+		return p.Yellow(text)
+	}
+	return text
+}

@@ -1,0 +1,174 @@
+package results
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
+	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/result"
+)
+
+// sample is a result with something in every place.
+func sample() result.Result {
+	at := time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)
+	signal := "SIGSEGV"
+	return result.Result{
+		V: 1, ID: "mini-01", Attempt: 2, State: catalog.Failed, Reason: result.ReasonSignal, ExitCode: 139, Signal: &signal,
+		Message: "the analysis was killed by SIGSEGV", CreatedAt: &at, StartedAt: &at, FinishedAt: &at,
+		Report: result.Report{
+			Usage:    result.Usage{WallMS: 1234, CPUMS: 1100, MemoryPeakBytes: 53 << 20},
+			Evidence: result.Evidence{PidsDenied: 2},
+			Enforced: []result.Enforcement{
+				{Limit: "memory", Asked: "2147483648", Effective: "2147483648", By: "cgroup"},
+				{Limit: "cpus", Asked: "1", Effective: "", By: "none"},
+				{Limit: "pids", Asked: "100", Effective: "100", By: "watchdog"},
+				{Limit: "timeout", Asked: "30m", Effective: "30m", By: "watchdog"},
+			},
+			Sandbox:  result.Sandbox{UserNamespace: true, Network: "none", Seccomp: "enforced", Rootfs: "host", UIDOnHost: 100001, IDs: "range"},
+			Logs:     result.Logs{Stdout: result.Log{Bytes: 12, SHA256: "aa"}, Stderr: result.Log{Bytes: 32 << 20, Truncated: true, SHA256: "bb"}},
+			Warnings: []string{"cpus is not enforced"},
+		},
+		Outputs: []result.Output{
+			{Path: "summary.csv", Size: 1229, SHA256: strings.Repeat("0123456789abcdef", 4), MediaType: "text/csv"},
+			{Path: "évil\x1b[2J\u202e.svg", Size: 3, SHA256: strings.Repeat("f", 64), MediaType: "image/svg+xml", Partial: true},
+		},
+		Rejected:     []result.Rejected{{Path: "link", Reason: "symlink", Detail: "-> /etc/shadow"}},
+		OutputsTotal: 2, RejectedTotal: 1,
+	}
+}
+
+func TestSummary(t *testing.T) {
+	want := `run         mini-01 (attempt 2)
+state       failed: signal SIGSEGV (139)
+message     the analysis was killed by SIGSEGV
+time        wall 1.23s, cpu 1.1s
+memory      53MiB of 2GiB
+outputs     2
+            summary.csv            1.2KiB  text/csv       0123456789ab
+            évil\x1b[2J\u202e.svg  3B      image/svg+xml  ffffffffffff  partial
+rejected    1
+            link  symlink  -> /etc/shadow
+unenforced  cpus (none), pids (watchdog)
+warning     cpus is not enforced
+hint        do better
+next        scidex-oci show mini-01
+            scidex-oci logs mini-01
+            scidex-oci outputs export mini-01 DIR
+`
+	var got bytes.Buffer
+	Table{Table: screen.Table{W: &got}, Program: "scidex-oci"}.Summary(sample(), "do better")
+	if got.String() != want {
+		t.Errorf("got:\n%s\nwant:\n%s", got.String(), want)
+	}
+}
+
+func TestSummaryIsCut(t *testing.T) {
+	r := sample()
+	r.Outputs = nil
+	for i := range 30 {
+		r.Outputs = append(r.Outputs, result.Output{Path: fmt.Sprintf("part-%02d", i)})
+	}
+	r.OutputsTotal = 12345 // the listing itself holds 10,000 at most
+	var got bytes.Buffer
+	Table{Table: screen.Table{W: &got}, Program: "scidex-oci --root /r"}.Summary(r, "")
+	if n := strings.Count(got.String(), "part-"); n != MaxEntries {
+		t.Errorf("%d outputs listed, want %d", n, MaxEntries)
+	}
+	if want := "and 12325 more: scidex-oci --root /r outputs ls mini-01\n"; !strings.Contains(got.String(), want) {
+		t.Errorf("no %q in:\n%s", want, got.String())
+	}
+}
+
+func TestSummaryIsHarmless(t *testing.T) {
+	const evil = "\x1b[2J\u009b\u202e\n\r\a\xff"
+	r := sample()
+	text := evil
+	r.ID, r.Message, r.Signal, r.Kept, r.Warnings = evil, evil, &text, evil, []string{evil}
+	r.Outputs[0] = result.Output{Path: evil, MediaType: evil, SHA256: strings.Repeat("0", 64)}
+	r.Rejected[0] = result.Rejected{Path: evil, Reason: evil, Detail: evil}
+	r.Labels = map[string]string{evil: evil}
+	r.Host, r.ToolVersion, r.Sandbox.Rootfs, r.Enforced[1].Limit = evil, evil, evil, evil
+	r.Analysis = []byte(`{"script":"` + "\u202e" + `\u001b[2J","env":{"A":"\u001b[2J"},"inputs":["\u001b"]}`)
+	var got bytes.Buffer
+	tb := Table{Table: screen.Table{W: &got}, Program: "scidex-oci"}
+	tb.Summary(r, evil)
+	tb.Show(r, []catalog.Run{{}, {}})
+	for line := range strings.Lines(got.String()) {
+		if line = strings.TrimSuffix(line, "\n"); screen.Escape(line) != line {
+			t.Errorf("not escaped: %q", line)
+		}
+	}
+	if strings.ContainsAny(got.String(), "\x1b\r") {
+		t.Errorf("raw control in %q", got.String())
+	}
+}
+
+func TestShow(t *testing.T) {
+	r := sample()
+	r.Analysis = []byte(`{"id":"mini-01","command":["python3","-c","print(1)"],"data":"/srv/data","docs":"none","secrets":["TOKEN"]}`)
+	r.Labels = map[string]string{"team": "brain", "area": "fmri"}
+	r.Host, r.ToolVersion = "node1", "1.0"
+	local := screen.LocalTime(*r.CreatedAt)
+	want := `run         mini-01 (attempt 2)
+attempts    1 complete, 2 failed
+state       failed: signal SIGSEGV (139)
+message     the analysis was killed by SIGSEGV
+command     python3 -c 'print(1)'
+data        /srv/data
+secrets     TOKEN
+labels      area=fmri,team=brain
+created     ` + local + `
+started     ` + local + `
+finished    ` + local + `
+time        wall 1.23s, cpu 1.1s
+memory      53MiB of 2GiB
+evidence    2 processes denied
+limits      4
+            LIMIT    ASKED  EFFECTIVE  BY
+            memory   2GiB   2GiB       cgroup
+            cpus     1                 none
+            pids     100    100        watchdog
+            timeout  30m    30m        watchdog
+sandbox     rootfs host, network none, seccomp enforced, uid 100001 on the host (range)
+outputs     2
+            summary.csv            1.2KiB  text/csv       0123456789ab
+            évil\x1b[2J\u202e.svg  3B      image/svg+xml  ffffffffffff  partial
+rejected    1
+            link  symlink  -> /etc/shadow
+logs        stdout 12B, stderr 32MiB (truncated)
+warning     cpus is not enforced
+by          scidex-oci 1.0 on node1
+`
+	var got bytes.Buffer
+	Table{Table: screen.Table{W: &got}, Program: "scidex-oci"}.Show(r, []catalog.Run{
+		{Key: catalog.Key{ID: "mini-01", Attempt: 2}, State: catalog.Failed},
+		{Key: catalog.Key{ID: "mini-01", Attempt: 1}, State: catalog.Complete},
+	})
+	if got.String() != want {
+		t.Errorf("got:\n%s\nwant:\n%s", got.String(), want)
+	}
+}
+
+func TestEnding(t *testing.T) {
+	signal := "SIGKILL"
+	tests := []struct {
+		result result.Result
+		want   string
+	}{
+		{result.Result{State: catalog.Complete, Reason: result.ReasonExit}, "complete: exit 0"},
+		{result.Result{State: catalog.Failed, Reason: result.ReasonExit, ExitCode: 3}, "failed: exit 3"},
+		{result.Result{State: catalog.Failed, Reason: result.ReasonTimeout, ExitCode: 124}, "failed: timeout (124)"},
+		{result.Result{State: catalog.Failed, Reason: result.ReasonSignal, ExitCode: 137, Signal: &signal}, "failed: signal SIGKILL (137)"},
+		{result.Result{State: catalog.Canceled, Reason: result.ReasonStopped, ExitCode: 130, Signal: &signal}, "canceled: stopped (130)"},
+		{result.Result{State: catalog.Running}, "running"},
+	}
+	for _, test := range tests {
+		if got := Ending(test.result); got != test.want {
+			t.Errorf("got %q, want %q", got, test.want)
+		}
+	}
+}

@@ -1,0 +1,160 @@
+package runflags
+
+import (
+	"cmp"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/userfile"
+	"github.com/scidex-ai/scidex-oci/runner/dispatch/batch"
+	"github.com/scidex-ai/scidex-oci/spec"
+)
+
+// Lines are the lines of a batch.
+type Lines struct {
+	Name   string // for messages
+	from   io.Reader
+	File   *os.File // nil where the lines can be read once only
+	dir    string   // relative paths start here
+	parser Parser
+	Under  spec.Analysis // the defaults of all lines, from the flags
+	Close  func() error
+}
+
+// OpenLines opens the file of a batch, or standard input for "-". A file that cannot be read twice, such as a FIFO, is read
+// as standard input is.
+func OpenLines(k Parser, name string) (*Lines, error) {
+	under, err := k.run.Over(spec.Analysis{})
+	if err != nil {
+		return nil, err
+	}
+	l := &Lines{Name: "standard input", from: k.stdin, dir: k.Dir, parser: k, Under: under, Close: func() error { return nil }}
+	if name == "-" {
+		return l, nil
+	}
+	path := options.Absolute(k.Dir, name)
+	f, all, err := userfile.Open(path, userfile.WriterWait)
+	if err != nil {
+		return nil, fmt.Errorf("batch: %w; give a file of JSON lines, or - for standard input", err)
+	}
+	l.Name, l.from, l.dir, l.Close = name, all, filepath.Dir(path), f.Close
+	info, err := f.Stat()
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	if info.Mode().IsRegular() {
+		l.File = f
+	}
+	return l, nil
+}
+
+// Source reads the lines, those of a file from its start. Sources of a file are independent.
+func (l *Lines) Source() batch.Source {
+	from := l.from
+	if l.File != nil {
+		from = io.NewSectionReader(l.File, 0, math.MaxInt64)
+	}
+	return batch.NewReader(from, l.Name, l.parse)
+}
+
+// parse lays a line over the defaults.
+func (l *Lines) parse(text []byte, number int) batch.Line {
+	line := batch.Line{Number: number}
+	own, err := spec.ParseLine(text, l.Name, number)
+	if err != nil {
+		line.Err = err
+		return line
+	}
+	line.Analysis, err = l.request(own)
+	if err == nil {
+		err = line.Analysis.Validate()
+	}
+	line.Err = l.At(number, err)
+	return line
+}
+
+// At adds the number of a line to its error.
+func (l *Lines) At(number int, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s:%d: %w", l.Name, number, err)
+}
+
+// request lays a line over the defaults. A program of its own takes the place of theirs, arguments of its own follow
+// their script.
+func (l *Lines) request(own spec.Analysis) (spec.Analysis, error) {
+	under := l.Under
+	switch {
+	case len(own.Command) > 0:
+		under.Script, under.Args = "", nil
+	case own.Script != "":
+		under.Args = nil
+	}
+	a := options.Merge(under, own.ResolvePaths(l.dir))
+	var err error
+	a.Runtime, err = l.parser.global.Runtime(a.Runtime)
+	return a, cmp.Or(err, l.parser.missingSecret(a))
+}
+
+// WithIDs gives each line of a source an id, so that one run can be stopped.
+type WithIDs struct{ batch.Source }
+
+// Next makes an id where a line has none.
+func (n WithIDs) Next() (batch.Line, error) {
+	line, err := n.Source.Next()
+	if err != nil || line.Err != nil || line.Analysis.ID != "" {
+		return line, err
+	}
+	var random [4]byte
+	if _, err := rand.Read(random[:]); err != nil {
+		return line, err
+	}
+	line.Analysis.ID = spec.NewID(time.Now(), random)
+	return line, nil
+}
+
+// Gather reads all lines and gives each an id. It calls bad for each line that is bad or that check refuses, and returns
+// their number.
+func (l *Lines) Gather(check func(spec.Analysis) error, bad func(batch.Line)) (good []batch.Line, refused int, err error) {
+	seen := map[string]int{}
+	for source := (WithIDs{l.Source()}); ; {
+		line, err := source.Next()
+		if errors.Is(err, io.EOF) {
+			return good, refused, nil
+		}
+		if err != nil {
+			return good, refused, err
+		}
+		if first, twice := seen[line.Analysis.ID]; line.Err == nil && twice {
+			line.Err = l.At(line.Number, fmt.Errorf("id %q is that of line %d already; give each line an id of its own", line.Analysis.ID, first))
+		}
+		if line.Err == nil {
+			line.Err = l.At(line.Number, check(line.Analysis))
+		}
+		if line.Err != nil {
+			refused++
+			bad(line)
+			continue
+		}
+		seen[line.Analysis.ID] = line.Number
+		good = append(good, line)
+	}
+}
+
+// Survey reads all lines of a file before the first is run, and calls bad for each bad line. Of lines that can be read once
+// only it knows nothing but the defaults.
+func (l *Lines) Survey(check func(batch.Line) error, bad func(batch.Line)) (batch.Survey, error) {
+	if l.File == nil {
+		a := l.Under.WithDefaults()
+		return batch.Survey{Lines: -1, Memory: int64(a.Memory), CPUs: a.CPUs}, nil
+	}
+	return batch.Look(l.Source(), check, l.At, bad)
+}

@@ -1,0 +1,143 @@
+// Package runflags reads what to run from the flags of run, which several commands share: the analysis, the switches, and
+// the lines of a batch.
+package runflags
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/stores"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/userfile"
+	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/runner/request"
+	"github.com/scidex-ai/scidex-oci/spec"
+)
+
+// Request is the analysis and how to run it, as the command line says.
+type Request struct {
+	Analysis                      spec.Analysis
+	Again, Overwrite, JSON, Quiet bool
+	Detach                        bool
+	NoAudit, AnyRoot, Reuse       bool
+	Hook                          *request.Hook // nil: none
+}
+
+// Finder finds a run by what a person types.
+type Finder func(ctx context.Context, name string) (catalog.Run, error)
+
+// Parser reads a Request from a command line. The order of precedence is: flags, environment, manifest or recorded request,
+// config file.
+type Parser struct {
+	global *options.Global
+	run    *options.Run
+	Words  []string // what follows the flags: a command, or the arguments of --script
+	stdin  io.Reader
+	Dir    string // the working directory
+	env    options.Lookup
+	// elsewhere says that another process runs the analysis: its environment has the values of secrets.
+	Elsewhere bool
+}
+
+// Options reads the switches and the post-process command. The analysis is left empty.
+func (k Parser) Options() (o Request, err error) {
+	o = Request{
+		Again: k.run.Again != "", Overwrite: k.run.Overwrite, JSON: k.run.JSON, Quiet: k.run.Quiet, Detach: k.run.Detach,
+		NoAudit: k.run.NoAudit, Reuse: k.run.Reuse,
+		// An image that is named here means what it is now.
+		AnyRoot: k.run.HasRootfs(),
+	}
+	o.Hook, err = ReadHook(k.run.Hook, k.env)
+	return o, err
+}
+
+// Analysis reads the analysis. Where there is an error, which is the first, the analysis has what could be read.
+func (k Parser) Analysis(ctx context.Context, find Finder) (spec.Analysis, error) {
+	base, problem := k.base(ctx, find)
+	a, err := k.run.Over(base)
+	problem = cmp.Or(err, problem)
+	a, err = k.command(a)
+	problem = cmp.Or(problem, err)
+	a.Runtime, err = k.global.Runtime(a.Runtime)
+	return a, cmp.Or(problem, err, k.missingSecret(a))
+}
+
+// base is the manifest, the recorded request, or an empty analysis.
+func (k Parser) base(ctx context.Context, find Finder) (spec.Analysis, error) {
+	file, again := k.run.File.Value, k.run.Again
+	switch {
+	case file != "" && again != "":
+		return spec.Analysis{}, errors.New("--file and --again both name a request; give one of them")
+	case file != "":
+		return k.manifest(file)
+	case again != "":
+		return k.recorded(ctx, find, again)
+	}
+	return spec.Analysis{}, nil
+}
+
+func (k Parser) manifest(file string) (spec.Analysis, error) {
+	dir := k.Dir
+	if file != "-" {
+		file = k.run.File.Path("")
+		dir = filepath.Dir(file)
+	}
+	data, err := userfile.Read(file, k.stdin)
+	if err != nil {
+		return spec.Analysis{}, fmt.Errorf("manifest: %w", err)
+	}
+	a, err := spec.ParseManifest(data, file)
+	if err != nil {
+		return spec.Analysis{}, err
+	}
+	return a.ResolvePaths(dir), nil
+}
+
+// recorded is the request of a run in the catalog, without its export: that was delivered.
+func (k Parser) recorded(ctx context.Context, find Finder, name string) (spec.Analysis, error) {
+	var a spec.Analysis
+	if k.run.HasID() {
+		return a, errors.New("--again names the id already; leave --id out")
+	}
+	run, err := find(ctx, name)
+	if err != nil {
+		return a, stores.NotFound(name, err)
+	}
+	if err := json.Unmarshal(run.Request, &a); err != nil {
+		return a, fmt.Errorf("recorded request of %q: %w", run.ID, err)
+	}
+	a.ID, a.Export = run.ID, ""
+	return a, nil
+}
+
+// command puts the words of the command line where they belong.
+func (k Parser) command(a spec.Analysis) (spec.Analysis, error) {
+	switch {
+	case k.run.HasScript():
+		a.Command, a.Args = nil, k.Words
+	case len(k.Words) > 0:
+		a.Command, a.Script, a.Args = k.Words, "", nil
+	}
+	if len(a.Command) > 0 && a.Script != "" {
+		return a, errors.New(`both a command and a script; give one: "run [flags] -- COMMAND [ARG...]" or "run [flags] --script FILE [ARG...]"`)
+	}
+	if len(a.Command) == 0 && a.Script == "" {
+		return a, errors.New(`nothing to run; give a command, "run [flags] -- COMMAND [ARG...]", or a script, "run [flags] --script FILE [ARG...]"`)
+	}
+	return a, nil
+}
+
+// missingSecret refuses a secret that this command's environment does not hold.
+func (k Parser) missingSecret(a spec.Analysis) error {
+	for _, name := range a.Secrets {
+		if _, ok := k.env(name); !ok && !k.Elsewhere {
+			return fmt.Errorf("secret %q: no such variable in the environment of this command; export it, or leave the secret out", name)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,49 @@
+package screen
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"unicode/utf8"
+)
+
+// WriteJSON writes v as one line of JSON. Characters that a terminal might act on are escaped, which does not change the
+// value.
+func WriteJSON(w io.Writer, v any) error {
+	line, err := JSONLine(v)
+	if err == nil {
+		_, err = w.Write(line)
+	}
+	return err
+}
+
+// JSONLine is the line that WriteJSON writes, with its newline.
+func JSONLine(v any) ([]byte, error) {
+	var buffer bytes.Buffer
+	encoder := json.NewEncoder(&buffer)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(v); err != nil {
+		return nil, err
+	}
+	return append(EscapeJSON(bytes.TrimSuffix(buffer.Bytes(), []byte("\n"))), '\n'), nil
+}
+
+// EscapeJSON escapes DEL, C1 and bidirectional controls, which JSON leaves alone. In a JSON text they
+// stand inside strings only.
+func EscapeJSON(text []byte) []byte {
+	out := make([]byte, 0, len(text))
+	kept := 0 // from here on nothing is copied yet
+	for i := 0; i < len(text); {
+		r, size := rune(text[i]), 1
+		if r >= utf8.RuneSelf {
+			r, size = utf8.DecodeRune(text[i:])
+		}
+		if r >= 0x20 && unsafeRune(r) {
+			out = fmt.Appendf(append(out, text[kept:i]...), `\u%04x`, r)
+			kept = i + size
+		}
+		i += size
+	}
+	return append(out, text[kept:]...)
+}

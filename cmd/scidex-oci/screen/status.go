@@ -1,0 +1,21 @@
+package screen
+
+import (
+	"fmt"
+
+	"github.com/scidex-ai/scidex-oci/runner/observe/event"
+)
+
+// StatusLine is the status of a run.
+func StatusLine(id string, u event.Usage) string {
+	line := fmt.Sprintf("%s  %s  cpu %s  memory %s  processes %d", Escape(id), Clock(u.ElapsedMS), Clock(u.CPUMS), Size(u.MemoryBytes), u.Processes)
+	if u.Suspended {
+		line += "  suspended"
+	}
+	return line
+}
+
+// ScanLine is the status while a directory is scanned before the start.
+func ScanLine(flag string, entries int64) string {
+	return fmt.Sprintf("looking for sockets in %s  %d entries so far", flag, entries)
+}

@@ -1,0 +1,65 @@
+package stores
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
+	"github.com/scidex-ai/scidex-oci/outputs/blob"
+	"github.com/scidex-ai/scidex-oci/outputs/blob/s3"
+	"github.com/scidex-ai/scidex-oci/runner/request"
+)
+
+// blobPlace says where a blob store is: in a directory, or in a bucket with a directory for what is on its way there.
+type blobPlace struct {
+	dir    string
+	bucket s3.Location // none: in dir
+}
+
+// remote reports whether it is a bucket.
+func (p blobPlace) remote() bool { return p.bucket.Bucket != "" }
+
+// blobsFor is the store that the global options name.
+func blobsFor(t options.Text, root string) (blobPlace, error) {
+	if !t.Given {
+		return blobPlace{dir: filepath.Join(root, "blobs")}, nil
+	}
+	return blobsAt(t, root)
+}
+
+// blobsAt is the store that an option names.
+func blobsAt(t options.Text, root string) (blobPlace, error) {
+	scheme, rest, _ := strings.Cut(t.Value, "://")
+	switch {
+	case scheme == "file" && rest != "":
+		return blobPlace{dir: options.Absolute(t.Dir, rest)}, nil
+	case scheme == "s3" && rest != "":
+		l, err := s3.ParseLocation(t.Value)
+		if err != nil {
+			return blobPlace{}, fmt.Errorf("%s %q: %w", t.Label, redacted(t.Value), err)
+		}
+		return blobPlace{dir: staging(root, l), bucket: l}, nil
+	}
+	return blobPlace{}, fmt.Errorf("%s %q: give file://DIR or s3://BUCKET/PREFIX", t.Label, redacted(t.Value))
+}
+
+// staging is a directory for each bucket: what waits there is for that bucket alone.
+func staging(root string, l s3.Location) string {
+	sum := sha256.Sum256([]byte(l.Endpoint + "\n" + l.String()))
+	return filepath.Join(root, "staging", hex.EncodeToString(sum[:8]))
+}
+
+// open makes what is missing of the directory, and asks no server anything.
+func (p blobPlace) open() (*blob.Store, error) {
+	if !p.remote() {
+		return blob.Open(p.dir)
+	}
+	bucket, err := s3.Open(p.bucket)
+	if err != nil {
+		return nil, &request.Error{Err: err}
+	}
+	return blob.OpenShared(p.dir, bucket)
+}

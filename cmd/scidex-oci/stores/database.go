@@ -1,0 +1,82 @@
+package stores
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
+	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/catalog/postgres"
+	"github.com/scidex-ai/scidex-oci/outputs/catalog/sqlite"
+)
+
+// database says where a catalog is: in a file of SQLite's or at a URL of PostgreSQL's, which may hold a password.
+type database struct{ file, url string }
+
+// databaseFor is the database that the global options name.
+func databaseFor(t options.Text, root string) (database, error) {
+	if !t.Given {
+		return database{file: filepath.Join(root, "catalog.db")}, nil
+	}
+	return databaseAt(t)
+}
+
+// databaseAt is the database that an option names.
+func databaseAt(t options.Text) (database, error) {
+	scheme, rest, _ := strings.Cut(t.Value, "://")
+	switch {
+	case scheme == "sqlite" && rest != "":
+		return database{file: options.Absolute(t.Dir, rest)}, nil
+	case scheme == "postgres" || scheme == "postgresql":
+		if err := postgres.Check(t.Value); err != nil {
+			return database{}, fmt.Errorf("%s %q: %w", t.Label, redacted(t.Value), err)
+		}
+		return database{url: t.Value}, nil
+	}
+	return database{}, fmt.Errorf("%s %q: give sqlite://PATH or postgres://USER@HOST:PORT/DATABASE", t.Label, redacted(t.Value))
+}
+
+// open opens the catalog and makes what is missing of it.
+func (d database) open(ctx context.Context) (catalog.Catalog, error) {
+	return d.openIf(ctx, func(context.Context) error { return nil })
+}
+
+// openIf is open, but asks allowNew before it makes a file.
+func (d database) openIf(ctx context.Context, allowNew func(context.Context) error) (catalog.Catalog, error) {
+	if d.url != "" {
+		c, err := postgres.Open(ctx, d.url)
+		if err != nil {
+			return nil, err // not a nil pointer in an interface
+		}
+		return c, nil
+	}
+	if err := os.MkdirAll(filepath.Dir(d.file), 0o700); err != nil {
+		return nil, fmt.Errorf("%w; give another place with --root DIR", err)
+	}
+	c, err := sqlite.OpenIf(ctx, d.file, allowNew)
+	if err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+// private are the files that no analysis may be given.
+func (d database) private() []string {
+	if d.file == "" {
+		return nil
+	}
+	return []string{d.file, d.file + "-wal", d.file + "-shm"}
+}
+
+// listens is a URL with the hosts of a PostgreSQL database and nothing else, for what must not be bound because
+// of its sockets. They may come from PGHOST or a service file.
+func (d database) listens() string {
+	if d.url == "" {
+		return ""
+	}
+	return "postgres:///?" + url.Values{"host": {strings.Join(postgres.Hosts(d.url), ",")}}.Encode()
+}

@@ -1,0 +1,37 @@
+package stores
+
+import (
+	"context"
+
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
+	"github.com/scidex-ai/scidex-oci/outputs/store"
+)
+
+// OpenedStore is a catalog with its blob store, and where that is.
+type OpenedStore struct {
+	store.Store
+	Place blobPlace
+}
+
+// OpenPair opens a catalog and a blob store. Where no blob store is named it is that of otherwise.
+func OpenPair(ctx context.Context, catalog, blobs options.Text, otherwise Settings) (OpenedStore, error) {
+	db, err := databaseAt(catalog)
+	if err != nil {
+		return OpenedStore{}, err
+	}
+	place := otherwise.Blobs
+	if blobs.Given {
+		if place, err = blobsAt(blobs, otherwise.Root); err != nil {
+			return OpenedStore{}, err
+		}
+	}
+	s, err := place.open()
+	if err != nil {
+		return OpenedStore{}, err
+	}
+	c, err := db.open(ctx)
+	if err != nil {
+		return OpenedStore{}, err
+	}
+	return OpenedStore{Store: store.Store{Catalog: c, Blobs: s}, Place: place}, nil
+}

@@ -1,0 +1,35 @@
+package stores
+
+import (
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
+	"github.com/scidex-ai/scidex-oci/runner/inputs/binds"
+	"github.com/scidex-ai/scidex-oci/runner/plan"
+	"github.com/scidex-ai/scidex-oci/runner/sandbox"
+)
+
+// Policy is what the operator grants to runs.
+type Policy struct {
+	allowed []binds.Allowed
+	Floor   sandbox.Floor
+}
+
+// ReadPolicy reads the policy from the options and the config files.
+func ReadPolicy(g *options.Global) (given Policy, err error) {
+	if given.allowed, err = g.Allowed(); err != nil {
+		return given, err
+	}
+	given.Floor, err = floorOf(g.MinFree)
+	return given, err
+}
+
+// floorOf is what the file systems that runs write to are to keep free.
+func floorOf(t options.Text) (sandbox.Floor, error) {
+	if !t.Given {
+		return sandbox.Floor{Percent: 5}, nil
+	}
+	floor, err := plan.ParseFloor(t.Value)
+	if err != nil {
+		return floor, t.Wrap(err)
+	}
+	return floor, nil
+}

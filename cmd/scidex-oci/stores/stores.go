@@ -1,0 +1,79 @@
+// Package stores opens the catalog and the blob store that the global options name, and a Runner on them.
+package stores
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/scidex-ai/scidex-oci/outputs/blob"
+	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/inodes"
+	"github.com/scidex-ai/scidex-oci/runner/phase"
+	"github.com/scidex-ai/scidex-oci/runner/request"
+)
+
+// Stores are an opened catalog and blob store, and the Runner that works on them. Close them.
+type Stores struct {
+	Catalog catalog.Catalog
+	Blobs   *blob.Store
+	Runner  *phase.Host
+}
+
+// Open opens what s names, and makes what is missing. The log receives messages. Errors are of type request.CatalogError, or
+// request.Error where the request is wrong.
+func Open(ctx context.Context, s Settings, given Policy, version string, log io.Writer) (*Stores, error) {
+	st, err := open(ctx, s, given, version, log)
+	var refused *request.Error
+	if err == nil || errors.As(err, &refused) {
+		return st, err
+	}
+	return nil, &request.CatalogError{Err: inodes.Explain(err)}
+}
+
+func open(ctx context.Context, s Settings, given Policy, version string, log io.Writer) (*Stores, error) {
+	for _, dir := range []string{s.Root, s.Blobs.dir} {
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			return nil, fmt.Errorf("%w; give another place with --root DIR", err)
+		}
+	}
+	blobs, err := s.Blobs.open()
+	if err != nil {
+		return nil, err
+	}
+	cat, err := s.db.openIf(ctx, s.checkNew)
+	if err != nil {
+		return nil, err
+	}
+	return &Stores{Catalog: cat, Blobs: blobs, Runner: &phase.Host{
+		Catalog: cat, Blobs: blobs, Root: s.Root, Tmp: s.Tmp, MinFree: given.Floor, Version: version,
+		Private:  append(s.db.private(), s.Blobs.dir),
+		Database: s.db.listens(), AllowBinds: given.allowed,
+		Log: s.Logger(log),
+	}}, nil
+}
+
+// Close closes the catalog.
+func (st *Stores) Close() error { return st.Catalog.Close() }
+
+// Find finds a run by what a person types: an id, its unique prefix, ID@ATTEMPT or @last.
+func (st *Stores) Find(ctx context.Context, name string) (catalog.Run, error) {
+	run, err := st.Catalog.Find(ctx, name)
+	if err != nil {
+		return run, NotFound(name, err)
+	}
+	return run, nil
+}
+
+// NotFound is the error of a name for which the catalog found no run.
+func NotFound(name string, err error) error {
+	switch {
+	case errors.Is(err, catalog.ErrNotFound):
+		return fmt.Errorf("no run %q in this catalog; see \"scidex-oci ls\"", name)
+	case errors.Is(err, catalog.ErrAmbiguous):
+		return fmt.Errorf("%q is the beginning of several ids; type more of it", name)
+	}
+	return fmt.Errorf("find %q: %w", name, err)
+}

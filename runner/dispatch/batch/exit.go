@@ -1,0 +1,24 @@
+package batch
+
+import "github.com/scidex-ai/scidex-oci/outputs/result"
+
+// ExitCode is what a batch exits with: that of the signal which drained it, 125 where a line ended in an error, 1 where one
+// failed or was canceled, else 0.
+func (s Summary) ExitCode() int {
+	switch {
+	case s.Signal != nil:
+		return s.Signal.ExitCode
+	case s.Errors > 0:
+		return result.ExitError
+	case s.Failed+s.Canceled > 0:
+		return 1
+	}
+	return 0
+}
+
+// ExitCode is that of a batch with this result alone.
+func ExitCode(r result.Result) int {
+	var s Summary
+	s.Add(Outcome{Result: r})
+	return s.ExitCode()
+}

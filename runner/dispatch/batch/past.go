@@ -1,0 +1,54 @@
+package batch
+
+import (
+	"context"
+
+	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/result"
+	"github.com/scidex-ai/scidex-oci/runner/deliver"
+	"github.com/scidex-ai/scidex-oci/runner/plan"
+	"github.com/scidex-ai/scidex-oci/runner/request"
+	"github.com/scidex-ai/scidex-oci/runner/watch"
+)
+
+// PastRuns is the Past that a catalog has.
+type PastRuns struct {
+	*Runs
+	Catalog interface {
+		Get(ctx context.Context, key catalog.Key) (catalog.Run, error)
+	}
+}
+
+// Last returns the last attempt of a line's id.
+func (p PastRuns) Last(ctx context.Context, line Line) (result.Result, []string, error) {
+	run, err := p.Catalog.Get(ctx, catalog.Key{ID: line.Analysis.ID})
+	if err != nil {
+		return result.Result{}, nil, err
+	}
+	changes, err := plan.Changes(run, line.Analysis)
+	if err != nil {
+		return result.Result{}, nil, err
+	}
+	last, err := watch.Show(ctx, p.Runner, run)
+	return last, changes, err
+}
+
+// Refuse is the outcome of a line that cannot be run.
+func (p PastRuns) Refuse(line Line, err error) Outcome {
+	return p.finish(p.refuse(line, p.at(line, err)))
+}
+
+// PostProcess calls the post-process command of a committed run.
+func (p PastRuns) PostProcess(ctx context.Context, line Line, last result.Result, stop <-chan request.StopSignal) (Outcome, bool) {
+	if p.Hook == nil {
+		return Outcome{}, false
+	}
+	p.Begun(line)
+	hook, done := p.hook(line)
+	defer done()
+	res, err := deliver.PostProcess(ctx, p.Runner, catalog.Key{ID: last.ID, Attempt: last.Attempt}, *hook, false, stop)
+	if res.ID == "" {
+		return p.finish(p.refuse(line, err)), true
+	}
+	return p.finish(Outcome{Result: res, Err: err}), true
+}

@@ -1,0 +1,136 @@
+package batch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/scidex-ai/scidex-oci/outputs/result"
+	"github.com/scidex-ai/scidex-oci/runner"
+	"github.com/scidex-ai/scidex-oci/runner/observe/event"
+	"github.com/scidex-ai/scidex-oci/runner/phase"
+	"github.com/scidex-ai/scidex-oci/runner/request"
+	"github.com/scidex-ai/scidex-oci/runner/standby"
+)
+
+// Runs is a Work that makes a run of each line. All share one supervisor.
+type Runs struct {
+	Runner  *phase.Host
+	Crew    *standby.Pool
+	Version string // of this program
+	// AnyRoot, Overwrite and NoAudit are those of each request.Request.
+	AnyRoot, Overwrite, NoAudit bool
+	// Hook, where not nil, makes the post-process command of a line, and what is to be called after it.
+	Hook      func(Line) (hook *request.Hook, done func())
+	Suspended *SuspendGroup
+	// At adds the place of a line to the error that refuses it.
+	At func(number int, err error) error
+	// Begun is called when the analysis of a line may begin, Used with what it uses.
+	Begun func(Line)
+	Used  func(line Line, id string, usage event.Usage)
+	// Events, where not nil, takes the events of all runs.
+	Events Events
+}
+
+// Events takes the events of runs.
+type Events interface {
+	Put(event.Event) error
+	Finish(result.Result) error
+}
+
+// Do makes one attempt of a line.
+func (r *Runs) Do(ctx context.Context, line Line, stop <-chan request.StopSignal) Outcome {
+	return r.finish(r.attempt(ctx, line, stop))
+}
+
+// finish adds an outcome to the events.
+func (r *Runs) finish(o Outcome) Outcome {
+	if r.Events != nil {
+		_ = r.Events.Finish(o.Result) // the owner of the events reports their errors
+	}
+	return o
+}
+
+func (r *Runs) attempt(ctx context.Context, line Line, stop <-chan request.StopSignal) Outcome {
+	if line.Err != nil {
+		return r.refuse(line, &request.Error{Err: line.Err})
+	}
+	suspender, leave := r.Suspended.Join()
+	defer leave()
+	hook, done := r.hook(line)
+	defer done()
+	req := request.Request{
+		Analysis: line.Analysis, AnyRoot: r.AnyRoot, Overwrite: r.Overwrite, NoAudit: r.NoAudit,
+		Stop: stop, Suspender: suspender, Observe: r.observe(line), Hook: hook, Admit: r.admit(line),
+	}
+	res, err := r.run(ctx, req)
+	var refused *request.Error
+	if errors.As(err, &refused) {
+		return r.refuse(line, r.at(line, err))
+	}
+	return Outcome{Result: res, Err: err}
+}
+
+func (r *Runs) hook(line Line) (hook *request.Hook, done func()) {
+	if r.Hook == nil {
+		return nil, func() {}
+	}
+	return r.Hook(line)
+}
+
+// admit waits for the turn of a line's analysis.
+func (r *Runs) admit(line Line) func(context.Context) error {
+	return func(ctx context.Context) error {
+		if line.Admit != nil {
+			if err := line.Admit(ctx); err != nil {
+				return err
+			}
+		}
+		r.Begun(line)
+		return nil
+	}
+}
+
+// observe passes events on. Once an analysis has exited the next may begin.
+func (r *Runs) observe(line Line) func(event.Event) error {
+	return func(e event.Event) error {
+		if usage, ok := e.Data.(event.Usage); ok {
+			r.Used(line, e.ID, usage)
+		}
+		if e.Type == event.TypeExited && line.Vacate != nil {
+			line.Vacate()
+		}
+		if r.Events == nil {
+			return nil
+		}
+		return r.Events.Put(e)
+	}
+}
+
+// run runs a request under the supervisor that all share.
+func (r *Runs) run(ctx context.Context, req request.Request) (result.Result, error) {
+	var err error
+	if req.Begun, err = r.Crew.Begin(req.Analysis.Limits); err != nil {
+		return runner.Refused(req.Analysis, err, r.Version), err
+	}
+	return runner.Run(ctx, r.Runner, req)
+}
+
+// at adds the place of a line to the error that refuses it. Other errors stay as they are.
+func (r *Runs) at(line Line, err error) error {
+	var refused *request.Error
+	if !errors.As(err, &refused) {
+		return err
+	}
+	reason := refused.Err
+	var used *request.UsedError
+	if errors.As(err, &used) { // a batch has no --again
+		reason = fmt.Errorf("id %s was used before and is %s; choose another id, or pass over what is done with --resume", used.ID, used.State)
+	}
+	return &request.Error{Err: r.At(line.Number, reason)}
+}
+
+// refuse is the outcome of a line that did not become a run.
+func (r *Runs) refuse(line Line, err error) Outcome {
+	return Outcome{Result: runner.Refused(line.Analysis, err, r.Version), Err: err}
+}

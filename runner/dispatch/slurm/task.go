@@ -1,0 +1,194 @@
+package slurm
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/result"
+	"github.com/scidex-ai/scidex-oci/outputs/spool"
+	"github.com/scidex-ai/scidex-oci/outputs/store"
+	"github.com/scidex-ai/scidex-oci/runner"
+	"github.com/scidex-ai/scidex-oci/runner/host/lockdir"
+	"github.com/scidex-ai/scidex-oci/runner/phase"
+	"github.com/scidex-ai/scidex-oci/runner/request"
+	"github.com/scidex-ai/scidex-oci/runner/workspace"
+	"github.com/scidex-ai/scidex-oci/spec"
+)
+
+// Task runs one line of a submission on a node.
+type Task struct {
+	Spool Spool
+	Line  Line
+	Stop  <-chan request.StopSignal
+	// Root is the directory of the task, in one where those of other tasks are: TaskRoot.
+	Root string
+	// Open opens a root of a task, with all that Root must not be given to analyses.
+	Open    func(ctx context.Context, root string) (*Node, error)
+	Version string // of this program
+	// Ended is called with the state of the line, and a message.
+	Ended func(state, message string) error
+	// Unswept is called where what killed tasks left could not be removed.
+	Unswept func(error)
+}
+
+// Node is the opened root of a task.
+type Node struct {
+	Runner *phase.Host
+	Store  store.Store
+	Close  func() error
+}
+
+// TaskRoot is the root of a task in the directory tmp.
+func TaskRoot(tmp string, s Submission, array, task int) string {
+	return filepath.Join(tmp, fmt.Sprintf("%s%s-%d-%d", taskPrefix(), s.Name, array, task))
+}
+
+// taskPrefix begins the names of the roots of this user's tasks.
+func taskPrefix() string { return fmt.Sprintf("scidex-oci-slurm-%d-", os.Geteuid()) }
+
+// Run runs the line, delivers its result, and removes the root. It returns the exit code of the analysis.
+func (t *Task) Run(ctx context.Context) (exitCode int, err error) {
+	if has, err := t.Spool.Has(t.Line.Number); err != nil || has {
+		return 0, errors.Join(err, t.Ended("has a result already", ""))
+	}
+	if canceled, err := t.Spool.Canceled(); err != nil || canceled {
+		return 0, errors.Join(err, errors.New("the submission was canceled before this task began"))
+	}
+	host, err := os.Hostname()
+	if err != nil {
+		return 0, err
+	}
+	if err := t.Spool.Begin(t.Line.Number, Began{Host: host, BootID: workspace.BootID(), At: time.Now().UTC()}); err != nil {
+		return 0, err
+	}
+	t.sweep(ctx)
+	lock, err := t.makeRoot()
+	if err != nil {
+		return 0, err
+	}
+	defer lock.Close()
+	return t.run(ctx, host)
+}
+
+// lineLink is in the root of a task: a link to its line in the spool.
+const lineLink = "line"
+
+// makeRoot makes and locks the root.
+func (t *Task) makeRoot() (*os.File, error) {
+	lock, err := lockdir.Make(t.Root)
+	if err != nil {
+		return nil, err
+	}
+	if err = checkOwner(lock); err == nil {
+		err = os.Symlink(t.Spool.LinePath(t.Line.Number), filepath.Join(t.Root, lineLink))
+	}
+	if err != nil && !errors.Is(err, fs.ErrExist) {
+		return nil, errors.Join(err, lock.Close())
+	}
+	return lock, nil
+}
+
+// checkOwner refuses a directory that another user made under the name of a root.
+func checkOwner(dir *os.File) error {
+	info, err := dir.Stat()
+	if err != nil {
+		return err
+	}
+	if st, ok := info.Sys().(*syscall.Stat_t); !ok || int(st.Uid) != os.Geteuid() || info.Mode().Perm() != 0o700 {
+		return fmt.Errorf("%s is not a directory of this user alone; remove it", dir.Name())
+	}
+	return nil
+}
+
+// open opens a root. Analyses must not be given the spool.
+func (t *Task) open(ctx context.Context, root string) (*Node, error) {
+	node, err := t.Open(ctx, root)
+	if err == nil {
+		node.Runner.Private = append(node.Runner.Private, t.Spool.Dir, realPath(t.Spool.Dir))
+	}
+	return node, err
+}
+
+// realPath is the path of a directory without links.
+func realPath(dir string) string {
+	if real, err := filepath.EvalSymlinks(dir); err == nil {
+		return real
+	}
+	return dir
+}
+
+func (t *Task) run(ctx context.Context, host string) (exitCode int, err error) {
+	var a spec.Analysis
+	if err := json.Unmarshal(t.Line.Request, &a); err != nil {
+		return 0, err
+	}
+	node, err := t.open(ctx, t.Root)
+	if err != nil {
+		return 0, t.refuse(runner.Refused(a, err, t.Version), host)
+	}
+	res, failed := runner.Run(ctx, node.Runner, request.Request{
+		Analysis: a, NoAudit: t.Spool.Submission.NoAudit, Stdout: io.Discard, Stderr: io.Discard, Stop: t.Stop,
+	})
+	// Signals are ignored from here on: the result is delivered or set aside. Slurm sends SIGKILL if that takes too long.
+	if failed != nil {
+		err = t.refuse(res, host)
+	} else {
+		from := spool.Source{Store: node.Store, Key: catalog.Key{ID: res.ID, Attempt: res.Attempt}}
+		err = t.deliver(func() error { return t.Spool.Deliver(ctx, t.Line.Number, from, t.Line.Key()) })
+	}
+	err = errors.Join(err, node.Close())
+	if res.Reason == result.ReasonCommit && res.Attempt > 0 && failed != nil || err != nil && !errors.Is(err, spool.ErrTaken) {
+		err = errors.Join(failed, err, t.setAside())
+	} else {
+		err = errors.Join(err, os.RemoveAll(t.Root))
+	}
+	if err != nil {
+		return 0, err
+	}
+	return res.ExitCode, t.Ended(string(res.State), res.Message)
+}
+
+// refuse delivers the result of a line that did not become a run, or could not be committed on this node.
+func (t *Task) refuse(r result.Result, host string) error {
+	run, err := Refused(t.Line, r, host)
+	if err != nil {
+		return err
+	}
+	return t.deliver(func() error { return t.Spool.Conclude(t.Line.Number, run) })
+}
+
+// deliveryTimeout is for how long a delivery is retried: a file server may be away for a while.
+const deliveryTimeout = time.Minute
+
+// deliver retries until the result is in the spool, or another result is in its place.
+func (t *Task) deliver(try func() error) error {
+	for deadline := time.Now().Add(deliveryTimeout); ; time.Sleep(time.Second) {
+		err := try()
+		switch {
+		case err == nil:
+			return nil
+		case errors.Is(err, spool.ErrTaken):
+			return fmt.Errorf("%s: %w: the task was told as ended before it delivered; what it made is in %s", t.Line.ID, err, t.Spool.LatePath(t.Line.Number))
+		case time.Now().After(deadline):
+			return fmt.Errorf("the result could not be delivered to the spool: %w", err)
+		}
+	}
+}
+
+// setAside renames a root with an undelivered result, so that no other task removes it.
+func (t *Task) setAside() error {
+	aside := filepath.Join(filepath.Dir(t.Root), "undelivered-"+filepath.Base(t.Root))
+	if err := os.Rename(t.Root, aside); err != nil {
+		return err
+	}
+	return fmt.Errorf("what the node has of it is kept in %s", aside)
+}
