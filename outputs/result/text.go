@@ -7,6 +7,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/inodes"
 )
 
+// Count is a number with the word for what it counts: "1 process", "2 processes".
 func Count(n int64, one, many string) string {
 	if n == 1 {
 		return "1 " + one

@@ -29,7 +29,7 @@ func (m manager) String() string {
 }
 
 // managerWait is how long a manager may take for one question: far more than it needs on a busy host.
-const managerWait = 10 * time.Second
+const managerWait = 30 * time.Second
 
 // errNoManager is the error where nobody listens. It goes on from the manager's name.
 var errNoManager = errors.New("is not running")

@@ -84,6 +84,7 @@ func (s *Spool) forget() {
 	*s = Spool{create: s.create}
 }
 
+// Close closes the file of the spool; it may be called again.
 func (s *Spool) Close() error {
 	if err := workspace.CloseFile(s.file); err != nil && !errors.Is(err, os.ErrClosed) {
 		return fmt.Errorf("close the verdicts: %w", err)

@@ -32,6 +32,7 @@ type Set struct {
 	Runtime          *Toolchain // nil: none
 }
 
+// Close closes all that was opened.
 func (s *Set) Close() error {
 	var errs []error
 	for _, in := range s.Inputs {
@@ -147,6 +148,7 @@ func (s *Set) Binds() (binds []sandbox.Bind) {
 	return binds
 }
 
+// CheckDirectory refuses what is no directory, or must not or cannot be bound.
 func (o Opener) CheckDirectory(in *Input) error {
 	var st unix.Stat_t
 	if err := unix.Fstat(int(in.File.Fd()), &st); err != nil {

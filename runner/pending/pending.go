@@ -29,6 +29,7 @@ type Record struct {
 	Run     catalog.Run `json:"run"`     // as it was to be committed
 }
 
+// Path is where the record of a run is.
 func Path(host *phase.Host, key catalog.Key) string {
 	return filepath.Join(host.Root, dirName, key.String())
 }

@@ -134,7 +134,7 @@ func (p *Plan) placement(init string) spec.Placement {
 		Root:        "/",
 		Work:        "/work",
 		UIDMappings: p.mappings(), GIDMappings: p.mappings(),
-		UID: p.Uid(), GID: p.Uid(),
+		UID: p.UID(), GID: p.UID(),
 		Init: []string{"/dev/scidex-init"}, InitSource: init,
 		Command: p.Command,
 		Secrets: p.secrets,
@@ -161,7 +161,7 @@ func (p *Plan) mappings() []specs.LinuxIDMapping {
 	}
 	return []specs.LinuxIDMapping{
 		{ContainerID: 0, HostID: uint32(p.slot.Container), Size: 1},
-		{ContainerID: p.Uid(), HostID: uint32(p.slot.Analysis), Size: 1},
+		{ContainerID: p.UID(), HostID: uint32(p.slot.Analysis), Size: 1},
 	}
 }
 

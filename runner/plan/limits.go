@@ -55,6 +55,7 @@ func atMost(asked int64, resource int) string {
 	return strconv.FormatInt(asked, 10)
 }
 
+// Number writes a number of CPUs, as short as it can be read back.
 func Number(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
 
 // LimitWarnings says which limits no control group holds.

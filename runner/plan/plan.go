@@ -54,6 +54,7 @@ type Plan struct {
 	Warnings []string
 }
 
+// Close gives back all that the plan has opened and locked.
 func (p *Plan) Close() error {
 	return errors.Join(p.Inputs.Close(), p.Base.Close(), workspace.CloseFile(p.Stage), p.slot.Release())
 }
@@ -69,8 +70,8 @@ func (p *Plan) reader() scan.Reader {
 // single reports whether the analysis runs as uid 0 inside because the caller has one id only.
 func (p *Plan) single() bool { return !p.Account.HasRange() }
 
-// Uid is the analysis' id inside.
-func (p *Plan) Uid() uint32 {
+// UID is the analysis' id inside.
+func (p *Plan) UID() uint32 {
 	if p.single() {
 		return 0
 	}
@@ -151,7 +152,7 @@ func resolve(ctx context.Context, host *phase.Host, a spec.Analysis, key catalog
 		func() error { return p.openStage(o) },
 		func() error {
 			defer trace.From(ctx).Span(trace.Run, "root filesystem")()
-			return first(func() error { return openRoot(ctx, host, p, o) }, func() error { return p.plant(p.Uid()) })
+			return first(func() error { return openRoot(ctx, host, p, o) }, func() error { return p.plant(p.UID()) })
 		},
 		p.resolveCommand,
 	))

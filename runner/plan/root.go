@@ -144,6 +144,7 @@ func (b *Base) Alarm() <-chan struct{} {
 	return b.check.damaged
 }
 
+// Close ends the check of the root and closes it; nil is closed.
 func (b *Base) Close() error {
 	if b == nil {
 		return nil

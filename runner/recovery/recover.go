@@ -157,11 +157,18 @@ func (c *collector) commitRecovered(ctx context.Context, t *workspace.StateFile,
 		return run, err
 	}
 	run.StartedAt, run.FinishedAt = ended.StartedAt, ended.Exit.Finished.UTC()
-	harvested, failure, err := c.harvestRecovered(ctx, t, ended, left.ingest, place, dir)
+	supervisor, err := c.launch(ctx)
 	if err != nil {
 		return run, err
 	}
-	f, err := commit.Judge(commit.End{Row: run, Ended: ended, Harvest: harvested, Failure: failure, Place: place, HasWork: true}, time.Now())
+	end := commit.End{Row: run, Ended: ended, Place: place, HasWork: true}
+	harvested, failed := c.harvest(ctx, t, place, ended, harvest.Source{
+		Supervisor: supervisor.Session, Dir: dir, Ingest: left.ingest, Resumed: true, Root: c.account.Root(),
+	})
+	if end.Harvest = harvested; failed != nil { // which is part of the result
+		end.Failure = &judge.Failure{Reason: result.ReasonHarvest, Err: failed}
+	}
+	f, err := commit.Judge(end, time.Now())
 	if err == nil {
 		stores := commit.Stores{Ledger: c.Catalog, Blobs: c.Blobs, Timeout: c.CommitPatience, Log: c.Log}
 		err = stores.Run(ctx, f.Row, harvested.Entries, nil)
@@ -173,22 +180,12 @@ func (c *collector) commitRecovered(ctx context.Context, t *workspace.StateFile,
 	return f.Row, err
 }
 
-// harvestRecovered harvests through a supervisor of the collector's own. A failure of the harvest is part of the result.
-func (c *collector) harvestRecovered(ctx context.Context, t *workspace.StateFile, ended phase.Ended, ingest *blob.Ingest, place workspace.Location, dir *workspace.Workdir) (harvest.Harvested, *judge.Failure, error) {
-	supervisor, err := c.launch(ctx)
-	if err != nil {
-		return harvest.Nothing(), nil, err
-	}
+// harvest notes that the analysis has ended, and harvests.
+func (c *collector) harvest(ctx context.Context, t *workspace.StateFile, place workspace.Location, ended phase.Ended, from harvest.Source) (harvest.Harvested, error) {
 	if err := t.Record(place); err != nil {
-		return harvest.Nothing(), &judge.Failure{Reason: result.ReasonHarvest, Err: err}, nil
+		return harvest.Nothing(), err
 	}
-	harvested, err := harvest.Run(ctx, harvest.Source{
-		Supervisor: supervisor.Session, Dir: dir, Ingest: ingest, Resumed: true, Root: c.account.Root(),
-	}, ended)
-	if err != nil {
-		return harvested, &judge.Failure{Reason: result.ReasonHarvest, Err: err}, nil
-	}
-	return harvested, nil, nil
+	return harvest.Run(ctx, from, ended)
 }
 
 // resume is the end of the analysis as its launcher noted it, with warnings about what only the launcher could have done.

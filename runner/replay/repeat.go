@@ -47,14 +47,14 @@ type Replayed struct {
 	Identical bool   `json:"identical"`
 	Message   string `json:"message"` // one sentence for a person
 	// Changed are inputs that are not what they were: nothing was run then, or it ends there.
-	Changed []ReplayInput `json:"changed"`
+	Changed []Input `json:"changed"`
 	// Unknown are inputs of which the recorded run has no digest.
-	Unknown []ReplayInput `json:"unknown"`
+	Unknown []Input       `json:"unknown"`
 	Replays []ReplayedRun `json:"replays"`
 }
 
-// ReplayInput is an input, and what is wrong with it.
-type ReplayInput struct {
+// Input is an input, and what is wrong with it.
+type Input struct {
 	Flag    string `json:"flag"`
 	Source  string `json:"source"`
 	Message string `json:"message"`
@@ -82,7 +82,7 @@ const compared = 8 << 20
 // Replay runs a recorded analysis again, from what it was run from, and compares what comes of it. The error is a
 // *RequestError where the run cannot be replayed at all, or says that scidex-oci failed.
 func Replay(ctx context.Context, host *phase.Host, run catalog.Run, how Options) (Replayed, error) {
-	told := Replayed{V: 1, ID: run.ID, Attempt: run.Attempt, Changed: []ReplayInput{}, Unknown: []ReplayInput{}, Replays: []ReplayedRun{}}
+	told := Replayed{V: 1, ID: run.ID, Attempt: run.Attempt, Changed: []Input{}, Unknown: []Input{}, Replays: []ReplayedRun{}}
 	if run.State != catalog.Complete && run.State != catalog.Failed {
 		return told, &request.Error{Err: fmt.Errorf("run %q is %s: only what is complete or failed has an end to compare with", run.Key, run.State)}
 	}
@@ -233,13 +233,13 @@ func (p *replayer) beginning(ctx context.Context, sha256 string) ([]byte, error)
 }
 
 // changedMeanwhile are inputs that a replay found otherwise than the check before it.
-func (p *replayer) changedMeanwhile(res result.Result) (changed []ReplayInput) {
+func (p *replayer) changedMeanwhile(res result.Result) (changed []Input) {
 	for i, in := range res.Inputs {
 		if i >= len(p.recorded.Inputs) || p.recorded.Inputs[i].SHA256 == nil {
 			continue
 		}
 		if before := p.recorded.Inputs[i]; in.SHA256 == nil || *in.SHA256 != *before.SHA256 || in.Changed {
-			changed = append(changed, ReplayInput{in.Flag, in.Source, "it was changed while it was being replayed"})
+			changed = append(changed, Input{in.Flag, in.Source, "it was changed while it was being replayed"})
 		}
 	}
 	return changed
@@ -258,21 +258,21 @@ func (p *replayer) checkInputs(ctx context.Context) error {
 		programs = programs || was.Destination == "/"
 		if was.SHA256 == nil || was.Changed {
 			if _, err := os.Lstat(was.Source); was.Source != spec.RootfsHost && errors.Is(err, fs.ErrNotExist) {
-				p.told.Changed = append(p.told.Changed, ReplayInput{was.Flag, was.Source, isMissing})
+				p.told.Changed = append(p.told.Changed, Input{was.Flag, was.Source, isMissing})
 				continue
 			}
-			p.told.Unknown = append(p.told.Unknown, ReplayInput{was.Flag, was.Source, "no digest says what it was"})
+			p.told.Unknown = append(p.told.Unknown, Input{was.Flag, was.Source, "no digest says what it was"})
 			continue
 		}
 		if problem := p.differs(ctx, f, account, was); problem != "" {
-			p.told.Changed = append(p.told.Changed, ReplayInput{was.Flag, was.Source, problem})
+			p.told.Changed = append(p.told.Changed, Input{was.Flag, was.Source, problem})
 		}
 	}
 	if p.recorded.Inputs == nil && p.analysis.BindsSomething() {
-		p.told.Unknown = append(p.told.Unknown, ReplayInput{"--data", p.analysis.Data, "the run has no digests of its inputs"})
+		p.told.Unknown = append(p.told.Unknown, Input{"--data", p.analysis.Data, "the run has no digests of its inputs"})
 	}
 	if !programs {
-		p.told.Unknown = append(p.told.Unknown, ReplayInput{"--rootfs", p.analysis.Rootfs, "no digest says what programs it had; see --digest-inputs full, or run on an image"})
+		p.told.Unknown = append(p.told.Unknown, Input{"--rootfs", p.analysis.Rootfs, "no digest says what programs it had; see --digest-inputs full, or run on an image"})
 	}
 	return nil
 }
@@ -295,7 +295,7 @@ func (p *replayer) checkImage(ctx context.Context) {
 		problem = fmt.Sprintf("its root filesystem was %s and is %s", *had, b.Image.Digest)
 	}
 	if problem != "" {
-		p.told.Changed = append(p.told.Changed, ReplayInput{"--rootfs", p.analysis.Rootfs, problem})
+		p.told.Changed = append(p.told.Changed, Input{"--rootfs", p.analysis.Rootfs, problem})
 	}
 	if err == nil {
 		p.tell(b.Close())
@@ -330,7 +330,7 @@ func (p *replayer) look(ctx context.Context, f *digest.Digests, account sandbox.
 	if was.Source == spec.RootfsHost {
 		host := &plan.Plan{Account: account}
 		var err error
-		if host.Tree, err = rootfs.Host("/", host.Uid()); err != nil {
+		if host.Tree, err = rootfs.Host("/", host.UID()); err != nil {
 			return fingerprint.Print{}, err
 		}
 		now := f.Programs(ctx, host)

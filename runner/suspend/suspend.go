@@ -77,6 +77,7 @@ func (s *Suspender) Start(run suspendable) error {
 	})
 }
 
+// End says that the analysis has ended and cannot be suspended any more.
 func (s *Suspender) End() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -49,6 +49,7 @@ type StateFile struct {
 	place Location
 }
 
+// ErrLocked says that another process has the lock of a state file.
 var ErrLocked = errors.New("a live process holds the run")
 
 // Lock opens a run's state file, making it where it is missing, and locks it. It returns errAlive where
@@ -83,6 +84,7 @@ func Lock(root string, key catalog.Key) (*StateFile, error) {
 	return t, nil
 }
 
+// SameFile reports whether an open file is the one that has the path.
 func SameFile(f *os.File, path string) (bool, error) {
 	open, err := f.Stat()
 	if err != nil {

@@ -26,6 +26,7 @@ func KeyOfState(name string) (key catalog.Key, ok bool) {
 	return ParseKey(base)
 }
 
+// Exists reports whether something is at a path, as far as that can be seen.
 func Exists(path string) bool {
 	_, err := os.Stat(path)
 	return err == nil
@@ -44,10 +45,12 @@ func ParseKey(name string) (key catalog.Key, ok bool) {
 // WorkName is the part of a run's directory that is /work.
 const WorkName = "work"
 
+// StatePath is the state file of a run.
 func StatePath(root string, key catalog.Key) string {
 	return filepath.Join(root, "runs", key.String()+".json")
 }
 
+// Ignore is err, or nil where it is the harmless one.
 func Ignore(err, harmless error) error {
 	if errors.Is(err, harmless) {
 		return nil
@@ -55,8 +58,10 @@ func Ignore(err, harmless error) error {
 	return err
 }
 
+// RunDir is the directory of a run on the host.
 func RunDir(tmp, id string) string { return filepath.Join(tmp, lockdir.RunPrefix+id) }
 
+// CloseFile closes a file; nil is closed.
 func CloseFile(f *os.File) error {
 	if f == nil {
 		return nil
@@ -64,6 +69,7 @@ func CloseFile(f *os.File) error {
 	return f.Close()
 }
 
+// AsidePath is where the kept directory of an attempt goes when the next one takes its name.
 func AsidePath(path string, attempt int) string { return fmt.Sprintf("%s@%d", path, attempt) }
 
 // LogNames are the files of standard output and standard error in the ingest directory.

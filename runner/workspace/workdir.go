@@ -91,6 +91,7 @@ func OpenWorkdir(place Location) (_ *Workdir, err error) {
 	return w, nil
 }
 
+// OpenDir opens a directory by its name in an open one, and follows no link.
 func OpenDir(at int, name string) (*os.File, error) {
 	fd, err := unix.Openat(at, name, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -137,6 +138,7 @@ func (w *Workdir) Keep(ctx context.Context, account sandbox.Account, links map[s
 	return nil
 }
 
+// Close closes the descriptors; nil is closed.
 func (w *Workdir) Close() error {
 	if w == nil {
 		return nil

@@ -21,7 +21,7 @@ const (
 )
 
 // enroll gives the worker its name, and what workers of this root had that were killed to others, at once. Their runs are
-// to be judged before (Runner.Recover), since one may have ended. done takes the name off.
+// to be judged before (recovery.Recover), since one may have ended. done takes the name off.
 func (w *Worker) enroll(ctx context.Context) (done func() error, err error) {
 	dir := filepath.Join(w.Runner.Root, workersDir)
 	if w.Options.Name, err = newName(); err != nil {

@@ -112,7 +112,7 @@ func TestSilentManager(t *testing.T) {
 	pid := strings.TrimSpace(root.do("systemctl", "show", "--property=MainPID", "--value", "user@1000"))
 	root.do("kill", "-STOP", pid)
 	t.Cleanup(func() { root.do("kill", "-CONT", pid); expectNoScope(t) })
-	ada.refused(nothing, "systemd's user manager did not answer within 10s", "--limits best-effort")
+	ada.refused(nothing, "systemd's user manager did not answer within 30s", "--limits best-effort")
 	ada.refused(append([]string{"--memory=1"}, nothing...), "at least 4MiB")
 	ada.run(append([]string{"--limits=best-effort"}, nothing...)...).expect(t, "complete", "exit")
 }
