@@ -11,6 +11,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/stores"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/runner"
 	"github.com/scidex-ai/scidex-oci/runner/replay"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
@@ -82,7 +83,7 @@ func runReplay(ctx context.Context, p *command.Program, st *stores.Stores, o rep
 }
 
 func (o *replayOptions) replaying() (replay.Options, error) {
-	how := replay.Options{Times: o.times, Keep: o.keepReplays}
+	how := replay.Options{Run: runner.Run, Times: o.times, Keep: o.keepReplays}
 	switch how.Keep {
 	case spec.KeepNever, spec.KeepFailed, spec.KeepAlways:
 		return how, nil
@@ -92,7 +93,7 @@ func (o *replayOptions) replaying() (replay.Options, error) {
 
 // printReplay tells a person.
 func printReplay(p *command.Program, told replay.Replayed) error {
-	w := screen.NewTable(p.Stdout.File, p.Env)
+	w := screen.NewTable(p.Stdout, p.Stdout.File, p.Env)
 	w.Row("run", catalog.Key{ID: told.ID, Attempt: told.Attempt}.String())
 	w.Row("replay", screen.Escape(told.Message))
 	for _, in := range told.Changed {

@@ -256,7 +256,7 @@ func (s *session) report(result result.Result, err error) error {
 }
 
 func (s *session) table() results.Table {
-	return results.Table{Table: screen.NewTable(s.program.Stderr, s.program.Env), Program: s.program.CallLine()}
+	return results.Table{Table: screen.NewTable(s.program.Stderr, s.program.Stderr, s.program.Env), Program: s.program.CallLine()}
 }
 
 func (s *session) hint(result result.Result) string {

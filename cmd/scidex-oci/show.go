@@ -69,7 +69,7 @@ func runShow(ctx context.Context, p *command.Program, st *stores.Stores, o showO
 	if err != nil {
 		return err
 	}
-	t := results.Table{Table: screen.NewTable(p.Stdout.File, p.Env), Program: p.CallLine()}
+	t := results.Table{Table: screen.NewTable(p.Stdout, p.Stdout.File, p.Env), Program: p.CallLine()}
 	t.Show(result, attempts)
 	return nil
 }

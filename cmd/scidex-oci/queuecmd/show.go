@@ -61,7 +61,7 @@ func showQueued(ctx context.Context, p *command.Program, q queue.Queue, st *stor
 	if o.json {
 		return screen.WriteJSON(p.Stdout, e)
 	}
-	t := screen.NewTable(p.Stdout.File, p.Env)
+	t := screen.NewTable(p.Stdout, p.Stdout.File, p.Env)
 	t.Row("analysis", fmt.Sprintf("%s (attempt %d, %s)", screen.Escape(e.ID), e.Attempt, e.RunState))
 	t.Row("queue", queueState(e))
 	if e.Why != "" {

@@ -16,8 +16,10 @@ type Table struct {
 	Palette Palette
 }
 
-// NewTable makes the table of a file, in colour where that is a terminal.
-func NewTable(f *os.File, env options.Lookup) Table { return Table{W: f, Palette: NewPalette(f, env)} }
+// NewTable makes a table that is written to w, in colour where f, in which that ends, is a terminal.
+func NewTable(w io.Writer, f *os.File, env options.Lookup) Table {
+	return Table{W: w, Palette: NewPalette(f, env)}
+}
 
 // Row prints one line; none where there is nothing to say.
 func (t Table) Row(word, text string) {
