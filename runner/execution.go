@@ -32,6 +32,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/suspend"
 	"github.com/scidex-ai/scidex-oci/runner/workspace"
 	"github.com/scidex-ai/scidex-oci/spec"
+	"golang.org/x/sys/unix"
 )
 
 // execution is one run from its intent row to its result.
@@ -110,11 +111,21 @@ func (e *execution) failed(ctx context.Context, err error) *judge.Failure {
 	return &judge.Failure{Reason: reason, Err: room.Explain(err)}
 }
 
+// supervisorDeath is how long a supervisor that was killed may take to end after its children.
+const supervisorDeath = time.Second
+
 // underlying is ErrLost where the supervisor is dead: then whatever else failed is a consequence, such as a process
 // that is no longer there to be put into its control group.
 func (e *execution) underlying(err error) error {
 	var stopped *request.StoppedError
-	if e.supervisor == nil || e.supervisor.Alive() || errors.Is(err, sandbox.ErrLost) || errors.As(err, &stopped) {
+	if e.supervisor == nil || errors.Is(err, sandbox.ErrLost) || errors.As(err, &stopped) {
+		return err
+	}
+	// A process dies with the thread that started it, before the supervisor's other threads have ended.
+	if gone := errors.Is(err, cgroup.ErrGone) || errors.Is(err, unix.ESRCH); gone && e.supervisor.Died(supervisorDeath) {
+		return fmt.Errorf("%w: %w", sandbox.ErrLost, err)
+	}
+	if e.supervisor.Alive() {
 		return err
 	}
 	return fmt.Errorf("%w: %w", sandbox.ErrLost, err)

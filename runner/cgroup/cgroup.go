@@ -128,6 +128,9 @@ func compare(asked Limits, got Effective) error {
 // Dirs are the group's directories.
 func (g *Group) Dirs() []string { return g.dirs }
 
+// ErrGone says that a process that was moved into a group is not in it: it has ended.
+var ErrGone = errors.New("is not there")
+
 // Add moves a process, with all its threads, into the group, and makes sure that it is there.
 func (g *Group) Add(pid int) error {
 	for _, dir := range g.dirs {
@@ -139,7 +142,7 @@ func (g *Group) Add(pid int) error {
 			return err
 		}
 		if !slices.Contains(pids, pid) {
-			return fmt.Errorf("process %d was moved into control group %s and is not there", pid, dir)
+			return fmt.Errorf("process %d was moved into control group %s and %w", pid, dir, ErrGone)
 		}
 	}
 	return nil

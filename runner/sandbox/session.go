@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"sync"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -116,6 +117,16 @@ func (s *Session) Alive() bool {
 	default:
 		return !s.conn.hungUp() // it may not have been waited for yet
 	}
+}
+
+// Died waits for the end of the session or of the supervisor, at most for the time given, and reports whether it came.
+func (s *Session) Died(within time.Duration) bool {
+	for deadline := time.Now().Add(within); s.Alive(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			return false
+		}
+	}
+	return true
 }
 
 // expect receives the next message, which must be of the type.
