@@ -10,24 +10,23 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// area is the part of the staging area that one run has, so that several are made and dropped at the same time. The
-// zero area is none.
+// area is one run's part of the staging area; many can be made and removed concurrently. The zero area is none.
 type area struct{ dir string }
 
 func (a area) state() string { return filepath.Join(a.dir, "state") } // libcontainer's
-func (a area) lower() string { return filepath.Join(a.dir, "lower") } // where the lower layer of an overlay is mounted meanwhile
-func (a area) shown() string { return filepath.Join(a.dir, "shown") } // where an overlay is mounted of which a single file is wanted
-func (a area) tree() string  { return filepath.Join(a.dir, "tree") }  // the tmpfs in which the root filesystem is made
+func (a area) lower() string { return filepath.Join(a.dir, "lower") } // temporary mount point of an overlay's lower layer
+func (a area) shown() string { return filepath.Join(a.dir, "shown") } // mount point of an overlay, to take a single file from
+func (a area) tree() string  { return filepath.Join(a.dir, "tree") }  // tmpfs for the root filesystem
 func (a area) dev() string   { return filepath.Join(a.dir, "dev") }   // the container's /dev
 
-// mountPoints are all at which something is mounted.
+// mountPoints lists the possible mount points.
 func (a area) mountPoints() []string { return []string{a.lower(), a.shown(), a.tree(), a.dev()} }
 
-// newArea makes one for a run whose id no other has meanwhile. An analysis sees the path, which says nothing but its
-// id, as the layer of its overlays.
+// newArea makes the area of a run; no other live run may have the id. An analysis sees the path as the layer of its
+// overlays; it reveals only the id.
 func newArea(id string) (area, error) {
 	a := area{filepath.Join(stageDir, "run-"+id)}
-	if err := os.Mkdir(a.dir, 0o711); err != nil { // the container's root, which has no right here, passes it
+	if err := os.Mkdir(a.dir, 0o711); err != nil { // the container's root, without rights here, searches it
 		return area{}, err
 	}
 	for _, dir := range append(a.mountPoints(), a.state()) {
@@ -38,7 +37,7 @@ func newArea(id string) (area, error) {
 	return a, nil
 }
 
-// unmount drops whatever is mounted there.
+// unmount unmounts everything in the area.
 func (a area) unmount() error {
 	for _, dir := range a.mountPoints() {
 		if err := unmountAll(dir); err != nil {
@@ -48,7 +47,7 @@ func (a area) unmount() error {
 	return nil
 }
 
-// remove drops what is left of it: mounts, and then the directories, which are empty but for libcontainer's.
+// remove unmounts what is left and removes the directories, empty but for libcontainer's.
 func (a area) remove() error {
 	if a.dir == "" {
 		return nil
@@ -64,12 +63,12 @@ func (a area) remove() error {
 	return os.RemoveAll(a.dir)
 }
 
-// unmountAll drops all that is mounted on dir, one above the other.
+// unmountAll unmounts all mounts stacked on dir.
 func unmountAll(dir string) error {
 	for {
 		err := unix.Unmount(dir, unix.MNT_DETACH|unix.UMOUNT_NOFOLLOW)
 		switch {
-		case errors.Is(err, unix.EINVAL), errors.Is(err, unix.ENOENT): // nothing is (any more)
+		case errors.Is(err, unix.EINVAL), errors.Is(err, unix.ENOENT): // nothing mounted
 			return nil
 		case err != nil:
 			return fmt.Errorf("unmount %s: %w", dir, err)

@@ -13,10 +13,10 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/container"
 )
 
-// A supervisor serves one run on each connection, and all of them at the same time. The first connection is the one
-// that it was started with: whose end is its own, and on which the launcher sends the others.
+// A supervisor serves one run per connection, all concurrently. The end of the first connection, which it was started
+// with, ends the supervisor; on it the launcher sends the others.
 
-// admit serves a further run, on the connection that came with a message, until the launcher ends it.
+// admit serves a further run, on the connection sent with m, until the launcher ends it.
 func admit(m message) error {
 	if len(m.files) != 1 {
 		discard(m.files)
@@ -27,7 +27,7 @@ func admit(m message) error {
 		return fmt.Errorf("session: %w", err)
 	}
 	go func() {
-		// What cannot be ended here is ended with this process, by the kernel, and so are the other runs.
+		// What cannot be ended here, the kernel ends with this process, and the other runs too.
 		if err := (&worker{conn: c}).attend(); err != nil {
 			exit(err)
 		}
@@ -35,7 +35,7 @@ func admit(m message) error {
 	return nil
 }
 
-// attend serves one run until its launcher ends it or is gone, and returns when nothing is left of it here.
+// attend serves one run until its launcher ends it or dies, and returns when the run is cleaned up.
 func (w *worker) attend() error {
 	defer w.conn.Close()
 	w.tell(message{Type: msgReady})
@@ -50,7 +50,7 @@ func (w *worker) attend() error {
 	return nil
 }
 
-// serve answers the launcher until it is gone; session is for what opens another connection.
+// serve answers the launcher until it disconnects; session opens another connection.
 func (w *worker) serve(session func(message) error) error {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
@@ -64,7 +64,7 @@ func (w *worker) serve(session func(message) error) error {
 			err = errTorn
 		case m.Type == msgSession:
 			err = session(m)
-		case m.Type == msgHarvest, m.Type == msgClean: // which take long, and the end of the connection is to be heard
+		case m.Type == msgHarvest, m.Type == msgClean: // slow; the end of the connection must still be noticed
 			w.tasks.Go(func() { w.answer(w.handle(ctx, m)) })
 		default:
 			err = w.handle(ctx, m)
@@ -73,17 +73,17 @@ func (w *worker) serve(session func(message) error) error {
 	}
 }
 
-// errTorn refuses a message without its descriptors: what they are is not to be guessed from what is left.
+// errTorn refuses a message with truncated descriptors: which ones are missing is unknown.
 var errTorn = fmt.Errorf("the supervisor has no room for more runs: %w; see \"ulimit -n\"", unix.EMFILE)
 
-// answer tells the launcher what has failed.
+// answer reports a failure to the launcher.
 func (w *worker) answer(err error) {
 	if err != nil {
 		w.tell(message{Type: msgFailed, Error: err.Error(), Spans: w.trace.Take()})
 	}
 }
 
-// close ends a run wherever it is, and gives back what it has here. Its context has ended.
+// close ends a run in any state and frees its resources here. Its context has ended.
 func (w *worker) close() error {
 	if err := w.endContainer(); err != nil {
 		return err
@@ -105,11 +105,11 @@ func (w *worker) endContainer() error {
 		return err
 	}
 	defer close(w.ended)
-	_, err := w.container.Wait(container.Watch{}) // it stands at its gate
+	_, err := w.container.Wait(container.Watch{}) // it waits at its gate
 	return errors.Join(err, w.container.Destroy())
 }
 
-// openProc opens the /proc of a container, which has all processes of the run and no other. Its name is a path to it.
+// openProc opens the /proc of a container, which shows only its processes. The file's name is a path to it.
 func openProc(c *container.Container) (*os.File, error) {
 	pid, err := c.Pid()
 	if err != nil {

@@ -7,19 +7,18 @@ import (
 	"path/filepath"
 )
 
-// The layers of a root filesystem that shows a directory of the host, and where they are shown as one: all in
-// the job's own tmpfs.
+// The layers of a root filesystem from a host directory, and where they are combined; all in the job's tmpfs.
 const (
-	madeLayer = "made"  // what the tree has of its own
-	veilLayer = "veil"  // what keeps the directory from showing in the run's own
+	madeLayer = "made"  // what the tree adds
+	veilLayer = "veil"  // hides parts of the directory
 	wholeRoot = "whole" // "/"
 )
 
-// stageBase shows a directory as the "/" of a job, with what the tree makes in it and over it, and returns
-// where. One overlay does that: no path of the directory is looked up here, and so no link in it leads anywhere.
+// stageBase shows a directory as the "/" of a job, with the tree's additions, and returns the mount point. It uses one
+// overlay and resolves no path inside the directory, so its symbolic links lead nowhere.
 //
-// A directory of which no overlay can be had is refused. Bound as it is, its sockets and FIFOs would be the
-// host's, and what the run has of its own would have nowhere to be mounted.
+// A directory that cannot be overlaid is refused. A plain bind would expose the host's sockets and FIFOs and leave no
+// mount points for the run's own mounts.
 func (a area) stageBase(top string, job *Job, files []*os.File) (root string, err error) {
 	made, veil, root := filepath.Join(top, madeLayer), filepath.Join(top, veilLayer), filepath.Join(top, wholeRoot)
 	for _, dir := range []string{made, veil, root} {

@@ -14,10 +14,10 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/host/inode"
 )
 
-// What is bound is opened once, checked on the descriptor and mounted from that, so that a path swapped
-// in between wins nothing (open_tree(2), mount_setattr(2), move_mount(2)).
+// Each source is opened once, checked on the descriptor and mounted from it, so that a path swapped meanwhile has no
+// effect (open_tree(2), mount_setattr(2), move_mount(2)).
 
-// bindAll mounts everything of the host that a job binds below root.
+// bindAll mounts a job's host binds below root.
 func (a area) bindAll(root string, job *Job, files []*os.File) (walls Walls, err error) {
 	for _, b := range job.Tree.Binds {
 		wall, err := a.bindTree(filepath.Join(root, b.Destination), b.Source)
@@ -42,7 +42,7 @@ func (a area) bindAll(root string, job *Job, files []*os.File) (walls Walls, err
 	return walls, nil
 }
 
-// given is the detached mount that the launcher sent as file i, or nil.
+// given returns the launcher's detached mount, file i, or nil.
 func given(files []*os.File, i int) *os.File {
 	if i == 0 || i >= len(files) {
 		return nil
@@ -50,9 +50,8 @@ func given(files []*os.File, i int) *os.File {
 	return files[i]
 }
 
-// bindTree mounts a part of the root filesystem. Where something is mounted below it, an overlay cannot
-// be had: it would show what the mounts hide, which a user namespace may not look at (EINVAL;
-// mount_namespaces(7), locked mounts).
+// bindTree mounts a part of the root filesystem. A part with mounts below it cannot be an overlay: that would show what
+// they hide, which a user namespace may not see (EINVAL; mount_namespaces(7), locked mounts).
 func (a area) bindTree(target, path string) (SocketWall, error) {
 	source, err := inode.Open(path)
 	if err != nil {
@@ -74,7 +73,7 @@ func (a area) bindTree(target, path string) (SocketWall, error) {
 	return WallScan, attach(mount, target)
 }
 
-// bindInput mounts one of the run's own read-only binds below root.
+// bindInput mounts one of the run's read-only binds below root.
 func (a area) bindInput(root string, b Bind, own []specs.Mount, files []*os.File) (SocketWall, error) {
 	target := filepath.Join(root, b.Destination)
 	if err := pointIn(root, b, own); err != nil {
@@ -94,8 +93,8 @@ func (a area) bindInput(root string, b Bind, own []specs.Mount, files []*os.File
 	return a.bindFile(target, b, mount, files)
 }
 
-// pointIn makes the mount point of what lies in a tmpfs of the container's own, such as a runtime below /tmp, which
-// hides the one that was made in the root.
+// pointIn makes the mount point of a bind inside one of the container's tmpfs, such as a runtime below /tmp: the tmpfs
+// hides the one made in the root.
 func pointIn(root string, b Bind, own []specs.Mount) error {
 	for _, m := range own {
 		if below, is := strings.CutPrefix(b.Destination, m.Destination+"/"); is && m.Type == "tmpfs" {
@@ -105,7 +104,7 @@ func pointIn(root string, b Bind, own []specs.Mount) error {
 	return nil
 }
 
-// givenOr is the detached mount that the launcher sent as file i, or one of what is at path.
+// givenOr returns the detached mount that the launcher sent as file i, or makes one of path.
 func givenOr(files []*os.File, i int, path string) (*os.File, error) {
 	if mount := given(files, i); mount != nil {
 		return mount, nil
@@ -132,7 +131,7 @@ func bindWork(target string, job *Job, files []*os.File) error {
 	return attach(mount, target)
 }
 
-// Attributes of what is bound.
+// Mount attributes of binds.
 const (
 	readWrite = unix.MOUNT_ATTR_NOSUID | unix.MOUNT_ATTR_NODEV
 	readOnly  = readWrite | unix.MOUNT_ATTR_RDONLY
@@ -140,7 +139,7 @@ const (
 
 var errSwapped = errors.New("it is no longer the file that was checked at the start")
 
-// check demands that a mount shows a certain inode.
+// check verifies that a mount shows a given inode.
 func check(mount *os.File, dev, ino uint64) error {
 	var st unix.Stat_t
 	if err := unix.Fstat(int(mount.Fd()), &st); err != nil {
@@ -152,7 +151,7 @@ func check(mount *os.File, dev, ino uint64) error {
 	return nil
 }
 
-// open detaches what is at path.
+// open detaches a mount of path.
 func open(path string, attributes uint64) (*os.File, error) {
 	source, err := inode.Open(path)
 	if err != nil {
@@ -162,15 +161,15 @@ func open(path string, attributes uint64) (*os.File, error) {
 	return detach(source, attributes, 0)
 }
 
-// DetachReadOnly clones what an open descriptor is of as a read-only mount that is nowhere yet. What is
-// mounted below it is left out, and refused where the kernel forbids to look under it.
+// DetachReadOnly clones an open descriptor's mount, detached and read-only. Mounts below it are left out; where the
+// kernel forbids to see under them, it fails.
 func DetachReadOnly(source *os.File) (*os.File, error) { return detach(source, readOnly, 0) }
 
-// DetachReadWrite is DetachReadOnly for what may be written.
+// DetachReadWrite is DetachReadOnly, but writable.
 func DetachReadWrite(source *os.File) (*os.File, error) { return detach(source, readWrite, 0) }
 
-// detach clones the mount that source is in, from source downwards, private and with the attributes;
-// with AT_RECURSIVE also what is mounted below.
+// detach clones the mount of source, from source downwards, private and with the attributes; with AT_RECURSIVE also the
+// mounts below.
 func detach(source *os.File, attributes uint64, recursive uint) (*os.File, error) {
 	fd, err := unix.OpenTree(int(source.Fd()), "", unix.AT_EMPTY_PATH|unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|recursive)
 	if err != nil {

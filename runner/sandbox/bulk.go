@@ -5,10 +5,10 @@ import (
 	"slices"
 )
 
-// What of a job is long, its filter and the files of its root filesystem (the host's linker cache alone can have 100 kB),
-// travels as bytes behind the message: as text in JSON it costs more than all else of the message.
+// The long parts of a job, its filter and the files of its root filesystem (the host's linker cache alone can have 100
+// kB), travel as bytes behind the message: as JSON text they would cost more than the rest of it.
 
-// stripped returns the job without its bulk, and the parts of that.
+// stripped returns the job without its bulk, and the bulk's parts.
 func (j Job) stripped() (*Job, [][]byte) {
 	j.Tree.Files = slices.Clone(j.Tree.Files)
 	var parts [][]byte
@@ -19,7 +19,7 @@ func (j Job) stripped() (*Job, [][]byte) {
 	return &j, parts
 }
 
-// restore puts the bulk back where it was.
+// restore puts the bulk back.
 func (j *Job) restore(sizes []int, bulk []byte) error {
 	parts := j.bulk()
 	if len(parts) != len(sizes) {
@@ -34,7 +34,7 @@ func (j *Job) restore(sizes []int, bulk []byte) error {
 	return nil
 }
 
-// bulk is where the parts are.
+// bulk lists the long parts.
 func (j *Job) bulk() []*[]byte {
 	parts := []*[]byte{&j.Filter}
 	for i := range j.Tree.Files {

@@ -19,10 +19,10 @@ const (
 	maxFiles = 253
 )
 
-const headerSize = 16 // bytes: how long the message is, and how long its bulk
+const headerSize = 16 // bytes: the lengths of the message and of its bulk
 
-// conn carries messages and descriptors between launcher and supervisor: each frame is a header, a JSON message and the
-// bulk of its job; descriptors travel with the header.
+// conn carries messages and descriptors between launcher and supervisor. Each frame is a header, a JSON message and its
+// job's bulk; descriptors travel with the header.
 type conn struct {
 	sock  *net.UnixConn
 	write sync.Mutex
@@ -57,14 +57,14 @@ func newConn(f *os.File) (*conn, error) {
 
 func (c *conn) Close() error { return c.sock.Close() }
 
-// hungUp reports whether the other side is gone, without reading.
+// hungUp reports whether the peer is gone, without reading.
 func (c *conn) hungUp() (gone bool) {
 	raw, err := c.sock.SyscallConn()
 	if err != nil {
 		return true
 	}
 	err = raw.Control(func(fd uintptr) {
-		fds := []unix.PollFd{{Fd: int32(fd)}} // POLLHUP is always told (poll(2))
+		fds := []unix.PollFd{{Fd: int32(fd)}} // POLLHUP is always set (poll(2))
 		n, err := unix.Poll(fds, 0)
 		gone = err == nil && n == 1
 	})
@@ -110,7 +110,7 @@ func (c *conn) send(m message, files ...*os.File) error {
 	return nil
 }
 
-// receive returns io.EOF when the other side is gone.
+// receive returns io.EOF when the peer is gone.
 func (c *conn) receive() (m message, err error) {
 	var header [headerSize]byte
 	oob := make([]byte, unix.CmsgSpace(maxFiles*4))

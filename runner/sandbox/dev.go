@@ -10,16 +10,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// devices are what OCI wants of /dev (runtime-spec, config-linux.md, "Default Devices") but for /dev/console, which is
-// of a terminal. A user namespace may make no device: those of the host are bound.
+// devices are OCI's defaults (runtime-spec, config-linux.md, "Default Devices") except /dev/console, which needs a
+// terminal. They are bound from the host: a user namespace cannot make device nodes.
 var devices = [...]string{"full", "null", "random", "tty", "urandom", "zero"}
 
-// devLinks are those of the same document, "Dev symbolic links", and of "Default Devices".
+// devLinks are from the same document, "Dev symbolic links" and "Default Devices".
 var devLinks = map[string]string{
 	"fd": "/proc/self/fd", "stdin": "/proc/self/fd/0", "stdout": "/proc/self/fd/1", "stderr": "/proc/self/fd/2", "ptmx": "pts/ptmx",
 }
 
-// fillDev makes what is in /dev, mount points of what is mounted in it among it.
+// fillDev fills /dev, with the mount points of the mounts in it.
 func fillDev(dev *os.File, mounts []specs.Mount) error {
 	fd := int(dev.Fd())
 	for name, target := range devLinks {

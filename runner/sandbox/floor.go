@@ -10,16 +10,15 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/host/freespace"
 )
 
-// Floor is the least free space that a file system is to keep: a share of its size, or bytes. The zero Floor
-// keeps nothing.
+// Floor is the minimum free space of a file system: a share of its size, or bytes. The zero Floor is no minimum.
 type Floor struct {
 	Percent float64 `json:"percent,omitempty"`
 	Bytes   int64   `json:"bytes,omitempty"`
 }
 
-// Shortage is a file system that has less free than its floor; both in bytes.
+// Shortage is a file system with less free than its floor; both in bytes.
 type Shortage struct {
-	Of    string `json:"of"` // what is kept there: "/work", "the blob store"
+	Of    string `json:"of"` // what it holds: "/work", "the blob store"
 	Free  int64  `json:"free"`
 	Floor int64  `json:"floor"`
 }
@@ -28,14 +27,14 @@ func (s Shortage) String() string {
 	return fmt.Sprintf("the file system of %s has %d bytes free, below the floor of %d", s.Of, s.Free, s.Floor)
 }
 
-// Short returns a shortage on the file system that dir is on, or nil. A file system that tells no size, as
-// some in user space do, is never short.
+// Short returns the shortage on the file system of dir, or nil. A file system that reports no size, as some FUSE ones do,
+// is never short.
 func (f Floor) Short(dir *os.File, of string) (*Shortage, error) {
 	_, short, err := f.look(dir, of)
 	return short, err
 }
 
-// look is Short, with the mark that is reached when there is a shortage: never, on a file system that tells no size.
+// look is Short, and also returns the mark at which there is a shortage: never, if the file system reports no size.
 func (f Floor) look(dir *os.File, of string) (freespace.Mark, *Shortage, error) {
 	var st unix.Statfs_t
 	if err := statfs(dir, &st); err != nil {
@@ -52,10 +51,10 @@ func (f Floor) look(dir *os.File, of string) (freespace.Mark, *Shortage, error) 
 	return freespace.Mark{Dir: dir, Low: low, High: freespace.Free{Bytes: math.MaxInt64, Inodes: math.MaxInt64}}, short, nil
 }
 
-// Above reports whether a file system has less free than the floor.
+// Above reports whether a file system is below the floor.
 func (f Floor) Above(st *unix.Statfs_t) bool { return st.Blocks > 0 && free(st) < f.of(st) }
 
-// of is the floor of a file system in bytes.
+// of returns a file system's floor in bytes.
 func (f Floor) of(st *unix.Statfs_t) int64 {
 	return max(f.Bytes, int64(f.Percent/100*float64(st.Blocks)*float64(st.Bsize)))
 }

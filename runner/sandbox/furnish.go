@@ -10,10 +10,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The container's own file systems are mounted here and not by libcontainer, which looks up each path some ten times
-// (docs/adr/0018). It binds the root with what is mounted below it. The container cannot take that apart, since its
-// mount namespace is less privileged (mount_namespaces(7), locked mounts). /proc stays libcontainer's: it is of the
-// container's own PID namespace, which there is none of yet.
+// The container's own file systems are mounted here, not by libcontainer, which resolves each path some ten times
+// (docs/adr/0018). libcontainer binds the root recursively. The container cannot unmount parts of it, since its mount
+// namespace is less privileged (mount_namespaces(7), locked mounts). libcontainer mounts /proc, since the container's PID
+// namespace does not exist yet.
 
 const devDir = "/dev"
 
@@ -34,12 +34,12 @@ func furnish(root, dev string, job *Job) error {
 	return nil
 }
 
-// furnished reports whether furnish mounts it.
+// furnished reports whether furnish mounts m.
 func furnished(m specs.Mount) bool { return m.Type == "tmpfs" || m.Type == "devpts" }
 
 func mountOwn(top, below string, m specs.Mount, container *specs.Spec) error {
 	attributes, options := split(m.Options)
-	if m.Type == "tmpfs" { // as it would be, were it mounted in the container's user namespace
+	if m.Type == "tmpfs" { // as if mounted in the container's user namespace
 		options = append([]string{"uid=0", "gid=0"}, options...)
 	}
 	options = append(outside(options, container.Linux), "source="+m.Source)
@@ -63,7 +63,7 @@ func mountOwn(top, below string, m specs.Mount, container *specs.Spec) error {
 	return os.NewSyscallError("mount_setattr", unix.MountSetattr(int(mount.Fd()), "", unix.AT_EMPTY_PATH, &attr))
 }
 
-// split takes the flags of the mount out of the options of mount(8).
+// split separates the mount flags from the options of mount(8).
 func split(options []string) (attributes uint64, rest []string) {
 	for _, option := range options {
 		switch option {
@@ -84,8 +84,8 @@ func split(options []string) (attributes uint64, rest []string) {
 	return attributes, rest
 }
 
-// outside has the ids of the container that options name as the supervisor's user namespace knows them. One that is
-// not mapped stays as it is, and is refused or nobody.
+// outside translates the container's ids in options to the supervisor's user namespace. An unmapped id is left as it is;
+// the kernel refuses it or shows nobody.
 func outside(options []string, linux *specs.Linux) []string {
 	out := make([]string, len(options))
 	for i, option := range options {
@@ -114,7 +114,7 @@ func outerID(mappings []specs.LinuxIDMapping, id string) string {
 	return id
 }
 
-// ownMounts is what is left to libcontainer: /proc, and /dev, of which it makes nothing where that is bound.
+// ownMounts returns what libcontainer mounts: /proc, and /dev, which it leaves empty if bound.
 func ownMounts(dev string, mounts []specs.Mount) []specs.Mount {
 	var own []specs.Mount
 	for _, m := range mounts {

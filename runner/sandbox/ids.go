@@ -15,38 +15,38 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The words of --ids.
+// Values of --ids.
 const (
 	IDsRange = "range"
 	IDsSelf  = "self"
 )
 
-// IDRange is a span of host ids, the same for users and groups.
+// IDRange is a range of host ids, of both users and groups.
 type IDRange struct{ Start, Count int }
 
-// rootRange is used for root where /etc/subuid gives none: above every id that useradd hands out.
+// rootRange is root's range if /etc/subuid gives none: above every id that useradd assigns.
 var rootRange = IDRange{Start: 2_000_000_000, Count: 65536}
 
 // minRange is one id for the outer root (root only) and two for a run.
 const minRange = 3
 
-// Account is the caller and the ids it may give away.
+// Account is the caller and its subordinate ids.
 type Account struct {
 	UID, GID int
 	Groups   []int   // supplementary groups
 	UIDs     IDRange // Count 0: none
 	GIDs     IDRange
-	// Notice says why a range that /etc/subuid gives cannot be used; empty otherwise.
+	// Notice says why the range in /etc/subuid cannot be used; empty otherwise.
 	Notice string
 }
 
 // Root reports whether the caller is root of its user namespace.
 func (a Account) Root() bool { return a.UID == 0 }
 
-// HasRange reports whether runs can have ids of their own.
+// HasRange reports whether runs can have their own ids.
 func (a Account) HasRange() bool { return a.UIDs.Count >= minRange && a.GIDs.Count >= minRange }
 
-// ReadAccount reads who the caller is and which ids subuid(5) and subgid(5) give it.
+// ReadAccount reads the caller's identity and its subuid(5) and subgid(5) ranges.
 func ReadAccount() (Account, error) {
 	a := Account{UID: os.Geteuid(), GID: os.Getegid()}
 	groups, err := os.Getgroups()
@@ -78,7 +78,7 @@ func ReadAccount() (Account, error) {
 	return a, nil
 }
 
-// findTool finds a program also where PATH is empty, as under a service manager.
+// findTool finds a program even if PATH is empty, as under a service manager.
 func findTool(name string) (string, error) {
 	path, err := exec.LookPath(name)
 	if err != nil {
@@ -87,8 +87,8 @@ func findTool(name string) (string, error) {
 	return path, err
 }
 
-// rootRange chooses the ids of root's runs: those of subuid(5), the built-in range, or, inside a user
-// namespace that has neither, the upper half of what its own map has.
+// rootRange chooses the ids of root's runs: from subuid(5), the built-in range, or, in a user namespace with neither, the
+// upper half of its own map.
 func (a Account) rootRange() (Account, error) {
 	for _, m := range []struct {
 		ids  *IDRange
@@ -120,7 +120,7 @@ func chooseRange(configured IDRange, idMap string) IDRange {
 	return best
 }
 
-// mapped reports whether one line of a uid_map (user_namespaces(7)) covers all of the range.
+// mapped reports whether one line of a uid_map (user_namespaces(7)) covers the whole range.
 func mapped(idMap string, r IDRange) bool {
 	for line := range strings.Lines(idMap) {
 		var inside, outside, count int
@@ -132,8 +132,8 @@ func mapped(idMap string, r IDRange) bool {
 	return false
 }
 
-// readSubID returns the first range of subuid(5) for one of the names. A file that is missing or a
-// line that is not understood gives none: the tools that apply the map check again.
+// readSubID returns the first range in subuid(5) for one of the names. A missing file or an invalid line gives none: the
+// tools that apply the map check again.
 func readSubID(path string, names []string) IDRange {
 	f, err := os.Open(path)
 	if err != nil {
@@ -154,7 +154,7 @@ func readSubID(path string, names []string) IDRange {
 	return IDRange{}
 }
 
-// passwdField looks a uid up in passwd(5) itself: the static binary has no NSS.
+// passwdField reads passwd(5) itself: the static binary has no NSS.
 func passwdField(path string, uid, field int) (string, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -170,15 +170,14 @@ func passwdField(path string, uid, field int) (string, error) {
 	return "", fmt.Errorf("uid %d: %w", uid, fs.ErrNotExist)
 }
 
-// Slot is a pair of ids that no other run of this user has while its lock is held.
+// Slot is a pair of ids, unique among this user's runs while its lock is held.
 type Slot struct {
-	// Container and Analysis are ids of the outer user namespace: of the container's root and of the
-	// analysis.
+	// Container and Analysis are ids of the outer user namespace: for the container's root and for the analysis.
 	Container, Analysis int
 	lock                *os.File
 }
 
-// Release gives the pair back.
+// Release frees the pair.
 func (s Slot) Release() error {
 	if s.lock == nil {
 		return nil
@@ -186,9 +185,9 @@ func (s Slot) Release() error {
 	return s.lock.Close()
 }
 
-// idDirs are the places for one lock file per pair of ids of a user, for all of its roots: ids are the
-// user's, not a catalog's. The first that can be made is taken: below the home that passwd(5) names,
-// whatever HOME says, because cleaners of /tmp remove old files there, locked or not.
+// idDirs lists the candidate directories for a user's lock files, one per pair of ids. All catalogs share them: ids
+// belong to the user. The first that can be made is used. The home is passwd(5)'s, not HOME's; cleaners of /tmp remove
+// old files there, even if locked.
 func idDirs(uid int) []string {
 	if uid == 0 {
 		return []string{"/run/scidex-oci-ids"}
@@ -200,11 +199,11 @@ func idDirs(uid int) []string {
 	return dirs
 }
 
-// makeIDDir returns the first of the places that is a directory of the user alone.
+// makeIDDir returns the first candidate that is a directory of the user alone.
 func (a Account) makeIDDir() (string, error) {
 	var errs []error
 	for _, dir := range idDirs(a.UID) {
-		// Where the parents cannot be made, making the directory says so.
+		// If the parents cannot be made, ownDir reports an error.
 		_ = os.MkdirAll(filepath.Dir(dir), 0o700)
 		err := ownDir(dir, a.UID)
 		if err == nil {
@@ -215,7 +214,7 @@ func (a Account) makeIDDir() (string, error) {
 	return "", errors.Join(errs...)
 }
 
-// Pairs is how many runs can have ids at once; without a range all have those of the caller.
+// Pairs is how many runs can have ids at once; without a range, all share the caller's.
 func (a Account) Pairs() int64 {
 	if !a.HasRange() {
 		return math.MaxInt64
@@ -250,7 +249,7 @@ func (a Account) AcquireSlot(self bool) (Slot, error) {
 	return Slot{}, fmt.Errorf("all %d pairs of ids of this user are in use by other runs", pairs)
 }
 
-// ownDir makes a directory that only its owner can enter, or makes sure that it is one.
+// ownDir makes a directory that only its owner can enter, or checks that it is one.
 func ownDir(dir string, uid int) error {
 	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 		return err

@@ -11,10 +11,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// kill ends the analysis at once. The signal to the container's init is enough for the kernel, which kills the rest of the
-// namespace for it, but only when that init is scheduled next, beside whatever the analysis runs. So every process gets
-// its own, and the launcher, which has the control group, is told. init comes first, so that it does not report the end of
-// an analysis that was killed.
+// kill ends the analysis at once. Killing the container's init would suffice: the kernel then kills the rest of the
+// namespace, but only once that init is scheduled, beside whatever the analysis runs. So every process gets its own
+// signal, and the launcher, which has the control group, is notified. init comes first, so that it does not report the
+// end of a killed analysis.
 func (w *worker) kill() error {
 	err := w.container.Signal(syscall.SIGKILL)
 	w.killing.Do(func() {
@@ -26,11 +26,11 @@ func (w *worker) kill() error {
 	return err
 }
 
-// killRest repeats it, for what was being forked, until every process is dead.
+// killRest repeats it, to catch concurrent forks, until every process is dead.
 func (w *worker) killRest() {
 	const longest = 50 * time.Millisecond
 	for pause := time.Millisecond; ; pause = min(2*pause, longest) {
-		_ = killListed(w.proc.Name()) // what is left dies with init
+		_ = killListed(w.proc.Name()) // the rest dies with init
 		select {
 		case <-w.ended:
 			return
@@ -39,8 +39,8 @@ func (w *worker) killRest() {
 	}
 }
 
-// killListed kills every process that a container's /proc lists but its init. Its directory there stands for the process, as
-// a pidfd does (pidfd_send_signal(2)): no number is used twice.
+// killListed kills every process in a container's /proc except its init. The process's directory serves as a pidfd
+// (pidfd_send_signal(2)), so that a reused pid is never hit.
 func killListed(proc string) error {
 	entries, err := os.ReadDir(proc)
 	var errs []error

@@ -1,6 +1,5 @@
-// Package sandbox holds the outer namespaces of a launcher: it starts the supervisor in them, gives it
-// ids, speaks the protocol between the two, and is the supervisor's loop, the one place that joins
-// container and harvest.
+// Package sandbox holds a launcher's outer namespaces. It starts the supervisor in them and gives it ids, implements the
+// protocol between the two, and is the supervisor's loop, the only code that joins container and harvest.
 package sandbox
 
 import (
@@ -20,39 +19,38 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/observe/trace"
 )
 
-// supervisorName is the argv[0] by which Main knows its part.
+// supervisorName is the argv[0] that Main checks for.
 const supervisorName = "scidex-oci: supervisor"
 
 // outerNamespaces of a supervisor.
 const outerNamespaces = unix.CLONE_NEWUSER | unix.CLONE_NEWNS | unix.CLONE_NEWPID | unix.CLONE_NEWNET | unix.CLONE_NEWIPC |
 	unix.CLONE_NEWUTS
 
-// ErrLost is returned when the supervisor died under the launcher.
+// ErrLost is returned when the supervisor has died.
 var ErrLost = errors.New("the supervisor is gone")
 
-// Supervisor is the launcher's side of a supervisor, and of the run that it serves on its own connection: the
-// embedded Session.
+// Supervisor is the launcher's side of a supervisor, and of the run on its own connection: the embedded Session.
 type Supervisor struct {
 	*Session
 	account  Account
-	refusals sync.Mutex // of sessions: one message for each
+	refusals sync.Mutex // one message per refused session
 	slow     error      // see Slow
 }
 
-// Slow is why the supervisor is this program once more, although one of its own lies beside it (docs/adr/0019); nil where
-// that is as it should be. Nothing but time is lost by it.
+// Slow says why the supervisor is this program, although its own program lies beside it (docs/adr/0019); nil if that is
+// as intended. It costs only time.
 func (s *Supervisor) Slow() error { return s.slow }
 
-// host is the process of a supervisor.
+// host is a supervisor's process.
 type host struct {
 	process *os.Process
-	done    chan struct{} // closed when it has ended, and with it all that was below it
+	done    chan struct{} // closed when it and all its descendants have ended
 	killed  bool          // then: by a signal
 	last    *tail
 }
 
-// Launch starts a supervisor and waits until it is ready. It ends with Close, with the launcher, or with
-// the thread that started it, whichever comes first.
+// Launch starts a supervisor and waits until it is ready. It ends with Close, the launcher, or the thread that started
+// it, whichever ends first.
 func Launch(ctx context.Context, account Account) (*Supervisor, error) {
 	c, end, err := socketPair()
 	if err != nil {
@@ -66,7 +64,7 @@ func Launch(ctx context.Context, account Account) (*Supervisor, error) {
 	}
 	s.trace = trace.From(ctx)
 	child, err := s.clone(end)
-	end.Close() // now only the supervisor has it, so that its death before it is ready is heard at once
+	end.Close() // now only the supervisor has it, so its death before it is ready is noticed at once
 	if err != nil {
 		return nil, errors.Join(launchError(err), c.Close())
 	}
@@ -76,8 +74,8 @@ func Launch(ctx context.Context, account Account) (*Supervisor, error) {
 	return s, nil
 }
 
-// clone makes the process, which waits. Its parent-death signal belongs to the thread that made it
-// (PR_SET_PDEATHSIG(2const)), so this thread waits for it and does nothing else.
+// clone starts the process, which waits. Its parent-death signal is tied to the thread that made it
+// (PR_SET_PDEATHSIG(2const)), so this thread only waits for it.
 func (s *Supervisor) clone(end *os.File) (child *spawn.Child, err error) {
 	defer s.trace.Span(trace.Start, "clone it")()
 	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
@@ -102,23 +100,23 @@ func (s *Supervisor) clone(end *os.File) (child *spawn.Child, err error) {
 		}
 		s.host.process = child.Process
 		close(cloned)
-		_, _ = io.Copy(s.host.last, read)  // to the end of all that have it
-		state, err := child.Process.Wait() // why it ended by itself is in what it wrote
+		_, _ = io.Copy(s.host.last, read)  // until all holders close it
+		state, err := child.Process.Wait() // its output says why it ended
 		s.host.killed = err == nil && !state.Exited()
 	}()
 	<-cloned
 	return child, err
 }
 
-// begin lets the process be a supervisor, and waits until it is one that is ready.
+// begin lets the process run as a supervisor, and waits until it is ready.
 func (s *Supervisor) begin(ctx context.Context, child *spawn.Child, program program) error {
-	// Without a bound one that hangs, or newuidmap, would hang the launcher, before it listens to anybody.
+	// HostGID translates a gid of the outer namespace to the host's.
 	ctx, cancel := context.WithTimeoutCause(ctx, readyWait, errNotReady)
 	defer cancel()
 	if err := s.trace.Do(trace.Start, "map its ids", func() error { return s.account.WriteMaps(ctx, s.Pid()) }); err != nil {
 		err = errors.Join(err, child.Close())
 		<-s.host.done
-		if s.host.killed { // it has no ids because it is dead
+		if s.host.killed { // no ids, since it is dead
 			return s.lost(io.EOF)
 		}
 		return err
@@ -133,19 +131,19 @@ func (s *Supervisor) begin(ctx context.Context, child *spawn.Child, program prog
 	return s.await(ctx)
 }
 
-// await waits for its first word.
+// await waits until it is ready.
 func (s *Supervisor) await(ctx context.Context) error {
 	defer s.trace.Span(trace.Start, "wait until it is ready")()
 	cut := context.AfterFunc(ctx, func() { _ = s.conn.sock.SetReadDeadline(time.Now()) })
 	_, err := s.expect(msgReady)
-	if !cut() { // the deadline may have come after the word, and before it is of no use any more
+	if !cut() { // the deadline may have passed since the message came
 		return context.Cause(ctx)
 	}
 	return err
 }
 
-// readyWait is how long a supervisor may take to get ready: ten thousand times what it takes on a host that has nothing else to
-// do. Of 500 that were started at once on two cores, 45 took longer than a minute.
+// readyWait bounds a supervisor's start: ten thousand times what it takes on an idle host. Of 500 started at once on two
+// cores, 45 took longer than a minute.
 const readyWait = 10 * time.Minute
 
 var errNotReady = fmt.Errorf("the supervisor was not ready within %v", readyWait)
@@ -153,7 +151,7 @@ var errNotReady = fmt.Errorf("the supervisor was not ready within %v", readyWait
 // Pid is the supervisor's process id as the launcher sees it.
 func (s *Supervisor) Pid() int { return s.host.process.Pid }
 
-// tail keeps the last bytes that a supervisor wrote to its standard error.
+// tail keeps the end of a supervisor's standard error.
 type tail struct {
 	mu  sync.Mutex
 	buf []byte

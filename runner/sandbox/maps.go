@@ -14,9 +14,9 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/observe/trace"
 )
 
-// WriteMaps writes the id maps of the outer user namespace, which process pid is in: itself where the caller may, and
-// by newuidmap(1) and newgidmap(1) where it has a range that only they may give. The caller is root there, or the first
-// id of root's range.
+// WriteMaps writes the id maps of the outer user namespace, which process pid is in: directly where the caller may, or
+// with newuidmap(1) and newgidmap(1) for a range that only they may map. Root there is the caller, or the first id of
+// root's range.
 func (a Account) WriteMaps(ctx context.Context, pid int) error {
 	switch {
 	case a.Root() && a.HasRange():
@@ -28,7 +28,7 @@ func (a Account) WriteMaps(ctx context.Context, pid int) error {
 	}
 }
 
-// writeMaps maps the ids from 0 on. What is said of setgroups comes before the groups: user_namespaces(7).
+// writeMaps maps the ids from 0 on. setgroups must be written before the groups: user_namespaces(7).
 func writeMaps(pid int, uids, gids IDRange, setgroups string) error {
 	for _, file := range [][2]string{
 		{"uid_map", fmt.Sprintf("0 %d %d", uids.Start, uids.Count)},
@@ -42,7 +42,7 @@ func writeMaps(pid int, uids, gids IDRange, setgroups string) error {
 	return nil
 }
 
-// delegateMaps maps the caller to root and its range behind that.
+// delegateMaps maps the caller to root, followed by its range.
 func (a Account) delegateMaps(ctx context.Context, pid int) error {
 	errs := make(chan error, 2)
 	run := func(lane trace.Lane, tool string, own int, ids IDRange) {
@@ -55,10 +55,10 @@ func (a Account) delegateMaps(ctx context.Context, pid int) error {
 		cmd := exec.CommandContext(ctx, path, strconv.Itoa(pid),
 			"0", strconv.Itoa(own), "1",
 			"1", strconv.Itoa(ids.Start), strconv.Itoa(ids.Count))
-		cmd.WaitDelay = 100 * time.Millisecond // for what it may have started, and what has its output too
+		cmd.WaitDelay = 100 * time.Millisecond // for its children, which share its output
 		out, err := cmd.CombinedOutput()
 		if errors.Is(err, exec.ErrWaitDelay) {
-			err = nil // it has ended, and well; its output is somebody else's too, such as of a supervisor that waits meanwhile
+			err = nil // it succeeded; other processes hold its output, such as a supervisor that waits meanwhile
 		}
 		switch {
 		case ctx.Err() != nil:
@@ -74,9 +74,8 @@ func (a Account) delegateMaps(ctx context.Context, pid int) error {
 	return errors.Join(<-errs, <-errs)
 }
 
-// MapDirectly asks for the id maps of the outer user namespace as part of starting a process, where the
-// caller may write them itself. Where it may not, it returns false: then WriteMaps writes them while the
-// process waits.
+// MapDirectly sets attr to write the id maps of the outer user namespace when the process starts, if the caller may write
+// them itself. If not, it returns false: then WriteMaps writes them while the process waits.
 func (a Account) MapDirectly(attr *syscall.SysProcAttr) bool {
 	switch {
 	case a.Root() && a.HasRange():
@@ -93,14 +92,13 @@ func (a Account) MapDirectly(attr *syscall.SysProcAttr) bool {
 	}
 }
 
-// MapSelf asks for the maps that everybody may write: the caller is root of the outer namespace, and nobody
-// else is in it.
+// MapSelf sets the maps that anyone may write: the caller is root of the outer namespace, and its only id.
 func (a Account) MapSelf(attr *syscall.SysProcAttr) {
 	attr.UidMappings = []syscall.SysProcIDMap{{HostID: a.UID, Size: 1}}
 	attr.GidMappings = []syscall.SysProcIDMap{{HostID: a.GID, Size: 1}}
 }
 
-// HostUID returns the host's id of an id of the outer namespace.
+// HostUID translates a uid of the outer namespace to the host's.
 func (a Account) HostUID(outer int) int {
 	switch {
 	case a.Root() && a.HasRange():
@@ -112,7 +110,7 @@ func (a Account) HostUID(outer int) int {
 	}
 }
 
-// HostGID returns the host's group of a group of the outer namespace.
+// HostGID translates a gid of the outer namespace to the host's.
 func (a Account) HostGID(outer int) int {
 	switch {
 	case a.Root() && a.HasRange():

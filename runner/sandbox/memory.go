@@ -11,8 +11,8 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs"
 )
 
-// workInMemory puts a tmpfs in the place of the working directory, with what was staged there. It goes when the
-// last descriptor of it is closed, and so with the supervisor at the latest.
+// workInMemory replaces the working directory by a tmpfs, with what was staged there. The tmpfs lives until its last
+// descriptor is closed, so at most as long as the supervisor.
 func (w *worker) workInMemory(ctx context.Context, files []*os.File) ([]*os.File, error) {
 	mount, err := newMount("tmpfs", readWrite, w.job.WorkTmpfs)
 	if err != nil {
@@ -44,12 +44,12 @@ func (w *worker) moveInto(ctx context.Context, work *os.File) error {
 	return outputs.Empty(ctx, w.work)
 }
 
-// carried bounds what goes into a tmpfs and out of it.
+// carried bounds what is copied into and out of it.
 func (w *worker) carried() outputs.Bounds {
 	return outputs.Bounds{MaxEntries: w.job.Bound.Files + int64(len(w.job.Links)), MaxBytes: w.job.Bound.Bytes}
 }
 
-// keepOnDisk copies what is in a tmpfs to the working directory on disk, and returns what is not kept.
+// keepOnDisk copies a tmpfs to the working directory on disk, and returns what could not be kept.
 func (w *worker) keepOnDisk(ctx context.Context, dir *os.File) ([]outputs.Entry, error) {
 	if w.disk == nil {
 		return nil, nil

@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// newMount makes a file system that is mounted nowhere yet. An option is "KEY=VALUE" or a word.
+// newMount makes a detached file system. An option is "KEY=VALUE" or a flag.
 func newMount(kind string, attributes uint64, options []string) (*os.File, error) {
 	fs, err := unix.Fsopen(kind, unix.FSOPEN_CLOEXEC)
 	if err != nil {
@@ -37,7 +37,7 @@ func newMount(kind string, attributes uint64, options []string) (*os.File, error
 	return os.NewFile(uintptr(mount), kind), nil
 }
 
-// attachBelow mounts on a directory below top. No link on the way is followed: it may be an image's.
+// attachBelow mounts on a directory below top. It follows no links: they may come from an image.
 func attachBelow(top, below string, mount *os.File) error {
 	dir, err := unix.Open(top, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -55,7 +55,7 @@ func attachBelow(top, below string, mount *os.File) error {
 	return attachOn(target, mount)
 }
 
-// attachOn mounts on what a descriptor is of.
+// attachOn mounts on an open descriptor.
 func attachOn(target int, mount *os.File) error {
 	const descriptors = unix.MOVE_MOUNT_F_EMPTY_PATH | unix.MOVE_MOUNT_T_EMPTY_PATH
 	return os.NewSyscallError("move_mount", unix.MoveMount(int(mount.Fd()), "", target, "", descriptors))

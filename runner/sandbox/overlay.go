@@ -13,11 +13,11 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/testhole"
 )
 
-// Walls is how what is the host's is shown to an analysis.
+// Walls is how host paths are shown to an analysis.
 type Walls struct {
-	// Sockets is the wall before the directories that the run binds, the weakest of them.
+	// Sockets is the weakest wall of the directories that the run binds.
 	Sockets SocketWall `json:"sockets,omitempty"`
-	// Bare are the sources that are shown as they are and not through an overlay.
+	// Bare lists the sources shown as they are, without an overlay.
 	Bare []string `json:"bare,omitempty"`
 }
 
@@ -27,16 +27,16 @@ func (w *Walls) note(wall SocketWall, source string) {
 	}
 }
 
-// SocketWall is what keeps the analysis from connecting to a unix socket, or opening a FIFO, in a
-// directory that it can read: a read-only mount does not.
+// SocketWall is what keeps the analysis from connecting to a unix socket, or opening a FIFO, in a directory that it can
+// read: a read-only mount does not.
 type SocketWall string
 
-// The walls. No directory is bound where it is empty.
+// The walls. Empty: no directory is bound.
 const (
-	// WallOverlay: the directory is shown through a read-only overlay, whose inodes are its own. A socket
-	// in it is nobody's (connect(2) gives ECONNREFUSED), also one that is made later.
+	// WallOverlay: a read-only overlay, which has its own inodes. Nothing listens on a socket in it (connect(2) gives
+	// ECONNREFUSED), not even on one made later.
 	WallOverlay SocketWall = "overlay"
-	// WallScan: overlayfs could not be had. The directory had no socket when the launcher looked.
+	// WallScan: no overlay was possible. A scan by the launcher found no socket.
 	WallScan SocketWall = "scan"
 )
 
@@ -48,22 +48,21 @@ func (w SocketWall) and(other SocketWall) SocketWall {
 	return w
 }
 
-// bindDirectory mounts a directory on target as a read-only overlay, or as it is where the kernel or the
-// directory's file system allows none (before Linux 5.11; some network file systems; overlays stacked
-// twice already).
+// bindDirectory mounts a directory on target as a read-only overlay, or plainly where the kernel or its file system
+// cannot be overlaid (before Linux 5.11; some network file systems; two stacked overlays).
 func (a area) bindDirectory(target string, mount *os.File) (SocketWall, error) {
 	if testhole.Open {
 		return WallScan, attach(mount, target)
 	}
 	err := a.overlay(target, mount)
 	if errors.Is(err, errNoOverlay) {
-		return WallScan, attach(mount, target) // what is attached can be moved on
+		return WallScan, attach(mount, target) // an attached mount can be moved
 	}
 	return WallOverlay, err
 }
 
-// bindFile mounts a single file on target: out of an overlay of its directory, or as it is where there can
-// be none, as where only the host's root can search that directory.
+// bindFile mounts a single file on target: from an overlay of its directory, or plainly where there can be none, as where
+// only the host's root can search that directory.
 func (a area) bindFile(target string, b Bind, mount *os.File, files []*os.File) (SocketWall, error) {
 	directory, err := givenOr(files, b.ParentMount, filepath.Dir(b.Place))
 	if err == nil {
@@ -76,7 +75,7 @@ func (a area) bindFile(target string, b Bind, mount *os.File, files []*os.File) 
 	return WallScan, attach(mount, target)
 }
 
-// overlayFile fails with nothing left mounted.
+// overlayFile leaves no mount behind on error.
 func (a area) overlayFile(target string, b Bind, directory *os.File) error {
 	if err := a.overlay(a.shown(), directory); err != nil {
 		return errors.Join(err, unmount(a.lower()))
@@ -108,14 +107,13 @@ func (a area) attachShown(target string, b Bind) error {
 
 var errNoOverlay = errors.New("no overlay can be had")
 
-// overlay shows a directory on target. It fails with errNoOverlay where it has only come to lower.
-// overlayfs takes its layers from this mount namespace only, and by path; it then has a mount of its own of
-// the layer.
+// overlay shows a directory on target. It fails with errNoOverlay if it only got as far as lower. overlayfs takes layers
+// by path and only from this mount namespace, and then has its own mount of them.
 func (a area) overlay(target string, mount *os.File) error {
 	return a.overlayBelow(target, mount, emptyDir)
 }
 
-// overlayBelow is overlay with something above the directory: layers of which the first is the uppermost.
+// overlayBelow is overlay with layers above the directory, uppermost first.
 func (a area) overlayBelow(target string, mount *os.File, above ...string) error {
 	if err := attach(mount, a.lower()); err != nil {
 		return err
@@ -126,9 +124,8 @@ func (a area) overlayBelow(target string, mount *os.File, above ...string) error
 	return unmount(a.lower())
 }
 
-// mountOverlay shows layers on target. A read-only overlay needs two, the upper of which may be
-// empty; in a user namespace its own marks are user.* attributes (userxattr); files keep the numbers of
-// their inodes (xino=off; kernel's overlayfs.rst).
+// mountOverlay mounts layers on target. A read-only overlay needs two, and the upper may be empty. In a user namespace
+// its markers are user.* attributes (userxattr); xino=off keeps inode numbers (the kernel's overlayfs.rst).
 func mountOverlay(target string, layers []string) error {
 	const flags = unix.MS_RDONLY | unix.MS_NOSUID | unix.MS_NODEV
 	return unix.Mount("overlay", target, "overlay", flags, "userxattr,xino=off,lowerdir="+strings.Join(layers, ":"))

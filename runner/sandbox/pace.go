@@ -9,39 +9,39 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/host/freespace"
 )
 
-// A survey rests so many times as long as it took. There are two kinds, of names and of open files: together
-// they take a fifth of a core while the file system fills up, and a five-hundredth while it does not, and then
-// they are not made at each look either.
+// A survey is followed by a rest that is a multiple of its duration. There are two kinds, of names and of open files:
+// together they take a fifth of a core while the file system fills up, and a five-hundredth, with fewer looks, while it
+// does not.
 const (
 	restBusy = 9
 	restIdle = 999
 	idle     = 500 * time.Millisecond
 )
 
-// pacer spaces surveys by what they cost and by what there is to find. How much of the file system went since
-// the last one bounds what this run can have taken, whoever else writes there; as long as that is little
-// beside what is left of the run's own bound, there is no hurry.
+// pacer spaces surveys by their cost and by what they can find. The space that the file system lost since the last one
+// bounds what this run can have taken, even if others write there. While that is little beside the rest of the run's
+// bound, there is no hurry.
 type pacer struct {
 	ended time.Time
 	cost  time.Duration
-	room  outputs.Extent // what was left of the bound
-	high  freespace.Free // the most that was free since
-	hurry bool           // the last one was not whole, or the file system does not say what it has
-	links bool           // it counts names that take no inode
+	room  outputs.Extent // left of the bound
+	high  freespace.Free // highest free space since
+	hurry bool           // the last one was incomplete, or the file system reports no size
+	links bool           // it counts names without inodes
 }
 
-// supply is what a file system has left.
+// supply is a file system's free space.
 type supply struct {
 	freespace.Free
 
-	unknown bool // it does not say
+	unknown bool // it reports none
 }
 
 func supplyOf(st *unix.Statfs_t) supply {
 	return supply{freespace.Free{Bytes: free(st), Inodes: int64(st.Ffree)}, st.Blocks == 0}
 }
 
-// due reports whether the next survey is.
+// due reports whether a survey is due.
 func (p *pacer) due(now time.Time, free supply) bool {
 	p.high.Bytes, p.high.Inodes = max(p.high.Bytes, free.Bytes), max(p.high.Inodes, free.Inodes)
 	low := p.low()
@@ -49,7 +49,7 @@ func (p *pacer) due(now time.Time, free supply) bool {
 	return now.Sub(p.ended) >= p.rest(drained || free.unknown)
 }
 
-// rest is how long it lasts, until it is cut short by what is taken.
+// rest is the time between surveys, unless space use cuts it short.
 func (p *pacer) rest(busy bool) time.Duration {
 	if busy || p.hurry {
 		return restBusy * p.cost
@@ -57,8 +57,8 @@ func (p *pacer) rest(busy bool) time.Duration {
 	return max(idle, restIdle*p.cost)
 }
 
-// low is what is free when what went could fill an eighth of the room. A hard link takes no inode: it is counted
-// at the least that a directory has for a name (ext4: 8 bytes and the name, in fours).
+// low is the free space at which the loss could fill an eighth of the room. A hard link takes no inode: it is counted as
+// the smallest directory entry (ext4: 8 bytes and the name, in fours).
 func (p *pacer) low() freespace.Free {
 	const nameBytes = 12
 	room := p.room.Bytes
@@ -68,7 +68,7 @@ func (p *pacer) low() freespace.Free {
 	return freespace.Free{Bytes: p.high.Bytes - eighth(room), Inodes: p.high.Inodes - eighth(p.room.Files)}
 }
 
-// eighth rounds up: less than that is less than an eighth.
+// eighth rounds up: less than that is less than n/8.
 func eighth(n int64) int64 {
 	if n%8 > 0 {
 		return n/8 + 1
@@ -76,12 +76,12 @@ func eighth(n int64) int64 {
 	return n / 8
 }
 
-// done notes a survey that began when there was so much free.
+// done records a survey that started with began free.
 func (p *pacer) done(now time.Time, cost time.Duration, began supply, room outputs.Extent, whole bool) {
 	*p = pacer{ended: now, cost: cost, room: room, high: began.Free, hurry: !whole || began.unknown, links: p.links}
 }
 
-// threadTime is the processor time of the calling thread, to which the caller must be locked.
+// threadTime is the CPU time of the calling thread, to which the caller must be locked.
 func threadTime() time.Duration {
 	var use unix.Rusage
 	if err := unix.Getrusage(unix.RUSAGE_THREAD, &use); err != nil {

@@ -12,30 +12,30 @@ import (
 	"time"
 )
 
-// pause suspends an analysis: every process of it by SIGSTOP, which none can catch, and its clock.
+// pause suspends an analysis: all its processes, by SIGSTOP, which cannot be caught, and its clock.
 //
-// The container's init sends it with kill(-1), which reaches every process of the namespace at once; what is
-// being forked then is either among them or begins again after the stop (fork fails with a signal pending).
-// init itself goes on: it is the one that SIGCONT and SIGTERM come through.
+// The container's init sends it with kill(-1), which reaches every process of the namespace at once. A process being
+// forked is among them, or its fork restarts after the stop (fork fails with a signal pending). init keeps running: it
+// forwards SIGCONT and SIGTERM.
 type pause struct {
 	worker  *worker
 	ran     Stopwatch     // of the analysis
-	changed chan struct{} // tells the clock
+	changed chan struct{} // wakes the clock
 	wanted  atomic.Bool
 
-	mu     sync.Mutex // one change at a time, and its answer
-	ending bool       // the analysis is told to end: it is not suspended any more
-	closed bool       // nothing is answered any more
+	mu     sync.Mutex // serialises changes and their answers
+	ending bool       // the analysis is being stopped: it cannot be suspended
+	closed bool       // no more answers are sent
 }
 
 func newPause(w *worker) *pause { return &pause{worker: w, changed: make(chan struct{}, 1)} }
 
-// suspend stops the analysis and tells the launcher when all of it stands still. It comes back at once.
+// suspend stops the analysis and notifies the launcher once all of it has stopped. It returns at once.
 func (p *pause) suspend() {
 	p.wanted.Store(true)
 	p.worker.tasks.Go(func() {
 		select {
-		case <-p.worker.executed: // what comes before our init listens would be lost
+		case <-p.worker.executed: // signals before our init listens would be lost
 		case <-p.worker.ended:
 			return
 		}
@@ -46,7 +46,7 @@ func (p *pause) suspend() {
 			return
 		}
 		if !p.wanted.Load() {
-			return // the answer to resume is on its way
+			return // resume answers
 		}
 		if p.ran.Pause() {
 			p.tellClock()
@@ -59,7 +59,7 @@ func (p *pause) suspend() {
 	})
 }
 
-// resume lets a suspended analysis go on, and tells the launcher that it runs.
+// resume continues a suspended analysis, and notifies the launcher.
 func (p *pause) resume() {
 	p.wanted.Store(false)
 	p.mu.Lock()
@@ -68,7 +68,7 @@ func (p *pause) resume() {
 	p.answer(message{Type: msgResumed})
 }
 
-// end lets a suspended analysis go on for good: it has been told to end.
+// end continues a suspended analysis that is being stopped.
 func (p *pause) end() {
 	p.wanted.Store(false)
 	p.mu.Lock()
@@ -79,7 +79,7 @@ func (p *pause) end() {
 	}
 }
 
-// close ends the answers: none comes after exited.
+// close stops the answers: none follows exited.
 func (p *pause) close() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -91,7 +91,7 @@ func (p *pause) goOn() bool {
 		return false
 	}
 	p.tellClock()
-	_ = p.worker.container.Signal(syscall.SIGCONT) // fails only where the container is gone
+	_ = p.worker.container.Signal(syscall.SIGCONT) // fails only if the container has ended
 	return true
 }
 
@@ -104,17 +104,17 @@ func (p *pause) answer(m message) {
 func (p *pause) tellClock() {
 	select {
 	case p.changed <- struct{}{}:
-	default: // it has yet to look
+	default: // not checked yet
 	}
 }
 
-// Stopping takes as long as the processes need to come out of the kernel.
+// Processes stop only when they leave the kernel.
 const (
 	stopWait = 5 * time.Second
 	stopLook = time.Millisecond
 )
 
-// stopAll sends the signal until two looks in a row find nothing that runs.
+// stopAll sends the signal until two checks in a row find nothing running.
 func (p *pause) stopAll() error {
 	deadline := time.Now().Add(stopWait)
 	for still := 0; still < 2; time.Sleep(stopLook) {
@@ -147,8 +147,8 @@ func (p *pause) hasEnded() bool {
 	}
 }
 
-// countRunning counts the threads of a container that run or wait to be woken, but for its init's. One that the kernel holds (state D, as the parent of a vfork is held)
-// stops before it runs again.
+// countRunning counts a container's threads that run or sleep interruptibly, except init's. One in state D, such as the
+// parent of a vfork, stops before it runs again.
 func countRunning(proc string) (running int, err error) {
 	tasks, err := filepath.Glob(filepath.Join(proc, "[0-9]*", "task", "[0-9]*", "stat"))
 	if err != nil {
@@ -161,7 +161,7 @@ func countRunning(proc string) (running int, err error) {
 		}
 		raw, err := os.ReadFile(task)
 		if err != nil {
-			continue // it has ended meanwhile
+			continue // it has ended
 		}
 		state, err := stateOf(string(raw))
 		if err != nil {
@@ -174,7 +174,7 @@ func countRunning(proc string) (running int, err error) {
 	return running, nil
 }
 
-// stateOf reads the state of proc_pid_stat(5), which stands behind the name.
+// stateOf reads the state in proc_pid_stat(5), which follows the name.
 func stateOf(stat string) (string, error) {
 	fields := strings.Fields(stat[strings.LastIndexByte(stat, ')')+1:])
 	if len(fields) == 0 {

@@ -13,13 +13,13 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/host/inode"
 )
 
-// build is the SHA-256 of the supervisor's own program (cmd/scidex-oci-supervisor) that was built with this one, in hex:
-// scripts/build sets it. Where it is empty there is none, and this program is its own supervisor.
+// build is the SHA-256, in hex, of the supervisor's program (cmd/scidex-oci-supervisor) built with this one;
+// scripts/build sets it. If empty, this program is its own supervisor.
 var build string
 
 const (
 	programName = "scidex-oci-supervisor"
-	// itself is always of the launcher's build, also when its file has been replaced or removed.
+	// itself is always the launcher's build, even if its file was replaced or removed.
 	itself = "/proc/self/exe"
 )
 
@@ -27,12 +27,12 @@ const (
 type program struct {
 	path string
 	file *os.File // nil for itself
-	// slow is why it is this program itself although another one lies beside it.
+	// slow says why it is this program although another lies beside it.
 	slow error
 }
 
-// chooseProgram returns the small program beside this one where there is no doubt about it, and else this one, which
-// does the same: no more than time is lost.
+// chooseProgram returns the small program beside this one if it can be trusted, and else this one, which does the same
+// but takes longer.
 func chooseProgram() program {
 	if build == "" {
 		return program{path: itself}
@@ -40,11 +40,11 @@ func chooseProgram() program {
 	file, err := openBeside(itself, build)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return program{path: itself} // a single file is all it takes
+		return program{path: itself} // a single file suffices
 	case err != nil:
 		return program{path: itself, slow: err}
 	}
-	// By its descriptor: what was looked at is what is executed.
+	// By its descriptor: the checked file is executed.
 	return program{path: inode.ProcPath(file), file: file}
 }
 
@@ -54,7 +54,7 @@ func (p program) close() {
 	}
 }
 
-// named says of an error of executing it which file that was, so that it can be mended.
+// named adds the file's name to an error of executing it.
 func (p program) named(err error) error {
 	var failed *fs.PathError
 	if errors.As(err, &failed) && failed.Path == p.path {
@@ -65,9 +65,8 @@ func (p program) named(err error) error {
 	return err
 }
 
-// openBeside opens the supervisor's program that lies beside the program of which link is the kernel's link. It must be
-// of the build, and be open for writing to nobody who could not write that other program: they may share a directory
-// such as /tmp, where anybody makes files.
+// openBeside opens the supervisor's program beside the program that link (/proc/PID/exe) points to. It must be of this
+// build, and writable only by those who can write that other program: they may share a directory such as /tmp.
 func openBeside(link, build string) (_ *os.File, err error) {
 	own, err := os.Stat(link)
 	if err != nil {
@@ -101,15 +100,14 @@ func openBeside(link, build string) (_ *os.File, err error) {
 	if err := ofBuild(file, info.Size(), build); err != nil {
 		return nil, err
 	}
-	// A mount with noexec, or an access list, may forbid what the mode allows.
+	// A noexec mount or an access list may forbid what the mode allows.
 	if err := unix.Access(inode.ProcPath(file), unix.X_OK); err != nil {
 		return nil, os.NewSyscallError("access", err)
 	}
 	return file, nil
 }
 
-// above moves a descriptor out of the way of those up to last that a supervisor is given: the child puts them into their
-// places before it executes.
+// above moves a descriptor above last: a supervisor gets those up to last, and the child sets them before it executes.
 func above(last, fd int) (int, error) {
 	if fd > last {
 		return fd, nil
@@ -124,7 +122,7 @@ var (
 	errOtherBuild = errors.New("it was not built with this scidex-oci")
 )
 
-// asTrusted compares who may write to and execute two files.
+// asTrusted compares who may write and execute two files.
 func asTrusted(info, own fs.FileInfo) error {
 	theirs, ours := info.Sys().(*syscall.Stat_t), own.Sys().(*syscall.Stat_t)
 	missing := ours.Mode &^ theirs.Mode
@@ -140,7 +138,7 @@ func asTrusted(info, own fs.FileInfo) error {
 	return nil
 }
 
-// ofBuild looks for what scripts/build wrote behind the program.
+// ofBuild checks what scripts/build appended to the program.
 func ofBuild(file *os.File, size int64, build string) error {
 	want := stamp(build)
 	got := make([]byte, len(want))

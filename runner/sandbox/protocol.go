@@ -15,10 +15,9 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/observe/trace"
 )
 
-// The messages, in the order in which a run has them on its connection. The launcher sends job, start, suspend, resume, stop,
-// kill, harvest and clean; the supervisor answers each but stop with its past participle, or with
-// failed. What has been told to end is not suspended: then suspend is answered with resumed. After exited
-// neither is answered.
+// The messages, in a run's order. The launcher sends job, start, suspend, resume, stop, kill, harvest and clean; the
+// supervisor answers each but stop with its past participle, or with failed. An analysis that is being stopped is not
+// suspended: suspend is answered with resumed. After exited neither is answered.
 const (
 	msgReady     = "ready"
 	msgJob       = "job"
@@ -27,12 +26,12 @@ const (
 	msgStarted   = "started"
 	msgUsage     = "usage"
 	msgSuspend   = "suspend"
-	msgSuspended = "suspended" // with an error where something still runs
+	msgSuspended = "suspended" // with an error if something still runs
 	msgResume    = "resume"
 	msgResumed   = "resumed"
 	msgStop      = "stop"
 	msgKill      = "kill"
-	msgKilled    = "killed" // the supervisor has killed the analysis, of itself or as asked; before exited
+	msgKilled    = "killed" // the supervisor has killed the analysis, unasked or as asked; before exited
 	msgExited    = "exited"
 	msgHarvest   = "harvest"
 	msgEntries   = "entries"
@@ -40,7 +39,7 @@ const (
 	msgClean     = "clean" // with the working directory
 	msgCleaned   = "cleaned"
 	msgSession   = "session" // with the supervisor's end of another run's connection; answered there with ready
-	msgEnded     = "ended"   // the last of a session, once the launcher has shut down its side
+	msgEnded     = "ended"   // the last of a session, after the launcher shut down its side
 	msgFailed    = "failed"
 )
 
@@ -58,14 +57,14 @@ type message struct {
 	At      time.Time       `json:"at,omitzero"`
 	// Walls comes with created.
 	Walls Walls `json:"walls,omitzero"`
-	// Spans are what the supervisor has traced since its message before.
+	// Spans are the supervisor's trace since its last message.
 	Spans []trace.Span `json:"spans,omitempty"`
 
 	files []*os.File
-	torn  bool // this process had no room for the descriptors that came with it (recvmsg(2), MSG_CTRUNC)
+	torn  bool // descriptors were lost: the process is at its limit (recvmsg(2), MSG_CTRUNC)
 }
 
-// failure is what went wrong, where something did.
+// failure returns the reported error, if any.
 func (m message) failure() error {
 	if m.Error == "" {
 		return nil
@@ -73,23 +72,22 @@ func (m message) failure() error {
 	return errors.New(m.Error)
 }
 
-// Job is one run as the supervisor needs it. Descriptors are named by their place among the files that
-// travel with it.
+// Job is one run as the supervisor needs it. Descriptors are indices into the files sent with it.
 type Job struct {
 	ID string `json:"id"`
-	// FixedAddresses switches the randomisation of addresses off.
+	// FixedAddresses disables address space randomisation.
 	FixedAddresses bool `json:"fixed_addresses,omitempty"`
-	// Spec is the OCI specification but for its filter of system calls; the supervisor makes its binds itself and fills
-	// in the sources.
+	// Spec is the OCI specification without the filter of system calls; the supervisor makes its binds and fills in the
+	// sources.
 	Spec *specs.Spec `json:"spec"`
 	// Filter is that filter's program (runner/filter).
 	Filter []byte `json:"filter"`
-	// Tree is the root filesystem, and Base what its Base was when it was opened; nil where it has none.
+	// Tree is the root filesystem, and Base its Base when it was opened; nil if it has none.
 	Tree rootfs.Tree `json:"tree"`
 	Base *Bind       `json:"base,omitempty"`
-	// Hold is a file that is to stay open for as long as anything of the run lives; 0: none.
+	// Hold is a file to keep open while anything of the run lives; 0: none.
 	Hold int `json:"hold,omitempty"`
-	// Binds are the read-only binds of the run's own, beside the tree's.
+	// Binds are the run's read-only binds, beside the tree's.
 	Binds []Bind `json:"binds,omitempty"`
 	// Script is put into the root filesystem, which the analysis only reads; nil: none.
 	Script *Script `json:"script,omitempty"`
@@ -97,26 +95,26 @@ type Job struct {
 	WorkPath string `json:"work_path"`
 	// WorkMount is the file of the working directory's detached mount; 0: bind WorkPath.
 	WorkMount int `json:"work_mount,omitempty"`
-	// Links are made in the working directory where nothing has their name.
+	// Links are made in the working directory unless their names exist.
 	Links map[string]string `json:"links,omitempty"`
-	// Audit says that what the analysis tries to reach is to be noted.
+	// Audit says that connection attempts are recorded.
 	Audit bool `json:"audit,omitempty"`
-	// Crowded says that the analysis shares its limit of processes with the supervisor.
+	// Crowded says that the analysis and the supervisor share a process limit.
 	Crowded bool `json:"crowded,omitempty"`
 	// Owner is the analysis' id in the outer namespace.
 	Owner int `json:"owner"`
-	// Bound is what /work may take.
+	// Bound limits /work.
 	Bound outputs.Extent `json:"bound"`
-	// WorkTmpfs are the options of the tmpfs that is to be /work; nil: the working directory itself.
+	// WorkTmpfs are the options of a tmpfs at /work; nil: the working directory.
 	WorkTmpfs []string `json:"work_tmpfs,omitempty"`
-	// Floor is what the file systems of the working directory and of the blob store are to keep free.
+	// Floor is the free space to keep for the working directory and the blob store.
 	Floor   Floor         `json:"floor"`
 	Timeout time.Duration `json:"timeout"`
 	Grace   time.Duration `json:"grace"`
 }
 
-// Bind is one read-only bind of a run. The launcher has opened and checked Source; the supervisor binds
-// it only if it still is the same inode.
+// Bind is one read-only bind of a run. The launcher has opened and checked Source; the supervisor binds it only if its
+// inode is the same.
 type Bind struct {
 	Source      string `json:"source"`
 	Destination string `json:"destination"`
@@ -125,13 +123,13 @@ type Bind struct {
 	Ino         uint64 `json:"ino"`
 	// Place is the path of a single file without symbolic links.
 	Place string `json:"place,omitempty"`
-	// Mount is the file of a detached mount that the launcher made, and ParentMount that of a single
-	// file's directory; 0: the supervisor opens Source, and the directory of Place.
+	// Mount is the file of a detached mount that the launcher made, and ParentMount that of a single file's directory; 0:
+	// the supervisor opens Source, and the directory of Place.
 	Mount       int `json:"mount,omitempty"`
 	ParentMount int `json:"parent_mount,omitempty"`
 }
 
-// Script is a copy of the launcher's: no inode of the host's is shown.
+// Script is a copy of the launcher's: no host inode is exposed.
 type Script struct {
 	Path string      `json:"path"` // inside, absolute
 	Mode fs.FileMode `json:"mode"` // permission bits; all may read it
@@ -145,23 +143,23 @@ type Exit struct {
 	Ended    bool               `json:"ended"`           // Status is the analysis' own
 	Status   syscall.WaitStatus `json:"status"`
 	TimedOut bool               `json:"timed_out"`
-	// Writers says that processes which the end of the analysis has killed had files of /work open for writing. The supervisor
-	// knows which; where it is Unseen, any of them may have been.
+	// Writers says that processes killed at the end of the analysis had files of /work open for writing. The supervisor
+	// knows which; if Unseen, any file may have been.
 	Writers bool `json:"writers,omitempty"`
 	Unseen  bool `json:"unseen,omitempty"`
-	// FixedAddresses says that the kernel has confirmed what the job asks for.
+	// FixedAddresses says that the kernel has confirmed it.
 	FixedAddresses bool          `json:"fixed_addresses,omitempty"`
 	CPU            time.Duration `json:"cpu"`
 	// MemoryPeak is the greatest resident set of one process, in bytes.
 	MemoryPeak int64 `json:"memory_peak"`
-	// Audit is what the analysis tried to reach; AuditError says why that may not be all.
+	// Audit lists the connection attempts; AuditError says why it may be incomplete.
 	Audit      []audit.Event `json:"audit,omitempty"`
 	AuditError string        `json:"audit_error,omitempty"`
-	// Work is the most that was seen of /work: at the end and, on disk, before.
+	// Work is the largest /work seen: at the end and, on disk, before.
 	Work outputs.Extent `json:"work"`
-	// WorkFull is what was seen of /work where it passed its bound.
+	// WorkFull is the size of /work that passed its bound.
 	WorkFull *outputs.Extent `json:"work_full,omitempty"`
-	// NoSpace says that at the end a tmpfs at /work had no block or no inode left.
+	// NoSpace says that a tmpfs at /work was out of blocks or inodes at the end.
 	NoSpace bool `json:"no_space,omitempty"`
 	// HostFull is why the run was ended to keep space free.
 	HostFull *Shortage `json:"host_full,omitempty"`
@@ -169,33 +167,33 @@ type Exit struct {
 	WatchError string    `json:"watch_error,omitempty"`
 	Started    time.Time `json:"started"`
 	Finished   time.Time `json:"finished"`
-	// Suspended is for how long it was suspended between Started and Finished.
+	// Suspended is the time spent suspended between Started and Finished.
 	Suspended time.Duration `json:"suspended,omitempty"`
 }
 
-// Usage is what the supervisor sees of a run in the container's /proc, where no control group tells more.
+// Usage is a run's use as seen in the container's /proc, where no control group reports it.
 type Usage struct {
 	Memory    int64 `json:"memory"`    // bytes, sum of resident sets: shared pages count more than once
-	Processes int64 `json:"processes"` // with their threads, as a limit counts them
-	// CPU is user and system time of the processes that there are and of those that they waited for.
+	Processes int64 `json:"processes"` // including threads, like the limit
+	// CPU is user and system time of the live processes and of those they waited for.
 	CPU time.Duration `json:"cpu"`
 }
 
-// Harvest is what the harvest is to do.
+// Harvest configures the harvest.
 type Harvest struct {
 	Bounds  outputs.Bounds `json:"bounds"`
 	Exclude []string       `json:"exclude,omitempty"`
 	Partial bool           `json:"partial"`
-	// Link says that the working directory is to be removed afterwards, so that its files need no copy.
+	// Link says that the working directory is removed afterwards, so its files need no copy.
 	Link bool `json:"link"`
-	// Resumed and Links are of a run whose own supervisor is dead: see outputs.Options. Below is the name of its
-	// working directory, which may be out of the launcher's reach.
+	// Resumed and Links are for a run whose supervisor is dead: see outputs.Options. Below is the name of its working
+	// directory, which the launcher may not be able to reach.
 	Below   string            `json:"below,omitempty"`
 	Resumed bool              `json:"resumed,omitempty"`
 	Links   map[string]string `json:"links,omitempty"`
 }
 
-// clean says what becomes of the working directory's contents: removed, or kept as the caller's own.
+// clean says whether the working directory's contents are removed or kept for the caller.
 type clean struct {
 	Keep bool `json:"keep"`
 }

@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A rehearsal does one of the things that a supervisor does for a run, with the same code. It is for a process
-// that is alone in its namespaces and ends after it (runner/check/doctor): nothing is undone.
+// A rehearsal does one thing that a supervisor does for a run, with the same code. It is for a process that is alone in
+// its namespaces and exits afterwards (runner/check/doctor): nothing is undone.
 
 // RehearseTmpfs makes the staging area.
 func RehearseTmpfs() error { return mountStage() }
@@ -23,10 +23,10 @@ func rehearseArea() (area, error) {
 	return newArea("rehearsal")
 }
 
-// RehearseProc mounts a /proc of its own. It takes a PID namespace too.
+// RehearseProc mounts its own /proc. It needs a PID namespace too.
 func RehearseProc() error { return mountProc() }
 
-// RehearseLoopback brings the network namespace's own interface up, and reaches itself there.
+// RehearseLoopback brings up the network namespace's interface and connects to itself there.
 func RehearseLoopback() error {
 	if err := loopbackUp(); err != nil {
 		return err
@@ -43,10 +43,10 @@ func RehearseLoopback() error {
 	return c.Close()
 }
 
-// errConnected is the error of a wall that is none.
+// errConnected is the error of an ineffective wall.
 var errConnected = errors.New("a unix socket below the overlay could be connected to")
 
-// RehearseOverlay shows a directory with a unix socket as directories are bound, and tries the socket.
+// RehearseOverlay shows a directory with a unix socket as runs do, and tries the socket.
 func RehearseOverlay() error {
 	a, err := rehearseArea()
 	if err != nil {
@@ -71,7 +71,7 @@ func RehearseOverlay() error {
 	return nil
 }
 
-// errWritten is the error of a read-only mount that is none.
+// errWritten is the error of an ineffective read-only mount.
 var errWritten = errors.New("a read-only mount could be written to")
 
 // RehearseBind binds a directory read-only from its descriptor (open_tree(2), mount_setattr(2), move_mount(2)), and

@@ -10,43 +10,43 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Remedy is what lets a host give what it has refused: one sentence, without a full stop, and one command.
+// Remedy is how a host can allow what it refused: one sentence, without a full stop, and one command.
 type Remedy struct{ Sentence, Command string }
 
-// Remedies of what a host may have been told to refuse.
+// Remedies for common host settings.
 var (
-	// AppArmorRemedy lifts what Ubuntu restricts since 23.10.
+	// AppArmorRemedy lifts Ubuntu's restriction since 23.10.
 	AppArmorRemedy = Remedy{"AppArmor restricts user namespaces, which root can lift for all programs, or by a profile with userns for this one", "sysctl kernel.apparmor_restrict_unprivileged_userns=0"}
 	// SwitchedOffRemedy lifts namespaces(7), max_user_namespaces.
 	SwitchedOffRemedy = Remedy{"user namespaces are switched off, which root can change", "sysctl user.max_user_namespaces=15000"}
-	// UsedUpRemedy lifts the same where it is not 0.
+	// UsedUpRemedy raises the same limit if not 0.
 	UsedUpRemedy = Remedy{"there are as many user namespaces as the host allows, which root can change", "sysctl user.max_user_namespaces=15000"}
-	// UnprivilegedRemedy lifts a switch of Debian's and Arch's kernels.
+	// UnprivilegedRemedy sets a switch of Debian's and Arch's kernels.
 	UnprivilegedRemedy = Remedy{"unprivileged user namespaces are switched off, which root can change", "sysctl kernel.unprivileged_userns_clone=1"}
-	// ContainerRemedy is for a launcher inside a container whose seccomp filter or AppArmor profile forbids namespaces.
+	// ContainerRemedy is for a launcher in a container whose seccomp filter or AppArmor profile forbids namespaces.
 	ContainerRemedy = Remedy{
 		"inside a container, that must be started with more rights",
 		"docker run --security-opt seccomp=unconfined --security-opt apparmor=unconfined --security-opt systempaths=unconfined IMAGE",
 	}
-	// ProcRemedy is for a launcher inside a container that masks parts of /proc, and so forbids a fresh one
+	// ProcRemedy is for a launcher in a container that masks parts of /proc, which forbids a fresh one
 	// (mount_namespaces(7), SB_I_USERNS_VISIBLE in the kernel).
 	ProcRemedy = Remedy{
 		"inside a container, that must be started with all of /proc",
 		"docker run --security-opt systempaths=unconfined IMAGE (podman: --security-opt unmask=ALL)",
 	}
-	// PodmanRemedy is for both in a container of podman's.
+	// PodmanRemedy is for both, in a podman container.
 	PodmanRemedy = Remedy{
 		"the podman container must be started with all of /proc and without podman's seccomp filter",
 		"podman run --security-opt unmask=ALL --security-opt seccomp=unconfined IMAGE",
 	}
 	// ProcessesRemedy is for RLIMIT_NPROC.
 	ProcessesRemedy = Remedy{"the caller has as many processes as its limit allows", "ulimit -u unlimited"}
-	// ExecutableRemedy is for a supervisor of root's, which has an id without rights.
+	// ExecutableRemedy is for root's supervisor, whose id has no rights.
 	ExecutableRemedy = Remedy{"the program must be executable by everyone when root starts it", "chmod a+rx"}
 )
 
-// InContainer returns PodmanRemedy in place of another where the container that has its root at dir ("/") is podman's,
-// which leaves a file there (podman-run(1)).
+// InContainer returns PodmanRemedy if the container with its root at dir ("/") is podman's, which leaves a file there
+// (podman-run(1)), and otherwise the other.
 func InContainer(dir string, otherwise Remedy) Remedy {
 	if _, err := os.Stat(filepath.Join(dir, "run/.containerenv")); err != nil {
 		return otherwise
@@ -54,8 +54,8 @@ func InContainer(dir string, otherwise Remedy) Remedy {
 	return PodmanRemedy
 }
 
-// NamespaceRemedy explains why a host refuses new namespaces, by what it says of itself below proc ("/proc").
-// It returns false where it knows nothing.
+// NamespaceRemedy explains why a host refuses new namespaces, from the settings below proc ("/proc"). It returns false if
+// it finds no reason.
 func NamespaceRemedy(proc string, err error) (Remedy, bool) {
 	switch {
 	case setting(filepath.Join(proc, "sys/user/max_user_namespaces")) == "0":

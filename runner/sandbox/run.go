@@ -14,19 +14,19 @@ import (
 
 // Created is a container at the gate.
 type Created struct {
-	// Pid of the container's first process as the launcher's namespaces know it.
+	// Pid is the container's first process in the launcher's namespace.
 	Pid            int
 	Stdout, Stderr *os.File // read ends
 	Walls          Walls
 	pidfd          *os.File
 }
 
-// Close closes what the launcher still holds of a container.
+// Close closes what the launcher still holds open.
 func (c *Created) Close() error {
 	return errors.Join(c.pidfd.Close(), c.Stdout.Close(), c.Stderr.Close())
 }
 
-// Create makes the container of a job up to its first instruction.
+// Create makes a job's container, up to its first instruction.
 func (s *Session) Create(job Job, files []*os.File) (*Created, error) {
 	if err := s.conn.send(message{Type: msgJob, Job: &job}, files...); err != nil {
 		return nil, s.lost(err)
@@ -46,8 +46,8 @@ func (s *Session) Create(job Job, files []*os.File) (*Created, error) {
 	return c, nil
 }
 
-// pidOf reads the process id that a pidfd has in this process' PID namespace: fdinfo translates it,
-// whatever namespace the descriptor came from (pidfd_open(2)).
+// pidOf reads the process id of a pidfd in this process's PID namespace: fdinfo translates it, whatever namespace the
+// descriptor came from (pidfd_open(2)).
 func pidOf(pidfd *os.File) (int, error) {
 	f, err := os.Open("/proc/self/fdinfo/" + strconv.Itoa(int(pidfd.Fd())))
 	if err != nil {
@@ -74,27 +74,27 @@ func (s *Session) Start() error {
 	return nil
 }
 
-// Suspend asks for every process of the analysis to be stopped, and its clock with them.
+// Suspend requests to stop all processes of the analysis and its clock.
 func (s *Session) Suspend() error { return s.conn.send(message{Type: msgSuspend}) }
 
-// Resume asks for what Suspend has stopped to go on.
+// Resume requests to continue a suspended analysis.
 func (s *Session) Resume() error { return s.conn.send(message{Type: msgResume}) }
 
-// Stop asks the analysis to end: SIGTERM now, SIGKILL after the job's grace period.
+// Stop ends the analysis: SIGTERM now, SIGKILL after the job's grace period.
 func (s *Session) Stop() error { return s.conn.send(message{Type: msgStop}) }
 
 // Kill ends the analysis at once.
 func (s *Session) Kill() error { return s.conn.send(message{Type: msgKill}) }
 
-// Watch is told what happens while an analysis runs.
+// Watch receives events of a running analysis.
 type Watch struct {
 	Started func(at time.Time)
 	Usage   func(Usage)
-	// Suspended and Resumed are told in answer to Suspend and Resume, and Resumed also where the analysis is
-	// told to end. The error says what could not be stopped.
+	// Suspended and Resumed answer Suspend and Resume; Resumed is also called when the analysis is being stopped. The
+	// error says what could not be stopped.
 	Suspended func(error)
 	Resumed   func()
-	// Killed is told when the supervisor kills the analysis; nil: none. It is to return at once.
+	// Killed is called when the supervisor kills the analysis; nil: none. It must not block.
 	Killed func()
 }
 
@@ -128,13 +128,13 @@ func (s *Session) Wait(watch Watch) (Exit, error) {
 	}
 }
 
-// Harvest walks the working directory into the ingest directory and yields every entry. The first error
-// of yield is returned; the rest is then received and passed over.
+// Harvest walks the working directory into the ingest directory and yields every entry. It returns the first error of
+// yield; further entries are received and discarded.
 func (s *Session) Harvest(h Harvest, yield func(outputs.Entry) error) (outputs.Totals, error) {
 	return s.harvest(h, yield)
 }
 
-// HarvestOf is Harvest for a run whose own supervisor is dead: of what is h.Below in dir. It needs no job.
+// HarvestOf is Harvest for a run whose supervisor is dead: of h.Below in dir. It needs no job.
 func (s *Session) HarvestOf(dir, ingest *os.File, h Harvest, yield func(outputs.Entry) error) (outputs.Totals, error) {
 	return s.harvest(h, yield, dir, ingest)
 }
@@ -164,10 +164,9 @@ func (s *Session) harvest(h Harvest, yield func(outputs.Entry) error, files ...*
 	}
 }
 
-// Clean removes everything below a working directory, or, keep, makes it root's of the outer namespace:
-// the caller's own, where the caller is an ordinary user. It needs no job. What it returns was in a tmpfs and
-// could not be kept; at most a few hundred entries of it. Where ingest is not nil, what is kept has the modes of
-// before its harvest into it.
+// Clean removes everything below a working directory, or, with keep, gives it to root of the outer namespace: an ordinary
+// caller itself. It needs no job. It returns what was in a tmpfs and could not be kept, at most a few hundred entries. If
+// ingest is not nil, kept files get back their modes of before the harvest into it.
 func (s *Session) Clean(dir *os.File, keep bool, ingest *os.File) ([]outputs.Entry, error) {
 	files := []*os.File{dir}
 	if ingest != nil {

@@ -24,7 +24,7 @@ func putScript(root string, s Script, from *os.File) error {
 	if err != nil {
 		return err
 	}
-	// By offset: the launcher's descriptor stands at the end of what it has written.
+	// By offset: the launcher's descriptor is at the end of the file.
 	_, err = io.Copy(f, io.NewSectionReader(from, 0, math.MaxInt64))
 	return errors.Join(err, f.Chmod(s.Mode&0o555|0o444), f.Close())
 }

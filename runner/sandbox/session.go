@@ -12,23 +12,23 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/observe/trace"
 )
 
-// Session is the launcher's side of one run in a supervisor. What it does to the run is in run.go.
+// Session is the launcher's side of one run in a supervisor. Operations on the run are in run.go.
 type Session struct {
 	conn  *conn
 	host  *host
-	own   bool          // the supervisor's: its end is that of all
+	own   bool          // the supervisor's own: its end ends all
 	ended chan struct{} // closed by Close
 	once  sync.Once     // of Close
 	trace *trace.Tracer // nil: nothing is traced
 
 	reading sync.Mutex
-	left    bool // the supervisor has nothing of the run any more
+	left    bool // the supervisor has cleaned up the run
 }
 
-// errLeft is what is received after Close, by whoever still waits.
+// errLeft is returned to pending receives after Close.
 var errLeft = errors.New("the session has ended")
 
-// receive returns the next message. Close may be called while somebody waits for one.
+// receive returns the next message. Close may be called concurrently.
 func (s *Session) receive() (message, error) {
 	s.reading.Lock()
 	defer s.reading.Unlock()
@@ -48,26 +48,26 @@ func newSession(c *conn, h *host, own bool) *Session {
 	return &Session{conn: c, host: h, own: own, ended: make(chan struct{})}
 }
 
-// Open opens a further session: runs in one supervisor share its process and nothing that they could see. It ends
-// with Close, with the supervisor, or with the launcher, whichever comes first. It may be called from many goroutines.
+// Open opens a further session: runs in one supervisor share its process, but nothing visible to them. It ends with
+// Close, the supervisor, or the launcher, whichever ends first. It is safe for concurrent use.
 func (s *Supervisor) Open() (*Session, error) {
 	c, theirs, err := socketPair()
 	if err != nil {
 		return nil, err
 	}
 	err = s.conn.send(message{Type: msgSession}, theirs)
-	theirs.Close() // now only the supervisor has it, so that the end of one that it gives up is heard
+	theirs.Close() // now only the supervisor has it, so that its close is noticed
 	if err != nil {
 		return nil, errors.Join(s.lost(err), c.Close())
 	}
 	if m, err := c.receive(); err != nil || m.Type != msgReady {
-		return nil, errors.Join(s.refused(), c.Close()) // of which the supervisor has nothing
+		return nil, errors.Join(s.refused(), c.Close()) // the supervisor has nothing of it
 	}
 	return newSession(c, s.host, false), nil
 }
 
-// refused is why a session ended before its first word: the supervisor tells that on its own connection, or is dead.
-// Which connections of a dead one end first is nothing to judge by.
+// refused is why a session ended before its first message: the supervisor reports that on its own connection, or is dead.
+// The order in which its connections end proves nothing.
 func (s *Supervisor) refused() error {
 	s.refusals.Lock()
 	defer s.refusals.Unlock()
@@ -75,13 +75,13 @@ func (s *Supervisor) refused() error {
 	return err
 }
 
-// Close ends the run, and waits until every process of it is dead and the supervisor has nothing of it any more. Of a
-// supervisor itself it ends the process, and with that all its sessions. Further calls do nothing.
+// Close ends the run, and waits until all its processes are dead and the supervisor has cleaned up. On a supervisor it
+// ends the process, and with it all sessions. Further calls do nothing.
 func (s *Session) Close() (err error) {
 	s.once.Do(func() {
 		defer close(s.ended)
 		if s.own || !s.leave() {
-			_ = s.host.process.Kill() // it may be gone already
+			_ = s.host.process.Kill() // it may have ended
 			<-s.host.done
 		}
 		err = s.conn.Close()
@@ -90,14 +90,14 @@ func (s *Session) Close() (err error) {
 	return err
 }
 
-// leave ends a session, and passes over what is still said of the run until nothing is left of it. It returns false
-// where the supervisor is dead, or does not make sense.
+// leave ends a session and discards messages until the run is cleaned up. It returns false if the supervisor is dead or
+// sends invalid messages.
 func (s *Session) leave() bool {
-	_ = s.conn.sock.CloseWrite() // fails where nobody is there any more
+	_ = s.conn.sock.CloseWrite() // fails only without a peer
 	for {
 		m, err := s.receive()
 		if errors.Is(err, errLeft) {
-			_, _ = s.conn.receive() // the end: of the connection it has nothing either
+			_, _ = s.conn.receive() // the end: its side is closed too
 			return true
 		}
 		if err != nil {
@@ -107,7 +107,7 @@ func (s *Session) leave() bool {
 	}
 }
 
-// Alive reports whether neither the session nor the supervisor's process has ended.
+// Alive reports whether both the session and the supervisor's process are alive.
 func (s *Session) Alive() bool {
 	select {
 	case <-s.host.done:
@@ -115,11 +115,11 @@ func (s *Session) Alive() bool {
 	case <-s.ended:
 		return false
 	default:
-		return !s.conn.hungUp() // it may not have been waited for yet
+		return !s.conn.hungUp() // it may not have been reaped yet
 	}
 }
 
-// Died waits for the end of the session or of the supervisor, at most for the time given, and reports whether it came.
+// Died waits until the session or the supervisor has ended, at most for within, and reports whether it has.
 func (s *Session) Died(within time.Duration) bool {
 	for deadline := time.Now().Add(within); s.Alive(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
@@ -129,7 +129,7 @@ func (s *Session) Died(within time.Duration) bool {
 	return true
 }
 
-// expect receives the next message, which must be of the type.
+// expect receives the next message and checks its type.
 func (s *Session) expect(kind string) (message, error) {
 	m, err := s.receive()
 	switch {
@@ -146,7 +146,7 @@ func (s *Session) expect(kind string) (message, error) {
 	return m, nil
 }
 
-// lost turns the end of the connection into ErrLost with the supervisor's last words.
+// lost turns the connection's end into ErrLost with the supervisor's last output.
 func (s *Session) lost(err error) error {
 	if !errors.Is(err, io.EOF) && !errors.Is(err, unix.EPIPE) && !errors.Is(err, unix.ECONNRESET) {
 		return err

@@ -10,11 +10,11 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/container/initc"
 )
 
-// The staging area is a tmpfs that only the supervisor's mount namespace has. It hides a directory that
-// exists everywhere and in which no user has files; nothing here needs what is below it.
+// The staging area is a tmpfs that only the supervisor's mount namespace has. It hides a directory that exists everywhere
+// and in which no user has files; nothing below it is needed here.
 const (
 	stageDir = "/sys/kernel"
-	emptyDir = stageDir + "/empty" // the upper of two layers of an overlay
+	emptyDir = stageDir + "/empty" // upper layer of a two-layer overlay
 	// InitPath is our PID 1, bound into every container.
 	InitPath = stageDir + "/init"
 )
@@ -37,8 +37,7 @@ func mountTmpfs(dir string) error {
 	return unix.Mount("tmpfs", dir, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, "mode=0755")
 }
 
-// stage builds the root filesystem of a job with everything that is mounted in it, and leaves in the OCI
-// specification what is libcontainer's.
+// stage builds a job's root filesystem with all its mounts, and leaves libcontainer's part in the OCI specification.
 func (a area) stage(job *Job, files []*os.File) (walls Walls, err error) {
 	top := a.tree()
 	if err := mountTmpfs(top); err != nil {

@@ -5,23 +5,22 @@ import (
 	"time"
 )
 
-// Stopwatch measures how long an analysis runs: it stands still while that is suspended. The zero value has
-// not started.
+// Stopwatch measures how long an analysis runs, without suspensions. The zero value has not started.
 type Stopwatch struct {
 	mu      sync.Mutex
 	started time.Time
-	paused  time.Time // zero: it goes
+	paused  time.Time // zero: running
 	stood   time.Duration
 }
 
-// Start starts it as if that had been at a time.
+// Start starts it as if at the given time.
 func (s *Stopwatch) Start(at time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.started = at
 }
 
-// Pause lets it stand still, and reports whether it went before.
+// Pause pauses it, and reports whether it was running.
 func (s *Stopwatch) Pause() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -32,7 +31,7 @@ func (s *Stopwatch) Pause() bool {
 	return true
 }
 
-// Resume lets it go on, and reports whether it stood still before.
+// Resume continues it, and reports whether it was paused.
 func (s *Stopwatch) Resume() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -44,14 +43,14 @@ func (s *Stopwatch) Resume() bool {
 	return true
 }
 
-// Standing reports whether it stands still.
+// Standing reports whether it is paused.
 func (s *Stopwatch) Standing() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return !s.paused.IsZero()
 }
 
-// Ran is the time since the start without that in which it stood still; 0 before the start.
+// Ran is the time since the start without pauses; 0 before the start.
 func (s *Stopwatch) Ran() time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -61,7 +60,7 @@ func (s *Stopwatch) Ran() time.Duration {
 	return time.Since(s.started) - s.still()
 }
 
-// Stood is for how long it stood still.
+// Stood is the total of the pauses.
 func (s *Stopwatch) Stood() time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()

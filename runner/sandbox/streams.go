@@ -12,7 +12,7 @@ type streams struct {
 	stdout, stderr [2]*os.File // read end, write end
 }
 
-// newStreams makes the pipes the analysis' own: opening /dev/stderr anew is refused to it otherwise.
+// newStreams gives the pipes to the analysis, which otherwise may not reopen /dev/stderr.
 func newStreams(owner int) (_ *streams, err error) {
 	s := &streams{}
 	if s.null, err = os.OpenFile(os.DevNull, os.O_RDWR, 0); err != nil {
@@ -29,10 +29,10 @@ func newStreams(owner int) (_ *streams, err error) {
 	return s, nil
 }
 
-// child are the ends that the container has.
+// child lists the container's ends.
 func (s *streams) child() []*os.File { return []*os.File{s.null, s.stdout[1], s.stderr[1]} }
 
-// parent are the ends that the launcher has.
+// parent lists the launcher's ends.
 func (s *streams) parent() []*os.File { return []*os.File{s.stdout[0], s.stderr[0]} }
 
 func closeAll(files []*os.File) error {
@@ -45,5 +45,5 @@ func closeAll(files []*os.File) error {
 	return errors.Join(errs...)
 }
 
-// discard closes files to which nothing was written, so that nothing can be lost.
+// discard closes files without written data, so errors lose nothing.
 func discard(files []*os.File) { _ = closeAll(files) }

@@ -21,16 +21,16 @@ import (
 // socketFD is where the launcher leaves the supervisor's end of the connection.
 const socketFD = 3
 
-// Main takes over the process where Launch started it as a supervisor; it does not return then. Call it
-// first in main, and in TestMain of every test that launches one.
+// Main takes over the process if Launch started it as a supervisor, and then does not return. Call it first in main, and
+// in TestMain of every test that launches one.
 func Main() {
 	if os.Args[0] == supervisorName {
 		exit(supervise())
 	}
 }
 
-// manyRunsGC is GOGC of a supervisor that many runs share: it has little that lives, and 12 MiB for all of them save much of
-// what the collector takes.
+// manyRunsGC is the GOGC of a supervisor that many runs share: it has little live data, and 12 MiB for all of them save
+// much of the collector's time.
 const manyRunsGC = 300
 
 func exit(err error) {
@@ -50,11 +50,10 @@ func connect() (*conn, error) {
 	return newConn(os.NewFile(uintptr(fd), "launcher"))
 }
 
-// supervise is PID 1 of the outer namespaces. The end of the connection is the end of the launcher, and
-// then of this process and everything below it.
+// supervise is PID 1 of the outer namespaces. When the launcher ends, so does the connection, then this process and
+// everything below it.
 func supervise() error {
-	// The parent-death signal is this thread's; the execve that gained capabilities cleared the one that
-	// the launcher had set.
+	// The parent-death signal is per thread; the execve that gained capabilities cleared the one set by the launcher.
 	tracer := newTracer()
 	runtime.LockOSThread()
 	if err := unix.Prctl(unix.PR_SET_PDEATHSIG, uintptr(unix.SIGKILL), 0, 0, 0); err != nil {
@@ -65,12 +64,12 @@ func supervise() error {
 		return err
 	}
 	container.Silence()
-	// For libcontainer's init, which has no use for more and takes longer with them; libcontainer passes it on.
+	// For libcontainer's init, which inherits it and is slower with more.
 	if err := os.Setenv("GOMAXPROCS", "1"); err != nil {
 		return err
 	}
-	// What ends a whole control group (systemctl stop) or comes from a terminal is the launcher's to handle. Caught and not ignored:
-	// that would be inherited.
+	// Signals to a whole control group (systemctl stop) or from a terminal are the launcher's to handle. Caught, not
+	// ignored: that would be inherited.
 	signal.Notify(make(chan os.Signal, 1), unix.SIGTERM, unix.SIGINT, unix.SIGQUIT, unix.SIGHUP)
 	if err := settle(tracer); err != nil {
 		return errors.Join(err, c.send(message{Type: msgFailed, Error: err.Error()}))
@@ -85,7 +84,7 @@ func supervise() error {
 	})
 }
 
-// settle makes the outer namespaces habitable.
+// settle sets up the outer namespaces.
 func settle(tracer *trace.Tracer) error {
 	defer tracer.Span(trace.Supervisor, "settle")()
 	if err := dropGroups(); err != nil {
@@ -94,7 +93,7 @@ func settle(tracer *trace.Tracer) error {
 	if err := os.Chdir("/"); err != nil {
 		return err
 	}
-	unix.Umask(0o022) // what is made for an analysis is for it to read; what is not has a mode that says so
+	unix.Umask(0o022) // the analysis reads what is made for it; anything else has an explicit mode
 	steps := []struct {
 		what string
 		do   func() error
@@ -103,7 +102,7 @@ func settle(tracer *trace.Tracer) error {
 		{"mount /proc", mountProc},
 		{"make control groups read-only", protectCgroups},
 		{"mount the staging area", mountStage},
-		{"set the host name", func() error { return unix.Sethostname([]byte("scidex")) }}, // runs do: refused early it is explained
+		{"set the host name", func() error { return unix.Sethostname([]byte("scidex")) }}, // runs do: an early error is explained
 		{"bring up loopback", loopbackUp},
 	}
 	for _, step := range steps {
@@ -118,7 +117,7 @@ func mountProc() error {
 	return unix.Mount("proc", "/proc", "proc", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, "")
 }
 
-// containerHint helps where we are in a container ourselves.
+// containerHint adds a hint if this is a container.
 func containerHint(what string, err error) string {
 	remedy := ContainerRemedy
 	switch {
@@ -131,8 +130,8 @@ func containerHint(what string, err error) string {
 	return fmt.Sprintf(" (%s: %s)", remedy.Sentence, remedy.Command)
 }
 
-// dropGroups clears the launcher's supplementary groups; a single-id mapping cannot (setgroups is
-// denied there), which the launcher knows and says.
+// dropGroups clears the launcher's supplementary groups. With a single-id mapping it cannot (setgroups is denied), which
+// the launcher reports.
 func dropGroups() error {
 	if setting("/proc/self/setgroups") == "deny" {
 		return nil
@@ -143,16 +142,16 @@ func dropGroups() error {
 	return nil
 }
 
-// protectCgroups makes every control group read-only here: they are the launcher's.
+// protectCgroups makes every control group read-only here: the launcher owns them.
 func protectCgroups() error {
 	err := unix.MountSetattr(unix.AT_FDCWD, "/sys/fs/cgroup", unix.AT_RECURSIVE, &unix.MountAttr{Attr_set: unix.MOUNT_ATTR_RDONLY})
-	if errors.Is(err, unix.ENOENT) || errors.Is(err, unix.EINVAL) { // nothing mounted there
+	if errors.Is(err, unix.ENOENT) || errors.Is(err, unix.EINVAL) { // not mounted
 		return nil
 	}
 	return err
 }
 
-// loopbackUp brings up the only network interface there is (netdevice(7)).
+// loopbackUp brings up the only network interface (netdevice(7)).
 func loopbackUp() error {
 	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {

@@ -5,18 +5,19 @@ import (
 	"sync"
 )
 
-// spareThreads are more than the launcher and the supervisor are ever seen to block at once beside what they have; one waits in a watchdog.
+// spareThreads exceeds the threads that launcher and supervisor were ever seen to block beside those they have; one is a
+// watchdog's.
 const spareThreads = 11
 
-// ReserveThreads makes the Go runtime start threads that it then keeps. Where an analysis shares its limit of
-// processes with this program, a fork bomb would be the end of it: a runtime that cannot start a thread aborts.
+// ReserveThreads makes the Go runtime start threads that it keeps. Where an analysis shares this program's process limit,
+// a fork bomb would end it: the runtime aborts if it cannot start a thread.
 func ReserveThreads() {
 	var started, ended sync.WaitGroup
 	enough := make(chan struct{})
 	started.Add(spareThreads)
 	for range spareThreads {
 		ended.Go(func() {
-			runtime.LockOSThread() // held until all have one, so that each gets its own
+			runtime.LockOSThread() // held until all have one, so that each is another
 			defer runtime.UnlockOSThread()
 			started.Done()
 			<-enough

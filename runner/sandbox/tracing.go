@@ -8,11 +8,10 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/observe/trace"
 )
 
-// traced is the argument of a supervisor whose launcher traces; the number behind it is when it was executed
-// (trace.Now).
+// traced is the argument of a supervisor whose launcher traces, followed by the time of its execve (trace.Now).
 const traced = "trace="
 
-// traceArgs are the arguments of a supervisor that is executed now; none where nothing is traced.
+// traceArgs are the arguments of a supervisor executed now; none without tracing.
 func traceArgs(asked bool) []string {
 	if !asked {
 		return nil
@@ -20,7 +19,7 @@ func traceArgs(asked bool) []string {
 	return []string{traced + strconv.FormatInt(trace.Now(), 10)}
 }
 
-// newTracer is the supervisor's, nil where its launcher does not trace.
+// newTracer is the supervisor's, nil if its launcher does not trace.
 func newTracer() *trace.Tracer {
 	if len(os.Args) < 2 || !strings.HasPrefix(os.Args[1], traced) {
 		return nil
@@ -32,5 +31,5 @@ func newTracer() *trace.Tracer {
 	return t
 }
 
-// span begins a phase of the supervisor.
+// span starts a phase of the supervisor.
 func (w *worker) span(name string) (end func()) { return w.trace.Span(trace.Supervisor, name) }

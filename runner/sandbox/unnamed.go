@@ -13,8 +13,9 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs"
 )
 
-// unnamed finds the files on the mount at work, as the processes see it, that have no name any more and that a
-// process of the run has open: by what its /proc shows of the descriptors of every process but its init. It ends early when more than most were found. A file that is only mapped, or only on its way through a socket, is not seen.
+// unnamed finds the deleted files on the mount at work, as the processes see it, that a process of the run has open. It
+// reads the descriptors of every process but init in its /proc, and stops early after more than most files. It does not
+// find a file that is only mapped, or only in flight through a socket.
 func unnamed(proc, work string, most int64) ([]outputs.Inode, error) {
 	pids, err := os.ReadDir(proc)
 	if err != nil {
@@ -36,15 +37,15 @@ func unnamed(proc, work string, most int64) ([]outputs.Inode, error) {
 }
 
 type fdSurvey struct {
-	found map[[2]uint64]int64 // by device and inode: allocated bytes
+	found map[[2]uint64]int64 // allocated bytes by device and inode
 	most  int64
-	path  string // of /work, below a process' directory
-	work  uint64 // the mount there
+	path  string // of /work, in a process's directory
+	work  uint64 // id of its mount
 
-	target [unix.PathMax]byte // of a link; the kernel shows none that is longer
+	target [unix.PathMax]byte // of a link; the kernel shows none longer
 }
 
-// process looks at one process, which may end meanwhile.
+// process checks one process, which may end.
 func (s *fdSurvey) process(dir string) error {
 	var st unix.Statx_t
 	err := unix.Statx(unix.AT_FDCWD, filepath.Join(dir, s.path), unix.AT_SYMLINK_NOFOLLOW, unix.STATX_MNT_ID, &st)
@@ -72,8 +73,8 @@ func (s *fdSurvey) process(dir string) error {
 	return nil
 }
 
-// descriptor notes an unnamed file. Only what is shown as deleted is looked at more closely: to stat what is
-// on a network could take forever.
+// descriptor records an unnamed file. It calls stat only on files shown as deleted: on a network file system that could
+// block forever.
 func (s *fdSurvey) descriptor(fds int, name string) {
 	n, err := unix.Readlinkat(fds, name, s.target[:])
 	if err != nil || !bytes.HasSuffix(s.target[:n], []byte(" (deleted)")) {
@@ -93,7 +94,7 @@ func (s *fdSurvey) descriptor(fds int, name string) {
 	s.found[[2]uint64{unix.Mkdev(st.Dev_major, st.Dev_minor), st.Ino}] = size
 }
 
-// gone passes over what is said of a process that has ended, or is none of the run's.
+// gone ignores errors about a process that has ended or is not the run's.
 func gone(err error) error {
 	for _, known := range []error{unix.ENOENT, unix.ESRCH, unix.EACCES, unix.EPERM, unix.ENOTDIR} {
 		if errors.Is(err, known) {

@@ -9,11 +9,11 @@ import (
 	"time"
 )
 
-// clockTick is the unit of CPU time in /proc: the kernel shows 100 a second on every architecture that Go
-// knows (USER_HZ, times(2)).
+// clockTick is the unit of CPU time in /proc: the kernel reports 100 a second on all of Go's architectures (USER_HZ,
+// times(2)).
 const clockTick = time.Second / 100
 
-// readUsage adds up the processes of a container, its init among them, which has waited for others.
+// readUsage sums the processes of a container, including its init, which has reaped others.
 func readUsage(proc string) (Usage, error) {
 	entries, err := os.ReadDir(proc)
 	if err != nil {
@@ -26,7 +26,7 @@ func readUsage(proc string) (Usage, error) {
 		}
 		raw, err := os.ReadFile(filepath.Join(proc, e.Name(), "stat"))
 		if err != nil {
-			continue // it has ended meanwhile
+			continue // it has ended
 		}
 		one, err := parseStat(string(raw))
 		if err != nil {
@@ -39,14 +39,14 @@ func readUsage(proc string) (Usage, error) {
 	return sum, nil
 }
 
-// The fields of proc_pid_stat(5) behind the name, counted from 0.
+// Fields of proc_pid_stat(5) after the name, from 0.
 const (
 	statUTime, statSTime, statCUTime, statCSTime = 11, 12, 13, 14
 	statThreads, statRSS                         = 17, 21
 )
 
-// parseStat reads proc_pid_stat(5). The name is the analysis' own and may hold anything, but no later field
-// holds a parenthesis.
+// parseStat reads proc_pid_stat(5). The analysis chooses the name, which may hold any byte; no later field holds a
+// parenthesis.
 func parseStat(text string) (u Usage, err error) {
 	fields := strings.Fields(text[strings.LastIndexByte(text, ')')+1:])
 	if len(fields) <= statRSS {

@@ -17,14 +17,13 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/host/freespace"
 )
 
-// look is how often free space is read, and how often a survey may begin.
+// look is the interval of space checks, and the least between surveys.
 const look = 50 * time.Millisecond
 
-// watchdog ends a run whose /work passes its bound, or whose file systems are left with too little. Nothing
-// but a tmpfs makes the kernel refuse what is too much: it is seen after the fact, and killed at once, since
-// what is told to end writes on.
+// watchdog ends a run whose /work exceeds its bound, or whose file systems fall below their floor. Except on a tmpfs, the
+// kernel enforces no bound: an excess is seen afterwards, and killed at once, since a stopping analysis writes on.
 type watchdog struct {
-	work  *os.File // on disk; nil where the kernel bounds it
+	work  *os.File // on disk; nil if the kernel enforces it
 	kept  []kept
 	bound outputs.Extent
 	floor Floor
@@ -36,20 +35,20 @@ type watchdog struct {
 	cancel  context.CancelFunc
 	running sync.WaitGroup
 	surveys []*survey
-	unnamed atomic.Pointer[[]outputs.Inode] // what the last survey found
+	unnamed atomic.Pointer[[]outputs.Inode] // result of the last survey
 
 	mu      sync.Mutex
 	last    outputs.Extent // measured
 	finding finding
 }
 
-// kept is a directory whose file system keeps its floor.
+// kept is a directory whose file system has a floor.
 type kept struct {
 	dir *os.File
 	of  string
 }
 
-// finding is why a watchdog has ended a run; at most one of full, short and err is set.
+// finding is why a watchdog ended a run; at most one of full, short and err is set.
 type finding struct {
 	peak  outputs.Extent
 	full  *outputs.Extent
@@ -57,7 +56,7 @@ type finding struct {
 	err   error
 }
 
-// release sets a watchdog on the run.
+// release starts the run's watchdog.
 func (w *worker) release(ctx context.Context) *watchdog {
 	d := &watchdog{
 		bound: w.job.Bound, floor: w.job.Floor, links: w.job.Links, proc: w.proc.Name(), path: "/work",
@@ -80,21 +79,21 @@ func (d *watchdog) start(ctx context.Context) {
 	d.running.Go(func() { d.check(ctx, d.watch(ctx)) })
 }
 
-// check ends a run that cannot be watched any more.
+// check ends a run that can no longer be watched.
 func (d *watchdog) check(ctx context.Context, err error) {
 	if err != nil && ctx.Err() == nil {
 		d.end(finding{err: err})
 	}
 }
 
-// stop calls the watchdog back and returns what it found.
+// stop stops the watchdog and returns its finding.
 func (d *watchdog) stop() finding {
 	d.cancel()
 	d.running.Wait()
 	return d.finding
 }
 
-// end kills the run for the first reason that is found.
+// end kills the run for the first finding.
 func (d *watchdog) end(f finding) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -107,15 +106,15 @@ func (d *watchdog) end(f finding) {
 	d.cancel()
 }
 
-// survey is made again and again, never twice at once.
+// survey is repeated, never concurrently with itself.
 type survey struct {
-	pace pacer // while busy it is the survey's own
+	pace pacer // the survey's own while busy
 	busy atomic.Bool
 	do   func(context.Context) (room outputs.Extent, whole bool, err error)
 }
 
-// watch looks at what is free, and begins the surveys that are due, until the run has ended. The first time it waits in Go:
-// most of many short runs end before, and a thread would cost each more than it spares.
+// watch checks the free space and starts due surveys until the run has ended. It first waits in Go: most of many short
+// runs end before, and a thread would cost them more than it saves.
 func (d *watchdog) watch(ctx context.Context) error {
 	select {
 	case <-ctx.Done():
@@ -136,7 +135,7 @@ func (d *watchdog) watch(ctx context.Context) error {
 	return nil
 }
 
-// rest is over when a look has found that there is something to do, or when the next survey is due.
+// rest returns when a check has found something to do, or when the next survey is due.
 func (d *watchdog) rest(level *freespace.Watch, floors []freespace.Mark) {
 	resting, marks, looks := d.marks(time.Now())
 	marks = append(marks, floors...)
@@ -146,9 +145,9 @@ func (d *watchdog) rest(level *freespace.Watch, floors []freespace.Mark) {
 	}
 }
 
-// marks are those at which the surveys that rest come before they are due, in so many looks.
+// marks returns when resting surveys become due early, and the looks until the next is due.
 func (d *watchdog) marks(now time.Time) (resting []*survey, marks []freespace.Mark, looks int) {
-	due := idle // the floors are reckoned anew then
+	due := idle // then the floors are checked again
 	for _, s := range d.surveys {
 		if s.busy.Load() {
 			due = look
@@ -160,7 +159,7 @@ func (d *watchdog) marks(now time.Time) (resting []*survey, marks []freespace.Ma
 	return resting, marks, max(1, int((due+look-1)/look))
 }
 
-// checkFloor ends the run where a file system does not keep its floor, and else returns the marks of all of them.
+// checkFloor ends the run if a file system is below its floor, and else returns the marks of all.
 func (d *watchdog) checkFloor() (marks []freespace.Mark, err error) {
 	for _, k := range d.kept {
 		mark, short, err := d.floor.look(k.dir, k.of)
@@ -176,7 +175,7 @@ func (d *watchdog) checkFloor() (marks []freespace.Mark, err error) {
 	return marks, nil
 }
 
-// begin starts what is due, beside the watch: a survey may take long.
+// begin starts due surveys concurrently: they may take long.
 func (d *watchdog) begin(ctx context.Context) error {
 	if d.work == nil {
 		return nil
@@ -198,7 +197,7 @@ func (d *watchdog) begin(ctx context.Context) error {
 
 func (s *survey) run(ctx context.Context, free supply) error {
 	defer s.busy.Store(false)
-	runtime.LockOSThread() // whose time is taken
+	runtime.LockOSThread() // its CPU time counts
 	defer runtime.UnlockOSThread()
 	began := threadTime()
 	room, whole, err := s.do(ctx)
@@ -206,8 +205,8 @@ func (s *survey) run(ctx context.Context, free supply) error {
 	return err
 }
 
-// names measures /work and ends a run that passes the bound twice in a row: the second time without what a
-// survey of open files may have found of what has gone since.
+// names measures /work and ends a run that exceeds the bound twice in a row, the second time without files from the open
+// file survey that are gone.
 func (d *watchdog) names() *survey {
 	ruler := outputs.NewRuler(d.work, d.links, false)
 	return &survey{pace: pacer{links: true}, do: func(ctx context.Context) (outputs.Extent, bool, error) {
@@ -231,7 +230,7 @@ func (d *watchdog) names() *survey {
 	}}
 }
 
-// confirm measures afresh: the names alone, and only where they do not decide it the open files too.
+// confirm measures again: the names, and the open files only if the names do not decide it.
 func (d *watchdog) confirm(ctx context.Context, ruler *outputs.Ruler) (outputs.Extent, error) {
 	got, _, err := ruler.Measure(ctx, d.bound, nil)
 	if err != nil || got.Exceeds(d.bound) {
@@ -245,8 +244,8 @@ func (d *watchdog) confirm(ctx context.Context, ruler *outputs.Ruler) (outputs.E
 	return got, err
 }
 
-// openFiles surveys what is open and has no name. Its cost is the analysis' to choose, by the number of
-// descriptors that it holds: so the names do not wait for it.
+// openFiles surveys open files without a name. The analysis controls the cost through its number of descriptors, so the
+// survey of names does not wait for it.
 func (d *watchdog) openFiles() *survey {
 	return &survey{do: func(context.Context) (outputs.Extent, bool, error) {
 		list, err := unnamed(d.proc, d.path, d.bound.Files)
@@ -261,18 +260,17 @@ func (d *watchdog) saw(got outputs.Extent) {
 	d.last, d.finding.peak = got, d.finding.peak.Peak(got)
 }
 
-// room is what was left of the bound when it was measured last.
+// room is what was left of the bound at the last survey.
 func (d *watchdog) room() outputs.Extent {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return outputs.Extent{Files: d.bound.Files - d.last.Files, Bytes: d.bound.Bytes - d.last.Bytes}
 }
 
-// countMost is how many names are counted of a /work that has passed its bound.
+// countMost bounds the names counted in a /work over its bound.
 const countMost = 1_000_000
 
-// measure adds to the end of a run what the watchdog found, and what /work takes now that nobody writes to it
-// any more.
+// measure adds the watchdog's finding to the run's end, and the size of /work now that it no longer changes.
 func (w *worker) measure(ctx context.Context, exit *Exit) {
 	var f finding
 	if w.watchdog != nil {

@@ -22,30 +22,30 @@ type worker struct {
 	conn      *conn
 	area      area
 	job       *Job
-	work      *os.File // what is /work
-	disk      *os.File // the working directory where /work is a tmpfs, else nil
+	work      *os.File // /work
+	disk      *os.File // working directory if /work is a tmpfs, else nil
 	ingest    *os.File
-	hold      *os.File // open for as long as anything of the run lives
-	proc      *os.File // the container's own /proc
+	hold      *os.File // kept open while anything of the run lives
+	proc      *os.File // the container's /proc
 	container *container.Container
 	audit     *audit.Watch // nil: none
-	watchdog  *watchdog    // nil until the analysis has begun
+	watchdog  *watchdog    // nil until the analysis starts
 	pause     *pause
-	writers   []outputs.Inode // what processes had open for writing in /work when the analysis ended and they were killed
-	fixed     bool            // the addresses of its processes, as the kernel says
+	writers   []outputs.Inode // files in /work open for writing when the analysis ended and its processes were killed
+	fixed     bool            // the kernel confirms fixed addresses
 	stopping  sync.Once
 	killing   sync.Once
-	timedOut  chan struct{} // closed when the clock ended the run
-	executed  chan struct{} // closed when the analysis has begun
+	timedOut  chan struct{} // closed when the run timed out
+	executed  chan struct{} // closed when the analysis starts
 	ended     chan struct{} // closed when every process is dead
 
-	watched bool           // the container has begun, and watch sees to its end
-	tasks   sync.WaitGroup // every goroutine of the run
+	watched bool           // the container runs, and watch handles its end
+	tasks   sync.WaitGroup // all goroutines of the run
 
 	trace *trace.Tracer // nil: nothing is traced
 }
 
-// handle answers one message. An error is told to the launcher as failed.
+// handle answers one message. Errors are sent as failed.
 func (w *worker) handle(ctx context.Context, m message) error {
 	switch m.Type {
 	case msgJob:
@@ -69,7 +69,7 @@ func (w *worker) handle(ctx context.Context, m message) error {
 	}
 }
 
-// end stops or kills a container; there may be none, or none any more.
+// end stops or kills a container, if there is one.
 func (w *worker) end(how string) error {
 	if w.container == nil {
 		return nil
@@ -125,9 +125,9 @@ func (w *worker) create(ctx context.Context, m message) error {
 	if err != nil {
 		return errors.Join(err, closeAll(streams.parent()))
 	}
-	// The container has mounts of its own of all that. Here they would be copied into the mount namespace of every container
-	// that comes, and keep what is in a /tmp. The kernel takes its time for each; what fails does so at the session's end too,
-	// and is told then.
+	// The container has its own copies of these mounts. Here, every new container's mount namespace would copy them, and
+	// they would keep what is in a /tmp. The kernel takes time for each; an error recurs at the session's end and is
+	// reported then.
 	w.tasks.Go(func() { _ = w.area.unmount() })
 	if w.job.Crowded {
 		ReserveThreads()
@@ -143,7 +143,7 @@ func (w *worker) create(ctx context.Context, m message) error {
 	return w.created(streams, walls)
 }
 
-// place makes what is to be /work ready. It returns the files with what is mounted in place of the first.
+// place prepares /work. It returns the files with the new mount in place of the first.
 func (w *worker) place(ctx context.Context, files []*os.File) (_ []*os.File, err error) {
 	if w.job.WorkTmpfs != nil {
 		if files, err = w.workInMemory(ctx, files); err != nil {
@@ -154,7 +154,7 @@ func (w *worker) place(ctx context.Context, files []*os.File) (_ []*os.File, err
 	return files, w.ownWork(ctx)
 }
 
-// ownWork gives the working directory and what was staged in it to the analysis, and makes its links.
+// ownWork gives the working directory and its staged files to the analysis, and makes its links.
 func (w *worker) ownWork(ctx context.Context) error {
 	if err := outputs.Own(ctx, w.work, w.job.Owner, w.job.Owner, nil); err != nil {
 		return fmt.Errorf("own the working directory: %w", err)
@@ -166,7 +166,7 @@ func (w *worker) ownWork(ctx context.Context) error {
 	for name, target := range w.job.Links {
 		err := unix.Symlinkat(target, fd, name)
 		if errors.Is(err, unix.EEXIST) {
-			continue // something of that name was staged
+			continue // a staged file has the name
 		}
 		if err == nil {
 			err = unix.Fchownat(fd, name, w.job.Owner, w.job.Owner, unix.AT_SYMLINK_NOFOLLOW)
@@ -183,7 +183,7 @@ func (w *worker) created(streams *streams, walls Walls) error {
 	return errors.Join(err, closeAll(streams.parent()))
 }
 
-// start opens the gate and watches from another goroutine, so that stop and kill are heard.
+// start opens the gate and watches in a goroutine, so that stop and kill are handled.
 func (w *worker) start(ctx context.Context) error {
 	if err := w.trace.Do(trace.Supervisor, "open the gate", w.container.Start); err != nil {
 		return err
@@ -215,10 +215,10 @@ func (w *worker) watch(ctx context.Context) {
 	exit.Finished, exit.Suspended = time.Now(), w.pause.ran.Stood()
 	close(w.ended)
 	w.pause.close()
-	w.killing.Do(func() {}) // nor is anything told of a kill any more
+	w.killing.Do(func() {}) // no kill is reported any more
 	if !exit.Started.IsZero() {
 		<-clock
-		samples.Wait() // no sample comes after exited
+		samples.Wait() // no sample follows exited
 	}
 	ended := w.span("end the audit, look at /work")
 	w.measure(ctx, &exit)
@@ -239,7 +239,7 @@ func (w *worker) watch(ctx context.Context) {
 	w.tell(message{Type: msgExited, Exit: &exit, Spans: w.trace.Take()})
 }
 
-// audited notes what the audit saw. An error means that it ended first, and the analysis was killed for it.
+// audited records the audit. An error means that it ended early, and the analysis was killed for it.
 func (w *worker) audited(exit *Exit) (err error) {
 	if w.audit == nil {
 		return nil
@@ -254,13 +254,13 @@ func (w *worker) audited(exit *Exit) (err error) {
 	return nil
 }
 
-// killNow is kill where nobody hears an error: should the signal not arrive, the connection's end kills the namespace.
+// killNow is kill without an error: if the signal fails, the connection's end kills the namespace.
 func (w *worker) killNow() { _ = w.kill() }
 
-// tell sends what nobody waits for. A launcher that is gone ends this process by the connection's end.
+// tell sends an unsolicited message. A dead launcher ends this process through the connection.
 func (w *worker) tell(m message) { _ = w.conn.send(m) }
 
-// clock ends the run at its timeout. It waits for nobody: not for a launcher that does not listen either.
+// clock ends the run at its timeout. It waits for no one, not even an unresponsive launcher.
 func (w *worker) clock() {
 	deadline := time.NewTimer(w.job.Timeout)
 	defer deadline.Stop()
@@ -284,8 +284,8 @@ func (w *worker) clock() {
 	}
 }
 
-// sample tells the use of the run when it begins and once a second from then on, but not while it is
-// suspended: a launcher that stands still does not read.
+// sample reports the run's use at the start and then once a second, except while suspended: a stopped launcher does not
+// read.
 func (w *worker) sample() {
 	next := time.NewTicker(time.Second)
 	defer next.Stop()
@@ -301,16 +301,16 @@ func (w *worker) sample() {
 	}
 }
 
-// stop asks the analysis to end and sees to it that it does, once.
+// stop ends the analysis gracefully, once.
 func (w *worker) stop() { w.stopping.Do(func() { w.tasks.Go(w.terminate) }) }
 
 func (w *worker) terminate() {
 	grace, cancel := context.WithTimeout(context.Background(), w.job.Grace)
 	defer cancel()
 	select {
-	case <-w.executed: // what comes before our init listens would be lost
-		_ = w.container.Signal(syscall.SIGTERM) // SIGKILL follows where it does not arrive
-		w.tasks.Go(w.pause.end)                 // which waits where the launcher does not listen
+	case <-w.executed: // signals before our init listens would be lost
+		_ = w.container.Signal(syscall.SIGTERM) // SIGKILL follows if it fails
+		w.tasks.Go(w.pause.end)                 // which blocks if the launcher does not read
 	case <-w.ended:
 	case <-grace.Done():
 	}
@@ -322,13 +322,12 @@ func (w *worker) terminate() {
 	w.killNow()
 }
 
-// batchSize is how many entries travel in one message: each at most some 20 KiB (two paths of 4,096
-// bytes, base64).
+// batchSize is the number of entries in one message: each at most some 20 KiB (two paths of 4,096 bytes, base64).
 const batchSize = 256
 
 func (w *worker) harvest(ctx context.Context, m message) error {
 	h, links := *m.Harvest, m.Harvest.Links
-	if len(m.files) == 2 { // those of a run whose own supervisor is dead
+	if len(m.files) == 2 { // of a run whose supervisor is dead
 		defer discard(m.files)
 		work, err := unix.Openat(int(m.files[0].Fd()), h.Below, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 		if err != nil {
@@ -373,13 +372,13 @@ func (w *worker) harvest(ctx context.Context, m message) error {
 	return w.conn.send(message{Type: msgHarvested, Totals: &totals, Spans: w.trace.Take()})
 }
 
-// own makes a directory and all that is in it root's, whatever mode the analysis left it with.
+// own gives a directory and its contents to root, whatever modes the analysis set.
 func own(ctx context.Context, dir, ingest *os.File) error {
 	return errors.Join(outputs.Own(ctx, dir, 0, 0, ingest), dir.Chown(0, 0), dir.Chmod(0o700))
 }
 
-// clean empties a working directory or makes it root's: that is the caller for an ordinary user; a root
-// launcher takes the files over from there.
+// clean empties a working directory or gives it to root: the caller, if an ordinary user; a root launcher then takes over
+// the files.
 func (w *worker) clean(ctx context.Context, m message) error {
 	defer discard(m.files)
 	if len(m.files) != 1 && len(m.files) != 2 {

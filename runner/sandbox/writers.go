@@ -16,18 +16,18 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs"
 )
 
-// mostDescriptors is how many open files, and parts of memory, of what an analysis leaves behind are looked at.
+// mostDescriptors bounds the open files, and mappings, of the remaining processes that are checked.
 const mostDescriptors = 1 << 18
 
-// settling is how long a signal to stop may take to reach all of them: what is in a system call stops when that returns.
+// settling bounds how long a SIGSTOP may take to reach all of them: one in a system call stops when that returns.
 const settling = time.Second
 
-// errUnseen says that there may be more writers than were found.
+// errUnseen says that there may be more writers than found.
 var errUnseen = errors.New("not all descriptors could be looked at")
 
-// writers finds the regular files on a mount that processes have open for writing, or have mapped so: by what proc shows of every
-// process but its init. They have been told to stop, and it waits until they stand. With errUnseen there may be more. One whose
-// descriptor is only on its way through a socket is not seen.
+// writers finds the regular files on a mount that processes have open for writing, or mapped so, from every process but
+// init in proc. They have been sent SIGSTOP, and it waits until they have stopped. With errUnseen there may be more. A
+// descriptor only in flight through a socket is not found.
 func writers(proc string, mount uint64, most int, wait time.Duration) ([]outputs.Inode, error) {
 	pids, err := os.ReadDir(proc)
 	if err != nil {
@@ -48,13 +48,13 @@ func writers(proc string, mount uint64, most int, wait time.Duration) ([]outputs
 
 type writerSurvey struct {
 	mount uint64
-	left  int // to look at
+	left  int // to check
 	until time.Time
 	found map[outputs.Inode]bool
 	err   error
 }
 
-// process looks at each of its threads: the first may have ended, and others may have descriptors of their own.
+// process checks all threads: the first may have ended, and others may have their own descriptors.
 func (s *writerSurvey) process(dir string) {
 	threads, err := os.ReadDir(filepath.Join(dir, "task"))
 	s.note(dir, err)
@@ -67,7 +67,7 @@ func (s *writerSurvey) process(dir string) {
 	}
 }
 
-// note keeps an error that is not the end of the thread that was looked at.
+// note keeps an error unless the thread has ended.
 func (s *writerSurvey) note(task string, err error) {
 	if err == nil || errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ESRCH) || exiting(task) {
 		return
@@ -75,7 +75,7 @@ func (s *writerSurvey) note(task string, err error) {
 	s.err = errors.Join(errUnseen, err)
 }
 
-// settle waits until a thread stands or exits.
+// settle waits until a thread stops or exits.
 func (s *writerSurvey) settle(task string) {
 	for !standing(task) && time.Now().Before(s.until) {
 		time.Sleep(time.Millisecond)
@@ -87,7 +87,7 @@ func standing(task string) bool {
 	return exiting(task) || stat != nil && strings.Contains("TtZX", stat[0])
 }
 
-// exiting reports whether a thread has begun to exit, after which it writes nothing and its /proc is closed.
+// exiting reports whether a thread is exiting: then it writes no more, and its /proc is closed.
 func exiting(task string) bool {
 	const pfExiting = 0x4 // PF_EXITING
 	stat := threadStat(task)
@@ -98,7 +98,7 @@ func exiting(task string) bool {
 	return err == nil && flags&pfExiting != 0
 }
 
-// threadStat are the fields of proc_pid_stat(5) from the state on; nil where the thread has ended.
+// threadStat returns the fields of proc_pid_stat(5) from the state on; nil if it has ended.
 func threadStat(task string) []string {
 	text, err := os.ReadFile(filepath.Join(task, "stat"))
 	if err != nil {
@@ -111,7 +111,7 @@ func threadStat(task string) []string {
 	return fields
 }
 
-// another reports whether one more may be looked at.
+// another reports whether one more may be checked.
 func (s *writerSurvey) another() bool {
 	if s.left == 0 {
 		s.err = errUnseen
@@ -142,7 +142,7 @@ func (s *writerSurvey) descriptors(task string) {
 	}
 }
 
-// writes reports by proc_pid_fdinfo(5), which asks no file system, whether a descriptor is open for writing on the mount.
+// writes reports from proc_pid_fdinfo(5), which involves no file system, whether fd is open for writing on the mount.
 func (s *writerSurvey) writes(task, fd string) bool {
 	text, err := os.ReadFile(filepath.Join(task, "fdinfo", fd))
 	s.note(task, err)
@@ -168,7 +168,7 @@ func (s *writerSurvey) file(task, fd string) {
 	}
 }
 
-// mappings notes what is mapped shared and writable, also after its descriptor was closed (proc_pid_maps(5)).
+// mappings records shared writable mappings, even after their descriptor was closed (proc_pid_maps(5)).
 func (s *writerSurvey) mappings(task string) {
 	maps, err := os.Open(filepath.Join(task, "maps"))
 	if err != nil {
@@ -198,7 +198,7 @@ func mappedFile(device, number string) (outputs.Inode, bool) {
 	return outputs.Inode{Dev: unix.Mkdev(uint32(major), uint32(minor)), Ino: ino}, errors.Join(err1, err2, err3) == nil && ino > 0
 }
 
-// writing looks which files of /work what is left of the analysis has open for writing. An error says that there may be more.
+// writing finds the files of /work that the rest of the analysis has open for writing. On an error there may be more.
 func (w *worker) writing() error {
 	var work unix.Statx_t
 	err := unix.Statx(unix.AT_FDCWD, filepath.Join(w.proc.Name(), "1/root/work"), unix.AT_SYMLINK_NOFOLLOW, unix.STATX_MNT_ID, &work)
