@@ -1,7 +1,6 @@
-// Package cgroup holds a run's memory, CPU and process limits with the kernel's control groups: it
-// finds where a group can be made, makes it, sets the limits, reads them back, and reads the kernel's
-// counters when the run has ended. All that is plain files (docs/adr/0004); D-Bus only asks systemd for a place
-// (docs/adr/0008).
+// Package cgroup enforces a run's memory, CPU and process limits with control groups: it finds where a group can be made,
+// makes it, sets the limits, reads them back, and reads the kernel's counters after the run. It uses plain files
+// (docs/adr/0004); D-Bus only asks systemd for a scope (docs/adr/0008).
 package cgroup
 
 import (
@@ -17,43 +16,43 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Limits of one group.
+// Limits of a group.
 type Limits struct {
-	Memory int64   // bytes, swap included: there is none
-	CPUs   float64 // cores; 0 where the cpu controller is not available
+	Memory int64   // bytes, without swap
+	CPUs   float64 // cores; 0 without the cpu controller
 	Pids   int64   // processes and threads
 }
 
-// Effective are the limits as the kernel reports them after they were set.
+// Effective are the limits as read back from the kernel.
 type Effective = Limits
 
-// Usage of a group. A peak is 0 where the kernel does not count it.
+// Usage of a group. A peak that the kernel does not record is 0.
 type Usage struct {
 	Memory, MemoryPeak int64 // bytes
 	Pids, PidsPeak     int64
 	CPU                time.Duration
 }
 
-// Evidence are counters of limits that were reached.
+// Evidence is the counters of reached limits.
 type Evidence struct {
 	OOMKills   int64
 	PidsDenied int64
-	// Throttled is for how long the group was held back at its CPU quota, summed over processors. Since Linux
-	// 6.18 that time begins only when a thread is taken off on its way out of the kernel, and all kernels add it
-	// when the group goes on: it may be short, even 0. The periods are exact.
+	// Throttled is the time spent throttled at the CPU quota, summed over CPUs. Since Linux 6.18 it starts only when a
+	// thread is taken off on its way out of the kernel, and all kernels add it when the group resumes: it may be short,
+	// even 0. The periods are exact.
 	Throttled time.Duration
-	// Periods of the CPU quota are those in which the group ran (Documentation/scheduler/sched-bwc.rst),
-	// ThrottledPeriods those in which it came to the quota.
+	// Periods counts the CPU quota periods in which the group ran (Documentation/scheduler/sched-bwc.rst),
+	// ThrottledPeriods those that reached the quota.
 	Periods, ThrottledPeriods int64
-	// Shortage says of which group memory ran out, where the kernel has killed.
+	// Shortage says which group was out of memory, after a kill by the kernel.
 	Shortage Shortage
 }
 
-// Shortage is a lack of memory. With neither field set the host had none left, or a group that cannot be seen
-// from here; with both, on version 1, it cannot be told which of the two limits it was.
+// Shortage is a lack of memory. With neither field set the host was out of memory, or a group not visible here; with
+// both, on version 1, it is unknown which of the two limits it was.
 type Shortage struct {
-	Own   bool  // the run's own group had reached its limit
-	Outer int64 // the limit in bytes of a group around it that had reached it
+	Own   bool  // the run's own group was at its limit
+	Outer int64 // limit in bytes of an outer group that was at it
 }
 
 // Group is the control group of one run.
@@ -62,10 +61,10 @@ type Group struct {
 	dirs   []string
 	limits Limits
 	above  chain   // of memory
-	before []int64 // how often the groups above had reached their limits before the run
+	before []int64 // times the groups above had reached their limits before the run
 }
 
-// hierarchy is what differs between the two versions of the interface.
+// hierarchy abstracts the two versions of the interface.
 type hierarchy interface {
 	set(Limits) error
 	effective() (Effective, error)
@@ -75,12 +74,12 @@ type hierarchy interface {
 	kill() error
 }
 
-// New makes the group name below parent, sets its limits and reads them back. A limit that the kernel
-// reports differently is an error.
+// New makes the group name below parent, sets its limits and reads them back. It fails if the kernel reports another
+// limit.
 func (p *Parent) New(name string, limits Limits) (_ *Group, _ Effective, err error) {
 	g := &Group{limits: limits}
 	for _, dir := range p.Plan(name) {
-		if err := os.Mkdir(dir, 0o755); err != nil { // what is there already is another run's
+		if err := os.Mkdir(dir, 0o755); err != nil { // an existing one is another run's
 			return nil, Effective{}, errors.Join(fmt.Errorf("make control group: %w", err), g.Remove())
 		}
 		g.dirs = append(g.dirs, dir)
@@ -102,7 +101,7 @@ func (p *Parent) New(name string, limits Limits) (_ *Group, _ Effective, err err
 	return g, got, compare(limits, got)
 }
 
-// Check reads the limits back once more: whoever manages the groups above may have taken them away.
+// Check reads the limits back again: the manager of the groups above may have removed them.
 func (g *Group) Check() error {
 	got, err := g.files.effective()
 	if err != nil {
@@ -111,7 +110,7 @@ func (g *Group) Check() error {
 	return compare(g.limits, got)
 }
 
-// compare allows the kernel to round memory down to whole pages and a CPU quota to whole microseconds.
+// compare allows for rounding: memory down to pages, a CPU quota to microseconds.
 func compare(asked Limits, got Effective) error {
 	page := int64(os.Getpagesize())
 	switch {
@@ -128,10 +127,10 @@ func compare(asked Limits, got Effective) error {
 // Dirs are the group's directories.
 func (g *Group) Dirs() []string { return g.dirs }
 
-// ErrGone says that a process that was moved into a group is not in it: it has ended.
+// ErrGone says that a process moved into a group is not in it: it has ended.
 var ErrGone = errors.New("is not there")
 
-// Add moves a process, with all its threads, into the group, and makes sure that it is there.
+// Add moves a process, with all its threads, into the group, and verifies it.
 func (g *Group) Add(pid int) error {
 	for _, dir := range g.dirs {
 		if err := write(dir, "cgroup.procs", strconv.Itoa(pid)); err != nil {
@@ -154,14 +153,13 @@ func (g *Group) Usage() (Usage, error) { return g.files.usage() }
 // Evidence reads the group's counters. Read them before Remove.
 func (g *Group) Evidence() (Evidence, error) {
 	e, err := g.files.evidence()
-	if e.OOMKills > 0 && (!e.Shortage.Own || !g.above.unified) { // version 2 is sure of its own
+	if e.OOMKills > 0 && (!e.Shortage.Own || !g.above.unified) { // version 2 is certain
 		e.Shortage.Outer = g.above.short(g.before, g.above.each(chain.reached))
 	}
 	return e, err
 }
 
-// Empty makes sure that no process is left in the group: it kills what is there and waits for it to
-// go, at most for the given time.
+// Empty kills all processes left in the group and waits for them to end, at most for the given time.
 func (g *Group) Empty(wait time.Duration) error {
 	deadline := time.Now().Add(wait)
 	for pause := time.Millisecond; ; pause *= 2 {
@@ -179,10 +177,10 @@ func (g *Group) Empty(wait time.Duration) error {
 	}
 }
 
-// Remove removes the group; it must be empty. A group that is gone is no error.
+// Remove removes the group; it must be empty. A missing group is no error.
 func (g *Group) Remove() error { return RemoveDirs(g.dirs) }
 
-// RemoveDirs removes the directories of an empty group, as gc does with those a state file names.
+// RemoveDirs removes the directories of an empty group, such as those in a state file (gc).
 func RemoveDirs(dirs []string) error {
 	var errs []error
 	for _, dir := range dirs {
@@ -191,7 +189,7 @@ func RemoveDirs(dirs []string) error {
 	return errors.Join(errs...)
 }
 
-// removeDir retries: a process that is being torn down keeps its group busy for a moment.
+// removeDir retries: an exiting process keeps its group busy for a moment.
 func removeDir(dir string) error {
 	var err error
 	for pause := time.Millisecond; pause < time.Second; pause *= 2 {
@@ -250,7 +248,7 @@ func readInt(dir, file string) (int64, error) {
 	return n, nil
 }
 
-// readKey reads one value of a file of "key value" lines.
+// readKey reads a value of a file of "key value" lines.
 func readKey(dir, file, key string) (int64, error) {
 	values, err := readKeys(dir, file, key)
 	return values[0], err
@@ -280,17 +278,17 @@ func readKeys(dir, file string, keys ...string) ([]int64, error) {
 	return values, nil
 }
 
-// errNoKey is a key that a file of the kernel's does not have.
+// errNoKey says that a kernel file lacks a key.
 var errNoKey = errors.New("no key")
 
-// throttling reads cpu.stat, where the time has another name and unit in each version.
+// throttling reads cpu.stat, whose time has another name and unit in each version.
 func (e *Evidence) throttling(dir, key string, unit time.Duration) error {
 	values, err := readKeys(dir, "cpu.stat", "nr_periods", "nr_throttled", key)
 	e.Periods, e.ThrottledPeriods, e.Throttled = values[0], values[1], time.Duration(values[2])*unit
 	return err
 }
 
-// optional turns a file that this kernel does not have into 0.
+// optional returns 0 for a file that this kernel lacks.
 func optional(n int64, err error) (int64, error) {
 	if errors.Is(err, os.ErrNotExist) {
 		return 0, nil

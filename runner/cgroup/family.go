@@ -11,13 +11,13 @@ import (
 	"time"
 )
 
-// family are a process and its descendants.
+// family is a process and its descendants.
 type family struct {
 	proc string
 	head int
 }
 
-// alone says of each group of a chain whether nobody else is in it or below it.
+// alone says for each group of a chain if only the family is in or below it.
 func (f family) alone(c chain) []bool {
 	flags := make([]bool, len(c.dirs))
 	if f.head == Nobody {
@@ -25,13 +25,13 @@ func (f family) alone(c chain) []bool {
 	}
 	for i, dir := range c.dirs {
 		if flags[i] = f.owns(dir); !flags[i] {
-			break // nor is it in what is above
+			break // then all above are shared
 		}
 	}
 	return flags
 }
 
-// owns looks again where a process has vanished before its parent was known.
+// owns retries if a process has ended before its parent was read.
 func (f family) owns(dir string) bool {
 	for range 20 {
 		ours, err := f.count(dir)
@@ -45,8 +45,8 @@ func (f family) owns(dir string) bool {
 
 var errGone = errors.New("a process has vanished")
 
-// count reports whether all processes of a group, and of those below it, are the family's. Groups below may have
-// no controller of their own, and then they are charged to this one.
+// count reports whether all processes of a group and of those below it are the family's. Groups below may lack the
+// controller, and are then charged to this one.
 func (f family) count(dir string) (bool, error) {
 	ours := true
 	err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
@@ -70,7 +70,7 @@ func (f family) count(dir string) (bool, error) {
 	return ours, err
 }
 
-// has goes from parent to parent. A process of another PID namespace is shown as 0 and is a stranger.
+// has walks up the parents. A process of another PID namespace has pid 0 and is a stranger.
 func (f family) has(pid int) (bool, error) {
 	for generations := 0; pid > 1 && generations < 1<<16; generations++ {
 		if pid == f.head {

@@ -10,10 +10,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A run reads and writes some fifty of the kernel's files. With os.File each of them would be looked at by the runtime's
-// poller, which takes longer than the file.
+// A run accesses some fifty kernel files. os.File would register each with the runtime's poller, which takes longer than
+// the access.
 
-// write opens without O_TRUNC and O_CREAT: a file that is missing is an error. The kernel takes a value whole or not.
+// write uses neither O_TRUNC nor O_CREAT: a missing file is an error. The kernel takes a value whole or not.
 func write(dir, file, value string) error {
 	path := filepath.Join(dir, file)
 	fd, err := open(path, unix.O_WRONLY)
@@ -25,7 +25,7 @@ func write(dir, file, value string) error {
 	return err
 }
 
-// read returns the contents without the white space around them.
+// read returns the contents without surrounding white space.
 func read(dir, file string) (string, error) {
 	path := filepath.Join(dir, file)
 	fd, err := open(path, unix.O_RDONLY)
@@ -46,7 +46,7 @@ func open(path string, flags int) (fd int, err error) {
 	return uninterrupted("open", path, func() (int, error) { return unix.Open(path, flags|unix.O_CLOEXEC, 0) })
 }
 
-// uninterrupted repeats a call that a signal has interrupted (signal(7)).
+// uninterrupted retries a call interrupted by a signal (signal(7)).
 func uninterrupted(op, path string, call func() (int, error)) (n int, err error) {
 	for {
 		if n, err = call(); err == nil {

@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 )
 
-// UsageOf reads the present use of a group that another process has made, by its directories (Group.Dirs).
+// UsageOf reads the use of a group that another process made, by its directories (Group.Dirs).
 func UsageOf(dirs []string) (Usage, error) {
 	if dir := having(dirs, "memory.current"); dir != "" {
 		return v2{dir: dir}.usage()
@@ -18,7 +18,7 @@ func UsageOf(dirs []string) (Usage, error) {
 	return g.usage()
 }
 
-// having is the directory that has a file, empty where none has.
+// having returns the directory that has a file, or "".
 func having(dirs []string, file string) string {
 	for _, dir := range dirs {
 		if _, err := os.Stat(filepath.Join(dir, file)); err == nil {

@@ -17,8 +17,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// manager is the instance of systemd that manages a user's units: the system's for root, the user's own for
-// everyone else (https://www.freedesktop.org/wiki/Software/systemd/dbus).
+// manager is the systemd instance that manages a user's units: the system's for root, the user's for others
+// (https://www.freedesktop.org/wiki/Software/systemd/dbus).
 type manager struct{ uid int }
 
 func (m manager) String() string {
@@ -28,24 +28,22 @@ func (m manager) String() string {
 	return "systemd's user manager"
 }
 
-// managerWait is how long a manager may take for one question: far more than it needs on a busy host.
+// managerWait is the timeout of one request: far more than a busy host needs.
 const managerWait = 30 * time.Second
 
-// errNoManager is the error where nobody listens. It goes on from the manager's name.
+// errNoManager is the error if nothing listens. It continues the manager's name.
 var errNoManager = errors.New("is not running")
 
-// errElsewhere is the error of a manager to which our process ids mean other processes: that of the host around
-// a container.
+// errElsewhere is the error of a manager that does not share our process ids: that of the host around a container.
 var errElsewhere = errors.New("it is in another PID namespace")
 
-// socket is where a manager is reached: directly, or through a D-Bus daemon.
+// socket is a manager's socket, direct or of a D-Bus daemon.
 type socket struct {
 	path   string
 	daemon bool
 }
 
-// sockets in the order of trying them. DBUS_SESSION_BUS_ADDRESS is not looked at: it may name any bus, or
-// start one.
+// sockets lists them in the order to try. DBUS_SESSION_BUS_ADDRESS is ignored: it may name any bus, or start one.
 func (m manager) sockets() []socket {
 	if m.uid == 0 {
 		return []socket{{"/run/systemd/private", false}, {"/run/dbus/system_bus_socket", true}}
@@ -61,8 +59,8 @@ func (m manager) sockets() []socket {
 	return all
 }
 
-// connect returns a connection by the first socket that answers, good until the end of ctx. The error is that
-// of the first one that is there.
+// connect connects to the first socket that answers; the connection ends with ctx. The error is that of the first
+// existing one.
 func connect(ctx context.Context, sockets []socket) (*systemd.Conn, error) {
 	failure := errNoManager
 	for _, s := range sockets {
@@ -94,7 +92,7 @@ func (s socket) greet(ctx context.Context, stream *net.UnixConn) (*dbus.Conn, er
 	if err := sameProcesses(stream); err != nil {
 		return nil, err
 	}
-	// The libraries take no context for what they say by themselves.
+	// The libraries take no context for their own messages.
 	context.AfterFunc(ctx, func() { _ = stream.SetDeadline(time.Unix(1, 0)) })
 	conn, err := dbus.DialUnix(stream)
 	if err == nil {
@@ -106,8 +104,8 @@ func (s socket) greet(ctx context.Context, stream *net.UnixConn) (*dbus.Conn, er
 	return conn, err
 }
 
-// sameProcesses makes sure that a process id means the same to whoever listens: the kernel gives 0 for a
-// peer that this PID namespace does not have (unix(7), SO_PEERCRED).
+// sameProcesses verifies that the peer shares our process ids: the kernel reports 0 for a peer outside this PID namespace
+// (unix(7), SO_PEERCRED).
 func sameProcesses(stream *net.UnixConn) error {
 	raw, err := stream.SyscallConn()
 	if err != nil {
@@ -125,7 +123,7 @@ func sameProcesses(stream *net.UnixConn) error {
 	return nil
 }
 
-// delegates reports whether the manager leaves the inside of a unit's group to the unit.
+// delegates reports whether the manager delegates a unit's group (Delegate=).
 func (m manager) delegates(ctx context.Context, unit string) bool {
 	ctx, cancel := context.WithTimeout(ctx, managerWait)
 	defer cancel()

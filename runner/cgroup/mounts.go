@@ -7,14 +7,14 @@ import (
 	"strings"
 )
 
-// mount is one cgroup file system: the group at its root and where it is mounted.
+// mount is a cgroup mount: the group at its root, and the mount point.
 type mount struct{ root, point string }
 
-// dir returns the directory of a group; one that the mount does not show (as in a container that sees
-// only its own part) is the mount point itself.
+// dir returns a group's directory; for a group that the mount does not show, as in a container that sees only its own
+// part, the mount point.
 func (m mount) dir(group string) string {
 	rel, err := filepath.Rel(m.root, group)
-	// "/../x" is how cgroup_namespaces(7) shows a group outside of the reader's namespace.
+	// cgroup_namespaces(7) shows a group outside the reader's namespace as "/../x".
 	if err != nil || strings.HasPrefix(group, "/..") || rel == ".." || strings.HasPrefix(rel, "../") {
 		return m.point
 	}
@@ -63,10 +63,10 @@ func (m mounts) add(line string) {
 	}
 }
 
-// unescape undoes the octal escapes of mountinfo for the characters it escapes.
+// unescape undoes mountinfo's octal escapes.
 var unescape = strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\134`, `\`).Replace
 
-// readOwn reads cgroups(7) /proc/pid/cgroup: the group of the process per controller.
+// readOwn reads /proc/pid/cgroup (cgroups(7)): the process's group by controller.
 func readOwn(path string) (map[string]string, error) {
 	raw, err := os.ReadFile(path)
 	if err != nil {

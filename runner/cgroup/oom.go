@@ -11,9 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// WatchOOM calls kill once when the kernel's out-of-memory killer strikes in a v1 group, which, unlike
-// v2 with memory.oom.group, leaves the other processes running. It returns a function that ends the
-// watch. On v2 it does nothing.
+// WatchOOM calls kill once when the out-of-memory killer strikes in a v1 group, where, unlike v2 with memory.oom.group,
+// the other processes keep running. It returns a function that ends the watch. On v2 it does nothing.
 func (g *Group) WatchOOM(kill func()) (stop func() error, err error) {
 	group, ok := g.files.(v1)
 	if !ok {
@@ -46,8 +45,8 @@ func (g *Group) WatchOOM(kill func()) (stop func() error, err error) {
 	return func() error { err := event.Close(); <-done; return err }, nil
 }
 
-// killed reports whether the out-of-memory killer has struck. The event comes when memory runs out,
-// the counter moves when a process has been chosen, a moment later.
+// killed reports whether the out-of-memory killer has struck. The event comes when memory runs out, the counter moves a
+// moment later, when a process has been chosen.
 func (g *Group) killed() bool {
 	for range 100 {
 		if e, err := g.Evidence(); err != nil || e.OOMKills > 0 {

@@ -12,9 +12,8 @@ import (
 	"strings"
 )
 
-// Outer are the control groups that a process is in and that someone else made: a batch system, a container
-// engine, systemd. Of those above the root of what is visible here, as in a cgroup namespace, nothing is known;
-// of version 1 the kernel itself says what they hold of memory.
+// Outer is the control groups of a process that others made: a batch system, a container engine, systemd. Groups above
+// the visible root, as in a cgroup namespace, are unknown, except that version 1 reports their memory limit.
 type Outer struct {
 	memory, pids, cpu, cpuset chain
 	proc                      string
@@ -23,25 +22,25 @@ type Outer struct {
 	family                    family
 }
 
-// Held is what the groups around a process hold: the smallest limits that can be seen.
+// Held is the limits of the groups around a process: the smallest visible ones.
 type Held struct {
-	Limits // 0 where nothing holds
-	// Why says, by "memory", "cpus" and "pids", why nothing could be read where that was so.
+	Limits // 0: no limit
+	// Why says, for "memory", "cpus" and "pids", why nothing could be read.
 	Why map[string]error
-	// Swapping is true where the host has swap that the memory limit does not count.
+	// Swapping says that the host has swap that the memory limit does not count.
 	Swapping bool
-	// CPUSet is true where CPUs is the size of the set of CPUs, which is smaller than any quota.
+	// CPUSet says that CPUs is the size of the CPU set, which is smaller than any quota.
 	CPUSet bool
 }
 
-// chain are the groups of one controller that a process is in, from its own up to the visible root.
+// chain is the groups of one controller around a process, from its own up to the visible root.
 type chain struct {
 	unified bool // cgroup v2
 	dirs    []string
-	err     error // why there are none
+	err     error // why it has none
 }
 
-// FindOuter finds the groups that the process pid is in.
+// FindOuter finds the groups of process pid.
 func FindOuter(sys System, pid int) *Outer {
 	sys = sys.withDefaults()
 	mounts, err := readMounts(filepath.Join(sys.Proc, "self/mountinfo"))
@@ -57,8 +56,8 @@ func FindOuter(sys System, pid int) *Outer {
 	}
 }
 
-// findChain makes sure that the process is where its chain begins: of a mount made in another namespace or for
-// another container, the names in /proc lead to a stranger's group.
+// findChain verifies that the process is in the first group of its chain: for a mount of another namespace or container,
+// the names in /proc lead to a different group.
 func findChain(mounts mounts, own map[string]string, controller string, pid int) chain {
 	name := controller
 	if !mounts.has(name) {
@@ -80,7 +79,7 @@ func findChain(mounts mounts, own map[string]string, controller string, pid int)
 	return chain{unified: name == "", dirs: upwards(dir)}
 }
 
-// upwards are dir and the groups above it that are mounted. What is above the mount point is no group.
+// upwards lists dir and the mounted groups above it. Nothing above the mount point is a group.
 func upwards(dir string) []string {
 	var dirs []string
 	for ; ; dir = filepath.Dir(dir) {
@@ -115,14 +114,14 @@ func (o *Outer) Held() Held {
 	return h
 }
 
-// least is the smallest limit of a chain, infinite where there is none. One that was read holds, whatever could
-// not be read beside it.
+// least is the smallest limit of a chain, infinite if there is none. A limit that was read counts, even if others could
+// not be read.
 func (c chain) least(read func(chain, string) (float64, error)) (float64, error) {
 	found, failed := math.Inf(1), c.err
 	for _, dir := range c.dirs {
 		value, err := read(c, dir)
 		switch {
-		case errors.Is(err, fs.ErrNotExist): // the root of all groups, or a controller that is not handed down
+		case errors.Is(err, fs.ErrNotExist): // the root group, or a controller that is not delegated
 		case err != nil:
 			failed = errors.Join(failed, err)
 		case value < found:
@@ -135,7 +134,7 @@ func (c chain) least(read func(chain, string) (float64, error)) (float64, error)
 	return found, nil
 }
 
-// unlimitedV1 is far above what any machine has; the kernel's own word is the greatest count of whole pages.
+// unlimitedV1 is far above any machine's memory; the kernel reports the greatest number of whole pages.
 const unlimitedV1 = 1 << 62
 
 func (c chain) memoryLimit(dir string) (float64, error) {
@@ -146,7 +145,7 @@ func (c chain) memoryLimit(dir string) (float64, error) {
 	if err != nil {
 		return 0, err
 	}
-	// What counts of all groups above, also of those that are out of sight (cgroup-v1/memory.rst, "stat file").
+	// The limit of all groups above, visible or not (cgroup-v1/memory.rst, "stat file").
 	if all, err := readKey(dir, "memory.stat", "hierarchical_memory_limit"); err == nil {
 		limit = min(limit, all)
 	}
@@ -175,7 +174,7 @@ func finite(limit int64) float64 {
 	return float64(limit)
 }
 
-// readMax reads a number or "max", which is none.
+// readMax reads a number or "max", no limit.
 func readMax(dir, file string) (float64, error) {
 	text, err := read(dir, file)
 	if err != nil {
@@ -191,7 +190,7 @@ func readMax(dir, file string) (float64, error) {
 	return float64(n), nil
 }
 
-// cpuSet is the number of CPUs that the process may run on, 0 where these are all of the host's.
+// cpuSet is the number of CPUs that the process may run on, 0 if all of the host's.
 func (o *Outer) cpuSet() int64 {
 	if len(o.cpuset.dirs) == 0 {
 		return 0
@@ -213,7 +212,7 @@ func (o *Outer) cpuSet() int64 {
 	return 0
 }
 
-// countCPUs counts a list as in cpuset(7): "0-3,8".
+// countCPUs counts a list of cpuset(7): "0-3,8".
 func countCPUs(list string) int64 {
 	var n int64
 	for part := range strings.SplitSeq(list, ",") {
@@ -231,7 +230,7 @@ func countCPUs(list string) int64 {
 	return n
 }
 
-// onlineCPUs counts the lines of CPUs in proc_stat(5).
+// onlineCPUs counts the CPU lines of proc_stat(5).
 func (o *Outer) onlineCPUs() int64 {
 	text, err := os.ReadFile(filepath.Join(o.proc, "stat"))
 	if err != nil {

@@ -5,31 +5,30 @@ import (
 	"time"
 )
 
-// counters of the groups around a process: of the kernel's kills in its own group, and per group, from its own
-// upwards, how often a limit was reached. What cannot be read stays 0: no evidence comes of it.
+// counters of the groups around a process: the kernel's kills in its own group, and per group, from its own upwards, how
+// often a limit was reached. Unreadable ones are 0 and give no evidence.
 type counters struct {
 	kills                      int64
 	reached, denied, throttled []int64
 }
 
-// Nobody is the launcher of a run that cannot be told from others by its processes: then all is shared.
+// Nobody is the launcher if its run cannot be told from others by process: then all is shared.
 const Nobody = 0
 
-// Watch takes the counters just before the run starts. The launcher is the process whose descendants a run is, where
-// they are nobody else's: a launcher of several runs at once is Nobody.
+// Watch reads the counters just before the run starts. The launcher is the process whose only descendants are the run's;
+// for one with several runs at once, it is Nobody.
 func (o *Outer) Watch(launcher int) {
 	o.family = family{o.proc, launcher}
 	o.before, o.alone = o.count(), o.census()
 }
 
-// Evidence is what the groups have counted since Watch. Ours is this run's; shared was counted by groups that
-// others are in, too, and nobody can say whose it was.
+// Evidence is what the groups counted since Watch. Ours is this run's; shared is from groups with other members, and
+// cannot be attributed.
 //
-// That ours is no guess rests on this: the kernel counts a kill in the group of the process that it kills
-// (memcg_memory_event_mm), and whoever is in a group is a child of a member or was put there. Where the members
-// were all the launcher's descendants before the start and are again at the end, the killed one was such a
-// descendant, unless somebody with the right to write to the group's cgroup.procs has put a process there and
-// lost it to the kernel in between. Launcher and supervisor live, else nobody would ask.
+// Why ours is certain: the kernel counts a kill in the group of the killed process (memcg_memory_event_mm), and a group's
+// members are children of members or were put there. If all were the launcher's descendants before the start and are at
+// the end, so was the killed one, unless someone with write access to cgroup.procs put a process there in between and the
+// kernel killed it. Launcher and supervisor are alive, or Evidence would not be called.
 func (o *Outer) Evidence() (ours, shared Evidence) {
 	now, alone := o.count(), o.census()
 	for i := range alone {
@@ -51,8 +50,8 @@ func (o *Outer) Evidence() (ours, shared Evidence) {
 	return ours, shared
 }
 
-// split tells what groups of our own have counted from what others have. Groups may count what happens below
-// them (pids.events, since Linux 6.11), so the figures are not added.
+// split separates the counts of our own groups from shared ones. A group may include those below it (pids.events, since
+// Linux 6.11), so they are not added.
 func split(before, now []int64, alone []bool) (ours, shared int64) {
 	for i := range now {
 		if alone[i] {
@@ -79,7 +78,7 @@ func (o *Outer) count() counters {
 	return c
 }
 
-// census says of each group of memory, pids and cpu whether the family has it for itself.
+// census reports for each memory, pids and cpu group whether only the family is in it.
 func (o *Outer) census() [3][]bool {
 	return [3][]bool{o.family.alone(o.memory), o.family.alone(o.pids), o.family.alone(o.cpu)}
 }
@@ -92,8 +91,8 @@ func (c chain) each(read func(chain, string) int64) []int64 {
 	return values
 }
 
-// kills are those of the group's own processes, whoever's limit it was. Version 1 counts no others; before
-// Linux 5.2 version 2 counted those of groups below as well.
+// kills counts kills of the group's own processes, at any group's limit. Version 1 counts no others; before Linux 5.2,
+// version 2 included groups below.
 func (c chain) kills(dir string) int64 {
 	if !c.unified {
 		return counted(dir, "memory.oom_control", "oom_kill")
@@ -104,8 +103,8 @@ func (c chain) kills(dir string) int64 {
 	return counted(dir, "memory.events.local", "oom_kill")
 }
 
-// reached is how often the group's own limit was met by a charge that failed: on version 2 when the kernel then
-// saw no other way than to kill, on version 1 also when something else helped.
+// reached counts charges that failed at the group's own limit: on version 2 when the kernel then had to kill, on version
+// 1 also when something else helped.
 func (c chain) reached(dir string) int64 {
 	if c.unified {
 		return counted(dir, "memory.events.local", "oom")
@@ -113,12 +112,12 @@ func (c chain) reached(dir string) int64 {
 	return shortages(dir)
 }
 
-// orderV1 are the most pages that a charge may ask for and still be killed for (PAGE_ALLOC_COSTLY_ORDER, 3).
+// orderV1 is the most pages of a charge that can lead to a kill (PAGE_ALLOC_COSTLY_ORDER, 3).
 const orderV1 = 8
 
-// shortages counts what tells that a group of version 1 has met its limit: charges that failed, of memory or of
-// memory and swap together, and that the peak is the limit. The last is for Linux 6.15 and later, where the
-// failures of the second kind are not counted any more (seen with 6.18), and it is tried first.
+// shortages counts signs that a version 1 group met its limit: failed charges of memory, or of memory and swap together,
+// and a peak at the limit. The last is for Linux 6.15 and later, which do not count failures of the second kind (seen
+// with 6.18); it is tried first.
 func shortages(dir string) (n int64) {
 	for _, kind := range []string{"memory.", "memory.memsw."} {
 		if failed, err := readInt(dir, kind+"failcnt"); err == nil {
@@ -151,8 +150,8 @@ func counted(dir, file, key string) int64 {
 	return n
 }
 
-// short is the limit of the group of which memory ran out, in bytes. It is 0 where no group that can be seen ran
-// out, or where several did and it cannot be told at which of them the kernel killed.
+// short is the limit in bytes of the group that was out of memory. It is 0 if no visible group was, or if it is unknown
+// at which of several the kernel killed.
 func (c chain) short(before, now []int64) (limit int64) {
 	found := 0
 	for i, dir := range c.dirs {
@@ -170,7 +169,7 @@ func (c chain) short(before, now []int64) (limit int64) {
 	return limit
 }
 
-// ownMemory is the group's own limit, which need not be the smallest.
+// ownMemory is the group's own limit, not always the smallest.
 func (c chain) ownMemory(dir string) (int64, error) {
 	if c.unified {
 		return readInt(dir, "memory.max")

@@ -10,23 +10,23 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Parent is where groups of runs can be made.
+// Parent is where groups of runs are made.
 type Parent struct {
 	// Version of the interface, 1 or 2.
 	Version int
-	// CPU is false where the cpu controller is missing; memory and pids are always there.
+	// CPU says that the cpu controller is available; memory and pids always are.
 	CPU bool
 	// dirs holds the parent directory per controller (v1) or one under "" (v2).
 	dirs map[string]string
-	// own is the group that mover is in: this process, or the supervisor of a scope.
+	// own is mover's group; mover is this process, or a scope's supervisor.
 	own   string
 	mover int
 }
 
-// System is where the kernel shows its control groups; the zero value is the running system.
+// System locates the kernel's control groups; the zero value is the running system.
 type System struct {
 	Proc string // "/proc" where empty
-	Root bool   // whether the caller is the host's root, who alone may use v1
+	Root bool   // the caller is the host's root; only root may use v1
 }
 
 func (sys System) withDefaults() System {
@@ -36,8 +36,8 @@ func (sys System) withDefaults() System {
 	return sys
 }
 
-// Find returns where this process can make groups with memory and pids limits, and cpu where
-// possible. A *MissingError says what is missing.
+// Find returns where this process can make groups with memory and pids limits, and cpu if possible. A *MissingError says
+// what is missing.
 func Find(ctx context.Context, sys System) (*Parent, error) {
 	sys = sys.withDefaults()
 	mounts, err := readMounts(filepath.Join(sys.Proc, "self/mountinfo"))
@@ -75,7 +75,7 @@ func findV1(sys System, mounts mounts, own map[string]string) (*Parent, error) {
 	}
 	for _, controller := range []string{"memory", "pids"} {
 		if p.dirs[controller] == "" {
-			if mounts.has(controller) { // as containers have it
+			if mounts.has(controller) { // as in containers
 				return nil, &MissingError{Reason: fmt.Sprintf("the %s controller of cgroup v1 is not writable", controller), Remedy: remedyContainer}
 			}
 			return nil, &MissingError{Reason: fmt.Sprintf("the %s controller of cgroup v1 is missing", controller), Remedy: mountV1(controller) + " or " + remedyContainer}
@@ -113,7 +113,7 @@ func (p *Parent) open(name string) hierarchy {
 	return v1{memory: at("memory"), pids: at("pids"), cpu: at("cpu"), cpuacct: at("cpuacct")}
 }
 
-// above are the groups that a group made here has around it, which may hold less memory than its own limit.
+// above returns the groups around one made here, which may have lower memory limits.
 func (p *Parent) above() chain {
 	if p.Version == 2 {
 		return chain{unified: true, dirs: upwards(p.dirs[""])}

@@ -7,16 +7,16 @@ import (
 	"strings"
 )
 
-// MissingError says why no group can be made and which command would help.
+// MissingError says why no group can be made and which command helps.
 type MissingError struct {
 	Reason, Remedy string
-	// Unified is true on cgroup v2, where systemd may be asked for a group (Scope).
+	// Unified says that this is cgroup v2, where systemd can make a group (Scope).
 	Unified bool
 }
 
 func (e *MissingError) Error() string { return e.Reason + "; " + e.Remedy }
 
-// lackingError is a group that has not all controllers that every run needs.
+// lackingError is a group without all required controllers.
 type lackingError struct {
 	dir     string
 	missing []string
@@ -28,18 +28,18 @@ func (e *lackingError) Error() string {
 
 const (
 	orBestEffort = ", or run with `--limits best-effort` (rlimits and the clock only) or `--limits outer` (what the control groups around it hold)"
-	// remedyRoot helps a user where no control group can be had.
+	// remedyRoot helps a user without control groups.
 	remedyRoot = "run as root" + orBestEffort
-	// remedyContainer helps where there is no systemd to ask.
+	// remedyContainer helps without systemd.
 	remedyContainer = "start the container that this is in with writable control groups, or run with `--limits outer` (what the control groups around it hold) or `--limits best-effort` (rlimits and the clock only)"
 )
 
-// mountV1 says how a controller of cgroup v1 is mounted; Find takes it from wherever it is.
+// mountV1 says how to mount a cgroup v1 controller; Find finds it anywhere.
 func mountV1(controller string) string {
 	return fmt.Sprintf("let root run `mkdir -p /sys/fs/cgroup/%[1]s && mount -t cgroup -o %[1]s cgroup /sys/fs/cgroup/%[1]s`", controller)
 }
 
-// remedy is what helps a user whose manager has failed with err.
+// remedy is what helps a user whose manager failed with err.
 func (m manager) remedy(err error) string {
 	var lacking *lackingError
 	switch {
@@ -64,7 +64,7 @@ func booted() bool {
 	return err == nil
 }
 
-// GrantCPU says how the caller gets the cpu controller where CPU is false.
+// GrantCPU says how the caller gets the cpu controller if CPU is false.
 func (p *Parent) GrantCPU() string {
 	switch {
 	case p.Version == 1:
@@ -76,8 +76,8 @@ func (p *Parent) GrantCPU() string {
 	}
 }
 
-// delegateAll hands every controller to user managers. One that runs already looks at what it has only when it
-// is executed anew, which ends nothing (seen with systemd 252).
+// delegateAll delegates all controllers to user managers. A running one notices only on daemon-reexec, which ends nothing
+// (seen with systemd 252).
 func delegateAll(uid int) string {
 	return "let root run `mkdir -p /etc/systemd/system/user@.service.d" +
 		` && printf '[Service]\nDelegate=cpu cpuset io memory pids\n' >/etc/systemd/system/user@.service.d/delegate.conf` +

@@ -15,10 +15,9 @@ import (
 	"github.com/godbus/dbus/v5"
 )
 
-// Scope asks systemd for a scope of its own around the process supervisor, delegated to the caller, and
-// returns it as the place of groups. It is for a caller to whom Find gave missing. The caller stays in its own
-// unit, and moves processes within the scope, which is theirs. The scope ends with its last process
-// (docs/adr/0008). The error is a *MissingError.
+// Scope asks systemd for a delegated scope around the process supervisor, and returns it as the parent of groups. It is
+// for a caller to whom Find returned missing. The caller stays in its own unit, and moves processes within the scope. The
+// scope ends with its last process (docs/adr/0008). The error is a *MissingError.
 func Scope(ctx context.Context, sys System, missing *MissingError, supervisor int) (*Parent, error) {
 	ctx, cancel := context.WithTimeout(ctx, managerWait)
 	defer cancel()
@@ -30,11 +29,11 @@ func Scope(ctx context.Context, sys System, missing *MissingError, supervisor in
 	if ctx.Err() != nil {
 		err = fmt.Errorf("did not answer within %v", managerWait)
 	}
-	why := strings.TrimRight(err.Error(), ".") // systemd's own sentences have one
+	why := strings.TrimRight(err.Error(), ".") // systemd's messages end with one
 	return nil, &MissingError{Reason: fmt.Sprintf("%s, and %v %s", missing.Reason, m, why), Remedy: m.remedy(err)}
 }
 
-// scope makes the scope and hands its controllers down. Its errors go on from the manager's name.
+// scope makes the scope and delegates its controllers. Its errors continue the manager's name.
 func (m manager) scope(ctx context.Context, sys System, supervisor int) (*Parent, error) {
 	mounts, err := readMounts(filepath.Join(sys.Proc, "self/mountinfo"))
 	if err != nil {
@@ -64,8 +63,7 @@ func (m manager) scope(ctx context.Context, sys System, supervisor int) (*Parent
 	return parent, nil
 }
 
-// startScope waits for the manager's job. A scope that comes about after the wait has ended ends with the
-// supervisor.
+// startScope waits for the manager's job. A scope made after the wait ends with the supervisor.
 func (m manager) startScope(ctx context.Context, name string, properties []systemd.Property) error {
 	conn, err := connect(ctx, m.sockets())
 	if err != nil {
@@ -87,8 +85,8 @@ func (m manager) startScope(ctx context.Context, name string, properties []syste
 	}
 }
 
-// scopeProperties are those of systemd.scope(5) and systemd.resource-control(5). What bounds the runs is in
-// their own groups; systemd's default bound on tasks would come between.
+// scopeProperties are from systemd.scope(5) and systemd.resource-control(5). The runs' limits are in their own groups;
+// systemd's default task limit would interfere.
 func scopeProperties(slice string, supervisor int) []systemd.Property {
 	return []systemd.Property{
 		systemd.PropDescription(fmt.Sprintf("scidex-oci: analyses started by process %d", os.Getpid())),
@@ -100,13 +98,13 @@ func scopeProperties(slice string, supervisor int) []systemd.Property {
 	}
 }
 
-// sliceFor is the slice of the caller's own unit, so that what bounds that slice bounds the analyses too;
-// where the manager has none of it, as for a login session of a user, its usual one.
+// sliceFor is the slice of the caller's unit, so that its limits apply to the analyses too; if the manager does not
+// manage it, as for a login session of a user, the default slice.
 func (m manager) sliceFor(group string) string {
 	usual := "app.slice"
 	if m.uid == 0 {
 		usual = "system.slice"
-		group, _, _ = strings.Cut(group, "/user@") // below is a user manager's
+		group, _, _ = strings.Cut(group, "/user@") // the rest is a manager's
 	} else {
 		_, group, _ = strings.Cut(group, fmt.Sprintf("/user@%d.service/", m.uid))
 	}

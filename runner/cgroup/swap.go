@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// Swapping reports whether the group's memory limit leaves out swap that the host has: its kernel does not
-// account for swap (CONFIG_MEMCG_SWAP, swapaccount=0) and has no file to hold it.
+// Swapping reports whether the host has swap that the group's memory limit does not count: its kernel does no swap
+// accounting (CONFIG_MEMCG_SWAP, swapaccount=0).
 func (g *Group) Swapping(sys System) bool {
 	return !g.files.holdsSwap() && hostSwaps(sys.withDefaults().Proc)
 }
@@ -18,13 +18,13 @@ func (g v1) holdsSwap() bool { return exists(g.memory, "memory.memsw.limit_in_by
 
 func (g v2) holdsSwap() bool { return exists(g.dir, "memory.swap.max") }
 
-// exists takes what cannot be looked at for missing.
+// exists treats an inaccessible file as missing.
 func exists(dir, file string) bool {
 	_, err := os.Stat(filepath.Join(dir, file))
 	return err == nil
 }
 
-// hostSwaps reads proc_swaps(5): a line of titles, then one for each area. What cannot be read is taken for swap.
+// hostSwaps reads proc_swaps(5): a header line, then one per area. An unreadable file counts as swap.
 func hostSwaps(proc string) bool {
 	text, err := os.ReadFile(filepath.Join(proc, "swaps"))
 	if errors.Is(err, fs.ErrNotExist) { // a kernel without swap
@@ -33,7 +33,7 @@ func hostSwaps(proc string) bool {
 	return err != nil || strings.Count(strings.TrimSpace(string(text)), "\n") > 0
 }
 
-// swaps reports whether the groups let a process that holds so many bytes of memory have swap beside them.
+// swaps reports whether the groups allow swap to a process that uses memory bytes.
 func (o *Outer) swaps(memory int64) bool {
 	room, err := o.memory.least(chain.swapRoom)
 	if !o.memory.unified {

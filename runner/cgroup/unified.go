@@ -13,16 +13,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// leafName is the group below a parent for the processes of ours that were in the parent itself.
+// leafName is the group below a parent that takes our own processes from it.
 const leafName = "scidex-oci"
 
-// vacateTries is how often processes that fork while they are moved are moved after.
+// vacateTries bounds the retries for processes that fork while moved.
 const vacateTries = 100
 
-// findV2 looks for a delegated subtree: from the process' own group upwards, the first directory that
-// is writable and hands memory and pids down, or can be made to. It never leaves the systemd unit that
-// the process is in: what is above belongs to systemd, which takes controllers back as it likes
-// (https://systemd.io/CGROUP_DELEGATION).
+// findV2 finds a delegated subtree: from the process's own group upwards, the first writable directory that delegates
+// memory and pids, or can be made to. It never leaves the process's systemd unit: what is above belongs to systemd, which
+// may take controllers back (https://systemd.io/CGROUP_DELEGATION).
 func findV2(ctx context.Context, sys System, m mount, own string) (*Parent, error) {
 	start := m.dir(own)
 	unit := unitOf(m, start)
@@ -58,8 +57,8 @@ func writable(dir string) bool {
 	return true
 }
 
-// handOver makes dir a place of groups: its controllers are handed down to its children. A group with processes
-// of its own cannot (the "no internal processes" rule); they move to a leaf first where they may.
+// handOver makes dir a parent of groups: it enables controllers for its children. A group with processes cannot do that
+// (the "no internal processes" rule); they first move to a leaf if they may.
 func handOver(dir string, all bool) (*Parent, error) {
 	if missing := lacking(dir, "cgroup.controllers"); len(missing) > 0 {
 		return nil, &lackingError{dir, missing}
@@ -70,13 +69,13 @@ func handOver(dir string, all bool) (*Parent, error) {
 		}
 	}
 	if !handsDown(dir, "cpu") {
-		// The default CPU limit is best effort where the controller is missing: the caller decides by Parent.CPU.
+		// A missing cpu controller is no error here: the caller checks Parent.CPU.
 		_ = write(dir, "cgroup.subtree_control", "+cpu")
 	}
 	return &Parent{Version: 2, CPU: handsDown(dir, "cpu"), dirs: map[string]string{"": dir}}, nil
 }
 
-// lacking returns which of the controllers that every run needs a file of controllers does not list.
+// lacking returns the required controllers that a file does not list.
 func lacking(dir, file string) []string {
 	text, err := read(dir, file)
 	if err != nil {
@@ -86,7 +85,7 @@ func lacking(dir, file string) []string {
 	return slices.DeleteFunc([]string{"memory", "pids"}, func(c string) bool { return slices.Contains(have, c) })
 }
 
-// handDown tries again where a process has forked while it was moved.
+// handDown retries if a process has forked while moved.
 func handDown(dir string, all bool) (err error) {
 	for range vacateTries {
 		if err = vacate(dir, all); err != nil {
@@ -104,8 +103,8 @@ func handsDown(dir, controller string) bool {
 	return err == nil && slices.Contains(strings.Fields(text), controller)
 }
 
-// vacate moves the processes of dir to a leaf of it: all of them where dir is a unit delegated to us, which
-// has no others than the user's, else only this one.
+// vacate moves the processes of dir to a leaf: all of them if dir is a unit delegated to us, whose processes are all the
+// user's, else only this one.
 func vacate(dir string, all bool) error {
 	pids, err := pidsOf(dir)
 	if err != nil || len(pids) == 0 {
@@ -119,7 +118,7 @@ func vacate(dir string, all bool) error {
 		return err
 	}
 	for _, pid := range pids {
-		// A process that has ended in the meantime is as good as moved.
+		// A process that has ended counts as moved.
 		if err := write(leaf, "cgroup.procs", strconv.Itoa(pid)); err != nil && !errors.Is(err, unix.ESRCH) {
 			return err
 		}

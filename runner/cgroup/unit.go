@@ -11,8 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// unitOf returns the directory of the systemd unit that the group dir belongs to, or the mount point where
-// there is none, as in a container.
+// unitOf returns the directory of the systemd unit of group dir, or the mount point without systemd, as in a container.
 func unitOf(m mount, dir string) string {
 	for ; within(m.point, dir) && dir != m.point; dir = filepath.Dir(dir) {
 		if slices.Contains([]string{".service", ".scope", ".slice"}, filepath.Ext(dir)) {
@@ -22,10 +21,9 @@ func unitOf(m mount, dir string) string {
 	return m.point
 }
 
-// delegated reports whether systemd leaves the inside of a unit's group to us. Of any other it empties and
-// removes groups that it did not make, or takes controllers away, whenever it has to do with a neighbour.
-// The system's manager marks units with Delegate= (for everyone since version 251, for root since 236); a
-// user's manager cannot (seen with 252) and is asked.
+// delegated reports whether systemd delegates a unit's group to us. In any other it may remove groups that it did not
+// make, or take controllers away, whenever it handles a neighbour. The system's manager marks units with Delegate= (for
+// everyone since version 251, for root since 236); a user's manager cannot (seen with 252) and is asked.
 func delegated(ctx context.Context, unit string) bool {
 	return marked(unit) || ofUserManager(unit) && manager{os.Getuid()}.delegates(ctx, filepath.Base(unit))
 }

@@ -11,11 +11,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// v1 is a group in the hierarchies of cgroup v1 (Documentation/admin-guide/cgroup-v1). A directory is
-// empty where its controller is missing.
+// v1 is a group in the hierarchies of cgroup v1 (Documentation/admin-guide/cgroup-v1). A missing controller has an empty
+// directory.
 type v1 struct{ memory, pids, cpu, cpuacct string }
 
-// cpuPeriod is the period of the CPU quota in microseconds, the kernel's own default.
+// cpuPeriod is the CPU quota's period in microseconds, the kernel's default.
 const cpuPeriod = 100_000
 
 func (g v1) set(l Limits) error {
@@ -23,12 +23,12 @@ func (g v1) set(l Limits) error {
 	if err := write(g.memory, "memory.limit_in_bytes", memory); err != nil {
 		return err
 	}
-	// memory.memsw holds memory and swap together: the same value means no swap. Kernels without swap
-	// accounting do not have it; then there is no way to hold swap but to have none.
+	// memory.memsw limits memory and swap together: the same value means no swap. Kernels without swap accounting lack
+	// it; then the only way to limit swap is to have none.
 	if err := write(g.memory, "memory.memsw.limit_in_bytes", memory); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
-	// Without a limit of their own, the buffers of TCP are not charged.
+	// TCP buffers are charged only with a limit of their own.
 	if err := write(g.memory, "memory.kmem.tcp.limit_in_bytes", memory); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
@@ -44,7 +44,7 @@ func (g v1) set(l Limits) error {
 	return write(g.cpu, "cpu.cfs_quota_us", strconv.FormatInt(quota(l.CPUs), 10))
 }
 
-// quota in microseconds of a period; the kernel refuses less than one millisecond.
+// quota in microseconds per period; the kernel's minimum is one millisecond.
 func quota(cpus float64) int64 { return max(int64(cpus*cpuPeriod+0.5), 1000) }
 
 func (g v1) effective() (e Effective, err error) {
@@ -60,14 +60,14 @@ func (g v1) effective() (e Effective, err error) {
 	return e, err
 }
 
-// cpus is the CPU quota, 0 where there is none.
+// cpus is the CPU quota, 0 if none.
 func (g v1) cpus() (float64, error) {
 	us, err := readInt(g.cpu, "cpu.cfs_quota_us")
 	if err != nil {
 		return 0, err
 	}
 	period, err := readInt(g.cpu, "cpu.cfs_period_us")
-	if err != nil || us <= 0 || period <= 0 { // -1 means no quota
+	if err != nil || us <= 0 || period <= 0 { // -1: no quota
 		return 0, err
 	}
 	return float64(us) / float64(period), nil
@@ -98,7 +98,7 @@ func (g v1) evidence() (e Evidence, err error) {
 	if e.OOMKills, err = readKey(g.memory, "memory.oom_control", "oom_kill"); err != nil {
 		return e, err
 	}
-	// Each process counts in its own group, whoever's limit it was killed for.
+	// A kill counts in the process's own group, at any group's limit.
 	e.Shortage.Own = e.OOMKills > 0 && shortages(g.memory) > 0
 	if e.PidsDenied, err = readKey(g.pids, "pids.events", "max"); err != nil {
 		return e, err
@@ -123,11 +123,10 @@ func (g v1) kill() error {
 	return nil
 }
 
-// killedAtOnce is how many descriptors that takes: where a group is killed there may be few left.
+// killedAtOnce is the number of pidfds used at once: few descriptors may be free.
 const killedAtOnce = 16
 
-// killMembers kills those processes that are in the group still when there is a descriptor of each: a number may be another's
-// by then.
+// killMembers kills the processes that are still in the group after their pidfds were opened: a pid may have been reused.
 func killMembers(dir string, pids []int) error {
 	members := map[int]int{}
 	defer func() {

@@ -26,7 +26,7 @@ func (g v2) set(l Limits) error {
 			return err
 		}
 	}
-	// Kernels without swap accounting do not have this file.
+	// Kernels without swap accounting lack this file.
 	if err := write(g.dir, "memory.swap.max", "0"); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
@@ -46,7 +46,7 @@ func (g v2) effective() (e Effective, err error) {
 	return e, err
 }
 
-// cpus is the CPU quota, 0 where there is none.
+// cpus is the CPU quota, 0 if none.
 func (g v2) cpus() (float64, error) {
 	text, err := read(g.dir, "cpu.max")
 	if err != nil {
@@ -95,7 +95,7 @@ func (g v2) evidence() (e Evidence, err error) {
 	if e.OOMKills, err = readKey(g.dir, "memory.events", "oom_kill"); err != nil {
 		return e, err
 	}
-	// oom_kill counts the group's processes whoever's limit they were killed for, oom this group's own limit.
+	// oom_kill counts the group's processes killed at any limit, oom only this group's limit.
 	shortages, err := readKey(g.dir, "memory.events", "oom")
 	if err != nil {
 		return e, err
@@ -104,7 +104,7 @@ func (g v2) evidence() (e Evidence, err error) {
 	if e.PidsDenied, err = readKey(g.dir, "pids.events", "max"); err != nil {
 		return e, err
 	}
-	// Only with the cpu controller enabled does cpu.stat know throttling.
+	// cpu.stat has throttling only with the cpu controller.
 	if err = e.throttling(g.dir, "throttled_usec", time.Microsecond); errors.Is(err, errNoKey) {
 		err = nil
 	}

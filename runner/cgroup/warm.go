@@ -6,18 +6,18 @@ import (
 	"time"
 )
 
-// warmth is how long the kernel is sure to stay ready after a move: less than the shortest RCU grace
-// period of a busy machine.
+// warmth is how long the kernel surely stays ready after a move: less than the shortest RCU grace period of a busy
+// machine.
 const warmth = 4 * time.Millisecond
 
-// turns is how often it is made ready at most, some 0.1 s. A start that takes longer has other things to wait for.
+// turns bounds the repetitions, some 0.1 s. A slower start waits for other things.
 const turns = 25
 
-// Warm keeps the kernel ready to move a process for a while, or until stop is called, once or more. A move waits for an RCU grace
-// period, some 10 ms, unless another one came just before (kernel/rcu/sync.c, cgroup_threadgroup_rwsem):
-// moving a process of ours to where it is changes nothing and does that waiting beside the other work. Where a move takes long though
-// another one came before, others move, too: they keep the kernel ready, and all forks of the host wait for each move. 500 starts at
-// once that each moved on until their run had its group had it after ten minutes, or not at all.
+// Warm keeps the kernel ready to move a process, for at most turns or until stop is called (idempotent). A move waits for
+// an RCU grace period, some 10 ms, unless another came just before (kernel/rcu/sync.c, cgroup_threadgroup_rwsem). Moving
+// a process of ours to its own group changes nothing and does that wait concurrently. A move that is slow right after
+// another means that others move too: they keep the kernel ready, and each move blocks all forks of the host. When 500
+// concurrent starts each moved until their run had its group, that took ten minutes, or never ended.
 func (p *Parent) Warm() (stop func()) {
 	stop, _ = p.warm()
 	return stop
