@@ -14,12 +14,12 @@ type address struct {
 	unix []byte         // of AF_UNIX: a path, or an abstract name after a NUL
 }
 
-// maxAddress is the most that the kernel takes of an address: sizeof(struct sockaddr_storage).
+// maxAddress is the kernel's limit in bytes: sizeof(struct sockaddr_storage).
 const maxAddress = 128
 
-// parseAddress reads a socket address. It is not ok for what no event is made of: other families, an
-// unnamed unix address, and what the kernel will refuse as too short or too long. send says that it is
-// sendto(2)'s, which takes an address of no family for one of AF_INET (net/ipv4/udp.c).
+// parseAddress reads a socket address. It is not ok if it makes no event: other families, an unnamed unix address, and
+// what the kernel refuses as too short or too long. send is for sendto(2), which treats an address without a family as
+// AF_INET (net/ipv4/udp.c).
 func parseAddress(raw []byte, send bool) (a address, ok bool) {
 	if len(raw) < 2 {
 		return a, false
@@ -28,14 +28,14 @@ func parseAddress(raw []byte, send bool) (a address, ok bool) {
 	case family == unix.AF_INET, family == unix.AF_UNSPEC && send:
 		return parseInet(raw, 4, 4, unix.SizeofSockaddrInet4)
 	case family == unix.AF_INET6:
-		return parseInet(raw, 8, 16, 24) // the kernel takes it without a scope (SIN6_LEN_RFC2133)
+		return parseInet(raw, 8, 16, 24) // the kernel needs no scope here (SIN6_LEN_RFC2133)
 	case family == unix.AF_UNIX && len(raw) <= unix.SizeofSockaddrUnix:
 		return parseUnix(raw[2:])
 	}
 	return a, false
 }
 
-// parseInet reads an address of size bytes at the offset; the port stands before it.
+// parseInet reads an address of size bytes at offset; the port is before it.
 func parseInet(raw []byte, offset, size, least int) (a address, ok bool) {
 	if len(raw) < least {
 		return a, false
@@ -45,8 +45,8 @@ func parseInet(raw []byte, offset, size, least int) (a address, ok bool) {
 	return a, ok
 }
 
-// parseUnix reads the name of a unix socket (unix(7)): an abstract one has the length of the address, a
-// path ends at its NUL or with the address.
+// parseUnix reads the name of a unix socket (unix(7)): an abstract one takes all of the address, a path ends at a NUL or
+// with the address.
 func parseUnix(name []byte) (a address, ok bool) {
 	if len(name) == 0 {
 		return a, false
@@ -57,7 +57,7 @@ func parseUnix(name []byte) (a address, ok bool) {
 	return address{unix: bytes.Clone(name)}, true
 }
 
-// families are the names of socket families that somebody may ask for (socket(2)).
+// families are the names of common socket families (socket(2)).
 var families = map[int]string{
 	unix.AF_NETLINK: "AF_NETLINK", unix.AF_PACKET: "AF_PACKET", unix.AF_VSOCK: "AF_VSOCK", unix.AF_ALG: "AF_ALG",
 	unix.AF_BLUETOOTH: "AF_BLUETOOTH", unix.AF_CAN: "AF_CAN", unix.AF_TIPC: "AF_TIPC", unix.AF_XDP: "AF_XDP",

@@ -1,23 +1,22 @@
-// Package audit sees what an analysis tries to reach and may not, through seccomp user notification
-// (seccomp_unotify(2)): the kernel asks before connect(2), sendto(2) with an address, and sockets of
-// families that are not allowed.
+// Package audit records what an analysis tries to reach and may not, through seccomp user notification
+// (seccomp_unotify(2)): the kernel asks before connect(2), sendto(2) with an address, and sockets of families that are
+// not allowed.
 //
-// It only looks. Every call goes on and is the kernel's to decide, in an empty network namespace and on
-// read-only overlays, so that an analysis sees the same with an audit and without, and so that a hole in these
-// walls is not hidden from selftest. Between the look and the call a thread can change the address; it reaches
-// no more by that. Families alone are refused here, since going on would make the socket. When nobody answers, the
-// kernel says ENOSYS; a watch that fails has its analysis killed.
+// It only records. Every call continues and the kernel decides, in an empty network namespace and on read-only overlays,
+// so that an analysis sees the same with and without an audit, and selftest sees any hole. A thread can change the
+// address between the check and the call, but reaches no more. Only families are refused here, since the call would make
+// the socket. Without an answer the kernel returns ENOSYS; if a watch fails, its analysis is killed.
 package audit
 
 import "time"
 
-// Event is something that was tried, once or more often.
+// Event is an attempt, made once or more often.
 type Event struct {
 	At       time.Time `json:"at"` // the first time
 	Kind     Kind      `json:"kind"`
 	Address  []byte    `json:"address"` // "tcp 192.0.2.1:80", "unix /run/x", "unix @abstract", "AF_VSOCK"; any bytes
 	Severity Severity  `json:"severity"`
-	// Allowed says that nothing is known that keeps it from happening; else something does.
+	// Allowed says that nothing is known to prevent it.
 	Allowed bool  `json:"allowed,omitempty"`
 	Count   int64 `json:"count"`
 }
@@ -25,13 +24,13 @@ type Event struct {
 // Kind of an event.
 type Kind string
 
-// The kinds. Limit and Architecture are the launcher's to say.
+// The kinds. The launcher reports Limit and Architecture.
 const (
-	Connect      Kind = "connect"      // an address that is not the run's own: connect(2), or sendto(2) with one
-	Socket       Kind = "socket"       // a socket family that is not allowed
+	Connect      Kind = "connect"      // an address outside the run: connect(2), or sendto(2) with one
+	Socket       Kind = "socket"       // a forbidden socket family
 	Limit        Kind = "limit"        // a limit was reached
-	Architecture Kind = "architecture" // the analysis died of SIGSYS, as for a call of a foreign architecture
-	More         Kind = "more"         // further events that were not kept; Count says how many
+	Architecture Kind = "architecture" // the analysis died of SIGSYS, as by a call of a foreign architecture
+	More         Kind = "more"         // further events, not kept; Count is their number
 )
 
 // Severity of an event.
@@ -39,15 +38,15 @@ type Severity string
 
 // The severities.
 const (
-	Low    Severity = "low"    // libraries do this by themselves, or a limit did its work
+	Low    Severity = "low"    // a library's habit, or a limit that worked
 	Medium Severity = "medium" // no ordinary analysis does this
 	High   Severity = "high"   // PostgreSQL, or code that is not of this machine
 )
 
-// maxEvents bounds the distinct events of one run that are kept.
+// maxEvents bounds the distinct events kept per run.
 const maxEvents = 1000
 
-// maxShown bounds an address that is kept, in bytes: a path may be as long as its process' directory.
+// maxShown bounds an address in bytes: a path may be as long as its process's directory.
 const maxShown = 256
 
 // ledger keeps events, equal ones once.
@@ -57,7 +56,7 @@ type ledger struct {
 	more   int64
 }
 
-// what makes two events the same.
+// what identifies an event.
 type what struct {
 	kind    Kind
 	address string
@@ -82,7 +81,7 @@ func (l *ledger) note(at time.Time, tried attempt) {
 	})
 }
 
-// all returns the events in the order of their first time; a last one counts what was not kept.
+// all returns the events by first time; a last one counts those not kept.
 func (l *ledger) all(now time.Time) []Event {
 	if l.more == 0 {
 		return l.events

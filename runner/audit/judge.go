@@ -10,49 +10,49 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Ports and names by which an attempt is told.
+// Ports and names that classify an attempt.
 const (
 	domainPort     = 53
 	postgresPort   = 5432
 	postgresSocket = ".s.PGSQL."
 )
 
-// habitual are sockets that the C library tries by itself, and for uuid1 of Python libuuid.
+// habitual sockets are tried by the C library, and for Python's uuid1 by libuuid.
 var habitual = [...]string{"/run/nscd/socket", "/var/run/nscd/socket", "/dev/log", "/run/uuidd/request"}
 
-// attempt is worth an event where it has a kind.
+// attempt makes an event if it has a kind.
 type attempt struct {
 	kind     Kind
 	address  string
 	severity Severity
-	allowed  bool // as far as is known, nothing keeps it from happening
+	allowed  bool // nothing is known to prevent it
 }
 
-// surroundings are what is asked about the process that tries something.
+// surroundings answers questions about the calling process.
 type surroundings interface {
-	// protocol names the socket's: "tcp", "udp", "ip", "unix"; empty where the descriptor is no socket.
+	// protocol names the socket's: "tcp", "udp", "ip", "unix"; empty if the descriptor is no socket.
 	protocol() string
-	// listens reports whether something in its network namespace has the address.
+	// listens reports whether a socket in its network namespace has the address.
 	listens(at netip.AddrPort) bool
-	// named reports whether an abstract socket of the name is in its network namespace.
+	// named reports whether its network namespace has an abstract socket of the name.
 	named(name []byte) bool
-	// absolute is a path for a person; locate looks at what is there.
+	// absolute returns a readable path; locate classifies it.
 	absolute(path string) string
 	locate(path string) place
 }
 
-// place says whose a path is.
+// place says who owns a path.
 type place int
 
 const (
-	own     place = iota // where the analysis can make a socket
-	missing              // the same, and nothing is there
-	nowhere              // not there, and the analysis cannot make it
-	walled               // there, and no connection to it comes about
-	bare                 // a socket of the host, and nothing is known to stand before it
+	own     place = iota // the analysis can make a socket there
+	missing              // the same, but nothing exists
+	nowhere              // missing, and the analysis cannot make it
+	walled               // exists, but cannot be connected to
+	bare                 // a socket of the host, with no known wall before it
 )
 
-// judge says what is worth noting of a call that names an address; send says that it is sendto(2).
+// judge classifies a call with an address; send is for sendto(2).
 func judge(a address, send bool, at surroundings) attempt {
 	switch {
 	case a.inet.IsValid():
@@ -64,8 +64,7 @@ func judge(a address, send bool, at surroundings) attempt {
 	}
 }
 
-// judgeInet: what an analysis serves itself can be reached, and nothing else is there. Port 0 is how the C
-// library asks for a route.
+// judgeInet: only the analysis' own servers can be reached. With port 0 the C library looks up a route.
 func judgeInet(to netip.AddrPort, send bool, at surroundings) attempt {
 	local := to.Addr().IsLoopback() || to.Addr().IsUnspecified()
 	if to.Port() == 0 || local && at.listens(to) {
@@ -73,10 +72,10 @@ func judgeInet(to netip.AddrPort, send bool, at surroundings) attempt {
 	}
 	protocol := at.protocol()
 	switch {
-	case protocol == "" || protocol == "unix": // the kernel refuses it as a mistake
+	case protocol == "" || protocol == "unix": // the kernel returns an error
 		return attempt{}
 	case protocol == "udp" && local && !send && to.Port() != domainPort:
-		// connect(2) sends nothing, and the C library makes one for each address that it sorts (RFC 3484).
+		// connect(2) sends nothing; the C library makes one for each address that it sorts (RFC 3484).
 		return attempt{}
 	}
 	tried := attempt{kind: Connect, address: protocol + " " + to.String(), severity: Medium}
@@ -93,7 +92,7 @@ func judgeAbstract(name []byte, at surroundings) attempt {
 	return attempt{kind: Connect, address: "unix @" + string(name), severity: severityOf(string(name))}
 }
 
-// judgePath: sockets where the analysis cannot make one are the host's.
+// judgePath: a socket where the analysis cannot make one is the host's.
 func judgePath(path string, at surroundings) attempt {
 	where, absolute := at.locate(path), at.absolute(path)
 	tried := attempt{kind: Connect, address: "unix " + absolute, severity: severityOf(absolute)}
@@ -118,16 +117,16 @@ func severityOf(name string) Severity {
 	return Medium
 }
 
-// judgeFamily: the families that are asked about are those that are refused.
+// judgeFamily: only refused families are notified.
 func judgeFamily(domain uint64) attempt {
-	// The kernel takes an int, whatever the upper half says.
+	// The kernel takes an int and ignores the upper half.
 	family := int(int32(uint32(domain)))
 	name := families[family]
 	if name == "" {
 		name = "AF_" + strconv.Itoa(family)
 	}
 	tried := attempt{kind: Socket, address: name, severity: Medium}
-	if family == unix.AF_NETLINK { // the C library looks for the machine's addresses
+	if family == unix.AF_NETLINK { // the C library lists the machine's addresses
 		tried.severity = Low
 	}
 	return tried

@@ -11,11 +11,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// loopback asks the kernel who listens in a run's network namespace (sock_diag(7)). /proc/net/tcp would
-// tell too, but goes through the tables of the whole machine for it.
+// loopback finds listeners in a run's network namespace (sock_diag(7)). /proc/net/tcp would scan the tables of the whole
+// machine.
 type loopback struct{ netlink int }
 
-// openLoopback opens the namespace of a file such as /proc/PID/ns/net.
+// openLoopback opens a namespace file such as /proc/PID/ns/net.
 func openLoopback(namespace string) (*loopback, error) {
 	f, err := os.Open(namespace)
 	if err != nil {
@@ -28,7 +28,7 @@ func openLoopback(namespace string) (*loopback, error) {
 	}
 	done := make(chan opened)
 	go func() {
-		// The thread ends with this goroutine, since it is not unlocked: it is in another namespace for good.
+		// Not unlocked, so the thread ends with this goroutine: it stays in the other namespace.
 		runtime.LockOSThread()
 		l, err := enter(f)
 		done <- opened{l, err}
@@ -44,8 +44,8 @@ func enter(namespace *os.File) (*loopback, error) {
 	return here()
 }
 
-// here asks about the calling thread's network namespace, and makes sure that the kernel answers truly:
-// without its modules it would say that nobody listens.
+// here queries the calling thread's network namespace, and verifies the kernel's answers: without its modules it would
+// report no listeners.
 func here() (*loopback, error) {
 	fd, err := unix.Socket(unix.AF_NETLINK, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, unix.NETLINK_SOCK_DIAG)
 	if err != nil {
@@ -60,7 +60,7 @@ func here() (*loopback, error) {
 	return l, nil
 }
 
-// prove finds a socket that is there.
+// prove finds a socket that exists.
 func (l *loopback) prove(kind int) error {
 	fd, err := unix.Socket(unix.AF_INET, kind|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
@@ -86,7 +86,7 @@ func (l *loopback) prove(kind int) error {
 	return nil
 }
 
-// Close of one that could not be opened does nothing.
+// Closing one that could not be opened does nothing.
 func (l *loopback) Close() error {
 	if l == nil {
 		return nil
@@ -94,10 +94,10 @@ func (l *loopback) Close() error {
 	return unix.Close(l.netlink)
 }
 
-// listens reports whether a TCP socket listens at the address or a UDP socket is bound to it, the
-// unspecified address included. Where the kernel does not say, the answer is yes: connect(2) then finds out.
+// listens reports whether a TCP socket listens at the address or a UDP socket is bound to it, or to the unspecified
+// address. Without an answer it returns true: connect(2) then decides.
 func (l *loopback) listens(at netip.AddrPort) bool {
-	if at.Addr().IsUnspecified() { // connect(2) takes it for the loopback address
+	if at.Addr().IsUnspecified() { // connect(2) takes it as loopback
 		local := netip.AddrFrom4([4]byte{127, 0, 0, 1})
 		if at.Addr().Is6() {
 			local = netip.IPv6Loopback()
@@ -113,13 +113,13 @@ func (l *loopback) listens(at netip.AddrPort) bool {
 	return false
 }
 
-// Of linux/sock_diag.h and linux/inet_diag.h.
+// linux/sock_diag.h and linux/inet_diag.h.
 const (
 	sockDiagByFamily = 20
 	requestSize      = 16 + 56 // struct nlmsghdr, struct inet_diag_req_v2
 )
 
-// look asks for one socket.
+// look queries one socket.
 func (l *loopback) look(protocol uint8, at netip.AddrPort) (bool, error) {
 	if err := unix.Sendto(l.netlink, question(protocol, at), 0, &unix.SockaddrNetlink{Family: unix.AF_NETLINK}); err != nil {
 		return false, err
@@ -143,9 +143,9 @@ func question(protocol uint8, at netip.AddrPort) []byte {
 	host.PutUint16(raw[4:], sockDiagByFamily)
 	host.PutUint16(raw[6:], unix.NLM_F_REQUEST)
 	raw[16], raw[17] = family, protocol
-	host.PutUint32(raw[20:], 0xffffffff) // in every state
-	// The socket's own address; its peer's stays 0. The kernel has the two the other way round for UDP
-	// ("swapped for historical reasons", net/ipv4/udp_diag.c).
+	host.PutUint32(raw[20:], 0xffffffff) // all states
+	// The socket's own address; the peer's stays 0. For UDP the kernel swaps the two ("swapped for historical reasons",
+	// net/ipv4/udp_diag.c).
 	port, ip := raw[24:], raw[28:]
 	if protocol == unix.IPPROTO_UDP {
 		port, ip = raw[26:], raw[44:]
@@ -157,7 +157,7 @@ func question(protocol uint8, at netip.AddrPort) []byte {
 	return raw
 }
 
-// understand reads the answer: a socket, or an error, ENOENT where there is none (netlink(7)).
+// understand parses the answer: a socket, or an error, ENOENT if there is none (netlink(7)).
 func understand(raw []byte) (bool, error) {
 	if len(raw) < 20 {
 		return false, errors.New("sock_diag: short answer")

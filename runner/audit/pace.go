@@ -6,24 +6,23 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// What one run may take of the supervisor's processor time: so much at once, some 10,000 answers, and then
-// one part in so many of the time. The supervisor is outside of the run's control group, and its work must not be
-// the analysis' to give.
+// A run's share of the supervisor's CPU time: a burst of some 10,000 answers, and then one part in so many of the time.
+// The supervisor is outside the run's control group, so the analysis must not control its load.
 const (
 	burst = 500 * time.Millisecond
 	part  = 10
-	// nap is the least rest that is worth a timer.
+	// nap is the shortest rest worth a timer.
 	nap = 10 * time.Millisecond
 )
 
-// pace is a token bucket of processor time.
+// pace is a token bucket of CPU time.
 type pace struct {
 	taken time.Duration
 	last  time.Time
 	used  time.Duration // then
 }
 
-// rest returns how long to rest, now and with so much processor time used in all.
+// rest returns how long to rest, given the total CPU time used.
 func (p *pace) rest(now time.Time, used time.Duration) time.Duration {
 	if p.last.IsZero() {
 		p.last, p.used = now, used

@@ -13,16 +13,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// process is a thread that waits for an answer, as /proc of the supervisor shows it.
+// process is a thread that waits for an answer, by the supervisor's /proc.
 type process struct {
 	pid      int
-	socket   int // the descriptor that the call names
+	socket   int // the call's descriptor
 	loopback func(pid int) *loopback
 }
 
 func (p process) proc(name string) string { return fmt.Sprintf("/proc/%d/%s", p.pid, name) }
 
-// read copies n bytes of the process' memory; nil where they are not there.
+// read copies n bytes of the process's memory; nil if unmapped.
 func (p process) read(address uint64, n int) ([]byte, error) {
 	buffer := make([]byte, n)
 	local := []unix.Iovec{{Base: &buffer[0]}}
@@ -34,7 +34,7 @@ func (p process) read(address uint64, n int) ([]byte, error) {
 	return buffer, err
 }
 
-// protocol reads the name that the kernel has for a socket's protocol.
+// protocol reads the kernel's name of a socket's protocol.
 func (p process) protocol() string {
 	var name [32]byte
 	n, err := unix.Getxattr(p.proc(fmt.Sprintf("fd/%d", p.socket)), "system.sockprotoname", name[:])
@@ -52,13 +52,13 @@ func (p process) protocol() string {
 	return "ip"
 }
 
-// listens leaves it to the kernel where nobody can be asked.
+// listens leaves it to the kernel if it cannot query.
 func (p process) listens(at netip.AddrPort) bool {
 	l := p.loopback(p.pid)
 	return l == nil || l.listens(at)
 }
 
-// named looks for an abstract name, which /proc/net/unix shows after an @, with an @ for each NUL.
+// named looks for an abstract name; /proc/net/unix shows an @ before it and for each NUL.
 func (p process) named(name []byte) bool {
 	f, err := os.Open(p.proc("net/unix"))
 	if err != nil {
@@ -88,7 +88,7 @@ func (p process) joined(path string) string {
 	return dir + "/" + path
 }
 
-// locate looks in the process' own root: ours would tell what the host has.
+// locate uses the process's root: ours would show the host.
 func (p process) locate(path string) place {
 	root, err := unix.Open(p.proc("root"), unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -97,7 +97,7 @@ func (p process) locate(path string) place {
 	defer unix.Close(root)
 	path = p.joined(path)
 	if strings.HasPrefix(filepath.Clean(path), "/proc/") {
-		return own // a way to its own descriptors, of which none leads out
+		return own // its own descriptors, none of which leads out
 	}
 	where, err := look(root, path)
 	for above := path; err != nil; {
@@ -115,7 +115,7 @@ func (p process) locate(path string) place {
 // readOnly is ST_RDONLY of statvfs(3), in f_flags of statfs(2).
 const readOnly = 1
 
-// look says whose the thing at a path below a root is.
+// look classifies a path below a root.
 func look(root int, path string) (place, error) {
 	fd, err := unix.Openat2(root, path, &unix.OpenHow{
 		Flags: unix.O_PATH | unix.O_CLOEXEC, Resolve: unix.RESOLVE_IN_ROOT | unix.RESOLVE_NO_MAGICLINKS,
@@ -133,7 +133,7 @@ func look(root int, path string) (place, error) {
 	case system.Flags&readOnly == 0:
 		return own, nil
 	case file.Mode&unix.S_IFMT != unix.S_IFSOCK || system.Type == unix.OVERLAYFS_SUPER_MAGIC:
-		return walled, nil // the inodes of an overlay are its own, and nobody listens on them
+		return walled, nil // an overlay has its own inodes, without listeners
 	default:
 		return bare, nil
 	}

@@ -14,7 +14,7 @@ import (
 // notification is struct seccomp_notif of linux/seccomp.h.
 type notification struct {
 	id    uint64
-	pid   uint32 // as the receiver's PID namespace has it
+	pid   uint32 // in the receiver's PID namespace
 	flags uint32
 	call  int32
 	arch  uint32
@@ -30,7 +30,7 @@ type response struct {
 	flags uint32
 }
 
-// ErrLost is returned where a watch ended before the processes that it watched.
+// ErrLost is returned if a watch ended before the watched processes.
 var ErrLost = errors.New("the audit ended before the analysis")
 
 // Watch answers the notifications of one container.
@@ -39,21 +39,20 @@ type Watch struct {
 	ledger ledger
 	pace   pace
 	done   chan struct{}
-	err    error // that it may not be all
-	lost   error // that nobody has answered any more
+	err    error // events may be missing
+	lost   error // why the watch ended early
 
-	loopback *loopback // nil: not asked yet, or nobody can be asked
+	loopback *loopback // nil: not opened yet, or not possible
 }
 
-// Start answers notifications from fd until every process under its filter is dead. Where it cannot go on
-// before, it calls lost, which has to kill them: fd stays open until Wait, since with it the kernel's bar
-// to another listener would fall, and one of the analysis' own could let sockets of any family be made
-// (seccomp(2), EBUSY of SECCOMP_FILTER_FLAG_NEW_LISTENER).
+// Start answers notifications from fd until every process under its filter is dead. If it fails before, it calls lost,
+// which must kill them. fd stays open until Wait: without it the kernel would allow another listener, and one of the
+// analysis' own could permit sockets of any family (seccomp(2), EBUSY of SECCOMP_FILTER_FLAG_NEW_LISTENER).
 func Start(fd *os.File, lost func()) *Watch {
 	w := &Watch{fd: fd, done: make(chan struct{})}
 	go func() {
 		defer close(w.done)
-		// One thread, whose processor time is what the analysis costs here.
+		// One thread, whose CPU time is the analysis' cost here.
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
 		if err := w.serve(); err != nil {
@@ -64,8 +63,8 @@ func Start(fd *os.File, lost func()) *Watch {
 	return w
 }
 
-// Wait is called when every process is dead, once, and returns what was seen. An error means that it may not
-// be all; ErrLost, that the watch ended before.
+// Wait returns the events; call it once, when every process is dead. An error means that they may be incomplete; ErrLost,
+// that the watch ended early.
 func (w *Watch) Wait() ([]Event, error) {
 	<-w.done
 	err := errors.Join(w.lost, w.err, w.fd.Close(), w.loopback.Close())
@@ -73,7 +72,7 @@ func (w *Watch) Wait() ([]Event, error) {
 }
 
 func (w *Watch) serve() error {
-	// The asker wakes up on the processor that has answered (Linux 6.6): faster, and nothing is lost without.
+	// The caller wakes up on the CPU that answered (Linux 6.6): faster, but not required.
 	_, _, _ = unix.Syscall(unix.SYS_IOCTL, w.fd.Fd(), unix.SECCOMP_IOCTL_NOTIF_SET_FLAGS, unix.SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP)
 	for {
 		ready, err := w.poll(unix.POLLIN, -1)
@@ -84,7 +83,7 @@ func (w *Watch) serve() error {
 			if err := w.next(); err != nil {
 				return err
 			}
-		case ready&unix.POLLHUP != 0: // nobody is left under the filter
+		case ready&unix.POLLHUP != 0: // no process has the filter
 			return nil
 		case ready != 0:
 			return fmt.Errorf("poll: events %#x", ready)
@@ -92,7 +91,7 @@ func (w *Watch) serve() error {
 	}
 }
 
-// poll waits for the events, or the hang-up, for so long; -1 is for good.
+// poll waits for the events or the hang-up, with a timeout; -1 is none.
 func (w *Watch) poll(events int16, wait time.Duration) (ready int16, err error) {
 	fds := []unix.PollFd{{Fd: int32(w.fd.Fd()), Events: events}}
 	timeout := -1
@@ -105,15 +104,15 @@ func (w *Watch) poll(events int16, wait time.Duration) (ready int16, err error) 
 	return fds[0].Revents, err
 }
 
-// next answers one notification. One whose process has gone, or was interrupted, is none.
+// next answers one notification, unless its process has ended or was interrupted.
 func (w *Watch) next() error {
-	var n notification // the kernel wants it zero
+	var n notification // must be zero
 	if err := ioctl(w.fd, unix.SECCOMP_IOCTL_NOTIF_RECV, unsafe.Pointer(&n)); err != nil {
 		return passing("receive", err)
 	}
-	// Now, since the asker can no longer be interrupted.
+	// Now, as the caller can no longer be interrupted.
 	if rest := w.pace.rest(time.Now(), processorTime()); rest > 0 {
-		_, _ = w.poll(0, rest) // or until nobody is left
+		_, _ = w.poll(0, rest) // or until all have ended
 	}
 	tried := w.judge(&n)
 	r := response{id: n.id, flags: unix.SECCOMP_USER_NOTIF_FLAG_CONTINUE}
@@ -129,7 +128,7 @@ func (w *Watch) next() error {
 	return nil
 }
 
-// refused are the calls that are asked about only where they make a socket of a family that nobody gets.
+// refused calls are notified only if they make a socket of a forbidden family.
 func refused(call int32) bool { return call == unix.SYS_SOCKET || call == unix.SYS_SOCKETPAIR }
 
 func passing(what string, err error) error {
@@ -139,8 +138,8 @@ func passing(what string, err error) error {
 	return fmt.Errorf("%s: %w", what, err)
 }
 
-// judge reads what the call names. A process id may have become another's while its files were read, so
-// nothing is said of a notification that is no longer valid (seccomp_unotify(2)).
+// judge reads the call's arguments. The pid may have been reused while its files were read, so a notification that is no
+// longer valid is discarded (seccomp_unotify(2)).
 func (w *Watch) judge(n *notification) attempt {
 	var tried attempt
 	switch {
@@ -161,7 +160,7 @@ func (w *Watch) process(n *notification) process {
 	return process{pid: int(n.pid), socket: int(int32(uint32(n.args[0]))), loopback: w.askLoopback}
 }
 
-// askLoopback opens what most runs never need: the network namespace of a process, which is that of all.
+// askLoopback opens the network namespace, which all processes share, on first use: most runs never do.
 func (w *Watch) askLoopback(pid int) *loopback {
 	if w.loopback != nil {
 		return w.loopback
@@ -179,7 +178,7 @@ func judgeCall(p process, pointer, size uint64, send bool) attempt {
 		return attempt{}
 	}
 	raw, err := p.read(pointer, int(n))
-	if err != nil { // as where ptrace is closed to everybody (Yama)
+	if err != nil { // as with Yama's ptrace_scope 3
 		return attempt{kind: Connect, address: "unreadable: " + err.Error(), severity: Medium, allowed: true}
 	}
 	a, ok := parseAddress(raw, send)

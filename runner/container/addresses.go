@@ -12,13 +12,13 @@ import (
 const (
 	// addrNoRandomize is ADDR_NO_RANDOMIZE of personality(2).
 	addrNoRandomize = 0x0040000
-	// asIs asks personality(2) for what there is.
+	// asIs queries the current personality(2).
 	asIs = 0xffffffff
 )
 
-// withFixedAddresses calls start on a thread whose children have their addresses where they always are: a personality is
-// inherited by fork(2) and kept by execve(2). libcontainer has no way to ask for it, and the filter of system calls refuses the
-// call inside. A container around us may refuse it too: what came of it is told by FixedAddresses.
+// withFixedAddresses calls start on a thread whose children have no address randomisation: fork(2) inherits a personality
+// and execve(2) keeps it. libcontainer has no option for it, and the filter refuses the call inside. A container around
+// us may refuse it too: FixedAddresses reports the result.
 func withFixedAddresses(start func() error) error {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -38,8 +38,8 @@ func personality(persona uintptr) (before uintptr, err error) {
 	return before, nil
 }
 
-// FixedAddresses reports whether the kernel says of the container's first process that its addresses are not randomised
-// (proc_pid_personality(5)). Those that it starts inherit that.
+// FixedAddresses reports whether the addresses of the container's first process are not randomised
+// (proc_pid_personality(5)). Its children inherit that.
 func (c *Container) FixedAddresses() (bool, error) {
 	pid, err := c.Pid()
 	if err != nil {

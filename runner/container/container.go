@@ -1,5 +1,5 @@
-// Package container makes one container through libcontainer, holds it at the gate before its first
-// instruction, starts it, waits for it and removes it. It is the only importer of libcontainer.
+// Package container makes one container through libcontainer, holds it at the gate before its first instruction, starts
+// it, waits for it and removes it. Only it imports libcontainer.
 //
 // It applies no control group: those are the launcher's (docs/adr/0004).
 package container
@@ -20,7 +20,7 @@ import (
 	"github.com/sirupsen/logrus"
 	"golang.org/x/sys/unix"
 
-	_ "github.com/opencontainers/cgroups/devices"           // libcontainer refuses every configuration without it
+	_ "github.com/opencontainers/cgroups/devices"           // libcontainer requires it
 	_ "github.com/opencontainers/runc/libcontainer/nsenter" // the C part of libcontainer's init
 
 	"github.com/scidex-ai/scidex-oci/runner/observe/trace"
@@ -29,18 +29,17 @@ import (
 // Config of one container.
 type Config struct {
 	ID       string
-	StateDir string      // libcontainer keeps its state below it
+	StateDir string      // for libcontainer's state directories
 	Spec     *specs.Spec // without a filter of system calls
-	// Filter is the program of that filter (runner/filter), which our init loads before all else.
+	// Filter is that filter's program (runner/filter), which our init loads first.
 	Filter []byte
 	// Stdin, Stdout and Stderr become descriptors 0 to 2 of the analysis.
 	Stdin, Stdout, Stderr *os.File
-	// Audit asks before connections, datagrams with an address and sockets of families that Spec traces; see
-	// Watch.
+	// Audit notifies of connections, datagrams with an address and socket families that Spec traces; see Watch.
 	Audit bool
-	// FixedAddresses switches the randomisation of addresses off.
+	// FixedAddresses disables address randomisation.
 	FixedAddresses bool
-	// Trace is told the steps of the container's start and end; nil: none.
+	// Trace records the steps of the container's start and end; nil: none.
 	Trace *trace.Tracer
 }
 
@@ -53,7 +52,7 @@ type Container struct {
 	steps   *steps // nil: nothing is traced
 }
 
-// Create makes the container up to the gate: everything is set up but the command, which Start lets go.
+// Create makes the container up to the gate: all is set up except the command, which Start releases.
 func Create(cfg Config) (*Container, error) {
 	if len(cfg.Filter) == 0 || cfg.Spec.Linux.Seccomp != nil {
 		return nil, errors.New("a container needs its filter of system calls as a program, and only so")
@@ -97,7 +96,7 @@ func Create(cfg Config) (*Container, error) {
 	if err := start(); err != nil {
 		return nil, errors.Join(fmt.Errorf("start container: %w", err), read.Close(), inner.Destroy())
 	}
-	// The process is a child that only Wait reaps: its pid is still its own.
+	// Only Wait reaps this child, so its pid is valid.
 	pidfd, err := prepare(process)
 	if err != nil {
 		return nil, errors.Join(err, read.Close(), inner.Signal(unix.SIGKILL), inner.Destroy())
@@ -105,7 +104,7 @@ func Create(cfg Config) (*Container, error) {
 	return &Container{inner: inner, process: process, reports: read, pidfd: pidfd, steps: steps}, nil
 }
 
-// prepare does what libcontainer does not for a process that waits at the gate.
+// prepare adds what libcontainer lacks for a process at the gate.
 func prepare(process *libcontainer.Process) (*os.File, error) {
 	pid, err := process.Pid()
 	if err == nil {
@@ -125,8 +124,8 @@ func openPidfd(pid int) (*os.File, error) {
 	return os.NewFile(uintptr(fd), "pidfd"), nil
 }
 
-// configure translates the OCI specification. Of the supplied namespaces none is left out: no
-// rootless shortcuts of libcontainer are used (specconv.ToRootless drops the network namespace).
+// configure translates the OCI specification. It uses none of libcontainer's rootless shortcuts: specconv.ToRootless
+// drops the network namespace.
 func configure(cfg Config) (*configs.Config, error) {
 	config, err := specconv.CreateLibcontainerConfig(&specconv.CreateOpts{
 		CgroupName: cfg.ID,
@@ -135,9 +134,9 @@ func configure(cfg Config) (*configs.Config, error) {
 	if err != nil {
 		return nil, fmt.Errorf("translate the OCI specification: %w", err)
 	}
-	// Rootless without a path: a control group that cannot be made is passed over. The supervisor sees
-	// control groups read-only, so none ever is. Below an absolute parent, which nobody has, libcontainer need not
-	// read in /proc where the supervisor is, once for each controller.
+	// Rootless without a path: a failure to make a control group is ignored. The supervisor sees control groups
+	// read-only, so none is ever made. With an absolute parent, which does not exist, libcontainer need not read the
+	// supervisor's groups in /proc for each controller.
 	config.Cgroups = &cgroups.Cgroup{
 		Parent:    "/scidex-oci-none",
 		Name:      cfg.ID,
@@ -166,10 +165,10 @@ func newProcess(cfg Config, reports *os.File) *libcontainer.Process {
 	}
 }
 
-// Pidfd of the container's first process; the container keeps it.
+// Pidfd of the container's first process; the container owns it.
 func (c *Container) Pidfd() *os.File { return c.pidfd }
 
-// Pid of the container's first process in this process' PID namespace.
+// Pid of the container's first process in this PID namespace.
 func (c *Container) Pid() (int, error) { return c.process.Pid() }
 
 // Start opens the gate.
@@ -181,8 +180,8 @@ func (c *Container) Start() error {
 	return nil
 }
 
-// Signal sends sig to the container's init, which passes all but SIGKILL on to every process, SIGTSTP as
-// SIGSTOP; SIGKILL ends the PID namespace and so all of them. A container that has ended is no error.
+// Signal sends sig to the container's init, which forwards all but SIGKILL to every process, SIGTSTP as SIGSTOP; SIGKILL
+// ends the PID namespace. A container that has ended is no error.
 func (c *Container) Signal(sig syscall.Signal) error {
 	err := unix.PidfdSendSignal(int(c.pidfd.Fd()), sig, nil, 0)
 	if err != nil && !errors.Is(err, unix.ESRCH) {
@@ -191,20 +190,19 @@ func (c *Container) Signal(sig syscall.Signal) error {
 	return nil
 }
 
-// Destroy removes what libcontainer keeps of a container that has ended. The pidfd stays: a late Signal
-// finds nobody.
+// Destroy removes libcontainer's state of an ended container. The pidfd stays: a late Signal hits no process.
 func (c *Container) Destroy() error {
 	return errors.Join(c.reports.Close(), c.inner.Destroy())
 }
 
-// Close gives back the pidfd of a container that has been destroyed. Nothing is signaled after it.
+// Close closes the pidfd of a destroyed container. Signal must not follow it.
 func (c *Container) Close() { _ = c.pidfd.Close() }
 
-// Silence drops libcontainer's own log lines: what matters of them comes back as errors.
+// Silence drops libcontainer's log lines: its errors are returned.
 func Silence() { logrus.SetOutput(io.Discard) }
 
-// A process that libcontainer started becomes its init, and does not return. Here and not in main, it does so before the
-// packages are initialised that come later: the registry's, the catalog's and the command line's.
+// A process started by libcontainer becomes its init here and does not return. In main, the packages initialised later
+// would cost time: the registry's, the catalog's and the command line's.
 func init() {
 	if len(os.Args) > 1 && os.Args[1] == "init" && os.Getenv("_LIBCONTAINER_INITPIPE") != "" {
 		libcontainer.Init()

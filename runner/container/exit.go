@@ -11,35 +11,35 @@ import (
 
 // Exit is how a container ended.
 type Exit struct {
-	// Executed is true once the command's execve succeeded.
+	// Executed says that the command's execve succeeded.
 	Executed bool
-	// Errno is why execve was refused; 0 where it was not or where that is not known.
+	// Errno is why execve failed; 0 if it did not or that is unknown.
 	Errno syscall.Errno
-	// Ended is true where Status is known: the analysis itself exited or was killed. It is false where
-	// the whole container was killed first.
+	// Ended says that Status is known: the analysis itself exited or was killed. It is false if the whole container was
+	// killed first.
 	Ended  bool
 	Status syscall.WaitStatus
-	// CPU is user and system time of the container's processes that were waited for, its start included.
+	// CPU is user and system time of the container's reaped processes, including its start.
 	CPU time.Duration
-	// MemoryPeak is the greatest resident set of one process of the analysis, in bytes (getrusage(2)); 0
-	// where the whole container was killed first.
+	// MemoryPeak is the greatest resident set of one process of the analysis, in bytes (getrusage(2)); 0 if the whole
+	// container was killed first.
 	MemoryPeak int64
 }
 
-// Watch is told what happens in a container; each is called once at most.
+// Watch receives a container's events; each is called at most once.
 type Watch struct {
-	// Audited gets the descriptor of the notifications that Config.Audit asked for (seccomp_unotify(2)), before
-	// the command begins, and owns it.
+	// Audited receives the notification descriptor for Config.Audit (seccomp_unotify(2)) before the command starts, and
+	// owns it.
 	Audited func(notifications *os.File)
-	// Executed is called when the command's execve has succeeded.
+	// Executed is called once the command's execve succeeded.
 	Executed func()
-	// Left is called when the analysis has ended and processes of it are left, which stand still until it returns and are killed
-	// then; nil: nobody looks at them.
+	// Left is called when the analysis has ended and left processes, which are stopped until it returns and then killed;
+	// may be nil.
 	Left func()
 }
 
-// Wait blocks until every process of the container is dead: its PID 1 is reaped only after the kernel
-// has killed the rest of the namespace (pid_namespaces(7)).
+// Wait blocks until every process of the container is dead: its PID 1 is reaped only after the kernel has killed the rest
+// of the namespace (pid_namespaces(7)).
 func (c *Container) Wait(watch Watch) (Exit, error) {
 	var exit Exit
 	var refused error
@@ -49,7 +49,7 @@ func (c *Container) Wait(watch Watch) (Exit, error) {
 			break
 		}
 		if err != nil {
-			refused = errors.Join(err, c.Signal(syscall.SIGKILL)) // it may have more to say, and nobody would hear it
+			refused = errors.Join(err, c.Signal(syscall.SIGKILL)) // its further reports would not be read
 			break
 		}
 		c.steps.hear(r)
@@ -72,7 +72,7 @@ func (c *Container) Wait(watch Watch) (Exit, error) {
 			exit.note(r)
 		}
 	}
-	// The error of a process that did not exit with 0 says nothing that the reports do not say.
+	// The reports already say why a process exits with another status than 0.
 	state, err := c.process.Wait()
 	c.steps.end()
 	if state == nil {

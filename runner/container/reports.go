@@ -34,7 +34,7 @@ type report struct {
 	file  *os.File // of reportAudited, else nil
 }
 
-// reports is our end of the socket on which a container's init gets its filter, and reports.
+// reports is our end of the socket on which init receives its filter and reports.
 type reports struct{ sock *net.UnixConn }
 
 // newReports returns both ends; the other is init's.
@@ -52,7 +52,7 @@ func newReports() (*reports, *os.File, error) {
 	return &reports{c.(*net.UnixConn)}, inits, nil
 }
 
-// filter sends what init reads first; it waits in the socket until there is one.
+// filter sends what init reads first; the socket buffers it.
 func (r *reports) filter(program []byte) error {
 	if _, err := r.sock.Write(program); err != nil {
 		return fmt.Errorf("send the filter of system calls: %w", err)
@@ -60,7 +60,7 @@ func (r *reports) filter(program []byte) error {
 	return nil
 }
 
-// answer lets init, which waits after reportLeft, end. Where init has been killed meanwhile nothing is lost.
+// answer lets init, which waits after reportLeft, end. It may have been killed: errors do not matter.
 func (r *reports) answer() { _, _ = r.sock.Write([]byte{1}) }
 
 func (r *reports) Close() error { return r.sock.Close() }
@@ -70,7 +70,7 @@ func (r *reports) next() (report, error) {
 	var raw [16]byte
 	rights := make([]byte, unix.CmsgSpace(4))
 	n, n2, _, _, err := r.sock.ReadMsgUnix(raw[:], rights)
-	// A reset is the end of an init that was killed before it had read its filter (unix(7)).
+	// A reset means that init was killed before it read its filter (unix(7)).
 	if err == nil && n == 0 || errors.Is(err, unix.ECONNRESET) {
 		err = io.EOF
 	}
@@ -91,7 +91,7 @@ func (r *reports) next() (report, error) {
 	return got, err
 }
 
-// descriptor reads the one that came with a message; it is closed on exec (net sees to that).
+// descriptor reads a message's descriptor, which net has made close-on-exec.
 func descriptor(rights []byte) (*os.File, error) {
 	messages, err := unix.ParseSocketControlMessage(rights)
 	if err != nil || len(messages) != 1 {

@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// resources are the rlimits that spec sets, by their name in getrlimit(2).
+// resources maps the rlimits of spec to getrlimit(2).
 var resources = map[string]int{
 	"RLIMIT_AS":         unix.RLIMIT_AS,
 	"RLIMIT_CORE":       unix.RLIMIT_CORE,
@@ -25,9 +25,9 @@ var resources = map[string]int{
 	"RLIMIT_STACK":      unix.RLIMIT_STACK,
 }
 
-// initOptions are the rlimits that our init sets: libcontainer's own runs under those it is given, and
-// needs more memory and threads than an analysis may have. Ours sends a descriptor, and other analyses of the account may
-// have as many under way as an analysis may open.
+// initOptions are the rlimits that our init sets: libcontainer's init runs under those it is given, and needs more memory
+// and threads than an analysis may have. Ours sends a descriptor, and other analyses of the account may have as many in
+// flight as one may open.
 var initOptions = map[string]struct {
 	resource int
 	option   string
@@ -37,8 +37,8 @@ var initOptions = map[string]struct {
 	"RLIMIT_NPROC":  {unix.RLIMIT_NPROC, "--nproc"},
 }
 
-// rlimits translates the specification's: for libcontainer, which takes them from the process alone, and
-// as options of our init. None is above the hard limit that this process has itself: only the host's root can raise that (getrlimit(2)).
+// rlimits splits the specification's: for libcontainer, which takes them from the process alone, and as options of our
+// init. None exceeds this process's hard limit, which only the host's root can raise (getrlimit(2)).
 func rlimits(asked []specs.POSIXRlimit) (limits []configs.Rlimit, options []string, err error) {
 	for _, l := range asked {
 		ours, isOurs := initOptions[l.Type]
@@ -60,11 +60,11 @@ func rlimits(asked []specs.POSIXRlimit) (limits []configs.Rlimit, options []stri
 			return nil, nil, fmt.Errorf("unknown rlimit %q", l.Type)
 		}
 	}
-	own, err := atMost(unix.RLIMIT_NOFILE, unix.RLIM_INFINITY) // the soft limit is what counts
+	own, err := atMost(unix.RLIMIT_NOFILE, unix.RLIM_INFINITY) // the soft limit applies
 	return append(limits, configs.Rlimit{Type: unix.RLIMIT_NOFILE, Hard: own, Soft: own}), options, err
 }
 
-// atMost is the value under this process' own hard limit.
+// atMost caps the value at this process's hard limit.
 func atMost(resource int, value uint64) (uint64, error) {
 	var own unix.Rlimit
 	err := unix.Getrlimit(resource, &own)

@@ -12,8 +12,8 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/observe/trace"
 )
 
-// stages are the steps of a start, in their order, by what libcontainer and its init log at their most talkative when each
-// has ended. The times are those at which the supervisor hears of it.
+// stages are the steps of a start, in order, with the debug log line of libcontainer or its init that ends each. Times
+// are when the supervisor receives the lines.
 var stages = []struct{ said, step string }{
 	{"runc exeseal: using /proc/self/exe clone", "seal the program"},
 	{"=> nsexec container setup", "execute libcontainer's init"},
@@ -23,23 +23,23 @@ var stages = []struct{ said, step string }{
 	{"spawn stage-2", "make the other namespaces"},
 	{"<= nsexec container setup", "spawn its stage 2"},
 	{"child process in init()", "start its Go part"},
-	// Then it mounts, of which it says nothing.
+	// It mounts next, without a log line.
 	{"init: closing the pipe to signal completion", "change the root, mask paths"},
 	{"init: about to wait on exec fifo", "end of libcontainer's init"},
 }
 
-// steps are the trace of one container's first process; nil where nothing is traced. libcontainer is not changed for
-// it, but asked to say more, and to call a hook that changes nothing.
+// steps traces one container's first process; nil without tracing. It needs no changed libcontainer, only its debug log
+// and a hook that changes nothing.
 type steps struct {
 	*trace.Steps
 	tracer   *trace.Tracer
-	executed int64 // when the analysis began; 0: it has not
+	executed int64 // start of the analysis; 0: not started
 
 	mu   sync.Mutex
 	next int // of stages
 }
 
-// newSteps gives the configuration its hook, which libcontainer calls when it has made the container's mounts.
+// newSteps adds a hook to the configuration, which libcontainer calls after making the container's mounts.
 func newSteps(tracer *trace.Tracer, config *configs.Config) *steps {
 	if tracer == nil {
 		return nil
@@ -50,7 +50,7 @@ func newSteps(tracer *trace.Tracer, config *configs.Config) *steps {
 	return s
 }
 
-// start starts a container up to its gate. A supervisor that traces has one run, whose log lines these are.
+// start starts a container up to its gate. A tracing supervisor has one run, so all log lines are its.
 func (s *steps) start(container *libcontainer.Container, process *libcontainer.Process) error {
 	if s == nil {
 		return container.Start(process)
@@ -69,7 +69,7 @@ func (s *steps) start(container *libcontainer.Container, process *libcontainer.P
 // Levels are those of the lines that Fire gets.
 func (s *steps) Levels() []logrus.Level { return logrus.AllLevels }
 
-// Fire ends the step that a log line is the end of.
+// Fire ends the step that a log line ends.
 func (s *steps) Fire(line *logrus.Entry) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -83,14 +83,14 @@ func (s *steps) Fire(line *logrus.Entry) error {
 	return nil
 }
 
-// open notes that the gate is being opened.
+// open records that the gate is opening.
 func (s *steps) open() {
 	if s != nil {
 		s.Done("wait at the gate")
 	}
 }
 
-// hear notes what our init tells.
+// hear records a report of init.
 func (s *steps) hear(r report) {
 	if s == nil {
 		return
@@ -110,7 +110,7 @@ func (s *steps) hear(r report) {
 	}
 }
 
-// ran notes the analysis itself, once.
+// ran records the analysis' run, once.
 func (s *steps) ran(until int64) {
 	if s.executed != 0 {
 		s.tracer.Add(trace.Span{Lane: trace.Analysis, Name: "analysis", Start: s.executed, End: until})
@@ -119,11 +119,11 @@ func (s *steps) ran(until int64) {
 	}
 }
 
-// end notes that the last process of the container is dead.
+// end records that the container's last process is dead.
 func (s *steps) end() {
 	if s == nil {
 		return
 	}
-	s.ran(trace.Now()) // where it was killed with our init
+	s.ran(trace.Now()) // if it was killed with our init
 	s.Done("end of the container")
 }

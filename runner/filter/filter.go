@@ -1,6 +1,5 @@
-// Package filter embeds the filters of system calls that analyses have, as the programs that the kernel takes
-// (seccomp(2)). scripts/build has them compiled (compile/), so that no run does and libseccomp is in no program of ours
-// (docs/adr/0022).
+// Package filter embeds the seccomp filters of analyses, as programs for the kernel (seccomp(2)). scripts/build compiles
+// them (compile/), so that no run has to and no program of ours needs libseccomp (docs/adr/0022).
 package filter
 
 import (
@@ -11,16 +10,16 @@ import (
 	"runtime"
 )
 
-// git has no file of the directory but its README, so that `go vet` works before scripts/build.
+// git has only the directory's README, so that `go vet` works before scripts/build.
 //
 //go:embed programs
 var programs embed.FS
 
-// Program returns the program of runs with the audit or of those without (spec.Filter): struct sock_filter after struct
-// sock_filter, in the machine's byte order.
+// Program returns the program for runs with or without the audit (spec.Filter): a sequence of struct sock_filter, in the
+// machine's byte order.
 func Program(audit bool) ([]byte, error) { return read(programs, audit) }
 
-// read takes nothing for another architecture, under whose program every call would kill.
+// read refuses a program for another architecture, which would kill every call.
 func read(from fs.ReadFileFS, audit bool) ([]byte, error) {
 	name := "plain"
 	if audit {

@@ -1,10 +1,9 @@
 //go:build !testhole
 
-// Package testhole opens one hole on purpose, in a build for tests alone (build tag testhole), so that
-// selftest can be shown to find it: a directory with a unix socket in it is then bound like any other,
-// and a process can connect to the socket.
+// Package testhole opens a deliberate hole in test builds (build tag testhole), to show that selftest finds it: a
+// directory with a unix socket is bound like any other, and a process can connect to the socket.
 package testhole
 
-// Open is true where the hole is open. It is a constant: no flag, variable or file opens it in a binary
-// that was built without the tag.
+// Open says that the hole is open. It is a constant: no flag, variable or file opens it in a binary built without the
+// tag.
 const Open = false

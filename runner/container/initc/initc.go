@@ -9,7 +9,7 @@ import (
 	"io/fs"
 )
 
-// The pattern names no file that git does not have, so that `go vet` works before scripts/build.
+// The pattern does not name the built file, so that `go vet` works before scripts/build.
 //
 //go:embed *
 var files embed.FS

@@ -9,14 +9,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// architecture is one whose calls the filter lets through at all.
+// architecture is one whose calls the filter allows.
 type architecture struct {
 	library libseccomp.ScmpArch
 	audit   uint32 // AUDIT_ARCH_* (seccomp(2))
-	x32     bool   // its calls have a second set of numbers
+	x32     bool   // has a second set of call numbers
 }
 
-// architectures have their order of bytes in common.
+// All architectures share a byte order.
 var (
 	architectures = map[specs.Arch]architecture{
 		specs.ArchX86_64:  {libseccomp.ArchAMD64, unix.AUDIT_ARCH_X86_64, true},
@@ -26,7 +26,7 @@ var (
 	byteOrder = binary.LittleEndian
 )
 
-// architectureOf is the one that a profile names, which may be no other machine's besides.
+// architectureOf returns a profile's architecture; it may name no other machine's.
 func architectureOf(named []specs.Arch) (architecture, error) {
 	if len(named) == 1 {
 		if arch, known := architectures[named[0]]; known {

@@ -10,8 +10,8 @@ import (
 	libseccomp "github.com/seccomp/libseccomp-golang"
 )
 
-// compile returns the program of a profile: struct sock_filter after struct sock_filter, in the byte order of the one
-// architecture that the profile names. It says of every call what libcontainer's program says.
+// compile returns a profile's program: a sequence of struct sock_filter, in the byte order of the one architecture that
+// the profile names. It decides every call as libcontainer's program does.
 func compile(profile *specs.LinuxSeccomp) ([]byte, error) {
 	if profile == nil {
 		return nil, errors.New("there is no profile")
@@ -40,9 +40,9 @@ func compile(profile *specs.LinuxSeccomp) ([]byte, error) {
 	return append(unknown(arch, uint32(newest)), rules...), nil
 }
 
-// newFilter is for the architecture alone, and kills whoever calls by another.
+// newFilter is for the architecture alone, and kills callers of another.
 func newFilter(arch architecture, unnamed libseccomp.ScmpAction) (*libseccomp.ScmpFilter, error) {
-	f, err := libseccomp.NewFilter(unnamed) // for this machine's
+	f, err := libseccomp.NewFilter(unnamed) // this machine's
 	if err != nil {
 		return nil, err
 	}
@@ -51,7 +51,7 @@ func newFilter(arch architecture, unnamed libseccomp.ScmpAction) (*libseccomp.Sc
 		err = errors.Join(f.AddArch(arch.library), f.RemoveArch(native))
 	}
 	if err == nil {
-		err = f.SetOptimize(2) // a tree in place of a list
+		err = f.SetOptimize(2) // a binary tree
 	}
 	if err != nil {
 		f.Release()
@@ -60,7 +60,7 @@ func newFilter(arch architecture, unnamed libseccomp.ScmpAction) (*libseccomp.Sc
 	return f, nil
 }
 
-// addRules returns the greatest number of a call that a rule names.
+// addRules returns the highest call number that a rule names.
 func addRules(f *libseccomp.ScmpFilter, arch architecture, rules []specs.LinuxSyscall, unnamed libseccomp.ScmpAction) (newest libseccomp.ScmpSyscall, err error) {
 	for _, rule := range rules {
 		then, err := action(rule.Action, rule.ErrnoRet)
@@ -76,11 +76,11 @@ func addRules(f *libseccomp.ScmpFilter, arch architecture, rules []specs.LinuxSy
 			if err != nil {
 				continue // newer than libseccomp
 			}
-			newest = max(newest, number) // it is negative where the architecture has no such call
+			newest = max(newest, number) // negative if the architecture lacks the call
 			if then == unnamed {
-				continue // which libseccomp refuses
+				continue // libseccomp refuses it
 			}
-			// By this machine's number, from which libseccomp finds the architecture's.
+			// By this machine's number: libseccomp translates it.
 			own, err := libseccomp.GetSyscallFromName(name)
 			if err != nil {
 				return 0, fmt.Errorf("%s: %w", name, err)
@@ -93,7 +93,7 @@ func addRules(f *libseccomp.ScmpFilter, arch architecture, rules []specs.LinuxSy
 	return newest, nil
 }
 
-// export reads while libseccomp writes: nobody knows how much a pipe takes.
+// export reads while libseccomp writes: a pipe's capacity is limited.
 func export(f *libseccomp.ScmpFilter) ([]byte, error) {
 	r, w, err := os.Pipe()
 	if err != nil {

@@ -2,8 +2,8 @@
 //
 //	compile ARCHITECTURE DIRECTORY
 //
-// The architecture is Go's name of the one that scidex-oci is built for; it need not be this machine's. A file that is
-// there and right is left alone, for Go's cache; programs for other architectures are taken away.
+// The architecture is the GOARCH that scidex-oci is built for; it need not be this machine's. A file that is up to date
+// is left alone, for Go's cache; programs for other architectures are removed.
 package main
 
 import (
@@ -43,7 +43,7 @@ func run(args []string) error {
 	return replace(directory, files)
 }
 
-// filesOf are the program and the digest of its profile, by which tests see whether that has changed since.
+// filesOf returns the program and its profile's digest, by which tests notice a change.
 func filesOf(name, arch string, audit bool) (map[string][]byte, error) {
 	profile, err := spec.Filter(arch, audit)
 	if err != nil {
@@ -87,7 +87,7 @@ func replace(directory string, files map[string][]byte) error {
 	return nil
 }
 
-// write lets nobody see half a file: Go embeds all that lies there but what begins with a dot.
+// write is atomic: Go embeds all files there except dotfiles.
 func write(path string, content []byte) error {
 	if old, err := os.ReadFile(path); err == nil && bytes.Equal(old, content) {
 		return nil

@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// action translates what is done with a call. Without an errno of its own it is EPERM (runtime-spec, config-linux.md).
+// action translates an action. The default errno is EPERM (runtime-spec, config-linux.md).
 func action(a specs.LinuxSeccompAction, errno *uint) (libseccomp.ScmpAction, error) {
 	code := int16(unix.EPERM)
 	if errno != nil {
@@ -21,7 +21,7 @@ func action(a specs.LinuxSeccompAction, errno *uint) (libseccomp.ScmpAction, err
 		return libseccomp.ActErrno.SetReturnCode(code), nil
 	case specs.ActTrace:
 		return libseccomp.ActTrace.SetReturnCode(code), nil
-	default: // no profile of ours has them
+	default: // not used by our profiles
 		return libseccomp.ActInvalid, fmt.Errorf("action %s is not known here", a)
 	}
 }
@@ -47,8 +47,8 @@ func operator(o specs.LinuxSeccompOperator) (libseccomp.ScmpCompareOp, error) {
 	}
 }
 
-// conditionsOf translates the conditions of one rule, which must all hold. Two of one argument are refused:
-// libcontainer makes alternatives of them, against the specification.
+// conditionsOf translates the conditions of a rule, which must all hold. It refuses two on one argument: libcontainer
+// makes alternatives of them, against the specification.
 func conditionsOf(args []specs.LinuxSeccompArg) ([]libseccomp.ScmpCondition, error) {
 	var conditions []libseccomp.ScmpCondition
 	seen := map[uint]bool{}

@@ -2,18 +2,18 @@ package main
 
 import "golang.org/x/sys/unix"
 
-// The offsets of struct seccomp_data, and the bit of x32's numbers (seccomp(2)).
+// Offsets in struct seccomp_data, and the bit of x32's numbers (seccomp(2)).
 const (
 	offsetNumber = 0
 	offsetArch   = 4
 	bitX32       = 0x40000000
 )
 
-// unknown answers ENOSYS to calls that are newer than all that the profile names, as a kernel does that lacks them: a
-// library that asks whether a call is there takes EPERM for a failure. The rest goes on to the rules behind it.
-// libcontainer does the same (libcontainer/seccomp/patchbpf).
+// unknown returns ENOSYS for calls newer than all that the profile names, as an older kernel does: a library that probes
+// for a call takes EPERM as a failure. Other calls go on to the rules after it. libcontainer does the same
+// (libcontainer/seccomp/patchbpf).
 func unknown(arch architecture, newest uint32) []byte {
-	var foreign uint32 // no bit: nothing is
+	var foreign uint32 // no bits
 	if arch.x32 {
 		foreign = bitX32
 	}

@@ -1,6 +1,7 @@
-// Package freespace waits until less is free on a file system. statfs(2) has to be called again and again, and a Go program that
-// wakes up for each call wakes three of its threads: twenty calls a second cost a run 0.008 of a core, and 500 sleeping runs
-// left nothing to start others. Here a C thread sleeps and calls statfs, and returns to Go when there is something to decide.
+// Package freespace waits until a file system has less free space. statfs(2) must be polled, and a Go program that wakes
+// up for each call wakes three of its threads: twenty calls a second cost a run 0.008 of a core, and 500 sleeping runs
+// left no CPU to start others. A C thread sleeps and calls statfs, and returns to Go only when there is something to
+// decide.
 package freespace
 
 /*
@@ -14,14 +15,14 @@ import (
 	"time"
 )
 
-// Free is the space that a file system has for an ordinary user, in bytes, and its free inodes.
+// Free is the space available to an ordinary user, in bytes, and the free inodes.
 type Free struct{ Bytes, Inodes int64 }
 
-// Mark is how little a file system may have free before a wait is over.
+// Mark is the free space that ends a wait.
 type Mark struct {
 	Dir  *os.File // on the file system
-	Low  Free     // as little as this, of either, is reached
-	High Free     // the most that was free: what is free above it raises both
+	Low  Free     // the wait ends when either is this low
+	High Free     // highest free space seen: more raises both
 }
 
 // Watch waits, one call of Wait at a time. The zero Watch is ready.

@@ -1,5 +1,5 @@
-// Package inode opens files that others may move, replace or mount over meanwhile, and tells them by what they are
-// and not by their names.
+// Package inode opens files that others may move, replace or mount over meanwhile, and identifies them by inode, not by
+// name.
 package inode
 
 import (
@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Open opens a file to be bound or looked at, not to be read (O_PATH).
+// Open opens a file to bind or stat, not to read (O_PATH).
 func Open(name string) (*os.File, error) {
 	fd, err := unix.Open(name, unix.O_PATH|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -20,11 +20,11 @@ func Open(name string) (*os.File, error) {
 	return os.NewFile(uintptr(fd), name), nil
 }
 
-// ProcPath leads to an open file, whatever has its name by now.
+// ProcPath leads to an open file, whatever its name is now.
 func ProcPath(f *os.File) string { return "/proc/self/fd/" + strconv.Itoa(int(f.Fd())) }
 
-// OpenBeneath opens a name below dir: never through a link, nor in another mount (openat2(2)). EAGAIN
-// means that something was renamed during the call. The error is a bare errno.
+// OpenBeneath opens a name below dir, never through a link or into another mount (openat2(2)). EAGAIN means a rename
+// during the call. The error is a bare errno.
 func OpenBeneath(dir int, name string, flags uint64) (int, error) {
 	how := unix.OpenHow{
 		Flags:   flags | unix.O_CLOEXEC,
@@ -39,7 +39,7 @@ func OpenBeneath(dir int, name string, flags uint64) (int, error) {
 	}
 }
 
-// Stat is statx(2) of name in dir, or of dir itself where name is empty. The error is a bare errno.
+// Stat is statx(2) of name in dir, or of dir itself if name is empty. The error is a bare errno.
 func Stat(dir int, name string) (*unix.Statx_t, error) {
 	const mask = unix.STATX_BASIC_STATS | unix.STATX_MNT_ID
 	flags := unix.AT_SYMLINK_NOFOLLOW | unix.AT_NO_AUTOMOUNT
@@ -49,21 +49,21 @@ func Stat(dir int, name string) (*unix.Statx_t, error) {
 	var st unix.Statx_t
 	err := unix.Statx(dir, name, flags, mask, &st)
 	if err == nil && st.Mask&unix.STATX_MNT_ID == 0 {
-		err = unix.ENOSYS // before Linux 5.8, where nothing of this runs
+		err = unix.ENOSYS // before Linux 5.8, which is unsupported
 	}
 	return &st, err
 }
 
-// ID names an inode for as long as something refers to it.
+// ID identifies an inode while something refers to it.
 type ID struct{ Dev, Ino uint64 }
 
-// Of is the inode that was looked at.
+// Of returns a statx result's inode.
 func Of(st *unix.Statx_t) ID {
 	return ID{unix.Mkdev(st.Dev_major, st.Dev_minor), st.Ino}
 }
 
-// Timely reports whether a file system sets change times itself, by this kernel's clock, whenever something changes. Network
-// file systems and FUSE have other clocks, and caches; an overlay can be changed from below.
+// Timely reports whether a file system sets change times itself, by this kernel's clock, on every change. Network file
+// systems and FUSE have other clocks, and caches; an overlay can be changed from below.
 func Timely(system *unix.Statfs_t) bool {
 	switch system.Type {
 	case unix.EXT4_SUPER_MAGIC, unix.XFS_SUPER_MAGIC, unix.BTRFS_SUPER_MAGIC, unix.F2FS_SUPER_MAGIC, unix.TMPFS_MAGIC:
@@ -72,12 +72,12 @@ func Timely(system *unix.Statfs_t) bool {
 	return false
 }
 
-// FileSystem is the number of a file system, since those of devices are used again.
+// FileSystem is a file system's id: device numbers are reused.
 func FileSystem(system *unix.Statfs_t) uint64 {
 	return uint64(uint32(system.Fsid.Val[0]))<<32 | uint64(uint32(system.Fsid.Val[1]))
 }
 
-// Plain drops the path from an error whose message names it already.
+// Plain drops the path from an error whose message contains it.
 func Plain(err error) error {
 	var pathError *fs.PathError
 	if errors.As(err, &pathError) {
@@ -89,7 +89,7 @@ func Plain(err error) error {
 	return err
 }
 
-// KindName is what a message calls a kind of file, given as S_IFMT bits.
+// KindName names a kind of file, given as S_IFMT bits.
 func KindName(kind uint32) string {
 	switch kind {
 	case unix.S_IFDIR:

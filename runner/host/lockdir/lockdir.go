@@ -1,6 +1,6 @@
-// Package lockdir makes directories that a process works in and removes at its end. Each is locked with flock(2), and the kernel
-// drops the lock with the process: a directory without a lock was left by a process that was killed. The directories of runs
-// are locked in the same way, so that all users of a host can see which runs are alive.
+// Package lockdir makes directories that a process works in and removes at its end. Each is locked with flock(2), and the
+// kernel drops the lock with the process: an unlocked directory is stale. The directories of runs are locked the same
+// way, so that all users of a host can see which runs are alive.
 package lockdir
 
 import (
@@ -14,14 +14,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// timeout is how long Make waits for another process that is removing the directory. That takes as long as the undo function of
-// its Sweep, which may take seconds on a busy host where it recovers runs.
+// timeout is how long Make waits for a process that is removing the directory: as long as the undo function of its Sweep,
+// which may take seconds on a busy host where it recovers runs.
 const timeout = 30 * time.Second
 
 var errRemoved = errors.New("another process removed it meanwhile")
 
-// Make makes a directory with mode 0700, unless it exists, and locks it until the file is closed. Between the two another
-// process may take it for a leftover and remove it: then Make makes it again.
+// Make makes a directory with mode 0700, unless it exists, and locks it until the file is closed. Another process may
+// remove it as stale in between: then Make retries.
 func Make(path string) (f *os.File, err error) {
 	for deadline := time.Now().Add(timeout); time.Now().Before(deadline); {
 		if err := os.Mkdir(path, 0o700); err != nil && !errors.Is(err, os.ErrExist) {
@@ -45,8 +45,8 @@ func Make(path string) (f *os.File, err error) {
 	return nil, fmt.Errorf("make %s: %w", path, err)
 }
 
-// Sweep removes directories of the caller in dir whose names begin with prefix and that no process has locked. It calls undo,
-// unless that is nil, before it removes one. With dry it removes nothing, and returns what it would remove.
+// Sweep removes the caller's directories in dir whose names start with prefix and that no process has locked. Before each
+// it calls undo, if not nil. With dry it removes nothing, and returns what it would remove.
 func Sweep(dir, prefix string, dry bool, undo func(path string) error) (removed []string, err error) {
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, os.ErrNotExist) {
@@ -94,7 +94,7 @@ func sweep(path string, dry bool, undo func(path string) error) (stale bool, err
 	return true, os.RemoveAll(path)
 }
 
-// lock locks a directory, or returns EWOULDBLOCK where another process has it.
+// lock locks a directory, or returns EWOULDBLOCK if it is locked.
 func lock(path string) (*os.File, error) {
 	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 	if err != nil {

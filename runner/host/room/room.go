@@ -1,5 +1,5 @@
-// Package room says how many runs the limits of this process and its user have room for: open files, processes and ids.
-// Its C part (threads.c, watches.c) ends a program that cannot even start, before Go does with a trace.
+// Package room reports how many runs fit the limits of this process and its user: open files, processes and ids. Its C
+// part (threads.c, watches.c) exits if the program cannot even start, before Go does with a trace.
 package room
 
 // #include "threads.h"
@@ -15,27 +15,27 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Unlimited is for what nothing bounds.
+// Unlimited means no limit.
 const Unlimited = math.MaxInt64
 
-// User is whose threads count: an id of the kernel's, and the ids that user namespaces of this user map.
+// User is whose threads count: a uid, and the ids that this user's user namespaces map.
 type User struct {
 	UID          int
 	Start, Count int
 }
 
-// Room is what there is.
+// Room is the resources.
 type Room struct {
 	Files   int64 // descriptors of a process (RLIMIT_NOFILE)
 	Threads int64 // of the user (RLIMIT_NPROC)
-	Others  int64 // threads of the user that are there, without this process
-	Pairs   int64 // pairs of ids, of which each run has one
+	Others  int64 // the user's threads outside this process
+	Pairs   int64 // pairs of ids, one for each run
 }
 
-// Read reads the limits of this process. Threads are counted only where their number is limited.
+// Read reads this process's limits. It counts threads only if they are limited.
 func Read(u User, pairs int64) Room {
 	r := Room{Files: limit(unix.RLIMIT_NOFILE), Threads: Unlimited, Pairs: pairs}
-	if u.UID != 0 { // the kernel holds no limit for root
+	if u.UID != 0 { // the kernel does not limit root
 		r.Threads = limit(unix.RLIMIT_NPROC)
 	}
 	if r.Threads < Unlimited {
@@ -65,8 +65,8 @@ func (u User) all() int64 {
 	return int64(C.room_threads(C.uint(u.UID), C.uint(u.Start), C.uint(u.Count)))
 }
 
-// What is needed, as it was counted on a machine with two cores: by launcher and supervisor, by each line of a batch that
-// is on its way, and by each job, of which the container is being started. An input is open in both.
+// The needs, as counted on a machine with two cores: of launcher and supervisor, of each batch line in progress, and of
+// each job whose container is being started. An input is open in both.
 const (
 	ownFiles     = 40
 	lineFiles    = 12
@@ -77,13 +77,13 @@ const (
 	countedBelow = C.ROOM_COUNTED
 )
 
-// Demand is what a job of a batch needs.
+// Demand is the needs of a batch job.
 type Demand struct {
-	Lines  int64 // on their way for each job, from being made ready to being committed
-	Inputs int64 // of a line
+	Lines  int64 // in progress for each job, from preparation to commit
+	Inputs int64 // per line
 }
 
-// Fit is how many jobs have room, at most as many as asked for, and what there is no more of; 0 where not even one has.
+// Fit returns how many jobs fit, at most jobs, and what runs short; 0 if not even one fits.
 func (r Room) Fit(jobs int64, d Demand) (fits int64, short string) {
 	fits = jobs
 	for _, bound := range []struct {
@@ -104,7 +104,7 @@ func (r Room) Fit(jobs int64, d Demand) (fits int64, short string) {
 	return fits, short
 }
 
-// Check refuses a run for which this user has too few threads left. A limit that is far away is not looked at.
+// Check refuses a run if this user has too few threads left. A distant limit is not checked.
 func Check(u User) error {
 	if u.UID == 0 || limit(unix.RLIMIT_NPROC) > countedBelow {
 		return nil
@@ -117,7 +117,7 @@ func Check(u User) error {
 		r.Threads, r.Others, int(C.ROOM_RUN))
 }
 
-// explained is an error with the sentence that says what it means here.
+// explained adds a sentence on what an error means here.
 type explained struct {
 	sentence string
 	err      error
@@ -132,8 +132,8 @@ const (
 	noWatches = "no epoll watches are left for this user (fs.epoll.max_user_watches): an analysis that runs with the user's own id may hold them; stop it, or raise the limit as root with sysctl"
 )
 
-// Explain says what an error means that comes of too few threads or epoll watches, in place of the trace of a Go program that
-// could get none. Other errors stay what they are.
+// Explain explains an error caused by too few threads or epoll watches, in place of a Go trace. It returns other errors
+// unchanged.
 func Explain(err error) error {
 	text := err.Error()
 	has := func(part string) bool { return strings.Contains(text, part) }

@@ -9,11 +9,11 @@ import (
 
 const (
 	ioprioWhoProcess = 1 // of ioprio_set(2)
-	ioprioNone       = 0 // the I/O priority follows from the niceness
+	ioprioNone       = 0 // I/O priority follows the niceness
 )
 
-// makeOrdinary gives a process that waits the scheduling of an ordinary one, as far as the caller's rights go. It is done from
-// outside: in a user namespace of its own the process may not lower its niceness.
+// makeOrdinary gives a waiting process default scheduling, as far as the caller may. It is done from outside: in its own
+// user namespace the process may not lower its niceness.
 func makeOrdinary(pid int) error {
 	if err := schedule(pid); err != nil {
 		return fmt.Errorf("sched_setattr: %w", err)
@@ -25,8 +25,8 @@ func makeOrdinary(pid int) error {
 	return nil
 }
 
-// schedule sets the default policy with a niceness of 0 or, where the caller may not lower that, with the niceness there is.
-// Without rights a process does not leave SCHED_IDLE; any real-time policy it does.
+// schedule sets the default policy with niceness 0 or, if the caller may not lower it, the current niceness. An
+// unprivileged process cannot leave SCHED_IDLE, but any real-time policy.
 func schedule(pid int) error {
 	had, err := unix.SchedGetAttr(pid, 0)
 	if err != nil {
@@ -46,7 +46,7 @@ func setNormal(pid, nice int) error {
 	return unix.SchedSetAttr(pid, &unix.SchedAttr{Policy: unix.SCHED_NORMAL, Nice: int32(nice)}, 0)
 }
 
-// niceness is that of getpriority(2), which the kernel counts from 40 down to 1.
+// niceness is that of getpriority(2), which the kernel returns as 40 to 1.
 func niceness(pid int) int {
 	raw, err := unix.Getpriority(unix.PRIO_PROCESS, pid)
 	if err != nil {

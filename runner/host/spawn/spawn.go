@@ -1,6 +1,6 @@
-// Package spawn starts a process in namespaces of its own without copying the caller's memory. Go copies it, where a user
-// namespace is among them: page tables, and every page that the caller writes to afterwards, for a process that executes
-// something else at once (docs/adr/0024).
+// Package spawn starts a process in new namespaces without copying the caller's memory. Go copies it if a user namespace
+// is among them: page tables, and every page that the caller writes afterwards, for a process that executes another
+// program at once (docs/adr/0024).
 package spawn
 
 /*
@@ -21,7 +21,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Child is a process that was cloned and waits until it may execute: until its ids are mapped.
+// Child is a cloned process that waits until its ids are mapped and it may execute.
 type Child struct {
 	Process *os.Process
 
@@ -29,11 +29,10 @@ type Child struct {
 	shared *C.struct_spawn
 }
 
-// Clone starts a process in new namespaces (CLONE_NEW*), with files as its descriptors 0, 1, 2... and no others, whatever the
-// caller has open. It waits;
-// Execute, and nothing else, ends with it having executed. It dies with the thread that called Clone
-// (PR_SET_PDEATHSIG(2const)), which must do nothing else, but wait, until Execute has returned: they share errno. Of how the
-// caller is scheduled it keeps the set of CPUs, and a niceness that the caller may not lower.
+// Clone starts a process in new namespaces (CLONE_NEW*), with files as its descriptors 0, 1, 2... and no others. The
+// process waits; only Execute makes it execute. It dies with the thread that called Clone (PR_SET_PDEATHSIG(2const)),
+// which must only wait until Execute has returned: they share errno. It keeps the caller's CPU set, and a niceness that
+// the caller may not lower.
 func Clone(namespaces uintptr, files ...*os.File) (_ *Child, err error) {
 	if len(files) > C.SPAWN_FILES {
 		return nil, fmt.Errorf("clone: %d files", len(files))
@@ -57,7 +56,7 @@ func Clone(namespaces uintptr, files ...*os.File) (_ *Child, err error) {
 	if err != nil {
 		return nil, err
 	}
-	process, _ := os.FindProcess(pid) // always one; it is ours, and so its number nobody else's until it is waited for
+	process, _ := os.FindProcess(pid) // never fails; the child is ours, so its pid is not reused until it is reaped
 	child := &Child{Process: process, gate: gate, shared: shared}
 	if err := makeOrdinary(pid); err != nil {
 		return nil, errors.Join(err, child.discard())
@@ -65,24 +64,24 @@ func Clone(namespaces uintptr, files ...*os.File) (_ *Child, err error) {
 	return child, nil
 }
 
-// discard ends a process that Clone does not return, and leaves what they share to Clone.
+// discard ends a process that Clone does not return; Clone frees the shared memory.
 func (c *Child) discard() error {
 	err := errors.Join(unix.Shutdown(int(c.gate.Fd()), unix.SHUT_WR), c.await(), c.gate.Close())
 	_, waited := c.Process.Wait()
 	return errors.Join(err, waited)
 }
 
-// aside copies a descriptor out of the way of the first n, which the child puts others into.
+// aside copies a descriptor above the first n, which the child overwrites.
 func aside(fd, n int) (int, error) {
 	fd, err := unix.FcntlInt(uintptr(fd), unix.F_DUPFD_CLOEXEC, n)
 	return fd, os.NewSyscallError("fcntl", err)
 }
 
-// start clones the process, and returns the caller's end of its gate. Of that and of what the process has no other process
-// that starts meanwhile gets a copy, which might wait for long itself, and by which the end of either would not be heard: one
-// that is cloned later has a copy of this end alone, and so the last of them hears of the end of the caller, and all others then.
+// start clones the process, and returns the caller's end of its gate. ForkLock keeps copies of both ends from processes
+// started meanwhile: they might wait long themselves, and hide that caller or child has ended. A process cloned later has
+// a copy of the caller's end only: when the caller ends, the last one notices, and then all others.
 func start(s *C.struct_spawn, namespaces uintptr) (gate *os.File, pid int, err error) {
-	syscall.ForkLock.Lock() // also for whoever opens what it cannot at once mark as close-on-exec
+	syscall.ForkLock.Lock() // also for code that opens a file and sets close-on-exec later
 	defer syscall.ForkLock.Unlock()
 	ends, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
@@ -103,8 +102,8 @@ func start(s *C.struct_spawn, namespaces uintptr) (gate *os.File, pid int, err e
 
 var becomingRoot sync.Mutex
 
-// Execute lets it execute a program, without an environment and in "/"; with root it becomes root of its user namespace
-// before that, in no other group. What keeps it from that is returned, but not that it was killed. Call it, or Close, once.
+// Execute executes a program, without an environment and in "/"; with root, as root of the child's user namespace,
+// without other groups. It returns why that failed, but not that the child was killed. Call it, or Close, once.
 func (c *Child) Execute(path string, args []string, root bool) error {
 	s := c.shared
 	s.path, s.args = C.CString(path), (**C.char)(C.calloc(C.size_t(len(args)+1), C.size_t(unsafe.Sizeof(s.path))))
@@ -113,8 +112,8 @@ func (c *Child) Execute(path string, args []string, root bool) error {
 	}
 	if root {
 		s.root = 1
-		// Other ids make what it shares with us not dumpable (prctl(2)); with its own memory it is rid of that, and we are not.
-		// One at a time: it must be so until the last of them has its own, and again as it was afterwards.
+		// A change of ids makes the shared memory not dumpable (prctl(2)); the child leaves that with its own memory, and
+		// we do not. One at a time: it must last until the child has its own, and then be restored.
 		becomingRoot.Lock()
 		defer becomingRoot.Unlock()
 		defer keepDumpable()()
@@ -129,29 +128,29 @@ func (c *Child) Execute(path string, args []string, root bool) error {
 	return errors.Join(err, c.release())
 }
 
-// Close ends a process that was not told to execute.
+// Close ends a process that was not executed.
 func (c *Child) Close() error {
 	err := unix.Shutdown(int(c.gate.Fd()), unix.SHUT_WR)
 	return errors.Join(err, c.await(), c.release())
 }
 
-// await returns when the process has executed or ended: it closes its end of the gate with either.
+// await returns when the process has executed or ended: both close its end of the gate.
 func (c *Child) await() error {
 	_, err := io.Copy(io.Discard, c.gate)
 	return err
 }
 
-// release frees what was shared: nobody else uses it any more.
+// release frees the shared memory, which is no longer used.
 func (c *Child) release() error {
 	C.spawn_free(c.shared)
 	return c.gate.Close()
 }
 
-// keepDumpable returns what makes this process dumpable again, where it is so now.
+// keepDumpable returns a function that restores the dumpable flag, if now set.
 func keepDumpable() (restore func()) {
 	dumpable, err := unix.PrctlRetInt(unix.PR_GET_DUMPABLE, 0, 0, 0, 0)
 	if err != nil || dumpable != 1 {
 		return func() {}
 	}
-	return func() { _ = unix.Prctl(unix.PR_SET_DUMPABLE, 1, 0, 0, 0) } // it knows no other error than another number
+	return func() { _ = unix.Prctl(unix.PR_SET_DUMPABLE, 1, 0, 0, 0) } // its only error is an invalid number
 }

@@ -1,4 +1,4 @@
-// Package inodetest makes files, sockets and mounts for tests of what is looked at by descriptor.
+// Package inodetest makes files, sockets and mounts for tests of access by descriptor.
 package inodetest
 
 import (
@@ -15,7 +15,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/host/inode"
 )
 
-// Try ends the test where there is an error.
+// Try ends the test on an error.
 func Try(t *testing.T, errs ...error) {
 	t.Helper()
 	if err := errors.Join(errs...); err != nil {
@@ -23,7 +23,7 @@ func Try(t *testing.T, errs ...error) {
 	}
 }
 
-// Tree makes files (names ending in / are directories) below a fresh directory that everyone may read.
+// Tree makes files (names ending in / are directories) in a new directory that everyone may read.
 func Tree(t *testing.T, names ...string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -40,7 +40,7 @@ func Tree(t *testing.T, names ...string) string {
 	return dir
 }
 
-// Open opens a file as an input is, until the end of the test.
+// Open opens a file as inputs are opened, until the test ends.
 func Open(t *testing.T, path string) *os.File {
 	t.Helper()
 	f, err := inode.Open(path)
@@ -49,7 +49,7 @@ func Open(t *testing.T, path string) *os.File {
 	return f
 }
 
-// Listen makes a unix socket until the end of the test.
+// Listen makes a unix socket until the test ends.
 func Listen(t *testing.T, path string) {
 	t.Helper()
 	l, err := net.Listen("unix", path)
@@ -57,7 +57,7 @@ func Listen(t *testing.T, path string) {
 	t.Cleanup(func() { l.Close() })
 }
 
-// ExpectRefusal demands an error with all words in it; of no words, no error.
+// ExpectRefusal demands an error with all words; without words, no error.
 func ExpectRefusal(t *testing.T, err error, words ...string) {
 	t.Helper()
 	if len(words) == 0 && err != nil {
@@ -70,7 +70,7 @@ func ExpectRefusal(t *testing.T, err error, words ...string) {
 	}
 }
 
-// WithMounts does something on a thread with a mount namespace of its own.
+// WithMounts calls do on a thread with its own mount namespace.
 func WithMounts(t *testing.T, do func()) {
 	t.Helper()
 	if os.Geteuid() != 0 {
@@ -79,7 +79,7 @@ func WithMounts(t *testing.T, do func()) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		runtime.LockOSThread() // and never unlocked: the thread ends with the goroutine
+		runtime.LockOSThread() // never unlocked: the thread ends with the goroutine
 		if err := unix.Unshare(unix.CLONE_NEWNS); err != nil {
 			t.Error(err)
 			return
@@ -93,7 +93,7 @@ func WithMounts(t *testing.T, do func()) {
 	<-done
 }
 
-// BindMount shows one file at the place of another.
+// BindMount mounts one file on another.
 func BindMount(t *testing.T, from, to string) {
 	t.Helper()
 	Try(t, unix.Mount(from, to, "", unix.MS_BIND, ""))
