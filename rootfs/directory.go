@@ -10,18 +10,17 @@ import (
 	"strings"
 )
 
-// ownDirs belong to every run, whatever a root filesystem has in their place.
+// ownDirs belong to every run, whatever the root filesystem has there.
 var ownDirs = [...]string{
 	"/analysis", "/data", "/dev", "/docs", "/home", "/inputs", "/proc", "/run", "/sys", "/tmp", "/work",
 }
 
-// Directory plans a root filesystem that shows what is unpacked in a directory: an image, or what
-// debootstrap(8) makes. It is an absolute path. Everything in it shows but what every run has of its own:
-// ownDirs, /var/tmp, and the files of /etc that name accounts, hosts and the time zone. uid is what the
-// user and group "analysis" have inside.
+// Directory plans a root filesystem from an unpacked directory: an image, or the output of debootstrap(8). dir is
+// absolute. All of it shows except what every run has of its own: ownDirs, /var/tmp, and the files of /etc that name
+// accounts, hosts and the time zone. uid is that of the user and group "analysis" inside.
 //
-// Nothing in the directory is followed or read here: what is made lies above it, so that a link in it can
-// neither lead what is made elsewhere nor what is mounted.
+// Nothing in the directory is followed or read: additions lie above it, so that its links cannot redirect what is made or
+// mounted.
 func Directory(dir string, uid uint32) (Tree, error) {
 	info, err := os.Lstat(dir)
 	if err != nil {
@@ -32,7 +31,7 @@ func Directory(dir string, uid uint32) (Tree, error) {
 	}
 	tree := Tree{
 		Base: dir, Hidden: ownDirs[:], Files: madeUp(uid),
-		// Without zone files the C library takes UTC, as for a link that leads nowhere.
+		// Without zone files the C library uses UTC, as it does for a dangling link.
 		Links: []Link{{"/var/tmp", "/tmp"}, {"/etc/localtime", utc}},
 	}
 	for _, p := range slices.Concat(ownDirs[:], []string{"/etc", "/home/analysis", "/var"}) {
@@ -41,9 +40,9 @@ func Directory(dir string, uid uint32) (Tree, error) {
 	return tree, nil
 }
 
-// Veil makes in dir, an existing and empty directory, the layer that lies between what Populate makes and
-// the Base of an overlay (kernel's overlayfs.rst): a file for each Hidden directory. overlayfs merges a
-// directory with those below it as far as the first layer that has something else of that name.
+// Veil makes in dir, an existing empty directory, the layer between that of Populate and the Base of an overlay (the
+// kernel's overlayfs.rst): a file for each Hidden directory. overlayfs merges a directory with lower ones down to the
+// first layer with a non-directory of that name.
 func (t Tree) Veil(dir string) error {
 	veil := Tree{}
 	for _, p := range t.Hidden {
@@ -52,8 +51,8 @@ func (t Tree) Veil(dir string) error {
 	return veil.Populate(dir)
 }
 
-// CheckMountPoint refuses a destination where the Base has something else than what is to be mounted:
-// a mount point hides what lies under it, and a link that others in the root filesystem rely on must not be.
+// CheckMountPoint refuses a destination where the Base has another kind of file than the mount: a mount hides what is
+// below it, and must not hide a link that the root filesystem relies on.
 func (t Tree) CheckMountPoint(destination string, isDir bool) error {
 	if t.Base == "" || t.hides(destination) {
 		return nil
@@ -84,7 +83,7 @@ func (t Tree) CheckMountPoint(destination string, isDir bool) error {
 	return nil
 }
 
-// hides reports whether the Base shows nothing at p.
+// hides reports whether the Base is hidden at p.
 func (t Tree) hides(p string) bool {
 	return slices.ContainsFunc(t.Hidden, func(dir string) bool { return p == dir || strings.HasPrefix(p, dir+"/") })
 }

@@ -2,11 +2,10 @@ package rootfs
 
 import "fmt"
 
-// nobody is the id that unmapped owners show as (proc_sys_kernel(5), overflowuid).
+// nobody is the id shown for unmapped owners (proc_sys_kernel(5), overflowuid).
 const nobody = 65534
 
-// madeUp are the files of /etc that name accounts and hosts. The host's own stay out: they name its
-// users and network.
+// madeUp returns the files of /etc for accounts and hosts. The host's own would reveal its users and network.
 func madeUp(uid uint32) []File {
 	file := func(name, text string) File {
 		return File{Path: "/etc/" + name, Data: []byte(text), Mode: fileMode}
@@ -22,7 +21,7 @@ func madeUp(uid uint32) []File {
 	}
 }
 
-// passwd lists analysis first: where it has uid 0 inside, a look-up by uid finds the first line.
+// passwd lists analysis first: if its uid is 0, a look-up by uid finds it.
 func passwd(uid uint32) string {
 	return fmt.Sprintf("analysis:x:%d:%d:analysis:/home/analysis:/bin/sh\n", uid, uid) +
 		"root:x:0:0:root:/root:/usr/sbin/nologin\n" +

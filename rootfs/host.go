@@ -10,35 +10,34 @@ import (
 	"strings"
 )
 
-// usrDirs are top-level directories that a merged /usr turns into links; lib32 and libx32 are Debian's.
+// usrDirs are top-level directories that a merged /usr makes links; lib32 and libx32 are Debian's.
 var usrDirs = [...]string{"bin", "sbin", "lib", "lib32", "lib64", "libx32"}
 
-// etcDirs are the parts of /etc that programs in /usr need and that hold nothing of the host's own:
-// Debian finds BLAS through alternatives, and R and Python keep parts of themselves there. What certificates
-// lead to is elsewhere on Fedora (pki), where OpenSSL reads its policy too, and on Arch (ca-certificates).
+// etcDirs are the parts of /etc that programs in /usr need and that hold nothing private: Debian finds BLAS through
+// alternatives, and R and Python keep files there. Certificates are elsewhere on Fedora (pki), where OpenSSL reads its
+// policy too, and on Arch (ca-certificates).
 var etcDirs = [...]string{
 	"etc/alternatives", "etc/ssl/certs", "etc/fonts", "etc/R", "etc/python3*",
 	"etc/pki/tls/certs", "etc/pki/ca-trust/extracted", "etc/crypto-policies/back-ends", "etc/ca-certificates/extracted",
 }
 
-// etcLinks are links to certificates, which are made anew: OpenSSL looks there first on Fedora and Arch.
+// etcLinks are links to certificates, made again: OpenSSL looks there first on Fedora and Arch.
 var etcLinks = [...]string{"etc/ssl/cert.pem", "etc/pki/tls/cert.pem"}
 
-// etcFiles are copied: a mount each would cost more.
+// etcFiles are copied: mounts would cost more.
 var etcFiles = [...]string{"etc/ld.so.cache", "etc/matplotlibrc"}
 
-// etcSources are where the parts of /etc may lie that are links; openSUSE has certificates in /var.
+// etcSources may hold linked parts of /etc; openSUSE has certificates in /var.
 var etcSources = [...]string{"etc", "usr", "var/lib/ca-certificates"}
 
 // maxCopy bounds a copied file in bytes; the largest known ld.so.cache is a hundredth of it.
 const maxCopy = 16 << 20
 
-// Host plans a root filesystem that shows the programs of the host whose "/" is root: /usr, the
-// directories or links beside it, and the few parts of /etc that programs need. Accounts, hosts and
-// names are made up; nothing else of the host is in it. uid is what the user and group "analysis"
-// have inside.
+// Host plans a root filesystem with the programs of the host whose "/" is root: /usr, the directories or links beside it,
+// and the parts of /etc that programs need. Accounts, hosts and names are made up; nothing else of the host is in it. uid
+// is that of the user and group "analysis" inside.
 //
-// The time zone is UTC whatever the host's, so that results repeat.
+// The time zone is UTC, so that results repeat.
 func Host(root string, uid uint32) (Tree, error) {
 	tree := Tree{Dirs: mountPoints(), Files: madeUp(uid), Links: []Link{{"/var/tmp", "/tmp"}}}
 	for _, add := range []func(*Tree, string) error{addUsr, addUsrDirs, addEtcDirs, addEtcLinks, addEtcFiles, addTimeZone} {
@@ -49,7 +48,7 @@ func Host(root string, uid uint32) (Tree, error) {
 	return tree, nil
 }
 
-// mountPoints are the directories for what every run mounts, and empty ones that programs expect.
+// mountPoints lists the mount points of every run, and empty directories that programs expect.
 func mountPoints() []Dir {
 	var dirs []Dir
 	for _, p := range []string{
@@ -70,7 +69,7 @@ func addUsr(tree *Tree, root string) error {
 	return nil
 }
 
-// store is where NixOS and Guix have programs, for a message.
+// store is where NixOS and Guix keep programs, for a message.
 func store(root string) string {
 	for _, name := range []string{"nix/store", "gnu/store"} {
 		if isDir(root, name) {
@@ -85,7 +84,7 @@ func isDir(dir, name string) bool {
 	return err == nil && info.IsDir()
 }
 
-// addUsrDirs adds /bin and its like as the host has them: as the same link into /usr, else bound.
+// addUsrDirs adds /bin etc. as on the host: the same link into /usr, or a bind.
 func addUsrDirs(tree *Tree, root string) error {
 	for _, name := range usrDirs {
 		source := filepath.Join(root, name)
@@ -101,8 +100,8 @@ func addUsrDirs(tree *Tree, root string) error {
 	return nil
 }
 
-// HostShows reports whether the root filesystem of the host has a path of it, absolute and clean, at the same
-// place: among its programs, or as one of the alternatives that lead to them.
+// HostShows reports whether the host's root filesystem has path, absolute and clean, at the same location: among its
+// programs, or as an alternative that leads to them.
 func HostShows(path string) bool {
 	for _, name := range append([]string{"usr", "etc/alternatives"}, usrDirs[:]...) {
 		if strings.HasPrefix(path+"/", "/"+name+"/") {
@@ -138,8 +137,8 @@ func addEtcDirs(tree *Tree, root string) error {
 	return nil
 }
 
-// holdsNoSecret keeps out what a link of the host's administrator leads to elsewhere, and a directory in which
-// private keys have theirs, as in /etc/ssl and /etc/pki/tls.
+// holdsNoSecret excludes what an administrator's link leads to elsewhere, and directories with private keys, as in
+// /etc/ssl and /etc/pki/tls.
 func holdsNoSecret(root, source string) bool {
 	real, err := filepath.EvalSymlinks(source)
 	if err != nil || isDir(real, "private") {
@@ -153,8 +152,7 @@ func holdsNoSecret(root, source string) bool {
 	return false
 }
 
-// addDir binds source if it is a directory; what is missing or no directory is passed over. The source
-// is what a link leads to, as a bind follows it.
+// addDir binds source, with links resolved as a bind does, if it is a directory; anything else is skipped.
 func addDir(tree *Tree, source, destination string) error {
 	source, err := filepath.EvalSymlinks(source)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -202,11 +200,10 @@ func addEtcFiles(tree *Tree, root string) error {
 	return nil
 }
 
-// utc is the zone of every run, whatever the host's, so that results repeat.
+// utc is the time zone of every run, so that results repeat.
 const utc = "/usr/share/zoneinfo/Etc/UTC"
 
-// addTimeZone points the local time at UTC for programs that do not look at TZ. Without zone files the
-// C library takes UTC by itself.
+// addTimeZone sets the local time to UTC for programs that ignore TZ. Without zone files the C library uses UTC.
 func addTimeZone(tree *Tree, root string) error {
 	if _, err := os.Stat(filepath.Join(root, utc)); err == nil {
 		tree.Links = append(tree.Links, Link{Path: "/etc/localtime", Target: utc})

@@ -10,9 +10,8 @@ import (
 	"slices"
 )
 
-// Spread returns a tree without a Base that shows the same by binds, for runtimes that make no overlay:
-// what lies beside something of the tree's own is bound by itself. Links are made anew, and so are small
-// files; FIFOs, sockets and devices are left out.
+// Spread returns a tree without a Base that shows the same through binds, for runtimes without overlays: entries beside
+// the tree's own are bound one by one. Links and small files are copied; FIFOs, sockets and devices are left out.
 func (t Tree) Spread() (Tree, error) {
 	if t.Base == "" {
 		return t, nil
@@ -37,7 +36,7 @@ type spreading struct {
 	base     *os.Root
 }
 
-// directory shows what is in a directory of the base, an absolute path in it, that the tree has too.
+// directory shows a directory of the base, an absolute path in it, that the tree has too.
 func (s *spreading) directory(dir string) error {
 	entries, err := fs.ReadDir(s.base.FS(), path.Join(".", dir))
 	if err != nil {
@@ -59,19 +58,19 @@ func (s *spreading) directory(dir string) error {
 	return nil
 }
 
-// taken reports whether the tree has something of its own at p, or shows nothing there.
+// taken reports whether the tree has an entry at p, or hides it.
 func (s *spreading) taken(p string) bool {
 	return slices.Contains(s.from.Hidden, p) ||
 		slices.ContainsFunc(s.from.Files, func(f File) bool { return f.Path == p }) ||
 		slices.ContainsFunc(s.from.Links, func(l Link) bool { return l.Path == p })
 }
 
-// holds reports whether the tree has the directory p.
+// holds reports whether the tree has directory p.
 func (s *spreading) holds(p string) bool {
 	return slices.ContainsFunc(s.from.Dirs, func(d Dir) bool { return d.Path == p })
 }
 
-// show shows an entry of the base that the tree has nothing of its own in.
+// show shows an entry of the base in which the tree has nothing.
 func (s *spreading) show(p string, entry fs.DirEntry) error {
 	name := path.Join(".", p)
 	switch kind := entry.Type(); {
@@ -89,7 +88,7 @@ func (s *spreading) show(p string, entry fs.DirEntry) error {
 	return nil
 }
 
-// smallFile is what is copied in place of a mount, in bytes.
+// smallFile bounds the size in bytes of a copied file.
 const smallFile = 256 << 10
 
 func (s *spreading) file(name, p string) error {

@@ -1,5 +1,5 @@
-// Package rootfs makes root filesystems for runs. A Tree says what is in one; Host makes the tree
-// that shows the programs of the host and nothing else of it, Directory that of an unpacked image.
+// Package rootfs makes root filesystems for runs. A Tree describes one; Host makes the tree of the host's programs,
+// Directory that of an unpacked image.
 package rootfs
 
 import (
@@ -12,17 +12,17 @@ import (
 	"strings"
 )
 
-// Tree is the plan of a root filesystem: what is bound into it and what is made in it. All paths in
-// it are absolute and as seen inside; only Bind.Source is a path of the host.
+// Tree is the plan of a root filesystem: its binds, and what is made in it. All paths are absolute and as seen inside;
+// only Bind.Source is a path of the host.
 type Tree struct {
-	// Binds are to be mounted read-only, in this order.
+	// Binds are mounted read-only, in this order.
 	Binds []Bind
-	// Dirs come before what lies in them. Directories that no entry names are made with mode 0755.
+	// Dirs precede their contents. Unlisted parents are made with mode 0755.
 	Dirs  []Dir
 	Links []Link
 	Files []File
-	// Base is a directory of the host that shows, read-only, wherever the tree has nothing of its own; empty:
-	// none. Of its Hidden directories, which Dirs has too, nothing shows.
+	// Base is a host directory shown, read-only, where the tree has no entry; empty: none. Of its Hidden directories,
+	// which are in Dirs too, nothing shows.
 	Base   string   `json:",omitempty"`
 	Hidden []string `json:",omitempty"`
 }
@@ -34,16 +34,16 @@ type Bind struct {
 	IsDir       bool
 }
 
-// Dir is a directory that is made.
+// Dir is a directory to make.
 type Dir struct {
 	Path string
 	Mode fs.FileMode // permission bits
 }
 
-// Link is a symbolic link that is made.
+// Link is a symbolic link to make.
 type Link struct{ Path, Target string }
 
-// File is a small file that is made.
+// File is a small file to make.
 type File struct {
 	Path string
 	Data []byte
@@ -55,10 +55,9 @@ const (
 	fileMode fs.FileMode = 0o444
 )
 
-// Populate makes the tree in dir, an existing and empty directory that nobody else can write to: its
-// directories, files and links, and mount points for its binds. Binds are not mounted. dir itself gets
-// mode 0755, as it becomes the "/" that the analysis must be able to pass; it is for its parents to
-// keep others out.
+// Populate makes the tree in dir, an existing empty directory that no one else can write to: its directories, files and
+// links, and mount points for its binds, which it does not mount. dir gets mode 0755, since the analysis must be able to
+// search its "/"; its parents must keep others out.
 func (t Tree) Populate(dir string) error {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -98,9 +97,8 @@ func (t Tree) populate(root *os.Root) error {
 	return nil
 }
 
-// MountPoint makes a directory or an empty file in the populated root filesystem dir, for something to
-// be mounted at destination, an absolute path as seen inside. What exists already must be of that
-// kind. Symbolic links on the way are refused.
+// MountPoint makes a directory or an empty file at destination in the populated root filesystem dir, an absolute path as
+// seen inside. An existing one must be of that kind. Symbolic links in the path are refused.
 func MountPoint(dir, destination string, isDir bool) error {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -132,8 +130,8 @@ func mountPoint(root *os.Root, destination string, isDir bool) error {
 	return err
 }
 
-// makeDir makes a directory and those above it; they may exist. The mode is set apart from making, so
-// that the umask has no part in it.
+// makeDir makes a directory and its parents; they may exist. It sets the mode separately, so that the umask has no
+// effect.
 func makeDir(root *os.Root, path string, mode fs.FileMode) error {
 	name, err := inside(path)
 	if err != nil {

@@ -11,38 +11,38 @@ import (
 	"github.com/scidex-ai/scidex-oci/rootfs/layout"
 )
 
-// Options say how an image gets into the store.
+// Options of adding an image to the store.
 type Options struct {
 	Name string
-	// Reference is where it was pulled from, for Image.Reference, which has the digest of the manifest behind it
-	// where this has none; "" where nobody pulled it.
+	// Reference is where it was pulled from, for Image.Reference, which appends the manifest's digest if there is none;
+	// "" if it was not pulled.
 	Reference string
-	// Tag chooses one of several images in an archive or a layout.
+	// Tag selects one of several images in an archive or a layout.
 	Tag string
-	// Progress, where not nil, is told how far blobs have come, by several goroutines.
+	// Progress, if not nil, receives the progress of blobs, concurrently.
 	Progress func(Progress)
 }
 
-// Imported is what an import or a pull did.
+// Imported is the result of Add or Import.
 type Imported struct {
 	Image
-	// Unchanged is true where the name stood for this image already, and nothing was to be done.
+	// Unchanged says that the name was this image's already, and nothing was done.
 	Unchanged bool `json:"unchanged"`
-	// Repaired is true where the root was damaged and was made anew.
+	// Repaired says that a damaged root was made again.
 	Repaired bool `json:"repaired"`
-	// Replaced is the manifest that the name stood for before; "" where it is new or unchanged.
+	// Replaced is the name's previous manifest; "" if it is new or unchanged.
 	Replaced digest.Digest `json:"replaced"`
 }
 
-// Add gives a name to the image whose blobs fetch puts into the layout, and whose manifest it returns. The image is
-// verified and unpacked before it has the name: one that is hostile or damaged fails here, and the name stays what
-// it was. A damaged root of the same image is made anew.
+// Add names the image whose blobs fetch puts into the layout, and whose manifest it returns. The image is verified and
+// unpacked before it is named: a hostile or damaged one fails here, and the name is unchanged. A damaged root of the same
+// image is made again.
 func (s *Store) Add(ctx context.Context, o Options, fetch func(context.Context, *layout.Layout) (ocispec.Descriptor, error)) (Imported, error) {
 	if err := CheckName(o.Name); err != nil {
 		return Imported{}, err
 	}
-	// What killed imports left must not take the room of this one. A damaged manifest of another image keeps the
-	// roots from being swept, and is no trouble of this one.
+	// The leftovers of killed imports must not use this one's space. A damaged manifest of another image prevents a sweep
+	// of roots, but is not this one's problem.
 	_, _ = s.sweepRoots(ctx, false)
 	release, err := s.layout.Hold(ctx)
 	if err != nil {
@@ -53,7 +53,7 @@ func (s *Store) Add(ctx context.Context, o Options, fetch func(context.Context, 
 		return Imported{}, err
 	}
 	if added.Replaced != "" {
-		_, _ = s.sweepRoots(ctx, false) // what is left is gc's
+		_, _ = s.sweepRoots(ctx, false) // gc removes the rest
 	}
 	return added, nil
 }
@@ -76,7 +76,7 @@ func (s *Store) add(ctx context.Context, o Options, fetch func(context.Context, 
 	if err != nil {
 		return added, err
 	}
-	defer func() { err = errors.Join(err, root.Close()) }() // it may be another after a repair
+	defer func() { err = errors.Join(err, root.Close()) }() // a repair may replace it
 	if !made {
 		if added.Repaired, err = root.heal(ctx); err != nil {
 			return added, err
@@ -89,7 +89,7 @@ func (s *Store) add(ctx context.Context, o Options, fetch func(context.Context, 
 	return added, err
 }
 
-// pinned is a reference that can name this manifest alone.
+// pinned returns a reference to this manifest alone.
 func pinned(reference string, manifest digest.Digest) string {
 	if strings.Contains(reference, "@") {
 		return reference
@@ -97,7 +97,7 @@ func pinned(reference string, manifest digest.Digest) string {
 	return reference + "@" + manifest.String()
 }
 
-// heal repairs a root that is damaged.
+// heal repairs a damaged root.
 func (r *Root) heal(ctx context.Context) (bool, error) {
 	err := r.Check(ctx)
 	if !errors.Is(err, ErrDamaged) {
@@ -106,7 +106,7 @@ func (r *Root) heal(ctx context.Context) (bool, error) {
 	return true, r.repair(ctx)
 }
 
-// name gives an image its name, and notes what that stood for before. Made tells that its root was not there.
+// name names an image, and records the previous one. made says that its root was missing.
 func (s *Store) name(added *Imported, name string, desc ocispec.Descriptor, made bool) error {
 	before, err := s.layout.Resolve(name)
 	switch {

@@ -13,13 +13,13 @@ const (
 	plainTar compression = iota
 	gzipped
 	zstandard
-	unknownCompression // one that no layer may have
+	unknownCompression // not allowed for a layer
 )
 
-// sniffed is how many bytes are looked at to tell a compression.
+// sniffed is the number of bytes that tell a compression.
 const sniffed = 16
 
-// sniff tells the compression of what begins with head (RFC 1952, RFC 8878, bzip2, xz).
+// sniff detects the compression from the first bytes (RFC 1952, RFC 8878, bzip2, xz).
 func sniff(head []byte) compression {
 	switch {
 	case bytes.HasPrefix(head, []byte{0x1f, 0x8b}):
@@ -32,7 +32,7 @@ func sniff(head []byte) compression {
 	return plainTar
 }
 
-// mediaType is that of a layer so stored (image-spec, layer.md).
+// mediaType is that of a layer in it (image-spec, layer.md).
 func (c compression) mediaType() string {
 	switch c {
 	case gzipped:

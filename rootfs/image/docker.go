@@ -16,10 +16,10 @@ import (
 	"github.com/scidex-ai/scidex-oci/rootfs/layout"
 )
 
-// dockerIndexFile lists the images of what "docker save" writes.
+// dockerIndexFile lists the images of a "docker save" archive.
 const dockerIndexFile = "manifest.json"
 
-// dockerSource is an archive as "docker save" and "podman save" write it. Its image is given an OCI manifest.
+// dockerSource is an archive of "docker save" or "podman save". Its image gets an OCI manifest.
 type dockerSource struct {
 	files files
 	tag   string
@@ -45,7 +45,7 @@ func (s dockerSource) fetch(ctx context.Context, to *layout.Layout, tell func(Pr
 	if err := json.Unmarshal(text, &config); err != nil {
 		return ocispec.Descriptor{}, fmt.Errorf("config %s: %w", chosen.Config, err)
 	}
-	if err := ours(config.Platform); err != nil { // before layers are copied for nothing
+	if err := ours(config.Platform); err != nil { // before copying layers in vain
 		return ocispec.Descriptor{}, err
 	}
 	if len(config.RootFS.DiffIDs) != len(chosen.Layers) {
@@ -67,7 +67,7 @@ func (s dockerSource) fetch(ctx context.Context, to *layout.Layout, tell func(Pr
 	return putJSON(ctx, to, ocispec.MediaTypeImageManifest, manifest)
 }
 
-// choose finds the one image that is meant.
+// choose returns the selected image.
 func (s dockerSource) choose() (dockerImage, error) {
 	data, err := readAll(s.files, dockerIndexFile)
 	if err != nil {
@@ -96,7 +96,7 @@ func (s dockerSource) choose() (dockerImage, error) {
 	return dockerImage{}, fmt.Errorf("%d images are in it; choose one by --tag: %s", len(all), listed(names))
 }
 
-// layer copies a layer as it is stored, which is most often without compression: then its digest is its diff id.
+// layer copies a layer as stored, usually uncompressed: then its digest is its diff id.
 func (s dockerSource) layer(ctx context.Context, to *layout.Layout, name string, diffID digest.Digest, tell func(Progress)) (ocispec.Descriptor, error) {
 	desc := ocispec.Descriptor{Digest: diffID}
 	kind, size, err := s.look(name)

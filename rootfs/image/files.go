@@ -14,16 +14,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// maxEntries bounds how many entries of an archive are remembered; an image has a few for each of its layers.
+// maxEntries bounds the entries of an archive kept in memory; an image has a few per layer.
 const maxEntries = 100_000
 
-// files is a directory or an archive that an image is read from.
+// files is a directory or an archive with an image.
 type files interface {
-	// open opens a regular file, whose size in bytes it tells; one that is not there is fs.ErrNotExist.
+	// open opens a regular file and returns its size in bytes; a missing one is fs.ErrNotExist.
 	open(name string) (io.ReadCloser, int64, error)
 }
 
-// directory is an OCI image layout on disk. No name leads out of it, and none is waited for.
+// directory is an OCI image layout on disk. No name leads out of it, and no open blocks.
 type directory struct{ at *os.File }
 
 func (d directory) open(name string) (io.ReadCloser, int64, error) {
@@ -45,7 +45,7 @@ func (d directory) open(name string) (io.ReadCloser, int64, error) {
 	return f, info.Size(), nil
 }
 
-// archive is a tar that can be read at any place: its entries are known by where their contents lie.
+// archive is a tar with random access: entries are known by the offsets of their contents.
 type archive struct {
 	at      io.ReaderAt
 	entries map[string]entry
@@ -53,12 +53,12 @@ type archive struct {
 
 type entry struct {
 	offset, size int64
-	link         string // of a link, the entry that it leads to
+	link         string // target entry of a link
 }
 
 func (a *archive) open(name string) (io.ReadCloser, int64, error) {
 	clean := path.Clean(name)
-	for range 8 { // a link may lead to a link: docker save once wrote them for layers that are alike
+	for range 8 { // a link may lead to a link: docker save once wrote them for identical layers
 		e, ok := a.entries[clean]
 		if !ok {
 			break
@@ -79,11 +79,10 @@ func (a *archive) has(name string) bool {
 	return err == nil
 }
 
-// errRootTar is returned for a tar that holds the files of a root filesystem, and not those of an image.
+// errRootTar is returned for a tar of a root filesystem, not of an image.
 var errRootTar = errors.New("it holds a root filesystem")
 
-// indexed reads the headers of a tar, up to the first one that no archive of an image has: then the error is
-// errRootTar.
+// indexed reads the headers of a tar, up to the first that no image archive has: then the error is errRootTar.
 func indexed(ctx context.Context, f *os.File) (*archive, error) {
 	if _, err := f.Seek(0, io.SeekStart); err != nil {
 		return nil, err
@@ -97,7 +96,7 @@ func indexed(ctx context.Context, f *os.File) (*archive, error) {
 		if err != nil {
 			return nil, err
 		}
-		// The reader of headers reads no byte ahead: the contents begin where the file stands.
+		// The header reader does not read ahead: the contents start at the file's offset.
 		offset, err := f.Seek(0, io.SeekCurrent)
 		if err != nil {
 			return nil, err
@@ -130,8 +129,8 @@ func (a *archive) add(header *tar.Header, offset int64) error {
 	return nil
 }
 
-// ofArchive reports whether an archive of an image may have an entry of this name. Layers and configs of Docker
-// archives are named by a digest.
+// ofArchive reports whether an image archive may have an entry of this name. Docker archives name layers and configs by
+// digest.
 func ofArchive(name string) bool {
 	first, _, _ := strings.Cut(name, "/")
 	switch first {

@@ -16,7 +16,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/rootfs/unpack"
 )
 
-// finish seals a tree that was unpacked, makes it durable, and writes the record, with which the root is whole.
+// finish seals an unpacked tree, makes it durable, and writes the record, which completes the root.
 func finish(ctx context.Context, tree *os.File, root *unpack.Root) error {
 	dir := filepath.Dir(tree.Name())
 	written := new(errgroup.Group)
@@ -39,8 +39,8 @@ func finish(ctx context.Context, tree *os.File, root *unpack.Root) error {
 	return writeDurably(filepath.Join(dir, recordFile), text)
 }
 
-// packagesOf is the digest of the list of packages in a tree, "" where it has none. The path is looked up as an
-// analysis would see it: no link leads out of the tree.
+// packagesOf is the digest of a tree's package list, "" if it has none. The path is resolved as in an analysis: no link
+// leads out of the tree.
 func packagesOf(tree *os.File) (digest.Digest, error) {
 	fd, err := unix.Openat2(int(tree.Fd()), packagesFile, &unix.OpenHow{
 		Flags: unix.O_RDONLY | unix.O_CLOEXEC | unix.O_NONBLOCK, Resolve: unix.RESOLVE_IN_ROOT | unix.RESOLVE_NO_MAGICLINKS,
@@ -65,12 +65,11 @@ func writeDurably(path string, data []byte) error {
 	return errors.Join(err, f.Sync(), f.Close())
 }
 
-// ErrDamaged is returned by Check for a root that is not what was unpacked.
+// ErrDamaged is returned by Check for a root that was changed.
 var ErrDamaged = errors.New("the unpacked root filesystem is damaged")
 
-// Check looks whether the root is still what was unpacked: at every entry by lstat(2), in some milliseconds, and
-// only where that does not fit, as in a store that was copied, by reading everything. A root that is not what it was
-// is ErrDamaged; see Repair.
+// Check verifies that the root is unchanged since it was unpacked: with lstat(2) of every entry, in some milliseconds,
+// and by reading everything only if that differs, as in a copied store. A changed root is ErrDamaged; see Repair.
 func (r *Root) Check(ctx context.Context) error {
 	if err := r.check(ctx); err != nil {
 		return fmt.Errorf("image %q: %w", r.Image.Name, err)
@@ -94,7 +93,7 @@ func (r *Root) check(ctx context.Context) error {
 	return damaged(sealed.Confirm(ctx, tree))
 }
 
-// damaged tells what can be mended by making the root anew from what cannot, as a disk that fails to read.
+// damaged separates errors that a new root repairs from others, such as a failing disk.
 func damaged(err error) error {
 	for _, is := range []error{seal.ErrChanged, seal.ErrRecord, os.ErrNotExist, unix.ENOTDIR, unix.ELOOP} {
 		if errors.Is(err, is) {

@@ -19,14 +19,14 @@ import (
 	"github.com/scidex-ai/scidex-oci/rootfs/unpack"
 )
 
-// source is something on disk that an image is in.
+// source is something on disk with an image in it.
 type source interface {
-	// fetch puts the blobs of the image into a layout, verified, and returns its manifest.
+	// fetch copies the image's blobs into a layout, verified, and returns its manifest.
 	fetch(ctx context.Context, to *layout.Layout, tell func(Progress)) (ocispec.Descriptor, error)
 }
 
-// Import makes what lies at a path an image: an OCI image layout in a directory or a tar, what "docker save" or
-// "podman save" writes, or a tar of a root filesystem; the tars as they are, or compressed by gzip or zstd.
+// Import imports an image from a path: an OCI image layout in a directory or a tar, the output of "docker save" or
+// "podman save", or a tar of a root filesystem; the tars plain, or compressed by gzip or zstd.
 func (s *Store) Import(ctx context.Context, from string, o Options) (Imported, error) {
 	if err := CheckName(o.Name); err != nil {
 		return Imported{}, err
@@ -35,7 +35,7 @@ func (s *Store) Import(ctx context.Context, from string, o Options) (Imported, e
 	if err != nil {
 		return Imported{}, fmt.Errorf("import %q: %w", from, err)
 	}
-	defer func() { _ = done() }() // it was only read
+	defer func() { _ = done() }() // only read
 	tidy := s.tidy(ctx)
 	added, err := s.Add(ctx, o, func(ctx context.Context, to *layout.Layout) (ocispec.Descriptor, error) {
 		return src.fetch(ctx, to, o.Progress)
@@ -47,8 +47,8 @@ func (s *Store) Import(ctx context.Context, from string, o Options) (Imported, e
 	return added, nil
 }
 
-// tidy returns what removes the blobs of an import that has failed. Where blobs of others wait for a name, as those
-// of a pull that was interrupted, all are left to gc.
+// tidy returns a function that removes the blobs of a failed import. If other blobs have no name yet, as after an
+// interrupted pull, it leaves all to gc.
 func (s *Store) tidy(ctx context.Context) func() {
 	garbage, err := s.layout.Garbage(ctx, time.Now())
 	if err != nil || len(garbage) > 0 {
@@ -57,11 +57,11 @@ func (s *Store) tidy(ctx context.Context) func() {
 	return func() { _, _ = s.layout.Sweep(context.WithoutCancel(ctx), time.Now()) }
 }
 
-// source finds out what lies at a path. Call done at the end.
+// source detects what is at a path. Call done at the end.
 func (s *Store) source(ctx context.Context, name, tag string) (from source, done func() error, err error) {
 	f, err := os.OpenFile(name, os.O_RDONLY|unix.O_NONBLOCK|unix.O_NOCTTY, 0)
 	if err != nil {
-		return nil, nil, errors.Unwrap(err) // the path is in the message already
+		return nil, nil, errors.Unwrap(err) // the path is in the message
 	}
 	info, err := f.Stat()
 	switch {
@@ -89,8 +89,8 @@ func layoutIn(dir *os.File, tag string) (source, error) {
 	return from, err
 }
 
-// inFile finds out what a file holds. What is compressed and no tar of a root filesystem is read from a copy
-// without compression, which is returned in place of f.
+// inFile detects what a file holds. Compressed contents other than a tar of a root filesystem are read from an
+// uncompressed copy, which is returned instead of f.
 func (s *Store) inFile(ctx context.Context, f *os.File, tag string) (source, *os.File, error) {
 	head := make([]byte, sniffed)
 	n, err := io.ReadFull(f, head)
@@ -112,7 +112,7 @@ func (s *Store) inFile(ctx context.Context, f *os.File, tag string) (source, *os
 	return s.inCompressed(ctx, f, kind, tag)
 }
 
-// inCompressed is inFile for what may be a compressed archive of an image.
+// inCompressed is inFile for a possible compressed image archive.
 func (s *Store) inCompressed(ctx context.Context, f *os.File, kind compression, tag string) (source, *os.File, error) {
 	spool, err := s.spool(ctx, f)
 	if err != nil {
@@ -125,7 +125,7 @@ func (s *Store) inCompressed(ctx context.Context, f *os.File, kind compression, 
 	return from, spool, f.Close()
 }
 
-// inArchive finds out what a tar without compression holds.
+// inArchive detects what an uncompressed tar holds.
 func inArchive(ctx context.Context, f *os.File, tag string) (source, error) {
 	a, err := indexed(ctx, f)
 	switch {
@@ -146,7 +146,7 @@ func notATar(err error) error {
 	return fmt.Errorf("it is no tar of an OCI layout, of docker save or of a root filesystem (plain, gzip or zstd): %w", err)
 }
 
-// firstEntry is the name of the first entry of a compressed tar that is not the top directory itself.
+// firstEntry is the name of a compressed tar's first entry that is not the top directory.
 func firstEntry(f *os.File) (string, error) {
 	if _, err := f.Seek(0, io.SeekStart); err != nil {
 		return "", err
@@ -167,7 +167,7 @@ func firstEntry(f *os.File) (string, error) {
 	}
 }
 
-// spool decompresses a file into one that has no name and goes with its descriptor.
+// spool decompresses a file into an unnamed one, removed when closed.
 func (s *Store) spool(ctx context.Context, f *os.File) (*os.File, error) {
 	if _, err := f.Seek(0, io.SeekStart); err != nil {
 		return nil, err
@@ -188,5 +188,5 @@ func (s *Store) spool(ctx context.Context, f *os.File) (*os.File, error) {
 	return spool, nil
 }
 
-// isTag reports whether a full name, as HOST/PATH:TAG, is meant by what was typed.
+// isTag reports whether typed means a full name, as HOST/PATH:TAG.
 func isTag(name, typed string) bool { return name == typed || strings.HasSuffix(name, ":"+typed) }

@@ -10,14 +10,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The lock (flock(2)) of a root's directory is shared by whoever uses the root and exclusive for whoever makes,
-// exchanges or removes it. The kernel drops it with its holder. A directory may be renamed or removed while
-// somebody waits for its lock, so the name is looked up once more after the wait.
+// The lock (flock(2)) of a root's directory is shared to use the root, and exclusive to make, exchange or remove it. The
+// kernel drops it with its holder. A directory may be renamed or removed while another process waits for its lock, so the
+// name is checked again afterwards.
 
-// ErrInUse is returned for a root that others use.
+// ErrInUse is returned for a root in use.
 var ErrInUse = errors.New("runs are using it")
 
-// opened opens a directory of the store and waits for its lock. One that is not there is fs.ErrNotExist.
+// opened opens a directory of the store and waits for its lock. A missing one is fs.ErrNotExist.
 func opened(ctx context.Context, path string, how int) (*os.File, error) {
 	for {
 		f, err := openDir(path)
@@ -34,7 +34,7 @@ func opened(ctx context.Context, path string, how int) (*os.File, error) {
 	}
 }
 
-// claimed makes a directory, where it is missing, and waits for its lock.
+// claimed makes a missing directory and waits for its lock.
 func claimed(ctx context.Context, path string) (*os.File, error) {
 	for {
 		if err := os.Mkdir(path, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
@@ -47,7 +47,7 @@ func claimed(ctx context.Context, path string) (*os.File, error) {
 	}
 }
 
-// idle opens a directory that nobody uses, and keeps others from using it, or returns ErrInUse.
+// idle opens an unused directory and locks it exclusively, or returns ErrInUse.
 func idle(path string) (*os.File, error) {
 	f, err := openDir(path)
 	if err != nil {
@@ -65,7 +65,7 @@ func idle(path string) (*os.File, error) {
 	return f, nil
 }
 
-// wait takes a lock that may be held for as long as unpacking takes. flock(2) itself could not be canceled.
+// wait takes a lock that may be held for as long as unpacking takes. flock(2) itself cannot be canceled.
 func wait(ctx context.Context, f *os.File, how int) error {
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
@@ -94,7 +94,7 @@ func openDir(path string) (*os.File, error) {
 	return os.OpenFile(path, os.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW, 0)
 }
 
-// named reports whether an open directory still has this name.
+// named reports whether an open directory still has the name.
 func named(f *os.File, path string) bool {
 	there, err := os.Lstat(path)
 	if err != nil {

@@ -16,20 +16,20 @@ import (
 	"github.com/scidex-ai/scidex-oci/rootfs/unpack"
 )
 
-// make unpacks an image into its root, where nobody else has done it meanwhile.
+// make unpacks an image into its root, unless others have done it meanwhile.
 func (s *Store) make(ctx context.Context, c *contents, tell func(Progress)) error {
 	return s.beside(ctx, c, func(fresh *os.File) error {
 		_, err := readRecord(s.root(c))
 		switch {
 		case err == nil:
-			return discard(ctx, fresh) // somebody else was first
+			return discard(ctx, fresh) // another process did it
 		case !errors.Is(err, fs.ErrNotExist):
 			return err
 		}
 		if err := s.build(ctx, c, fresh, tell); err != nil {
 			return err
 		}
-		// What is there without a good record, of another version of this program, is exchanged.
+		// A root without a valid record, from another version of this program, is exchanged.
 		old, err := idle(s.root(c))
 		if errors.Is(err, fs.ErrNotExist) {
 			return os.Rename(fresh.Name(), s.root(c))
@@ -42,7 +42,7 @@ func (s *Store) make(ctx context.Context, c *contents, tell func(Progress)) erro
 	})
 }
 
-// exchange unpacks an image anew in place of a root whose exclusive lock the caller has.
+// exchange unpacks an image again and replaces a root with an exclusive lock.
 func (s *Store) exchange(ctx context.Context, c *contents, old *os.File) error {
 	return s.beside(ctx, c, func(fresh *os.File) error {
 		if err := s.build(ctx, c, fresh, nil); err != nil {
@@ -52,20 +52,20 @@ func (s *Store) exchange(ctx context.Context, c *contents, old *os.File) error {
 	})
 }
 
-// beside calls do with an empty directory in which the root of an image can be made, by one at a time. Where do
-// fails, nothing of it is left.
+// beside calls do with an empty directory for an image's root, one caller at a time. If do fails, it removes the
+// directory.
 func (s *Store) beside(ctx context.Context, c *contents, do func(fresh *os.File) error) error {
 	release, err := s.layout.Hold(ctx)
 	if err != nil {
 		return err
 	}
-	defer func() { _ = release() }() // a lock that was only read under
+	defer func() { _ = release() }() // only held for reading
 	fresh, err := claimed(ctx, s.root(c)+newSuffix)
 	if err != nil {
 		return err
 	}
 	defer fresh.Close()
-	err = outputs.Empty(ctx, fresh) // a killed maker may have left it full
+	err = outputs.Empty(ctx, fresh) // a killed process may have left files
 	if err == nil {
 		err = do(fresh)
 	}
@@ -75,25 +75,25 @@ func (s *Store) beside(ctx context.Context, c *contents, do func(fresh *os.File)
 	return nil
 }
 
-// swap exchanges a root for another and removes the old one. The caller has the locks of both.
+// swap exchanges a root for another and removes the old one. The caller has locked both.
 func swap(ctx context.Context, old, fresh *os.File) error {
 	if err := unix.Renameat2(unix.AT_FDCWD, fresh.Name(), unix.AT_FDCWD, old.Name(), unix.RENAME_EXCHANGE); err != nil {
 		return fmt.Errorf("exchange %s: %w", old.Name(), err)
 	}
-	// The old one now has the name of what is being made, which a Sweep removes where this does not.
+	// The old one now has the temporary name; if it is not removed here, Sweep does.
 	if outputs.Empty(ctx, old) == nil {
 		_ = os.Remove(fresh.Name())
 	}
 	return nil
 }
 
-// build makes the tree of an image, its seal and its record in an empty directory.
+// build makes an image's tree, seal and record in an empty directory.
 func (s *Store) build(ctx context.Context, c *contents, fresh *os.File, tell func(Progress)) error {
 	dir := filepath.Join(fresh.Name(), treeDir)
 	if err := os.Mkdir(dir, 0o755); err != nil {
 		return err
 	}
-	if err := os.Chmod(dir, 0o755); err != nil { // whatever the umask
+	if err := os.Chmod(dir, 0o755); err != nil { // despite the umask
 		return err
 	}
 	tree, err := openDir(dir)
@@ -108,7 +108,7 @@ func (s *Store) build(ctx context.Context, c *contents, fresh *os.File, tell fun
 	return finish(ctx, tree, root)
 }
 
-// layers are those of an image, the lowest first, with readers that verify them.
+// layers returns an image's layers, lowest first, with verifying readers.
 func (s *Store) layers(c *contents, tell func(Progress)) []unpack.Source {
 	var all []unpack.Source
 	for i, desc := range c.manifest.Layers {
@@ -125,8 +125,8 @@ func (s *Store) layers(c *contents, tell func(Progress)) []unpack.Source {
 	return all
 }
 
-// corrupt is the damaged layer that is why an image could not be unpacked, or err where all are whole: a damaged
-// one may fail in any way before its end is reached, where its digest is compared.
+// corrupt returns the error of a damaged layer that made unpacking fail, or err if there is none: a damaged one may fail
+// in any way before its end, where its digest is compared.
 func (s *Store) corrupt(ctx context.Context, c *contents, err error) error {
 	for _, desc := range c.manifest.Layers {
 		r, failed := s.layout.Blob(desc)

@@ -16,21 +16,21 @@ import (
 	"github.com/scidex-ai/scidex-oci/rootfs/layout"
 )
 
-// Media types of Docker's layers (image manifest version 2, schema 2), which say the same as those of OCI.
+// Media types of Docker's layers (image manifest version 2, schema 2), equivalent to OCI's.
 const (
 	dockerLayer   = "application/vnd.docker.image.rootfs.diff.tar"
 	dockerLayerGz = "application/vnd.docker.image.rootfs.diff.tar.gzip"
 	dockerLayerZs = "application/vnd.docker.image.rootfs.diff.tar.zstd"
 )
 
-// contents is what a manifest and its config say of an image.
+// contents is an image's manifest and config.
 type contents struct {
 	desc     ocispec.Descriptor // of the manifest
 	manifest ocispec.Manifest
 	config   ocispec.Image
 }
 
-// read reads and checks the manifest that desc names, and its config. That the layers are there is not looked at.
+// read reads and checks the manifest of desc, and its config. It does not check that the layers exist.
 func read(l *layout.Layout, desc ocispec.Descriptor) (*contents, error) {
 	c := &contents{desc: desc}
 	data, err := l.Document(desc)
@@ -67,7 +67,7 @@ func (c *contents) checkManifest() error {
 	return nil
 }
 
-// isLayer knows the media types of layers; how one is compressed is told by its first bytes.
+// isLayer reports whether a media type is a layer's; its first bytes tell the compression.
 func isLayer(mediaType string) bool {
 	switch mediaType {
 	case ocispec.MediaTypeImageLayer, ocispec.MediaTypeImageLayerGzip, ocispec.MediaTypeImageLayerZstd, dockerLayer, dockerLayerGz, dockerLayerZs:
@@ -91,7 +91,7 @@ func (c *contents) checkConfig() error {
 	return nil
 }
 
-// host is the platform of this program, and so of all images.
+// host is this program's platform, and so all images'.
 var host = ocispec.Platform{OS: runtime.GOOS, Architecture: runtime.GOARCH}
 
 // ours refuses an image of another platform.
@@ -103,7 +103,7 @@ func ours(p ocispec.Platform) error {
 		layout.PlatformName(p), layout.PlatformName(host))
 }
 
-// chain names the root filesystem that the layers make (image-spec, config.md, "ChainID").
+// chain identifies the layers' root filesystem (image-spec, config.md, "ChainID").
 func (c *contents) chain() digest.Digest { return identity.ChainID(c.config.RootFS.DiffIDs) }
 
 // size is the sum of all blobs in bytes.
@@ -115,8 +115,8 @@ func (c *contents) size() int64 {
 	return total
 }
 
-// putJSON writes a manifest or a config. It is the same for the same value: a plain tar has the same digest
-// wherever it is imported.
+// putJSON writes a manifest or a config. Equal values give equal bytes: a plain tar has the same digest wherever it is
+// imported.
 func putJSON(ctx context.Context, to *layout.Layout, mediaType string, v any) (ocispec.Descriptor, error) {
 	data, err := json.Marshal(v)
 	if err != nil {
@@ -126,7 +126,7 @@ func putJSON(ctx context.Context, to *layout.Layout, mediaType string, v any) (o
 	return desc, to.Put(ctx, desc, bytes.NewReader(data))
 }
 
-// readAll reads a small file of JSON from a source.
+// readAll reads a small JSON file from a source.
 func readAll(from files, name string) ([]byte, error) {
 	r, size, err := from.open(name)
 	if err != nil {

@@ -6,17 +6,16 @@ import (
 	"strings"
 )
 
-// maxName bounds a name in bytes, as references of registries are bounded.
+// maxName bounds a name in bytes, as for registry references.
 const maxName = 255
 
-// wellFormed is a short name, or a reference as distribution-spec writes one:
-// [HOST[:PORT]/]PATH[:TAG][@DIGEST].
+// wellFormed is a short name, or a reference by distribution-spec: [HOST[:PORT]/]PATH[:TAG][@DIGEST].
 const wellFormed = `^(([a-zA-Z0-9.-]+|\[[0-9a-fA-F:]+\])(:[0-9]{1,5})?/)?` +
 	`[a-z0-9][a-z0-9._-]*(/[a-z0-9][a-z0-9._-]*)*` +
 	`(:[A-Za-z0-9_][A-Za-z0-9._-]{0,127})?(@sha256:[0-9a-f]{64})?$`
 
-// CheckName refuses what cannot be the name of an image: one word of [a-z0-9._-], or a reference as "image pull"
-// takes it. "host" is the root filesystem of the host, and what begins with "/" or "." is a directory.
+// CheckName refuses an invalid image name: it must be one word of [a-z0-9._-], or a reference as for "image pull". "host"
+// is the host's root filesystem, and "/" or "." start a directory.
 func CheckName(name string) error {
 	switch {
 	case name == "":
@@ -31,12 +30,12 @@ func CheckName(name string) error {
 	return nil
 }
 
-// matches compiles the pattern here, as few commands need it.
+// matches compiles the pattern here: few commands need it.
 func matches(pattern, name string) bool {
 	return regexp.MustCompile(pattern).MatchString(name)
 }
 
-// IsPath reports whether what was given for a root filesystem is a directory and no name.
+// IsPath reports whether the given root filesystem is a directory, not a name.
 func IsPath(given string) bool {
 	return strings.HasPrefix(given, "/") || given == "." || given == ".." ||
 		strings.HasPrefix(given, "./") || strings.HasPrefix(given, "../")

@@ -16,13 +16,13 @@ import (
 	"github.com/scidex-ai/scidex-oci/rootfs/layout"
 )
 
-// maxIndexes bounds how deep an index may hold indexes.
+// maxIndexes bounds the nesting of indexes.
 const maxIndexes = 4
 
 // ociSource is an OCI image layout, in a directory or an archive (image-layout.md).
 type ociSource struct {
 	files files
-	tag   string // which of its images; "" where there is one
+	tag   string // selects an image; "" if it is the only one
 }
 
 // fetch copies one image and returns its manifest.
@@ -31,7 +31,7 @@ func (s ociSource) fetch(ctx context.Context, to *layout.Layout, tell func(Progr
 	if err != nil {
 		return desc, err
 	}
-	// What a layout says of a manifest beyond these three is about the layout: its names for it.
+	// A layout's other fields of a manifest are about the layout: its names for it.
 	desc = ocispec.Descriptor{MediaType: desc.MediaType, Digest: desc.Digest, Size: desc.Size}
 	data, err := s.json(desc)
 	if err != nil {
@@ -50,7 +50,7 @@ func (s ociSource) fetch(ctx context.Context, to *layout.Layout, tell func(Progr
 	return desc, to.Put(ctx, desc, bytes.NewReader(data))
 }
 
-// checkMarker refuses a layout of another version than ours. One that is none is fs.ErrNotExist.
+// checkMarker refuses another layout version. No layout at all is fs.ErrNotExist.
 func (s ociSource) checkMarker() error {
 	data, err := readAll(s.files, ocispec.ImageLayoutFile)
 	if err != nil {
@@ -66,7 +66,7 @@ func (s ociSource) checkMarker() error {
 	return nil
 }
 
-// choose finds the one image that is meant.
+// choose returns the selected image.
 func (s ociSource) choose() (ocispec.Descriptor, error) {
 	data, err := readAll(s.files, ocispec.ImageIndexFile)
 	if err != nil {
@@ -86,7 +86,7 @@ func (s ociSource) choose() (ocispec.Descriptor, error) {
 	return desc, err
 }
 
-// inside is the image for our platform in an index.
+// inside is an index's image for our platform.
 func (s ociSource) inside(desc ocispec.Descriptor) (ocispec.Descriptor, error) {
 	data, err := s.json(desc)
 	if err != nil {
@@ -99,7 +99,7 @@ func (s ociSource) inside(desc ocispec.Descriptor) (ocispec.Descriptor, error) {
 	return layout.Choose(index.Manifests, host)
 }
 
-// json reads a blob of JSON, whose digest is verified.
+// json reads and verifies a JSON blob.
 func (s ociSource) json(desc ocispec.Descriptor) ([]byte, error) {
 	if err := layout.Check(desc); err != nil {
 		return nil, err
@@ -114,7 +114,7 @@ func (s ociSource) json(desc ocispec.Descriptor) ([]byte, error) {
 	return data, nil
 }
 
-// missing says what it means that a blob is not there.
+// missing explains a missing blob.
 func missing(desc ocispec.Descriptor, err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("blob %s is missing; the image is not complete", desc.Digest)
@@ -126,7 +126,7 @@ func blobPath(desc ocispec.Descriptor) string {
 	return path.Join(ocispec.ImageBlobsDir, desc.Digest.Algorithm().String(), desc.Digest.Encoded())
 }
 
-// copy verifies a blob while it is copied.
+// copy copies and verifies a blob.
 func (s ociSource) copy(ctx context.Context, to *layout.Layout, desc ocispec.Descriptor, tell func(Progress)) error {
 	if err := layout.Check(desc); err != nil {
 		return err
@@ -142,7 +142,7 @@ func (s ociSource) copy(ctx context.Context, to *layout.Layout, desc ocispec.Des
 	return to.Put(ctx, desc, watched(r, Progress{Phase: Copying, Digest: desc.Digest, Total: desc.Size}, tell))
 }
 
-// named is the image that a tag names, the only one, or the one for our platform where no other name is there.
+// named is the image with the tag, the only one, or the one for our platform if there is no other name.
 func (s ociSource) named(all []ocispec.Descriptor) (ocispec.Descriptor, error) {
 	var names []string
 	var found []ocispec.Descriptor
@@ -168,7 +168,7 @@ func (s ociSource) named(all []ocispec.Descriptor) (ocispec.Descriptor, error) {
 	return layout.Choose(found, host)
 }
 
-// listed are the first of some names.
+// listed joins the first names.
 func listed(names []string) string {
 	const shown = 10
 	if len(names) == 0 {

@@ -15,8 +15,8 @@ import (
 	"github.com/scidex-ai/scidex-oci/rootfs/unpack"
 )
 
-// tarSource is a tar of a root filesystem. It becomes the only layer of an image, whose config is made up of what
-// is known: our platform, and no environment, working directory or entrypoint.
+// tarSource is a tar of a root filesystem. It becomes an image's only layer. The config has only what is known: our
+// platform, and no environment, working directory or entrypoint.
 type tarSource struct {
 	file *os.File
 	kind compression
@@ -44,8 +44,8 @@ func (s tarSource) fetch(ctx context.Context, to *layout.Layout, tell func(Progr
 	})
 }
 
-// sums are the digest of the file, as the descriptor of a layer, and that of the tar in it. They are found side by
-// side, as hashing is most of it.
+// sums are the file's digest, as a layer's descriptor, and that of the tar in it. They are computed concurrently: hashing
+// takes most of the time.
 func (s tarSource) sums(ctx context.Context, tell func(Progress)) (layer ocispec.Descriptor, diffID digest.Digest, err error) {
 	info, err := s.file.Stat()
 	if err != nil {
@@ -72,12 +72,12 @@ func (s tarSource) sums(ctx context.Context, tell func(Progress)) (layer ocispec
 	return layer, diffID, nil
 }
 
-// open reads the file from its beginning, whoever else reads it.
+// open reads the file from its start, at its own offset.
 func (s tarSource) open(ctx context.Context, size int64) io.Reader {
 	return interruptible{ctx, io.NewSectionReader(s.file, 0, size)}
 }
 
-// sumInside is the digest of what is compressed.
+// sumInside is the digest of uncompressed data.
 func sumInside(r io.Reader) (digest.Digest, error) {
 	bounds := unpack.DefaultBounds()
 	inside, err := unpack.Decompress(r, bounds)
@@ -88,7 +88,7 @@ func sumInside(r io.Reader) (digest.Digest, error) {
 	return digest.SHA256.FromReader(&bounded{inside, bounds.Bytes})
 }
 
-// bounded fails where more than left bytes come.
+// bounded fails after more than left bytes.
 type bounded struct {
 	r    io.Reader
 	left int64
@@ -102,7 +102,7 @@ func (b *bounded) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// interruptible ends reading when a context does.
+// interruptible ends reading with its context.
 type interruptible struct {
 	ctx context.Context
 	r   io.Reader

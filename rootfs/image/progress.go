@@ -8,20 +8,20 @@ import (
 
 // The phases of an import.
 const (
-	Reading   = "read"   // a tar whose contents nobody knows yet is hashed
-	Copying   = "copy"   // a blob comes into the store
-	Unpacking = "unpack" // a layer becomes files
+	Reading   = "read"   // a tar with unknown contents is hashed
+	Copying   = "copy"   // a blob enters the store
+	Unpacking = "unpack" // a layer is unpacked
 )
 
-// Progress tells how far a blob has come.
+// Progress is the progress of a blob.
 type Progress struct {
 	Phase  string
-	Digest digest.Digest // of the blob; "" where it is not known yet
-	Done   int64         // bytes, of those that are stored
+	Digest digest.Digest // of the blob; "" if not yet known
+	Done   int64         // bytes, as stored
 	Total  int64         // bytes; Done reaches it at the end
 }
 
-// watched tells what was read of r. A nil function is not called.
+// watched reports reads of r. tell may be nil.
 func watched(r io.Reader, p Progress, tell func(Progress)) io.Reader {
 	if tell == nil {
 		return r

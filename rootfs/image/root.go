@@ -13,23 +13,23 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The parts of a root's directory.
+// Parts of a root's directory.
 const (
 	treeDir    = "tree"      // the root filesystem itself
 	recordFile = "root.json" // record
-	sealFile   = "seal"      // what every entry of the tree is
+	sealFile   = "seal"      // record of all entries in tree
 )
 
-// Root is the unpacked root filesystem of an image, in use: nobody exchanges or removes it until it is closed.
+// Root is an image's unpacked root filesystem, in use: it is not exchanged or removed until it is closed.
 type Root struct {
-	// Dir is the root filesystem, an absolute path. All may read what is in it; the directories above it are its
-	// owner's alone.
+	// Dir is the root filesystem, an absolute path. All users may read its contents, but only the owner the directories
+	// above.
 	Dir string
-	// Digest is that of the root filesystem: of the path, type, mode and contents of all its entries.
+	// Digest is the root filesystem's: of the path, type, mode and contents of all its entries.
 	Digest digest.Digest
-	// Image is what the root belongs to.
+	// Image is the root's image.
 	Image Image
-	// Config is what the image says of environment, working directory and entrypoint.
+	// Config is the image's environment, working directory and entrypoint.
 	Config ocispec.ImageConfig
 
 	store    *Store
@@ -37,9 +37,9 @@ type Root struct {
 	lock     *os.File
 }
 
-// Root opens the unpacked root of an image; an unknown name is an *UnknownError. It is cheap, as it reads no more
-// than the index, manifest, config and a record: whether the root is still whole is what Check finds out. Only
-// where the root is not there it is made of the layers, by one of all that ask for it.
+// Root opens an image's unpacked root; an unknown name is an *UnknownError. It is cheap: it reads only the index,
+// manifest, config and a record. Check verifies the root. A missing root is made from the layers, by one of the
+// concurrent callers.
 func (s *Store) Root(ctx context.Context, name string) (*Root, error) {
 	c, err := s.resolve(name)
 	if err != nil {
@@ -52,7 +52,7 @@ func (s *Store) Root(ctx context.Context, name string) (*Root, error) {
 	return r, nil
 }
 
-// rootOf opens the root of an image, and makes it where it is not there; made tells that.
+// rootOf opens an image's root, and makes a missing one; made reports that.
 func (s *Store) rootOf(ctx context.Context, c *contents, tell func(Progress)) (r *Root, made bool, err error) {
 	for {
 		r, err := s.open(ctx, c)
@@ -66,7 +66,7 @@ func (s *Store) rootOf(ctx context.Context, c *contents, tell func(Progress)) (r
 	}
 }
 
-// open opens a root that is there, else the error is fs.ErrNotExist.
+// open opens an existing root, else the error is fs.ErrNotExist.
 func (s *Store) open(ctx context.Context, c *contents) (*Root, error) {
 	lock, err := opened(ctx, s.root(c), unix.LOCK_SH)
 	if err != nil {
@@ -86,11 +86,11 @@ func (s *Store) open(ctx context.Context, c *contents) (*Root, error) {
 	}, nil
 }
 
-// Close ends the use of the root.
+// Close ends the root's use.
 func (r *Root) Close() error { return r.lock.Close() }
 
-// Repair makes a damaged root anew from the layers and exchanges it; it is ErrInUse where others use it. The root
-// stays open, as the new one: what was opened below Dir before is of the old one.
+// Repair makes a damaged root again from the layers and exchanges it; it is ErrInUse if others use it. The root stays
+// open, as the new one: files opened below Dir before belong to the old one.
 func (r *Root) Repair(ctx context.Context) error {
 	if err := r.repair(ctx); err != nil {
 		return fmt.Errorf("repair image %q: %w", r.Image.Name, err)
@@ -99,7 +99,7 @@ func (r *Root) Repair(ctx context.Context) error {
 }
 
 func (r *Root) repair(ctx context.Context) (err error) {
-	// The kernel takes our shared lock away before it tries to give the exclusive one (flock(2)).
+	// The kernel drops our shared lock before it tries the exclusive one (flock(2)).
 	alone := flock(r.lock, unix.LOCK_EX|unix.LOCK_NB)
 	if alone == nil && named(r.lock, r.lock.Name()) {
 		err = r.store.exchange(ctx, r.contents, r.lock)
@@ -117,7 +117,7 @@ func (r *Root) repair(ctx context.Context) (err error) {
 	return err
 }
 
-// reopen gives up a root's lock and opens what has its name now.
+// reopen unlocks a root and opens the one that has its name.
 func (s *Store) reopen(ctx context.Context, r *Root) (*Root, bool, error) {
 	if err := r.lock.Close(); err != nil {
 		return nil, false, err

@@ -16,40 +16,40 @@ import (
 	"github.com/scidex-ai/scidex-oci/rootfs/layout"
 )
 
-// rootsDir holds the unpacked roots, beside the parts of the OCI image layout.
+// rootsDir holds the unpacked roots, beside the OCI image layout.
 const rootsDir = "roots"
 
-// referenceKey is the annotation of index.json that keeps where an image was pulled from.
+// referenceKey is the annotation in index.json for an image's source.
 const referenceKey = "org.scidex.reference"
 
-// Store keeps images and their unpacked roots in a directory of the caller's. Any number of the caller's processes
-// may use it at once, and any of them may be killed at any moment.
+// Store keeps images and their unpacked roots in the caller's directory. Any number of the caller's processes may use it
+// concurrently, and any may be killed at any time.
 type Store struct {
 	layout *layout.Layout
 	roots  string
 }
 
-// Image is what the store has under a name.
+// Image is a named image of the store.
 type Image struct {
 	Name string `json:"name"`
-	// Reference says which image it is: as it was pulled, or its name, and the digest.
+	// Reference identifies the image: as pulled, or its name, and the digest.
 	Reference string `json:"reference"`
-	// Digest is that of the manifest.
+	// Digest is the manifest's.
 	Digest   digest.Digest `json:"digest"`
 	Platform string        `json:"platform"` // "linux/amd64"
-	// Created is when the image was made, as it says itself; nil where it does not.
+	// Created is the image's own creation time; nil if it has none.
 	Created *time.Time `json:"created"`
-	// Size is that of all blobs in bytes, as they are stored. Another image may have some of them too.
+	// Size is the sum of all blobs in bytes, as stored. Other images may share them.
 	Size int64 `json:"size"`
-	// RootDigest is that of the unpacked root filesystem; "" while there is none.
+	// RootDigest is the unpacked root filesystem's; "" if there is none.
 	RootDigest digest.Digest `json:"rootfs_digest"`
 	RootSize   int64         `json:"rootfs_size"`  // bytes in its files
 	RootFiles  int64         `json:"rootfs_files"` // entries of any kind
-	// PackagesDigest is that of the list of its packages; "" where it has none.
+	// PackagesDigest is its package list's; "" if it has none.
 	PackagesDigest digest.Digest `json:"packages_digest"`
 }
 
-// UnknownError is returned for a name that no image has. It is fs.ErrNotExist.
+// UnknownError is returned for an unknown name. It is fs.ErrNotExist.
 type UnknownError struct{ Name string }
 
 func (e *UnknownError) Error() string {
@@ -59,8 +59,8 @@ func (e *UnknownError) Error() string {
 // Unwrap returns fs.ErrNotExist.
 func (e *UnknownError) Unwrap() error { return fs.ErrNotExist }
 
-// Open opens the store in dir and makes what is missing of it, for its owner only. A directory of somebody else, or
-// one that others may write to, is refused.
+// Open opens the store in dir and creates what is missing, for its owner only. A directory owned or writable by others is
+// refused.
 func Open(dir string) (*Store, error) {
 	l, err := layout.Open(dir)
 	if err != nil {
@@ -82,7 +82,7 @@ func (s *Store) Get(name string) (Image, error) {
 	return s.image(c)
 }
 
-// resolve finds what a name stands for.
+// resolve returns a name's image.
 func (s *Store) resolve(name string) (*contents, error) {
 	desc, err := s.find(name)
 	if err != nil {
@@ -95,7 +95,7 @@ func (s *Store) resolve(name string) (*contents, error) {
 	return c, nil
 }
 
-// Known returns an *UnknownError for a name that no image has. The image may be damaged.
+// Known returns an *UnknownError for an unknown name. The image may be damaged.
 func (s *Store) Known(name string) error {
 	_, err := s.find(name)
 	return err
@@ -109,7 +109,7 @@ func (s *Store) find(name string) (ocispec.Descriptor, error) {
 	return desc, err
 }
 
-// List returns all images by name, sorted. What cannot be read of one is among the errors.
+// List returns all images, sorted by name. The errors are of what could not be read.
 func (s *Store) List() ([]Image, error) {
 	names, err := s.layout.Names()
 	if err != nil {
@@ -119,7 +119,7 @@ func (s *Store) List() ([]Image, error) {
 	var errs []error
 	for _, name := range names {
 		one, err := s.Get(name)
-		if unknown := new(UnknownError); errors.As(err, &unknown) { // it was removed meanwhile
+		if unknown := new(UnknownError); errors.As(err, &unknown) { // it has been removed
 			continue
 		}
 		if err != nil {
@@ -131,7 +131,7 @@ func (s *Store) List() ([]Image, error) {
 	return all, errors.Join(errs...)
 }
 
-// image tells about an image that has a name.
+// image describes a named image.
 func (s *Store) image(c *contents) (Image, error) {
 	name := c.desc.Annotations[ocispec.AnnotationRefName]
 	one := Image{
@@ -153,14 +153,14 @@ func (s *Store) image(c *contents) (Image, error) {
 	return one, nil
 }
 
-// Remove takes a name away. The blobs and the root go with it where nothing else needs them; what a run uses stays
-// until the next Sweep after its end, and inUse tells that.
+// Remove removes a name, and the blobs and the root unless something else needs them. What runs use stays until the next
+// Sweep after their end, and inUse reports that.
 func (s *Store) Remove(ctx context.Context, name string) (inUse bool, err error) {
 	c, err := s.resolve(name)
 	if unknown := new(UnknownError); errors.As(err, &unknown) {
 		return false, err
 	}
-	damaged := err != nil // it goes all the same
+	damaged := err != nil // it is removed anyway
 	if err := s.layout.Untag(name); errors.Is(err, layout.ErrUnknown) {
 		return false, &UnknownError{name}
 	} else if err != nil {
@@ -173,29 +173,28 @@ func (s *Store) Remove(ctx context.Context, name string) (inUse bool, err error)
 	return swept.used(s.root(c)), nil
 }
 
-// root is where the unpacked root of an image is or will be: images of the same layers share it.
+// root is the path of an image's unpacked root: images of the same layers share it.
 func (s *Store) root(c *contents) string { return filepath.Join(s.roots, c.chain().Encoded()) }
 
-// record is the small file beside an unpacked root: what a run and a list want to know at once.
+// record is the small file beside an unpacked root, for quick starts and lists.
 type record struct {
 	Version  int           `json:"v"`
 	Digest   digest.Digest `json:"digest"`
-	Packages digest.Digest `json:"packages"` // of the list that is in the root
+	Packages digest.Digest `json:"packages"` // of the package list in the root
 	Bytes    int64         `json:"bytes"`
 	Entries  int64         `json:"entries"`
 }
 
-// recordVersion is that of the way in which roots are made; one of another version is made anew.
+// recordVersion is the version of how roots are made; a root of another one is made again.
 const recordVersion = 1
 
-// packagesKey is the annotation of a manifest, or the label of a config, that holds the digest of the list of
-// packages.
+// packagesKey is the annotation of a manifest, or the label of a config, with the digest of the package list.
 const packagesKey = "org.scidex.packages"
 
-// packagesFile is where a root has that list, in SPDX.
+// packagesFile is that list's path in a root, in SPDX.
 const packagesFile = "usr/share/scidex/packages.spdx.json"
 
-// packages is the digest of the list of packages: of the file in the root, else what the image says.
+// packages is the digest of the package list: of the file in the root, else as the image says.
 func (r record) packages(c *contents) digest.Digest {
 	if r.Packages != "" {
 		return r.Packages

@@ -15,25 +15,25 @@ import (
 	"github.com/scidex-ai/scidex-oci/rootfs/layout"
 )
 
-// newSuffix ends the name of a root that is being made, or that has been exchanged for another.
+// newSuffix ends the name of a root being made, or of an exchanged one.
 const newSuffix = ".new"
 
-// partialAge is how long what a pull left waits to be gone on with.
+// partialAge is how long partial files are kept to be resumed.
 const partialAge = 24 * time.Hour
 
-// Swept is what a Sweep did, or would do.
+// Swept is the result of a Sweep.
 type Swept struct {
 	Removed []string // paths
 	Bytes   int64    // of the removed blobs and partial files
 	InUse   []string // roots without a name that runs are using
-	// Busy is true where blobs were left alone, as images are being pulled or imported.
+	// Busy says that blobs were skipped, as images are being pulled or imported.
 	Busy bool
 }
 
 func (s Swept) used(root string) bool { return slices.Contains(s.InUse, root) }
 
-// Sweep removes what no name leads to: roots that nobody uses, blobs, what killed imports left, and partial files
-// a day old. Dry, it only tells.
+// Sweep removes what no name leads to: unused roots, blobs, leftovers of killed imports, and partial files a day old.
+// With dry, it only reports.
 func (s *Store) Sweep(ctx context.Context, dry bool) (Swept, error) {
 	swept, err := s.sweepRoots(ctx, dry)
 	if err != nil {
@@ -55,10 +55,10 @@ func (s *Store) Sweep(ctx context.Context, dry bool) (Swept, error) {
 	return swept, err
 }
 
-// sweepRoots removes the roots that no name leads to, and those that were being made when their maker was killed.
+// sweepRoots removes unnamed roots, and those whose maker was killed.
 func (s *Store) sweepRoots(ctx context.Context, dry bool) (Swept, error) {
 	var swept Swept
-	// The roots come first: what gets a name after this look has its lock held by who gives it.
+	// Read the roots first: one named later is locked by the process that names it.
 	entries, err := os.ReadDir(s.roots)
 	if err != nil {
 		return swept, err
@@ -87,8 +87,7 @@ func (s *Store) sweepRoots(ctx context.Context, dry bool) (Swept, error) {
 	return swept, nil
 }
 
-// needed are the roots of all names. Where the manifest of one is damaged nobody knows which root it has, and so
-// none may go.
+// needed returns the roots of all names. If one's manifest is damaged, its root is unknown, and so none may be removed.
 func (s *Store) needed() (map[string]bool, error) {
 	images, err := s.layout.Images()
 	if err != nil {
@@ -105,7 +104,7 @@ func (s *Store) needed() (map[string]bool, error) {
 	return needed, nil
 }
 
-// remove removes the directory of a root that nobody uses.
+// remove removes the directory of an unused root.
 func remove(ctx context.Context, path string, dry bool) error {
 	f, err := idle(path)
 	if err != nil {
@@ -118,7 +117,7 @@ func remove(ctx context.Context, path string, dry bool) error {
 	return discard(ctx, f)
 }
 
-// discard removes a directory whose lock the caller has, at whatever depth its contents are.
+// discard removes a directory that the caller has locked, however deep its contents are.
 func discard(ctx context.Context, f *os.File) error {
 	if err := outputs.Empty(ctx, f); err != nil {
 		return fmt.Errorf("remove %s: %w", f.Name(), err)

@@ -8,13 +8,12 @@ import (
 	"github.com/scidex-ai/scidex-oci/rootfs/seal"
 )
 
-// Hold is the descriptor by which the root is in use. Whoever has a duplicate of it, another process too, keeps the
-// root from being exchanged or removed for as long as it is open, also when this Root has been closed (flock(2)).
-// It is the Root's to close.
+// Hold is the descriptor that keeps the root in use. While a duplicate of it is open, even in another process, the root
+// is not exchanged or removed, also after Close (flock(2)). The Root owns it.
 func (r *Root) Hold() *os.File { return r.lock }
 
-// Glance is the part of Check that takes some milliseconds. Where it says nothing Check would not either; an error is
-// no verdict yet: then Check reads everything.
+// Glance is the quick part of Check, some milliseconds. If it returns nil, so would Check; on an error, Check decides by
+// reading everything.
 func (r *Root) Glance(ctx context.Context) error {
 	sealed, err := seal.Open(filepath.Join(r.lock.Name(), sealFile))
 	if err != nil {

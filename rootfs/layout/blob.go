@@ -12,7 +12,7 @@ import (
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 )
 
-// Has reports whether the blob is there with its size. It does not read it; Writer and Blob do.
+// Has reports whether the blob exists with its size. It does not read it; Writer and Blob do.
 func (l *Layout) Has(desc ocispec.Descriptor) (bool, error) {
 	if err := Check(desc); err != nil {
 		return false, err
@@ -27,9 +27,8 @@ func (l *Layout) Has(desc ocispec.Descriptor) (bool, error) {
 	return info.Mode().IsRegular() && info.Size() == desc.Size, nil
 }
 
-// Blob opens a blob for reading. Where its contents turn out not to be the promised ones, the read that reaches
-// its end returns ErrCorrupt in place of io.EOF; whoever stops earlier has verified nothing. A blob that the layout
-// does not have is fs.ErrNotExist.
+// Blob opens a blob for reading. If the contents do not match, the read at the end returns ErrCorrupt instead of io.EOF;
+// a reader that stops earlier has verified nothing. A missing blob is fs.ErrNotExist.
 func (l *Layout) Blob(desc ocispec.Descriptor) (io.ReadCloser, error) {
 	if err := Check(desc); err != nil {
 		return nil, err
@@ -49,8 +48,8 @@ func (l *Layout) Blob(desc ocispec.Descriptor) (io.ReadCloser, error) {
 	return &verified{file: f, want: desc, sum: algorithm.Digester()}, nil
 }
 
-// verified hashes what it reads and compares at the end. It is an io.ReadCloser and nothing more, so that no
-// shortcut of io.Copy goes past it.
+// verified hashes what it reads and compares at the end. It is only an io.ReadCloser, so that io.Copy takes no shortcut
+// around it.
 type verified struct {
 	file *os.File
 	want ocispec.Descriptor
@@ -78,7 +77,7 @@ func (v *verified) Read(p []byte) (int, error) {
 
 func (v *verified) Close() error { return v.file.Close() }
 
-// whole reports whether the blob is there and has the promised contents, by reading it.
+// whole reads the blob and reports whether it exists and matches.
 func (l *Layout) whole(ctx context.Context, desc ocispec.Descriptor) (bool, error) {
 	if has, err := l.Has(desc); !has || err != nil {
 		return false, err
@@ -94,7 +93,7 @@ func (l *Layout) whole(ctx context.Context, desc ocispec.Descriptor) (bool, erro
 	return err == nil, err
 }
 
-// interruptible ends reading when a context does.
+// interruptible ends reading with its context.
 type interruptible struct {
 	ctx context.Context
 	r   io.Reader

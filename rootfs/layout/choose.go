@@ -9,14 +9,14 @@ import (
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 )
 
-// baseline are the variants of an architecture that every machine of it runs. Others, like amd64/v3, are passed
-// over: an image that needs them is no safe guess.
+// baseline are the variants of an architecture that all its machines run. Others, like amd64/v3, are skipped: an image
+// that needs them is no safe choice.
 var baseline = map[string][]string{
 	"amd64": {"", "v1"},
 	"arm64": {"", "v8"},
 }
 
-// Choose returns the manifest that an index lists for a platform, the first where there are several.
+// Choose returns an index's manifest for a platform, the first if there are several.
 func Choose(manifests []ocispec.Descriptor, want ocispec.Platform) (ocispec.Descriptor, error) {
 	var others []string
 	for _, m := range manifests {
@@ -26,7 +26,7 @@ func Choose(manifests []ocispec.Descriptor, want ocispec.Platform) (ocispec.Desc
 		if fits(*m.Platform, want) {
 			return m, nil
 		}
-		// Build attestations lie beside images under a platform that is none.
+		// Build attestations are listed beside images, as platform "unknown".
 		if name := PlatformName(*m.Platform); m.Platform.OS != "unknown" && !slices.Contains(others, name) {
 			others = append(others, name)
 		}
@@ -34,7 +34,7 @@ func Choose(manifests []ocispec.Descriptor, want ocispec.Platform) (ocispec.Desc
 	switch {
 	case len(others) > 0:
 		return ocispec.Descriptor{}, fmt.Errorf("there is no image for %s; there is one for %s", PlatformName(want), strings.Join(others, ", "))
-	case len(manifests) == 1 && manifests[0].Platform == nil: // its config will tell
+	case len(manifests) == 1 && manifests[0].Platform == nil: // its config says it
 		return manifests[0], nil
 	}
 	return ocispec.Descriptor{}, errors.New("its index names no image with a platform")
@@ -51,7 +51,7 @@ func fits(have, want ocispec.Platform) bool {
 	return slices.Contains(variants, have.Variant)
 }
 
-// PlatformName writes a platform as "linux/arm64/v8".
+// PlatformName formats a platform: "linux/arm64/v8".
 func PlatformName(p ocispec.Platform) string {
 	name := p.OS + "/" + p.Architecture
 	if p.Variant != "" {

@@ -12,8 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// replace gives a file new contents, durably: after a power cut it holds the old ones or the new ones. Only who
-// holds the lock of its directory may call it, as the temporary file has a fixed name.
+// replace replaces a file durably: after a power cut it has the old contents or the new ones. The caller must hold the
+// directory's lock, as the temporary file has a fixed name.
 func replace(path string, data []byte) error {
 	temp := path + ".new"
 	f, err := os.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_TRUNC|unix.O_NOFOLLOW, 0o600)
@@ -30,7 +30,7 @@ func replace(path string, data []byte) error {
 	return os.Rename(temp, path)
 }
 
-// readBounded reads a regular file of at most so many bytes.
+// readBounded reads a regular file of at most most bytes.
 func readBounded(path string, most int64) ([]byte, error) {
 	f, err := openRegular(path)
 	if err != nil {
@@ -72,7 +72,7 @@ func checkMarker(data []byte) error {
 	return nil
 }
 
-// decode reads exactly one JSON value without a field that into does not have.
+// decode reads exactly one JSON value without unknown fields.
 func decode(data []byte, into any) error {
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.DisallowUnknownFields()
@@ -85,7 +85,7 @@ func decode(data []byte, into any) error {
 	return nil
 }
 
-// syncDir makes the names in a directory durable (fsync(2)).
+// syncDir makes a directory's names durable (fsync(2)).
 func syncDir(path string) error {
 	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_DIRECTORY, 0)
 	if err != nil {

@@ -13,18 +13,18 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ErrUnknown is returned for a name that no image has.
+// ErrUnknown is returned for an unknown name.
 var ErrUnknown = fmt.Errorf("no image has this name: %w", fs.ErrNotExist)
 
-// The bounds of index.json.
+// Bounds of index.json.
 const (
 	maxIndex  = 16 << 20 // bytes
 	maxImages = 10_000
 	maxName   = 512 // bytes
 )
 
-// CheckName refuses what cannot be an image's name: a little wider than what the image specification wants of
-// org.opencontainers.image.ref.name, so that every reference of a registry is one.
+// CheckName refuses an invalid image name. It allows a little more than the image specification for
+// org.opencontainers.image.ref.name, so that every registry reference is valid.
 func CheckName(name string) error {
 	const ends = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
 	inside := strings.Trim(name, ends+"._:@/+-") == ""
@@ -35,8 +35,8 @@ func CheckName(name string) error {
 	return nil
 }
 
-// Tag gives an image, a manifest or an index, a name, durably. The name moves to it where another image has it. What
-// the image consists of must be in the layout, in full size. The descriptor's annotations are kept with the name.
+// Tag names an image, a manifest or an index, durably, and moves the name if another image has it. All blobs of the image
+// must be in the layout, in full size. The descriptor's annotations are kept with the name.
 func (l *Layout) Tag(name string, desc ocispec.Descriptor) error {
 	if err := l.tag(name, desc); err != nil {
 		return fmt.Errorf("name image %q: %w", clip(name), err)
@@ -51,7 +51,7 @@ func (l *Layout) tag(name string, desc ocispec.Descriptor) error {
 	if !IsManifest(desc.MediaType) && !IsIndex(desc.MediaType) {
 		return fmt.Errorf("a %q is no image", clip(desc.MediaType))
 	}
-	lock, err := flockDir(l.blobs(""), unix.LOCK_SH) // no Sweep between looking and naming
+	lock, err := flockDir(l.blobs(""), unix.LOCK_SH) // no Sweep between check and naming
 	if err != nil {
 		return err
 	}
@@ -76,7 +76,7 @@ func (l *Layout) tag(name string, desc ocispec.Descriptor) error {
 	})
 }
 
-// Untag takes a name away, durably. A name that no image has is ErrUnknown. The blobs stay until Sweep.
+// Untag removes a name durably. An unknown name is ErrUnknown. The blobs stay until Sweep.
 func (l *Layout) Untag(name string) error {
 	err := l.change(func(images []ocispec.Descriptor) ([]ocispec.Descriptor, error) {
 		left := without(images, name)
@@ -91,7 +91,7 @@ func (l *Layout) Untag(name string) error {
 	return nil
 }
 
-// Resolve returns the image of a name, with the annotations that Tag was given; ErrUnknown where there is none.
+// Resolve returns the image of a name, with Tag's annotations; ErrUnknown if there is none.
 func (l *Layout) Resolve(name string) (ocispec.Descriptor, error) {
 	images, err := l.Images()
 	if err != nil {
@@ -120,8 +120,7 @@ func (l *Layout) Names() ([]string, error) {
 	return names, nil
 }
 
-// Images returns what index.json lists: the images with their names, and those that another tool put there
-// without one.
+// Images returns the images in index.json: those with names, and those that another tool added without one.
 func (l *Layout) Images() ([]ocispec.Descriptor, error) {
 	data, err := readBounded(l.index(), maxIndex)
 	var index ocispec.Index
@@ -155,7 +154,7 @@ func (l *Layout) change(do func([]ocispec.Descriptor) ([]ocispec.Descriptor, err
 	if data, err = json.Marshal(index); err != nil {
 		return err
 	}
-	if _, err := parseIndex(data); err != nil { // nothing is written that could not be read again
+	if _, err := parseIndex(data); err != nil { // what is written can be read again
 		return err
 	}
 	if err := replace(l.index(), data); err != nil {
@@ -164,7 +163,7 @@ func (l *Layout) change(do func([]ocispec.Descriptor) ([]ocispec.Descriptor, err
 	return lock.Sync()
 }
 
-// parseIndex is strict, as the index is written anew from what was understood of it.
+// parseIndex is strict, as the index is rewritten from what it parsed.
 func parseIndex(data []byte) (ocispec.Index, error) {
 	var index ocispec.Index
 	if len(data) > maxIndex {

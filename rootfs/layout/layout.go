@@ -1,9 +1,8 @@
-// Package layout keeps images in a directory that is an OCI image layout (image-layout.md of the image
-// specification): oci-layout, index.json, blobs/sha256/<hex>, so that skopeo and its like can read it. Beside
-// these, ingest/ holds the partial files of downloads.
+// Package layout keeps images in an OCI image layout (image-layout.md of the image specification): oci-layout,
+// index.json, blobs/sha256/<hex>, so that skopeo and others can read it. ingest/ holds the partial files of downloads.
 //
-// A layout belongs to one user; any number of that user's processes may use it at once, and any of them may be
-// killed at any moment: a blob is there whole or not at all, and a name leads to an image that is all there.
+// A layout belongs to one user; any number of that user's processes may use it concurrently, and any may be killed at any
+// time: a blob is complete or absent, and a name leads to a complete image.
 package layout
 
 import (
@@ -14,17 +13,17 @@ import (
 	"path/filepath"
 	"syscall"
 
-	_ "crypto/sha256" // what digests are checked by
+	_ "crypto/sha256" // hash of the digests
 
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 	"golang.org/x/sys/unix"
 )
 
-// ErrCorrupt is returned for a blob whose contents are not what its descriptor promises.
+// ErrCorrupt is returned for a blob whose contents do not match its descriptor.
 var ErrCorrupt = errors.New("the blob is damaged")
 
-// The parts of a layout; those that the image specification names are constants of it.
+// The parts of a layout; its specification has constants for the others.
 const (
 	ingestDir  = "ingest"
 	algorithm  = digest.SHA256
@@ -34,16 +33,16 @@ const (
 	emptyIndex = `{"schemaVersion":2,"mediaType":"` + ocispec.MediaTypeImageIndex + `","manifests":[]}`
 )
 
-// maxBlob bounds the size in bytes that a descriptor may state, so that no sum of sizes overflows.
+// maxBlob bounds a descriptor's size in bytes, so that no sum of sizes overflows.
 const maxBlob = 1 << 40
 
-// Layout is an OCI image layout in a directory of the caller's.
+// Layout is an OCI image layout in the caller's directory.
 type Layout struct {
 	dir string
 }
 
-// Open opens the layout in dir and makes what is missing of it, for its owner only. It refuses a directory that
-// belongs to somebody else or that others may write to, and a layout of another version.
+// Open opens the layout in dir and creates what is missing, for its owner only. It refuses a directory that belongs to or
+// is writable by others, and a layout of another version.
 func Open(dir string) (*Layout, error) {
 	abs, err := filepath.Abs(dir)
 	if err != nil {
@@ -81,7 +80,7 @@ func (l *Layout) open() error {
 	return checkMarker(found)
 }
 
-// initialize writes the two files of an empty layout. The marker comes last: with it, all is there.
+// initialize writes the two files of an empty layout. The marker is last: with it, all is there.
 func (l *Layout) initialize() error {
 	lock, err := flockDir(l.dir, unix.LOCK_EX)
 	if err != nil {
@@ -103,7 +102,7 @@ func (l *Layout) initialize() error {
 
 func (l *Layout) index() string { return filepath.Join(l.dir, ocispec.ImageIndexFile) }
 
-// blobs is where the blob of a hexadecimal digest is, or their directory for "".
+// blobs is the path of a blob by hexadecimal digest, or their directory for "".
 func (l *Layout) blobs(hex string) string {
 	return filepath.Join(l.dir, ocispec.ImageBlobsDir, algorithm.String(), hex)
 }
@@ -112,9 +111,9 @@ func (l *Layout) partial(hex string) string {
 	return filepath.Join(l.dir, ingestDir, algorithm.String()+"-"+hex)
 }
 
-// private refuses what others than the caller could change.
+// private refuses a path that others could change.
 func private(path string) error {
-	info, err := os.Stat(path) // a symlink is the user's own way to put images elsewhere
+	info, err := os.Stat(path) // the user may link images elsewhere
 	if err != nil {
 		return err
 	}
@@ -130,8 +129,8 @@ func private(path string) error {
 	return nil
 }
 
-// Check refuses a descriptor that names no blob a layout can hold: another digest than sha256, a size below 0 or
-// above a TiB.
+// Check refuses a descriptor of a blob that a layout cannot hold: a digest other than sha256, a size below 0 or above a
+// TiB.
 func Check(desc ocispec.Descriptor) error {
 	err := desc.Digest.Validate()
 	if errors.Is(err, digest.ErrDigestUnsupported) || err == nil && desc.Digest.Algorithm() != algorithm {

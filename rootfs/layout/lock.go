@@ -10,15 +10,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The locks (flock(2)) of a layout, none of which a kill leaves behind:
+// The locks (flock(2)) of a layout; a kill leaves none behind:
 //
-//   - the layout's directory: exclusive for whoever changes index.json, for a moment.
-//   - blobs/sha256: shared by whoever puts blobs there that no name reaches yet (Hold), exclusive for Sweep. So no
-//     blob vanishes between its arrival and the name that leads to it.
-//   - a partial file in ingest: exclusive for the one Writer that makes this blob.
+//  - the layout's directory: exclusive to change index.json, briefly.
+//  - blobs/sha256: shared to add blobs that no name reaches yet (Hold), exclusive for Sweep, so that no blob vanishes
+//    before it is named.
+//  - a partial file in ingest: exclusive for the one Writer of this blob.
 
-// Hold keeps Sweep from removing any blob until release is called. Whoever looks for blobs or puts them there, to
-// give them a name later, holds before the first look and until the name is given. It waits while a Sweep runs.
+// Hold keeps Sweep from removing any blob until release is called. To look for or add blobs and name them later, hold
+// before the first look and until the name is set. Hold waits while a Sweep runs.
 func (l *Layout) Hold(ctx context.Context) (release func() error, err error) {
 	f, err := os.OpenFile(l.blobs(""), os.O_RDONLY|unix.O_DIRECTORY, 0)
 	if err != nil {
@@ -31,7 +31,7 @@ func (l *Layout) Hold(ctx context.Context) (release func() error, err error) {
 	return f.Close, nil
 }
 
-// await takes a lock that may be held for as long as a download takes; flock(2) itself could not be canceled.
+// await takes a lock that may be held for the length of a download; flock(2) itself cannot be canceled.
 func await(ctx context.Context, f *os.File, how int) error {
 	const shortest, longest = 2 * time.Millisecond, 200 * time.Millisecond
 	for pause := shortest; ; pause = min(2*pause, longest) {
@@ -47,7 +47,7 @@ func await(ctx context.Context, f *os.File, how int) error {
 	}
 }
 
-// flockDir opens a directory and waits for its lock, which the returned file holds.
+// flockDir opens a directory and waits for its lock, held by the returned file.
 func flockDir(dir string, how int) (*os.File, error) {
 	f, err := os.OpenFile(dir, os.O_RDONLY|unix.O_DIRECTORY, 0)
 	if err != nil {

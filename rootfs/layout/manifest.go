@@ -10,31 +10,31 @@ import (
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 )
 
-// Docker's media types of what OCI has standardized (image manifest version 2, schema 2).
+// Docker's media types that OCI has standardized (image manifest version 2, schema 2).
 const (
 	MediaTypeDockerManifest     = "application/vnd.docker.distribution.manifest.v2+json"
 	MediaTypeDockerManifestList = "application/vnd.docker.distribution.manifest.list.v2+json"
 )
 
-// MaxManifest bounds a manifest or an index in bytes, as registries do (distribution specification, "Pushing
-// manifests": at least 4 MiB must be taken).
+// MaxManifest bounds a manifest or an index in bytes, as registries do (distribution specification, "Pushing manifests":
+// at least 4 MiB are accepted).
 const MaxManifest = 4 << 20
 
 // maxChildren bounds the layers of an image and the manifests of an index. Docker makes at most 127 layers.
 const maxChildren = 1024
 
-// IsManifest reports whether a media type is that of an image's manifest.
+// IsManifest reports whether a media type is an image manifest's.
 func IsManifest(mediaType string) bool {
 	return mediaType == ocispec.MediaTypeImageManifest || mediaType == MediaTypeDockerManifest
 }
 
-// IsIndex reports whether a media type is that of a list of manifests.
+// IsIndex reports whether a media type is an index's.
 func IsIndex(mediaType string) bool {
 	return mediaType == ocispec.MediaTypeImageIndex || mediaType == MediaTypeDockerManifestList
 }
 
-// document is a manifest and an index in one: what is both or neither must be refused, as one tool would take it for
-// the one and another for the other (CVE-2021-41190).
+// document is both a manifest and an index: one that is both or neither must be refused, as tools would disagree on it
+// (CVE-2021-41190).
 type document struct {
 	SchemaVersion int                  `json:"schemaVersion"`
 	MediaType     string               `json:"mediaType"`
@@ -46,7 +46,7 @@ type document struct {
 	Annotations   map[string]string    `json:"annotations"`
 }
 
-// ParseManifest reads the manifest of an image, of OCI's media type or Docker's, and checks the descriptors in it.
+// ParseManifest parses an image manifest, of OCI's media type or Docker's, and checks its descriptors.
 func ParseManifest(mediaType string, data []byte) (ocispec.Manifest, error) {
 	doc, err := parse(mediaType, data)
 	if err != nil {
@@ -63,7 +63,7 @@ func ParseManifest(mediaType string, data []byte) (ocispec.Manifest, error) {
 	return m, nil
 }
 
-// ParseIndex reads a list of manifests, of OCI's media type or Docker's, and checks the descriptors in it.
+// ParseIndex parses an index, of OCI's media type or Docker's, and checks its descriptors.
 func ParseIndex(mediaType string, data []byte) (ocispec.Index, error) {
 	doc, err := parse(mediaType, data)
 	if err != nil {
@@ -80,7 +80,7 @@ func ParseIndex(mediaType string, data []byte) (ocispec.Index, error) {
 	return i, nil
 }
 
-// parse takes fields that it does not know, as the image specification wants of readers.
+// parse allows unknown fields, as the image specification requires.
 func parse(mediaType string, data []byte) (document, error) {
 	var doc document
 	if len(data) > MaxManifest {
@@ -112,7 +112,7 @@ func checkAll(descs []ocispec.Descriptor) error {
 	return nil
 }
 
-// Children returns what a manifest or an index in the layout refers to; of any other blob, nothing.
+// Children returns what a manifest or an index in the layout refers to; nothing for any other blob.
 func (l *Layout) Children(desc ocispec.Descriptor) ([]ocispec.Descriptor, error) {
 	if !IsManifest(desc.MediaType) && !IsIndex(desc.MediaType) {
 		return nil, nil
@@ -129,7 +129,7 @@ func (l *Layout) Children(desc ocispec.Descriptor) ([]ocispec.Descriptor, error)
 	return slices.Concat([]ocispec.Descriptor{m.Config}, m.Layers), err
 }
 
-// Document reads a manifest, an index or a config, verified. It must have at most MaxManifest bytes.
+// Document reads a manifest, an index or a config, verified, of at most MaxManifest bytes.
 func (l *Layout) Document(desc ocispec.Descriptor) ([]byte, error) {
 	if desc.Size > MaxManifest {
 		return nil, fmt.Errorf("blob %s: it has %d bytes, more than %d", desc.Digest, desc.Size, MaxManifest)

@@ -14,23 +14,23 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ErrHeld is returned by Sweep while somebody holds the blobs.
+// ErrHeld is returned by Sweep while the blobs are held.
 var ErrHeld = errors.New("images are being pulled or imported")
 
-// Removable is a file of the layout that nothing needs.
+// Removable is an unneeded file of the layout.
 type Removable struct {
 	Path string // absolute
 	Size int64  // bytes
 }
 
-// Garbage returns the blobs that no image of index.json consists of, and the partial files that no writer has and
-// nobody has written to since a time.
+// Garbage returns the blobs that no image in index.json needs, and the partial files without a writer that were last
+// written before partialsBefore.
 func (l *Layout) Garbage(ctx context.Context, partialsBefore time.Time) ([]Removable, error) {
 	return l.garbage(ctx, partialsBefore, func(string) error { return nil })
 }
 
-// Sweep removes what Garbage returns. Where anybody holds (Hold), it removes nothing and returns ErrHeld. An image
-// whose manifest is damaged stops it, as nobody can know which blobs it needs.
+// Sweep removes what Garbage returns. While there is a Hold, it removes nothing and returns ErrHeld. An image with a
+// damaged manifest stops it, as the blobs that it needs are unknown.
 func (l *Layout) Sweep(ctx context.Context, partialsBefore time.Time) ([]Removable, error) {
 	f, err := os.OpenFile(l.blobs(""), os.O_RDONLY|unix.O_DIRECTORY, 0)
 	if err != nil {
@@ -85,9 +85,9 @@ func (l *Layout) garbage(ctx context.Context, before time.Time, do func(path str
 	return removed, nil
 }
 
-// walk calls visit for descriptors and all that they refer to, each digest once.
+// walk visits descriptors and all that they refer to, each digest once.
 func (l *Layout) walk(todo []ocispec.Descriptor, visit func(ocispec.Descriptor) error) error {
-	// By media type too: a manifest may be listed as a layer elsewhere.
+	// By media type too: another image may list a manifest as a layer.
 	seen := make(map[string]bool)
 	for len(todo) > 0 {
 		desc := todo[len(todo)-1]
@@ -109,7 +109,7 @@ func (l *Layout) walk(todo []ocispec.Descriptor, visit func(ocispec.Descriptor) 
 	return nil
 }
 
-// ifLeft calls do for a partial file that no writer has, holding its lock meanwhile.
+// ifLeft calls do for a partial file without a writer, holding its lock.
 func ifLeft(path string, info fs.FileInfo, before time.Time, do func(string, fs.FileInfo) error) error {
 	if !info.ModTime().Before(before) {
 		return nil

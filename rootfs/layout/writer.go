@@ -13,18 +13,18 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// What a Writer's caller decides by.
+// Errors for a Writer's caller.
 var (
-	// ErrExists is returned by Writer for a blob that is there already and whole.
+	// ErrExists is returned by Writer for an existing, complete blob.
 	ErrExists = errors.New("the blob is there already")
 	// ErrIncomplete is returned by Commit while bytes are missing.
 	ErrIncomplete = errors.New("the blob is not complete")
-	// ErrMismatch is returned where what was written is not what the descriptor promised.
+	// ErrMismatch is returned if the contents do not match the descriptor.
 	ErrMismatch = errors.New("the contents are not what the descriptor promises")
 )
 
-// Writer makes one blob in a partial file that outlives it, so that a later Writer goes on where this one
-// stopped. It is not for several goroutines.
+// Writer writes one blob into a partial file that outlives it, so that a later Writer can resume. It is not safe for
+// concurrent use.
 type Writer struct {
 	layout *Layout
 	desc   ocispec.Descriptor
@@ -33,9 +33,9 @@ type Writer struct {
 	offset int64
 }
 
-// Writer waits until nobody else writes this blob, in this or another process, and goes on with what they left.
-// It returns ErrExists where the blob is there, which is verified by reading it; a damaged one is replaced at
-// Commit. Between looking for a blob and naming it, Hold keeps it.
+// Writer waits until no one else writes this blob, in this or another process, and resumes their work. It returns
+// ErrExists for an existing blob, which it reads and verifies; Commit replaces a damaged one. Hold keeps the blob from
+// the look-up until it is named.
 func (l *Layout) Writer(ctx context.Context, desc ocispec.Descriptor) (*Writer, error) {
 	if err := Check(desc); err != nil {
 		return nil, err
@@ -70,8 +70,8 @@ func (l *Layout) writer(ctx context.Context, desc ocispec.Descriptor) (*Writer, 
 	return w, nil
 }
 
-// lockPartial opens and locks a partial file. Whoever had the lock before may have removed or renamed the file:
-// then it is another one that is to be locked.
+// lockPartial opens and locks a partial file. The last holder of the lock may have removed or renamed the file: then it
+// locks the new one.
 func lockPartial(ctx context.Context, path string) (*os.File, error) {
 	for {
 		f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0o600)
@@ -93,7 +93,7 @@ func lockPartial(ctx context.Context, path string) (*os.File, error) {
 	}
 }
 
-// same reports whether path still is the regular file that is open as f.
+// same reports whether path is still the open regular file f.
 func same(f *os.File, path string) (bool, error) {
 	opened, err := f.Stat()
 	if err != nil {
@@ -109,7 +109,7 @@ func same(f *os.File, path string) (bool, error) {
 	return err == nil && os.SameFile(opened, named), err
 }
 
-// resume hashes what an earlier writer left. What is longer than the blob cannot be a part of it.
+// resume hashes what an earlier writer left. If that is longer than the blob, it is dropped.
 func (w *Writer) resume(ctx context.Context) error {
 	info, err := w.file.Stat()
 	if err != nil {
@@ -123,7 +123,7 @@ func (w *Writer) resume(ctx context.Context) error {
 	return err
 }
 
-// room refuses early what the file system cannot hold.
+// room fails early if the file system lacks the space.
 func (w *Writer) room() error {
 	var st unix.Statfs_t
 	if err := unix.Fstatfs(int(w.file.Fd()), &st); err != nil {
@@ -136,10 +136,10 @@ func (w *Writer) room() error {
 	return nil
 }
 
-// Offset is how many bytes of the blob are there already; the next Write takes the one after them.
+// Offset is the number of bytes written so far; the next Write continues there.
 func (w *Writer) Offset() int64 { return w.offset }
 
-// Write appends to the blob. More bytes than the descriptor promises are ErrMismatch, and none of p is written.
+// Write appends to the blob. If that exceeds the descriptor's size, it writes nothing and returns ErrMismatch.
 func (w *Writer) Write(p []byte) (int, error) {
 	if int64(len(p)) > w.desc.Size-w.offset {
 		return 0, fmt.Errorf("blob %s: %w: more than its %d bytes came", w.desc.Digest, ErrMismatch, w.desc.Size)
@@ -153,7 +153,7 @@ func (w *Writer) Write(p []byte) (int, error) {
 	return n, nil
 }
 
-// Reset drops what was written, by this writer and those before it.
+// Reset drops what this writer and earlier ones wrote.
 func (w *Writer) Reset() error {
 	w.sum, w.offset = algorithm.Digester(), 0
 	if err := w.file.Truncate(0); err != nil {
@@ -163,8 +163,8 @@ func (w *Writer) Reset() error {
 	return err
 }
 
-// Commit makes the blob, durably. It returns ErrIncomplete while bytes are missing, and ErrMismatch where they
-// have another digest: then all of them are dropped, as nobody knows which are wrong.
+// Commit makes the blob, durably. It returns ErrIncomplete while bytes are missing, and ErrMismatch for another digest:
+// then all bytes are dropped, as it is unknown which are wrong.
 func (w *Writer) Commit() error {
 	if err := w.commit(); err != nil {
 		return fmt.Errorf("blob %s: %w", w.desc.Digest, err)
@@ -185,17 +185,17 @@ func (w *Writer) commit() error {
 	if err := os.Rename(w.file.Name(), w.layout.blobs(w.desc.Digest.Encoded())); err != nil {
 		return err
 	}
-	// Not before: a partial file that is read-only could not be resumed after a kill in between.
+	// Not before: a read-only partial file could not be resumed after a kill in between.
 	if err := w.file.Chmod(blobMode); err != nil {
 		return err
 	}
 	return syncDir(w.layout.blobs(""))
 }
 
-// Close lets other writers of this blob go on. What was written and not committed stays for them.
+// Close releases this blob to other writers. Uncommitted bytes stay for them.
 func (w *Writer) Close() error { return w.file.Close() }
 
-// Put writes the whole blob from r, which must hold exactly its contents. A blob that is there already is no error.
+// Put writes the whole blob from r, which must have exactly its contents. An existing blob is no error.
 func (l *Layout) Put(ctx context.Context, desc ocispec.Descriptor, r io.Reader) error {
 	w, err := l.Writer(ctx, desc)
 	if errors.Is(err, ErrExists) {

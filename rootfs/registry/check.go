@@ -13,7 +13,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/rootfs/layout"
 )
 
-// The media types of an image's parts, OCI's and Docker's.
+// Media types of an image's parts, OCI's and Docker's.
 var (
 	manifestTypes = []string{
 		ocispec.MediaTypeImageIndex, ocispec.MediaTypeImageManifest,
@@ -27,13 +27,13 @@ var (
 	}
 )
 
-// ocispecKey is what makes two descriptors name one blob.
+// ocispecKey identifies a descriptor's blob.
 type ocispecKey struct {
 	digest digest.Digest
 	size   int64
 }
 
-// checkManifest refuses what no manifest of an image can be, before it is downloaded.
+// checkManifest refuses a descriptor of no possible manifest before the download.
 func checkManifest(desc ocispec.Descriptor) error {
 	if err := layout.Check(desc); err != nil {
 		return err
@@ -70,8 +70,7 @@ func (p *puller) check(m ocispec.Manifest) error {
 	return nil
 }
 
-// checkLayer refuses what lies elsewhere: a client that follows a URL of a manifest asks hosts that nobody named
-// (CVE-2020-15157).
+// checkLayer refuses layers with URLs: a client that follows a manifest's URL contacts arbitrary hosts (CVE-2020-15157).
 func checkLayer(layer ocispec.Descriptor) error {
 	foreign := strings.Contains(layer.MediaType, ".nondistributable.") || strings.Contains(layer.MediaType, ".foreign.")
 	if foreign || len(layer.URLs) > 0 {
@@ -83,7 +82,7 @@ func checkLayer(layer ocispec.Descriptor) error {
 	return nil
 }
 
-// checkConfig refuses an image of another platform, and one whose config does not fit its manifest.
+// checkConfig refuses an image of another platform, or with a config that contradicts its manifest.
 func checkConfig(data []byte, layers int, want ocispec.Platform) error {
 	var config ocispec.Image
 	if err := json.Unmarshal(data, &config); err != nil {

@@ -14,13 +14,13 @@ import (
 	"github.com/scidex-ai/scidex-oci/rootfs/layout"
 )
 
-// connect makes the client for a registry. Certificates are checked against the system's authorities, or those in
+// connect makes the client for a registry. Certificates are verified with the system's authorities, or those in
 // SSL_CERT_FILE (crypto/x509). Nothing is sent before the first request. Call done at the end.
 func (p *puller) connect(ref Reference) (done func()) {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.ResponseHeaderTimeout = p.Stall
-	transport.DisableCompression = true // sizes and digests are of what is stored
-	// One connection of HTTP/2 carries all: if it is dead, another try must not go by it again.
+	transport.DisableCompression = true // sizes and digests are of stored bytes
+	// One HTTP/2 connection carries all requests: a retry must not use a dead one.
 	transport.HTTP2 = &http.HTTP2Config{SendPingTimeout: p.Stall / 2, PingTimeout: p.Stall / 2}
 	transport.MaxResponseHeaderBytes = 1 << 20
 	client := &http.Client{
@@ -45,7 +45,7 @@ func (p *puller) connect(ref Reference) (done func()) {
 	return transport.CloseIdleConnections
 }
 
-// checkRedirect comes after oras has taken the credentials out of a request that leaves the registry's own address.
+// checkRedirect runs after oras has removed the credentials from a request to another address.
 func checkRedirect(to *http.Request, via []*http.Request) error {
 	const most = 10
 	if len(via) >= most {
@@ -57,15 +57,15 @@ func checkRedirect(to *http.Request, via []*http.Request) error {
 	return nil
 }
 
-// speaksPlainHTTP reports whether a registry on this very machine has answered a TLS handshake in plain HTTP. On
-// any other, somebody in between could have.
+// speaksPlainHTTP reports whether a registry on this machine answered a TLS handshake in plain HTTP. On any other, an
+// attacker in between could have.
 func (p *puller) speaksPlainHTTP(err error) bool {
 	var record tls.RecordHeaderError
 	plain := errors.Is(err, http.ErrSchemeMismatch) || errors.As(err, &record)
 	return plain && !p.repo.PlainHTTP && isLoopback(p.repo.Reference.Registry)
 }
 
-// isLoopback reports whether host[:port] is this machine by its name: nothing is looked up.
+// isLoopback reports whether host[:port] names this machine, without a look-up.
 func isLoopback(address string) bool {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {

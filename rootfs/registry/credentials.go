@@ -12,12 +12,12 @@ import (
 	"oras.land/oras-go/v2/registry/remote/credentials"
 )
 
-// Credentials return what a registry (host:port) is to be told; the zero credential is anonymous.
+// Credentials return the credential for a registry (host:port); the zero credential is anonymous.
 type Credentials func(ctx context.Context, registry string) (auth.Credential, error)
 
-// FromDocker returns the credentials that "docker login" and its like have stored: in the file $REGISTRY_AUTH_FILE,
-// else $DOCKER_CONFIG/config.json, else ~/.docker/config.json, and in the credential helpers that it names. The
-// environment is asked through getenv. Only a $REGISTRY_AUTH_FILE must exist.
+// FromDocker returns the credentials stored by "docker login" and similar tools: in the file $REGISTRY_AUTH_FILE, else
+// $DOCKER_CONFIG/config.json, else ~/.docker/config.json, and in their credential helpers. getenv reads the environment.
+// Only a $REGISTRY_AUTH_FILE must exist.
 func FromDocker(getenv func(string) string) (Credentials, error) {
 	path, err := credentialFile(getenv)
 	if path == "" || err != nil {

@@ -14,19 +14,19 @@ import (
 	"github.com/scidex-ai/scidex-oci/rootfs/layout"
 )
 
-// A download is tried again after so many failures without progress, the bytes that count as such apart.
+// Limits on retries without progress, and the bytes that count as progress.
 const (
 	maxFailures = 5
 	progressed  = 1 << 20
 )
 
-// download fetches one blob, on as many connections as it takes.
+// download fetches one blob, over one or more connections.
 type download struct {
 	*puller
 	desc ocispec.Descriptor
 	to   *layout.Writer
-	// spliced is true where the bytes come from several connections, the earliest perhaps from before a power cut:
-	// then they are fetched once more, and only once, if their digest is wrong.
+	// spliced says that the bytes come from several connections, the first perhaps from before a power cut: if their
+	// digest is wrong, they are fetched again, once.
 	spliced, anew bool
 }
 
@@ -55,7 +55,7 @@ func (d *download) run(ctx context.Context) error {
 	}
 }
 
-// attempt downloads what is missing on one connection, and makes the blob where nothing is missing any more.
+// attempt downloads the missing bytes over one connection, and commits a complete blob.
 func (d *download) attempt(ctx context.Context) error {
 	if d.to.Offset() < d.desc.Size || d.desc.Size == 0 {
 		if err := d.receive(ctx); err != nil {
@@ -64,7 +64,7 @@ func (d *download) attempt(ctx context.Context) error {
 	}
 	err := d.to.Commit()
 	if errors.Is(err, layout.ErrMismatch) && d.spliced && !d.anew {
-		d.spliced, d.anew = false, true // Commit has dropped everything
+		d.spliced, d.anew = false, true // Commit has dropped all bytes
 		return &brokenError{err}
 	}
 	return err
@@ -110,7 +110,7 @@ func (d *download) receive(ctx context.Context) error {
 	}
 }
 
-// seek goes to where the partial file ends. Where the server cannot, everything is fetched anew.
+// seek continues at the end of the partial file. If the server cannot, it starts over.
 func (d *download) seek(body io.Reader) error {
 	if d.to.Offset() == 0 {
 		return nil
@@ -125,19 +125,19 @@ func (d *download) seek(body io.Reader) error {
 		d.spliced = true
 		return err
 	}
-	// Another status than 206, or one that was tried again in vain.
+	// A status other than 206, or another failed retry.
 	return errors.Join(&brokenError{err}, d.to.Reset())
 }
 
-// brokenError is one after which the same may work on another connection.
+// brokenError may be retried on another connection.
 type brokenError struct{ error }
 
 func (e *brokenError) Unwrap() error { return e.error }
 
 var errStalled = errors.New("nothing came from the server for too long")
 
-// refused tells a registry that is not there for a moment from one that never was: its manifest did come. What
-// else is worth another try, the client has tried.
+// refused marks a refused connection as transient: the registry did send the manifest. The client has retried the other
+// transient errors.
 func refused(err error) error {
 	if errors.Is(err, syscall.ECONNREFUSED) {
 		return &brokenError{err}

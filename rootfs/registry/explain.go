@@ -13,7 +13,7 @@ import (
 	"oras.land/oras-go/v2/registry/remote/errcode"
 )
 
-// explain says what to do about the errors that users meet.
+// explain adds advice to common errors.
 func explain(err error, ref Reference) error {
 	var answer *errcode.ErrorResponse
 	var certificate *tls.CertificateVerificationError
@@ -39,7 +39,7 @@ func explain(err error, ref Reference) error {
 	return err
 }
 
-// printable is an error with what a hostile registry said in it: no control character of it reaches a terminal.
+// printable escapes a hostile registry's text in an error: no control character of it reaches a terminal.
 type printable struct{ error }
 
 func (p printable) Error() string {

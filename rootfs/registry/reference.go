@@ -13,13 +13,13 @@ import (
 // Reference names an image in a registry: HOST[:PORT]/PATH[:TAG][@DIGEST].
 type Reference struct {
 	host, path string
-	tag        string        // "" where there is a digest alone
-	digest     digest.Digest // "" where there is none
+	tag        string        // "" with only a digest
+	digest     digest.Digest // "" if there is none
 	given      string
 }
 
-// Parse reads a reference by Docker's rules, without tag and digest "latest", but for one: it must name its registry. What
-// other tools put in the place of a missing host is a guess whose image is meant.
+// Parse reads a reference by Docker's rules, by default with tag "latest", except that it must name its registry. What
+// other tools substitute for a missing host is a guess.
 func Parse(given string) (Reference, error) {
 	const most = 512
 	if len(given) > most {
@@ -49,7 +49,7 @@ func parse(given string) (Reference, error) {
 		return Reference{}, err
 	}
 	r := Reference{host: tag.RegistryStr(), path: tag.RepositoryStr(), tag: tag.TagStr(), given: given}
-	if r.host == name.DefaultRegistry { // oras and "docker login" know it by the other of its names
+	if r.host == name.DefaultRegistry { // oras and "docker login" use its other name
 		r.host = host
 	}
 	if !pinned {
@@ -80,10 +80,10 @@ func (r Reference) String() string {
 	return whole
 }
 
-// Digest is what the image is pinned to, or "".
+// Digest is the pinned digest, or "".
 func (r Reference) Digest() digest.Digest { return r.digest }
 
-// remote is what is asked for. A digest says all: its tag may have moved on since.
+// remote is the reference to request. A digest suffices: its tag may have moved.
 func (r Reference) remote() registry.Reference {
 	to := registry.Reference{Registry: r.host, Repository: r.path, Reference: r.tag}
 	if r.digest != "" {

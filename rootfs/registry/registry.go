@@ -1,6 +1,5 @@
-// Package registry pulls images from registries into an image layout, by the OCI distribution specification.
-// Everything that comes is hostile until its digest and size are verified; sizes are bounded before anything is
-// downloaded.
+// Package registry pulls images from registries into an image layout, by the OCI distribution specification. All data is
+// hostile until its digest and size are verified; sizes are bounded before a download.
 package registry
 
 import (
@@ -23,23 +22,23 @@ import (
 
 // Options of a pull; the zero value pulls anonymously for this machine's architecture.
 type Options struct {
-	// Platform is what the image must run on; where it has no Architecture, this machine's.
+	// Platform is what the image must run on; without an Architecture, this machine's.
 	Platform ocispec.Platform
-	// Credentials tell who is asking; nil asks anonymously.
+	// Credentials authenticate requests; nil is anonymous.
 	Credentials Credentials
-	// PlainHTTP asks without TLS. A loopback address is asked with TLS first, and without where it speaks none.
+	// PlainHTTP disables TLS. Loopback addresses are tried with TLS first, and without if they do not speak it.
 	PlainHTTP bool
-	// MaxBytes bounds the sum of what is downloaded; 0 means 32 GiB.
+	// MaxBytes bounds the total download; 0 means 32 GiB.
 	MaxBytes int64
-	// Progress, where not nil, is told how many bytes of a blob are there, by several goroutines.
+	// Progress, if not nil, receives the bytes present of a blob, concurrently.
 	Progress func(blob ocispec.Descriptor, done int64)
-	// Log is told of what is tried again; nil tells nobody.
+	// Log receives retries; nil discards them.
 	Log *slog.Logger
-	// Stall ends a connection from which nothing came for so long; 0 means a minute. It is then tried again.
+	// Stall is the timeout of an idle connection, which is then retried; 0 means a minute.
 	Stall time.Duration
-	// Backoff is the first pause before something is tried again, which doubles; 0 means half a second.
+	// Backoff is the first pause before a retry, which doubles; 0 means half a second.
 	Backoff time.Duration
-	// UserAgent is sent with every request; "" means scidex-oci.
+	// UserAgent is sent with all requests; "" means scidex-oci.
 	UserAgent string
 }
 
@@ -67,7 +66,7 @@ func (o *Options) applyDefaults() {
 	}
 }
 
-// parallel is how many blobs are downloaded at once, as Docker does.
+// parallel is the number of concurrent downloads, as in Docker.
 const parallel = 3
 
 // puller is one pull.
@@ -77,10 +76,9 @@ type puller struct {
 	into *layout.Layout
 }
 
-// Pull downloads an image and returns its manifest, which is in the layout with all it refers to, verified. Blobs
-// that are there already are verified and not downloaded, those that somebody else is downloading are waited for,
-// and those that a broken pull has left go on where it stopped. The layout is to be held (layout.Hold) until the
-// image has a name.
+// Pull downloads an image and returns its manifest, which is in the layout with all it refers to, verified. It verifies
+// existing blobs without a download, waits for those that others are downloading, and resumes those of an interrupted
+// pull. The caller must hold the layout (layout.Hold) until the image has a name.
 func Pull(ctx context.Context, ref Reference, into *layout.Layout, o Options) (ocispec.Descriptor, error) {
 	o.applyDefaults()
 	p := &puller{Options: o, into: into}
@@ -125,10 +123,10 @@ func (p *puller) pull(ctx context.Context) (ocispec.Descriptor, error) {
 	return ocispec.Descriptor{MediaType: desc.MediaType, Digest: desc.Digest, Size: desc.Size}, err
 }
 
-// maxIndexes bounds how deep an index may lie in others.
+// maxIndexes bounds the nesting of indexes.
 const maxIndexes = 2
 
-// resolve fetches what the reference names: a manifest or an index.
+// resolve fetches the manifest or index of the reference.
 func (p *puller) resolve(ctx context.Context) (ocispec.Descriptor, []byte, error) {
 	desc, body, err := p.repo.Manifests().FetchReference(ctx, p.repo.Reference.Reference)
 	if p.speaksPlainHTTP(err) {
@@ -153,7 +151,7 @@ func (p *puller) manifest(ctx context.Context, desc ocispec.Descriptor) ([]byte,
 	return readManifest(desc, body)
 }
 
-// readManifest reads exactly what the descriptor promises.
+// readManifest reads exactly what the descriptor says.
 func readManifest(desc ocispec.Descriptor, body io.ReadCloser) ([]byte, error) {
 	defer body.Close()
 	if err := checkManifest(desc); err != nil {
@@ -166,7 +164,7 @@ func readManifest(desc ocispec.Descriptor, body io.ReadCloser) ([]byte, error) {
 	return data, nil
 }
 
-// blobs downloads the config, which tells whether the layers are wanted, and then those.
+// blobs downloads the config, which decides about the layers, and then the layers.
 func (p *puller) blobs(ctx context.Context, m ocispec.Manifest) error {
 	if err := p.blob(ctx, m.Config); err != nil {
 		return err
@@ -192,7 +190,7 @@ func (p *puller) blobs(ctx context.Context, m ocispec.Manifest) error {
 	return group.Wait()
 }
 
-// blob brings one blob into the layout.
+// blob pulls one blob into the layout.
 func (p *puller) blob(ctx context.Context, desc ocispec.Descriptor) error {
 	w, err := p.into.Writer(ctx, desc)
 	if errors.Is(err, layout.ErrExists) {

@@ -13,27 +13,27 @@ import (
 	"time"
 )
 
-// The bounds of trying one request again.
+// Bounds on retries of a request.
 const (
 	maxTries     = 5
-	maxWait      = 15 * time.Second // between two tries, where the server does not say
-	maxRetryWait = 2 * time.Minute  // what a server may ask for; a longer wait is the user's to decide on
+	maxWait      = 15 * time.Second // between retries, if the server does not say
+	maxRetryWait = 2 * time.Minute  // accepted from a server; a longer wait is left to the user
 )
 
-// again is the policy (retry.Policy of oras) for requests: what a busy or restarting server answers is tried again,
-// and its Retry-After (RFC 9110, 10.2.3) is honoured.
+// again is the retry policy (retry.Policy of oras): requests to a busy or restarting server are retried, and its
+// Retry-After (RFC 9110, 10.2.3) is honoured.
 type again struct {
 	first time.Duration
 	log   *slog.Logger
 }
 
-// Retry returns how long to wait before the next try, or a negative duration for none.
+// Retry returns the wait before the next try, or a negative duration for none.
 func (a again) Retry(attempt int, resp *http.Response, err error) (time.Duration, error) {
 	if attempt >= maxTries || err != nil && !retryable(err) || err == nil && !busy(resp.StatusCode) {
 		return -1, nil
 	}
 	wait := min(a.first<<attempt, maxWait)
-	wait += rand.N(wait/4 + 1) // so that many pulls do not come back at one moment
+	wait += rand.N(wait/4 + 1) // so that many pulls do not retry at once
 	if err == nil {
 		if asked, ok := retryAfter(resp.Header.Get("Retry-After"), time.Now()); ok {
 			wait = max(asked, 0)
@@ -62,8 +62,8 @@ func busy(code int) bool {
 	return false
 }
 
-// retryable reports whether a connection broke off. One that is refused, a name that is unknown and a certificate
-// that is wrong will not be different in a second.
+// retryable reports whether a connection broke. A refused connection, an unknown name and a bad certificate are not
+// transient.
 func retryable(err error) bool {
 	var network net.Error
 	var certificate *tls.CertificateVerificationError

@@ -15,11 +15,11 @@ import (
 	"github.com/scidex-ai/scidex-oci/rootfs/beneath"
 )
 
-// chunk is how many stamps are checked between two looks at what is left.
+// chunk is the number of stamps that a worker takes at a time.
 const chunk = 512
 
-// Check looks at every entry of root by lstat(2) alone, on all cores, and returns ErrChanged where one is
-// not as it was when it was listed. What was added or removed shows at its directory.
+// Check compares every entry of root by lstat(2) alone, on all cores, and returns ErrChanged for a difference from the
+// list. Added and removed entries show as a change of their directory.
 func (r *Record) Check(ctx context.Context, root *os.File) error {
 	stamps, err := r.stamps()
 	if err != nil {
@@ -70,7 +70,7 @@ func (r *Record) stamps() ([]byte, error) {
 	return b, nil
 }
 
-// check is one look at a root.
+// check is a check of a root.
 type check struct {
 	root   int // descriptor
 	dev    uint64
@@ -132,8 +132,8 @@ func (c *check) chunk(stamps []byte) error {
 	return nil
 }
 
-// trail is the open directories that lead to the one in hand. Stamps are in the order of paths, so each
-// directory is opened about once.
+// trail is the open directories on the way to the current one. Stamps are sorted by path, so each directory is opened
+// about once.
 type trail struct {
 	root int
 	dirs []opened

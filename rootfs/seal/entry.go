@@ -15,11 +15,10 @@ type entry struct {
 	sum    [32]byte // of a file
 }
 
-// line appends the entry's line of the list: for a file "f MODE SIZE SHA256 PATH", for a directory
-// "d MODE PATH", for a link "l PATH TARGET". MODE is the octal permission bits, the root's path is ".",
-// and bytes of names that are no printable ASCII, blanks and backslashes are written as \ooo, in octal.
-// Lines are in the order of the bytes of whole paths. That is the form whose SHA-256 is the rootfs
-// digest: it must never change.
+// line appends the entry's line of the list: for a file "f MODE SIZE SHA256 PATH", for a directory "d MODE PATH", for a
+// link "l PATH TARGET". MODE is the octal permission bits, the root's path is ".", and bytes of names other than
+// printable ASCII, blanks and backslashes are written as \ooo, in octal. Lines are sorted by the bytes of whole paths.
+// The rootfs digest is the SHA-256 of this form: it must never change.
 func (e *entry) line(b []byte) []byte {
 	mode := e.st.Mode & 0o7777
 	switch e.st.Mode & unix.S_IFMT {
@@ -56,7 +55,7 @@ func appendName(b []byte, name string) []byte {
 	return b
 }
 
-// pathOf returns the path in a line of the list, "" for the root and for what is no line.
+// pathOf returns the path in a line of the list, "" for the root and for an invalid line.
 func pathOf(line []byte) string {
 	blanks := map[byte]int{'f': 4, 'd': 2, 'l': 1}
 	if len(line) == 0 {

@@ -13,7 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// list is the list of a record, compared with a root line by line.
+// list is a record's list, compared with a root line by line.
 type list struct {
 	file  *os.File
 	lines *bufio.Reader
@@ -21,7 +21,7 @@ type list struct {
 	buf   []byte
 }
 
-// openList opens the list of a record after a look whether it is whole.
+// openList verifies and opens a record's list.
 func (r *Record) openList() (*list, error) {
 	f, err := os.Open(r.path)
 	if err != nil {
@@ -47,7 +47,7 @@ func (l *list) section(h *header) io.Reader {
 
 func (l *list) Close() error { return l.file.Close() }
 
-// holds goes through a root, which must be as the list says, and calls visit for each entry that is.
+// holds walks a root, which must match the list, and calls visit for each matching entry.
 func (l *list) holds(ctx context.Context, w *walk, visit func(*entry) error) error {
 	if w.top.Uid != l.uid {
 		return fmt.Errorf("%w: it belongs to the user %d and not to %d", ErrChanged, w.top.Uid, l.uid)
@@ -64,8 +64,7 @@ func (l *list) holds(ctx context.Context, w *walk, visit func(*entry) error) err
 	return l.end()
 }
 
-// change says of an error of the walk through a root that was sealed once whether it is a change: what
-// its owner could open and look at then.
+// change makes ErrChanged of a walk's error that could not occur when the root was sealed.
 func change(err error) error {
 	for _, is := range []error{
 		errUnfit, unix.EACCES, unix.ENOENT, unix.ENOTDIR, unix.ELOOP, unix.EXDEV, unix.ENXIO, unix.ENAMETOOLONG,
@@ -77,7 +76,7 @@ func change(err error) error {
 	return err
 }
 
-// compare takes the next entry of the root, which must be the next of the list.
+// compare compares the root's next entry with the list's.
 func (l *list) compare(e *entry) error {
 	want, err := l.next()
 	if err != nil {
@@ -97,7 +96,7 @@ func (l *list) compare(e *entry) error {
 	return fmt.Errorf("%w: %q is not what it was", ErrChanged, name(path))
 }
 
-// end refuses a root that ends before its list.
+// end refuses a root shorter than its list.
 func (l *list) end() error {
 	want, err := l.next()
 	if err == nil && len(want) > 0 {

@@ -17,14 +17,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A record is a header, the list and the stamps. The header has the digest of itself and of the list, and a
-// checksum of the stamps: that is ten times as fast, at the start of every run, and finds what a disk does. What
-// it would miss is no danger, since stamps that are wrong do not fit the root.
+// A record is a header, the list and the stamps. The header has a digest of itself and of the list, and a checksum of the
+// stamps, which is ten times as fast, at the start of every run, and detects disk errors. What it misses does no harm:
+// wrong stamps do not match the root.
 
-// castagnoli is the polynomial that processors know.
+// castagnoli is the polynomial with CPU support.
 func castagnoli() *crc32.Table { return crc32.MakeTable(crc32.Castagnoli) }
 
-// header is the beginning of a record, little-endian.
+// header is the start of a record, little-endian.
 type header struct {
 	Magic      [16]byte
 	ListSum    [sha256.Size]byte // the rootfs digest
@@ -44,7 +44,7 @@ var (
 
 func (h *header) encode() []byte {
 	h.Magic = magic
-	b, _ := binary.Append(nil, binary.LittleEndian, h) // which has a fixed size
+	b, _ := binary.Append(nil, binary.LittleEndian, h) // its size is fixed
 	before := b[:headerBytes-sha256.Size]
 	h.Sum = sha256.Sum256(before)
 	return append(before, h.Sum[:]...)
@@ -68,16 +68,16 @@ func readHeader(r io.ReaderAt) (header, error) {
 	return h, nil
 }
 
-// writer makes a record: the list in a file beside the record's path, the stamps in one without a name.
+// writer makes a record: the list in a file beside the record's path, the stamps in an unnamed one.
 type writer struct {
 	header
 	file, stamps *os.File
 	list, stamp  *part
-	settled      time.Time // what changed later is not as it was read
+	settled      time.Time // later changes postdate the read
 	buf          []byte
 }
 
-// part is a section of a record, while it is written.
+// part is a section of a record being written.
 type part struct {
 	*bufio.Writer
 	sum hash.Hash
@@ -94,8 +94,7 @@ func (p *part) add(b []byte) error {
 	return err
 }
 
-// write lists root into a record at path, in place of one that may be there. If want is not nil, root
-// must be as it says.
+// write writes a record of root to path, replacing an existing one. If want is not nil, root must match it.
 func write(ctx context.Context, root *os.File, path string, sums Sums, want *list) (header, error) {
 	w, err := newWriter(path)
 	if err != nil {
@@ -145,7 +144,7 @@ func newWriter(path string) (*writer, error) {
 func (w *writer) discard() {
 	w.file.Close()
 	w.stamps.Close()
-	os.Remove(w.file.Name()) // which is gone if it was published
+	os.Remove(w.file.Name()) // already renamed if published
 }
 
 func (w *writer) add(e *entry) error {
@@ -164,7 +163,7 @@ func (w *writer) add(e *entry) error {
 	return w.stamp.add(w.buf)
 }
 
-// publish makes the record durable and gives it its name.
+// publish makes the record durable and renames it.
 func (w *writer) publish(path string) error {
 	if err := errors.Join(w.list.Flush(), w.stamp.Flush()); err != nil {
 		return err
@@ -199,10 +198,9 @@ func syncDir(path string) error {
 	return dir.Sync()
 }
 
-// settle waits until the file system's clock has moved on, and returns what it said before: what changed
-// until then has that change time at most, and whatever changes later has a later one. File systems stamp
-// by a clock of a few milliseconds, some of a second; without this a change right after the seal could
-// bear the same time as the one before.
+// settle waits until the file system's clock has advanced, and returns its previous time: changes until then have at most
+// that change time, later ones a later one. File systems have a clock of a few milliseconds, some of a second; without
+// this, a change right after the seal could have the same time as one before.
 func settle(ctx context.Context, f *os.File) (time.Time, error) {
 	before, err := touch(f)
 	for now := before; err == nil && !now.After(before); now, err = touch(f) {
@@ -215,9 +213,9 @@ func settle(ctx context.Context, f *os.File) (time.Time, error) {
 	return before, err
 }
 
-// touch returns the change time that the file system gives to a file now.
+// touch returns the file system's change time for a file now.
 func touch(f *os.File) (time.Time, error) {
-	// Not by futimens(3): the times would be the caller's clock.
+	// Not by futimens(3): that sets the caller's time.
 	if err := f.Chmod(0o600); err != nil {
 		return time.Time{}, err
 	}

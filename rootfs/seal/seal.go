@@ -1,15 +1,13 @@
-// Package seal says what a root filesystem is and notices when it is that no more.
+// Package seal records a root filesystem and detects changes.
 //
-// A record has two parts. The list names every entry with all that an analysis can see of it: kind,
-// permission bits, size, SHA-256, target. Its own SHA-256 is the rootfs digest, the same wherever and by
-// whomever the root was unpacked; modification times, owners, hard links and inode numbers have no part
-// in it. The stamp has, for each entry, what lstat(2) said when it was listed, inode number and change
-// time among it. No program can set the change time, so where all stamps hold, nobody changed anything;
-// that is checked at the start of every run. Where they do not (a store that was copied or restored has
-// other inodes), reading everything tells.
+// A record has two parts. The list has, for each entry, all that an analysis can see: kind, permission bits, size,
+// SHA-256, target. Its SHA-256 is the rootfs digest, the same wherever and by whomever the root was unpacked; it excludes
+// modification times, owners, hard links and inode numbers. The stamp has each entry's lstat(2) at listing time,
+// including inode number and change time. No program can set the change time, so matching stamps prove that nothing
+// changed; every run checks them at its start. If they differ (a copied or restored store has other inodes), everything
+// is read.
 //
-// This finds what went wrong and what somebody did by mistake. Who has the caller's id can make a new
-// record as well.
+// This detects faults and mistakes. A process with the caller's id can also make a new record.
 package seal
 
 import (
@@ -22,20 +20,20 @@ import (
 )
 
 var (
-	// ErrChanged is why a root is not what its record says.
+	// ErrChanged says that a root differs from its record.
 	ErrChanged = errors.New("the root filesystem was changed")
-	// ErrRecord is why a record cannot be used: it is damaged, cut off or of an unknown version.
+	// ErrRecord says that a record is unusable: damaged, truncated or of an unknown version.
 	ErrRecord = errors.New("the record of the root filesystem is damaged")
 
 	errUnfit = errors.New("it cannot be in a root filesystem")
 )
 
-// Sums knows the digests of files by their inode numbers, so that what was just written need not be read.
+// Sums has the digests of files by inode number, so that new files need not be read again.
 type Sums interface {
 	Of(ino uint64) (sum [32]byte, known bool)
 }
 
-// Record is what a root filesystem is said to be.
+// Record is a root filesystem's recorded state.
 type Record struct {
 	path   string
 	header header
@@ -46,16 +44,15 @@ func (r *Record) Digest() digest.Digest {
 	return digest.NewDigestFromBytes(digest.SHA256, r.header.ListSum[:])
 }
 
-// Entries is how many files, directories and links the root has, itself among them.
+// Entries is how many files, directories and links the root has, including itself.
 func (r *Record) Entries() int64 { return r.header.Entries }
 
 // Bytes is the sum of the sizes of its files; each name of a file counts.
 func (r *Record) Bytes() int64 { return r.header.Bytes }
 
-// Seal lists the root in the directory root and writes the record to path, for its owner alone and all
-// at once. All entries must belong to the owner of root and must be files, directories and links. Files
-// that sums does not know are read; sums may be nil. The root must not be written to meanwhile, which is
-// noticed. path should be on the root's own file system, whose clock it is that counts.
+// Seal lists the root in the directory root and writes the record to path, atomically and for its owner alone. All
+// entries must belong to root's owner and be files, directories or links. Files that sums lacks are read; sums may be
+// nil. Writes to the root meanwhile are an error. path should be on the root's file system, whose clock is used.
 func Seal(ctx context.Context, root *os.File, path string, sums Sums) (*Record, error) {
 	h, err := write(ctx, root, path, sums, nil)
 	if err != nil {
@@ -64,8 +61,7 @@ func Seal(ctx context.Context, root *os.File, path string, sums Sums) (*Record, 
 	return &Record{path, h}, nil
 }
 
-// Open finds the record at path. It reads little: what is damaged behind the header is found by what
-// reads it.
+// Open opens the record at path. It reads little: damage after the header is found when that is read.
 func Open(path string) (*Record, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -79,8 +75,7 @@ func Open(path string) (*Record, error) {
 	return &Record{path, h}, nil
 }
 
-// Confirm checks root, and where the check fails it reads everything. If all is as the list says, the
-// stamp is made anew.
+// Confirm checks root, and reads everything if the check fails. If all matches the list, it renews the stamp.
 func (r *Record) Confirm(ctx context.Context, root *os.File) error {
 	err := r.Check(ctx, root)
 	if !errors.Is(err, ErrChanged) && !errors.Is(err, ErrRecord) {
@@ -89,7 +84,7 @@ func (r *Record) Confirm(ctx context.Context, root *os.File) error {
 	return r.Renew(ctx, root)
 }
 
-// Renew verifies root, and makes the stamp anew if all is as the list says.
+// Renew verifies root, and renews the stamp if all matches the list.
 func (r *Record) Renew(ctx context.Context, root *os.File) error {
 	list, err := r.openList()
 	if err != nil {
@@ -104,8 +99,7 @@ func (r *Record) Renew(ctx context.Context, root *os.File) error {
 	return nil
 }
 
-// Verify reads all of root and returns ErrChanged with the first entry, in the order of paths, that is
-// not as the list says.
+// Verify reads all of root and returns ErrChanged for the first entry, in path order, that differs from the list.
 func (r *Record) Verify(ctx context.Context, root *os.File) error {
 	list, err := r.openList()
 	if err != nil {

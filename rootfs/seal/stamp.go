@@ -7,8 +7,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// stamp is what of lstat(2) must not change. The device is not in it: a file system may have another
-// number after the next boot. Access times change by reading.
+// stamp is the part of lstat(2) that must not change. It excludes the device, whose number may change on a boot, and
+// access times, which reading changes.
 type stamp struct {
 	Ino       uint64
 	Size      int64
@@ -30,8 +30,8 @@ func stampOf(st *unix.Stat_t) stamp {
 	}
 }
 
-// In the record each stamp is stampBytes of its fields, little-endian, in their order, then the lengths of
-// the directory and of the name as 16 bits each, and both.
+// A stamp in the record is stampBytes of its fields in order, little-endian, then the lengths of the directory and of the
+// name as 16 bits each, and both.
 const (
 	stampBytes = 4*8 + 6*4
 	stampFixed = stampBytes + 2 + 2
@@ -52,14 +52,14 @@ func appendStamp(b []byte, e *entry) []byte {
 	return append(append(b, dir...), base...)
 }
 
-// stamped is one stamp of a record, in its bytes.
+// stamped is a stamp of a record, as bytes.
 type stamped struct {
 	fields []byte
 	dir    []byte
 	base   []byte
 }
 
-// cutStamp splits off the first of stamps, whose digest was verified.
+// cutStamp splits off the first stamp; the digest was verified.
 func cutStamp(b []byte) (s stamped, rest []byte, err error) {
 	if len(b) < stampFixed {
 		return s, nil, fmt.Errorf("%w: a stamp is cut off", ErrRecord)

@@ -19,25 +19,25 @@ import (
 	"github.com/scidex-ai/scidex-oci/rootfs/beneath"
 )
 
-// maxDepth bounds the directories that are open at a time.
+// maxDepth bounds the open directories.
 const maxDepth = 256
 
-// ahead is how many entries are under way between the walk, those that read files, and the list.
+// ahead is the number of entries in flight between the walk, the readers and the list.
 const ahead = 64
 
-// walk goes through a root in the order of the list. It enters each directory by its name from the one
-// above, never through a link or into another mount. Files are read on all cores.
+// walk walks a root in list order. It enters each directory by name from its parent, never through a link or into another
+// mount. Files are read on all cores.
 type walk struct {
 	root  *os.File
 	top   unix.Stat_t
 	sums  Sums
-	links map[uint64]*pending // files with more than one name are read once
+	links map[uint64]*pending // files with several names are read once
 
 	order chan *pending // all entries
 	reads chan *pending // files to be read
 }
 
-// pending is an entry whose digest may still be wanting.
+// pending is an entry whose digest may be missing.
 type pending struct {
 	entry
 	file  *os.File // to be read
@@ -82,7 +82,7 @@ func (w *walk) run(ctx context.Context, visit func(*entry) error) error {
 		return nil
 	})
 	err := g.Wait()
-	for p := range w.reads { // what nobody took
+	for p := range w.reads { // unread files
 		p.file.Close()
 	}
 	return err
@@ -114,8 +114,8 @@ func (w *walk) all(ctx context.Context) error {
 	return w.directory(ctx, os.NewFile(uintptr(fd), "."), "", 0)
 }
 
-// directory lists what is in an open directory and closes it. A directory's own line comes before the
-// lines of all names that begin with its name, its contents after those whose next byte is below "/".
+// directory lists an open directory and closes it. A directory's line precedes those of all names that start with its
+// name, its contents follow those whose next byte is below "/".
 func (w *walk) directory(ctx context.Context, dir *os.File, path string, depth int) error {
 	defer dir.Close()
 	if depth > maxDepth {
@@ -138,7 +138,7 @@ func (w *walk) directory(ctx context.Context, dir *os.File, path string, depth i
 	return nil
 }
 
-// names are sorted; what is in a directory has its place with a "/" at the end.
+// names sorts the names, each directory's also with "/", for its contents.
 func names(entries []fs.DirEntry) []string {
 	names := make([]string, 0, len(entries))
 	for _, e := range entries {
@@ -222,7 +222,7 @@ func send(ctx context.Context, to chan<- *pending, p *pending) error {
 	}
 }
 
-// readFiles takes the digests of files.
+// readFiles computes files' digests.
 func readFiles(ctx context.Context, files <-chan *pending) error {
 	buf := make([]byte, 256<<10)
 	h := sha256.New()
@@ -239,7 +239,7 @@ func readFiles(ctx context.Context, files <-chan *pending) error {
 	return nil
 }
 
-// read reads a file that must stay what it was when the walk looked at it.
+// read reads a file that must not have changed since the walk saw it.
 func (p *pending) read(ctx context.Context, to hash.Hash, buf []byte) error {
 	for {
 		if err := ctx.Err(); err != nil {

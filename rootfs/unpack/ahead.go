@@ -9,13 +9,13 @@ import (
 	digest "github.com/opencontainers/go-digest"
 )
 
-// ahead reads a stream in a goroutine of its own, a few blocks before they are wanted, and takes its
-// digest: so decompression and digest have another core than the making of files.
+// ahead reads and hashes a stream in a goroutine, a few blocks ahead: decompression and digest use another core than the
+// making of files.
 type ahead struct {
 	blocks chan block
 	free   chan []byte
 	quit   chan struct{}
-	sum    hash.Hash // of all blocks, once the last was received
+	sum    hash.Hash // of all blocks, once the last is received
 
 	current block
 	left    []byte
@@ -31,7 +31,7 @@ const (
 	aheadBlocks = 4
 )
 
-// readAhead begins to read. stop ends it.
+// readAhead starts reading. stop ends it.
 func readAhead(r io.Reader) *ahead {
 	a := &ahead{
 		blocks: make(chan block, aheadBlocks),
@@ -68,8 +68,7 @@ func (a *ahead) run(r io.Reader) {
 	}
 }
 
-// fill reads until buf is full or r ends. io.ReadFull would not tell a stream that ends from one that is
-// cut off.
+// fill reads until buf is full or r ends. io.ReadFull would not distinguish an end from a truncated stream.
 func fill(r io.Reader, buf []byte) (n int, err error) {
 	for n < len(buf) && err == nil {
 		var m int
@@ -98,12 +97,12 @@ func (a *ahead) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// digest is that of the whole stream, once Read returned io.EOF.
+// digest is the whole stream's, after Read returned io.EOF.
 func (a *ahead) digest() digest.Digest {
 	return digest.NewDigest(digest.SHA256, a.sum)
 }
 
-// stop returns when the stream is read no more.
+// stop returns when reading has ended.
 func (a *ahead) stop() {
 	close(a.quit)
 	for range a.blocks { //nolint:revive // until it is closed

@@ -7,24 +7,22 @@ import (
 	units "github.com/docker/go-units"
 )
 
-// Bounds are what an image may take at most, all its layers together. Zero allows nothing: begin with
-// DefaultBounds.
+// Bounds limit an image, all its layers together. Zero allows nothing: start with DefaultBounds.
 type Bounds struct {
-	Bytes     int64 // of the layers without compression, and of the files that they unfold to
+	Bytes     int64 // of the uncompressed layers, and of the files in them
 	FileBytes int64 // of one file
-	Entries   int64 // of the archives, with those that are skipped
+	Entries   int64 // of the archives, including skipped ones
 	Names     int64 // bytes of the paths of all entries: some are kept in memory
-	Path      int   // bytes of a path
-	Depth     int   // directories and name in a path
-	Ratio     int64 // bytes without compression for each byte read, beyond the first RatioFree bytes
+	Path      int   // bytes per path
+	Depth     int   // components of a path
+	Ratio     int64 // uncompressed bytes per byte read, after the first RatioFree bytes
 }
 
-// RatioFree is how much a layer may unfold to whatever its compression: a file of zeros is no attack
-// yet, and takes gzip to 1:1000.
+// RatioFree is how much a layer may expand to at any ratio: a file of zeros is no attack, and takes gzip to 1:1000.
 const RatioFree = 1 << 30
 
-// DefaultBounds leave room for the largest images that science uses and end a bomb before a usual disk
-// is full. Path is one less than PATH_MAX of Linux.
+// DefaultBounds allow the largest scientific images, and stop a bomb before a usual disk is full. Path is Linux's
+// PATH_MAX less one.
 func DefaultBounds() Bounds {
 	return Bounds{
 		Bytes: 128 << 30, FileBytes: 64 << 30, Entries: 2_000_000, Names: 256 << 20,
@@ -32,7 +30,7 @@ func DefaultBounds() Bounds {
 	}
 }
 
-// ErrBound is what an image that takes more than its bounds is refused with.
+// ErrBound refuses an image that exceeds its bounds.
 var ErrBound = errors.New("the image is beyond the bounds for images")
 
 func beyond(what string, bound any) error {

@@ -11,10 +11,10 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// zstdWindow is the most memory that a zstd frame may ask for: that of "zstd --ultra --long=27".
+// zstdWindow bounds the memory of a zstd frame: that of "zstd --ultra --long=27".
 const zstdWindow = 128 << 20
 
-// The first bytes of compressed streams.
+// Magic bytes of compressed streams.
 var (
 	gzipMagic  = []byte{0x1f, 0x8b}
 	zstdMagic  = []byte{0x28, 0xb5, 0x2f, 0xfd}
@@ -22,9 +22,8 @@ var (
 	bzip2Magic = []byte{'B', 'Z', 'h'}
 )
 
-// Decompress returns what a gzip or zstd stream holds, told by its first bytes, and any other as it is.
-// A stream that unfolds to more than bounds.Ratio allows ends in ErrBound. It ends with an error of r
-// where r has one, so that a digest that r verifies is verified.
+// Decompress decompresses a gzip or zstd stream, detected by its first bytes, and passes others unchanged. Above
+// bounds.Ratio it returns ErrBound. It returns an error of r at its end, so that a digest that r verifies is verified.
 func Decompress(r io.Reader, bounds Bounds) (io.ReadCloser, error) {
 	in := &counted{r: r}
 	buffered := bufio.NewReaderSize(in, 256<<10)
@@ -79,7 +78,7 @@ func (d *decompressed) Read(p []byte) (int, error) {
 
 func (d *decompressed) Close() error { return d.plain.Close() }
 
-// counted counts what was read.
+// counted counts bytes read.
 type counted struct {
 	r io.Reader
 	n int64

@@ -54,7 +54,7 @@ func (l *layer) entry(h *tar.Header) error {
 	return fmt.Errorf("it is of the unknown type %q", h.Typeflag)
 }
 
-// top takes the entry of the root itself, which is a directory whatever a layer says.
+// top handles the entry of the root itself, always a directory.
 func (l *layer) top(h *tar.Header) error {
 	switch h.Typeflag {
 	case tar.TypeDir:
@@ -96,7 +96,7 @@ func (l *layer) file(h *tar.Header, dir, base string) error {
 	return errors.Join(err, unix.Close(fd))
 }
 
-// fill writes an open and empty file, and notes its digest.
+// fill writes an open empty file, and records its digest.
 func (l *layer) fill(fd int, h *tar.Header) error {
 	l.sum.Reset()
 	for {
@@ -142,7 +142,7 @@ func (l *layer) directory(h *tar.Header, dir, base string) error {
 	return nil
 }
 
-// mkdir makes a directory in place of anything but a directory.
+// mkdir makes a directory, replacing anything but a directory.
 func (l *layer) mkdir(p place, base string) error {
 	var st unix.Stat_t
 	if unix.Fstatat(p.fd, base, &st, unix.AT_SYMLINK_NOFOLLOW) == nil && st.Mode&unix.S_IFMT == unix.S_IFDIR {
@@ -153,7 +153,7 @@ func (l *layer) mkdir(p place, base string) error {
 	if err != nil {
 		return fmt.Errorf("make directory: %w", err)
 	}
-	// The umask had its part. What was just made is no link that this could follow.
+	// Undo the umask. A directory just made is no link to follow.
 	if err := unix.Fchmodat(p.fd, base, dirMode, 0); err != nil {
 		return fmt.Errorf("set the mode of a directory: %w", err)
 	}
@@ -179,8 +179,8 @@ func (l *layer) symlink(h *tar.Header, dir, base string) error {
 	return nil
 }
 
-// hardLink gives an entry of this or a lower layer one more name. linkat(2) follows no link in the
-// last part of a name, and all before it is resolved inside the root.
+// hardLink adds a name to an entry of this or a lower layer. linkat(2) follows no last link, and the path before is
+// resolved inside the root.
 func (l *layer) hardLink(h *tar.Header, dir, base string) error {
 	name, err := l.bounds.clean(h.Linkname)
 	if err != nil {
@@ -210,7 +210,7 @@ func (l *layer) hardLink(h *tar.Header, dir, base string) error {
 	return nil
 }
 
-// put makes an entry, in place of what has its name.
+// put makes an entry, replacing one of its name.
 func (l *layer) put(p place, base string, make func() error) error {
 	err := make()
 	if errors.Is(err, unix.EEXIST) {
@@ -225,7 +225,7 @@ func (l *layer) put(p place, base string, make func() error) error {
 	return err
 }
 
-// vacate removes what an entry that is left out would have replaced.
+// vacate removes what a skipped entry would have replaced.
 func (l *layer) vacate(dir, base string) error {
 	p, err := l.existing(dir)
 	if isMissing(err) {
@@ -238,7 +238,7 @@ func (l *layer) vacate(dir, base string) error {
 	return l.remove(p, base, nil)
 }
 
-// note remembers that an entry is of this layer. Below the lowest there is nothing to tell it from.
+// note records an entry of this layer. The lowest layer needs none.
 func (l *layer) note(p place, base string) {
 	real := join(p.real, base)
 	l.names += int64(len(real))

@@ -11,15 +11,15 @@ import (
 
 // Source is one layer of an image.
 type Source struct {
-	// Open begins to read the layer as it is stored: a tar stream, also compressed by gzip or zstd. A
-	// reader that verifies its digest gives an error in place of io.EOF; it is read to its end.
+	// Open opens the layer as stored: a tar stream, plain or compressed by gzip or zstd. A verifying reader returns an
+	// error instead of io.EOF; it is read to its end.
 	Open func() (io.ReadCloser, error)
-	// DiffID is the digest that the image's config gives for the layer without compression.
+	// DiffID is the uncompressed layer's digest in the image's config.
 	DiffID digest.Digest
 }
 
-// Image applies all layers of an image to dir, which must be empty, the lowest first, and verifies their
-// diff ids. The bounds are for all of them together. After an error dir is of no use.
+// Image applies all layers of an image, lowest first, to dir, which must be empty, and verifies their diff ids. The
+// bounds are for all together. After an error dir is unusable.
 func Image(ctx context.Context, dir *os.File, layers []Source, bounds Bounds) (*Root, error) {
 	root := NewRoot(dir, bounds)
 	for i, layer := range layers {

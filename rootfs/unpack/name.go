@@ -5,16 +5,15 @@ import (
 	"strings"
 )
 
-// errName is why the name of an entry is refused.
+// Reasons to refuse an entry's name.
 var (
 	errDotDot   = errors.New(`its name has a ".."`)
 	errNUL      = errors.New("its name has a NUL")
 	errReserved = errors.New(`its name has a directory that begins with ".wh.", which is kept for whiteouts`)
 )
 
-// clean returns the name of an entry relative to the root, "" for the root itself. A leading "/" is
-// dropped, as tar(1) does; ".." is refused, although it could be held inside, because no honest image
-// has it.
+// clean returns an entry's name relative to the root, "" for the root. A leading "/" is dropped, as by tar(1); ".." is
+// refused, though it could be confined, because no honest image has it.
 func (b Bounds) clean(name string) (string, error) {
 	if strings.IndexByte(name, 0) >= 0 {
 		return "", errNUL
@@ -36,7 +35,7 @@ func (b Bounds) clean(name string) (string, error) {
 	return clean, b.depth(clean)
 }
 
-// depth bounds the parts of a clean path.
+// depth bounds a clean path's components.
 func (b Bounds) depth(clean string) error {
 	if strings.Count(clean, "/") >= b.Depth {
 		return beyond("directories in a path", b.Depth)
@@ -44,13 +43,13 @@ func (b Bounds) depth(clean string) error {
 	return nil
 }
 
-// cut splits a clean name into its directory, "" for the root, and its last part.
+// cut splits a clean name into its directory, "" for the root, and its base.
 func cut(name string) (dir, base string) {
 	i := strings.LastIndexByte(name, '/')
 	return name[:max(i, 0)], name[i+1:]
 }
 
-// join is the opposite of cut.
+// join is the inverse of cut.
 func join(dir, base string) string {
 	if dir == "" {
 		return base

@@ -12,22 +12,22 @@ import (
 	"github.com/scidex-ai/scidex-oci/rootfs/beneath"
 )
 
-// place is an open directory of the root.
+// place is an open directory in the root.
 type place struct {
-	name string // as the entry has it
-	real string // from the root, free of links
+	name string // as in the entry
+	real string // from the root, without links
 	fd   int    // O_PATH
 }
 
-// The most links of one path, as Linux has it (path_resolution(7)), and the most parts that it and the
-// targets of those links have in all.
+// The most links in a path, as in Linux (path_resolution(7)), and the most components of it and those links' targets
+// together.
 const (
 	maxLinks = 40
 	maxSteps = 512
 )
 
-// parentOf opens the directory of an entry and makes it, with those above, where it is missing: with
-// the time of the entry, so that the same layers make the same root. It stays open for the next entry.
+// parentOf opens an entry's directory and makes missing ones, with the entry's time, so that the same layers make the
+// same root. It stays open for the next entry.
 func (l *layer) parentOf(dir string, mtime time.Time) (place, error) {
 	if l.parent.fd >= 0 && l.parent.name == dir && !l.stale {
 		return l.parent, nil
@@ -39,7 +39,7 @@ func (l *layer) parentOf(dir string, mtime time.Time) (place, error) {
 	if err != nil {
 		return place{}, fmt.Errorf("its directory: %w", err)
 	}
-	// Through links the entry may be deeper than its name says.
+	// Through links the entry may be deeper than its name.
 	if err := errors.Join(l.bounds.depth(join(p.real, "entry")), l.keepTime(p)); err != nil {
 		unix.Close(p.fd)
 		return place{}, err
@@ -57,7 +57,7 @@ func (l *layer) forget() {
 	l.parent.fd = -1
 }
 
-// keepTime remembers the modification time of a directory that is about to change.
+// keepTime saves a directory's modification time before a change.
 func (l *layer) keepTime(p place) error {
 	if _, known := l.times[p.real]; known {
 		return nil
@@ -71,8 +71,8 @@ func (l *layer) keepTime(p place) error {
 	return nil
 }
 
-// existing opens a directory, through links as the analysis would see them: an absolute target begins
-// at the root, and ".." does not lead out of it.
+// existing opens a directory, with links resolved as in the analysis: an absolute target starts at the root, and ".."
+// does not leave it.
 func (l *layer) existing(name string) (place, error) {
 	fd, err := l.open(name)
 	if err == nil {
@@ -89,12 +89,12 @@ func (l *layer) existing(name string) (place, error) {
 	return place{name, real, fd}, err
 }
 
-// open opens a directory by a path that is free of links. The kernel holds it below the root.
+// open opens a directory by a path without links. The kernel confines it to the root.
 func (l *layer) open(real string) (int, error) {
 	return beneath.Open(l.root, real, unix.O_PATH|unix.O_DIRECTORY)
 }
 
-// resolve returns the path without links that a name stands for. What is missing stands for itself.
+// resolve returns a name's path without links. Missing components resolve to themselves.
 func (l *layer) resolve(name string) (string, error) {
 	real, links := "", 0
 	left := strings.Split(name, "/")
@@ -128,7 +128,7 @@ func (l *layer) resolve(name string) (string, error) {
 	return l.bounds.clean(real)
 }
 
-// readlink returns the target of a link, "" for all else and for what is missing.
+// readlink returns a link's target, "" for other or missing files.
 func (l *layer) readlink(real, base string) (string, error) {
 	fd, err := l.open(real)
 	if isMissing(err) {
@@ -146,7 +146,7 @@ func (l *layer) readlink(real, base string) (string, error) {
 	return string(buf[:max(n, 0)]), err
 }
 
-// makeDirs makes a directory and those above it, and opens it.
+// makeDirs makes a directory and its parents, and opens it.
 func (l *layer) makeDirs(name string, mtime time.Time) (place, error) {
 	real, err := l.resolve(name)
 	if err != nil {
@@ -168,7 +168,7 @@ func (l *layer) makeDirs(name string, mtime time.Time) (place, error) {
 	return at, nil
 }
 
-// step opens a directory of another, and makes it where it is missing.
+// step opens a subdirectory, and makes it if missing.
 func (l *layer) step(at place, base string, mtime time.Time) (place, error) {
 	real := join(at.real, base)
 	fd, err := beneath.Open(at.fd, base, unix.O_PATH|unix.O_DIRECTORY)
@@ -186,7 +186,7 @@ func (l *layer) step(at place, base string, mtime time.Time) (place, error) {
 	return place{real, real, fd}, err
 }
 
-// restoreTimes gives the directories the times that their entries have, or had in lower layers.
+// restoreTimes sets the directories' times from their entries, or from lower layers.
 func (l *layer) restoreTimes() error {
 	for real, mtime := range l.times {
 		fd, err := beneath.Open(l.root, real, unix.O_RDONLY|unix.O_DIRECTORY)
@@ -205,7 +205,7 @@ func (l *layer) restoreTimes() error {
 	return nil
 }
 
-// setTime is futimens(3): x/sys has it for names alone.
+// setTime is futimens(3), which x/sys has only by name.
 func setTime(fd int, mtime unix.Timespec) error {
 	times := [2]unix.Timespec{mtime, mtime}
 	_, _, errno := unix.Syscall6(unix.SYS_UTIMENSAT, uintptr(fd), 0, uintptr(unsafe.Pointer(&times)), 0, 0, 0)
@@ -215,7 +215,7 @@ func setTime(fd int, mtime unix.Timespec) error {
 	return nil
 }
 
-// isMissing says whether there is no directory or entry of a name.
+// isMissing reports a missing directory or entry.
 func isMissing(err error) bool {
 	return errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ENOTDIR)
 }

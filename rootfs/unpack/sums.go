@@ -7,8 +7,8 @@ import (
 	"slices"
 )
 
-// Sums has the SHA-256 digests of files by their inode numbers, taken while they were written: 40 bytes
-// for each. A number that was used again has the digest of the last file.
+// Sums has the SHA-256 digests of files by inode number, computed while writing: 40 bytes each. A reused number has the
+// last file's digest.
 type Sums struct {
 	list   []sum
 	sorted bool
@@ -25,14 +25,14 @@ func (s *Sums) add(ino uint64, h hash.Hash) {
 	s.sorted = false
 }
 
-// Of returns the digest of the file with an inode number, if it was written here. The first call after a
-// layer sorts; calls must not overlap.
+// Of returns the digest of a file written here, by inode number. The first call after a layer sorts; calls must not
+// overlap.
 func (s *Sums) Of(ino uint64) (of [sha256.Size]byte, known bool) {
 	if !s.sorted {
 		slices.SortStableFunc(s.list, func(a, b sum) int { return cmp.Compare(a.ino, b.ino) })
 		s.sorted = true
 	}
-	// The last of equals is before the first that is greater.
+	// The last of equals precedes the first greater one.
 	next, _ := slices.BinarySearchFunc(s.list, ino, func(a sum, ino uint64) int {
 		if a.ino <= ino {
 			return -1

@@ -1,14 +1,13 @@
-// Package unpack applies the layers of a container image, OCI's or Docker's, to a directory: as any
-// user, in the calling process, with nothing in a layer trusted. What an entry names is reached from
-// the directory's descriptor, and the kernel never follows a symbolic link for it.
+// Package unpack applies the layers of a container image, OCI's or Docker's, to a directory: as any user, in the calling
+// process, without trusting a layer. Entries are reached from the directory's descriptor, and the kernel never follows a
+// symbolic link to them.
 //
-// The root that comes of it is for analyses under other ids, read-only: it has files, directories and
-// symbolic links and nothing else. Everything belongs to the caller. Modes are 0755 for directories and
-// for files that anybody may execute, 0644 for all others: the analysis can read it all, and nobody but
-// the caller can write. Set-id and sticky bits, extended attributes (file capabilities among them) and
-// owners are dropped. Devices and FIFOs are left out and counted: no user can make the first, /dev is
-// mounted in every run, and a FIFO would be a channel between runs that share the root. Modification
-// times are kept: Python compares them with those in its compiled files.
+// The root is for analyses under other ids, read-only: it has only files, directories and symbolic links. Everything
+// belongs to the caller. Modes are 0755 for directories and files that anyone may execute, 0644 for all others: the
+// analysis can read everything, and only the caller can write. Set-id and sticky bits, extended attributes (including
+// file capabilities) and owners are dropped. Devices and FIFOs are skipped and counted: users cannot make devices, /dev
+// is mounted in every run, and a FIFO would be a channel between runs that share the root. Modification times are kept:
+// Python compares them with those in its compiled files.
 package unpack
 
 import (
@@ -26,12 +25,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Totals is what was met in layers.
+// Totals counts what layers had.
 type Totals struct {
 	Entries int64 // of the archives
-	Bytes   int64 // of the contents of files, with holes
-	Read    int64 // of the archives, without compression
-	Skipped int64 // devices, FIFOs, what AUFS left, and hard links to them
+	Bytes   int64 // of files' contents, with holes
+	Read    int64 // of the uncompressed archives
+	Skipped int64 // devices, FIFOs, AUFS leftovers, and hard links to them
 }
 
 // Root is a directory to which layers are applied, the lowest first.
@@ -41,22 +40,21 @@ type Root struct {
 	totals Totals
 	sums   *Sums
 	names  int64 // bytes
-	empty  bool  // no layer was applied yet
+	empty  bool  // before the first layer
 }
 
-// NewRoot prepares dir, which must be empty and the caller's, and stays the caller's to close.
+// NewRoot prepares dir, which must be empty. The caller owns and closes it.
 func NewRoot(dir *os.File, bounds Bounds) *Root {
 	return &Root{dir: dir, bounds: bounds, sums: new(Sums), empty: true}
 }
 
-// Totals is what was met in all layers so far.
+// Totals returns the totals of all layers.
 func (r *Root) Totals() Totals { return r.totals }
 
-// Sums are the digests of all files that were written and are still there.
+// Sums are the digests of all existing files written here.
 func (r *Root) Sums() *Sums { return r.sums }
 
-// Layer applies one layer, a tar stream without compression, to dir, which may hold lower layers.
-// After an error dir is of no use.
+// Layer applies a layer, an uncompressed tar stream, to dir, which may hold lower layers. After an error dir is unusable.
 func Layer(ctx context.Context, dir *os.File, layer io.Reader, bounds Bounds) (Totals, error) {
 	r := NewRoot(dir, bounds)
 	r.empty = false
@@ -64,9 +62,8 @@ func Layer(ctx context.Context, dir *os.File, layer io.Reader, bounds Bounds) (T
 	return r.totals, err
 }
 
-// Layer applies one more layer, a tar stream without compression, and returns the digest of the whole
-// stream, which is the layer's diff id. The stream is read to its end, also behind the end of the
-// archive. After an error the directory is of no use.
+// Layer applies the next layer, an uncompressed tar stream, and returns the digest of the whole stream, which is the
+// layer's diff id. It reads the stream to its end, past the end of the archive. After an error the directory is unusable.
 func (r *Root) Layer(ctx context.Context, stream io.Reader) (digest.Digest, error) {
 	ahead := readAhead(stream)
 	defer ahead.stop()
@@ -102,7 +99,7 @@ func (r *Root) apply(ctx context.Context, stream io.Reader) error {
 	return l.restoreTimes()
 }
 
-// layer is one layer while it is applied.
+// layer is a layer being applied.
 type layer struct {
 	*Root
 	root int // descriptor
@@ -110,14 +107,13 @@ type layer struct {
 	sum  hash.Hash
 	buf  []byte
 
-	// Paths from the root, free of links. Those that this layer made, which its whiteouts do not
-	// hide; those that its whiteouts were applied to; names of entries that were left out; the
-	// modification times that directories get when all else is done.
+	// Paths from the root, without links: those made by this layer, which its whiteouts do not hide; those that its
+	// whiteouts were applied to; names of skipped entries; and the directories' modification times, set at the end.
 	fresh, hidden, skipped map[string]struct{}
 	times                  map[string]unix.Timespec
 
-	parent place // of the last entry, for the next
-	stale  bool  // something was removed since: its name may stand for another directory
+	parent place // of the last entry, for reuse
+	stale  bool  // something was removed: its name may mean another directory
 }
 
 func (l *layer) entries() error {
@@ -142,8 +138,8 @@ func (l *layer) entries() error {
 	}
 }
 
-// metered counts what is read of a layer and ends where its bounds or the context do. It has no Seek:
-// what an archive's reader skips would be missing in the digest.
+// metered counts what is read of a layer and ends at its bounds or with the context. It has no Seek: skipped bytes would
+// be missing in the digest.
 type metered struct {
 	ctx  context.Context
 	r    io.Reader

@@ -11,16 +11,15 @@ import (
 	"github.com/scidex-ai/scidex-oci/rootfs/beneath"
 )
 
-// The marks of a layer that hide what lower layers have (image-spec, layer.md, "Whiteouts"): one entry
-// beside the mark, or all that is in the mark's directory. What begins with leftover was AUFS's own.
+// Markers of a layer that hide entries of lower layers (image-spec, layer.md, "Whiteouts"): the entry beside the marker,
+// or all in its directory. The leftover prefix is AUFS's own.
 const (
 	whiteout = ".wh."
 	leftover = ".wh..wh."
 	opaque   = ".wh..wh..opq"
 )
 
-// reserved says whether an entry is a leftover of AUFS, or has a directory of a name that no directory
-// may have.
+// reserved reports whether an entry is a leftover of AUFS, or is in a directory with a forbidden name.
 func reserved(dir, base string) (bool, error) {
 	for step := range strings.SplitSeq(dir, "/") {
 		if strings.HasPrefix(step, leftover) {
@@ -33,7 +32,7 @@ func reserved(dir, base string) (bool, error) {
 	return base != opaque && strings.HasPrefix(base, leftover), nil
 }
 
-// whiteout hides what lower layers have, wherever in its layer the mark is. What this layer has stays.
+// whiteout hides entries of lower layers, wherever in its layer the marker is. This layer's own stay.
 func (l *layer) whiteout(dir, mark string) error {
 	base := strings.TrimPrefix(mark, whiteout)
 	if mark != opaque && (base == "" || base == "." || base == "..") {
@@ -51,7 +50,7 @@ func (l *layer) whiteout(dir, mark string) error {
 	}
 	defer unix.Close(p.fd)
 	real := join(p.real, mark)
-	// Once is enough, and often would be an attack: each goes through all that this layer has there.
+	// Only once: each pass covers all of this layer there, so repeats could be an attack.
 	if _, done := l.hidden[real]; done {
 		return nil
 	}
@@ -71,8 +70,7 @@ func (l *layer) isFresh(real string) bool {
 	return fresh
 }
 
-// remove removes an entry with all that is below, but for what is to be kept and the directories above
-// that.
+// remove removes an entry and everything below it, except what to keep and the directories above that.
 func (l *layer) remove(p place, base string, keep func(real string) bool) error {
 	l.stale = true
 	real := join(p.real, base)
@@ -101,7 +99,7 @@ func (l *layer) remove(p place, base string, keep func(real string) bool) error 
 	return removed(real, err)
 }
 
-// removeAll removes what is in a directory, but for what is to be kept.
+// removeAll empties a directory, except what to keep.
 func (l *layer) removeAll(p place, keep func(real string) bool) error {
 	fd, err := beneath.Open(p.fd, ".", unix.O_RDONLY|unix.O_DIRECTORY)
 	if err != nil {

@@ -1,5 +1,5 @@
 // Package registrytest runs Debian's docker-registry for tests, with TLS and authentication, makes images for it with
-// umoci and skopeo, and puts a proxy before it that fails as registries and networks do.
+// umoci and skopeo, and a proxy that fails as registries and networks do.
 package registrytest
 
 import (
@@ -21,13 +21,13 @@ import (
 
 // Authority signs certificates for loopback until the end of the test.
 type Authority struct {
-	// File holds its certificate, for SSL_CERT_FILE; Dir is a directory as skopeo's --dest-cert-dir wants it.
+	// File holds its certificate, for SSL_CERT_FILE; Dir is a directory for skopeo's --dest-cert-dir.
 	File, Dir string
 	cert      *x509.Certificate
 	key       *ecdsa.PrivateKey
 }
 
-// NewAuthority makes a certificate authority of the test's own.
+// NewAuthority makes a certificate authority for the test.
 func NewAuthority(t testing.TB) *Authority {
 	t.Helper()
 	a, err := MakeAuthority(t.TempDir())
@@ -57,7 +57,7 @@ func MakeAuthority(dir string) (*Authority, error) {
 	return a, writePEM(a.File, "CERTIFICATE", der)
 }
 
-// Pool holds the authority and nobody else.
+// Pool holds only the authority.
 func (a *Authority) Pool() *x509.CertPool {
 	pool := x509.NewCertPool()
 	pool.AddCert(a.cert)

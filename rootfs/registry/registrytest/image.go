@@ -14,7 +14,7 @@ import (
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 )
 
-// Run runs a program and returns what it says on standard output.
+// Run runs a program and returns its standard output.
 func Run(t testing.TB, program string, args ...string) string {
 	t.Helper()
 	cmd := exec.Command(program, args...)
@@ -26,7 +26,7 @@ func Run(t testing.TB, program string, args ...string) string {
 	return strings.TrimSpace(out.String())
 }
 
-// Image makes an OCI layout with an image "latest" by umoci, one layer of so many random bytes for each size.
+// Image makes an OCI layout with an image "latest" by umoci, with one layer of random bytes for each size.
 func Image(t testing.TB, sizes ...int) (layout string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -45,7 +45,7 @@ func Image(t testing.TB, sizes ...int) (layout string) {
 	return layout
 }
 
-// Push copies the image "latest" of an OCI layout to the registry by skopeo, with these arguments of its own.
+// Push copies the image "latest" of an OCI layout to the registry by skopeo, with additional arguments.
 func (s *Server) Push(t testing.TB, layout, name string, args ...string) {
 	t.Helper()
 	all := []string{"--insecure-policy", "copy"}
@@ -72,7 +72,7 @@ func image(t testing.TB, layout string) ocispec.Descriptor {
 	return index.Manifests[0]
 }
 
-// Join makes a layout with an index "latest" of the images of others, one for each os/architecture.
+// Join makes a layout with an index "latest" of others' images, one for each os/architecture.
 func Join(t testing.TB, layouts map[string]string) (layout string) {
 	t.Helper()
 	layout = t.TempDir()

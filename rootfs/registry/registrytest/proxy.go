@@ -13,10 +13,10 @@ import (
 	"testing"
 )
 
-// Fault may answer a request itself, in place of handing it to next, the registry.
+// Fault may answer a request itself, instead of passing it to next, the registry.
 type Fault func(w http.ResponseWriter, r *http.Request, next http.Handler)
 
-// Proxy is a server with TLS before a registry.
+// Proxy is a TLS server before a registry.
 type Proxy struct {
 	Address string // host:port on loopback
 	mutex   sync.Mutex
@@ -53,18 +53,18 @@ func NewProxy(t testing.TB, s *Server) *Proxy {
 	return p
 }
 
-// TLSServer runs a server that the registry's authority vouches for, until the end of the test, and returns its URL.
+// TLSServer runs a server with the registry authority's certificate, until the end of the test, and returns its URL.
 func (s *Server) TLSServer(t testing.TB, handler http.Handler) string {
 	t.Helper()
 	server := httptest.NewUnstartedServer(handler)
 	server.TLS = s.Authority.config(t)
-	server.Config.ErrorLog = log.New(io.Discard, "", 0) // broken connections are what it is for
+	server.Config.ErrorLog = log.New(io.Discard, "", 0) // broken connections are its purpose
 	server.StartTLS()
 	t.Cleanup(server.Close)
 	return server.URL
 }
 
-// Fail sets what happens from now on, and forgets what was asked before; nil lets all pass.
+// Fail sets the fault of future requests, and clears the requests seen; nil passes all.
 func (p *Proxy) Fail(fault Fault) {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
@@ -84,7 +84,7 @@ func (p *Proxy) Seen(word string) []*http.Request {
 	return found
 }
 
-// Cut returns a writer that breaks the connection after so many bytes of the body.
+// Cut returns a writer that breaks the connection after some bytes of the body.
 func Cut(w http.ResponseWriter, after int) http.ResponseWriter { return &cutter{w, after} }
 
 type cutter struct {
@@ -109,7 +109,7 @@ func Record(next http.Handler, r *http.Request) *httptest.ResponseRecorder {
 	return w
 }
 
-// Send answers with what was recorded, but for its body.
+// Send sends a recorded response with another body.
 func Send(w http.ResponseWriter, answer *httptest.ResponseRecorder, body []byte) {
 	for key, values := range answer.Header() {
 		if key != "Content-Length" {

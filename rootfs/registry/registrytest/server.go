@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// The account of every registry with authentication, and its line in the registry's file of passwords (bcrypt).
+// The account of every registry with authentication, and its line in the registry's password file (bcrypt).
 const (
 	User     = "analyst"
 	Password = "secret-of-the-test"
@@ -27,16 +27,16 @@ type Server struct {
 	realm     string // of its tokens
 }
 
-// Option changes what is started.
+// Option configures a Server.
 type Option func(*Server)
 
-// Plain starts it without TLS and without authentication.
+// Plain disables TLS and authentication.
 func Plain(s *Server) { s.plain = true }
 
-// Tokens has it demand tokens from a server at this URL (TokenServer) in place of a password.
+// Tokens requires tokens from a server at this URL (TokenServer) instead of a password.
 func Tokens(realm string) Option { return func(s *Server) { s.realm = realm } }
 
-// Start runs a registry until the end of the test: with TLS and a password, unless an option says otherwise.
+// Start runs a registry until the end of the test: with TLS and a password, unless an option changes that.
 func Start(t testing.TB, authority *Authority, options ...Option) *Server {
 	t.Helper()
 	program, err := exec.LookPath("docker-registry")
@@ -63,7 +63,7 @@ func Start(t testing.TB, authority *Authority, options ...Option) *Server {
 
 var address = regexp.MustCompile(`listening on (127\.0\.0\.1:[0-9]+)`)
 
-// listening reads the log for the port that the kernel has chosen, and goes on reading so that no pipe fills up.
+// listening reads the port that the kernel has chosen from the log, and reads on so that no pipe fills up.
 func listening(t testing.TB, logs *bufio.Scanner) string {
 	t.Helper()
 	var said []string
@@ -103,7 +103,7 @@ func (s *Server) configure(t testing.TB) string {
 	return path
 }
 
-// Port is that of the address.
+// Port is the address's port.
 func (s *Server) Port() string {
 	_, port, _ := net.SplitHostPort(s.Address)
 	return port

@@ -18,8 +18,8 @@ const (
 	tokenIssuer  = "issuer-of-the-test"
 )
 
-// TokenServer gives tokens, signed by the authority, to those who know the password (distribution's "Token
-// Authentication Specification"). It returns the URL of the realm.
+// TokenServer issues tokens, signed by the authority, for the password (distribution's "Token Authentication
+// Specification"). It returns the URL of the realm.
 func TokenServer(t testing.TB, authority *Authority) (realm string) {
 	t.Helper()
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -35,7 +35,7 @@ func TokenServer(t testing.TB, authority *Authority) (realm string) {
 	return server.URL + "/token"
 }
 
-// token signs what was asked for (JSON Web Token, RFC 7519, with ES256 and the signer's certificate).
+// token signs what was requested (JSON Web Token, RFC 7519, with ES256 and the signer's certificate).
 func (a *Authority) token(scopes []string) string {
 	var access []map[string]any
 	for _, scope := range scopes {
