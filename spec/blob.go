@@ -5,17 +5,17 @@ import (
 	"strings"
 )
 
-// digestPrefix begins the source of an input that is a blob. A file of such a name is written ./sha256:NAME.
+// digestPrefix marks an input as a blob. A file of such a name is written ./sha256:NAME.
 const digestPrefix = "sha256:"
 
-// How URLs of blob stores begin, and what is in them between the store and the digest of a blob.
+// URL prefixes of blob stores, and the separator between the store and a blob's digest.
 const (
 	s3Scheme   = "s3://"
 	fileScheme = "file://"
 	blobsBelow = "/sha256/"
 )
 
-// Digest is the SHA-256, in lower-case hexadecimal digits, of an input that is a blob of the blob store.
+// Digest is the SHA-256, in lower-case hexadecimal, of a blob input.
 func (i Input) Digest() (sha256 string, ok bool) {
 	if hex, ok := strings.CutPrefix(i.Source, digestPrefix); ok {
 		return hex, true
@@ -24,19 +24,19 @@ func (i Input) Digest() (sha256 string, ok bool) {
 	return hex, ok
 }
 
-// Store is the URL of the blob store in which an input lies that is named by a URL; else "".
+// Store is the URL of the blob store of an input given by URL; else "".
 func (i Input) Store() string {
 	store, _, _ := cutURL(i.Source)
 	return store
 }
 
-// isBlob reports whether an input is meant to be a blob.
+// isBlob reports whether an input denotes a blob.
 func isBlob(s string) bool { return strings.HasPrefix(s, digestPrefix) || isURL(s) }
 
 func isURL(s string) bool { return strings.HasPrefix(s, s3Scheme) || strings.HasPrefix(s, fileScheme) }
 
-// cutURL cuts a URL between the store and the digest, which something may follow after a colon. It is not ok where there
-// is no digest. Nothing is decoded: a key is taken as it stands, as that of the store is.
+// cutURL splits a URL into the store and the digest, with an optional suffix after a colon. It is not ok without a
+// digest. Nothing is decoded: keys are used verbatim, as in the store.
 func cutURL(s string) (store, rest string, ok bool) {
 	if !isURL(s) {
 		return "", "", false
@@ -53,7 +53,7 @@ func cutURL(s string) (store, rest string, ok bool) {
 	}
 }
 
-// splitBlob splits an input that isBlob. What names no digest has no destination either.
+// splitBlob splits an input that isBlob. Without a digest it has no destination either.
 func splitBlob(s string) (source, destination string, explicit bool) {
 	store, rest, ok := cutURL(s)
 	if !ok && isURL(s) {
@@ -73,7 +73,7 @@ func splitBlob(s string) (source, destination string, explicit bool) {
 	return before + hex, destination, explicit || isDigest(hex)
 }
 
-// checkBlob refuses a source that is meant to be a blob and names none.
+// checkBlob refuses a blob source without a digest.
 func checkBlob(source string) error {
 	hex, ok := Input{Source: source}.Digest()
 	switch {
@@ -89,7 +89,7 @@ func isDigest(hex string) bool {
 	return len(hex) == 64 && strings.Trim(hex, "0123456789abcdef") == ""
 }
 
-// resolveSource makes the source of an input absolute, and the directory of a blob store.
+// resolveSource makes an input's source absolute, or a blob store's directory.
 func resolveSource(dir, source string) string {
 	if rest, ok := strings.CutPrefix(source, fileScheme); ok {
 		return fileScheme + resolve(dir, rest)

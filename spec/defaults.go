@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Words of the fields that take one of a few.
+// Values of fields with a few choices.
 const (
 	None = "none" // data, docs, runtime: bind nothing
 
@@ -33,8 +33,8 @@ const (
 	KeepAlways = "always"
 )
 
-// WithDefaults returns the analysis with every limit and choice that was not made filled in. The id
-// and IDs stay: the runner makes the one, and chooses the other by what the host offers.
+// WithDefaults returns the analysis with all unset limits and choices filled in. The id and IDs stay: the runner makes
+// the id, and chooses IDs by what the host offers.
 func (a Analysis) WithDefaults() Analysis {
 	or(&a.Memory, 2*GiB)
 	or(&a.CPUs, 1)
@@ -55,7 +55,7 @@ func (a Analysis) WithDefaults() Analysis {
 	return a
 }
 
-// BindsSomething reports whether the analysis reads anything of the host but its script and its programs.
+// BindsSomething reports whether the analysis reads anything of the host besides its script and programs.
 func (a Analysis) BindsSomething() bool {
 	return a.Data != None && a.Data != "" || a.Docs != None && a.Docs != "" || a.Project != "" || len(a.Inputs) > 0 || a.Stage != "" ||
 		a.Runtime != None && a.Runtime != ""
@@ -68,9 +68,8 @@ func or[T comparable](field *T, value T) {
 	}
 }
 
-// ResolvePaths returns the analysis with its host paths absolute, relative ones being relative to
-// dir, which must be absolute. Inputs get their destination written out, so that they read the same
-// whatever dir is.
+// ResolvePaths returns the analysis with absolute host paths; relative ones are relative to dir, which must be absolute.
+// Inputs get explicit destinations, so that they do not depend on dir.
 func (a Analysis) ResolvePaths(dir string) Analysis {
 	for _, path := range []*string{&a.Script, &a.Project, &a.Stage, &a.Export} {
 		*path = resolve(dir, *path)
@@ -91,7 +90,7 @@ func (a Analysis) ResolvePaths(dir string) Analysis {
 	return a
 }
 
-// resolveInput leaves alone what Validate is to refuse as it was written.
+// resolveInput leaves invalid inputs unchanged for Validate.
 func resolveInput(dir, input string) string {
 	source, destination, explicit := splitInput(input)
 	if source == "" || !explicit && (strings.HasSuffix(source, ":") || isBlob(source)) {
@@ -114,8 +113,8 @@ func resolve(dir, path string) string {
 	return filepath.Join(dir, path)
 }
 
-// NewID makes an id from the time of creation and four random bytes: "20261121T010203-1a2b3c4d". Ids
-// of different seconds sort by time.
+// NewID makes an id from the creation time and four random bytes: "20261121T010203-1a2b3c4d". Ids of different seconds
+// sort by time.
 func NewID(now time.Time, random [4]byte) string {
 	return now.UTC().Format("20060102T150405") + "-" + hex.EncodeToString(random[:])
 }

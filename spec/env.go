@@ -11,14 +11,14 @@ import (
 	"github.com/opencontainers/runtime-spec/specs-go"
 )
 
-// homeDir is a tmpfs outside /work, for what libraries write beside their results.
+// homeDir is a tmpfs outside /work, for what libraries write besides results.
 const homeDir = "/home/analysis"
 
-// reservedEnv are the variables that no analysis may set: programs rely on them to find their way.
+// reservedEnv may not be set by an analysis: programs rely on them to find files.
 var reservedEnv = [...]string{"SCIDEX_ANALYSIS_ID", "SCIDEX_DATA_DIR", "SCIDEX_DOCS_DIR", "SCIDEX_WORK_DIR"}
 
-// withEnv makes the environment from scratch: nothing of the caller's is inherited. Ours overrides the
-// image's but for PATH, the user's variables and secrets override both, and nothing the reserved ones.
+// withEnv makes the environment from scratch, without the caller's. Ours overrides the image's except PATH, the user's
+// variables and secrets override both, except the reserved ones.
 func withEnv(a Analysis, place Placement, s *specs.Spec) error {
 	env, err := Environment(a, place)
 	if err != nil {
@@ -30,8 +30,7 @@ func withEnv(a Analysis, place Placement, s *specs.Spec) error {
 	return nil
 }
 
-// Environment is that of the analysis, by name, with the values of secrets. The error names a secret that execve(2) does not
-// take.
+// Environment is the analysis' environment, with the values of secrets. The error names a secret that execve(2) rejects.
 func Environment(a Analysis, place Placement) (map[string]string, error) {
 	env := imageEnv(place.ImageEnv)
 	path, hasPath := env["PATH"]
@@ -60,13 +59,13 @@ func Environment(a Analysis, place Placement) (map[string]string, error) {
 	return env, nil
 }
 
-// Repeats reports whether the analysis is to be deterministic.
+// Repeats reports whether Deterministic is set.
 func (a Analysis) Repeats() bool { return a.Deterministic != nil && *a.Deterministic }
 
-// imageEnv are the variables of an image's configuration, "NAME=VALUE", that a variable may be. Of a list that
-// execve(2) could not take with what else there is nothing counts.
+// imageEnv returns the allowed variables of an image's configuration, "NAME=VALUE". A list that would exceed execve(2)'s
+// limit with the rest is ignored.
 func imageEnv(list []string) map[string]string {
-	const most = 1 << 20 // bytes; Linux takes a quarter of the stack's limit, 2 MiB, for arguments and environment
+	const most = 1 << 20 // bytes; Linux allows a quarter of the stack limit, 2 MiB, for arguments and environment
 	env, size := map[string]string{}, 0
 	for _, pair := range list {
 		name, value, ok := strings.Cut(pair, "=")
@@ -91,8 +90,8 @@ func baseEnv() map[string]string {
 		"TZ":      "UTC",
 		"LANG":    "C.UTF-8",
 
-		"PYTHONHASHSEED":    "0", // the order of sets repeats
-		"PYTHONUNBUFFERED":  "1", // what was printed before a kill is in the log
+		"PYTHONHASHSEED":    "0", // repeatable order of sets
+		"PYTHONUNBUFFERED":  "1", // output before a kill is in the log
 		"SOURCE_DATE_EPOCH": "315532800",
 
 		"MPLCONFIGDIR":    homeDir + "/.config/matplotlib",
@@ -105,7 +104,7 @@ func baseEnv() map[string]string {
 	}
 }
 
-// threadEnv keeps numeric libraries from starting a thread for every core of the host.
+// threadEnv keeps numeric libraries from starting one thread per core of the host.
 func threadEnv(cpus float64) map[string]string {
 	threads := strconv.Itoa(max(1, int(math.Ceil(cpus))))
 	return map[string]string{

@@ -8,28 +8,27 @@ import (
 	"strings"
 )
 
-// Input is one read-only bind that the user asked for.
+// Input is a read-only bind in the request.
 type Input struct {
-	Source      string // file or directory of the host; or a blob, by sha256:HEX or the URL of one in the blob store
+	Source      string // host file or directory; or a blob, by sha256:HEX or its URL in the blob store
 	Destination string // absolute and clean path inside
 }
 
-// String returns the form that ParseInput reads, with the destination written out.
+// String returns the form for ParseInput, with an explicit destination.
 func (i Input) String() string { return i.Source + ":" + i.Destination }
 
-// inputsDir is where inputs without a destination appear.
+// inputsDir holds inputs without a destination.
 const inputsDir = "/inputs"
 
-// taken are directories of the container that have a use already; an input cannot be, hold or lie in
-// one of them.
+// taken are directories of the container with another use; an input cannot be, contain or be in one of them.
 var taken = [...]string{
 	"/analysis", "/bin", "/boot", "/data", "/dev", "/docs", "/etc", "/home", "/lib", "/lib32", "/lib64",
 	"/libx32", "/proc", "/root", "/run", "/sbin", "/sys", "/tmp", "/usr", "/var", "/work",
 }
 
-// ParseInput reads "SRC" or "SRC:DST". DST starts at the last ":/", so that a source may hold colons;
-// without DST the input appears as /inputs/ and the last name of SRC. A blob is "sha256:HEX", "sha256:HEX:DST" or
-// "sha256:HEX:NAME" for /inputs/NAME; in place of sha256:HEX there may be the URL of a blob in the blob store.
+// ParseInput reads "SRC" or "SRC:DST". DST starts at the last ":/", so that a source may have colons; without DST the
+// input is at /inputs/ and the base name of SRC. A blob is "sha256:HEX", "sha256:HEX:DST" or "sha256:HEX:NAME" for
+// /inputs/NAME; instead of sha256:HEX it may be a blob's URL in the blob store.
 func ParseInput(s string) (Input, error) {
 	source, destination, explicit := splitInput(s)
 	if err := checkText("input", s); err != nil {
@@ -65,7 +64,7 @@ func splitInput(s string) (source, destination string, explicit bool) {
 	return s, "", false
 }
 
-// defaultDestination is "" for a source such as "." or "/" that has no name.
+// defaultDestination is "" for a source without a name, such as "." or "/".
 func defaultDestination(source string) string {
 	name := filepath.Base(source)
 	if name == "." || name == ".." || name == "/" {
@@ -92,12 +91,12 @@ func checkDestination(destination string) error {
 	return nil
 }
 
-// within reports whether p is dir or lies below it; both are clean and absolute.
+// within reports whether p is dir or below it; both are clean and absolute.
 func within(p, dir string) bool {
 	return p == dir || strings.HasPrefix(p, dir+"/")
 }
 
-// parseInputs reads all inputs and refuses two of which one would hide the other.
+// parseInputs parses all inputs and refuses two if one hides the other.
 func parseInputs(inputs []string) ([]Input, error) {
 	parsed := make([]Input, 0, len(inputs))
 	for _, s := range inputs {
@@ -107,8 +106,7 @@ func parseInputs(inputs []string) ([]Input, error) {
 		}
 		parsed = append(parsed, input)
 	}
-	// Sorted with '/' before all else, what lies in a directory follows it at once; in plain order
-	// "a-b" would stand between "a" and "a/b".
+	// With '/' sorted first, a directory's contents follow it directly; otherwise "a-b" would be between "a" and "a/b".
 	sorted := slices.SortedFunc(slices.Values(parsed), func(x, y Input) int {
 		return strings.Compare(strings.ReplaceAll(x.Destination, "/", "\x00"), strings.ReplaceAll(y.Destination, "/", "\x00"))
 	})
@@ -121,8 +119,8 @@ func parseInputs(inputs []string) ([]Input, error) {
 	return parsed, nil
 }
 
-// ParseInputs reads the inputs of the analysis in their order; errors are those of ParseInput, and two
-// inputs of which one would hide the other.
+// ParseInputs parses the analysis' inputs in order; errors are those of ParseInput, and two inputs if one hides the
+// other.
 func (a Analysis) ParseInputs() ([]Input, error) { return parseInputs(a.Inputs) }
 
 func isControl(r rune) bool { return r < ' ' || r >= 0x7f && r < 0xa0 }

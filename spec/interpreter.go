@@ -7,14 +7,14 @@ import (
 	"strings"
 )
 
-// notebook is the Python program that executes a notebook, whose path is its one argument.
+// notebook is the Python program that executes the notebook given as its argument.
 //
 //go:embed notebook.py
 var notebook string
 
-// Interpreter returns the words to put before a script's path: those of its shebang, split as the
-// kernel does it (execve(2): the interpreter and at most one argument), else by the extension of its
-// name. firstLine is the script's first line. The script needs no execute bit.
+// Interpreter returns the words before a script's path: those of its shebang, split like the kernel (execve(2): the
+// interpreter and at most one argument), else by its extension. firstLine is the script's first line. The script needs no
+// execute bit.
 func Interpreter(script, firstLine string) ([]string, error) {
 	line, _, _ := strings.Cut(firstLine, "\n")
 	if strings.HasPrefix(line, "#!") {

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// checkLimits bounds what was asked for. Zero was not asked for; below the lower bounds nothing could
-// start, and what is above the upper ones is a slip.
+// checkLimits bounds the set limits; zero is unset. Below the lower bounds nothing could start; above the upper ones it
+// is a mistake.
 func checkLimits(a Analysis) error {
 	for _, err := range []error{
 		checkSize("memory", a.Memory, 4*MiB, PiB),
@@ -52,7 +52,7 @@ func checkTime(field string, d Duration, least, most time.Duration) error {
 }
 
 func checkCPUs(cpus float64) error {
-	if cpus >= 0.01 && cpus <= 4096 { // not so for NaN
+	if cpus >= 0.01 && cpus <= 4096 { // false for NaN
 		return nil
 	}
 	return badCPUs(fmt.Sprint(cpus))
@@ -62,8 +62,8 @@ func badCPUs(value string) error {
 	return fmt.Errorf("%s is no number of cores: it must be at least 0.01 and at most 4096, such as 1 or 0.5", value)
 }
 
-// checkPids bounds the number of processes and threads: our init takes one, so that with one nothing
-// could start; PID_MAX_LIMIT is the kernel's largest (proc_sys_kernel(5), pid_max).
+// checkPids bounds processes and threads: our init takes one, so that with one nothing could start; PID_MAX_LIMIT is the
+// kernel's maximum (proc_sys_kernel(5), pid_max).
 func checkPids(pids int64) error {
 	if pids < 2 || pids > 4194304 {
 		return badPids(fmt.Sprint(pids))
@@ -75,8 +75,8 @@ func badPids(value string) error {
 	return fmt.Errorf("%s is no number of processes: it must be at least 2 (the container's init takes one, the analysis another) and at most 4194304", value)
 }
 
-// checkWorkFiles bounds the names in /work. The watchdog remembers each while it counts: at the upper bound
-// that takes some 400 MiB of the supervisor's memory.
+// checkWorkFiles bounds the names in /work. The watchdog keeps each in memory while counting: at the upper bound, some
+// 400 MiB in the supervisor.
 func checkWorkFiles(files int64) error {
 	if files < 1 || files > 10_000_000 {
 		return badWorkFiles(fmt.Sprint(files))

@@ -12,12 +12,12 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// maxManifest bounds a manifest in bytes; what is larger is data and belongs into an input.
+// maxManifest bounds a manifest in bytes; larger ones are data and should be inputs.
 const maxManifest = 1 << 20
 
-// ParseManifest reads one analysis from YAML or JSON. It is strict: one document, a mapping of known
-// fields, each at most once and of its type. The error names the place as "name:line: ". Defaults are
-// not filled in and relative paths stay; see ResolvePaths, WithDefaults and Validate.
+// ParseManifest parses one analysis from YAML or JSON. It is strict: one document, a mapping of known fields, each at
+// most once and of its type. Errors start with "name:line: ". Defaults are not filled in and relative paths stay; see
+// ResolvePaths, WithDefaults and Validate.
 func ParseManifest(data []byte, name string) (Analysis, error) {
 	a, err := parseManifest(data)
 	if err != nil {
@@ -26,8 +26,7 @@ func ParseManifest(data []byte, name string) (Analysis, error) {
 	return a, nil
 }
 
-// ParseLine reads one analysis from one line of JSON, as strictly as ParseManifest. The error names the place as
-// "name:number: ".
+// ParseLine parses one analysis from a line of JSON, as strictly as ParseManifest. Errors start with "name:number: ".
 func ParseLine(data []byte, name string, number int) (Analysis, error) {
 	a, err := Analysis{}, jsonObject(data)
 	if err == nil {
@@ -39,12 +38,12 @@ func ParseLine(data []byte, name string, number int) (Analysis, error) {
 	text := strings.TrimPrefix(err.Error(), " ")
 	var at *lineError
 	if errors.As(err, &at) {
-		text = at.text // its line is the first, the only one
+		text = at.text // its only line is the first
 	}
 	return Analysis{}, fmt.Errorf("%s:%d: %s", name, number, text)
 }
 
-// jsonObject refuses what YAML would take and JSON does not.
+// jsonObject refuses YAML that is not JSON.
 func jsonObject(data []byte) error {
 	var object map[string]json.RawMessage
 	err := json.Unmarshal(data, &object)
@@ -91,7 +90,7 @@ func parseManifest(data []byte) (a Analysis, err error) {
 	return a, nil
 }
 
-// document parses the one document of a manifest and returns its mapping.
+// document parses a manifest's only document and returns its mapping.
 func document(data []byte) (*yaml.Node, error) {
 	decoder := yaml.NewDecoder(bytes.NewReader(plainEscapes(data)))
 	var doc, next yaml.Node
@@ -108,10 +107,10 @@ func document(data []byte) (*yaml.Node, error) {
 	if err := decoder.Decode(&next); !errors.Is(err, io.EOF) {
 		return nil, wrong(&next, "a manifest must be one document; put further ones into files of their own")
 	}
-	return root, checkTags(&yaml.Node{Kind: root.Kind, Tag: root.Tag, Line: root.Line}) // its fields name themselves
+	return root, checkTags(&yaml.Node{Kind: root.Kind, Tag: root.Tag, Line: root.Line}) // field errors have names
 }
 
-// checkBytes refuses what no manifest has, before the parser sees it.
+// checkBytes refuses what no manifest has, before parsing.
 func checkBytes(data []byte) error {
 	if len(data) > maxManifest {
 		return &lineError{text: fmt.Sprintf("the manifest has %d bytes; at most %d are read", len(data), maxManifest)}
@@ -132,8 +131,7 @@ func checkBytes(data []byte) error {
 	return nil
 }
 
-// lineError is a complaint about a line of a manifest; line 0 is the whole of it. Its text follows
-// "name:".
+// lineError is an error in a line of a manifest; line 0 is all of it. Its text follows "name:".
 type lineError struct {
 	line int
 	text string

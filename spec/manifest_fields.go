@@ -7,16 +7,16 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// field is one field of the manifest and what takes its value.
+// field is a manifest field and its setter.
 type field struct {
 	name string
 	set  setter
 }
 
-// setter stores the value of a node; its error names the node's line.
+// setter stores a node's value; its error names the node's line.
 type setter func(*yaml.Node) error
 
-// manifestFields are the fields of a manifest in the order of the documentation.
+// manifestFields lists a manifest's fields in the order of the documentation.
 func manifestFields(a *Analysis) []field {
 	return []field{
 		{"id", text(&a.ID)},
@@ -64,7 +64,7 @@ func findField(fields []field, key *yaml.Node) (setter, error) {
 	return nil, wrong(key, "unknown field %s%s", quote(key.Value), suggestion(key.Value, names))
 }
 
-// named puts the name of the field before what its setter complains about.
+// named prefixes its setter's errors with the field's name.
 func named(f field) setter {
 	return func(node *yaml.Node) error {
 		if node.Kind == yaml.ScalarNode && node.ShortTag() == "!!null" {
@@ -82,8 +82,7 @@ func named(f field) setter {
 	}
 }
 
-// scalar returns the text of a plain value exactly as it was written, so that 007 and 1e3 stay what
-// they are and yes does not become true.
+// scalar returns a plain value's text verbatim, so that 007 and 1e3 are kept and yes does not become true.
 func scalar(node *yaml.Node) (string, error) {
 	if node.Kind == yaml.AliasNode || node.Anchor != "" {
 		return "", wrong(node, "a manifest has no anchors and aliases; write the value out")
@@ -148,7 +147,7 @@ func dictionary(to *map[string]string) setter {
 	}
 }
 
-// boolean takes true or false, and not the other words that YAML once had for them.
+// boolean accepts true or false, but not YAML 1.1's other words.
 func boolean(to **bool) setter {
 	return func(node *yaml.Node) error {
 		if node.Kind != yaml.ScalarNode || node.Value != "true" && node.Value != "false" || node.ShortTag() != "!!bool" {
@@ -160,7 +159,7 @@ func boolean(to **bool) setter {
 	}
 }
 
-// parsed takes a number or text.
+// parsed accepts number or text.
 func parsed[T any](to *T, parse func(string) (T, error)) setter {
 	return func(node *yaml.Node) error {
 		word, err := scalar(node)

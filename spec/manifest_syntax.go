@@ -10,22 +10,21 @@ import (
 
 var syntaxForm = pattern(`^yaml: (?:line ([0-9]+): )?(.*)$`)
 
-// parserProblems are the messages of the YAML parser (as against its scanner), for which the library
-// counts lines from 0.
+// parserProblems are messages of the YAML parser (not its scanner), for which the library counts lines from 0.
 var parserProblems = []string{
 	"did not find expected key", "did not find expected ','", "did not find expected '-' indicator",
 	"did not find expected node content", "did not find expected <", "found duplicate %", "found incompatible",
 	"found undefined tag handle",
 }
 
-// syntaxError turns an error of the YAML library into one with the right line: the library leaves out
-// the first line and is one behind in errors of its parser.
+// syntaxError corrects the line in an error of the YAML library, which omits the first line and is one behind in parser
+// errors.
 func syntaxError(err error) error {
 	form := syntaxForm().FindStringSubmatch(err.Error())
 	if form == nil {
 		return &lineError{text: err.Error()}
 	}
-	if strings.HasPrefix(form[2], "unknown anchor") { // it comes without a line
+	if strings.HasPrefix(form[2], "unknown anchor") { // it has no line
 		return &lineError{text: form[2] + ": a manifest has no aliases; put a value that begins with '*' in quotes"}
 	}
 	line := 1
@@ -47,9 +46,9 @@ func syntaxError(err error) error {
 
 var escapeForm = pattern(`\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|.)`)
 
-// plainEscapes replaces, in JSON, the escapes that this YAML parser does not know by their characters:
-// an escaped slash, and pairs of UTF-16 surrogates, which JSON encoders write for what lies beyond the
-// basic plane (Python's json.dumps does). In JSON a backslash begins an escape wherever it stands.
+// plainEscapes replaces JSON escapes that this YAML parser lacks by their characters: an escaped slash, and pairs of
+// UTF-16 surrogates, which JSON encoders write for characters beyond the basic plane (Python's json.dumps does). In JSON
+// every backslash starts an escape.
 func plainEscapes(data []byte) []byte {
 	if !json.Valid(data) {
 		return data
@@ -64,7 +63,7 @@ func plainEscapes(data []byte) []byte {
 	})
 }
 
-// kindOf names the kind of a value for a message.
+// kindOf names a value's kind for a message.
 func kindOf(node *yaml.Node) string {
 	switch node.Kind {
 	case yaml.MappingNode:

@@ -9,9 +9,9 @@ import (
 // maxEntries bounds the files of a tmpfs: each takes kernel memory beside its contents.
 const maxEntries = 100_000
 
-// withKernelMounts gives the container the filesystems that programs cannot do without. There is no
-// sysfs, cgroupfs or mqueue: nobody needs them, and each is one more way to look out. devpts has no
-// gid option: group tty is not mapped. /dev becomes read-only when its devices are made; they stay usable.
+// withKernelMounts adds the filesystems that programs require. There is no sysfs, cgroupfs or mqueue: they are not
+// needed, and each exposes more of the host. devpts has no gid option: group tty is not mapped. /dev becomes read-only
+// once its devices are made; they stay usable.
 func withKernelMounts(_ Analysis, _ Placement, s *specs.Spec) error {
 	s.Mounts = append(s.Mounts,
 		specs.Mount{Destination: "/proc", Type: "proc", Source: "proc", Options: []string{"nosuid", "noexec", "nodev"}},
@@ -21,8 +21,7 @@ func withKernelMounts(_ Analysis, _ Placement, s *specs.Spec) error {
 	return nil
 }
 
-// withScratchMounts adds what may be written and is gone with the run. Their contents are charged to
-// the run's memory.
+// withScratchMounts adds writable mounts that are gone with the run. Their contents count as the run's memory.
 func withScratchMounts(a Analysis, place Placement, s *specs.Spec) error {
 	half := int64(a.Memory / 2)
 	s.Mounts = append(s.Mounts,
@@ -39,9 +38,8 @@ func tmpfs(destination string, bytes int64, options ...string) specs.Mount {
 	return specs.Mount{Destination: destination, Type: "tmpfs", Source: "tmpfs", Options: options}
 }
 
-// withReadOnlyBinds binds the inputs and the root filesystem's own directories. The r-forms of the
-// flags reach mounts below the source too (mount_setattr(2), Linux 5.12); plain "ro" leaves those
-// writable.
+// withReadOnlyBinds binds the inputs and the root filesystem's directories. The r-forms of the flags are recursive
+// (mount_setattr(2), Linux 5.12); plain "ro" leaves mounts below the source writable.
 func withReadOnlyBinds(_ Analysis, place Placement, s *specs.Spec) error {
 	options := []string{"rbind", "rprivate", "rro", "rnosuid", "rnodev"}
 	if place.Portable {
@@ -53,8 +51,8 @@ func withReadOnlyBinds(_ Analysis, place Placement, s *specs.Spec) error {
 	return nil
 }
 
-// withWork binds the working directory alone, not what may be mounted below it. A supervisor binds a tmpfs of
-// its own there, which it can still read when the container is gone; other runtimes mount theirs.
+// withWork binds only the working directory, not mounts below it. A supervisor binds its own tmpfs there, which it can
+// still read after the container has ended; other runtimes mount theirs.
 func withWork(a Analysis, place Placement, s *specs.Spec) error {
 	if place.Portable && a.WorkStorage == WorkTmpfs {
 		work := a.WorkTmpfs(place.UID, place.GID, 0)
@@ -67,8 +65,8 @@ func withWork(a Analysis, place Placement, s *specs.Spec) error {
 	return nil
 }
 
-// WorkTmpfs are the options of a tmpfs at /work that belongs to uid and gid (tmpfs(5)). It has one inode more
-// than the bound, for its root, and as many as there are links of ours.
+// WorkTmpfs returns the options of a tmpfs at /work that belongs to uid and gid (tmpfs(5)). It has one inode more than
+// the bound, for its root, and one for each of our links.
 func (a Analysis) WorkTmpfs(uid, gid uint32, links int) []string {
 	return []string{
 		fmt.Sprintf("size=%d", a.WorkSize), fmt.Sprintf("nr_inodes=%d", a.WorkFiles+1+int64(links)),

@@ -6,8 +6,7 @@ import (
 	"github.com/opencontainers/runtime-spec/specs-go"
 )
 
-// withNamespaces gives the container new ones of every kind but time. The network namespace is empty:
-// it has loopback and no way out.
+// withNamespaces gives the container new namespaces of every kind but time. The network namespace has only loopback.
 func withNamespaces(_ Analysis, _ Placement, s *specs.Spec) error {
 	for _, kind := range []specs.LinuxNamespaceType{
 		specs.UserNamespace, specs.PIDNamespace, specs.MountNamespace, specs.IPCNamespace,
@@ -24,10 +23,10 @@ func withIDMappings(_ Analysis, place Placement, s *specs.Spec) error {
 	return nil
 }
 
-// withHiddenPaths hides what runc's own example spec hides of /proc, and what tells the machine's devices, drivers and swap, and
-// how its kernel was compiled and started, which no library reads; where a path does not exist the runtime passes over it. All of /proc is read-only: beside the host's settings that also keeps an
-// analysis from lowering its oom_score_adj. What is lost is little: a thread can name itself
-// (prctl(2)), and no other thread.
+// withHiddenPaths hides what runc's example spec hides of /proc, and the machine's devices, drivers and swap, and its
+// kernel's build and boot options, which no library reads; a runtime skips missing paths. All of /proc is read-only: this
+// protects the host's settings and keeps an analysis from lowering its oom_score_adj. Little is lost: a thread can name
+// itself (prctl(2)), but no other thread.
 func withHiddenPaths(_ Analysis, _ Placement, s *specs.Spec) error {
 	s.Linux.MaskedPaths = []string{
 		"/proc/acpi", "/proc/asound", "/proc/kcore", "/proc/keys", "/proc/latency_stats", "/proc/timer_list",
@@ -41,9 +40,9 @@ func withHiddenPaths(_ Analysis, _ Placement, s *specs.Spec) error {
 	return nil
 }
 
-// withSysctl lets no user namespace be made inside, which would give back capabilities over new
-// mounts and networks, and leaves the caller's own inotify instances and watches to the caller. runc 1.1
-// refuses these sysctls; there seccomp alone stands before user namespaces.
+// withSysctl forbids user namespaces inside, which would give back capabilities over new mounts and networks, and
+// reserves the caller's inotify instances and watches for the caller. runc 1.1 refuses these sysctls; there only seccomp
+// prevents user namespaces.
 func withSysctl(_ Analysis, place Placement, s *specs.Spec) error {
 	if !place.Portable {
 		s.Linux.Sysctl = map[string]string{

@@ -9,72 +9,71 @@ import (
 	"github.com/opencontainers/runtime-spec/specs-go"
 )
 
-// Placement is what a spec needs beyond the analysis: where things are on the host, which ids the
-// container gets and what has been resolved there.
+// Placement is what a spec needs besides the analysis: paths on the host, the container's ids and what was resolved
+// there.
 type Placement struct {
-	// Root is the directory of the root filesystem, mounted read-only as "/". All mount points exist
-	// in it or may be made in it.
+	// Root is the root filesystem's directory, mounted read-only as "/". All mount points exist in it or can be made
+	// there.
 	Root string
 	// Work is the host directory bound read-write at /work.
 	Work string
-	// Binds are mounted read-only in this order, after the container's own filesystems and before
-	// /work: the root filesystem's own such as /usr, then data, docs, project, script and inputs.
+	// Binds are mounted read-only in this order, after the container's own filesystems and before /work: the root
+	// filesystem's own such as /usr, then data, docs, project, script and inputs.
 	Binds []Bind
 
-	// UIDMappings and GIDMappings are those of the container's user namespace. They map 0 and UID or GID.
+	// UIDMappings and GIDMappings are the container's user namespace maps. They map 0 and UID or GID.
 	UIDMappings, GIDMappings []specs.LinuxIDMapping
-	// UID and GID are the analysis' ids inside: 1000, or 0 where the user has a single id to give.
+	// UID and GID are the analysis' ids inside: 1000, or 0 if the user has only one id.
 	UID, GID uint32
 
-	// Init is put before Command, for instance ["/dev/scidex-init"], and InitSource is the file of the
-	// host bound read-only at its first word. Both are empty where the analysis itself is PID 1.
+	// Init precedes Command, for instance ["/dev/scidex-init"], and InitSource is the host file bound read-only at its
+	// first word. Both are empty if the analysis itself is PID 1.
 	Init       []string
 	InitSource string
-	// Command is the argument vector of the analysis with a script's interpreter resolved; see
-	// Interpreter.
+	// Command is the analysis' argument vector with a script's interpreter resolved; see Interpreter.
 	Command []string
 
-	// ImageEnv is the environment that the root filesystem's image asks for, "NAME=VALUE"; of what else its
-	// configuration says (entry point, command, user, working directory, volumes) nothing counts.
+	// ImageEnv is the environment of the root filesystem's image, "NAME=VALUE"; the rest of its configuration (entry
+	// point, command, user, working directory, volumes) is ignored.
 	ImageEnv []string
-	// Secrets holds the values of the variables that Analysis.Secrets names. One without a value here
-	// is left out, as in a spec that is shown or exported.
+	// Secrets holds the values of Analysis.Secrets. Those without a value are left out, as in a spec that is shown or
+	// exported.
 	Secrets map[string]string
-	// HasData and HasDocs say that something is bound at /data and /docs.
+	// HasData and HasDocs say that /data and /docs are bound.
 	HasData, HasDocs bool
 
-	// Runtime is the directory whose bin comes first in PATH, as it is inside; empty: none. RuntimeVariable
-	// is the variable that holds it, VIRTUAL_ENV or CONDA_PREFIX; empty: no such variable.
+	// Runtime is the directory whose bin comes first in PATH, as seen inside; empty: none. RuntimeVariable is the
+	// variable that holds it, VIRTUAL_ENV or CONDA_PREFIX; empty: none.
 	Runtime, RuntimeVariable string
 
-	// NoFile is RLIMIT_NOFILE, soft and hard; 0 means 65536. It must not be above the caller's own
-	// hard limit, which nobody in a user namespace can raise.
+	// NoFile is RLIMIT_NOFILE, soft and hard; 0 means 65536. It must not exceed the caller's hard limit, which cannot be
+	// raised in a user namespace.
 	NoFile uint64
 
-	// Audit says that Init installs a filter of its own that asks before sockets of refused families and some
-	// calls more (runner/container). The specification's then leaves those families to a tracer, of which
-	// there is none: they fail with ENOSYS, unless somebody is asked first.
+	// Audit says that Init installs its own filter, which notifies of sockets of refused families and some other calls
+	// (runner/container). The specification's then passes those families to a tracer, which does not exist: they fail
+	// with ENOSYS unless notified first.
 	Audit bool
 
-	// Unfiltered leaves the filter of system calls out, for a caller who has it as a program (runner/filter).
+	// Unfiltered omits the seccomp filter, for a caller that has it as a program (runner/filter).
 	Unfiltered bool
 
-	// Portable makes a spec that older runtimes take too (Debian 12's runc 1.1.5): without what they
-	// do not know, and with paths that may be relative to the bundle.
+	// Portable makes a spec for older runtimes (Debian 12's runc 1.1.5): without newer features, and with paths that may
+	// be relative to the bundle.
 	Portable bool
 }
 
-// Bind is one read-only bind of the host's Source at Destination, both absolute.
+// Bind is a read-only bind of the host's Source at Destination, both absolute.
 type Bind struct{ Source, Destination string }
 
 // option adds one aspect to a spec.
 type option func(Analysis, Placement, *specs.Spec) error
 
-// OCI translates an analysis into an OCI runtime specification. Defaults are filled in and the
-// analysis is validated, so that no limit can be missing from the result. It needs the id.
+// OCI translates an analysis into an OCI runtime specification. It fills in defaults and validates the analysis, so that
+// no limit can be missing. It needs the id.
 //
-// Resources stays empty: the runner makes the control group itself and applies memory, cpu and pids
-// from outside (runner/cgroup), also where a runtime in a user namespace could not.
+// Resources stays empty: the runner makes the control group and applies memory, cpu and pids from outside
+// (runner/cgroup), also where a runtime in a user namespace could not.
 func OCI(a Analysis, place Placement) (*specs.Spec, error) {
 	a = a.WithDefaults()
 	if err := ValidateID(a.ID); err != nil {
@@ -103,7 +102,7 @@ func OCI(a Analysis, place Placement) (*specs.Spec, error) {
 func withVersion(_ Analysis, place Placement, s *specs.Spec) error {
 	s.Version = specs.Version
 	if place.Portable {
-		s.Version = "1.0.2" // what runc 1.1 implements
+		s.Version = "1.0.2" // implemented by runc 1.1
 	}
 	return nil
 }
@@ -118,8 +117,8 @@ func withHostname(_ Analysis, _ Placement, s *specs.Spec) error {
 	return nil
 }
 
-// validate holds what a mistake of the caller would otherwise turn into a container with less walls:
-// libcontainer takes relative paths from its working directory, and ids that nobody mapped as 65534.
+// validate prevents a caller's mistakes that would weaken the container: libcontainer resolves relative paths from its
+// working directory, and shows unmapped ids as 65534.
 func (p Placement) validate() error {
 	if len(p.Command) == 0 || p.Command[0] == "" {
 		return errors.New("no command")

@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// pattern compiles a regular expression when it is first used: this package is part of processes that
-// start for every run and never look at a manifest.
+// pattern compiles a regular expression on first use: processes that start for every run import this package and never
+// read a manifest.
 func pattern(expression string) func() *regexp.Regexp {
 	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expression) })
 }

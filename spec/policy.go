@@ -9,13 +9,12 @@ import (
 	"github.com/opencontainers/runtime-spec/specs-go"
 )
 
-// PolicyDigest is the SHA-256, in hexadecimal, of the confinement that an analysis gets: of the OCI
-// specification with everything in it that differs from run to run or host to host put out of account.
-// Two hosts of one architecture with the same version and the same flags have the same digest; it changes
-// with every rule of the filter, rlimit, mount, namespace or hidden path. It does not cover memory, CPUs
-// and processes as a control group holds them, nor what a watchdog or a tmpfs of the supervisor holds of /work: those are in the result of each run.
+// PolicyDigest is the SHA-256, in hexadecimal, of an analysis' confinement: of the OCI specification without what differs
+// between runs or hosts. Two hosts of one architecture with the same version and flags have the same digest; it changes
+// with every rule of the filter, rlimit, mount, namespace or hidden path. It does not cover a control group's limits on
+// memory, CPUs and processes, nor a watchdog's or tmpfs's on /work: those are in the result of each run.
 //
-// audit says whether the run is asked about before its calls are refused. The error is that of Validate.
+// audit says whether refused calls are notified first. The error is that of Validate.
 func PolicyDigest(a Analysis, audit bool) (string, error) {
 	place, err := policyPlacement(a)
 	if err != nil {
@@ -30,8 +29,7 @@ func PolicyDigest(a Analysis, audit bool) (string, error) {
 }
 
 func digestOf(ociSpec *specs.Spec) (string, error) {
-	// The maps of a specification are written in the order of their keys, so that the same one always
-	// gives the same text.
+	// Maps in a specification are encoded in key order, so that equal ones give equal text.
 	text, err := json.Marshal(ociSpec)
 	if err != nil {
 		return "", fmt.Errorf("policy: %w", err)
@@ -40,7 +38,7 @@ func digestOf(ociSpec *specs.Spec) (string, error) {
 	return hex.EncodeToString(digest[:]), nil
 }
 
-// confined is the part of a request that says how it is confined.
+// confined is the part of a request that affects confinement.
 func confined(a Analysis) Analysis {
 	return Analysis{
 		ID: "policy", Command: []string{"policy"},
@@ -50,8 +48,8 @@ func confined(a Analysis) Analysis {
 	}
 }
 
-// policyPlacement is a placement without a host: one bind for each place inside that an input takes,
-// ids as a user with a range gives them.
+// policyPlacement is a placement without a host: one bind for each destination of an input, and ids as for a user with a
+// range.
 func policyPlacement(a Analysis) (Placement, error) {
 	const nowhere = "/policy"
 	ids := []specs.LinuxIDMapping{{ContainerID: 0, HostID: 1, Size: 1}, {ContainerID: 1000, HostID: 2, Size: 1}}
@@ -83,6 +81,6 @@ func policyPlacement(a Analysis) (Placement, error) {
 	return place, nil
 }
 
-// given reports whether a directory is bound. The defaults ./data and ./docs are the runner's to look for:
-// who wants them in account names them.
+// given reports whether a directory is bound. The runner resolves the defaults ./data and ./docs: to include them, name
+// them.
 func given(source string) bool { return source != "" && source != None }

@@ -6,7 +6,7 @@ import (
 	"github.com/opencontainers/runtime-spec/specs-go"
 )
 
-// workDir is the working directory inside, the one place that is harvested.
+// workDir is the working directory inside, the only one harvested.
 const workDir = "/work"
 
 func withCommand(_ Analysis, place Placement, s *specs.Spec) error {
@@ -22,8 +22,7 @@ func withUser(_ Analysis, place Placement, s *specs.Spec) error {
 	return nil
 }
 
-// withoutPrivileges empties all five capability sets. They are empty and not nil: a runtime leaves
-// the sets alone that a spec does not name.
+// withoutPrivileges empties all five capability sets. They are empty, not nil: a runtime keeps sets that a spec omits.
 func withoutPrivileges(_ Analysis, _ Placement, s *specs.Spec) error {
 	s.Process.NoNewPrivileges = true
 	s.Process.Capabilities = &specs.LinuxCapabilities{
@@ -32,8 +31,8 @@ func withoutPrivileges(_ Analysis, _ Placement, s *specs.Spec) error {
 	return nil
 }
 
-// withOOMScore makes the analysis a likelier victim than the services of the host when the host
-// itself runs out of memory (proc(5), oom_score_adj: -1000 to 1000), and not the first of all.
+// withOOMScore makes the analysis a likelier victim than the host's services when the host runs out of memory (proc(5),
+// oom_score_adj: -1000 to 1000), but not the first.
 func withOOMScore(_ Analysis, _ Placement, s *specs.Spec) error {
 	score := 500
 	s.Process.OOMScoreAdj = &score

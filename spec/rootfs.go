@@ -5,11 +5,11 @@ import (
 	"strings"
 )
 
-// imageForm is what can name an image: a word, or a reference to a registry as HOST/PATH:TAG.
+// imageForm matches image names: a word, or a registry reference as HOST/PATH:TAG.
 var imageForm = pattern(`^[A-Za-z0-9][A-Za-z0-9._:@/+-]{0,254}$`)
 
-// RootfsDirectory reports whether the root filesystem is a directory of the host: what is given begins with
-// "/" or ".", which no name of an image does.
+// RootfsDirectory reports whether the root filesystem is a host directory: it starts with "/" or ".", as no image name
+// does.
 func (a Analysis) RootfsDirectory() bool {
 	return strings.HasPrefix(a.Rootfs, "/") || strings.HasPrefix(a.Rootfs, ".")
 }

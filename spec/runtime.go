@@ -7,15 +7,15 @@ import (
 	"strings"
 )
 
-// runtimeForm is what a config file may call a runtime.
+// runtimeForm is what a config file can name a runtime.
 var runtimeForm = pattern(`^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$`)
 
-// IsRuntimeName tells the name of a runtime from a directory, which has a '/' in it or is a dot or two.
+// IsRuntimeName distinguishes a runtime's name from a directory, which contains '/' or is "." or "..".
 func IsRuntimeName(runtime string) bool {
 	return runtime != "" && runtime != "." && runtime != ".." && !strings.Contains(runtime, "/")
 }
 
-// ValidateRuntimeName refuses what cannot name a runtime.
+// ValidateRuntimeName refuses an invalid runtime name.
 func ValidateRuntimeName(name string) error {
 	if name == None || !runtimeForm().MatchString(name) {
 		return fmt.Errorf("runtime %s is not allowed: it must be 1 to 63 letters, digits, '.', '_' or '-', begin with a letter or digit, and not be none", quote(name))
@@ -23,8 +23,8 @@ func ValidateRuntimeName(name string) error {
 	return nil
 }
 
-// ownPlaces are directories of the container where nothing of the host's can be at its own path, and why.
-// What lies on /tmp and the home directory is mounted on those.
+// ownPlaces are container directories where no host directory can be at its own path, and why. /tmp and the home
+// directory allow mounts below them.
 var ownPlaces = [...]struct{ dir, why string }{
 	{"/analysis", "the script or project is there"},
 	{"/bin", "the root filesystem's programs are there"},
@@ -47,10 +47,10 @@ var ownPlaces = [...]struct{ dir, why string }{
 	{"/work", "the working directory is there"},
 }
 
-// scratchDirs are tmpfs of the run, on which directories of the host can be mounted.
+// scratchDirs are the run's tmpfs on which host directories can be mounted.
 var scratchDirs = [...]string{"/tmp", homeDir}
 
-// OnScratch reports whether a path lies in a tmpfs of the run, which hides what a root filesystem has there.
+// OnScratch reports whether a path is in a tmpfs of the run, which hides the root filesystem's.
 func OnScratch(path string) bool {
 	for _, dir := range scratchDirs {
 		if within(path, dir) {
@@ -60,8 +60,8 @@ func OnScratch(path string) bool {
 	return false
 }
 
-// CheckOwnPath refuses a directory of the host that cannot be shown at its own path, as programs that were
-// installed there need it. path is absolute and clean.
+// CheckOwnPath refuses a host directory that cannot be shown at its own path, as programs installed there need it. path
+// is absolute and clean.
 func CheckOwnPath(path string) error {
 	if strings.ContainsFunc(path, isControl) {
 		return fmt.Errorf("%s has a control character: rename it", quote(path))
@@ -85,8 +85,7 @@ func CheckOwnPath(path string) error {
 	return nil
 }
 
-// CheckBeside refuses a directory that is to be shown at its own path and one of the inputs of which one would
-// hide the other.
+// CheckBeside refuses a directory shown at its own path if it hides an input or an input hides it.
 func (a Analysis) CheckBeside(path string) error {
 	inputs, err := a.ParseInputs()
 	if err != nil {
@@ -101,7 +100,7 @@ func (a Analysis) CheckBeside(path string) error {
 	return nil
 }
 
-// runtimePath makes the directory of a runtime absolute. A name stays one.
+// runtimePath makes a runtime's directory absolute. A name stays as is.
 func runtimePath(dir, runtime string) string {
 	if runtime == "" || IsRuntimeName(runtime) {
 		return runtime
@@ -109,7 +108,7 @@ func runtimePath(dir, runtime string) string {
 	return resolve(dir, runtime)
 }
 
-// runtimeEnv puts the runtime's programs first and tells them where they are.
+// runtimeEnv puts the runtime's programs first in PATH and sets its variable.
 func runtimeEnv(env map[string]string, place Placement) {
 	if place.Runtime == "" {
 		return

@@ -7,20 +7,19 @@ import (
 	"github.com/opencontainers/runtime-spec/specs-go"
 )
 
-// forbidden are taken out of the base profile whether or not it has them, so that a newer base cannot
-// bring them back. They fail with EPERM.
+// forbidden are removed from the base profile, so that a newer base cannot add them. They fail with EPERM.
 var forbidden = [...]string{
-	// Large kernel interfaces with a history of holes, and of no use to an analysis.
+	// Large kernel interfaces with a history of holes, not needed by analyses.
 	"io_uring_setup", "io_uring_enter", "io_uring_register", "bpf", "perf_event_open", "userfaultfd",
 	"add_key", "keyctl", "request_key", "modify_ldt", "memfd_secret",
-	// The whole machine has one supply of its contexts (/proc/sys/fs/aio-max-nr).
+	// Its contexts are limited for the whole machine (/proc/sys/fs/aio-max-nr).
 	"io_setup",
 	// Mounts and namespaces.
 	"mount", "umount", "umount2", "mount_setattr", "move_mount", "open_tree", "open_tree_attr", "fsopen",
 	"fsconfig", "fsmount", "fspick", "pivot_root", "setns", "unshare",
-	// Reading and steering other processes, our init among them.
+	// Reading and steering other processes, including our init.
 	"ptrace", "process_vm_readv", "process_vm_writev", "kcmp", "pidfd_getfd",
-	// It reaches socket(2) with its arguments in memory, where no filter sees them.
+	// It passes the arguments of socket(2) in memory, where no filter sees them.
 	"socketcall",
 }
 
@@ -31,8 +30,8 @@ func withSeccomp(_ Analysis, place Placement, s *specs.Spec) (err error) {
 	return err
 }
 
-// Filter is the filter of system calls that every analysis has on an architecture (GOARCH): the default of moby narrowed
-// to what one needs. With audit it is for an init that installs a filter of its own, too: see Placement.Audit.
+// Filter is the seccomp filter of every analysis on an architecture (GOARCH): moby's default, restricted further. With
+// audit it is also for an init that installs its own filter: see Placement.Audit.
 func Filter(arch string, audit bool) (*specs.LinuxSeccomp, error) {
 	profile, err := base(arch)
 	if err != nil {
@@ -51,7 +50,7 @@ func Filter(arch string, audit bool) (*specs.LinuxSeccomp, error) {
 	return profile, nil
 }
 
-// without removes the named system calls from all rules, and rules that are left with none.
+// without removes the named system calls from all rules, and rules that become empty.
 func without(rules []specs.LinuxSyscall, names []string) []specs.LinuxSyscall {
 	var kept []specs.LinuxSyscall
 	for _, rule := range rules {

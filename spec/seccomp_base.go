@@ -8,18 +8,18 @@ import (
 	"github.com/opencontainers/runtime-spec/specs-go"
 )
 
-// architectures that there is a filter for, by Go's names, which are moby's too.
+// architectures with a filter, by GOARCH, as in moby.
 var architectures = map[string]specs.Arch{
 	"amd64":   specs.ArchX86_64,
 	"arm64":   specs.ArchAARCH64,
 	"riscv64": specs.ArchRISCV64,
 }
 
-// base is the default of moby for processes without capabilities. seccomp.GetDefaultProfile has it for the architecture
-// and the kernel alone that it runs on; filters are compiled on other machines. Whatever kernel a rule asks for counts
-// as there: one does, of ptrace and its like, which are forbidden here anyway. So the result depends on the architecture alone.
+// base is moby's default for processes without capabilities. seccomp.GetDefaultProfile returns it only for the current
+// architecture and kernel; filters are compiled on other machines. Rules for minimum kernels apply always: there is one,
+// of ptrace and the like, which are forbidden here anyway. So the result depends on the architecture alone.
 //
-// That architecture is the only one in it, which is the stricter choice: calls of another (int 0x80, x32) kill the thread.
+// It contains only that architecture, which is stricter: calls of another (int 0x80, x32) kill the thread.
 func base(arch string) (*specs.LinuxSeccomp, error) {
 	name, known := architectures[arch]
 	if !known {

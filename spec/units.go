@@ -33,9 +33,8 @@ var (
 	durationForm = pattern(`^(?:[0-9]+(?:\.[0-9]+)?(?:ms|h|m|s))+$`)
 )
 
-// ParseSize reads a number of bytes ("1048576") or a number with a unit ("512MiB", "2g", "1.5 GiB").
-// Units are binary whatever their spelling, as in docker and podman: 2GB is 2GiB. Zero and what is
-// beyond 8 EiB is refused.
+// ParseSize parses a number of bytes ("1048576") or a number with a unit ("512MiB", "2g", "1.5 GiB"). Units are always
+// binary, as in docker and podman: 2GB is 2GiB. Zero and sizes from 8 EiB on are refused.
 func ParseSize(s string) (Size, error) {
 	form := sizeForm().FindStringSubmatch(strings.ToLower(strings.TrimSpace(s)))
 	if form == nil {
@@ -56,8 +55,7 @@ func badSize(s string) error {
 	return fmt.Errorf("%s is no size above zero: write a number of bytes or a number with a unit, such as 512MiB or 2GiB", quote(s))
 }
 
-// ParseDuration reads "30m", "90s", "1h30m", "250ms" or a bare number of seconds. Zero and negative
-// values are refused.
+// ParseDuration parses "30m", "90s", "1h30m", "250ms" or a bare number of seconds. Zero and negative values are refused.
 func ParseDuration(s string) (Duration, error) {
 	text := strings.TrimSpace(s)
 	if secondsForm().MatchString(text) {
@@ -77,7 +75,7 @@ func badDuration(s string) error {
 	return fmt.Errorf("%s is no time above zero: write a number of seconds or a number with ms, s, m or h, such as 90s or 1h30m", quote(s))
 }
 
-// ParseCPUs reads a number of cores such as "2" or "0.5"; see Validate for the bounds.
+// ParseCPUs parses a number of cores such as "2" or "0.5"; see Validate for bounds.
 func ParseCPUs(s string) (float64, error) {
 	cpus, err := strconv.ParseFloat(strings.TrimSpace(s), 64)
 	if err != nil || !secondsForm().MatchString(strings.TrimSpace(s)) {
@@ -86,7 +84,7 @@ func ParseCPUs(s string) (float64, error) {
 	return cpus, checkCPUs(cpus)
 }
 
-// ParsePids reads a number of processes and threads; see Validate for the bounds.
+// ParsePids parses a number of processes and threads; see Validate for bounds.
 func ParsePids(s string) (int64, error) {
 	pids, err := strconv.ParseInt(strings.TrimSpace(s), 10, 64)
 	if err != nil {
@@ -95,7 +93,7 @@ func ParsePids(s string) (int64, error) {
 	return pids, checkPids(pids)
 }
 
-// ParseWorkFiles reads a number of files; see Validate for the bounds.
+// ParseWorkFiles parses a number of files; see Validate for bounds.
 func ParseWorkFiles(s string) (int64, error) {
 	files, err := strconv.ParseInt(strings.TrimSpace(s), 10, 64)
 	if err != nil {
@@ -104,7 +102,7 @@ func ParseWorkFiles(s string) (int64, error) {
 	return files, checkWorkFiles(files)
 }
 
-// String returns the size in the largest binary unit that divides it: "2GiB", "1536MiB", "1000B".
+// String returns the size in the largest exact binary unit: "2GiB", "1536MiB", "1000B".
 func (s Size) String() string {
 	for i, unit := range []Size{PiB, TiB, GiB, MiB, KiB} {
 		if s != 0 && s%unit == 0 {
@@ -114,7 +112,7 @@ func (s Size) String() string {
 	return fmt.Sprintf("%dB", int64(s))
 }
 
-// UnmarshalJSON accepts a number of bytes or a string that ParseSize reads.
+// UnmarshalJSON accepts a number of bytes or a string for ParseSize.
 func (s *Size) UnmarshalJSON(data []byte) error {
 	text, err := numberOrString(data)
 	if err != nil {
@@ -133,7 +131,7 @@ func (s *Size) UnmarshalYAML(node *yaml.Node) (err error) {
 	return err
 }
 
-// String returns the duration without parts that are zero: "30m", "1h30m", "1.5s".
+// String returns the duration without zero parts: "30m", "1h30m", "1.5s".
 func (d Duration) String() string {
 	s := time.Duration(d).String()
 	if strings.HasSuffix(s, "m0s") {
@@ -145,10 +143,10 @@ func (d Duration) String() string {
 	return s
 }
 
-// MarshalJSON writes the form of String.
+// MarshalJSON writes String's form.
 func (d Duration) MarshalJSON() ([]byte, error) { return json.Marshal(d.String()) }
 
-// UnmarshalJSON accepts a number of seconds or a string that ParseDuration reads.
+// UnmarshalJSON accepts a number of seconds or a string for ParseDuration.
 func (d *Duration) UnmarshalJSON(data []byte) error {
 	text, err := numberOrString(data)
 	if err != nil {

@@ -18,12 +18,11 @@ var (
 	labelForm = pattern(`^[A-Za-z0-9][A-Za-z0-9._/-]{0,62}$`)
 )
 
-// maxWord is the longest argument or variable that execve(2) takes, without its NUL byte
-// (MAX_ARG_STRLEN, 32 pages of 4 KiB).
+// maxWord is execve(2)'s longest argument or variable, without its NUL (MAX_ARG_STRLEN, 32 pages of 4 KiB).
 const maxWord = 128*1024 - 1
 
-// ValidateID refuses what cannot name an analysis. Ids end the names of directories and control
-// groups, so they hold no '/', and do not begin with '.' or '-'.
+// ValidateID refuses an invalid id. Ids end the names of directories and control groups, so they contain no '/', and do
+// not start with '.' or '-'.
 func ValidateID(id string) error {
 	if idForm().MatchString(id) {
 		return nil
@@ -31,9 +30,9 @@ func ValidateID(id string) error {
 	return fmt.Errorf("id %s is not allowed: it must be 1 to 128 letters, digits, '.', '_' or '-', and begin with a letter or digit", quote(id))
 }
 
-// Validate refuses an analysis that cannot be run. A zero field was not asked for and passes, an
-// empty id too: the runner makes one. The error is one sentence for the user. Validate looks at the
-// request alone; whether its paths exist is the runner's to see.
+// Validate refuses an analysis that cannot run. A zero field is unset and passes, as does an empty id: the runner makes
+// one. The error is one sentence for the user. Validate checks only the request; the runner checks whether its paths
+// exist.
 func (a Analysis) Validate() error {
 	checks := []func(Analysis) error{
 		checkID, checkProgram, checkPaths, checkEnv, checkSecrets, checkLabels, checkGlobs,
@@ -93,8 +92,8 @@ func checkPaths(a Analysis) error {
 	return nil
 }
 
-// checkText refuses what cannot be passed on (NUL ends a C string) or kept (the catalog's JSON is
-// UTF-8, and another text than the one that was run must not be recorded).
+// checkText refuses text that cannot be passed on (NUL ends a C string) or stored (the catalog's JSON is UTF-8, and must
+// record the text that was run).
 func checkText(field, value string) error {
 	if strings.ContainsRune(value, 0) {
 		return fmt.Errorf("%s %s has a NUL byte: take it out", field, quote(value))

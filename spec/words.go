@@ -8,9 +8,9 @@ import (
 	"unicode/utf8"
 )
 
-// quote shows a value in a message: escaped, so that nothing of it reaches a terminal, and short.
+// quote formats a value for a message: escaped for terminals, and short.
 func quote(s string) string {
-	const most = 60 // bytes; enough to recognise a value by
+	const most = 60 // bytes; enough to recognise a value
 	if len(s) <= most {
 		return strconv.Quote(s)
 	}
@@ -21,7 +21,7 @@ func quote(s string) string {
 	return fmt.Sprintf("%s... (%d bytes)", strconv.Quote(s[:end]), len(s))
 }
 
-// oneOf refuses a value that is not among the allowed words; empty means that nothing was asked for.
+// oneOf refuses a value other than the allowed words; empty is unset.
 func oneOf(field, value string, allowed ...string) error {
 	if value == "" || slices.Contains(allowed, value) {
 		return nil
@@ -30,7 +30,7 @@ func oneOf(field, value string, allowed ...string) error {
 		field, quote(value), strings.Join(allowed, " or "), suggestion(value, allowed))
 }
 
-// suggestion is a "did you mean" for a word that is none of the known ones, or empty.
+// suggestion is a "did you mean" for an unknown word, or empty.
 func suggestion(word string, known []string) string {
 	if near := nearest(word, known); near != "" {
 		return fmt.Sprintf("; did you mean %q?", near)
@@ -38,10 +38,9 @@ func suggestion(word string, known []string) string {
 	return ""
 }
 
-// nearest returns the known word that a typing error may have turned into word, or "". One slip in
-// three letters counts as such.
+// nearest returns the known word that word may be a typo of, or "": up to one mistake in three letters.
 func nearest(word string, known []string) string {
-	const longest = 64 // longer ones are no slip, and the table stays small
+	const longest = 64 // longer ones are no typos; the table stays small
 	if len(word) > longest {
 		return ""
 	}
@@ -54,8 +53,8 @@ func nearest(word string, known []string) string {
 	return best
 }
 
-// editDistance counts insertions, deletions, substitutions and swaps of neighbours that lead from a
-// to b (optimal string alignment), in bytes.
+// editDistance counts insertions, deletions, substitutions and swaps of neighbours from a to b (optimal string
+// alignment), in bytes.
 func editDistance(a, b string) int {
 	rows := make([][]int, len(a)+1)
 	for i := range rows {
