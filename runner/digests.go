@@ -8,7 +8,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/request"
 )
 
-// noteInputs waits for the digests; a wish to stop ends that. One that comes before the wait is long is for the commit.
+// noteInputs waits for the digests; a stop request ends that. One that comes before the wait is long is for the commit.
 func (e *execution) noteInputs(ctx context.Context) {
 	if e.prints == nil {
 		return

@@ -14,8 +14,8 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/workspace"
 )
 
-// emptyWait is how long the processes of a control group may take to vanish after the last one was
-// killed: the kernel frees them asynchronously.
+// emptyWait is how long the processes of a control group may take to vanish after the last one was killed: the kernel frees
+// them asynchronously.
 const emptyWait = 10 * time.Second
 
 // collectEvidence reads the kernel's counters, proves the control group empty and removes it.
@@ -39,8 +39,8 @@ func (e *execution) collectEvidence() error {
 	return e.removeGroup()
 }
 
-// salvageEvidence reads the counters of a run under which the supervisor or the sandbox failed. systemd removes
-// the scope of a supervisor that is gone, and the run's group in it: then there are the samples.
+// salvageEvidence reads the counters of a run whose supervisor or sandbox failed. systemd removes the scope of a dead
+// supervisor, and the run's group in it: then the samples are used.
 func (e *execution) salvageEvidence() error {
 	if e.run.StartedAt.IsZero() || e.report.Series != nil {
 		return nil
@@ -60,7 +60,7 @@ func (e *execution) salvageEvidence() error {
 	return err
 }
 
-// readCounters reads what the control group has counted.
+// readCounters reads the counters of the control group.
 func (e *execution) readCounters() error {
 	usage, err := e.group.Usage()
 	if err != nil {
@@ -75,8 +75,7 @@ func (e *execution) readCounters() error {
 	return nil
 }
 
-// measure ends the series with the last sample and says what the run used. A peak that nobody counted is
-// the greatest of the samples.
+// measure ends the series with the last sample and sets the run's usage. An uncounted peak is the maximum of the samples.
 func (e *execution) measure(last sample, source string) {
 	u := &e.report.Usage
 	last.at = e.wall()
@@ -113,8 +112,8 @@ func (e *execution) removeGroup() error {
 	return err
 }
 
-// wall is how long the analysis ran, without the time in which it was suspended. Where its supervisor has not lived
-// to tell, it is until the launcher knew.
+// wall returns how long the analysis ran, without the time it was suspended. Where its supervisor died, it is until the
+// launcher noticed.
 func (e *execution) wall() time.Duration {
 	switch {
 	case !e.exit.Started.IsZero():

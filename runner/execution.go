@@ -42,7 +42,7 @@ type execution struct {
 	request request.Request
 
 	trace *trace.Tracer  // nil: nothing is traced
-	noted sync.WaitGroup // the place, in the catalog
+	noted sync.WaitGroup // recording the location
 
 	launched   *standby.Standby
 	tenure     *workspace.StateFile
@@ -75,8 +75,8 @@ type execution struct {
 	harvested harvest.Harvested
 }
 
-// execute runs the analysis and reads what it left. The failure is why the run is an error of ours, nil where it is none;
-// the run is committed in either case.
+// execute runs the analysis and reads what it left. The failure is why the run is an error of ours, nil for none; the run is
+// committed in either case.
 func (e *execution) execute(ctx context.Context) *judge.Failure {
 	if err := e.sandbox(ctx); err != nil {
 		return e.failed(ctx, err)
@@ -90,8 +90,8 @@ func (e *execution) execute(ctx context.Context) *judge.Failure {
 	return nil
 }
 
-// failed ends what still runs after an error of the sandbox, so that nothing is cleaned under a living process. A wish to
-// stop before the start is no failure.
+// failed kills what still runs after a sandbox error, so that nothing is cleaned under a living process. A stop request
+// before the start is no failure.
 func (e *execution) failed(ctx context.Context, err error) *judge.Failure {
 	err = e.underlying(err)
 	if e.supervisor != nil {
@@ -114,8 +114,8 @@ func (e *execution) failed(ctx context.Context, err error) *judge.Failure {
 // supervisorDeath is how long a supervisor that was killed may take to end after its children.
 const supervisorDeath = time.Second
 
-// underlying is ErrLost where the supervisor is dead: then whatever else failed is a consequence, such as a process
-// that is no longer there to be put into its control group.
+// underlying is ErrLost where the supervisor is dead: then other failures are consequences, such as a process that no longer
+// exists when it is put into its control group.
 func (e *execution) underlying(err error) error {
 	var stopped *request.StoppedError
 	if e.supervisor == nil || errors.Is(err, sandbox.ErrLost) || errors.As(err, &stopped) {
@@ -172,7 +172,7 @@ func (e *execution) sandbox(ctx context.Context) error {
 	return e.trace.Do(trace.Run, "wait for the check of the root filesystem", e.vouch)
 }
 
-// ready makes everything up to the container at its gate.
+// ready prepares all up to the container at its gate.
 func (e *execution) ready(ctx context.Context) (*sandbox.Created, error) {
 	made := e.span("make the directories")
 	err := e.makeDirectories(ctx)
@@ -194,7 +194,7 @@ func (e *execution) ready(ctx context.Context) (*sandbox.Created, error) {
 	return e.create(ctx)
 }
 
-// noteAddresses says what the kernel said of a deterministic run.
+// noteAddresses adds the kernel's report of a deterministic run.
 func (e *execution) noteAddresses() {
 	switch {
 	case !e.plan.Analysis.Repeats() || e.run.StartedAt.IsZero():
@@ -239,7 +239,7 @@ func (e *execution) confine(created *sandbox.Created) (unwatch func() error, err
 	return unwatch, nil
 }
 
-// admitted waits at the gate for as long as the request wants that.
+// admitted waits at the gate until the request admits the analysis.
 func (e *execution) admitted(ctx context.Context) error {
 	if e.request.Admit == nil {
 		return nil
@@ -256,7 +256,7 @@ func (e *execution) tell(err error) {
 	}
 }
 
-// makeDirectories makes the working directory and the ingest directory and stages into the former.
+// makeDirectories makes the working and ingest directories and stages into the former.
 func (e *execution) makeDirectories(ctx context.Context) (err error) {
 	account := e.plan.Account
 	if err := workspace.SetAside(ctx, e.Host, e.plan.Key); err != nil {
@@ -308,7 +308,7 @@ func (e *execution) stageInputs(ctx context.Context) (err error) {
 // makeGroup sets the limits and reads them back.
 func (e *execution) makeGroup() error {
 	if e.plan.Analysis.Limits == spec.LimitsOuter {
-		return nil // read once the container is in its place
+		return nil // read once the container is in its group
 	}
 	if e.plan.Parent == nil {
 		e.report.Enforced = plan.Enforced(e.plan.Analysis, nil)
@@ -326,8 +326,8 @@ func (e *execution) makeGroup() error {
 	return nil
 }
 
-// uniqueGroup names the control group of a run: other roots of this host may have a run with the same key, and what is
-// left of a killed one is removed by the names that are recorded (Place.Groups).
+// uniqueGroup names the control group of a run: other roots of this host may have a run with the same key, and what a killed
+// run left is removed by the recorded names (workspace.Location.Groups).
 func uniqueGroup(key catalog.Key) string {
 	return key.String() + "-" + strings.ToLower(rand.Text()[:10])
 }
@@ -348,12 +348,12 @@ func (e *execution) create(ctx context.Context) (*sandbox.Created, error) {
 	return created, errors.Join(err, files.CloseMounts())
 }
 
-// clean removes what the run had on the host, or keeps its working directory where that was asked for.
+// clean removes what the run had on the host, or keeps its working directory if requested.
 func (e *execution) clean(ctx context.Context, keep bool) error {
 	if e.dir == nil {
 		return nil
 	}
-	// Where there never was a supervisor none has run anything: what is there is our own.
+	// Without a supervisor nothing has run: what is there is our own.
 	if e.supervisor == nil && !keep && outputs.Empty(ctx, e.dir.Work) == nil {
 		return e.dir.Remove()
 	}
@@ -378,8 +378,7 @@ func (e *execution) clean(ctx context.Context, keep bool) error {
 	return e.dir.Remove()
 }
 
-// living returns the supervisor, or a new one where that is gone: files of the analysis' id are out of
-// the launcher's reach.
+// living returns the supervisor, or a new one where that is dead: files of the analysis' id are out of the launcher's reach.
 func (e *execution) living(ctx context.Context) (*sandbox.Session, error) {
 	if e.supervisor != nil && e.supervisor.Alive() {
 		return e.supervisor, nil
@@ -392,7 +391,7 @@ func (e *execution) living(ctx context.Context) (*sandbox.Session, error) {
 	return e.supervisor, nil
 }
 
-// release gives back what the launcher holds of the run.
+// release releases what the launcher holds of the run.
 func (e *execution) release() error {
 	var errs []error
 	if e.supervisor != nil {

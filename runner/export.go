@@ -9,7 +9,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/judge"
 )
 
-// export delivers the outputs where that was asked for; a failure makes a run of ours an error.
+// export delivers the outputs if requested; a failure makes a run of ours an error.
 func (e *execution) export(ctx context.Context, v judge.Outcome) judge.Outcome {
 	dir := e.plan.Analysis.Export
 	if dir == "" {

@@ -9,8 +9,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/judge"
 )
 
-// postProcess calls the hook of a run that was committed, and amends the catalog. The working directory goes
-// by what came of it.
+// postProcess calls the hook of a committed run, and amends the catalog. Its outcome decides whether the directory is kept.
 func (e *execution) postProcess(ctx context.Context, f commit.Final, failure *judge.Failure) (v judge.Outcome, keep bool) {
 	v, keep = f.Outcome, f.Keep
 	if e.report.PostProcess == nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/pending"
 )
 
-// keepOutcome keeps for later what could not be committed, and returns what the user is to know.
+// keepOutcome keeps for later what could not be committed, and returns the message for the user.
 func (e *execution) keepOutcome(ctx context.Context, why error) error {
 	path, then := pending.Path(e.Host, e.run.Key), `the next command or "scidex-oci gc" commits it`
 	if errors.Is(why, catalog.ErrEnded) {

@@ -8,7 +8,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/inputs"
 )
 
-// keepScript copies the script as it is at the start of the run.
+// keepScript copies the script at the start of the run.
 func (e *execution) keepScript() error {
 	s := e.plan.Inputs.Script
 	if s == nil {
@@ -21,7 +21,7 @@ func (e *execution) keepScript() error {
 	return e.script.err
 }
 
-// keptScript is what the analysis is to run: the kept copy, which nobody changes. Of an empty script there is none.
+// keptScript returns the script to run: the kept copy, which does not change. It is nil for an empty script.
 func (e *execution) keptScript() *os.File {
 	switch {
 	case e.script == nil:

@@ -5,10 +5,10 @@ import (
 	"fmt"
 )
 
-// keepWork is the last resort for a run whose end could be neither committed nor kept as an outcome, for the reasons why: its
-// working directory stays. It returns what the user is to know.
+// keepWork is the last resort for a run whose end could be neither committed nor kept as an outcome, for the reasons why: it
+// keeps the working directory. It returns the user's message.
 func (e *execution) keepWork(ctx context.Context, why error) error {
-	if e.ingest != nil { // what is in it is not to be had again
+	if e.ingest != nil { // its content cannot be made again
 		e.ingest.Leave()
 		e.ingest = nil
 	}

@@ -13,8 +13,8 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/workspace"
 )
 
-// logSink keeps the first bytes of one stream as a file of the ingest directory and counts the rest. It
-// makes the file with the first byte: most runs write nothing to one of the streams.
+// logSink keeps the first bytes of one stream as a file of the ingest directory and counts the rest. It makes the file with
+// the first byte: most runs leave one of the streams empty.
 type logSink struct {
 	ingest *blob.Ingest
 	limit  int64 // bytes kept
@@ -86,10 +86,9 @@ const (
 	chunk      = 64 << 10
 )
 
-// drain reads a stream to its end into kept, which never fails, and through to the user. A user's end that is closed
-// never ends the run: the rest is kept all the same. One that is not read holds the analysis up, but
-// once cut is closed nobody waits for it any more. Two buffers go around, so that a flood makes no garbage; they
-// are small as long as little comes.
+// drain reads a stream to its end into kept, which never fails, and through to the user. A closed user's end never ends the
+// run: the rest is still kept. One that is not read blocks the analysis, until cut is closed. Two buffers go around to avoid
+// garbage; they are small as long as little comes.
 func drain(stream io.Reader, kept, through io.Writer, cut <-chan struct{}) error {
 	parts, read, passed := make(chan []byte), make(chan []byte, 1), make(chan struct{})
 	read <- nil

@@ -12,11 +12,11 @@ import (
 
 // observer is what a run knows of the caller's Observe.
 type observer struct {
-	begun chan struct{} // closed when the caller knows that the analysis has begun, or never will
+	begun chan struct{} // closed when the caller knows that the analysis started, or never will
 
 	mu    sync.Mutex
 	err   error // the first
-	ended bool  // the analysis has: what is still read of its streams is in the logs
+	ended bool  // the analysis has: later stream data is in the logs only
 }
 
 func (o *observer) fail(err error) {
@@ -36,7 +36,7 @@ func (o *observer) warnings() []string {
 	return []string{result.Sentence(o.err)}
 }
 
-// silence ends the events of the streams: those that nobody waited for would come after the end.
+// silence ends the events of the streams, which would otherwise come after the end.
 func (o *observer) silence() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -59,7 +59,7 @@ func (e *execution) observe(t event.Type, data any) {
 	}
 }
 
-// observed is where a stream's bytes become events.
+// observed makes events of a stream's bytes.
 func (e *execution) observed(stream string) *event.Stream {
 	s := &event.Stream{Tell: func(offset int64, part []byte) {
 		<-e.observer.begun
@@ -77,7 +77,7 @@ func (e *execution) observeCreation() {
 	e.observe(event.TypeCreated, event.Created{Attempt: e.run.Attempt, Labels: e.run.Labels, Analysis: e.run.Request})
 }
 
-// observeExit tells how the analysis ended, as far as that is known before its outputs are.
+// observeExit reports how the analysis ended, as far as known before its harvest.
 func (e *execution) observeExit(ended phase.Ended) {
 	v := judge.Decide(judge.EndingOf(ended, nil))
 	exited := event.Exited{

@@ -14,13 +14,13 @@ import (
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
-// outerHold is what someone else's control groups hold of a run with --limits outer.
+// outerHold is what others' control groups limit in a run with --limits outer.
 type outerHold struct {
 	groups *cgroup.Outer
 	held   cgroup.Held
 }
 
-// holdOuter reads what the groups around a container at its gate hold, whoever made them.
+// holdOuter reads the limits of all groups around a container at its gate.
 func (e *execution) holdOuter(pid int) {
 	groups := cgroup.FindOuter(cgroup.System{}, pid)
 	e.outer = &outerHold{groups, groups.Held()}
@@ -34,8 +34,8 @@ func (e *execution) holdOuter(pid int) {
 	groups.Watch(launcher)
 }
 
-// outerEnforced is enforced for a run whose memory, CPUs and processes someone else's groups hold, or nobody.
-// There is no rlimit on memory or processes beside them (spec, withRlimits).
+// outerEnforced is enforced for a run whose memory, CPUs and processes someone else's groups limit, or none. There is no
+// rlimit on memory or processes besides (spec, withRlimits).
 func outerEnforced(a spec.Analysis, held cgroup.Held) []result.Enforcement {
 	list := plan.Enforced(a, nil)
 	for i, effective := range []string{
@@ -49,7 +49,7 @@ func outerEnforced(a spec.Analysis, held cgroup.Held) []result.Enforcement {
 	return list
 }
 
-// outerWarnings says which limits nobody holds, and which hold less than was asked for.
+// outerWarnings says which limits are not enforced, and which are lower than requested.
 func outerWarnings(a spec.Analysis, held cgroup.Held) []string {
 	var warnings []string
 	for _, l := range []struct {
@@ -80,12 +80,12 @@ func outerWarnings(a spec.Analysis, held cgroup.Held) []string {
 	return warnings
 }
 
-// swapWarning is said where the host has swap that no limit counts.
+// swapWarning is for a host with swap that no limit counts.
 const swapWarning = "the memory limit does not hold swap, and this host has some: the analysis can take more than its limit in all"
 
 func plainNumber(x float64) string { return strconv.FormatFloat(x, 'f', -1, 64) }
 
-// collectOuter takes what the groups have counted. What others may have caused is a warning and no evidence.
+// collectOuter reads the groups' counters. What others may have caused is a warning and no evidence.
 func (e *execution) collectOuter() {
 	ours, shared := e.outer.groups.Evidence()
 	e.report.Evidence = evidenceOf(ours, 0)
@@ -99,7 +99,7 @@ func (e *execution) collectOuter() {
 	}
 }
 
-// pidsLimit is the limit of processes that holds.
+// pidsLimit is the effective limit of processes.
 func (e *execution) pidsLimit() int64 {
 	if e.outer != nil {
 		return e.outer.held.Pids
@@ -125,7 +125,7 @@ func sharedWarning(shared cgroup.Evidence) string {
 		strings.Join(counted, ", "))
 }
 
-// evidenceOf a group's counters; limit is that of the run's own group, in bytes.
+// evidenceOf converts a group's counters; limit is the run's own.
 func evidenceOf(e cgroup.Evidence, limit int64) result.Evidence {
 	evidence := result.Evidence{
 		OOMKills: e.OOMKills, PidsDenied: e.PidsDenied,

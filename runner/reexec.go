@@ -2,7 +2,7 @@ package runner
 
 import "github.com/scidex-ai/scidex-oci/runner/sandbox"
 
-// Reexec takes over the process where it was started as our supervisor. Call it first in main; it does not return then.
+// Reexec takes over the process if it was started as our supervisor. Call it first in main; then it does not return.
 func Reexec() {
 	sandbox.Main()
 }

@@ -5,7 +5,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/judge"
 )
 
-// result makes the result of a run that has just ended, from memory.
+// result makes the result of a run that just ended, from memory.
 func (e *execution) result(v judge.Outcome) result.Result {
 	run := e.run
 	run.State, run.Reason, run.Message = v.State, string(v.Reason), v.Message

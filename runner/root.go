@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// vouch puts the digest of a root filesystem that was checked into the result.
+// vouch puts the digest of a checked root filesystem into the result.
 func (e *execution) vouch() error {
 	b := e.plan.Base
 	if err := b.Sound(); err != nil {
@@ -18,7 +18,7 @@ func (e *execution) vouch() error {
 	return nil
 }
 
-// mendRoot repairs what the analysis is to run on, and says so.
+// mendRoot repairs the analysis' root, and reports it.
 func (e *execution) mendRoot(ctx context.Context) error {
 	mended, err := e.plan.Base.Mend(ctx)
 	if mended {

@@ -25,10 +25,9 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/workspace"
 )
 
-// Run executes one analysis and returns its result. The result is complete whatever happened. The error
-// is not nil only where the run is not in the catalog as the result says: a *RequestError for a request
-// that was refused before anything was made, or why the end could not be committed. The result then has
-// state error.
+// Run executes one analysis and returns its result, which is complete in any case. The error is not nil only where the
+// catalog does not have the result: a *request.Error for a request refused before anything was made, or why the end could
+// not be committed. The result then has state error.
 func Run(ctx context.Context, host *phase.Host, req request.Request) (result.Result, error) {
 	begun := req.Begun
 	if begun == nil {
@@ -85,7 +84,7 @@ func accept(ctx context.Context, host *phase.Host, req request.Request, launched
 	return e, p.OrClose(e.suspender.Steady(func() error { return e.begin(ctx) }))
 }
 
-// begin takes the run's lock and writes the intent row: the first trace of the run.
+// begin takes the run's lock and writes the intent row, the first trace of the run.
 func (e *execution) begin(ctx context.Context) (err error) {
 	if e.tenure, err = workspace.LockWait(e.Root, e.plan.Key); err != nil {
 		if errors.Is(err, workspace.ErrLocked) {
@@ -154,10 +153,9 @@ func (e *execution) newRun() (catalog.Run, error) {
 	}, nil
 }
 
-// finish runs the analysis and sees it committed, exported and cleaned. Nothing is removed before the
-// commit.
+// finish runs the analysis, then commits, exports and cleans. Nothing is removed before the commit.
 func (e *execution) finish(ctx context.Context) (result.Result, error) {
-	// The wish to stop comes through the request; what is half done is to be finished.
+	// A stop request comes through the request; what is half done is finished.
 	ctx = context.WithoutCancel(ctx)
 	failure := e.execute(ctx)
 	e.harvested.Report(&e.report)
@@ -205,7 +203,7 @@ func (e *execution) warn(warnings ...string) {
 	e.report.Warnings = append(e.report.Warnings, warnings...)
 }
 
-// span begins a phase of what the run waits for.
+// span starts a phase of what the run waits for.
 func (e *execution) span(name string) (end func()) { return e.trace.Span(trace.Run, name) }
 
 // left says what a run could not remove, and where it is.
@@ -216,7 +214,7 @@ func (e *execution) left() string {
 	return "not everything of the run could be removed"
 }
 
-// cleanUp removes what is left on the host. What cannot be removed now is gc's: the state file stays.
+// cleanUp removes what is left on the host. What it cannot remove is gc's, by the state file.
 func (e *execution) cleanUp(ctx context.Context, keep bool) {
 	cleaned := e.span("clean")
 	err := e.clean(ctx, keep)

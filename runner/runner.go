@@ -1,4 +1,3 @@
-// Package runner takes one analysis from its manifest to a committed result: it opens the inputs,
-// writes the intent, drives the sandbox, harvests, commits and cleans. It also removes what a killed
-// run left (gc).
+// Package runner takes one analysis from its manifest to a committed result: it opens the inputs, writes the intent, drives
+// the sandbox, harvests, commits and cleans.
 package runner

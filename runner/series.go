@@ -6,10 +6,10 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 )
 
-// seriesMax is how many points a series has at most beside its first. It is even, so that two make one.
+// seriesMax is how many points a series has at most besides its first; even, so that two make one.
 const seriesMax = 240
 
-// sample is one look at a run. The peaks are those since its start; 0 where nobody counts them.
+// sample is one sample of a run. The peaks are since its start; 0 where not counted.
 type sample struct {
 	at                 time.Duration // since the start
 	memory, memoryPeak int64
@@ -17,11 +17,11 @@ type sample struct {
 	cpu                time.Duration
 }
 
-// recorder makes a series of samples. When it is full it joins the points by twos, and each point
-// takes twice as many samples from then on.
+// recorder makes a series of samples. When it is full it joins the points in pairs, and each point then takes twice as many
+// samples.
 type recorder struct {
 	series               result.Series
-	stride, filled       int   // samples for each point, and how many the last one has
+	stride, filled       int   // samples per point, and how many the last one has
 	memoryPeak, pidsPeak int64 // the greatest so far
 }
 
@@ -42,7 +42,7 @@ func (r *recorder) add(s sample) {
 	r.filled++
 }
 
-// end adds the last sample. A launcher that is slow may have read the others a moment after the end.
+// end adds the last sample. A slow launcher may have read the others a moment after the end.
 func (r *recorder) end(s sample) {
 	r.add(s)
 	for i, t := range r.series.TMS {
@@ -50,7 +50,7 @@ func (r *recorder) end(s sample) {
 	}
 }
 
-// sinceLast is the most since the sample before. A peak that has risen came in that time.
+// sinceLast is the maximum since the sample before. A peak that has risen did so then.
 func sinceLast(now, peak int64, greatest *int64) int64 {
 	if peak > *greatest {
 		now = max(now, peak)
@@ -59,8 +59,8 @@ func sinceLast(now, peak int64, greatest *int64) int64 {
 	return now
 }
 
-// append adds a point. Neither the clock nor the CPU time runs backwards in a series: the one may be set by
-// its owner, the other is lost with a process that its parent does not wait for.
+// append adds a point. Neither time nor CPU time runs backwards in a series: the clock may be set, and CPU time is lost with
+// a process that its parent does not wait for.
 func (r *recorder) append(s sample, memory, pids int64) {
 	t, cpu := s.at.Milliseconds(), s.cpu.Milliseconds()
 	if last := len(r.series.TMS) - 1; last >= 0 {
@@ -71,7 +71,7 @@ func (r *recorder) append(s sample, memory, pids int64) {
 	v.MemoryBytes, v.Pids = append(v.MemoryBytes, memory), append(v.Pids, pids)
 }
 
-// halve joins the points by twos, but for the first.
+// halve joins the points in pairs, except the first.
 func (r *recorder) halve() {
 	to := 1
 	for from := 1; from+1 < len(r.series.TMS); from += 2 {
@@ -82,7 +82,7 @@ func (r *recorder) halve() {
 	r.stride *= 2
 }
 
-// merge makes point to of from and the one behind it.
+// merge makes point to of from and the next one.
 func (r *recorder) merge(to, from int) {
 	v := &r.series
 	v.TMS[to], v.CPUMS[to] = v.TMS[from+1], v.CPUMS[from+1]

@@ -1,6 +1,6 @@
 package runner
 
-// noteSpace adds what was seen of /work to the report.
+// noteSpace adds the usage of /work to the report.
 func (e *execution) noteSpace() {
 	e.report.Usage.WorkBytes, e.report.Usage.WorkFiles = e.exit.Work.Bytes, e.exit.Work.Files
 	if full := e.exit.WorkFull; full != nil {

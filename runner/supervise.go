@@ -17,7 +17,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/workspace"
 )
 
-// supervise opens the gate, passes the streams and the user's wish to stop on, and waits for the end.
+// supervise opens the gate, passes streams and the user's stop requests on, and waits for the end.
 func (e *execution) supervise(ctx context.Context, created *sandbox.Created) error {
 	ended, drained, cut := make(chan struct{}), make(chan struct{}), make(chan struct{})
 	e.observer.begun = make(chan struct{})
@@ -60,7 +60,7 @@ func (e *execution) supervise(ctx context.Context, created *sandbox.Created) err
 	return err
 }
 
-// heed ends an analysis whose root filesystem turns out to be damaged.
+// heed kills an analysis whose root filesystem is found damaged.
 func (e *execution) heed(ended <-chan struct{}) {
 	select {
 	case <-e.plan.Base.Alarm():
@@ -75,15 +75,15 @@ func (e *execution) kill() {
 	e.killGroup()
 }
 
-// killGroup kills every process of the control group, where there is one: nothing of it has to be scheduled first.
+// killGroup kills every process of the control group, if any, without scheduling any of them.
 func (e *execution) killGroup() {
 	if e.group != nil {
 		e.tell(e.group.Empty(emptyWait))
 	}
 }
 
-// listen passes the user's wish to stop on: the first asks, the second insists.
-// Once the analysis has ended, or with the second, output that nobody reads is waited for no more.
+// listen passes the user's stop requests on: the first terminates, the second kills the analysis. Once it has ended, or with
+// the second, it waits no more for unread output.
 func (e *execution) listen(ended, drained <-chan struct{}, cut func()) {
 	for {
 		select {
@@ -124,8 +124,8 @@ func (e *execution) started(ctx context.Context, at time.Time) {
 	}
 }
 
-// notePlace lets the row know by its inode the directory that gc may remove where the state file is damaged. Nobody
-// waits for it but the commit.
+// notePlace records the directory's inode in the row, so that gc may remove it where the state file is damaged. Only the
+// commit waits for it.
 func (e *execution) notePlace(ctx context.Context) {
 	place, err := json.Marshal(e.place)
 	if err != nil {
@@ -139,7 +139,7 @@ func (e *execution) notePlace(ctx context.Context) {
 	})
 }
 
-// suspended tells the user before the launcher stands still itself.
+// suspended informs the user before the launcher itself stops.
 func (e *execution) suspended(failure error) {
 	e.tell(failure)
 	e.clock.Pause()
@@ -155,7 +155,7 @@ func (e *execution) resumed() {
 	e.suspender.Answered()
 }
 
-// progress records a sample and passes it on, but for the one of the start.
+// progress records a sample and passes it on, except the one of the start.
 func (e *execution) progress(u sandbox.Usage) {
 	s := sample{at: e.clock.Ran(), memory: u.Memory, pids: u.Processes, cpu: u.CPU}
 	if e.group != nil {
@@ -174,7 +174,7 @@ func (e *execution) progress(u sandbox.Usage) {
 	}
 }
 
-// groupSample is what the control group says, which knows more than the supervisor's sums.
+// groupSample is the control group's sample, which counts more than the supervisor's sums.
 func groupSample(at time.Duration, u cgroup.Usage) sample {
 	return sample{at: at, memory: u.Memory, memoryPeak: u.MemoryPeak, pids: u.Pids, pidsPeak: u.PidsPeak, cpu: u.CPU}
 }

@@ -1,5 +1,5 @@
-// Command scidex-oci-supervisor is the supervisor of scidex-oci as a program of its own, which starts faster than the whole
-// (docs/adr/0019). scidex-oci executes it where it lies beside it and was built with it. Nobody else does.
+// Command scidex-oci-supervisor is the supervisor of scidex-oci as a separate program, which starts faster than the whole
+// (docs/adr/0019). Only scidex-oci executes it, if it lies beside it and was built with it.
 package main
 
 import (

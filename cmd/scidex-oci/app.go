@@ -64,7 +64,7 @@ func newApp(p *command.Program) *cli.App {
 	return app
 }
 
-// prepare gives a command what all of them have.
+// prepare gives a command what all have.
 func prepare(command *cli.Command) {
 	command.HideHelpCommand = true // so that "help" can be the first word of an analysis
 	command.OnUsageError = usage

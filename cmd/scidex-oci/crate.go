@@ -128,7 +128,7 @@ func (s crateSource) Open(sha256 string) (io.ReadCloser, error) {
 
 const scriptType = "text/plain"
 
-// crateOf is what the catalog knows of a run.
+// crateOf is what the catalog has of a run.
 func crateOf(ctx context.Context, st *stores.Stores, run catalog.Run) (crate.Run, crateSource, error) {
 	result, err := watch.Show(ctx, st.Runner, run)
 	if err != nil {
@@ -253,7 +253,7 @@ func crateImage(s result.Sandbox) *crate.Image {
 	return &i
 }
 
-// crateUsage tells what was measured; docs/crate.md says what the quantities are.
+// crateUsage returns what was measured; docs/crate.md defines the quantities.
 func crateUsage(u result.Usage) (all []crate.Measure) {
 	const about, unit = "https://github.com/scidex-ai/scidex-oci/blob/main/docs/crate.md#", "https://qudt.org/vocab/unit/"
 	for _, m := range []struct {

@@ -22,7 +22,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
-// detach starts the run in a launcher of its own, and reports what the launcher could not.
+// detach starts the run in another launcher, and reports what the launcher could not.
 func (s *session) detach(file events.Target) error {
 	err := startDetached(s.program, file)
 	if err == nil || command.Silent(err) {
@@ -72,8 +72,8 @@ func startLauncher(p *command.Program, caller *os.File, file events.Target) (*ex
 	return cmd, cmd.Start()
 }
 
-// keepDescriptors keeps other descriptors of the caller from the launcher: a reader of a pipe would otherwise wait for the
-// end of the run.
+// keepDescriptors keeps other descriptors of the caller from the launcher: the reader of a pipe would wait for the end of
+// the run.
 func keepDescriptors() error {
 	entries, err := os.ReadDir("/proc/self/fd")
 	if err != nil {
@@ -87,7 +87,7 @@ func keepDescriptors() error {
 	return nil
 }
 
-// announced is how the command ends that has this answer. Of a failure its launcher has said all.
+// announced returns the command's end for this answer. The launcher has reported any failure.
 func announced(answer byte) error {
 	if answer == detach.NotTold {
 		return command.ExitStatus(result.ExitError)
@@ -95,7 +95,7 @@ func announced(answer byte) error {
 	return nil
 }
 
-// loosen makes a request one that goes on without its caller.
+// loosen makes a request continue without its caller.
 func (s *session) loosen(asked *request.Request) {
 	asked.Detached = true
 	asked.Stdout, asked.Stderr = nil, nil
@@ -105,7 +105,7 @@ func (s *session) loosen(asked *request.Request) {
 	asked.Stop = s.program.Caller.Stops(asked.Stop)
 }
 
-// letGo gives the caller's streams up when the analysis has begun.
+// letGo releases the caller's streams when the analysis starts.
 func (s *session) letGo(begun result.Result) {
 	s.screen.ClearStatus()
 	answer := byte(detach.Told)
@@ -114,11 +114,11 @@ func (s *session) letGo(begun result.Result) {
 		fmt.Fprintf(s.screen, "scidex-oci: run %q continues, but its id could not be printed: %v; see \"scidex-oci show --wait %s\"\n", begun.ID, err, begun.ID)
 	}
 	if err := s.program.Caller.Release(answer); err != nil {
-		s.program.Caller.Abandon() // nobody has heard of the run
+		s.program.Caller.Abandon() // the run was not announced
 	}
 }
 
-// announce prints what there is to say of a run that has begun.
+// announce prints the message for a run that has started.
 func (s *session) announce(result result.Result) error {
 	for _, warning := range result.Warnings {
 		fmt.Fprintf(s.screen, "scidex-oci: %s\n", screen.Escape(warning))

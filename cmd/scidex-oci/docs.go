@@ -33,8 +33,7 @@ func newDocsCommand(p *command.Program) *cli.Command {
 	}
 }
 
-// runDocs writes scidex-oci.1, a page for each command, and a completion script for each shell. The same
-// commands give the same bytes.
+// runDocs writes scidex-oci.1, a page for each command, and a completion script for each shell. The output is reproducible.
 func runDocs(app *cli.App, dir string) error {
 	files := map[string][]byte{"scidex-oci.1": mainPage(app)}
 	for _, l := range leaves(app.Commands) {
@@ -131,7 +130,7 @@ func (p *page) flags(name string, flags []cli.Flag) {
 	}
 }
 
-// roff escapes text: hyphens that are typed stay hyphens, and no line is read as a request.
+// roff escapes text: typed hyphens stay hyphens, and no line is read as a request.
 func roff(text string) string {
 	text = strings.NewReplacer(`\`, `\e`, "-", `\-`).Replace(text)
 	if strings.HasPrefix(text, ".") || strings.HasPrefix(text, "'") {

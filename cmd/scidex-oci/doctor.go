@@ -70,7 +70,7 @@ func runDoctor(c *cli.Context, p *command.Program, o *options.Run) error {
 	return examine(c.Context, p, how, wanted.JSON)
 }
 
-// examination is how doctor gets at the caller's catalog, and at one of its own.
+// examination is how doctor gets the caller's catalog, and one of its own.
 func examination(p *command.Program) (doctor.Options, error) {
 	s, err := stores.ReadSettings(p.Options, p.Env)
 	if err != nil {
@@ -87,7 +87,7 @@ func examination(p *command.Program) (doctor.Options, error) {
 	return how, nil
 }
 
-// throwAway opens stores in a directory of their own, with the settings of another.
+// throwAway opens stores in another directory, with the settings of the given ones.
 func throwAway(p *command.Program, s stores.Settings, given stores.Policy) func(context.Context, string) (*phase.Host, error) {
 	return func(ctx context.Context, root string) (*phase.Host, error) {
 		st, err := stores.Open(ctx, s.At(root), given, p.Build.Version, p.Stderr)

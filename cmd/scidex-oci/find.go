@@ -55,7 +55,7 @@ func (o *findOptions) flags() []cli.Flag {
 	)
 }
 
-// search is what find looks for.
+// search is a search of find.
 type search struct {
 	query   catalog.OutputQuery
 	matches func(path []byte) bool
@@ -107,7 +107,7 @@ type foundOutput struct {
 	result.Output
 }
 
-// print prints columns that need not know of each other, so that nothing is held back.
+// print prints columns of independent width, so that no row is held back.
 func (s search) print(w io.Writer, found catalog.FoundOutput) error {
 	o := result.NewOutput(found.Entry)
 	if s.asJSON {

@@ -88,12 +88,12 @@ func runGC(ctx context.Context, p *command.Program, st *stores.Stores, o gcOptio
 // collected is what gc --json prints.
 type collected struct {
 	DryRun bool `json:"dry_run"`
-	// Committed runs had ended, and their results waited.
+	// Committed runs had ended with pending results.
 	Committed []collectedRun `json:"committed"`
 
 	Lost    []collectedRun `json:"lost"`
 	Removed []string       `json:"removed"`
-	// Expired runs are those that retention took, where OutputsOnly only what their outputs held.
+	// Expired runs are those that retention removed, if OutputsOnly only their outputs' contents.
 	Expired     []expiredRun `json:"expired"`
 	OutputsOnly bool         `json:"outputs_only"`
 	// PostProcess are runs whose post-process command was killed with its scidex-oci.
@@ -114,7 +114,7 @@ type collectedRun struct {
 type expiredRun struct {
 	collectedRun
 	Outputs int64 `json:"outputs"`
-	Bytes   int64 `json:"bytes"` // of the outputs; a blob may be one of several runs
+	Bytes   int64 `json:"bytes"` // of the outputs; a blob may belong to several runs
 }
 
 func collectedOf(report recovery.GCReport, dryRun bool, retention recovery.Retention) collected {

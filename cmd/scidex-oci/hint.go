@@ -17,13 +17,13 @@ import (
 // tailSize is how much of the end of standard error is searched for a hint, in bytes.
 const tailSize = 8 << 10
 
-// circumstances are what a hint is drawn from.
+// circumstances are the input of a hint.
 type circumstances struct {
 	result   result.Result
 	analysis spec.Analysis
 	stderr   string   // its end
 	local    []string // arguments that name a file of the caller's directory; see local
-	root     bool     // root calls, whose runs never have the caller's id
+	root     bool     // the caller is root, whose runs never have its id
 }
 
 var (
@@ -32,10 +32,10 @@ var (
 	readOnly = pattern(`Read-only file system: '([^'\n]+)'`)
 )
 
-// askDoctor is where to go with what the host does not give.
+// askDoctor is the hint for what the host lacks.
 const askDoctor = `"scidex-oci doctor" tells what this host lacks, and what cures it`
 
-// withDoctor adds that to a refusal that is the host's doing.
+// withDoctor adds that to a refusal caused by the host.
 func withDoctor(err error) error {
 	var host *request.HostError
 	if errors.As(err, &host) {
@@ -44,7 +44,7 @@ func withDoctor(err error) error {
 	return err
 }
 
-// hint is one sentence for what newcomers trip over, or "".
+// hint is one sentence about a beginner's mistake, or "".
 func hint(c circumstances) string {
 	if c.result.State == catalog.Error && c.result.Reason == result.ReasonSandbox {
 		return askDoctor
@@ -86,7 +86,7 @@ func hintOfExit(c circumstances) string {
 	return ""
 }
 
-// hintLocal explains why a file next to the caller is not there for the analysis.
+// hintLocal explains why the analysis does not see a file next to the caller.
 func hintLocal(c circumstances) string {
 	file := c.local[0]
 	why := file + " is in your directory, which the analysis does not see: "

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// local are the arguments of a command that name a file in dir which the analysis does not see: for a
-// hint where the command fails.
+// local are the arguments of a command that name a file in dir which the analysis does not see: for a hint where the command
+// fails.
 func local(command []string, dir string) []string {
 	var found []string
 	for _, word := range command {

@@ -85,7 +85,7 @@ func noLogs(run catalog.Run, err error) error {
 	return err
 }
 
-// tellTruncated says on standard error which streams were not kept, or not whole.
+// tellTruncated reports on standard error which streams were dropped or cut.
 func tellTruncated(p *command.Program, run catalog.Run, to watch.Streams) error {
 	if !run.State.Final() {
 		return nil

@@ -115,7 +115,7 @@ func moment(t time.Time) *time.Time {
 	return &t
 }
 
-// listNames prints names that rm, show and the like take for exactly these runs.
+// listNames prints names that rm, show and others take for exactly these runs.
 func listNames(ctx context.Context, w io.Writer, cat catalog.Catalog, runs []catalog.Run) error {
 	for _, r := range runs {
 		last, err := cat.Get(ctx, catalog.Key{ID: r.ID})

@@ -1,4 +1,4 @@
-// Command scidex-oci runs one analysis in a rootless OCI container and keeps what it made.
+// Command scidex-oci runs one analysis in a rootless OCI container and keeps its outputs.
 package main
 
 import (
@@ -29,7 +29,7 @@ func main() {
 	runner.Reexec()
 	doctor.Main()
 	began, now := trace.Birth()
-	// A umask that takes the user's own rights would make directories that this program cannot enter.
+	// A umask that masks the user's own rights would make directories that this program cannot enter.
 	syscall.Umask(syscall.Umask(0) &^ 0o700)
 	p := system()
 	p.Began, p.Main = began, now
@@ -61,7 +61,7 @@ func execute(args []string, p *command.Program) int {
 	return command.ExitCode(err)
 }
 
-// bug is a mistake of ours that was caught late.
+// bug is a bug of ours that was caught late.
 type bug struct{ what any }
 
 func (b *bug) Error() string {
@@ -86,12 +86,12 @@ func perform(args []string, p *command.Program) (err error) {
 	return app.RunContext(context.Background(), line)
 }
 
-// wantsJSON guesses whether a command line that could not be understood asks run or submit for JSON.
+// wantsJSON guesses whether an invalid command line requests JSON from run or submit.
 func wantsJSON(args []string, env options.Lookup) bool {
 	if end := slices.Index(args, "--"); end >= 0 {
 		args = args[:end]
 	}
-	asked, _ := strconv.ParseBool(env.Text(options.Variable("json"))) // what is no truth value does not ask
+	asked, _ := strconv.ParseBool(env.Text(options.Variable("json"))) // an invalid truth value is false
 	for _, arg := range args {
 		asked = asked || arg == "--json" || arg == "-json" || arg == "--json=true"
 	}

@@ -117,7 +117,7 @@ type listedRejected struct {
 	result.Rejected
 }
 
-// rowsAligned is how many rows of outputs ls have common columns: a table is held in memory until it is aligned.
+// rowsAligned is how many rows of outputs ls are aligned together: they are held in memory until then.
 const rowsAligned = 1000
 
 func runOutputsList(ctx context.Context, p *command.Program, st *stores.Stores, o outputsListOptions, name string) error {
@@ -184,7 +184,7 @@ func runOutputsCat(ctx context.Context, p *command.Program, st *stores.Stores, n
 	return printBlob(ctx, p, st, entry.SHA256, p.Stdout.File)
 }
 
-// asShown finds an output by its name as a table shows it, which differs where the name is escaped.
+// asShown finds an output by its name as shown in a table, where it may be escaped.
 func asShown(ctx context.Context, cat catalog.Catalog, key catalog.Key, path string) (outputs.Entry, error) {
 	var found *outputs.Entry
 	var paths []string

@@ -83,7 +83,7 @@ func pageOf(ctx context.Context, st *stores.Stores, name, another string) (func(
 	return func(w io.Writer) error { return report.Compare(w, run, second, st.BlobOpener(ctx)) }, err
 }
 
-// reported is what a page tells of a run.
+// reported is what a page shows of a run.
 func reported(ctx context.Context, st *stores.Stores, name string) (result.Result, error) {
 	run, err := st.Find(ctx, name)
 	if err != nil {
@@ -95,13 +95,13 @@ func reported(ctx context.Context, st *stores.Stores, name string) (result.Resul
 	return watch.Show(ctx, st.Runner, run)
 }
 
-// pageFile is where a page is written to.
+// pageFile is the file of a page.
 type pageFile struct {
 	path    string
 	replace bool
 }
 
-// newPageFile is nil for standard output. A place that is taken is refused before anything is read.
+// newPageFile is nil for standard output. It refuses an existing file before anything is read.
 func newPageFile(o reportOptions) (*pageFile, error) {
 	if o.out.Value == "" {
 		return nil, command.Usagef("report: no file to write to; give --out FILE, or --out - for standard output")
@@ -128,7 +128,7 @@ func (f *pageFile) taken() error {
 	return fmt.Errorf("%s exists already; name another file, or use --overwrite", f.path)
 }
 
-// put makes the file, whole or not at all: beside its place, and then it is given its name.
+// put writes the file atomically: a temporary file beside it is given its name.
 func (f *pageFile) put(write func(io.Writer) error) error {
 	name := filepath.Join(filepath.Dir(f.path), ".scidex-oci-report-"+rand.Text())
 	beside, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666) //nolint:gosec // the caller's umask says who may read it

@@ -20,7 +20,7 @@ func newReportPrinter(p *command.Program) reportPrinter {
 	return reportPrinter{w: p.Stdout, palette: screen.NewPalette(p.Stdout.File, p.Env)}
 }
 
-// line prints one result: its state, a name in a column of its own, and text.
+// line prints one result: its state, a name in its own column, and text.
 func (r reportPrinter) line(state string, width int, name, text string) {
 	fmt.Fprintf(r.w, "%s  %-*s %s\n", state, width, screen.Escape(name), screen.Escape(text))
 }
@@ -41,7 +41,7 @@ func reportStatus(good bool) error {
 	return command.ExitStatus(1)
 }
 
-// stoppedStatus prints what a check that was stopped has shown, and returns the exit code. Other errors stay as they are.
+// stoppedStatus prints what a stopped check has shown, and returns the exit code. Other errors are unchanged.
 func stoppedStatus(stderr io.Writer, err error, shown string) error {
 	var stopped *probe.StoppedError
 	if !errors.As(err, &stopped) {

@@ -51,7 +51,7 @@ environment and the umask are those of this command; of a hangup (SIGHUP) nothin
 	}
 }
 
-// runRun runs one analysis. Whatever happens, --json prints one object.
+// runRun runs one analysis. --json prints one object in any case.
 func runRun(c *cli.Context, p *command.Program, o *options.Run) error {
 	err := p.Load(c)
 	s := &session{program: p, parser: runflags.NewParser(p, c, o), screen: screen.NewTerminal(p.Stderr, p.Env)}
@@ -70,7 +70,7 @@ func runRun(c *cli.Context, p *command.Program, o *options.Run) error {
 	return s.end(s.run(s.trace.with(c.Context)))
 }
 
-// end tells how it ended, in the events and in the result.
+// end reports the end, in the events and in the result.
 func (s *session) end(result result.Result, err error) error {
 	about := map[string]string{"id": result.ID, "state": string(result.State), "version": s.program.Build.Version}
 	if lost := s.trace.write(about); lost != nil {
@@ -138,7 +138,7 @@ func (s *session) run(ctx context.Context) (result.Result, error) {
 	return result, err
 }
 
-// warn adds a warning to the result, and says it where the result is not shown.
+// warn adds a warning to the result, and prints it if the result is not shown.
 func (s *session) warn(result *result.Result, warning string) {
 	result.Warnings = append(result.Warnings, warning)
 	if s.request.Quiet && !s.request.JSON {
@@ -146,8 +146,7 @@ func (s *session) warn(result *result.Result, warning string) {
 	}
 }
 
-// prepare makes the request and, where it is good, opens catalog and blob store: a bad one touches
-// nothing.
+// prepare makes the request and, if valid, opens catalog and blob store: an invalid one touches nothing.
 func (s *session) prepare(ctx context.Context) error {
 	a, err := s.parser.Analysis(ctx, s.find)
 	s.request.Analysis = a
@@ -211,7 +210,7 @@ func (s *session) observe(e event.Event) error {
 	return s.events.Put(e)
 }
 
-// finish tells the end and waits until all events are passed on.
+// finish reports the end and waits until all events are written.
 func (s *session) finish(result *result.Result) {
 	if s.events == nil {
 		return
@@ -229,7 +228,7 @@ func (s *session) scanning() func(flag string, entries int64) {
 	return func(flag string, entries int64) { s.screen.SetStatus(screen.ScanLine(flag, entries)) }
 }
 
-// report prints the result and returns what the process is to end with.
+// report prints the result and returns the process' exit status.
 func (s *session) report(result result.Result, err error) error {
 	if s.request.JSON {
 		if err := screen.WriteJSON(s.program.Stdout, result); err != nil {

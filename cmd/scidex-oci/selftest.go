@@ -76,7 +76,7 @@ func newCanaryCommand(p *command.Program) *cli.Command {
 
 // confiningFlags are the flags of run that confine an analysis.
 func confiningFlags(p *command.Program, o *options.Run) []*options.Flag {
-	// What to run, its name and what becomes of its outputs are the selftest's own.
+	// What to run, its name and its outputs are set by selftest.
 	flags := options.Without(o.Analysis.Flags(), "id", "script", "stage", "export", "output", "exclude", "digest-inputs", "deterministic", "keep")
 	return append(flags, o.AuditFlag(), p.Options.MinFreeFlag())
 }
@@ -116,7 +116,7 @@ func runSelftest(c *cli.Context, p *command.Program, asked *selftestOptions) err
 	})
 }
 
-// selftestRequest is a selftest as the command line asks for it.
+// selftestRequest is a selftest as the command line requests it.
 type selftestRequest struct {
 	runflags.Request
 	stores  *stores.Stores
@@ -152,7 +152,7 @@ func selftestOf(p *command.Program, c *cli.Context, asked *selftestOptions, act 
 	return act(o)
 }
 
-// usualTargets are those that are tried where none is asked for.
+// usualTargets are the default targets.
 func usualTargets(db options.Text) (all []target.Target, err error) {
 	scheme, _, _ := strings.Cut(db.Value, "://")
 	if scheme == "postgres" || scheme == "postgresql" {

@@ -48,7 +48,7 @@ func (r reportPrinter) check(c selftest.Check) {
 	r.line(result, len(judge.Inconclusive), c.Check, detail)
 }
 
-// selftest prints the notes and the summary behind the checks.
+// selftest prints the notes and the summary after the checks.
 func (r reportPrinter) selftest(report selftest.Report) {
 	for _, note := range report.Notes {
 		fmt.Fprintf(r.w, "%-12s  %s\n", "note", screen.Escape(note))

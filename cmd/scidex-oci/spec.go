@@ -34,7 +34,7 @@ type specOptions struct {
 func (o *specOptions) flags(g *options.Global) []cli.Flag {
 	flags := o.run.Flags(g)
 	for _, flag := range flags {
-		// Switches are taken, so that "run" can be changed to "spec" in any line, and have nothing to do here.
+		// Switches are accepted but ignored, so that "run" can be changed to "spec" in any line.
 		flag.Hidden = flag.Hidden || !flag.TakesValue()
 	}
 	return options.List(append(flags,

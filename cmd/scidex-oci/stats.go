@@ -69,7 +69,7 @@ func readLabel(t options.Text) (string, error) {
 // statistics is the object of stats --json.
 type statistics struct {
 	V           int           `json:"v"`  // 1
-	By          *string       `json:"by"` // the label, nil where none was asked for
+	By          *string       `json:"by"` // the label, nil for none
 	Runs        int           `json:"runs"`
 	GroupsTotal int           `json:"groups_total"`
 	Groups      []stats.Group `json:"groups"`
@@ -150,7 +150,7 @@ func (s statistics) table(w io.Writer) error {
 	return nil
 }
 
-// name is what a group is called.
+// name is the name of a group.
 func (s statistics) name(g stats.Group) string {
 	switch {
 	case s.By == nil:

@@ -71,7 +71,7 @@ func runStop(ctx context.Context, p *command.Program, st *stores.Stores, o stopO
 			all = errors.Join(all, err)
 			continue
 		}
-		defer live.Close() // its sign says until then who has asked
+		defer live.Close() // its lock identifies us until then
 		stopped = append(stopped, key)
 	}
 	for _, key := range stopped {
@@ -80,7 +80,7 @@ func runStop(ctx context.Context, p *command.Program, st *stores.Stores, o stopO
 	return all
 }
 
-// tellStopped waits for the end of a run and says what came of it.
+// tellStopped waits for the end of a run and reports it.
 func tellStopped(ctx context.Context, p *command.Program, st *stores.Stores, key catalog.Key) error {
 	run, err := st.Await(ctx, key)
 	if err != nil {

@@ -13,14 +13,14 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/observe/trace"
 )
 
-// traceFile is what --trace names, and what is to be written there at the end; nil: nothing is traced.
+// traceFile is the file of --trace, and what to write there at the end; nil: nothing is traced.
 type traceFile struct {
 	path   string
 	tracer *trace.Tracer
 	main   int64 // when this program began to read the command line; 0: it has read it
 }
 
-// newTrace reads the option and begins a trace where it is given. A file that could not be made at the end is refused now.
+// newTrace reads the option and starts a trace where it is given. It refuses a file that could not be made at the end.
 func newTrace(given options.Text, began, main int64) (*traceFile, error) {
 	if !given.Given {
 		return nil, nil //nolint:nilnil // it is not asked for
@@ -43,7 +43,7 @@ func newTrace(given options.Text, began, main int64) (*traceFile, error) {
 	return f, nil
 }
 
-// possible tries to make a file there, and leaves none. What is no regular file is not replaced by one.
+// possible tries to create a file there, and removes it. What is no regular file is not replaced.
 func (f *traceFile) possible() error {
 	info, err := os.Lstat(f.path)
 	switch {
@@ -64,7 +64,7 @@ func (f *traceFile) beside() (*os.File, error) {
 	return os.CreateTemp(filepath.Dir(f.path), ".scidex-oci-trace-*")
 }
 
-// cause is an error of the file system without the name, which the message has already.
+// cause is an error of the file system without the name, which the message already has.
 func cause(err error) error {
 	var path *fs.PathError
 	if errors.As(err, &path) {
@@ -81,7 +81,7 @@ func (f *traceFile) with(ctx context.Context) context.Context {
 	return trace.With(ctx, f.tracer)
 }
 
-// read notes that the request is known, or that it never will be.
+// read notes that the request is known, or never will be.
 func (f *traceFile) read() {
 	if f == nil || f.main == 0 {
 		return
@@ -90,7 +90,7 @@ func (f *traceFile) read() {
 	f.main = 0
 }
 
-// span begins a phase of the command.
+// span starts a phase of the command.
 func (f *traceFile) span(name string) (end func()) {
 	if f == nil {
 		return func() {}
@@ -98,7 +98,7 @@ func (f *traceFile) span(name string) (end func()) {
 	return f.tracer.Span(trace.Run, name)
 }
 
-// write puts the trace in its place, whole.
+// write writes the trace atomically.
 func (f *traceFile) write(about map[string]string) error {
 	if f == nil {
 		return nil

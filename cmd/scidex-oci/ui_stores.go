@@ -14,7 +14,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/watch"
 )
 
-// uiRuns, uiFiles and uiLife are the stores as the web application takes it.
+// uiRuns, uiFiles and uiLife are the stores for the web application.
 type (
 	uiRuns  struct{ *stores.Stores }
 	uiFiles struct{ *stores.Stores }
@@ -45,13 +45,13 @@ func (u uiFiles) Open(ctx context.Context, sha256 string) (io.ReadCloser, error)
 	return u.Blobs.Open(ctx, sha256)
 }
 
-// Look is life with what the control group counts.
+// Look is life with the control group's counters.
 func (u uiLife) Look(ctx context.Context, run catalog.Run) ui.Going {
 	state, _ := u.Liveness(ctx, run)
 	going := ui.Going{State: state, ElapsedMS: time.Since(run.CreatedAt).Milliseconds()}
 	live, err := watch.Attach(u.Runner, run)
 	if err != nil {
-		return going // life has said why
+		return going // life reported why
 	}
 	defer live.Close()
 	going.Here = true
@@ -64,12 +64,12 @@ func (u uiLife) Look(ctx context.Context, run catalog.Run) ui.Going {
 func (u uiLife) Logs(ctx context.Context, run catalog.Run, stdout, stderr io.Writer) error {
 	_, err := watch.CopyLogs(ctx, u.Runner, run, watch.Streams{stdout, stderr}, false)
 	if errors.Is(err, watch.ErrDead) {
-		return nil // what it has left was copied
+		return nil // what it left was copied
 	}
 	return err
 }
 
-// Stop holds on to the run for as long as it waits: that says who has asked.
+// Stop keeps the run attached while it waits: that identifies the sender.
 func (u uiLife) Stop(ctx context.Context, run catalog.Run) error {
 	live, err := u.Stores.Stop(ctx, run, false)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/watch"
 )
 
-// watchList shows the list every second. Ctrl-C ends it as it ends any program: the screen needs no tidying.
+// watchList shows the list every second. Ctrl-C ends it as any program: the screen needs no cleanup.
 func watchList(ctx context.Context, p *command.Program, st *stores.Stores, o listOptions) error {
 	if o.json || o.quiet {
 		return command.Usagef("--watch shows a table; leave --json and --quiet out")

@@ -12,8 +12,8 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 )
 
-// KeepBlobs sees to it that what a run names is where its row may name it. timeout is how long it may take until one
-// blob more is there.
+// KeepBlobs makes sure that the blobs a run names are in the store that its row may name. timeout is how long one more blob
+// may take.
 func KeepBlobs(ctx context.Context, blobs *blob.Store, timeout time.Duration, run catalog.Run, next func() (outputs.Entry, error)) error {
 	if !blobs.Shared() {
 		return nil

@@ -34,7 +34,7 @@ type Stores struct {
 	Log     *slog.Logger
 }
 
-// Run commits a run with its entries. A second signal of the user's ends the retries.
+// Run commits a run with its entries. The user's second signal ends the retries.
 func (s Stores) Run(ctx context.Context, run catalog.Run, entries *harvest.Spool, stop <-chan request.StopSignal) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -51,7 +51,7 @@ func (s Stores) Run(ctx context.Context, run catalog.Run, entries *harvest.Spool
 		return err
 	}
 	return retry(ctx, until(time.Now().Add(timeout)), func() error {
-		next, err := entries.Read() // a listing that was handed out is gone
+		next, err := entries.Read() // an earlier iterator may be used up
 		if err != nil {
 			return err
 		}
@@ -94,11 +94,11 @@ func givenUp(ctx context.Context, last error) error {
 	return fmt.Errorf("%w: %w", context.Cause(ctx), last)
 }
 
-// Slow is when a commit takes so long that signals are meant for it: those that come before are for the hook.
+// Slow is when a commit takes so long that signals are for it: earlier ones are for the hook.
 const Slow = time.Second
 
-// allowGivingUp lets the user end the retries: the first signal after a run says what will be, the second gives up. What it
-// returns ends the listening.
+// allowGivingUp lets the user end the retries: the first signal after a run prints what will happen, the second gives up.
+// done stops listening.
 func (s Stores) allowGivingUp(id string, stop <-chan request.StopSignal, giveUp context.CancelCauseFunc) (done func()) {
 	finished := make(chan struct{})
 	var listening sync.WaitGroup

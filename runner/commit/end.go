@@ -12,7 +12,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/workspace"
 )
 
-// End is all that decides how a run ended, and how its row looked before.
+// End is all that decides how a run ended, and its row before.
 type End struct {
 	Row      catalog.Run // as it was created, with the time of its start
 	Ended    phase.Ended
@@ -23,15 +23,15 @@ type End struct {
 	HasWork  bool // there is a working directory
 }
 
-// Final is how a run ended and the row that says so.
+// Final is how a run ended, and its row.
 type Final struct {
-	Outcome judge.Outcome // after a hook, which the row does not say before that has ended
+	Outcome judge.Outcome // after a hook, which the row lacks before that has ended
 	Keep    bool          // the working directory stays
 	Report  result.Report
 	Row     catalog.Run
 }
 
-// Judge says how a run ended and writes its row. The report is the one of Ended, as it is by now; warnings are added to it.
+// Judge decides how a run ended and writes its row. The report is the one of Ended, as it is now; warnings are added to it.
 func Judge(e End, now time.Time) (f Final, err error) {
 	f.Report, f.Row = e.Ended.Report, e.Row
 	e.Harvest.Report(&f.Report)

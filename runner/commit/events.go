@@ -12,13 +12,13 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/phase"
 )
 
-// events are those of the supervisor, and what the end itself says.
+// events are those of the supervisor, and those of the end.
 func events(e phase.Ended, o judge.Outcome, finished time.Time) []catalog.Event {
 	if !e.Audit {
 		return nil
 	}
 	all, at := e.Exit.Audit, e.Exit.Finished.UTC()
-	if e.Exit.Finished.IsZero() { // nothing says when, as where the supervisor was lost
+	if e.Exit.Finished.IsZero() { // no known time, as where the supervisor was lost
 		at = finished
 	}
 	for _, name := range reached(e, o) {

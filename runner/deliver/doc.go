@@ -1,3 +1,3 @@
-// Package deliver hands the outputs of a committed run on: to a directory (--export), and to a command of the caller's own
+// Package deliver delivers the outputs of a committed run: to a directory (--export), and to a command of the caller
 // (--post-process).
 package deliver

@@ -18,9 +18,9 @@ import (
 // resultFile is the name of the result among exported outputs.
 const resultFile = "scidex-result.json"
 
-// Export writes the outputs of a run and scidex-result.json into dir as the caller's own files; an output
-// that has this name, or is below it, is left out and stays in the blob store. It refuses a directory that
-// is not empty unless overwrite. Every blob is verified while it is read.
+// Export writes the outputs of a run and scidex-result.json into dir as the caller's files; an output with this name, or
+// below it, is left out and stays in the blob store. It refuses a directory that is not empty unless overwrite. Every blob
+// is verified while it is read.
 func Export(ctx context.Context, host *phase.Host, run catalog.Run, dir string, overwrite bool) (err error) {
 	if err := OutputsRemoved(run); err != nil {
 		return err
@@ -32,7 +32,7 @@ func Export(ctx context.Context, host *phase.Host, run catalog.Run, dir string, 
 	defer func() { err = errors.Join(err, target.Close()) }()
 	var failed error
 	err = host.Catalog.Outputs(ctx, run.Key, func(e outputs.Entry) bool {
-		// An analysis may have made a file or directory of that name; the result's place is the result's.
+		// An analysis may have made a file or directory of that name, which is reserved for the result.
 		if name, _, _ := bytes.Cut(e.Path, []byte("/")); e.Rejected == "" && string(name) != resultFile {
 			failed = exportOne(ctx, host, target, e)
 		}
@@ -64,7 +64,7 @@ func exportOne(ctx context.Context, host *phase.Host, target *outputs.Target, e 
 	return target.Put(e.Path, fs.FileMode(e.Mode), content)
 }
 
-// OutputsRemoved returns, as an error, that and when retention removed the contents of a run's outputs, or nil.
+// OutputsRemoved returns an error with the time if retention removed the contents of a run's outputs, or nil.
 func OutputsRemoved(run catalog.Run) error {
 	if run.OutputsRemovedAt.IsZero() {
 		return nil

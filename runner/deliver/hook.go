@@ -16,7 +16,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/workspace"
 )
 
-// Amend records what came of a run after its commit.
+// Amend records a run's outcome after its commit.
 func Amend(ctx context.Context, host *phase.Host, run *catalog.Run, v judge.Outcome, report result.Report) (err error) {
 	run.State, run.Reason, run.Message, run.ExitCode = v.State, string(v.Reason), v.Message, v.ExitCode
 	if run.Report, err = json.Marshal(report); err != nil {
@@ -25,8 +25,7 @@ func Amend(ctx context.Context, host *phase.Host, run *catalog.Run, v judge.Outc
 	return host.Catalog.Amend(ctx, *run)
 }
 
-// CallHook gives a run's result and copies of its outputs to a hook. The error says why the hook has not
-// succeeded.
+// CallHook gives a run's result and copies of its outputs to a hook. The error says why the hook did not succeed.
 func CallHook(ctx context.Context, host *phase.Host, h request.Hook, res result.Result, stop <-chan request.StopSignal) (_ result.PostProcess, err error) {
 	unborn := result.PostProcess{Command: h.Command}
 	res.PostProcess = nil
@@ -46,8 +45,8 @@ func CallHook(ctx context.Context, host *phase.Host, h request.Hook, res result.
 	return done, failure
 }
 
-// PostProcess calls the hook of a run that has ended, and never its analysis: of one whose hook has not
-// succeeded, or of any with again. The result is what the catalog then says; its exit code is that of the run.
+// PostProcess calls only the hook of an ended run, not its analysis: of one whose hook has not succeeded, or of any with
+// again. The result is what the catalog then says; its exit code is that of the run.
 func PostProcess(ctx context.Context, host *phase.Host, key catalog.Key, h request.Hook, again bool, stop <-chan request.StopSignal) (_ result.Result, err error) {
 	if err := store.Bind(ctx, host.Catalog, host.Blobs); err != nil {
 		return result.Result{}, err
@@ -71,7 +70,7 @@ func PostProcess(ctx context.Context, host *phase.Host, key catalog.Key, h reque
 	return repeat(ctx, host, run, h, res, stop)
 }
 
-// mayRepeat refuses a run that has no result to give, or whose hook need not be repeated.
+// mayRepeat refuses a run without a result to pass, or whose hook need not be repeated.
 func mayRepeat(res result.Result, again bool) error {
 	name := res.Key().String()
 	failed := res.Reason == result.ReasonPostProcess
@@ -89,7 +88,7 @@ func mayRepeat(res result.Result, again bool) error {
 	return fmt.Errorf("the post-process command of run %q has succeeded; add --again to repeat it", name)
 }
 
-// repeat calls the hook, with the catalog saying meanwhile that it is owed.
+// repeat calls the hook, with the catalog saying meanwhile it is due.
 func repeat(ctx context.Context, host *phase.Host, run catalog.Run, h request.Hook, res result.Result, stop <-chan request.StopSignal) (result.Result, error) {
 	v := judge.Outcome{State: run.State, Reason: result.Reason(run.Reason), ExitCode: run.ExitCode, Signal: run.Signal, Message: run.Message}
 	if v.Reason == result.ReasonPostProcess { // only a complete run becomes one

@@ -25,7 +25,7 @@ import (
 // hookStderr is how much of the end of a hook's standard error is kept, in bytes.
 const hookStderr = 64 << 10
 
-// hookDrain is how long the output of what has left the hook's process group is read after its end.
+// hookDrain is how long output of what has left the hook's process group is read after its end.
 const hookDrain = time.Second
 
 // hookCall is a hook that runs.
@@ -47,8 +47,8 @@ func executeHook(h request.Hook, key catalog.Key, res []byte, dir string, stop <
 		"SCIDEX_ANALYSIS_ID="+key.ID, "SCIDEX_ATTEMPT="+strconv.Itoa(key.Attempt), "SCIDEX_OUTPUT_DIR="+dir)
 	c.cmd.Stdin, c.cmd.Stdout, c.cmd.Stderr = bytes.NewReader(res), screen, io.MultiWriter(&c.stderr, screen)
 	c.cmd.WaitDelay = hookDrain
-	// A group of its own is what is killed, and what Ctrl-C at the terminal does not reach. A hook whose
-	// launcher is killed dies: it is to be repeated and must not run twice at once.
+	// Its process group is what is killed, and what Ctrl-C at the terminal does not reach. A hook whose launcher is killed
+	// dies: it will be repeated and must not run twice at once.
 	c.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 	if err := closeOnExec(); err != nil {
 		return c.done, err
@@ -59,15 +59,15 @@ func executeHook(h request.Hook, key catalog.Key, res []byte, dir string, stop <
 	}
 	c.done.StartedAt = result.Millis(begun)
 	c.watch(stop)
-	c.signal(unix.SIGKILL) // whatever it has left in its group
+	c.signal(unix.SIGKILL) // whatever it left in its group
 	err := c.cmd.Wait()
 	c.done.WallMS = time.Since(begun).Milliseconds()
 	c.done.Stderr = c.stderr.String()
 	return c.done, c.judge(err)
 }
 
-// closeOnExec sees that a hook gets the three streams alone: our own files are closed as Go opened them, but those
-// that we were started with are not.
+// closeOnExec gives a hook only the three streams: Go opens our files with close-on-exec, but those that we were started
+// with may lack it.
 func closeOnExec() error {
 	err := unix.CloseRange(3, math.MaxUint32, unix.CLOSE_RANGE_CLOEXEC)
 	if err == nil {
@@ -85,8 +85,8 @@ func closeOnExec() error {
 	return nil
 }
 
-// start starts the hook on a thread that lives until the hook is dead: the parent-death signal is sent when
-// the thread that forked ends (PR_SET_PDEATHSIG(2const)).
+// start starts the hook on a thread that lives until the hook is dead: the parent-death signal is sent when the thread that
+// forked ends (PR_SET_PDEATHSIG(2const)).
 func (c *hookCall) start() error {
 	started := make(chan error, 1)
 	go func() {
@@ -108,7 +108,7 @@ func (c *hookCall) start() error {
 	return <-started
 }
 
-// watch waits for the hook's end, and sees to it at the timeout or when the user asks.
+// watch waits for the hook's end, and stops it at the timeout or on a stop request.
 func (c *hookCall) watch(stop <-chan request.StopSignal) {
 	timeout := time.NewTimer(c.hook.Timeout)
 	defer timeout.Stop()
@@ -135,19 +135,19 @@ func (c *hookCall) watch(stop <-chan request.StopSignal) {
 	}
 }
 
-// ask ends the hook and returns when it is to be killed.
+// ask sends SIGTERM and returns when to kill the hook.
 func (c *hookCall) ask() <-chan time.Time {
 	c.signal(unix.SIGTERM)
 	return time.After(c.hook.Grace)
 }
 
-// signal reaches the hook's process group; that it is empty is no trouble.
+// signal signals the hook's process group; an empty one is no error.
 func (c *hookCall) signal(s unix.Signal) { _ = unix.Kill(-c.cmd.Process.Pid, s) }
 
 // judge reads how the hook ended.
 func (c *hookCall) judge(failure error) error {
 	var exit *exec.ExitError
-	// Its own end counts, not that of what it has sent out of its group with its streams.
+	// Its own end counts, not that of processes that left its group with its streams.
 	if failure != nil && !errors.As(failure, &exit) && !errors.Is(failure, exec.ErrWaitDelay) {
 		return fmt.Errorf("the post-process command could not be followed: %w", failure)
 	}
@@ -177,14 +177,14 @@ type lockedWriter struct {
 	to io.Writer
 }
 
-// Write passes p on as a whole.
+// Write writes p as a whole.
 func (w *lockedWriter) Write(p []byte) (int, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.to.Write(p)
 }
 
-// lastBytes keeps the last limit bytes of what is written to it.
+// lastBytes keeps the last limit bytes written to it.
 type lastBytes struct {
 	mu    sync.Mutex // its writer may outlive the hook
 	limit int
@@ -202,7 +202,7 @@ func (l *lastBytes) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// String is what was kept, as text that every database takes: PostgreSQL's JSON has no NUL.
+// String is what was kept, as text valid in every database: PostgreSQL's JSON has no NUL.
 func (l *lastBytes) String() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()

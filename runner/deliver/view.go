@@ -17,16 +17,16 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/phase"
 )
 
-// view is a directory of copies of a run's outputs: whatever a hook does to them, the blobs stay as they are.
+// view is a directory of copies of a run's outputs: whatever a hook does to them, the blobs stay unchanged.
 type view struct {
 	path string
 	dir  *os.File // its lock tells gc that it is in use
 }
 
-// viewsDir is where views are made: beside the blobs, where a file system that can shares their data.
+// viewsDir is the directory of views: beside the blobs, where a file system can share their data.
 func viewsDir(root string) string { return filepath.Join(root, "post-process") }
 
-// openView lays the outputs of a run out, read-only by mode and verified. Remove it.
+// openView copies the outputs of a run, read-only by mode and verified. Remove it.
 func openView(ctx context.Context, host *phase.Host, key catalog.Key) (_ *view, err error) {
 	if err := os.MkdirAll(viewsDir(host.Root), 0o700); err != nil {
 		return nil, err
@@ -35,7 +35,7 @@ func openView(ctx context.Context, host *phase.Host, key catalog.Key) (_ *view, 
 	if v.dir, err = lockdir.Make(v.path); err != nil {
 		return nil, err
 	}
-	err = outputs.Empty(ctx, v.dir) // what a killed launcher has left
+	err = outputs.Empty(ctx, v.dir) // what a killed launcher left
 	if err == nil {
 		err = fillView(ctx, host, key, v)
 	}
@@ -85,14 +85,14 @@ func putCopy(ctx context.Context, target *outputs.Target, blobs *blob.Store, e o
 	return target.Put(e.Path, fs.FileMode(e.Mode), cloned{verified, source})
 }
 
-// cloned is a blob that is read, or shared where the file system can (FICLONE, ioctl_ficlonerange(2)); it is
-// verified in either case.
+// cloned is a blob that is read, or shared where the file system can (FICLONE, ioctl_ficlonerange(2)); it is verified in
+// either case.
 type cloned struct {
 	io.Reader
 	source *os.File
 }
 
-// WriteTo is what io.Copy calls.
+// WriteTo is called by io.Copy.
 func (c cloned) WriteTo(w io.Writer) (int64, error) {
 	if f, ok := w.(*os.File); ok && unix.IoctlFileClone(int(f.Fd()), int(c.source.Fd())) == nil {
 		return io.Copy(io.Discard, c.Reader)
@@ -100,7 +100,7 @@ func (c cloned) WriteTo(w io.Writer) (int64, error) {
 	return io.Copy(w, c.Reader)
 }
 
-// remove removes the copies, whatever the hook has made of them.
+// remove removes the copies, whatever the hook did to them.
 func (v *view) remove(ctx context.Context) error {
 	err := outputs.Empty(ctx, v.dir)
 	if err == nil {

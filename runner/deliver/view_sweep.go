@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// SweepViews removes what killed launchers have left of the copies for hooks, and returns what it removed, or, dry, would.
+// SweepViews removes the copies that killed launchers left for hooks, and returns what it removed, or, dry, would.
 func SweepViews(ctx context.Context, root string, dry bool) (removed []string, err error) {
 	removed, err = lockdir.Sweep(viewsDir(root), "", dry, func(path string) (err error) {
 		dir, err := os.OpenFile(path, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW, 0)

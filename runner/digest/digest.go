@@ -22,10 +22,10 @@ import (
 // errNotAwaited is why there is no digest when a signal came after the analysis had ended.
 var errNotAwaited = errors.New("a signal ended the wait for it")
 
-// FingerprintsDir is where digests of files are remembered, below Runner.Root.
+// FingerprintsDir is the cache of digests of files, below phase.Host.Root.
 const FingerprintsDir = "fingerprints"
 
-// Digests are the digests of a run's inputs, made while it goes on.
+// Digests are the digests of a run's inputs, made while it runs.
 type Digests struct {
 	Maker  fingerprint.Maker
 	Mode   string    // spec.Digest*
@@ -36,7 +36,7 @@ type Digests struct {
 	done   chan struct{}
 }
 
-// Start begins to digest what a plan has opened. Its files must stay open until settle has returned.
+// Start starts to digest what a plan has opened. Its files must stay open until Settle has returned.
 func Start(ctx context.Context, host *phase.Host, p *plan.Plan) *Digests {
 	ctx, cancel := context.WithCancelCause(ctx)
 	f := &Digests{
@@ -56,7 +56,7 @@ func Start(ctx context.Context, host *phase.Host, p *plan.Plan) *Digests {
 	return f
 }
 
-// Settle waits for the digests and returns them; the end of ctx ends what is not done. A digest of content is looked at once
+// Settle waits for the digests and returns them; the end of ctx ends unfinished ones. A digest of content is checked once
 // more, now that the analysis has ended.
 func (f *Digests) Settle(ctx context.Context, p *plan.Plan) []result.Input {
 	select {
@@ -83,7 +83,7 @@ func (f *Digests) Settle(ctx context.Context, p *plan.Plan) []result.Input {
 	return f.inputs
 }
 
-// digest is what the result says of one input.
+// digest is one input of the result.
 func (f *Digests) digest(ctx context.Context, in inputs.Input) result.Input {
 	told := result.Input{Flag: in.Flag, Source: in.Bind.Source, Destination: in.Bind.Destination, Digested: result.NoDigest}
 	if in.Blob != "" {

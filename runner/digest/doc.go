@@ -1,2 +1,2 @@
-// Package digest makes the digests of a run's inputs while the run goes on.
+// Package digest makes the digests of a run's inputs while it runs.
 package digest

@@ -1,5 +1,5 @@
-// Package harvest reads the working directory of an analysis that has ended and publishes what it holds, its logs and its
-// script into the blob store.
+// Package harvest reads the working directory of an ended analysis and publishes its content, its logs and its script into
+// the blob store.
 package harvest
 
 import (
@@ -25,7 +25,7 @@ type Source struct {
 	Supervisor *sandbox.Session
 	Dir        *workspace.Workdir
 	Ingest     *blob.Ingest
-	// Resumed says that another process ran the analysis: its supervisor, and what that knew, are gone.
+	// Resumed says that another process ran the analysis: its supervisor, with what it knew, is dead.
 	Resumed bool
 	Root    bool // the caller is the host's root
 }
@@ -42,16 +42,16 @@ type Harvested struct {
 	Script            *result.Script // nil where a command ran
 }
 
-// Nothing is the harvest of a run that has not come to it.
+// Nothing is the harvest of a run that did not reach it.
 func Nothing() Harvested { return Harvested{Entries: &Spool{}} }
 
-// Report adds to a report what the harvest knows.
+// Report adds the harvest to a report.
 func (h Harvested) Report(r *result.Report) {
 	r.Logs.Stdout, r.Logs.Stderr, r.Script = h.Stdout, h.Stderr, h.Script
 }
 
-// Run reads the working directory and makes all that it publishes durable. Where it ends early, with an error, what it
-// has published by then can be committed.
+// Run reads the working directory and makes all that it publishes durable. If it ends early, with an error, what it
+// published by then can be committed.
 func Run(ctx context.Context, from Source, ended phase.Ended) (Harvested, error) {
 	tracer := trace.From(ctx)
 	defer tracer.Span(trace.Run, "harvest")()
@@ -61,7 +61,7 @@ func Run(ctx context.Context, from Source, ended phase.Ended) (Harvested, error)
 	err = errors.Join(err, w.publishLogs(), w.publishScript())
 	if failed := from.Ingest.Sync(); failed != nil {
 		err = errors.Join(err, failed)
-		w.disown() // their blobs may not outlive a power cut, or not be there
+		w.disown() // their blobs may not survive a power cut, or not exist
 		w.Blobs, w.Script, w.Stdout.SHA256, w.Stderr.SHA256 = nil, nil, "", ""
 	}
 	return w.Harvested, err
@@ -75,7 +75,7 @@ type walk struct {
 	Harvested
 }
 
-// gather takes every entry of the working directory but what was staged and is as it was.
+// gather takes every entry of the working directory except unchanged staged ones.
 func (w *walk) gather() (err error) {
 	if w.declared, err = outputs.NewDeclared(w.ended.Analysis.Outputs); err != nil {
 		return err
@@ -95,7 +95,7 @@ func (w *walk) gather() (err error) {
 	return err
 }
 
-// read takes the entries that are not unchanged.
+// read takes the changed entries.
 func (w *walk) read(h sandbox.Harvest, unchanged func(outputs.Entry) bool) error {
 	take := func(entry outputs.Entry) error {
 		if unchanged(entry) {
@@ -123,7 +123,7 @@ func (w *walk) read(h sandbox.Harvest, unchanged func(outputs.Entry) bool) error
 	return err
 }
 
-// bounds are those of /work; where a run went past them, as far as it was seen to, so that what was written is kept.
+// bounds are those of /work; where a run exceeded them, as far as was observed, so that what was written is kept.
 func (w *walk) bounds() outputs.Bounds {
 	exit := w.ended.Exit
 	bounds := outputs.Bounds{MaxEntries: w.ended.Analysis.WorkFiles, MaxBytes: int64(w.ended.Analysis.WorkSize)}
@@ -134,8 +134,8 @@ func (w *walk) bounds() outputs.Bounds {
 	return bounds
 }
 
-// partial reports whether any file may have been open for writing when the run ended: whenever it did not end by itself,
-// and where it is not known which files the processes that it left had open. A supervisor knows that of its own run alone.
+// partial reports whether any file may have been open for writing when the run ended: if it was killed, or if it is unknown
+// which files its remaining processes had open. A supervisor knows that only of its own run.
 func (w *walk) partial() bool {
 	exit := w.ended.Exit
 	if exit.Unseen || exit.Writers && w.from.Resumed {
@@ -166,7 +166,7 @@ func (w *walk) take(entry outputs.Entry) error {
 	return nil
 }
 
-// disown leaves every entry out of the commit: the working directory is kept, and it is complete.
+// disown excludes every entry from the commit: the working directory is kept, and it is complete.
 func (w *walk) disown() {
 	w.Entries.forget()
 	w.Listed, w.Outputs, w.Rejected = result.Excerpt{}, 0, 0
@@ -198,8 +198,8 @@ func (w *walk) publishScript() error {
 	return nil
 }
 
-// publish moves a file of the ingest directory into the blob store. A launcher that was killed may have published it; or
-// the directory is gone, and the result has a warning of that.
+// publish moves a file of the ingest directory into the blob store. A killed launcher may have published it; or the
+// directory is missing, and the result has a warning.
 func (w *walk) publish(f phase.LogFile) (result.Log, error) {
 	log := result.Log{Bytes: f.Total, Truncated: f.Total > f.Kept}
 	if f.SHA256 == "" {

@@ -16,8 +16,8 @@ import (
 // spoolMemory is how much of a spool is held in memory, in bytes: most runs have few entries.
 const spoolMemory = 256 << 10
 
-// Spool keeps the entries of a harvest, in the order in which they came, until the commit reads them. Beyond
-// spoolMemory they are in a file, so that memory does not depend on their number.
+// Spool keeps the entries of a harvest, in order of arrival, until the commit reads them. Beyond spoolMemory they are in a
+// file, so that memory does not depend on their number.
 type Spool struct {
 	create  func() (*os.File, error) // makes that file
 	memory  bytes.Buffer             // what is not in the file yet
@@ -59,7 +59,7 @@ func (s *Spool) end() error {
 	return s.spill()
 }
 
-// Read returns what hands out the entries from the first to io.EOF, each time anew. It comes after end.
+// Read returns an iterator over the entries up to io.EOF, each time a new one. It comes after end.
 func (s *Spool) Read() (next func() (outputs.Entry, error), err error) {
 	from := io.Reader(bytes.NewReader(s.memory.Bytes()))
 	if s.file != nil {
@@ -78,13 +78,13 @@ func (s *Spool) Read() (next func() (outputs.Entry, error), err error) {
 	}, nil
 }
 
-// forget leaves the spool as if nothing had been added. What its file holds is of no use any more.
+// forget empties the spool. Its file is no longer used.
 func (s *Spool) forget() {
 	_ = s.Close()
 	*s = Spool{create: s.create}
 }
 
-// Close closes the file of the spool; it may be called again.
+// Close closes the file of the spool; it is idempotent.
 func (s *Spool) Close() error {
 	if err := workspace.CloseFile(s.file); err != nil && !errors.Is(err, os.ErrClosed) {
 		return fmt.Errorf("close the verdicts: %w", err)

@@ -1,2 +1,2 @@
-// Package inputs opens what of the host an analysis may read: each once, checked on the descriptor, which is what is bound.
+// Package inputs opens what an analysis may read of the host: each once, checked on the descriptor, which is then bound.
 package inputs

@@ -14,12 +14,12 @@ import (
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
-// Input is something of the host that the analysis may read: opened once, checked on the descriptor.
+// Input is what the analysis may read of the host: opened once, checked on the descriptor.
 type Input struct {
-	Flag string // what the user calls it, for messages
+	Flag string // the user's name for it, for messages
 	Bind sandbox.Bind
 	File *os.File // O_PATH
-	Blob string   // its SHA-256 where it is one of the blob store
+	Blob string   // the SHA-256 of a blob of the blob store
 }
 
 func (in Input) String() string { return fmt.Sprintf("%s %q", in.Flag, in.Bind.Source) }
@@ -48,11 +48,11 @@ func (s *Set) Close() error {
 type Opener struct {
 	Reader   scan.Reader
 	Fetch    func(blob spec.Input) (path string, err error) // verified
-	Boundary func() (*binds.Boundary, error)                // called for what is opened only: it takes 0.1 ms
+	Boundary func() (*binds.Boundary, error)                // called only for what is opened: it takes 0.1 ms
 }
 
-// Open opens all inputs of an analysis. scriptSource is the file of the script: the named one, or its
-// blob where a run is repeated.
+// Open opens all inputs of an analysis. scriptSource is the file of the script: the named one, or its blob where a run is
+// repeated.
 func (o Opener) Open(a spec.Analysis, scriptSource string) (_ *Set, err error) {
 	set := &Set{}
 	defer func() {
@@ -98,7 +98,7 @@ func (o Opener) Open(a spec.Analysis, scriptSource string) (_ *Set, err error) {
 	return set, nil
 }
 
-// openOne opens an input. A blob is ours to show, wherever it lies.
+// openOne opens an input. A blob may be shown wherever it lies.
 func (o Opener) openOne(set *Set, p spec.Input) error {
 	digest, blob := p.Digest()
 	source := p.Source
@@ -119,7 +119,7 @@ func (o Opener) openOne(set *Set, p spec.Input) error {
 	return o.check(in)
 }
 
-// OpenInput opens one source. What is bound from then on is what was opened.
+// OpenInput opens one source. From then on what was opened is bound.
 func OpenInput(flag, source, destination string) (in Input, err error) {
 	in = Input{Flag: flag, Bind: sandbox.Bind{Source: source, Destination: destination}}
 	if in.File, err = inode.Open(source); err != nil {
@@ -137,7 +137,7 @@ func (s *Set) add(flag, source, destination string) (*Input, error) {
 	return &s.Inputs[len(s.Inputs)-1], nil
 }
 
-// Binds are all of the run's own, also that of a lone script.
+// Binds are all binds of the run, including a lone script.
 func (s *Set) Binds() (binds []sandbox.Bind) {
 	for _, in := range s.Inputs {
 		binds = append(binds, in.Bind)
@@ -160,7 +160,7 @@ func (o Opener) CheckDirectory(in *Input) error {
 	return o.check(in)
 }
 
-// check looks at the open descriptor; after it, the bind names the inode that was checked.
+// check checks the open descriptor; after it, the bind names the checked inode.
 func (o Opener) check(in *Input) error {
 	if err := o.describe(in); err != nil {
 		return err
@@ -179,7 +179,7 @@ func (o Opener) check(in *Input) error {
 	return nil
 }
 
-// KeepOut refuses an open file or directory that is out of bounds. name is what a message calls it.
+// KeepOut refuses an open file or directory that is out of bounds. name is its name in messages.
 func (o Opener) KeepOut(name string, f *os.File) (b *binds.Boundary, t binds.Trail, err error) {
 	if b, err = o.Boundary(); err != nil {
 		return b, t, err
@@ -188,7 +188,7 @@ func (o Opener) KeepOut(name string, f *os.File) (b *binds.Boundary, t binds.Tra
 	return b, t, err
 }
 
-// describe fills the bind in, of a file or directory that the analysis can read.
+// describe fills in the bind of a file or directory that the analysis can read.
 func (o Opener) describe(in *Input) error {
 	var st unix.Stat_t
 	if err := unix.Fstat(int(in.File.Fd()), &st); err != nil {

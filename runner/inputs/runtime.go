@@ -20,14 +20,14 @@ type Toolchain struct {
 	Links []rootfs.Link
 }
 
-// hostDir is a directory of the host that is to be shown at its own path.
+// hostDir is a directory of the host that is shown at its own path.
 type hostDir struct {
-	flag string // what messages call it
+	flag string // its name in messages
 	path string // may end in or lead through symbolic links
 }
 
-// openRuntime opens the runtime, and where it is an environment of an interpreter elsewhere, that one's
-// prefix. Each is shown at the path that it was named by and at its real one, which programs find in it.
+// openRuntime opens the runtime, and for an environment the prefix of its interpreter. Each is shown at the given path and
+// at its real one, which programs find in it.
 func (o Opener) openRuntime(set *Set, a spec.Analysis) error {
 	if a.Runtime == "" || a.Runtime == spec.None {
 		return nil
@@ -72,7 +72,7 @@ func (o Opener) openRuntime(set *Set, a spec.Analysis) error {
 	return o.bindShelves(set, rows, a)
 }
 
-// kindOfRuntime looks whether the directory is one of programs, and which variable tells them of it.
+// kindOfRuntime checks that the directory is one of programs, and which variable names it for them.
 func kindOfRuntime(in Input) (variable string, err error) {
 	within := func(name string) string { return filepath.Join(inode.ProcPath(in.File), name) }
 	if info, err := os.Stat(inode.ProcPath(in.File)); err != nil || !info.IsDir() {
@@ -89,8 +89,8 @@ func kindOfRuntime(in Input) (variable string, err error) {
 	return "", nil
 }
 
-// arrange makes of shelves what has to be bound: both paths of each, but what the root filesystem shows already
-// and what lies in another of them, which shows there what the host has there.
+// arrange returns what to bind of shelves: both paths of each, except what the root filesystem shows already and what lies
+// in another of them, which shows there what the host has there.
 func arrange(shelves []hostDir, a spec.Analysis) (rows []hostDir, err error) {
 	var all []hostDir
 	for _, s := range shelves {

@@ -17,8 +17,8 @@ import (
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
-// venvConfig is the file that makes a directory a virtual environment (PEP 405). Its "home" is where the
-// interpreter is that the environment was made with.
+// venvConfig is the file that makes a directory a virtual environment (PEP 405). Its "home" is the directory of the
+// interpreter that made the environment.
 const venvConfig = "pyvenv.cfg"
 
 const (
@@ -32,8 +32,8 @@ type python struct {
 	hops     []string // where bin/python3 leads, link by link, the program last
 }
 
-// findPython follows the interpreter of a runtime to the installation that it is of. Without one there is
-// nothing to find, unless the runtime is an environment of it.
+// findPython follows the interpreter of a runtime to its installation. Without one there is nothing to find, unless the
+// runtime is an environment of it.
 func findPython(dir *os.File, shown func(path string) bool) (python, error) {
 	real, err := os.Readlink(inode.ProcPath(dir))
 	if err != nil {
@@ -58,8 +58,8 @@ func findPython(dir *os.File, shown func(path string) bool) (python, error) {
 	return found, found.findPrefixes(real, home, shown)
 }
 
-// findPrefixes takes the installations of the directories that the environment's home and its interpreter are
-// in. One of both is enough: a home may hold nothing but a link to the interpreter.
+// findPrefixes finds the installations of the environment's home and of its interpreter. One of both is enough: a home may
+// hold nothing but a link to the interpreter.
 func (p *python) findPrefixes(dir, home string, shown func(path string) bool) error {
 	var bins []string
 	if home != "" {
@@ -82,8 +82,8 @@ func (p *python) findPrefixes(dir, home string, shown func(path string) bool) er
 	return nil
 }
 
-// follow returns where a program leads, link by link. The error of a program that does not exist comes with
-// no hops, that of a link that leads nowhere with those that are there.
+// follow returns the targets of a program's links, one by one. The error of a missing program comes with no hops, that of a
+// dangling link with those that exist.
 func follow(path string) (hops []string, err error) {
 	for range maxHops {
 		info, err := os.Lstat(path)
@@ -111,7 +111,7 @@ func next(link string) (string, error) {
 	return filepath.Join(dir, target), err
 }
 
-// isPythonPrefix looks for the standard library below a prefix, as Python itself does.
+// isPythonPrefix looks for the standard library below a prefix, as Python does.
 func isPythonPrefix(prefix string) bool {
 	for _, lib := range []string{"lib", "lib64"} {
 		names, err := os.ReadDir(filepath.Join(prefix, lib))
@@ -161,7 +161,7 @@ func venvHome(dir *os.File) (home string, isVenv bool, err error) {
 	return "", true, fmt.Errorf("its %s names no home, the directory of the interpreter that it was made with; make the environment anew", venvConfig)
 }
 
-// linksTo are the links that an interpreter leads through where nothing that is shown has them.
+// linksTo are the links to an interpreter that nothing shown has.
 func linksTo(hops []string, rows []hostDir, a spec.Analysis) (links []rootfs.Link, err error) {
 	for i, path := range hops {
 		if i == len(hops)-1 || shownByRoot(path, a) || covered(path, rows, nil) {

@@ -32,7 +32,7 @@ func (s *Set) Scan(ctx context.Context, by scan.Scanner, tell func(flag string, 
 	return nil
 }
 
-// shownTwice reports whether one of those before is the same directory, at another place.
+// shownTwice reports whether one of those before is the same directory, at another path.
 func shownTwice(in Input, before []Input) bool {
 	return slices.ContainsFunc(before, func(other Input) bool {
 		return other.Bind.Dev == in.Bind.Dev && other.Bind.Ino == in.Bind.Ino

@@ -19,18 +19,17 @@ type Script struct {
 	Inside string   // its path there
 	File   *os.File // open for reading
 	Mode   fs.FileMode
-	// Alone is the script where no project shows it: a run gets a copy of what is kept of it, and a bundle
-	// binds it.
+	// Alone is the script where no project shows it: a run gets a copy of the kept script, and a bundle binds it.
 	Alone *sandbox.Bind
 }
 
-// ScriptMax is the greatest script that is taken: it is kept with the run.
+// ScriptMax is the maximum size of a script: it is kept with the run.
 const ScriptMax = 64 << 20 // bytes
 
 // projectDir is where the project is inside, and the script.
 const projectDir = "/analysis"
 
-// openScript opens the script once: what is checked, kept and run are one file.
+// openScript opens the script once: one file is checked, kept and run.
 func (o Opener) openScript(set *Set, a spec.Analysis, source string) error {
 	in, err := OpenInput("--script", source, path.Join(projectDir, filepath.Base(a.Script)))
 	if err != nil {
@@ -74,8 +73,7 @@ func (s *Set) scriptInProject(a spec.Analysis, script *os.File) error {
 	return fmt.Errorf("--script %q is not inside --project %q; move it there or leave out --project", a.Script, a.Project)
 }
 
-// relative returns the path of an open file relative to an open directory, from which it leads to the
-// very file.
+// relative returns the path of an open file relative to an open directory, from which it leads to the same file.
 func relative(dir, file *os.File) (string, error) {
 	top, err := os.Readlink(inode.ProcPath(dir))
 	if err != nil {

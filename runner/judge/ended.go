@@ -10,7 +10,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
-// EndingOf takes from the end of an analysis what decides, with the declared outputs that are missing.
+// EndingOf returns what decides of the end of an analysis, with the missing declared outputs.
 func EndingOf(e phase.Ended, missing []string) Ending {
 	a := e.Analysis
 	return Ending{
@@ -21,8 +21,8 @@ func EndingOf(e phase.Ended, missing []string) Ending {
 	}
 }
 
-// KeepWork reports whether the working directory stays: because that was asked for, or because what is in it could not be
-// harvested. noted says that the end of the analysis was recorded, gone that /work was lost with its supervisor.
+// KeepWork reports whether the working directory stays: because that was requested, or because it could not be harvested.
+// noted says that the end of the analysis was recorded, gone that /work was lost with its supervisor.
 func KeepWork(e phase.Ended, o Outcome, failed *Failure, noted, gone bool) bool {
 	switch {
 	case e.InMemory() && gone:
@@ -38,7 +38,7 @@ func KeepWork(e phase.Ended, o Outcome, failed *Failure, noted, gone bool) bool 
 
 func (f *Failure) is(reason result.Reason) bool { return f != nil && f.Reason == reason }
 
-// RanFull reports whether the run may have been cut off in the middle of a file for want of space.
+// RanFull reports whether lack of space may have cut off the run in the middle of a file.
 func RanFull(e phase.Ended) bool {
 	_, full := EndingOf(e, nil).outOfSpace()
 	return full

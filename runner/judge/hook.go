@@ -7,8 +7,8 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 )
 
-// WhileHookRuns is what the catalog says of a run until its hook has ended: whoever reads `complete` relies on what the
-// hook does.
+// WhileHookRuns is the catalog's outcome of a run until its hook has ended: readers of `complete` rely on what the hook
+// does.
 func (v Outcome) WhileHookRuns(key catalog.Key) Outcome {
 	if v.State != catalog.Complete {
 		return v
@@ -19,7 +19,7 @@ func (v Outcome) WhileHookRuns(key catalog.Key) Outcome {
 	}
 }
 
-// AfterHook is the verdict after a hook. The analysis' own bad end wins.
+// AfterHook is the outcome after a hook. The analysis' failure wins.
 func (v Outcome) AfterHook(key catalog.Key, failure error) Outcome {
 	if failure == nil || v.State != catalog.Complete {
 		return v

@@ -21,7 +21,7 @@ import (
 type Ending struct {
 	Exit     sandbox.Exit
 	Evidence result.Evidence
-	Stopped  *request.StopSignal // the first wish to stop; nil: none
+	Stopped  *request.StopSignal // the first stop request; nil: none
 	// StoppedAt is when that came, and Forced whether the run was then killed before its grace period was over.
 	StoppedAt time.Time
 	Forced    bool
@@ -30,7 +30,7 @@ type Ending struct {
 	Memory    int64 // the limit, bytes
 	Pids      int64 // the limit
 	Usage     result.Usage
-	Outer     bool           // there is no control group of the run's own
+	Outer     bool           // the run has no control group
 	Bound     outputs.Extent // of /work
 	Command   string
 	Missing   []string // declared outputs that matched nothing
@@ -45,15 +45,15 @@ type Outcome struct {
 	Message  string
 }
 
-// Failure is why scidex-oci failed at a run that had begun.
+// Failure is why scidex-oci failed at a started run.
 type Failure struct {
 	Reason result.Reason
 	Err    error
 }
 
-// Run says how a run ended, with warnings about what is not its reason. A bad end of the analysis wins over a failure of
-// the harvest; a failure of ours after a good end is an error. missing are the declared outputs that matched nothing;
-// failure is nil where there was none.
+// Run decides how a run ended, with warnings about what is not its reason. A failed analysis wins over a failed harvest; a
+// failure of ours after a good end is an error. missing are the declared outputs that matched nothing; failure is nil where
+// there was none.
 func Run(ended phase.Ended, missing []string, failure *Failure) (Outcome, []string) {
 	e := EndingOf(ended, missing)
 	if failure == nil {
@@ -80,7 +80,7 @@ func (f Failure) outcome() Outcome {
 	return o
 }
 
-// stoppedBy says who stopped it, and whether that was before the analysis had begun.
+// stoppedBy says who stopped it, and whether that was before the analysis started.
 func (e Ending) stoppedBy() string {
 	if e.Exit.Started.IsZero() {
 		return "stopped by " + e.Stopped.Name + " before anything was run"
@@ -88,8 +88,8 @@ func (e Ending) stoppedBy() string {
 	return "stopped by " + e.Stopped.Name
 }
 
-// Decide names the first reason that fits, in the order of docs/ARCHITECTURE.md. It never guesses: out
-// of memory is said only on the kernel's counter.
+// Decide returns the first reason that fits, in the order of docs/ARCHITECTURE.md. It never guesses: out of memory needs the
+// kernel's counter.
 func Decide(e Ending) Outcome {
 	if !e.endedByStop() {
 		e.Stopped = nil
@@ -155,8 +155,8 @@ func (e Ending) outOfMemory() string {
 	return fmt.Sprintf("out of memory: the kernel killed at %s (%s)", at, e.memoryFigures())
 }
 
-// memoryFigures are the kernel's own. oom_kill is given as it counts: with memory.oom.group it ends all processes
-// of a group, however few of them it has chosen. Before Linux 5.19 version 2 knew no peak.
+// memoryFigures are the kernel's. oom_kill is given as counted: with memory.oom.group it ends all processes of a group,
+// however few of them it has chosen. Before Linux 5.19 version 2 had no peak.
 func (e Ending) memoryFigures() string {
 	counted := fmt.Sprintf("oom_kill %d", e.Evidence.OOMKills)
 	if e.Outer || e.Usage.MemoryPeakBytes == 0 {
@@ -214,7 +214,7 @@ func (e Ending) killed() Outcome {
 	}
 }
 
-// refused is a command that execve(2) did not take.
+// refused is a command that execve(2) refused.
 func (e Ending) refused() Outcome {
 	errno := e.Exit.Errno
 	switch {
@@ -233,7 +233,7 @@ func (e Ending) refused() Outcome {
 	}
 }
 
-// quoted lists patterns as they are written in Go: one may hold spaces, commas and escape sequences.
+// quoted lists patterns in Go syntax: one may hold spaces, commas and escape sequences.
 func quoted(patterns []string) string {
 	var list []string
 	for _, p := range patterns {

@@ -7,9 +7,9 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 )
 
-// endedByStop reports whether the user's wish to stop ended the run: not where the kernel's out-of-memory killer
-// did, with a SIGKILL before we sent any. Where it strikes in a unit of systemd's, systemd at once asks all that is
-// left of the unit to end (OOMPolicy=, systemd.service(5); before version 253 of scopes, too).
+// endedByStop reports whether a stop request ended the run: not where the kernel's out-of-memory killer did, with a SIGKILL
+// before we sent any. When it kills in a unit of systemd, systemd at once terminates the rest of the unit (OOMPolicy=,
+// systemd.service(5); before version 253 of scopes, too).
 func (e Ending) endedByStop() bool {
 	if e.Stopped == nil || e.Evidence.OOMKills == 0 || e.Forced {
 		return e.Stopped != nil

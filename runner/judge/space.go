@@ -7,7 +7,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 )
 
-// outOfSpace is the verdict on a run that passed a bound of /work, or that was ended for the host's sake.
+// outOfSpace is the outcome of a run that exceeded a bound of /work, or was ended to protect the host.
 func (e Ending) outOfSpace() (Outcome, bool) {
 	v := Outcome{catalog.Failed, result.ReasonWorkFull, max(1, e.ownCode()), e.signal(), ""}
 	switch full := e.Exit.WorkFull; {
@@ -26,7 +26,7 @@ func (e Ending) outOfSpace() (Outcome, bool) {
 	return v, true
 }
 
-// ownCode is the exit code that the analysis ended with by itself, as a shell has it; 0 where it was ended.
+// ownCode is the exit code that the analysis ended with, as a shell has it; 0 where it was killed.
 func (e Ending) ownCode() int {
 	switch {
 	case !e.Exit.Ended:

@@ -9,7 +9,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/workspace"
 )
 
-// Awaited reads what is to be committed yet of runs that have ended: copies of it on this host may be the only ones.
+// Awaited reads the pending commits of ended runs: copies of their blobs on this host may be the only ones.
 func Awaited(host *phase.Host) (func(sha256 string) bool, error) {
 	named := &blob.Digests{}
 	err := Digests(host, func(sha256 string) bool {

@@ -15,7 +15,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/workspace"
 )
 
-// dirName is where, below the root, outcomes wait that could not be committed: a record for each run.
+// dirName is the directory of pending outcomes below the root: a record per run.
 const dirName = "outcomes"
 
 // Refused ends the name of an outcome that can never be committed, because the run has ended otherwise.
@@ -25,22 +25,22 @@ const Refused = ".refused"
 type Record struct {
 	V       int         `json:"v"` // 1
 	Catalog string      `json:"catalog"`
-	Message string      `json:"message"` // what the caller was told
+	Message string      `json:"message"` // message for the caller
 	Run     catalog.Run `json:"run"`     // as it was to be committed
 }
 
-// Path is where the record of a run is.
+// Path is the path of a run's record.
 func Path(host *phase.Host, key catalog.Key) string {
 	return filepath.Join(host.Root, dirName, key.String())
 }
 
-// Exists reports whether the outcome of a run waits to be committed.
+// Exists reports whether the outcome of a run is pending.
 func Exists(host *phase.Host, key catalog.Key) bool {
 	_, err := os.Lstat(Path(host, key))
-	return !errors.Is(err, fs.ErrNotExist) // where that cannot be told, nobody takes the run for another
+	return !errors.Is(err, fs.ErrNotExist) // on any other error assume that it is pending
 }
 
-// List lists the records of outcomes that wait, and those that are kept aside.
+// List lists the records of pending outcomes, and those set aside.
 func List(host *phase.Host) (waiting []catalog.Key, aside []string, err error) {
 	entries, err := os.ReadDir(filepath.Join(host.Root, dirName))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -56,14 +56,14 @@ func List(host *phase.Host) (waiting []catalog.Key, aside []string, err error) {
 	return waiting, aside, err
 }
 
-// Count is how many results wait below the root to be committed.
+// Count is the number of pending results below the root.
 func Count(host *phase.Host) (int, error) {
 	waiting, _, err := List(host)
 	return len(waiting), err
 }
 
-// Digests calls note for each digest that an outcome names which is not in the catalog. One that cannot be
-// read is an error: nobody knows what it names.
+// Digests calls note for each digest that a pending outcome names. An unreadable outcome is an error: it is unknown what it
+// names.
 func Digests(host *phase.Host, note func(sha256 string) bool) error {
 	waiting, aside, err := List(host)
 	if err != nil {

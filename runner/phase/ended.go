@@ -12,7 +12,7 @@ import (
 )
 
 // Ended is how an analysis ended, and all that the phases after it need. It is also the exit record, the head of a file
-// beside the state file whose entries are what was staged: with it gc does for a killed launcher what is left to do.
+// beside the state file whose entries are what was staged: with it gc finishes the work of a killed launcher.
 type Ended struct {
 	Key      catalog.Key     `json:"-"` // the row has it
 	Analysis spec.Analysis   `json:"-"` // the row has it
@@ -45,8 +45,8 @@ type HookDue struct {
 	Always  bool     `json:"always,omitempty"`
 }
 
-// LogFile is what is kept of a stream or of the script, in a file of the ingest directory. Kept and Total are bytes;
-// SHA256 is empty where nothing was kept.
+// LogFile is what is kept of a stream or of the script, in a file of the ingest directory. Kept and Total are bytes; SHA256
+// is empty where nothing was kept.
 type LogFile struct {
 	Name   string `json:"name,omitempty"`
 	Kept   int64  `json:"kept"`
@@ -54,7 +54,7 @@ type LogFile struct {
 	SHA256 string `json:"sha256,omitempty"`
 }
 
-// Links are what the working directory has to lead relative paths to the inputs.
+// Links are links of the working directory that lead relative paths to inputs.
 func (e Ended) Links() map[string]string {
 	links := map[string]string{}
 	if e.HasData {

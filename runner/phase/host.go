@@ -1,4 +1,4 @@
-// Package phase has the values that the phases of a run hand on. It does no I/O.
+// Package phase has the values that the phases of a run pass on. It does no I/O.
 package phase
 
 import (
@@ -11,8 +11,8 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/sandbox"
 )
 
-// Host is what runs have in common on this host: the stores, the directories and the rules of who started the program.
-// It has no methods: each phase takes of it what it needs.
+// Host is what runs share on this host: the stores, the directories and the rules of the user who started the program. It
+// has no methods: each phase takes what it needs.
 type Host struct {
 	Catalog catalog.Catalog
 	Blobs   *blob.Store
@@ -20,17 +20,17 @@ type Host struct {
 	Root string
 	// Tmp is where working directories are made: /tmp, or SCIDEX_OCI_TMP.
 	Tmp string
-	// MinFree is what the file systems of working directories and blob store are to keep free.
+	// MinFree is the free space to leave on the file systems of working directories and blobs.
 	MinFree sandbox.Floor
-	// Private are further files and directories of this program that nobody else's analysis may read: the
-	// catalog and the blob store where they are not below Root.
+	// Private are further files and directories of this program that no analysis of others may read: the catalog and the
+	// blob store where they are not below Root.
 	Private []string
 	// Database is the URL of the catalog's database (--db), for the directory of its unix socket.
 	Database string
 	// AllowBinds restrict what may be bound; all of them must allow it. Nil: everything may.
 	AllowBinds []binds.Allowed
 
-	// CommitPatience is how long a commit is tried again where what stands in its way may pass; 0 is 60 s.
+	// CommitPatience is how long a commit is retried on transient errors; 0 is 60 s.
 	CommitPatience time.Duration
 
 	Version string

@@ -14,9 +14,9 @@ import (
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
-// action is all that decides what an analysis makes, as far as it is in the hands of whoever asks for it. It leaves out what
-// names or watches a run: its id, labels, the clock's limits, how limits are held. The form is that of the digest: a change
-// to it makes every recorded one another's, and takes another version.
+// action is all that decides the outputs of an analysis, as far as its requester controls it. It leaves out what names or
+// watches a run: its id, labels, time limits, how limits are enforced. The form is that of the digest: changing it
+// invalidates every recorded one, and takes another version.
 type action struct {
 	V           int               `json:"v"` // 1
 	Arch        string            `json:"arch"`
@@ -44,7 +44,7 @@ type actionInput struct {
 	SHA256      string `json:"sha256"`
 }
 
-// ActionID is the SHA-256 of the action, nil where the report does not say all that belongs to it.
+// ActionID returns the SHA-256 of the action, nil where the report lacks a part of it.
 func (p *Plan) ActionID(report result.Report) (*string, error) {
 	a := action{
 		V: 1, Arch: runtime.GOARCH, Command: p.Command, Secrets: slices.Sorted(slices.Values(p.Analysis.Secrets)), UID: p.UID(),
@@ -81,7 +81,7 @@ func (p *Plan) ActionID(report result.Report) (*string, error) {
 	return &id, nil
 }
 
-// fixedInputs are those of a report in the order of their places; known is false where one may have been something else.
+// fixedInputs returns the inputs of a report in path order; known is false where one may have changed.
 func fixedInputs(inputs []result.Input) (fixed []actionInput, known bool) {
 	for _, in := range inputs {
 		if !IsFixed(in) {
@@ -93,8 +93,8 @@ func fixedInputs(inputs []result.Input) (fixed []actionInput, known bool) {
 	return fixed, true
 }
 
-// IsFixed reports whether the digest says what the analysis has read. The host's programs are known by a listing: a change time
-// cannot be set back, and only root changes them at all.
+// IsFixed reports whether the digest says what the analysis has read. The host's programs are known by a listing: a change
+// time cannot be set back, and only root changes them.
 func IsFixed(in result.Input) bool {
 	return in.SHA256 != nil && !in.Changed && (in.Digested == string(fingerprint.Content) || in.Source == spec.RootfsHost)
 }

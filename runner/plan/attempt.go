@@ -56,8 +56,8 @@ func newID() (string, error) {
 	return spec.NewID(time.Now(), random), err
 }
 
-// scriptSource is the script's file. A run that is repeated has the script as it was kept, unless another
-// one is named; a project shows its own.
+// scriptSource returns the script's file. A repeated run uses its kept script, unless another one is named; a project shows
+// its own.
 func scriptSource(ctx context.Context, host *phase.Host, a spec.Analysis, model catalog.Key) (string, error) {
 	if model.ID == "" || a.Script == "" || a.Project != "" {
 		return a.Script, nil
@@ -80,7 +80,7 @@ func scriptSource(ctx context.Context, host *phase.Host, a spec.Analysis, model 
 	return Fetch(ctx, host, res.Script.SHA256)
 }
 
-// fetchInput is fetch of an input that is a blob.
+// fetchInput is Fetch of a blob input.
 func fetchInput(ctx context.Context, host *phase.Host, in spec.Input) (string, error) {
 	if err := inStore(host, in); err != nil {
 		return "", err
@@ -89,8 +89,8 @@ func fetchInput(ctx context.Context, host *phase.Host, in spec.Input) (string, e
 	return Fetch(ctx, host, sha256)
 }
 
-// inStore refuses a blob that is named by the URL of another store. Nothing else is fetched for an analysis: what a URL may name,
-// and with whose credentials, is the operator's to say, by --blobs.
+// inStore refuses a blob named by the URL of another store. Nothing else is fetched for an analysis: only the operator
+// decides, by --blobs, what a URL may name and with whose credentials.
 func inStore(host *phase.Host, in spec.Input) error {
 	if store := in.Store(); store != "" && store != host.Blobs.URL() {
 		return fmt.Errorf("it does not lie in the blob store %s; give --blobs for another one, or fetch the blob and give the file", host.Blobs.URL())
@@ -98,7 +98,7 @@ func inStore(host *phase.Host, in spec.Input) error {
 	return nil
 }
 
-// Fetch is the path of a file that holds a blob, which was verified.
+// Fetch returns the path of a file that holds a verified blob.
 func Fetch(ctx context.Context, host *phase.Host, sha256 string) (string, error) {
 	f, err := host.Blobs.Fetch(ctx, sha256)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -110,8 +110,7 @@ func Fetch(ctx context.Context, host *phase.Host, sha256 string) (string, error)
 	return f.Name(), f.Close()
 }
 
-// checkDirectory refuses an id whose directory exists already, unless it is the kept one of the
-// attempt before.
+// checkDirectory refuses an id whose directory exists, unless it was kept by the attempt before.
 func checkDirectory(ctx context.Context, host *phase.Host, key catalog.Key) error {
 	if err := first(
 		func() error { return recordable("--root", host.Root) },
@@ -132,7 +131,7 @@ func checkDirectory(ctx context.Context, host *phase.Host, key catalog.Key) erro
 	return fmt.Errorf("%s exists already and is not ours to use; choose another --id, or remove it", path)
 }
 
-// recordable refuses a path that the records of a run, which are JSON, cannot hold: stop and gc would not find what is there.
+// recordable refuses a path that the records of a run, which are JSON, cannot hold: stop and gc would not find it.
 func recordable(flag, path string) error {
 	if utf8.ValidString(path) {
 		return nil
@@ -140,7 +139,7 @@ func recordable(flag, path string) error {
 	return fmt.Errorf("%s %q is not UTF-8, so it cannot be recorded: rename or recode it, or give another directory", flag, path)
 }
 
-// checkTmp refuses a place for working directories that cannot be one.
+// checkTmp refuses an unsuitable location for working directories.
 func checkTmp(tmp string) error {
 	info, err := os.Stat(tmp)
 	switch {

@@ -32,8 +32,7 @@ func Spec(ctx context.Context, host *phase.Host, a spec.Analysis) (_ []byte, err
 	return marshalSpec(p.Analysis, place)
 }
 
-// prepareSpec prepares a plan that is shown and not run: neither the catalog nor who would hold the
-// limits matters.
+// prepareSpec prepares a plan that is shown and not run: neither catalog nor who would enforce the limits matters.
 func prepareSpec(ctx context.Context, host *phase.Host, a spec.Analysis) (*Plan, error) {
 	account, err := sandbox.ReadAccount()
 	if err != nil {
@@ -68,8 +67,8 @@ func marshalSpec(a spec.Analysis, place spec.Placement) ([]byte, error) {
 	return append(raw, '\n'), err
 }
 
-// Bundle writes an OCI bundle that an OCI runtime such as runc runs for the caller: config.json, rootfs/
-// and an empty work/. dir must not exist or be empty.
+// Bundle writes an OCI bundle that an OCI runtime such as runc runs for the caller: config.json, rootfs/ and an empty work/.
+// dir must not exist or be empty.
 func Bundle(ctx context.Context, host *phase.Host, a spec.Analysis, dir string) (err error) {
 	p, err := prepareSpec(ctx, host, a)
 	if err != nil {
@@ -109,8 +108,8 @@ func makeEmpty(dir string) error {
 	return err
 }
 
-// forCaller maps the container's ids onto the host's: there are no outer namespaces around a bundle. An
-// ordinary user's runtime can map only the user itself without help, so the analysis is uid 0 there.
+// forCaller maps the container's ids onto the host's: there are no outer namespaces around a bundle. An ordinary user's
+// runtime can map only the user without help, so the analysis is uid 0 there.
 func (p *Plan) forCaller(place *spec.Placement) error {
 	a := p.Account
 	uids, gids := p.mappings(), p.mappings()

@@ -21,9 +21,9 @@ import (
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
-// Changes names, each with both values, the fields in which a request is not the recorded one of a run, and the script
-// where its content is not what was kept. What a request leaves open is compared as a run now would fill it in; the kind
-// of ids, which a host chooses, only where it was asked for.
+// Changes names, with both values, the fields in which a request differs from the recorded one of a run, and the script
+// where its content differs from the kept one. What a request leaves open is compared with today's defaults; the kind of
+// ids, which a host chooses, only if requested.
 func Changes(run catalog.Run, a spec.Analysis) ([]string, error) {
 	now, err := complete(a)
 	if err != nil {
@@ -69,7 +69,7 @@ func shown(value json.RawMessage) string {
 	return string(value)
 }
 
-// sameScript reports whether a script is what a run has kept; of one that is gone nothing else can be said.
+// sameScript reports whether a script is what a run has kept; true for a removed one.
 func sameScript(run catalog.Run, path string) (bool, error) {
 	res, err := result.New(run)
 	if err != nil || res.Script == nil || res.Script.SHA256 == "" {

@@ -11,7 +11,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
-// CheckIDs refuses a request whose runs cannot have the ids that it asks for (--ids, --limits).
+// CheckIDs refuses a request whose runs cannot have the requested ids (--ids, --limits).
 func CheckIDs(account sandbox.Account, asked, limits string) error {
 	switch {
 	case asked == spec.IDsSelf && account.Root():
@@ -55,11 +55,11 @@ func parenthesis(s string) string {
 	return " (" + s + ")"
 }
 
-// chooseLimits says who is to hold the limits. A default CPU limit yields where only the cpu
-// controller is missing; one that was asked for does not.
+// chooseLimits chooses who enforces the limits. A default CPU limit yields where only the cpu controller is missing; a
+// requested one does not.
 func (p *Plan) chooseLimits(groups standby.Groups, cpusAsked bool) error {
 	if p.Analysis.Limits == spec.LimitsOuter {
-		return nil // whatever place there is: someone else's groups are to hold
+		return nil // whatever is available: someone else's groups enforce them
 	}
 	parent, err := groups.Parent, groups.Err
 	var missing *cgroup.MissingError

@@ -9,7 +9,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
-// ParseFloor reads "5%", a size such as "2GiB", or "0" for no floor.
+// ParseFloor parses "5%", "2GiB" or the like, or "0" for no floor.
 func ParseFloor(s string) (sandbox.Floor, error) {
 	if s == "0" || s == "0%" {
 		return sandbox.Floor{}, nil

@@ -19,9 +19,8 @@ import (
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
-// Job translates the plan for the supervisor. Root's supervisor has ids of the range and cannot open
-// what only root can: root hands such things over as detached mounts.
-// script is what is kept of the script.
+// Job translates the plan for the supervisor. Root's supervisor has ids of the range and cannot open what only root can:
+// root passes such things as detached mounts. script is the kept script.
 func (p *Plan) Job(dir *workspace.Workdir, ingest, script *os.File) (sandbox.Job, jobFiles, error) {
 	files := jobFiles{All: []*os.File{dir.Work, ingest}, mounts: 2}
 	job := sandbox.Job{
@@ -62,7 +61,7 @@ func (p *Plan) Job(dir *workspace.Workdir, ingest, script *os.File) (sandbox.Job
 	return job, files, nil
 }
 
-// specify adds the OCI specification, and the filter of system calls, which that leaves out.
+// specify adds the OCI specification, and the seccomp filter, which that leaves out.
 func (p *Plan) specify(job *sandbox.Job) (err error) {
 	place := p.placement(sandbox.InitPath)
 	place.Unfiltered = true
@@ -117,7 +116,7 @@ func (p *Plan) detach(job *sandbox.Job, files *jobFiles) error {
 	return nil
 }
 
-// detachParent is of the directory that a single file is in; the supervisor looks whether it still is.
+// detachParent detaches a file's directory; the supervisor checks that the file is still in it.
 func detachParent(b sandbox.Bind) (*os.File, error) {
 	dir, err := inode.Open(filepath.Dir(b.Place))
 	if err != nil {
@@ -127,8 +126,8 @@ func detachParent(b sandbox.Bind) (*os.File, error) {
 	return sandbox.DetachReadOnly(dir)
 }
 
-// placement is where the run is, for its OCI specification. The host's paths of the root and of /work
-// are the supervisor's to fill in.
+// placement returns the run's paths for its OCI specification. The supervisor fills in the host's paths of the root and of
+// /work.
 func (p *Plan) placement(init string) spec.Placement {
 	place := spec.Placement{
 		Root:        "/",
@@ -154,7 +153,7 @@ func (p *Plan) placement(init string) spec.Placement {
 	return place
 }
 
-// mappings of the container's user namespace onto the outer one: its root and the analysis.
+// mappings maps the container's user namespace onto the outer: its root and the analysis.
 func (p *Plan) mappings() []specs.LinuxIDMapping {
 	if p.single() {
 		return []specs.LinuxIDMapping{{ContainerID: 0, HostID: 0, Size: 1}}
@@ -174,13 +173,13 @@ func (p *Plan) noFile() uint64 {
 	return filesFor(limit.Max, p.Analysis.IDs == spec.IDsSelf)
 }
 
-// filesFor is the greatest RLIMIT_NOFILE that may be given below the caller's hard limit, 0 where that is enough for the
-// default: only the host's root can raise a hard limit (getrlimit(2)).
+// filesFor returns the highest RLIMIT_NOFILE to give below the caller's hard limit, 0 where that is enough for the default:
+// only the host's root can raise a hard limit (getrlimit(2)).
 //
-// With a single id the account's descriptors that are under way in sockets count together, and each sender compares them with
-// its own limit (unix(7), ETOOMANYREFS). So that analyses of the account cannot take them from its launchers, which
-// have the hard limit, they get half of it at most; and not many where the caller has many, for what else the account
-// has in common, epoll watches and pipes, they reach by descriptors.
+// With a single id the account's descriptors in flight in sockets count together, and each sender compares them with its own
+// limit (unix(7), ETOOMANYREFS). So that analyses cannot take them from the account's launchers, which have the hard limit,
+// they get at most half of it; and not many where the caller has many, since through descriptors they reach the account's
+// shared epoll watches and pipes.
 func filesFor(hard uint64, single bool) uint64 {
 	const enough, few = 65536, 4096
 	switch {
@@ -193,8 +192,8 @@ func filesFor(hard uint64, single bool) uint64 {
 	}
 }
 
-// FixOOMScore writes the score once more as the host's root, which makes it the least that the process
-// can give itself (proc_pid_oom_score_adj(5)). Root of a container may not; the score then only stands.
+// FixOOMScore writes the score once more as the host's root, which makes it the minimum that the process can set
+// (proc_pid_oom_score_adj(5)). Root of a container may not; then the score is only set.
 func FixOOMScore(pid int) {
 	path := fmt.Sprintf("/proc/%d/oom_score_adj", pid)
 	if score, err := os.ReadFile(path); err == nil {
@@ -202,7 +201,7 @@ func FixOOMScore(pid int) {
 	}
 }
 
-// jobFiles are the descriptors that travel with a job; those from mounts on are the job's alone.
+// jobFiles are the descriptors sent with a job; those from mounts on are the job's alone.
 type jobFiles struct {
 	All    []*os.File
 	mounts int

@@ -21,8 +21,8 @@ func CgroupLimits(a spec.Analysis, parent *cgroup.Parent) cgroup.Limits {
 	return limits
 }
 
-// Enforced lists who holds which limit. got is what the kernel read back; nil where there is no control
-// group, and then memory and pids are rlimits: of each process, not of all together.
+// Enforced lists who enforces which limit. got is what the kernel read back; nil where there is no control group, and then
+// memory and pids are rlimits: per process, not for all together.
 func Enforced(a spec.Analysis, got *cgroup.Effective) []result.Enforcement {
 	memory, cpus, pids := strconv.FormatInt(int64(a.Memory), 10), Number(a.CPUs), strconv.FormatInt(a.Pids, 10)
 	list := []result.Enforcement{
@@ -46,7 +46,7 @@ func Enforced(a spec.Analysis, got *cgroup.Effective) []result.Enforcement {
 	)
 }
 
-// atMost is a value under the hard limit that the caller itself has, which nobody here can raise.
+// atMost returns a value capped by the caller's hard limit, which cannot be raised here.
 func atMost(asked int64, resource int) string {
 	var own unix.Rlimit
 	if err := unix.Getrlimit(resource, &own); err == nil && uint64(asked) > own.Max {
@@ -55,7 +55,7 @@ func atMost(asked int64, resource int) string {
 	return strconv.FormatInt(asked, 10)
 }
 
-// Number writes a number of CPUs, as short as it can be read back.
+// Number formats CPUs in the shortest form that reads back.
 func Number(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
 
 // LimitWarnings says which limits no control group holds.
@@ -72,8 +72,8 @@ func LimitWarnings(list []result.Enforcement) []string {
 	return warnings
 }
 
-// InheritedWarnings says which hard limits of the caller's own hold for the analysis too: a supervisor
-// cannot raise them (getrlimit(2)), and nobody asked for them.
+// InheritedWarnings says which of the caller's hard limits hold for the analysis too: a supervisor cannot raise them
+// (getrlimit(2)), and the request omits them.
 func InheritedWarnings() []string {
 	var warnings []string
 	for _, l := range []struct {

@@ -15,7 +15,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/workspace"
 )
 
-// LogoutWarnings say of a run in these control groups what systemd would end it with when its user logs out.
+// LogoutWarnings says how systemd would end a run in these control groups when its user logs out.
 func LogoutWarnings(groups []string) []string {
 	if _, err := os.Stat("/run/systemd/system"); err != nil || os.Geteuid() == 0 { // sd_booted(3)
 		return nil
@@ -36,12 +36,12 @@ func LogoutWarnings(groups []string) []string {
 	}.warnings()
 }
 
-// logout is what decides what happens to a run when its user logs out.
+// logout decides what happens to a run when its user logs out.
 type logout struct {
 	user   *user.User
 	groups string      // the control groups of launcher and run
 	linger func() bool // the user's manager outlives their last session (loginctl(1), enable-linger)
-	kill   func() bool // what a session has started is killed at its end (logind.conf(5), KillUserProcesses)
+	kill   func() bool // a session's processes are killed at its end (logind.conf(5), KillUserProcesses)
 }
 
 var sessionScope = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`/session-[^/\n]+\.scope(/|\n|$)`) })
@@ -50,8 +50,8 @@ func (l logout) warnings() []string {
 	var all []string
 	inSession := sessionScope().MatchString(l.groups)
 	killed := inSession && l.kill()
-	// A session whose processes are not killed is there, closing, for as long as they live, and keeps the user's manager
-	// (user_may_gc() in systemd's logind-user.c).
+	// A session whose processes are not killed stays, closing, while they live, and keeps the user's manager (user_may_gc()
+	// in systemd's logind-user.c).
 	kept := inSession && !killed
 	if strings.Contains(l.groups, "/user@"+l.user.Uid+".service") && !kept && !l.linger() {
 		all = append(all, fmt.Sprintf("logging out for good ends this run, because systemd then ends all services of user %s; "+
@@ -64,7 +64,7 @@ func (l logout) warnings() []string {
 	return all
 }
 
-// killsUserProcesses asks logind. Where it does not answer there is nothing to warn of: its sessions are not there.
+// killsUserProcesses asks logind. Without an answer there is nothing to warn of: there are no sessions.
 func killsUserProcesses() bool {
 	const patience = 5 * time.Second
 	ctx, cancel := context.WithTimeout(context.Background(), patience)

@@ -12,8 +12,8 @@ import (
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
-// MissingPrograms names the programs that an analysis asks for and that are not on this host: an image, or the directory of a root
-// filesystem or of a runtime. What is there may be damaged all the same.
+// MissingPrograms names the programs that an analysis requests and this host lacks: an image, or the directory of a root
+// filesystem or of a runtime. It does not check them for damage.
 func MissingPrograms(host *phase.Host, a spec.Analysis) (all []string) {
 	a = a.WithDefaults()
 	switch dir := filepath.Join(host.Root, ImagesDir); {
@@ -35,7 +35,7 @@ func isMissing(path string) bool {
 	return errors.Is(err, os.ErrNotExist)
 }
 
-// hasImage reports whether a name is an image's. What cannot be told is left to the run, which says why.
+// hasImage reports whether a name is an image's. On an error it reports true: the run gives the reason.
 func hasImage(dir, name string) bool {
 	if !workspace.Exists(dir) {
 		return false

@@ -43,7 +43,7 @@ type Plan struct {
 	slot     sandbox.Slot
 	Opened   time.Time // when the inputs were
 	Inputs   *inputs.Set
-	Stage    *os.File // --stage, nil where not asked for
+	Stage    *os.File // --stage, nil if not requested
 	Base     *Base    // nil: the host's programs
 	Tree     rootfs.Tree
 	Command  []string
@@ -54,7 +54,7 @@ type Plan struct {
 	Warnings []string
 }
 
-// Close gives back all that the plan has opened and locked.
+// Close releases all that the plan has opened and locked.
 func (p *Plan) Close() error {
 	return errors.Join(p.Inputs.Close(), p.Base.Close(), workspace.CloseFile(p.Stage), p.slot.Release())
 }
@@ -67,7 +67,7 @@ func (p *Plan) reader() scan.Reader {
 	}
 }
 
-// single reports whether the analysis runs as uid 0 inside because the caller has one id only.
+// single reports whether the analysis runs as uid 0 inside because the caller has only one id.
 func (p *Plan) single() bool { return !p.Account.HasRange() }
 
 // UID is the analysis' id inside.
@@ -78,7 +78,7 @@ func (p *Plan) UID() uint32 {
 	return 1000
 }
 
-// Links are what the working directory has to lead relative paths to the inputs.
+// Links lead relative paths in the working directory to the inputs.
 func (p *Plan) Links() map[string]string {
 	links := map[string]string{}
 	if p.Inputs.HasData {
@@ -90,7 +90,7 @@ func (p *Plan) Links() map[string]string {
 	return links
 }
 
-// New checks a request as far as that is possible without making anything.
+// New checks a request as far as possible without making anything.
 func New(ctx context.Context, host *phase.Host, req request.Request, launched *standby.Standby) (_ *Plan, err error) {
 	analysis, err := complete(req.Analysis)
 	if err != nil {
@@ -158,14 +158,14 @@ func resolve(ctx context.Context, host *phase.Host, a spec.Analysis, key catalog
 	))
 }
 
-// private is what no bind may show of it. uid is the caller's.
+// private returns what no bind may show. uid is the caller's.
 func private(host *phase.Host, uid int) binds.Host {
 	return binds.Host{
 		Private: append([]string{host.Root}, host.Private...), Tmp: host.Tmp, Database: host.Database, UID: uid, Getenv: os.Getenv,
 	}
 }
 
-// first stops at the first check that fails: a person gets one sentence.
+// first returns the first error: a person gets one sentence.
 func first(checks ...func() error) error {
 	for _, check := range checks {
 		if err := check(); err != nil {
@@ -175,7 +175,7 @@ func first(checks ...func() error) error {
 	return nil
 }
 
-// OrClose closes the plan where there is an error.
+// OrClose closes the plan on an error.
 func (p *Plan) OrClose(err error) error {
 	if err == nil {
 		return nil
@@ -183,7 +183,7 @@ func (p *Plan) OrClose(err error) error {
 	return errors.Join(err, p.Close())
 }
 
-// complete fills in what was not asked for and checks the whole.
+// complete fills in defaults and validates the result.
 func complete(a spec.Analysis) (spec.Analysis, error) {
 	cwd, err := os.Getwd()
 	if err != nil {
@@ -195,7 +195,7 @@ func complete(a spec.Analysis) (spec.Analysis, error) {
 	return a, a.Validate()
 }
 
-// defaultInput is ./data or ./docs where it exists and nothing else was said.
+// defaultInput is ./data or ./docs where it exists and none was requested.
 func defaultInput(asked, usual string) string {
 	if asked != "" {
 		return asked
@@ -231,7 +231,7 @@ func (p *Plan) openStage(o inputs.Opener) error {
 	return err
 }
 
-// checkExport refuses a target that has something in it before anything runs.
+// checkExport refuses a non-empty target before anything runs.
 func checkExport(dir string, overwrite bool) error {
 	if dir == "" || overwrite {
 		return nil
@@ -248,7 +248,7 @@ func checkExport(dir string, overwrite bool) error {
 	return nil
 }
 
-// resolveCommand makes the argument vector as it is inside.
+// resolveCommand makes the argument vector as seen inside.
 func (p *Plan) resolveCommand() error {
 	p.Command = p.Analysis.Command
 	if p.Inputs.Script == nil {

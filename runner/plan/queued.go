@@ -16,12 +16,12 @@ import (
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
-// NewQueued is the row of an analysis that another process is to run as its next attempt, not written yet. Its errors are
-// those of Run for a request that is refused. It looks at no more of what the analysis names than whether that is there:
-// what may be bound, and whether a host has room for it, is for the host that runs it.
+// NewQueued returns the row of an analysis that another process will run as its next attempt, not written yet. Its errors
+// are those of Run for a refused request. It only checks that what the analysis names exists: the host that runs it decides
+// what may be bound and whether it has room.
 //
-// The request is kept as it was asked for, without defaults, since a limit that was asked for is held more strictly than
-// one that was not. Relative paths are this process' own.
+// The request is kept as made, without defaults, since a requested limit is enforced more strictly than a default one.
+// Relative paths are resolved in this process.
 func NewQueued(ctx context.Context, host *phase.Host, a spec.Analysis) (catalog.Run, error) {
 	cwd, err := os.Getwd()
 	if err != nil {
@@ -50,9 +50,9 @@ func NewQueued(ctx context.Context, host *phase.Host, a spec.Analysis) (catalog.
 	}, nil
 }
 
-// ReadQueued reads the request of a queued row for the worker that runs it. Others than Queued write such rows, too, by SQL:
-// what this version does not know, an export, and paths that mean something else on each host are refused. Data and docs
-// that are not named are none, whatever stands in the worker's directory.
+// ReadQueued parses the request of a queued row for the worker that runs it. Others than NewQueued write such rows, too, by
+// SQL: unknown fields, an export, and paths that depend on the host are refused. Unnamed data and docs are none, whatever
+// the worker's directory holds.
 func ReadQueued(raw json.RawMessage) (a spec.Analysis, err error) {
 	if err := checkSize(raw); err != nil {
 		return spec.Analysis{}, err
@@ -84,7 +84,7 @@ func ReadQueued(raw json.RawMessage) (a spec.Analysis, err error) {
 	return a, nil
 }
 
-// maxQueued bounds a request in the queue in bytes: that of a manifest, with room for escapes and for paths written out.
+// maxQueued bounds a queued request in bytes: a manifest's bound, with room for escapes and absolute paths.
 const maxQueued = 4 << 20
 
 func checkSize(raw json.RawMessage) error {
@@ -122,7 +122,7 @@ func pathsOf(a spec.Analysis) (all []named, err error) {
 	return all, nil
 }
 
-// checkThere refuses what would be refused everywhere: a name that was mistyped. A runtime may be on the workers only.
+// checkThere refuses what would be refused everywhere: a mistyped name. A runtime may be on the workers only.
 func checkThere(ctx context.Context, host *phase.Host, a spec.Analysis) error {
 	all, err := pathsOf(a)
 	if err != nil {

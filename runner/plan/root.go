@@ -22,14 +22,14 @@ import (
 // Base is the directory that an analysis has as "/" in place of the host's programs.
 type Base struct {
 	inputs.Input
-	Image *image.Root // nil: a directory for which nobody vouches
+	Image *image.Root // nil: a directory without a known digest
 	check *rootCheck  // of the image's root
 }
 
-// ImagesDir is where images are kept, below Runner.Root.
+// ImagesDir has the images, below phase.Host.Root.
 const ImagesDir = "images"
 
-// openRoot opens what the analysis is to have as "/" where that is not the host's.
+// openRoot opens the analysis' "/" where that is not the host's.
 func openRoot(ctx context.Context, host *phase.Host, p *Plan, o inputs.Opener) error {
 	switch {
 	case p.Analysis.RootfsDirectory():
@@ -49,7 +49,7 @@ func openRoot(ctx context.Context, host *phase.Host, p *Plan, o inputs.Opener) e
 	return nil
 }
 
-// OpenImage opens the root of an image, which is unpacked where it is not yet, and begins to check it.
+// OpenImage opens the root of an image, unpacks it if necessary, and starts its check.
 func OpenImage(ctx context.Context, host *phase.Host, name string) (*Base, error) {
 	dir := filepath.Join(host.Root, ImagesDir)
 	if !workspace.Exists(dir) { // a run makes no store
@@ -71,7 +71,7 @@ func OpenImage(ctx context.Context, host *phase.Host, name string) (*Base, error
 	return b, nil
 }
 
-// open opens what the image has as its root now.
+// open opens the current root of the image.
 func (b *Base) open() (err error) {
 	if b.Input, err = inputs.OpenInput("--rootfs", b.Image.Dir, "/"); err != nil {
 		return err
@@ -84,8 +84,8 @@ func (b *Base) open() (err error) {
 	return nil
 }
 
-// hold lets the supervisor keep an image's root in use: it may live on for a moment when this process has died, and
-// what its analysis sees is not to be removed under it.
+// hold lets the supervisor keep an image's root in use: it may outlive this process for a moment, and the root must not be
+// removed under its analysis.
 func (p *Plan) hold(job *sandbox.Job, files *jobFiles) error {
 	if p.Base == nil || p.Base.Image == nil {
 		return nil
@@ -98,7 +98,7 @@ func (p *Plan) hold(job *sandbox.Job, files *jobFiles) error {
 	return nil
 }
 
-// Mend makes a damaged root anew as long as nothing of it is mounted.
+// Mend repairs a damaged root as long as nothing of it is mounted.
 func (b *Base) Mend(ctx context.Context) (mended bool, err error) {
 	if b == nil || b.Image == nil {
 		return false, nil
@@ -117,7 +117,7 @@ func (b *Base) Mend(ctx context.Context) (mended bool, err error) {
 	return true, nil
 }
 
-// repair makes a damaged root anew. The error is why it could not be, with what was wrong with it.
+// repair makes a damaged root again. The error is why it could not, with the damage.
 func (b *Base) repair(ctx context.Context, damage error) error {
 	if !errors.Is(damage, image.ErrDamaged) {
 		return damage
@@ -136,7 +136,7 @@ func (b *Base) Sound() error {
 	return b.check.wait()
 }
 
-// Alarm is closed when damage is found; nil where nobody looks.
+// Alarm is closed on damage; nil where there is no check.
 func (b *Base) Alarm() <-chan struct{} {
 	if b == nil || b.Image == nil {
 		return nil
@@ -185,7 +185,7 @@ func (p *Plan) spread() (err error) {
 	return err
 }
 
-// checkPinned refuses a repeated run on another root filesystem than it had, unless the image was named anew.
+// checkPinned refuses to repeat a run on another root filesystem, unless the image was named again.
 func checkPinned(ctx context.Context, host *phase.Host, p *Plan, req request.Request) error {
 	model := req.Model(p.Key)
 	if model.ID == "" || req.AnyRoot || p.Base == nil || p.Base.Image == nil {
@@ -210,7 +210,7 @@ func checkPinned(ctx context.Context, host *phase.Host, p *Plan, req request.Req
 		p.Key.ID, name, last.Attempt, *had, has, name)
 }
 
-// origin is what the result says of an image before its root was checked.
+// origin adds an image to the result before its root was checked.
 func (b *Base) origin(s *result.Sandbox) {
 	if b == nil || b.Image == nil {
 		return
@@ -222,8 +222,7 @@ func (b *Base) origin(s *result.Sandbox) {
 	}
 }
 
-// Aftercare makes a root anew that was found damaged when the analysis had begun, for the runs to come. err is why
-// this one ended.
+// Aftercare repairs a root found damaged after the analysis had started, for later runs. err is why this one ended.
 func (b *Base) Aftercare(ctx context.Context, err error) error {
 	if b == nil || b.Image == nil || !errors.Is(err, image.ErrDamaged) ||
 		err != b.check.damage { //nolint:errorlint // what mend has wrapped was tried already

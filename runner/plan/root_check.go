@@ -6,8 +6,8 @@ import (
 	"github.com/scidex-ai/scidex-oci/rootfs/image"
 )
 
-// rootCheck is one check of an image's root, which goes on while the run is being started: at a glance and, where
-// that raises a doubt, by reading everything.
+// rootCheck is one check of an image's root, during the start of the run: of the metadata and, in doubt, by reading
+// everything.
 type rootCheck struct {
 	cancel  context.CancelFunc
 	doubted chan struct{} // closed when there is a doubt
@@ -16,7 +16,7 @@ type rootCheck struct {
 	damage  error
 }
 
-// checkRoot begins a check, which goes on when ctx has ended: a request is checked before its run is over.
+// checkRoot starts a check, which continues when ctx has ended: a request's checks end before its run.
 func checkRoot(ctx context.Context, root *image.Root) *rootCheck {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	c := &rootCheck{cancel: cancel, doubted: make(chan struct{}), damaged: make(chan struct{}), done: make(chan struct{})}
@@ -41,7 +41,7 @@ func (c *rootCheck) wait() error {
 	return c.damage
 }
 
-// settled returns the damage as far as it is known: only where there is a doubt it waits for the rest.
+// settled returns the damage as far as it is known: only in doubt it waits for the rest.
 func (c *rootCheck) settled(ctx context.Context) (damage, err error) {
 	select {
 	case <-c.doubted:
@@ -56,7 +56,7 @@ func (c *rootCheck) settled(ctx context.Context) (damage, err error) {
 	}
 }
 
-// stop ends the check; what it found is nobody's to know.
+// stop ends the check and drops its result.
 func (c *rootCheck) stop() {
 	c.cancel()
 	<-c.done

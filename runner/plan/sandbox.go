@@ -2,7 +2,7 @@ package plan
 
 import "github.com/scidex-ai/scidex-oci/outputs/result"
 
-// Sandbox is what the result says of the sandbox before the run.
+// Sandbox returns the result's sandbox as known before the run.
 func (p *Plan) Sandbox() result.Sandbox {
 	s := result.Sandbox{
 		UserNamespace: true, Network: "none", Seccomp: "enforced", Rootfs: p.Analysis.Rootfs,

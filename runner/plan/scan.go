@@ -11,7 +11,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/request"
 )
 
-// scanInputs looks through everything that a run binds. Where that takes long, the first wish to stop ends it.
+// scanInputs scans everything that a run binds. The first stop request ends a long scan.
 func scanInputs(ctx context.Context, host *phase.Host, p *Plan, req request.Request) error {
 	defer trace.From(ctx).Span(trace.Run, "look through the inputs")()
 	ctx, release := request.UntilStop(ctx, req.Stop, scan.TellAfter)

@@ -9,7 +9,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/inputs"
 )
 
-// Sources are what a run could read of the host, but for its script, which is kept, and for the host's own programs.
+// Sources are what a run could read of the host, except its script, which is kept, and the host's programs.
 func (p *Plan) Sources() []inputs.Input {
 	sources := p.Inputs.Inputs[:len(p.Inputs.Inputs):len(p.Inputs.Inputs)]
 	if p.Stage != nil {

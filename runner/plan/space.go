@@ -17,7 +17,7 @@ import (
 // InMemory reports whether /work is a tmpfs.
 func (p *Plan) InMemory() bool { return p.Analysis.WorkStorage == spec.WorkTmpfs }
 
-// Bound is what /work may take.
+// Bound is the bound of /work.
 func (p *Plan) Bound() outputs.Extent {
 	return outputs.Extent{Files: p.Analysis.WorkFiles, Bytes: int64(p.Analysis.WorkSize)}
 }
@@ -36,7 +36,7 @@ func (p *Plan) tmpfs() []string {
 	return p.Analysis.WorkTmpfs(id, id, len(p.Links()))
 }
 
-// checkSpace refuses a run where a file system that it writes to is below its floor already.
+// checkSpace refuses a run where a file system that it writes to is already below its floor.
 func checkSpace(host *phase.Host, p *Plan) error {
 	places := []struct{ path, of string }{{host.Blobs.Dir(), "the blob store"}}
 	if !p.InMemory() {
@@ -45,7 +45,7 @@ func checkSpace(host *phase.Host, p *Plan) error {
 	for _, place := range places {
 		dir, err := workspace.OpenDir(unix.AT_FDCWD, place.path)
 		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ELOOP) || errors.Is(err, unix.ENOTDIR) {
-			continue // what is to be made there says so better
+			continue // creating it gives the better error
 		}
 		if err != nil {
 			return err

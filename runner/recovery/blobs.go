@@ -10,9 +10,9 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/pending"
 )
 
-// sweepBlobs removes blobs that no run of this catalog names: those of removed runs, and those of runs
-// that were killed before their commit. In a directory the store's lock keeps every run from standing between its
-// publication and its commit meanwhile; what keeps other hosts of a shared store safe is told in docs/adr/0025.
+// sweepBlobs removes blobs that no run of this catalog names: those of removed runs, and those of runs killed before their
+// commit. In a directory the store's lock excludes runs between their publication and their commit; for what protects other
+// hosts of a shared store see docs/adr/0025.
 func (c *collector) sweepBlobs(ctx context.Context) (err error) {
 	if c.Blobs.Shared() {
 		return errors.Join(c.removeUnnamed(ctx), c.cleanUploads(ctx), c.emptyCache())
@@ -24,7 +24,7 @@ func (c *collector) sweepBlobs(ctx context.Context) (err error) {
 	return errors.Join(c.removeUnnamed(ctx), release())
 }
 
-// removeUnnamed goes by an age of before the catalog is read.
+// removeUnnamed sets an age limit before reading the catalog.
 func (c *collector) removeUnnamed(ctx context.Context) error {
 	before := time.Now().Add(-c.Blobs.Grace())
 	named, err := c.needed(ctx)
@@ -62,7 +62,7 @@ func (c *collector) removeBlobs(ctx context.Context, blobs []blob.Found, before 
 	return err
 }
 
-// cleanUploads gives up what killed hosts have begun to put into a shared store.
+// cleanUploads aborts uploads of killed hosts to a shared store.
 func (c *collector) cleanUploads(ctx context.Context) error {
 	n, err := c.Blobs.CleanUploads(ctx, time.Now().Add(-c.Blobs.Grace()), c.dry)
 	if n > 0 {

@@ -1,3 +1,3 @@
-// Package recovery removes what runs have left that did not come to their end, and commits what they could not: gc, what
-// every command that writes does of it, retention, and rm.
+// Package recovery removes what unfinished runs left, and commits what they could not: gc, the part of it that every writing
+// command does, retention, and rm.
 package recovery

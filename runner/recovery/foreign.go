@@ -13,21 +13,21 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/workspace"
 )
 
-// findForeign names directories of this user that look like a run's and that no record names: another
-// root's, or the platform's own. They are never removed.
+// findForeign names directories of this user that look like a run's and that no record names: another root's, or the
+// platform's. They are never removed.
 func (c *collector) findForeign(ctx context.Context) {
 	paths, err := filepath.Glob(filepath.Join(c.Tmp, lockdir.RunPrefix+"*"))
 	if err != nil {
 		c.report.Errors = append(c.report.Errors, err)
 	}
 	for _, path := range paths {
-		if c.isMine(path) && !c.recorded(ctx, path) && c.isMine(path) { // again: a run that has ended meanwhile took it along
+		if c.isMine(path) && !c.recorded(ctx, path) && c.isMine(path) { // again: a run that has ended meanwhile removed it
 			c.report.Foreign = append(c.report.Foreign, path)
 		}
 	}
 }
 
-// isMine reports whether a path exists and belongs to the user who calls.
+// isMine reports whether a path exists and belongs to the calling user.
 func (c *collector) isMine(path string) bool {
 	var st unix.Stat_t
 	return unix.Lstat(path, &st) == nil && int(st.Uid) == c.account.UID

@@ -27,10 +27,10 @@ type GCReport struct {
 	Committed []catalog.Key // runs that had ended and were committed by gc
 	Lost      []catalog.Key // runs that were marked lost
 	Removed   []string      // directories and control groups removed
-	Expired   []ExpiredRun  // runs that retention took, or their outputs
+	Expired   []ExpiredRun  // runs, or outputs, that retention removed
 	// PostProcess are runs whose launcher was killed before their hook had ended.
 	PostProcess []catalog.Key
-	// Blobs and BlobBytes count the blobs removed that no run names.
+	// Blobs and BlobBytes count the removed unnamed blobs.
 	Blobs, BlobBytes int64
 	Kept             []string // directories of runs that had ended but were not committed
 	Foreign          []string // scidex-analysis-* directories of this user that no record here names; left alone
@@ -47,14 +47,13 @@ type collector struct {
 	report     GCReport
 	known      map[string]bool // directories that a record of this root names
 	retention  Retention
-	hurried    time.Time            // not to wait long for the catalog, nor for the blob store after this; zero: no hurry
-	expired    map[catalog.Key]bool // what retention took, or would take
+	hurried    time.Time            // deadline of uploads, and whether to bound the wait for the catalog; zero: neither
+	expired    map[catalog.Key]bool // removed by retention, or would be
 }
 
-// GC removes what killed runs of this root and user left. It touches only what a run of this catalog or
-// a state file of this root records, by device and inode, and nothing of a run that is alive. A committed
-// result stays unless retention says otherwise; where the caller may not delete, that is refused before anything
-// is touched.
+// GC removes what killed runs of this root and user left. It touches only what a run of this catalog or a state file of this
+// root records, by device and inode, and nothing of a live run. A committed result stays unless retention expires it; a
+// caller who may not delete is refused before anything is touched.
 func GC(ctx context.Context, host *phase.Host, dryRun bool, retention Retention) (GCReport, error) {
 	if err := store.Bind(ctx, host.Catalog, host.Blobs); err != nil {
 		return GCReport{}, err
@@ -91,7 +90,7 @@ func GC(ctx context.Context, host *phase.Host, dryRun bool, retention Retention)
 	return c.report, nil
 }
 
-// settle sees to the runs of this host whose launcher is dead: what has ended is committed, the rest marked lost.
+// settle settles the runs of this host whose launcher is dead: ended ones are committed, the rest marked lost.
 func (c *collector) settle(ctx context.Context, host string) error {
 	c.commitOutcomes(ctx)
 	runs, err := c.Catalog.List(ctx, catalog.Filter{States: []catalog.State{catalog.Running, catalog.Queued}, Host: host})
@@ -105,7 +104,7 @@ func (c *collector) settle(ctx context.Context, host string) error {
 		}
 		return judged
 	})
-	c.sweepIngests(func(name string) bool { return c.resumable(ctx, name) }) // first, so that a directory that is kept shares no file with them
+	c.sweepIngests(func(name string) bool { return c.resumable(ctx, name) }) // first, so that a kept directory shares no file
 	for _, run := range runs {
 		c.known[workspace.LocationOf(run).Dir] = true
 		if err := c.reap(ctx, run); err != nil {
@@ -115,8 +114,8 @@ func (c *collector) settle(ctx context.Context, host string) error {
 	return nil
 }
 
-// Recover does of GC what settles the runs that killed launchers have left, so that each can be judged by its row, and
-// nothing else of it. What could not be done is logged.
+// Recover does the part of GC that settles the runs of killed launchers, so that each can be judged by its row. Errors are
+// logged.
 func Recover(ctx context.Context, host *phase.Host) error {
 	if err := store.Bind(ctx, host.Catalog, host.Blobs); err != nil {
 		return err
@@ -149,7 +148,7 @@ func newCollector(ctx context.Context, host *phase.Host) (*collector, error) {
 	return &collector{Host: host, catalogID: catalogID, account: account, known: map[string]bool{}, expired: map[catalog.Key]bool{}}, nil
 }
 
-// sweepIngests removes the ingest directories of dead launchers, but for those that spare names.
+// sweepIngests removes the ingest directories of dead launchers, except those that spare names.
 func (c *collector) sweepIngests(spare func(name string) bool) {
 	act := c.Blobs.CleanIngests
 	if c.dry {
@@ -168,9 +167,8 @@ func (c *collector) elsewhere(run catalog.Run) bool {
 	return recorded != "" && recorded != workspace.StatePath(c.Root, run.Key)
 }
 
-// ofNamesake reports whether a run is of another machine that has the name of this one and its root at the same place, as two of
-// the name "localhost" have. A machine-id may be another after each start of a container; then the root that it kept has the run's
-// state file.
+// ofNamesake reports whether a run is of another machine with the same name and root path, as two named "localhost" may be.
+// A container may get a new machine-id at each start; then the root that it kept has the run's state file.
 func (c *collector) ofNamesake(run catalog.Run) (bool, error) {
 	theirs, ours := workspace.LocationOf(run).Machine, workspace.MachineID()
 	if theirs == "" || ours == "" || theirs == ours {
@@ -196,19 +194,19 @@ func (c *collector) reap(ctx context.Context, run catalog.Run) error {
 	if err != nil {
 		return err
 	}
-	// It may have ended between the listing and the lock; its state file is then looked at by itself.
+	// It may have ended between the listing and the lock; its state file is then swept separately.
 	if run, err = c.Catalog.Get(ctx, run.Key); err != nil || run.State.Final() {
 		return errors.Join(err, t.Leave())
 	}
 	return c.reapHeld(ctx, t, run)
 }
 
-// reapHeld is reap with the lock of the run, which it gives back.
+// reapHeld is reap with the lock of the run, which it releases.
 func (c *collector) reapHeld(ctx context.Context, t *workspace.StateFile, run catalog.Run) (err error) {
 	place := t.Read(workspace.LocationOf(run))
 	c.known[place.Dir] = true
 	if pending.Exists(c.Host, run.Key) {
-		return t.Close() // commitOutcome has said what is the matter
+		return t.Close() // commitOutcome has logged the reason
 	}
 	if c.dry {
 		c.report.Lost = append(c.report.Lost, run.Key)
@@ -230,7 +228,7 @@ func (c *collector) reapHeld(ctx context.Context, t *workspace.StateFile, run ca
 		}
 	}
 	run.FinishedAt = time.Now().UTC()
-	if run.Place, err = json.Marshal(place); err != nil { // the intent row does not know the inode
+	if run.Place, err = json.Marshal(place); err != nil { // the intent row does not have the inode
 		return errors.Join(err, t.Close())
 	}
 	if err := c.Catalog.Commit(ctx, run, func() (outputs.Entry, error) { return outputs.Entry{}, io.EOF }); err != nil {
@@ -240,7 +238,7 @@ func (c *collector) reapHeld(ctx context.Context, t *workspace.StateFile, run ca
 	return t.Remove()
 }
 
-// sweepStates removes what state files of ended runs still name: runs whose cleaning did not succeed.
+// sweepStates removes what state files of ended runs still name: runs whose cleaning failed.
 func (c *collector) sweepStates(ctx context.Context) {
 	entries, err := os.ReadDir(filepath.Join(c.Root, "runs"))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -267,7 +265,7 @@ func (c *collector) sweepState(ctx context.Context, key catalog.Key) error {
 	}
 	run, err := c.Catalog.Get(ctx, key)
 	if err != nil && !errors.Is(err, catalog.ErrNotFound) || err == nil && !run.State.Final() {
-		return errors.Join(err, t.Close()) // reap has said what is wrong with it
+		return errors.Join(err, t.Close()) // reap has reported the error
 	}
 	if pending.Exists(c.Host, key) {
 		c.known[t.Read(workspace.LocationOf(run)).Dir] = true
@@ -276,16 +274,16 @@ func (c *collector) sweepState(ctx context.Context, key catalog.Key) error {
 	return c.sweepEnded(ctx, t, run)
 }
 
-// sweepEnded removes what an ended run has left, or keeps its directory where that is wanted, and gives its lock back.
+// sweepEnded removes what an ended run left, or keeps its directory if requested, and releases its lock.
 func (c *collector) sweepEnded(ctx context.Context, t *workspace.StateFile, run catalog.Run) error {
 	place := t.Read(workspace.LocationOf(run))
 	c.known[place.Dir] = true
 	if place.Catalog != "" && place.Catalog != c.catalogID {
 		return t.Close() // a run of another catalog that shares the root
 	}
-	// A committed run's directory is no result any more, unless it was to be kept; that of a run that was
-	// taken for lost, when its launcher could not commit any more, is the only copy, and so is that of a run whose row
-	// the catalog has lost (rm removes the directory before the row). One that another worker has run since is not.
+	// A committed run's directory is no result any more, unless it was to be kept; that of a run taken for lost, whose
+	// launcher could not commit any more, is the only copy, and so is that of a run whose row the catalog has lost (rm
+	// removes the directory before the row). One that another worker has run since is not.
 	kept := keptDir(run) == place.Dir && place.Dir != ""
 	again, err := c.superseded(ctx, run)
 	if err != nil {
@@ -301,8 +299,8 @@ func (c *collector) sweepEnded(ctx context.Context, t *workspace.StateFile, run 
 	return t.Remove()
 }
 
-// superseded reports whether a run was taken for lost and the queue has given its analysis to another worker. What it has made
-// since then is nothing to anybody, as the worker itself would have found, had it lived.
+// superseded reports whether a run was taken for lost and the queue has given its analysis to another worker. Its later
+// results are of no use, as its worker would have found, had it lived.
 func (c *collector) superseded(ctx context.Context, run catalog.Run) (bool, error) {
 	if run.State != catalog.Lost || keptDir(run) != "" {
 		return false, nil

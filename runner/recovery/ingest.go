@@ -10,7 +10,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/workspace"
 )
 
-// resumable reports whether an ingest directory is that of a run that recovery is to see first: one that has not ended.
+// resumable reports whether an ingest directory is that of a run that recovery handles first: one that has not ended.
 func (c *collector) resumable(ctx context.Context, ingest string) bool {
 	id, ok := idOfIngest(ingest)
 	if !ok {

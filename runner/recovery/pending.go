@@ -19,8 +19,8 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/workspace"
 )
 
-// CommitOutcomes commits what runs of this root could not commit at their end, and returns those runs. What cannot be
-// committed now either is logged and stays.
+// CommitOutcomes commits pending outcomes of this root, and returns their runs. What still cannot be committed is logged and
+// stays.
 func CommitOutcomes(ctx context.Context, host *phase.Host) []catalog.Key {
 	waiting, _, err := pending.List(host)
 	if len(waiting) == 0 {
@@ -62,13 +62,12 @@ func (c *collector) commitOutcomes(ctx context.Context) {
 	}
 }
 
-// late reports, after an outcome, whether a command that is about something else leaves the others: what one met they
-// would meet too.
+// late reports, after an outcome, whether a command with another purpose skips the others: they would fail the same way.
 func (c *collector) late(err error) bool {
 	return !c.hurried.IsZero() && (errors.Is(err, blob.ErrPasses) || !time.Now().Before(c.hurried))
 }
 
-// commitOutcome commits one outcome, with the lock of its run, and removes what the run has left.
+// commitOutcome commits one outcome, with the lock of its run, and removes what the run left.
 func (c *collector) commitOutcome(ctx context.Context, key catalog.Key) error {
 	t, err := workspace.Lock(c.Root, key)
 	if errors.Is(err, workspace.ErrLocked) {
@@ -90,8 +89,8 @@ func (c *collector) commitOutcome(ctx context.Context, key catalog.Key) error {
 	return c.sweepEnded(ctx, t, run)
 }
 
-// commitRecord returns the run that was committed, or a lost one that is superseded; one without an id where there was
-// nothing to commit.
+// commitRecord returns the run that was committed, or a superseded lost one; one without an id where there was nothing to
+// commit.
 func (c *collector) commitRecord(ctx context.Context, key catalog.Key) (none catalog.Run, err error) {
 	path := pending.Path(c.Host, key)
 	if !c.dry {
@@ -115,7 +114,7 @@ func (c *collector) commitRecord(ctx context.Context, key catalog.Key) (none cat
 	if c.dry {
 		return o.Run, nil
 	}
-	if !c.Blobs.Shared() { // from before the look for its blobs until they are committed: a gc of another root has the same store
+	if !c.Blobs.Shared() { // from before the check of its blobs until they are committed: a gc of another root has the same store
 		release, err := c.Blobs.Hold()
 		if err != nil {
 			return none, err
@@ -175,8 +174,8 @@ func (c *collector) keepAwaited(ctx context.Context, path string) error {
 	return err
 }
 
-// stillThere looks for what a run names: the gc of another host that has the same directory knows nothing of what waits here. A run that
-// has ended otherwise is for Commit to tell.
+// stillThere checks that the blobs of a run exist: gc on another host of the same directory does not know what is pending
+// here. Commit reports a run that has ended otherwise.
 func (c *collector) stillThere(ctx context.Context, run catalog.Run, next func() (outputs.Entry, error)) error {
 	named, err := commit.NamedBy(run, next)
 	if err != nil {
@@ -195,7 +194,7 @@ func (c *collector) stillThere(ctx context.Context, run catalog.Run, next func()
 	return nil
 }
 
-// missing says what to do about a blob that is nowhere.
+// missing says what to do about a missing blob.
 func (c *collector) missing(ctx context.Context, run catalog.Run, what error) error {
 	now, err := c.Catalog.Get(ctx, run.Key)
 	if err != nil || now.State.Final() {
@@ -204,10 +203,10 @@ func (c *collector) missing(ctx context.Context, run catalog.Run, what error) er
 	return fmt.Errorf("%w; put the blob back, or remove the record and the run is lost", what)
 }
 
-// hurriedUpload is how long a command that is about something else puts blobs of outcomes where they belong, of all together.
+// hurriedUpload bounds how long a command with another purpose uploads the blobs of all pending outcomes.
 const hurriedUpload = 20 * time.Second
 
-// hurriedWait is how long a command that is about something else waits for a catalog that others write to.
+// hurriedWait bounds how long a command with another purpose waits for a locked catalog.
 const hurriedWait = 5 * time.Second
 
 // hurry bounds the wait for the catalog until begun is called, but not the commit itself.

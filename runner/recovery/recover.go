@@ -24,18 +24,18 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/workspace"
 )
 
-// recoveredWarning is said of every run whose end gc has committed.
+// recoveredWarning is for each run whose end gc has committed.
 const recoveredWarning = "committed by recovery: scidex-oci was killed after the analysis had ended and before its result was committed"
 
-// remains are what a killed launcher has left of a run whose analysis had ended.
+// remains are what a killed launcher left of a run whose analysis had ended.
 type remains struct {
 	ended  phase.Ended
-	ingest *blob.Ingest // nil as long as it is lost and no other is made
-	lost   bool         // the ingest directory was gone
+	ingest *blob.Ingest // nil while it is lost and not made again
+	lost   bool         // the ingest directory is gone
 }
 
-// recover harvests and commits a run whose launcher was killed after the analysis had ended. It reports false, and
-// does nothing, where it cannot be known that the working directory is whole: then reap judges.
+// recover harvests and commits a run whose launcher was killed after the analysis had ended. It returns false, and does
+// nothing, where the working directory may be incomplete: then reap judges.
 func (c *collector) recover(ctx context.Context, run catalog.Run) (judged bool, err error) {
 	left, whole, err := c.remainsOf(run)
 	if !whole {
@@ -46,9 +46,9 @@ func (c *collector) recover(ctx context.Context, run catalog.Run) (judged bool, 
 		return true, workspace.Ignore(err, blob.ErrOwned) // the launcher lives, or another gc is at it
 	}
 	if !left.lost {
-		defer left.ingest.Leave() // where it is closed by then, this does nothing
+		defer left.ingest.Leave() // no effect once it is closed
 	}
-	t, err := workspace.LockWait(c.Root, run.Key) // a command that tidies may have the lock for a moment, and leaves the rest to gc
+	t, err := workspace.LockWait(c.Root, run.Key) // another command may hold the lock for a moment, and leaves the rest to gc
 	if err != nil {
 		return true, workspace.Ignore(err, workspace.ErrLocked)
 	}
@@ -58,8 +58,8 @@ func (c *collector) recover(ctx context.Context, run catalog.Run) (judged bool, 
 	return c.recoverHeld(ctx, t, run, left)
 }
 
-// remainsOf reads what was noted at the end of a run's analysis. It is not whole where there is none, or where nobody knows
-// whether the working directory is.
+// remainsOf reads the exit record of a run. whole is false where there is none, or where the working directory may be
+// incomplete.
 func (c *collector) remainsOf(run catalog.Run) (left remains, whole bool, err error) {
 	state := workspace.StatePath(c.Root, run.Key)
 	if workspace.LocationOf(run).State != state || pending.Exists(c.Host, run.Key) {
@@ -87,14 +87,14 @@ func (c *collector) recoverHeld(ctx context.Context, t *workspace.StateFile, run
 		c.report.Committed = append(c.report.Committed, run.Key)
 		return true, errors.Join(dir.Close(), t.Close())
 	}
-	// Not before: a directory that is gone may mean that the run has come to its end since its row was read.
+	// Not before: a missing directory may mean that the run has ended since its row was read.
 	if left.lost {
 		if left.ingest, err = c.newIngest(run.ID); err != nil {
 			return true, errors.Join(err, dir.Close(), t.Close())
 		}
 		defer left.ingest.Leave()
 	}
-	place.Ended = true // the record says so, also where the launcher did not come to note it
+	place.Ended = true // the record says so, also where the launcher could not note it
 	committed, err := c.commitRecovered(ctx, t, run, left, place, dir)
 	if err != nil {
 		return true, errors.Join(err, dir.Close(), t.Close())
@@ -103,8 +103,8 @@ func (c *collector) recoverHeld(ctx context.Context, t *workspace.StateFile, run
 	return true, errors.Join(dir.Close(), c.sweepEnded(ctx, t, committed))
 }
 
-// leaveUnharvested is for a run whose /work is not there to be harvested. Its directory is gone, or has been kept by a launcher that
-// could not record so; the record of the end would only hold up the removal of the ingest directory.
+// leaveUnharvested handles a run without a /work to harvest. Its directory is missing, or was kept by a launcher that could
+// not record so; its exit record would only delay the removal of the ingest directory.
 func (c *collector) leaveUnharvested(t *workspace.StateFile, place workspace.Location) error {
 	if c.dry {
 		return nil
@@ -120,7 +120,7 @@ func (c *collector) leaveUnharvested(t *workspace.StateFile, place workspace.Loc
 	return workspace.Ignore(os.Remove(workspace.ExitRecordPath(t.Path)), fs.ErrNotExist)
 }
 
-// openUnowned opens a run's directory. What is /work of it may be out of the caller's reach: the supervisor opens it.
+// openUnowned opens a run's directory. Its /work may be out of the caller's reach: the supervisor opens it.
 func openUnowned(place workspace.Location) (_ *workspace.Workdir, err error) {
 	w := &workspace.Workdir{Path: place.Dir}
 	if w.Dir, err = workspace.OpenInode(place.Dir, place); err != nil {
@@ -133,14 +133,14 @@ func openUnowned(place workspace.Location) (_ *workspace.Workdir, err error) {
 	return w, nil
 }
 
-// adopt takes over the ingest directory, or notes that it is gone.
+// adopt takes over the ingest directory, or notes its absence.
 func (c *collector) adopt(left *remains) (err error) {
 	left.ingest, err = c.Blobs.AdoptIngest(left.ended.Ingest)
 	left.lost = errors.Is(err, fs.ErrNotExist)
 	return workspace.Ignore(err, fs.ErrNotExist)
 }
 
-// newIngest is an ingest directory that the supervisor may write to.
+// newIngest makes an ingest directory the supervisor may write to.
 func (c *collector) newIngest(id string) (*blob.Ingest, error) {
 	ingest, err := c.Blobs.NewIngest(id)
 	if err != nil || !c.account.Root() {
@@ -149,8 +149,7 @@ func (c *collector) newIngest(id string) (*blob.Ingest, error) {
 	return ingest, ingest.Chown(c.account.HostUID(0), c.account.HostGID(0))
 }
 
-// commitRecovered does what the launcher would have done from the harvest to the commit, and returns the row. A hook stays
-// due.
+// commitRecovered does the launcher's steps from the harvest to the commit, and returns the row. A hook stays pending.
 func (c *collector) commitRecovered(ctx context.Context, t *workspace.StateFile, run catalog.Run, left remains, place workspace.Location, dir *workspace.Workdir) (catalog.Run, error) {
 	ended, err := resume(run, left)
 	if err != nil {
@@ -188,7 +187,7 @@ func (c *collector) harvest(ctx context.Context, t *workspace.StateFile, place w
 	return harvest.Run(ctx, from, ended)
 }
 
-// resume is the end of the analysis as its launcher noted it, with warnings about what only the launcher could have done.
+// resume returns the end of the analysis as its launcher noted it, with warnings about what only the launcher could do.
 func resume(run catalog.Run, left remains) (phase.Ended, error) {
 	ended := left.ended
 	ended.Key = run.Key

@@ -56,8 +56,8 @@ func Pinned(key catalog.Key) error {
 	return fmt.Errorf("run \"%s\" is pinned; take that back with \"scidex-oci unpin %s\" first", key, key)
 }
 
-// mayDelete asks a catalog with roles whether the caller may delete: else the kept directory would be gone and the
-// run still be there.
+// mayDelete asks a catalog with roles whether the caller may delete: else the kept directory would be removed but the run
+// still there.
 func mayDelete(ctx context.Context, c catalog.Catalog) error {
 	if c, ok := c.(interface{ MayDelete(context.Context) error }); ok {
 		return c.MayDelete(ctx)

@@ -14,18 +14,18 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/workspace"
 )
 
-// Retention says what gc gives up of the runs that a root wrote: those that satisfy both bounds. The zero value
-// gives nothing up. What is pinned, has not ended, or is the only copy of what a run wrote stays in any case.
+// Retention says which runs of a root gc expires: those that satisfy both bounds. The zero value expires none. What is
+// pinned, has not ended, or is the only copy of what a run wrote stays in any case.
 type Retention struct {
 	Before      time.Time // runs that ended before; zero for any time
 	KeepLast    int       // and that are not among the newest so many of the root; 0 for no such bound
-	OutputsOnly bool      // the contents of their outputs alone: rows, digests, logs and kept directories stay
+	OutputsOnly bool      // only the contents of outputs: rows, digests, logs and kept directories stay
 }
 
-// Asked reports whether anything is to be given up.
+// Asked reports whether anything is to expire.
 func (r Retention) Asked() bool { return !r.Before.IsZero() || r.KeepLast > 0 }
 
-// covers reports whether a run is to go, by itself.
+// covers reports whether the policy covers a run.
 func (r Retention) covers(run catalog.Run) bool {
 	if !run.State.Final() || run.Pinned || r.OutputsOnly && (run.OutputsTotal == 0 || !run.OutputsRemovedAt.IsZero()) {
 		return false
@@ -37,14 +37,14 @@ func (r Retention) covers(run catalog.Run) bool {
 	return r.Before.IsZero() || ended.Before(r.Before)
 }
 
-// ExpiredRun is a run that retention took, or the outputs of one.
+// ExpiredRun is a run, or its outputs, that retention removed.
 type ExpiredRun struct {
 	catalog.Key
 	Outputs int64
-	Bytes   int64 // of the outputs; a blob may be one of several runs
+	Bytes   int64 // of the outputs; a blob may belong to several runs
 }
 
-// retain gives up what the policy says. A run that could not be removed does not keep others from it.
+// retain applies the policy. A run that could not be removed does not stop the rest.
 func (c *collector) retain(ctx context.Context, host string) error {
 	rank := 0
 	return c.eachRun(ctx, catalog.Filter{Host: host}, func(run catalog.Run) error {
@@ -72,7 +72,7 @@ func (c *collector) eachRun(ctx context.Context, filter catalog.Filter, yield fu
 		if len(runs) < filter.Limit {
 			return forEach(runs, yield)
 		}
-		// The page may end amid the runs of one millisecond: those begin the next one.
+		// The page may end amid the runs of one millisecond: those start the next one.
 		oldest := runs[len(runs)-1].CreatedAt
 		whole := slices.IndexFunc(runs, func(run catalog.Run) bool { return run.CreatedAt.Equal(oldest) })
 		if err := forEach(runs[:whole], yield); err != nil {
@@ -94,8 +94,8 @@ func forEach(runs []catalog.Run, yield func(catalog.Run) error) error {
 	return nil
 }
 
-// expire gives one run up, with its lock, so that two gcs do not meet in its kept directory. What a kill leaves of
-// it is found again: the row goes last, and blobs go after all rows.
+// expire expires one run, with its lock, so that two gcs do not meet in its kept directory. After a kill the rest is found
+// again: the row goes last, and blobs go after all rows.
 func (c *collector) expire(ctx context.Context, run catalog.Run) error {
 	if c.dry {
 		return c.giveUp(ctx, run)
@@ -108,7 +108,7 @@ func (c *collector) expire(ctx context.Context, run catalog.Run) error {
 		return err
 	}
 	if info, err := t.File.Stat(); err != nil || info.Size() > 0 {
-		return errors.Join(err, t.Close()) // what the run has left could not be removed yet
+		return errors.Join(err, t.Close()) // what the run left could not be removed yet
 	}
 	run, err = c.Catalog.Get(ctx, run.Key)
 	switch {

@@ -16,8 +16,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/workspace"
 )
 
-// sweep removes the control group and the directory of a place. A directory with the result of a run
-// that was not committed stays.
+// sweep removes the control group and the directory of a location. A directory with an uncommitted result stays.
 func (c *collector) sweep(ctx context.Context, place workspace.Location) error {
 	for _, group := range place.Groups {
 		if err := c.sweepGroup(group); err != nil {
@@ -37,7 +36,7 @@ func (c *collector) sweepGroup(dir string) error {
 	return c.remove(dir, func() error { return cgroup.RemoveDirs([]string{dir}) })
 }
 
-// remove removes something, dry only in the report; what could not be removed is not reported as such.
+// remove removes something, dry only in the report; failed removals are not reported as such.
 func (c *collector) remove(what string, do func() error) error {
 	if !c.dry {
 		if err := do(); err != nil {
@@ -48,7 +47,7 @@ func (c *collector) remove(what string, do func() error) error {
 	return nil
 }
 
-// keepDir makes the result of a run that was not committed readable for the caller, as --keep does.
+// keepDir makes an uncommitted result readable for the caller, as --keep does.
 func (c *collector) keepDir(ctx context.Context, place workspace.Location) error {
 	if is, err := workspace.LookInode(place.Dir, place); err != nil || !is {
 		return err
@@ -71,7 +70,7 @@ func (c *collector) keepDir(ctx context.Context, place workspace.Location) error
 	return w.Keep(ctx, c.account, map[string]string{"data": "/data", "docs": "/docs"})
 }
 
-// own makes a run's directory and what is in it the user's; root needs no supervisor for that.
+// own makes a run's directory and its contents the user's; root needs no supervisor for that.
 func (c *collector) own(ctx context.Context, place workspace.Location) error {
 	if c.account.Root() {
 		return nil
@@ -89,8 +88,8 @@ func (c *collector) own(ctx context.Context, place workspace.Location) error {
 	return err
 }
 
-// sweepDir removes a directory that is the recorded inode; one without a recorded inode (the launcher
-// was killed in between) only if it is empty and the user's own.
+// sweepDir removes a directory that is the recorded inode; one without a recorded inode (the launcher was killed in between)
+// only if it is empty and the user's own.
 func (c *collector) sweepDir(ctx context.Context, place workspace.Location) error {
 	var st unix.Stat_t
 	if place.Dir == "" {
@@ -112,7 +111,7 @@ func (c *collector) removeEmpty(dir string) error {
 	if c.dry {
 		return nil
 	}
-	// The launcher may have come as far as /work.
+	// The launcher may have made /work.
 	err := errors.Join(workspace.Ignore(unix.Rmdir(filepath.Join(dir, workspace.WorkName)), unix.ENOENT), unix.Rmdir(dir))
 	if errors.Is(err, unix.ENOTEMPTY) {
 		return nil
@@ -123,8 +122,7 @@ func (c *collector) removeEmpty(dir string) error {
 	return err
 }
 
-// removeDir removes a run's directory with whatever ids its files have: root can by itself, a user
-// through a supervisor.
+// removeDir removes a run's directory, whatever ids its files have: root directly, a user through a supervisor.
 func (c *collector) removeDir(ctx context.Context, path string, place workspace.Location) error {
 	dir, err := workspace.OpenInode(path, place)
 	if err != nil {
@@ -154,7 +152,7 @@ func (c *collector) emptyThroughSupervisor(ctx context.Context, dir *os.File) er
 	return err
 }
 
-// launch returns the collector's supervisor, started when it is first needed.
+// launch returns the collector's supervisor, started on first use.
 func (c *collector) launch(ctx context.Context) (_ *sandbox.Supervisor, err error) {
 	if c.supervisor != nil {
 		return c.supervisor, nil
@@ -163,7 +161,7 @@ func (c *collector) launch(ctx context.Context) (_ *sandbox.Supervisor, err erro
 	if err != nil {
 		return nil, err
 	}
-	context.AfterFunc(ctx, func() { _ = supervisor.Close() }) // nobody waits for it any longer
+	context.AfterFunc(ctx, func() { _ = supervisor.Close() }) // the wait is over
 	c.supervisor = supervisor
 	return supervisor, nil
 }

@@ -17,8 +17,8 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/workspace"
 )
 
-// tidyTime bounds what a command does for runs that are not its own, together with all waiting for the catalog. It is
-// enough to remove a hundred thousand files; a removal that is cut short is gone on with by the next command.
+// tidyTime bounds what a command does for other runs, including all waiting for the catalog. It is enough to remove a
+// hundred thousand files; the next command continues a removal that was cut short.
 const tidyTime = 5 * time.Second
 
 // tidying is one Tidy. Its collector is made for the first dead run.
@@ -29,12 +29,11 @@ type tidying struct {
 	host      string
 }
 
-// Tidy does what GC does, by the same code, for killed runs of this root and host of which there is a state file: it
-// marks them lost and removes what they left. Every command that writes calls it, so it is cheap where nothing is dead
-// (one listing, and one lock to try for each live run) and bounded where something is. It does not harvest what a
-// killed launcher had not committed: that takes as long as the outputs are large, and a harvest that is cut short was for
-// nothing. It looks for nothing that has no state file, and at no other blobs or directories. What is left to GC, and
-// why, is logged; nothing of it is an error of the command.
+// Tidy does what GC does, by the same code, for killed runs of this root and host that have a state file: it marks them lost
+// and removes what they left. Every command that writes calls it, so it is cheap where nothing is dead (one listing, and one
+// lock to try per live run) and bounded otherwise. It does not harvest what a killed launcher had not committed: that takes
+// as long as the outputs are large, and an interrupted harvest is wasted. It ignores what has no state file, other blobs and
+// other directories. What is left to GC, and why, is logged; nothing of it is an error of the command.
 func Tidy(ctx context.Context, host *phase.Host) {
 	ctx, cancel := context.WithTimeout(ctx, tidyTime)
 	defer cancel()
@@ -53,12 +52,12 @@ func Tidy(ctx context.Context, host *phase.Host) {
 			y.warn(fmt.Errorf("run %s: %w", key, err))
 		}
 		if err != nil && (ctx.Err() != nil || y.collector == nil) {
-			return // nor can it be done for any other
+			return // it would fail for others, too
 		}
 	}
 }
 
-// look sees to a run if it is dead.
+// look handles a run if it is dead.
 func (y *tidying) look(ctx context.Context, key catalog.Key) error {
 	t, err := holdDead(y.Root, key, y.uid)
 	if err != nil || t == nil {
@@ -70,7 +69,7 @@ func (y *tidying) look(ctx context.Context, key catalog.Key) error {
 	return y.run(ctx, t, key)
 }
 
-// stateFiles lists the runs that have a state file, whether they live or not.
+// stateFiles lists the runs that have a state file, live or dead.
 func stateFiles(root string) (keys []catalog.Key, err error) {
 	dir, err := os.Open(filepath.Join(root, "runs"))
 	if err != nil {
@@ -86,11 +85,11 @@ func stateFiles(root string) (keys []catalog.Key, err error) {
 	return keys, err
 }
 
-// holdDead locks the state file of a run that is dead; it returns nil for any other. An empty file is passed over without
-// trying its lock: it is most likely of a run that begins, and has nothing to remove. So is one of another user.
+// holdDead locks the state file of a dead run; it returns nil for any other. It skips an empty file without trying its lock:
+// its run is probably just starting, and has nothing to remove. It skips those of other users, too.
 func holdDead(root string, key catalog.Key, uid int) (*workspace.StateFile, error) {
 	path := workspace.StatePath(root, key)
-	// As plain calls, of which there are four for each live run.
+	// Plain system calls, four per live run.
 	fd, err := unix.Open(path, unix.O_RDWR|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return nil, workspace.Ignore(workspace.Ignore(&fs.PathError{Op: "open", Path: path, Err: err}, fs.ErrNotExist), fs.ErrPermission)
@@ -113,7 +112,7 @@ func holdDead(root string, key catalog.Key, uid int) (*workspace.StateFile, erro
 	return t, nil
 }
 
-// run sees to one dead run, whose lock it gives back.
+// run handles one dead run, whose lock it releases.
 func (y *tidying) run(ctx context.Context, t *workspace.StateFile, key catalog.Key) error {
 	c := y.collector
 	if place := t.Read(workspace.Location{}); place.Catalog != "" && place.Catalog != c.catalogID {
@@ -121,7 +120,7 @@ func (y *tidying) run(ctx context.Context, t *workspace.StateFile, key catalog.K
 	}
 	run, err := c.Catalog.Get(ctx, key)
 	if err != nil && !errors.Is(err, catalog.ErrNotFound) || pending.Exists(c.Host, key) {
-		return errors.Join(err, t.Close()) // CommitOutcomes has said why one waits
+		return errors.Join(err, t.Close()) // CommitOutcomes has logged the reason
 	}
 	open := err == nil && !run.State.Final()
 	if open && (run.Host != y.host || c.elsewhere(run)) {
@@ -146,7 +145,7 @@ func (y *tidying) run(ctx context.Context, t *workspace.StateFile, key catalog.K
 	return c.sweepEnded(ctx, t, run)
 }
 
-// errToHarvest is why a run is left to GC that has a result.
+// errToHarvest is why a run with a result is left to GC.
 var errToHarvest = errors.New("its analysis had ended, and what it wrote has to be harvested")
 
 // ready makes the collector.
@@ -161,7 +160,7 @@ func (y *tidying) ready(ctx context.Context) (err error) {
 	return err
 }
 
-// close tells what was found.
+// close logs what was found.
 func (y *tidying) close(ctx context.Context) {
 	c := y.collector
 	if c == nil {

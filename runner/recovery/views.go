@@ -6,7 +6,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/deliver"
 )
 
-// sweepViews removes what killed launchers have left of the copies for hooks.
+// sweepViews removes killed launchers' copies for hooks.
 func (c *collector) sweepViews(ctx context.Context) {
 	removed, err := deliver.SweepViews(ctx, c.Root, c.dry)
 	c.report.Removed = append(c.report.Removed, removed...)

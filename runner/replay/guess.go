@@ -11,10 +11,10 @@ import (
 	"unicode/utf8"
 )
 
-// around is how many bytes before and after a difference are looked at.
+// around is how many bytes before and after a difference are compared.
 const around = 40
 
-// guess says by the first difference of two texts why they may differ; "" where it does not know.
+// guess guesses from the first difference of two texts why they differ; "" where unknown.
 func guess(x, y []byte, from, to Run) (Hint, string) {
 	at := firstDifference(x, y)
 	if at < 0 {
@@ -50,7 +50,7 @@ func sortedLines(text []byte) [][]byte {
 	return lines
 }
 
-// token is the word in which a place lies: letters, digits and what numbers are written with.
+// token is the word around a position: letters, digits and what numbers are written with.
 func token(text []byte, at int) string {
 	begin, end := min(at, len(text)), min(at, len(text))
 	for begin > 0 && at-begin < around && inWord(text[begin-1]) {
@@ -66,13 +66,13 @@ func inWord(c byte) bool {
 	return c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c == '.' || c == '-' || c == '+'
 }
 
-// moment is how dates and times are written: ISO 8601 and its parts, asctime(3), RFC 5322, PDF's and EXIF's.
+// moment matches dates and times: ISO 8601 and its parts, asctime(3), RFC 5322, PDF's and EXIF's.
 func moment() *regexp.Regexp {
 	return regexp.MustCompile(`\d{4}[-:/]\d{2}[-:/]\d{2}|\d{1,2}:\d{2}(:\d{2})?|\d{8}T\d{4,6}|D:\d{14}` +
 		`|(Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]* +\d{1,2}|\d{1,2} (Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)`)
 }
 
-// dated reports whether a place is in a date or a time, or in what follows one, such as fractions of a second.
+// dated reports whether an offset is in a date or time, or in what follows one, such as fractions of a second.
 func dated(text []byte, at int) bool {
 	begin, end := max(0, at-around), min(len(text), at+around)
 	for _, span := range moment().FindAllIndex(text[begin:end], -1) {
@@ -87,7 +87,7 @@ func dated(text []byte, at int) bool {
 	return false
 }
 
-// clocked reports whether a number is the time of a run, in seconds since 1970 or thousandths, millionths or billionths of it.
+// clocked reports whether a number is the time of a run, in Unix seconds or thousandths, millionths or billionths of it.
 func clocked(text string, run Run) bool {
 	number, err := strconv.ParseFloat(text, 64)
 	if err != nil {
@@ -103,7 +103,7 @@ func clocked(text string, run Run) bool {
 	return false
 }
 
-// near reports whether two numbers differ as sums of the same numbers in another order do.
+// near reports whether two numbers differ only as sums in another order do.
 func near(a, b string) bool {
 	const most = 1e-6 // of the greater
 	x, err := strconv.ParseFloat(a, 64)
@@ -119,7 +119,7 @@ func numeric(text string) bool {
 	return err == nil
 }
 
-// hexadecimal reports whether a text is what a random number is often written as; a short one may be a word.
+// hexadecimal reports whether a text looks like a random number; a short one may be a word.
 func hexadecimal(text string) bool {
 	digits := 0
 	for _, c := range []byte(text) {

@@ -29,7 +29,7 @@ import (
 // ReplayLabel is the label of a run that repeats another: "ID@ATTEMPT" of that.
 const ReplayLabel = "replay-of"
 
-// Options is how a run is to be replayed.
+// Options says how to replay a run.
 type Options struct {
 	Times int
 	// Keep says which replays stay in the catalog: spec.KeepNever, KeepFailed for those that differ, KeepAlways.
@@ -46,14 +46,14 @@ type Replayed struct {
 	Attempt   int    `json:"attempt"`
 	Identical bool   `json:"identical"`
 	Message   string `json:"message"` // one sentence for a person
-	// Changed are inputs that are not what they were: nothing was run then, or it ends there.
+	// Changed are inputs that have changed: then nothing was run, or it ends there.
 	Changed []Input `json:"changed"`
 	// Unknown are inputs of which the recorded run has no digest.
 	Unknown []Input       `json:"unknown"`
 	Replays []ReplayedRun `json:"replays"`
 }
 
-// Input is an input, and what is wrong with it.
+// Input is an input and its problem.
 type Input struct {
 	Flag    string `json:"flag"`
 	Source  string `json:"source"`
@@ -79,8 +79,8 @@ const differencesMax = 1000
 // compared is how much of an output is read to guess why it differs, in bytes.
 const compared = 8 << 20
 
-// Replay runs a recorded analysis again, from what it was run from, and compares what comes of it. The error is a
-// *RequestError where the run cannot be replayed at all, or says that scidex-oci failed.
+// Replay runs a recorded analysis again, from the same inputs, and compares the outputs. The error is a *request.Error where
+// the run cannot be replayed at all, or says that scidex-oci failed.
 func Replay(ctx context.Context, host *phase.Host, run catalog.Run, how Options) (Replayed, error) {
 	told := Replayed{V: 1, ID: run.ID, Attempt: run.Attempt, Changed: []Input{}, Unknown: []Input{}, Replays: []ReplayedRun{}}
 	if run.State != catalog.Complete && run.State != catalog.Failed {
@@ -139,7 +139,7 @@ type replayer struct {
 	files    []File
 }
 
-// read reads what is recorded. The analysis is that of the replays: they have ids and a label of their own, and leave nothing.
+// read reads what is recorded. The analysis is that of the replays: they have their own ids and a label, and leave nothing.
 func (p *replayer) read(ctx context.Context) (err error) {
 	if p.recorded, err = result.New(p.run); err != nil {
 		return err
@@ -163,7 +163,7 @@ func (p *replayer) outputsOf(ctx context.Context, key catalog.Key) (files []File
 	return files, err
 }
 
-// once runs the analysis once more.
+// once runs the analysis again.
 func (p *replayer) once(ctx context.Context) error {
 	res, err := p.how.Run(ctx, p.Host, request.Request{
 		Analysis: p.analysis, Replay: p.run.Key, Stdout: io.Discard, Stderr: io.Discard, Stop: p.how.Stop,
@@ -193,7 +193,7 @@ func (p *replayer) once(ctx context.Context) error {
 	return nil
 }
 
-// compare looks for what is not as it was.
+// compare finds the differences.
 func (p *replayer) compare(ctx context.Context, res result.Result, one *ReplayedRun) error {
 	files, err := p.outputsOf(ctx, catalog.Key{ID: res.ID, Attempt: res.Attempt})
 	if err != nil {
@@ -232,7 +232,7 @@ func (p *replayer) beginning(ctx context.Context, sha256 string) ([]byte, error)
 	return io.ReadAll(io.LimitReader(f, compared))
 }
 
-// changedMeanwhile are inputs that a replay found otherwise than the check before it.
+// changedMeanwhile are inputs that changed between the check and the replay.
 func (p *replayer) changedMeanwhile(res result.Result) (changed []Input) {
 	for i, in := range res.Inputs {
 		if i >= len(p.recorded.Inputs) || p.recorded.Inputs[i].SHA256 == nil {
@@ -245,7 +245,7 @@ func (p *replayer) changedMeanwhile(res result.Result) (changed []Input) {
 	return changed
 }
 
-// checkInputs looks whether all inputs are what they were.
+// checkInputs checks whether all inputs are unchanged.
 func (p *replayer) checkInputs(ctx context.Context) error {
 	account, err := sandbox.ReadAccount()
 	if err != nil {
@@ -277,10 +277,10 @@ func (p *replayer) checkInputs(ctx context.Context) error {
 	return nil
 }
 
-// isMissing is what is wrong with an input that is not there any more.
+// isMissing is the problem of a missing input.
 const isMissing = "it is missing"
 
-// checkImage looks whether the image is what the run had.
+// checkImage checks whether the image is unchanged.
 func (p *replayer) checkImage(ctx context.Context) {
 	had := p.recorded.Sandbox.RootfsDigest
 	if had == nil {
@@ -309,7 +309,7 @@ func (p *replayer) tell(err error) {
 	}
 }
 
-// differs says how an input is not what it was; "" where it is.
+// differs says how an input has changed; "" where it has not.
 func (p *replayer) differs(ctx context.Context, f *digest.Digests, account sandbox.Account, was result.Input) string {
 	now, err := p.look(ctx, f, account, was)
 	switch {
@@ -325,7 +325,7 @@ func (p *replayer) differs(ctx context.Context, f *digest.Digests, account sandb
 	return fmt.Sprintf("its content is another: sha256 %.12s then, %.12s now", *was.SHA256, now.SHA256)
 }
 
-// look makes the fingerprint that an input has now.
+// look makes the current fingerprint of an input.
 func (p *replayer) look(ctx context.Context, f *digest.Digests, account sandbox.Account, was result.Input) (fingerprint.Print, error) {
 	if was.Source == spec.RootfsHost {
 		host := &plan.Plan{Account: account}

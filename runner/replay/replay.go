@@ -1,4 +1,4 @@
-// Package replay compares what two runs of one analysis made, and guesses why they differ. It is pure but for what it reads.
+// Package replay compares what two runs of one analysis made, and guesses why they differ. Its only I/O are reads.
 package replay
 
 import (
@@ -16,7 +16,7 @@ type File struct {
 	Mode   uint32
 }
 
-// Difference is one output that is not the same in both runs.
+// Difference is one output that differs between the runs.
 type Difference struct {
 	Path string `json:"path"`
 	Hint Hint   `json:"hint"`
@@ -31,24 +31,23 @@ type Hint string
 const (
 	Missing   Hint = "missing"      // the replay has not made it
 	New       Hint = "new"          // the recorded run had not made it
-	Mode      Hint = "mode"         // the permission bits alone
+	Mode      Hint = "mode"         // only the permission bits
 	TimeStamp Hint = "time_stamp"   // a date or a time
 	Threads   Hint = "thread_count" // the last digits of numbers, or the order of lines
-	Random    Hint = "random_seed"  // other numbers or digits at the same places
-	Size      Hint = "size"         // another length, of which nothing more is known
-	Content   Hint = "content"      // other bytes, of which nothing more is known
+	Random    Hint = "random_seed"  // other numbers or digits, same positions
+	Size      Hint = "size"         // another length; no more is known
+	Content   Hint = "content"      // other bytes; no more is known
 )
 
 // Run is one of the two.
 type Run struct {
 	// Begun and Ended are when it ran.
 	Begun, Ended time.Time
-	// Open reads the beginning of one of its outputs.
+	// Open reads the start of one of its outputs.
 	Open func(f File) ([]byte, error)
 }
 
-// Compare returns what differs, in the order of the paths. An output that cannot be read any more has the hint that its size
-// gives.
+// Compare returns what differs, in path order. For an output that cannot be read any more the hint is based on its size.
 func Compare(recorded, replayed []File, from, to Run) []Difference {
 	before, after := byPath(recorded), byPath(replayed)
 	all := maps.Clone(before)
@@ -99,7 +98,7 @@ func explain(a, b File, from, to Run) (Hint, string) {
 	return Content, fmt.Sprintf("%d bytes both", a.Size)
 }
 
-// firstDifference is the place of the first byte that is not the same, -1 where there is none.
+// firstDifference is the offset of the first differing byte, -1 for none.
 func firstDifference(a, b []byte) int {
 	for i := range min(len(a), len(b)) {
 		if a[i] != b[i] {

@@ -18,12 +18,12 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/watch"
 )
 
-// candidates is how many runs of one action are looked at, the newest first: one whose outputs were given up may be
-// followed by one whose outputs are there.
+// candidates is how many runs of one action are checked, the newest first: one whose outputs were removed may be followed by
+// one whose outputs exist.
 const candidates = 10
 
-// Reuse looks for a complete run of the same action, whose outputs are there, and returns its result. found is false where
-// there is none; why says why none can be, where that is so.
+// Reuse finds a complete run of the same action, whose outputs still exist, and returns its result. found is false where
+// there is none; why says why none can be.
 func Reuse(ctx context.Context, host *phase.Host, req request.Request, launched *standby.Standby) (_ result.Result, found bool, why string, err error) {
 	if err := store.Bind(ctx, host.Catalog, host.Blobs); err != nil {
 		return result.Result{}, false, "", err
@@ -90,7 +90,7 @@ func orChanged(in result.Input) string {
 	return "it was changed meanwhile"
 }
 
-// whole reports whether all outputs of a run are still there.
+// whole reports whether all outputs of a run still exist.
 func whole(ctx context.Context, host *phase.Host, run catalog.Run) (whole bool, err error) {
 	if !run.OutputsRemovedAt.IsZero() {
 		return false, nil
@@ -105,7 +105,7 @@ func whole(ctx context.Context, host *phase.Host, run catalog.Run) (whole bool, 
 	return whole, errors.Join(listed, err)
 }
 
-// reused is the result of an earlier run, exported where that was asked for.
+// reused is the result of an earlier run, exported if requested.
 func reused(ctx context.Context, host *phase.Host, run catalog.Run, p *plan.Plan, req request.Request) (result.Result, error) {
 	res, err := watch.Show(ctx, host, run)
 	if err != nil {

@@ -1,2 +1,2 @@
-// Package request has what a run is asked for, beside the analysis itself, and the errors of a request that is refused.
+// Package request has the parameters of a run besides the analysis, and the errors of a refused request.
 package request

@@ -24,15 +24,15 @@ type Request struct {
 	Analysis spec.Analysis
 	// Again runs a further attempt of an id that may be complete or failed; Analysis.ID names it.
 	Again bool
-	// AnyRoot lets a further attempt run on what its image is now; else it must be what the last one ran on.
+	// AnyRoot lets a further attempt run on its image's current root; else it must be the last one's.
 	AnyRoot bool
-	// Replay names the run whose script and root filesystem this one is to have; Analysis.ID is another then.
+	// Replay names the run whose script and root filesystem this one uses; then Analysis.ID differs.
 	Replay catalog.Key
-	// Reuse answers with the result of a complete run of the same action, where there is one. DigestInputs must be full.
+	// Reuse returns the result of a complete run of the same action, if any. DigestInputs must be full.
 	Reuse bool
-	// Begun is what was begun for this run before it; nil: Run begins it itself. Run takes it over.
+	// Begun is what was already started for this run; nil: Run starts it. Run takes it over.
 	Begun *standby.Standby
-	// NoAudit leaves the analysis' connections to the kernel alone: nothing is noted of what was refused.
+	// NoAudit leaves the analysis' connections to the kernel alone: refused ones are not recorded.
 	NoAudit bool
 	// Hook, where not nil, gets the result after the commit.
 	Hook *Hook
@@ -40,21 +40,20 @@ type Request struct {
 	Overwrite bool
 	// Stdout and Stderr receive the analysis' streams as they come.
 	Stdout, Stderr io.Writer
-	// Observe, where not nil, is told what happens, by several goroutines, but for the end: event.TypeFinished is the
-	// caller's to tell, of the result. The data of event.TypeStarted are a Result. It must not wait for long. Its first
+	// Observe, where not nil, receives all events, from several goroutines, except the end: the caller makes
+	// event.TypeFinished from the result. The data of event.TypeStarted are a Result. It must not block for long. Its first
 	// error becomes a warning of the result, and changes nothing else.
 	Observe func(event.Event) error
-	// Detached runs are to outlive the session of their caller: the result warns of what would end them with it.
+	// Detached runs outlive the session of their caller: the result warns of what would end them with it.
 	Detached bool
-	// Scanning, where not nil, is called about twice a second while the directory of a flag is being
-	// looked through before the start, where that takes longer than two seconds; entries are those so far.
+	// Scanning, where not nil, is called about twice a second while the directory of a flag is scanned before the start,
+	// where that takes longer than two seconds; entries are those so far.
 	Scanning func(flag string, entries int64)
-	// Stop ends the analysis: the first receive sends SIGTERM and grants the grace period, the second
-	// ends it at once.
+	// Stop ends the analysis: the first receive sends SIGTERM and grants the grace period, the second one kills it.
 	Stop <-chan StopSignal
 	// Suspender, where not nil, can suspend the analysis while it runs.
 	Suspender *suspend.Suspender
-	// Admit, where not nil, is called once all is ready but for the analysis' first instruction, and returns when that
-	// may begin. Its context ends with a wish to stop.
+	// Admit, where not nil, is called when everything is ready for the analysis' first instruction, and returns when it may
+	// start. A stop request cancels its context.
 	Admit func(context.Context) error
 }

@@ -12,8 +12,8 @@ type StopSignal struct {
 	Now      bool   // without a grace period
 }
 
-// UntilStop returns a context that the first wish to stop ends after a while. Of a scan that is over
-// before, the run hears the wish, and ends as canceled. release returns why the context was ended.
+// UntilStop returns a context that the first stop request cancels, but only after the given time. If released earlier, the
+// run receives the request, and ends as canceled. release returns the cause.
 func UntilStop(ctx context.Context, stop <-chan StopSignal, after time.Duration) (_ context.Context, release func() error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	done, ended := make(chan struct{}), make(chan struct{})

@@ -8,7 +8,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/sandbox"
 )
 
-// Groups is where control groups can be made, or why nowhere.
+// Groups is where control groups can be made, or why not.
 type Groups struct {
 	Parent *cgroup.Parent
 	Err    error
@@ -22,13 +22,13 @@ func findGroups(ctx context.Context, account sandbox.Account) (g Groups) {
 	return g
 }
 
-// wantScope reports whether there is no place for control groups unless systemd gives one.
+// wantScope reports whether control groups need a scope of systemd.
 func (g Groups) wantScope() bool {
 	var missing *cgroup.MissingError
 	return errors.As(g.Err, &missing) && missing.Unified
 }
 
-// scope asks systemd for a place around the supervisor.
+// scope asks systemd for a scope around the supervisor.
 func (g Groups) scope(ctx context.Context, account sandbox.Account, supervisor *sandbox.Supervisor) Groups {
 	var missing *cgroup.MissingError
 	if supervisor == nil || !errors.As(g.Err, &missing) {

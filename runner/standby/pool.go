@@ -8,9 +8,8 @@ import (
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
-// Pool serves many runs, at the same time and one after another, with one supervisor and one place for control groups
-// (docs/adr/0014). Runs with limits "outer" have another supervisor, which stays in the control group that the caller
-// is in.
+// Pool serves many runs, concurrent and successive, with one supervisor and one parent of control groups (docs/adr/0014).
+// Runs with limits "outer" have another supervisor, which stays in the caller's control group.
 type Pool struct {
 	begin  func(limits string) *shared
 	mu     sync.Mutex
@@ -21,8 +20,8 @@ type Pool struct {
 
 var errClosed = errors.New("the pool of this run's supervisor is closed")
 
-// NewPool starts what the runs of a pool need, before the first of them is known; limits are those that it is likely to
-// have. It makes nothing that outlives this process. ctx ends what is still being started, and Close the pool.
+// NewPool starts what the runs of a pool need, before the first of them is known; limits are their probable limits. It makes
+// nothing that outlives this process. ctx cancels what is still starting; Close closes the pool.
 func NewPool(ctx context.Context, limits string) (*Pool, error) {
 	account, err := roomyAccount()
 	if err != nil {
@@ -33,8 +32,8 @@ func NewPool(ctx context.Context, limits string) (*Pool, error) {
 	return p, err
 }
 
-// Begin is the package's Begin for a run of the pool. It may be called from many goroutines. Where the supervisor has
-// died, this run gets a new one; the runs that it had are lost, as if each had had its own.
+// Begin is the package's Begin for a run of the pool. It is safe for concurrent use. Where the supervisor has died, this run
+// gets a new one; the earlier runs are lost, as if each had had its own.
 func (p *Pool) Begin(limits string) (*Standby, error) {
 	s, err := p.get(limits)
 	if err != nil {
@@ -43,7 +42,7 @@ func (p *Pool) Begin(limits string) (*Standby, error) {
 	return s.forRun(false), nil
 }
 
-// get returns one that lives, for runs with such limits.
+// get returns a living one, for runs with such limits.
 func (p *Pool) get(limits string) (*shared, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -64,7 +63,7 @@ func (p *Pool) get(limits string) (*shared, error) {
 	return *s, nil
 }
 
-// Close ends the pool, and every run of it that still goes on as lost. Further calls do nothing.
+// Close closes the pool; runs still in progress are lost. It is idempotent.
 func (p *Pool) Close() {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -8,7 +8,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
-// shared is what one run or many need before they start: a supervisor, and a place for control groups.
+// shared is what one run or many need before they start: a supervisor, and a parent of control groups.
 type shared struct {
 	account sandbox.Account
 	abandon context.CancelFunc // of the search for control groups, and of the start
@@ -23,12 +23,11 @@ type shared struct {
 	trace *trace.Tracer
 }
 
-// launch makes nothing that outlives this process. With limits "outer" the supervisor stays in the control group that
-// the caller is in.
+// launch makes nothing that outlives this process. With limits "outer" the supervisor stays in the caller's control group.
 func launch(ctx context.Context, account sandbox.Account, limits string) *shared {
 	ctx, abandon := context.WithCancel(ctx)
 	s := &shared{account: account, abandon: abandon, started: make(chan struct{}), placed: make(chan struct{}), trace: trace.From(ctx)}
-	// Before the supervisor starts: a control group of which this is the only process can be made ready.
+	// Before the supervisor starts: a control group with only this process in it can be prepared.
 	if limits != spec.LimitsOuter {
 		found := s.trace.Span(trace.Run, "find a place for control groups")
 		s.found = findGroups(ctx, account)
@@ -42,7 +41,7 @@ func launch(ctx context.Context, account sandbox.Account, limits string) *shared
 	return s
 }
 
-// start starts the supervisor, and asks for a scope around it where that is needed.
+// start starts the supervisor, and a scope around it where needed.
 func (s *shared) start(ctx context.Context, scope bool) {
 	s.supervisor, s.err = sandbox.Launch(ctx, s.account)
 	close(s.started)
@@ -55,13 +54,13 @@ func (s *shared) start(ctx context.Context, scope bool) {
 	close(s.placed)
 }
 
-// groups waits for systemd where that is asked.
+// groups waits for systemd if it was asked.
 func (s *shared) groups() Groups {
 	<-s.placed
 	return s.found
 }
 
-// lost reports whether it has no supervisor, or none any more.
+// lost reports whether it has no supervisor, or a dead one.
 func (s *shared) lost() bool {
 	select {
 	case <-s.started:
@@ -71,10 +70,10 @@ func (s *shared) lost() bool {
 	}
 }
 
-// close ends the supervisor, or its start, and the search for its control groups.
+// close ends the supervisor, or its start, and the search for control groups.
 func (s *shared) close() {
 	s.abandon()
 	if <-s.started; s.err == nil {
-		_ = s.supervisor.Close() // what it runs is told by those who wait for that
+		_ = s.supervisor.Close() // those who wait for its runs report their end
 	}
 }

@@ -1,5 +1,5 @@
-// Package standby starts what every run needs before the request is known to be good, because it takes as long as the
-// checks and the intent row do: a supervisor, and a place for control groups.
+// Package standby starts what every run needs before the request is checked, because it takes as long as the checks and the
+// intent row do: a supervisor, and a parent of control groups.
 package standby
 
 import (
@@ -11,18 +11,18 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/sandbox"
 )
 
-// Standby is a supervisor and a place for control groups as one run uses them, and the kernel made ready to move a
-// process of the run. It is given to one run, or dropped.
+// Standby is a supervisor and a parent of control groups as one run uses them, with the kernel prepared to move a process of
+// the run. It is given to one run, or dropped.
 type Standby struct {
 	shared *shared
 	alone  bool // no other run uses it
 
 	warm chan struct{}
-	cool func() // ends the making ready; it may be called again
+	cool func() // ends the preparation; it is idempotent
 }
 
-// Begin starts what one run needs, before the catalog is opened. It makes nothing that outlives this process. With
-// limits "outer" the supervisor stays in the control group that the caller is in.
+// Begin starts what one run needs, before the catalog is opened. It makes nothing that outlives this process. With limits
+// "outer" the supervisor stays in the caller's control group.
 func Begin(ctx context.Context, limits string) (*Standby, error) {
 	defer trace.From(ctx).Span(trace.Run, "begin the supervisor's start")()
 	account, err := roomyAccount()
@@ -44,26 +44,26 @@ func (s *shared) forRun(alone bool) *Standby {
 	return b
 }
 
-// Account is the caller's account, with the ids that its runs can have.
+// Account is the caller's account, with the ids available to its runs.
 func (s *Standby) Account() sandbox.Account { return s.shared.account }
 
-// Groups waits for the place for control groups.
+// Groups waits for the parent of control groups.
 func (s *Standby) Groups() Groups { return s.shared.groups() }
 
-// Alone reports whether no other run has the same supervisor.
+// Alone reports whether no other run shares the supervisor.
 func (s *Standby) Alone() bool { return s.alone }
 
 // Slow is why the supervisor starts runs slower than it could, or nil. Call it after Wait.
 func (s *Standby) Slow() error { return s.shared.supervisor.Slow() }
 
-// Cool ends the making ready of the move; it may be called again.
+// Cool ends the preparation of the move; it is idempotent.
 func (s *Standby) Cool() {
 	<-s.warm
 	s.cool()
 }
 
-// Wait returns a session for the run, which is then the caller's to close. ctx ends the wait: the start may depend on
-// other programs, and those on other hosts, such as newuidmap with a directory of users.
+// Wait returns a session for the run; the caller closes it. ctx bounds the wait: the start may depend on other programs, and
+// those on other hosts, such as newuidmap with a user directory service.
 func (s *Standby) Wait(ctx context.Context) (*sandbox.Session, error) {
 	select {
 	case <-s.shared.started:
@@ -83,7 +83,7 @@ func (s *Standby) Wait(ctx context.Context) (*sandbox.Session, error) {
 	}
 }
 
-// Drop ends what no run has needed.
+// Drop ends an unused Standby.
 func (s *Standby) Drop() {
 	if s.alone {
 		s.shared.close()
@@ -91,7 +91,7 @@ func (s *Standby) Drop() {
 	s.Cool()
 }
 
-// roomyAccount is the caller's account, where that has room for a run.
+// roomyAccount is the caller's account, if it has room for a run.
 func roomyAccount() (sandbox.Account, error) {
 	account, err := sandbox.ReadAccount()
 	return account, cmp.Or(err, room.Check(User(account)))

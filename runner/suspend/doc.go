@@ -1,2 +1,2 @@
-// Package suspend stops an analysis and its clock for as long as its launcher is suspended (SIGTSTP).
+// Package suspend stops an analysis and its clock while its launcher is suspended (SIGTSTP).
 package suspend

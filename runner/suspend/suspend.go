@@ -5,10 +5,9 @@ import (
 	"time"
 )
 
-// Suspender suspends the analysis of the run whose Request it is part of, while one runs. The zero value is
-// ready.
+// Suspender suspends the analysis of the run whose Request has it, while one runs. The zero value is ready.
 type Suspender struct {
-	mu      sync.Mutex // see steady
+	mu      sync.Mutex // see Steady
 	run     suspendable
 	asked   bool
 	answers chan struct{} // at most one waits
@@ -22,11 +21,11 @@ type suspendable interface {
 	Resume() error
 }
 
-// suspendPatience is how long an answer may take: longer than the supervisor itself tries.
+// suspendPatience is the timeout for an answer: longer than the supervisor tries.
 const suspendPatience = 10 * time.Second
 
-// Suspend stops every process of the analysis, and its clock, and calls then when they stand still; at once
-// where none runs. Nothing that others would have to wait for is half done meanwhile.
+// Suspend stops every process of the analysis, and its clock, and then calls then; at once where none runs. Nothing that
+// would block others is half done meanwhile.
 func (s *Suspender) Suspend(then func()) {
 	s.ask(true)
 	s.mu.Lock()
@@ -34,7 +33,7 @@ func (s *Suspender) Suspend(then func()) {
 	then()
 }
 
-// Resume lets what Suspend has stopped go on.
+// Resume continues what Suspend has stopped.
 func (s *Suspender) Resume() { s.ask(false) }
 
 func (s *Suspender) ask(suspend bool) {
@@ -47,7 +46,7 @@ func (s *Suspender) ask(suspend bool) {
 		return
 	}
 	select {
-	case <-answers: // to what nobody waited for
+	case <-answers: // an unawaited answer
 	default:
 	}
 	send := run.Resume
@@ -55,7 +54,7 @@ func (s *Suspender) ask(suspend bool) {
 		send = run.Suspend
 	}
 	if send() != nil {
-		return // the supervisor is gone, and the analysis with it
+		return // the supervisor is dead, and the analysis with it
 	}
 	late := time.NewTimer(suspendPatience)
 	defer late.Stop()
@@ -66,7 +65,7 @@ func (s *Suspender) ask(suspend bool) {
 	}
 }
 
-// Start starts an analysis that can be suspended from then on, until end.
+// Start makes an analysis suspendable from then on, until End.
 func (s *Suspender) Start(run suspendable) error {
 	return s.Steady(func() error {
 		if err := run.Start(); err != nil {
@@ -95,8 +94,7 @@ func (s *Suspender) Answered() {
 	}
 }
 
-// Steady does what is not to be half done while the launcher stands still: a transaction would hold up
-// everybody else's.
+// Steady does what must not be half done while the launcher is stopped: a transaction would block all others.
 func (s *Suspender) Steady(do func() error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

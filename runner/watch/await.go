@@ -9,9 +9,8 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/phase"
 )
 
-// Await waits until a run has ended and its launcher has let go of it, and returns it as it is then. ErrDead says
-// that it will never end, because its launcher was killed. For a run of another host or root it asks the catalog, at
-// most once a second.
+// Await waits until a run has ended and its launcher has released it, and returns it as it is then. ErrDead means that it
+// will never end, as its launcher was killed. For a run of another host or root it polls the catalog, at most once a second.
 func Await(ctx context.Context, host *phase.Host, key catalog.Key) (catalog.Run, error) {
 	for pause := 50 * time.Millisecond; ; pause = min(2*pause, watchRow) {
 		run, err := host.Catalog.Get(ctx, key)
@@ -33,7 +32,7 @@ func Await(ctx context.Context, host *phase.Host, key catalog.Key) (catalog.Run,
 			}
 			return run, err
 		case run.State.Final():
-			return run, nil // and nothing can be told of its launcher
+			return run, nil // and nothing is known of its launcher
 		case !errors.As(err, &elsewhere):
 			return run, err
 		}

@@ -15,8 +15,8 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/workspace"
 )
 
-// Current returns a run as it is to be shown: one whose outcome waits has ended as its launcher said. Its entries are
-// those of its record.
+// Current returns a run as it is to be shown: one with a pending outcome ended as its launcher said. Its entries are those
+// of its record.
 func Current(host *phase.Host, run catalog.Run) (_ catalog.Run, waits bool) {
 	if run.State.Final() || workspace.LocationOf(run).State != workspace.StatePath(host.Root, run.Key) || !pending.Exists(host, run.Key) {
 		return run, false
@@ -36,7 +36,7 @@ func Current(host *phase.Host, run catalog.Run) (_ catalog.Run, waits bool) {
 	return run, true
 }
 
-// showWaiting is Show for a run whose outcome waits.
+// showWaiting is Show for a pending outcome.
 func showWaiting(host *phase.Host, run catalog.Run) (result.Result, error) {
 	res, err := result.New(run)
 	if err != nil {
@@ -60,7 +60,7 @@ func showWaiting(host *phase.Host, run catalog.Run) (result.Result, error) {
 	return res, nil
 }
 
-// List is that of the catalog, with runs whose outcome waits as they are to be shown.
+// List is the catalog's, with runs whose outcome is pending as they are to be shown.
 func List(ctx context.Context, host *phase.Host, filter catalog.Filter) ([]catalog.Run, error) {
 	waiting, _, err := pending.List(host)
 	if err != nil || len(waiting) == 0 {
@@ -69,7 +69,7 @@ func List(ctx context.Context, host *phase.Host, filter catalog.Filter) ([]catal
 	}
 	all := filter
 	all.States, all.Reasons = nil, nil
-	if len(filter.States)+len(filter.Reasons) > 0 { // how many of them fit is seen below
+	if len(filter.States)+len(filter.Reasons) > 0 { // how many match is seen below
 		all.Limit = 0
 	}
 	runs, err := host.Catalog.List(ctx, all)

@@ -1,3 +1,3 @@
-// Package watch shows runs to other processes: their results and lists, whether they live, their logs while they grow, and
-// how to ask them to stop.
+// Package watch shows runs to other processes: their results and lists, whether they live, their growing logs, and how to
+// stop them.
 package watch

@@ -17,18 +17,18 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/workspace"
 )
 
-// The pace of those who watch a run: of its files, and of its row, which may be in a database far away.
+// The polling intervals of a run's files, and of its row, which may be in a remote database.
 const (
 	watchFiles = 100 * time.Millisecond
 	watchRow   = time.Second
 )
 
-// Streams are where standard output and standard error of a run go; nil: nowhere.
+// Streams are where standard output and standard error of a run go; nil discards.
 type Streams [2]io.Writer
 
-// CopyLogs writes what is kept of a run's streams: of one that has ended all of it, of one that goes on what there
-// is so far, and with follow everything until it has ended. It returns the run as it was then; ErrDead says that
-// it will never end, because its launcher was killed.
+// CopyLogs writes what is kept of a run's streams: all of it for an ended run, for a live one what there is so far, and with
+// follow everything until its end. It returns the run as it was then; ErrDead means that it will never end, because its
+// launcher was killed.
 func CopyLogs(ctx context.Context, host *phase.Host, run catalog.Run, to Streams, follow bool) (catalog.Run, error) {
 	f := &follower{Host: host, run: run}
 	defer f.close()
@@ -65,7 +65,7 @@ func (f *follower) follow(ctx context.Context, on bool) (err error) {
 		}
 		ended, err := f.live.Ended(within)
 		if err == nil {
-			err = f.copyLive() // after the look: what was written before the end is there
+			err = f.copyLive() // after the check: what was written before is there
 		}
 		switch {
 		case err != nil || ctx.Err() != nil:
@@ -79,7 +79,7 @@ func (f *follower) follow(ctx context.Context, on bool) (err error) {
 		if f.run, err = f.Catalog.Get(ctx, f.run.Key); err != nil || f.run.State.Final() {
 			return err
 		}
-		// Between publication and commit the logs are neither here nor there.
+		// Between publication and commit the logs are in neither location.
 		if place, err := f.live.read(); !on && (err != nil || !place.Ended) {
 			return err
 		}
@@ -87,7 +87,7 @@ func (f *follower) follow(ctx context.Context, on bool) (err error) {
 	}
 }
 
-// ended reads the row of a run that nobody holds any more; where that says nothing of an end, otherwise stands.
+// ended reads the row of a run that is not held any more; where that has no end, it returns otherwise.
 func (f *follower) ended(ctx context.Context, otherwise error) error {
 	run, err := f.Catalog.Get(ctx, f.run.Key)
 	if err != nil {
@@ -100,7 +100,7 @@ func (f *follower) ended(ctx context.Context, otherwise error) error {
 	return otherwise
 }
 
-// copyLive passes on what has been added to the logs.
+// copyLive copies what was appended to the logs.
 func (f *follower) copyLive() error {
 	place, err := f.live.read()
 	if err != nil {
@@ -109,7 +109,7 @@ func (f *follower) copyLive() error {
 	return f.copy(place)
 }
 
-// salvage passes on what a killed launcher has left of the logs.
+// salvage copies what a killed launcher left of the logs.
 func (f *follower) salvage() error {
 	if host, err := os.Hostname(); f.run.State.Final() || err != nil || f.run.Host != host {
 		return err
@@ -170,14 +170,14 @@ func (f *follower) close() {
 	}
 }
 
-// growing is a file that somebody writes to and its copy.
+// growing is a file still written to and its copy.
 type growing struct {
 	to   io.Writer
 	file *os.File
 }
 
-// copy opens the file once it is there, and copies what the last call has not. The file stays open: it is renamed
-// to a blob, or removed beside one that has the same content.
+// copy opens the file once it exists, and copies what was appended since the last call. It stays open: it is renamed to a
+// blob, or removed beside one with the same content.
 func (g *growing) copy(path string) error {
 	if g.to == nil {
 		return nil
@@ -202,7 +202,7 @@ func (g *growing) close() {
 	}
 }
 
-// openLog opens a file of the caller's own; the directory is the supervisor's to write to.
+// openLog opens a file owned by the caller; the supervisor may write to its directory.
 func openLog(path string) (*os.File, error) {
 	file, err := os.OpenFile(path, os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
 	if err != nil {

@@ -21,23 +21,23 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/workspace"
 )
 
-// ErrDead is returned for a run that nobody holds any more: it has ended, or its launcher was killed.
+// ErrDead is returned for a run that no process holds: it has ended, or its launcher was killed.
 var ErrDead = errors.New("no process holds the run")
 
-// ElsewhereError says of a run why nothing can be told here about whether it lives.
+// ElsewhereError says why it cannot be known here whether a run lives.
 type ElsewhereError struct{ where string }
 
 func (e *ElsewhereError) Error() string { return e.where }
 
-// Live is a run that had not ended when Attach looked. Close it.
+// Live is a run that had not ended at Attach. Close it.
 type Live struct {
 	state   *os.File // the run's state file, whose lock its launcher has
 	process *os.File // a pidfd of the launcher
 	place   workspace.Location
 }
 
-// Attach finds the launcher of a run and proves by its lock that the run lives. It returns ErrDead where it
-// does not, and an ElsewhereError for a run of another host, root or PID namespace.
+// Attach finds the launcher of a run and proves by its lock that the run lives. It returns ErrDead where it does not, and an
+// ElsewhereError for a run of another host, root or PID namespace.
 func Attach(host *phase.Host, run catalog.Run) (*Live, error) {
 	if run.State == catalog.Queued {
 		return nil, &ElsewhereError{"it waits in the queue; see \"scidex-oci queue\""}
@@ -67,7 +67,7 @@ func Attach(host *phase.Host, run catalog.Run) (*Live, error) {
 	return l, nil
 }
 
-// attach asks first for the process: the lock of a dead run is gc's to take, and nobody's to touch.
+// attach checks the process first: only gc takes the lock of a dead run.
 func (l *Live) attach() (err error) {
 	if l.place, err = l.read(); err != nil {
 		return err
@@ -94,7 +94,7 @@ func (l *Live) attach() (err error) {
 	return nil
 }
 
-// read returns the recorded Place. The launcher may be writing it: what cannot be read is read again.
+// read returns the recorded Location. The launcher may be writing it: a failed read is repeated.
 func (l *Live) read() (place workspace.Location, err error) {
 	const patience = time.Second
 	for deadline := time.Now().Add(patience); ; time.Sleep(time.Millisecond) {
@@ -111,7 +111,7 @@ func (l *Live) read() (place workspace.Location, err error) {
 	}
 }
 
-// held reports whether the launcher has the lock. It takes it for a moment, beside others who look.
+// held reports whether the launcher has the lock. It briefly takes a shared one.
 func (l *Live) held() (bool, error) {
 	err := unix.Flock(int(l.state.Fd()), unix.LOCK_SH|unix.LOCK_NB)
 	if errors.Is(err, unix.EWOULDBLOCK) {
@@ -123,7 +123,7 @@ func (l *Live) held() (bool, error) {
 	return false, unix.Flock(int(l.state.Fd()), unix.LOCK_UN)
 }
 
-// Ended waits until the run's launcher has let go of it, at most for the time given, and reports whether it has.
+// Ended waits until the run's launcher has released it, at most for the given time, and reports whether it has.
 func (l *Live) Ended(within time.Duration) (bool, error) {
 	const pause = 100 * time.Millisecond // a launcher may let go and live on
 	for deadline := time.Now().Add(within); ; {
@@ -139,9 +139,9 @@ func (l *Live) Ended(within time.Duration) (bool, error) {
 	}
 }
 
-// Stop asks the launcher to end the run as SIGTERM does, and says by a lock on the state file that it was
-// stop who asked; with now the analysis gets no grace period. A second call cuts it likewise. A launcher that
-// was suspended goes on, so that it hears.
+// Stop asks the launcher to end the run by SIGTERM, and marks itself as the sender by a lock on the state file; with now the
+// analysis gets no grace period. A second call cuts it likewise. A suspended launcher is continued, so that it receives the
+// signal.
 func (l *Live) Stop(now bool) error {
 	l.sign(now)
 	if held, err := l.held(); err == nil && !held { // its launcher may live on, with others
@@ -183,7 +183,7 @@ func (l *Live) owner() string {
 	return "user " + uid
 }
 
-// Close lets go of what Attach has opened.
+// Close releases what Attach has opened.
 func (l *Live) Close() error {
 	err := l.state.Close()
 	if l.process != nil {
@@ -192,8 +192,8 @@ func (l *Live) Close() error {
 	return err
 }
 
-// AskedToStop returns a number for each `scidex-oci stop` that asks at this moment for the run of an id to end. It tells a
-// launcher of several runs, which gets one signal for each, whom that is for.
+// AskedToStop returns a number for each `scidex-oci stop` that currently stops the run of an id. It tells a launcher of
+// several runs, which gets one signal for each, which run is meant.
 func AskedToStop(host *phase.Host, id string) (who []int64) {
 	states, _ := filepath.Glob(filepath.Join(workspace.GlobEscape(host.Root), "runs", workspace.GlobEscape(id)+"@*.json")) // the pattern is good
 	for _, path := range states {
@@ -207,7 +207,7 @@ func AskedToStop(host *phase.Host, id string) (who []int64) {
 	return who
 }
 
-// Usage is what the run's control group counts at this moment; an error where none does, as under best effort.
+// Usage is what the run's control group counts now; an error where there is none, as under best effort.
 func (l *Live) Usage() (cgroup.Usage, error) {
 	place, err := l.read() // the groups are made after the intent
 	if err != nil {

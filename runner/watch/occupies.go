@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Occupies reports whether a process of this host holds a run, whatever its root, in the directory that a further attempt at its
-// analysis would have here. Where that cannot be seen, as in the root of another user, none does.
+// Occupies reports whether a process of this host holds a run, of any root, in the directory that a further attempt at its
+// analysis would have here. Where that is not visible, as in the root of another user, it does not.
 func Occupies(host *phase.Host, run catalog.Run) bool {
 	place := workspace.LocationOf(run)
 	path := place.State

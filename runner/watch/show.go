@@ -14,15 +14,15 @@ func Show(ctx context.Context, host *phase.Host, run catalog.Run) (result.Result
 	return show(ctx, host, run, func(result.Result) bool { return true })
 }
 
-// Summary is Show for a person: it lists up to so many outputs, and as many rejected entries where they come
-// among the first of all.
+// Summary is Show for a person: it lists up to most outputs, and as many rejected entries where they are among the first of
+// all.
 func Summary(ctx context.Context, host *phase.Host, run catalog.Run, most int64) (result.Result, error) {
 	return show(ctx, host, run, func(listed result.Result) bool {
 		return int64(len(listed.Outputs)) < min(most, run.OutputsTotal) || int64(len(listed.Rejected)) < min(most, run.RejectedTotal)
 	})
 }
 
-// show lists entries for as long as more says so, and never more than result.ListingMax.
+// show lists entries while more returns true, and never more than result.ListingMax.
 func show(ctx context.Context, host *phase.Host, run catalog.Run, more func(listed result.Result) bool) (result.Result, error) {
 	if run, waits := Current(host, run); waits {
 		return showWaiting(host, run)

@@ -35,8 +35,8 @@ func KeepExitRecord(state string, ended phase.Ended) error {
 	return nil
 }
 
-// ReadExitRecord reads the record of a run, with what was staged. There is none where the launcher was killed before, and a
-// damaged one where it was killed while it wrote. The key and the analysis are the row's to say.
+// ReadExitRecord reads the record of a run, with what was staged. It is missing where the launcher was killed before, and
+// damaged where it was killed while writing. The key and the analysis are in the row.
 func ReadExitRecord(state string) (ended phase.Ended, err error) {
 	content, err := record.Open(ExitRecordPath(state), &ended)
 	if err != nil {

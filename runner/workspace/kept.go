@@ -10,18 +10,18 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/request"
 )
 
-// SetAside renames the kept directory of the attempt before, so that this one can have its name.
+// SetAside renames the directory kept by the attempt before, so that this one can have its name.
 func SetAside(ctx context.Context, host *phase.Host, key catalog.Key) error {
 	kept, err := KeptBefore(ctx, host, key)
 	if err != nil || !kept {
-		return err // what has the name and is not ours is refused by mkdir
+		return err // mkdir refuses a name taken by what is not ours
 	}
 	path := RunDir(host.Tmp, key.ID)
 	return os.Rename(path, AsidePath(path, key.Attempt-1))
 }
 
-// KeptBefore reports whether the directory of the id is the kept one of the attempt before: the very inode
-// that the catalog recorded.
+// KeptBefore reports whether the directory of the id is the one kept by the attempt before: the inode that the catalog
+// recorded.
 func KeptBefore(ctx context.Context, host *phase.Host, key catalog.Key) (bool, error) {
 	if key.Attempt == 1 {
 		return false, nil

@@ -11,18 +11,18 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Launcher names the process that a run lives and dies with, so that it is found again and never mistaken
-// for another one that got its number.
+// Launcher names the process that a run lives and dies with, so that it is found and never mistaken for another one with the
+// same PID.
 type Launcher struct {
 	PID int `json:"pid"`
-	// StartTicks is when it started: clock ticks after the boot (proc_pid_stat(5), field 22).
+	// StartTicks is its start time in clock ticks after boot (proc_pid_stat(5), field 22).
 	StartTicks uint64 `json:"start_ticks"`
 	BootID     string `json:"boot_id"`
-	// PIDNamespace is the inode of the namespace that PID is a number in (namespaces(7)).
+	// PIDNamespace is the inode of the PID namespace of PID (namespaces(7)).
 	PIDNamespace uint64 `json:"pid_namespace"`
 }
 
-// ErrGone says that a process is not there any more.
+// ErrGone is returned for a process that has ended.
 var ErrGone = errors.New("the process has ended")
 
 // ErrNotHere says that a process cannot be seen from here.
@@ -38,8 +38,8 @@ func ThisLauncher() (*Launcher, error) {
 	return &Launcher{PID: os.Getpid(), StartTicks: ticks, BootID: BootID(), PIDNamespace: namespace}, err
 }
 
-// Open returns a pidfd of the very process, or errGone. What the number stands for is looked at after it was
-// opened: a process that started when the launcher did had the number then already.
+// Open returns a pidfd of the process, or ErrGone. It checks the process after opening the pidfd: one that started when the
+// launcher did had the PID then already.
 func (l Launcher) Open() (*os.File, error) {
 	if l.BootID != BootID() {
 		return nil, ErrGone

@@ -16,33 +16,33 @@ import (
 
 // Location is where a run lives on its host: what gc needs to find and remove what a killed run left.
 type Location struct {
-	// Machine tells which machine of the host's name it is; empty where nobody knows.
+	// Machine identifies it among those with the host's name; empty if unknown.
 	Machine string `json:"machine,omitempty"`
-	// Dir is the run's directory, <tmp>/scidex-analysis-<id>; Dev and Ino are 0 until it is made.
+	// Dir is the run's directory, <tmp>/scidex-analysis-<id>; Dev and Ino are 0 until it exists.
 	Dir string `json:"dir"`
 	// State is the run's state file, below the root that it was started with.
 	State string `json:"state,omitempty"`
 	// Catalog is the catalog that has the run.
 	Catalog string `json:"catalog,omitempty"`
-	// Blobs is the URL of the blob store that has the run's blobs, without what is needed to reach it.
+	// Blobs is the URL of the blob store that has the run's blobs, without credentials.
 	Blobs string `json:"blobs,omitempty"`
 	Dev   uint64 `json:"dev,omitempty"`
 	Ino   uint64 `json:"ino,omitempty"`
 	// Groups are the directories of the control group.
 	Groups []string `json:"groups,omitempty"`
-	// Ended is true once the analysis has ended: what is in Dir then is its result.
+	// Ended is true once the analysis has ended: then Dir has its result.
 	Ended bool `json:"ended,omitempty"`
-	// Promised is true where the user was told that Dir stays, because the result could be neither committed nor kept for later.
+	// Promised is true where the user was informed that Dir stays, because the result could be neither committed nor kept.
 	Promised bool `json:"-"`
 	// Launcher is the process that holds the run.
 	Launcher *Launcher `json:"launcher,omitempty"`
-	// Logs are the files in which standard output and standard error grow until they become blobs. Each is
-	// there with its first byte.
+	// Logs are the files in which standard output and standard error grow until they become blobs. Each appears with its
+	// first byte.
 	Logs []string `json:"logs,omitempty"`
 }
 
-// StateFile is a run's state file below the root: it holds the Place, and its lock, which the kernel drops
-// with the launcher, tells the living from the dead. It lies outside of everything the analysis reaches.
+// StateFile is a run's locked state file below the root. It holds the Location; a free lock means that its launcher died. It
+// lies outside of everything the analysis reaches.
 type StateFile struct {
 	Path  string
 	File  *os.File
@@ -52,8 +52,8 @@ type StateFile struct {
 // ErrLocked says that another process has the lock of a state file.
 var ErrLocked = errors.New("a live process holds the run")
 
-// Lock opens a run's state file, making it where it is missing, and locks it. It returns errAlive where
-// another process has the lock.
+// Lock opens a run's state file, creating it where missing, and locks it. It returns ErrLocked where another process has the
+// lock.
 func Lock(root string, key catalog.Key) (*StateFile, error) {
 	t := &StateFile{Path: StatePath(root, key)}
 	if err := os.MkdirAll(filepath.Dir(t.Path), 0o700); err != nil {
@@ -70,7 +70,7 @@ func Lock(root string, key catalog.Key) (*StateFile, error) {
 		}
 		return nil, errors.Join(err, f.Close())
 	}
-	// Whoever had the lock before may have removed the file: a lock on a file without a name holds nothing.
+	// The last holder may have removed the file: a lock on an unlinked file holds nothing.
 	named, err := SameFile(f, t.Path)
 	if err != nil {
 		return nil, errors.Join(err, f.Close())
@@ -84,7 +84,7 @@ func Lock(root string, key catalog.Key) (*StateFile, error) {
 	return t, nil
 }
 
-// SameFile reports whether an open file is the one that has the path.
+// SameFile reports whether an open file is the one at path.
 func SameFile(f *os.File, path string) (bool, error) {
 	open, err := f.Stat()
 	if err != nil {
@@ -97,7 +97,7 @@ func SameFile(f *os.File, path string) (bool, error) {
 	return err == nil && os.SameFile(open, named), err
 }
 
-// LockWait is hold for a run that begins: gc may have the lock for a moment, because it saw the file and no row.
+// LockWait is Lock for a starting run: gc may have the lock for a moment, because it saw the file and no row.
 func LockWait(root string, key catalog.Key) (*StateFile, error) {
 	const patience = time.Second
 	for deadline := time.Now().Add(patience); ; time.Sleep(5 * time.Millisecond) {
@@ -108,8 +108,8 @@ func LockWait(root string, key catalog.Key) (*StateFile, error) {
 	}
 }
 
-// Read returns the recorded Place; a file that is empty or damaged gives the fallback. A directory that was promised to stay holds
-// the result of an analysis that has ended, whatever is recorded.
+// Read returns the recorded Location, or fallback for an empty or damaged file. A directory that was promised to stay holds
+// the result of an ended analysis, whatever is recorded.
 func (t *StateFile) Read(fallback Location) Location {
 	raw, err := os.ReadFile(t.Path)
 	if err != nil || json.Unmarshal(raw, &t.place) != nil || t.place.Dir == "" {
@@ -122,8 +122,8 @@ func (t *StateFile) Read(fallback Location) Location {
 	return t.place
 }
 
-// Record writes the Place. It survives the death of every process; what a power cut takes of it, the
-// catalog's copy and the empty-directory rule of gc make good.
+// Record writes the Location. It survives the death of every process; after a power cut the catalog's copy and gc's rule for
+// empty directories replace it.
 func (t *StateFile) Record(p Location) error {
 	raw, err := json.Marshal(p)
 	if err != nil {
@@ -136,8 +136,8 @@ func (t *StateFile) Record(p Location) error {
 	return t.File.Truncate(int64(len(raw)))
 }
 
-// Remove removes the state file of a run that has left nothing, and the lock with it. It is the last to go: by it gc finds
-// what could not be removed.
+// Remove removes the state file of a run that has left nothing, and the lock with it. It goes last: by it gc finds what
+// could not be removed.
 func (t *StateFile) Remove() error {
 	err := Ignore(os.Remove(ExitRecordPath(t.Path)), fs.ErrNotExist)
 	if err == nil {
@@ -146,7 +146,7 @@ func (t *StateFile) Remove() error {
 	return errors.Join(err, t.File.Close())
 }
 
-// Leave gives the lock back, and removes a file that records nothing.
+// Leave releases the lock, and removes a file that records nothing.
 func (t *StateFile) Leave() error {
 	if t.Read(Location{}).Dir == "" {
 		return t.Remove()
@@ -154,5 +154,5 @@ func (t *StateFile) Leave() error {
 	return t.Close()
 }
 
-// Close gives the lock back and leaves the file to gc.
+// Close releases the lock and leaves the file to gc.
 func (t *StateFile) Close() error { return t.File.Close() }

@@ -8,7 +8,7 @@ import (
 	"os"
 )
 
-// MachineID tells machines apart that have one name: an HMAC of machine-id(5), which asks not to be shown itself. It is empty where
+// MachineID identifies machines with the same name: an HMAC of machine-id(5), which must not be exposed. It is empty where
 // there is none, as in many containers.
 func MachineID() string {
 	id, err := os.ReadFile("/etc/machine-id")

@@ -12,7 +12,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/host/lockdir"
 )
 
-// GlobEscape is text as a pattern that matches only itself.
+// GlobEscape makes text a pattern that matches only itself.
 func GlobEscape(text string) string {
 	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(text)
 }
@@ -26,7 +26,7 @@ func KeyOfState(name string) (key catalog.Key, ok bool) {
 	return ParseKey(base)
 }
 
-// Exists reports whether something is at a path, as far as that can be seen.
+// Exists reports whether something is at a path, as far as is visible.
 func Exists(path string) bool {
 	_, err := os.Stat(path)
 	return err == nil

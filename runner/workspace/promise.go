@@ -6,12 +6,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// promised is the mode of a run's directory that holds the only copy of what the run wrote, after its user was told so: the sticky
-// bit is the evidence. It is on the file system of the work, since the one with the state file, the catalog and the outcomes may be
-// what failed. The analysis reaches what is in the directory alone.
+// promised is the mode of a run's directory that holds the only copy of what the run wrote, after its user was informed: the
+// sticky bit is the evidence. It is on the file system of the work, since the one with the state file, the catalog and the
+// outcomes may have failed. The analysis reaches only what is in the directory.
 const promised = 0o700 | os.ModeSticky
 
-// Promise marks the directory before the user is told that it stays.
+// Promise marks the directory before the user learns that it stays.
 func (w *Workdir) Promise() error {
 	if err := w.Dir.Chmod(promised); err != nil {
 		return err
@@ -19,8 +19,8 @@ func (w *Workdir) Promise() error {
 	return w.Dir.Sync()
 }
 
-// isPromised reports whether the directory of a place is marked, and returns the place with its inode where that was not recorded:
-// the directory is its own evidence, if the caller owns it.
+// isPromised reports whether a location's directory is marked, and returns the location with its inode if that was not
+// recorded: the directory is its own evidence, if the caller owns it.
 func isPromised(place Location, uid int) (Location, bool) {
 	var st unix.Stat_t
 	if place.Dir == "" || unix.Lstat(place.Dir, &st) != nil || st.Mode&unix.S_IFMT != unix.S_IFDIR || st.Mode&unix.S_ISVTX == 0 || int(st.Uid) != uid {

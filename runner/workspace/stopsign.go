@@ -9,18 +9,18 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/request"
 )
 
-// Bytes of the state file, far behind its end, whose record lock tells the launcher who has sent SIGTERM. The
-// kernel drops the lock with `stop`: there is nothing to clean.
+// Bytes of the state file, far behind its end, whose record lock identifies the sender of SIGTERM. The kernel drops the lock
+// with `stop`: there is nothing to clean.
 const (
 	StopSign    = 1 << 40
 	StopNowSign = StopSign + 1
 
-	// One of these, by chance, tells apart those who ask at the same time.
+	// One of these, at random, identifies each of several senders.
 	FirstAsker = 1 << 41
 	Askers     = 1 << 60
 )
 
-// Attribute says of SIGTERM whether `stop` has sent it, and whether that is in haste.
+// Attribute names `stop` as the sender of a SIGTERM if it was, and sets Now.
 func (t *StateFile) Attribute(s request.StopSignal) request.StopSignal {
 	if s.Name != "SIGTERM" {
 		return s
@@ -38,7 +38,7 @@ func (t *StateFile) hasSign(sign int64) bool {
 	return err == nil && lock.Type != unix.F_UNLCK
 }
 
-// Locked returns the bytes between two of a file that others have a lock on. The kernel tells of any one of them.
+// Locked returns the bytes in a range of a file that others have locked. The kernel reports any one of them.
 func Locked(f *os.File, from, to int64) []int64 {
 	if from >= to {
 		return nil

@@ -21,13 +21,13 @@ import (
 // Workdir is a run's directory on the host and its part that is /work, both by descriptor.
 type Workdir struct {
 	Path            string
-	base, Dir, Work *os.File // base: the directory that dir is in; nil where another process made dir
+	base, Dir, Work *os.File // base: the parent of Dir; nil where another process made Dir
 	Dev, Ino        uint64
 }
 
-// MakeWorkdir makes the run's directory with one mkdir: whatever has the name already is an error and is
-// left alone. The directory that it is in is opened once, so that nobody can put another in its place
-// meanwhile. uid and gid are who may enter /work besides root until the supervisor hands it on.
+// MakeWorkdir makes the run's directory with one mkdir: an existing name is an error and left alone. Its parent is opened
+// once, so that it cannot be replaced meanwhile. uid and gid are who may enter /work besides root until the supervisor hands
+// it on.
 func MakeWorkdir(path string, uid, gid int) (_ *Workdir, err error) {
 	w := &Workdir{Path: path}
 	defer func() {
@@ -48,7 +48,7 @@ func MakeWorkdir(path string, uid, gid int) (_ *Workdir, err error) {
 	return w, nil
 }
 
-// furnish opens the directory that was made, makes what is in it, and marks it as that of a living run.
+// furnish opens the new directory, makes its contents, and marks it as that of a living run.
 func (w *Workdir) furnish(uid, gid int) error {
 	dir, err := OpenDir(int(w.base.Fd()), filepath.Base(w.Path))
 	if err != nil {
@@ -121,8 +121,8 @@ func (w *Workdir) Remove() error {
 	return nil
 }
 
-// Keep flattens the directory: what is in /work, by now root's of the outer namespace, becomes the
-// caller's and stands directly in the run's directory.
+// Keep flattens the directory: what is in /work, by now root's of the outer namespace, becomes the caller's and moves right
+// into the run's directory.
 func (w *Workdir) Keep(ctx context.Context, account sandbox.Account, links map[string]string) error {
 	if account.Root() {
 		if err := outputs.Own(ctx, w.Work, account.UID, account.GID, nil); err != nil {
@@ -146,7 +146,7 @@ func (w *Workdir) Close() error {
 	return errors.Join(CloseFile(w.base), CloseFile(w.Dir), CloseFile(w.Work))
 }
 
-// OpenInode opens the directory that a place recorded; anything else at the path does not exist for it.
+// OpenInode opens the recorded directory of a location; anything else at the path is ErrNotExist.
 func OpenInode(path string, place Location) (*os.File, error) {
 	dir, err := OpenDir(unix.AT_FDCWD, path)
 	if err != nil {
@@ -162,13 +162,13 @@ func OpenInode(path string, place Location) (*os.File, error) {
 	return dir, nil
 }
 
-// IsInode reports whether path is the directory that a place recorded, as far as that can be seen.
+// IsInode reports whether path is the recorded directory of a location, as far as is visible.
 func IsInode(path string, place Location) bool {
 	is, err := LookInode(path, place)
 	return err == nil && is
 }
 
-// LookInode is isInode for who removes a record with the directory: an error says that nobody knows what is there.
+// LookInode is IsInode for removing a record with the directory: an error means that the answer is unknown.
 func LookInode(path string, place Location) (bool, error) {
 	var st unix.Stat_t
 	err := unix.Lstat(path, &st)
@@ -181,7 +181,7 @@ func LookInode(path string, place Location) (bool, error) {
 	return place.Ino != 0 && st.Mode&unix.S_IFMT == unix.S_IFDIR && st.Dev == place.Dev && st.Ino == place.Ino, nil
 }
 
-// LocationOf reads a run's place; a row without one gives the zero Place, which names nothing.
+// LocationOf returns a run's location; without one the zero Location, which names nothing.
 func LocationOf(run catalog.Run) (p Location) {
 	_ = json.Unmarshal(run.Place, &p)
 	return p

@@ -139,7 +139,7 @@ func (b *session) run(ctx context.Context) (err error) {
 	return b.close(b.perform(ctx, runflags.WithIDs{Source: b.lines.Source()}), survey.Lines)
 }
 
-// fit lowers the number of jobs to what the limits of this process and its user have room for, and says so.
+// fit lowers the number of jobs to the limits of this process and its user, and reports that.
 func (b *session) fit(survey batch.Survey) error {
 	asked := min(b.options.jobs, max(survey.Lines, 1)) // there is no more to do at once
 	demand := room.Demand{Lines: 1, Inputs: int64(survey.Inputs)}
@@ -170,7 +170,7 @@ func (b *session) fitOverlapping(asked int, demand room.Demand) (fits int, short
 	return capacity.Fit(asked, apart)
 }
 
-// open opens catalog and blob store, with all settled that killed launchers have left, where that is to be judged by.
+// open opens catalog and blob store, and settles what killed launchers left, where lines are judged by it.
 func (b *session) open(ctx context.Context) (err error) {
 	if b.stores, err = b.program.OpenStores(ctx, b.screen); err != nil {
 		return err
@@ -185,7 +185,7 @@ func (b *session) open(ctx context.Context) (err error) {
 	return nil
 }
 
-// status is where the progress goes: nowhere with --quiet.
+// status is the progress output: none with --quiet.
 func (b *session) status() *screen.Terminal {
 	if b.request.Quiet {
 		return screen.NoTerminal(nil)
@@ -207,8 +207,8 @@ func (b *session) perform(ctx context.Context, source batch.Source) batch.Summar
 	return all.Run(ctx, source, signals)
 }
 
-// overlap reports whether a line may begin while the outputs of another are harvested and committed: not where the outcome of
-// that one decides whether it may, nor with a post-process command, nor where there is no room for both.
+// overlap reports whether a line may start while the outputs of another are harvested and committed: not where the outcome
+// of that one decides whether it may, nor with a post-process command, nor where there is no room for both.
 func (b *session) overlap() bool {
 	return !b.apart && b.options.maxFailures == 0 && b.options.retries == 0 && b.request.Hook == nil
 }

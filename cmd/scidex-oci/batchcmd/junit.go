@@ -14,7 +14,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/batch/junit"
 )
 
-// logTail is how much of the end of a log is shown where there is no room for all, in bytes.
+// logTail is how much of the end of a log is shown where it does not fit, in bytes.
 const logTail = 8 << 10
 
 // junitReport is the --junit of a batch.
@@ -27,7 +27,7 @@ type junitReport struct {
 // junitClass is the class of all cases, by which CI systems group them.
 const junitClass = "scidex-oci.batch"
 
-// openJUnit begins the report, where one is asked for.
+// openJUnit starts the report, if requested.
 func (b *session) openJUnit() error {
 	if b.options.junit == "" {
 		return nil
@@ -40,7 +40,7 @@ func (b *session) openJUnit() error {
 	return nil
 }
 
-// addJUnit tells what came of a line.
+// addJUnit adds a line's outcome.
 func (b *session) addJUnit(line batch.Line, o batch.Outcome) {
 	if b.junit == nil {
 		return
@@ -71,7 +71,7 @@ func junitEnd(state catalog.State) junit.End {
 	}
 }
 
-// closeJUnit tells of the lines that were not started, and writes the report.
+// closeJUnit adds the lines that were not started, and writes the report.
 func (b *session) closeJUnit(s batch.Summary) error {
 	if b.junit == nil {
 		return nil
@@ -84,7 +84,7 @@ func (b *session) closeJUnit(s batch.Summary) error {
 	return nil
 }
 
-// skipped reads the lines of a file once more for those behind the last that was started.
+// skipped reads the file again for the lines after the last that was started.
 func (b *session) skipped(s batch.Summary) error {
 	if b.lines.File == nil || s.Signal == nil && !s.Full {
 		return nil
@@ -106,7 +106,7 @@ func (b *session) skipped(s batch.Summary) error {
 	}
 }
 
-// logEnd is the end of a log; nothing of one that cannot be read, which the result tells.
+// logEnd is the end of a log; "" for an unreadable one, which the result reports.
 func (b *session) logEnd(log result.Log) string {
 	if log.SHA256 == "" {
 		return ""

@@ -10,7 +10,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
 )
 
-// notOfBatch are flags of run that say something of one run, and why a batch refuses them.
+// notOfBatch are flags of run that apply to one run, and why a batch refuses them.
 var notOfBatch = map[string]string{
 	"id":     `it names one run; give each line its own "id"`,
 	"file":   "the manifests of a batch are the lines of its file; give that as the argument",
@@ -20,10 +20,10 @@ var notOfBatch = map[string]string{
 	"detach": "a batch stays with its caller, who reads its results; start it with setsid or nohup, or in the background",
 }
 
-// batchOptions are the options of batch: those of run, as defaults for all lines, and its own.
+// batchOptions are the options of batch: those of run, as defaults for all lines, and more.
 type batchOptions struct {
 	run                        *options.Run
-	jobs, maxFailures, retries int // jobs 0: to be worked out
+	jobs, maxFailures, retries int // jobs 0: computed
 	resume, failFast           bool
 	junit                      string
 }
@@ -42,7 +42,7 @@ func (o *batchOptions) flags(g *options.Global) []cli.Flag {
 	)...)
 }
 
-// settle makes one of the two options that end a batch early.
+// settle merges the two options that end a batch early.
 func (o *batchOptions) settle() error {
 	if o.failFast && o.maxFailures > 1 {
 		return fmt.Errorf("--fail-fast and --max-failures %d contradict each other; give one of them", o.maxFailures)

@@ -7,7 +7,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/batch"
 )
 
-// summary is the last line on standard error. total is how many lines there are, -1 where nobody knows.
+// summary is the last line on standard error. total is the number of lines, -1 where unknown.
 func (b *session) summary(s batch.Summary, total int) string {
 	took := b.progress.Elapsed()
 	text := fmt.Sprintf("batch: %d complete, %d failed, %s", s.Complete, s.Failed, screen.Count(s.Errors, "error"))
@@ -23,7 +23,7 @@ func (b *session) summary(s batch.Summary, total int) string {
 	return text + notStarted(s, total)
 }
 
-// notStarted tells what was not started, and why.
+// notStarted says what was not started, and why.
 func notStarted(s batch.Summary, total int) string {
 	var why string
 	switch {

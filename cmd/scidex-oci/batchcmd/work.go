@@ -10,7 +10,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/request"
 )
 
-// work is what is done for a line: it is run, repeated, or passed over.
+// work is what is done for a line: it is run, repeated, or skipped.
 func (b *session) work() batch.Work {
 	runs := b.runs()
 	w := batch.Work(batch.Retrying{Work: runs, Retries: b.options.retries, Pause: batch.Doubling, Tell: b.printRetry})

@@ -16,7 +16,7 @@ func Args(c *cli.Context, least, most int) ([]string, error) {
 		if c.Command.ArgsUsage == "" {
 			what = "it takes none"
 		}
-		name := strings.TrimPrefix(c.Command.HelpName, c.App.HelpName+" ") // messages begin with the name of the program
+		name := strings.TrimPrefix(c.Command.HelpName, c.App.HelpName+" ") // messages start with the name of the program
 		return nil, Usagef("%s: %s; %s", name, screen.Count(len(given), "argument"), what)
 	}
 	return given, nil

@@ -10,10 +10,9 @@ import (
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/suggest"
 )
 
-// Arrange rewrites a command line into the one form that the flag package reads without doubt:
-// global flags, cmd, its flags as --name=value, "--", and what remains. So global flags may stand
-// after the cmd, flags may follow the arguments of every command but those that run another one, and
-// an unknown word is told in one sentence.
+// Arrange rewrites a command line into the one form that the flag package parses without doubt: global flags, cmd, its flags
+// as --name=value, "--", and the rest. So global flags may follow the cmd, flags may follow the arguments of every command
+// but those that run another one, and an unknown word is reported in one sentence.
 func Arrange(app *cli.App, args []string) ([]string, error) {
 	if len(args) > 0 && args[0] == "help" {
 		args = append(slices.Clone(args[1:]), "--help")
@@ -30,7 +29,7 @@ func Arrange(app *cli.App, args []string) ([]string, error) {
 			return p.line(), nil
 		}
 		below := find(commands, *word)
-		if below == nil && cmd != nil && cmd.Action != nil { // it takes words of its own as well
+		if below == nil && cmd != nil && cmd.Action != nil { // it takes words as well
 			p.rest = append([]string{*word}, p.rest...)
 			break
 		}
@@ -47,12 +46,12 @@ func Arrange(app *cli.App, args []string) ([]string, error) {
 	return p.line(), nil
 }
 
-// runsAnother reports whether the arguments of a command are another command with flags of its own.
+// runsAnother reports whether the arguments of a command are another command with its own flags.
 func runsAnother(cmd *cli.Command) bool {
 	return slices.Contains([]string{"run", "spec", "submit"}, cmd.Name)
 }
 
-// parser takes a command line apart.
+// parser parses a command line.
 type parser struct {
 	global, local []cli.Flag
 	rest          []string
@@ -145,7 +144,7 @@ func (p *parser) unknown(arg, given string) error {
 	return Usagef("unknown flag %q%s", shown, suggest.DidYouMean(given, known, "--"))
 }
 
-// line puts the parts together.
+// line joins the parts.
 func (p *parser) line() []string {
 	line := append([]string{p.path[0]}, p.globalFlags...)
 	line = append(line, p.path[1:]...)

@@ -11,7 +11,7 @@ import (
 // Build is what a binary was made from. Unknown fields are empty.
 type Build struct{ Version, Commit, Date, GoVersion, RunC string }
 
-// ReadBuild fills in what the linker was not told: what the toolchain recorded.
+// ReadBuild fills in what the linker did not set from the toolchain's record.
 func ReadBuild(version, commit, date string) Build {
 	b := Build{Version: version, Commit: commit, Date: date, GoVersion: runtime.Version()}
 	if info, ok := debug.ReadBuildInfo(); ok {
@@ -40,8 +40,8 @@ func (b *Build) fill(info *debug.BuildInfo) {
 	}
 }
 
-// unreleased is the version of a build between releases. Results and crates have the version alone, so that it names the
-// commit where that is known.
+// unreleased is the version of a build between releases. Results and crates have only the version, so it names the commit
+// where that is known.
 func (b Build) unreleased() string {
 	if b.Commit == "" {
 		return "devel"

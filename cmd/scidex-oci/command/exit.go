@@ -8,22 +8,22 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/request"
 )
 
-// ExitStatus is an exit code that needs no message: everything has been said.
+// ExitStatus is an exit code without a message: it was already printed.
 type ExitStatus int
 
 func (s ExitStatus) Error() string { return fmt.Sprintf("exit code %d", int(s)) }
 
-// UsageError is a command line that cannot be understood.
+// UsageError is an invalid command line.
 type UsageError struct{ message string }
 
 func (e *UsageError) Error() string { return e.message }
 
-// Usagef makes the error of a command line that cannot be understood.
+// Usagef makes the error of an invalid command line.
 func Usagef(format string, args ...any) error {
 	return &UsageError{fmt.Sprintf(format, args...)}
 }
 
-// ExitCode is what the process ends with after err.
+// ExitCode is the process' exit code after err.
 func ExitCode(err error) int {
 	var status ExitStatus
 	var stopped *request.StoppedError
@@ -41,7 +41,7 @@ func ExitCode(err error) int {
 	return result.ExitError
 }
 
-// Silent reports whether err has been told to the user already.
+// Silent reports whether err was already reported to the user.
 func Silent(err error) bool {
 	var status ExitStatus
 	return err == nil || errors.As(err, &status)

@@ -23,7 +23,7 @@ type Program struct {
 	Began, Main int64          // when the process and its main began (trace.Birth)
 }
 
-// CallLine is a command line, without a command, that calls this program on the same catalog.
+// CallLine is a command line, without a command, that runs this program on the same catalog.
 func (p *Program) CallLine() string {
 	line := "scidex-oci"
 	for _, t := range p.Options.OnLine() {

@@ -8,14 +8,13 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/request"
 )
 
-// StopSignals turns the signals that ask us to end into stops of the run until done is called. SIGPIPE is
-// caught, so that a closed standard output does not kill us; it is not ignored, because that would be
-// inherited.
+// StopSignals turns termination signals into stops of the run until done is called. SIGPIPE is caught, so that a closed
+// standard output does not kill us; it is not ignored, because that would be inherited.
 func StopSignals() (stop <-chan request.StopSignal, done func()) {
 	signals := make(chan os.Signal, 4)
 	signal.Notify(signals, syscall.SIGPIPE)
 	for s := range stopNames {
-		// Notify would undo what nohup and a shell without job control have set. Package signal does not know that of SIGQUIT.
+		// Notify would undo what nohup and a shell without job control have set. Package signal misses that of SIGQUIT.
 		if !signal.Ignored(s) {
 			signal.Notify(signals, s)
 		}
@@ -35,9 +34,8 @@ func StopSignals() (stop <-chan request.StopSignal, done func()) {
 	return out, func() { signal.Stop(signals); close(finished) }
 }
 
-// IgnoreNextStop is for when there is nothing left to stop, and only the result to print: the first signal that comes now
-// would take that from the caller of a run that is committed. The second ends the wait for a reader of it. Those that
-// came before are answered with the result.
+// IgnoreNextStop is for when only the result is left to print: the first signal that comes now would take it from the caller
+// of a committed run. The second one ends the wait for its reader. The result answers earlier ones.
 func IgnoreNextStop(stop <-chan request.StopSignal) {
 	signal.Reset(syscall.SIGPIPE)
 	for range cap(stop) {
@@ -64,12 +62,12 @@ func forward(s os.Signal, out chan<- request.StopSignal) {
 	}
 }
 
-// stopNames are the signals that ask us to end: those of a terminal, of its end, and of kill(1).
+// stopNames are the termination signals: of a terminal, of its end, and of kill(1).
 var stopNames = map[syscall.Signal]string{
 	syscall.SIGINT: "SIGINT", syscall.SIGQUIT: "SIGQUIT", syscall.SIGTERM: "SIGTERM", syscall.SIGHUP: "SIGHUP",
 }
 
-// stopOf is 128 and the signal's number, as a shell would say.
+// stopOf is 128 plus the signal's number, as in a shell.
 func stopOf(s os.Signal) (request.StopSignal, bool) {
 	number, _ := s.(syscall.Signal)
 	name, ok := stopNames[number]

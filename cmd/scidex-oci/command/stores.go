@@ -13,8 +13,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/request"
 )
 
-// Load reads the values of the options: those of the command's flags, the global ones, and others, which only the config
-// file may have.
+// Load sets the options: the command's flags, the global ones, and others, which only the config file may have.
 func (p *Program) Load(c *cli.Context, others ...*options.Flag) error {
 	return p.Options.Load(p.Env, options.Of(c.Command.Flags, c.App.Flags), others...)
 }

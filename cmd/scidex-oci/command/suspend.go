@@ -10,11 +10,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// HandleSuspend lets SIGTSTP (Ctrl-Z) stop the analysis and then this process, and SIGCONT both go on, until done is
-// called.
+// HandleSuspend makes SIGTSTP (Ctrl-Z) stop the analysis, then this process, and SIGCONT resume both, until done is called.
 func HandleSuspend(analysis suspendable) (done func()) {
 	if ignored(unix.SIGTSTP) {
-		return func() {} // as a shell without job control has set it; os/signal does not tell
+		return func() {} // ignored by a shell without job control; os/signal does not tell
 	}
 	signals := make(chan os.Signal, 4)
 	signal.Notify(signals, unix.SIGTSTP, unix.SIGCONT)
@@ -29,7 +28,7 @@ func HandleSuspend(analysis suspendable) (done func()) {
 					continue
 				}
 				analysis.Suspend(func() {
-					if len(signals) == 0 { // else it may have been told to go on meanwhile
+					if len(signals) == 0 { // else it may have been continued meanwhile
 						standStill()
 					}
 				})
@@ -41,15 +40,15 @@ func HandleSuspend(analysis suspendable) (done func()) {
 	return func() { signal.Stop(signals); close(finished); <-ended }
 }
 
-// standStill stops this process as SIGTSTP does where nobody catches it: not where its process group is
-// orphaned, since nobody would let it go on then (setpgid(2)). Such a process waits for SIGCONT, and is still
-// there for the signals that end it. Package signal gives the default action back to no caller.
+// standStill stops this process as SIGTSTP does by default: not where its process group is orphaned, since nothing would
+// continue it (setpgid(2)). Such a process waits for SIGCONT, and still receives the signals that end it. Package signal
+// cannot restore the default action.
 func standStill() {
 	var byDefault, ours sigaction
 	if action(unix.SIGTSTP, &byDefault, &ours) != nil {
 		return
 	}
-	// Sent to this very thread: it does not go on before it was stopped and continued.
+	// Sent to this thread: it does not go on before it was stopped and continued.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	_ = unix.Tgkill(os.Getpid(), unix.Gettid(), unix.SIGTSTP)
@@ -64,8 +63,8 @@ func ignored(s syscall.Signal) bool {
 // sigIgnore is SIG_IGN (sigaction(2)).
 const sigIgnore = 1
 
-// sigaction is the kernel's struct on every architecture that has sa_restorer, and longer than that of the
-// others. Of the zero value the action is the default.
+// sigaction is the kernel's struct on every architecture that has sa_restorer, and longer than that of the others. The zero
+// value's action is the default.
 type sigaction struct {
 	handler  uintptr
 	flags    uint64

@@ -1,5 +1,5 @@
-// Package detach connects the launcher of a detached run with the command that started it. The launcher is this program once
-// more, in a session without a terminal. It uses the streams of the command until the analysis begins, and then releases them.
+// Package detach connects the launcher of a detached run with the command that started it. The launcher is this program
+// again, in a session without a terminal. It uses the command's streams until the analysis starts, and then releases them.
 package detach
 
 import (
@@ -32,7 +32,7 @@ type Caller struct {
 	once   sync.Once     // closes broken
 }
 
-// Connect takes over the socket where args say that this is the launcher of a detached run. Otherwise it returns nil.
+// Connect takes over the socket if args say that this is the launcher of a detached run. Otherwise it returns nil.
 func Connect(args []string) (*Caller, error) {
 	if len(args) == 0 || args[0] != LauncherName {
 		return nil, nil //nolint:nilnil // no launcher, no caller
@@ -54,13 +54,13 @@ func Connect(args []string) (*Caller, error) {
 // Abandon stops the run as if the command had died: the user does not know of the run.
 func (c *Caller) Abandon() { c.once.Do(func() { close(c.broken) }) }
 
-// What the launcher answers when the analysis has begun: whether the id of the run could be printed.
+// The launcher's answer when the analysis has started: whether the id of the run could be printed.
 const (
 	Told    = 1
 	NotTold = 2
 )
 
-// Release closes the streams of the command and tells it that it can exit.
+// Release closes the streams of the command and signals it to exit.
 func (c *Caller) Release(answer byte) error {
 	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
 	if err != nil {
@@ -77,7 +77,7 @@ func (c *Caller) Release(answer byte) error {
 	return errors.Join(err, c.socket.Close())
 }
 
-// Stops forwards stop signals except SIGHUP, and adds SIGTERM where the command dies before the analysis has begun.
+// Stops forwards stop signals except SIGHUP, and adds SIGTERM if the command dies before the analysis has started.
 func (c *Caller) Stops(signals <-chan request.StopSignal) <-chan request.StopSignal {
 	out := make(chan request.StopSignal, 2)
 	go func() {

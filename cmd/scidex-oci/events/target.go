@@ -99,7 +99,7 @@ func (t Target) open() (*os.File, error) {
 	return file, err
 }
 
-// checkUnshared refuses what one of our own streams goes to: events are never mixed with the analysis' output.
+// checkUnshared refuses the file of one of our own streams: events are never mixed with the analysis' output.
 func checkUnshared(p *command.Program, file *os.File, t Target) error {
 	its, err := file.Stat()
 	if err != nil {

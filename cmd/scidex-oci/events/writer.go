@@ -14,7 +14,7 @@ import (
 )
 
 // Writer writes events in order, each as one line in one write, for any number of runs at once. Events are queued: above
-// limit bytes optional ones are dropped and counted. At twice that, or at the end, Put waits for the reader, and gives it up
+// limit bytes optional ones are dropped and counted. At twice that, or at the end, Put waits for the reader, and gives up
 // once it has read nothing for the timeout.
 type Writer struct {
 	to      io.WriteCloser
@@ -26,15 +26,15 @@ type Writer struct {
 	queue   []event.Event
 	size    int // bytes of queue, about
 	dropped map[string]event.Dropped
-	moved   time.Time // the reader took something, or had nothing to take
-	ended   bool      // nothing comes any more
-	err     error     // nothing goes any more
+	moved   time.Time // the reader took something, or the queue was empty
+	ended   bool      // no more events
+	err     error     // the write error
 	done    chan struct{}
 }
 
 const (
 	readTimeout = 10 * time.Second
-	// queueLimit is more than both streams of one run hold with the default of --log-size.
+	// queueLimit is more than both streams of one run with the default of --log-size.
 	queueLimit = 40 << 20
 )
 
@@ -178,7 +178,7 @@ func (s *Writer) remove(e event.Event, err error) {
 	s.changed.Broadcast()
 }
 
-// sizeOf is about how much memory an event takes while it waits.
+// sizeOf is about how much memory a queued event takes.
 func sizeOf(e event.Event) int {
 	const rest = 256
 	switch data := e.Data.(type) {

@@ -37,7 +37,7 @@ On a terminal bars on standard error show how far it is. With --json a line {"ty
 it for every blob, phase and half second, with bytes in "done" and "total"; the last line, {"type":"image",
 ...}, is the image.`
 
-// openImages opens the images of the root, and makes their place where it is missing.
+// openImages opens the images of the root, and creates their directory if missing.
 func openImages(p *command.Program) (*image.Store, error) {
 	s, err := stores.ReadSettings(p.Options, p.Env)
 	if err != nil {
@@ -63,7 +63,7 @@ func Sweep(ctx context.Context, root string, dry bool) ([]string, error) {
 	return swept.Removed, err
 }
 
-// shownImage is an image as --json tells it: what is not known is null.
+// shownImage is an image in --json: unknown fields are null.
 type shownImage struct {
 	Name           string     `json:"name"`
 	Reference      string     `json:"reference"`
@@ -85,7 +85,7 @@ func shownOf(one image.Image) shownImage {
 	}
 }
 
-// known is nil for what is not known.
+// known is nil for an unknown value.
 func known(text string) *string {
 	if text == "" {
 		return nil

@@ -68,7 +68,7 @@ func importImage(ctx context.Context, p *command.Program, o importOptions, path 
 	})
 }
 
-// add gets an image into the store, showing how far it is, and prints it.
+// add adds an image to the store with a progress display, and prints it.
 func add(ctx context.Context, p *command.Program, asJSON bool, get func(context.Context, *image.Store, progressView) (image.Imported, error)) error {
 	return command.UntilStopped(ctx, func(ctx context.Context) error {
 		s, err := openImages(p)

@@ -14,17 +14,17 @@ import (
 	"github.com/scidex-ai/scidex-oci/rootfs/image"
 )
 
-// progressView shows how far blobs have come.
+// progressView shows the progress of blobs.
 type progressView interface {
 	// Writer takes messages for standard error.
 	io.Writer
-	// show may be called by several goroutines.
+	// show is safe for concurrent use.
 	show(p image.Progress)
 	// end is called once, after the last show.
 	end(whole bool)
 }
 
-// newProgressView is bars on a terminal, lines of JSON where those are asked for, else nothing.
+// newProgressView is bars on a terminal, lines of JSON if requested, else nothing.
 func newProgressView(p *command.Program, asJSON bool) progressView {
 	switch {
 	case asJSON:
@@ -40,7 +40,7 @@ type noProgress struct{ io.Writer }
 func (noProgress) show(image.Progress) {}
 func (noProgress) end(bool)            {}
 
-// stage is one way of one blob.
+// stage is a phase of one blob.
 type stage struct{ phase, digest string }
 
 func stageOf(p image.Progress) stage { return stage{p.Phase, p.Digest.String()} }
@@ -48,7 +48,7 @@ func stageOf(p image.Progress) stage { return stage{p.Phase, p.Digest.String()} 
 // lineEvery is how often a stage has a line.
 const lineEvery = 500 * time.Millisecond
 
-// progressLines tells each stage now and then, and its end.
+// progressLines prints each stage at times, and its end.
 type progressLines struct {
 	io.Writer
 	mu   sync.Mutex
@@ -64,7 +64,7 @@ func (l *progressLines) show(p image.Progress) {
 		return
 	}
 	l.told[at] = time.Now()
-	// A reader that is gone is found by the line that matters, the last.
+	// A closed reader is detected by the line that matters, the last.
 	_ = screen.WriteJSON(l.to, struct {
 		Type   string  `json:"type"`
 		Phase  string  `json:"phase"`
@@ -76,7 +76,7 @@ func (l *progressLines) show(p image.Progress) {
 
 func (l *progressLines) end(bool) {}
 
-// bars are one for each stage, which stay when they are full.
+// bars are one per stage, which stay when they are full.
 type bars struct {
 	mu   sync.Mutex
 	all  *mpb.Progress
@@ -104,7 +104,7 @@ func (b *bars) show(p image.Progress) {
 	bar.SetCurrent(p.Done)
 }
 
-// barName is the beginning of the digest.
+// barName is the start of the digest.
 func barName(p image.Progress) string {
 	if p.Digest == "" {
 		return ""
@@ -117,7 +117,7 @@ func (b *bars) end(whole bool) {
 	defer b.mu.Unlock()
 	for _, bar := range b.each {
 		if whole {
-			bar.SetTotal(-1, true) // what was there already was not read to its end
+			bar.SetTotal(-1, true) // an existing blob was not read to its end
 		} else {
 			bar.Abort(false)
 		}

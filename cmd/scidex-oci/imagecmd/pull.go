@@ -61,7 +61,7 @@ func (o *pullOptions) flags() []cli.Flag {
 	)
 }
 
-// pulling is the phase of what comes from a registry.
+// pulling is the phase of a download from a registry.
 const pulling = "pull"
 
 func pullImage(ctx context.Context, p *command.Program, o pullOptions, given string) error {

@@ -6,17 +6,17 @@ import (
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
-// Analysis are the options that fill a spec.Analysis. They are kept apart by layer: a manifest comes between the config
-// file and the others.
+// Analysis are the options that fill a spec.Analysis. They are kept apart by layer: a manifest comes between the config file
+// and the others.
 type Analysis struct {
-	// Env has the values of variables that are given by name alone.
+	// Env has the values of variables given by name only.
 	Env Lookup
 
 	network Text
 	of      [layerCount]fields
 }
 
-// fields are what one layer gives.
+// fields are one layer's values.
 type fields struct {
 	analysis spec.Analysis
 	dir      string // relative paths start here
@@ -41,8 +41,8 @@ func (o *Analysis) above(field func(*spec.Analysis) string) bool {
 	return field(&o.of[commandLine].analysis) != "" || field(&o.of[environment].analysis) != ""
 }
 
-// Over lays the options over base, a manifest, which is above the config file. With an error, the first, the analysis is
-// as far as it is known.
+// Over lays the options over base, a manifest, which is above the config file. On an error, the first, the analysis has what
+// is known.
 func (o *Analysis) Over(base spec.Analysis) (a spec.Analysis, problem error) {
 	if o.network.Given && o.network.Value != "none" {
 		problem = o.network.Refuse("a run never gets a network; the only value is none")
@@ -93,7 +93,7 @@ func (o *Analysis) list(name, usage string, at func(*spec.Analysis) *[]string) *
 	return repeat(field(o, name, usage, at, func(t Text) ([]string, error) { return t.Values, t.notEmpty() }))
 }
 
-// notEmpty refuses an empty value, which would read as "not asked for".
+// notEmpty refuses an empty value, which would read as "not given".
 func (t Text) notEmpty() error {
 	if slices.Contains(t.Values, "") {
 		return Text{Label: t.Label}.Refuse("is empty; give a value or leave it out")
@@ -101,7 +101,7 @@ func (t Text) notEmpty() error {
 	return nil
 }
 
-// limit makes the flag of a limit. The parsers refuse zero, which would read as "not asked for".
+// limit makes the flag of a limit. The parsers refuse zero, which would read as "not given".
 func limit[T ~int64 | ~float64](o *Analysis, name, usage string, at func(*spec.Analysis) *T, parse func(string) (T, error)) *Flag {
 	return field(o, name, usage, at, func(t Text) (T, error) {
 		if err := t.notEmpty(); err != nil {

@@ -18,7 +18,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
-// configPlaces are the config files that are read without being asked for; the first that exists.
+// configPlaces are the default paths of config files; the first that exists is read.
 func configPlaces(env Lookup) []string {
 	var places []string
 	if dir := env.Text("XDG_CONFIG_HOME"); filepath.IsAbs(dir) {
@@ -32,7 +32,7 @@ func configPlaces(env Lookup) []string {
 // operatorConfig is the config file of all users.
 const operatorConfig = "/etc/scidex-oci/config.yaml"
 
-// allowBinds is no flag: who may choose flags is whom it restricts.
+// allowBinds is no flag: it restricts those who choose flags.
 const allowBinds = "allow-binds"
 
 // configKeys are what a config file may hold: the global flags and those of run, but not what names one run.
@@ -56,7 +56,7 @@ func (l layer) allowed() []binds.Allowed {
 	return []binds.Allowed{a}
 }
 
-// fromConfig reads the config file name, or where name is empty the first of places that exists.
+// fromConfig reads the config file name, or, if name is empty, the first of places that exists.
 func fromConfig(name string, places []string, flags []*Flag) (layer, error) {
 	if name != "" {
 		return readConfig(name, flags)
@@ -86,8 +86,7 @@ func readConfig(name string, flags []*Flag) (layer, error) {
 // key is the config file's name of a flag.
 func key(flag string) string { return strings.ReplaceAll(flag, "-", "_") }
 
-// parseConfig reads one YAML mapping of flags to values. Lists and, for K=V flags, mappings are given to
-// repeatable flags only.
+// parseConfig parses one YAML mapping of flags to values. Only repeatable flags take lists and, for K=V flags, mappings.
 func parseConfig(data []byte, flags []*Flag) (map[string][]string, error) {
 	decoder := yaml.NewDecoder(bytes.NewReader(data))
 	var document, more yaml.Node

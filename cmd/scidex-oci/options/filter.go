@@ -28,7 +28,7 @@ func (o *Filter) Flags(limit string) []*Flag {
 	}
 }
 
-// At is the filter of the catalog, with lengths of time before now.
+// At is the filter of the catalog, with durations before now.
 func (o *Filter) At(now time.Time) (f catalog.Filter, err error) {
 	f = catalog.Filter{Limit: o.limit, Reasons: o.reasons, Labels: o.labels}
 	for _, state := range o.states {

@@ -14,7 +14,7 @@ type Flag struct {
 	*cli.GenericFlag
 	repeatable bool
 	line       *line
-	got        Text                 // the values that won
+	got        Text                 // effective values
 	take       func(l layers) error // sets the option
 }
 
@@ -62,7 +62,7 @@ func (f *Flag) TakesValue() bool { return !f.line.toggle }
 // IsSliceFlag reports whether the flag may be given several times, which the help shows.
 func (f *Flag) IsSliceFlag() bool { return f.repeatable }
 
-// Got is what the layer that won gave for the flag. Load fills it.
+// Got is the flag's value of the winning layer. Load sets it.
 func (f *Flag) Got() Text { return f.got }
 
 // Hide hides the flags of these names from help and man pages, and returns all.
@@ -73,7 +73,7 @@ func Hide(flags []*Flag, names ...string) []*Flag {
 	return flags
 }
 
-// Describe gives the flag of a name other words in help and man pages.
+// Describe sets another usage of a flag for help and man pages.
 func Describe(flags []*Flag, name, usage string) {
 	for _, f := range flags {
 		if f.Name == name {

@@ -13,7 +13,7 @@ import (
 // Global are the options of every command.
 type Global struct {
 	Root, DB, Blobs, Tmp, LogLevel, LogFormat, Config Text
-	// MinFree has a flag of the commands that make runs. The others have it from the config file.
+	// MinFree has a flag in the commands that make runs. The others have it from the config file.
 	MinFree Text
 	// Dir is the working directory.
 	Dir string
@@ -39,8 +39,8 @@ func (g *Global) MinFreeFlag() *Flag {
 	return Given(&g.MinFree, "min-free", "end runs and start none while the file system of /work or of the blobs has less free than `SIZE|PERCENT%`; 0 for no such floor (default: 5%)")
 }
 
-// Load gives the options of a command line their values: those of flags, and others, which are no flags of the command
-// and may be keys of the config file. All that can be known is known also with an error, the first.
+// Load sets the options of a command line: those of flags, and others, which are no flags of the command and may be keys of
+// the config file. On an error, the first, all options are set as far as known.
 func (g *Global) Load(env Lookup, flags []*Flag, others ...*Flag) error {
 	l, err := g.layers(env, flags)
 	for _, f := range append(flags, others...) {
@@ -49,7 +49,7 @@ func (g *Global) Load(env Lookup, flags []*Flag, others ...*Flag) error {
 	return cmp.Or(err, g.MinFreeFlag().take(l))
 }
 
-// layers reads the places where flags get values from.
+// layers reads the sources of flag values.
 func (g *Global) layers(env Lookup, flags []*Flag) (layers, error) {
 	dir, err := os.Getwd()
 	if err != nil {
@@ -60,10 +60,10 @@ func (g *Global) layers(env Lookup, flags []*Flag) (layers, error) {
 	g.Dir = dir
 	above := layers{fromFlags(flags, dir), fromEnvironment(flags, env, dir)}
 	g.file, err = fromConfig(above.text("config").Path(""), configPlaces(env), configKeys())
-	return append(above, g.file), err // above is good even where the file is not
+	return append(above, g.file), err // above is valid even without the file
 }
 
-// OnLine are those of the options that say which catalog is meant, and stand on the command line.
+// OnLine are those options on the command line that choose the catalog.
 func (g *Global) OnLine() []Text {
 	var all []Text
 	for _, t := range []Text{g.Config, g.Root, g.DB, g.Blobs} {
@@ -74,8 +74,8 @@ func (g *Global) OnLine() []Text {
 	return all
 }
 
-// Allowed are the restrictions of the config file in use and of the operator's: a file of the caller's
-// own takes the place of the operator's defaults, and of nothing else.
+// Allowed are the restrictions of the config file in use and of the operator's: a file of the caller's replaces the
+// operator's defaults, and nothing else.
 func (g *Global) Allowed() ([]binds.Allowed, error) { return g.file.restrictions(operatorConfig) }
 
 func (l layer) restrictions(operator string) ([]binds.Allowed, error) {

@@ -12,7 +12,7 @@ import (
 
 // The functions below each make the flag of one kind of option. What to points at is the default.
 
-// Given makes the flag of an option whose meaning is worked out where it is used.
+// Given makes the flag of an option that is interpreted where it is used.
 func Given(to *Text, name, usage string, aliases ...string) *Flag {
 	return newFlag(name, usage, aliases, func(t Text) error {
 		*to = t
@@ -77,7 +77,7 @@ func Count(to *int, name, usage string, least int, aliases ...string) *Flag {
 	return Number(to, name, usage, least, fmt.Sprintf("a whole number, at least %d", least), aliases...)
 }
 
-// Number is Count with words of its own for what to give.
+// Number is Count with another description of the value.
 func Number(to *int, name, usage string, least int, what string, aliases ...string) *Flag {
 	return Value(to, name, usage, func(t Text) (int, error) {
 		n, err := strconv.Atoi(t.Value)
@@ -99,12 +99,12 @@ func Duration(to *time.Duration, name, usage string, least time.Duration) *Flag 
 	})
 }
 
-// Choice makes the flag of one of some words.
+// Choice makes the flag of an enumeration.
 func Choice(to *string, name, usage string, known ...string) *Flag {
 	return Value(to, name, usage, func(t Text) (string, error) { return t.Choose(known...) })
 }
 
-// Choose is the value, which has to be one of some words.
+// Choose is the value, which has to be one of known.
 func (t Text) Choose(known ...string) (string, error) {
 	if !slices.Contains(known, t.Value) {
 		return "", t.Refuse("give one of %s", strings.Join(known, ", "))
@@ -124,7 +124,7 @@ func Words(to *[]string, name, usage string, known []string) *Flag {
 	})
 }
 
-// nearby is the end of a sentence that refuses a word: the one that was meant, or all.
+// nearby ends a sentence that refuses a word: with the probably meant one, or all.
 func nearby(word string, known []string) string {
 	if meant := suggest.DidYouMean(word, known, ""); meant != "" {
 		return meant
@@ -137,8 +137,8 @@ func Pairs(to *map[string]string, name, usage string) *Flag {
 	return Values(to, name, usage, func(t Text) (map[string]string, error) { return pairsOf(t, nil) })
 }
 
-// pairsOf reads K=V values, and where env is given K alone for the environment's value. With an error, the first, it is as
-// far as it could be read.
+// pairsOf parses K=V values, and where env is given K alone for the environment's value. On an error, the first, it has what
+// could be read.
 func pairsOf(t Text, env Lookup) (map[string]string, error) {
 	var first error
 	all := map[string]string{}

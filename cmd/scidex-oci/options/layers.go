@@ -14,7 +14,7 @@ func (l Lookup) Text(name string) string {
 	return value
 }
 
-// layer is one place where options get values from: the command line, the environment, a config file.
+// layer is one source of option values: the command line, the environment, a config file.
 type layer struct {
 	values map[string][]string      // by the flag's name
 	label  func(name string) string // how a message names a value: "--memory"
@@ -22,7 +22,7 @@ type layer struct {
 	file   string                   // the config file; empty for the others
 }
 
-// layers are all places, the one that wins first: command line, environment, config file. The first may stand alone.
+// layers are all sources in order of precedence: command line, environment, config file. The first may stand alone.
 type layers []layer
 
 // The indexes of layers.
@@ -33,7 +33,7 @@ const (
 	layerCount
 )
 
-// text is what the first layer gives that holds a value for name.
+// text is the value for name of the first layer that has one.
 func (l layers) text(name string) Text {
 	for i, one := range l {
 		if t := one.text(name); t.Given {
@@ -44,7 +44,7 @@ func (l layers) text(name string) Text {
 	return Text{}
 }
 
-// text is what the layer gives for name.
+// text is the layer's value for name.
 func (l layer) text(name string) Text {
 	values := l.values[name]
 	if len(values) == 0 {

@@ -7,8 +7,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
-// Merge lays over on base: what is given replaces, variables, secrets and labels are replaced
-// one by one.
+// Merge lays over on base: given values replace others; variables, secrets and labels one by one.
 func Merge(base, over spec.Analysis) spec.Analysis {
 	a := base
 	for _, field := range []struct{ to, from *string }{
@@ -55,8 +54,8 @@ func Merge(base, over spec.Analysis) spec.Analysis {
 	return a
 }
 
-// mergeSecrets lets what over says of a name win over what was said of it below. A name that over itself
-// has as both stays both, and is refused by the validation.
+// mergeSecrets lets what over says of a name override the layers below. A name that over itself has as both stays both, and
+// is refused by the validation.
 func mergeSecrets(env map[string]string, below []string, over spec.Analysis) (map[string]string, []string) {
 	maps.DeleteFunc(env, func(name, _ string) bool {
 		_, both := over.Env[name]

@@ -25,10 +25,10 @@ func (o *Retention) Flags() []*Flag {
 	}
 }
 
-// keepAll as --keep-last takes back what a config file asks for.
+// keepAll as --keep-last overrides a config file.
 const keepAll = "all"
 
-// At is the retention, with lengths of time before now.
+// At is the retention, with durations before now.
 func (o *Retention) At(now time.Time) (r recovery.Retention, err error) {
 	if o.KeepLast.Value == keepAll {
 		return r, nil

@@ -11,7 +11,7 @@ type Run struct {
 	Detach, Reuse          bool // of run alone
 }
 
-// Flags are the flags of a request, that of --min-free among them.
+// Flags are the flags of a request, including that of --min-free.
 func (o *Run) Flags(g *Global) []*Flag {
 	all := append(o.Analysis.Flags(), o.Hook.Flags()...)
 	return append(all,

@@ -41,7 +41,7 @@ func runtimeValues(node *yaml.Node) ([]string, error) {
 	return list, nil
 }
 
-// runtimes are the directories that the layer has names for.
+// runtimes are the layer's named directories.
 func (l layer) runtimes() map[string]string {
 	dirs := map[string]string{}
 	for _, pair := range l.values[runtimesKey] {
@@ -51,8 +51,8 @@ func (l layer) runtimes() map[string]string {
 	return dirs
 }
 
-// Runtime returns the directory of a runtime that is given by its name in the config file. That is what is
-// recorded: another run of the request has the same programs, whatever the name means by then.
+// Runtime returns the directory of a runtime that the config file names. The directory is recorded: another run of the
+// request has the same programs, whatever the name means then.
 func (g *Global) Runtime(asked string) (string, error) {
 	if asked == spec.None {
 		return "", nil

@@ -7,12 +7,12 @@ import (
 
 // Text is an option as it was given. The zero value was not given.
 type Text struct {
-	Value  string   // the last of Values, which wins as it does on a command line
+	Value  string   // the last of Values, which wins as on a command line
 	Values []string // of a repeatable flag
 	Given  bool
 	Label  string // how a message names the option: --db, SCIDEX_OCI_DB, config file "x": db
 	Dir    string // relative paths start here
-	Layer  int    // the index of the layer that won
+	Layer  int    // the index of the winning layer
 }
 
 // Or is the value, or otherwise where none was given.

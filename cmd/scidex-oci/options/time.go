@@ -8,13 +8,13 @@ import (
 	"time"
 )
 
-// Moment is an option that is a time, or how long before now.
+// Moment is a time, absolute or relative to now.
 type Moment struct{ text Text }
 
 // Time makes the flag of a time.
 func Time(to *Moment, name, usage string) *Flag { return Given(&to.text, name, usage) }
 
-// At is the time, of which now is how long ago it was; the zero time where none was given.
+// At is the time, given now; the zero time where none was given.
 func (m Moment) At(now time.Time) (time.Time, error) {
 	if !m.text.Given {
 		return time.Time{}, nil
@@ -26,7 +26,7 @@ func (m Moment) At(now time.Time) (time.Time, error) {
 	return t, nil
 }
 
-// Start is when something may begin: a time, or how long from now, which another clock counts.
+// Start is the earliest start: a time, or a delay by another clock.
 type Start struct {
 	At    time.Time
 	After time.Duration
@@ -38,7 +38,7 @@ func Begin(to *Start, name, usage string) *Flag { return Value(to, name, usage, 
 func startOf(t Text) (Start, error) {
 	now := time.Now()
 	length, relative := strings.CutPrefix(t.Value, "+")
-	then, ok := parseTime(length, now) // lengths are those before now
+	then, ok := parseTime(length, now) // durations are before now
 	_, err := time.ParseDuration(length)
 	isLength := err == nil || days().MatchString(length)
 	switch {
@@ -50,10 +50,10 @@ func startOf(t Text) (Start, error) {
 	return Start{At: then}, nil
 }
 
-// days is compiled when it is first used: this program starts several times for every run.
+// days is compiled on first use: this program starts several times for every run.
 var days = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^([0-9]{1,5})([dw])$`) })
 
-// parseTime reads RFC 3339, a date of the zone that now is in, or a length of time before now.
+// parseTime parses RFC 3339, a date in now's time zone, or a duration before now.
 func parseTime(text string, now time.Time) (time.Time, bool) {
 	if t, err := time.Parse(time.RFC3339, text); err == nil {
 		return t, true

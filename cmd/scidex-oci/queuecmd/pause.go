@@ -39,7 +39,7 @@ func switchQueue(p *command.Program, c *cli.Context, turn func(q queue.Queue, ct
 	return withQueue(p, c, func(q queue.Queue, _ *stores.Stores) error { return turn(q, c.Context) })
 }
 
-// tellPaused says on standard error that the queue is paused, where it is.
+// tellPaused reports on standard error if the queue is paused.
 func tellPaused(ctx context.Context, p *command.Program, q queue.Queue) error {
 	since, err := q.Paused(ctx)
 	if err == nil && since != nil {

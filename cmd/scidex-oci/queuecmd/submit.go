@@ -21,7 +21,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
-// notOfSubmit are flags of run that a worker's host would have to heed, and why submit refuses them.
+// notOfSubmit are flags of run that need a worker's host, and why submit refuses them.
 var notOfSubmit = map[string]string{
 	"again":           "it repeats no recorded run; submit the request under another id",
 	"export":          `the outputs are in the catalog when it has ended; export them with "scidex-oci outputs export ID DIR"`,
@@ -74,7 +74,7 @@ type submitted struct {
 	ID      string        `json:"id"`
 	Attempt int           `json:"attempt"`
 	State   catalog.State `json:"state"`           // queued; of another one also running
-	Other   bool          `json:"other,omitempty"` // one that asks for the same was there already
+	Other   bool          `json:"other,omitempty"` // an equal request was there already
 }
 
 func runSubmit(c *cli.Context, p *command.Program, o *submitOptions) error {
@@ -99,7 +99,7 @@ func runSubmit(c *cli.Context, p *command.Program, o *submitOptions) error {
 	return nil
 }
 
-// check refuses what cannot be submitted, whatever is asked for.
+// check refuses what cannot be submitted, whatever the request.
 func (s *submission) check() error {
 	if batch := s.options.batch; batch.Given && len(s.parser.Words) > 0 {
 		return command.Usagef("%s and a command both say what to run; give one of them", batch.Label)
@@ -110,13 +110,13 @@ func (s *submission) check() error {
 // refuse answers --json with an object, as run does.
 func (s *submission) refuse(a spec.Analysis, err error) error {
 	var unread *command.UsageError
-	if s.request.JSON && !errors.As(err, &unread) { // execute answers what could not be understood
+	if s.request.JSON && !errors.As(err, &unread) { // execute answers an invalid command line
 		_ = screen.WriteJSON(s.program.Stdout, runner.Refused(a, requestError(err), s.program.Build.Version)) // the exit code tells too
 	}
 	return err
 }
 
-// requestError is err as that of a request.
+// requestError makes err a request.Error.
 func requestError(err error) error {
 	var refused *request.Error
 	if errors.As(err, &refused) {
@@ -157,7 +157,7 @@ func (s *submission) tellBad(line batch.Line) {
 	}
 }
 
-// exportRefused is why a manifest cannot ask for an export.
+// exportRefused is why a manifest cannot request an export.
 func exportRefused(a spec.Analysis) error {
 	if a.Export == "" {
 		return nil
@@ -165,7 +165,7 @@ func exportRefused(a spec.Analysis) error {
 	return fmt.Errorf("export %q is not for submit: %s", a.Export, notOfSubmit["export"])
 }
 
-// submit enqueues analyses, all or none. at says where one of them stands, nil for nowhere.
+// submit enqueues analyses, all or none. at gives the location of one, nil for none.
 func (s *submission) submit(ctx context.Context, all []spec.Analysis, at func(i int, err error) error) (err error) {
 	for _, a := range all {
 		if err := cmp.Or(exportRefused(a), a.Validate()); err != nil {

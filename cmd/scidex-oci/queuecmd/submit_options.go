@@ -12,7 +12,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/catalog/queue"
 )
 
-// submitOptions are the options of submit: those of run, and what is said of the job.
+// submitOptions are the options of submit: those of run, and those of the job.
 type submitOptions struct {
 	run               *options.Run
 	batch             options.Text
@@ -39,7 +39,7 @@ func (o *submitOptions) flags(g *options.Global) []cli.Flag {
 	)...)
 }
 
-// terms are what the options say of a job.
+// terms are the options of a job.
 func (o *submitOptions) terms() queue.Submission {
 	return queue.Submission{
 		Class: o.class, Require: o.require, Priority: o.priority, Retries: o.retries, At: o.start.At, After: o.start.After, Unique: o.unique,

@@ -60,7 +60,7 @@ func runWorker(ctx context.Context, p *command.Program, q queue.Queue, st *store
 		return err
 	}
 	defer scraped.close()
-	if err := recovery.Recover(ctx, st.Runner); err != nil { // what a worker before has left may be results
+	if err := recovery.Recover(ctx, st.Runner); err != nil { // what an earlier worker left may be results
 		return err
 	}
 	recovery.Tidy(ctx, st.Runner)
@@ -80,8 +80,7 @@ func runWorker(ctx context.Context, p *command.Program, q queue.Queue, st *store
 	return errors.Join(w.Work(working), unserve(), report.Err())
 }
 
-// drains returns a context that ends with the first signal, and what is closed with the second. The third ends the
-// process.
+// drains returns a context canceled by the first signal, and a channel closed by the second. The third ends the process.
 func drains(ctx context.Context) (working context.Context, now <-chan struct{}) {
 	signals, _ := command.StopSignals() // to the end of this process
 	working, drain := context.WithCancel(ctx)

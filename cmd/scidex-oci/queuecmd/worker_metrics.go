@@ -13,10 +13,10 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/pending"
 )
 
-// scraped is where a worker's metrics are asked for; without a listener they are not kept.
+// scraped serves a worker's metrics; without a listener they are not kept.
 type scraped struct{ listener net.Listener }
 
-// listen takes the address of --metrics. Who comes before the worker serves has to wait.
+// listen listens at the address of --metrics. Early clients have to wait.
 func listen(t options.Text) (s scraped, err error) {
 	if !t.Given {
 		return s, nil
@@ -40,7 +40,7 @@ func (s scraped) close() {
 	}
 }
 
-// serve answers for a worker, which is healthy until working ends.
+// serve serves for a worker, which is healthy until working ends.
 func (s scraped) serve(working context.Context, w *worker.Worker, b command.Build) (unserve func() error) {
 	if s.listener == nil {
 		return func() error { return nil }

@@ -8,8 +8,8 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 )
 
-// audit lists what the analysis tried and was refused. What libraries do by themselves and limits that the
-// state tells of already are left to --json.
+// audit lists what the analysis tried and was refused. The usual attempts of libraries and limits that the state already
+// reports are left to --json.
 func (t Table) audit(r result.Result) {
 	var cells [][]string
 	for _, e := range r.Audit {

@@ -23,7 +23,7 @@ type Lines struct {
 	palette  screen.Palette
 }
 
-// NewLines makes the lines on standard output. With json they are of JSON on a terminal too.
+// NewLines makes the lines on standard output. With json they are JSON on a terminal too.
 func NewLines(p *command.Program, terminal *screen.Terminal, json bool) *Lines {
 	r := &Lines{program: p, terminal: terminal, stdout: screen.NewLenientWriter(p.Stdout.File), palette: screen.NewPalette(p.Stdout.File, p.Env)}
 	if screen.IsTerminal(p.Stdout.File) {

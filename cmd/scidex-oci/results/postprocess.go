@@ -29,7 +29,7 @@ func (t Table) postProcess(r result.Result) {
 	t.Row("post", screen.Escape(how)+": "+screen.CommandLine(p.Command))
 }
 
-// LastHook names the command that a report says was called.
+// LastHook names the last hook of a report.
 func LastHook(report []byte) string {
 	var past result.Report
 	if json.Unmarshal(report, &past) != nil || past.PostProcess == nil {

@@ -39,7 +39,7 @@ func (t Table) Show(r result.Result, attempts []catalog.Run) {
 	}
 	t.Row("kept", screen.Escape(r.Kept))
 	by := strings.TrimSpace("scidex-oci " + r.ToolVersion)
-	if r.Host != "" { // one that is queued has none yet
+	if r.Host != "" { // a queued one has none yet
 		by += " on " + r.Host
 	}
 	t.Row("by", screen.Escape(by))
@@ -133,7 +133,7 @@ func (t Table) sandbox(r result.Result) {
 	t.image(r.Sandbox)
 }
 
-// image tells about the image that is the root filesystem.
+// image prints the image that is the root filesystem.
 func (t Table) image(s result.Sandbox) {
 	if s.RootfsReference == nil {
 		return

@@ -18,7 +18,7 @@ const MaxEntries = 20
 // Table prints a result as a table.
 type Table struct {
 	screen.Table
-	Program string // how to call this program again, with its global flags
+	Program string // how to run this program again, with its global flags
 }
 
 // Summary is the table at the end of a run.
@@ -120,7 +120,7 @@ func runName(r result.Result) string {
 	return name
 }
 
-// Ending tells state and reason: "failed: exit 3", "failed: timeout (124)".
+// Ending is state and reason: "failed: exit 3", "failed: timeout (124)".
 func Ending(r result.Result) string {
 	switch {
 	case r.Reason == "":
@@ -133,7 +133,7 @@ func Ending(r result.Result) string {
 	return fmt.Sprintf("%s: %s (%d)", r.State, screen.Escape(string(r.Reason)), r.ExitCode)
 }
 
-// spent is the time of a run, and for how long that stood still.
+// spent is the time of a run, and how long it was suspended.
 func spent(u result.Usage) string {
 	text := fmt.Sprintf("wall %s, cpu %s", screen.Duration(u.WallMS), screen.Duration(u.CPUMS))
 	if u.SuspendedMS > 0 {
@@ -142,7 +142,7 @@ func spent(u result.Usage) string {
 	return text
 }
 
-// measured says so where nothing measured a peak: it is never really zero.
+// measured marks a peak that was not measured: it is never really zero.
 func measured(text string, value int64) string {
 	if value <= 0 {
 		return "not measured"
@@ -190,8 +190,8 @@ func RejectedCells(e result.Rejected) []string {
 	return []string{screen.Escape(e.Path), screen.Escape(e.Reason), screen.Escape(e.Detail)}
 }
 
-// unenforced are the limits that are held by less than they could be. The clock, the logs and the bounds of a /work
-// on disk are always ours.
+// unenforced are the limits that are enforced less than they can be. The clock, the logs and the bounds of a /work on disk
+// are always ours.
 func unenforced(enforced []result.Enforcement) []string {
 	var all []string
 	for _, e := range enforced {

@@ -48,8 +48,8 @@ func ReadHook(o options.Hook, env options.Lookup) (*request.Hook, error) {
 	return h, nil
 }
 
-// executable is the absolute path of a command: one with a slash is relative to the place that names it, any
-// other is looked up in PATH.
+// executable is a command's absolute path: one with a slash is relative to the directory that names it, any other is looked
+// up in PATH.
 func executable(dir, name string) (string, error) {
 	if strings.Contains(name, "/") {
 		name = options.Absolute(dir, name)
@@ -64,8 +64,8 @@ func executable(dir, name string) (string, error) {
 	return filepath.Abs(path)
 }
 
-// splitWords makes an argument vector as a shell does: quotes, backslashes, comments, ~ and {a,b}. What would need
-// a shell is refused rather than passed on as text; * and ? stay what they are.
+// splitWords splits an argument vector as a shell does: quotes, backslashes, comments, ~ and {a,b}. What would need a shell
+// is refused rather than passed on as text; * and ? are unchanged.
 func splitWords(line string, env options.Lookup) ([]string, error) {
 	file, err := syntax.NewParser(syntax.Variant(syntax.LangPOSIX)).Parse(strings.NewReader(line), "")
 	if err != nil {

@@ -88,8 +88,7 @@ func (l *Lines) At(number int, err error) error {
 	return fmt.Errorf("%s:%d: %w", l.Name, number, err)
 }
 
-// request lays a line over the defaults. A program of its own takes the place of theirs, arguments of its own follow
-// their script.
+// request lays a line over the defaults. Its program replaces theirs; its arguments follow their script.
 func (l *Lines) request(own spec.Analysis) (spec.Analysis, error) {
 	under := l.Under
 	switch {
@@ -121,8 +120,8 @@ func (n WithIDs) Next() (batch.Line, error) {
 	return line, nil
 }
 
-// Gather reads all lines and gives each an id. It calls bad for each line that is bad or that check refuses, and returns
-// their number.
+// Gather reads all lines and gives each an id. It calls bad for each bad line and each that check refuses, and returns their
+// number.
 func (l *Lines) Gather(check func(spec.Analysis) error, bad func(batch.Line)) (good []batch.Line, refused int, err error) {
 	seen := map[string]int{}
 	for source := (WithIDs{l.Source()}); ; {
@@ -149,8 +148,8 @@ func (l *Lines) Gather(check func(spec.Analysis) error, bad func(batch.Line)) (g
 	}
 }
 
-// Survey reads all lines of a file before the first is run, and calls bad for each bad line. Of lines that can be read once
-// only it knows nothing but the defaults.
+// Survey reads all lines of a file before the first is run, and calls bad for each bad line. If lines can be read only once,
+// it knows only the defaults.
 func (l *Lines) Survey(check func(batch.Line) error, bad func(batch.Line)) (batch.Survey, error) {
 	if l.File == nil {
 		a := l.Under.WithDefaults()

@@ -49,14 +49,14 @@ func (k Parser) Options() (o Request, err error) {
 	o = Request{
 		Again: k.run.Again != "", Overwrite: k.run.Overwrite, JSON: k.run.JSON, Quiet: k.run.Quiet, Detach: k.run.Detach,
 		NoAudit: k.run.NoAudit, Reuse: k.run.Reuse,
-		// An image that is named here means what it is now.
+		// An image named here means its current content.
 		AnyRoot: k.run.HasRootfs(),
 	}
 	o.Hook, err = ReadHook(k.run.Hook, k.env)
 	return o, err
 }
 
-// Analysis reads the analysis. Where there is an error, which is the first, the analysis has what could be read.
+// Analysis reads the analysis. On an error, the first, the analysis has what could be read.
 func (k Parser) Analysis(ctx context.Context, find Finder) (spec.Analysis, error) {
 	base, problem := k.base(ctx, find)
 	a, err := k.run.Over(base)
@@ -115,7 +115,7 @@ func (k Parser) recorded(ctx context.Context, find Finder, name string) (spec.An
 	return a, nil
 }
 
-// command puts the words of the command line where they belong.
+// command assigns the words of the command line.
 func (k Parser) command(a spec.Analysis) (spec.Analysis, error) {
 	switch {
 	case k.run.HasScript():

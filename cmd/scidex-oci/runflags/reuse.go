@@ -7,7 +7,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
-// ForReuse is the analysis that an earlier run is looked up by: with digests of all inputs.
+// ForReuse is the analysis that is compared with earlier runs: with digests of all inputs.
 func (o Request) ForReuse(a spec.Analysis) (spec.Analysis, error) {
 	switch {
 	case o.Again:

@@ -7,12 +7,11 @@ import (
 	"unicode/utf8"
 )
 
-// maxSGR bounds how much of a colour sequence is held back while its end is awaited, in bytes. Longer
-// ones are escaped.
+// maxSGR bounds how much of an incomplete colour sequence is held back, in bytes. Longer ones are escaped.
 const maxSGR = 64
 
-// Escape makes s safe to print in a line on a terminal: control characters, bidirectional overrides and
-// bytes that are not UTF-8 become visible. Everything else, the backslash too, stays as it is.
+// Escape makes s safe to print in a line on a terminal: control characters, bidirectional overrides and bytes that are not
+// UTF-8 become visible. Everything else, the backslash too, is unchanged.
 func Escape(s string) string {
 	var b strings.Builder
 	for i := 0; i < len(s); {
@@ -36,8 +35,8 @@ func Escape(s string) string {
 	return b.String()
 }
 
-// unsafeRune reports whether a terminal might act on r: C0 and C1 controls, DEL and the characters that
-// reorder text (CVE-2021-42574).
+// unsafeRune reports whether a terminal might act on r: C0 and C1 controls, DEL and the characters that reorder text
+// (CVE-2021-42574).
 func unsafeRune(r rune) bool {
 	return r < 0x20 || r >= 0x7f && r <= 0x9f || r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069
 }
@@ -49,13 +48,13 @@ func visible(r rune) string {
 	return fmt.Sprintf(`\u%04x`, r)
 }
 
-// escaper passes a stream on to a terminal. Newline, tab and colour sequences (ESC [ digits and semicolons m) go through;
-// whatever else a terminal might act on is made visible. A carriage return ends the line, so that nothing overwrites what
-// was printed: as a newline alone where it belongs to one, else made visible too. It gives the same result however the
-// stream is cut into writes.
+// escaper passes a stream on to a terminal. Newline, tab and colour sequences (ESC [ digits and semicolons m) pass; anything
+// else that a terminal might act on is made visible. A carriage return ends the line, so that nothing overwrites what was
+// printed: as a newline alone where it belongs to one, else made visible too. The result does not depend on how the stream
+// is cut into writes.
 type escaper struct {
 	to      io.Writer
-	pending []byte // the beginning of a colour sequence, of the end of a line or of a rune
+	pending []byte // the start of a colour sequence, of a line end or of a rune
 	colour  bool   // a colour is set
 }
 
@@ -79,8 +78,7 @@ func (e *escaper) Write(p []byte) (int, error) {
 	return len(p), err
 }
 
-// Close writes what was held back and takes a colour back that the stream left on. The underlying writer
-// stays open.
+// Close writes what was held back and resets a colour that the stream left on. The underlying writer stays open.
 func (e *escaper) Close() error {
 	out := []byte(Escape(string(e.pending)))
 	e.pending = nil
@@ -125,7 +123,7 @@ func carriageReturn(in []byte) (int, []byte) {
 	return 1, []byte(`\r` + "\n")
 }
 
-// plain is how many bytes at the beginning of in may be printed as they are.
+// plain is how many bytes at the start of in may be printed unchanged.
 func plain(in []byte) int {
 	for i, c := range in {
 		if (c < 0x20 || c >= 0x7f) && c != '\n' && c != '\t' {
@@ -145,7 +143,7 @@ func (e *escaper) sequence(in []byte) (int, []byte) {
 		case i == 1 && c == '[':
 		case i > 1 && (c >= '0' && c <= '9' || c == ';'):
 		case i > 1 && c == 'm':
-			// "", "0" and "0;0" take every colour back.
+			// "", "0" and "0;0" reset all colours.
 			e.colour = strings.Trim(string(in[2:i]), "0;") != ""
 			return i + 1, in[:i+1]
 		default:

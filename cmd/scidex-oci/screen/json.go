@@ -29,8 +29,7 @@ func JSONLine(v any) ([]byte, error) {
 	return append(EscapeJSON(bytes.TrimSuffix(buffer.Bytes(), []byte("\n"))), '\n'), nil
 }
 
-// EscapeJSON escapes DEL, C1 and bidirectional controls, which JSON leaves alone. In a JSON text they
-// stand inside strings only.
+// EscapeJSON escapes DEL, C1 and bidirectional controls, which JSON allows. In a JSON text they occur only inside strings.
 func EscapeJSON(text []byte) []byte {
 	out := make([]byte, 0, len(text))
 	kept := 0 // from here on nothing is copied yet

@@ -11,7 +11,7 @@ import (
 // Palette colours text on a terminal. The zero palette does not.
 type Palette struct{ on bool }
 
-// NewPalette is the palette of f. A NO_COLOR that is not empty turns colours off (https://no-color.org).
+// NewPalette is the palette of f. A non-empty NO_COLOR turns colours off (https://no-color.org).
 func NewPalette(f *os.File, env options.Lookup) Palette {
 	return Palette{on: IsTerminal(f) && env.Text("NO_COLOR") == "" && env.Text("TERM") != "dumb"}
 }

@@ -14,14 +14,14 @@ import (
 // Progress shows the jobs of a batch on a terminal: a line for each that runs, and the totals.
 type Progress struct {
 	terminal *Terminal
-	total    int // jobs in all, -1 where that is not known
+	total    int // jobs in all, -1 where unknown
 	parallel int // jobs at once
 	since    time.Time
 
 	mu       sync.Mutex
 	running  map[int]*runningJob
 	counts   Counts
-	draining bool // nothing more is started
+	draining bool // no more are started
 }
 
 // Counts are jobs that have ended. Skipped ones are among the others: their result is of an earlier batch.
@@ -29,7 +29,7 @@ type Counts struct{ Complete, Failed, Errors, Skipped int }
 
 func (c Counts) done() int { return c.Complete + c.Failed + c.Errors }
 
-// runningJob is a job that runs. Jobs are shown in the order of their numbers.
+// runningJob is a running job. Jobs are shown in the order of their numbers.
 type runningJob struct {
 	number  int
 	timeout time.Duration
@@ -41,7 +41,7 @@ type runningJob struct {
 // barWidth is that of the bar of an analysis, in columns.
 const barWidth = 20
 
-// NewProgress makes the progress of total jobs, -1 where their number is not known, of which parallel run at once.
+// NewProgress makes the progress of total jobs, -1 where unknown, of which parallel run at once.
 func NewProgress(terminal *Terminal, total, parallel int) *Progress {
 	return &Progress{terminal: terminal, total: total, parallel: parallel, since: time.Now(), running: map[int]*runningJob{}}
 }
@@ -54,7 +54,7 @@ func (p *Progress) Begin(number int, id string, timeout time.Duration) {
 	p.draw()
 }
 
-// Use shows what a job that runs has used so far.
+// Use shows what a running job has used so far.
 func (p *Progress) Use(number int, id string, usage event.Usage) {
 	p.mu.Lock()
 	if r := p.running[number]; r != nil {
@@ -64,7 +64,7 @@ func (p *Progress) Use(number int, id string, usage event.Usage) {
 	p.draw()
 }
 
-// End takes a job out, and counts it.
+// End removes a job, and counts it.
 func (p *Progress) End(number int, count func(*Counts)) {
 	p.mu.Lock()
 	delete(p.running, number)

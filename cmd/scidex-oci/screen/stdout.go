@@ -20,7 +20,7 @@ type Stdout struct {
 // Write is that of the file.
 func (o *Stdout) Write(p []byte) (int, error) {
 	n, err := o.File.Write(p)
-	if err != nil && !errors.Is(err, syscall.EPIPE) { // the reader wanted no more
+	if err != nil && !errors.Is(err, syscall.EPIPE) { // the reader has closed it
 		o.mu.Lock()
 		defer o.mu.Unlock()
 		o.err = cmp.Or(o.err, err)

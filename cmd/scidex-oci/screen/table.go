@@ -10,18 +10,18 @@ import (
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
 )
 
-// Table prints lines for a person: a word on the left, what it says on the right.
+// Table prints lines for a person: a word on the left, its text on the right.
 type Table struct {
 	W       io.Writer
 	Palette Palette
 }
 
-// NewTable makes a table that is written to w, in colour where f, in which that ends, is a terminal.
+// NewTable makes a table written to w, in colour where f, the final output of w, is a terminal.
 func NewTable(w io.Writer, f *os.File, env options.Lookup) Table {
 	return Table{W: w, Palette: NewPalette(f, env)}
 }
 
-// Row prints one line; none where there is nothing to say.
+// Row prints one line; none for empty text.
 func (t Table) Row(word, text string) {
 	if text != "" {
 		fmt.Fprintf(t.W, "%-10s  %s\n", word, text)
@@ -40,5 +40,5 @@ func (t Table) Rows(cells [][]string) {
 	for _, row := range cells {
 		fmt.Fprintln(tw, indent+strings.TrimRight(strings.Join(row, "\t"), "\t"))
 	}
-	_ = tw.Flush() // a write to a closed terminal fails, and nothing follows from it
+	_ = tw.Flush() // a write to a closed terminal fails, without consequence
 }

@@ -1,6 +1,6 @@
 package screen
 
-// Tail keeps the last Limit bytes that are written to it.
+// Tail keeps the last Limit bytes written to it.
 type Tail struct {
 	Limit int
 	kept  []byte

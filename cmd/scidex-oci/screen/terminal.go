@@ -1,5 +1,5 @@
-// Package screen has what commands print with: escaping, tables, colours, units, JSON lines, and the status and streams of
-// a terminal.
+// Package screen has what commands print with: escaping, tables, colours, units, JSON lines, and the status and streams of a
+// terminal.
 package screen
 
 import (
@@ -15,16 +15,16 @@ import (
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
 )
 
-// eraseLine returns the cursor to the first column and erases the line (ECMA-48 EL), eraseBelow what comes after it
-// too (ED).
+// eraseLine returns the cursor to the first column and erases the line (ECMA-48 EL), eraseBelow what comes after it too
+// (ED).
 const (
 	eraseLine  = "\r\x1b[K"
 	eraseBelow = "\r\x1b[J"
 )
 
 // Terminal is standard error, which may be a terminal. There it keeps the analysis' output, our own lines and a status
-// apart: the status is always the last and is redrawn after the others. A zero width means that there is no terminal and
-// that no status is drawn.
+// separate: the status is always last and is redrawn after the others. A zero width means that there is no terminal and no
+// status.
 type Terminal struct {
 	mu     sync.Mutex
 	to     io.Writer // standard error
@@ -54,8 +54,8 @@ func NewTerminal(stderr *os.File, env options.Lookup) *Terminal {
 // IsTerminal reports whether f is a terminal. A nil file is none.
 func IsTerminal(f *os.File) bool { return f != nil && term.IsTerminal(int(f.Fd())) }
 
-// SetStatus replaces the status. It does not wait for a terminal that has stopped scrolling: the status must not hold up
-// the run.
+// SetStatus replaces the status. It does not wait for a terminal that has stopped scrolling: the status must not block the
+// run.
 func (c *Terminal) SetStatus(status string) {
 	if c.width == 0 || !c.mu.TryLock() {
 		return
@@ -121,7 +121,7 @@ func (c *Terminal) draw() {
 	c.drawn = len(lines)
 }
 
-// print writes decoration. Its errors are left to the writes of text.
+// print writes decoration. Its errors show in the writes of text.
 func (c *Terminal) print(s string) { _, _ = io.WriteString(c.to, s) }
 
 // cut shortens s to width characters, so that it never wraps.

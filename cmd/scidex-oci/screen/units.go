@@ -32,7 +32,7 @@ func Duration(ms int64) string {
 	return d.Round(time.Second).String()
 }
 
-// Rate shows a number for each second, or for each minute where it is less than one.
+// Rate formats a rate per second, or per minute where it is less than one.
 func Rate(rate float64) string {
 	if rate < 1 {
 		return fmt.Sprintf("%.1f/min", rate*60)
@@ -40,7 +40,7 @@ func Rate(rate float64) string {
 	return fmt.Sprintf("%.1f/s", rate)
 }
 
-// ShortDigest is the beginning of a digest, enough for a person to compare.
+// ShortDigest is the start of a digest, enough for a person to compare.
 func ShortDigest(sha256 string) string { return sha256[:min(len(sha256), 12)] }
 
 // LocalTime is the time in the local zone, in seconds.

@@ -30,7 +30,7 @@ func (w *LenientWriter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Err is the first error of a write. EPIPE is none: the reader wanted no more.
+// Err is the first error of a write. EPIPE is none: the reader has closed it.
 func (w *LenientWriter) Err() error {
 	if errors.Is(w.err, syscall.EPIPE) {
 		return nil

@@ -18,7 +18,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/slurm"
 )
 
-// defaultPoll is how often collect --wait looks, which costs Slurm's controller one call.
+// defaultPoll is collect --wait's interval, each costing Slurm's controller one call.
 const defaultPoll = 15 * time.Second
 
 func newCollect(p *command.Program) *cli.Command {

@@ -154,7 +154,7 @@ func (s *submission) print(good []batch.Line) error {
 	return nil
 }
 
-// submit makes the spool and gives its arrays to Slurm. Where that fails nothing is left of either, or it is noted.
+// submit makes the spool and submits its arrays to Slurm. On failure nothing is left of either, or it is noted.
 func (s *submission) submit(ctx context.Context, from *runflags.Lines, good []batch.Line) (err error) {
 	of := slurm.Submission{
 		Name: "scidex-oci-" + rand.Text()[:10], SubmittedAt: time.Now().UTC(), UID: os.Geteuid(), NoAudit: s.request.NoAudit, Arrays: arraysOf(good),
@@ -191,7 +191,7 @@ func (s *submission) submit(ctx context.Context, from *runflags.Lines, good []ba
 	return screen.WriteJSON(s.program.Stdout, status)
 }
 
-// rows are the lines as the spool keeps them, each under the attempt that the catalog has free.
+// rows are the lines for the spool, each with the next free attempt of the catalog.
 func (s *submission) rows(ctx context.Context, of *slurm.Submission, from *runflags.Lines, good []batch.Line) (rows []slurm.Line, err error) {
 	st, err := s.program.OpenStores(ctx, s.program.Stderr)
 	if err != nil {
@@ -201,7 +201,7 @@ func (s *submission) rows(ctx context.Context, of *slurm.Submission, from *runfl
 	if of.CatalogID, _, err = store.Match(ctx, st.Runner.Catalog, st.Runner.Blobs); err != nil {
 		return nil, err
 	}
-	if err := store.Bind(ctx, st.Runner.Catalog, st.Runner.Blobs); err != nil { // before there is anything to collect into it
+	if err := store.Bind(ctx, st.Runner.Catalog, st.Runner.Blobs); err != nil { // before there are results to collect
 		return nil, err
 	}
 	var bad error

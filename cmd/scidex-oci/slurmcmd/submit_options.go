@@ -27,7 +27,7 @@ var notOfSlurm = map[string]string{
 	"trace":           "the analyses run elsewhere; trace a run of one of the lines",
 }
 
-// submitOptions are the options of slurm submit: those of run, as defaults for all lines, and its own.
+// submitOptions are the options of slurm submit: those of run, as defaults for all lines, and more.
 type submitOptions struct {
 	run                *options.Run
 	spool, program     string
@@ -60,7 +60,7 @@ func readSbatch(t options.Text) ([]string, error) {
 	return t.Values, nil
 }
 
-// arguments are what sbatch is called with.
+// arguments are the arguments of sbatch.
 func (o *submitOptions) arguments() (all []string) {
 	if o.partition != "" {
 		all = append(all, "--partition="+o.partition)
@@ -71,7 +71,7 @@ func (o *submitOptions) arguments() (all []string) {
 	return append(all, o.sbatch...)
 }
 
-// callOf is how a node calls this program.
+// callOf is how a node runs this program.
 func (o *submitOptions) callOf(g *options.Global) (call slurm.Call, err error) {
 	call = slurm.Call{Program: o.program, Spool: o.spool, Tmp: g.Tmp.Path("/tmp")}
 	if call.Spool == "" {

@@ -27,7 +27,7 @@ func newTask(p *command.Program) *cli.Command {
 }
 
 func runTask(c *cli.Context, p *command.Program) error {
-	stop, _ := command.StopSignals() // before all else: Slurm's signal may come at once
+	stop, _ := command.StopSignals() // first of all: Slurm's signal may come at once
 	given, err := command.Args(c, 3, 3)
 	if err != nil {
 		return err
@@ -72,7 +72,7 @@ func readTask(g *options.Global, given []string) (*slurm.Task, error) {
 	return &slurm.Task{Spool: s, Line: line, Root: slurm.TaskRoot(g.Tmp.Path("/tmp"), s.Submission, array, task)}, nil
 }
 
-// openRoot opens a root of the node. Of the user's settings it takes the policy and the level of the log.
+// openRoot opens a root of the node. Of the user's settings it uses the policy and the log level.
 func openRoot(p *command.Program) func(ctx context.Context, root string) (*slurm.Node, error) {
 	return func(ctx context.Context, root string) (*slurm.Node, error) {
 		given, err := stores.ReadPolicy(p.Options)

@@ -11,7 +11,7 @@ type BlobOpener func(sha256 string) (io.ReadCloser, error)
 // Open calls o.
 func (o BlobOpener) Open(sha256 string) (io.ReadCloser, error) { return o(sha256) }
 
-// BlobOpener is the store for those who read it until ctx ends.
+// BlobOpener opens blobs of the store until ctx ends.
 func (st *Stores) BlobOpener(ctx context.Context) BlobOpener {
 	return func(sha256 string) (io.ReadCloser, error) { return st.Blobs.Open(ctx, sha256) }
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/request"
 )
 
-// blobPlace says where a blob store is: in a directory, or in a bucket with a directory for what is on its way there.
+// blobPlace is the location of a blob store: a directory, or a bucket with a directory for uploads in progress.
 type blobPlace struct {
 	dir    string
 	bucket s3.Location // none: in dir
@@ -46,13 +46,13 @@ func blobsAt(t options.Text, root string) (blobPlace, error) {
 	return blobPlace{}, fmt.Errorf("%s %q: give file://DIR or s3://BUCKET/PREFIX", t.Label, redacted(t.Value))
 }
 
-// staging is a directory for each bucket: what waits there is for that bucket alone.
+// staging is a directory per bucket: what waits there is only for that bucket.
 func staging(root string, l s3.Location) string {
 	sum := sha256.Sum256([]byte(l.Endpoint + "\n" + l.String()))
 	return filepath.Join(root, "staging", hex.EncodeToString(sum[:8]))
 }
 
-// open makes what is missing of the directory, and asks no server anything.
+// open creates missing parts of the directory, and contacts no server.
 func (p blobPlace) open() (*blob.Store, error) {
 	if !p.remote() {
 		return blob.Open(p.dir)

@@ -14,7 +14,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/catalog/sqlite"
 )
 
-// database says where a catalog is: in a file of SQLite's or at a URL of PostgreSQL's, which may hold a password.
+// database is the location of a catalog: a SQLite file or a PostgreSQL URL, which may hold a password.
 type database struct{ file, url string }
 
 // databaseFor is the database that the global options name.
@@ -72,8 +72,8 @@ func (d database) private() []string {
 	return []string{d.file, d.file + "-wal", d.file + "-shm"}
 }
 
-// listens is a URL with the hosts of a PostgreSQL database and nothing else, for what must not be bound because
-// of its sockets. They may come from PGHOST or a service file.
+// listens is a URL with only the hosts of a PostgreSQL database, for what must not be bound because of its sockets. They may
+// come from PGHOST or a service file.
 func (d database) listens() string {
 	if d.url == "" {
 		return ""

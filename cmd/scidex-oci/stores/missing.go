@@ -11,8 +11,8 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/request"
 )
 
-// checkNew refuses to make a catalog file where the blob store, or what lies below the root, belongs to a catalog that is
-// missing: an empty catalog in its place would answer that there are no runs.
+// checkNew refuses to make a catalog file where the blob store, or what lies below the root, belongs to a missing catalog:
+// an empty catalog instead would answer that there are no runs.
 func (s Settings) checkNew(ctx context.Context) error {
 	id, err := s.blobsOf(ctx)
 	switch {
@@ -37,8 +37,8 @@ func (s Settings) refuse(evidence string) error {
 		evidence, anew)}
 }
 
-// blobsOf is the id of the catalog that the blob store belongs to. It makes nothing: a store whose directory is not there has not
-// been used here.
+// blobsOf is the id of the catalog that the blob store belongs to. It makes nothing: a store without its directory was not
+// used here.
 func (s Settings) blobsOf(ctx context.Context) (string, error) {
 	switch _, err := os.Stat(s.Blobs.dir); {
 	case errors.Is(err, fs.ErrNotExist):
@@ -53,7 +53,7 @@ func (s Settings) blobsOf(ctx context.Context) (string, error) {
 	return blobs.CatalogID(ctx)
 }
 
-// records is one that a run of this root has left, "" where there is none.
+// records is a record that a run of this root left, "" for none.
 func (s Settings) records() (string, error) {
 	for _, name := range []string{"runs", "outcomes"} {
 		dir := filepath.Join(s.Root, name)

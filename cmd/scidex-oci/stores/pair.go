@@ -7,13 +7,13 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/store"
 )
 
-// OpenedStore is a catalog with its blob store, and where that is.
+// OpenedStore is a catalog with its blob store and its location.
 type OpenedStore struct {
 	store.Store
 	Place blobPlace
 }
 
-// OpenPair opens a catalog and a blob store. Where no blob store is named it is that of otherwise.
+// OpenPair opens a catalog and a blob store. The default blob store is that of otherwise.
 func OpenPair(ctx context.Context, catalog, blobs options.Text, otherwise Settings) (OpenedStore, error) {
 	db, err := databaseAt(catalog)
 	if err != nil {

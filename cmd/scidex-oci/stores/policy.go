@@ -22,7 +22,7 @@ func ReadPolicy(g *options.Global) (given Policy, err error) {
 	return given, err
 }
 
-// floorOf is what the file systems that runs write to are to keep free.
+// floorOf is the free space to leave where runs write.
 func floorOf(t options.Text) (sandbox.Floor, error) {
 	if !t.Given {
 		return sandbox.Floor{Percent: 5}, nil

@@ -13,7 +13,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/watch"
 )
 
-// Stop asks a run to end, with now without its grace period. Close the Live once the run has ended.
+// Stop stops a run, with now without its grace period. Close the Live once the run has ended.
 func (st *Stores) Stop(ctx context.Context, run catalog.Run, now bool) (*watch.Live, error) {
 	name := run.String()
 	if run.State.Final() {
@@ -56,18 +56,18 @@ func (st *Stores) Await(ctx context.Context, key catalog.Key) (catalog.Run, erro
 	return run, nil
 }
 
-// Liveness says of a run that has not ended whether it lives, and since when. "running (dead)" is one that gc has to
-// record; of other hosts and roots nothing is known here but where they are.
+// Liveness says of a run that has not ended whether it lives, and since when. "running (dead)" is one that gc has to record;
+// of other hosts and roots only their location is known here.
 func (st *Stores) Liveness(ctx context.Context, run catalog.Run) (state, wall string) {
 	state, wall = string(run.State), screen.Clock(time.Since(run.CreatedAt).Milliseconds())
-	if run.State == catalog.Queued { // it is nowhere yet
+	if run.State == catalog.Queued { // no host yet
 		return state, wall
 	}
 	live, err := watch.Attach(st.Runner, run)
 	var elsewhere *watch.ElsewhereError
 	switch {
 	case err == nil:
-		_ = live.Close() // nothing was done with it
+		_ = live.Close() // it was only checked
 	case errors.Is(err, watch.ErrDead):
 		if now, err := st.Catalog.Get(ctx, run.Key); err == nil && now.State.Final() { // it has just ended
 			return string(now.State), screen.Duration(UsageOf(now).WallMS)

@@ -14,7 +14,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 )
 
-// Settings are where the stores are, as the global options say. All paths are absolute.
+// Settings are the stores' locations from the global options. All paths are absolute.
 type Settings struct {
 	Root, Tmp string
 	Blobs     blobPlace
@@ -29,7 +29,7 @@ func (s Settings) At(root string) Settings {
 	return s
 }
 
-// PrivateSettings are those of a root that is not the user's own: only the level of the log is taken from the options.
+// PrivateSettings are those of a root that is not the user's: only the log level is taken from the options.
 func PrivateSettings(root string, g *options.Global) (s Settings, err error) {
 	s = Settings{Tmp: filepath.Dir(root)}.At(root)
 	s.level, err = level(g.LogLevel)
@@ -111,7 +111,7 @@ func redacted(given string) string {
 	return u.String()
 }
 
-// secretBehind reports whether what was read as host, path, query or fragment may be a password that was not escaped.
+// secretBehind reports whether what was parsed as host, path, query or fragment may be an unescaped password.
 func secretBehind(u *url.URL) bool {
 	return strings.Contains(u.Path+u.RawQuery+u.Fragment, "@") || u.Scheme == "s3" && strings.Contains(u.Host, ":")
 }

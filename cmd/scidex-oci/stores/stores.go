@@ -1,4 +1,4 @@
-// Package stores opens the catalog and the blob store that the global options name, and a Runner on them.
+// Package stores opens the catalog and the blob store that the global options name, and a Host on them.
 package stores
 
 import (
@@ -15,7 +15,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/request"
 )
 
-// Stores are an opened catalog and blob store, and the Runner that works on them. Close them.
+// Stores are an opened catalog and blob store, and the phase.Host that uses them. Close them.
 type Stores struct {
 	Catalog catalog.Catalog
 	Blobs   *blob.Store

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// nearest is the candidate that word most likely meant, or "" where none is near: at most one edit for
-// each three letters, and one for a short word.
+// nearest is the candidate that word most likely meant, or "" where none is near: at most one edit per three letters, and
+// one for a short word.
 func nearest(word string, candidates []string) string {
 	best, distance := "", max(1, len(word)/3)+1
 	for _, candidate := range candidates {
@@ -26,8 +26,8 @@ func DidYouMean(word string, candidates []string, dashes string) string {
 	return ""
 }
 
-// edits counts the insertions, deletions, replacements and swaps of neighbours between two words
-// (optimal string alignment distance), in bytes and without regard to case.
+// edits counts the insertions, deletions, replacements and swaps of neighbours between two words (optimal string alignment
+// distance), in bytes and ignoring case.
 func edits(a, b string) int {
 	a, b = strings.ToLower(a), strings.ToLower(b)
 	before, above := make([]int, len(b)+1), make([]int, len(b)+1)

@@ -40,9 +40,9 @@ func Read(name string, stdin io.Reader) ([]byte, error) {
 // WriterWait is how long a FIFO that a user named may stay without a writer.
 const WriterWait = 5 * time.Second
 
-// Open opens a file that a user named: a regular file, or a pipe or device to be read once. The open of a FIFO waits
-// for a writer, without end (fifo(7)), so that it is done without waiting; one that has no writer within wait is refused.
-// from has all that the file holds. The error names the path.
+// Open opens a file that a user named: a regular file, or a pipe or device to be read once. The open of a FIFO waits for a
+// writer, forever (fifo(7)), so it does not block; a FIFO without a writer within wait is refused. from has all that the
+// file holds. The error names the path.
 func Open(path string, wait time.Duration) (f *os.File, from io.Reader, err error) {
 	f, err = os.OpenFile(path, os.O_RDONLY|unix.O_NONBLOCK|unix.O_NOCTTY, 0)
 	if err != nil {
@@ -69,8 +69,8 @@ func contentOf(f *os.File, wait time.Duration) (io.Reader, error) {
 	return f, nil
 }
 
-// awaitWriter waits until a FIFO has or had a writer: a read reports the end of the file while it has none, and waits while
-// it has one. A pipe without a name has had its writer.
+// awaitWriter waits until a FIFO has or had a writer: a read reports the end of the file while it has none, and blocks while
+// it has one. An unnamed pipe has had its writer.
 func awaitWriter(f *os.File, wait time.Duration) (io.Reader, error) {
 	from := bufio.NewReader(f)
 	for end := time.Now().Add(wait); ; time.Sleep(20 * time.Millisecond) {

@@ -20,7 +20,7 @@ import (
 // ownNamespace returns an error where this process is in the user namespace of its parent.
 func ownNamespace() error {
 	if os.Getppid() == 0 {
-		return nil // a PID namespace of its own shows no parent
+		return nil // its own PID namespace shows no parent
 	}
 	own, err := os.Readlink("/proc/self/ns/user")
 	if err != nil {
@@ -118,7 +118,7 @@ func parentDeath() (string, error) {
 	return "a process whose parent ended was killed", killed(cmd, "a process outlived the thread that had started it")
 }
 
-// pidfd signals a process by its descriptor, and waits for its end by that.
+// pidfd signals a process by its pidfd, and waits for its end by that.
 func pidfd() (string, error) {
 	cmd, err := idle(nil)
 	if err != nil {

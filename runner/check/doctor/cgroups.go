@@ -155,7 +155,7 @@ func (e *examination) controllers(prefix string, parent *cgroup.Parent, got cgro
 	}
 }
 
-// withoutCPU is the finding where the cpu controller is missing: runs without a CPU limit start.
+// withoutCPU is the finding for a missing cpu controller: runs without a CPU limit start.
 func withoutCPU(f Finding, parent *cgroup.Parent) Finding {
 	grant := parent.GrantCPU()
 	f.Seen = "the cpu controller is not delegated"
@@ -163,7 +163,7 @@ func withoutCPU(f Finding, parent *cgroup.Parent) Finding {
 		sandbox.Remedy{Sentence: grant, Command: command(grant, "systemd-run --scope -p Delegate=yes scidex-oci run COMMAND")})
 }
 
-// controllerOf returns the controller whose file an error is about, "" where it is about none.
+// controllerOf returns the controller whose file an error is about, or "".
 func controllerOf(err error) string {
 	var path *fs.PathError
 	if !errors.As(err, &path) {

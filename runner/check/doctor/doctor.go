@@ -1,10 +1,10 @@
-// Package doctor examines a host: it tries everything that a run needs, one thing after the other, and reports what is
-// missing, what that means for runs and what helps. The last probe is a run.
+// Package doctor examines a host: it tries everything that a run needs, step by step, and reports what is missing, what that
+// means for runs and what helps. The last probe is a run.
 //
-// What changes namespaces, mounts or filters happens in a child process with namespaces of its own, so that nothing is
-// left and this process stays as it was. The probes are steps of the supervisor (sandbox.Rehearse*), the control groups
-// those of runs (runner/cgroup). The run goes through the whole pipeline (runner.Run) with a root that is removed
-// afterwards: nothing gets into the caller's catalog.
+// What changes namespaces, mounts or filters happens in a child process with its own namespaces, so that nothing is left and
+// this process is unchanged. The probes are steps of the supervisor (sandbox.Rehearse*), the control groups those of runs
+// (runner/cgroup). The run goes through the whole pipeline (runner.Run) with a root that is removed afterwards: nothing gets
+// into the caller's catalog.
 package doctor
 
 import (
@@ -19,7 +19,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
-// Options describe the runs that are to work.
+// Options describe the runs to check.
 type Options struct {
 	// Analysis holds the flags of those runs: limits, ids, inputs. Its command is ignored.
 	Analysis spec.Analysis
@@ -29,13 +29,13 @@ type Options struct {
 	Root, Tmp string
 	// MinFree is how much space both must keep free.
 	MinFree sandbox.Floor
-	// Catalog opens the caller's catalog and blob store, checks that they belong together, and closes them. It
-	// creates neither, and says so where one is missing.
+	// Catalog opens the caller's catalog and blob store, checks that they belong together, and closes them. It creates
+	// neither, and reports a missing one.
 	Catalog func(ctx context.Context) (seen string, err error)
 	// PostgreSQL is the catalog's URL without a password, empty where the catalog is in SQLite.
 	PostgreSQL string
-	// Open creates a catalog and a blob store in the empty directory root, or opens existing ones, and returns a
-	// runner for them with the caller's flags.
+	// Open creates a catalog and a blob store in the empty directory root, or opens existing ones, and returns a Host for
+	// them with the caller's flags.
 	Open func(ctx context.Context, root string) (*phase.Host, error)
 	// Version of the program.
 	Version string
@@ -43,8 +43,8 @@ type Options struct {
 	Stop <-chan request.StopSignal
 }
 
-// Main takes over the process where Run started it as a child; it does not return then. Call it first in main, and in
-// TestMain of every test that examines a host.
+// Main takes over the process if Run started it as a child; then it does not return. Call it first in main, and in TestMain
+// of every test that examines a host.
 func Main() {
 	probe.Main(func() (all []probe.Probe) {
 		for _, p := range childProbes() {

@@ -15,8 +15,8 @@ type childProbe struct {
 	probe.Probe
 	needs  []string // codes; where one has failed this probe is skipped
 	works  string   // what success means for runs, one sentence
-	fails  string   // and what failure means
-	warns  bool     // a failure takes something from runs and does not keep them from starting
+	fails  string   // what failure means
+	warns  bool     // after a failure runs start with less
 	remedy func(error) sandbox.Remedy
 }
 
@@ -25,7 +25,7 @@ func step(seen string, do func() error) func() (string, error) {
 	return func() (string, error) { return seen, do() }
 }
 
-// childProbes in the order in which they are made.
+// childProbes in execution order.
 func childProbes() []childProbe {
 	inner := []string{CodeUnshare, CodeRange}
 	return []childProbe{
@@ -128,7 +128,7 @@ func childProbes() []childProbe {
 	}
 }
 
-// checkNamespaces makes the child probes, and looks up the ids before the probe of a range.
+// checkNamespaces runs the child probes, and looks up the ids before the probe of a range.
 func (e *examination) checkNamespaces(ctx context.Context) {
 	for _, p := range childProbes() {
 		if p.Name == CodeRange {

@@ -10,8 +10,8 @@ import (
 // Status of a finding.
 type Status string
 
-// The statuses. Fail means that runs with these flags do not work because of it, Warn that they work and have less.
-// Skipped was not tried: a probe before it failed (After), or runs do not need it here.
+// The statuses. Fail means that runs with these flags do not work because of it, Warn that they work with less. Skipped was
+// not tried: a probe before it failed (After), or runs do not need it here.
 const (
 	OK      Status = "ok"
 	Warn    Status = "warn"
@@ -42,7 +42,7 @@ func (f Finding) as(status Status, means string, remedy sandbox.Remedy) Finding 
 type Summary struct {
 	// Run is "run works with the defaults", or what does not.
 	Run string `json:"run"`
-	// Limits says what holds memory, CPU and processes.
+	// Limits says what limits memory, CPU, processes.
 	Limits LimitsBy `json:"limits"`
 	// IDs is "range", "self", or "none" where no run can start.
 	IDs string `json:"ids"`
@@ -58,7 +58,7 @@ type LimitsBy string
 
 // What holds limits, the best first.
 const (
-	LimitsBySystemd    LimitsBy = "systemd"     // cgroup v2 in a scope of systemd's
+	LimitsBySystemd    LimitsBy = "systemd"     // cgroup v2 in a scope of systemd
 	LimitsByDelegated  LimitsBy = "delegated"   // cgroup v2 in a delegated subtree
 	LimitsByV1         LimitsBy = "v1"          // cgroup v1, as root
 	LimitsByOuter      LimitsBy = "outer"       // a control group around this process
@@ -75,7 +75,7 @@ type Report struct {
 	Summary     Summary   `json:"summary"`
 	Findings    []Finding `json:"findings"`
 
-	unheld []string // limits that the run left to control groups around it and that none of them holds
+	unheld []string // limits that the run left to control groups around it and that none enforces
 }
 
 // of returns the finding of a code, the zero Finding where there is none yet.

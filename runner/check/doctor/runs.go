@@ -22,7 +22,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
-// namePrefix begins the names of runs, control groups and roots of an examination.
+// namePrefix starts the names of runs, control groups and roots of an examination.
 const namePrefix = "doctor-"
 
 // tempRoot is a root below the caller's for the runs of an examination, and the parent directories that it needed.
@@ -47,7 +47,7 @@ func (t *tempRoot) make(root string) (err error) {
 	return err
 }
 
-// remove removes the root, and its parents unless they hold something else by now.
+// remove removes the root, and its parents unless they contain something else.
 func (t *tempRoot) remove() error {
 	err := t.Remove()
 	for _, dir := range t.parents {
@@ -56,8 +56,8 @@ func (t *tempRoot) remove() error {
 	return err
 }
 
-// Sweep removes the roots that killed examinations left below root, and by a runner from open what is left of their
-// runs. With dry it only returns what it would remove.
+// Sweep removes the roots that killed examinations left below root, and by a Host from open what is left of their runs. With
+// dry it only returns what it would remove.
 func Sweep(ctx context.Context, root string, dry bool, open func(ctx context.Context, root string) (*phase.Host, error)) ([]string, error) {
 	return lockdir.Sweep(root, namePrefix, dry, func(path string) error {
 		r, err := open(ctx, path)
@@ -109,8 +109,8 @@ func (e *examination) run(ctx context.Context, r *phase.Host, command ...string)
 	return run.Result, strings.TrimSpace(stdout.String()), run.Err
 }
 
-// failedRun gives the remedy of the first probe that failed; where none has, that of too low a limit of processes, which
-// can end a run at any moment with any message.
+// failedRun returns the remedy of the first failed probe; without one, that of too low a limit of processes, which can end a
+// run at any moment with any message.
 func failedRun(message string, report Report) Finding {
 	f := Finding{Code: CodeRun, Status: Fail, Seen: message, Means: "runs do not work with these flags"}
 	f.Cure, f.Command = "what was tried before has not shown why: run it and see", "scidex-oci --log-level debug run -- true"
@@ -126,7 +126,7 @@ func failedRun(message string, report Report) Finding {
 	return f
 }
 
-// ranAs says with which id and limits a run was made.
+// ranAs describes the id and limits of a run.
 func ranAs(r result.Result) string {
 	by := []string{}
 	for _, limit := range r.Enforced {

@@ -14,8 +14,8 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/sandbox"
 )
 
-// host reads the settings of the system below root. A setting alone is no failure: it is judged together with the
-// results of the child probes.
+// host reads the settings of the system below root. A setting alone is no failure: it is judged with the results of the
+// child probes.
 type host struct {
 	root   string // "/"
 	getenv func(name string) string
@@ -59,7 +59,7 @@ func (h host) setUID(name string) bool {
 	return err == nil && info.Mode()&fs.ModeSetuid != 0
 }
 
-// setting is the finding that a setting of the kernel is harmless. missing describes a kernel without it.
+// setting is the finding that a kernel setting is harmless. missing describes a kernel without it.
 func (h host) setting(code, name, missing string) (f Finding, value string) {
 	value = h.text("proc/sys/" + strings.ReplaceAll(name, ".", "/"))
 	f = Finding{Code: code, Status: OK, Seen: name + " is " + value, Means: meansNothing}
@@ -69,7 +69,7 @@ func (h host) setting(code, name, missing string) (f Finding, value string) {
 	return f, value
 }
 
-// blamed returns a failure where a probe has failed, whose cause the setting may be.
+// blamed returns a failure where a probe failed that the setting may have caused.
 func (h host) blamed(f Finding, remedy sandbox.Remedy, means string) Finding {
 	if h.failed {
 		return f.as(Fail, means, remedy)
@@ -173,7 +173,7 @@ func (h host) status(field string) string {
 	return ""
 }
 
-// masked counts the mounts over parts of /proc, but for binfmt_misc, which systemd mounts on every host.
+// masked counts the mounts over parts of /proc, except binfmt_misc, which systemd mounts on every host.
 func (h host) masked() (n int) {
 	for line := range strings.Lines(h.text("proc/self/mountinfo")) {
 		fields := strings.Fields(line)

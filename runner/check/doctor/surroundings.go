@@ -162,7 +162,7 @@ const rootMapping = 1<<unix.CAP_SETGID | 1<<unix.CAP_SETUID | 1<<unix.CAP_SETFCA
 // toolMapping is what newuidmap and newgidmap need at least. Set-uid root they need CAP_SYS_ADMIN, too.
 const toolMapping = 1<<unix.CAP_SETGID | 1<<unix.CAP_SETUID
 
-// ids returns how to let this process map ids, where that is known.
+// ids returns how to let this process map ids, where known.
 func (h host) ids(a surroundings) (sandbox.Remedy, bool) {
 	switch {
 	case h.admin && h.lacks("CapEff", rootMapping):

@@ -30,8 +30,7 @@ func StartIdle(ctx context.Context) (*Child, error) {
 // maxStderr is how much of a child's standard error is kept, in bytes.
 const maxStderr = 64 << 10
 
-// start executes this program again. The child dies with the thread that started it, which waits for it and does nothing
-// else.
+// start executes this program again. The child dies with the thread that started it, which only waits for it.
 func start(ctx context.Context, attr *syscall.SysProcAttr, args ...string) (*Child, error) {
 	cmd := exec.CommandContext(ctx, "/proc/self/exe")
 	cmd.Args, cmd.Env, cmd.Dir, cmd.SysProcAttr = args, []string{}, "/", attr
@@ -68,7 +67,7 @@ func StartError(err error, stderr []byte) error {
 	return fmt.Errorf("%w%s", err, reason(stderr))
 }
 
-// reason is the first line of a standard error behind a colon: Go's runtime begins with the reason.
+// reason is the first line of a standard error after a colon: Go's runtime starts with the reason.
 func reason(stderr []byte) string {
 	if line := FirstLine(stderr); line != "" {
 		return ": " + line
@@ -103,7 +102,7 @@ func (c *Child) answer(ctx context.Context) (string, error) {
 	return a.Seen, a.err()
 }
 
-// Close kills the child, with all processes below it where it has a PID namespace, and waits for it.
+// Close kills the child, with all processes in its PID namespace if it has one, and waits for it.
 func (c *Child) Close() {
 	_ = c.cmd.Process.Kill() // it may have ended
 	<-c.ended

@@ -20,8 +20,8 @@ const (
 	idleName  = "scidex-oci: doctor, idle"
 )
 
-// Main takes over a process that Run or StartIdle started, and does not return then. Call it first in main, and in
-// TestMain of every test that runs probes.
+// Main takes over a process that Run or StartIdle started; then it does not return. Call it first in main, and in TestMain
+// of every test that runs probes.
 func Main(probes func() []Probe) {
 	switch os.Args[0] {
 	case waitName:
@@ -81,11 +81,11 @@ func answerProbe(probes []Probe, name string) {
 		a.Error = err.Error()
 		_ = errors.As(err, &a.Errno)
 	}
-	_ = json.NewEncoder(os.Stdout).Encode(a) // the parent reports an answer that is missing
+	_ = json.NewEncoder(os.Stdout).Encode(a) // the parent reports a missing answer
 }
 
-// awaitMaps waits for a byte, which says that the id maps are written, and executes the program again: only an execve
-// as a mapped root gives capabilities (user_namespaces(7)).
+// awaitMaps waits for a byte, which says that the id maps are written, and executes the program again: only an execve as a
+// mapped root gives capabilities (user_namespaces(7)).
 func awaitMaps() {
 	if n, err := os.Stdin.Read(make([]byte, 1)); n != 1 || err != nil {
 		os.Exit(1)

@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// Lines splits what a process writes into lines. A process that is not trusted can write anything, so their number and
-// length are bounded; what exceeds the bounds is dropped and sets Excess.
+// Lines splits what a process writes into lines. An untrusted process can write anything, so their number and length are
+// bounded; what exceeds the bounds is dropped and sets Excess.
 type Lines struct {
 	lines  chan []byte
 	rest   []byte
@@ -79,7 +79,7 @@ func Decode(line []byte, into any) error {
 	return nil
 }
 
-// Head keeps the first Max bytes that are written to it.
+// Head keeps the first Max bytes written to it.
 type Head struct {
 	Max   int
 	Bytes []byte

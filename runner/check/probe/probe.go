@@ -1,5 +1,5 @@
-// Package probe holds what doctor and selftest share: probes that a child process makes and answers in JSON, runs that
-// are stopped together, bounded readers of what both write, and the parts of a request and of a report that are the same.
+// Package probe holds what doctor and selftest share: probes that a child process makes and answers in JSON, runs that are
+// stopped together, bounded readers of the output of both, and common parts of requests and reports.
 package probe
 
 import (
@@ -21,7 +21,7 @@ type Probe struct {
 	Do func() (seen string, err error)
 }
 
-// Mapping is which ids a child has in a user namespace of its own.
+// Mapping is which ids a child has in its user namespace.
 type Mapping int
 
 // The mappings. MapAccount maps the ids that a supervisor has.

@@ -46,7 +46,7 @@ func RandomName(prefix string) string {
 	return prefix + hex.EncodeToString(random[:])
 }
 
-// Dir is a directory that a check works in. Its lock ends with the process, which tells lockdir.Sweep what a killed one
+// Dir is a working directory of a check. Its lock ends with the process, by which lockdir.Sweep finds what a killed one
 // left. The zero Dir is none.
 type Dir struct {
 	Path string
@@ -62,7 +62,7 @@ func MakeDir(path string) (Dir, error) {
 	return Dir{path, lock}, nil
 }
 
-// Remove removes the directory with what it holds.
+// Remove removes the directory with its content.
 func (d Dir) Remove() error {
 	if d.lock == nil {
 		return nil

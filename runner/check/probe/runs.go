@@ -13,7 +13,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/request"
 )
 
-// StoppedError is returned by a check that a signal has stopped.
+// StoppedError is returned by a check that a signal stopped.
 type StoppedError struct{ Signal request.StopSignal }
 
 func (e *StoppedError) Error() string { return "stopped by " + e.Signal.Name }
@@ -108,7 +108,7 @@ func (r *Run) signal(signal request.StopSignal) {
 	}
 }
 
-// End asks a run to end, without its grace period.
+// End stops a run without its grace period.
 func (r *Run) End() {
 	for range 2 {
 		r.signal(request.StopSignal{ExitCode: result.SignalBase + int(unix.SIGTERM), Name: "SIGTERM"})

@@ -25,7 +25,7 @@ type canaryRun struct {
 	stderr probe.Head
 }
 
-// overdueAfter is how long a run may go on after its timeout. The selftest must end even where the timeout does not hold.
+// overdueAfter is how long a run may continue after its timeout. The selftest must end even if the timeout fails.
 const overdueAfter = 20 * time.Second
 
 // maxStderr is how much of a canary's standard error is kept, in bytes.

@@ -11,14 +11,14 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/host/lockdir"
 )
 
-// directory holds the files of the canaries: the program, their orders, whose turn it is.
+// directory holds the files of the canaries: the program, their orders and the turn.
 type directory struct{ probe.Dir }
 
-// dirPrefix begins the name of every directory.
+// dirPrefix starts the name of every directory.
 const dirPrefix = "scidex-oci-"
 
-// makeDirectory makes it in tmp and removes what killed selftests left there. It cannot be below the root, of which a run
-// may see nothing.
+// makeDirectory makes it in tmp and removes what killed selftests left there. It cannot be below the root, which is hidden
+// from runs.
 func makeDirectory(tmp, id string) (d directory, err error) {
 	if _, err := Sweep(tmp, false); err != nil {
 		return d, err
@@ -39,7 +39,7 @@ func makeDirectory(tmp, id string) (d directory, err error) {
 
 func (d directory) file(name string) string { return filepath.Join(d.Path, name) }
 
-// write writes a file that every id can read. It keeps the inode, since that is what the canaries have bound.
+// write writes a file that every id can read. It keeps the inode, which the canaries have bound.
 func (d directory) write(name string, text []byte) error {
 	f, err := os.OpenFile(d.file(name), os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o644) //nolint:gosec // only the caller can enter the directory
 	if err != nil {

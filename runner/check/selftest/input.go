@@ -62,7 +62,7 @@ func findFile(dir string) (found string) {
 // isText reports whether JSON can hold a name.
 func isText(name string) bool { return strings.ToValidUTF8(name, "") == name }
 
-// changed reports whether the source is not as it was.
+// changed reports whether the source has changed.
 func (in input) changed() bool { return timesOf(in.source) != in.before }
 
 // times of a file in nanoseconds; 0 where they cannot be read.

@@ -10,8 +10,8 @@ import (
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
-// A limit is tested with the caller's value where that is small, and otherwise with one of these, with which the same mechanism
-// does no harm to the host. The kernel's copy of the caller's value is read back for each run.
+// A limit is tested with the caller's value where that is small, and otherwise with one of these, with which the same
+// mechanism does not harm the host. The kernel's copy of the caller's value is read back for each run.
 const (
 	maxMemory  = 256 * spec.MiB
 	maxPids    = 200
@@ -39,7 +39,7 @@ func attempt(do, at string, amount int64) canary.Attempt {
 	return canary.Attempt{Do: do, At: at, With: strconv.FormatInt(amount, 10)}
 }
 
-// limitTests are the tests of all limits that this version has.
+// limitTests returns the tests of all limits of this version.
 func limitTests() []limitTest {
 	return []limitTest{
 		{

@@ -13,8 +13,8 @@ import (
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
-// What a canary needs: the Go runtime has some megabytes of its own, a dozen threads and, under an rlimit, where their stacks
-// count in full, much address space that it never touches.
+// What a canary needs: the Go runtime needs some megabytes, a dozen threads and, under an rlimit, which counts their stacks
+// in full, much address space that it never touches.
 const (
 	minMemory  = 64 * spec.MiB
 	minData    = 256 * spec.MiB
@@ -24,8 +24,8 @@ const (
 	minTimeout = spec.Duration(canary.MaxLife)
 )
 
-// withRoom raises limits with which a canary could not run. What it reaches does not depend on them; runs of their own prove
-// that limits hold.
+// withRoom raises limits that are too low for a canary. What it reaches does not depend on them; separate runs prove that
+// limits hold.
 func withRoom(a spec.Analysis) spec.Analysis {
 	a = defaults(a)
 	a.Memory = max(a.Memory, minMemory)
@@ -95,7 +95,7 @@ func (t *test) testLimits(ctx context.Context, lt limitTest) error {
 	return nil
 }
 
-// unheld is the check of a limit that nothing holds, which a caller who asks for best effort accepts.
+// unheld is the check of an unenforced limit, which a caller who requests best effort accepts.
 func unheld(e result.Enforcement, limits string) Check {
 	c := Check{Check: "limit", Target: e.Limit + " " + readable(e.Limit, e.Asked), Result: judge.Fail, Detail: "nobody holds it"}
 	if limits == spec.LimitsBestEffort {

@@ -123,7 +123,7 @@ func (p *pair) judgeAll() {
 	}
 }
 
-// judgeEnd checks that a canary ended as it should; otherwise its answer is dropped.
+// judgeEnd checks that a canary ended as expected; otherwise its answer is dropped.
 func (p *pair) judgeEnd(i int) Check {
 	run := p.canaries[i]
 	c := Check{Check: "canary", Target: run.id, Result: judge.Pass, Detail: run.Result.Message}

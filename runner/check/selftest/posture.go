@@ -35,7 +35,7 @@ func (v view) writeTrials() (all []trial) {
 // writable are the directories that a run may write, and /proc, where nothing can be created.
 var writable = []string{"/work", "/tmp", "/dev/shm", "/dev/pts", "/home/analysis", "/proc"}
 
-// skipped are paths that a search of the root leaves out: the inputs, which have trials of their own, and others.
+// skipped are paths that a search of the root omits: the inputs, which have their own trials, and others.
 func (v view) skipped(others ...string) string {
 	var paths []string
 	for _, in := range v.inputs {

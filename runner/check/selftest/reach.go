@@ -34,8 +34,8 @@ func (t *test) reach(ctx context.Context) (err error) {
 	return nil
 }
 
-// outside makes all controls before a canary starts. Only the targets get packets beyond this host: that DNS is out of reach
-// is proven with listeners on it.
+// outside makes all controls before a canary starts. Only the targets get packets beyond this host: listeners on it prove
+// that DNS is unreachable.
 func (t *test) outside(ctx context.Context) ([]trial, error) {
 	targets, notes := targetTrials(ctx, t.options.Targets)
 	t.report.Notes = append(t.report.Notes, notes...)

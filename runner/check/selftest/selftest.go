@@ -94,8 +94,8 @@ func newTest(ctx context.Context, r *phase.Host, options Options) (*test, error)
 	return t, nil
 }
 
-// allowing returns a runner that may also bind what is in dir, which the caller has not asked for. Binds that the caller may
-// not have were refused before.
+// allowing returns a host that may also bind what is in dir, which the caller has not requested. Binds forbidden to the
+// caller were refused before.
 func allowing(r *phase.Host, dir string) *phase.Host {
 	wider := *r
 	wider.AllowBinds = slices.Clone(r.AllowBinds)

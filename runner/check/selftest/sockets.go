@@ -8,8 +8,8 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/check/selftest/judge"
 )
 
-// judgeSockets wants that no socket or FIFO can be connected to. A socket that refuses proves something only where it
-// answers on the host.
+// judgeSockets requires that no socket or FIFO can be connected to. A refusing socket proves something only where it answers
+// on the host.
 func (v view) judgeSockets(o canary.Outcome) (judge.Result, string) {
 	result, details := judge.Pass, []string{}
 	for _, inside := range o.Steps() {

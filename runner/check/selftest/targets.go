@@ -38,8 +38,8 @@ func trialsOf(ctx context.Context, to target.Target) (trials []trial, notes []st
 	return serviceTrials(ctx, to.Host, to.Port)
 }
 
-// usualTrials try the usual addresses of a PostgreSQL on the host. Those where nothing answers are left out. Where nothing
-// answers at all, one trial says so.
+// usualTrials try the usual addresses of a PostgreSQL on the host, except those without an answer. Where none answers, one
+// trial says so.
 func usualTrials(ctx context.Context, to target.Target) (found []trial, notes []string) {
 	port, pattern := to.Port, ".s.PGSQL."+to.Port
 	if port == "" {

@@ -35,8 +35,8 @@ func (t trial) performOutside() trial {
 	return t
 }
 
-// verdict judges an outcome; nil where there is none, for the reason. Whatever is reached is a failure, even where the
-// control reached nothing.
+// verdict judges an outcome; nil where there is none, for the reason. Anything reached is a failure, even where the control
+// reached nothing.
 func (t trial) verdict(o *canary.Outcome, reason string) Check {
 	c := Check{Check: t.check, Target: t.target, Result: judge.Fail, Control: t.control}
 	if o == nil {

@@ -24,7 +24,7 @@ type view struct {
 	variables []string      // names in the environment
 }
 
-// look asks the runner for the OCI specification that a run of the analysis would have.
+// look gets the OCI specification that a run of the analysis would have.
 func look(ctx context.Context, r *phase.Host, a spec.Analysis, id string) (v view, err error) {
 	wanted := a
 	wanted.ID, wanted.Command = id, []string{canary.ProgramPath}
@@ -69,8 +69,8 @@ func completed(a spec.Analysis, mounts []specs.Mount) (spec.Analysis, error) {
 	return defaults(a.ResolvePaths(dir)), nil
 }
 
-// defaults sets what was not asked for, except the number of CPUs: where nothing can hold that, a run with the default
-// starts and a run that asks for the same number is refused.
+// defaults sets defaults, except the number of CPUs: where that cannot be enforced, a run with the default starts and a run
+// that requests the same number is refused.
 func defaults(a spec.Analysis) spec.Analysis {
 	cpus := a.CPUs
 	a = a.WithDefaults()

@@ -7,13 +7,13 @@ import (
 	"time"
 )
 
-// Where analyses are short, making one ready takes as long as it runs. So the next ones are made ready, up to their first
-// instruction, while those before them run. What is ready when a batch is drained has a row in the catalog and is
-// canceled: therefore none is made ready ahead for analyses of which one would wait for long (docs/adr/0020).
+// Short analyses take as long to prepare as to run. So the next ones are prepared, up to their first instruction, while
+// earlier ones run. What is prepared when a batch drains has a row in the catalog and is canceled: so nothing is prepared
+// ahead for analyses that would wait for long (docs/adr/0020).
 
 const (
 	shortTime  = time.Second // an analysis that takes less is short
-	shortInRow = 16          // as many, and no other, are taken for what comes
+	shortInRow = 16          // so many in a row: the next is taken for short
 )
 
 // streak is how many analyses in a row were short.
@@ -27,15 +27,15 @@ func (s *streak) add(o Outcome) {
 
 func (s streak) lasts() bool { return s >= shortInRow }
 
-// turns say which lines may begin: those before which fewer than jobs lines have not ended their analyses yet. So as many
-// run at once at most, and they begin no more out of order than if nothing were made ready ahead.
+// turns says which lines may start: those before which fewer than jobs lines have not ended their analyses yet. So at most
+// that many run at once, and the order of starts is as without preparation ahead.
 type turns struct {
 	jobs int
 	mu   sync.Mutex
 	live []*turn // in the order of the lines
 }
 
-// turn is that of one line.
+// turn is one line's turn.
 type turn struct {
 	of    *turns
 	begin chan struct{} // closed when it is its turn
@@ -52,7 +52,7 @@ func (t *turns) next() *turn {
 	return line
 }
 
-// call lets those begin whose turn it is.
+// call starts lines that have their turn.
 func (t *turns) call() {
 	for _, line := range t.live[:min(t.jobs, len(t.live))] {
 		if !line.open {
@@ -62,7 +62,7 @@ func (t *turns) call() {
 	}
 }
 
-// wait waits for a line's turn until ctx ends, and returns why it did. An attempt after the first has it still.
+// wait waits for the line's turn until ctx ends, and returns the cause then. A retry keeps the turn.
 func (t *turn) wait(ctx context.Context) error {
 	select {
 	case <-t.begin:
@@ -72,7 +72,7 @@ func (t *turn) wait(ctx context.Context) error {
 	}
 }
 
-// end says that the analysis of a line has ended, or never will begin. Further calls do nothing.
+// end notes that the analysis of a line has ended or will never start. It is idempotent.
 func (t *turn) end() {
 	t.of.mu.Lock()
 	defer t.of.mu.Unlock()

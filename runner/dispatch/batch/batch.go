@@ -19,11 +19,11 @@ type Line struct {
 	Number   int // from 1
 	Analysis spec.Analysis
 	Err      error // why it cannot be run
-	// Admit, where not nil, is for the Work to call once all is ready but for the analysis' first instruction, and returns
-	// when that may begin.
+	// Admit, where not nil, is called by the Work when all is ready for the analysis' first instruction. It returns when
+	// that may start.
 	Admit func(context.Context) error
-	// Vacate, where not nil, is for the Work to call once nothing of the line's analysis runs any more: the next one may
-	// begin, while this one's outputs are read and committed.
+	// Vacate, where not nil, is called by the Work when no process of the line's analysis is left: the next one may start
+	// while this one's outputs are read and committed.
 	Vacate func()
 }
 
@@ -35,60 +35,58 @@ func (l Line) Name() string {
 	return fmt.Sprintf("line %d", l.Number)
 }
 
-// Outcome is what came of a line.
+// Outcome is a line's outcome.
 type Outcome struct {
 	Result result.Result
-	// Err is why the result is not in the catalog as it says.
+	// Err is why the catalog does not have this result.
 	Err error
-	// Passed says that the result is of an earlier batch, and nothing was run.
+	// Passed says that the result is from an earlier batch; nothing was run.
 	Passed bool
 }
 
 // bad reports whether an outcome counts against MaxFailures: a new one that is not complete.
 func (o Outcome) bad() bool { return !o.Passed && o.Result.State != catalog.Complete }
 
-// Work does what a line asks for, and returns when that has ended. stop is as that of a request.Request. Do is called by
-// several goroutines.
+// Work runs a line, and returns when it has ended. stop is as in request.Request. Do is called by several goroutines.
 type Work interface {
 	Do(ctx context.Context, line Line, stop <-chan request.StopSignal) Outcome
 }
 
-// Source gives one line after the other, and io.EOF after the last. Next is called by one goroutine.
+// Source returns one line after the other, then io.EOF. Next is called by one goroutine.
 type Source interface {
 	Next() (Line, error)
 }
 
-// Overlapping is how many lines are on their way at most for each job of a batch whose lines overlap: one is made ready,
-// one runs and one is committed.
+// Overlapping is the maximum number of lines in progress per job of a batch whose lines overlap: one is prepared, one runs
+// and one is committed.
 const Overlapping = 3
 
 // Batch says how lines are run.
 type Batch struct {
 	Work Work
 	Jobs int // at once; at least 1
-	// Overlap says that a line whose analysis has ended gives its place to the next. As many as Jobs may be on their
-	// way from there to their end; and as many are made ready while others run, where those are short (ahead.go).
+	// Overlap starts the next line when an analysis has ended. At most Jobs lines are between their analysis' end and their
+	// own; and as many are prepared while others run, where those are short (ahead.go).
 	Overlap bool
-	// MaxFailures is how many lines may end otherwise than complete before no other is started; 0: any number.
+	// MaxFailures is how many lines may end other than complete before no more are started; 0 is no limit.
 	MaxFailures int
-	// Asked, where not nil, returns who wants this one run to end (`scidex-oci stop`): a number for each time that
-	// somebody asks, who then sends one signal.
+	// Asked, where not nil, returns a number for each `scidex-oci stop` of this one run; each of them sends one signal.
 	Asked func(id string) []int64
-	// Abandon, where not nil, is called with the third signal that is for all: whoever sends it waits no more for runs
-	// that do not end, or for a result that nobody reads.
+	// Abandon, where not nil, is called on the third signal for all: its sender no longer waits for runs that do not end, or
+	// for results that are not read.
 	Abandon func(request.StopSignal)
-	// Draining, where not nil, is called once no other line is started though there may be more.
+	// Draining, where not nil, is called once no more lines are started, though more may exist.
 	Draining func()
 	// Ended, where not nil, is called for each line that has ended, by the goroutine that ran it.
 	Ended func(Line, Outcome)
 }
 
-// Summary is what came of a batch.
+// Summary is a batch's outcome.
 type Summary struct {
 	Complete, Failed, Canceled, Errors int // lines by their end; lost runs are errors
 	Passed                             int // of these, those of an earlier batch
-	Last                               int // number of the last line that was started; none before it was not
-	// Signal is the first that asked the batch to end.
+	Last                               int // number of the last line that was started; all before it were
+	// Signal is the first one that stopped the batch.
 	Signal *request.StopSignal
 	// Full says that MaxFailures was reached, and lines may not have been started.
 	Full bool
@@ -116,9 +114,9 @@ func (s *Summary) Add(o Outcome) {
 	}
 }
 
-// Run runs the lines of a source. The first of signals ends those that run as their own stop does and starts no other,
-// and so does each further one to those that still run. It returns when nothing runs any more; a line that source still
-// waits for is left to it.
+// Run runs the lines of a source. The first of signals goes to the running lines, as their own stop, and no more lines are
+// started; each further one goes to those that still run. Run returns when nothing runs any more; a pending read of source
+// is left behind.
 func (b *Batch) Run(ctx context.Context, source Source, signals <-chan request.StopSignal) Summary {
 	quit := make(chan struct{})
 	defer close(quit)
@@ -155,7 +153,7 @@ type item struct {
 	err  error
 }
 
-// feed reads ahead by one line. It ends with the lines, or once quit is closed and its read is answered.
+// feed reads ahead by one line. It ends with the lines, or once quit is closed and its read returns.
 func feed(source Source, quit <-chan struct{}) <-chan item {
 	items := make(chan item)
 	go func() {
@@ -174,13 +172,13 @@ func feed(source Source, quit <-chan struct{}) <-chan item {
 	return items
 }
 
-// dispatch is one Run. Only the goroutine of Run touches it.
+// dispatch is one call of Run. Only Run's goroutine uses it.
 type dispatch struct {
 	*Batch
 	summary Summary
 	read    bool // there are no more lines
 	running map[int]*job
-	vacant  int // of them, those that have given their place to others
+	vacant  int // of them, those that have vacated for the next
 	turns   turns
 	short   streak
 	vacated chan *job
@@ -194,8 +192,7 @@ type dispatch struct {
 type job struct {
 	line Line
 	stop chan request.StopSignal
-	// heard are those who have asked for this very run to end, and ahead how many of them were heard before their
-	// signal.
+	// heard are the stop requests received for this run, and ahead how many of them came before their signal.
 	heard  []int64
 	ahead  int
 	vacant bool
@@ -206,7 +203,7 @@ type ending struct {
 	outcome Outcome
 }
 
-// closed reports whether no line is started any more.
+// closed reports whether no more lines are started.
 func (d *dispatch) closed() bool { return d.read || d.summary.Signal != nil || d.summary.Full }
 
 // full reports whether a line has to wait for others.
@@ -266,15 +263,15 @@ func (d *dispatch) finish(e ending) {
 	}
 }
 
-// drain tells that no other line is started, the first time.
+// drain reports, once, that no more lines are started.
 func (d *dispatch) drain() {
 	if !d.closed() && d.Draining != nil {
 		d.Draining()
 	}
 }
 
-// heed passes a signal on: to the runs that somebody wants to end one by one, or else to all. `stop` sends the signal to
-// this process, which a run shares with the others.
+// heed passes a signal on: to the runs that were stopped one by one, or else to all. `stop` sends the signal to this
+// process, which a run shares with the others.
 func (d *dispatch) heed(s request.StopSignal) {
 	if d.Asked != nil && s.Name == "SIGTERM" && d.address(s) {
 		return
@@ -291,9 +288,9 @@ func (d *dispatch) heed(s request.StopSignal) {
 	}
 }
 
-// address passes a signal on to the runs that are asked to end by somebody who was not heard before, and reports whether
-// it is for them. Where several are, the signals of the others are still to come, and are theirs. Any other signal is
-// for the batch, also while a run that was asked goes on.
+// address passes a signal on to the runs with a new stop request, and reports whether it was for them. Where there are
+// several, the signals of the others are still to come. Any other signal is for the batch, also while a run that was asked
+// to stop goes on.
 func (d *dispatch) address(s request.StopSignal) bool {
 	first := true
 	for _, j := range d.running {
@@ -312,7 +309,7 @@ func (d *dispatch) address(s request.StopSignal) bool {
 	return !first || d.answered()
 }
 
-// answered reports whether a signal is of somebody who was heard before it came.
+// answered reports whether a signal belongs to a stop request before it.
 func (d *dispatch) answered() bool {
 	for _, j := range d.running {
 		if j.ahead > 0 {

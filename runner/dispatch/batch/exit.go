@@ -2,7 +2,7 @@ package batch
 
 import "github.com/scidex-ai/scidex-oci/outputs/result"
 
-// ExitCode is what a batch exits with: that of the signal which drained it, 125 where a line ended in an error, 1 where one
+// ExitCode is a batch's exit code: that of the signal which drained it, 125 where a line ended in an error, 1 where one
 // failed or was canceled, else 0.
 func (s Summary) ExitCode() int {
 	switch {
@@ -16,7 +16,7 @@ func (s Summary) ExitCode() int {
 	return 0
 }
 
-// ExitCode is that of a batch with this result alone.
+// ExitCode is a batch's with this result alone.
 func ExitCode(r result.Result) int {
 	var s Summary
 	s.Add(Outcome{Result: r})

@@ -11,7 +11,7 @@ import (
 // maxLine bounds a line in bytes: that of a manifest, with room for its end.
 const maxLine = 1<<20 + 2
 
-// Reader reads the lines of a batch one by one; blank ones are passed over.
+// Reader reads the lines of a batch one by one and skips blank ones.
 type Reader struct {
 	from   *bufio.Reader
 	name   string
@@ -19,19 +19,18 @@ type Reader struct {
 	number int
 }
 
-// Parse makes a line of its text; the text is good until it returns. Its error names the place.
+// Parse parses a line. The text is valid until it returns. Its error names the location.
 type Parse func(text []byte, number int) Line
 
-// NewReader reads from a file or stream, which messages call name.
+// NewReader reads from a file or stream, named name in messages.
 func NewReader(from io.Reader, name string, parse Parse) *Reader {
 	return &Reader{from: bufio.NewReaderSize(from, 64<<10), name: name, parse: parse}
 }
 
-// mark is the byte order mark that editors of Windows begin a file of UTF-8 with; RFC 8259, section 8.1, lets it be
-// ignored.
+// mark is the byte order mark with which Windows editors start a UTF-8 file; RFC 8259, section 8.1, lets parsers ignore it.
 var mark = []byte("\ufeff")
 
-// Next returns the next line, with its Err where it is none; an error of its own where the stream cannot be read.
+// Next returns the next line, with its Err where it is invalid, or an error where the stream cannot be read.
 func (r *Reader) Next() (Line, error) {
 	for {
 		text, whole, err := r.read()
@@ -51,7 +50,7 @@ func (r *Reader) Next() (Line, error) {
 	}
 }
 
-// read takes a line of which no more than maxLine bytes are kept. The last one need not end.
+// read returns a line, at most maxLine bytes of it. The last one need not end.
 func (r *Reader) read() (text []byte, whole bool, err error) {
 	whole = true
 	for {

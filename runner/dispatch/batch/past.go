@@ -11,7 +11,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/watch"
 )
 
-// PastRuns is the Past that a catalog has.
+// PastRuns is a Past that reads a catalog.
 type PastRuns struct {
 	*Runs
 	Catalog interface {

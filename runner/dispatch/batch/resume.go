@@ -11,25 +11,25 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/request"
 )
 
-// Past is what came of the lines in batches before.
+// Past gives the outcomes of earlier batches.
 type Past interface {
-	// Last returns the last attempt of the line's id as it was recorded, and how the request that it was made for
-	// differs from the line's. It returns catalog.ErrNotFound where there was none.
+	// Last returns the last recorded attempt of the line's id, and how its request differs from the line's. It returns
+	// catalog.ErrNotFound where there was none.
 	Last(ctx context.Context, line Line) (result result.Result, changes []string, err error)
 	// Refuse makes the outcome of a line that cannot be run.
 	Refuse(line Line, err error) Outcome
-	// PostProcess calls the hook of a run again, and nothing else of it. It returns false where the caller gives none.
+	// PostProcess repeats only the hook of a run. It returns false where the caller has none.
 	PostProcess(ctx context.Context, line Line, last result.Result, stop <-chan request.StopSignal) (Outcome, bool)
 }
 
-// Resuming is a Work that does only what batches before have left to do.
+// Resuming is a Work that does only what earlier batches left to do.
 type Resuming struct {
 	Work
 	Past Past
 }
 
-// Do passes over a line that is complete or has failed, with its recorded result. An id stands for one request: a line
-// that asks for something else under the same is refused.
+// Do skips a line that is complete or has failed, and returns its recorded result. An id stands for one request: a line with
+// another request under the same id is refused.
 func (r Resuming) Do(ctx context.Context, line Line, stop <-chan request.StopSignal) Outcome {
 	if line.Err == nil && line.Analysis.ID == "" {
 		line.Err = ErrNoID
@@ -59,5 +59,5 @@ func (r Resuming) Do(ctx context.Context, line Line, stop <-chan request.StopSig
 	return r.Work.Do(ctx, line, stop)
 }
 
-// ErrNoID refuses a line that cannot be known again.
+// ErrNoID refuses a line that has no id.
 var ErrNoID = errors.New(`--resume needs an "id" on each line, by which its run is known; add the one that it had in the batch before`)

@@ -11,18 +11,18 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/request"
 )
 
-// Retrying is a Work that repeats a line, each time as the next attempt of its id, while it ends for no fault of the
-// analysis, so that another attempt may end otherwise. A failed one is never repeated, nor one that was asked to end.
+// Retrying is a Work that repeats a line as the next attempt of its id, while it ends for a reason outside of the analysis.
+// A failed line is never repeated, nor one that was asked to stop.
 type Retrying struct {
 	Work
 	Retries int
-	// Pause is how long to wait before the retry of that number, from 1.
+	// Pause is how long to wait before a retry, numbered from 1.
 	Pause func(retry int) time.Duration
-	// Tell, where not nil, hears of each retry before the pause.
+	// Tell, where not nil, is called before each retry's pause.
 	Tell func(line Line, o Outcome, retry int, pause time.Duration)
 }
 
-// Do returns what the last attempt came to.
+// Do returns the last attempt's outcome.
 func (r Retrying) Do(ctx context.Context, line Line, stop <-chan request.StopSignal) Outcome {
 	passed, asked, done := relay(stop)
 	defer done()
@@ -50,7 +50,7 @@ func (r Retrying) Do(ctx context.Context, line Line, stop <-chan request.StopSig
 	}
 }
 
-// relay passes signals on until done is called. asked is closed before the first is.
+// relay passes signals on until done is called. asked is closed before the first.
 func relay(stop <-chan request.StopSignal) (passed <-chan request.StopSignal, asked <-chan struct{}, done func()) {
 	to, first, over := make(chan request.StopSignal, cap(stop)), make(chan struct{}), make(chan struct{})
 	go func() {
@@ -68,8 +68,8 @@ func relay(stop <-chan request.StopSignal) (passed <-chan request.StopSignal, as
 	return to, first, func() { close(over) }
 }
 
-// repeatable reports whether another attempt may end otherwise: not that of a request that was refused, nor of a run
-// whose end waits to be committed, or whose hook alone is to be repeated.
+// repeatable reports whether another attempt may end otherwise: not for a refused request, nor a run whose end is pending,
+// or of which only the hook is to be repeated.
 func repeatable(o Outcome) bool {
 	var refused *request.Error
 	var unusable *request.CatalogError
@@ -87,7 +87,7 @@ func repeatable(o Outcome) bool {
 	}
 }
 
-// Doubling waits a second before the first retry and twice as long before each other, at most a minute.
+// Doubling returns the pause before a retry: a second, then twice the last one, at most a minute.
 func Doubling(retry int) time.Duration {
 	return min(time.Second<<min(retry-1, 6), time.Minute)
 }

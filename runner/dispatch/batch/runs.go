@@ -20,12 +20,12 @@ type Runs struct {
 	Version string // of this program
 	// AnyRoot, Overwrite and NoAudit are those of each request.Request.
 	AnyRoot, Overwrite, NoAudit bool
-	// Hook, where not nil, makes the post-process command of a line, and what is to be called after it.
+	// Hook, where not nil, makes the post-process command of a line, and what to call after it.
 	Hook      func(Line) (hook *request.Hook, done func())
 	Suspended *SuspendGroup
-	// At adds the place of a line to the error that refuses it.
+	// At adds a line's location to the error that refuses it.
 	At func(number int, err error) error
-	// Begun is called when the analysis of a line may begin, Used with what it uses.
+	// Begun is called when the analysis of a line may start, Used with what it uses.
 	Begun func(Line)
 	Used  func(line Line, id string, usage event.Usage)
 	// Events, where not nil, takes the events of all runs.
@@ -91,7 +91,7 @@ func (r *Runs) admit(line Line) func(context.Context) error {
 	}
 }
 
-// observe passes events on. Once an analysis has exited the next may begin.
+// observe passes events on. Once an analysis has exited the next may start.
 func (r *Runs) observe(line Line) func(event.Event) error {
 	return func(e event.Event) error {
 		if usage, ok := e.Data.(event.Usage); ok {
@@ -107,7 +107,7 @@ func (r *Runs) observe(line Line) func(event.Event) error {
 	}
 }
 
-// run runs a request under the supervisor that all share.
+// run runs a request under the shared supervisor.
 func (r *Runs) run(ctx context.Context, req request.Request) (result.Result, error) {
 	var err error
 	if req.Begun, err = r.Crew.Begin(req.Analysis.Limits); err != nil {
@@ -116,7 +116,7 @@ func (r *Runs) run(ctx context.Context, req request.Request) (result.Result, err
 	return runner.Run(ctx, r.Runner, req)
 }
 
-// at adds the place of a line to the error that refuses it. Other errors stay as they are.
+// at adds the location of a line to the error that refuses it. Other errors are unchanged.
 func (r *Runs) at(line Line, err error) error {
 	var refused *request.Error
 	if !errors.As(err, &refused) {

@@ -10,18 +10,17 @@ import (
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
-// Survey is what is known of lines that were all looked at before the first is run.
+// Survey is what is known of all lines, checked before the first is run.
 type Survey struct {
 	Lines, Bad int
-	// Memory in bytes and CPUs are the most that a line asks for.
+	// Memory in bytes and CPUs are the most that a line requests.
 	Memory int64
 	CPUs   float64
 	Inputs int // most files and directories that a line shows
 }
 
-// Look reads a source to its end and tells bad of each line that cannot be run: by its Err, because its id is that of
-// an earlier line, or by check, whose error like that gets its place from at. Of each line it keeps a digest of the id,
-// 16 bytes.
+// Look reads a source to its end and calls bad for each line that cannot be run: because of its Err, a duplicate id, or an
+// error of check; at adds the location to the last two. It keeps a digest of each line's id, 16 bytes.
 func Look(source Source, check func(Line) error, at func(number int, err error) error, bad func(Line)) (s Survey, err error) {
 	seen := map[[16]byte]int32{}
 	for {
@@ -58,7 +57,7 @@ func inputs(a spec.Analysis) int {
 	return n
 }
 
-// repeated refuses an id that an earlier line has.
+// repeated refuses a duplicate id.
 func repeated(line Line, seen map[[16]byte]int32) error {
 	id := line.Analysis.ID
 	if id == "" {

@@ -6,13 +6,13 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/suspend"
 )
 
-// SuspendGroup suspends and resumes all analyses that run. The zero value is ready.
+// SuspendGroup suspends and resumes all running analyses. The zero value is ready.
 type SuspendGroup struct {
 	mu      sync.Mutex
 	members map[*suspend.Suspender]bool
 }
 
-// Join adds an analysis that is about to begin, until leave is called.
+// Join adds an analysis that is about to start, until leave is called.
 func (g *SuspendGroup) Join() (member *suspend.Suspender, leave func()) {
 	member = &suspend.Suspender{}
 	g.mu.Lock()
@@ -28,7 +28,7 @@ func (g *SuspendGroup) Join() (member *suspend.Suspender, leave func()) {
 	}
 }
 
-// Suspend suspends one after the other, and calls then once all are. None begins meanwhile.
+// Suspend suspends one after the other, and then calls then. None starts meanwhile.
 func (g *SuspendGroup) Suspend(then func()) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -13,14 +13,14 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/standby"
 )
 
-// Capacity is what a machine, or the control groups that a process of it is in, have for runs. 0 is unknown.
+// Capacity is what a machine, or the control groups around a process of it, have for runs. 0 is unknown.
 type Capacity struct {
 	Memory int64   // bytes
 	CPUs   float64 // cores
 }
 
-// ReadCapacity reads what is there for this process: the memory that is free for new programs (MemAvailable,
-// proc_meminfo(5)) and the CPUs that it may use, or the less that its control groups leave.
+// ReadCapacity reads what this process can use: the memory that is free for new programs (MemAvailable, proc_meminfo(5)) and
+// the CPUs that it may use, or the less that its control groups leave.
 func ReadCapacity() Capacity {
 	c := Capacity{Memory: memoryAvailable("/proc/meminfo"), CPUs: float64(runtime.NumCPU())}
 	held := cgroup.FindOuter(cgroup.System{}, os.Getpid()).Held()
@@ -45,7 +45,7 @@ func (c Capacity) Runs(memory int64, cpus float64) int {
 		most = max(1, c.Memory/memory)
 	}
 	if c.CPUs > 0 && cpus > 0 {
-		// A quotient of fractions such as 0.1 is not quite what it should be.
+		// A quotient of fractions such as 0.1 is inexact.
 		byCPU := max(1, int64(c.CPUs/cpus+1e-9))
 		if most == 0 || byCPU < most {
 			most = byCPU
@@ -54,8 +54,8 @@ func (c Capacity) Runs(memory int64, cpus float64) int {
 	return int(max(1, most))
 }
 
-// Fit is how many jobs of a batch this process and its user have room for, at most as many as asked for, and what there is
-// no more of.
+// Fit is how many jobs of a batch this process and its user have room for, at most the given number, and what there is no
+// more of.
 func Fit(jobs int, d room.Demand) (fits int, short string, err error) {
 	account, err := sandbox.ReadAccount()
 	if err != nil {
@@ -65,7 +65,7 @@ func Fit(jobs int, d room.Demand) (fits int, short string, err error) {
 	return int(most), short, nil
 }
 
-// memoryAvailable is 0 where the kernel does not tell.
+// memoryAvailable is 0 where the kernel has none.
 func memoryAvailable(meminfo string) int64 {
 	f, err := os.Open(meminfo)
 	if err != nil {

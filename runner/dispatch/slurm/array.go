@@ -10,16 +10,16 @@ import (
 
 // What a task needs beside its analysis.
 const (
-	// ownMemory is for launcher, supervisor and Slurm's own step daemon, which the task's control group may count: 32 MiB each
-	// at most, with room for SQLite and for pages that are being written.
+	// ownMemory is for launcher, supervisor and Slurm's step daemon, which the task's control group may count: 32 MiB each
+	// at most, with room for SQLite and for pages being written.
 	ownMemory = 128 * spec.MiB
-	// startTime is for what comes before the analysis: looking through inputs, an image's check, the container.
+	// startTime is for what comes before the analysis: scanning the inputs, an image's check, the container.
 	startTime = 2 * time.Minute
-	// endTime is for what comes after it beside the harvest: commit, and delivery to the spool.
+	// endTime is for what comes after it except the harvest: commit, and delivery to the spool.
 	endTime = time.Minute
-	// harvestRate is the least at which outputs are read, hashed and copied twice, in bytes a second.
+	// harvestRate is the minimum for reading, hashing and twice copying outputs, in bytes a second.
 	harvestRate = 16 * spec.MiB
-	// signalSlack is by how much Slurm may signal too early (sbatch(1), --signal).
+	// signalSlack is how early Slurm may signal (sbatch(1), --signal).
 	signalSlack = time.Minute
 )
 
@@ -31,7 +31,7 @@ type Size struct {
 	Signal    int   `json:"signal"`  // seconds before it when Slurm sends SIGTERM, so that the run ends with its harvest
 }
 
-// SizeOf is what an analysis needs, with the defaults filled in where it does not say.
+// SizeOf returns what an analysis needs, with defaults filled in.
 func SizeOf(a spec.Analysis) Size {
 	a = a.WithDefaults()
 	after := time.Duration(a.Grace) + time.Duration(a.WorkSize/harvestRate)*time.Second + endTime
@@ -53,13 +53,13 @@ type Array struct {
 	Lines []int `json:"lines"` // by their task: the numbers of the lines
 }
 
-// Sized is a line and what it needs.
+// Sized is a line and its size.
 type Sized struct {
 	Number int
 	Size
 }
 
-// Arrays puts lines into as few arrays as their sizes allow, in the order of the lines. Nothing is rounded up to a larger size.
+// Arrays groups lines into as few arrays as their sizes allow, in line order. No size is rounded up.
 func Arrays(lines []Sized) []Array {
 	var all []Array
 	open := map[Size]int{} // the last array of each size

@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// ErrMissing is returned for a command of Slurm's that is not installed here.
+// ErrMissing is returned for a Slurm command that is not installed here.
 var ErrMissing = errors.New("was not found in PATH; call this where Slurm's commands are, such as on a login node")
 
 // Available refuses where Slurm's commands are not.
@@ -28,7 +28,7 @@ func Available() error {
 	return nil
 }
 
-// call calls one of Slurm's commands and returns its standard output. Its error says what the command said.
+// call runs one of Slurm's commands and returns its standard output. Its error has the command's message.
 func call(ctx context.Context, name string, args ...string) (string, error) {
 	c := exec.CommandContext(ctx, name, args...)
 	c.WaitDelay = time.Second
@@ -55,8 +55,8 @@ func call(ctx context.Context, name string, args ...string) (string, error) {
 // kept are variables that say where jobs go, and nothing that the script says.
 var kept = []string{"SBATCH_ACCOUNT", "SBATCH_PARTITION", "SBATCH_QOS", "SBATCH_RESERVATION", "SBATCH_CONSTRAINT"}
 
-// environment is that of Slurm's commands: without the variables that are options of theirs. Those of sbatch win over the script,
-// and one of squeue would hide tasks, which then would be taken for gone.
+// environment is that of Slurm's commands: without variables that are options of theirs. Those of sbatch override the
+// script, and one of squeue would hide tasks, which then would be taken for gone.
 func environment(all []string) []string {
 	return slices.DeleteFunc(slices.Clone(all), func(variable string) bool {
 		name, _, _ := strings.Cut(variable, "=")
@@ -72,16 +72,16 @@ func environment(all []string) []string {
 	})
 }
 
-// saidError is what a command of Slurm's said when it failed.
+// saidError is the message of a Slurm command that failed.
 type saidError struct{ command, what string }
 
 func (e *saidError) Error() string { return fmt.Sprintf("%s failed: %s", e.command, e.what) }
 
-// ErrLeft is returned where jobs may be left of a submission that failed.
+// ErrLeft is returned where a failed submission may have left jobs.
 var ErrLeft = errors.New("jobs of it may be left in Slurm")
 
-// Submit gives Slurm the arrays of a spool whose scripts are written: all of them, or none. Where there are several, none
-// begins before Slurm has all. Where some may be left that is ErrLeft.
+// Submit submits the arrays of a spool whose scripts are written: all of them, or none. Where there are several, none starts
+// before Slurm has all. It returns ErrLeft where jobs may be left.
 func (s Spool) Submit(ctx context.Context, args []string) error {
 	asked := 0
 	err := s.submit(ctx, args, &asked)
@@ -89,7 +89,7 @@ func (s Spool) Submit(ctx context.Context, args []string) error {
 		return nil
 	}
 	var left error
-	for k := range asked { // by name: of a call that failed nobody knows the job's number
+	for k := range asked { // by name: after a failed call the job's number is unknown
 		left = errors.Join(left, scancel(context.WithoutCancel(ctx), "--user="+strconv.Itoa(s.Submission.UID), "--name="+s.Submission.JobName(k)))
 	}
 	if left != nil {
@@ -98,11 +98,11 @@ func (s Spool) Submit(ctx context.Context, args []string) error {
 	return err
 }
 
-// unheard is in what sbatch says where it had no connection to the controller, which so has made no job
+// unheard is in sbatch's message where it had no connection to the controller, which so has made no job
 // (SLURMCTLD_COMMUNICATIONS_CONNECTION_ERROR in Slurm's errno.h).
 const unheard = "connect failure"
 
-// submit counts the arrays of which Slurm was asked to take one.
+// submit counts in asked the arrays that it has passed to Slurm.
 func (s Spool) submit(ctx context.Context, args []string, asked *int) error {
 	var jobs []string
 	several := len(s.Submission.Arrays) > 1
@@ -115,7 +115,7 @@ func (s Spool) submit(ctx context.Context, args []string, asked *int) error {
 			given = append(given, "--hold")
 		}
 		*asked++
-		// A call that is cut short may have made a job all the same.
+		// A call that is cut short may still have made a job.
 		out, err := call(context.WithoutCancel(ctx), "sbatch", append(given, s.ScriptPath(k))...)
 		if err != nil && strings.Contains(err.Error(), unheard) {
 			*asked--
@@ -142,8 +142,8 @@ func (s Spool) submit(ctx context.Context, args []string, asked *int) error {
 	return err
 }
 
-// Cancel asks Slurm to end what is left of a submission. What has not begun never begins; what runs has its SIGTERM, and ends
-// with its grace and its harvest. More than the time that a task has for that (Size.Signal) it may not take: then Cancel with kill.
+// Cancel cancels what is left of a submission. Pending tasks never start; running ones get SIGTERM, and end with their grace
+// and harvest within the time that a task has for that (Size.Signal). For one that takes longer: Cancel with kill.
 func (s Spool) Cancel(ctx context.Context, tasks map[TaskID]Status, kill bool) (err error) {
 	if err := s.SetCanceled(); err != nil {
 		return err

@@ -19,23 +19,23 @@ import (
 type Collector struct {
 	Spool   Spool
 	Runner  *phase.Host
-	Store   store.Store // of the Runner
+	Store   store.Store // of the Host
 	Version string      // of this program
 	// Committed is called with each line that a round has committed, Failed with each that it could not commit.
 	Committed func(line int, r result.Result)
 	Failed    func(line int, err error)
 }
 
-// Round is what one pass over the lines of a spool came to.
+// Round is the outcome of one pass over a spool's lines.
 type Round struct {
 	Summary batch.Summary // of the lines that have a result
-	Left    int           // lines that are under way
+	Left    int           // lines in progress
 	Failed  int           // lines that could not be committed
 	Unasked error         // why Slurm could not be asked, where a line depends on it
 }
 
-// Check refuses a catalog that is not that of the submission, and a submission that is still under way. It binds the blob
-// store to the catalog.
+// Check refuses a catalog that is not the submission's, and a submission still in progress. It binds the blob store to the
+// catalog.
 func (c *Collector) Check(ctx context.Context) error {
 	id, _, err := store.Match(ctx, c.Runner.Catalog, c.Runner.Blobs)
 	if err != nil {
@@ -140,8 +140,8 @@ func (c *Collector) commit(ctx context.Context, id TaskID, n int, has bool, stat
 	return err
 }
 
-// conclude writes the result of a line whose task left none. Where the task is alive after all, it finds its place taken when
-// it delivers.
+// conclude writes the result of a line whose task left none. A task that is alive after all finds that result when it
+// delivers.
 func (c *Collector) conclude(id TaskID, line Line, status Status) error {
 	began, err := c.Spool.Began(line.Number)
 	if err != nil {

@@ -1,13 +1,13 @@
-// Package slurm runs lines of a batch as job arrays of Slurm: what each line needs of a node, the script, how to ask Slurm's
-// commands what became of it, and what that means for a line without a result. Task runs one line on its node (docs/adr/0026,
+// Package slurm runs lines of a batch as job arrays of Slurm: what each line needs of a node, the script, how to query Slurm
+// for its state, and what that means for a line without a result. Task runs one line on its node (docs/adr/0026,
 // docs/slurm.md).
 //
-// "slurm submit" writes a spool (submission.go) and gives Slurm a script for each array. A task is one process
-// (task.go) with a root of its own on the node, which runs its line like any run and delivers the
-// result. "slurm collect" commits what was delivered and writes the end of a task that left nothing.
+// "slurm submit" writes a spool (submission.go) and submits a script for each array. A task is one process (task.go) with
+// its own root on the node, which runs its line like any run and delivers the result. "slurm collect" commits what was
+// delivered and writes the end of a task that left nothing.
 //
 //   - A result is a record that gets its name by link(2): where a task and a collect that takes it for dead both write one,
 //     the first stands (outputs/record, KeepFirst).
-//   - Slurm is asked before the results are read. Its answer counts only for a task without a result (verdict.go).
+//   - Slurm is queried before the results are read. Its answer counts only for a task without a result (verdict.go).
 //   - The roots of killed tasks are found by their locks and removed by the user's next task on that node (runner/host/lockdir).
 package slurm

@@ -9,7 +9,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 )
 
-// Overview is where the lines of a submission stand: what "slurm status --json" prints.
+// Overview is the state of a submission's lines: what "slurm status --json" prints.
 type Overview struct {
 	V           int               `json:"v"` // 1
 	Spool       string            `json:"spool"`
@@ -28,7 +28,7 @@ type ArrayOverview struct {
 	Size
 }
 
-// LineState is where a line stands.
+// LineState is the state of a line.
 type LineState string
 
 const (
@@ -36,28 +36,28 @@ const (
 	lineRunning   LineState = "running"
 	lineDelivered LineState = "delivered" // its result waits for collect
 	lineCollected LineState = "collected"
-	lineEnded     LineState = "ended" // without a result, as collect tells
+	lineEnded     LineState = "ended" // without a result, as collect finds
 )
 
-// LineOverview is where one line stands.
+// LineOverview is the state of one line.
 type LineOverview struct {
 	Line    int       `json:"line"`
 	ID      string    `json:"id"`
 	Attempt int       `json:"attempt"`
 	Task    string    `json:"task"` // "12_3"
 	Stands  LineState `json:"stands"`
-	// Slurm is Slurm's own word and Node where the task runs or ran, as long as Slurm knows.
+	// Slurm is Slurm's state, and Node where the task runs or ran, as long as Slurm knows.
 	Slurm string `json:"slurm,omitempty"`
 	Node  string `json:"node,omitempty"`
-	// State, Reason and Message are those of a result that is there.
+	// State, Reason and Message are those of the result, if any.
 	State   catalog.State `json:"state,omitempty"`
 	Reason  string        `json:"reason,omitempty"`
 	Message string        `json:"message,omitempty"`
-	// Late is the path of a second result, which came after the line had one.
+	// Late is the path of a second result, which came after the first.
 	Late string `json:"late,omitempty"`
 }
 
-// ReadOverview reads where the lines of a spool stand. It asks Slurm before it reads the results, so that it misses none.
+// ReadOverview reads where a spool's lines stand. It queries Slurm before it reads the results, so that it misses none.
 func ReadOverview(ctx context.Context, s Spool) (status Overview, err error) {
 	status = Overview{V: 1, Spool: s.Dir, CatalogID: s.Submission.CatalogID, SubmittedAt: s.Submission.SubmittedAt, Totals: map[LineState]int{}}
 	if status.Canceled, err = s.Canceled(); err != nil {

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Call is how a node calls this program. All paths are absolute.
+// Call is how a node runs this program. All paths are absolute.
 type Call struct {
 	Program string // the same on every node
 	Spool   string
@@ -26,9 +26,9 @@ func (c Call) Validate() error {
 // path is PATH on a node: Slurm's own comes from the caller or from a login shell there.
 const path = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
-// Script is the batch script of the k-th array. Its directives are numbers and the name; paths are words of the shell, quoted.
-// The shell is replaced, so that Slurm's signals for it (B:) come to scidex-oci. Nothing of the submitter's environment or of a
-// login shell's passes it: scidex-oci on a node goes by its command line and the node's own config file.
+// Script returns the batch script of the k-th array. Its directives are numbers and the name; paths are quoted shell words.
+// The shell is replaced, so that Slurm's signals for it (B:) reach scidex-oci. The environments of the submitter and of a
+// login shell are dropped: scidex-oci on a node uses its command line and the node's config file.
 func (s Submission) Script(k int, call Call) string {
 	array := s.Arrays[k]
 	return fmt.Sprintf(`#!/bin/sh
@@ -62,7 +62,7 @@ func Quote(text string) string {
 	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
 }
 
-// ours are the options of sbatch that the script has, and those with which it would mean something else.
+// ours are the sbatch options that the script sets, and those that would change its meaning.
 var ours = []string{
 	"--job-name", "-J", "--array", "-a", "--nodes", "-N", "--ntasks", "-n", "--cpus-per-task", "-c", "--mem", "--mem-per-cpu",
 	"--mem-per-gpu", "--time", "-t", "--time-min", "--signal", "--requeue", "--no-requeue", "--export", "--export-file",
@@ -70,7 +70,7 @@ var ours = []string{
 	"--hold", "-H", "--test-only", "--clusters", "-M", "--uid", "--gid", "--ntasks-per-node",
 }
 
-// CheckArgument refuses what sbatch cannot be told besides: an option that is the script's.
+// CheckArgument refuses an sbatch option that is the script's.
 func CheckArgument(arg string) error {
 	name, _, _ := strings.Cut(arg, "=")
 	if !strings.HasPrefix(arg, "-") || arg == "-" || arg == "--" {

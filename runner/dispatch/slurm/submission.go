@@ -16,10 +16,10 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/spool"
 )
 
-// Submission is what was submitted: spool.json. It is written once, before Slurm is asked for anything.
+// Submission is what was submitted: spool.json. It is written once, before Slurm is called.
 type Submission struct {
 	V           int       `json:"v"`          // 1
-	Name        string    `json:"name"`       // the names of the jobs begin with it
+	Name        string    `json:"name"`       // the names of the jobs start with it
 	CatalogID   string    `json:"catalog_id"` // where the results belong
 	SubmittedAt time.Time `json:"submitted_at"`
 	UID         int       `json:"uid"` // whose jobs they are
@@ -34,13 +34,13 @@ type Line struct {
 	Attempt   int               `json:"attempt"`
 	CreatedAt time.Time         `json:"created_at"`
 	Labels    map[string]string `json:"labels,omitempty"`
-	Request   json.RawMessage   `json:"request"` // the spec.Analysis as it was asked for, all paths absolute
+	Request   json.RawMessage   `json:"request"` // the spec.Analysis as requested, all paths absolute
 }
 
 // Key is that of the run in the catalog.
 func (l Line) Key() catalog.Key { return catalog.Key{ID: l.ID, Attempt: l.Attempt} }
 
-// Began is what a task leaves when it takes its line up: began/N.json.
+// Began is what a task writes when it starts its line: began/N.json.
 type Began struct {
 	Host   string    `json:"host"`
 	BootID string    `json:"boot_id"`
@@ -64,7 +64,7 @@ const (
 	jobsDir       = "jobs"
 )
 
-// Create makes the spool of a submission, in a directory that is not there yet.
+// Create makes the spool of a submission, in a new directory.
 func Create(dir string, s Submission, lines []Line) (_ Spool, err error) {
 	if len(lines) == 0 {
 		return Spool{}, errNoArrays
@@ -117,7 +117,7 @@ func Open(dir string) (Spool, error) {
 // Line reads the n-th line.
 func (s Spool) Line(n int) (Line, error) { return ReadLine(s.LinePath(n)) }
 
-// LinePath is where the n-th line is.
+// LinePath is the n-th line's path.
 func (s Spool) LinePath(n int) string { return filepath.Join(s.Dir, linesDir, strconv.Itoa(n)+".json") }
 
 // ReadLine reads the line at a LinePath.
@@ -126,7 +126,7 @@ func ReadLine(path string) (line Line, err error) {
 	return line, err
 }
 
-// Around is where the results are of the spool with the line at a LinePath.
+// Around is the spool of results of the spool with the line at a LinePath.
 func Around(path string) spool.Spool { return spool.At(filepath.Dir(filepath.Dir(path))) }
 
 // LineOf is the line of a task.
@@ -137,12 +137,12 @@ func (s Spool) LineOf(array, task int) (Line, error) {
 	return s.Line(s.Submission.Arrays[array].Lines[task])
 }
 
-// Begin notes that a task has taken its line up.
+// Begin notes that a task has started its line.
 func (s Spool) Begin(n int, b Began) error {
 	return writeFile(filepath.Join(s.Dir, beganDir, strconv.Itoa(n)+".json"), b)
 }
 
-// Began is what a task has noted, nil where none has.
+// Began returns what a task has noted, nil for none.
 func (s Spool) Began(n int) (*Began, error) {
 	var b Began
 	err := readFile(filepath.Join(s.Dir, beganDir, strconv.Itoa(n)+".json"), &b)
@@ -152,20 +152,20 @@ func (s Spool) Began(n int) (*Began, error) {
 	return &b, err
 }
 
-// ScriptPath is where the script of an array is.
+// ScriptPath is the path of an array's script.
 func (s Spool) ScriptPath(k int) string { return filepath.Join(s.Dir, fmt.Sprintf("array-%d.sh", k)) }
 
-// LogPath is what a task has said itself; what its analysis wrote is in the logs of the run.
+// LogPath returns the path of a task's log; the analysis' output is in the logs of the run.
 func (s Spool) LogPath(array, task int) string {
 	return filepath.Join(s.Dir, logsDir, fmt.Sprintf("%d_%d.out", array, task))
 }
 
-// SetJob notes the number that Slurm gave to an array.
+// SetJob notes the number of an array's job.
 func (s Spool) SetJob(k int, id string) error {
 	return writeFile(filepath.Join(s.Dir, jobsDir, strconv.Itoa(k)), id)
 }
 
-// Job is that number, "" where it is not known.
+// Job is that number, "" where unknown.
 func (s Spool) Job(k int) (id string, err error) {
 	err = readFile(filepath.Join(s.Dir, jobsDir, strconv.Itoa(k)), &id)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -182,7 +182,7 @@ func (s Spool) SetSubmitted() error {
 // Submitted reports that.
 func (s Spool) Submitted() (bool, error) { return exists(filepath.Join(s.Dir, submittedFile)) }
 
-// SetCanceled notes that nothing of it is to begin any more.
+// SetCanceled notes that no more of it is to start.
 func (s Spool) SetCanceled() error {
 	return writeFile(filepath.Join(s.Dir, canceledFile), time.Now().UTC())
 }
@@ -216,7 +216,7 @@ func readFile(path string, v any) error {
 	return err
 }
 
-// writeFile writes a file that is there whole or not at all, and durable.
+// writeFile writes a file atomically and durably.
 func writeFile(path string, v any) error {
 	data, err := json.Marshal(v)
 	if err != nil {

@@ -13,8 +13,8 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/recovery"
 )
 
-// sweep removes the roots that killed tasks of this user left on the node. A result that was committed there is delivered
-// before. The lines of the others are concluded by collect.
+// sweep removes the roots that killed tasks of this user left on the node. A result committed there is delivered first. The
+// lines of the others are concluded by collect.
 func (t *Task) sweep(ctx context.Context) {
 	_, err := lockdir.Sweep(filepath.Dir(t.Root), taskPrefix(), false, func(root string) error {
 		node, err := t.open(ctx, root)
@@ -32,7 +32,7 @@ func (t *Task) sweep(ctx context.Context) {
 	}
 }
 
-// deliverKilled delivers what a killed task has committed below its root, unless its spool is gone.
+// deliverKilled delivers what a killed task committed below its root, unless its spool was removed.
 func deliverKilled(ctx context.Context, root string, node *Node) error {
 	path, err := os.Readlink(filepath.Join(root, lineLink))
 	if errors.Is(err, fs.ErrNotExist) {

@@ -29,9 +29,9 @@ type Task struct {
 	Spool Spool
 	Line  Line
 	Stop  <-chan request.StopSignal
-	// Root is the directory of the task, in one where those of other tasks are: TaskRoot.
+	// Root is the directory of the task, next to those of other tasks: TaskRoot.
 	Root string
-	// Open opens a root of a task, with all that Root must not be given to analyses.
+	// Open opens a root of a task, and sets what analyses must not be given.
 	Open    func(ctx context.Context, root string) (*Node, error)
 	Version string // of this program
 	// Ended is called with the state of the line, and a message.
@@ -52,7 +52,7 @@ func TaskRoot(tmp string, s Submission, array, task int) string {
 	return filepath.Join(tmp, fmt.Sprintf("%s%s-%d-%d", taskPrefix(), s.Name, array, task))
 }
 
-// taskPrefix begins the names of the roots of this user's tasks.
+// taskPrefix starts the names of the roots of this user's tasks.
 func taskPrefix() string { return fmt.Sprintf("scidex-oci-slurm-%d-", os.Geteuid()) }
 
 // Run runs the line, delivers its result, and removes the root. It returns the exit code of the analysis.
@@ -118,7 +118,7 @@ func (t *Task) open(ctx context.Context, root string) (*Node, error) {
 	return node, err
 }
 
-// realPath is the path of a directory without links.
+// realPath is a directory's path without symlinks.
 func realPath(dir string) string {
 	if real, err := filepath.EvalSymlinks(dir); err == nil {
 		return real
@@ -166,10 +166,10 @@ func (t *Task) refuse(r result.Result, host string) error {
 	return t.deliver(func() error { return t.Spool.Conclude(t.Line.Number, run) })
 }
 
-// deliveryTimeout is for how long a delivery is retried: a file server may be away for a while.
+// deliveryTimeout is how long a delivery is retried: a file server may be down.
 const deliveryTimeout = time.Minute
 
-// deliver retries until the result is in the spool, or another result is in its place.
+// deliver retries until the spool has this result or another one.
 func (t *Task) deliver(try func() error) error {
 	for deadline := time.Now().Add(deliveryTimeout); ; time.Sleep(time.Second) {
 		err := try()

@@ -12,30 +12,30 @@ import (
 // TaskID names one task of a submission.
 type TaskID struct{ Array, Task int }
 
-// Status is what Slurm says of a task.
+// Status is Slurm's status of a task.
 type Status struct {
 	Job    string // of the array, "12"; "" where Slurm does not know the task
-	State  string // Slurm's word, as "NODE_FAIL"; "" where Slurm does not know the task, as it forgets those that ended
+	State  string // Slurm's word, as "NODE_FAIL"; "" where Slurm does not know the task, or no longer
 	Node   string // "" where there is none
 	Reason string // as "OutOfMemory", "" for none
 }
 
-// Ended reports whether the task has come to its end. A state that this program does not know is no end.
+// Ended reports whether the task has ended. A state unknown to this program is no end.
 func (s Status) Ended() bool { return s.State == "" || slices.Contains(ends, s.State) }
 
-// Waits reports whether the task has not begun yet.
+// Waits reports whether the task is still pending.
 func (s Status) Waits() bool {
 	return slices.Contains([]string{"PENDING", "CONFIGURING", "REQUEUED", "REQUEUE_FED", "REQUEUE_HOLD", "RESV_DEL_HOLD"}, s.State)
 }
 
-// ends are the states that nothing follows (squeue(1), JOB STATE CODES). COMPLETING is none: the node may still be at it.
+// ends are the final states (squeue(1), JOB STATE CODES). COMPLETING is none: the node may still be at it.
 var ends = []string{
 	"BOOT_FAIL", "CANCELLED", "COMPLETED", "DEADLINE", "FAILED", "NODE_FAIL", "OUT_OF_MEMORY", "PREEMPTED", "TIMEOUT",
 }
 
-// Tasks asks Slurm for the tasks of a submission: squeue first, which forgets a task some minutes after its end (MinJobAge), then
-// sacct for the rest, where there is accounting. A task that neither knows is not in what is returned: it has ended, or never was.
-// Where squeue, or an accounting that there is, cannot be asked, that is an error and says nothing about any task.
+// Tasks asks Slurm for the tasks of a submission: squeue first, which forgets a task some minutes after its end (MinJobAge),
+// then sacct for the rest, where there is accounting. A task that neither knows is left out: it has ended, or never was.
+// Where squeue, or existing accounting, cannot be queried, that is an error and says nothing about any task.
 func (s Spool) Tasks(ctx context.Context) (map[TaskID]Status, error) {
 	all := map[TaskID]Status{}
 	out, err := call(ctx, "squeue", "--noheader", "--array", "--states=all", "--user="+strconv.Itoa(s.Submission.UID), "--format=%F|%K|%T|%N|%r|%j")

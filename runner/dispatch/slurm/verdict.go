@@ -16,17 +16,17 @@ import (
 // Ending is all that is known of a task that has ended and left no result.
 type Ending struct {
 	Status   Status
-	Began    *Began // nil: it never took its line up
+	Began    *Began // nil: it never started its line
 	Canceled bool   // "slurm cancel" was called
-	Log      string // the file with what the task said
-	Logged   bool   // that is there: Slurm has begun the task's script
+	Log      string // the file with the task's output
+	Logged   bool   // it exists: Slurm has started the task's script
 }
 
-// Verdict is the run of a line whose task left none. What Slurm says is believed: a task whose job was canceled is `canceled`;
-// one that had begun is `lost`, since its launcher was ended by somebody else, and nobody saw the end of its analysis; one that
-// never began is an `error` of the host. A task that Slurm has never begun and does not know any more was canceled while it waited:
-// without accounting nothing else is left of it. Out of memory is no reason here: that word is kept for an analysis whose own end
-// was seen. started_at stays empty, since nobody knows whether the analysis itself had begun.
+// Verdict returns the run of a line whose task left none. Slurm's state is believed: a task whose job was canceled is
+// `canceled`; one that had started is `lost`, since its launcher was killed and its analysis' end was not seen; one that
+// never started is an `error` of the host. A task that Slurm never started and has forgotten was canceled while it waited:
+// without accounting no other trace of it is left. Out of memory is no reason here: that is for an analysis whose end was
+// seen. started_at stays empty, since it is unknown whether the analysis had started.
 func (e Ending) Verdict(line Line) catalog.Run {
 	run := catalog.Run{
 		Key: line.Key(), State: catalog.Error, Reason: string(result.ReasonSandbox), ExitCode: result.ExitError, Message: e.message(),
@@ -45,10 +45,10 @@ func (e Ending) Verdict(line Line) catalog.Run {
 	return run
 }
 
-// vanished reports whether Slurm has forgotten a task that it has never begun.
+// vanished reports whether Slurm has forgotten a task that it never started.
 func (e Ending) vanished() bool { return e.Status.State == "" && e.Began == nil && !e.Logged }
 
-// broke reports whether the node or a limit of Slurm's ended the task, whatever else was asked for.
+// broke reports whether the node or a limit of Slurm's ended the task, whatever else was requested.
 func (e Ending) broke() bool {
 	switch e.Status.State {
 	case "NODE_FAIL", "OUT_OF_MEMORY", "TIMEOUT", "PREEMPTED":
@@ -95,7 +95,7 @@ func (e Ending) message() string {
 	return text + fmt.Sprintf("; it had begun on %s; see %s", e.Began.Host, e.Log)
 }
 
-// filled is a request with its defaults, as a run has it; as it is where it cannot be read.
+// filled is a request with its defaults, as a run has it; as it is if it cannot be read.
 func filled(request json.RawMessage) json.RawMessage {
 	var a spec.Analysis
 	if json.Unmarshal(request, &a) != nil {
@@ -108,8 +108,8 @@ func filled(request json.RawMessage) json.RawMessage {
 	return all
 }
 
-// Conclude writes a result without outputs, as Deliver does. No launcher has a record of such a run, by which gc tells that it is
-// of another root: it is told by the result itself, so that nobody takes the run for lost while collect commits it.
+// Conclude writes a result without outputs, as Deliver does. No launcher has a record of such a run, by which gc recognizes
+// runs of other roots: the result itself says so, so that gc does not mark the run lost while collect commits it.
 func (s Spool) Conclude(n int, run catalog.Run) (err error) {
 	if run.Place, err = json.Marshal(workspace.Location{State: s.Path(n)}); err != nil {
 		return err
@@ -117,7 +117,7 @@ func (s Spool) Conclude(n int, run catalog.Run) (err error) {
 	return s.Spool.Conclude(n, run)
 }
 
-// Refused is the run of a line that a node refused, or that did not get as far as to a run.
+// Refused returns the run of a line that a node refused, or that did not become a run.
 func Refused(line Line, r result.Result, host string) (catalog.Run, error) {
 	report, err := json.Marshal(r.Report)
 	run := catalog.Run{

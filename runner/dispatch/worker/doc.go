@@ -1,12 +1,12 @@
 // Package worker runs the analyses of a queue, as many at once as there is room for. Each is an ordinary run of runner.Run
-// whose catalog is a ledger: its intent is the row that was queued, and the transaction of its end also decides what becomes
-// of the job. The contract of the queue is outputs/catalog/queue, its implementation outputs/catalog/postgres/riverqueue
+// whose catalog is a ledger: its intent is the queued row, and the transaction of its end also decides what becomes of the
+// job. The contract of the queue is outputs/catalog/queue, its implementation outputs/catalog/postgres/riverqueue
 // (docs/adr/0023, docs/queue.md).
 //
 //   - "submit" writes the row of a run, queued, and its job in one transaction; a worker completes both in one.
 //   - Two workers may get the same job; the row decides. The worker that gets a job settles its row first (Settle). The run
-//     of a worker that has vanished ends as lost there and cannot commit any more: its worker is told that it has committed,
-//     so that it removes all that it has made (ledger.go).
+//     of a vanished worker ends as lost there and cannot commit any more: its ledger reports a commit to the runner, which
+//     then removes all that it has made (ledger.go).
 //   - A transaction that locks rows of runs and of jobs locks those of runs first.
 //   - A worker reports each step of an attempt to a Watch (progress.go). Its log and package metrics use nothing else.
 //     Prometheus' text format is written by hand, because its library would delay the start of every command by 2 ms and add

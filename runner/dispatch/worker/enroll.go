@@ -14,14 +14,14 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/host/lockdir"
 )
 
-// Workers of a root are directories below it, each locked by its worker. The name says which, escaped since it has slashes.
+// Workers of a root are directories below it, each locked by its worker and named after it, escaped because of slashes.
 const (
 	workersDir   = "workers"
 	workerPrefix = "worker-"
 )
 
-// enroll gives the worker its name, and what workers of this root had that were killed to others, at once. Their runs are
-// to be judged before (recovery.Recover), since one may have ended. done takes the name off.
+// enroll gives the worker its name, and returns the jobs of killed workers of this root to the queue at once. Their runs are
+// judged before (recovery.Recover), since one may have ended. done takes the name off.
 func (w *Worker) enroll(ctx context.Context) (done func() error, err error) {
 	dir := filepath.Join(w.Runner.Root, workersDir)
 	if w.Options.Name, err = newName(); err != nil {
@@ -41,7 +41,7 @@ func (w *Worker) enroll(ctx context.Context) (done func() error, err error) {
 	return func() error { return errors.Join(os.Remove(path), held.Close()) }, nil
 }
 
-// rescue lets others have what a killed worker had.
+// rescue requeues the jobs of a killed worker.
 func (w *Worker) rescue(ctx context.Context, path string) error {
 	name, err := url.PathUnescape(strings.TrimPrefix(filepath.Base(path), workerPrefix))
 	if err != nil {
@@ -54,7 +54,7 @@ func (w *Worker) rescue(ctx context.Context, path string) error {
 	return err
 }
 
-// newName tells a person where a worker is, and no two have the same.
+// newName returns a unique name that shows where a worker is.
 func newName() (string, error) {
 	host, err := os.Hostname()
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
-// lacks is what this worker lacks that a job asks for; empty where it lacks nothing. What cannot be read asks for nothing,
-// and is refused when it is run.
+// lacks returns what a job requests and this worker lacks; empty for nothing. An unreadable request lacks nothing, and is
+// refused when it is run.
 func (w *Worker) lacks(job queue.Job) string {
 	var all []string
 	for _, key := range slices.Sorted(maps.Keys(job.Require)) {
@@ -30,7 +30,7 @@ func (w *Worker) lacks(job queue.Job) string {
 	return strings.Join(all, ", ")
 }
 
-// elsewhere gives a job back that this worker cannot run, for longer each time: the first to take it again may be this one.
+// elsewhere requeues a job that this worker cannot run, for longer each time: this worker may be the next to take it.
 func (w *Worker) elsewhere(job queue.Job, lacks string) error {
 	after := min(soon<<min(job.Returned, 10), never)
 	w.Log.Warn("an analysis is left to other workers", "id", job.ID, "lacks", lacks, "again", after)

@@ -10,22 +10,22 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/catalog/queue"
 )
 
-// ledger is the catalog as the run of one job sees it. The row that was queued for it is not there until it is created,
-// and its end goes with that of the job.
+// ledger is the catalog as the run of one job sees it. The queued row is hidden until the run creates it, and its end is
+// committed with the job's.
 type ledger struct {
 	catalog.Catalog
 	claim queue.Claim
 	row   catalog.Run
 	then  func(catalog.Run) queue.Then
-	// committed hears that the end of the run is in the catalog.
+	// committed is called once the run's end is committed.
 	committed func()
 
 	begun      bool
-	superseded bool       // another worker's run has taken the place of this one
+	superseded bool       // another worker's run has replaced this one
 	told       queue.Then // with the commit
 }
 
-// Get leaves out the queued row, whose place the run is to take: the attempt before is the last.
+// Get hides the queued row, which the run will take over: the attempt before is the last.
 func (l *ledger) Get(ctx context.Context, key catalog.Key) (catalog.Run, error) {
 	if key.ID != l.row.ID || key.Attempt != 0 || l.begun {
 		return l.Catalog.Get(ctx, key)
@@ -43,8 +43,8 @@ func (l *ledger) Create(ctx context.Context, run catalog.Run) error {
 	return err
 }
 
-// Commit ends the run and says what becomes of the job. A run that has ended otherwise, because the job was taken from
-// this worker, is reported as committed: so the runner removes all that it has made, and keeps no result for later.
+// Commit ends the run and decides what becomes of the job. A run that ended otherwise, because the job was taken from this
+// worker, is reported as committed: so the runner removes all that it made, and keeps no result for later.
 func (l *ledger) Commit(ctx context.Context, run catalog.Run, next func() (outputs.Entry, error)) error {
 	l.told = l.then(run)
 	err := l.claim.Commit(ctx, run, next, l.told)
@@ -58,5 +58,5 @@ func (l *ledger) Commit(ctx context.Context, run catalog.Run, next func() (outpu
 	return err
 }
 
-// nothing are the entries of a run that made none.
+// nothing iterates over no entries.
 func nothing() (outputs.Entry, error) { return outputs.Entry{}, io.EOF }

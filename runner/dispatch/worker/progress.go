@@ -9,13 +9,13 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/observe/event"
 )
 
-// Step is a point that an attempt at an analysis comes to.
+// Step is a step of an attempt at an analysis.
 type Step int
 
-// The steps, in their order. An attempt that fails leaves some out; each that is Taken here is Ended or Superseded, but
-// where the worker is drained before anything was begun, or PostgreSQL does not answer.
+// The steps, in their order. A failed attempt skips some; each that is Taken is Ended or Superseded, unless the worker is
+// drained before the start, or PostgreSQL does not answer.
 const (
-	Taken      Step = iota // there is room for it on this worker, and its row is there
+	Taken      Step = iota // there is room for it on this worker, and its row exists
 	Started                // its first instruction
 	Exited                 // its last process is dead
 	Harvested              // its working directory is read
@@ -26,11 +26,11 @@ const (
 	Steps
 )
 
-// Progress is how far a worker is with one attempt at an analysis.
+// Progress is how far one attempt at an analysis is.
 type Progress struct {
 	Key    catalog.Key
 	Step   Step             // the last
-	Queued time.Time        // when its row was written, by the clock of whoever did
+	Queued time.Time        // when its row was written, by the writer's clock
 	At     [Steps]time.Time // when it came to each step; zero where it has not
 
 	Files, Bytes int64 // its outputs, once it is Harvested
@@ -40,10 +40,10 @@ type Progress struct {
 	Err    error
 }
 
-// Wait is for how long it was queued. Clocks of two hosts differ: it is never less than nothing.
+// Wait returns how long it was queued, at least 0: clocks of two hosts differ.
 func (p Progress) Wait() time.Duration { return max(0, p.At[Taken].Sub(p.Queued)) }
 
-// Took is how long it was from one step to another; ok is false where it did not come to both.
+// Took returns the time from one step to another; ok is false where it did not reach both.
 func (p Progress) Took(from, to Step) (d time.Duration, ok bool) {
 	if p.At[from].IsZero() || p.At[to].IsZero() {
 		return 0, false
@@ -51,11 +51,11 @@ func (p Progress) Took(from, to Step) (d time.Duration, ok bool) {
 	return max(0, p.At[to].Sub(p.At[from])), true
 }
 
-// Load is what a worker has at the moment.
+// Load is the current load of a worker.
 type Load struct {
-	// Free is what may be granted yet; what of the worker's Capacity is 0 is 0 here, too.
+	// Free is what may still be granted; what is 0 in the Capacity is 0 here, too.
 	Free capacity.Capacity
-	// Running are the attempts that it has in hand, from their taking to their end.
+	// Running is the number of attempts between their first and last step.
 	Running int64
 }
 
@@ -75,7 +75,7 @@ func (j *job) take() {
 	j.Log.Info("taken", "id", p.Key.ID, "attempt", p.Key.Attempt, "wait", p.Wait())
 }
 
-// pass notes a step and tells of it.
+// pass notes a step and reports it.
 func (j *job) pass(s Step) Progress {
 	j.mu.Lock()
 	j.progress.Step, j.progress.At[s] = s, time.Now()
@@ -87,7 +87,7 @@ func (j *job) pass(s Step) Progress {
 	return p
 }
 
-// observe takes the steps that the runner tells of, and lets others in once nothing of the analysis runs any more.
+// observe records the steps that the runner reports, and frees the room once no process of the analysis is left.
 func (j *job) observe(e event.Event) error {
 	switch e.Type {
 	case event.TypeStarted:

@@ -9,13 +9,13 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/capacity"
 )
 
-// room is the memory and the CPUs that the analyses of a worker may be granted together. They are let in in the order in
-// which they came, so that a large one is not passed for ever by small ones.
+// room is the memory and the CPUs that the analyses of a worker may be granted together. They enter in order of arrival, so
+// that small ones cannot overtake a large one forever.
 type room struct {
 	mu      sync.Mutex
-	whole   capacity.Capacity // 0 of something: nobody knows, and it is not counted
+	whole   capacity.Capacity // 0 of something: unknown and not counted
 	free    capacity.Capacity
-	places  int // that are free
+	places  int // free places
 	waiting []*guest
 }
 
@@ -27,21 +27,21 @@ type guest struct {
 
 var errTooLarge = errors.New("larger than the whole")
 
-// slack is what a sum of fractions such as 0.1 may be off.
+// slack is the rounding error in sums of fractions (0.1).
 const slack = 1e-9
 
-// newRoom is one for as many guests at once as there are places.
+// newRoom returns a room for at most places guests at once.
 func newRoom(whole capacity.Capacity, places int) *room {
 	return &room{whole: whole, free: whole, places: places}
 }
 
-// tooLarge reports whether there is never room for a guest.
+// tooLarge reports whether a guest can never fit.
 func (r *room) tooLarge(memory int64, cpus float64) bool {
 	return r.whole.Memory > 0 && memory > r.whole.Memory || r.whole.CPUs > 0 && cpus > r.whole.CPUs+slack
 }
 
-// enter waits for room until ctx ends. leave gives it back; further calls do nothing. Who asks for less than nothing gets
-// nothing: it would take the room of others when it leaves.
+// enter waits for room until ctx ends. leave gives it back; it is idempotent. A negative amount counts as nothing: it would
+// take the room of others when it leaves.
 func (r *room) enter(ctx context.Context, memory int64, cpus float64) (leave func(), err error) {
 	if r.whole.Memory == 0 || memory < 0 {
 		memory = 0
@@ -94,7 +94,7 @@ func (r *room) giveBack(g *guest) {
 	r.places++
 }
 
-// admit lets those in for whom there is room, up to the first for whom there is none.
+// admit admits guests in order, up to the first one that does not fit.
 func (r *room) admit() {
 	for len(r.waiting) > 0 {
 		g := r.waiting[0]

@@ -27,16 +27,16 @@ import (
 type Worker struct {
 	Runner *phase.Host
 	Queue  queue.Queue
-	// Begin begins a run with such limits (standby.Pool).
+	// Begin starts a run with such limits (standby.Pool).
 	Begin func(limits string) (*standby.Standby, error)
 	// Capacity is what all analyses together may be granted.
 	Capacity capacity.Capacity
-	// Labels are what jobs may ask of it.
+	// Labels are what jobs may require.
 	Labels  map[string]string
 	Options queue.Options
-	// Told hears of each run that has ended, by several goroutines, and why its result is not in the catalog.
+	// Told is called with each ended run, by several goroutines, and why its result is not in the catalog.
 	Told func(result.Result, error)
-	// Watch, where not nil, hears of each step of each attempt when it is done, by several goroutines. It must not wait.
+	// Watch, where not nil, is called after each step of each attempt, by several goroutines. It must not block.
 	Watch func(Progress)
 	Log   *slog.Logger
 
@@ -48,12 +48,12 @@ type Worker struct {
 }
 
 const (
-	// patience is how long a job waits here for room before it is given back for others.
+	// patience is the timeout for room here; then a job is given back for others.
 	patience = 10 * time.Second
-	// soon is when a job is tried again that found no room, and never the longest pause of one that cannot run here at all.
+	// soon is when a job that found no room is tried again, and never the longest pause of one that cannot run here.
 	soon  = time.Second
 	never = 30 * time.Second
-	// often is how often it is looked whether a result waits to be committed, which costs a listing of a directory.
+	// often is the interval of checks for pending results, each of which costs a listing of a directory.
 	often = 10 * time.Second
 )
 
@@ -74,7 +74,7 @@ func (w *Worker) Work(ctx context.Context) error {
 	return errors.Join(err, done())
 }
 
-// commitLate commits what could not be committed when it ended, once PostgreSQL is there again, also where no job comes here meanwhile.
+// commitLate commits pending results once PostgreSQL is back, also where no job comes here meanwhile.
 func (w *Worker) commitLate(ctx context.Context) {
 	for again := time.NewTicker(often); ; {
 		select {
@@ -84,7 +84,7 @@ func (w *Worker) commitLate(ctx context.Context) {
 		case <-again.C:
 		}
 		w.settling.Lock()
-		recovery.CommitOutcomes(context.WithoutCancel(ctx), w.Runner) // a drain does not leave what it has begun half done
+		recovery.CommitOutcomes(context.WithoutCancel(ctx), w.Runner) // a drain finishes what has started
 		w.settling.Unlock()
 	}
 }
@@ -101,7 +101,7 @@ func (w *Worker) do(ctx context.Context, claim queue.Claim) error {
 	defer leave()
 	w.running.Add(1)
 	defer w.running.Add(-1)
-	whole := context.WithoutCancel(ctx) // a job that is to end has to end its row, too
+	whole := context.WithoutCancel(ctx) // the row of a canceled job must end, too
 	if err := w.recover(whole, claim.Job().ID); err != nil {
 		return err
 	}
@@ -149,9 +149,9 @@ func leaveAny(leave func()) {
 	}
 }
 
-// recover settles what a killed worker of this host and root has left of an analysis, which may be its result, before its
-// row is judged; and what waits here to be committed. While a process of this host is at the last attempt there is no other: both
-// would have one directory.
+// recover settles what a killed worker of this host and root left of an analysis, which may be its result, before its row is
+// judged; and pending commits. While a process of this host is at the last attempt no other starts: both would have one
+// directory.
 func (w *Worker) recover(ctx context.Context, id string) error {
 	w.settling.Lock()
 	defer w.settling.Unlock()
@@ -182,7 +182,7 @@ type job struct {
 	*Worker
 	cause  func() error // why it is to end; nil while it is not
 	ledger *ledger
-	leave  func() // gives the room back; it may be called again
+	leave  func() // gives the room back; it is idempotent
 
 	mu       sync.Mutex
 	progress Progress
@@ -204,7 +204,7 @@ func (j *job) run(ctx context.Context) error {
 	if err != nil {
 		return j.refuse(ctx, runner.Refused(a, err, j.Runner.Version), err)
 	}
-	result, err := runner.Run(context.WithoutCancel(ctx), &own, request.Request{ // what is half done is to be finished: Stop ends it
+	result, err := runner.Run(context.WithoutCancel(ctx), &own, request.Request{ // what is half done is finished: Stop ends it
 		Analysis: a, Begun: begun, NoAudit: j.ledger.claim.Job().NoAudit, Stop: stop, Observe: j.observe,
 	})
 	if !j.ledger.begun {
@@ -213,7 +213,7 @@ func (j *job) run(ctx context.Context) error {
 	return j.ended(result, err)
 }
 
-// ended says to the queue what came of a run.
+// ended is the queue's error after a run.
 func (j *job) ended(result result.Result, err error) error {
 	l := j.ledger
 	result.CreatedAt = &l.row.CreatedAt // as the catalog has it
@@ -232,7 +232,7 @@ func (j *job) ended(result result.Result, err error) error {
 
 var errSuperseded = errors.New("another worker has it")
 
-// outcome is what the queue is told of an end that is committed.
+// outcome is the queue's error for a committed end.
 func (j *job) outcome(result result.Result) error {
 	if j.ledger.told == queue.Finish {
 		return nil
@@ -243,7 +243,7 @@ func (j *job) outcome(result result.Result) error {
 	return errors.New(result.Message)
 }
 
-// refuse ends a row of which nothing was begun. One that a drain has met is as it was.
+// refuse ends a row that was not started. A drain leaves it as it was.
 func (j *job) refuse(ctx context.Context, result result.Result, err error) error {
 	if cause := j.cause(); cause != nil && !errors.Is(cause, queue.ErrCanceled) {
 		return cause
@@ -264,7 +264,7 @@ func (j *job) refuse(ctx context.Context, result result.Result, err error) error
 	return j.outcome(result)
 }
 
-// then says what becomes of the job with an end of its run. Only what is no fault of the analysis comes again.
+// then says what becomes of the job at the end of its run. Only failures outside the analysis are retried.
 func (j *job) then(run catalog.Run, failures int) queue.Then {
 	cause, job := j.cause(), j.ledger.claim.Job()
 	switch {
@@ -283,7 +283,7 @@ func (j *job) then(run catalog.Run, failures int) queue.Then {
 	return queue.Finish
 }
 
-// signalOf is how a run is told why it ends.
+// signalOf is the stop signal of a cause.
 func signalOf(cause error) request.StopSignal {
 	s := request.StopSignal{ExitCode: 143, Name: queue.ByDrain}
 	switch {

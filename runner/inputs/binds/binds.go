@@ -1,9 +1,9 @@
-// Package binds decides what of the host a run may show to its analysis: not the sockets of services, nor what
-// this program keeps, nor the directories of living runs, nor what config files leave out.
+// Package binds decides what a run may show its analysis of the host: not the sockets of services, nor this program's own
+// files, nor the directories of living runs, nor what config files exclude.
 //
-// What an input is, holds or lies in is compared by path, by the inodes above it and by its place in its file system, so that
-// neither a link, nor a parent, nor a bind mount reaches what must not be bound: the sockets of PostgreSQL and of the
-// caller, the root, live runs, and what allow_binds leaves out.
+// Inputs, their contents and their parents are compared by path, by the inodes above them and by their location in the file
+// system, so that no link, parent or bind mount reaches what must not be bound: the sockets of PostgreSQL and of the caller,
+// the root, live runs, and what allow_binds excludes.
 package binds
 
 import (
@@ -24,13 +24,11 @@ import (
 // Allowed are the binds that a config file allows (allow_binds).
 type Allowed struct {
 	File string // the config file, for messages
-	// Prefixes are absolute paths. What a run binds or stages must be or lie below one of them: of none,
-	// nothing may.
+	// Prefixes are absolute paths. What a run binds or stages must be or lie below one of them: if none, nothing may.
 	Prefixes []string
 }
 
-// Boundary is what of this host must not be shown, and what may be. The zero value keeps nothing out but
-// living runs.
+// Boundary is what of this host must not be shown, and what may be. The zero value excludes only living runs.
 type Boundary struct {
 	mounts  []*mountinfo.Info
 	places  []place
@@ -43,7 +41,7 @@ type allowance struct {
 	tops []inode.ID
 }
 
-// New looks up what no bind may show, and the prefixes that are allowed.
+// New resolves what no bind may show, and the allowed prefixes.
 func New(host Host, allowed []Allowed, log *slog.Logger) (*Boundary, error) {
 	return newBoundary(host.sites(), allowed, log)
 }
@@ -70,7 +68,7 @@ func newBoundary(sites []site, allowed []Allowed, log *slog.Logger) (*Boundary, 
 	return b, nil
 }
 
-// tops are the inodes of the prefixes. One that does not exist allows nothing.
+// tops are the inodes of the prefixes. A missing one allows nothing.
 func tops(a Allowed, log *slog.Logger) (ids []inode.ID) {
 	for _, prefix := range a.Prefixes {
 		f, err := inode.Open(prefix)
@@ -81,13 +79,12 @@ func tops(a Allowed, log *slog.Logger) (ids []inode.ID) {
 		if st, err := inode.Stat(int(f.Fd()), ""); err == nil {
 			ids = append(ids, inode.Of(st))
 		}
-		_ = f.Close() // it was only looked at
+		_ = f.Close() // it was only checked
 	}
 	return ids
 }
 
-// Check refuses an open file or directory that must not be shown, and returns where it is. name is what a
-// message calls it.
+// Check refuses an open file or directory that must not be shown, and returns its Trail. name is its name in messages.
 func (b *Boundary) Check(name string, f *os.File) (Trail, error) {
 	t, err := trailOf(f, b.mounts)
 	if err != nil {
@@ -127,11 +124,10 @@ func (a allowance) refuse(name string, t Trail) error {
 		name, a.File, strings.Join(a.Prefixes, ", "))
 }
 
-// RefuseMounts names a mount below a directory that was checked: what is mounted there was not, and is not
-// bound with it.
+// RefuseMounts refuses a mount below a checked directory: its content was not checked, and is not bound with it.
 func (b *Boundary) RefuseMounts(t Trail) error {
 	for _, m := range b.mounts {
-		// One with such a path but another parent is hidden by what is mounted on the directory.
+		// One with such a path but another parent is hidden by a mount on the directory.
 		if m.Parent == t.mount && m.Mountpoint != t.path && within(m.Mountpoint, t.path) {
 			return MountedBelow(m.Mountpoint)
 		}

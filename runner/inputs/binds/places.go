@@ -16,11 +16,11 @@ type site struct {
 	whole bool   // nor may a bind lie in it
 }
 
-// place is a site as it is on this host, its symbolic links followed.
+// place is a site as it is on this host, its symbolic links resolved.
 type place struct {
 	site
 	Trail
-	missing bool // there is no such file; the trail begins at the nearest directory above that exists
+	missing bool // it does not exist; the trail starts at the nearest existing parent
 }
 
 // find looks a site up as far as it exists and the caller can look.
@@ -49,7 +49,7 @@ func trailTo(path string, mounts []*mountinfo.Info) (t Trail, err error) {
 	return trailOf(f, mounts)
 }
 
-// refuse refuses a file that would show the place.
+// refuse refuses a file that would show the site.
 func (p place) refuse(name string, t Trail) error {
 	switch {
 	case !p.missing && t.ids[0] == p.ids[0]:

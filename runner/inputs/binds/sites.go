@@ -9,9 +9,9 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/testhole"
 )
 
-// Host is what of the host a bound file could give away. Paths are absolute; those that are empty are none.
+// Host is what of the host a bound file could expose. Paths are absolute; empty ones are ignored.
 type Host struct {
-	Private  []string // what scidex-oci keeps: its root, and files and directories beside that
+	Private  []string // scidex-oci's own data: its root, and files and directories besides
 	Tmp      string   // where runs have their working directories
 	Database string   // the URL of the catalog's database
 	UID      int      // the caller's
@@ -42,9 +42,8 @@ func (h Host) sites() []site {
 	return append(sites, databaseSites(h.Getenv("PGHOST"), h.Database)...)
 }
 
-// databaseSites are the directories where PostgreSQL listens: the usual ones, those of PGHOST, and those
-// of a database's URL. By its own default that is /tmp, where much else lies: only what is or holds it is
-// refused.
+// databaseSites are the directories where PostgreSQL listens: the usual ones, those of PGHOST, and those of a database's
+// URL. Its default is /tmp, which has much else: only what is or contains it is refused.
 func databaseSites(pgHost, database string) []site {
 	sites := []site{{path: "/tmp", what: ofPostgres}}
 	hosts := append([]string{"/run/postgresql", "/var/run/postgresql"}, strings.Split(pgHost, ",")...)
@@ -56,8 +55,8 @@ func databaseSites(pgHost, database string) []site {
 	return sites
 }
 
-// databaseHosts are the hosts of a PostgreSQL URL, of which those that are absolute paths are directories
-// of sockets (libpq, "Connection URIs"): postgres://USER@HOST:PORT,HOST/DB?host=HOST,HOST with escapes.
+// databaseHosts are the hosts of a PostgreSQL URL; absolute paths are directories of sockets (libpq, "Connection URIs"):
+// postgres://USER@HOST:PORT,HOST/DB?host=HOST,HOST with escapes.
 func databaseHosts(database string) []string {
 	scheme, rest, _ := strings.Cut(database, "://")
 	if scheme != "postgres" && scheme != "postgresql" {
@@ -79,7 +78,7 @@ func databaseHosts(database string) []string {
 	return append(hosts, strings.Split(values.Get("host"), ",")...)
 }
 
-// ownSockets are the sockets by which the launcher itself reaches services, as its environment names them.
+// ownSockets are the sockets of services in the launcher's environment.
 func ownSockets(env func(name string) string) (sites []site) {
 	add := func(name, path string) {
 		if filepath.IsAbs(path) {

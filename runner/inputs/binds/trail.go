@@ -13,9 +13,9 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/host/lockdir"
 )
 
-// Trail is where an open file is on this host, told in three ways: by path, by the inodes above it and by
-// its place in its file system. A symbolic link deceives none of them; what is mounted twice has two
-// paths, but is one inode at one place of one file system.
+// Trail identifies an open file on this host in three ways: by path, by the inodes above it and by its location in its file
+// system. A symbolic link deceives none of them; what is mounted twice has two paths, but is one inode at one location of
+// one file system.
 type Trail struct {
 	path  string     // as the kernel has it
 	ids   []inode.ID // of the file, of its directory, and so on up to the root directory
@@ -24,7 +24,7 @@ type Trail struct {
 	live  string // the directory of a living run on the way, or ""
 }
 
-// location is a place in a file system, and the zero location nowhere.
+// location is a path in a file system; the zero location is none.
 type location struct {
 	device inode.ID // major and minor number
 	path   string   // from the root of the file system
@@ -34,12 +34,12 @@ func (l location) within(dir location) bool {
 	return l.path != "" && l.device == dir.device && within(l.path, dir.path)
 }
 
-// within reports whether a clean path is that of dir or of something below it.
+// within reports whether a clean path is dir or below it.
 func within(path, dir string) bool {
 	return path == dir || strings.HasPrefix(path, strings.TrimSuffix(dir, "/")+"/")
 }
 
-// Path is the file's, as the kernel has it: absolute, without symbolic links.
+// Path is the file's path from the kernel: absolute, without symbolic links.
 func (t Trail) Path() string { return t.path }
 
 // within reports whether dir is or holds the file.
@@ -47,7 +47,7 @@ func (t Trail) within(dir Trail) bool {
 	return slices.Contains(t.ids, dir.ids[0]) || within(t.path, dir.path) || t.at.within(dir.at)
 }
 
-// extend makes the trail that of something below that does not exist.
+// extend appends a path that does not exist.
 func (t *Trail) extend(rest string) {
 	t.path = filepath.Join(t.path, rest)
 	if t.at.path != "" {
@@ -98,7 +98,7 @@ func locate(path string, mount int, mounts []*mountinfo.Info) location {
 	return location{}
 }
 
-// climb goes from an open directory up to the root directory, as many steps as its path has names.
+// climb walks from an open directory up to the root directory, one step per name of its path.
 func (t *Trail) climb(dir *os.File, path string) error {
 	at := int(dir.Fd())
 	for {
@@ -123,7 +123,7 @@ func (t *Trail) climb(dir *os.File, path string) error {
 	return t.reachesRoot()
 }
 
-// reachesRoot demands that the last inode is that of the root directory: nothing was moved meanwhile.
+// reachesRoot checks that the last inode is the root directory's: nothing was moved meanwhile.
 func (t *Trail) reachesRoot() error {
 	root, err := inode.Stat(unix.AT_FDCWD, "/")
 	if err == nil && inode.Of(root) != t.ids[len(t.ids)-1] {

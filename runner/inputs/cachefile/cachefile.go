@@ -1,5 +1,5 @@
-// Package cachefile keeps what can be found out again: files that are replaced as a whole, not synced, and dropped when
-// others have been written more recently.
+// Package cachefile keeps cache files: they are replaced as a whole, not synced, and dropped when others have been written
+// more recently.
 package cachefile
 
 import (
@@ -16,13 +16,13 @@ import (
 )
 
 const (
-	// kept is how many files of one directory are kept; the one that was written longest ago goes.
+	// kept is how many files of one directory are kept; the least recently written one goes.
 	kept      = 16
 	temporary = ".new-"
 )
 
-// Open opens a file that is the caller's alone to write, for reading, and returns its size in bytes. Anything else at that
-// path, and what is larger than most bytes, is an error.
+// Open opens a file that only the caller may write, for reading, and returns its size in bytes. Anything else at that path,
+// and what is larger than most bytes, is an error.
 func Open(path string, most int64) (*os.File, int64, error) {
 	file, err := os.OpenFile(path, os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
 	if err != nil {
@@ -39,8 +39,8 @@ func Open(path string, most int64) (*os.File, int64, error) {
 	return file, st.Size, nil
 }
 
-// Replace writes a file, with mode 0600, and its directory where that is missing. It is not synced: the reader tells by the
-// content what a power cut left of it.
+// Replace writes a file, with mode 0600, and its directory if missing. It is not synced: the reader detects damage by a
+// power cut from the content.
 func Replace(path string, write func(io.Writer) error) (err error) {
 	file, err := Create(filepath.Dir(path))
 	if err != nil {
@@ -69,7 +69,7 @@ func Publish(created, path string) error {
 	return prune(filepath.Dir(path))
 }
 
-// prune removes the oldest files above the number that is kept, and what killed launchers left.
+// prune removes the oldest files above the limit, and what killed launchers left.
 func prune(dir string) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil {

@@ -1,4 +1,4 @@
-// Package fingerprint makes digests of the files and directories that a run reads: of all that is in them, or of a listing.
+// Package fingerprint computes digests of the files and directories that a run reads: of their contents, or of a listing.
 package fingerprint
 
 import (
@@ -19,11 +19,11 @@ type Kind string
 
 // The kinds.
 const (
-	// Content is of the names, the executable bits and the bytes of all files: two directories with the same one are the
-	// same for who reads them, on whatever host.
+	// Content covers the names, the executable bits and the bytes of all files: two directories with the same one are the
+	// same to a reader, on any host.
 	Content Kind = "content"
-	// Listing is of the names, sizes and change times (ctime, see inode(7)) of all files: the same one says that nothing was
-	// written since. A copy has another.
+	// Listing covers the names, sizes and change times (ctime, see inode(7)) of all files: an equal one says that nothing
+	// was written since. A copy differs.
 	Listing Kind = "listing"
 )
 
@@ -31,7 +31,7 @@ const (
 type Print struct {
 	SHA256 string // 64 hexadecimal digits
 	Files  int64
-	Bytes  int64 // of the files, as they say themselves
+	Bytes  int64 // of the files, by their sizes
 	// Newest is the latest change time of anything in it.
 	Newest time.Time
 }
@@ -39,18 +39,18 @@ type Print struct {
 // ErrChanged says that a file was written while it was read.
 var ErrChanged = errors.New("changed while it was read")
 
-// worthRemembering is the size in bytes from which the digest of a single file is remembered.
+// worthRemembering is the size in bytes from which the digest of a single file is cached.
 const worthRemembering = 1 << 20
 
-// Maker makes fingerprints, and remembers in Dir the digests of files that have not changed since; where that is empty, nothing.
+// Maker makes fingerprints, and caches in Dir the digests of files that have not changed since, unless it is empty.
 type Maker struct{ Dir string }
 
-// Of makes the fingerprint of an open file or directory (O_PATH). That of a single file is the SHA-256 of its bytes, whatever
-// the kind. Of a directory it is a Merkle tree's: the digest of the sorted entries, each with its own digest. Symbolic links
-// are entries themselves. Memory does not depend on how many there are. What cannot be read, is mounted below, or lies
-// deeper than 256 directories is an error, and so is the end of ctx.
+// Of computes the fingerprint of an open file or directory (O_PATH). That of a single file is the SHA-256 of its bytes,
+// whatever the kind. That of a directory is a Merkle tree's: the digest of the sorted entries, each with its own digest.
+// Symbolic links are entries themselves. Memory does not depend on their number. What cannot be read, is mounted below, or
+// lies deeper than 256 directories is an error, and so is the end of ctx.
 //
-// It is what was there when each file was looked at: what is written meanwhile may be in it or not, see Newest.
+// Each file is read at some moment of the walk: what is written meanwhile may be in it or not, see Newest.
 func (m Maker) Of(ctx context.Context, f *os.File, kind Kind) (Print, error) {
 	st, err := inode.Stat(int(f.Fd()), "")
 	if err != nil {
@@ -72,8 +72,8 @@ func (m Maker) Of(ctx context.Context, f *os.File, kind Kind) (Print, error) {
 	return w.print, nil
 }
 
-// Unchanged looks whether nothing was changed after a moment. The kernel's clock for change times stands still for up to 10 ms:
-// a change that came so soon after it does not show.
+// Unchanged reports whether nothing was changed after since. The kernel's clock for change times has ticks of up to 10 ms: a
+// change that soon after it is not detected.
 func (m Maker) Unchanged(ctx context.Context, f *os.File, since time.Time) (bool, error) {
 	st, err := inode.Stat(int(f.Fd()), "")
 	if err != nil {

@@ -21,29 +21,28 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/inputs/cachefile"
 )
 
-// The form of what is remembered of a tree: memoryMagic and the file system's number, 8 bytes; records in the order of the
-// walk, each the length of its path and the path, then device, inode, size, change time in seconds and nanoseconds, and the
-// SHA-256 of the file; a record of the path "/", which ends them; and SHA-256 of all before. Numbers are varints, the seconds
-// a signed one.
+// The form of a cached tree: memoryMagic and the file system's number, 8 bytes; records in the order of the walk, each the
+// length of its path and the path, then device, inode, size, change time in seconds and nanoseconds, and the SHA-256 of the
+// file; a record of the path "/", which ends them; and SHA-256 of all before. Numbers are varints, the seconds a signed one.
 const memoryMagic = "scidex-oci fingerprints 1\n"
 
 const (
-	// settled is how long a file must have been left alone for its digest to be remembered. Change times come from a clock
-	// that stands still for a tick of the kernel (10 ms at most), on file systems with small inodes for a second.
+	// settled is how long a file must be unchanged for its digest to be cached. Change times come from a clock with ticks of
+	// 10 ms at most, on file systems with small inodes of a second.
 	settled = 2 * time.Second
 	// endMark is no path of an entry.
 	endMark = "/"
 )
 
-// memory joins two lists of files by their paths: what was remembered, and what the walk sees, which is remembered then. So
-// neither is ever held in memory. A nil memory remembers nothing.
+// memory joins two lists of files by their paths: the cached ones, and those that the walk sees, which are cached next. So
+// neither is ever held in memory. A nil memory caches nothing.
 type memory struct {
 	path  string // of the file
 	since time.Time
 
-	before *bufio.Reader // nil: at its end, or nothing is remembered
+	before *bufio.Reader // nil: at its end, or nothing is cached
 	source *os.File
-	last   item // the first that was not passed yet
+	last   item // the first one not yet passed
 
 	target *os.File
 	after  *bufio.Writer
@@ -51,7 +50,7 @@ type memory struct {
 	buf    []byte
 }
 
-// item is a file as it was at its change time.
+// item is a file as of its change time.
 type item struct {
 	path   string
 	id     inode.ID
@@ -60,8 +59,8 @@ type item struct {
 	digest sum
 }
 
-// recall begins to read what is remembered of a tree, and to write it anew. Trees of file systems whose change times cannot
-// be trusted are not remembered.
+// recall starts to read the cache of a tree, and to write it again. Trees on file systems with unreliable change times are
+// not cached.
 func (m Maker) recall(top *os.File, st *unix.Statx_t) *memory {
 	var system unix.Statfs_t
 	if m.Dir == "" || unix.Fstatfs(int(top.Fd()), &system) != nil || !inode.Timely(&system) {
@@ -71,7 +70,7 @@ func (m Maker) recall(top *os.File, st *unix.Statx_t) *memory {
 	kept := &memory{path: filepath.Join(m.Dir, fmt.Sprintf("%x-%x", id.Dev, id.Ino)), since: time.Now().Add(-settled), digest: sha256.New()}
 	target, err := cachefile.Create(m.Dir)
 	if err != nil {
-		return nil // what cannot be remembered is read again
+		return nil // what cannot be cached is read again
 	}
 	head := binary.LittleEndian.AppendUint64([]byte(memoryMagic), inode.FileSystem(&system))
 	kept.target, kept.after = target, bufio.NewWriter(io.MultiWriter(target, kept.digest))
@@ -80,7 +79,7 @@ func (m Maker) recall(top *os.File, st *unix.Statx_t) *memory {
 	return kept
 }
 
-// open opens what was remembered, where that is whole.
+// open opens the cache, if it is whole.
 func (m *memory) open(head []byte) {
 	f, size, err := cachefile.Open(m.path, math.MaxInt64)
 	if err != nil {
@@ -95,7 +94,7 @@ func (m *memory) open(head []byte) {
 	m.step()
 }
 
-// whole looks whether a file is what was written once, of this version and file system.
+// whole reports whether a cache file is complete, of this version and file system.
 func whole(f *os.File, size int64, head []byte) bool {
 	body := size - sha256.Size
 	if body < int64(len(head)) {
@@ -127,7 +126,7 @@ func (m *memory) find(path string, st *unix.Statx_t) (sum, bool) {
 	return l.digest, true
 }
 
-// before reports whether the walk comes to one path before the other: by its names, one after another.
+// before reports whether the walk reaches one path before the other: it compares them name by name.
 func before(a, b string) bool {
 	for {
 		x, restX, moreX := strings.Cut(a, "/")
@@ -139,7 +138,7 @@ func before(a, b string) bool {
 	}
 }
 
-// step goes on to the next record, or ends the reading.
+// step reads the next record, or ends the reading.
 func (m *memory) step() {
 	r := numbers{from: m.before}
 	length := r.next()
@@ -159,7 +158,7 @@ func (m *memory) step() {
 	}
 }
 
-// note remembers a file, if it has been left alone for long enough.
+// note caches a file, if it has been unchanged for long enough.
 func (m *memory) note(path string, st *unix.Statx_t, digest sum) error {
 	if m == nil || !changed(st).Before(m.since) {
 		return nil
@@ -180,7 +179,7 @@ func (m *memory) write(i item) error {
 	return err
 }
 
-// keep puts what the walk has seen in place of what was remembered.
+// keep replaces the cache with what the walk has seen.
 func (m *memory) keep() error {
 	if m == nil {
 		return nil
@@ -231,7 +230,7 @@ func (n *numbers) signed() (v int64) {
 	return v
 }
 
-// spill makes a file that has no name.
+// spill makes an unnamed file.
 func (m Maker) spill() (*os.File, error) {
 	dir := m.Dir
 	if dir == "" {

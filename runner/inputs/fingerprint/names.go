@@ -12,8 +12,8 @@ import (
 // heldNames is how many names of a directory are held in memory, each at most 255 bytes (NAME_MAX, limits.h).
 const heldNames = 16 << 10
 
-// names are those of one directory in the order of their bytes. What does not fit into memory is sorted in parts, in a file,
-// and merged (an external merge sort); a part takes a buffer of memory then.
+// names are those of one directory in byte order. What does not fit into memory is sorted in parts, in a file, and merged
+// (an external merge sort); a part takes a buffer of memory then.
 type names struct {
 	held  []string
 	file  *os.File // nil: all are held
@@ -46,7 +46,7 @@ func readNames(dir *os.File, spill func() (*os.File, error)) (_ *names, err erro
 	}
 }
 
-// write adds a part to the file, and returns where it ends.
+// write adds a part to the file, and returns its end.
 func (n *names) write(spill func() (*os.File, error)) (end int64, err error) {
 	if n.file == nil {
 		if n.file, err = spill(); err != nil {
@@ -64,7 +64,7 @@ func (n *names) write(spill func() (*os.File, error)) (end int64, err error) {
 	return n.file.Seek(0, io.SeekCurrent)
 }
 
-// merge begins to read the parts, of which the last one is held.
+// merge starts to read the parts, the last from memory.
 func (n *names) merge(ends []int64) error {
 	begin := int64(0)
 	for _, end := range ends {

@@ -30,7 +30,7 @@ type walk struct {
 
 type sum [sha256.Size]byte
 
-// top is the digest of what is at the top of a tree, which may be a single file.
+// top is the digest of the top of a tree, which may be a single file.
 func (w *walk) top(f *os.File, st *unix.Statx_t) (sum, error) {
 	w.see(st)
 	switch st.Mode & unix.S_IFMT {
@@ -93,11 +93,11 @@ func join(path, name string) string {
 	return path + "/" + name
 }
 
-// entry adds one entry to the digest of its directory: a letter for what it is, its name, and what it holds.
+// entry adds one entry to the digest of its directory: a letter for its type, its name, and its content.
 func (w *walk) entry(h hash.Hash, dir *os.File, name, path string, depth int) error {
 	st, err := inode.Stat(int(dir.Fd()), name)
 	if errors.Is(err, unix.ENOENT) {
-		return nil // removed since it was listed, as Newest tells
+		return nil // removed since it was listed, as Newest shows
 	}
 	if err != nil {
 		return fmt.Errorf("%q: %w", path, err)
@@ -132,8 +132,8 @@ type entryError struct {
 func (e *entryError) Error() string { return fmt.Sprintf("%q: %v", e.path, e.err) }
 func (e *entryError) Unwrap() error { return e.err }
 
-// subdirectory adds a directory and all below it. In a listing one is an entry alone that neither its user nor others may enter:
-// an analysis has this user's id, or one that is no more than others'. There are some in /usr.
+// subdirectory adds a directory and all below it. A listing has only the entry of one that neither its user nor others may
+// enter: an analysis has this user's id, or one with the rights of others. There are some in /usr.
 func (w *walk) subdirectory(h hash.Hash, dir *os.File, name, path string, depth int, st *unix.Statx_t) error {
 	below, err := w.open(dir, name, unix.O_DIRECTORY)
 	if errors.Is(err, unix.EACCES) && w.kind == Listing && st.Mode&0o007 == 0 {
@@ -172,7 +172,7 @@ func (w *walk) regular(h hash.Hash, dir *os.File, name, path string, st *unix.St
 	return nil
 }
 
-// file is the digest of a file's bytes, from memory where it has not changed.
+// file is the digest of a file's bytes, cached where it has not changed.
 func (w *walk) file(path string, st *unix.Statx_t, open func() (*os.File, error)) (sum, error) {
 	if digest, ok := w.memory.find(path, st); ok {
 		return digest, w.memory.note(path, st, digest)
@@ -197,7 +197,7 @@ func (w *walk) file(path string, st *unix.Statx_t, open func() (*os.File, error)
 	return digest, w.memory.note(path, st, digest)
 }
 
-// read passes a file's bytes on, as long as somebody wants them.
+// read copies a file's bytes until the context ends.
 func (w *walk) read(f *os.File, to io.Writer) error {
 	if w.buf == nil {
 		w.buf = make([]byte, 256<<10)
@@ -219,7 +219,7 @@ func (w *walk) read(f *os.File, to io.Writer) error {
 	}
 }
 
-// ended is why nobody wants the fingerprint any more.
+// ended is why the fingerprint was canceled.
 func (w *walk) ended() error {
 	if w.ctx.Err() == nil {
 		return nil

@@ -9,10 +9,10 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/host/inode"
 )
 
-// The form of a remembered tree: memoryMagic; the file system's id, 8 bytes; records to the end, each of a
-// directory: device, inode, change time in seconds and nanoseconds, number of entries, length of the names
-// of its subdirectories, these names, each ended by NUL; and CRC-32C of all before, 4 bytes. The numbers of
-// a record are varints, the seconds a signed one; the others are little-endian.
+// The form of a cached tree: memoryMagic; the file system's id, 8 bytes; records to the end, each of a directory: device,
+// inode, change time in seconds and nanoseconds, number of entries, length of the names of its subdirectories, these names,
+// each ended by NUL; and CRC-32C of all before, 4 bytes. The numbers of a record are varints, the seconds a signed one; the
+// others are little-endian.
 const (
 	memoryMagic = "scidex-oci scan 1\n" // the number is the version
 	recordBytes = 24                    // of a record without its names, about
@@ -72,7 +72,7 @@ const (
 	maxEntries = 1 << 48 // more than a directory can have
 )
 
-// decoder takes values off the beginning of rest. After the first bad one all are zero.
+// decoder decodes values from the start of rest. After the first bad one all are zero.
 type decoder struct {
 	rest []byte
 	bad  bool
@@ -112,7 +112,7 @@ func (d *decoder) signed() int64 {
 	return v
 }
 
-// names takes a list of names; none of them may lead anywhere else than into its directory.
+// names decodes a list of names; none of them may lead out of its directory.
 func (d *decoder) names() string {
 	n := d.unsigned(uint64(len(d.rest)))
 	if n == 0 {

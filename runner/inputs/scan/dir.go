@@ -7,11 +7,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// direntBytes is how much of a directory is read at a time: memory does not depend on its size, but for
-// the names of its subdirectories.
+// direntBytes is how much of a directory is read at a time: memory depends only on the names of its subdirectories.
 const direntBytes = 128 << 10
 
-// listing is what a directory holds that has nothing special in it.
+// listing is the content of a directory without special entries.
 type listing struct {
 	entries int64
 	subdirs string // their names, each ended by NUL
@@ -49,7 +48,7 @@ func (w *walk) read(fd int) (listing, *Special, error) {
 	}
 }
 
-// dirent is an entry as getdents64(2) gives it.
+// dirent is an entry of getdents64(2).
 type dirent struct {
 	kindOf byte // DT_*
 	name   []byte
@@ -68,7 +67,7 @@ func cutDirent(records []byte) (e dirent, rest []byte) {
 	return dirent{records[direntType], name[:bytes.IndexByte(name, 0)]}, records[end:]
 }
 
-// kind is the entry's S_IFMT bits, 0 for one that is gone. Few file systems leave the type out.
+// kind is the entry's S_IFMT bits, 0 for a removed one. Few file systems leave the type out.
 func (e dirent) kind(dir int) (uint32, error) {
 	switch e.kindOf {
 	case unix.DT_REG, unix.DT_LNK, unix.DT_DIR, unix.DT_SOCK, unix.DT_FIFO, unix.DT_CHR, unix.DT_BLK:

@@ -11,12 +11,12 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/inputs/cachefile"
 )
 
-// memoryFile is where a tree is remembered: a file of its own, named by the device and inode of its top,
-// so that launchers which look through different trees do not meet. Of two that look through the same,
-// the later one's file stays; both are good. The zero value remembers nothing.
+// memoryFile is the cache of a tree: one file, named by the device and inode of its top, so that launchers which scan
+// different trees do not meet. Of two that scan the same, the later one's file stays; both are valid. The zero value caches
+// nothing.
 type memoryFile struct {
 	path string
-	fsid uint64 // of the file system: numbers of devices are used again
+	fsid uint64 // of the file system: device numbers are reused
 }
 
 // fileOf names the file for the tree below an open directory.
@@ -35,8 +35,8 @@ func (s Scanner) fileOf(fd int) (f memoryFile, err error) {
 	return f, nil
 }
 
-// load reads what is remembered; nothing where the file is missing, damaged, of another version or not
-// the caller's alone to write.
+// load reads the cache; nothing where the file is missing, damaged, of another version or writable by others than the
+// caller.
 func (f memoryFile) load() *memory {
 	raw, err := f.read()
 	if err != nil {
@@ -49,7 +49,7 @@ func (f memoryFile) load() *memory {
 	return newMemory(records)
 }
 
-// forget is a memory without anything in it.
+// forget is an empty memory.
 func (f memoryFile) forget() *memory {
 	if f.path == "" {
 		return nil
@@ -68,7 +68,7 @@ func (f memoryFile) read() ([]byte, error) {
 	return raw, err
 }
 
-// save replaces the file. What a power cut makes of it is found damaged and ignored.
+// save replaces the file. Damage by a power cut is detected and ignored.
 func (f memoryFile) save(m *memory) error {
 	return cachefile.Replace(f.path, func(w io.Writer) error {
 		_, err := w.Write(m.encode(f.fsid))

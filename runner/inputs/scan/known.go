@@ -10,12 +10,12 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/host/lockdir"
 )
 
-// errStale says that what is remembered of a directory is not what is there, although it has not changed.
-// So it is where names are encrypted, and the key has come or gone since.
+// errStale says that the cache of a directory is wrong, although it has not changed. So it is where names are encrypted, and
+// the key was added or removed since.
 var errStale = errors.New("what was remembered is wrong")
 
-// recall passes over a directory that has not changed since it was remembered, and goes down into it
-// where it has subdirectories. It leaves everything else to those who open the directory.
+// recall skips a directory that has not changed since it was cached, and descends into it where it has subdirectories. It
+// leaves everything else to those who open the directory.
 func (w *walk) recall(at int, name string) (known bool, err error) {
 	if w.memory == nil || strings.HasPrefix(name, lockdir.RunPrefix) {
 		return false, nil
@@ -34,7 +34,7 @@ func (w *walk) recall(at int, name string) (known bool, err error) {
 	return known, err
 }
 
-// reenter goes down into a directory that is known, if it still is the one.
+// reenter descends into a known directory, if it is still the same.
 func (w *walk) reenter(at int, name string, st *unix.Statx_t, list listing) (bool, error) {
 	fd, err := inode.OpenBeneath(at, name, unix.O_PATH|unix.O_DIRECTORY)
 	if err != nil {

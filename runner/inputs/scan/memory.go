@@ -9,20 +9,17 @@ import (
 )
 
 const (
-	// worthRemembering is the number of entries from which a tree is remembered: a smaller one is looked
-	// through in a few milliseconds.
+	// worthRemembering is the number of entries from which a tree is cached: a smaller one is scanned in a few milliseconds.
 	worthRemembering = 10_000
-	// settled is how long a directory must have been left alone to be remembered. Change times come from a
-	// clock that stands still for a tick of the kernel (10 ms at most), on file systems with small inodes
-	// for a second: of two changes within that, the second leaves no trace.
+	// settled is how long a directory must be unchanged to be cached. Change times come from a clock with ticks of 10 ms at
+	// most, on file systems with small inodes of a second: of two changes within one tick, the second leaves no trace.
 	settled = 2 * time.Second
-	// memoryMax bounds what is remembered of one tree, in bytes of its file: some 400,000 directories.
+	// memoryMax bounds the cache of one tree, in bytes of its file: some 400,000 directories.
 	memoryMax = 16 << 20
 )
 
-// memory is what a tree was seen to hold, directory by directory. One whose change time is still the same
-// holds the same names, of the same types. Its subdirectories tell for themselves. A nil memory remembers
-// nothing.
+// memory caches the content of a tree, directory by directory. One whose change time is still the same holds the same names,
+// of the same types. Its subdirectories have their own. A nil memory caches nothing.
 type memory struct {
 	index   map[inode.ID]int // of records
 	records []record
@@ -31,11 +28,11 @@ type memory struct {
 	changed bool      // a record is new
 }
 
-// record is a directory as it was at its change time. It had nothing special in it.
+// record is a directory as of its change time. It had no special entries.
 type record struct {
 	id      inode.ID
 	ctime   unix.StatxTimestamp
-	current bool // it was seen to be so in this scan
+	current bool // confirmed in this scan
 	listing
 }
 
@@ -47,7 +44,7 @@ func newMemory(records []record) *memory {
 	return m
 }
 
-// find returns what is remembered of a directory that has not changed.
+// find returns the cached listing of a directory that has not changed.
 func (m *memory) find(st *unix.Statx_t) (listing, bool) {
 	if m == nil {
 		return listing{}, false
@@ -60,7 +57,7 @@ func (m *memory) find(st *unix.Statx_t) (listing, bool) {
 	return m.records[i].listing, true
 }
 
-// note remembers a directory that was read after st was taken.
+// note caches a directory that was read after st was taken.
 func (m *memory) note(st *unix.Statx_t, list listing) {
 	if m == nil || !time.Unix(st.Ctime.Sec, int64(st.Ctime.Nsec)).Before(m.since) || m.size > memoryMax {
 		return
@@ -77,7 +74,7 @@ func (m *memory) note(st *unix.Statx_t, list listing) {
 	m.changed = true
 }
 
-// changes reports whether the file is to be written anew.
+// changes reports whether the file must be written again.
 func (m *memory) changes() bool { return m != nil && m.changed }
 
 // take counts a record as current.

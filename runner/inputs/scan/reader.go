@@ -6,15 +6,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Reader is the id that is to read the inputs.
+// Reader is the id that will read the inputs.
 type Reader struct {
 	UID, GID int  // on the host
 	Own      bool // it is the caller's: what the caller can open, the analysis can
 	Root     bool // root calls: there is no --ids self for it
 }
 
-// MayRead says whether an id that owns nothing and is in no group can read the file: what counts are
-// the bits for others.
+// MayRead returns nil if an id that owns nothing and is in no group can read the file, by the bits for others.
 func (r Reader) MayRead(st *unix.Stat_t) error {
 	need := uint32(0o004)
 	fix := "chmod o+r"
@@ -31,9 +30,8 @@ func (r Reader) MayRead(st *unix.Stat_t) error {
 	return fmt.Errorf("the analysis runs with an id of its own, which cannot read it (mode %04o); %s", st.Mode&0o7777, way)
 }
 
-// MayEnter reports whether the id might enter a directory that is closed to the caller. Its own bits and
-// those of others count: the caller may have groups that it lacks, and files in the range may be of an
-// earlier user of its ids.
+// MayEnter reports whether the id might enter a directory that is closed to the caller. Its own bits and those of others
+// count: the caller may have groups that it lacks, and files in the range may be of an earlier user of its ids.
 func (r Reader) MayEnter(st *unix.Stat_t) bool {
 	return st.Mode&0o001 != 0 || int(st.Uid) == r.UID && st.Mode&0o100 != 0 || int(st.Gid) == r.GID && st.Mode&0o010 != 0
 }

@@ -1,9 +1,8 @@
-// Package scan looks through directories before they are bound, for what an analysis that can only read could
-// reach out through: sockets, FIFOs and devices.
+// Package scan scans directories before they are bound for what an analysis that can only read could reach out through:
+// sockets, FIFOs and devices.
 //
-// For a tree of more than 10,000 entries scans/ below the root remembers each directory by device, inode and change time, where
-// the file system takes its change times from this kernel's clock: the next scan takes one statx(2) for each directory that
-// has not changed.
+// For a tree of more than 10,000 entries scans/ below the root caches each directory by device, inode and change time, where
+// the file system takes its change times from this kernel's clock: the next scan takes one statx(2) per unchanged directory.
 package scan
 
 import (
@@ -19,10 +18,9 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/host/inode"
 )
 
-// Scanner looks through directories that are to be bound, for one id that is to read them. It remembers
-// what it saw of large ones.
+// Scanner scans directories that are to be bound, for one id that will read them. It caches the result for large ones.
 type Scanner struct {
-	Dir    string // where it remembers; empty: nowhere
+	Dir    string // of the cache; empty: none
 	Reader Reader
 	Log    *slog.Logger
 }
@@ -33,12 +31,12 @@ type Special struct {
 	Kind uint32 // S_IFMT bits
 }
 
-// Scan looks for a socket, FIFO or device below dir and returns the first, or nil. Symbolic links are not
-// followed: what they lead to is not in the container. What is mounted below dir, what the analysis could
-// enter and the caller cannot look into, and a run that is alive are errors. tell, where not nil, is
-// called about twice a second with the number of entries so far, once the scan has taken two seconds.
+// Scan looks for a socket, FIFO or device below dir and returns the first, or nil. Symbolic links are not followed: their
+// targets are not in the container. What is mounted below dir, what only the analysis could enter, and a live run are
+// errors. tell, where not nil, is called about twice a second with the number of entries so far, once the scan has taken two
+// seconds.
 //
-// What is made or moved while the scan goes on may be passed over: against that stand the overlays.
+// What is created or moved during the scan may be missed: the overlays protect against that.
 func (s Scanner) Scan(ctx context.Context, dir *os.File, tell func(entries int64)) (*Special, error) {
 	fd, err := inode.OpenBeneath(int(dir.Fd()), ".", unix.O_RDONLY|unix.O_DIRECTORY)
 	if err != nil {
@@ -63,7 +61,7 @@ func (s Scanner) Scan(ctx context.Context, dir *os.File, tell func(entries int64
 	return found, err
 }
 
-// pace ends a scan with its context, and tells how far it is.
+// pace ends a scan with its context, and reports progress.
 type pace struct {
 	ctx  context.Context // of this one scan
 	next time.Time
@@ -71,7 +69,7 @@ type pace struct {
 }
 
 const (
-	// TellAfter is how long a scan goes on before it is told of.
+	// TellAfter is how long a scan runs before it is reported.
 	TellAfter = 2 * time.Second
 	tellEvery = time.Second / 2
 )

@@ -42,7 +42,7 @@ func (w *walk) unopened(at int, name string, err error) (*Special, error) {
 func (w *walk) closed(at int, name string) error {
 	var st unix.Stat_t
 	err := unix.Fstatat(at, name, &st, unix.AT_SYMLINK_NOFOLLOW)
-	if errors.Is(err, unix.EACCES) { // then it is the directory above that cannot be entered
+	if errors.Is(err, unix.EACCES) { // then the directory above cannot be entered
 		name, err = ".", unix.Fstat(at, &st)
 	}
 	if err == nil && !w.reader.MayEnter(&st) && !listed(at, name, &st) {
@@ -51,8 +51,8 @@ func (w *walk) closed(at int, name string) error {
 	return fmt.Errorf("you cannot look into %q, but the analysis might; let yourself read it, or close it to others (chmod o-x)", w.path(name))
 }
 
-// listed reports whether an access control list might let some id enter that the mode does not tell of;
-// what such a list can give is in the bits of the group (acl(5)).
+// listed reports whether an access control list might let an id enter beyond what the mode shows; what such a list can give
+// is in the bits of the group (acl(5)).
 func listed(at int, name string, st *unix.Stat_t) bool {
 	if st.Mode&0o010 == 0 {
 		return false

@@ -12,8 +12,8 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/host/lockdir"
 )
 
-// walk goes once through a tree, a directory at a time and without recursion. It enters each directory
-// by its name from the one above, never through a link or into another mount.
+// walk walks a tree once, a directory at a time and without recursion. It enters each directory by its name from the one
+// above, never through a link or into another mount.
 type walk struct {
 	pace
 	reader  Reader
@@ -24,19 +24,19 @@ type walk struct {
 	buf     []byte
 }
 
-// level is a directory whose subdirectories are being looked at.
+// level is a directory whose subdirectories are being scanned.
 type level struct {
 	name  string
 	id    inode.ID
 	fd    int    // -1 while it is closed: it is found again through ".."
 	left  string // names of subdirectories, each ended by NUL
-	known bool   // they are remembered and were not read
+	known bool   // they come from the cache
 }
 
 // heldDirs is how many directories are open at a time, whatever the depth.
 const heldDirs = 32
 
-// run looks through the tree below an open directory.
+// run scans the tree below an open directory.
 func (w *walk) run(top int) (found *Special, err error) {
 	defer w.close()
 	fd, err := inode.OpenBeneath(top, ".", unix.O_RDONLY|unix.O_DIRECTORY)
@@ -60,7 +60,7 @@ func (w *walk) run(top int) (found *Special, err error) {
 	return found, err
 }
 
-// step looks at the next directory, or goes up where the current one has no more.
+// step scans the next directory, or goes up where the current one has no more.
 func (w *walk) step() (*Special, error) {
 	l := &w.levels[len(w.levels)-1]
 	name, left, more := strings.Cut(l.left, "\x00")
@@ -85,7 +85,7 @@ func (w *walk) step() (*Special, error) {
 	return w.look(fd, name, st)
 }
 
-// look reads the open directory, and goes down into it where it has subdirectories.
+// look reads the open directory, and descends into it where it has subdirectories.
 func (w *walk) look(fd int, name string, st *unix.Statx_t) (*Special, error) {
 	list, found, err := w.read(fd)
 	if err == nil && strings.HasPrefix(name, lockdir.RunPrefix) && lockdir.RunLocked(fd) {

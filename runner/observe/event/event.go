@@ -1,5 +1,5 @@
-// Package event holds what `--events` writes while runs go on: one Event a line, as JSON. docs/schema/events.json
-// describes the lines.
+// Package event holds what `--events` writes during runs: one Event a line, as JSON. docs/schema/events.json describes the
+// lines.
 package event
 
 import (
@@ -11,12 +11,12 @@ import (
 // version is an event's `v`.
 const version = 1
 
-// Type says what an event tells, and with it what its data are.
+// Type is the type of an event, and of its data.
 type Type string
 
-// The types, in the order in which a run has them. A run that does not come as far as its first instruction has no
-// Started, Exited and Harvested, and one whose end nobody saw, or whose harvest failed, lacks the one of it. Every
-// run, and every request that is refused, ends with Finished; it is all that there is of the latter.
+// The types, in the order in which a run has them. A run that does not reach its first instruction has no Started, Exited
+// and Harvested; one whose end was not observed, or whose harvest failed, lacks that one. Every run and every refused
+// request ends with Finished, the only event of the latter.
 const (
 	TypeCreated   Type = "run.created"   // Created: the run is in the catalog
 	TypeStarted   Type = "run.started"   // the result as it is then: the analysis has begun
@@ -27,15 +27,14 @@ const (
 	TypeFinished  Type = "run.finished"  // the result: committed, exported and cleaned, or refused
 )
 
-// Event is something that happened to a run. Readers ignore types and fields that they do not know; both are only
-// added.
+// Event is an event of a run. Readers ignore unknown types and fields; both are only added.
 type Event struct {
 	V    int       `json:"v"` // 1
 	Type Type      `json:"type"`
 	ID   string    `json:"id"`   // of the run; empty where a refused request has none
 	Time time.Time `json:"time"` // UTC, in milliseconds
 	Data any       `json:"data"`
-	// Dropped is what of this run was left out since the event before, because nobody took it.
+	// Dropped is what of this run was left out since the event before, for lack of a reader.
 	Dropped *Dropped `json:"dropped,omitempty"`
 }
 
@@ -45,13 +44,12 @@ type Dropped struct {
 	Usage int64 `json:"usage"`
 }
 
-// New makes an event of now.
+// New makes a current event.
 func New(t Type, id string, data any) Event {
 	return Event{V: version, Type: t, ID: id, Time: time.Now().UTC().Truncate(time.Millisecond), Data: data}
 }
 
-// Optional reports whether an event may be left out where nobody takes it: what it tells comes again, or is kept
-// elsewhere.
+// Optional reports whether an event may be dropped for a slow reader: its content comes again, or is kept elsewhere.
 func (e Event) Optional() bool { return e.Type == TypeUsage || e.Type == TypeLog }
 
 // Created are the data of TypeCreated.
@@ -61,7 +59,7 @@ type Created struct {
 	Analysis json.RawMessage   `json:"analysis"` // the request with its defaults filled in, as in the result
 }
 
-// Usage are the data of TypeUsage. While the analysis is suspended it is used up to then.
+// Usage are the data of TypeUsage. During suspension it is used up to then.
 type Usage struct {
 	Attempt     int   `json:"attempt"`
 	ElapsedMS   int64 `json:"elapsed_ms"` // since the start, without the time in which it was suspended
@@ -71,8 +69,7 @@ type Usage struct {
 	Suspended   bool  `json:"suspended"`
 }
 
-// Exited are the data of TypeExited. What comes later can make it another end: an output that is missing, a harvest
-// that fails.
+// Exited are the data of TypeExited. A missing output or a failed harvest can still change the end.
 type Exited struct {
 	Attempt  int       `json:"attempt"`
 	Reason   string    `json:"reason"`    // as far as it is known
@@ -92,8 +89,8 @@ type Harvested struct {
 // LogMax is how many bytes of a stream one event holds at most.
 const LogMax = 16 << 10
 
-// Log are the data of TypeLog: a part of one of the analysis' streams, cut anywhere but inside a character. What is
-// beyond --log-size is in no event, as it is in no log.
+// Log are the data of TypeLog: a part of one of the analysis' streams, cut anywhere but inside a character. What is beyond
+// --log-size is in no event and no log.
 type Log struct {
 	Attempt int     `json:"attempt"`
 	Stream  string  `json:"stream"` // "stdout", "stderr"
@@ -114,7 +111,7 @@ func NewLog(attempt int, stream string, offset int64, part []byte) Log {
 	return l
 }
 
-// Size is how many bytes of the stream it holds.
+// Size is its number of bytes of the stream.
 func (l Log) Size() int {
 	if l.Text != nil {
 		return len(*l.Text)

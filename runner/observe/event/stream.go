@@ -2,14 +2,14 @@ package event
 
 import "unicode/utf8"
 
-// Stream makes events of what is written to it: the first Limit bytes of one of the analysis' streams. The bytes of
-// an event are its own.
+// Stream makes events of what is written to it: the first Limit bytes of one of the analysis' streams. Each event owns its
+// bytes.
 type Stream struct {
 	Limit int64
 	Tell  func(offset int64, part []byte)
 
 	offset int64
-	torn   []byte // the beginning of a character
+	torn   []byte // the start of a character
 }
 
 // Write takes all of p.
@@ -26,7 +26,7 @@ func (s *Stream) Write(p []byte) (int, error) {
 	return n, nil
 }
 
-// End tells what was held back.
+// End emits what was held back.
 func (s *Stream) End() {
 	s.tell(s.torn)
 	s.torn = nil
@@ -39,7 +39,7 @@ func (s *Stream) tell(part []byte) {
 	}
 }
 
-// unfinished is how many bytes at the end of p begin a character that goes on.
+// unfinished is how many bytes at the end of p start an incomplete character.
 func unfinished(p []byte) int {
 	for n := 1; n <= min(len(p), utf8.UTFMax-1); n++ {
 		if at := p[len(p)-n:]; utf8.RuneStart(at[0]) {

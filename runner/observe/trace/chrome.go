@@ -18,11 +18,11 @@ type event struct {
 	Args  map[string]any `json:"args,omitempty"`
 }
 
-// Write writes what was collected as Chrome's trace events, which chrome://tracing and Perfetto open; about says what
-// it is of. Times begin with the first span.
+// Write writes the collected spans as Chrome's trace events, which chrome://tracing and Perfetto open; about is the
+// metadata. Times start with the first span.
 func (t *Tracer) Write(w io.Writer, about map[string]string) error {
 	spans := t.Take()
-	// Of two that begin together the longer one is around the other.
+	// Of two that start together the longer one encloses the other.
 	slices.SortStableFunc(spans, func(a, b Span) int {
 		return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(b.End, a.End))
 	})
@@ -58,10 +58,10 @@ func write(w io.Writer, events []event, about map[string]string) error {
 
 func microseconds(ns int64) float64 { return float64(ns) / 1000 }
 
-// thread is the number that a lane has; 0 is taken for none by some that show traces.
+// thread is the number of a lane; some viewers treat 0 as none.
 func (l Lane) thread() int { return int(l) + 1 }
 
-// metadata names processes and threads and gives them their order.
+// metadata names processes and threads and sets their order.
 func metadata() []event {
 	var all []event
 	for process, name := range map[int]string{launcher: "launcher", supervisor: "supervisor", container: "container"} {

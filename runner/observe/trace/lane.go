@@ -1,7 +1,7 @@
 package trace
 
-// Lane is a row of the trace. What is in one lane follows one another or is nested. Launcher and supervisor, which are
-// one program, tell them each other by number.
+// Lane is a row of the trace. Spans in one lane are sequential or nested. Launcher and supervisor, which are one program,
+// exchange lanes by number.
 type Lane int
 
 // The lanes.
@@ -10,8 +10,8 @@ const (
 	Start                  // the launcher, the start of the supervisor
 	UserIDs                // newuidmap
 	GroupIDs               // newgidmap
-	Groups                 // the launcher, what makes the move into a control group quick
-	Catalog                // the launcher, what it does with the catalog beside its run
+	Groups                 // the launcher, preparing the move into a control group
+	Catalog                // the launcher, its catalog work beside the run
 	Digests                // the launcher, the digests of the inputs
 	Supervisor             // the supervisor
 	Init                   // the container's first process: libcontainer's init, then ours

@@ -1,5 +1,5 @@
-// Package trace notes how long the phases of one run take, in several processes, and makes Chrome's trace events of
-// that. It opens no file and talks to nobody.
+// Package trace records how long the phases of one run take, in several processes, and converts them to Chrome's trace
+// events. It opens no file or connection.
 package trace
 
 import (
@@ -18,7 +18,7 @@ type Span struct {
 	End   int64  `json:"end"`
 }
 
-// Tracer collects spans. Nil is one that does nothing, and costs nothing. It may be used by many goroutines.
+// Tracer collects spans. A nil Tracer does nothing at no cost. It is safe for concurrent use.
 type Tracer struct {
 	mu    sync.Mutex
 	spans []Span
@@ -27,9 +27,9 @@ type Tracer struct {
 // Now is CLOCK_MONOTONIC in nanoseconds (clock_gettime(2)).
 func Now() int64 { return read(unix.CLOCK_MONOTONIC) }
 
-// Birth returns when this process began and what time it is. A process is told its own start only to a hundredth of a
-// second (proc_pid_stat(5)); before main it does nothing but compute, so it is taken to have begun as long ago as it
-// has had processor time. What a program took that became this one by execve(2) is part of that.
+// Birth returns when this process started and the current time. A process knows its start only to a hundredth of a second
+// (proc_pid_stat(5)); before main it only computes, so its processor time is taken as its age. It includes the time of a
+// program that became this one by execve(2).
 func Birth() (began, now int64) {
 	now = Now()
 	return now - read(unix.CLOCK_PROCESS_CPUTIME_ID), now
@@ -41,7 +41,7 @@ func read(clock int32) int64 {
 	return at.Nano()
 }
 
-// Add notes spans that are known.
+// Add adds finished spans.
 func (t *Tracer) Add(spans ...Span) {
 	if t == nil || len(spans) == 0 {
 		return
@@ -51,7 +51,7 @@ func (t *Tracer) Add(spans ...Span) {
 	t.spans = append(t.spans, spans...)
 }
 
-// Take returns what was collected and forgets it.
+// Take returns the spans and drops them.
 func (t *Tracer) Take() []Span {
 	if t == nil {
 		return nil
@@ -63,7 +63,7 @@ func (t *Tracer) Take() []Span {
 	return spans
 }
 
-// Span begins a phase; calling what it returns ends it.
+// Span starts a phase; calling end ends it.
 func (t *Tracer) Span(lane Lane, name string) (end func()) {
 	if t == nil {
 		return func() {}
@@ -86,7 +86,7 @@ type Steps struct {
 	mu     sync.Mutex
 }
 
-// Steps begins the first of several steps; nil where nothing is traced.
+// Steps starts the first of several steps; nil where nothing is traced.
 func (t *Tracer) Steps(lane Lane) *Steps {
 	if t == nil {
 		return nil
@@ -94,10 +94,10 @@ func (t *Tracer) Steps(lane Lane) *Steps {
 	return &Steps{tracer: t, lane: lane, last: Now()}
 }
 
-// Done ends a step, and the next one begins.
+// Done ends a step and starts the next one.
 func (s *Steps) Done(name string) { s.DoneAt(name, Now()) }
 
-// DoneAt is Done for a step that ended at a time which somebody else has noted.
+// DoneAt is Done for a step whose end was recorded elsewhere.
 func (s *Steps) DoneAt(name string, at int64) {
 	if s == nil {
 		return
@@ -111,7 +111,7 @@ func (s *Steps) DoneAt(name string, at int64) {
 
 type key struct{}
 
-// With gives a context a tracer, for what is called with it.
+// With returns a context with a tracer.
 func With(ctx context.Context, t *Tracer) context.Context {
 	if t == nil {
 		return ctx

@@ -18,13 +18,13 @@ import (
 // Command is the word on the command line that makes this program a canary.
 const Command = "selftest-canary"
 
-// MaxLife is how long a canary may need: it may have to search much of a host. It is also how long one waits for the other.
+// MaxLife is how long a canary may take: it may have to search much of a host. It is also how long one waits for the other.
 const MaxLife = 30 * time.Minute
 
 // Run makes the attempts of the orders and writes their outcomes. It refuses to run outside the run that the orders are
 // for.
 func Run(stdout io.Writer, id string) error {
-	// First of all, because Go opens descriptors of its own.
+	// First, because Go opens descriptors.
 	descriptors := openDescriptors()
 	runtime.GOMAXPROCS(2) // a thread for each processor of a large host would exceed the limits
 	o, err := readOrders(OrdersPath, id)

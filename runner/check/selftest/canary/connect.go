@@ -15,7 +15,7 @@ func connectTCP(address string) error {
 	return c.Close()
 }
 
-// connectSocket connects to a unix socket of any kind. "@" begins the name of an abstract one.
+// connectSocket connects to a unix socket of any kind. "@" starts the name of an abstract one.
 func connectSocket(path string) (err error) {
 	for _, kind := range []int{unix.SOCK_STREAM, unix.SOCK_SEQPACKET, unix.SOCK_DGRAM} {
 		if err = connectKind(path, kind); !errors.Is(err, unix.EPROTOTYPE) {

@@ -29,7 +29,7 @@ type Orders struct {
 	// Attempts are made at once, those of Later when the turn says so.
 	Attempts []Attempt `json:"attempts"`
 	Later    []Attempt `json:"later,omitempty"`
-	// Linger makes a canary that does not end by itself.
+	// Linger makes a canary that only a kill ends.
 	Linger bool `json:"linger,omitempty"`
 }
 
@@ -44,7 +44,7 @@ type Attempt struct {
 // Outcome is the result of an attempt: for each of its steps OK or the name of an error, or what was found.
 type Outcome struct {
 	Got map[string]string `json:"got"`
-	// Count is how many things were looked at. Partial means that there were more.
+	// Count is how many things were checked. Partial means that there were more.
 	Count   int64 `json:"count,omitempty"`
 	Partial bool  `json:"partial,omitempty"`
 }

@@ -1,4 +1,4 @@
-// Package dns has as much of DNS as is needed to see whether a name server can be reached.
+// Package dns has as much of DNS as is needed to check whether a name server is reachable.
 package dns
 
 import (

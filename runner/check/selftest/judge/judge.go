@@ -1,6 +1,5 @@
-// Package judge says what the outcomes of a canary's attempts prove. What a canary says comes from a sandbox that may have a
-// hole: an answer that is missing or unknown is a failure, and where the kernel or the host saw what happened, that counts
-// instead.
+// Package judge says what the outcomes of a canary's attempts prove. A canary's answer comes from a sandbox that may have a
+// hole: a missing or unknown one is a failure, and where the kernel or the host saw what happened, that counts instead.
 package judge
 
 import (
@@ -15,8 +14,7 @@ import (
 // Result of a check.
 type Result string
 
-// The results. Accepted is what the caller has asked to do without (--limits best-effort, --ids self), which is no
-// failure.
+// The results. Accepted is what the caller chose to do without (--limits best-effort, --ids self), which is no failure.
 const (
 	Pass         Result = "pass"
 	Fail         Result = "fail"
@@ -24,7 +22,7 @@ const (
 	Accepted     Result = "accepted"
 )
 
-// Worse returns the result that weighs more.
+// Worse returns the worse result.
 func Worse(a, b Result) Result {
 	order := []Result{Pass, Accepted, Inconclusive, Fail}
 	return order[max(slices.Index(order, a), slices.Index(order, b))]
@@ -56,7 +54,7 @@ func Step(result string, errors ...string) Result {
 	case slices.Contains(errors, result):
 		return Pass
 	case slices.Contains([]string{"timeout", "ETIMEDOUT", "EAGAIN", "ENOENT", "error", "unresolved"}, result):
-		return Inconclusive // it may be slow, distant or gone by now
+		return Inconclusive // it may be slow, distant or down by now
 	}
 	return Fail // it was reached, or something answered
 }
@@ -91,7 +89,7 @@ func LocalName(name string) bool {
 	return slices.Contains([]string{"localhost", "ip6-localhost", "ip6-loopback", "scidex"}, strings.ToLower(strings.TrimSuffix(name, ".")))
 }
 
-// NothingCreated wants no file created in any directory.
+// NothingCreated requires no file in any directory.
 func NothingCreated(o canary.Outcome) (Result, string) {
 	switch {
 	case len(o.Got) > 0:

@@ -98,7 +98,7 @@ func Tmp(l Load) (Result, string) {
 	return Fail, fmt.Sprintf("%s were written to a /tmp of %s (%q): %s", spec.Size(written), spec.Size(half), got, l.ending())
 }
 
-// Logs wants the log to be cut, by what the launcher counted.
+// Logs requires a truncated log, by the launcher's count.
 func Logs(l Load) (Result, string) {
 	log := l.Result.Logs.Stderr
 	if log.Truncated && log.Bytes >= int64(2*l.Asked.LogSize) {

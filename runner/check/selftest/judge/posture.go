@@ -76,7 +76,7 @@ func Environment(given []string) Func {
 }
 
 // Status judges fields of proc_pid_status(5). kept returns the supplementary groups in the result of the run: those that a
-// single id cannot drop. Runs with enforced limits refuse them unless the caller has asked for its own id.
+// single id cannot drop. Runs with enforced limits refuse them unless the caller chose its own id.
 func Status(kept func() []int) Func {
 	return func(o canary.Outcome) (Result, string) {
 		for _, name := range []string{"CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb"} {

@@ -62,14 +62,14 @@ func NewDNS(address, secret string) (*Listener, error) {
 			if string(message[:n]) == secret {
 				l.ownArrived()
 			} else if answer := dns.Reply(message[:n]); answer != nil {
-				_, _ = socket.WriteTo(answer, from) // a client that misses it asks again
+				_, _ = socket.WriteTo(answer, from) // a client that misses it retries
 			}
 		}
 	}()
 	return l, nil
 }
 
-// makeListener takes the host of the address as it was given, with its zone, and the port that was chosen.
+// makeListener uses the host of the given address, with its zone, and the port that was chosen.
 func makeListener(network, address, secret string, bound net.Addr, stop func() error) *Listener {
 	l := &Listener{Address: address, network: network, secret: secret, counted: make(chan struct{}, 1), close: stop}
 	if host, _, err := net.SplitHostPort(address); err == nil {
@@ -101,8 +101,8 @@ func (l *Listener) ownArrived() {
 	}
 }
 
-// Count returns how often the listener was reached since the last call. It makes a connection of its own, which arrives
-// after all that were under way and is not counted.
+// Count returns how often the listener was reached since the last call. It makes another connection, which arrives after all
+// that were in progress and is not counted.
 func (l *Listener) Count() (int64, error) {
 	c, err := net.DialTimeout(l.network, l.Address, timeout)
 	if err != nil {

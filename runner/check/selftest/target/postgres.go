@@ -8,10 +8,9 @@ import (
 	"strings"
 )
 
-// parsePostgres reads a PostgreSQL URL behind its scheme: [USER[:PASSWORD]@][HOST[:PORT][,...]]
-// [/DATABASE][?PARAMETERS], where a host may be a directory of sockets, as %2Frun%2Fpostgresql or as the
-// parameter host (the manual of libpq, "Connection URIs"). Errors are the rest of a sentence and repeat
-// nothing of the URL.
+// parsePostgres parses a PostgreSQL URL after its scheme: [USER[:PASSWORD]@][HOST[:PORT][,...]][/DATABASE][?PARAMETERS],
+// where a host may be a directory of sockets, as %2Frun%2Fpostgresql or as the parameter host (the manual of libpq,
+// "Connection URIs"). Errors are the rest of a sentence and repeat nothing of the URL.
 func parsePostgres(rest string) ([]Target, error) {
 	authority, parameters := splitAuthority(rest)
 	hosts, ports, err := hostsOf(authority)

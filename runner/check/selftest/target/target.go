@@ -1,4 +1,4 @@
-// Package target reads the addresses that a selftest must find out of reach.
+// Package target parses the addresses that a selftest must find unreachable.
 package target
 
 import (
@@ -17,8 +17,8 @@ type Target struct {
 	Host, Port string
 	// Socket is the absolute path of a unix socket, or "@" and the name of an abstract one.
 	Socket string
-	// Usual stands for what a client of PostgreSQL tries without a host: localhost and the sockets in the usual
-	// directories, with Port or, where that is empty, with any port.
+	// Usual stands for what a client of PostgreSQL tries without a host: localhost and the sockets in the usual directories,
+	// with Port or, if empty, with any port.
 	Usual bool
 }
 
@@ -42,8 +42,8 @@ func (t Target) String() string {
 // maxSocket is the longest path of a unix socket in bytes, without its NUL (unix(7)).
 const maxSocket = 107
 
-// Parse reads a URL, HOST:PORT, the path of a socket or "@" and the name of an abstract one. The URL
-// of a PostgreSQL database may name several hosts. The error is one sentence and repeats no secret.
+// Parse parses a URL, HOST:PORT, a socket's path or "@" and the name of an abstract one. The URL of a PostgreSQL database
+// may name several hosts. The error is one sentence and repeats no secret.
 func Parse(text string) ([]Target, error) {
 	scheme, rest, isURL := strings.Cut(text, "://")
 	switch {

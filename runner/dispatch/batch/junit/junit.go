@@ -1,5 +1,5 @@
-// Package junit writes what came of a batch as JUnit XML, the form that CI systems show as tests. Memory does not grow with
-// the batch: each case goes to a file first, because the counts of all stand before them.
+// Package junit writes the outcome of a batch as JUnit XML, the form that CI systems show as tests. Memory does not grow
+// with the batch: each case goes to a file first, because the counts of all precede them.
 package junit
 
 import (
@@ -31,7 +31,7 @@ type Case struct {
 // End is how a case ended.
 type End int
 
-// The ends that JUnit knows.
+// The ends of JUnit.
 const (
 	Good End = iota
 	Failure
@@ -48,8 +48,7 @@ type Writer struct {
 	err    error            // the first
 }
 
-// Create begins a report that Close is to write to path. The directory must be there; the file is touched at the end
-// alone.
+// Create starts a report that Close writes to path. The directory must exist; the file is only touched at the end.
 func Create(path string) (*Writer, error) {
 	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
 		return nil, fmt.Errorf("%q is no regular file; name one, or one that is not there yet", path)
@@ -86,7 +85,7 @@ type xmlCase struct {
 	SystemErr string     `xml:"system-err,omitempty"`
 }
 
-// Add adds a case. Its error is told by Close.
+// Add adds a case. Close returns its error.
 func (w *Writer) Add(c Case) {
 	w.count[c.End]++
 	raw := xmlCase{
@@ -112,7 +111,7 @@ func (w *Writer) Add(c Case) {
 	}
 }
 
-// Close writes the report at once: whoever reads path sees the one that was there before, or all of this one.
+// Close writes the report atomically: readers of path see the previous one, or all of this one.
 func (w *Writer) Close(suite string, began time.Time, took time.Duration) (err error) {
 	defer func() { err = errors.Join(err, w.cases.Close()) }()
 	if err := errors.Join(w.err, w.buffer.Flush()); err != nil {
@@ -159,8 +158,8 @@ func (w *Writer) write(to *os.File, suite string, began time.Time, took time.Dur
 
 func seconds(d time.Duration) string { return fmt.Sprintf("%.3f", d.Seconds()) }
 
-// text makes visible what XML 1.0 has no character for, even escaped (section 2.2): most control characters, bytes that
-// are not UTF-8, U+FFFE and U+FFFF. So are those that a terminal or a reader's eye may be fooled by.
+// text makes visible what XML 1.0 has no character for, even escaped (section 2.2): most control characters, bytes that are
+// not UTF-8, U+FFFE and U+FFFF. So are those that may deceive a terminal or a reader.
 func text(s string) string {
 	var b strings.Builder
 	for i := 0; i < len(s); {

@@ -9,13 +9,13 @@ import (
 )
 
 const (
-	// fresh is for how long a count of the queue is not asked for again, whoever scrapes.
+	// fresh is how long a count of the queue is reused, for all scrapers.
 	fresh = 5 * time.Second
-	// depthPatience is for how long a scrape waits for the count.
+	// depthPatience is a scrape's timeout for the count.
 	depthPatience = 2 * time.Second
 )
 
-// depth is the count of the queue, of a moment ago.
+// depth is a recent count of the queue.
 type depth struct {
 	ask func(context.Context) (queue.Depth, error)
 
@@ -25,7 +25,7 @@ type depth struct {
 	last  queue.Depth
 }
 
-// refresh asks anew where the last answer is not fresh any more. Who comes meanwhile waits for the same answer.
+// refresh counts again where the last count is not fresh. Concurrent callers wait for the same count.
 func (d *depth) refresh(ctx context.Context) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -36,7 +36,7 @@ func (d *depth) refresh(ctx context.Context) {
 	defer cancel()
 	last, err := d.ask(asking)
 	if err != nil && ctx.Err() != nil {
-		return // the one who asked has gone; that says nothing of the queue
+		return // the caller was canceled; that says nothing of the queue
 	}
 	d.last, d.known, d.asked = last, err == nil, time.Now()
 }

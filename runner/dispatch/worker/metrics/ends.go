@@ -13,10 +13,10 @@ type end struct {
 	reason result.Reason
 }
 
-// other is the reason of an end that is not known here, so that no label has a value that nobody expects.
+// other is the reason of an end that is unknown here, so that no label has an unexpected value.
 const other result.Reason = "other"
 
-// ends are all that there may be.
+// ends are all possible ends.
 func ends() (all []end) {
 	for _, of := range []struct {
 		state   catalog.State
@@ -41,7 +41,7 @@ func ends() (all []end) {
 	return all
 }
 
-// endOf is the one of ends that a result is counted as.
+// endOf is the one of ends that counts a result.
 func endOf(r result.Result) end {
 	for _, e := range []end{{r.State, r.Reason}, {r.State, other}} {
 		if slices.Contains(ends(), e) {

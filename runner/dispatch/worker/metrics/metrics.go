@@ -1,5 +1,5 @@
-// Package metrics counts what a worker does, and writes it in the text format of Prometheus. It has no labels but those
-// whose values are known beforehand: nothing tells one analysis from another.
+// Package metrics counts what a worker does, and writes it in the text format of Prometheus. It has only labels whose values
+// are known beforehand: nothing identifies an analysis.
 package metrics
 
 import (
@@ -12,14 +12,14 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/worker"
 )
 
-// Source is what is asked whenever the metrics are written, by several goroutines.
+// Source is read whenever the metrics are written, by several goroutines.
 type Source struct {
 	Capacity capacity.Capacity // of the worker
-	Jobs     int               // that it takes at once
+	Jobs     int               // taken at once
 	Load     func() worker.Load
 	// Depth counts the queue.
 	Depth func(context.Context) (queue.Depth, error)
-	// Waiting counts the results below the root that wait to be committed.
+	// Waiting counts the pending results below the root.
 	Waiting  func() (int, error)
 	Draining func() bool
 
@@ -53,7 +53,7 @@ var phases = [...]struct {
 	{"clean", worker.Committed, worker.Ended},
 }
 
-// New makes metrics that have counted nothing.
+// New returns metrics with all counts at zero.
 func New(s Source) *Metrics {
 	m := &Metrics{depth: &depth{ask: s.Depth}, began: time.Now(), ends: map[end]*count{}}
 	version := level{labeled("version", s.Version, "commit", s.Commit, "goversion", s.GoVersion), func() (float64, bool) { return 1, true }}
@@ -120,7 +120,7 @@ func (m *Metrics) ofRuns() {
 		took = append(took, m.phases[i])
 	}
 	m.add(histogram, "scidex_oci_worker_phase_seconds", "How long the phases of attempts took.", took...)
-	for _, e := range ends() { // from the beginning on: the first of a kind is an increase, too
+	for _, e := range ends() { // from the start: the first of a kind is an increase, too
 		m.ends[e] = &count{labels: labeled("state", string(e.state), "reason", string(e.reason))}
 		ended = append(ended, m.ends[e])
 	}
@@ -155,7 +155,7 @@ func (m *Metrics) Watch(p worker.Progress) {
 	}
 }
 
-// Text is all metrics. ctx bounds the question to the queue.
+// Text is all metrics. ctx bounds the query of the queue.
 func (m *Metrics) Text(ctx context.Context) []byte {
 	m.depth.refresh(ctx)
 	var text bytes.Buffer

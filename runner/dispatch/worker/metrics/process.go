@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ofProcess are metrics of this process, by the names that Prometheus' own libraries give them. The analyses are not in it.
+// ofProcess are metrics of this process, with the names of Prometheus' own libraries. The analyses are not in it.
 func (m *Metrics) ofProcess() {
 	m.gauge("go_goroutines", "Goroutines that exist.", func() float64 { return float64(runtime.NumGoroutine()) })
 	m.add(gauge, "go_memstats_heap_alloc_bytes", "Bytes of heap objects.", level{read: func() (float64, bool) {

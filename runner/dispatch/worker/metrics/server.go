@@ -12,7 +12,7 @@ import (
 	"golang.org/x/net/netutil"
 )
 
-// What a server grants its clients. Nobody has to prove who they are.
+// Limits of a server for its clients, which need not authenticate.
 const (
 	connections   = 32 // at once
 	headerBytes   = 16 << 10
@@ -28,13 +28,13 @@ type Server struct {
 	ended chan error
 }
 
-// Serve answers those who come to a listener, which it closes at its end. /healthz is 200 while healthy is true, else 503.
+// Serve serves a listener, which it closes at its end. /healthz is 200 while healthy is true, else 503.
 func (m *Metrics) Serve(l net.Listener, healthy func() bool, log *slog.Logger) *Server {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /metrics", func(w http.ResponseWriter, r *http.Request) {
 		text := m.Text(r.Context())
 		w.Header().Set("Content-Type", contentType)
-		_, _ = w.Write(text) // a client that has gone
+		_, _ = w.Write(text) // a client that left
 	})
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
 		if !healthy() {
@@ -51,7 +51,7 @@ func (m *Metrics) Serve(l net.Listener, healthy func() bool, log *slog.Logger) *
 	return s
 }
 
-// Close ends the server, with what it is answering after a moment. Its error is that it has ended before.
+// Close ends the server, and open requests after a moment. Its error is that it has ended before.
 func (s *Server) Close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), shutdownGrace)
 	defer cancel()
