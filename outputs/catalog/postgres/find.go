@@ -52,8 +52,7 @@ func (c *Catalog) find(ctx context.Context, name catalog.Name) (catalog.Run, err
 	return c.get(ctx, key)
 }
 
-// selectIDs is a range of the primary key, which knows no wildcards; the upper end is the prefix and the last
-// character of Unicode.
+// selectIDs is a range of the primary key, without wildcards; the upper end is the prefix and the last character of Unicode.
 const selectIDs = `SELECT DISTINCT id FROM scidex_oci.analysis_run WHERE id >= $1 AND id < $2 ORDER BY id LIMIT $3`
 
 // beginWith returns up to limit ids that begin with prefix, in order.

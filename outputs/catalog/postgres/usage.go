@@ -10,10 +10,10 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/catalog/row"
 )
 
-// hasEnded is the condition of the index analysis_run_usage, which has all else that is asked for.
+// hasEnded is the condition of the index analysis_run_usage, which has all columns of the query.
 const hasEnded = `state IN ('complete', 'failed', 'canceled', 'error', 'lost')`
 
-// Usage streams what runs that have ended asked for and used.
+// Usage streams what ended runs requested and used.
 func (c *Catalog) Usage(ctx context.Context, filter catalog.Filter, label string, yield func(catalog.Usage) bool) error {
 	sql, args := usageQuery(filter, label)
 	unpack := row.UsageReader{}
