@@ -52,8 +52,8 @@ func (c *Catalog) find(ctx context.Context, name catalog.Name) (catalog.Run, err
 	return c.get(ctx, key)
 }
 
-// beginWith returns up to limit ids that begin with prefix, in order. A range of the primary key knows
-// no wildcards and no case; the upper end is prefix and the last character of Unicode.
+// beginWith returns up to limit ids that start with prefix, in order. A range of the primary key has no wildcards and no
+// case; the upper end is prefix and the last character of Unicode.
 func (c *Catalog) beginWith(ctx context.Context, prefix string, limit int) (ids []string, err error) {
 	rows, err := c.db.QueryContext(ctx, `SELECT DISTINCT id FROM analysis_run WHERE id >= ? AND id < ? ORDER BY id LIMIT ?`,
 		prefix, prefix+"\U0010FFFF", limit)
