@@ -23,7 +23,7 @@ type Options struct {
 	// "/data".
 	Links map[string]string
 	// Link hard-links files into the ingest directory instead of copying, where possible and safe. They become root's, mode
-	// 0400. The caller then removes the tree or gives it files of its own again, as Own does: until then it shares them with
+	// 0400. The caller then removes the tree or gives it separate files again, as Own does: until then it shares them with
 	// the ingest directory.
 	Link bool
 	// Resumed says that Ingest is that of a killed harvest of the same tree. Its files are taken again, with the modes that

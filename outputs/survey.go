@@ -25,7 +25,7 @@ type survey struct {
 	walk   *walk
 	bounds Bounds
 	pass   func(name string, st *unix.Stat_t) bool               // top-level entries that do not count
-	skip   func(name string, path []byte, st *unix.Stat_t) error // refuses what is excluded
+	skip   func(name string, path []byte, st *unix.Stat_t) error // refuses excluded ones
 	take   taker
 	record func(path []byte, r *refusal) error
 	// special is the verdict on all but regular files and directories.

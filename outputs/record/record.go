@@ -89,7 +89,7 @@ func KeepFirst(path string, head any, next func() (outputs.Entry, error)) error 
 	defer os.Remove(own) // its other name stays
 	err := os.Link(own, path)
 	if errors.Is(err, fs.ErrExist) && same(own, path) {
-		err = nil // over NFS a repeated call may get the second answer
+		err = nil // over NFS a repeated call returns the second answer
 	}
 	return errors.Join(err, SyncDir(filepath.Dir(path)))
 }

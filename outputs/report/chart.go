@@ -29,7 +29,7 @@ type curve struct {
 	X, Y       []tick
 }
 
-// tick is a scale's label at its place.
+// tick is a label at its position.
 type tick struct{ At, Text string }
 
 // newCurves are none if the run has no samples or only a few.
@@ -83,7 +83,7 @@ func rates(at, used []int64) []float64 {
 
 // scale is how a curve's values are shown.
 type scale struct {
-	limit float64 // 0 where there is none
+	limit float64 // 0 if there is none
 	unit  func(x float64) float64
 	text  func(x float64) string
 }

@@ -31,7 +31,7 @@ type page struct {
 	Phases                        []phase
 	Logs                          []log
 	Outputs                       listing[outputRow]
-	AllOutputs                    string // where a site has them
+	AllOutputs                    string // their URL on a site
 	Rejected                      listing[result.Rejected]
 	Audit                         listing[eventRow]
 	AuditOff                      bool
@@ -45,7 +45,7 @@ type results struct {
 	Note      string
 }
 
-// None reports whether there is nothing to look at.
+// None reports whether there is nothing to show.
 func (r results) None() bool { return len(r.Figures)+len(r.Tables)+len(r.Documents) == 0 }
 
 // listing is the start of a list.
@@ -71,7 +71,7 @@ type inputRow struct {
 type outputRow struct {
 	Path, Size, Type, SHA256 string
 	Partial                  bool
-	Link                     string // where a site has its contents
+	Link                     string // URL of its contents on a site
 }
 
 // eventRow is an audit event in the list.

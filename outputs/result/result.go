@@ -66,7 +66,7 @@ type Report struct {
 	ActionID *string `json:"action_id"`
 	// Inputs are what the analysis could read; nil if it did not start.
 	Inputs []Input `json:"inputs,omitempty"`
-	// PostProcess is nil where no hook was due.
+	// PostProcess is nil if no hook was due.
 	PostProcess *PostProcess `json:"post_process"`
 	// Kept is the directory of a run with a kept working directory.
 	Kept string `json:"kept,omitempty"`
@@ -114,7 +114,7 @@ type Evidence struct {
 const (
 	OOMOwn     = "cgroup"  // that of the run's own control group
 	OOMOuter   = "outer"   // that of a group around it
-	OOMEither  = "either"  // one of these two; cgroup v1 does not tell which
+	OOMEither  = "either"  // one of these two; cgroup v1 does not say which
 	OOMUnknown = "unknown" // the host's memory, or a group that is invisible or ambiguous
 )
 
@@ -124,7 +124,7 @@ type OOMLimit struct {
 	Bytes int64  `json:"bytes"` // 0 with either and unknown
 }
 
-// Enforcement says what held a limit: cgroup, outer, rlimit, tmpfs, watchdog or none.
+// Enforcement is what held a limit: cgroup, outer, rlimit, tmpfs, watchdog or none.
 type Enforcement struct {
 	Limit     string `json:"limit"`
 	Asked     string `json:"asked"`
@@ -132,7 +132,7 @@ type Enforcement struct {
 	By        string `json:"by"`
 }
 
-// The words of Enforcement.By that this version uses.
+// Values of Enforcement.By in this version.
 const (
 	ByCgroup   = "cgroup"
 	ByOuter    = "outer"
@@ -142,7 +142,7 @@ const (
 	ByNone     = "none"
 )
 
-// Held reports whether anything holds the limit.
+// Held reports whether the limit is enforced.
 func (e Enforcement) Held() bool { return e.By != ByNone }
 
 // Sandbox is an analysis' sandbox.

@@ -27,7 +27,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/store"
 )
 
-// ErrTaken is returned for a result if another one has its name.
+// ErrTaken is returned if another result has the name.
 var ErrTaken = errors.New("another result has its place")
 
 const (

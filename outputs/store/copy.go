@@ -311,7 +311,7 @@ func Entries(ctx context.Context, from catalog.Catalog, key catalog.Key) (next f
 	}
 	stop = func() {
 		cancel()
-		for range found { // until the listing has ended
+		for range found { // until the listing ends
 		}
 	}
 	return next, stop

@@ -13,8 +13,8 @@ import (
 
 // home is where a run was made: a part of workspace.Location.
 type home struct {
-	Dir     string `json:"dir"`     // its directory, where it was kept
-	State   string `json:"state"`   // if it was kept
+	Dir     string `json:"dir"`     // its directory, if it was kept
+	State   string `json:"state"`   // <root>/runs/<name>
 	Catalog string `json:"catalog"` // its catalog
 	Blobs   string `json:"blobs"`   // URL of its blob store; missing in runs of older versions
 }

@@ -26,7 +26,7 @@ func newKey() (k key) {
 // sign returns the proof for one purpose, useless for any other.
 func (k key) sign(purpose ...string) string {
 	mac := hmac.New(sha256.New, k[:])
-	for _, word := range purpose { // each with its length, so that no two lists are the same bytes
+	for _, word := range purpose { // each with its length: no two lists are the same bytes
 		mac.Write([]byte(strconv.Itoa(len(word)) + ":" + word))
 	}
 	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil))

@@ -83,7 +83,7 @@ func (s *Server) row(ctx context.Context, run catalog.Run) listRow {
 		row.State, row.Took = going.State, report.Span(going.ElapsedMS)
 		return row
 	}
-	kept, _ := result.ReportOf(run) // without figures where another version wrote it
+	kept, _ := result.ReportOf(run) // without figures if another version wrote it
 	row.Took = report.Span(kept.Usage.WallMS)
 	return row
 }

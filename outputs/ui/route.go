@@ -71,7 +71,7 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request) error {
 
 // made is a finished page: what of a site it uses, and how it is written.
 type made struct {
-	name   string // of the link to this page, which every page has
+	name   string // of this page's link, if every page has it
 	tools  any
 	events string       // the stream that its script reads, if any
 	links  report.Links // of the run that it is about

@@ -92,7 +92,7 @@ func splitEndpoint(endpoint string) (host string, secure bool, err error) {
 	return u.Host, u.Scheme == "https", nil
 }
 
-// String is the URL without what follows ?.
+// String is the URL without its query.
 func (l Location) String() string {
 	if l.Prefix == "" {
 		return "s3://" + l.Bucket

@@ -270,7 +270,7 @@ func (b *Bucket) read(ctx context.Context, name string) ([]byte, error) {
 	return content, nil
 }
 
-// smallMost bounds, in bytes, what is read into memory.
+// smallMost bounds reads into memory, in bytes.
 const smallMost = 1 << 20
 
 // write writes a small own object.

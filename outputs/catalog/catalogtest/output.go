@@ -81,7 +81,7 @@ func testOutputs(t *testing.T, d Driver) {
 	wantError(t, "cancelled while streaming", err, context.Canceled)
 }
 
-// Whoever lists, even for hours, keeps no one from writing.
+// A listing, even of hours, blocks no writer.
 func testOutputsWhileWriting(t *testing.T, d Driver) {
 	address := d.Fresh(t)
 	c, other := opened(t, d, address), opened(t, d, address)

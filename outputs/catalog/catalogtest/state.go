@@ -16,7 +16,7 @@ type standing struct {
 	reason string
 }
 
-// standings are all of them.
+// standings is all states.
 var standings = []standing{
 	{catalog.Queued, ""},
 	{catalog.Running, ""},

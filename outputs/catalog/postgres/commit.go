@@ -136,7 +136,7 @@ func insertEntries(ctx context.Context, tx pgx.Tx, key catalog.Key, next func() 
 	return source.counted, err
 }
 
-// entrySource is a pgx.CopyFromSource of what next returns. The driver calls it in a goroutine of its own, where nothing
+// entrySource is a pgx.CopyFromSource of what next returns. The driver calls it in a separate goroutine, where nothing
 // recovers a panic of next.
 type entrySource struct {
 	ctx      context.Context

@@ -42,7 +42,7 @@ func (c *Catalog) List(ctx context.Context, filter catalog.Filter) ([]catalog.Ru
 	return runs, nil
 }
 
-// listing is the query for what filter selects, and its arguments.
+// listing is the query for a filter, and its arguments.
 func listing(filter catalog.Filter) (sql string, args []any) {
 	where := conditions(filter)
 	sql = selectRun + where.String() + newestFirst

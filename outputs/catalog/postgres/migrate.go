@@ -24,10 +24,10 @@ const versions = "scidex_oci.goose_db_version"
 type inspection struct {
 	server   int // as server_version_num
 	encoding string
-	schema   bool  // there is a schema of our name
-	ours     bool  // and it has our table of versions
-	tables   int64 // what else it has
-	version  int64 // the newest applied migration; 0 where there is none
+	schema   bool  // the schema exists
+	ours     bool  // and has our table of versions
+	tables   int64 // its other tables
+	version  int64 // the newest applied migration; 0 if none
 }
 
 // upToDate migrates the database to the newest schema of fsys and returns the versions before and after. An up-to-date

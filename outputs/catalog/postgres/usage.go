@@ -28,7 +28,7 @@ func (c *Catalog) Usage(ctx context.Context, filter catalog.Filter, label string
 	return nil
 }
 
-// usageQuery is the query for what row.UsageReader reads, and its arguments.
+// usageQuery is the query for row.UsageReader, and its arguments.
 func usageQuery(filter catalog.Filter, label string) (string, []any) {
 	where, value := conditions(filter), `''`
 	where.Add(hasEnded)

@@ -58,7 +58,7 @@ func (c *Catalog) writeWith(ctx context.Context, begin beginner, do func(ctx con
 	}
 	defer conn.Release() // the pool closes it if a transaction is open
 	committed := false
-	defer func() { // also where do panics
+	defer func() { // also if do panics
 		if !committed {
 			rollback(ctx, tx)
 		}

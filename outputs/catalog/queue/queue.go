@@ -122,7 +122,7 @@ var (
 	ErrOpen     = errors.New("what came of it is not in the catalog yet")
 )
 
-// Why there is no further attempt.
+// The refusals of Retry.
 var (
 	ErrNoRetry = errors.New("an analysis that has come to an end of its own is never repeated in the queue")
 	ErrInQueue = errors.New("it is in the queue as it is")
@@ -176,7 +176,7 @@ const (
 // Options configure a worker.
 type Options struct {
 	Name    string   // unique among workers
-	Classes []string // whose jobs it takes; nil: DefaultClass
+	Classes []string // of its jobs; nil: DefaultClass
 	Jobs    int      // at once, of each class
 	// Drain is how long running jobs may go on after the end of Work's context, before theirs ends.
 	Drain time.Duration

@@ -18,7 +18,7 @@ func (c *Catalog) Get(ctx context.Context, key catalog.Key) (catalog.Run, error)
 	return run, nil
 }
 
-// get takes the newest attempt where none is named.
+// get takes the newest attempt if none is named.
 func (c *Catalog) get(ctx context.Context, key catalog.Key) (catalog.Run, error) {
 	query := selectRun + ` WHERE id = ?`
 	args := []any{key.ID}
@@ -28,7 +28,7 @@ func (c *Catalog) get(ctx context.Context, key catalog.Key) (catalog.Run, error)
 	return one(c.db.QueryRowContext(ctx, query+` ORDER BY attempt DESC LIMIT 1`, args...))
 }
 
-// Find resolves what a person typed.
+// Find resolves a typed name.
 func (c *Catalog) Find(ctx context.Context, text string) (catalog.Run, error) {
 	name, err := catalog.ParseName(text)
 	if err != nil {

@@ -72,10 +72,10 @@ const (
 	ofMany = `(SELECT value FROM run_label n WHERE n.id = r.id AND n.attempt = r.attempt AND n.key = %s) = %s`
 )
 
-// ofAction has the expression and the condition of the index analysis_run_action, word for word.
+// ofAction has the expression and the condition of the index analysis_run_action, verbatim.
 const ofAction = `json_extract(report, '$.action_id') IS NOT NULL AND json_extract(report, '$.action_id') = %s`
 
-// listing is the query for what filter selects, and its arguments.
+// listing is the query for a filter, and its arguments.
 func (c *Catalog) listing(ctx context.Context, filter catalog.Filter) (string, []any, error) {
 	where := newWhere()
 	where.Runs(filter)

@@ -16,7 +16,7 @@ const applicationID = 0x53636944
 type inspection struct {
 	application int64
 	tables      int64 // those of other programs or of the catalog, not goose's own
-	version     int64 // the newest applied migration; 0 where there is none
+	version     int64 // the newest applied migration; 0 if none
 	journal     string
 }
 

@@ -34,7 +34,7 @@ func (c *Catalog) write(ctx context.Context, do func(ctx context.Context, tx *sq
 	}
 	detached := context.WithoutCancel(ctx)
 	committed := false
-	defer func() { // also where do panics
+	defer func() { // also if do panics
 		if !committed {
 			rollback(detached, conn)
 		}

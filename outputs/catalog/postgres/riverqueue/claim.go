@@ -54,7 +54,7 @@ func (c *claim) Settle(ctx context.Context) (run catalog.Run, failures int, err 
 			done = true
 			return c.finish(ctx, tx)
 		}
-		if told.canceled && !run.State.Final() { // its worker died before it could stop
+		if told.canceled && !run.State.Final() { // its worker died before handling that
 			if err := postgres.End(ctx, tx, endedByCancel(run)); err != nil {
 				return err
 			}

@@ -243,7 +243,7 @@ func (w *worker) Work(ctx context.Context, job *river.Job[args]) error {
 	if job.Args.V == argsVersion {
 		err = w.handle(working, &claim{queue: w.queue, job: job})
 	}
-	// River applies this to the job whoever has it by then (JobSetStateIfRunning ignores the attempt).
+	// River applies this even if another worker has it now (JobSetStateIfRunning ignores attempts).
 	ours, lookErr := w.queue.has(context.WithoutCancel(ctx), job.JobRow)
 	if lookErr != nil {
 		w.queue.log.Warn("job "+job.Args.ID, "error", lookErr)
