@@ -74,7 +74,7 @@ type owning struct {
 	walk  *walk
 	owner Owner
 	mode  func(*unix.Stat_t) uint32
-	// once are inodes with two names, one of them found, names how many names are still missing of those that have
+	// once are inodes with two names, one of them found; names is how many names are still missing of those with
 	// more. After a failed harvest each file can have a second one, that of its blob.
 	once  inodes
 	names map[fileID]uint64

@@ -2,10 +2,10 @@
 // only a shared file system: a name is given by link(2) or rename(2) after its content is durable, without locks, and each
 // result has one name that the first writer gives and that never changes.
 //
-//	results/N         a record (outputs/record): the run, its events and the entries of its working directory 	results/N.late
-//
-// one that came when the name was taken, for a person to check 	blobs/HEX         a file, by its SHA-256 	collected/N
-// empty: the result is in the catalog
+//	results/N         a record (outputs/record): the run, its events and the entries of its working directory
+//	results/N.late    one that came when the name was taken, for a person to check
+//	blobs/HEX         a file, by its SHA-256
+//	collected/N       empty: the result is in the catalog
 package spool
 
 import (

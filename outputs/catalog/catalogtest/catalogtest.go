@@ -1,9 +1,8 @@
 // Package catalogtest is the conformance suite of catalog.Catalog. An implementation runs it with two lines, since some
 // tests start the test binary again as further processes:
 //
-//	func TestMain(m *testing.M) { catalogtest.Main(m, driver) } 	func TestConformance(t *testing.T) { catalogtest.Run(t,
-//
-// driver) }
+//	func TestMain(m *testing.M) { catalogtest.Main(m, driver) }
+//	func TestConformance(t *testing.T) { catalogtest.Run(t, driver) }
 package catalogtest
 
 import (
