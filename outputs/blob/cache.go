@@ -90,7 +90,7 @@ func (s *Store) tryLock(name string) (*os.File, error) {
 }
 
 // EmptyCache removes all copies of a shared store's blobs, except those that needed names. It does nothing while a run of
-// this host is between publication and commit: that may last for an upload, until the next run has started.
+// this host is between publication and commit: an upload may last until the next run has started.
 func (s *Store) EmptyCache(needed func() (func(sha256 string) bool, error)) error {
 	if s.remote == nil {
 		return nil
