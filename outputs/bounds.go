@@ -14,7 +14,7 @@ const (
 	DefaultMaxPath    = 4096
 )
 
-// aCentury is as long as MaxTime gets, in seconds: a time.Duration ends after less than three.
+// aCentury is the greatest MaxTime, in seconds: a time.Duration ends below three.
 const aCentury = 100 * 365 * 24 * 3600
 
 // Bounds limit what is taken from a tree. A zero field means its default.
@@ -27,9 +27,9 @@ type Bounds struct {
 	MaxDepth int
 	// MaxPath is the length of a path in bytes.
 	MaxPath int
-	// MaxTime is how long a harvest may take; other walks do not look at it. By default it is an hour, a second for
-	// every 16 MiB of MaxBytes and one for every 1,000 of MaxEntries: far more than a slow disk needs, and an end for
-	// a file system that does not answer or a file that is all hole.
+	// MaxTime limits a harvest; other walks ignore it. Default: an hour, plus a second for every 16 MiB of MaxBytes and one
+	// for every 1,000 of MaxEntries: far more than a slow disk needs, but an end for a file system that does not answer or a
+	// file that is all hole.
 	MaxTime time.Duration
 }
 
@@ -53,7 +53,7 @@ func (b Bounds) withDefaults() Bounds {
 	return b
 }
 
-// timed ends when the harvest has taken as long as it may; its cause then says so.
+// timed ends when the harvest exceeds its time limit; its cause then says so.
 func (b Bounds) timed(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeoutCause(ctx, b.MaxTime, fmt.Errorf(
 		"it took longer than %v, which is what bounds of %d bytes and %d entries give it", b.MaxTime, b.MaxBytes, b.MaxEntries))

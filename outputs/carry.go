@@ -8,10 +8,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Carry copies the regular files, directories and symlinks below src into dst, which must be empty and out of
-// anybody else's reach: from one file system to another. Permission bits are kept, with u+rw, and all else is
-// the caller's. It returns an entry with a reason for each that was not copied. Several names of one inode
-// become files of their own.
+// Carry copies the regular files, directories and symlinks below src into dst, which must be empty and out of reach of
+// others, across file systems. It keeps the permission bits, adds u+rw, and makes the caller the owner. It returns an entry
+// with a reason for each that was not copied. Several names of one inode become separate files.
 func Carry(ctx context.Context, src, dst *os.File, bounds Bounds) ([]Entry, error) {
 	entries, err := copyTree(ctx, src, dst, staging{links: true}, bounds)
 	if err != nil {
@@ -26,7 +25,7 @@ func Carry(ctx context.Context, src, dst *os.File, bounds Bounds) ([]Entry, erro
 	return left, nil
 }
 
-// special copies a symlink as it is, where links are wanted.
+// special copies a symlink as it is, if links are wanted.
 func (s *staging) special(dir int, name string, st *unix.Stat_t) error {
 	if !s.links || kind(st) != unix.S_IFLNK {
 		return special(dir, name, st)

@@ -13,11 +13,11 @@ import (
 
 const (
 	copyBytes = 256 << 10 // read at a time
-	headBytes = 3072      // what the media type is told from
+	headBytes = 3072      // to detect the media type
 )
 
-// copier copies regular files of a hostile tree. One copier serves many files, so that its buffers are
-// made once. Its refusals are verdicts on the source; its errors are about the target.
+// copier copies regular files of a hostile tree. It serves many files to reuse its buffers. Its refusals are verdicts on the
+// source; its errors are about the target.
 type copier struct {
 	buf  []byte
 	zero []byte
@@ -28,9 +28,9 @@ func newCopier() *copier {
 	return &copier{buf: make([]byte, copyBytes), zero: make([]byte, copyBytes), head: make([]byte, 0, headBytes)}
 }
 
-// copy copies the file that st describes from src to the empty file dst and returns its digest. Without
-// dst it only reads. Holes stay holes. Exactly st.Size bytes are taken: a file that is longer or shorter, or
-// whose inode was touched meanwhile, is refused as changed.
+// copy copies the file that st describes from src to the empty file dst and returns its digest. Without dst it only reads.
+// Holes stay holes. It takes exactly st.Size bytes: a file that is longer or shorter, or whose inode changed meanwhile, is
+// refused as changed.
 func (c *copier) copy(ctx context.Context, src int, st *unix.Stat_t, dst *os.File) (string, error) {
 	sum := sha256.New()
 	c.head = c.head[:min(st.Size, headBytes)]
@@ -81,8 +81,8 @@ func (c *copier) whole(src int, st *unix.Stat_t, room []byte) ([]byte, error) {
 	}
 }
 
-// extent returns where the next data at or after off begins and ends (lseek(2), SEEK_DATA). Where the
-// file system cannot say, everything is data.
+// extent returns where the next data at or after off starts and ends (lseek(2), SEEK_DATA). If the file system cannot say,
+// everything is data.
 func extent(fd int, off, size int64) (data, hole int64) {
 	data, err := unix.Seek(fd, off, unix.SEEK_DATA)
 	if err == unix.ENXIO {

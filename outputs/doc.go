@@ -4,21 +4,21 @@
 //
 // No path is ever resolved as a whole. The walk goes one component at a time from a descriptor opened before the start
 // (openat2 with RESOLVE_BENEATH, RESOLVE_NO_SYMLINKS, RESOLVE_NO_XDEV), without recursion and with few descriptors. Every
-// entry gets a verdict: regular files are outputs, anything else is recorded with a reason. Reaching a bound is reported
-// and never reads as "nothing there": --work-files, --work-size, a depth of 256, paths of 4,096 bytes. A harvest ends with
-// the reason "harvest", and the directory is kept, after an hour, a second for every 16 MiB of --work-size and one for every
+// entry gets a verdict: regular files are outputs, anything else is recorded with a reason. Reaching a bound is reported and
+// never reads as "nothing there": --work-files, --work-size, a depth of 256, paths of 4,096 bytes. A harvest ends with the
+// reason "harvest", and the directory is kept, after an hour, a second for every 16 MiB of --work-size and one for every
 // 1,000 of --work-files.
 //
-// "partial" marks every output of a run that did not end by itself, since each may have been open for writing. In a run that
-// ended by itself it marks the files that a process which outlived the analysis had open or mapped for writing: before such
-// processes are killed the init stops them, and the supervisor looks. Every output is marked where not all descriptors can be
-// looked at (262,144), or where the launcher and supervisor were killed since. A file whose descriptor is in transit through a
-// socket, or which is only mapped on btrfs, is not marked. "changed" is an entry that a process outside of the run exchanged,
-// wrote to or holds while it was read, since no process of the run is alive then.
+// "partial" marks every output of a run that was stopped, since each may have been open for writing. In a run that exited it
+// marks the files that a process which outlived the analysis had open or mapped for writing: the init stops such processes
+// before they are killed, and the supervisor checks. Every output is marked if not all descriptors can be checked (262,144),
+// or if the launcher and supervisor were killed since. A file whose descriptor is in transit through a socket, or which is
+// only mapped on btrfs, is not marked. "changed" is an entry that a process outside of the run exchanged, wrote to or holds
+// while it was read, since no process of the run is alive then.
 //
-// Neither launcher nor supervisor holds the verdicts of all files in memory: they wait for the commit in a file without a
-// name, and the result has a bounded excerpt. The walk makes the system calls, and another goroutine hashes small files in
-// the same order (queue.go); the launcher syncs and names 4,096 of them while the supervisor goes on. Files that nothing else
+// Neither launcher nor supervisor holds the verdicts of all files in memory: they wait for the commit in an unnamed file,
+// and the result has a bounded excerpt. The walk makes the system calls, and another goroutine hashes small files in the
+// same order (queue.go); the launcher syncs and names 4,096 of them while the supervisor goes on. Files that nothing else
 // can write to are hard-linked instead of copied (docs/adr/0010). A file that the disk fails to read is no verdict on the
 // file: the harvest fails and the working directory is kept.
 package outputs

@@ -7,11 +7,10 @@ import (
 	"unicode/utf8"
 )
 
-// Escape shows bytes, such as a file name, on one line of a terminal or a log. Printable UTF-8 stays as
-// it is. Everything else is written as in Go: \n, \t, \r and \\, \xNN for control characters of ASCII
-// and for bytes that are not UTF-8, \uNNNN and \UNNNNNNNN for other characters that do not print, among
-// them C1 controls, bidirectional overrides and the byte order mark. Different bytes always give
-// different text.
+// Escape shows bytes, such as a file name, on one line of a terminal or a log. Printable UTF-8 stays as it is. Everything
+// else is written as in Go: \n, \t, \r and \\, \xNN for ASCII control characters and invalid UTF-8, \uNNNN and \UNNNNNNNN
+// for other unprintable characters, including C1 controls, bidirectional overrides and the byte order mark. Different bytes
+// always give different text.
 func Escape(b []byte) string {
 	var out strings.Builder
 	out.Grow(len(b))

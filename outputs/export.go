@@ -12,11 +12,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// inside is beneath for the user's own directories, where another file system may be mounted.
+// inside is beneath for the user's own directories, which may contain mounts.
 const inside = unix.RESOLVE_BENEATH | unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_NO_MAGICLINKS
 
-// Target is a directory of the user that receives outputs as the caller's own files. Nothing is
-// written outside of it, and no symlink in it is followed. It is not for several goroutines.
+// Target is a directory of the user that receives outputs as the caller's own files. Nothing is written outside of it, and
+// no symlink in it is followed. It is for one goroutine.
 type Target struct {
 	dir       *os.File
 	overwrite bool
@@ -24,8 +24,8 @@ type Target struct {
 	lastPath  []byte
 }
 
-// OpenTarget opens dir, which it makes where it is missing. A directory that holds anything is refused
-// unless overwrite is set. dir itself may be a symlink to a directory: the user named it.
+// OpenTarget opens dir and makes it if it is missing. A directory that is not empty is refused unless overwrite is set. dir
+// itself may be a symlink to a directory: the user named it.
 func OpenTarget(dir string, overwrite bool) (*Target, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, fmt.Errorf("export: %w", err)
@@ -60,10 +60,9 @@ func (t *Target) forget() {
 	}
 }
 
-// Put writes one file at path below the target, whole or not at all. The mode's permission bits are
-// taken with u+rw and under the caller's umask; set-id and sticky bits are not. Directories on the way
-// are made. A name that exists is an error that is fs.ErrExist, unless the target was opened to
-// overwrite and it is a regular file.
+// Put writes one file at path below the target, whole or not at all. The file gets the mode's permission bits with u+rw,
+// under the caller's umask; set-id and sticky bits are dropped. Missing directories are made. An existing name is
+// fs.ErrExist, unless the target was opened to overwrite and it is a regular file.
 func (t *Target) Put(path []byte, mode fs.FileMode, r io.Reader) error {
 	if err := t.put(path, mode, r); err != nil {
 		return fmt.Errorf("export \"%s\": %w", Escape(path), err)
@@ -89,7 +88,7 @@ func (t *Target) put(path []byte, mode fs.FileMode, r io.Reader) error {
 		return err
 	}
 	if err := t.publish(int(dir.Fd()), temp, string(name)); err != nil {
-		_ = unix.Unlinkat(int(dir.Fd()), temp, 0) // the error that counts is the one before
+		_ = unix.Unlinkat(int(dir.Fd()), temp, 0) // the previous error counts
 		return err
 	}
 	return nil
@@ -114,7 +113,7 @@ func checkPath(path []byte) error {
 	return nil
 }
 
-// open returns the directory at path, making what is missing of it.
+// open returns the directory at path and makes missing ones.
 func (t *Target) open(path []byte) (*os.File, error) {
 	if len(path) == 0 {
 		return t.dir, nil
@@ -156,7 +155,7 @@ func makeDir(at *os.File, name string) (*os.File, error) {
 	return nil, fmt.Errorf("directory \"%s\": %w", Escape([]byte(name)), err)
 }
 
-// write makes the file temp. On an error it is gone again.
+// write makes the file temp. On an error it removes it.
 func write(dir *os.File, temp string, mode fs.FileMode, r io.Reader) error {
 	flags := unix.O_WRONLY | unix.O_CREAT | unix.O_EXCL | quiet
 	fd, err := openat2(int(dir.Fd()), temp, flags, uint32(mode.Perm()|0o600), inside)
@@ -169,15 +168,15 @@ func write(dir *os.File, temp string, mode fs.FileMode, r io.Reader) error {
 		err = closed
 	}
 	if err != nil {
-		_ = unix.Unlinkat(int(dir.Fd()), temp, 0) // the error that counts is the one before
+		_ = unix.Unlinkat(int(dir.Fd()), temp, 0) // the previous error counts
 	}
 	return err
 }
 
-// Publish gives a finished file of a directory (AT_FDCWD for paths) its name, which must be free: else it is fs.ErrExist.
+// Publish renames a finished file of a directory (AT_FDCWD for paths). An existing name is fs.ErrExist.
 func Publish(dir int, temp, name string) error {
 	err := unix.Renameat2(dir, temp, dir, name, unix.RENAME_NOREPLACE)
-	if !errors.Is(err, unix.EINVAL) { // a file system without RENAME_NOREPLACE, as NFS
+	if !errors.Is(err, unix.EINVAL) { // no RENAME_NOREPLACE, as on NFS
 		return err
 	}
 	if err := unix.Linkat(dir, temp, dir, name, 0); err != nil {
@@ -186,7 +185,7 @@ func Publish(dir int, temp, name string) error {
 	return unix.Unlinkat(dir, temp, 0)
 }
 
-// publish gives the finished file its name.
+// publish renames the finished file.
 func (t *Target) publish(dir int, temp, name string) error {
 	err := Publish(dir, temp, name)
 	if !errors.Is(err, unix.EEXIST) || !t.overwrite {

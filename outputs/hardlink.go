@@ -8,12 +8,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// linked is an inode with several names. It is harvested when all of them were found in the tree;
-// until then one may be outside, where the analysis did not make it.
+// linked is an inode with several names. It is harvested once all of them were found in the tree; until then one may be
+// outside, where the analysis did not make it.
 type linked struct {
-	seq     int    // in the order in which they were met
+	seq     int    // in the order of discovery
 	want    uint64 // names that the inode has
-	found   uint64 // names that were found, excluded ones too
+	found   uint64 // names found so far, excluded ones too
 	outputs []place
 }
 
@@ -23,8 +23,7 @@ type place struct {
 	name string
 }
 
-// link notes one name of an inode and harvests the inode when it was the last one. Names that are
-// excluded count, but are no outputs.
+// link records one name of an inode and harvests the inode with its last name. Excluded names count, but are no outputs.
 func (h *harvest) link(name string, st *unix.Stat_t, output bool) error {
 	id := identity(st)
 	l := h.links[id]
@@ -41,11 +40,11 @@ func (h *harvest) link(name string, st *unix.Stat_t, output bool) error {
 		return nil
 	}
 	places := l.outputs
-	delete(h.links, id) // memory is for those that are not complete
+	delete(h.links, id) // keep only incomplete ones in memory
 	if len(places) == 0 {
 		return nil
 	}
-	e, _, err := h.ingest(name, st) // copied, as it has several names: there is a digest
+	e, _, err := h.ingest(name, st) // copied (several names), so it has a digest
 	return h.linkedVerdict(places, e, err)
 }
 
@@ -69,7 +68,7 @@ func (h *harvest) linkedVerdict(places []place, e Entry, err error) error {
 	return nil
 }
 
-// leftLinks rejects the names of inodes that have further names outside the tree, or behind a bound.
+// leftLinks rejects the names of inodes that have further names outside the tree or behind a bound.
 func (h *harvest) leftLinks() error {
 	left := make([]*linked, 0, len(h.links))
 	for _, l := range h.links {

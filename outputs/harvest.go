@@ -13,26 +13,25 @@ import (
 // Options of a harvest.
 type Options struct {
 	Bounds
-	// Ingest is the directory that receives the copies of regular files, named 000001 and so on, mode
-	// 0600. It must be out of reach of the analysis.
+	// Ingest is the directory that receives the copies of regular files, named 000001 and so on, mode 0600. It must be out
+	// of reach of the analysis.
 	Ingest *os.File
-	// Exclude are globs of files and directories that are recorded as excluded and not read: ** matches
-	// any number of directories, a glob without a slash matches the last component at any depth. An
-	// excluded directory is recorded once.
+	// Exclude are globs of files and directories that are recorded as excluded and not read: ** matches any number of
+	// directories, a glob without a slash matches the last component at any depth. An excluded directory is recorded once.
 	Exclude []string
-	// Links are symlinks in the top directory, name to exact target, that are ours and pass without a
-	// verdict, for instance "data" to "/data".
+	// Links are our own symlinks in the top directory, name to exact target, which get no verdict, for instance "data" to
+	// "/data".
 	Links map[string]string
-	// Link takes files into the ingest directory by a second name in place of a copy, where that is possible
-	// and safe. They become root's, mode 0400. Who sets it removes the tree afterwards, or gives it files of its
-	// own again, as Own does: until then it shares them with the ingest directory.
+	// Link hard-links files into the ingest directory instead of copying, where possible and safe. They become root's, mode
+	// 0400. The caller then removes the tree or gives it separate files again, as Own does: until then it shares them with
+	// the ingest directory.
 	Link bool
-	// Resumed says that Ingest is that of a harvest of the same tree that was killed. What it had taken is taken
-	// anew, with the modes that the analysis had set.
+	// Resumed says that Ingest is that of a killed harvest of the same tree. Its files are taken again, with the modes that
+	// the analysis had set.
 	Resumed bool
-	// Partial marks every output: what was open for writing when the run ended is not known.
+	// Partial marks every output: the files open for writing at the end are not known.
 	Partial bool
-	// Writing are the files that were open for writing then, where that is known. They are marked too.
+	// Writing are the files that were open for writing then, if known. They are marked too.
 	Writing []Inode
 }
 
@@ -40,23 +39,23 @@ type Options struct {
 type Totals struct {
 	Outputs  int64 // entries yielded as outputs
 	Rejected int64 // entries yielded with a reason
-	// Bytes that were copied. Several names of one inode count once.
+	// Bytes copied. Several names of one inode count once.
 	Bytes int64
-	// Entries seen, directories included. What is behind a bound is not in here, but in the Detail of
-	// the entry that is named there.
+	// Entries seen, directories included. Those behind a bound are not counted here, but in the Detail of the entry named
+	// there.
 	Entries int64
 }
 
-// Harvest gives every entry below work its verdict, each exactly once, and copies the regular files
-// that become outputs to the ingest directory. Nothing may write to the tree any more; if something
-// does all the same, the worst outcome is an entry that is rejected as changed.
+// Harvest gives every entry below work its verdict, each exactly once, and copies the regular files that become outputs to
+// the ingest directory. Nothing may write to the tree any more; if something does, the worst outcome is an entry that is
+// rejected as changed.
 //
-// Directories themselves are not recorded, so an empty one leaves no trace. The order is the
-// directory's own; names of an inode with several names come when the last of them is found.
+// Directories themselves are not recorded, so an empty one leaves no trace. The order is the directory's own; names of an
+// inode with several names come when the last of them is found.
 //
-// A bound that is passed, a file without the right to read it, a lost race is an entry with a reason and
-// no error. An error of Harvest means that the harvest is incomplete: of ctx, of MaxTime, of yield, of a full or
-// failing disk, of the ingest directory. The ingest directory may then hold copies that no entry names.
+// An exceeded bound, an unreadable file or a lost race is an entry with a reason, not an error. An error of Harvest means
+// that the harvest is incomplete: of ctx, of MaxTime, of yield, of a full or failing disk, of the ingest directory. The
+// ingest directory may then hold copies that no entry names.
 func Harvest(ctx context.Context, work *os.File, opts Options, yield func(Entry) error) (Totals, error) {
 	exclude, err := compile(opts.Exclude)
 	if err != nil {
@@ -106,21 +105,21 @@ func Harvest(ctx context.Context, work *os.File, opts Options, yield func(Entry)
 // harvest is one call of Harvest.
 type harvest struct {
 	survey
-	ctx     context.Context // of this one call
+	ctx     context.Context // of this call
 	opts    Options
 	queue   *queue
 	exclude globs
 	copier  *copier
-	links   map[fileID]*linked // not complete yet
+	links   map[fileID]*linked // incomplete ones
 	writing map[fileID]bool    // of Options.Writing
-	linkeds int                // inodes with several names that were met
+	linkeds int                // inodes with several names so far
 	names   int                // ingest names given out
 	totals  Totals
 	noted   *os.File // modes of files that were linked; nil before the first
-	before  modes    // those that an earlier harvest has noted
+	before  modes    // those that an earlier harvest recorded
 }
 
-// passes knows the links that are ours.
+// passes reports whether it is our link.
 func (h *harvest) passes(name string, st *unix.Stat_t) bool {
 	want, ok := h.opts.Links[name]
 	if !ok || kind(st) != unix.S_IFLNK {
@@ -147,7 +146,7 @@ func (h *harvest) enter(string, *unix.Stat_t) error { return nil }
 
 func (h *harvest) leave(int) error { return nil }
 
-// file takes one regular file: at once, or, when its inode has several names, with the last of them.
+// file takes one regular file: at once, or, if its inode has several names, with the last of them.
 func (h *harvest) file(name string, path []byte, st *unix.Stat_t) error {
 	ours := h.before.original(st)
 	if st.Nlink > 1 && !ours {
@@ -160,8 +159,8 @@ func (h *harvest) file(name string, path []byte, st *unix.Stat_t) error {
 	return h.output(e, path, contents)
 }
 
-// ingest takes the file name of the current directory and returns the entry without its path, and without its
-// digest where it returns the contents.
+// ingest takes the file name of the current directory and returns the entry without its path, and without its digest if it
+// returns the contents.
 func (h *harvest) ingest(name string, st *unix.Stat_t) (Entry, []byte, error) {
 	if st.Size > h.bounds.MaxBytes {
 		return Entry{}, nil, refuse(TooLarge, "%d bytes; the bound is %d", st.Size, h.bounds.MaxBytes)
@@ -184,7 +183,7 @@ func (h *harvest) ingest(name string, st *unix.Stat_t) (Entry, []byte, error) {
 	return e, read.contents, nil
 }
 
-// takeIn puts an open file into the ingest directory under the name that it returns.
+// takeIn puts an open file into the ingest directory and returns its name there.
 func (h *harvest) takeIn(name string, src int, st *unix.Stat_t) (into string, read reading, err error) {
 	if h.opts.Link && st.Nlink == 1 {
 		if into, read, err = h.linkIn(name, src, st); into != "" || err != nil {
@@ -200,19 +199,19 @@ func (h *harvest) takeIn(name string, src int, st *unix.Stat_t) (into string, re
 		err = fmt.Errorf("ingest: %w", closed)
 	}
 	if err != nil {
-		h.drop(dst.Name()) // the error that counts is the one before
+		h.drop(dst.Name()) // the previous error counts
 		return "", reading{}, err
 	}
 	return dst.Name(), read, nil
 }
 
-// reading is what came of reading a file: its digest, or the contents of a small one, which are in the queue's room.
+// reading is the result of a read: a file's digest, or the contents of a small one, which are in the queue's room.
 type reading struct {
 	sha256   string
 	contents []byte
 }
 
-// read reads a file that stays where it is.
+// read reads a file without moving it.
 func (h *harvest) read(src int, st *unix.Stat_t) (reading, error) {
 	if st.Size > smallBytes {
 		sum, err := h.copier.copy(h.ctx, src, st, nil)
@@ -226,7 +225,7 @@ func (h *harvest) read(src int, st *unix.Stat_t) (reading, error) {
 	return reading{contents: contents}, err
 }
 
-// drop removes a name of the ingest directory again.
+// drop removes a name from the ingest directory.
 func (h *harvest) drop(into string) { _ = unix.Unlinkat(int(h.opts.Ingest.Fd()), into, 0) }
 
 // create makes the next file of the ingest directory. Its Name is relative to that directory.
@@ -246,7 +245,7 @@ func (h *harvest) create() (*os.File, error) {
 	}
 }
 
-// output passes on e, the last file that was taken, under path.
+// output yields e, the last file taken, under path.
 func (h *harvest) output(e Entry, path, contents []byte) error {
 	e.Path = path
 	if e.SHA256 != "" {

@@ -1,7 +1,7 @@
 package outputs
 
-// inodes is a set of inodes. File systems number theirs closely, so that 64 of them share an entry: a tree of a
-// million files needs less than a megabyte in place of a hundred.
+// inodes is a set of inodes. File systems number theirs densely, so 64 of them share an entry: a tree of a million files
+// needs less than a megabyte instead of a hundred.
 type inodes map[fileID]uint64
 
 // add reports whether the inode is new.
@@ -16,7 +16,7 @@ func (s inodes) has(id fileID) bool {
 	return s[fileID{id.dev, id.ino / 64}]&(1<<(id.ino%64)) != 0
 }
 
-// remove takes one out that is in.
+// remove removes one that is in.
 func (s inodes) remove(id fileID) {
 	block := fileID{id.dev, id.ino / 64}
 	if s[block] &^= 1 << (id.ino % 64); s[block] == 0 {

@@ -10,11 +10,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Own makes every entry below dir, but not dir itself, an ordinary file of uid and gid: set-id and
-// sticky bits go, u+rw (for directories u+rwx) comes. Symlinks change their owner and are not followed.
-// A file that has names outside of dir is not only ours to change: a copy takes its place. Every other
-// owner that occurs must be one that the caller may change. Where ingest is not nil it is the directory that dir was
-// harvested into: files have the modes of before the harvest.
+// Own makes every entry below dir, but not dir itself, an ordinary file of uid and gid: it removes set-id and sticky bits
+// and adds u+rw (for directories u+rwx). Symlinks change their owner and are not followed. A file with names outside of dir
+// is replaced by a copy. The caller must be allowed to change every other owner that occurs. If ingest is not nil it is the
+// directory that dir was harvested into: files get their modes from before the harvest.
 func Own(ctx context.Context, dir *os.File, uid, gid int, ingest *os.File) error {
 	mode := keptMode
 	if ingest != nil {
@@ -50,8 +49,8 @@ func Own(ctx context.Context, dir *os.File, uid, gid int, ingest *os.File) error
 	return nil
 }
 
-// Protect takes the right to write from dir and everything below it, which must be the caller's own and be
-// changed by nobody meanwhile.
+// Protect removes the write permission from dir and everything below it, which must be the caller's own and unchanged
+// meanwhile.
 func Protect(ctx context.Context, dir *os.File) error {
 	w, err := newWalk(dir)
 	if err != nil {
@@ -75,11 +74,11 @@ type owning struct {
 	walk  *walk
 	owner Owner
 	mode  func(*unix.Stat_t) uint32
-	// once are the inodes of two names of which one was found, and names how many are still to be found of those that
-	// have more. After a harvest that failed each file can have a second one, that of its blob.
+	// once are inodes with two names, one of them found; names is how many names are still missing of those with
+	// more. After a failed harvest each file can have a second one, that of its blob.
 	once  inodes
 	names map[fileID]uint64
-	// copier is of the second walk, which parts files from their names outside.
+	// copier is of the second walk, which copies files with names outside.
 	copier *copier
 }
 
@@ -135,7 +134,7 @@ func (o *owning) entry(name string) error {
 	return nil
 }
 
-// inside reports, with the last name of an inode, that all its names are below dir.
+// inside reports, at the last name of an inode, that all its names are below dir.
 func (o *owning) inside(st *unix.Stat_t) bool {
 	if kind(st) == unix.S_IFDIR || st.Nlink < 2 {
 		return true
@@ -178,9 +177,9 @@ func keptMode(st *unix.Stat_t) uint32 {
 
 func readOnlyMode(st *unix.Stat_t) uint32 { return keptMode(st) &^ 0o222 }
 
-// Lift flattens a kept run: all entries of work, which is the directory name in parent, move up into
-// parent, the symlinks of links (name to exact target) are removed, and so is work. Nothing in parent is
-// replaced: a name that is taken is an error. work and parent must not be changed by anyone else.
+// Lift flattens a kept run: it moves all entries of work, which is the directory name in parent, up into parent, and removes
+// the symlinks of links (name to exact target) and work. Nothing in parent is replaced: an existing name is an error. work
+// and parent must not be changed by anyone else.
 func Lift(work, parent *os.File, name string, links map[string]string) error {
 	if err := lift(work, parent, name, links); err != nil {
 		return fmt.Errorf("lift \"%s\": %w", Escape([]byte(name)), err)
@@ -198,7 +197,7 @@ func lift(work, parent *os.File, name string, links map[string]string) error {
 		return err
 	}
 	defer w.close()
-	for again := true; again; { // moving changes what the reading position means
+	for again := true; again; { // moving invalidates the reading position
 		again, err = liftPass(w, up, name, links)
 		if err == nil && again {
 			err = w.rewind()
@@ -223,7 +222,7 @@ func sameDir(work *os.File, parent int, name string) error {
 	return unix.Close(fd)
 }
 
-// liftPass moves everything but an entry called like work itself, and reports whether it moved any.
+// liftPass moves everything but an entry with work's own name, and reports whether it moved any.
 func liftPass(w *walk, parent int, work string, links map[string]string) (moved bool, err error) {
 	for {
 		name, ok, err := w.next()
@@ -249,8 +248,7 @@ func liftPass(w *walk, parent int, work string, links map[string]string) (moved 
 	}
 }
 
-// liftSelf removes the emptied directory. If it still holds an entry of its own name, it steps aside
-// for it first.
+// liftSelf removes the emptied directory. If it still holds an entry of its own name, it is renamed first.
 func liftSelf(w *walk, parent int, name string) error {
 	err := unix.Unlinkat(parent, name, unix.AT_REMOVEDIR)
 	if err != unix.ENOTEMPTY && !errors.Is(err, unix.EEXIST) {

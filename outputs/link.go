@@ -10,9 +10,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// linkIn takes a file by a second name, which costs no second write of its contents and leaves the tree whole
-// should the harvest not come to its end. It takes no file with extended attributes, an access control list
-// among them: they would go with it. It returns no name where the file must be copied.
+// linkIn takes a file by a second name, which avoids a second write of its contents and leaves the tree whole if the harvest
+// fails. It takes no file with extended attributes, including access control lists: they would be kept. It returns no name
+// if the file must be copied.
 func (h *harvest) linkIn(name string, src int, st *unix.Stat_t) (into string, read reading, err error) {
 	if n, err := unix.Flistxattr(src, nil); n != 0 || err != nil && !errors.Is(err, unix.EOPNOTSUPP) {
 		return "", reading{}, nil
@@ -27,7 +27,7 @@ func (h *harvest) linkIn(name string, src int, st *unix.Stat_t) (into string, re
 		return "", reading{}, touched(src, st)
 	}
 	if err != nil {
-		h.drop(into) // the error that counts is the one before
+		h.drop(into) // the previous error counts
 		return "", reading{}, err
 	}
 	return into, read, nil
@@ -42,21 +42,21 @@ func (h *harvest) linkName(name string) (into string, err error) {
 		switch {
 		case err == nil:
 			return into, nil
-		case errors.Is(err, unix.EEXIST): // an earlier, interrupted harvest
+		case errors.Is(err, unix.EEXIST): // of an interrupted harvest
 			continue
 		case errors.Is(err, unix.EXDEV):
-			h.opts.Link = false // nor will it be for the next
+			h.opts.Link = false // nor will the next succeed
 		}
 		return "", nil
 	}
 }
 
-// errOpen says that somebody may still write to a file.
+// errOpen says that a process may write to a file.
 var errOpen = errors.New("the file is open for writing")
 
-// unopened asks the kernel for a lease, which it gives only where no descriptor and no mapping lets anybody write to
-// the file (fcntl(2), F_SETLEASE): one that got out of the sandbox would change a blob that is no copy
-// (CVE-2024-27297). Where leases are not to be had the answer is the same. Closing the file gives the lease back.
+// unopened requests a lease, which the kernel grants only if no descriptor and no mapping allows writes to the file
+// (fcntl(2), F_SETLEASE): one that escaped from the sandbox would change a blob that is no copy (CVE-2024-27297). Where
+// leases are unsupported the answer is the same. Closing the file releases the lease.
 func unopened(fd int) error {
 	if _, err := unix.FcntlInt(uintptr(fd), unix.F_SETLEASE, unix.F_RDLCK); err != nil {
 		return errOpen
@@ -64,7 +64,7 @@ func unopened(fd int) error {
 	return nil
 }
 
-// touched takes note of our own changes to a file that is to be copied after all.
+// touched reads our own changes to a file that is to be copied after all.
 func touched(src int, st *unix.Stat_t) error {
 	var now unix.Stat_t
 	if err := unix.Fstat(src, &now); err != nil {
@@ -101,7 +101,7 @@ func (h *harvest) adopted(into string, src int, st *unix.Stat_t) (reading, error
 	return h.read(src, now)
 }
 
-// part puts a copy in the place of a file that has names outside.
+// part replaces a file that has names outside by a copy.
 func (o *owning) part(ctx context.Context, name string) error {
 	dir := o.walk.fd()
 	st, err := lstatAt(dir, name)
@@ -124,7 +124,7 @@ func (o *owning) part(ctx context.Context, name string) error {
 		err = unix.Renameat(dir, aside, dir, name)
 	}
 	if err != nil {
-		_ = unix.Unlinkat(dir, aside, 0) // the error that counts is the one before
+		_ = unix.Unlinkat(dir, aside, 0) // the previous error counts
 	}
 	return err
 }

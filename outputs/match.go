@@ -15,7 +15,7 @@ type Declared struct {
 	left    int
 }
 
-// NewDeclared checks the globs. An error names the one that is none.
+// NewDeclared checks the globs. An error names the invalid one.
 func NewDeclared(patterns []string) (*Declared, error) {
 	compiled, err := compileWhole(patterns)
 	if err != nil {
@@ -24,7 +24,7 @@ func NewDeclared(patterns []string) (*Declared, error) {
 	return &Declared{patterns, compiled, make([]bool, len(patterns)), len(patterns)}, nil
 }
 
-// Seen notes the path of one output.
+// Seen records one output's path.
 func (d *Declared) Seen(path []byte) {
 	if d.left == 0 {
 		return

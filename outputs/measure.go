@@ -8,11 +8,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Extent is what a tree takes of its file system.
+// Extent is the space that a tree uses.
 type Extent struct {
-	// Files are names of any kind, directories among them, and inodes that have lost theirs and are open.
+	// Files are names of any kind, including directories, and open inodes without a name.
 	Files int64 `json:"files"`
-	// Bytes are those that are allocated, of a file with several names once: holes cost nothing.
+	// Bytes are allocated bytes, once for a file with several names: holes cost nothing.
 	Bytes int64 `json:"bytes"`
 }
 
@@ -38,18 +38,18 @@ type Ruler struct {
 	seen  inodes
 }
 
-// NewRuler returns a ruler for the tree below root. Symlinks of links (name to exact target) at its top do
-// not count. A tree that is still, because nobody writes to it any more, is measured with less memory.
+// NewRuler returns a ruler for the tree below root. Symlinks of links (name to exact target) at its top do not count. A
+// still tree, which nothing writes to any more, is measured with less memory.
 func NewRuler(root *os.File, links map[string]string, still bool) *Ruler {
 	return &Ruler{root: root, links: links, still: still, seen: make(inodes)}
 }
 
-// Measure counts what is below the root, without the root itself, and the unnamed inodes. It ends early, with
-// what it has counted so far, when that exceeds most. Nothing is followed, neither links nor mounts; memory
-// and time are bounded by the names that most allows.
+// Measure counts what is below the root, without the root itself, and the unnamed inodes. It ends early, with the count so
+// far, when that exceeds most. It follows neither links nor mounts; memory and time are bounded by the names that most
+// allows.
 //
-// No inode counts twice because it was moved meanwhile, or got a name. What was moved behind the walk may be
-// missed: whole is false where that is known.
+// No inode counts twice because it was moved meanwhile, or got a name. Entries moved behind the walk may be missed: whole is
+// false if that is known.
 func (r *Ruler) Measure(ctx context.Context, most Extent, unnamed []Inode) (got Extent, whole bool, err error) {
 	w, err := newWalk(r.root)
 	if err != nil {
@@ -87,7 +87,7 @@ func (m *measuring) run(ctx context.Context) error {
 		name, ok, err := m.walk.next()
 		switch {
 		case err != nil && m.walk.depth() == 0:
-			return err // of the root nothing is known then
+			return err // nothing is known of the root then
 		case ok:
 			err = m.entry(name)
 		case err == nil && m.walk.depth() == 0:
@@ -104,7 +104,7 @@ func (m *measuring) run(ctx context.Context) error {
 	return nil
 }
 
-// entry counts one name. What is gone before it could be looked at takes nothing.
+// entry counts one name. A name removed before its lstat counts nothing.
 func (m *measuring) entry(name string) error {
 	var st unix.Stat_t
 	if err := unix.Fstatat(m.walk.fd(), name, &st, unix.AT_SYMLINK_NOFOLLOW); err != nil {
@@ -144,7 +144,7 @@ func (m *measuring) ours(name string, st *unix.Stat_t) bool {
 	return err == nil && target == want
 }
 
-// allocated is what an inode takes of its file system, blocks of attributes and directories included.
+// allocated is the space an inode uses, blocks of attributes and directories included.
 func allocated(st *unix.Stat_t) int64 {
 	if kind(st) == unix.S_IFREG {
 		return Allocated(st.Blocks, st.Size)
@@ -152,9 +152,9 @@ func allocated(st *unix.Stat_t) int64 {
 	return st.Blocks * 512
 }
 
-// Allocated is what a regular file takes, from the blocks of 512 bytes and the size that stat(2) tells. What a
-// file system has put aside far behind the end, as XFS does for files that grow, is its own affair and not
-// the writer's; the margin is for attributes and whole blocks.
+// Allocated is the space a regular file uses, from the blocks of 512 bytes and the size of stat(2). It excludes
+// preallocation far beyond the end, as XFS does for growing files: it is not the writer's; the margin is for attributes and
+// whole blocks.
 func Allocated(blocks, size int64) int64 {
 	const margin = 64 << 10
 	return min(blocks*512, size+margin)

@@ -10,9 +10,9 @@ import (
 
 const unknownType = "application/octet-stream"
 
-// byExtension holds the types that leading bytes cannot tell apart, and the formats of science. It is
-// ours, so that the answer does not depend on the host's /etc/mime.types. Registered names are from
-// IANA's registry, the vnd and x- ones from the formats' own documentation.
+// byExtension has the types that leading bytes cannot tell apart, and the formats of science. It is ours, so that the answer
+// does not depend on the host's /etc/mime.types. Registered names are from IANA's registry, the vnd and x- ones from the
+// formats' own documentation.
 func byExtension(ext string) string {
 	switch ext {
 	case "csv":
@@ -105,8 +105,8 @@ func byExtension(ext string) string {
 	return ""
 }
 
-// mediaType names the type of a file by the extension of its name, else by its first bytes (at most
-// headBytes are looked at). It is a label for people, never a promise about the contents.
+// mediaType names the type of a file by the extension of its name, else by its first bytes (at most headBytes). It is a
+// label for people, never a promise about the contents.
 func mediaType(path, head []byte) string {
 	name := path[bytes.LastIndexByte(path, '/')+1:]
 	if dot := bytes.LastIndexByte(name, '.'); dot > 0 {
@@ -123,9 +123,9 @@ func mediaType(path, head []byte) string {
 	return byMagic(head)
 }
 
-// plain reports whether a file begins as text and not as one of the formats that leading characters tell, such as
-// <svg, %PDF or #!. The library tells JSON or CSV from other text by parsing it, which took half the time of a
-// harvest of small files. What is no text are the binary data bytes of https://mimesniff.spec.whatwg.org.
+// plain reports whether a file starts as text and not as one of the formats with text signatures, such as <svg, %PDF or #!.
+// The library tells JSON or CSV from other text by parsing it, which took half the time of a harvest of small files. Not
+// text are the binary data bytes of https://mimesniff.spec.whatwg.org.
 func plain(head []byte) bool {
 	for _, c := range head {
 		if c < 0x20 && c != '\t' && c != '\n' && c != '\f' && c != '\r' && c != 0x1b {
@@ -136,7 +136,7 @@ func plain(head []byte) bool {
 	return len(begin) > 0 && !bytes.ContainsAny(begin[:1], "<%#") && !bytes.HasPrefix(begin, []byte(`{\rtf`)) && utf8.Valid(wholeRunes(begin))
 }
 
-// wholeRunes cuts off the part of a character that the end of the head has split.
+// wholeRunes cuts off a character that the end of the head has split.
 func wholeRunes(head []byte) []byte {
 	for cut := len(head) - 1; cut >= max(0, len(head)-utf8.UTFMax); cut-- {
 		if utf8.RuneStart(head[cut]) {
@@ -149,8 +149,7 @@ func wholeRunes(head []byte) []byte {
 	return head
 }
 
-// byMagic asks the library, which looks at bytes of an adversary: a panic in it must not end the
-// harvest.
+// byMagic asks the library, which reads bytes of an adversary: a panic in it must not end the harvest.
 func byMagic(head []byte) (t string) {
 	defer func() {
 		if recover() != nil {

@@ -12,15 +12,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// modesFile is where, in the ingest directory, a harvest notes the mode of a file before it makes the file root's
-// and read-only: a line "INODE MODE" each, the mode in octal. A harvest that comes after one that was killed, and
-// whoever keeps the tree, restores by it what the analysis had set. A file that is noted had one name.
+// modesFile is where, in the ingest directory, a harvest records the mode of a file before it makes the file root's and
+// read-only: a line "INODE MODE" each, the mode in octal. A harvest after a killed one, and the owner of a kept tree,
+// restore from it what the analysis had set. A recorded file had one name.
 const modesFile = "modes"
 
 // modes are by inode: links are made within one file system.
 type modes map[uint64]uint32
 
-// readModes reads the notes of an earlier harvest; there may be none.
+// readModes reads the records of an earlier harvest, if any.
 func readModes(ingest *os.File) (modes, error) {
 	fd, err := openat2(int(ingest.Fd()), modesFile, unix.O_RDONLY|quiet, 0, beneath)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -46,7 +46,7 @@ func readModes(ingest *os.File) (modes, error) {
 	return noted, lines.Err()
 }
 
-// original puts the noted mode in the place of the one that a harvest has set, and reports whether there is one.
+// original restores the recorded mode in st and reports whether there is one.
 func (m modes) original(st *unix.Stat_t) bool {
 	mode, noted := m[st.Ino]
 	if noted && kind(st) == unix.S_IFREG {
@@ -56,7 +56,7 @@ func (m modes) original(st *unix.Stat_t) bool {
 	return false
 }
 
-// note keeps the mode of a file that is about to be changed.
+// note records the mode of a file before it is changed.
 func (h *harvest) note(st *unix.Stat_t) error {
 	if h.noted == nil {
 		flags := unix.O_WRONLY | unix.O_APPEND | unix.O_CREAT | quiet
@@ -80,8 +80,8 @@ func (h *harvest) closeNotes() {
 	}
 }
 
-// resume reads what a harvest that was killed has noted and removes its names from the ingest directory, so that
-// its files are the tree's alone again, or a blob's too.
+// resume reads the records of a killed harvest and removes its names from the ingest directory, so that its files are the
+// tree's alone again, or a blob's too.
 func (h *harvest) resume() (err error) {
 	if h.before, err = readModes(h.opts.Ingest); err != nil {
 		return err
@@ -91,7 +91,7 @@ func (h *harvest) resume() (err error) {
 		return fmt.Errorf("ingest: %w", err)
 	}
 	defer w.close()
-	for again := true; again; { // removing changes what the reading position means
+	for again := true; again; { // removing invalidates the reading position
 		again, err = removeNumbered(w)
 		if err == nil && again {
 			err = w.rewind()

@@ -21,8 +21,8 @@ func identity(st *unix.Stat_t) fileID { return fileID{st.Dev, st.Ino} }
 
 func kind(st *unix.Stat_t) uint32 { return st.Mode & unix.S_IFMT }
 
-// openat2 opens name below dir. EAGAIN means that something was renamed during the call; it is tried
-// again a few times only, so that renaming in a loop cannot hold the caller.
+// openat2 opens name below dir. EAGAIN means that something was renamed during the call; it is retried only a few times, so
+// that renaming in a loop cannot hold the caller.
 func openat2(dir int, name string, flags int, mode uint32, resolve uint64) (int, error) {
 	how := unix.OpenHow{Flags: uint64(flags), Mode: uint64(mode), Resolve: resolve}
 	for try := 0; ; try++ {
@@ -34,8 +34,8 @@ func openat2(dir int, name string, flags int, mode uint32, resolve uint64) (int,
 	}
 }
 
-// openSame opens name in dir and returns it only if it is the inode that st describes, so that a name
-// which was exchanged between lstat and open is noticed. The answer then is ESTALE.
+// openSame opens name in dir and returns it only if it is the inode that st describes. A name that was exchanged between
+// lstat and open is ESTALE.
 func openSame(dir int, name string, st *unix.Stat_t, flags int) (int, error) {
 	extra := quiet
 	if flags&unix.O_PATH != 0 { // takes no other flags than these
@@ -65,7 +65,7 @@ func lstatAt(dir int, name string) (*unix.Stat_t, error) {
 	return st, nil
 }
 
-// readlinkAt returns the target of a symlink, exact in its bytes; Linux bounds it to 4095.
+// readlinkAt returns the exact target of a symlink; Linux bounds it to 4095 bytes.
 func readlinkAt(dir int, name string) (string, error) {
 	buf := make([]byte, 4096)
 	n, err := unix.Readlinkat(dir, name, buf)
@@ -75,9 +75,9 @@ func readlinkAt(dir int, name string) (string, error) {
 	return string(buf[:n]), nil
 }
 
-// chmodSame sets the permission bits of the inode that st describes, never those of what a symlink
-// leads to. It goes through an O_PATH descriptor, which needs no right on the file itself, and /proc,
-// because fchmodat2(2) is younger than the kernels we support.
+// chmodSame sets the permission bits of the inode that st describes, never those of a symlink's target. It goes through an
+// O_PATH descriptor, which needs no right on the file itself, and /proc, because fchmodat2(2) is younger than the kernels we
+// support.
 func chmodSame(dir int, name string, st *unix.Stat_t, mode uint32) error {
 	if kind(st) == unix.S_IFLNK {
 		return nil
@@ -91,7 +91,7 @@ func chmodSame(dir int, name string, st *unix.Stat_t, mode uint32) error {
 	return unix.Chmod(procPath(fd), mode)
 }
 
-// reopen opens the directory behind dir anew, with a read position of its own.
+// reopen opens the directory behind dir again, with a separate read position.
 func reopen(dir *os.File) (int, error) {
 	defer runtime.KeepAlive(dir)
 	return openat2(int(dir.Fd()), ".", unix.O_RDONLY|unix.O_DIRECTORY|quiet, 0, beneath)

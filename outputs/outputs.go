@@ -38,6 +38,6 @@ type Entry struct {
 	Rejected Reason `json:"rejected,omitempty"`
 	// Detail explains a rejection, for instance "-> /etc/shadow". Raw bytes: escape before showing.
 	Detail []byte `json:"detail,omitempty"`
-	// Partial is true where the file may have been open for writing when the run was ended.
+	// Partial is true if the file may have been open for writing when the run was ended.
 	Partial bool `json:"partial,omitempty"`
 }

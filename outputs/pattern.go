@@ -7,7 +7,7 @@ import (
 	"github.com/bmatcuk/doublestar/v4"
 )
 
-// Pattern is a glob of whole paths, as those of declared outputs.
+// Pattern is a glob of whole paths, as for declared outputs.
 type Pattern struct{ globs globs }
 
 // ParsePattern checks a glob.

@@ -8,14 +8,14 @@ import (
 )
 
 const (
-	smallBytes = 64 << 10  // a file of at most so many goes through the queue whole
+	smallBytes = 64 << 10  // a file up to this size goes through the queue whole
 	queueBytes = 256 << 10 // contents in one batch
 	queueFiles = 256       // entries in one batch
-	batches    = 3         // one is filled, one waits, one is passed on
+	batches    = 3         // one fills, one waits, one is yielded
 )
 
-// queue passes entries on in their order, on a goroutine of its own that takes the digests of small files: the walk
-// spends its time in system calls meanwhile.
+// queue yields entries in order, on a separate goroutine that hashes small files while the walk spends its time in system
+// calls.
 type queue struct {
 	yield      func(Entry) error
 	now        *batch
@@ -23,7 +23,7 @@ type queue struct {
 	failed     chan error // the first error of yield, or of the context
 }
 
-// batch is what goes over to the other goroutine at once, so that neither wakes the other for every file.
+// batch is the unit of handover, so that the goroutines do not wake each other for every file.
 type batch struct {
 	contents []byte
 	queued   []queued
@@ -45,14 +45,14 @@ func newQueue(ctx context.Context, yield func(Entry) error) *queue {
 	return q
 }
 
-// room is where the contents of a small file and one byte more may be read to, for the next add.
+// room returns a buffer for the contents of a small file and one byte more, for the next add.
 func (q *queue) room(size int64) ([]byte, error) {
 	if len(q.now.contents)+int(size) >= queueBytes {
 		if err := q.hand(); err != nil {
 			return nil, err
 		}
 	}
-	q.now.contents = slices.Grow(q.now.contents, int(size)+1) // most runs have few files, and need no more
+	q.now.contents = slices.Grow(q.now.contents, int(size)+1) // most runs have few files and need no more
 	return q.now.contents[len(q.now.contents):cap(q.now.contents)], nil
 }
 
@@ -66,7 +66,7 @@ func (q *queue) add(e Entry, contents []byte) error {
 	return q.hand()
 }
 
-// hand gives the batch to the other goroutine. It returns what went wrong there.
+// hand gives the batch to the other goroutine and returns its error.
 func (q *queue) hand() error {
 	q.full <- q.now
 	q.now = <-q.free
@@ -78,7 +78,7 @@ func (q *queue) hand() error {
 	}
 }
 
-// end passes on what is left, waits for the other goroutine and returns what went wrong there.
+// end yields the rest, waits for the other goroutine and returns its error.
 func (q *queue) end() error {
 	q.full <- q.now
 	close(q.full)
@@ -107,7 +107,7 @@ func (q *queue) pass(ctx context.Context) {
 	}
 }
 
-// complete returns the entry with what its contents tell.
+// complete returns the entry with digest and media type.
 func (n queued) complete(contents []byte) Entry {
 	e := n.entry
 	if e.Rejected != "" || e.SHA256 != "" {

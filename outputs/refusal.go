@@ -7,8 +7,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// refusal is the verdict on one entry that is not taken. It is an error, so that whatever went wrong
-// with an entry comes back one way; any error that is no refusal ends the walk.
+// refusal is the verdict on one entry that is not taken. It is an error, so that all failures of an entry are returned one
+// way; any other error ends the walk.
 type refusal struct {
 	reason Reason
 	detail string
@@ -20,8 +20,7 @@ func refuse(reason Reason, format string, args ...any) error {
 	return &refusal{reason, fmt.Sprintf(format, args...)}
 }
 
-// asRefusal turns what the kernel said about one entry into its verdict. What is wrong with us or with
-// the machine, and not with the entry, stays an error.
+// asRefusal turns an errno about one entry into its verdict. Errors of this process or the machine stay errors.
 func asRefusal(err error) error {
 	var errno unix.Errno
 	if !errors.As(err, &errno) {
@@ -30,9 +29,9 @@ func asRefusal(err error) error {
 	switch errno {
 	case unix.EMFILE, unix.ENFILE, unix.ENOMEM, unix.ENOSYS, unix.EBADF:
 		return err
-	case unix.EIO, unix.EUCLEAN, unix.EBADMSG: // of a device, or of damage that ext4, XFS or btrfs has found
+	case unix.EIO, unix.EUCLEAN, unix.EBADMSG: // of a device, or damage found by ext4, XFS or btrfs
 		return err
-	case unix.EAGAIN: // also from a lease of somebody outside (fcntl(2), F_SETLEASE)
+	case unix.EAGAIN: // also from a foreign lease (fcntl(2), F_SETLEASE)
 		return refuse(Changed, "exchanged, removed or held by another process during the harvest (EAGAIN)")
 	case unix.ENOENT, unix.ENOTDIR, unix.ELOOP, unix.ESTALE:
 		return refuse(Changed, "exchanged or removed during the harvest (%s)", unix.ErrnoName(errno))
@@ -42,7 +41,7 @@ func asRefusal(err error) error {
 	return refuse(Unreadable, "%s (%s)", errno.Error(), unix.ErrnoName(errno))
 }
 
-// special is the verdict on what is neither a regular file nor a directory.
+// special is the verdict on all but regular files and directories.
 func special(dir int, name string, st *unix.Stat_t) error {
 	switch kind(st) {
 	case unix.S_IFLNK:

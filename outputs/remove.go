@@ -9,10 +9,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Empty removes everything below dir, at any depth and in any state its owner may have left it, but not
-// dir itself. It never leaves dir: a symlink is removed and not followed, and another file system
-// mounted below is an error. What can be removed is removed even where something else cannot; the error
-// then names the first thing that stayed.
+// Empty removes everything below dir, at any depth and with any permissions, but not dir itself. It never leaves dir: a
+// symlink is removed and not followed, and another file system mounted below is an error. It removes what it can even if
+// something else fails; the error then names the first entry that stayed.
 func Empty(ctx context.Context, dir *os.File) error {
 	if err := grantDir(dir); err != nil {
 		return fmt.Errorf("empty: %w", err)
@@ -41,16 +40,16 @@ func grantDir(dir *os.File) error {
 	return unix.Fchmod(int(dir.Fd()), st.Mode&0o777|0o700)
 }
 
-// emptying is one call of Empty. Removing changes what a directory's reading position means, so each
-// directory is read again until a pass removes nothing more.
+// emptying is one call of Empty. Removing invalidates a directory's reading position, so each directory is read again until
+// a pass removes nothing more.
 type emptying struct {
 	walk  *walk
-	gone  []int // by level: what this pass removed
-	stuck error // the first thing that this pass could not remove
-	races int   // passes that ended with a name that was exchanged under them
+	gone  []int // by level: removed by this pass
+	stuck error // the first entry that this pass could not remove
+	races int   // passes that ended with an exchanged name
 }
 
-// mostRaces bounds how often Empty tries again where someone still renames things.
+// mostRaces bounds the retries of Empty while something still renames entries.
 const mostRaces = 100
 
 func (e *emptying) run(ctx context.Context) error {
@@ -76,10 +75,10 @@ func (e *emptying) run(ctx context.Context) error {
 	}
 }
 
-// remove unlinks a name or goes down into it.
+// remove unlinks a name or enters it.
 func (e *emptying) remove(name string) error {
 	err := unix.Unlinkat(e.walk.fd(), name, 0)
-	if err == unix.EISDIR || err == unix.EPERM { // EPERM: POSIX' word for it
+	if err == unix.EISDIR || err == unix.EPERM { // EPERM: POSIX' code
 		if rmdir := unix.Unlinkat(e.walk.fd(), name, unix.AT_REMOVEDIR); rmdir != unix.ENOTDIR {
 			err = rmdir
 		}
@@ -111,14 +110,13 @@ func (e *emptying) enter(name string) error {
 		return err
 	}
 	if st.Mode&0o1700 != 0o700 { // a sticky directory keeps what is not our own
-		// Where this fails, so will the removal, and that error says more.
+		// If this fails, so will the removal, and that error says more.
 		_ = chmodSame(e.walk.fd(), name, st, st.Mode&0o777|0o700)
 	}
 	return e.walk.enter(name, st)
 }
 
-// up leaves a directory that was read to its end and removes it. It reports whether the whole tree is
-// done.
+// up leaves a directory that was read to its end and removes it. It reports whether the whole tree is done.
 func (e *emptying) up() (done bool, err error) {
 	gone := e.gone[len(e.gone)-1]
 	if e.walk.depth() == 0 {
@@ -132,7 +130,7 @@ func (e *emptying) up() (done bool, err error) {
 		if !errors.As(err, &lost) {
 			return false, err
 		}
-		e.gone[len(e.gone)-1]++ // something changed: look again
+		e.gone[len(e.gone)-1]++ // something changed: read again
 		return false, nil
 	}
 	err = unix.Unlinkat(e.walk.fd(), name, unix.AT_REMOVEDIR)
@@ -147,7 +145,7 @@ func (e *emptying) up() (done bool, err error) {
 	return false, nil
 }
 
-// pass ends one pass over the top directory. It is done when a pass had nothing left to remove.
+// pass ends one pass over the top directory. It is done when nothing was left to remove.
 func (e *emptying) pass(gone int) (done bool, err error) {
 	if gone == 0 {
 		if !raced(e.stuck) || e.races == mostRaces {
@@ -159,7 +157,7 @@ func (e *emptying) pass(gone int) (done bool, err error) {
 	return false, e.walk.rewind()
 }
 
-// raced reports that a name was not the same thing from one call to the next.
+// raced reports that a name changed from one call to the next.
 func raced(err error) bool {
 	var r *refusal
 	return errors.Is(err, unix.EISDIR) || errors.As(asRefusal(err), &r) && r.reason == Changed

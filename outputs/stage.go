@@ -8,10 +8,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Stage copies the regular files and directories below src into dst, which must be empty and out of
-// anybody else's reach, with their permission bits and u+rw. Where owner is not nil, all of them get
-// it. It returns one entry for each file, with size and digest, and one with a reason for each entry
-// that was not copied: symlinks, special files, what cannot be read and what is beyond the bounds.
+// Stage copies the regular files and directories below src into dst, which must be empty and out of reach of others, with
+// their permission bits and u+rw. If owner is not nil, all of them get it. It returns one entry for each file, with size and
+// digest, and one with a reason for each entry that was not copied: symlinks, special files, unreadable ones and those
+// beyond the bounds.
 func Stage(ctx context.Context, src, dst *os.File, owner *Owner, bounds Bounds) ([]Entry, error) {
 	entries, err := copyTree(ctx, src, dst, staging{owner: owner}, bounds)
 	if err != nil {
@@ -41,8 +41,8 @@ func copyTree(ctx context.Context, src, dst *os.File, how staging, bounds Bounds
 	return s.entries, nil
 }
 
-// Unchanged returns a function that reports whether a harvested entry is a staged one that the
-// analysis left as it was: the same path and the same contents.
+// Unchanged returns a function that reports whether a harvested entry is a staged one that the analysis left unchanged: the
+// same path and the same contents.
 func Unchanged(staged []Entry) func(Entry) bool {
 	digest := make(map[string]string, len(staged))
 	for _, e := range staged {
@@ -59,7 +59,7 @@ func Unchanged(staged []Entry) func(Entry) bool {
 // staging is one call of Stage. Its cursor in the target follows the walk of the source.
 type staging struct {
 	survey
-	ctx     context.Context // of this one call
+	ctx     context.Context // of this call
 	to      *walk
 	owner   *Owner
 	links   bool // symlinks are copied, not rejected
@@ -124,14 +124,13 @@ func (s *staging) copyTo(name string, src int, st *unix.Stat_t) (string, error) 
 		err = s.adopt(fd, keptMode(st))
 	}
 	if err != nil {
-		_ = unix.Unlinkat(s.to.fd(), name, 0) // the error that counts is the one before
+		_ = unix.Unlinkat(s.to.fd(), name, 0) // the previous error counts
 		return "", err
 	}
 	return sum, dst.Close()
 }
 
-// adopt sets mode and owner of what was made. The mode comes first: afterwards it may be somebody
-// else's.
+// adopt sets mode and owner of a new entry. The mode comes first: afterwards the owner may be another.
 func (s *staging) adopt(fd int, mode uint32) error {
 	if err := unix.Fchmod(fd, mode); err != nil {
 		return fmt.Errorf("target: %w", err)

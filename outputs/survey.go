@@ -9,27 +9,26 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// countMost bounds how many entries one walk counts behind bounds that were passed.
+// countMost bounds how many entries one walk counts behind exceeded bounds.
 const countMost = 1_000_000
 
-// taker receives what a survey finds worth taking. A refusal that it returns becomes the verdict of the
-// entry; any other error ends the survey.
+// taker receives the files of a survey. A refusal that it returns becomes the verdict of the entry; any other error ends the
+// survey.
 type taker interface {
 	file(name string, path []byte, st *unix.Stat_t) error
 	enter(name string, st *unix.Stat_t) error
 	leave(depth int) error // back in the directory at this depth
 }
 
-// survey goes over a tree within bounds. Regular files go to the taker, everything else gets its
-// verdict here.
+// survey walks a tree within bounds. Regular files go to the taker, everything else gets its verdict here.
 type survey struct {
 	walk   *walk
 	bounds Bounds
 	pass   func(name string, st *unix.Stat_t) bool               // top-level entries that do not count
-	skip   func(name string, path []byte, st *unix.Stat_t) error // refuses what is excluded
+	skip   func(name string, path []byte, st *unix.Stat_t) error // refuses excluded ones
 	take   taker
 	record func(path []byte, r *refusal) error
-	// special gives what is neither a regular file nor a directory its verdict.
+	// special is the verdict on all but regular files and directories.
 	special func(dir int, name string, st *unix.Stat_t) error
 
 	entries  int64 // seen
@@ -74,7 +73,7 @@ func (s *survey) step(ctx context.Context) error {
 	return s.leave(s.walk.leave())
 }
 
-// leave tells the taker where the walk is now and reports a directory that was lost on the way up.
+// leave tells the taker the walk's directory and reports a directory that was lost on the way up.
 func (s *survey) leave(err error) error {
 	var lost *lostError
 	if errors.As(err, &lost) {
@@ -183,7 +182,7 @@ func counted(n int64, more bool) string {
 	return fmt.Sprint(n)
 }
 
-// countBelow counts what is below a directory that is not harvested.
+// countBelow counts the entries below an unharvested directory.
 func (s *survey) countBelow(ctx context.Context, name string, st *unix.Stat_t) (n int64, more bool, err error) {
 	depth := s.walk.depth()
 	if err := s.walk.enter(name, st); err != nil {
@@ -196,16 +195,16 @@ func (s *survey) countBelow(ctx context.Context, name string, st *unix.Stat_t) (
 	return n, more, s.leave(err)
 }
 
-// count counts the entries that are left in the current directory, below it and, down to the directory
-// at the given depth, above it. It ends early, with more, when countMost entries of the tree were
-// counted. At least one entry is always looked for, so that "none" is never wrong.
+// count counts the entries that are left in the current directory, below it and, down to the directory at the given depth,
+// above it. It ends early, with more, when countMost entries of the tree were counted. It always looks for at least one
+// entry, so that "none" is never wrong.
 func (s *survey) count(ctx context.Context, depth int) (n int64, more bool, err error) {
 	for {
 		if err := ctx.Err(); err != nil {
 			return 0, false, err
 		}
 		name, ok, err := s.walk.next()
-		if !ok { // also where the rest cannot be read
+		if !ok { // also if the rest cannot be read
 			if s.walk.depth() <= depth {
 				return n, false, fatal(err)
 			}
@@ -236,7 +235,7 @@ func (s *survey) countEnter(name string) error {
 	return fatal(s.walk.enter(name, st))
 }
 
-// fatal leaves only the errors that are not the verdict on an entry.
+// fatal leaves only errors that are no verdict on an entry.
 func fatal(err error) error {
 	var r *refusal
 	var lost *lostError

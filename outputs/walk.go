@@ -30,13 +30,13 @@ type level struct {
 	id    fileID
 	fd    int      // -1 while closed
 	pos   int64    // where reading goes on, while closed
-	names []string // read and not yet handed out
+	names []string // read and not yet returned
 	eof   bool
 	path  int // length of the path up to and without this directory
 }
 
-// node is a directory's place in the tree. Children refer to it, so that a remembered name costs its
-// own length and not that of its path. The root is nil.
+// node is a directory in the tree. Children refer to it, so that a remembered name costs its own length and not that of its
+// path. The root is nil.
 type node struct {
 	up   *node
 	name string
@@ -60,8 +60,8 @@ func (n *node) child(name string) []byte {
 	return path
 }
 
-// lostError says that a directory was moved away while the walk was below it: what the walk had not
-// read of it yet cannot be reached. The walk goes on above it.
+// lostError says that a directory was moved away while the walk was below it: its unread entries cannot be reached. The walk
+// goes on above it.
 type lostError struct{ path []byte }
 
 func (e *lostError) Error() string {
@@ -149,7 +149,7 @@ func (w *walk) fill(l *level) error {
 	return nil
 }
 
-// rewind reads the current directory from its beginning again.
+// rewind reads the current directory from its start again.
 func (w *walk) rewind() error {
 	l := w.top()
 	l.names, l.eof = nil, false

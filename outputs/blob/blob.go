@@ -1,9 +1,9 @@
-// Package blob is a content-addressed store of files, laid out as an OCI image layout keeps its blobs:
-// blobs/sha256/<hex>. Files get in through an ingest directory beside them, by rename, and are never
-// changed afterwards; they are verified whenever they are read to their end.
+// Package blob is a content-addressed store of files, laid out as the blobs of an OCI image layout: blobs/sha256/<hex>.
+// Files enter through an ingest directory beside them, by rename, and never change afterwards; every read to the end
+// verifies them.
 //
-// A directory belongs to one user; any number of that user's processes may use it at once. The blobs themselves may be
-// elsewhere (Remote), for several hosts: then the directory is where they are made before they are put there.
+// A directory belongs to one user; any number of that user's processes may use it at once. The blobs may also be remote
+// (Remote), shared by several hosts: then the directory is where they are made before they are uploaded.
 package blob
 
 import (
@@ -18,7 +18,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ErrCorrupt is returned for a blob whose contents are not what its name promises.
+// ErrCorrupt is returned for a blob whose contents do not match its name.
 var ErrCorrupt = errors.New("blob is corrupt")
 
 // The layout below the store's directory.
@@ -28,15 +28,14 @@ const (
 	idFile    = "catalog_id"
 )
 
-// Store is a blob store in a directory of the caller's, or elsewhere with a directory for what is on its way there.
+// Store is a blob store in a directory of the caller's, or a remote one with a local directory for uploads.
 type Store struct {
 	dir    string
 	remote Remote // nil: the blobs are in dir
 }
 
-// Open opens the store in dir, the "blobs" directory itself, and makes what is missing of it, for its
-// owner only. It refuses a directory that belongs to somebody else or that others may write to: they
-// could exchange what the catalog refers to.
+// Open opens the store in dir, the "blobs" directory itself, and makes missing parts of it, for its owner only. It refuses a
+// directory that belongs to another user or that others may write to: they could replace what the catalog refers to.
 func Open(dir string) (*Store, error) {
 	abs, err := filepath.Abs(dir)
 	if err == nil {
@@ -55,7 +54,7 @@ func makeStore(dir string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}
-	info, err := os.Stat(dir) // a symlink is the user's own way to put blobs elsewhere
+	info, err := os.Stat(dir) // a symlink is the user's way to put blobs elsewhere
 	if err != nil {
 		return err
 	}
@@ -85,7 +84,7 @@ func makeStore(dir string) error {
 	return nil
 }
 
-// private refuses what others than the caller could change.
+// private refuses what other users could change.
 func private(path string, info fs.FileInfo) error {
 	st, ok := info.Sys().(*syscall.Stat_t)
 	switch {
@@ -99,7 +98,7 @@ func private(path string, info fs.FileInfo) error {
 	return nil
 }
 
-// Path returns where the blob's file is or would be on this host. A digest that is none is an error.
+// Path returns where the blob's file is or would be on this host. An invalid digest is an error.
 func (s *Store) Path(sha256 string) (string, error) {
 	if err := checkDigest(sha256); err != nil {
 		return "", err
@@ -152,7 +151,7 @@ func there(err error) (bool, error) {
 	return err == nil, err
 }
 
-// checkDigest accepts what may become a file name: 64 lower-case hexadecimal digits.
+// checkDigest accepts only a safe file name: 64 lower-case hexadecimal digits.
 func checkDigest(sha256 string) error {
 	if len(sha256) != 64 {
 		return fmt.Errorf("%q is no sha256 digest: it has %d characters, not 64", clip(sha256), len(sha256))

@@ -11,18 +11,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The copies of a shared store's blobs that Trim leaves here, in bytes, and how often it looks.
+// The copies of a shared store's blobs that Trim keeps here, in bytes, and how often it runs.
 const (
 	cacheMost = 4 << 30
 	trimEvery = time.Minute
 )
 
-// trimFile is changed whenever Trim has looked.
+// trimFile is touched after each Trim.
 const trimFile = "trimmed"
 
-// Trim removes the oldest copies of a shared store's blobs where there are more than 4 GiB of them, but for those that
-// needed names. It does nothing within a minute of the last time, nor while a run of this host is between publication
-// and commit.
+// Trim removes the oldest copies of a shared store's blobs if there are more than 4 GiB of them, except those that needed
+// names. It does nothing within a minute of the last time, nor while a run of this host is between publication and commit.
 func (s *Store) Trim(needed func() (func(sha256 string) bool, error)) error {
 	if s.remote == nil {
 		return nil
@@ -60,7 +59,7 @@ func (s *Store) trim(most int64, needed func() (func(sha256 string) bool, error)
 	}
 	slices.SortFunc(all, func(a, b Found) int { return a.Modified.Compare(b.Modified) })
 	for _, f := range all {
-		if total <= most/2 { // so that not every run has to
+		if total <= most/2 { // so not every run trims
 			break
 		}
 		if keep(f.SHA256) {
@@ -74,7 +73,7 @@ func (s *Store) trim(most int64, needed func() (func(sha256 string) bool, error)
 	return nil
 }
 
-// tryLock is lock, exclusive; nil where somebody has it.
+// tryLock is lock, exclusive; nil if it is held.
 func (s *Store) tryLock(name string) (*os.File, error) {
 	f, err := os.OpenFile(filepath.Join(s.dir, name), os.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW, 0)
 	if err != nil {
@@ -90,8 +89,8 @@ func (s *Store) tryLock(name string) (*os.File, error) {
 	return f, nil
 }
 
-// EmptyCache removes all copies of a shared store's blobs, but for those that needed names. It does nothing while a run
-// of this host is between publication and commit: that may take as long as an upload, and the next run has begun by then.
+// EmptyCache removes all copies of a shared store's blobs, except those that needed names. It does nothing while a run of
+// this host is between publication and commit: an upload may last until the next run has started.
 func (s *Store) EmptyCache(needed func() (func(sha256 string) bool, error)) error {
 	if s.remote == nil {
 		return nil

@@ -7,23 +7,22 @@ import (
 	"slices"
 )
 
-// Digests are a set of SHA-256, 32 bytes for each: of a large catalog there are millions. All are added before the first
-// is looked up.
+// Digests is a set of SHA-256, 32 bytes each: a large catalog has millions. All are added before the first lookup.
 type Digests struct {
 	all [][32]byte
-	// from is where those begin, in order, whose first two bytes are its index: they are spread evenly, so that a lookup
-	// takes as long among many as among few.
+	// from has the start of the digests whose first two bytes are its index: they are spread evenly, so a lookup takes the
+	// same time for any number.
 	from []int
 }
 
-// Add takes one in hex. What is none is no blob's name either, and passed over.
+// Add adds one in hex. Invalid ones, which name no blob, are ignored.
 func (d *Digests) Add(sha256 string) {
 	if one, ok := parseDigest(sha256); ok {
 		d.all = append(d.all, one)
 	}
 }
 
-// Has may be called when all are added.
+// Has may be called once all are added.
 func (d *Digests) Has(sha256 string) bool {
 	one, ok := parseDigest(sha256)
 	if !ok {

@@ -13,8 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// CatalogID returns the identity of the catalog that the store belongs to, or "" where it belongs to
-// none yet.
+// CatalogID returns the identity of the catalog that the store belongs to, or "" if none yet.
 func (s *Store) CatalogID(ctx context.Context) (string, error) {
 	if s.remote == nil {
 		return s.idHere()
@@ -44,8 +43,7 @@ func (s *Store) idHere() (string, error) {
 	return id, nil
 }
 
-// SetCatalogID binds the store to a catalog, once and for good. The same identity again is no error;
-// another one is.
+// SetCatalogID binds the store to a catalog, permanently. The same identity again is no error; another one is.
 func (s *Store) SetCatalogID(ctx context.Context, id string) error {
 	if err := checkID(id); err != nil {
 		return fmt.Errorf("blob store: %w", err)
@@ -64,8 +62,8 @@ func (s *Store) SetCatalogID(ctx context.Context, id string) error {
 	return err
 }
 
-// ChangeCatalogID gives the store of one catalog to another, which has a row for all that the first has rows for.
-// The same call again is no error. It is for the holder of Sweep.
+// ChangeCatalogID gives the store of one catalog to another, which has rows for everything the first has rows for. Repeating
+// the call is no error. The caller must hold Sweep.
 func (s *Store) ChangeCatalogID(ctx context.Context, from, to string) error {
 	if err := checkID(to); err != nil {
 		return fmt.Errorf("blob store: %w", err)
@@ -103,7 +101,7 @@ func Same(a, b *Store) (bool, error) {
 	return os.SameFile(ours, theirs), nil
 }
 
-// writeID writes the file whole or not at all, and never over another one.
+// writeID writes the file whole or not at all, and never replaces another.
 func (s *Store) writeID(id string) error {
 	if _, err := os.Lstat(filepath.Join(s.dir, idFile)); err == nil {
 		return fs.ErrExist
@@ -111,12 +109,12 @@ func (s *Store) writeID(id string) error {
 	return s.placeID(id, os.Link)
 }
 
-// replaceID puts another file in the place of the one there is.
+// replaceID replaces the file.
 func (s *Store) replaceID(id string) error { return s.placeID(id, os.Rename) }
 
-// placeID writes a temporary file and lets place give it its name.
+// placeID writes a temporary file and calls place to rename it.
 func (s *Store) placeID(id string, place func(temp, to string) error) error {
-	gate, err := s.lock(ingestDir, unix.LOCK_SH) // keeps CleanIngests from the temporary file
+	gate, err := s.lock(ingestDir, unix.LOCK_SH) // guards the temporary file from CleanIngests
 	if err != nil {
 		return err
 	}

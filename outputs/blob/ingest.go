@@ -10,21 +10,20 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Ingest is a directory of the store in which files of one run are made before they become blobs. It
-// is locked for as long as its descriptor is open anywhere, so that CleanIngests knows it to be alive.
-// It is not for several goroutines.
+// Ingest is a directory of the store in which files of one run are made before they become blobs. It is locked while its
+// descriptor is open in any process, so that CleanIngests knows that it is in use. It is not for several goroutines.
 type Ingest struct {
 	store *Store
 	path  string
 	dir   *os.File
-	blobs *os.File // the directory of blobs, locked from the first publication on
+	blobs *os.File // the directory of blobs, locked since the first publication
 	dirty bool     // something was published since the last Sync
-	// gathered are files that are to become blobs, by digest.
+	// gathered are files that will become blobs, by digest.
 	gathered map[string]string
 }
 
-// NewIngest makes an ingest directory, ingest/<run>-<random>, for its owner only. The run's name is
-// only there for people; it must be a plain file name of at most 200 bytes.
+// NewIngest makes an ingest directory, ingest/<run>-<random>, for its owner only. The run's name is only for people; it must
+// be a plain file name of at most 200 bytes.
 func (s *Store) NewIngest(run string) (*Ingest, error) {
 	if err := checkName(run); err != nil || len(run) > 200 {
 		return nil, fmt.Errorf("ingest: run %q is no plain file name of at most 200 bytes", clip(run))
@@ -49,8 +48,8 @@ func (s *Store) NewIngest(run string) (*Ingest, error) {
 	return &Ingest{store: s, path: path, dir: dir}, nil
 }
 
-// AdoptIngest takes over what a dead owner has left under a name (Name). It returns ErrOwned where the owner lives,
-// and fs.ErrNotExist where nothing is left.
+// AdoptIngest takes over the directory of a dead owner by name (Name). It returns ErrOwned if the owner lives, and
+// fs.ErrNotExist if nothing is left.
 func (s *Store) AdoptIngest(name string) (*Ingest, error) {
 	if err := checkName(name); err != nil {
 		return nil, fmt.Errorf("ingest: %w", err)
@@ -74,10 +73,10 @@ func (s *Store) AdoptIngest(name string) (*Ingest, error) {
 // ErrOwned is returned by AdoptIngest for the directory of a living owner.
 var ErrOwned = errors.New("its owner lives")
 
-// Name is what AdoptIngest takes.
+// Name is AdoptIngest's argument.
 func (i *Ingest) Name() string { return filepath.Base(i.path) }
 
-// Dir is the directory, for the supervisor to harvest into. It stays the Ingest's to close.
+// Dir is the directory, for the supervisor to harvest into. The Ingest closes it.
 func (i *Ingest) Dir() *os.File { return i.dir }
 
 // Chown gives the directory to the supervisor of a root launcher.
@@ -88,15 +87,14 @@ func (i *Ingest) Chown(uid, gid int) error {
 	return nil
 }
 
-// Create makes a file of the launcher's own, such as a log, to be published under the returned name.
-// The caller closes it.
+// Create makes a file of the launcher's own, such as a log, to be published under the returned name. The caller closes it.
 func (i *Ingest) Create() (name string, f *os.File, err error) {
 	name = "own-" + rand.Text()
 	f, err = i.CreateAs(name)
 	return name, f, err
 }
 
-// CreateAs is Create for a name that others know before.
+// CreateAs is Create with a given name.
 func (i *Ingest) CreateAs(name string) (*os.File, error) {
 	flags := unix.O_RDWR | unix.O_CREAT | unix.O_EXCL | unix.O_NOFOLLOW | unix.O_CLOEXEC
 	fd, err := unix.Openat(int(i.dir.Fd()), name, flags, 0o600)
@@ -106,7 +104,7 @@ func (i *Ingest) CreateAs(name string) (*os.File, error) {
 	return os.NewFile(uintptr(fd), filepath.Join(i.path, name)), nil
 }
 
-// Scratch makes a file without a name, for what the launcher itself does not hold in memory.
+// Scratch makes an unnamed file, for data that the launcher does not hold in memory.
 func (i *Ingest) Scratch() (*os.File, error) {
 	name, f, err := i.Create()
 	if err != nil {
@@ -119,8 +117,8 @@ func (i *Ingest) Scratch() (*os.File, error) {
 	return f, nil
 }
 
-// Close removes the directory with what was not published, and lets unreferenced blobs be removed
-// again. It comes after the commit.
+// Close removes the directory with unpublished files, and lets unreferenced blobs be removed again. Call it after the
+// commit.
 func (i *Ingest) Close() error {
 	err := os.RemoveAll(i.path)
 	i.Leave()
@@ -130,7 +128,7 @@ func (i *Ingest) Close() error {
 	return nil
 }
 
-// Leave gives the directory up as it is, as a killed owner would.
+// Leave releases the directory as it is, as a killed owner would.
 func (i *Ingest) Leave() {
 	if i.blobs != nil {
 		i.blobs.Close()

@@ -8,16 +8,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Two directories serve as locks (flock(2)), both held only shortly or by many at once:
+// Two directories serve as locks (flock(2)), both held only briefly or shared by many:
 //
-//   - sha256: shared by whoever has published or found a blob and not yet committed it, exclusive for whoever
-//     compares the store with the catalog and removes. So no blob vanishes between its publication, or the look that
+//   - sha256: shared by a process between publishing or finding a blob and its commit, exclusive for one that
+//     compares the store with the catalog and removes. So no blob vanishes between its publication, or the lookup that
 //     finds it, and the commit that names it.
-//   - ingest: shared by whoever makes a directory in it, exclusive for whoever looks for dead ones. So
-//     a directory is never seen between being made and being locked by its owner.
+//   - ingest: shared by a process that makes a directory in it, exclusive for one that looks for dead ones. So
+//     a directory is never seen between its creation and its owner's lock.
 
-// Hold keeps Sweep waiting until release is called. Whoever commits a row for a blob that was there already takes it
-// before it looks, and releases it after the commit.
+// Hold blocks Sweep until release is called. To commit a row for an existing blob, take it before the lookup, and release it
+// after the commit.
 func (s *Store) Hold() (release func() error, err error) {
 	f, err := s.lock(blobsDir, unix.LOCK_SH)
 	if err != nil {
@@ -26,9 +26,9 @@ func (s *Store) Hold() (release func() error, err error) {
 	return f.Close, nil
 }
 
-// Sweep keeps others from publishing until release is called, and waits until none is between
-// publication and commit. The removal of unreferenced blobs reads the catalog and calls Remove inside
-// of it. A process must not call it while an Ingest of its own has published and is not closed.
+// Sweep blocks publication until release is called, and waits until no process is between publication and commit. Read the
+// catalog and Remove unreferenced blobs while holding it. A process must not call it while an Ingest of its own has
+// published and is not closed.
 func (s *Store) Sweep() (release func() error, err error) {
 	f, err := s.lock(blobsDir, unix.LOCK_EX)
 	if err != nil {

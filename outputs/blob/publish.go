@@ -11,19 +11,19 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The bounds of what Gather leaves for later.
+// The limits of what Gather defers.
 const (
-	// gatherMost files wait before their blobs are made, so that memory does not depend on their number, and so that
-	// most of them get their names while the supervisor harvests the next ones.
+	// gatherMost files wait before their blobs are made, so that memory does not depend on their number and most are renamed
+	// while the supervisor harvests the next ones.
 	gatherMost = 4096
-	// fewFiles are made durable one by one. For more of them one syncfs(2) is cheaper, although it waits for
-	// what others write to the file system as well.
+	// fewFiles are synced one by one. For more of them one syncfs(2) is cheaper, although it also waits for other writes to
+	// the file system.
 	fewFiles = 16
 )
 
-// Publish turns the ingest file name into the blob of the given digest, which whoever wrote the file
-// has computed; readers verify it. It is idempotent: a file that is published already, also under
-// another name of the same content, is no error. The blob is durable after Sync.
+// Publish turns the ingest file name into the blob of the given digest, which the writer of the file has computed; readers
+// verify it. It is idempotent: a file that is published already, also under another name of the same content, is no error.
+// The blob is durable after Sync.
 //
 // Until Close, no Sweep removes any blob.
 func (i *Ingest) Publish(name, sha256 string) error {
@@ -45,9 +45,9 @@ func (i *Ingest) publish(name, sha256 string) error {
 	return i.rename(name, to)
 }
 
-// Gather is Publish for one of many files: the blob is there, and durable, only after Sync. Whoever does not
-// come to Sync has published an unknown part of them. The file may have a second name, in a working directory
-// that is removed after the commit, or is given a copy.
+// Gather is Publish for one of many files: the blob exists, and is durable, only after Sync. Without Sync an unknown part of
+// them is published. The file may have a second name, in a working directory that is removed after the commit, or is given a
+// copy.
 func (i *Ingest) Gather(name, sha256 string) error {
 	if err := i.gather(name, sha256); err != nil {
 		return fmt.Errorf("publish %q as %s: %w", clip(name), clip(sha256), err)
@@ -60,7 +60,7 @@ func (i *Ingest) Gather(name, sha256 string) error {
 
 func (i *Ingest) gather(name, sha256 string) error {
 	if first, ok := i.gathered[sha256]; ok {
-		if first == name { // outputs that are names of one inode share one copy
+		if first == name { // several names of one inode share one copy
 			return nil
 		}
 		return i.drop(name)
@@ -79,8 +79,8 @@ func (i *Ingest) gather(name, sha256 string) error {
 	return nil
 }
 
-// settleGathered makes blobs of what was gathered. Their contents are durable before they have the names of
-// blobs, so that no crash leaves a blob that is not whole.
+// settleGathered makes blobs of the gathered files. Their contents are durable before they get the names of blobs, so that
+// no crash leaves an incomplete blob.
 func (i *Ingest) settleGathered() error {
 	if len(i.gathered) == 0 {
 		return nil
@@ -118,8 +118,8 @@ func (i *Ingest) syncGathered() error {
 	return nil
 }
 
-// prepare opens an ingest file and makes it what a blob is, but for its name and durability. It returns -1 where the
-// store has the blob already. An os.File would cost every file two system calls more, to ask whether it can be polled.
+// prepare opens an ingest file and makes it a blob except for name and durability. It returns -1 if the store has the blob
+// already. An os.File would cost two more system calls per file, to check whether it can be polled.
 func (i *Ingest) prepare(name, sha256 string, names uint64) (fd int, to string, err error) {
 	to, err = i.store.Path(sha256)
 	if err == nil {
@@ -155,8 +155,8 @@ func (i *Ingest) prepare(name, sha256 string, names uint64) (fd int, to string, 
 	return fd, to, nil
 }
 
-// rename gives a file the name of its blob. A blob of this name may have come meanwhile, or be a damaged one of
-// another size: replacing it by the same content is right for either.
+// rename gives a file the name of its blob. An existing blob of this name may be new, or a damaged one of another size:
+// replacing it by the same content is right for either.
 func (i *Ingest) rename(name, to string) error {
 	return unix.Renameat(int(i.dir.Fd()), name, unix.AT_FDCWD, to)
 }
@@ -172,7 +172,7 @@ func (i *Ingest) drop(name string) error {
 	return nil
 }
 
-// hold takes the shared lock that keeps blobs from being removed.
+// hold takes the shared lock that prevents the removal of blobs.
 func (i *Ingest) hold() error {
 	if i.blobs != nil {
 		return nil
@@ -185,7 +185,7 @@ func (i *Ingest) hold() error {
 	return nil
 }
 
-// open opens an ingest file and checks that it has no more than so many names.
+// open opens an ingest file and checks that it has at most so many names.
 func (i *Ingest) open(name string, names uint64) (fd int, st *unix.Stat_t, err error) {
 	flags := unix.O_RDONLY | unix.O_NOFOLLOW | unix.O_NONBLOCK | unix.O_CLOEXEC
 	fd, err = unix.Openat(int(i.dir.Fd()), name, flags, 0)
@@ -203,9 +203,9 @@ func (i *Ingest) open(name string, names uint64) (fd int, st *unix.Stat_t, err e
 	return fd, st, nil
 }
 
-// known reports whether the store has a blob of this size at path that nobody can change under another name, and
-// makes it look new, so that a removal that goes by age leaves it alone. A damaged one of the size is read to be told: the file
-// that is to be published takes its place.
+// known reports whether the store has a blob of this size at path that cannot be changed under another name, and makes it
+// look new, so that a removal by age skips it. One of the size is read to detect damage: the file to be published replaces a
+// damaged one.
 func (s *Store) known(sha256, path string, size int64) (bool, error) {
 	info, err := os.Lstat(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -219,7 +219,7 @@ func (s *Store) known(sha256, path string, size int64) (bool, error) {
 		return false, nil
 	}
 	switch f, err := s.verifiedHere(sha256); {
-	case err != nil: // whatever is wrong with it
+	case err != nil: // whatever the error is
 		return false, nil //nolint:nilerr // it is replaced
 	default:
 		_ = f.Close() // it was only read
@@ -234,9 +234,9 @@ func (s *Store) known(sha256, path string, size int64) (bool, error) {
 	return true, nil
 }
 
-// settle makes a file the caller's and read-only.
+// settle makes a file read-only and the caller's.
 func settle(fd int, st *unix.Stat_t) error {
-	// The mode first: a supervisor that resumes after a kill in between must read what is not its own any more.
+	// The mode first: a supervisor that resumes after a kill must read a file it does not own any more.
 	if err := unix.Fchmod(fd, 0o444); err != nil {
 		return err
 	}
@@ -246,8 +246,7 @@ func settle(fd int, st *unix.Stat_t) error {
 	return unix.Fchown(fd, os.Geteuid(), os.Getegid())
 }
 
-// Sync makes blobs of what was gathered, and all blobs durable that were published so far. Where none was, it
-// does nothing.
+// Sync makes blobs of the gathered files, and makes all published blobs durable. Without any, it does nothing.
 func (i *Ingest) Sync() error {
 	if !i.dirty {
 		return nil

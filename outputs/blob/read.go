@@ -13,10 +13,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Open opens a blob for reading. Where its contents turn out not to be the promised ones, the read that
-// reaches its end returns ErrCorrupt in place of io.EOF; whoever stops earlier has verified nothing. A
-// blob that the store does not have is fs.ErrNotExist. A copy on this host of a shared store's blob is read in its
-// place, once it is verified.
+// Open opens a blob for reading. If its contents do not match the digest, the read that reaches the end returns ErrCorrupt
+// instead of io.EOF; a partial read verifies nothing. A missing blob is fs.ErrNotExist. A copy on this host of a shared
+// store's blob is read instead, once it is verified.
 func (s *Store) Open(ctx context.Context, sha256 string) (io.ReadCloser, error) {
 	if s.remote != nil {
 		if f, err := s.verifiedHere(sha256); err == nil {
@@ -26,7 +25,7 @@ func (s *Store) Open(ctx context.Context, sha256 string) (io.ReadCloser, error) 
 	return s.openKept(ctx, sha256)
 }
 
-// openKept opens a blob where it is kept.
+// openKept opens a blob in the store.
 func (s *Store) openKept(ctx context.Context, sha256 string) (io.ReadCloser, error) {
 	if err := checkDigest(sha256); err != nil {
 		return nil, err
@@ -65,13 +64,13 @@ func (s *Store) openHere(sha256 string) (*os.File, error) {
 	return f, nil
 }
 
-// verified hashes what it reads and compares at the end. It is an io.ReadCloser and nothing more, so
-// that no shortcut of io.Copy goes past it.
+// verified hashes what it reads and compares at the end. It is only an io.ReadCloser, so that no shortcut of io.Copy
+// bypasses it.
 type verified struct {
 	file io.ReadCloser
 	want string
 	sum  hash.Hash
-	err  error // the one that ended it
+	err  error // that ended it
 }
 
 func newVerified(f io.ReadCloser, want string) *verified {

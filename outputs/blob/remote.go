@@ -12,50 +12,50 @@ import (
 	"time"
 )
 
-// Remote is where the blobs of a shared store are, such as a bucket. The store's directory holds what is on its way
-// there, and copies. Whoever commits calls Keep before it, so that no row names a blob that is not there; nobody else's
-// Remove takes a blob away that Keep has vouched for, on whatever host either runs.
+// Remote is the backend of a shared store, such as a bucket. The store's directory holds pending uploads and copies. Call
+// Keep before the commit, so that no row names a missing blob; no Remove, on any host, deletes a blob that Keep has
+// confirmed.
 type Remote interface {
-	// Keep puts blobs there that are not, read by local, and sees to it that all of them stay for at least an hour; from
-	// then on rows have to name them. kept is told of each blob that had to be put, by several goroutines.
+	// Keep uploads missing blobs, read by local, and guarantees that all of them stay for at least an hour; from then on
+	// rows must name them. It calls kept for each uploaded blob, from several goroutines.
 	Keep(ctx context.Context, digests []string, local func(sha256 string) (*os.File, error), kept func()) error
 	// Replace puts a blob, whatever is there.
 	Replace(ctx context.Context, sha256 string, content *os.File) error
-	// Open is not verified. A blob that is not there is fs.ErrNotExist, here and for Size, which is in bytes.
+	// Open does not verify. A missing blob is fs.ErrNotExist, here and for Size, which is in bytes.
 	Open(ctx context.Context, sha256 string) (io.ReadCloser, error)
 	Size(ctx context.Context, sha256 string) (int64, error)
 	Walk(ctx context.Context, yield func(Found) bool) error
-	// Remove removes those that have not been put since before, and returns them.
+	// Remove removes those not uploaded since before, and returns them.
 	Remove(ctx context.Context, blobs []Found, before time.Time) ([]Found, error)
-	// CleanUploads gives up uploads that were begun before, and counts them.
+	// CleanUploads aborts uploads that were started before, and counts them.
 	CleanUploads(ctx context.Context, before time.Time, dry bool) (int, error)
-	// CatalogID is "" where there is none. SetCatalogID keeps one that is there.
+	// CatalogID is "" if there is none. SetCatalogID keeps an existing one.
 	CatalogID(ctx context.Context) (string, error)
 	SetCatalogID(ctx context.Context, id string) error
 	ChangeCatalogID(ctx context.Context, id string) error
-	// URL names it, without what is needed to reach it. String is for people: without anything that is secret.
+	// URL names it, without credentials. String is for people: it contains no secrets.
 	URL() string
 	String() string
 }
 
-// Found is a blob as a listing has it.
+// Found is a blob of a listing.
 type Found struct {
 	SHA256   string
 	Size     int64 // bytes
 	Modified time.Time
 }
 
-// ErrPasses is wrapped by errors of a Remote that may be gone by themselves soon.
+// ErrPasses is wrapped by transient errors of a Remote.
 var ErrPasses = errors.New("blob store is not available")
 
-// How long a blob that nothing names stays. In a directory what was removed a moment ago may be run again. In a shared
-// store it is also what hosts rely on that do not see each other, see docs/adr/0025.
+// How long an unreferenced blob stays. In a directory a run that was just removed may be run again. In a shared store hosts
+// that do not see each other also rely on it, see docs/adr/0025.
 const (
 	graceHere   = time.Hour
 	graceRemote = 24 * time.Hour
 )
 
-// OpenShared opens a store whose blobs are remote. dir is a directory of this host's as for Open.
+// OpenShared opens a store whose blobs are remote. dir is a local directory as for Open.
 func OpenShared(dir string, remote Remote) (*Store, error) {
 	s, err := Open(dir)
 	if err == nil {
@@ -67,7 +67,7 @@ func OpenShared(dir string, remote Remote) (*Store, error) {
 // Shared reports whether other hosts may use the store as well.
 func (s *Store) Shared() bool { return s.remote != nil }
 
-// Grace is how old a blob has to be to be removed.
+// Grace is the minimum age of a removable blob.
 func (s *Store) Grace() time.Duration {
 	if s.remote != nil {
 		return graceRemote
@@ -83,7 +83,7 @@ func (s *Store) String() string {
 	return s.dir
 }
 
-// URL is what names the store, as file://DIR or that of its Remote; below it, /sha256/ and a digest name a blob.
+// URL names the store, as file://DIR or that of its Remote; below it, /sha256/ and a digest name a blob.
 func (s *Store) URL() string {
 	if s.remote != nil {
 		return s.remote.URL()
@@ -91,9 +91,9 @@ func (s *Store) URL() string {
 	return "file://" + s.dir
 }
 
-// Keep makes sure that blobs are where rows may name them. It comes after Sync and before the commit, and again before
-// each later try of a commit. Blobs of a directory are there by then. kept is told of each blob that had to be put
-// elsewhere, by several goroutines. An error is ErrPasses where another try may help.
+// Keep makes sure that blobs are where rows may name them. Call it after Sync and before the commit, and before each retry
+// of a commit. In a directory they are there by then. It calls kept for each uploaded blob, from several goroutines. An
+// error is ErrPasses if it is transient.
 func (s *Store) Keep(ctx context.Context, digests []string, kept func()) error {
 	if s.remote == nil || len(digests) == 0 {
 		return nil
@@ -101,8 +101,8 @@ func (s *Store) Keep(ctx context.Context, digests []string, kept func()) error {
 	return s.remote.Keep(ctx, digests, s.openHere, kept)
 }
 
-// Fetch opens a blob as a file of this host, read to its end and verified before it is returned. Of a shared store it
-// makes a copy here, which stays until Trim or EmptyCache.
+// Fetch opens a blob as a file of this host, read to its end and verified. For a shared store it makes a copy here, which
+// stays until Trim or EmptyCache.
 func (s *Store) Fetch(ctx context.Context, sha256 string) (*os.File, error) {
 	f, err := s.verifiedHere(sha256)
 	if s.remote == nil || err == nil || !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, ErrCorrupt) {
@@ -131,8 +131,8 @@ func (s *Store) verifiedHere(digest string) (*os.File, error) {
 	return f, nil
 }
 
-// download makes a copy in the directory. A damaged one of the same size would be kept: it goes first. One that is whole
-// stays: somebody else may have fetched it meanwhile, and be about to open it.
+// download makes a copy in the directory. A damaged one of the same size is removed first. A whole one stays: another
+// process may have fetched it meanwhile, and be about to open it.
 func (s *Store) download(ctx context.Context, sha256 string, damaged bool) (_ *os.File, err error) {
 	from, err := s.remote.Open(ctx, sha256)
 	if err != nil {
@@ -143,7 +143,7 @@ func (s *Store) download(ctx context.Context, sha256 string, damaged bool) (_ *o
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, ingest.Close()) }() // until then Trim leaves it alone
+	defer func() { err = errors.Join(err, ingest.Close()) }() // until then Trim skips it
 	name, to, err := ingest.Create()
 	if err != nil {
 		return nil, err
@@ -163,7 +163,7 @@ func (s *Store) download(ctx context.Context, sha256 string, damaged bool) (_ *o
 	return s.verifiedHere(sha256)
 }
 
-// Verify reads a blob where it is kept, and not a copy, to its end.
+// Verify reads a blob in the store itself, not a copy, to its end.
 func (s *Store) Verify(ctx context.Context, sha256 string) error {
 	f, err := s.openKept(ctx, sha256)
 	if err != nil {

@@ -8,14 +8,14 @@ import (
 	"os"
 )
 
-// Repair puts a blob where it is kept from a copy of its content, whatever is there. It is ErrCorrupt where the copy is of another
-// content; then nothing has changed.
+// Repair replaces or restores a blob in the store from a copy of its content. A copy of other content is ErrCorrupt; then
+// nothing has changed.
 func (s *Store) Repair(ctx context.Context, sha256 string, from io.Reader) (err error) {
 	ingest, err := s.NewIngest("repair")
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, ingest.Close()) }() // until then no gc takes it
+	defer func() { err = errors.Join(err, ingest.Close()) }() // until then gc skips it
 	name, to, err := ingest.Create()
 	if err != nil {
 		return err
@@ -31,7 +31,7 @@ func (s *Store) Repair(ctx context.Context, sha256 string, from io.Reader) (err 
 	return err
 }
 
-// RepairFromCache puts a blob of a shared store where it is kept from the copy in the directory, and reports whether there is one.
+// RepairFromCache restores a blob of a shared store from the copy in the directory, and reports whether there is one.
 func (s *Store) RepairFromCache(ctx context.Context, sha256 string) (repaired bool, err error) {
 	if s.remote == nil {
 		return false, nil

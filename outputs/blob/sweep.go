@@ -13,8 +13,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Walk calls yield for each blob that spare does not name, in no particular order, until it returns false; a nil spare
-// names none. A blob's modification time is when it was last published. What is no blob is passed over.
+// Walk calls yield for each blob that spare does not name, in no particular order, until it returns false; a nil spare names
+// none. A blob's modification time is that of its last publication. Other files are skipped.
 func (s *Store) Walk(ctx context.Context, spare func(sha256 string) bool, yield func(Found) bool) error {
 	if s.remote == nil {
 		return s.walkHere(spare, yield)
@@ -31,7 +31,7 @@ func (s *Store) walkHere(spare func(sha256 string) bool, yield func(Found) bool)
 	return nil
 }
 
-// look is walkHere of one entry. Of what is spared not even the inode is read.
+// look is walkHere of one entry. It does not even lstat spared ones.
 func look(e fs.DirEntry, spare func(string) bool, yield func(Found) bool) (bool, error) {
 	if isBlob := checkDigest(e.Name()) == nil; !isBlob || spare != nil && spare(e.Name()) {
 		return true, nil
@@ -69,9 +69,8 @@ func list(dir string, yield func(fs.DirEntry) (bool, error)) error {
 	}
 }
 
-// Remove deletes blobs that were not published since before, and returns them; one that the store does not have is no
-// error. Only whoever has read, after before, that no catalog names them may call it; where the store is a directory, only
-// inside of Sweep.
+// Remove deletes blobs that were not published since before, and returns them; a missing one is no error. First read, after
+// before, that no catalog names them; if the store is a directory, do both while holding Sweep.
 func (s *Store) Remove(ctx context.Context, blobs []Found, before time.Time) ([]Found, error) {
 	if s.remote != nil {
 		return s.remote.Remove(ctx, blobs, before)
@@ -96,7 +95,7 @@ func (s *Store) forget(sha256 string) error {
 	return nil
 }
 
-// CleanUploads gives up what killed hosts have begun to put into a shared store before a time, and counts it.
+// CleanUploads aborts uploads to a shared store that killed hosts started before a time, and counts them.
 func (s *Store) CleanUploads(ctx context.Context, before time.Time, dry bool) (int, error) {
 	if s.remote == nil {
 		return 0, nil
@@ -104,7 +103,7 @@ func (s *Store) CleanUploads(ctx context.Context, before time.Time, dry bool) (i
 	return s.remote.CleanUploads(ctx, before, dry)
 }
 
-// DeadIngests returns the ingest directories whose owners are gone, but for those that spare names; nil spares none.
+// DeadIngests returns the ingest directories of dead owners, except those that spare names; nil spares none.
 func (s *Store) DeadIngests(spare func(name string) bool) ([]string, error) {
 	return s.deadIngests(spare, func(string) error { return nil })
 }
@@ -138,8 +137,7 @@ func (s *Store) deadIngests(spare func(name string) bool, do func(path string) e
 	return dead, nil
 }
 
-// ifDead calls do for an ingest directory that nobody holds the lock of, or for a temporary file, while
-// holding the lock itself.
+// ifDead calls do for an ingest directory whose lock is free, or for a temporary file, while holding the lock itself.
 func ifDead(path string, e fs.DirEntry, do func(string) error) (bool, error) {
 	if !e.IsDir() {
 		return true, do(path)

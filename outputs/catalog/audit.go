@@ -9,16 +9,16 @@ import (
 
 // Event is one row of sandbox_audit_event: what a sandbox saw a run try.
 type Event struct {
-	At       time.Time // UTC, when it was first seen, kept to the millisecond
-	Kind     string    // what was tried: "connect", "socket", "limit", "architecture", ...
-	Address  []byte    // a path or an address, exact bytes; nil where it has none
+	At       time.Time // UTC, of the first attempt, to the millisecond
+	Kind     string    // of attempt: "connect", "socket", "limit", "architecture", ...
+	Address  []byte    // a path or an address, exact bytes; nil if none
 	Severity string    // "low", "medium" or "high"
-	Allowed  bool      // the sandbox let it happen
-	Blocked  bool      // the sandbox kept it from happening
-	Count    int64     // how often the same was seen, at least 1
+	Allowed  bool      // the sandbox allowed it
+	Blocked  bool      // the sandbox blocked it
+	Count    int64     // number of attempts, at least 1
 }
 
-// Validate returns why e cannot be kept, or nil.
+// Validate returns why e is invalid, or nil.
 func (e Event) Validate() error {
 	switch {
 	case e.At.IsZero():

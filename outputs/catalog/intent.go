@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// ValidateIntent returns why Create cannot keep r, or nil. A dialect may refuse more.
+// ValidateIntent returns why Create must refuse r, or nil. A dialect may refuse more.
 func (r Run) ValidateIntent() error {
 	switch {
 	case r.ID == "" || !utf8.ValidString(r.ID):
@@ -27,7 +27,7 @@ func (r Run) ValidateIntent() error {
 	return nil
 }
 
-// ValidateEnd returns why Commit cannot keep r, or nil, as far as that can be told without a database.
+// ValidateEnd returns why Commit must refuse r, or nil, as far as that needs no database.
 func (r Run) ValidateEnd() error {
 	for i, event := range r.Events {
 		if err := event.Validate(); err != nil {

@@ -6,18 +6,17 @@ import (
 	"strings"
 )
 
-// Name is what a person typed to mean a run.
+// Name is a user's name for a run.
 type Name struct {
 	// Last is true for "@last"; the other fields are empty then.
 	Last bool
-	// ID is a whole id or the beginning of one.
+	// ID is a whole id or a prefix.
 	ID string
 	// Attempt counts from 1; 0 means the last.
 	Attempt int
 }
 
-// ParseName reads "@last", "ID" and "ID@ATTEMPT". Its error wraps ErrNotFound: what cannot be the name
-// of a run names none.
+// ParseName parses "@last", "ID" and "ID@ATTEMPT". Its error wraps ErrNotFound: an invalid name names no run.
 func ParseName(text string) (Name, error) {
 	if text == "@last" {
 		return Name{Last: true}, nil
@@ -48,11 +47,11 @@ func (n Name) String() string {
 	}
 }
 
-// shown is how many ids an ambiguous name is answered with.
+// shown is how many ids an ErrAmbiguous lists.
 const shown = 5
 
-// Key resolves the ID, whole or its beginning, by beginWith, which returns up to limit ids that begin with prefix, in
-// order. It returns ErrNotFound, or ErrAmbiguous with some of the ids.
+// Key resolves the ID or prefix by beginWith, which returns up to limit ids with that prefix, in order. It returns
+// ErrNotFound, or ErrAmbiguous with some of the ids.
 func (n Name) Key(beginWith func(prefix string, limit int) ([]string, error)) (Key, error) {
 	ids, err := beginWith(n.ID, shown+1)
 	switch {
@@ -60,7 +59,7 @@ func (n Name) Key(beginWith func(prefix string, limit int) ([]string, error)) (K
 		return Key{}, err
 	case len(ids) == 0:
 		return Key{}, ErrNotFound
-	case ids[0] == n.ID || len(ids) == 1: // a prefix sorts before all that begin with it
+	case ids[0] == n.ID || len(ids) == 1: // a prefix sorts before all ids that extend it
 		return Key{ID: ids[0], Attempt: n.Attempt}, nil
 	}
 	more := ""

@@ -7,15 +7,15 @@ import (
 	"unicode/utf8"
 )
 
-// Selftest is one row of selftest_report: what the selftest of a host found.
+// Selftest is one row of selftest_report: the result of a host's selftest.
 type Selftest struct {
-	At                time.Time // UTC, kept to the millisecond
+	At                time.Time // UTC, to the millisecond
 	Host, ToolVersion string
 	Passed            bool
 	Report            json.RawMessage // the whole report, as `selftest --json` prints it
 }
 
-// Validate returns why s cannot be kept, or nil.
+// Validate returns why s is invalid, or nil.
 func (s Selftest) Validate() error {
 	switch {
 	case s.At.IsZero():

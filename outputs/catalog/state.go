@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// State of a run. How it changes is the machine below.
+// State of a run. The machine below has its changes.
 type State string
 
 // The states; queued and running are not final.
@@ -20,18 +20,18 @@ const (
 	Lost     State = "lost"
 )
 
-// ReasonHookOwed is the reason of an error in which the run's result is committed and whole, and only its hook has not
-// succeeded. It is the one error that a run leaves again.
+// ReasonHookOwed is the reason of an error if the run's result is committed and complete, but its hook has not succeeded. It
+// is the only error state that a run can leave.
 const ReasonHookOwed = "post_process"
 
 // Final reports whether the run has ended.
 func (s State) Final() bool { return s != Queued && s != Running }
 
-// ErrTransition is returned for a change of state that the machine does not have.
+// ErrTransition is returned for a change of state not in the machine.
 var ErrTransition = errors.New("no such change of state")
 
-// Move is a change of state that the machine has. Only Created, Updated, Ended and Amended make one, so a dialect that
-// writes what State says cannot write an illegal one; the tables refuse the empty state of the zero Move.
+// Move is a valid change of state. Only Created, Updated, Ended and Amended make one, so a dialect that writes State cannot
+// write an invalid one; the tables refuse the empty state of the zero Move.
 type Move struct{ to State }
 
 // State is the state after the move.
@@ -40,7 +40,7 @@ func (m Move) State() State { return m.to }
 // Created is the move of Create, which writes the intent.
 func Created(run Run) (Move, error) { return move(create, Run{}, run) }
 
-// Updated is the move of Update from what the catalog has of a run. A run that has ended is ErrNotFound.
+// Updated is the move of Update from the stored run. An ended run is ErrNotFound.
 func Updated(was, is Run) (Move, error) {
 	if was.State.Final() {
 		return Move{}, ErrNotFound
@@ -48,7 +48,7 @@ func Updated(was, is Run) (Move, error) {
 	return move(update, was, is)
 }
 
-// Ended is the move of Commit from what the catalog has of a run. A run that has ended before is ErrEnded.
+// Ended is the move of Commit from the stored run. An ended run is ErrEnded.
 func Ended(was, is Run) (Move, error) {
 	if was.State.Final() {
 		return Move{}, ErrEnded
@@ -56,7 +56,7 @@ func Ended(was, is Run) (Move, error) {
 	return move(commit, was, is)
 }
 
-// Amended is the move of Amend from what the catalog has of a run. A run that has not ended is ErrNotFound.
+// Amended is the move of Amend from the stored run. A run that has not ended is ErrNotFound.
 func Amended(was, is Run) (Move, error) {
 	if !was.State.Final() {
 		return Move{}, ErrNotFound
@@ -74,7 +74,7 @@ func move(by method, was, is Run) (Move, error) {
 	return Move{}, fmt.Errorf("%w: %s does not make a run that is %s one that is %s", ErrTransition, by, from, to)
 }
 
-// method is one of the Catalog's that change a state.
+// method is a method of Catalog that changes a state.
 type method string
 
 const (
@@ -84,7 +84,7 @@ const (
 	amend  method = "Amend"
 )
 
-// point is where a run stands in the machine: its state, with what it waits for.
+// point is a run's node in the machine: its state and what it waits for.
 type point string
 
 const (
@@ -111,8 +111,8 @@ func pointOf(run Run) point {
 
 type points = []point
 
-// machine is all that can happen to the state of a run: what no line has cannot happen. docs/ARCHITECTURE.md, "States
-// of a run", draws it and says why each line is there.
+// machine lists all changes of a run's state; others are impossible. docs/ARCHITECTURE.md, "States of a run", draws it and
+// explains each line.
 var machine = []struct {
 	by       method
 	from, to points

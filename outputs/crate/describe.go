@@ -19,7 +19,7 @@ type placed struct {
 	file File
 }
 
-// Crate is a run as it is written: the metadata and where which file is.
+// Crate is a run to be written: the metadata and each file's location.
 type Crate struct {
 	metadata []byte
 	files    []placed // in the order of the metadata
@@ -94,7 +94,7 @@ func (d *description) rootOf(action entity) {
 	d.root.License = &r
 }
 
-// engine is that scidex-oci made the run.
+// engine names scidex-oci as the maker.
 func (d *description) engine(action entity) entity {
 	software := d.run.Engine
 	engine := d.add(entity{ID: software.URL, Type: "SoftwareApplication", Name: software.Name, URL: software.URL, SoftwareVersion: software.Version})
@@ -149,12 +149,12 @@ func (d *description) action() entity {
 	return a
 }
 
-// instrument is what was executed. A script has its digest for a version: nobody has given it another.
+// instrument is what was executed. A script's version is its digest: it has no other.
 func (d *description) instrument() ref {
 	run := d.run
 	if run.Script != nil {
 		r := d.addFile(scriptDir, *run.Script, []string{"File", "SoftwareSourceCode"})
-		script := d.others[len(d.others)-1].(entity) //nolint:forcetypeassert // addFile has put it there
+		script := d.others[len(d.others)-1].(entity) //nolint:forcetypeassert // addFile has added it
 		script.Version = "sha256:" + run.Script.SHA256
 		d.others[len(d.others)-1] = script
 		return r
@@ -192,7 +192,7 @@ func moment(t time.Time) string {
 	return t.UTC().Format(time.RFC3339Nano)
 }
 
-// commandLine is for people: quoted as Go does where a word is not plain.
+// commandLine is for people: other than plain words are quoted as in Go.
 func commandLine(words []string) string {
 	var shown []string
 	for _, word := range words {

@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// described is what is read of an entity in the metadata. Others write numbers where we write texts, or one text for a list of them.
+// described is the part of a metadata entity that is read. Other tools write numbers for our texts, or one text for a list.
 type described struct {
 	ID          string          `json:"@id"`
 	Type        json.RawMessage `json:"@type"`
@@ -63,11 +63,11 @@ func expect(from *json.Decoder, want json.Delim) error {
 	return err
 }
 
-// named is a file as the metadata has it.
+// named is a file in the metadata.
 type named struct {
 	size   int64
 	sha256 string
-	wrong  string // what is wrong with the metadata
+	wrong  string // an error in the metadata
 }
 
 // graphFiles are the files that a graph names, by their paths.
@@ -97,7 +97,7 @@ func (e described) isFile() bool {
 	return text(e.Type) == "File" || json.Unmarshal(e.Type, &several) == nil && slices.Contains(several, "File")
 }
 
-// text is a string as it is, and a number as it is written.
+// text is a string, or a number as written.
 func text(value json.RawMessage) string {
 	var s string
 	if json.Unmarshal(value, &s) == nil {
@@ -106,7 +106,7 @@ func text(value json.RawMessage) string {
 	return string(value)
 }
 
-// isElsewhere reports whether a file is on the web, and so not in the crate.
+// isElsewhere reports whether a file is on the web instead of in the crate.
 func isElsewhere(id string) bool {
 	u, err := url.Parse(id)
 	return err == nil && u.IsAbs()

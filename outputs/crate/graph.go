@@ -27,7 +27,7 @@ type ref struct {
 
 func refTo(id string) *ref { return &ref{id} }
 
-// entity is any of the graph; what is empty is left out.
+// entity is any of the graph; empty fields are omitted.
 type entity struct {
 	ID   string `json:"@id"`
 	Type any    `json:"@type"` // a string or several
@@ -73,13 +73,13 @@ type entity struct {
 	Tag            string `json:"tag,omitempty"`
 	Identifier     string `json:"identifier,omitempty"`
 
-	// Of property values. An empty value of a variable is one.
+	// Of property values. A variable's value may be empty.
 	PropertyID string  `json:"propertyID,omitempty"`
 	UnitCode   string  `json:"unitCode,omitempty"`
 	Value      *string `json:"value,omitempty"`
 }
 
-// encode writes a graph, the same for the same.
+// encode writes a graph deterministically.
 func encode(graph []any) ([]byte, error) {
 	var buffer bytes.Buffer
 	e := json.NewEncoder(&buffer)

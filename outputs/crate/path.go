@@ -12,20 +12,19 @@ import (
 // MetadataFile describes the crate, and is at its root.
 const MetadataFile = "ro-crate-metadata.json"
 
-// Directories of a crate: with them no name that an analysis chose can be that of a file of ours.
+// Directories of a crate: they keep names chosen by an analysis apart from ours.
 const (
 	outputsDir = "outputs"
 	logsDir    = "logs"
 	scriptDir  = "script"
-	renamed    = "-renamed" // ends the name of the directory for what lies in one of them under another name
+	renamed    = "-renamed" // suffix of the directory for files of one of them under another name
 )
 
-// componentMax is how long a name may be on the file systems of others, in bytes.
+// componentMax is the limit of a name on other file systems, in bytes.
 const componentMax = 200
 
-// safePath returns a path for a name of any bytes: relative, UTF-8, with no component that any system takes for something
-// else, below dir. A name that cannot stay as it is gets one with its digest in a directory beside that, where nobody else
-// names anything, so that two never become one.
+// safePath returns a path for a name of any bytes: relative, UTF-8, with no component that is special on any system, below
+// dir. A name that must change gets one with its digest in a separate directory beside dir, so that no two names collide.
 func safePath(dir string, original []byte) (path string, changed bool) {
 	var last string
 	for part := range strings.SplitSeq(string(original), "/") {
@@ -39,10 +38,10 @@ func safePath(dir string, original []byte) (path string, changed bool) {
 	return dir + renamed + "/" + hex.EncodeToString(sum[:16]) + "-" + last, true
 }
 
-// safeComponent replaces what is not safe by an underscore.
+// safeComponent replaces unsafe characters by underscores.
 func safeComponent(part string) string {
 	safe := strings.Map(func(r rune) rune {
-		// Windows takes these for separators, devices or wildcards, and an archive may be read there.
+		// On Windows these are separators, devices or wildcards, and an archive may be read there.
 		if r == utf8.RuneError || unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || strings.ContainsRune(`\:*?"<>|`, r) {
 			return '_'
 		}

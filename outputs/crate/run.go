@@ -1,6 +1,6 @@
-// Package crate describes a run as a Process Run Crate 0.5 (https://w3id.org/ro/wfrun/process/0.5), which is an RO-Crate 1.1,
-// writes it with its files into a directory or a zip archive, and checks one. It knows neither catalog nor store: a Run is
-// given to it, and a Source of contents.
+// Package crate describes a run as a Process Run Crate 0.5 (https://w3id.org/ro/wfrun/process/0.5), which is an RO-Crate
+// 1.1, writes it with its files into a directory or a zip archive, and verifies one. It uses neither catalog nor store: its
+// inputs are a Run and a Source of contents.
 package crate
 
 import (
@@ -8,22 +8,22 @@ import (
 	"time"
 )
 
-// Run is what a crate tells. What is empty is not known and left out.
+// Run is a crate's content. Empty fields are unknown and omitted.
 type Run struct {
 	Name        string // of the root data set
 	Description string
 	ID          string // of the action: ID@ATTEMPT
-	Completed   bool   // whether the analysis ended well
+	Completed   bool   // whether the analysis succeeded
 	Error       string // why not
 
 	StartedAt, FinishedAt time.Time
 
-	// Command is what was executed. Script, where there is one, is the file of it that is in the crate.
+	// Command is what was executed. Script, if any, is its file in the crate.
 	Command []string
 	Script  *File
-	// Inputs were bound for the run to read. They are not in the crate.
+	// Inputs were bound into the run. They are not in the crate.
 	Inputs []Input
-	// Environment has variables that were asked for. Those whose values are secret must not be among them.
+	// Environment has the requested variables. It must not contain secret values.
 	Environment map[string]string
 	Image       *Image
 	Usage       []Measure
@@ -33,7 +33,7 @@ type Run struct {
 	Result  *File  // the result as JSON; its path is ours
 
 	Agent   *Agent
-	License string // a URI; empty where nobody has said one
+	License string // a URI; empty if unknown
 	Engine  Software
 }
 
@@ -46,37 +46,36 @@ type File struct {
 	MediaType   string
 }
 
-// Input is what was bound for a run to read.
+// Input is a path bound into a run.
 type Input struct {
 	Place string // in the container: "/data"
-	Host  string // where it was on the host
-	// Digested says what SHA256 is the digest of: "content" or "listing"; empty where there is none.
+	Host  string // on the host
+	// Digested says what SHA256 is the digest of: "content" or "listing"; empty if there is none.
 	Digested, SHA256 string
 }
 
-// Image is the image that was the root filesystem.
+// Image is the image used as root filesystem.
 type Image struct {
 	Registry, Name, Tag string
 	SHA256              string // of its manifest, in hexadecimal digits
 	RootDigest          string // of its root filesystem, as scidex-oci computes it
 }
 
-// Measure is a quantity that was used.
+// Measure is a used quantity.
 type Measure struct {
 	Name  string
-	About string // a URL that says what it is
+	About string // URL of its definition
 	Unit  string // of QUDT, empty for a count
 	Value int64
 }
 
-// Agent is who had the analysis run.
+// Agent is who started the run.
 type Agent struct{ ID, Name string }
 
 // Software is the program that made the run.
 type Software struct{ Name, URL, Version string }
 
-// Source opens the contents of a file by their digest; who reads to the end has read what the digest names, or gets an
-// error.
+// Source opens the contents of a file by digest; a read to the end returns the contents that the digest names, or an error.
 type Source interface {
 	Open(sha256 string) (io.ReadCloser, error)
 }

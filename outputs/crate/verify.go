@@ -19,29 +19,29 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The metadata that is read is bounded by what the crate has, in bytes: a file takes some 500.
+// Limits of the metadata by the files of the crate, in bytes: a file takes some 500.
 const (
 	metadataBase = 16 << 20
 	metadataEach = 4 << 10
 )
 
-// Problem is what is not as the metadata says.
+// Problem is a difference from the metadata.
 type Problem struct {
 	Path string
 	What string // "missing", "changed: ...", "not named", ...
 }
 
-// Check is what came of Verify.
+// Check is Verify's result.
 type Check struct {
-	Files    int // that are as they are named
+	Files    int // that match the metadata
 	Bytes    int64
 	Problems []Problem // by path
 }
 
-// Verify compares a crate, a directory or a zip archive from anybody, with its metadata: that all files that it names are
-// there, with their sizes and digests, and no others. It only reads, and of each file no more than its size and one byte,
-// so that an archive cannot make it read without end. The metadata itself is not signed: whoever changes it with the files is
-// not noticed.
+// Verify compares an untrusted crate, a directory or a zip archive, with its metadata: that all files that it names exist,
+// with their sizes and digests, and no others. It only reads, and of each file at most its size and one byte, so that an
+// archive cannot make it read endlessly. The metadata itself is not signed: changes to both it and the files are not
+// detected.
 func Verify(ctx context.Context, path string) (Check, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -51,14 +51,14 @@ func Verify(ctx context.Context, path string) (Check, error) {
 	switch {
 	case info.IsDir():
 		open = openDir
-	case !info.Mode().IsRegular(): // the open of a FIFO would wait for a writer
+	case !info.Mode().IsRegular(): // opening a FIFO would wait for a writer
 		return Check{}, fmt.Errorf("verify %q: it is neither a directory nor a regular file", path)
 	}
 	c, err := open(path)
 	if err != nil {
 		return Check{}, fmt.Errorf("verify %q: %w", path, err)
 	}
-	defer func() { _ = c.close() }() // it was read only
+	defer func() { _ = c.close() }() // it was only read
 	check, err := c.verify(ctx)
 	if err != nil {
 		return check, fmt.Errorf("verify %q: %w", path, err)
@@ -67,10 +67,10 @@ func Verify(ctx context.Context, path string) (Check, error) {
 	return check, nil
 }
 
-// contents are the files that a crate has.
+// contents are the files of a crate.
 type contents struct {
 	open  map[string]func() (io.ReadCloser, error)
-	odd   []Problem // entries that are no files, or not the only ones of their name
+	odd   []Problem // entries that are no files, or duplicates
 	close func() error
 }
 
@@ -103,8 +103,8 @@ func openDir(dir string) (*contents, error) {
 		return nil, err
 	}
 	c := &contents{open: map[string]func() (io.ReadCloser, error){}, close: root.Close}
-	err = filepath.WalkDir(dir+"/.", func(path string, entry fs.DirEntry, err error) error { // also where dir is a link
-		name, _ := filepath.Rel(dir, path) // both have the same beginning
+	err = filepath.WalkDir(dir+"/.", func(path string, entry fs.DirEntry, err error) error { // also if dir is a symlink
+		name, _ := filepath.Rel(dir, path) // both have the same prefix
 		switch {
 		case err != nil:
 			return err
@@ -152,7 +152,7 @@ func (c *contents) verify(ctx context.Context) (Check, error) {
 	return check, nil
 }
 
-// named reads the files that the metadata names, an entity at a time: an archive of a few kilobytes may hold millions.
+// named reads the files in the metadata, one entity at a time: an archive of a few kilobytes may hold millions.
 func (c *contents) named() (map[string]named, error) {
 	open := c.open[MetadataFile]
 	if open == nil {
@@ -174,7 +174,7 @@ func (c *contents) named() (map[string]named, error) {
 	return all, nil
 }
 
-// compare returns what is wrong with a file, empty where it is as it is named.
+// compare returns how a file differs from the metadata, empty if it does not.
 func (n named) compare(open func() (io.ReadCloser, error)) string {
 	switch {
 	case n.wrong != "":

@@ -18,7 +18,7 @@ import (
 
 // WriteDir writes the crate into a directory that does not exist or is empty, whole or not at all.
 func (c *Crate) WriteDir(ctx context.Context, dir string, from Source) (err error) {
-	switch inside, err := os.ReadDir(dir); { // before all is copied
+	switch inside, err := os.ReadDir(dir); { // before copying
 	case len(inside) > 0 || errors.Is(err, unix.ENOTDIR):
 		return taken(dir)
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
@@ -41,10 +41,10 @@ func (c *Crate) WriteDir(ctx context.Context, dir string, from Source) (err erro
 	if err := errors.Join(err, target.Close()); err != nil {
 		return err
 	}
-	if err := os.Chmod(temp, 0o755); err != nil { //nolint:gosec // as mkdir(1) makes one, for what is to be given away
+	if err := os.Chmod(temp, 0o755); err != nil { //nolint:gosec // as mkdir(1) does, for sharing
 		return fmt.Errorf("crate: %w", err)
 	}
-	err = unix.Rename(temp, dir) // over an empty directory, and no other (rename(2))
+	err = unix.Rename(temp, dir) // replaces an empty directory only (rename(2))
 	if errors.Is(err, unix.EEXIST) || errors.Is(err, unix.ENOTEMPTY) || errors.Is(err, unix.ENOTDIR) {
 		return taken(dir)
 	}
@@ -58,8 +58,8 @@ func taken(dir string) error {
 	return fmt.Errorf("crate: %q exists and is no empty directory; name a new one", dir)
 }
 
-// WriteZip writes the crate as an archive of a name that is not taken, whole or not at all. The same run makes the same
-// bytes. Entries of 4 GiB and more are those of zip64.
+// WriteZip writes the crate as an archive under an unused name, whole or not at all. The same run gives the same bytes.
+// Entries of 4 GiB and more use zip64.
 func (c *Crate) WriteZip(ctx context.Context, file string, from Source) (err error) {
 	if _, err := os.Lstat(file); err == nil {
 		return fmt.Errorf("crate: %q exists; name another file", file)
@@ -88,7 +88,7 @@ func (c *Crate) WriteZip(ctx context.Context, file string, from Source) (err err
 	if err != nil {
 		return fmt.Errorf("crate: %w", err)
 	}
-	switch err := outputs.Publish(unix.AT_FDCWD, temp.Name(), file); { // never over another's file
+	switch err := outputs.Publish(unix.AT_FDCWD, temp.Name(), file); { // never replaces a file
 	case errors.Is(err, fs.ErrExist):
 		return fmt.Errorf("crate: %q exists; name another file", file)
 	case err != nil:
@@ -97,7 +97,7 @@ func (c *Crate) WriteZip(ctx context.Context, file string, from Source) (err err
 	return nil
 }
 
-// each calls put for the metadata and every file of the crate, verified while it is read.
+// each calls put for the metadata and every file of the crate, verified during the read.
 func (c *Crate) each(ctx context.Context, from Source, put func(path string, size int64, r io.Reader) error) error {
 	if err := put(MetadataFile, int64(len(c.metadata)), bytes.NewReader(c.metadata)); err != nil {
 		return err

@@ -1,5 +1,5 @@
-// Package inodes tells a file system that has no inode left for new files from one that has no space left: the kernel
-// says ENOSPC for both.
+// Package inodes distinguishes a file system without free inodes from one without free space: the kernel returns ENOSPC for
+// both.
 package inodes
 
 import (
@@ -10,8 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// UsedUp reports whether the file system of path has no inode left. Of a path that does not exist, it is the directory
-// above that counts.
+// UsedUp reports whether the file system of path has no free inode. If path does not exist, the directory above counts.
 func UsedUp(path string) bool {
 	for {
 		var st unix.Statfs_t
@@ -36,7 +35,7 @@ type usedUp struct{ err error }
 func (e *usedUp) Error() string { return e.err.Error() + ": " + Advice }
 func (e *usedUp) Unwrap() error { return e.err }
 
-// Explain adds Advice, once, to the error of an operation on a path where that is why there was no room for it.
+// Explain adds Advice, once, to the error of an operation on a path if missing inodes are the reason.
 func Explain(err error) error {
 	var explained *usedUp
 	var at *fs.PathError

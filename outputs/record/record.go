@@ -1,5 +1,5 @@
 // Package record keeps files that outlive the process that wrote them: lines of JSON, the first one a head, then one for
-// each entry, and the digest of all these, so that a record that was cut short or damaged is told from a whole one.
+// each entry, and a digest of all these, which detects truncated and damaged records.
 package record
 
 import (
@@ -20,7 +20,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs"
 )
 
-// ErrDamaged is the error of a record that is not as it was written.
+// ErrDamaged is the error of a damaged record.
 var ErrDamaged = errors.New("the file is damaged")
 
 // lastLine ends a record: its length is the same for every digest.
@@ -36,7 +36,7 @@ func Write(f *os.File, head any, next func() (outputs.Entry, error)) error {
 	}
 	for {
 		entry, err := next()
-		if err == io.EOF { //nolint:errorlint // a wrapped EOF is a listing that was cut short
+		if err == io.EOF { //nolint:errorlint // a wrapped EOF is a truncated listing
 			break
 		}
 		if err == nil {
@@ -53,10 +53,10 @@ func Write(f *os.File, head any, next func() (outputs.Entry, error)) error {
 	return err
 }
 
-// Unfinished ends the name of a record that is being written.
+// Unfinished is the suffix of an unfinished record.
 const Unfinished = ".tmp"
 
-// Keep writes a record that outlives a power cut. It is there whole or not at all.
+// Keep writes a record that survives a power cut, whole or not at all.
 func Keep(path string, head any, next func() (outputs.Entry, error)) (err error) {
 	if err := makeDurable(filepath.Dir(path)); err != nil {
 		return err
@@ -67,7 +67,7 @@ func Keep(path string, head any, next func() (outputs.Entry, error)) (err error)
 	}
 	defer func() {
 		if err != nil {
-			_ = os.Remove(path + Unfinished) // the error that counts is the one before
+			_ = os.Remove(path + Unfinished) // the previous error counts
 		}
 	}()
 	if err := errors.Join(Write(f, head, next), f.Sync(), f.Close()); err != nil {
@@ -80,7 +80,7 @@ func Keep(path string, head any, next func() (outputs.Entry, error)) (err error)
 }
 
 // KeepFirst is Keep for a name that several may want to give, on any machines that share the file system: the first gives
-// it, and the others' error is fs.ErrExist. It needs no lock, only that link(2) is atomic, as it is over NFS.
+// it, and the others' error is fs.ErrExist. It needs no lock, only an atomic link(2), which NFS has.
 func KeepFirst(path string, head any, next func() (outputs.Entry, error)) error {
 	own := path + "." + rand.Text() + Unfinished
 	if err := Keep(own, head, next); err != nil {
@@ -89,7 +89,7 @@ func KeepFirst(path string, head any, next func() (outputs.Entry, error)) error 
 	defer os.Remove(own) // its other name stays
 	err := os.Link(own, path)
 	if errors.Is(err, fs.ErrExist) && same(own, path) {
-		err = nil // over NFS the answer to a call that was made twice is that of the second
+		err = nil // over NFS a repeated call returns the second answer
 	}
 	return errors.Join(err, SyncDir(filepath.Dir(path)))
 }
@@ -100,7 +100,7 @@ func same(a, b string) bool {
 	return err == nil && failed == nil && os.SameFile(one, other)
 }
 
-// Create makes the file of a record for Write, or empties it.
+// Create makes or truncates the file of a record for Write.
 func Create(path string) (*os.File, error) {
 	return os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC|unix.O_NOFOLLOW, 0o600)
 }
@@ -126,13 +126,13 @@ func SyncDir(path string) error {
 	return errors.Join(dir.Sync(), dir.Close())
 }
 
-// Record is one that is read.
+// Record is an open record.
 type Record struct {
 	file  *os.File
 	lines *json.Decoder // after the head
 }
 
-// Open opens a whole record and reads its head; any other is ErrDamaged. Close it.
+// Open opens a whole record and reads its head; others are ErrDamaged. Close it.
 func Open(path string, head any) (_ *Record, err error) {
 	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
 	if err != nil {
@@ -155,7 +155,7 @@ func Open(path string, head any) (_ *Record, err error) {
 	return r, nil
 }
 
-// content is what the digest is of, verified.
+// content is the digested part, verified.
 func (r *Record) content() (io.Reader, error) {
 	info, err := r.file.Stat()
 	if err != nil {
@@ -179,7 +179,7 @@ func (r *Record) content() (io.Reader, error) {
 	return io.NewSectionReader(r.file, 0, size), nil
 }
 
-// Peek reads the head of a record and does not look at the rest.
+// Peek reads the head of a record and ignores the rest.
 func Peek(path string, head any) error {
 	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
 	if err != nil {

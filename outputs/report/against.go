@@ -20,13 +20,12 @@ const (
 	differenceMax    = 200     // characters of a line
 )
 
-// Compare writes a page of two runs beside each other: what differs in what was asked for, in what they ran in, used and made.
-// An error is that of w.
+// Compare writes a page that compares two runs: their requests, environments, usage and outputs. An error is that of w.
 func Compare(w io.Writer, a, b result.Result, blobs Blobs) error {
 	return render(w, "against.html", newComparison(a, b, blobs))
 }
 
-// comparison is all that the page of two runs tells.
+// comparison is the data of the page of two runs.
 type comparison struct {
 	Title       string
 	A, B        side
@@ -35,11 +34,11 @@ type comparison struct {
 	Use         pairing
 	Files       listing[filePair]
 	Counts      string
-	Note        string // where the lists are not whole
+	Note        string // if the lists are incomplete
 	Differences []difference
 }
 
-// side is what heads one of the two.
+// side is the heading of one run.
 type side struct{ Name, State, Ending string }
 
 // pairing is a table of both runs.
@@ -48,7 +47,7 @@ type pairing struct {
 	Rows  []pair
 }
 
-// pair is one thing that both runs have, or one of them.
+// pair is one property of both runs, or of one.
 type pair struct {
 	Name, A, B string
 	Same       bool
@@ -62,12 +61,12 @@ type filePair struct {
 	a, b                result.Output
 }
 
-// difference is where the texts of one path begin to differ.
+// difference is where the texts of one path start to differ.
 type difference struct {
 	Path string
 	Line int // from 1
 	A, B string
-	Why  string // where they could not be compared
+	Why  string // why they could not be compared
 }
 
 func newComparison(a, b result.Result, blobs Blobs) comparison {
@@ -96,12 +95,12 @@ func newComparison(a, b result.Result, blobs Blobs) comparison {
 	return c
 }
 
-// requested is each field of a request as it was recorded.
+// requested is each field of the recorded request.
 func requested(r result.Result) map[string]string {
 	var fields map[string]json.RawMessage
 	values := map[string]string{}
 	if json.Unmarshal(r.Analysis, &fields) != nil {
-		return values // it is no object
+		return values // not an object
 	}
 	for name, value := range fields {
 		if name != "id" {
@@ -122,7 +121,7 @@ func named(f facts) map[string]string {
 	return values
 }
 
-// different are the fields in which two differ, by name.
+// different are the fields that differ, by name.
 func different(a, b map[string]string) []pair {
 	names := maps.Clone(a)
 	maps.Copy(names, b)
@@ -156,7 +155,7 @@ func usePairs(a, b result.Result) []pair {
 	return all
 }
 
-// The verdicts on a path, in the order in which they are listed.
+// The verdicts on a path, in listing order.
 const (
 	changed = iota
 	onlyA
@@ -164,7 +163,7 @@ const (
 	same
 )
 
-// pairFiles goes through the outputs of both, which are in the order of their paths, and puts first what differs.
+// pairFiles compares both lists, which are sorted by path, and puts differences first.
 func pairFiles(a, b []result.Output) []filePair {
 	var all []filePair
 	theirs := map[string]result.Output{}
@@ -200,7 +199,7 @@ func counts(files []filePair) string {
 	return fmt.Sprintf("%d the same, %d changed, %d only in the first, %d only in the second.", n[same], n[changed], n[onlyA], n[onlyB])
 }
 
-// firstDifference reads two texts up to the first line in which they differ.
+// firstDifference reads two texts up to the first line that differs.
 func firstDifference(path, a, b string, blobs Blobs) difference {
 	d := difference{Path: path}
 	first, err := beginning(blobs, a)
@@ -241,7 +240,7 @@ func (d *difference) find(a, b []byte) {
 	}
 }
 
-// shownLine is a line without its end, unless that is all that there is to see.
+// shownLine is a line without its end, unless it has nothing else.
 func shownLine(text string) string {
 	if text == "" {
 		return "(no such line)"

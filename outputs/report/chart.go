@@ -10,30 +10,29 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 )
 
-// The picture of a curve, in units of SVG: the plot, with the scales left of it and below.
+// The chart of a curve, in units of SVG: the plot, with the scales left of it and below.
 const (
 	chartWidth, chartHeight = 700.0, 150.0
 	chartLeft, chartBottom  = 64.0, 22.0
 	chartTop, chartRight    = 10.0, 10.0
 )
 
-// curvePoints is how many points a curve has at least: fewer are told by the peaks.
+// curvePoints is the minimum number of points: for fewer the peaks suffice.
 const curvePoints = 4
 
-// curve is the use of something over the time of a run. Each point tells of the time since the one before it, so it is
-// drawn in steps.
+// curve is a usage over the time of a run. Each point covers the time since the one before it, so it is drawn in steps.
 type curve struct {
 	Title, Alt string
 	Line, Area string // attributes d of paths
-	Limit      string // y of the limit's line; empty where that is above the picture
+	Limit      string // y of the limit's line; empty if above the chart
 	Note       string
 	X, Y       []tick
 }
 
-// tick is a word of a scale at its place.
+// tick is a label at its position.
 type tick struct{ At, Text string }
 
-// newCurves are none where the run has no samples, or was over after a few.
+// newCurves are none if the run has no samples or only a few.
 func newCurves(r result.Result) []curve {
 	s := r.Series
 	if s == nil || len(s.TMS) < curvePoints || len(s.MemoryBytes) != len(s.TMS) || len(s.CPUMS) != len(s.TMS) {
@@ -66,7 +65,7 @@ func floats(list []int64) []float64 {
 	return all
 }
 
-// rates is how much of a second of CPU time was used in each second before a point.
+// rates is the CPU time used per second before each point.
 func rates(at, used []int64) []float64 {
 	all := make([]float64, len(at))
 	for i := 1; i < len(at); i++ {
@@ -84,7 +83,7 @@ func rates(at, used []int64) []float64 {
 
 // scale is how a curve's values are shown.
 type scale struct {
-	limit float64 // 0 where there is none
+	limit float64 // 0 if there is none
 	unit  func(x float64) float64
 	text  func(x float64) string
 }
@@ -155,7 +154,7 @@ func (c *curve) scales(top, end float64, s scale, x, y func(float64) string) {
 	}
 }
 
-// seconds is the next step of a scale of time that is not below so many milliseconds, where people divide time.
+// seconds is the next step of a time scale that is at least so many milliseconds, in customary units.
 func seconds(ms float64) float64 {
 	for power := 1.0; power < 10_000; power *= 10 {
 		for _, factor := range []float64{1, 2, 5} {

@@ -18,7 +18,7 @@ func pairs(all map[string]string) string {
 	return strings.Join(list, "  ")
 }
 
-// ending says in one line how the run ended.
+// ending is one line about how a run ended.
 func ending(r result.Result) string {
 	switch {
 	case r.Reason == "":
@@ -31,7 +31,7 @@ func ending(r result.Result) string {
 	return fmt.Sprintf("%s: %s (exit code %d)", r.State, plain(r.Reason), r.ExitCode)
 }
 
-// plain is a reason for people: "out_of_memory" is "out of memory".
+// plain is a reason as text: "out_of_memory" is "out of memory".
 func plain(reason result.Reason) string { return strings.ReplaceAll(string(reason), "_", " ") }
 
 // how are the facts of the end.

@@ -15,7 +15,7 @@ const (
 	textLines        = 40
 )
 
-// wholeLines leaves out a line that was cut, where there is one before it.
+// wholeLines omits a truncated last line, if there is one before it.
 func wholeLines(s string) string {
 	if end := strings.LastIndexByte(s, '\n'); end >= 0 {
 		return s[:end+1]
@@ -23,7 +23,7 @@ func wholeLines(s string) string {
 	return s
 }
 
-// afterLine leaves out a line whose beginning was cut, where there is one behind it.
+// afterLine omits a truncated first line, if there is one behind it.
 func afterLine(s string) string {
 	if end := strings.IndexByte(s, '\n'); end >= 0 && end+1 < len(s) {
 		return s[end+1:]
@@ -31,13 +31,13 @@ func afterLine(s string) string {
 	return s
 }
 
-// log is what is shown of one stream.
+// log is the shown part of a stream.
 type log struct {
 	Name  string
 	Bytes string
 	Empty bool
 	Notes []string
-	Link  string // where a site has all of it
+	Link  string // where a site has it whole
 	ends
 }
 
@@ -57,7 +57,7 @@ type code struct {
 	Name, SHA256 string
 	Lines        []string
 	Note         string
-	Link         string // where a site has all of it
+	Link         string // where a site has it whole
 }
 
 func newCode(s *result.Script, blobs Blobs, link string) *code {
@@ -90,7 +90,7 @@ func newCode(s *result.Script, blobs Blobs, link string) *code {
 	return shown
 }
 
-// document is the beginning of a text among the outputs.
+// document is the start of a text among the outputs.
 type document struct {
 	Path, Size string
 	Text, Note string

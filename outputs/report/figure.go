@@ -16,7 +16,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 )
 
-// What is embedded of the images of a run, in bytes and pixels. A browser takes four bytes for each pixel.
+// The limits of embedded images, in bytes and pixels. A browser takes four bytes for each pixel.
 const (
 	figureMax    = 4 << 20
 	figuresMax   = 12 << 20
@@ -24,18 +24,18 @@ const (
 	allPixelsMax = 100_000_000
 )
 
-// errNoImage is for what is none of the formats that are embedded, whatever its name says.
+// errNoImage is for contents in none of the embedded formats, whatever the name says.
 var errNoImage = errors.New("its contents are no PNG, JPEG, GIF or SVG image")
 
 // figure is one image among the outputs.
 type figure struct {
 	Path, Size    string
-	Source        template.URL // data:, of contents that were looked at; empty where the image is not shown
+	Source        template.URL // data:, of examined contents; empty if the image is not shown
 	Width, Height int          // pixels; 0 for SVG
 	Why           string       // it is not shown
 }
 
-// Alt is what the figure is for those who do not see it: of what it shows nobody knows.
+// Alt is the alternative text; the content of the image is unknown.
 func (f figure) Alt() string {
 	if f.Width == 0 {
 		return "Figure " + visible(f.Path)
@@ -43,7 +43,7 @@ func (f figure) Alt() string {
 	return fmt.Sprintf("Figure %s, %d by %d pixels", visible(f.Path), f.Width, f.Height)
 }
 
-// gallery embeds images for as long as they are not too much together.
+// gallery embeds images up to a total size.
 type gallery struct {
 	blobs         Blobs
 	bytes, pixels int64
@@ -81,7 +81,7 @@ func (g *gallery) admit(bytes, width, height int) error {
 	return nil
 }
 
-// examine tells by its contents alone what an image is, and its size in pixels, which SVG has not.
+// examine detects an image's type by its contents alone, and its size in pixels, 0 for SVG.
 func examine(content []byte) (media string, width, height int, err error) {
 	if media, width, height, err = raster(content); media != "" || err != nil {
 		return media, width, height, err
@@ -92,7 +92,7 @@ func examine(content []byte) (media string, width, height int, err error) {
 	return "image/svg+xml", 0, 0, checkSVG(content)
 }
 
-// raster tells what an image of pixels is by its first bytes, and its size by its header. What begins as none is "".
+// raster detects a raster image by its first bytes, and its size by its header. Others are "".
 func raster(content []byte) (media string, width, height int, err error) {
 	for _, format := range []struct {
 		magic, media string

@@ -16,10 +16,10 @@ const (
 	rejectedShown  = 100
 )
 
-// page is all that the page of a run tells.
+// page is the data of the page of a run.
 type page struct {
 	Title, State, Ending, Message string
-	Key                           facts // what a reader wants to know first
+	Key                           facts // the most important facts
 	Results                       results
 	Request, Around, How          facts
 	Inputs                        []inputRow
@@ -31,13 +31,13 @@ type page struct {
 	Phases                        []phase
 	Logs                          []log
 	Outputs                       listing[outputRow]
-	AllOutputs                    string // where a site has them
+	AllOutputs                    string // their URL on a site
 	Rejected                      listing[result.Rejected]
 	Audit                         listing[eventRow]
 	AuditOff                      bool
 }
 
-// results are the outputs that can be looked at.
+// results are the outputs that can be shown.
 type results struct {
 	Figures   []figure
 	Tables    []table
@@ -45,10 +45,10 @@ type results struct {
 	Note      string
 }
 
-// None reports whether there is nothing to look at.
+// None reports whether there is nothing to show.
 func (r results) None() bool { return len(r.Figures)+len(r.Tables)+len(r.Documents) == 0 }
 
-// listing is the beginning of a list.
+// listing is the start of a list.
 type listing[T any] struct {
 	Rows []T
 	More int64 // that are not in Rows
@@ -71,7 +71,7 @@ type inputRow struct {
 type outputRow struct {
 	Path, Size, Type, SHA256 string
 	Partial                  bool
-	Link                     string // where a site has its contents
+	Link                     string // URL of its contents on a site
 }
 
 // eventRow is an audit event in the list.
@@ -98,7 +98,7 @@ func newPage(r result.Result, blobs Blobs, links Links) page {
 	return p
 }
 
-// key is what stands at the top of the page.
+// key is the top of the page.
 func key(r result.Result) facts {
 	var f facts
 	f.add("Started", utc(r.StartedAt))
@@ -123,7 +123,7 @@ func noCurves(r result.Result) string {
 	return fmt.Sprintf("There is no curve over time: the run was over after %s.", counted(len(r.Series.TMS), "sample"))
 }
 
-// newResults looks at the outputs that are listed. Their recorded type says what is tried, their contents what is shown.
+// newResults shows the listed outputs. The recorded type selects the format, the contents decide what is shown.
 func newResults(r result.Result, blobs Blobs) results {
 	if r.OutputsRemovedAt != nil {
 		return results{Note: "The contents of the outputs were removed by retention, at " + utc(r.OutputsRemovedAt) + ". The list below still has their digests."}
@@ -153,7 +153,7 @@ func newResults(r result.Result, blobs Blobs) results {
 	return shown
 }
 
-// separator is what stands between the columns of a table of some type, 0 for what is none.
+// separator is the column separator of a table type, 0 for others.
 func separator(media string) rune {
 	switch media {
 	case "text/csv":
@@ -164,8 +164,7 @@ func separator(media string) rune {
 	return 0
 }
 
-// textual reports whether a type is text that says something to people. What is text inside and more than that, such as
-// HTML, is shown as its text.
+// textual reports whether a type is human-readable text. Types that are text and more, such as HTML, are shown as text.
 func textual(media string) bool {
 	switch media {
 	case "application/json", "application/yaml", "application/toml", "application/x-ndjson", "application/xml":

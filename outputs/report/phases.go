@@ -10,8 +10,8 @@ type phase struct {
 	ms          int64
 }
 
-// newPhases divides the time from the request to the commit. The result tells the moments between which they lie and how
-// long the analysis itself ran; what is finer takes `run --trace`.
+// newPhases divides the time from the request to the commit, by the times in the result and the duration of the analysis
+// itself; `run --trace` has more detail.
 func newPhases(r result.Result) []phase {
 	if r.CreatedAt == nil || r.StartedAt == nil || r.FinishedAt == nil {
 		return nil
@@ -30,7 +30,7 @@ func newPhases(r result.Result) []phase {
 	return lay(all)
 }
 
-// lay gives the phases their places. Those that took no time, by the clock's milliseconds or since it was set, are left out.
+// lay positions the phases. Those of no duration, by the clock's milliseconds or since it was set, are omitted.
 func lay(all []phase) []phase {
 	var laid []phase
 	var total, at int64

@@ -7,11 +7,11 @@ import (
 	"io/fs"
 )
 
-// verifyMax is up to which size, in bytes, a blob is read to its end, where the store compares its digest, although only
-// its beginning is shown.
+// verifyMax is the size, in bytes, up to which a blob is read to its end, so that the store verifies it, although only its
+// start is shown.
 const verifyMax = 16 << 20
 
-// unread says in the page why contents are not shown.
+// unread explains why contents are not shown.
 func unread(err error) string {
 	if errors.Is(err, fs.ErrNotExist) {
 		return "Not shown: its contents are not in the blob store."
@@ -19,7 +19,7 @@ func unread(err error) string {
 	return "Not shown: " + err.Error() + "."
 }
 
-// whole reads a blob that has most bytes at most.
+// whole reads a blob of at most most bytes.
 func whole(blobs Blobs, sha256 string, most int64) (content []byte, err error) {
 	return content, with(blobs, sha256, func(r io.Reader) error {
 		content, err = io.ReadAll(io.LimitReader(r, most+1))
@@ -30,7 +30,7 @@ func whole(blobs Blobs, sha256 string, most int64) (content []byte, err error) {
 	})
 }
 
-// start reads the first bytes of a blob. It is verified where it has no more than verifyMax bytes.
+// start reads the first bytes of a blob. It is verified if it has no more than verifyMax bytes.
 func start(blobs Blobs, sha256 string, most int64) (content []byte, err error) {
 	return content, with(blobs, sha256, func(r io.Reader) error {
 		if content, err = io.ReadAll(io.LimitReader(r, most)); err != nil {
@@ -57,11 +57,10 @@ func with(blobs Blobs, sha256 string, read func(io.Reader) error) (err error) {
 type ends struct {
 	Head, Tail string
 	Omitted    int64  // bytes between them
-	Why        string // a sentence, where nothing is shown
+	Why        string // a sentence, if nothing is shown
 }
 
-// bothEnds reads a blob to its end and keeps the first and the last bytes. The cuts are made between lines where there
-// are such.
+// bothEnds reads a blob to its end and keeps the first and the last bytes. It cuts between lines if there are any.
 func bothEnds(blobs Blobs, sha256 string, head, tail int) ends {
 	var first, last []byte
 	var total int64
@@ -85,7 +84,7 @@ func bothEnds(blobs Blobs, sha256 string, head, tail int) ends {
 	return join(first, last, total)
 }
 
-// lastOf reads r to its end and returns its last bytes and how many it had.
+// lastOf reads r to its end and returns its last bytes and total size.
 func lastOf(r io.Reader, most int) (last []byte, total int64, err error) {
 	buffer := make([]byte, 32<<10)
 	for {

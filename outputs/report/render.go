@@ -15,8 +15,8 @@ import (
 //go:embed *.html page.css
 var files embed.FS
 
-// sheet is the style of every page, and what the page forbids a browser: all but this very style and images that it
-// carries itself. Where the page is one of a site, its server forbids it.
+// sheet is the style of every page, and the policy that forbids the browser all else but embedded images. For a page of a
+// site, its server sets the policy.
 type sheet struct {
 	Style      template.CSS
 	Policy     string
@@ -37,13 +37,13 @@ func newStyle() (string, error) {
 	return strings.TrimSpace(string(css)), err
 }
 
-// digestOf is a text as a policy names it (https://www.w3.org/TR/CSP3/#grammardef-hash-source).
+// digestOf is a text's hash in a policy (https://www.w3.org/TR/CSP3/#grammardef-hash-source).
 func digestOf(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
 }
 
-// render writes a page. No part of what it tells is trusted: html/template escapes it by where it stands.
+// render writes a page. No part of its data is trusted: html/template escapes it by context.
 func render(w io.Writer, name string, content any) error {
 	s, err := newSheet()
 	if err != nil {
@@ -52,7 +52,7 @@ func render(w io.Writer, name string, content any) error {
 	return write(w, name, content, nil, func() sheet { return s })
 }
 
-// write makes a page of the templates here, and of more where there are such.
+// write makes a page of the templates here, and of more if given.
 func write(w io.Writer, name string, content any, more fs.FS, sheet func() sheet) error {
 	page, err := template.New(name).Option("missingkey=error").Funcs(template.FuncMap{
 		"text":  func(s string) []Piece { return pieces(s, true) },

@@ -8,22 +8,22 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 )
 
-// Site is a web application that pages are a part of. Its server says what a browser may do, by the policy of a header, in
-// which StyleDigest allows the style: such a page has no policy of its own.
+// Site is a web application that pages are a part of. Its server sends the policy as a header, in which StyleDigest allows
+// the style: such a page has no policy of its own.
 type Site struct {
-	// Templates are *.html of the application. They may use those of pages (head, name, text, facts) and define anew what is
-	// empty in a page that stands alone: "top", of which Top is the content, and "tools", of which Tools is.
+	// Templates are *.html of the application. They may use those of pages (head, name, text, facts) and redefine those that
+	// are empty in a standalone page: "top", with the data Top, and "tools", with Tools.
 	Templates  fs.FS
 	Top, Tools any
-	// Style comes after that of pages.
+	// Style follows that of pages.
 	Style string
-	// Script is the address of a script, if there is one.
+	// Script is the URL of a script, if any.
 	Script string
-	// Links are where it has what is kept of the run that a page is about.
+	// Links are the URLs of the stored files of the page's run.
 	Links Links
 }
 
-// Links are addresses of what is kept of one run, whole; an empty one: it is not to be had.
+// Links are complete URLs of the stored files of a run; empty if not available.
 type Links interface {
 	Output(result.Output) string
 	Outputs() string // a page of all
@@ -32,7 +32,7 @@ type Links interface {
 	Script() string
 }
 
-// none are the links of a page that stands alone.
+// none are the links of a standalone page.
 type none struct{}
 
 func (none) Output(result.Output) string { return "" }
@@ -41,7 +41,7 @@ func (none) Stdout() string              { return "" }
 func (none) Stderr() string              { return "" }
 func (none) Script() string              { return "" }
 
-// StyleDigest is the style of all pages as a policy names it.
+// StyleDigest is the hash of all pages' style in a policy.
 func (s Site) StyleDigest() (string, error) {
 	style, err := s.style()
 	return digestOf(style), err
@@ -68,7 +68,7 @@ func (s Site) Run(w io.Writer, run result.Result, blobs Blobs) error {
 	return s.Page(w, "run.html", newPage(run, blobs, s.Links))
 }
 
-// Compare is that of the package for a page of the application.
+// Compare is the package's for a page of the application.
 func (s Site) Compare(w io.Writer, a, b result.Result, blobs Blobs) error {
 	return s.Page(w, "against.html", newComparison(a, b, blobs))
 }

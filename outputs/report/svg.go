@@ -12,21 +12,20 @@ import (
 )
 
 // A browser executes no script of an SVG image and loads nothing for it (SVG 2, "secure static mode"). But a reader may open
-// the image by itself, where that does not hold, and a small file may make a browser draw for days. So an SVG file is
-// embedded only where all of it is known to be harmless. It is never changed: what is refused is named, with the reason.
+// the image alone, where that does not hold, and a small file may make a browser draw for days. So an SVG file is embedded
+// only if all of it is known to be harmless. It is never changed: a refused one is named, with the reason.
 
 const (
 	svgElements = 50_000  // elements of a file
-	svgDrawn    = 200_000 // elements that are drawn by reference, all references together
+	svgDrawn    = 200_000 // elements drawn by reference, in total
 	svgDepth    = 200
 )
 
-// drawing are the elements of SVG that draw or describe. What scripts, links, animates, filters or embeds is not among
-// them.
+// drawing are the elements of SVG that draw or describe, not those that script, link, animate, filter or embed.
 var drawing = strings.Fields(`svg g defs symbol use title desc metadata style path rect circle ellipse line polyline polygon
 	text tspan textPath image clipPath mask pattern marker linearGradient radialGradient stop`)
 
-// describing are the name spaces of what programs write about a drawing into it. Browsers do nothing with them.
+// describing are the namespaces of metadata that programs write into a drawing. Browsers ignore them.
 var describing = []string{
 	"http://www.w3.org/1999/02/22-rdf-syntax-ns#", "http://creativecommons.org/ns#", "http://web.resource.org/cc/",
 	"http://purl.org/dc/elements/1.1/", "http://www.inkscape.org/namespaces/inkscape",
@@ -58,7 +57,7 @@ func checkSVG(content []byte) error {
 	}
 }
 
-// svgCheck is what is known of a file up to an element.
+// svgCheck is the state of a check up to an element.
 type svgCheck struct {
 	open       []svgElement
 	count      int
@@ -73,7 +72,7 @@ type svgElement struct {
 	css         []byte // the text of a style
 }
 
-// svgReference draws another element at the place of one.
+// svgReference draws another element in place of one.
 type svgReference struct {
 	number int // of the element that it is in
 	id     string
@@ -93,7 +92,7 @@ func (c *svgCheck) take(token xml.Token) error {
 		return checkStyle(string(last.css))
 	case xml.CharData:
 		if n := len(c.open); n > 0 && c.open[n-1].name == styleElement {
-			c.open[n-1].css = append(c.open[n-1].css, t...) // a browser joins what comments and CDATA part
+			c.open[n-1].css = append(c.open[n-1].css, t...) // browsers join text around comments and CDATA
 		}
 	case xml.ProcInst:
 		if t.Target != "xml" {
@@ -144,7 +143,7 @@ func (c *svgCheck) attribute(e svgElement, a xml.Attr) error {
 	name := strings.ToLower(a.Name.Local)
 	switch {
 	case a.Name.Space == "xmlns" || a.Name.Space == "" && name == "xmlns":
-		return nil // a name of a name space, which nothing loads
+		return nil // a namespace name, which nothing loads
 	case slices.Contains(describing, a.Name.Space):
 		return nil
 	case strings.HasPrefix(name, "on"):
@@ -188,7 +187,7 @@ func (c *svgCheck) href(e svgElement, value string) error {
 	return errors.New("it refers to something outside of it")
 }
 
-// checkStyle is checkCSS of a style sheet. What one of its rules draws by reference cannot be counted here.
+// checkStyle is checkCSS of a style sheet. What its rules draw by reference cannot be counted here.
 func checkStyle(text string) error {
 	if err := checkCSS(text); err != nil {
 		return err
@@ -199,7 +198,7 @@ func checkStyle(text string) error {
 	return nil
 }
 
-// checkCSS looks for what loads something, and for what could hide that.
+// checkCSS refuses constructs that load something or could hide that.
 func checkCSS(text string) error {
 	low := strings.ToLower(text)
 	for _, word := range []string{"@", `\`, "//", "image-set(", "src(", "image(", "cross-fade(", "element("} {
@@ -219,7 +218,7 @@ func checkCSS(text string) error {
 	}
 }
 
-// end looks at what references draw: a reference to what has one in it grows with every such step.
+// end checks what references draw: nested references multiply with every level.
 func (c *svgCheck) end() error {
 	if c.count == 0 {
 		return errNoImage
@@ -229,7 +228,7 @@ func (c *svgCheck) end() error {
 	for _, r := range drawing {
 		target := c.named[r.id]
 		drawn += target.last - target.first + 1
-		// They are in the order of the elements that they are in.
+		// They are sorted by their elements.
 		next, _ := slices.BinarySearchFunc(drawing, target.first, func(r svgReference, n int) int { return r.number - n })
 		if next < len(drawing) && drawing[next].number <= target.last {
 			return errors.New("what it draws by reference has references too")
@@ -241,7 +240,7 @@ func (c *svgCheck) end() error {
 	return nil
 }
 
-// draws reports whether a reference draws an element. A gradient only gives colours.
+// draws reports whether a reference draws an element. Gradients only give colours.
 func (c *svgCheck) draws(r svgReference) bool {
 	target, known := c.named[r.id]
 	return known && !strings.HasSuffix(target.name, "Gradient")

@@ -21,22 +21,22 @@ const (
 	cellMax      = 80 // characters
 )
 
-// table is the beginning of a CSV or TSV file.
+// table is the start of a CSV or TSV file.
 type table struct {
 	Path, Size string
-	Header     []cell // made of numbers where the file has none
+	Header     []cell // numbered if the file has none
 	Rows       [][]cell
 	header     bool // it is the file's
 	Notes      []string
 }
 
-// cell is one of a table; those of a column of numbers stand at its right.
+// cell is one of a table; columns of numbers are right-aligned.
 type cell struct {
 	Text   string
 	Number bool
 }
 
-// newTable reads the beginning of a table. RFC 4180 says how it is read, but that rows may differ in length.
+// newTable reads the start of a table as in RFC 4180, except that rows may differ in length.
 func newTable(o result.Output, comma rune, blobs Blobs) table {
 	shown := table{Path: o.Path, Size: size(o.Size)}
 	content, err := start(blobs, o.SHA256, tableRead)
@@ -52,7 +52,7 @@ func newTable(o result.Output, comma rune, blobs Blobs) table {
 func (t *table) read(content []byte, comma rune, cut bool) {
 	rows, columns, total, err := firstRecords(content, comma)
 	if cut && err == nil && total > 1 {
-		// The last record may have been cut in the middle.
+		// The last record may be truncated.
 		if total--; total < len(rows) {
 			rows = rows[:total]
 		}
@@ -65,7 +65,7 @@ func (t *table) read(content []byte, comma rune, cut bool) {
 }
 
 // firstRecords reads all records and returns the first ones, clipped, the greatest number of columns and the number of
-// records. An error is of the record behind them.
+// records. An error is of the record after them.
 func firstRecords(content []byte, comma rune) (rows [][]string, columns, total int, err error) {
 	reader := csv.NewReader(bytes.NewReader(bytes.TrimPrefix(content, []byte("\xef\xbb\xbf"))))
 	reader.Comma, reader.FieldsPerRecord, reader.ReuseRecord = comma, -1, true
@@ -93,7 +93,7 @@ func clipAll(record []string) []string {
 	return clipped
 }
 
-// fill takes the rows for the header and the body.
+// fill splits the rows into header and body.
 func (t *table) fill(rows [][]string) {
 	if len(rows) == 0 {
 		return
@@ -118,7 +118,7 @@ func (t *table) fill(rows [][]string) {
 	t.Rows = t.Rows[:min(len(t.Rows), tableRows)]
 }
 
-// transpose makes columns of rows, all of one length.
+// transpose turns rows of one length into columns.
 func transpose(rows [][]string) [][]string {
 	var columns [][]string
 	for i, row := range rows {
@@ -145,7 +145,7 @@ func hasHeader(columns [][]string) bool {
 	return !numbers
 }
 
-// areNumbers reports whether there is a number in a column, and nothing else.
+// areNumbers reports whether a column has numbers only, and at least one.
 func areNumbers(column []string) bool {
 	return slices.ContainsFunc(column, isNumber) && !slices.ContainsFunc(column, func(text string) bool { return text != "" && !isNumber(text) })
 }
@@ -155,7 +155,7 @@ func isNumber(text string) bool {
 	return err == nil
 }
 
-// tell says what of a table with so many records is not shown.
+// tell describes what of a table is not shown.
 func (t *table) tell(columns, records int, cut bool) {
 	if t.header {
 		records--

@@ -7,22 +7,21 @@ import (
 	"unicode/utf8"
 )
 
-// Piece is a part of a text. A mark stands for a character that a reader would not see, or that would make others look
-// otherwise than they are.
+// Piece is a part of a text. A mark stands for a character that is invisible or changes the look of others.
 type Piece struct {
 	Text string
 	Mark bool
 }
 
-// Pieces takes a text of several lines apart, for those who show it themselves.
+// Pieces splits a text of several lines for custom rendering.
 func Pieces(s string) []Piece { return pieces(s, true) }
 
-// pieces takes a text apart. Control characters (and with them terminal escapes), bytes that are not UTF-8, and characters
-// that do not print become marks, \xNN or \uNNNN: among the latter are those that reorder text (CVE-2021-42574) and
-// those without width. Newlines and tabs stay where the text may have lines.
+// pieces splits a text. Control characters (including terminal escapes), invalid UTF-8, and unprintable characters become
+// marks, \xNN or \uNNNN: the latter include those that reorder text (CVE-2021-42574) and those without width. Newlines and
+// tabs stay if the text may have lines.
 func pieces(s string, lines bool) []Piece {
 	var all []Piece
-	kept := 0 // from here on nothing is in all yet
+	kept := 0 // the start of the pending text
 	for i := 0; i < len(s); {
 		r, size := utf8.DecodeRuneInString(s[i:])
 		if harmless(r, size) || lines && (r == '\n' || r == '\t') {
@@ -57,7 +56,7 @@ func mark(s string, r rune) string {
 	return fmt.Sprintf(`\U%08x`, r)
 }
 
-// add joins marks that follow each other: a log of control characters is not to become one element for each.
+// add joins adjacent marks: a log of control characters must not become one element for each.
 func add(all []Piece, text string, marked bool) []Piece {
 	switch last := len(all) - 1; {
 	case text == "":
@@ -69,7 +68,7 @@ func add(all []Piece, text string, marked bool) []Piece {
 	return all
 }
 
-// visible is a text in one line and without marks, for attributes.
+// visible is a text on one line without marks, for attributes.
 func visible(s string) string {
 	var b strings.Builder
 	for _, p := range pieces(s, false) {

@@ -11,16 +11,16 @@ import (
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
-// use is one limit of a run, and what the run used of it.
+// use is one limit of a run, and its usage by the run.
 type use struct {
 	Limit, Asked, Effective, By string
-	Used, Share                 string // empty where nobody measures it
-	Width                       string // of the bar, of 100; empty where there is none
+	Used, Share                 string // empty if not measured
+	Width                       string // of the bar, of 100; empty if there is none
 	Full                        bool   // the limit was reached
-	Unheld                      bool   // nothing holds it
+	Unheld                      bool   // not enforced
 }
 
-// newUses goes through the limits in the order in which the result has them.
+// newUses lists the limits in the order of the result.
 func newUses(r result.Result) []use {
 	var all []use
 	for _, e := range r.Enforced {
@@ -99,7 +99,7 @@ func amount(limit, value string) string {
 	return value
 }
 
-// quantity is the value of a limit as a number, 0 where it is none.
+// quantity is the value of a limit as a number, 0 if it is none.
 func quantity(limit, value string) float64 {
 	if limit == "timeout" {
 		d, err := time.ParseDuration(value)
@@ -115,7 +115,7 @@ func quantity(limit, value string) float64 {
 	return n
 }
 
-// spent is what the run used of what a limit bounds, 0 where nobody knows.
+// spent is the run's usage of a limited resource, 0 if unknown.
 func spent(r result.Result, limit string) (used float64, text string) {
 	u := r.Usage
 	switch limit {
@@ -142,7 +142,7 @@ func spent(r result.Result, limit string) (used float64, text string) {
 	return 0, ""
 }
 
-// sampled says that a peak is the greatest of samples and no counter of the kernel.
+// sampled says that a peak is the maximum of samples and no kernel counter.
 func sampled(u result.Usage, field string) string {
 	if slices.Contains(u.Sampled, field) {
 		return " (sampled)"
@@ -150,7 +150,7 @@ func sampled(u result.Usage, field string) string {
 	return ""
 }
 
-// evidence is what was counted that explains an end.
+// evidence lists the counters that explain an end.
 func evidence(r result.Result) []string {
 	var all []string
 	e := r.Evidence
@@ -182,7 +182,7 @@ func oomLimit(l result.OOMLimit) string {
 	return "Whose memory ran out is not known: the host's, or that of a group that cannot be seen."
 }
 
-// facts are words with what they mean.
+// fact is a labelled value.
 type fact struct {
 	Name, Value string
 	Code        bool // a name, path, command or digest
@@ -202,7 +202,7 @@ func (f *facts) code(name, value string) {
 	}
 }
 
-// given is what a reference to a value says, "" without one.
+// given dereferences a value, "" without one.
 func given(s *string) string {
 	if s == nil {
 		return ""
@@ -210,7 +210,7 @@ func given(s *string) string {
 	return *s
 }
 
-// request is what was asked for.
+// request is what was requested.
 func request(r result.Result) facts {
 	var f facts
 	a := analysisOf(r)
@@ -233,7 +233,7 @@ func request(r result.Result) facts {
 	return f
 }
 
-// surroundings are what the analysis ran in.
+// surroundings is the environment.
 func surroundings(r result.Result) facts {
 	var f facts
 	s := r.Sandbox

@@ -12,7 +12,7 @@ import (
 // Size shows a number of bytes, as pages do.
 func Size(bytes int64) string { return size(bytes) }
 
-// Span shows a length of time, in milliseconds, as pages do.
+// Span formats a duration in milliseconds, as pages do.
 func Span(ms int64) string { return span(ms) }
 
 func size(bytes int64) string { return units.BytesSize(float64(bytes)) }
@@ -36,10 +36,10 @@ func counted(n int, noun string) string {
 	return fmt.Sprintf("%d %ss", n, noun)
 }
 
-// short is the beginning of a digest that a person compares by.
+// short is the start of a digest, for people to compare.
 func short(sha256 string) string { return sha256[:min(len(sha256), 12)] }
 
-// utc shows a time in words that mean the same to every reader.
+// utc formats a time, independent of the reader's zone.
 func utc(t *time.Time) string {
 	if t == nil || t.IsZero() {
 		return ""
@@ -47,7 +47,7 @@ func utc(t *time.Time) string {
 	return t.UTC().Format("2006-01-02 15:04:05 UTC")
 }
 
-// words shows a command line as a POSIX shell would take it.
+// words quotes a command line for a POSIX shell.
 func words(list []string) string {
 	var quoted []string
 	for _, word := range list {

@@ -2,12 +2,12 @@ package result
 
 import "time"
 
-// AuditEvent is something that the analysis tried and that was refused, or a limit that it reached.
+// AuditEvent is a refused action of the analysis, or a limit that it reached.
 type AuditEvent struct {
 	At   time.Time `json:"at"` // the first time
 	Kind string    `json:"kind"`
-	// Address is what it tried: "tcp 127.0.0.1:5432", "unix /run/x", "AF_VSOCK", the name of a limit.
-	// Escaped where it is not UTF-8, with the exact bytes beside it.
+	// Address is the target: "tcp 127.0.0.1:5432", "unix /run/x", "AF_VSOCK", the name of a limit. Escaped if it is not
+	// UTF-8, with the exact bytes beside it.
 	Address    string `json:"address"`
 	AddressB64 string `json:"address_b64,omitempty"`
 	Severity   string `json:"severity"` // "low", "medium", "high"
@@ -16,5 +16,5 @@ type AuditEvent struct {
 	Count      int64  `json:"count"` // how often
 }
 
-// auditMax is how many events a result lists.
+// auditMax bounds the events in a result.
 const auditMax = 100

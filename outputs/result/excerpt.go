@@ -7,24 +7,24 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs"
 )
 
-// Excerpt keeps, of any number of entries, the ListingMax whose paths come first: what a result lists.
+// Excerpt keeps, of any number of entries, the ListingMax first by path: those a result lists.
 type Excerpt struct {
 	entries []outputs.Entry
-	full    bool // the first ListingMax are sorted, and the last of them bounds what may still come in
+	full    bool // the first ListingMax are sorted, and the last of them is the upper bound
 }
 
-// Add takes one more entry.
+// Add adds one entry.
 func (x *Excerpt) Add(e outputs.Entry) {
 	if x.full && bytes.Compare(e.Path, x.entries[ListingMax-1].Path) > 0 {
 		return
 	}
 	x.entries = append(x.entries, e)
-	if len(x.entries) == 2*ListingMax { // so that sorting costs a few comparisons for each entry
+	if len(x.entries) == 2*ListingMax { // to limit sorting to a few comparisons per entry
 		x.cut()
 	}
 }
 
-// cut sorts and drops what is beyond.
+// cut sorts and drops the rest.
 func (x *Excerpt) cut() {
 	slices.SortFunc(x.entries, func(a, b outputs.Entry) int { return bytes.Compare(a.Path, b.Path) })
 	if len(x.entries) > ListingMax {
@@ -33,7 +33,7 @@ func (x *Excerpt) cut() {
 	}
 }
 
-// Sorted returns the entries in the order of their paths.
+// Sorted returns the entries sorted by path.
 func (x *Excerpt) Sorted() []outputs.Entry {
 	x.cut()
 	return x.entries

@@ -11,13 +11,13 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 )
 
-// ListingMax is how many outputs and rejected entries a result lists; `outputs ls --json` has the rest.
+// ListingMax bounds the outputs and rejected entries in a result; `outputs ls --json` has the rest.
 const ListingMax = 10_000
 
 // Version is the result's `v`.
 const Version = 1
 
-// New makes a result of a row, without entries and events. An error is that of a report that cannot be read.
+// New makes a result of a row, without entries and events. It fails if the report cannot be read.
 func New(run catalog.Run) (Result, error) {
 	r := Result{
 		V: Version, ID: run.ID, Attempt: run.Attempt, State: run.State, Reason: Reason(run.Reason),
@@ -41,7 +41,7 @@ func New(run catalog.Run) (Result, error) {
 	return r, err
 }
 
-// ReportOf reads a row's report; that of a run whose launcher wrote none, such as a lost one, is empty.
+// ReportOf reads a row's report; it is empty if the launcher wrote none, as for a lost run.
 func ReportOf(run catalog.Run) (report Report, err error) {
 	if len(run.Report) > 0 {
 		err = json.Unmarshal(run.Report, &report)
@@ -67,7 +67,7 @@ func (r *Result) AddEntry(e outputs.Entry) {
 	}
 }
 
-// NewOutput shows an entry that is an output.
+// NewOutput converts an output's entry.
 func NewOutput(e outputs.Entry) Output {
 	path, exact := showPath(e.Path)
 	return Output{
@@ -76,14 +76,13 @@ func NewOutput(e outputs.Entry) Output {
 	}
 }
 
-// NewRejected shows an entry that is none.
+// NewRejected converts a rejected entry.
 func NewRejected(e outputs.Entry) Rejected {
 	path, exact := showPath(e.Path)
 	return Rejected{Path: path, PathB64: exact, Reason: string(e.Rejected), Detail: outputs.Escape(e.Detail)}
 }
 
-// showPath returns a path for JSON: as it is where it is UTF-8, else escaped, with the exact bytes
-// beside it.
+// showPath returns a path for JSON: unchanged if it is UTF-8, else escaped, with the exact bytes beside it.
 func showPath(path []byte) (shown, exact string) {
 	if utf8.Valid(path) {
 		return string(path), ""

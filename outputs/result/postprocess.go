@@ -2,11 +2,11 @@ package result
 
 import "time"
 
-// PostProcess is how a hook ended. ExitCode is nil while it has not, and for good where the command was killed
-// with the launcher or could not be started.
+// PostProcess is how a hook ended. ExitCode is nil until it has, and remains so if the command was killed with the launcher
+// or could not be started.
 type PostProcess struct {
 	Command   []string   `json:"command"`
-	ExitCode  *int       `json:"exit_code"` // 128 and the signal's number where one killed it
+	ExitCode  *int       `json:"exit_code"` // 128 plus the signal's number if one killed it
 	Signal    *string    `json:"signal"`
 	TimedOut  bool       `json:"timed_out"`
 	StartedAt *time.Time `json:"started_at"`

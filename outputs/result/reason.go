@@ -1,10 +1,10 @@
-// Package result is the one model of how a run ended: states, reasons, exit codes and the fields of the JSON that
-// `run --json` and `show --json` print (docs/schema/result.json). Everything that reads or shows a run uses it.
+// Package result is the one model of how a run ended: states, reasons, exit codes and the fields of the JSON that `run
+// --json` and `show --json` print (docs/schema/result.json). Everything that reads or shows a run uses it.
 package result
 
 import "github.com/scidex-ai/scidex-oci/outputs/catalog"
 
-// Reason says why a run ended as it did.
+// Reason says why a run ended.
 type Reason string
 
 // The reasons of a result.
@@ -29,10 +29,10 @@ const (
 	ReasonRequest        Reason = "request"
 )
 
-// The exit codes of the command line that are not the analysis' own. Those of signals are SignalBase and the number.
+// The command line's own exit codes. Those of signals are SignalBase plus the number.
 const (
 	ExitTimeout      = 124
-	ExitError        = 125 // the failure is of scidex-oci, its host or the request
+	ExitError        = 125 // an error of scidex-oci, its host or the request
 	ExitNotInvocable = 126
 	ExitNotFound     = 127
 	ExitOutOfMemory  = 137

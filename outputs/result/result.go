@@ -31,15 +31,15 @@ type Result struct {
 	RejectedTotal    int64      `json:"rejected_total"`
 	ListingTruncated bool       `json:"listing_truncated"`
 
-	// Audit lists what the analysis tried and was refused, at most 100 events; AuditTotal is how many there are.
+	// Audit lists the refused actions of the analysis, at most 100 events; AuditTotal is their number.
 	Audit      []AuditEvent `json:"audit"`
 	AuditTotal int          `json:"audit_total"`
 
-	// Pinned keeps rm and retention from the run; OutputsRemovedAt is when retention removed what outputs hold.
+	// Pinned blocks rm and retention; OutputsRemovedAt is when retention removed the outputs' contents.
 	Pinned           bool       `json:"pinned"`
 	OutputsRemovedAt *time.Time `json:"outputs_removed_at,omitempty"`
 
-	// ReusedFrom is "ID@ATTEMPT" of this run where it answers a request of the same action: nothing was run then.
+	// ReusedFrom is "ID@ATTEMPT" of this run if it answers a request of the same action: nothing was run then.
 	ReusedFrom string `json:"reused_from,omitempty"`
 
 	Labels      map[string]string `json:"labels,omitempty"`
@@ -56,19 +56,19 @@ func (r Result) Key() catalog.Key { return catalog.Key{ID: r.ID, Attempt: r.Atte
 type Report struct {
 	Usage    Usage    `json:"usage"`
 	Evidence Evidence `json:"evidence"`
-	// Series is the use over time of a run that has begun and ended.
+	// Series is the usage over time of a started and ended run.
 	Series   *Series       `json:"series,omitempty"`
 	Enforced []Enforcement `json:"enforced"`
 	Sandbox  Sandbox       `json:"sandbox"`
 	Logs     Logs          `json:"logs"`
 	Script   *Script       `json:"script,omitempty"`
-	// ActionID is the digest of all that decides what the analysis makes, nil where not all of that is known.
+	// ActionID is the digest of all that determines the results, nil if not all of that is known.
 	ActionID *string `json:"action_id"`
-	// Inputs are what the analysis could read; nil where it did not begin.
+	// Inputs are what the analysis could read; nil if it did not start.
 	Inputs []Input `json:"inputs,omitempty"`
-	// PostProcess is nil where no hook was due.
+	// PostProcess is nil if no hook was due.
 	PostProcess *PostProcess `json:"post_process"`
-	// Kept is the directory of a run whose working directory was kept.
+	// Kept is the directory of a run with a kept working directory.
 	Kept string `json:"kept,omitempty"`
 	// Warnings are sentences that do not change the state.
 	Warnings []string `json:"warnings,omitempty"`
@@ -76,37 +76,37 @@ type Report struct {
 
 // Usage is what a run used.
 type Usage struct {
-	// WallMS is without SuspendedMS, for which the analysis was suspended.
+	// WallMS excludes SuspendedMS, the time the analysis was suspended.
 	WallMS          int64 `json:"wall_ms"`
 	SuspendedMS     int64 `json:"suspended_ms,omitempty"`
 	CPUMS           int64 `json:"cpu_ms"`
 	MemoryPeakBytes int64 `json:"memory_peak_bytes"`
 	PidsPeak        int64 `json:"pids_peak"`
-	// WorkBytes and WorkFiles are the most that was seen in /work, bytes as they are allocated.
+	// WorkBytes and WorkFiles are the peaks in /work, in allocated bytes.
 	WorkBytes int64 `json:"work_bytes"`
 	WorkFiles int64 `json:"work_files"`
-	// Sampled names the fields for which the kernel has no counter here: they are the greatest of samples that
-	// were taken at the start and once a second, and less than what came between two.
+	// Sampled names the fields without a kernel counter here: they are the maximum of samples taken at the start and once a
+	// second, and miss peaks between two.
 	Sampled []string `json:"sampled,omitempty"`
 }
 
-// Evidence holds the kernel's own counters, and what the watchdog saw where it ended the run.
+// Evidence holds the kernel's own counters, and what the watchdog saw if it ended the run.
 type Evidence struct {
 	OOMKills   int64 `json:"oom_kills"`
 	PidsDenied int64 `json:"pids_denied"`
-	// ThrottledMS is for how long the CPU limit held the analysis back, summed over processors. Kernels count
-	// it differently and may leave some out: whether it was held back at all is told by ThrottledPeriods,
-	// those of the Periods of 100 ms in which it ran that came to the limit.
+	// ThrottledMS is how long the CPU limit throttled the analysis, summed over processors. Kernels count it differently and
+	// may leave some out: ThrottledPeriods shows whether it was throttled at all: those of the Periods of 100 ms in which it
+	// ran that reached the limit.
 	ThrottledMS      int64 `json:"throttled_ms"`
 	ThrottledPeriods int64 `json:"throttled_periods"`
 	Periods          int64 `json:"periods"`
-	// WorkBytes and WorkFiles were seen in /work when it passed its bound.
+	// WorkBytes and WorkFiles were seen in /work when over its limit.
 	WorkBytes int64 `json:"work_bytes,omitempty"`
 	WorkFiles int64 `json:"work_files,omitempty"`
-	// HostFree is what a file system had free when that was below HostFloor, in bytes.
+	// HostFree is a file system's free bytes when they were below HostFloor.
 	HostFree  int64 `json:"host_free_bytes,omitempty"`
 	HostFloor int64 `json:"host_floor_bytes,omitempty"`
-	// OOMLimit is left out where the kernel has killed nothing.
+	// OOMLimit is omitted if the kernel has killed nothing.
 	OOMLimit *OOMLimit `json:"oom_limit,omitempty"`
 }
 
@@ -114,8 +114,8 @@ type Evidence struct {
 const (
 	OOMOwn     = "cgroup"  // that of the run's own control group
 	OOMOuter   = "outer"   // that of a group around it
-	OOMEither  = "either"  // one of these two; cgroup v1 does not tell which
-	OOMUnknown = "unknown" // the host's memory, or a group that cannot be seen or told from others
+	OOMEither  = "either"  // one of these two; cgroup v1 does not say which
+	OOMUnknown = "unknown" // the host's memory, or a group that is invisible or ambiguous
 )
 
 // OOMLimit says whose memory ran out when the kernel killed.
@@ -124,7 +124,7 @@ type OOMLimit struct {
 	Bytes int64  `json:"bytes"` // 0 with either and unknown
 }
 
-// Enforcement says what held a limit: cgroup, outer, rlimit, tmpfs, watchdog or none.
+// Enforcement is what held a limit: cgroup, outer, rlimit, tmpfs, watchdog or none.
 type Enforcement struct {
 	Limit     string `json:"limit"`
 	Asked     string `json:"asked"`
@@ -132,7 +132,7 @@ type Enforcement struct {
 	By        string `json:"by"`
 }
 
-// The words of Enforcement.By that this version uses.
+// Values of Enforcement.By in this version.
 const (
 	ByCgroup   = "cgroup"
 	ByOuter    = "outer"
@@ -142,31 +142,31 @@ const (
 	ByNone     = "none"
 )
 
-// Held reports whether anything holds the limit.
+// Held reports whether the limit is enforced.
 func (e Enforcement) Held() bool { return e.By != ByNone }
 
-// Sandbox says what the analysis ran in.
+// Sandbox is an analysis' sandbox.
 type Sandbox struct {
 	UserNamespace bool   `json:"user_namespace"`
 	Network       string `json:"network"` // "none"
 	Seccomp       string `json:"seccomp"` // "enforced"
-	// Rootfs is "host", the name of an image or the path of a directory. The other three are an image's:
-	// the digest of its root filesystem as it was checked, where the image came from, with the digest of its
-	// manifest, and the digest of its list of packages where it has one.
+	// Rootfs is "host", the name of an image or the path of a directory. The other three are an image's: the digest of its
+	// root filesystem as it was verified, its source, with the digest of its manifest, and the digest of its list of
+	// packages, if any.
 	Rootfs          string  `json:"rootfs"`
 	RootfsDigest    *string `json:"rootfs_digest"`
 	RootfsReference *string `json:"rootfs_reference"`
 	PackagesDigest  *string `json:"packages_digest"`
 	UIDOnHost       int     `json:"uid_on_host"`
-	// IDs is "range" where the host ids were the run's own, "self" where they were the caller's.
+	// IDs is "range" if the host ids were the run's own, "self" if they were the caller's.
 	IDs string `json:"ids"`
-	// SocketWall is what keeps sockets and FIFOs in bound directories out of reach: "overlay", also those
-	// made later; "scan", there were none at the start. It is left out where no directory is bound.
+	// SocketWall is what blocks sockets and FIFOs in bound directories: "overlay", also those made later; "scan", there were
+	// none at the start. It is omitted if no directory is bound.
 	SocketWall string `json:"socket_wall,omitempty"`
-	// Audit is "on", or "off" where it was switched off: then the list of events says nothing.
+	// Audit is "on", or "off" if it was disabled: then the list of events says nothing.
 	Audit string `json:"audit"`
-	// AddressRandomization is "off" where the kernel confirmed it for a deterministic run, "on" where it did not; it is left
-	// out of others.
+	// AddressRandomization is "off" if the kernel confirmed it for a deterministic run, "on" if it did not; it is omitted
+	// for others.
 	AddressRandomization string `json:"address_randomization,omitempty"`
 	// Groups are supplementary groups of the caller that a single-id mapping could not drop.
 	Groups []int `json:"groups,omitempty"`
@@ -182,10 +182,10 @@ type Logs struct {
 type Log struct {
 	Bytes     int64  `json:"bytes"`
 	Truncated bool   `json:"truncated"`
-	SHA256    string `json:"sha256"` // of what is kept; empty where nothing was written
+	SHA256    string `json:"sha256"` // of the kept part; empty if nothing was written
 }
 
-// Script is the script of the run as kept.
+// Script is the kept script of the run.
 type Script struct {
 	Name   string `json:"name"`
 	SHA256 string `json:"sha256"`
@@ -193,8 +193,8 @@ type Script struct {
 
 // Output is one harvested file.
 type Output struct {
-	Path      string `json:"path"`               // escaped where it is not UTF-8
-	PathB64   string `json:"path_b64,omitempty"` // the exact bytes, only where they are not UTF-8
+	Path      string `json:"path"`               // escaped if it is not UTF-8
+	PathB64   string `json:"path_b64,omitempty"` // the exact bytes, only if they are not UTF-8
 	Size      int64  `json:"size"`
 	SHA256    string `json:"sha256"`
 	MediaType string `json:"media_type"`

@@ -18,10 +18,10 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/store"
 )
 
-// Commit puts the n-th result into a catalog and its blob store and notes that. It has the key under which it was delivered, or,
-// where another run has taken that meanwhile, the next attempt that is free; the key is returned. It may be called again, by
-// several at once, and after a kill at any moment: the run is there once. A result that is not whole, or of another run, is an
-// error and stays as it is, and so is one whose run the catalog has with another end.
+// Commit puts the n-th result into a catalog and its blob store and records that. It uses the key under which it was
+// delivered, or, if another run has taken that meanwhile, the next free attempt; it returns the key. It may be called again,
+// also concurrently, and after a kill at any moment: the run is there once. A result that is incomplete, or of another run,
+// is an error and stays as it is, and so is one whose run ended differently in the catalog.
 func (s Spool) Commit(ctx context.Context, n int, key catalog.Key, to store.Store) (catalog.Key, error) {
 	key, err := s.commit(ctx, n, key, to)
 	if err != nil {
@@ -45,13 +45,13 @@ func (s Spool) commit(ctx context.Context, n int, key catalog.Key, to store.Stor
 	return s.transfer(ctx, n, run, to)
 }
 
-// transfer copies the blobs first: no row is without its blob, also where this is interrupted.
+// transfer copies the blobs first: no row lacks its blob, even if this is interrupted.
 func (s Spool) transfer(ctx context.Context, n int, run catalog.Run, to store.Store) (key catalog.Key, err error) {
 	ingest, err := to.Blobs.NewIngest("slurm")
 	if err != nil {
 		return key, err
 	}
-	// Its lock keeps the blobs from being removed until the row names them.
+	// Its lock prevents the removal of the blobs until the row names them.
 	defer func() { err = errors.Join(err, ingest.Close()) }()
 	named := slices.Clone(run.Blobs)
 	for _, digest := range named {
@@ -86,9 +86,9 @@ func (s Spool) transfer(ctx context.Context, n int, run catalog.Run, to store.St
 	return run.Key, to.Catalog.Commit(ctx, run, content.Next)
 }
 
-// reserve writes the intent of a run under the first attempt from its own on that is not another run's, and returns its key. A
-// run that has a row already, of a commit that was cut short or of another process, keeps it: rows are written in the order of
-// attempts, so that two processes cannot write one run twice.
+// reserve writes the intent of a run under the first attempt, from its own on, that no other run has, and returns its key. A
+// run with a row already, of an interrupted commit or another process, keeps it: rows are written in the order of attempts,
+// so that two processes cannot write one run twice.
 func reserve(ctx context.Context, run catalog.Run, to catalog.Catalog) (catalog.Key, error) {
 	for {
 		attempts, err := to.List(ctx, catalog.Filter{ID: run.ID})
@@ -131,7 +131,7 @@ func (s Spool) read(n int, each func(outputs.Entry) error) (catalog.Run, error) 
 	return h.Run, errors.Join(err, failed)
 }
 
-// fetch copies one blob into the store, and verifies it.
+// fetch copies one blob into the store and verifies it.
 func (s Spool) fetch(to *blob.Store, ingest *blob.Ingest, digest string) error {
 	if _, err := to.Path(digest); err != nil {
 		return err // it may be no file name

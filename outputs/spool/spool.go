@@ -1,9 +1,9 @@
-// Package spool is a directory in which machines that have no database leave results, for one that has to commit them. It
-// needs a file system that all share and nothing else: a name is given by link(2) or rename(2) after its content is durable,
-// nobody waits for a lock, and each result has one name that the first gives and nobody changes.
+// Package spool is a directory in which machines without a database leave results, for one that has to commit them. It needs
+// only a shared file system: a name is given by link(2) or rename(2) after its content is durable, without locks, and each
+// result has one name that the first writer gives and that never changes.
 //
 //	results/N         a record (outputs/record): the run, its events and the entries of its working directory
-//	results/N.late    one that came when the name was taken, for a person to look at
+//	results/N.late    one that came when the name was taken, for a person to check
 //	blobs/HEX         a file, by its SHA-256
 //	collected/N       empty: the result is in the catalog
 package spool
@@ -27,7 +27,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/store"
 )
 
-// ErrTaken is returned for a result whose place has another one.
+// ErrTaken is returned if another result has the name.
 var ErrTaken = errors.New("another result has its place")
 
 const (
@@ -37,7 +37,7 @@ const (
 	lateSuffix   = ".late"
 )
 
-// Spool is such a directory of the caller's.
+// Spool is the caller's spool directory.
 type Spool struct{ dir string }
 
 // head is the first line of a record.
@@ -46,7 +46,7 @@ type head struct {
 	Run catalog.Run `json:"run"`
 }
 
-// Make makes what a spool needs in a directory that exists.
+// Make makes a spool's layout in an existing directory.
 func Make(dir string) (Spool, error) {
 	for _, name := range []string{resultsDir, blobsDir, collectedDir} {
 		if err := os.Mkdir(filepath.Join(dir, name), 0o700); err != nil {
@@ -56,23 +56,23 @@ func Make(dir string) (Spool, error) {
 	return Spool{dir}, record.SyncDir(dir)
 }
 
-// At is the spool in a directory, where Make was called before.
+// At is the spool in a directory prepared by Make.
 func At(dir string) Spool { return Spool{dir} }
 
 // Path is where the n-th result is or would be.
 func (s Spool) Path(n int) string { return filepath.Join(s.dir, resultsDir, strconv.Itoa(n)) }
 
-// LatePath is where a second n-th result is, if one came.
+// LatePath is where a second n-th result is, if any.
 func (s Spool) LatePath(n int) string { return s.Path(n) + lateSuffix }
 
-// Source is where a run that has ended is delivered from.
+// Source is the run to deliver and its store.
 type Source struct {
 	store.Store
 	Key catalog.Key
 }
 
-// Deliver writes a run with its outputs as the n-th result, under the key that it is to have in the catalog. When it returns nil
-// the result is durable. Where another is there already, it is kept beside that, and the error is ErrTaken.
+// Deliver writes a run with its outputs as the n-th result, under its key in the catalog. When it returns nil the result is
+// durable. If another one exists, this one is kept beside it, and the error is ErrTaken.
 func (s Spool) Deliver(ctx context.Context, n int, from Source, key catalog.Key) error {
 	run, err := from.Catalog.Get(ctx, from.Key)
 	if err != nil {
@@ -93,7 +93,7 @@ func (s Spool) Deliver(ctx context.Context, n int, from Source, key catalog.Key)
 	})
 }
 
-// Conclude writes a run that has no outputs as the n-th result, as Deliver does.
+// Conclude writes a run without outputs as the n-th result, as Deliver does.
 func (s Spool) Conclude(n int, run catalog.Run) error {
 	return s.put(n, run, func() (next func() (outputs.Entry, error), stop func()) { return nothing, func() {} })
 }
@@ -105,7 +105,7 @@ func sameResult(a, b catalog.Run) bool {
 
 func nothing() (outputs.Entry, error) { return outputs.Entry{}, io.EOF }
 
-// put gives a result its name, or the other one where that is taken.
+// put gives a result its name, or the late one if that is taken.
 func (s Spool) put(n int, run catalog.Run, entries func() (next func() (outputs.Entry, error), stop func())) error {
 	next, stop := entries()
 	err := record.KeepFirst(s.Path(n), head{1, run}, next)
@@ -114,7 +114,7 @@ func (s Spool) put(n int, run catalog.Run, entries func() (next func() (outputs.
 		return err
 	}
 	if there, err := s.Peek(n); err == nil && sameResult(there, run) {
-		return record.SyncDir(filepath.Dir(s.Path(n))) // an attempt before has given it the name, and did not come to its end
+		return record.SyncDir(filepath.Dir(s.Path(n))) // an earlier try has named it but was interrupted
 	}
 	if run.OutputsTotal+run.RejectedTotal > 0 || run.State == catalog.Complete || run.State == catalog.Failed {
 		next, stop = entries()
@@ -126,7 +126,7 @@ func (s Spool) put(n int, run catalog.Run, entries func() (next func() (outputs.
 	return ErrTaken
 }
 
-// putBlobs makes all that a run names durable.
+// putBlobs makes all blobs of a run durable.
 func (s Spool) putBlobs(ctx context.Context, run catalog.Run, from Source) (err error) {
 	for _, digest := range run.Blobs {
 		err = errors.Join(err, s.putBlob(ctx, from, digest))
@@ -144,7 +144,7 @@ func (s Spool) putBlobs(ctx context.Context, run catalog.Run, from Source) (err 
 	return record.SyncDir(filepath.Join(s.dir, blobsDir))
 }
 
-// putBlob copies one blob. It has its name once it is durable; the same content under it twice is no harm.
+// putBlob copies one blob. It is renamed once it is durable; writing the same content twice is harmless.
 func (s Spool) putBlob(ctx context.Context, from Source, digest string) error {
 	in, err := from.Blobs.Open(ctx, digest)
 	if err != nil {
@@ -165,15 +165,15 @@ func (s Spool) putBlob(ctx context.Context, from Source, digest string) error {
 		err = os.Rename(own, path)
 	}
 	if err != nil {
-		_ = os.Remove(own) // the error that counts is the one before
+		_ = os.Remove(own) // the previous error counts
 	}
 	return err
 }
 
-// Has reports whether the n-th result is there, whole or not.
+// Has reports whether the n-th result exists, whole or not.
 func (s Spool) Has(n int) (bool, error) { return exists(s.Path(n)) }
 
-// Late reports whether a second n-th result is there.
+// Late reports whether a second n-th result exists.
 func (s Spool) Late(n int) (bool, error) { return exists(s.LatePath(n)) }
 
 // Collected reports whether the n-th result was committed.
@@ -191,7 +191,7 @@ func exists(path string) (bool, error) {
 	return err == nil, err
 }
 
-// Peek is the run of the n-th result, as it says itself: its digest is not looked at.
+// Peek returns the run of the n-th result without verifying its digest.
 func (s Spool) Peek(n int) (catalog.Run, error) {
 	var h head
 	if err := record.Peek(s.Path(n), &h); err != nil {
@@ -200,7 +200,7 @@ func (s Spool) Peek(n int) (catalog.Run, error) {
 	return h.Run, nil
 }
 
-// digestOf copies what is read and returns its SHA-256.
+// digestOf copies the input and returns its SHA-256.
 func digestOf(to io.Writer, from io.Reader) (string, error) {
 	sum := sha256.New()
 	_, err := io.Copy(io.MultiWriter(to, sum), from)

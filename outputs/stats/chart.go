@@ -10,14 +10,14 @@ import (
 )
 
 // Chart draws groups, one below the other, for each figure: a box from the median to the 90th percentile, a line from there
-// to the greatest value with a mark at the 99th percentile, what was asked for, and the limit that is suggested.
+// to the maximum with a mark at the 99th percentile, the request, and the suggested limit.
 type Chart struct {
 	Title  string
 	Groups []Group
 	Names  []string // of the groups, in their order
 }
 
-// mostDrawn is how many groups a chart has.
+// mostDrawn bounds the groups.
 const mostDrawn = 40
 
 const (
@@ -30,7 +30,7 @@ const (
 	chartHead  = 76
 )
 
-// chartStyle has the colours of the charts in docs/images, without variables, which not all viewers know.
+// chartStyle has the colours of the charts in docs/images, without variables, which some viewers lack.
 const chartStyle = `text { font: 13px "DejaVu Sans", Helvetica, Arial, sans-serif; }
 .title { font-size: 16px; font-weight: bold; } .dim { font-size: 12px; } .end { text-anchor: end; } .middle { text-anchor: middle; }
 .asked { fill: none; stroke-width: 1.5; } .range { stroke-width: 2; }
@@ -46,7 +46,7 @@ text { fill: #e6edf3; } text.dim { fill: #9198a1; } .paper { fill: #0d1117; } .g
 type panel struct {
 	title string
 	of    func(Group) Figure
-	scale float64 // of what is drawn to what is measured
+	scale float64 // from measured to drawn values
 	unit  string
 }
 
@@ -58,7 +58,7 @@ func panels() []panel {
 	}
 }
 
-// SVG returns the chart, which needs nothing but a browser.
+// SVG returns the chart as a standalone file.
 func (c Chart) SVG() []byte {
 	groups := c.Groups[:min(len(c.Groups), mostDrawn)]
 	height := chartHead + 3*(panelHead+rowHeight*len(groups)+panelFoot)
@@ -99,7 +99,7 @@ func (c Chart) panel(d *drawing, p panel, groups []Group, top float64) float64 {
 	return bottom + panelFoot
 }
 
-// figure draws one group's around the height y; at is where a value lies.
+// figure draws one group's around the height y; at is a value's position.
 func (d *drawing) figure(f Figure, at func(float64) float64, y float64) {
 	if f.Asked.Count > 0 {
 		d.printf(`<circle cx="%.1f" cy="%.1f" r="4" class="asked"/>`+"\n", at(f.Asked.Max), y)
@@ -144,7 +144,7 @@ func (a axis) at(x float64) float64 {
 	return plotLeft + math.Log(x/a.low)/math.Log(a.high/a.low)*(plotRight-plotLeft)
 }
 
-// marks are powers of ten, in steps that leave at most eight; with 2 and 5 times them where there are few.
+// marks are powers of ten, in steps that leave at most eight; with 2 and 5 times them if there are few.
 func (a axis) marks() (marks []float64) {
 	decades := math.Log10(a.high / a.low)
 	every, steps := math.Max(1, math.Ceil(decades/8)), []float64{1}
@@ -162,7 +162,7 @@ func (a axis) marks() (marks []float64) {
 	return marks
 }
 
-// amount writes a mark, with thousands and more by their names.
+// amount formats a mark, with thousands and more by name.
 func amount(x float64, unit string) string {
 	for _, larger := range []struct {
 		by   float64
@@ -175,7 +175,7 @@ func amount(x float64, unit string) string {
 	return strings.TrimSpace(strconv.FormatFloat(x, 'f', -1, 64) + " " + unit)
 }
 
-// shorten cuts a name to what has room.
+// shorten truncates a name to fit.
 func shorten(name string) string {
 	const most = 32
 	runes := []rune(name)
@@ -198,9 +198,9 @@ func (d *drawing) text(x, y float64, class, words string) {
 	d.printf(`<text x="%.1f" y="%.1f" class="%s">%s</text>`+"\n", x, y, class, text(words))
 }
 
-// text escapes what XML cannot hold as it is.
+// text escapes a text for XML.
 func text(words string) string {
 	var b bytes.Buffer
-	_ = xml.EscapeText(&b, []byte(words)) // a buffer takes everything
+	_ = xml.EscapeText(&b, []byte(words)) // a buffer never fails
 	return b.String()
 }

@@ -1,4 +1,4 @@
-// Package stats tells what runs used of what they asked for, and which limits would have been enough. It is pure.
+// Package stats computes what runs used of what they requested, and which limits would have sufficed. It is pure.
 package stats
 
 import (
@@ -11,7 +11,7 @@ import (
 
 // Group is the statistics of the runs that have one value of a label, or of all.
 type Group struct {
-	// Label is the value, nil for runs without the label and where no label was asked for.
+	// Label is the value, nil for runs without the label and if no label was requested.
 	Label *string `json:"label"`
 	Runs  int     `json:"runs"`
 
@@ -22,18 +22,18 @@ type Group struct {
 	CPUTime Quantiles `json:"cpu_time"`
 }
 
-// Figure is one thing that runs use and a limit bounds.
+// Figure is a resource that runs use and limits bound.
 type Figure struct {
 	Used  Quantiles `json:"used"`
 	Asked Quantiles `json:"asked"`
-	// AtLimit counts the runs that the limit has ended.
+	// AtLimit counts the runs that the limit ended.
 	AtLimit int `json:"at_limit"`
-	// Suggested is a limit by the Rule of the figure. It is nil where none can be told: nothing was measured, or the limit
-	// has ended more than one run in a hundred, so that the 99th percentile is the limit's and not the runs'.
+	// Suggested is a limit by the Rule of the figure. It is nil if there is none: nothing was measured, or the limit ended
+	// more than one run in a hundred, so that the 99th percentile is the limit's and not the runs'.
 	Suggested *float64 `json:"suggested"`
 }
 
-// Quantiles are by nearest rank: P90 is the least value that 90 in 100 do not exceed. All are 0 where Count is.
+// Quantiles are by nearest rank: P90 is the least value that 90 in 100 do not exceed. All are 0 if Count is.
 type Quantiles struct {
 	Count int     `json:"count"` // how many runs have a value
 	P50   float64 `json:"p50"`
@@ -48,7 +48,7 @@ type Rule struct {
 	Step     float64 `json:"step"`
 }
 
-// Rules are those of the figures. Time has the most headroom, because it is what others on the host stretch.
+// Rules are those of the figures. Time has the most headroom, because other load on the host stretches it.
 type Rules struct {
 	Memory Rule `json:"memory"`
 	CPUs   Rule `json:"cpus"`
@@ -69,7 +69,7 @@ type Collector struct {
 	unlabeled samples
 }
 
-// samples are what the runs of a group used and asked for, in no order.
+// samples are what the runs of a group used and requested, unsorted.
 type samples struct {
 	runs                  int
 	memory, cpus, wall    series
@@ -79,7 +79,7 @@ type samples struct {
 
 type series struct{ used, asked []float64 }
 
-// Add counts a run. One that never began used nothing and is left out.
+// Add counts a run. One that never started used nothing, omitted.
 func (c *Collector) Add(u catalog.Usage) {
 	if u.WallMS <= 0 {
 		return
@@ -127,8 +127,7 @@ func known(all []float64, value float64) []float64 {
 	return append(all, value)
 }
 
-// Groups returns the statistics, those of the most runs first, of runs without the label last. The collector cannot be used
-// any more.
+// Groups returns the statistics, largest groups first, runs without the label last. The collector cannot be used any more.
 func (c *Collector) Groups(rules Rules) []Group {
 	var groups []Group
 	for label, s := range c.labelled {

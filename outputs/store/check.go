@@ -15,34 +15,34 @@ import (
 
 // Options of a check.
 type Options struct {
-	// Host is this one's name. Blobs of other hosts' runs may be in the stores of those hosts, and of other roots' in theirs.
+	// Host is the name of this host. Blobs of other hosts' runs may be in their stores, and of other roots' in theirs.
 	Host string
-	// Digests asks for every blob to be read and verified, and not only to be there with the right size, and for the structure
-	// of a catalog in a file.
+	// Digests reads and verifies every blob, instead of only checking its existence and size, and checks the structure of a
+	// catalog in a file.
 	Digests bool
-	// Repair asks for what is damaged or missing to be put back from copies on this host. Repaired is told of each, with where the
-	// copy was found; Problem only of what is wrong after that.
+	// Repair restores damaged and missing blobs from copies on this host. Repaired is called for each, with the copy's
+	// location; Problem only for what is wrong after that.
 	Repair   bool
 	Repaired func(sha256, from string)
-	// Problem is told of each thing that is wrong. A blob is named for each run that names it.
+	// Problem is called for each error found. A blob is reported for each run that names it.
 	Problem func(key catalog.Key, what string)
 }
 
-// Report is what a check found.
+// Report is a check's result.
 type Report struct {
 	CatalogID   string `json:"catalog_id"`
 	Runs        int64  `json:"runs"`
-	References  int64  `json:"references"` // blobs that outputs, logs and scripts name, as often as they do
+	References  int64  `json:"references"` // references to blobs by outputs, logs and scripts
 	Verified    int64  `json:"verified"`   // blobs that were read
 	Problems    int64  `json:"problems"`
-	Repaired    int64  `json:"repaired"`  // blobs that were put back from copies
+	Repaired    int64  `json:"repaired"`  // blobs restored from copies
 	Elsewhere   int64  `json:"elsewhere"` // references of runs that have another store, of another host or root, to blobs that are not here
-	Orphans     int64  `json:"orphans"`   // blobs that no run names; gc removes them after a while
+	Orphans     int64  `json:"orphans"`   // blobs that no run names; gc removes them later
 	OrphanBytes int64  `json:"orphan_bytes"`
 }
 
-// Check compares the rows of a catalog with the blobs. It changes nothing unless it is to repair. Runs may end meanwhile: what
-// they publish may be counted as an orphan.
+// Check compares the rows of a catalog with the blobs. It changes nothing unless it repairs. Runs may end meanwhile: the
+// blobs they publish may be counted as orphans.
 func (s Store) Check(ctx context.Context, o Options) (Report, error) {
 	id, err := s.matching(ctx)
 	if err != nil {
@@ -64,7 +64,7 @@ func (s Store) checker(o Options, id string) *checker {
 	return &checker{Store: s, Options: o, report: &Report{CatalogID: id}, gone: map[string]bool{}, bad: map[string]bool{}}
 }
 
-// blobs looks at all but what no run names.
+// blobs checks all but unreferenced blobs.
 func (c *checker) blobs(ctx context.Context) error {
 	if err := c.database(ctx); err != nil {
 		return err
@@ -98,8 +98,8 @@ type checker struct {
 	Store
 	Options
 	report *Report
-	gone   map[string]bool // digests that rows have told of already
-	bad    map[string]bool // those of them that are not elsewhere, and those of damaged contents
+	gone   map[string]bool // digests reported already
+	bad    map[string]bool // those of them that are not elsewhere, and damaged ones
 }
 
 func (c *checker) wrong(key catalog.Key, format string, args ...any) {
@@ -107,7 +107,7 @@ func (c *checker) wrong(key catalog.Key, format string, args ...any) {
 	c.Problem(key, fmt.Sprintf(format, args...))
 }
 
-// database looks whether a catalog in a file is whole, where all bytes are to be read. A server sees to its own.
+// database checks the structure of a catalog in a file, if all bytes are to be read. A server checks its own.
 func (c *checker) database(ctx context.Context) error {
 	file, ok := c.Catalog.(interface {
 		QuickCheck(ctx context.Context) ([]string, error)
@@ -122,7 +122,7 @@ func (c *checker) database(ctx context.Context) error {
 	return err
 }
 
-// rows looks whether what the runs name is there.
+// rows checks that the blobs of the runs exist.
 func (c *checker) rows(ctx context.Context) error {
 	runs, err := c.Catalog.List(ctx, catalog.Filter{})
 	if err != nil {
@@ -165,7 +165,7 @@ func wording(problem string) string {
 	return problem
 }
 
-// contents reads every blob that a run names, each once.
+// contents reads every blob that a run names, once.
 func (c *checker) contents(ctx context.Context) error {
 	var failed error
 	err := c.Catalog.Digests(ctx, func(sha256 string) bool {
@@ -173,7 +173,7 @@ func (c *checker) contents(ctx context.Context) error {
 			return true
 		}
 		switch err := c.Blobs.Verify(ctx, sha256); {
-		case errors.Is(err, fs.ErrNotExist): // its run was removed meanwhile, or has just been told of
+		case errors.Is(err, fs.ErrNotExist): // its run was removed meanwhile, or it was just reported
 			return true
 		case errors.Is(err, blob.ErrCorrupt):
 			c.bad[sha256] = true
@@ -193,7 +193,7 @@ type stored struct {
 	size   int64
 }
 
-// orphans counts the blobs that no run names. Both lists are walked in the order of the digests.
+// orphans counts the blobs that no run names. Both lists are sorted by digest.
 func (c *checker) orphans(ctx context.Context) error {
 	all, err := c.stored(ctx)
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 )
 
-// compare reads a run from both catalogs, with all that belongs to it.
+// compare reads a run and all its rows from both catalogs.
 func (c *copier) compare(ctx context.Context, key catalog.Key) error {
 	ours, n, err := digestOf(ctx, c.from.Catalog, key)
 	if err != nil {
@@ -34,7 +34,7 @@ func (c *copier) compare(ctx context.Context, key catalog.Key) error {
 	return nil
 }
 
-// digestOf is a digest of all that a catalog says of a run, and the number of its entries.
+// digestOf is a digest of all rows of a run, and the number of its entries.
 func digestOf(ctx context.Context, c catalog.Catalog, key catalog.Key) (string, int64, error) {
 	run, err := c.Get(ctx, key)
 	if err != nil {
@@ -59,8 +59,7 @@ func digestOf(ctx context.Context, c catalog.Catalog, key catalog.Key) (string, 
 	return hex.EncodeToString(sum.Sum(nil)), n, errors.Join(err, failed)
 }
 
-// plain is a run as every database can hold it: PostgreSQL's text knows no NUL. The documents are compared as
-// they are spelled.
+// plain is a run as every database can store it: PostgreSQL's text cannot hold NUL. The documents are compared literally.
 func plain(run catalog.Run) any {
 	run.Reason, run.Message, run.Signal = text(run.Reason), text(run.Message), text(run.Signal)
 	run.Host, run.BootID, run.ToolVersion = text(run.Host), text(run.BootID), text(run.ToolVersion)

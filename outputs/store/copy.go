@@ -13,24 +13,23 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 )
 
-// Copied is what a copy did.
+// Copied is a copy's result.
 type Copied struct {
 	Runs      int64         `json:"runs"`    // copied now
-	Already   int64         `json:"already"` // there before, and found to be the same
+	Already   int64         `json:"already"` // present before, and the same
 	Outputs   int64         `json:"outputs"` // entries of all of them, read back and compared
 	Blobs     int64         `json:"blobs"`   // copied now
 	BlobBytes int64         `json:"blob_bytes"`
 	Selftests int64         `json:"selftests"`
-	NotEnded  []catalog.Key `json:"-"`          // left out
+	NotEnded  []catalog.Key `json:"-"`          // omitted
 	TookOver  bool          `json:"took_over"`  // the blob store now belongs to the new catalog
 	CatalogID string        `json:"catalog_id"` // of the new catalog
 }
 
-// Copy copies the ended runs of a catalog into another, with their blobs where these have a store of their own.
-// Where both use one store, that is handed to the new catalog at the end, after all rows were read back and
-// compared: from then on the old one writes nothing, and no gc of it can remove what the new one names. A run
-// that has not ended is left out; where the store would be handed over, it refuses the copy. What is there
-// already is compared and not copied: an interrupted copy is finished by another.
+// Copy copies the ended runs of a catalog into another, with their blobs if these have a separate store. If both use one
+// store, that is handed to the new catalog at the end, after all rows were read back and compared: from then on the old one
+// writes nothing, and its gc cannot remove what the new one names. A run that has not ended is left out; if the store would
+// be handed over, it fails the copy. Existing runs are compared and not copied: a further copy completes an interrupted one.
 func Copy(ctx context.Context, from, to Store) (Copied, error) {
 	c := &copier{from: from, to: to}
 	if err := c.prepare(ctx); err != nil {
@@ -61,7 +60,7 @@ type copier struct {
 	done         Copied
 }
 
-// prepare looks which stores there are and to whom they belong.
+// prepare reads which stores exist and to whom they belong.
 func (c *copier) prepare(ctx context.Context) (err error) {
 	if c.fromID, err = c.from.Catalog.CatalogID(ctx); err != nil {
 		return err
@@ -120,7 +119,7 @@ func (c *copier) run(ctx context.Context, run catalog.Run) error {
 	case err == nil && there.State.Final():
 		c.done.Already++
 		err = c.drop(ctx, run, there)
-	case err == nil && there.CreatedAt.Equal(run.CreatedAt) && there.Host == run.Host: // a copy was cut short
+	case err == nil && there.CreatedAt.Equal(run.CreatedAt) && there.Host == run.Host: // interrupted copy
 		err = c.transfer(ctx, run, false)
 	case err == nil:
 		return errors.New("another run of this id and attempt has not ended there")
@@ -131,7 +130,7 @@ func (c *copier) run(ctx context.Context, run catalog.Run) error {
 	return c.compare(ctx, run.Key)
 }
 
-// drop tells the other catalog of contents that were given up in the store of both since an earlier copy.
+// drop drops in the other catalog what was dropped from the store of both since an earlier copy.
 func (c *copier) drop(ctx context.Context, run, there catalog.Run) error {
 	if !c.shared || run.OutputsRemovedAt.IsZero() || !there.OutputsRemovedAt.IsZero() {
 		return nil
@@ -143,14 +142,14 @@ func (c *copier) drop(ctx context.Context, run, there catalog.Run) error {
 	return err
 }
 
-// transfer copies the blobs first: no row is without its blob, also where this is interrupted.
+// transfer copies the blobs first: no row lacks its blob, even if this is interrupted.
 func (c *copier) transfer(ctx context.Context, run catalog.Run, create bool) error {
 	if !c.shared {
 		release, err := c.to.Blobs.Hold()
 		if err != nil {
 			return err
 		}
-		defer func() { _ = release() }() // keeps blobs from being removed until the rows name them, also those that are found
+		defer func() { _ = release() }() // prevents the removal of blobs, found ones too, until the rows name them
 		ingest, err := c.to.Blobs.NewIngest("copy")
 		if err != nil {
 			return err
@@ -188,7 +187,7 @@ func Intent(run catalog.Run) catalog.Run {
 	}
 }
 
-// blobs copies those of a run that the other store does not have. Reading verifies them.
+// blobs copies the run's blobs that the other store lacks. Reading verifies them.
 func (c *copier) blobs(ctx context.Context, run catalog.Run, ingest *blob.Ingest) error {
 	var named []string
 	err := c.from.references(ctx, run, func(r reference) error {
@@ -234,7 +233,7 @@ func copyBlob(ctx context.Context, from *blob.Store, to *blob.Ingest, sha256 str
 	return n, to.Publish(name, sha256)
 }
 
-// selftests copies the reports that are not there, the oldest first.
+// selftests copies the missing reports, oldest first.
 func (c *copier) selftests(ctx context.Context) error {
 	reports, err := c.from.Catalog.Selftests(ctx, 0)
 	if err != nil {
@@ -261,8 +260,8 @@ func (c *copier) selftests(ctx context.Context) error {
 	return nil
 }
 
-// handOver gives the store to the new catalog while nobody is between publication and commit, if the old one has
-// not been written to meanwhile.
+// handOver gives the store to the new catalog while no process is between publication and commit, unless the old one was
+// written to meanwhile.
 func (c *copier) handOver(ctx context.Context) (err error) {
 	release, err := c.from.Blobs.Sweep()
 	if err != nil {
@@ -283,7 +282,7 @@ func (c *copier) handOver(ctx context.Context) (err error) {
 	return nil
 }
 
-// Entries turns a listing that calls into one that is called. Call stop after it.
+// Entries turns a push iterator into a pull iterator. Call stop after it.
 func Entries(ctx context.Context, from catalog.Catalog, key catalog.Key) (next func() (outputs.Entry, error), stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	found, ended := make(chan outputs.Entry), make(chan error, 1)
@@ -304,7 +303,7 @@ func Entries(ctx context.Context, from catalog.Catalog, key catalog.Key) (next f
 			return e, nil
 		}
 		err := <-ended
-		ended <- err // for whoever asks again
+		ended <- err // for repeated calls
 		if err == nil {
 			err = io.EOF
 		}
@@ -312,7 +311,7 @@ func Entries(ctx context.Context, from catalog.Catalog, key catalog.Key) (next f
 	}
 	stop = func() {
 		cancel()
-		for range found { // until the listing has ended
+		for range found { // until the listing ends
 		}
 	}
 	return next, stop

@@ -11,18 +11,18 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 )
 
-// home is what a run says of where it was made: a part of runner.Place.
+// home is where a run was made: a part of workspace.Location.
 type home struct {
-	Dir     string `json:"dir"`     // its directory, where it was kept
+	Dir     string `json:"dir"`     // its directory, if it was kept
 	State   string `json:"state"`   // <root>/runs/<name>
-	Catalog string `json:"catalog"` // whose the run was
-	Blobs   string `json:"blobs"`   // URL of its blob store; runs of older versions do not say it
+	Catalog string `json:"catalog"` // its catalog
+	Blobs   string `json:"blobs"`   // URL of its blob store; missing in runs of older versions
 }
 
-// elsewhere reports whether a run of this catalog has its blobs in another store, of another host or another root of this one.
+// elsewhere reports whether a run of this catalog has its blobs in another store, of another host or root.
 func (c *checker) elsewhere(run catalog.Run) bool {
 	var h home
-	_ = json.Unmarshal(run.Place, &h) // a run without a place says nothing
+	_ = json.Unmarshal(run.Place, &h) // without a location all is empty
 	taken := h.Catalog != c.report.CatalogID
 	switch {
 	case !taken && h.Blobs == c.Blobs.URL():
@@ -38,8 +38,8 @@ func (c *checker) elsewhere(run catalog.Run) bool {
 	return !local || c.another(dir)
 }
 
-// another reports whether dir is a second blob store of this catalog on this host. A directory that is gone or has become that of
-// another catalog is not: a root may have been moved here. One of another user cannot be looked into.
+// another reports whether dir is a second blob store of this catalog on this host. A directory that was removed or now
+// belongs to another catalog is not: a root may have been moved here. One of another user is unreadable.
 func (c *checker) another(dir string) bool {
 	id, err := os.ReadFile(filepath.Join(dir, "catalog_id"))
 	if errors.Is(err, fs.ErrPermission) {

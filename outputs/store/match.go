@@ -8,8 +8,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 )
 
-// Bind makes sure that catalog and blob store belong together. A store that belongs to none yet is taken by the first that
-// writes.
+// Bind makes sure that catalog and blob store belong together. The first writer binds an unbound store.
 func Bind(ctx context.Context, c catalog.Catalog, blobs *blob.Store) error {
 	ours, theirs, err := Match(ctx, c, blobs)
 	if err == nil && theirs == "" {
@@ -18,9 +17,8 @@ func Bind(ctx context.Context, c catalog.Catalog, blobs *blob.Store) error {
 	return err
 }
 
-// Match reads the ids of the catalog and of the one that the blob store belongs to, "" where that belongs to
-// none yet. Where they differ it is an error: with another's store a commit would name blobs that are not
-// there, and gc would remove blobs that are named elsewhere.
+// Match reads the ids of the catalog and of the blob store's catalog, "" if that has none yet. Different ids are an error:
+// with another's store a commit would name blobs that are not there, and gc would remove blobs that are named elsewhere.
 func Match(ctx context.Context, c catalog.Catalog, blobs *blob.Store) (ours, theirs string, err error) {
 	if ours, err = c.CatalogID(ctx); err != nil {
 		return "", "", err

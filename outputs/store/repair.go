@@ -17,8 +17,8 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 )
 
-// repair puts back what a check finds to be damaged or missing, as far as there are copies of it on this host, and counts it. Nothing
-// of a copy is believed but its digest. What cannot be put back for another reason keeps nothing else from it.
+// repair restores damaged and missing blobs for which this host has copies, and counts them. It trusts nothing of a copy but
+// its digest. A failure to restore one blob does not stop the others.
 func (s Store) repair(ctx context.Context, o Options, id string) (int64, error) {
 	o.Problem = func(catalog.Key, string) {}
 	c := s.checker(o, id)
@@ -48,14 +48,14 @@ func (s Store) repair(ctx context.Context, o Options, id string) (int64, error) 
 	return c.report.Repaired, failed
 }
 
-// mended takes a blob off the list.
+// mended removes a listed blob.
 func (c *checker) mended(sha256, from string) {
 	delete(c.bad, sha256)
 	c.report.Repaired++
 	c.Repaired(sha256, from)
 }
 
-// fromCache takes what a shared store has of its blobs on this host.
+// fromCache restores blobs from the local copies of a shared store.
 func (c *checker) fromCache(ctx context.Context) error {
 	for sha256 := range c.bad {
 		repaired, err := c.Blobs.RepairFromCache(ctx, sha256)
@@ -69,15 +69,15 @@ func (c *checker) fromCache(ctx context.Context) error {
 	return nil
 }
 
-// candidate is a file that may have the content of a blob: a name below a directory, which it must not lead out of.
+// candidate is a file that may have the content of a blob: a name below a directory, which it must not escape.
 type candidate struct{ dir, name string }
 
-// fromCopies tries files until one is of the content.
+// fromCopies tries files until one has the content.
 func (c *checker) fromCopies(ctx context.Context, r reference, from []candidate) error {
 	for _, one := range from {
 		f, err := one.open(r.size)
 		if err != nil {
-			continue // most are not there
+			continue // most do not exist
 		}
 		err = errors.Join(c.Blobs.Repair(ctx, r.sha256, f), f.Close())
 		switch {
@@ -92,7 +92,8 @@ func (c *checker) fromCopies(ctx context.Context, r reference, from []candidate)
 	return nil
 }
 
-// open opens a regular file of a size; -1: of any. What is in the directory may be an analysis': nothing is followed out of it or waited for.
+// open opens a regular file of a size; -1: of any. An analysis may own the directory: nothing is followed out of it or
+// awaited.
 func (c candidate) open(size int64) (*os.File, error) {
 	root, err := os.OpenRoot(c.dir)
 	if err != nil {
@@ -113,11 +114,11 @@ func (c candidate) open(size int64) (*os.File, error) {
 	return f, nil
 }
 
-// copies are where the content of a reference may be on this host: in other blob stores that the run may have had, in its kept
-// directory, in what was exported, and of the script in what was given.
+// copies are the possible files with the content of a reference on this host: in other blob stores of the run, in its kept
+// directory, among its exports, and for the script the original.
 func copies(run catalog.Run, r reference) (all []candidate) {
 	var h home
-	_ = json.Unmarshal(run.Place, &h) // what is not known is not tried
+	_ = json.Unmarshal(run.Place, &h) // unknown ones are not tried
 	var request struct{ Script, Export string }
 	_ = json.Unmarshal(run.Request, &request)
 	if dir, local := strings.CutPrefix(h.Blobs, "file://"); local {

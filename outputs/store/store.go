@@ -1,4 +1,4 @@
-// Package store looks at a catalog and its blob store together: whether they fit, and how both get elsewhere.
+// Package store checks, repairs and copies a catalog together with its blob store.
 package store
 
 import (
@@ -18,13 +18,13 @@ type Store struct {
 	Blobs   *blob.Store
 }
 
-// reference is one place where a run names a blob.
+// reference is one reference of a run to a blob.
 type reference struct {
 	key    catalog.Key
-	what   string // the output's path, or what else it is
+	what   string // the output's path, or another kind
 	output string // the path of an output
 	sha256 string
-	size   int64 // -1 where the catalog does not know it
+	size   int64 // -1 if the catalog does not know it
 }
 
 // references calls yield for each blob that a run names.
@@ -35,7 +35,7 @@ func (s Store) references(ctx context.Context, run catalog.Run, yield func(refer
 		}
 	}
 	if !run.OutputsRemovedAt.IsZero() {
-		return nil // of its outputs only the rows are kept
+		return nil // only the rows of its outputs are kept
 	}
 	var failed error
 	err := s.Catalog.Outputs(ctx, run.Key, func(e outputs.Entry) bool {
@@ -47,7 +47,7 @@ func (s Store) references(ctx context.Context, run catalog.Run, yield func(refer
 	return errors.Join(failed, err)
 }
 
-// problem is what is wrong with the blob of a reference, by its name and size, or "".
+// problem describes an error of a reference's blob, by its name and size, or is "".
 func (s Store) problem(ctx context.Context, r reference) (string, error) {
 	size, err := s.Blobs.Size(ctx, r.sha256)
 	switch {

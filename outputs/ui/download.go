@@ -14,7 +14,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs"
 )
 
-// download sends a file, which is anything: as bytes to be kept, never as something to show.
+// download sends a file of any content as an attachment; the browser never renders it.
 func (s *Server) download(w http.ResponseWriter, r *http.Request) error {
 	f, err := fileOf(r)
 	if err != nil {
@@ -41,17 +41,17 @@ func (s *Server) download(w http.ResponseWriter, r *http.Request) error {
 	}
 	if err := send(http.NewResponseController(w), w, blob); err != nil {
 		s.log.Warn("a download was broken off", "run", f.run.String(), "part", f.part, "path", outputs.Escape([]byte(f.path)), "error", err)
-		panic(http.ErrAbortHandler) // so that the browser knows that it has not all
+		panic(http.ErrAbortHandler) // so the browser knows that it is incomplete
 	}
 	return nil
 }
 
-// send copies, and keeps the last part back until the end was read: then the contents are known to be the promised ones, and
-// else the client does not get as many bytes as it was told.
+// send copies and holds back the last part until the end was read and the digest verified. On a mismatch the client receives
+// fewer bytes than announced.
 func send(control *http.ResponseController, to io.Writer, from io.Reader) error {
 	var kept, next []byte = nil, make([]byte, 128<<10)
 	spare := make([]byte, len(next))
-	if err := control.SetReadDeadline(time.Time{}); err != nil { // that of the request has passed when this takes long
+	if err := control.SetReadDeadline(time.Time{}); err != nil { // a long download exceeds the request's deadline
 		return err
 	}
 	for {
@@ -73,11 +73,11 @@ func send(control *http.ResponseController, to io.Writer, from io.Reader) error 
 	}
 }
 
-// disposition makes a browser keep what comes, under the last part of a path (RFC 6266, with RFC 8187 for what is not ASCII).
+// disposition makes a browser save the response under the last part of a path (RFC 6266; RFC 8187 for non-ASCII).
 func disposition(path []byte) string {
 	name := fileName(path)
 	plain := strings.Map(func(r rune) rune {
-		if r > unicode.MaxASCII || strings.ContainsRune("\"\\%", r) { // a percent sign is unescaped by some (RFC 6266, appendix D)
+		if r > unicode.MaxASCII || strings.ContainsRune("\"\\%", r) { // some clients unescape percent signs (RFC 6266, appendix D)
 			return '_'
 		}
 		return r
@@ -85,8 +85,8 @@ func disposition(path []byte) string {
 	return fmt.Sprintf(`attachment; filename="%s"; filename*=UTF-8''%s`, plain, extended(name))
 }
 
-// fileName is what a file is called where it is kept: the name says what it is, so nothing in it may be hidden, reorder it, or
-// mean something to a file system.
+// fileName is the name under which a file is saved. No character in it is hidden, reorders it, or has a meaning to a file
+// system.
 func fileName(path []byte) string {
 	base := string(path[strings.LastIndexByte(string(path), '/')+1:])
 	if !utf8.ValidString(base) {
@@ -112,7 +112,7 @@ func fileName(path []byte) string {
 	return name
 }
 
-// extended is a text as RFC 8187 has it, value-chars: what is no attr-char is escaped.
+// extended encodes a text as value-chars of RFC 8187: all but attr-char is escaped.
 func extended(text string) string {
 	const attr = "!#$&+-.^_`|~0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 	var b strings.Builder

@@ -17,10 +17,10 @@ type event struct {
 	data any
 }
 
-// streamMax is for how long a stream goes on. A browser asks again; one that is gone without a word does not.
+// streamMax bounds a stream. A live browser reconnects; a client that vanished does not.
 const streamMax = 10 * time.Minute
 
-// events is the stream of what a page shows that changes: of one run, or of all that go on.
+// events streams the changing parts of a page: of one run, or of all that are active.
 func (s *Server) events(w http.ResponseWriter, r *http.Request) error {
 	look, err := s.looking(r)
 	if err != nil {
@@ -35,7 +35,7 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) error {
 	ctx, cancel := context.WithTimeout(r.Context(), streamMax)
 	defer cancel()
 	control := http.NewResponseController(w)
-	if err := control.SetReadDeadline(time.Time{}); err != nil { // that of the request would end this
+	if err := control.SetReadDeadline(time.Time{}); err != nil { // else it would end the stream
 		return err
 	}
 	w.Header().Set("Content-Type", "text/event-stream")
@@ -46,7 +46,7 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// looking is what makes the next event of a stream, and says whether it is the last.
+// looking returns the source of a stream: the next event, and whether it is the last.
 func (s *Server) looking(r *http.Request) (func(context.Context) (event, bool, error), error) {
 	values, err := query(r, "id", "here")
 	if err != nil {
@@ -67,7 +67,7 @@ func (s *Server) looking(r *http.Request) (func(context.Context) (event, bool, e
 	}, nil
 }
 
-// lookAt is how one run is doing. Once it has ended, or is here when it was not, that is another page.
+// lookAt is the status of one run. Once it has ended, or is here now, it needs another page.
 func (s *Server) lookAt(ctx context.Context, key catalog.Key, here bool) (event, bool, error) {
 	run, err := s.house.Runs.Find(ctx, key.String())
 	if err != nil {
@@ -84,13 +84,13 @@ func (s *Server) lookAt(ctx context.Context, key catalog.Key, here bool) (event,
 	return event{"run", one}, false, err
 }
 
-// streamTo is a client that takes events.
+// streamTo is a client of a stream.
 type streamTo struct {
 	http.ResponseWriter
 	control *http.ResponseController
 }
 
-// stream sends what has changed since the last look, until ctx ends or the client is gone.
+// stream sends what changed since the last event until ctx ends or the client leaves.
 func (s *Server) stream(ctx context.Context, to streamTo, look func(context.Context) (event, bool, error)) {
 	ticker := time.NewTicker(s.tick)
 	defer ticker.Stop()
@@ -101,7 +101,7 @@ func (s *Server) stream(ctx context.Context, to streamTo, look func(context.Cont
 			if ctx.Err() == nil {
 				s.log.Warn("a page is not kept up to date", "error", err)
 			}
-			return // the browser asks again
+			return // the browser reconnects
 		}
 		text, err := next.text()
 		if err != nil {
@@ -109,7 +109,7 @@ func (s *Server) stream(ctx context.Context, to streamTo, look func(context.Cont
 			return
 		}
 		if bytes.Equal(text, last) {
-			text = []byte(":\n\n") // a comment, by which one sees whether the client is there
+			text = []byte(":\n\n") // a comment, to detect a disconnected client
 		} else {
 			last = text
 		}
@@ -124,7 +124,7 @@ func (s *Server) stream(ctx context.Context, to streamTo, look func(context.Cont
 	}
 }
 
-// text is the event as it goes over the line. JSON has no newline.
+// text is the event in wire format. JSON has no newline.
 func (e event) text() ([]byte, error) {
 	data, err := json.Marshal(e.data)
 	return fmt.Appendf(nil, "event: %s\ndata: %s\n\n", e.name, data), err

@@ -11,7 +11,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 )
 
-// file is what is kept of a run, as an address names it: one of its parts, an output also by its path.
+// file is a stored file of a run as a URL names it: one of its parts, an output also by its path.
 type file struct {
 	run        catalog.Key
 	part, path string
@@ -25,7 +25,7 @@ const (
 	scriptPart = "script"
 )
 
-// fileOf is the file that an address names.
+// fileOf returns the file that a URL names.
 func fileOf(r *http.Request) (f file, err error) {
 	values, err := query(r, "id", "attempt", "part", "path")
 	if err != nil {
@@ -38,12 +38,12 @@ func fileOf(r *http.Request) (f file, err error) {
 	return f, nil
 }
 
-// purpose is that of the proof: browsers keep the address of a file beside the file, and that must not open the rest.
+// purpose is what the proof signs: browsers store a file's URL beside it, which must not open the rest.
 func (f file) purpose() []string {
 	return []string{"download", f.run.ID, strconv.Itoa(f.run.Attempt), f.part, f.path}
 }
 
-// linkTo is where a file can be had. The proof is for this file alone.
+// linkToFile is the URL of a file. Its proof is for this file alone.
 func (s *Server) linkToFile(f file) string {
 	values := url.Values{"id": {f.run.ID}, "attempt": {strconv.Itoa(f.run.Attempt)}, "part": {f.part}}
 	if f.path != "" {
@@ -52,13 +52,13 @@ func (s *Server) linkToFile(f file) string {
 	return "/" + s.key.sign(f.purpose()...) + "/" + downloadPage + "?" + values.Encode()
 }
 
-// links are those of the page of a run.
+// links are those of a run's page.
 type links struct {
 	server *Server
 	run    catalog.Key
 }
 
-// Output is where an output can be had.
+// Output is the URL of an output.
 func (l links) Output(o result.Output) string {
 	path := o.Path
 	if exact, err := base64.StdEncoding.DecodeString(o.PathB64); err == nil && o.PathB64 != "" {
@@ -69,19 +69,19 @@ func (l links) Output(o result.Output) string {
 
 func (l links) of(path string) string { return l.server.linkToFile(file{l.run, outputPart, path}) }
 
-// Outputs are on pages of their own.
+// Outputs is the URL of the list.
 func (l links) Outputs() string { return linkToOutputs(l.run, "") }
 
-// Stdout is where all of the standard output can be had that was kept.
+// Stdout is the URL of the whole stored standard output.
 func (l links) Stdout() string { return l.server.linkToFile(file{run: l.run, part: stdoutPart}) }
 
-// Stderr is likewise that of the standard error.
+// Stderr is the URL of the standard error.
 func (l links) Stderr() string { return l.server.linkToFile(file{run: l.run, part: stderrPart}) }
 
-// Script is where the script can be had.
+// Script is the URL of the script.
 func (l links) Script() string { return l.server.linkToFile(file{run: l.run, part: scriptPart}) }
 
-// kept is the digest of a file, its size in bytes where that is known and else -1, and the name it is to be kept by.
+// kept is the digest of a file, its size in bytes or -1 if unknown, and the name to save it under.
 type kept struct {
 	sha256 string
 	size   int64

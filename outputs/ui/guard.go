@@ -7,13 +7,13 @@ import (
 	"strings"
 )
 
-// guard looks at a request before anything else does, and returns why it is refused, or nil.
+// guard checks a request first and returns why it is refused, or nil.
 type guard struct {
 	name  string
 	check func(s *Server, r *http.Request) error
 }
 
-// refusal is an answer that is no page: a status, and a sentence for whoever meant well.
+// refusal is an answer that is no page: a status and a sentence for a legitimate user.
 type refusal struct {
 	status int
 	error
@@ -21,14 +21,14 @@ type refusal struct {
 
 func refuse(status int, why string) error { return refusal{status, errors.New(why)} }
 
-// guards are all that a request has to pass, in this order. Each is the only one that stops some attack (guard_test.go).
+// guards are all checks of a request, in order. Each is the only one that stops some attack (guard_test.go).
 func guards() []guard {
 	return []guard{
 		{"host", checkHost}, {"method", checkMethod}, {"proof", checkProof}, {"site", checkSite}, {"origin", checkOrigin}, {"form", checkForm},
 	}
 }
 
-// checkHost: a foreign name that was made to resolve to the loopback (DNS rebinding) is still in the header.
+// checkHost stops DNS rebinding: a foreign name that resolves to the loopback is still in the header.
 func checkHost(s *Server, r *http.Request) error {
 	if r.Host != s.host {
 		return refuse(http.StatusMisdirectedRequest, "This is the address of another host; open the one that scidex-oci ui has printed.")
@@ -36,7 +36,7 @@ func checkHost(s *Server, r *http.Request) error {
 	return nil
 }
 
-// checkMethod: nothing is changed but by one form.
+// checkMethod: only one form changes anything.
 func checkMethod(_ *Server, r *http.Request) error {
 	_, page := split(r)
 	switch {
@@ -48,7 +48,7 @@ func checkMethod(_ *Server, r *http.Request) error {
 	return refuse(http.StatusMethodNotAllowed, "This address does not take "+r.Method+".")
 }
 
-// checkProof: that of a download is for one file, that of the pages for all others. What is wrong is answered as what is not there.
+// checkProof: a download's proof is for one file, the pages' for all others. A wrong proof is answered with "not found".
 func checkProof(s *Server, r *http.Request) error {
 	proof, page := split(r)
 	purpose := []string{"pages"}
@@ -65,8 +65,8 @@ func checkProof(s *Server, r *http.Request) error {
 	return nil
 }
 
-// checkSite: what another site, or another port of this host, has made the browser ask for. "none" is an address that somebody
-// has typed or opened from elsewhere (https://www.w3.org/TR/fetch-metadata); programs that are no browser say nothing.
+// checkSite refuses requests that another site, or another port of this host, made the browser send. "none" is a URL typed
+// or opened from elsewhere (https://www.w3.org/TR/fetch-metadata); other programs do not send the header.
 func checkSite(_ *Server, r *http.Request) error {
 	switch r.Header.Get("Sec-Fetch-Site") {
 	case "", "none", "same-origin":
@@ -75,8 +75,8 @@ func checkSite(_ *Server, r *http.Request) error {
 	return refuse(http.StatusForbidden, "Another site has led here; type the address, or copy it.")
 }
 
-// checkOrigin: that of a form's page. A page that tells nobody where it is has the origin "null"
-// (https://fetch.spec.whatwg.org/#append-a-request-origin-header): then the browser has to say that it is ours.
+// checkOrigin checks the origin of a form. A page without referrer has "null"
+// (https://fetch.spec.whatwg.org/#append-a-request-origin-header): then the browser must say that it is same-origin.
 func checkOrigin(s *Server, r *http.Request) error {
 	origin := r.Header.Get("Origin")
 	ours := r.Header.Get("Sec-Fetch-Site") == "same-origin"
@@ -89,7 +89,7 @@ func checkOrigin(s *Server, r *http.Request) error {
 	return refuse(http.StatusForbidden, "Another site has sent this; nothing was done.")
 }
 
-// checkForm: whoever stops a run was shown the form for this very run.
+// checkForm: a run is stopped only from the form for this very run.
 func checkForm(s *Server, r *http.Request) error {
 	if r.Method != http.MethodPost {
 		return nil
@@ -104,7 +104,7 @@ func checkForm(s *Server, r *http.Request) error {
 	return nil
 }
 
-// query is what an address asks for. Each name is there once, and known.
+// query parses a query. Each name must be known and occur once.
 func query(r *http.Request, known ...string) (url.Values, error) {
 	values, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil {

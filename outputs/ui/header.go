@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// protect sets what holds for every answer. A page widens the policy (allow).
+// protect sets the headers of every answer. A page widens the policy (allow).
 func protect(h http.Header) {
 	for name, value := range map[string]string{
 		"Content-Security-Policy":      "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; sandbox",
@@ -20,8 +20,8 @@ func protect(h http.Header) {
 	}
 }
 
-// allow is the policy of a page: its style by its digest, images that it carries, forms that come back here, and of scripts the
-// one at an address, if it has one, which may ask for one stream. No script may make HTML of a text.
+// allow is the policy of a page: its style by digest, embedded images, forms to this server, and the script at one URL, if
+// it has one, which may open one stream. No script may turn text into HTML.
 func (s *Server) allow(h http.Header, style, events string) {
 	policy := []string{
 		"default-src 'none'", "style-src " + style, "img-src data:", "base-uri 'none'", "frame-ancestors 'none'", "form-action 'self'",

@@ -12,10 +12,10 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 )
 
-// key makes what proves that somebody was given an address. It lives as long as the server, and in its memory alone.
+// key makes the proofs that a client was given a URL. It lives as long as the server, in memory only.
 //
-// What it makes is the first part of an address and stays there: a cookie would be sent to every port of the loopback, and
-// so to the servers of other users of this host.
+// A proof is the first part of a URL's path and no cookie: cookies go to every port of the loopback, and so to the servers
+// of other users of this host.
 type key [32]byte // 256 bits
 
 func newKey() (k key) {
@@ -23,16 +23,16 @@ func newKey() (k key) {
 	return k
 }
 
-// sign is the proof for one purpose, which is of no use for another.
+// sign returns the proof for one purpose, useless for any other.
 func (k key) sign(purpose ...string) string {
 	mac := hmac.New(sha256.New, k[:])
-	for _, word := range purpose { // each with its length, so that no two lists are the same bytes
+	for _, word := range purpose { // each with its length: no two lists are the same bytes
 		mac.Write([]byte(strconv.Itoa(len(word)) + ":" + word))
 	}
 	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
 }
 
-// proves reports whether given is the proof. The time that this takes does not tell how much of it is right.
+// proves reports whether given is the proof, in constant time.
 func (k key) proves(given string, purpose ...string) bool {
 	return hmac.Equal([]byte(given), []byte(k.sign(purpose...)))
 }
@@ -40,10 +40,10 @@ func (k key) proves(given string, purpose ...string) bool {
 // root is the path of the application: below it are all pages.
 func (k key) root() string { return "/" + k.sign("pages") + "/" }
 
-// ending is the form that stops a run.
+// ending is the purpose of a stop form.
 func ending(run catalog.Key) []string { return []string{"stop", run.ID, strconv.Itoa(run.Attempt)} }
 
-// split takes an address apart: its proof, and the page that it names. Nothing is unescaped: neither has anything to escape.
+// split separates a URL's path into proof and page. Nothing is unescaped: neither has escapes.
 func split(r *http.Request) (proof, page string) {
 	proof, page, _ = strings.Cut(strings.TrimPrefix(r.URL.EscapedPath(), "/"), "/")
 	return proof, page

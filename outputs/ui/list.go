@@ -17,10 +17,10 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 )
 
-// listed is how many runs a page has.
+// listed is the runs on a page.
 const listed = 50
 
-// states are those that one may choose from.
+// states are the states to filter by.
 var states = []catalog.State{
 	catalog.Queued, catalog.Running, catalog.Complete, catalog.Failed, catalog.Canceled, catalog.Error, catalog.Lost,
 }
@@ -30,7 +30,7 @@ type listing struct {
 	Text, State, Label string
 	States             []catalog.State
 	Rows               []listRow
-	Later              bool   // it does not begin with the newest
+	Later              bool   // it does not start with the newest
 	Newest, Older      string // addresses
 }
 
@@ -41,8 +41,8 @@ type listRow struct {
 	Outputs   int64
 }
 
-// list is a page of runs, the newest first. The next begins after the last of them, wherever that is by then: nothing is
-// counted, and nothing is passed over.
+// list is a page of runs, newest first. The next page starts after the last of them, wherever that is by then: no run is
+// counted or skipped.
 func (s *Server) list(ctx context.Context, r *http.Request) (m made, err error) {
 	values, err := query(r, "text", "state", "label", "after")
 	if err != nil {
@@ -83,12 +83,12 @@ func (s *Server) row(ctx context.Context, run catalog.Run) listRow {
 		row.State, row.Took = going.State, report.Span(going.ElapsedMS)
 		return row
 	}
-	kept, _ := result.ReportOf(run) // without figures where another version wrote it
+	kept, _ := result.ReportOf(run) // without figures if another version wrote it
 	row.Took = report.Span(kept.Usage.WallMS)
 	return row
 }
 
-// filterOf reads what is to be listed.
+// filterOf parses a filter.
 func filterOf(values url.Values) (f catalog.Filter, err error) {
 	f.Text = strings.TrimSpace(values.Get("text"))
 	if state := catalog.State(values.Get("state")); state != "" {
@@ -108,7 +108,7 @@ func filterOf(values url.Values) (f catalog.Filter, err error) {
 	return f, err
 }
 
-// address is that of the list with what is asked for, after a mark.
+// address is the URL of the list with a filter, after a mark.
 func address(values url.Values, after string) string {
 	next := url.Values{}
 	for name, given := range values {
@@ -122,7 +122,7 @@ func address(values url.Values, after string) string {
 	return "./?" + next.Encode()
 }
 
-// encodeMark is where a listing stops: TIME,ATTEMPT,ID.
+// encodeMark is a list position: TIME,ATTEMPT,ID.
 func encodeMark(run catalog.Run) string {
 	return run.CreatedAt.UTC().Format(time.RFC3339Nano) + "," + strconv.Itoa(run.Attempt) + "," + run.ID
 }
@@ -144,7 +144,7 @@ func decodeMark(text string) (mark catalog.Mark, err error) {
 	return mark, refuse(http.StatusBadRequest, fmt.Sprintf("%q is no place in the list; begin with the newest.", text))
 }
 
-// linkTo is the address of a run's page, from any page.
+// linkTo is the URL of a run's page, from any page.
 func linkTo(key catalog.Key) string { return runPage + "?id=" + url.QueryEscape(key.String()) }
 
 func labelsOf(run catalog.Run) string {

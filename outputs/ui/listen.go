@@ -6,7 +6,7 @@ import (
 	"net/netip"
 )
 
-// ErrAddress refuses an address that is not of the loopback.
+// ErrAddress refuses an address that is not on the loopback.
 var ErrAddress = errors.New("give an address of the loopback and a port, as 127.0.0.1:0 or [::1]:8080; from another host come by \"ssh -L\"")
 
 // Listen listens at ADDRESS:PORT, where only programs of this host can connect. Other addresses are refused with ErrAddress.

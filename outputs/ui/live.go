@@ -14,16 +14,16 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 )
 
-// goingShown is how many runs that have not ended are looked at.
+// goingShown is the maximum number of active runs shown.
 const goingShown = 100
 
-// board is what a page, or an event of its stream, tells of all runs that have not ended.
+// board is the data of a page, or of an event, about all active runs.
 type board struct {
 	Count string   `json:"count"`
 	Runs  []moving `json:"runs"`
 }
 
-// moving is one of them, in words.
+// moving is one active run.
 type moving struct {
 	Name      string `json:"name"`
 	Link      string `json:"link"`
@@ -35,7 +35,7 @@ type moving struct {
 	Labels    string `json:"labels"`
 }
 
-// live is the page of what goes on.
+// live is the page of active runs.
 func (s *Server) live(ctx context.Context, r *http.Request) (m made, err error) {
 	if _, err := query(r); err != nil {
 		return m, err
@@ -49,7 +49,7 @@ func (s *Server) live(ctx context.Context, r *http.Request) (m made, err error) 
 	return m, nil
 }
 
-// board looks at what goes on.
+// board reads the active runs.
 func (s *Server) board(ctx context.Context) (b board, err error) {
 	runs, err := s.house.Runs.List(ctx, catalog.Filter{States: []catalog.State{catalog.Running, catalog.Queued}, Limit: goingShown + 1})
 	if err != nil {
@@ -86,24 +86,24 @@ func newMoving(run catalog.Run, going Going) moving {
 	return m
 }
 
-// single is what a page, or an event of its stream, tells of one run that has not ended.
+// single is the data of a page, or of an event, about one active run.
 type single struct {
 	moving
 	Stdout []report.Piece `json:"stdout"`
 	Stderr []report.Piece `json:"stderr"`
 }
 
-// unendedPage is the page of a run that has not ended.
+// unendedPage is the page of an active run.
 type unendedPage struct {
 	single
 	Class, Message, Events string
 	Result                 result.Result
 	CreatedAt              time.Time
 	Here                   bool   // its logs can be read
-	Proof                  string // of the form that stops it; empty where it cannot be stopped from here
+	Proof                  string // of the form that stops it; empty if it cannot be stopped here
 }
 
-// unended is the page of a run that has not ended.
+// unended is the page of an active run.
 func (s *Server) unended(ctx context.Context, run catalog.Run, result result.Result) (m made, err error) {
 	going := s.house.Life.Look(ctx, run)
 	page := unendedPage{
@@ -121,11 +121,11 @@ func (s *Server) unended(ctx context.Context, run catalog.Run, result result.Res
 	return m, nil
 }
 
-// single looks at one run.
+// single reads one run.
 func (s *Server) single(ctx context.Context, run catalog.Run, going Going) (single, error) {
 	one := single{moving: newMoving(run, going)}
 	if !going.Here {
-		return one, nil // what it writes is elsewhere, or nowhere
+		return one, nil // its output is elsewhere, or nowhere
 	}
 	var stdout, stderr tail
 	if err := s.house.Life.Logs(ctx, run, &stdout, &stderr); err != nil {
@@ -135,10 +135,10 @@ func (s *Server) single(ctx context.Context, run catalog.Run, going Going) (sing
 	return one, nil
 }
 
-// tailMax is how much of a stream is shown while it grows, in bytes.
+// tailMax is how much of a growing stream is shown, in bytes.
 const tailMax = 8 << 10
 
-// tail keeps the end of what is written to it.
+// tail keeps the end of what is written.
 type tail struct {
 	kept []byte
 	cut  bool
@@ -152,7 +152,7 @@ func (t *tail) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// String begins with a whole line where something was cut.
+// String starts with a whole line if data was cut.
 func (t *tail) String() string {
 	if at := bytes.IndexByte(t.kept, '\n'); t.cut && at >= 0 {
 		return "…\n" + string(t.kept[at+1:])

@@ -11,15 +11,15 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/report"
 )
 
-// outputsListed is how many outputs a page has.
+// outputsListed is the outputs on a page.
 const outputsListed = 200
 
-// outputList is a page of the outputs of a run.
+// outputList is a page of a run's outputs.
 type outputList struct {
 	Name, Link    string // of the run
 	Rows          []outputRow
-	Later         bool // it does not begin with the first
-	Removed       bool // only digests are left of them
+	Later         bool // it does not start with the first
+	Removed       bool // only their digests are left
 	First, Onward string
 }
 
@@ -30,7 +30,7 @@ type outputRow struct {
 	Partial bool
 }
 
-// outputs is a page of all outputs of a run that has ended, in the order of their paths. Those before it are read too.
+// outputs is a page of all outputs of an ended run, sorted by path. Those before the page are read too.
 func (s *Server) outputs(ctx context.Context, r *http.Request) (m made, err error) {
 	values, err := query(r, "id", "after")
 	if err != nil {
@@ -69,7 +69,7 @@ func newOutputList(run catalog.Run, after string) outputList {
 	}
 }
 
-// linkToOutputs is the address of a run's outputs after a path, from any page.
+// linkToOutputs is the URL of a run's outputs after a path, from any page.
 func linkToOutputs(key catalog.Key, after string) string {
 	values := url.Values{"id": {key.String()}}
 	if after != "" {

@@ -16,7 +16,7 @@ import (
 //go:embed *.html ui.css live.js
 var files embed.FS
 
-// The pages, as their addresses name them below the proof. There are no others: whatever else a path holds names nothing.
+// The pages, as URLs name them after the proof. There are no others.
 const (
 	listPage     = ""
 	runPage      = "run"
@@ -43,7 +43,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// answer calls what a page is made by. Nothing was written where it returns an error.
+// answer calls the function of a page. If it returns an error, nothing was written.
 func (s *Server) answer(w http.ResponseWriter, r *http.Request) error {
 	_, page := split(r)
 	switch page {
@@ -69,16 +69,16 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request) error {
 	return refuse(http.StatusNotFound, "There is no such page.")
 }
 
-// made is a page that was made: what of a site it uses, and how it is written.
+// made is a finished page: what of a site it uses, and how it is written.
 type made struct {
-	name   string // of the link that leads here, where every page has one
+	name   string // of this page's link, if every page has it
 	tools  any
-	events string       // the stream that its script reads, if it has one
+	events string       // the stream that its script reads, if any
 	links  report.Links // of the run that it is about
 	write  func(site report.Site, to *bytes.Buffer) error
 }
 
-// place is a link that every page has.
+// place is a link on every page.
 type place struct {
 	Name, Address string
 	Here          bool // it is this very page
@@ -88,7 +88,7 @@ func (s *Server) top(page string) []place {
 	return []place{{"Runs", s.key.root(), page == "Runs"}, {"Going on", s.key.root() + livePage, page == "Going on"}}
 }
 
-// page makes a page, and answers with it once it is whole. There are a few at a time: a page has some megabytes at most.
+// page renders a page and sends it once it is complete. A few run at a time: a page has some megabytes at most.
 func (s *Server) page(w http.ResponseWriter, r *http.Request, make func(context.Context, *http.Request) (made, error)) error {
 	ctx, cancel := context.WithTimeout(r.Context(), pagePatience)
 	defer cancel()
@@ -126,15 +126,15 @@ func (s *Server) send(w http.ResponseWriter, status int, m made) error {
 	s.allow(w.Header(), style, m.events)
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.WriteHeader(status)
-	_, _ = page.WriteTo(w) // a client that is gone
+	_, _ = page.WriteTo(w) // client disconnected
 	return nil
 }
 
-// fail answers with a sentence. A request that has no proof gets no page, which would have the proof in its links.
+// fail answers with a sentence. A request without a proof gets no page, since its links would contain the proof.
 func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	status, why := s.explain(err)
 	if r.Context().Err() != nil {
-		return // it is gone, or we are
+		return // client gone, or shutdown
 	}
 	if proof, _ := split(r); r.Host != s.host || !s.key.proves(proof, "pages") {
 		http.Error(w, why, status)
@@ -147,7 +147,7 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	}
 }
 
-// explain is a status and a sentence for an error.
+// explain is a status and a sentence.
 func (s *Server) explain(err error) (int, string) {
 	var refused refusal
 	switch {
@@ -164,13 +164,13 @@ func (s *Server) explain(err error) (int, string) {
 	return http.StatusInternalServerError, "This did not work: " + err.Error() + "."
 }
 
-// script is the one that a policy allows.
+// script is the one the policy allows.
 func script(w http.ResponseWriter) error {
 	js, err := files.ReadFile("live.js")
 	if err != nil {
 		return err
 	}
 	w.Header().Set("Content-Type", "text/javascript; charset=utf-8")
-	_, _ = w.Write(js) // a client that is gone
+	_, _ = w.Write(js) // client disconnected
 	return nil
 }

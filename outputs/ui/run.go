@@ -12,7 +12,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 )
 
-// tools are what the page of a run has besides those of a report.
+// tools are the additions of a run's page to those of a report.
 type tools struct {
 	Name     string
 	Attempts []link // the others
@@ -20,7 +20,7 @@ type tools struct {
 
 type link struct{ Name, Address string }
 
-// run is the page of a run: that of report where it has ended, else one that tells how it is doing.
+// run is the page of a run: a report if it has ended, else its current status.
 func (s *Server) run(ctx context.Context, r *http.Request) (m made, err error) {
 	values, err := query(r, "id")
 	if err != nil {
@@ -47,7 +47,7 @@ func (s *Server) run(ctx context.Context, r *http.Request) (m made, err error) {
 	return m, nil
 }
 
-// attemptsShown is how many attempts of an analysis are linked, the newest first.
+// attemptsShown is the maximum number of attempts linked, newest first.
 const attemptsShown = 10
 
 func (s *Server) attempts(ctx context.Context, key catalog.Key) (others []link, err error) {
@@ -60,7 +60,7 @@ func (s *Server) attempts(ctx context.Context, key catalog.Key) (others []link, 
 	return others, err
 }
 
-// against is the page of two runs.
+// against compares two runs.
 func (s *Server) against(ctx context.Context, r *http.Request) (m made, err error) {
 	values, err := query(r, "id", "with")
 	if err != nil {
@@ -90,7 +90,7 @@ func (s *Server) ended(ctx context.Context, name string) (result.Result, error) 
 	return result, err
 }
 
-// reading are the blobs for those who read them until ctx ends.
+// reading returns the blobs, readable until ctx ends.
 func (s *Server) reading(ctx context.Context) report.Blobs {
 	return reader(func(sha256 string) (io.ReadCloser, error) { return s.house.Files.Open(ctx, sha256) })
 }

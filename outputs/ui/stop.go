@@ -9,10 +9,10 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 )
 
-// stopPatience is how long whoever stops a run waits for its end before they see its page.
+// stopPatience is how long the answer to a stop request waits for the end of the run.
 const stopPatience = 8 * time.Second
 
-// formRun is the run that a form names, by its whole name.
+// formRun returns a form's run, by its full name.
 func formRun(r *http.Request) (key catalog.Key, err error) {
 	r.Body = http.MaxBytesReader(nil, r.Body, formMax)
 	if err := r.ParseForm(); err != nil {
@@ -28,7 +28,7 @@ func formRun(r *http.Request) (key catalog.Key, err error) {
 	return catalog.Key{ID: name.ID, Attempt: name.Attempt}, nil
 }
 
-// stop ends a run as `scidex-oci stop` does, and shows it.
+// stop ends a run as `scidex-oci stop` does; shows it.
 func (s *Server) stop(w http.ResponseWriter, r *http.Request) error {
 	key, err := formRun(r)
 	if err != nil {

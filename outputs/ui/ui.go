@@ -1,14 +1,14 @@
-// Package ui is a web application on this host's loopback for one person: the runs of a catalog as pages, those that go on
-// as they go on, and a way to end them. It shows what anybody's analyses have left, to a browser that other pages and other
-// people's programs reach too:
+// Package ui is a web application on this host's loopback for one person: it shows the runs of a catalog, follows active
+// runs and stops them. It shows the files of untrusted analyses in a browser that other pages and other users' programs
+// reach too:
 //
-//   - whoever asks proves by the address that they were given it (key.go), and guards (guard.go) refuse what a browser
-//     asks for somebody else;
-//   - pages are those of outputs/report, of which nothing executes, and the policy of each page names the one script that
-//     may (header.go);
-//   - contents of outputs leave as downloads and are never shown (download.go).
+//   - the URL proves that the client was given it (key.go), and guards (guard.go) refuse requests that other sites make
+//     the browser send;
+//   - pages are those of outputs/report, which execute nothing; each page's policy names the one script that may run
+//     (header.go);
+//   - contents of outputs are downloads and are never shown (download.go).
 //
-// docs/ui.md tells what it protects from, and docs/adr/0029 why in this way.
+// docs/ui.md says what it protects against, docs/adr/0029 why.
 package ui
 
 import (
@@ -27,85 +27,85 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 )
 
-// Runs are what the pages list and tell.
+// Runs is the source of the runs.
 type Runs interface {
-	// List is that of the catalog, with runs as they are to be shown.
+	// List is that of the catalog, with runs prepared for display.
 	List(ctx context.Context, filter catalog.Filter) ([]catalog.Run, error)
 	// Find is that of the catalog.
 	Find(ctx context.Context, name string) (catalog.Run, error)
-	// Result is what the page of a run tells.
+	// Result is what the page of a run shows.
 	Result(ctx context.Context, run catalog.Run) (result.Result, error)
 }
 
-// Files are outputs and their contents.
+// Files reads outputs and contents.
 type Files interface {
 	// Outputs is that of the catalog.
 	Outputs(ctx context.Context, key catalog.Key, yield func(outputs.Entry) bool) error
 	// Output is that of the catalog.
 	Output(ctx context.Context, key catalog.Key, path []byte) (outputs.Entry, error)
-	// Open is that of a blob store: the read that reaches the end returns an error other than io.EOF where the contents are
-	// not those of the digest.
+	// Open is that of a blob store: the read that reaches the end returns an error other than io.EOF if the contents do not
+	// match the digest.
 	Open(ctx context.Context, sha256 string) (io.ReadCloser, error)
 }
 
-// Life is what can be seen of runs that have not ended, and done to them.
+// Life watches and stops runs that have not ended.
 type Life interface {
-	// Look tells how a run is doing at this moment.
+	// Look returns the current status of a run.
 	Look(ctx context.Context, run catalog.Run) Going
-	// Logs writes what there is so far of a run's standard output and standard error.
+	// Logs writes a run's standard output and standard error so far.
 	Logs(ctx context.Context, run catalog.Run, stdout, stderr io.Writer) error
-	// Stop asks a run to end, and waits for that as long as ctx lasts. An error says why it cannot be asked.
+	// Stop requests the end of a run and waits for it until ctx ends. An error says why it cannot.
 	Stop(ctx context.Context, run catalog.Run) error
 }
 
-// Going is a run that has not ended.
+// Going is an active run.
 type Going struct {
-	State     string // in words, as `ls` says it
-	Here      bool   // it lives on this host, and can be stopped from here
+	State     string // as `ls` words it
+	Here      bool   // it runs on this host and can be stopped from here
 	ElapsedMS int64
-	Use       *Use // nil where no control group counts
+	Use       *Use // nil without a control group
 }
 
-// Use is what a run uses at this moment.
+// Use is what a run uses now.
 type Use struct{ CPUMS, MemoryBytes, Processes int64 }
 
-// House is all that the application works on.
+// House holds the stores of the application.
 type House struct {
 	Runs  Runs
 	Files Files
 	Life  Life
 }
 
-// Bounds on what one may ask at a time. Whoever asks has the address, or is refused early.
+// Limits on requests. A client without the proof is refused early.
 const (
 	connectionsMax = 64
 	headerMax      = 16 << 10 // bytes; net/http adds 4 KiB
 	formMax        = 4 << 10  // bytes
-	pagesAtOnce    = 4        // that are being made
+	pagesAtOnce    = 4        // rendered at a time
 	streamsMax     = 16
 
 	headerPatience = 5 * time.Second
 	readPatience   = 10 * time.Second
-	pagePatience   = 10 * time.Second // to make one
+	pagePatience   = 10 * time.Second // to render
 	writePatience  = 30 * time.Second // for a page, or a part of a download
 	idlePatience   = 2 * time.Minute
-	farewell       = 3 * time.Second // for what is being answered when the end comes
+	farewell       = 3 * time.Second // for answers in progress at shutdown
 )
 
 // Server is the application on one listener.
 type Server struct {
 	house    House
 	listener net.Listener
-	host     string // as a browser names it
+	host     string // as in a browser's URL
 	key      key
 	log      *slog.Logger
 	guards   []guard
 	pages    chan struct{}
 	streams  chan struct{}
-	tick     time.Duration // from one look at what goes on to the next
+	tick     time.Duration // between two reads of the active runs
 }
 
-// New makes a server for a listener, which must be one of the loopback. It answers from Serve on.
+// New makes a server for a listener, which must be on the loopback. Serve starts it.
 func New(listener net.Listener, house House, log *slog.Logger) *Server {
 	return &Server{
 		house: house, listener: listener, host: hostOf(listener.Addr()), key: newKey(), log: log, guards: guards(),
@@ -113,7 +113,7 @@ func New(listener net.Listener, house House, log *slog.Logger) *Server {
 	}
 }
 
-// hostOf is the address as the header Host has it: without the port where that is the scheme's own (RFC 9110, 7.2).
+// hostOf is the address as in the header Host: without the scheme's default port (RFC 9110, 7.2).
 func hostOf(address net.Addr) string {
 	host := address.String()
 	if tcp, ok := address.(*net.TCPAddr); ok && tcp.Port == 80 {
@@ -122,17 +122,17 @@ func hostOf(address net.Addr) string {
 	return host
 }
 
-// URL is the address to open. Whoever has it may do all that the application can.
+// URL is the address to open. It gives full access to the application.
 func (s *Server) URL() string { return "http://" + s.host + s.key.root() }
 
-// Serve answers until ctx ends, and then ends whatever is being answered. It closes the listener, and leaves nothing running.
+// Serve answers until ctx ends, then ends open requests. It closes the listener and leaves nothing running.
 func (s *Server) Serve(ctx context.Context) error {
 	base, end := context.WithCancel(ctx)
 	defer end()
 	server := &http.Server{
 		Handler: s, BaseContext: func(net.Listener) context.Context { return base },
 		ReadHeaderTimeout: headerPatience, ReadTimeout: readPatience, WriteTimeout: writePatience, IdleTimeout: idlePatience,
-		DisableGeneralOptionsHandler: true, MaxHeaderBytes: headerMax, ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelDebug), // what a client did wrong
+		DisableGeneralOptionsHandler: true, MaxHeaderBytes: headerMax, ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelDebug), // client errors
 	}
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(netutil.LimitListener(s.listener, connectionsMax)) }()

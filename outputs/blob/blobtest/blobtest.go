@@ -1,4 +1,4 @@
-// Package blobtest is what every blob store has to do, wherever its blobs are.
+// Package blobtest is the conformance suite of blob stores.
 package blobtest
 
 import (
@@ -18,12 +18,12 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/blob"
 )
 
-// Fixture is a fresh store, and what is done to it behind its back.
+// Fixture is a fresh store and functions that tamper with it.
 type Fixture struct {
 	Store *blob.Store
-	// Another opens it once more, as another host does; where it is a directory, as another process.
+	// Another opens it again, as another host does; for a directory, as another process.
 	Another func(t testing.TB) *blob.Store
-	// Damage exchanges the content of a blob where it is kept, and Age makes it as old as that.
+	// Damage replaces the content of a stored blob; Age makes it that old.
 	Damage func(t testing.TB, sha256, content string)
 	Age    func(t testing.TB, sha256 string, age time.Duration)
 }
@@ -62,7 +62,7 @@ func Must(t testing.TB, err error) {
 	}
 }
 
-// Digest is that of a content.
+// Digest is a SHA-256 in hex.
 func Digest(content string) string {
 	sum := sha256.Sum256([]byte(content))
 	return hex.EncodeToString(sum[:])
@@ -99,7 +99,7 @@ func Digests(contents ...string) (all []string) {
 	return all
 }
 
-// Forget removes what the store has on this host beside the blobs that it keeps.
+// Forget removes the store's local files except the blobs.
 func Forget(t testing.TB, s *blob.Store) {
 	t.Helper()
 	Must(t, s.EmptyCache(func() (func(string) bool, error) { return nil, nil }))
@@ -155,7 +155,7 @@ func missing(t *testing.T, f Fixture) {
 	}
 }
 
-// What is damaged is told by its reader, and put right by whoever publishes the content again.
+// Readers detect damage, and publishing the content again repairs it.
 func damaged(t *testing.T, f Fixture) {
 	for name, content := range map[string]string{"same size": "another", "shorter": "a", "longer": "content and more"} {
 		Put(t, f.Store, "content")
@@ -174,7 +174,7 @@ func damaged(t *testing.T, f Fixture) {
 	}
 }
 
-// replaced: who has the right content mends a blob with it.
+// replaced: a blob is repaired by its content.
 func replaced(t *testing.T, f Fixture) {
 	for name, content := range map[string]string{"same size": "another", "shorter": "a", "longer": "content and more"} {
 		Put(t, f.Store, "content")
@@ -186,7 +186,7 @@ func replaced(t *testing.T, f Fixture) {
 	}
 }
 
-// repair mends what is damaged or missing from a copy, and from nothing else.
+// repair restores damaged and missing blobs from a copy only.
 func repair(t *testing.T, f Fixture) {
 	content := strings.Repeat("x", 200<<10)
 	sum := Digest(content)
@@ -284,7 +284,7 @@ func walkAndRemove(t *testing.T, f Fixture) {
 	if len(found) != 4 {
 		t.Fatalf("%d found", len(found))
 	}
-	for range 2 { // what is not there is no error
+	for range 2 { // a missing one is no error
 		_, err := f.Store.Remove(t.Context(), found, time.Now().Add(-24*time.Hour))
 		Must(t, err)
 	}
@@ -296,7 +296,7 @@ func walkAndRemove(t *testing.T, f Fixture) {
 	}
 }
 
-// What was published again since it was found old is not removed; in a directory a lock is for that.
+// A blob published again since it was found old is not removed; a directory has a lock for that.
 func young(t *testing.T, f Fixture) {
 	if !f.Store.Shared() {
 		t.Skip("a directory has a lock between publication and removal, see TestPublishKeepsSweepOut")
@@ -311,7 +311,7 @@ func young(t *testing.T, f Fixture) {
 	}
 }
 
-// Hosts remove and use the same old blobs at the same time: what Keep has vouched for is there afterwards.
+// Hosts remove and use the same old blobs at the same time: what Keep has confirmed is there afterwards.
 func usedAgain(t *testing.T, f Fixture) {
 	if !f.Store.Shared() {
 		t.Skip("a directory has a lock between publication and removal, see TestPublishKeepsSweepOut")

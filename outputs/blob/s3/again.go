@@ -11,9 +11,9 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/blob"
 )
 
-// once is what a request sends, of so many bytes. It cannot be set back, so that the client sends it once: where an answer comes before all
-// was sent, the connection may go on reading it for a moment (net/http), while the client's next try read from it as well. Where
-// there is nothing to read the client has to see that.
+// once is a request body of a given size. It is no io.Seeker, so that the client sends it once: if an answer comes before
+// the whole body was sent, the connection may still read it for a moment (net/http), while the client's retry reads it as
+// well. An empty body must look empty to the client.
 func once(r io.Reader, size int64) io.Reader {
 	if size == 0 {
 		return bytes.NewReader(nil)
@@ -21,7 +21,7 @@ func once(r io.Reader, size int64) io.Reader {
 	return struct{ io.Reader }{r}
 }
 
-// again makes a request whose body is made anew for each try, up to tries times, while it fails in a way that may pass.
+// again makes a request with a new body for each try, up to tries times, while it fails with a transient error.
 func again(ctx context.Context, request func() error) error {
 	const shortest, longest = 200 * time.Millisecond, time.Second
 	for n, wait := 1, shortest; ; n, wait = n+1, min(2*wait, longest) {

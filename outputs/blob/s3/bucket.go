@@ -1,5 +1,5 @@
-// Package s3 keeps the blobs of a store in a bucket, of which several hosts may be users at once. A blob is the object
-// <prefix>/sha256/<hex>; catalog_id names the catalog that the bucket belongs to; what is below gc/ tells of removals
+// Package s3 keeps the blobs of a store in a bucket, which several hosts may share. A blob is the object
+// <prefix>/sha256/<hex>; catalog_id names the catalog that the bucket belongs to; gc/ holds records of removals
 // (docs/adr/0025).
 package s3
 
@@ -22,15 +22,15 @@ import (
 type Bucket struct {
 	Location
 	client minio.Core
-	slow   minio.Core // for requests that are answered when all of a large object is written
+	slow   minio.Core // for requests answered only once a large object is written
 }
 
 var _ blob.Remote = (*Bucket)(nil)
 
-// tries is how often a request is made that fails in a way that may pass, 0.2 to 1 s apart.
+// tries is the maximum number of tries after transient errors, 0.2 to 1 s apart.
 const tries = 3
 
-// Open makes a client of a bucket. It asks the server nothing.
+// Open makes a client of a bucket. It sends no request.
 func Open(l Location) (*Bucket, error) {
 	c, err := configFor(l)
 	if err != nil {
@@ -47,14 +47,14 @@ func Open(l Location) (*Bucket, error) {
 	return &Bucket{l, *client, *slow}, nil
 }
 
-// client makes a client that waits so long for each answer.
+// client makes a client with a timeout for each answer.
 func (c config) client(answer time.Duration) (*minio.Core, error) {
 	return minio.NewCore(c.host, &minio.Options{
 		Creds: c.creds, Secure: c.secure, Region: c.region, MaxRetries: tries, Transport: transport(dial, answer),
 	})
 }
 
-// blobsBelow is where blobs are.
+// blobsBelow is blobs' prefix.
 const blobsBelow = "sha256/"
 
 func (b *Bucket) blobKey(sha256 string) string { return b.key(blobsBelow + sha256) }
@@ -74,7 +74,7 @@ func (b *Bucket) Open(ctx context.Context, sha256 string) (io.ReadCloser, error)
 	return reading{b, sha256, body}, nil
 }
 
-// reading explains what breaks a read off.
+// reading explains read errors.
 type reading struct {
 	*Bucket
 	sha256 string
@@ -89,7 +89,7 @@ func (r reading) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Size asks for the size of a blob.
+// Size requests the size of a blob.
 func (b *Bucket) Size(ctx context.Context, sha256 string) (int64, error) {
 	info, err := b.stat(ctx, sha256)
 	return info.Size, err
@@ -103,14 +103,14 @@ func (b *Bucket) stat(ctx context.Context, sha256 string) (blob.Found, error) {
 	return blob.Found{SHA256: sha256, Size: info.Size, Modified: info.LastModified}, nil
 }
 
-// Walk lists what may be blobs.
+// Walk lists possible blobs.
 func (b *Bucket) Walk(ctx context.Context, yield func(blob.Found) bool) error {
 	return b.list(ctx, blobsBelow, func(name string, o minio.ObjectInfo) bool {
 		return yield(blob.Found{SHA256: name, Size: o.Size, Modified: o.LastModified})
 	})
 }
 
-// list yields the objects below the prefix whose names begin with below, and what follows it in their names.
+// list yields the objects below the prefix whose names start with below, with the rest of their names.
 func (b *Bucket) list(ctx context.Context, below string, yield func(name string, o minio.ObjectInfo) bool) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -139,8 +139,8 @@ func (b *Bucket) CatalogID(ctx context.Context) (string, error) {
 
 const idName = "catalog_id"
 
-// SetCatalogID writes the object catalog_id where there is none. Of several who do so at once a server that knows
-// If-None-Match lets one win; the caller reads what has become of it.
+// SetCatalogID writes the object catalog_id if there is none. Of concurrent calls a server that supports If-None-Match lets
+// one win; the caller reads the result.
 func (b *Bucket) SetCatalogID(ctx context.Context, id string) error {
 	there, err := b.CatalogID(ctx)
 	if err != nil || there != "" {
@@ -156,7 +156,7 @@ func (b *Bucket) SetCatalogID(ctx context.Context, id string) error {
 	return err
 }
 
-// haveCatalogID fails for a moment while the one that another host writes is not to be read yet.
+// haveCatalogID fails as transient while the one of another host is not readable yet.
 func (b *Bucket) haveCatalogID(ctx context.Context) error {
 	id, err := b.CatalogID(ctx)
 	if err == nil && id == "" {
@@ -165,20 +165,20 @@ func (b *Bucket) haveCatalogID(ctx context.Context) error {
 	return err
 }
 
-// ChangeCatalogID writes another identity over the one that is there.
+// ChangeCatalogID replaces the identity.
 func (b *Bucket) ChangeCatalogID(ctx context.Context, id string) error {
 	return b.writeID(ctx, id, minio.PutObjectOptions{})
 }
 
-// writeID writes the object catalog_id and reads it back: a server that keeps something else of it would not keep blobs either.
-// What it has made of it is removed, so that the prefix is as it was before.
+// writeID writes the object catalog_id and reads it back: a server that alters it would not keep blobs either. The altered
+// object is removed, so that the prefix is as before.
 func (b *Bucket) writeID(ctx context.Context, id string, options minio.PutObjectOptions) error {
 	if err := b.write(ctx, idName, []byte(id+"\n"), options); err != nil {
 		return err
 	}
 	content, err := b.read(ctx, idName)
 	got := string(content)
-	if err != nil || got == id+"\n" || !strings.Contains(got, id) { // of another id the caller says whose it is
+	if err != nil || got == id+"\n" || !strings.Contains(got, id) { // for another id the caller names its owner
 		return err
 	}
 	return errors.Join(

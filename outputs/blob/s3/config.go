@@ -13,7 +13,7 @@ import (
 	"gopkg.in/ini.v1"
 )
 
-// config is what the environment and the shared files of AWS say, and the URL before them.
+// config is from the URL, then the environment and the shared files of AWS.
 type config struct {
 	host   string
 	secure bool
@@ -21,7 +21,7 @@ type config struct {
 	creds  *credentials.Credentials
 }
 
-// defaultRegion is what servers take that know no regions.
+// defaultRegion is accepted by servers without regions.
 const defaultRegion = "us-east-1"
 
 func configFor(l Location) (c config, err error) {
@@ -41,7 +41,7 @@ func configFor(l Location) (c config, err error) {
 	return c, err
 }
 
-// credentialsOf looks where AWS' own tools look, but asks no service on the network unless the environment names one.
+// credentialsOf searches where AWS' own tools do, but uses a network service only if the environment names one.
 func credentialsOf() (*credentials.Credentials, error) {
 	providers := []credentials.Provider{&credentials.EnvAWS{}, &credentials.FileAWSCredentials{}}
 	for _, name := range []string{"AWS_WEB_IDENTITY_TOKEN_FILE", "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI", "AWS_CONTAINER_CREDENTIALS_FULL_URI"} {
@@ -58,7 +58,7 @@ func credentialsOf() (*credentials.Credentials, error) {
 	return creds, nil
 }
 
-// sharedProfile reads the profile of the shared config file. A file that is not there has none.
+// sharedProfile reads the profile of the shared config file. A missing file has none.
 func sharedProfile() (func(key string) string, error) {
 	path := os.Getenv("AWS_CONFIG_FILE")
 	if path == "" {
@@ -68,7 +68,7 @@ func sharedProfile() (func(key string) string, error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		return func(string) string { return "" }, nil
 	}
-	if err != nil { // its text is not shown: it may hold secrets
+	if err != nil { // its text is hidden: it may have secrets
 		return nil, fmt.Errorf("%s: it cannot be read as a configuration of AWS", path)
 	}
 	name := cmp.Or(os.Getenv("AWS_PROFILE"), "default")

@@ -14,8 +14,8 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/blob"
 )
 
-// failure is what went wrong with a request, in a sentence. It wraps the cause, and what that means: fs.ErrNotExist for
-// an object that is not there, blob.ErrPasses where another try may help.
+// failure explains a failed request in a sentence. It wraps the cause and its meaning: fs.ErrNotExist for a missing object,
+// blob.ErrPasses for a transient error.
 type failure struct {
 	text  string
 	cause error
@@ -25,7 +25,7 @@ type failure struct {
 func (f *failure) Error() string   { return f.text }
 func (f *failure) Unwrap() []error { return []error{f.cause, f.means} }
 
-// explain says what an error of a request about something means.
+// explain returns the meaning of an error of a request.
 func (b *Bucket) explain(about string, err error) error {
 	if errors.Is(err, context.Canceled) {
 		return fmt.Errorf("blob store %s: %s: %w", b, about, err)
@@ -41,7 +41,7 @@ func (b *Bucket) explain(about string, err error) error {
 	return &failure{fmt.Sprintf("blob store %s: %s: %s", b, about, what(b, answer)), err, means}
 }
 
-// explained is explain for what may have gone well.
+// explained is explain for an err that may be nil.
 func (b *Bucket) explained(about string, err error) error {
 	if err == nil {
 		return nil
@@ -49,7 +49,7 @@ func (b *Bucket) explained(about string, err error) error {
 	return b.explain(about, err)
 }
 
-// unreachable is for what came of no answer. The text of a network error names hosts and ports, and no secrets.
+// unreachable is for a lack of answer. The text of a network error names hosts and ports, and no secrets.
 func (b *Bucket) unreachable(about string, err error) error {
 	var network net.Error
 	if errors.As(err, &network) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) || errors.Is(err, context.DeadlineExceeded) {
@@ -58,7 +58,7 @@ func (b *Bucket) unreachable(about string, err error) error {
 	return fmt.Errorf("blob store %s: %s: %w", b, about, err)
 }
 
-// plain leaves out the URL of a request, which is signed where an object has a policy of its own.
+// plain omits the URL of a request, which is signed if the object has its own policy.
 func plain(err error) error {
 	for {
 		inner := errors.Unwrap(err)
@@ -81,7 +81,7 @@ func says(format string) wording {
 	}
 }
 
-// meaning tells an answer's sentence and what it is.
+// meaning returns an answer's sentence and error.
 func meaning(answer minio.ErrorResponse) (wording, error) {
 	switch answer.Code {
 	case minio.NoSuchKey:
@@ -106,7 +106,7 @@ func meaning(answer minio.ErrorResponse) (wording, error) {
 	if answer.StatusCode == http.StatusTooManyRequests || answer.StatusCode >= http.StatusInternalServerError {
 		return says("the server of bucket %q is not ready"), blob.ErrPasses
 	}
-	if answer.StatusCode == http.StatusConflict { // such as OperationAborted; versitygw's ExistingObjectIsDirectory beside a removal
+	if answer.StatusCode == http.StatusConflict { // such as OperationAborted; versitygw's ExistingObjectIsDirectory during a removal
 		return says("another request is changing the same name in bucket %q"), blob.ErrPasses
 	}
 	if answer.Code == "XAmzContentSHA256Mismatch" || answer.Code == "BadDigest" {

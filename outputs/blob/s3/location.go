@@ -11,19 +11,19 @@ import (
 	"github.com/minio/minio-go/v7/pkg/s3utils"
 )
 
-// prefixMost leaves room for the longest name below a prefix: a key has 1,024 bytes at most.
+// prefixMost leaves room for the longest name below a prefix: a key has at most 1,024 bytes.
 const prefixMost = 900
 
-// Location is what s3://BUCKET/PREFIX?endpoint=URL&region=NAME names. The prefix is taken as it stands, without
-// percent-decoding, as other tools do.
+// Location is a parsed s3://BUCKET/PREFIX?endpoint=URL&region=NAME. The prefix is taken literally, without percent-decoding,
+// as other tools do.
 type Location struct {
 	Bucket   string
-	Prefix   string // without slashes at its ends; "" for none
-	Endpoint string // "": as the environment and the shared files say
+	Prefix   string // without outer slashes; "" for none
+	Endpoint string // "": from the environment and the shared files
 	Region   string // the same
 }
 
-// ParseLocation reads a URL. Its errors show nothing of it that may be secret.
+// ParseLocation parses a URL. Its errors show no part that may be secret.
 func ParseLocation(text string) (l Location, err error) {
 	rest, ok := strings.CutPrefix(text, "s3://")
 	if !ok {
@@ -31,7 +31,7 @@ func ParseLocation(text string) (l Location, err error) {
 	}
 	rest, query, _ := strings.Cut(rest, "?")
 	l.Bucket, l.Prefix, _ = strings.Cut(rest, "/")
-	if strings.ContainsAny(l.Bucket, "@:") { // with a secret that has a slash the @ may be far behind
+	if strings.ContainsAny(l.Bucket, "@:") { // if a secret has a slash the @ may be far behind
 		return Location{}, errors.New("a URL of S3 holds no credentials: give them as AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or in a profile")
 	}
 	if err := s3utils.CheckValidBucketNameStrict(l.Bucket); err != nil {
@@ -44,7 +44,7 @@ func ParseLocation(text string) (l Location, err error) {
 	return l, l.readQuery(query)
 }
 
-// readQuery takes endpoint and region.
+// readQuery reads endpoint and region.
 func (l *Location) readQuery(query string) error {
 	values, err := url.ParseQuery(query)
 	if err != nil {
@@ -67,7 +67,7 @@ func (l *Location) readQuery(query string) error {
 	return err
 }
 
-// checkPrefix refuses what servers take for another name than it is, or no tool could type.
+// checkPrefix refuses prefixes that servers rewrite or that cannot be typed.
 func checkPrefix(prefix string) error {
 	if len(prefix) > prefixMost || !utf8.ValidString(prefix) || strings.ContainsFunc(prefix, unicode.IsControl) {
 		return fmt.Errorf("the prefix has to be UTF-8 of at most %d bytes without control characters", prefixMost)
@@ -92,7 +92,7 @@ func splitEndpoint(endpoint string) (host string, secure bool, err error) {
 	return u.Host, u.Scheme == "https", nil
 }
 
-// String is the URL without what follows ?.
+// String is the URL without its query.
 func (l Location) String() string {
 	if l.Prefix == "" {
 		return "s3://" + l.Bucket

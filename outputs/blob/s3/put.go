@@ -23,20 +23,20 @@ import (
 )
 
 const (
-	// parallel requests are made at once.
+	// parallel bounds parallel requests.
 	parallel = 16
-	// partSize is the size of the parts, in bytes, in which an object is put that is larger. With 10,000 parts, which is
-	// the most, an object may have 640 GB.
+	// partSize is the part size, in bytes, of a multipart upload, used for larger objects. With 10,000 parts, the maximum,
+	// an object may have 640 GB.
 	partSize = 64 << 20
-	// partsAtOnce are put in parallel.
+	// partsAtOnce limits parallel parts.
 	partsAtOnce = 4
-	// smallBlob is the size, in bytes, up to which a blob is put without asking for it first.
+	// smallBlob is the size, in bytes, up to which a blob is uploaded without a HEAD first.
 	smallBlob = 128 << 10
-	// young is how old an object may be that is relied on as it is. Nothing is removed that has not twice this age.
+	// young is the maximum age of an object that is used as it is. Nothing is removed before twice this age.
 	young = 12 * time.Hour
 )
 
-// Keep puts what is missing, or so old that another host may be about to remove it.
+// Keep uploads blobs that are missing, or so old that another host may remove them.
 func (b *Bucket) Keep(ctx context.Context, digests []string, local func(string) (*os.File, error), kept func()) error {
 	for {
 		began := time.Now()
@@ -54,7 +54,7 @@ func (b *Bucket) Keep(ctx context.Context, digests []string, local func(string) 
 		if before.last == after.last {
 			return b.spared(ctx, after, digests)
 		}
-		// A removal ended meanwhile, which may have taken what was still there when it was looked for.
+		// A removal ended meanwhile, which may have removed what this had found.
 	}
 }
 
@@ -70,8 +70,8 @@ func (b *Bucket) keepEach(ctx context.Context, digests []string, local func(stri
 	return cmp.Or(group.Wait(), ctx.Err())
 }
 
-// keep puts what is small without a question, which takes as long, and leaves a larger object alone that is young and has
-// the size and the checksum of the file here.
+// keep uploads a small file without a HEAD, which takes as long, and skips a larger object that is young and has the size
+// and checksum of the local file.
 func (b *Bucket) keep(ctx context.Context, digest string, local func(string) (*os.File, error), kept func()) error {
 	f, err := local(digest)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -98,7 +98,7 @@ func (b *Bucket) keep(ctx context.Context, digest string, local func(string) (*o
 	return nil
 }
 
-// whole reports whether an object is young and, by what the server says of it, of the content of the file here.
+// whole reports whether an object is young and, by the server's metadata, has the content of the local file.
 func (b *Bucket) whole(ctx context.Context, digest string, f *os.File, size int64) (bool, error) {
 	there, err := b.client.StatObject(ctx, b.Bucket, b.blobKey(digest), minio.StatObjectOptions{Checksum: true})
 	if err != nil {
@@ -118,9 +118,9 @@ func (b *Bucket) whole(ctx context.Context, digest string, f *os.File, size int6
 	return err == nil && there.ChecksumSHA256 == "" && tag == strings.Trim(there.ETag, `"`), err
 }
 
-// tagOf is the ETag that S3 gives to what put writes, where it does not encrypt it with a key of its own.
+// tagOf is the ETag that S3 gives to the objects of put, unless it encrypts them with its own key.
 func tagOf(f io.ReaderAt, size int64) (string, error) {
-	all := md5.New() // it tells damage, not fraud
+	all := md5.New() // against damage, not fraud
 	if size <= partSize {
 		_, err := io.Copy(all, io.NewSectionReader(f, 0, size))
 		return hex.EncodeToString(all.Sum(nil)), err
@@ -136,7 +136,7 @@ func tagOf(f io.ReaderAt, size int64) (string, error) {
 	return fmt.Sprintf("%x-%d", all.Sum(nil), n), nil
 }
 
-// refresh makes an object young of which there is no file here: the server copies it onto itself.
+// refresh makes an object young that has no local file: the server copies it onto itself.
 func (b *Bucket) refresh(ctx context.Context, digest string) error {
 	there, err := b.stat(ctx, digest)
 	if err != nil || time.Since(there.Modified) < young {
@@ -172,7 +172,7 @@ func (b *Bucket) put(ctx context.Context, digest string, f *os.File, size int64)
 	return b.putParts(ctx, digest, f, size)
 }
 
-// checksumHeader is kept with the object by servers that know it.
+// checksumHeader is stored by servers that support it.
 const checksumHeader = "x-amz-checksum-sha256"
 
 func (b *Bucket) putWhole(ctx context.Context, digest string, f *os.File, size int64) error {
@@ -187,14 +187,14 @@ func (b *Bucket) putWhole(ctx context.Context, digest string, f *os.File, size i
 	})
 }
 
-// wholeBody has the body sent as it is, signed by its digest. Else the client signs it chunk by chunk over plain HTTP, and there
-// are servers that store what is between the chunks as content.
+// wholeBody sends the body as it is, signed by its digest. Otherwise the client signs it in chunks over plain HTTP, and some
+// servers store the chunk headers as content.
 func wholeBody(options minio.PutObjectOptions) minio.PutObjectOptions {
 	options.DisableContentSha256 = true
 	return options
 }
 
-// putParts writes a large object. The file is read once more before it, since the server verifies only parts.
+// putParts uploads a large object. The file is read once more before, since the server verifies only parts.
 func (b *Bucket) putParts(ctx context.Context, digest string, f *os.File, size int64) (err error) {
 	if got, err := sumOf(f, 0, size); err != nil || got != digest {
 		return errors.Join(fmt.Errorf("%w: the contents of %s have the digest %s", blob.ErrCorrupt, f.Name(), got), err)
@@ -241,7 +241,7 @@ func (b *Bucket) putPart(ctx context.Context, key, upload string, n int, part *i
 	return minio.CompletePart{PartNumber: n, ETag: put.ETag}, err
 }
 
-// abortMost bounds giving an upload up; gc does it later.
+// abortMost bounds an upload's abort; gc retries.
 const abortMost = 10 * time.Second
 
 func (b *Bucket) abort(ctx context.Context, key, upload string) error {
@@ -256,7 +256,7 @@ func sumOf(r io.ReaderAt, from, size int64) (string, error) {
 	return hex.EncodeToString(sum.Sum(nil)), err
 }
 
-// read reads a small object of ours.
+// read reads a small own object.
 func (b *Bucket) read(ctx context.Context, name string) ([]byte, error) {
 	body, _, _, err := b.client.GetObject(ctx, b.Bucket, b.key(name), minio.GetObjectOptions{})
 	if err != nil {
@@ -270,10 +270,10 @@ func (b *Bucket) read(ctx context.Context, name string) ([]byte, error) {
 	return content, nil
 }
 
-// smallMost bounds, in bytes, what is read into memory.
+// smallMost bounds reads into memory, in bytes.
 const smallMost = 1 << 20
 
-// write writes a small object of ours.
+// write writes a small own object.
 func (b *Bucket) write(ctx context.Context, name string, content []byte, options minio.PutObjectOptions) error {
 	sum := sha256.Sum256(content)
 	return again(ctx, func() error {

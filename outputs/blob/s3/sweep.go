@@ -18,11 +18,11 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/blob"
 )
 
-// How removals and hosts that rely on blobs keep out of each other's way, without a lock (docs/adr/0025):
+// How removals and hosts that rely on blobs are coordinated without a lock (docs/adr/0025):
 //
-//   - Whoever removes writes what it is about to remove to gc/open-<random>, only then looks again how old that is,
-//     removes what is still old, writes gc/last anew and removes gc/open-<random>.
-//   - Whoever relies on blobs first makes them young, and only then looks whether something below gc/ names them.
+//   - A removal writes its blobs to gc/open-<random>, only then checks their age again,
+//     removes those still old, rewrites gc/last and removes gc/open-<random>.
+//   - A host that relies on blobs first makes them young, and only then checks whether something below gc/ names them.
 //
 // So either the first sees that a blob is young, or the second that it is to be removed.
 const (
@@ -32,23 +32,23 @@ const (
 )
 
 const (
-	// sweepMost blobs are removed at once.
+	// sweepMost bounds one batch.
 	sweepMost = 1000
-	// sweepTime is how long after its first write a removal begins to remove an object.
+	// sweepTime is how long after its first write a removal may start removing.
 	sweepTime = 5 * time.Minute
-	// deadAfter is when an open removal is taken for that of a killed process, whose requests have come to their end.
-	// Whoever relies on blobs judges by when it began: a removal that was alive then, and has been killed since, may have
-	// taken what was put early on, and has left no other trace.
+	// deadAfter is when an open removal is considered killed, with no request pending. Hosts that rely on blobs judge by
+	// their own start: a removal that was alive then, and was killed since, may have removed an early upload without any
+	// other trace.
 	deadAfter = time.Hour
 )
 
-// sweeps is what stands below gc/.
+// sweeps are records below gc/.
 type sweeps struct {
 	last string   // changes with the end of each removal
 	open []string // names of those that have not ended
 }
 
-// sweeps leaves out those that were dead at a time.
+// sweeps omits those that were dead at a time.
 func (b *Bucket) sweeps(ctx context.Context, at time.Time) (s sweeps, err error) {
 	err = b.list(ctx, sweepBelow, func(name string, o minio.ObjectInfo) bool {
 		switch {
@@ -62,12 +62,12 @@ func (b *Bucket) sweeps(ctx context.Context, at time.Time) (s sweeps, err error)
 	return s, err
 }
 
-// spared makes sure that no open removal names one of the digests.
+// spared checks that no open removal names one of the digests.
 func (b *Bucket) spared(ctx context.Context, s sweeps, digests []string) error {
 	for _, name := range s.open {
 		content, err := b.read(ctx, sweepBelow+name)
 		if errors.Is(err, fs.ErrNotExist) {
-			return b.busy() // it has ended since: look again
+			return b.busy() // it has ended: check again
 		}
 		if err != nil {
 			return err
@@ -83,12 +83,12 @@ func (b *Bucket) spared(ctx context.Context, s sweeps, digests []string) error {
 	return nil
 }
 
-// busy asks for another try.
+// busy is transient.
 func (b *Bucket) busy() error {
 	return fmt.Errorf("blob store %s: a gc of another host is removing a blob of the same content: %w", b, blob.ErrPasses)
 }
 
-// Remove removes those of the blobs that are older than before when it looks at them again.
+// Remove removes those of the blobs that are still older than before.
 func (b *Bucket) Remove(ctx context.Context, blobs []blob.Found, before time.Time) (removed []blob.Found, err error) {
 	for part := range slices.Chunk(blobs, sweepMost) {
 		gone, err := b.removeSome(ctx, part, before)
@@ -100,8 +100,8 @@ func (b *Bucket) Remove(ctx context.Context, blobs []blob.Found, before time.Tim
 	return removed, nil
 }
 
-// removeSome leaves its record where a request had no answer, which may be carried out yet: then hosts that rely on one of
-// these blobs wait until it is taken for dead.
+// removeSome leaves its record if a request had no answer, which may still be executed: hosts that rely on one of these
+// blobs then wait until it counts as dead.
 func (b *Bucket) removeSome(ctx context.Context, blobs []blob.Found, before time.Time) (removed []blob.Found, err error) {
 	name := sweepBelow + openBelow + rand.Text()
 	var text strings.Builder
@@ -120,7 +120,7 @@ func (b *Bucket) removeSome(ctx context.Context, blobs []blob.Found, before time
 	return removed, errors.Join(err, b.write(ctx, sweepBelow+lastName, []byte(rand.Text()), minio.PutObjectOptions{}), b.remove(ctx, name))
 }
 
-// removeEach goes on after an error, and returns the first. known says that every request was answered.
+// removeEach goes on after an error and returns the first. known says that every request was answered.
 func (b *Bucket) removeEach(ctx context.Context, blobs []blob.Found, before time.Time) (removed []blob.Found, known bool, err error) {
 	old, failed := make([]bool, len(blobs)), make([]error, len(blobs))
 	var group errgroup.Group
@@ -144,7 +144,7 @@ func (b *Bucket) removeEach(ctx context.Context, blobs []blob.Found, before time
 	return removed, known, err
 }
 
-// answered reports whether the server itself has answered a request: it does nothing more about it.
+// answered reports whether the server has answered a request: it will not execute it later.
 func answered(err error) bool {
 	var answer minio.ErrorResponse
 	return errors.As(err, &answer) && answer.StatusCode != 0 && answer.StatusCode != http.StatusBadGateway && answer.StatusCode != http.StatusGatewayTimeout
@@ -172,13 +172,13 @@ func (b *Bucket) remove(ctx context.Context, name string) error {
 	return nil
 }
 
-// CleanUploads gives up uploads in parts that were begun before, and removes what killed removals have left.
+// CleanUploads aborts multipart uploads started before, and removes the records of killed removals.
 func (b *Bucket) CleanUploads(ctx context.Context, before time.Time, dry bool) (n int, err error) {
 	key, upload := "", ""
 	for {
 		page, err := b.client.ListMultipartUploads(ctx, b.Bucket, b.key(blobsBelow), key, upload, "", 1000)
 		if minio.ToErrorResponse(err).Code == minio.NoSuchUpload {
-			break // some servers answer so where there is none
+			break // some servers answer so if there is none
 		}
 		if err != nil {
 			return n, b.explain("list uploads", err)

@@ -7,12 +7,12 @@ import (
 	"time"
 )
 
-// How long a server may take.
+// The timeouts of a server.
 const (
 	dialMost   = 5 * time.Second
 	answerMost = 30 * time.Second
 	stallMost  = 30 * time.Second
-	// writeMost is for an answer that may come only when the server has written all of a large object: 5 GiB, the most that
+	// writeMost is for an answer that may come only once the server has written a whole large object: 5 GiB, the most that
 	// it copies in one request, at 9 MB/s.
 	writeMost = 10 * time.Minute
 )
@@ -21,7 +21,7 @@ func dial(ctx context.Context, network, address string) (net.Conn, error) {
 	return (&net.Dialer{Timeout: dialMost}).DialContext(ctx, network, address)
 }
 
-// transport gives up connections on which nothing moves, and requests that have no answer so long after they were sent.
+// transport ends stalled connections, and requests without an answer for so long after they were sent.
 func transport(dial func(ctx context.Context, network, address string) (net.Conn, error), answer time.Duration) *http.Transport {
 	return &http.Transport{
 		Proxy: http.ProxyFromEnvironment,
@@ -37,7 +37,7 @@ func transport(dial func(ctx context.Context, network, address string) (net.Conn
 	}
 }
 
-// moving is a connection that breaks when a write, or a read while nothing is written, takes too long.
+// moving is a connection that fails when a write, or a read while nothing is written, times out.
 type moving struct {
 	net.Conn
 	answer time.Duration // stallMost at least
@@ -50,7 +50,7 @@ func (m moving) Read(p []byte) (int, error) {
 	return m.Conn.Read(p)
 }
 
-// Write gives the read more time as well: net/http waits in one for the answer from before it sends the body on.
+// Write extends the read timeout as well: net/http waits in a read for the answer before it sends the body.
 func (m moving) Write(p []byte) (int, error) {
 	now := time.Now()
 	if err := m.SetReadDeadline(now.Add(m.answer)); err != nil {

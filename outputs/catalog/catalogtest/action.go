@@ -10,8 +10,8 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 )
 
-// testAction: runs are found by the action_id of their report, the newest first, and a report without one, or with something
-// else in its place, is committed all the same.
+// testAction: runs are found by the action_id of their report, newest first; a report without one, or with an invalid one,
+// is committed all the same.
 func testAction(t *testing.T, d Driver) {
 	c := fresh(t, d)
 	action := digest("an action")

@@ -8,7 +8,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 )
 
-// over is a run as Commit gets it that ended well.
+// over is a successful run as Commit gets it.
 func over(run catalog.Run) catalog.Run {
 	run = ended(run)
 	run.State, run.Reason, run.Message, run.ExitCode, run.Signal = catalog.Complete, "exit", "", 0, ""

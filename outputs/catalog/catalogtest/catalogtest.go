@@ -1,5 +1,5 @@
-// Package catalogtest is the conformance suite of catalog.Catalog. An implementation runs it with two
-// lines, as some of its tests start the test binary again to have several processes:
+// Package catalogtest is the conformance suite of catalog.Catalog. An implementation runs it with two lines, since some
+// tests start the test binary again as further processes:
 //
 //	func TestMain(m *testing.M) { catalogtest.Main(m, driver) }
 //	func TestConformance(t *testing.T) { catalogtest.Run(t, driver) }
@@ -12,11 +12,11 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 )
 
-// Driver is what an implementation gives the suite.
+// Driver is an implementation's input to the suite.
 type Driver struct {
-	// Fresh returns the address of a database that nothing has opened yet.
+	// Fresh returns the address of a new database.
 	Fresh func(t *testing.T) string
-	// Open opens one more handle on the database at an address, in whatever process.
+	// Open opens one more handle on the database at an address, in any process.
 	Open func(ctx context.Context, address string) (catalog.Catalog, error)
 }
 

@@ -32,7 +32,7 @@ func testCommit(t *testing.T, d Driver) {
 	}
 }
 
-// A second commit is what a retry after a lost reply looks like.
+// A second commit is a retry after a lost reply.
 func testCommitOnce(t *testing.T, d Driver) {
 	c := fresh(t, d)
 	want := finish(t, c, intent("a", 1), file("first"))
@@ -56,7 +56,7 @@ func testCommitOnce(t *testing.T, d Driver) {
 	wantEntries(t, listing(t, c, want.Key), []outputs.Entry{file("first")})
 }
 
-// gc ends a lost run with little in its hands.
+// gc ends a lost run with few values.
 func testCommitKeepsTheRequest(t *testing.T, d Driver) {
 	c := fresh(t, d)
 	want := intent("a", 1)

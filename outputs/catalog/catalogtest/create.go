@@ -21,7 +21,7 @@ func testCreate(t *testing.T, d Driver) {
 	create(t, c, bare)
 	wantRun(t, get(t, c, "bare", 1), bare)
 
-	// A time of another zone and of finer grain is kept in UTC to the millisecond.
+	// A time of another zone and finer grain is kept in UTC to the millisecond.
 	zoned := intent("zoned", 1)
 	zoned.CreatedAt = created().Add(123 * time.Microsecond).In(time.FixedZone("east", 3600))
 	create(t, c, zoned)
@@ -29,7 +29,7 @@ func testCreate(t *testing.T, d Driver) {
 		t.Errorf("CreatedAt = %v, want %v", got, created())
 	}
 
-	// A refused creation leaves the run that is there as it was.
+	// A refused creation leaves the existing run unchanged.
 	other := intent("a", 1)
 	other.Host, other.Labels, other.Blobs = "host-2", map[string]string{"new": "label"}, []string{digest("new")}
 	wantError(t, "another run of that key", c.Create(t.Context(), other), catalog.ErrExists)

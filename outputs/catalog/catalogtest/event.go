@@ -53,7 +53,7 @@ func testEvents(t *testing.T, d Driver) {
 	}
 }
 
-// The order is that of time to the millisecond, and then that in which they were given.
+// The order is that of time to the millisecond, then that of Run.Events.
 func testEventsOrder(t *testing.T, d Driver) {
 	c := fresh(t, d)
 	zoned := seen(2, "zoned", "")
@@ -73,7 +73,7 @@ func testManyEvents(t *testing.T, d Driver) {
 	wantEvents(t, c, run.Key, want...)
 }
 
-// Whatever a retry or an amendment brings, the events stay those of the first commit.
+// A retry or an amendment does not change the events of the first commit.
 func testEventsOnce(t *testing.T, d Driver) {
 	c := fresh(t, d)
 	want := []catalog.Event{seen(1, "connect", "/run/postgresql/.s.PGSQL.5432"), seen(2, "socket", "AF_PACKET")}
@@ -161,7 +161,7 @@ func testEventsDeleted(t *testing.T, d Driver) {
 	must(t, c.Delete(t.Context(), run.Key))
 	_, err := c.Events(t.Context(), run.Key)
 	wantError(t, "events of a run that is gone", err, catalog.ErrNotFound)
-	create(t, c, intent("a", 1)) // nothing of the old run shows through
+	create(t, c, intent("a", 1)) // no data of the old run is left
 	wantEvents(t, c, run.Key)
 	wantEvents(t, c, kept.Key, seen(2, "connect", "b"))
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 )
 
-// strangeNames are paths whose bytes a database might want to improve.
+// strangeNames are paths whose bytes a database might change.
 func strangeNames() []string {
 	names := []string{
 		"a", "a b", "a\nb", "a\tb", "a\x1b[31m", `a'b`, `a"b`, "a`b", `a\b`, "a%b", "a_b", "a;--", "-rf", "...", "..x",
@@ -81,7 +81,7 @@ func testOutputs(t *testing.T, d Driver) {
 	wantError(t, "cancelled while streaming", err, context.Canceled)
 }
 
-// Whoever lists, even for hours, keeps no one from writing.
+// A listing, even of hours, blocks no writer.
 func testOutputsWhileWriting(t *testing.T, d Driver) {
 	address := d.Fresh(t)
 	c, other := opened(t, d, address), opened(t, d, address)
@@ -92,7 +92,7 @@ func testOutputsWhileWriting(t *testing.T, d Driver) {
 		finish(t, c, intent(fmt.Sprint("same-", len(got)), 1), file("x"))
 		finish(t, other, intent(fmt.Sprint("other-", len(got)), 1), file("x"))
 		if len(got) == 1 {
-			must(t, other.Delete(t.Context(), run.Key)) // what is being read stays
+			must(t, other.Delete(t.Context(), run.Key)) // the snapshot stays
 		}
 		return true
 	}))

@@ -15,7 +15,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 )
 
-// What a process that was started from the test binary is told.
+// The environment of a process started from the test binary.
 const (
 	envRole    = "CATALOGTEST_ROLE"
 	envAddress = "CATALOGTEST_ADDRESS"
@@ -31,8 +31,8 @@ func Main(m *testing.M, d Driver) {
 	os.Exit(m.Run())
 }
 
-// Play is for a TestMain with something to do of its own: in a process that the suite has started it plays that
-// process' role and ends it, in others it does nothing.
+// Play is for a custom TestMain: in a process started by the suite it plays that process' role and exits, in others it does
+// nothing.
 func Play(d Driver) {
 	role := os.Getenv(envRole)
 	if role == "" {
@@ -45,8 +45,7 @@ func Play(d Driver) {
 	os.Exit(0)
 }
 
-// play is one process: it says that it is ready, waits for its standard input to end, and does its
-// role.
+// play is one process: it reports readiness, waits for the end of its standard input, and plays its role.
 func play(d Driver, role, address, name string) (err error) {
 	fmt.Println("ready")
 	if _, err := io.Copy(io.Discard, os.Stdin); err != nil {
@@ -80,7 +79,7 @@ func play(d Driver, role, address, name string) (err error) {
 	}
 }
 
-// stall says so in the middle of a commit and stays there.
+// stall blocks in the middle of a commit.
 func stall(ctx context.Context, c catalog.Catalog, name string) error {
 	run := intent(name, 1)
 	if err := c.Create(ctx, run); err != nil {
@@ -88,7 +87,7 @@ func stall(ctx context.Context, c catalog.Catalog, name string) error {
 	}
 	i := 0
 	return c.Commit(ctx, ended(run), func() (outputs.Entry, error) {
-		if i++; i > 3000 { // more than a page cache's worth, so that some of it is on the disk
+		if i++; i > 3000 { // more than a page cache, so that some of it is on disk
 			fmt.Println("stalled")
 			select {}
 		}
@@ -99,7 +98,7 @@ func stall(ctx context.Context, c catalog.Catalog, name string) error {
 // process is a child of the test.
 type process struct {
 	cmd    *exec.Cmd
-	start  io.Closer // closing it lets the role begin
+	start  io.Closer // closing it starts the role
 	lines  *bufio.Scanner
 	stderr *strings.Builder
 }
@@ -119,7 +118,7 @@ func spawn(t *testing.T, role, address, name string) *process {
 	p.lines = bufio.NewScanner(stdout)
 	must(t, p.cmd.Start())
 	t.Cleanup(func() {
-		_ = p.cmd.Process.Kill() // nothing where it has ended
+		_ = p.cmd.Process.Kill() // no effect if it has ended
 		_ = p.cmd.Wait()
 	})
 	p.wantLine(t, "ready")
@@ -142,7 +141,7 @@ func (p *process) wantLine(t *testing.T, want string) {
 	}
 }
 
-// wait waits for the end of the role and returns the rest of what it said.
+// wait waits for the end of the role and returns the rest of its output.
 func (p *process) wait(t *testing.T) (rest []string) {
 	t.Helper()
 	for p.lines.Scan() {
@@ -154,7 +153,7 @@ func (p *process) wait(t *testing.T) (rest []string) {
 	return rest
 }
 
-// kill ends the process with SIGKILL and returns what else it had said.
+// kill ends the process with SIGKILL and returns its other output.
 func (p *process) kill(t *testing.T) (rest []string) {
 	t.Helper()
 	must(t, p.cmd.Process.Kill())

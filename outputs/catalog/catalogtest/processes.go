@@ -10,7 +10,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 )
 
-// testProcessesOpen lets twenty processes make one database at the same moment.
+// testProcessesOpen makes one database from twenty processes at once.
 func testProcessesOpen(t *testing.T, d Driver) {
 	address := d.Fresh(t)
 	var processes []*process
@@ -65,8 +65,8 @@ func testKilledWhileCommitting(t *testing.T, d Driver) {
 	wantEntries(t, listing(t, opened(t, d, address), run.Key), []outputs.Entry{file("1")})
 }
 
-// testKilledAnywhere kills a process that commits without end: what it said is committed is, and what
-// it did not come to say is there whole or not at all.
+// testKilledAnywhere kills a process that commits in a loop: what it reported is committed, and what it did not report is
+// there completely or not at all.
 func testKilledAnywhere(t *testing.T, d Driver) {
 	address := d.Fresh(t)
 	for round := range 8 {

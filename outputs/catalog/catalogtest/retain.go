@@ -32,7 +32,7 @@ func testPin(t *testing.T, d Driver) {
 	wantRun(t, get(t, c, "a", 1), run)
 	wantEntries(t, listing(t, c, run.Key), []outputs.Entry{file("f")})
 
-	// A pin outlasts what happens to the run.
+	// A pin survives changes of the run.
 	must(t, c.Pin(t.Context(), running.Key, true))
 	must(t, c.Update(t.Context(), running))
 	over := ended(running)
@@ -65,7 +65,7 @@ func testDropOutputs(t *testing.T, d Driver) {
 		t.Errorf("the other attempt's outputs were removed at %v", got.OutputsRemovedAt)
 	}
 
-	// Its logs and script are needed as before, of its outputs only what another run has too.
+	// Its logs and script are still needed, of its outputs only those of another run too.
 	var needed []string
 	must(t, c.Digests(t.Context(), func(sha256 string) bool { needed = append(needed, sha256); return true }))
 	for text, want := range map[string]bool{"1": false, "2": true, "stdout of a": true, "script of a": true} {
@@ -124,7 +124,7 @@ func testFindOutputs(t *testing.T, d Driver) {
 		t.Run(tt.name, func(t *testing.T) {
 			var got []string
 			must(t, c.FindOutputs(t.Context(), tt.query, func(found catalog.FoundOutput) bool {
-				run := get(t, c, found.ID, found.Attempt) // and may use the catalog
+				run := get(t, c, found.ID, found.Attempt) // may use the catalog
 				if found.CreatedAt != run.CreatedAt || found.OutputsRemovedAt != run.OutputsRemovedAt {
 					t.Errorf("%+v of run %+v", found, run)
 				}

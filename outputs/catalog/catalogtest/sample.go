@@ -20,7 +20,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 )
 
-// created is when sample runs were made; a run made later adds to it.
+// created is when sample runs were made; later runs add to it.
 func created() time.Time { return time.Date(2026, 3, 4, 5, 6, 7, 8_000_000, time.UTC) }
 
 // digest is the SHA-256 of a text.
@@ -95,7 +95,7 @@ func opened(t *testing.T, d Driver, address string) catalog.Catalog {
 	return c
 }
 
-// fresh opens a handle on a database of its own.
+// fresh opens a handle on a new database.
 func fresh(t *testing.T, d Driver) catalog.Catalog {
 	t.Helper()
 	return opened(t, d, d.Fresh(t))
@@ -153,7 +153,7 @@ func wantError(t *testing.T, what string, err, want error) {
 	}
 }
 
-// wantRun compares all fields; JSON by what it says.
+// wantRun compares all fields; JSON by content.
 func wantRun(t *testing.T, got, want catalog.Run) {
 	t.Helper()
 	for _, field := range []struct {
@@ -196,7 +196,7 @@ func wantRun(t *testing.T, got, want catalog.Run) {
 	}
 }
 
-// meaning is a JSON document without its spelling.
+// meaning is a JSON document without formatting.
 func meaning(t *testing.T, document json.RawMessage) string {
 	t.Helper()
 	if document == nil {
@@ -229,7 +229,7 @@ func sameEntry(a, b outputs.Entry) bool {
 		a.Mode == b.Mode && a.Ingest == b.Ingest && a.Rejected == b.Rejected && bytes.Equal(a.Detail, b.Detail) && a.Partial == b.Partial
 }
 
-// report is one as large as that of a run of many days, with its series.
+// report is as large as that of a run of many days, with its series.
 func report() json.RawMessage {
 	column := func(at int64) string {
 		points := make([]string, 241)
@@ -239,5 +239,5 @@ func report() json.RawMessage {
 		return "[" + strings.Join(points, ",") + "]"
 	}
 	return fmt.Appendf(nil, `{"usage":{"wall_ms":89000},"series":{"source":"cgroup","t_ms":%s,"memory_bytes":%s}}`,
-		column(0), column(1<<53+1)) // beyond what a float holds
+		column(0), column(1<<53+1)) // beyond a float64
 }

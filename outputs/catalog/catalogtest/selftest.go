@@ -62,7 +62,7 @@ func testSelftestRefuses(t *testing.T, d Driver) {
 	}
 }
 
-// wantSelftests compares reports; JSON by what it says.
+// wantSelftests compares reports; JSON by content.
 func wantSelftests(t *testing.T, c catalog.Catalog, limit int, want ...catalog.Selftest) {
 	t.Helper()
 	got, err := c.Selftests(t.Context(), limit)

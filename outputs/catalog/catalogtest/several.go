@@ -31,7 +31,7 @@ func testDelete(t *testing.T, d Driver) {
 	wantError(t, "outputs", err, catalog.ErrNotFound)
 	wantEntries(t, listing(t, c, kept.Key), []outputs.Entry{file("1")})
 
-	// The key is free again, and nothing of the old run shows through.
+	// The key is free again, and no data of the old run is left.
 	again := intent("a", 1)
 	again.Labels, again.Blobs = nil, nil
 	create(t, c, again)
@@ -76,7 +76,7 @@ func testClose(t *testing.T, d Driver) {
 	wantEntries(t, listing(t, opened(t, d, address), run.Key), []outputs.Entry{file("1")})
 }
 
-// testHandles has goroutines with handles of their own and goroutines that share one.
+// testHandles uses separate and shared handles in goroutines.
 func testHandles(t *testing.T, d Driver) {
 	const committers, each = 8, 6
 	address := d.Fresh(t)
@@ -138,7 +138,7 @@ func together(t *testing.T, n int, do func(i int) error) {
 	must(t, errors.Join(errs...))
 }
 
-// perRun is how many outputs commitSome gives a run.
+// perRun is the outputs of commitSome's runs.
 const perRun = 25
 
 // commitSome makes n runs and ends each.
@@ -173,7 +173,7 @@ func someSeen(id string) []catalog.Event {
 	return []catalog.Event{seen(1, "connect", id), seen(1, "socket", id), seen(2, "limit", id)}
 }
 
-// wantCommitted checks that commitSome's runs are there, each whole.
+// wantCommitted checks that commitSome's runs are complete.
 func wantCommitted(t *testing.T, c catalog.Catalog, n int) {
 	t.Helper()
 	runs, err := c.List(t.Context(), catalog.Filter{})

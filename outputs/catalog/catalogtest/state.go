@@ -10,13 +10,13 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 )
 
-// standing is where a run can stand, with a reason of its own each.
+// standing is a state of a run, with a distinct reason.
 type standing struct {
 	state  catalog.State
 	reason string
 }
 
-// standings are all of them.
+// standings is all states.
 var standings = []standing{
 	{catalog.Queued, ""},
 	{catalog.Running, ""},
@@ -28,7 +28,7 @@ var standings = []standing{
 	{catalog.Lost, "supervisor_lost"},
 }
 
-// A change of state that the machine has is made, and any other leaves the run as it is.
+// A change of state of the machine is made; any other leaves the run unchanged.
 func testStates(t *testing.T, d Driver) {
 	c := fresh(t, d)
 	n := 0
@@ -71,7 +71,7 @@ func changes(c catalog.Catalog) []change {
 	}
 }
 
-// bring makes a run that stands somewhere.
+// bring makes a run in a state.
 func bring(t *testing.T, c catalog.Catalog, id string, at standing) catalog.Run {
 	t.Helper()
 	run := catalog.Run{Key: catalog.Key{ID: id, Attempt: 1}, State: catalog.Running, CreatedAt: created()}

@@ -13,7 +13,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 )
 
-// using is a run that ended with a reason, and had this report and request.
+// using is an ended run with a reason, a report and a request.
 func using(t *testing.T, c catalog.Catalog, id, request, report, reason string, change func(*catalog.Run)) {
 	t.Helper()
 	run := intent(id, 1)
@@ -97,7 +97,7 @@ func testUsage(t *testing.T, d Driver) {
 	wantError(t, "cancelled", c.Usage(gone, catalog.Filter{}, "", func(catalog.Usage) bool { return true }), context.Canceled)
 }
 
-// Whatever the documents hold, the run is committed and the others are read.
+// With any documents the run is committed and the others are read.
 func testUsageOfAnything(t *testing.T, d Driver) {
 	c := fresh(t, d)
 	for i, documents := range [][2]string{

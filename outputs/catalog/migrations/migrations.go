@@ -1,5 +1,5 @@
 // Package migrations holds the schema of the catalog as goose migrations, one directory for each SQL
-// dialect. A migration that was released never changes; there is no way down but the backup that is
+// dialect. A released migration never changes; the only way down is the backup that is
 // made before the way up.
 package migrations
 

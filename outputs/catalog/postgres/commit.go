@@ -13,9 +13,9 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/catalog/row"
 )
 
-// Commit writes the final state of a run, its events and its outputs in one transaction. A server that cannot be
-// reached is tried for a minute, before the first entry is asked for; so is it after a COMMIT whose reply was
-// lost, to see whether it was committed.
+// Commit writes the final state of a run, its events and its outputs in one transaction. It retries an unreachable server
+// for a minute, before it reads the first entry; so it does after a COMMIT whose reply was lost, to check whether it was
+// committed.
 func (c *Catalog) Commit(ctx context.Context, run catalog.Run, next func() (outputs.Entry, error)) error {
 	err := c.commit(ctx, run, next, beside{})
 	if err != nil {
@@ -24,9 +24,9 @@ func (c *Catalog) Commit(ctx context.Context, run catalog.Run, next func() (outp
 	return nil
 }
 
-// beside is what else is done in the transaction that ends a run, and not where it has ended so before.
+// beside is what else is done in the transaction that ends a run, unless it has ended so before.
 type beside struct {
-	also   func(ctx context.Context, tx pgx.Tx) error // where not nil, after the end
+	also   func(ctx context.Context, tx pgx.Tx) error // if not nil, after the end
 	queued bool                                       // the run must be queued: else it is catalog.ErrEnded
 }
 
@@ -57,7 +57,7 @@ func (c *Catalog) commit(ctx context.Context, run catalog.Run, next func() (outp
 	return err
 }
 
-// commitIn is a commit in a transaction. ended is false where the run has ended so before.
+// commitIn is a commit in a transaction. ended is false if the run has ended so before.
 func commitIn(ctx context.Context, tx pgx.Tx, run catalog.Run, next func() (outputs.Entry, error)) (ended bool, err error) {
 	was, err := standing(ctx, tx, run.Key)
 	if err != nil {
@@ -83,8 +83,8 @@ func commitIn(ctx context.Context, tx pgx.Tx, run catalog.Run, next func() (outp
 	return true, end(ctx, tx, run, move, counted)
 }
 
-// look tells whether a commit came about whose reply was lost. The lock of the row waits for the server's end of
-// the lost connection, which may not have come to the COMMIT yet.
+// look checks whether a commit with a lost reply succeeded. The row lock waits for the server's end of the lost connection,
+// which may not have processed the COMMIT yet.
 func (c *Catalog) look(ctx context.Context, run catalog.Run, unknown *outcomeUnknown) error {
 	var ended bool
 	err := retry(ctx, c.patience, func() error {
@@ -107,7 +107,7 @@ func (c *Catalog) look(ctx context.Context, run catalog.Run, unknown *outcomeUnk
 	return nil
 }
 
-// end writes what is known of a run only when it is over.
+// end writes the columns known only at a run's end.
 func end(ctx context.Context, tx pgx.Tx, run catalog.Run, move catalog.Move, counted row.Totals) error {
 	_, err := tx.Exec(ctx, `UPDATE scidex_oci.analysis_run
 		SET state = $3, reason = $4, message = $5, exit_code = $6, signal = $7,
@@ -130,14 +130,14 @@ func insertEntries(ctx context.Context, tx pgx.Tx, key catalog.Key, next func() 
 	if source.panicked != nil {
 		panic(source.panicked)
 	}
-	if source.err != nil { // PostgreSQL only knows that it was told to stop
+	if source.err != nil { // PostgreSQL only knows of the abort
 		return source.counted, source.err
 	}
 	return source.counted, err
 }
 
-// entrySource is a pgx.CopyFromSource of what next returns. It is called in a goroutine of the driver's, where
-// nobody would catch a panic of next.
+// entrySource is a pgx.CopyFromSource of what next returns. The driver calls it in a separate goroutine, where nothing
+// recovers a panic of next.
 type entrySource struct {
 	ctx      context.Context
 	key      catalog.Key
@@ -148,7 +148,7 @@ type entrySource struct {
 	panicked any
 }
 
-// Next asks for one more entry.
+// Next reads one more entry.
 func (s *entrySource) Next() (more bool) {
 	defer func() {
 		if what := recover(); what != nil {
@@ -173,5 +173,5 @@ func (s *entrySource) Next() (more bool) {
 // Values are the columns of the entry.
 func (s *entrySource) Values() ([]any, error) { return row.Entry(s.key, s.entry, text), nil }
 
-// Err is why there is no next entry, where that is not their end.
+// Err is why there is no next entry, if not their end.
 func (s *entrySource) Err() error { return s.err }

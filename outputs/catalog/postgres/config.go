@@ -17,15 +17,15 @@ import (
 )
 
 const (
-	// idle is how long a connection is kept for the next use: longer than the pauses between the steps of one
-	// command, shorter than an analysis.
+	// idle is how long a connection is kept for reuse: longer than the pauses between the steps of one command, shorter than
+	// an analysis.
 	idle = time.Second
-	// connectTimeout bounds the wait for a host that does not answer, where the URL has no connect_timeout.
+	// connectTimeout bounds the wait for a silent host if the URL has no connect_timeout.
 	connectTimeout = 10 * time.Second
 )
 
-// configOf reads a URL. What it returns has the password and is never to be shown, nor are the errors of the
-// parsers: they quote the URL.
+// configOf parses a URL. Its result has the password and must never be shown, nor must the errors of the parsers: they quote
+// the URL.
 func configOf(text string) (*pgxpool.Config, error) {
 	scheme, _, _ := strings.Cut(text, "://")
 	if u, err := url.Parse(text); err != nil || scheme != "postgres" && scheme != "postgresql" || u.Fragment != "" {
@@ -35,8 +35,8 @@ func configOf(text string) (*pgxpool.Config, error) {
 	if err != nil {
 		return nil, unreadable(err)
 	}
-	// There is no limit: a reader may use the catalog while it reads, and readers who wait for each other would
-	// wait for ever. Writers are limited by Catalog.writing.
+	// There is no limit: a reader may use the catalog while it reads, and readers waiting for each other would wait forever.
+	// Writers are limited by Catalog.writing.
 	config.MaxConns, config.MinConns, config.MinIdleConns = math.MaxInt16, 0, 0
 	config.MaxConnIdleTime, config.HealthCheckPeriod = idle, idle/2
 	conn := config.ConnConfig
@@ -53,13 +53,13 @@ func configOf(text string) (*pgxpool.Config, error) {
 	return config, nil
 }
 
-// Check returns why a URL cannot be that of a catalog. It connects to nothing.
+// Check returns why a URL cannot be that of a catalog. It does not connect.
 func Check(url string) error {
 	_, err := configOf(url)
 	return err
 }
 
-// Hosts are those that a URL, or what it leaves out, names: names, addresses, or directories of sockets.
+// Hosts are the hosts of a URL or its defaults: names, addresses, or directories of sockets.
 func Hosts(url string) []string {
 	config, err := configOf(url)
 	if err != nil {
@@ -74,7 +74,7 @@ func Hosts(url string) []string {
 	return hosts
 }
 
-// unreadable says what is wrong with a URL's parameters without the URL.
+// unreadable explains an invalid parameter without quoting the URL.
 func unreadable(err error) error {
 	const what = "the URL of the PostgreSQL database cannot be used"
 	var parse *pgconn.ParseConfigError
@@ -86,7 +86,7 @@ func unreadable(err error) error {
 	return errors.New(what + "; see libpq's \"Connection URIs\" and \"Parameter Key Words\"")
 }
 
-// server is how a person is told which database is meant: all but the password.
+// server names the database to a person: all but the password.
 type server struct{ host, port, database, user string }
 
 func serverOf(conn *pgx.ConnConfig) server {

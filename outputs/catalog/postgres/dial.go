@@ -10,9 +10,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// How soon a connection is given up whose other end is gone without a word: a host that died, a cable, a firewall that forgot. The
-// kernel's own times would be a quarter of an hour for what was sent and not acknowledged (net.ipv4.tcp_retries2), and two
-// hours where an answer is awaited. A server that is only slow acknowledges, and is waited for.
+// The timeouts of a connection whose other end vanished: a dead host, a cable, a firewall that dropped its state. The
+// kernel's own are a quarter of an hour for unacknowledged data (net.ipv4.tcp_retries2), and two hours for an awaited
+// answer. A slow server acknowledges, and is waited for.
 const (
 	unacknowledged = 20 * time.Second // TCP_USER_TIMEOUT, tcp(7)
 	probeAfter     = 10 * time.Second
@@ -20,7 +20,7 @@ const (
 	probes         = 2
 )
 
-// dialer makes connections that end by themselves when the other end is gone. timeout bounds the making of one.
+// dialer makes connections that end when the other end vanishes. timeout bounds connecting.
 func dialer(timeout time.Duration) pgconn.DialFunc {
 	d := &net.Dialer{
 		Timeout:         timeout,

@@ -10,8 +10,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/catalog/row"
 )
 
-// text replaces what PostgreSQL's text cannot hold, NUL and what is not UTF-8: a message must not keep a run from
-// being committed.
+// text replaces what PostgreSQL's text cannot hold, NUL and invalid UTF-8: a message must not prevent a commit.
 func text(s string) string {
 	return strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\x00", "\uFFFD")
 }
@@ -21,8 +20,7 @@ func isText(s string) bool { return utf8.ValidString(s) && !strings.Contains(s, 
 
 func orNull(s string) any { return row.TextOrNull(s, text) }
 
-// jsonOrNull leaves the checking of the document to PostgreSQL. A character that is not UTF-8 is replaced, as
-// Go's reader does.
+// jsonOrNull leaves the validation of the document to PostgreSQL. Invalid UTF-8 is replaced, as Go's reader does.
 func jsonOrNull(document json.RawMessage) any {
 	if len(document) == 0 {
 		return nil
@@ -30,7 +28,7 @@ func jsonOrNull(document json.RawMessage) any {
 	return strings.ToValidUTF8(string(document), "\uFFFD")
 }
 
-// moment returns NULL for the zero time, and otherwise cuts below the millisecond, where PostgreSQL would round.
+// moment returns NULL for the zero time, and otherwise truncates to milliseconds, which PostgreSQL would round.
 func moment(t time.Time) any {
 	if t.IsZero() {
 		return nil

@@ -21,8 +21,8 @@ const (
 	codeDiskFull    = "53100"
 	codeNoDatabase  = "3D000"
 	codeReadOnly    = "25006" // read_only_sql_transaction
-	codeIdle        = "25P03" // idle_in_transaction_session_timeout: this process was stopped for a while
-	codeUnsupported = "0A000" // feature_not_supported: what a standby says to BEGIN READ WRITE, and others to much else
+	codeIdle        = "25P03" // idle_in_transaction_session_timeout: this process was suspended
+	codeUnsupported = "0A000" // feature_not_supported: a standby's answer to BEGIN READ WRITE, among others
 )
 
 // codeOf returns the code of a PostgreSQL error or "".
@@ -34,7 +34,7 @@ func codeOf(err error) string {
 	return ""
 }
 
-// gone reports whether err is that the server cannot be reached now, or has hung up: what a retry may mend.
+// gone reports whether err is an unreachable server or a closed connection: worth a retry.
 func gone(err error) bool {
 	var e *pgconn.PgError
 	if errors.As(err, &e) {
@@ -46,17 +46,17 @@ func gone(err error) bool {
 		errors.Is(err, net.ErrClosed) || errors.Is(err, pgconn.ErrConnClosed)
 }
 
-// standbyError is the answer of a standby to the beginning of a transaction that is to write.
+// standbyError is the answer of a standby to the start of a write transaction.
 type standbyError struct{ err error }
 
 func (e *standbyError) Error() string { return e.err.Error() }
 func (e *standbyError) Unwrap() error { return e.err }
 
-// explain says what a person can do about those of PostgreSQL's errors where there is something to do. An error
-// of connecting, which names each try in a line of its own, becomes one sentence.
+// explain adds advice to PostgreSQL's errors where there is any. An error of connecting, which lists each try on a separate
+// line, becomes one sentence.
 func (c *Catalog) explain(err error) error {
 	var unknown *outcomeUnknown
-	if errors.As(err, &unknown) { // it says itself what is to be known
+	if errors.As(err, &unknown) { // it is explained already
 		return catalog.Passing(err)
 	}
 	var connecting *pgconn.ConnectError
@@ -82,7 +82,7 @@ func (c *Catalog) explain(err error) error {
 	}
 }
 
-// markPassing marks what is said of a server that a retry may find.
+// markPassing marks an error as transient if the server is gone.
 func markPassing(err, said error) error {
 	if gone(err) {
 		return catalog.Passing(said)
@@ -110,7 +110,7 @@ func (c *Catalog) explainConnecting(err error) error {
 	}
 }
 
-// last is the innermost error, without what was said of each try.
+// last is the innermost error, without the text about each try.
 func last(err error) error {
 	for {
 		switch e := err.(type) { //nolint:errorlint // this walks the chain

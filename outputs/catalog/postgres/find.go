@@ -18,7 +18,7 @@ func (c *Catalog) Get(ctx context.Context, key catalog.Key) (catalog.Run, error)
 	return run, nil
 }
 
-// get takes the newest attempt where none is named.
+// get takes the newest attempt if none is named.
 func (c *Catalog) get(ctx context.Context, key catalog.Key) (catalog.Run, error) {
 	where := newWhere()
 	where.Add(`id = %s`, key.ID)
@@ -28,7 +28,7 @@ func (c *Catalog) get(ctx context.Context, key catalog.Key) (catalog.Run, error)
 	return c.one(ctx, selectRun+where.String()+` ORDER BY attempt DESC LIMIT 1`, where.Args...)
 }
 
-// Find resolves what a person typed.
+// Find resolves a typed name.
 func (c *Catalog) Find(ctx context.Context, name string) (catalog.Run, error) {
 	parsed, err := catalog.ParseName(name)
 	if err != nil {
@@ -52,11 +52,10 @@ func (c *Catalog) find(ctx context.Context, name catalog.Name) (catalog.Run, err
 	return c.get(ctx, key)
 }
 
-// selectIDs is a range of the primary key, which knows no wildcards; the upper end is the prefix and the last
-// character of Unicode.
+// selectIDs is a range of the primary key, without wildcards; the upper end is the prefix and the last character of Unicode.
 const selectIDs = `SELECT DISTINCT id FROM scidex_oci.analysis_run WHERE id >= $1 AND id < $2 ORDER BY id LIMIT $3`
 
-// beginWith returns up to limit ids that begin with prefix, in order.
+// beginWith returns up to limit ids that start with prefix, in order.
 func (c *Catalog) beginWith(ctx context.Context, prefix string, limit int) (ids []string, err error) {
 	if !isText(prefix) {
 		return nil, nil

@@ -14,7 +14,7 @@ const selectFound = `SELECT r.id, r.attempt, r.created_at, r.outputs_removed_at,
 	o.path, o.size, o.sha256, coalesce(o.media_type, ''), coalesce(o.mode, 0), o.partial
 	FROM scidex_oci.analysis_run r JOIN scidex_oci.analysis_output o ON o.id = r.id AND o.attempt = r.attempt`
 
-// FindOutputs streams the outputs of any run. The server sorts, on its disk where they are many.
+// FindOutputs streams the outputs of any run. The server sorts, on disk if there are many.
 func (c *Catalog) FindOutputs(ctx context.Context, query catalog.OutputQuery, yield func(catalog.FoundOutput) bool) error {
 	where := newWhere()
 	where.Add(`o.verdict = 'output'`)

@@ -24,7 +24,7 @@ const selectRun = `SELECT id, attempt, state, coalesce(reason, ''), coalesce(mes
 	ARRAY(SELECT sha256 FROM scidex_oci.run_blob b WHERE b.id = r.id AND b.attempt = r.attempt ORDER BY sha256)
 	FROM scidex_oci.analysis_run r`
 
-// newestFirst names runs of one millisecond in an order that is at least always the same.
+// newestFirst orders runs of one millisecond consistently.
 const newestFirst = ` ORDER BY created_at DESC, id DESC, attempt DESC`
 
 // List returns runs, the newest first.
@@ -42,7 +42,7 @@ func (c *Catalog) List(ctx context.Context, filter catalog.Filter) ([]catalog.Ru
 	return runs, nil
 }
 
-// listing is the query for what filter selects, and its arguments.
+// listing is the query for a filter, and its arguments.
 func listing(filter catalog.Filter) (sql string, args []any) {
 	where := conditions(filter)
 	sql = selectRun + where.String() + newestFirst
@@ -52,8 +52,7 @@ func listing(filter catalog.Filter) (sql string, args []any) {
 	return sql, where.Args
 }
 
-// newWhere is a clause without terms. The parameters are counted ($1), and nothing in the catalog has what text
-// replaces.
+// newWhere is a clause without terms. Parameters are numbered ($1); nothing in the catalog contains what text replaces.
 func newWhere() *row.Where {
 	return &row.Where{Parameter: func(n int) string { return "$" + strconv.Itoa(n) }, Moment: moment, Holds: isText, Contains: `strpos(id, %s) > 0`}
 }

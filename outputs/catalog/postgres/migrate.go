@@ -14,24 +14,24 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/catalog/migrations"
 )
 
-// oldestServer is the oldest PostgreSQL that the migrations run on: bodies of SQL functions are of 14.
+// oldestServer is the oldest PostgreSQL that the migrations support: 14 has bodies of SQL functions.
 const oldestServer = 140000
 
-// versions is goose's table, made here so that it belongs to whom the others belong to.
+// versions is goose's table, made here so that it gets the owner of the others.
 const versions = "scidex_oci.goose_db_version"
 
-// inspection is what decides whether a database can be used as it is.
+// inspection decides whether a database can be used as it is.
 type inspection struct {
 	server   int // as server_version_num
 	encoding string
-	schema   bool  // there is a schema of our name
-	ours     bool  // and it has our table of versions
-	tables   int64 // what else it has
-	version  int64 // the newest applied migration; 0 where there is none
+	schema   bool  // the schema exists
+	ours     bool  // and has our table of versions
+	tables   int64 // its other tables
+	version  int64 // the newest applied migration; 0 if none
 }
 
-// upToDate leaves the database with the newest schema that fsys has, and returns the versions before and after. A
-// database that has it already costs two reads.
+// upToDate migrates the database to the newest schema of fsys and returns the versions before and after. An up-to-date
+// database costs two reads.
 func (c *Catalog) upToDate(ctx context.Context, fsys fs.FS) (before, after int64, err error) {
 	latest, err := migrations.Latest(fsys)
 	if err != nil {
@@ -51,7 +51,7 @@ func (c *Catalog) upToDate(ctx context.Context, fsys fs.FS) (before, after int64
 	return found.version, latest, nil
 }
 
-// inspect looks at each moment anew: another process may be migrating.
+// inspect reads the state each time: another process may be migrating.
 func (c *Catalog) inspect(ctx context.Context) (found inspection, err error) {
 	err = c.readRow(ctx, `SELECT current_setting('server_version_num')::int, current_setting('server_encoding'),
 		to_regnamespace('scidex_oci') IS NOT NULL, to_regclass('`+versions+`') IS NOT NULL,
@@ -63,7 +63,7 @@ func (c *Catalog) inspect(ctx context.Context) (found inspection, err error) {
 	return found, err
 }
 
-// current reports whether nothing is to be done, and refuses what must not be touched.
+// current reports whether nothing is to be done, and refuses what must not be changed.
 func (i inspection) current(latest int64) (bool, error) {
 	switch {
 	case i.server < oldestServer:
@@ -79,7 +79,7 @@ func (i inspection) current(latest int64) (bool, error) {
 	}
 }
 
-// outdated is why a schema that is not the newest could not be migrated.
+// outdated is why an old schema could not be migrated.
 type outdated struct {
 	have, want int64
 	err        error
@@ -91,7 +91,7 @@ func (e *outdated) Error() string {
 
 func (e *outdated) Unwrap() error { return e.err }
 
-// whereAllowed says who can migrate, where the role may not.
+// whereAllowed says who can migrate if the role may not.
 func whereAllowed(err error) error {
 	var old *outdated
 	if !errors.As(err, &old) || codeOf(err) != codeNotAllowed {
@@ -100,8 +100,8 @@ func whereAllowed(err error) error {
 	return fmt.Errorf("its schema has version %d, this program needs %d, and this role may not change it; let a member of scidex_admin run: scidex-oci --db URL catalog migrate", old.have, old.want)
 }
 
-// migrate brings the database to the latest version while no other process does. Who waited for the lock finds
-// the work done. The lock is that of a transaction, which PgBouncer leaves on one connection; goose has others.
+// migrate brings the database to the latest version under a lock. A process that waited for it finds the work done. The lock
+// is that of a transaction, which PgBouncer keeps on one connection; goose has others.
 func (c *Catalog) migrate(ctx context.Context, fsys fs.FS, latest int64) error {
 	lock, err := c.pool.Begin(ctx)
 	if err != nil {
@@ -125,7 +125,7 @@ func (c *Catalog) migrate(ctx context.Context, fsys fs.FS, latest int64) error {
 	return c.up(ctx, fsys)
 }
 
-// prepare makes the schema and the table of versions where there are none, as goose would have it.
+// prepare makes the schema and the table of versions if missing, as goose would.
 func (c *Catalog) prepare(ctx context.Context, found inspection) error {
 	if found.ours {
 		return nil
@@ -159,7 +159,7 @@ func (c *Catalog) prepare(ctx context.Context, found inspection) error {
 	})
 }
 
-// up applies the migrations, each in a transaction of its own.
+// up applies the migrations, each in a separate transaction.
 func (c *Catalog) up(ctx context.Context, fsys fs.FS) (err error) {
 	db := sql.OpenDB(stdlib.GetConnector(*c.pool.Config().ConnConfig))
 	defer func() { err = errors.Join(err, db.Close()) }()

@@ -19,13 +19,13 @@ const selectDigests = `SELECT sha256 FROM scidex_oci.analysis_output WHERE sha25
 		AND (id, attempt) NOT IN (SELECT id, attempt FROM scidex_oci.analysis_run WHERE outputs_removed_at IS NOT NULL)
 	UNION SELECT sha256 FROM scidex_oci.run_blob ORDER BY sha256`
 
-// What the index of paths has of a path.
+// What the path index has of a path.
 const (
 	byPath   = ` ORDER BY substring(path FOR 2000), path`
 	withPath = ` AND substring(path FOR 2000) = substring($3::bytea FOR 2000) AND path = $3`
 )
 
-// Outputs streams the entries of a run as of the moment of the call.
+// Outputs streams the entries of a run as of the call.
 func (c *Catalog) Outputs(ctx context.Context, key catalog.Key, yield func(outputs.Entry) bool) error {
 	err := c.read(ctx, func(tx pgx.Tx) error {
 		key, err := resolveAttempt(ctx, tx, key)
@@ -73,7 +73,7 @@ func (c *Catalog) Digests(ctx context.Context, yield func(sha256 string) bool) e
 	return nil
 }
 
-// resolveAttempt makes sure that the run exists and puts the last attempt in place of 0.
+// resolveAttempt checks that the run exists and replaces attempt 0 by the last.
 func resolveAttempt(ctx context.Context, tx pgx.Tx, key catalog.Key) (catalog.Key, error) {
 	if !isText(key.ID) {
 		return key, catalog.ErrNotFound

@@ -1,8 +1,8 @@
 // Package postgres keeps the catalog in a PostgreSQL database, in the schema "scidex_oci".
 //
-// It needs nothing of a session: no prepared statements, no settings but those of a transaction, no locks that
-// outlive one. So it works through PgBouncer in transaction mode. A handle connects when it is used and hangs up
-// when it has not been used for a moment, so that no connection is held while an analysis runs.
+// It uses no session state: no prepared statements, no settings but those of a transaction, no locks that outlive one. So it
+// works through PgBouncer in transaction mode. A handle connects on use and disconnects when idle for a moment, so that no
+// connection is held while an analysis runs.
 package postgres
 
 import (
@@ -17,11 +17,10 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/catalog/migrations"
 )
 
-// patience is how long a commit looks for a server that does not answer, and any write for a row that another
-// process holds.
+// patience is the timeout of a commit for an unreachable server, and of any write for a row that another process has locked.
 const patience = 60 * time.Second
 
-// writers is how many transactions that write a handle has open at once; more of them wait.
+// writers is the maximum of open write transactions of a handle; more of them wait.
 const writers = 8
 
 // Catalog is a catalog.Catalog in a PostgreSQL database.
@@ -30,16 +29,15 @@ type Catalog struct {
 	to   server
 	// writing holds a token for each write of this handle that is under way.
 	writing chan struct{}
-	// patience bounds what is waited for a server that went away.
+	// patience bounds the wait for a server that went away.
 	patience time.Duration
 }
 
 var _ catalog.Catalog = (*Catalog)(nil)
 
-// Open opens the catalog in the database at a URL (postgres://USER@HOST:PORT/DATABASE, libpq's "Connection
-// URIs"); what it leaves out comes from PGHOST and its like, the files of PGPASSFILE and PGSERVICEFILE, and
-// PostgreSQL's defaults. A schema that is missing or older is made or migrated where the role may do so, a newer
-// one is refused. No error shows a password.
+// Open opens the catalog in the database at a URL (postgres://USER@HOST:PORT/DATABASE, libpq's "Connection URIs"); missing
+// parts come from PGHOST and the like, the files of PGPASSFILE and PGSERVICEFILE, and PostgreSQL's defaults. A missing or
+// older schema is made or migrated if the role may do so, a newer one is refused. No error shows a password.
 func Open(ctx context.Context, url string) (*Catalog, error) {
 	return openAs(ctx, url, whereAllowed)
 }
@@ -106,7 +104,7 @@ func (c *Catalog) CatalogID(ctx context.Context) (string, error) {
 	return id, nil
 }
 
-// Close hangs up.
+// Close disconnects.
 func (c *Catalog) Close() error {
 	c.pool.Close()
 	return nil

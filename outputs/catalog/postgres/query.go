@@ -9,7 +9,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 )
 
-// query calls yield for each row until it returns false. What is left then is not read: the connection ends.
+// query calls yield for each row until it returns false. The rest is not read: the connection ends.
 func query(ctx context.Context, tx pgx.Tx, yield func(pgx.Row) (bool, error), sql string, args ...any) error {
 	ctx, hangUp := context.WithCancel(ctx)
 	defer hangUp()
@@ -19,7 +19,7 @@ func query(ctx context.Context, tx pgx.Tx, yield func(pgx.Row) (bool, error), sq
 	}
 	defer rows.Close()
 	for rows.Next() {
-		if err := ctx.Err(); err != nil { // rows that came before may be left
+		if err := ctx.Err(); err != nil { // earlier rows may be left
 			return err
 		}
 		if more, err := yield(rows); err != nil || !more {
@@ -30,12 +30,12 @@ func query(ctx context.Context, tx pgx.Tx, yield func(pgx.Row) (bool, error), sq
 	return rows.Err()
 }
 
-// beginRead has values spelled as the driver knows them, whatever the role or database has set.
+// beginRead makes values readable for the driver, whatever the role or database has set.
 const beginRead = `begin isolation level repeatable read read only;
 	set local datestyle = 'ISO';
 	set local bytea_output = 'hex'`
 
-// read runs do on the database as it is at do's first query.
+// read runs do on a snapshot as of do's first query.
 func (c *Catalog) read(ctx context.Context, do func(pgx.Tx) error) error {
 	tx, err := c.pool.BeginTx(ctx, pgx.TxOptions{BeginQuery: beginRead})
 	if err != nil {

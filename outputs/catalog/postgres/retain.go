@@ -10,7 +10,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 )
 
-// Pin pins a run or takes the pin back.
+// Pin pins or unpins a run.
 func (c *Catalog) Pin(ctx context.Context, key catalog.Key, pinned bool) error {
 	err := c.write(ctx, func(ctx context.Context, tx pgx.Tx) error {
 		done, err := tx.Exec(ctx, `UPDATE scidex_oci.analysis_run SET pinned = $3 WHERE id = $1 AND attempt = $2`,
@@ -26,7 +26,7 @@ func (c *Catalog) Pin(ctx context.Context, key catalog.Key, pinned bool) error {
 	return nil
 }
 
-// DropOutputs gives up the contents of an ended run's outputs.
+// DropOutputs drops the contents of an ended run's outputs.
 func (c *Catalog) DropOutputs(ctx context.Context, key catalog.Key, at time.Time) error {
 	err := c.write(ctx, func(ctx context.Context, tx pgx.Tx) error {
 		if err := removable(ctx, tx, key); err != nil {
@@ -42,7 +42,7 @@ func (c *Catalog) DropOutputs(ctx context.Context, key catalog.Key, at time.Time
 	return nil
 }
 
-// removable returns why a run, or what it made, must not be removed. Nobody can pin it until the transaction ends.
+// removable returns why a run, or its outputs, must not be removed. The row is locked against Pin until the end.
 func removable(ctx context.Context, tx pgx.Tx, key catalog.Key) error {
 	var state catalog.State
 	var pinned bool

@@ -41,9 +41,8 @@ func insertIntent(ctx context.Context, tx pgx.Tx, run catalog.Run) error {
 	return insertBlobs(ctx, tx, run)
 }
 
-// orOurs is insert after a COMMIT whose reply was lost: the row that is there may be the one of that transaction,
-// for which the insertion waits where it has not ended. Nobody else writes the same of another run: its place is a
-// file below one root of one host.
+// orOurs is insert after a COMMIT whose reply was lost: an existing row may be that of the lost transaction, and the
+// insertion waits for its end. No other run has the same row: its location is a file below one root of one host.
 func orOurs(run catalog.Run, insert func(ctx context.Context, tx pgx.Tx) error) func(ctx context.Context, tx pgx.Tx) error {
 	return func(ctx context.Context, tx pgx.Tx) error {
 		err := insert(ctx, tx)
@@ -149,7 +148,7 @@ func (c *Catalog) Update(ctx context.Context, run catalog.Run) error {
 	return nil
 }
 
-// Amend replaces what an ended run says of its end.
+// Amend replaces the end of an ended run.
 func (c *Catalog) Amend(ctx context.Context, run catalog.Run) error {
 	err := c.write(ctx, func(ctx context.Context, tx pgx.Tx) error {
 		was, err := standing(ctx, tx, run.Key)
@@ -188,7 +187,7 @@ func (c *Catalog) Delete(ctx context.Context, key catalog.Key) error {
 	return nil
 }
 
-// MayDelete returns why the role cannot delete runs, before anything is removed on the way to it.
+// MayDelete returns why the role cannot delete runs, before anything of them is removed.
 func (c *Catalog) MayDelete(ctx context.Context) error {
 	var may bool
 	err := c.readRow(ctx, `SELECT has_table_privilege('scidex_oci.analysis_run', 'DELETE')`, nil, &may)
@@ -201,15 +200,14 @@ func (c *Catalog) MayDelete(ctx context.Context) error {
 	return nil
 }
 
-// standing reads where a run stands, its state and reason, and keeps others from changing it until the transaction
-// ends.
+// standing reads the state and reason of a run, and locks its row until the transaction ends.
 func standing(ctx context.Context, tx pgx.Tx, key catalog.Key) (was catalog.Run, err error) {
 	err = tx.QueryRow(ctx, `SELECT state, coalesce(reason, '') FROM scidex_oci.analysis_run
 		WHERE id = $1 AND attempt = $2 FOR UPDATE`, text(key.ID), key.Attempt).Scan(&was.State, &was.Reason)
 	return was, notFound(err)
 }
 
-// sameEnd returns nil where a run that has ended did so as run says, else catalog.ErrEnded.
+// sameEnd returns nil if a run has ended as run says, else catalog.ErrEnded.
 func sameEnd(ctx context.Context, tx pgx.Tx, run catalog.Run) error {
 	var same bool
 	err := tx.QueryRow(ctx, `SELECT state = $3 AND finished_at IS NOT DISTINCT FROM $4

@@ -10,10 +10,10 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/catalog/row"
 )
 
-// hasEnded is the condition of the index analysis_run_usage, which has all else that is asked for.
+// hasEnded is the condition of the index analysis_run_usage, which has all columns of the query.
 const hasEnded = `state IN ('complete', 'failed', 'canceled', 'error', 'lost')`
 
-// Usage streams what runs that have ended asked for and used.
+// Usage streams what ended runs requested and used.
 func (c *Catalog) Usage(ctx context.Context, filter catalog.Filter, label string, yield func(catalog.Usage) bool) error {
 	sql, args := usageQuery(filter, label)
 	unpack := row.UsageReader{}
@@ -28,7 +28,7 @@ func (c *Catalog) Usage(ctx context.Context, filter catalog.Filter, label string
 	return nil
 }
 
-// usageQuery is the query for what row.UsageReader reads, and its arguments.
+// usageQuery is the query for row.UsageReader, and its arguments.
 func usageQuery(filter catalog.Filter, label string) (string, []any) {
 	where, value := conditions(filter), `''`
 	where.Add(hasEnded)

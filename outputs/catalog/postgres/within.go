@@ -14,20 +14,20 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 )
 
-// What a queue in the same database does in one transaction with rows of the catalog (riverqueue). A transaction that
-// locks rows of runs and of jobs takes those of runs first.
+// What a queue in the same database does with rows of the catalog in one transaction (riverqueue). A transaction that locks
+// rows of runs and of jobs locks those of runs first.
 
-// Within runs do in one transaction that writes. do's error undoes it.
+// Within runs do in one write transaction. do's error undoes it.
 func (c *Catalog) Within(ctx context.Context, do func(ctx context.Context, tx pgx.Tx) error) error {
 	return c.Explain(c.write(ctx, do))
 }
 
-// Reading runs do on the database as it is at do's first query.
+// Reading runs do on a snapshot as of do's first query.
 func (c *Catalog) Reading(ctx context.Context, do func(tx pgx.Tx) error) error {
 	return c.Explain(c.read(ctx, do))
 }
 
-// Explain says what a person can do about an error of PostgreSQL's; nil stays nil.
+// Explain adds advice to an error of PostgreSQL; nil stays nil.
 func (c *Catalog) Explain(err error) error {
 	if err == nil {
 		return nil
@@ -35,11 +35,10 @@ func (c *Catalog) Explain(err error) error {
 	return c.explain(err)
 }
 
-// NotAllowed reports whether err is that the role may not do what was tried.
+// NotAllowed reports whether err is a missing privilege of the role.
 func NotAllowed(err error) bool { return codeOf(err) == codeNotAllowed }
 
-// Connections makes a pool for who uses the database all the time and listens: unlike the catalog's own it keeps
-// connections, for as long as a minute.
+// Connections makes a pool for permanent use and LISTEN: unlike the catalog's own it keeps connections for up to a minute.
 func (c *Catalog) Connections(ctx context.Context) (*pgxpool.Pool, error) {
 	config := c.pool.Config().Copy()
 	config.MaxConns, config.MaxConnIdleTime, config.HealthCheckPeriod = 4, time.Minute, 15*time.Second
@@ -51,9 +50,9 @@ func (c *Catalog) Connections(ctx context.Context) (*pgxpool.Pool, error) {
 	return pool, nil
 }
 
-// serverGivesUp has the server give up a connection whose worker's host is gone, as dialer does here: else it counts against
-// max_connections for two hours. It also gives up one of a worker that says nothing more in the midst of a transaction, such as one that
-// is stopped: that would hold rows of jobs, or the lead, for as long.
+// serverGivesUp makes the server drop a connection whose worker's host vanished, as dialer does here: else it counts against
+// max_connections for two hours. It also drops one that is idle in a transaction, such as that of a stopped worker: that
+// would lock rows of jobs, or the lead, for as long.
 func serverGivesUp(ctx context.Context, conn *pgx.Conn) error {
 	_, err := conn.Exec(ctx, fmt.Sprintf(`set idle_in_transaction_session_timeout = '30s'; set tcp_keepalives_idle = '%ds'; set tcp_keepalives_interval = '%ds'; set tcp_keepalives_count = %d; set tcp_user_timeout = '%ds'`,
 		int(probeAfter.Seconds()), int(probeEvery.Seconds()), probes, int(unacknowledged.Seconds())), pgx.QueryExecModeSimpleProtocol)
@@ -71,8 +70,8 @@ func Insert(ctx context.Context, tx pgx.Tx, run catalog.Run) error {
 	return nil
 }
 
-// Last reads the last attempt of an id, and keeps others from changing it until the transaction ends. Who holds the row
-// meanwhile may write the next attempt, which the statement that waited for it does not see: then it is read again.
+// Last reads and locks the last attempt of an id until the transaction ends. The previous holder of the lock may have
+// written the next attempt, which the statement that waited does not see: then it reads again.
 func Last(ctx context.Context, tx pgx.Tx, id string) (run catalog.Run, err error) {
 	for later := true; later; {
 		run, err = scanRun(tx.QueryRow(ctx, selectRun+` WHERE id = $1 ORDER BY attempt DESC LIMIT 1 FOR UPDATE OF r`, text(id)))
@@ -87,8 +86,8 @@ func Last(ctx context.Context, tx pgx.Tx, id string) (run catalog.Run, err error
 	return run, nil
 }
 
-// Begin makes a queued run a running one, on the host and with the request of run. It returns catalog.ErrExists for
-// one that is not queued.
+// Begin turns a queued run into a running one, on the host and with the request of run. It returns catalog.ErrExists if it
+// is not queued.
 func Begin(ctx context.Context, tx pgx.Tx, run catalog.Run) error {
 	was, err := standing(ctx, tx, run.Key)
 	if err != nil {
@@ -119,14 +118,14 @@ func End(ctx context.Context, tx pgx.Tx, run catalog.Run) error {
 	return err
 }
 
-// CommitWith is Commit; where it ends the run, also runs in the same transaction.
+// CommitWith is Commit; if it ends the run, also runs in the same transaction.
 func (c *Catalog) CommitWith(
 	ctx context.Context, run catalog.Run, next func() (outputs.Entry, error), also func(ctx context.Context, tx pgx.Tx) error,
 ) error {
 	return c.commitBeside(ctx, run, next, beside{also: also})
 }
 
-// CommitQueued is CommitWith of a run that nobody has begun. One that somebody has is theirs, and catalog.ErrEnded here.
+// CommitQueued is CommitWith for a run that no worker has started; else it returns catalog.ErrEnded.
 func (c *Catalog) CommitQueued(
 	ctx context.Context, run catalog.Run, next func() (outputs.Entry, error), also func(ctx context.Context, tx pgx.Tx) error,
 ) error {
@@ -140,7 +139,7 @@ func (c *Catalog) commitBeside(ctx context.Context, run catalog.Run, next func()
 	return nil
 }
 
-// Unknown reports whether err is that the reply to COMMIT was lost, so that what was to be written may be there.
+// Unknown reports whether the reply to COMMIT was lost, so that the write may have succeeded.
 func Unknown(err error) bool {
 	var unknown *outcomeUnknown
 	return errors.As(err, &unknown)

@@ -11,9 +11,8 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// begin makes settings that end with the transaction. Nobody waits for ever for a row. A server whose client is
-// gone without a word gives its rows free. What was answered is on the disk, also where the database says that it
-// need not be.
+// begin has settings that end with the transaction. No wait for a row is unbounded. A server whose client vanished releases
+// its rows. An acknowledged commit is on disk, even if the database's settings do not require it.
 const begin = `begin isolation level read committed read write;
 	set local lock_timeout = '60s';
 	set local idle_in_transaction_session_timeout = '30s';
@@ -22,7 +21,7 @@ const begin = `begin isolation level read committed read write;
 	set local tcp_keepalives_count = 3;
 	select set_config('synchronous_commit', 'on', true) where current_setting('synchronous_commit') = 'off'`
 
-// outcomeUnknown is an error of COMMIT after which the transaction may have been committed or not.
+// outcomeUnknown is an error of COMMIT after which the transaction may be committed or not.
 type outcomeUnknown struct{ err error }
 
 func (e *outcomeUnknown) Error() string { return "the reply to COMMIT was lost: " + e.err.Error() }
@@ -33,7 +32,7 @@ func (c *Catalog) write(ctx context.Context, do func(ctx context.Context, tx pgx
 	return c.writeWith(ctx, c.begin, do)
 }
 
-// writePatiently is write for what must not be lost: it waits for a server that does not answer.
+// writePatiently is write with retries while the server is unreachable.
 func (c *Catalog) writePatiently(ctx context.Context, do func(ctx context.Context, tx pgx.Tx) error) error {
 	return c.writeWith(ctx, func(ctx context.Context) (conn *pgxpool.Conn, tx pgx.Tx, err error) {
 		err = retry(ctx, c.patience, func() error {
@@ -57,9 +56,9 @@ func (c *Catalog) writeWith(ctx context.Context, begin beginner, do func(ctx con
 	if err != nil {
 		return err
 	}
-	defer conn.Release() // the pool hangs up where a transaction is left
+	defer conn.Release() // the pool closes it if a transaction is open
 	committed := false
-	defer func() { // also where do panics
+	defer func() { // also if do panics
 		if !committed {
 			rollback(ctx, tx)
 		}
@@ -74,7 +73,7 @@ func (c *Catalog) writeWith(ctx context.Context, begin beginner, do func(ctx con
 	return c.end(ctx, tx)
 }
 
-// begin begins a transaction. The server may have ended those connections that wait in the pool.
+// begin begins a transaction. The server may have closed idle connections of the pool.
 func (c *Catalog) begin(ctx context.Context) (*pgxpool.Conn, pgx.Tx, error) {
 	conn, tx, err := c.beginOn(ctx)
 	var connecting *pgconn.ConnectError
@@ -101,7 +100,7 @@ func (c *Catalog) beginOn(ctx context.Context) (*pgxpool.Conn, pgx.Tx, error) {
 	return conn, tx, nil
 }
 
-// end commits. The outcome of an interrupted COMMIT is unknown, and so ctx does not interrupt it.
+// end commits. An interrupted COMMIT has an unknown outcome, so ctx does not interrupt it.
 func (c *Catalog) end(ctx context.Context, tx pgx.Tx) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), c.patience)
 	defer cancel()
@@ -113,14 +112,14 @@ func (c *Catalog) end(ctx context.Context, tx pgx.Tx) error {
 	return &outcomeUnknown{err}
 }
 
-// rollback asks for it; a server that does not hear it finds the client gone.
+// rollback rolls back; a server that misses it finds the client gone.
 func rollback(ctx context.Context, tx pgx.Tx) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 	defer cancel()
 	_ = tx.Rollback(ctx)
 }
 
-// retry calls do until its error is not that the server is gone, for patience at most.
+// retry calls do while the server is gone, for patience at most.
 func retry(ctx context.Context, patience time.Duration, do func() error) error {
 	deadline := time.Now().Add(patience)
 	for wait := 10 * time.Millisecond; ; wait = min(2*wait, time.Second) {

@@ -5,12 +5,12 @@ import (
 	"strings"
 )
 
-// ActionID is the action_id of a report, 64 hexadecimal digits; nil where it has none, or something else in its place.
+// ActionID is the action_id of a report, 64 hexadecimal digits; nil if missing or invalid.
 func ActionID(report json.RawMessage) *string {
 	var has struct {
 		ActionID any `json:"action_id"`
 	}
-	_ = json.Unmarshal(report, &has) // what is no object has none
+	_ = json.Unmarshal(report, &has) // only an object has one
 	id, ok := has.ActionID.(string)
 	if !ok || len(id) != 64 || strings.Trim(id, "0123456789abcdef") != "" {
 		return nil

@@ -1,5 +1,5 @@
-// Package row is what the rows of a catalog have in common whatever the database: NULL for what is empty, the columns
-// of an entry, and the conditions that a filter makes. It knows no database and does no I/O.
+// Package row is what the rows of all catalogs have in common: NULL for empty values, the columns of an entry, and the
+// conditions of a filter. It needs no database and does no I/O.
 package row
 
 import (
@@ -12,7 +12,7 @@ import (
 // Output is the verdict of an entry that was not rejected.
 const Output = "output"
 
-// Reason returns why an entry of a verdict was rejected, empty for an output.
+// Reason returns the reason of a verdict, empty for an output.
 func Reason(verdict string) outputs.Reason {
 	if verdict == Output {
 		return ""
@@ -20,8 +20,8 @@ func Reason(verdict string) outputs.Reason {
 	return outputs.Reason(verdict)
 }
 
-// Entry returns the columns of an entry: id, attempt, path, size, sha256, media_type, mode, verdict, detail, partial.
-// Only an output has a digest: gc keeps what a digest names. text makes a string one that the database can hold.
+// Entry returns the columns of an entry: id, attempt, path, size, sha256, media_type, mode, verdict, detail, partial. Only
+// an output has a digest: gc keeps what a digest names. text makes a string storable in the database.
 func Entry(key catalog.Key, e outputs.Entry, text func(string) string) []any {
 	values := []any{
 		key.ID, key.Attempt, NotNull(e.Path), e.Size, text(e.SHA256),
@@ -46,7 +46,7 @@ func (t *Totals) Add(e outputs.Entry) {
 	}
 }
 
-// TextOrNull returns NULL for an empty string, and otherwise what text makes of it.
+// TextOrNull returns NULL for an empty string, otherwise text(s).
 func TextOrNull(s string, text func(string) string) any {
 	if s == "" {
 		return nil
@@ -78,7 +78,7 @@ func NumberOrNull(n int64) any {
 	return n
 }
 
-// Document returns a JSON document as it is kept, nil for an empty text.
+// Document returns a stored JSON document, nil for an empty text.
 func Document(text string) json.RawMessage {
 	if text == "" {
 		return nil

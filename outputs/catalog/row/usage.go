@@ -9,19 +9,19 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 )
 
-// The reasons of a run that a limit has ended.
+// The reasons of runs ended by a limit.
 const (
 	outOfMemory = "out_of_memory"
 	timedOut    = "timeout"
 )
 
-// UsageReader reads what a catalog has of the usage of runs, each in one text with blanks between: wall_ms, cpu_ms and
-// memory_peak_bytes of the report, memory and cpus of the request, then the hexadecimal digits of its timeout and of the
-// reason, and last of the label, after a "=", or nothing. What is no number, as other programs may have written it, is not
-// known. It keeps the texts that it has read, of which few are many runs'.
+// UsageReader parses the usage of runs, each in one text separated by blanks: wall_ms, cpu_ms and memory_peak_bytes of the
+// report, memory and cpus of the request, then the hexadecimal digits of its timeout and of the reason, and last of the
+// label, after a "=", or nothing. Values that are no numbers, as other programs may write, are unknown. It caches the texts,
+// since many runs share few.
 type UsageReader map[string]string
 
-// Usage reads the text of one run.
+// Usage parses one run's text.
 func (r UsageReader) Usage(packed string) catalog.Usage {
 	var fields [8]string
 	for i := range fields {
@@ -42,7 +42,7 @@ func (r UsageReader) Usage(packed string) catalog.Usage {
 func (r UsageReader) decode(digits string) string {
 	text, ok := r[digits]
 	if !ok {
-		bytes, _ := hex.DecodeString(digits) // the database wrote them
+		bytes, _ := hex.DecodeString(digits) // written by the database
 		text = string(bytes)
 		r[strings.Clone(digits)] = text
 	}
@@ -65,7 +65,7 @@ func number(text string) float64 {
 	return x
 }
 
-// milliseconds reads a time as a request has it: "1h30m", or a number of seconds.
+// milliseconds parses the time of a request: "1h30m", or a number of seconds.
 func milliseconds(text string) int64 {
 	if d, err := time.ParseDuration(text); err == nil {
 		return d.Milliseconds()

@@ -9,13 +9,13 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 )
 
-// Where collects what a row must satisfy, as SQL and its arguments.
+// Where collects conditions on a row, as SQL and its arguments.
 type Where struct {
-	// Parameter is how the database spells the n-th parameter of a query, from 1.
+	// Parameter is the database's syntax of a query's n-th parameter, from 1.
 	Parameter func(n int) string
-	// Moment is a time as a column has it.
+	// Moment is a time as stored.
 	Moment func(time.Time) any
-	// Holds reports whether the database can hold a string. Nothing there is equal to one that it cannot.
+	// Holds reports whether the database can store a string. No stored value equals one that it cannot.
 	Holds func(string) bool
 	// Contains is the term for an id that contains a text.
 	Contains string
@@ -44,14 +44,14 @@ func (w *Where) Add(term string, args ...any) {
 	w.terms = append(w.terms, fmt.Sprintf(term, parameters...))
 }
 
-// The conditions of the indexes of runs that have not ended, and of those that ended other than complete, word for word: a
-// database that sees only parameters could not tell that an index has all that is asked for.
+// The conditions of the indexes of runs that have not ended, and of those that ended other than complete, verbatim: a
+// database that sees only parameters could not tell that an index has all that the query needs.
 const (
 	open       = `state IN ('queued', 'running')`
 	incomplete = `state IN ('failed', 'canceled', 'error', 'lost')`
 )
 
-// Runs adds what filter says of the columns of a run. Labels have a table of their own, and are not among them.
+// Runs adds the filter's conditions on the columns of a run. Labels have a separate table and are not included.
 func (w *Where) Runs(filter catalog.Filter) {
 	if !filter.Since.IsZero() {
 		w.Add(`created_at >= %s`, w.Moment(filter.Since))
@@ -81,8 +81,8 @@ func (w *Where) Runs(filter catalog.Filter) {
 	in(w, `reason`, filter.Reasons)
 }
 
-// ofState reports whether the index by state has what filter asks for in the order of a listing: of several states it would
-// have to be sorted, and an id or a label finds fewer.
+// ofState reports whether the index by state has what filter selects in listing order: several states would have to be
+// sorted, and an id or a label finds fewer.
 func ofState(filter catalog.Filter) bool {
 	if len(filter.States) != 1 || filter.ID != "" || len(filter.Labels) > 0 {
 		return false
@@ -91,7 +91,7 @@ func ofState(filter catalog.Filter) bool {
 	return state.Final() && state != catalog.Complete
 }
 
-// in adds that a column has one of some values, where there are any.
+// in adds that a column has one of the values, if there are any.
 func in[T ~string](w *Where, column string, values []T) {
 	if len(values) == 0 {
 		return
@@ -109,7 +109,7 @@ func in[T ~string](w *Where, column string, values []T) {
 	w.Add(column + ` IN (` + strings.Join(parameters, `, `) + `)`)
 }
 
-// String is the clause, empty where every row satisfies it.
+// String is the clause, empty if every row satisfies it.
 func (w *Where) String() string {
 	if len(w.terms) == 0 {
 		return ""

@@ -8,7 +8,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 )
 
-// Amend replaces what an ended run says of its end.
+// Amend replaces the end of an ended run.
 func (c *Catalog) Amend(ctx context.Context, run catalog.Run) error {
 	err := c.write(ctx, func(ctx context.Context, tx *sql.Conn) error {
 		was, err := standing(ctx, tx, run.Key)

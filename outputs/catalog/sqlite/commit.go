@@ -57,7 +57,7 @@ func (c *Catalog) commit(ctx context.Context, run catalog.Run, next func() (outp
 	})
 }
 
-// end writes what is known of a run only when it is over.
+// end writes the columns known only at a run's end.
 func end(ctx context.Context, tx *sql.Conn, run catalog.Run, move catalog.Move, counted row.Totals) error {
 	_, err := tx.ExecContext(ctx, `UPDATE analysis_run
 		SET state = ?, reason = ?, message = ?, exit_code = ?, signal = ?,

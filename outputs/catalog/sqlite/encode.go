@@ -11,7 +11,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/catalog/row"
 )
 
-// layout has one width and is always UTC, so that the order of the texts is the order of the times.
+// layout has a fixed width and is always UTC, so that texts sort as times.
 const layout = "2006-01-02T15:04:05.000Z"
 
 // timeText returns NULL for the zero time.
@@ -33,8 +33,7 @@ func parseTime(text string) (time.Time, error) {
 	return t, nil
 }
 
-// text replaces what is not UTF-8: the columns are text in every dialect, and a message must not keep a run from being
-// committed.
+// text replaces invalid UTF-8: the columns are text in every dialect, and a message must not prevent a commit.
 func text(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
 
 func orNull(s string) any { return row.TextOrNull(s, text) }

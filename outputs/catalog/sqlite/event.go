@@ -10,8 +10,8 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/catalog/row"
 )
 
-// selectEvents reads the events of a run. The rowids of a run grow in the order of insertion: one
-// transaction writes them all.
+// selectEvents reads the events of a run. The rowids of a run grow in the order of insertion: one transaction writes them
+// all.
 const selectEvents = `SELECT ts, kind, path_or_addr, severity, allowed, blocked, count
 	FROM sandbox_audit_event WHERE analysis_id = ? AND attempt = ? ORDER BY ts, rowid`
 

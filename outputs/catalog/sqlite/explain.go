@@ -11,13 +11,13 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/inodes"
 )
 
-// busy reports whether err is SQLite's word for a lock that another connection holds.
+// busy reports whether err is a lock that another connection holds.
 func busy(err error) bool {
 	var e sqlite3.Error
 	return errors.As(err, &e) && e.Code == sqlite3.ErrBusy
 }
 
-// explainAt is explain for the file at path. SQLite says of a file that it cannot make only that it cannot be opened.
+// explainAt is explain for the file at path. If SQLite cannot make a file it only says that it cannot open it.
 func explainAt(path string, err error) error {
 	var e sqlite3.Error
 	if errors.As(err, &e) && (e.Code == sqlite3.ErrCantOpen || e.Code == sqlite3.ErrFull) && inodes.UsedUp(path) {
@@ -26,13 +26,13 @@ func explainAt(path string, err error) error {
 	return explain(err)
 }
 
-// explain adds the way out to those of SQLite's errors that a person can do something about.
+// explain adds advice to SQLite's errors where there is any.
 func explain(err error) error {
 	var e sqlite3.Error
 	if !errors.As(err, &e) {
 		return err
 	}
-	if e.Code == sqlite3.ErrIoErr && e.SystemErrno == unix.ENOSPC { // of its -shm file SQLite says no more
+	if e.Code == sqlite3.ErrIoErr && e.SystemErrno == unix.ENOSPC { // on its -shm file it says no more
 		e.Code = sqlite3.ErrFull
 	}
 	switch e.Code {

@@ -25,7 +25,7 @@ const (
 // the escapes (sqlite.org/uri.html).
 func dsn(absolute, lock string) string {
 	query := url.Values{
-		"mode":          {"rw"}, // prepareFile has made it, with its mode
+		"mode":          {"rw"}, // prepareFile made it, with its mode
 		"_busy_timeout": {strconv.FormatInt(patience.Milliseconds(), 10)},
 		"_foreign_keys": {"on"},
 		"_synchronous":  {"FULL"},
@@ -34,11 +34,10 @@ func dsn(absolute, lock string) string {
 	return (&url.URL{Scheme: "file", Path: absolute, RawQuery: query.Encode()}).String()
 }
 
-// prepareFile makes the file where there is none, refuses what cannot be a catalog, and returns the
-// absolute path.
+// prepareFile makes a missing file, refuses what cannot be a catalog, and returns the absolute path.
 //
-// It never opens the file: closing a descriptor of it would drop the locks that other handles of this
-// process hold (fcntl(2), sqlite.org/howtocorrupt.html).
+// It never opens the file: closing a descriptor of it would drop the locks of other handles of this process (fcntl(2),
+// sqlite.org/howtocorrupt.html).
 func prepareFile(path string) (string, error) {
 	if path == "" || strings.ContainsRune(path, 0) {
 		return "", errors.New("this cannot be the name of a file; name one")
@@ -68,7 +67,7 @@ func prepareFile(path string) (string, error) {
 // maxPath is the longest path in bytes that SQLite opens: MAX_PATHNAME of its os_unix.c, less what it adds for its journal.
 const maxPath = 504
 
-// checkLength refuses a path that is too long for SQLite, which says no more of it than that it cannot be opened.
+// checkLength refuses a path that is too long for SQLite, which only says that it cannot be opened.
 func checkLength(absolute string) error {
 	resolved := absolute
 	if dir, err := filepath.EvalSymlinks(filepath.Dir(absolute)); err == nil {
@@ -90,7 +89,7 @@ func makeFile(absolute string) error {
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, unix.ENOTDIR):
 		return fmt.Errorf("its directory %q does not exist; make it first", dir)
 	case errors.Is(err, fs.ErrPermission), errors.Is(err, unix.EROFS):
-		// An existing file is judged by what it allows itself.
+		// An existing file is judged by its own permissions.
 		if _, statErr := os.Stat(absolute); statErr == nil {
 			return nil
 		}
@@ -100,7 +99,7 @@ func makeFile(absolute string) error {
 	}
 }
 
-// checkWritable asks for the file and its directory, where SQLite keeps the write-ahead log.
+// checkWritable checks the file and its directory, where SQLite keeps the write-ahead log.
 func checkWritable(absolute string) error {
 	if err := unix.Faccessat(unix.AT_FDCWD, absolute, unix.R_OK|unix.W_OK, unix.AT_EACCESS); err != nil {
 		return fmt.Errorf("the file cannot be written (%w); make it readable and writable for you or choose another", err)

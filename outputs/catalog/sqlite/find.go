@@ -18,7 +18,7 @@ func (c *Catalog) Get(ctx context.Context, key catalog.Key) (catalog.Run, error)
 	return run, nil
 }
 
-// get takes the newest attempt where none is named.
+// get takes the newest attempt if none is named.
 func (c *Catalog) get(ctx context.Context, key catalog.Key) (catalog.Run, error) {
 	query := selectRun + ` WHERE id = ?`
 	args := []any{key.ID}
@@ -28,7 +28,7 @@ func (c *Catalog) get(ctx context.Context, key catalog.Key) (catalog.Run, error)
 	return one(c.db.QueryRowContext(ctx, query+` ORDER BY attempt DESC LIMIT 1`, args...))
 }
 
-// Find resolves what a person typed.
+// Find resolves a typed name.
 func (c *Catalog) Find(ctx context.Context, text string) (catalog.Run, error) {
 	name, err := catalog.ParseName(text)
 	if err != nil {
@@ -52,8 +52,8 @@ func (c *Catalog) find(ctx context.Context, name catalog.Name) (catalog.Run, err
 	return c.get(ctx, key)
 }
 
-// beginWith returns up to limit ids that begin with prefix, in order. A range of the primary key knows
-// no wildcards and no case; the upper end is prefix and the last character of Unicode.
+// beginWith returns up to limit ids that start with prefix, in order. A range of the primary key has no wildcards and no
+// case; the upper end is prefix and the last character of Unicode.
 func (c *Catalog) beginWith(ctx context.Context, prefix string, limit int) (ids []string, err error) {
 	rows, err := c.db.QueryContext(ctx, `SELECT DISTINCT id FROM analysis_run WHERE id >= ? AND id < ? ORDER BY id LIMIT ?`,
 		prefix, prefix+"\U0010FFFF", limit)

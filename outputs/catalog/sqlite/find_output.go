@@ -12,9 +12,8 @@ import (
 const selectFound = `SELECT r.id, r.attempt, r.created_at, coalesce(r.outputs_removed_at, ''),
 	o.path, o.size, o.sha256, coalesce(o.media_type, ''), coalesce(o.mode, 0), o.partial FROM `
 
-// CROSS JOIN keeps the order of its tables (SQLite, "The Query Optimizer Overview"): runs are walked by their
-// index, the newest first, and only the outputs of one are sorted at a time; those of a digest are few and are
-// found by its index.
+// CROSS JOIN keeps the order of its tables (SQLite, "The Query Optimizer Overview"): runs are read by their index, newest
+// first, and only the outputs of one are sorted at a time; those of a digest are few and are found by its index.
 const (
 	byRun    = `analysis_run r CROSS JOIN analysis_output o ON o.id = r.id AND o.attempt = r.attempt`
 	byDigest = `analysis_output o CROSS JOIN analysis_run r ON r.id = o.id AND r.attempt = o.attempt`

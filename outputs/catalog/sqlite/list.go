@@ -21,7 +21,7 @@ const selectRun = `SELECT id, attempt, state, coalesce(reason, ''), coalesce(mes
 	(SELECT json_group_array(sha256) FROM run_blob b WHERE b.id = r.id AND b.attempt = r.attempt)
 	FROM analysis_run r`
 
-// newestFirst names runs of one millisecond in an order that is at least always the same.
+// newestFirst orders runs of one millisecond consistently.
 const newestFirst = ` ORDER BY created_at DESC, id DESC, attempt DESC`
 
 // List returns runs, the newest first.
@@ -62,20 +62,20 @@ func newWhere() *row.Where {
 	}
 }
 
-// few is how many runs are looked up one by one and sorted, and not more.
+// few is the maximum number of runs looked up one by one and sorted.
 const few = 1000
 
-// A run by its labels: where few have one, those are looked up and sorted; where many have it, runs are walked, the newest
-// first, and asked for it, so that the newest fifty of a million cost what fifty of a hundred do.
+// A query by labels: if few runs have one, those are looked up and sorted; if many have it, runs are read newest first and
+// filtered, so that the newest fifty of a million cost what fifty of a hundred do.
 const (
 	ofFew  = `(id, attempt) IN (SELECT id, attempt FROM run_label WHERE key = %s AND value = %s)`
 	ofMany = `(SELECT value FROM run_label n WHERE n.id = r.id AND n.attempt = r.attempt AND n.key = %s) = %s`
 )
 
-// ofAction has the expression and the condition of the index analysis_run_action, word for word.
+// ofAction has the expression and the condition of the index analysis_run_action, verbatim.
 const ofAction = `json_extract(report, '$.action_id') IS NOT NULL AND json_extract(report, '$.action_id') = %s`
 
-// listing is the query for what filter selects, and its arguments.
+// listing is the query for a filter, and its arguments.
 func (c *Catalog) listing(ctx context.Context, filter catalog.Filter) (string, []any, error) {
 	where := newWhere()
 	where.Runs(filter)
@@ -92,7 +92,7 @@ func (c *Catalog) listing(ctx context.Context, filter catalog.Filter) (string, [
 	return query, where.Args, nil
 }
 
-// addLabels adds that a run has all of some labels.
+// addLabels adds that a run has all of the labels.
 func (c *Catalog) addLabels(ctx context.Context, where *row.Where, labels map[string]string) error {
 	for _, key := range slices.Sorted(maps.Keys(labels)) {
 		value, term := labels[key], ofFew

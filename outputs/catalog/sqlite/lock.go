@@ -12,26 +12,24 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// errHeld says that nobody has come to a turn for as long as somebody was ready to wait.
+// errHeld says that the lock did not change hands within the timeout.
 var errHeld = errors.New("it stays locked")
 
-// tick is how fresh the time of a turn is.
+// tick is the resolution of turns.
 const tick = time.Second
 
-// lock takes the exclusive flock(2) of a catalog, and waits for it until ctx ends. Whoever waits sleeps in the kernel, which
-// wakes all in the order in which they came: SQLite can only be asked again and again, and five hundred
-// processes that ask leave no processor to the one that writes. Patience is counted from when somebody last came to a turn,
-// since behind five hundred others one waits for long though all is well.
+// lock takes the exclusive flock(2) of a catalog, and waits for it until ctx ends. Waiters sleep in the kernel, which wakes
+// them in order: SQLite can only be polled, and five hundred polling processes leave no processor to the one that writes.
+// The timeout counts from when the lock last changed hands, since behind five hundred others a long wait is normal.
 //
-// It is on a file beside the catalog's that stays: removing it would let two processes hold locks on two files of one
-// name.
+// It is on a file beside the catalog's that stays: removing it would let two processes hold locks on two files of one name.
 func lock(ctx context.Context, catalog string, patience time.Duration) (unlock func(), err error) {
 	var t turns
 	return t.lock(ctx, catalog, patience)
 }
 
-// turns are those of one who asks for one after the other. A wait that was given up goes on aside, since nothing can end it: the next
-// turn waits on with it, so that there is never more than one.
+// turns are the consecutive turns of one caller. An abandoned wait continues aside, since nothing can end it: the next turn
+// uses it, so that there is never more than one.
 type turns struct{ aside *wait }
 
 func (t *turns) lock(ctx context.Context, catalog string, patience time.Duration) (unlock func(), err error) {
@@ -53,7 +51,7 @@ func (t *turns) lock(ctx context.Context, catalog string, patience time.Duration
 	return taken(file), nil
 }
 
-// await waits on for the lock, and leaves the wait aside where it gives up.
+// await continues a wait for the lock, and keeps it aside on a timeout.
 func (t *turns) await(ctx context.Context, w *wait, patience time.Duration) (unlock func(), err error) {
 	t.aside = nil
 	err = w.await(ctx, patience)
@@ -66,7 +64,7 @@ func (t *turns) await(ctx context.Context, w *wait, patience time.Duration) (unl
 	return taken(w.file), nil
 }
 
-// taken tells that somebody has come to a turn.
+// taken records that the lock changed hands.
 func taken(file *os.File) (unlock func()) {
 	if age(file) > tick {
 		_ = unix.UtimesNanoAt(int(file.Fd()), "", nil, unix.AT_EMPTY_PATH) // now
@@ -74,10 +72,10 @@ func taken(file *os.File) (unlock func()) {
 	return func() { release(file) }
 }
 
-// wait is one for the lock of a file, in the kernel.
+// wait is a wait for a file's lock, in the kernel.
 type wait struct {
 	file *os.File
-	came chan error // of 1: how it ended, for who wants it
+	came chan error // of 1: how it ended
 
 	mu     sync.Mutex
 	wanted bool
@@ -95,14 +93,14 @@ func begin(file *os.File) *wait {
 			return
 		}
 		if err != nil {
-			_ = file.Close() // the error that counts is the one before
+			_ = file.Close() // the previous error counts
 		}
 		w.came <- err
 	}()
 	return w
 }
 
-// resume wants what was given up, unless it is over.
+// resume continues a given-up wait if not over.
 func (w *wait) resume() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -110,7 +108,7 @@ func (w *wait) resume() bool {
 	return w.wanted
 }
 
-// giveUp has the lock given back when it comes, or now where it just came.
+// giveUp releases the lock when it is acquired, or now if it just was.
 func (w *wait) giveUp() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -122,7 +120,7 @@ func (w *wait) giveUp() {
 	}
 }
 
-// await waits until the lock comes, nobody has come to a turn for as long as patience, or ctx ends.
+// await waits until the lock is acquired, has not changed hands for patience, or ctx ends.
 func (w *wait) await(ctx context.Context, patience time.Duration) error {
 	for began := time.Now(); ; {
 		idle := min(time.Since(began), age(w.file))
@@ -141,8 +139,8 @@ func (w *wait) await(ctx context.Context, patience time.Duration) error {
 	}
 }
 
-// age is for how long nobody has come to a turn, by the time of the file's last change. One that is to come is of before the clock was
-// set back: since then nobody has.
+// age is the time since the lock last changed hands, by the file's modification time. A future one predates a clock set
+// back: no process took the lock since.
 func age(file *os.File) time.Duration {
 	info, err := file.Stat()
 	if err != nil {
@@ -155,7 +153,7 @@ func age(file *os.File) time.Duration {
 	return since
 }
 
-// release unlocks before it closes: a child that is being started may have a copy of the descriptor, whose lock it is too.
+// release unlocks before it closes: a starting child may have a copy of the descriptor, which shares the lock.
 func release(file *os.File) {
 	_ = flock(file, unix.LOCK_UN)
 	_ = file.Close()

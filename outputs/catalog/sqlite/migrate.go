@@ -14,18 +14,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// migration is one way up to the latest version.
+// migration goes to the latest version.
 type migration struct {
 	db     *sql.DB
 	path   string // absolute
 	schema fs.FS
 	latest int64
-	// allowNew says why no catalog may be made where there is none.
+	// allowNew says why no new catalog may be made.
 	allowNew func(context.Context) error
 }
 
-// migrate brings the database to the latest version while no other process does. Who waited for the
-// lock finds the work done.
+// migrate brings the database to the latest version under a lock. A process that waited for the lock finds the work done.
 func migrate(ctx context.Context, m migration) error {
 	unlock, err := lock(ctx, m.path, patience)
 	if errors.Is(err, errHeld) {
@@ -61,8 +60,7 @@ func migrate(ctx context.Context, m migration) error {
 	return nil
 }
 
-// useLog sets the journal mode, which stays with the file. It needs the file for itself for a moment
-// and does not wait for it by itself.
+// useLog sets the journal mode, which stays with the file. It needs exclusive access for a moment and does not wait for it.
 func (m migration) useLog(ctx context.Context) error {
 	return retryBusy(ctx, time.Now().Add(patience), func() error {
 		var mode string
@@ -91,15 +89,15 @@ func (m migration) up(ctx context.Context) (err error) {
 	return err
 }
 
-// backup writes a copy of the database beside it. A copy of the same version from an earlier attempt
-// is replaced: it holds no more than this one.
+// backup copies the database beside it. It replaces a copy of the same version from an earlier attempt, which has no more
+// than this one.
 func (m migration) backup(ctx context.Context, version int64) (err error) {
 	final := fmt.Sprintf("%s.bak-v%d", m.path, version)
 	part := final + ".part"
 	if err := os.Remove(part); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	// SQLite writes into an empty file, which so has its mode from the first byte on.
+	// SQLite writes into an empty file, which thus has its mode from the first byte.
 	if err := unix.Mknod(part, unix.S_IFREG|0o600, 0); err != nil {
 		return fmt.Errorf("make %q: %w", part, err)
 	}

@@ -15,13 +15,13 @@ const selectEntry = `SELECT path, coalesce(size, 0), coalesce(sha256, ''), coale
 	verdict, detail, partial
 	FROM analysis_output WHERE id = ? AND attempt = ?`
 
-// selectDigests asks for each output whether its run is one of the few whose contents were dropped. By itself SQLite
-// would look each run up in the table, which is as large as all documents of all runs.
+// selectDigests checks for each output whether its run is one of the few whose contents were dropped. SQLite's own plan
+// looks each run up in the table, which is as large as all documents of all runs.
 const selectDigests = `SELECT sha256 FROM analysis_output o WHERE sha256 IS NOT NULL AND NOT EXISTS (
 		SELECT 1 FROM analysis_run r INDEXED BY analysis_run_outputs_removed WHERE r.id = o.id AND r.attempt = o.attempt AND r.outputs_removed_at IS NOT NULL)
 	UNION SELECT sha256 FROM run_blob ORDER BY sha256`
 
-// Outputs streams the entries of a run. It reads as of the moment of the call, without the write lock.
+// Outputs streams the entries of a run as of the call, without the write lock.
 func (c *Catalog) Outputs(ctx context.Context, key catalog.Key, yield func(outputs.Entry) bool) error {
 	err := snapshot(ctx, c.db, func(tx *sql.Tx) error {
 		key, err := resolveAttempt(ctx, tx, key)
@@ -98,7 +98,7 @@ func (c *Catalog) digests(ctx context.Context, yield func(string) bool) (err err
 	return rows.Err()
 }
 
-// snapshot runs do on the database as it is at do's first query.
+// snapshot runs do on a snapshot as of do's first query.
 func snapshot(ctx context.Context, db *sql.DB, do func(*sql.Tx) error) error {
 	tx, err := db.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
 	if err != nil {
@@ -108,7 +108,7 @@ func snapshot(ctx context.Context, db *sql.DB, do func(*sql.Tx) error) error {
 	return do(tx)
 }
 
-// resolveAttempt makes sure that the run exists and puts the last attempt in place of 0.
+// resolveAttempt checks that the run exists and replaces attempt 0 by the last.
 func resolveAttempt(ctx context.Context, tx *sql.Tx, key catalog.Key) (catalog.Key, error) {
 	err := tx.QueryRowContext(ctx, `SELECT attempt FROM analysis_run WHERE id = ? AND (attempt = ? OR ? = 0)
 		ORDER BY attempt DESC LIMIT 1`, key.ID, key.Attempt, key.Attempt).Scan(&key.Attempt)

@@ -10,7 +10,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 )
 
-// Pin pins a run or takes the pin back.
+// Pin pins or unpins a run.
 func (c *Catalog) Pin(ctx context.Context, key catalog.Key, pinned bool) error {
 	err := c.write(ctx, func(ctx context.Context, tx *sql.Conn) error {
 		result, err := tx.ExecContext(ctx, `UPDATE analysis_run SET pinned = ? WHERE id = ? AND attempt = ?`, pinned, key.ID, key.Attempt)
@@ -25,7 +25,7 @@ func (c *Catalog) Pin(ctx context.Context, key catalog.Key, pinned bool) error {
 	return nil
 }
 
-// DropOutputs gives up the contents of an ended run's outputs.
+// DropOutputs drops the contents of an ended run's outputs.
 func (c *Catalog) DropOutputs(ctx context.Context, key catalog.Key, at time.Time) error {
 	err := c.write(ctx, func(ctx context.Context, tx *sql.Conn) error {
 		if err := removable(ctx, tx, key); err != nil {
@@ -41,7 +41,7 @@ func (c *Catalog) DropOutputs(ctx context.Context, key catalog.Key, at time.Time
 	return nil
 }
 
-// removable returns why a run, or what it made, must not be removed.
+// removable returns why a run, or its outputs, must not be removed.
 func removable(ctx context.Context, tx *sql.Conn, key catalog.Key) error {
 	var state catalog.State
 	var pinned bool

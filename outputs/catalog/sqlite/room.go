@@ -10,9 +10,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The -shm file, which SQLite maps, has no holes where this program has made it (pages.c). Another program, such as sqlite3(1), may
-// have made one with holes where blocks are smaller than wholePages, and a write to a hole when no block is free is SIGBUS.
-// indexRoom is more than what one growth of the index takes.
+// The -shm file, which SQLite maps, has no holes if this program has made it (pages.c). Another program, such as sqlite3(1),
+// may have made one with holes where blocks are smaller than wholePages, and a write to a hole when no block is free is
+// SIGBUS. indexRoom is more than one growth of the index takes.
 const (
 	wholePages = 4 << 10
 	indexRoom  = 128 << 10
@@ -21,7 +21,7 @@ const (
 	ext4Reserve = 4096
 )
 
-// roomToOpen returns SQLite's own error for a full file system where the -shm file has holes and there may be no blocks for them.
+// roomToOpen returns SQLite's own error for a full file system if the -shm file has holes and may lack blocks.
 func roomToOpen(path string) error {
 	const sector = 512 // the unit of st_blocks (stat(2))
 	var st unix.Stat_t
@@ -31,12 +31,12 @@ func roomToOpen(path string) error {
 	return nil
 }
 
-// roomToWrite returns the same where blocks are small and few are left. Another program may make holes at any time, and a commit
-// must not take the room for the outcome that is kept where it fails.
+// roomToWrite returns the same if blocks are small and few are left. Another program may make holes at any time, and a
+// commit must leave space for the outcome that is kept if it fails.
 func roomToWrite(path string) error {
 	var fs unix.Statfs_t
 	if err := unix.Statfs(filepath.Dir(path), &fs); err != nil || fs.Bsize >= wholePages {
-		return nil //nolint:nilerr // what else is wrong SQLite says
+		return nil //nolint:nilerr // SQLite reports other errors
 	}
 	free := fs.Bavail
 	if os.Geteuid() == 0 && fs.Bfree > ext4Reserve {

@@ -99,14 +99,14 @@ func (c *Catalog) Delete(ctx context.Context, key catalog.Key) error {
 	return nil
 }
 
-// standing reads where a run stands: its state and reason.
+// standing reads the state and reason of a run.
 func standing(ctx context.Context, tx *sql.Conn, key catalog.Key) (was catalog.Run, err error) {
 	err = tx.QueryRowContext(ctx, `SELECT state, coalesce(reason, '') FROM analysis_run WHERE id = ? AND attempt = ?`,
 		key.ID, key.Attempt).Scan(&was.State, &was.Reason)
 	return was, notFound(err)
 }
 
-// sameEnd returns nil where a run that has ended did so as run says, else catalog.ErrEnded.
+// sameEnd returns nil if a run has ended as run says, else catalog.ErrEnded.
 func sameEnd(ctx context.Context, tx *sql.Conn, run catalog.Run) error {
 	var same bool
 	err := tx.QueryRowContext(ctx, `SELECT state = ? AND finished_at IS ? FROM analysis_run WHERE id = ? AND attempt = ?`,
@@ -117,7 +117,7 @@ func sameEnd(ctx context.Context, tx *sql.Conn, run catalog.Run) error {
 	return err
 }
 
-// oneRow returns none where a statement touched no row.
+// oneRow returns none if a statement changed no row.
 func oneRow(result sql.Result, none error) error {
 	n, err := result.RowsAffected()
 	if err == nil && n == 0 {

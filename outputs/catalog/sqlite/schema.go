@@ -12,16 +12,15 @@ import (
 // applicationID marks a catalog in the header of its file; the first migration sets it.
 const applicationID = 0x53636944
 
-// inspection is what decides whether a database can be used as it is.
+// inspection decides whether a database can be used as it is.
 type inspection struct {
 	application int64
 	tables      int64 // those of other programs or of the catalog, not goose's own
-	version     int64 // the newest applied migration; 0 where there is none
+	version     int64 // the newest applied migration; 0 if none
 	journal     string
 }
 
-// upToDate leaves the database with the newest schema that m has. A database that has it already costs a few
-// reads and no lock.
+// upToDate migrates the database to the newest schema of m. An up-to-date database costs a few reads and no lock.
 func upToDate(ctx context.Context, m migration) (err error) {
 	if m.latest, err = migrations.Latest(m.schema); err != nil {
 		return err
@@ -66,7 +65,7 @@ func inspectIn(ctx context.Context, tx *sql.Tx) (inspection, error) {
 	return found, err
 }
 
-// current reports whether nothing is to be done, and refuses what must not be touched.
+// current reports whether nothing is to be done, and refuses what must not be changed.
 func (i inspection) current(latest int64) (bool, error) {
 	switch {
 	case i.application != applicationID && (i.application != 0 || i.tables > 0 || i.version > 0):

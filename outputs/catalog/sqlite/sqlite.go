@@ -1,5 +1,5 @@
-// Package sqlite keeps the catalog in one SQLite file that many processes share: write-ahead logging,
-// every commit synced, and a write lock that is taken before anything is read for a write.
+// Package sqlite keeps the catalog in one SQLite file that many processes share: write-ahead logging, every commit synced,
+// and a write lock that is taken before a write reads anything.
 //
 // SQLite's locks need shared memory between the processes: the file must be on a local file system.
 package sqlite
@@ -21,32 +21,32 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/catalog/migrations"
 )
 
-// patience is how long a lock that another process holds is waited for.
+// patience is the timeout for a lock that another process holds.
 const patience = 60 * time.Second
 
 // Catalog is a catalog.Catalog in a SQLite file.
 type Catalog struct {
 	db   *sql.DB
 	path string
-	// writing holds one token while a write of this handle is under way, so that its goroutines queue
-	// here and only processes contend for the file.
+	// writing holds one token while this handle writes, so that its goroutines queue here and only processes contend for the
+	// file.
 	writing chan struct{}
-	turns   turns // of whoever has the token
+	turns   turns // of the token's holder
 	// patience bounds the wait for the write lock of the file.
 	patience time.Duration
 }
 
 var _ catalog.Catalog = (*Catalog)(nil)
 
-// Open opens the catalog at path and makes it, mode 0600, where there is none; the directory must
-// exist. An older schema is migrated after a backup beside it (path + ".bak-v<version>"), a newer one
-// is refused. Several processes may open a path that does not exist yet at the same time.
+// Open opens the catalog at path and makes a missing one, mode 0600; the directory must exist. An older schema is migrated
+// after a backup beside it (path + ".bak-v<version>"), a newer one is refused. Several processes may open a path that does
+// not exist yet at the same time.
 func Open(ctx context.Context, path string) (*Catalog, error) {
 	return OpenIf(ctx, path, func(context.Context) error { return nil })
 }
 
-// OpenIf is Open, but where there is no file, or none with a catalog in it, it asks allowNew first and returns its error.
-// Another process may make the catalog meanwhile; then that one is opened.
+// OpenIf is Open, but if there is no file, or no catalog in it, it calls allowNew first and returns its error. If another
+// process makes the catalog meanwhile, it opens that one.
 func OpenIf(ctx context.Context, path string, allowNew func(context.Context) error) (*Catalog, error) {
 	schema, err := migrations.SQLite()
 	if err != nil {
@@ -71,14 +71,14 @@ func open(ctx context.Context, path string, schema fs.FS, allowNew func(context.
 		return nil, fmt.Errorf("open catalog %q: %w", path, err)
 	}
 	if err := upToDate(ctx, migration{db: db, path: absolute, schema: schema, allowNew: allowNew}); err != nil {
-		_ = db.Close() // the first error is the one to tell
+		_ = db.Close() // the first error counts
 		return nil, fmt.Errorf("open catalog %q: %w", path, explainAt(absolute, err))
 	}
 	return &Catalog{db: db, path: path, writing: make(chan struct{}, 1), patience: patience}, nil
 }
 
-// checkNew asks allowNew where path has no bytes yet. What allowNew looks at may be of a catalog that another process made
-// since, so its error counts only while that is still so.
+// checkNew calls allowNew if path has no bytes yet. allowNew may see traces of a catalog that another process made since, so
+// its error counts only while path is still empty.
 func checkNew(ctx context.Context, path string, allowNew func(context.Context) error) error {
 	if !vacant(path) {
 		return nil
@@ -89,7 +89,7 @@ func checkNew(ctx context.Context, path string, allowNew func(context.Context) e
 	return nil
 }
 
-// vacant reports whether nothing is at path, or an empty file. What else may be wrong with it, prepareFile says.
+// vacant reports whether path is missing or an empty file. prepareFile reports other errors.
 func vacant(path string) bool {
 	info, err := os.Stat(path)
 	return errors.Is(err, fs.ErrNotExist) || err == nil && info.Mode().IsRegular() && info.Size() == 0
@@ -135,8 +135,7 @@ func (c *Catalog) CatalogID(ctx context.Context) (string, error) {
 	return id, nil
 }
 
-// Close releases the handle. The last one of all processes also folds the write-ahead log into the
-// file.
+// Close releases the handle. The last one of all processes checkpoints the write-ahead log into the file.
 func (c *Catalog) Close() error {
 	if err := c.db.Close(); err != nil {
 		return fmt.Errorf("close catalog %q: %w", c.path, explain(err))

@@ -10,14 +10,14 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/catalog/row"
 )
 
-// Expression and condition of the index analysis_run_usage, word for word: else whole rows are read, and their
-// documents parsed.
+// Expression and condition of the index analysis_run_usage, verbatim: else SQLite reads whole rows and parses their
+// documents.
 const (
 	hourCreated = `substr(created_at, 1, 13)`
 	hasEnded    = `state IN ('complete', 'failed', 'canceled', 'error', 'lost')`
 )
 
-// packedUsage is what row.UsageReader reads of a run, without its label.
+// packedUsage is row.UsageReader's input for a run, but the label.
 const packedUsage = `iif(typeof(json_extract(report, '$.usage.wall_ms')) = 'integer', json_extract(report, '$.usage.wall_ms'), 0)
 	|| ' ' || iif(typeof(json_extract(report, '$.usage.cpu_ms')) = 'integer', json_extract(report, '$.usage.cpu_ms'), 0)
 	|| ' ' || iif(typeof(json_extract(report, '$.usage.memory_peak_bytes')) = 'integer', json_extract(report, '$.usage.memory_peak_bytes'), 0)
@@ -26,8 +26,8 @@ const packedUsage = `iif(typeof(json_extract(report, '$.usage.wall_ms')) = 'inte
 	|| ' ' || hex(coalesce(json_extract(request, '$.timeout'), ''))
 	|| ' ' || hex(coalesce(reason, ''))`
 
-// Usage streams what runs that have ended asked for and used. database/sql takes some microseconds for a row, so that a
-// row is all runs of an hour.
+// Usage streams what ended runs requested and used. database/sql takes some microseconds for a row, so a row has all runs of
+// an hour.
 func (c *Catalog) Usage(ctx context.Context, filter catalog.Filter, label string, yield func(catalog.Usage) bool) error {
 	if err := c.usage(ctx, filter, label, yield); err != nil {
 		return fmt.Errorf("usage of runs: %w", explain(err))
@@ -75,7 +75,7 @@ func (c *Catalog) usageQuery(ctx context.Context, filter catalog.Filter, label s
 		return "", nil, err
 	}
 	from := ` FROM analysis_run r`
-	if len(filter.Labels) == 0 { // else it may be by the label that the least is read
+	if len(filter.Labels) == 0 { // else it may use the label with the fewest runs
 		from += ` INDEXED BY analysis_run_usage`
 	}
 	return `SELECT group_concat(` + packedUsage + ` || ' ' || ` + value + `, ',')` + from + where.String() + ` GROUP BY ` + hourCreated, where.Args, nil

@@ -8,11 +8,11 @@ import (
 	"time"
 )
 
-// write runs do in one transaction that has the write lock from its first moment, so that what it
-// reads cannot change before it writes. do's error undoes it.
+// write runs do in one transaction that has the write lock from its start, so that what it reads cannot change before it
+// writes. do's error undoes it.
 //
-// Statements inside run without ctx: interrupting them would gain nothing, as each is short, and the
-// outcome of an interrupted COMMIT is unknown. Long work asks ctx itself.
+// Statements inside run without ctx: interrupting them would gain nothing, as each is short, and the outcome of an
+// interrupted COMMIT is unknown. Long work checks ctx itself.
 func (c *Catalog) write(ctx context.Context, do func(ctx context.Context, tx *sql.Conn) error) error {
 	select {
 	case c.writing <- struct{}{}:
@@ -34,7 +34,7 @@ func (c *Catalog) write(ctx context.Context, do func(ctx context.Context, tx *sq
 	}
 	detached := context.WithoutCancel(ctx)
 	committed := false
-	defer func() { // also where do panics
+	defer func() { // also if do panics
 		if !committed {
 			rollback(detached, conn)
 		}
@@ -52,9 +52,8 @@ func (c *Catalog) write(ctx context.Context, do func(ctx context.Context, tx *sq
 	return nil
 }
 
-// turn waits until it is this process' turn to write, and returns what gives it to the next. It is a matter of fairness
-// alone: who cannot have the lock, because the file is another user's or somebody stands still with it, asks SQLite
-// without it.
+// turn waits for this process's turn to write, and returns a function that ends it. It is only for fairness: without the
+// lock, because the file is another user's or its holder is stopped, the process asks SQLite anyway.
 func (c *Catalog) turn(ctx context.Context) (over func()) {
 	over, err := c.turns.lock(ctx, c.path, c.patience)
 	if err != nil {
@@ -63,8 +62,8 @@ func (c *Catalog) turn(ctx context.Context) (over func()) {
 	return over
 }
 
-// begin takes the write lock. SQLite's own waiting cannot be cancelled and favours who came last, so
-// it is turned off for this one statement.
+// begin takes the write lock. SQLite's own wait cannot be cancelled and favours late comers, so it is disabled for this one
+// statement.
 func (c *Catalog) begin(ctx context.Context, conn *sql.Conn) error {
 	detached := context.WithoutCancel(ctx)
 	if _, err := conn.ExecContext(detached, `PRAGMA busy_timeout = 0`); err != nil {
@@ -81,8 +80,8 @@ func (c *Catalog) begin(ctx context.Context, conn *sql.Conn) error {
 	})
 }
 
-// rollback undoes a transaction. SQLite may have done so by itself (a full disk), and then ROLLBACK is
-// an error: such a connection is not used again.
+// rollback undoes a transaction. SQLite may have done so already (a full disk); then ROLLBACK is an error: such a connection
+// is not used again.
 func rollback(ctx context.Context, conn *sql.Conn) {
 	if _, err := conn.ExecContext(ctx, `ROLLBACK`); err != nil {
 		discard(conn)
@@ -93,8 +92,8 @@ func discard(conn *sql.Conn) {
 	_ = conn.Raw(func(any) error { return driver.ErrBadConn }) // makes the pool close it
 }
 
-// retryBusy calls do until its error is not that a lock is held, once at least and until the deadline at most. The pauses
-// are random, so that many waiting processes do not wake together.
+// retryBusy calls do until its error is not a held lock, at least once and until the deadline at most. The pauses are
+// random, so that many waiting processes do not wake together.
 func retryBusy(ctx context.Context, deadline time.Time, do func() error) error {
 	const longest = 20 * time.Millisecond
 	for bound := time.Millisecond; ; bound = min(2*bound, longest) {

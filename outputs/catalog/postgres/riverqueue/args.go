@@ -11,22 +11,22 @@ import (
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
-// args is a job as River keeps it, in jsonb. Fields are only added. The first three are enough, since others write jobs,
-// too, by SQL.
+// args is a job as River stores it (jsonb). Fields are only added. The first three suffice, since other programs insert jobs
+// by SQL.
 type args struct {
 	V       int             `json:"v"` // 1
 	ID      string          `json:"id"`
 	Request json.RawMessage `json:"request"`
-	// First is the attempt that was queued with the job; those before it are of other submissions. Without it that is the
-	// one which is queued when the job is brought to its first worker.
+	// First is the attempt that was queued with the job; earlier ones are of other submissions. Without it, it is the
+	// attempt found queued by the job's first worker.
 	First int `json:"first,omitempty"`
-	// Last is the one that was queued last for the job, where that is not First. A later one is another's.
+	// Last is the attempt queued last for the job, if not First. Later ones belong to other jobs.
 	Last    int  `json:"last,omitempty"`
 	Retries *int `json:"retries,omitempty"` // nil: queue.DefaultRetries
 	NoAudit bool `json:"no_audit,omitempty"`
-	// Require are labels that its worker has to have.
+	// Require are labels that its worker must have.
 	Require map[string]string `json:"require,omitempty"`
-	// Digest is that of what is asked for, without id and labels.
+	// Digest is the digest of the request, without id and labels.
 	Digest string `json:"digest,omitempty"`
 
 	unread error // why they could not be read
@@ -34,11 +34,11 @@ type args struct {
 
 const argsVersion = 1
 
-// Kind is how River tells these jobs from others.
+// Kind is the kind of these jobs in River.
 func (args) Kind() string { return kind }
 
-// UnmarshalJSON reads what it can, and keeps why it could not read the rest: River would try such a job again and again, and
-// its row would wait for ever.
+// UnmarshalJSON reads what it can and stores the error of the rest: River would retry such a job forever and its row would
+// wait forever.
 func (a *args) UnmarshalJSON(raw []byte) error {
 	type plain args
 	err := json.Unmarshal(raw, (*plain)(a))
@@ -47,7 +47,7 @@ func (a *args) UnmarshalJSON(raw []byte) error {
 	}
 	if err != nil {
 		var id struct{ ID string }
-		_ = json.Unmarshal(raw, &id) // without it nobody waits
+		_ = json.Unmarshal(raw, &id) // without it no row waits
 		*a = args{ID: id.ID, unread: err}
 	}
 	return nil
@@ -61,7 +61,7 @@ func argsOf(s queue.Submission) (args, error) {
 	}, err
 }
 
-// digestOf is the same for requests that ask for the same under other ids and labels, and with defaults written out.
+// digestOf is the same for requests that differ only in ids, labels and written-out defaults.
 func digestOf(request json.RawMessage) (string, error) {
 	var asked spec.Analysis
 	if err := json.Unmarshal(request, &asked); err != nil {
@@ -74,8 +74,8 @@ func digestOf(request json.RawMessage) (string, error) {
 	return hex.EncodeToString(sum[:]), err
 }
 
-// job is what the args ask for. A request that cannot be read, or is not allowed, asks for what an analysis has by default;
-// whoever runs it refuses it.
+// job converts the args. A request that is unreadable or not allowed gets the defaults of an analysis; the worker that runs
+// it refuses it.
 func (a args) job() queue.Job {
 	var asked spec.Analysis
 	err := json.Unmarshal(a.Request, &asked)

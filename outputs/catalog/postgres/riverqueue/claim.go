@@ -18,11 +18,11 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/catalog/queue"
 )
 
-// claim is a job in a worker's hands. The contexts of its methods are River's, which knows its client by them.
+// claim is a job assigned to a worker. Its methods need River's contexts, which identify River's client.
 type claim struct {
 	queue *Queue
 	job   *river.Job[args]
-	// begun says that the running row is this worker's, or may be. Another's is not to be ended by who did not get it.
+	// begun says that the running row is, or may be, this worker's. No worker ends another's row.
 	begun bool
 }
 
@@ -38,7 +38,7 @@ func (c *claim) Job() queue.Job {
 	return job
 }
 
-// Settle finds or makes the row that is to be filled in.
+// Settle finds or makes the row to fill in.
 func (c *claim) Settle(ctx context.Context) (run catalog.Run, failures int, err error) {
 	done := false
 	err = c.queue.catalog.Within(ctx, func(ctx context.Context, tx pgx.Tx) error {
@@ -54,7 +54,7 @@ func (c *claim) Settle(ctx context.Context) (run catalog.Run, failures int, err 
 			done = true
 			return c.finish(ctx, tx)
 		}
-		if told.canceled && !run.State.Final() { // its worker died before it could heed that
+		if told.canceled && !run.State.Final() { // its worker died before handling that
 			if err := postgres.End(ctx, tx, endedByCancel(run)); err != nil {
 				return err
 			}
@@ -63,7 +63,7 @@ func (c *claim) Settle(ctx context.Context) (run catalog.Run, failures int, err 
 			done = true
 			return c.finish(ctx, tx)
 		}
-		if run.State == catalog.Error && c.job.Args.First > 0 { // it may have been committed without the job, which counts the others only
+		if run.State == catalog.Error && c.job.Args.First > 0 { // it may have been committed without the job, which counts only the others
 			if failures, err = c.failures(ctx, tx); err != nil {
 				return err
 			}
@@ -71,7 +71,7 @@ func (c *claim) Settle(ctx context.Context) (run catalog.Run, failures int, err 
 				return c.finish(ctx, tx)
 			}
 		}
-		if told.paused { // which River has not told this worker yet, or not at all
+		if told.paused { // River has not notified this worker yet, or never will
 			return &queue.Later{After: pausedFor, Why: "the queue is paused"}
 		}
 		switch run.State {
@@ -84,7 +84,7 @@ func (c *claim) Settle(ctx context.Context) (run catalog.Run, failures int, err 
 			}
 			run, err = c.requeue(ctx, tx, run)
 		case catalog.Queued:
-			run.Request = c.job.Args.Request // whose limits the worker has room for
+			run.Request = c.job.Args.Request // the worker has room for its limits
 		default:
 			run, err = c.requeue(ctx, tx, run)
 		}
@@ -108,14 +108,14 @@ func (c *claim) Settle(ctx context.Context) (run catalog.Run, failures int, err 
 
 const lostExit = 125
 
-// failures counts the attempts of the job that have ended in an error.
+// failures counts the job's attempts that ended in an error.
 func (c *claim) failures(ctx context.Context, tx pgx.Tx) (n int, err error) {
 	err = tx.QueryRow(ctx, `SELECT count(*)::int FROM scidex_oci.analysis_run
 		WHERE id = $1 AND attempt >= $2 AND state = 'error'`, c.job.Args.ID, c.job.Args.First).Scan(&n)
 	return n, err
 }
 
-// keepFirst notes in a job without it which attempt was queued with it: the one that its first worker finds queued.
+// keepFirst records in a job without it which attempt was queued with it: the one its first worker finds queued.
 func (c *claim) keepFirst(ctx context.Context, tx pgx.Tx, queued catalog.Run) error {
 	if c.job.Args.First > 0 {
 		return nil
@@ -125,21 +125,20 @@ func (c *claim) keepFirst(ctx context.Context, tx pgx.Tx, queued catalog.Run) er
 	return err
 }
 
-// givenBack reports whether the worker of a canceled run was to give its job back, and could not say so with the end of the run: its
-// network was away, or it was killed in between.
+// givenBack reports whether the worker of a canceled run should have returned its job but could not record that with the end
+// of the run: the network failed or it was killed.
 func givenBack(run catalog.Run) bool {
 	return strings.Contains(run.Message, queue.ByDrain) || strings.Contains(run.Message, queue.ByOverdue)
 }
 
-// Begin writes the intent of a run into its row. After a COMMIT whose reply was lost it is an error, and the row ends as
-// one.
+// Begin writes the intent of a run into its row. If the reply to COMMIT is lost it is an error, and the row ends as one.
 func (c *claim) Begin(ctx context.Context, run catalog.Run) error {
 	err := c.queue.catalog.Within(ctx, func(ctx context.Context, tx pgx.Tx) error { return postgres.Begin(ctx, tx, run) })
 	c.begun = err == nil || postgres.Unknown(err)
 	return err
 }
 
-// Commit ends a run, and says what becomes of the job.
+// Commit ends a run and finishes or requeues the job.
 func (c *claim) Commit(ctx context.Context, run catalog.Run, next func() (outputs.Entry, error), then queue.Then) error {
 	commit := c.queue.catalog.CommitQueued
 	if c.begun {
@@ -158,24 +157,24 @@ func (c *claim) Commit(ctx context.Context, run catalog.Run, next func() (output
 	})
 }
 
-// finish completes the job. One that was taken for stuck meanwhile, and waits to be brought again, stays as it is: whom it
-// is brought to finds that the run has ended.
+// finish completes the job. One that was rescued as stuck meanwhile and waits for a worker stays as it is: the next worker
+// finds that the run has ended.
 func (c *claim) finish(ctx context.Context, tx pgx.Tx) error {
 	_, err := river.JobCompleteTx[*riverpgxv5.Driver](ctx, tx, c.job)
 	return err
 }
 
-// pausedFor is when a job comes again that was taken in a pause.
+// pausedFor is how long a job taken during a pause is snoozed.
 const pausedFor = 3 * time.Second
 
-// told is what others have written of a job: whether somebody has canceled it, which River does not bring again then, whether its
-// queue is paused, and the attempt that was queued for it last, 0 where nobody has noted that.
+// told is what others wrote about a job: whether it was canceled, after which River does not run it again, whether its queue
+// is paused, and the attempt queued last for it, 0 if not recorded.
 type told struct {
 	canceled, paused bool
 	last             int
 }
 
-// told reads it. Cancel holds the row of the run: either this sees what it has written, or it ends the row that is queued here.
+// told reads it. Cancel locks the run's row: either this sees what it wrote, or it ends the row that is queued here.
 func (c *claim) told(ctx context.Context, tx pgx.Tx) (t told, err error) {
 	err = tx.QueryRow(ctx, `SELECT coalesce(bool_or(j.metadata ? 'cancel_attempted_at'), false), coalesce(bool_or(q.paused_at IS NOT NULL), false),
 			coalesce(max(greatest((j.args ->> 'first')::int, (j.args ->> 'last')::int)), 0)
@@ -183,7 +182,7 @@ func (c *claim) told(ctx context.Context, tx pgx.Tx) (t told, err error) {
 	return t, err
 }
 
-// requeue writes the row of the attempt after a run that has ended, and notes in the job that it is its own.
+// requeue writes the row of the next attempt after an ended run and records it in the job.
 func (c *claim) requeue(ctx context.Context, tx pgx.Tx, run catalog.Run) (catalog.Run, error) {
 	next := attemptAfter(run, c.job.Args.Request)
 	if err := postgres.Insert(ctx, tx, next); err != nil {
@@ -193,7 +192,7 @@ func (c *claim) requeue(ctx context.Context, tx pgx.Tx, run catalog.Run) (catalo
 	return next, err
 }
 
-// attemptAfter is the row, queued, of the attempt after a run.
+// attemptAfter is the queued row of the attempt after a run.
 func attemptAfter(run catalog.Run, request json.RawMessage) catalog.Run {
 	return catalog.Run{
 		Key:   catalog.Key{ID: run.ID, Attempt: run.Attempt + 1},
@@ -202,8 +201,7 @@ func attemptAfter(run catalog.Run, request json.RawMessage) catalog.Run {
 	}
 }
 
-// has reports whether a job is still this worker's. The time of the taking tells it from one that the same worker has
-// been brought again.
+// has reports whether a job is still this worker's. The attempt time tells it from a later assignment to the same worker.
 func (q *Queue) has(ctx context.Context, job *rivertype.JobRow) (ours bool, err error) {
 	err = q.catalog.Reading(ctx, func(tx pgx.Tx) error {
 		return tx.QueryRow(ctx, `SELECT count(*) > 0 FROM scidex_oci.river_job

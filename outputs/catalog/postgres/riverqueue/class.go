@@ -6,7 +6,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/catalog/queue"
 )
 
-// A class is a queue of River's. That of the default has the name which jobs had before there were classes.
+// A class is a River queue. The default class has the name that jobs had before classes existed.
 const (
 	defaultQueue = "analyses"
 	classPrefix  = defaultQueue + "-"

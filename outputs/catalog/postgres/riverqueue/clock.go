@@ -8,7 +8,7 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// checkClock refuses a host whose clock is further off the database's than most: by it River would take what others run for
+// checkClock refuses a host whose clock differs from the database's by more than most: River would take running jobs for
 // stuck.
 func (q *Queue) checkClock(ctx context.Context, most time.Duration) error {
 	var before, there, after time.Time
@@ -25,8 +25,8 @@ func (q *Queue) checkClock(ctx context.Context, most time.Duration) error {
 	return err
 }
 
-// offBy is by how much at least a clock is ahead of another that was read between two readings of it; negative where it is
-// behind. A slow answer is no difference.
+// offBy is the minimum difference of a clock to another that was read between two readings of it; negative if it is behind.
+// A slow answer is no difference.
 func offBy(before, there, after time.Time) time.Duration {
 	switch {
 	case there.Before(before):

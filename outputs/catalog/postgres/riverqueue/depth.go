@@ -9,9 +9,9 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/catalog/queue"
 )
 
-// selectDepth counts jobs. One that a worker has given back for lack of room has a time that it comes again at, too, but it
-// waits; so does one whose time is over, which River sees to every few seconds. One that was given back last by a worker that can never
-// run it, and within fitsFor by none that can, is not placed.
+// selectDepth counts jobs. A job returned for lack of room has a scheduled time, too, but counts as waiting; so does one
+// whose time has passed, which River handles every few seconds. A job is unplaced if the last worker to return it can never
+// run it and, within fitsFor, none that can returned it.
 const selectDepth = `SELECT
 	count(*) FILTER (WHERE state IN ('available', 'pending', 'scheduled') AND NOT later AND NOT unplaced),
 	count(*) FILTER (WHERE state IN ('available', 'pending', 'scheduled') AND NOT later AND unplaced),
@@ -25,7 +25,7 @@ const selectDepth = `SELECT
 		FROM scidex_oci.river_job
 		WHERE state IN ('available', 'pending', 'retryable', 'running', 'scheduled') AND kind = '` + kind + `') j`
 
-// fitsFor is for how long a worker that could run a job, but had no room, is believed to be there.
+// fitsFor is for how long a worker that could run a job, but had no room, is assumed to exist.
 const fitsFor = "10 min"
 
 // Depth counts the jobs that have not ended.

@@ -12,10 +12,10 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/catalog/postgres"
 )
 
-// givenUpLook is how often a worker looks for rows that wait for a job that is not brought any more.
+// givenUpLook is the interval between checks for rows whose job is discarded.
 const givenUpLook = time.Minute
 
-// buryGivenUp ends such rows until ctx ends. River gives a job up that was brought to maxTries workers, and knows of no row.
+// buryGivenUp ends such rows until ctx ends. River discards a job after maxTries workers, and knows of no row.
 func (q *Queue) buryGivenUp(ctx context.Context) {
 	for again := time.NewTicker(givenUpLook); ; {
 		if err := q.endGivenUp(ctx); err != nil && ctx.Err() == nil {
@@ -30,7 +30,7 @@ func (q *Queue) buryGivenUp(ctx context.Context) {
 	}
 }
 
-// selectGivenUp finds analyses by River's index of ended jobs, which has few that were discarded.
+// selectGivenUp finds analyses by River's index of ended jobs, few of which were discarded.
 const selectGivenUp = `SELECT DISTINCT j.args ->> 'id' FROM scidex_oci.river_job j
 	JOIN scidex_oci.analysis_run r ON r.id = j.args ->> 'id' AND r.state IN ('queued', 'running')
 	WHERE j.kind = '` + kind + `' AND j.state = 'discarded' AND j.finalized_at IS NOT NULL`
@@ -54,7 +54,7 @@ func (q *Queue) endGivenUp(ctx context.Context) (all error) {
 	return all
 }
 
-// endGivenUp ends the row of an analysis, where it is its last job that was given up and not a later one's.
+// endGivenUp ends the row of an analysis if it belongs to its last, discarded job and not to a later one.
 func endGivenUp(ctx context.Context, tx pgx.Tx, id string) error {
 	run, err := postgres.Last(ctx, tx, id)
 	if err != nil || run.State.Final() {

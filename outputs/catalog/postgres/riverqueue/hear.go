@@ -8,10 +8,10 @@ import (
 	"github.com/riverqueue/river"
 )
 
-// River tells workers by NOTIFY of jobs, and of a pause or its end by that alone: whoever makes its connection anew in that moment
-// does not hear it.
+// River notifies workers of jobs, and of pauses and resumptions, by NOTIFY; of the latter by that alone: a worker that is
+// reconnecting misses it.
 
-// waken tells workers of jobs that are available again in queues, with the commit.
+// waken notifies workers of available jobs in queues, with the commit.
 func waken(ctx context.Context, tx pgx.Tx, queues []string) error {
 	if len(queues) == 0 {
 		return nil
@@ -21,13 +21,13 @@ func waken(ctx context.Context, tx pgx.Tx, queues []string) error {
 	return err
 }
 
-// heard is which queues a worker takes to be paused.
+// heard is a worker's view of paused queues.
 type heard struct {
 	mu     sync.Mutex
 	paused map[string]bool
 }
 
-// begin reads how queues are when a worker begins.
+// begin reads how queues are at the start.
 func (h *heard) begin(ctx context.Context, q *Queue, queues []string) error {
 	h.paused = map[string]bool{}
 	return q.catalog.Reading(ctx, func(tx pgx.Tx) error {
@@ -43,7 +43,7 @@ func (h *heard) begin(ctx context.Context, q *Queue, queues []string) error {
 	})
 }
 
-// follow notes what River tells this worker, until it ends.
+// follow records the events of River until they end.
 func (h *heard) follow(events <-chan *river.Event) {
 	for event := range events {
 		h.mu.Lock()
@@ -52,7 +52,7 @@ func (h *heard) follow(events <-chan *river.Event) {
 	}
 }
 
-// missed are queues that are paused and of which this worker has not heard that, or the other way round.
+// missed are queues whose pause or resumption this worker did not receive.
 func (h *heard) missed(ctx context.Context, tx pgx.Tx, queues []string) ([]string, error) {
 	rows, err := tx.Query(ctx, `SELECT name, paused_at IS NOT NULL AS paused FROM scidex_oci.river_queue WHERE name = ANY($1)`, queues)
 	if err != nil {
@@ -77,7 +77,7 @@ func (h *heard) missed(ctx context.Context, tx pgx.Tx, queues []string) ([]strin
 	return names, nil
 }
 
-// tellAgain tells workers once more whether queues are paused: beside no pause and no resumption that this one does not see.
+// tellAgain repeats the notification of pauses and resumptions, excluding concurrent ones.
 func (q *Queue) tellAgain(ctx context.Context, queues []string) error {
 	return q.queues(ctx, nil, func(ctx context.Context, tx pgx.Tx) error {
 		_, err := tx.Exec(ctx, `SELECT pg_notify('`+schema+`.river_control', json_build_object(

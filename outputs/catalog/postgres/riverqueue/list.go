@@ -12,12 +12,12 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/catalog/queue"
 )
 
-// open are the states of jobs that River is not through with.
+// open are the states of unfinished jobs.
 const open = `'available', 'pending', 'retryable', 'running', 'scheduled'`
 
-// selectEntry reads a job, the last attempt of its analysis, and what is known of why it waits: whether its queue is
-// paused, whether any worker has had that within three of River's reports, and what the worker said that gave it back last.
-// The times are the database's, whose clock River goes by.
+// selectEntry reads a job, the last attempt of its analysis, and why it waits: whether its queue is paused, whether any
+// worker has reported it within three of River's intervals, and why the last worker returned it. Times are the database's,
+// which River uses.
 const selectEntry = `SELECT j.id, coalesce(j.args ->> 'id', ''), j.queue, j.priority, j.state::text, j.attempt::int,
 	j.created_at, CASE WHEN j.state = 'retryable' OR j.scheduled_at > now() THEN j.scheduled_at END, j.attempted_at,
 	coalesce(j.attempted_by[array_upper(j.attempted_by, 1)], ''), j.metadata ? 'cancel_attempted_at',
@@ -33,7 +33,7 @@ const selectEntry = `SELECT j.id, coalesce(j.args ->> 'id', ''), j.queue, j.prio
 		WHERE analysis_run.id = j.args ->> 'id' ORDER BY attempt DESC LIMIT 1) r ON true
 	WHERE j.kind = '` + kind + `'`
 
-// returned is the key of a job's metadata that says why a worker has given it back.
+// returned is the metadata key for why a worker returned a job.
 const returned = "scidex_returned"
 
 // List returns jobs.
@@ -72,7 +72,7 @@ func (q *Queue) Get(ctx context.Context, id string) (e queue.Entry, err error) {
 	return e, err
 }
 
-// get finds a job by River's index of its arguments.
+// get finds a job by River's index of arguments.
 func get(ctx context.Context, tx pgx.Tx, id string) (queue.Entry, error) {
 	e, err := scan(tx.QueryRow(ctx, selectEntry+` AND j.args @> jsonb_build_object('id', $1::text) ORDER BY j.id DESC LIMIT 1`, id))
 	if errors.Is(err, pgx.ErrNoRows) {

@@ -11,8 +11,8 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/catalog/postgres"
 )
 
-// Migrate brings River's tables to the version that this program has, each step in a transaction, and returns the versions
-// before and after. Where they have it already it costs a read.
+// Migrate brings River's tables to this program's version, each step in a transaction, and returns the versions before and
+// after. If they are up to date it costs one read.
 func Migrate(ctx context.Context, c *postgres.Catalog) (before, after int, err error) {
 	migrator, err := rivermigrate.New(riverpgxv5.New(nil), &rivermigrate.Config{Schema: schema})
 	if err != nil {
@@ -48,8 +48,8 @@ func Migrate(ctx context.Context, c *postgres.Catalog) (before, after int, err e
 	return before, before, fmt.Errorf("migrate the queue: %w", err)
 }
 
-// version is the newest of River's migrations that was applied; 0 where there is none. River's own look asks
-// information_schema too, for tables that are older than any made here: half of the pages that a submission read.
+// version is the newest applied River migration; 0 if none. River's own query also reads information_schema, for tables
+// older than any made here: half of the pages that a submission read.
 func version(ctx context.Context, tx pgx.Tx) (n int, err error) {
 	var there bool
 	if err = tx.QueryRow(ctx, `SELECT to_regclass('scidex_oci.river_migration') IS NOT NULL`).Scan(&there); err != nil || !there {
@@ -59,9 +59,8 @@ func version(ctx context.Context, tx pgx.Tx) (n int, err error) {
 	return n, err
 }
 
-// step applies the next migration while no other process applies any, and returns the version after it. The sixth uses a
-// value of an enumeration that the fourth has added, which PostgreSQL allows only in another transaction. What is made
-// belongs to whom the catalog's tables belong to.
+// step applies the next migration under a lock and returns the version after it. The sixth uses an enumeration value that
+// the fourth adds, which PostgreSQL allows only in another transaction. New objects get the owner of the catalog's tables.
 func step(ctx context.Context, tx pgx.Tx, migrator *rivermigrate.Migrator[pgx.Tx], latest int) (now int, err error) {
 	if _, err := tx.Exec(ctx, `SELECT pg_advisory_xact_lock(hashtext('scidex_oci'), hashtext('migrate'))`); err != nil {
 		return 0, err
@@ -90,8 +89,8 @@ const asAdmin = `DO $$
 	END
 	$$`
 
-// grants are what runs need: jobs, the lease of River's leader and the like pass, and who runs may delete them, but
-// nothing of the catalog.
+// grants are what roles of runs need: on jobs, River's leader lease and the like, including DELETE, but no deletion in the
+// catalog.
 const grants = `DO $$
 	BEGIN
 		IF EXISTS (SELECT FROM pg_roles WHERE rolname = 'scidex_run') THEN

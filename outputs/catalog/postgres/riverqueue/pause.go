@@ -8,19 +8,19 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// allQueues is River's word for each queue of its tables.
+// allQueues is River's name for all queues.
 const allQueues = "*"
 
-// River pauses queues that it has a row of. So the row of the default class is made before a pause, and a worker makes those
-// of its classes before it begins, paused where another is: a pause is that of all, also of classes that nobody had.
+// River pauses only queues that have a row. So a pause first makes the row of the default class, and a worker makes those of
+// its classes at start, paused if another is: a pause covers all classes, new ones too.
 
-// oneAtATime keeps a worker's rows from being made beside a pause that does not see them.
+// oneAtATime serializes the making of rows and pauses.
 const oneAtATime = `SELECT pg_advisory_xact_lock(hashtext('scidex_oci'), hashtext('river_queue'))`
 
 const makeRow = `INSERT INTO scidex_oci.river_queue (name, paused_at)
 	VALUES ($1, (SELECT min(paused_at) FROM scidex_oci.river_queue)) ON CONFLICT (name) DO NOTHING`
 
-// Pause has no worker take anything more.
+// Pause stops workers from taking jobs.
 func (q *Queue) Pause(ctx context.Context) error {
 	err := q.queues(ctx, []string{defaultQueue}, func(ctx context.Context, tx pgx.Tx) error {
 		return q.insert.QueuePauseTx(ctx, tx, allQueues, nil)
@@ -42,7 +42,7 @@ func (q *Queue) Resume(ctx context.Context) error {
 	return nil
 }
 
-// queues makes the rows of queues where they are missing, and then does what is to be done.
+// queues makes missing rows of queues, then calls do.
 func (q *Queue) queues(ctx context.Context, names []string, do func(ctx context.Context, tx pgx.Tx) error) error {
 	return q.catalog.Within(ctx, func(ctx context.Context, tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, oneAtATime); err != nil {
@@ -57,7 +57,7 @@ func (q *Queue) queues(ctx context.Context, names []string, do func(ctx context.
 	})
 }
 
-// Paused returns since when the queue is paused; nil where it is not.
+// Paused returns since when the queue is paused; nil if it is not.
 func (q *Queue) Paused(ctx context.Context) (since *time.Time, err error) {
 	err = q.catalog.Reading(ctx, func(tx pgx.Tx) error {
 		return tx.QueryRow(ctx, `SELECT min(paused_at) FROM scidex_oci.river_queue`).Scan(&since)

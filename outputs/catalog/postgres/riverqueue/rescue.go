@@ -7,8 +7,8 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Rescue gives what a dead worker had to others, as River's rescuer does much later. The try counts; after the last one the
-// job is left to River, which gives it up. One that was canceled is given, too: whoever is brought it ends its row.
+// Rescue makes a dead worker's jobs available, as River's rescuer does much later. The try counts; after the last, River
+// discards the job. Canceled jobs are included: the next worker ends the row.
 func (q *Queue) Rescue(ctx context.Context, worker string) (n int, err error) {
 	err = q.catalog.Within(ctx, func(ctx context.Context, tx pgx.Tx) error {
 		rows, err := tx.Query(ctx, `UPDATE scidex_oci.river_job

@@ -14,8 +14,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/catalog/queue"
 )
 
-// Retry queues a further attempt, with a job of its own: River would cancel the old one again where it was canceled, and its
-// tries are counted.
+// Retry queues a further attempt with a new job: River would cancel a canceled one again, and its tries are counted.
 func (q *Queue) Retry(ctx context.Context, id string) (next catalog.Key, err error) {
 	err = q.catalog.Within(ctx, func(ctx context.Context, tx pgx.Tx) error {
 		last, err := postgres.Last(ctx, tx, id)
@@ -46,7 +45,7 @@ func (q *Queue) Retry(ctx context.Context, id string) (next catalog.Key, err err
 	return next, nil
 }
 
-// further writes the row of the attempt after last and a job like an old one.
+// further writes the row of the attempt after last, and a job like old.
 func (q *Queue) further(ctx context.Context, tx pgx.Tx, last catalog.Run, old int64) (key catalog.Key, err error) {
 	var raw []byte
 	opts := &river.InsertOpts{MaxAttempts: maxTries}

@@ -1,5 +1,5 @@
-// Package riverqueue is a queue.Queue of River's (github.com/riverqueue/river) in the database and schema of a
-// PostgreSQL catalog. The row of a run decides what comes of a job; River only brings it (docs/adr/0023).
+// Package riverqueue is a queue.Queue on River (github.com/riverqueue/river) in the database and schema of a PostgreSQL
+// catalog. The row of a run is authoritative; River only delivers jobs (docs/adr/0023).
 package riverqueue
 
 import (
@@ -20,29 +20,29 @@ import (
 
 const (
 	schema = "scidex_oci"
-	// kind is what River's tables have of our jobs.
+	// kind is our jobs' kind in River's tables.
 	kind = "scidex_analysis"
-	// maxTries bounds how often River brings a job. Retries after errors are counted by their rows; what is left are
-	// workers that die, and an analysis that kills each of them must not go round for ever.
+	// maxTries bounds River's deliveries of a job. Retries after errors are counted by rows; the rest are workers that die,
+	// and an analysis that kills each of them must not be retried forever.
 	maxTries = 25
 )
 
 // Queue is a queue in the database of a catalog.
 type Queue struct {
 	catalog *postgres.Catalog
-	insert  *river.Client[pgx.Tx] // it works on no job
+	insert  *river.Client[pgx.Tx] // it runs no job
 	log     *slog.Logger
 }
 
 var _ queue.Queue = (*Queue)(nil)
 
-// Open opens the queue beside a catalog. Tables of River's that are missing or older are made or migrated where the role
-// may do so, newer ones are refused. Closing the catalog closes it.
+// Open opens the queue beside a catalog. Missing or older River tables are made or migrated if the role may do so; newer
+// ones are refused. Closing the catalog closes it.
 func Open(ctx context.Context, c *postgres.Catalog, log *slog.Logger) (*Queue, error) {
 	if _, _, err := Migrate(ctx, c); err != nil {
 		return nil, err
 	}
-	// A client of River's tells workers of what it inserts once in its FetchCooldown, and not at all of what comes within it.
+	// A River client notifies workers of an insertion once in its FetchCooldown, and drops notifications within it.
 	insert, err := river.NewClient(riverpgxv5.New(nil), &river.Config{Schema: schema, Logger: log, FetchCooldown: river.FetchCooldownMin})
 	if err != nil {
 		return nil, fmt.Errorf("open the queue: %w", err)
@@ -62,14 +62,14 @@ func (q *Queue) Cancel(ctx context.Context, id string) (was queue.Entry, err err
 		}
 		switch {
 		case was.State == queue.Running && last.State != catalog.Queued:
-		case !last.State.Final(): // no worker has begun it, or none that was heard of in time
+		case !last.State.Final(): // no worker has started it, or none has reported in time
 			if err := postgres.End(ctx, tx, endedByCancel(last)); err != nil {
 				return err
 			}
 		case was.State == queue.Ended:
 			return catalog.ErrEnded
 		}
-		_, err = q.insert.JobCancelTx(ctx, tx, was.Job) // it tells the worker of a running job, with the commit
+		_, err = q.insert.JobCancelTx(ctx, tx, was.Job) // it notifies the worker of a running job at COMMIT
 		return err
 	})
 	if err != nil && !errors.Is(err, catalog.ErrNotFound) && !errors.Is(err, catalog.ErrEnded) {
@@ -78,7 +78,7 @@ func (q *Queue) Cancel(ctx context.Context, id string) (was queue.Entry, err err
 	return was, err
 }
 
-// endedByCancel is a run, queued or of a worker that is not heard of, as its cancellation ends it.
+// endedByCancel is a queued run, or one of a silent worker, as its cancellation ends it.
 func endedByCancel(run catalog.Run) catalog.Run {
 	run.Message = "canceled in the queue before anything was run"
 	if run.State == catalog.Running {
@@ -88,5 +88,5 @@ func endedByCancel(run catalog.Run) catalog.Run {
 	return run
 }
 
-// canceledExit is the exit code of what was stopped: that of SIGTERM.
+// canceledExit is the exit code of a stopped run: that of SIGTERM.
 const canceledExit = 143

@@ -78,8 +78,8 @@ func (q *Queue) submit(ctx context.Context, tx pgx.Tx, jobs []queue.Submission) 
 	return placed, err
 }
 
-// noneOpen refuses a further attempt at an analysis while a job of the one before is open: between two attempts, that is. Each of two
-// jobs would take the other's run for one of its own dead worker's. submit() in SQL does the same.
+// noneOpen refuses a further attempt while the previous attempt's job is open, that is, between two attempts. Each of two
+// jobs would take the other's run for that of its own dead worker. submit() in SQL does the same.
 func noneOpen(ctx context.Context, tx pgx.Tx, key catalog.Key) error {
 	if key.Attempt == 1 {
 		return nil
@@ -93,7 +93,7 @@ func noneOpen(ctx context.Context, tx pgx.Tx, key catalog.Key) error {
 	return err
 }
 
-// optionsOf are River's of a job.
+// optionsOf are a job's in River.
 func optionsOf(j queue.Submission, now time.Time) *river.InsertOpts {
 	o := &river.InsertOpts{Queue: queueOf(j.Class), Priority: j.Priority, MaxAttempts: maxTries}
 	if j.At.After(now) {
@@ -105,7 +105,7 @@ func optionsOf(j queue.Submission, now time.Time) *river.InsertOpts {
 	return o
 }
 
-// alone lets no other submission of the same unique analyses pass until the transaction ends. All take these locks in one
+// alone locks out other submissions of the same unique analyses until the transaction ends. All take these locks in one
 // order.
 func alone(ctx context.Context, tx pgx.Tx, jobs []queue.Submission, all []args) error {
 	var digests []string
@@ -123,7 +123,7 @@ func alone(ctx context.Context, tx pgx.Tx, jobs []queue.Submission, all []args) 
 	return nil
 }
 
-// same finds an analysis of a digest that waits or runs, and is not to end.
+// same finds a waiting or running analysis of a digest, not canceled.
 func same(ctx context.Context, tx pgx.Tx, digest string) (p queue.Placed, found bool, err error) {
 	err = tx.QueryRow(ctx, `SELECT r.id, r.attempt, r.state
 		FROM scidex_oci.river_job j CROSS JOIN LATERAL (SELECT id, attempt, state FROM scidex_oci.analysis_run

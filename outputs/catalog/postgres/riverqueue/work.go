@@ -20,20 +20,20 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/catalog/queue"
 )
 
-// How often River asks the database. Of a job that is submitted, or falls due, it is told by NOTIFY; polling finds those whose short
-// pause is over, and those of which this worker did not hear. It is most of what a worker costs that has nothing to do.
+// River's polling intervals. NOTIFY announces submitted and due jobs; polling finds those whose short pause is over and
+// missed ones. It is most of an idle worker's load.
 const (
 	fetchCooldown = 10 * time.Millisecond
 	fetchPoll     = 5 * time.Second
-	// strayLook is how often it is looked for jobs that were lost on their way here, and for a pause that was not heard of.
+	// strayLook is the interval between checks for lost jobs and missed pauses.
 	strayLook = 5 * time.Second
-	// lookMost is how long such a look may take.
+	// lookMost bounds such a check.
 	lookMost = 20 * time.Second
 )
 
 // Work takes jobs until ctx ends.
 func (q *Queue) Work(ctx context.Context, o queue.Options, handle queue.Handler) error {
-	whole := context.WithoutCancel(ctx) // the end of ctx is a drain, also at the beginning
+	whole := context.WithoutCancel(ctx) // the end of ctx is a drain, also at the start
 	pool, err := q.catalog.Connections(whole)
 	if err != nil {
 		return fmt.Errorf("work on the queue: %w", err)
@@ -55,7 +55,7 @@ func (q *Queue) Work(ctx context.Context, o queue.Options, handle queue.Handler)
 		ID: o.Name, Schema: schema, Logger: q.log, Workers: workers,
 		Queues:        queues,
 		FetchCooldown: fetchCooldown, FetchPollInterval: fetchPoll,
-		JobTimeout:           -1, // each job has its own
+		JobTimeout:           -1, // each job has one
 		RescueStuckJobsAfter: o.RescueAfter,
 		SoftStopTimeout:      o.Drain,
 		ReindexerIndexNames:  []string{}, // the role of runs owns none
@@ -108,11 +108,11 @@ func (q *Queue) Work(ctx context.Context, o queue.Options, handle queue.Handler)
 	return nil
 }
 
-// farewell is how long a worker that has no job any more waits for River to take its leave, which waits for PostgreSQL: some 20 s for
-// what was asked, and as long for the rest, one after the other.
+// farewell bounds an idle worker's wait for River to stop, which waits for PostgreSQL: some 20 s for pending queries, then
+// as long for the rest.
 const farewell = 15 * time.Second
 
-// idle reports whether no job was worked on for so long, or false where ctx ends before.
+// idle reports whether no job ran for so long, or false if ctx ends first.
 func (w *worker) idle(ctx context.Context, long time.Duration) bool {
 	const often = 100 * time.Millisecond
 	for since := time.Now(); ; {
@@ -130,8 +130,8 @@ func (w *worker) idle(ctx context.Context, long time.Duration) bool {
 	}
 }
 
-// lookAround looks again and again, until ctx ends, for what was lost on its way to this worker. It does so by a connection that is kept:
-// a new one each time was most of what an idle worker cost.
+// lookAround checks periodically, until ctx ends, for jobs and pauses that this worker missed. It keeps a connection: a new
+// one each time was most of an idle worker's cost.
 func (w *worker) lookAround(ctx context.Context, kept *pgxpool.Pool, name string, queues []string) {
 	look := time.NewTicker(strayLook)
 	defer look.Stop()
@@ -161,9 +161,9 @@ func (w *worker) lookAround(ctx context.Context, kept *pgxpool.Pool, name string
 	}
 }
 
-// handBack makes jobs available again that were given to this worker and that it does not work on, since a reply was lost with its
-// connection. One counts as such at the second look in turn: before are those of the first. Where a run of it is running its result may
-// wait here to be committed, and it is left alone. Where it comes after all, the row decides.
+// handBack makes jobs available again that were assigned to this worker but lost with a reply. A job counts as lost if two
+// checks in a row find it; before has those of the first. A job with a running run is left alone: its result may be waiting
+// here for the commit. If a lost job arrives after all, the row decides.
 func (w *worker) handBack(ctx context.Context, tx pgx.Tx, name string, before []int64) (strays []int64, err error) {
 	known := w.known()
 	if len(before) > 0 {
@@ -187,11 +187,11 @@ func (w *worker) handBack(ctx context.Context, tx pgx.Tx, name string, before []
 	return pgx.CollectRows(rows, pgx.RowTo[int64])
 }
 
-// stray is a job of worker $1 that is none of $2.
+// stray is a job of worker $1 that is not in $2.
 const stray = `j.state = 'running' AND j.id <> ALL($2) AND j.attempted_by[array_upper(j.attempted_by, 1)] = $1
 	AND NOT EXISTS (SELECT FROM scidex_oci.analysis_run r WHERE r.id = j.args ->> 'id' AND r.state = 'running')`
 
-// worker is what River calls.
+// worker is River's Worker.
 type worker struct {
 	river.WorkerDefaults[args]
 	queue       *Queue
@@ -200,17 +200,17 @@ type worker struct {
 	heard       heard
 
 	mu     sync.Mutex
-	active map[int64]bool // numbers of the jobs that are worked on
+	active map[int64]bool // numbers of the active jobs
 }
 
-// known are the numbers of the jobs that are worked on.
+// known are the numbers of the active jobs.
 func (w *worker) known() []int64 {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return slices.AppendSeq([]int64{}, maps.Keys(w.active))
 }
 
-// has notes that a job is worked on, or not any more.
+// has records that a job is active or not.
 func (w *worker) has(id int64, yes bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -219,17 +219,17 @@ func (w *worker) has(id int64, yes bool) {
 	}
 }
 
-// Timeout is when a job ends here, and when River may bring it to another worker.
+// Timeout is when a job ends here, and when River may rescue it.
 func (w *worker) Timeout(job *river.Job[args]) time.Duration {
 	return job.Args.job().Limit + w.rescueAfter
 }
 
-// NextRetry waits a second after the first error, and twice as long after each other, at most a minute.
+// NextRetry waits a second after the first error, twice as long after each other, at most a minute.
 func (w *worker) NextRetry(job *river.Job[args]) time.Time {
 	return time.Now().Add(min(time.Second<<min(len(job.Errors), 6), time.Minute))
 }
 
-// Work does one job.
+// Work runs one job.
 func (w *worker) Work(ctx context.Context, job *river.Job[args]) error {
 	w.has(job.ID, true)
 	defer w.has(job.ID, false)
@@ -243,7 +243,7 @@ func (w *worker) Work(ctx context.Context, job *river.Job[args]) error {
 	if job.Args.V == argsVersion {
 		err = w.handle(working, &claim{queue: w.queue, job: job})
 	}
-	// What this returns River writes of the job whoever has it by then (JobSetStateIfRunning asks for no attempt).
+	// River applies this even if another worker has it now (JobSetStateIfRunning ignores attempts).
 	ours, lookErr := w.queue.has(context.WithoutCancel(ctx), job.JobRow)
 	if lookErr != nil {
 		w.queue.log.Warn("job "+job.Args.ID, "error", lookErr)
@@ -258,18 +258,18 @@ func (w *worker) Work(ctx context.Context, job *river.Job[args]) error {
 	case errors.Is(err, catalog.ErrNotFound): // its run was removed
 		return river.JobCancel(err)
 	case errors.Is(err, queue.ErrDrained):
-		return fmt.Errorf("%w: %w", err, context.Canceled) // River gives it back as it was, with ErrStop as the cause
+		return fmt.Errorf("%w: %w", err, context.Canceled) // River returns it unchanged, with ErrStop as the cause
 	}
 	return err
 }
 
-// newer is how long a job that a newer scidex-oci has written is left to newer workers.
+// newer is how long a job written by a newer scidex-oci is left to newer workers.
 const newer = 30 * time.Second
 
 // by is the name of the worker that has a job.
 func by(job *river.Job[args]) string { return job.AttemptedBy[len(job.AttemptedBy)-1] }
 
-// refuse ends a job whose arguments cannot be read, and the row that waits for it.
+// refuse ends a job with unreadable arguments and the row that waits for it.
 func (w *worker) refuse(ctx context.Context, job *river.Job[args]) error {
 	unread := fmt.Errorf("its job in the queue cannot be read: %w", job.Args.unread)
 	err := w.queue.catalog.Within(ctx, func(ctx context.Context, tx pgx.Tx) error {
@@ -287,8 +287,8 @@ func (w *worker) refuse(ctx context.Context, job *river.Job[args]) error {
 	return river.JobCancel(unread)
 }
 
-// returned notes why a job is given back, whether its worker can ever run it, and when one that can had it last. Without the note
-// nothing is lost but the answer to who asks.
+// returned records why a job is returned, whether its worker can ever run it, and when a worker that can last had it. It is
+// only informative.
 func (q *Queue) returned(ctx context.Context, job *river.Job[args], later *queue.Later) {
 	err := q.catalog.Within(ctx, func(ctx context.Context, tx pgx.Tx) error {
 		_, err := tx.Exec(ctx, `UPDATE scidex_oci.river_job SET metadata = metadata || jsonb_build_object('`+returned+`',
@@ -302,7 +302,7 @@ func (q *Queue) returned(ctx context.Context, job *river.Job[args], later *queue
 	}
 }
 
-// causeOf says in the queue's words why River ends a job.
+// causeOf translates River's reason to end a job.
 func causeOf(ctx context.Context) error {
 	switch cause := context.Cause(ctx); {
 	case errors.Is(cause, rivertype.ErrJobCancelledRemotely):
@@ -314,8 +314,8 @@ func causeOf(ctx context.Context) error {
 	}
 }
 
-// silence is an error of which River writes nothing: it is about no job (River's withJobsAndErrorsByID, which it asks of
-// errors that are about several). The job stays as it is: finished in the catalog's transaction, or another worker's.
+// silence is an error that River does not record: it names no job (River's withJobsAndErrorsByID, used for batch errors).
+// The job stays as it is: finished in the catalog's transaction, or another worker's.
 type silence struct{}
 
 func (silence) Error() string               { return "nothing is to be written of this job" }
