@@ -29,36 +29,36 @@ import (
 // catalog does not have the result: a *request.Error for a request refused before anything was made, or why the end could
 // not be committed. The result then has state error.
 func Run(ctx context.Context, host *phase.Host, req request.Request) (result.Result, error) {
-	begun := req.Begun
-	if begun == nil {
+	started := req.Standby
+	if started == nil {
 		var err error
-		if begun, err = standby.Begin(ctx, req.Analysis.Limits); err != nil {
+		if started, err = standby.Begin(ctx, req.Analysis.Limits); err != nil {
 			return Refused(req.Analysis, err, host.Version), err
 		}
 	}
 	var unused string
 	if req.Reuse {
-		res, found, why, err := replay.Reuse(ctx, host, req, begun)
+		res, found, why, err := replay.Reuse(ctx, host, req, started)
 		switch {
 		case found && err == nil:
-			begun.Drop()
+			started.Drop()
 			return res, nil
 		case err != nil:
-			begun.Drop()
+			started.Drop()
 			return Refused(req.Analysis, err, host.Version), err
 		}
 		unused = why
 	}
-	e, err := accept(ctx, host, req, begun)
+	e, err := accept(ctx, host, req, started)
 	if err != nil {
-		begun.Drop()
+		started.Drop()
 		return Refused(req.Analysis, err, host.Version), err
 	}
 	if unused != "" {
 		e.report.Warnings = append(e.report.Warnings, "no earlier run was looked for: "+unused)
 	}
 	e.observeCreation()
-	defer begun.Cool()
+	defer started.Cool()
 	defer func() {
 		defer e.span("close the inputs")()
 		e.tell(e.plan.Close())
@@ -191,7 +191,7 @@ func (e *execution) commit(ctx context.Context, failure *judge.Failure) (commit.
 	if err != nil {
 		return f, err
 	}
-	stores := commit.Stores{Ledger: e.Catalog, Blobs: e.Blobs, Timeout: e.CommitPatience, Log: e.Log}
+	stores := commit.Stores{Ledger: e.Catalog, Blobs: e.Blobs, Timeout: e.CommitTimeout, Log: e.Log}
 	return f, e.suspender.Steady(func() error { return stores.Run(ctx, e.run, e.harvested.Entries, e.request.Stop) })
 }
 

@@ -21,7 +21,7 @@ import (
 func (e *execution) supervise(ctx context.Context, created *sandbox.Created) error {
 	ended, drained, cut := make(chan struct{}), make(chan struct{}), make(chan struct{})
 	e.observer.begun = make(chan struct{})
-	begun := sync.OnceFunc(func() { close(e.observer.begun) })
+	started := sync.OnceFunc(func() { close(e.observer.begun) })
 	var streams sync.WaitGroup
 	limit := int64(e.plan.Analysis.LogSize)
 	e.sinks = [2]*logSink{{ingest: e.ingest, limit: limit, name: workspace.LogNames[0]}, {ingest: e.ingest, limit: limit, name: workspace.LogNames[1]}}
@@ -44,11 +44,11 @@ func (e *execution) supervise(ctx context.Context, created *sandbox.Created) err
 	heard.Go(func() { e.listen(ended, drained, sync.OnceFunc(func() { close(cut) })) })
 	if err == nil {
 		e.exit, err = e.supervisor.Wait(sandbox.Watch{
-			Started: func(at time.Time) { e.started(ctx, at); begun() }, Usage: e.progress, Suspended: e.suspended, Resumed: e.resumed,
+			Started: func(at time.Time) { e.started(ctx, at); started() }, Usage: e.progress, Suspended: e.suspended, Resumed: e.resumed,
 			Killed: hit,
 		})
 	}
-	begun()
+	started()
 	e.suspender.End()
 	close(ended)
 	if err == nil {

@@ -121,7 +121,7 @@ func (s *session) run(ctx context.Context) (result.Result, error) {
 	asked := request.Request{
 		Analysis: s.request.Analysis, Again: s.request.Again, Reuse: s.request.Reuse, AnyRoot: s.request.AnyRoot, Overwrite: s.request.Overwrite, NoAudit: s.request.NoAudit,
 		Stdout: stdout, Stderr: io.MultiWriter(stderr, &s.stderr),
-		Hook: s.request.Hook, Observe: s.observe, Scanning: s.scanning(), Stop: stop, Suspender: suspender, Begun: s.begun,
+		Hook: s.request.Hook, Observe: s.observe, Scanning: s.scanning(), Stop: stop, Suspender: suspender, Standby: s.begun,
 	}
 	if s.request.Detach {
 		s.loosen(&asked)

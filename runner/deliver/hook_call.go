@@ -112,24 +112,24 @@ func (c *hookCall) start() error {
 func (c *hookCall) watch(stop <-chan request.StopSignal) {
 	timeout := time.NewTimer(c.hook.Timeout)
 	defer timeout.Stop()
-	var patience <-chan time.Time
+	var grace <-chan time.Time
 	for {
 		select {
 		case <-c.dead:
 			return
 		case <-timeout.C:
-			if patience == nil {
+			if grace == nil {
 				c.done.TimedOut = true
-				patience = c.ask()
+				grace = c.ask()
 			}
 		case signal := <-stop:
-			if patience != nil {
+			if grace != nil {
 				c.signal(unix.SIGKILL)
 				continue
 			}
 			c.stopped = &signal
-			patience = c.ask()
-		case <-patience:
+			grace = c.ask()
+		case <-grace:
 			c.signal(unix.SIGKILL)
 		}
 	}

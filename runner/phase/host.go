@@ -30,8 +30,8 @@ type Host struct {
 	// AllowBinds restrict what may be bound; all of them must allow it. Nil: everything may.
 	AllowBinds []binds.Allowed
 
-	// CommitPatience is how long a commit is retried on transient errors; 0 is 60 s.
-	CommitPatience time.Duration
+	// CommitTimeout is how long a commit is retried on transient errors; 0 is 60 s.
+	CommitTimeout time.Duration
 
 	Version string
 	Log     *slog.Logger

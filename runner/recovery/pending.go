@@ -124,9 +124,9 @@ func (c *collector) commitRecord(ctx context.Context, key catalog.Key) (none cat
 	if err := c.keepAwaited(ctx, path); err != nil {
 		return none, fmt.Errorf("its result, kept in %q, could not be committed now: %w", path, err)
 	}
-	ctx, begun, done := c.hurry(ctx)
+	ctx, started, done := c.hurry(ctx)
 	defer done()
-	err = c.Catalog.Commit(ctx, o.Run, func() (outputs.Entry, error) { begun(); return content.Next() })
+	err = c.Catalog.Commit(ctx, o.Run, func() (outputs.Entry, error) { started(); return content.Next() })
 	if errors.Is(err, catalog.ErrEnded) {
 		run, lost := c.Catalog.Get(context.WithoutCancel(ctx), key)
 		again, failed := c.superseded(context.WithoutCancel(ctx), run)
@@ -159,15 +159,15 @@ func (c *collector) keepAwaited(ctx context.Context, path string) error {
 	if !c.Blobs.Shared() {
 		return c.stillThere(ctx, o.Run, content.Next)
 	}
-	patience := commit.DefaultTimeout
+	timeout := commit.DefaultTimeout
 	if !c.hurried.IsZero() {
-		patience = 0
+		timeout = 0
 		var cancel context.CancelFunc
 		late := fmt.Errorf("the blob store %s did not take all of it within %v; \"scidex-oci gc\" waits longer", c.Blobs, hurriedUpload)
 		ctx, cancel = context.WithDeadlineCause(ctx, c.hurried, late)
 		defer cancel()
 	}
-	err = commit.KeepBlobs(ctx, c.Blobs, patience, o.Run, content.Next)
+	err = commit.KeepBlobs(ctx, c.Blobs, timeout, o.Run, content.Next)
 	if errors.Is(err, fs.ErrNotExist) {
 		return c.missing(ctx, o.Run, err)
 	}
@@ -210,7 +210,7 @@ const hurriedUpload = 20 * time.Second
 const hurriedWait = 5 * time.Second
 
 // hurry bounds the wait for the catalog until begun is called, but not the commit itself.
-func (c *collector) hurry(ctx context.Context) (_ context.Context, begun, done func()) {
+func (c *collector) hurry(ctx context.Context) (_ context.Context, started, done func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	if c.hurried.IsZero() {
 		return ctx, func() {}, cancel

@@ -169,7 +169,7 @@ func (c *collector) commitRecovered(ctx context.Context, t *workspace.StateFile,
 	}
 	f, err := commit.Judge(end, time.Now())
 	if err == nil {
-		stores := commit.Stores{Ledger: c.Catalog, Blobs: c.Blobs, Timeout: c.CommitPatience, Log: c.Log}
+		stores := commit.Stores{Ledger: c.Catalog, Blobs: c.Blobs, Timeout: c.CommitTimeout, Log: c.Log}
 		err = stores.Run(ctx, f.Row, harvested.Entries, nil)
 	}
 	err = errors.Join(err, harvested.Entries.Close())

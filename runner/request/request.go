@@ -30,8 +30,8 @@ type Request struct {
 	Replay catalog.Key
 	// Reuse returns the result of a complete run of the same action, if any. DigestInputs must be full.
 	Reuse bool
-	// Begun is what was already started for this run; nil: Run starts it. Run takes it over.
-	Begun *standby.Standby
+	// Standby is what was already started for this run; nil: Run starts it. Run takes it over.
+	Standby *standby.Standby
 	// NoAudit leaves the analysis' connections to the kernel alone: refused ones are not recorded.
 	NoAudit bool
 	// Hook, where not nil, gets the result after the commit.

@@ -32,22 +32,22 @@ const overdueAfter = 20 * time.Second
 const maxStderr = 200
 
 // start starts a canary with the limits of a. Its role ends its id. begun may be nil.
-func (t *test) start(ctx context.Context, role string, a spec.Analysis, o canary.Orders, begun *standby.Standby) (*canaryRun, error) {
+func (t *test) start(ctx context.Context, role string, a spec.Analysis, o canary.Orders, started *standby.Standby) (*canaryRun, error) {
 	o.V, o.ID = 1, t.id+"-"+role
 	text, err := json.Marshal(o)
 	if err == nil {
 		err = t.dir.write(role, text)
 	}
 	if err != nil {
-		if begun != nil {
-			begun.Drop()
+		if started != nil {
+			started.Drop()
 		}
 		return nil, err
 	}
 	c := &canaryRun{id: o.ID, stdout: probe.NewLines(2), stderr: probe.Head{Max: maxStderr}}
 	t.report.Runs = append(t.report.Runs, c.id)
 	c.Run = t.runs.Start(ctx, t.runner, request.Request{
-		Analysis: t.request(a, role), NoAudit: t.options.NoAudit, Stdout: c.stdout, Stderr: &c.stderr, Begun: begun,
+		Analysis: t.request(a, role), NoAudit: t.options.NoAudit, Stdout: c.stdout, Stderr: &c.stderr, Standby: started,
 	})
 	overdue := time.AfterFunc(time.Duration(a.Timeout+a.Grace)+overdueAfter, c.End)
 	go func() {

@@ -32,17 +32,17 @@ type pair struct {
 
 // launch starts both canaries.
 func (p *pair) launch(ctx context.Context) (err error) {
-	var begun [2]*standby.Standby
-	for i := range begun {
-		if begun[i], err = standby.Begin(ctx, p.view.analysis.Limits); err != nil {
+	var started [2]*standby.Standby
+	for i := range started {
+		if started[i], err = standby.Begin(ctx, p.view.analysis.Limits); err != nil {
 			if i > 0 {
-				begun[0].Drop()
+				started[0].Drop()
 			}
 			return err
 		}
 	}
-	others := append(supervisors(len(begun)), os.Getpid())
-	if len(others) <= len(begun) {
+	others := append(supervisors(len(started)), os.Getpid())
+	if len(others) <= len(started) {
 		p.note("not all supervisors were found in /proc, so no signal to them was tried")
 	}
 	groups := func() []int { return p.main.Sandbox.Groups } // known when the canary has ended
@@ -52,7 +52,7 @@ func (p *pair) launch(ctx context.Context) (err error) {
 	}
 	for i, role := range roles {
 		var failed error
-		p.canaries[i], failed = p.start(ctx, role, withRoom(p.view.analysis), p.orders(i), begun[i])
+		p.canaries[i], failed = p.start(ctx, role, withRoom(p.view.analysis), p.orders(i), started[i])
 		err = errors.Join(err, failed)
 	}
 	return err

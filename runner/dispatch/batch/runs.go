@@ -110,7 +110,7 @@ func (r *Runs) observe(line Line) func(event.Event) error {
 // run runs a request under the shared supervisor.
 func (r *Runs) run(ctx context.Context, req request.Request) (result.Result, error) {
 	var err error
-	if req.Begun, err = r.Crew.Begin(req.Analysis.Limits); err != nil {
+	if req.Standby, err = r.Crew.Begin(req.Analysis.Limits); err != nil {
 		return runner.Refused(req.Analysis, err, r.Version), err
 	}
 	return runner.Run(ctx, r.Runner, req)

@@ -200,12 +200,12 @@ func (j *job) run(ctx context.Context) error {
 	defer context.AfterFunc(ctx, func() { stop <- signalOf(j.cause()) })()
 	own := *j.Runner
 	own.Catalog = j.ledger
-	begun, err := j.Begin(a.Limits)
+	started, err := j.Begin(a.Limits)
 	if err != nil {
 		return j.refuse(ctx, runner.Refused(a, err, j.Runner.Version), err)
 	}
 	result, err := runner.Run(context.WithoutCancel(ctx), &own, request.Request{ // what is half done is finished: Stop ends it
-		Analysis: a, Begun: begun, NoAudit: j.ledger.claim.Job().NoAudit, Stop: stop, Observe: j.observe,
+		Analysis: a, Standby: started, NoAudit: j.ledger.claim.Job().NoAudit, Stop: stop, Observe: j.observe,
 	})
 	if !j.ledger.begun {
 		return j.refuse(ctx, result, err)
