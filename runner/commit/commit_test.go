@@ -3,9 +3,11 @@ package commit
 import (
 	"context"
 	"errors"
+	"fmt"
 	"testing"
 	"time"
 
+	"github.com/scidex-ai/scidex-oci/outputs/blob"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 )
 
@@ -20,6 +22,7 @@ func TestRetry(t *testing.T) {
 	}{
 		{"at once", time.Hour, []error{nil}, nil},
 		{"what passes", time.Hour, []error{passing, passing, nil}, nil},
+		{"what passes in a blob store", time.Hour, []error{fmt.Errorf("put: %w", blob.ErrPasses), nil}, nil},
 		{"what does not", time.Hour, []error{passing, final, nil}, final},
 		{"no time", 0, []error{passing, nil}, passing},
 	} {
