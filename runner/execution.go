@@ -3,14 +3,13 @@ package runner
 import (
 	"cmp"
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/scidex-ai/scidex-oci/outputs"
 	"github.com/scidex-ai/scidex-oci/outputs/blob"
@@ -23,7 +22,6 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/judge"
 	"github.com/scidex-ai/scidex-oci/runner/observe/event"
 	"github.com/scidex-ai/scidex-oci/runner/observe/trace"
-	"github.com/scidex-ai/scidex-oci/runner/pending"
 	"github.com/scidex-ai/scidex-oci/runner/phase"
 	"github.com/scidex-ai/scidex-oci/runner/plan"
 	"github.com/scidex-ai/scidex-oci/runner/request"
@@ -32,7 +30,6 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/suspend"
 	"github.com/scidex-ai/scidex-oci/runner/workspace"
 	"github.com/scidex-ai/scidex-oci/spec"
-	"golang.org/x/sys/unix"
 )
 
 // execution is one run from its intent row to its result.
@@ -111,21 +108,21 @@ func (e *execution) failed(ctx context.Context, err error) *judge.Failure {
 	return &judge.Failure{Reason: reason, Err: room.Explain(err)}
 }
 
-// supervisorDeath is how long a supervisor that was killed may take to end after its children.
-const supervisorDeath = time.Second
+// supervisorDeath is how long a supervisor that was killed may take to end after its children, far more than it needs.
+const supervisorDeath = 10 * time.Second
 
 // underlying is ErrLost where the supervisor is dead: then other failures are consequences, such as a process that no longer
-// exists when it is put into its control group.
+// exists when it is put into its control group. That dies with the thread that started it, before the supervisor's others.
 func (e *execution) underlying(err error) error {
 	var stopped *request.StoppedError
 	if e.supervisor == nil || errors.Is(err, sandbox.ErrLost) || errors.As(err, &stopped) {
 		return err
 	}
-	// A process dies with the thread that started it, before the supervisor's other threads have ended.
-	if gone := errors.Is(err, cgroup.ErrGone) || errors.Is(err, unix.ESRCH); gone && e.supervisor.Died(supervisorDeath) {
-		return fmt.Errorf("%w: %w", sandbox.ErrLost, err)
+	within := time.Duration(0)
+	if errors.Is(err, cgroup.ErrGone) || errors.Is(err, unix.ESRCH) {
+		within = supervisorDeath
 	}
-	if e.supervisor.Alive() {
+	if !e.supervisor.Died(within) {
 		return err
 	}
 	return fmt.Errorf("%w: %w", sandbox.ErrLost, err)
@@ -170,28 +167,6 @@ func (e *execution) sandbox(ctx context.Context) error {
 		return err
 	}
 	return e.trace.Do(trace.Run, "wait for the check of the root filesystem", e.vouch)
-}
-
-// ready prepares all up to the container at its gate.
-func (e *execution) ready(ctx context.Context) (*sandbox.Created, error) {
-	made := e.span("make the directories")
-	err := e.makeDirectories(ctx)
-	made()
-	waited := e.span("wait for the supervisor")
-	var launchError error
-	e.supervisor, launchError = e.launched.Wait(ctx)
-	waited()
-	if err = errors.Join(launchError, err); err != nil {
-		return nil, err
-	}
-	if slow := e.launched.Slow(); slow != nil {
-		e.report.Warnings = append(e.report.Warnings, "runs start slower than they could, with scidex-oci as its own supervisor: "+
-			outputs.Escape([]byte(slow.Error()))+"; install both programs of one release")
-	}
-	if err := e.trace.Do(trace.Run, "set the limits and read them back", e.makeGroup); err != nil {
-		return nil, err
-	}
-	return e.create(ctx)
 }
 
 // noteAddresses adds the kernel's report of a deterministic run.
@@ -254,156 +229,4 @@ func (e *execution) tell(err error) {
 	if err != nil {
 		e.Log.Warn("run "+e.run.ID, "error", err)
 	}
-}
-
-// makeDirectories makes the working and ingest directories and stages into the former.
-func (e *execution) makeDirectories(ctx context.Context) (err error) {
-	account := e.plan.Account
-	if err := workspace.SetAside(ctx, e.Host, e.plan.Key); err != nil {
-		return err
-	}
-	if e.dir, err = workspace.MakeWorkdir(e.place.Dir, account.HostUID(0), account.HostGID(0)); err != nil {
-		return err
-	}
-	e.place.Dev, e.place.Ino = e.dir.Dev, e.dir.Ino
-	if err := e.tenure.Record(e.place); err != nil {
-		return err
-	}
-	if e.ingest, err = e.Blobs.NewIngest(e.run.ID); err != nil {
-		return err
-	}
-	for _, name := range workspace.LogNames {
-		e.place.Logs = append(e.place.Logs, filepath.Join(e.ingest.Dir().Name(), name))
-	}
-	if err := e.tenure.Record(e.place); err != nil {
-		return err
-	}
-	if account.Root() {
-		if err := e.ingest.Chown(account.HostUID(0), account.HostGID(0)); err != nil {
-			return err
-		}
-	}
-	return errors.Join(e.keepScript(), e.stageInputs(ctx))
-}
-
-func (e *execution) stageInputs(ctx context.Context) (err error) {
-	if e.plan.Stage == nil {
-		return nil
-	}
-	account := e.plan.Account
-	owner := &outputs.Owner{UID: account.HostUID(0), GID: account.HostGID(0)}
-	e.staged, err = outputs.Stage(ctx, e.plan.Stage, e.dir.Work, owner, e.plan.Bounds())
-	if err != nil {
-		return err
-	}
-	for _, entry := range e.staged {
-		if entry.Rejected != "" {
-			e.report.Warnings = append(e.report.Warnings,
-				fmt.Sprintf("not staged: %s (%s)", outputs.Escape(entry.Path), entry.Rejected))
-		}
-	}
-	return nil
-}
-
-// makeGroup sets the limits and reads them back.
-func (e *execution) makeGroup() error {
-	if e.plan.Analysis.Limits == spec.LimitsOuter {
-		return nil // read once the container is in its group
-	}
-	if e.plan.Parent == nil {
-		e.report.Enforced = plan.Enforced(e.plan.Analysis, nil)
-		return nil
-	}
-	group, got, err := e.plan.Parent.New(e.groupName, plan.CgroupLimits(e.plan.Analysis, e.plan.Parent))
-	if err != nil {
-		return err
-	}
-	e.group = group
-	e.report.Enforced = plan.Enforced(e.plan.Analysis, &got)
-	if group.Swapping(cgroup.System{}) {
-		e.report.Warnings = append(e.report.Warnings, swapWarning)
-	}
-	return nil
-}
-
-// uniqueGroup names the control group of a run: other roots of this host may have a run with the same key, and what a killed
-// run left is removed by the recorded names (workspace.Location.Groups).
-func uniqueGroup(key catalog.Key) string {
-	return key.String() + "-" + strings.ToLower(rand.Text()[:10])
-}
-
-func (e *execution) create(ctx context.Context) (*sandbox.Created, error) {
-	defer e.span("create the container")()
-	if err := e.mendRoot(ctx); err != nil {
-		return nil, err
-	}
-	made := e.span("make the job")
-	job, files, err := e.plan.Job(e.dir, e.ingest.Dir(), e.keptScript())
-	made()
-	if err != nil {
-		return nil, err
-	}
-	defer e.span("send the job, wait for the container")()
-	created, err := e.supervisor.Create(job, files.All)
-	return created, errors.Join(err, files.CloseMounts())
-}
-
-// clean removes what the run had on the host, or keeps its working directory if requested.
-func (e *execution) clean(ctx context.Context, keep bool) error {
-	if e.dir == nil {
-		return nil
-	}
-	// Without a supervisor nothing has run: what is there is our own.
-	if e.supervisor == nil && !keep && outputs.Empty(ctx, e.dir.Work) == nil {
-		return e.dir.Remove()
-	}
-	supervisor, err := e.living(ctx)
-	if err != nil {
-		return err
-	}
-	var ingest *os.File
-	if e.ingest != nil {
-		ingest = e.ingest.Dir()
-	}
-	lost, err := supervisor.Clean(e.dir.Work, keep, ingest)
-	if err != nil {
-		return err
-	}
-	for _, entry := range lost {
-		e.report.Warnings = append(e.report.Warnings, fmt.Sprintf("not kept: %s (%s)", outputs.Escape(entry.Path), entry.Rejected))
-	}
-	if keep {
-		return e.dir.Keep(ctx, e.plan.Account, e.plan.Links())
-	}
-	return e.dir.Remove()
-}
-
-// living returns the supervisor, or a new one where that is dead: files of the analysis' id are out of the launcher's reach.
-func (e *execution) living(ctx context.Context) (*sandbox.Session, error) {
-	if e.supervisor != nil && e.supervisor.Alive() {
-		return e.supervisor, nil
-	}
-	supervisor, err := sandbox.Launch(ctx, e.plan.Account)
-	if err != nil {
-		return nil, err
-	}
-	e.supervisor = supervisor.Session
-	return e.supervisor, nil
-}
-
-// release releases what the launcher holds of the run.
-func (e *execution) release() error {
-	var errs []error
-	if e.supervisor != nil {
-		errs = append(errs, e.trace.Do(trace.Run, "end the supervisor", e.supervisor.Close))
-	}
-	errs = append(errs, e.removeGroup())
-	if e.dir != nil {
-		errs = append(errs, e.dir.Close())
-	}
-	errs = append(errs, e.harvested.Entries.Close())
-	if e.ingest != nil {
-		errs = append(errs, e.ingest.Close(), e.Blobs.Trim(func() (func(string) bool, error) { return pending.Awaited(e.Host) }))
-	}
-	return errors.Join(errs...)
 }

@@ -3,10 +3,6 @@ package runner
 import (
 	"cmp"
 	"context"
-	"encoding/json"
-	"errors"
-	"fmt"
-	"os"
 	"time"
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
@@ -22,7 +18,6 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/request"
 	"github.com/scidex-ai/scidex-oci/runner/standby"
 	"github.com/scidex-ai/scidex-oci/runner/suspend"
-	"github.com/scidex-ai/scidex-oci/runner/workspace"
 )
 
 // Run executes one analysis and returns its result, which is complete in any case. The error is not nil only where the
@@ -84,75 +79,6 @@ func accept(ctx context.Context, host *phase.Host, req request.Request, launched
 	return e, p.OrClose(e.suspender.Steady(func() error { return e.begin(ctx) }))
 }
 
-// begin takes the run's lock and writes the intent row, the first trace of the run.
-func (e *execution) begin(ctx context.Context) (err error) {
-	if e.tenure, err = workspace.LockWait(e.Root, e.plan.Key); err != nil {
-		if errors.Is(err, workspace.ErrLocked) {
-			err = &request.Error{Err: fmt.Errorf("id %s was taken by another run at the same moment; try again or choose another", e.plan.Key.ID)}
-		}
-		return err
-	}
-	e.place = workspace.Location{Machine: workspace.MachineID(), Dir: workspace.RunDir(e.Tmp, e.plan.Key.ID), State: e.tenure.Path, Blobs: e.Blobs.URL()}
-	if e.place.Catalog, err = e.Catalog.CatalogID(ctx); err != nil {
-		return errors.Join(&request.CatalogError{Err: err}, e.tenure.Remove())
-	}
-	if e.place.Launcher, err = workspace.ThisLauncher(); err != nil {
-		return errors.Join(err, e.tenure.Remove())
-	}
-	if e.plan.Parent != nil {
-		e.groupName = uniqueGroup(e.plan.Key)
-		e.place.Groups = e.plan.Parent.Plan(e.groupName)
-	}
-	e.run, err = e.newRun()
-	if err == nil {
-		err = e.tenure.Record(e.place)
-	}
-	if err == nil {
-		err = e.insert(ctx)
-	}
-	if err == nil {
-		return nil
-	}
-	return errors.Join(err, e.tenure.Remove())
-}
-
-// insert makes the row of the run.
-func (e *execution) insert(ctx context.Context) error {
-	switch err := e.Catalog.Create(ctx, e.run); {
-	case errors.Is(err, catalog.ErrExists):
-		return &request.Error{Err: fmt.Errorf("id %s was taken by another run at the same moment; choose another", e.plan.Key.ID)}
-	case err != nil:
-		return &request.CatalogError{Err: err}
-	}
-	return nil
-}
-
-func (e *execution) newRun() (catalog.Run, error) {
-	host, err := os.Hostname()
-	if err != nil {
-		return catalog.Run{}, err
-	}
-	raw, err := json.Marshal(e.plan.Analysis)
-	if err != nil {
-		return catalog.Run{}, err
-	}
-	place, err := json.Marshal(e.place)
-	if err != nil {
-		return catalog.Run{}, err
-	}
-	e.report.Enforced = []result.Enforcement{} // until the limits are set
-	e.report.Warnings = append(plan.InheritedWarnings(), e.plan.Warnings...)
-	if e.request.Detached {
-		e.report.Warnings = append(e.report.Warnings, plan.LogoutWarnings(e.place.Groups)...)
-	}
-	e.report.Sandbox = e.plan.Sandbox()
-	return catalog.Run{
-		Key: e.plan.Key, State: catalog.Running, CreatedAt: time.Now().UTC(),
-		Labels: e.plan.Analysis.Labels, Request: raw, Place: place,
-		Host: host, BootID: workspace.BootID(), ToolVersion: e.Version,
-	}, nil
-}
-
 // finish runs the analysis, then commits, exports and cleans. Nothing is removed before the commit.
 func (e *execution) finish(ctx context.Context) (result.Result, error) {
 	// A stop request comes through the request; what is half done is finished.
@@ -205,26 +131,3 @@ func (e *execution) warn(warnings ...string) {
 
 // span starts a phase of what the run waits for.
 func (e *execution) span(name string) (end func()) { return e.trace.Span(trace.Run, name) }
-
-// left says what a run could not remove, and where it is.
-func (e *execution) left() string {
-	if workspace.IsInode(e.place.Dir, e.place) {
-		return fmt.Sprintf("the working directory %q could not be removed", e.place.Dir)
-	}
-	return "not everything of the run could be removed"
-}
-
-// cleanUp removes what is left on the host. What it cannot remove is gc's, by the state file.
-func (e *execution) cleanUp(ctx context.Context, keep bool) {
-	cleaned := e.span("clean")
-	err := e.clean(ctx, keep)
-	cleaned()
-	defer e.span("release")()
-	err = errors.Join(err, e.release())
-	if err != nil {
-		e.report.Warnings = append(e.report.Warnings, e.left()+"; `scidex-oci gc` tries again: "+result.Sentence(err))
-		e.tell(e.tenure.Close())
-		return
-	}
-	e.tell(e.tenure.Remove())
-}

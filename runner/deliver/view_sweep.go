@@ -6,9 +6,10 @@ import (
 	"fmt"
 	"os"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/scidex-ai/scidex-oci/outputs"
 	"github.com/scidex-ai/scidex-oci/runner/host/lockdir"
-	"golang.org/x/sys/unix"
 )
 
 // SweepViews removes the copies that killed launchers left for hooks, and returns what it removed, or, dry, would.

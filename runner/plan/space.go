@@ -6,12 +6,13 @@ import (
 	"io/fs"
 	"strconv"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/scidex-ai/scidex-oci/outputs"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner/phase"
 	"github.com/scidex-ai/scidex-oci/runner/workspace"
 	"github.com/scidex-ai/scidex-oci/spec"
-	"golang.org/x/sys/unix"
 )
 
 // InMemory reports whether /work is a tmpfs.

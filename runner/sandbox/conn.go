@@ -9,6 +9,7 @@ import (
 	"net"
 	"os"
 	"sync"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -57,15 +58,18 @@ func newConn(f *os.File) (*conn, error) {
 
 func (c *conn) Close() error { return c.sock.Close() }
 
-// hungUp reports whether the peer is gone, without reading.
-func (c *conn) hungUp() (gone bool) {
+// hungUp reports whether the peer is gone, or goes within a time, without reading.
+func (c *conn) hungUp(within time.Duration) (gone bool) {
 	raw, err := c.sock.SyscallConn()
 	if err != nil {
 		return true
 	}
 	err = raw.Control(func(fd uintptr) {
 		fds := []unix.PollFd{{Fd: int32(fd)}} // POLLHUP is always set (poll(2))
-		n, err := unix.Poll(fds, 0)
+		n, err := unix.Poll(fds, int(within.Milliseconds()))
+		for errors.Is(err, unix.EINTR) {
+			n, err = unix.Poll(fds, int(within.Milliseconds()))
+		}
 		gone = err == nil && n == 1
 	})
 	return gone || err != nil

@@ -115,19 +115,12 @@ func (s *Session) Alive() bool {
 	case <-s.ended:
 		return false
 	default:
-		return !s.conn.hungUp() // it may not have been reaped yet
+		return !s.conn.hungUp(0) // it may not have been reaped yet
 	}
 }
 
-// Died waits until the session or the supervisor has ended, at most for within, and reports whether it has.
-func (s *Session) Died(within time.Duration) bool {
-	for deadline := time.Now().Add(within); s.Alive(); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			return false
-		}
-	}
-	return true
-}
+// Died waits for the end of the session or the supervisor, at most for the time given, and reports whether it came.
+func (s *Session) Died(within time.Duration) bool { return !s.Alive() || s.conn.hungUp(within) }
 
 // expect receives the next message and checks its type.
 func (s *Session) expect(kind string) (message, error) {

@@ -4,10 +4,11 @@ import (
 	"errors"
 	"os"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/runner/phase"
 	"github.com/scidex-ai/scidex-oci/runner/workspace"
-	"golang.org/x/sys/unix"
 )
 
 // Occupies reports whether a process of this host holds a run, of any root, in the directory that a further attempt at its
