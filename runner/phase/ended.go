@@ -55,12 +55,15 @@ type LogFile struct {
 }
 
 // Links are links of the working directory that lead relative paths to inputs.
-func (e Ended) Links() map[string]string {
+func (e Ended) Links() map[string]string { return Links(e.HasData, e.HasDocs) }
+
+// Links are Ended.Links of a run with such inputs.
+func Links(data, docs bool) map[string]string {
 	links := map[string]string{}
-	if e.HasData {
+	if data {
 		links["data"] = "/data"
 	}
-	if e.HasDocs {
+	if docs {
 		links["docs"] = "/docs"
 	}
 	return links

@@ -80,14 +80,7 @@ func (p *Plan) UID() uint32 {
 
 // Links lead relative paths in the working directory to the inputs.
 func (p *Plan) Links() map[string]string {
-	links := map[string]string{}
-	if p.Inputs.HasData {
-		links["data"] = "/data"
-	}
-	if p.Inputs.HasDocs {
-		links["docs"] = "/docs"
-	}
-	return links
+	return phase.Links(p.Inputs.HasData, p.Inputs.HasDocs)
 }
 
 // New checks a request as far as possible without making anything.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/outputs"
 	"github.com/scidex-ai/scidex-oci/runner/cgroup"
+	"github.com/scidex-ai/scidex-oci/runner/phase"
 	"github.com/scidex-ai/scidex-oci/runner/sandbox"
 	"github.com/scidex-ai/scidex-oci/runner/workspace"
 )
@@ -67,7 +68,7 @@ func (c *collector) keepDir(ctx context.Context, place workspace.Location) error
 		return err
 	}
 	defer w.Close()
-	return w.Keep(ctx, c.account, map[string]string{"data": "/data", "docs": "/docs"})
+	return w.Keep(ctx, c.account, phase.Links(true, true))
 }
 
 // own makes a run's directory and its contents the user's; root needs no supervisor for that.
