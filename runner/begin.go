@@ -1,85 +1,75 @@
 package runner
 
 import (
+	"cmp"
 	"context"
-	"encoding/json"
-	"errors"
-	"fmt"
-	"os"
-	"time"
 
-	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
+	"github.com/scidex-ai/scidex-oci/outputs/store"
+	"github.com/scidex-ai/scidex-oci/runner/digest"
+	"github.com/scidex-ai/scidex-oci/runner/execute"
+	"github.com/scidex-ai/scidex-oci/runner/observe"
+	"github.com/scidex-ai/scidex-oci/runner/observe/trace"
+	"github.com/scidex-ai/scidex-oci/runner/phase"
 	"github.com/scidex-ai/scidex-oci/runner/plan"
 	"github.com/scidex-ai/scidex-oci/runner/request"
+	"github.com/scidex-ai/scidex-oci/runner/standby"
+	"github.com/scidex-ai/scidex-oci/runner/suspend"
 	"github.com/scidex-ai/scidex-oci/runner/workspace"
 )
 
-// begin takes the run's lock and writes the intent row, the first trace of the run.
-func (e *execution) begin(ctx context.Context) (err error) {
-	if e.tenure, err = workspace.LockWait(e.Root, e.plan.Key); err != nil {
-		if errors.Is(err, workspace.ErrLocked) {
-			err = &request.Error{Err: fmt.Errorf("id %s was taken by another run at the same moment; try again or choose another", e.plan.Key.ID)}
-		}
+// run is one run from its intent row to its result. The values of its phases are handed on by finish.
+type run struct {
+	host   *phase.Host
+	ledger phase.Ledger
+	task   execute.Task
+	space  *workspace.Workspace // that of the task
+	tracer *trace.Tracer
+}
+
+// begin checks a request and writes its intent.
+func begin(ctx context.Context, host *phase.Host, req request.Request, launched *standby.Standby) (*run, error) {
+	tracer := trace.From(ctx)
+	checked := tracer.Span(trace.Run, "check the request")
+	err := store.Bind(ctx, host.Catalog, host.Blobs)
+	if err != nil {
+		return nil, err
+	}
+	p, err := plan.New(ctx, host, req, launched)
+	checked()
+	if err != nil {
+		return nil, request.Refusal(err)
+	}
+	defer tracer.Span(trace.Run, "write the intent")()
+	suspender := cmp.Or(req.Suspender, &suspend.Suspender{})
+	var space *workspace.Workspace
+	err = suspender.Steady(func() (err error) {
+		space, err = workspace.Begin(ctx, host, host.Catalog, workspace.Intent{Key: p.Key, Analysis: p.Analysis, Account: p.Account, Parent: p.Parent})
 		return err
+	})
+	if err != nil {
+		return nil, p.OrClose(err)
 	}
-	e.place = workspace.Location{Machine: workspace.MachineID(), Dir: workspace.RunDir(e.Tmp, e.plan.Key.ID), State: e.tenure.Path, Blobs: e.Blobs.URL()}
-	if e.place.Catalog, err = e.Catalog.CatalogID(ctx); err != nil {
-		return errors.Join(&request.CatalogError{Err: err}, e.tenure.Remove())
-	}
-	if e.place.Launcher, err = workspace.ThisLauncher(); err != nil {
-		return errors.Join(err, e.tenure.Remove())
-	}
-	if e.plan.Parent != nil {
-		e.groupName = uniqueGroup(e.plan.Key)
-		e.place.Groups = e.plan.Parent.Plan(e.groupName)
-	}
-	e.run, err = e.newRun()
-	if err == nil {
-		err = e.tenure.Record(e.place)
-	}
-	if err == nil {
-		err = e.insert(ctx)
-	}
-	if err == nil {
-		return nil
-	}
-	return errors.Join(err, e.tenure.Remove())
+	return &run{host: host, ledger: host.Catalog, space: space, tracer: tracer, task: execute.Task{
+		Request: req, Plan: p, Space: space, Standby: launched, Suspender: suspender,
+		Observer: observe.New(req.Observe, space.Run), Digests: digest.New(host, p), Report: firstReport(req, p, space),
+	}}, nil
 }
 
-// insert makes the row of the run.
-func (e *execution) insert(ctx context.Context) error {
-	switch err := e.Catalog.Create(ctx, e.run); {
-	case errors.Is(err, catalog.ErrExists):
-		return &request.Error{Err: fmt.Errorf("id %s was taken by another run at the same moment; choose another", e.plan.Key.ID)}
-	case err != nil:
-		return &request.CatalogError{Err: err}
+// firstReport is the report of a run before its execution.
+func firstReport(req request.Request, p *plan.Plan, space *workspace.Workspace) result.Report {
+	warnings := append(plan.InheritedWarnings(), p.Warnings...)
+	if req.Detached {
+		warnings = append(warnings, plan.LogoutWarnings(space.Location.Groups)...)
 	}
-	return nil
+	return result.Report{Enforced: []result.Enforcement{}, Sandbox: p.Sandbox(), Warnings: warnings}
 }
 
-func (e *execution) newRun() (catalog.Run, error) {
-	host, err := os.Hostname()
-	if err != nil {
-		return catalog.Run{}, err
-	}
-	raw, err := json.Marshal(e.plan.Analysis)
-	if err != nil {
-		return catalog.Run{}, err
-	}
-	place, err := json.Marshal(e.place)
-	if err != nil {
-		return catalog.Run{}, err
-	}
-	e.report.Enforced = []result.Enforcement{} // until the limits are set
-	e.report.Warnings = append(plan.InheritedWarnings(), e.plan.Warnings...)
-	if e.request.Detached {
-		e.report.Warnings = append(e.report.Warnings, plan.LogoutWarnings(e.place.Groups)...)
-	}
-	e.report.Sandbox = e.plan.Sandbox()
-	return catalog.Run{
-		Key: e.plan.Key, State: catalog.Running, CreatedAt: time.Now().UTC(),
-		Labels: e.plan.Analysis.Labels, Request: raw, Place: place,
-		Host: host, BootID: workspace.BootID(), ToolVersion: e.Version,
-	}, nil
+// closeInputs closes all that the plan has opened.
+func (r *run) closeInputs() {
+	defer r.span("close the inputs")()
+	r.space.Warn(r.task.Plan.Close())
 }
+
+// span starts a phase of what the run waits for.
+func (r *run) span(name string) (end func()) { return r.tracer.Span(trace.Run, name) }

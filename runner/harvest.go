@@ -2,31 +2,61 @@ package runner
 
 import (
 	"context"
-	"errors"
+	"fmt"
 
+	"github.com/scidex-ai/scidex-oci/runner/commit"
 	"github.com/scidex-ai/scidex-oci/runner/harvest"
+	"github.com/scidex-ai/scidex-oci/runner/judge"
 	"github.com/scidex-ai/scidex-oci/runner/phase"
-	"github.com/scidex-ai/scidex-oci/runner/workspace"
+	"github.com/scidex-ai/scidex-oci/runner/request"
 )
 
-// harvest reads the working directory and publishes what it holds.
-func (e *execution) harvest(ctx context.Context, ended phase.Ended) error {
-	if err := e.noteEnd(ended); err != nil {
-		return err
-	}
-	closed := errors.Join(e.sinks[0].close(), e.sinks[1].close(), e.script.close())
-	var err error
-	e.harvested, err = harvest.Run(ctx, harvest.Source{
-		Supervisor: e.supervisor, Dir: e.dir, Ingest: e.ingest, Root: e.plan.Account.Root(),
-	}, ended)
-	return errors.Join(closed, err)
+// end is what an execution has left to judge, before its harvest.
+func (r *run) end(ended phase.Ended) commit.End {
+	row := r.space.Run
+	row.StartedAt = ended.StartedAt
+	return commit.End{Row: row, Ended: ended, Harvest: harvest.Nothing(), HasWork: r.space.Dir != nil}
 }
 
-// noteEnd records that the analysis has ended, and how.
-func (e *execution) noteEnd(ended phase.Ended) error {
-	if !ended.InMemory() { // what is in memory does not outlive us
-		e.tell(workspace.KeepExitRecord(e.tenure.Path, ended)) // without it gc keeps the directory and does not harvest it
-		e.place.Ended = true
+// harvest records how the analysis ended, reads its working directory and publishes what that holds.
+func (r *run) harvest(ctx context.Context, end commit.End) commit.End {
+	outcome := judge.Decide(judge.EndingOf(end.Ended, nil))
+	r.task.Observer.Exited(outcome, end.Ended.Exit.Finished)
+	if err := r.space.NoteEnd(end.Ended); err != nil {
+		end.Harvest = harvest.Failed(err)
+		return end
 	}
-	return e.tenure.Record(e.place)
+	end.Harvest = harvest.Run(ctx, harvest.Source{
+		Supervisor: r.space.Supervisor, Dir: r.space.Dir, Ingest: r.space.Ingest, Root: r.space.Account.Root(),
+	}, end.Ended)
+	if h := end.Harvest; h.Failure == nil {
+		r.task.Observer.Harvested(h.Outputs, h.Rejected, h.Bytes)
+	}
+	return end
+}
+
+// noteInputs waits for the digests of the inputs; a stop request ends that. One that comes before the wait is long is for the
+// commit.
+func (r *run) noteInputs(ctx context.Context, end commit.End) commit.End {
+	report, digests := &end.Ended.Report, r.task.Digests
+	end.Harvest.Report(report)
+	if !digests.Started() {
+		return end
+	}
+	defer r.span("wait for the digests of the inputs")()
+	waiting, release := request.UntilStop(ctx, r.task.Request.Stop, commit.Slow)
+	report.Inputs = digests.Settle(waiting)
+	release() //nolint:errcheck // the digests say it
+	id, err := r.task.Plan.ActionID(*report)
+	report.ActionID = id
+	r.space.Warn(err)
+	for _, in := range report.Inputs {
+		if in.Message != "" {
+			report.Warnings = append(report.Warnings, fmt.Sprintf("%s %q has no digest: %s", in.Flag, in.Source, in.Message))
+		}
+		if in.Changed {
+			report.Warnings = append(report.Warnings, fmt.Sprintf("%s %q was changed while the run went on: its digest may not be of what was read", in.Flag, in.Source))
+		}
+	}
+	return end
 }

@@ -10,25 +10,19 @@ import (
 	"sync"
 	"time"
 
-	"github.com/scidex-ai/scidex-oci/outputs"
 	"github.com/scidex-ai/scidex-oci/outputs/blob"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/runner/harvest"
+	"github.com/scidex-ai/scidex-oci/runner/phase"
 	"github.com/scidex-ai/scidex-oci/runner/request"
 )
 
 // DefaultTimeout is how long a commit is retried on transient errors.
 const DefaultTimeout = 60 * time.Second
 
-// Ledger is where results are committed. Commit is idempotent by the run's key; it returns catalog.ErrEnded where the run
-// has ended otherwise.
-type Ledger interface {
-	Commit(ctx context.Context, run catalog.Run, next func() (outputs.Entry, error)) error
-}
-
 // Stores are where a commit goes.
 type Stores struct {
-	Ledger  Ledger
+	Ledger  phase.Ledger
 	Blobs   *blob.Store
 	Timeout time.Duration // 0: DefaultTimeout
 	Log     *slog.Logger

@@ -1,6 +1,7 @@
 package commit
 
 import (
+	"cmp"
 	"encoding/json"
 	"time"
 
@@ -12,13 +13,13 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/workspace"
 )
 
-// End is all that decides how a run ended, and its row before.
+// End is all that decides how a run ended, and its row before. A failure of the execution is in Ended, one of the harvest in
+// Harvest.
 type End struct {
 	Row      catalog.Run // as it was created, with the time of its start
 	Ended    phase.Ended
 	Harvest  harvest.Harvested
-	Failure  *judge.Failure
-	Place    workspace.Location
+	Location workspace.Location
 	WorkGone bool // /work was in memory, and is lost
 	HasWork  bool // there is a working directory
 }
@@ -36,18 +37,39 @@ func Judge(e End, now time.Time) (f Final, err error) {
 	f.Report, f.Row = e.Ended.Report, e.Row
 	e.Harvest.Report(&f.Report)
 	var warnings []string
-	f.Outcome, warnings = judge.Run(e.Ended, e.Harvest.Missing, e.Failure)
+	f.Outcome, warnings = judge.Run(e.Ended, e.Harvest.Missing, e.failure())
 	f.Report.Warnings = append(f.Report.Warnings, warnings...)
 	committed := f.Outcome
 	if hook := e.Ended.Hook; hook != nil && (hook.Always || committed.State == catalog.Complete) {
 		f.Report.PostProcess = &result.PostProcess{Command: hook.Command}
 		committed = committed.WhileHookRuns(e.Row.Key)
 	}
-	f.Keep = judge.KeepWork(e.Ended, committed, e.Failure, e.Place.Ended, e.WorkGone)
+	f.Keep = e.KeepWork(committed)
 	if f.Keep && e.HasWork {
-		f.Report.Kept = e.Place.Dir
+		f.Report.Kept = e.Location.Dir
 	}
 	return f, f.write(e, committed, now)
+}
+
+// KeepWork reports whether the working directory stays with such an outcome.
+func (e End) KeepWork(o judge.Outcome) bool {
+	return judge.KeepWork(e.Ended, o, e.failure(), e.Location.Ended, e.WorkGone)
+}
+
+func (e End) failure() *phase.Failure { return cmp.Or(e.Ended.Failure, e.Harvest.Failure) }
+
+// Result makes the result of a run that just ended, with what the harvest listed.
+func (f Final) Result(listed result.Excerpt) (result.Result, error) {
+	run, v := f.Row, f.Outcome
+	run.State, run.Reason, run.Message = v.State, string(v.Reason), v.Message
+	run.ExitCode, run.Signal = v.ExitCode, v.Signal
+	res, err := result.New(run)
+	res.Report = f.Report
+	res.SetEvents(run.Events)
+	for _, entry := range listed.Sorted() {
+		res.AddEntry(entry)
+	}
+	return res, err
 }
 
 // write makes the row.
@@ -63,6 +85,6 @@ func (f *Final) write(e End, committed judge.Outcome, now time.Time) (err error)
 	if row.Report, err = json.Marshal(f.Report); err != nil {
 		return err
 	}
-	row.Place, err = json.Marshal(e.Place)
+	row.Place, err = json.Marshal(e.Location)
 	return err
 }

@@ -7,17 +7,16 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner/harvest"
-	"github.com/scidex-ai/scidex-oci/runner/judge"
 	"github.com/scidex-ai/scidex-oci/runner/phase"
 )
 
 // TestEventsWithoutAnEnd: where the supervisor was lost nothing says when the analysis ended, and the kernel has counted all the
 // same. An event without a time would keep the result out of the catalog for good.
 func TestEventsWithoutAnEnd(t *testing.T) {
-	ended := phase.Ended{Audit: true, Command: []string{"true"}, Report: result.Report{Evidence: result.Evidence{PidsDenied: 1}}}
-	failure := &judge.Failure{Reason: result.ReasonSupervisorLost, Err: catalog.ErrNotFound}
+	failure := &phase.Failure{Reason: result.ReasonSupervisorLost, Err: catalog.ErrNotFound}
+	ended := phase.Ended{Failure: failure, Audit: true, Command: []string{"true"}, Report: result.Report{Evidence: result.Evidence{PidsDenied: 1}}}
 	now := time.Now()
-	f, err := Judge(End{Ended: ended, Harvest: harvest.Nothing(), Failure: failure}, now)
+	f, err := Judge(End{Ended: ended, Harvest: harvest.Nothing()}, now)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,12 +17,12 @@ import (
 )
 
 // Amend records a run's outcome after its commit.
-func Amend(ctx context.Context, host *phase.Host, run *catalog.Run, v judge.Outcome, report result.Report) (err error) {
+func Amend(ctx context.Context, ledger phase.Ledger, run *catalog.Run, v judge.Outcome, report result.Report) (err error) {
 	run.State, run.Reason, run.Message, run.ExitCode = v.State, string(v.Reason), v.Message, v.ExitCode
 	if run.Report, err = json.Marshal(report); err != nil {
 		return err
 	}
-	return host.Catalog.Amend(ctx, *run)
+	return ledger.Amend(ctx, *run)
 }
 
 // CallHook gives a run's result and copies of its outputs to a hook. The error says why the hook did not succeed.
@@ -96,13 +96,13 @@ func repeat(ctx context.Context, host *phase.Host, run catalog.Run, h request.Ho
 	}
 	report := res.Report
 	report.PostProcess = &result.PostProcess{Command: h.Command}
-	if err := Amend(ctx, host, &run, v.WhileHookRuns(run.Key), report); err != nil {
+	if err := Amend(ctx, host.Catalog, &run, v.WhileHookRuns(run.Key), report); err != nil {
 		return res, err
 	}
 	res.State, res.Reason, res.Message, res.ExitCode = v.State, v.Reason, v.Message, v.ExitCode
 	done, failure := CallHook(ctx, host, h, res, stop)
 	report.PostProcess = &done
-	if err := Amend(ctx, host, &run, v.AfterHook(run.Key, failure), report); err != nil {
+	if err := Amend(ctx, host.Catalog, &run, v.AfterHook(run.Key, failure), report); err != nil {
 		return res, errors.Join(failure, err)
 	}
 	res, err := watch.Show(ctx, host, run)

@@ -30,79 +30,88 @@ type Digests struct {
 	Maker  fingerprint.Maker
 	Mode   string    // spec.Digest*
 	Since  time.Time // when the inputs were opened
+	plan   *plan.Plan
 	trace  *trace.Tracer
 	inputs []result.Input
 	cancel context.CancelCauseFunc
-	done   chan struct{}
+	done   chan struct{} // nil: not started
 }
 
-// Start starts to digest what a plan has opened. Its files must stay open until Settle has returned.
-func Start(ctx context.Context, host *phase.Host, p *plan.Plan) *Digests {
-	ctx, cancel := context.WithCancelCause(ctx)
-	f := &Digests{
+// New returns the digests of what a plan has opened. Its files must stay open until Settle has returned.
+func New(host *phase.Host, p *plan.Plan) *Digests {
+	return &Digests{
 		Maker: fingerprint.Maker{Dir: filepath.Join(host.Root, FingerprintsDir)}, Mode: p.Analysis.DigestInputs,
-		Since: p.Opened, trace: trace.From(ctx), cancel: cancel, done: make(chan struct{}),
+		Since: p.Opened, plan: p,
 	}
+}
+
+// Start starts to make them, and returns d.
+func (d *Digests) Start(ctx context.Context) *Digests {
+	ctx, d.cancel = context.WithCancelCause(ctx)
+	d.trace, d.done = trace.From(ctx), make(chan struct{})
 	go func() {
-		defer close(f.done)
-		defer f.trace.Span(trace.Digests, "digest the inputs")()
-		for _, in := range p.Sources() {
-			f.inputs = append(f.inputs, f.digest(ctx, in))
+		defer close(d.done)
+		defer d.trace.Span(trace.Digests, "digest the inputs")()
+		for _, in := range d.plan.Sources() {
+			d.inputs = append(d.inputs, d.digest(ctx, in))
 		}
-		if p.Base == nil && f.Mode == spec.DigestFull {
-			f.inputs = append(f.inputs, f.Programs(ctx, p))
+		if d.plan.Base == nil && d.Mode == spec.DigestFull {
+			d.inputs = append(d.inputs, d.Programs(ctx, d.plan))
 		}
 	}()
-	return f
+	return d
 }
+
+// Started reports whether Start was called.
+func (d *Digests) Started() bool { return d.done != nil }
 
 // Settle waits for the digests and returns them; the end of ctx ends unfinished ones. A digest of content is checked once
 // more, now that the analysis has ended.
-func (f *Digests) Settle(ctx context.Context, p *plan.Plan) []result.Input {
+func (d *Digests) Settle(ctx context.Context) []result.Input {
 	select {
-	case <-f.done:
+	case <-d.done:
 	case <-ctx.Done():
 	}
 	if ctx.Err() != nil {
-		f.cancel(errNotAwaited)
+		d.cancel(errNotAwaited)
 	}
-	<-f.done
-	defer f.cancel(nil)
-	sources := p.Sources()
-	for i := range f.inputs {
-		in := &f.inputs[i]
+	<-d.done
+	defer d.cancel(nil)
+	sources := d.plan.Sources()
+	for i := range d.inputs {
+		in := &d.inputs[i]
 		if i >= len(sources) || in.Changed || in.Digested != string(fingerprint.Content) || sources[i].Blob != "" {
 			continue
 		}
-		same, err := f.Maker.Unchanged(ctx, sources[i].File, f.Since)
+		same, err := d.Maker.Unchanged(ctx, sources[i].File, d.Since)
 		if err != nil {
 			withoutDigest(in, err)
 		}
 		in.Changed = err == nil && !same
 	}
-	return f.inputs
+	return d.inputs
 }
 
 // digest is one input of the result.
-func (f *Digests) digest(ctx context.Context, in inputs.Input) result.Input {
+func (d *Digests) digest(ctx context.Context, in inputs.Input) result.Input {
 	told := result.Input{Flag: in.Flag, Source: in.Bind.Source, Destination: in.Bind.Destination, Digested: result.NoDigest}
 	if in.Blob != "" {
 		told.Source = "sha256:" + in.Blob
 	}
-	if f.Mode == spec.DigestScript {
+	if d.Mode == spec.DigestScript {
 		return told
 	}
 	kind := fingerprint.Content
-	if in.Bind.Directory && f.Mode != spec.DigestFull {
+	if in.Bind.Directory && d.Mode != spec.DigestFull {
 		kind = fingerprint.Listing
 	}
-	made, err := f.Maker.Of(ctx, in.File, kind)
+	made, err := d.Maker.Of(ctx, in.File, kind)
 	if err != nil {
 		withoutDigest(&told, err)
 		return told
 	}
 	told.Digested, told.SHA256, told.Files, told.Bytes = string(kind), &made.SHA256, made.Files, made.Bytes
-	told.Changed = in.Blob == "" && made.Newest.After(f.Since)
+	told.Changed = in.Blob == "" && made.Newest.After(d.Since)
 	return told
 }
 
@@ -112,18 +121,18 @@ func withoutDigest(in *result.Input, err error) {
 }
 
 // Programs lists the host's programs and libraries.
-func (f *Digests) Programs(ctx context.Context, p *plan.Plan) result.Input {
+func (d *Digests) Programs(ctx context.Context, p *plan.Plan) result.Input {
 	told := result.Input{Flag: "--rootfs", Source: spec.RootfsHost, Destination: "/", Digested: string(fingerprint.Listing)}
 	all := sha256.New()
 	for _, b := range p.Tree.Binds {
-		listed, err := f.list(ctx, b.Source)
+		listed, err := d.list(ctx, b.Source)
 		if err != nil {
 			withoutDigest(&told, fmt.Errorf("%s: %w", b.Source, err))
 			return told
 		}
 		fmt.Fprintf(all, "%q %s\n", b.Destination, listed.SHA256)
 		told.Files, told.Bytes = told.Files+listed.Files, told.Bytes+listed.Bytes
-		told.Changed = told.Changed || listed.Newest.After(f.Since)
+		told.Changed = told.Changed || listed.Newest.After(d.Since)
 	}
 	for _, file := range p.Tree.Files {
 		fmt.Fprintf(all, "%q %x\n", file.Path, sha256.Sum256(file.Data))
@@ -133,11 +142,11 @@ func (f *Digests) Programs(ctx context.Context, p *plan.Plan) result.Input {
 	return told
 }
 
-func (f *Digests) list(ctx context.Context, path string) (fingerprint.Print, error) {
+func (d *Digests) list(ctx context.Context, path string) (fingerprint.Print, error) {
 	file, err := inode.Open(path)
 	if err != nil {
 		return fingerprint.Print{}, err
 	}
 	defer file.Close()
-	return f.Maker.Of(ctx, file, fingerprint.Listing)
+	return d.Maker.Of(ctx, file, fingerprint.Listing)
 }

@@ -40,6 +40,21 @@ type Harvested struct {
 	Blobs             []string // digests of the logs and the script
 	Stdout, Stderr    result.Log
 	Script            *result.Script // nil where a command ran
+	Failure           *phase.Failure // why it ended early; nil: it did not
+}
+
+// Failed is a harvest that could not begin.
+func Failed(err error) Harvested {
+	h := Nothing()
+	h.Failure = failure(err)
+	return h
+}
+
+func failure(err error) *phase.Failure {
+	if err == nil {
+		return nil
+	}
+	return &phase.Failure{Reason: result.ReasonHarvest, Err: err}
 }
 
 // Nothing is the harvest of a run that did not reach it.
@@ -50,9 +65,9 @@ func (h Harvested) Report(r *result.Report) {
 	r.Logs.Stdout, r.Logs.Stderr, r.Script = h.Stdout, h.Stderr, h.Script
 }
 
-// Run reads the working directory and makes all that it publishes durable. If it ends early, with an error, what it
+// Run reads the working directory and makes all that it publishes durable. If it ends early, with a failure, what it
 // published by then can be committed.
-func Run(ctx context.Context, from Source, ended phase.Ended) (Harvested, error) {
+func Run(ctx context.Context, from Source, ended phase.Ended) Harvested {
 	tracer := trace.From(ctx)
 	defer tracer.Span(trace.Run, "harvest")()
 	w := &walk{from: from, ended: ended, Harvested: Nothing()}
@@ -64,7 +79,8 @@ func Run(ctx context.Context, from Source, ended phase.Ended) (Harvested, error)
 		w.disown() // their blobs may not survive a power cut, or not exist
 		w.Blobs, w.Script, w.Stdout.SHA256, w.Stderr.SHA256 = nil, nil, "", ""
 	}
-	return w.Harvested, err
+	w.Failure = failure(errors.Join(ended.LogError, err))
+	return w.Harvested
 }
 
 // walk is one harvest.

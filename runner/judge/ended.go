@@ -14,7 +14,7 @@ import (
 func EndingOf(e phase.Ended, missing []string) Ending {
 	a := e.Analysis
 	return Ending{
-		Exit: e.Exit, Evidence: e.Report.Evidence, Stopped: e.Stopped, StoppedAt: e.StoppedAt, Forced: e.Insisted,
+		Exit: e.Exit, Evidence: e.Report.Evidence, Stopped: e.Stopped, StoppedAt: e.StoppedAt, Forced: e.Forced,
 		Grace: time.Duration(a.Grace), Timeout: time.Duration(a.Timeout), Memory: int64(a.Memory), Pids: e.PidsLimit,
 		Usage: e.Report.Usage, Outer: e.Outer, Bound: outputs.Extent{Files: a.WorkFiles, Bytes: int64(a.WorkSize)},
 		Command: e.Command[0], Missing: missing,
@@ -23,11 +23,11 @@ func EndingOf(e phase.Ended, missing []string) Ending {
 
 // KeepWork reports whether the working directory stays: because that was requested, or because it could not be harvested.
 // noted says that the end of the analysis was recorded, gone that /work was lost with its supervisor.
-func KeepWork(e phase.Ended, o Outcome, failed *Failure, noted, gone bool) bool {
+func KeepWork(e phase.Ended, o Outcome, failed *phase.Failure, noted, gone bool) bool {
 	switch {
 	case e.InMemory() && gone:
 		return false
-	case failed.is(result.ReasonHarvest), failed.is(result.ReasonSupervisorLost) && noted, failed.is(result.ReasonSandbox) && e.Exit.Executed:
+	case failed.Is(result.ReasonHarvest), failed.Is(result.ReasonSupervisorLost) && noted, failed.Is(result.ReasonSandbox) && e.Exit.Executed:
 		return true
 	case e.Analysis.Keep == spec.KeepAlways:
 		return true
@@ -35,8 +35,6 @@ func KeepWork(e phase.Ended, o Outcome, failed *Failure, noted, gone bool) bool 
 		return e.Analysis.Keep == spec.KeepFailed && o.State != catalog.Complete
 	}
 }
-
-func (f *Failure) is(reason result.Reason) bool { return f != nil && f.Reason == reason }
 
 // RanFull reports whether lack of space may have cut off the run in the middle of a file.
 func RanFull(e phase.Ended) bool {

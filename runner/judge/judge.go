@@ -45,22 +45,16 @@ type Outcome struct {
 	Message  string
 }
 
-// Failure is why scidex-oci failed at a started run.
-type Failure struct {
-	Reason result.Reason
-	Err    error
-}
-
 // Run decides how a run ended, with warnings about what is not its reason. A failed analysis wins over a failed harvest; a
 // failure of ours after a good end is an error. missing are the declared outputs that matched nothing; failure is nil where
 // there was none.
-func Run(ended phase.Ended, missing []string, failure *Failure) (Outcome, []string) {
+func Run(ended phase.Ended, missing []string, failure *phase.Failure) (Outcome, []string) {
 	e := EndingOf(ended, missing)
 	if failure == nil {
 		o := Decide(e)
 		return o, e.memoryWarnings(o)
 	}
-	ours := failure.outcome()
+	ours := ofFailure(failure)
 	if failure.Reason != result.ReasonHarvest {
 		return ours, nil
 	}
@@ -72,7 +66,8 @@ func Run(ended phase.Ended, missing []string, failure *Failure) (Outcome, []stri
 	return o, append([]string{incomplete}, e.memoryWarnings(o)...)
 }
 
-func (f Failure) outcome() Outcome {
+// ofFailure is the outcome of a run at which scidex-oci failed.
+func ofFailure(f *phase.Failure) Outcome {
 	o := Outcome{State: catalog.Error, Reason: f.Reason, ExitCode: result.ExitError, Message: result.Sentence(f.Err)}
 	if f.Reason == result.ReasonSupervisorLost {
 		o.State = catalog.Lost

@@ -17,6 +17,8 @@ type Ended struct {
 	Key      catalog.Key     `json:"-"` // the row has it
 	Analysis spec.Analysis   `json:"-"` // the row has it
 	Staged   []outputs.Entry `json:"-"` // the entries of the record
+	Failure  *Failure        `json:"-"` // of ours; nil: none. There is no record then
+	LogError error           `json:"-"` // why a file of Logs or Script is not whole
 
 	V         int                 `json:"v"` // 1
 	BootID    string              `json:"boot_id"`
@@ -24,7 +26,7 @@ type Ended struct {
 	Exit      sandbox.Exit        `json:"exit"`
 	Stopped   *request.StopSignal `json:"stopped,omitempty"`
 	StoppedAt time.Time           `json:"stopped_at"`
-	Insisted  bool                `json:"insisted,omitempty"`
+	Forced    bool                `json:"insisted,omitempty"` // killed before the grace period was over
 	Report    result.Report       `json:"report"`
 	Outer     bool                `json:"outer,omitempty"` // --limits outer
 	PidsLimit int64               `json:"pids_limit"`
@@ -38,6 +40,15 @@ type Ended struct {
 	Script    *LogFile            `json:"script,omitempty"`
 	Inside    string              `json:"inside,omitempty"` // the script's path there
 }
+
+// Failure is why scidex-oci failed at a run that had begun.
+type Failure struct {
+	Reason result.Reason
+	Err    error
+}
+
+// Is reports whether the failure is of that reason; a nil one is of none.
+func (f *Failure) Is(reason result.Reason) bool { return f != nil && f.Reason == reason }
 
 // HookDue is a hook that is due after the commit.
 type HookDue struct {

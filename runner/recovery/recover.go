@@ -14,10 +14,8 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/blob"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/record"
-	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner/commit"
 	"github.com/scidex-ai/scidex-oci/runner/harvest"
-	"github.com/scidex-ai/scidex-oci/runner/judge"
 	"github.com/scidex-ai/scidex-oci/runner/pending"
 	"github.com/scidex-ai/scidex-oci/runner/phase"
 	"github.com/scidex-ai/scidex-oci/runner/plan"
@@ -160,19 +158,16 @@ func (c *collector) commitRecovered(ctx context.Context, t *workspace.StateFile,
 	if err != nil {
 		return run, err
 	}
-	end := commit.End{Row: run, Ended: ended, Place: place, HasWork: true}
-	harvested, failed := c.harvest(ctx, t, place, ended, harvest.Source{
+	end := commit.End{Row: run, Ended: ended, Location: place, HasWork: true}
+	end.Harvest = c.harvest(ctx, t, place, ended, harvest.Source{
 		Supervisor: supervisor.Session, Dir: dir, Ingest: left.ingest, Resumed: true, Root: c.account.Root(),
 	})
-	if end.Harvest = harvested; failed != nil { // which is part of the result
-		end.Failure = &judge.Failure{Reason: result.ReasonHarvest, Err: failed}
-	}
 	f, err := commit.Judge(end, time.Now())
 	if err == nil {
 		stores := commit.Stores{Ledger: c.Catalog, Blobs: c.Blobs, Timeout: c.CommitTimeout, Log: c.Log}
-		err = stores.Run(ctx, f.Row, harvested.Entries, nil)
+		err = stores.Run(ctx, f.Row, end.Harvest.Entries, nil)
 	}
-	err = errors.Join(err, harvested.Entries.Close())
+	err = errors.Join(err, end.Harvest.Entries.Close())
 	if err == nil {
 		err = left.ingest.Close()
 	}
@@ -180,9 +175,9 @@ func (c *collector) commitRecovered(ctx context.Context, t *workspace.StateFile,
 }
 
 // harvest notes that the analysis has ended, and harvests.
-func (c *collector) harvest(ctx context.Context, t *workspace.StateFile, place workspace.Location, ended phase.Ended, from harvest.Source) (harvest.Harvested, error) {
+func (c *collector) harvest(ctx context.Context, t *workspace.StateFile, place workspace.Location, ended phase.Ended, from harvest.Source) harvest.Harvested {
 	if err := t.Record(place); err != nil {
-		return harvest.Nothing(), err
+		return harvest.Failed(err)
 	}
 	return harvest.Run(ctx, from, ended)
 }

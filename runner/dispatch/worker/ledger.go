@@ -3,11 +3,13 @@ package worker
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 
 	"github.com/scidex-ai/scidex-oci/outputs"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog/queue"
+	"github.com/scidex-ai/scidex-oci/runner/phase"
 )
 
 // ledger is the catalog as the run of one job sees it. The queued row is hidden until the run creates it, and its end is
@@ -20,14 +22,13 @@ type ledger struct {
 	// committed is called once the run's end is committed.
 	committed func()
 
-	begun      bool
-	superseded bool       // another worker's run has replaced this one
-	told       queue.Then // with the commit
+	started bool       // the queued row has become this run's
+	told    queue.Then // with the commit
 }
 
 // Get hides the queued row, which the run will take over: the attempt before is the last.
 func (l *ledger) Get(ctx context.Context, key catalog.Key) (catalog.Run, error) {
-	if key.ID != l.row.ID || key.Attempt != 0 || l.begun {
+	if key.ID != l.row.ID || key.Attempt != 0 || l.started {
 		return l.Catalog.Get(ctx, key)
 	}
 	if l.row.Attempt == 1 {
@@ -39,18 +40,17 @@ func (l *ledger) Get(ctx context.Context, key catalog.Key) (catalog.Run, error) 
 // Create writes the intent into the queued row.
 func (l *ledger) Create(ctx context.Context, run catalog.Run) error {
 	err := l.claim.Begin(ctx, run)
-	l.begun = err == nil
+	l.started = err == nil
 	return err
 }
 
-// Commit ends the run and decides what becomes of the job. A run that ended otherwise, because the job was taken from this
-// worker, is reported as committed: so the runner removes all that it made, and keeps no result for later.
+// Commit ends the run and decides what becomes of the job. A run that ended otherwise was taken from this worker, which is
+// phase.ErrSuperseded.
 func (l *ledger) Commit(ctx context.Context, run catalog.Run, next func() (outputs.Entry, error)) error {
 	l.told = l.then(run)
 	err := l.claim.Commit(ctx, run, next, l.told)
 	if errors.Is(err, catalog.ErrEnded) {
-		l.superseded = true
-		return nil
+		return fmt.Errorf("%w: %w", phase.ErrSuperseded, err)
 	}
 	if err == nil {
 		l.committed()

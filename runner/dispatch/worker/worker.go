@@ -207,7 +207,7 @@ func (j *job) run(ctx context.Context) error {
 	result, err := runner.Run(context.WithoutCancel(ctx), &own, request.Request{ // what is half done is finished: Stop ends it
 		Analysis: a, Standby: started, NoAudit: j.ledger.claim.Job().NoAudit, Stop: stop, Observe: j.observe,
 	})
-	if !j.ledger.begun {
+	if !j.ledger.started {
 		return j.refuse(ctx, result, err)
 	}
 	return j.ended(result, err)
@@ -218,7 +218,7 @@ func (j *job) ended(result result.Result, err error) error {
 	l := j.ledger
 	result.CreatedAt = &l.row.CreatedAt // as the catalog has it
 	switch {
-	case l.superseded:
+	case errors.Is(err, phase.ErrSuperseded):
 		j.pass(Superseded)
 		j.Log.Warn("another worker has the analysis; what this one made of it is gone", "run", l.row.String())
 		return errSuperseded
@@ -252,12 +252,12 @@ func (j *job) refuse(ctx context.Context, result result.Result, err error) error
 	run := l.row
 	run.State, run.Reason, run.Message, run.ExitCode = result.State, string(result.Reason), result.Message, result.ExitCode
 	run.FinishedAt = time.Now().UTC()
-	if lost := l.Commit(context.WithoutCancel(ctx), run, nothing); lost != nil {
-		return errors.Join(err, lost)
-	}
-	if l.superseded {
+	switch lost := l.Commit(context.WithoutCancel(ctx), run, nothing); {
+	case errors.Is(lost, phase.ErrSuperseded):
 		j.pass(Superseded)
 		return errSuperseded
+	case lost != nil:
+		return errors.Join(err, lost)
 	}
 	result.Attempt, result.CreatedAt = run.Attempt, &l.row.CreatedAt
 	j.tell(result, nil)

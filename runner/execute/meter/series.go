@@ -1,4 +1,4 @@
-package runner
+package meter
 
 import (
 	"time"
@@ -9,12 +9,12 @@ import (
 // seriesMax is how many points a series has at most besides its first; even, so that two make one.
 const seriesMax = 240
 
-// sample is one sample of a run. The peaks are since its start; 0 where not counted.
-type sample struct {
-	at                 time.Duration // since the start
-	memory, memoryPeak int64
-	pids, pidsPeak     int64
-	cpu                time.Duration
+// Sample is one sample of a run. The peaks are since its start; 0 where not counted.
+type Sample struct {
+	At                 time.Duration // since the start
+	Memory, MemoryPeak int64
+	Pids, PidsPeak     int64
+	CPU                time.Duration
 }
 
 // recorder makes a series of samples. When it is full it joins the points in pairs, and each point then takes twice as many
@@ -25,8 +25,8 @@ type recorder struct {
 	memoryPeak, pidsPeak int64 // the greatest so far
 }
 
-func (r *recorder) add(s sample) {
-	memory, pids := sinceLast(s.memory, s.memoryPeak, &r.memoryPeak), sinceLast(s.pids, s.pidsPeak, &r.pidsPeak)
+func (r *recorder) add(s Sample) {
+	memory, pids := sinceLast(s.Memory, s.MemoryPeak, &r.memoryPeak), sinceLast(s.Pids, s.PidsPeak, &r.pidsPeak)
 	whole := r.filled == r.stride
 	if whole && len(r.series.TMS) > seriesMax {
 		r.halve()
@@ -43,10 +43,10 @@ func (r *recorder) add(s sample) {
 }
 
 // end adds the last sample. A slow launcher may have read the others a moment after the end.
-func (r *recorder) end(s sample) {
+func (r *recorder) end(s Sample) {
 	r.add(s)
 	for i, t := range r.series.TMS {
-		r.series.TMS[i] = min(t, s.at.Milliseconds())
+		r.series.TMS[i] = min(t, s.At.Milliseconds())
 	}
 }
 
@@ -61,8 +61,8 @@ func sinceLast(now, peak int64, greatest *int64) int64 {
 
 // append adds a point. Neither time nor CPU time runs backwards in a series: the clock may be set, and CPU time is lost with
 // a process that its parent does not wait for.
-func (r *recorder) append(s sample, memory, pids int64) {
-	t, cpu := s.at.Milliseconds(), s.cpu.Milliseconds()
+func (r *recorder) append(s Sample, memory, pids int64) {
+	t, cpu := s.At.Milliseconds(), s.CPU.Milliseconds()
 	if last := len(r.series.TMS) - 1; last >= 0 {
 		t, cpu = max(t, r.series.TMS[last]), max(cpu, r.series.CPUMS[last])
 	}

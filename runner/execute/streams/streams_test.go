@@ -1,4 +1,4 @@
-package runner
+package streams
 
 import (
 	"bytes"
@@ -26,15 +26,15 @@ func TestDrainKeepsTheBeginning(t *testing.T) {
 	}
 	defer ingest.Close()
 	input := bytes.Repeat([]byte("0123456789"), 100_000)
-	sink, gone := &logSink{ingest: ingest, limit: 25}, &brokenPipe{}
-	if err := drain(bytes.NewReader(input), sink, gone, nil); err != nil {
+	sink, gone := NewLog(ingest, 25, ""), &brokenPipe{}
+	if err := Drain(bytes.NewReader(input), sink, gone, nil); err != nil {
 		t.Fatal(err)
 	}
 	if gone.writes != 1 {
 		t.Errorf("a closed end was written to %d times", gone.writes)
 	}
-	log := sink.logFile()
-	if err := errors.Join(sink.close(), ingest.Publish(log.Name, log.SHA256)); err != nil || log.Total != 1_000_000 || log.Kept != 25 {
+	log := sink.Kept()
+	if err := errors.Join(sink.Close(), ingest.Publish(log.Name, log.SHA256)); err != nil || log.Total != 1_000_000 || log.Kept != 25 {
 		t.Fatalf("got %+v (%v)", log, err)
 	}
 	kept, err := store.Open(t.Context(), log.SHA256)
@@ -49,11 +49,11 @@ func TestDrainKeepsTheBeginning(t *testing.T) {
 }
 
 func TestSilentStreamKeepsNothing(t *testing.T) {
-	sink := &logSink{limit: 10} // it would panic on a file: there is no ingest directory
-	if err := drain(strings.NewReader(""), sink, nil, nil); err != nil {
+	sink := NewLog(nil, 10, "") // it would panic on a file: there is no ingest directory
+	if err := Drain(strings.NewReader(""), sink, nil, nil); err != nil {
 		t.Fatal(err)
 	}
-	if log := sink.logFile(); sink.close() != nil || *log != (phase.LogFile{}) {
+	if log := sink.Kept(); sink.Close() != nil || *log != (phase.LogFile{}) {
 		t.Errorf("got %+v", log)
 	}
 }

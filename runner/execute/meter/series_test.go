@@ -1,4 +1,4 @@
-package runner
+package meter
 
 import (
 	"encoding/json"
@@ -7,22 +7,23 @@ import (
 	"time"
 
 	"github.com/scidex-ai/scidex-oci/outputs/result"
+	"github.com/scidex-ai/scidex-oci/runner/sandbox"
 )
 
 // seconds records so many samples, one a second, with one peak of each kind in the second at.
 func seconds(n, at int) *recorder {
 	r := &recorder{}
 	for i := range n {
-		s := sample{at: time.Duration(i) * time.Second, memory: 100, pids: 2, cpu: time.Duration(i) * time.Second / 2}
+		s := Sample{At: time.Duration(i) * time.Second, Memory: 100, Pids: 2, CPU: time.Duration(i) * time.Second / 2}
 		if i == at {
-			s.memory, s.pids = 9000, 77
+			s.Memory, s.Pids = 9000, 77
 		}
 		r.add(s)
 	}
 	return r
 }
 
-// TestSeriesIsBounded: of any length, with the first and the last sample, all of it, in order.
+// TestSeriesIsBounded: of any length, with the first and the last Sample, all of it, in order.
 func TestSeriesIsBounded(t *testing.T) {
 	const month = 30 * 24 * 3600
 	for _, n := range []int{1, 2, 240, 241, 242, 243, 481, 482, 1000, 1801, month} {
@@ -64,13 +65,13 @@ func TestSeriesKeepsPeaks(t *testing.T) {
 // TestSeriesOfPeaks: what the kernel saw between two samples stands in the point of that time, once.
 func TestSeriesOfPeaks(t *testing.T) {
 	r := recorder{}
-	for i, s := range []sample{
-		{memory: 10, memoryPeak: 30, pids: 1, pidsPeak: 4},
-		{memory: 20, memoryPeak: 30, pids: 2, pidsPeak: 4},
-		{memory: 20, memoryPeak: 50, pids: 2, pidsPeak: 9},
-		{memory: 60, pids: 12}, // a kernel that counts no peaks
+	for i, s := range []Sample{
+		{Memory: 10, MemoryPeak: 30, Pids: 1, PidsPeak: 4},
+		{Memory: 20, MemoryPeak: 30, Pids: 2, PidsPeak: 4},
+		{Memory: 20, MemoryPeak: 50, Pids: 2, PidsPeak: 9},
+		{Memory: 60, Pids: 12}, // a kernel that counts no peaks
 	} {
-		s.at = time.Duration(i) * time.Second
+		s.At = time.Duration(i) * time.Second
 		r.add(s)
 	}
 	if want := []int64{30, 20, 50, 60}; !slices.Equal(r.series.MemoryBytes, want) {
@@ -84,14 +85,14 @@ func TestSeriesOfPeaks(t *testing.T) {
 // TestSeriesEnds: a short run has a point, and no clock runs backwards or beyond the end.
 func TestSeriesEnds(t *testing.T) {
 	r := recorder{}
-	r.end(sample{at: 300 * time.Millisecond, memoryPeak: 5, cpu: 20 * time.Millisecond})
+	r.end(Sample{At: 300 * time.Millisecond, MemoryPeak: 5, CPU: 20 * time.Millisecond})
 	if s := r.series; !slices.Equal(s.TMS, []int64{300}) || s.MemoryBytes[0] != 5 || s.CPUMS[0] != 20 {
 		t.Errorf("a series of the end alone is %+v", s)
 	}
 	r = recorder{}
-	r.add(sample{at: 5 * time.Millisecond, cpu: 30 * time.Millisecond})
-	r.add(sample{at: -time.Hour, cpu: 10 * time.Millisecond})
-	r.end(sample{at: 3 * time.Millisecond, cpu: 40 * time.Millisecond})
+	r.add(Sample{At: 5 * time.Millisecond, CPU: 30 * time.Millisecond})
+	r.add(Sample{At: -time.Hour, CPU: 10 * time.Millisecond})
+	r.end(Sample{At: 3 * time.Millisecond, CPU: 40 * time.Millisecond})
 	if s := r.series; !slices.Equal(s.TMS, []int64{3, 3, 3}) || !slices.Equal(s.CPUMS, []int64{30, 30, 40}) {
 		t.Errorf("a clock that is set back makes %+v", s)
 	}
@@ -101,26 +102,26 @@ func TestSeriesEnds(t *testing.T) {
 func TestMeasure(t *testing.T) {
 	const second = time.Second
 	for name, c := range map[string]struct {
-		last         sample
+		last         Sample
 		source       string
 		memory, pids int64
 		sampled      []string
 	}{
-		"counted":                {sample{memoryPeak: 500, pidsPeak: 9, cpu: second}, result.FromCgroup, 500, 9, nil},
-		"an older kernel":        {sample{pidsPeak: 9, cpu: second}, result.FromCgroup, 200, 9, []string{"memory_peak_bytes"}},
-		"an even older one":      {sample{cpu: second}, result.FromCgroup, 200, 3, []string{"memory_peak_bytes", "pids_peak"}},
-		"a group that is gone":   {sample{}, result.FromCgroup, 200, 3, []string{"cpu_ms", "memory_peak_bytes", "pids_peak"}},
-		"no group":               {sample{memoryPeak: 90, cpu: second}, result.FromProcesses, 200, 3, []string{"memory_peak_bytes", "pids_peak"}},
-		"no group, a great peak": {sample{memoryPeak: 700, cpu: second}, result.FromProcesses, 700, 3, []string{"memory_peak_bytes", "pids_peak"}},
+		"counted":                {Sample{MemoryPeak: 500, PidsPeak: 9, CPU: second}, result.FromCgroup, 500, 9, nil},
+		"an older kernel":        {Sample{PidsPeak: 9, CPU: second}, result.FromCgroup, 200, 9, []string{"memory_peak_bytes"}},
+		"an even older one":      {Sample{CPU: second}, result.FromCgroup, 200, 3, []string{"memory_peak_bytes", "pids_peak"}},
+		"a group that is gone":   {Sample{}, result.FromCgroup, 200, 3, []string{"cpu_ms", "memory_peak_bytes", "pids_peak"}},
+		"no group":               {Sample{MemoryPeak: 90, CPU: second}, result.FromProcesses, 200, 3, []string{"memory_peak_bytes", "pids_peak"}},
+		"no group, a great peak": {Sample{MemoryPeak: 700, CPU: second}, result.FromProcesses, 700, 3, []string{"memory_peak_bytes", "pids_peak"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			e := &execution{}
-			e.run.StartedAt = time.Now()
-			e.recorder.add(sample{memory: 200, pids: 3, cpu: second})
-			e.measure(c.last, c.source)
-			u := e.report.Usage
-			if u.MemoryPeakBytes != c.memory || u.PidsPeak != c.pids || !slices.Equal(u.Sampled, c.sampled) || e.report.Series.Source != c.source || u.CPUMS != 1000 {
-				t.Errorf("%+v from %s, want %+v", u, e.report.Series.Source, c)
+			m := &Meter{}
+			m.Start(time.Now())
+			m.Add(Sample{Memory: 200, Pids: 3, CPU: second})
+			var u result.Usage
+			series := m.End(c.last, c.source, sandbox.Exit{}, &u)
+			if u.MemoryPeakBytes != c.memory || u.PidsPeak != c.pids || !slices.Equal(u.Sampled, c.sampled) || series.Source != c.source || u.CPUMS != 1000 {
+				t.Errorf("%+v from %s, want %+v", u, series.Source, c)
 			}
 		})
 	}

@@ -1,4 +1,5 @@
-package runner
+// Package limits reads what holds the limits of a run: its own control group, or those around it (--limits outer).
+package limits
 
 import (
 	"fmt"
@@ -14,27 +15,50 @@ import (
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
-// outerHold is what others' control groups limit in a run with --limits outer.
-type outerHold struct {
+// Outer is what others' control groups limit in a run with --limits outer.
+type Outer struct {
 	groups *cgroup.Outer
 	held   cgroup.Held
 }
 
-// holdOuter reads the limits of all groups around a container at its gate.
-func (e *execution) holdOuter(pid int) {
+// HoldOuter reads the limits of all groups around a container at its gate. Alone says that this launcher has no other run:
+// those are its descendants, too.
+func HoldOuter(pid int, alone bool) *Outer {
 	groups := cgroup.FindOuter(cgroup.System{}, pid)
-	e.outer = &outerHold{groups, groups.Held()}
-	e.report.Enforced = outerEnforced(e.plan.Analysis, e.outer.held)
-	e.report.Warnings = append(e.report.Warnings, outerWarnings(e.plan.Analysis, e.outer.held)...)
+	o := &Outer{groups, groups.Held()}
 	sandbox.ReserveThreads()
 	launcher := os.Getpid()
-	if !e.launched.Alone() { // whose other runs are its descendants, too
+	if !alone {
 		launcher = cgroup.Nobody
 	}
 	groups.Watch(launcher)
+	return o
 }
 
-// outerEnforced is enforced for a run whose memory, CPUs and processes someone else's groups limit, or none. There is no
+// Enforced lists what the groups hold.
+func (o *Outer) Enforced(a spec.Analysis) []result.Enforcement { return outerEnforced(a, o.held) }
+
+// Warnings says which limits are not enforced, and which are lower than requested.
+func (o *Outer) Warnings(a spec.Analysis) []string { return outerWarnings(a, o.held) }
+
+// Pids is the effective limit of processes; 0 for none.
+func (o *Outer) Pids() int64 { return o.held.Pids }
+
+// Collect reads the groups' counters. What others may have caused is a warning and no evidence.
+func (o *Outer) Collect() (evidence result.Evidence, warnings []string) {
+	ours, shared := o.groups.Evidence()
+	if warning := sharedWarning(shared); warning != "" {
+		warnings = append(warnings, warning)
+	}
+	if now := o.groups.Held(); now.Limits != o.held.Limits {
+		warnings = append(warnings, fmt.Sprintf(
+			"the limits of the control groups around this run have changed while it ran: memory %d, cpus %g, pids %d (0: none)",
+			now.Memory, now.CPUs, now.Pids))
+	}
+	return Evidence(ours, 0), warnings
+}
+
+// outerEnforced is plan.Enforced for a run whose memory, CPUs and processes others' groups limit, or none. There is no
 // rlimit on memory or processes besides (spec, withRlimits).
 func outerEnforced(a spec.Analysis, held cgroup.Held) []result.Enforcement {
 	list := plan.Enforced(a, nil)
@@ -75,38 +99,17 @@ func outerWarnings(a spec.Analysis, held cgroup.Held) []string {
 		warnings = append(warnings, fmt.Sprintf("outer: no quota below it, but a set of CPUs (cpuset) holds the limit of %s CPUs", plan.Number(held.CPUs)))
 	}
 	if held.Swapping {
-		warnings = append(warnings, "outer: "+swapWarning)
+		warnings = append(warnings, "outer: "+SwapWarning)
 	}
 	return warnings
 }
 
-// swapWarning is for a host with swap that no limit counts.
-const swapWarning = "the memory limit does not hold swap, and this host has some: the analysis can take more than its limit in all"
+// SwapWarning is for a host with swap that no limit counts.
+const SwapWarning = "the memory limit does not hold swap, and this host has some: the analysis can take more than its limit in all"
 
 func plainNumber(x float64) string { return strconv.FormatFloat(x, 'f', -1, 64) }
 
-// collectOuter reads the groups' counters. What others may have caused is a warning and no evidence.
-func (e *execution) collectOuter() {
-	ours, shared := e.outer.groups.Evidence()
-	e.report.Evidence = evidenceOf(ours, 0)
-	if warning := sharedWarning(shared); warning != "" {
-		e.report.Warnings = append(e.report.Warnings, warning)
-	}
-	if now := e.outer.groups.Held(); now.Limits != e.outer.held.Limits {
-		e.report.Warnings = append(e.report.Warnings, fmt.Sprintf(
-			"the limits of the control groups around this run have changed while it ran: memory %d, cpus %g, pids %d (0: none)",
-			now.Memory, now.CPUs, now.Pids))
-	}
-}
-
-// pidsLimit is the effective limit of processes.
-func (e *execution) pidsLimit() int64 {
-	if e.outer != nil {
-		return e.outer.held.Pids
-	}
-	return e.plan.Analysis.Pids
-}
-
+// sharedWarning says what the groups counted while other processes were in them; empty for nothing.
 func sharedWarning(shared cgroup.Evidence) string {
 	var counted []string
 	if shared.OOMKills > 0 {
@@ -123,26 +126,4 @@ func sharedWarning(shared cgroup.Evidence) string {
 	}
 	return fmt.Sprintf("other processes are in the control groups that hold the limits; while the run lasted these counted %s, and it cannot be told whose",
 		strings.Join(counted, ", "))
-}
-
-// evidenceOf converts a group's counters; limit is the run's own.
-func evidenceOf(e cgroup.Evidence, limit int64) result.Evidence {
-	evidence := result.Evidence{
-		OOMKills: e.OOMKills, PidsDenied: e.PidsDenied,
-		ThrottledMS: e.Throttled.Milliseconds(), ThrottledPeriods: e.ThrottledPeriods, Periods: e.Periods,
-	}
-	if e.OOMKills == 0 {
-		return evidence
-	}
-	switch short := e.Shortage; {
-	case short.Own && short.Outer > 0:
-		evidence.OOMLimit = &result.OOMLimit{By: result.OOMEither}
-	case short.Own:
-		evidence.OOMLimit = &result.OOMLimit{By: result.OOMOwn, Bytes: limit}
-	case short.Outer > 0:
-		evidence.OOMLimit = &result.OOMLimit{By: result.OOMOuter, Bytes: short.Outer}
-	default:
-		evidence.OOMLimit = &result.OOMLimit{By: result.OOMUnknown}
-	}
-	return evidence
 }

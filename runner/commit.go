@@ -1,0 +1,89 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/record"
+	"github.com/scidex-ai/scidex-oci/outputs/result"
+	"github.com/scidex-ai/scidex-oci/runner/commit"
+	"github.com/scidex-ai/scidex-oci/runner/judge"
+	"github.com/scidex-ai/scidex-oci/runner/pending"
+	"github.com/scidex-ai/scidex-oci/runner/phase"
+	"github.com/scidex-ai/scidex-oci/runner/plan"
+)
+
+// commit judges a run and commits its end.
+func (r *run) commit(ctx context.Context, end commit.End) (commit.Final, error) {
+	defer r.span("commit")()
+	report := &end.Ended.Report
+	if !end.Ended.Outer {
+		report.Warnings = append(report.Warnings, plan.LimitWarnings(report.Enforced)...)
+	}
+	report.Warnings = append(report.Warnings, r.task.Observer.Warnings()...)
+	final, err := commit.Judge(r.now(end), time.Now())
+	r.space.WaitNoted()
+	if err != nil {
+		return final, err
+	}
+	stores := commit.Stores{Ledger: r.ledger, Blobs: r.host.Blobs, Timeout: r.host.CommitTimeout, Log: r.host.Log}
+	return final, r.task.Suspender.Steady(func() error {
+		return stores.Run(ctx, final.Row, end.Harvest.Entries, r.task.Request.Stop)
+	})
+}
+
+// now is an end with what the workspace is at this moment.
+func (r *run) now(end commit.End) commit.End {
+	end.Location, end.WorkGone = r.space.Location, r.space.WorkGone()
+	return end
+}
+
+func superseded(err error) bool { return errors.Is(err, phase.ErrSuperseded) }
+
+// keep keeps for later what could not be committed for the reason why, and returns the result that says so.
+func (r *run) keep(ctx context.Context, end commit.End, final commit.Final, why error) (result.Result, error) {
+	err := r.keepOutcome(ctx, end, final, why)
+	r.space.Warn(r.release(end.Harvest.Entries))
+	r.space.Warn(r.space.State.Close()) // gc finds the directory, whole, by the state file
+	final.Outcome = judge.Outcome{
+		State: catalog.Error, Reason: result.ReasonCommit, ExitCode: result.ExitError, Signal: final.Outcome.Signal, Message: result.Sentence(err),
+	}
+	return r.result(end, final), err
+}
+
+// keepOutcome writes a pending record, and returns the message for the user.
+func (r *run) keepOutcome(ctx context.Context, end commit.End, final commit.Final, why error) error {
+	path, then := pending.Path(r.host, r.space.Run.Key), `the next command or "scidex-oci gc" commits it`
+	if errors.Is(why, catalog.ErrEnded) {
+		path, then = path+pending.Refused, "and stays there"
+	}
+	told := fmt.Errorf("the result could not be committed: %w; it is kept in %q, %s", why, path, then)
+	next, err := end.Harvest.Entries.Read()
+	if err == nil {
+		err = record.Keep(path, pending.Record{V: 1, Catalog: r.space.Location.Catalog, Message: told.Error(), Run: final.Row}, next)
+	}
+	if err == nil {
+		return told
+	}
+	return r.keepWork(ctx, fmt.Errorf("the result could not be committed: %w; nor could it be kept for later: %w", why, err))
+}
+
+// keepWork is the last resort for a run whose end could be neither committed nor kept, for the reasons why: it keeps the
+// working directory. It returns the user's message.
+func (r *run) keepWork(ctx context.Context, why error) error {
+	r.space.LeaveIngest() // its content cannot be made again
+	if r.space.Dir == nil {
+		return why
+	}
+	err := r.space.Dir.Promise()
+	if err == nil && r.task.Plan.InMemory() {
+		_, err = r.space.Clean(ctx, true, r.task.Plan.Links())
+	}
+	if err != nil {
+		return fmt.Errorf("%w; what the analysis wrote is in %q, which could not be marked, so copy it before anything is removed: %w", why, r.space.Location.Dir, err)
+	}
+	return fmt.Errorf("%w; what the analysis wrote stays in %q", why, r.space.Location.Dir)
+}

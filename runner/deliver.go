@@ -1,0 +1,60 @@
+package runner
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/result"
+	"github.com/scidex-ai/scidex-oci/runner/commit"
+	"github.com/scidex-ai/scidex-oci/runner/deliver"
+	"github.com/scidex-ai/scidex-oci/runner/judge"
+)
+
+// deliver calls the hook of a committed run, if any, and exports its outputs if requested.
+func (r *run) deliver(ctx context.Context, end commit.End, final commit.Final) commit.Final {
+	defer r.span("hook and export")()
+	if final.Report.PostProcess != nil {
+		final = r.callHook(ctx, end, final)
+	}
+	if dir := r.task.Plan.Analysis.Export; dir != "" {
+		final = r.export(ctx, dir, final)
+	}
+	return final
+}
+
+// callHook calls the hook and amends the ledger. Its outcome decides whether the directory is kept.
+func (r *run) callHook(ctx context.Context, end commit.End, final commit.Final) commit.Final {
+	r.space.Warn(r.space.CloseIngest()) // all of it is committed, and gc waits for its lock
+	req := r.task.Request
+	done, failed := deliver.CallHook(ctx, r.host, *req.Hook, r.result(end, final), req.Stop)
+	after := final.Outcome.AfterHook(final.Row.Key, failed)
+	final.Report.PostProcess = &done
+	if final.Keep = final.Keep && r.now(end).KeepWork(after); !final.Keep {
+		final.Report.Kept = ""
+	}
+	if err := deliver.Amend(ctx, r.ledger, &final.Row, after, final.Report); err != nil {
+		err = fmt.Errorf("the post-process command has ended, which could not be recorded: %w", err)
+		after = judge.Completed.AfterHook(final.Row.Key, err)
+	}
+	final.Outcome = after
+	return final
+}
+
+// export writes the outputs to a directory; a failure makes a complete run an error.
+func (r *run) export(ctx context.Context, dir string, final commit.Final) commit.Final {
+	err := deliver.Export(ctx, r.host, final.Row, dir, r.task.Request.Overwrite)
+	if err == nil {
+		return final
+	}
+	if final.Outcome.State != catalog.Complete {
+		final.Report.Warnings = append(final.Report.Warnings, "the export is not complete: "+result.Sentence(err))
+		return final
+	}
+	v := &final.Outcome
+	v.State, v.Reason, v.ExitCode, v.Message = catalog.Error, result.ReasonExport, result.ExitError, result.Sentence(err)
+	row := &final.Row
+	row.State, row.Reason, row.Message, row.ExitCode = v.State, string(v.Reason), v.Message, v.ExitCode
+	r.space.Warn(r.ledger.Amend(ctx, *row))
+	return final
+}

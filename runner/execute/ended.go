@@ -1,0 +1,41 @@
+package execute
+
+import (
+	"errors"
+
+	"github.com/scidex-ai/scidex-oci/runner/phase"
+	"github.com/scidex-ai/scidex-oci/runner/workspace"
+)
+
+// ended is how the analysis ended.
+func (e *execution) ended() phase.Ended {
+	end := phase.Ended{
+		Key: e.Space.Run.Key, Analysis: e.Plan.Analysis, Staged: e.staged,
+		V: 1, BootID: workspace.BootID(), StartedAt: e.started, Exit: e.exit,
+		Stopped: e.stops.first, StoppedAt: e.stops.at, Forced: e.stops.forced,
+		Report: e.report.Report, Outer: e.outer != nil, PidsLimit: e.Plan.Analysis.Pids, Audit: e.Plan.Audit, Command: e.Plan.Command,
+		HasData: e.Plan.Inputs.HasData, HasDocs: e.Plan.Inputs.HasDocs,
+		Script: e.script.Kept(),
+	}
+	if e.outer != nil {
+		end.PidsLimit = e.outer.Pids()
+	}
+	if e.Space.Ingest != nil {
+		end.Ingest = e.Space.Ingest.Name()
+	}
+	if h := e.Request.Hook; h != nil {
+		end.Hook = &phase.HookDue{Command: h.Command, Always: h.Always}
+	}
+	if e.script != nil {
+		end.Inside = e.Plan.Inputs.Script.Inside
+	}
+	return end
+}
+
+// keepLogs closes the files of the streams and of the script, which the harvest publishes.
+func (e *execution) keepLogs(end *phase.Ended) {
+	end.LogError = errors.Join(e.logs[0].Close(), e.logs[1].Close(), e.script.Close())
+	for i, log := range e.logs {
+		end.Logs[i] = log.Kept()
+	}
+}

@@ -1,0 +1,109 @@
+package execute
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/scidex-ai/scidex-oci/outputs"
+	"github.com/scidex-ai/scidex-oci/runner/cgroup"
+	"github.com/scidex-ai/scidex-oci/runner/execute/limits"
+	"github.com/scidex-ai/scidex-oci/runner/observe/trace"
+	"github.com/scidex-ai/scidex-oci/runner/plan"
+	"github.com/scidex-ai/scidex-oci/runner/sandbox"
+	"github.com/scidex-ai/scidex-oci/spec"
+)
+
+// prepare prepares all up to the container at its gate.
+func (e *execution) prepare(ctx context.Context) (*sandbox.Created, error) {
+	made := e.span("make the directories")
+	err := e.makeDirectories(ctx)
+	made()
+	if err = errors.Join(e.await(ctx), err); err != nil {
+		return nil, err
+	}
+	e.report.slow(e.Standby.Slow())
+	if err := e.tracer.Do(trace.Run, "set the limits and read them back", e.setLimits); err != nil {
+		return nil, err
+	}
+	return e.create(ctx)
+}
+
+// await waits for the supervisor, after a failure too: it must be closed.
+func (e *execution) await(ctx context.Context) (err error) {
+	defer e.span("wait for the supervisor")()
+	e.Space.Supervisor, err = e.Standby.Wait(ctx)
+	return err
+}
+
+// makeDirectories makes the directories, keeps the script and stages the inputs.
+func (e *execution) makeDirectories(ctx context.Context) error {
+	if err := e.Space.Make(ctx); err != nil {
+		return err
+	}
+	var err error
+	e.script, err = keepScript(e.Plan.Inputs.Script, e.Space.Ingest)
+	return errors.Join(err, e.stage(ctx))
+}
+
+// stage copies what --stage names into /work.
+func (e *execution) stage(ctx context.Context) (err error) {
+	if e.Plan.Stage == nil {
+		return nil
+	}
+	account := e.Plan.Account
+	owner := &outputs.Owner{UID: account.HostUID(0), GID: account.HostGID(0)}
+	e.staged, err = outputs.Stage(ctx, e.Plan.Stage, e.Space.Dir.Work, owner, e.Plan.Bounds())
+	if err == nil {
+		e.report.staged(e.staged)
+	}
+	return err
+}
+
+// setLimits makes the control group, and reads its limits back.
+func (e *execution) setLimits() error {
+	if e.Plan.Analysis.Limits == spec.LimitsOuter {
+		return nil // read once the container is in its group
+	}
+	if e.Plan.Parent == nil {
+		e.report.Enforced = plan.Enforced(e.Plan.Analysis, nil)
+		return nil
+	}
+	group, got, err := e.Plan.Parent.New(e.Space.GroupName, plan.CgroupLimits(e.Plan.Analysis, e.Plan.Parent))
+	if err != nil {
+		return err
+	}
+	e.Space.Group = group
+	e.report.Enforced = plan.Enforced(e.Plan.Analysis, &got)
+	if group.Swapping(cgroup.System{}) {
+		e.report.warn(limits.SwapWarning)
+	}
+	return nil
+}
+
+// create makes the container.
+func (e *execution) create(ctx context.Context) (*sandbox.Created, error) {
+	defer e.span("create the container")()
+	if err := e.mendRoot(ctx); err != nil {
+		return nil, err
+	}
+	made := e.span("make the job")
+	job, files, err := e.Plan.Job(e.Space.Dir, e.Space.Ingest.Dir(), keptScript(e.script, e.Plan.Inputs.Script))
+	made()
+	if err != nil {
+		return nil, err
+	}
+	defer e.span("send the job, wait for the container")()
+	created, err := e.Space.Supervisor.Create(job, files.All)
+	return created, errors.Join(err, files.CloseMounts())
+}
+
+// mendRoot repairs a damaged root filesystem, and reports it.
+func (e *execution) mendRoot(ctx context.Context) error {
+	mended, err := e.Plan.Base.Mend(ctx)
+	if mended {
+		e.report.warn(fmt.Sprintf("the root filesystem of image %q had been changed, and was made anew from its layers before the start",
+			e.Plan.Base.Image.Image.Name))
+	}
+	return err
+}

@@ -1,0 +1,75 @@
+package execute
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/scidex-ai/scidex-oci/outputs"
+	"github.com/scidex-ai/scidex-oci/outputs/result"
+	"github.com/scidex-ai/scidex-oci/runner/plan"
+	"github.com/scidex-ai/scidex-oci/runner/sandbox"
+)
+
+// report is what the result says of the execution.
+type report struct{ result.Report }
+
+// warn adds warnings.
+func (r *report) warn(warnings ...string) { r.Warnings = append(r.Warnings, warnings...) }
+
+// staged warns of what was not staged.
+func (r *report) staged(entries []outputs.Entry) {
+	for _, entry := range entries {
+		if entry.Rejected != "" {
+			r.warn(fmt.Sprintf("not staged: %s (%s)", outputs.Escape(entry.Path), entry.Rejected))
+		}
+	}
+}
+
+// slow warns of a supervisor that starts runs slower than it could; why may be nil.
+func (r *report) slow(why error) {
+	if why != nil {
+		r.warn("runs start slower than they could, with scidex-oci as its own supervisor: " +
+			outputs.Escape([]byte(why.Error())) + "; install both programs of one release")
+	}
+}
+
+// walls says how the container keeps host sockets out of reach.
+func (r *report) walls(walls sandbox.Walls) {
+	r.Sandbox.SocketWall = string(walls.Sockets)
+	if walls.Sockets == sandbox.WallScan {
+		r.warn("a bound directory could not be shown as an overlay: it held no socket at the start, but one made in it later could be reached")
+	}
+	if len(walls.Bare) > 0 {
+		r.warn("shown as it is and not through an overlay, so that the host feels locks on it: " +
+			outputs.Escape([]byte(strings.Join(walls.Bare, ", "))))
+	}
+}
+
+// addresses adds the kernel's report of a deterministic run that has started.
+func (r *report) addresses(exit sandbox.Exit) {
+	if exit.FixedAddresses {
+		r.Sandbox.AddressRandomization = "off"
+		return
+	}
+	r.Sandbox.AddressRandomization = "on"
+	r.warn("the kernel does not confirm that addresses were not randomised")
+}
+
+// space adds the usage of /work.
+func (r *report) space(exit sandbox.Exit) {
+	r.Usage.WorkBytes, r.Usage.WorkFiles = exit.Work.Bytes, exit.Work.Files
+	if full := exit.WorkFull; full != nil {
+		r.Evidence.WorkBytes, r.Evidence.WorkFiles = full.Bytes, full.Files
+	}
+	if short := exit.HostFull; short != nil {
+		r.Evidence.HostFree, r.Evidence.HostFloor = short.Free, short.Floor
+	}
+}
+
+// root adds the digest of a root filesystem that was checked.
+func (r *report) root(b *plan.Base) {
+	if b != nil && b.Image != nil {
+		digest := b.Image.Digest.String()
+		r.Sandbox.RootfsDigest = &digest
+	}
+}

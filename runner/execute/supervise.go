@@ -1,0 +1,92 @@
+package execute
+
+import (
+	"context"
+	"io"
+	"sync"
+	"time"
+
+	"github.com/scidex-ai/scidex-oci/runner/execute/meter"
+	"github.com/scidex-ai/scidex-oci/runner/execute/streams"
+	"github.com/scidex-ai/scidex-oci/runner/sandbox"
+	"github.com/scidex-ai/scidex-oci/runner/workspace"
+)
+
+// supervise opens the gate, passes streams and the user's stop requests on, and waits for the end.
+func (e *execution) supervise(ctx context.Context, created *sandbox.Created) error {
+	ended, drained, cut := make(chan struct{}), make(chan struct{}), make(chan struct{})
+	var streaming, listening sync.WaitGroup
+	e.stream(&streaming, created, cut)
+	err := e.Suspender.Start(e.Space.Supervisor)
+	// A stop that comes before the gate is open would kill the container's init and read as an error.
+	listening.Go(func() { heed(e.Plan.Base.Alarm(), e.Space, ended) })
+	listening.Go(func() { e.stops.listen(e.Request.Stop, e.Space, ended, drained, sync.OnceFunc(func() { close(cut) })) })
+	if err == nil {
+		e.exit, err = e.Space.Supervisor.Wait(sandbox.Watch{
+			Started: func(at time.Time) { e.start(ctx, at) }, Usage: e.progress, Suspended: e.suspended, Resumed: e.resumed,
+			Killed: func() { listening.Go(e.Space.KillGroup) },
+		})
+	}
+	e.Observer.Open()
+	e.Suspender.End()
+	close(ended)
+	if err == nil {
+		streaming.Wait() // every writer is dead: both streams end
+	}
+	close(drained)
+	listening.Wait()
+	e.Observer.Silence()
+	return err
+}
+
+// stream starts to keep and to pass on the analysis' streams.
+func (e *execution) stream(streaming *sync.WaitGroup, created *sandbox.Created, cut <-chan struct{}) {
+	limit := int64(e.Plan.Analysis.LogSize)
+	for i, stream := range []struct {
+		from io.Reader
+		to   io.Writer
+		name string
+	}{{created.Stdout, e.Request.Stdout, "stdout"}, {created.Stderr, e.Request.Stderr, "stderr"}} {
+		log := streams.NewLog(e.Space.Ingest, limit, workspace.LogNames[i])
+		e.logs[i] = log
+		streaming.Go(func() {
+			events := e.Observer.Stream(stream.name, limit)
+			e.Space.Warn(streams.Drain(stream.from, io.MultiWriter(log, events), stream.to, cut))
+			events.End()
+		})
+	}
+}
+
+// start notes that the analysis has started.
+func (e *execution) start(ctx context.Context, at time.Time) {
+	e.started = at.UTC()
+	e.Space.NoteInRow(ctx)
+	e.meter.Start(at)
+	e.Digests.Start(ctx)
+	e.Space.Warn(e.Observer.Started(e.started, e.report.Report))
+}
+
+// suspended informs the user before the launcher itself stops.
+func (e *execution) suspended(failure error) {
+	e.Space.Warn(failure)
+	e.Observer.Usage(e.meter.Pause())
+	e.Suspender.Answered()
+}
+
+func (e *execution) resumed() {
+	e.Observer.Usage(e.meter.Resume())
+	e.Suspender.Answered()
+}
+
+// progress records a sample and passes it on, except the one of the start.
+func (e *execution) progress(u sandbox.Usage) {
+	s := meter.Sample{At: e.meter.Ran(), Memory: u.Memory, Pids: u.Processes, CPU: u.CPU}
+	if e.Space.Group != nil {
+		if usage, err := e.Space.Group.Usage(); err == nil {
+			s = groupSample(s.At, usage)
+		}
+	}
+	if usage, first := e.meter.Add(s); !first {
+		e.Observer.Usage(usage)
+	}
+}
