@@ -12,8 +12,8 @@ import (
 )
 
 // Run executes one analysis and returns its result, which is complete in any case. The error is not nil only where the
-// catalog does not have the result: a *request.Error for a request refused before anything was made, phase.ErrSuperseded
-// where another attempt has taken over, or why the end could not be committed. The result then has state error.
+// catalog does not have the result: a *request.Error for a request refused before anything was made, or why the end could
+// not be committed; the result then has state error. With phase.ErrSuperseded it is the result that was not committed.
 func Run(ctx context.Context, host *phase.Host, req request.Request) (result.Result, error) {
 	launched, err := launch(ctx, req)
 	if err != nil {
