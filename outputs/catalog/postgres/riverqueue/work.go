@@ -51,7 +51,7 @@ func (q *Queue) Work(ctx context.Context, o queue.Options, handle queue.Handler)
 	workers := river.NewWorkers()
 	w := &worker{queue: q, rescueAfter: o.RescueAfter, handle: handle, active: map[int64]bool{}}
 	river.AddWorker(workers, w)
-	client, err := river.NewClient(riverpgxv5.New(pool), &river.Config{
+	client, err := river.NewClient(driver{riverpgxv5.New(pool)}, &river.Config{
 		ID: o.Name, Schema: schema, Logger: q.log, Workers: workers,
 		Queues:        queues,
 		FetchCooldown: fetchCooldown, FetchPollInterval: fetchPoll,
