@@ -10,9 +10,9 @@ import (
 // TestEarlierRecords reads the state file and the exit record that f3809fa wrote.
 func TestEarlierRecords(t *testing.T) {
 	state := StateFile{Path: "testdata/f3809fa/state.json"}
-	place := state.Read(Location{})
-	if place.Dir != "/tmp/sample/tmp/scidex-analysis-old-pending" || place.Ino == 0 || !place.Ended || place.Launcher == nil || place.Launcher.PID == 0 || len(place.Logs) != 2 {
-		t.Errorf("state file: %+v", place)
+	location := state.Read(Location{})
+	if location.Dir != "/tmp/sample/tmp/scidex-analysis-old-pending" || location.Ino == 0 || !location.Ended || location.Launcher == nil || location.Launcher.PID == 0 || len(location.Logs) != 2 {
+		t.Errorf("state file: %+v", location)
 	}
 	var ended phase.Ended
 	content, err := record.Open("testdata/f3809fa/exit-record", &ended)

@@ -30,6 +30,6 @@ func KeptBefore(ctx context.Context, host *phase.Host, key catalog.Key) (bool, e
 	if err != nil {
 		return false, &request.CatalogError{Err: fmt.Errorf("look up attempt %d of %s: %w", key.Attempt-1, key.ID, err)}
 	}
-	place := LocationOf(run)
-	return place.Dir == RunDir(host.Tmp, key.ID) && IsInode(place.Dir, place), nil
+	location := LocationOf(run)
+	return location.Dir == RunDir(host.Tmp, key.ID) && IsInode(location.Dir, location), nil
 }

@@ -21,13 +21,13 @@ func (w *Workdir) Promise() error {
 
 // isPromised reports whether a location's directory is marked, and returns the location with its inode if that was not
 // recorded: the directory is its own evidence, if the caller owns it.
-func isPromised(place Location, uid int) (Location, bool) {
+func isPromised(location Location, uid int) (Location, bool) {
 	var st unix.Stat_t
-	if place.Dir == "" || unix.Lstat(place.Dir, &st) != nil || st.Mode&unix.S_IFMT != unix.S_IFDIR || st.Mode&unix.S_ISVTX == 0 || int(st.Uid) != uid {
-		return place, false
+	if location.Dir == "" || unix.Lstat(location.Dir, &st) != nil || st.Mode&unix.S_IFMT != unix.S_IFDIR || st.Mode&unix.S_ISVTX == 0 || int(st.Uid) != uid {
+		return location, false
 	}
-	if place.Ino == 0 {
-		place.Dev, place.Ino = st.Dev, st.Ino
+	if location.Ino == 0 {
+		location.Dev, location.Ino = st.Dev, st.Ino
 	}
-	return place, st.Dev == place.Dev && st.Ino == place.Ino
+	return location, st.Dev == location.Dev && st.Ino == location.Ino
 }

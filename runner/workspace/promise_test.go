@@ -26,7 +26,7 @@ func TestPromised(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, c := range map[string]struct {
-		place Location
+		location Location
 		uid   int
 		want  bool
 	}{
@@ -38,7 +38,7 @@ func TestPromised(t *testing.T) {
 		"gone":               {Location{Dir: dir + "-gone"}, os.Getuid(), false},
 		"none":               {Location{}, os.Getuid(), false},
 	} {
-		got, is := isPromised(c.place, c.uid)
+		got, is := isPromised(c.location, c.uid)
 		if is != c.want || is && (got.Ino != w.Ino || got.Dev != w.Dev) {
 			t.Errorf("%s: %v, %+v", name, is, got)
 		}

@@ -80,9 +80,9 @@ func (w *Workdir) furnish(uid, gid int) error {
 }
 
 // OpenWorkdir opens the directories of a run that another process made and recorded.
-func OpenWorkdir(place Location) (_ *Workdir, err error) {
-	w := &Workdir{Path: place.Dir}
-	if w.Dir, err = OpenInode(place.Dir, place); err != nil {
+func OpenWorkdir(location Location) (_ *Workdir, err error) {
+	w := &Workdir{Path: location.Dir}
+	if w.Dir, err = OpenInode(location.Dir, location); err != nil {
 		return nil, err
 	}
 	if w.Work, err = OpenDir(int(w.Dir.Fd()), WorkName); err != nil {
@@ -147,13 +147,13 @@ func (w *Workdir) Close() error {
 }
 
 // OpenInode opens the recorded directory of a location; anything else at the path is ErrNotExist.
-func OpenInode(path string, place Location) (*os.File, error) {
+func OpenInode(path string, location Location) (*os.File, error) {
 	dir, err := OpenDir(unix.AT_FDCWD, path)
 	if err != nil {
 		return nil, err
 	}
 	dev, ino, err := identity(dir)
-	if err == nil && (place.Ino == 0 || dev != place.Dev || ino != place.Ino) {
+	if err == nil && (location.Ino == 0 || dev != location.Dev || ino != location.Ino) {
 		err = &fs.PathError{Op: "open", Path: path, Err: fs.ErrNotExist}
 	}
 	if err != nil {
@@ -163,13 +163,13 @@ func OpenInode(path string, place Location) (*os.File, error) {
 }
 
 // IsInode reports whether path is the recorded directory of a location, as far as is visible.
-func IsInode(path string, place Location) bool {
-	is, err := LookInode(path, place)
+func IsInode(path string, location Location) bool {
+	is, err := LookInode(path, location)
 	return err == nil && is
 }
 
 // LookInode is IsInode for removing a record with the directory: an error means that the answer is unknown.
-func LookInode(path string, place Location) (bool, error) {
+func LookInode(path string, location Location) (bool, error) {
 	var st unix.Stat_t
 	err := unix.Lstat(path, &st)
 	if errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ENOTDIR) {
@@ -178,7 +178,7 @@ func LookInode(path string, place Location) (bool, error) {
 	if err != nil {
 		return false, &fs.PathError{Op: "lstat", Path: path, Err: err}
 	}
-	return place.Ino != 0 && st.Mode&unix.S_IFMT == unix.S_IFDIR && st.Dev == place.Dev && st.Ino == place.Ino, nil
+	return location.Ino != 0 && st.Mode&unix.S_IFMT == unix.S_IFDIR && st.Dev == location.Dev && st.Ino == location.Ino, nil
 }
 
 // LocationOf returns a run's location; without one the zero Location, which names nothing.

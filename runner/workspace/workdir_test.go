@@ -11,7 +11,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/host/lockdir"
 )
 
-// TestWorkdirOfMovedBase: what takes the place of the base of working directories is left alone.
+// TestWorkdirOfMovedBase: what takes the location of the base of working directories is left alone.
 func TestWorkdirOfMovedBase(t *testing.T) {
 	dir := inodetest.Tree(t, "base/", "decoy/scidex-analysis-x/work/")
 	w, err := MakeWorkdir(dir+"/base/scidex-analysis-x", os.Getuid(), os.Getgid())
@@ -67,9 +67,9 @@ func TestOpenInode(t *testing.T) {
 			got.Close()
 		}
 	}
-	for name, place := range map[string]Location{"link": recorded, "a": {}} {
-		if got, err := OpenInode(filepath.Join(dir, name), place); err == nil {
-			t.Errorf("%s, %+v: taken", name, place)
+	for name, location := range map[string]Location{"link": recorded, "a": {}} {
+		if got, err := OpenInode(filepath.Join(dir, name), location); err == nil {
+			t.Errorf("%s, %+v: taken", name, location)
 			got.Close()
 		}
 	}
