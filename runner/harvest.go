@@ -17,7 +17,7 @@ func (e *execution) harvest(ctx context.Context, ended phase.Ended) error {
 	closed := errors.Join(e.sinks[0].close(), e.sinks[1].close(), e.script.close())
 	var err error
 	e.harvested, err = harvest.Run(ctx, harvest.Source{
-		Supervisor: e.supervisor, Dir: e.dir, Ingest: e.ingest, Root: e.plan.Account.Root(),
+		Supervisor: e.supervisor, Ingest: e.ingest, Root: e.plan.Account.Root(),
 	}, ended)
 	return errors.Join(closed, err)
 }

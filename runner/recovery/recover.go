@@ -76,9 +76,9 @@ func (c *collector) remainsOf(run catalog.Run) (left remains, whole bool, err er
 func (c *collector) recoverHeld(ctx context.Context, t *workspace.StateFile, run catalog.Run, left remains) (judged bool, err error) {
 	place := t.Read(workspace.LocationOf(run))
 	c.known[place.Dir] = true
-	dir, err := openUnowned(place)
+	dir, err := openUnharvested(place)
 	if errors.Is(err, fs.ErrNotExist) {
-		return false, errors.Join(c.leaveUnharvested(t, place), dir.Close(), t.Close())
+		return false, errors.Join(c.leaveUnharvested(t, place), t.Close())
 	}
 	if err != nil {
 		return true, errors.Join(err, t.Close())
@@ -120,17 +120,18 @@ func (c *collector) leaveUnharvested(t *workspace.StateFile, place workspace.Loc
 	return workspace.Ignore(os.Remove(workspace.ExitRecordPath(t.Path)), fs.ErrNotExist)
 }
 
-// openUnowned opens a run's directory. Its /work may be out of the caller's reach: the supervisor opens it.
-func openUnowned(place workspace.Location) (_ *workspace.Workdir, err error) {
-	w := &workspace.Workdir{Path: place.Dir}
-	if w.Dir, err = workspace.OpenInode(place.Dir, place); err != nil {
+// openUnharvested opens a run's directory that still has a /work. That may be out of the caller's reach: the supervisor opens
+// it.
+func openUnharvested(place workspace.Location) (*os.File, error) {
+	dir, err := workspace.OpenInode(place.Dir, place)
+	if err != nil {
 		return nil, err
 	}
 	var st unix.Stat_t
-	if err := unix.Fstatat(int(w.Dir.Fd()), workspace.WorkName, &st, unix.AT_SYMLINK_NOFOLLOW); err != nil {
-		return nil, errors.Join(&fs.PathError{Op: "stat", Path: workspace.WorkName, Err: err}, w.Close())
+	if err := unix.Fstatat(int(dir.Fd()), workspace.WorkName, &st, unix.AT_SYMLINK_NOFOLLOW); err != nil {
+		return nil, errors.Join(&fs.PathError{Op: "stat", Path: workspace.WorkName, Err: err}, dir.Close())
 	}
-	return w, nil
+	return dir, nil
 }
 
 // adopt takes over the ingest directory, or notes its absence.
@@ -150,7 +151,7 @@ func (c *collector) newIngest(id string) (*blob.Ingest, error) {
 }
 
 // commitRecovered does the launcher's steps from the harvest to the commit, and returns the row. A hook stays pending.
-func (c *collector) commitRecovered(ctx context.Context, t *workspace.StateFile, run catalog.Run, left remains, place workspace.Location, dir *workspace.Workdir) (catalog.Run, error) {
+func (c *collector) commitRecovered(ctx context.Context, t *workspace.StateFile, run catalog.Run, left remains, place workspace.Location, dir *os.File) (catalog.Run, error) {
 	ended, err := resume(run, left)
 	if err != nil {
 		return run, err
@@ -162,7 +163,7 @@ func (c *collector) commitRecovered(ctx context.Context, t *workspace.StateFile,
 	}
 	end := commit.End{Row: run, Ended: ended, Place: place, HasWork: true}
 	harvested, failed := c.harvest(ctx, t, place, ended, harvest.Source{
-		Supervisor: supervisor.Session, Dir: dir, Ingest: left.ingest, Resumed: true, Root: c.account.Root(),
+		Supervisor: supervisor.Session, Dir: dir, Ingest: left.ingest, Root: c.account.Root(),
 	})
 	if end.Harvest = harvested; failed != nil { // which is part of the result
 		end.Failure = &judge.Failure{Reason: result.ReasonHarvest, Err: failed}
