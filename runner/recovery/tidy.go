@@ -9,8 +9,6 @@ import (
 	"path/filepath"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/runner/pending"
 	"github.com/scidex-ai/scidex-oci/runner/phase"
@@ -59,7 +57,7 @@ func Tidy(ctx context.Context, host *phase.Host) {
 
 // look handles a run if it is dead.
 func (y *tidying) look(ctx context.Context, key catalog.Key) error {
-	t, err := holdDead(y.Root, key, y.uid)
+	t, err := workspace.LockDead(y.Root, key, y.uid)
 	if err != nil || t == nil {
 		return err
 	}
@@ -83,33 +81,6 @@ func stateFiles(root string) (keys []catalog.Key, err error) {
 		}
 	}
 	return keys, err
-}
-
-// holdDead locks the state file of a dead run; it returns nil for any other. It skips an empty file without trying its lock:
-// its run is probably just starting, and has nothing to remove. It skips those of other users, too.
-func holdDead(root string, key catalog.Key, uid int) (*workspace.StateFile, error) {
-	path := workspace.StatePath(root, key)
-	// Plain system calls, four per live run.
-	fd, err := unix.Open(path, unix.O_RDWR|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
-	if err != nil {
-		return nil, workspace.Ignore(workspace.Ignore(&fs.PathError{Op: "open", Path: path, Err: err}, fs.ErrNotExist), fs.ErrPermission)
-	}
-	var st unix.Stat_t
-	err = unix.Fstat(fd, &st)
-	if err == nil && (st.Size == 0 || int(st.Uid) != uid) {
-		return nil, unix.Close(fd)
-	}
-	if err == nil {
-		err = unix.Flock(fd, unix.LOCK_EX|unix.LOCK_NB)
-	}
-	if err != nil {
-		return nil, errors.Join(workspace.Ignore(err, unix.EWOULDBLOCK), unix.Close(fd))
-	}
-	t := &workspace.StateFile{Path: path, File: os.NewFile(uintptr(fd), path)}
-	if named, err := workspace.SameFile(t.File, path); err != nil || !named {
-		return nil, errors.Join(err, t.Close()) // its launcher has ended it meanwhile
-	}
-	return t, nil
 }
 
 // run handles one dead run, whose lock it releases.
