@@ -30,7 +30,7 @@ func (c *collector) findForeign(ctx context.Context) {
 // isMine reports whether a path exists and belongs to the calling user.
 func (c *collector) isMine(path string) bool {
 	var st unix.Stat_t
-	return unix.Lstat(path, &st) == nil && int(st.Uid) == c.account.UID
+	return unix.Lstat(path, &st) == nil && int(st.Uid) == c.access.Account.UID
 }
 
 // recorded reports whether a directory is that of a live run or the kept one of a run of this catalog.

@@ -10,6 +10,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/runner/host/lockdir"
 	"github.com/scidex-ai/scidex-oci/runner/phase"
+	"github.com/scidex-ai/scidex-oci/runner/recovery/rundir"
 	"github.com/scidex-ai/scidex-oci/runner/sandbox"
 )
 
@@ -36,8 +37,8 @@ func TestFindForeignBesideAnEnd(t *testing.T) {
 		}
 	}
 	c := &collector{
-		Host:    &phase.Host{Catalog: departing{tmp: tmp}, Tmp: tmp},
-		account: sandbox.Account{UID: os.Getuid()},
+		Host:   &phase.Host{Catalog: departing{tmp: tmp}, Tmp: tmp},
+		access: rundir.For(sandbox.Account{UID: os.Getuid()}),
 	}
 	c.findForeign(t.Context())
 	want := []string{filepath.Join(tmp, lockdir.RunPrefix+"other")}

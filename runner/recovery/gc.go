@@ -18,6 +18,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/store"
 	"github.com/scidex-ai/scidex-oci/runner/pending"
 	"github.com/scidex-ai/scidex-oci/runner/phase"
+	"github.com/scidex-ai/scidex-oci/runner/recovery/rundir"
 	"github.com/scidex-ai/scidex-oci/runner/sandbox"
 	"github.com/scidex-ai/scidex-oci/runner/workspace"
 )
@@ -40,15 +41,14 @@ type GCReport struct {
 // collector is one gc.
 type collector struct {
 	*phase.Host
-	dry        bool
-	catalogID  string
-	account    sandbox.Account
-	supervisor *sandbox.Supervisor
-	report     GCReport
-	known      map[string]bool // directories that a record of this root names
-	retention  Retention
-	hurried    time.Time            // deadline of uploads, and whether to bound the wait for the catalog; zero: neither
-	expired    map[catalog.Key]bool // removed by retention, or would be
+	dry       bool
+	catalogID string
+	access    *rundir.Access
+	report    GCReport
+	known     map[string]bool // directories that a record of this root names
+	retention Retention
+	hurried   time.Time            // deadline of uploads, and whether to bound the wait for the catalog; zero: neither
+	expired   map[catalog.Key]bool // removed by retention, or would be
 }
 
 // GC removes what killed runs of this root and user left. It touches only what a run of this catalog or a state file of this
@@ -71,7 +71,7 @@ func GC(ctx context.Context, host *phase.Host, dryRun bool, retention Retention)
 	if err != nil {
 		return GCReport{}, err
 	}
-	defer c.close()
+	defer c.access.Close()
 	c.dry, c.retention = dryRun, retention
 	if err := c.settle(ctx, hostname); err != nil {
 		return c.report, err
@@ -128,7 +128,7 @@ func Recover(ctx context.Context, host *phase.Host) error {
 	if err != nil {
 		return err
 	}
-	defer c.close()
+	defer c.access.Close()
 	err = c.settle(ctx, hostname)
 	for _, err := range c.report.Errors {
 		host.Log.Warn("left to scidex-oci gc", "error", err)
@@ -145,7 +145,7 @@ func newCollector(ctx context.Context, host *phase.Host) (*collector, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &collector{Host: host, catalogID: catalogID, account: account, known: map[string]bool{}, expired: map[catalog.Key]bool{}}, nil
+	return &collector{Host: host, catalogID: catalogID, access: rundir.For(account), known: map[string]bool{}, expired: map[catalog.Key]bool{}}, nil
 }
 
 // sweepIngests removes the ingest directories of dead launchers, except those that spare names.
@@ -284,7 +284,7 @@ func (c *collector) sweepEnded(ctx context.Context, t *workspace.StateFile, run 
 	// A committed run's directory is no result any more, unless it was to be kept; that of a run taken for lost, whose
 	// launcher could not commit any more, is the only copy, and so is that of a run whose row the catalog has lost (rm
 	// removes the directory before the row). One that another worker has run since is not.
-	kept := keptDir(run) == place.Dir && place.Dir != ""
+	kept := rundir.Kept(run) == place.Dir && place.Dir != ""
 	again, err := c.superseded(ctx, run)
 	if err != nil {
 		return errors.Join(err, t.Close())
@@ -302,7 +302,7 @@ func (c *collector) sweepEnded(ctx context.Context, t *workspace.StateFile, run 
 // superseded reports whether a run was taken for lost and the queue has given its analysis to another worker. Its later
 // results are of no use, as its worker would have found, had it lived.
 func (c *collector) superseded(ctx context.Context, run catalog.Run) (bool, error) {
-	if run.State != catalog.Lost || keptDir(run) != "" {
+	if run.State != catalog.Lost || rundir.Kept(run) != "" {
 		return false, nil
 	}
 	last, err := c.Catalog.Get(ctx, catalog.Key{ID: run.ID})

@@ -34,7 +34,7 @@ func CommitOutcomes(ctx context.Context, host *phase.Host) []catalog.Key {
 		host.Log.Warn("results that wait to be committed", "error", err)
 		return nil
 	}
-	defer c.close()
+	defer c.access.Close()
 	c.hurried = time.Now().Add(hurriedUpload)
 	c.commitOutcomes(ctx)
 	for _, err := range c.report.Errors {

@@ -144,10 +144,10 @@ func (c *collector) adopt(left *remains) (err error) {
 // newIngest makes an ingest directory the supervisor may write to.
 func (c *collector) newIngest(id string) (*blob.Ingest, error) {
 	ingest, err := c.Blobs.NewIngest(id)
-	if err != nil || !c.account.Root() {
+	if err != nil || !c.access.Account.Root() {
 		return ingest, err
 	}
-	return ingest, ingest.Chown(c.account.HostUID(0), c.account.HostGID(0))
+	return ingest, ingest.Chown(c.access.Account.HostUID(0), c.access.Account.HostGID(0))
 }
 
 // commitRecovered does the launcher's steps from the harvest to the commit, and returns the row. A hook stays pending.
@@ -157,13 +157,13 @@ func (c *collector) commitRecovered(ctx context.Context, t *workspace.StateFile,
 		return run, err
 	}
 	run.StartedAt, run.FinishedAt = ended.StartedAt, ended.Exit.Finished.UTC()
-	supervisor, err := c.launch(ctx)
+	supervisor, err := c.access.Supervisor(ctx)
 	if err != nil {
 		return run, err
 	}
 	end := commit.End{Row: run, Ended: ended, Place: place, HasWork: true}
 	harvested, failed := c.harvest(ctx, t, place, ended, harvest.Source{
-		Supervisor: supervisor.Session, Dir: dir, Ingest: left.ingest, Root: c.account.Root(),
+		Supervisor: supervisor.Session, Dir: dir, Ingest: left.ingest, Root: c.access.Account.Root(),
 	})
 	if end.Harvest = harvested; failed != nil { // which is part of the result
 		end.Failure = &judge.Failure{Reason: result.ReasonHarvest, Err: failed}

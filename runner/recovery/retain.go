@@ -11,6 +11,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/blob"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/runner/pending"
+	"github.com/scidex-ai/scidex-oci/runner/recovery/rundir"
 	"github.com/scidex-ai/scidex-oci/runner/workspace"
 )
 
@@ -123,7 +124,7 @@ func (c *collector) expire(ctx context.Context, run catalog.Run) error {
 func (c *collector) giveUp(ctx context.Context, run catalog.Run) error {
 	place := workspace.LocationOf(run)
 	there := workspace.IsInode(place.Dir, place) || workspace.IsInode(workspace.AsidePath(place.Dir, run.Attempt), place)
-	uncommitted := keptDir(run) != "" && (run.State == catalog.Lost || run.State == catalog.Error)
+	uncommitted := rundir.Kept(run) != "" && (run.State == catalog.Lost || run.State == catalog.Error)
 	foreign := place.Catalog != "" && place.Catalog != c.catalogID
 	if there && uncommitted && !slices.Contains(c.report.Kept, place.Dir) {
 		c.report.Kept = append(c.report.Kept, place.Dir)
@@ -155,7 +156,7 @@ func (c *collector) drop(ctx context.Context, run catalog.Run) error {
 	if c.retention.OutputsOnly {
 		return c.Catalog.DropOutputs(ctx, run.Key, time.Now())
 	}
-	if err := removeKept(ctx, c.Host, run); err != nil {
+	if err := rundir.RemoveKept(ctx, run); err != nil {
 		return err
 	}
 	return c.Catalog.Delete(ctx, run.Key)

@@ -3,17 +3,14 @@ package recovery
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 
 	"golang.org/x/sys/unix"
 
-	"github.com/scidex-ai/scidex-oci/outputs"
 	"github.com/scidex-ai/scidex-oci/runner/cgroup"
 	"github.com/scidex-ai/scidex-oci/runner/phase"
-	"github.com/scidex-ai/scidex-oci/runner/sandbox"
 	"github.com/scidex-ai/scidex-oci/runner/workspace"
 )
 
@@ -57,7 +54,7 @@ func (c *collector) keepDir(ctx context.Context, place workspace.Location) error
 	if c.dry {
 		return nil
 	}
-	if err := c.own(ctx, place); err != nil {
+	if err := c.access.Own(ctx, place); err != nil {
 		return err
 	}
 	w, err := workspace.OpenWorkdir(place)
@@ -68,25 +65,7 @@ func (c *collector) keepDir(ctx context.Context, place workspace.Location) error
 		return err
 	}
 	defer w.Close()
-	return w.Keep(ctx, c.account, phase.Links(true, true))
-}
-
-// own makes a run's directory and its contents the user's; root needs no supervisor for that.
-func (c *collector) own(ctx context.Context, place workspace.Location) error {
-	if c.account.Root() {
-		return nil
-	}
-	dir, err := workspace.OpenInode(place.Dir, place)
-	if err != nil {
-		return err
-	}
-	defer dir.Close()
-	supervisor, err := c.launch(ctx)
-	if err != nil {
-		return err
-	}
-	_, err = supervisor.Clean(dir, true, nil)
-	return err
+	return w.Keep(ctx, c.access.Account, phase.Links(true, true))
 }
 
 // sweepDir removes a directory that is the recorded inode; one without a recorded inode (the launcher was killed in between)
@@ -99,13 +78,13 @@ func (c *collector) sweepDir(ctx context.Context, place workspace.Location) erro
 	if err := unix.Lstat(place.Dir, &st); err != nil {
 		return workspace.Ignore(&fs.PathError{Op: "lstat", Path: place.Dir, Err: err}, fs.ErrNotExist)
 	}
-	if place.Ino == 0 && int(st.Uid) == c.account.UID && st.Mode&unix.S_IFMT == unix.S_IFDIR {
+	if place.Ino == 0 && int(st.Uid) == c.access.Account.UID && st.Mode&unix.S_IFMT == unix.S_IFDIR {
 		return c.removeEmpty(place.Dir)
 	}
 	if is, err := workspace.LookInode(place.Dir, place); err != nil || !is {
 		return err // nil: somebody else's by now
 	}
-	return c.remove(place.Dir, func() error { return c.removeDir(ctx, place.Dir, place) })
+	return c.remove(place.Dir, func() error { return c.access.Remove(ctx, place.Dir, place) })
 }
 
 func (c *collector) removeEmpty(dir string) error {
@@ -121,54 +100,4 @@ func (c *collector) removeEmpty(dir string) error {
 		c.report.Removed = append(c.report.Removed, dir)
 	}
 	return err
-}
-
-// removeDir removes a run's directory, whatever ids its files have: root directly, a user through a supervisor.
-func (c *collector) removeDir(ctx context.Context, path string, place workspace.Location) error {
-	dir, err := workspace.OpenInode(path, place)
-	if err != nil {
-		return err
-	}
-	defer dir.Close()
-	if c.account.Root() {
-		err = outputs.Empty(ctx, dir)
-	} else {
-		err = c.emptyThroughSupervisor(ctx, dir)
-	}
-	if err != nil {
-		return fmt.Errorf("remove %q: %w", path, err)
-	}
-	if err := unix.Rmdir(path); err != nil {
-		return &fs.PathError{Op: "rmdir", Path: path, Err: err}
-	}
-	return nil
-}
-
-func (c *collector) emptyThroughSupervisor(ctx context.Context, dir *os.File) error {
-	supervisor, err := c.launch(ctx)
-	if err != nil {
-		return err
-	}
-	_, err = supervisor.Clean(dir, false, nil)
-	return err
-}
-
-// launch returns the collector's supervisor, started on first use.
-func (c *collector) launch(ctx context.Context) (_ *sandbox.Supervisor, err error) {
-	if c.supervisor != nil {
-		return c.supervisor, nil
-	}
-	supervisor, err := sandbox.Launch(ctx, c.account)
-	if err != nil {
-		return nil, err
-	}
-	context.AfterFunc(ctx, func() { _ = supervisor.Close() }) // the wait is over
-	c.supervisor = supervisor
-	return supervisor, nil
-}
-
-func (c *collector) close() {
-	if c.supervisor != nil {
-		_ = c.supervisor.Close() // it has nothing left to do
-	}
 }

@@ -140,7 +140,7 @@ func (y *tidying) close(ctx context.Context) {
 	if ctx.Err() == nil {
 		c.sweepViews(ctx)
 	}
-	c.close()
+	c.access.Close()
 	for _, key := range c.report.Lost {
 		y.Log.Info("a killed run is marked lost", "run", key.String())
 	}
