@@ -52,28 +52,28 @@ func (c *collector) removeUnnamed(ctx context.Context) error {
 const removeMost = 1000
 
 func (c *collector) removeBlobs(ctx context.Context, blobs []blob.Found, before time.Time) (err error) {
-	if !c.dry {
+	if !c.Dry {
 		blobs, err = c.Blobs.Remove(ctx, blobs, before)
 	}
 	for _, f := range blobs {
-		c.report.Blobs++
-		c.report.BlobBytes += f.Size
+		c.Report.Blobs++
+		c.Report.BlobBytes += f.Size
 	}
 	return err
 }
 
 // cleanUploads aborts uploads of killed hosts to a shared store.
 func (c *collector) cleanUploads(ctx context.Context) error {
-	n, err := c.Blobs.CleanUploads(ctx, time.Now().Add(-c.Blobs.Grace()), c.dry)
+	n, err := c.Blobs.CleanUploads(ctx, time.Now().Add(-c.Blobs.Grace()), c.Dry)
 	if n > 0 {
-		c.report.Removed = append(c.report.Removed, fmt.Sprintf("%d unfinished uploads to %s", n, c.Blobs))
+		c.Report.Removed = append(c.Report.Removed, fmt.Sprintf("%d unfinished uploads to %s", n, c.Blobs))
 	}
 	return err
 }
 
 // emptyCache removes the copies of a shared store's blobs on this host.
 func (c *collector) emptyCache() error {
-	if c.dry {
+	if c.Dry {
 		return nil
 	}
 	return c.Blobs.EmptyCache(func() (func(string) bool, error) { return pending.Awaited(c.Host) })

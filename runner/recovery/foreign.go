@@ -17,12 +17,10 @@ import (
 // platform's. They are never removed.
 func (c *collector) findForeign(ctx context.Context) {
 	paths, err := filepath.Glob(filepath.Join(c.Tmp, lockdir.RunPrefix+"*"))
-	if err != nil {
-		c.report.Errors = append(c.report.Errors, err)
-	}
+	c.Report.Fail(err)
 	for _, path := range paths {
 		if c.isMine(path) && !c.recorded(ctx, path) && c.isMine(path) { // again: a run that has ended meanwhile removed it
-			c.report.Foreign = append(c.report.Foreign, path)
+			c.Report.Foreign = append(c.Report.Foreign, path)
 		}
 	}
 }
@@ -30,19 +28,17 @@ func (c *collector) findForeign(ctx context.Context) {
 // isMine reports whether a path exists and belongs to the calling user.
 func (c *collector) isMine(path string) bool {
 	var st unix.Stat_t
-	return unix.Lstat(path, &st) == nil && int(st.Uid) == c.access.Account.UID
+	return unix.Lstat(path, &st) == nil && int(st.Uid) == c.Access.Account.UID
 }
 
 // recorded reports whether a directory is that of a live run or the kept one of a run of this catalog.
 func (c *collector) recorded(ctx context.Context, path string) bool {
 	id, _, _ := strings.Cut(strings.TrimPrefix(filepath.Base(path), lockdir.RunPrefix), "@")
-	if c.known[path] {
+	if c.Recorded(path) {
 		return true
 	}
 	runs, err := c.Catalog.List(ctx, catalog.Filter{ID: id})
-	if err != nil {
-		c.report.Errors = append(c.report.Errors, err)
-	}
+	c.Report.Fail(err)
 	return slices.ContainsFunc(runs, func(run catalog.Run) bool {
 		return !run.State.Final() || workspace.IsInode(path, workspace.LocationOf(run))
 	})

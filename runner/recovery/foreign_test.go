@@ -10,6 +10,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/runner/host/lockdir"
 	"github.com/scidex-ai/scidex-oci/runner/phase"
+	"github.com/scidex-ai/scidex-oci/runner/recovery/pass"
 	"github.com/scidex-ai/scidex-oci/runner/recovery/rundir"
 	"github.com/scidex-ai/scidex-oci/runner/sandbox"
 )
@@ -36,13 +37,13 @@ func TestFindForeignBesideAnEnd(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	c := &collector{
+	c := &collector{Pass: &pass.Pass{
 		Host:   &phase.Host{Catalog: departing{tmp: tmp}, Tmp: tmp},
-		access: rundir.For(sandbox.Account{UID: os.Getuid()}),
-	}
+		Access: rundir.For(sandbox.Account{UID: os.Getuid()}),
+	}}
 	c.findForeign(t.Context())
 	want := []string{filepath.Join(tmp, lockdir.RunPrefix+"other")}
-	if !slices.Equal(c.report.Foreign, want) || len(c.report.Errors) > 0 {
-		t.Errorf("foreign are %v, want %v; errors %v", c.report.Foreign, want, c.report.Errors)
+	if !slices.Equal(c.Report.Foreign, want) || len(c.Report.Errors) > 0 {
+		t.Errorf("foreign are %v, want %v; errors %v", c.Report.Foreign, want, c.Report.Errors)
 	}
 }

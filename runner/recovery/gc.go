@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -18,34 +17,17 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/store"
 	"github.com/scidex-ai/scidex-oci/runner/pending"
 	"github.com/scidex-ai/scidex-oci/runner/phase"
+	"github.com/scidex-ai/scidex-oci/runner/recovery/pass"
 	"github.com/scidex-ai/scidex-oci/runner/recovery/rundir"
-	"github.com/scidex-ai/scidex-oci/runner/sandbox"
 	"github.com/scidex-ai/scidex-oci/runner/workspace"
 )
 
 // GCReport is what gc did or, dry, would do.
-type GCReport struct {
-	Committed []catalog.Key // runs that had ended and were committed by gc
-	Lost      []catalog.Key // runs that were marked lost
-	Removed   []string      // directories and control groups removed
-	Expired   []ExpiredRun  // runs, or outputs, that retention removed
-	// PostProcess are runs whose launcher was killed before their hook had ended.
-	PostProcess []catalog.Key
-	// Blobs and BlobBytes count the removed unnamed blobs.
-	Blobs, BlobBytes int64
-	Kept             []string // directories of runs that had ended but were not committed
-	Foreign          []string // scidex-analysis-* directories of this user that no record here names; left alone
-	Errors           []error
-}
+type GCReport = pass.Report
 
 // collector is one gc.
 type collector struct {
-	*phase.Host
-	dry       bool
-	catalogID string
-	access    *rundir.Access
-	report    GCReport
-	known     map[string]bool // directories that a record of this root names
+	*pass.Pass
 	retention Retention
 	hurried   time.Time            // deadline of uploads, and whether to bound the wait for the catalog; zero: neither
 	expired   map[catalog.Key]bool // removed by retention, or would be
@@ -63,53 +45,43 @@ func GC(ctx context.Context, host *phase.Host, dryRun bool, retention Retention)
 			return GCReport{}, err
 		}
 	}
-	hostname, err := os.Hostname()
+	c, err := newCollector(ctx, host, dryRun)
 	if err != nil {
 		return GCReport{}, err
 	}
-	c, err := newCollector(ctx, host)
-	if err != nil {
-		return GCReport{}, err
-	}
-	defer c.access.Close()
-	c.dry, c.retention = dryRun, retention
-	if err := c.settle(ctx, hostname); err != nil {
-		return c.report, err
+	defer c.Close()
+	c.retention = retention
+	if err := c.settle(ctx); err != nil {
+		return c.Report, err
 	}
 	c.sweepStates(ctx)
 	if retention.Asked() {
-		if err := c.retain(ctx, hostname); err != nil {
-			return c.report, err
+		if err := c.retain(ctx); err != nil {
+			return c.Report, err
 		}
 	}
 	c.findForeign(ctx)
 	c.sweepViews(ctx)
-	if err := c.sweepBlobs(ctx); err != nil {
-		c.report.Errors = append(c.report.Errors, err)
-	}
-	return c.report, nil
+	c.Report.Fail(c.sweepBlobs(ctx))
+	return c.Report, nil
 }
 
 // settle settles the runs of this host whose launcher is dead: ended ones are committed, the rest marked lost.
-func (c *collector) settle(ctx context.Context, host string) error {
+func (c *collector) settle(ctx context.Context) error {
 	c.commitOutcomes(ctx)
-	runs, err := c.Catalog.List(ctx, catalog.Filter{States: []catalog.State{catalog.Running, catalog.Queued}, Host: host})
+	runs, err := c.Catalog.List(ctx, catalog.Filter{States: []catalog.State{catalog.Running, catalog.Queued}, Host: c.Hostname})
 	if err != nil {
 		return err
 	}
 	runs = slices.DeleteFunc(runs, func(run catalog.Run) bool {
 		judged, err := c.recover(ctx, run)
-		if err != nil {
-			c.report.Errors = append(c.report.Errors, fmt.Errorf("run %s: %w", run.Key, err))
-		}
+		c.Report.FailRun(run.Key, err)
 		return judged
 	})
 	c.sweepIngests(func(name string) bool { return c.resumable(ctx, name) }) // first, so that a kept directory shares no file
 	for _, run := range runs {
-		c.known[workspace.LocationOf(run).Dir] = true
-		if err := c.reap(ctx, run); err != nil {
-			c.report.Errors = append(c.report.Errors, fmt.Errorf("run %s: %w", run.Key, err))
-		}
+		c.Record(workspace.LocationOf(run).Dir)
+		c.Report.FailRun(run.Key, c.reap(ctx, run))
 	}
 	return nil
 }
@@ -120,45 +92,35 @@ func Recover(ctx context.Context, host *phase.Host) error {
 	if err := store.Bind(ctx, host.Catalog, host.Blobs); err != nil {
 		return err
 	}
-	hostname, err := os.Hostname()
+	c, err := newCollector(ctx, host, false)
 	if err != nil {
 		return err
 	}
-	c, err := newCollector(ctx, host)
-	if err != nil {
-		return err
-	}
-	defer c.access.Close()
-	err = c.settle(ctx, hostname)
-	for _, err := range c.report.Errors {
+	defer c.Close()
+	err = c.settle(ctx)
+	for _, err := range c.Report.Errors {
 		host.Log.Warn("left to scidex-oci gc", "error", err)
 	}
 	return err
 }
 
-func newCollector(ctx context.Context, host *phase.Host) (*collector, error) {
-	account, err := sandbox.ReadAccount()
+func newCollector(ctx context.Context, host *phase.Host, dry bool) (*collector, error) {
+	p, err := pass.New(ctx, host, dry)
 	if err != nil {
 		return nil, err
 	}
-	catalogID, _, err := store.Match(ctx, host.Catalog, host.Blobs)
-	if err != nil {
-		return nil, err
-	}
-	return &collector{Host: host, catalogID: catalogID, access: rundir.For(account), known: map[string]bool{}, expired: map[catalog.Key]bool{}}, nil
+	return &collector{Pass: p, expired: map[catalog.Key]bool{}}, nil
 }
 
 // sweepIngests removes the ingest directories of dead launchers, except those that spare names.
 func (c *collector) sweepIngests(spare func(name string) bool) {
 	act := c.Blobs.CleanIngests
-	if c.dry {
+	if c.Dry {
 		act = c.Blobs.DeadIngests
 	}
 	removed, err := act(spare)
-	c.report.Removed = append(c.report.Removed, removed...)
-	if err != nil {
-		c.report.Errors = append(c.report.Errors, err)
-	}
+	c.Report.Removed = append(c.Report.Removed, removed...)
+	c.Report.Fail(err)
 }
 
 // elsewhere reports whether a run is of another root, whose lock says whether it is alive.
@@ -204,12 +166,12 @@ func (c *collector) reap(ctx context.Context, run catalog.Run) error {
 // reapHeld is reap with the lock of the run, which it releases.
 func (c *collector) reapHeld(ctx context.Context, t *workspace.StateFile, run catalog.Run) (err error) {
 	place := t.Read(workspace.LocationOf(run))
-	c.known[place.Dir] = true
+	c.Record(place.Dir)
 	if pending.Exists(c.Host, run.Key) {
 		return t.Close() // commitOutcome has logged the reason
 	}
-	if c.dry {
-		c.report.Lost = append(c.report.Lost, run.Key)
+	if c.Dry {
+		c.Report.Lost = append(c.Report.Lost, run.Key)
 		return errors.Join(c.sweep(ctx, place), t.Close())
 	}
 	// Removing comes first: a gc that dies in between finds the run again.
@@ -234,24 +196,20 @@ func (c *collector) reapHeld(ctx context.Context, t *workspace.StateFile, run ca
 	if err := c.Catalog.Commit(ctx, run, func() (outputs.Entry, error) { return outputs.Entry{}, io.EOF }); err != nil {
 		return errors.Join(err, t.Close())
 	}
-	c.report.Lost = append(c.report.Lost, run.Key)
+	c.Report.Lost = append(c.Report.Lost, run.Key)
 	return t.Remove()
 }
 
 // sweepStates removes what state files of ended runs still name: runs whose cleaning failed.
 func (c *collector) sweepStates(ctx context.Context) {
 	entries, err := os.ReadDir(filepath.Join(c.Root, "runs"))
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		c.report.Errors = append(c.report.Errors, err)
-	}
+	c.Report.Fail(workspace.Ignore(err, fs.ErrNotExist))
 	for _, entry := range entries {
 		key, ok := workspace.KeyOfState(entry.Name())
 		if !ok {
 			continue
 		}
-		if err := c.sweepState(ctx, key); err != nil {
-			c.report.Errors = append(c.report.Errors, fmt.Errorf("run %s: %w", key, err))
-		}
+		c.Report.FailRun(key, c.sweepState(ctx, key))
 	}
 }
 
@@ -268,7 +226,7 @@ func (c *collector) sweepState(ctx context.Context, key catalog.Key) error {
 		return errors.Join(err, t.Close()) // reap has reported the error
 	}
 	if pending.Exists(c.Host, key) {
-		c.known[t.Read(workspace.LocationOf(run)).Dir] = true
+		c.Record(t.Read(workspace.LocationOf(run)).Dir)
 		return t.Leave()
 	}
 	return c.sweepEnded(ctx, t, run)
@@ -277,8 +235,8 @@ func (c *collector) sweepState(ctx context.Context, key catalog.Key) error {
 // sweepEnded removes what an ended run left, or keeps its directory if requested, and releases its lock.
 func (c *collector) sweepEnded(ctx context.Context, t *workspace.StateFile, run catalog.Run) error {
 	place := t.Read(workspace.LocationOf(run))
-	c.known[place.Dir] = true
-	if place.Catalog != "" && place.Catalog != c.catalogID {
+	c.Record(place.Dir)
+	if place.Catalog != "" && place.Catalog != c.CatalogID {
 		return t.Close() // a run of another catalog that shares the root
 	}
 	// A committed run's directory is no result any more, unless it was to be kept; that of a run taken for lost, whose
@@ -290,10 +248,10 @@ func (c *collector) sweepEnded(ctx context.Context, t *workspace.StateFile, run 
 		return errors.Join(err, t.Close())
 	}
 	if res, err := result.New(run); err == nil && res.PostProcess != nil && res.PostProcess.ExitCode == nil {
-		c.report.PostProcess = append(c.report.PostProcess, run.Key)
+		c.Report.PostProcess = append(c.Report.PostProcess, run.Key)
 	}
 	place.Ended = kept || place.Ended && !again && (run.State == catalog.Lost || run.ID == "")
-	if err := c.sweep(ctx, place); err != nil || c.dry {
+	if err := c.sweep(ctx, place); err != nil || c.Dry {
 		return errors.Join(err, t.Close())
 	}
 	return t.Remove()

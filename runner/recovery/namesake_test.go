@@ -8,6 +8,7 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/runner/phase"
+	"github.com/scidex-ai/scidex-oci/runner/recovery/pass"
 	"github.com/scidex-ai/scidex-oci/runner/workspace"
 )
 
@@ -18,7 +19,7 @@ func TestNamesake(t *testing.T) {
 		t.Skip("this machine has no machine-id(5), and is told from none")
 	}
 	root := t.TempDir()
-	c := &collector{Host: &phase.Host{Root: root}}
+	c := &collector{Pass: &pass.Pass{Host: &phase.Host{Root: root}}}
 	held := catalog.Key{ID: "held", Attempt: 1}
 	if err := os.MkdirAll(filepath.Dir(workspace.StatePath(root, held)), 0o700); err != nil {
 		t.Fatal(err)

@@ -22,6 +22,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/record"
 	"github.com/scidex-ai/scidex-oci/runner/pending"
 	"github.com/scidex-ai/scidex-oci/runner/phase"
+	"github.com/scidex-ai/scidex-oci/runner/recovery/pass"
 )
 
 // far is a blob store whose Keep is keep.
@@ -66,7 +67,7 @@ func waiting(t *testing.T, outcomes int, c catalog.Catalog, blobs *blob.Store) *
 			t.Fatal(err)
 		}
 	}
-	return &collector{Host: r, catalogID: "c", known: map[string]bool{}, expired: map[catalog.Key]bool{}}
+	return &collector{Pass: &pass.Pass{Host: r, CatalogID: "c"}}
 }
 
 func openFar(t *testing.T, keep func(ctx context.Context) error) *blob.Store {
@@ -112,7 +113,7 @@ func TestOutcomesOfAHurriedCommand(t *testing.T) {
 			if took := time.Since(began); tries > tc.tries || tries == 0 || took > tc.most {
 				t.Errorf("%+v: %d tries, %v", tc, tries, took)
 			}
-			if told := errors.Join(c.report.Errors...); strings.Contains(told.Error(), "more wait") != (tries < 5) {
+			if told := errors.Join(c.Report.Errors...); strings.Contains(told.Error(), "more wait") != (tries < 5) {
 				t.Errorf("%+v: %v", tc, told)
 			}
 		})
@@ -131,7 +132,7 @@ func TestOutcomeWithoutItsBlob(t *testing.T) {
 	} {
 		c := waiting(t, 1, unended{}, blobs)
 		c.commitOutcomes(t.Context())
-		if told := fmt.Sprint(c.report.Errors); len(c.report.Errors) != 1 || !strings.Contains(told, "put the blob back, or remove the record") {
+		if told := fmt.Sprint(c.Report.Errors); len(c.Report.Errors) != 1 || !strings.Contains(told, "put the blob back, or remove the record") {
 			t.Errorf("%s: %s", name, told)
 		}
 	}
@@ -162,8 +163,8 @@ func TestOutcomeHoldsItsBlobs(t *testing.T) {
 	stop := errors.New("not now")
 	c := waiting(t, 1, unended{commit: func() error { found = sweep(); return stop }}, blobs)
 	c.commitOutcomes(t.Context())
-	if !errors.Is(found, syscall.EWOULDBLOCK) || !errors.Is(errors.Join(c.report.Errors...), stop) {
-		t.Errorf("a gc during the commit: %v; %v", found, c.report.Errors)
+	if !errors.Is(found, syscall.EWOULDBLOCK) || !errors.Is(errors.Join(c.Report.Errors...), stop) {
+		t.Errorf("a gc during the commit: %v; %v", found, c.Report.Errors)
 	}
 	if err := sweep(); err != nil {
 		t.Errorf("a gc afterwards: %v", err)

@@ -29,34 +29,30 @@ func CommitOutcomes(ctx context.Context, host *phase.Host) []catalog.Key {
 		}
 		return nil
 	}
-	c, err := newCollector(ctx, host)
+	c, err := newCollector(ctx, host, false)
 	if err != nil {
 		host.Log.Warn("results that wait to be committed", "error", err)
 		return nil
 	}
-	defer c.access.Close()
+	defer c.Close()
 	c.hurried = time.Now().Add(hurriedUpload)
 	c.commitOutcomes(ctx)
-	for _, err := range c.report.Errors {
+	for _, err := range c.Report.Errors {
 		host.Log.Warn("a result waits to be committed", "error", err)
 	}
-	return c.report.Committed
+	return c.Report.Committed
 }
 
 // commitOutcomes commits what waits.
 func (c *collector) commitOutcomes(ctx context.Context) {
 	waiting, aside, err := pending.List(c.Host)
-	if err != nil {
-		c.report.Errors = append(c.report.Errors, err)
-	}
-	c.report.Kept = append(c.report.Kept, aside...)
+	c.Report.Fail(err)
+	c.Report.Kept = append(c.Report.Kept, aside...)
 	for n, key := range waiting {
 		err := c.commitOutcome(ctx, key)
-		if err != nil {
-			c.report.Errors = append(c.report.Errors, fmt.Errorf("run %s: %w", key, err))
-		}
+		c.Report.FailRun(key, err)
 		if left := len(waiting) - n - 1; left > 0 && c.late(err) {
-			c.report.Errors = append(c.report.Errors, fmt.Errorf("%d more wait as well; \"scidex-oci gc\" takes the time to commit them", left))
+			c.Report.Errors = append(c.Report.Errors, fmt.Errorf("%d more wait as well; \"scidex-oci gc\" takes the time to commit them", left))
 			return
 		}
 	}
@@ -81,9 +77,9 @@ func (c *collector) commitOutcome(ctx context.Context, key catalog.Key) error {
 		return errors.Join(err, t.Leave())
 	}
 	if run.State != catalog.Lost {
-		c.report.Committed = append(c.report.Committed, key)
+		c.Report.Committed = append(c.Report.Committed, key)
 	}
-	if c.dry {
+	if c.Dry {
 		return t.Leave()
 	}
 	return c.sweepEnded(ctx, t, run)
@@ -93,7 +89,7 @@ func (c *collector) commitOutcome(ctx context.Context, key catalog.Key) error {
 // commit.
 func (c *collector) commitRecord(ctx context.Context, key catalog.Key) (none catalog.Run, err error) {
 	path := pending.Path(c.Host, key)
-	if !c.dry {
+	if !c.Dry {
 		_ = os.Remove(path + record.Unfinished) // of a launcher that was killed
 	}
 	var o pending.Record
@@ -108,10 +104,10 @@ func (c *collector) commitRecord(ctx context.Context, key catalog.Key) (none cat
 		return none, err
 	}
 	defer content.Close()
-	if o.Catalog != c.catalogID {
+	if o.Catalog != c.CatalogID {
 		return none, nil // of another catalog that shares the root
 	}
-	if c.dry {
+	if c.Dry {
 		return o.Run, nil
 	}
 	if !c.Blobs.Shared() { // from before the check of its blobs until they are committed: a gc of another root has the same store

@@ -75,7 +75,7 @@ func (c *collector) remainsOf(run catalog.Run) (left remains, whole bool, err er
 // recoverHeld is recover with the locks of the run and of its ingest directory.
 func (c *collector) recoverHeld(ctx context.Context, t *workspace.StateFile, run catalog.Run, left remains) (judged bool, err error) {
 	place := t.Read(workspace.LocationOf(run))
-	c.known[place.Dir] = true
+	c.Record(place.Dir)
 	dir, err := openUnharvested(place)
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, errors.Join(c.leaveUnharvested(t, place), t.Close())
@@ -83,8 +83,8 @@ func (c *collector) recoverHeld(ctx context.Context, t *workspace.StateFile, run
 	if err != nil {
 		return true, errors.Join(err, t.Close())
 	}
-	if c.dry {
-		c.report.Committed = append(c.report.Committed, run.Key)
+	if c.Dry {
+		c.Report.Committed = append(c.Report.Committed, run.Key)
 		return true, errors.Join(dir.Close(), t.Close())
 	}
 	// Not before: a missing directory may mean that the run has ended since its row was read.
@@ -99,14 +99,14 @@ func (c *collector) recoverHeld(ctx context.Context, t *workspace.StateFile, run
 	if err != nil {
 		return true, errors.Join(err, dir.Close(), t.Close())
 	}
-	c.report.Committed = append(c.report.Committed, run.Key)
+	c.Report.Committed = append(c.Report.Committed, run.Key)
 	return true, errors.Join(dir.Close(), c.sweepEnded(ctx, t, committed))
 }
 
 // leaveUnharvested handles a run without a /work to harvest. Its directory is missing, or was kept by a launcher that could
 // not record so; its exit record would only delay the removal of the ingest directory.
 func (c *collector) leaveUnharvested(t *workspace.StateFile, place workspace.Location) error {
-	if c.dry {
+	if c.Dry {
 		return nil
 	}
 	is, err := workspace.LookInode(place.Dir, place)
@@ -144,10 +144,10 @@ func (c *collector) adopt(left *remains) (err error) {
 // newIngest makes an ingest directory the supervisor may write to.
 func (c *collector) newIngest(id string) (*blob.Ingest, error) {
 	ingest, err := c.Blobs.NewIngest(id)
-	if err != nil || !c.access.Account.Root() {
+	if err != nil || !c.Access.Account.Root() {
 		return ingest, err
 	}
-	return ingest, ingest.Chown(c.access.Account.HostUID(0), c.access.Account.HostGID(0))
+	return ingest, ingest.Chown(c.Access.Account.HostUID(0), c.Access.Account.HostGID(0))
 }
 
 // commitRecovered does the launcher's steps from the harvest to the commit, and returns the row. A hook stays pending.
@@ -157,13 +157,13 @@ func (c *collector) commitRecovered(ctx context.Context, t *workspace.StateFile,
 		return run, err
 	}
 	run.StartedAt, run.FinishedAt = ended.StartedAt, ended.Exit.Finished.UTC()
-	supervisor, err := c.access.Supervisor(ctx)
+	supervisor, err := c.Access.Supervisor(ctx)
 	if err != nil {
 		return run, err
 	}
 	end := commit.End{Row: run, Ended: ended, Place: place, HasWork: true}
 	harvested, failed := c.harvest(ctx, t, place, ended, harvest.Source{
-		Supervisor: supervisor.Session, Dir: dir, Ingest: left.ingest, Root: c.access.Account.Root(),
+		Supervisor: supervisor.Session, Dir: dir, Ingest: left.ingest, Root: c.Access.Account.Root(),
 	})
 	if end.Harvest = harvested; failed != nil { // which is part of the result
 		end.Failure = &judge.Failure{Reason: result.ReasonHarvest, Err: failed}

@@ -3,7 +3,6 @@ package recovery
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"time"
 
@@ -11,6 +10,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/blob"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/runner/pending"
+	"github.com/scidex-ai/scidex-oci/runner/recovery/pass"
 	"github.com/scidex-ai/scidex-oci/runner/recovery/rundir"
 	"github.com/scidex-ai/scidex-oci/runner/workspace"
 )
@@ -38,26 +38,17 @@ func (r Retention) covers(run catalog.Run) bool {
 	return r.Before.IsZero() || ended.Before(r.Before)
 }
 
-// ExpiredRun is a run, or its outputs, that retention removed.
-type ExpiredRun struct {
-	catalog.Key
-	Outputs int64
-	Bytes   int64 // of the outputs; a blob may belong to several runs
-}
-
 // retain applies the policy. A run that could not be removed does not stop the rest.
-func (c *collector) retain(ctx context.Context, host string) error {
+func (c *collector) retain(ctx context.Context) error {
 	rank := 0
-	return c.eachRun(ctx, catalog.Filter{Host: host}, func(run catalog.Run) error {
+	return c.eachRun(ctx, catalog.Filter{Host: c.Hostname}, func(run catalog.Run) error {
 		if workspace.LocationOf(run).State != workspace.StatePath(c.Root, run.Key) {
 			return nil // another root wrote it
 		}
 		if rank++; rank <= c.retention.KeepLast || !c.retention.covers(run) {
 			return nil
 		}
-		if err := c.expire(ctx, run); err != nil {
-			c.report.Errors = append(c.report.Errors, fmt.Errorf("run %s: %w", run.Key, err))
-		}
+		c.Report.FailRun(run.Key, c.expire(ctx, run))
 		return ctx.Err()
 	})
 }
@@ -98,7 +89,7 @@ func forEach(runs []catalog.Run, yield func(catalog.Run) error) error {
 // expire expires one run, with its lock, so that two gcs do not meet in its kept directory. After a kill the rest is found
 // again: the row goes last, and blobs go after all rows.
 func (c *collector) expire(ctx context.Context, run catalog.Run) error {
-	if c.dry {
+	if c.Dry {
 		return c.giveUp(ctx, run)
 	}
 	t, err := workspace.Lock(c.Root, run.Key)
@@ -125,25 +116,25 @@ func (c *collector) giveUp(ctx context.Context, run catalog.Run) error {
 	place := workspace.LocationOf(run)
 	there := workspace.IsInode(place.Dir, place) || workspace.IsInode(workspace.AsidePath(place.Dir, run.Attempt), place)
 	uncommitted := rundir.Kept(run) != "" && (run.State == catalog.Lost || run.State == catalog.Error)
-	foreign := place.Catalog != "" && place.Catalog != c.catalogID
-	if there && uncommitted && !slices.Contains(c.report.Kept, place.Dir) {
-		c.report.Kept = append(c.report.Kept, place.Dir)
+	foreign := place.Catalog != "" && place.Catalog != c.CatalogID
+	if there && uncommitted && !slices.Contains(c.Report.Kept, place.Dir) {
+		c.Report.Kept = append(c.Report.Kept, place.Dir)
 	}
 	if there && !c.retention.OutputsOnly && (uncommitted || foreign) {
 		return nil
 	}
-	expired := ExpiredRun{Key: run.Key, Outputs: run.OutputsTotal}
+	expired := pass.ExpiredRun{Key: run.Key, Outputs: run.OutputsTotal}
 	err := c.Catalog.Outputs(ctx, run.Key, func(e outputs.Entry) bool {
 		if e.Rejected == "" && run.OutputsRemovedAt.IsZero() {
 			expired.Bytes += e.Size
 		}
 		return true
 	})
-	if err == nil && !c.dry {
+	if err == nil && !c.Dry {
 		err = c.drop(ctx, run)
 	}
 	if err == nil {
-		c.report.Expired = append(c.report.Expired, expired)
+		c.Report.Expired = append(c.Report.Expired, expired)
 		c.expired[run.Key] = true
 	}
 	if errors.Is(err, catalog.ErrPinned) || errors.Is(err, catalog.ErrNotFound) {
@@ -173,7 +164,7 @@ func (c *collector) needed(ctx context.Context) (*blob.Digests, error) {
 	if err := pending.Digests(c.Host, note); err != nil {
 		return nil, err
 	}
-	if !c.dry || len(c.expired) == 0 {
+	if !c.Dry || len(c.expired) == 0 {
 		return named, c.Catalog.Digests(ctx, note)
 	}
 	return named, c.eachRun(ctx, catalog.Filter{}, func(run catalog.Run) error {

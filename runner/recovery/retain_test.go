@@ -8,6 +8,7 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/runner/phase"
+	"github.com/scidex-ai/scidex-oci/runner/recovery/pass"
 )
 
 // ledger is a catalog of which only List is asked: the runs of it, the newest first.
@@ -48,7 +49,7 @@ func TestEachRun(t *testing.T) {
 			at := start.Add(-time.Duration(i/tt.together) * time.Millisecond)
 			l.runs = append(l.runs, catalog.Run{Key: catalog.Key{ID: fmt.Sprint(i), Attempt: 1}, CreatedAt: at})
 		}
-		c, next := &collector{Host: &phase.Host{Catalog: l}}, 0
+		c, next := &collector{Pass: &pass.Pass{Host: &phase.Host{Catalog: l}}}, 0
 		err := c.eachRun(t.Context(), catalog.Filter{}, func(run catalog.Run) error {
 			if run.ID != fmt.Sprint(next) {
 				return fmt.Errorf("run %s comes where %d is awaited", run.ID, next)

@@ -31,18 +31,7 @@ func (c *collector) sweepGroup(dir string) error {
 	if _, err := os.Lstat(dir); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	return c.remove(dir, func() error { return cgroup.RemoveDirs([]string{dir}) })
-}
-
-// remove removes something, dry only in the report; failed removals are not reported as such.
-func (c *collector) remove(what string, do func() error) error {
-	if !c.dry {
-		if err := do(); err != nil {
-			return err
-		}
-	}
-	c.report.Removed = append(c.report.Removed, what)
-	return nil
+	return c.Remove(dir, func() error { return cgroup.RemoveDirs([]string{dir}) })
 }
 
 // keepDir makes an uncommitted result readable for the caller, as --keep does.
@@ -50,11 +39,11 @@ func (c *collector) keepDir(ctx context.Context, place workspace.Location) error
 	if is, err := workspace.LookInode(place.Dir, place); err != nil || !is {
 		return err
 	}
-	c.report.Kept = append(c.report.Kept, place.Dir)
-	if c.dry {
+	c.Report.Kept = append(c.Report.Kept, place.Dir)
+	if c.Dry {
 		return nil
 	}
-	if err := c.access.Own(ctx, place); err != nil {
+	if err := c.Access.Own(ctx, place); err != nil {
 		return err
 	}
 	w, err := workspace.OpenWorkdir(place)
@@ -65,7 +54,7 @@ func (c *collector) keepDir(ctx context.Context, place workspace.Location) error
 		return err
 	}
 	defer w.Close()
-	return w.Keep(ctx, c.access.Account, phase.Links(true, true))
+	return w.Keep(ctx, c.Access.Account, phase.Links(true, true))
 }
 
 // sweepDir removes a directory that is the recorded inode; one without a recorded inode (the launcher was killed in between)
@@ -78,17 +67,17 @@ func (c *collector) sweepDir(ctx context.Context, place workspace.Location) erro
 	if err := unix.Lstat(place.Dir, &st); err != nil {
 		return workspace.Ignore(&fs.PathError{Op: "lstat", Path: place.Dir, Err: err}, fs.ErrNotExist)
 	}
-	if place.Ino == 0 && int(st.Uid) == c.access.Account.UID && st.Mode&unix.S_IFMT == unix.S_IFDIR {
+	if place.Ino == 0 && int(st.Uid) == c.Access.Account.UID && st.Mode&unix.S_IFMT == unix.S_IFDIR {
 		return c.removeEmpty(place.Dir)
 	}
 	if is, err := workspace.LookInode(place.Dir, place); err != nil || !is {
 		return err // nil: somebody else's by now
 	}
-	return c.remove(place.Dir, func() error { return c.access.Remove(ctx, place.Dir, place) })
+	return c.Remove(place.Dir, func() error { return c.Access.Remove(ctx, place.Dir, place) })
 }
 
 func (c *collector) removeEmpty(dir string) error {
-	if c.dry {
+	if c.Dry {
 		return nil
 	}
 	// The launcher may have made /work.
@@ -97,7 +86,7 @@ func (c *collector) removeEmpty(dir string) error {
 		return nil
 	}
 	if err == nil {
-		c.report.Removed = append(c.report.Removed, dir)
+		c.Report.Removed = append(c.Report.Removed, dir)
 	}
 	return err
 }

@@ -24,7 +24,6 @@ type tidying struct {
 	*phase.Host
 	uid       int
 	collector *collector
-	host      string
 }
 
 // Tidy does what GC does, by the same code, for killed runs of this root and host that have a state file: it marks them lost
@@ -86,7 +85,7 @@ func stateFiles(root string) (keys []catalog.Key, err error) {
 // run handles one dead run, whose lock it releases.
 func (y *tidying) run(ctx context.Context, t *workspace.StateFile, key catalog.Key) error {
 	c := y.collector
-	if place := t.Read(workspace.Location{}); place.Catalog != "" && place.Catalog != c.catalogID {
+	if place := t.Read(workspace.Location{}); place.Catalog != "" && place.Catalog != c.CatalogID {
 		return t.Close() // a run of another catalog that shares the root
 	}
 	run, err := c.Catalog.Get(ctx, key)
@@ -94,7 +93,7 @@ func (y *tidying) run(ctx context.Context, t *workspace.StateFile, key catalog.K
 		return errors.Join(err, t.Close()) // CommitOutcomes has logged the reason
 	}
 	open := err == nil && !run.State.Final()
-	if open && (run.Host != y.host || c.elsewhere(run)) {
+	if open && (run.Host != c.Hostname || c.elsewhere(run)) {
 		return t.Close()
 	}
 	if open {
@@ -124,10 +123,7 @@ func (y *tidying) ready(ctx context.Context) (err error) {
 	if y.collector != nil {
 		return nil
 	}
-	if y.host, err = os.Hostname(); err != nil {
-		return err
-	}
-	y.collector, err = newCollector(ctx, y.Host)
+	y.collector, err = newCollector(ctx, y.Host, false)
 	return err
 }
 
@@ -140,17 +136,17 @@ func (y *tidying) close(ctx context.Context) {
 	if ctx.Err() == nil {
 		c.sweepViews(ctx)
 	}
-	c.access.Close()
-	for _, key := range c.report.Lost {
+	c.Close()
+	for _, key := range c.Report.Lost {
 		y.Log.Info("a killed run is marked lost", "run", key.String())
 	}
-	for _, key := range c.report.PostProcess {
+	for _, key := range c.Report.PostProcess {
 		y.Log.Warn("a post-process command was killed with its scidex-oci; scidex-oci post-process repeats it", "run", key.String())
 	}
-	for _, dir := range c.report.Kept {
+	for _, dir := range c.Report.Kept {
 		y.Log.Warn("a directory is kept: it holds the only copy of what its run wrote", "dir", dir)
 	}
-	for _, err := range c.report.Errors {
+	for _, err := range c.Report.Errors {
 		y.warn(err)
 	}
 }

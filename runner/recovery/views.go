@@ -8,9 +8,7 @@ import (
 
 // sweepViews removes killed launchers' copies for hooks.
 func (c *collector) sweepViews(ctx context.Context) {
-	removed, err := deliver.SweepViews(ctx, c.Root, c.dry)
-	c.report.Removed = append(c.report.Removed, removed...)
-	if err != nil {
-		c.report.Errors = append(c.report.Errors, err)
-	}
+	removed, err := deliver.SweepViews(ctx, c.Root, c.Dry)
+	c.Report.Removed = append(c.Report.Removed, removed...)
+	c.Report.Fail(err)
 }
