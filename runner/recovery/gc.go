@@ -2,23 +2,19 @@ package recovery
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"time"
 
-	"github.com/scidex-ai/scidex-oci/outputs"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
-	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/outputs/store"
 	"github.com/scidex-ai/scidex-oci/runner/pending"
 	"github.com/scidex-ai/scidex-oci/runner/phase"
+	"github.com/scidex-ai/scidex-oci/runner/recovery/killed"
 	"github.com/scidex-ai/scidex-oci/runner/recovery/pass"
-	"github.com/scidex-ai/scidex-oci/runner/recovery/rundir"
 	"github.com/scidex-ai/scidex-oci/runner/workspace"
 )
 
@@ -81,7 +77,7 @@ func (c *collector) settle(ctx context.Context) error {
 	c.sweepIngests(func(name string) bool { return c.resumable(ctx, name) }) // first, so that a kept directory shares no file
 	for _, run := range runs {
 		c.Record(workspace.LocationOf(run).Dir)
-		c.Report.FailRun(run.Key, c.reap(ctx, run))
+		c.Report.FailRun(run.Key, killed.MarkLost(ctx, c.Pass, run))
 	}
 	return nil
 }
@@ -123,83 +119,6 @@ func (c *collector) sweepIngests(spare func(name string) bool) {
 	c.Report.Fail(err)
 }
 
-// elsewhere reports whether a run is of another root, whose lock says whether it is alive.
-func (c *collector) elsewhere(run catalog.Run) bool {
-	recorded := workspace.LocationOf(run).State
-	return recorded != "" && recorded != workspace.StatePath(c.Root, run.Key)
-}
-
-// ofNamesake reports whether a run is of another machine with the same name and root path, as two named "localhost" may be.
-// A container may get a new machine-id at each start; then the root that it kept has the run's state file.
-func (c *collector) ofNamesake(run catalog.Run) (bool, error) {
-	theirs, ours := workspace.LocationOf(run).Machine, workspace.MachineID()
-	if theirs == "" || ours == "" || theirs == ours {
-		return false, nil
-	}
-	_, err := os.Lstat(workspace.StatePath(c.Root, run.Key))
-	return errors.Is(err, fs.ErrNotExist), workspace.Ignore(err, fs.ErrNotExist)
-}
-
-// reap ends the record of a run whose launcher is dead and removes what it left.
-func (c *collector) reap(ctx context.Context, run catalog.Run) error {
-	if c.elsewhere(run) {
-		return nil
-	}
-	namesake, err := c.ofNamesake(run)
-	if err != nil || namesake {
-		return err
-	}
-	t, err := workspace.Lock(c.Root, run.Key)
-	if errors.Is(err, workspace.ErrLocked) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	// It may have ended between the listing and the lock; its state file is then swept separately.
-	if run, err = c.Catalog.Get(ctx, run.Key); err != nil || run.State.Final() {
-		return errors.Join(err, t.Leave())
-	}
-	return c.reapHeld(ctx, t, run)
-}
-
-// reapHeld is reap with the lock of the run, which it releases.
-func (c *collector) reapHeld(ctx context.Context, t *workspace.StateFile, run catalog.Run) (err error) {
-	place := t.Read(workspace.LocationOf(run))
-	c.Record(place.Dir)
-	if pending.Exists(c.Host, run.Key) {
-		return t.Close() // commitOutcome has logged the reason
-	}
-	if c.Dry {
-		c.Report.Lost = append(c.Report.Lost, run.Key)
-		return errors.Join(c.sweep(ctx, place), t.Close())
-	}
-	// Removing comes first: a gc that dies in between finds the run again.
-	if err := c.sweep(ctx, place); err != nil {
-		return errors.Join(err, t.Close())
-	}
-	run.State, run.Reason, run.ExitCode = catalog.Lost, string(result.ReasonSupervisorLost), result.ExitError
-	run.Message = "scidex-oci was killed while the analysis ran"
-	if place.Ended {
-		run.Message = "scidex-oci was killed before the result was committed; what the analysis wrote is in " + place.Dir
-		if place.Promised {
-			run.Message = "the result could be neither committed nor kept for later; what the analysis wrote is in " + place.Dir
-		}
-		if run.Report, err = json.Marshal(result.Report{Kept: place.Dir}); err != nil {
-			return errors.Join(err, t.Close())
-		}
-	}
-	run.FinishedAt = time.Now().UTC()
-	if run.Place, err = json.Marshal(place); err != nil { // the intent row does not have the inode
-		return errors.Join(err, t.Close())
-	}
-	if err := c.Catalog.Commit(ctx, run, func() (outputs.Entry, error) { return outputs.Entry{}, io.EOF }); err != nil {
-		return errors.Join(err, t.Close())
-	}
-	c.Report.Lost = append(c.Report.Lost, run.Key)
-	return t.Remove()
-}
-
 // sweepStates removes what state files of ended runs still name: runs whose cleaning failed.
 func (c *collector) sweepStates(ctx context.Context) {
 	entries, err := os.ReadDir(filepath.Join(c.Root, "runs"))
@@ -223,46 +142,11 @@ func (c *collector) sweepState(ctx context.Context, key catalog.Key) error {
 	}
 	run, err := c.Catalog.Get(ctx, key)
 	if err != nil && !errors.Is(err, catalog.ErrNotFound) || err == nil && !run.State.Final() {
-		return errors.Join(err, t.Close()) // reap has reported the error
+		return errors.Join(err, t.Close()) // killed.MarkLost has reported the error
 	}
 	if pending.Exists(c.Host, key) {
 		c.Record(t.Read(workspace.LocationOf(run)).Dir)
 		return t.Leave()
 	}
-	return c.sweepEnded(ctx, t, run)
-}
-
-// sweepEnded removes what an ended run left, or keeps its directory if requested, and releases its lock.
-func (c *collector) sweepEnded(ctx context.Context, t *workspace.StateFile, run catalog.Run) error {
-	place := t.Read(workspace.LocationOf(run))
-	c.Record(place.Dir)
-	if place.Catalog != "" && place.Catalog != c.CatalogID {
-		return t.Close() // a run of another catalog that shares the root
-	}
-	// A committed run's directory is no result any more, unless it was to be kept; that of a run taken for lost, whose
-	// launcher could not commit any more, is the only copy, and so is that of a run whose row the catalog has lost (rm
-	// removes the directory before the row). One that another worker has run since is not.
-	kept := rundir.Kept(run) == place.Dir && place.Dir != ""
-	again, err := c.superseded(ctx, run)
-	if err != nil {
-		return errors.Join(err, t.Close())
-	}
-	if res, err := result.New(run); err == nil && res.PostProcess != nil && res.PostProcess.ExitCode == nil {
-		c.Report.PostProcess = append(c.Report.PostProcess, run.Key)
-	}
-	place.Ended = kept || place.Ended && !again && (run.State == catalog.Lost || run.ID == "")
-	if err := c.sweep(ctx, place); err != nil || c.Dry {
-		return errors.Join(err, t.Close())
-	}
-	return t.Remove()
-}
-
-// superseded reports whether a run was taken for lost and the queue has given its analysis to another worker. Its later
-// results are of no use, as its worker would have found, had it lived.
-func (c *collector) superseded(ctx context.Context, run catalog.Run) (bool, error) {
-	if run.State != catalog.Lost || rundir.Kept(run) != "" {
-		return false, nil
-	}
-	last, err := c.Catalog.Get(ctx, catalog.Key{ID: run.ID})
-	return last.Attempt > run.Attempt, workspace.Ignore(err, catalog.ErrNotFound)
+	return killed.CleanEnded(ctx, c.Pass, t, run)
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/commit"
 	"github.com/scidex-ai/scidex-oci/runner/pending"
 	"github.com/scidex-ai/scidex-oci/runner/phase"
+	"github.com/scidex-ai/scidex-oci/runner/recovery/killed"
 	"github.com/scidex-ai/scidex-oci/runner/workspace"
 )
 
@@ -82,7 +83,7 @@ func (c *collector) commitOutcome(ctx context.Context, key catalog.Key) error {
 	if c.Dry {
 		return t.Leave()
 	}
-	return c.sweepEnded(ctx, t, run)
+	return killed.CleanEnded(ctx, c.Pass, t, run)
 }
 
 // commitRecord returns the run that was committed, or a superseded lost one; one without an id where there was nothing to
@@ -125,7 +126,7 @@ func (c *collector) commitRecord(ctx context.Context, key catalog.Key) (none cat
 	err = c.Catalog.Commit(ctx, o.Run, func() (outputs.Entry, error) { started(); return content.Next() })
 	if errors.Is(err, catalog.ErrEnded) {
 		run, lost := c.Catalog.Get(context.WithoutCancel(ctx), key)
-		again, failed := c.superseded(context.WithoutCancel(ctx), run)
+		again, failed := killed.Superseded(context.WithoutCancel(ctx), c.Catalog, run)
 		if lost = errors.Join(lost, failed); lost != nil {
 			return none, lost
 		}

@@ -21,6 +21,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/pending"
 	"github.com/scidex-ai/scidex-oci/runner/phase"
 	"github.com/scidex-ai/scidex-oci/runner/plan"
+	"github.com/scidex-ai/scidex-oci/runner/recovery/killed"
 	"github.com/scidex-ai/scidex-oci/runner/workspace"
 )
 
@@ -35,7 +36,7 @@ type remains struct {
 }
 
 // recover harvests and commits a run whose launcher was killed after the analysis had ended. It returns false, and does
-// nothing, where the working directory may be incomplete: then reap judges.
+// nothing, where the working directory may be incomplete: then killed.MarkLost judges.
 func (c *collector) recover(ctx context.Context, run catalog.Run) (judged bool, err error) {
 	left, whole, err := c.remainsOf(run)
 	if !whole {
@@ -100,7 +101,7 @@ func (c *collector) recoverHeld(ctx context.Context, t *workspace.StateFile, run
 		return true, errors.Join(err, dir.Close(), t.Close())
 	}
 	c.Report.Committed = append(c.Report.Committed, run.Key)
-	return true, errors.Join(dir.Close(), c.sweepEnded(ctx, t, committed))
+	return true, errors.Join(dir.Close(), killed.CleanEnded(ctx, c.Pass, t, committed))
 }
 
 // leaveUnharvested handles a run without a /work to harvest. Its directory is missing, or was kept by a launcher that could

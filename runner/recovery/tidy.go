@@ -12,6 +12,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/runner/pending"
 	"github.com/scidex-ai/scidex-oci/runner/phase"
+	"github.com/scidex-ai/scidex-oci/runner/recovery/killed"
 	"github.com/scidex-ai/scidex-oci/runner/workspace"
 )
 
@@ -93,7 +94,7 @@ func (y *tidying) run(ctx context.Context, t *workspace.StateFile, key catalog.K
 		return errors.Join(err, t.Close()) // CommitOutcomes has logged the reason
 	}
 	open := err == nil && !run.State.Final()
-	if open && (run.Host != c.Hostname || c.elsewhere(run)) {
+	if open && (run.Host != c.Hostname || killed.OfAnotherRoot(c.Root, run)) {
 		return t.Close()
 	}
 	if open {
@@ -110,9 +111,9 @@ func (y *tidying) run(ctx context.Context, t *workspace.StateFile, key catalog.K
 		return !ok || id != key.ID || c.resumable(ctx, name)
 	})
 	if open {
-		return c.reapHeld(ctx, t, run)
+		return killed.MarkLostLocked(ctx, c.Pass, t, run)
 	}
-	return c.sweepEnded(ctx, t, run)
+	return killed.CleanEnded(ctx, c.Pass, t, run)
 }
 
 // errToHarvest is why a run with a result is left to GC.

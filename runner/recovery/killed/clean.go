@@ -1,4 +1,4 @@
-package recovery
+package killed
 
 import (
 	"context"
@@ -11,39 +11,40 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/runner/cgroup"
 	"github.com/scidex-ai/scidex-oci/runner/phase"
+	"github.com/scidex-ai/scidex-oci/runner/recovery/pass"
 	"github.com/scidex-ai/scidex-oci/runner/workspace"
 )
 
-// sweep removes the control group and the directory of a location. A directory with an uncommitted result stays.
-func (c *collector) sweep(ctx context.Context, place workspace.Location) error {
+// clean removes the control group and the directory of a location. A directory with an uncommitted result stays.
+func clean(ctx context.Context, p *pass.Pass, place workspace.Location) error {
 	for _, group := range place.Groups {
-		if err := c.sweepGroup(group); err != nil {
+		if err := removeGroup(p, group); err != nil {
 			return err
 		}
 	}
 	if place.Ended {
-		return c.keepDir(ctx, place)
+		return keepDir(ctx, p, place)
 	}
-	return c.sweepDir(ctx, place)
+	return removeDir(ctx, p, place)
 }
 
-func (c *collector) sweepGroup(dir string) error {
+func removeGroup(p *pass.Pass, dir string) error {
 	if _, err := os.Lstat(dir); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	return c.Remove(dir, func() error { return cgroup.RemoveDirs([]string{dir}) })
+	return p.Remove(dir, func() error { return cgroup.RemoveDirs([]string{dir}) })
 }
 
 // keepDir makes an uncommitted result readable for the caller, as --keep does.
-func (c *collector) keepDir(ctx context.Context, place workspace.Location) error {
+func keepDir(ctx context.Context, p *pass.Pass, place workspace.Location) error {
 	if is, err := workspace.LookInode(place.Dir, place); err != nil || !is {
 		return err
 	}
-	c.Report.Kept = append(c.Report.Kept, place.Dir)
-	if c.Dry {
+	p.Report.Kept = append(p.Report.Kept, place.Dir)
+	if p.Dry {
 		return nil
 	}
-	if err := c.Access.Own(ctx, place); err != nil {
+	if err := p.Access.Own(ctx, place); err != nil {
 		return err
 	}
 	w, err := workspace.OpenWorkdir(place)
@@ -54,12 +55,12 @@ func (c *collector) keepDir(ctx context.Context, place workspace.Location) error
 		return err
 	}
 	defer w.Close()
-	return w.Keep(ctx, c.Access.Account, phase.Links(true, true))
+	return w.Keep(ctx, p.Access.Account, phase.Links(true, true))
 }
 
-// sweepDir removes a directory that is the recorded inode; one without a recorded inode (the launcher was killed in between)
+// removeDir removes a directory that is the recorded inode; one without a recorded inode (the launcher was killed in between)
 // only if it is empty and the user's own.
-func (c *collector) sweepDir(ctx context.Context, place workspace.Location) error {
+func removeDir(ctx context.Context, p *pass.Pass, place workspace.Location) error {
 	var st unix.Stat_t
 	if place.Dir == "" {
 		return nil
@@ -67,17 +68,17 @@ func (c *collector) sweepDir(ctx context.Context, place workspace.Location) erro
 	if err := unix.Lstat(place.Dir, &st); err != nil {
 		return workspace.Ignore(&fs.PathError{Op: "lstat", Path: place.Dir, Err: err}, fs.ErrNotExist)
 	}
-	if place.Ino == 0 && int(st.Uid) == c.Access.Account.UID && st.Mode&unix.S_IFMT == unix.S_IFDIR {
-		return c.removeEmpty(place.Dir)
+	if place.Ino == 0 && int(st.Uid) == p.Access.Account.UID && st.Mode&unix.S_IFMT == unix.S_IFDIR {
+		return removeEmpty(p, place.Dir)
 	}
 	if is, err := workspace.LookInode(place.Dir, place); err != nil || !is {
 		return err // nil: somebody else's by now
 	}
-	return c.Remove(place.Dir, func() error { return c.Access.Remove(ctx, place.Dir, place) })
+	return p.Remove(place.Dir, func() error { return p.Access.Remove(ctx, place.Dir, place) })
 }
 
-func (c *collector) removeEmpty(dir string) error {
-	if c.Dry {
+func removeEmpty(p *pass.Pass, dir string) error {
+	if p.Dry {
 		return nil
 	}
 	// The launcher may have made /work.
@@ -86,7 +87,7 @@ func (c *collector) removeEmpty(dir string) error {
 		return nil
 	}
 	if err == nil {
-		c.Report.Removed = append(c.Report.Removed, dir)
+		p.Report.Removed = append(p.Report.Removed, dir)
 	}
 	return err
 }
