@@ -7,13 +7,13 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"time"
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/store"
 	"github.com/scidex-ai/scidex-oci/runner/pending"
 	"github.com/scidex-ai/scidex-oci/runner/phase"
 	"github.com/scidex-ai/scidex-oci/runner/recovery/killed"
+	"github.com/scidex-ai/scidex-oci/runner/recovery/outcomes"
 	"github.com/scidex-ai/scidex-oci/runner/recovery/pass"
 	"github.com/scidex-ai/scidex-oci/runner/workspace"
 )
@@ -25,7 +25,6 @@ type GCReport = pass.Report
 type collector struct {
 	*pass.Pass
 	retention Retention
-	hurried   time.Time            // deadline of uploads, and whether to bound the wait for the catalog; zero: neither
 	expired   map[catalog.Key]bool // removed by retention, or would be
 }
 
@@ -64,7 +63,7 @@ func GC(ctx context.Context, host *phase.Host, dryRun bool, retention Retention)
 
 // settle settles the runs of this host whose launcher is dead: ended ones are committed, the rest marked lost.
 func (c *collector) settle(ctx context.Context) error {
-	c.commitOutcomes(ctx)
+	outcomes.Commit(ctx, c.Pass)
 	runs, err := c.Catalog.List(ctx, catalog.Filter{States: []catalog.State{catalog.Running, catalog.Queued}, Host: c.Hostname})
 	if err != nil {
 		return err
