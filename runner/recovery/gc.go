@@ -12,30 +12,33 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/store"
 	"github.com/scidex-ai/scidex-oci/runner/pending"
 	"github.com/scidex-ai/scidex-oci/runner/phase"
+	"github.com/scidex-ai/scidex-oci/runner/recovery/blobs"
 	"github.com/scidex-ai/scidex-oci/runner/recovery/killed"
 	"github.com/scidex-ai/scidex-oci/runner/recovery/outcomes"
 	"github.com/scidex-ai/scidex-oci/runner/recovery/pass"
+	"github.com/scidex-ai/scidex-oci/runner/recovery/retention"
 	"github.com/scidex-ai/scidex-oci/runner/workspace"
 )
 
 // GCReport is what gc did or, dry, would do.
 type GCReport = pass.Report
 
+// Retention says which runs gc expires.
+type Retention = retention.Policy
+
 // collector is one gc.
 type collector struct {
 	*pass.Pass
-	retention Retention
-	expired   map[catalog.Key]bool // removed by retention, or would be
 }
 
 // GC removes what killed runs of this root and user left. It touches only what a run of this catalog or a state file of this
 // root records, by device and inode, and nothing of a live run. A committed result stays unless retention expires it; a
 // caller who may not delete is refused before anything is touched.
-func GC(ctx context.Context, host *phase.Host, dryRun bool, retention Retention) (GCReport, error) {
+func GC(ctx context.Context, host *phase.Host, dryRun bool, policy Retention) (GCReport, error) {
 	if err := store.Bind(ctx, host.Catalog, host.Blobs); err != nil {
 		return GCReport{}, err
 	}
-	if retention.Asked() {
+	if policy.Asked() {
 		if err := mayDelete(ctx, host.Catalog); err != nil {
 			return GCReport{}, err
 		}
@@ -45,19 +48,17 @@ func GC(ctx context.Context, host *phase.Host, dryRun bool, retention Retention)
 		return GCReport{}, err
 	}
 	defer c.Close()
-	c.retention = retention
 	if err := c.settle(ctx); err != nil {
 		return c.Report, err
 	}
 	c.sweepStates(ctx)
-	if retention.Asked() {
-		if err := c.retain(ctx); err != nil {
-			return c.Report, err
-		}
+	expired, err := retention.Apply(ctx, c.Pass, policy)
+	if err != nil {
+		return c.Report, err
 	}
 	c.findForeign(ctx)
 	c.sweepViews(ctx)
-	c.Report.Fail(c.sweepBlobs(ctx))
+	c.Report.Fail(blobs.Sweep(ctx, c.Pass, expired))
 	return c.Report, nil
 }
 
@@ -104,7 +105,7 @@ func newCollector(ctx context.Context, host *phase.Host, dry bool) (*collector, 
 	if err != nil {
 		return nil, err
 	}
-	return &collector{Pass: p, expired: map[catalog.Key]bool{}}, nil
+	return &collector{p}, nil
 }
 
 // sweepIngests removes the ingest directories of dead launchers, except those that spare names.
