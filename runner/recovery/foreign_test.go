@@ -37,13 +37,13 @@ func TestFindForeignBesideAnEnd(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	c := &collector{Pass: &pass.Pass{
+	p := &pass.Pass{
 		Host:   &phase.Host{Catalog: departing{tmp: tmp}, Tmp: tmp},
 		Access: rundir.For(sandbox.Account{UID: os.Getuid()}),
-	}}
-	c.findForeign(t.Context())
+	}
+	findForeign(t.Context(), p)
 	want := []string{filepath.Join(tmp, lockdir.RunPrefix+"other")}
-	if !slices.Equal(c.Report.Foreign, want) || len(c.Report.Errors) > 0 {
-		t.Errorf("foreign are %v, want %v; errors %v", c.Report.Foreign, want, c.Report.Errors)
+	if !slices.Equal(p.Report.Foreign, want) || len(p.Report.Errors) > 0 {
+		t.Errorf("foreign are %v, want %v; errors %v", p.Report.Foreign, want, p.Report.Errors)
 	}
 }

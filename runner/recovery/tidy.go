@@ -10,9 +10,8 @@ import (
 	"time"
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
-	"github.com/scidex-ai/scidex-oci/runner/pending"
 	"github.com/scidex-ai/scidex-oci/runner/phase"
-	"github.com/scidex-ai/scidex-oci/runner/recovery/killed"
+	"github.com/scidex-ai/scidex-oci/runner/recovery/pass"
 	"github.com/scidex-ai/scidex-oci/runner/workspace"
 )
 
@@ -20,11 +19,11 @@ import (
 // hundred thousand files; the next command continues a removal that was cut short.
 const tidyTime = 5 * time.Second
 
-// tidying is one Tidy. Its collector is made for the first dead run.
+// tidying is one Tidy. Its pass is made for the first dead run.
 type tidying struct {
 	*phase.Host
-	uid       int
-	collector *collector
+	uid  int
+	pass *pass.Pass // nil before
 }
 
 // Tidy does what GC does, by the same code, for killed runs of this root and host that have a state file: it marks them lost
@@ -49,7 +48,7 @@ func Tidy(ctx context.Context, host *phase.Host) {
 		if err != nil {
 			y.warn(fmt.Errorf("run %s: %w", key, err))
 		}
-		if err != nil && (ctx.Err() != nil || y.collector == nil) {
+		if err != nil && (ctx.Err() != nil || y.pass == nil) {
 			return // it would fail for others, too
 		}
 	}
@@ -64,7 +63,43 @@ func (y *tidying) look(ctx context.Context, key catalog.Key) error {
 	if err := y.ready(ctx); err != nil {
 		return errors.Join(err, t.Close())
 	}
-	return y.run(ctx, t, key)
+	return tidyRun(ctx, y.pass, t, key)
+}
+
+// ready makes the pass.
+func (y *tidying) ready(ctx context.Context) (err error) {
+	if y.pass == nil {
+		y.pass, err = pass.New(ctx, y.Host, false)
+	}
+	return err
+}
+
+// close logs what was found.
+func (y *tidying) close(ctx context.Context) {
+	p := y.pass
+	if p == nil {
+		return
+	}
+	if ctx.Err() == nil {
+		sweepViews(ctx, p)
+	}
+	p.Close()
+	for _, key := range p.Report.Lost {
+		y.Log.Info("a killed run is marked lost", "run", key.String())
+	}
+	for _, key := range p.Report.PostProcess {
+		y.Log.Warn("a post-process command was killed with its scidex-oci; scidex-oci post-process repeats it", "run", key.String())
+	}
+	for _, dir := range p.Report.Kept {
+		y.Log.Warn("a directory is kept: it holds the only copy of what its run wrote", "dir", dir)
+	}
+	for _, err := range p.Report.Errors {
+		y.warn(err)
+	}
+}
+
+func (y *tidying) warn(err error) {
+	y.Log.Warn("left to scidex-oci gc", "error", err)
 }
 
 // stateFiles lists the runs that have a state file, live or dead.
@@ -81,77 +116,4 @@ func stateFiles(root string) (keys []catalog.Key, err error) {
 		}
 	}
 	return keys, err
-}
-
-// run handles one dead run, whose lock it releases.
-func (y *tidying) run(ctx context.Context, t *workspace.StateFile, key catalog.Key) error {
-	c := y.collector
-	if place := t.Read(workspace.Location{}); place.Catalog != "" && place.Catalog != c.CatalogID {
-		return t.Close() // a run of another catalog that shares the root
-	}
-	run, err := c.Catalog.Get(ctx, key)
-	if err != nil && !errors.Is(err, catalog.ErrNotFound) || pending.Exists(c.Host, key) {
-		return errors.Join(err, t.Close()) // CommitOutcomes has logged the reason
-	}
-	open := err == nil && !run.State.Final()
-	if open && (run.Host != c.Hostname || killed.OfAnotherRoot(c.Root, run)) {
-		return t.Close()
-	}
-	if open {
-		_, whole, err := c.remainsOf(run)
-		if whole {
-			err = errToHarvest
-		}
-		if err != nil {
-			return errors.Join(err, t.Close())
-		}
-	}
-	c.sweepIngests(func(name string) bool { // first, as GC does
-		id, ok := idOfIngest(name)
-		return !ok || id != key.ID || c.resumable(ctx, name)
-	})
-	if open {
-		return killed.MarkLostLocked(ctx, c.Pass, t, run)
-	}
-	return killed.CleanEnded(ctx, c.Pass, t, run)
-}
-
-// errToHarvest is why a run with a result is left to GC.
-var errToHarvest = errors.New("its analysis had ended, and what it wrote has to be harvested")
-
-// ready makes the collector.
-func (y *tidying) ready(ctx context.Context) (err error) {
-	if y.collector != nil {
-		return nil
-	}
-	y.collector, err = newCollector(ctx, y.Host, false)
-	return err
-}
-
-// close logs what was found.
-func (y *tidying) close(ctx context.Context) {
-	c := y.collector
-	if c == nil {
-		return
-	}
-	if ctx.Err() == nil {
-		c.sweepViews(ctx)
-	}
-	c.Close()
-	for _, key := range c.Report.Lost {
-		y.Log.Info("a killed run is marked lost", "run", key.String())
-	}
-	for _, key := range c.Report.PostProcess {
-		y.Log.Warn("a post-process command was killed with its scidex-oci; scidex-oci post-process repeats it", "run", key.String())
-	}
-	for _, dir := range c.Report.Kept {
-		y.Log.Warn("a directory is kept: it holds the only copy of what its run wrote", "dir", dir)
-	}
-	for _, err := range c.Report.Errors {
-		y.warn(err)
-	}
-}
-
-func (y *tidying) warn(err error) {
-	y.Log.Warn("left to scidex-oci gc", "error", err)
 }
