@@ -9,9 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/opencontainers/runtime-spec/specs-go"
-	"golang.org/x/sys/unix"
-
 	"github.com/scidex-ai/scidex-oci/runner/filter"
 	"github.com/scidex-ai/scidex-oci/runner/host/inode"
 	"github.com/scidex-ai/scidex-oci/runner/sandbox"
@@ -133,7 +130,7 @@ func (p *Plan) placement(init string) spec.Placement {
 		Root:        "/",
 		Work:        "/work",
 		UIDMappings: p.mappings(), GIDMappings: p.mappings(),
-		UID: p.UID(), GID: p.UID(),
+		UID: p.uid(), GID: p.uid(),
 		Init: []string{"/dev/scidex-init"}, InitSource: init,
 		Command: p.Command,
 		Secrets: p.secrets,
@@ -151,45 +148,6 @@ func (p *Plan) placement(init string) spec.Placement {
 		place.Binds = append(place.Binds, spec.Bind{Source: b.Source, Destination: b.Destination})
 	}
 	return place
-}
-
-// mappings maps the container's user namespace onto the outer: its root and the analysis.
-func (p *Plan) mappings() []specs.LinuxIDMapping {
-	if p.single() {
-		return []specs.LinuxIDMapping{{ContainerID: 0, HostID: 0, Size: 1}}
-	}
-	return []specs.LinuxIDMapping{
-		{ContainerID: 0, HostID: uint32(p.slot.Container), Size: 1},
-		{ContainerID: p.UID(), HostID: uint32(p.slot.Analysis), Size: 1},
-	}
-}
-
-// noFile is the RLIMIT_NOFILE of the analysis, 0 for the default.
-func (p *Plan) noFile() uint64 {
-	var limit unix.Rlimit
-	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &limit); err != nil {
-		return 0
-	}
-	return filesFor(limit.Max, p.Analysis.IDs == spec.IDsSelf)
-}
-
-// filesFor returns the highest RLIMIT_NOFILE to give below the caller's hard limit, 0 where that is enough for the default:
-// only the host's root can raise a hard limit (getrlimit(2)).
-//
-// With a single id the account's descriptors in flight in sockets count together, and each sender compares them with its own
-// limit (unix(7), ETOOMANYREFS). So that analyses cannot take them from the account's launchers, which have the hard limit,
-// they get at most half of it; and not many where the caller has many, since through descriptors they reach the account's
-// shared epoll watches and pipes.
-func filesFor(hard uint64, single bool) uint64 {
-	const enough, few = 65536, 4096
-	switch {
-	case single:
-		return min(few, hard/2)
-	case hard >= enough:
-		return 0
-	default:
-		return hard
-	}
 }
 
 // FixOOMScore writes the score once more as the host's root, which makes it the minimum that the process can set
