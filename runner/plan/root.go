@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 
 	"golang.org/x/sys/unix"
@@ -16,7 +15,6 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/observe/trace"
 	"github.com/scidex-ai/scidex-oci/runner/phase"
 	"github.com/scidex-ai/scidex-oci/runner/request"
-	"github.com/scidex-ai/scidex-oci/runner/sandbox"
 	"github.com/scidex-ai/scidex-oci/runner/workspace"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
@@ -94,20 +92,6 @@ func (b *Base) open() (err error) {
 		return errors.Join(err, b.File.Close())
 	}
 	b.Bind.Directory, b.Bind.Dev, b.Bind.Ino = true, st.Dev, st.Ino
-	return nil
-}
-
-// hold lets the supervisor keep an image's root in use: it may outlive this process for a moment, and the root must not be
-// removed under its analysis.
-func (p *Plan) hold(job *sandbox.Job, files *jobFiles) error {
-	if p.Base == nil || p.Base.Image == nil {
-		return nil
-	}
-	fd, err := unix.FcntlInt(p.Base.Image.Hold().Fd(), unix.F_DUPFD_CLOEXEC, 0)
-	if err != nil {
-		return err
-	}
-	job.Hold = files.add(os.NewFile(uintptr(fd), p.Base.Bind.Source))
 	return nil
 }
 
