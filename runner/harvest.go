@@ -27,7 +27,7 @@ func (r *run) harvest(ctx context.Context, end commit.End) commit.End {
 		return end
 	}
 	end.Harvest = harvest.Run(ctx, harvest.Source{
-		Supervisor: r.space.Supervisor, Dir: r.space.Dir, Ingest: r.space.Ingest, Root: r.space.Account.Root(),
+		Supervisor: r.space.Supervisor, Ingest: r.space.Ingest, Root: r.space.Account.Root(),
 	}, end.Ended)
 	if h := end.Harvest; h.Failure == nil {
 		r.task.Observer.Harvested(h.Outputs, h.Rejected, h.Bytes)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/scidex-ai/scidex-oci/outputs/result"
+	"github.com/scidex-ai/scidex-oci/rootfs"
 	"github.com/scidex-ai/scidex-oci/runner/host/inode"
 	"github.com/scidex-ai/scidex-oci/runner/inputs"
 	"github.com/scidex-ai/scidex-oci/runner/inputs/fingerprint"
@@ -56,7 +57,7 @@ func (d *Digests) Start(ctx context.Context) *Digests {
 			d.inputs = append(d.inputs, d.digest(ctx, in))
 		}
 		if d.plan.Base == nil && d.Mode == spec.DigestFull {
-			d.inputs = append(d.inputs, d.Programs(ctx, d.plan))
+			d.inputs = append(d.inputs, d.Programs(ctx, d.plan.Tree))
 		}
 	}()
 	return d
@@ -120,11 +121,11 @@ func withoutDigest(in *result.Input, err error) {
 	in.Digested, in.SHA256, in.Files, in.Bytes, in.Message = result.NoDigest, nil, 0, 0, result.Sentence(err)
 }
 
-// Programs lists the host's programs and libraries.
-func (d *Digests) Programs(ctx context.Context, p *plan.Plan) result.Input {
+// Programs lists the programs and libraries of a root filesystem that is the host's.
+func (d *Digests) Programs(ctx context.Context, tree rootfs.Tree) result.Input {
 	told := result.Input{Flag: "--rootfs", Source: spec.RootfsHost, Destination: "/", Digested: string(fingerprint.Listing)}
 	all := sha256.New()
-	for _, b := range p.Tree.Binds {
+	for _, b := range tree.Binds {
 		listed, err := d.list(ctx, b.Source)
 		if err != nil {
 			withoutDigest(&told, fmt.Errorf("%s: %w", b.Source, err))
@@ -134,7 +135,7 @@ func (d *Digests) Programs(ctx context.Context, p *plan.Plan) result.Input {
 		told.Files, told.Bytes = told.Files+listed.Files, told.Bytes+listed.Bytes
 		told.Changed = told.Changed || listed.Newest.After(d.Since)
 	}
-	for _, file := range p.Tree.Files {
+	for _, file := range tree.Files {
 		fmt.Fprintf(all, "%q %x\n", file.Path, sha256.Sum256(file.Data))
 	}
 	digest := hex.EncodeToString(all.Sum(nil))

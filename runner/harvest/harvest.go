@@ -23,12 +23,14 @@ import (
 // Source is where a harvest reads, and where it publishes.
 type Source struct {
 	Supervisor *sandbox.Session
-	Dir        *workspace.Workdir
 	Ingest     *blob.Ingest
-	// Resumed says that another process ran the analysis: its supervisor, with what it knew, is dead.
-	Resumed bool
-	Root    bool // the caller is the host's root
+	// Dir is the run's directory where another process ran the analysis: its supervisor, with what it knew, is dead. Nil
+	// where Supervisor has the run.
+	Dir  *os.File
+	Root bool // the caller is the host's root
 }
+
+func (s Source) resumed() bool { return s.Dir != nil }
 
 // Harvested is what a harvest found and published.
 type Harvested struct {
@@ -119,17 +121,17 @@ func (w *walk) read(h sandbox.Harvest, unchanged func(outputs.Entry) bool) error
 		}
 		return w.take(entry)
 	}
-	if !w.from.Resumed {
+	if !w.from.resumed() {
 		_, err := w.from.Supervisor.Harvest(h, take)
 		return err
 	}
 	h.Resumed, h.Links, h.Below = true, w.ended.Links(), workspace.WorkName
 	if !w.from.Root {
-		_, err := w.from.Supervisor.HarvestOf(w.from.Dir.Dir, w.from.Ingest.Dir(), h, take)
+		_, err := w.from.Supervisor.HarvestOf(w.from.Dir, w.from.Ingest.Dir(), h, take)
 		return err
 	}
 	// The host's root may open everything, and what is above /work is root's and not the supervisor's.
-	work, err := workspace.OpenDir(int(w.from.Dir.Dir.Fd()), workspace.WorkName)
+	work, err := workspace.OpenDir(int(w.from.Dir.Fd()), workspace.WorkName)
 	if err != nil {
 		return err
 	}
@@ -154,7 +156,7 @@ func (w *walk) bounds() outputs.Bounds {
 // which files its remaining processes had open. A supervisor knows that only of its own run.
 func (w *walk) partial() bool {
 	exit := w.ended.Exit
-	if exit.Unseen || exit.Writers && w.from.Resumed {
+	if exit.Unseen || exit.Writers && w.from.resumed() {
 		return true
 	}
 	return w.ended.Stopped != nil || exit.TimedOut || !exit.Ended || w.ended.Report.Evidence.OOMKills > 0 || judge.RanFull(w.ended)
@@ -222,7 +224,7 @@ func (w *walk) publish(f phase.LogFile) (result.Log, error) {
 		return log, nil
 	}
 	err := w.from.Ingest.Publish(f.Name, f.SHA256)
-	if w.from.Resumed && errors.Is(err, fs.ErrNotExist) {
+	if w.from.resumed() && errors.Is(err, fs.ErrNotExist) {
 		log.Truncated = true
 		return log, nil
 	}

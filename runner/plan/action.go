@@ -47,7 +47,7 @@ type actionInput struct {
 // ActionID returns the SHA-256 of the action, nil where the report lacks a part of it.
 func (p *Plan) ActionID(report result.Report) (*string, error) {
 	a := action{
-		V: 1, Arch: runtime.GOARCH, Command: p.Command, Secrets: slices.Sorted(slices.Values(p.Analysis.Secrets)), UID: p.UID(),
+		V: 1, Arch: runtime.GOARCH, Command: p.Command, Secrets: slices.Sorted(slices.Values(p.Analysis.Secrets)), UID: p.uid(),
 		Outputs: p.Analysis.Outputs, Exclude: p.Analysis.Exclude,
 		Memory: p.Analysis.Memory, CPUs: p.Analysis.CPUs, Pids: p.Analysis.Pids,
 		WorkSize: p.Analysis.WorkSize, WorkFiles: p.Analysis.WorkFiles, WorkStorage: p.Analysis.WorkStorage, Fixed: p.Analysis.Repeats(),

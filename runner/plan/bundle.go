@@ -124,7 +124,7 @@ func (p *Plan) forCaller(place *spec.Placement) error {
 		}
 	}
 	place.UIDMappings, place.GIDMappings = uids, gids
-	return first(func() error { return p.plant(place.UID) }, p.spread)
+	return first(func() (err error) { p.Tree, err = plant(p.Base, p.Inputs, place.UID); return err }, p.spread)
 }
 
 // layOut makes the root filesystem's directories and the working directory.

@@ -38,9 +38,8 @@ type Plan struct {
 	Key      catalog.Key
 	Analysis spec.Analysis // complete: defaults, absolute paths
 	secrets  map[string]string
+	ids
 
-	Account  sandbox.Account
-	slot     sandbox.Slot
 	Opened   time.Time // when the inputs were
 	Inputs   *inputs.Set
 	Stage    *os.File // --stage, nil if not requested
@@ -57,25 +56,6 @@ type Plan struct {
 // Close releases all that the plan has opened and locked.
 func (p *Plan) Close() error {
 	return errors.Join(p.Inputs.Close(), p.Base.Close(), workspace.CloseFile(p.Stage), p.slot.Release())
-}
-
-// reader is who is to read the inputs.
-func (p *Plan) reader() scan.Reader {
-	return scan.Reader{
-		UID: p.Account.HostUID(p.slot.Analysis), GID: p.Account.HostGID(p.slot.Analysis),
-		Own: p.Analysis.IDs == spec.IDsSelf, Root: p.Account.Root(),
-	}
-}
-
-// single reports whether the analysis runs as uid 0 inside because the caller has only one id.
-func (p *Plan) single() bool { return !p.Account.HasRange() }
-
-// UID is the analysis' id inside.
-func (p *Plan) UID() uint32 {
-	if p.single() {
-		return 0
-	}
-	return 1000
 }
 
 // Links lead relative paths in the working directory to the inputs.
@@ -110,9 +90,10 @@ func New(ctx context.Context, host *phase.Host, req request.Request, launched *s
 		func() error { return checkExport(analysis.Export, req.Overwrite) },
 		func() error { return checkDirectory(ctx, host, key) },
 		func() error { return checkSpace(host, p) },
-		func() error { // it may wait
+		func() (err error) { // it may wait
 			defer trace.From(ctx).Span(trace.Run, "choose the limits")()
-			return p.chooseLimits(launched.Groups(), req.Analysis.CPUs != 0)
+			p.Parent, err = chooseParent(p.Analysis, launched.Groups(), req.Analysis.CPUs != 0)
+			return err
 		},
 		func() error { return scanInputs(ctx, host, p, req) }, // last: it takes longest
 	))
@@ -120,35 +101,47 @@ func New(ctx context.Context, host *phase.Host, req request.Request, launched *s
 
 // resolve opens and looks up everything that an analysis names.
 func resolve(ctx context.Context, host *phase.Host, a spec.Analysis, key catalog.Key, scriptSource string, account sandbox.Account) (p *Plan, err error) {
+	opened := time.Now()
 	a.ID = key.ID
-	p = &Plan{Analysis: a, Key: key, Account: account, Opened: time.Now(), Inputs: &inputs.Set{}}
-	if p.secrets, err = readSecrets(a.Secrets); err != nil {
-		return nil, err
-	}
-	if p.Declared, err = outputs.NewDeclared(a.Outputs); err != nil {
-		return nil, err
-	}
-	if err := p.chooseIDs(); err != nil {
-		return nil, err
-	}
-	o := inputs.Opener{Reader: p.reader(), Fetch: func(in spec.Input) (string, error) { return fetchInput(ctx, host, in) }, Boundary: sync.OnceValues(func() (*binds.Boundary, error) {
-		return binds.New(private(host, account.UID), host.AllowBinds, host.Log)
-	})}
-	opened := trace.From(ctx).Span(trace.Run, "open the inputs")
-	inputs, err := o.Open(p.Analysis, scriptSource)
-	opened()
+	secrets, err := readSecrets(a.Secrets)
 	if err != nil {
-		return nil, p.OrClose(err)
+		return nil, err
 	}
-	p.Inputs = inputs
+	declared, err := outputs.NewDeclared(a.Outputs)
+	if err != nil {
+		return nil, err
+	}
+	ids, err := chooseIDs(account, a.IDs, a.Limits)
+	if err != nil {
+		return nil, err
+	}
+	a.IDs = ids.kind()
+	o := opener(ctx, host, ids)
+	set, err := openInputs(ctx, o, a, scriptSource)
+	if err != nil {
+		return nil, errors.Join(err, ids.slot.Release())
+	}
+	p = &Plan{Key: key, Analysis: a, secrets: secrets, ids: ids, Opened: opened, Inputs: set, Declared: declared, Warnings: ids.warnings()}
 	return p, p.OrClose(first(
-		func() error { return p.openStage(o) },
-		func() error {
-			defer trace.From(ctx).Span(trace.Run, "root filesystem")()
-			return first(func() error { return openRoot(ctx, host, p, o) }, func() error { return p.plant(p.UID()) })
-		},
-		p.resolveCommand,
+		func() (err error) { p.Stage, err = openStage(a.Stage, o); return err },
+		func() error { return p.openRoot(ctx, host, o) },
+		func() (err error) { p.Command, err = commandOf(a, set.Script); return err },
 	))
+}
+
+func opener(ctx context.Context, host *phase.Host, ids ids) inputs.Opener {
+	return inputs.Opener{
+		Reader: ids.reader(),
+		Fetch:  func(in spec.Input) (string, error) { return fetchInput(ctx, host, in) },
+		Boundary: sync.OnceValues(func() (*binds.Boundary, error) {
+			return binds.New(private(host, ids.Account.UID), host.AllowBinds, host.Log)
+		}),
+	}
+}
+
+func openInputs(ctx context.Context, o inputs.Opener, a spec.Analysis, scriptSource string) (*inputs.Set, error) {
+	defer trace.From(ctx).Span(trace.Run, "open the inputs")()
+	return o.Open(a, scriptSource)
 }
 
 // private returns what no bind may show. uid is the caller's.
@@ -211,17 +204,18 @@ func readSecrets(names []string) (map[string]string, error) {
 	return values, nil
 }
 
-func (p *Plan) openStage(o inputs.Opener) error {
-	if p.Analysis.Stage == "" {
-		return nil
+// openStage opens the directory of --stage; nil if not requested. One that must not be shown is returned with the error.
+func openStage(path string, o inputs.Opener) (*os.File, error) {
+	if path == "" {
+		return nil, nil //nolint:nilnil // there is none
 	}
-	fd, err := unix.Open(p.Analysis.Stage, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {
-		return fmt.Errorf("--stage %q: %w; give a directory", p.Analysis.Stage, inode.Plain(err))
+		return nil, fmt.Errorf("--stage %q: %w; give a directory", path, inode.Plain(err))
 	}
-	p.Stage = os.NewFile(uintptr(fd), p.Analysis.Stage)
-	_, _, err = o.KeepOut(fmt.Sprintf("--stage %q", p.Analysis.Stage), p.Stage)
-	return err
+	stage := os.NewFile(uintptr(fd), path)
+	_, _, err = o.KeepOut(fmt.Sprintf("--stage %q", path), stage)
+	return stage, err
 }
 
 // checkExport refuses a non-empty target before anything runs.
@@ -241,22 +235,20 @@ func checkExport(dir string, overwrite bool) error {
 	return nil
 }
 
-// resolveCommand makes the argument vector as seen inside.
-func (p *Plan) resolveCommand() error {
-	p.Command = p.Analysis.Command
-	if p.Inputs.Script == nil {
-		return nil
+// commandOf returns the argument vector as seen inside.
+func commandOf(a spec.Analysis, script *inputs.Script) ([]string, error) {
+	if script == nil {
+		return a.Command, nil
 	}
-	line, err := firstLine(p.Inputs.Script.File)
+	line, err := firstLine(script.File)
 	if err != nil {
-		return fmt.Errorf("--script %q: %w", p.Analysis.Script, err)
+		return nil, fmt.Errorf("--script %q: %w", a.Script, err)
 	}
-	interpreter, err := spec.Interpreter(p.Analysis.Script, line)
+	interpreter, err := spec.Interpreter(a.Script, line)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	p.Command = slices.Concat(interpreter, []string{p.Inputs.Script.Inside}, p.Analysis.Args)
-	return nil
+	return slices.Concat(interpreter, []string{script.Inside}, a.Args), nil
 }
 
 // firstLine reads at most as much as the kernel does of a shebang (BINPRM_BUF_SIZE, 256 bytes).

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 
 	"golang.org/x/sys/unix"
@@ -13,10 +12,11 @@ import (
 	"github.com/scidex-ai/scidex-oci/rootfs"
 	"github.com/scidex-ai/scidex-oci/rootfs/image"
 	"github.com/scidex-ai/scidex-oci/runner/inputs"
+	"github.com/scidex-ai/scidex-oci/runner/observe/trace"
 	"github.com/scidex-ai/scidex-oci/runner/phase"
 	"github.com/scidex-ai/scidex-oci/runner/request"
-	"github.com/scidex-ai/scidex-oci/runner/sandbox"
 	"github.com/scidex-ai/scidex-oci/runner/workspace"
+	"github.com/scidex-ai/scidex-oci/spec"
 )
 
 // Base is the directory that an analysis has as "/" in place of the host's programs.
@@ -29,24 +29,35 @@ type Base struct {
 // ImagesDir has the images, below phase.Host.Root.
 const ImagesDir = "images"
 
-// openRoot opens the analysis' "/" where that is not the host's.
-func openRoot(ctx context.Context, host *phase.Host, p *Plan, o inputs.Opener) error {
-	switch {
-	case p.Analysis.RootfsDirectory():
-		in, err := inputs.OpenInput("--rootfs", p.Analysis.Rootfs, "/")
-		if err != nil {
-			return err
-		}
-		p.Base = &Base{Input: in}
-		return o.CheckDirectory(&p.Base.Input)
-	case p.Analysis.RootfsImage():
-		b, err := OpenImage(ctx, host, p.Analysis.Rootfs)
-		if err != nil {
-			return fmt.Errorf("--rootfs: %w", err)
-		}
-		p.Base = b
+// openRoot opens and plans what the analysis has as "/".
+func (p *Plan) openRoot(ctx context.Context, host *phase.Host, o inputs.Opener) (err error) {
+	defer trace.From(ctx).Span(trace.Run, "root filesystem")()
+	if p.Base, err = openRootfs(ctx, host, p.Analysis, o); err != nil {
+		return err
 	}
-	return nil
+	p.Tree, err = plant(p.Base, p.Inputs, p.uid())
+	return err
+}
+
+// openRootfs opens the analysis' "/" where that is not the host's; nil where it is. One that must not be shown is returned with
+// the error.
+func openRootfs(ctx context.Context, host *phase.Host, a spec.Analysis, o inputs.Opener) (*Base, error) {
+	switch {
+	case a.RootfsDirectory():
+		in, err := inputs.OpenInput("--rootfs", a.Rootfs, "/")
+		if err != nil {
+			return nil, err
+		}
+		b := &Base{Input: in}
+		return b, o.CheckDirectory(&b.Input)
+	case a.RootfsImage():
+		b, err := OpenImage(ctx, host, a.Rootfs)
+		if err != nil {
+			return nil, fmt.Errorf("--rootfs: %w", err)
+		}
+		return b, nil
+	}
+	return nil, nil //nolint:nilnil // the host's
 }
 
 // OpenImage opens the root of an image, unpacks it if necessary, and starts its check.
@@ -81,20 +92,6 @@ func (b *Base) open() (err error) {
 		return errors.Join(err, b.File.Close())
 	}
 	b.Bind.Directory, b.Bind.Dev, b.Bind.Ino = true, st.Dev, st.Ino
-	return nil
-}
-
-// hold lets the supervisor keep an image's root in use: it may outlive this process for a moment, and the root must not be
-// removed under its analysis.
-func (p *Plan) hold(job *sandbox.Job, files *jobFiles) error {
-	if p.Base == nil || p.Base.Image == nil {
-		return nil
-	}
-	fd, err := unix.FcntlInt(p.Base.Image.Hold().Fd(), unix.F_DUPFD_CLOEXEC, 0)
-	if err != nil {
-		return err
-	}
-	job.Hold = files.add(os.NewFile(uintptr(fd), p.Base.Bind.Source))
 	return nil
 }
 
@@ -158,22 +155,29 @@ func (b *Base) Close() error {
 }
 
 // plant plans the root filesystem for an analysis that is uid inside.
-func (p *Plan) plant(uid uint32) (err error) {
-	if p.Base == nil {
-		p.Tree, err = rootfs.Host("/", uid)
-		p.linkRuntime()
-		return err
+func plant(base *Base, set *inputs.Set, uid uint32) (tree rootfs.Tree, err error) {
+	if base == nil {
+		tree, err = rootfs.Host("/", uid)
+		return withRuntime(tree, set), err
 	}
-	if p.Tree, err = rootfs.Directory(p.Base.Bind.Source, uid); err != nil {
-		return fmt.Errorf("%s: %w", p.Base, err)
+	if tree, err = rootfs.Directory(base.Bind.Source, uid); err != nil {
+		return tree, fmt.Errorf("%s: %w", base, err)
 	}
-	p.linkRuntime()
-	for _, b := range p.Inputs.Binds() {
-		if err := p.Tree.CheckMountPoint(b.Destination, b.Directory); err != nil {
-			return fmt.Errorf("%q cannot be shown at %s: %w; choose another destination", b.Source, b.Destination, err)
+	tree = withRuntime(tree, set)
+	for _, b := range set.Binds() {
+		if err := tree.CheckMountPoint(b.Destination, b.Directory); err != nil {
+			return tree, fmt.Errorf("%q cannot be shown at %s: %w; choose another destination", b.Source, b.Destination, err)
 		}
 	}
-	return nil
+	return tree, nil
+}
+
+// withRuntime adds to a root filesystem what leads to the runtime's interpreter.
+func withRuntime(tree rootfs.Tree, set *inputs.Set) rootfs.Tree {
+	if set.Runtime != nil {
+		tree.Links = append(tree.Links, set.Runtime.Links...)
+	}
+	return tree
 }
 
 // spread is for another runtime, which makes no overlay as the supervisor does.

@@ -10,39 +10,36 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/runner/host/lockdir"
+	"github.com/scidex-ai/scidex-oci/runner/recovery/pass"
 	"github.com/scidex-ai/scidex-oci/runner/workspace"
 )
 
 // findForeign names directories of this user that look like a run's and that no record names: another root's, or the
 // platform's. They are never removed.
-func (c *collector) findForeign(ctx context.Context) {
-	paths, err := filepath.Glob(filepath.Join(c.Tmp, lockdir.RunPrefix+"*"))
-	if err != nil {
-		c.report.Errors = append(c.report.Errors, err)
-	}
+func findForeign(ctx context.Context, p *pass.Pass) {
+	paths, err := filepath.Glob(filepath.Join(p.Tmp, lockdir.RunPrefix+"*"))
+	p.Report.Fail(err)
 	for _, path := range paths {
-		if c.isMine(path) && !c.recorded(ctx, path) && c.isMine(path) { // again: a run that has ended meanwhile removed it
-			c.report.Foreign = append(c.report.Foreign, path)
+		if isMine(p, path) && !recorded(ctx, p, path) && isMine(p, path) { // again: a run that has ended meanwhile removed it
+			p.Report.Foreign = append(p.Report.Foreign, path)
 		}
 	}
 }
 
 // isMine reports whether a path exists and belongs to the calling user.
-func (c *collector) isMine(path string) bool {
+func isMine(p *pass.Pass, path string) bool {
 	var st unix.Stat_t
-	return unix.Lstat(path, &st) == nil && int(st.Uid) == c.account.UID
+	return unix.Lstat(path, &st) == nil && int(st.Uid) == p.Access.Account.UID
 }
 
 // recorded reports whether a directory is that of a live run or the kept one of a run of this catalog.
-func (c *collector) recorded(ctx context.Context, path string) bool {
+func recorded(ctx context.Context, p *pass.Pass, path string) bool {
 	id, _, _ := strings.Cut(strings.TrimPrefix(filepath.Base(path), lockdir.RunPrefix), "@")
-	if c.known[path] {
+	if p.Recorded(path) {
 		return true
 	}
-	runs, err := c.Catalog.List(ctx, catalog.Filter{ID: id})
-	if err != nil {
-		c.report.Errors = append(c.report.Errors, err)
-	}
+	runs, err := p.Catalog.List(ctx, catalog.Filter{ID: id})
+	p.Report.Fail(err)
 	return slices.ContainsFunc(runs, func(run catalog.Run) bool {
 		return !run.State.Final() || workspace.IsInode(path, workspace.LocationOf(run))
 	})

@@ -10,6 +10,8 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/runner/host/lockdir"
 	"github.com/scidex-ai/scidex-oci/runner/phase"
+	"github.com/scidex-ai/scidex-oci/runner/recovery/pass"
+	"github.com/scidex-ai/scidex-oci/runner/recovery/rundir"
 	"github.com/scidex-ai/scidex-oci/runner/sandbox"
 )
 
@@ -35,13 +37,13 @@ func TestFindForeignBesideAnEnd(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	c := &collector{
-		Host:    &phase.Host{Catalog: departing{tmp: tmp}, Tmp: tmp},
-		account: sandbox.Account{UID: os.Getuid()},
+	p := &pass.Pass{
+		Host:   &phase.Host{Catalog: departing{tmp: tmp}, Tmp: tmp},
+		Access: rundir.For(sandbox.Account{UID: os.Getuid()}),
 	}
-	c.findForeign(t.Context())
+	findForeign(t.Context(), p)
 	want := []string{filepath.Join(tmp, lockdir.RunPrefix+"other")}
-	if !slices.Equal(c.report.Foreign, want) || len(c.report.Errors) > 0 {
-		t.Errorf("foreign are %v, want %v; errors %v", c.report.Foreign, want, c.report.Errors)
+	if !slices.Equal(p.Report.Foreign, want) || len(p.Report.Errors) > 0 {
+		t.Errorf("foreign are %v, want %v; errors %v", p.Report.Foreign, want, p.Report.Errors)
 	}
 }

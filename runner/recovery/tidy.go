@@ -9,11 +9,9 @@ import (
 	"path/filepath"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
-	"github.com/scidex-ai/scidex-oci/runner/pending"
 	"github.com/scidex-ai/scidex-oci/runner/phase"
+	"github.com/scidex-ai/scidex-oci/runner/recovery/pass"
 	"github.com/scidex-ai/scidex-oci/runner/workspace"
 )
 
@@ -21,12 +19,11 @@ import (
 // hundred thousand files; the next command continues a removal that was cut short.
 const tidyTime = 5 * time.Second
 
-// tidying is one Tidy. Its collector is made for the first dead run.
+// tidying is one Tidy. Its pass is made for the first dead run.
 type tidying struct {
 	*phase.Host
-	uid       int
-	collector *collector
-	host      string
+	uid  int
+	pass *pass.Pass // nil before
 }
 
 // Tidy does what GC does, by the same code, for killed runs of this root and host that have a state file: it marks them lost
@@ -51,7 +48,7 @@ func Tidy(ctx context.Context, host *phase.Host) {
 		if err != nil {
 			y.warn(fmt.Errorf("run %s: %w", key, err))
 		}
-		if err != nil && (ctx.Err() != nil || y.collector == nil) {
+		if err != nil && (ctx.Err() != nil || y.pass == nil) {
 			return // it would fail for others, too
 		}
 	}
@@ -59,14 +56,50 @@ func Tidy(ctx context.Context, host *phase.Host) {
 
 // look handles a run if it is dead.
 func (y *tidying) look(ctx context.Context, key catalog.Key) error {
-	t, err := holdDead(y.Root, key, y.uid)
+	t, err := workspace.LockDead(y.Root, key, y.uid)
 	if err != nil || t == nil {
 		return err
 	}
 	if err := y.ready(ctx); err != nil {
 		return errors.Join(err, t.Close())
 	}
-	return y.run(ctx, t, key)
+	return tidyRun(ctx, y.pass, t, key)
+}
+
+// ready makes the pass.
+func (y *tidying) ready(ctx context.Context) (err error) {
+	if y.pass == nil {
+		y.pass, err = pass.New(ctx, y.Host, false)
+	}
+	return err
+}
+
+// close logs what was found.
+func (y *tidying) close(ctx context.Context) {
+	p := y.pass
+	if p == nil {
+		return
+	}
+	if ctx.Err() == nil {
+		sweepViews(ctx, p)
+	}
+	p.Close()
+	for _, key := range p.Report.Lost {
+		y.Log.Info("a killed run is marked lost", "run", key.String())
+	}
+	for _, key := range p.Report.PostProcess {
+		y.Log.Warn("a post-process command was killed with its scidex-oci; scidex-oci post-process repeats it", "run", key.String())
+	}
+	for _, dir := range p.Report.Kept {
+		y.Log.Warn("a directory is kept: it holds the only copy of what its run wrote", "dir", dir)
+	}
+	for _, err := range p.Report.Errors {
+		y.warn(err)
+	}
+}
+
+func (y *tidying) warn(err error) {
+	y.Log.Warn("left to scidex-oci gc", "error", err)
 }
 
 // stateFiles lists the runs that have a state file, live or dead.
@@ -83,107 +116,4 @@ func stateFiles(root string) (keys []catalog.Key, err error) {
 		}
 	}
 	return keys, err
-}
-
-// holdDead locks the state file of a dead run; it returns nil for any other. It skips an empty file without trying its lock:
-// its run is probably just starting, and has nothing to remove. It skips those of other users, too.
-func holdDead(root string, key catalog.Key, uid int) (*workspace.StateFile, error) {
-	path := workspace.StatePath(root, key)
-	// Plain system calls, four per live run.
-	fd, err := unix.Open(path, unix.O_RDWR|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
-	if err != nil {
-		return nil, workspace.Ignore(workspace.Ignore(&fs.PathError{Op: "open", Path: path, Err: err}, fs.ErrNotExist), fs.ErrPermission)
-	}
-	var st unix.Stat_t
-	err = unix.Fstat(fd, &st)
-	if err == nil && (st.Size == 0 || int(st.Uid) != uid) {
-		return nil, unix.Close(fd)
-	}
-	if err == nil {
-		err = unix.Flock(fd, unix.LOCK_EX|unix.LOCK_NB)
-	}
-	if err != nil {
-		return nil, errors.Join(workspace.Ignore(err, unix.EWOULDBLOCK), unix.Close(fd))
-	}
-	t := &workspace.StateFile{Path: path, File: os.NewFile(uintptr(fd), path)}
-	if named, err := workspace.SameFile(t.File, path); err != nil || !named {
-		return nil, errors.Join(err, t.Close()) // its launcher has ended it meanwhile
-	}
-	return t, nil
-}
-
-// run handles one dead run, whose lock it releases.
-func (y *tidying) run(ctx context.Context, t *workspace.StateFile, key catalog.Key) error {
-	c := y.collector
-	if place := t.Read(workspace.Location{}); place.Catalog != "" && place.Catalog != c.catalogID {
-		return t.Close() // a run of another catalog that shares the root
-	}
-	run, err := c.Catalog.Get(ctx, key)
-	if err != nil && !errors.Is(err, catalog.ErrNotFound) || pending.Exists(c.Host, key) {
-		return errors.Join(err, t.Close()) // CommitOutcomes has logged the reason
-	}
-	open := err == nil && !run.State.Final()
-	if open && (run.Host != y.host || c.elsewhere(run)) {
-		return t.Close()
-	}
-	if open {
-		_, whole, err := c.remainsOf(run)
-		if whole {
-			err = errToHarvest
-		}
-		if err != nil {
-			return errors.Join(err, t.Close())
-		}
-	}
-	c.sweepIngests(func(name string) bool { // first, as GC does
-		id, ok := idOfIngest(name)
-		return !ok || id != key.ID || c.resumable(ctx, name)
-	})
-	if open {
-		return c.reapHeld(ctx, t, run)
-	}
-	return c.sweepEnded(ctx, t, run)
-}
-
-// errToHarvest is why a run with a result is left to GC.
-var errToHarvest = errors.New("its analysis had ended, and what it wrote has to be harvested")
-
-// ready makes the collector.
-func (y *tidying) ready(ctx context.Context) (err error) {
-	if y.collector != nil {
-		return nil
-	}
-	if y.host, err = os.Hostname(); err != nil {
-		return err
-	}
-	y.collector, err = newCollector(ctx, y.Host)
-	return err
-}
-
-// close logs what was found.
-func (y *tidying) close(ctx context.Context) {
-	c := y.collector
-	if c == nil {
-		return
-	}
-	if ctx.Err() == nil {
-		c.sweepViews(ctx)
-	}
-	c.close()
-	for _, key := range c.report.Lost {
-		y.Log.Info("a killed run is marked lost", "run", key.String())
-	}
-	for _, key := range c.report.PostProcess {
-		y.Log.Warn("a post-process command was killed with its scidex-oci; scidex-oci post-process repeats it", "run", key.String())
-	}
-	for _, dir := range c.report.Kept {
-		y.Log.Warn("a directory is kept: it holds the only copy of what its run wrote", "dir", dir)
-	}
-	for _, err := range c.report.Errors {
-		y.warn(err)
-	}
-}
-
-func (y *tidying) warn(err error) {
-	y.Log.Warn("left to scidex-oci gc", "error", err)
 }

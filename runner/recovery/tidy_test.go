@@ -3,7 +3,6 @@ package recovery
 import (
 	"fmt"
 	"log/slog"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -40,60 +39,6 @@ func TestTidyOfTheLiving(t *testing.T) {
 		if left, _ := filepath.Glob(filepath.Join(r.Root, "runs", "*")); len(left) != n || log.Len() > 0 {
 			t.Errorf("of %d there are %d, it said %q", n, len(left), &log)
 		}
-	}
-}
-
-// holdDead takes the lock of what is surely left by a dead run, and touches nothing else.
-func TestHoldDead(t *testing.T) {
-	key := catalog.Key{ID: "a", Attempt: 1}
-	write := func(content string) func(path string) error {
-		return func(path string) error { return os.WriteFile(path, []byte(content), 0o600) }
-	}
-	for name, tt := range map[string]struct {
-		make func(path string) error
-		dead bool
-	}{
-		"nothing":         {func(string) error { return nil }, false},
-		"of a beginning":  {write(""), false},
-		"left":            {write(`{"dir":"/tmp/x"}`), true},
-		"damaged":         {write("x"), true},
-		"a symbolic link": {func(path string) error { return os.Symlink(filepath.Dir(path), path) }, false},
-		"another user's": {func(path string) error {
-			if os.Geteuid() != 0 {
-				return os.WriteFile(path, []byte("x"), 0) // as unreadable as one
-			}
-			if err := os.WriteFile(path, []byte("x"), 0o600); err != nil {
-				return err
-			}
-			return os.Lchown(path, 65534, 65534)
-		}, false},
-	} {
-		t.Run(name, func(t *testing.T) {
-			root := t.TempDir()
-			if err := os.Mkdir(filepath.Join(root, "runs"), 0o700); err != nil {
-				t.Fatal(err)
-			}
-			if err := tt.make(workspace.StatePath(root, key)); err != nil {
-				t.Fatal(err)
-			}
-			before, _ := os.Lstat(workspace.StatePath(root, key))
-			held, err := holdDead(root, key, os.Geteuid())
-			if held == nil == tt.dead || err != nil && name != "a symbolic link" {
-				t.Fatalf("%v, %v", held, err)
-			}
-			if after, _ := os.Lstat(workspace.StatePath(root, key)); (before == nil) != (after == nil) {
-				t.Errorf("before %v, after %v", before, after)
-			}
-			if held == nil {
-				return
-			}
-			if other, err := holdDead(root, key, os.Geteuid()); other != nil || err != nil {
-				t.Errorf("a second one gets %v, %v", other, err)
-			}
-			if err := held.Remove(); err != nil {
-				t.Error(err)
-			}
-		})
 	}
 }
 

@@ -328,9 +328,8 @@ func (p *replayer) differs(ctx context.Context, f *digest.Digests, account sandb
 // look makes the current fingerprint of an input.
 func (p *replayer) look(ctx context.Context, f *digest.Digests, account sandbox.Account, was result.Input) (fingerprint.Print, error) {
 	if was.Source == spec.RootfsHost {
-		host := &plan.Plan{Account: account}
-		var err error
-		if host.Tree, err = rootfs.Host("/", host.UID()); err != nil {
+		host, err := rootfs.Host("/", plan.UIDInside(account))
+		if err != nil {
 			return fingerprint.Print{}, err
 		}
 		now := f.Programs(ctx, host)

@@ -27,8 +27,8 @@ func TestPromised(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		location Location
-		uid   int
-		want  bool
+		uid      int
+		want     bool
 	}{
 		"recorded":           {recorded, os.Getuid(), true},
 		"without an inode":   {Location{Dir: dir}, os.Getuid(), true},

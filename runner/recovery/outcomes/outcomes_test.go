@@ -1,4 +1,4 @@
-package recovery
+package outcomes
 
 import (
 	"context"
@@ -22,6 +22,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/record"
 	"github.com/scidex-ai/scidex-oci/runner/pending"
 	"github.com/scidex-ai/scidex-oci/runner/phase"
+	"github.com/scidex-ai/scidex-oci/runner/recovery/pass"
 )
 
 // far is a blob store whose Keep is keep.
@@ -55,8 +56,8 @@ func sumOf(text string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// waiting is a collector of so many outcomes that wait, each of which names the blob of the text "blob".
-func waiting(t *testing.T, outcomes int, c catalog.Catalog, blobs *blob.Store) *collector {
+// waiting is a pass with so many outcomes that wait, each of which names the blob of the text "blob".
+func waiting(t *testing.T, outcomes int, c catalog.Catalog, blobs *blob.Store) *pass.Pass {
 	t.Helper()
 	r := &phase.Host{Root: t.TempDir(), Catalog: c, Blobs: blobs}
 	for n := range outcomes {
@@ -66,7 +67,7 @@ func waiting(t *testing.T, outcomes int, c catalog.Catalog, blobs *blob.Store) *
 			t.Fatal(err)
 		}
 	}
-	return &collector{Host: r, catalogID: "c", known: map[string]bool{}, expired: map[catalog.Key]bool{}}
+	return &pass.Pass{Host: r, CatalogID: "c"}
 }
 
 func openFar(t *testing.T, keep func(ctx context.Context) error) *blob.Store {
@@ -88,15 +89,15 @@ func TestOutcomesOfAHurriedCommand(t *testing.T) {
 		tries   int
 		most    time.Duration
 	}{
-		{true, blob.ErrPasses, time.Hour, 1, hurriedUpload},
+		{true, blob.ErrPasses, time.Hour, 1, briefUpload},
 		{true, blob.ErrPasses, 0, 1, 0},
-		{true, errors.New("refused"), hurriedUpload / 2, 3, hurriedUpload},
+		{true, errors.New("refused"), briefUpload / 2, 3, briefUpload},
 		{true, errors.New("refused"), 0, 5, 0},
-		{false, errors.New("refused"), hurriedUpload, 5, 5 * hurriedUpload},
+		{false, errors.New("refused"), briefUpload, 5, 5 * briefUpload},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			tries := 0
-			c := waiting(t, 5, unended{}, openFar(t, func(ctx context.Context) error {
+			p := waiting(t, 5, unended{}, openFar(t, func(ctx context.Context) error {
 				tries++
 				select {
 				case <-ctx.Done():
@@ -106,13 +107,14 @@ func TestOutcomesOfAHurriedCommand(t *testing.T) {
 			}))
 			began := time.Now()
 			if tc.hurried {
-				c.hurried = began.Add(hurriedUpload)
+				CommitBriefly(t.Context(), p)
+			} else {
+				Commit(t.Context(), p)
 			}
-			c.commitOutcomes(t.Context())
 			if took := time.Since(began); tries > tc.tries || tries == 0 || took > tc.most {
 				t.Errorf("%+v: %d tries, %v", tc, tries, took)
 			}
-			if told := errors.Join(c.report.Errors...); strings.Contains(told.Error(), "more wait") != (tries < 5) {
+			if told := errors.Join(p.Report.Errors...); strings.Contains(told.Error(), "more wait") != (tries < 5) {
 				t.Errorf("%+v: %v", tc, told)
 			}
 		})
@@ -129,9 +131,9 @@ func TestOutcomeWithoutItsBlob(t *testing.T) {
 		"directory": here,
 		"bucket":    openFar(t, func(context.Context) error { return fmt.Errorf("blob x is not in the blob store: %w", fs.ErrNotExist) }),
 	} {
-		c := waiting(t, 1, unended{}, blobs)
-		c.commitOutcomes(t.Context())
-		if told := fmt.Sprint(c.report.Errors); len(c.report.Errors) != 1 || !strings.Contains(told, "put the blob back, or remove the record") {
+		p := waiting(t, 1, unended{}, blobs)
+		Commit(t.Context(), p)
+		if told := fmt.Sprint(p.Report.Errors); len(p.Report.Errors) != 1 || !strings.Contains(told, "put the blob back, or remove the record") {
 			t.Errorf("%s: %s", name, told)
 		}
 	}
@@ -160,10 +162,10 @@ func TestOutcomeHoldsItsBlobs(t *testing.T) {
 	}
 	var found error
 	stop := errors.New("not now")
-	c := waiting(t, 1, unended{commit: func() error { found = sweep(); return stop }}, blobs)
-	c.commitOutcomes(t.Context())
-	if !errors.Is(found, syscall.EWOULDBLOCK) || !errors.Is(errors.Join(c.report.Errors...), stop) {
-		t.Errorf("a gc during the commit: %v; %v", found, c.report.Errors)
+	p := waiting(t, 1, unended{commit: func() error { found = sweep(); return stop }}, blobs)
+	Commit(t.Context(), p)
+	if !errors.Is(found, syscall.EWOULDBLOCK) || !errors.Is(errors.Join(p.Report.Errors...), stop) {
+		t.Errorf("a gc during the commit: %v; %v", found, p.Report.Errors)
 	}
 	if err := sweep(); err != nil {
 		t.Errorf("a gc afterwards: %v", err)

@@ -1,4 +1,4 @@
-package recovery
+package killed
 
 import (
 	"encoding/json"
@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
-	"github.com/scidex-ai/scidex-oci/runner/phase"
 	"github.com/scidex-ai/scidex-oci/runner/workspace"
 )
 
@@ -18,7 +17,6 @@ func TestNamesake(t *testing.T) {
 		t.Skip("this machine has no machine-id(5), and is told from none")
 	}
 	root := t.TempDir()
-	c := &collector{Host: &phase.Host{Root: root}}
 	held := catalog.Key{ID: "held", Attempt: 1}
 	if err := os.MkdirAll(filepath.Dir(workspace.StatePath(root, held)), 0o700); err != nil {
 		t.Fatal(err)
@@ -40,7 +38,7 @@ func TestNamesake(t *testing.T) {
 			t.Fatal(err)
 		}
 		run := catalog.Run{Key: catalog.Key{ID: tt.id, Attempt: 1}, BootID: "of another start", Place: place}
-		if got, err := c.ofNamesake(run); err != nil || got != tt.want {
+		if got, err := ofNamesake(root, run); err != nil || got != tt.want {
 			t.Errorf("%s: %v, %v", tt.name, got, err)
 		}
 	}

@@ -1,0 +1,83 @@
+// Package blobs removes blobs that no run names, and what killed hosts left of uploads.
+package blobs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/scidex-ai/scidex-oci/outputs/blob"
+	"github.com/scidex-ai/scidex-oci/runner/pending"
+	"github.com/scidex-ai/scidex-oci/runner/recovery/pass"
+	"github.com/scidex-ai/scidex-oci/runner/recovery/retention"
+)
+
+// Sweep removes blobs that no run of this catalog names: those of removed runs, and those of runs killed before their commit.
+// In a directory the store's lock excludes runs between their publication and their commit; for what protects other hosts of
+// a shared store see docs/adr/0025.
+func Sweep(ctx context.Context, p *pass.Pass, expired retention.Expired) error {
+	if p.Blobs.Shared() {
+		return errors.Join(removeUnnamed(ctx, p, expired), cleanUploads(ctx, p), emptyCache(p))
+	}
+	release, err := p.Blobs.Sweep()
+	if err != nil {
+		return err
+	}
+	return errors.Join(removeUnnamed(ctx, p, expired), release())
+}
+
+// removeUnnamed sets an age limit before reading the catalog.
+func removeUnnamed(ctx context.Context, p *pass.Pass, expired retention.Expired) error {
+	before := time.Now().Add(-p.Blobs.Grace())
+	named, err := readNamed(ctx, p, expired)
+	if err != nil {
+		return fmt.Errorf("read the digests that runs name: %w", err)
+	}
+	var old []blob.Found
+	var failed error
+	err = p.Blobs.Walk(ctx, named.Has, func(f blob.Found) bool {
+		if f.Modified.Before(before) {
+			old = append(old, f)
+		}
+		if len(old) == removeMost {
+			failed, old = remove(ctx, p, old, before), nil
+		}
+		return failed == nil
+	})
+	if err = errors.Join(err, failed); err != nil || len(old) == 0 {
+		return err
+	}
+	return remove(ctx, p, old, before)
+}
+
+// removeMost blobs are removed at once.
+const removeMost = 1000
+
+func remove(ctx context.Context, p *pass.Pass, blobs []blob.Found, before time.Time) (err error) {
+	if !p.Dry {
+		blobs, err = p.Blobs.Remove(ctx, blobs, before)
+	}
+	for _, f := range blobs {
+		p.Report.Blobs++
+		p.Report.BlobBytes += f.Size
+	}
+	return err
+}
+
+// cleanUploads aborts uploads of killed hosts to a shared store.
+func cleanUploads(ctx context.Context, p *pass.Pass) error {
+	n, err := p.Blobs.CleanUploads(ctx, time.Now().Add(-p.Blobs.Grace()), p.Dry)
+	if n > 0 {
+		p.Report.Removed = append(p.Report.Removed, fmt.Sprintf("%d unfinished uploads to %s", n, p.Blobs))
+	}
+	return err
+}
+
+// emptyCache removes the copies of a shared store's blobs on this host.
+func emptyCache(p *pass.Pass) error {
+	if p.Dry {
+		return nil
+	}
+	return p.Blobs.EmptyCache(func() (func(string) bool, error) { return pending.Awaited(p.Host) })
+}

@@ -1,0 +1,89 @@
+// Package killed ends the records of runs whose launcher was killed, and removes what they left on their host.
+package killed
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"time"
+
+	"github.com/scidex-ai/scidex-oci/outputs"
+	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/result"
+	"github.com/scidex-ai/scidex-oci/runner/pending"
+	"github.com/scidex-ai/scidex-oci/runner/recovery/pass"
+	"github.com/scidex-ai/scidex-oci/runner/workspace"
+)
+
+// MarkLost ends the record of a run whose launcher is dead and removes what it left.
+func MarkLost(ctx context.Context, p *pass.Pass, run catalog.Run) error {
+	if OfAnotherRoot(p.Root, run) {
+		return nil
+	}
+	namesake, err := ofNamesake(p.Root, run)
+	if err != nil || namesake {
+		return err
+	}
+	t, err := workspace.Lock(p.Root, run.Key)
+	if errors.Is(err, workspace.ErrLocked) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	// It may have ended between the listing and the lock; its state file is then swept separately.
+	if run, err = p.Catalog.Get(ctx, run.Key); err != nil || run.State.Final() {
+		return errors.Join(err, t.Leave())
+	}
+	return MarkLostLocked(ctx, p, t, run)
+}
+
+// MarkLostLocked is MarkLost with the lock of the run, which it releases.
+func MarkLostLocked(ctx context.Context, p *pass.Pass, t *workspace.StateFile, run catalog.Run) error {
+	place := t.Read(workspace.LocationOf(run))
+	p.Record(place.Dir)
+	if pending.Exists(p.Host, run.Key) {
+		return t.Close() // the commit of what is pending has logged the reason
+	}
+	if p.Dry {
+		p.Report.Lost = append(p.Report.Lost, run.Key)
+		return errors.Join(clean(ctx, p, place), t.Close())
+	}
+	// Removing comes first: a gc that dies in between finds the run again.
+	err := clean(ctx, p, place)
+	if err == nil {
+		err = commitLost(ctx, p.Catalog, run, place)
+	}
+	if err != nil {
+		return errors.Join(err, t.Close())
+	}
+	p.Report.Lost = append(p.Report.Lost, run.Key)
+	return t.Remove()
+}
+
+func commitLost(ctx context.Context, c catalog.Catalog, run catalog.Run, place workspace.Location) (err error) {
+	run.State, run.Reason, run.ExitCode = catalog.Lost, string(result.ReasonSupervisorLost), result.ExitError
+	run.Message = lostMessage(place)
+	if place.Ended {
+		if run.Report, err = json.Marshal(result.Report{Kept: place.Dir}); err != nil {
+			return err
+		}
+	}
+	run.FinishedAt = time.Now().UTC()
+	if run.Place, err = json.Marshal(place); err != nil { // the intent row does not have the inode
+		return err
+	}
+	return c.Commit(ctx, run, func() (outputs.Entry, error) { return outputs.Entry{}, io.EOF })
+}
+
+func lostMessage(place workspace.Location) string {
+	switch {
+	case !place.Ended:
+		return "scidex-oci was killed while the analysis ran"
+	case place.Promised:
+		return "the result could be neither committed nor kept for later; what the analysis wrote is in " + place.Dir
+	default:
+		return "scidex-oci was killed before the result was committed; what the analysis wrote is in " + place.Dir
+	}
+}

@@ -1,0 +1,43 @@
+package pass
+
+import (
+	"fmt"
+
+	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+)
+
+// Report is what gc did or, dry, would do.
+type Report struct {
+	Committed []catalog.Key // runs that had ended and were committed by gc
+	Lost      []catalog.Key // runs that were marked lost
+	Removed   []string      // directories and control groups removed
+	Expired   []ExpiredRun  // runs, or outputs, that retention removed
+	// PostProcess are runs whose launcher was killed before their hook had ended.
+	PostProcess []catalog.Key
+	// Blobs and BlobBytes count the removed unnamed blobs.
+	Blobs, BlobBytes int64
+	Kept             []string // directories of runs that had ended but were not committed
+	Foreign          []string // scidex-analysis-* directories of this user that no record here names; left alone
+	Errors           []error
+}
+
+// ExpiredRun is a run, or its outputs, that retention removed.
+type ExpiredRun struct {
+	catalog.Key
+	Outputs int64
+	Bytes   int64 // of the outputs; a blob may belong to several runs
+}
+
+// Fail adds an error; nil is none.
+func (r *Report) Fail(err error) {
+	if err != nil {
+		r.Errors = append(r.Errors, err)
+	}
+}
+
+// FailRun adds the error of a run; nil is none.
+func (r *Report) FailRun(key catalog.Key, err error) {
+	if err != nil {
+		r.Fail(fmt.Errorf("run %s: %w", key, err))
+	}
+}

@@ -1,0 +1,78 @@
+package resume
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/scidex-ai/scidex-oci/outputs/blob"
+	"github.com/scidex-ai/scidex-oci/runner/harvest"
+	"github.com/scidex-ai/scidex-oci/runner/phase"
+	"github.com/scidex-ai/scidex-oci/runner/recovery/pass"
+	"github.com/scidex-ai/scidex-oci/runner/workspace"
+)
+
+// adopted is the workspace of a run that another process began: what it holds on its host.
+type adopted struct {
+	state  *workspace.StateFile
+	place  workspace.Location
+	dir    *os.File
+	ingest *blob.Ingest
+}
+
+// harvest notes that the analysis has ended, and harvests.
+func (w adopted) harvest(ctx context.Context, ended phase.Ended, from harvest.Source) harvest.Harvested {
+	if err := w.state.Record(w.place); err != nil {
+		return harvest.Failed(err)
+	}
+	return harvest.Run(ctx, from, ended)
+}
+
+// openUnharvested opens a run's directory that still has a /work. That may be out of the caller's reach: the supervisor opens
+// it.
+func openUnharvested(place workspace.Location) (*os.File, error) {
+	dir, err := workspace.OpenInode(place.Dir, place)
+	if err != nil {
+		return nil, err
+	}
+	var st unix.Stat_t
+	if err := unix.Fstatat(int(dir.Fd()), workspace.WorkName, &st, unix.AT_SYMLINK_NOFOLLOW); err != nil {
+		return nil, errors.Join(&fs.PathError{Op: "stat", Path: workspace.WorkName, Err: err}, dir.Close())
+	}
+	return dir, nil
+}
+
+// leaveUnharvested handles a run without a /work to harvest. Its directory is missing, or was kept by a launcher that could
+// not record so; its exit record would only delay the removal of the ingest directory.
+func leaveUnharvested(p *pass.Pass, t *workspace.StateFile, place workspace.Location) error {
+	if p.Dry {
+		return nil
+	}
+	is, err := workspace.LookInode(place.Dir, place)
+	if err == nil && is && !place.Ended {
+		place.Ended = true
+		err = t.Record(place)
+	}
+	if err != nil {
+		return err
+	}
+	return workspace.Ignore(os.Remove(workspace.ExitRecordPath(t.Path)), fs.ErrNotExist)
+}
+
+// adoptIngest takes over an ingest directory; it returns nil where that is lost.
+func adoptIngest(blobs *blob.Store, name string) (*blob.Ingest, error) {
+	ingest, err := blobs.AdoptIngest(name)
+	return ingest, workspace.Ignore(err, fs.ErrNotExist)
+}
+
+// newIngest makes an ingest directory the supervisor may write to.
+func newIngest(p *pass.Pass, id string) (*blob.Ingest, error) {
+	ingest, err := p.Blobs.NewIngest(id)
+	if err != nil || !p.Access.Account.Root() {
+		return ingest, err
+	}
+	return ingest, ingest.Chown(p.Access.Account.HostUID(0), p.Access.Account.HostGID(0))
+}

@@ -1,0 +1,68 @@
+package resume
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/runner/commit"
+	"github.com/scidex-ai/scidex-oci/runner/harvest"
+	"github.com/scidex-ai/scidex-oci/runner/phase"
+	"github.com/scidex-ai/scidex-oci/runner/plan"
+	"github.com/scidex-ai/scidex-oci/runner/recovery/pass"
+)
+
+// commitEnd does the launcher's steps from the harvest to the commit, and returns the row. A hook stays pending.
+func commitEnd(ctx context.Context, p *pass.Pass, left remains, w adopted) (row catalog.Run, err error) {
+	row = left.row
+	ended, err := endOf(left)
+	if err != nil {
+		return row, err
+	}
+	row.StartedAt, row.FinishedAt = ended.StartedAt, ended.Exit.Finished.UTC()
+	supervisor, err := p.Access.Supervisor(ctx)
+	if err != nil {
+		return row, err
+	}
+	end := commit.End{Row: row, Ended: ended, Location: w.place, HasWork: true}
+	end.Harvest = w.harvest(ctx, ended, harvest.Source{
+		Supervisor: supervisor.Session, Dir: w.dir, Ingest: w.ingest, Root: p.Access.Account.Root(),
+	})
+	f, err := commit.Judge(end, time.Now())
+	if err == nil {
+		stores := commit.Stores{Ledger: p.Catalog, Blobs: p.Blobs, Timeout: p.CommitTimeout, Log: p.Log}
+		err = stores.Run(ctx, f.Row, end.Harvest.Entries, nil)
+	}
+	err = errors.Join(err, end.Harvest.Entries.Close())
+	if err == nil {
+		err = w.ingest.Close()
+	}
+	return f.Row, err
+}
+
+// recoveredWarning is for each run whose end gc has committed.
+const recoveredWarning = "committed by recovery: scidex-oci was killed after the analysis had ended and before its result was committed"
+
+// endOf returns the end of the analysis as its launcher noted it, with warnings about what only the launcher could do.
+func endOf(left remains) (phase.Ended, error) {
+	ended := left.ended
+	ended.Key = left.row.Key
+	if err := json.Unmarshal(left.row.Request, &ended.Analysis); err != nil {
+		return ended, fmt.Errorf("read the recorded request: %w", err)
+	}
+	warnings := append(ended.Report.Warnings, recoveredWarning)
+	if export := ended.Analysis.Export; export != "" {
+		warnings = append(warnings, fmt.Sprintf("nothing was exported to %q; do it with \"scidex-oci outputs export %s DIR\"", export, ended.Key))
+	}
+	if left.ingest == nil {
+		warnings = append(warnings, "the logs are lost: the directory that held them was gone")
+	}
+	if !ended.Outer {
+		warnings = append(warnings, plan.LimitWarnings(ended.Report.Enforced)...)
+	}
+	ended.Report.Warnings = warnings
+	return ended, nil
+}

@@ -1,0 +1,117 @@
+// Package retention removes ended runs, or their outputs, by age and number.
+package retention
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/scidex-ai/scidex-oci/outputs"
+	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/runner/recovery/pass"
+	"github.com/scidex-ai/scidex-oci/runner/recovery/rundir"
+	"github.com/scidex-ai/scidex-oci/runner/workspace"
+)
+
+// Expired are the runs that retention removed, or would.
+type Expired struct {
+	Runs        map[catalog.Key]bool
+	OutputsOnly bool
+}
+
+// Apply applies the policy. A run that could not be removed does not stop the rest.
+func Apply(ctx context.Context, p *pass.Pass, policy Policy) (Expired, error) {
+	expired := Expired{Runs: map[catalog.Key]bool{}, OutputsOnly: policy.OutputsOnly}
+	if !policy.Asked() {
+		return expired, nil
+	}
+	rank := 0
+	return expired, EachRun(ctx, p.Catalog, catalog.Filter{Host: p.Hostname}, func(run catalog.Run) error {
+		if workspace.LocationOf(run).State != workspace.StatePath(p.Root, run.Key) {
+			return nil // another root wrote it
+		}
+		if rank++; rank <= policy.KeepLast || !policy.covers(run) {
+			return nil
+		}
+		gone, err := expire(ctx, p, policy, run)
+		if gone {
+			expired.Runs[run.Key] = true
+		}
+		p.Report.FailRun(run.Key, err)
+		return ctx.Err()
+	})
+}
+
+// expire expires one run, with its lock, so that two gcs do not meet in its kept directory. After a kill the rest is found
+// again: the row goes last, and blobs go after all rows.
+func expire(ctx context.Context, p *pass.Pass, policy Policy, run catalog.Run) (gone bool, err error) {
+	if p.Dry {
+		return giveUp(ctx, p, policy, run)
+	}
+	t, err := workspace.Lock(p.Root, run.Key)
+	if errors.Is(err, workspace.ErrLocked) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	if info, err := t.File.Stat(); err != nil || info.Size() > 0 {
+		return false, errors.Join(err, t.Close()) // what the run left could not be removed yet
+	}
+	run, err = p.Catalog.Get(ctx, run.Key)
+	switch {
+	case errors.Is(err, catalog.ErrNotFound):
+		err = nil // another gc was faster
+	case err == nil && policy.covers(run):
+		gone, err = giveUp(ctx, p, policy, run)
+	}
+	return gone, errors.Join(err, t.Remove())
+}
+
+// giveUp removes a run unless its directory is there and is the only copy, or is of another catalog.
+func giveUp(ctx context.Context, p *pass.Pass, policy Policy, run catalog.Run) (gone bool, err error) {
+	place := workspace.LocationOf(run)
+	there := workspace.IsInode(place.Dir, place) || workspace.IsInode(workspace.AsidePath(place.Dir, run.Attempt), place)
+	uncommitted := rundir.Kept(run) != "" && (run.State == catalog.Lost || run.State == catalog.Error)
+	foreign := place.Catalog != "" && place.Catalog != p.CatalogID
+	if there && uncommitted && !slices.Contains(p.Report.Kept, place.Dir) {
+		p.Report.Kept = append(p.Report.Kept, place.Dir)
+	}
+	if there && !policy.OutputsOnly && (uncommitted || foreign) {
+		return false, nil
+	}
+	expired := pass.ExpiredRun{Key: run.Key, Outputs: run.OutputsTotal}
+	if expired.Bytes, err = outputBytes(ctx, p.Catalog, run); err == nil && !p.Dry {
+		err = drop(ctx, p.Catalog, policy, run)
+	}
+	if errors.Is(err, catalog.ErrPinned) || errors.Is(err, catalog.ErrNotFound) {
+		return false, nil // in this moment
+	}
+	if err != nil {
+		return false, err
+	}
+	p.Report.Expired = append(p.Report.Expired, expired)
+	return true, nil
+}
+
+// outputBytes is the size of the outputs that a run still has.
+func outputBytes(ctx context.Context, c catalog.Catalog, run catalog.Run) (bytes int64, err error) {
+	err = c.Outputs(ctx, run.Key, func(e outputs.Entry) bool {
+		if e.Rejected == "" && run.OutputsRemovedAt.IsZero() {
+			bytes += e.Size
+		}
+		return true
+	})
+	return bytes, err
+}
+
+func drop(ctx context.Context, c catalog.Catalog, policy Policy, run catalog.Run) error {
+	if policy.OutputsOnly {
+		return c.DropOutputs(ctx, run.Key, time.Now())
+	}
+	if err := rundir.RemoveKept(ctx, run); err != nil {
+		return err
+	}
+	return c.Delete(ctx, run.Key)
+}

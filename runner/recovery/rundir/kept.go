@@ -1,0 +1,48 @@
+package rundir
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/result"
+	"github.com/scidex-ai/scidex-oci/runner/sandbox"
+	"github.com/scidex-ai/scidex-oci/runner/workspace"
+)
+
+// Kept returns the directory of a run whose working directory was kept, or "".
+func Kept(run catalog.Run) string {
+	res, err := result.New(run)
+	if err != nil {
+		return ""
+	}
+	return res.Kept
+}
+
+// RemoveKept removes the kept directory under either of its names, if it still is the recorded inode.
+func RemoveKept(ctx context.Context, run catalog.Run) error {
+	place := workspace.LocationOf(run)
+	if place.Dir == "" {
+		return nil
+	}
+	account, err := sandbox.ReadAccount()
+	if err != nil {
+		return err
+	}
+	access := For(account)
+	defer access.Close()
+	for _, path := range []string{place.Dir, workspace.AsidePath(place.Dir, run.Attempt)} {
+		is, err := workspace.LookInode(path, place)
+		if err == nil && !is {
+			continue
+		}
+		if err == nil {
+			err = access.Remove(ctx, path, place)
+		}
+		if err != nil {
+			return fmt.Errorf("its kept directory %q, or a part of it, is still there, and its record too: %w; "+
+				"put right what stands in the way and run rm again", path, err)
+		}
+	}
+	return nil
+}

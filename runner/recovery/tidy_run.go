@@ -1,0 +1,48 @@
+package recovery
+
+import (
+	"context"
+	"errors"
+
+	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/runner/pending"
+	"github.com/scidex-ai/scidex-oci/runner/recovery/killed"
+	"github.com/scidex-ai/scidex-oci/runner/recovery/pass"
+	"github.com/scidex-ai/scidex-oci/runner/recovery/resume"
+	"github.com/scidex-ai/scidex-oci/runner/workspace"
+)
+
+// errToHarvest is why a run with a result is left to GC.
+var errToHarvest = errors.New("its analysis had ended, and what it wrote has to be harvested")
+
+// tidyRun handles one dead run, whose lock it releases.
+func tidyRun(ctx context.Context, p *pass.Pass, t *workspace.StateFile, key catalog.Key) error {
+	if place := t.Read(workspace.Location{}); place.Catalog != "" && place.Catalog != p.CatalogID {
+		return t.Close() // a run of another catalog that shares the root
+	}
+	run, err := p.Catalog.Get(ctx, key)
+	if err != nil && !errors.Is(err, catalog.ErrNotFound) || pending.Exists(p.Host, key) {
+		return errors.Join(err, t.Close()) // CommitOutcomes has logged the reason
+	}
+	open := err == nil && !run.State.Final()
+	if open && (run.Host != p.Hostname || killed.OfAnotherRoot(p.Root, run)) {
+		return t.Close()
+	}
+	if open {
+		_, resumable, err := resume.Resumable(p.Host, run)
+		if resumable {
+			err = errToHarvest
+		}
+		if err != nil {
+			return errors.Join(err, t.Close())
+		}
+	}
+	sweepIngests(p, func(name string) bool { // first, as GC does
+		id, ok := resume.IDOfIngest(name)
+		return !ok || id != key.ID || resume.NeedsIngest(ctx, p, name)
+	})
+	if open {
+		return killed.MarkLostLocked(ctx, p, t, run)
+	}
+	return killed.CleanEnded(ctx, p, t, run)
+}
