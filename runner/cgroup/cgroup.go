@@ -7,13 +7,14 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/scidex-ai/scidex-oci/runner/cgroup/cgroupfs"
+	"github.com/scidex-ai/scidex-oci/runner/cgroup/shortage"
 )
 
 // Limits of a group.
@@ -60,7 +61,7 @@ type Group struct {
 	files  hierarchy
 	dirs   []string
 	limits Limits
-	above  chain   // of memory
+	above  shortage.Groups
 	before []int64 // times the groups above had reached their limits before the run
 }
 
@@ -85,7 +86,7 @@ func (p *Parent) New(name string, limits Limits) (_ *Group, _ Effective, err err
 		g.dirs = append(g.dirs, dir)
 	}
 	g.files, g.above = p.open(name), p.above()
-	g.before = g.above.each(chain.reached)
+	g.before = g.above.Reached()
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, g.Remove())
@@ -133,10 +134,10 @@ var ErrGone = errors.New("is not there")
 // Add moves a process, with all its threads, into the group, and verifies it.
 func (g *Group) Add(pid int) error {
 	for _, dir := range g.dirs {
-		if err := write(dir, "cgroup.procs", strconv.Itoa(pid)); err != nil {
+		if err := cgroupfs.Write(dir, "cgroup.procs", strconv.Itoa(pid)); err != nil {
 			return fmt.Errorf("move process %d into its control group: %w", pid, err)
 		}
-		pids, err := pidsOf(dir)
+		pids, err := cgroupfs.Pids(dir)
 		if err != nil {
 			return err
 		}
@@ -153,8 +154,8 @@ func (g *Group) Usage() (Usage, error) { return g.files.usage() }
 // Evidence reads the group's counters. Read them before Remove.
 func (g *Group) Evidence() (Evidence, error) {
 	e, err := g.files.evidence()
-	if e.OOMKills > 0 && (!e.Shortage.Own || !g.above.unified) { // version 2 is certain
-		e.Shortage.Outer = g.above.short(g.before, g.above.each(chain.reached))
+	if e.OOMKills > 0 && (!e.Shortage.Own || !g.above.Unified) { // version 2 is certain
+		e.Shortage.Outer = g.above.Limit(g.before, g.above.Reached())
 	}
 	return e, err
 }
@@ -208,7 +209,7 @@ func removeDir(dir string) error {
 func processes(dirs []string) (int, error) {
 	n := 0
 	for _, dir := range dirs {
-		pids, err := pidsOf(dir)
+		pids, err := cgroupfs.Pids(dir)
 		if err != nil {
 			return 0, err
 		}
@@ -217,81 +218,9 @@ func processes(dirs []string) (int, error) {
 	return n, nil
 }
 
-func pidsOf(dir string) ([]int, error) {
-	text, err := read(dir, "cgroup.procs")
-	if errors.Is(err, os.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	var pids []int
-	for _, field := range strings.Fields(text) {
-		pid, err := strconv.Atoi(field)
-		if err != nil {
-			return nil, fmt.Errorf("%s/cgroup.procs: %w", dir, err)
-		}
-		pids = append(pids, pid)
-	}
-	return pids, nil
-}
-
-func readInt(dir, file string) (int64, error) {
-	text, err := read(dir, file)
-	if err != nil {
-		return 0, err
-	}
-	n, err := strconv.ParseInt(text, 10, 64)
-	if err != nil {
-		return 0, fmt.Errorf("%s: %w", filepath.Join(dir, file), err)
-	}
-	return n, nil
-}
-
-// readKey reads a value of a file of "key value" lines.
-func readKey(dir, file, key string) (int64, error) {
-	values, err := readKeys(dir, file, key)
-	return values[0], err
-}
-
-// readKeys reads several values of such a file at once.
-func readKeys(dir, file string, keys ...string) ([]int64, error) {
-	values := make([]int64, len(keys))
-	text, err := read(dir, file)
-	if err != nil {
-		return values, err
-	}
-	found := map[string]string{}
-	for line := range strings.Lines(text) {
-		name, value, _ := strings.Cut(strings.TrimSpace(line), " ")
-		found[name] = value
-	}
-	for i, key := range keys {
-		value, there := found[key]
-		if !there {
-			return values, fmt.Errorf("%s: %w %q", filepath.Join(dir, file), errNoKey, key)
-		}
-		if values[i], err = strconv.ParseInt(value, 10, 64); err != nil {
-			return values, fmt.Errorf("%s: %s: %w", filepath.Join(dir, file), key, err)
-		}
-	}
-	return values, nil
-}
-
-// errNoKey says that a kernel file lacks a key.
-var errNoKey = errors.New("no key")
-
 // throttling reads cpu.stat, whose time has another name and unit in each version.
 func (e *Evidence) throttling(dir, key string, unit time.Duration) error {
-	values, err := readKeys(dir, "cpu.stat", "nr_periods", "nr_throttled", key)
+	values, err := cgroupfs.Keys(dir, "cpu.stat", "nr_periods", "nr_throttled", key)
 	e.Periods, e.ThrottledPeriods, e.Throttled = values[0], values[1], time.Duration(values[2])*unit
 	return err
-}
-
-// optional returns 0 for a file that this kernel lacks.
-func optional(n int64, err error) (int64, error) {
-	if errors.Is(err, os.ErrNotExist) {
-		return 0, nil
-	}
-	return n, err
 }

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/scidex-ai/scidex-oci/runner/cgroup/cgroupfs"
 )
 
 // host lays out /proc and the files of a control group file system in a temporary directory: enough of
@@ -181,7 +183,7 @@ func TestFindV2StaysInItsUnit(t *testing.T) {
 }
 
 func TestUnitOf(t *testing.T) {
-	m := mount{root: "/", point: "/cg"}
+	m := cgroupfs.Mount{Root: "/", Point: "/cg"}
 	for dir, want := range map[string]string{
 		"/cg": "/cg", "/cg/a/b": "/cg", "/cg/a.slice/b.scope": "/cg/a.slice/b.scope",
 		"/cg/a.slice/b.scope/c/d": "/cg/a.slice/b.scope", "/cg/a.slice": "/cg/a.slice", "/elsewhere/x.scope": "/cg",
@@ -223,7 +225,7 @@ func TestV1Limits(t *testing.T) {
 			t.Fatalf("%s: %v", name, err)
 		}
 		for _, file := range memory {
-			if n, err := readInt(h.dir, file); err != nil || n != limits.Memory {
+			if n, err := cgroupfs.Int(h.dir, file); err != nil || n != limits.Memory {
 				t.Errorf("%s: %s is %d (%v)", name, file, n, err)
 			}
 		}
@@ -259,7 +261,7 @@ func TestV2LimitsAndEvidence(t *testing.T) {
 	if err != nil {
 		t.Errorf("%+v: %v", got, err)
 	}
-	if swap, err := read(h.dir, "memory.swap.max"); err != nil || !strings.HasPrefix(swap, "0") {
+	if swap, err := cgroupfs.Read(h.dir, "memory.swap.max"); err != nil || !strings.HasPrefix(swap, "0") {
 		t.Errorf("swap is %q (%v)", swap, err)
 	}
 	usage, err := g.usage()
@@ -290,32 +292,6 @@ func TestCompare(t *testing.T) {
 				t.Errorf("got %v", err)
 			}
 		})
-	}
-}
-
-func TestParseCPUMax(t *testing.T) {
-	for text, want := range map[string]float64{"max 100000": 0, "50000 100000": 0.5, "200000 100000": 2} {
-		if got, err := parseCPUMax(text); err != nil || got != want {
-			t.Errorf("%q is %g (%v), want %g", text, got, err, want)
-		}
-	}
-	for _, text := range []string{"", "x 100000", "5", "5 0"} {
-		if _, err := parseCPUMax(text); err == nil {
-			t.Errorf("%q is taken", text)
-		}
-	}
-}
-
-func TestMountDir(t *testing.T) {
-	for _, c := range []struct{ root, group, want string }{
-		{"/", "/user/app", "/cg/user/app"},
-		{"/docker/1", "/docker/1/x", "/cg/x"},
-		{"/docker/1", "/elsewhere", "/cg"}, // a container that sees its own part only
-		{"/", "/../escape", "/cg"},
-	} {
-		if got := (mount{root: c.root, point: "/cg"}).dir(c.group); got != c.want {
-			t.Errorf("group %s of a mount of %s is at %s, want %s", c.group, c.root, got, c.want)
-		}
 	}
 }
 

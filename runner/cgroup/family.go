@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/scidex-ai/scidex-oci/runner/cgroup/cgroupfs"
 )
 
 // family is a process and its descendants.
@@ -19,11 +21,11 @@ type family struct {
 
 // alone says for each group of a chain if only the family is in or below it.
 func (f family) alone(c chain) []bool {
-	flags := make([]bool, len(c.dirs))
+	flags := make([]bool, len(c.Dirs))
 	if f.head == Nobody {
 		return flags
 	}
-	for i, dir := range c.dirs {
+	for i, dir := range c.Dirs {
 		if flags[i] = f.owns(dir); !flags[i] {
 			break // then all above are shared
 		}
@@ -53,7 +55,7 @@ func (f family) count(dir string) (bool, error) {
 		if err != nil || !entry.IsDir() {
 			return err
 		}
-		pids, err := pidsOf(path)
+		pids, err := cgroupfs.Pids(path)
 		if err != nil {
 			return err
 		}

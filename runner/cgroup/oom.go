@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/scidex-ai/scidex-oci/runner/cgroup/cgroupfs"
 )
 
 // WatchOOM calls kill once when the out-of-memory killer strikes in a v1 group, where, unlike v2 with memory.oom.group,
@@ -29,7 +31,7 @@ func (g *Group) WatchOOM(kill func()) (stop func() error, err error) {
 		return nil, fmt.Errorf("eventfd: %w", err)
 	}
 	event := os.NewFile(uintptr(fd), "memory.oom_control")
-	if err := write(group.memory, "cgroup.event_control", fmt.Sprintf("%d %d", fd, control.Fd())); err != nil {
+	if err := cgroupfs.Write(group.memory, "cgroup.event_control", fmt.Sprintf("%d %d", fd, control.Fd())); err != nil {
 		return nil, errors.Join(err, event.Close())
 	}
 	done := make(chan struct{})

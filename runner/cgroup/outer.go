@@ -10,6 +10,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/scidex-ai/scidex-oci/runner/cgroup/cgroupfs"
+	"github.com/scidex-ai/scidex-oci/runner/cgroup/shortage"
 )
 
 // Outer is the control groups of a process that others made: a batch system, a container engine, systemd. Groups above
@@ -35,16 +38,15 @@ type Held struct {
 
 // chain is the groups of one controller around a process, from its own up to the visible root.
 type chain struct {
-	unified bool // cgroup v2
-	dirs    []string
-	err     error // why it has none
+	shortage.Groups
+	err error // why it has none
 }
 
 // FindOuter finds the groups of process pid.
 func FindOuter(sys System, pid int) *Outer {
 	sys = sys.withDefaults()
-	mounts, err := readMounts(filepath.Join(sys.Proc, "self/mountinfo"))
-	own, failed := readOwn(filepath.Join(sys.Proc, strconv.Itoa(pid), "cgroup"))
+	mounts, err := cgroupfs.ReadMounts(sys.Proc)
+	own, failed := cgroupfs.GroupsOf(sys.Proc, strconv.Itoa(pid))
 	find := func(controller string) chain {
 		if err := errors.Join(err, failed); err != nil {
 			return chain{err: err}
@@ -58,9 +60,9 @@ func FindOuter(sys System, pid int) *Outer {
 
 // findChain verifies that the process is in the first group of its chain: for a mount of another namespace or container,
 // the names in /proc lead to a different group.
-func findChain(mounts mounts, own map[string]string, controller string, pid int) chain {
+func findChain(mounts cgroupfs.Mounts, own map[string]string, controller string, pid int) chain {
 	name := controller
-	if !mounts.has(name) {
+	if !mounts.Has(name) {
 		name = ""
 	}
 	m, mounted := mounts[name]
@@ -68,26 +70,15 @@ func findChain(mounts mounts, own map[string]string, controller string, pid int)
 	if !mounted || !known {
 		return chain{err: fmt.Errorf("no control group file system with the %s controller is mounted", controller)}
 	}
-	dir := m.dir(group)
-	pids, err := pidsOf(dir)
+	dir := m.Dir(group)
+	pids, err := cgroupfs.Pids(dir)
 	if err != nil {
 		return chain{err: err}
 	}
 	if !slices.Contains(pids, pid) {
 		return chain{err: fmt.Errorf("the run's own control group (%s of %s) is not visible here", controller, group)}
 	}
-	return chain{unified: name == "", dirs: upwards(dir)}
-}
-
-// upwards lists dir and the mounted groups above it. Nothing above the mount point is a group.
-func upwards(dir string) []string {
-	var dirs []string
-	for ; ; dir = filepath.Dir(dir) {
-		if _, err := os.Stat(filepath.Join(dir, "cgroup.procs")); err != nil {
-			return dirs
-		}
-		dirs = append(dirs, dir)
-	}
+	return chain{Groups: shortage.Groups{Unified: name == "", Dirs: cgroupfs.Ancestors(dir)}}
 }
 
 // Held reads the limits.
@@ -118,7 +109,7 @@ func (o *Outer) Held() Held {
 // not be read.
 func (c chain) least(read func(chain, string) (float64, error)) (float64, error) {
 	found, failed := math.Inf(1), c.err
-	for _, dir := range c.dirs {
+	for _, dir := range c.Dirs {
 		value, err := read(c, dir)
 		switch {
 		case errors.Is(err, fs.ErrNotExist): // the root group, or a controller that is not delegated
@@ -138,28 +129,28 @@ func (c chain) least(read func(chain, string) (float64, error)) (float64, error)
 const unlimitedV1 = 1 << 62
 
 func (c chain) memoryLimit(dir string) (float64, error) {
-	if c.unified {
-		return readMax(dir, "memory.max")
+	if c.Unified {
+		return cgroupfs.MaxOrInf(dir, "memory.max")
 	}
-	limit, err := readInt(dir, "memory.limit_in_bytes")
+	limit, err := cgroupfs.Int(dir, "memory.limit_in_bytes")
 	if err != nil {
 		return 0, err
 	}
 	// The limit of all groups above, visible or not (cgroup-v1/memory.rst, "stat file").
-	if all, err := readKey(dir, "memory.stat", "hierarchical_memory_limit"); err == nil {
+	if all, err := cgroupfs.Key(dir, "memory.stat", "hierarchical_memory_limit"); err == nil {
 		limit = min(limit, all)
 	}
 	return finite(limit), nil
 }
 
-func (c chain) pidsLimit(dir string) (float64, error) { return readMax(dir, "pids.max") }
+func (c chain) pidsLimit(dir string) (float64, error) { return cgroupfs.MaxOrInf(dir, "pids.max") }
 
 func (c chain) quota(dir string) (float64, error) {
 	cpus, err := 0.0, error(nil)
-	if c.unified {
-		cpus, err = v2{dir: dir}.cpus()
+	if c.Unified {
+		cpus, err = cgroupfs.QuotaV2(dir)
 	} else {
-		cpus, err = v1{cpu: dir}.cpus()
+		cpus, err = cgroupfs.QuotaV1(dir)
 	}
 	if cpus == 0 {
 		cpus = math.Inf(1)
@@ -174,33 +165,17 @@ func finite(limit int64) float64 {
 	return float64(limit)
 }
 
-// readMax reads a number or "max", no limit.
-func readMax(dir, file string) (float64, error) {
-	text, err := read(dir, file)
-	if err != nil {
-		return 0, err
-	}
-	if text == "max" {
-		return math.Inf(1), nil
-	}
-	n, err := strconv.ParseInt(text, 10, 64)
-	if err != nil {
-		return 0, fmt.Errorf("%s: %w", filepath.Join(dir, file), err)
-	}
-	return float64(n), nil
-}
-
 // cpuSet is the number of CPUs that the process may run on, 0 if all of the host's.
 func (o *Outer) cpuSet() int64 {
-	if len(o.cpuset.dirs) == 0 {
+	if len(o.cpuset.Dirs) == 0 {
 		return 0
 	}
 	files := []string{"cpuset.effective_cpus", "cpuset.cpus"}
-	if o.cpuset.unified {
+	if o.cpuset.Unified {
 		files = []string{"cpuset.cpus.effective"}
 	}
 	for _, file := range files {
-		text, err := read(o.cpuset.dirs[0], file)
+		text, err := cgroupfs.Read(o.cpuset.Dirs[0], file)
 		if err != nil {
 			continue
 		}

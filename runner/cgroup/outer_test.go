@@ -8,6 +8,9 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/scidex-ai/scidex-oci/runner/cgroup/cgroupfs"
+	"github.com/scidex-ai/scidex-oci/runner/cgroup/shortage"
 )
 
 // files writes files of one group; each group has cgroup.procs.
@@ -319,8 +322,8 @@ func TestShortageV1(t *testing.T) {
 			h.files("m", free)
 			h.files("m/run", free)
 			files := v1{memory: filepath.Join(h.dir, "m/run"), pids: filepath.Join(h.dir, "m/run")}
-			g := &Group{files: files, above: chain{dirs: upwards(filepath.Join(h.dir, "m"))}}
-			g.before = g.above.each(chain.reached)
+			g := &Group{files: files, above: shortage.Groups{Dirs: cgroupfs.Ancestors(filepath.Join(h.dir, "m"))}}
+			g.before = g.above.Reached()
 			h.files("m", c.above)
 			h.files("m/run", c.own)
 			if e, err := g.Evidence(); err != nil || e.Shortage != c.want || e.OOMKills != 1 {
@@ -345,8 +348,8 @@ func TestShortageV2(t *testing.T) {
 			h := newHost(t)
 			h.files("m", map[string]string{"memory.max": "8192", "memory.events.local": "oom 3"})
 			h.files("m/run", map[string]string{"pids.events": "max 0", "cpu.stat": ""})
-			above := chain{unified: true, dirs: upwards(filepath.Join(h.dir, "m"))}
-			g := &Group{files: v2{filepath.Join(h.dir, "m/run")}, above: above, before: above.each(chain.reached)}
+			above := shortage.Groups{Unified: true, Dirs: cgroupfs.Ancestors(filepath.Join(h.dir, "m"))}
+			g := &Group{files: v2{filepath.Join(h.dir, "m/run")}, above: above, before: above.Reached()}
 			h.files("m", map[string]string{"memory.events.local": c.above})
 			h.files("m/run", map[string]string{"memory.events": c.own})
 			if e, err := g.Evidence(); err != nil || e.Shortage != c.want || e.OOMKills != 4 {

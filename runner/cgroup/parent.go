@@ -8,6 +8,9 @@ import (
 	"slices"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/scidex-ai/scidex-oci/runner/cgroup/cgroupfs"
+	"github.com/scidex-ai/scidex-oci/runner/cgroup/shortage"
 )
 
 // Parent is where groups of runs are made.
@@ -40,24 +43,24 @@ func (sys System) withDefaults() System {
 // what is missing.
 func Find(ctx context.Context, sys System) (*Parent, error) {
 	sys = sys.withDefaults()
-	mounts, err := readMounts(filepath.Join(sys.Proc, "self/mountinfo"))
+	mounts, err := cgroupfs.ReadMounts(sys.Proc)
 	if err != nil {
 		return nil, err
 	}
-	own, err := readOwn(filepath.Join(sys.Proc, "self/cgroup"))
+	own, err := cgroupfs.GroupsOf(sys.Proc, "self")
 	if err != nil {
 		return nil, err
 	}
-	if mounts.has("memory") || mounts.has("pids") {
+	if mounts.Has("memory") || mounts.Has("pids") {
 		return findV1(sys, mounts, own)
 	}
-	if !mounts.has("") {
+	if !mounts.Has("") {
 		return nil, &MissingError{Reason: "no control group file system is mounted", Remedy: remedyRoot}
 	}
 	return findV2(ctx, sys, mounts[""], own[""])
 }
 
-func findV1(sys System, mounts mounts, own map[string]string) (*Parent, error) {
+func findV1(sys System, mounts cgroupfs.Mounts, own map[string]string) (*Parent, error) {
 	if !sys.Root {
 		return nil, &MissingError{Reason: "this host uses cgroup v1, where only root can set limits", Remedy: remedyRoot}
 	}
@@ -67,7 +70,7 @@ func findV1(sys System, mounts mounts, own map[string]string) (*Parent, error) {
 		if !ok {
 			continue
 		}
-		dir := m.dir(own[controller])
+		dir := m.Dir(own[controller])
 		if err := unix.Access(dir, unix.W_OK); err != nil {
 			continue
 		}
@@ -75,7 +78,7 @@ func findV1(sys System, mounts mounts, own map[string]string) (*Parent, error) {
 	}
 	for _, controller := range []string{"memory", "pids"} {
 		if p.dirs[controller] == "" {
-			if mounts.has(controller) { // as in containers
+			if mounts.Has(controller) { // as in containers
 				return nil, &MissingError{Reason: fmt.Sprintf("the %s controller of cgroup v1 is not writable", controller), Remedy: remedyContainer}
 			}
 			return nil, &MissingError{Reason: fmt.Sprintf("the %s controller of cgroup v1 is missing", controller), Remedy: mountV1(controller) + " or " + remedyContainer}
@@ -114,9 +117,9 @@ func (p *Parent) open(name string) hierarchy {
 }
 
 // above returns the groups around one made here, which may have lower memory limits.
-func (p *Parent) above() chain {
+func (p *Parent) above() shortage.Groups {
 	if p.Version == 2 {
-		return chain{unified: true, dirs: upwards(p.dirs[""])}
+		return shortage.Groups{Unified: true, Dirs: cgroupfs.Ancestors(p.dirs[""])}
 	}
-	return chain{dirs: upwards(p.dirs["memory"])}
+	return shortage.Groups{Dirs: cgroupfs.Ancestors(p.dirs["memory"])}
 }

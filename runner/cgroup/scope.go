@@ -13,6 +13,8 @@ import (
 
 	systemd "github.com/coreos/go-systemd/v22/dbus"
 	"github.com/godbus/dbus/v5"
+
+	"github.com/scidex-ai/scidex-oci/runner/cgroup/cgroupfs"
 )
 
 // Scope asks systemd for a delegated scope around the process supervisor, and returns it as the parent of groups. It is
@@ -35,11 +37,11 @@ func Scope(ctx context.Context, sys System, missing *MissingError, supervisor in
 
 // scope makes the scope and delegates its controllers. Its errors continue the manager's name.
 func (m manager) scope(ctx context.Context, sys System, supervisor int) (*Parent, error) {
-	mounts, err := readMounts(filepath.Join(sys.Proc, "self/mountinfo"))
+	mounts, err := cgroupfs.ReadMounts(sys.Proc)
 	if err != nil {
 		return nil, err
 	}
-	own, err := readOwn(filepath.Join(sys.Proc, "self/cgroup"))
+	own, err := cgroupfs.GroupsOf(sys.Proc, "self")
 	if err != nil {
 		return nil, err
 	}
@@ -47,11 +49,11 @@ func (m manager) scope(ctx context.Context, sys System, supervisor int) (*Parent
 	if err := m.startScope(ctx, name, scopeProperties(m.sliceFor(own[""]), supervisor)); err != nil {
 		return nil, err
 	}
-	theirs, err := readOwn(filepath.Join(sys.Proc, strconv.Itoa(supervisor), "cgroup"))
+	theirs, err := cgroupfs.GroupsOf(sys.Proc, strconv.Itoa(supervisor))
 	if err != nil {
 		return nil, fmt.Errorf("has lost the supervisor: %w", err)
 	}
-	dir := mounts[""].dir(theirs[""])
+	dir := mounts[""].Dir(theirs[""])
 	if filepath.Base(dir) != name {
 		return nil, fmt.Errorf("made %s, but the supervisor is in %s", name, theirs[""])
 	}

@@ -11,6 +11,8 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/scidex-ai/scidex-oci/runner/cgroup/cgroupfs"
 )
 
 // leafName is the group below a parent that takes our own processes from it.
@@ -22,27 +24,27 @@ const vacateTries = 100
 // findV2 finds a delegated subtree: from the process's own group upwards, the first writable directory that delegates
 // memory and pids, or can be made to. It never leaves the process's systemd unit: what is above belongs to systemd, which
 // may take controllers back (https://systemd.io/CGROUP_DELEGATION).
-func findV2(ctx context.Context, sys System, m mount, own string) (*Parent, error) {
-	start := m.dir(own)
+func findV2(ctx context.Context, sys System, m cgroupfs.Mount, own string) (*Parent, error) {
+	start := m.Dir(own)
 	unit := unitOf(m, start)
 	missing := &MissingError{Reason: "the control group of this process is not delegated to the caller", Remedy: remedyRoot, Unified: true}
-	if unit != m.point && !delegated(ctx, unit) {
+	if unit != m.Point && !delegated(ctx, unit) {
 		return nil, missing
 	}
-	for dir := start; within(unit, dir); dir = filepath.Dir(dir) {
+	for dir := start; cgroupfs.Within(unit, dir); dir = filepath.Dir(dir) {
 		if !writable(dir) {
 			continue
 		}
-		parent, err := handOver(dir, dir == unit && unit != m.point)
+		parent, err := handOver(dir, dir == unit && unit != m.Point)
 		if err != nil {
 			missing.Reason = err.Error()
 			continue
 		}
-		now, err := readOwn(filepath.Join(sys.Proc, "self/cgroup")) // vacate may have moved this process
+		now, err := cgroupfs.GroupsOf(sys.Proc, "self") // vacate may have moved this process
 		if err != nil {
 			return nil, err
 		}
-		parent.own, parent.mover = m.dir(now[""]), os.Getpid()
+		parent.own, parent.mover = m.Dir(now[""]), os.Getpid()
 		return parent, nil
 	}
 	return nil, missing
@@ -70,14 +72,14 @@ func handOver(dir string, all bool) (*Parent, error) {
 	}
 	if !handsDown(dir, "cpu") {
 		// A missing cpu controller is no error here: the caller checks Parent.CPU.
-		_ = write(dir, "cgroup.subtree_control", "+cpu")
+		_ = cgroupfs.Write(dir, "cgroup.subtree_control", "+cpu")
 	}
 	return &Parent{Version: 2, CPU: handsDown(dir, "cpu"), dirs: map[string]string{"": dir}}, nil
 }
 
 // lacking returns the required controllers that a file does not list.
 func lacking(dir, file string) []string {
-	text, err := read(dir, file)
+	text, err := cgroupfs.Read(dir, file)
 	if err != nil {
 		return []string{"memory", "pids"}
 	}
@@ -91,7 +93,7 @@ func handDown(dir string, all bool) (err error) {
 		if err = vacate(dir, all); err != nil {
 			return err
 		}
-		if err = write(dir, "cgroup.subtree_control", "+memory +pids"); !errors.Is(err, unix.EBUSY) {
+		if err = cgroupfs.Write(dir, "cgroup.subtree_control", "+memory +pids"); !errors.Is(err, unix.EBUSY) {
 			return err
 		}
 	}
@@ -99,14 +101,14 @@ func handDown(dir string, all bool) (err error) {
 }
 
 func handsDown(dir, controller string) bool {
-	text, err := read(dir, "cgroup.subtree_control")
+	text, err := cgroupfs.Read(dir, "cgroup.subtree_control")
 	return err == nil && slices.Contains(strings.Fields(text), controller)
 }
 
 // vacate moves the processes of dir to a leaf: all of them if dir is a unit delegated to us, whose processes are all the
 // user's, else only this one.
 func vacate(dir string, all bool) error {
-	pids, err := pidsOf(dir)
+	pids, err := cgroupfs.Pids(dir)
 	if err != nil || len(pids) == 0 {
 		return err
 	}
@@ -119,7 +121,7 @@ func vacate(dir string, all bool) error {
 	}
 	for _, pid := range pids {
 		// A process that has ended counts as moved.
-		if err := write(leaf, "cgroup.procs", strconv.Itoa(pid)); err != nil && !errors.Is(err, unix.ESRCH) {
+		if err := cgroupfs.Write(leaf, "cgroup.procs", strconv.Itoa(pid)); err != nil && !errors.Is(err, unix.ESRCH) {
 			return err
 		}
 	}

@@ -9,16 +9,18 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/scidex-ai/scidex-oci/runner/cgroup/cgroupfs"
 )
 
 // unitOf returns the directory of the systemd unit of group dir, or the mount point without systemd, as in a container.
-func unitOf(m mount, dir string) string {
-	for ; within(m.point, dir) && dir != m.point; dir = filepath.Dir(dir) {
+func unitOf(m cgroupfs.Mount, dir string) string {
+	for ; cgroupfs.Within(m.Point, dir) && dir != m.Point; dir = filepath.Dir(dir) {
 		if slices.Contains([]string{".service", ".scope", ".slice"}, filepath.Ext(dir)) {
 			return dir
 		}
 	}
-	return m.point
+	return m.Point
 }
 
 // delegated reports whether systemd delegates a unit's group to us. In any other it may remove groups that it did not
@@ -40,10 +42,4 @@ func marked(dir string) bool {
 		}
 	}
 	return false
-}
-
-// within reports whether dir is root or below it.
-func within(root, dir string) bool {
-	rel, err := filepath.Rel(root, dir)
-	return err == nil && rel != ".." && !strings.HasPrefix(rel, "../")
 }

@@ -1,4 +1,5 @@
-package cgroup
+// Package cgroupfs reads and writes the kernel's files of control groups, of both versions, and what /proc says of them.
+package cgroupfs
 
 import (
 	"errors"
@@ -13,8 +14,8 @@ import (
 // A run accesses some fifty kernel files. os.File would register each with the runtime's poller, which takes longer than
 // the access.
 
-// write uses neither O_TRUNC nor O_CREAT: a missing file is an error. The kernel takes a value whole or not.
-func write(dir, file, value string) error {
+// Write uses neither O_TRUNC nor O_CREAT: a missing file is an error. The kernel takes a value whole or not.
+func Write(dir, file, value string) error {
 	path := filepath.Join(dir, file)
 	fd, err := open(path, unix.O_WRONLY)
 	if err != nil {
@@ -25,8 +26,8 @@ func write(dir, file, value string) error {
 	return err
 }
 
-// read returns the contents without surrounding white space.
-func read(dir, file string) (string, error) {
+// Read returns the contents without surrounding white space.
+func Read(dir, file string) (string, error) {
 	path := filepath.Join(dir, file)
 	fd, err := open(path, unix.O_RDONLY)
 	if err != nil {
