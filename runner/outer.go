@@ -9,6 +9,7 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner/cgroup"
+	"github.com/scidex-ai/scidex-oci/runner/cgroup/outer"
 	"github.com/scidex-ai/scidex-oci/runner/plan"
 	"github.com/scidex-ai/scidex-oci/runner/sandbox"
 	"github.com/scidex-ai/scidex-oci/spec"
@@ -16,27 +17,27 @@ import (
 
 // outerHold is what others' control groups limit in a run with --limits outer.
 type outerHold struct {
-	groups *cgroup.Outer
-	held   cgroup.Held
+	groups *outer.Groups
+	held   outer.Held
 }
 
 // holdOuter reads the limits of all groups around a container at its gate.
 func (e *execution) holdOuter(pid int) {
-	groups := cgroup.FindOuter(cgroup.System{}, pid)
+	groups := outer.Find(pid)
 	e.outer = &outerHold{groups, groups.Held()}
 	e.report.Enforced = outerEnforced(e.plan.Analysis, e.outer.held)
 	e.report.Warnings = append(e.report.Warnings, outerWarnings(e.plan.Analysis, e.outer.held)...)
 	sandbox.ReserveThreads()
 	launcher := os.Getpid()
 	if !e.launched.Alone() { // whose other runs are its descendants, too
-		launcher = cgroup.Nobody
+		launcher = outer.NoLauncher
 	}
 	groups.Watch(launcher)
 }
 
 // outerEnforced is enforced for a run whose memory, CPUs and processes someone else's groups limit, or none. There is no
 // rlimit on memory or processes besides (spec, withRlimits).
-func outerEnforced(a spec.Analysis, held cgroup.Held) []result.Enforcement {
+func outerEnforced(a spec.Analysis, held outer.Held) []result.Enforcement {
 	list := plan.Enforced(a, nil)
 	for i, effective := range []string{
 		strconv.FormatInt(held.Memory, 10), plan.Number(held.CPUs), strconv.FormatInt(held.Pids, 10),
@@ -50,7 +51,7 @@ func outerEnforced(a spec.Analysis, held cgroup.Held) []result.Enforcement {
 }
 
 // outerWarnings says which limits are not enforced, and which are lower than requested.
-func outerWarnings(a spec.Analysis, held cgroup.Held) []string {
+func outerWarnings(a spec.Analysis, held outer.Held) []string {
 	var warnings []string
 	for _, l := range []struct {
 		limit       string

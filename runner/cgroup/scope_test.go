@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/scidex-ai/scidex-oci/runner/cgroup/cgrouptest"
 )
 
 // What only a real systemd can show is in test/e2e/vm.
@@ -137,22 +139,22 @@ func TestGrantCPU(t *testing.T) {
 
 // handOver moves whoever is in a scope to its leaf.
 func TestHandOver(t *testing.T) {
-	h := newHost(t)
-	h.unified("scope", "cpu memory pids", "", 12, 34)
-	leaf := h.write("scope/"+leafName+"/cgroup.procs", "")
-	parent, err := handOver(filepath.Join(h.dir, "scope"), true)
+	h := cgrouptest.NewHost(t)
+	unified(h, "scope", "cpu memory pids", "", 12, 34)
+	leaf := h.Write("scope/"+leafName+"/cgroup.procs", "")
+	parent, err := handOver(filepath.Join(h.Dir, "scope"), true)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if moved, err := os.ReadFile(leaf); err != nil || string(moved) != "34" { // the last one written
 		t.Errorf("the leaf's cgroup.procs was written %q (%v)", moved, err)
 	}
-	if want := filepath.Join(h.dir, "scope/scidex-oci-x"); parent.Plan("x")[0] != want {
+	if want := filepath.Join(h.Dir, "scope/scidex-oci-x"); parent.Plan("x")[0] != want {
 		t.Errorf("planned %v, want %s", parent.Plan("x"), want)
 	}
-	h.unified("poor", "cpu pids", "", 12)
+	unified(h, "poor", "cpu pids", "", 12)
 	var lacking *lackingError
-	if _, err := handOver(filepath.Join(h.dir, "poor"), true); !errors.As(err, &lacking) || !strings.Contains(err.Error(), "the memory controller") {
+	if _, err := handOver(filepath.Join(h.Dir, "poor"), true); !errors.As(err, &lacking) || !strings.Contains(err.Error(), "the memory controller") {
 		t.Errorf("without the memory controller: %v", err)
 	}
 }

@@ -1,8 +1,9 @@
-package cgroup
+package outer
 
 import (
 	"time"
 
+	"github.com/scidex-ai/scidex-oci/runner/cgroup"
 	"github.com/scidex-ai/scidex-oci/runner/cgroup/cgroupfs"
 )
 
@@ -13,12 +14,12 @@ type counters struct {
 	reached, denied, throttled []int64
 }
 
-// Nobody is the launcher if its run cannot be told from others by process: then all is shared.
-const Nobody = 0
+// NoLauncher is the launcher if its run cannot be told from others by process: then all is shared.
+const NoLauncher = 0
 
 // Watch reads the counters just before the run starts. The launcher is the process whose only descendants are the run's;
-// for one with several runs at once, it is Nobody.
-func (o *Outer) Watch(launcher int) {
+// for one with several runs at once, it is NoLauncher.
+func (o *Groups) Watch(launcher int) {
 	o.family = family{o.proc, launcher}
 	o.before, o.alone = o.count(), o.census()
 }
@@ -30,7 +31,7 @@ func (o *Outer) Watch(launcher int) {
 // members are children of members or were put there. If all were the launcher's descendants before the start and are at
 // the end, so was the killed one, unless someone with write access to cgroup.procs put a process there in between and the
 // kernel killed it. Launcher and supervisor are alive, or Evidence would not be called.
-func (o *Outer) Evidence() (ours, shared Evidence) {
+func (o *Groups) Evidence() (ours, shared cgroup.Evidence) {
 	now, alone := o.count(), o.census()
 	for i := range alone {
 		for level := range alone[i] {
@@ -67,7 +68,7 @@ func split(before, now []int64, alone []bool) (ours, shared int64) {
 	return 0, shared
 }
 
-func (o *Outer) count() counters {
+func (o *Groups) count() counters {
 	c := counters{
 		reached:   o.memory.Reached(),
 		denied:    o.pids.each(chain.denied),
@@ -80,7 +81,7 @@ func (o *Outer) count() counters {
 }
 
 // census reports for each memory, pids and cpu group whether only the family is in it.
-func (o *Outer) census() [3][]bool {
+func (o *Groups) census() [3][]bool {
 	return [3][]bool{o.family.alone(o.memory), o.family.alone(o.pids), o.family.alone(o.cpu)}
 }
 

@@ -1,4 +1,4 @@
-package cgroup
+package outer
 
 import (
 	"errors"
@@ -22,7 +22,7 @@ type family struct {
 // alone says for each group of a chain if only the family is in or below it.
 func (f family) alone(c chain) []bool {
 	flags := make([]bool, len(c.Dirs))
-	if f.head == Nobody {
+	if f.head == NoLauncher {
 		return flags
 	}
 	for i, dir := range c.Dirs {
