@@ -155,18 +155,6 @@ func TestFindV2StaysInItsUnit(t *testing.T) {
 	}
 }
 
-func TestUnitOf(t *testing.T) {
-	m := cgroupfs.Mount{Root: "/", Point: "/cg"}
-	for dir, want := range map[string]string{
-		"/cg": "/cg", "/cg/a/b": "/cg", "/cg/a.slice/b.scope": "/cg/a.slice/b.scope",
-		"/cg/a.slice/b.scope/c/d": "/cg/a.slice/b.scope", "/cg/a.slice": "/cg/a.slice", "/elsewhere/x.scope": "/cg",
-	} {
-		if got := unitOf(m, dir); got != want {
-			t.Errorf("the unit of %s is %s, want %s", dir, got, want)
-		}
-	}
-}
-
 // alone in its own group, the launcher moves to a leaf so that the group can hand its controllers down.
 func TestFindV2Vacates(t *testing.T) {
 	h := cgrouptest.NewHost(t)

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/scidex-ai/scidex-oci/runner/cgroup/cgroupfs"
+	"github.com/scidex-ai/scidex-oci/runner/cgroup/systemd"
 )
 
 // leafName is the group below a parent that takes our own processes from it.
@@ -26,9 +27,9 @@ const vacateTries = 100
 // may take controllers back (https://systemd.io/CGROUP_DELEGATION).
 func findV2(ctx context.Context, sys System, m cgroupfs.Mount, own string) (*Parent, error) {
 	start := m.Dir(own)
-	unit := unitOf(m, start)
+	unit := systemd.UnitOf(m.Point, start)
 	missing := &MissingError{Reason: "the control group of this process is not delegated to the caller", Remedy: remedyRoot, Unified: true}
-	if unit != m.Point && !delegated(ctx, unit) {
+	if unit != m.Point && !systemd.Delegated(ctx, unit) {
 		return nil, missing
 	}
 	for dir := start; cgroupfs.Within(unit, dir); dir = filepath.Dir(dir) {

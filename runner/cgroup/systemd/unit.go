@@ -1,4 +1,4 @@
-package cgroup
+package systemd
 
 import (
 	"context"
@@ -13,24 +13,24 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/cgroup/cgroupfs"
 )
 
-// unitOf returns the directory of the systemd unit of group dir, or the mount point without systemd, as in a container.
-func unitOf(m cgroupfs.Mount, dir string) string {
-	for ; cgroupfs.Within(m.Point, dir) && dir != m.Point; dir = filepath.Dir(dir) {
+// UnitOf returns the directory of the systemd unit of group dir, or the mount point without systemd, as in a container.
+func UnitOf(point, dir string) string {
+	for ; cgroupfs.Within(point, dir) && dir != point; dir = filepath.Dir(dir) {
 		if slices.Contains([]string{".service", ".scope", ".slice"}, filepath.Ext(dir)) {
 			return dir
 		}
 	}
-	return m.Point
+	return point
 }
 
-// delegated reports whether systemd delegates a unit's group to us. In any other it may remove groups that it did not
+// Delegated reports whether systemd delegates a unit's group to us. In any other it may remove groups that it did not
 // make, or take controllers away, whenever it handles a neighbour. The system's manager marks units with Delegate= (for
 // everyone since version 251, for root since 236); a user's manager cannot (seen with 252) and is asked.
-func delegated(ctx context.Context, unit string) bool {
-	return marked(unit) || ofUserManager(unit) && manager{os.Getuid()}.delegates(ctx, filepath.Base(unit))
+func Delegated(ctx context.Context, unit string) bool {
+	return marked(unit) || OfUserManager(unit) && Manager{os.Getuid()}.Delegates(ctx, filepath.Base(unit))
 }
 
-func ofUserManager(unit string) bool {
+func OfUserManager(unit string) bool {
 	return strings.Contains(filepath.Dir(unit)+"/", fmt.Sprintf("/user@%d.service/", os.Getuid()))
 }
 
