@@ -10,7 +10,6 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/outputs"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
-	"github.com/scidex-ai/scidex-oci/runner/cgroup"
 	"github.com/scidex-ai/scidex-oci/runner/observe/trace"
 	"github.com/scidex-ai/scidex-oci/runner/plan"
 	"github.com/scidex-ai/scidex-oci/runner/sandbox"
@@ -104,7 +103,7 @@ func (e *execution) makeGroup() error {
 	}
 	e.group = group
 	e.report.Enforced = plan.Enforced(e.plan.Analysis, &got)
-	if group.Swapping(cgroup.System{}) {
+	if group.Swapping() {
 		e.report.Warnings = append(e.report.Warnings, swapWarning)
 	}
 	return nil

@@ -3,7 +3,6 @@ package cgroup
 import (
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 
 	"github.com/scidex-ai/scidex-oci/runner/cgroup/systemd"
@@ -57,18 +56,6 @@ func remedyFor(m systemd.Manager, err error) string {
 		return fmt.Sprintf("start it as `XDG_RUNTIME_DIR=/run/user/%d systemd-run --user --scope -p Delegate=yes scidex-oci run ...`", m.UID) + orBestEffort
 	default:
 		return "start it as `systemd-run --scope -p Delegate=yes scidex-oci run ...`" + orBestEffort
-	}
-}
-
-// GrantCPU says how the caller gets the cpu controller if CPU is false.
-func (p *Parent) GrantCPU() string {
-	switch {
-	case p.Version == 1:
-		return mountV1("cpu")
-	case systemd.OfUserManager(p.dirs[""]):
-		return delegateAll(os.Geteuid())
-	default:
-		return "delegate it (Delegate=yes)"
 	}
 }
 

@@ -90,13 +90,13 @@ func TestSwapping(t *testing.T) {
 				h.Write("proc/swaps", c.swaps)
 			}
 			h.Write("g/"+c.file, "0")
-			dir, sys := filepath.Join(h.Dir, "g"), System{Proc: filepath.Join(h.Dir, "proc")}
+			dir, proc := filepath.Join(h.Dir, "g"), filepath.Join(h.Dir, "proc")
 			for version, files := range map[int]hierarchy{1: v1{memory: dir}, 2: v2{dir}} {
 				want := c.want
 				if version == 1 && c.file == "memory.swap.max" || version == 2 && c.file == "memory.memsw.limit_in_bytes" {
 					want = true // the other version's file holds nothing
 				}
-				if got := (&Group{files: files}).Swapping(sys); got != want {
+				if got := (&Group{files: files}).swapping(proc); got != want {
 					t.Errorf("version %d: %v, want %v", version, got, want)
 				}
 			}

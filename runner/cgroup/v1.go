@@ -1,10 +1,11 @@
 package cgroup
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"os"
-	"slices"
+	"path/filepath"
 	"strconv"
 	"time"
 
@@ -17,9 +18,6 @@ import (
 // v1 is a group in the hierarchies of cgroup v1 (Documentation/admin-guide/cgroup-v1). A missing controller has an empty
 // directory.
 type v1 struct{ memory, pids, cpu, cpuacct string }
-
-// cpuPeriod is the CPU quota's period in microseconds, the kernel's default.
-const cpuPeriod = 100_000
 
 func (g v1) set(l Limits) error {
 	memory := strconv.FormatInt(l.Memory, 10)
@@ -46,9 +44,6 @@ func (g v1) set(l Limits) error {
 	}
 	return cgroupfs.Write(g.cpu, "cpu.cfs_quota_us", strconv.FormatInt(quota(l.CPUs), 10))
 }
-
-// quota in microseconds per period; the kernel's minimum is one millisecond.
-func quota(cpus float64) int64 { return max(int64(cpus*cpuPeriod+0.5), 1000) }
 
 func (g v1) effective() (e Effective, err error) {
 	if e.Memory, err = cgroupfs.Int(g.memory, "memory.limit_in_bytes"); err != nil {
@@ -99,50 +94,31 @@ func (g v1) evidence() (e Evidence, err error) {
 	return e, e.throttling(g.cpu, "throttled_time", time.Nanosecond)
 }
 
-// kill sends SIGKILL to each process: v1 has no cgroup.kill. The caller repeats it until none is left.
-func (g v1) kill() error {
-	pids, err := cgroupfs.Pids(g.pids)
+func (g v1) onOOM(struck func() bool) (stop func() error, err error) {
+	// Documentation/admin-guide/cgroup-v1/memory.rst, "OOM Control".
+	control, err := os.Open(filepath.Join(g.memory, "memory.oom_control"))
 	if err != nil {
-		return err
+		return nil, err
 	}
-	for some := range slices.Chunk(pids, killedAtOnce) {
-		if err := killMembers(g.pids, some); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// killedAtOnce is the number of pidfds used at once: few descriptors may be free.
-const killedAtOnce = 16
-
-// killMembers kills the processes that are still in the group after their pidfds were opened: a pid may have been reused.
-func killMembers(dir string, pids []int) error {
-	members := map[int]int{}
-	defer func() {
-		for _, fd := range members {
-			unix.Close(fd)
-		}
-	}()
-	for _, pid := range pids {
-		fd, err := unix.PidfdOpen(pid, 0)
-		switch {
-		case err == nil:
-			members[pid] = fd
-		case !errors.Is(err, unix.ESRCH):
-			return fmt.Errorf("open process %d of control group %s: %w", pid, dir, err)
-		}
-	}
-	still, err := cgroupfs.Pids(dir)
+	defer control.Close()
+	fd, err := unix.Eventfd(0, unix.EFD_CLOEXEC|unix.EFD_NONBLOCK)
 	if err != nil {
-		return err
+		return nil, fmt.Errorf("eventfd: %w", err)
 	}
-	for _, pid := range still {
-		if fd, ok := members[pid]; ok {
-			if err := unix.PidfdSendSignal(fd, unix.SIGKILL, nil, 0); err != nil && !errors.Is(err, unix.ESRCH) {
-				return fmt.Errorf("kill process %d: %w", pid, err)
+	event := os.NewFile(uintptr(fd), "memory.oom_control")
+	if err := cgroupfs.Write(g.memory, "cgroup.event_control", fmt.Sprintf("%d %d", fd, control.Fd())); err != nil {
+		return nil, errors.Join(err, event.Close())
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for binary.Read(event, binary.NativeEndian, new(uint64)) == nil {
+			if struck() {
+				return
 			}
 		}
-	}
-	return nil
+	}()
+	return func() error { err := event.Close(); <-done; return err }, nil
 }
+
+func (g v1) holdsSwap() bool { return cgroupfs.Exists(g.memory, "memory.memsw.limit_in_bytes") }

@@ -87,3 +87,8 @@ func (g v2) evidence() (e Evidence, err error) {
 }
 
 func (g v2) kill() error { return cgroupfs.Write(g.dir, "cgroup.kill", "1") }
+
+// onOOM has nothing to do: memory.oom.group has the kernel kill all.
+func (v2) onOOM(func() bool) (stop func() error, err error) { return func() error { return nil }, nil }
+
+func (g v2) holdsSwap() bool { return cgroupfs.Exists(g.dir, "memory.swap.max") }

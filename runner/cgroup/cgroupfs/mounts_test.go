@@ -1,8 +1,6 @@
 package cgroupfs
 
-import (
-	"testing"
-)
+import "testing"
 
 func TestMountDir(t *testing.T) {
 	for _, c := range []struct{ root, group, want string }{

@@ -1,8 +1,6 @@
 package cgroupfs
 
-import (
-	"testing"
-)
+import "testing"
 
 func TestParseCPUMax(t *testing.T) {
 	for text, want := range map[string]float64{"max 100000": 0, "50000 100000": 0.5, "200000 100000": 2} {

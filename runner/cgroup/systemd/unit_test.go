@@ -1,8 +1,6 @@
 package systemd
 
-import (
-	"testing"
-)
+import "testing"
 
 func TestUnitOf(t *testing.T) {
 	for dir, want := range map[string]string{

@@ -1,7 +1,6 @@
 package cgroup
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -13,7 +12,6 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/scidex-ai/scidex-oci/runner/cgroup/cgroupfs"
-	"github.com/scidex-ai/scidex-oci/runner/cgroup/systemd"
 )
 
 // leafName is the group below a parent that takes our own processes from it.
@@ -21,44 +19,6 @@ const leafName = "scidex-oci"
 
 // vacateTries bounds the retries for processes that fork while moved.
 const vacateTries = 100
-
-// findV2 finds a delegated subtree: from the process's own group upwards, the first writable directory that delegates
-// memory and pids, or can be made to. It never leaves the process's systemd unit: what is above belongs to systemd, which
-// may take controllers back (https://systemd.io/CGROUP_DELEGATION).
-func findV2(ctx context.Context, sys System, m cgroupfs.Mount, own string) (*Parent, error) {
-	start := m.Dir(own)
-	unit := systemd.UnitOf(m.Point, start)
-	missing := &MissingError{Reason: "the control group of this process is not delegated to the caller", Remedy: remedyRoot, Unified: true}
-	if unit != m.Point && !systemd.Delegated(ctx, unit) {
-		return nil, missing
-	}
-	for dir := start; cgroupfs.Within(unit, dir); dir = filepath.Dir(dir) {
-		if !writable(dir) {
-			continue
-		}
-		parent, err := handOver(dir, dir == unit && unit != m.Point)
-		if err != nil {
-			missing.Reason = err.Error()
-			continue
-		}
-		now, err := cgroupfs.GroupsOf(sys.Proc, "self") // vacate may have moved this process
-		if err != nil {
-			return nil, err
-		}
-		parent.own, parent.mover = m.Dir(now[""]), os.Getpid()
-		return parent, nil
-	}
-	return nil, missing
-}
-
-func writable(dir string) bool {
-	for _, name := range []string{".", "cgroup.procs", "cgroup.subtree_control"} {
-		if unix.Access(filepath.Join(dir, name), unix.W_OK) != nil {
-			return false
-		}
-	}
-	return true
-}
 
 // handOver makes dir a parent of groups: it enables controllers for its children. A group with processes cannot do that
 // (the "no internal processes" rule); they first move to a leaf if they may.
