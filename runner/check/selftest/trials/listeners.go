@@ -1,4 +1,4 @@
-package selftest
+package trials
 
 import (
 	"errors"
@@ -11,14 +11,14 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/check/selftest/listener"
 )
 
-// listenerTrials opens listeners on every address of the host and on an abstract socket, which count what reaches them.
-func listenerTrials() (all []trial, listeners []*listener.Listener, err error) {
+// Listeners opens listeners on every address of the host and on an abstract socket, which count what reaches them.
+func Listeners() (all []Trial, listeners []*listener.Listener, err error) {
 	hosts, err := listener.HostAddresses()
 	if err != nil {
 		return nil, nil, err
 	}
 	secret := probe.RandomName("")
-	open := func(l *listener.Listener, failed error, address string, trialOf func(address string) trial) {
+	open := func(l *listener.Listener, failed error, address string, trialOf func(address string) Trial) {
 		if failed != nil {
 			err = errors.Join(err, fmt.Errorf("listen at %s: %w", address, failed))
 			return
@@ -40,14 +40,14 @@ func listenerTrials() (all []trial, listeners []*listener.Listener, err error) {
 }
 
 // counted makes the control of a trial, which the listener must count, and lets the listener judge with the canary.
-func counted(l *listener.Listener, t trial) trial {
+func counted(l *listener.Listener, t Trial) Trial {
 	t = t.performOutside()
 	if n, err := l.Count(); err != nil || n == 0 {
-		t.controlled, t.control = false, fmt.Sprintf("%s, but our listener heard nothing", t.control)
+		t.Controlled, t.Control = false, fmt.Sprintf("%s, but our listener heard nothing", t.Control)
 	}
-	t.target += " (a listener of ours)"
-	inside := t.judge
-	t.judge = func(o canary.Outcome) (judge.Result, string) {
+	t.Target += " (a listener of ours)"
+	inside := t.Judge
+	t.Judge = func(o canary.Outcome) (judge.Result, string) {
 		result, detail := inside(o)
 		switch n, err := l.Count(); {
 		case err != nil:

@@ -1,4 +1,5 @@
-package selftest
+// Package report has the result of a selftest, and fills it in.
+package report
 
 import (
 	"github.com/scidex-ai/scidex-oci/runner/check/probe"
@@ -29,21 +30,33 @@ type Report struct {
 	Notes []string `json:"notes"`
 }
 
-// add keeps a check and passes it on.
-func (t *test) add(c Check) {
-	t.report.Checks = append(t.report.Checks, c)
-	if t.options.Each != nil {
-		t.options.Each(c)
+// Recorder fills in a report.
+type Recorder struct {
+	Report
+	each func(Check)
+}
+
+// NewRecorder starts a report. Each, where not nil, is called with every check as it is known.
+func NewRecorder(version string, each func(Check)) *Recorder {
+	return &Recorder{Report{V: 1, ToolVersion: version, Runs: []string{}, Checks: []Check{}, Notes: []string{}}, each}
+}
+
+// Add keeps a check and passes it on.
+func (r *Recorder) Add(c Check) {
+	r.Checks = append(r.Checks, c)
+	if r.each != nil {
+		r.each(c)
 	}
 }
 
-func (t *test) note(text string) { t.report.Notes = append(t.report.Notes, text) }
+// Note keeps notes.
+func (r *Recorder) Note(notes ...string) { r.Notes = append(r.Notes, notes...) }
 
-// finish completes the report.
-func (t *test) finish() (report Report, err error) {
-	report = t.report
+// Finish completes the report.
+func (r *Recorder) Finish(bootID string) (report Report, err error) {
+	report = r.Report
 	report.Stamp, err = probe.NewStamp("osrelease", "version")
-	report.BootID = t.main.BootID
+	report.BootID = bootID
 	report.Passed = len(report.Checks) > 0
 	for _, c := range report.Checks {
 		report.Passed = report.Passed && (c.Result == judge.Pass || c.Result == judge.Accepted)

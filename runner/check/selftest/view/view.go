@@ -1,4 +1,5 @@
-package selftest
+// Package view finds what a run with the caller's flags sees of the host, for a selftest.
+package view
 
 import (
 	"context"
@@ -17,15 +18,15 @@ import (
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
-// view is what a run with the caller's flags sees of the host.
-type view struct {
-	analysis  spec.Analysis // complete
-	inputs    []input       // data, docs, project, further inputs
-	variables []string      // names in the environment
+// View is what a run with the caller's flags sees of the host.
+type View struct {
+	Analysis  spec.Analysis // complete
+	Inputs    []Input       // data, docs, project, further inputs
+	Variables []string      // names in the environment
 }
 
-// look gets the OCI specification that a run of the analysis would have.
-func look(ctx context.Context, r *phase.Host, a spec.Analysis, id string) (v view, err error) {
+// Look gets the OCI specification that a run of the analysis would have.
+func Look(ctx context.Context, r *phase.Host, a spec.Analysis, id string) (v View, err error) {
 	wanted := a
 	wanted.ID, wanted.Command = id, []string{canary.ProgramPath}
 	raw, err := plan.Spec(ctx, r, wanted)
@@ -36,19 +37,19 @@ func look(ctx context.Context, r *phase.Host, a spec.Analysis, id string) (v vie
 	if err := json.Unmarshal(raw, &config); err != nil {
 		return v, fmt.Errorf("read the OCI specification: %w", err)
 	}
-	if v.analysis, err = completed(a, config.Mounts); err != nil {
+	if v.Analysis, err = completed(a, config.Mounts); err != nil {
 		return v, err
 	}
 	for _, m := range config.Mounts {
 		if m.Type == "bind" && isInput(m.Destination) {
-			v.inputs = append(v.inputs, newInput(m.Source, m.Destination))
+			v.Inputs = append(v.Inputs, NewInput(m.Source, m.Destination))
 		}
 	}
 	for _, variable := range config.Process.Env {
 		name, _, _ := strings.Cut(variable, "=")
-		v.variables = append(v.variables, name)
+		v.Variables = append(v.Variables, name)
 	}
-	v.variables = append(v.variables, a.Secrets...) // whose names the specification does not hold
+	v.Variables = append(v.Variables, a.Secrets...) // whose names the specification does not hold
 	return v, nil
 }
 
@@ -69,23 +70,14 @@ func completed(a spec.Analysis, mounts []specs.Mount) (spec.Analysis, error) {
 	return defaults(a.ResolvePaths(dir)), nil
 }
 
-// defaults sets defaults, except the number of CPUs: where that cannot be enforced, a run with the default starts and a run
-// that requests the same number is refused.
-func defaults(a spec.Analysis) spec.Analysis {
-	cpus := a.CPUs
-	a = a.WithDefaults()
-	a.CPUs = cpus
-	return a
-}
-
-// outside returns the host's path of a path inside, or "".
-func (v view) outside(inside string) string {
-	for _, in := range v.inputs {
-		if inside == in.inside {
-			return in.source
+// Outside returns the host's path of a path inside, or "".
+func (v View) Outside(inside string) string {
+	for _, in := range v.Inputs {
+		if inside == in.Inside {
+			return in.Source
 		}
-		if rest, below := strings.CutPrefix(inside, in.inside+"/"); below {
-			return path.Join(in.source, rest)
+		if rest, below := strings.CutPrefix(inside, in.Inside+"/"); below {
+			return path.Join(in.Source, rest)
 		}
 	}
 	return ""

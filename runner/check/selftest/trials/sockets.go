@@ -1,4 +1,4 @@
-package selftest
+package trials
 
 import (
 	"fmt"
@@ -6,14 +6,19 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/runner/check/selftest/canary"
 	"github.com/scidex-ai/scidex-oci/runner/check/selftest/judge"
+	"github.com/scidex-ai/scidex-oci/runner/check/selftest/view"
 )
 
 // judgeSockets requires that no socket or FIFO can be connected to. A refusing socket proves something only where it answers
 // on the host.
-func (v view) judgeSockets(o canary.Outcome) (judge.Result, string) {
+func judgeSockets(v view.View) judge.Func {
+	return func(o canary.Outcome) (judge.Result, string) { return socketsClosed(v, o) }
+}
+
+func socketsClosed(v view.View, o canary.Outcome) (judge.Result, string) {
 	result, details := judge.Pass, []string{}
 	for _, inside := range o.Steps() {
-		one, detail := v.judgeSocket(inside, o.Got[inside])
+		one, detail := socketClosed(v, inside, o.Got[inside])
 		result, details = judge.Worse(result, one), append(details, detail)
 	}
 	switch {
@@ -26,9 +31,9 @@ func (v view) judgeSockets(o canary.Outcome) (judge.Result, string) {
 	return result, strings.Join(details, "; ")
 }
 
-func (v view) judgeSocket(inside, found string) (judge.Result, string) {
+func socketClosed(v view.View, inside, found string) (judge.Result, string) {
 	kind, got, _ := strings.Cut(found, " ")
-	outside := v.outside(inside)
+	outside := v.Outside(inside)
 	detail := fmt.Sprintf("%s %s", kind, inside)
 	if outside != "" {
 		detail += fmt.Sprintf(" (%s on the host)", outside)

@@ -1,4 +1,4 @@
-package selftest
+package view
 
 import (
 	"io/fs"
@@ -9,11 +9,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// input is a file or directory of the host that a run sees.
-type input struct {
-	source, inside string
-	dir            bool
-	file           string // a regular file in a directory, relative; empty where none was found
+// Input is a file or directory of the host that a run sees.
+type Input struct {
+	Source, Inside string
+	Dir            bool
+	File           string // a regular file in a directory, relative; empty where none was found
 	before         times  // of the source
 }
 
@@ -27,12 +27,13 @@ func isInput(destination string) bool {
 	return true
 }
 
-func newInput(source, inside string) input {
-	in := input{source: source, inside: inside, before: timesOf(source)}
+// NewInput looks at a file or directory of the host that a run sees inside.
+func NewInput(source, inside string) Input {
+	in := Input{Source: source, Inside: inside, before: timesOf(source)}
 	info, err := os.Stat(source)
-	in.dir = err == nil && info.IsDir()
-	if in.dir {
-		in.file = findFile(source)
+	in.Dir = err == nil && info.IsDir()
+	if in.Dir {
+		in.File = findFile(source)
 	}
 	return in
 }
@@ -62,8 +63,8 @@ func findFile(dir string) (found string) {
 // isText reports whether JSON can hold a name.
 func isText(name string) bool { return strings.ToValidUTF8(name, "") == name }
 
-// changed reports whether the source has changed.
-func (in input) changed() bool { return timesOf(in.source) != in.before }
+// Changed reports whether the source has changed.
+func (in Input) Changed() bool { return timesOf(in.Source) != in.before }
 
 // times of a file in nanoseconds; 0 where they cannot be read.
 type times struct{ modified, changed int64 }

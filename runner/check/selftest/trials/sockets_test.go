@@ -1,4 +1,4 @@
-package selftest
+package trials
 
 import (
 	"net"
@@ -10,6 +10,7 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/runner/check/selftest/canary"
 	"github.com/scidex-ai/scidex-oci/runner/check/selftest/judge"
+	"github.com/scidex-ai/scidex-oci/runner/check/selftest/view"
 )
 
 func TestSockets(t *testing.T) {
@@ -25,7 +26,7 @@ func TestSockets(t *testing.T) {
 	if err := syscall.Mkfifo(filepath.Join(dir, "fifo"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	v := view{inputs: []input{{source: dir, inside: "/data"}}}
+	v := view.View{Inputs: []view.Input{{Source: dir, Inside: "/data"}}}
 	o := canary.Perform(canary.Attempt{Do: "connect below", At: dir})
 	if o.Count != 4 || o.Partial || o.Got[dir+"/a/b/.s.PGSQL.5432"] != "socket ok" || o.Got[dir+"/fifo"] != "fifo ok" || len(o.Got) != 2 {
 		t.Fatalf("%+v", o)
@@ -46,7 +47,7 @@ func TestSockets(t *testing.T) {
 		{"a lie", "/data/a/b/.s.PGSQL.5432", "", judge.Fail, nil},
 		{"another lie", "/data/a/b/.s.PGSQL.5432", "nothing", judge.Fail, nil},
 	} {
-		result, detail := v.judgeSockets(got(c.at, c.said))
+		result, detail := socketsClosed(v, got(c.at, c.said))
 		if result != c.want {
 			t.Errorf("%s: %s (%s), want %s", c.name, result, detail, c.want)
 		}
@@ -56,10 +57,10 @@ func TestSockets(t *testing.T) {
 			}
 		}
 	}
-	if result, _ := v.judgeSockets(canary.Outcome{Count: 3}); result != judge.Pass {
+	if result, _ := socketsClosed(v, canary.Outcome{Count: 3}); result != judge.Pass {
 		t.Errorf("none: %s", result)
 	}
-	if result, _ := v.judgeSockets(canary.Outcome{Count: 3, Partial: true}); result != judge.Inconclusive {
+	if result, _ := socketsClosed(v, canary.Outcome{Count: 3, Partial: true}); result != judge.Inconclusive {
 		t.Errorf("none as far as it came: %s", result)
 	}
 }

@@ -1,4 +1,4 @@
-package selftest
+package trials
 
 import (
 	"net"
@@ -43,27 +43,27 @@ func TestListenersCount(t *testing.T) {
 		{"socket", func() (*listener.Listener, error) { return listener.New("unix", "@"+uniqueName(t), "secret") }},
 	} {
 		e := open(t, c.open)
-		p := counted(e, trial{attempt: canary.Attempt{Do: c.do, At: e.Address}, judge: func(canary.Outcome) (judge.Result, string) { return judge.Pass, "refused" }})
-		if !p.controlled {
-			t.Fatalf("%s: %s", c.do, p.control)
+		p := counted(e, Trial{Attempt: canary.Attempt{Do: c.do, At: e.Address}, Judge: func(canary.Outcome) (judge.Result, string) { return judge.Pass, "refused" }})
+		if !p.Controlled {
+			t.Fatalf("%s: %s", c.do, p.Control)
 		}
-		if result, detail := p.judge(canary.Outcome{}); result != judge.Pass {
+		if result, detail := p.Judge(canary.Outcome{}); result != judge.Pass {
 			t.Errorf("%s: %s, %s; want a pass where nobody came", c.do, result, detail)
 		}
 		// The canary says that it was refused, and yet the listener was reached.
-		if p := p.performOutside(); !p.controlled {
-			t.Fatalf("%s: %s", c.do, p.control)
+		if p := p.performOutside(); !p.Controlled {
+			t.Fatalf("%s: %s", c.do, p.Control)
 		}
-		if result, detail := p.judge(canary.Outcome{}); result != judge.Fail {
+		if result, detail := p.Judge(canary.Outcome{}); result != judge.Fail {
 			t.Errorf("%s: %s, %s; want a failure where somebody came", c.do, result, detail)
 		}
-		if result, _ := p.judge(canary.Outcome{}); result != judge.Pass {
+		if result, _ := p.Judge(canary.Outcome{}); result != judge.Pass {
 			t.Errorf("%s: it was counted twice", c.do)
 		}
 		if err := e.Close(); err != nil {
 			t.Fatal(err)
 		}
-		if result, detail := p.judge(canary.Outcome{}); result != judge.Inconclusive {
+		if result, detail := p.Judge(canary.Outcome{}); result != judge.Inconclusive {
 			t.Errorf("%s: %s, %s; want nothing proven by a listener that is closed", c.do, result, detail)
 		}
 	}
@@ -72,8 +72,8 @@ func TestListenersCount(t *testing.T) {
 func TestControlOfAnotherListener(t *testing.T) {
 	e := open(t, func() (*listener.Listener, error) { return listener.New("tcp", "127.0.0.1:0", "secret") })
 	other := open(t, func() (*listener.Listener, error) { return listener.New("tcp", "127.0.0.1:0", "secret") })
-	if p := counted(e, tcpTrial("127.0.0.1:"+portOf(t, other))); p.controlled {
-		t.Errorf("what reached another listener is taken for a control: %s", p.control)
+	if p := counted(e, tcpTrial("127.0.0.1:"+portOf(t, other))); p.Controlled {
+		t.Errorf("what reached another listener is taken for a control: %s", p.Control)
 	}
 }
 
@@ -93,17 +93,17 @@ func TestService(t *testing.T) {
 	trials, _ := serviceTrials(t.Context(), "localhost", port)
 	var shown []string
 	for _, p := range trials {
-		if !p.controlled {
-			t.Errorf("%s: %s", p.target, p.control)
+		if !p.Controlled {
+			t.Errorf("%s: %s", p.Target, p.Control)
 		}
-		shown = append(shown, p.check+" "+p.target)
+		shown = append(shown, p.Check+" "+p.Target)
 	}
 	if want := []string{"tcp 127.0.0.1:" + port, "tcp localhost:" + port}; !slices.Equal(shown, want) {
 		t.Errorf("%q, want %q", shown, want)
 	}
 	for _, host := range []string{"127.0.0.1", "localhost"} {
 		trials, _ := serviceTrials(t.Context(), host, "1")
-		if len(trials) == 0 || slices.ContainsFunc(trials, func(p trial) bool { return p.controlled || p.control == "" }) {
+		if len(trials) == 0 || slices.ContainsFunc(trials, func(p Trial) bool { return p.Controlled || p.Control == "" }) {
 			t.Errorf("%s: %+v", host, trials)
 		}
 	}
@@ -113,7 +113,7 @@ func TestTargetsAreTriedOnce(t *testing.T) {
 	e := open(t, func() (*listener.Listener, error) { return listener.New("tcp", "127.0.0.1:0", "secret") })
 	to := target.Target{Host: "127.0.0.1", Port: portOf(t, e)}
 	targets := []target.Target{to, to, {Socket: "/none"}, {Socket: "/none"}}
-	if trials, _ := targetTrials(t.Context(), targets); len(trials) != 2 {
+	if trials, _ := Targets(t.Context(), targets); len(trials) != 2 {
 		t.Errorf("%+v", trials)
 	}
 }

@@ -1,4 +1,4 @@
-package selftest
+package trials
 
 import (
 	"context"
@@ -14,13 +14,13 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/check/selftest/target"
 )
 
-// targetTrials try to reach the targets. Notes say which addresses were left out.
-func targetTrials(ctx context.Context, targets []target.Target) (all []trial, notes []string) {
+// Targets try to reach the targets. Notes say which addresses were left out.
+func Targets(ctx context.Context, targets []target.Target) (all []Trial, notes []string) {
 	for _, to := range targets {
 		trials, more := trialsOf(ctx, to)
 		notes = append(notes, more...)
 		for _, one := range trials {
-			if !slices.ContainsFunc(all, func(other trial) bool { return other.check == one.check && other.target == one.target }) {
+			if !slices.ContainsFunc(all, func(other Trial) bool { return other.Check == one.Check && other.Target == one.Target }) {
 				all = append(all, one)
 			}
 		}
@@ -28,19 +28,19 @@ func targetTrials(ctx context.Context, targets []target.Target) (all []trial, no
 	return all, notes
 }
 
-func trialsOf(ctx context.Context, to target.Target) (trials []trial, notes []string) {
+func trialsOf(ctx context.Context, to target.Target) (trials []Trial, notes []string) {
 	switch {
 	case to.Usual:
 		return usualTrials(ctx, to)
 	case to.Socket != "":
-		return []trial{socketTrial(to.Socket).performOutside()}, nil
+		return []Trial{socketTrial(to.Socket).performOutside()}, nil
 	}
 	return serviceTrials(ctx, to.Host, to.Port)
 }
 
 // usualTrials try the usual addresses of a PostgreSQL on the host, except those without an answer. Where none answers, one
 // trial says so.
-func usualTrials(ctx context.Context, to target.Target) (found []trial, notes []string) {
+func usualTrials(ctx context.Context, to target.Target) (found []Trial, notes []string) {
 	port, pattern := to.Port, ".s.PGSQL."+to.Port
 	if port == "" {
 		port, pattern = target.DefaultPort, ".s.PGSQL.*"
@@ -51,38 +51,38 @@ func usualTrials(ctx context.Context, to target.Target) (found []trial, notes []
 		paths, _ := filepath.Glob(filepath.Join(dir, pattern)) // the pattern is valid
 		for _, path := range paths {
 			if !strings.HasSuffix(path, ".lock") {
-				found = append(found, reached([]trial{socketTrial(path).performOutside()})...)
+				found = append(found, reached([]Trial{socketTrial(path).performOutside()})...)
 			}
 		}
 	}
 	if len(found) > 0 {
 		return found, notes
 	}
-	none := trial{check: "target", target: to.String(), control: "nothing answers at localhost:" + port + " and in the usual directories of sockets"}
-	none.attempt = canary.Attempt{Do: "lookup", At: "localhost"} // ignored, but every trial has an attempt
-	none.judge = func(canary.Outcome) (judge.Result, string) {
+	none := Trial{Check: "target", Target: to.String(), Control: "nothing answers at localhost:" + port + " and in the usual directories of sockets"}
+	none.Attempt = canary.Attempt{Do: "lookup", At: "localhost"} // ignored, but every trial has an attempt
+	none.Judge = func(canary.Outcome) (judge.Result, string) {
 		return judge.Inconclusive, "there is nothing to reach; name what must be out of reach with --target URL|HOST:PORT|SOCKET"
 	}
-	return []trial{none}, notes
+	return []Trial{none}, notes
 }
 
 // reached keeps the trials whose control succeeded.
-func reached(trials []trial) []trial {
-	return slices.DeleteFunc(trials, func(t trial) bool { return !t.controlled })
+func reached(trials []Trial) []Trial {
+	return slices.DeleteFunc(trials, func(t Trial) bool { return !t.Controlled })
 }
 
 // serviceTrials try each address of a TCP service, its name, and to resolve the name.
-func serviceTrials(ctx context.Context, host, port string) (all []trial, notes []string) {
+func serviceTrials(ctx context.Context, host, port string) (all []Trial, notes []string) {
 	if _, err := netip.ParseAddr(host); err == nil {
-		return []trial{tcpTrial(net.JoinHostPort(host, port)).performOutside()}, nil
+		return []Trial{tcpTrial(net.JoinHostPort(host, port)).performOutside()}, nil
 	}
 	within, cancel := context.WithTimeout(ctx, canary.Timeout)
 	defer cancel()
 	addresses, err := net.DefaultResolver.LookupHost(within, host)
 	if err != nil {
 		unresolved := tcpTrial(net.JoinHostPort(host, port))
-		unresolved.control = "its name is not resolved"
-		return []trial{unresolved}, nil
+		unresolved.Control = "its name is not resolved"
+		return []Trial{unresolved}, nil
 	}
 	for _, address := range addresses {
 		all = append(all, tcpTrial(net.JoinHostPort(address, port)).performOutside())
@@ -90,8 +90,8 @@ func serviceTrials(ctx context.Context, host, port string) (all []trial, notes [
 	// A name stands for all of its addresses: where one answers, the others are no targets.
 	if some := reached(slices.Clone(all)); len(some) > 0 {
 		for _, one := range all {
-			if !one.controlled {
-				notes = append(notes, fmt.Sprintf("%s does not answer (%s) and was left out: %s answers", one.target, one.control, some[0].target))
+			if !one.Controlled {
+				notes = append(notes, fmt.Sprintf("%s does not answer (%s) and was left out: %s answers", one.Target, one.Control, some[0].Target))
 			}
 		}
 		all = append(some, tcpTrial(net.JoinHostPort(host, port)).performOutside())
