@@ -130,7 +130,7 @@ const scriptType = "text/plain"
 
 // crateOf is what the catalog has of a run.
 func crateOf(ctx context.Context, st *stores.Stores, run catalog.Run) (crate.Run, crateSource, error) {
-	result, err := watch.Show(ctx, st.Runner, run)
+	result, err := watch.Show(ctx, st.Host, run)
 	if err != nil {
 		return crate.Run{}, crateSource{}, err
 	}

@@ -66,7 +66,7 @@ func runLogs(ctx context.Context, p *command.Program, st *stores.Stores, o logsO
 	if o.stderr {
 		to[1] = stderr
 	}
-	run, err = watch.CopyLogs(ctx, st.Runner, run, to, o.follow)
+	run, err = watch.CopyLogs(ctx, st.Host, run, to, o.follow)
 	err = errors.Join(err, closeStdout(), closeStderr())
 	if err != nil {
 		return noLogs(run, err)

@@ -58,7 +58,7 @@ func runList(ctx context.Context, p *command.Program, st *stores.Stores, o listO
 	if o.watch {
 		return watchList(ctx, p, st, o)
 	}
-	runs, err := watch.List(ctx, st.Runner, filter)
+	runs, err := watch.List(ctx, st.Host, filter)
 	switch {
 	case err != nil:
 		return err

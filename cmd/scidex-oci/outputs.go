@@ -219,5 +219,5 @@ func runOutputsExport(ctx context.Context, st *stores.Stores, o outputsExportOpt
 	if err != nil {
 		return err
 	}
-	return deliver.Export(ctx, st.Runner, run, options.Absolute(here, dir), o.overwrite)
+	return deliver.Export(ctx, st.Host, run, options.Absolute(here, dir), o.overwrite)
 }

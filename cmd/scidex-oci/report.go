@@ -92,7 +92,7 @@ func reported(ctx context.Context, st *stores.Stores, name string) (result.Resul
 	if !run.State.Final() {
 		return result.Result{}, fmt.Errorf("run %q is %s; a page is made of a run that has ended: wait for it with \"scidex-oci show --wait %s\"", run.Key, run.State, run.ID)
 	}
-	return watch.Show(ctx, st.Runner, run)
+	return watch.Show(ctx, st.Host, run)
 }
 
 // pageFile is the file of a page.

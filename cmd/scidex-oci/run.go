@@ -127,7 +127,7 @@ func (s *session) run(ctx context.Context) (result.Result, error) {
 		s.loosen(&asked)
 	}
 	ready()
-	result, err := runner.Run(ctx, s.stores.Runner, asked)
+	result, err := runner.Run(ctx, s.stores.Host, asked)
 	closed := s.trace.span("close the streams")
 	lost := errors.Join(stdout.Close(), stderr.Close(), after.Close())
 	s.screen.ClearStatus()
@@ -181,8 +181,8 @@ func (s *session) open(ctx context.Context) (err error) {
 		opened()
 		if err == nil {
 			defer s.trace.span("see to what killed runs left")()
-			recovery.CommitOutcomes(ctx, s.stores.Runner)
-			recovery.Tidy(ctx, s.stores.Runner) // before the run: its id may be that of a dead one
+			recovery.CommitOutcomes(ctx, s.stores.Host)
+			recovery.Tidy(ctx, s.stores.Host) // before the run: its id may be that of a dead one
 		}
 	}
 	return err

@@ -173,7 +173,7 @@ func (o selftestRequest) perform(ctx context.Context, p *command.Program) error 
 	if !o.JSON {
 		options.Each = print.check
 	}
-	tested, err := selftest.Run(ctx, o.stores.Runner, options)
+	tested, err := selftest.Run(ctx, o.stores.Host, options)
 	if err != nil {
 		return stoppedStatus(p.Stderr, err, "nothing is proven")
 	}

@@ -55,17 +55,17 @@ func runShow(ctx context.Context, p *command.Program, st *stores.Stores, o showO
 		return err
 	}
 	if o.json {
-		result, err := watch.Show(ctx, st.Runner, run)
+		result, err := watch.Show(ctx, st.Host, run)
 		if err != nil {
 			return err
 		}
 		return screen.WriteJSON(p.Stdout, result)
 	}
-	result, err := watch.Summary(ctx, st.Runner, run, results.MaxEntries)
+	result, err := watch.Summary(ctx, st.Host, run, results.MaxEntries)
 	if err != nil {
 		return err
 	}
-	attempts, err := watch.List(ctx, st.Runner, catalog.Filter{ID: run.ID})
+	attempts, err := watch.List(ctx, st.Host, catalog.Filter{ID: run.ID})
 	if err != nil {
 		return err
 	}

@@ -22,7 +22,7 @@ type (
 )
 
 func (u uiRuns) List(ctx context.Context, filter catalog.Filter) ([]catalog.Run, error) {
-	return watch.List(ctx, u.Runner, filter)
+	return watch.List(ctx, u.Host, filter)
 }
 
 func (u uiRuns) Find(ctx context.Context, name string) (catalog.Run, error) {
@@ -30,7 +30,7 @@ func (u uiRuns) Find(ctx context.Context, name string) (catalog.Run, error) {
 }
 
 func (u uiRuns) Result(ctx context.Context, run catalog.Run) (result.Result, error) {
-	return watch.Show(ctx, u.Runner, run)
+	return watch.Show(ctx, u.Host, run)
 }
 
 func (u uiFiles) Outputs(ctx context.Context, key catalog.Key, yield func(outputs.Entry) bool) error {
@@ -49,7 +49,7 @@ func (u uiFiles) Open(ctx context.Context, sha256 string) (io.ReadCloser, error)
 func (u uiLife) Look(ctx context.Context, run catalog.Run) ui.Going {
 	state, _ := u.Liveness(ctx, run)
 	going := ui.Going{State: state, ElapsedMS: time.Since(run.CreatedAt).Milliseconds()}
-	live, err := watch.Attach(u.Runner, run)
+	live, err := watch.Attach(u.Host, run)
 	if err != nil {
 		return going // life reported why
 	}
@@ -62,7 +62,7 @@ func (u uiLife) Look(ctx context.Context, run catalog.Run) ui.Going {
 }
 
 func (u uiLife) Logs(ctx context.Context, run catalog.Run, stdout, stderr io.Writer) error {
-	_, err := watch.CopyLogs(ctx, u.Runner, run, watch.Streams{stdout, stderr}, false)
+	_, err := watch.CopyLogs(ctx, u.Host, run, watch.Streams{stdout, stderr}, false)
 	if errors.Is(err, watch.ErrDead) {
 		return nil // what it left was copied
 	}

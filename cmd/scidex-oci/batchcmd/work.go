@@ -23,7 +23,7 @@ func (b *session) work() batch.Work {
 // runs makes a run of each line, and shows its progress.
 func (b *session) runs() *batch.Runs {
 	r := &batch.Runs{
-		Runner: b.stores.Runner, Crew: b.crew, Version: b.program.Build.Version,
+		Host: b.stores.Host, Crew: b.crew, Version: b.program.Build.Version,
 		AnyRoot: b.request.AnyRoot, Overwrite: b.request.Overwrite, NoAudit: b.request.NoAudit,
 		Suspended: &b.suspended, At: b.lines.At, Begun: b.begun, Used: b.used,
 	}

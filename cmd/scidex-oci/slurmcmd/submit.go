@@ -198,15 +198,15 @@ func (s *submission) rows(ctx context.Context, of *slurm.Submission, from *runfl
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, st.Close()) }()
-	if of.CatalogID, _, err = store.Match(ctx, st.Runner.Catalog, st.Runner.Blobs); err != nil {
+	if of.CatalogID, _, err = store.Match(ctx, st.Host.Catalog, st.Host.Blobs); err != nil {
 		return nil, err
 	}
-	if err := store.Bind(ctx, st.Runner.Catalog, st.Runner.Blobs); err != nil { // before there are results to collect
+	if err := store.Bind(ctx, st.Host.Catalog, st.Host.Blobs); err != nil { // before there are results to collect
 		return nil, err
 	}
 	var bad error
 	for _, line := range good {
-		row, err := plan.NewQueued(ctx, st.Runner, line.Analysis)
+		row, err := plan.NewQueued(ctx, st.Host, line.Analysis)
 		if err != nil {
 			bad = errors.Join(bad, from.At(line.Number, err))
 			continue

@@ -15,7 +15,7 @@ import (
 
 // Runs is a Work that makes a run of each line. All share one supervisor.
 type Runs struct {
-	Runner  *phase.Host
+	Host    *phase.Host
 	Crew    *standby.Pool
 	Version string // of this program
 	// AnyRoot, Overwrite and NoAudit are those of each request.Request.
@@ -113,7 +113,7 @@ func (r *Runs) run(ctx context.Context, req request.Request) (result.Result, err
 	if req.Standby, err = r.Crew.Begin(req.Analysis.Limits); err != nil {
 		return runner.Refused(req.Analysis, err, r.Version), err
 	}
-	return runner.Run(ctx, r.Runner, req)
+	return runner.Run(ctx, r.Host, req)
 }
 
 // at adds the location of a line to the error that refuses it. Other errors are unchanged.

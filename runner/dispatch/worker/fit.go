@@ -22,7 +22,7 @@ func (w *Worker) lacks(job queue.Job) string {
 		}
 	}
 	if a, err := plan.ReadQueued(job.Request); err == nil {
-		all = append(all, plan.MissingPrograms(w.Runner, a)...)
+		all = append(all, plan.MissingPrograms(w.Host, a)...)
 	}
 	if w.room.tooLarge(job.Memory, job.CPUs) {
 		all = append(all, fmt.Sprintf("room for %v and %v CPUs", spec.Size(job.Memory), job.CPUs))
