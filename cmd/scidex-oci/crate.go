@@ -38,13 +38,9 @@ func newCrateCommand(p *command.Program) *cli.Command {
 what was executed, when, on which image, with what environment, and what it used. Inputs are named, not contained;
 secrets are left out. What nobody knows is left out too: say --license and --agent.`,
 		Flags: o.flags(),
-		Action: func(c *cli.Context) error {
-			given, err := command.Args(c, 1, 1)
-			if err != nil {
-				return err
-			}
-			return p.WithStores(c, func(st *stores.Stores) error { return runCrate(c.Context, st, *o, given[0]) })
-		},
+		Action: p.ForOne(func(ctx context.Context, st *stores.Stores, given string) error {
+			return runCrate(ctx, st, *o, given)
+		}),
 		Subcommands: []*cli.Command{newCrateVerify(p)},
 	}
 }

@@ -30,13 +30,9 @@ func newOutputsFindCommand(p *command.Program) *cli.Command {
 everything below dir. Eight hexadecimal digits or more are the beginning of a digest; write ./deadbeef for a file
 of such a name.`,
 		Flags: o.flags(),
-		Action: func(c *cli.Context) error {
-			given, err := command.Args(c, 1, 1)
-			if err != nil {
-				return err
-			}
-			return p.WithStores(c, func(st *stores.Stores) error { return runOutputsFind(c.Context, p.Stdout, st, *o, given[0]) })
-		},
+		Action: p.ForOne(func(ctx context.Context, st *stores.Stores, given string) error {
+			return runOutputsFind(ctx, p.Stdout, st, *o, given)
+		}),
 	}
 }
 

@@ -26,13 +26,9 @@ func newLogsCommand(p *command.Program) *cli.Command {
 		UsageText: "scidex-oci logs ID [--stdout|--stderr] [--follow]",
 		ArgsUsage: "ID",
 		Flags:     o.flags(),
-		Action: func(c *cli.Context) error {
-			given, err := command.Args(c, 1, 1)
-			if err != nil {
-				return err
-			}
-			return p.WithStores(c, func(st *stores.Stores) error { return runLogs(c.Context, p, st, *o, given[0]) })
-		},
+		Action: p.ForOne(func(ctx context.Context, st *stores.Stores, given string) error {
+			return runLogs(ctx, p, st, *o, given)
+		}),
 	}
 }
 

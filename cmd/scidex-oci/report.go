@@ -33,13 +33,9 @@ func newReportCommand(p *command.Program) *cli.Command {
 beside its limits, its logs and its files. It loads nothing and executes nothing, whatever the outputs hold. With --against
 the page has two runs beside each other: what differs in what was asked for, in what they ran in, used and made.`,
 		Flags: o.flags(),
-		Action: func(c *cli.Context) error {
-			given, err := command.Args(c, 1, 1)
-			if err != nil {
-				return err
-			}
-			return p.WithStores(c, func(st *stores.Stores) error { return runReport(c.Context, p, st, *o, given[0]) })
-		},
+		Action: p.ForOne(func(ctx context.Context, st *stores.Stores, given string) error {
+			return runReport(ctx, p, st, *o, given)
+		}),
 	}
 }
 
