@@ -16,6 +16,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/stores"
 	"github.com/scidex-ai/scidex-oci/outputs"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/format"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 )
 
@@ -113,7 +114,7 @@ func (s search) print(w io.Writer, found catalog.FoundOutput) error {
 	if !found.OutputsRemovedAt.IsZero() {
 		removed = "  (content removed)"
 	}
-	_, err := fmt.Fprintf(w, "%s  %s  %10s  %s  %s%s\n", screen.LocalTime(found.CreatedAt), screen.ShortDigest(o.SHA256), screen.Size(o.Size),
+	_, err := fmt.Fprintf(w, "%s  %s  %10s  %s  %s%s\n", screen.LocalTime(found.CreatedAt), format.ShortDigest(o.SHA256), format.Size(o.Size),
 		screen.Escape(found.String()), screen.Escape(o.Path), removed)
 	return err
 }

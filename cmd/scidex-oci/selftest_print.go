@@ -10,6 +10,7 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/command"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
+	"github.com/scidex-ai/scidex-oci/outputs/format"
 	"github.com/scidex-ai/scidex-oci/runner/check/selftest/judge"
 	"github.com/scidex-ai/scidex-oci/runner/check/selftest/report"
 )
@@ -63,5 +64,5 @@ func (r reportPrinter) selftest(tested report.Report) {
 	}
 	fmt.Fprintf(r.w, "%s: %d pass, %d fail, %d inconclusive, %d accepted; %s on %s, policy %s, %s\n", r.verdict(tested.Passed, text),
 		count[judge.Pass], count[judge.Fail], count[judge.Inconclusive], count[judge.Accepted],
-		screen.Escape(strings.TrimSpace("scidex-oci "+tested.ToolVersion)), screen.Escape(tested.Host), screen.Escape(screen.ShortDigest(tested.PolicySHA256)), screen.LocalTime(tested.Time))
+		screen.Escape(strings.TrimSpace("scidex-oci "+tested.ToolVersion)), screen.Escape(tested.Host), screen.Escape(format.ShortDigest(tested.PolicySHA256)), screen.LocalTime(tested.Time))
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/format"
 	"github.com/scidex-ai/scidex-oci/outputs/report"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 )
@@ -80,11 +81,11 @@ func (s *Server) row(ctx context.Context, run catalog.Run) listRow {
 	}
 	if !run.State.Final() {
 		going := s.house.Life.Look(ctx, run)
-		row.State, row.Took = going.State, report.Span(going.ElapsedMS)
+		row.State, row.Took = going.State, format.Duration(going.ElapsedMS)
 		return row
 	}
 	kept, _ := result.ReportOf(run) // without figures if another version wrote it
-	row.Took = report.Span(kept.Usage.WallMS)
+	row.Took = format.Duration(kept.Usage.WallMS)
 	return row
 }
 

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/format"
 	"github.com/scidex-ai/scidex-oci/outputs/report"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 )
@@ -77,11 +78,11 @@ func count(n int) string {
 
 func newMoving(run catalog.Run, going Going) moving {
 	m := moving{
-		Name: run.String(), Link: linkTo(run.Key), State: going.State, Elapsed: report.Span(going.ElapsedMS / 1000 * 1000), Labels: labelsOf(run),
+		Name: run.String(), Link: linkTo(run.Key), State: going.State, Elapsed: format.Duration(going.ElapsedMS / 1000 * 1000), Labels: labelsOf(run),
 		CPU: "–", Memory: "–", Processes: "–",
 	}
 	if use := going.Use; use != nil {
-		m.CPU, m.Memory, m.Processes = report.Span(use.CPUMS), report.Size(use.MemoryBytes), strconv.FormatInt(use.Processes, 10)
+		m.CPU, m.Memory, m.Processes = format.Duration(use.CPUMS), format.Size(use.MemoryBytes), strconv.FormatInt(use.Processes, 10)
 	}
 	return m
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/command"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
+	"github.com/scidex-ai/scidex-oci/outputs/format"
 	"github.com/scidex-ai/scidex-oci/rootfs/image"
 )
 
@@ -43,7 +44,7 @@ func printImported(w io.Writer, added image.Imported) {
 	t.Row("reference", screen.Escape(added.Reference))
 	t.Row("rootfs", added.RootDigest.String())
 	t.Row("packages", added.PackagesDigest.String())
-	t.Row("size", fmt.Sprintf("%s, unpacked %s in %d files and directories", screen.Size(added.Size), screen.Size(added.RootSize), added.RootFiles))
+	t.Row("size", fmt.Sprintf("%s, unpacked %s in %d files and directories", format.Size(added.Size), format.Size(added.RootSize), added.RootFiles))
 	switch {
 	case added.Unchanged:
 		t.Row("note", "the image was there already; nothing was changed")

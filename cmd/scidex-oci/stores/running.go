@@ -9,6 +9,7 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/format"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner/watch"
 )
@@ -70,7 +71,7 @@ func (st *Stores) Liveness(ctx context.Context, run catalog.Run) (state, wall st
 		_ = live.Close() // it was only checked
 	case errors.Is(err, watch.ErrDead):
 		if now, err := st.Catalog.Get(ctx, run.Key); err == nil && now.State.Final() { // it has just ended
-			return string(now.State), screen.Duration(UsageOf(now).WallMS)
+			return string(now.State), format.Duration(UsageOf(now).WallMS)
 		}
 		return state + " (dead)", ""
 	case errors.As(err, &elsewhere):
