@@ -44,9 +44,9 @@ type Location struct {
 // StateFile is a run's locked state file below the root. It holds the Location; a free lock means that its launcher died. It
 // lies outside of everything the analysis reaches.
 type StateFile struct {
-	Path  string
-	File  *os.File
-	place Location
+	Path     string
+	File     *os.File
+	location Location
 }
 
 // ErrLocked says that another process has the lock of a state file.
@@ -99,8 +99,8 @@ func SameFile(f *os.File, path string) (bool, error) {
 
 // LockWait is Lock for a starting run: gc may have the lock for a moment, because it saw the file and no row.
 func LockWait(root string, key catalog.Key) (*StateFile, error) {
-	const patience = time.Second
-	for deadline := time.Now().Add(patience); ; time.Sleep(5 * time.Millisecond) {
+	const timeout = time.Second
+	for deadline := time.Now().Add(timeout); ; time.Sleep(5 * time.Millisecond) {
 		t, err := Lock(root, key)
 		if !errors.Is(err, ErrLocked) || time.Now().After(deadline) {
 			return t, err
@@ -112,14 +112,14 @@ func LockWait(root string, key catalog.Key) (*StateFile, error) {
 // the result of an ended analysis, whatever is recorded.
 func (t *StateFile) Read(fallback Location) Location {
 	raw, err := os.ReadFile(t.Path)
-	if err != nil || json.Unmarshal(raw, &t.place) != nil || t.place.Dir == "" {
-		t.place = fallback
+	if err != nil || json.Unmarshal(raw, &t.location) != nil || t.location.Dir == "" {
+		t.location = fallback
 	}
-	if place, is := isPromised(t.place, os.Geteuid()); is {
-		t.place = place
-		t.place.Ended, t.place.Promised = true, true
+	if location, is := isPromised(t.location, os.Geteuid()); is {
+		t.location = location
+		t.location.Ended, t.location.Promised = true, true
 	}
-	return t.place
+	return t.location
 }
 
 // Record writes the Location. It survives the death of every process; after a power cut the catalog's copy and gc's rule for
@@ -129,7 +129,7 @@ func (t *StateFile) Record(p Location) error {
 	if err != nil {
 		return err
 	}
-	t.place = p
+	t.location = p
 	if _, err := t.File.WriteAt(raw, 0); err != nil {
 		return fmt.Errorf("record the run's place: %w", err)
 	}

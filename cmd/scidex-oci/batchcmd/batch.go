@@ -70,7 +70,7 @@ type session struct {
 	lines     *runflags.Lines
 	stores    *stores.Stores
 	logs      stores.BlobOpener // of what was committed, for the report
-	crew      *standby.Pool
+	pool      *standby.Pool
 	screen    *screen.Terminal
 	progress  *screen.Progress
 	suspended batch.SuspendGroup
@@ -120,10 +120,10 @@ func (b *session) run(ctx context.Context) (err error) {
 	if err := b.fit(survey); err != nil {
 		return err
 	}
-	if b.crew, err = standby.NewPool(ctx, b.lines.Under.Limits); err != nil {
+	if b.pool, err = standby.NewPool(ctx, b.lines.Under.Limits); err != nil {
 		return err
 	}
-	defer b.crew.Close()
+	defer b.pool.Close()
 	if b.events, err = events.Open(b.program, b.to); err != nil {
 		return err
 	}

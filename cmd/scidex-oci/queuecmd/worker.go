@@ -64,13 +64,13 @@ func runWorker(ctx context.Context, p *command.Program, q queue.Queue, st *store
 		return err
 	}
 	recovery.Tidy(ctx, st.Host)
-	crew, err := standby.NewPool(ctx, o.limits)
+	pool, err := standby.NewPool(ctx, o.limits)
 	if err != nil {
 		return err
 	}
-	defer crew.Close()
+	defer pool.Close()
 	report := results.NewLines(p, screen.NewTerminal(p.Stderr, p.Env), o.json)
-	w.Host, w.Queue, w.Begin, w.Log = st.Host, q, crew.Begin, st.Host.Log
+	w.Host, w.Queue, w.Begin, w.Log = st.Host, q, pool.Begin, st.Host.Log
 	w.Told = func(result result.Result, _ error) {
 		report.Print(0, result, false)
 	}

@@ -43,7 +43,7 @@ func (p PastRuns) PostProcess(ctx context.Context, line Line, last result.Result
 	if p.Hook == nil {
 		return Outcome{}, false
 	}
-	p.Begun(line)
+	p.Started(line)
 	hook, done := p.hook(line)
 	defer done()
 	res, err := deliver.PostProcess(ctx, p.Host, catalog.Key{ID: last.ID, Attempt: last.Attempt}, *hook, false, stop)

@@ -41,7 +41,7 @@ func TestLacks(t *testing.T) {
 		{request: `{"command": ["true"], "rootfs": "host", "runtime": "/usr"}`},
 	} {
 		job := queue.Job{Request: []byte(c.request), Require: c.require, Memory: c.memory, CPUs: c.cpus}
-		if got := w.lacks(job); got != c.want {
+		if got := w.missing(job); got != c.want {
 			t.Errorf("%+v lacks %q", c, got)
 		}
 	}

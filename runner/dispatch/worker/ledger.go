@@ -20,14 +20,14 @@ type ledger struct {
 	// committed is called once the run's end is committed.
 	committed func()
 
-	begun      bool
+	started    bool
 	superseded bool       // another worker's run has replaced this one
 	told       queue.Then // with the commit
 }
 
 // Get hides the queued row, which the run will take over: the attempt before is the last.
 func (l *ledger) Get(ctx context.Context, key catalog.Key) (catalog.Run, error) {
-	if key.ID != l.row.ID || key.Attempt != 0 || l.begun {
+	if key.ID != l.row.ID || key.Attempt != 0 || l.started {
 		return l.Catalog.Get(ctx, key)
 	}
 	if l.row.Attempt == 1 {
@@ -39,7 +39,7 @@ func (l *ledger) Get(ctx context.Context, key catalog.Key) (catalog.Run, error) 
 // Create writes the intent into the queued row.
 func (l *ledger) Create(ctx context.Context, run catalog.Run) error {
 	err := l.claim.Begin(ctx, run)
-	l.begun = err == nil
+	l.started = err == nil
 	return err
 }
 

@@ -48,8 +48,8 @@ type Worker struct {
 }
 
 const (
-	// patience is the timeout for room here; then a job is given back for others.
-	patience = 10 * time.Second
+	// roomTimeout bounds the wait for room here; then a job is given back for others.
+	roomTimeout = 10 * time.Second
 	// soon is when a job that found no room is tried again, and never the longest pause of one that cannot run here.
 	soon  = time.Second
 	never = 30 * time.Second
@@ -91,8 +91,8 @@ func (w *Worker) commitLate(ctx context.Context) {
 
 // do does one job.
 func (w *Worker) do(ctx context.Context, claim queue.Claim) error {
-	if lacks := w.lacks(claim.Job()); lacks != "" && ctx.Err() == nil {
-		return w.elsewhere(claim.Job(), lacks)
+	if missing := w.missing(claim.Job()); missing != "" && ctx.Err() == nil {
+		return w.elsewhere(claim.Job(), missing)
 	}
 	leave, err := w.enter(ctx, claim.Job())
 	if err != nil {
@@ -121,11 +121,11 @@ func (w *Worker) do(ctx context.Context, claim queue.Claim) error {
 
 // enter waits for room.
 func (w *Worker) enter(ctx context.Context, job queue.Job) (leave func(), err error) {
-	waiting, cancel := context.WithTimeout(ctx, patience)
+	waiting, cancel := context.WithTimeout(ctx, roomTimeout)
 	defer cancel()
 	go func() {
 		select {
-		case <-w.draining: // what has not begun goes back at once
+		case <-w.draining: // what has not started goes back at once
 			cancel()
 		case <-waiting.Done():
 		}
@@ -207,7 +207,7 @@ func (j *job) run(ctx context.Context) error {
 	result, err := runner.Run(context.WithoutCancel(ctx), &own, request.Request{ // what is half done is finished: Stop ends it
 		Analysis: a, Standby: started, NoAudit: j.ledger.claim.Job().NoAudit, Stop: stop, Observe: j.observe,
 	})
-	if !j.ledger.begun {
+	if !j.ledger.started {
 		return j.refuse(ctx, result, err)
 	}
 	return j.ended(result, err)

@@ -21,14 +21,14 @@ func waken(ctx context.Context, tx pgx.Tx, queues []string) error {
 	return err
 }
 
-// heard is a worker's view of paused queues.
-type heard struct {
+// pauses is a worker's view of paused queues.
+type pauses struct {
 	mu     sync.Mutex
 	paused map[string]bool
 }
 
 // begin reads how queues are at the start.
-func (h *heard) begin(ctx context.Context, q *Queue, queues []string) error {
+func (h *pauses) begin(ctx context.Context, q *Queue, queues []string) error {
 	h.paused = map[string]bool{}
 	return q.catalog.Reading(ctx, func(tx pgx.Tx) error {
 		rows, err := tx.Query(ctx, `SELECT name FROM scidex_oci.river_queue WHERE name = ANY($1) AND paused_at IS NOT NULL`, queues)
@@ -44,7 +44,7 @@ func (h *heard) begin(ctx context.Context, q *Queue, queues []string) error {
 }
 
 // follow records the events of River until they end.
-func (h *heard) follow(events <-chan *river.Event) {
+func (h *pauses) follow(events <-chan *river.Event) {
 	for event := range events {
 		h.mu.Lock()
 		h.paused[event.Queue.Name] = event.Kind == river.EventKindQueuePaused
@@ -53,7 +53,7 @@ func (h *heard) follow(events <-chan *river.Event) {
 }
 
 // missed are queues whose pause or resumption this worker did not receive.
-func (h *heard) missed(ctx context.Context, tx pgx.Tx, queues []string) ([]string, error) {
+func (h *pauses) missed(ctx context.Context, tx pgx.Tx, queues []string) ([]string, error) {
 	rows, err := tx.Query(ctx, `SELECT name, paused_at IS NOT NULL AS paused FROM scidex_oci.river_queue WHERE name = ANY($1)`, queues)
 	if err != nil {
 		return nil, err
