@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/stores"
-	"github.com/scidex-ai/scidex-oci/outputs"
+	"github.com/scidex-ai/scidex-oci/outputs/blob"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/outputs/ui"
@@ -17,8 +17,11 @@ import (
 // uiRuns, uiFiles and uiLife are the stores for the web application.
 type (
 	uiRuns  struct{ *stores.Stores }
-	uiFiles struct{ *stores.Stores }
-	uiLife  struct{ *stores.Stores }
+	uiFiles struct {
+		catalog.Catalog
+		*blob.Store
+	}
+	uiLife struct{ *stores.Stores }
 )
 
 func (u uiRuns) List(ctx context.Context, filter catalog.Filter) ([]catalog.Run, error) {
@@ -31,18 +34,6 @@ func (u uiRuns) Find(ctx context.Context, name string) (catalog.Run, error) {
 
 func (u uiRuns) Result(ctx context.Context, run catalog.Run) (result.Result, error) {
 	return watch.Show(ctx, u.Host, run)
-}
-
-func (u uiFiles) Outputs(ctx context.Context, key catalog.Key, yield func(outputs.Entry) bool) error {
-	return u.Catalog.Outputs(ctx, key, yield)
-}
-
-func (u uiFiles) Output(ctx context.Context, key catalog.Key, path []byte) (outputs.Entry, error) {
-	return u.Catalog.Output(ctx, key, path)
-}
-
-func (u uiFiles) Open(ctx context.Context, sha256 string) (io.ReadCloser, error) {
-	return u.Blobs.Open(ctx, sha256)
 }
 
 // Look is life with the control group's counters.

@@ -54,7 +54,7 @@ func (s *Server) list(ctx context.Context, r *http.Request) (m made, err error) 
 		return m, err
 	}
 	filter.Limit = listed + 1
-	runs, err := s.house.Runs.List(ctx, filter)
+	runs, err := s.stores.Runs.List(ctx, filter)
 	if err != nil {
 		return m, err
 	}
@@ -80,7 +80,7 @@ func (s *Server) row(ctx context.Context, run catalog.Run) listRow {
 		CreatedAt: run.CreatedAt, Outputs: run.OutputsTotal, Labels: labelsOf(run),
 	}
 	if !run.State.Final() {
-		going := s.house.Life.Look(ctx, run)
+		going := s.stores.Life.Look(ctx, run)
 		row.State, row.Took = going.State, format.Duration(going.ElapsedMS)
 		return row
 	}

@@ -52,14 +52,14 @@ func (s *Server) live(ctx context.Context, r *http.Request) (m made, err error) 
 
 // board reads the active runs.
 func (s *Server) board(ctx context.Context) (b board, err error) {
-	runs, err := s.house.Runs.List(ctx, catalog.Filter{States: []catalog.State{catalog.Running, catalog.Queued}, Limit: goingShown + 1})
+	runs, err := s.stores.Runs.List(ctx, catalog.Filter{States: []catalog.State{catalog.Running, catalog.Queued}, Limit: goingShown + 1})
 	if err != nil {
 		return b, err
 	}
 	b.Count = count(len(runs))
 	b.Runs = []moving{}
 	for _, run := range runs[:min(len(runs), goingShown)] {
-		b.Runs = append(b.Runs, newMoving(run, s.house.Life.Look(ctx, run)))
+		b.Runs = append(b.Runs, newMoving(run, s.stores.Life.Look(ctx, run)))
 	}
 	return b, nil
 }
@@ -106,7 +106,7 @@ type unendedPage struct {
 
 // unended is the page of an active run.
 func (s *Server) unended(ctx context.Context, run catalog.Run, result result.Result) (m made, err error) {
-	going := s.house.Life.Look(ctx, run)
+	going := s.stores.Life.Look(ctx, run)
 	page := unendedPage{
 		Class: string(run.State), Message: result.Message, Result: result, CreatedAt: run.CreatedAt, Here: going.Here,
 		Events: eventsPage + "?" + url.Values{"id": {run.String()}, "here": {strconv.FormatBool(going.Here)}}.Encode(),
@@ -129,7 +129,7 @@ func (s *Server) single(ctx context.Context, run catalog.Run, going Going) (sing
 		return one, nil // its output is elsewhere, or nowhere
 	}
 	var stdout, stderr tail
-	if err := s.house.Life.Logs(ctx, run, &stdout, &stderr); err != nil {
+	if err := s.stores.Life.Logs(ctx, run, &stdout, &stderr); err != nil {
 		return one, err
 	}
 	one.Stdout, one.Stderr = report.Pieces(stdout.String()), report.Pieces(stderr.String())

@@ -12,8 +12,8 @@ import (
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
-// missing returns what a job requests and this worker does not have; empty for nothing. An unreadable request misses nothing, and is
-// refused when it is run.
+// missing returns what a job requests and this worker does not have; empty for nothing. An unreadable request misses nothing,
+// and is refused when it is run.
 func (w *Worker) missing(job queue.Job) string {
 	var all []string
 	for _, key := range slices.Sorted(maps.Keys(job.Require)) {

@@ -52,7 +52,7 @@ func newHome(t testing.TB) *home {
 	return &home{Catalog: cat, blobs: blobs, ingest: ingest, going: Going{State: "running", Here: true, ElapsedMS: 5000, Use: &Use{1500, 3 << 20, 2}}}
 }
 
-func (h *home) house() House { return House{Runs: h, Files: h, Life: h} }
+func (h *home) stores() Stores { return Stores{Runs: h, Files: h, Life: h} }
 
 func (h *home) Result(ctx context.Context, run catalog.Run) (result.Result, error) {
 	told := result.Result{
@@ -144,7 +144,7 @@ func started(t testing.TB, h *home, without ...string) *Server {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	must(t, err)
-	s := New(listener, h.house(), slog.New(slog.DiscardHandler))
+	s := New(listener, h.stores(), slog.New(slog.DiscardHandler))
 	s.tick = 10 * time.Millisecond
 	s.guards = slices.DeleteFunc(s.guards, func(g guard) bool { return slices.Contains(without, g.name) })
 	if len(s.guards)+len(without) != len(guards()) {
