@@ -9,6 +9,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/command"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
 	"github.com/scidex-ai/scidex-oci/outputs/crate"
+	"github.com/scidex-ai/scidex-oci/outputs/format"
 )
 
 func newCrateVerify(p *command.Program) *cli.Command {
@@ -43,6 +44,6 @@ func runCrateVerify(ctx context.Context, p *command.Program, path string) error 
 		fmt.Fprintf(p.Stderr, "%s; %s as named\n", screen.Count(len(check.Problems), "problem"), screen.Count(check.Files, "file"))
 		return command.ExitStatus(1)
 	}
-	_, err = fmt.Fprintf(p.Stdout, "%s, %s: all as named\n", screen.Count(check.Files, "file"), screen.Size(check.Bytes))
+	_, err = fmt.Fprintf(p.Stdout, "%s, %s: all as named\n", screen.Count(check.Files, "file"), format.Size(check.Bytes))
 	return err
 }

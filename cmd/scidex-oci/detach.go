@@ -106,12 +106,12 @@ func (s *session) loosen(asked *request.Request) {
 }
 
 // letGo releases the caller's streams when the analysis starts.
-func (s *session) letGo(begun result.Result) {
+func (s *session) letGo(started result.Result) {
 	s.screen.ClearStatus()
 	answer := byte(detach.Told)
-	if err := s.announce(begun); err != nil {
+	if err := s.announce(started); err != nil {
 		answer = detach.NotTold
-		fmt.Fprintf(s.screen, "scidex-oci: run %q continues, but its id could not be printed: %v; see \"scidex-oci show --wait %s\"\n", begun.ID, err, begun.ID)
+		fmt.Fprintf(s.screen, "scidex-oci: run %q continues, but its id could not be printed: %v; see \"scidex-oci show --wait %s\"\n", started.ID, err, started.ID)
 	}
 	if err := s.program.Caller.Release(answer); err != nil {
 		s.program.Caller.Abandon() // the run was not announced

@@ -94,7 +94,7 @@ func throwAway(p *command.Program, s stores.Settings, given stores.Policy) func(
 		if err != nil {
 			return nil, err
 		}
-		return st.Runner, nil
+		return st.Host, nil
 	}
 }
 

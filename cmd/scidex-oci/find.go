@@ -16,6 +16,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/stores"
 	"github.com/scidex-ai/scidex-oci/outputs"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/format"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 )
 
@@ -30,13 +31,9 @@ func newOutputsFindCommand(p *command.Program) *cli.Command {
 everything below dir. Eight hexadecimal digits or more are the beginning of a digest; write ./deadbeef for a file
 of such a name.`,
 		Flags: o.flags(),
-		Action: func(c *cli.Context) error {
-			given, err := command.Args(c, 1, 1)
-			if err != nil {
-				return err
-			}
-			return p.WithStores(c, func(st *stores.Stores) error { return runOutputsFind(c.Context, p.Stdout, st, *o, given[0]) })
-		},
+		Action: p.ForOne(func(ctx context.Context, st *stores.Stores, given string) error {
+			return runOutputsFind(ctx, p.Stdout, st, *o, given)
+		}),
 	}
 }
 
@@ -117,7 +114,7 @@ func (s search) print(w io.Writer, found catalog.FoundOutput) error {
 	if !found.OutputsRemovedAt.IsZero() {
 		removed = "  (content removed)"
 	}
-	_, err := fmt.Fprintf(w, "%s  %s  %10s  %s  %s%s\n", screen.LocalTime(found.CreatedAt), screen.ShortDigest(o.SHA256), screen.Size(o.Size),
+	_, err := fmt.Fprintf(w, "%s  %s  %10s  %s  %s%s\n", screen.LocalTime(found.CreatedAt), format.ShortDigest(o.SHA256), format.Size(o.Size),
 		screen.Escape(found.String()), screen.Escape(o.Path), removed)
 	return err
 }

@@ -58,7 +58,7 @@ func runGC(ctx context.Context, p *command.Program, st *stores.Stores, o gcOptio
 	if err != nil {
 		return err
 	}
-	report, err := recovery.GC(ctx, st.Runner, o.dryRun, retention)
+	report, err := recovery.GC(ctx, st.Host, o.dryRun, retention)
 	if err != nil {
 		return err
 	}
@@ -67,9 +67,9 @@ func runGC(ctx context.Context, p *command.Program, st *stores.Stores, o gcOptio
 		return err
 	}
 	for _, sweep := range []func() ([]string, error){
-		func() ([]string, error) { return selftest.Sweep(st.Runner.Tmp, o.dryRun) },
-		func() ([]string, error) { return imagecmd.Sweep(ctx, st.Runner.Root, o.dryRun) },
-		func() ([]string, error) { return doctor.Sweep(ctx, st.Runner.Root, o.dryRun, examination.Open) },
+		func() ([]string, error) { return selftest.Sweep(st.Host.Tmp, o.dryRun) },
+		func() ([]string, error) { return imagecmd.Sweep(ctx, st.Host.Root, o.dryRun) },
+		func() ([]string, error) { return doctor.Sweep(ctx, st.Host.Root, o.dryRun, examination.Open) },
 	} {
 		swept, err := sweep()
 		report.Removed = append(report.Removed, swept...)

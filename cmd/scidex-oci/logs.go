@@ -14,6 +14,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/stores"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/format"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner/watch"
 )
@@ -26,13 +27,9 @@ func newLogsCommand(p *command.Program) *cli.Command {
 		UsageText: "scidex-oci logs ID [--stdout|--stderr] [--follow]",
 		ArgsUsage: "ID",
 		Flags:     o.flags(),
-		Action: func(c *cli.Context) error {
-			given, err := command.Args(c, 1, 1)
-			if err != nil {
-				return err
-			}
-			return p.WithStores(c, func(st *stores.Stores) error { return runLogs(c.Context, p, st, *o, given[0]) })
-		},
+		Action: p.ForOne(func(ctx context.Context, st *stores.Stores, given string) error {
+			return runLogs(ctx, p, st, *o, given)
+		}),
 	}
 }
 
@@ -66,7 +63,7 @@ func runLogs(ctx context.Context, p *command.Program, st *stores.Stores, o logsO
 	if o.stderr {
 		to[1] = stderr
 	}
-	run, err = watch.CopyLogs(ctx, st.Runner, run, to, o.follow)
+	run, err = watch.CopyLogs(ctx, st.Host, run, to, o.follow)
 	err = errors.Join(err, closeStdout(), closeStderr())
 	if err != nil {
 		return noLogs(run, err)
@@ -99,7 +96,7 @@ func tellTruncated(p *command.Program, run catalog.Run, to watch.Streams) error 
 	}
 	for i, log := range []result.Log{report.Logs.Stdout, report.Logs.Stderr} {
 		if to[i] != nil && log.Truncated {
-			fmt.Fprintf(p.Stderr, "scidex-oci: %s is truncated: the analysis wrote %s; see --log-size of run\n", []string{"stdout", "stderr"}[i], screen.Size(log.Bytes))
+			fmt.Fprintf(p.Stderr, "scidex-oci: %s is truncated: the analysis wrote %s; see --log-size of run\n", []string{"stdout", "stderr"}[i], format.Size(log.Bytes))
 		}
 	}
 	return nil

@@ -16,6 +16,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/stores"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/format"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner/watch"
 )
@@ -58,7 +59,7 @@ func runList(ctx context.Context, p *command.Program, st *stores.Stores, o listO
 	if o.watch {
 		return watchList(ctx, p, st, o)
 	}
-	runs, err := watch.List(ctx, st.Runner, filter)
+	runs, err := watch.List(ctx, st.Host, filter)
 	switch {
 	case err != nil:
 		return err
@@ -140,7 +141,7 @@ func listTable(ctx context.Context, w io.Writer, runs []catalog.Run, st *stores.
 	tw := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
 	fmt.Fprintln(tw, "ID\tATTEMPT\tSTATE\tREASON\tCREATED\tWALL\tOUTPUTS\tLABELS")
 	for _, r := range runs {
-		state, wall := string(r.State), screen.Duration(stores.UsageOf(r).WallMS)
+		state, wall := string(r.State), format.Duration(stores.UsageOf(r).WallMS)
 		if !r.State.Final() {
 			state, wall = st.Liveness(ctx, r)
 		}

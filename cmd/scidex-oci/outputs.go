@@ -40,13 +40,9 @@ func newOutputsListCommand(p *command.Program) *cli.Command {
 		UsageText: "scidex-oci outputs ls ID [--json]",
 		ArgsUsage: "ID",
 		Flags:     o.flags(),
-		Action: func(c *cli.Context) error {
-			given, err := command.Args(c, 1, 1)
-			if err != nil {
-				return err
-			}
-			return p.WithStores(c, func(st *stores.Stores) error { return runOutputsList(c.Context, p, st, *o, given[0]) })
-		},
+		Action: p.ForOne(func(ctx context.Context, st *stores.Stores, given string) error {
+			return runOutputsList(ctx, p, st, *o, given)
+		}),
 	}
 }
 
@@ -219,5 +215,5 @@ func runOutputsExport(ctx context.Context, st *stores.Stores, o outputsExportOpt
 	if err != nil {
 		return err
 	}
-	return deliver.Export(ctx, st.Runner, run, options.Absolute(here, dir), o.overwrite)
+	return deliver.Export(ctx, st.Host, run, options.Absolute(here, dir), o.overwrite)
 }

@@ -67,7 +67,7 @@ func runPostProcess(ctx context.Context, p *command.Program, st *stores.Stores, 
 	hook.Output = output
 	stop, done := command.StopSignals()
 	defer done()
-	result, err := deliver.PostProcess(ctx, st.Runner, run.Key, *hook, o.again, stop)
+	result, err := deliver.PostProcess(ctx, st.Host, run.Key, *hook, o.again, stop)
 	err = errors.Join(err, output.Close())
 	if o.json && result.ID != "" {
 		err = errors.Join(err, screen.WriteJSON(p.Stdout, result))

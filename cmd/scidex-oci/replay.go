@@ -67,7 +67,7 @@ func runReplay(ctx context.Context, p *command.Program, st *stores.Stores, o rep
 	stop, _ := command.StopSignals()
 	defer command.IgnoreNextStop(stop)
 	how.Stop = stop
-	told, err := replay.Replay(ctx, st.Runner, run, how)
+	told, err := replay.Replay(ctx, st.Host, run, how)
 	if err != nil {
 		return err
 	}

@@ -33,13 +33,9 @@ func newReportCommand(p *command.Program) *cli.Command {
 beside its limits, its logs and its files. It loads nothing and executes nothing, whatever the outputs hold. With --against
 the page has two runs beside each other: what differs in what was asked for, in what they ran in, used and made.`,
 		Flags: o.flags(),
-		Action: func(c *cli.Context) error {
-			given, err := command.Args(c, 1, 1)
-			if err != nil {
-				return err
-			}
-			return p.WithStores(c, func(st *stores.Stores) error { return runReport(c.Context, p, st, *o, given[0]) })
-		},
+		Action: p.ForOne(func(ctx context.Context, st *stores.Stores, given string) error {
+			return runReport(ctx, p, st, *o, given)
+		}),
 	}
 }
 
@@ -92,7 +88,7 @@ func reported(ctx context.Context, st *stores.Stores, name string) (result.Resul
 	if !run.State.Final() {
 		return result.Result{}, fmt.Errorf("run %q is %s; a page is made of a run that has ended: wait for it with \"scidex-oci show --wait %s\"", run.Key, run.State, run.ID)
 	}
-	return watch.Show(ctx, st.Runner, run)
+	return watch.Show(ctx, st.Host, run)
 }
 
 // pageFile is the file of a page.

@@ -51,7 +51,7 @@ func runRemove(ctx context.Context, st *stores.Stores, given []string) error {
 	}
 	var all error
 	for _, key := range keys {
-		if err := recovery.Remove(ctx, st.Runner, key); err != nil {
+		if err := recovery.Remove(ctx, st.Host, key); err != nil {
 			all = errors.Join(all, fmt.Errorf("remove %q: %w", key, err))
 		}
 	}

@@ -87,7 +87,7 @@ type session struct {
 	request runflags.Request
 	screen  *screen.Terminal
 	err     error // of the command line
-	begun   *standby.Standby
+	standby *standby.Standby
 	stores  *stores.Stores
 	events  *events.Writer // nil: none
 	trace   *traceFile     // nil: none
@@ -99,8 +99,8 @@ func (s *session) run(ctx context.Context) (result.Result, error) {
 	err := s.prepare(ctx)
 	defer s.close() //nolint:errcheck // the result is committed or it says that it is not
 	if err != nil {
-		if s.begun != nil {
-			s.begun.Drop()
+		if s.standby != nil {
+			s.standby.Drop()
 		}
 		return runner.Refused(s.request.Analysis, err, s.program.Build.Version), err
 	}
@@ -121,13 +121,13 @@ func (s *session) run(ctx context.Context) (result.Result, error) {
 	asked := request.Request{
 		Analysis: s.request.Analysis, Again: s.request.Again, Reuse: s.request.Reuse, AnyRoot: s.request.AnyRoot, Overwrite: s.request.Overwrite, NoAudit: s.request.NoAudit,
 		Stdout: stdout, Stderr: io.MultiWriter(stderr, &s.stderr),
-		Hook: s.request.Hook, Observe: s.observe, Scanning: s.scanning(), Stop: stop, Suspender: suspender, Standby: s.begun,
+		Hook: s.request.Hook, Observe: s.observe, Scanning: s.scanning(), Stop: stop, Suspender: suspender, Standby: s.standby,
 	}
 	if s.request.Detach {
 		s.loosen(&asked)
 	}
 	ready()
-	result, err := runner.Run(ctx, s.stores.Runner, asked)
+	result, err := runner.Run(ctx, s.stores.Host, asked)
 	closed := s.trace.span("close the streams")
 	lost := errors.Join(stdout.Close(), stderr.Close(), after.Close())
 	s.screen.ClearStatus()
@@ -161,7 +161,7 @@ func (s *session) prepare(ctx context.Context) error {
 		return &request.Error{Err: err}
 	}
 	s.trace.read()
-	if s.begun, err = standby.Begin(ctx, a.Limits); err != nil {
+	if s.standby, err = standby.Begin(ctx, a.Limits); err != nil {
 		return err
 	}
 	return s.open(ctx)
@@ -181,8 +181,8 @@ func (s *session) open(ctx context.Context) (err error) {
 		opened()
 		if err == nil {
 			defer s.trace.span("see to what killed runs left")()
-			recovery.CommitOutcomes(ctx, s.stores.Runner)
-			recovery.Tidy(ctx, s.stores.Runner) // before the run: its id may be that of a dead one
+			recovery.CommitOutcomes(ctx, s.stores.Host)
+			recovery.Tidy(ctx, s.stores.Host) // before the run: its id may be that of a dead one
 		}
 	}
 	return err
@@ -201,8 +201,8 @@ func (s *session) observe(e event.Event) error {
 	if usage, ok := e.Data.(event.Usage); ok && !s.request.Quiet && !s.request.Detach {
 		s.screen.SetStatus(screen.StatusLine(e.ID, usage))
 	}
-	if begun, ok := e.Data.(result.Result); ok && s.request.Detach {
-		s.letGo(begun)
+	if started, ok := e.Data.(result.Result); ok && s.request.Detach {
+		s.letGo(started)
 	}
 	if s.events == nil {
 		return nil

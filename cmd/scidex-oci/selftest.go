@@ -18,6 +18,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/runner/check/selftest"
 	"github.com/scidex-ai/scidex-oci/runner/check/selftest/canary"
+	"github.com/scidex-ai/scidex-oci/runner/check/selftest/report"
 	"github.com/scidex-ai/scidex-oci/runner/check/selftest/target"
 )
 
@@ -172,25 +173,25 @@ func (o selftestRequest) perform(ctx context.Context, p *command.Program) error 
 	if !o.JSON {
 		options.Each = print.check
 	}
-	report, err := selftest.Run(ctx, o.stores.Runner, options)
+	tested, err := selftest.Run(ctx, o.stores.Host, options)
 	if err != nil {
 		return stoppedStatus(p.Stderr, err, "nothing is proven")
 	}
-	kept := o.keep(ctx, report)
+	kept := o.keep(ctx, tested)
 	if o.JSON {
-		err = screen.WriteJSON(p.Stdout, report)
+		err = screen.WriteJSON(p.Stdout, tested)
 	} else {
-		print.selftest(report)
+		print.selftest(tested)
 	}
-	return cmp.Or(kept, err, reportStatus(report.Passed))
+	return cmp.Or(kept, err, reportStatus(tested.Passed))
 }
 
 // keep adds the report to the catalog, a failed one too.
-func (o selftestRequest) keep(ctx context.Context, report selftest.Report) error {
-	text, err := json.Marshal(report)
+func (o selftestRequest) keep(ctx context.Context, tested report.Report) error {
+	text, err := json.Marshal(tested)
 	if err == nil {
 		err = o.stores.Catalog.AddSelftest(ctx, catalog.Selftest{
-			At: report.Time, Host: report.Host, ToolVersion: report.ToolVersion, Passed: report.Passed, Report: text,
+			At: tested.Time, Host: tested.Host, ToolVersion: tested.ToolVersion, Passed: tested.Passed, Report: text,
 		})
 	}
 	if err != nil {

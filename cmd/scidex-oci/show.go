@@ -24,13 +24,9 @@ func newShowCommand(p *command.Program) *cli.Command {
 		Description: `The exit code is 0 however the run has ended, with --wait too: the result has its own. --wait ends with 125 where the
 run's scidex-oci was killed, so that it will never end.`,
 		Flags: o.flags(),
-		Action: func(c *cli.Context) error {
-			given, err := command.Args(c, 1, 1)
-			if err != nil {
-				return err
-			}
-			return p.WithStores(c, func(st *stores.Stores) error { return runShow(c.Context, p, st, *o, given[0]) })
-		},
+		Action: p.ForOne(func(ctx context.Context, st *stores.Stores, given string) error {
+			return runShow(ctx, p, st, *o, given)
+		}),
 	}
 }
 
@@ -55,17 +51,17 @@ func runShow(ctx context.Context, p *command.Program, st *stores.Stores, o showO
 		return err
 	}
 	if o.json {
-		result, err := watch.Show(ctx, st.Runner, run)
+		result, err := watch.Show(ctx, st.Host, run)
 		if err != nil {
 			return err
 		}
 		return screen.WriteJSON(p.Stdout, result)
 	}
-	result, err := watch.Summary(ctx, st.Runner, run, results.MaxEntries)
+	result, err := watch.Summary(ctx, st.Host, run, results.MaxEntries)
 	if err != nil {
 		return err
 	}
-	attempts, err := watch.List(ctx, st.Runner, catalog.Filter{ID: run.ID})
+	attempts, err := watch.List(ctx, st.Host, catalog.Filter{ID: run.ID})
 	if err != nil {
 		return err
 	}

@@ -59,9 +59,9 @@ func runSpec(c *cli.Context, p *command.Program, o *specOptions) (err error) {
 		if o.bundle.Value == "" {
 			return o.bundle.Refuse("is empty; give a directory")
 		}
-		return plan.Bundle(c.Context, s.stores.Runner, a, o.bundle.Path(""))
+		return plan.Bundle(c.Context, s.stores.Host, a, o.bundle.Path(""))
 	}
-	config, err := plan.Spec(c.Context, s.stores.Runner, a)
+	config, err := plan.Spec(c.Context, s.stores.Host, a)
 	if err != nil {
 		return err
 	}

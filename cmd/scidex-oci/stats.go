@@ -18,6 +18,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/stores"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/format"
 	"github.com/scidex-ai/scidex-oci/outputs/stats"
 )
 
@@ -185,8 +186,8 @@ func showLimit(f stats.Figure, show func(float64) string) string {
 	return show(*f.Suggested)
 }
 
-func showBytes(x float64) string { return screen.Size(int64(x)) }
-func showTime(ms float64) string { return screen.Duration(int64(ms)) }
+func showBytes(x float64) string { return format.Size(int64(x)) }
+func showTime(ms float64) string { return format.Duration(int64(ms)) }
 
 func showCores(x float64) string { return strconv.FormatFloat(math.Round(x*1000)/1000, 'g', -1, 64) }
 

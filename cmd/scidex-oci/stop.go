@@ -32,7 +32,7 @@ anything is stopped. A run is stopped by its owner, on its host and with the --r
 				return err
 			}
 			return p.WithStores(c, func(st *stores.Stores) error {
-				defer recovery.Tidy(c.Context, st.Runner) // afterwards: stopping is urgent
+				defer recovery.Tidy(c.Context, st.Host) // afterwards: stopping is urgent
 				return runStop(c.Context, p, st, *o, given)
 			})
 		},

@@ -62,7 +62,7 @@ func runUI(ctx context.Context, p *command.Program, st *stores.Stores, o uiOptio
 		case <-ctx.Done():
 		}
 	}()
-	server := ui.New(listener, ui.House{Runs: uiRuns{st}, Files: uiFiles{st}, Life: uiLife{st}}, st.Runner.Log)
+	server := ui.New(listener, ui.Stores{Runs: uiRuns{st}, Files: uiFiles{st.Catalog, st.Blobs}, Life: uiLife{st}}, st.Host.Log)
 	if _, err := fmt.Fprintln(p.Stdout, server.URL()); err != nil {
 		return errors.Join(err, listener.Close())
 	}

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/stores"
-	"github.com/scidex-ai/scidex-oci/outputs"
+	"github.com/scidex-ai/scidex-oci/outputs/blob"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/outputs/ui"
@@ -17,12 +17,15 @@ import (
 // uiRuns, uiFiles and uiLife are the stores for the web application.
 type (
 	uiRuns  struct{ *stores.Stores }
-	uiFiles struct{ *stores.Stores }
-	uiLife  struct{ *stores.Stores }
+	uiFiles struct {
+		catalog.Catalog
+		*blob.Store
+	}
+	uiLife struct{ *stores.Stores }
 )
 
 func (u uiRuns) List(ctx context.Context, filter catalog.Filter) ([]catalog.Run, error) {
-	return watch.List(ctx, u.Runner, filter)
+	return watch.List(ctx, u.Host, filter)
 }
 
 func (u uiRuns) Find(ctx context.Context, name string) (catalog.Run, error) {
@@ -30,26 +33,14 @@ func (u uiRuns) Find(ctx context.Context, name string) (catalog.Run, error) {
 }
 
 func (u uiRuns) Result(ctx context.Context, run catalog.Run) (result.Result, error) {
-	return watch.Show(ctx, u.Runner, run)
-}
-
-func (u uiFiles) Outputs(ctx context.Context, key catalog.Key, yield func(outputs.Entry) bool) error {
-	return u.Catalog.Outputs(ctx, key, yield)
-}
-
-func (u uiFiles) Output(ctx context.Context, key catalog.Key, path []byte) (outputs.Entry, error) {
-	return u.Catalog.Output(ctx, key, path)
-}
-
-func (u uiFiles) Open(ctx context.Context, sha256 string) (io.ReadCloser, error) {
-	return u.Blobs.Open(ctx, sha256)
+	return watch.Show(ctx, u.Host, run)
 }
 
 // Look is life with the control group's counters.
 func (u uiLife) Look(ctx context.Context, run catalog.Run) ui.Going {
 	state, _ := u.Liveness(ctx, run)
 	going := ui.Going{State: state, ElapsedMS: time.Since(run.CreatedAt).Milliseconds()}
-	live, err := watch.Attach(u.Runner, run)
+	live, err := watch.Attach(u.Host, run)
 	if err != nil {
 		return going // life reported why
 	}
@@ -62,7 +53,7 @@ func (u uiLife) Look(ctx context.Context, run catalog.Run) ui.Going {
 }
 
 func (u uiLife) Logs(ctx context.Context, run catalog.Run, stdout, stderr io.Writer) error {
-	_, err := watch.CopyLogs(ctx, u.Runner, run, watch.Streams{stdout, stderr}, false)
+	_, err := watch.CopyLogs(ctx, u.Host, run, watch.Streams{stdout, stderr}, false)
 	if errors.Is(err, watch.ErrDead) {
 		return nil // what it left was copied
 	}

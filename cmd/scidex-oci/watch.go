@@ -24,7 +24,7 @@ func watchList(ctx context.Context, p *command.Program, st *stores.Stores, o lis
 		if err != nil {
 			return err
 		}
-		runs, err := watch.List(ctx, st.Runner, filter)
+		runs, err := watch.List(ctx, st.Host, filter)
 		if err != nil {
 			return err
 		}

@@ -95,7 +95,7 @@ const (
 	failed         = point(Failed)
 	canceled       = point(Canceled)
 	broken         = point(Error)
-	owing          = point(Error + "/" + ReasonHookOwed)
+	hookDue        = point(Error + "/" + ReasonHookOwed)
 	lost           = point(Lost)
 )
 
@@ -104,7 +104,7 @@ func pointOf(run Run) point {
 	case run.State == "":
 		return nowhere
 	case run.State == Error && run.Reason == ReasonHookOwed:
-		return owing
+		return hookDue
 	}
 	return point(run.State)
 }
@@ -121,9 +121,9 @@ var machine = []struct {
 	{update, points{queued}, points{queued, running}},
 	{update, points{running}, points{running}},
 	{commit, points{queued}, points{canceled, broken, lost}},
-	{commit, points{running}, points{complete, owing, failed, canceled, broken, lost}},
-	{amend, points{complete}, points{complete, owing, broken}},
-	{amend, points{owing}, points{owing, complete}},
+	{commit, points{running}, points{complete, hookDue, failed, canceled, broken, lost}},
+	{amend, points{complete}, points{complete, hookDue, broken}},
+	{amend, points{hookDue}, points{hookDue, complete}},
 	{amend, points{failed}, points{failed}},
 	{amend, points{canceled}, points{canceled}},
 	{amend, points{broken}, points{broken}},

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-var everywhere = points{nowhere, queued, running, complete, failed, canceled, broken, owing, lost}
+var everywhere = points{nowhere, queued, running, complete, failed, canceled, broken, hookDue, lost}
 
 // step is one change of state.
 type step struct {
@@ -21,7 +21,7 @@ func at(p point) Run {
 	switch p {
 	case nowhere:
 		return Run{}
-	case owing:
+	case hookDue:
 		return Run{State: Error, Reason: ReasonHookOwed}
 	case broken:
 		return Run{State: Error, Reason: "export"}
@@ -132,7 +132,7 @@ func TestIllegalMoves(t *testing.T) {
 		{step{amend, complete, running}, ErrTransition},
 		{step{amend, failed, complete}, ErrTransition},
 		{step{amend, broken, complete}, ErrTransition},
-		{step{amend, lost, owing}, ErrTransition},
+		{step{amend, lost, hookDue}, ErrTransition},
 	}
 	for _, tt := range tests {
 		if _, err := try(tt.step); !errors.Is(err, tt.want) {

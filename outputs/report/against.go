@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/scidex-ai/scidex-oci/outputs/format"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 )
 
@@ -141,11 +142,11 @@ func usePairs(a, b result.Result) []pair {
 		of   func(result.Result) string
 	}{
 		{"ending", ending},
-		{"time", func(r result.Result) string { return span(r.Usage.WallMS) }},
-		{"CPU time", func(r result.Result) string { return span(r.Usage.CPUMS) }},
-		{"memory, at most", func(r result.Result) string { return size(r.Usage.MemoryPeakBytes) }},
+		{"time", func(r result.Result) string { return format.Duration(r.Usage.WallMS) }},
+		{"CPU time", func(r result.Result) string { return format.Duration(r.Usage.CPUMS) }},
+		{"memory, at most", func(r result.Result) string { return format.Size(r.Usage.MemoryPeakBytes) }},
 		{"processes, at most", func(r result.Result) string { return fmt.Sprint(r.Usage.PidsPeak) }},
-		{"size of /work, at most", func(r result.Result) string { return size(r.Usage.WorkBytes) }},
+		{"size of /work, at most", func(r result.Result) string { return format.Size(r.Usage.WorkBytes) }},
 		{"outputs", func(r result.Result) string { return fmt.Sprint(r.OutputsTotal) }},
 		{"rejected", func(r result.Result) string { return fmt.Sprint(r.RejectedTotal) }},
 	} {
@@ -175,16 +176,16 @@ func pairFiles(a, b []result.Output) []filePair {
 		delete(theirs, o.Path)
 		switch {
 		case !both:
-			all = append(all, filePair{Path: o.Path, Verdict: "only in the first", Class: "only", A: size(o.Size), rank: onlyA})
+			all = append(all, filePair{Path: o.Path, Verdict: "only in the first", Class: "only", A: format.Size(o.Size), rank: onlyA})
 		case o.SHA256 == other.SHA256:
-			all = append(all, filePair{Path: o.Path, Verdict: "same", Class: "same", A: size(o.Size), B: size(other.Size), rank: same})
+			all = append(all, filePair{Path: o.Path, Verdict: "same", Class: "same", A: format.Size(o.Size), B: format.Size(other.Size), rank: same})
 		default:
-			all = append(all, filePair{Path: o.Path, Verdict: "changed", Class: "changed", A: size(o.Size), B: size(other.Size), rank: changed, a: o, b: other})
+			all = append(all, filePair{Path: o.Path, Verdict: "changed", Class: "changed", A: format.Size(o.Size), B: format.Size(other.Size), rank: changed, a: o, b: other})
 		}
 	}
 	for _, o := range b {
 		if _, left := theirs[o.Path]; left {
-			all = append(all, filePair{Path: o.Path, Verdict: "only in the second", Class: "only", B: size(o.Size), rank: onlyB})
+			all = append(all, filePair{Path: o.Path, Verdict: "only in the second", Class: "only", B: format.Size(o.Size), rank: onlyB})
 		}
 	}
 	slices.SortStableFunc(all, func(x, y filePair) int { return x.rank - y.rank })
@@ -234,7 +235,7 @@ func (d *difference) find(a, b []byte) {
 			return
 		}
 		if endA != nil && endB != nil {
-			d.Why = fmt.Sprintf("They are the same in the first %s.", size(differenceRead))
+			d.Why = fmt.Sprintf("They are the same in the first %s.", format.Size(differenceRead))
 			return
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/scidex-ai/scidex-oci/outputs/format"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 )
 
@@ -43,7 +44,7 @@ func newCurves(r result.Result) []curve {
 		memory = "Memory, as the sum of what its processes have resident"
 	}
 	return []curve{
-		draw(curve{Title: memory}, s.TMS, floats(s.MemoryBytes), scale{quantity("memory", limit(r, "memory")), bytesUnit, func(x float64) string { return size(int64(x)) }}),
+		draw(curve{Title: memory}, s.TMS, floats(s.MemoryBytes), scale{quantity("memory", limit(r, "memory")), bytesUnit, func(x float64) string { return format.Size(int64(x)) }}),
 		draw(curve{Title: "CPUs in use"}, s.TMS, rates(s.TMS, s.CPUMS), scale{quantity("cpus", limit(r, "cpus")), decimal, func(x float64) string { return strconv.FormatFloat(x, 'g', 3, 64) }}),
 	}
 }
@@ -129,7 +130,7 @@ func draw(c curve, at []int64, values []float64, s scale) curve {
 			c.Note += " It is the dashed line."
 		}
 	}
-	c.Alt = fmt.Sprintf("%s over %s: %s at most. %s", c.Title, span(at[len(at)-1]), s.text(peak), c.Note)
+	c.Alt = fmt.Sprintf("%s over %s: %s at most. %s", c.Title, format.Duration(at[len(at)-1]), s.text(peak), c.Note)
 	return c
 }
 

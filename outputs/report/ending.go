@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/scidex-ai/scidex-oci/outputs/format"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 )
 
@@ -59,5 +60,5 @@ func hookEnd(p result.PostProcess) string {
 	case p.ExitCode == nil:
 		return "no exit code: it has not run, or its end is not known"
 	}
-	return fmt.Sprintf("exit code %d after %s", *p.ExitCode, span(p.WallMS))
+	return fmt.Sprintf("exit code %d after %s", *p.ExitCode, format.Duration(p.WallMS))
 }

@@ -3,6 +3,7 @@ package report
 import (
 	"strings"
 
+	"github.com/scidex-ai/scidex-oci/outputs/format"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 )
 
@@ -42,7 +43,7 @@ type log struct {
 }
 
 func newLog(name string, l result.Log, blobs Blobs, link string) log {
-	shown := log{Name: name, Bytes: size(l.Bytes), Empty: l.Bytes == 0}
+	shown := log{Name: name, Bytes: format.Size(l.Bytes), Empty: l.Bytes == 0}
 	if l.Truncated {
 		shown.Notes = append(shown.Notes, "Not all of it was kept: the analysis wrote more than the limit log_size.")
 	}
@@ -97,7 +98,7 @@ type document struct {
 }
 
 func newDocument(o result.Output, blobs Blobs) document {
-	shown := document{Path: o.Path, Size: size(o.Size)}
+	shown := document{Path: o.Path, Size: format.Size(o.Size)}
 	content, err := start(blobs, o.SHA256, textMax)
 	if err != nil {
 		shown.Note = unread(err)

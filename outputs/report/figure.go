@@ -13,6 +13,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/scidex-ai/scidex-oci/outputs/format"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 )
 
@@ -50,9 +51,9 @@ type gallery struct {
 }
 
 func (g *gallery) figure(o result.Output) figure {
-	shown := figure{Path: o.Path, Size: size(o.Size)}
+	shown := figure{Path: o.Path, Size: format.Size(o.Size)}
 	if o.Size > figureMax {
-		shown.Why = fmt.Sprintf("Not shown: it has more than %s.", size(figureMax))
+		shown.Why = fmt.Sprintf("Not shown: it has more than %s.", format.Size(figureMax))
 		return shown
 	}
 	content, err := whole(g.blobs, o.SHA256, figureMax)

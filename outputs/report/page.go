@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/scidex-ai/scidex-oci/outputs/format"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 )
 
@@ -103,10 +104,10 @@ func key(r result.Result) facts {
 	var f facts
 	f.add("Started", utc(r.StartedAt))
 	if r.StartedAt != nil {
-		f.add("Ran for", span(r.Usage.WallMS))
-		f.add("CPU time", span(r.Usage.CPUMS))
+		f.add("Ran for", format.Duration(r.Usage.WallMS))
+		f.add("CPU time", format.Duration(r.Usage.CPUMS))
 		if r.Usage.MemoryPeakBytes > 0 {
-			f.add("Memory, at most", size(r.Usage.MemoryPeakBytes))
+			f.add("Memory, at most", format.Size(r.Usage.MemoryPeakBytes))
 		}
 	}
 	f.add("Outputs", fmt.Sprint(r.OutputsTotal))
@@ -176,7 +177,7 @@ func textual(media string) bool {
 func inputRows(all []result.Input) []inputRow {
 	var rows []inputRow
 	for _, in := range all {
-		row := inputRow{Source: in.Source, Destination: in.Destination, SHA256: given(in.SHA256), Files: in.Files, Size: size(in.Bytes)}
+		row := inputRow{Source: in.Source, Destination: in.Destination, SHA256: given(in.SHA256), Files: in.Files, Size: format.Size(in.Bytes)}
 		switch in.Digested {
 		case "content":
 			row.What = "all bytes"
@@ -199,7 +200,7 @@ func inputRows(all []result.Input) []inputRow {
 func outputRows(r result.Result, links Links) []outputRow {
 	rows := make([]outputRow, 0, min(len(r.Outputs), outputsShown))
 	for _, o := range r.Outputs[:min(len(r.Outputs), outputsShown)] {
-		row := outputRow{Path: o.Path, Size: size(o.Size), Type: o.MediaType, SHA256: o.SHA256, Partial: o.Partial}
+		row := outputRow{Path: o.Path, Size: format.Size(o.Size), Type: o.MediaType, SHA256: o.SHA256, Partial: o.Partial}
 		if r.OutputsRemovedAt == nil {
 			row.Link = links.Output(o)
 		}

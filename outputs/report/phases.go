@@ -1,6 +1,9 @@
 package report
 
-import "github.com/scidex-ai/scidex-oci/outputs/result"
+import (
+	"github.com/scidex-ai/scidex-oci/outputs/format"
+	"github.com/scidex-ai/scidex-oci/outputs/result"
+)
 
 // phase is one part of a run's time.
 type phase struct {
@@ -41,7 +44,7 @@ func lay(all []phase) []phase {
 		if p.ms <= 0 {
 			continue
 		}
-		p.Took = span(p.ms)
+		p.Took = format.Duration(p.ms)
 		p.X, p.Width = number(100*float64(at)/float64(total)), number(100*float64(p.ms)/float64(total))
 		at += p.ms
 		laid = append(laid, p)

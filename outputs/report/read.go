@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+
+	"github.com/scidex-ai/scidex-oci/outputs/format"
 )
 
 // verifyMax is the size, in bytes, up to which a blob is read to its end, so that the store verifies it, although only its
@@ -24,7 +26,7 @@ func whole(blobs Blobs, sha256 string, most int64) (content []byte, err error) {
 	return content, with(blobs, sha256, func(r io.Reader) error {
 		content, err = io.ReadAll(io.LimitReader(r, most+1))
 		if err == nil && int64(len(content)) > most {
-			err = fmt.Errorf("it has more than %s", size(most))
+			err = fmt.Errorf("it has more than %s", format.Size(most))
 		}
 		return err
 	})

@@ -10,6 +10,8 @@ import (
 	"io/fs"
 	"strings"
 	"time"
+
+	"github.com/scidex-ai/scidex-oci/outputs/format"
 )
 
 //go:embed *.html page.css
@@ -58,9 +60,9 @@ func write(w io.Writer, name string, content any, more fs.FS, sheet func() sheet
 		"text":  func(s string) []Piece { return pieces(s, true) },
 		"name":  func(s string) []Piece { return pieces(s, false) },
 		"plain": visible,
-		"short": short,
-		"size":  size,
-		"span":  span,
+		"short": format.ShortDigest,
+		"size":  format.Size,
+		"span":  format.Duration,
 		"asked": request,
 		"utc":   func(t time.Time) string { return utc(&t) },
 		"sheet": sheet,

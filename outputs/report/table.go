@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/scidex-ai/scidex-oci/outputs/format"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 )
 
@@ -38,7 +39,7 @@ type cell struct {
 
 // newTable reads the start of a table as in RFC 4180, except that rows may differ in length.
 func newTable(o result.Output, comma rune, blobs Blobs) table {
-	shown := table{Path: o.Path, Size: size(o.Size)}
+	shown := table{Path: o.Path, Size: format.Size(o.Size)}
 	content, err := start(blobs, o.SHA256, tableRead)
 	if err != nil {
 		shown.Notes = []string{unread(err)}

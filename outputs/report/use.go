@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/scidex-ai/scidex-oci/outputs/format"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
@@ -91,7 +92,7 @@ func holder(by string) string {
 // amount shows the value of a limit.
 func amount(limit, value string) string {
 	if n, err := strconv.ParseInt(value, 10, 64); err == nil && slices.Contains([]string{"memory", "work_size", "log_size", "tmp"}, limit) {
-		return size(n)
+		return format.Size(n)
 	}
 	if d, err := time.ParseDuration(value); err == nil {
 		return spec.Duration(d).String()
@@ -120,7 +121,7 @@ func spent(r result.Result, limit string) (used float64, text string) {
 	u := r.Usage
 	switch limit {
 	case "memory":
-		return float64(u.MemoryPeakBytes), size(u.MemoryPeakBytes) + sampled(u, "memory_peak_bytes")
+		return float64(u.MemoryPeakBytes), format.Size(u.MemoryPeakBytes) + sampled(u, "memory_peak_bytes")
 	case "cpus":
 		if u.WallMS == 0 {
 			return 0, ""
@@ -130,14 +131,14 @@ func spent(r result.Result, limit string) (used float64, text string) {
 	case "pids":
 		return float64(u.PidsPeak), strconv.FormatInt(u.PidsPeak, 10) + sampled(u, "pids_peak")
 	case "work_size":
-		return float64(u.WorkBytes), size(u.WorkBytes)
+		return float64(u.WorkBytes), format.Size(u.WorkBytes)
 	case "work_files":
 		return float64(u.WorkFiles), strconv.FormatInt(u.WorkFiles, 10)
 	case "timeout":
-		return float64(u.WallMS), span(u.WallMS)
+		return float64(u.WallMS), format.Duration(u.WallMS)
 	case "log_size":
 		most := max(r.Logs.Stdout.Bytes, r.Logs.Stderr.Bytes)
-		return float64(most), size(most)
+		return float64(most), format.Size(most)
 	}
 	return 0, ""
 }
@@ -164,18 +165,18 @@ func evidence(r result.Result) []string {
 		all = append(all, oomLimit(*e.OOMLimit))
 	}
 	say(e.PidsDenied, "The kernel denied %s more than the limit.", counted(int(e.PidsDenied), "process"))
-	say(e.ThrottledPeriods, "The CPU limit held it back in %d of %d periods of 100 ms, for %s in all.", e.ThrottledPeriods, e.Periods, span(e.ThrottledMS))
-	say(e.WorkBytes+e.WorkFiles, "When /work passed its bound there were %s and %d entries in it.", size(e.WorkBytes), e.WorkFiles)
-	say(e.HostFloor, "The host's file system had %s free, and %s are to stay free.", size(e.HostFree), size(e.HostFloor))
+	say(e.ThrottledPeriods, "The CPU limit held it back in %d of %d periods of 100 ms, for %s in all.", e.ThrottledPeriods, e.Periods, format.Duration(e.ThrottledMS))
+	say(e.WorkBytes+e.WorkFiles, "When /work passed its bound there were %s and %d entries in it.", format.Size(e.WorkBytes), e.WorkFiles)
+	say(e.HostFloor, "The host's file system had %s free, and %s are to stay free.", format.Size(e.HostFree), format.Size(e.HostFloor))
 	return all
 }
 
 func oomLimit(l result.OOMLimit) string {
 	switch l.By {
 	case result.OOMOwn:
-		return "It was the run's own memory that ran out: " + size(l.Bytes) + "."
+		return "It was the run's own memory that ran out: " + format.Size(l.Bytes) + "."
 	case result.OOMOuter:
-		return "It was the memory of a control group around the run that ran out: " + size(l.Bytes) + "."
+		return "It was the memory of a control group around the run that ran out: " + format.Size(l.Bytes) + "."
 	case result.OOMEither:
 		return "It was the run's own memory that ran out, or that of a control group around it: the kernel does not tell which."
 	}

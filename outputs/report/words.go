@@ -5,29 +5,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
-
-	"github.com/docker/go-units"
 )
-
-// Size shows a number of bytes, as pages do.
-func Size(bytes int64) string { return size(bytes) }
-
-// Span formats a duration in milliseconds, as pages do.
-func Span(ms int64) string { return span(ms) }
-
-func size(bytes int64) string { return units.BytesSize(float64(bytes)) }
-
-// span shows milliseconds.
-func span(ms int64) string {
-	d := time.Duration(ms) * time.Millisecond
-	switch {
-	case d < time.Second:
-		return d.String()
-	case d < time.Minute:
-		return d.Round(10 * time.Millisecond).String()
-	}
-	return d.Round(time.Second).String()
-}
 
 func counted(n int, noun string) string {
 	if n == 1 {
@@ -35,9 +13,6 @@ func counted(n int, noun string) string {
 	}
 	return fmt.Sprintf("%d %ss", n, noun)
 }
-
-// short is the start of a digest, for people to compare.
-func short(sha256 string) string { return sha256[:min(len(sha256), 12)] }
 
 // utc formats a time, independent of the reader's zone.
 func utc(t *time.Time) string {

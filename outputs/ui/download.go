@@ -24,7 +24,7 @@ func (s *Server) download(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	blob, err := s.house.Files.Open(r.Context(), k.sha256)
+	blob, err := s.stores.Files.Open(r.Context(), k.sha256)
 	if err != nil {
 		return refuse(http.StatusGone, "The contents of this file are not in the blob store: "+err.Error()+".")
 	}

@@ -58,7 +58,7 @@ func (s *Server) looking(r *http.Request) (func(context.Context) (event, bool, e
 			return event{"runs", b}, false, err
 		}, nil
 	}
-	run, err := s.house.Runs.Find(r.Context(), values.Get("id"))
+	run, err := s.stores.Runs.Find(r.Context(), values.Get("id"))
 	if err != nil {
 		return nil, err
 	}
@@ -69,13 +69,13 @@ func (s *Server) looking(r *http.Request) (func(context.Context) (event, bool, e
 
 // lookAt is the status of one run. Once it has ended, or is here now, it needs another page.
 func (s *Server) lookAt(ctx context.Context, key catalog.Key, here bool) (event, bool, error) {
-	run, err := s.house.Runs.Find(ctx, key.String())
+	run, err := s.stores.Runs.Find(ctx, key.String())
 	if err != nil {
 		return event{}, false, err
 	}
 	going := Going{}
 	if !run.State.Final() {
-		going = s.house.Life.Look(ctx, run)
+		going = s.stores.Life.Look(ctx, run)
 	}
 	if run.State.Final() || going.Here != here {
 		return event{"end", ""}, true, nil

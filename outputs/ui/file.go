@@ -91,14 +91,14 @@ type kept struct {
 // look finds a file in the catalog.
 func (s *Server) look(ctx context.Context, f file) (k kept, err error) {
 	if f.part == outputPart {
-		entry, err := s.house.Files.Output(ctx, f.run, []byte(f.path))
+		entry, err := s.stores.Files.Output(ctx, f.run, []byte(f.path))
 		return kept{entry.SHA256, entry.Size, string(entry.Path)}, err
 	}
-	run, err := s.house.Runs.Find(ctx, f.run.String())
+	run, err := s.stores.Runs.Find(ctx, f.run.String())
 	if err != nil {
 		return k, err
 	}
-	result, err := s.house.Runs.Result(ctx, run)
+	result, err := s.stores.Runs.Result(ctx, run)
 	if err != nil {
 		return k, err
 	}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/format"
 	"github.com/scidex-ai/scidex-oci/outputs/report"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 )
@@ -53,7 +54,7 @@ func (s *Server) list(ctx context.Context, r *http.Request) (m made, err error) 
 		return m, err
 	}
 	filter.Limit = listed + 1
-	runs, err := s.house.Runs.List(ctx, filter)
+	runs, err := s.stores.Runs.List(ctx, filter)
 	if err != nil {
 		return m, err
 	}
@@ -79,12 +80,12 @@ func (s *Server) row(ctx context.Context, run catalog.Run) listRow {
 		CreatedAt: run.CreatedAt, Outputs: run.OutputsTotal, Labels: labelsOf(run),
 	}
 	if !run.State.Final() {
-		going := s.house.Life.Look(ctx, run)
-		row.State, row.Took = going.State, report.Span(going.ElapsedMS)
+		going := s.stores.Life.Look(ctx, run)
+		row.State, row.Took = going.State, format.Duration(going.ElapsedMS)
 		return row
 	}
 	kept, _ := result.ReportOf(run) // without figures if another version wrote it
-	row.Took = report.Span(kept.Usage.WallMS)
+	row.Took = format.Duration(kept.Usage.WallMS)
 	return row
 }
 

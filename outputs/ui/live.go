@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/format"
 	"github.com/scidex-ai/scidex-oci/outputs/report"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 )
@@ -51,14 +52,14 @@ func (s *Server) live(ctx context.Context, r *http.Request) (m made, err error) 
 
 // board reads the active runs.
 func (s *Server) board(ctx context.Context) (b board, err error) {
-	runs, err := s.house.Runs.List(ctx, catalog.Filter{States: []catalog.State{catalog.Running, catalog.Queued}, Limit: goingShown + 1})
+	runs, err := s.stores.Runs.List(ctx, catalog.Filter{States: []catalog.State{catalog.Running, catalog.Queued}, Limit: goingShown + 1})
 	if err != nil {
 		return b, err
 	}
 	b.Count = count(len(runs))
 	b.Runs = []moving{}
 	for _, run := range runs[:min(len(runs), goingShown)] {
-		b.Runs = append(b.Runs, newMoving(run, s.house.Life.Look(ctx, run)))
+		b.Runs = append(b.Runs, newMoving(run, s.stores.Life.Look(ctx, run)))
 	}
 	return b, nil
 }
@@ -77,11 +78,11 @@ func count(n int) string {
 
 func newMoving(run catalog.Run, going Going) moving {
 	m := moving{
-		Name: run.String(), Link: linkTo(run.Key), State: going.State, Elapsed: report.Span(going.ElapsedMS / 1000 * 1000), Labels: labelsOf(run),
+		Name: run.String(), Link: linkTo(run.Key), State: going.State, Elapsed: format.Duration(going.ElapsedMS / 1000 * 1000), Labels: labelsOf(run),
 		CPU: "–", Memory: "–", Processes: "–",
 	}
 	if use := going.Use; use != nil {
-		m.CPU, m.Memory, m.Processes = report.Span(use.CPUMS), report.Size(use.MemoryBytes), strconv.FormatInt(use.Processes, 10)
+		m.CPU, m.Memory, m.Processes = format.Duration(use.CPUMS), format.Size(use.MemoryBytes), strconv.FormatInt(use.Processes, 10)
 	}
 	return m
 }
@@ -105,7 +106,7 @@ type unendedPage struct {
 
 // unended is the page of an active run.
 func (s *Server) unended(ctx context.Context, run catalog.Run, result result.Result) (m made, err error) {
-	going := s.house.Life.Look(ctx, run)
+	going := s.stores.Life.Look(ctx, run)
 	page := unendedPage{
 		Class: string(run.State), Message: result.Message, Result: result, CreatedAt: run.CreatedAt, Here: going.Here,
 		Events: eventsPage + "?" + url.Values{"id": {run.String()}, "here": {strconv.FormatBool(going.Here)}}.Encode(),
@@ -128,7 +129,7 @@ func (s *Server) single(ctx context.Context, run catalog.Run, going Going) (sing
 		return one, nil // its output is elsewhere, or nowhere
 	}
 	var stdout, stderr tail
-	if err := s.house.Life.Logs(ctx, run, &stdout, &stderr); err != nil {
+	if err := s.stores.Life.Logs(ctx, run, &stdout, &stderr); err != nil {
 		return one, err
 	}
 	one.Stdout, one.Stderr = report.Pieces(stdout.String()), report.Pieces(stderr.String())

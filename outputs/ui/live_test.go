@@ -126,7 +126,7 @@ func TestEnd(t *testing.T) {
 	before := runtime.NumGoroutine()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	must(t, err)
-	s := New(listener, h.house(), slog.New(slog.DiscardHandler))
+	s := New(listener, h.stores(), slog.New(slog.DiscardHandler))
 	ctx, end := context.WithCancel(t.Context())
 	served := make(chan error, 1)
 	go func() { served <- s.Serve(ctx) }()

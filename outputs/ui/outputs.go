@@ -36,14 +36,14 @@ func (s *Server) outputs(ctx context.Context, r *http.Request) (m made, err erro
 	if err != nil {
 		return m, err
 	}
-	run, err := s.house.Runs.Find(ctx, values.Get("id"))
+	run, err := s.stores.Runs.Find(ctx, values.Get("id"))
 	if err != nil {
 		return m, err
 	}
 	page, after := newOutputList(run, values.Get("after")), []byte(values.Get("after"))
 	links := links{s, run.Key}
 	last := ""
-	err = s.house.Files.Outputs(ctx, run.Key, func(entry outputs.Entry) bool {
+	err = s.stores.Files.Outputs(ctx, run.Key, func(entry outputs.Entry) bool {
 		if entry.Rejected != "" || page.Later && bytes.Compare(entry.Path, after) <= 0 {
 			return true
 		}

@@ -26,11 +26,11 @@ func (s *Server) run(ctx context.Context, r *http.Request) (m made, err error) {
 	if err != nil {
 		return m, err
 	}
-	run, err := s.house.Runs.Find(ctx, values.Get("id"))
+	run, err := s.stores.Runs.Find(ctx, values.Get("id"))
 	if err != nil {
 		return m, err
 	}
-	result, err := s.house.Runs.Result(ctx, run)
+	result, err := s.stores.Runs.Result(ctx, run)
 	if err != nil {
 		return m, err
 	}
@@ -51,7 +51,7 @@ func (s *Server) run(ctx context.Context, r *http.Request) (m made, err error) {
 const attemptsShown = 10
 
 func (s *Server) attempts(ctx context.Context, key catalog.Key) (others []link, err error) {
-	runs, err := s.house.Runs.List(ctx, catalog.Filter{ID: key.ID, Limit: attemptsShown})
+	runs, err := s.stores.Runs.List(ctx, catalog.Filter{ID: key.ID, Limit: attemptsShown})
 	for _, run := range runs {
 		if run.Key != key {
 			others = append(others, link{fmt.Sprintf("attempt %d: %s", run.Attempt, run.State), linkTo(run.Key)})
@@ -79,11 +79,11 @@ func (s *Server) against(ctx context.Context, r *http.Request) (m made, err erro
 }
 
 func (s *Server) ended(ctx context.Context, name string) (result.Result, error) {
-	run, err := s.house.Runs.Find(ctx, name)
+	run, err := s.stores.Runs.Find(ctx, name)
 	if err != nil {
 		return result.Result{}, fmt.Errorf("run %q: %w", name, err)
 	}
-	result, err := s.house.Runs.Result(ctx, run)
+	result, err := s.stores.Runs.Result(ctx, run)
 	if err == nil && !catalog.State(result.State).Final() {
 		err = refuse(http.StatusConflict, fmt.Sprintf("Run %q is %s; runs are compared when both have ended.", run.Key, result.State))
 	}
@@ -92,7 +92,7 @@ func (s *Server) ended(ctx context.Context, name string) (result.Result, error) 
 
 // reading returns the blobs, readable until ctx ends.
 func (s *Server) reading(ctx context.Context) report.Blobs {
-	return reader(func(sha256 string) (io.ReadCloser, error) { return s.house.Files.Open(ctx, sha256) })
+	return reader(func(sha256 string) (io.ReadCloser, error) { return s.stores.Files.Open(ctx, sha256) })
 }
 
 type reader func(sha256 string) (io.ReadCloser, error)

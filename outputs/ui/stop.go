@@ -34,13 +34,13 @@ func (s *Server) stop(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	run, err := s.house.Runs.Find(r.Context(), key.String())
+	run, err := s.stores.Runs.Find(r.Context(), key.String())
 	if err != nil {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), stopPatience)
 	defer cancel()
-	if err := s.house.Life.Stop(ctx, run); err != nil && !errors.Is(err, context.DeadlineExceeded) {
+	if err := s.stores.Life.Stop(ctx, run); err != nil && !errors.Is(err, context.DeadlineExceeded) {
 		return refuse(http.StatusConflict, "It was not stopped: "+err.Error()+".")
 	}
 	http.Redirect(w, r, s.key.root()+linkTo(key), http.StatusSeeOther)

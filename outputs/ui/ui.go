@@ -69,8 +69,8 @@ type Going struct {
 // Use is what a run uses now.
 type Use struct{ CPUMS, MemoryBytes, Processes int64 }
 
-// House holds the stores of the application.
-type House struct {
+// Stores are what the application reads, watches and stops.
+type Stores struct {
 	Runs  Runs
 	Files Files
 	Life  Life
@@ -94,7 +94,7 @@ const (
 
 // Server is the application on one listener.
 type Server struct {
-	house    House
+	stores   Stores
 	listener net.Listener
 	host     string // as in a browser's URL
 	key      key
@@ -106,9 +106,9 @@ type Server struct {
 }
 
 // New makes a server for a listener, which must be on the loopback. Serve starts it.
-func New(listener net.Listener, house House, log *slog.Logger) *Server {
+func New(listener net.Listener, stores Stores, log *slog.Logger) *Server {
 	return &Server{
-		house: house, listener: listener, host: hostOf(listener.Addr()), key: newKey(), log: log, guards: guards(),
+		stores: stores, listener: listener, host: hostOf(listener.Addr()), key: newKey(), log: log, guards: guards(),
 		pages: make(chan struct{}, pagesAtOnce), streams: make(chan struct{}, streamsMax), tick: 2 * time.Second,
 	}
 }

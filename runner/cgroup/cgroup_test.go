@@ -12,73 +12,48 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/scidex-ai/scidex-oci/runner/cgroup/cgroupfs"
+	"github.com/scidex-ai/scidex-oci/runner/cgroup/cgrouptest"
 )
 
-// host lays out /proc and the files of a control group file system in a temporary directory: enough of
-// the kernel for what is decided by reading and writing plain files.
-type host struct {
-	t     *testing.T
-	dir   string
-	lines []string // of mountinfo
-}
-
-func newHost(t *testing.T) *host { return &host{t: t, dir: t.TempDir()} }
-
-func (h *host) write(path, text string) string {
-	h.t.Helper()
-	full := filepath.Join(h.dir, path)
-	if err := os.MkdirAll(filepath.Dir(full), 0o755); err != nil {
-		h.t.Fatal(err)
-	}
-	if err := os.WriteFile(full, []byte(text), 0o644); err != nil {
-		h.t.Fatal(err)
-	}
-	return full
-}
-
-func (h *host) mount(root, point, kind, options string) {
-	h.lines = append(h.lines, fmt.Sprintf("30 24 0:26 %s %s rw,nosuid - %s cgroup %s", root, filepath.Join(h.dir, point), kind, options))
-}
-
 // system writes /proc/self for a process in the given groups ("4:memory:/a").
-func (h *host) system(root bool, groups ...string) System {
-	h.write("proc/self/mountinfo", strings.Join(h.lines, "\n")+"\n")
-	h.write("proc/self/cgroup", strings.Join(groups, "\n")+"\n")
-	return System{Proc: filepath.Join(h.dir, "proc"), Root: root}
+func system(h *cgrouptest.Host, root bool, groups ...string) System {
+	return System{Proc: h.Self(groups...), Root: root}
 }
 
 // unified makes one group of cgroup v2 with the files that Find looks at.
-func (h *host) unified(dir, controllers, handedDown string, pids ...int) {
+func unified(h *cgrouptest.Host, dir, controllers, handedDown string, pids ...int) {
 	var procs strings.Builder
 	for _, pid := range pids {
 		fmt.Fprintln(&procs, pid)
 	}
-	h.write(filepath.Join(dir, "cgroup.controllers"), controllers)
-	h.write(filepath.Join(dir, "cgroup.subtree_control"), handedDown)
-	h.write(filepath.Join(dir, "cgroup.procs"), procs.String())
+	h.Write(filepath.Join(dir, "cgroup.controllers"), controllers)
+	h.Write(filepath.Join(dir, "cgroup.subtree_control"), handedDown)
+	h.Write(filepath.Join(dir, "cgroup.procs"), procs.String())
 }
 
 func TestFindV1(t *testing.T) {
-	h := newHost(t)
+	h := cgrouptest.NewHost(t)
 	for _, c := range []string{"memory", "pids", "cpu"} {
-		h.mount("/", "cg/"+c, "cgroup", "rw,"+c)
-		if err := os.MkdirAll(filepath.Join(h.dir, "cg", c, "own"), 0o755); err != nil {
+		h.Mount("/", "cg/"+c, "cgroup", "rw,"+c)
+		if err := os.MkdirAll(filepath.Join(h.Dir, "cg", c, "own"), 0o755); err != nil {
 			t.Fatal(err)
 		}
 	}
 	groups := []string{"3:cpu:/own", "2:pids:/own", "1:memory:/own"}
-	p, err := Find(t.Context(), h.system(true, groups...))
+	p, err := Find(t.Context(), system(h, true, groups...))
 	if err != nil {
 		t.Fatal(err)
 	}
 	if p.Version != 1 || !p.CPU {
 		t.Errorf("found %+v", p)
 	}
-	want := filepath.Join(h.dir, "cg/memory/own/scidex-oci-x@1")
+	want := filepath.Join(h.Dir, "cg/memory/own/scidex-oci-x@1")
 	if plan := p.Plan("x@1"); len(plan) != 3 || plan[1] != want {
 		t.Errorf("planned %v, want three with %s", plan, want)
 	}
-	_, err = Find(t.Context(), h.system(false, groups...))
+	_, err = Find(t.Context(), system(h, false, groups...))
 	var missing *MissingError
 	if !errors.As(err, &missing) || !strings.Contains(err.Error(), "cgroup v1, where only root") {
 		t.Errorf("an ordinary user gets %v", err)
@@ -86,11 +61,11 @@ func TestFindV1(t *testing.T) {
 }
 
 func TestFindV1WithoutController(t *testing.T) {
-	h := newHost(t)
-	h.mount("/", "cg/memory", "cgroup", "rw,memory")
-	h.mount("/", "cg/pids", "cgroup", "rw,pids")
-	h.write("cg/memory/tasks", "")
-	_, err := Find(t.Context(), h.system(true, "1:memory:/", "2:pids:/"))
+	h := cgrouptest.NewHost(t)
+	h.Mount("/", "cg/memory", "cgroup", "rw,memory")
+	h.Mount("/", "cg/pids", "cgroup", "rw,pids")
+	h.Write("cg/memory/tasks", "")
+	_, err := Find(t.Context(), system(h, true, "1:memory:/", "2:pids:/"))
 	if err == nil || !strings.Contains(err.Error(), "the pids controller") {
 		t.Errorf("a missing hierarchy gives %v", err)
 	}
@@ -99,41 +74,41 @@ func TestFindV1WithoutController(t *testing.T) {
 func TestFindV2(t *testing.T) {
 	self := os.Getpid()
 	for name, c := range map[string]struct {
-		prepare func(h *host)
+		prepare func(h *cgrouptest.Host)
 		parent  string // relative to the mount; empty: refused
 		cpu     bool
 		refusal string
 	}{
 		"delegated above, enabled": {
-			func(h *host) {
-				h.unified("cg/user", "cpu memory pids", "cpu memory pids")
-				h.unified("cg/user/app", "cpu memory pids", "", self, 1)
+			func(h *cgrouptest.Host) {
+				unified(h, "cg/user", "cpu memory pids", "cpu memory pids")
+				unified(h, "cg/user/app", "cpu memory pids", "", self, 1)
 			}, "user", true, "",
 		},
 		"without the cpu controller": {
-			func(h *host) {
-				h.unified("cg/user", "memory pids", "memory pids")
-				h.unified("cg/user/app", "memory pids", "", self)
+			func(h *cgrouptest.Host) {
+				unified(h, "cg/user", "memory pids", "memory pids")
+				unified(h, "cg/user/app", "memory pids", "", self)
 			}, "user", false, "",
 		},
 		"memory not delegated": {
-			func(h *host) {
-				h.unified("cg/user", "pids", "pids")
-				h.unified("cg/user/app", "pids", "", self)
+			func(h *cgrouptest.Host) {
+				unified(h, "cg/user", "pids", "pids")
+				unified(h, "cg/user/app", "pids", "", self)
 			}, "", false, "does not have the memory controller",
 		},
 		"own group is shared with others": {
-			func(h *host) { h.unified("cg/user/app", "cpu memory pids", "", self, 1) }, "", false, "2 processes of its own",
+			func(h *cgrouptest.Host) { unified(h, "cg/user/app", "cpu memory pids", "", self, 1) }, "", false, "2 processes of its own",
 		},
 		"nothing is writable": {
-			func(*host) {}, "", false, "not delegated",
+			func(*cgrouptest.Host) {}, "", false, "not delegated",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			h := newHost(t)
-			h.mount("/", "cg", "cgroup2", "rw")
+			h := cgrouptest.NewHost(t)
+			h.Mount("/", "cg", "cgroup2", "rw")
 			c.prepare(h)
-			p, err := Find(t.Context(), h.system(false, "0::/user/app"))
+			p, err := Find(t.Context(), system(h, false, "0::/user/app"))
 			if c.parent == "" {
 				var missing *MissingError
 				if !errors.As(err, &missing) || !strings.Contains(err.Error(), c.refusal) {
@@ -144,7 +119,7 @@ func TestFindV2(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if want := filepath.Join(h.dir, "cg", c.parent, "scidex-oci-x"); p.Plan("x")[0] != want {
+			if want := filepath.Join(h.Dir, "cg", c.parent, "scidex-oci-x"); p.Plan("x")[0] != want {
 				t.Errorf("planned %v, want %s", p.Plan("x"), want)
 			}
 			if c.cpu && !p.CPU {
@@ -156,22 +131,22 @@ func TestFindV2(t *testing.T) {
 
 // What systemd manages is not to be used: it takes controllers and groups back.
 func TestFindV2StaysInItsUnit(t *testing.T) {
-	h := newHost(t)
-	h.mount("/", "cg", "cgroup2", "rw")
-	h.unified("cg/app.slice", "cpu memory pids", "cpu memory pids")
-	h.unified("cg/app.slice/x.scope", "cpu memory pids", "cpu memory pids")
-	h.unified("cg/app.slice/x.scope/leaf", "cpu memory pids", "", os.Getpid(), 1)
-	system := h.system(false, "0::/app.slice/x.scope/leaf")
-	_, err := Find(t.Context(), system)
+	h := cgrouptest.NewHost(t)
+	h.Mount("/", "cg", "cgroup2", "rw")
+	unified(h, "cg/app.slice", "cpu memory pids", "cpu memory pids")
+	unified(h, "cg/app.slice/x.scope", "cpu memory pids", "cpu memory pids")
+	unified(h, "cg/app.slice/x.scope/leaf", "cpu memory pids", "", os.Getpid(), 1)
+	sys := system(h, false, "0::/app.slice/x.scope/leaf")
+	_, err := Find(t.Context(), sys)
 	var missing *MissingError
 	if !errors.As(err, &missing) || !missing.Unified {
 		t.Errorf("a unit that is not delegated gives %v", err)
 	}
-	scope := filepath.Join(h.dir, "cg/app.slice/x.scope")
+	scope := filepath.Join(h.Dir, "cg/app.slice/x.scope")
 	if err := unix.Setxattr(scope, "user.delegate", []byte("1"), 0); err != nil {
 		t.Skipf("not tested with a delegated unit: the temporary directory takes no extended attributes: %v", err)
 	}
-	p, err := Find(t.Context(), system)
+	p, err := Find(t.Context(), sys)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -180,25 +155,13 @@ func TestFindV2StaysInItsUnit(t *testing.T) {
 	}
 }
 
-func TestUnitOf(t *testing.T) {
-	m := mount{root: "/", point: "/cg"}
-	for dir, want := range map[string]string{
-		"/cg": "/cg", "/cg/a/b": "/cg", "/cg/a.slice/b.scope": "/cg/a.slice/b.scope",
-		"/cg/a.slice/b.scope/c/d": "/cg/a.slice/b.scope", "/cg/a.slice": "/cg/a.slice", "/elsewhere/x.scope": "/cg",
-	} {
-		if got := unitOf(m, dir); got != want {
-			t.Errorf("the unit of %s is %s, want %s", dir, got, want)
-		}
-	}
-}
-
 // alone in its own group, the launcher moves to a leaf so that the group can hand its controllers down.
 func TestFindV2Vacates(t *testing.T) {
-	h := newHost(t)
-	h.mount("/", "cg", "cgroup2", "rw")
-	h.unified("cg/scope", "cpu memory pids", "", os.Getpid())
-	leaf := h.write("cg/scope/scidex-oci/cgroup.procs", "")
-	if _, err := Find(t.Context(), h.system(false, "0::/scope")); err != nil {
+	h := cgrouptest.NewHost(t)
+	h.Mount("/", "cg", "cgroup2", "rw")
+	unified(h, "cg/scope", "cpu memory pids", "", os.Getpid())
+	leaf := h.Write("cg/scope/scidex-oci/cgroup.procs", "")
+	if _, err := Find(t.Context(), system(h, false, "0::/scope")); err != nil {
 		t.Fatal(err)
 	}
 	if moved, err := os.ReadFile(leaf); err != nil || string(moved) != strconv.Itoa(os.Getpid()) {
@@ -214,16 +177,16 @@ func TestV1Limits(t *testing.T) {
 		"without swap accounting": {"memory.limit_in_bytes", "memory.kmem.tcp.limit_in_bytes"},
 		"without those of TCP":    {"memory.limit_in_bytes", "memory.memsw.limit_in_bytes"},
 	} {
-		h := newHost(t)
+		h := cgrouptest.NewHost(t)
 		for _, file := range append([]string{"pids.max", "cpu.cfs_period_us", "cpu.cfs_quota_us"}, memory...) {
-			h.write(file, "")
+			h.Write(file, "")
 		}
-		g := v1{memory: h.dir, pids: h.dir, cpu: h.dir, cpuacct: h.dir}
+		g := v1{memory: h.Dir, pids: h.Dir, cpu: h.Dir, cpuacct: h.Dir}
 		if err := g.set(limits); err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
 		for _, file := range memory {
-			if n, err := readInt(h.dir, file); err != nil || n != limits.Memory {
+			if n, err := cgroupfs.Int(h.Dir, file); err != nil || n != limits.Memory {
 				t.Errorf("%s: %s is %d (%v)", name, file, n, err)
 			}
 		}
@@ -238,16 +201,16 @@ func TestV1Limits(t *testing.T) {
 }
 
 func TestV2LimitsAndEvidence(t *testing.T) {
-	h := newHost(t)
+	h := cgrouptest.NewHost(t)
 	for file, text := range map[string]string{
 		"memory.max": "", "memory.oom.group": "", "pids.max": "", "cpu.max": "", "memory.swap.max": "",
 		"memory.current": "10", "memory.peak": "99", "pids.current": "2", "pids.peak": "7",
 		"cpu.stat":      "usage_usec 1500000\nnr_periods 9\nnr_throttled 3\nthrottled_usec 2500\n",
 		"memory.events": "low 0\noom 2\noom_kill 1\n", "pids.events": "max 4\n",
 	} {
-		h.write(file, text+"\n")
+		h.Write(file, text+"\n")
 	}
-	g := v2{dir: h.dir}
+	g := v2{dir: h.Dir}
 	limits := Limits{Memory: 1 << 30, CPUs: 0.5, Pids: 50}
 	if err := g.set(limits); err != nil {
 		t.Fatal(err)
@@ -259,7 +222,7 @@ func TestV2LimitsAndEvidence(t *testing.T) {
 	if err != nil {
 		t.Errorf("%+v: %v", got, err)
 	}
-	if swap, err := read(h.dir, "memory.swap.max"); err != nil || !strings.HasPrefix(swap, "0") {
+	if swap, err := cgroupfs.Read(h.Dir, "memory.swap.max"); err != nil || !strings.HasPrefix(swap, "0") {
 		t.Errorf("swap is %q (%v)", swap, err)
 	}
 	usage, err := g.usage()
@@ -293,32 +256,6 @@ func TestCompare(t *testing.T) {
 	}
 }
 
-func TestParseCPUMax(t *testing.T) {
-	for text, want := range map[string]float64{"max 100000": 0, "50000 100000": 0.5, "200000 100000": 2} {
-		if got, err := parseCPUMax(text); err != nil || got != want {
-			t.Errorf("%q is %g (%v), want %g", text, got, err, want)
-		}
-	}
-	for _, text := range []string{"", "x 100000", "5", "5 0"} {
-		if _, err := parseCPUMax(text); err == nil {
-			t.Errorf("%q is taken", text)
-		}
-	}
-}
-
-func TestMountDir(t *testing.T) {
-	for _, c := range []struct{ root, group, want string }{
-		{"/", "/user/app", "/cg/user/app"},
-		{"/docker/1", "/docker/1/x", "/cg/x"},
-		{"/docker/1", "/elsewhere", "/cg"}, // a container that sees its own part only
-		{"/", "/../escape", "/cg"},
-	} {
-		if got := (mount{root: c.root, point: "/cg"}).dir(c.group); got != c.want {
-			t.Errorf("group %s of a mount of %s is at %s, want %s", c.group, c.root, got, c.want)
-		}
-	}
-}
-
 // TestKillMembers lays out two groups: of a number that was read before, the process is killed only if the group still has it.
 func TestKillMembers(t *testing.T) {
 	start := func() *exec.Cmd {
@@ -330,9 +267,9 @@ func TestKillMembers(t *testing.T) {
 		return cmd
 	}
 	member, stranger := start(), start()
-	h := newHost(t)
-	h.unified("group", "", "", member.Process.Pid)
-	dir := filepath.Join(h.dir, "group")
+	h := cgrouptest.NewHost(t)
+	unified(h, "group", "", "", member.Process.Pid)
+	dir := filepath.Join(h.Dir, "group")
 	if err := killMembers(dir, []int{member.Process.Pid, stranger.Process.Pid, 1 << 22}); err != nil {
 		t.Fatal(err)
 	}

@@ -1,13 +1,15 @@
 package cgroup
 
 import (
-	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 
-	"golang.org/x/sys/unix"
+	"github.com/scidex-ai/scidex-oci/runner/cgroup/cgroupfs"
+	"github.com/scidex-ai/scidex-oci/runner/cgroup/shortage"
+	"github.com/scidex-ai/scidex-oci/runner/cgroup/systemd"
 )
 
 // Parent is where groups of runs are made.
@@ -34,56 +36,6 @@ func (sys System) withDefaults() System {
 		sys.Proc = "/proc"
 	}
 	return sys
-}
-
-// Find returns where this process can make groups with memory and pids limits, and cpu if possible. A *MissingError says
-// what is missing.
-func Find(ctx context.Context, sys System) (*Parent, error) {
-	sys = sys.withDefaults()
-	mounts, err := readMounts(filepath.Join(sys.Proc, "self/mountinfo"))
-	if err != nil {
-		return nil, err
-	}
-	own, err := readOwn(filepath.Join(sys.Proc, "self/cgroup"))
-	if err != nil {
-		return nil, err
-	}
-	if mounts.has("memory") || mounts.has("pids") {
-		return findV1(sys, mounts, own)
-	}
-	if !mounts.has("") {
-		return nil, &MissingError{Reason: "no control group file system is mounted", Remedy: remedyRoot}
-	}
-	return findV2(ctx, sys, mounts[""], own[""])
-}
-
-func findV1(sys System, mounts mounts, own map[string]string) (*Parent, error) {
-	if !sys.Root {
-		return nil, &MissingError{Reason: "this host uses cgroup v1, where only root can set limits", Remedy: remedyRoot}
-	}
-	p := &Parent{Version: 1, dirs: map[string]string{}}
-	for _, controller := range []string{"memory", "pids", "cpu", "cpuacct"} {
-		m, ok := mounts[controller]
-		if !ok {
-			continue
-		}
-		dir := m.dir(own[controller])
-		if err := unix.Access(dir, unix.W_OK); err != nil {
-			continue
-		}
-		p.dirs[controller] = dir
-	}
-	for _, controller := range []string{"memory", "pids"} {
-		if p.dirs[controller] == "" {
-			if mounts.has(controller) { // as in containers
-				return nil, &MissingError{Reason: fmt.Sprintf("the %s controller of cgroup v1 is not writable", controller), Remedy: remedyContainer}
-			}
-			return nil, &MissingError{Reason: fmt.Sprintf("the %s controller of cgroup v1 is missing", controller), Remedy: mountV1(controller) + " or " + remedyContainer}
-		}
-	}
-	p.CPU = p.dirs["cpu"] != ""
-	p.own, p.mover = p.dirs["memory"], os.Getpid()
-	return p, nil
 }
 
 // Plan returns the directories that New would make.
@@ -114,9 +66,48 @@ func (p *Parent) open(name string) hierarchy {
 }
 
 // above returns the groups around one made here, which may have lower memory limits.
-func (p *Parent) above() chain {
+func (p *Parent) above() shortage.Groups {
 	if p.Version == 2 {
-		return chain{unified: true, dirs: upwards(p.dirs[""])}
+		return shortage.Groups{Unified: true, Dirs: cgroupfs.Ancestors(p.dirs[""])}
 	}
-	return chain{dirs: upwards(p.dirs["memory"])}
+	return shortage.Groups{Dirs: cgroupfs.Ancestors(p.dirs["memory"])}
+}
+
+// New makes the group name below parent, sets its limits and reads them back. It fails if the kernel reports another
+// limit.
+func (p *Parent) New(name string, limits Limits) (_ *Group, _ Effective, err error) {
+	g := &Group{limits: limits}
+	for _, dir := range p.Plan(name) {
+		if err := os.Mkdir(dir, 0o755); err != nil { // an existing one is another run's
+			return nil, Effective{}, errors.Join(fmt.Errorf("make control group: %w", err), g.Remove())
+		}
+		g.dirs = append(g.dirs, dir)
+	}
+	g.files, g.above = p.open(name), p.above()
+	g.before = g.above.Reached()
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, g.Remove())
+		}
+	}()
+	if err := g.files.set(limits); err != nil {
+		return nil, Effective{}, fmt.Errorf("set limits: %w", err)
+	}
+	got, err := g.files.effective()
+	if err != nil {
+		return nil, Effective{}, fmt.Errorf("read limits back: %w", err)
+	}
+	return g, got, compare(limits, got)
+}
+
+// GrantCPU says how the caller gets the cpu controller if CPU is false.
+func (p *Parent) GrantCPU() string {
+	switch {
+	case p.Version == 1:
+		return mountV1("cpu")
+	case systemd.OfUserManager(p.dirs[""]):
+		return delegateAll(os.Geteuid())
+	default:
+		return "delegate it (Delegate=yes)"
+	}
 }

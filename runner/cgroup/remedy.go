@@ -3,8 +3,9 @@ package cgroup
 import (
 	"errors"
 	"fmt"
-	"os"
 	"strings"
+
+	"github.com/scidex-ai/scidex-oci/runner/cgroup/systemd"
 )
 
 // MissingError says why no group can be made and which command helps.
@@ -39,40 +40,22 @@ func mountV1(controller string) string {
 	return fmt.Sprintf("let root run `mkdir -p /sys/fs/cgroup/%[1]s && mount -t cgroup -o %[1]s cgroup /sys/fs/cgroup/%[1]s`", controller)
 }
 
-// remedy is what helps a user whose manager failed with err.
-func (m manager) remedy(err error) string {
+// remedyFor is what helps a user whose manager failed with err.
+func remedyFor(m systemd.Manager, err error) string {
 	var lacking *lackingError
 	switch {
-	case errors.As(err, &lacking) && m.uid != 0:
-		return delegateAll(m.uid) + orBestEffort
-	case errors.Is(err, errNoManager) && m.uid != 0 && booted():
-		return fmt.Sprintf("let root run `loginctl enable-linger %d`", m.uid) + orBestEffort
-	case errors.Is(err, errNoManager) && m.uid != 0:
+	case errors.As(err, &lacking) && m.UID != 0:
+		return delegateAll(m.UID) + orBestEffort
+	case errors.Is(err, systemd.ErrNotRunning) && m.UID != 0 && systemd.Booted():
+		return fmt.Sprintf("let root run `loginctl enable-linger %d`", m.UID) + orBestEffort
+	case errors.Is(err, systemd.ErrNotRunning) && m.UID != 0:
 		return remedyRoot
-	case errors.Is(err, errNoManager), errors.Is(err, errElsewhere):
+	case errors.Is(err, systemd.ErrNotRunning), errors.Is(err, systemd.ErrElsewhere):
 		return remedyContainer
-	case m.uid != 0:
-		return fmt.Sprintf("start it as `XDG_RUNTIME_DIR=/run/user/%d systemd-run --user --scope -p Delegate=yes scidex-oci run ...`", m.uid) + orBestEffort
+	case m.UID != 0:
+		return fmt.Sprintf("start it as `XDG_RUNTIME_DIR=/run/user/%d systemd-run --user --scope -p Delegate=yes scidex-oci run ...`", m.UID) + orBestEffort
 	default:
 		return "start it as `systemd-run --scope -p Delegate=yes scidex-oci run ...`" + orBestEffort
-	}
-}
-
-// booted is sd_booted(3).
-func booted() bool {
-	_, err := os.Stat("/run/systemd/system")
-	return err == nil
-}
-
-// GrantCPU says how the caller gets the cpu controller if CPU is false.
-func (p *Parent) GrantCPU() string {
-	switch {
-	case p.Version == 1:
-		return mountV1("cpu")
-	case ofUserManager(p.dirs[""]):
-		return delegateAll(os.Geteuid())
-	default:
-		return "delegate it (Delegate=yes)"
 	}
 }
 

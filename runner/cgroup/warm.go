@@ -4,6 +4,8 @@ import (
 	"strconv"
 	"sync"
 	"time"
+
+	"github.com/scidex-ai/scidex-oci/runner/cgroup/cgroupfs"
 )
 
 // warmth is how long the kernel surely stays ready after a move: less than the shortest RCU grace period of a busy
@@ -31,7 +33,7 @@ func (p *Parent) warm() (stop func(), ended <-chan struct{}) {
 		defer tick.Stop()
 		for turn := range turns {
 			began := time.Now()
-			if write(p.own, "cgroup.procs", strconv.Itoa(p.mover)) != nil || turn > 0 && time.Since(began) > warmth {
+			if cgroupfs.Write(p.own, "cgroup.procs", strconv.Itoa(p.mover)) != nil || turn > 0 && time.Since(began) > warmth {
 				return
 			}
 			select {

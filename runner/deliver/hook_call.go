@@ -53,15 +53,15 @@ func executeHook(h request.Hook, key catalog.Key, res []byte, dir string, stop <
 	if err := closeOnExec(); err != nil {
 		return c.done, err
 	}
-	begun := time.Now()
+	start := time.Now()
 	if err := c.start(); err != nil {
 		return c.done, fmt.Errorf("the post-process command could not be started: %w", err)
 	}
-	c.done.StartedAt = result.Millis(begun)
+	c.done.StartedAt = result.Millis(start)
 	c.watch(stop)
 	c.signal(unix.SIGKILL) // whatever it left in its group
 	err := c.cmd.Wait()
-	c.done.WallMS = time.Since(begun).Milliseconds()
+	c.done.WallMS = time.Since(start).Milliseconds()
 	c.done.Stderr = c.stderr.String()
 	return c.done, c.judge(err)
 }

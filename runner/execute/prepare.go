@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"github.com/scidex-ai/scidex-oci/outputs"
-	"github.com/scidex-ai/scidex-oci/runner/cgroup"
 	"github.com/scidex-ai/scidex-oci/runner/execute/limits"
 	"github.com/scidex-ai/scidex-oci/runner/observe/trace"
 	"github.com/scidex-ai/scidex-oci/runner/plan"
@@ -75,7 +74,7 @@ func (e *execution) setLimits() error {
 	}
 	e.Space.Group = group
 	e.report.Enforced = plan.Enforced(e.Plan.Analysis, &got)
-	if group.Swapping(cgroup.System{}) {
+	if group.Swapping() {
 		e.report.warn(limits.SwapWarning)
 	}
 	return nil

@@ -96,7 +96,7 @@ func clocked(text string, run Run) bool {
 	const slack = 10 * time.Second
 	for _, unit := range []float64{1, 1e3, 1e6, 1e9} {
 		seconds := number / unit
-		if seconds >= float64(run.Begun.Add(-slack).Unix()) && seconds <= float64(run.Ended.Add(slack).Unix()) {
+		if seconds >= float64(run.Started.Add(-slack).Unix()) && seconds <= float64(run.Ended.Add(slack).Unix()) {
 			return true
 		}
 	}

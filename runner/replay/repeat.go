@@ -218,7 +218,7 @@ func (p *replayer) compare(ctx context.Context, res result.Result, one *Replayed
 func (p *replayer) side(ctx context.Context, of result.Result) Run {
 	side := Run{Open: func(f File) ([]byte, error) { return p.beginning(ctx, f.SHA256) }}
 	if of.StartedAt != nil && of.FinishedAt != nil {
-		side.Begun, side.Ended = *of.StartedAt, *of.FinishedAt
+		side.Started, side.Ended = *of.StartedAt, *of.FinishedAt
 	}
 	return side
 }

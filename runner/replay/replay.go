@@ -41,8 +41,8 @@ const (
 
 // Run is one of the two.
 type Run struct {
-	// Begun and Ended are when it ran.
-	Begun, Ended time.Time
+	// Started and Ended are when it ran.
+	Started, Ended time.Time
 	// Open reads the start of one of its outputs.
 	Open func(f File) ([]byte, error)
 }

@@ -17,7 +17,7 @@ func run(started int64, files map[string]string) (Run, []File) {
 		content[sum] = text
 		list = append(list, File{Path: path, Size: int64(len(text)), SHA256: sum, Mode: 0o644})
 	}
-	return Run{Begun: time.Unix(started, 0), Ended: time.Unix(started+2, 0), Open: func(f File) ([]byte, error) {
+	return Run{Started: time.Unix(started, 0), Ended: time.Unix(started+2, 0), Open: func(f File) ([]byte, error) {
 		text, ok := content[f.SHA256]
 		if !ok {
 			return nil, errors.New("gone")

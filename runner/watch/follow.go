@@ -80,7 +80,7 @@ func (f *follower) follow(ctx context.Context, on bool) (err error) {
 			return err
 		}
 		// Between publication and commit the logs are in neither location.
-		if place, err := f.live.read(); !on && (err != nil || !place.Ended) {
+		if location, err := f.live.read(); !on && (err != nil || !location.Ended) {
 			return err
 		}
 		on = true
@@ -102,11 +102,11 @@ func (f *follower) ended(ctx context.Context, otherwise error) error {
 
 // copyLive copies what was appended to the logs.
 func (f *follower) copyLive() error {
-	place, err := f.live.read()
+	location, err := f.live.read()
 	if err != nil {
 		return workspace.Ignore(err, ErrDead)
 	}
-	return f.copy(place)
+	return f.copy(location)
 }
 
 // salvage copies what a killed launcher left of the logs.
@@ -118,12 +118,12 @@ func (f *follower) salvage() error {
 	return f.copy(left.Read(workspace.Location{}))
 }
 
-func (f *follower) copy(place workspace.Location) error {
-	if len(place.Logs) != len(f.tails) {
+func (f *follower) copy(location workspace.Location) error {
+	if len(location.Logs) != len(f.tails) {
 		return nil // they were not named yet
 	}
 	for i := range f.tails {
-		if err := f.tails[i].copy(place.Logs[i]); err != nil {
+		if err := f.tails[i].copy(location.Logs[i]); err != nil {
 			return fmt.Errorf("%s: %w", workspace.LogNames[i], err)
 		}
 	}

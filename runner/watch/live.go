@@ -31,9 +31,9 @@ func (e *ElsewhereError) Error() string { return e.where }
 
 // Live is a run that had not ended at Attach. Close it.
 type Live struct {
-	state   *os.File // the run's state file, whose lock its launcher has
-	process *os.File // a pidfd of the launcher
-	place   workspace.Location
+	state    *os.File // the run's state file, whose lock its launcher has
+	process  *os.File // a pidfd of the launcher
+	location workspace.Location
 }
 
 // Attach finds the launcher of a run and proves by its lock that the run lives. It returns ErrDead where it does not, and an
@@ -69,13 +69,13 @@ func Attach(host *phase.Host, run catalog.Run) (*Live, error) {
 
 // attach checks the process first: only gc takes the lock of a dead run.
 func (l *Live) attach() (err error) {
-	if l.place, err = l.read(); err != nil {
+	if l.location, err = l.read(); err != nil {
 		return err
 	}
-	if l.place.Launcher == nil {
+	if l.location.Launcher == nil {
 		return errors.New("its state file names no process: a scidex-oci of another version has started it")
 	}
-	l.process, err = l.place.Launcher.Open()
+	l.process, err = l.location.Launcher.Open()
 	switch {
 	case errors.Is(err, workspace.ErrGone):
 		return ErrDead
@@ -95,18 +95,18 @@ func (l *Live) attach() (err error) {
 }
 
 // read returns the recorded Location. The launcher may be writing it: a failed read is repeated.
-func (l *Live) read() (place workspace.Location, err error) {
-	const patience = time.Second
-	for deadline := time.Now().Add(patience); ; time.Sleep(time.Millisecond) {
+func (l *Live) read() (location workspace.Location, err error) {
+	const timeout = time.Second
+	for deadline := time.Now().Add(timeout); ; time.Sleep(time.Millisecond) {
 		var raw []byte
 		if raw, err = io.ReadAll(io.NewSectionReader(l.state, 0, 1<<20)); err == nil {
-			err = json.Unmarshal(raw, &place)
+			err = json.Unmarshal(raw, &location)
 		}
 		if err == nil || time.Now().After(deadline) {
-			return place, err
+			return location, err
 		}
 		if held, _ := l.held(); !held {
-			return place, ErrDead
+			return location, ErrDead
 		}
 	}
 }
@@ -173,7 +173,7 @@ func (l *Live) sign(now bool) {
 
 func (l *Live) owner() string {
 	var st unix.Stat_t
-	if err := unix.Stat(fmt.Sprintf("/proc/%d", l.place.Launcher.PID), &st); err != nil {
+	if err := unix.Stat(fmt.Sprintf("/proc/%d", l.location.Launcher.PID), &st); err != nil {
 		return "another user"
 	}
 	uid := strconv.Itoa(int(st.Uid))
@@ -209,9 +209,9 @@ func AskedToStop(host *phase.Host, id string) (who []int64) {
 
 // Usage is what the run's control group counts now; an error where there is none, as under best effort.
 func (l *Live) Usage() (cgroup.Usage, error) {
-	place, err := l.read() // the groups are made after the intent
+	location, err := l.read() // the groups are made after the intent
 	if err != nil {
 		return cgroup.Usage{}, err
 	}
-	return cgroup.UsageOf(place.Groups)
+	return cgroup.UsageOf(location.Groups)
 }

@@ -31,17 +31,17 @@ func alive(t *testing.T) (*phase.Host, catalog.Run, *workspace.StateFile, worksp
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = held.Remove() }) // it may have been ended
-	place := workspace.Location{Dir: "/tmp/scidex-analysis-a", State: held.Path}
-	if place.Launcher, err = workspace.ThisLauncher(); err != nil {
+	location := workspace.Location{Dir: "/tmp/scidex-analysis-a", State: held.Path}
+	if location.Launcher, err = workspace.ThisLauncher(); err != nil {
 		t.Fatal(err)
 	}
-	if err := held.Record(place); err != nil {
+	if err := held.Record(location); err != nil {
 		t.Fatal(err)
 	}
-	if run.Place, err = json.Marshal(place); err != nil {
+	if run.Place, err = json.Marshal(location); err != nil {
 		t.Fatal(err)
 	}
-	return r, run, held, place
+	return r, run, held, location
 }
 
 func attach(t *testing.T, r *phase.Host, run catalog.Run) *Live {
@@ -99,9 +99,9 @@ func TestAttachToAnother(t *testing.T) {
 		"no number":      {func(l *workspace.Launcher) { l.PID = 0 }, true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r, run, held, place := alive(t)
-			c.change(place.Launcher)
-			if err := held.Record(place); err != nil {
+			r, run, held, location := alive(t)
+			c.change(location.Launcher)
+			if err := held.Record(location); err != nil {
 				t.Fatal(err)
 			}
 			live, err := Attach(r, run)
@@ -117,7 +117,7 @@ func TestAttachToAnother(t *testing.T) {
 
 // What cannot be told from here is said to be elsewhere; where nobody has the lock it is dead all the same.
 func TestAttachElsewhere(t *testing.T) {
-	r, run, held, place := alive(t)
+	r, run, held, location := alive(t)
 	refuses := func(run catalog.Run, words string) {
 		t.Helper()
 		_, err := Attach(r, run)
@@ -130,8 +130,8 @@ func TestAttachElsewhere(t *testing.T) {
 	refuses(host, `on host "another.example.org"`)
 	root.Place = json.RawMessage(`{"dir":"/tmp/x","state":"/else/where/runs/a@1.json"}`)
 	refuses(root, `--root "/else/where"`)
-	place.Launcher.PIDNamespace++
-	if err := held.Record(place); err != nil {
+	location.Launcher.PIDNamespace++
+	if err := held.Record(location); err != nil {
 		t.Fatal(err)
 	}
 	refuses(run, "another PID namespace")

@@ -14,11 +14,11 @@ import (
 func TestOccupies(t *testing.T) {
 	root, key := t.TempDir(), catalog.Key{ID: "a", Attempt: 2}
 	r := &phase.Host{Tmp: "/tmp"}
-	place, err := json.Marshal(workspace.Location{State: workspace.StatePath(root, key), Dir: "/tmp/scidex-analysis-a"})
+	location, err := json.Marshal(workspace.Location{State: workspace.StatePath(root, key), Dir: "/tmp/scidex-analysis-a"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	run := catalog.Run{Key: key, Place: place}
+	run := catalog.Run{Key: key, Place: location}
 	if Occupies(r, run) || Occupies(r, catalog.Run{Key: key}) {
 		t.Error("alive before there is a state file")
 	}

@@ -14,9 +14,9 @@ import (
 // Occupies reports whether a process of this host holds a run, of any root, in the directory that a further attempt at its
 // analysis would have here. Where that is not visible, as in the root of another user, it does not.
 func Occupies(host *phase.Host, run catalog.Run) bool {
-	place := workspace.LocationOf(run)
-	path := place.State
-	if path == "" || place.Dir != workspace.RunDir(host.Tmp, run.ID) {
+	location := workspace.LocationOf(run)
+	path := location.State
+	if path == "" || location.Dir != workspace.RunDir(host.Tmp, run.ID) {
 		return false
 	}
 	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)

@@ -70,7 +70,7 @@ type session struct {
 	lines     *runflags.Lines
 	stores    *stores.Stores
 	logs      stores.BlobOpener // of what was committed, for the report
-	crew      *standby.Pool
+	pool      *standby.Pool
 	screen    *screen.Terminal
 	progress  *screen.Progress
 	suspended batch.SuspendGroup
@@ -120,10 +120,10 @@ func (b *session) run(ctx context.Context) (err error) {
 	if err := b.fit(survey); err != nil {
 		return err
 	}
-	if b.crew, err = standby.NewPool(ctx, b.lines.Under.Limits); err != nil {
+	if b.pool, err = standby.NewPool(ctx, b.lines.Under.Limits); err != nil {
 		return err
 	}
-	defer b.crew.Close()
+	defer b.pool.Close()
 	if b.events, err = events.Open(b.program, b.to); err != nil {
 		return err
 	}
@@ -177,11 +177,11 @@ func (b *session) open(ctx context.Context) (err error) {
 	}
 	b.logs = b.stores.BlobOpener(ctx)
 	if !b.options.resume {
-		recovery.CommitOutcomes(ctx, b.stores.Runner)
-	} else if err := recovery.Recover(ctx, b.stores.Runner); err != nil {
+		recovery.CommitOutcomes(ctx, b.stores.Host)
+	} else if err := recovery.Recover(ctx, b.stores.Host); err != nil {
 		return errors.Join(err, b.stores.Close())
 	}
-	recovery.Tidy(ctx, b.stores.Runner)
+	recovery.Tidy(ctx, b.stores.Host)
 	return nil
 }
 
@@ -201,7 +201,7 @@ func (b *session) perform(ctx context.Context, source batch.Source) batch.Summar
 	defer b.screen.ClearStatus()
 	all := batch.Batch{
 		Work: b.work(), Jobs: b.options.jobs, MaxFailures: b.options.maxFailures, Overlap: b.overlap(),
-		Asked: func(id string) []int64 { return watch.AskedToStop(b.stores.Runner, id) }, Draining: b.progress.Drain, Ended: b.ended,
+		Asked: func(id string) []int64 { return watch.AskedToStop(b.stores.Host, id) }, Draining: b.progress.Drain, Ended: b.ended,
 		Abandon: func(s request.StopSignal) { os.Exit(s.ExitCode) },
 	}
 	return all.Run(ctx, source, signals)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
+	"github.com/scidex-ai/scidex-oci/outputs/format"
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/batch"
 )
 
@@ -18,7 +19,7 @@ func (b *session) summary(s batch.Summary, total int) string {
 		text += fmt.Sprintf(", %d of them of an earlier batch", s.Passed)
 	}
 	if ran := s.Done() - s.Passed; ran > 0 && took > 0 {
-		text += fmt.Sprintf("; %s by %s, %s", screen.Duration(took.Milliseconds()), screen.Count(b.options.jobs, "job"), screen.Rate(float64(ran)/took.Seconds()))
+		text += fmt.Sprintf("; %s by %s, %s", format.Duration(took.Milliseconds()), screen.Count(b.options.jobs, "job"), screen.Rate(float64(ran)/took.Seconds()))
 	}
 	return text + notStarted(s, total)
 }

@@ -23,9 +23,9 @@ func (b *session) work() batch.Work {
 // runs makes a run of each line, and shows its progress.
 func (b *session) runs() *batch.Runs {
 	r := &batch.Runs{
-		Runner: b.stores.Runner, Crew: b.crew, Version: b.program.Build.Version,
+		Host: b.stores.Host, Pool: b.pool, Version: b.program.Build.Version,
 		AnyRoot: b.request.AnyRoot, Overwrite: b.request.Overwrite, NoAudit: b.request.NoAudit,
-		Suspended: &b.suspended, At: b.lines.At, Begun: b.begun, Used: b.used,
+		Suspended: &b.suspended, At: b.lines.At, Started: b.started, Used: b.used,
 	}
 	if b.events != nil {
 		r.Events = b.events
@@ -36,7 +36,7 @@ func (b *session) runs() *batch.Runs {
 	return r
 }
 
-func (b *session) begun(line batch.Line) {
+func (b *session) started(line batch.Line) {
 	b.progress.Begin(line.Number, line.Analysis.ID, time.Duration(line.Analysis.WithDefaults().Timeout))
 }
 

@@ -21,7 +21,7 @@ func (p *Program) Load(c *cli.Context, others ...*options.Flag) error {
 // WithStores opens the stores for a command, commits pending outcomes, and closes the stores afterwards.
 func (p *Program) WithStores(c *cli.Context, command func(st *stores.Stores) error) error {
 	return p.WithRawStores(c, func(st *stores.Stores) error {
-		recovery.CommitOutcomes(c.Context, st.Runner)
+		recovery.CommitOutcomes(c.Context, st.Host)
 		return command(st)
 	})
 }
@@ -29,7 +29,7 @@ func (p *Program) WithStores(c *cli.Context, command func(st *stores.Stores) err
 // WithTidyStores is WithStores for a command that writes to the catalog: it also removes what killed runs left.
 func (p *Program) WithTidyStores(c *cli.Context, command func(st *stores.Stores) error) error {
 	return p.WithStores(c, func(st *stores.Stores) error {
-		recovery.Tidy(c.Context, st.Runner)
+		recovery.Tidy(c.Context, st.Host)
 		return command(st)
 	})
 }

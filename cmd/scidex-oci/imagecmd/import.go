@@ -2,14 +2,11 @@ package imagecmd
 
 import (
 	"context"
-	"fmt"
-	"io"
 
 	"github.com/urfave/cli/v2"
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/command"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
-	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
 	"github.com/scidex-ai/scidex-oci/rootfs/image"
 )
 
@@ -29,16 +26,9 @@ told by what is in it. A tar of a root filesystem becomes an image of one layer.
   scidex-oci image import scientific.tar.zst --name scientific
   skopeo copy docker-archive:python.tar oci:python:3 && scidex-oci image import python --name python`,
 		Flags: o.flags(),
-		Action: func(c *cli.Context) error {
-			given, err := command.Args(c, 1, 1)
-			if err != nil {
-				return err
-			}
-			if err := p.Load(c); err != nil {
-				return err
-			}
-			return importImage(c.Context, p, *o, given[0])
-		},
+		Action: p.Loaded(1, 1, func(ctx context.Context, given []string) error {
+			return importImage(ctx, p, *o, given[0])
+		}),
 	}
 }
 
@@ -66,48 +56,4 @@ func importImage(ctx context.Context, p *command.Program, o importOptions, path 
 	return add(ctx, p, o.json, func(ctx context.Context, s *image.Store, view progressView) (image.Imported, error) {
 		return s.Import(ctx, path, image.Options{Name: o.name, Tag: o.tag, Progress: view.show})
 	})
-}
-
-// add adds an image to the store with a progress display, and prints it.
-func add(ctx context.Context, p *command.Program, asJSON bool, get func(context.Context, *image.Store, progressView) (image.Imported, error)) error {
-	return command.UntilStopped(ctx, func(ctx context.Context) error {
-		s, err := openImages(p)
-		if err != nil {
-			return err
-		}
-		view := newProgressView(p, asJSON)
-		added, err := get(ctx, s, view)
-		view.end(err == nil)
-		if err != nil {
-			return err
-		}
-		if asJSON {
-			return screen.WriteJSON(p.Stdout, struct {
-				Type string `json:"type"`
-				shownImage
-				Unchanged bool    `json:"unchanged"`
-				Repaired  bool    `json:"repaired"`
-				Replaced  *string `json:"replaced"`
-			}{"image", shownOf(added.Image), added.Unchanged, added.Repaired, known(added.Replaced.String())})
-		}
-		printImported(p.Stdout, added)
-		return nil
-	})
-}
-
-func printImported(w io.Writer, added image.Imported) {
-	t := screen.Table{W: w}
-	t.Row("image", screen.Escape(added.Name))
-	t.Row("reference", screen.Escape(added.Reference))
-	t.Row("rootfs", added.RootDigest.String())
-	t.Row("packages", added.PackagesDigest.String())
-	t.Row("size", fmt.Sprintf("%s, unpacked %s in %d files and directories", screen.Size(added.Size), screen.Size(added.RootSize), added.RootFiles))
-	switch {
-	case added.Unchanged:
-		t.Row("note", "the image was there already; nothing was changed")
-	case added.Repaired:
-		t.Row("note", "the unpacked root was damaged or missing and has been made anew")
-	case added.Replaced != "":
-		t.Row("note", "the name stood for "+added.Replaced.String()+" before")
-	}
 }

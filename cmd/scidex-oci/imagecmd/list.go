@@ -11,6 +11,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/command"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
+	"github.com/scidex-ai/scidex-oci/outputs/format"
 	"github.com/scidex-ai/scidex-oci/rootfs/image"
 )
 
@@ -94,9 +95,9 @@ func printTable(w io.Writer, images []image.Image) error {
 			created = screen.LocalTime(*one.Created)
 		}
 		if one.RootDigest != "" {
-			unpacked = screen.Size(one.RootSize)
+			unpacked = format.Size(one.RootSize)
 		}
-		fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%s\t%d\n", screen.Escape(one.Name), screen.ShortDigest(one.Digest.Encoded()), created, screen.Size(one.Size), unpacked, one.RootFiles)
+		fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%s\t%d\n", screen.Escape(one.Name), format.ShortDigest(one.Digest.Encoded()), created, format.Size(one.Size), unpacked, one.RootFiles)
 	}
 	return tw.Flush()
 }

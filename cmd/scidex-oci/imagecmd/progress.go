@@ -11,6 +11,7 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/command"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
+	"github.com/scidex-ai/scidex-oci/outputs/format"
 	"github.com/scidex-ai/scidex-oci/rootfs/image"
 )
 
@@ -109,7 +110,7 @@ func barName(p image.Progress) string {
 	if p.Digest == "" {
 		return ""
 	}
-	return screen.ShortDigest(p.Digest.Encoded())
+	return format.ShortDigest(p.Digest.Encoded())
 }
 
 func (b *bars) end(whole bool) {

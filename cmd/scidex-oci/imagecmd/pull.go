@@ -34,16 +34,9 @@ by the system's authorities, or those in SSL_CERT_FILE.
   scidex-oci image pull registry.example/python:3.12-slim --name python
   scidex-oci run --rootfs python -- python3 --version`,
 		Flags: o.flags(),
-		Action: func(c *cli.Context) error {
-			given, err := command.Args(c, 1, 1)
-			if err != nil {
-				return err
-			}
-			if err := p.Load(c); err != nil {
-				return err
-			}
-			return pullImage(c.Context, p, *o, given[0])
-		},
+		Action: p.Loaded(1, 1, func(ctx context.Context, given []string) error {
+			return pullImage(ctx, p, *o, given[0])
+		}),
 	}
 }
 

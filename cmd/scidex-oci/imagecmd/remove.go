@@ -20,16 +20,9 @@ func newRemove(p *command.Program) *cli.Command {
 		ArgsUsage: "NAME...",
 		Description: `All names are looked up before anything is removed. What another image has too stays. A run that uses the
 image goes on: then only the name goes at once, and the rest with the next gc after the end of the run.`,
-		Action: func(c *cli.Context) error {
-			given, err := command.Args(c, 1, -1)
-			if err != nil {
-				return err
-			}
-			if err := p.Load(c); err != nil {
-				return err
-			}
-			return removeImages(c.Context, p, given)
-		},
+		Action: p.Loaded(1, -1, func(ctx context.Context, given []string) error {
+			return removeImages(ctx, p, given)
+		}),
 	}
 }
 

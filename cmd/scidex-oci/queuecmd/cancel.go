@@ -9,7 +9,6 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/command"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
-	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/stores"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog/queue"
 )
@@ -22,35 +21,20 @@ func newCancel(p *command.Program) *cli.Command {
 		ArgsUsage: "ID...",
 		Description: `What waits is canceled at once. The worker of what runs is asked to end it, as "scidex-oci stop" does: with its grace,
 harvested and committed as canceled. Whoever wants to wait for that: scidex-oci show ID --wait.`,
-		Action: func(c *cli.Context) error {
-			given, err := command.Args(c, 1, -1)
-			if err != nil {
-				return err
-			}
-			return withQueue(p, c, func(q queue.Queue, st *stores.Stores) error { return cancelQueued(c.Context, p, q, st, given) })
-		},
+		Action: forEach(p, cancelQueued),
 	}
 }
 
-func cancelQueued(ctx context.Context, p *command.Program, q queue.Queue, st *stores.Stores, given []string) (all error) {
-	for _, name := range given {
-		run, err := st.Find(ctx, name)
-		if err != nil {
-			all = errors.Join(all, err)
-			continue
-		}
-		was, err := q.Cancel(ctx, run.ID)
-		switch {
-		case errors.Is(err, catalog.ErrEnded):
-			err = fmt.Errorf("%q has ended already: it is %s", run.ID, run.State)
-		case err != nil:
-			err = notQueued(run.ID, err)
-		case was.State == queue.Running && was.RunState != catalog.Queued:
-			_, err = fmt.Fprintf(p.Stdout, "%s  its worker %s was asked to end it\n", screen.Escape(run.ID), screen.Escape(was.Worker))
-		default:
-			_, err = fmt.Fprintf(p.Stdout, "%s  canceled\n", screen.Escape(run.ID))
-		}
-		all = errors.Join(all, err)
+// cancelQueued returns what came of it, for a person.
+func cancelQueued(ctx context.Context, q queue.Queue, run catalog.Run) (string, error) {
+	was, err := q.Cancel(ctx, run.ID)
+	switch {
+	case errors.Is(err, catalog.ErrEnded):
+		return "", fmt.Errorf("%q has ended already: it is %s", run.ID, run.State)
+	case err != nil:
+		return "", notQueued(run.ID, err)
+	case was.State == queue.Running && was.RunState != catalog.Queued:
+		return fmt.Sprintf("its worker %s was asked to end it", screen.Escape(was.Worker)), nil
 	}
-	return all
+	return "canceled", nil
 }

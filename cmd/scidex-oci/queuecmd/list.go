@@ -13,6 +13,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/stores"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog/queue"
+	"github.com/scidex-ai/scidex-oci/outputs/format"
 )
 
 func newList(p *command.Program) *cli.Command {
@@ -79,7 +80,7 @@ func queueState(e queue.Entry) string {
 	case e.Canceling:
 		return e.State + " (canceling)"
 	case e.NextAt != nil && time.Until(*e.NextAt) > 0:
-		return fmt.Sprintf("%s (in %s)", e.State, screen.Duration(time.Until(*e.NextAt).Milliseconds()))
+		return fmt.Sprintf("%s (in %s)", e.State, format.Duration(time.Until(*e.NextAt).Milliseconds()))
 	}
 	return e.State
 }

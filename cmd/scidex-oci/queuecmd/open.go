@@ -1,10 +1,16 @@
 package queuecmd
 
 import (
+	"context"
+	"errors"
+	"fmt"
+
 	"github.com/urfave/cli/v2"
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/command"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/stores"
+	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog/queue"
 )
 
@@ -32,4 +38,29 @@ func withQueue(p *command.Program, c *cli.Context, command func(q queue.Queue, s
 		}
 		return command(q, st)
 	})
+}
+
+// forEach is the action of a command that does the same to each run that is named, and prints what do says of it. It
+// continues after an error.
+func forEach(p *command.Program, do func(ctx context.Context, q queue.Queue, run catalog.Run) (string, error)) cli.ActionFunc {
+	return func(c *cli.Context) error {
+		given, err := command.Args(c, 1, -1)
+		if err != nil {
+			return err
+		}
+		return withQueue(p, c, func(q queue.Queue, st *stores.Stores) (all error) {
+			for _, name := range given {
+				run, err := st.Find(c.Context, name)
+				var said string
+				if err == nil {
+					said, err = do(c.Context, q, run)
+				}
+				if err == nil {
+					_, err = fmt.Fprintf(p.Stdout, "%s  %s\n", screen.Escape(run.ID), said)
+				}
+				all = errors.Join(all, err)
+			}
+			return all
+		})
+	}
 }

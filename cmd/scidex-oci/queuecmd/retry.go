@@ -8,8 +8,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/command"
-	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
-	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/stores"
+	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog/queue"
 )
 
@@ -22,35 +21,20 @@ func newRetry(p *command.Program) *cli.Command {
 		Description: `An analysis whose last attempt is error, lost or canceled is queued once more, as it was submitted, with all its retries.
 One that is complete or failed is not: an analysis that came to an end of its own is never repeated in the queue
 (scidex-oci run --again ID repeats it).`,
-		Action: func(c *cli.Context) error {
-			given, err := command.Args(c, 1, -1)
-			if err != nil {
-				return err
-			}
-			return withQueue(p, c, func(q queue.Queue, st *stores.Stores) error { return retryQueued(c.Context, p, q, st, given) })
-		},
+		Action: forEach(p, retryQueued),
 	}
 }
 
-func retryQueued(ctx context.Context, p *command.Program, q queue.Queue, st *stores.Stores, given []string) (all error) {
-	for _, name := range given {
-		run, err := st.Find(ctx, name)
-		if err != nil {
-			all = errors.Join(all, err)
-			continue
-		}
-		next, err := q.Retry(ctx, run.ID)
-		switch {
-		case errors.Is(err, queue.ErrNoRetry):
-			err = fmt.Errorf("%q: %w; see \"scidex-oci run --again\"", run.ID, err)
-		case errors.Is(err, queue.ErrInQueue):
-			err = fmt.Errorf("%q: %w; see \"scidex-oci queue show\"", run.ID, err)
-		case err != nil:
-			err = notQueued(run.ID, err)
-		default:
-			_, err = fmt.Fprintf(p.Stdout, "%s  queued as attempt %d\n", screen.Escape(run.ID), next.Attempt)
-		}
-		all = errors.Join(all, err)
+// retryQueued returns what came of it, for a person.
+func retryQueued(ctx context.Context, q queue.Queue, run catalog.Run) (string, error) {
+	next, err := q.Retry(ctx, run.ID)
+	switch {
+	case errors.Is(err, queue.ErrNoRetry):
+		return "", fmt.Errorf("%q: %w; see \"scidex-oci run --again\"", run.ID, err)
+	case errors.Is(err, queue.ErrInQueue):
+		return "", fmt.Errorf("%q: %w; see \"scidex-oci queue show\"", run.ID, err)
+	case err != nil:
+		return "", notQueued(run.ID, err)
 	}
-	return all
+	return fmt.Sprintf("queued as attempt %d", next.Attempt), nil
 }

@@ -203,7 +203,7 @@ func (s *submission) submit(ctx context.Context, all []spec.Analysis, at func(i 
 
 // job is an analysis as the queue takes it.
 func (s *submission) job(ctx context.Context, st *stores.Stores, a spec.Analysis) (queue.Submission, error) {
-	row, err := plan.NewQueued(ctx, st.Runner, a)
+	row, err := plan.NewQueued(ctx, st.Host, a)
 	if err != nil {
 		return queue.Submission{}, err
 	}

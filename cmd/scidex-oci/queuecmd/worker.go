@@ -60,17 +60,17 @@ func runWorker(ctx context.Context, p *command.Program, q queue.Queue, st *store
 		return err
 	}
 	defer scraped.close()
-	if err := recovery.Recover(ctx, st.Runner); err != nil { // what an earlier worker left may be results
+	if err := recovery.Recover(ctx, st.Host); err != nil { // what an earlier worker left may be results
 		return err
 	}
-	recovery.Tidy(ctx, st.Runner)
-	crew, err := standby.NewPool(ctx, o.limits)
+	recovery.Tidy(ctx, st.Host)
+	pool, err := standby.NewPool(ctx, o.limits)
 	if err != nil {
 		return err
 	}
-	defer crew.Close()
+	defer pool.Close()
 	report := results.NewLines(p, screen.NewTerminal(p.Stderr, p.Env), o.json)
-	w.Runner, w.Queue, w.Begin, w.Log = st.Runner, q, crew.Begin, st.Runner.Log
+	w.Host, w.Queue, w.Begin, w.Log = st.Host, q, pool.Begin, st.Host.Log
 	w.Told = func(result result.Result, _ error) {
 		report.Print(0, result, false)
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/command"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/format"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner"
 	"github.com/scidex-ai/scidex-oci/runner/request"
@@ -59,7 +60,7 @@ func (r *Lines) Print(number int, res result.Result, earlier bool) {
 func (r *Lines) sentence(result result.Result, earlier bool) string {
 	text := stateColour(r.palette, result.State, fmt.Sprintf("%-8s", result.State)) + "  " + runName(result)
 	if result.StartedAt != nil {
-		text += "  " + screen.Duration(result.Usage.WallMS)
+		text += "  " + format.Duration(result.Usage.WallMS)
 	}
 	if result.State == catalog.Complete {
 		text += fmt.Sprintf("  %s", screen.Count(int(result.OutputsTotal), "output"))

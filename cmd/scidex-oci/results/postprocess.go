@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
+	"github.com/scidex-ai/scidex-oci/outputs/format"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 )
 
@@ -24,7 +25,7 @@ func (t Table) postProcess(r result.Result) {
 		how = fmt.Sprintf("exit %d", *p.ExitCode)
 	}
 	if p.StartedAt != nil {
-		how += ", " + screen.Duration(p.WallMS)
+		how += ", " + format.Duration(p.WallMS)
 	}
 	t.Row("post", screen.Escape(how)+": "+screen.CommandLine(p.Command))
 }

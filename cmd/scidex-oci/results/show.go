@@ -10,6 +10,7 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/format"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
@@ -99,7 +100,7 @@ func (t Table) evidence(r result.Result) {
 	}{
 		{r.Evidence.OOMKills, "killed for memory"},
 		{r.Evidence.PidsDenied, "processes denied"},
-		{r.Evidence.ThrottledPeriods, fmt.Sprintf("of %d periods throttled (%s)", r.Evidence.Periods, screen.Duration(r.Evidence.ThrottledMS))},
+		{r.Evidence.ThrottledPeriods, fmt.Sprintf("of %d periods throttled (%s)", r.Evidence.Periods, format.Duration(r.Evidence.ThrottledMS))},
 	} {
 		if one.count > 0 {
 			list = append(list, fmt.Sprintf("%d %s", one.count, one.what))
@@ -168,9 +169,9 @@ func attemptsOf(attempts []catalog.Run) string {
 
 func logOf(l result.Log) string {
 	if l.Truncated {
-		return screen.Size(l.Bytes) + " (truncated)"
+		return format.Size(l.Bytes) + " (truncated)"
 	}
-	return screen.Size(l.Bytes)
+	return format.Size(l.Bytes)
 }
 
 // Labels are labels or variables as K=V, escaped.

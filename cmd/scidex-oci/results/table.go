@@ -9,6 +9,7 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/format"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 )
 
@@ -51,7 +52,7 @@ func (t Table) usage(r result.Result) {
 		return
 	}
 	t.Row("time", spent(r.Usage))
-	memory := measured(screen.Size(r.Usage.MemoryPeakBytes), r.Usage.MemoryPeakBytes) + sizeOf(limit(r, "memory"))
+	memory := measured(format.Size(r.Usage.MemoryPeakBytes), r.Usage.MemoryPeakBytes) + sizeOf(limit(r, "memory"))
 	if slices.Contains(r.Usage.Sampled, "memory_peak_bytes") {
 		memory += " (sampled)"
 	}
@@ -135,9 +136,9 @@ func Ending(r result.Result) string {
 
 // spent is the time of a run, and how long it was suspended.
 func spent(u result.Usage) string {
-	text := fmt.Sprintf("wall %s, cpu %s", screen.Duration(u.WallMS), screen.Duration(u.CPUMS))
+	text := fmt.Sprintf("wall %s, cpu %s", format.Duration(u.WallMS), format.Duration(u.CPUMS))
 	if u.SuspendedMS > 0 {
-		text += fmt.Sprintf(", suspended %s", screen.Duration(u.SuspendedMS))
+		text += fmt.Sprintf(", suspended %s", format.Duration(u.SuspendedMS))
 	}
 	return text
 }
@@ -173,12 +174,12 @@ func readable(limit, value string) string {
 	if err != nil || !slices.Contains([]string{"memory", "log_size", "tmp", "home", "shm"}, limit) {
 		return screen.Escape(value)
 	}
-	return screen.Size(bytes)
+	return format.Size(bytes)
 }
 
 // OutputCells are the columns of an output, escaped.
 func OutputCells(o result.Output) []string {
-	cells := []string{screen.Escape(o.Path), screen.Size(o.Size), screen.Escape(o.MediaType), screen.ShortDigest(o.SHA256)}
+	cells := []string{screen.Escape(o.Path), format.Size(o.Size), screen.Escape(o.MediaType), format.ShortDigest(o.SHA256)}
 	if o.Partial {
 		cells = append(cells, "partial")
 	}

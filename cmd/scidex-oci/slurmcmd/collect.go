@@ -75,7 +75,7 @@ func runCollect(ctx context.Context, p *command.Program, c *cli.Context, s slurm
 	return p.WithTidyStores(c, func(st *stores.Stores) error {
 		k := &collection{program: p, report: results.NewLines(p, screen.NewTerminal(p.Stderr, p.Env), o.json), failed: map[int]bool{}}
 		collector := &slurm.Collector{
-			Spool: s, Runner: st.Runner, Store: store.Store{Catalog: st.Catalog, Blobs: st.Blobs}, Version: p.Build.Version,
+			Spool: s, Host: st.Host, Store: store.Store{Catalog: st.Catalog, Blobs: st.Blobs}, Version: p.Build.Version,
 			Committed: k.printResult, Failed: k.printFailure,
 		}
 		if err := collector.Check(ctx); err != nil {

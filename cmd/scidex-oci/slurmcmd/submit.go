@@ -3,22 +3,17 @@ package slurmcmd
 import (
 	"cmp"
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
-	"os"
-	"time"
 
 	"github.com/urfave/cli/v2"
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/command"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/runflags"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
-	"github.com/scidex-ai/scidex-oci/outputs/store"
 	"github.com/scidex-ai/scidex-oci/runner"
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/batch"
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/slurm"
-	"github.com/scidex-ai/scidex-oci/runner/plan"
 	"github.com/scidex-ai/scidex-oci/runner/request"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
@@ -85,7 +80,7 @@ func runSubmit(c *cli.Context, p *command.Program, o *submitOptions) error {
 		return err
 	}
 	defer lines.Close() //nolint:errcheck // it was only read
-	good, bad, err := lines.Gather(checkSlurm, s.tellBad)
+	good, bad, err := lines.Gather(slurm.CheckAnalysis, s.tellBad)
 	if err != nil {
 		return err
 	}
@@ -105,28 +100,6 @@ func runSubmit(c *cli.Context, p *command.Program, o *submitOptions) error {
 	return cmp.Or(s.left, err)
 }
 
-// checkSlurm refuses what no node could do.
-func checkSlurm(a spec.Analysis) error {
-	switch {
-	case a.Export != "":
-		return fmt.Errorf("export %q is not for slurm submit: %s", a.Export, notOfSlurm["export"])
-	case len(a.Secrets) > 0:
-		return fmt.Errorf("secret %q is not for slurm submit: %s", a.Secrets[0], notOfSlurm["secret"])
-	case a.Rootfs != "" && a.Rootfs != "host" && !a.RootfsDirectory():
-		return fmt.Errorf("rootfs %q: a node has no images; give the directory of an unpacked root filesystem that the nodes share", a.Rootfs)
-	}
-	inputs, err := a.ParseInputs()
-	if err != nil {
-		return err
-	}
-	for _, input := range inputs {
-		if _, blob := input.Digest(); blob {
-			return fmt.Errorf(`input %q: a node takes files and directories alone; put it into one that the nodes share, with "scidex-oci outputs cat" or "scidex-oci outputs export", and name that`, input.Source)
-		}
-	}
-	return nil
-}
-
 func (s *submission) tellBad(line batch.Line) {
 	fmt.Fprintf(s.program.Stderr, "scidex-oci: %s\n", screen.Escape(line.Err.Error()))
 	if s.request.JSON {
@@ -134,18 +107,9 @@ func (s *submission) tellBad(line batch.Line) {
 	}
 }
 
-// arrays puts the lines into arrays.
-func arraysOf(good []batch.Line) []slurm.Array {
-	sized := make([]slurm.Sized, len(good))
-	for i, line := range good {
-		sized[i] = slurm.Sized{Number: line.Number, Size: slurm.SizeOf(line.Analysis)}
-	}
-	return slurm.Arrays(sized)
-}
-
 // print prints the scripts. It touches nothing.
 func (s *submission) print(good []batch.Line) error {
-	of := slurm.Submission{Name: "scidex-oci-dry-run", Arrays: arraysOf(good)}
+	of := slurm.Submission{Name: "scidex-oci-dry-run", Arrays: slurm.ArraysOf(good)}
 	for k := range of.Arrays {
 		if _, err := fmt.Fprint(s.program.Stdout, of.Script(k, s.call)); err != nil {
 			return err
@@ -155,30 +119,19 @@ func (s *submission) print(good []batch.Line) error {
 }
 
 // submit makes the spool and submits its arrays to Slurm. On failure nothing is left of either, or it is noted.
-func (s *submission) submit(ctx context.Context, from *runflags.Lines, good []batch.Line) (err error) {
-	of := slurm.Submission{
-		Name: "scidex-oci-" + rand.Text()[:10], SubmittedAt: time.Now().UTC(), UID: os.Geteuid(), NoAudit: s.request.NoAudit, Arrays: arraysOf(good),
-	}
-	rows, err := s.rows(ctx, &of, from, good)
+func (s *submission) submit(ctx context.Context, from *runflags.Lines, good []batch.Line) error {
+	of := slurm.NewSubmission(good, s.request.NoAudit)
+	lines, err := s.bind(ctx, of, from, good)
 	if err != nil {
 		return err
 	}
-	spool, err := slurm.Create(s.call.Spool, of, rows)
-	if err != nil {
-		return fmt.Errorf("slurm submit: %w; nothing was submitted", err)
-	}
-	for k := range of.Arrays {
-		err = errors.Join(err, os.WriteFile(spool.ScriptPath(k), []byte(of.Script(k, s.call)), 0o600))
-	}
-	if err == nil {
-		err = spool.Submit(ctx, s.options.arguments())
-	}
+	spool, err := of.Start(ctx, s.call, lines, s.options.arguments())
 	if errors.Is(err, slurm.ErrLeft) {
 		s.left = fmt.Errorf("slurm submit: %w; end them with \"scidex-oci slurm cancel %s\" before you remove that", err, spool.Dir)
 		return context.Cause(ctx)
 	}
 	if err != nil {
-		return errors.Join(fmt.Errorf("slurm submit: %w; nothing was submitted", err), os.RemoveAll(spool.Dir))
+		return err
 	}
 	if !s.request.JSON {
 		_, err = fmt.Fprintln(s.program.Stdout, screen.Escape(spool.Dir))
@@ -191,32 +144,12 @@ func (s *submission) submit(ctx context.Context, from *runflags.Lines, good []ba
 	return screen.WriteJSON(s.program.Stdout, status)
 }
 
-// rows are the lines for the spool, each with the next free attempt of the catalog.
-func (s *submission) rows(ctx context.Context, of *slurm.Submission, from *runflags.Lines, good []batch.Line) (rows []slurm.Line, err error) {
+// bind opens the stores only as long as the lines are bound to them.
+func (s *submission) bind(ctx context.Context, of *slurm.Submission, from *runflags.Lines, good []batch.Line) (lines []slurm.Line, err error) {
 	st, err := s.program.OpenStores(ctx, s.program.Stderr)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, st.Close()) }()
-	if of.CatalogID, _, err = store.Match(ctx, st.Runner.Catalog, st.Runner.Blobs); err != nil {
-		return nil, err
-	}
-	if err := store.Bind(ctx, st.Runner.Catalog, st.Runner.Blobs); err != nil { // before there are results to collect
-		return nil, err
-	}
-	var bad error
-	for _, line := range good {
-		row, err := plan.NewQueued(ctx, st.Runner, line.Analysis)
-		if err != nil {
-			bad = errors.Join(bad, from.At(line.Number, err))
-			continue
-		}
-		rows = append(rows, slurm.Line{
-			Number: line.Number, ID: row.ID, Attempt: row.Attempt, CreatedAt: row.CreatedAt.Truncate(time.Millisecond), Labels: row.Labels, Request: row.Request,
-		})
-	}
-	if bad != nil {
-		return nil, fmt.Errorf("%w; nothing was submitted", bad)
-	}
-	return rows, nil
+	return of.Bind(ctx, st.Host, good, from.At)
 }

@@ -87,6 +87,6 @@ func openRoot(p *command.Program) func(ctx context.Context, root string) (*slurm
 		if err != nil {
 			return nil, err
 		}
-		return &slurm.Node{Runner: st.Runner, Store: store.Store{Catalog: st.Catalog, Blobs: st.Blobs}, Close: st.Close}, nil
+		return &slurm.Node{Host: st.Host, Store: store.Store{Catalog: st.Catalog, Blobs: st.Blobs}, Close: st.Close}, nil
 	}
 }

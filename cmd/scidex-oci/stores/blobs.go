@@ -13,37 +13,37 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/request"
 )
 
-// blobPlace is the location of a blob store: a directory, or a bucket with a directory for uploads in progress.
-type blobPlace struct {
+// blobLocation is the location of a blob store: a directory, or a bucket with a directory for uploads in progress.
+type blobLocation struct {
 	dir    string
 	bucket s3.Location // none: in dir
 }
 
 // remote reports whether it is a bucket.
-func (p blobPlace) remote() bool { return p.bucket.Bucket != "" }
+func (p blobLocation) remote() bool { return p.bucket.Bucket != "" }
 
 // blobsFor is the store that the global options name.
-func blobsFor(t options.Text, root string) (blobPlace, error) {
+func blobsFor(t options.Text, root string) (blobLocation, error) {
 	if !t.Given {
-		return blobPlace{dir: filepath.Join(root, "blobs")}, nil
+		return blobLocation{dir: filepath.Join(root, "blobs")}, nil
 	}
 	return blobsAt(t, root)
 }
 
 // blobsAt is the store that an option names.
-func blobsAt(t options.Text, root string) (blobPlace, error) {
+func blobsAt(t options.Text, root string) (blobLocation, error) {
 	scheme, rest, _ := strings.Cut(t.Value, "://")
 	switch {
 	case scheme == "file" && rest != "":
-		return blobPlace{dir: options.Absolute(t.Dir, rest)}, nil
+		return blobLocation{dir: options.Absolute(t.Dir, rest)}, nil
 	case scheme == "s3" && rest != "":
 		l, err := s3.ParseLocation(t.Value)
 		if err != nil {
-			return blobPlace{}, fmt.Errorf("%s %q: %w", t.Label, redacted(t.Value), err)
+			return blobLocation{}, fmt.Errorf("%s %q: %w", t.Label, redacted(t.Value), err)
 		}
-		return blobPlace{dir: staging(root, l), bucket: l}, nil
+		return blobLocation{dir: staging(root, l), bucket: l}, nil
 	}
-	return blobPlace{}, fmt.Errorf("%s %q: give file://DIR or s3://BUCKET/PREFIX", t.Label, redacted(t.Value))
+	return blobLocation{}, fmt.Errorf("%s %q: give file://DIR or s3://BUCKET/PREFIX", t.Label, redacted(t.Value))
 }
 
 // staging is a directory per bucket: what waits there is only for that bucket.
@@ -53,7 +53,7 @@ func staging(root string, l s3.Location) string {
 }
 
 // open creates missing parts of the directory, and contacts no server.
-func (p blobPlace) open() (*blob.Store, error) {
+func (p blobLocation) open() (*blob.Store, error) {
 	if !p.remote() {
 		return blob.Open(p.dir)
 	}

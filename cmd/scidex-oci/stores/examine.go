@@ -40,7 +40,7 @@ func (s Settings) Examine(ctx context.Context, version string, log io.Writer) (s
 	if err != nil {
 		return "", err
 	}
-	id, _, err := store.Match(ctx, st.Runner.Catalog, st.Runner.Blobs)
+	id, _, err := store.Match(ctx, st.Host.Catalog, st.Host.Blobs)
 	return fmt.Sprintf("catalog %s, with its blob store", id), errors.Join(err, st.Close())
 }
 

@@ -10,7 +10,7 @@ import (
 // OpenedStore is a catalog with its blob store and its location.
 type OpenedStore struct {
 	store.Store
-	Place blobPlace
+	Place blobLocation
 }
 
 // OpenPair opens a catalog and a blob store. The default blob store is that of otherwise.

@@ -16,7 +16,7 @@ func (st *Stores) OpenQueue(ctx context.Context) (queue.Queue, error) {
 	if !ok {
 		return nil, &request.Error{Err: ErrNoQueue}
 	}
-	return riverqueue.Open(ctx, c, st.Runner.Log)
+	return riverqueue.Open(ctx, c, st.Host.Log)
 }
 
 // ErrNoQueue is returned where the catalog is in SQLite, which has no queue.

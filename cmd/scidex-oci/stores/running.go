@@ -9,6 +9,7 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/format"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner/watch"
 )
@@ -19,7 +20,7 @@ func (st *Stores) Stop(ctx context.Context, run catalog.Run, now bool) (*watch.L
 	if run.State.Final() {
 		return nil, fmt.Errorf("run %q has ended already: it is %s (%s)", name, run.State, run.Reason)
 	}
-	live, err := watch.Attach(st.Runner, run)
+	live, err := watch.Attach(st.Host, run)
 	if err == nil {
 		if err = live.Stop(now); err == nil {
 			return live, nil
@@ -46,7 +47,7 @@ func Killed(key catalog.Key) error {
 
 // Await waits until a run has ended.
 func (st *Stores) Await(ctx context.Context, key catalog.Key) (catalog.Run, error) {
-	run, err := watch.Await(ctx, st.Runner, key)
+	run, err := watch.Await(ctx, st.Host, key)
 	if errors.Is(err, watch.ErrDead) {
 		return run, Killed(key)
 	}
@@ -63,14 +64,14 @@ func (st *Stores) Liveness(ctx context.Context, run catalog.Run) (state, wall st
 	if run.State == catalog.Queued { // no host yet
 		return state, wall
 	}
-	live, err := watch.Attach(st.Runner, run)
+	live, err := watch.Attach(st.Host, run)
 	var elsewhere *watch.ElsewhereError
 	switch {
 	case err == nil:
 		_ = live.Close() // it was only checked
 	case errors.Is(err, watch.ErrDead):
 		if now, err := st.Catalog.Get(ctx, run.Key); err == nil && now.State.Final() { // it has just ended
-			return string(now.State), screen.Duration(UsageOf(now).WallMS)
+			return string(now.State), format.Duration(UsageOf(now).WallMS)
 		}
 		return state + " (dead)", ""
 	case errors.As(err, &elsewhere):

@@ -17,7 +17,7 @@ import (
 // Settings are the stores' locations from the global options. All paths are absolute.
 type Settings struct {
 	Root, Tmp string
-	Blobs     blobPlace
+	Blobs     blobLocation
 	db        database
 	level     slog.Level
 	logJSON   bool
@@ -25,7 +25,7 @@ type Settings struct {
 
 // At are the settings with catalog and blobs in another root.
 func (s Settings) At(root string) Settings {
-	s.Root, s.db, s.Blobs = root, database{file: filepath.Join(root, "catalog.db")}, blobPlace{dir: filepath.Join(root, "blobs")}
+	s.Root, s.db, s.Blobs = root, database{file: filepath.Join(root, "catalog.db")}, blobLocation{dir: filepath.Join(root, "blobs")}
 	return s
 }
 

@@ -58,23 +58,23 @@ func TestSettings(t *testing.T) {
 		flags map[string]string
 		want  Settings
 	}{
-		{map[string]string{"root": "r"}, Settings{"/here/r", "/tmp", blobPlace{dir: "/here/r/blobs"}, database{file: "/here/r/catalog.db"}, slog.LevelWarn, false}},
+		{map[string]string{"root": "r"}, Settings{"/here/r", "/tmp", blobLocation{dir: "/here/r/blobs"}, database{file: "/here/r/catalog.db"}, slog.LevelWarn, false}},
 		{
 			map[string]string{"root": "/r", "db": "sqlite:///c.db", "blobs": "file://b", "tmp": "/var/tmp", "log-level": "debug", "log-format": "json"},
-			Settings{"/r", "/var/tmp", blobPlace{dir: "/here/b"}, database{file: "/c.db"}, slog.LevelDebug, true},
+			Settings{"/r", "/var/tmp", blobLocation{dir: "/here/b"}, database{file: "/c.db"}, slog.LevelDebug, true},
 		},
 		{
 			map[string]string{"root": "/r", "blobs": "s3://bucket/a?endpoint=http://h"},
 			Settings{
 				"/r", "/tmp",
-				blobPlace{"/r/staging/072a63ddb7835467", s3.Location{Bucket: "bucket", Prefix: "a", Endpoint: "http://h"}},
+				blobLocation{"/r/staging/072a63ddb7835467", s3.Location{Bucket: "bucket", Prefix: "a", Endpoint: "http://h"}},
 				database{file: "/r/catalog.db"},
 				slog.LevelWarn, false,
 			},
 		},
 		{
 			map[string]string{"root": "/r", "db": "postgres://u:p@h/d"},
-			Settings{"/r", "/tmp", blobPlace{dir: "/r/blobs"}, database{url: "postgres://u:p@h/d"}, slog.LevelWarn, false},
+			Settings{"/r", "/tmp", blobLocation{dir: "/r/blobs"}, database{url: "postgres://u:p@h/d"}, slog.LevelWarn, false},
 		},
 	}
 	for _, test := range tests {

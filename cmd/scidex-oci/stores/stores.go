@@ -19,7 +19,7 @@ import (
 type Stores struct {
 	Catalog catalog.Catalog
 	Blobs   *blob.Store
-	Runner  *phase.Host
+	Host    *phase.Host
 }
 
 // Open opens what s names, and makes what is missing. The log receives messages. Errors are of type request.CatalogError, or
@@ -47,7 +47,7 @@ func open(ctx context.Context, s Settings, given Policy, version string, log io.
 	if err != nil {
 		return nil, err
 	}
-	return &Stores{Catalog: cat, Blobs: blobs, Runner: &phase.Host{
+	return &Stores{Catalog: cat, Blobs: blobs, Host: &phase.Host{
 		Catalog: cat, Blobs: blobs, Root: s.Root, Tmp: s.Tmp, MinFree: given.Floor, Version: version,
 		Private:  append(s.db.private(), s.Blobs.dir),
 		Database: s.db.listens(), AllowBinds: given.allowed,

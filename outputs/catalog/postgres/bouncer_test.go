@@ -66,7 +66,7 @@ func TestPgBouncer(t *testing.T) {
 	server := theCluster(t)
 	urlOf := server.bouncer(t)
 	name := server.database(t)
-	must(t, retry(t.Context(), patience, func() error {
+	must(t, retry(t.Context(), timeout, func() error {
 		_, _, err := Migrate(t.Context(), urlOf("boss", name))
 		return err
 	}))

@@ -128,7 +128,7 @@ func TestBrokenAnywhere(t *testing.T) {
 func (w breakable) breakAt(t *testing.T, direct *Catalog, b *breaker, url, side string, n int, forGood bool) bool {
 	t.Helper()
 	c := opened(t, url)
-	c.patience = 50 * time.Millisecond
+	c.timeout = 50 * time.Millisecond
 	run := sample(fmt.Sprintf("%s-%d", t.Name(), n))
 	w.before(t, direct, run)
 	b.arm(side, n, forGood)
@@ -138,10 +138,10 @@ func (w breakable) breakAt(t *testing.T, direct *Catalog, b *breaker, url, side 
 	if err == nil && !done {
 		t.Errorf("message %d: nothing came of it, and no error was returned", n)
 	}
-	if !broken && err != nil && !errors.Is(err, context.DeadlineExceeded) { // a busy server may take longer than that patience
+	if !broken && err != nil && !errors.Is(err, context.DeadlineExceeded) { // a busy server may take longer than that timeout
 		t.Errorf("undisturbed: %v", err)
 	}
-	c.patience = patience
+	c.timeout = timeout
 	// The server may have committed the first try only after it was asked what had come of it.
 	if err := w.do(t, c, run); err != nil && (w.again == nil || !errors.Is(err, w.again)) {
 		t.Errorf("message %d: the second try: %v", n, err)

@@ -87,7 +87,7 @@ func commitIn(ctx context.Context, tx pgx.Tx, run catalog.Run, next func() (outp
 // which may not have processed the COMMIT yet.
 func (c *Catalog) look(ctx context.Context, run catalog.Run, unknown *outcomeUnknown) error {
 	var ended bool
-	err := retry(ctx, c.patience, func() error {
+	err := retry(ctx, c.timeout, func() error {
 		return c.write(ctx, func(ctx context.Context, tx pgx.Tx) error {
 			was, err := standing(ctx, tx, run.Key)
 			if ended = was.State.Final(); err != nil || !ended {

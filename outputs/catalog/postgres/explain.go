@@ -72,7 +72,7 @@ func (c *Catalog) explain(err error) error {
 		return fmt.Errorf("the role %q may not do this (%w); grant it scidex_run, which is enough for all but removing runs and changing the schema: these take scidex_admin",
 			c.to.user, err)
 	case code == codeLockTimeout:
-		return fmt.Errorf("another process has held the row for %s; try again when it is done: %w", patience, catalog.Passing(err))
+		return fmt.Errorf("another process has held the row for %s; try again when it is done: %w", timeout, catalog.Passing(err))
 	case code == codeDiskFull:
 		return fmt.Errorf("the server's disk is full; free some space and try again: %w", catalog.Passing(err))
 	case gone(err):

@@ -193,7 +193,7 @@ func TestLostServer(t *testing.T) {
 	name := migrated(t, server)
 	p := newProxy(t, server)
 	c := opened(t, p.url(t, server.tcp("runner", "runner-password", name)))
-	c.patience = 100 * time.Millisecond
+	c.timeout = 100 * time.Millisecond
 	run := sample("a")
 	must(t, c.Create(t.Context(), run))
 	p.next(dropReply)

@@ -17,8 +17,8 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/catalog/migrations"
 )
 
-// patience is the timeout of a commit for an unreachable server, and of any write for a row that another process has locked.
-const patience = 60 * time.Second
+// timeout bounds the wait of a commit for an unreachable server, and of any write for a row that another process has locked.
+const timeout = 60 * time.Second
 
 // writers is the maximum of open write transactions of a handle; more of them wait.
 const writers = 8
@@ -29,8 +29,8 @@ type Catalog struct {
 	to   server
 	// writing holds a token for each write of this handle that is under way.
 	writing chan struct{}
-	// patience bounds the wait for a server that went away.
-	patience time.Duration
+	// timeout bounds the wait for a server that went away.
+	timeout time.Duration
 }
 
 var _ catalog.Catalog = (*Catalog)(nil)
@@ -91,7 +91,7 @@ func connect(ctx context.Context, url string) (*Catalog, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", to, err)
 	}
-	return &Catalog{pool: pool, to: to, writing: make(chan struct{}, writers), patience: patience}, nil
+	return &Catalog{pool: pool, to: to, writing: make(chan struct{}, writers), timeout: timeout}, nil
 }
 
 // CatalogID returns the identity that was made with the database.

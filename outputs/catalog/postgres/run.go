@@ -23,7 +23,7 @@ func (c *Catalog) Create(ctx context.Context, run catalog.Run) error {
 	err := c.write(ctx, insert)
 	var unknown *outcomeUnknown
 	if errors.As(err, &unknown) {
-		err = retry(ctx, c.patience, func() error { return c.write(ctx, orOurs(run, insert)) })
+		err = retry(ctx, c.timeout, func() error { return c.write(ctx, orOurs(run, insert)) })
 	}
 	if err != nil {
 		return fmt.Errorf("create run %q: %w", label(run.Key), c.explain(err))

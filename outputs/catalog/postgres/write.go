@@ -35,7 +35,7 @@ func (c *Catalog) write(ctx context.Context, do func(ctx context.Context, tx pgx
 // writePatiently is write with retries while the server is unreachable.
 func (c *Catalog) writePatiently(ctx context.Context, do func(ctx context.Context, tx pgx.Tx) error) error {
 	return c.writeWith(ctx, func(ctx context.Context) (conn *pgxpool.Conn, tx pgx.Tx, err error) {
-		err = retry(ctx, c.patience, func() error {
+		err = retry(ctx, c.timeout, func() error {
 			conn, tx, err = c.begin(ctx)
 			return err
 		})
@@ -102,7 +102,7 @@ func (c *Catalog) beginOn(ctx context.Context) (*pgxpool.Conn, pgx.Tx, error) {
 
 // end commits. An interrupted COMMIT has an unknown outcome, so ctx does not interrupt it.
 func (c *Catalog) end(ctx context.Context, tx pgx.Tx) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), c.patience)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), c.timeout)
 	defer cancel()
 	err := tx.Commit(ctx)
 	var refused *pgconn.PgError
@@ -119,16 +119,16 @@ func rollback(ctx context.Context, tx pgx.Tx) {
 	_ = tx.Rollback(ctx)
 }
 
-// retry calls do while the server is gone, for patience at most.
-func retry(ctx context.Context, patience time.Duration, do func() error) error {
-	deadline := time.Now().Add(patience)
+// retry calls do while the server is gone, for timeout at most.
+func retry(ctx context.Context, timeout time.Duration, do func() error) error {
+	deadline := time.Now().Add(timeout)
 	for wait := 10 * time.Millisecond; ; wait = min(2*wait, time.Second) {
 		err := do()
 		if err == nil || !gone(err) || ctx.Err() != nil {
 			return err
 		}
 		if time.Now().After(deadline) {
-			return fmt.Errorf("after %s of trying: %w", patience, err)
+			return fmt.Errorf("after %s of trying: %w", timeout, err)
 		}
 		timer := time.NewTimer(wait)
 		select {

@@ -45,7 +45,7 @@ func explain(err error) error {
 	case sqlite3.ErrReadonly, sqlite3.ErrPerm, sqlite3.ErrCantOpen:
 		return fmt.Errorf("the file or its directory cannot be written; make them writable for you: %w", err)
 	case sqlite3.ErrBusy:
-		return fmt.Errorf("another process has held the lock for %s; try again when it is done: %w", patience, catalog.Passing(err))
+		return fmt.Errorf("another process has held the lock for %s; try again when it is done: %w", timeout, catalog.Passing(err))
 	case sqlite3.ErrIoErr:
 		return catalog.Passing(err)
 	default:

@@ -26,7 +26,7 @@ const (
 func dsn(absolute, lock string) string {
 	query := url.Values{
 		"mode":          {"rw"}, // prepareFile made it, with its mode
-		"_busy_timeout": {strconv.FormatInt(patience.Milliseconds(), 10)},
+		"_busy_timeout": {strconv.FormatInt(timeout.Milliseconds(), 10)},
 		"_foreign_keys": {"on"},
 		"_synchronous":  {"FULL"},
 		"_txlock":       {lock},

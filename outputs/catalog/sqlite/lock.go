@@ -23,18 +23,18 @@ const tick = time.Second
 // The timeout counts from when the lock last changed hands, since behind five hundred others a long wait is normal.
 //
 // It is on a file beside the catalog's that stays: removing it would let two processes hold locks on two files of one name.
-func lock(ctx context.Context, catalog string, patience time.Duration) (unlock func(), err error) {
+func lock(ctx context.Context, catalog string, timeout time.Duration) (unlock func(), err error) {
 	var t turns
-	return t.lock(ctx, catalog, patience)
+	return t.lock(ctx, catalog, timeout)
 }
 
 // turns are the consecutive turns of one caller. An abandoned wait continues aside, since nothing can end it: the next turn
 // uses it, so that there is never more than one.
 type turns struct{ aside *wait }
 
-func (t *turns) lock(ctx context.Context, catalog string, patience time.Duration) (unlock func(), err error) {
+func (t *turns) lock(ctx context.Context, catalog string, timeout time.Duration) (unlock func(), err error) {
 	if w := t.aside; w != nil && w.resume() {
-		return t.await(ctx, w, patience)
+		return t.await(ctx, w, timeout)
 	}
 	t.aside = nil
 	file, err := os.OpenFile(catalog+".lock", os.O_RDWR|os.O_CREATE|unix.O_NOFOLLOW, 0o600)
@@ -43,7 +43,7 @@ func (t *turns) lock(ctx context.Context, catalog string, patience time.Duration
 	}
 	switch err = flock(file, unix.LOCK_EX|unix.LOCK_NB); {
 	case errors.Is(err, unix.EWOULDBLOCK):
-		return t.await(ctx, begin(file), patience)
+		return t.await(ctx, begin(file), timeout)
 	case err != nil:
 		_ = file.Close()
 		return nil, fmt.Errorf("lock %q: %w", file.Name(), err)
@@ -52,9 +52,9 @@ func (t *turns) lock(ctx context.Context, catalog string, patience time.Duration
 }
 
 // await continues a wait for the lock, and keeps it aside on a timeout.
-func (t *turns) await(ctx context.Context, w *wait, patience time.Duration) (unlock func(), err error) {
+func (t *turns) await(ctx context.Context, w *wait, timeout time.Duration) (unlock func(), err error) {
 	t.aside = nil
-	err = w.await(ctx, patience)
+	err = w.await(ctx, timeout)
 	if errors.Is(err, errHeld) || ctx.Err() != nil {
 		t.aside = w
 	}
@@ -120,11 +120,11 @@ func (w *wait) giveUp() {
 	}
 }
 
-// await waits until the lock is acquired, has not changed hands for patience, or ctx ends.
-func (w *wait) await(ctx context.Context, patience time.Duration) error {
+// await waits until the lock is acquired, has not changed hands for timeout, or ctx ends.
+func (w *wait) await(ctx context.Context, timeout time.Duration) error {
 	for began := time.Now(); ; {
 		idle := min(time.Since(began), age(w.file))
-		if idle >= patience {
+		if idle >= timeout {
 			w.giveUp()
 			return errHeld
 		}
@@ -134,7 +134,7 @@ func (w *wait) await(ctx context.Context, patience time.Duration) error {
 		case <-ctx.Done():
 			w.giveUp()
 			return ctx.Err()
-		case <-time.After(patience - idle):
+		case <-time.After(timeout - idle):
 		}
 	}
 }

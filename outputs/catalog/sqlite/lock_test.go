@@ -18,7 +18,7 @@ import (
 func TestTurn(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "catalog.db")
 	c := opened(t, path)
-	over, err := lock(t.Context(), path, patience)
+	over, err := lock(t.Context(), path, timeout)
 	must(t, err)
 	result := make(chan error, 1)
 	go func() { result <- c.Create(t.Context(), sample("a")) }()
@@ -27,14 +27,14 @@ func TestTurn(t *testing.T) {
 	must(t, <-result)
 }
 
-// The turn is a courtesy: a lock that is never given back holds nobody up for longer than patience.
+// The turn is a courtesy: a lock that is never given back holds nobody up for longer than timeout.
 func TestTurnNotGiven(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "catalog.db")
 	c := opened(t, path)
-	over, err := lock(t.Context(), path, patience)
+	over, err := lock(t.Context(), path, timeout)
 	must(t, err)
 	defer over()
-	c.patience = time.Millisecond
+	c.timeout = time.Millisecond
 	must(t, c.Create(t.Context(), sample("a")))
 	must(t, os.Remove(path+".lock"))
 	must(t, os.Mkdir(path+".lock", 0o700)) // what cannot be opened
@@ -45,7 +45,7 @@ func TestTurnNotGiven(t *testing.T) {
 func TestTurnOfOthers(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "catalog.db")
 	opened(t, path)
-	over, err := lock(t.Context(), path, patience)
+	over, err := lock(t.Context(), path, timeout)
 	must(t, err)
 	defer over()
 	last := time.Now().Add(300 * time.Millisecond)
@@ -62,7 +62,7 @@ func TestTurnIsTold(t *testing.T) {
 	for _, by := range []time.Duration{-time.Hour, time.Hour} {
 		before := time.Now().Add(by)
 		must(t, os.Chtimes(path+".lock", before, before))
-		over, err := lock(t.Context(), path, patience)
+		over, err := lock(t.Context(), path, timeout)
 		must(t, err)
 		over()
 		if info, err := os.Stat(path + ".lock"); err != nil || time.Since(info.ModTime()).Abs() > time.Minute {
@@ -75,7 +75,7 @@ func TestTurnIsTold(t *testing.T) {
 func TestTurnOfAnotherClock(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "catalog.db")
 	opened(t, path)
-	over, err := lock(t.Context(), path, patience)
+	over, err := lock(t.Context(), path, timeout)
 	must(t, err)
 	defer over()
 	later := time.Now().Add(time.Hour)
@@ -90,12 +90,12 @@ func TestTurnOfAnotherClock(t *testing.T) {
 // A wait that was given up takes the lock from nobody.
 func TestLockGivenUp(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "catalog.db")
-	over, err := lock(t.Context(), path, patience)
+	over, err := lock(t.Context(), path, timeout)
 	must(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
 	result := make(chan error, 1)
 	go func() {
-		_, err := lock(ctx, path, patience)
+		_, err := lock(ctx, path, timeout)
 		result <- err
 	}()
 	awaitWaiter(t, path+".lock")
@@ -104,7 +104,7 @@ func TestLockGivenUp(t *testing.T) {
 		t.Errorf("given up: error = %v", err)
 	}
 	over()
-	again, err := lock(t.Context(), path, patience)
+	again, err := lock(t.Context(), path, timeout)
 	must(t, err)
 	again()
 }
@@ -113,9 +113,9 @@ func TestLockGivenUp(t *testing.T) {
 func TestTurnsGivenUp(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "catalog.db")
 	c := opened(t, path)
-	over, err := lock(t.Context(), path, patience)
+	over, err := lock(t.Context(), path, timeout)
 	must(t, err)
-	c.patience = time.Millisecond
+	c.timeout = time.Millisecond
 	for i := range 5 {
 		must(t, c.Create(t.Context(), sample(fmt.Sprint(i))))
 	}
@@ -123,7 +123,7 @@ func TestTurnsGivenUp(t *testing.T) {
 		t.Errorf("%d descriptors of the lock are open, want 2", n)
 	}
 	over()
-	c.patience = patience
+	c.timeout = timeout
 	must(t, c.Create(t.Context(), sample("after")))
 	for deadline := time.Now().Add(time.Minute); len(descriptors(t, path+".lock")) > 0; time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
@@ -166,7 +166,7 @@ func awaitWaiter(t *testing.T, path string) {
 // TestTurnEndsBesideAChild: a child that is being started has a copy of every descriptor until it executes its program.
 func TestTurnEndsBesideAChild(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "catalog.db")
-	over, err := lock(t.Context(), path, patience)
+	over, err := lock(t.Context(), path, timeout)
 	must(t, err)
 	fd, err := strconv.Atoi(filepath.Base(descriptors(t, path+".lock")[0]))
 	must(t, err)

@@ -26,9 +26,9 @@ type migration struct {
 
 // migrate brings the database to the latest version under a lock. A process that waited for the lock finds the work done.
 func migrate(ctx context.Context, m migration) error {
-	unlock, err := lock(ctx, m.path, patience)
+	unlock, err := lock(ctx, m.path, timeout)
 	if errors.Is(err, errHeld) {
-		return fmt.Errorf("another process has been writing to it or migrating it for %s (%w); try again when it is done", patience, err)
+		return fmt.Errorf("another process has been writing to it or migrating it for %s (%w); try again when it is done", timeout, err)
 	}
 	if err != nil {
 		return err
@@ -62,7 +62,7 @@ func migrate(ctx context.Context, m migration) error {
 
 // useLog sets the journal mode, which stays with the file. It needs exclusive access for a moment and does not wait for it.
 func (m migration) useLog(ctx context.Context) error {
-	return retryBusy(ctx, time.Now().Add(patience), func() error {
+	return retryBusy(ctx, time.Now().Add(timeout), func() error {
 		var mode string
 		if err := m.db.QueryRowContext(ctx, `PRAGMA journal_mode = WAL`).Scan(&mode); err != nil {
 			return err

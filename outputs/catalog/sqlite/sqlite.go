@@ -21,8 +21,8 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/catalog/migrations"
 )
 
-// patience is the timeout for a lock that another process holds.
-const patience = 60 * time.Second
+// timeout bounds the wait for a lock that another process holds.
+const timeout = 60 * time.Second
 
 // Catalog is a catalog.Catalog in a SQLite file.
 type Catalog struct {
@@ -32,8 +32,8 @@ type Catalog struct {
 	// file.
 	writing chan struct{}
 	turns   turns // of the token's holder
-	// patience bounds the wait for the write lock of the file.
-	patience time.Duration
+	// timeout bounds the wait for the write lock of the file.
+	timeout time.Duration
 }
 
 var _ catalog.Catalog = (*Catalog)(nil)
@@ -74,7 +74,7 @@ func open(ctx context.Context, path string, schema fs.FS, allowNew func(context.
 		_ = db.Close() // the first error counts
 		return nil, fmt.Errorf("open catalog %q: %w", path, explainAt(absolute, err))
 	}
-	return &Catalog{db: db, path: path, writing: make(chan struct{}, 1), patience: patience}, nil
+	return &Catalog{db: db, path: path, writing: make(chan struct{}, 1), timeout: timeout}, nil
 }
 
 // checkNew calls allowNew if path has no bytes yet. allowNew may see traces of a catalog that another process made since, so

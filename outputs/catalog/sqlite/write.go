@@ -55,7 +55,7 @@ func (c *Catalog) write(ctx context.Context, do func(ctx context.Context, tx *sq
 // turn waits for this process's turn to write, and returns a function that ends it. It is only for fairness: without the
 // lock, because the file is another user's or its holder is stopped, the process asks SQLite anyway.
 func (c *Catalog) turn(ctx context.Context) (over func()) {
-	over, err := c.turns.lock(ctx, c.path, c.patience)
+	over, err := c.turns.lock(ctx, c.path, c.timeout)
 	if err != nil {
 		return func() {}
 	}
@@ -70,11 +70,11 @@ func (c *Catalog) begin(ctx context.Context, conn *sql.Conn) error {
 		return err
 	}
 	defer func() {
-		if _, err := conn.ExecContext(detached, `PRAGMA busy_timeout = `+milliseconds(patience)); err != nil {
+		if _, err := conn.ExecContext(detached, `PRAGMA busy_timeout = `+milliseconds(timeout)); err != nil {
 			discard(conn)
 		}
 	}()
-	return retryBusy(ctx, time.Now().Add(c.patience), func() error {
+	return retryBusy(ctx, time.Now().Add(c.timeout), func() error {
 		_, err := conn.ExecContext(detached, `BEGIN IMMEDIATE`)
 		return err
 	})

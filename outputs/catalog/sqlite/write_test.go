@@ -51,13 +51,13 @@ func TestWaitForLock(t *testing.T) {
 		t.Errorf("a reader while another handle writes: %v", err)
 	}
 
-	c.patience = 0
+	c.timeout = 0
 	err := c.Create(t.Context(), sample("a"))
 	if !busy(err) || !strings.Contains(err.Error(), "try again") {
 		t.Errorf("out of patience: error = %v", err)
 	}
 
-	c.patience = patience
+	c.timeout = timeout
 	go func() { result <- c.Create(t.Context(), sample("a")) }()
 	must(t, release())
 	must(t, <-result)

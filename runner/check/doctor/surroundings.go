@@ -165,7 +165,7 @@ const toolMapping = 1<<unix.CAP_SETGID | 1<<unix.CAP_SETUID
 // ids returns how to let this process map ids, where known.
 func (h host) ids(a surroundings) (sandbox.Remedy, bool) {
 	switch {
-	case h.admin && h.lacks("CapEff", rootMapping):
+	case h.admin && h.withoutCapability("CapEff", rootMapping):
 		return sandbox.Remedy{
 			Sentence: "root must keep the capabilities SETUID, SETGID and SETFCAP, which give runs their ids",
 			Command:  a.capabilities("SETUID", "SETGID", "SETFCAP"),
@@ -180,12 +180,12 @@ func (h host) ids(a surroundings) (sandbox.Remedy, bool) {
 			Sentence: "no_new_privs keeps newuidmap from its privileges: start this without (NoNewPrivileges= of a systemd unit), or let runs have the caller's own id for want of a range",
 			Command:  `sed -i "/^$(id -un):/d" /etc/subuid /etc/subgid`,
 		}, true
-	case h.lacks("CapBnd", toolMapping):
+	case h.withoutCapability("CapBnd", toolMapping):
 		return sandbox.Remedy{
 			Sentence: "newuidmap and newgidmap must be left the capabilities SETUID and SETGID, with which they give runs their ids",
 			Command:  a.capabilities("SETUID", "SETGID"),
 		}, true
-	case h.lacks("CapBnd", 1<<unix.CAP_SYS_ADMIN) && h.setUID("usr/bin/newuidmap"):
+	case h.withoutCapability("CapBnd", 1<<unix.CAP_SYS_ADMIN) && h.setUID("usr/bin/newuidmap"):
 		return sandbox.Remedy{
 			Sentence: "newuidmap and newgidmap that are set-uid root need CAP_SYS_ADMIN, which is not to be had here; with capabilities of their files, set where the image is built (package libcap2-bin), they do without",
 			Command:  "chmod u-s /usr/bin/newuidmap /usr/bin/newgidmap && setcap cap_setuid=ep /usr/bin/newuidmap && setcap cap_setgid=ep /usr/bin/newgidmap",
@@ -194,8 +194,8 @@ func (h host) ids(a surroundings) (sandbox.Remedy, bool) {
 	return sandbox.Remedy{}, false
 }
 
-// lacks reports whether a capability is missing in a set of this process.
-func (h host) lacks(set string, capabilities uint64) bool {
+// withoutCapability reports whether a capability is missing in a set of this process.
+func (h host) withoutCapability(set string, capabilities uint64) bool {
 	has, err := strconv.ParseUint(h.status(set), 16, 64)
 	return err == nil && has&capabilities != capabilities
 }

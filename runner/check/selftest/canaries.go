@@ -31,12 +31,12 @@ const overdueAfter = 20 * time.Second
 // maxStderr is how much of a canary's standard error is kept, in bytes.
 const maxStderr = 200
 
-// start starts a canary with the limits of a. Its role ends its id. begun may be nil.
-func (t *test) start(ctx context.Context, role string, a spec.Analysis, o canary.Orders, started *standby.Standby) (*canaryRun, error) {
-	o.V, o.ID = 1, t.id+"-"+role
+// start starts a canary with the limits of a. Its role ends its id. The standby may be nil.
+func (s *session) start(ctx context.Context, role string, a spec.Analysis, o canary.Orders, started *standby.Standby) (*canaryRun, error) {
+	o.V, o.ID = 1, s.id+"-"+role
 	text, err := json.Marshal(o)
 	if err == nil {
-		err = t.dir.write(role, text)
+		err = s.dir.write(role, text)
 	}
 	if err != nil {
 		if started != nil {
@@ -45,9 +45,9 @@ func (t *test) start(ctx context.Context, role string, a spec.Analysis, o canary
 		return nil, err
 	}
 	c := &canaryRun{id: o.ID, stdout: probe.NewLines(2), stderr: probe.Head{Max: maxStderr}}
-	t.report.Runs = append(t.report.Runs, c.id)
-	c.Run = t.runs.Start(ctx, t.runner, request.Request{
-		Analysis: t.request(a, role), NoAudit: t.options.NoAudit, Stdout: c.stdout, Stderr: &c.stderr, Standby: started,
+	s.record.Runs = append(s.record.Runs, c.id)
+	c.Run = s.runs.Start(ctx, s.host, request.Request{
+		Analysis: s.request(a, role), NoAudit: s.noAudit, Stdout: c.stdout, Stderr: &c.stderr, Standby: started,
 	})
 	overdue := time.AfterFunc(time.Duration(a.Timeout+a.Grace)+overdueAfter, c.End)
 	go func() {
@@ -58,17 +58,17 @@ func (t *test) start(ctx context.Context, role string, a spec.Analysis, o canary
 }
 
 // request is the analysis of a canary.
-func (t *test) request(a spec.Analysis, role string) spec.Analysis {
-	a.ID = t.id + "-" + role
+func (s *session) request(a spec.Analysis, role string) spec.Analysis {
+	a.ID = s.id + "-" + role
 	a.Labels = maps.Clone(a.Labels)
 	if a.Labels == nil {
 		a.Labels = map[string]string{}
 	}
-	a.Labels[Label] = t.id
+	a.Labels[Label] = s.id
 	a.Command = []string{canary.ProgramPath, canary.Command, a.ID}
 	a.Inputs = append([]string(nil), a.Inputs...)
 	for inside, name := range map[string]string{canary.ProgramPath: "canary", canary.OrdersPath: role, canary.TurnPath: "turn"} {
-		a.Inputs = append(a.Inputs, spec.Input{Source: t.dir.file(name), Destination: inside}.String())
+		a.Inputs = append(a.Inputs, spec.Input{Source: s.dir.file(name), Destination: inside}.String())
 	}
 	return a
 }

@@ -9,6 +9,9 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/runner/check/selftest/canary"
 	"github.com/scidex-ai/scidex-oci/runner/check/selftest/judge"
+	"github.com/scidex-ai/scidex-oci/runner/check/selftest/report"
+	"github.com/scidex-ai/scidex-oci/runner/check/selftest/trials"
+	"github.com/scidex-ai/scidex-oci/runner/check/selftest/view"
 	"github.com/scidex-ai/scidex-oci/runner/standby"
 )
 
@@ -22,8 +25,8 @@ var roles = [2]string{roleReach, roleNeighbour}
 
 // pair is two canaries. The first makes the trials; both leave marks and look for those of the other.
 type pair struct {
-	*test
-	trials   []trial
+	*session
+	trials   []trials.Trial
 	marks    [2]canary.Marks
 	canaries [2]*canaryRun
 	answers  [2][]canary.Outcome // nil where there is no valid answer, for the reason
@@ -31,10 +34,10 @@ type pair struct {
 }
 
 // launch starts both canaries.
-func (p *pair) launch(ctx context.Context) (err error) {
+func (p *pair) launch(ctx context.Context, secret string) (err error) {
 	var started [2]*standby.Standby
 	for i := range started {
-		if started[i], err = standby.Begin(ctx, p.view.analysis.Limits); err != nil {
+		if started[i], err = standby.Begin(ctx, p.view.Analysis.Limits); err != nil {
 			if i > 0 {
 				started[0].Drop()
 			}
@@ -43,16 +46,16 @@ func (p *pair) launch(ctx context.Context) (err error) {
 	}
 	others := append(supervisors(len(started)), os.Getpid())
 	if len(others) <= len(started) {
-		p.note("not all supervisors were found in /proc, so no signal to them was tried")
+		p.record.Note("not all supervisors were found in /proc, so no signal to them was tried")
 	}
-	groups := func() []int { return p.main.Sandbox.Groups } // known when the canary has ended
-	p.trials = append(p.trials, p.view.postureTrials(p.runner.Root, p.secret, others, groups)...)
+	groups := func() []int { return p.canaries[0].Result.Sandbox.Groups } // known when the canary has ended
+	p.trials = append(p.trials, trials.Posture(p.view, p.host.Root, secret, others, groups)...)
 	for i, role := range roles {
 		p.marks[i] = canary.NewMarks(p.id + "-" + role)
 	}
 	for i, role := range roles {
 		var failed error
-		p.canaries[i], failed = p.start(ctx, role, withRoom(p.view.analysis), p.orders(i), started[i])
+		p.canaries[i], failed = p.start(ctx, role, view.WithRoom(p.view.Analysis), p.orders(i), started[i])
 		err = errors.Join(err, failed)
 	}
 	return err
@@ -62,10 +65,10 @@ func (p *pair) launch(ctx context.Context) (err error) {
 func (p *pair) orders(i int) canary.Orders {
 	o := canary.Orders{Marks: &p.marks[i]}
 	if i == 0 {
-		o.Attempts = attempts(p.trials)
+		o.Attempts = trials.Attempts(p.trials)
 	}
 	o.Attempts = append(o.Attempts, p.marks[i].Attempts()...)
-	o.Later = attempts(neighbourTrials(p.runner.Tmp, p.marks[1-i], nil))
+	o.Later = trials.Attempts(trials.Neighbours(p.host.Tmp, p.marks[1-i], nil))
 	return o
 }
 
@@ -110,23 +113,23 @@ func (p *pair) both(step func(i int) error) {
 // judgeAll adds the checks of all trials.
 func (p *pair) judgeAll() {
 	for i := range p.canaries {
-		p.add(p.judgeEnd(i))
+		p.record.Add(p.judgeEnd(i))
 	}
 	for i, t := range p.trials {
-		p.add(t.verdict(p.outcome(0, i), p.reasons[0]))
+		p.record.Add(t.Verdict(p.outcome(0, i), p.reasons[0]))
 	}
 	for i := range p.canaries {
 		first := len(p.orders(i).Attempts)
-		for k, t := range neighbourTrials(p.runner.Tmp, p.marks[1-i], p.ownMarks(1-i)) {
-			p.add(t.verdict(p.outcome(i, first+k), p.reasons[i]))
+		for k, t := range trials.Neighbours(p.host.Tmp, p.marks[1-i], p.ownMarks(1-i)) {
+			p.record.Add(t.Verdict(p.outcome(i, first+k), p.reasons[i]))
 		}
 	}
 }
 
 // judgeEnd checks that a canary ended as expected; otherwise its answer is dropped.
-func (p *pair) judgeEnd(i int) Check {
+func (p *pair) judgeEnd(i int) report.Check {
 	run := p.canaries[i]
-	c := Check{Check: "canary", Target: run.id, Result: judge.Pass, Detail: run.Result.Message}
+	c := report.Check{Check: "canary", Target: run.id, Result: judge.Pass, Detail: run.Result.Message}
 	switch {
 	case run.stdout.Excess:
 		c.Detail, p.answers[i] = "it said more than a canary does", nil

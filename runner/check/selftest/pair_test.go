@@ -6,6 +6,8 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/check/probe"
 	"github.com/scidex-ai/scidex-oci/runner/check/selftest/canary"
 	"github.com/scidex-ai/scidex-oci/runner/check/selftest/judge"
+	"github.com/scidex-ai/scidex-oci/runner/check/selftest/report"
+	"github.com/scidex-ai/scidex-oci/runner/check/selftest/trials"
 	"github.com/scidex-ai/scidex-oci/runner/phase"
 )
 
@@ -21,8 +23,8 @@ func got(pairs ...string) canary.Outcome {
 // newPair is a pair of canaries that have ended well, with one trial and good answers.
 func newPair(t *testing.T) *pair {
 	t.Helper()
-	p := &pair{test: &test{id: "st", runner: &phase.Host{Tmp: "/tmp", Root: "/root"}}}
-	p.trials = []trial{fact("write", "/", canary.Attempt{Do: "create below"}, judge.NothingCreated)}
+	p := &pair{session: &session{id: "st", host: &phase.Host{Tmp: "/tmp", Root: "/root"}, record: report.NewRecorder("", nil)}}
+	p.trials = []trials.Trial{trials.Fact("write", "/", canary.Attempt{Do: "create below"}, judge.NothingCreated)}
 	for i, role := range roles {
 		p.marks[i] = canary.Marks{Name: "st-" + role, Key: i + 1, Port: 20000 + i}
 		p.canaries[i] = &canaryRun{Run: &probe.Run{}, id: p.marks[i].Name, stdout: probe.NewLines(2)}
@@ -43,8 +45,8 @@ func newPair(t *testing.T) *pair {
 	return p
 }
 
-func (t *test) count(result judge.Result) (n int) {
-	for _, c := range t.report.Checks {
+func (s *session) count(result judge.Result) (n int) {
+	for _, c := range s.record.Checks {
 		if c.Result == result {
 			n++
 		}
@@ -53,7 +55,7 @@ func (t *test) count(result judge.Result) (n int) {
 }
 
 func TestPairJudges(t *testing.T) {
-	all := func() int { p := newPair(t); p.judgeAll(); return len(p.report.Checks) }()
+	all := func() int { p := newPair(t); p.judgeAll(); return len(p.record.Checks) }()
 	if all != 2+1+2*7 {
 		t.Fatalf("%d checks", all)
 	}
@@ -72,17 +74,17 @@ func TestPairJudges(t *testing.T) {
 		p := newPair(t)
 		c.change(p)
 		p.judgeAll()
-		if len(p.report.Checks) != all || p.count(judge.Pass) != c.pass || p.count(judge.Inconclusive) != c.inconclusive {
-			t.Errorf("%s: %d checks, %d pass, %d inconclusive: %+v", name, len(p.report.Checks), p.count(judge.Pass), p.count(judge.Inconclusive), p.report.Checks)
+		if len(p.record.Checks) != all || p.count(judge.Pass) != c.pass || p.count(judge.Inconclusive) != c.inconclusive {
+			t.Errorf("%s: %d checks, %d pass, %d inconclusive: %+v", name, len(p.record.Checks), p.count(judge.Pass), p.count(judge.Inconclusive), p.record.Checks)
 		}
-		if report, err := p.finish(); err != nil || report.Passed != (name == "good") {
+		if report, err := p.record.Finish(""); err != nil || report.Passed != (name == "good") {
 			t.Errorf("%s: passed %v, %v", name, report.Passed, err)
 		}
 	}
 }
 
 func TestNothingIsNoPass(t *testing.T) {
-	if report, err := (&test{}).finish(); err != nil || report.Passed {
+	if report, err := report.NewRecorder("", nil).Finish(""); err != nil || report.Passed {
 		t.Errorf("%+v, %v", report, err)
 	}
 }

@@ -5,44 +5,49 @@ import (
 	"os"
 	"slices"
 
+	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner/check/probe"
+	"github.com/scidex-ai/scidex-oci/runner/check/selftest/target"
+	"github.com/scidex-ai/scidex-oci/runner/check/selftest/trials"
 )
 
 // launcherVariable is in the launcher's environment and must be in no run's.
 const launcherVariable = "SCIDEX_OCI_SELFTEST_CANARY"
 
-// reach lets one canary try to reach everything, and two canaries look for each other.
-func (t *test) reach(ctx context.Context) (err error) {
-	t.secret = probe.RandomName("")
-	if err := os.Setenv(launcherVariable, t.secret); err != nil {
-		return err
+// reach lets one canary try to reach everything, and two canaries look for each other. It returns the result of the first.
+func reach(ctx context.Context, s *session, targets []target.Target) (main result.Result, err error) {
+	secret := probe.RandomName("")
+	if err := os.Setenv(launcherVariable, secret); err != nil {
+		return main, err
 	}
 	defer os.Unsetenv(launcherVariable)
-	trials, err := t.outside(ctx)
+	trials, err := outside(ctx, s, targets)
 	if err != nil {
-		return err
+		return main, err
 	}
-	p := pair{test: t, trials: trials}
-	if err := p.launch(ctx); err != nil {
-		return err
+	p := pair{session: s, trials: trials}
+	if err := p.launch(ctx, secret); err != nil {
+		return main, err
 	}
 	if err := p.meet(ctx); err != nil {
-		return err
+		return main, err
 	}
-	t.main = p.canaries[0].Result
 	p.judgeAll()
-	return nil
+	return p.canaries[0].Result, nil
 }
 
 // outside makes all controls before a canary starts. Only the targets get packets beyond this host: listeners on it prove
 // that DNS is unreachable.
-func (t *test) outside(ctx context.Context) ([]trial, error) {
-	targets, notes := targetTrials(ctx, t.options.Targets)
-	t.report.Notes = append(t.report.Notes, notes...)
-	listening, listeners, err := listenerTrials()
-	t.listeners = listeners
+func outside(ctx context.Context, s *session, targets []target.Target) ([]trials.Trial, error) {
+	if len(targets) == 0 {
+		targets = []target.Target{target.Default}
+	}
+	reaching, notes := trials.Targets(ctx, targets)
+	s.record.Note(notes...)
+	listening, listeners, err := trials.Listeners()
+	s.listeners = listeners
 	if err != nil {
 		return nil, err
 	}
-	return slices.Concat(targets, listening, t.view.writeTrials()), context.Cause(ctx)
+	return slices.Concat(reaching, listening, trials.Writes(s.view)), context.Cause(ctx)
 }

@@ -175,27 +175,27 @@ func feed(source Source, quit <-chan struct{}) <-chan item {
 // dispatch is one call of Run. Only Run's goroutine uses it.
 type dispatch struct {
 	*Batch
-	summary Summary
-	read    bool // there are no more lines
-	running map[int]*job
-	vacant  int // of them, those that have vacated for the next
-	turns   turns
-	short   streak
-	vacated chan *job
-	ended   chan ending
-	quit    <-chan struct{}
-	bad     int
-	heard   int // signals for all
+	summary  Summary
+	read     bool // there are no more lines
+	running  map[int]*job
+	vacant   int // of them, those that have vacated for the next
+	turns    turns
+	short    streak
+	vacated  chan *job
+	ended    chan ending
+	quit     <-chan struct{}
+	bad      int
+	received int // signals for all
 }
 
 // job is a line that runs.
 type job struct {
 	line Line
 	stop chan request.StopSignal
-	// heard are the stop requests received for this run, and ahead how many of them came before their signal.
-	heard  []int64
-	ahead  int
-	vacant bool
+	// received are the stop requests received for this run, and ahead how many of them came before their signal.
+	received []int64
+	ahead    int
+	vacant   bool
 }
 
 type ending struct {
@@ -280,7 +280,7 @@ func (d *dispatch) heed(s request.StopSignal) {
 		d.drain()
 		d.summary.Signal = &s
 	}
-	if d.heard++; d.heard > 2 && d.Abandon != nil {
+	if d.received++; d.received > 2 && d.Abandon != nil {
 		d.Abandon(s)
 	}
 	for _, j := range d.running {
@@ -295,10 +295,10 @@ func (d *dispatch) address(s request.StopSignal) bool {
 	first := true
 	for _, j := range d.running {
 		for _, who := range d.Asked(j.line.Analysis.ID) {
-			if slices.Contains(j.heard, who) {
+			if slices.Contains(j.received, who) {
 				continue
 			}
-			j.heard = append(j.heard, who)
+			j.received = append(j.received, who)
 			send(j.stop, s)
 			if !first {
 				j.ahead++

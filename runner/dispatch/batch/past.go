@@ -29,7 +29,7 @@ func (p PastRuns) Last(ctx context.Context, line Line) (result.Result, []string,
 	if err != nil {
 		return result.Result{}, nil, err
 	}
-	last, err := watch.Show(ctx, p.Runner, run)
+	last, err := watch.Show(ctx, p.Host, run)
 	return last, changes, err
 }
 
@@ -43,10 +43,10 @@ func (p PastRuns) PostProcess(ctx context.Context, line Line, last result.Result
 	if p.Hook == nil {
 		return Outcome{}, false
 	}
-	p.Begun(line)
+	p.Started(line)
 	hook, done := p.hook(line)
 	defer done()
-	res, err := deliver.PostProcess(ctx, p.Runner, catalog.Key{ID: last.ID, Attempt: last.Attempt}, *hook, false, stop)
+	res, err := deliver.PostProcess(ctx, p.Host, catalog.Key{ID: last.ID, Attempt: last.Attempt}, *hook, false, stop)
 	if res.ID == "" {
 		return p.finish(p.refuse(line, err)), true
 	}

@@ -15,8 +15,8 @@ import (
 
 // Runs is a Work that makes a run of each line. All share one supervisor.
 type Runs struct {
-	Runner  *phase.Host
-	Crew    *standby.Pool
+	Host    *phase.Host
+	Pool    *standby.Pool
 	Version string // of this program
 	// AnyRoot, Overwrite and NoAudit are those of each request.Request.
 	AnyRoot, Overwrite, NoAudit bool
@@ -25,9 +25,9 @@ type Runs struct {
 	Suspended *SuspendGroup
 	// At adds a line's location to the error that refuses it.
 	At func(number int, err error) error
-	// Begun is called when the analysis of a line may start, Used with what it uses.
-	Begun func(Line)
-	Used  func(line Line, id string, usage event.Usage)
+	// Started is called when the analysis of a line may start, Used with what it uses.
+	Started func(Line)
+	Used    func(line Line, id string, usage event.Usage)
 	// Events, where not nil, takes the events of all runs.
 	Events Events
 }
@@ -86,7 +86,7 @@ func (r *Runs) admit(line Line) func(context.Context) error {
 				return err
 			}
 		}
-		r.Begun(line)
+		r.Started(line)
 		return nil
 	}
 }
@@ -110,10 +110,10 @@ func (r *Runs) observe(line Line) func(event.Event) error {
 // run runs a request under the shared supervisor.
 func (r *Runs) run(ctx context.Context, req request.Request) (result.Result, error) {
 	var err error
-	if req.Standby, err = r.Crew.Begin(req.Analysis.Limits); err != nil {
+	if req.Standby, err = r.Pool.Begin(req.Analysis.Limits); err != nil {
 		return runner.Refused(req.Analysis, err, r.Version), err
 	}
-	return runner.Run(ctx, r.Runner, req)
+	return runner.Run(ctx, r.Host, req)
 }
 
 // at adds the location of a line to the error that refuses it. Other errors are unchanged.

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/scidex-ai/scidex-oci/runner/cgroup"
+	"github.com/scidex-ai/scidex-oci/runner/cgroup/outer"
 	"github.com/scidex-ai/scidex-oci/runner/host/room"
 	"github.com/scidex-ai/scidex-oci/runner/sandbox"
 	"github.com/scidex-ai/scidex-oci/runner/standby"
@@ -23,7 +23,7 @@ type Capacity struct {
 // the CPUs that it may use, or the less that its control groups leave.
 func ReadCapacity() Capacity {
 	c := Capacity{Memory: memoryAvailable("/proc/meminfo"), CPUs: float64(runtime.NumCPU())}
-	held := cgroup.FindOuter(cgroup.System{}, os.Getpid()).Held()
+	held := outer.Find(os.Getpid()).Held()
 	return c.within(held.Memory, held.CPUs)
 }
 

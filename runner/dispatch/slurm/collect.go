@@ -18,7 +18,7 @@ import (
 // Collector commits the results of a submission to a catalog.
 type Collector struct {
 	Spool   Spool
-	Runner  *phase.Host
+	Host    *phase.Host
 	Store   store.Store // of the Host
 	Version string      // of this program
 	// Committed is called with each line that a round has committed, Failed with each that it could not commit.
@@ -37,7 +37,7 @@ type Round struct {
 // Check refuses a catalog that is not the submission's, and a submission still in progress. It binds the blob store to the
 // catalog.
 func (c *Collector) Check(ctx context.Context) error {
-	id, _, err := store.Match(ctx, c.Runner.Catalog, c.Runner.Blobs)
+	id, _, err := store.Match(ctx, c.Host.Catalog, c.Host.Blobs)
 	if err != nil {
 		return err
 	}
@@ -45,7 +45,7 @@ func (c *Collector) Check(ctx context.Context) error {
 	if id != s.Submission.CatalogID {
 		return fmt.Errorf("spool %q is of catalog %s and this one is %s: give the --root, --db and --blobs that it was submitted with", s.Dir, s.Submission.CatalogID, id)
 	}
-	if err := store.Bind(ctx, c.Runner.Catalog, c.Runner.Blobs); err != nil {
+	if err := store.Bind(ctx, c.Host.Catalog, c.Host.Blobs); err != nil {
 		return err
 	}
 	submitted, err := s.Submitted()
@@ -133,7 +133,7 @@ func (c *Collector) commit(ctx context.Context, id TaskID, n int, has bool, stat
 	if err != nil {
 		return err
 	}
-	r, err := watch.Show(ctx, c.Runner, run)
+	r, err := watch.Show(ctx, c.Host, run)
 	if err == nil {
 		c.Committed(n, r)
 	}

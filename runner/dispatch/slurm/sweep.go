@@ -21,7 +21,7 @@ func (t *Task) sweep(ctx context.Context) {
 		if err != nil {
 			return err
 		}
-		_, err = recovery.GC(ctx, node.Runner, false, recovery.Retention{})
+		_, err = recovery.GC(ctx, node.Host, false, recovery.Retention{})
 		if err == nil {
 			err = deliverKilled(ctx, root, node)
 		}

@@ -42,9 +42,9 @@ type Task struct {
 
 // Node is the opened root of a task.
 type Node struct {
-	Runner *phase.Host
-	Store  store.Store
-	Close  func() error
+	Host  *phase.Host
+	Store store.Store
+	Close func() error
 }
 
 // TaskRoot is the root of a task in the directory tmp.
@@ -113,7 +113,7 @@ func checkOwner(dir *os.File) error {
 func (t *Task) open(ctx context.Context, root string) (*Node, error) {
 	node, err := t.Open(ctx, root)
 	if err == nil {
-		node.Runner.Private = append(node.Runner.Private, t.Spool.Dir, realPath(t.Spool.Dir))
+		node.Host.Private = append(node.Host.Private, t.Spool.Dir, realPath(t.Spool.Dir))
 	}
 	return node, err
 }
@@ -135,7 +135,7 @@ func (t *Task) run(ctx context.Context, host string) (exitCode int, err error) {
 	if err != nil {
 		return 0, t.refuse(runner.Refused(a, err, t.Version), host)
 	}
-	res, failed := runner.Run(ctx, node.Runner, request.Request{
+	res, failed := runner.Run(ctx, node.Host, request.Request{
 		Analysis: a, NoAudit: t.Spool.Submission.NoAudit, Stdout: io.Discard, Stderr: io.Discard, Stop: t.Stop,
 	})
 	// Signals are ignored from here on: the result is delivered or set aside. Slurm sends SIGKILL if that takes too long.

@@ -23,7 +23,7 @@ const (
 // enroll gives the worker its name, and returns the jobs of killed workers of this root to the queue at once. Their runs are
 // judged before (recovery.Recover), since one may have ended. done takes the name off.
 func (w *Worker) enroll(ctx context.Context) (done func() error, err error) {
-	dir := filepath.Join(w.Runner.Root, workersDir)
+	dir := filepath.Join(w.Host.Root, workersDir)
 	if w.Options.Name, err = newName(); err != nil {
 		return nil, err
 	}

@@ -12,9 +12,9 @@ import (
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
-// lacks returns what a job requests and this worker lacks; empty for nothing. An unreadable request lacks nothing, and is
-// refused when it is run.
-func (w *Worker) lacks(job queue.Job) string {
+// missing returns what a job requests and this worker does not have; empty for nothing. An unreadable request misses nothing,
+// and is refused when it is run.
+func (w *Worker) missing(job queue.Job) string {
 	var all []string
 	for _, key := range slices.Sorted(maps.Keys(job.Require)) {
 		if has, ok := w.Labels[key]; !ok || has != job.Require[key] {
@@ -22,7 +22,7 @@ func (w *Worker) lacks(job queue.Job) string {
 		}
 	}
 	if a, err := plan.ReadQueued(job.Request); err == nil {
-		all = append(all, plan.MissingPrograms(w.Runner, a)...)
+		all = append(all, plan.MissingPrograms(w.Host, a)...)
 	}
 	if w.room.tooLarge(job.Memory, job.CPUs) {
 		all = append(all, fmt.Sprintf("room for %v and %v CPUs", spec.Size(job.Memory), job.CPUs))
@@ -31,9 +31,9 @@ func (w *Worker) lacks(job queue.Job) string {
 }
 
 // elsewhere requeues a job that this worker cannot run, for longer each time: this worker may be the next to take it.
-func (w *Worker) elsewhere(job queue.Job, lacks string) error {
+func (w *Worker) elsewhere(job queue.Job, missing string) error {
 	after := min(soon<<min(job.Returned, 10), never)
-	w.Log.Warn("an analysis is left to other workers", "id", job.ID, "lacks", lacks, "again", after)
+	w.Log.Warn("an analysis is left to other workers", "id", job.ID, "lacks", missing, "again", after)
 	return &queue.Later{After: after, Unfit: true, Why: fmt.Sprintf("no worker with %s has taken it yet; the last that could not was %s at %s",
-		lacks, w.Options.Name, time.Now().UTC().Format(time.RFC3339))}
+		missing, w.Options.Name, time.Now().UTC().Format(time.RFC3339))}
 }

@@ -16,7 +16,7 @@ import (
 // A job goes to a worker that has all it asks for, and is back soon at first, and then in a while.
 func TestLacks(t *testing.T) {
 	w := &Worker{
-		Runner: &phase.Host{Root: t.TempDir()}, Labels: map[string]string{"gpu": "a100", "site": ""},
+		Host: &phase.Host{Root: t.TempDir()}, Labels: map[string]string{"gpu": "a100", "site": ""},
 		room:    newRoom(capacity.Capacity{Memory: 1 << 30, CPUs: 2}, 1),
 		Options: queue.Options{Name: "here/1/x"}, Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
 	}
@@ -41,7 +41,7 @@ func TestLacks(t *testing.T) {
 		{request: `{"command": ["true"], "rootfs": "host", "runtime": "/usr"}`},
 	} {
 		job := queue.Job{Request: []byte(c.request), Require: c.require, Memory: c.memory, CPUs: c.cpus}
-		if got := w.lacks(job); got != c.want {
+		if got := w.missing(job); got != c.want {
 			t.Errorf("%+v lacks %q", c, got)
 		}
 	}

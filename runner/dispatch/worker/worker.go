@@ -25,8 +25,8 @@ import (
 
 // Worker works on a queue.
 type Worker struct {
-	Runner *phase.Host
-	Queue  queue.Queue
+	Host  *phase.Host
+	Queue queue.Queue
 	// Begin starts a run with such limits (standby.Pool).
 	Begin func(limits string) (*standby.Standby, error)
 	// Capacity is what all analyses together may be granted.
@@ -48,8 +48,8 @@ type Worker struct {
 }
 
 const (
-	// patience is the timeout for room here; then a job is given back for others.
-	patience = 10 * time.Second
+	// roomTimeout bounds the wait for room here; then a job is given back for others.
+	roomTimeout = 10 * time.Second
 	// soon is when a job that found no room is tried again, and never the longest pause of one that cannot run here.
 	soon  = time.Second
 	never = 30 * time.Second
@@ -84,15 +84,15 @@ func (w *Worker) commitLate(ctx context.Context) {
 		case <-again.C:
 		}
 		w.settling.Lock()
-		recovery.CommitOutcomes(context.WithoutCancel(ctx), w.Runner) // a drain finishes what has started
+		recovery.CommitOutcomes(context.WithoutCancel(ctx), w.Host) // a drain finishes what has started
 		w.settling.Unlock()
 	}
 }
 
 // do does one job.
 func (w *Worker) do(ctx context.Context, claim queue.Claim) error {
-	if lacks := w.lacks(claim.Job()); lacks != "" && ctx.Err() == nil {
-		return w.elsewhere(claim.Job(), lacks)
+	if missing := w.missing(claim.Job()); missing != "" && ctx.Err() == nil {
+		return w.elsewhere(claim.Job(), missing)
 	}
 	leave, err := w.enter(ctx, claim.Job())
 	if err != nil {
@@ -113,7 +113,7 @@ func (w *Worker) do(ctx context.Context, claim queue.Claim) error {
 		return err
 	}
 	j := &job{Worker: w, cause: func() error { return context.Cause(ctx) }, leave: leave}
-	j.ledger = &ledger{Catalog: w.Runner.Catalog, claim: claim, row: row, then: func(run catalog.Run) queue.Then { return j.then(run, failures) }}
+	j.ledger = &ledger{Catalog: w.Host.Catalog, claim: claim, row: row, then: func(run catalog.Run) queue.Then { return j.then(run, failures) }}
 	j.ledger.committed = func() { j.pass(Committed) }
 	j.take()
 	return j.run(ctx)
@@ -121,11 +121,11 @@ func (w *Worker) do(ctx context.Context, claim queue.Claim) error {
 
 // enter waits for room.
 func (w *Worker) enter(ctx context.Context, job queue.Job) (leave func(), err error) {
-	waiting, cancel := context.WithTimeout(ctx, patience)
+	waiting, cancel := context.WithTimeout(ctx, roomTimeout)
 	defer cancel()
 	go func() {
 		select {
-		case <-w.draining: // what has not begun goes back at once
+		case <-w.draining: // what has not started goes back at once
 			cancel()
 		case <-waiting.Done():
 		}
@@ -155,8 +155,8 @@ func leaveAny(leave func()) {
 func (w *Worker) recover(ctx context.Context, id string) error {
 	w.settling.Lock()
 	defer w.settling.Unlock()
-	recovery.CommitOutcomes(ctx, w.Runner)
-	last, err := w.Runner.Catalog.Get(ctx, catalog.Key{ID: id})
+	recovery.CommitOutcomes(ctx, w.Host)
+	last, err := w.Host.Catalog.Get(ctx, catalog.Key{ID: id})
 	if err != nil {
 		return err
 	}
@@ -165,13 +165,13 @@ func (w *Worker) recover(ctx context.Context, id string) error {
 		return err
 	}
 	if last.State == catalog.Running {
-		err = recovery.Recover(ctx, w.Runner)
+		err = recovery.Recover(ctx, w.Host)
 	}
-	recovery.Tidy(ctx, w.Runner)
+	recovery.Tidy(ctx, w.Host)
 	if err != nil || last.State != catalog.Running {
 		return err
 	}
-	if last, err = w.Runner.Catalog.Get(ctx, last.Key); err == nil && last.State == catalog.Running && watch.Occupies(w.Runner, last) {
+	if last, err = w.Host.Catalog.Get(ctx, last.Key); err == nil && last.State == catalog.Running && watch.Occupies(w.Host, last) {
 		err = &queue.Later{After: soon, Why: fmt.Sprintf("host %s is still at attempt %d", host, last.Attempt)}
 	}
 	return err
@@ -194,15 +194,15 @@ func (j *job) run(ctx context.Context) error {
 	a, err := plan.ReadQueued(row.Request)
 	a.ID = row.ID
 	if err != nil {
-		return j.refuse(ctx, runner.Refused(a, &request.Error{Err: fmt.Errorf("the request of %q: %w", row.ID, err)}, j.Runner.Version), err)
+		return j.refuse(ctx, runner.Refused(a, &request.Error{Err: fmt.Errorf("the request of %q: %w", row.ID, err)}, j.Host.Version), err)
 	}
 	stop := make(chan request.StopSignal, 2)
 	defer context.AfterFunc(ctx, func() { stop <- signalOf(j.cause()) })()
-	own := *j.Runner
+	own := *j.Host
 	own.Catalog = j.ledger
 	started, err := j.Begin(a.Limits)
 	if err != nil {
-		return j.refuse(ctx, runner.Refused(a, err, j.Runner.Version), err)
+		return j.refuse(ctx, runner.Refused(a, err, j.Host.Version), err)
 	}
 	result, err := runner.Run(context.WithoutCancel(ctx), &own, request.Request{ // what is half done is finished: Stop ends it
 		Analysis: a, Standby: started, NoAudit: j.ledger.claim.Job().NoAudit, Stop: stop, Observe: j.observe,

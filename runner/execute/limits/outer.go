@@ -10,6 +10,7 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner/cgroup"
+	"github.com/scidex-ai/scidex-oci/runner/cgroup/outer"
 	"github.com/scidex-ai/scidex-oci/runner/plan"
 	"github.com/scidex-ai/scidex-oci/runner/sandbox"
 	"github.com/scidex-ai/scidex-oci/spec"
@@ -17,19 +18,19 @@ import (
 
 // Outer is what others' control groups limit in a run with --limits outer.
 type Outer struct {
-	groups *cgroup.Outer
-	held   cgroup.Held
+	groups *outer.Groups
+	held   outer.Held
 }
 
 // HoldOuter reads the limits of all groups around a container at its gate. Alone says that this launcher has no other run:
 // those are its descendants, too.
 func HoldOuter(pid int, alone bool) *Outer {
-	groups := cgroup.FindOuter(cgroup.System{}, pid)
+	groups := outer.Find(pid)
 	o := &Outer{groups, groups.Held()}
 	sandbox.ReserveThreads()
 	launcher := os.Getpid()
 	if !alone {
-		launcher = cgroup.Nobody
+		launcher = outer.NoLauncher
 	}
 	groups.Watch(launcher)
 	return o
@@ -60,7 +61,7 @@ func (o *Outer) Collect() (evidence result.Evidence, warnings []string) {
 
 // outerEnforced is plan.Enforced for a run whose memory, CPUs and processes others' groups limit, or none. There is no
 // rlimit on memory or processes besides (spec, withRlimits).
-func outerEnforced(a spec.Analysis, held cgroup.Held) []result.Enforcement {
+func outerEnforced(a spec.Analysis, held outer.Held) []result.Enforcement {
 	list := plan.Enforced(a, nil)
 	for i, effective := range []string{
 		strconv.FormatInt(held.Memory, 10), plan.Number(held.CPUs), strconv.FormatInt(held.Pids, 10),
@@ -74,7 +75,7 @@ func outerEnforced(a spec.Analysis, held cgroup.Held) []result.Enforcement {
 }
 
 // outerWarnings says which limits are not enforced, and which are lower than requested.
-func outerWarnings(a spec.Analysis, held cgroup.Held) []string {
+func outerWarnings(a spec.Analysis, held outer.Held) []string {
 	var warnings []string
 	for _, l := range []struct {
 		limit       string

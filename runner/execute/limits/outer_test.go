@@ -9,19 +9,20 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner/cgroup"
+	"github.com/scidex-ai/scidex-oci/runner/cgroup/outer"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
 func TestOuterEnforced(t *testing.T) {
 	a := spec.Analysis{Memory: 4 * spec.GiB, CPUs: 2, Pids: 50}
-	held := func(memory, pids int64, cpus float64) cgroup.Held {
-		return cgroup.Held{Limits: cgroup.Limits{Memory: memory, Pids: pids, CPUs: cpus}}
+	held := func(memory, pids int64, cpus float64) outer.Held {
+		return outer.Held{Limits: cgroup.Limits{Memory: memory, Pids: pids, CPUs: cpus}}
 	}
 	unread, swapping, set := held(0, 0, 0), held(1<<30, 50, 2), held(1<<30, 50, 1)
 	unread.Why = map[string]error{"memory": errors.New("it is dark")}
 	swapping.Swapping, set.CPUSet = true, true
 	for name, c := range map[string]struct {
-		held     cgroup.Held
+		held     outer.Held
 		want     [3]string
 		warnings []string
 	}{

@@ -22,8 +22,8 @@ import (
 type claim struct {
 	queue *Queue
 	job   *river.Job[args]
-	// begun says that the running row is, or may be, this worker's. No worker ends another's row.
-	begun bool
+	// started says that the running row is, or may be, this worker's. No worker ends another's row.
+	started bool
 }
 
 var _ queue.Claim = (*claim)(nil)
@@ -134,14 +134,14 @@ func givenBack(run catalog.Run) bool {
 // Begin writes the intent of a run into its row. If the reply to COMMIT is lost it is an error, and the row ends as one.
 func (c *claim) Begin(ctx context.Context, run catalog.Run) error {
 	err := c.queue.catalog.Within(ctx, func(ctx context.Context, tx pgx.Tx) error { return postgres.Begin(ctx, tx, run) })
-	c.begun = err == nil || postgres.Unknown(err)
+	c.started = err == nil || postgres.Unknown(err)
 	return err
 }
 
 // Commit ends a run and finishes or requeues the job.
 func (c *claim) Commit(ctx context.Context, run catalog.Run, next func() (outputs.Entry, error), then queue.Then) error {
 	commit := c.queue.catalog.CommitQueued
-	if c.begun {
+	if c.started {
 		commit = c.queue.catalog.CommitWith
 	}
 	return commit(ctx, run, next, func(ctx context.Context, tx pgx.Tx) error {

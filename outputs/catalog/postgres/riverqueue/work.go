@@ -71,12 +71,12 @@ func (q *Queue) Work(ctx context.Context, o queue.Options, handle queue.Handler)
 	if err := q.queues(whole, names, nothing); err != nil {
 		return fmt.Errorf("work on the queue: %w", err)
 	}
-	if err := w.heard.begin(whole, q, names); err != nil {
+	if err := w.pauses.begin(whole, q, names); err != nil {
 		return fmt.Errorf("work on the queue: %w", err)
 	}
 	events, unsubscribe := client.Subscribe(river.EventKindQueuePaused, river.EventKindQueueResumed)
 	defer unsubscribe()
-	go w.heard.follow(events)
+	go w.pauses.follow(events)
 	if err := client.Start(whole); err != nil {
 		return fmt.Errorf("work on the queue: %w", q.catalog.Explain(err))
 	}
@@ -148,7 +148,7 @@ func (w *worker) lookAround(ctx context.Context, kept *pgxpool.Pool, name string
 			if strays, err = w.handBack(looking, tx, name, strays); err != nil {
 				return err
 			}
-			missed, err = w.heard.missed(looking, tx, queues)
+			missed, err = w.pauses.missed(looking, tx, queues)
 			return err
 		})
 		done()
@@ -197,7 +197,7 @@ type worker struct {
 	queue       *Queue
 	rescueAfter time.Duration
 	handle      queue.Handler
-	heard       heard
+	pauses      pauses
 
 	mu     sync.Mutex
 	active map[int64]bool // numbers of the active jobs

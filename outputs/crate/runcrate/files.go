@@ -1,0 +1,57 @@
+package runcrate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/scidex-ai/scidex-oci/outputs"
+	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/crate"
+	"github.com/scidex-ai/scidex-oci/outputs/result"
+)
+
+func (s Stores) outputs(ctx context.Context, key catalog.Key) (all []crate.File, err error) {
+	err = s.Catalog.Outputs(ctx, key, func(e outputs.Entry) bool {
+		if e.Rejected == "" {
+			f := crate.File{Path: e.Path, Size: e.Size, SHA256: e.SHA256, MediaType: e.MediaType}
+			if e.Partial {
+				f.Description = "It may be incomplete: the run was ended while it was open for writing, or that could not be known."
+			}
+			all = append(all, f)
+		}
+		return true
+	})
+	return all, err
+}
+
+func (s Stores) script(ctx context.Context, script *result.Script) (*crate.File, error) {
+	if script == nil || script.SHA256 == "" {
+		return nil, nil //nolint:nilnil // there is none, which is no error
+	}
+	size, err := s.Blobs.Size(ctx, script.SHA256)
+	name := script.Name[strings.LastIndexByte(script.Name, '/')+1:]
+	return &crate.File{
+		Path: []byte(name), Description: "The script as it was executed.", Size: size, SHA256: script.SHA256, MediaType: scriptType,
+	}, err
+}
+
+func (s Stores) logs(ctx context.Context, logs result.Logs) (all []crate.File, err error) {
+	for _, one := range []struct {
+		name string
+		log  result.Log
+	}{{"stdout", logs.Stdout}, {"stderr", logs.Stderr}} {
+		if one.log.SHA256 == "" {
+			continue // nothing was written
+		}
+		size, failed := s.Blobs.Size(ctx, one.log.SHA256)
+		err = errors.Join(err, failed)
+		f := crate.File{Path: []byte(one.name + ".txt"), Description: "What the analysis wrote to " + one.name + ".", Size: size, SHA256: one.log.SHA256, MediaType: "text/plain"}
+		if one.log.Truncated {
+			f.Description += fmt.Sprintf(" Not all of it was kept: it wrote %d bytes.", one.log.Bytes)
+		}
+		all = append(all, f)
+	}
+	return all, err
+}

@@ -1,0 +1,26 @@
+// Package format shows quantities as people read them, on a terminal and on a page.
+package format
+
+import (
+	"time"
+
+	"github.com/docker/go-units"
+)
+
+// Size shows bytes in powers of 1024, as limits are given.
+func Size(bytes int64) string { return units.BytesSize(float64(bytes)) }
+
+// Duration shows milliseconds in the largest units.
+func Duration(ms int64) string {
+	d := time.Duration(ms) * time.Millisecond
+	switch {
+	case d < time.Second:
+		return d.String()
+	case d < time.Minute:
+		return d.Round(10 * time.Millisecond).String()
+	}
+	return d.Round(time.Second).String()
+}
+
+// ShortDigest is the start of a digest, enough for a person to compare.
+func ShortDigest(sha256 string) string { return sha256[:min(len(sha256), 12)] }

@@ -1,0 +1,101 @@
+package outer
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/scidex-ai/scidex-oci/runner/cgroup/cgroupfs"
+)
+
+// family is a process and its descendants.
+type family struct {
+	proc string
+	head int
+}
+
+// alone says for each group of a chain if only the family is in or below it.
+func (f family) alone(c chain) []bool {
+	flags := make([]bool, len(c.Dirs))
+	if f.head == NoLauncher {
+		return flags
+	}
+	for i, dir := range c.Dirs {
+		if flags[i] = f.owns(dir); !flags[i] {
+			break // then all above are shared
+		}
+	}
+	return flags
+}
+
+// owns retries if a process has ended before its parent was read.
+func (f family) owns(dir string) bool {
+	for range 20 {
+		ours, err := f.count(dir)
+		if err == nil || !errors.Is(err, errGone) {
+			return ours && err == nil
+		}
+		time.Sleep(time.Millisecond)
+	}
+	return false
+}
+
+var errGone = errors.New("a process has vanished")
+
+// count reports whether all processes of a group and of those below it are the family's. Groups below may lack the
+// controller, and are then charged to this one.
+func (f family) count(dir string) (bool, error) {
+	ours := true
+	err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || !entry.IsDir() {
+			return err
+		}
+		pids, err := cgroupfs.Pids(path)
+		if err != nil {
+			return err
+		}
+		for _, pid := range pids {
+			if ours, err = f.has(pid); err != nil {
+				return err
+			}
+			if !ours {
+				return fs.SkipAll
+			}
+		}
+		return nil
+	})
+	return ours, err
+}
+
+// has walks up the parents. A process of another PID namespace has pid 0 and is a stranger.
+func (f family) has(pid int) (bool, error) {
+	for generations := 0; pid > 1 && generations < 1<<16; generations++ {
+		if pid == f.head {
+			return true, nil
+		}
+		var err error
+		if pid, err = f.parent(pid); err != nil {
+			return false, err
+		}
+	}
+	return pid == f.head, nil
+}
+
+// parent reads proc_pid_stat(5). The name, in parentheses, may hold anything.
+func (f family) parent(pid int) (int, error) {
+	raw, err := os.ReadFile(filepath.Join(f.proc, strconv.Itoa(pid), "stat"))
+	if err != nil {
+		return 0, fmt.Errorf("%w: %w", errGone, err)
+	}
+	text := string(raw)
+	fields := strings.Fields(text[strings.LastIndexByte(text, ')')+1:])
+	if len(fields) < 2 {
+		return 0, fmt.Errorf("process %d has no parent in /proc", pid)
+	}
+	return strconv.Atoi(fields[1])
+}

@@ -1,0 +1,37 @@
+package cgroup
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// Remove removes the group; it must be empty. A missing group is no error.
+func (g *Group) Remove() error { return RemoveDirs(g.dirs) }
+
+// RemoveDirs removes the directories of an empty group, such as those in a state file (gc).
+func RemoveDirs(dirs []string) error {
+	var errs []error
+	for _, dir := range dirs {
+		errs = append(errs, removeDir(dir))
+	}
+	return errors.Join(errs...)
+}
+
+// removeDir retries: an exiting process keeps its group busy for a moment.
+func removeDir(dir string) error {
+	var err error
+	for pause := time.Millisecond; pause < time.Second; pause *= 2 {
+		err = unix.Rmdir(dir)
+		if err == nil || errors.Is(err, unix.ENOENT) {
+			return nil
+		}
+		if !errors.Is(err, unix.EBUSY) {
+			break
+		}
+		time.Sleep(pause)
+	}
+	return fmt.Errorf("remove control group %s: %w", dir, err)
+}
