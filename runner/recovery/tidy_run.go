@@ -17,7 +17,7 @@ var errToHarvest = errors.New("its analysis had ended, and what it wrote has to 
 
 // tidyRun handles one dead run, whose lock it releases.
 func tidyRun(ctx context.Context, p *pass.Pass, t *workspace.StateFile, key catalog.Key) error {
-	if place := t.Read(workspace.Location{}); place.Catalog != "" && place.Catalog != p.CatalogID {
+	if location := t.Read(workspace.Location{}); location.Catalog != "" && location.Catalog != p.CatalogID {
 		return t.Close() // a run of another catalog that shares the root
 	}
 	run, err := p.Catalog.Get(ctx, key)

@@ -16,16 +16,16 @@ import (
 )
 
 // clean removes the control group and the directory of a location. A directory with an uncommitted result stays.
-func clean(ctx context.Context, p *pass.Pass, place workspace.Location) error {
-	for _, group := range place.Groups {
+func clean(ctx context.Context, p *pass.Pass, location workspace.Location) error {
+	for _, group := range location.Groups {
 		if err := removeGroup(p, group); err != nil {
 			return err
 		}
 	}
-	if place.Ended {
-		return keepDir(ctx, p, place)
+	if location.Ended {
+		return keepDir(ctx, p, location)
 	}
-	return removeDir(ctx, p, place)
+	return removeDir(ctx, p, location)
 }
 
 func removeGroup(p *pass.Pass, dir string) error {
@@ -36,18 +36,18 @@ func removeGroup(p *pass.Pass, dir string) error {
 }
 
 // keepDir makes an uncommitted result readable for the caller, as --keep does.
-func keepDir(ctx context.Context, p *pass.Pass, place workspace.Location) error {
-	if is, err := workspace.LookInode(place.Dir, place); err != nil || !is {
+func keepDir(ctx context.Context, p *pass.Pass, location workspace.Location) error {
+	if is, err := workspace.LookInode(location.Dir, location); err != nil || !is {
 		return err
 	}
-	p.Report.Kept = append(p.Report.Kept, place.Dir)
+	p.Report.Kept = append(p.Report.Kept, location.Dir)
 	if p.Dry {
 		return nil
 	}
-	if err := p.Access.Own(ctx, place); err != nil {
+	if err := p.Access.Own(ctx, location); err != nil {
 		return err
 	}
-	w, err := workspace.OpenWorkdir(place)
+	w, err := workspace.OpenWorkdir(location)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil // it has been done
 	}
@@ -60,21 +60,21 @@ func keepDir(ctx context.Context, p *pass.Pass, place workspace.Location) error 
 
 // removeDir removes a directory that is the recorded inode; one without a recorded inode (the launcher was killed in between)
 // only if it is empty and the user's own.
-func removeDir(ctx context.Context, p *pass.Pass, place workspace.Location) error {
+func removeDir(ctx context.Context, p *pass.Pass, location workspace.Location) error {
 	var st unix.Stat_t
-	if place.Dir == "" {
+	if location.Dir == "" {
 		return nil
 	}
-	if err := unix.Lstat(place.Dir, &st); err != nil {
-		return workspace.Ignore(&fs.PathError{Op: "lstat", Path: place.Dir, Err: err}, fs.ErrNotExist)
+	if err := unix.Lstat(location.Dir, &st); err != nil {
+		return workspace.Ignore(&fs.PathError{Op: "lstat", Path: location.Dir, Err: err}, fs.ErrNotExist)
 	}
-	if place.Ino == 0 && int(st.Uid) == p.Access.Account.UID && st.Mode&unix.S_IFMT == unix.S_IFDIR {
-		return removeEmpty(p, place.Dir)
+	if location.Ino == 0 && int(st.Uid) == p.Access.Account.UID && st.Mode&unix.S_IFMT == unix.S_IFDIR {
+		return removeEmpty(p, location.Dir)
 	}
-	if is, err := workspace.LookInode(place.Dir, place); err != nil || !is {
+	if is, err := workspace.LookInode(location.Dir, location); err != nil || !is {
 		return err // nil: somebody else's by now
 	}
-	return p.Remove(place.Dir, func() error { return p.Access.Remove(ctx, place.Dir, place) })
+	return p.Remove(location.Dir, func() error { return p.Access.Remove(ctx, location.Dir, location) })
 }
 
 func removeEmpty(p *pass.Pass, dir string) error {

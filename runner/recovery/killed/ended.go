@@ -13,20 +13,20 @@ import (
 
 // CleanEnded removes what an ended run left, or keeps its directory if requested, and releases its lock.
 func CleanEnded(ctx context.Context, p *pass.Pass, t *workspace.StateFile, run catalog.Run) error {
-	place := t.Read(workspace.LocationOf(run))
-	p.Record(place.Dir)
-	if place.Catalog != "" && place.Catalog != p.CatalogID {
+	location := t.Read(workspace.LocationOf(run))
+	p.Record(location.Dir)
+	if location.Catalog != "" && location.Catalog != p.CatalogID {
 		return t.Close() // a run of another catalog that shares the root
 	}
-	only, err := isOnlyCopy(ctx, p.Catalog, run, place)
+	only, err := isOnlyCopy(ctx, p.Catalog, run, location)
 	if err != nil {
 		return errors.Join(err, t.Close())
 	}
 	if res, err := result.New(run); err == nil && res.PostProcess != nil && res.PostProcess.ExitCode == nil {
 		p.Report.PostProcess = append(p.Report.PostProcess, run.Key)
 	}
-	place.Ended = only
-	if err := clean(ctx, p, place); err != nil || p.Dry {
+	location.Ended = only
+	if err := clean(ctx, p, location); err != nil || p.Dry {
 		return errors.Join(err, t.Close())
 	}
 	return t.Remove()
@@ -36,13 +36,13 @@ func CleanEnded(ctx context.Context, p *pass.Pass, t *workspace.StateFile, run c
 // was to be kept; that of a run taken for lost, whose launcher could not commit any more, is the only copy, and so is that of
 // a run whose row the catalog has lost (rm removes the directory before the row). One that another worker has run since is
 // not.
-func isOnlyCopy(ctx context.Context, c catalog.Catalog, run catalog.Run, place workspace.Location) (bool, error) {
+func isOnlyCopy(ctx context.Context, c catalog.Catalog, run catalog.Run, location workspace.Location) (bool, error) {
 	again, err := Superseded(ctx, c, run)
 	if err != nil {
 		return false, err
 	}
-	kept := rundir.Kept(run) == place.Dir && place.Dir != ""
-	return kept || place.Ended && !again && (run.State == catalog.Lost || run.ID == ""), nil
+	kept := rundir.Kept(run) == location.Dir && location.Dir != ""
+	return kept || location.Ended && !again && (run.State == catalog.Lost || run.ID == ""), nil
 }
 
 // Superseded reports whether a run was taken for lost and the queue has given its analysis to another worker. Its later

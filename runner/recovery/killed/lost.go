@@ -41,19 +41,19 @@ func MarkLost(ctx context.Context, p *pass.Pass, run catalog.Run) error {
 
 // MarkLostLocked is MarkLost with the lock of the run, which it releases.
 func MarkLostLocked(ctx context.Context, p *pass.Pass, t *workspace.StateFile, run catalog.Run) error {
-	place := t.Read(workspace.LocationOf(run))
-	p.Record(place.Dir)
+	location := t.Read(workspace.LocationOf(run))
+	p.Record(location.Dir)
 	if pending.Exists(p.Host, run.Key) {
 		return t.Close() // the commit of what is pending has logged the reason
 	}
 	if p.Dry {
 		p.Report.Lost = append(p.Report.Lost, run.Key)
-		return errors.Join(clean(ctx, p, place), t.Close())
+		return errors.Join(clean(ctx, p, location), t.Close())
 	}
 	// Removing comes first: a gc that dies in between finds the run again.
-	err := clean(ctx, p, place)
+	err := clean(ctx, p, location)
 	if err == nil {
-		err = commitLost(ctx, p.Catalog, run, place)
+		err = commitLost(ctx, p.Catalog, run, location)
 	}
 	if err != nil {
 		return errors.Join(err, t.Close())
@@ -62,28 +62,28 @@ func MarkLostLocked(ctx context.Context, p *pass.Pass, t *workspace.StateFile, r
 	return t.Remove()
 }
 
-func commitLost(ctx context.Context, c catalog.Catalog, run catalog.Run, place workspace.Location) (err error) {
+func commitLost(ctx context.Context, c catalog.Catalog, run catalog.Run, location workspace.Location) (err error) {
 	run.State, run.Reason, run.ExitCode = catalog.Lost, string(result.ReasonSupervisorLost), result.ExitError
-	run.Message = lostMessage(place)
-	if place.Ended {
-		if run.Report, err = json.Marshal(result.Report{Kept: place.Dir}); err != nil {
+	run.Message = lostMessage(location)
+	if location.Ended {
+		if run.Report, err = json.Marshal(result.Report{Kept: location.Dir}); err != nil {
 			return err
 		}
 	}
 	run.FinishedAt = time.Now().UTC()
-	if run.Place, err = json.Marshal(place); err != nil { // the intent row does not have the inode
+	if run.Place, err = json.Marshal(location); err != nil { // the intent row does not have the inode
 		return err
 	}
 	return c.Commit(ctx, run, func() (outputs.Entry, error) { return outputs.Entry{}, io.EOF })
 }
 
-func lostMessage(place workspace.Location) string {
+func lostMessage(location workspace.Location) string {
 	switch {
-	case !place.Ended:
+	case !location.Ended:
 		return "scidex-oci was killed while the analysis ran"
-	case place.Promised:
-		return "the result could be neither committed nor kept for later; what the analysis wrote is in " + place.Dir
+	case location.Promised:
+		return "the result could be neither committed nor kept for later; what the analysis wrote is in " + location.Dir
 	default:
-		return "scidex-oci was killed before the result was committed; what the analysis wrote is in " + place.Dir
+		return "scidex-oci was killed before the result was committed; what the analysis wrote is in " + location.Dir
 	}
 }

@@ -17,15 +17,15 @@ import (
 
 // adopted is the workspace of a run that another process began: what it holds on its host.
 type adopted struct {
-	state  *workspace.StateFile
-	place  workspace.Location
-	dir    *os.File
-	ingest *blob.Ingest
+	state    *workspace.StateFile
+	location workspace.Location
+	dir      *os.File
+	ingest   *blob.Ingest
 }
 
 // harvest notes that the analysis has ended, and harvests.
 func (w adopted) harvest(ctx context.Context, ended phase.Ended, from harvest.Source) harvest.Harvested {
-	if err := w.state.Record(w.place); err != nil {
+	if err := w.state.Record(w.location); err != nil {
 		return harvest.Failed(err)
 	}
 	return harvest.Run(ctx, from, ended)
@@ -33,8 +33,8 @@ func (w adopted) harvest(ctx context.Context, ended phase.Ended, from harvest.So
 
 // openUnharvested opens a run's directory that still has a /work. That may be out of the caller's reach: the supervisor opens
 // it.
-func openUnharvested(place workspace.Location) (*os.File, error) {
-	dir, err := workspace.OpenInode(place.Dir, place)
+func openUnharvested(location workspace.Location) (*os.File, error) {
+	dir, err := workspace.OpenInode(location.Dir, location)
 	if err != nil {
 		return nil, err
 	}
@@ -47,14 +47,14 @@ func openUnharvested(place workspace.Location) (*os.File, error) {
 
 // leaveUnharvested handles a run without a /work to harvest. Its directory is missing, or was kept by a launcher that could
 // not record so; its exit record would only delay the removal of the ingest directory.
-func leaveUnharvested(p *pass.Pass, t *workspace.StateFile, place workspace.Location) error {
+func leaveUnharvested(p *pass.Pass, t *workspace.StateFile, location workspace.Location) error {
 	if p.Dry {
 		return nil
 	}
-	is, err := workspace.LookInode(place.Dir, place)
-	if err == nil && is && !place.Ended {
-		place.Ended = true
-		err = t.Record(place)
+	is, err := workspace.LookInode(location.Dir, location)
+	if err == nil && is && !location.Ended {
+		location.Ended = true
+		err = t.Record(location)
 	}
 	if err != nil {
 		return err

@@ -27,7 +27,7 @@ func commitEnd(ctx context.Context, p *pass.Pass, left remains, w adopted) (row 
 	if err != nil {
 		return row, err
 	}
-	end := commit.End{Row: row, Ended: ended, Location: w.place, HasWork: true}
+	end := commit.End{Row: row, Ended: ended, Location: w.location, HasWork: true}
 	end.Harvest = w.harvest(ctx, ended, harvest.Source{
 		Supervisor: supervisor.Session, Dir: w.dir, Ingest: w.ingest, Root: p.Access.Account.Root(),
 	})

@@ -51,11 +51,11 @@ func Run(ctx context.Context, p *pass.Pass, run catalog.Run) (settled bool, err 
 
 // resume is Run with the locks. It releases that of the state file.
 func resume(ctx context.Context, p *pass.Pass, left remains) (settled bool, err error) {
-	place := left.state.Read(workspace.LocationOf(left.row))
-	p.Record(place.Dir)
-	dir, err := openUnharvested(place)
+	location := left.state.Read(workspace.LocationOf(left.row))
+	p.Record(location.Dir)
+	dir, err := openUnharvested(location)
 	if errors.Is(err, fs.ErrNotExist) {
-		return false, errors.Join(leaveUnharvested(p, left.state, place), left.state.Close())
+		return false, errors.Join(leaveUnharvested(p, left.state, location), left.state.Close())
 	}
 	if err != nil {
 		return true, errors.Join(err, left.state.Close())
@@ -71,8 +71,8 @@ func resume(ctx context.Context, p *pass.Pass, left remains) (settled bool, err 
 		}
 		defer ingest.Leave()
 	}
-	place.Ended = true // the record says so, also where the launcher could not note it
-	return true, finish(ctx, p, left, adopted{state: left.state, place: place, dir: dir, ingest: ingest})
+	location.Ended = true // the record says so, also where the launcher could not note it
+	return true, finish(ctx, p, left, adopted{state: left.state, location: location, dir: dir, ingest: ingest})
 }
 
 // finish commits a run and removes what it left.

@@ -71,12 +71,12 @@ func expire(ctx context.Context, p *pass.Pass, policy Policy, run catalog.Run) (
 
 // giveUp removes a run unless its directory is there and is the only copy, or is of another catalog.
 func giveUp(ctx context.Context, p *pass.Pass, policy Policy, run catalog.Run) (gone bool, err error) {
-	place := workspace.LocationOf(run)
-	there := workspace.IsInode(place.Dir, place) || workspace.IsInode(workspace.AsidePath(place.Dir, run.Attempt), place)
+	location := workspace.LocationOf(run)
+	there := workspace.IsInode(location.Dir, location) || workspace.IsInode(workspace.AsidePath(location.Dir, run.Attempt), location)
 	uncommitted := rundir.Kept(run) != "" && (run.State == catalog.Lost || run.State == catalog.Error)
-	foreign := place.Catalog != "" && place.Catalog != p.CatalogID
-	if there && uncommitted && !slices.Contains(p.Report.Kept, place.Dir) {
-		p.Report.Kept = append(p.Report.Kept, place.Dir)
+	foreign := location.Catalog != "" && location.Catalog != p.CatalogID
+	if there && uncommitted && !slices.Contains(p.Report.Kept, location.Dir) {
+		p.Report.Kept = append(p.Report.Kept, location.Dir)
 	}
 	if there && !policy.OutputsOnly && (uncommitted || foreign) {
 		return false, nil

@@ -25,8 +25,8 @@ type Access struct {
 func For(account sandbox.Account) *Access { return &Access{Account: account} }
 
 // Remove removes the recorded directory of a location at path.
-func (a *Access) Remove(ctx context.Context, path string, place workspace.Location) error {
-	dir, err := workspace.OpenInode(path, place)
+func (a *Access) Remove(ctx context.Context, path string, location workspace.Location) error {
+	dir, err := workspace.OpenInode(path, location)
 	if err != nil {
 		return err
 	}
@@ -46,11 +46,11 @@ func (a *Access) Remove(ctx context.Context, path string, place workspace.Locati
 }
 
 // Own makes a run's directory and its contents the user's; root needs no supervisor for that.
-func (a *Access) Own(ctx context.Context, place workspace.Location) error {
+func (a *Access) Own(ctx context.Context, location workspace.Location) error {
 	if a.Account.Root() {
 		return nil
 	}
-	dir, err := workspace.OpenInode(place.Dir, place)
+	dir, err := workspace.OpenInode(location.Dir, location)
 	if err != nil {
 		return err
 	}

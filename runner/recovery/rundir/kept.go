@@ -21,8 +21,8 @@ func Kept(run catalog.Run) string {
 
 // RemoveKept removes the kept directory under either of its names, if it still is the recorded inode.
 func RemoveKept(ctx context.Context, run catalog.Run) error {
-	place := workspace.LocationOf(run)
-	if place.Dir == "" {
+	location := workspace.LocationOf(run)
+	if location.Dir == "" {
 		return nil
 	}
 	account, err := sandbox.ReadAccount()
@@ -31,13 +31,13 @@ func RemoveKept(ctx context.Context, run catalog.Run) error {
 	}
 	access := For(account)
 	defer access.Close()
-	for _, path := range []string{place.Dir, workspace.AsidePath(place.Dir, run.Attempt)} {
-		is, err := workspace.LookInode(path, place)
+	for _, path := range []string{location.Dir, workspace.AsidePath(location.Dir, run.Attempt)} {
+		is, err := workspace.LookInode(path, location)
 		if err == nil && !is {
 			continue
 		}
 		if err == nil {
-			err = access.Remove(ctx, path, place)
+			err = access.Remove(ctx, path, location)
 		}
 		if err != nil {
 			return fmt.Errorf("its kept directory %q, or a part of it, is still there, and its record too: %w; "+
