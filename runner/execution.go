@@ -26,6 +26,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/plan"
 	"github.com/scidex-ai/scidex-oci/runner/request"
 	"github.com/scidex-ai/scidex-oci/runner/sandbox"
+	"github.com/scidex-ai/scidex-oci/runner/sandbox/clock"
 	"github.com/scidex-ai/scidex-oci/runner/standby"
 	"github.com/scidex-ai/scidex-oci/runner/suspend"
 	"github.com/scidex-ai/scidex-oci/runner/workspace"
@@ -62,7 +63,7 @@ type execution struct {
 	insisted  bool // with SIGKILL
 
 	suspender *suspend.Suspender
-	clock     sandbox.Stopwatch // as the launcher sees it
+	clock     clock.Stopwatch // as the launcher sees it
 	last      event.Usage
 	observer  observer
 

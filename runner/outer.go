@@ -9,8 +9,8 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner/cgroup"
+	"github.com/scidex-ai/scidex-oci/runner/host/threads"
 	"github.com/scidex-ai/scidex-oci/runner/plan"
-	"github.com/scidex-ai/scidex-oci/runner/sandbox"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
@@ -26,7 +26,7 @@ func (e *execution) holdOuter(pid int) {
 	e.outer = &outerHold{groups, groups.Held()}
 	e.report.Enforced = outerEnforced(e.plan.Analysis, e.outer.held)
 	e.report.Warnings = append(e.report.Warnings, outerWarnings(e.plan.Analysis, e.outer.held)...)
-	sandbox.ReserveThreads()
+	threads.Reserve()
 	launcher := os.Getpid()
 	if !e.launched.Alone() { // whose other runs are its descendants, too
 		launcher = cgroup.Nobody

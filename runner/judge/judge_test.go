@@ -13,6 +13,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
+	"github.com/scidex-ai/scidex-oci/runner/host/freespace"
 	"github.com/scidex-ai/scidex-oci/runner/request"
 	"github.com/scidex-ai/scidex-oci/runner/sandbox"
 )
@@ -32,12 +33,12 @@ func TestJudge(t *testing.T) {
 	stop := &request.StopSignal{ExitCode: 143, Name: "SIGTERM"}
 	oom := result.Evidence{OOMKills: 1}
 	// with adds what the watchdog found.
-	with := func(exit sandbox.Exit, full *outputs.Extent, short *sandbox.Shortage) sandbox.Exit {
+	with := func(exit sandbox.Exit, full *outputs.Extent, short *freespace.Shortage) sandbox.Exit {
 		exit.WorkFull, exit.HostFull = full, short
 		return exit
 	}
 	noSpace := func(exit sandbox.Exit) sandbox.Exit { exit.NoSpace = true; return exit }
-	large, many, short := &outputs.Extent{Files: 1, Bytes: 11}, &outputs.Extent{Files: 11, Bytes: 1}, &sandbox.Shortage{Of: "/work", Free: 1, Floor: 2}
+	large, many, short := &outputs.Extent{Files: 1, Bytes: 11}, &outputs.Extent{Files: 11, Bytes: 1}, &freespace.Shortage{Of: "/work", Free: 1, Floor: 2}
 	for name, c := range map[string]struct {
 		ending Ending
 		state  catalog.State

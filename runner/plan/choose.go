@@ -6,13 +6,13 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/runner/cgroup"
 	"github.com/scidex-ai/scidex-oci/runner/request"
-	"github.com/scidex-ai/scidex-oci/runner/sandbox"
+	"github.com/scidex-ai/scidex-oci/runner/sandbox/idmap"
 	"github.com/scidex-ai/scidex-oci/runner/standby"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
 // CheckIDs refuses a request whose runs cannot have the requested ids (--ids, --limits).
-func CheckIDs(account sandbox.Account, asked, limits string) error {
+func CheckIDs(account idmap.Account, asked, limits string) error {
 	switch {
 	case asked == spec.IDsSelf && account.Root():
 		return errors.New("--ids self would be the host's root here; run as an ordinary user, or leave it out: the run gets ids of its own")

@@ -20,6 +20,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/rootfs"
 	"github.com/scidex-ai/scidex-oci/runner/cgroup"
+	"github.com/scidex-ai/scidex-oci/runner/host/freespace"
 	"github.com/scidex-ai/scidex-oci/runner/host/inode"
 	"github.com/scidex-ai/scidex-oci/runner/inputs"
 	"github.com/scidex-ai/scidex-oci/runner/inputs/binds"
@@ -27,7 +28,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/observe/trace"
 	"github.com/scidex-ai/scidex-oci/runner/phase"
 	"github.com/scidex-ai/scidex-oci/runner/request"
-	"github.com/scidex-ai/scidex-oci/runner/sandbox"
+	"github.com/scidex-ai/scidex-oci/runner/sandbox/idmap"
 	"github.com/scidex-ai/scidex-oci/runner/standby"
 	"github.com/scidex-ai/scidex-oci/runner/workspace"
 	"github.com/scidex-ai/scidex-oci/spec"
@@ -39,8 +40,8 @@ type Plan struct {
 	Analysis spec.Analysis // complete: defaults, absolute paths
 	secrets  map[string]string
 
-	Account  sandbox.Account
-	slot     sandbox.Slot
+	Account  idmap.Account
+	slot     idmap.Slot
 	Opened   time.Time // when the inputs were
 	Inputs   *inputs.Set
 	Stage    *os.File // --stage, nil if not requested
@@ -50,7 +51,7 @@ type Plan struct {
 	Parent   *cgroup.Parent // nil: no control group (best effort)
 	Declared *outputs.Declared
 	Audit    bool
-	floor    sandbox.Floor
+	floor    freespace.Floor
 	Warnings []string
 }
 
@@ -119,7 +120,7 @@ func New(ctx context.Context, host *phase.Host, req request.Request, launched *s
 }
 
 // resolve opens and looks up everything that an analysis names.
-func resolve(ctx context.Context, host *phase.Host, a spec.Analysis, key catalog.Key, scriptSource string, account sandbox.Account) (p *Plan, err error) {
+func resolve(ctx context.Context, host *phase.Host, a spec.Analysis, key catalog.Key, scriptSource string, account idmap.Account) (p *Plan, err error) {
 	a.ID = key.ID
 	p = &Plan{Analysis: a, Key: key, Account: account, Opened: time.Now(), Inputs: &inputs.Set{}}
 	if p.secrets, err = readSecrets(a.Secrets); err != nil {

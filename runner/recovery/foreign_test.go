@@ -10,7 +10,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/runner/host/lockdir"
 	"github.com/scidex-ai/scidex-oci/runner/phase"
-	"github.com/scidex-ai/scidex-oci/runner/sandbox"
+	"github.com/scidex-ai/scidex-oci/runner/sandbox/idmap"
 )
 
 // departing is a catalog whose runs end while it is asked for them: their directories are gone when it answers.
@@ -37,7 +37,7 @@ func TestFindForeignBesideAnEnd(t *testing.T) {
 	}
 	c := &collector{
 		Host:    &phase.Host{Catalog: departing{tmp: tmp}, Tmp: tmp},
-		account: sandbox.Account{UID: os.Getuid()},
+		account: idmap.Account{UID: os.Getuid()},
 	}
 	c.findForeign(t.Context())
 	want := []string{filepath.Join(tmp, lockdir.RunPrefix+"other")}

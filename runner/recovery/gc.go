@@ -19,6 +19,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/pending"
 	"github.com/scidex-ai/scidex-oci/runner/phase"
 	"github.com/scidex-ai/scidex-oci/runner/sandbox"
+	"github.com/scidex-ai/scidex-oci/runner/sandbox/idmap"
 	"github.com/scidex-ai/scidex-oci/runner/workspace"
 )
 
@@ -42,7 +43,7 @@ type collector struct {
 	*phase.Host
 	dry        bool
 	catalogID  string
-	account    sandbox.Account
+	account    idmap.Account
 	supervisor *sandbox.Supervisor
 	report     GCReport
 	known      map[string]bool // directories that a record of this root names
@@ -137,7 +138,7 @@ func Recover(ctx context.Context, host *phase.Host) error {
 }
 
 func newCollector(ctx context.Context, host *phase.Host) (*collector, error) {
-	account, err := sandbox.ReadAccount()
+	account, err := idmap.ReadAccount()
 	if err != nil {
 		return nil, err
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/outputs/store"
 	"github.com/scidex-ai/scidex-oci/runner/phase"
-	"github.com/scidex-ai/scidex-oci/runner/sandbox"
+	"github.com/scidex-ai/scidex-oci/runner/sandbox/idmap"
 	"github.com/scidex-ai/scidex-oci/runner/workspace"
 )
 
@@ -71,7 +71,7 @@ func removeKept(ctx context.Context, host *phase.Host, run catalog.Run) error {
 	if place.Dir == "" {
 		return nil
 	}
-	account, err := sandbox.ReadAccount()
+	account, err := idmap.ReadAccount()
 	if err != nil {
 		return err
 	}

@@ -15,8 +15,10 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/scidex-ai/scidex-oci/runner/host/remedies"
 	"github.com/scidex-ai/scidex-oci/runner/host/spawn"
 	"github.com/scidex-ai/scidex-oci/runner/observe/trace"
+	"github.com/scidex-ai/scidex-oci/runner/sandbox/idmap"
 )
 
 // supervisorName is the argv[0] that Main checks for.
@@ -32,7 +34,7 @@ var ErrLost = errors.New("the supervisor is gone")
 // Supervisor is the launcher's side of a supervisor, and of the run on its own connection: the embedded Session.
 type Supervisor struct {
 	*Session
-	account  Account
+	account  idmap.Account
 	refusals sync.Mutex // one message per refused session
 	slow     error      // see Slow
 }
@@ -51,7 +53,7 @@ type host struct {
 
 // Launch starts a supervisor and waits until it is ready. It ends with Close, the launcher, or the thread that started
 // it, whichever ends first.
-func Launch(ctx context.Context, account Account) (*Supervisor, error) {
+func Launch(ctx context.Context, account idmap.Account) (*Supervisor, error) {
 	c, end, err := socketPair()
 	if err != nil {
 		return nil, err
@@ -66,7 +68,7 @@ func Launch(ctx context.Context, account Account) (*Supervisor, error) {
 	child, err := s.clone(end)
 	end.Close() // now only the supervisor has it, so its death before it is ready is noticed at once
 	if err != nil {
-		return nil, errors.Join(launchError(err), c.Close())
+		return nil, errors.Join(remedies.LaunchError(err), c.Close())
 	}
 	if err := s.begin(ctx, child, program); err != nil {
 		return nil, errors.Join(err, s.Close())
@@ -126,7 +128,7 @@ func (s *Supervisor) begin(ctx context.Context, child *spawn.Child, program prog
 		return program.named(child.Execute(program.path, args, s.account.Root() && s.account.HasRange()))
 	})
 	if err != nil {
-		return launchError(s.lost(err))
+		return remedies.LaunchError(s.lost(err))
 	}
 	return s.await(ctx)
 }

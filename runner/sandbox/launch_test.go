@@ -4,6 +4,8 @@ import (
 	"errors"
 	"os"
 	"testing"
+
+	"github.com/scidex-ai/scidex-oci/runner/sandbox/idmap"
 )
 
 func TestMain(m *testing.M) {
@@ -12,7 +14,7 @@ func TestMain(m *testing.M) {
 }
 
 func TestLaunchAndClose(t *testing.T) {
-	account, err := ReadAccount()
+	account, err := idmap.ReadAccount()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -32,7 +34,7 @@ func TestLaunchAndClose(t *testing.T) {
 }
 
 func TestKilledSupervisorIsLost(t *testing.T) {
-	account, err := ReadAccount()
+	account, err := idmap.ReadAccount()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,7 +54,7 @@ func TestKilledSupervisorIsLost(t *testing.T) {
 // TestKilledBeforeItHasIDs: its death is told, and not that of its files in /proc, also where its end of the connection is
 // not closed yet.
 func TestKilledBeforeItHasIDs(t *testing.T) {
-	account, err := ReadAccount()
+	account, err := idmap.ReadAccount()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/scidex-ai/scidex-oci/outputs"
+	"github.com/scidex-ai/scidex-oci/runner/host/freespace"
 )
 
 // workInMemory replaces the working directory by a tmpfs, with what was staged there. The tmpfs lives until its last
@@ -63,6 +64,6 @@ func (w *worker) noSpace() (bool, error) {
 		return false, nil
 	}
 	var st unix.Statfs_t
-	err := statfs(w.work, &st)
+	err := freespace.Statfs(w.work, &st)
 	return st.Bfree == 0 || st.Ffree == 0, err
 }

@@ -38,7 +38,7 @@ type supply struct {
 }
 
 func supplyOf(st *unix.Statfs_t) supply {
-	return supply{freespace.Free{Bytes: free(st), Inodes: int64(st.Ffree)}, st.Blocks == 0}
+	return supply{freespace.Free{Bytes: freespace.Available(st), Inodes: int64(st.Ffree)}, st.Blocks == 0}
 }
 
 // due reports whether a survey is due.

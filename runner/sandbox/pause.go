@@ -10,6 +10,8 @@ import (
 	"sync/atomic"
 	"syscall"
 	"time"
+
+	"github.com/scidex-ai/scidex-oci/runner/sandbox/clock"
 )
 
 // pause suspends an analysis: all its processes, by SIGSTOP, which cannot be caught, and its clock.
@@ -19,8 +21,8 @@ import (
 // forwards SIGCONT and SIGTERM.
 type pause struct {
 	worker  *worker
-	ran     Stopwatch     // of the analysis
-	changed chan struct{} // wakes the clock
+	ran     clock.Stopwatch // of the analysis
+	changed chan struct{}   // wakes the clock
 	wanted  atomic.Bool
 
 	mu     sync.Mutex // serialises changes and their answers

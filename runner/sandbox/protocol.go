@@ -12,6 +12,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs"
 	"github.com/scidex-ai/scidex-oci/rootfs"
 	"github.com/scidex-ai/scidex-oci/runner/audit"
+	"github.com/scidex-ai/scidex-oci/runner/host/freespace"
 	"github.com/scidex-ai/scidex-oci/runner/observe/trace"
 )
 
@@ -108,9 +109,9 @@ type Job struct {
 	// WorkTmpfs are the options of a tmpfs at /work; nil: the working directory.
 	WorkTmpfs []string `json:"work_tmpfs,omitempty"`
 	// Floor is the free space to keep for the working directory and the blob store.
-	Floor   Floor         `json:"floor"`
-	Timeout time.Duration `json:"timeout"`
-	Grace   time.Duration `json:"grace"`
+	Floor   freespace.Floor `json:"floor"`
+	Timeout time.Duration   `json:"timeout"`
+	Grace   time.Duration   `json:"grace"`
 }
 
 // Bind is one read-only bind of a run. The launcher has opened and checked Source; the supervisor binds it only if its
@@ -162,7 +163,7 @@ type Exit struct {
 	// NoSpace says that a tmpfs at /work was out of blocks or inodes at the end.
 	NoSpace bool `json:"no_space,omitempty"`
 	// HostFull is why the run was ended to keep space free.
-	HostFull *Shortage `json:"host_full,omitempty"`
+	HostFull *freespace.Shortage `json:"host_full,omitempty"`
 	// WatchError is why the bounds could not be watched.
 	WatchError string    `json:"watch_error,omitempty"`
 	Started    time.Time `json:"started"`

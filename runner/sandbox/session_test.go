@@ -19,6 +19,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs"
 	"github.com/scidex-ai/scidex-oci/rootfs"
 	"github.com/scidex-ai/scidex-oci/runner/filter"
+	"github.com/scidex-ai/scidex-oci/runner/sandbox/idmap"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
@@ -251,7 +252,7 @@ func (r *testRun) sample(least int64) Usage {
 
 func launched(t *testing.T) *Supervisor {
 	t.Helper()
-	account, err := ReadAccount()
+	account, err := idmap.ReadAccount()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -284,7 +285,7 @@ func newRun(t *testing.T, s *Supervisor, id, script string, grace time.Duration)
 	r.work, r.ingest = r.directory(s.account), r.directory(s.account)
 	slot, err := s.account.AcquireSlot(false)
 	r.good(err)
-	t.Cleanup(func() { discard([]*os.File{slot.lock}) })
+	t.Cleanup(func() { _ = slot.Release() })
 	tree, err := rootfs.Host("/", 1000)
 	r.good(err)
 	maps, uid := []specs.LinuxIDMapping{{Size: 1}}, uint32(0)
@@ -319,7 +320,7 @@ func (r *testRun) good(err error) {
 }
 
 // directory is one that the supervisor may do anything with.
-func (r *testRun) directory(a Account) *os.File {
+func (r *testRun) directory(a idmap.Account) *os.File {
 	r.t.Helper()
 	dir, err := os.Open(r.t.TempDir())
 	r.good(err)

@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/scidex-ai/scidex-oci/runner/container"
+	"github.com/scidex-ai/scidex-oci/runner/host/remedies"
 	"github.com/scidex-ai/scidex-oci/runner/observe/trace"
 )
 
@@ -119,21 +120,21 @@ func mountProc() error {
 
 // containerHint adds a hint if this is a container.
 func containerHint(what string, err error) string {
-	remedy := ContainerRemedy
+	remedy := remedies.Container
 	switch {
 	case what == "mount /proc":
-		remedy = ProcRemedy
+		remedy = remedies.Proc
 	case !errors.Is(err, unix.EPERM) && !errors.Is(err, unix.EACCES):
 		return ""
 	}
-	remedy = InContainer("/", remedy)
+	remedy = remedies.InContainer("/", remedy)
 	return fmt.Sprintf(" (%s: %s)", remedy.Sentence, remedy.Command)
 }
 
 // dropGroups clears the launcher's supplementary groups. With a single-id mapping it cannot (setgroups is denied), which
 // the launcher reports.
 func dropGroups() error {
-	if setting("/proc/self/setgroups") == "deny" {
+	if remedies.Setting("/proc/self/setgroups") == "deny" {
 		return nil
 	}
 	if err := syscall.Setgroups(nil); err != nil {

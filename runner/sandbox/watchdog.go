@@ -26,7 +26,7 @@ type watchdog struct {
 	work  *os.File // on disk; nil if the kernel enforces it
 	kept  []kept
 	bound outputs.Extent
-	floor Floor
+	floor freespace.Floor
 	links map[string]string
 	proc  string
 	path  string // of /work, as processes see it
@@ -52,7 +52,7 @@ type kept struct {
 type finding struct {
 	peak  outputs.Extent
 	full  *outputs.Extent
-	short *Shortage
+	short *freespace.Shortage
 	err   error
 }
 
@@ -162,7 +162,7 @@ func (d *watchdog) marks(now time.Time) (resting []*survey, marks []freespace.Ma
 // checkFloor ends the run if a file system is below its floor, and else returns the marks of all.
 func (d *watchdog) checkFloor() (marks []freespace.Mark, err error) {
 	for _, k := range d.kept {
-		mark, short, err := d.floor.look(k.dir, k.of)
+		mark, short, err := d.floor.Look(k.dir, k.of)
 		if err != nil {
 			return nil, err
 		}
@@ -181,7 +181,7 @@ func (d *watchdog) begin(ctx context.Context) error {
 		return nil
 	}
 	var st unix.Statfs_t
-	if err := statfs(d.work, &st); err != nil {
+	if err := freespace.Statfs(d.work, &st); err != nil {
 		return fmt.Errorf("free space of /work: %w", err)
 	}
 	free := supplyOf(&st)

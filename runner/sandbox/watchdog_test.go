@@ -70,7 +70,7 @@ func TestUnnamed(t *testing.T) {
 }
 
 // kennel is a watchdog on a directory without a container; its kill is noted.
-func kennel(t *testing.T, bound outputs.Extent, floor Floor) (d *watchdog, killed <-chan struct{}) {
+func kennel(t *testing.T, bound outputs.Extent, floor freespace.Floor) (d *watchdog, killed <-chan struct{}) {
 	t.Helper()
 	dir, err := os.Open(t.TempDir())
 	if err != nil {
@@ -98,7 +98,7 @@ func TestWatchdogEndsWhatPassesABound(t *testing.T) {
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			d, killed := kennel(t, c.bound, Floor{})
+			d, killed := kennel(t, c.bound, freespace.Floor{})
 			d.start(t.Context())
 			if err := c.write(d.work.Name()); err != nil {
 				t.Fatal(err)
@@ -113,7 +113,7 @@ func TestWatchdogEndsWhatPassesABound(t *testing.T) {
 }
 
 func TestWatchdogKeepsTheFloor(t *testing.T) {
-	d, killed := kennel(t, outputs.Extent{Files: 1, Bytes: 1}, Floor{Bytes: math.MaxInt64})
+	d, killed := kennel(t, outputs.Extent{Files: 1, Bytes: 1}, freespace.Floor{Bytes: math.MaxInt64})
 	d.start(t.Context())
 	<-killed
 	if f := d.stop(); f.short == nil || f.short.Of != "/work" || f.short.Floor != math.MaxInt64 || f.full != nil {
@@ -123,7 +123,7 @@ func TestWatchdogKeepsTheFloor(t *testing.T) {
 
 // A watchdog that cannot see does not look away.
 func TestWatchdogThatCannotSee(t *testing.T) {
-	d, killed := kennel(t, outputs.Extent{Files: 1, Bytes: 1}, Floor{})
+	d, killed := kennel(t, outputs.Extent{Files: 1, Bytes: 1}, freespace.Floor{})
 	d.proc = filepath.Join(d.proc, "nothing")
 	d.start(t.Context())
 	<-killed
@@ -178,7 +178,7 @@ func TestMarks(t *testing.T) {
 
 // TestConfirmLooksAgain has a survey of open files that is out of date: what it adds up to is no reason.
 func TestConfirmLooksAgain(t *testing.T) {
-	d, _ := kennel(t, outputs.Extent{Files: 100, Bytes: 1 << 20}, Floor{})
+	d, _ := kennel(t, outputs.Extent{Files: 100, Bytes: 1 << 20}, freespace.Floor{})
 	if err := os.WriteFile(d.work.Name()+"/a", make([]byte, 600<<10), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -205,7 +205,7 @@ func TestNewMount(t *testing.T) {
 	defer mount.Close()
 	var fs unix.Statfs_t
 	var st unix.Stat_t
-	if err := statfs(mount, &fs); err != nil {
+	if err := freespace.Statfs(mount, &fs); err != nil {
 		t.Fatal(err)
 	}
 	if err := unix.Fstat(int(mount.Fd()), &st); err != nil {

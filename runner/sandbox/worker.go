@@ -14,6 +14,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs"
 	"github.com/scidex-ai/scidex-oci/runner/audit"
 	"github.com/scidex-ai/scidex-oci/runner/container"
+	"github.com/scidex-ai/scidex-oci/runner/host/threads"
 	"github.com/scidex-ai/scidex-oci/runner/observe/trace"
 )
 
@@ -130,7 +131,7 @@ func (w *worker) create(ctx context.Context, m message) error {
 	// reported then.
 	w.tasks.Go(func() { _ = w.area.unmount() })
 	if w.job.Crowded {
-		ReserveThreads()
+		threads.Reserve()
 	}
 	if w.proc, err = openProc(w.container); err != nil {
 		return errors.Join(err, closeAll(streams.parent()))

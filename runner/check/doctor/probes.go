@@ -7,6 +7,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/scidex-ai/scidex-oci/runner/check/probe"
+	"github.com/scidex-ai/scidex-oci/runner/host/remedies"
 	"github.com/scidex-ai/scidex-oci/runner/sandbox"
 )
 
@@ -17,7 +18,7 @@ type childProbe struct {
 	works  string   // what success means for runs, one sentence
 	fails  string   // what failure means
 	warns  bool     // after a failure runs start with less
-	remedy func(error) sandbox.Remedy
+	remedy func(error) remedies.Remedy
 }
 
 // step makes a step of the supervisor the function of a probe.
@@ -163,7 +164,7 @@ func (e *examination) judge(p childProbe, err error) Finding {
 		remedy = ids
 	}
 	if outOfProcesses(err.Error()) {
-		remedy = sandbox.ProcessesRemedy
+		remedy = remedies.Processes
 	}
 	if p.Name == CodeOverlay && !errors.Is(err, unix.EPERM) {
 		remedy.Sentence = "the kernel must have overlayfs in user namespaces (Linux 5.11)"

@@ -1,4 +1,4 @@
-package sandbox
+package idmap
 
 import (
 	"os"
@@ -9,14 +9,14 @@ import (
 func TestReadSubID(t *testing.T) {
 	for name, c := range map[string]struct {
 		text string
-		want IDRange
+		want Range
 	}{
-		"by name":           {"root:1:65536\nada:100000:65536\n", IDRange{100000, 65536}},
-		"by number":         {"1000:200000:65536\n", IDRange{200000, 65536}},
-		"too small is none": {"ada:100000:2\n", IDRange{}},
-		"the first usable":  {"ada:100000:1\nada:300000:10\n", IDRange{300000, 10}},
-		"nobody's":          {"eve:100000:65536\n", IDRange{}},
-		"garbage":           {"ada\nada:x:y\n\n#", IDRange{}},
+		"by name":           {"root:1:65536\nada:100000:65536\n", Range{100000, 65536}},
+		"by number":         {"1000:200000:65536\n", Range{200000, 65536}},
+		"too small is none": {"ada:100000:2\n", Range{}},
+		"the first usable":  {"ada:100000:1\nada:300000:10\n", Range{300000, 10}},
+		"nobody's":          {"eve:100000:65536\n", Range{}},
+		"garbage":           {"ada\nada:x:y\n\n#", Range{}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "subuid")
@@ -36,16 +36,16 @@ func TestReadSubID(t *testing.T) {
 func TestChooseRange(t *testing.T) {
 	const all = "         0          0 4294967295\n"
 	for name, c := range map[string]struct {
-		configured IDRange
+		configured Range
 		idMap      string
-		want       IDRange
+		want       Range
 	}{
-		"host, nothing configured":       {IDRange{}, all, rootRange},
-		"host, subuid":                   {IDRange{500000, 65536}, all, IDRange{500000, 65536}},
-		"container with 65536 ids":       {IDRange{}, "0 1000 1\n1 100000 65536\n", IDRange{1 + 65536 - 32768, 32768}},
-		"subuid outside of its own map":  {IDRange{500000, 65536}, "0 100000 65536\n", IDRange{65536 - 32768, 32768}},
-		"a single id":                    {IDRange{}, "0 1000 1\n", IDRange{}},
-		"the configured range, if whole": {IDRange{10, 100}, "0 100000 65536\n", IDRange{10, 100}},
+		"host, nothing configured":       {Range{}, all, rootRange},
+		"host, subuid":                   {Range{500000, 65536}, all, Range{500000, 65536}},
+		"container with 65536 ids":       {Range{}, "0 1000 1\n1 100000 65536\n", Range{1 + 65536 - 32768, 32768}},
+		"subuid outside of its own map":  {Range{500000, 65536}, "0 100000 65536\n", Range{65536 - 32768, 32768}},
+		"a single id":                    {Range{}, "0 1000 1\n", Range{}},
+		"the configured range, if whole": {Range{10, 100}, "0 100000 65536\n", Range{10, 100}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := chooseRange(c.configured, c.idMap); got != c.want {
@@ -56,8 +56,8 @@ func TestChooseRange(t *testing.T) {
 }
 
 func TestHostIDs(t *testing.T) {
-	root := Account{UID: 0, UIDs: IDRange{2_000_000_000, 65536}, GIDs: IDRange{2_000_000_000, 65536}}
-	user := Account{UID: 1000, GID: 100, UIDs: IDRange{100000, 65536}, GIDs: IDRange{200000, 65536}}
+	root := Account{UID: 0, UIDs: Range{2_000_000_000, 65536}, GIDs: Range{2_000_000_000, 65536}}
+	user := Account{UID: 1000, GID: 100, UIDs: Range{100000, 65536}, GIDs: Range{200000, 65536}}
 	single := Account{UID: 1000, GID: 100}
 	for _, c := range []struct {
 		account         Account
@@ -80,7 +80,7 @@ func TestSlotsDiffer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	account.UIDs, account.GIDs = IDRange{100000, 65536}, IDRange{100000, 65536}
+	account.UIDs, account.GIDs = Range{100000, 65536}, Range{100000, 65536}
 	a, err := account.AcquireSlot(false)
 	if err != nil {
 		t.Fatal(err)

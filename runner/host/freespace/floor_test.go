@@ -1,4 +1,4 @@
-package sandbox
+package freespace
 
 import (
 	"math"
@@ -42,7 +42,7 @@ func TestMarkOfTheFloor(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer dir.Close()
-		mark, short, err := Floor{Bytes: 4096}.look(dir, "here")
+		mark, short, err := Floor{Bytes: 4096}.Look(dir, "here")
 		if err != nil || short != nil || mark.Dir != dir || mark.Low.Bytes != want || mark.Low.Inodes != -1 {
 			t.Errorf("%s: %+v, %v, %v", path, mark, short, err)
 		}

@@ -1,4 +1,5 @@
-package sandbox
+// Package clock measures the time of an analysis. Launcher and supervisor each keep a Stopwatch of a run.
+package clock
 
 import (
 	"sync"

@@ -1,4 +1,4 @@
-package sandbox
+package idmap
 
 import (
 	"os"
@@ -23,7 +23,7 @@ func TestMapsWereWritten(t *testing.T) {
 				}
 			}
 			t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
-			ids := IDRange{Start: 100_000, Count: 65_536}
+			ids := Range{Start: 100_000, Count: 65_536}
 			began := time.Now()
 			err := Account{UID: 1, GID: 1, UIDs: ids, GIDs: ids}.WriteMaps(t.Context(), os.Getpid())
 			if (c.want == "") != (err == nil) || err != nil && !strings.Contains(err.Error(), c.want) {

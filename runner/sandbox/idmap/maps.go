@@ -1,4 +1,4 @@
-package sandbox
+package idmap
 
 import (
 	"context"
@@ -11,6 +11,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/scidex-ai/scidex-oci/runner/host/remedies"
 	"github.com/scidex-ai/scidex-oci/runner/observe/trace"
 )
 
@@ -24,19 +25,19 @@ func (a Account) WriteMaps(ctx context.Context, pid int) error {
 	case a.HasRange():
 		return a.delegateMaps(ctx, pid)
 	default:
-		return writeMaps(pid, IDRange{a.UID, 1}, IDRange{a.GID, 1}, "deny")
+		return writeMaps(pid, Range{a.UID, 1}, Range{a.GID, 1}, "deny")
 	}
 }
 
 // writeMaps maps the ids from 0 on. setgroups must be written before the groups: user_namespaces(7).
-func writeMaps(pid int, uids, gids IDRange, setgroups string) error {
+func writeMaps(pid int, uids, gids Range, setgroups string) error {
 	for _, file := range [][2]string{
 		{"uid_map", fmt.Sprintf("0 %d %d", uids.Start, uids.Count)},
 		{"setgroups", setgroups},
 		{"gid_map", fmt.Sprintf("0 %d %d", gids.Start, gids.Count)},
 	} {
 		if err := os.WriteFile(fmt.Sprintf("/proc/%d/%s", pid, file[0]), []byte(file[1]), 0); err != nil {
-			return launchError(err)
+			return remedies.LaunchError(err)
 		}
 	}
 	return nil
@@ -45,7 +46,7 @@ func writeMaps(pid int, uids, gids IDRange, setgroups string) error {
 // delegateMaps maps the caller to root, followed by its range.
 func (a Account) delegateMaps(ctx context.Context, pid int) error {
 	errs := make(chan error, 2)
-	run := func(lane trace.Lane, tool string, own int, ids IDRange) {
+	run := func(lane trace.Lane, tool string, own int, ids Range) {
 		defer trace.From(ctx).Span(lane, tool)()
 		path, err := findTool(tool)
 		if err != nil {

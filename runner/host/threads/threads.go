@@ -1,4 +1,5 @@
-package sandbox
+// Package threads keeps spare threads for the Go runtime.
+package threads
 
 import (
 	"runtime"
@@ -9,9 +10,9 @@ import (
 // watchdog's.
 const spareThreads = 11
 
-// ReserveThreads makes the Go runtime start threads that it keeps. Where an analysis shares this program's process limit,
+// Reserve makes the Go runtime start threads that it keeps. Where an analysis shares this program's process limit,
 // a fork bomb would end it: the runtime aborts if it cannot start a thread.
-func ReserveThreads() {
+func Reserve() {
 	var started, ended sync.WaitGroup
 	enough := make(chan struct{})
 	started.Add(spareThreads)
