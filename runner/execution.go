@@ -27,6 +27,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/request"
 	"github.com/scidex-ai/scidex-oci/runner/sandbox"
 	"github.com/scidex-ai/scidex-oci/runner/sandbox/clock"
+	"github.com/scidex-ai/scidex-oci/runner/sandbox/protocol"
 	"github.com/scidex-ai/scidex-oci/runner/standby"
 	"github.com/scidex-ai/scidex-oci/runner/suspend"
 	"github.com/scidex-ai/scidex-oci/runner/workspace"
@@ -67,7 +68,7 @@ type execution struct {
 	last      event.Usage
 	observer  observer
 
-	exit      sandbox.Exit
+	exit      protocol.Exit
 	recorder  recorder
 	report    result.Report
 	harvested harvest.Harvested
@@ -182,9 +183,9 @@ func (e *execution) noteAddresses() {
 	}
 }
 
-func (e *execution) noteWalls(walls sandbox.Walls) {
+func (e *execution) noteWalls(walls protocol.Walls) {
 	e.report.Sandbox.SocketWall = string(walls.Sockets)
-	if walls.Sockets == sandbox.WallScan {
+	if walls.Sockets == protocol.WallScan {
 		e.report.Warnings = append(e.report.Warnings,
 			"a bound directory could not be shown as an overlay: it held no socket at the start, but one made in it later could be reached")
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/observe/event"
 	"github.com/scidex-ai/scidex-oci/runner/observe/trace"
 	"github.com/scidex-ai/scidex-oci/runner/sandbox"
+	"github.com/scidex-ai/scidex-oci/runner/sandbox/protocol"
 	"github.com/scidex-ai/scidex-oci/runner/workspace"
 )
 
@@ -156,7 +157,7 @@ func (e *execution) resumed() {
 }
 
 // progress records a sample and passes it on, except the one of the start.
-func (e *execution) progress(u sandbox.Usage) {
+func (e *execution) progress(u protocol.Usage) {
 	s := sample{at: e.clock.Ran(), memory: u.Memory, pids: u.Processes, cpu: u.CPU}
 	if e.group != nil {
 		if usage, err := e.group.Usage(); err == nil {

@@ -14,16 +14,17 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/runner/filter"
 	"github.com/scidex-ai/scidex-oci/runner/host/inode"
-	"github.com/scidex-ai/scidex-oci/runner/sandbox"
+	"github.com/scidex-ai/scidex-oci/runner/host/mountfd"
+	"github.com/scidex-ai/scidex-oci/runner/sandbox/protocol"
 	"github.com/scidex-ai/scidex-oci/runner/workspace"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
 // Job translates the plan for the supervisor. Root's supervisor has ids of the range and cannot open what only root can:
 // root passes such things as detached mounts. script is the kept script.
-func (p *Plan) Job(dir *workspace.Workdir, ingest, script *os.File) (sandbox.Job, jobFiles, error) {
+func (p *Plan) Job(dir *workspace.Workdir, ingest, script *os.File) (protocol.Job, jobFiles, error) {
 	files := jobFiles{All: []*os.File{dir.Work, ingest}, mounts: 2}
-	job := sandbox.Job{
+	job := protocol.Job{
 		ID:             p.Key.ID,
 		FixedAddresses: p.Analysis.Repeats(),
 		Tree:           p.Tree,
@@ -44,7 +45,7 @@ func (p *Plan) Job(dir *workspace.Workdir, ingest, script *os.File) (sandbox.Job
 		job.Base = &bind
 	}
 	if s := p.Inputs.Script; s != nil && s.Alone != nil {
-		job.Script = &sandbox.Script{Path: s.Inside, Mode: s.Mode, File: len(files.All)}
+		job.Script = &protocol.Script{Path: s.Inside, Mode: s.Mode, File: len(files.All)}
 		files.All, files.mounts = append(files.All, script), files.mounts+1
 	}
 	if err := p.hold(&job, &files); err != nil {
@@ -62,8 +63,8 @@ func (p *Plan) Job(dir *workspace.Workdir, ingest, script *os.File) (sandbox.Job
 }
 
 // specify adds the OCI specification, and the seccomp filter, which that leaves out.
-func (p *Plan) specify(job *sandbox.Job) (err error) {
-	place := p.placement(sandbox.InitPath)
+func (p *Plan) specify(job *protocol.Job) (err error) {
+	place := p.placement(protocol.InitPath)
 	place.Unfiltered = true
 	if job.Spec, err = spec.OCI(p.Analysis, place); err != nil {
 		return err
@@ -87,9 +88,9 @@ func likelier(score int) *int {
 }
 
 // detach clones what the run binds as detached mounts, from the descriptors that were checked.
-func (p *Plan) detach(job *sandbox.Job, files *jobFiles) error {
+func (p *Plan) detach(job *protocol.Job, files *jobFiles) error {
 	for i, in := range p.Inputs.Inputs {
-		mount, err := sandbox.DetachReadOnly(in.File)
+		mount, err := mountfd.DetachReadOnly(in.File)
 		if err != nil {
 			return fmt.Errorf("%s: %w", in.Bind.Source, err)
 		}
@@ -102,13 +103,13 @@ func (p *Plan) detach(job *sandbox.Job, files *jobFiles) error {
 		}
 	}
 	if p.Base != nil {
-		mount, err := sandbox.DetachReadOnly(p.Base.File)
+		mount, err := mountfd.DetachReadOnly(p.Base.File)
 		if err != nil {
 			return fmt.Errorf("%s: %w", p.Base, err)
 		}
 		job.Base.Mount = files.add(mount)
 	}
-	mount, err := sandbox.DetachReadWrite(files.All[0])
+	mount, err := mountfd.DetachReadWrite(files.All[0])
 	if err != nil {
 		return fmt.Errorf("%s: %w", job.WorkPath, err)
 	}
@@ -117,13 +118,13 @@ func (p *Plan) detach(job *sandbox.Job, files *jobFiles) error {
 }
 
 // detachParent detaches a file's directory; the supervisor checks that the file is still in it.
-func detachParent(b sandbox.Bind) (*os.File, error) {
+func detachParent(b protocol.Bind) (*os.File, error) {
 	dir, err := inode.Open(filepath.Dir(b.Place))
 	if err != nil {
 		return nil, err
 	}
 	defer dir.Close()
-	return sandbox.DetachReadOnly(dir)
+	return mountfd.DetachReadOnly(dir)
 }
 
 // placement returns the run's paths for its OCI specification. The supervisor fills in the host's paths of the root and of

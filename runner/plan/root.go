@@ -15,7 +15,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/inputs"
 	"github.com/scidex-ai/scidex-oci/runner/phase"
 	"github.com/scidex-ai/scidex-oci/runner/request"
-	"github.com/scidex-ai/scidex-oci/runner/sandbox"
+	"github.com/scidex-ai/scidex-oci/runner/sandbox/protocol"
 	"github.com/scidex-ai/scidex-oci/runner/workspace"
 )
 
@@ -86,7 +86,7 @@ func (b *Base) open() (err error) {
 
 // hold lets the supervisor keep an image's root in use: it may outlive this process for a moment, and the root must not be
 // removed under its analysis.
-func (p *Plan) hold(job *sandbox.Job, files *jobFiles) error {
+func (p *Plan) hold(job *protocol.Job, files *jobFiles) error {
 	if p.Base == nil || p.Base.Image == nil {
 		return nil
 	}

@@ -6,23 +6,23 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"strconv"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/scidex-ai/scidex-oci/runner/container"
+	"github.com/scidex-ai/scidex-oci/runner/sandbox/protocol"
 )
 
 // A supervisor serves one run per connection, all concurrently. The end of the first connection, which it was started
 // with, ends the supervisor; on it the launcher sends the others.
 
 // admit serves a further run, on the connection sent with m, until the launcher ends it.
-func admit(m message) error {
-	if len(m.files) != 1 {
-		discard(m.files)
-		return fmt.Errorf("a session came with %d descriptors", len(m.files))
+func admit(m protocol.Message) error {
+	if len(m.Files) != 1 {
+		protocol.Discard(m.Files)
+		return fmt.Errorf("a session came with %d descriptors", len(m.Files))
 	}
-	c, err := newConn(m.files[0])
+	c, err := protocol.NewConn(m.Files[0])
 	if err != nil {
 		return fmt.Errorf("session: %w", err)
 	}
@@ -38,33 +38,33 @@ func admit(m message) error {
 // attend serves one run until its launcher ends it or dies, and returns when the run is cleaned up.
 func (w *worker) attend() error {
 	defer w.conn.Close()
-	w.tell(message{Type: msgReady})
-	err := w.serve(func(m message) error { return fmt.Errorf("unknown message %q", m.Type) })
+	w.tell(protocol.Message{Type: protocol.MsgReady})
+	err := w.serve(func(m protocol.Message) error { return fmt.Errorf("unknown message %q", m.Type) })
 	if !errors.Is(err, io.EOF) && !errors.Is(err, unix.ECONNRESET) {
 		return fmt.Errorf("session: %w", err)
 	}
 	if err := w.close(); err != nil {
 		return fmt.Errorf("end a run: %w", err)
 	}
-	w.tell(message{Type: msgEnded})
+	w.tell(protocol.Message{Type: protocol.MsgEnded})
 	return nil
 }
 
 // serve answers the launcher until it disconnects; session opens another connection.
-func (w *worker) serve(session func(message) error) error {
+func (w *worker) serve(session func(protocol.Message) error) error {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	for {
-		m, err := w.conn.receive()
+		m, err := w.conn.Receive()
 		if err != nil {
 			return err
 		}
 		switch {
-		case m.torn:
+		case m.Torn:
 			err = errTorn
-		case m.Type == msgSession:
+		case m.Type == protocol.MsgSession:
 			err = session(m)
-		case m.Type == msgHarvest, m.Type == msgClean: // slow; the end of the connection must still be noticed
+		case m.Type == protocol.MsgHarvest, m.Type == protocol.MsgClean: // slow; the end of the connection must still be noticed
 			w.tasks.Go(func() { w.answer(w.handle(ctx, m)) })
 		default:
 			err = w.handle(ctx, m)
@@ -79,7 +79,7 @@ var errTorn = fmt.Errorf("the supervisor has no room for more runs: %w; see \"ul
 // answer reports a failure to the launcher.
 func (w *worker) answer(err error) {
 	if err != nil {
-		w.tell(message{Type: msgFailed, Error: err.Error(), Spans: w.trace.Take()})
+		w.tell(protocol.Message{Type: protocol.MsgFailed, Error: err.Error(), Spans: w.trace.Take()})
 	}
 }
 
@@ -92,8 +92,8 @@ func (w *worker) close() error {
 	if w.container != nil {
 		w.container.Close()
 	}
-	discard([]*os.File{w.work, w.disk, w.ingest, w.hold, w.proc})
-	return w.area.remove()
+	protocol.Discard([]*os.File{w.work, w.disk, w.ingest, w.hold, w.proc})
+	return w.area.Remove()
 }
 
 // endContainer kills every process of the run and waits for its end.
@@ -107,23 +107,4 @@ func (w *worker) endContainer() error {
 	defer close(w.ended)
 	_, err := w.container.Wait(container.Watch{}) // it waits at its gate
 	return errors.Join(err, w.container.Destroy())
-}
-
-// openProc opens the /proc of a container, which shows only its processes. The file's name is a path to it.
-func openProc(c *container.Container) (*os.File, error) {
-	pid, err := c.Pid()
-	if err != nil {
-		return nil, err
-	}
-	path := "/proc/" + strconv.Itoa(pid) + "/root/proc"
-	fd, err := unix.Open(path, unix.O_PATH|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
-	if err != nil {
-		return nil, fmt.Errorf("open the container's /proc: %w", err)
-	}
-	proc := os.NewFile(uintptr(fd), "/proc/self/fd/"+strconv.Itoa(fd))
-	var st unix.Statfs_t
-	if err := unix.Fstatfs(fd, &st); err != nil || st.Type != unix.PROC_SUPER_MAGIC {
-		return nil, errors.Join(errors.New("the container's /proc is none"), err, proc.Close())
-	}
-	return proc, nil
 }

@@ -1,14 +1,11 @@
 package sandbox
 
 import (
-	"errors"
-	"os"
-	"path/filepath"
-	"strconv"
 	"syscall"
 	"time"
 
-	"golang.org/x/sys/unix"
+	"github.com/scidex-ai/scidex-oci/runner/sandbox/protocol"
+	"github.com/scidex-ai/scidex-oci/runner/sandbox/supervisor/procs"
 )
 
 // kill ends the analysis at once. Killing the container's init would suffice: the kernel then kills the rest of the
@@ -21,7 +18,7 @@ func (w *worker) kill() error {
 		if w.proc != nil {
 			w.tasks.Go(w.killRest)
 		}
-		w.tell(message{Type: msgKilled})
+		w.tell(protocol.Message{Type: protocol.MsgKilled})
 	})
 	return err
 }
@@ -30,36 +27,11 @@ func (w *worker) kill() error {
 func (w *worker) killRest() {
 	const longest = 50 * time.Millisecond
 	for pause := time.Millisecond; ; pause = min(2*pause, longest) {
-		_ = killListed(w.proc.Name()) // the rest dies with init
+		_ = procs.Kill(w.proc.Name()) // the rest dies with init
 		select {
 		case <-w.ended:
 			return
 		case <-time.After(pause):
 		}
 	}
-}
-
-// killListed kills every process in a container's /proc except its init. The process's directory serves as a pidfd
-// (pidfd_send_signal(2)), so that a reused pid is never hit.
-func killListed(proc string) error {
-	entries, err := os.ReadDir(proc)
-	var errs []error
-	for _, e := range entries {
-		if pid, bad := strconv.Atoi(e.Name()); bad == nil && pid != 1 {
-			errs = append(errs, killAt(filepath.Join(proc, e.Name())))
-		}
-	}
-	return errors.Join(append(errs, err)...)
-}
-
-func killAt(dir string) error {
-	fd, err := unix.Open(dir, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
-	if err == nil {
-		defer unix.Close(fd)
-		err = unix.PidfdSendSignal(fd, unix.SIGKILL, nil, 0)
-	}
-	if errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ESRCH) {
-		return nil // it has ended
-	}
-	return err
 }

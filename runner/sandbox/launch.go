@@ -3,7 +3,6 @@
 package sandbox
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -19,10 +18,8 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/host/spawn"
 	"github.com/scidex-ai/scidex-oci/runner/observe/trace"
 	"github.com/scidex-ai/scidex-oci/runner/sandbox/idmap"
+	"github.com/scidex-ai/scidex-oci/runner/sandbox/protocol"
 )
-
-// supervisorName is the argv[0] that Main checks for.
-const supervisorName = "scidex-oci: supervisor"
 
 // outerNamespaces of a supervisor.
 const outerNamespaces = unix.CLONE_NEWUSER | unix.CLONE_NEWNS | unix.CLONE_NEWPID | unix.CLONE_NEWNET | unix.CLONE_NEWIPC |
@@ -54,7 +51,7 @@ type host struct {
 // Launch starts a supervisor and waits until it is ready. It ends with Close, the launcher, or the thread that started
 // it, whichever ends first.
 func Launch(ctx context.Context, account idmap.Account) (*Supervisor, error) {
-	c, end, err := socketPair()
+	c, end, err := protocol.Pair()
 	if err != nil {
 		return nil, err
 	}
@@ -124,7 +121,7 @@ func (s *Supervisor) begin(ctx context.Context, child *spawn.Child, program prog
 		return err
 	}
 	err := s.trace.Do(trace.Start, "execute it", func() error {
-		args := append([]string{supervisorName}, traceArgs(s.trace != nil)...)
+		args := protocol.Arguments(s.trace != nil)
 		return program.named(child.Execute(program.path, args, s.account.Root() && s.account.HasRange()))
 	})
 	if err != nil {
@@ -136,8 +133,8 @@ func (s *Supervisor) begin(ctx context.Context, child *spawn.Child, program prog
 // await waits until it is ready.
 func (s *Supervisor) await(ctx context.Context) error {
 	defer s.trace.Span(trace.Start, "wait until it is ready")()
-	cut := context.AfterFunc(ctx, func() { _ = s.conn.sock.SetReadDeadline(time.Now()) })
-	_, err := s.expect(msgReady)
+	cut := context.AfterFunc(ctx, s.conn.Interrupt)
+	_, err := s.expect(protocol.MsgReady)
 	if !cut() { // the deadline may have passed since the message came
 		return context.Cause(ctx)
 	}
@@ -152,27 +149,3 @@ var errNotReady = fmt.Errorf("the supervisor was not ready within %v", readyWait
 
 // Pid is the supervisor's process id as the launcher sees it.
 func (s *Supervisor) Pid() int { return s.host.process.Pid }
-
-// tail keeps the end of a supervisor's standard error.
-type tail struct {
-	mu  sync.Mutex
-	buf []byte
-}
-
-const tailSize = 8 << 10 // bytes
-
-func (t *tail) Write(p []byte) (int, error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.buf = append(t.buf, p...)
-	if over := len(t.buf) - tailSize; over > 0 {
-		t.buf = append(t.buf[:0], t.buf[over:]...)
-	}
-	return len(p), nil
-}
-
-func (t *tail) String() string {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return string(bytes.TrimSpace(t.buf))
-}

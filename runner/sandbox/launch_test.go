@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/scidex-ai/scidex-oci/runner/sandbox/idmap"
+	"github.com/scidex-ai/scidex-oci/runner/sandbox/protocol"
 )
 
 func TestMain(m *testing.M) {
@@ -58,7 +59,7 @@ func TestKilledBeforeItHasIDs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, end, err := socketPair()
+	c, end, err := protocol.Pair()
 	if err != nil {
 		t.Fatal(err)
 	}

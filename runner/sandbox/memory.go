@@ -10,12 +10,13 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/outputs"
 	"github.com/scidex-ai/scidex-oci/runner/host/freespace"
+	"github.com/scidex-ai/scidex-oci/runner/host/mountfd"
 )
 
 // workInMemory replaces the working directory by a tmpfs, with what was staged there. The tmpfs lives until its last
 // descriptor is closed, so at most as long as the supervisor.
 func (w *worker) workInMemory(ctx context.Context, files []*os.File) ([]*os.File, error) {
-	mount, err := newMount("tmpfs", readWrite, w.job.WorkTmpfs)
+	mount, err := mountfd.New("tmpfs", mountfd.ReadWrite, w.job.WorkTmpfs)
 	if err != nil {
 		return files, fmt.Errorf("tmpfs for /work: %w", err)
 	}

@@ -1,17 +1,15 @@
 package sandbox
 
 import (
-	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
 	"time"
 
 	"github.com/scidex-ai/scidex-oci/runner/sandbox/clock"
+	"github.com/scidex-ai/scidex-oci/runner/sandbox/protocol"
+	"github.com/scidex-ai/scidex-oci/runner/sandbox/supervisor/procs"
 )
 
 // pause suspends an analysis: all its processes, by SIGSTOP, which cannot be caught, and its clock.
@@ -44,7 +42,7 @@ func (p *pause) suspend() {
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		if p.ending {
-			p.answer(message{Type: msgResumed})
+			p.answer(protocol.Message{Type: protocol.MsgResumed})
 			return
 		}
 		if !p.wanted.Load() {
@@ -53,7 +51,7 @@ func (p *pause) suspend() {
 		if p.ran.Pause() {
 			p.tellClock()
 		}
-		answer := message{Type: msgSuspended}
+		answer := protocol.Message{Type: protocol.MsgSuspended}
 		if err := p.stopAll(); err != nil {
 			answer.Error = err.Error()
 		}
@@ -67,7 +65,7 @@ func (p *pause) resume() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.goOn()
-	p.answer(message{Type: msgResumed})
+	p.answer(protocol.Message{Type: protocol.MsgResumed})
 }
 
 // end continues a suspended analysis that is being stopped.
@@ -77,7 +75,7 @@ func (p *pause) end() {
 	defer p.mu.Unlock()
 	p.ending = true
 	if p.goOn() {
-		p.answer(message{Type: msgResumed})
+		p.answer(protocol.Message{Type: protocol.MsgResumed})
 	}
 }
 
@@ -97,7 +95,7 @@ func (p *pause) goOn() bool {
 	return true
 }
 
-func (p *pause) answer(m message) {
+func (p *pause) answer(m protocol.Message) {
 	if !p.closed {
 		p.worker.tell(m)
 	}
@@ -123,7 +121,7 @@ func (p *pause) stopAll() error {
 		if err := p.worker.container.Signal(syscall.SIGTSTP); err != nil {
 			return err
 		}
-		running, err := countRunning(p.worker.proc.Name())
+		running, err := procs.CountRunning(p.worker.proc.Name())
 		switch {
 		case err != nil:
 			return fmt.Errorf("see that the analysis stands still: %w", err)
@@ -147,40 +145,4 @@ func (p *pause) hasEnded() bool {
 	default:
 		return false
 	}
-}
-
-// countRunning counts a container's threads that run or sleep interruptibly, except init's. One in state D, such as the
-// parent of a vfork, stops before it runs again.
-func countRunning(proc string) (running int, err error) {
-	tasks, err := filepath.Glob(filepath.Join(proc, "[0-9]*", "task", "[0-9]*", "stat"))
-	if err != nil {
-		return 0, err
-	}
-	own := filepath.Join(proc, "1") + "/"
-	for _, task := range tasks {
-		if strings.HasPrefix(task, own) {
-			continue
-		}
-		raw, err := os.ReadFile(task)
-		if err != nil {
-			continue // it has ended
-		}
-		state, err := stateOf(string(raw))
-		if err != nil {
-			return 0, fmt.Errorf("%s: %w", task, err)
-		}
-		if state == "R" || state == "S" {
-			running++
-		}
-	}
-	return running, nil
-}
-
-// stateOf reads the state in proc_pid_stat(5), which follows the name.
-func stateOf(stat string) (string, error) {
-	fields := strings.Fields(stat[strings.LastIndexByte(stat, ')')+1:])
-	if len(fields) == 0 {
-		return "", errors.New("it has too few fields")
-	}
-	return fields[0], nil
 }

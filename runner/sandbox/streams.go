@@ -44,6 +44,3 @@ func closeAll(files []*os.File) error {
 	}
 	return errors.Join(errs...)
 }
-
-// discard closes files without written data, so errors lose nothing.
-func discard(files []*os.File) { _ = closeAll(files) }

@@ -17,15 +17,14 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/container"
 	"github.com/scidex-ai/scidex-oci/runner/host/remedies"
 	"github.com/scidex-ai/scidex-oci/runner/observe/trace"
+	"github.com/scidex-ai/scidex-oci/runner/sandbox/protocol"
+	"github.com/scidex-ai/scidex-oci/runner/sandbox/supervisor/rootmount"
 )
-
-// socketFD is where the launcher leaves the supervisor's end of the connection.
-const socketFD = 3
 
 // Main takes over the process if Launch started it as a supervisor, and then does not return. Call it first in main, and
 // in TestMain of every test that launches one.
 func Main() {
-	if os.Args[0] == supervisorName {
+	if protocol.Invoked() {
 		exit(supervise())
 	}
 }
@@ -42,20 +41,20 @@ func exit(err error) {
 	os.Exit(0)
 }
 
-func connect() (*conn, error) {
-	fd, err := unix.FcntlInt(socketFD, unix.F_DUPFD_CLOEXEC, socketFD+1)
+func connect() (*protocol.Conn, error) {
+	fd, err := unix.FcntlInt(protocol.SocketFD, unix.F_DUPFD_CLOEXEC, protocol.SocketFD+1)
 	if err != nil {
 		return nil, fmt.Errorf("%s is not to be started by hand: %w", os.Args[0], err)
 	}
-	unix.CloseOnExec(socketFD)
-	return newConn(os.NewFile(uintptr(fd), "launcher"))
+	unix.CloseOnExec(protocol.SocketFD)
+	return protocol.NewConn(os.NewFile(uintptr(fd), "launcher"))
 }
 
 // supervise is PID 1 of the outer namespaces. When the launcher ends, so does the connection, then this process and
 // everything below it.
 func supervise() error {
 	// The parent-death signal is per thread; the execve that gained capabilities cleared the one set by the launcher.
-	tracer := newTracer()
+	tracer := protocol.Tracer()
 	runtime.LockOSThread()
 	if err := unix.Prctl(unix.PR_SET_PDEATHSIG, uintptr(unix.SIGKILL), 0, 0, 0); err != nil {
 		return fmt.Errorf("arm the parent-death signal: %w", err)
@@ -73,13 +72,13 @@ func supervise() error {
 	// ignored: that would be inherited.
 	signal.Notify(make(chan os.Signal, 1), unix.SIGTERM, unix.SIGINT, unix.SIGQUIT, unix.SIGHUP)
 	if err := settle(tracer); err != nil {
-		return errors.Join(err, c.send(message{Type: msgFailed, Error: err.Error()}))
+		return errors.Join(err, c.Send(protocol.Message{Type: protocol.MsgFailed, Error: err.Error()}))
 	}
-	if err := c.send(message{Type: msgReady}); err != nil {
+	if err := c.Send(protocol.Message{Type: protocol.MsgReady}); err != nil {
 		return err
 	}
 	var many sync.Once
-	return (&worker{conn: c, trace: tracer}).serve(func(m message) error {
+	return (&worker{conn: c, trace: tracer}).serve(func(m protocol.Message) error {
 		many.Do(func() { debug.SetGCPercent(manyRunsGC) })
 		return admit(m)
 	})
@@ -102,7 +101,7 @@ func settle(tracer *trace.Tracer) error {
 		{"make mounts private", func() error { return unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, "") }},
 		{"mount /proc", mountProc},
 		{"make control groups read-only", protectCgroups},
-		{"mount the staging area", mountStage},
+		{"mount the staging area", rootmount.MountStage},
 		{"set the host name", func() error { return unix.Sethostname([]byte("scidex")) }}, // runs do: an early error is explained
 		{"bring up loopback", loopbackUp},
 	}

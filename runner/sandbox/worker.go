@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"sync"
 	"syscall"
@@ -16,21 +17,25 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/container"
 	"github.com/scidex-ai/scidex-oci/runner/host/threads"
 	"github.com/scidex-ai/scidex-oci/runner/observe/trace"
+	"github.com/scidex-ai/scidex-oci/runner/sandbox/protocol"
+	"github.com/scidex-ai/scidex-oci/runner/sandbox/supervisor/procs"
+	"github.com/scidex-ai/scidex-oci/runner/sandbox/supervisor/rootmount"
+	"github.com/scidex-ai/scidex-oci/runner/sandbox/supervisor/watchdog"
 )
 
 // worker is the supervisor's part of one run.
 type worker struct {
-	conn      *conn
-	area      area
-	job       *Job
+	conn      *protocol.Conn
+	area      rootmount.Area
+	job       *protocol.Job
 	work      *os.File // /work
 	disk      *os.File // working directory if /work is a tmpfs, else nil
 	ingest    *os.File
 	hold      *os.File // kept open while anything of the run lives
 	proc      *os.File // the container's /proc
 	container *container.Container
-	audit     *audit.Watch // nil: none
-	watchdog  *watchdog    // nil until the analysis starts
+	audit     *audit.Watch       // nil: none
+	watchdog  *watchdog.Watchdog // nil until the analysis starts
 	pause     *pause
 	writers   []outputs.Inode // files in /work open for writing when the analysis ended and its processes were killed
 	fixed     bool            // the kernel confirms fixed addresses
@@ -47,23 +52,23 @@ type worker struct {
 }
 
 // handle answers one message. Errors are sent as failed.
-func (w *worker) handle(ctx context.Context, m message) error {
+func (w *worker) handle(ctx context.Context, m protocol.Message) error {
 	switch m.Type {
-	case msgJob:
+	case protocol.MsgJob:
 		return w.create(ctx, m)
-	case msgStart:
+	case protocol.MsgStart:
 		return w.start(ctx)
-	case msgSuspend:
+	case protocol.MsgSuspend:
 		w.pause.suspend()
 		return nil
-	case msgResume:
+	case protocol.MsgResume:
 		w.pause.resume()
 		return nil
-	case msgStop, msgKill:
+	case protocol.MsgStop, protocol.MsgKill:
 		return w.end(m.Type)
-	case msgHarvest:
+	case protocol.MsgHarvest:
 		return w.harvest(ctx, m)
-	case msgClean:
+	case protocol.MsgClean:
 		return w.clean(ctx, m)
 	default:
 		return fmt.Errorf("unknown message %q", m.Type)
@@ -75,37 +80,37 @@ func (w *worker) end(how string) error {
 	if w.container == nil {
 		return nil
 	}
-	if how == msgKill {
+	if how == protocol.MsgKill {
 		return w.kill()
 	}
 	w.stop()
 	return nil
 }
 
-func (w *worker) create(ctx context.Context, m message) error {
+func (w *worker) create(ctx context.Context, m protocol.Message) error {
 	w.job = m.Job
 	w.timedOut, w.executed, w.ended = make(chan struct{}), make(chan struct{}), make(chan struct{})
 	w.pause = newPause(w)
-	if len(m.files) < 2 {
-		discard(m.files)
-		return fmt.Errorf("job %q came with %d descriptors", w.job.ID, len(m.files))
+	if len(m.Files) < 2 {
+		protocol.Discard(m.Files)
+		return fmt.Errorf("job %q came with %d descriptors", w.job.ID, len(m.Files))
 	}
-	w.work, w.ingest = m.files[0], m.files[1]
+	w.work, w.ingest = m.Files[0], m.Files[1]
 	placed := w.span("make /work ready")
-	files, err := w.place(ctx, m.files)
+	files, err := w.place(ctx, m.Files)
 	placed()
-	defer func() { discard(files[2:]) }()
+	defer func() { protocol.Discard(files[2:]) }()
 	if err != nil {
 		return err
 	}
-	if i := w.job.Hold; given(files, i) != nil {
+	if i := w.job.Hold; protocol.Given(files, i) != nil {
 		w.hold, files[i] = files[i], nil
 	}
 	staged := w.span("stage the root filesystem and the binds")
-	if w.area, err = newArea(w.job.ID); err != nil {
+	if w.area, err = rootmount.NewArea(w.job.ID); err != nil {
 		return fmt.Errorf("stage the file systems: %w", err)
 	}
-	walls, err := w.area.stage(w.job, files)
+	walls, err := w.area.Stage(w.job, files)
 	staged()
 	if err != nil {
 		return fmt.Errorf("stage the file systems: %w", err)
@@ -114,10 +119,10 @@ func (w *worker) create(ctx context.Context, m message) error {
 	if err != nil {
 		return err
 	}
-	defer discard(streams.child())
+	defer protocol.Discard(streams.child())
 	created := w.span("create the container")
 	w.container, err = container.Create(container.Config{
-		ID: w.job.ID, StateDir: w.area.state(), Spec: w.job.Spec, Filter: w.job.Filter, Audit: w.job.Audit,
+		ID: w.job.ID, StateDir: w.area.State(), Spec: w.job.Spec, Filter: w.job.Filter, Audit: w.job.Audit,
 		FixedAddresses: w.job.FixedAddresses,
 		Stdin:          streams.null, Stdout: streams.stdout[1], Stderr: streams.stderr[1],
 		Trace: w.trace,
@@ -129,11 +134,15 @@ func (w *worker) create(ctx context.Context, m message) error {
 	// The container has its own copies of these mounts. Here, every new container's mount namespace would copy them, and
 	// they would keep what is in a /tmp. The kernel takes time for each; an error recurs at the session's end and is
 	// reported then.
-	w.tasks.Go(func() { _ = w.area.unmount() })
+	w.tasks.Go(func() { _ = w.area.Unmount() })
 	if w.job.Crowded {
 		threads.Reserve()
 	}
-	if w.proc, err = openProc(w.container); err != nil {
+	pid, err := w.container.Pid()
+	if err == nil {
+		w.proc, err = procs.Open(pid)
+	}
+	if err != nil {
 		return errors.Join(err, closeAll(streams.parent()))
 	}
 	if w.job.FixedAddresses {
@@ -179,8 +188,8 @@ func (w *worker) ownWork(ctx context.Context) error {
 	return nil
 }
 
-func (w *worker) created(streams *streams, walls Walls) error {
-	err := w.conn.send(message{Type: msgCreated, Walls: walls, Spans: w.trace.Take()}, w.container.Pidfd(), streams.stdout[0], streams.stderr[0])
+func (w *worker) created(streams *streams, walls protocol.Walls) error {
+	err := w.conn.Send(protocol.Message{Type: protocol.MsgCreated, Walls: walls, Spans: w.trace.Take()}, w.container.Pidfd(), streams.stdout[0], streams.stderr[0])
 	return errors.Join(err, closeAll(streams.parent()))
 }
 
@@ -195,7 +204,7 @@ func (w *worker) start(ctx context.Context) error {
 }
 
 func (w *worker) watch(ctx context.Context) {
-	exit := Exit{}
+	exit := protocol.Exit{}
 	clock := make(chan struct{})
 	var samples sync.WaitGroup
 	waited := w.span("watch the container")
@@ -206,11 +215,15 @@ func (w *worker) watch(ctx context.Context) {
 			w.pause.ran.Start(exit.Started)
 			close(w.executed)
 			w.watchdog = w.release(ctx)
-			w.tell(message{Type: msgStarted, At: exit.Started})
+			w.tell(protocol.Message{Type: protocol.MsgStarted, At: exit.Started})
 			go func() { defer close(clock); w.clock() }()
 			samples.Go(w.sample)
 		},
-		Left: func() { exit.Unseen = w.writing() != nil; exit.Writers = len(w.writers) > 0 },
+		Left: func() {
+			var err error
+			w.writers, err = procs.WorkWriters(w.proc.Name())
+			exit.Unseen, exit.Writers = err != nil, len(w.writers) > 0
+		},
 	})
 	waited()
 	exit.Finished, exit.Suspended = time.Now(), w.pause.ran.Stood()
@@ -237,11 +250,11 @@ func (w *worker) watch(ctx context.Context) {
 		exit.TimedOut = true
 	default:
 	}
-	w.tell(message{Type: msgExited, Exit: &exit, Spans: w.trace.Take()})
+	w.tell(protocol.Message{Type: protocol.MsgExited, Exit: &exit, Spans: w.trace.Take()})
 }
 
 // audited records the audit. An error means that it ended early, and the analysis was killed for it.
-func (w *worker) audited(exit *Exit) (err error) {
+func (w *worker) audited(exit *protocol.Exit) (err error) {
 	if w.audit == nil {
 		return nil
 	}
@@ -259,7 +272,7 @@ func (w *worker) audited(exit *Exit) (err error) {
 func (w *worker) killNow() { _ = w.kill() }
 
 // tell sends an unsolicited message. A dead launcher ends this process through the connection.
-func (w *worker) tell(m message) { _ = w.conn.send(m) }
+func (w *worker) tell(m protocol.Message) { _ = w.conn.Send(m) }
 
 // clock ends the run at its timeout. It waits for no one, not even an unresponsive launcher.
 func (w *worker) clock() {
@@ -291,8 +304,8 @@ func (w *worker) sample() {
 	next := time.NewTicker(time.Second)
 	defer next.Stop()
 	for {
-		if usage, err := readUsage(w.proc.Name()); err == nil && !w.pause.ran.Standing() {
-			w.tell(message{Type: msgUsage, Usage: &usage})
+		if usage, err := procs.Usage(w.proc.Name()); err == nil && !w.pause.ran.Standing() {
+			w.tell(protocol.Message{Type: protocol.MsgUsage, Usage: &usage})
 		}
 		select {
 		case <-w.ended:
@@ -326,15 +339,15 @@ func (w *worker) terminate() {
 // batchSize is the number of entries in one message: each at most some 20 KiB (two paths of 4,096 bytes, base64).
 const batchSize = 256
 
-func (w *worker) harvest(ctx context.Context, m message) error {
+func (w *worker) harvest(ctx context.Context, m protocol.Message) error {
 	h, links := *m.Harvest, m.Harvest.Links
-	if len(m.files) == 2 { // of a run whose supervisor is dead
-		defer discard(m.files)
-		work, err := unix.Openat(int(m.files[0].Fd()), h.Below, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	if len(m.Files) == 2 { // of a run whose supervisor is dead
+		defer protocol.Discard(m.Files)
+		work, err := unix.Openat(int(m.Files[0].Fd()), h.Below, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 		if err != nil {
 			return fmt.Errorf("open the working directory: %w", err)
 		}
-		w.work, w.ingest = os.NewFile(uintptr(work), h.Below), m.files[1]
+		w.work, w.ingest = os.NewFile(uintptr(work), h.Below), m.Files[1]
 		defer w.work.Close()
 	} else {
 		links = w.job.Links
@@ -344,7 +357,7 @@ func (w *worker) harvest(ctx context.Context, m message) error {
 		if len(batch) == 0 {
 			return nil
 		}
-		err := w.conn.send(message{Type: msgEntries, Entries: batch})
+		err := w.conn.Send(protocol.Message{Type: protocol.MsgEntries, Entries: batch})
 		batch = batch[:0]
 		return err
 	}
@@ -370,7 +383,7 @@ func (w *worker) harvest(ctx context.Context, m message) error {
 	if err != nil {
 		return err
 	}
-	return w.conn.send(message{Type: msgHarvested, Totals: &totals, Spans: w.trace.Take()})
+	return w.conn.Send(protocol.Message{Type: protocol.MsgHarvested, Totals: &totals, Spans: w.trace.Take()})
 }
 
 // own gives a directory and its contents to root, whatever modes the analysis set.
@@ -380,23 +393,60 @@ func own(ctx context.Context, dir, ingest *os.File) error {
 
 // clean empties a working directory or gives it to root: the caller, if an ordinary user; a root launcher then takes over
 // the files.
-func (w *worker) clean(ctx context.Context, m message) error {
-	defer discard(m.files)
-	if len(m.files) != 1 && len(m.files) != 2 {
-		return fmt.Errorf("clean came with %d descriptors", len(m.files))
+func (w *worker) clean(ctx context.Context, m protocol.Message) error {
+	defer protocol.Discard(m.Files)
+	if len(m.Files) != 1 && len(m.Files) != 2 {
+		return fmt.Errorf("clean came with %d descriptors", len(m.Files))
 	}
 	act := outputs.Empty
 	var lost []outputs.Entry
 	if m.Clean.Keep {
-		ingest := append(m.files, nil)[1]
+		ingest := append(m.Files, nil)[1]
 		act = func(ctx context.Context, dir *os.File) error { return own(ctx, dir, ingest) }
 		var err error
-		if lost, err = w.keepOnDisk(ctx, m.files[0]); err != nil {
+		if lost, err = w.keepOnDisk(ctx, m.Files[0]); err != nil {
 			return err
 		}
 	}
-	if err := w.trace.Do(trace.Supervisor, "clean", func() error { return act(ctx, m.files[0]) }); err != nil {
+	if err := w.trace.Do(trace.Supervisor, "clean", func() error { return act(ctx, m.Files[0]) }); err != nil {
 		return fmt.Errorf("clean the working directory: %w", err)
 	}
-	return w.conn.send(message{Type: msgCleaned, Entries: lost[:min(len(lost), batchSize)], Spans: w.trace.Take()})
+	return w.conn.Send(protocol.Message{Type: protocol.MsgCleaned, Entries: lost[:min(len(lost), batchSize)], Spans: w.trace.Take()})
+}
+
+// release starts the run's watchdog.
+func (w *worker) release(ctx context.Context) *watchdog.Watchdog {
+	c := watchdog.Config{
+		Bound: w.job.Bound, Floor: w.job.Floor, Links: w.job.Links, Proc: w.proc.Name(), Path: "/work",
+		Kill: w.kill,
+		Kept: []watchdog.Kept{{Dir: w.ingest, Of: "the blob store"}},
+	}
+	if w.job.WorkTmpfs == nil {
+		c.Work, c.Kept = w.work, append([]watchdog.Kept{{Dir: w.work, Of: "/work"}}, c.Kept...)
+	}
+	return watchdog.Start(ctx, c)
+}
+
+// countMost bounds the names counted in a /work over its bound.
+const countMost = 1_000_000
+
+// measure adds the watchdog's finding to the run's end, and the size of /work now that it no longer changes.
+func (w *worker) measure(ctx context.Context, exit *protocol.Exit) {
+	var f watchdog.Finding
+	if w.watchdog != nil {
+		f = w.watchdog.Stop()
+	}
+	exit.WorkFull, exit.HostFull = f.Full, f.Short
+	most := outputs.Extent{Files: max(countMost, w.job.Bound.Files), Bytes: math.MaxInt64}
+	last, _, err := outputs.NewRuler(w.work, w.job.Links, true).Measure(ctx, most, nil)
+	exit.Work = f.Peak.Peak(last)
+	full, unknown := w.noSpace()
+	exit.NoSpace = full
+	if err = errors.Join(f.Err, err, unknown); err != nil {
+		exit.WatchError = err.Error()
+		return
+	}
+	if w.job.WorkTmpfs == nil && exit.WorkFull == nil && last.Exceeds(w.job.Bound) {
+		exit.WorkFull = &last
+	}
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/check/probe"
 	"github.com/scidex-ai/scidex-oci/runner/host/remedies"
 	"github.com/scidex-ai/scidex-oci/runner/sandbox"
+	"github.com/scidex-ai/scidex-oci/runner/sandbox/supervisor/rootmount"
 )
 
 // childProbe is a probe in a child process, with what its result means. Its name is the code of its finding.
@@ -55,7 +56,7 @@ func childProbes() []childProbe {
 			fails: "no run can start: a run has a user namespace within the supervisor's",
 		},
 		{
-			Probe: probe.Probe{Name: CodeTmpfs, IDs: probe.MapAccount, Namespaces: unix.CLONE_NEWNS, Do: step("mounted one and wrote to it", sandbox.RehearseTmpfs)},
+			Probe: probe.Probe{Name: CodeTmpfs, IDs: probe.MapAccount, Namespaces: unix.CLONE_NEWNS, Do: step("mounted one and wrote to it", rootmount.RehearseTmpfs)},
 			needs: inner, remedy: remedyMount,
 			works: "root filesystem, /tmp and home of runs can be made",
 			fails: "no run can start: its root filesystem is a tmpfs",
@@ -67,13 +68,13 @@ func childProbes() []childProbe {
 			fails: "no run can start: it has a /proc of its own",
 		},
 		{
-			Probe: probe.Probe{Name: CodeBind, IDs: probe.MapAccount, Namespaces: unix.CLONE_NEWNS, Do: step("open_tree, mount_setattr and move_mount made a bind that cannot be written to (EROFS)", sandbox.RehearseBind)},
+			Probe: probe.Probe{Name: CodeBind, IDs: probe.MapAccount, Namespaces: unix.CLONE_NEWNS, Do: step("open_tree, mount_setattr and move_mount made a bind that cannot be written to (EROFS)", rootmount.RehearseBind)},
 			needs: []string{CodeTmpfs}, remedy: remedyBind,
 			works: "inputs can be bound read-only",
 			fails: "no run can start: nothing of the host can be bound read-only",
 		},
 		{
-			Probe: probe.Probe{Name: CodeOverlay, IDs: probe.MapAccount, Namespaces: unix.CLONE_NEWNS, Do: step("a unix socket below an overlay with userxattr refuses connections", sandbox.RehearseOverlay)},
+			Probe: probe.Probe{Name: CodeOverlay, IDs: probe.MapAccount, Namespaces: unix.CLONE_NEWNS, Do: step("a unix socket below an overlay with userxattr refuses connections", rootmount.RehearseOverlay)},
 			needs: []string{CodeTmpfs}, remedy: remedyOverlay, warns: true,
 			works: "a unix socket in a bound directory is out of reach, also one that is made later",
 			fails: "that a bound directory has no unix socket is only looked at before the start: one made later can be reached",

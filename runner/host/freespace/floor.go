@@ -21,6 +21,7 @@ type Shortage struct {
 	Floor int64  `json:"floor"`
 }
 
+// String says what is short, in bytes.
 func (s Shortage) String() string {
 	return fmt.Sprintf("the file system of %s has %d bytes free, below the floor of %d", s.Of, s.Free, s.Floor)
 }
