@@ -1,5 +1,6 @@
-// Package sandbox holds a launcher's outer namespaces. It starts the supervisor in them and gives it ids, implements the
-// protocol between the two, and is the supervisor's loop, the only code that joins container and harvest.
+// Package sandbox is the launcher's side of a run's outer namespaces: it starts a supervisor in them, gives it ids, and
+// opens sessions, one per run. The supervisor's side is in runner/sandbox/supervisor, what they say to each other in
+// runner/sandbox/protocol.
 package sandbox
 
 import (

@@ -7,10 +7,11 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/runner/sandbox/idmap"
 	"github.com/scidex-ai/scidex-oci/runner/sandbox/protocol"
+	"github.com/scidex-ai/scidex-oci/runner/sandbox/supervisor"
 )
 
 func TestMain(m *testing.M) {
-	Main()
+	supervisor.Main()
 	os.Exit(m.Run())
 }
 

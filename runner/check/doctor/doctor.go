@@ -2,9 +2,9 @@
 // means for runs and what helps. The last probe is a run.
 //
 // What changes namespaces, mounts or filters happens in a child process with its own namespaces, so that nothing is left and
-// this process is unchanged. The probes are steps of the supervisor (sandbox.Rehearse*), the control groups those of runs
-// (runner/cgroup). The run goes through the whole pipeline (runner.Run) with a root that is removed afterwards: nothing gets
-// into the caller's catalog.
+// this process is unchanged. The probes are steps of the supervisor (supervisor.Rehearse*, rootmount.Rehearse*), the
+// control groups those of runs (runner/cgroup). The run goes through the whole pipeline (runner.Run) with a root that is
+// removed afterwards: nothing gets into the caller's catalog.
 package doctor
 
 import (

@@ -8,7 +8,7 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/runner/check/probe"
 	"github.com/scidex-ai/scidex-oci/runner/host/remedies"
-	"github.com/scidex-ai/scidex-oci/runner/sandbox"
+	"github.com/scidex-ai/scidex-oci/runner/sandbox/supervisor"
 	"github.com/scidex-ai/scidex-oci/runner/sandbox/supervisor/rootmount"
 )
 
@@ -62,7 +62,7 @@ func childProbes() []childProbe {
 			fails: "no run can start: its root filesystem is a tmpfs",
 		},
 		{
-			Probe: probe.Probe{Name: CodeProc, IDs: probe.MapAccount, Namespaces: unix.CLONE_NEWNS | unix.CLONE_NEWPID, Do: step("mounted one for a PID namespace of its own", sandbox.RehearseProc)},
+			Probe: probe.Probe{Name: CodeProc, IDs: probe.MapAccount, Namespaces: unix.CLONE_NEWNS | unix.CLONE_NEWPID, Do: step("mounted one for a PID namespace of its own", supervisor.RehearseProc)},
 			needs: inner, remedy: remedyProc,
 			works: "runs see their own processes only",
 			fails: "no run can start: it has a /proc of its own",
@@ -80,7 +80,7 @@ func childProbes() []childProbe {
 			fails: "that a bound directory has no unix socket is only looked at before the start: one made later can be reached",
 		},
 		{
-			Probe: probe.Probe{Name: CodeNetwork, IDs: probe.MapAccount, Namespaces: unix.CLONE_NEWNET, Do: step("an empty one with a loopback that answers", sandbox.RehearseLoopback)},
+			Probe: probe.Probe{Name: CodeNetwork, IDs: probe.MapAccount, Namespaces: unix.CLONE_NEWNET, Do: step("an empty one with a loopback that answers", supervisor.RehearseLoopback)},
 			needs: inner, remedy: remedyNamespace,
 			works: "runs have no network but a loopback of their own",
 			fails: "no run can start: it would have the host's network",

@@ -12,9 +12,9 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/host/freespace"
 )
 
-// The staging area is a tmpfs that only the supervisor's mount namespace has. It hides a directory that exists everywhere
-// and in which no user has files; nothing below it is needed here.
 const (
+	// StageDir is the staging area, a tmpfs that only the supervisor's mount namespace has. It hides a directory that
+	// exists everywhere and in which no user has files; nothing below it is needed here.
 	StageDir = "/sys/kernel"
 	// InitPath is our PID 1, bound into every container.
 	InitPath = StageDir + "/init"

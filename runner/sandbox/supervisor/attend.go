@@ -1,4 +1,4 @@
-package sandbox
+package supervisor
 
 import (
 	"context"

@@ -1,4 +1,4 @@
-package sandbox
+package supervisor
 
 import (
 	"github.com/scidex-ai/scidex-oci/runner/observe/trace"
