@@ -75,7 +75,7 @@ func supervise() error {
 		return err
 	}
 	var many sync.Once
-	return (&worker{conn: c, trace: tracer}).serve(func(m protocol.Message) error {
+	return newSession(c, tracer).serve(func(m protocol.Message) error {
 		many.Do(func() { debug.SetGCPercent(manyRunsGC) })
 		return admit(m)
 	})

@@ -18,7 +18,8 @@ import (
 // forked is among them, or its fork restarts after the stop (fork fails with a signal pending). init keeps running: it
 // forwards SIGCONT and SIGTERM.
 type pause struct {
-	worker  *worker
+	*processes
+
 	ran     clock.Stopwatch // of the analysis
 	changed chan struct{}   // wakes the clock
 	wanted  atomic.Bool
@@ -28,15 +29,15 @@ type pause struct {
 	closed bool       // no more answers are sent
 }
 
-func newPause(w *worker) *pause { return &pause{worker: w, changed: make(chan struct{}, 1)} }
+func newPause(p *processes) *pause { return &pause{processes: p, changed: make(chan struct{}, 1)} }
 
 // suspend stops the analysis and notifies the launcher once all of it has stopped. It returns at once.
 func (p *pause) suspend() {
 	p.wanted.Store(true)
-	p.worker.tasks.Go(func() {
+	p.tasks.Go(func() {
 		select {
-		case <-p.worker.executed: // signals before our init listens would be lost
-		case <-p.worker.ended:
+		case <-p.executed: // signals before our init listens would be lost
+		case <-p.ended:
 			return
 		}
 		p.mu.Lock()
@@ -91,13 +92,13 @@ func (p *pause) goOn() bool {
 		return false
 	}
 	p.tellClock()
-	_ = p.worker.container.Signal(syscall.SIGCONT) // fails only if the container has ended
+	_ = p.container.Signal(syscall.SIGCONT) // fails only if the container has ended
 	return true
 }
 
 func (p *pause) answer(m protocol.Message) {
 	if !p.closed {
-		p.worker.tell(m)
+		p.launcher.tell(m)
 	}
 }
 
@@ -118,17 +119,17 @@ const (
 func (p *pause) stopAll() error {
 	deadline := time.Now().Add(stopWait)
 	for still := 0; still < 2; time.Sleep(stopLook) {
-		if err := p.worker.container.Signal(syscall.SIGTSTP); err != nil {
+		if err := p.container.Signal(syscall.SIGTSTP); err != nil {
 			return err
 		}
-		running, err := procs.CountRunning(p.worker.proc.Name())
+		running, err := procs.CountRunning(p.proc.Name())
 		switch {
 		case err != nil:
 			return fmt.Errorf("see that the analysis stands still: %w", err)
 		case running == 0:
 			still++
 			continue
-		case !p.wanted.Load() || p.hasEnded():
+		case !p.wanted.Load() || p.haveEnded():
 			return nil
 		case time.Now().After(deadline):
 			return fmt.Errorf("%d threads of the analysis could not be stopped within %v", running, stopWait)
@@ -136,13 +137,4 @@ func (p *pause) stopAll() error {
 		still = 0
 	}
 	return nil
-}
-
-func (p *pause) hasEnded() bool {
-	select {
-	case <-p.worker.ended:
-		return true
-	default:
-		return false
-	}
 }
