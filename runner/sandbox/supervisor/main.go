@@ -18,7 +18,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/sandbox/protocol"
 )
 
-// Main takes over the process if Launch started it as a supervisor, and then does not return. Call it first in main, and
+// Main takes over the process if sandbox.Launch started it as a supervisor, and then does not return. Call it first in main, and
 // in TestMain of every test that launches one.
 func Main() {
 	if protocol.Invoked() {
