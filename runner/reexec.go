@@ -1,8 +1,8 @@
 package runner
 
-import "github.com/scidex-ai/scidex-oci/runner/sandbox"
+import "github.com/scidex-ai/scidex-oci/runner/sandbox/supervisor"
 
 // Reexec takes over the process if it was started as our supervisor. Call it first in main; then it does not return.
 func Reexec() {
-	sandbox.Main()
+	supervisor.Main()
 }

@@ -6,11 +6,11 @@ import (
 	"fmt"
 	"os"
 
-	"github.com/scidex-ai/scidex-oci/runner/sandbox"
+	"github.com/scidex-ai/scidex-oci/runner/sandbox/supervisor"
 )
 
 func main() {
-	sandbox.Main()
+	supervisor.Main()
 	fmt.Fprintln(os.Stderr, "scidex-oci-supervisor: scidex-oci starts this program; by itself it does nothing: see scidex-oci --help")
 	os.Exit(125)
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/plan"
 	"github.com/scidex-ai/scidex-oci/runner/request"
 	"github.com/scidex-ai/scidex-oci/runner/sandbox"
+	"github.com/scidex-ai/scidex-oci/runner/sandbox/protocol"
 	"github.com/scidex-ai/scidex-oci/runner/standby"
 	"github.com/scidex-ai/scidex-oci/runner/suspend"
 	"github.com/scidex-ai/scidex-oci/runner/workspace"
@@ -64,7 +65,7 @@ type execution struct {
 	meter   meter.Meter
 	stops   stops
 	started time.Time
-	exit    sandbox.Exit
+	exit    protocol.Exit
 }
 
 func (e *execution) run(ctx context.Context) error {

@@ -16,6 +16,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/observe/trace"
 	"github.com/scidex-ai/scidex-oci/runner/phase"
 	"github.com/scidex-ai/scidex-oci/runner/sandbox"
+	"github.com/scidex-ai/scidex-oci/runner/sandbox/protocol"
 	"github.com/scidex-ai/scidex-oci/runner/workspace"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
@@ -99,7 +100,7 @@ func (w *walk) gather() (err error) {
 		return err
 	}
 	w.Entries.create = func() (*os.File, error) { return w.from.Ingest.Scratch() }
-	err = w.read(sandbox.Harvest{
+	err = w.read(protocol.Harvest{
 		Bounds:  w.bounds(),
 		Exclude: w.ended.Analysis.Exclude,
 		Partial: w.partial(),
@@ -114,7 +115,7 @@ func (w *walk) gather() (err error) {
 }
 
 // read takes the changed entries.
-func (w *walk) read(h sandbox.Harvest, unchanged func(outputs.Entry) bool) error {
+func (w *walk) read(h protocol.Harvest, unchanged func(outputs.Entry) bool) error {
 	take := func(entry outputs.Entry) error {
 		if unchanged(entry) {
 			return nil

@@ -10,14 +10,14 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/host/inode"
 	"github.com/scidex-ai/scidex-oci/runner/inputs/binds"
 	"github.com/scidex-ai/scidex-oci/runner/inputs/scan"
-	"github.com/scidex-ai/scidex-oci/runner/sandbox"
+	"github.com/scidex-ai/scidex-oci/runner/sandbox/protocol"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
 // Input is what the analysis may read of the host: opened once, checked on the descriptor.
 type Input struct {
 	Flag string // the user's name for it, for messages
-	Bind sandbox.Bind
+	Bind protocol.Bind
 	File *os.File // O_PATH
 	Blob string   // the SHA-256 of a blob of the blob store
 }
@@ -121,7 +121,7 @@ func (o Opener) openOne(set *Set, p spec.Input) error {
 
 // OpenInput opens one source. From then on what was opened is bound.
 func OpenInput(flag, source, destination string) (in Input, err error) {
-	in = Input{Flag: flag, Bind: sandbox.Bind{Source: source, Destination: destination}}
+	in = Input{Flag: flag, Bind: protocol.Bind{Source: source, Destination: destination}}
 	if in.File, err = inode.Open(source); err != nil {
 		return in, fmt.Errorf("%s: %w", in, inode.Plain(err))
 	}
@@ -138,7 +138,7 @@ func (s *Set) add(flag, source, destination string) (*Input, error) {
 }
 
 // Binds are all binds of the run, including a lone script.
-func (s *Set) Binds() (binds []sandbox.Bind) {
+func (s *Set) Binds() (binds []protocol.Bind) {
 	for _, in := range s.Inputs {
 		binds = append(binds, in.Bind)
 	}

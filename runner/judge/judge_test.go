@@ -13,31 +13,32 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
+	"github.com/scidex-ai/scidex-oci/runner/host/freespace"
 	"github.com/scidex-ai/scidex-oci/runner/request"
-	"github.com/scidex-ai/scidex-oci/runner/sandbox"
+	"github.com/scidex-ai/scidex-oci/runner/sandbox/protocol"
 )
 
 // exited and signaled are wait statuses as wait(2) encodes them.
-func exited(code int) sandbox.Exit {
-	return sandbox.Exit{Executed: true, Ended: true, Status: syscall.WaitStatus(code << 8)}
+func exited(code int) protocol.Exit {
+	return protocol.Exit{Executed: true, Ended: true, Status: syscall.WaitStatus(code << 8)}
 }
 
-func signaled(sig syscall.Signal) sandbox.Exit {
-	return sandbox.Exit{Executed: true, Ended: true, Status: syscall.WaitStatus(sig)}
+func signaled(sig syscall.Signal) protocol.Exit {
+	return protocol.Exit{Executed: true, Ended: true, Status: syscall.WaitStatus(sig)}
 }
 
 func TestJudge(t *testing.T) {
-	killedFromOutside := sandbox.Exit{Executed: true}
-	timedOut := sandbox.Exit{Executed: true, TimedOut: true}
+	killedFromOutside := protocol.Exit{Executed: true}
+	timedOut := protocol.Exit{Executed: true, TimedOut: true}
 	stop := &request.StopSignal{ExitCode: 143, Name: "SIGTERM"}
 	oom := result.Evidence{OOMKills: 1}
 	// with adds what the watchdog found.
-	with := func(exit sandbox.Exit, full *outputs.Extent, short *sandbox.Shortage) sandbox.Exit {
+	with := func(exit protocol.Exit, full *outputs.Extent, short *freespace.Shortage) protocol.Exit {
 		exit.WorkFull, exit.HostFull = full, short
 		return exit
 	}
-	noSpace := func(exit sandbox.Exit) sandbox.Exit { exit.NoSpace = true; return exit }
-	large, many, short := &outputs.Extent{Files: 1, Bytes: 11}, &outputs.Extent{Files: 11, Bytes: 1}, &sandbox.Shortage{Of: "/work", Free: 1, Floor: 2}
+	noSpace := func(exit protocol.Exit) protocol.Exit { exit.NoSpace = true; return exit }
+	large, many, short := &outputs.Extent{Files: 1, Bytes: 11}, &outputs.Extent{Files: 11, Bytes: 1}, &freespace.Shortage{Of: "/work", Free: 1, Floor: 2}
 	for name, c := range map[string]struct {
 		ending Ending
 		state  catalog.State
@@ -49,7 +50,7 @@ func TestJudge(t *testing.T) {
 		"own code":                       {Ending{Exit: exited(3)}, catalog.Failed, result.ReasonExit, 3, ""},
 		"exit 137 is no out of memory":   {Ending{Exit: exited(137)}, catalog.Failed, result.ReasonExit, 137, ""},
 		"abort":                          {Ending{Exit: signaled(unix.SIGABRT)}, catalog.Failed, result.ReasonSignal, 134, "SIGABRT"},
-		"segmentation fault, dumped":     {Ending{Exit: sandbox.Exit{Executed: true, Ended: true, Status: syscall.WaitStatus(0x80 | int(unix.SIGSEGV))}}, catalog.Failed, result.ReasonSignal, 139, "SIGSEGV"},
+		"segmentation fault, dumped":     {Ending{Exit: protocol.Exit{Executed: true, Ended: true, Status: syscall.WaitStatus(0x80 | int(unix.SIGSEGV))}}, catalog.Failed, result.ReasonSignal, 139, "SIGSEGV"},
 		"SIGKILL to itself":              {Ending{Exit: signaled(unix.SIGKILL)}, catalog.Failed, result.ReasonSignal, 137, "SIGKILL"},
 		"killed from outside":            {Ending{Exit: killedFromOutside}, catalog.Failed, result.ReasonSignal, 137, "SIGKILL"},
 		"out of memory":                  {Ending{Exit: killedFromOutside, Evidence: oom}, catalog.Failed, result.ReasonOutOfMemory, 137, "SIGKILL"},
@@ -76,9 +77,9 @@ func TestJudge(t *testing.T) {
 		"a full tmpfs":                   {Ending{Exit: noSpace(exited(3))}, catalog.Failed, result.ReasonWorkFull, 3, ""},
 		"a full tmpfs, by a mapping":     {Ending{Exit: noSpace(signaled(unix.SIGBUS))}, catalog.Failed, result.ReasonWorkFull, 135, "SIGBUS"},
 		"a full tmpfs, exit 0":           {Ending{Exit: noSpace(exited(0))}, catalog.Complete, result.ReasonExit, 0, ""},
-		"not found":                      {Ending{Exit: sandbox.Exit{Errno: unix.ENOENT}}, catalog.Failed, result.ReasonNotFound, 127, ""},
-		"not executable":                 {Ending{Exit: sandbox.Exit{Errno: unix.EACCES}}, catalog.Failed, result.ReasonNotInvocable, 126, ""},
-		"unknown format":                 {Ending{Exit: sandbox.Exit{Errno: unix.ENOEXEC}}, catalog.Failed, result.ReasonNotInvocable, 126, ""},
+		"not found":                      {Ending{Exit: protocol.Exit{Errno: unix.ENOENT}}, catalog.Failed, result.ReasonNotFound, 127, ""},
+		"not executable":                 {Ending{Exit: protocol.Exit{Errno: unix.EACCES}}, catalog.Failed, result.ReasonNotInvocable, 126, ""},
+		"unknown format":                 {Ending{Exit: protocol.Exit{Errno: unix.ENOEXEC}}, catalog.Failed, result.ReasonNotInvocable, 126, ""},
 		"never started":                  {Ending{}, catalog.Error, result.ReasonSandbox, 125, ""},
 		"declared output missing":        {Ending{Exit: exited(0), Missing: []string{"*.csv"}}, catalog.Failed, result.ReasonOutputMissing, 1, ""},
 		"a bad exit wins over missing":   {Ending{Exit: exited(2), Missing: []string{"*.csv"}}, catalog.Failed, result.ReasonExit, 2, ""},

@@ -7,8 +7,8 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/outputs/blob"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/runner/host/freespace"
 	"github.com/scidex-ai/scidex-oci/runner/inputs/binds"
-	"github.com/scidex-ai/scidex-oci/runner/sandbox"
 )
 
 // Host is what runs share on this host: the stores, the directories and the rules of the user who started the program. It
@@ -21,7 +21,7 @@ type Host struct {
 	// Tmp is where working directories are made: /tmp, or SCIDEX_OCI_TMP.
 	Tmp string
 	// MinFree is the free space to leave on the file systems of working directories and blobs.
-	MinFree sandbox.Floor
+	MinFree freespace.Floor
 	// Private are further files and directories of this program that no analysis of others may read: the catalog and the
 	// blob store where they are not below Root.
 	Private []string

@@ -13,7 +13,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/rootfs"
 	"github.com/scidex-ai/scidex-oci/runner/phase"
 	"github.com/scidex-ai/scidex-oci/runner/request"
-	"github.com/scidex-ai/scidex-oci/runner/sandbox"
+	"github.com/scidex-ai/scidex-oci/runner/sandbox/idmap"
 	"github.com/scidex-ai/scidex-oci/runner/workspace"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
@@ -34,7 +34,7 @@ func Spec(ctx context.Context, host *phase.Host, a spec.Analysis) (_ []byte, err
 
 // prepareSpec prepares a plan that is shown and not run: neither catalog nor who would enforce the limits matters.
 func prepareSpec(ctx context.Context, host *phase.Host, a spec.Analysis) (*Plan, error) {
-	account, err := sandbox.ReadAccount()
+	account, err := idmap.ReadAccount()
 	if err != nil {
 		return nil, err
 	}

@@ -4,11 +4,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/scidex-ai/scidex-oci/runner/sandbox"
+	"github.com/scidex-ai/scidex-oci/runner/host/freespace"
 )
 
 func TestParseFloor(t *testing.T) {
-	for text, want := range map[string]sandbox.Floor{
+	for text, want := range map[string]freespace.Floor{
 		"5%": {Percent: 5}, "0.5%": {Percent: 0.5}, "2GiB": {Bytes: 2 << 30}, "1024": {Bytes: 1024}, "0": {}, "0%": {},
 	} {
 		got, err := ParseFloor(text)

@@ -8,19 +8,19 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/runner/inputs/scan"
 	"github.com/scidex-ai/scidex-oci/runner/request"
-	"github.com/scidex-ai/scidex-oci/runner/sandbox"
+	"github.com/scidex-ai/scidex-oci/runner/sandbox/idmap"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
 // ids are those of a run: of the caller's account, a pair that is locked for the run.
 type ids struct {
-	Account sandbox.Account
-	slot    sandbox.Slot
+	Account idmap.Account
+	slot    idmap.Slot
 	self    bool // the caller's own (--ids self)
 }
 
 // chooseIDs locks a pair of ids for a run.
-func chooseIDs(account sandbox.Account, asked, limits string) (ids, error) {
+func chooseIDs(account idmap.Account, asked, limits string) (ids, error) {
 	if err := CheckIDs(account, asked, limits); err != nil {
 		return ids{}, err
 	}
@@ -56,7 +56,7 @@ func (i ids) reader() scan.Reader {
 func (i ids) single() bool { return !i.Account.HasRange() }
 
 // UIDInside is the id inside of an account's analyses.
-func UIDInside(account sandbox.Account) uint32 {
+func UIDInside(account idmap.Account) uint32 {
 	if account.HasRange() {
 		return 1000
 	}
@@ -78,7 +78,7 @@ func (i ids) mappings() []specs.LinuxIDMapping {
 }
 
 // CheckIDs refuses a request whose runs cannot have the requested ids (--ids, --limits).
-func CheckIDs(account sandbox.Account, asked, limits string) error {
+func CheckIDs(account idmap.Account, asked, limits string) error {
 	switch {
 	case asked == spec.IDsSelf && account.Root():
 		return errors.New("--ids self would be the host's root here; run as an ordinary user, or leave it out: the run gets ids of its own")

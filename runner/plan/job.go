@@ -7,17 +7,19 @@ import (
 	"path/filepath"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/scidex-ai/scidex-oci/runner/filter"
 	"github.com/scidex-ai/scidex-oci/runner/host/inode"
-	"github.com/scidex-ai/scidex-oci/runner/sandbox"
+	"github.com/scidex-ai/scidex-oci/runner/host/mountfd"
+	"github.com/scidex-ai/scidex-oci/runner/sandbox/protocol"
 	"github.com/scidex-ai/scidex-oci/runner/workspace"
 	"github.com/scidex-ai/scidex-oci/spec"
-	"golang.org/x/sys/unix"
 )
 
 // Job translates the plan for the supervisor. Root's supervisor has ids of the range and cannot open what only root can:
 // root passes such things as detached mounts. script is the kept script.
-func (p *Plan) Job(dir *workspace.Workdir, ingest, script *os.File) (sandbox.Job, jobFiles, error) {
+func (p *Plan) Job(dir *workspace.Workdir, ingest, script *os.File) (protocol.Job, jobFiles, error) {
 	m := &jobMaker{plan: p, job: p.plainJob(dir), files: jobFiles{All: []*os.File{dir.Work, ingest}, mounts: 2}}
 	m.addScript(script)
 	if err := first(m.holdImage, m.detach, m.specify); err != nil {
@@ -27,8 +29,8 @@ func (p *Plan) Job(dir *workspace.Workdir, ingest, script *os.File) (sandbox.Job
 }
 
 // plainJob is the part of a job that needs no descriptors.
-func (p *Plan) plainJob(dir *workspace.Workdir) sandbox.Job {
-	job := sandbox.Job{
+func (p *Plan) plainJob(dir *workspace.Workdir) protocol.Job {
+	job := protocol.Job{
 		ID:             p.Key.ID,
 		FixedAddresses: p.Analysis.Repeats(),
 		Tree:           p.Tree,
@@ -54,14 +56,14 @@ func (p *Plan) plainJob(dir *workspace.Workdir) sandbox.Job {
 // jobMaker adds to the job of a plan what goes with descriptors.
 type jobMaker struct {
 	plan  *Plan
-	job   sandbox.Job
+	job   protocol.Job
 	files jobFiles
 }
 
 // addScript adds the kept script, where it is shown alone.
 func (m *jobMaker) addScript(kept *os.File) {
 	if s := m.plan.Inputs.Script; s != nil && s.Alone != nil {
-		m.job.Script = &sandbox.Script{Path: s.Inside, Mode: s.Mode, File: len(m.files.All)}
+		m.job.Script = &protocol.Script{Path: s.Inside, Mode: s.Mode, File: len(m.files.All)}
 		m.files.All, m.files.mounts = append(m.files.All, kept), m.files.mounts+1
 	}
 }
@@ -86,7 +88,7 @@ func (m *jobMaker) detach() error {
 		return nil
 	}
 	for i, in := range m.plan.Inputs.Inputs {
-		mount, err := sandbox.DetachReadOnly(in.File)
+		mount, err := mountfd.DetachReadOnly(in.File)
 		if err != nil {
 			return fmt.Errorf("%s: %w", in.Bind.Source, err)
 		}
@@ -99,13 +101,13 @@ func (m *jobMaker) detach() error {
 		}
 	}
 	if m.plan.Base != nil {
-		mount, err := sandbox.DetachReadOnly(m.plan.Base.File)
+		mount, err := mountfd.DetachReadOnly(m.plan.Base.File)
 		if err != nil {
 			return fmt.Errorf("%s: %w", m.plan.Base, err)
 		}
 		m.job.Base.Mount = m.files.add(mount)
 	}
-	mount, err := sandbox.DetachReadWrite(m.files.All[0])
+	mount, err := mountfd.DetachReadWrite(m.files.All[0])
 	if err != nil {
 		return fmt.Errorf("%s: %w", m.job.WorkPath, err)
 	}
@@ -114,18 +116,18 @@ func (m *jobMaker) detach() error {
 }
 
 // detachParent detaches a file's directory; the supervisor checks that the file is still in it.
-func detachParent(b sandbox.Bind) (*os.File, error) {
+func detachParent(b protocol.Bind) (*os.File, error) {
 	dir, err := inode.Open(filepath.Dir(b.Place))
 	if err != nil {
 		return nil, err
 	}
 	defer dir.Close()
-	return sandbox.DetachReadOnly(dir)
+	return mountfd.DetachReadOnly(dir)
 }
 
 // specify adds the OCI specification, and the seccomp filter, which that leaves out.
 func (m *jobMaker) specify() (err error) {
-	place := m.plan.placement(sandbox.InitPath)
+	place := m.plan.placement(protocol.InitPath)
 	place.Unfiltered = true
 	if m.job.Spec, err = spec.OCI(m.plan.Analysis, place); err != nil {
 		return err

@@ -20,6 +20,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/rootfs"
 	"github.com/scidex-ai/scidex-oci/runner/cgroup"
+	"github.com/scidex-ai/scidex-oci/runner/host/freespace"
 	"github.com/scidex-ai/scidex-oci/runner/host/inode"
 	"github.com/scidex-ai/scidex-oci/runner/inputs"
 	"github.com/scidex-ai/scidex-oci/runner/inputs/binds"
@@ -27,7 +28,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/observe/trace"
 	"github.com/scidex-ai/scidex-oci/runner/phase"
 	"github.com/scidex-ai/scidex-oci/runner/request"
-	"github.com/scidex-ai/scidex-oci/runner/sandbox"
+	"github.com/scidex-ai/scidex-oci/runner/sandbox/idmap"
 	"github.com/scidex-ai/scidex-oci/runner/standby"
 	"github.com/scidex-ai/scidex-oci/runner/workspace"
 	"github.com/scidex-ai/scidex-oci/spec"
@@ -49,7 +50,7 @@ type Plan struct {
 	Parent   *cgroup.Parent // nil: no control group (best effort)
 	Declared *outputs.Declared
 	Audit    bool
-	floor    sandbox.Floor
+	floor    freespace.Floor
 	Warnings []string
 }
 
@@ -100,7 +101,7 @@ func New(ctx context.Context, host *phase.Host, req request.Request, launched *s
 }
 
 // resolve opens and looks up everything that an analysis names.
-func resolve(ctx context.Context, host *phase.Host, a spec.Analysis, key catalog.Key, scriptSource string, account sandbox.Account) (p *Plan, err error) {
+func resolve(ctx context.Context, host *phase.Host, a spec.Analysis, key catalog.Key, scriptSource string, account idmap.Account) (p *Plan, err error) {
 	opened := time.Now()
 	a.ID = key.ID
 	secrets, err := readSecrets(a.Secrets)

@@ -12,7 +12,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/phase"
 	"github.com/scidex-ai/scidex-oci/runner/recovery/pass"
 	"github.com/scidex-ai/scidex-oci/runner/recovery/rundir"
-	"github.com/scidex-ai/scidex-oci/runner/sandbox"
+	"github.com/scidex-ai/scidex-oci/runner/sandbox/idmap"
 )
 
 // departing is a catalog whose runs end while it is asked for them: their directories are gone when it answers.
@@ -39,7 +39,7 @@ func TestFindForeignBesideAnEnd(t *testing.T) {
 	}
 	p := &pass.Pass{
 		Host:   &phase.Host{Catalog: departing{tmp: tmp}, Tmp: tmp},
-		Access: rundir.For(sandbox.Account{UID: os.Getuid()}),
+		Access: rundir.For(idmap.Account{UID: os.Getuid()}),
 	}
 	findForeign(t.Context(), p)
 	want := []string{filepath.Join(tmp, lockdir.RunPrefix+"other")}

@@ -22,7 +22,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/plan"
 	"github.com/scidex-ai/scidex-oci/runner/recovery"
 	"github.com/scidex-ai/scidex-oci/runner/request"
-	"github.com/scidex-ai/scidex-oci/runner/sandbox"
+	"github.com/scidex-ai/scidex-oci/runner/sandbox/idmap"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
@@ -247,7 +247,7 @@ func (p *replayer) changedMeanwhile(res result.Result) (changed []Input) {
 
 // checkInputs checks whether all inputs are unchanged.
 func (p *replayer) checkInputs(ctx context.Context) error {
-	account, err := sandbox.ReadAccount()
+	account, err := idmap.ReadAccount()
 	if err != nil {
 		return err
 	}
@@ -310,7 +310,7 @@ func (p *replayer) tell(err error) {
 }
 
 // differs says how an input has changed; "" where it has not.
-func (p *replayer) differs(ctx context.Context, f *digest.Digests, account sandbox.Account, was result.Input) string {
+func (p *replayer) differs(ctx context.Context, f *digest.Digests, account idmap.Account, was result.Input) string {
 	now, err := p.look(ctx, f, account, was)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -326,7 +326,7 @@ func (p *replayer) differs(ctx context.Context, f *digest.Digests, account sandb
 }
 
 // look makes the current fingerprint of an input.
-func (p *replayer) look(ctx context.Context, f *digest.Digests, account sandbox.Account, was result.Input) (fingerprint.Print, error) {
+func (p *replayer) look(ctx context.Context, f *digest.Digests, account idmap.Account, was result.Input) (fingerprint.Print, error) {
 	if was.Source == spec.RootfsHost {
 		host, err := rootfs.Host("/", plan.UIDInside(account))
 		if err != nil {

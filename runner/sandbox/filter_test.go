@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/scidex-ai/scidex-oci/runner/sandbox/protocol"
 )
 
 // TestNothingRunsWithoutItsFilter gives init programs that are none: the analysis never begins.
@@ -23,7 +25,7 @@ func TestNothingRunsWithoutItsFilter(t *testing.T) {
 		r.job.Filter = test.program
 		r.create()
 		r.good(r.session.Start())
-		_, err := r.session.Wait(Watch{Started: func(time.Time) { t.Errorf("%s: the analysis has begun", name) }, Usage: func(Usage) {}})
+		_, err := r.session.Wait(Watch{Started: func(time.Time) { t.Errorf("%s: the analysis has begun", name) }, Usage: func(protocol.Usage) {}})
 		if err == nil || !strings.Contains(err.Error(), "filter of system calls") || !strings.Contains(err.Error(), test.want.Error()) {
 			t.Errorf("%s: %v, want %v", name, err, test.want)
 		}

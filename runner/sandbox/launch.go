@@ -1,9 +1,9 @@
-// Package sandbox holds a launcher's outer namespaces. It starts the supervisor in them and gives it ids, implements the
-// protocol between the two, and is the supervisor's loop, the only code that joins container and harvest.
+// Package sandbox is the launcher's side of a run's outer namespaces: it starts a supervisor in them, gives it ids, and
+// opens sessions, one per run. The supervisor's side is in runner/sandbox/supervisor, what they say to each other in
+// runner/sandbox/protocol.
 package sandbox
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -15,12 +15,12 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/scidex-ai/scidex-oci/runner/host/remedies"
 	"github.com/scidex-ai/scidex-oci/runner/host/spawn"
 	"github.com/scidex-ai/scidex-oci/runner/observe/trace"
+	"github.com/scidex-ai/scidex-oci/runner/sandbox/idmap"
+	"github.com/scidex-ai/scidex-oci/runner/sandbox/protocol"
 )
-
-// supervisorName is the argv[0] that Main checks for.
-const supervisorName = "scidex-oci: supervisor"
 
 // outerNamespaces of a supervisor.
 const outerNamespaces = unix.CLONE_NEWUSER | unix.CLONE_NEWNS | unix.CLONE_NEWPID | unix.CLONE_NEWNET | unix.CLONE_NEWIPC |
@@ -32,7 +32,7 @@ var ErrLost = errors.New("the supervisor is gone")
 // Supervisor is the launcher's side of a supervisor, and of the run on its own connection: the embedded Session.
 type Supervisor struct {
 	*Session
-	account  Account
+	account  idmap.Account
 	refusals sync.Mutex // one message per refused session
 	slow     error      // see Slow
 }
@@ -51,8 +51,8 @@ type host struct {
 
 // Launch starts a supervisor and waits until it is ready. It ends with Close, the launcher, or the thread that started
 // it, whichever ends first.
-func Launch(ctx context.Context, account Account) (*Supervisor, error) {
-	c, end, err := socketPair()
+func Launch(ctx context.Context, account idmap.Account) (*Supervisor, error) {
+	c, end, err := protocol.Pair()
 	if err != nil {
 		return nil, err
 	}
@@ -66,7 +66,7 @@ func Launch(ctx context.Context, account Account) (*Supervisor, error) {
 	child, err := s.clone(end)
 	end.Close() // now only the supervisor has it, so its death before it is ready is noticed at once
 	if err != nil {
-		return nil, errors.Join(launchError(err), c.Close())
+		return nil, errors.Join(remedies.LaunchError(err), c.Close())
 	}
 	if err := s.begin(ctx, child, program); err != nil {
 		return nil, errors.Join(err, s.Close())
@@ -122,11 +122,11 @@ func (s *Supervisor) begin(ctx context.Context, child *spawn.Child, program prog
 		return err
 	}
 	err := s.trace.Do(trace.Start, "execute it", func() error {
-		args := append([]string{supervisorName}, traceArgs(s.trace != nil)...)
+		args := protocol.Arguments(s.trace != nil)
 		return program.named(child.Execute(program.path, args, s.account.Root() && s.account.HasRange()))
 	})
 	if err != nil {
-		return launchError(s.lost(err))
+		return remedies.LaunchError(s.lost(err))
 	}
 	return s.await(ctx)
 }
@@ -134,8 +134,8 @@ func (s *Supervisor) begin(ctx context.Context, child *spawn.Child, program prog
 // await waits until it is ready.
 func (s *Supervisor) await(ctx context.Context) error {
 	defer s.trace.Span(trace.Start, "wait until it is ready")()
-	cut := context.AfterFunc(ctx, func() { _ = s.conn.sock.SetReadDeadline(time.Now()) })
-	_, err := s.expect(msgReady)
+	cut := context.AfterFunc(ctx, s.conn.Interrupt)
+	_, err := s.expect(protocol.MsgReady)
 	if !cut() { // the deadline may have passed since the message came
 		return context.Cause(ctx)
 	}
@@ -150,27 +150,3 @@ var errNotReady = fmt.Errorf("the supervisor was not ready within %v", readyWait
 
 // Pid is the supervisor's process id as the launcher sees it.
 func (s *Supervisor) Pid() int { return s.host.process.Pid }
-
-// tail keeps the end of a supervisor's standard error.
-type tail struct {
-	mu  sync.Mutex
-	buf []byte
-}
-
-const tailSize = 8 << 10 // bytes
-
-func (t *tail) Write(p []byte) (int, error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.buf = append(t.buf, p...)
-	if over := len(t.buf) - tailSize; over > 0 {
-		t.buf = append(t.buf[:0], t.buf[over:]...)
-	}
-	return len(p), nil
-}
-
-func (t *tail) String() string {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return string(bytes.TrimSpace(t.buf))
-}

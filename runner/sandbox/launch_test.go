@@ -4,15 +4,19 @@ import (
 	"errors"
 	"os"
 	"testing"
+
+	"github.com/scidex-ai/scidex-oci/runner/sandbox/idmap"
+	"github.com/scidex-ai/scidex-oci/runner/sandbox/protocol"
+	"github.com/scidex-ai/scidex-oci/runner/sandbox/supervisor"
 )
 
 func TestMain(m *testing.M) {
-	Main()
+	supervisor.Main()
 	os.Exit(m.Run())
 }
 
 func TestLaunchAndClose(t *testing.T) {
-	account, err := ReadAccount()
+	account, err := idmap.ReadAccount()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -32,7 +36,7 @@ func TestLaunchAndClose(t *testing.T) {
 }
 
 func TestKilledSupervisorIsLost(t *testing.T) {
-	account, err := ReadAccount()
+	account, err := idmap.ReadAccount()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,11 +56,11 @@ func TestKilledSupervisorIsLost(t *testing.T) {
 // TestKilledBeforeItHasIDs: its death is told, and not that of its files in /proc, also where its end of the connection is
 // not closed yet.
 func TestKilledBeforeItHasIDs(t *testing.T) {
-	account, err := ReadAccount()
+	account, err := idmap.ReadAccount()
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, end, err := socketPair()
+	c, end, err := protocol.Pair()
 	if err != nil {
 		t.Fatal(err)
 	}

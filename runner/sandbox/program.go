@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/scidex-ai/scidex-oci/runner/host/inode"
+	"github.com/scidex-ai/scidex-oci/runner/sandbox/protocol"
 )
 
 // build is the SHA-256, in hex, of the supervisor's program (cmd/scidex-oci-supervisor) built with this one;
@@ -81,7 +82,7 @@ func openBeside(link, build string) (_ *os.File, err error) {
 	if err != nil {
 		return nil, &fs.PathError{Op: "open", Path: path, Err: err}
 	}
-	if fd, err = above(socketFD, fd); err != nil {
+	if fd, err = above(protocol.SocketFD, fd); err != nil {
 		return nil, err
 	}
 	file := os.NewFile(uintptr(fd), path)

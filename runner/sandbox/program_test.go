@@ -11,6 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/scidex-ai/scidex-oci/runner/host/inode"
+	"github.com/scidex-ai/scidex-oci/runner/host/mountfd"
+	"github.com/scidex-ai/scidex-oci/runner/sandbox/protocol"
 )
 
 // programs makes the two programs in a directory and returns a link to the first, as the kernel has one, and the second's path.
@@ -40,7 +42,7 @@ func TestOpenBeside(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer file.Close()
-	if file.Name() != beside || file.Fd() <= socketFD {
+	if file.Name() != beside || file.Fd() <= protocol.SocketFD {
 		t.Errorf("opened %s as %d", file.Name(), file.Fd())
 	}
 }
@@ -99,13 +101,13 @@ func TestOpenBesideRefuses(t *testing.T) {
 			if os.Geteuid() != 0 {
 				t.Skip("only root mounts here")
 			}
-			mount, err := open(beside, unix.MOUNT_ATTR_NOEXEC)
+			mount, err := mountfd.Open(beside, unix.MOUNT_ATTR_NOEXEC)
 			if err != nil {
 				return err
 			}
 			defer mount.Close()
 			t.Cleanup(func() { _ = unix.Unmount(beside, unix.MNT_DETACH) })
-			return attach(mount, beside)
+			return mountfd.Attach(mount, beside)
 		}, unix.EACCES},
 		"somebody else's": {func(t *testing.T, link, beside string) error {
 			if os.Geteuid() != 0 {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/scidex-ai/scidex-oci/outputs"
+	"github.com/scidex-ai/scidex-oci/runner/sandbox/protocol"
 )
 
 // Created is a container at the gate.
@@ -17,7 +18,7 @@ type Created struct {
 	// Pid is the container's first process in the launcher's namespace.
 	Pid            int
 	Stdout, Stderr *os.File // read ends
-	Walls          Walls
+	Walls          protocol.Walls
 	pidfd          *os.File
 }
 
@@ -27,18 +28,18 @@ func (c *Created) Close() error {
 }
 
 // Create makes a job's container, up to its first instruction.
-func (s *Session) Create(job Job, files []*os.File) (*Created, error) {
-	if err := s.conn.send(message{Type: msgJob, Job: &job}, files...); err != nil {
+func (s *Session) Create(job protocol.Job, files []*os.File) (*Created, error) {
+	if err := s.conn.Send(protocol.Message{Type: protocol.MsgJob, Job: &job}, files...); err != nil {
 		return nil, s.lost(err)
 	}
-	m, err := s.expect(msgCreated)
+	m, err := s.expect(protocol.MsgCreated)
 	if err != nil {
 		return nil, err
 	}
-	if len(m.files) != 3 {
-		return nil, fmt.Errorf("the supervisor sent %d descriptors where 3 were due", len(m.files))
+	if len(m.Files) != 3 {
+		return nil, fmt.Errorf("the supervisor sent %d descriptors where 3 were due", len(m.Files))
 	}
-	c := &Created{pidfd: m.files[0], Stdout: m.files[1], Stderr: m.files[2], Walls: m.Walls}
+	c := &Created{pidfd: m.Files[0], Stdout: m.Files[1], Stderr: m.Files[2], Walls: m.Walls}
 	c.Pid, err = pidOf(c.pidfd)
 	if err != nil {
 		return nil, errors.Join(err, c.Close())
@@ -68,28 +69,28 @@ func pidOf(pidfd *os.File) (int, error) {
 
 // Start opens the gate.
 func (s *Session) Start() error {
-	if err := s.conn.send(message{Type: msgStart}); err != nil {
+	if err := s.conn.Send(protocol.Message{Type: protocol.MsgStart}); err != nil {
 		return s.lost(err)
 	}
 	return nil
 }
 
 // Suspend requests to stop all processes of the analysis and its clock.
-func (s *Session) Suspend() error { return s.conn.send(message{Type: msgSuspend}) }
+func (s *Session) Suspend() error { return s.conn.Send(protocol.Message{Type: protocol.MsgSuspend}) }
 
 // Resume requests to continue a suspended analysis.
-func (s *Session) Resume() error { return s.conn.send(message{Type: msgResume}) }
+func (s *Session) Resume() error { return s.conn.Send(protocol.Message{Type: protocol.MsgResume}) }
 
 // Stop ends the analysis: SIGTERM now, SIGKILL after the job's grace period.
-func (s *Session) Stop() error { return s.conn.send(message{Type: msgStop}) }
+func (s *Session) Stop() error { return s.conn.Send(protocol.Message{Type: protocol.MsgStop}) }
 
 // Kill ends the analysis at once.
-func (s *Session) Kill() error { return s.conn.send(message{Type: msgKill}) }
+func (s *Session) Kill() error { return s.conn.Send(protocol.Message{Type: protocol.MsgKill}) }
 
 // Watch receives events of a running analysis.
 type Watch struct {
 	Started func(at time.Time)
-	Usage   func(Usage)
+	Usage   func(protocol.Usage)
 	// Suspended and Resumed answer Suspend and Resume; Resumed is also called when the analysis is being stopped. The
 	// error says what could not be stopped.
 	Suspended func(error)
@@ -99,48 +100,48 @@ type Watch struct {
 }
 
 // Wait blocks until every process of the container is dead.
-func (s *Session) Wait(watch Watch) (Exit, error) {
+func (s *Session) Wait(watch Watch) (protocol.Exit, error) {
 	for {
 		m, err := s.receive()
 		if err != nil {
-			return Exit{}, s.lost(err)
+			return protocol.Exit{}, s.lost(err)
 		}
 		switch m.Type {
-		case msgStarted:
+		case protocol.MsgStarted:
 			watch.Started(m.At)
-		case msgUsage:
+		case protocol.MsgUsage:
 			watch.Usage(*m.Usage)
-		case msgSuspended:
-			watch.Suspended(m.failure())
-		case msgResumed:
+		case protocol.MsgSuspended:
+			watch.Suspended(m.Failure())
+		case protocol.MsgResumed:
 			watch.Resumed()
-		case msgKilled:
+		case protocol.MsgKilled:
 			if watch.Killed != nil {
 				watch.Killed()
 			}
-		case msgExited:
+		case protocol.MsgExited:
 			return *m.Exit, nil
-		case msgFailed:
-			return Exit{}, errors.New(m.Error)
+		case protocol.MsgFailed:
+			return protocol.Exit{}, errors.New(m.Error)
 		default:
-			return Exit{}, fmt.Errorf("the supervisor said %q while the analysis ran", m.Type)
+			return protocol.Exit{}, fmt.Errorf("the supervisor said %q while the analysis ran", m.Type)
 		}
 	}
 }
 
 // Harvest walks the working directory into the ingest directory and yields every entry. It returns the first error of
 // yield; further entries are received and discarded.
-func (s *Session) Harvest(h Harvest, yield func(outputs.Entry) error) (outputs.Totals, error) {
+func (s *Session) Harvest(h protocol.Harvest, yield func(outputs.Entry) error) (outputs.Totals, error) {
 	return s.harvest(h, yield)
 }
 
 // HarvestOf is Harvest for a run whose supervisor is dead: of h.Below in dir. It needs no job.
-func (s *Session) HarvestOf(dir, ingest *os.File, h Harvest, yield func(outputs.Entry) error) (outputs.Totals, error) {
+func (s *Session) HarvestOf(dir, ingest *os.File, h protocol.Harvest, yield func(outputs.Entry) error) (outputs.Totals, error) {
 	return s.harvest(h, yield, dir, ingest)
 }
 
-func (s *Session) harvest(h Harvest, yield func(outputs.Entry) error, files ...*os.File) (outputs.Totals, error) {
-	if err := s.conn.send(message{Type: msgHarvest, Harvest: &h}, files...); err != nil {
+func (s *Session) harvest(h protocol.Harvest, yield func(outputs.Entry) error, files ...*os.File) (outputs.Totals, error) {
+	if err := s.conn.Send(protocol.Message{Type: protocol.MsgHarvest, Harvest: &h}, files...); err != nil {
 		return outputs.Totals{}, s.lost(err)
 	}
 	var failed error
@@ -149,11 +150,11 @@ func (s *Session) harvest(h Harvest, yield func(outputs.Entry) error, files ...*
 		switch {
 		case err != nil:
 			return outputs.Totals{}, s.lost(err)
-		case m.Type == msgHarvested:
+		case m.Type == protocol.MsgHarvested:
 			return *m.Totals, failed
-		case m.Type == msgFailed:
+		case m.Type == protocol.MsgFailed:
 			return outputs.Totals{}, errors.New(m.Error)
-		case m.Type != msgEntries:
+		case m.Type != protocol.MsgEntries:
 			return outputs.Totals{}, fmt.Errorf("the supervisor said %q during the harvest", m.Type)
 		}
 		for _, e := range m.Entries {
@@ -172,9 +173,9 @@ func (s *Session) Clean(dir *os.File, keep bool, ingest *os.File) ([]outputs.Ent
 	if ingest != nil {
 		files = append(files, ingest)
 	}
-	if err := s.conn.send(message{Type: msgClean, Clean: &clean{Keep: keep}}, files...); err != nil {
+	if err := s.conn.Send(protocol.Message{Type: protocol.MsgClean, Clean: &protocol.Clean{Keep: keep}}, files...); err != nil {
 		return nil, s.lost(err)
 	}
-	m, err := s.expect(msgCleaned)
+	m, err := s.expect(protocol.MsgCleaned)
 	return m.Entries, err
 }

@@ -10,11 +10,12 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/scidex-ai/scidex-oci/runner/observe/trace"
+	"github.com/scidex-ai/scidex-oci/runner/sandbox/protocol"
 )
 
 // Session is the launcher's side of one run in a supervisor. Operations on the run are in run.go.
 type Session struct {
-	conn  *conn
+	conn  *protocol.Conn
 	host  *host
 	own   bool          // the supervisor's own: its end ends all
 	ended chan struct{} // closed by Close
@@ -29,38 +30,38 @@ type Session struct {
 var errLeft = errors.New("the session has ended")
 
 // receive returns the next message. Close may be called concurrently.
-func (s *Session) receive() (message, error) {
+func (s *Session) receive() (protocol.Message, error) {
 	s.reading.Lock()
 	defer s.reading.Unlock()
 	if s.left {
-		return message{}, errLeft
+		return protocol.Message{}, errLeft
 	}
-	m, err := s.conn.receive()
+	m, err := s.conn.Receive()
 	s.trace.Add(m.Spans...)
-	if err == nil && m.Type == msgEnded {
+	if err == nil && m.Type == protocol.MsgEnded {
 		s.left = true
 		return m, errLeft
 	}
 	return m, err
 }
 
-func newSession(c *conn, h *host, own bool) *Session {
+func newSession(c *protocol.Conn, h *host, own bool) *Session {
 	return &Session{conn: c, host: h, own: own, ended: make(chan struct{})}
 }
 
 // Open opens a further session: runs in one supervisor share its process, but nothing visible to them. It ends with
 // Close, the supervisor, or the launcher, whichever ends first. It is safe for concurrent use.
 func (s *Supervisor) Open() (*Session, error) {
-	c, theirs, err := socketPair()
+	c, theirs, err := protocol.Pair()
 	if err != nil {
 		return nil, err
 	}
-	err = s.conn.send(message{Type: msgSession}, theirs)
+	err = s.conn.Send(protocol.Message{Type: protocol.MsgSession}, theirs)
 	theirs.Close() // now only the supervisor has it, so that its close is noticed
 	if err != nil {
 		return nil, errors.Join(s.lost(err), c.Close())
 	}
-	if m, err := c.receive(); err != nil || m.Type != msgReady {
+	if m, err := c.Receive(); err != nil || m.Type != protocol.MsgReady {
 		return nil, errors.Join(s.refused(), c.Close()) // the supervisor has nothing of it
 	}
 	return newSession(c, s.host, false), nil
@@ -71,7 +72,7 @@ func (s *Supervisor) Open() (*Session, error) {
 func (s *Supervisor) refused() error {
 	s.refusals.Lock()
 	defer s.refusals.Unlock()
-	_, err := s.expect(msgFailed)
+	_, err := s.expect(protocol.MsgFailed)
 	return err
 }
 
@@ -93,17 +94,17 @@ func (s *Session) Close() (err error) {
 // leave ends a session and discards messages until the run is cleaned up. It returns false if the supervisor is dead or
 // sends invalid messages.
 func (s *Session) leave() bool {
-	_ = s.conn.sock.CloseWrite() // fails only without a peer
+	s.conn.CloseWrite()
 	for {
 		m, err := s.receive()
 		if errors.Is(err, errLeft) {
-			_, _ = s.conn.receive() // the end: its side is closed too
+			_, _ = s.conn.Receive() // the end: its side is closed too
 			return true
 		}
 		if err != nil {
 			return false
 		}
-		discard(m.files)
+		protocol.Discard(m.Files)
 	}
 }
 
@@ -115,25 +116,25 @@ func (s *Session) Alive() bool {
 	case <-s.ended:
 		return false
 	default:
-		return !s.conn.hungUp(0) // it may not have been reaped yet
+		return !s.conn.HungUp(0) // it may not have been reaped yet
 	}
 }
 
 // Died waits for the end of the session or the supervisor, at most for the time given, and reports whether it came.
-func (s *Session) Died(within time.Duration) bool { return !s.Alive() || s.conn.hungUp(within) }
+func (s *Session) Died(within time.Duration) bool { return !s.Alive() || s.conn.HungUp(within) }
 
 // expect receives the next message and checks its type.
-func (s *Session) expect(kind string) (message, error) {
+func (s *Session) expect(kind string) (protocol.Message, error) {
 	m, err := s.receive()
 	switch {
 	case err != nil:
 		return m, s.lost(err)
-	case m.Type == msgFailed:
+	case m.Type == protocol.MsgFailed:
 		return m, errors.New(m.Error)
-	case m.torn:
+	case m.Torn:
 		return m, fmt.Errorf("this process has no room for what a run needs: %w; see \"ulimit -n\"", unix.EMFILE)
 	case m.Type != kind:
-		discard(m.files)
+		protocol.Discard(m.Files)
 		return m, fmt.Errorf("the supervisor said %q where %q was due", m.Type, kind)
 	}
 	return m, nil

@@ -19,6 +19,10 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs"
 	"github.com/scidex-ai/scidex-oci/rootfs"
 	"github.com/scidex-ai/scidex-oci/runner/filter"
+	"github.com/scidex-ai/scidex-oci/runner/host/mountfd"
+	"github.com/scidex-ai/scidex-oci/runner/sandbox/idmap"
+	"github.com/scidex-ai/scidex-oci/runner/sandbox/protocol"
+	"github.com/scidex-ai/scidex-oci/runner/sandbox/supervisor/procs"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
@@ -103,7 +107,7 @@ func TestSessionsOfAKilledSupervisor(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, r := range runs {
-		if _, err := r.session.Wait(Watch{Started: func(time.Time) {}, Usage: func(Usage) {}}); !errors.Is(err, ErrLost) {
+		if _, err := r.session.Wait(Watch{Started: func(time.Time) {}, Usage: func(protocol.Usage) {}}); !errors.Is(err, ErrLost) {
 			t.Errorf("after a kill Wait says %v, want ErrLost", err)
 		}
 		r.end()
@@ -199,7 +203,7 @@ func ask(t *testing.T, session *Session) error {
 		return err
 	}
 	defer dir.Close()
-	_, err = session.HarvestOf(dir, dir, Harvest{Below: "missing"}, func(outputs.Entry) error { return nil })
+	_, err = session.HarvestOf(dir, dir, protocol.Harvest{Below: "missing"}, func(outputs.Entry) error { return nil })
 	if err != nil && strings.Contains(err.Error(), unix.ENOENT.Error()) {
 		return nil // it came as far as that
 	}
@@ -220,7 +224,7 @@ func TestUsageIsOfOneRun(t *testing.T) {
 	}
 	if os.Geteuid() == 0 || !s.account.HasRange() { // else only the supervisor may look
 		for r, want := range map[*testRun]int{crowd: 1, alone: 0} {
-			list, err := unnamed(fmt.Sprintf("/proc/%d/root/proc", r.pid), "/work", 10)
+			list, err := procs.Unnamed(fmt.Sprintf("/proc/%d/root/proc", r.pid), "/work", 10)
 			if err != nil || len(list) != want {
 				t.Errorf("%s: %d unnamed files are open (%v), want %d", r.id, len(list), err, want)
 			}
@@ -234,11 +238,11 @@ func TestUsageIsOfOneRun(t *testing.T) {
 }
 
 // sample waits until the supervisor counts so many processes; then the run can only be ended.
-func (r *testRun) sample(least int64) Usage {
-	counted := make(chan Usage, 1000)
+func (r *testRun) sample(least int64) protocol.Usage {
+	counted := make(chan protocol.Usage, 1000)
 	go func() {
 		defer close(counted)
-		_, _ = r.session.Wait(Watch{Started: func(time.Time) {}, Usage: func(u Usage) { counted <- u }}) // until it is closed
+		_, _ = r.session.Wait(Watch{Started: func(time.Time) {}, Usage: func(u protocol.Usage) { counted <- u }}) // until it is closed
 	}()
 	for u := range counted {
 		if u.Processes >= least {
@@ -246,12 +250,12 @@ func (r *testRun) sample(least int64) Usage {
 		}
 	}
 	r.good(errors.New("no sample came"))
-	return Usage{}
+	return protocol.Usage{}
 }
 
 func launched(t *testing.T) *Supervisor {
 	t.Helper()
-	account, err := ReadAccount()
+	account, err := idmap.ReadAccount()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -268,7 +272,7 @@ type testRun struct {
 	t            *testing.T
 	session      *Session
 	id           string
-	job          Job
+	job          protocol.Job
 	work, ingest *os.File
 	created      *Created
 	pid          int
@@ -284,7 +288,7 @@ func newRun(t *testing.T, s *Supervisor, id, script string, grace time.Duration)
 	r.work, r.ingest = r.directory(s.account), r.directory(s.account)
 	slot, err := s.account.AcquireSlot(false)
 	r.good(err)
-	t.Cleanup(func() { discard([]*os.File{slot.lock}) })
+	t.Cleanup(func() { _ = slot.Release() })
 	tree, err := rootfs.Host("/", 1000)
 	r.good(err)
 	maps, uid := []specs.LinuxIDMapping{{Size: 1}}, uint32(0)
@@ -294,13 +298,13 @@ func newRun(t *testing.T, s *Supervisor, id, script string, grace time.Duration)
 	}
 	place := spec.Placement{
 		Root: "/", Work: "/work", UIDMappings: maps, GIDMappings: maps, UID: uid, GID: uid, NoFile: 1024,
-		Init: []string{"/dev/scidex-init"}, InitSource: InitPath, Command: []string{"/bin/sh", "-c", script},
+		Init: []string{"/dev/scidex-init"}, InitSource: protocol.InitPath, Command: []string{"/bin/sh", "-c", script},
 		Unfiltered: true,
 	}
 	for _, b := range tree.Binds {
 		place.Binds = append(place.Binds, spec.Bind{Source: b.Source, Destination: b.Destination})
 	}
-	r.job = Job{
+	r.job = protocol.Job{
 		ID: id, Tree: tree, WorkPath: r.work.Name(), WorkMount: 2, Owner: slot.Analysis,
 		Bound: outputs.Extent{Files: 1000, Bytes: 1 << 30}, Timeout: time.Hour, Grace: grace,
 	}
@@ -319,7 +323,7 @@ func (r *testRun) good(err error) {
 }
 
 // directory is one that the supervisor may do anything with.
-func (r *testRun) directory(a Account) *os.File {
+func (r *testRun) directory(a idmap.Account) *os.File {
 	r.t.Helper()
 	dir, err := os.Open(r.t.TempDir())
 	r.good(err)
@@ -337,7 +341,7 @@ func (r *testRun) create() {
 func (r *testRun) tryCreate() (err error) {
 	files := []*os.File{r.work, r.ingest}
 	if os.Geteuid() == 0 { // whose supervisor cannot pass the directories above
-		mount, err := DetachReadWrite(r.work)
+		mount, err := mountfd.DetachReadWrite(r.work)
 		r.good(err)
 		defer mount.Close()
 		files = append(files, mount)
@@ -360,15 +364,15 @@ func (r *testRun) begin() {
 	}
 }
 
-func (r *testRun) wait() Exit {
-	exit, err := r.session.Wait(Watch{Started: func(time.Time) {}, Usage: func(Usage) {}})
+func (r *testRun) wait() protocol.Exit {
+	exit, err := r.session.Wait(Watch{Started: func(time.Time) {}, Usage: func(protocol.Usage) {}})
 	r.good(err)
 	return exit
 }
 
 func (r *testRun) harvest() {
 	bounds := outputs.Bounds{MaxEntries: 10, MaxBytes: 1 << 20}
-	totals, err := r.session.Harvest(Harvest{Bounds: bounds}, func(outputs.Entry) error { return nil })
+	totals, err := r.session.Harvest(protocol.Harvest{Bounds: bounds}, func(outputs.Entry) error { return nil })
 	r.good(err)
 	if totals.Outputs != 1 {
 		r.good(fmt.Errorf("%+v was harvested", totals))
@@ -411,7 +415,7 @@ func tracesOf(t *testing.T, s *Supervisor) traces {
 	if err != nil {
 		t.Fatal(err)
 	}
-	area, err := os.ReadDir(proc + "/root" + stageDir)
+	area, err := os.ReadDir(proc + "/root" + protocol.StageDir)
 	if err != nil {
 		t.Fatal(err)
 	}

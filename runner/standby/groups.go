@@ -6,6 +6,7 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/runner/cgroup"
 	"github.com/scidex-ai/scidex-oci/runner/sandbox"
+	"github.com/scidex-ai/scidex-oci/runner/sandbox/idmap"
 )
 
 // Groups is where control groups can be made, or why not.
@@ -17,7 +18,7 @@ type Groups struct {
 // ErrNoSupervisor is the error of Groups for a supervisor that has not started. The run says why.
 var ErrNoSupervisor = errors.New("there is no supervisor to make a scope for")
 
-func findGroups(ctx context.Context, account sandbox.Account) (g Groups) {
+func findGroups(ctx context.Context, account idmap.Account) (g Groups) {
 	g.Parent, g.Err = cgroup.Find(ctx, cgroup.System{Root: account.Root()})
 	return g
 }
@@ -29,7 +30,7 @@ func (g Groups) wantScope() bool {
 }
 
 // scope asks systemd for a scope around the supervisor.
-func (g Groups) scope(ctx context.Context, account sandbox.Account, supervisor *sandbox.Supervisor) Groups {
+func (g Groups) scope(ctx context.Context, account idmap.Account, supervisor *sandbox.Supervisor) Groups {
 	var missing *cgroup.MissingError
 	if supervisor == nil || !errors.As(g.Err, &missing) {
 		return Groups{Err: ErrNoSupervisor}

@@ -5,12 +5,13 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/runner/observe/trace"
 	"github.com/scidex-ai/scidex-oci/runner/sandbox"
+	"github.com/scidex-ai/scidex-oci/runner/sandbox/idmap"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
 // shared is what one run or many need before they start: a supervisor, and a parent of control groups.
 type shared struct {
-	account sandbox.Account
+	account idmap.Account
 	abandon context.CancelFunc // of the search for control groups, and of the start
 
 	started    chan struct{}
@@ -24,7 +25,7 @@ type shared struct {
 }
 
 // launch makes nothing that outlives this process. With limits "outer" the supervisor stays in the caller's control group.
-func launch(ctx context.Context, account sandbox.Account, limits string) *shared {
+func launch(ctx context.Context, account idmap.Account, limits string) *shared {
 	ctx, abandon := context.WithCancel(ctx)
 	s := &shared{account: account, abandon: abandon, started: make(chan struct{}), placed: make(chan struct{}), trace: trace.From(ctx)}
 	// Before the supervisor starts: a control group with only this process in it can be prepared.

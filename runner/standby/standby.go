@@ -9,6 +9,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/host/room"
 	"github.com/scidex-ai/scidex-oci/runner/observe/trace"
 	"github.com/scidex-ai/scidex-oci/runner/sandbox"
+	"github.com/scidex-ai/scidex-oci/runner/sandbox/idmap"
 )
 
 // Standby is a supervisor and a parent of control groups as one run uses them, with the kernel prepared to move a process of
@@ -45,7 +46,7 @@ func (s *shared) forRun(alone bool) *Standby {
 }
 
 // Account is the caller's account, with the ids available to its runs.
-func (s *Standby) Account() sandbox.Account { return s.shared.account }
+func (s *Standby) Account() idmap.Account { return s.shared.account }
 
 // Groups waits for the parent of control groups.
 func (s *Standby) Groups() Groups { return s.shared.groups() }
@@ -92,12 +93,12 @@ func (s *Standby) Drop() {
 }
 
 // roomyAccount is the caller's account, if it has room for a run.
-func roomyAccount() (sandbox.Account, error) {
-	account, err := sandbox.ReadAccount()
+func roomyAccount() (idmap.Account, error) {
+	account, err := idmap.ReadAccount()
 	return account, cmp.Or(err, room.Check(User(account)))
 }
 
 // User is whose threads the kernel counts for runs of the account.
-func User(account sandbox.Account) room.User {
+func User(account idmap.Account) room.User {
 	return room.User{UID: account.UID, Start: account.UIDs.Start, Count: account.UIDs.Count}
 }

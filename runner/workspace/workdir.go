@@ -15,7 +15,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/runner/host/inode"
 	"github.com/scidex-ai/scidex-oci/runner/host/lockdir"
-	"github.com/scidex-ai/scidex-oci/runner/sandbox"
+	"github.com/scidex-ai/scidex-oci/runner/sandbox/idmap"
 )
 
 // Workdir is a run's directory on the host and its part that is /work, both by descriptor.
@@ -123,7 +123,7 @@ func (w *Workdir) Remove() error {
 
 // Keep flattens the directory: what is in /work, by now root's of the outer namespace, becomes the caller's and moves right
 // into the run's directory.
-func (w *Workdir) Keep(ctx context.Context, account sandbox.Account, links map[string]string) error {
+func (w *Workdir) Keep(ctx context.Context, account idmap.Account, links map[string]string) error {
 	if account.Root() {
 		if err := outputs.Own(ctx, w.Work, account.UID, account.GID, nil); err != nil {
 			return err

@@ -18,6 +18,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/phase"
 	"github.com/scidex-ai/scidex-oci/runner/request"
 	"github.com/scidex-ai/scidex-oci/runner/sandbox"
+	"github.com/scidex-ai/scidex-oci/runner/sandbox/idmap"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
@@ -25,7 +26,7 @@ import (
 type Workspace struct {
 	Host     *phase.Host
 	ledger   phase.Ledger
-	Account  sandbox.Account
+	Account  idmap.Account
 	Run      catalog.Run // the intent row
 	State    *StateFile
 	Location Location
@@ -43,7 +44,7 @@ type Workspace struct {
 type Intent struct {
 	Key      catalog.Key
 	Analysis spec.Analysis
-	Account  sandbox.Account
+	Account  idmap.Account
 	Parent   *cgroup.Parent // of the control group; nil: none
 }
 

@@ -2,15 +2,15 @@ package stores
 
 import (
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
+	"github.com/scidex-ai/scidex-oci/runner/host/freespace"
 	"github.com/scidex-ai/scidex-oci/runner/inputs/binds"
 	"github.com/scidex-ai/scidex-oci/runner/plan"
-	"github.com/scidex-ai/scidex-oci/runner/sandbox"
 )
 
 // Policy is what the operator grants to runs.
 type Policy struct {
 	allowed []binds.Allowed
-	Floor   sandbox.Floor
+	Floor   freespace.Floor
 }
 
 // ReadPolicy reads the policy from the options and the config files.
@@ -23,9 +23,9 @@ func ReadPolicy(g *options.Global) (given Policy, err error) {
 }
 
 // floorOf is the free space to leave where runs write.
-func floorOf(t options.Text) (sandbox.Floor, error) {
+func floorOf(t options.Text) (freespace.Floor, error) {
 	if !t.Given {
-		return sandbox.Floor{Percent: 5}, nil
+		return freespace.Floor{Percent: 5}, nil
 	}
 	floor, err := plan.ParseFloor(t.Value)
 	if err != nil {

@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
-
 	"github.com/scidex-ai/scidex-oci/outputs/blob/s3"
 )
 

@@ -12,7 +12,7 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/runner/cgroup"
 	"github.com/scidex-ai/scidex-oci/runner/check/probe"
-	"github.com/scidex-ai/scidex-oci/runner/sandbox"
+	"github.com/scidex-ai/scidex-oci/runner/host/remedies"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
@@ -79,7 +79,7 @@ func (e *examination) withoutGroups(err error) {
 	f, remedy := Finding{Code: CodeParentGroup, Seen: err.Error()}, bestEffort
 	var missing *cgroup.MissingError
 	if errors.As(err, &missing) {
-		f.Seen, remedy = missing.Reason, sandbox.Remedy{Sentence: missing.Remedy, Command: command(missing.Remedy, bestEffort.Command)}
+		f.Seen, remedy = missing.Reason, remedies.Remedy{Sentence: missing.Remedy, Command: command(missing.Remedy, bestEffort.Command)}
 	}
 	if e.around.limits != "" {
 		remedy = e.around.outer()
@@ -113,7 +113,7 @@ func command(remedy, fallback string) string {
 }
 
 // bestEffort is to run without control groups.
-var bestEffort = sandbox.Remedy{Sentence: "hold the limits by rlimits and the clock", Command: "scidex-oci run --limits best-effort COMMAND"}
+var bestEffort = remedies.Remedy{Sentence: "hold the limits by rlimits and the clock", Command: "scidex-oci run --limits best-effort COMMAND"}
 
 // limits returns those of a run with these flags.
 func (e *examination) limits(parent *cgroup.Parent) cgroup.Limits {
@@ -160,7 +160,7 @@ func withoutCPU(f Finding, parent *cgroup.Parent) Finding {
 	grant := parent.GrantCPU()
 	f.Seen = "the cpu controller is not delegated"
 	return f.as(Warn, "nothing holds a run to its CPUs, and --cpus is refused",
-		sandbox.Remedy{Sentence: grant, Command: command(grant, "systemd-run --scope -p Delegate=yes scidex-oci run COMMAND")})
+		remedies.Remedy{Sentence: grant, Command: command(grant, "systemd-run --scope -p Delegate=yes scidex-oci run COMMAND")})
 }
 
 // controllerOf returns the controller whose file an error is about, or "".

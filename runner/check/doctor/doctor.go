@@ -2,9 +2,9 @@
 // means for runs and what helps. The last probe is a run.
 //
 // What changes namespaces, mounts or filters happens in a child process with its own namespaces, so that nothing is left and
-// this process is unchanged. The probes are steps of the supervisor (sandbox.Rehearse*), the control groups those of runs
-// (runner/cgroup). The run goes through the whole pipeline (runner.Run) with a root that is removed afterwards: nothing gets
-// into the caller's catalog.
+// this process is unchanged. The probes are steps of the supervisor (supervisor.Rehearse*, rootmount.Rehearse*), the
+// control groups those of runs (runner/cgroup). The run goes through the whole pipeline (runner.Run) with a root that is
+// removed afterwards: nothing gets into the caller's catalog.
 package doctor
 
 import (
@@ -13,9 +13,10 @@ import (
 	"os"
 
 	"github.com/scidex-ai/scidex-oci/runner/check/probe"
+	"github.com/scidex-ai/scidex-oci/runner/host/freespace"
 	"github.com/scidex-ai/scidex-oci/runner/phase"
 	"github.com/scidex-ai/scidex-oci/runner/request"
-	"github.com/scidex-ai/scidex-oci/runner/sandbox"
+	"github.com/scidex-ai/scidex-oci/runner/sandbox/idmap"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
@@ -28,7 +29,7 @@ type Options struct {
 	// Root is the caller's (--root), Tmp the directory of working directories (--tmp).
 	Root, Tmp string
 	// MinFree is how much space both must keep free.
-	MinFree sandbox.Floor
+	MinFree freespace.Floor
 	// Catalog opens the caller's catalog and blob store, checks that they belong together, and closes them. It creates
 	// neither, and reports a missing one.
 	Catalog func(ctx context.Context) (seen string, err error)
@@ -58,7 +59,7 @@ func Main() {
 type examination struct {
 	options  Options
 	analysis spec.Analysis // the flags, with their defaults
-	account  sandbox.Account
+	account  idmap.Account
 	host     host
 	around   surroundings
 	report   Report
@@ -70,7 +71,7 @@ type examination struct {
 func Run(ctx context.Context, options Options) (report Report, err error) {
 	e := &examination{options: options, analysis: options.Analysis.WithDefaults()}
 	e.report.Summary = Summary{Limits: LimitsByNone, IDs: "none", UIDOnHost: -1, SocketWall: "none"}
-	if e.account, err = sandbox.ReadAccount(); err != nil {
+	if e.account, err = idmap.ReadAccount(); err != nil {
 		return e.report, err
 	}
 	e.host = host{root: "/", getenv: os.Getenv, admin: e.account.Root()}

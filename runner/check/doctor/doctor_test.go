@@ -15,7 +15,8 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/runner/cgroup"
 	"github.com/scidex-ai/scidex-oci/runner/check/probe"
-	"github.com/scidex-ai/scidex-oci/runner/sandbox"
+	"github.com/scidex-ai/scidex-oci/runner/host/remedies"
+	"github.com/scidex-ai/scidex-oci/runner/sandbox/idmap"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
@@ -190,22 +191,22 @@ func TestJudgeProcesses(t *testing.T) {
 }
 
 func TestJudgeSubIDs(t *testing.T) {
-	ids := sandbox.IDRange{Start: 100000, Count: 65536}
+	ids := idmap.Range{Start: 100000, Count: 65536}
 	for name, c := range map[string]struct {
-		account       sandbox.Account
+		account       idmap.Account
 		asked, limits string
 		status        Status
 		words         []string
 	}{
-		"a range":        {sandbox.Account{UID: 7, UIDs: ids, GIDs: ids}, "", spec.LimitsEnforce, OK, flags("100000 to 165535")},
-		"one id":         {sandbox.Account{UID: 7}, "", spec.LimitsEnforce, Warn, flags("usermod --add-subuids", `"$(id -un 7)"`)},
-		"asked":          {sandbox.Account{UID: 7}, "range", spec.LimitsEnforce, Fail, flags("--ids range", "usermod")},
-		"groups":         {sandbox.Account{UID: 7, Groups: []int{5}}, "", spec.LimitsEnforce, Fail, flags("supplementary groups [5]", "usermod")},
-		"groups allowed": {sandbox.Account{UID: 7, Groups: []int{5}}, "", spec.LimitsBestEffort, Warn, nil},
-		"no newuidmap":   {sandbox.Account{UID: 7, Notice: "newuidmap is missing"}, "", spec.LimitsEnforce, Fail, flags("newuidmap is missing", "apt-get install uidmap")},
-		"without it":     {sandbox.Account{UID: 7, Notice: "newuidmap is missing"}, "self", spec.LimitsEnforce, Warn, flags("apt-get install uidmap")},
-		"root in one":    {sandbox.Account{}, "", spec.LimitsEnforce, Fail, flags("root has no ids", "podman")},
-		"root as self":   {sandbox.Account{UIDs: ids, GIDs: ids}, "self", spec.LimitsEnforce, Fail, flags("leave --ids out")},
+		"a range":        {idmap.Account{UID: 7, UIDs: ids, GIDs: ids}, "", spec.LimitsEnforce, OK, flags("100000 to 165535")},
+		"one id":         {idmap.Account{UID: 7}, "", spec.LimitsEnforce, Warn, flags("usermod --add-subuids", `"$(id -un 7)"`)},
+		"asked":          {idmap.Account{UID: 7}, "range", spec.LimitsEnforce, Fail, flags("--ids range", "usermod")},
+		"groups":         {idmap.Account{UID: 7, Groups: []int{5}}, "", spec.LimitsEnforce, Fail, flags("supplementary groups [5]", "usermod")},
+		"groups allowed": {idmap.Account{UID: 7, Groups: []int{5}}, "", spec.LimitsBestEffort, Warn, nil},
+		"no newuidmap":   {idmap.Account{UID: 7, Notice: "newuidmap is missing"}, "", spec.LimitsEnforce, Fail, flags("newuidmap is missing", "apt-get install uidmap")},
+		"without it":     {idmap.Account{UID: 7, Notice: "newuidmap is missing"}, "self", spec.LimitsEnforce, Warn, flags("apt-get install uidmap")},
+		"root in one":    {idmap.Account{}, "", spec.LimitsEnforce, Fail, flags("root has no ids", "podman")},
+		"root as self":   {idmap.Account{UIDs: ids, GIDs: ids}, "self", spec.LimitsEnforce, Fail, flags("leave --ids out")},
 	} {
 		t.Run(name, func(t *testing.T) {
 			check(t, judgeSubIDs(c.account, c.asked, c.limits), c.status, c.words...)
@@ -228,12 +229,12 @@ func TestNamespaceRemedy(t *testing.T) {
 		"processes":      {map[string]string{appArmor: "1"}, unix.EAGAIN, "ulimit -u unlimited"},
 		"not executable": {nil, unix.EACCES, "chmod a+rx"},
 	} {
-		remedy, ok := sandbox.NamespaceRemedy(filepath.Join(tree(t, c.files), "proc"), fmt.Errorf("clone: %w", c.err))
+		remedy, ok := remedies.Namespaces(filepath.Join(tree(t, c.files), "proc"), fmt.Errorf("clone: %w", c.err))
 		if !ok || !strings.HasPrefix(remedy.Command, c.command) {
 			t.Errorf("%s: %+v", name, remedy)
 		}
 	}
-	if remedy, ok := sandbox.NamespaceRemedy(t.TempDir(), unix.EIO); ok {
+	if remedy, ok := remedies.Namespaces(t.TempDir(), unix.EIO); ok {
 		t.Errorf("EIO: %+v", remedy)
 	}
 }
@@ -327,7 +328,7 @@ func TestSettleTellsOfWhatNobodyHolds(t *testing.T) {
 func TestChildProbes(t *testing.T) {
 	e := &examination{analysis: spec.Analysis{}.WithDefaults()}
 	var err error
-	if e.account, err = sandbox.ReadAccount(); err != nil {
+	if e.account, err = idmap.ReadAccount(); err != nil {
 		t.Fatal(err)
 	}
 	e.checkNamespaces(t.Context())

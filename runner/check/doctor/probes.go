@@ -7,7 +7,9 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/scidex-ai/scidex-oci/runner/check/probe"
-	"github.com/scidex-ai/scidex-oci/runner/sandbox"
+	"github.com/scidex-ai/scidex-oci/runner/host/remedies"
+	"github.com/scidex-ai/scidex-oci/runner/sandbox/supervisor"
+	"github.com/scidex-ai/scidex-oci/runner/sandbox/supervisor/rootmount"
 )
 
 // childProbe is a probe in a child process, with what its result means. Its name is the code of its finding.
@@ -17,7 +19,7 @@ type childProbe struct {
 	works  string   // what success means for runs, one sentence
 	fails  string   // what failure means
 	warns  bool     // after a failure runs start with less
-	remedy func(error) sandbox.Remedy
+	remedy func(error) remedies.Remedy
 }
 
 // step makes a step of the supervisor the function of a probe.
@@ -54,31 +56,31 @@ func childProbes() []childProbe {
 			fails: "no run can start: a run has a user namespace within the supervisor's",
 		},
 		{
-			Probe: probe.Probe{Name: CodeTmpfs, IDs: probe.MapAccount, Namespaces: unix.CLONE_NEWNS, Do: step("mounted one and wrote to it", sandbox.RehearseTmpfs)},
+			Probe: probe.Probe{Name: CodeTmpfs, IDs: probe.MapAccount, Namespaces: unix.CLONE_NEWNS, Do: step("mounted one and wrote to it", rootmount.RehearseTmpfs)},
 			needs: inner, remedy: remedyMount,
 			works: "root filesystem, /tmp and home of runs can be made",
 			fails: "no run can start: its root filesystem is a tmpfs",
 		},
 		{
-			Probe: probe.Probe{Name: CodeProc, IDs: probe.MapAccount, Namespaces: unix.CLONE_NEWNS | unix.CLONE_NEWPID, Do: step("mounted one for a PID namespace of its own", sandbox.RehearseProc)},
+			Probe: probe.Probe{Name: CodeProc, IDs: probe.MapAccount, Namespaces: unix.CLONE_NEWNS | unix.CLONE_NEWPID, Do: step("mounted one for a PID namespace of its own", supervisor.RehearseProc)},
 			needs: inner, remedy: remedyProc,
 			works: "runs see their own processes only",
 			fails: "no run can start: it has a /proc of its own",
 		},
 		{
-			Probe: probe.Probe{Name: CodeBind, IDs: probe.MapAccount, Namespaces: unix.CLONE_NEWNS, Do: step("open_tree, mount_setattr and move_mount made a bind that cannot be written to (EROFS)", sandbox.RehearseBind)},
+			Probe: probe.Probe{Name: CodeBind, IDs: probe.MapAccount, Namespaces: unix.CLONE_NEWNS, Do: step("open_tree, mount_setattr and move_mount made a bind that cannot be written to (EROFS)", rootmount.RehearseBind)},
 			needs: []string{CodeTmpfs}, remedy: remedyBind,
 			works: "inputs can be bound read-only",
 			fails: "no run can start: nothing of the host can be bound read-only",
 		},
 		{
-			Probe: probe.Probe{Name: CodeOverlay, IDs: probe.MapAccount, Namespaces: unix.CLONE_NEWNS, Do: step("a unix socket below an overlay with userxattr refuses connections", sandbox.RehearseOverlay)},
+			Probe: probe.Probe{Name: CodeOverlay, IDs: probe.MapAccount, Namespaces: unix.CLONE_NEWNS, Do: step("a unix socket below an overlay with userxattr refuses connections", rootmount.RehearseOverlay)},
 			needs: []string{CodeTmpfs}, remedy: remedyOverlay, warns: true,
 			works: "a unix socket in a bound directory is out of reach, also one that is made later",
 			fails: "that a bound directory has no unix socket is only looked at before the start: one made later can be reached",
 		},
 		{
-			Probe: probe.Probe{Name: CodeNetwork, IDs: probe.MapAccount, Namespaces: unix.CLONE_NEWNET, Do: step("an empty one with a loopback that answers", sandbox.RehearseLoopback)},
+			Probe: probe.Probe{Name: CodeNetwork, IDs: probe.MapAccount, Namespaces: unix.CLONE_NEWNET, Do: step("an empty one with a loopback that answers", supervisor.RehearseLoopback)},
 			needs: inner, remedy: remedyNamespace,
 			works: "runs have no network but a loopback of their own",
 			fails: "no run can start: it would have the host's network",
@@ -163,7 +165,7 @@ func (e *examination) judge(p childProbe, err error) Finding {
 		remedy = ids
 	}
 	if outOfProcesses(err.Error()) {
-		remedy = sandbox.ProcessesRemedy
+		remedy = remedies.Processes
 	}
 	if p.Name == CodeOverlay && !errors.Is(err, unix.EPERM) {
 		remedy.Sentence = "the kernel must have overlayfs in user namespaces (Linux 5.11)"

@@ -6,7 +6,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/scidex-ai/scidex-oci/runner/sandbox"
+	"github.com/scidex-ai/scidex-oci/runner/host/remedies"
 )
 
 // outOfProcesses reports whether an error says that a process or thread could not be created: an error of the kernel, of
@@ -21,17 +21,17 @@ func outOfProcesses(text string) bool {
 }
 
 // remedyNamespace and the functions below return what helps where a probe has failed.
-func remedyNamespace(err error) sandbox.Remedy {
-	if remedy, ok := sandbox.NamespaceRemedy("/proc", err); ok {
+func remedyNamespace(err error) remedies.Remedy {
+	if remedy, ok := remedies.Namespaces("/proc", err); ok {
 		return remedy
 	}
 	return remedyKernel(err)
 }
 
 // remedyMaps is for ids that this process or newuidmap cannot map. newuidmap says why.
-func remedyMaps(err error) sandbox.Remedy {
+func remedyMaps(err error) remedies.Remedy {
 	if strings.Contains(err.Error(), "newuidmap") || strings.Contains(err.Error(), "newgidmap") {
-		return sandbox.Remedy{
+		return remedies.Remedy{
 			Sentence: "newuidmap and newgidmap must be those of the package uidmap, with their privileges, and the ranges in /etc/subuid and /etc/subgid the caller's own",
 			Command:  "apt-get install --reinstall uidmap",
 		}
@@ -40,39 +40,39 @@ func remedyMaps(err error) sandbox.Remedy {
 }
 
 // remedyMount is for mounts that AppArmor or a container's profile refuses although it allows namespaces.
-func remedyMount(err error) sandbox.Remedy {
+func remedyMount(err error) remedies.Remedy {
 	if errors.Is(err, unix.EPERM) || errors.Is(err, unix.EACCES) {
 		return remedyNamespace(err)
 	}
 	return remedyKernel(err)
 }
 
-func remedyProc(err error) sandbox.Remedy {
+func remedyProc(err error) remedies.Remedy {
 	if errors.Is(err, unix.EPERM) || errors.Is(err, unix.EACCES) {
-		return sandbox.ProcRemedy
+		return remedies.Proc
 	}
 	return remedyKernel(err)
 }
 
-func remedyBind(err error) sandbox.Remedy {
+func remedyBind(err error) remedies.Remedy {
 	if errors.Is(err, unix.ENOSYS) {
-		return sandbox.Remedy{Sentence: "the kernel must have mount_setattr (Linux 5.12), and a container's seccomp profile must let it through", Command: sandbox.ContainerRemedy.Command}
+		return remedies.Remedy{Sentence: "the kernel must have mount_setattr (Linux 5.12), and a container's seccomp profile must let it through", Command: remedies.Container.Command}
 	}
 	return remedyMount(err)
 }
 
-func remedyOverlay(err error) sandbox.Remedy {
+func remedyOverlay(err error) remedies.Remedy {
 	if errors.Is(err, unix.ENODEV) {
-		return sandbox.Remedy{Sentence: "the overlay file system must be loaded", Command: "modprobe overlay"}
+		return remedies.Remedy{Sentence: "the overlay file system must be loaded", Command: "modprobe overlay"}
 	}
 	return remedyMount(err)
 }
 
-func remedyNotify(error) sandbox.Remedy {
-	return sandbox.Remedy{Sentence: "the kernel must have seccomp user notification (Linux 5.5), or runs do without the audit", Command: "scidex-oci run --audit off COMMAND"}
+func remedyNotify(error) remedies.Remedy {
+	return remedies.Remedy{Sentence: "the kernel must have seccomp user notification (Linux 5.5), or runs do without the audit", Command: "scidex-oci run --audit off COMMAND"}
 }
 
 // remedyKernel is for what every supported kernel has.
-func remedyKernel(error) sandbox.Remedy {
-	return sandbox.Remedy{Sentence: "the kernel, or the seccomp profile of a container around this, must allow it", Command: sandbox.ContainerRemedy.Command}
+func remedyKernel(error) remedies.Remedy {
+	return remedies.Remedy{Sentence: "the kernel, or the seccomp profile of a container around this, must allow it", Command: remedies.Container.Command}
 }

@@ -4,7 +4,7 @@ import (
 	"strings"
 
 	"github.com/scidex-ai/scidex-oci/runner/check/probe"
-	"github.com/scidex-ai/scidex-oci/runner/sandbox"
+	"github.com/scidex-ai/scidex-oci/runner/host/remedies"
 )
 
 // Status of a finding.
@@ -33,7 +33,7 @@ type Finding struct {
 }
 
 // as returns the finding with another status, what that means, and what helps.
-func (f Finding) as(status Status, means string, remedy sandbox.Remedy) Finding {
+func (f Finding) as(status Status, means string, remedy remedies.Remedy) Finding {
 	f.Status, f.Means, f.Cure, f.Command = status, means, remedy.Sentence, remedy.Command
 	return f
 }

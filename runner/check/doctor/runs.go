@@ -15,10 +15,10 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner/check/probe"
 	"github.com/scidex-ai/scidex-oci/runner/host/lockdir"
+	"github.com/scidex-ai/scidex-oci/runner/host/remedies"
 	"github.com/scidex-ai/scidex-oci/runner/phase"
 	"github.com/scidex-ai/scidex-oci/runner/recovery"
 	"github.com/scidex-ai/scidex-oci/runner/request"
-	"github.com/scidex-ai/scidex-oci/runner/sandbox"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
@@ -121,7 +121,7 @@ func failedRun(message string, report Report) Finding {
 		f.Cure, f.Command = first.Cure, first.Command
 	}
 	if outOfProcesses(message) {
-		f.Cure, f.Command = sandbox.ProcessesRemedy.Sentence, sandbox.ProcessesRemedy.Command
+		f.Cure, f.Command = remedies.Processes.Sentence, remedies.Processes.Command
 	}
 	return f
 }
@@ -163,7 +163,7 @@ func (e *examination) python(ctx context.Context, r *phase.Host) {
 	if err != nil || result.State != catalog.Complete {
 		f.Seen = result.Message
 		f = f.as(Warn, "analyses in Python find no interpreter that works",
-			sandbox.Remedy{Sentence: "install one on the host: runs see the host's /usr", Command: "apt-get install python3"})
+			remedies.Remedy{Sentence: "install one on the host: runs see the host's /usr", Command: "apt-get install python3"})
 	}
 	e.add(f)
 }

@@ -11,7 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/scidex-ai/scidex-oci/runner/sandbox"
+	"github.com/scidex-ai/scidex-oci/runner/host/remedies"
 )
 
 // host reads the settings of the system below root. A setting alone is no failure: it is judged with the results of the
@@ -70,7 +70,7 @@ func (h host) setting(code, name, missing string) (f Finding, value string) {
 }
 
 // blamed returns a failure where a probe failed that the setting may have caused.
-func (h host) blamed(f Finding, remedy sandbox.Remedy, means string) Finding {
+func (h host) blamed(f Finding, remedy remedies.Remedy, means string) Finding {
 	if h.failed {
 		return f.as(Fail, means, remedy)
 	}
@@ -89,7 +89,7 @@ func judgeProcesses(limit uint64, pids int64) Finding {
 		f.Seen = "no limit (RLIMIT_NPROC)"
 	case limit < uint64(pids)+spareProcesses:
 		return f.as(Warn, fmt.Sprintf("runs may fail to start, or get less than --pids %d", pids),
-			sandbox.Remedy{Sentence: "raise the limit of processes", Command: fmt.Sprintf("ulimit -u %d", pids+10*spareProcesses)})
+			remedies.Remedy{Sentence: "raise the limit of processes", Command: fmt.Sprintf("ulimit -u %d", pids+10*spareProcesses)})
 	}
 	return f
 }
@@ -104,10 +104,10 @@ func (h host) maxNamespaces() Finding {
 	case err != nil:
 		return f
 	case n == 0:
-		return f.as(Fail, "no run can start: user namespaces are switched off", sandbox.SwitchedOffRemedy)
+		return f.as(Fail, "no run can start: user namespaces are switched off", remedies.SwitchedOff)
 	case n < fewNamespaces:
 		return f.as(Warn, "few runs can be there at once: each takes two user namespaces",
-			sandbox.Remedy{Sentence: "allow more of them", Command: sandbox.UsedUpRemedy.Command})
+			remedies.Remedy{Sentence: "allow more of them", Command: remedies.UsedUp.Command})
 	}
 	return f
 }
@@ -115,7 +115,7 @@ func (h host) maxNamespaces() Finding {
 func (h host) unprivileged() Finding {
 	f, value := h.setting(CodeUserNSOff, "kernel.unprivileged_userns_clone", "the kernel has no such switch")
 	if value == "0" {
-		return h.blamed(f, sandbox.UnprivilegedRemedy, "no run can start: root's supervisor is nobody on the host, too")
+		return h.blamed(f, remedies.Unprivileged, "no run can start: root's supervisor is nobody on the host, too")
 	}
 	return f
 }
@@ -125,7 +125,7 @@ func (h host) appArmor() Finding {
 	if value != "1" || h.admin {
 		return f
 	}
-	remedy := sandbox.AppArmorRemedy
+	remedy := remedies.AppArmor
 	if h.surroundings().name == gitHubJob {
 		remedy = gitHubRemedy
 	}
@@ -136,7 +136,7 @@ func (h host) appArmor() Finding {
 // which forbid to mount a new one.
 func (h host) container() Finding {
 	in := h.surroundings()
-	name, remedy := in.name, in.specific(sandbox.ContainerRemedy)
+	name, remedy := in.name, in.specific(remedies.Container)
 	var restrictions []string
 	if h.filtered() {
 		restrictions = append(restrictions, "a seccomp filter")

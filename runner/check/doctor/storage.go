@@ -12,8 +12,8 @@ import (
 	"github.com/docker/go-units"
 	"golang.org/x/sys/unix"
 
+	"github.com/scidex-ai/scidex-oci/runner/host/remedies"
 	"github.com/scidex-ai/scidex-oci/runner/plan"
-	"github.com/scidex-ai/scidex-oci/runner/sandbox"
 )
 
 // checkStorage checks the directories of runs and of outputs, and the catalog.
@@ -53,10 +53,10 @@ func (e *examination) judgeDisk(code, dir, at, works string) Finding {
 	switch {
 	case e.options.MinFree.Above(&st):
 		return f.as(Fail, fmt.Sprintf("runs are refused while less than %s is free: %s", plan.FormatFloor(e.options.MinFree), works),
-			sandbox.Remedy{Sentence: "make room, or lower --min-free", Command: "scidex-oci gc"})
+			remedies.Remedy{Sentence: "make room, or lower --min-free", Command: "scidex-oci gc"})
 	case code == CodeRoot && remote[int64(st.Type)]:
 		return f.as(Warn, works+", and SQLite's locks need a local file system",
-			sandbox.Remedy{Sentence: "give a place on a local file system", Command: "scidex-oci --root DIR doctor"})
+			remedies.Remedy{Sentence: "give a place on a local file system", Command: "scidex-oci --root DIR doctor"})
 	}
 	return f
 }

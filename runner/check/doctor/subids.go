@@ -5,13 +5,14 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/scidex-ai/scidex-oci/runner/host/remedies"
 	"github.com/scidex-ai/scidex-oci/runner/plan"
 	"github.com/scidex-ai/scidex-oci/runner/request"
-	"github.com/scidex-ai/scidex-oci/runner/sandbox"
+	"github.com/scidex-ai/scidex-oci/runner/sandbox/idmap"
 )
 
 // judgeSubIDs finds the ids that the caller may give to runs, and whether runs with these flags may have them.
-func judgeSubIDs(a sandbox.Account, asked, limits string) Finding {
+func judgeSubIDs(a idmap.Account, asked, limits string) Finding {
 	f := Finding{Code: CodeSubIDs, Status: OK, Means: "each run has ids that no other has"}
 	switch {
 	case a.HasRange():
@@ -35,17 +36,17 @@ func judgeSubIDs(a sandbox.Account, asked, limits string) Finding {
 	return f
 }
 
-func remedySubIDs(a sandbox.Account) sandbox.Remedy {
+func remedySubIDs(a idmap.Account) remedies.Remedy {
 	switch {
 	case a.Root():
-		return sandbox.Remedy{Sentence: "the outer container must be started with a larger id map", Command: "podman run --userns=auto:size=131072 IMAGE"}
+		return remedies.Remedy{Sentence: "the outer container must be started with a larger id map", Command: "podman run --userns=auto:size=131072 IMAGE"}
 	case strings.Contains(a.Notice, "is missing"):
-		return sandbox.Remedy{Sentence: "let root install the program that writes the id maps", Command: "apt-get install uidmap"}
+		return remedies.Remedy{Sentence: "let root install the program that writes the id maps", Command: "apt-get install uidmap"}
 	}
-	return sandbox.Remedy{
+	return remedies.Remedy{
 		Sentence: "let root give this user a range of ids",
 		Command:  fmt.Sprintf("usermod --add-subuids 100000-165535 --add-subgids 100000-165535 \"$(id -un %d)\"", a.UID),
 	}
 }
 
-func span(r sandbox.IDRange) string { return fmt.Sprintf("%d to %d", r.Start, r.Start+r.Count-1) }
+func span(r idmap.Range) string { return fmt.Sprintf("%d to %d", r.Start, r.Start+r.Count-1) }

@@ -6,16 +6,16 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/scidex-ai/scidex-oci/runner/sandbox"
+	"github.com/scidex-ai/scidex-oci/runner/host/remedies"
 )
 
 // surroundings is the container engine or CI job, or both, that this process runs in.
 type surroundings struct {
 	name string // "docker", "a GitLab job in docker"; empty for neither
 	// start says how to start it so that runs work in it; empty where that is unknown.
-	start sandbox.Remedy
+	start remedies.Remedy
 	// privileges says how to give newuidmap the privileges of its file, which no_new_privs removes.
-	privileges sandbox.Remedy
+	privileges remedies.Remedy
 	// limits names the setting of its control groups, on which --limits outer relies.
 	limits string
 }
@@ -27,11 +27,11 @@ var engines = []struct {
 }{
 	{"run/secrets/kubernetes.io", surroundings{
 		name: "Kubernetes",
-		start: sandbox.Remedy{
+		start: remedies.Remedy{
 			Sentence: "the pod must have hostUsers: false, and its container the securityContext procMount: Unmasked, seccompProfile: {type: Unconfined} and appArmorProfile: {type: Unconfined}",
 			Command:  "kubectl replace --force -f POD.yaml",
 		},
-		privileges: sandbox.Remedy{
+		privileges: remedies.Remedy{
 			Sentence: "the container's securityContext must have allowPrivilegeEscalation: true, which newuidmap needs",
 			Command:  "kubectl replace --force -f POD.yaml",
 		},
@@ -39,20 +39,20 @@ var engines = []struct {
 	}},
 	{"run/.containerenv", surroundings{
 		name:       "podman",
-		start:      sandbox.PodmanRemedy,
+		start:      remedies.Podman,
 		privileges: engineOptions("podman"),
 		limits:     "podman run --memory --cpus --pids-limit",
 	}},
 	{".dockerenv", surroundings{
 		name:       "docker",
-		start:      sandbox.ContainerRemedy,
+		start:      remedies.Container,
 		privileges: engineOptions("docker"),
 		limits:     "docker run --memory --cpus --pids-limit",
 	}},
 }
 
-func engineOptions(engine string) sandbox.Remedy {
-	return sandbox.Remedy{
+func engineOptions(engine string) remedies.Remedy {
+	return remedies.Remedy{
 		Sentence: "the container must be started without --security-opt no-new-privileges, which keeps newuidmap from its privileges",
 		Command:  engine + " run --security-opt no-new-privileges=false IMAGE",
 	}
@@ -61,7 +61,7 @@ func engineOptions(engine string) sandbox.Remedy {
 // gitHubJob is a job outside a container, on a runner with Ubuntu and sudo.
 const gitHubJob = "a GitHub job"
 
-var gitHubRemedy = sandbox.Remedy{
+var gitHubRemedy = remedies.Remedy{
 	Sentence: "AppArmor restricts user namespaces, which a step of the job can lift",
 	Command:  "sudo sysctl -w kernel.apparmor_restrict_unprivileged_userns=0",
 }
@@ -76,7 +76,7 @@ func (h host) surroundings() surroundings {
 		}
 	}
 	if found.name == "" && (h.getenv("container") == "lxc" || h.text("run/systemd/container") == "lxc") {
-		found = surroundings{name: "LXC", start: sandbox.Remedy{
+		found = surroundings{name: "LXC", start: remedies.Remedy{
 			Sentence: "the LXC container must be allowed to nest others", Command: "lxc config set CONTAINER security.nesting true",
 		}}
 	}
@@ -101,17 +101,17 @@ func gitLab(in surroundings) surroundings {
 		if in.name == "docker" {
 			must = "name a socket of podman's as host, with this line (or, with docker itself, have privileged = true)"
 		}
-		in.start = sandbox.Remedy{
+		in.start = remedies.Remedy{
 			Sentence: "in the runner's config.toml, [runners.docker] must " + must,
 			Command:  `security_opt = ["seccomp=unconfined", "apparmor=unconfined", "unmask=ALL"]`,
 		}
-		in.privileges = sandbox.Remedy{
+		in.privileges = remedies.Remedy{
 			Sentence: "in the runner's config.toml, [runners.docker] must not have no-new-privileges, which keeps newuidmap from its privileges",
 			Command:  `security_opt = ["no-new-privileges=false"]`,
 		}
 		in.limits = "memory, cpus and pids_limit in [runners.docker] of the runner's config.toml"
 	case "Kubernetes":
-		in.start = sandbox.Remedy{
+		in.start = remedies.Remedy{
 			Sentence: "in the runner's config.toml, [[runners.kubernetes.pod_spec]] must patch the pod with hostUsers: false, and its container build with this line",
 			Command:  "securityContext: {procMount: Unmasked, seccompProfile: {type: Unconfined}, appArmorProfile: {type: Unconfined}}",
 		}
@@ -128,7 +128,7 @@ func gitHub(in surroundings) surroundings {
 		in.name = gitHubJob
 		return in
 	case "docker":
-		in.start = sandbox.Remedy{
+		in.start = remedies.Remedy{
 			Sentence: "the job's container in the workflow must have this line",
 			Command:  "options: --security-opt seccomp=unconfined --security-opt apparmor=unconfined --security-opt systempaths=unconfined",
 		}
@@ -139,17 +139,17 @@ func gitHub(in surroundings) surroundings {
 }
 
 // specific replaces the general remedy for containers, which is for docker or podman, by that for this engine or job.
-func (a surroundings) specific(remedy sandbox.Remedy) sandbox.Remedy {
+func (a surroundings) specific(remedy remedies.Remedy) remedies.Remedy {
 	general := strings.HasPrefix(remedy.Command, "docker run ") || strings.HasPrefix(remedy.Command, "podman run ")
-	if !general || a.start.Sentence == "" || a.start == sandbox.ContainerRemedy {
+	if !general || a.start.Sentence == "" || a.start == remedies.Container {
 		return remedy
 	}
 	return a.start
 }
 
 // outer is the remedy where no control groups can be made: those of a container are mostly read-only.
-func (a surroundings) outer() sandbox.Remedy {
-	return sandbox.Remedy{
+func (a surroundings) outer() remedies.Remedy {
+	return remedies.Remedy{
 		Sentence: "let the limits of " + a.name + " hold (" + a.limits + ") and run with --limits outer, or hold them by rlimits and the clock with --limits best-effort",
 		Command:  "scidex-oci run --limits outer COMMAND",
 	}
@@ -163,35 +163,35 @@ const rootMapping = 1<<unix.CAP_SETGID | 1<<unix.CAP_SETUID | 1<<unix.CAP_SETFCA
 const toolMapping = 1<<unix.CAP_SETGID | 1<<unix.CAP_SETUID
 
 // ids returns how to let this process map ids, where known.
-func (h host) ids(a surroundings) (sandbox.Remedy, bool) {
+func (h host) ids(a surroundings) (remedies.Remedy, bool) {
 	switch {
 	case h.admin && h.withoutCapability("CapEff", rootMapping):
-		return sandbox.Remedy{
+		return remedies.Remedy{
 			Sentence: "root must keep the capabilities SETUID, SETGID and SETFCAP, which give runs their ids",
 			Command:  a.capabilities("SETUID", "SETGID", "SETFCAP"),
 		}, true
 	case h.admin:
-		return sandbox.Remedy{}, false
+		return remedies.Remedy{}, false
 	case h.status("NoNewPrivs") == "1":
 		if a.privileges.Sentence != "" {
 			return a.privileges, true
 		}
-		return sandbox.Remedy{
+		return remedies.Remedy{
 			Sentence: "no_new_privs keeps newuidmap from its privileges: start this without (NoNewPrivileges= of a systemd unit), or let runs have the caller's own id for want of a range",
 			Command:  `sed -i "/^$(id -un):/d" /etc/subuid /etc/subgid`,
 		}, true
 	case h.withoutCapability("CapBnd", toolMapping):
-		return sandbox.Remedy{
+		return remedies.Remedy{
 			Sentence: "newuidmap and newgidmap must be left the capabilities SETUID and SETGID, with which they give runs their ids",
 			Command:  a.capabilities("SETUID", "SETGID"),
 		}, true
 	case h.withoutCapability("CapBnd", 1<<unix.CAP_SYS_ADMIN) && h.setUID("usr/bin/newuidmap"):
-		return sandbox.Remedy{
+		return remedies.Remedy{
 			Sentence: "newuidmap and newgidmap that are set-uid root need CAP_SYS_ADMIN, which is not to be had here; with capabilities of their files, set where the image is built (package libcap2-bin), they do without",
 			Command:  "chmod u-s /usr/bin/newuidmap /usr/bin/newgidmap && setcap cap_setuid=ep /usr/bin/newuidmap && setcap cap_setgid=ep /usr/bin/newgidmap",
 		}, true
 	}
-	return sandbox.Remedy{}, false
+	return remedies.Remedy{}, false
 }
 
 // withoutCapability reports whether a capability is missing in a set of this process.

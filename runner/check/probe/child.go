@@ -10,7 +10,7 @@ import (
 	"runtime"
 	"syscall"
 
-	"github.com/scidex-ai/scidex-oci/runner/sandbox"
+	"github.com/scidex-ai/scidex-oci/runner/sandbox/idmap"
 )
 
 // Child is a process of this program.
@@ -79,7 +79,7 @@ func reason(stderr []byte) string {
 func (c *Child) PID() int { return c.cmd.Process.Pid }
 
 // writeMaps maps the ids of a child that waits for them.
-func (c *Child) writeMaps(ctx context.Context, account sandbox.Account) error {
+func (c *Child) writeMaps(ctx context.Context, account idmap.Account) error {
 	if err := account.WriteMaps(ctx, c.PID()); err != nil {
 		return err
 	}

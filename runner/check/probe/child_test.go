@@ -11,7 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/scidex-ai/scidex-oci/runner/sandbox"
+	"github.com/scidex-ai/scidex-oci/runner/sandbox/idmap"
 )
 
 func TestMain(m *testing.M) {
@@ -29,7 +29,7 @@ func TestMain(m *testing.M) {
 // The answer of a child is what it saw, its error with the errno, or how it ended.
 func TestRunInAChild(t *testing.T) {
 	run := func(ctx context.Context, name string) (string, error) {
-		return Probe{Name: name}.Run(ctx, sandbox.Account{})
+		return Probe{Name: name}.Run(ctx, idmap.Account{})
 	}
 	if seen, err := run(t.Context(), "good"); seen != "seen" || err != nil {
 		t.Errorf("%q, %v", seen, err)

@@ -9,7 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/scidex-ai/scidex-oci/runner/sandbox"
+	"github.com/scidex-ai/scidex-oci/runner/sandbox/idmap"
 )
 
 // Probe is an attempt that a child process makes.
@@ -36,7 +36,7 @@ const (
 const timeout = 30 * time.Second
 
 // Run makes the probe in a child and returns its answer. An error of the kernel keeps its errno.
-func (p Probe) Run(ctx context.Context, account sandbox.Account) (seen string, err error) {
+func (p Probe) Run(ctx context.Context, account idmap.Account) (seen string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	attr, name := p.attributes(account)
@@ -54,7 +54,7 @@ func (p Probe) Run(ctx context.Context, account sandbox.Account) (seen string, e
 }
 
 // attributes of the child, and the argv[0] that selects its part in Main.
-func (p Probe) attributes(account sandbox.Account) (*syscall.SysProcAttr, string) {
+func (p Probe) attributes(account idmap.Account) (*syscall.SysProcAttr, string) {
 	attr := &syscall.SysProcAttr{Cloneflags: p.Namespaces}
 	if p.IDs != NoNamespace {
 		attr.Cloneflags |= unix.CLONE_NEWUSER

@@ -9,7 +9,7 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/runner/cgroup/outer"
 	"github.com/scidex-ai/scidex-oci/runner/host/room"
-	"github.com/scidex-ai/scidex-oci/runner/sandbox"
+	"github.com/scidex-ai/scidex-oci/runner/sandbox/idmap"
 	"github.com/scidex-ai/scidex-oci/runner/standby"
 )
 
@@ -57,7 +57,7 @@ func (c Capacity) Runs(memory int64, cpus float64) int {
 // Fit is how many jobs of a batch this process and its user have room for, at most the given number, and what there is no
 // more of.
 func Fit(jobs int, d room.Demand) (fits int, short string, err error) {
-	account, err := sandbox.ReadAccount()
+	account, err := idmap.ReadAccount()
 	if err != nil {
 		return 0, "", err
 	}

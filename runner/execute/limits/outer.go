@@ -11,8 +11,8 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner/cgroup"
 	"github.com/scidex-ai/scidex-oci/runner/cgroup/outer"
+	"github.com/scidex-ai/scidex-oci/runner/host/threads"
 	"github.com/scidex-ai/scidex-oci/runner/plan"
-	"github.com/scidex-ai/scidex-oci/runner/sandbox"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
@@ -27,7 +27,7 @@ type Outer struct {
 func HoldOuter(pid int, alone bool) *Outer {
 	groups := outer.Find(pid)
 	o := &Outer{groups, groups.Held()}
-	sandbox.ReserveThreads()
+	threads.Reserve()
 	launcher := os.Getpid()
 	if !alone {
 		launcher = outer.NoLauncher

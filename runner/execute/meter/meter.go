@@ -6,12 +6,13 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner/observe/event"
-	"github.com/scidex-ai/scidex-oci/runner/sandbox"
+	"github.com/scidex-ai/scidex-oci/runner/sandbox/clock"
+	"github.com/scidex-ai/scidex-oci/runner/sandbox/protocol"
 )
 
 // Meter measures one run. The zero value has not started.
 type Meter struct {
-	clock    sandbox.Stopwatch // as the launcher sees it
+	clock    clock.Stopwatch // as the launcher sees it
 	started  bool
 	recorder recorder
 	last     event.Usage
@@ -53,7 +54,7 @@ func (m *Meter) Add(s Sample) (u event.Usage, first bool) {
 // End ends the series with the last sample and sets the usage of the run. A peak that was not counted is the maximum of the
 // samples; source says where they are from (result.FromCgroup, result.FromProcesses). The series is nil where the analysis
 // has not started.
-func (m *Meter) End(last Sample, source string, exit sandbox.Exit, u *result.Usage) *result.Series {
+func (m *Meter) End(last Sample, source string, exit protocol.Exit, u *result.Usage) *result.Series {
 	last.At = m.wall(exit)
 	u.WallMS, u.CPUMS = last.At.Milliseconds(), last.CPU.Milliseconds()
 	u.SuspendedMS = max(exit.Suspended, m.clock.Stood()).Milliseconds()
@@ -78,7 +79,7 @@ func (m *Meter) End(last Sample, source string, exit sandbox.Exit, u *result.Usa
 }
 
 // wall is how long the analysis ran, without suspensions. Where its supervisor died, it is until the launcher noticed.
-func (m *Meter) wall(exit sandbox.Exit) time.Duration {
+func (m *Meter) wall(exit protocol.Exit) time.Duration {
 	if !exit.Started.IsZero() {
 		return max(0, exit.Finished.Sub(exit.Started)-exit.Suspended)
 	}

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/scidex-ai/scidex-oci/outputs/result"
-	"github.com/scidex-ai/scidex-oci/runner/sandbox"
+	"github.com/scidex-ai/scidex-oci/runner/sandbox/protocol"
 )
 
 // seconds records so many samples, one a second, with one peak of each kind in the second at.
@@ -119,7 +119,7 @@ func TestMeasure(t *testing.T) {
 			m.Start(time.Now())
 			m.Add(Sample{Memory: 200, Pids: 3, CPU: second})
 			var u result.Usage
-			series := m.End(c.last, c.source, sandbox.Exit{}, &u)
+			series := m.End(c.last, c.source, protocol.Exit{}, &u)
 			if u.MemoryPeakBytes != c.memory || u.PidsPeak != c.pids || !slices.Equal(u.Sampled, c.sampled) || series.Source != c.source || u.CPUMS != 1000 {
 				t.Errorf("%+v from %s, want %+v", u, series.Source, c)
 			}

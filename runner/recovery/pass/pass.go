@@ -8,7 +8,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/store"
 	"github.com/scidex-ai/scidex-oci/runner/phase"
 	"github.com/scidex-ai/scidex-oci/runner/recovery/rundir"
-	"github.com/scidex-ai/scidex-oci/runner/sandbox"
+	"github.com/scidex-ai/scidex-oci/runner/sandbox/idmap"
 )
 
 // Pass is one gc, or the part of it that another command does.
@@ -28,7 +28,7 @@ func New(ctx context.Context, host *phase.Host, dry bool) (*Pass, error) {
 	if err != nil {
 		return nil, err
 	}
-	account, err := sandbox.ReadAccount()
+	account, err := idmap.ReadAccount()
 	if err != nil {
 		return nil, err
 	}

@@ -11,18 +11,19 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/outputs"
 	"github.com/scidex-ai/scidex-oci/runner/sandbox"
+	"github.com/scidex-ai/scidex-oci/runner/sandbox/idmap"
 	"github.com/scidex-ai/scidex-oci/runner/workspace"
 )
 
 // Access reaches a run's directory whatever ids its files have: root directly, a user through a supervisor, which is started
 // on first use.
 type Access struct {
-	Account    sandbox.Account
+	Account    idmap.Account
 	supervisor *sandbox.Supervisor
 }
 
 // For returns the access of an account.
-func For(account sandbox.Account) *Access { return &Access{Account: account} }
+func For(account idmap.Account) *Access { return &Access{Account: account} }
 
 // Remove removes the recorded directory of a location at path.
 func (a *Access) Remove(ctx context.Context, path string, location workspace.Location) error {

@@ -6,7 +6,7 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
-	"github.com/scidex-ai/scidex-oci/runner/sandbox"
+	"github.com/scidex-ai/scidex-oci/runner/sandbox/idmap"
 	"github.com/scidex-ai/scidex-oci/runner/workspace"
 )
 
@@ -25,7 +25,7 @@ func RemoveKept(ctx context.Context, run catalog.Run) error {
 	if location.Dir == "" {
 		return nil
 	}
-	account, err := sandbox.ReadAccount()
+	account, err := idmap.ReadAccount()
 	if err != nil {
 		return err
 	}

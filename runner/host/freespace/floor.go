@@ -1,0 +1,71 @@
+package freespace
+
+import (
+	"fmt"
+	"math"
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// Floor is the minimum free space of a file system: a share of its size, or bytes. The zero Floor is no minimum.
+type Floor struct {
+	Percent float64 `json:"percent,omitempty"`
+	Bytes   int64   `json:"bytes,omitempty"`
+}
+
+// Shortage is a file system with less free than its floor; both in bytes.
+type Shortage struct {
+	Of    string `json:"of"` // what it holds: "/work", "the blob store"
+	Free  int64  `json:"free"`
+	Floor int64  `json:"floor"`
+}
+
+// String says what is short, in bytes.
+func (s Shortage) String() string {
+	return fmt.Sprintf("the file system of %s has %d bytes free, below the floor of %d", s.Of, s.Free, s.Floor)
+}
+
+// Short returns the shortage on the file system of dir, or nil. A file system that reports no size, as some FUSE ones do,
+// is never short.
+func (f Floor) Short(dir *os.File, of string) (*Shortage, error) {
+	_, short, err := f.Look(dir, of)
+	return short, err
+}
+
+// Look is Short, and also returns the mark at which there is a shortage: never, if the file system reports no size.
+func (f Floor) Look(dir *os.File, of string) (Mark, *Shortage, error) {
+	var st unix.Statfs_t
+	if err := Statfs(dir, &st); err != nil {
+		return Mark{}, nil, fmt.Errorf("free space of %s: %w", of, err)
+	}
+	var short *Shortage
+	if f.Above(&st) {
+		short = &Shortage{Of: of, Free: Available(&st), Floor: f.of(&st)}
+	}
+	low := Free{Bytes: -1, Inodes: -1}
+	if st.Blocks > 0 {
+		low.Bytes = f.of(&st) - 1
+	}
+	return Mark{Dir: dir, Low: low, High: Free{Bytes: math.MaxInt64, Inodes: math.MaxInt64}}, short, nil
+}
+
+// Above reports whether a file system is below the floor.
+func (f Floor) Above(st *unix.Statfs_t) bool { return st.Blocks > 0 && Available(st) < f.of(st) }
+
+// of returns a file system's floor in bytes.
+func (f Floor) of(st *unix.Statfs_t) int64 {
+	return max(f.Bytes, int64(f.Percent/100*float64(st.Blocks)*float64(st.Bsize)))
+}
+
+// Available is the space that an ordinary user can take, in bytes.
+func Available(st *unix.Statfs_t) int64 { return int64(st.Bavail) * st.Bsize }
+
+// Statfs is fstatfs(2), repeated after a signal.
+func Statfs(dir *os.File, st *unix.Statfs_t) error {
+	for {
+		if err := unix.Fstatfs(int(dir.Fd()), st); err != unix.EINTR {
+			return err
+		}
+	}
+}

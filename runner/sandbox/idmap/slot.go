@@ -1,0 +1,117 @@
+package idmap
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+
+	"golang.org/x/sys/unix"
+)
+
+// Slot is a pair of ids, unique among this user's runs while its lock is held.
+type Slot struct {
+	// Container and Analysis are ids of the outer user namespace: for the container's root and for the analysis.
+	Container, Analysis int
+	lock                *os.File
+}
+
+// Release frees the pair.
+func (s Slot) Release() error {
+	if s.lock == nil {
+		return nil
+	}
+	return s.lock.Close()
+}
+
+// idDirs lists the candidate directories for a user's lock files, one per pair of ids. All catalogs share them: ids
+// belong to the user. The first that can be made is used. The home is passwd(5)'s, not HOME's; cleaners of /tmp remove
+// old files there, even if locked.
+func idDirs(uid int) []string {
+	if uid == 0 {
+		return []string{"/run/scidex-oci-ids"}
+	}
+	dirs := []string{fmt.Sprintf("/tmp/scidex-oci-ids-%d", uid)}
+	if home, err := passwdField("/etc/passwd", uid, 5); err == nil && filepath.IsAbs(home) {
+		dirs = append([]string{filepath.Join(home, ".local/share/scidex-oci-ids")}, dirs...)
+	}
+	return dirs
+}
+
+// makeIDDir returns the first candidate that is a directory of the user alone.
+func (a Account) makeIDDir() (string, error) {
+	var errs []error
+	for _, dir := range idDirs(a.UID) {
+		// If the parents cannot be made, ownDir reports an error.
+		_ = os.MkdirAll(filepath.Dir(dir), 0o700)
+		err := ownDir(dir, a.UID)
+		if err == nil {
+			return dir, nil
+		}
+		errs = append(errs, err)
+	}
+	return "", errors.Join(errs...)
+}
+
+// Pairs is how many runs can have ids at once; without a range, all share the caller's.
+func (a Account) Pairs() int64 {
+	if !a.HasRange() {
+		return math.MaxInt64
+	}
+	return int64(min(a.UIDs.Count, a.GIDs.Count)-1) / 2
+}
+
+// AcquireSlot locks the first free pair of ids. The kernel drops the lock when the process ends.
+func (a Account) AcquireSlot(self bool) (Slot, error) {
+	if !a.HasRange() {
+		return Slot{}, nil // one identity mapping: both ids are 0 in the outer namespace
+	}
+	dir, err := a.makeIDDir()
+	if err != nil {
+		return Slot{}, fmt.Errorf("lock ids: %w", err)
+	}
+	pairs := int(a.Pairs())
+	for k := range pairs {
+		lock, err := tryLock(fmt.Sprintf("%s/%d", dir, k))
+		if errors.Is(err, unix.EWOULDBLOCK) {
+			continue
+		}
+		if err != nil {
+			return Slot{}, fmt.Errorf("lock ids: %w", err)
+		}
+		slot := Slot{Container: 1 + 2*k, Analysis: 2 + 2*k, lock: lock}
+		if self {
+			slot.Analysis = 0
+		}
+		return slot, nil
+	}
+	return Slot{}, fmt.Errorf("all %d pairs of ids of this user are in use by other runs", pairs)
+}
+
+// ownDir makes a directory that only its owner can enter, or checks that it is one.
+func ownDir(dir string, uid int) error {
+	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	var st unix.Stat_t
+	if err := unix.Lstat(dir, &st); err != nil {
+		return fmt.Errorf("%s: %w", dir, err)
+	}
+	if st.Mode&unix.S_IFMT != unix.S_IFDIR || int(st.Uid) != uid || st.Mode&0o077 != 0 {
+		return fmt.Errorf("%s is not a directory of uid %d with mode 0700; remove it", dir, uid)
+	}
+	return nil
+}
+
+func tryLock(path string) (*os.File, error) {
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|unix.O_NOFOLLOW, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
+}

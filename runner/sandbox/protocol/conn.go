@@ -1,0 +1,199 @@
+package protocol
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// Bounds of one frame. Descriptors are at most SCM_MAX_FD (unix(7)).
+const (
+	maxFrame = 64 << 20 // bytes
+	maxFiles = 253
+)
+
+const headerSize = 16 // bytes: the lengths of the message and of its bulk
+
+// Conn carries messages and descriptors between launcher and supervisor. Each frame is a header, a JSON message and its
+// job's bulk; descriptors travel with the header.
+type Conn struct {
+	sock  *net.UnixConn
+	write sync.Mutex
+}
+
+// Pair makes a connection. It returns one end as a Conn and the other as a file for a child.
+func Pair() (*Conn, *os.File, error) {
+	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return nil, nil, fmt.Errorf("socketpair: %w", err)
+	}
+	child := os.NewFile(uintptr(fds[1]), "supervisor")
+	c, err := NewConn(os.NewFile(uintptr(fds[0]), "launcher"))
+	if err != nil {
+		return nil, nil, errors.Join(err, child.Close())
+	}
+	return c, child, nil
+}
+
+// NewConn takes over one end of a socket pair, and closes f.
+func NewConn(f *os.File) (*Conn, error) {
+	defer f.Close()
+	c, err := net.FileConn(f)
+	if err != nil {
+		return nil, err
+	}
+	sock, ok := c.(*net.UnixConn)
+	if !ok {
+		return nil, errors.Join(errors.New("not a unix socket"), c.Close())
+	}
+	return &Conn{sock: sock}, nil
+}
+
+// Close closes this end.
+func (c *Conn) Close() error { return c.sock.Close() }
+
+// Interrupt ends a pending receive, and every later one.
+func (c *Conn) Interrupt() { _ = c.sock.SetReadDeadline(time.Now()) }
+
+// CloseWrite shuts down this side; the peer's messages still come. It fails only without a peer.
+func (c *Conn) CloseWrite() { _ = c.sock.CloseWrite() }
+
+// HungUp reports whether the peer is gone, or goes within a time, without reading.
+func (c *Conn) HungUp(within time.Duration) (gone bool) {
+	raw, err := c.sock.SyscallConn()
+	if err != nil {
+		return true
+	}
+	err = raw.Control(func(fd uintptr) {
+		fds := []unix.PollFd{{Fd: int32(fd)}} // POLLHUP is always set (poll(2))
+		n, err := unix.Poll(fds, int(within.Milliseconds()))
+		for errors.Is(err, unix.EINTR) {
+			n, err = unix.Poll(fds, int(within.Milliseconds()))
+		}
+		gone = err == nil && n == 1
+	})
+	return gone || err != nil
+}
+
+// Send sends a message with copies of the files. It is safe for concurrent use.
+func (c *Conn) Send(m Message, files ...*os.File) error {
+	var parts [][]byte
+	bulk := 0
+	if m.Job != nil {
+		m.Job, parts = m.Job.stripped()
+	}
+	for _, part := range parts {
+		m.Bulk = append(m.Bulk, len(part))
+		bulk += len(part)
+	}
+	body, err := json.Marshal(m)
+	if err != nil {
+		return fmt.Errorf("send %s: %w", m.Type, err)
+	}
+	if len(body)+bulk > maxFrame || len(files) > maxFiles {
+		return fmt.Errorf("send %s: %d bytes and %d descriptors are too much", m.Type, len(body)+bulk, len(files))
+	}
+	var rights []byte
+	if len(files) > 0 {
+		fds := make([]int, len(files))
+		for i, f := range files {
+			fds[i] = int(f.Fd())
+		}
+		rights = unix.UnixRights(fds...)
+	}
+	c.write.Lock()
+	defer c.write.Unlock()
+	header := binary.NativeEndian.AppendUint64(nil, uint64(len(body)))
+	header = binary.NativeEndian.AppendUint64(header, uint64(bulk))
+	if _, _, err := c.sock.WriteMsgUnix(header, rights, nil); err != nil {
+		return fmt.Errorf("send %s: %w", m.Type, err)
+	}
+	all := net.Buffers(append([][]byte{body}, parts...))
+	if _, err := all.WriteTo(c.sock); err != nil {
+		return fmt.Errorf("send %s: %w", m.Type, err)
+	}
+	return nil
+}
+
+// Receive returns io.EOF when the peer is gone.
+func (c *Conn) Receive() (m Message, err error) {
+	var header [headerSize]byte
+	oob := make([]byte, unix.CmsgSpace(maxFiles*4))
+	n, oobn, flags, _, err := c.sock.ReadMsgUnix(header[:], oob)
+	if err != nil {
+		return m, err
+	}
+	if n == 0 {
+		return m, io.EOF
+	}
+	defer func() {
+		if err != nil {
+			Discard(m.Files)
+		}
+	}()
+	if m.Files, err = parseRights(oob[:oobn]); err != nil {
+		return m, err
+	}
+	if m.Torn = flags&unix.MSG_CTRUNC != 0; m.Torn {
+		Discard(m.Files)
+		m.Files = nil
+	}
+	if _, err := io.ReadFull(c.sock, header[n:]); err != nil {
+		return m, err
+	}
+	size, bulk := binary.NativeEndian.Uint64(header[:8]), binary.NativeEndian.Uint64(header[8:])
+	if size > maxFrame || bulk > maxFrame {
+		return m, fmt.Errorf("a frame of %d and %d bytes is too much", size, bulk)
+	}
+	body := make([]byte, size+bulk)
+	if _, err := io.ReadFull(c.sock, body); err != nil {
+		return m, err
+	}
+	err = json.Unmarshal(body[:size], &m)
+	if err == nil && m.Job != nil {
+		err = m.Job.restore(m.Bulk, body[size:])
+	}
+	if err != nil {
+		return m, fmt.Errorf("receive: %w", err)
+	}
+	return m, nil
+}
+
+func parseRights(oob []byte) ([]*os.File, error) {
+	if len(oob) == 0 {
+		return nil, nil
+	}
+	messages, err := unix.ParseSocketControlMessage(oob)
+	if err != nil {
+		return nil, err
+	}
+	var files []*os.File
+	for _, m := range messages {
+		fds, err := unix.ParseUnixRights(&m)
+		if err != nil {
+			return files, err
+		}
+		for _, fd := range fds {
+			unix.CloseOnExec(fd)
+			files = append(files, os.NewFile(uintptr(fd), "received"))
+		}
+	}
+	return files, nil
+}
+
+// Discard closes files without written data, so errors lose nothing.
+func Discard(files []*os.File) {
+	for _, f := range files {
+		if f != nil {
+			_ = f.Close()
+		}
+	}
+}

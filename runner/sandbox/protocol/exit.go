@@ -1,0 +1,53 @@
+package protocol
+
+import (
+	"syscall"
+	"time"
+
+	"github.com/scidex-ai/scidex-oci/outputs"
+	"github.com/scidex-ai/scidex-oci/runner/audit"
+	"github.com/scidex-ai/scidex-oci/runner/host/freespace"
+)
+
+// Exit is how a run ended, as the supervisor saw it.
+type Exit struct {
+	Executed bool               `json:"executed"`
+	Errno    syscall.Errno      `json:"errno,omitempty"` // of execve
+	Ended    bool               `json:"ended"`           // Status is the analysis' own
+	Status   syscall.WaitStatus `json:"status"`
+	TimedOut bool               `json:"timed_out"`
+	// Writers says that processes killed at the end of the analysis had files of /work open for writing. The supervisor
+	// knows which; if Unseen, any file may have been.
+	Writers bool `json:"writers,omitempty"`
+	Unseen  bool `json:"unseen,omitempty"`
+	// FixedAddresses says that the kernel has confirmed it.
+	FixedAddresses bool          `json:"fixed_addresses,omitempty"`
+	CPU            time.Duration `json:"cpu"`
+	// MemoryPeak is the greatest resident set of one process, in bytes.
+	MemoryPeak int64 `json:"memory_peak"`
+	// Audit lists the connection attempts; AuditError says why it may be incomplete.
+	Audit      []audit.Event `json:"audit,omitempty"`
+	AuditError string        `json:"audit_error,omitempty"`
+	// Work is the largest /work seen: at the end and, on disk, before.
+	Work outputs.Extent `json:"work"`
+	// WorkFull is the size of /work that passed its bound.
+	WorkFull *outputs.Extent `json:"work_full,omitempty"`
+	// NoSpace says that a tmpfs at /work was out of blocks or inodes at the end.
+	NoSpace bool `json:"no_space,omitempty"`
+	// HostFull is why the run was ended to keep space free.
+	HostFull *freespace.Shortage `json:"host_full,omitempty"`
+	// WatchError is why the bounds could not be watched.
+	WatchError string    `json:"watch_error,omitempty"`
+	Started    time.Time `json:"started"`
+	Finished   time.Time `json:"finished"`
+	// Suspended is the time spent suspended between Started and Finished.
+	Suspended time.Duration `json:"suspended,omitempty"`
+}
+
+// Usage is a run's use as seen in the container's /proc, where no control group reports it.
+type Usage struct {
+	Memory    int64 `json:"memory"`    // bytes, sum of resident sets: shared pages count more than once
+	Processes int64 `json:"processes"` // including threads, like the limit
+	// CPU is user and system time of the live processes and of those they waited for.
+	CPU time.Duration `json:"cpu"`
+}

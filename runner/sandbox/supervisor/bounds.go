@@ -1,0 +1,42 @@
+package supervisor
+
+import (
+	"context"
+	"errors"
+
+	"github.com/scidex-ai/scidex-oci/runner/sandbox/protocol"
+	"github.com/scidex-ai/scidex-oci/runner/sandbox/supervisor/watchdog"
+)
+
+// watchBounds starts the run's watchdog. The kernel bounds a tmpfs at /work.
+func (a *analysis) watchBounds(ctx context.Context) *watchdog.Watchdog {
+	c := watchdog.Config{
+		Bound: a.job.Bound, Floor: a.job.Floor, Links: a.job.Links, Proc: a.proc.Name(), Path: "/work",
+		Kill: a.kill,
+		Kept: []watchdog.Kept{{Dir: a.work.ingest, Of: "the blob store"}},
+	}
+	if a.job.WorkTmpfs == nil {
+		c.Work, c.Kept = a.work.dir, append([]watchdog.Kept{{Dir: a.work.dir, Of: "/work"}}, c.Kept...)
+	}
+	return watchdog.Start(ctx, c)
+}
+
+// bounds adds the watchdog's finding to the run's end, and the size of /work now that it no longer changes.
+func (a *analysis) bounds(ctx context.Context, exit *protocol.Exit) {
+	var f watchdog.Finding
+	if a.watchdog != nil {
+		f = a.watchdog.Stop()
+	}
+	exit.WorkFull, exit.HostFull = f.Full, f.Short
+	last, err := a.work.measure(ctx)
+	exit.Work = f.Peak.Peak(last)
+	full, unknown := a.work.noSpace()
+	exit.NoSpace = full
+	if err = errors.Join(f.Err, err, unknown); err != nil {
+		exit.WatchError = err.Error()
+		return
+	}
+	if a.job.WorkTmpfs == nil && exit.WorkFull == nil && last.Exceeds(a.job.Bound) {
+		exit.WorkFull = &last
+	}
+}
