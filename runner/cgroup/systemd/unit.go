@@ -30,6 +30,7 @@ func Delegated(ctx context.Context, unit string) bool {
 	return marked(unit) || OfUserManager(unit) && Manager{os.Getuid()}.Delegates(ctx, filepath.Base(unit))
 }
 
+// OfUserManager reports whether a unit is below the caller's own user manager.
 func OfUserManager(unit string) bool {
 	return strings.Contains(filepath.Dir(unit)+"/", fmt.Sprintf("/user@%d.service/", os.Getuid()))
 }
