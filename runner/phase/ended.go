@@ -41,7 +41,7 @@ type Ended struct {
 	Inside    string              `json:"inside,omitempty"` // the script's path there
 }
 
-// Failure is why scidex-oci failed at a run that had begun.
+// Failure is why scidex-oci failed at a run after its intent.
 type Failure struct {
 	Reason result.Reason
 	Err    error

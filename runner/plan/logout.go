@@ -66,8 +66,8 @@ func (l logout) warnings() []string {
 
 // killsUserProcesses asks logind. Without an answer there is nothing to warn of: there are no sessions.
 func killsUserProcesses() bool {
-	const patience = 5 * time.Second
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	const timeout = 5 * time.Second
+	ctx, cancel := context.WithTimeout(context.Background(), timeout)
 	defer cancel()
 	// Without a user it shows the manager's own properties.
 	out, err := exec.CommandContext(ctx, "loginctl", "show-user", "--property=KillUserProcesses", "--value").Output()
