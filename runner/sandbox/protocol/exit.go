@@ -9,7 +9,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/host/freespace"
 )
 
-// Exit is how a run ended, as the supervisor saw it.
+// Exit is how a run ended, as the supervisor saw it. It is part of the exit record on disk (phase.Ended).
 type Exit struct {
 	Executed bool               `json:"executed"`
 	Errno    syscall.Errno      `json:"errno,omitempty"` // of execve

@@ -1,5 +1,5 @@
 // Package protocol is what a launcher and its supervisor say to each other: the messages, the values in them, and the
-// connection that carries them. Both are of one build, so that nothing here is ever read by another version.
+// connection that carries them. Both are of one build, so that only Exit, which the exit record keeps, is read by other versions.
 package protocol
 
 import (
