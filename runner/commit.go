@@ -45,7 +45,8 @@ func superseded(err error) bool { return errors.Is(err, phase.ErrSuperseded) }
 
 // keep keeps for later what could not be committed for the reason why, and returns the result that says so.
 func (r *run) keep(ctx context.Context, end commit.End, final commit.Final, why error) (result.Result, error) {
-	err := r.keepOutcome(ctx, end, final, why)
+	lost, err := r.keepOutcome(ctx, end, final, why)
+	final.Report.Warnings = append(final.Report.Warnings, lost...)
 	r.space.Warn(r.release(end.Harvest.Entries))
 	r.space.Warn(r.space.State.Close()) // gc finds the directory, whole, by the state file
 	final.Outcome = judge.Outcome{
@@ -54,36 +55,37 @@ func (r *run) keep(ctx context.Context, end commit.End, final commit.Final, why 
 	return r.result(end, final), err
 }
 
-// keepOutcome writes a pending record, and returns the message for the user.
-func (r *run) keepOutcome(ctx context.Context, end commit.End, final commit.Final, why error) error {
+// keepOutcome writes a pending record, and returns the message for the user, with warnings where it had to keep the working
+// directory instead.
+func (r *run) keepOutcome(ctx context.Context, end commit.End, final commit.Final, why error) (lost []string, told error) {
 	path, then := pending.Path(r.host, r.space.Run.Key), `the next command or "scidex-oci gc" commits it`
 	if errors.Is(why, catalog.ErrEnded) {
 		path, then = path+pending.Refused, "and stays there"
 	}
-	told := fmt.Errorf("the result could not be committed: %w; it is kept in %q, %s", why, path, then)
+	told = fmt.Errorf("the result could not be committed: %w; it is kept in %q, %s", why, path, then)
 	next, err := end.Harvest.Entries.Read()
 	if err == nil {
 		err = record.Keep(path, pending.Record{V: 1, Catalog: r.space.Location.Catalog, Message: told.Error(), Run: final.Row}, next)
 	}
 	if err == nil {
-		return told
+		return nil, told
 	}
 	return r.keepWork(ctx, fmt.Errorf("the result could not be committed: %w; nor could it be kept for later: %w", why, err))
 }
 
 // keepWork is the last resort for a run whose end could be neither committed nor kept, for the reasons why: it keeps the
-// working directory. It returns the user's message.
-func (r *run) keepWork(ctx context.Context, why error) error {
+// working directory. It returns the user's message, and warnings about what of a /work in memory it could not keep.
+func (r *run) keepWork(ctx context.Context, why error) (lost []string, told error) {
 	r.space.LeaveIngest() // its content cannot be made again
 	if r.space.Dir == nil {
-		return why
+		return nil, why
 	}
 	err := r.space.Dir.Promise()
 	if err == nil && r.task.Plan.InMemory() {
-		_, err = r.space.Clean(ctx, true, r.task.Plan.Links())
+		lost, err = r.space.Clean(ctx, true, r.task.Plan.Links())
 	}
 	if err != nil {
-		return fmt.Errorf("%w; what the analysis wrote is in %q, which could not be marked, so copy it before anything is removed: %w", why, r.space.Location.Dir, err)
+		return lost, fmt.Errorf("%w; what the analysis wrote is in %q, which could not be marked, so copy it before anything is removed: %w", why, r.space.Location.Dir, err)
 	}
-	return fmt.Errorf("%w; what the analysis wrote stays in %q", why, r.space.Location.Dir)
+	return lost, fmt.Errorf("%w; what the analysis wrote stays in %q", why, r.space.Location.Dir)
 }

@@ -63,10 +63,12 @@ func retry(ctx context.Context, allowed func() bool, commit func() error) error 
 	var last error
 	for wait := 10 * time.Millisecond; ; wait = min(2*wait, time.Second) {
 		err := commit()
-		if ctx.Err() != nil && err != nil {
+		switch {
+		case err == nil, errors.Is(err, phase.ErrSuperseded):
+			return err
+		case ctx.Err() != nil:
 			return givenUp(ctx, last)
-		}
-		if err == nil || !transient(err) || !allowed() {
+		case !transient(err), !allowed():
 			return err
 		}
 		last = err

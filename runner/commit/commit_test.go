@@ -9,6 +9,7 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/outputs/blob"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/runner/phase"
 )
 
 func TestRetry(t *testing.T) {
@@ -33,6 +34,10 @@ func TestRetry(t *testing.T) {
 		}
 	}
 	ctx, cancel := context.WithCancelCause(t.Context())
+	if err := retry(ctx, until(time.Now().Add(time.Hour)), func() error { cancel(nil); return phase.ErrSuperseded }); !errors.Is(err, phase.ErrSuperseded) {
+		t.Errorf("superseded while it was given up: %v", err)
+	}
+	ctx, cancel = context.WithCancelCause(t.Context())
 	err := retry(ctx, until(time.Now().Add(time.Hour)), func() error { cancel(final); return passing })
 	if !errors.Is(err, final) {
 		t.Errorf("given up: %v", err)
