@@ -242,6 +242,39 @@ func TestRecoveryLeavesTheHook(t *testing.T) {
 	h.mustRun("rm", id)
 }
 
+// TestKeptFromMemory has no room for the outcome of a run in memory: its files go to disk, and what cannot go there is named.
+func TestKeptFromMemory(t *testing.T) {
+	h := newHarness(t)
+	h.emptied().mustRun("ls")
+	if err := os.WriteFile(filepath.Join(h.root, "outcomes"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	w := h.sqliteWall()
+	w.raise()
+	id := h.newID()
+	r := h.start("--id", id, "--work-storage=tmpfs", "--", "sh", "-c", "echo x >x; mkfifo pipe")
+	r.expect(t, "error", "commit", 125)
+	dir := "/tmp/scidex-analysis-" + id
+	if !strings.Contains(r.Message, "nor could it be kept") || !strings.Contains(r.Message, "stays in \""+dir+"\"") {
+		t.Errorf("%q", r.Message)
+	}
+	if !slices.ContainsFunc(r.Warnings, func(w string) bool { return strings.HasPrefix(w, "not kept: pipe (") }) {
+		t.Errorf("no word of the pipe in %q", r.Warnings)
+	}
+	if got := readFile(t, filepath.Join(dir, "x")); got != "x\n" {
+		t.Errorf("x is %q", got)
+	}
+	w.tear()
+	if err := os.Remove(filepath.Join(h.root, "outcomes")); err != nil {
+		t.Fatal(err)
+	}
+	h.mustRun("gc")
+	if r := h.show(id); r.State != "lost" || r.Kept != dir {
+		t.Errorf("after gc: %s, kept %q", r.State, r.Kept)
+	}
+	h.mustRun("rm", id)
+}
+
 // TestNeitherCommittedNorKept has no room for the outcome either: gc harvests the directory once more.
 func TestNeitherCommittedNorKept(t *testing.T) {
 	h := newHarness(t)
