@@ -29,6 +29,35 @@ const (
 	ReasonRequest        Reason = "request"
 )
 
+// ReasonsOf lists the reasons for which runs end in a state; none for a state that is not an end.
+func ReasonsOf(state catalog.State) []Reason {
+	switch state {
+	case catalog.Complete:
+		return []Reason{ReasonExit}
+	case catalog.Failed:
+		return []Reason{
+			ReasonExit, ReasonSignal, ReasonTimeout, ReasonOutOfMemory, ReasonPidsLimit, ReasonWorkFull, ReasonHostFull,
+			ReasonOutputMissing, ReasonNotFound, ReasonNotInvocable,
+		}
+	case catalog.Canceled:
+		return []Reason{ReasonStopped}
+	case catalog.Lost:
+		return []Reason{ReasonSupervisorLost}
+	case catalog.Error:
+		return []Reason{ReasonHarvest, ReasonCommit, ReasonExport, ReasonPostProcess, ReasonSandbox, ReasonRequest}
+	case catalog.Queued, catalog.Running:
+	}
+	return nil
+}
+
+// Reasons lists all reasons, each once.
+func Reasons() (all []Reason) {
+	for _, state := range []catalog.State{catalog.Failed, catalog.Canceled, catalog.Lost, catalog.Error} {
+		all = append(all, ReasonsOf(state)...)
+	}
+	return all
+}
+
 // The command line's own exit codes. Those of signals are SignalBase plus the number.
 const (
 	ExitTimeout      = 124

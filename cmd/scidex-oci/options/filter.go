@@ -55,12 +55,7 @@ func States() []string {
 // Reasons are the words for why a run has ended.
 func Reasons() []string {
 	var all []string
-	for _, reason := range []result.Reason{
-		result.ReasonExit, result.ReasonSignal, result.ReasonTimeout, result.ReasonOutOfMemory, result.ReasonPidsLimit,
-		result.ReasonWorkFull, result.ReasonHostFull, result.ReasonOutputMissing, result.ReasonNotFound, result.ReasonNotInvocable, result.ReasonStopped,
-		result.ReasonSupervisorLost, result.ReasonHarvest, result.ReasonCommit, result.ReasonExport, result.ReasonPostProcess,
-		result.ReasonSandbox, result.ReasonRequest,
-	} {
+	for _, reason := range result.Reasons() {
 		all = append(all, string(reason))
 	}
 	return all

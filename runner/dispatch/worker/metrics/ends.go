@@ -18,24 +18,9 @@ const other result.Reason = "other"
 
 // ends are all possible ends.
 func ends() (all []end) {
-	for _, of := range []struct {
-		state   catalog.State
-		reasons []result.Reason
-	}{
-		{catalog.Complete, []result.Reason{result.ReasonExit}},
-		{catalog.Failed, []result.Reason{
-			result.ReasonExit, result.ReasonSignal, result.ReasonTimeout, result.ReasonOutOfMemory, result.ReasonPidsLimit,
-			result.ReasonWorkFull, result.ReasonHostFull, result.ReasonOutputMissing, result.ReasonNotFound,
-			result.ReasonNotInvocable,
-		}},
-		{catalog.Canceled, []result.Reason{result.ReasonStopped}},
-		{catalog.Error, []result.Reason{
-			result.ReasonRequest, result.ReasonSandbox, result.ReasonHarvest, result.ReasonCommit, result.ReasonExport, result.ReasonPostProcess,
-		}},
-		{catalog.Lost, []result.Reason{result.ReasonSupervisorLost}},
-	} {
-		for _, reason := range append(of.reasons, other) {
-			all = append(all, end{of.state, reason})
+	for _, state := range []catalog.State{catalog.Complete, catalog.Failed, catalog.Canceled, catalog.Error, catalog.Lost} {
+		for _, reason := range append(result.ReasonsOf(state), other) {
+			all = append(all, end{state, reason})
 		}
 	}
 	return all
