@@ -12,7 +12,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/slurmcmd"
 )
 
-const about = `Runs one analysis that nobody has reviewed in a rootless OCI container: it reads data and docs, writes
+const about = `Runs one analysis that has not been reviewed in a rootless OCI container: it reads data and docs, writes
 only to its own directory, reaches no network and takes no more than its share of the machine. Its outputs
 are harvested, committed to a catalog and a blob store, and everything else of it is gone.
 

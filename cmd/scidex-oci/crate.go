@@ -27,7 +27,7 @@ func newCrateCommand(p *command.Program) *cli.Command {
 		ArgsUsage: "ID",
 		Description: `A Process Run Crate 0.5 has the outputs, the logs, the script and the result of a run, and says in ro-crate-metadata.json
 what was executed, when, on which image, with what environment, and what it used. Inputs are named, not contained;
-secrets are left out. What nobody knows is left out too: say --license and --agent.`,
+secrets are left out. What is not known is left out too: say --license and --agent.`,
 		Flags: o.flags(),
 		Action: p.ForOne(func(ctx context.Context, st *stores.Stores, given string) error {
 			return runCrate(ctx, st, *o, given)

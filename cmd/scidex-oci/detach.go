@@ -52,7 +52,7 @@ func startDetached(p *command.Program, file events.Target) error {
 		return err
 	}
 	if status, ok := exit.Sys().(syscall.WaitStatus); ok && status.Signaled() {
-		return fmt.Errorf("detach: its launcher was killed (%s) before the analysis began; \"scidex-oci gc\" removes what it left", unix.SignalName(status.Signal()))
+		return fmt.Errorf("detach: its launcher was killed (%s) before the analysis started; \"scidex-oci gc\" removes what it left", unix.SignalName(status.Signal()))
 	}
 	return command.ExitStatus(exit.ExitCode())
 }

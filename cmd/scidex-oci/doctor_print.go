@@ -49,7 +49,7 @@ var limitsBy = map[doctor.LimitsBy]string{
 	doctor.LimitsByV1:         "the kernel's, as root (cgroup v1)",
 	doctor.LimitsByOuter:      "left to the control groups around this",
 	doctor.LimitsByBestEffort: "best effort, by rlimits and the clock",
-	doctor.LimitsByNone:       "nobody can hold them",
+	doctor.LimitsByNone:       "nothing can enforce them",
 }
 
 var walls = map[string]string{

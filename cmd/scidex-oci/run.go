@@ -41,7 +41,7 @@ scidex-oci run [flags] --again ID`,
 the manifest's command or script. Lists given by flags replace the manifest's; variables, secrets and
 labels are added to it.
 
---detach waits until the analysis has begun or is refused; its exit code is 0 then, and the result has the run's. The
+--detach waits until the analysis has started or is refused; its exit code is 0 then, and the result has the run's. The
 analysis' output is in the logs alone, what a post-process command says is in the result. The current directory, the
 environment and the umask are those of this command; of a hangup (SIGHUP) nothing is heard any more.
 

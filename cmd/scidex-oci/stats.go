@@ -28,7 +28,7 @@ func newStatsCommand(p *command.Program) *cli.Command {
 		Name:      "stats",
 		Usage:     "show what runs used of what they asked for, and limits that would have been enough",
 		UsageText: "scidex-oci stats [--by LABEL] [flags]",
-		Description: `Of runs that began and have ended: memory at its peak, cores (CPU time by wall time) and wall time, by nearest rank: of
+		Description: `Of runs that started and have ended: memory at its peak, cores (CPU time by wall time) and wall time, by nearest rank: of
 100 runs 99 used at most P99. ASKED is what 50 in 100 asked for at most, and the most. AT LIMIT counts runs that the limit has ended.
 
 SUGGESTED is, for memory, P99 and a quarter, up to a multiple of 64MiB; for cpus, P99 and a quarter, up to a multiple of

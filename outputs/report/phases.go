@@ -22,7 +22,7 @@ func newPhases(r result.Result) []phase {
 	before := r.StartedAt.Sub(*r.CreatedAt).Milliseconds()
 	after := r.FinishedAt.Sub(*r.StartedAt).Milliseconds() - r.Usage.WallMS - r.Usage.SuspendedMS
 	all := []phase{
-		{Name: "until it began: queue, checks, sandbox", Class: "p1", ms: before},
+		{Name: "until it started: queue, checks, sandbox", Class: "p1", ms: before},
 		{Name: "the analysis", Class: "p2", ms: r.Usage.WallMS},
 		{Name: "suspended", Class: "p3", ms: r.Usage.SuspendedMS},
 		{Name: "harvest, up to the commit", Class: "p4", ms: after},

@@ -57,7 +57,7 @@ func Reuse(ctx context.Context, host *phase.Host, req request.Request, launched 
 // actionNow is the ActionID of a plan whose inputs are digested now; why says why there is none.
 func actionNow(ctx context.Context, host *phase.Host, p *plan.Plan, req request.Request) (id, why string, err error) {
 	if len(p.Analysis.Secrets) > 0 {
-		return "", "the values of secrets are not kept, so that nobody can tell whether they are the same", nil
+		return "", "the values of secrets are not kept, so it is unknown whether they are the same", nil
 	}
 	waiting, release := request.UntilStop(ctx, req.Stop, 0)
 	report := result.Report{Inputs: digest.New(host, p).Start(waiting).Settle(waiting)}

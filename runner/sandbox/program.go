@@ -118,7 +118,7 @@ func above(last, fd int) (int, error) {
 }
 
 var (
-	errNotRegular = errors.New("it is no regular file that whoever may execute scidex-oci may execute too")
+	errNotRegular = errors.New("it is not a regular file that all users of scidex-oci may execute")
 	errWritable   = errors.New("others may write to it than to scidex-oci")
 	errOtherBuild = errors.New("it was not built with this scidex-oci")
 )

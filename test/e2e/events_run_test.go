@@ -301,7 +301,7 @@ func TestEventsToAFIFO(t *testing.T) {
 	if err := syscall.Mkfifo(h.path("fifo"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	h.mustRefuse(flags("run", "--id", h.id("none"), "--events", "fifo", "--", "true"), "--events", `"fifo"`, "nobody reads")
+	h.mustRefuse(flags("run", "--id", h.id("none"), "--events", "fifo", "--", "true"), "--events", `"fifo"`, "it has no reader")
 	reader, err := os.OpenFile(h.path("fifo"), os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		t.Fatal(err)

@@ -90,7 +90,7 @@ func (t Target) open() (*os.File, error) {
 	// Without O_NONBLOCK the open of a FIFO waits for a reader (fifo(7)).
 	file, err := os.OpenFile(t.path, os.O_WRONLY|os.O_APPEND|os.O_CREATE|unix.O_NONBLOCK|unix.O_NOCTTY, 0o600)
 	if errors.Is(err, unix.ENXIO) {
-		return nil, t.refuse("nobody reads from it; start its reader first")
+		return nil, t.refuse("it has no reader; start that first")
 	}
 	var why *os.PathError
 	if errors.As(err, &why) {

@@ -107,7 +107,7 @@ func (s *Writer) await(done func() bool) {
 	for begin := time.Now(); s.err == nil && !done(); {
 		left := s.timeout - min(time.Since(s.moved), time.Since(begin))
 		if left <= 0 {
-			s.fail(fmt.Errorf("nobody has read them for %s", s.timeout))
+			s.fail(fmt.Errorf("they were not read for %s", s.timeout))
 			return
 		}
 		timer := time.AfterFunc(left, s.changed.Broadcast)

@@ -160,7 +160,7 @@ func TestSinkGivesUp(t *testing.T) {
 	if err := s.Finish(result.Result{ID: "a"}); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Close(); err == nil || !strings.Contains(err.Error(), "nobody has read them for 50ms") {
+	if err := s.Close(); err == nil || !strings.Contains(err.Error(), "they were not read for 50ms") {
 		t.Errorf("close: %v", err)
 	}
 	s = hanging()

@@ -35,7 +35,7 @@ func (o *Run) AuditFlag() *Flag {
 
 // DetachFlag is the flag of Detach.
 func (o *Run) DetachFlag() *Flag {
-	return Bool(&o.Detach, "detach", "print the id as soon as the analysis has begun, and let the run go on without this command and its terminal; see show --wait, logs --follow and stop", "d")
+	return Bool(&o.Detach, "detach", "print the id as soon as the analysis has started, and let the run go on without this command and its terminal; see show --wait, logs --follow and stop", "d")
 }
 
 // ReuseFlag is the flag of Reuse.

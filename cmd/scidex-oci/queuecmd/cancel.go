@@ -20,7 +20,7 @@ func newCancel(p *command.Program) *cli.Command {
 		UsageText: "scidex-oci queue cancel ID...",
 		ArgsUsage: "ID...",
 		Description: `What waits is canceled at once. The worker of what runs is asked to end it, as "scidex-oci stop" does: with its grace,
-harvested and committed as canceled. Whoever wants to wait for that: scidex-oci show ID --wait.`,
+harvested and committed as canceled. To wait for that: scidex-oci show ID --wait.`,
 		Action: forEach(p, cancelQueued),
 	}
 }

@@ -22,7 +22,7 @@ func newRescue(p *command.Program) *cli.Command {
 --rescue-after of worker. A worker that is started again on the same host and root does it for those before it.
 WORKER is as in "scidex-oci queue ls".
 
-If the worker lives all the same nothing is wrong but its time lost: what it has begun ends as lost, and it removes what it
+If the worker lives all the same nothing is wrong but its time lost: what it has started ends as lost, and it removes what it
 has made.`,
 		Action: func(c *cli.Context) error {
 			given, err := command.Args(c, 1, -1)

@@ -26,8 +26,8 @@ var notOfSubmit = map[string]string{
 	"again":           "it repeats no recorded run; submit the request under another id",
 	"export":          `the outputs are in the catalog when it has ended; export them with "scidex-oci outputs export ID DIR"`,
 	"overwrite":       "there is no export",
-	"post-process":    "a worker calls nobody's command; call it where \"scidex-oci show ID --wait\" returns",
-	"post-process-on": "a worker calls nobody's command",
+	"post-process":    "a worker calls no command of a user; call it where \"scidex-oci show ID --wait\" returns",
+	"post-process-on": "a worker calls no command of a user",
 	"events":          `the analysis runs elsewhere; see "scidex-oci queue show ID"`,
 	"trace":           "the analysis runs elsewhere; trace a run of it",
 }

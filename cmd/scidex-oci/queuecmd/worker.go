@@ -37,7 +37,7 @@ A worker that died has its analyses given to others once their timeout, their gr
 workers of a queue should have the same --rescue-after; it has to cover the start, the harvest and the commit of a run.
 
 With --metrics, GET /metrics answers in the text format of Prometheus, and GET /healthz 200 while analyses are taken, 503 while
-the worker drains. Whoever comes there is answered, without TLS: give 127.0.0.1:PORT, or close the port to others.
+the worker drains. It answers everyone who can reach it, without TLS: give 127.0.0.1:PORT, or close the port to others.
 
 With --log-level info there is a line of the log when an analysis is taken, and one when it has ended.
 

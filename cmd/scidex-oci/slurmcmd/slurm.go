@@ -48,7 +48,7 @@ func newCancel(p *command.Program) *cli.Command {
 		Usage:     "end what is left of a submission",
 		UsageText: "scidex-oci slurm cancel [--now] SPOOL",
 		ArgsUsage: "SPOOL",
-		Description: `What has not begun never begins. An analysis that runs gets SIGTERM and has its grace; what it has written is harvested,
+		Description: `What has not started never starts. An analysis that runs gets SIGTERM and has its grace; what it has written is harvested,
 and "scidex-oci slurm collect" commits it as canceled. With --now the jobs are canceled in Slurm, which kills what is still there
 after its KillWait (30 s by default): what is not delivered by then is told as canceled, without outputs.`,
 		Flags: o.flags(),

@@ -21,8 +21,8 @@ var notOfSlurm = map[string]string{
 	"export":          slurm.NoExport,
 	"overwrite":       "there is no export",
 	"secret":          slurm.NoSecret,
-	"post-process":    "a node calls nobody's command; call it for what \"scidex-oci slurm collect\" prints",
-	"post-process-on": "a node calls nobody's command",
+	"post-process":    "a node calls no command of a user; call it for what \"scidex-oci slurm collect\" prints",
+	"post-process-on": "a node calls no command of a user",
 	"events":          `the analyses run elsewhere; see "scidex-oci slurm status SPOOL"`,
 	"trace":           "the analyses run elsewhere; trace a run of one of the lines",
 }

@@ -84,7 +84,7 @@ func (e *examination) withoutGroups(err error) {
 	if e.around.limits != "" {
 		remedy = e.around.outer()
 	}
-	f = f.as(Fail, "runs are refused: nobody could hold them to their limits", remedy)
+	f = f.as(Fail, "runs are refused: nothing can enforce their limits", remedy)
 	if limits := e.analysis.Limits; limits != spec.LimitsEnforce {
 		f.Status, f.Means = Warn, "the limits of runs are held as --limits "+limits+" says"
 		e.report.Summary.Limits = LimitsBy(limits)

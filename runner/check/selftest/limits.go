@@ -72,9 +72,9 @@ func testLimit(ctx context.Context, s *session, main result.Result, lt limitTest
 
 // unheld is the check of an unenforced limit, which a caller who requests best effort accepts.
 func unheld(e result.Enforcement, limits string) report.Check {
-	c := report.Check{Check: "limit", Target: e.Limit + " " + readable(e.Limit, e.Asked), Result: judge.Fail, Detail: "nobody holds it"}
+	c := report.Check{Check: "limit", Target: e.Limit + " " + readable(e.Limit, e.Asked), Result: judge.Fail, Detail: "nothing holds it"}
 	if limits == spec.LimitsBestEffort {
-		c.Result, c.Detail = judge.Accepted, "not enforced: nobody holds it, as --limits best-effort allows"
+		c.Result, c.Detail = judge.Accepted, "not enforced: nothing holds it, as --limits best-effort allows"
 	}
 	return c
 }

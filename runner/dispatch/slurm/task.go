@@ -61,7 +61,7 @@ func (t *Task) Run(ctx context.Context) (exitCode int, err error) {
 		return 0, errors.Join(err, t.Ended("has a result already", ""))
 	}
 	if canceled, err := t.Spool.Canceled(); err != nil || canceled {
-		return 0, errors.Join(err, errors.New("the submission was canceled before this task began"))
+		return 0, errors.Join(err, errors.New("the submission was canceled before this task started"))
 	}
 	host, err := os.Hostname()
 	if err != nil {

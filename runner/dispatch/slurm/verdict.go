@@ -85,14 +85,14 @@ func (e Ending) message() string {
 	case e.Canceled:
 		text += "the submission was canceled"
 	case e.vanished():
-		return text + "it never began, and Slurm does not know it any more, as after scancel of a task that waits"
+		return text + "it never started, and Slurm does not know it any more, as after scancel of a task that waits"
 	default:
 		text += "Slurm does not know it any more, nor why it ended"
 	}
 	if e.Began == nil {
-		return text + "; the analysis never began; see " + e.Log
+		return text + "; the analysis never started; see " + e.Log
 	}
-	return text + fmt.Sprintf("; it had begun on %s; see %s", e.Began.Host, e.Log)
+	return text + fmt.Sprintf("; it had started on %s; see %s", e.Began.Host, e.Log)
 }
 
 // filled is a request with its defaults, as a run has it; as it is if it cannot be read.

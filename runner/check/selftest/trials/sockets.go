@@ -48,7 +48,7 @@ func socketClosed(v view.View, inside, found string) (judge.Result, string) {
 		return result, detail
 	}
 	if outside == "" || canary.Perform(canary.Attempt{Do: "socket", At: outside}).Got["connect"] != canary.OK {
-		return judge.Inconclusive, detail + ", but nobody answers there on the host either"
+		return judge.Inconclusive, detail + ", but nothing answers there on the host either"
 	}
 	return judge.Pass, detail + ", while it answers on the host"
 }

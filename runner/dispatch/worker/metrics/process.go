@@ -21,7 +21,7 @@ func (m *Metrics) ofProcess() {
 	m.add(gauge, "process_resident_memory_bytes", "Resident memory.", level{read: residentMemory})
 	m.add(gauge, "process_open_fds", "Open file descriptors.", level{read: openDescriptors})
 	m.add(gauge, "process_max_fds", "The limit on open file descriptors.", level{read: mostDescriptors})
-	m.gauge("process_start_time_seconds", "When the worker began, since 1970.", func() float64 { return float64(m.began.UnixMilli()) / 1000 })
+	m.gauge("process_start_time_seconds", "When the worker started, since 1970.", func() float64 { return float64(m.began.UnixMilli()) / 1000 })
 }
 
 func processCPU() (seconds float64, ok bool) {
