@@ -73,7 +73,7 @@ func LimitWarnings(list []result.Enforcement) []string {
 }
 
 // InheritedWarnings says which of the caller's hard limits hold for the analysis too: a supervisor cannot raise them
-// (getrlimit(2)), and the request omits them.
+// (getrlimit(2)).
 func InheritedWarnings() []string {
 	var warnings []string
 	for _, l := range []struct {
