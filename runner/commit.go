@@ -12,7 +12,6 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/commit"
 	"github.com/scidex-ai/scidex-oci/runner/judge"
 	"github.com/scidex-ai/scidex-oci/runner/pending"
-	"github.com/scidex-ai/scidex-oci/runner/phase"
 	"github.com/scidex-ai/scidex-oci/runner/plan"
 )
 
@@ -40,8 +39,6 @@ func (r *run) now(end commit.End) commit.End {
 	end.Location, end.WorkGone = r.space.Location, r.space.WorkGone()
 	return end
 }
-
-func superseded(err error) bool { return errors.Is(err, phase.ErrSuperseded) }
 
 // keep keeps for later what could not be committed for the reason why, and returns the result that says so.
 func (r *run) keep(ctx context.Context, end commit.End, final commit.Final, why error) (result.Result, error) {

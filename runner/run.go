@@ -2,6 +2,7 @@ package runner
 
 import (
 	"context"
+	"errors"
 
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner/execute"
@@ -66,7 +67,7 @@ func (r *run) finish(ctx context.Context) (result.Result, error) {
 	switch {
 	case err == nil:
 		final = r.deliver(ctx, end, final)
-	case !superseded(err):
+	case !errors.Is(err, phase.ErrSuperseded):
 		return r.keep(ctx, end, final, err)
 	}
 	final = r.clean(ctx, end, final)

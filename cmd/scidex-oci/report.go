@@ -103,7 +103,7 @@ func newPageFile(o reportOptions) (*pageFile, error) {
 		return nil, command.Usagef("report: no file to write to; give --out FILE, or --out - for standard output")
 	}
 	if o.out.Value == "-" {
-		return nil, nil //nolint:nilnil // standard output is no file to make
+		return nil, nil // standard output is no file to make
 	}
 	to := &pageFile{o.out.Path(""), o.overwrite}
 	info, err := os.Lstat(to.path)

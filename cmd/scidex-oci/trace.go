@@ -23,7 +23,7 @@ type traceFile struct {
 // newTrace reads the option and starts a trace where it is given. It refuses a file that could not be made at the end.
 func newTrace(given options.Text, began, main int64) (*traceFile, error) {
 	if !given.Given {
-		return nil, nil //nolint:nilnil // it is not asked for
+		return nil, nil // it is not asked for
 	}
 	text := given.Value
 	refuse := func(why string) (*traceFile, error) {

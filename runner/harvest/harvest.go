@@ -63,7 +63,7 @@ func failure(err error) *phase.Failure {
 // Nothing is the harvest of a run that did not reach it.
 func Nothing() Harvested { return Harvested{Entries: &Spool{}} }
 
-// Report adds the harvest to a report.
+// Report sets the fields of a report that the harvest knows; to repeat it changes nothing.
 func (h Harvested) Report(r *result.Report) {
 	r.Logs.Stdout, r.Logs.Stderr, r.Script = h.Stdout, h.Stderr, h.Script
 }

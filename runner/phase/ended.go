@@ -17,7 +17,7 @@ type Ended struct {
 	Key      catalog.Key     `json:"-"` // the row has it
 	Analysis spec.Analysis   `json:"-"` // the row has it
 	Staged   []outputs.Entry `json:"-"` // the entries of the record
-	Failure  *Failure        `json:"-"` // of ours; nil: none. There is no record then
+	Failure  *Failure        `json:"-"` // of scidex-oci; nil: none. A run with one has no exit record
 	LogError error           `json:"-"` // why a file of Logs or Script is not whole
 
 	V         int                 `json:"v"` // 1

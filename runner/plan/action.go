@@ -57,16 +57,16 @@ func (p *Plan) ActionID(report result.Report) (*string, error) {
 	}
 	var known bool
 	if a.Inputs, known = fixedInputs(report.Inputs); !known {
-		return nil, nil //nolint:nilnil // it is not known, which is no error
+		return nil, nil // it is not known, which is no error
 	}
 	switch {
 	case p.Base != nil && p.Base.Image != nil:
 		if report.Sandbox.RootfsDigest == nil {
-			return nil, nil //nolint:nilnil // the same
+			return nil, nil // the same
 		}
 		a.Rootfs = *report.Sandbox.RootfsDigest
 	case !slices.ContainsFunc(a.Inputs, func(in actionInput) bool { return in.Destination == "/" }):
-		return nil, nil //nolint:nilnil // the same
+		return nil, nil // the same
 	}
 	var err error
 	if a.Environment, err = p.visibleEnvironment(); err != nil {

@@ -14,13 +14,13 @@ import (
 // the cpu controller is missing; a requested one does not.
 func chooseParent(a spec.Analysis, groups standby.Groups, cpusAsked bool) (*cgroup.Parent, error) {
 	if a.Limits == spec.LimitsOuter {
-		return nil, nil //nolint:nilnil // whatever is available: someone else's groups enforce them
+		return nil, nil // whatever is available: someone else's groups enforce them
 	}
 	parent, err := groups.Parent, groups.Err
 	var missing *cgroup.MissingError
 	switch {
 	case errors.Is(err, standby.ErrNoSupervisor), errors.As(err, &missing) && a.Limits == spec.LimitsBestEffort:
-		return nil, nil //nolint:nilnil // best effort
+		return nil, nil // best effort
 	case errors.As(err, &missing):
 		return nil, &request.HostError{Err: fmt.Errorf("limits cannot be enforced: %w", missing)}
 	case err != nil:

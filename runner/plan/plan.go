@@ -208,7 +208,7 @@ func readSecrets(names []string) (map[string]string, error) {
 // openStage opens the directory of --stage; nil if not requested. One that must not be shown is returned with the error.
 func openStage(path string, o inputs.Opener) (*os.File, error) {
 	if path == "" {
-		return nil, nil //nolint:nilnil // there is none
+		return nil, nil // there is none
 	}
 	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {

@@ -57,7 +57,7 @@ func openRootfs(ctx context.Context, host *phase.Host, a spec.Analysis, o inputs
 		}
 		return b, nil
 	}
-	return nil, nil //nolint:nilnil // the host's
+	return nil, nil // the host's
 }
 
 // OpenImage opens the root of an image, unpacks it if necessary, and starts its check.

@@ -27,7 +27,7 @@ func (p *Plan) Sources() []inputs.Input {
 func (p *Plan) ScriptNow() (*result.Script, error) {
 	s := p.Inputs.Script
 	if s == nil {
-		return nil, nil //nolint:nilnil // there is none
+		return nil, nil // there is none
 	}
 	h := sha256.New()
 	n, err := io.Copy(h, io.NewSectionReader(s.File, 0, inputs.ScriptMax+1))

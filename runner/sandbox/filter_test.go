@@ -25,7 +25,7 @@ func TestNothingRunsWithoutItsFilter(t *testing.T) {
 		r.job.Filter = test.program
 		r.create()
 		r.good(r.session.Start())
-		_, err := r.session.Wait(Watch{Started: func(time.Time) { t.Errorf("%s: the analysis has begun", name) }, Usage: func(protocol.Usage) {}})
+		_, err := r.session.Wait(Watch{Started: func(time.Time) { t.Errorf("%s: the analysis has started", name) }, Usage: func(protocol.Usage) {}})
 		if err == nil || !strings.Contains(err.Error(), "filter of system calls") || !strings.Contains(err.Error(), test.want.Error()) {
 			t.Errorf("%s: %v, want %v", name, err, test.want)
 		}

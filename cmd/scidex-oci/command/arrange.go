@@ -84,7 +84,7 @@ func (p *parser) next() (*string, error) {
 			}
 		}
 	}
-	return nil, nil //nolint:nilnil // a nil word is the end
+	return nil, nil // a nil word is the end
 }
 
 // arguments takes the words of the last cmd, and flags between them where mixed.

@@ -35,7 +35,7 @@ type Caller struct {
 // Connect takes over the socket if args say that this is the launcher of a detached run. Otherwise it returns nil.
 func Connect(args []string) (*Caller, error) {
 	if len(args) == 0 || args[0] != LauncherName {
-		return nil, nil //nolint:nilnil // no launcher, no caller
+		return nil, nil // no launcher, no caller
 	}
 	unix.CloseOnExec(CallerFD)
 	if err := unix.SetNonblock(CallerFD, true); err != nil {

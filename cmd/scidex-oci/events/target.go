@@ -69,7 +69,7 @@ func (t Target) inherited() error {
 // Open makes the Writer of a target. It is nil where there is no target.
 func Open(p *command.Program, t Target) (*Writer, error) {
 	if t.Text == "" {
-		return nil, nil //nolint:nilnil // events are not asked for
+		return nil, nil // events are not asked for
 	}
 	file, err := t.open()
 	if err != nil {

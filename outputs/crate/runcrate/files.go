@@ -28,7 +28,7 @@ func (s Stores) outputs(ctx context.Context, key catalog.Key) (all []crate.File,
 
 func (s Stores) script(ctx context.Context, script *result.Script) (*crate.File, error) {
 	if script == nil || script.SHA256 == "" {
-		return nil, nil //nolint:nilnil // there is none, which is no error
+		return nil, nil // there is none, which is no error
 	}
 	size, err := s.Blobs.Size(ctx, script.SHA256)
 	name := script.Name[strings.LastIndexByte(script.Name, '/')+1:]

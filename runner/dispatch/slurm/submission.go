@@ -147,7 +147,7 @@ func (s Spool) Began(n int) (*Began, error) {
 	var b Began
 	err := readFile(filepath.Join(s.Dir, beganDir, strconv.Itoa(n)+".json"), &b)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil //nolint:nilnil // none
+		return nil, nil // none
 	}
 	return &b, err
 }

@@ -78,7 +78,7 @@ func TestRetentionCovers(t *testing.T) {
 		{"any", Policy{}, ended, true},
 		{"older", Policy{Before: now.Add(-time.Minute)}, ended, true},
 		{"as old", Policy{Before: ended.FinishedAt}, ended, false},
-		{"begun before and ended after", Policy{Before: now.Add(-90 * time.Minute)}, ended, false},
+		{"started before and ended after", Policy{Before: now.Add(-90 * time.Minute)}, ended, false},
 		{"no end known", Policy{Before: now.Add(-90 * time.Minute)}, with(func(r *catalog.Run) { r.FinishedAt = time.Time{} }), true},
 		{"pinned", Policy{}, with(func(r *catalog.Run) { r.Pinned = true }), false},
 		{"running", Policy{}, with(func(r *catalog.Run) { r.State = catalog.Running }), false},

@@ -15,7 +15,7 @@ func TestReadSubID(t *testing.T) {
 		"by number":         {"1000:200000:65536\n", Range{200000, 65536}},
 		"too small is none": {"ada:100000:2\n", Range{}},
 		"the first usable":  {"ada:100000:1\nada:300000:10\n", Range{300000, 10}},
-		"nobody's":          {"eve:100000:65536\n", Range{}},
+		"of another user":   {"eve:100000:65536\n", Range{}},
 		"garbage":           {"ada\nada:x:y\n\n#", Range{}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -38,7 +38,7 @@ func TestSockets(t *testing.T) {
 	}{
 		{"reached", "/data/a/b/.s.PGSQL.5432", "socket ok", judge.Fail, []string{"/data/a/b/.s.PGSQL.5432", dir + "/a/b/.s.PGSQL.5432", "ok"}},
 		{"refused, while it answers", "/data/a/b/.s.PGSQL.5432", "socket ECONNREFUSED", judge.Pass, []string{"answers on the host"}},
-		{"refused, and nobody is there", "/data/other", "socket ECONNREFUSED", judge.Inconclusive, []string{"nothing answers"}},
+		{"refused, and nothing is there", "/data/other", "socket ECONNREFUSED", judge.Inconclusive, []string{"nothing answers"}},
 		{"of nowhere", "/run/x", "socket ECONNREFUSED", judge.Inconclusive, nil},
 		{"slow", "/data/a/b/.s.PGSQL.5432", "socket timeout", judge.Inconclusive, nil},
 		{"odd", "/data/a/b/.s.PGSQL.5432", "socket EBADF", judge.Fail, nil},
