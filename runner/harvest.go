@@ -15,7 +15,7 @@ import (
 func (r *run) end(ended phase.Ended) commit.End {
 	row := r.space.Run
 	row.StartedAt = ended.StartedAt
-	return commit.End{Row: row, Ended: ended, Harvest: harvest.Nothing(), HasWork: r.space.Dir != nil}
+	return commit.End{Row: row, Ended: ended, Harvest: harvest.Nothing(), HasWork: r.space.Dir != nil, Caller: r.task.Request.Caller}
 }
 
 // harvest records how the analysis ended, reads its working directory and publishes what that holds.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
+	"github.com/scidex-ai/scidex-oci/runner/hints"
 	"github.com/scidex-ai/scidex-oci/runner/request"
 	"github.com/scidex-ai/scidex-oci/runner/workspace"
 	"github.com/scidex-ai/scidex-oci/spec"
@@ -35,7 +36,7 @@ func Refused(a spec.Analysis, err error, version string) result.Result {
 	now := time.Now()
 	return result.Result{
 		V: result.Version, ID: a.ID, State: state, Reason: reason, Message: result.Sentence(err), ExitCode: code,
-		CreatedAt: result.Millis(now), FinishedAt: result.Millis(now), Report: result.Report{Enforced: []result.Enforcement{}},
+		CreatedAt: result.Millis(now), FinishedAt: result.Millis(now), Report: result.Report{Enforced: []result.Enforcement{}, Hints: hints.OfRefusal(err)},
 		Outputs: []result.Output{}, Rejected: []result.Rejected{}, Audit: []result.AuditEvent{},
 		BootID: workspace.BootID(), ToolVersion: version, Analysis: raw,
 	}

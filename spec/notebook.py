@@ -60,11 +60,14 @@ def save():
     cost = saved - start
 
 
+def position():
+    return f"cell {ran} of {sum(cell.cell_type == 'code' for cell in notebook.cells)}"
+
+
 def before(**_):
     global ran
     ran += 1
-    cells = sum(cell.cell_type == "code" for cell in notebook.cells)
-    sys.stderr.write(f"{target}: cell {ran} of {cells}\n")
+    sys.stderr.write(f"{target}: {position()}\n")
 
 
 def after(**_):
@@ -108,7 +111,10 @@ except Exception as error:
     stop(1, f"this is no notebook: {error}")
 try:
     client().execute()
-except (CellExecutionError, DeadKernelError, RuntimeError) as error:
-    stop(1, error)
+except CellExecutionError as error:
+    sys.stderr.write(f"{error}\n")
+    stop(1, f"{position()}: {error.ename}: {error.evalue}")
+except (DeadKernelError, RuntimeError) as error:
+    stop(1, f"{position()}: {error}")
 finally:
     save()

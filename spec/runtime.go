@@ -50,6 +50,9 @@ var ownPlaces = [...]struct{ dir, why string }{
 // scratchDirs are the run's tmpfs on which host directories can be mounted.
 var scratchDirs = [...]string{"/tmp", homeDir}
 
+// ScratchDirs are the run's tmpfs that end with it and are no output.
+func ScratchDirs() []string { return scratchDirs[:] }
+
 // OnScratch reports whether a path is in a tmpfs of the run, which hides the root filesystem's.
 func OnScratch(path string) bool {
 	for _, dir := range scratchDirs {

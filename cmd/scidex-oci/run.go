@@ -5,8 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"os"
 	"slices"
 
 	"github.com/urfave/cli/v2"
@@ -91,7 +89,6 @@ type session struct {
 	stores  *stores.Stores
 	events  *events.Writer // nil: none
 	trace   *traceFile     // nil: none
-	stderr  screen.Tail    // the end of the analysis' standard error
 }
 
 // run makes the request and runs it. The result is complete also with an error.
@@ -113,14 +110,13 @@ func (s *session) run(ctx context.Context) (result.Result, error) {
 	defer command.IgnoreNextStop(stop)
 	suspender := &suspend.Suspender{}
 	defer command.HandleSuspend(suspender)()
-	s.stderr.Limit = tailSize
 	after := screen.NewStream(s.program.Stderr, s.screen)
 	if s.request.Hook != nil {
 		s.request.Hook.Output = after
 	}
 	asked := request.Request{
 		Analysis: s.request.Analysis, Again: s.request.Again, Reuse: s.request.Reuse, AnyRoot: s.request.AnyRoot, Overwrite: s.request.Overwrite, NoAudit: s.request.NoAudit,
-		Stdout: stdout, Stderr: io.MultiWriter(stderr, &s.stderr),
+		Stdout: stdout, Stderr: stderr, Caller: s.parser.Caller(),
 		Hook: s.request.Hook, Observe: s.observe, Scanning: s.scanning(), Stop: stop, Suspender: suspender, Standby: s.standby,
 	}
 	if s.request.Detach {
@@ -240,11 +236,11 @@ func (s *session) report(result result.Result, err error) error {
 	}
 	tabled := !s.request.JSON && !s.request.Quiet && (err == nil || result.StartedAt != nil)
 	if tabled {
-		s.table().Summary(result, s.hint(result))
+		s.table().Summary(result)
 	}
 	switch {
 	case err != nil:
-		return withDoctor(err)
+		return withHints(err, result.Hints)
 	case result.State == catalog.Error && !tabled:
 		fmt.Fprintf(s.program.Stderr, "scidex-oci: %s\n", screen.Escape(result.Message))
 	}
@@ -258,7 +254,10 @@ func (s *session) table() results.Table {
 	return results.Table{Table: screen.NewTable(s.program.Stderr, s.program.Stderr, s.program.Env), Program: s.program.CallLine()}
 }
 
-func (s *session) hint(result result.Result) string {
-	a := s.request.Analysis
-	return hint(circumstances{result: result, analysis: a, stderr: s.stderr.String(), local: local(a.Command, s.parser.Dir), root: os.Geteuid() == 0})
+// withHints adds to a refusal what to do about it.
+func withHints(err error, hints []result.Hint) error {
+	for _, hint := range hints {
+		err = fmt.Errorf("%w; %s", err, hint.Message)
+	}
+	return err
 }

@@ -25,7 +25,7 @@ type page struct {
 	Request, Around, How          facts
 	Inputs                        []inputRow
 	Script                        *code
-	Evidence, Warnings            []string
+	Evidence, Warnings, Hints     []string
 	Uses                          []use
 	Curves                        []curve
 	NoCurves                      string // why there are none
@@ -85,7 +85,7 @@ func newPage(r result.Result, blobs Blobs, links Links) page {
 	p := page{
 		Title: r.Key().String(), State: string(r.State), Ending: ending(r), Message: r.Message, Key: key(r), Results: newResults(r, blobs),
 		Request: request(r), Inputs: inputRows(r.Inputs), Around: surroundings(r), How: how(r), Script: newCode(r.Script, blobs, links.Script()),
-		Evidence: evidence(r), Warnings: r.Warnings, Uses: newUses(r), Curves: newCurves(r), Phases: newPhases(r),
+		Evidence: evidence(r), Warnings: r.Warnings, Hints: hints(r), Uses: newUses(r), Curves: newCurves(r), Phases: newPhases(r),
 		Logs: []log{newLog("Standard output", r.Logs.Stdout, blobs, links.Stdout()), newLog("Standard error", r.Logs.Stderr, blobs, links.Stderr())},
 
 		Outputs: list(outputRows(r, links), outputsShown, r.OutputsTotal), AllOutputs: links.Outputs(),
@@ -219,4 +219,12 @@ func eventRows(all []result.AuditEvent) []eventRow {
 		rows = append(rows, eventRow{e.At.UTC().Format("15:04:05.000"), e.Kind, e.Address, e.Severity, verdict, e.Count})
 	}
 	return rows
+}
+
+// hints are the sentences of a run's hints.
+func hints(r result.Result) (sentences []string) {
+	for _, hint := range r.Hints {
+		sentences = append(sentences, hint.Message)
+	}
+	return sentences
 }

@@ -72,6 +72,8 @@ type Report struct {
 	Kept string `json:"kept,omitempty"`
 	// Warnings are sentences that do not change the state.
 	Warnings []string `json:"warnings,omitempty"`
+	// Hints say what to do about the end of the run.
+	Hints []Hint `json:"hints,omitempty"`
 }
 
 // Usage is what a run used.

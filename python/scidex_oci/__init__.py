@@ -9,7 +9,7 @@ from .errors import (AnalysisCanceled, AnalysisError, AnalysisFailed, CommandErr
                      RequestError, ResultError, ScidexError)
 from .executor import Executor
 from .manifest import Manifest
-from .result import Result, Status
+from .result import Hint, Result, Status
 from .running import run
 from .staging import StagingError, cleanup_analysis_temp_dir, create_analysis_temp_dir, run_python_script
 from .submission import enqueue, wait
@@ -17,7 +17,7 @@ from .tool import RunLogs, Tool
 from .aio import run as arun
 
 __all__ = [
-    "AnalysisCanceled", "AnalysisError", "AnalysisFailed", "Batch", "CommandError", "Executor", "Interrupted", "Manifest",
+    "AnalysisCanceled", "AnalysisError", "AnalysisFailed", "Batch", "CommandError", "Executor", "Hint", "Interrupted", "Manifest",
     "NotFound", "NotInstalled", "RequestError", "Result", "ResultError", "RunLogs", "ScidexError", "StagingError", "Status",
     "Tool", "arun", "cleanup_analysis_temp_dir", "create_analysis_temp_dir", "enqueue", "run", "run_python_script",
     "wait",

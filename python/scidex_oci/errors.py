@@ -37,7 +37,7 @@ class ResultError(ScidexError):
 
     def __str__(self) -> str:
         name = self.result.run_id if self.result.attempt else self.result.id or "analysis"
-        return f"{name}: {self.result.completion_notes}"
+        return f"{name}: {self.result.explanation}"
 
 
 class AnalysisFailed(ResultError):

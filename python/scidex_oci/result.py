@@ -70,6 +70,14 @@ def _time() -> Optional[datetime]:
 
 
 @dataclass(frozen=True)
+class Hint:
+    """What to do about the end of a run: its kind, and a sentence."""
+
+    code: str = ""
+    message: str = ""
+
+
+@dataclass(frozen=True)
 class Usage:
     """What a run used."""
 
@@ -267,6 +275,7 @@ class Result:
     post_process: Optional[PostProcess] = field(default=None, metadata={"one": PostProcess})
     kept: Optional[str] = None  # the working directory, where it was kept
     warnings: List[str] = field(default_factory=list)
+    hints: List[Hint] = _list(Hint)  # what to do about the end
     outputs: List[Output] = _list(Output)  # at most 10,000; all_outputs() has the rest
     rejected: List[Rejected] = _list(Rejected)
     outputs_total: int = 0
@@ -303,6 +312,11 @@ class Result:
         return self.state is Status.COMPLETE
 
     @property
+    def explanation(self) -> str:
+        """Why the run ended as it did, and what to do about it: the message, and a line for each hint."""
+        return "\n".join([self.message, *(f"hint: {hint.message}" for hint in self.hints)])
+
+    @property
     def completion_notes(self) -> str:
         """A paragraph for people: how the run ended and why, what it left and what to beware of."""
         sentences = [f"{self.state}{f' ({self.reason})' if self.reason else ''}: {_sentence(self.message)}"]
@@ -315,6 +329,7 @@ class Result:
             sentences.append(f"Not kept: {self.rejected_total}, {shown}{_more(self.rejected_total - 5)}.")
         if self.kept:
             sentences.append(f"The working directory is kept: {self.kept}.")
+        sentences += [f"Hint: {_sentence(hint.message)}" for hint in self.hints]
         sentences += [f"Warning: {_sentence(warning)}" for warning in self.warnings]
         return " ".join(sentences)
 

@@ -19,7 +19,7 @@ RAW: Dict[str, Any] = {
     "evidence": {"oom_kills": 1, "oom_limit": {"by": "cgroup", "bytes": 4194304}},
     "outputs": [{"path": "a.csv", "size": 3, "mode": "0640", "partial": True}, {"path": "b\\xff", "path_b64": "Yv8="}],
     "outputs_total": 9, "rejected": [{"path": "l", "reason": "symlink", "detail": "-> /etc"}], "rejected_total": 1,
-    "warnings": ["beware"], "enforced": None, "post_process": None, "of_tomorrow": {"x": 1},
+    "warnings": ["beware"], "hints": [{"code": "memory_limit", "message": "give it more", "of_tomorrow": 1}], "enforced": None, "post_process": None, "of_tomorrow": {"x": 1},
 }
 
 
@@ -42,7 +42,7 @@ class ResultTest(unittest.TestCase):
         self.assertEqual(
             Result.from_json(RAW).completion_notes,
             "failed (out_of_memory): more than its 4MiB of memory. Exit code 137 after 1.5 s. "
-            "Outputs: 9, a.csv (partial), b\\xff and 4 more. Not kept: 1, l (symlink). Warning: beware.")
+            "Outputs: 9, a.csv (partial), b\\xff and 4 more. Not kept: 1, l (symlink). Hint: give it more. Warning: beware.")
 
     def test_state_of_tomorrow(self) -> None:
         r = Result.from_json({**RAW, "state": "paused"})
@@ -56,6 +56,9 @@ class ResultTest(unittest.TestCase):
                                     ("running", "", type(None))):
             with self.subTest(state=state, reason=reason):
                 self.assertIs(type(error_of(Result.from_json({"state": state, "reason": reason}))), want)
+
+    def test_an_error_says_what_to_do(self) -> None:
+        self.assertEqual(str(error_of(Result.from_json(RAW))), "a@2: more than its 4MiB of memory\nhint: give it more")
 
     def test_no_tool(self) -> None:
         with self.assertRaisesRegex(ValueError, "not made by a scidex-oci"):

@@ -5,11 +5,14 @@ import (
 	"encoding/json"
 	"time"
 
+	"github.com/scidex-ai/scidex-oci/outputs"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner/harvest"
+	"github.com/scidex-ai/scidex-oci/runner/hints"
 	"github.com/scidex-ai/scidex-oci/runner/judge"
 	"github.com/scidex-ai/scidex-oci/runner/phase"
+	"github.com/scidex-ai/scidex-oci/runner/request"
 	"github.com/scidex-ai/scidex-oci/runner/workspace"
 )
 
@@ -20,8 +23,9 @@ type End struct {
 	Ended    phase.Ended
 	Harvest  harvest.Harvested
 	Location workspace.Location
-	WorkGone bool // /work was in memory, and is lost
-	HasWork  bool // there is a working directory
+	WorkGone bool           // /work was in memory, and is lost
+	HasWork  bool           // there is a working directory
+	Caller   request.Caller // zero in recovery
 }
 
 // Final is how a run ended, and its row.
@@ -44,11 +48,25 @@ func Judge(e End, now time.Time) (f Final, err error) {
 		f.Report.PostProcess = &result.PostProcess{Command: hook.Command}
 		committed = committed.WhileHookRuns(e.Row.Key)
 	}
+	f.Report.Hints = hints.Of(e.facts(f))
 	f.Keep = e.KeepWork(committed)
 	if f.Keep && e.HasWork {
 		f.Report.Kept = e.Location.Dir
 	}
 	return f, f.write(e, committed, now)
+}
+
+// facts are what hints are made of.
+func (e End) facts(f Final) hints.Facts {
+	facts := hints.Facts{
+		Ended: e.Ended, Outcome: f.Outcome, Missing: e.Harvest.Missing, Logs: f.Report.Logs, Caller: e.Caller, Host: hints.ReadHost(),
+	}
+	for _, entry := range e.Harvest.Listed.Sorted() {
+		if entry.Rejected == "" {
+			facts.Listed = append(facts.Listed, outputs.Escape(entry.Path))
+		}
+	}
+	return facts
 }
 
 // KeepWork reports whether the working directory stays with such an outcome.

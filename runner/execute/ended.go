@@ -2,7 +2,9 @@ package execute
 
 import (
 	"errors"
+	"strings"
 
+	"github.com/scidex-ai/scidex-oci/outputs/format"
 	"github.com/scidex-ai/scidex-oci/runner/phase"
 	"github.com/scidex-ai/scidex-oci/runner/workspace"
 )
@@ -15,7 +17,7 @@ func (e *execution) ended() phase.Ended {
 		Stopped: e.stops.first, StoppedAt: e.stops.at, Forced: e.stops.forced,
 		Report: e.report.Report, Outer: e.outer != nil, PidsLimit: e.Plan.Analysis.Pids, Audit: e.Plan.Audit, Command: e.Plan.Command,
 		HasData: e.Plan.Inputs.HasData, HasDocs: e.Plan.Inputs.HasDocs,
-		Script: e.script.Kept(),
+		Script: e.script.Kept(), Root: e.Plan.Base.Dir(),
 	}
 	if e.outer != nil {
 		end.PidsLimit = e.outer.Pids()
@@ -32,10 +34,21 @@ func (e *execution) ended() phase.Ended {
 	return end
 }
 
-// keepLogs closes the files of the streams and of the script, which the harvest publishes.
+// keepLogs closes the files of the ended streams and of the script, which the harvest publishes.
 func (e *execution) keepLogs(end *phase.Ended) {
+	end.StderrEnd = e.Plan.Redact(wholeLines(e.stderr))
 	end.LogError = errors.Join(e.logs[0].Close(), e.logs[1].Close(), e.script.Close())
 	for i, log := range e.logs {
 		end.Logs[i] = log.Kept()
 	}
+}
+
+// wholeLines drops the line that a tail begins in the middle of: half a secret is not recognised.
+func wholeLines(t format.Tail) string {
+	text := t.String()
+	if len(text) < t.Limit {
+		return text
+	}
+	_, rest, _ := strings.Cut(text, "\n")
+	return rest
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/scidex-ai/scidex-oci/outputs"
+	"github.com/scidex-ai/scidex-oci/outputs/format"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner/digest"
 	"github.com/scidex-ai/scidex-oci/runner/execute/limits"
@@ -41,7 +42,7 @@ type Task struct {
 // Run runs the analysis until every process of it is dead and its control group is gone, and returns how it ended. A failure
 // is part of that, as is a stop request before the start: then harvestable is false, and nothing is to be read of /work.
 func Run(ctx context.Context, t Task) (ended phase.Ended, harvestable bool) {
-	e := &execution{Task: t, report: report{t.Report}, tracer: trace.From(ctx)}
+	e := &execution{Task: t, report: report{t.Report}, tracer: trace.From(ctx), stderr: format.Tail{Limit: stderrEnd}}
 	if err := e.run(ctx); err != nil {
 		failure := e.fail(ctx, err)
 		ended = e.ended()
@@ -53,6 +54,9 @@ func Run(ctx context.Context, t Task) (ended phase.Ended, harvestable bool) {
 	return ended, true
 }
 
+// stderrEnd is how much of the end of standard error the judge sees, in bytes.
+const stderrEnd = 8 << 10
+
 // execution is one analysis from its plan to its end.
 type execution struct {
 	Task
@@ -61,6 +65,7 @@ type execution struct {
 	staged  []outputs.Entry
 	script  *streams.Log    // nil where a command runs
 	logs    [2]*streams.Log // standard output, standard error; nil before the gate
+	stderr  format.Tail     // to be read when the streams have ended
 	outer   *limits.Outer   // --limits outer
 	meter   meter.Meter
 	stops   stops

@@ -47,12 +47,13 @@ func (e *execution) stream(streaming *sync.WaitGroup, created *sandbox.Created, 
 		from io.Reader
 		to   io.Writer
 		name string
-	}{{created.Stdout, e.Request.Stdout, "stdout"}, {created.Stderr, e.Request.Stderr, "stderr"}} {
+		end  io.Writer
+	}{{created.Stdout, e.Request.Stdout, "stdout", io.Discard}, {created.Stderr, e.Request.Stderr, "stderr", &e.stderr}} {
 		log := streams.NewLog(e.Space.Ingest, limit, workspace.LogNames[i])
 		e.logs[i] = log
 		streaming.Go(func() {
 			events := e.Observer.Stream(stream.name, limit)
-			e.Space.Warn(streams.Drain(stream.from, io.MultiWriter(log, events), stream.to, cut))
+			e.Space.Warn(streams.Drain(stream.from, io.MultiWriter(log, events, stream.end), stream.to, cut))
 			events.End()
 		})
 	}

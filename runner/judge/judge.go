@@ -34,6 +34,7 @@ type Ending struct {
 	Bound     outputs.Extent // of /work
 	Command   string
 	Missing   []string // declared outputs that matched nothing
+	Cause     string   // a line of standard error; empty: none
 }
 
 // Outcome is the part of a result that says how the run ended.
@@ -113,7 +114,7 @@ func Decide(e Ending) Outcome {
 		}
 	case !e.succeeded():
 		code := e.Exit.Status.ExitStatus()
-		return Outcome{catalog.Failed, result.ReasonExit, code, "", fmt.Sprintf("the analysis exited with %d", code)}
+		return Outcome{catalog.Failed, result.ReasonExit, code, "", e.withCause(fmt.Sprintf("the analysis exited with %d", code))}
 	case len(e.Missing) > 0:
 		return Outcome{
 			catalog.Failed, result.ReasonOutputMissing, 1, "",
@@ -170,6 +171,14 @@ func (e Ending) outOfPids() string {
 	return fmt.Sprintf("the limit of %d processes was reached (%s denied) and the analysis exited with %d", e.Pids, denied, code)
 }
 
+// withCause adds to a message what the analysis itself said last.
+func (e Ending) withCause(message string) string {
+	if e.Cause == "" {
+		return message
+	}
+	return message + ": " + e.Cause
+}
+
 func (e Ending) succeeded() bool {
 	return e.Exit.Ended && e.Exit.Status.Exited() && e.Exit.Status.ExitStatus() == 0
 }
@@ -205,7 +214,7 @@ func (e Ending) killed() Outcome {
 	}
 	return Outcome{
 		catalog.Failed, result.ReasonSignal, result.SignalBase + int(sig), e.signal(),
-		fmt.Sprintf("the analysis was killed by %s", e.signal()),
+		e.withCause(fmt.Sprintf("the analysis was killed by %s", e.signal())),
 	}
 }
 

@@ -39,6 +39,10 @@ type Ended struct {
 	Logs      [2]*LogFile         `json:"logs"`
 	Script    *LogFile            `json:"script,omitempty"`
 	Inside    string              `json:"inside,omitempty"` // the script's path there
+	// StderrEnd is the end of standard error, without the values of secrets.
+	StderrEnd string `json:"stderr_end,omitempty"`
+	// Root is the directory that the analysis had as "/".
+	Root string `json:"root,omitempty"`
 }
 
 // Failure is why scidex-oci failed at a run after its intent.

@@ -36,6 +36,7 @@ func (p *Plan) plainJob(dir *workspace.Workdir) protocol.Job {
 		Tree:           p.Tree,
 		WorkPath:       filepath.Join(dir.Path, workspace.WorkName),
 		Links:          p.Links(),
+		Scratch:        spec.ScratchDirs(),
 		Audit:          p.Audit,
 		Bound:          p.Bound(), WorkTmpfs: p.tmpfs(), Floor: p.floor,
 		Owner:   p.slot.Analysis,

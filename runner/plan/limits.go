@@ -3,6 +3,7 @@ package plan
 import (
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -58,18 +59,21 @@ func atMost(asked int64, resource int) string {
 // Number formats CPUs in the shortest form that reads back.
 func Number(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
 
-// LimitWarnings says which limits no control group holds.
+// LimitWarnings says in a line which limits no control group holds; docs/limits.md explains it.
 func LimitWarnings(list []result.Enforcement) []string {
-	var warnings []string
+	var parts []string
 	for _, e := range list {
 		switch {
 		case e.Limit == "memory" && e.By == result.ByRlimit:
-			warnings = append(warnings, fmt.Sprintf("best effort: the memory limit of %s bytes holds for the private memory of each process; all of them together, shared memory, /tmp and /dev/shm are not bounded by it", e.Asked))
+			parts = append(parts, "the memory limit holds for each process alone")
 		case e.Limit == "cpus" && e.By == result.ByNone:
-			warnings = append(warnings, fmt.Sprintf("best effort: nothing holds the limit of %s CPUs", e.Asked))
+			parts = append(parts, "CPUs are not limited")
 		}
 	}
-	return warnings
+	if len(parts) == 0 {
+		return nil
+	}
+	return []string{"best effort: " + strings.Join(parts, ", ")}
 }
 
 // InheritedWarnings says which of the caller's hard limits hold for the analysis too: a supervisor cannot raise them

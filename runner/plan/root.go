@@ -95,6 +95,14 @@ func (b *Base) open() (err error) {
 	return nil
 }
 
+// Dir is the directory on the host; that of nil, the host's programs, is "/".
+func (b *Base) Dir() string {
+	if b == nil {
+		return "/"
+	}
+	return b.Bind.Source
+}
+
 // Mend repairs a damaged root as long as nothing of it is mounted.
 func (b *Base) Mend(ctx context.Context) (mended bool, err error) {
 	if b == nil || b.Image == nil {

@@ -19,6 +19,13 @@ func (req Request) Model(key catalog.Key) catalog.Key {
 	return req.Replay
 }
 
+// Caller is what hints need of the process that asked for a run.
+type Caller struct {
+	Dir         string // its working directory
+	Environment string // its active environment (VIRTUAL_ENV or CONDA_PREFIX); empty: none
+	Root        bool   // it is the host's root
+}
+
 // Request is one call of Run.
 type Request struct {
 	Analysis spec.Analysis
@@ -34,6 +41,8 @@ type Request struct {
 	Standby *standby.Standby
 	// NoAudit leaves the analysis' connections to the kernel alone: refused ones are not recorded.
 	NoAudit bool
+	// Caller is for hints alone.
+	Caller Caller
 	// Hook, where not nil, gets the result after the commit.
 	Hook *Hook
 	// Overwrite lets Export write into a directory that is not empty.

@@ -167,7 +167,7 @@ func TestRecovery(t *testing.T) {
 	t.Run("of a run that fails", func(t *testing.T) {
 		h := h.in(t).emptied()
 		want := want
-		want.State, want.ExitCode, want.Message = "failed", 3, "the analysis exited with 3"
+		want.State, want.ExitCode, want.Message = "failed", 3, "the analysis exited with 3: ready"
 		h.expectRecovered(h.beforeTheCommit("3"), want)
 	})
 }

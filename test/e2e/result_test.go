@@ -102,6 +102,7 @@ type result struct {
 	} `json:"inputs,omitempty"`
 	Kept       string       `json:"kept,omitempty"`
 	Warnings   []string     `json:"warnings,omitempty"`
+	Hints      []hint       `json:"hints,omitempty"`
 	Audit      []auditEvent `json:"audit"`
 	AuditTotal int          `json:"audit_total"`
 

@@ -103,8 +103,8 @@ func TestNotebookFails(t *testing.T) {
 		code         int
 		words        string
 	}{
-		"a cell":     {"1 / 0", "exit", 1, "ZeroDivisionError"},
-		"the kernel": {"import os\nos.kill(os.getpid(), 9)", "exit", 1, "Kernel died"},
+		"a cell":     {"1 / 0", "exit", 1, "cell 2 of 3: ZeroDivisionError: division by zero"},
+		"the kernel": {"import os\nos.kill(os.getpid(), 9)", "exit", 1, "cell 2 of 3: Kernel died"},
 		"all of it":  {"import os\nos.kill(os.getppid(), 9)", "signal", 137, "cell 2 of 3"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -114,6 +114,9 @@ func TestNotebookFails(t *testing.T) {
 			r.expect(t, "failed", c.reason, c.code)
 			if said := h.stderrOf(r); !strings.Contains(said, c.words) {
 				t.Errorf("no %q in %q", c.words, said)
+			}
+			if want := "exited with 1: study.ipynb: " + c.words; c.reason == "exit" && !strings.Contains(r.Message, want) {
+				t.Errorf("message %q, want %q", r.Message, want)
 			}
 			n := h.executedNotebook(r, "study.ipynb")
 			if !strings.Contains(n.cell(0), "first") || n.Cells[2].Count != nil {

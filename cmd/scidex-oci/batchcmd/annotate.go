@@ -14,5 +14,5 @@ func (b *session) annotate(line batch.Line, o batch.Outcome) {
 	if b.program.Env.Text("GITHUB_ACTIONS") != "true" || o.Result.State == catalog.Complete {
 		return
 	}
-	fmt.Fprintln(b.screen, screen.Escape(batch.GitHubError(line.Name(), o.Result.Message)))
+	fmt.Fprintln(b.screen, screen.Escape(batch.GitHubError(line.Name(), o.Result.Explanation())))
 }

@@ -7,8 +7,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/format"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/batch"
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/batch/junit"
@@ -48,7 +48,7 @@ func (b *session) addJUnit(line batch.Line, o batch.Outcome) {
 	r := o.Result
 	c := junit.Case{
 		Name: line.Name(), Class: junitClass, Took: time.Duration(r.Usage.WallMS) * time.Millisecond,
-		End: junitEnd(r.State), Reason: string(r.Reason), Message: r.Message,
+		End: junitEnd(r.State), Reason: string(r.Reason), Message: r.Explanation(),
 	}
 	if c.End != junit.Good {
 		c.Output, c.ErrorOutput = b.logEnd(r.Logs.Stdout), b.logEnd(r.Logs.Stderr)
@@ -116,7 +116,7 @@ func (b *session) logEnd(log result.Log) string {
 		return ""
 	}
 	defer f.Close()
-	end := screen.Tail{Limit: logTail}
+	end := format.Tail{Limit: logTail}
 	if _, err := io.Copy(&end, f); err != nil {
 		return ""
 	}

@@ -24,7 +24,7 @@ func (b *session) work() batch.Work {
 func (b *session) runs() *batch.Runs {
 	r := &batch.Runs{
 		Host: b.stores.Host, Pool: b.pool, Version: b.program.Build.Version,
-		AnyRoot: b.request.AnyRoot, Overwrite: b.request.Overwrite, NoAudit: b.request.NoAudit,
+		AnyRoot: b.request.AnyRoot, Overwrite: b.request.Overwrite, NoAudit: b.request.NoAudit, Caller: b.lines.Caller(),
 		Suspended: &b.suspended, At: b.lines.At, Started: b.started, Used: b.used,
 	}
 	if b.events != nil {

@@ -8,6 +8,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/detach"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
+	"github.com/scidex-ai/scidex-oci/outputs/format"
 )
 
 // Program is the process as the commands see it.
@@ -27,7 +28,7 @@ type Program struct {
 func (p *Program) CallLine() string {
 	line := "scidex-oci"
 	for _, t := range p.Options.OnLine() {
-		line += " " + t.Label + " " + screen.ShellQuote(t.Value)
+		line += " " + t.Label + " " + format.ShellQuote(t.Value)
 	}
 	return screen.Escape(line)
 }

@@ -70,6 +70,9 @@ func (r *Lines) sentence(result result.Result, earlier bool) string {
 	if earlier {
 		text += "  (of an earlier batch)"
 	}
+	for _, hint := range result.Hints {
+		text += "\n          hint: " + screen.Escape(hint.Message)
+	}
 	return text
 }
 

@@ -35,9 +35,7 @@ func (t Table) Show(r result.Result, attempts []catalog.Run) {
 	t.audit(r)
 	t.logs(r)
 	t.postProcess(r)
-	for _, warning := range r.Warnings {
-		t.Row("warning", t.Palette.Yellow(screen.Escape(warning)))
-	}
+	t.advice(r)
 	t.Row("kept", screen.Escape(r.Kept))
 	by := strings.TrimSpace("scidex-oci " + r.ToolVersion)
 	if r.Host != "" { // a queued one has none yet

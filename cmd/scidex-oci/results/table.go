@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
@@ -23,7 +22,7 @@ type Table struct {
 }
 
 // Summary is the table at the end of a run.
-func (t Table) Summary(r result.Result, hint string) {
+func (t Table) Summary(r result.Result) {
 	t.Row("run", runName(r))
 	t.ending(r)
 	t.usage(r)
@@ -31,13 +30,19 @@ func (t Table) Summary(r result.Result, hint string) {
 	t.rejected(r)
 	t.audit(r)
 	t.postProcess(r)
-	t.Row("unenforced", strings.Join(unenforced(r.Enforced), ", "))
+	t.advice(r)
+	t.Row("kept", screen.Escape(r.Kept))
+	t.next(r)
+}
+
+// advice prints the warnings and the hints.
+func (t Table) advice(r result.Result) {
 	for _, warning := range r.Warnings {
 		t.Row("warning", t.Palette.Yellow(screen.Escape(warning)))
 	}
-	t.Row("kept", screen.Escape(r.Kept))
-	t.Row("hint", t.Palette.Bold(screen.Escape(hint)))
-	t.next(r)
+	for _, hint := range r.Hints {
+		t.Row("hint", t.Palette.Bold(screen.Escape(hint.Message)))
+	}
 }
 
 func (t Table) ending(r result.Result) {
@@ -189,19 +194,6 @@ func OutputCells(o result.Output) []string {
 // RejectedCells are the columns of a rejected entry, escaped.
 func RejectedCells(e result.Rejected) []string {
 	return []string{screen.Escape(e.Path), screen.Escape(e.Reason), screen.Escape(e.Detail)}
-}
-
-// unenforced are the limits that are enforced less than they can be. The clock, the logs and the bounds of a /work on disk
-// are always ours.
-func unenforced(enforced []result.Enforcement) []string {
-	var all []string
-	for _, e := range enforced {
-		ours := slices.Contains([]string{"timeout", "grace", "log_size", "work_size", "work_files"}, e.Limit)
-		if e.By == "none" || e.By == "watchdog" && !ours {
-			all = append(all, fmt.Sprintf("%s (%s)", screen.Escape(e.Limit), screen.Escape(e.By)))
-		}
-	}
-	return all
 }
 
 // name is what to type for the run.

@@ -30,7 +30,7 @@ func sample() result.Result {
 			},
 			Sandbox:  result.Sandbox{UserNamespace: true, Network: "none", Seccomp: "enforced", Rootfs: "host", UIDOnHost: 100001, IDs: "range"},
 			Logs:     result.Logs{Stdout: result.Log{Bytes: 12, SHA256: "aa"}, Stderr: result.Log{Bytes: 32 << 20, Truncated: true, SHA256: "bb"}},
-			Warnings: []string{"cpus is not enforced"},
+			Warnings: []string{"cpus is not enforced"}, Hints: []result.Hint{{Code: "x", Message: "do better"}},
 		},
 		Outputs: []result.Output{
 			{Path: "summary.csv", Size: 1229, SHA256: strings.Repeat("0123456789abcdef", 4), MediaType: "text/csv"},
@@ -52,7 +52,6 @@ outputs     2
             évil\x1b[2J\u202e.svg  3B      image/svg+xml  ffffffffffff  partial
 rejected    1
             link  symlink  -> /etc/shadow
-unenforced  cpus (none), pids (watchdog)
 warning     cpus is not enforced
 hint        do better
 next        scidex-oci show mini-01
@@ -60,7 +59,7 @@ next        scidex-oci show mini-01
             scidex-oci outputs export mini-01 DIR
 `
 	var got bytes.Buffer
-	Table{Table: screen.Table{W: &got}, Program: "scidex-oci"}.Summary(sample(), "do better")
+	Table{Table: screen.Table{W: &got}, Program: "scidex-oci"}.Summary(sample())
 	if got.String() != want {
 		t.Errorf("got:\n%s\nwant:\n%s", got.String(), want)
 	}
@@ -74,7 +73,7 @@ func TestSummaryIsCut(t *testing.T) {
 	}
 	r.OutputsTotal = 12345 // the listing itself holds 10,000 at most
 	var got bytes.Buffer
-	Table{Table: screen.Table{W: &got}, Program: "scidex-oci --root /r"}.Summary(r, "")
+	Table{Table: screen.Table{W: &got}, Program: "scidex-oci --root /r"}.Summary(r)
 	if n := strings.Count(got.String(), "part-"); n != MaxEntries {
 		t.Errorf("%d outputs listed, want %d", n, MaxEntries)
 	}
@@ -87,7 +86,7 @@ func TestSummaryIsHarmless(t *testing.T) {
 	const evil = "\x1b[2J\u009b\u202e\n\r\a\xff"
 	r := sample()
 	text := evil
-	r.ID, r.Message, r.Signal, r.Kept, r.Warnings = evil, evil, &text, evil, []string{evil}
+	r.ID, r.Message, r.Signal, r.Kept, r.Warnings, r.Hints = evil, evil, &text, evil, []string{evil}, []result.Hint{{Code: evil, Message: evil}}
 	r.Outputs[0] = result.Output{Path: evil, MediaType: evil, SHA256: strings.Repeat("0", 64)}
 	r.Rejected[0] = result.Rejected{Path: evil, Reason: evil, Detail: evil}
 	r.Labels = map[string]string{evil: evil}
@@ -95,7 +94,7 @@ func TestSummaryIsHarmless(t *testing.T) {
 	r.Analysis = []byte(`{"script":"` + "\u202e" + `\u001b[2J","env":{"A":"\u001b[2J"},"inputs":["\u001b"]}`)
 	var got bytes.Buffer
 	tb := Table{Table: screen.Table{W: &got}, Program: "scidex-oci"}
-	tb.Summary(r, evil)
+	tb.Summary(r)
 	tb.Show(r, []catalog.Run{{}, {}})
 	for line := range strings.Lines(got.String()) {
 		if line = strings.TrimSuffix(line, "\n"); screen.Escape(line) != line {
@@ -141,6 +140,7 @@ rejected    1
             link  symlink  -> /etc/shadow
 logs        stdout 12B, stderr 32MiB (truncated)
 warning     cpus is not enforced
+hint        do better
 by          scidex-oci 1.0 on node1
 `
 	var got bytes.Buffer

@@ -14,6 +14,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/userfile"
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/batch"
+	"github.com/scidex-ai/scidex-oci/runner/request"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
@@ -54,6 +55,9 @@ func OpenLines(k Parser, name string) (*Lines, error) {
 	}
 	return l, nil
 }
+
+// Caller is what hints need of this process.
+func (l *Lines) Caller() request.Caller { return l.parser.Caller() }
 
 // Source reads the lines, those of a file from its start. Sources of a file are independent.
 func (l *Lines) Source() batch.Source {

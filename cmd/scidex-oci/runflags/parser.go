@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
@@ -42,6 +43,16 @@ type Parser struct {
 	env    options.Lookup
 	// elsewhere says that another process runs the analysis: its environment has the values of secrets.
 	Elsewhere bool
+}
+
+// Caller is what hints need of this process.
+func (k Parser) Caller() request.Caller { return NewCaller(k.Dir, k.env) }
+
+// NewCaller reads what hints need of a process with that working directory and environment.
+func NewCaller(dir string, env options.Lookup) request.Caller {
+	return request.Caller{
+		Dir: dir, Environment: cmp.Or(env.Text("VIRTUAL_ENV"), env.Text("CONDA_PREFIX")), Root: os.Geteuid() == 0,
+	}
 }
 
 // Options reads the switches and the post-process command. The analysis is left empty.

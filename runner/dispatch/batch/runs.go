@@ -20,6 +20,7 @@ type Runs struct {
 	Version string // of this program
 	// AnyRoot, Overwrite and NoAudit are those of each request.Request.
 	AnyRoot, Overwrite, NoAudit bool
+	Caller                      request.Caller
 	// Hook, where not nil, makes the post-process command of a line, and what to call after it.
 	Hook      func(Line) (hook *request.Hook, done func())
 	Suspended *SuspendGroup
@@ -61,7 +62,7 @@ func (r *Runs) attempt(ctx context.Context, line Line, stop <-chan request.StopS
 	defer done()
 	req := request.Request{
 		Analysis: line.Analysis, AnyRoot: r.AnyRoot, Overwrite: r.Overwrite, NoAudit: r.NoAudit,
-		Stop: stop, Suspender: suspender, Observe: r.observe(line), Hook: hook, Admit: r.admit(line),
+		Caller: r.Caller, Stop: stop, Suspender: suspender, Observe: r.observe(line), Hook: hook, Admit: r.admit(line),
 	}
 	res, err := r.run(ctx, req)
 	var refused *request.Error

@@ -40,6 +40,8 @@ type Exit struct {
 	WatchError string    `json:"watch_error,omitempty"`
 	Started    time.Time `json:"started"`
 	Finished   time.Time `json:"finished"`
+	// Scratch names files that the analysis left outside /work, where they are lost: some, inside paths.
+	Scratch []string `json:"scratch,omitempty"`
 	// Suspended is the time spent suspended between Started and Finished.
 	Suspended time.Duration `json:"suspended,omitempty"`
 }

@@ -45,6 +45,8 @@ type Job struct {
 	WorkMount int `json:"work_mount,omitempty"`
 	// Links are made in the working directory unless their names exist.
 	Links map[string]string `json:"links,omitempty"`
+	// Scratch are directories inside that end with the container.
+	Scratch []string `json:"scratch,omitempty"`
 	// Audit says that connection attempts are recorded.
 	Audit bool `json:"audit,omitempty"`
 	// Crowded says that the analysis and the supervisor share a process limit.

@@ -13,6 +13,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/observe/trace"
 	"github.com/scidex-ai/scidex-oci/runner/sandbox/protocol"
 	"github.com/scidex-ai/scidex-oci/runner/sandbox/supervisor/procs"
+	"github.com/scidex-ai/scidex-oci/runner/sandbox/supervisor/scratch"
 	"github.com/scidex-ai/scidex-oci/runner/sandbox/supervisor/watchdog"
 )
 
@@ -22,6 +23,7 @@ type analysis struct {
 
 	job      *protocol.Job
 	work     *workdir
+	scratch  *scratch.Dirs
 	fixed    bool // the kernel confirms fixed addresses
 	watched  bool // the container runs, and watch handles its end
 	pause    *pause
@@ -64,6 +66,8 @@ func (a *analysis) watch(ctx context.Context) {
 	})
 	waited()
 	exit.Finished, exit.Suspended = time.Now(), a.pause.ran.Stood()
+	exit.Scratch = a.scratch.Names()
+	a.scratch.Close()
 	close(a.ended)
 	a.pause.close()
 	a.endReports()

@@ -12,6 +12,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/sandbox/protocol"
 	"github.com/scidex-ai/scidex-oci/runner/sandbox/supervisor/procs"
 	"github.com/scidex-ai/scidex-oci/runner/sandbox/supervisor/rootmount"
+	"github.com/scidex-ai/scidex-oci/runner/sandbox/supervisor/scratch"
 )
 
 // run is everything that one run has in the supervisor. Its fields are set one after the other by create, which may fail at
@@ -95,6 +96,7 @@ func (r *run) contain(streams *streams) error {
 	}
 	pid, err := c.Pid()
 	if err == nil {
+		r.analysis.scratch = scratch.Open(pid, r.job.Scratch)
 		r.analysis.proc, err = procs.Open(pid)
 	}
 	if err == nil && r.job.FixedAddresses {
@@ -116,6 +118,7 @@ func (r *run) close() error {
 	var proc *os.File
 	if r.analysis != nil {
 		r.analysis.container.Close()
+		r.analysis.scratch.Close()
 		proc = r.analysis.proc
 	}
 	protocol.Discard([]*os.File{r.work.dir, r.work.disk, r.work.ingest, r.hold, proc})

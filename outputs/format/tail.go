@@ -1,4 +1,4 @@
-package screen
+package format
 
 // Tail keeps the last Limit bytes written to it.
 type Tail struct {

@@ -1,0 +1,159 @@
+package hints
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/format"
+	"github.com/scidex-ai/scidex-oci/outputs/result"
+	"github.com/scidex-ai/scidex-oci/spec"
+)
+
+// maxLooked bounds the entries of a host's directory that a search looks at; maxNamed the names in a sentence.
+const (
+	maxLooked = 10_000
+	maxNamed  = 3
+)
+
+var noFile = pattern(`(?m)(?:No such file or directory: '([^'\n]+)'|cannot open file '([^'\n]+)'|can't open file '([^'\n]+)'|'([^'\n]+)' does not exist|` +
+	`^[\w./-]+: (?:cannot (?:open|access|stat) )?['‘]?([^'’:\n]+)['’]?: No such file or directory)`)
+
+// localFile explains why the analysis does not see a file next to the caller.
+func localFile(f Facts) string {
+	a := f.Ended.Analysis
+	if !f.exited() || f.Caller.Dir == "" {
+		return ""
+	}
+	for _, word := range append(slices.Clone(a.Command), f.find(noFile)) {
+		if !filepath.IsLocal(word) || f.shown(word) || !regular(filepath.Join(f.Caller.Dir, word)) {
+			continue
+		}
+		why := format.Line(word, 200) + " is in your directory, which the analysis does not see: "
+		if script(word) || a.Command != nil && a.Command[0] == word {
+			return why + fmt.Sprintf("run it with --script %s, or with --project . as /analysis/%s", format.ShellQuote(word), path.Clean(word))
+		}
+		return why + fmt.Sprintf("add --input %s and read /inputs/%s", format.ShellQuote(word), path.Base(word))
+	}
+	return ""
+}
+
+// shown reports whether a relative path is below a link that /work has.
+func (f Facts) shown(name string) bool {
+	first, _, deep := strings.Cut(filepath.Clean(name), "/")
+	return deep && (first == "data" && f.Ended.HasData || first == "docs" && f.Ended.HasDocs)
+}
+
+func script(name string) bool {
+	return slices.Contains([]string{".py", ".R", ".r", ".jl", ".sh", ".ipynb"}, path.Ext(name))
+}
+
+func regular(name string) bool {
+	info, err := os.Stat(name)
+	return err == nil && info.Mode().IsRegular()
+}
+
+// pathInside says where a file is inside that the analysis looked for under another name.
+func pathInside(f Facts) string {
+	name := f.find(noFile)
+	if name == "" || localFile(f) != "" {
+		return ""
+	}
+	for _, b := range bound(f.Ended.Analysis) {
+		if rest, found := b.holds(name); found {
+			return fmt.Sprintf("%s is %s inside", format.Line(name, 200), format.Line(path.Join(b.inside, rest), 200))
+		}
+	}
+	return ""
+}
+
+// shownDir is a path of the host and where the analysis sees it.
+type shownDir struct{ host, inside string }
+
+func bound(a spec.Analysis) (list []shownDir) {
+	for _, d := range []shownDir{{a.Data, "/data"}, {a.Docs, "/docs"}, {a.Project, "/analysis"}} {
+		if filepath.IsAbs(d.host) {
+			list = append(list, d)
+		}
+	}
+	for _, text := range a.Inputs {
+		if in, err := spec.ParseInput(text); err == nil && filepath.IsAbs(in.Source) {
+			list = append(list, shownDir{in.Source, in.Destination})
+		}
+	}
+	return list
+}
+
+// holds looks for a name: as the host's path, as a path below the directory, then by its last part alone.
+func (b shownDir) holds(name string) (rest string, found bool) {
+	for _, candidate := range []string{name, filepath.Join(b.host, name)} {
+		rest, err := filepath.Rel(b.host, candidate)
+		if err == nil && filepath.IsLocal(rest) && regular(candidate) {
+			return rest, true
+		}
+	}
+	if base := filepath.Base(name); base != "." && base != "/" {
+		return b.search(base)
+	}
+	return "", false
+}
+
+func (b shownDir) search(base string) (rest string, found bool) {
+	looked := 0
+	_ = filepath.WalkDir(b.host, func(p string, d fs.DirEntry, err error) error {
+		if looked++; err != nil || looked > maxLooked {
+			return fs.SkipAll
+		}
+		if d.Name() == base && d.Type().IsRegular() {
+			rest, _ = filepath.Rel(b.host, p)
+			found = true
+			return fs.SkipAll
+		}
+		return nil
+	})
+	return rest, found
+}
+
+// temporary are names that programs give to their own files.
+var temporary = pattern(`^(?:tmp[\w.-]{6,}|Rtmp\w+|pymp-.*|jl_\w+|matplotlib-.*|joblib.*|numba.*|hsperfdata.*|__pycache__|ipykernel.*|pip-.*|\w*\.lock)$`)
+
+func filesLost(f Facts) string {
+	if f.Outcome.State != catalog.Complete && f.Outcome.State != catalog.Failed {
+		return ""
+	}
+	left := slices.DeleteFunc(slices.Clone(f.Ended.Exit.Scratch), func(name string) bool { return anyPart(temporary(), name) })
+	if len(left) == 0 {
+		return ""
+	}
+	slices.Sort(left)
+	return fmt.Sprintf("not kept: %s; only what is written to /work, the current directory, is kept", named(left))
+}
+
+func anyPart(e *regexp.Regexp, name string) bool {
+	return slices.ContainsFunc(strings.Split(name, "/"), e.MatchString)
+}
+
+// named lists the first names.
+func named(names []string) string {
+	text := format.Line(strings.Join(names[:min(len(names), maxNamed)], ", "), 300)
+	if more := len(names) - maxNamed; more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return text
+}
+
+func outputMissing(f Facts) string {
+	if f.Outcome.Reason != result.ReasonOutputMissing {
+		return ""
+	}
+	if len(f.Listed) == 0 {
+		return "the analysis wrote nothing to /work, the current directory"
+	}
+	return "the analysis wrote " + named(f.Listed)
+}

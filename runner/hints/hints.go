@@ -1,0 +1,135 @@
+// Package hints says to a person what to do about the end of a run. It only guesses: a hint never changes a state.
+package hints
+
+import (
+	"errors"
+	"regexp"
+	"sync"
+
+	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/result"
+	"github.com/scidex-ai/scidex-oci/runner/judge"
+	"github.com/scidex-ai/scidex-oci/runner/phase"
+	"github.com/scidex-ai/scidex-oci/runner/request"
+	"github.com/scidex-ai/scidex-oci/spec"
+)
+
+// Facts are what hints are made of.
+type Facts struct {
+	Ended   phase.Ended
+	Outcome judge.Outcome
+	Missing []string // declared outputs that matched nothing
+	Listed  []string // paths of outputs, some of them
+	Logs    result.Logs
+	Caller  request.Caller // zero in recovery: there is none
+	Host    Host
+}
+
+// Host is what the machine has, for limits above that; 0 is unknown.
+type Host struct {
+	Memory int64 // bytes
+	CPUs   float64
+}
+
+// rule makes the sentence of one code from facts that it applies to, else "".
+type rule struct {
+	code string
+	say  func(Facts) string
+}
+
+// rules are in the order of a result's hints: first what explains the end.
+var rules = []rule{
+	{Doctor, doctor},
+	{MemoryLimit, memoryLimit},
+	{PidsLimit, pidsLimit},
+	{TimeLimit, timeLimit},
+	{WorkLimit, workLimit},
+	{HostFull, hostFull},
+	{NotebookPackages, notebookPackages},
+	{ProgramMissing, programMissing},
+	{ModuleMissing, moduleMissing},
+	{NoNetwork, noNetwork},
+	{LocalFile, localFile},
+	{PathInside, pathInside},
+	{Unreadable, unreadable},
+	{ReadOnly, readOnly},
+	{OutputMissing, outputMissing},
+	{FilesLost, filesLost},
+	{LogTruncated, logTruncated},
+	{AboveHost, aboveHost},
+}
+
+// Codes lists the codes of hints.
+func Codes() (codes []string) {
+	for _, r := range rules {
+		codes = append(codes, r.code)
+	}
+	return codes
+}
+
+// Of returns the hints of an ended run.
+func Of(f Facts) (list []result.Hint) {
+	for _, r := range rules {
+		if sentence := r.say(f); sentence != "" {
+			list = append(list, result.Hint{Code: r.code, Message: sentence})
+		}
+	}
+	return list
+}
+
+// AskDoctor is the sentence about what the host lacks.
+const AskDoctor = `"scidex-oci doctor" says what this host lacks, and how to mend it`
+
+// OfRefusal returns the hints of a request that was refused.
+func OfRefusal(err error) []result.Hint {
+	var host *request.HostError
+	if errors.As(err, &host) {
+		return []result.Hint{{Code: Doctor, Message: AskDoctor}}
+	}
+	return nil
+}
+
+func doctor(f Facts) string {
+	if f.Outcome.State == catalog.Error && f.Outcome.Reason == result.ReasonSandbox {
+		return AskDoctor
+	}
+	return ""
+}
+
+// exited reports whether the analysis ended badly on its own: what it wrote to standard error may say why.
+func (f Facts) exited() bool {
+	switch f.Outcome.Reason {
+	case result.ReasonExit, result.ReasonNotFound, result.ReasonNotInvocable, result.ReasonSignal, result.ReasonPidsLimit:
+		return f.Outcome.State == catalog.Failed
+	default:
+		return false
+	}
+}
+
+// find returns the first group of an expression that matched in the end of standard error of a failed analysis.
+func (f Facts) find(expression func() *regexp.Regexp) string {
+	if !f.exited() {
+		return ""
+	}
+	for _, group := range last(expression().FindAllStringSubmatch(f.Ended.StderrEnd, -1)) {
+		if group != "" {
+			return group
+		}
+	}
+	return ""
+}
+
+// last returns the groups of the last match.
+func last(matches [][]string) []string {
+	if len(matches) == 0 {
+		return nil
+	}
+	return matches[len(matches)-1][1:]
+}
+
+func (f Facts) bestEffort() bool { return f.Ended.Analysis.Limits == spec.LimitsBestEffort }
+
+// pattern compiles an expression at its first use: the program starts several times for every run.
+func pattern(expression string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expression) })
+}

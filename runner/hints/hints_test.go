@@ -1,0 +1,185 @@
+package hints
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/result"
+	"github.com/scidex-ai/scidex-oci/runner/request"
+	"github.com/scidex-ai/scidex-oci/spec"
+)
+
+// facts are of a failed run with the end of its standard error; changes are made to them.
+func facts(reason result.Reason, stderr string, changes ...func(*Facts)) Facts {
+	var f Facts
+	f.Outcome.State, f.Outcome.Reason, f.Outcome.ExitCode = catalog.Failed, reason, 1
+	f.Ended.StderrEnd, f.Ended.Command, f.Ended.Root = stderr, []string{"python3"}, "/"
+	f.Ended.Analysis = spec.Analysis{Memory: spec.Size(1 << 30), LogSize: spec.Size(1 << 20)}
+	f.Ended.PidsLimit = 100
+	for _, change := range changes {
+		change(&f)
+	}
+	return f
+}
+
+// tree makes files below a directory.
+func tree(t *testing.T, names ...string) string {
+	t.Helper()
+	dir := t.TempDir()
+	for _, name := range names {
+		if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+func TestOf(t *testing.T) {
+	const exit = result.ReasonExit
+	data := tree(t, "a.csv", "deep/b.csv")
+	dir := tree(t, "a.py", "data/c.csv", "local.csv", "tool")
+	bestEffort := func(f *Facts) { f.Ended.Analysis.Limits = spec.LimitsBestEffort }
+	withData := func(f *Facts) { f.Ended.Analysis.Data, f.Ended.HasData = data, true }
+	command := func(words ...string) func(*Facts) {
+		return func(f *Facts) { f.Ended.Analysis.Command, f.Ended.Command, f.Caller.Dir = words, words, dir }
+	}
+	scratch := func(names ...string) func(*Facts) { return func(f *Facts) { f.Ended.Exit.Scratch = names } }
+	state := func(s catalog.State) func(*Facts) { return func(f *Facts) { f.Outcome.State = s } }
+	environment := func(f *Facts) { f.Caller.Environment = "/home/ada/my env" }
+	runtime := func(f *Facts) { f.Ended.Analysis.Runtime = "/opt/env" }
+	covered := map[string]bool{}
+	for name, c := range map[string]struct {
+		facts Facts
+		code  string   // empty: no hint
+		parts []string // of the sentence
+	}{
+		"plain failure":         {facts(exit, "ValueError: x\n"), "", nil},
+		"success":               {facts(exit, "ModuleNotFoundError: No module named 'x'\n", state(catalog.Complete)), "", nil},
+		"host":                  {facts(result.ReasonSandbox, "", state(catalog.Error)), Doctor, []string{"scidex-oci doctor"}},
+		"other error of ours":   {facts(result.ReasonHarvest, "", state(catalog.Error)), "", nil},
+		"out of memory":         {facts(result.ReasonOutOfMemory, ""), MemoryLimit, []string{"1GiB", "--memory"}},
+		"MemoryError":           {facts(exit, "Traceback (most recent call last):\nMemoryError\n"), MemoryLimit, []string{"--memory"}},
+		"numpy":                 {facts(exit, "numpy.core._exceptions._ArrayMemoryError: Unable to allocate 7 GiB\n"), MemoryLimit, []string{"--memory"}},
+		"memory, best effort":   {facts(exit, "MemoryError\n", bestEffort), MemoryLimit, []string{"under best effort each process", "--memory"}},
+		"threads":               {facts(exit, "RuntimeError: can't start new thread\n"), PidsLimit, []string{"100", "--pids"}},
+		"threads, best effort":  {facts(exit, "RuntimeError: can't start new thread\n", bestEffort), PidsLimit, []string{"one user id", "--pids"}},
+		"pids":                  {facts(result.ReasonPidsLimit, ""), PidsLimit, []string{"--pids"}},
+		"time":                  {facts(result.ReasonTimeout, ""), TimeLimit, []string{"--timeout"}},
+		"work full":             {facts(result.ReasonWorkFull, ""), WorkLimit, []string{"--work-size", "--work-files"}},
+		"host full":             {facts(result.ReasonHostFull, ""), HostFull, []string{"scidex-oci gc"}},
+		"name resolution":       {facts(exit, "socket.gaierror: [Errno -3] Temporary failure in name resolution\n"), NoNetwork, []string{"no network", "--data", "--input"}},
+		"refused":               {facts(exit, "ConnectionRefusedError: [Errno 111] Connection refused\n"), NoNetwork, []string{"no network"}},
+		"curl":                  {facts(exit, "curl: (6) Could not resolve host: example.org\n"), NoNetwork, []string{"download first"}},
+		"module":                {facts(exit, "ModuleNotFoundError: No module named 'scipy.stats'\n"), ModuleMissing, []string{`"scipy"`, "--runtime DIR", "--project DIR"}},
+		"module by -m":          {facts(exit, "/usr/bin/python3: No module named pytest\n"), ModuleMissing, []string{`"pytest"`}},
+		"module, environment":   {facts(exit, "ModuleNotFoundError: No module named 'x'\n", environment), ModuleMissing, []string{"--runtime '/home/ada/my env'"}},
+		"module, runtime":       {facts(exit, "ModuleNotFoundError: No module named 'x'\n", runtime), ModuleMissing, []string{"install it in the environment /opt/env"}},
+		"module, project":       {facts(exit, "ModuleNotFoundError: No module named 'x'\n", func(f *Facts) { f.Ended.Analysis.Project = "/p" }), ModuleMissing, []string{"not next to the script"}},
+		"R package":             {facts(exit, "Error in library(zoo) : there is no package called ‘zoo’\n"), ModuleMissing, []string{`R has no package "zoo"`}},
+		"notebook":              {facts(exit, "a.ipynb: Python here cannot run notebooks (No module named 'nbclient'): x\n"), NotebookPackages, []string{"ENV/bin/pip install nbclient", "--runtime ENV"}},
+		"notebook, environment": {facts(exit, "a.ipynb: Python here cannot run notebooks (No module named 'nbclient'): x\n", environment), NotebookPackages, []string{"'/home/ada/my env'/bin/pip install", "--runtime '/home/ada/my env'"}},
+		"python":                {facts(result.ReasonNotFound, "", command("definitely-not-there")), ProgramMissing, []string{"no program definitely-not-there", "--runtime"}},
+		"other name":            {facts(result.ReasonNotFound, "", command("awk-none"), func(f *Facts) { f.Ended.Command[0] = "python"; f.Ended.Root = tree(t, "usr/bin/python3") }), ProgramMissing, []string{"no program python", "there is /usr/bin/python3"}},
+		"env":                   {facts(exit, "/usr/bin/env: ‘nosuch’: No such file or directory\n"), ProgramMissing, []string{"no program nosuch"}},
+		"shell":                 {facts(exit, "/work/a.sh: 3: nosuch: not found\n"), ProgramMissing, []string{"no program nosuch"}},
+		"own script":            {facts(exit, "python3: can't open file '/work/a.py'\n", command("python3", "a.py")), LocalFile, []string{"--script a.py", "/analysis/a.py"}},
+		"own program":           {facts(result.ReasonNotFound, "", command("./tool")), LocalFile, []string{"--script ./tool", "/analysis/tool"}},
+		"own file":              {facts(exit, "", command("cat", "local.csv")), LocalFile, []string{"--input local.csv", "/inputs/local.csv"}},
+		"own file by stderr":    {facts(exit, "FileNotFoundError: [Errno 2] No such file or directory: 'local.csv'\n", command("python3")), LocalFile, []string{"--input local.csv"}},
+		"host's path":           {facts(exit, "FileNotFoundError: [Errno 2] No such file or directory: '"+data+"/a.csv'\n", withData), PathInside, []string{"is /data/a.csv inside"}},
+		"below data":            {facts(exit, "cat: deep/b.csv: No such file or directory\n", withData), PathInside, []string{"deep/b.csv is /data/deep/b.csv inside"}},
+		"by name":               {facts(exit, "cannot open file 'b.csv': No such file or directory\n", withData), PathInside, []string{"/data/deep/b.csv"}},
+		"nowhere":               {facts(exit, "cat: nowhere.csv: No such file or directory\n", withData), "", nil},
+		"input":                 {facts(exit, "cat: a.csv: No such file or directory\n", func(f *Facts) { f.Ended.Analysis.Inputs = []string{data + ":/inputs/mine"} }), PathInside, []string{"/inputs/mine/a.csv"}},
+		"permission":            {facts(exit, "PermissionError: [Errno 13] Permission denied: '/data/a.csv'\n"), Unreadable, []string{"/data/a.csv", "chmod -R o+rX", "--ids self"}},
+		"permission as root":    {facts(exit, "PermissionError: [Errno 13] Permission denied: 'data/a.csv'\n", func(f *Facts) { f.Caller.Root = true }), Unreadable, []string{"chmod -R o+rX on"}},
+		"permission as self":    {facts(exit, "PermissionError: [Errno 13] Permission denied: '/docs/a'\n", func(f *Facts) { f.Ended.Report.Sandbox.IDs = "self" }), Unreadable, []string{"by you either"}},
+		"permission elsewhere":  {facts(exit, "PermissionError: [Errno 13] Permission denied: '/proc/kcore'\n"), "", nil},
+		"read-only":             {facts(exit, "OSError: [Errno 30] Read-only file system: '/data/out.csv'\n"), ReadOnly, []string{"/data/out.csv cannot be written", "/work"}},
+		"nothing written":       {facts(result.ReasonOutputMissing, ""), OutputMissing, []string{"wrote nothing"}},
+		"other outputs":         {facts(result.ReasonOutputMissing, "", func(f *Facts) { f.Listed = []string{"a", "b", "c", "d"} }), OutputMissing, []string{"wrote a, b, c and 1 more"}},
+		"files lost":            {facts(exit, "", state(catalog.Complete), scratch("/tmp/plot.png", "/home/analysis/out/a.csv")), FilesLost, []string{"/home/analysis/out/a.csv, /tmp/plot.png", "only what is written to /work"}},
+		"temporary files":       {facts(exit, "", state(catalog.Complete), scratch("/tmp/tmpabc12345/x", "/tmp/Rtmp7s/x", "/tmp/tmp.Xy12Qw90ab")), "", nil},
+		"log":                   {facts(exit, "", state(catalog.Complete), func(f *Facts) { f.Logs.Stdout = result.Log{Bytes: 5 << 20, Truncated: true} }), LogTruncated, []string{"the first 1MiB of 5MiB", "--log-size"}},
+		"memory of the host":    {facts(exit, "", state(catalog.Complete), func(f *Facts) { f.Host.Memory = 1 << 29 }), AboveHost, []string{"--memory 1GiB", "512MiB"}},
+		"CPUs of the host":      {facts(exit, "", state(catalog.Complete), func(f *Facts) { f.Host.CPUs, f.Ended.Analysis.CPUs = 2, 16 }), AboveHost, []string{"--cpus 16", "2"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			covered[c.code] = true
+			check(t, Of(c.facts), c.code, c.parts)
+		})
+	}
+	for _, code := range Codes() {
+		if !covered[code] {
+			t.Errorf("no case has %s", code)
+		}
+	}
+}
+
+func check(t *testing.T, got []result.Hint, code string, parts []string) {
+	t.Helper()
+	if code == "" && len(got) == 0 {
+		return
+	}
+	if len(got) != 1 || got[0].Code != code {
+		t.Fatalf("hints %q, want %q", got, code)
+	}
+	for _, part := range parts {
+		if !strings.Contains(got[0].Message, part) {
+			t.Errorf("%q lacks %q", got[0].Message, part)
+		}
+	}
+}
+
+// A search in a large directory ends.
+func TestSearchIsBounded(t *testing.T) {
+	dir := t.TempDir()
+	for i := range maxLooked + 10 {
+		if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("%06d", i)), nil, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b := shownDir{dir, "/data"}
+	if _, found := b.search("000009"); !found {
+		t.Error("an early name was not found")
+	}
+	if _, found := b.search(fmt.Sprintf("%06d", maxLooked+5)); found {
+		t.Error("it looked at more than it may")
+	}
+}
+
+func TestOfRefusal(t *testing.T) {
+	if got := OfRefusal(&request.Error{Err: &request.HostError{Err: errors.New("no group")}}); len(got) != 1 || got[0].Code != Doctor {
+		t.Errorf("%v", got)
+	}
+	if got := OfRefusal(&request.Error{Err: errors.New("no flag")}); got != nil {
+		t.Errorf("%v", got)
+	}
+}
+
+// Each code has a row in docs/hints.md, and no other has.
+func TestCodesAreDocumented(t *testing.T) {
+	text, err := os.ReadFile("../../docs/hints.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	documented := map[string]bool{}
+	for line := range strings.Lines(string(text)) {
+		if code, _, ok := strings.Cut(strings.TrimPrefix(line, "| `"), "`"); ok && strings.HasPrefix(line, "| `") {
+			documented[code] = true
+		}
+	}
+	if got, want := slices.Sorted(maps.Keys(documented)), slices.Sorted(slices.Values(Codes())); !slices.Equal(got, want) {
+		t.Errorf("docs/hints.md has %q, want %q", got, want)
+	}
+}

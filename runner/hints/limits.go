@@ -1,0 +1,83 @@
+package hints
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/scidex-ai/scidex-oci/outputs/format"
+	"github.com/scidex-ai/scidex-oci/outputs/result"
+)
+
+var (
+	memoryError = pattern(`(?m)(^(?:\S+\.)?_?(?:Array)?MemoryError\b|std::bad_alloc|[Cc]annot allocate (?:vector|memory)|OutOfMemoryError|DefaultCPUAllocator: can't allocate memory)`)
+	threadError = pattern(`(can't start new thread|[Rr]esource temporarily unavailable|fork: retry|unable to create (?:new )?(?:native )?thread)`)
+)
+
+func memoryLimit(f Facts) string {
+	memory := format.Size(int64(f.Ended.Analysis.Memory))
+	switch {
+	case f.Outcome.Reason == result.ReasonOutOfMemory:
+		return fmt.Sprintf("the run may use %s of memory: give it more with --memory SIZE", memory)
+	case f.find(memoryError) == "":
+		return ""
+	case f.bestEffort():
+		return fmt.Sprintf("under best effort each process may use %s of memory: give it more with --memory SIZE", memory)
+	}
+	return fmt.Sprintf("the analysis got no more memory; the run may use %s: give it more with --memory SIZE", memory)
+}
+
+func pidsLimit(f Facts) string {
+	switch {
+	case f.Outcome.Reason == result.ReasonPidsLimit:
+	case f.find(threadError) == "":
+		return ""
+	case f.bestEffort():
+		return fmt.Sprintf("under best effort the limit of %d counts all processes and threads of one user id: allow more with --pids N", f.Ended.PidsLimit)
+	}
+	return fmt.Sprintf("the run may have %d processes and threads: allow more with --pids N", f.Ended.PidsLimit)
+}
+
+func timeLimit(f Facts) string {
+	if f.Outcome.Reason != result.ReasonTimeout {
+		return ""
+	}
+	return fmt.Sprintf("the run may take %v: give it more time with --timeout DURATION", time.Duration(f.Ended.Analysis.Timeout))
+}
+
+func workLimit(f Facts) string {
+	if f.Outcome.Reason != result.ReasonWorkFull {
+		return ""
+	}
+	a := f.Ended.Analysis
+	return fmt.Sprintf("/work may hold %s and %d names: give it more with --work-size SIZE or --work-files N", format.Size(int64(a.WorkSize)), a.WorkFiles)
+}
+
+func hostFull(f Facts) string {
+	if f.Outcome.Reason != result.ReasonHostFull {
+		return ""
+	}
+	return `the host has too little free space: make room, for instance with "scidex-oci gc"`
+}
+
+func logTruncated(f Facts) string {
+	for _, log := range []struct {
+		name string
+		result.Log
+	}{{"standard output", f.Logs.Stdout}, {"standard error", f.Logs.Stderr}} {
+		if kept := int64(f.Ended.Analysis.LogSize); log.Truncated && log.Bytes > kept {
+			return fmt.Sprintf("of %s the first %s of %s are kept: keep more with --log-size SIZE", log.name, format.Size(kept), format.Size(log.Bytes))
+		}
+	}
+	return ""
+}
+
+func aboveHost(f Facts) string {
+	a := f.Ended.Analysis
+	switch {
+	case f.Host.Memory > 0 && int64(a.Memory) > f.Host.Memory:
+		return fmt.Sprintf("--memory %s is above the %s that this host has", format.Size(int64(a.Memory)), format.Size(f.Host.Memory))
+	case f.Host.CPUs > 0 && a.CPUs > f.Host.CPUs:
+		return fmt.Sprintf("--cpus %g is above the %g that this host has", a.CPUs, f.Host.CPUs)
+	}
+	return ""
+}

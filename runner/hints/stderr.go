@@ -1,0 +1,78 @@
+package hints
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/scidex-ai/scidex-oci/outputs/format"
+)
+
+var (
+	networkError = pattern(`([Tt]emporary failure in name resolution|Name or service not known|No address associated with hostname|` +
+		`[Cc]ould(?: not|n't) resolve host|unable to resolve host address|Network is unreachable|Connection refused|getaddrinfo)`)
+	noModule = pattern(`(?m)(?:ModuleNotFoundError: |^[^\n]*: )No module named '?([^'\s]+)'?`)
+	noRPack  = pattern(`there is no package called [‘']([^’'\n]+)[’']`)
+	noAccess = pattern(`(?:PermissionError: .*|Permission denied: )'((?:/(?:data|docs|inputs|analysis)|data|docs)(?:/[^'\n]*)?)'`)
+	noWrite  = pattern(`Read-only file system: '([^'\n]+)'`)
+)
+
+func noNetwork(f Facts) string {
+	if f.find(networkError) == "" {
+		return ""
+	}
+	return "runs have no network: download first, then pass the files with --data DIR or --input FILE"
+}
+
+func moduleMissing(f Facts) string {
+	if notebookPackages(f) != "" {
+		return ""
+	}
+	if name := f.find(noModule); name != "" {
+		top, _, _ := strings.Cut(name, ".")
+		return fmt.Sprintf("Python has no module %q: %s; %s", top, f.installed(), f.ownModule())
+	}
+	if name := f.find(noRPack); name != "" {
+		return fmt.Sprintf("R has no package %q: %s", name, f.installed())
+	}
+	return ""
+}
+
+// installed says where a package is to be installed.
+func (f Facts) installed() string {
+	if dir := f.Ended.Analysis.Runtime; dir != "" {
+		return fmt.Sprintf("install it in the environment %s on the host", format.ShellQuote(dir))
+	}
+	if dir := f.Caller.Environment; dir != "" {
+		return fmt.Sprintf("if your active environment has it, add --runtime %s", format.ShellQuote(dir))
+	}
+	return "only the packages of the root filesystem are there: install it in a virtual environment or a conda environment, and add --runtime DIR"
+}
+
+func (f Facts) ownModule() string {
+	if f.Ended.Analysis.Project != "" {
+		return "if it is a module of your own, it is not next to the script in --project"
+	}
+	return "if it is a module of your own, bind its directory with --project DIR"
+}
+
+func unreadable(f Facts) string {
+	name := f.find(noAccess)
+	switch {
+	case name == "":
+		return ""
+	case f.Ended.Report.Sandbox.IDs == "self":
+		return name + " cannot be read by you either: give yourself the right with chmod"
+	}
+	advice := name + " cannot be read by the analysis' user id: let others read it with chmod -R o+rX on the host's directory"
+	if f.Caller.Root { // whose runs never have its id
+		return advice
+	}
+	return advice + ", or run with --ids self"
+}
+
+func readOnly(f Facts) string {
+	if name := f.find(noWrite); name != "" {
+		return name + " cannot be written: write to the current directory, /work, or to /tmp"
+	}
+	return ""
+}

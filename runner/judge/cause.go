@@ -1,0 +1,101 @@
+package judge
+
+import (
+	"regexp"
+	"strings"
+	"sync"
+
+	"github.com/scidex-ai/scidex-oci/outputs/format"
+)
+
+// causeMax bounds the part of a message that an analysis wrote, in characters.
+const causeMax = 200
+
+const traceback = "Traceback (most recent call last):"
+
+var (
+	notebookCell = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`: cell \d+ of \d+: `) })
+	errorOfR     = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^Error( in .*)?:`) })
+)
+
+// Cause returns the line of the end of standard error that says why an analysis failed: the exception of Python, the error
+// of R or Julia, the cell of a notebook, else the last line. It is printable and short; "" where nothing was written.
+func Cause(stderr string) string {
+	lines := nonEmptyLines(stderr)
+	if len(lines) == 0 {
+		return ""
+	}
+	last := len(lines) - 1
+	if !notebookCell().MatchString(lines[last]) {
+		for _, find := range []func([]string) int{exceptionOfPython, endOfR, endOfJulia} {
+			if i := find(lines); i >= 0 {
+				return format.Line(withDetail(lines, i), causeMax)
+			}
+		}
+	}
+	return format.Line(lines[last], causeMax)
+}
+
+// nonEmptyLines splits text; a carriage return overwrites what is before it, as progress bars do.
+func nonEmptyLines(text string) (lines []string) {
+	for line := range strings.Lines(text) {
+		line = strings.TrimRight(line, "\r\n")
+		line = line[strings.LastIndexByte(line, '\r')+1:]
+		if format.Line(line, 1) != "" {
+			lines = append(lines, line)
+		}
+	}
+	return lines
+}
+
+// exceptionOfPython is the line with the exception of the last traceback; -1 without one.
+func exceptionOfPython(lines []string) int {
+	for i := len(lines) - 1; i >= 0; i-- {
+		if lines[i] == traceback {
+			return firstNotIndented(lines, i+1)
+		}
+	}
+	return -1
+}
+
+func firstNotIndented(lines []string, from int) int {
+	for i := from; i < len(lines); i++ {
+		if lines[i][0] != ' ' {
+			return i
+		}
+	}
+	return -1
+}
+
+// endOfR is the last error of an R script, which ends with a line of its own; -1 without one.
+func endOfR(lines []string) int {
+	if lines[len(lines)-1] != "Execution halted" {
+		return -1
+	}
+	return lastThat(lines, errorOfR().MatchString)
+}
+
+// endOfJulia is the last error that is followed by where it happened; -1 without one.
+func endOfJulia(lines []string) int {
+	place := lastThat(lines, func(line string) bool {
+		return line == "Stacktrace:" || strings.HasPrefix(line, "in expression starting at ")
+	})
+	return lastThat(lines[:max(0, place)], func(line string) bool { return strings.HasPrefix(line, "ERROR: ") })
+}
+
+func lastThat(lines []string, is func(string) bool) int {
+	for i := len(lines) - 1; i >= 0; i-- {
+		if is(lines[i]) {
+			return i
+		}
+	}
+	return -1
+}
+
+// withDetail is a line, with the next where R breaks after its colon.
+func withDetail(lines []string, i int) string {
+	if strings.HasSuffix(strings.TrimSpace(lines[i]), ":") && i+1 < len(lines) {
+		return lines[i] + " " + lines[i+1]
+	}
+	return lines[i]
+}

@@ -1,0 +1,46 @@
+package judge
+
+import (
+	"strings"
+	"testing"
+	"unicode"
+	"unicode/utf8"
+)
+
+func TestCause(t *testing.T) {
+	const python = "Traceback (most recent call last):\n  File \"/work/a.py\", line 3, in <module>\n    f()\n    ^^^\n"
+	for name, c := range map[string]struct{ stderr, want string }{
+		"nothing":             {"", ""},
+		"blank":               {"\n \n\x1b[0m\n", ""},
+		"last line":           {"reading\ncat: x: No such file or directory\n", "cat: x: No such file or directory"},
+		"no newline":          {"a\nb", "b"},
+		"Python":              {python + "ValueError: bad\n", "ValueError: bad"},
+		"Python, many lines":  {python + "ValueError: bad\nmore of it\nand more\n", "ValueError: bad"},
+		"Python, chained":     {python + "KeyError: 1\n\nDuring handling of the above exception, another exception occurred:\n\n" + python + "ValueError: bad\n", "ValueError: bad"},
+		"Python, then output": {python + "ValueError: bad\nsys:1: ResourceWarning: unclosed file\n", "ValueError: bad"},
+		"Python, cut short":   {"Traceback (most recent call last):\n  File \"/work/a.py\"\n", "File \"/work/a.py\""},
+		"Python, syntax":      {"  File \"/work/a.py\", line 1\n    x =\n       ^\nSyntaxError: invalid syntax\n", "SyntaxError: invalid syntax"},
+		"R":                   {"Error in f(1) : no such thing\nCalls: f\nExecution halted\n", "Error in f(1) : no such thing"},
+		"R, broken":           {"Error in library(zoo) :\n  there is no package called ‘zoo’\nExecution halted\n", "Error in library(zoo) : there is no package called ‘zoo’"},
+		"Julia":               {"ERROR: LoadError: DomainError\nStacktrace:\n [1] sqrt\nin expression starting at a.jl:1\n", "ERROR: LoadError: DomainError"},
+		"no Julia":            {"ERROR: trying again\nfatal: gave up\n", "fatal: gave up"},
+		"notebook":            {python + "ValueError: bad\n\na.ipynb: cell 2 of 5: ValueError: bad\n", "a.ipynb: cell 2 of 5: ValueError: bad"},
+		"progress bar":        {"10%\r50%\r100% done\n", "100% done"},
+		"colours":             {"\x1b[31mfatal\x1b[0m: x\n", "fatal: x"},
+	} {
+		if got := Cause(c.stderr); got != c.want {
+			t.Errorf("%s: %q, want %q", name, got, c.want)
+		}
+	}
+}
+
+// FuzzCause: whatever an analysis writes, a message gets one short printable line of it.
+func FuzzCause(f *testing.F) {
+	f.Add("Traceback (most recent call last):\n  x\nE: \x1b[31m\u202e\xff\r\n")
+	f.Fuzz(func(t *testing.T, stderr string) {
+		got := Cause(stderr)
+		if utf8.RuneCountInString(got) > causeMax || strings.ContainsFunc(got, func(r rune) bool { return !unicode.IsPrint(r) }) {
+			t.Errorf("%q", got)
+		}
+	})
+}

@@ -1,0 +1,104 @@
+package e2e
+
+import (
+	"strings"
+	"testing"
+)
+
+type hint struct {
+	Code    string `json:"code"`
+	Message string `json:"message"`
+}
+
+// hintOf is the sentence of a code, "" without one.
+func (r result) hintOf(code string) string {
+	for _, h := range r.Hints {
+		if h.Code == code {
+			return h.Message
+		}
+	}
+	return ""
+}
+
+// TestHints makes each situation for real, and reads its hint from the JSON and from the table.
+func TestHints(t *testing.T) {
+	h := newHarness(t)
+	h.setenv("VIRTUAL_ENV", "/home/ada/env")
+	data := h.path("measured")
+	h.write("measured/deep/a.csv", "1\n", 0o644)
+	h.write("here.csv", "1\n", 0o644)
+	h.write("runtime/bin/python3", "#!/bin/sh\nexec /usr/bin/python3 -S \"$@\"\n", 0o755) // without installed packages
+	h.write("n.ipynb", `{"cells": [], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}`, 0o644)
+	for name, c := range map[string]struct {
+		args  []string
+		code  string
+		parts []string
+	}{
+		"name resolution": {python("import urllib.request as u; u.urlopen('http://example.org')"), "no_network", []string{"no network", "--data", "--input"}},
+		"connection":      {python("import socket; socket.create_connection(('127.0.0.1', 9))"), "no_network", []string{"no network"}},
+		"module":          {python("import nosuchmodule"), "module_missing", []string{`"nosuchmodule"`, "--runtime /home/ada/env"}},
+		"memory":          {append([]string{"--limits=best-effort", "--memory=256MiB"}, python("bytearray(1 << 30)")...), "memory_limit", []string{"under best effort", "256MiB", "--memory"}},
+		"threads": {
+			append([]string{"--limits=best-effort", "--pids=20"}, python("import threading, time\nfor _ in range(100): threading.Thread(target=time.sleep, args=(9,), daemon=True).start()")...),
+			"pids_limit",
+			[]string{"under best effort", "20", "--pids"},
+		},
+		"files left":   {[]string{"--", "sh", "-c", "echo x >/tmp/plot.png; echo y >$HOME/fit.csv"}, "files_lost", []string{"/home/analysis/fit.csv, /tmp/plot.png", "only what is written to /work"}},
+		"path inside":  {append([]string{"--data", data}, python("open('"+data+"/deep/a.csv')")...), "path_inside", []string{"/data/deep/a.csv inside"}},
+		"log":          {[]string{"--log-size=4KiB", "--", "seq", "10000"}, "log_truncated", []string{"first 4KiB of", "--log-size"}},
+		"above host":   {[]string{"--cpus=4096", "--", "true"}, "above_host", []string{"--cpus 4096", "this host has"}},
+		"program":      {[]string{"--", "nosuchprogram"}, "program_missing", []string{"no program nosuchprogram", "--runtime"}},
+		"interpreter":  {[]string{"--", "sh", "-c", "nosuchprogram"}, "program_missing", []string{"no program nosuchprogram"}},
+		"output":       {[]string{"--output=out.csv", "--", "sh", "-c", "echo >other.csv"}, "output_missing", []string{"wrote other.csv"}},
+		"notebook":     {[]string{"--runtime", h.path("runtime"), "--script", h.path("n.ipynb")}, "notebook_packages", []string{h.path("runtime") + "/bin/pip install nbclient nbformat ipykernel"}},
+		"read-only":    {append([]string{"--data", data}, python("open('/data/b.csv', 'w')")...), "read_only", []string{"/data/b.csv cannot be written", "/work"}},
+		"local file":   {[]string{"--", "cat", "here.csv"}, "local_file", []string{"--input here.csv"}},
+		"time":         {[]string{"--timeout=1s", "--", "sleep", "60"}, "time_limit", []string{"1s", "--timeout"}},
+		"working area": {[]string{"--work-size=1MiB", "--", "sh", "-c", "head -c 4M /dev/zero >x; sleep 60"}, "work_limit", []string{"1MiB", "--work-size"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := h.in(t)
+			id := h.id(strings.ReplaceAll(name, " ", "-"))
+			r := h.start(append([]string{"--id", id}, c.args...)...)
+			table := h.mustRun("show", id).stdout
+			got := r.hintOf(c.code)
+			for _, part := range c.parts {
+				if !strings.Contains(got, part) {
+					t.Errorf("hint %q lacks %q; all: %q, message %q", got, part, r.Hints, r.Message)
+				}
+			}
+			if !strings.Contains(table, "hint ") || !strings.Contains(table, got) {
+				t.Errorf("the table lacks %q:\n%s", got, table)
+			}
+		})
+	}
+}
+
+func python(program string) []string { return []string{"--", "python3", "-c", program} }
+
+// TestMessageNamesTheCause: what the analysis said last is in the message, without the values of secrets.
+func TestMessageNamesTheCause(t *testing.T) {
+	h := newHarness(t)
+	h.setenv("TOKEN", "s3cr3t-value")
+	for name, c := range map[string]struct {
+		args []string
+		want string
+	}{
+		"exception": {python("raise ValueError('no such column')"), "the analysis exited with 1: ValueError: no such column"},
+		"last line": {[]string{"--", "sh", "-c", "echo first >&2; echo last >&2; exit 3"}, "the analysis exited with 3: last"},
+		"silent":    {[]string{"--", "sh", "-c", "exit 4"}, "the analysis exited with 4"},
+		"signal":    {[]string{"--", "sh", "-c", "echo dying >&2; kill -ABRT $$"}, "the analysis was killed by SIGABRT: dying"},
+		"secret":    {[]string{"--secret=TOKEN", "--", "sh", "-c", "echo login with $TOKEN failed >&2; exit 5"}, "the analysis exited with 5: login with $TOKEN failed"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := h.in(t)
+			if r := h.start(append([]string{"--id", h.id(strings.ReplaceAll(name, " ", "-"))}, c.args...)...); r.Message != c.want {
+				t.Errorf("message %q, want %q", r.Message, c.want)
+			}
+		})
+	}
+	table := h.do("run", "--id", h.id("table"), "--", "sh", "-c", "echo cannot open x >&2; exit 1").stderr
+	if !strings.Contains(table, "the analysis exited with 1: cannot open x") {
+		t.Errorf("the table does not say why:\n%s", table)
+	}
+}
