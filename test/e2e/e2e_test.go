@@ -4,6 +4,7 @@
 package e2e
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -15,6 +16,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 	"golang.org/x/sys/unix"
@@ -150,11 +152,19 @@ func enforces(bin string) (bool, error) {
 		return false, err
 	}
 	defer os.RemoveAll(scratch)
-	cmd := exec.Command(bin, "run", "--json", "--", "true")
+	// SIGQUIT makes a process that hangs print where.
+	ctx, cancel := context.WithTimeout(context.Background(), hangTimeout)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, bin, "run", "--json", "--", "true")
+	cmd.Cancel, cmd.WaitDelay = func() error { return cmd.Process.Signal(unix.SIGQUIT) }, 10*time.Second
 	cmd.Dir, cmd.Env = scratch, []string{"PATH=" + os.Getenv("PATH"), "HOME=" + scratch, "SCIDEX_OCI_ROOT=" + scratch + "/root"}
 	stdout, err := cmd.Output()
 	var r result
 	if undecoded := json.Unmarshal(stdout, &r); undecoded != nil {
+		var ended *exec.ExitError
+		if errors.As(err, &ended) {
+			err = fmt.Errorf("%w: %s", err, ended.Stderr)
+		}
 		return false, fmt.Errorf("%s run -- true: %w, %w", bin, err, undecoded)
 	}
 	switch {
