@@ -20,6 +20,12 @@ func Run(ctx context.Context, host *phase.Host, req request.Request) (result.Res
 	if err != nil {
 		return Refused(req.Analysis, err, host.Version), err
 	}
+	req, err = knowStdin(ctx, host, req)
+	if err != nil {
+		launched.Drop()
+		return Refused(req.Analysis, err, host.Version), err
+	}
+	defer req.KnownStdin.Close() //nolint:errcheck // it was only read
 	var unused string
 	if req.Reuse {
 		res, found, why, err := replay.Reuse(ctx, host, req, launched)

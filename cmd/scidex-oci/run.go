@@ -39,6 +39,11 @@ scidex-oci run [flags] --again ID`,
 the manifest's command or script. Lists given by flags replace the manifest's; variables, secrets and
 labels are added to it.
 
+A pipe, socket or file that is the standard input of this command is passed on to the analysis, at most
+64 MiB of it; what the analysis has read is kept with the run. A terminal is not passed on, nor is anything
+with --detach or --file -: then the standard input is empty. What the analysis leaves in a pipe is gone, so
+that a loop over a pipe needs </dev/null. --again passes on what was recorded, unless something is given.
+
 --detach waits until the analysis has started or is refused; its exit code is 0 then, and the result has the run's. The
 analysis' output is in the logs alone, what a post-process command says is in the result. The current directory, the
 environment and the umask are those of this command; of a hangup (SIGHUP) nothing is heard any more.
@@ -116,7 +121,7 @@ func (s *session) run(ctx context.Context) (result.Result, error) {
 	}
 	asked := request.Request{
 		Analysis: s.request.Analysis, Again: s.request.Again, Reuse: s.request.Reuse, AnyRoot: s.request.AnyRoot, Overwrite: s.request.Overwrite, NoAudit: s.request.NoAudit,
-		Stdout: stdout, Stderr: stderr, Caller: s.parser.Caller(),
+		Stdin: s.stdin(), Stdout: stdout, Stderr: stderr, Caller: s.parser.Caller(),
 		Hook: s.request.Hook, Observe: s.observe, Scanning: s.scanning(), Stop: stop, Suspender: suspender, Standby: s.standby,
 	}
 	if s.request.Detach {

@@ -111,6 +111,9 @@ func requested(r result.Result) map[string]string {
 	if r.Script != nil {
 		values["script, sha256"] = r.Script.SHA256
 	}
+	if r.Stdin != nil {
+		values["standard input, sha256"] = r.Stdin.SHA256
+	}
 	return values
 }
 

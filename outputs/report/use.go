@@ -228,6 +228,9 @@ func request(r result.Result) facts {
 	for _, input := range a.Inputs {
 		f.code("Input", input)
 	}
+	if in := r.Stdin; in != nil {
+		f.code("Standard input", fmt.Sprintf("%s, sha256:%s", format.Size(in.Bytes), in.SHA256))
+	}
 	f.code("Required outputs", strings.Join(a.Outputs, "  "))
 	f.code("Environment", pairs(a.Env))
 	f.code("Secrets, by name", strings.Join(a.Secrets, "  "))

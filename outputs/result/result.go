@@ -62,6 +62,8 @@ type Report struct {
 	Sandbox  Sandbox       `json:"sandbox"`
 	Logs     Logs          `json:"logs"`
 	Script   *Script       `json:"script,omitempty"`
+	// Stdin is what the analysis read of its standard input; nil if nothing.
+	Stdin *Stdin `json:"stdin,omitempty"`
 	// ActionID is the digest of all that determines the results, nil if not all of that is known.
 	ActionID *string `json:"action_id"`
 	// Inputs are what the analysis could read; nil if it did not start.
@@ -190,6 +192,12 @@ type Log struct {
 // Script is the kept script of the run.
 type Script struct {
 	Name   string `json:"name"`
+	SHA256 string `json:"sha256"`
+}
+
+// Stdin is the kept standard input of the run.
+type Stdin struct {
+	Bytes  int64  `json:"bytes"`
 	SHA256 string `json:"sha256"`
 }
 

@@ -170,6 +170,14 @@ class Script:
 
 
 @dataclass(frozen=True)
+class Stdin:
+    """What the analysis read of its standard input, as kept."""
+
+    bytes: int = 0
+    sha256: str = ""
+
+
+@dataclass(frozen=True)
 class Input:
     """Something of the host that the analysis could read."""
 
@@ -270,6 +278,7 @@ class Result:
     sandbox: Sandbox = _nested(Sandbox)
     logs: Logs = _nested(Logs)
     script: Optional[Script] = field(default=None, metadata={"one": Script})
+    stdin: Optional[Stdin] = field(default=None, metadata={"one": Stdin})
     inputs: List[Input] = _list(Input)
     action_id: Optional[str] = None
     post_process: Optional[PostProcess] = field(default=None, metadata={"one": PostProcess})

@@ -34,10 +34,11 @@ func (e *execution) ended() phase.Ended {
 	return end
 }
 
-// keepLogs closes the files of the ended streams and of the script, which the harvest publishes.
+// keepLogs closes the files of the ended streams, of the standard input and of the script, which the harvest publishes.
 func (e *execution) keepLogs(end *phase.Ended) {
 	end.StderrEnd = e.Plan.Redact(wholeLines(e.stderr))
-	end.LogError = errors.Join(e.logs[0].Close(), e.logs[1].Close(), e.script.Close())
+	end.Stdin = e.stdin.Kept()
+	end.LogError = errors.Join(e.stdin.Close(), e.logs[0].Close(), e.logs[1].Close(), e.script.Close())
 	for i, log := range e.logs {
 		end.Logs[i] = log.Kept()
 	}

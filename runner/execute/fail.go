@@ -30,9 +30,13 @@ func (e *execution) fail(ctx context.Context, err error) *phase.Failure {
 		e.stops.first, e.stops.at = &stopped.Signal, time.Now()
 		return nil
 	}
+	var stdin *stdinError
 	reason := result.ReasonSandbox
-	if errors.Is(err, sandbox.ErrLost) {
+	switch {
+	case errors.Is(err, sandbox.ErrLost):
 		reason = result.ReasonSupervisorLost
+	case errors.As(err, &stdin):
+		reason = result.ReasonRequest
 	}
 	return &phase.Failure{Reason: reason, Err: room.Explain(err)}
 }

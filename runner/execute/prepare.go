@@ -35,14 +35,16 @@ func (e *execution) await(ctx context.Context) (err error) {
 	return err
 }
 
-// makeDirectories makes the directories, keeps the script and stages the inputs.
+// makeDirectories makes the directories, keeps the script, opens the standard input and stages the inputs.
 func (e *execution) makeDirectories(ctx context.Context) error {
 	if err := e.Space.Make(ctx); err != nil {
 		return err
 	}
 	var err error
 	e.script, err = keepScript(e.Plan.Inputs.Script, e.Space.Ingest)
-	return errors.Join(err, e.stage(ctx))
+	var failed error
+	e.stdin, failed = openStdin(e.Request, e.Space.Ingest)
+	return errors.Join(err, failed, e.stage(ctx))
 }
 
 // stage copies what --stage names into /work.
@@ -87,7 +89,7 @@ func (e *execution) create(ctx context.Context) (*sandbox.Created, error) {
 		return nil, err
 	}
 	made := e.span("make the job")
-	job, files, err := e.Plan.Job(e.Space.Dir, e.Space.Ingest.Dir(), keptScript(e.script, e.Plan.Inputs.Script))
+	job, files, err := e.Plan.Job(e.Space.Dir, e.Space.Ingest.Dir(), plan.Own{Script: keptScript(e.script, e.Plan.Inputs.Script), Stdin: e.stdin.Analysis()})
 	made()
 	if err != nil {
 		return nil, err

@@ -45,6 +45,7 @@ func Run(ctx context.Context, t Task) (ended phase.Ended, harvestable bool) {
 	e := &execution{Task: t, report: report{t.Report}, tracer: trace.From(ctx), stderr: format.Tail{Limit: stderrEnd}}
 	if err := e.run(ctx); err != nil {
 		failure := e.fail(ctx, err)
+		e.Space.Warn(e.stdin.Close())
 		ended = e.ended()
 		ended.Failure = failure
 		return ended, false
@@ -64,6 +65,7 @@ type execution struct {
 	tracer  *trace.Tracer
 	staged  []outputs.Entry
 	script  *streams.Log    // nil where a command runs
+	stdin   *streams.Feed   // nil: it is empty
 	logs    [2]*streams.Log // standard output, standard error; nil before the gate
 	stderr  format.Tail     // to be read when the streams have ended
 	outer   *limits.Outer   // --limits outer

@@ -18,6 +18,7 @@ func (e *execution) supervise(ctx context.Context, created *sandbox.Created) err
 	ended, drained, cut := make(chan struct{}), make(chan struct{}), make(chan struct{})
 	var streaming, listening sync.WaitGroup
 	e.stream(&streaming, created, cut)
+	fed := feed(e.stdin, e.Space, ended)
 	err := e.Suspender.Start(e.Space.Supervisor)
 	// A stop that comes before the gate is open would kill the container's init and read as an error.
 	listening.Go(func() { heed(e.Plan.Base.Alarm(), e.Space, ended) })
@@ -31,8 +32,10 @@ func (e *execution) supervise(ctx context.Context, created *sandbox.Created) err
 	e.Observer.Open()
 	e.Suspender.End()
 	close(ended)
+	failed := <-fed
 	if err == nil {
 		streaming.Wait() // every writer is dead: both streams end
+		err = settle(e.stdin, e.Space, failed)
 	}
 	close(drained)
 	listening.Wait()

@@ -40,9 +40,10 @@ type Harvested struct {
 	Outputs, Rejected int64
 	Bytes             int64    // of the outputs
 	Missing           []string // declared outputs that matched nothing
-	Blobs             []string // digests of the logs and the script
+	Blobs             []string // digests of the logs, the script and the standard input
 	Stdout, Stderr    result.Log
 	Script            *result.Script // nil where a command ran
+	Stdin             *result.Stdin  // nil where nothing was read
 	Failure           *phase.Failure // why it ended early; nil: it did not
 }
 
@@ -65,7 +66,7 @@ func Nothing() Harvested { return Harvested{Entries: &Spool{}} }
 
 // Report sets the fields of a report that the harvest knows; to repeat it changes nothing.
 func (h Harvested) Report(r *result.Report) {
-	r.Logs.Stdout, r.Logs.Stderr, r.Script = h.Stdout, h.Stderr, h.Script
+	r.Logs.Stdout, r.Logs.Stderr, r.Script, r.Stdin = h.Stdout, h.Stderr, h.Script, h.Stdin
 }
 
 // Run reads the working directory and makes all that it publishes durable. If it ends early, with a failure, what it
@@ -76,11 +77,11 @@ func Run(ctx context.Context, from Source, ended phase.Ended) Harvested {
 	w := &walk{from: from, ended: ended, Harvested: Nothing()}
 	err := tracer.Do(trace.Run, "read the working directory", w.gather)
 	defer tracer.Span(trace.Run, "publish")()
-	err = errors.Join(err, w.publishLogs(), w.publishScript())
+	err = errors.Join(err, w.publishLogs(), w.publishScript(), w.publishStdin())
 	if failed := from.Ingest.Sync(); failed != nil {
 		err = errors.Join(err, failed)
 		w.disown() // their blobs may not survive a power cut, or not exist
-		w.Blobs, w.Script, w.Stdout.SHA256, w.Stderr.SHA256 = nil, nil, "", ""
+		w.Blobs, w.Script, w.Stdin, w.Stdout.SHA256, w.Stderr.SHA256 = nil, nil, nil, "", ""
 	}
 	w.Failure = failure(errors.Join(ended.LogError, err))
 	return w.Harvested
@@ -214,6 +215,21 @@ func (w *walk) publishScript() error {
 		return fmt.Errorf("keep the script: %w", err)
 	}
 	w.Script = &result.Script{Name: w.ended.Inside, SHA256: kept.SHA256}
+	return nil
+}
+
+// publishStdin keeps the standard input with the run.
+func (w *walk) publishStdin() error {
+	if w.ended.Stdin == nil || w.ended.Stdin.SHA256 == "" {
+		return nil
+	}
+	kept, err := w.publish(*w.ended.Stdin)
+	if err != nil {
+		return fmt.Errorf("keep the standard input: %w", err)
+	}
+	if kept.SHA256 != "" {
+		w.Stdin = &result.Stdin{Bytes: kept.Bytes, SHA256: kept.SHA256}
+	}
 	return nil
 }
 

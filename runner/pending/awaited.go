@@ -27,7 +27,7 @@ func Awaited(host *phase.Host) (func(sha256 string) bool, error) {
 			continue // a damaged one is of no use
 		}
 		_ = content.Close() // it was only read
-		for _, kept := range append(a.Logs[:], a.Script) {
+		for _, kept := range append(a.Logs[:], a.Script, a.Stdin) {
 			if kept != nil {
 				named.Add(kept.SHA256)
 			}

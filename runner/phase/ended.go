@@ -18,7 +18,7 @@ type Ended struct {
 	Analysis spec.Analysis   `json:"-"` // the row has it
 	Staged   []outputs.Entry `json:"-"` // the entries of the record
 	Failure  *Failure        `json:"-"` // of scidex-oci; nil: none. A run with one has no exit record
-	LogError error           `json:"-"` // why a file of Logs or Script is not whole
+	LogError error           `json:"-"` // why a file of Logs, Script or Stdin is not whole
 
 	V         int                 `json:"v"` // 1
 	BootID    string              `json:"boot_id"`
@@ -38,6 +38,7 @@ type Ended struct {
 	Ingest    string              `json:"ingest"` // the name of the ingest directory
 	Logs      [2]*LogFile         `json:"logs"`
 	Script    *LogFile            `json:"script,omitempty"`
+	Stdin     *LogFile            `json:"stdin,omitempty"`  // what the analysis read of it; nil: there was none
 	Inside    string              `json:"inside,omitempty"` // the script's path there
 	// StderrEnd is the end of standard error, without the values of secrets.
 	StderrEnd string `json:"stderr_end,omitempty"`
@@ -60,7 +61,7 @@ type HookDue struct {
 	Always  bool     `json:"always,omitempty"`
 }
 
-// LogFile is what is kept of a stream or of the script, in a file of the ingest directory. Kept and Total are bytes; SHA256
+// LogFile is what is kept of a stream, of the script or of the standard input, in a file of the ingest directory. Kept and Total are bytes; SHA256
 // is empty where nothing was kept.
 type LogFile struct {
 	Name   string `json:"name,omitempty"`

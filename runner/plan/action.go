@@ -20,8 +20,9 @@ import (
 type action struct {
 	V           int               `json:"v"` // 1
 	Arch        string            `json:"arch"`
-	Command     []string          `json:"command"` // as it is executed
-	Script      string            `json:"script"`  // SHA-256
+	Command     []string          `json:"command"`         // as it is executed
+	Script      string            `json:"script"`          // SHA-256
+	Stdin       string            `json:"stdin,omitempty"` // SHA-256; empty: it is
 	Environment map[string]string `json:"environment"`
 	Secrets     []string          `json:"secrets"` // names
 	UID         uint32            `json:"uid"`
@@ -54,6 +55,9 @@ func (p *Plan) ActionID(report result.Report) (*string, error) {
 	}
 	if report.Script != nil {
 		a.Script = report.Script.SHA256
+	}
+	if report.Stdin != nil {
+		a.Stdin = report.Stdin.SHA256
 	}
 	var known bool
 	if a.Inputs, known = fixedInputs(report.Inputs); !known {

@@ -17,11 +17,18 @@ import (
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
+// Own are files of the run that its analysis reads; nil where there is none.
+type Own struct {
+	Script *os.File // the kept script
+	Stdin  *os.File // the standard input, the read end of a pipe
+}
+
 // Job translates the plan for the supervisor. Root's supervisor has ids of the range and cannot open what only root can:
-// root passes such things as detached mounts. script is the kept script.
-func (p *Plan) Job(dir *workspace.Workdir, ingest, script *os.File) (protocol.Job, jobFiles, error) {
+// root passes such things as detached mounts.
+func (p *Plan) Job(dir *workspace.Workdir, ingest *os.File, own Own) (protocol.Job, jobFiles, error) {
 	m := &jobMaker{plan: p, job: p.plainJob(dir), files: jobFiles{All: []*os.File{dir.Work, ingest}, mounts: 2}}
-	m.addScript(script)
+	m.addScript(own.Script)
+	m.addStdin(own.Stdin)
 	if err := first(m.holdImage, m.detach, m.specify); err != nil {
 		return m.job, m.files, errors.Join(err, m.files.CloseMounts())
 	}
@@ -66,6 +73,14 @@ func (m *jobMaker) addScript(kept *os.File) {
 	if s := m.plan.Inputs.Script; s != nil && s.Alone != nil {
 		m.job.Script = &protocol.Script{Path: s.Inside, Mode: s.Mode, File: len(m.files.All)}
 		m.files.All, m.files.mounts = append(m.files.All, kept), m.files.mounts+1
+	}
+}
+
+// addStdin adds the standard input.
+func (m *jobMaker) addStdin(stdin *os.File) {
+	if stdin != nil {
+		m.job.Stdin = len(m.files.All)
+		m.files.All, m.files.mounts = append(m.files.All, stdin), m.files.mounts+1
 	}
 }
 

@@ -76,6 +76,9 @@ func actionNow(ctx context.Context, host *phase.Host, p *plan.Plan, req request.
 	if report.Script, err = p.ScriptNow(); err != nil {
 		return "", "", err
 	}
+	if in := req.KnownStdin; in != nil {
+		report.Stdin = &result.Stdin{Bytes: in.Bytes, SHA256: in.SHA256}
+	}
 	known, err := p.ActionID(report)
 	if err != nil || known == nil {
 		return "", "its root filesystem has no digest", err

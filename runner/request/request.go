@@ -5,6 +5,7 @@ import (
 	"io"
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/runner/inputs/stdin"
 	"github.com/scidex-ai/scidex-oci/runner/observe/event"
 	"github.com/scidex-ai/scidex-oci/runner/standby"
 	"github.com/scidex-ai/scidex-oci/runner/suspend"
@@ -47,6 +48,10 @@ type Request struct {
 	Hook *Hook
 	// Overwrite lets Export write into a directory that is not empty.
 	Overwrite bool
+	// Stdin is passed on to the analysis as it reads, at most stdin.Max bytes; nil: it is empty.
+	Stdin io.Reader
+	// KnownStdin is passed on in place of Stdin where it is known before the start; Run sets it.
+	KnownStdin *stdin.Known
 	// Stdout and Stderr receive the analysis' streams as they come.
 	Stdout, Stderr io.Writer
 	// Observe, where not nil, receives all events, from several goroutines, except the end: the caller makes

@@ -88,6 +88,10 @@ type result struct {
 		Name   string `json:"name"`
 		SHA256 string `json:"sha256"`
 	} `json:"script,omitempty"`
+	Stdin *struct {
+		Bytes  int64  `json:"bytes"`
+		SHA256 string `json:"sha256"`
+	} `json:"stdin,omitempty"`
 	ActionID *string `json:"action_id"`
 	Inputs   []struct {
 		Flag        string  `json:"flag"`

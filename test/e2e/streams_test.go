@@ -154,13 +154,3 @@ func TestClosedStreams(t *testing.T) {
 		})
 	}
 }
-
-// The analysis reads nothing of what the caller could type.
-func TestStandardInputIsEmpty(t *testing.T) {
-	h := newHarness(t)
-	cmd := h.command(theHost.bin, "run", "--quiet", "--id", h.id("i"), "--", "cat")
-	cmd.Stdin = strings.NewReader("typed\n")
-	if out := h.finish(cmd); out.code != 0 || out.stdout != "" {
-		t.Errorf("%+v", out)
-	}
-}

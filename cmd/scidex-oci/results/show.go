@@ -153,6 +153,9 @@ func (t Table) logs(r result.Result) {
 	if !r.State.Final() {
 		return
 	}
+	if in := r.Stdin; in != nil {
+		t.Row("stdin", format.Size(in.Bytes)+"  sha256:"+in.SHA256)
+	}
 	t.Row("logs", "stdout "+logOf(r.Logs.Stdout)+", stderr "+logOf(r.Logs.Stderr))
 }
 

@@ -92,6 +92,9 @@ func (k Parser) base(ctx context.Context, find Finder) (spec.Analysis, error) {
 	return spec.Analysis{}, nil
 }
 
+// ReadsStdin reports whether the manifest is the standard input.
+func (k Parser) ReadsStdin() bool { return k.run.File.Value == "-" }
+
 func (k Parser) manifest(file string) (spec.Analysis, error) {
 	dir := k.Dir
 	if file != "-" {

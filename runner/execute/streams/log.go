@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"hash"
+	"io"
 	"os"
 
 	"github.com/scidex-ai/scidex-oci/outputs/blob"
@@ -66,13 +67,24 @@ func (l *Log) open() (err error) {
 	return err
 }
 
+// Cut drops the last n bytes of a log that has kept all.
+func (l *Log) Cut(n int64) {
+	if n == 0 || l.err != nil {
+		return
+	}
+	l.kept, l.total = l.kept-n, l.total-n
+	l.hash.Reset()
+	_, err := io.Copy(l.hash, io.NewSectionReader(l.file, 0, l.kept))
+	l.err = errors.Join(err, l.file.Truncate(l.kept))
+}
+
 // Kept is what the log has kept so far; nil for a nil log.
 func (l *Log) Kept() *phase.LogFile {
 	if l == nil {
 		return nil
 	}
 	f := &phase.LogFile{Name: l.name, Kept: l.kept, Total: l.total}
-	if l.file != nil {
+	if l.kept > 0 {
 		f.SHA256 = hex.EncodeToString(l.hash.Sum(nil))
 	}
 	return f

@@ -39,6 +39,8 @@ type Job struct {
 	Binds []Bind `json:"binds,omitempty"`
 	// Script is put into the root filesystem, which the analysis only reads; nil: none.
 	Script *Script `json:"script,omitempty"`
+	// Stdin is the read end of the pipe that is the standard input; 0: it is empty.
+	Stdin int `json:"stdin,omitempty"`
 	// WorkPath is the working directory; file 0 is its descriptor and file 1 that of the ingest directory.
 	WorkPath string `json:"work_path"`
 	// WorkMount is the file of the working directory's detached mount; 0: bind WorkPath.

@@ -50,7 +50,7 @@ func (r *run) create(ctx context.Context, job *protocol.Job, files []*os.File) e
 	if err != nil {
 		return fmt.Errorf("stage the file systems: %w", err)
 	}
-	streams, err := newStreams(job.Owner)
+	streams, err := newStreams(job.Owner, protocol.Given(files, job.Stdin))
 	if err != nil {
 		return err
 	}
@@ -79,7 +79,7 @@ func (r *run) contain(streams *streams) error {
 	c, err := container.Create(container.Config{
 		ID: r.job.ID, StateDir: r.area.State(), Spec: r.job.Spec, Filter: r.job.Filter, Audit: r.job.Audit,
 		FixedAddresses: r.job.FixedAddresses,
-		Stdin:          streams.null, Stdout: streams.stdout[1], Stderr: streams.stderr[1],
+		Stdin:          streams.stdin, Stdout: streams.stdout[1], Stderr: streams.stderr[1],
 		Trace: r.launcher.trace,
 	})
 	created()

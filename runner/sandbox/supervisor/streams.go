@@ -6,17 +6,19 @@ import (
 	"os"
 )
 
-// streams are the standard streams of one container: /dev/null and two pipes.
+// streams are the standard streams of one container: the standard input, or /dev/null, and two pipes.
 type streams struct {
-	null           *os.File
+	stdin          *os.File
 	stdout, stderr [2]*os.File // read end, write end
 }
 
-// newStreams gives the pipes to the analysis, which otherwise may not reopen /dev/stderr.
-func newStreams(owner int) (_ *streams, err error) {
-	s := &streams{}
-	if s.null, err = os.OpenFile(os.DevNull, os.O_RDWR, 0); err != nil {
-		return nil, err
+// newStreams takes the standard input, nil where it is empty, and gives the other pipes to the analysis, which otherwise may not reopen /dev/stderr.
+func newStreams(owner int, stdin *os.File) (_ *streams, err error) {
+	s := &streams{stdin: stdin}
+	if stdin == nil {
+		if s.stdin, err = os.OpenFile(os.DevNull, os.O_RDWR, 0); err != nil {
+			return nil, err
+		}
 	}
 	for _, pipe := range []*[2]*os.File{&s.stdout, &s.stderr} {
 		if pipe[0], pipe[1], err = os.Pipe(); err != nil {
@@ -30,7 +32,7 @@ func newStreams(owner int) (_ *streams, err error) {
 }
 
 // child lists the container's ends.
-func (s *streams) child() []*os.File { return []*os.File{s.null, s.stdout[1], s.stderr[1]} }
+func (s *streams) child() []*os.File { return []*os.File{s.stdin, s.stdout[1], s.stderr[1]} }
 
 // parent lists the launcher's ends.
 func (s *streams) parent() []*os.File { return []*os.File{s.stdout[0], s.stderr[0]} }
