@@ -34,7 +34,8 @@ func newRunCommand(p *command.Program) *cli.Command {
 		UsageText: `scidex-oci run [flags] [--] COMMAND [ARG...]
 scidex-oci run [flags] --script FILE [ARG...]
 scidex-oci run [flags] --file MANIFEST
-scidex-oci run [flags] --again ID`,
+scidex-oci run [flags] --again ID
+scidex-oci run --shell ID`,
 		Description: `What follows the first word that is no flag belongs to the command. A command given here replaces
 the manifest's command or script. Lists given by flags replace the manifest's; variables, secrets and
 labels are added to it.
@@ -49,7 +50,7 @@ analysis' output is in the logs alone, what a post-process command says is in th
 environment and the umask are those of this command; of a hangup (SIGHUP) nothing is heard any more.
 
 ` + exitCodes,
-		Flags:  options.List(append(o.Flags(p.Options), o.DetachFlag(), o.ReuseFlag())...),
+		Flags:  options.List(append(o.Flags(p.Options), o.DetachFlag(), o.ReuseFlag(), o.ShellFlag())...),
 		Action: func(c *cli.Context) error { return runRun(c, p, o) },
 	}
 }
@@ -57,6 +58,9 @@ environment and the umask are those of this command; of a hangup (SIGHUP) nothin
 // runRun runs one analysis. --json prints one object in any case.
 func runRun(c *cli.Context, p *command.Program, o *options.Run) error {
 	err := p.Load(c)
+	if err == nil && o.Shell != "" {
+		return runShell(c, p, o)
+	}
 	s := &session{program: p, parser: runflags.NewParser(p, c, o), screen: screen.NewTerminal(p.Stderr, p.Env)}
 	s.request, s.err = s.parser.Options()
 	to, bad := events.ReadTarget(o.Events, p.Caller != nil)

@@ -54,7 +54,7 @@ class RunTest(Case):
 
     def test_failed(self) -> None:
         self.assertEqual(self.run_("sh", "-c", "exit 3").exit_code, 3)
-        with self.assertRaisesRegex(AnalysisFailed, "two@1: failed .exit.") as raised:
+        with self.assertRaisesRegex(AnalysisFailed, "two@1: the analysis exited with 3") as raised:
             self.run_("sh", "-c", "exit 3", id="two", check=True)
         self.assertEqual(raised.exception.result.exit_code, 3)
 

@@ -35,6 +35,8 @@ type Config struct {
 	Filter []byte
 	// Stdin, Stdout and Stderr become descriptors 0 to 2 of the analysis.
 	Stdin, Stdout, Stderr *os.File
+	// Terminal says that Stdin is a terminal, which takes the place of Stdout and Stderr and controls the analysis.
+	Terminal bool
 	// Audit notifies of connections, datagrams with an address and socket families that Spec traces; see Watch.
 	Audit bool
 	// FixedAddresses disables address randomisation.
@@ -82,6 +84,10 @@ func Create(cfg Config) (*Container, error) {
 	}
 	process := newProcess(cfg, write)
 	process.Rlimits = limits
+	if cfg.Terminal {
+		options = append(options, "--terminal")
+		process.Stdout, process.Stderr = cfg.Stdin, cfg.Stdin
+	}
 	if cfg.Audit {
 		options = append(options, "--audit")
 	}

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -21,6 +22,8 @@ import (
 type Own struct {
 	Script *os.File // the kept script
 	Stdin  *os.File // the standard input, the read end of a pipe
+	// Terminal is all three streams in place of pipes.
+	Terminal *os.File
 }
 
 // Job translates the plan for the supervisor. Root's supervisor has ids of the range and cannot open what only root can:
@@ -28,7 +31,8 @@ type Own struct {
 func (p *Plan) Job(dir *workspace.Workdir, ingest *os.File, own Own) (protocol.Job, jobFiles, error) {
 	m := &jobMaker{plan: p, job: p.plainJob(dir), files: jobFiles{All: []*os.File{dir.Work, ingest}, mounts: 2}}
 	m.addScript(own.Script)
-	m.addStdin(own.Stdin)
+	m.addStdin(cmp.Or(own.Terminal, own.Stdin))
+	m.job.Terminal = own.Terminal != nil
 	if err := first(m.holdImage, m.detach, m.specify); err != nil {
 		return m.job, m.files, errors.Join(err, m.files.CloseMounts())
 	}

@@ -86,6 +86,9 @@ func New(ctx context.Context, host *phase.Host, req request.Request, launched *s
 		return nil, p.OrClose(stopped)
 	}
 	p.Audit, p.floor = !req.NoAudit, host.MinFree
+	if req.Command != nil {
+		p.Command = req.Command
+	}
 	return p, p.OrClose(first(
 		func() error { return checkPinned(ctx, host, p, req) },
 		func() error { return checkExport(analysis.Export, req.Overwrite) },

@@ -3,6 +3,7 @@ package request
 import (
 	"context"
 	"io"
+	"os"
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/runner/inputs/stdin"
@@ -54,6 +55,11 @@ type Request struct {
 	KnownStdin *stdin.Known
 	// Stdout and Stderr receive the analysis' streams as they come.
 	Stdout, Stderr io.Writer
+	// Terminal, where not nil, is the analysis' three streams in place of Stdin, Stdout and Stderr, and its controlling
+	// terminal.
+	Terminal *os.File
+	// Command, where not nil, is run in place of the analysis' command or script, which is still shown.
+	Command []string
 	// Observe, where not nil, receives all events, from several goroutines, except the end: the caller makes
 	// event.TypeFinished from the result. The data of event.TypeStarted are a Result. It must not block for long. Its first
 	// error becomes a warning of the result, and changes nothing else.

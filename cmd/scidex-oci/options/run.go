@@ -6,6 +6,7 @@ type Run struct {
 	Hook
 	File, Events, Trace    Text
 	Again                  string // the name of a run
+	Shell                  string // the name of a run, of run alone
 	NoAudit                bool
 	Overwrite, JSON, Quiet bool
 	Detach, Reuse          bool // of run alone
@@ -41,6 +42,11 @@ func (o *Run) DetachFlag() *Flag {
 // ReuseFlag is the flag of Reuse.
 func (o *Run) ReuseFlag() *Flag {
 	return Bool(&o.Reuse, "reuse", "answer with the result of an earlier complete run of the same action, where there is one whose outputs are there, and run nothing; takes --digest-inputs full for granted; see docs/replay.md")
+}
+
+// ShellFlag is the flag of Shell.
+func (o *Run) ShellFlag() *Flag {
+	return String(&o.Shell, "shell", "open a shell in a sandbox like that of run `ID`, with a copy of the directory that it kept, or of its outputs; nothing of it is kept")
 }
 
 func readOff(t Text) (bool, error) {

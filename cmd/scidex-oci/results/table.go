@@ -110,6 +110,9 @@ func (t Table) next(r result.Result) {
 	if r.Logs.Stdout.Bytes+r.Logs.Stderr.Bytes > 0 {
 		lines = append(lines, t.Program+" logs "+id)
 	}
+	if r.State == catalog.Failed {
+		lines = append(lines, t.Program+" run --shell "+id)
+	}
 	if r.OutputsTotal > 0 {
 		lines = append(lines, t.Program+" outputs export "+id+" DIR")
 	}

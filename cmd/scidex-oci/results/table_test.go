@@ -56,6 +56,7 @@ warning     cpus is not enforced
 hint        do better
 next        scidex-oci show mini-01
             scidex-oci logs mini-01
+            scidex-oci run --shell mini-01
             scidex-oci outputs export mini-01 DIR
 `
 	var got bytes.Buffer

@@ -41,6 +41,8 @@ type Job struct {
 	Script *Script `json:"script,omitempty"`
 	// Stdin is the read end of the pipe that is the standard input; 0: it is empty.
 	Stdin int `json:"stdin,omitempty"`
+	// Terminal says that Stdin is a terminal, which is the other streams too and controls the analysis.
+	Terminal bool `json:"terminal,omitempty"`
 	// WorkPath is the working directory; file 0 is its descriptor and file 1 that of the ingest directory.
 	WorkPath string `json:"work_path"`
 	// WorkMount is the file of the working directory's detached mount; 0: bind WorkPath.

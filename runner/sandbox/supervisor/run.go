@@ -79,6 +79,7 @@ func (r *run) contain(streams *streams) error {
 	c, err := container.Create(container.Config{
 		ID: r.job.ID, StateDir: r.area.State(), Spec: r.job.Spec, Filter: r.job.Filter, Audit: r.job.Audit,
 		FixedAddresses: r.job.FixedAddresses,
+		Terminal:       r.job.Terminal,
 		Stdin:          streams.stdin, Stdout: streams.stdout[1], Stderr: streams.stderr[1],
 		Trace: r.launcher.trace,
 	})

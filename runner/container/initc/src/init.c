@@ -103,7 +103,7 @@ struct bound {
 
 struct options {
 	struct bound data, nofile, nproc;
-	int audit, trace;
+	int audit, terminal, trace;
 };
 
 /* read_bound returns 0 where text is no decimal number of 64 bits. */
@@ -138,6 +138,8 @@ static int read_options(int argc, char **argv, struct options *o)
 				return 0;
 		} else if (!strcmp(argv[i], "--audit")) {
 			o->audit = 1;
+		} else if (!strcmp(argv[i], "--terminal")) {
+			o->terminal = 1;
 		} else if (!strcmp(argv[i], "--trace")) {
 			o->trace = 1;
 		} else {
@@ -164,7 +166,9 @@ static void child(int failed, const struct options *o, char **argv, char **envp)
 	sigsetmask(NO_SIGNALS);
 	setsid();
 	close(REPORT_FD);
-	err = limit(RLIMIT_DATA, &o->data);
+	err = o->terminal ? (int)-ioctl(STDIN_FILENO, TIOCSCTTY, 0) : 0;
+	if (!err)
+		err = limit(RLIMIT_DATA, &o->data);
 	if (!err)
 		err = limit(RLIMIT_NOFILE, &o->nofile);
 	if (!err)

@@ -5,6 +5,7 @@
 #ifndef SYS_H
 #define SYS_H
 
+#include <asm/ioctls.h>
 #include <asm/unistd.h>
 #include <linux/errno.h>
 #include <linux/fcntl.h>
@@ -103,6 +104,7 @@ static inline long kill(pid_t pid, int sig) { return CALL(kill, pid, sig); }
 static inline long prctl(int operation, long value) { return CALL(prctl, operation, value); }
 static inline long seccomp(int operation, long flags, void *args) { return CALL(seccomp, operation, flags, args); }
 static inline long setsid(void) { return CALL(setsid); }
+static inline long ioctl(int fd, unsigned int request, long arg) { return CALL(ioctl, fd, request, arg); }
 
 /* clone3(2) would be newer; the analysis' filter has none. */
 static inline long fork(void) { return CALL(clone, SIGCHLD); }

@@ -1,0 +1,77 @@
+// Package pty connects the terminal of a person with a pseudo-terminal (pty(7)) that another process has.
+package pty
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+
+	"golang.org/x/sys/unix"
+	"golang.org/x/term"
+)
+
+// Pair is a pseudo-terminal. Slave is for the other process; this one writes what is typed to master and reads what is shown.
+type Pair struct{ master, Slave *os.File }
+
+// Open makes a pseudo-terminal.
+func Open() (*Pair, error) {
+	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
+	if err != nil {
+		return nil, err
+	}
+	slave, err := peer(int(master.Fd()))
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("make a pseudo-terminal: %w", err), master.Close())
+	}
+	return &Pair{master, os.NewFile(uintptr(slave), "pseudo-terminal")}, nil
+}
+
+// peer unlocks and opens the other end without a path, which may be that of another devpts.
+func peer(master int) (int, error) {
+	if err := unix.IoctlSetPointerInt(master, unix.TIOCSPTLCK, 0); err != nil {
+		return -1, err
+	}
+	fd, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(master), unix.TIOCGPTPEER, uintptr(unix.O_RDWR|unix.O_NOCTTY|unix.O_CLOEXEC))
+	if errno != 0 {
+		return -1, errno
+	}
+	return int(fd), nil
+}
+
+// Attach lets a person's terminal pass every key to the pair and show what the pair shows. detach ends that, after all was
+// shown, and restores the terminal; the other process must have ended.
+func (p *Pair) Attach(in, out *os.File) (detach func() error, err error) {
+	before, err := term.MakeRaw(int(in.Fd()))
+	if err != nil {
+		return nil, fmt.Errorf("set up the terminal: %w", err)
+	}
+	resized := make(chan os.Signal, 1)
+	signal.Notify(resized, unix.SIGWINCH)
+	resized <- unix.SIGWINCH
+	go func() {
+		for range resized {
+			p.resize(out)
+		}
+	}()
+	go func() { _, _ = io.Copy(p.master, in) }() // ends with this process, or with its next read
+	shown := make(chan struct{})
+	go func() {
+		defer close(shown)
+		_, _ = io.Copy(out, p.master) // EIO once nobody has the other end
+	}()
+	return func() error {
+		failed := p.Slave.Close()
+		<-shown
+		signal.Stop(resized)
+		close(resized)
+		return errors.Join(failed, term.Restore(int(in.Fd()), before), p.master.Close())
+	}, nil
+}
+
+func (p *Pair) resize(out *os.File) {
+	if size, err := unix.IoctlGetWinsize(int(out.Fd()), unix.TIOCGWINSZ); err == nil {
+		_ = unix.IoctlSetWinsize(int(p.master.Fd()), unix.TIOCSWINSZ, size)
+	}
+}
