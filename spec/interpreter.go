@@ -36,6 +36,12 @@ func Interpreter(script, firstLine string) ([]string, error) {
 	}
 }
 
+// HasInterpreter reports whether the extension of a script's name says what runs it.
+func HasInterpreter(script string) bool {
+	_, err := Interpreter(script, "")
+	return err == nil
+}
+
 func shebang(script, rest string) ([]string, error) {
 	const blank = " \t"
 	if strings.HasSuffix(rest, "\r") {

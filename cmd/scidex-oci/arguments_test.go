@@ -31,6 +31,12 @@ func TestArrange(t *testing.T) {
 		{"help run", "scidex-oci run --help"},
 		{"help", "scidex-oci --help"},
 		{"outputs", "scidex-oci outputs"},
+		{"outputs a --json", "scidex-oci outputs ls --json -- a"},
+		{"outputs @last --root /r", "scidex-oci --root=/r outputs ls -- @last"},
+		{"-v run x", "scidex-oci --version run -- x"},
+		{"show -v a", "scidex-oci --version show -- a"},
+		{"run x -v a", "scidex-oci run -- x -v a"},
+		{"run --script s.py -- -v a", "scidex-oci run --script=s.py -- -v a"},
 		{"crate a -o d --root /r", "scidex-oci --root=/r crate --output=d -- a"},
 		{"crate verify d", "scidex-oci crate verify -- d"},
 		{"crate", "scidex-oci crate"},
@@ -61,6 +67,58 @@ func TestArrangeRefuses(t *testing.T) {
 		_, err := command.Arrange(newApp(&command.Program{}), strings.Fields(in))
 		if err == nil || err.Error() != want {
 			t.Errorf("%q: %v, want %s", in, err, want)
+		}
+	}
+}
+
+// Each message names what to type instead.
+func TestArrangeKnowsDockersFlags(t *testing.T) {
+	tests := map[string]string{
+		"run -v A:B x":                  "-v is docker's: bind a directory with --data DIR (read as /data) or a file with --input FILE (read below /inputs)",
+		"run --volume=A:B x":            "--volume is docker's: bind a directory with --data DIR",
+		"run --image python x":          "--image is docker's: name an image with --rootfs NAME;",
+		"run --gpus all x":              "--gpus is docker's: an analysis gets no GPU",
+		"run -it x":                     "-it is docker's: an analysis has no terminal; leave it out",
+		"run -i x":                      "-i is docker's: an analysis has no terminal",
+		"run -t x":                      "-t is docker's: an analysis has no terminal",
+		"run --rm x":                    "--rm is docker's: a run leaves nothing but its result and outputs; leave it out",
+		"run -e A=b x":                  "-e is docker's: set a variable with --env K=V",
+		"run --name a x":                "--name is docker's: name the run with --id ID",
+		"run -w /a x":                   "-w is docker's: an analysis starts in /work",
+		"run -u 0 x":                    "-u is docker's: an analysis has a user id of its own",
+		"run -p 80:80 x":                "-p is docker's: a run never gets a network; leave it out",
+		"submit -v A:B x":               "-v is docker's",
+		"batch -v A:B lines":            "-v is docker's",
+		"slurm submit -p long":          `unknown flag "-p"`,
+		"show -e a":                     `unknown flag "-e"`,
+		"run --script fit.py -v A:B":    `; if it is for fit.py, put it after "--": scidex-oci run --script=fit.py -- -v A:B`,
+		"run --script /a/fit.py --rm":   `; if it is for fit.py, put it after "--": scidex-oci run --script=/a/fit.py -- --rm`,
+		"batch --script s.py -v a":      "(read below /inputs)",
+		"spec --volume a --script s.py": "; if it is for s.py",
+	}
+	for in, want := range tests {
+		_, err := command.Arrange(newApp(&command.Program{}), strings.Fields(in))
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, want %s", in, err, want)
+		}
+	}
+}
+
+func TestArrangeKnowsAScriptsFlags(t *testing.T) {
+	tests := map[string]string{
+		"run --script fit.py --alpha 3":                      `unknown flag "--alpha"; if it is for fit.py, put it after "--": scidex-oci run --script=fit.py -- --alpha 3`,
+		"run --alpha=3 --script fit.py":                      `unknown flag "--alpha"; if it is for fit.py, put it after "--": scidex-oci run --script=fit.py -- --alpha=3`,
+		"run --script s.py --alpha 3 --memory 2g a --root r": `unknown flag "--alpha"; if it is for s.py, put it after "--": scidex-oci --root=r run --script=s.py --memory=2g -- --alpha 3 a`,
+		"run --script s.py --a 3 -v b -- --memory":           `unknown flag "--a"; if it is for s.py, put it after "--": scidex-oci run --script=s.py -- --a 3 -v b --memory`,
+		"run --script s.py --inputs 3":                       `unknown flag "--inputs"; did you mean "--input"? If it is for s.py, put it after "--": scidex-oci run --script=s.py -- --inputs 3`,
+		"run --script s.py --alpha 3 --memory":               `unknown flag "--alpha"; if it is for s.py, put it after "--": scidex-oci run --script=s.py -- --alpha 3`,
+		"run --alpha 3 -- x --script s.py":                   `unknown flag "--alpha"`,
+		"batch --script s.py --alpha 3":                      `unknown flag "--alpha"`,
+	}
+	for in, want := range tests {
+		_, err := command.Arrange(newApp(&command.Program{}), strings.Fields(in))
+		if err == nil || err.Error() != want {
+			t.Errorf("%q:\n%v, want\n%s", in, err, want)
 		}
 	}
 }

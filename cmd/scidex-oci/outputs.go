@@ -23,9 +23,10 @@ import (
 
 func newOutputsCommand(p *command.Program) *cli.Command {
 	return &cli.Command{
-		Name:      "outputs",
-		Usage:     "list, print, export and find outputs",
-		UsageText: "scidex-oci outputs ls|cat|export|find ...",
+		Name:        "outputs",
+		Usage:       "list, print, export and find outputs",
+		UsageText:   "scidex-oci outputs ls|cat|export|find ...\nscidex-oci outputs ID [--json]",
+		Description: "outputs ID is outputs ls ID.",
 		Subcommands: []*cli.Command{
 			newOutputsListCommand(p), newOutputsCatCommand(p), newOutputsExportCommand(p), newOutputsFindCommand(p),
 		},

@@ -36,7 +36,7 @@ func localFile(f Facts) string {
 			continue
 		}
 		why := format.Line(word, 200) + " is in your directory, which the analysis does not see: "
-		if script(word) || a.Command != nil && a.Command[0] == word {
+		if spec.HasInterpreter(word) || a.Command != nil && a.Command[0] == word {
 			return why + fmt.Sprintf("run it with --script %s, or with --project . as /analysis/%s", format.ShellQuote(word), path.Clean(word))
 		}
 		return why + fmt.Sprintf("add --input %s and read /inputs/%s", format.ShellQuote(word), path.Base(word))
@@ -48,10 +48,6 @@ func localFile(f Facts) string {
 func (f Facts) shown(name string) bool {
 	first, _, deep := strings.Cut(filepath.Clean(name), "/")
 	return deep && (first == "data" && f.Ended.HasData || first == "docs" && f.Ended.HasDocs)
-}
-
-func script(name string) bool {
-	return slices.Contains([]string{".py", ".R", ".r", ".jl", ".sh", ".ipynb"}, path.Ext(name))
 }
 
 func regular(name string) bool {

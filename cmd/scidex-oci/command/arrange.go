@@ -29,9 +29,12 @@ func Arrange(app *cli.App, args []string) ([]string, error) {
 			return p.line(), nil
 		}
 		below := find(commands, *word)
-		if below == nil && cmd != nil && cmd.Action != nil { // it takes words as well
+		if below == nil { // it may be an argument
 			p.rest = append([]string{*word}, p.rest...)
-			break
+			if cmd != nil && cmd.Action != nil {
+				break
+			}
+			below = implied(cmd, *word)
 		}
 		cmd = below
 		if cmd == nil {
@@ -40,10 +43,18 @@ func Arrange(app *cli.App, args []string) ([]string, error) {
 		p.enter(cmd)
 		commands = cmd.Subcommands
 	}
-	if err := p.arguments(!slices.Contains(app.Commands, cmd) || !runsAnother(cmd)); err != nil {
+	if err := p.arguments(!p.another); err != nil {
 		return nil, err
 	}
 	return p.line(), nil
+}
+
+// implied is the command that is left out before a word: ls after outputs, unless the word is more likely a mistyped command.
+func implied(cmd *cli.Command, word string) *cli.Command {
+	if cmd == nil || cmd.Name != "outputs" || suggest.DidYouMean(word, Names(cmd.Subcommands), "") != "" {
+		return nil
+	}
+	return find(cmd.Subcommands, "ls")
 }
 
 // runsAnother reports whether the arguments of a command are another command with its own flags.
@@ -60,9 +71,13 @@ type parser struct {
 	localFlags    []string // of the innermost command
 	words         []string
 	ended         bool // "--" was seen
+	another       bool // the command runs another one, whose flags follow "--"
+	runs          bool // the command takes the flags of run
 }
 
 func (p *parser) enter(cmd *cli.Command) {
+	top := len(p.path) == 1
+	p.another, p.runs = top && runsAnother(cmd), top && lookupFlag(cmd.Flags, "script") != nil
 	// Flags before a subcommand belong to its parent, which has none but --help.
 	p.path = append(append(p.path, p.localFlags...), cmd.Name)
 	p.localFlags, p.local = nil, cmd.Flags
@@ -106,7 +121,7 @@ func (p *parser) arguments(mixed bool) error {
 func (p *parser) flag(arg string) error {
 	given, value, inline := strings.Cut(strings.TrimLeft(arg, "-"), "=")
 	flag, to := lookupFlag(p.local, given), &p.localFlags
-	if flag == nil {
+	if flag == nil && p.docker(given) == "" { // -v is also --version
 		flag, to = lookupFlag(p.global, given), &p.globalFlags
 	}
 	if flag == nil {
@@ -131,17 +146,6 @@ func (p *parser) flag(arg string) error {
 	}
 	*to = append(*to, name+"="+value)
 	return nil
-}
-
-func (p *parser) unknown(arg, given string) error {
-	shown, _, _ := strings.Cut(arg, "=")
-	var known []string
-	for _, flag := range append(slices.Clone(p.local), p.global...) {
-		if v, ok := flag.(cli.VisibleFlag); !ok || v.IsVisible() {
-			known = append(known, flag.Names()[0])
-		}
-	}
-	return Usagef("unknown flag %q%s", shown, suggest.DidYouMean(given, known, "--"))
 }
 
 // line joins the parts.

@@ -45,7 +45,7 @@ func (o *Analysis) above(field func(*spec.Analysis) string) bool {
 // is known.
 func (o *Analysis) Over(base spec.Analysis) (a spec.Analysis, problem error) {
 	if o.network.Given && o.network.Value != "none" {
-		problem = o.network.Refuse("a run never gets a network; the only value is none")
+		problem = o.network.Refuse("a run never gets a network; leave it out, download first, and pass the files with --data DIR or --input FILE")
 	}
 	for i := range slices.Backward(o.of[:]) {
 		one := &o.of[i]

@@ -143,6 +143,9 @@ func (k Parser) command(a spec.Analysis) (spec.Analysis, error) {
 	if len(a.Command) == 0 && a.Script == "" {
 		return a, errors.New(`nothing to run; give a command, "run [flags] -- COMMAND [ARG...]", or a script, "run [flags] --script FILE [ARG...]"`)
 	}
+	if a.Script == "" && len(k.Words) > 0 {
+		return a, k.localScript(a)
+	}
 	return a, nil
 }
 

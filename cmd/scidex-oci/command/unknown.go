@@ -1,0 +1,86 @@
+package command
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/suggest"
+	"github.com/scidex-ai/scidex-oci/outputs/format"
+)
+
+// unknown is the error of a flag that the command does not have. It names what to type instead where that is known.
+func (p *parser) unknown(arg, given string) error {
+	shown, _, _ := strings.Cut(arg, "=")
+	if instead := p.docker(given); instead != "" {
+		return Usagef("%s is docker's: %s%s", shown, instead, p.afterScript("; if", arg))
+	}
+	var known []string
+	for _, flag := range append(slices.Clone(p.local), p.global...) {
+		if v, ok := flag.(cli.VisibleFlag); !ok || v.IsVisible() {
+			known = append(known, flag.Names()[0])
+		}
+	}
+	meant := suggest.DidYouMean(given, known, "--")
+	before := "; if"
+	if meant != "" {
+		before = " If"
+	}
+	return Usagef("unknown flag %q%s%s", shown, meant, p.afterScript(before, arg))
+}
+
+// docker returns what to type in place of a flag of docker run, which the commands that run analyses are mistaken for.
+func (p *parser) docker(given string) string {
+	if !p.runs {
+		return ""
+	}
+	return dockerFlag(given)
+}
+
+// afterScript says how to pass an unknown flag to the script of the command line. It is empty where there is none.
+func (p *parser) afterScript(before, arg string) string {
+	if !p.another {
+		return ""
+	}
+	line := p.withoutFlag(arg)
+	for _, flag := range line.localFlags {
+		if script, found := strings.CutPrefix(flag, "--script="); found {
+			return before + " it is for " + filepath.Base(script) + `, put it after "--": ` + line.quoted()
+		}
+	}
+	return ""
+}
+
+// withoutFlag is the command line with arg, and the words after it that are no flags of the command, after "--".
+func (p *parser) withoutFlag(arg string) parser {
+	q := *p
+	q.localFlags, q.globalFlags, q.words = slices.Clone(p.localFlags), slices.Clone(p.globalFlags), []string{arg}
+	for len(q.rest) > 0 && q.rest[0] != "--" {
+		word := q.rest[0]
+		q.rest = q.rest[1:]
+		if !q.has(word) {
+			q.words = append(q.words, word)
+		} else if q.flag(word) != nil {
+			break
+		}
+	}
+	q.words = append(q.words, q.rest[min(1, len(q.rest)):]...)
+	return q
+}
+
+// has reports whether a word is a flag of the command line. A short one is more likely the script's.
+func (p *parser) has(word string) bool {
+	name, _, _ := strings.Cut(strings.TrimPrefix(word, "--"), "=")
+	return strings.HasPrefix(word, "--") && (lookupFlag(p.local, name) != nil || lookupFlag(p.global, name) != nil)
+}
+
+// quoted is the command line as a shell reads it.
+func (p *parser) quoted() string {
+	words := p.line()
+	for i, word := range words {
+		words[i] = format.ShellQuote(word)
+	}
+	return strings.Join(words, " ")
+}

@@ -1,0 +1,52 @@
+package runflags
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/scidex-ai/scidex-oci/outputs/format"
+	"github.com/scidex-ai/scidex-oci/spec"
+)
+
+// localScript refuses a script of the caller's directory that is given as a command: the analysis does not see it.
+func (k Parser) localScript(a spec.Analysis) error {
+	name := a.Command[0]
+	if !spec.HasInterpreter(name) || seenInside(a, name) || !isRegular(filepath.Join(k.Dir, name)) {
+		return nil
+	}
+	line := "run [flags] --script " + format.ShellQuote(name)
+	for i, arg := range a.Command[1:] {
+		if i == 0 {
+			line += " --"
+		}
+		line += " " + format.ShellQuote(arg)
+	}
+	return fmt.Errorf("%s is in your directory, which the analysis does not see; give it as a script: %q", format.Line(name, 200), line)
+}
+
+// seenInside reports whether the analysis may find a file of its own by the name: in /work, or in a PATH that is not known here.
+func seenInside(a spec.Analysis, name string) bool {
+	if !filepath.IsLocal(name) || a.Stage != "" {
+		return true
+	}
+	first, _, deep := strings.Cut(filepath.Clean(name), "/")
+	if deep || strings.HasPrefix(name, "./") {
+		return deep && slices.Contains([]string{"data", "docs"}, first) // links in /work
+	}
+	return a.Env["PATH"] != "" || a.Runtime != "" || a.Rootfs != "" && a.Rootfs != "host" || inHostPath(name)
+}
+
+// inHostPath reports whether a program is where PATH leads on the host's root filesystem.
+func inHostPath(name string) bool {
+	return slices.ContainsFunc([]string{"/usr/local/bin", "/usr/bin", "/bin"}, func(dir string) bool {
+		return isRegular(filepath.Join(dir, name))
+	})
+}
+
+func isRegular(name string) bool {
+	info, err := os.Stat(name)
+	return err == nil && info.Mode().IsRegular()
+}
