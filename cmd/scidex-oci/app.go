@@ -20,7 +20,8 @@ Every flag has an environment variable, SCIDEX_OCI_ and its name in capitals wit
 (--log-size is SCIDEX_OCI_LOG_SIZE; several values of a repeatable flag are separated by commas).
 A flag wins over its variable, that over the manifest, that over the config file.
 
-A run is named by its ID (the last attempt), ID@1 (the first), a unique prefix of the ID, or @last.
+A run is named by its ID (the last attempt), ID@1 (the first) or @last, and a unique prefix of the ID will do but for
+rm, stop and run --again.
 `
 
 // newApp is the tree of commands.

@@ -20,7 +20,7 @@ func newRemoveCommand(p *command.Program) *cli.Command {
 		Usage:     "remove runs that have ended, their rows and kept directories",
 		UsageText: "scidex-oci rm ID...",
 		ArgsUsage: "ID...",
-		Description: `ID is the last attempt, ID@1 the first. All names are looked up before anything is removed. A pinned run is
+		Description: `ID is the last attempt, ID@1 the first, @last the newest run; a prefix of an id is refused. All names are looked up before anything is removed. A pinned run is
 refused; see unpin. Blobs that no run names any longer are removed by gc.`,
 		Action: func(c *cli.Context) error {
 			given, err := command.Args(c, 1, -1)
@@ -35,7 +35,7 @@ refused; see unpin. Blobs that no run names any longer are removed by gc.`,
 func runRemove(ctx context.Context, st *stores.Stores, given []string) error {
 	var keys []catalog.Key
 	for _, name := range given {
-		run, err := st.Find(ctx, name)
+		run, err := st.FindWhole(ctx, name)
 		if err != nil {
 			return err
 		}

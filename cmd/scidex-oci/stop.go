@@ -23,8 +23,8 @@ func newStopCommand(p *command.Program) *cli.Command {
 		UsageText: "scidex-oci stop ID... [--now]",
 		ArgsUsage: "ID...",
 		Description: `Waits until each has ended, harvested and committed, and says what came of it: canceled, stopped, exit code 143,
-unless it ended by itself meanwhile. A second stop cuts the grace period of the first. All names are looked up before
-anything is stopped. A run is stopped by its owner, on its host and with the --root that it was started with.`,
+unless it ended by itself meanwhile. A second stop cuts the grace period of the first. A prefix of an id is
+refused. All names are looked up before anything is stopped. A run is stopped by its owner, on its host and with the --root that it was started with.`,
 		Flags: o.flags(),
 		Action: func(c *cli.Context) error {
 			given, err := command.Args(c, 1, -1)
@@ -54,7 +54,7 @@ func runStop(ctx context.Context, p *command.Program, st *stores.Stores, o stopO
 	runs := map[catalog.Key]catalog.Run{}
 	var keys []catalog.Key
 	for _, name := range given {
-		run, err := st.Find(ctx, name)
+		run, err := st.FindWhole(ctx, name)
 		if err != nil {
 			return err
 		}

@@ -122,6 +122,9 @@ func (k Parser) recorded(ctx context.Context, find Finder, name string) (spec.An
 	if err != nil {
 		return a, stores.NotFound(name, err)
 	}
+	if err := stores.WholeID(name, run); err != nil {
+		return a, fmt.Errorf("--again: %w", err)
+	}
 	if err := json.Unmarshal(run.Request, &a); err != nil {
 		return a, fmt.Errorf("recorded request of %q: %w", run.ID, err)
 	}

@@ -145,13 +145,13 @@ func TestAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	find := func(_ context.Context, name string) (catalog.Run, error) {
-		if name != "ol" {
+		if name != "old" && name != "ol" {
 			return catalog.Run{}, catalog.ErrNotFound
 		}
 		return catalog.Run{Key: catalog.Key{ID: "old", Attempt: 3}, Request: recorded}, nil
 	}
 	dir := t.TempDir()
-	k := parserOf(t, dir, map[string]string{"TOKEN": "t"}, "--again", "ol", "--memory", "4GiB", "--secret", "A", "--env", "TOKEN=plain", "--")
+	k := parserOf(t, dir, map[string]string{"TOKEN": "t"}, "--again", "old", "--memory", "4GiB", "--secret", "A", "--env", "TOKEN=plain", "--")
 	k.env = lookupIn(map[string]string{"A": "now secret"})
 	a, err := k.Analysis(t.Context(), find)
 	if err != nil {
@@ -165,6 +165,10 @@ func TestAgain(t *testing.T) {
 	}
 	if o, err := k.Options(); err != nil || !o.Again {
 		t.Errorf("options %+v, %v", o, err)
+	}
+	_, err = parserOf(t, dir, nil, "--again", "ol").Analysis(t.Context(), find)
+	if err == nil || !strings.Contains(err.Error(), "type all of it here: old") {
+		t.Errorf("a prefix: %v", err)
 	}
 }
 

@@ -67,6 +67,25 @@ func (st *Stores) Find(ctx context.Context, name string) (catalog.Run, error) {
 	return run, nil
 }
 
+// FindWhole is Find for a command that changes a run or makes another attempt of it. It refuses a prefix.
+func (st *Stores) FindWhole(ctx context.Context, name string) (catalog.Run, error) {
+	run, err := st.Find(ctx, name)
+	if err == nil {
+		err = WholeID(name, run)
+	}
+	return run, err
+}
+
+// WholeID refuses a name that is only the beginning of the id of the run it found: a typing error may begin an id as well.
+func WholeID(name string, found catalog.Run) error {
+	typed, err := catalog.ParseName(name)
+	if err != nil || typed.Last || typed.ID == found.ID {
+		return err
+	}
+	typed.ID = found.ID
+	return fmt.Errorf("%q is only the beginning of an id; type all of it here: %s", name, typed)
+}
+
 // NotFound is the error of a name for which the catalog found no run.
 func NotFound(name string, err error) error {
 	switch {

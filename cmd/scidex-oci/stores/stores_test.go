@@ -1,0 +1,26 @@
+package stores
+
+import (
+	"testing"
+
+	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+)
+
+func TestWholeID(t *testing.T) {
+	found := catalog.Run{Key: catalog.Key{ID: "fit-1", Attempt: 2}}
+	for name, want := range map[string]string{
+		"fit-1":   "",
+		"fit-1@2": "",
+		"@last":   "",
+		"fit":     `"fit" is only the beginning of an id; type all of it here: fit-1`,
+		"fit-@2":  `"fit-@2" is only the beginning of an id; type all of it here: fit-1@2`,
+	} {
+		got := ""
+		if err := WholeID(name, found); err != nil {
+			got = err.Error()
+		}
+		if got != want {
+			t.Errorf("%q: %q, want %q", name, got, want)
+		}
+	}
+}
