@@ -52,6 +52,7 @@ func newApp(p *command.Program) *cli.App {
 	}
 	app.Flags = append(app.Flags, cli.HelpFlag,
 		&cli.BoolFlag{Name: "version", Aliases: []string{"v"}, Usage: "print the version and what it was built with", DisableDefaultText: true, Destination: &version})
+	cli.HelpPrinter = helpPrinter(p)
 	app.OnUsageError = usage
 	app.Action = func(c *cli.Context) error {
 		if version {

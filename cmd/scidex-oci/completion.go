@@ -9,19 +9,18 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/command"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/manual"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/suggest"
 )
 
 func newCompletionCommand(p *command.Program) *cli.Command {
 	return &cli.Command{
-		Name:      "completion",
-		Usage:     "print the completion script of a shell",
-		UsageText: "scidex-oci completion bash|zsh|fish",
-		ArgsUsage: "bash|zsh|fish",
-		Description: `bash: source <(scidex-oci completion bash)
-zsh:  scidex-oci completion zsh > "${fpath[1]}/_scidex-oci"
-fish: scidex-oci completion fish > ~/.config/fish/completions/scidex-oci.fish`,
+		Name:        "completion",
+		Usage:       "print the completion script of a shell",
+		UsageText:   "scidex-oci completion bash|zsh|fish",
+		ArgsUsage:   "bash|zsh|fish",
+		Description: "The script knows the commands and flags of this version; make it again after an update.",
 		Action: func(c *cli.Context) error {
 			given, err := command.Args(c, 1, 1)
 			if err != nil {
@@ -63,40 +62,19 @@ func leaves(commands []*cli.Command, above ...string) []leaf {
 	return all
 }
 
-// flagDoc is a flag as documents and shells need it.
+// flagDoc is a flag as shells need it.
 type flagDoc struct {
-	names  []string // long first
-	value  string   // placeholder; empty for a switch
-	usage  string
+	manual.Flag
 	choice []string // the words it takes, where they are few
 }
 
 // flagDocs are the visible flags of a command.
 func flagDocs(flags []cli.Flag) []flagDoc {
 	var all []flagDoc
-	for _, flag := range flags {
-		if v, ok := flag.(cli.VisibleFlag); ok && !v.IsVisible() {
-			continue
-		}
-		o := flagDoc{names: flag.Names(), choice: choices()[flag.Names()[0]]}
-		if doc, ok := flag.(cli.DocGenerationFlag); ok {
-			o.usage = doc.GetUsage()
-			if doc.TakesValue() {
-				o.value = placeholder(o.usage)
-			}
-		}
-		o.usage = strings.ReplaceAll(o.usage, "`", "")
-		all = append(all, o)
+	for _, f := range manual.Flags(flags) {
+		all = append(all, flagDoc{f, choices()[f.Names[0]]})
 	}
 	return all
-}
-
-// placeholder is the word in backquotes, as in cli's help.
-func placeholder(usage string) string {
-	if parts := strings.SplitN(usage, "`", 3); len(parts) == 3 {
-		return parts[1]
-	}
-	return "VALUE"
 }
 
 // choices are the flags that take one of a few words.
@@ -108,19 +86,11 @@ func choices() map[string][]string {
 	}
 }
 
-// dashed is a flag's name as it is typed.
-func dashed(name string) string {
-	if len(name) == 1 {
-		return "-" + name
-	}
-	return "--" + name
-}
-
 func typed(all []flagDoc) string {
 	var list []string
 	for _, o := range all {
-		for _, name := range o.names {
-			list = append(list, dashed(name))
+		for _, name := range o.Names {
+			list = append(list, manual.Dashed(name))
 		}
 	}
 	return strings.Join(list, " ")
@@ -131,10 +101,10 @@ func flagCases(all []flagDoc, pattern func(flagDoc) string, line func(o flagDoc,
 	var b strings.Builder
 	done := map[string]bool{}
 	for _, o := range all {
-		if o.value == "" || done[o.names[0]] {
+		if o.Value == "" || done[o.Names[0]] {
 			continue
 		}
-		done[o.names[0]] = true
+		done[o.Names[0]] = true
 		fmt.Fprintln(&b, line(o, pattern(o)))
 	}
 	return b.String()

@@ -23,7 +23,7 @@ func newCrateCommand(p *command.Program) *cli.Command {
 	return &cli.Command{
 		Name:      "crate",
 		Usage:     "write a run with its outputs as an RO-Crate, or check one",
-		UsageText: "scidex-oci crate ID -o DIR|FILE.zip [flags]\n   scidex-oci crate verify DIR|FILE.zip",
+		UsageText: "scidex-oci crate ID -o DIR|FILE.zip [flags]\nscidex-oci crate verify DIR|FILE.zip",
 		ArgsUsage: "ID",
 		Description: `A Process Run Crate 0.5 has the outputs, the logs, the script and the result of a run, and says in ro-crate-metadata.json
 what was executed, when, on which image, with what environment, and what it used. Inputs are named, not contained;

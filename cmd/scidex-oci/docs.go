@@ -2,15 +2,14 @@ package main
 
 import (
 	"bytes"
-	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/command"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/manual"
 )
 
 func newDocsCommand(p *command.Program) *cli.Command {
@@ -35,9 +34,14 @@ func newDocsCommand(p *command.Program) *cli.Command {
 
 // runDocs writes scidex-oci.1, a page for each command, and a completion script for each shell. The output is reproducible.
 func runDocs(app *cli.App, dir string) error {
-	files := map[string][]byte{"scidex-oci.1": mainPage(app)}
+	main := mainPage(app)
 	for _, l := range leaves(app.Commands) {
-		files["scidex-oci-"+strings.Join(l.path, "-")+".1"] = commandPage(l)
+		main.Commands = append(main.Commands, manual.Entry{Name: "scidex-oci-" + strings.Join(l.path, "-") + "(1)", Usage: l.command.Usage})
+	}
+	files := map[string][]byte{"scidex-oci.1": main.Man("")}
+	for _, l := range leaves(app.Commands) {
+		files["scidex-oci-"+strings.Join(l.path, "-")+".1"] = commandPage(l.path, l.command).
+			Man("scidex-oci(1) for the global flags, the environment and the exit codes.")
 	}
 	for shell, write := range completions() {
 		var script bytes.Buffer
@@ -55,86 +59,4 @@ func runDocs(app *cli.App, dir string) error {
 		}
 	}
 	return nil
-}
-
-// page is a manual page in the man(7) macros.
-type page struct{ bytes.Buffer }
-
-func mainPage(app *cli.App) []byte {
-	var p page
-	p.title("scidex-oci", app.Usage)
-	p.section("SYNOPSIS", app.UsageText)
-	p.section("DESCRIPTION", app.Description)
-	p.head("COMMANDS")
-	for _, l := range leaves(app.Commands) {
-		p.item(`\fBscidex\-oci\-`+roff(strings.Join(l.path, "-"))+`\fR(1)`, l.command.Usage)
-	}
-	p.flags("GLOBAL FLAGS", app.Flags)
-	return p.Bytes()
-}
-
-func commandPage(l leaf) []byte {
-	var p page
-	p.title("scidex-oci-"+strings.Join(l.path, "-"), l.command.Usage)
-	p.section("SYNOPSIS", l.command.UsageText)
-	if l.command.Description != "" {
-		p.section("DESCRIPTION", l.command.Description)
-	}
-	p.flags("FLAGS", l.command.Flags)
-	if len(l.command.Subcommands) > 0 {
-		p.head("COMMANDS")
-		for _, below := range l.command.Subcommands {
-			p.item(`\fB`+roff(below.Name)+`\fR`, below.Usage)
-		}
-	}
-	p.section("SEE ALSO", "scidex-oci(1) for the global flags, the environment and the exit codes.")
-	return p.Bytes()
-}
-
-func (p *page) title(name, usage string) {
-	fmt.Fprintf(p, ".TH %q 1 \"\" \"scidex-oci\" \"User Commands\"\n", strings.ToUpper(name))
-	p.head("NAME")
-	fmt.Fprintf(p, "%s \\- %s\n", roff(name), roff(usage))
-}
-
-func (p *page) head(name string) { fmt.Fprintf(p, ".SH %s\n", name) }
-
-// section keeps lines as they are.
-func (p *page) section(name, text string) {
-	p.head(name)
-	p.WriteString(".nf\n")
-	for line := range strings.SplitSeq(strings.TrimSpace(text), "\n") {
-		p.WriteString(roff(line) + "\n")
-	}
-	p.WriteString(".fi\n")
-}
-
-func (p *page) item(term, text string) { fmt.Fprintf(p, ".TP\n%s\n%s\n", term, roff(text)) }
-
-func (p *page) flags(name string, flags []cli.Flag) {
-	all := flagDocs(flags)
-	if len(all) == 0 {
-		return
-	}
-	p.head(name)
-	for _, o := range all {
-		var forms []string
-		for _, n := range slices.Backward(o.names) {
-			forms = append(forms, `\fB`+roff(dashed(n))+`\fR`)
-		}
-		term := strings.Join(forms, ", ")
-		if o.value != "" {
-			term += ` \fI` + roff(o.value) + `\fR`
-		}
-		p.item(term, o.usage)
-	}
-}
-
-// roff escapes text: typed hyphens stay hyphens, and no line is read as a request.
-func roff(text string) string {
-	text = strings.NewReplacer(`\`, `\e`, "-", `\-`).Replace(text)
-	if strings.HasPrefix(text, ".") || strings.HasPrefix(text, "'") {
-		return `\&` + text
-	}
-	return text
 }

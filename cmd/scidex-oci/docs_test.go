@@ -30,21 +30,16 @@ func TestDocs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{".TH \"SCIDEX-OCI-RUN\" 1", `\fB\-\-memory\fR \fISIZE\fR`, `\fB\-f\fR, \fB\-\-file\fR`} {
+	for _, want := range []string{".TH \"SCIDEX-OCI-RUN\" 1", `\fB\-\-memory\fR \fISIZE\fR`, `\fB\-f\fR, \fB\-\-file\fR`, ".SH EXAMPLES\n", ".SH INPUTS\n.TP\n", ".SH RUNNING\n"} {
 		if !bytes.Contains(page, []byte(want)) {
 			t.Errorf("no %q in scidex-oci-run.1", want)
 		}
 	}
+	if bytes.Contains(page, []byte("\n.nf\n")) {
+		t.Error("scidex-oci-run.1 has lines that are not filled, which a terminal breaks inside of words")
+	}
 	if bytes.ContainsRune(page, '`') {
 		t.Error("a backquote in scidex-oci-run.1")
-	}
-}
-
-func TestRoff(t *testing.T) {
-	for in, want := range map[string]string{".x": `\&.x`, "'x": `\&'x`, `a\b`: `a\eb`, "--x": `\-\-x`} {
-		if got := roff(in); got != want {
-			t.Errorf("roff(%q) = %q, want %q", in, got, want)
-		}
 	}
 }
 
@@ -89,7 +84,7 @@ func TestOtherShellsNameEveryCommandAndFlag(t *testing.T) {
 				t.Errorf("%s: no %q", shell, l.path)
 			}
 			for _, o := range flagDocs(l.command.Flags) {
-				if flag := strings.ReplaceAll(form, "%s", o.names[0]); !strings.Contains(script.String(), flag) {
+				if flag := strings.ReplaceAll(form, "%s", o.Names[0]); !strings.Contains(script.String(), flag) {
 					t.Errorf("%s: no %s", shell, flag)
 				}
 			}

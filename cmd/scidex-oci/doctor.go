@@ -28,10 +28,6 @@ means for runs, and a sentence and a command that cure it.
 
 Without flags it is about runs with the defaults, those of the environment and the config file among them.
 
-  scidex-oci doctor
-  scidex-oci doctor --limits best-effort
-  scidex-oci doctor --json
-
 Results: ok; warn, runs work and have less; FAIL; skipped, something before it failed.
 
 Exit codes: 0 a run with these flags works, 1 it does not, 125 bad flags, 129, 130, 131 and 143 stopped by

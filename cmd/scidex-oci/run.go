@@ -47,7 +47,7 @@ that a loop over a pipe needs </dev/null. --again passes on what was recorded, u
 
 --detach waits until the analysis has started or is refused; its exit code is 0 then, and the result has the run's. The
 analysis' output is in the logs alone, what a post-process command says is in the result. The current directory, the
-environment and the umask are those of this command; of a hangup (SIGHUP) nothing is heard any more.
+environment and the umask are those of this command; a hangup (SIGHUP) is ignored.
 
 ` + exitCodes,
 		Flags:  options.List(append(o.Flags(p.Options), o.DetachFlag(), o.ReuseFlag(), o.ShellFlag())...),

@@ -40,11 +40,6 @@ in /run/postgresql, /var/run/postgresql and /tmp.
 
 Results: pass; FAIL, it is within reach; inconclusive; accepted, you have asked to do without.
 
-  scidex-oci selftest
-  scidex-oci selftest --target postgres://db.example.org/science --data /srv/data --memory 4GiB
-  scidex-oci selftest --target db.example.org:5432 --target /run/postgresql/.s.PGSQL.5432 --json
-  scidex-oci selftest --last
-
 Exit codes, those of the shown report with --last: 0 everything passed or was accepted, 1 something is
 within reach or inconclusive, 125 it could not be made, 129, 130, 131 and 143 stopped by SIGHUP, SIGINT,
 SIGQUIT or SIGTERM.`,

@@ -8,6 +8,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/command"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/manual"
 )
 
 // bashCompletion writes a completion that needs no package and starts no process of ours.
@@ -63,8 +64,8 @@ func bashPaths(app *cli.App) string {
 
 func bashPattern(o flagDoc) string {
 	var list []string
-	for _, name := range o.names {
-		list = append(list, dashed(name))
+	for _, name := range o.Names {
+		list = append(list, manual.Dashed(name))
 	}
 	return strings.Join(list, "|")
 }
@@ -85,8 +86,8 @@ func zshCompletion(w io.Writer, app *cli.App) error {
 func zshFunction(b *strings.Builder, name string, flags []cli.Flag, below []*cli.Command) {
 	fmt.Fprintf(b, "%s() {\n    local line state\n    _arguments -C", name)
 	for _, o := range flagDocs(flags) {
-		for _, flag := range o.names {
-			fmt.Fprintf(b, " \\\n        '*%s'", zshFlag(dashed(flag), o))
+		for _, flag := range o.Names {
+			fmt.Fprintf(b, " \\\n        '*%s'", zshFlag(manual.Dashed(flag), o))
 		}
 	}
 	if len(below) == 0 {
@@ -103,14 +104,14 @@ func zshFunction(b *strings.Builder, name string, flags []cli.Flag, below []*cli
 }
 
 func zshFlag(flag string, o flagDoc) string {
-	text := flag + "[" + zshText(o.usage) + "]"
+	text := flag + "[" + zshText(o.Usage) + "]"
 	switch {
 	case len(o.choice) > 0:
-		text = flag + "=[" + zshText(o.usage) + "]:" + strings.ToLower(zshText(o.value)) + ":(" + strings.Join(o.choice, " ") + ")"
-	case o.value != "" && len(flag) > 2:
-		text = flag + "=[" + zshText(o.usage) + "]:" + strings.ToLower(zshText(o.value)) + ":_files"
-	case o.value != "":
-		text += ":" + strings.ToLower(zshText(o.value)) + ":_files"
+		text = flag + "=[" + zshText(o.Usage) + "]:" + strings.ToLower(zshText(o.Value)) + ":(" + strings.Join(o.choice, " ") + ")"
+	case o.Value != "" && len(flag) > 2:
+		text = flag + "=[" + zshText(o.Usage) + "]:" + strings.ToLower(zshText(o.Value)) + ":_files"
+	case o.Value != "":
+		text += ":" + strings.ToLower(zshText(o.Value)) + ":_files"
 	}
 	return strings.ReplaceAll(text, "'", `'\''`)
 }
@@ -154,7 +155,7 @@ func fishCommands(b *strings.Builder, commands []*cli.Command, condition string)
 func fishFlags(b *strings.Builder, flags []cli.Flag, condition string) {
 	for _, o := range flagDocs(flags) {
 		fmt.Fprintf(b, "complete -c scidex-oci -n %s", fishQuoted(condition))
-		for _, name := range o.names {
+		for _, name := range o.Names {
 			if len(name) == 1 {
 				fmt.Fprintf(b, " -s %s", name)
 			} else {
@@ -164,10 +165,10 @@ func fishFlags(b *strings.Builder, flags []cli.Flag, condition string) {
 		switch {
 		case len(o.choice) > 0:
 			fmt.Fprintf(b, " -x -a %s", fishQuoted(strings.Join(o.choice, " ")))
-		case o.value != "":
+		case o.Value != "":
 			b.WriteString(" -r")
 		}
-		fmt.Fprintf(b, " -d %s\n", fishQuoted(o.usage))
+		fmt.Fprintf(b, " -d %s\n", fishQuoted(o.Usage))
 	}
 }
 

@@ -21,10 +21,7 @@ func newImport(p *command.Program) *cli.Command {
 or a tar of a root filesystem, as mmdebstrap makes it. Tars may be compressed by gzip or zstd. What it is is
 told by what is in it. A tar of a root filesystem becomes an image of one layer.
 
-` + aboutImport + `
-
-  scidex-oci image import scientific.tar.zst --name scientific
-  skopeo copy docker-archive:python.tar oci:python:3 && scidex-oci image import python --name python`,
+` + aboutImport,
 		Flags: o.flags(),
 		Action: p.Loaded(1, 1, func(ctx context.Context, given []string) error {
 			return importImage(ctx, p, *o, given[0])

@@ -29,10 +29,7 @@ The registry is asked with what "docker login" has stored for it ($REGISTRY_AUTH
 or ~/.docker/config.json, and the credential helpers named there), else anonymously. Its certificate is checked
 by the system's authorities, or those in SSL_CERT_FILE.
 
-` + aboutImport + `
-
-  scidex-oci image pull registry.example/python:3.12-slim --name python
-  scidex-oci run --rootfs python -- python3 --version`,
+` + aboutImport,
 		Flags: o.flags(),
 		Action: p.Loaded(1, 1, func(ctx context.Context, given []string) error {
 			return pullImage(ctx, p, *o, given[0])

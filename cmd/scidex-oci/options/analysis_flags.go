@@ -7,7 +7,7 @@ func (o *Analysis) Flags() []*Flag {
 	deterministic := field(o, "deterministic", "take away what makes two runs differ: one thread for numeric libraries, SCIDEX_RNG_SEED=0, no randomisation of addresses; see docs/replay.md",
 		func(a *spec.Analysis) **bool { return &a.Deterministic }, readSwitch)
 	deterministic.line.toggle = true
-	return []*Flag{
+	return inGroups(
 		field(o, "id", "name the analysis `ID`: [A-Za-z0-9][A-Za-z0-9._-]{0,127} (default: generated)", func(a *spec.Analysis) *string { return &a.ID }, readID),
 		o.text("data", "bind the directory `DIR` read-only at /data, or none (default: ./data where it exists)", func(a *spec.Analysis) *string { return &a.Data }),
 		o.text("docs", "bind the directory `DIR` read-only at /docs, or none (default: ./docs where it exists)", func(a *spec.Analysis) *string { return &a.Docs }),
@@ -38,5 +38,5 @@ func (o *Analysis) Flags() []*Flag {
 		o.text("digest-inputs", "say in the result what was read, by digests that are made while the analysis runs: `script|listing|full`, of the script alone, also of single files and of what directories list (default), or of all that is in them; see docs/replay.md", func(a *spec.Analysis) *string { return &a.DigestInputs }),
 		deterministic,
 		o.text("keep", "keep the working directory: `never|failed|always` (default: never)", func(a *spec.Analysis) *string { return &a.Keep }),
-	}
+	)
 }

@@ -15,7 +15,7 @@ type Run struct {
 // Flags are the flags of a request, including that of --min-free.
 func (o *Run) Flags(g *Global) []*Flag {
 	all := append(o.Analysis.Flags(), o.Hook.Flags()...)
-	return append(all,
+	return inGroups(append(all,
 		Given(&o.On, "post-process-on", "call the --post-process command after `complete|always`: runs that are complete (default), or all"),
 		Given(&o.File, "file", "read the request from the manifest `FILE` (YAML or JSON, - for standard input); flags override it", "f"),
 		String(&o.Again, "again", "run the recorded request of `ID` (not a prefix of it) once more, as its next attempt; flags override it"),
@@ -26,7 +26,7 @@ func (o *Run) Flags(g *Global) []*Flag {
 		Given(&o.Events, "events", "write what happens as JSON lines to `FILE|fd:N`: a file (appended to), a FIFO that is read, or a descriptor that this command was started with; see docs/schema/events.json"),
 		Given(&o.Trace, "trace", "write how long each phase of the run takes to `FILE` as Chrome trace events, for chrome://tracing or Perfetto; see docs/trace.md"),
 		Bool(&o.Quiet, "quiet", "leave the status line and the closing table out", "q"),
-	)
+	)...)
 }
 
 // AuditFlag is the flag of NoAudit.
@@ -36,12 +36,12 @@ func (o *Run) AuditFlag() *Flag {
 
 // DetachFlag is the flag of Detach.
 func (o *Run) DetachFlag() *Flag {
-	return Bool(&o.Detach, "detach", "print the id as soon as the analysis has started, and let the run go on without this command and its terminal; see show --wait, logs --follow and stop", "d")
+	return inRunning(Bool(&o.Detach, "detach", "print the id as soon as the analysis has started, and let the run go on without this command and its terminal; see show --wait, logs --follow and stop", "d"))
 }
 
 // ReuseFlag is the flag of Reuse.
 func (o *Run) ReuseFlag() *Flag {
-	return Bool(&o.Reuse, "reuse", "answer with the result of an earlier complete run of the same action, where there is one whose outputs are there, and run nothing; takes --digest-inputs full for granted; see docs/replay.md")
+	return inRunning(Bool(&o.Reuse, "reuse", "answer with the result of an earlier complete run of the same action, where there is one whose outputs are there, and run nothing; takes --digest-inputs full for granted; see docs/replay.md"))
 }
 
 // ShellFlag is the flag of Shell.
