@@ -4,7 +4,7 @@ package command
 func dockerFlag(name string) string {
 	const (
 		bind     = "bind a directory with --data DIR (read as /data) or a file with --input FILE (read below /inputs)"
-		terminal = "an analysis has no terminal; leave it out (a pipe as standard input needs no flag)"
+		terminal = "an analysis has no terminal; leave it out (a pipe as standard input needs no flag), or see --shell"
 		network  = "a run never gets a network; leave it out, download first, and pass the files with --data DIR or --input FILE"
 		device   = "an analysis gets no GPU or other device; leave it out"
 		rights   = "an analysis gets no privileges; leave it out"

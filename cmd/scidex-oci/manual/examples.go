@@ -12,6 +12,7 @@ func Examples() map[string][]Example {
 			{"scidex-oci run --data measurements --script fit.py", "runs fit.py, which finds measurements at /data; what it writes to its working directory is kept"},
 			{"scidex-oci run --script fit.py --memory 8GiB --timeout 2h -- --alpha 3", "raises two limits, and passes --alpha 3 to fit.py"},
 			{"scidex-oci run --input table.csv --rootfs python -- wc -l /inputs/table.csv", "runs a command on the image python, with one file as its input"},
+			{"scidex-oci run --shell @last", "opens a shell where the newest run failed"},
 		},
 		"batch": {
 			{"scidex-oci batch --script fit.py --data measurements lines.jsonl", `runs fit.py once for each line, such as {"args": ["--alpha", "3"]}`},

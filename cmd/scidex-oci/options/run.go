@@ -46,7 +46,7 @@ func (o *Run) ReuseFlag() *Flag {
 
 // ShellFlag is the flag of Shell.
 func (o *Run) ShellFlag() *Flag {
-	return String(&o.Shell, "shell", "open a shell in a sandbox like that of run `ID`, with a copy of the directory that it kept, or of its outputs; nothing of it is kept")
+	return inRunning(String(&o.Shell, "shell", "open a shell in a sandbox like that of run `ID`, with a copy of the directory that it kept, or of its outputs; nothing of it is kept"))
 }
 
 func readOff(t Text) (bool, error) {
