@@ -38,6 +38,6 @@ func Refused(a spec.Analysis, err error, version string) result.Result {
 		V: result.Version, ID: a.ID, State: state, Reason: reason, Message: result.Sentence(err), ExitCode: code,
 		CreatedAt: result.Millis(now), FinishedAt: result.Millis(now), Report: result.Report{Enforced: []result.Enforcement{}, Hints: hints.OfRefusal(err)},
 		Outputs: []result.Output{}, Rejected: []result.Rejected{}, Audit: []result.AuditEvent{},
-		BootID: workspace.BootID(), ToolVersion: version, Analysis: raw,
+		BootID: workspace.BootID(), ToolVersion: version, Analysis: raw, Ran: result.Ran(raw),
 	}
 }

@@ -45,6 +45,7 @@ type listOptions struct {
 
 func (o *listOptions) flags() []cli.Flag {
 	return append(options.List(o.filter.Flags("at most `N` runs, 0 for all (default: 50)")...), options.List(
+		o.filter.TextFlag(),
 		options.Bool(&o.watch, "watch", "on a terminal: show the list anew every second, until Ctrl-C", "w"),
 		options.Bool(&o.json, "json", "one JSON object a line"),
 		options.Bool(&o.quiet, "quiet", "names only, for other commands: ID, or ID@ATTEMPT where it is not the last attempt", "q"),
@@ -82,6 +83,7 @@ type listed struct {
 	CreatedAt     *time.Time        `json:"created_at"`
 	StartedAt     *time.Time        `json:"started_at"`
 	FinishedAt    *time.Time        `json:"finished_at"`
+	Ran           string            `json:"ran"`
 	Usage         result.Usage      `json:"usage"`
 	OutputsTotal  int64             `json:"outputs_total"`
 	RejectedTotal int64             `json:"rejected_total"`
@@ -96,7 +98,7 @@ func listJSON(w io.Writer, runs []catalog.Run) error {
 		line := listed{
 			ID: r.ID, Attempt: r.Attempt, State: r.State, Reason: r.Reason, Message: r.Message, ExitCode: r.ExitCode,
 			CreatedAt: moment(r.CreatedAt), StartedAt: moment(r.StartedAt), FinishedAt: moment(r.FinishedAt),
-			Usage: stores.UsageOf(r), OutputsTotal: r.OutputsTotal, RejectedTotal: r.RejectedTotal, Labels: r.Labels,
+			Ran: result.Ran(r.Request), Usage: stores.UsageOf(r), OutputsTotal: r.OutputsTotal, RejectedTotal: r.RejectedTotal, Labels: r.Labels,
 			Pinned: r.Pinned, OutputsRemovedAt: moment(r.OutputsRemovedAt),
 		}
 		if line.Labels == nil {
@@ -137,16 +139,19 @@ func listNames(ctx context.Context, w io.Writer, cat catalog.Catalog, runs []cat
 	return nil
 }
 
+// ranMax bounds what ran in the table, in characters.
+const ranMax = 40
+
 func listTable(ctx context.Context, w io.Writer, runs []catalog.Run, st *stores.Stores) error {
 	tw := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
-	fmt.Fprintln(tw, "ID\tATTEMPT\tSTATE\tREASON\tCREATED\tWALL\tOUTPUTS\tLABELS")
+	fmt.Fprintln(tw, "ID\tATTEMPT\tSTATE\tREASON\tCREATED\tWALL\tOUTPUTS\tRAN\tLABELS")
 	for _, r := range runs {
 		state, wall := string(r.State), format.Duration(stores.UsageOf(r).WallMS)
 		if !r.State.Final() {
 			state, wall = st.Liveness(ctx, r)
 		}
-		fmt.Fprintf(tw, "%s\t%d\t%s\t%s\t%s\t%s\t%d\t%s\n", screen.Escape(r.ID), r.Attempt, screen.Escape(state), screen.Escape(r.Reason),
-			screen.LocalTime(r.CreatedAt), wall, r.OutputsTotal, results.Labels(r.Labels))
+		fmt.Fprintf(tw, "%s\t%d\t%s\t%s\t%s\t%s\t%d\t%s\t%s\n", screen.Escape(r.ID), r.Attempt, screen.Escape(state), screen.Escape(r.Reason),
+			screen.LocalTime(r.CreatedAt), wall, r.OutputsTotal, screen.Escape(format.Cut(result.Ran(r.Request), ranMax)), results.Labels(r.Labels))
 	}
 	return tw.Flush()
 }

@@ -115,9 +115,11 @@ type Filter struct {
 	Host         string
 	ID           string // exact id: all its attempts
 	ActionID     string // of the report; a digest
-	Text         string // a case-sensitive part of the id
-	After        Mark   // what follows this run in List; the zero Mark is before all
-	Limit        int    // 0: no limit
+	// Text is a case-sensitive part of the id, or of what ran: the name of the script and its arguments, or the command,
+	// with a blank between two words.
+	Text  string
+	After Mark // what follows this run in List; the zero Mark is before all
+	Limit int  // 0: no limit
 }
 
 // Mark is a position in the order of List: that of a run, even if removed.

@@ -40,7 +40,11 @@ type comparison struct {
 }
 
 // side is the heading of one run.
-type side struct{ Name, State, Ending string }
+type side struct{ Name, Ran, State, Ending string }
+
+func newSide(r result.Result) side {
+	return side{r.Key().String(), result.Ran(r.Analysis), string(r.State), ending(r)}
+}
 
 // pairing is a table of both runs.
 type pairing struct {
@@ -74,7 +78,7 @@ func newComparison(a, b result.Result, blobs Blobs) comparison {
 	files := pairFiles(a.Outputs, b.Outputs)
 	c := comparison{
 		Title: a.Key().String() + " and " + b.Key().String(),
-		A:     side{a.Key().String(), string(a.State), ending(a)}, B: side{b.Key().String(), string(b.State), ending(b)},
+		A:     newSide(a), B: newSide(b),
 		Request: pairing{"Asked for", different(requested(a), requested(b))},
 		Around:  pairing{"Ran in", different(named(surroundings(a)), named(surroundings(b)))},
 		Use:     pairing{"Use", usePairs(a, b)},

@@ -14,7 +14,7 @@ import (
 func pairs(all map[string]string) string {
 	var list []string
 	for _, name := range slices.Sorted(maps.Keys(all)) {
-		list = append(list, shellWord(name+"="+all[name]))
+		list = append(list, format.ShellQuote(name+"="+all[name]))
 	}
 	return strings.Join(list, "  ")
 }

@@ -19,23 +19,23 @@ const (
 
 // page is the data of the page of a run.
 type page struct {
-	Title, State, Ending, Message string
-	Key                           facts // the most important facts
-	Results                       results
-	Request, Around, How          facts
-	Inputs                        []inputRow
-	Script                        *code
-	Evidence, Warnings, Hints     []string
-	Uses                          []use
-	Curves                        []curve
-	NoCurves                      string // why there are none
-	Phases                        []phase
-	Logs                          []log
-	Outputs                       listing[outputRow]
-	AllOutputs                    string // their URL on a site
-	Rejected                      listing[result.Rejected]
-	Audit                         listing[eventRow]
-	AuditOff                      bool
+	Title, Run, State, Ending, Message string
+	Key                                facts // the most important facts
+	Results                            results
+	Request, Around, How               facts
+	Inputs                             []inputRow
+	Script                             *code
+	Evidence, Warnings, Hints          []string
+	Uses                               []use
+	Curves                             []curve
+	NoCurves                           string // why there are none
+	Phases                             []phase
+	Logs                               []log
+	Outputs                            listing[outputRow]
+	AllOutputs                         string // their URL on a site
+	Rejected                           listing[result.Rejected]
+	Audit                              listing[eventRow]
+	AuditOff                           bool
 }
 
 // results are the outputs that can be shown.
@@ -83,7 +83,7 @@ type eventRow struct {
 
 func newPage(r result.Result, blobs Blobs, links Links) page {
 	p := page{
-		Title: r.Key().String(), State: string(r.State), Ending: ending(r), Message: r.Message, Key: key(r), Results: newResults(r, blobs),
+		Title: title(r), Run: r.Key().String(), State: string(r.State), Ending: ending(r), Message: r.Message, Key: key(r), Results: newResults(r, blobs),
 		Request: request(r), Inputs: inputRows(r.Inputs), Around: surroundings(r), How: how(r), Script: newCode(r.Script, blobs, links.Script()),
 		Evidence: evidence(r), Warnings: r.Warnings, Hints: hints(r), Uses: newUses(r), Curves: newCurves(r), Phases: newPhases(r),
 		Logs: []log{newLog("Standard output", r.Logs.Stdout, blobs, links.Stdout()), newLog("Standard error", r.Logs.Stderr, blobs, links.Stderr())},

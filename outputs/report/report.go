@@ -15,7 +15,9 @@ package report
 import (
 	"encoding/json"
 	"io"
+	"path"
 
+	"github.com/scidex-ai/scidex-oci/outputs/format"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
@@ -29,6 +31,20 @@ type Blobs interface {
 // Write writes the page of a run. An error is that of w: the page itself reports missing and damaged blobs.
 func Write(w io.Writer, run result.Result, blobs Blobs) error {
 	return render(w, "run.html", newPage(run, blobs, none{}))
+}
+
+// titleMax bounds the title of a page, in characters.
+const titleMax = 60
+
+// title is the name of the script, or the command; that of the run if neither is known.
+func title(r result.Result) string {
+	if script := analysisOf(r).Script; script != "" {
+		return path.Base(script)
+	}
+	if ran := result.Ran(r.Analysis); ran != "" {
+		return format.Cut(ran, titleMax)
+	}
+	return r.Key().String()
 }
 
 // analysisOf is the analysis as it was run; zero if it is of another version.

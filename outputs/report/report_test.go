@@ -82,6 +82,9 @@ func TestPage(t *testing.T) {
 			}
 		}
 	}
+	if got := content(all(root, atom.H1)[0]); got != "fit.py" {
+		t.Errorf("the title is %q", got)
+	}
 	if n := len(all(root, atom.Img)); n != 2 {
 		t.Errorf("%d images, want 2", n)
 	}
@@ -118,6 +121,14 @@ func TestPageOfLittle(t *testing.T) {
 	for part, want := range map[string]string{"results": "None of the outputs is", "use": "no samples are recorded", "files": "There are none.", "ended": "supervisor lost"} {
 		if text := content(section(t, root, part)); !strings.Contains(text, want) {
 			t.Errorf("%s has no %q: %q", part, want, text)
+		}
+	}
+	for analysis, want := range map[string]string{
+		`null`: "x@1", `{"command":["echo","<b>"]}`: "echo '<b>'", `{"command":["` + strings.Repeat("a", 99) + `"]}`: strings.Repeat("a", titleMax-1) + "…",
+	} {
+		run.Analysis = json.RawMessage(analysis)
+		if got := content(all(inspect(t, rendered(t, run, newShelf(t))), atom.H1)[0]); got != want {
+			t.Errorf("the title of %s is %q", analysis, got)
 		}
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/scidex-ai/scidex-oci/outputs/format"
 )
 
 func counted(n int, noun string) string {
@@ -26,17 +28,9 @@ func utc(t *time.Time) string {
 func words(list []string) string {
 	var quoted []string
 	for _, word := range list {
-		quoted = append(quoted, shellWord(word))
+		quoted = append(quoted, format.ShellQuote(word))
 	}
 	return strings.Join(quoted, " ")
-}
-
-func shellWord(text string) string {
-	const safe = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=:,./@%"
-	if text != "" && strings.Trim(text, safe) == "" {
-		return text
-	}
-	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
 }
 
 // percent shows a share of one.

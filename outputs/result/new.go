@@ -28,7 +28,7 @@ func New(run catalog.Run) (Result, error) {
 		ListingTruncated: run.OutputsTotal+run.RejectedTotal > ListingMax,
 		Pinned:           run.Pinned, OutputsRemovedAt: Millis(run.OutputsRemovedAt),
 		Labels: run.Labels, Host: run.Host, BootID: run.BootID, ToolVersion: run.ToolVersion,
-		Analysis: run.Request,
+		Analysis: run.Request, Ran: Ran(run.Request),
 	}
 	if run.Signal != "" {
 		r.Signal = &run.Signal

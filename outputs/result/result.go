@@ -47,6 +47,8 @@ type Result struct {
 	BootID      string            `json:"boot_id"`
 	ToolVersion string            `json:"tool_version"`
 	Analysis    json.RawMessage   `json:"analysis"`
+	// Ran is what the analysis ran, on one line (see the function).
+	Ran string `json:"ran,omitempty"`
 }
 
 // Key names the run.

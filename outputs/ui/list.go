@@ -36,7 +36,7 @@ type listing struct {
 }
 
 type listRow struct {
-	Name, Link, State, Class, Reason, Took, Labels string
+	Name, Link, Ran, State, Class, Reason, Took, Labels string
 
 	CreatedAt time.Time
 	Outputs   int64
@@ -76,7 +76,7 @@ func (s *Server) list(ctx context.Context, r *http.Request) (m made, err error) 
 
 func (s *Server) row(ctx context.Context, run catalog.Run) listRow {
 	row := listRow{
-		Name: run.String(), Link: linkTo(run.Key), State: string(run.State), Class: string(run.State), Reason: run.Reason,
+		Name: run.String(), Link: linkTo(run.Key), Ran: ranOf(run), State: string(run.State), Class: string(run.State), Reason: run.Reason,
 		CreatedAt: run.CreatedAt, Outputs: run.OutputsTotal, Labels: labelsOf(run),
 	}
 	if !run.State.Final() {
@@ -144,6 +144,11 @@ func decodeMark(text string) (mark catalog.Mark, err error) {
 	}
 	return mark, refuse(http.StatusBadRequest, fmt.Sprintf("%q is no place in the list; begin with the newest.", text))
 }
+
+// ranShown bounds what ran in a table, in characters.
+const ranShown = 60
+
+func ranOf(run catalog.Run) string { return format.Cut(result.Ran(run.Request), ranShown) }
 
 // linkTo is the URL of a run's page, from any page.
 func linkTo(key catalog.Key) string { return runPage + "?id=" + url.QueryEscape(key.String()) }

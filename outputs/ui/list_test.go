@@ -57,14 +57,19 @@ func TestSearch(t *testing.T) {
 	h.end(t, h.begin(t, "alpha", at(1), map[string]string{"p": "x"}), catalog.Complete)
 	h.end(t, h.begin(t, "beta", at(2), map[string]string{"p": "y=z"}), catalog.Failed)
 	h.begin(t, "gamma", at(3), nil)
+	h.request = `{"script":"/home/x/fit.py","args":["--n","3"]}`
+	h.begin(t, "zz", at(0), nil)
 	s := started(t, h)
 	for query, want := range map[string]string{
-		"": "gamma@1 beta@1 alpha@1", "text=a": "gamma@1 beta@1 alpha@1", "text=et": "beta@1", "text=%25": "", "state=failed": "beta@1", "state=running": "gamma@1",
-		"label=p%3Dx": "alpha@1", "label=p%3Dy%3Dz": "beta@1", "state=failed&label=p%3Dx": "", "text=&state=&label=": "gamma@1 beta@1 alpha@1",
+		"": "gamma@1 beta@1 alpha@1 zz@1", "text=fit.py+--n": "zz@1", "text=home": "", "text=a": "gamma@1 beta@1 alpha@1", "text=et": "beta@1", "text=%25": "", "state=failed": "beta@1", "state=running": "gamma@1 zz@1",
+		"label=p%3Dx": "alpha@1", "label=p%3Dy%3Dz": "beta@1", "state=failed&label=p%3Dx": "", "text=&state=&label=": "gamma@1 beta@1 alpha@1 zz@1",
 	} {
 		got := page(t, s, "?"+query)
 		if got.status != http.StatusOK || strings.Join(namesOf(got), " ") != want {
 			t.Errorf("?%s: %q, want %q", query, namesOf(got), want)
+		}
+		if strings.Contains(want, "zz@1") && !strings.Contains(got.body, "<td><code>fit.py --n 3</code></td>") {
+			t.Errorf("?%s does not say what ran", query)
 		}
 	}
 }
@@ -72,6 +77,7 @@ func TestSearch(t *testing.T) {
 // TestHostileWords: what others chose is text in every page.
 func TestHostileWords(t *testing.T) {
 	h := newHome(t)
+	h.request = `{"command":["\"'><script>alert(1)</script>\u202e\u001b"]}`
 	const markup = "\"'><script>alert(1)</script><img src=x onerror=alert(1)>\u202e\x1b"
 	h.begin(t, markup, at(1), map[string]string{markup: markup})
 	h.end(t, h.begin(t, "done"+markup, at(2), map[string]string{markup: markup}), catalog.Failed, [2]string{markup, "x"})

@@ -28,6 +28,7 @@ type board struct {
 type moving struct {
 	Name      string `json:"name"`
 	Link      string `json:"link"`
+	Ran       string `json:"ran"`
 	State     string `json:"state"`
 	Elapsed   string `json:"elapsed"`
 	CPU       string `json:"cpu"`
@@ -78,7 +79,7 @@ func count(n int) string {
 
 func newMoving(run catalog.Run, going Going) moving {
 	m := moving{
-		Name: run.String(), Link: linkTo(run.Key), State: going.State, Elapsed: format.Duration(going.ElapsedMS / 1000 * 1000), Labels: labelsOf(run),
+		Name: run.String(), Link: linkTo(run.Key), Ran: ranOf(run), State: going.State, Elapsed: format.Duration(going.ElapsedMS / 1000 * 1000), Labels: labelsOf(run),
 		CPU: "–", Memory: "–", Processes: "–",
 	}
 	if use := going.Use; use != nil {

@@ -17,6 +17,7 @@ const outputsListed = 200
 // outputList is a page of a run's outputs.
 type outputList struct {
 	Name, Link    string // of the run
+	Ran           string
 	Rows          []outputRow
 	Later         bool // it does not start with the first
 	Removed       bool // only their digests are left
@@ -64,7 +65,7 @@ func (s *Server) outputs(ctx context.Context, r *http.Request) (m made, err erro
 
 func newOutputList(run catalog.Run, after string) outputList {
 	return outputList{
-		Name: run.String(), Link: linkTo(run.Key), First: linkToOutputs(run.Key, ""),
+		Name: run.String(), Link: linkTo(run.Key), Ran: ranOf(run), First: linkToOutputs(run.Key, ""),
 		Later: after != "", Removed: !run.OutputsRemovedAt.IsZero(),
 	}
 }

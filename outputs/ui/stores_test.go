@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -32,6 +33,8 @@ type home struct {
 
 	logs   result.Logs    // of each run
 	script *result.Script // likewise
+	// request is that of the runs that begin next; empty for "true".
+	request string
 
 	mu      sync.Mutex
 	going   Going
@@ -102,7 +105,7 @@ func (h *home) begin(t testing.TB, id string, created time.Time, labels map[stri
 	t.Helper()
 	run := catalog.Run{
 		Key: catalog.Key{ID: id, Attempt: 1}, State: catalog.Running, CreatedAt: created, Labels: labels,
-		Request: []byte(`{"command":["true"]}`), Host: "h", BootID: "b", ToolVersion: "v",
+		Request: []byte(cmp.Or(h.request, `{"command":["true"]}`)), Host: "h", BootID: "b", ToolVersion: "v",
 	}
 	must(t, h.Create(t.Context(), run))
 	return run

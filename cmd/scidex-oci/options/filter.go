@@ -12,7 +12,13 @@ type Filter struct {
 	since, until    Moment
 	states, reasons []string
 	labels          map[string]string
+	text            string
 	limit           int // 0 for none
+}
+
+// TextFlag is the flag of a search, for commands that list runs.
+func (o *Filter) TextFlag() *Flag {
+	return String(&o.text, "text", "whose id, script or command line contains `TEXT`, as it is spelled")
 }
 
 // Flags are the flags of a filter; limit says what --limit bounds.
@@ -30,7 +36,7 @@ func (o *Filter) Flags(limit string) []*Flag {
 
 // At is the filter of the catalog, with durations before now.
 func (o *Filter) At(now time.Time) (f catalog.Filter, err error) {
-	f = catalog.Filter{Limit: o.limit, Reasons: o.reasons, Labels: o.labels}
+	f = catalog.Filter{Limit: o.limit, Reasons: o.reasons, Labels: o.labels, Text: o.text}
 	for _, state := range o.states {
 		f.States = append(f.States, catalog.State(state))
 	}

@@ -42,6 +42,7 @@ func Run(t *testing.T, d Driver) {
 		{"FindAmbiguous", testFindAmbiguous},
 		{"FindLast", testFindLast},
 		{"List", testList},
+		{"Search", testSearch},
 		{"Names", testNames},
 		{"Outputs", testOutputs},
 		{"OutputsWhileWriting", testOutputsWhileWriting},

@@ -54,8 +54,15 @@ func listing(filter catalog.Filter) (sql string, args []any) {
 
 // newWhere is a clause without terms. Parameters are numbered ($1); nothing in the catalog contains what text replaces.
 func newWhere() *row.Where {
-	return &row.Where{Parameter: func(n int) string { return "$" + strconv.Itoa(n) }, Moment: moment, Holds: isText, Contains: `strpos(id, %s) > 0`}
+	return &row.Where{Parameter: func(n int) string { return "$" + strconv.Itoa(n) }, Moment: moment, Holds: isText, Contains: contains}
 }
+
+// contains searches the id first: a request has to be parsed.
+const contains = `(strpos(id, %s) > 0 OR strpos(CASE WHEN request ->> 'script' <> ''
+	THEN substring(request ->> 'script' FROM '[^/]*$') || coalesce(' ' || CASE json_typeof(request -> 'args') WHEN 'array'
+		THEN (SELECT string_agg(word, ' ' ORDER BY n) FROM json_array_elements_text(request -> 'args') WITH ORDINALITY w (word, n)) END, '')
+	ELSE CASE json_typeof(request -> 'command') WHEN 'array'
+		THEN (SELECT string_agg(word, ' ' ORDER BY n) FROM json_array_elements_text(request -> 'command') WITH ORDINALITY w (word, n)) END END, %s) > 0)`
 
 func conditions(filter catalog.Filter) *row.Where {
 	where := newWhere()

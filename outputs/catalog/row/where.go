@@ -17,7 +17,8 @@ type Where struct {
 	Moment func(time.Time) any
 	// Holds reports whether the database can store a string. No stored value equals one that it cannot.
 	Holds func(string) bool
-	// Contains is the term for an id that contains a text.
+	// Contains is the term for a run of which the id, or what it ran, contains a text: its first %s is that text, and so is
+	// its second.
 	Contains string
 
 	// Args are the arguments, in the order of their parameters.
@@ -66,7 +67,7 @@ func (w *Where) Runs(filter catalog.Filter) {
 		w.Add(`id = %s`, filter.ID)
 	}
 	if filter.Text != "" {
-		w.Add(w.Contains, filter.Text)
+		w.Add(w.Contains, filter.Text, filter.Text)
 	}
 	if after := filter.After; !after.CreatedAt.IsZero() {
 		w.Add(`(created_at, id, attempt) < (%s, %s, %s)`, w.Moment(after.CreatedAt), after.ID, after.Attempt)

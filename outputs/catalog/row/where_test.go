@@ -63,7 +63,7 @@ func TestWhere(t *testing.T) {
 			" WHERE state IN ($1)",
 			[]any{"lost"},
 		},
-		{"a text of the id", catalog.Filter{Text: "a%"}, " WHERE has(id, $1)", []any{"a%"}},
+		{"a text of the id or of what ran", catalog.Filter{Text: "a%"}, " WHERE has(id, $1) OR has(ran, $2)", []any{"a%", "a%"}},
 		{
 			"after a run",
 			catalog.Filter{After: catalog.Mark{CreatedAt: at, Key: catalog.Key{ID: "a", Attempt: 2}}},
@@ -80,7 +80,7 @@ func TestWhere(t *testing.T) {
 				Parameter: func(n int) string { return fmt.Sprintf("$%d", n) },
 				Moment:    func(t time.Time) any { return t.Unix() },
 				Holds:     func(s string) bool { return s != "unheld" },
-				Contains:  "has(id, %s)",
+				Contains:  "has(id, %s) OR has(ran, %s)",
 			}
 			where.Runs(tt.filter)
 			if got := where.String(); got != tt.want || !reflect.DeepEqual(where.Args, tt.args) {

@@ -58,9 +58,15 @@ func newWhere() *row.Where {
 	return &row.Where{
 		Parameter: func(int) string { return "?" }, Moment: timeText,
 		Holds:    func(string) bool { return true }, // it compares any bytes
-		Contains: `instr(id, %s) > 0`,
+		Contains: contains,
 	}
 }
+
+// contains searches the id first: it is in the index by creation, while a request has to be read and parsed.
+const contains = `(instr(id, %s) > 0 OR instr(CASE WHEN json_extract(request, '$.script') <> ''
+	THEN substr(json_extract(request, '$.script'), length(rtrim(json_extract(request, '$.script'), replace(json_extract(request, '$.script'), '/', ''))) + 1)
+		|| coalesce(' ' || (SELECT group_concat(value, ' ') FROM json_each(request, '$.args')), '')
+	ELSE (SELECT group_concat(value, ' ') FROM json_each(request, '$.command')) END, %s) > 0)`
 
 // few is the maximum number of runs looked up one by one and sorted.
 const few = 1000

@@ -1,0 +1,55 @@
+package result
+
+import (
+	"encoding/json"
+	"path"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/scidex-ai/scidex-oci/outputs/format"
+)
+
+// RanMax bounds the text of Ran, in characters.
+const RanMax = 120
+
+// Ran is what a recorded request ran, on one line: the name of its script or its command, with the arguments, as a shell reads
+// them. What does not print is escaped, and a long text ends with "…". It is empty for a request of another version.
+func Ran(request json.RawMessage) string {
+	var asked struct {
+		Script        string
+		Command, Args []string
+	}
+	if json.Unmarshal(request, &asked) != nil {
+		return ""
+	}
+	words := asked.Command
+	if asked.Script != "" {
+		words = append([]string{path.Base(asked.Script)}, asked.Args...)
+	}
+	return format.Cut(commandLine(words, RanMax), RanMax)
+}
+
+// commandLine quotes words until they have more than most characters: arguments may be long, and only the start is shown.
+func commandLine(words []string, most int) string {
+	var line []string
+	for length := 0; len(words) > 0 && length <= most; words = words[1:] {
+		line = append(line, printable(format.ShellQuote(format.Cut(words[0], most+1))))
+		length += 1 + utf8.RuneCountInString(line[len(line)-1])
+	}
+	return strings.Join(line, " ")
+}
+
+// printable escapes what does not print as Go does: \n, \x1b, \u202e.
+func printable(text string) string {
+	var b strings.Builder
+	for _, r := range text {
+		if unicode.IsPrint(r) {
+			b.WriteRune(r)
+		} else {
+			b.WriteString(strings.Trim(strconv.QuoteRuneToASCII(r), "'"))
+		}
+	}
+	return b.String()
+}
