@@ -47,7 +47,7 @@ func newApp(p *command.Program) *cli.App {
 			newSpecCommand(p), newListCommand(p), newStatsCommand(p), newShowCommand(p), newLogsCommand(p), newStopCommand(p),
 			newOutputsCommand(p), newReportCommand(p), newUICommand(p), newCrateCommand(p), newReplayCommand(p), newPostProcessCommand(p), newRemoveCommand(p),
 			newPinCommand(p), newUnpinCommand(p), imagecmd.New(p), catalogcmd.New(p), newGCCommand(p), newDoctorCommand(p),
-			newSelftestCommand(p), newCanaryCommand(p), newCompletionCommand(p), newDocsCommand(p),
+			newSelftestCommand(p), newCanaryCommand(p), newCompletionCommand(p), newCompleteCommand(p), newDocsCommand(p),
 		},
 	}
 	app.Flags = append(app.Flags, cli.HelpFlag,

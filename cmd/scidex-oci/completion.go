@@ -66,13 +66,14 @@ func leaves(commands []*cli.Command, above ...string) []leaf {
 type flagDoc struct {
 	manual.Flag
 	choice []string // the words it takes, where they are few
+	known  string   // what the value names, where completion knows it
 }
 
 // flagDocs are the visible flags of a command.
 func flagDocs(flags []cli.Flag) []flagDoc {
 	var all []flagDoc
 	for _, f := range manual.Flags(flags) {
-		all = append(all, flagDoc{f, choices()[f.Names[0]]})
+		all = append(all, flagDoc{f, choices()[f.Names[0]], knownFlags()[f.Names[0]]})
 	}
 	return all
 }

@@ -62,7 +62,7 @@ func TestCommandsHaveExamples(t *testing.T) {
 	}
 	for path, n := range least {
 		if got := len(manual.Examples()[path]); got < n || got > 4 {
-			t.Errorf("%q has %d examples, want %d to 3", path, got, n)
+			t.Errorf("%q has %d examples, want %d to 4", path, got, n)
 		}
 	}
 	for _, page := range pages() {

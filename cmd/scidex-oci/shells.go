@@ -11,37 +11,63 @@ import (
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/manual"
 )
 
-// bashCompletion writes a completion that needs no package and starts no process of ours.
+// bashCompletion writes a completion that needs no package. It calls the program for what only a catalog knows.
 func bashCompletion(w io.Writer, app *cli.App) error {
 	var words, values strings.Builder
 	every := flagDocs(app.Flags)
 	for _, l := range leaves(app.Commands) {
 		list := typed(append(flagDocs(l.command.Flags), flagDocs(app.Flags)...))
 		list = strings.TrimSpace(strings.Join(command.Names(l.command.Subcommands), " ") + " " + list)
-		fmt.Fprintf(&words, "        %q) words=%q ;;\n", strings.Join(l.path, " "), list)
+		first, second := knownOf(l)
+		fmt.Fprintf(&words, "        %q) words=%q first=%q second=%q ;;\n", strings.Join(l.path, " "), list, first, second)
 		every = append(every, flagDocs(l.command.Flags)...)
 	}
 	values.WriteString(flagCases(every, bashPattern, func(o flagDoc, pattern string) string {
-		if len(o.choice) > 0 {
+		if len(o.choice) > 0 && o.known == "" {
 			return fmt.Sprintf("        %s) COMPREPLY=($(compgen -W %q -- \"$current\")); return ;;", pattern, strings.Join(o.choice, " "))
+		}
+		if o.known != "" {
+			return fmt.Sprintf("        %s) _scidex_oci_known %s; return ;;", pattern, o.known)
 		}
 		return fmt.Sprintf("        %s) COMPREPLY=($(compgen -f -- \"$current\")); return ;;", pattern)
 	}))
 	_, err := fmt.Fprintf(w, `# bash completion of scidex-oci; made by "scidex-oci completion bash".
+# Several candidates are shown with what they are. Where they do not begin with what was typed, that stays: " " has
+# no beginning in common with them.
+_scidex_oci_known() {
+    local value about values=() shown=() other=""
+    while IFS=$'\t' read -r value about; do
+        values+=("$value")
+        shown+=("$value  [$about]")
+        [[ "$value" == "$current"* ]] || other=" "
+    done < <("${COMP_WORDS[0]}" complete "$1" "$current" ${2:+"$2"} 2>/dev/null)
+    if ((${#values[@]} == 1)); then
+        COMPREPLY=("${values[0]}")
+    elif ((${#values[@]} > 1)); then
+        COMPREPLY=("${shown[@]}" ${other:+"$other"})
+    elif [[ "$1" == image ]]; then
+        COMPREPLY=($(compgen -f -- "$current"))
+    fi
+}
 _scidex_oci() {
-    local current="${COMP_WORDS[COMP_CWORD]}" previous="${COMP_WORDS[COMP_CWORD-1]}" path="" words="" i word
+    local current="${COMP_WORDS[COMP_CWORD]}" previous="${COMP_WORDS[COMP_CWORD-1]}" path="" words="" first="" second="" given="" i word
     case "$previous" in
 %s    esac
     for ((i = 1; i < COMP_CWORD; i++)); do
         word="${COMP_WORDS[i]}"
         [[ "$word" == -- ]] && { COMPREPLY=($(compgen -f -- "$current")); return; }
         case "${path:+$path }$word" in
-%s        esac
+%s            *) [[ "$word" == -* ]] || given="$word" ;;
+        esac
     done
     case "$path" in
         "") words=%q ;;
 %s    esac
-    if [[ "$current" == -* || -z "$path" || "$path" == outputs ]]; then
+    if [[ "$current" != -* && -n "${given:+$second}" ]]; then
+        _scidex_oci_known "$second" "$given"
+    elif [[ "$current" != -* && -z "$given" && -n "$first" ]]; then
+        _scidex_oci_known "$first"
+    elif [[ "$current" == -* || -z "$path" || "$path" == outputs ]]; then
         COMPREPLY=($(compgen -W "$words" -- "$current"))
     else
         COMPREPLY=($(compgen -f -- "$current"))
@@ -70,28 +96,40 @@ func bashPattern(o flagDoc) string {
 	return strings.Join(list, "|")
 }
 
+// zshKnown offers what the program prints, whether or not it begins with what was typed.
+const zshKnown = `_scidex_oci_known() {
+    local value about
+    local -a values shown
+    while IFS=$'\t' read -r value about; do
+        values+=("$value") shown+=("$value  [$about]")
+    done < <(scidex-oci complete "$1" "$PREFIX" ${2:+"$2"} 2>/dev/null)
+    if (( $#values )); then compadd -U -l -d shown -a values; else [[ "$1" == image ]] && _files; fi
+}
+`
+
 // zshCompletion describes every command with _arguments.
 func zshCompletion(w io.Writer, app *cli.App) error {
 	var b strings.Builder
-	b.WriteString("#compdef scidex-oci\n# zsh completion of scidex-oci; made by \"scidex-oci completion zsh\".\n")
+	b.WriteString("#compdef scidex-oci\n# zsh completion of scidex-oci; made by \"scidex-oci completion zsh\".\n" + zshKnown)
 	for _, l := range leaves(app.Commands) {
-		zshFunction(&b, "_scidex_oci_"+strings.Join(l.path, "_"), l.command.Flags, l.command.Subcommands)
+		zshFunction(&b, "_scidex_oci_"+strings.Join(l.path, "_"), l)
 	}
-	zshFunction(&b, "_scidex_oci", app.Flags, app.Commands)
+	zshFunction(&b, "_scidex_oci", leaf{command: &cli.Command{Flags: app.Flags, Subcommands: app.Commands}})
 	b.WriteString("if [ \"$funcstack[1]\" = \"_scidex-oci\" ]; then _scidex_oci \"$@\"; else compdef _scidex_oci scidex-oci; fi\n")
 	_, err := io.WriteString(w, b.String())
 	return err
 }
 
-func zshFunction(b *strings.Builder, name string, flags []cli.Flag, below []*cli.Command) {
+func zshFunction(b *strings.Builder, name string, l leaf) {
+	below := l.command.Subcommands
 	fmt.Fprintf(b, "%s() {\n    local line state\n    _arguments -C", name)
-	for _, o := range flagDocs(flags) {
+	for _, o := range flagDocs(l.command.Flags) {
 		for _, flag := range o.Names {
 			fmt.Fprintf(b, " \\\n        '*%s'", zshFlag(manual.Dashed(flag), o))
 		}
 	}
 	if len(below) == 0 {
-		b.WriteString(" \\\n        '*:argument:_files'\n}\n")
+		fmt.Fprintf(b, " \\\n        %s\n}\n", zshArguments(l))
 		return
 	}
 	b.WriteString(" \\\n        '1: :->command' '*:: :->rest'\n    case $state in\n    command) _values command")
@@ -103,9 +141,25 @@ func zshFunction(b *strings.Builder, name string, flags []cli.Flag, below []*cli
 	fmt.Fprintf(b, " ;;\n    rest) (( $+functions[%s_$line[1]] )) && %s_$line[1] ;;\n    esac\n}\n", name, name)
 }
 
+// zshArguments describes the arguments of a command.
+func zshArguments(l leaf) string {
+	first, second := knownOf(l)
+	switch {
+	case first == "":
+		return "'*:argument:_files'"
+	case second == "":
+		return "'1:id: _scidex_oci_known " + first + "' '*:argument:_files'"
+	case second == first:
+		return "'*:name: _scidex_oci_known " + first + "'"
+	}
+	return "'1:id: _scidex_oci_known " + first + "' '2:path: _scidex_oci_known " + second + " $words[CURRENT-1]'"
+}
+
 func zshFlag(flag string, o flagDoc) string {
 	text := flag + "[" + zshText(o.Usage) + "]"
 	switch {
+	case o.known != "":
+		text = flag + "=[" + zshText(o.Usage) + "]:" + strings.ToLower(zshText(o.Value)) + ": _scidex_oci_known " + o.known
 	case len(o.choice) > 0:
 		text = flag + "=[" + zshText(o.Usage) + "]:" + strings.ToLower(zshText(o.Value)) + ":(" + strings.Join(o.choice, " ") + ")"
 	case o.Value != "" && len(flag) > 2:
@@ -139,9 +193,32 @@ func fishCompletion(w io.Writer, app *cli.App) error {
 		}
 		fishCommands(&b, l.command.Subcommands, condition)
 		fishFlags(&b, l.command.Flags, condition)
+		fishArguments(&b, l, condition)
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// fishArguments describes the arguments of a command.
+func fishArguments(b *strings.Builder, l leaf, condition string) {
+	switch first, second := knownOf(l); {
+	case first == "":
+	case second == first || second == "":
+		fmt.Fprintf(b, "complete -c scidex-oci -n %s -k -a %s\n", fishQuoted(condition), fishQuoted(fishKnown(first)))
+	default:
+		last := "string match -q " + l.command.Name + " -- (commandline -opc)[-1]"
+		fmt.Fprintf(b, "complete -c scidex-oci -f -n %s -k -a %s\n", fishQuoted(condition+"; and "+last), fishQuoted(fishKnown(first)))
+		fmt.Fprintf(b, "complete -c scidex-oci -f -n %s -a %s\n", fishQuoted(condition+"; and not "+last), fishQuoted(fishKnown(second)))
+	}
+}
+
+// fishKnown prints the candidates. The word before is the run of an output.
+func fishKnown(kind string) string {
+	run := ""
+	if kind == knownOutput {
+		run = " (commandline -opc)[-1]"
+	}
+	return "(scidex-oci complete " + kind + " (commandline -ct)" + run + " 2>/dev/null)"
 }
 
 func fishCommands(b *strings.Builder, commands []*cli.Command, condition string) {
@@ -163,6 +240,8 @@ func fishFlags(b *strings.Builder, flags []cli.Flag, condition string) {
 			}
 		}
 		switch {
+		case o.known != "":
+			fmt.Fprintf(b, " -r -a %s", fishQuoted(fishKnown(o.known)))
 		case len(o.choice) > 0:
 			fmt.Fprintf(b, " -x -a %s", fishQuoted(strings.Join(o.choice, " ")))
 		case o.Value != "":

@@ -101,3 +101,17 @@ func printTable(w io.Writer, images []image.Image) error {
 	}
 	return tw.Flush()
 }
+
+// Names are the names of the images of the root.
+func Names(p *command.Program) ([]string, error) {
+	s, err := openImages(p)
+	if err != nil {
+		return nil, err
+	}
+	images, unread := s.List()
+	var names []string
+	for _, one := range images {
+		names = append(names, one.Name)
+	}
+	return names, unread
+}
