@@ -47,6 +47,8 @@ type Result struct {
 	BootID      string            `json:"boot_id"`
 	ToolVersion string            `json:"tool_version"`
 	Analysis    json.RawMessage   `json:"analysis"`
+	// Line is the number of the line of a batch that this is the result of, from 1.
+	Line int `json:"line,omitempty"`
 	// Ran is what the analysis ran, on one line (see the function).
 	Ran string `json:"ran,omitempty"`
 }

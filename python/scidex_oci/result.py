@@ -300,6 +300,7 @@ class Result:
     boot_id: str = ""
     tool_version: str = ""
     analysis: Dict[str, Any] = field(default_factory=dict)
+    line: int = 0  # of the batch, from 1
     ran: str = ""  # the script's name or the command, with arguments, on one line; cut
     raw: Dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
     tool: Optional[Tool] = field(default=None, repr=False, compare=False)

@@ -26,6 +26,11 @@ type Script struct {
 // ScriptMax is the maximum size of a script: it is kept with the run.
 const ScriptMax = 64 << 20 // bytes
 
+// NotAScript refuses what is no file or too large.
+func NotAScript(path string) error {
+	return fmt.Errorf("--script %q is not a regular file of at most %d MiB; give the file to run", path, ScriptMax>>20)
+}
+
 // projectDir is where the project is inside, and the script.
 const projectDir = "/analysis"
 
@@ -41,7 +46,7 @@ func (o Opener) openScript(set *Set, a spec.Analysis, source string) error {
 		return err
 	}
 	if st.Mode&unix.S_IFMT != unix.S_IFREG || st.Size > ScriptMax {
-		return fmt.Errorf("--script %q is not a regular file of at most %d MiB; give the file to run", a.Script, ScriptMax>>20)
+		return NotAScript(a.Script)
 	}
 	f, err := os.Open(inode.ProcPath(in.File))
 	if err != nil {

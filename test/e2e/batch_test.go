@@ -93,7 +93,7 @@ func TestBatch(t *testing.T) {
 		manifest{"id": h.id("script"), "script": "say.sh", "args": []string{"hi"}, "labels": map[string]string{"n": "1"}, "env": map[string]string{"COLOUR": "red"}},
 		sh(h.id("command"), "echo $COLOUR >said"),
 		sh(h.id("failed"), "echo oh >&2; exit 3"),
-		manifest{"id": h.id("refused"), "script": "nosuch.sh"},
+		manifest{"id": h.id("refused"), "command": []string{"true"}, "data": "/"},
 		manifest{"command": []string{"true"}},
 	)
 	if err := os.Rename(file, h.path("sub/lines.jsonl")); err != nil {
@@ -119,7 +119,7 @@ func TestBatch(t *testing.T) {
 			r.expect(t, "failed", "exit", 3)
 		case h.id("refused"):
 			r.expect(t, "error", "request", 125)
-			if !strings.HasPrefix(r.Message, "sub/lines.jsonl:4: ") {
+			if !strings.HasPrefix(r.Message, "sub/lines.jsonl:4: ") || r.Line != 4 {
 				t.Errorf("%q", r.Message)
 			}
 		default: // an id that was made
@@ -134,7 +134,7 @@ func TestBatch(t *testing.T) {
 func TestBatchTells(t *testing.T) {
 	h := newHarness(t)
 	first, second, refused := h.id("first"), h.id("second"), h.id("refused")
-	file := h.lines(sh(first, "echo out; echo said >f"), sh(second, "exit 3"), manifest{"id": refused, "script": "nosuch.sh"})
+	file := h.lines(sh(first, "echo out; echo said >f"), sh(second, "exit 3"), manifest{"id": refused, "command": []string{"true"}, "data": "/"})
 	got, _ := h.batch(125, "--jobs", "2", "--events", "events.jsonl", file)
 	all, err := parseEvents([]byte(readFile(t, h.path("events.jsonl"))))
 	if err != nil {
@@ -157,17 +157,25 @@ func TestBatchIsValidatedWhole(t *testing.T) {
 	file := h.write("bad.jsonl", strings.Join([]string{
 		`{"id":"` + h.id("good") + `","command":["true"]}`, ``, `{"id":"x","comand":["true"]}`, `{"command":["true"],"memory":"much"}`, `id: yaml`,
 		`{"id":"` + h.id("good") + `","command":["true"]}`, `{"command":["true"]} {}`,
+		`{"script":"nosuch.py"}`, `{"command":["true"],"data":"nosuch"}`, `{"command":["true"],"inputs":["nosuch"]}`, `{"command":["true"],"rootfs":"nosuch"}`,
 	}, "\n"), 0o644)
 	out := h.do("batch", file)
-	if out.code != 125 || strings.Count(out.stdout, "\n") != 5 {
+	if out.code != 125 || strings.Count(out.stdout, "\n") != 9 {
 		t.Fatalf("exit code %d\n%s", out.code, out.stdout)
 	}
 	for _, words := range []string{
 		`:3: unknown field "comand"`, `:4: memory: "much"`, ":5: malformed JSON", fmt.Sprintf(":6: id %q is that of line 1 already", h.id("good")), ":7: malformed JSON",
-		"5 lines of 6 cannot be run",
+		":8: --script ", ":9: --data ", ":10: --input ", ":11: --rootfs: ",
+		"9 lines of 10 cannot be run",
 	} {
 		if !strings.Contains(out.stderr, words) {
 			t.Errorf("no %q in %q", words, out.stderr)
+		}
+	}
+	for i, line := range strings.Split(strings.TrimSpace(out.stdout), "\n") {
+		r, err := parseResult([]byte(line + "\n"))
+		if err != nil || r.Line != i+3 || r.Reason != "request" {
+			t.Errorf("%d, %s: %s, %v", r.Line, r.Reason, r.Message, err)
 		}
 	}
 	if listed := h.mustRun("ls", "--quiet").stdout; listed != "" {

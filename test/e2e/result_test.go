@@ -121,6 +121,7 @@ type result struct {
 	BootID      string            `json:"boot_id"`
 	ToolVersion string            `json:"tool_version"`
 	Analysis    request           `json:"analysis"`
+	Line        int               `json:"line,omitempty"`
 	Ran         string            `json:"ran,omitempty"`
 }
 

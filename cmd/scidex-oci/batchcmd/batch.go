@@ -19,6 +19,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/batch"
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/capacity"
 	"github.com/scidex-ai/scidex-oci/runner/host/room"
+	"github.com/scidex-ai/scidex-oci/runner/plan"
 	"github.com/scidex-ai/scidex-oci/runner/recovery"
 	"github.com/scidex-ai/scidex-oci/runner/request"
 	"github.com/scidex-ai/scidex-oci/runner/standby"
@@ -40,9 +41,10 @@ func New(p *command.Program) *cli.Command {
 		UsageText: "scidex-oci batch [flags of run] [--jobs N] [--resume] FILE|-",
 		ArgsUsage: "FILE, or - for standard input",
 		Description: `Each line of FILE is one JSON object: a manifest as that of run --file, of which the flags of this command are the
-defaults. Blank lines are passed over; relative paths are relative to the file. A file is looked at whole before the
-first start: if a line is bad, all bad lines are named and nothing is run. Standard input is read as it comes; there
-a bad line becomes a result, error (request), and the others run.
+defaults. Blank lines are passed over; relative paths are relative to the file. A file is checked whole before the
+first start, also for scripts, inputs and images that do not exist: if a line is bad, all bad lines are named, each
+result has its number as "line", and nothing is run. Standard input is read as it comes, and with --resume what a line
+names may be gone: there a bad line becomes a result, error (request), and the others run.
 
 Each line has one result on standard output, in the order in which they end: the JSON object of run --json, or on a
 terminal without --json a line for a person. What analyses write is in their logs alone (scidex-oci logs ID).
@@ -78,7 +80,8 @@ type session struct {
 	junit     *junitReport // nil: none
 	to        events.Target
 	events    *events.Writer // nil: none
-	apart     bool           // no two lines overlap
+	named     plan.Named
+	apart     bool // no two lines overlap
 }
 
 func runBatch(c *cli.Context, p *command.Program, o *batchOptions) (err error) {
@@ -107,7 +110,12 @@ func runBatch(c *cli.Context, p *command.Program, o *batchOptions) (err error) {
 
 // run reads all lines, and runs them if none is bad.
 func (b *session) run(ctx context.Context) (err error) {
-	survey, err := b.lines.Survey(b.check, func(line batch.Line) { b.report.Bad(line.Analysis, line.Err) })
+	settings, err := stores.ReadSettings(b.program.Options, b.program.Env)
+	if err != nil {
+		return err
+	}
+	b.named = plan.Named{Root: settings.Root, Overwrite: b.request.Overwrite}
+	survey, err := b.lines.Survey(b.check, func(line batch.Line) { b.report.Bad(line.Number, line.Analysis, line.Err) })
 	if err != nil {
 		return err
 	}
@@ -230,9 +238,12 @@ func (b *session) closeEvents() {
 	}
 }
 
-// check refuses a line without an id where --resume needs one.
+// check refuses a line before the first start. With --resume, it needs an id; what it names may be gone if it is complete.
 func (b *session) check(line batch.Line) error {
-	if b.options.resume && line.Analysis.ID == "" {
+	switch {
+	case !b.options.resume:
+		return b.named.Check(line.Analysis)
+	case line.Analysis.ID == "":
 		return batch.ErrNoID
 	}
 	return nil

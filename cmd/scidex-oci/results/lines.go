@@ -35,8 +35,9 @@ func NewLines(p *command.Program, terminal *screen.Terminal, json bool) *Lines {
 }
 
 // Bad prints why a line is refused, because of which nothing is run.
-func (r *Lines) Bad(a spec.Analysis, err error) {
+func (r *Lines) Bad(number int, a spec.Analysis, err error) {
 	refused := runner.Refused(a, &request.Error{Err: err}, r.program.Build.Version)
+	refused.Line = number
 	fmt.Fprintf(r.program.Stderr, "scidex-oci: %s\n", screen.Escape(err.Error()))
 	if !r.human {
 		_ = screen.WriteJSON(r.stdout, refused) // a LenientWriter does not fail
@@ -48,6 +49,7 @@ func (r *Lines) Print(number int, res result.Result, earlier bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if !r.human {
+		res.Line = number
 		if err := screen.WriteJSON(r.stdout, res); err != nil {
 			fmt.Fprintf(r.terminal, "scidex-oci: result of line %d: %s\n", number, screen.Escape(err.Error()))
 		}
