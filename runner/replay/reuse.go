@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/scidex-ai/scidex-oci/outputs"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/format"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/outputs/store"
 	"github.com/scidex-ai/scidex-oci/runner/deliver"
@@ -93,10 +95,26 @@ func orChanged(in result.Input) string {
 	return "it was changed meanwhile"
 }
 
-// whole reports whether all outputs of a run still exist.
+// cutLogs says which streams were printed in part, because no more of them was kept.
+func cutLogs(res result.Result) (warnings []string) {
+	for name, log := range map[string]result.Log{"stdout": res.Logs.Stdout, "stderr": res.Logs.Stderr} {
+		if log.Truncated {
+			warnings = append(warnings, fmt.Sprintf("of %s of the reused run only a part was kept: it wrote %s", name, format.Size(log.Bytes)))
+		}
+	}
+	slices.Sort(warnings)
+	return warnings
+}
+
+// whole reports whether all outputs, logs and the script of a run still exist.
 func whole(ctx context.Context, host *phase.Host, run catalog.Run) (whole bool, err error) {
 	if !run.OutputsRemovedAt.IsZero() {
 		return false, nil
+	}
+	for _, sha256 := range run.Blobs {
+		if whole, err = host.Blobs.Has(ctx, sha256); !whole || err != nil {
+			return false, err
+		}
 	}
 	whole = true
 	listed := host.Catalog.Outputs(ctx, run.Key, func(e outputs.Entry) bool {
@@ -115,6 +133,10 @@ func reused(ctx context.Context, host *phase.Host, run catalog.Run, p *plan.Plan
 		return res, err
 	}
 	res.ReusedFrom = run.String()
+	if _, err := watch.CopyLogs(ctx, host, run, watch.Streams{req.Stdout, req.Stderr}, false); err != nil {
+		return res, err
+	}
+	res.Warnings = append(res.Warnings, cutLogs(res)...)
 	if p.Analysis.Export != "" {
 		err = deliver.Export(ctx, host, run, p.Analysis.Export, req.Overwrite)
 	}

@@ -332,6 +332,32 @@ func TestReuse(t *testing.T) {
 	}
 }
 
+// TestReusePrints: what was printed then is printed now, on the same streams.
+func TestReusePrints(t *testing.T) {
+	h := newHarness(t)
+	run := flags("run", "--reuse", "--log-size", "64KiB", "--rootfs", h.tree("rootfs", alpine(nil)), "--", "sh", "-c", `printf 'a\0b'; echo to-err >&2; head -c 100000 /dev/zero`)
+	first := h.mustRun(run...)
+	again := h.mustRun(run...)
+	if !strings.Contains(again.stderr, "reused: ") {
+		t.Fatalf("nothing was reused: %q", again.stderr)
+	}
+	if len(again.stdout) != 64<<10 || !strings.HasPrefix(again.stdout, "a\x00b") || !strings.HasPrefix(first.stdout, again.stdout) {
+		t.Errorf("printed %d bytes, %q first", len(again.stdout), again.stdout[:min(3, len(again.stdout))])
+	}
+	for _, want := range []string{"to-err\n", "of stdout of the reused run only a part was kept: it wrote 97.66KiB"} {
+		if !strings.Contains(again.stderr, want) {
+			t.Errorf("no %q in %q", want, again.stderr)
+		}
+	}
+	logs := h.mustRun("logs", "@last", "--stderr").stderr
+	if logs != "to-err\n" {
+		t.Fatalf("the log of standard error is %q", logs)
+	}
+	if json := h.mustRun(append(flags("run", "--json"), run[1:]...)...); !strings.HasPrefix(json.stdout, `{"v":1`) || !strings.Contains(json.stderr, "a\x00b") {
+		t.Errorf("with --json: %q", json.stdout)
+	}
+}
+
 // TestReuseNever: not what failed, not what is gone, not what nobody can know to be the same.
 func TestReuseNever(t *testing.T) {
 	h := newHarness(t)
